@@ -1,0 +1,486 @@
+/*
+ * cli.c: what the commands share.
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------ options */
+
+void cli_globals(struct cli *c, struct opt table[CLI_GLOBALS])
+{
+	const struct opt globals[CLI_GLOBALS] = {
+		{ "store", .list = &c->stores },
+		{ "dialect", .string = &c->dialect },
+		{ "json", .flag = &c->json },
+		{ "color", .choice = &c->color, .choices = out_color_names },
+		{ "help", .letter = 'h', .flag = &c->help },
+		{ "version", .flag = &c->version },
+		{ NULL },
+	};
+
+	memcpy(table, globals, sizeof(globals));
+}
+
+int cli_parse(struct cli *c, const struct opt *opts, const char *operands, int *argc, char **argv)
+{
+	struct opt globals[CLI_GLOBALS];
+	const struct opt *const both[] = { opts ? opts : globals, globals, NULL };
+	char why[512];
+
+	cli_globals(c, globals);
+	if (opt_parse(both, argc, argv, 0, why, sizeof(why))) {
+		c->status = cli_usage(c, "%s", why);
+		return 1;
+	}
+	c->wants_json = c->json;
+	out_color(&c->out, (enum out_color)c->color);
+	out_color(&c->err, (enum out_color)c->color);
+	if (c->version || c->help) {
+		c->status = c->version ? version_print(&c->out) : help_print(&c->out, c->command);
+		return 1;
+	}
+	if (opt_operands(operands, *argc, argv, why, sizeof(why))) {
+		c->status = cli_usage(c, "%s (usage: grove %s%s%s)", why, c->command,
+				      *operands ? " " : "", operands);
+		return 1;
+	}
+	return 0;
+}
+
+int cli_begin(struct cli *c, const struct opt *opts, const char *operands, int *argc, char **argv)
+{
+	struct grove_options go = { sizeof(go) };
+	int err;
+
+	if (cli_parse(c, opts, operands, argc, argv))
+		return 1;
+	go.stores = c->stores.item;
+	go.nr_stores = c->stores.nr;
+	go.dialect = c->dialect;
+	err = grove_open(&c->g, &go);
+	if (err)
+		c->status = cli_fail_grove(c, err);
+	return err;
+}
+
+/* ------------------------------------------------------------------- errors */
+
+int cli_status(int code)
+{
+	switch (code) {
+	case GROVE_OK:
+		return EXIT_DONE;
+	case GROVE_EINVAL:
+	case GROVE_EAMBIGUOUS:
+		return EXIT_USAGE;
+	case GROVE_ENOTFOUND:
+		return EXIT_NOTFOUND;
+	case GROVE_EEXIST:
+	case GROVE_ECONFLICT:
+	case GROVE_ESTALE:
+		return EXIT_CONFLICT;
+	case GROVE_EDAMAGED:
+		return EXIT_DAMAGED;
+	default:
+		return EXIT_FAILED;
+	}
+}
+
+static void print_error_json(struct out *o, int code, const struct grove_detail *why)
+{
+	out_puts(o, "{\"error\":{\"code\":");
+	out_json_string(o, grove_error_name(code));
+	out_puts(o, ",\"message\":");
+	out_json_string(o, why->message);
+	if (*why->path) {
+		out_puts(o, ",\"path\":");
+		out_json_string(o, why->path);
+	}
+	if (why->has_place)
+		out_printf(o, ",\"line\":%llu,\"offset\":%llu", (unsigned long long)why->line,
+			   (unsigned long long)why->offset);
+	out_puts(o, "}}\n");
+}
+
+/* "grove: what: why" on stderr. */
+static void print_line(struct cli *c, const struct grove_detail *why)
+{
+	struct out *o = &c->err;
+
+	out_puts(o, "grove: ");
+	if (*why->path) {
+		/* as `append` says where its lines come from */
+		out_text(o, out_str(strcmp(why->path, "-") ? why->path : "standard input"));
+		out_puts(o, ": ");
+		if (why->has_place)
+			out_printf(o, "line %llu: ", (unsigned long long)why->line);
+	}
+	out_text(o, out_str(why->message));
+	out_bytes(o, "\n", 1);
+	out_flush(o);
+}
+
+int cli_fail(struct cli *c, int code, const struct grove_detail *why)
+{
+	/*
+	 * Our own output failed and the library handed that back, or we were
+	 * asked to stop: main() has the last word on both.
+	 */
+	if (out_failed(&c->out) || (code == GROVE_ECANCELLED && cli_interrupted()))
+		return EXIT_FAILED;
+	cli_progress_end(c);
+	/* Half a document cannot become another one: then it is the line. */
+	if (c->wants_json && out_discard(&c->out))
+		print_error_json(&c->out, code, why);
+	else
+		print_line(c, why);
+	return cli_status(code);
+}
+
+static int __attribute__((format(printf, 3, 0)))
+fail_words(struct cli *c, int code, const char *fmt, va_list ap)
+{
+	struct grove_detail why;
+
+	memset(&why, 0, sizeof(why));
+	vsnprintf(why.message, sizeof(why.message), fmt, ap);
+	return cli_fail(c, code, &why);
+}
+
+int cli_error(struct cli *c, int code, const char *fmt, ...)
+{
+	va_list ap;
+	int status;
+
+	va_start(ap, fmt);
+	status = fail_words(c, code, fmt, ap);
+	va_end(ap);
+	return status;
+}
+
+int cli_usage(struct cli *c, const char *fmt, ...)
+{
+	char why[512];
+	const char *command = c->command ? c->command : "";
+	va_list ap;
+	size_t len;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	len = strlen(why);
+	if (len && why[len - 1] == ')') /* it says already what to do */
+		return cli_error(c, GROVE_EINVAL, "%s%s%s", command, *command ? ": " : "", why);
+	return cli_error(c, GROVE_EINVAL, "%s%s%s (see 'grove %s%s')", command,
+			 *command ? ": " : "", why, *command ? command : "help",
+			 *command ? " --help" : "");
+}
+
+static int fail_detail(struct cli *c, int code, struct grove_detail *why)
+{
+	if (!*why->message) {
+		memset(why, 0, sizeof(*why));
+		snprintf(why->message, sizeof(why->message), "%s", grove_strerror(code));
+	}
+	return cli_fail(c, code, why);
+}
+
+int cli_fail_grove(struct cli *c, int code)
+{
+	struct grove_detail why;
+
+	memset(&why, 0, sizeof(why));
+	if (c->g)
+		grove_error_detail(c->g, &why);
+	return fail_detail(c, code, &why);
+}
+
+int cli_fail_session(struct cli *c, struct grove_session *s, int code)
+{
+	struct grove_detail why;
+
+	memset(&why, 0, sizeof(why));
+	if (s)
+		grove_session_error(s, &why);
+	/* a session that could not be opened may have no story of its own */
+	return why.code ? fail_detail(c, code, &why) : cli_fail_grove(c, code);
+}
+
+int cli_fail_view(struct cli *c, struct grove_view *v, int code)
+{
+	struct grove_detail why;
+
+	memset(&why, 0, sizeof(why));
+	grove_view_error(v, &why);
+	return fail_detail(c, code, &why);
+}
+
+void cli_warn(struct cli *c, const char *fmt, ...)
+{
+	struct grove_detail why;
+	va_list ap;
+
+	memset(&why, 0, sizeof(why));
+	va_start(ap, fmt);
+	vsnprintf(why.message, sizeof(why.message), fmt, ap);
+	va_end(ap);
+	cli_warn_detail(c, &why);
+}
+
+void cli_warn_detail(struct cli *c, const struct grove_detail *why)
+{
+	cli_progress_end(c);
+	print_line(c, why);
+}
+
+/* ----------------------------------------------------------------- sessions */
+
+struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags)
+{
+	struct grove_session *s = NULL;
+	int err;
+
+	cli_progress(c, "reading");
+	err = grove_session_open(c->g, what, flags, &s);
+	cli_progress_end(c);
+	if (!err && cli_interrupted())
+		err = GROVE_ECANCELLED;
+	if (!(flags & GROVE_WRITE))
+		cli_let_interrupt(); /* what follows only prints */
+	if (!err)
+		return s;
+	c->status = cli_fail_session(c, s, err);
+	grove_session_close(s);
+	return NULL;
+}
+
+static void warn_malformed(struct cli *c, struct grove_session *s, struct grove_view *v)
+{
+	struct grove_counts n;
+	struct grove_detail why;
+	const char *path = grove_session_path(s);
+
+	memset(&n, 0, sizeof(n));
+	n.size = sizeof(n);
+	grove_view_counts(v, &n);
+	if (!n.malformed)
+		return;
+	memset(&why, 0, sizeof(why));
+	snprintf(why.path, sizeof(why.path), "%s", path ? path : grove_session_id(s));
+	snprintf(why.message, sizeof(why.message),
+		 "%llu malformed line%s skipped (%s line %llu; run 'grove check')",
+		 (unsigned long long)n.malformed, n.malformed == 1 ? "" : "s",
+		 n.malformed == 1 ? "it is" : "first at",
+		 (unsigned long long)n.first_malformed_line + 1);
+	cli_warn_detail(c, &why);
+}
+
+struct grove_view *cli_view(struct cli *c, struct grove_session *s)
+{
+	struct grove_view *v = NULL;
+	int err = grove_session_view(s, &v);
+
+	if (err) {
+		c->status = cli_fail_session(c, s, err);
+		return NULL;
+	}
+	warn_malformed(c, s, v);
+	return v;
+}
+
+int cli_leaf(struct cli *c, struct grove_view *v, const char *id, uint32_t *leaf)
+{
+	if (!id) {
+		*leaf = grove_view_leaf(v);
+		return 0;
+	}
+	*leaf = GROVE_NONE;
+	if (!strcmp(id, GROVE_ROOT))
+		return 0;
+	*leaf = grove_view_find(v, id);
+	if (*leaf != GROVE_NONE)
+		return 0;
+	c->status = cli_error(c, GROVE_ENOTFOUND,
+			      "%s: no such entry in this session (grove log lists them)", id);
+	return 1;
+}
+
+void cli_print_session(struct cli *c, struct grove_session *s)
+{
+	const char *path = grove_session_path(s);
+
+	if (c->json) {
+		out_puts(&c->out, "{\"id\":");
+		out_json_string(&c->out, grove_session_id(s));
+		out_puts(&c->out, ",\"path\":");
+		out_json_string(&c->out, path);
+		out_puts(&c->out, "}\n");
+	} else {
+		out_text(&c->out, out_str(path ? path : grove_session_id(s)));
+		out_bytes(&c->out, "\n", 1);
+	}
+}
+
+/* ---------------------------------------------------------------- long work */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+static void catch_interrupt(void)
+{
+	struct sigaction sa;
+
+	/* started in the background by a shell that wants us left alone */
+	if (!sigaction(SIGINT, NULL, &sa) && !(sa.sa_flags & SA_SIGINFO) &&
+	    sa.sa_handler == SIG_IGN)
+		return;
+	memset(&sa, 0, sizeof(sa));
+	sigemptyset(&sa.sa_mask);
+	sa.sa_handler = on_interrupt;
+	sa.sa_flags = (int)SA_RESETHAND; /* and no SA_RESTART: a read is to wake up */
+	sigaction(SIGINT, &sa, NULL);
+}
+
+void cli_let_interrupt(void)
+{
+	struct sigaction sa;
+
+	if (!sigaction(SIGINT, NULL, &sa) && !(sa.sa_flags & SA_SIGINFO) &&
+	    sa.sa_handler == on_interrupt)
+		signal(SIGINT, SIG_DFL);
+}
+
+int cli_interrupted(void)
+{
+	return interrupted;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static int on_progress(void *payload, uint64_t done, uint64_t total)
+{
+	enum { PATIENCE = 400, PACE = 100 }; /* ms */
+	struct cli *c = payload;
+	struct cli_progress *p = &c->progress;
+	int64_t now;
+
+	if (interrupted)
+		return 1;
+	if (!c->err.tty)
+		return 0;
+	now = now_ms();
+	if (now - p->begin < PATIENCE || now - p->shown < PACE)
+		return 0;
+	p->shown = now;
+	if (total)
+		out_printf(&c->err, "\r%s: %3llu %%", p->what,
+			   (unsigned long long)(done >= total ? 100 : done * 100 / total));
+	else
+		out_printf(&c->err, "\r%s: %llu", p->what, (unsigned long long)done);
+	out_flush(&c->err);
+	return 0;
+}
+
+void cli_progress(struct cli *c, const char *what)
+{
+	catch_interrupt();
+	c->progress.what = what;
+	c->progress.begin = now_ms();
+	c->progress.shown = 0;
+	grove_set_progress(c->g, (struct grove_progress){ on_progress, c });
+}
+
+void cli_progress_end(struct cli *c)
+{
+	if (!c->progress.shown)
+		return;
+	out_puts(&c->err, "\r\033[K");
+	out_flush(&c->err);
+	c->progress.shown = 0;
+}
+
+int cli_confirm(struct cli *c, const char *fmt, ...)
+{
+	char question[4200], *answer = NULL;
+	size_t cap = 0;
+	va_list ap;
+	int yes;
+
+	va_start(ap, fmt);
+	vsnprintf(question, sizeof(question), fmt, ap);
+	va_end(ap);
+	out_flush(&c->out);
+	out_text(&c->err, out_str(question));
+	out_puts(&c->err, " [y/N] ");
+	out_flush(&c->err);
+	/* the whole line: its rest is no answer to the next question */
+	yes = getline(&answer, &cap, stdin) > 0 && (*answer == 'y' || *answer == 'Y');
+	free(answer);
+	return yes;
+}
+
+/* -------------------------------------------------------------- for people */
+
+void cli_time(char *out, size_t size, int64_t ms, int seconds)
+{
+	time_t t = (time_t)(ms / 1000 - (ms % 1000 < 0));
+	struct tm tm;
+
+	if (ms == GROVE_NO_TIME || !localtime_r(&t, &tm) ||
+	    !(seconds ? strftime(out, size, "%Y-%m-%d %H:%M:%S", &tm) :
+			strftime(out, size, "%Y-%m-%d %H:%M", &tm)))
+		snprintf(out, size, "-");
+}
+
+void cli_size(char *out, size_t size, uint64_t bytes)
+{
+	static const char unit[] = "KMGTPE";
+	double n = (double)bytes;
+	int i = -1;
+
+	if (bytes < 1024) {
+		snprintf(out, size, "%llu", (unsigned long long)bytes);
+		return;
+	}
+	/* 1023.7K is better said 1.0M */
+	do {
+		n /= 1024;
+		i++;
+	} while (n >= 1023.5 && unit[i + 1]);
+	snprintf(out, size, n < 9.95 ? "%.1f%c" : "%.0f%c", n, unit[i]);
+}
+
+void *cli_realloc(void *p, size_t nr, size_t size)
+{
+	if (size && nr > SIZE_MAX / size)
+		p = NULL;
+	else
+		p = realloc(p, nr && size ? nr * size : 1);
+	if (!p) {
+		static const char words[] = "grove: out of memory\n";
+
+		if (write(STDERR_FILENO, words, sizeof(words) - 1) < 0)
+			_exit(EXIT_FAILED);
+		_exit(EXIT_FAILED);
+	}
+	return p;
+}

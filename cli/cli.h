@@ -1,0 +1,130 @@
+/*
+ * cli.h: what the commands share.
+ *
+ * A command is a function that gets its words, answers with an exit status,
+ * and prints through `out`. It begins with cli_begin(), which reads the
+ * options, answers --help and opens grove:
+ *
+ *	int cmd_log(struct cli *c, int argc, char **argv)
+ *	{
+ *		…
+ *		if (cli_begin(c, opts, "SESSION", &argc, argv))
+ *			return c->status;
+ *
+ * Failures go through cli_fail() and its kin, which print the one line, or
+ * with --json the one object instead, and answer with the exit status that fits.
+ */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include "opt.h"
+#include "out.h"
+
+enum cli_exit {
+	EXIT_DONE = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_NOTFOUND = 3,
+	EXIT_CONFLICT = 4,
+	EXIT_DAMAGED = 5
+};
+
+struct cli {
+	struct out out, err;
+	struct grove *g;
+	const char *command;     /* NULL: none was named yet */
+	int wants_json;          /* the form of an error, also before --json is reached */
+	int status;              /* what cli_begin() and cli_open() want to end with */
+	struct cli_progress {
+		const char *what;
+		int64_t begin, shown;  /* ms; 0: not yet */
+	} progress;
+
+	/* the options that every command has */
+	struct opt_list stores;
+	const char *dialect;
+	int json, color, help, version;
+};
+
+#define CLI_GLOBALS 8
+/* The table of those options. */
+void cli_globals(struct cli *c, struct opt table[CLI_GLOBALS]);
+
+/*
+ * Read the options of `opts` (NULL: none) and the global ones, and compare the
+ * operands with `operands` (see opt_operands()). 0, or non-zero when there is
+ * nothing left to do but to return c->status.
+ */
+int cli_parse(struct cli *c, const struct opt *opts, const char *operands, int *argc, char **argv);
+/* The same, and open grove. */
+int cli_begin(struct cli *c, const struct opt *opts, const char *operands, int *argc, char **argv);
+
+/* The exit status of an error. */
+int cli_status(int code);
+/* Print what went wrong; each answers with the exit status. */
+int cli_fail(struct cli *c, int code, const struct grove_detail *why);
+int cli_error(struct cli *c, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int cli_usage(struct cli *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* … with the story that a handle keeps. */
+int cli_fail_grove(struct cli *c, int code);
+int cli_fail_session(struct cli *c, struct grove_session *s, int code);
+int cli_fail_view(struct cli *c, struct grove_view *v, int code);
+/* A line on stderr, for people: nothing failed. */
+void cli_warn(struct cli *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void cli_warn_detail(struct cli *c, const struct grove_detail *why);
+
+/* Open a session; NULL: it was reported, return c->status. */
+struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags);
+/* … and look at it, with a warning about lines that no reader understands. */
+struct grove_view *cli_view(struct cli *c, struct grove_session *s);
+/*
+ * The entry that --leaf names: NULL is the view's own leaf, "root" is
+ * GROVE_NONE. 0, or non-zero when it was reported.
+ */
+int cli_leaf(struct cli *c, struct grove_view *v, const char *id, uint32_t *leaf);
+/* A session that was made: {id, path}, or the path for people. */
+void cli_print_session(struct cli *c, struct grove_session *s);
+
+/*
+ * Long work: a line on a terminal, and Ctrl-C asks to stop (a second one
+ * stops). cli_progress_end() takes the line away; Ctrl-C stays caught until
+ * cli_let_interrupt(), after which there is nothing left that it could spoil.
+ */
+void cli_progress(struct cli *c, const char *what);
+void cli_progress_end(struct cli *c);
+void cli_let_interrupt(void);
+int cli_interrupted(void);
+/* A question on the terminal, no by default. */
+int cli_confirm(struct cli *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Times for people, in their own time zone. */
+void cli_time(char *out, size_t size, int64_t ms, int seconds);
+/* Bytes for people: 812, 12K, 3.4M. */
+void cli_size(char *out, size_t size, uint64_t bytes);
+
+/* Memory, or the end. */
+void *cli_realloc(void *p, size_t nr, size_t size);
+
+int cmd_append(struct cli *c, int argc, char **argv);
+int cmd_check(struct cli *c, int argc, char **argv);
+int cmd_context(struct cli *c, int argc, char **argv);
+int cmd_continue(struct cli *c, int argc, char **argv);
+int cmd_fork(struct cli *c, int argc, char **argv);
+int cmd_help(struct cli *c, int argc, char **argv);
+int cmd_label(struct cli *c, int argc, char **argv);
+int cmd_leaf(struct cli *c, int argc, char **argv);
+int cmd_log(struct cli *c, int argc, char **argv);
+int cmd_ls(struct cli *c, int argc, char **argv);
+int cmd_migrate(struct cli *c, int argc, char **argv);
+int cmd_mv(struct cli *c, int argc, char **argv);
+int cmd_name(struct cli *c, int argc, char **argv);
+int cmd_new(struct cli *c, int argc, char **argv);
+int cmd_rm(struct cli *c, int argc, char **argv);
+int cmd_show(struct cli *c, int argc, char **argv);
+int cmd_tree(struct cli *c, int argc, char **argv);
+
+/* main.c: print the page of a command (NULL: of the program). */
+int help_print(struct out *o, const char *command);
+int version_print(struct out *o);
+
+#endif

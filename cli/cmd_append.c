@@ -1,0 +1,351 @@
+/*
+ * cmd_append.c: lines from standard input become entries.
+ *
+ * Whole lines that lie in the buffer together are appended together, in one
+ * write; a slow writer gets its id after each line. If such a batch is refused
+ * nothing of it was written, so it is tried again a line at a time: the lines
+ * before the bad one stay, and the error names it.
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	CHUNK = 256 * 1024,
+	BATCH = 1024  /* lines */
+};
+
+struct append {
+	struct cli *c;
+	struct grove_session *s;          /* NULL: made with the first line */
+	struct grove_new_options make;
+	struct grove_append_options opt;
+	int branch;                       /* --parent was given: stay on that branch */
+
+	struct grove_slice line[BATCH];
+	uint64_t number[BATCH];           /* of the input, from 1 */
+	const char *id[BATCH];
+	size_t nr;
+	uint64_t lines;                   /* read so far */
+	size_t printed;                   /* ids in the JSON array */
+};
+
+static const char *const syncs[] = { "none", "flush", "always", NULL };
+
+static void print_ids(struct append *a, size_t from, size_t to)
+{
+	struct out *o = &a->c->out;
+
+	for (size_t i = from; i < to; i++) {
+		const char *id = a->id[i];
+
+		if (a->c->json) {
+			out_puts(o, a->printed++ ? "," : "{\"ids\":[");
+			out_json_string(o, id);
+		} else {
+			out_text(o, out_str(id ? id : "-"));
+			out_puts(o, "\n");
+		}
+		if (id && a->branch)
+			a->opt.parent = id;
+	}
+	a->opt.expect_seq = GROVE_ANY_SEQ;
+	if (!a->c->json)
+		out_flush(o);
+}
+
+/* An error of `append` that the input's line is to blame for. */
+static int fail_line(struct append *a, int code, uint64_t number)
+{
+	struct grove_detail why;
+	int blame = code == GROVE_EJSON || code == GROVE_EINVAL || code == GROVE_ENOTFOUND ||
+		    code == GROVE_ETOOBIG;
+	int status;
+
+	memset(&why, 0, sizeof(why));
+	grove_session_error(a->s, &why);
+	if (!blame)
+		return cli_fail_session(a->c, a->s, code);
+	if (!*why.message)
+		snprintf(why.message, sizeof(why.message), "%s", grove_strerror(code));
+	snprintf(why.path, sizeof(why.path), "-");
+	why.line = number;
+	if (!why.has_place)
+		why.offset = 0;
+	why.has_place = 1;
+	status = cli_fail(a->c, code, &why);
+	/* the command was right, its input was not */
+	return code == GROVE_EINVAL ? EXIT_FAILED : status;
+}
+
+/* On return the entries are where --sync wants them, also in a new file. */
+static int settle(struct append *a)
+{
+	int err = 0;
+
+	if (!grove_session_pending(a->s))
+		return 0;
+	err = grove_session_ensure(a->s);
+	if (!err && a->opt.sync != GROVE_SYNC_NONE)
+		err = grove_session_sync(a->s);
+	return err;
+}
+
+static int one_by_one(struct append *a)
+{
+	for (size_t i = 0; i < a->nr; i++) {
+		int err = grove_session_append(a->s, a->line[i], &a->opt, &a->id[i]);
+
+		if (err)
+			return fail_line(a, err, a->number[i]);
+		err = settle(a);
+		if (err)
+			return cli_fail_session(a->c, a->s, err);
+		print_ids(a, i, i + 1);
+	}
+	return EXIT_DONE;
+}
+
+static int refused(int err)
+{
+	return err == GROVE_EJSON || err == GROVE_EINVAL || err == GROVE_ENOTFOUND ||
+	       err == GROVE_ECONFLICT || err == GROVE_ETOOBIG;
+}
+
+/* Append what was gathered. */
+static int flush_batch(struct append *a)
+{
+	struct cli *c = a->c;
+	int err, status = EXIT_DONE;
+
+	if (!a->nr)
+		return EXIT_DONE;
+	if (!a->s) {
+		cli_progress(c, "appending"); /* an open session has caught Ctrl-C already */
+		err = grove_session_new(c->g, &a->make, &a->s);
+		if (err)
+			return cli_fail_session(c, a->s, err);
+	}
+	if (a->nr == 1) {
+		status = one_by_one(a);
+	} else {
+		err = grove_session_append_many(a->s, a->line, a->nr, &a->opt, a->id);
+		if (refused(err)) {
+			status = one_by_one(a);
+		} else if (err || (err = settle(a))) {
+			status = cli_fail_session(c, a->s, err);
+		} else {
+			print_ids(a, 0, a->nr);
+		}
+	}
+	a->nr = 0;
+	if (!status && (out_failed(&c->out) || cli_interrupted()))
+		status = EXIT_FAILED;
+	return status;
+}
+
+static int add_line(struct append *a, const char *p, size_t len)
+{
+	a->lines++;
+	while (len && strchr(" \t\r", p[len - 1]))
+		len--;
+	while (len && strchr(" \t\r", *p)) {
+		p++;
+		len--;
+	}
+	if (!len)
+		return EXIT_DONE;
+	a->line[a->nr] = (struct grove_slice){ p, len };
+	a->number[a->nr] = a->lines;
+	return ++a->nr == BATCH ? flush_batch(a) : EXIT_DONE;
+}
+
+/* The whole lines of buf[0 … len-1]; *used becomes their length. */
+static int take_lines(struct append *a, const char *buf, size_t seen, size_t len, size_t *used)
+{
+	const char *p = buf, *end = buf + len, *nl;
+	int status = EXIT_DONE;
+
+	/* the first `seen` bytes are the head of a line, without an end */
+	for (const char *from = buf + seen;
+	     !status && (nl = memchr(from, '\n', (size_t)(end - from))); from = p) {
+		status = add_line(a, p, (size_t)(nl - p));
+		p = nl + 1;
+	}
+	if (!status)
+		status = flush_batch(a);
+	*used = (size_t)(p - buf);
+	return status;
+}
+
+static int read_input(struct append *a)
+{
+	char *buf = NULL;
+	size_t len = 0, cap = 0, used = 0;
+	int status = EXIT_DONE;
+
+	while (!status) {
+		size_t seen = len;
+		ssize_t n;
+
+		if (cap - len < CHUNK) {
+			cap = cap ? cap * 2 : 2 * CHUNK;
+			buf = cli_realloc(buf, cap, 1);
+		}
+		n = read(STDIN_FILENO, buf + len, cap - len);
+		if (n < 0 && errno == EAGAIN) { /* a pipe that its writer made non-blocking */
+			struct pollfd wait = { .fd = STDIN_FILENO, .events = POLLIN };
+
+			n = poll(&wait, 1, -1) < 0 ? -1 : 1;
+			if (n > 0)
+				continue;
+		}
+		if (n < 0 && errno == EINTR && !cli_interrupted())
+			continue;
+		if (cli_interrupted()) {
+			status = EXIT_FAILED;
+			break;
+		}
+		if (n < 0) {
+			status = cli_error(a->c, GROVE_EIO, "standard input: %s", strerror(errno));
+			break;
+		}
+		if (!n) {
+			status = add_line(a, buf, len); /* the last one, without a line end */
+			if (!status)
+				status = flush_batch(a);
+			break;
+		}
+		len += (size_t)n;
+		status = take_lines(a, buf, seen, len, &used);
+		len -= used;
+		memmove(buf, buf + used, len);
+	}
+	free(buf);
+	return status;
+}
+
+/* Does it look like the path of a file that is not there? */
+static int is_absent_path(const char *what)
+{
+	size_t len = strlen(what);
+	int path = strchr(what, '/') || (len > 6 && !strcmp(what + len - 6, ".jsonl"));
+
+	return path && access(what, F_OK) && errno == ENOENT;
+}
+
+/*
+ * The library takes 0 for "do not compare". Nobody else appends to a file that
+ * is not there, so what it must have is known here.
+ */
+static int check_expected(struct append *a)
+{
+	struct grove_counts n;
+	struct grove_view *v = NULL;
+	int err;
+
+	if (a->opt.expect_seq == GROVE_ANY_SEQ || (a->s && a->opt.expect_seq))
+		return 0;
+	memset(&n, 0, sizeof(n));
+	n.size = sizeof(n);
+	if (a->s) {
+		err = grove_session_view(a->s, &v);
+		if (err) {
+			a->c->status = cli_fail_session(a->c, a->s, err);
+			return 1;
+		}
+		grove_view_counts(v, &n);
+		grove_view_unref(v);
+	}
+	if (n.lines != a->opt.expect_seq) {
+		a->c->status = cli_error(a->c, GROVE_ECONFLICT,
+					 "the session has %llu lines, not %llu",
+					 (unsigned long long)n.lines,
+					 (unsigned long long)a->opt.expect_seq);
+		return 1;
+	}
+	a->opt.expect_seq = GROVE_ANY_SEQ;
+	return 0;
+}
+
+/* An unknown --parent is told before a line is read. */
+static int check_parent(struct append *a)
+{
+	struct grove_view *v = NULL;
+	uint32_t entry;
+	int err, wrong;
+
+	if (!a->opt.parent || !strcmp(a->opt.parent, GROVE_ROOT))
+		return 0;
+	if (!a->s) {
+		a->c->status = cli_error(a->c, GROVE_ENOTFOUND, "%s: a new session has no entries",
+					 a->opt.parent);
+		return 1;
+	}
+	err = grove_session_view(a->s, &v);
+	if (err) {
+		a->c->status = cli_fail_session(a->c, a->s, err);
+		return 1;
+	}
+	wrong = cli_leaf(a->c, v, a->opt.parent, &entry);
+	grove_view_unref(v);
+	return wrong;
+}
+
+int cmd_append(struct cli *c, int argc, char **argv)
+{
+	struct append *a = cli_realloc(NULL, 1, sizeof(*a));
+	uint64_t expect = GROVE_ANY_SEQ;
+	const char *cwd = NULL;
+	int sync = GROVE_SYNC_NONE, status;
+	const struct opt opts[] = {
+		{ "parent", .string = &a->opt.parent },
+		{ "expect-seq", .number = &expect },
+		{ "sync", .choice = &sync, .choices = syncs },
+		{ "cwd", .string = &cwd },
+		{ NULL },
+	};
+
+	memset(a, 0, sizeof(*a));
+	a->c = c;
+	if (cli_begin(c, opts, "SESSION [-]", &argc, argv)) {
+		status = c->status;
+		goto out;
+	}
+	if (argc == 2 && strcmp(argv[1], "-")) {
+		status = cli_usage(c, "entries come from standard input, not from '%.64s'", argv[1]);
+		goto out;
+	}
+	a->opt.size = sizeof(a->opt);
+	a->opt.expect_seq = expect;
+	a->opt.sync = (enum grove_sync)sync;
+	a->branch = a->opt.parent != NULL;
+	if (is_absent_path(argv[0])) {
+		a->make.size = sizeof(a->make);
+		a->make.path = argv[0];
+		a->make.cwd = cwd;
+		a->make.dialect = c->dialect;
+	} else {
+		a->s = cli_open(c, argv[0], GROVE_WRITE);
+		if (!a->s) {
+			status = c->status;
+			goto out;
+		}
+	}
+	if (check_expected(a) || check_parent(a)) {
+		status = c->status;
+		goto out;
+	}
+	status = read_input(a);
+	if (c->json && !status)
+		out_puts(&c->out, a->printed ? "]}\n" : "{\"ids\":[]}\n");
+out:
+	grove_session_close(a->s);
+	free(a);
+	return status;
+}

@@ -1,0 +1,178 @@
+/*
+ * cmd_context.c: what the model would be sent.
+ *
+ * The library answers with a document. For people it is read again and
+ * listed, a line a message: what a message says comes from the document, since
+ * it may differ from the entry it was made of.
+ */
+#include "brief.h"
+#include "cli.h"
+#include "json.h"
+
+#include <string.h>
+
+/* The first words of a message: its content is text, or blocks of which some are. */
+static int message_text(struct grove_slice message, char *buf, size_t size, struct grove_slice *text)
+{
+	struct grove_slice content, block, value;
+	const char *place = NULL;
+
+	if (!json_member(message, "content", &content))
+		return 0;
+	if (json_text(content, buf, size, text))
+		return 1;
+	while (json_item(content, &place, &block))
+		if (json_member(block, "text", &value) && json_text(value, buf, size, text) &&
+		    text->len)
+			return 1;
+	return 0;
+}
+
+static void print_message(struct cli *c, struct grove_view *v, size_t nr,
+			  struct grove_slice message, struct grove_slice id_json)
+{
+	struct out *o = &c->out;
+	struct grove_slice role = out_str("-"), id = out_str("-"), text, value;
+	char role_buf[64], id_buf[128], text_buf[1024], size[16];
+	unsigned head = 6 + 1 + 12 + 1 + 8 + 1 + 6 + 2;
+	unsigned width = o->width > head + 10 ? o->width - head - 1 : 10;
+	uint32_t entry = GROVE_NONE;
+	struct brief b;
+
+	if (json_member(message, "role", &value))
+		json_text(value, role_buf, sizeof(role_buf), &role);
+	if (json_text(id_json, id_buf, sizeof(id_buf) - 1, &id)) {
+		id_buf[id.len] = '\0';
+		entry = grove_view_find(v, id_buf);
+	}
+	cli_size(size, sizeof(size), message.len);
+	out_printf(o, "%6zu ", nr);
+	out_style(o, OUT_BOLD);
+	out_column(o, role, 12);
+	out_style(o, OUT_PLAIN);
+	out_puts(o, " ");
+	out_style(o, OUT_YELLOW);
+	out_column(o, (struct grove_slice){ id.ptr, id.len < 8 ? id.len : 8 }, 8);
+	out_style(o, OUT_PLAIN);
+	out_printf(o, " %6s  ", size);
+	if (message_text(message, text_buf, sizeof(text_buf), &text))
+		out_fit(o, text, width);
+	else if (entry != GROVE_NONE && !brief_read(&b, v, entry))
+		brief_print(o, &b, width);
+	out_puts(o, "\n");
+}
+
+/* Why each entry is there, or is not. */
+static void print_reasons(struct cli *c, struct grove_slice doc)
+{
+	struct out *o = &c->out;
+	struct grove_slice reasons, item, value, text;
+	const char *place = NULL;
+	char buf[512];
+
+	if (!json_member(doc, "explain", &reasons))
+		return;
+	out_puts(o, "\n");
+	while (json_item(reasons, &place, &item) && !out_failed(o)) {
+		int in = json_member(item, "included", &value) && json_is_true(value);
+
+		out_puts(o, in ? "  + " : "  - ");
+		if (!json_member(item, "entryId", &value) ||
+		    !json_text(value, buf, sizeof(buf), &text))
+			text = out_str("-");
+		out_style(o, in ? OUT_YELLOW : OUT_DIM);
+		out_column(o, text, 8);
+		out_style(o, OUT_PLAIN);
+		out_puts(o, " ");
+		if (json_member(item, "reason", &value) && json_text(value, buf, sizeof(buf), &text))
+			out_fit(o, text, o->width - 14);
+		out_puts(o, "\n");
+	}
+}
+
+static void print_text_member(struct out *o, struct grove_slice doc, const char *name)
+{
+	struct grove_slice value, text;
+	char buf[256];
+
+	if (json_member(doc, name, &value) && json_text(value, buf, sizeof(buf), &text))
+		out_fit(o, text, 80);
+	else
+		out_puts(o, "none");
+}
+
+static void print_context(struct cli *c, struct grove_view *v, struct grove_slice doc)
+{
+	struct out *o = &c->out;
+	struct grove_slice messages = out_str("[]"), ids = out_str("[]"), message, id, model;
+	const char *at = NULL, *id_at = NULL;
+	uint64_t bytes = 0;
+	size_t nr = 0;
+	char size[16];
+
+	json_member(doc, "messages", &messages);
+	json_member(doc, "entryIds", &ids);
+	while (json_item(messages, &at, &message) && !out_failed(o)) {
+		if (!json_item(ids, &id_at, &id))
+			id = out_str("null");
+		print_message(c, v, ++nr, message, id);
+		bytes += message.len;
+	}
+	print_reasons(c, doc);
+	if (nr)
+		out_puts(o, "\n");
+	out_puts(o, "model ");
+	if (json_member(doc, "model", &model) && *model.ptr == '{') {
+		print_text_member(o, model, "provider");
+		out_puts(o, "/");
+		print_text_member(o, model, "modelId");
+	} else {
+		out_puts(o, "none");
+	}
+	out_puts(o, ", thinking ");
+	print_text_member(o, doc, "thinkingLevel");
+	cli_size(size, sizeof(size), bytes);
+	out_printf(o, ", %zu message%s, %s%s\n", nr, nr == 1 ? "" : "s", size,
+		   bytes < 1024 ? " bytes" : "B");
+}
+
+int cmd_context(struct cli *c, int argc, char **argv)
+{
+	struct grove_context_options co = { sizeof(co) };
+	struct grove_buf doc = GROVE_BUF_INIT;
+	struct grove_session *s;
+	struct grove_view *v = NULL;
+	uint32_t leaf;
+	int err;
+	const struct opt opts[] = {
+		{ "leaf", .string = &co.leaf },
+		{ "llm", .flag = &co.llm },
+		{ "explain", .flag = &co.explain },
+		{ "mode", .string = &co.mode },
+		{ NULL },
+	};
+
+	if (cli_begin(c, opts, "SESSION", &argc, argv))
+		return c->status;
+	s = cli_open(c, argv[0], GROVE_READ);
+	if (!s)
+		return c->status;
+	v = cli_view(c, s);
+	if (!v || cli_leaf(c, v, co.leaf, &leaf))
+		goto out;
+	if (c->json) {
+		err = grove_view_context(v, &co, out_json_sink(&c->out));
+		if (!err)
+			out_end_line(&c->out);
+	} else {
+		err = grove_view_context(v, &co, grove_buf_sink(&doc));
+		if (!err)
+			print_context(c, v, (struct grove_slice){ doc.ptr, doc.len });
+	}
+	c->status = err ? cli_fail_view(c, v, err) : EXIT_DONE;
+out:
+	grove_buf_release(&doc);
+	grove_view_unref(v);
+	grove_session_close(s);
+	return c->status;
+}

@@ -1,0 +1,80 @@
+/*
+ * cmd_continue.c: go on from an entry.
+ */
+#include "cli.h"
+
+static const char *const words[] = { "append", "switch", "replay" };
+
+static void print_json(struct cli *c, enum grove_outcome outcome, const char *leaf,
+		       const struct grove_buf *content)
+{
+	struct out *o = &c->out;
+
+	out_printf(o, "{\"outcome\":\"%s\",\"leaf\":", words[outcome]);
+	out_json_string(o, leaf);
+	if (outcome == GROVE_OUTCOME_REPLAY && content->len) {
+		out_puts(o, ",\"content\":");
+		out_json(o, (struct grove_slice){ content->ptr, content->len });
+	}
+	out_puts(o, "}\n");
+}
+
+static int on_piece(void *payload, const struct grove_piece *piece)
+{
+	struct out *o = payload;
+
+	if (piece->kind == GROVE_PIECE_TEXT)
+		out_block(o, piece->text, "", 0);
+	else if (piece->kind == GROVE_PIECE_IMAGE)
+		out_puts(o, "[image]\n");
+	return out_failed(o);
+}
+
+static int print_words(struct cli *c, struct grove_session *s, const char *entry,
+		       enum grove_outcome outcome, const char *leaf)
+{
+	struct grove_view *v = NULL;
+	uint32_t i;
+	int err;
+
+	out_puts(&c->out, words[outcome]);
+	out_puts(&c->out, outcome == GROVE_OUTCOME_APPEND ? ": the leaf is " :
+							    ": the leaf is now ");
+	out_text(&c->out, out_str(leaf ? leaf : GROVE_ROOT));
+	if (outcome != GROVE_OUTCOME_REPLAY) {
+		out_puts(&c->out, "\n");
+		return 0;
+	}
+	out_puts(&c->out, "; to be edited and sent again:\n\n");
+	err = grove_session_view(s, &v);
+	if (err)
+		return err;
+	i = grove_view_find(v, entry);
+	if (i != GROVE_NONE)
+		err = grove_view_pieces(v, i, on_piece, &c->out);
+	grove_view_unref(v);
+	return err;
+}
+
+int cmd_continue(struct cli *c, int argc, char **argv)
+{
+	struct grove_buf content = GROVE_BUF_INIT;
+	enum grove_outcome outcome;
+	struct grove_session *s;
+	int err;
+
+	if (cli_begin(c, NULL, "SESSION ENTRY", &argc, argv))
+		return c->status;
+	s = cli_open(c, argv[0], GROVE_WRITE);
+	if (!s)
+		return c->status;
+	err = grove_session_continue(s, argv[1], GROVE_LEAF_PERSIST, &outcome, &content);
+	if (!err && c->json)
+		print_json(c, outcome, grove_session_leaf(s), &content);
+	else if (!err)
+		err = print_words(c, s, argv[1], outcome, grove_session_leaf(s));
+	c->status = err ? cli_fail_session(c, s, err) : EXIT_DONE;
+	grove_buf_release(&content);
+	grove_session_close(s);
+	return c->status;
+}

@@ -1,0 +1,50 @@
+/*
+ * cmd_leaf.c: where the conversation goes on.
+ */
+#include "cli.h"
+
+static void print_leaf(struct cli *c, struct grove_session *s)
+{
+	const char *id = grove_session_leaf(s);
+
+	if (c->json) {
+		out_puts(&c->out, "{\"leaf\":");
+		out_json_string(&c->out, id);
+		out_puts(&c->out, "}\n");
+	} else {
+		out_text(&c->out, out_str(id ? id : GROVE_ROOT));
+		out_puts(&c->out, "\n");
+	}
+}
+
+int cmd_leaf(struct cli *c, int argc, char **argv)
+{
+	struct grove_branch_summary b = { sizeof(b) };
+	struct grove_session *s;
+	int persist = 0, err = 0, status = EXIT_DONE;
+	const struct opt opts[] = {
+		{ "summary", .string = &b.summary },
+		{ "persist", .flag = &persist }, /* it always is; see grove-leaf(1) */
+		{ NULL },
+	};
+
+	if (cli_begin(c, opts, "SESSION [ENTRY]", &argc, argv))
+		return c->status;
+	if (argc < 2 && (b.summary || persist))
+		return cli_usage(c, "--%s needs an ENTRY to move to", b.summary ? "summary" : "persist");
+	s = cli_open(c, argv[0], argc < 2 ? GROVE_READ : GROVE_WRITE);
+	if (!s)
+		return c->status;
+	if (argc == 2) {
+		if (b.summary)
+			err = grove_session_branch(s, argv[1], &b, NULL);
+		else
+			err = grove_session_set_leaf(s, argv[1], GROVE_LEAF_PERSIST);
+	}
+	if (err)
+		status = cli_fail_session(c, s, err);
+	else if (argc < 2 || c->json)
+		print_leaf(c, s);
+	grove_session_close(s);
+	return status;
+}

@@ -1,0 +1,227 @@
+/*
+ * cmd_ls.c: list sessions.
+ */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const sorts[] = { "modified", "created", "size", "messages", "name", NULL };
+
+static void on_skipped(void *payload, const struct grove_detail *why)
+{
+	cli_warn_detail(payload, why);
+}
+
+/* The words of the query, as one. */
+static char *join(int argc, char **argv)
+{
+	size_t len = 0, at = 0;
+	char *all;
+
+	if (!argc)
+		return NULL;
+	for (int i = 0; i < argc; i++)
+		len += strlen(argv[i]) + 1;
+	all = cli_realloc(NULL, len, 1);
+	for (int i = 0; i < argc; i++) {
+		size_t n = strlen(argv[i]);
+
+		memcpy(all + at, argv[i], n);
+		at += n;
+		all[at++] = ' ';
+	}
+	all[at - 1] = '\0';
+	return all;
+}
+
+static int print_json(struct cli *c, const struct grove_list *l)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	size_t nr = grove_list_count(l);
+	int err = 0;
+
+	out_puts(&c->out, "[");
+	for (size_t i = 0; i < nr && !err; i++) {
+		if (i)
+			out_puts(&c->out, ",\n");
+		b.len = 0;
+		err = grove_info_json(grove_list_at(l, i), &b);
+		if (!err)
+			out_json(&c->out, (struct grove_slice){ b.ptr, b.len });
+	}
+	out_puts(&c->out, "]\n");
+	grove_buf_release(&b);
+	return err ? cli_error(c, err, "%s", grove_strerror(err)) : EXIT_DONE;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* How much of an id must be shown so that no two shown look alike. */
+static unsigned id_width(const struct grove_list *l)
+{
+	enum { SHORTEST = 8, LONGEST = 36 };
+	size_t nr = grove_list_count(l), width = SHORTEST;
+	const char **id = cli_realloc(NULL, nr, sizeof(*id));
+
+	for (size_t i = 0; i < nr; i++)
+		id[i] = grove_list_at(l, i)->id;
+	qsort(id, nr, sizeof(*id), by_text);
+	for (size_t i = 1; i < nr; i++) {
+		size_t same = 0;
+
+		while (id[i][same] && id[i][same] == id[i - 1][same])
+			same++;
+		/* one session in two stores: no width tells them apart */
+		if (id[i][same] && same + 1 > width)
+			width = same + 1;
+	}
+	free(id);
+	return (unsigned)(width < LONGEST ? width : LONGEST);
+}
+
+/* ~/src/grove: a working directory as its owner writes it. */
+static void print_project(struct out *o, const char *cwd, unsigned width)
+{
+	const char *home = getenv("HOME");
+	size_t n = home ? strlen(home) : 0;
+	unsigned all;
+
+	while (n && home[n - 1] == '/')
+		n--;
+	if (n && !strncmp(cwd, home, n) && (!cwd[n] || cwd[n] == '/') && width > 1) {
+		out_puts(o, "~");
+		width--;
+		cwd += n;
+	}
+	/* the end of a path says more than its beginning */
+	all = out_width(out_str(cwd), 4096);
+	if (all > width && width > 1) {
+		while (*cwd && out_width(out_str(cwd), 4096) > width - 1)
+			do
+				cwd++;
+			while (((unsigned char)*cwd & 0xc0) == 0x80);
+		out_puts(o, "…");
+		width--;
+	}
+	out_column(o, out_str(cwd), width);
+}
+
+static unsigned project_width(const struct grove_list *l, unsigned most)
+{
+	unsigned width = 7;
+
+	for (size_t i = 0; i < grove_list_count(l) && width < most; i++) {
+		unsigned n = out_width(out_str(grove_list_at(l, i)->cwd), most);
+
+		if (n > width)
+			width = n;
+	}
+	return width < most ? width : most;
+}
+
+static unsigned at_least(unsigned width, unsigned used)
+{
+	return width > used + 10 ? width - used : 10;
+}
+
+static void print_table(struct cli *c, const struct grove_list *l, int projects)
+{
+	struct out *o = &c->out;
+	unsigned id = id_width(l);
+	unsigned project = projects ? project_width(l, o->width / 5) : 0;
+	unsigned text = at_least(o->width, 16 + 2 + 6 + 2 + 5 + 2 + id + 2 +
+					   (projects ? project + 2 : 0));
+
+	out_style(o, OUT_DIM);
+	out_puts(o, "MODIFIED            MSGS   SIZE  ");
+	out_column(o, out_str("ID"), id);
+	out_puts(o, "  ");
+	if (projects) {
+		out_column(o, out_str("PROJECT"), project);
+		out_puts(o, "  ");
+	}
+	out_puts(o, "NAME OR FIRST MESSAGE");
+	out_style(o, OUT_PLAIN);
+	out_puts(o, "\n");
+	for (size_t i = 0; i < grove_list_count(l) && !out_failed(o); i++) {
+		const struct grove_info *s = grove_list_at(l, i);
+		char when[32], size[16];
+
+		cli_time(when, sizeof(when), s->modified, 0);
+		cli_size(size, sizeof(size), s->size);
+		out_printf(o, "%-16s  %6llu  %5s  ", when, (unsigned long long)s->message_count, size);
+		out_style(o, OUT_YELLOW);
+		out_column(o, (struct grove_slice){ s->id, strnlen(s->id, id) }, id);
+		out_style(o, OUT_PLAIN);
+		out_puts(o, "  ");
+		if (projects) {
+			out_style(o, OUT_DIM);
+			print_project(o, s->cwd, project);
+			out_style(o, OUT_PLAIN);
+			out_puts(o, "  ");
+		}
+		if (s->name)
+			out_style(o, OUT_BOLD);
+		out_fit(o, out_str(s->name ? s->name : s->first_message), text);
+		if (s->name)
+			out_style(o, OUT_PLAIN);
+		out_puts(o, "\n");
+	}
+}
+
+int cmd_ls(struct cli *c, int argc, char **argv)
+{
+	struct grove_list_options lo = { sizeof(lo) };
+	struct grove_list *l = NULL;
+	const char *cwd = NULL;
+	uint64_t limit = 0;
+	int all = 0, named = 0, sort = 0, err, status;
+	char *query;
+	const struct opt opts[] = {
+		{ "all", .flag = &all },
+		{ "cwd", .string = &cwd },
+		{ "sort", .choice = &sort, .choices = sorts },
+		{ "limit", .number = &limit },
+		{ "named", .flag = &named },
+		{ NULL },
+	};
+
+	if (cli_begin(c, opts, "[WORD...]", &argc, argv))
+		return c->status;
+	if (all && cwd)
+		return cli_usage(c, "--all and --cwd exclude each other");
+	query = join(argc, argv);
+	lo.cwd = cwd;
+	lo.all = all;
+	lo.named = named;
+	lo.query = query;
+	lo.sort = (enum grove_sort)sort;
+	lo.limit = limit < SIZE_MAX ? (size_t)limit : 0;
+	lo.skipped = on_skipped;
+	lo.skipped_payload = c;
+	cli_progress(c, "reading sessions");
+	err = grove_list(c->g, &lo, &l);
+	cli_progress_end(c);
+	cli_let_interrupt();
+
+	if (err) {
+		status = cli_fail_grove(c, err);
+	} else if (c->json) {
+		status = print_json(c, l);
+	} else {
+		status = EXIT_DONE;
+		if (grove_list_count(l))
+			print_table(c, l, all);
+		else
+			cli_warn(c, "no session%s%s", argc || named ? " matches" : "s",
+				 all ? "" : cwd ? " of that directory (--all looks everywhere)" :
+						  " here (--all looks everywhere)");
+	}
+	grove_list_free(l);
+	free(query);
+	return status;
+}

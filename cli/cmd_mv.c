@@ -1,0 +1,34 @@
+/*
+ * cmd_mv.c: give a session another working directory.
+ */
+#include "cli.h"
+
+int cmd_mv(struct cli *c, int argc, char **argv)
+{
+	struct grove_session *s;
+	const char *cwd = NULL;
+	int err, status = EXIT_DONE;
+	const struct opt opts[] = {
+		{ "cwd", .string = &cwd },
+		{ NULL },
+	};
+
+	if (cli_begin(c, opts, "SESSION [DIR]", &argc, argv))
+		return c->status;
+	if (cwd && argc == 2)
+		return cli_usage(c, "DIR and --cwd exclude each other");
+	if (!cwd && argc == 1)
+		return cli_usage(c, "DIR is missing (usage: grove mv SESSION DIR)");
+	s = cli_open(c, argv[0], GROVE_WRITE);
+	if (!s)
+		return c->status;
+	cli_progress(c, "moving");
+	err = grove_session_move(s, cwd ? cwd : argv[1]);
+	cli_progress_end(c);
+	if (err)
+		status = cli_fail_session(c, s, err);
+	else
+		cli_print_session(c, s);
+	grove_session_close(s);
+	return status;
+}

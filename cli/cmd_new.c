@@ -1,0 +1,41 @@
+/*
+ * cmd_new.c: start a session.
+ */
+#include "cli.h"
+
+#include <unistd.h>
+
+int cmd_new(struct cli *c, int argc, char **argv)
+{
+	struct grove_new_options no = { sizeof(no) };
+	struct grove_session *s = NULL;
+	const char *path;
+	int now = 0, err, status = EXIT_DONE;
+	const struct opt opts[] = {
+		{ "cwd", .string = &no.cwd },
+		{ "id", .string = &no.id },
+		{ "dir", .string = &no.dir },
+		{ "name", .string = &no.name },
+		{ "now", .flag = &now },
+		{ NULL },
+	};
+
+	if (cli_begin(c, opts, "", &argc, argv))
+		return c->status;
+	no.dialect = c->dialect;
+	/* a name has no other place than the file */
+	if (now || no.name)
+		no.flags |= GROVE_NEW_NOW;
+	err = grove_session_new(c->g, &no, &s);
+	if (err) {
+		status = cli_fail_session(c, s, err);
+	} else {
+		path = grove_session_path(s);
+		if (now && path && access(path, F_OK))
+			cli_warn(c, "%s: not written yet (this format has no header; the first entry "
+				    "makes the file)", path);
+		cli_print_session(c, s);
+	}
+	grove_session_close(s);
+	return status;
+}

@@ -1,0 +1,192 @@
+/*
+ * main.c: grove, the program: which command, and how it ends.
+ */
+#include "cli.h"
+#include "help.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct command {
+	const char *name;
+	int (*run)(struct cli *c, int argc, char **argv);
+} commands[] = {
+	{ "ls", cmd_ls },
+	{ "show", cmd_show },
+	{ "log", cmd_log },
+	{ "tree", cmd_tree },
+	{ "context", cmd_context },
+	{ "new", cmd_new },
+	{ "append", cmd_append },
+	{ "leaf", cmd_leaf },
+	{ "label", cmd_label },
+	{ "name", cmd_name },
+	{ "fork", cmd_fork },
+	{ "mv", cmd_mv },
+	{ "rm", cmd_rm },
+	{ "migrate", cmd_migrate },
+	{ "continue", cmd_continue },
+	{ "check", cmd_check },
+	{ "help", cmd_help },
+};
+
+#define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+static const struct grove_help *find_page(const char *name)
+{
+	for (const struct grove_help *h = grove_help; h->name; h++)
+		if (!strcmp(h->name, name))
+			return h;
+	return NULL;
+}
+
+static int unknown_command(struct cli *c, const char *name)
+{
+	const char *near = NULL;
+	unsigned best = 0;
+
+	for (size_t i = 0; i < NR_COMMANDS; i++) {
+		unsigned slip = opt_slip(name, strlen(name), commands[i].name);
+
+		if (slip && (!best || slip < best)) {
+			best = slip;
+			near = commands[i].name;
+		}
+	}
+	if (near)
+		return cli_usage(c, "'%.64s' is not a command (did you mean '%s'?)", name, near);
+	return cli_usage(c, "'%.64s' is not a command", name);
+}
+
+int help_print(struct out *o, const char *command)
+{
+	const struct grove_help *h = command ? find_page(command) : NULL;
+
+	if (!h)
+		h = find_page("grove");
+	out_puts(o, h ? h->text : "grove: there is no help in this build\n");
+	return EXIT_DONE;
+}
+
+int version_print(struct out *o)
+{
+	out_printf(o, "grove %s\n", grove_version());
+	return EXIT_DONE;
+}
+
+int cmd_help(struct cli *c, int argc, char **argv)
+{
+	if (cli_parse(c, NULL, "[COMMAND]", &argc, argv))
+		return c->status;
+	if (!argc)
+		return help_print(&c->out, NULL);
+	if (!find_command(argv[0]) && !find_page(argv[0]))
+		return unknown_command(c, argv[0]);
+	return help_print(&c->out, argv[0]);
+}
+
+/*
+ * A closed descriptor 0, 1 or 2 would be given to the next file we open: a
+ * session, into which we would then print.
+ */
+static int have_std_descriptors(void)
+{
+	int fd = open("/dev/null", O_RDWR);
+
+	while (fd >= 0 && fd <= 2)
+		fd = dup(fd);
+	if (fd < 0)
+		return 0;
+	close(fd);
+	return 1;
+}
+
+static int wants_json(char **argv)
+{
+	for (; *argv && strcmp(*argv, "--"); argv++)
+		if (!strcmp(*argv, "--json"))
+			return 1;
+	return 0;
+}
+
+static int run(struct cli *c, int argc, char **argv)
+{
+	struct opt globals[CLI_GLOBALS];
+	const struct opt *const tables[] = { globals, NULL };
+	const struct command *command;
+	char why[512];
+
+	cli_globals(c, globals);
+	if (opt_parse(tables, &argc, argv, OPT_STOP_AT_OPERAND, why, sizeof(why)))
+		return cli_usage(c, "%s", why);
+	if (c->version)
+		return version_print(&c->out);
+	if (!argc && c->wants_json && !c->help)
+		return cli_usage(c, "COMMAND is missing");
+	if (!argc) {
+		help_print(c->help ? &c->out : &c->err, NULL);
+		return c->help ? EXIT_DONE : EXIT_USAGE;
+	}
+	command = find_command(argv[0]);
+	if (!command)
+		return unknown_command(c, argv[0]);
+	c->command = command->name;
+	return command->run(c, argc - 1, argv + 1);
+}
+
+/* End as a program ends that never caught the signal: the shell wants to know. */
+static void die_of(int sig)
+{
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+int main(int argc, char **argv)
+{
+	struct cli c;
+	int status;
+
+	if (!have_std_descriptors())
+		return EXIT_FAILED;
+	/* Who reads our output may leave; that must not end a write to a session. */
+	signal(SIGPIPE, SIG_IGN);
+	memset(&c, 0, sizeof(c));
+	out_init(&c.out, STDOUT_FILENO);
+	out_init(&c.err, STDERR_FILENO);
+	if (argc > 0) {
+		argc--;
+		argv++;
+	}
+	c.wants_json = wants_json(argv);
+
+	status = run(&c, argc, argv);
+
+	cli_progress_end(&c);
+	grove_close(c.g);
+	opt_list_release(&c.stores);
+	out_flush(&c.out);
+	if (out_failed(&c.out)) {
+		if (c.out.failed == EPIPE)
+			die_of(SIGPIPE);
+		cli_warn(&c, "standard output: %s", strerror(c.out.failed));
+		status = EXIT_FAILED;
+	}
+	out_flush(&c.err);
+	out_release(&c.out);
+	out_release(&c.err);
+	if (cli_interrupted())
+		die_of(SIGINT);
+	return status;
+}

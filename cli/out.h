@@ -1,0 +1,112 @@
+/*
+ * out.h: what the user sees.
+ *
+ * An out is a buffered descriptor that knows whether a terminal is behind it,
+ * how wide that is, and whether to use colour. Text out of a session was
+ * written by others: it goes through out_text() and its kin, where control
+ * characters and those that turn the direction of writing become visible
+ * (^[, <U+202E>, and <9B> for a byte that is no UTF-8) instead of reaching the
+ * terminal. JSON for a terminal has them as \u escapes, which is the same JSON.
+ *
+ * After a failed write everything here does nothing; out_failed() tells.
+ */
+#ifndef CLI_OUT_H
+#define CLI_OUT_H
+
+#include <grove.h>
+
+enum out_color {
+	OUT_COLOR_AUTO,
+	OUT_COLOR_ALWAYS,
+	OUT_COLOR_NEVER
+};
+
+/* For the table of options, in the order of the enum. */
+extern const char *const out_color_names[];
+
+enum out_style {
+	OUT_PLAIN,
+	OUT_BOLD,
+	OUT_DIM,
+	OUT_RED,
+	OUT_GREEN,
+	OUT_YELLOW,
+	OUT_BLUE,
+	OUT_MAGENTA,
+	OUT_CYAN
+};
+
+/* Columns where there is no terminal and COLUMNS does not say. */
+#define OUT_WIDTH_DEFAULT 200
+
+struct out {
+	int fd;            /* -1: everything stays in ptr[0 … len-1] */
+	int tty;
+	int color;
+	unsigned width;
+	int failed;        /* errno of the write that failed */
+	char last;         /* the byte written last */
+	int left;          /* something has left for `fd` */
+	char *ptr;
+	size_t len, cap;
+	char carry[4];     /* a character that a sink was given the head of */
+	unsigned carried;
+};
+
+void out_init(struct out *o, int fd);
+void out_color(struct out *o, enum out_color when);
+void out_release(struct out *o);
+/* 0, or GROVE_EIO. */
+int out_flush(struct out *o);
+int out_failed(const struct out *o);
+/* Forget what has not left yet. 1 if that was everything. */
+int out_discard(struct out *o);
+
+/* Our own words. */
+void out_bytes(struct out *o, const char *ptr, size_t len);
+void out_puts(struct out *o, const char *str);
+void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A line end, unless one was written just now. */
+void out_end_line(struct out *o);
+void out_pad(struct out *o, unsigned columns);
+void out_style(struct out *o, enum out_style style);
+
+/* Text of others, with its line ends and tabs. */
+void out_text(struct out *o, struct grove_slice text);
+/*
+ * Text of others on one line: runs of white space become one space, and what
+ * does not fit in `width` columns is cut and ends in "…". Returns the columns
+ * used.
+ */
+unsigned out_fit(struct out *o, struct grove_slice text, unsigned width);
+/* The same, filled up with spaces. */
+void out_column(struct out *o, struct grove_slice text, unsigned width);
+/*
+ * Text of others, each line behind `prefix` (our own words). With `max_lines`
+ * other than 0 only that many, and lines are cut at the width. Returns the
+ * number of lines that were left out.
+ */
+size_t out_block(struct out *o, struct grove_slice text, const char *prefix, size_t max_lines);
+/* Columns the text needs in out_fit(); stops counting beyond `most`. */
+unsigned out_width(struct grove_slice text, unsigned most);
+
+/* JSON that is complete, and a string that becomes JSON. */
+void out_json(struct out *o, struct grove_slice json);
+void out_json_string(struct out *o, const char *str);  /* NULL: null */
+/* For long output of the library. */
+struct grove_sink out_json_sink(struct out *o);
+/* The stored bytes as they are; on a terminal as out_text() shows them. */
+struct grove_sink out_raw_sink(struct out *o);
+/* Nothing more comes through that sink. */
+void out_sink_end(struct out *o);
+
+static inline struct grove_slice out_str(const char *str)
+{
+	struct grove_slice s = { str ? str : "", 0 };
+
+	while (s.ptr[s.len])
+		s.len++;
+	return s;
+}
+
+#endif

@@ -1,0 +1,583 @@
+/*
+ * grove.h: the session store for coding agents.
+ *
+ * Coding agents keep each conversation as a log of JSON lines that form a
+ * tree: entries with an id and a parent, a leaf, branches, compactions,
+ * labels. grove reads and writes those logs as the agents themselves do,
+ * rebuilds the tree, and computes the context a model would be sent.
+ *
+ *	struct grove *g;
+ *	struct grove_session *s;
+ *	struct grove_view *v;
+ *	struct grove_buf json = GROVE_BUF_INIT;
+ *
+ *	if (grove_open(&g, NULL))
+ *		…
+ *	if (!grove_session_open(g, "last", GROVE_READ, &s) &&
+ *	    !grove_session_view(s, &v)) {
+ *		grove_view_context(v, NULL, grove_buf_sink(&json));
+ *		puts(json.ptr);
+ *		grove_view_unref(v);
+ *	}
+ *	grove_buf_release(&json);
+ *	grove_session_close(s);
+ *	grove_close(g);
+ *
+ * Errors. Functions return 0 or a negative enum grove_error. The story is kept
+ * in the handle: grove_error_detail(), grove_session_error(). Constructors
+ * yield a handle even when they fail (out of memory aside), so that there is
+ * somewhere to ask; every close and free accepts NULL.
+ *
+ * Threads. Handles are independent of each other. One thread at a time per
+ * handle, with two exceptions: grove_session_append*() may be called by many
+ * threads on one session, and a view may be read by any number of threads.
+ *
+ * Memory. What comes as a const pointer belongs to the handle or view that
+ * gave it, and lives as long as that. What you must release comes in a struct
+ * grove_buf. Text is UTF-8.
+ *
+ * Option structs begin with their size: set it with sizeof, zero the rest.
+ */
+#ifndef GROVE_H
+#define GROVE_H
+
+#include <grove/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define GROVE_API __attribute__((visibility("default")))
+#else
+#define GROVE_API
+#endif
+
+#define GROVE_VERSION "0.1.0"
+
+GROVE_API const char *grove_version(void);
+/* A few words for an error code: "not found". */
+GROVE_API const char *grove_strerror(int code);
+/* The code as scripts see it in JSON: "NOTFOUND". */
+GROVE_API const char *grove_error_name(int code);
+
+/* ------------------------------------------------------------------ buffers */
+
+GROVE_API void grove_buf_release(struct grove_buf *b);
+/* A sink that appends to `b`. */
+GROVE_API struct grove_sink grove_buf_sink(struct grove_buf *b);
+/* Append text as a JSON string literal, as JSON.stringify would write it. */
+GROVE_API int grove_buf_json_string(struct grove_buf *b, struct grove_slice text);
+/* Append a time as ISO-8601 UTC with milliseconds: 2026-05-03T09:00:00.000Z. */
+GROVE_API int grove_buf_time(struct grove_buf *b, int64_t ms);
+
+/* ---------------------------------------------------------------- the words */
+
+/* How durable an append is before it returns. */
+enum grove_sync {
+	GROVE_SYNC_NONE,   /* given to the system: survives our crash, not the machine's */
+	GROVE_SYNC_FLUSH,  /* the same, and writing to the disk has begun */
+	GROVE_SYNC_ALWAYS  /* on the disk; threads that append at once share one sync */
+};
+
+/* What an entry is, in any dialect. */
+enum grove_kind {
+	GROVE_KIND_OTHER,           /* a type that we do not know: kept, a tree node */
+	GROVE_KIND_HEADER,
+	GROVE_KIND_MESSAGE,
+	GROVE_KIND_THINKING_LEVEL,
+	GROVE_KIND_MODEL,
+	GROVE_KIND_USAGE,
+	GROVE_KIND_COMPACTION,
+	GROVE_KIND_BRANCH_SUMMARY,
+	GROVE_KIND_CUSTOM,
+	GROVE_KIND_CUSTOM_MESSAGE,
+	GROVE_KIND_CONTEXT_EDIT,
+	GROVE_KIND_LABEL,
+	GROVE_KIND_NAME
+};
+
+/* Who speaks, where the kind is a message. */
+enum grove_role {
+	GROVE_ROLE_NONE,
+	GROVE_ROLE_OTHER,
+	GROVE_ROLE_SYSTEM,
+	GROVE_ROLE_USER,
+	GROVE_ROLE_ASSISTANT,
+	GROVE_ROLE_TOOL_RESULT,
+	GROVE_ROLE_BASH,
+	GROVE_ROLE_CUSTOM
+};
+
+GROVE_API const char *grove_kind_name(enum grove_kind kind);
+GROVE_API const char *grove_role_name(enum grove_role role);
+
+/* No entry, no parent. */
+#define GROVE_NONE UINT32_MAX
+/* Where an entry's id is expected: the place before the first entry. */
+#define GROVE_ROOT "root"
+/* A time that was missing or not a date. */
+#define GROVE_NO_TIME INT64_MIN
+/* Do not compare the seq. */
+#define GROVE_ANY_SEQ UINT64_MAX
+
+/* -------------------------------------------------------------- environment */
+
+/*
+ * The world as grove sees it: where home is, which stores there are. Nothing
+ * here is global; two handles may see two worlds.
+ */
+struct grove;
+
+struct grove_options {
+	size_t size;
+	const char *cwd;             /* NULL: the process's */
+	const char *home;            /* NULL: $HOME */
+	/* Variables (PI_CODING_AGENT_DIR, GROVE_STORE, …). NULL: the process's. */
+	const char *(*getenv)(void *payload, const char *name);
+	void *getenv_payload;
+	const char *const *stores;   /* URLs or directories; NULL: $GROVE_STORE, else discovery */
+	size_t nr_stores;
+	const char *dialect;         /* NULL: told by place and bytes */
+	/* Every call that reaches a store, one line each. NULL: none. */
+	void (*trace)(void *payload, const char *line);
+	void *trace_payload;
+};
+
+/* `opt` may be NULL. GROVE_EINVAL for a store or dialect that is not known. */
+GROVE_API int grove_open(struct grove **out, const struct grove_options *opt);
+GROVE_API void grove_close(struct grove *g);
+/* The story of the last error of `g`; code 0 if there was none. */
+GROVE_API void grove_error_detail(struct grove *g, struct grove_detail *out);
+
+/*
+ * Long work tells how far it is: `done` of `total` (0: not known). A non-zero
+ * answer cancels it: the call returns GROVE_ECANCELLED and nothing changed.
+ */
+struct grove_progress {
+	int (*fn)(void *payload, uint64_t done, uint64_t total);
+	void *payload;
+};
+
+/*
+ * Who is told while a session is opened, forked or moved, and while sessions
+ * are listed. Called from the thread that called us. NULL members: nobody.
+ */
+GROVE_API void grove_set_progress(struct grove *g, struct grove_progress progress);
+
+/* ------------------------------------------------------------------ listing */
+
+/* A session as a list shows it. For pi the values of pi's own listing. */
+struct grove_info {
+	const char *path;
+	const char *id;
+	const char *dialect;         /* "pi" */
+	const char *agent;           /* "pi", "openclaw": who keeps its sessions there */
+	const char *store;           /* URL, without password */
+	const char *cwd;             /* "" if unknown */
+	const char *name;            /* NULL: none */
+	const char *parent_session;  /* NULL: none */
+	const char *first_message;   /* "(no messages)" */
+	int64_t created;             /* ms, or GROVE_NO_TIME */
+	int64_t modified;
+	uint64_t message_count;
+	uint64_t size;               /* bytes */
+	int64_t file_time;           /* ms; the file's own */
+};
+
+enum grove_sort {
+	GROVE_SORT_MODIFIED,  /* newest first; the others too: largest or newest first */
+	GROVE_SORT_CREATED,
+	GROVE_SORT_SIZE,
+	GROVE_SORT_MESSAGES,
+	GROVE_SORT_NAME       /* A to Z, nameless last */
+};
+
+struct grove_list_options {
+	size_t size;
+	const char *cwd;          /* only sessions of this directory; NULL: `all` decides */
+	int all;                  /* every session, not only those of grove's own cwd */
+	int named;                /* only those with a name */
+	const char *query;        /* words that must all occur in id, name, cwd or first message */
+	enum grove_sort sort;
+	size_t limit;             /* 0: no limit */
+	/* Told of each session file that could not be read; the list goes on. */
+	void (*skipped)(void *payload, const struct grove_detail *why);
+	void *skipped_payload;
+};
+
+struct grove_list;
+GROVE_API int grove_list(struct grove *g, const struct grove_list_options *opt,
+			 struct grove_list **out);
+GROVE_API size_t grove_list_count(const struct grove_list *l);
+GROVE_API const struct grove_info *grove_list_at(const struct grove_list *l, size_t i);
+GROVE_API void grove_list_free(struct grove_list *l);
+/* Append one session as `ls --json` shows it. */
+GROVE_API int grove_info_json(const struct grove_info *info, struct grove_buf *out);
+
+/*
+ * The sessions that `what` may mean: a path, an id, a prefix of an id (4
+ * characters or more), or "last". Exactly one: 0 and its path in `out`. None:
+ * GROVE_ENOTFOUND. Several: GROVE_EAMBIGUOUS, the detail lists them.
+ */
+GROVE_API int grove_find(struct grove *g, const char *what, struct grove_buf *out);
+
+/* ----------------------------------------------------------------- sessions */
+
+struct grove_session;
+
+enum grove_open_flags {
+	GROVE_READ = 0,   /* writes nothing, whatever state the log is in */
+	GROVE_WRITE = 1,  /* an old version is migrated at once, atomically */
+	/*
+	 * When another writer has appended since we looked: answer
+	 * GROVE_ECONFLICT instead of going on below its last entry.
+	 */
+	GROVE_TELL = 2,
+	/* Rewrites happen even while another process has the file open. */
+	GROVE_FORCE = 4
+};
+
+/*
+ * Open a session by path, id, prefix of an id, or "last". GROVE_ENOTFOUND,
+ * GROVE_EAMBIGUOUS, GROVE_EDAMAGED (no usable header: nothing is touched).
+ */
+GROVE_API int grove_session_open(struct grove *g, const char *what, unsigned flags,
+				 struct grove_session **out);
+
+enum grove_new_flags {
+	/*
+	 * A live handle, as an agent keeps it, defers the file until the first
+	 * user or assistant message (appends before that are acknowledged with
+	 * an id, and grove_session_pending() says so). With this flag the header
+	 * is written at once.
+	 */
+	GROVE_NEW_NOW = 1,
+	GROVE_NEW_MEMORY = 2  /* never a file: the session lives in this handle */
+};
+
+struct grove_new_options {
+	size_t size;
+	unsigned flags;
+	const char *dialect;         /* NULL: "pi" */
+	const char *cwd;             /* NULL: grove's */
+	const char *id;              /* NULL: a new one; GROVE_EINVAL if it cannot be an id */
+	const char *dir;             /* keep the file right in this directory; NULL: the agent's place */
+	const char *path;            /* exactly this file; id and time from its name if they are there */
+	const char *name;            /* NULL: none */
+	const char *parent_session;  /* NULL: none */
+};
+GROVE_API int grove_session_new(struct grove *g, const struct grove_new_options *opt,
+				struct grove_session **out);
+
+/*
+ * The newest session of `cwd` (NULL: grove's), or a new one. With `dir`,
+ * sessions are looked for in that directory alone.
+ */
+GROVE_API int grove_session_recent(struct grove *g, const char *cwd, const char *dir,
+				   struct grove_session **out);
+
+GROVE_API void grove_session_close(struct grove_session *s);
+GROVE_API void grove_session_error(struct grove_session *s, struct grove_detail *out);
+
+GROVE_API const char *grove_session_id(const struct grove_session *s);
+GROVE_API const char *grove_session_path(const struct grove_session *s); /* NULL in memory */
+GROVE_API const char *grove_session_dir(const struct grove_session *s);  /* NULL in memory */
+GROVE_API const char *grove_session_cwd(const struct grove_session *s);
+GROVE_API const char *grove_session_dialect(const struct grove_session *s);
+GROVE_API const char *grove_session_agent(const struct grove_session *s);
+/* The format version the log had when it was opened. */
+GROVE_API unsigned grove_session_version(const struct grove_session *s);
+/* Lines that opening for writing changed to bring the log up to date. */
+GROVE_API uint64_t grove_session_migrated(const struct grove_session *s);
+/* Entries that this handle holds and no file does yet. */
+GROVE_API size_t grove_session_pending(const struct grove_session *s);
+/* Write a session whose file was deferred, now. */
+GROVE_API int grove_session_ensure(struct grove_session *s);
+/* Take in what others appended. 1 if there was something, 0 if not. */
+GROVE_API int grove_session_refresh(struct grove_session *s);
+/* Wait until everything appended so far is on the disk. */
+GROVE_API int grove_session_sync(struct grove_session *s);
+
+/* ------------------------------------------------------------------- append */
+
+struct grove_append_options {
+	size_t size;
+	const char *parent;      /* NULL: the leaf; GROVE_ROOT: none; else an entry's id */
+	/*
+	 * The number of lines the log must have, header included; else
+	 * GROVE_ECONFLICT and nothing is written. GROVE_ANY_SEQ, or 0 as in a
+	 * zeroed struct: do not compare.
+	 */
+	uint64_t expect_seq;
+	enum grove_sync sync;
+};
+
+/*
+ * Append one entry below `opt->parent` and make it the leaf. `json` is
+ * {"type":…, the type's own members} or a bare message {"role":…}; it is
+ * stored in the dialect's own order and JSON.stringify's spelling. An id given
+ * in it is kept: if the session has that entry already with the same content
+ * the call succeeds and writes nothing, with other content it is
+ * GROVE_ECONFLICT. *id (may be NULL) is valid until the session closes; NULL
+ * for a line that has no id.
+ *
+ * Returns 0; GROVE_EJSON (the detail has the offset), GROVE_EINVAL (not an
+ * entry), GROVE_ENOTFOUND (no such parent or target), GROVE_ECONFLICT: nothing
+ * was written. GROVE_EFULL: nothing of it is in the log. After GROVE_EIO the
+ * tail is unknown: the handle refuses to write until it is reopened.
+ */
+GROVE_API int grove_session_append(struct grove_session *s, struct grove_slice json,
+				   const struct grove_append_options *opt, const char **id);
+/* Several, each below the one before it, in one write: all of them or none. */
+GROVE_API int grove_session_append_many(struct grove_session *s, const struct grove_slice *json,
+					size_t nr, const struct grove_append_options *opt,
+					const char **ids);
+
+/* The kinds, spelled out. Text is UTF-8; arguments that end in _json are JSON, NULL: absent. */
+GROVE_API int grove_session_append_message(struct grove_session *s, const char *message_json,
+					   const char **id);
+GROVE_API int grove_session_append_thinking_level(struct grove_session *s, const char *level,
+						  const char **id);
+GROVE_API int grove_session_append_model(struct grove_session *s, const char *provider,
+					 const char *model, const char **id);
+struct grove_compaction {
+	size_t size;
+	const char *summary;
+	const char *first_kept;     /* NULL: keep nothing */
+	uint64_t tokens_before;
+	const char *details_json;
+	const char *usage_json;
+	int from_hook;              /* 0: absent */
+};
+GROVE_API int grove_session_append_compaction(struct grove_session *s,
+					      const struct grove_compaction *c, const char **id);
+GROVE_API int grove_session_append_custom(struct grove_session *s, const char *type,
+					  const char *data_json, const char **id);
+GROVE_API int grove_session_append_custom_message(struct grove_session *s, const char *type,
+						  const char *content_json, int display,
+						  const char *details_json, const char **id);
+GROVE_API int grove_session_append_usage(struct grove_session *s, const char *kind,
+					 const char *provider, const char *model,
+					 const char *usage_json, const char *note, const char **id);
+/* `replacement_json`: {"content":…}; NULL: the target is dropped from the context. */
+GROVE_API int grove_session_append_context_edit(struct grove_session *s, const char *target,
+						const char *replacement_json, const char **id);
+/* Label an entry; NULL or "" clears. GROVE_ENOTFOUND if there is no such entry. */
+GROVE_API int grove_session_label(struct grove_session *s, const char *target, const char *label,
+				  const char **id);
+/* Name the session. The name is trimmed; GROVE_EINVAL if nothing is left. */
+GROVE_API int grove_session_rename(struct grove_session *s, const char *name, const char **id);
+
+/* --------------------------------------------------------------------- leaf */
+
+/* The entry the next append goes below; NULL before the first one. */
+GROVE_API const char *grove_session_leaf(struct grove_session *s);
+
+enum grove_leaf_flags {
+	/*
+	 * Logs have no place for the leaf: readers take the last line. With this
+	 * flag a line is appended that makes every reader, the agent included,
+	 * land there; without, the move lives in this handle.
+	 */
+	GROVE_LEAF_PERSIST = 1
+};
+/* Move the leaf to an entry, or to GROVE_ROOT. Nothing is written if it is there already. */
+GROVE_API int grove_session_set_leaf(struct grove_session *s, const char *id, unsigned flags);
+
+struct grove_branch_summary {
+	size_t size;
+	const char *summary;
+	const char *details_json;
+	const char *usage_json;
+	int from_hook;
+};
+/* Move the leaf to `id` (or GROVE_ROOT) and append a summary of the branch left behind. */
+GROVE_API int grove_session_branch(struct grove_session *s, const char *id,
+				   const struct grove_branch_summary *b, const char **summary_id);
+
+enum grove_outcome {
+	GROVE_OUTCOME_APPEND,  /* it is the leaf: go on */
+	GROVE_OUTCOME_SWITCH,  /* the leaf was moved there */
+	GROVE_OUTCOME_REPLAY   /* a prompt: the leaf is its parent, its content is handed back */
+};
+/*
+ * Continue from an entry. For GROVE_OUTCOME_REPLAY `content` gets the JSON of
+ * the prompt's content, to be edited and sent again.
+ */
+GROVE_API int grove_session_continue(struct grove_session *s, const char *id, unsigned flags,
+				     enum grove_outcome *outcome, struct grove_buf *content);
+
+/* ---------------------------------------------------------- whole sessions */
+
+struct grove_fork_options {
+	size_t size;
+	const char *leaf;      /* only the path to this entry; NULL: the whole tree */
+	const char *cwd;       /* put it in this directory's own place; NULL: beside the source */
+	const char *dir;       /* put it right in this directory */
+	const char *id;        /* NULL: a new one */
+	enum grove_sync sync;
+};
+/*
+ * A new session from this one; the source is not touched. Entries keep their
+ * ids and, wherever nothing in them changes, their bytes. *out is open for
+ * writing.
+ */
+GROVE_API int grove_session_fork(struct grove_session *s, const struct grove_fork_options *opt,
+				 struct grove_session **out);
+
+/* Give the session another working directory: its file moves to that directory's place. */
+GROVE_API int grove_session_move(struct grove_session *s, const char *cwd);
+
+enum grove_remove_flags {
+	GROVE_REMOVE_NO_TRASH = 1  /* do not even try the desktop's trash */
+};
+/* Delete a session: into the trash where the `trash` program is there. */
+GROVE_API int grove_remove(struct grove *g, const char *what, unsigned flags);
+
+/* --------------------------------------------------------------------- view */
+
+/*
+ * A session at one moment: immutable, reference-counted, for any number of
+ * threads. Entries are numbered 0 … count-1 in append order; a number is good
+ * for one view and all later ones of the same session until it is rewritten.
+ */
+struct grove_view;
+
+GROVE_API int grove_session_view(struct grove_session *s, struct grove_view **out);
+GROVE_API struct grove_view *grove_view_ref(struct grove_view *v);
+GROVE_API void grove_view_unref(struct grove_view *v);
+
+enum grove_entry_flags {
+	GROVE_ENTRY_ORPHAN = 1,      /* its parent is not in the log: shown as a root */
+	GROVE_ENTRY_CYCLE = 2,       /* its parents ran in a circle, broken here */
+	GROVE_ENTRY_SUPERSEDED = 4,  /* a later line has the same id: in the log, not in the tree */
+	GROVE_ENTRY_NO_ID = 8,
+	GROVE_ENTRY_LEAF_MARK = 16   /* written by grove to persist a leaf; stands for its parent */
+};
+
+struct grove_entry {
+	uint32_t index;
+	uint32_t parent;        /* index, or GROVE_NONE */
+	const char *id;         /* NULL: none */
+	const char *label;      /* NULL: none */
+	int64_t time;           /* ms, or GROVE_NO_TIME */
+	int64_t label_time;
+	enum grove_kind kind;
+	enum grove_role role;
+	unsigned flags;         /* enum grove_entry_flags */
+	uint64_t line;          /* its line in the log, from 0 (the seq) */
+	uint64_t bytes;         /* of that line */
+};
+
+/* Counts of what was read. */
+struct grove_counts {
+	size_t size;
+	uint64_t lines;         /* physical lines: the next seq */
+	uint64_t bytes;
+	uint64_t entries;       /* header lines left out */
+	uint64_t malformed;     /* lines that are no JSON: skipped, kept */
+	uint64_t blank;         /* empty ones, and JSON values that are nothing (null, 0, "") */
+	uint64_t orphans, cycles, duplicates;
+	int torn;               /* the last line has no line end and is no JSON */
+	uint64_t first_malformed_line;   /* from 0 */
+	uint64_t first_malformed_offset;
+};
+
+GROVE_API void grove_view_counts(const struct grove_view *v, struct grove_counts *out);
+GROVE_API uint32_t grove_view_count(const struct grove_view *v);
+/* GROVE_ENOTFOUND beyond the last entry. */
+GROVE_API int grove_view_entry(const struct grove_view *v, uint32_t i, struct grove_entry *out);
+/* The entry of that id, or GROVE_NONE. */
+GROVE_API uint32_t grove_view_find(const struct grove_view *v, const char *id);
+/* The leaf at that moment, or GROVE_NONE: leaf marks are looked through. */
+GROVE_API uint32_t grove_view_leaf(const struct grove_view *v);
+/* The session's name, or NULL. */
+GROVE_API const char *grove_view_name(const struct grove_view *v);
+/* The header line as JSON. */
+GROVE_API int grove_view_header(struct grove_view *v, struct grove_buf *out);
+
+/* The way from the root to entry `to`, root first; GROVE_NONE: empty. Free with free(). */
+GROVE_API int grove_view_path(const struct grove_view *v, uint32_t to, uint32_t **out, size_t *nr);
+/*
+ * The children of `of` (GROVE_NONE: the roots) in append order, or, as the
+ * agents draw them, by time. Free with free().
+ */
+GROVE_API int grove_view_children(const struct grove_view *v, uint32_t of, int by_time,
+				  uint32_t **out, size_t *nr);
+
+/*
+ * The bytes of an entry's line, without its line end: as stored, or as the
+ * migration to today's version leaves them. GROVE_ESTALE if the log changed
+ * under us: refresh the session and take a new view.
+ */
+GROVE_API int grove_view_line(struct grove_view *v, uint32_t i, struct grove_buf *out);
+
+/* What a person would want to read of an entry. */
+enum grove_piece_kind {
+	GROVE_PIECE_TEXT,
+	GROVE_PIECE_THINKING,
+	GROVE_PIECE_TOOL_CALL,    /* title: the tool; text: its arguments as JSON */
+	GROVE_PIECE_TOOL_RESULT,  /* title: the tool */
+	GROVE_PIECE_COMMAND,      /* text: a shell command */
+	GROVE_PIECE_OUTPUT,       /* text: what it printed */
+	GROVE_PIECE_IMAGE,        /* title: the media type */
+	GROVE_PIECE_SUMMARY,      /* of a compaction or a branch */
+	GROVE_PIECE_NOTE          /* a change of model, a label, a name, …, in words */
+};
+struct grove_piece {
+	enum grove_piece_kind kind;
+	struct grove_slice title;
+	struct grove_slice text;
+	int error;                /* the tool or command failed */
+};
+/* A non-zero answer ends the walk and is handed back. */
+typedef int grove_piece_fn(void *payload, const struct grove_piece *piece);
+GROVE_API int grove_view_pieces(struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *payload);
+
+struct grove_context_options {
+	size_t size;
+	const char *leaf;   /* NULL: the view's; GROVE_ROOT: none; else an id (GROVE_ENOTFOUND) */
+	int llm;            /* as plain messages for a model */
+	int explain;        /* add why each entry is, or is not, part of it */
+	const char *mode;   /* Claude: "cli" or "sdk"; NULL: the default */
+};
+/* What the model would be sent, as `context --json` prints it. */
+GROVE_API int grove_view_context(struct grove_view *v, const struct grove_context_options *opt,
+				 struct grove_sink sink);
+
+/* All entries as one JSON array, in append order, as `log --json` prints it. */
+GROVE_API int grove_view_log(struct grove_view *v, struct grove_sink sink);
+/* The log's own bytes. */
+GROVE_API int grove_view_raw(struct grove_view *v, struct grove_sink sink);
+/* The tree as JSON: nested {entry, children, label?}, or flat {entry, parentId, depth, label?}. */
+GROVE_API int grove_view_tree(struct grove_view *v, int flat, struct grove_sink sink);
+
+/* The story of the last error of this view (of any thread). */
+GROVE_API void grove_view_error(struct grove_view *v, struct grove_detail *out);
+
+/* -------------------------------------------------------------------- check */
+
+struct grove_problem {
+	const char *path;
+	uint64_t line;           /* from 1 */
+	uint64_t offset;
+	const char *kind;        /* docs/cli/grove-check: documented and stable */
+	const char *entry_id;    /* NULL: none */
+	const char *detail;
+	int fixable;
+};
+struct grove_check_result {
+	size_t size;
+	uint64_t files, entries, problems;
+};
+/* A non-zero answer ends the check and is handed back. */
+typedef int grove_problem_fn(void *payload, const struct grove_problem *p);
+/* Look for damage; changes nothing. `what` as in grove_session_open(); NULL: all sessions here. */
+GROVE_API int grove_check(struct grove *g, const char *what, grove_problem_fn *fn, void *payload,
+			  struct grove_check_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,83 @@
+/*
+ * grove/types.h: the few plain types that every part of grove shares.
+ *
+ * You get them with <grove.h>; there is no need to include this file itself.
+ */
+#ifndef GROVE_TYPES_H
+#define GROVE_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Everything that can go wrong, as a small negative number. 0 is success;
+ * iterators answer 1 at their end. New codes are added at the end.
+ */
+enum grove_error {
+	GROVE_OK = 0,
+	GROVE_ENOMEM = -1,     /* out of memory */
+	GROVE_EIO = -2,        /* the system failed to read or write */
+	GROVE_EINVAL = -3,     /* an argument that can never be right */
+	GROVE_ENOTFOUND = -4,  /* no such session, entry, file */
+	GROVE_EEXIST = -5,     /* there is one already */
+	GROVE_ECONFLICT = -6,  /* another writer was faster, or has it open */
+	GROVE_EDAMAGED = -7,   /* not a session, or one that cannot be used */
+	GROVE_EJSON = -8,      /* input that is not the JSON asked for */
+	GROVE_ENOTSUP = -9,    /* this dialect or store has no way to do it */
+	GROVE_ESTALE = -10,    /* the log changed under us: reload */
+	GROVE_ETOOBIG = -11,   /* over a limit that the message names */
+	GROVE_ECANCELLED = -12,/* a callback asked to stop */
+	GROVE_EAMBIGUOUS = -13,/* a prefix that several sessions share */
+	GROVE_EACCESS = -14,   /* permission denied */
+	GROVE_EFULL = -15,     /* no space left, or quota exceeded */
+	GROVE_EPENDING = -16   /* kept in the handle, not yet on disk */
+};
+
+/* Bytes that somebody else owns. Never NUL-terminated by promise. */
+struct grove_slice {
+	const char *ptr;
+	size_t len;
+};
+
+/*
+ * Bytes that you own: start with GROVE_BUF_INIT, end with
+ * grove_buf_release(). `ptr` is NUL-terminated whenever it is not NULL.
+ */
+struct grove_buf {
+	char *ptr;
+	size_t len;
+	size_t cap;
+};
+#define GROVE_BUF_INIT { NULL, 0, 0 }
+
+/*
+ * The story behind an error code. `message` is one line without a full stop,
+ * `path` is empty when no file is involved, `line` (from 1) and `offset` (in
+ * bytes) mean something when `has_place` is set.
+ */
+struct grove_detail {
+	int code;
+	int has_place;
+	uint64_t line;
+	uint64_t offset;
+	char message[512];
+	char path[4096];
+};
+
+/*
+ * Where long output goes. `write` takes all `len` bytes and returns 0, or a
+ * negative grove_error that ends the work and is handed back to the caller.
+ */
+struct grove_sink {
+	int (*write)(void *payload, const char *ptr, size_t len);
+	void *payload;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

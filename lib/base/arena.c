@@ -1,0 +1,75 @@
+/*
+ * base/arena.c: many small allocations, one release.
+ *
+ * Chunks double from 4 KiB to 1 MiB, so small users stay small and large ones
+ * call malloc seldom. A request larger than a chunk gets one of its own.
+ */
+#include "base/arena.h"
+
+#include <stdlib.h>
+
+#define CHUNK_MIN ((size_t)4096)
+#define CHUNK_MAX ((size_t)1 << 20)
+
+struct grove__arena_chunk {
+	struct grove__arena_chunk *next;
+	size_t cap, len;
+	_Alignas(16) char bytes[];
+};
+
+void grove__arena_init(struct grove__arena *a)
+{
+	a->chunks = NULL;
+	a->used = 0;
+}
+
+void grove__arena_release(struct grove__arena *a)
+{
+	struct grove__arena_chunk *c, *next;
+
+	for (c = a->chunks; c; c = next) {
+		next = c->next;
+		free(c);
+	}
+	grove__arena_init(a);
+}
+
+void *grove__arena_alloc(struct grove__arena *a, size_t len, size_t align)
+{
+	struct grove__arena_chunk *c = a->chunks;
+	size_t at = 0, cap;
+
+	if (c)
+		at = (c->len + align - 1) & ~(align - 1);
+	if (!c || at > c->cap || len > c->cap - at) {
+		cap = c ? c->cap * 2 : CHUNK_MIN;
+		if (cap > CHUNK_MAX)
+			cap = CHUNK_MAX;
+		if (cap < len)
+			cap = len;
+		if (cap > SIZE_MAX - sizeof(*c))
+			return NULL;
+		c = malloc(sizeof(*c) + cap);
+		if (!c)
+			return NULL;
+		c->cap = cap;
+		c->next = a->chunks;
+		a->chunks = c;
+		at = 0;
+	}
+	c->len = at + len;
+	a->used += len;
+	return c->bytes + at;
+}
+
+char *grove__arena_dup(struct grove__arena *a, struct grove_slice s)
+{
+	char *p = s.len < SIZE_MAX ? grove__arena_alloc(a, s.len + 1, 1) : NULL;
+
+	if (!p)
+		return NULL;
+	if (s.len)
+		memcpy(p, s.ptr, s.len);
+	p[s.len] = '\0';
+	return p;
+}

@@ -1,0 +1,21 @@
+/*
+ * base/arena.h: many small allocations, one release; addresses never move.
+ */
+#ifndef GROVE_BASE_ARENA_H
+#define GROVE_BASE_ARENA_H
+
+#include "base/slice.h"
+
+struct grove__arena {
+	struct grove__arena_chunk *chunks; /* newest first */
+	size_t used;                       /* all bytes handed out */
+};
+
+void grove__arena_init(struct grove__arena *a);
+void grove__arena_release(struct grove__arena *a);
+/* `len` bytes aligned to `align` (a power of two, at most 16); NULL when out of memory. */
+void *grove__arena_alloc(struct grove__arena *a, size_t len, size_t align);
+/* A NUL-terminated copy. */
+char *grove__arena_dup(struct grove__arena *a, struct grove_slice s);
+
+#endif

@@ -1,0 +1,107 @@
+/*
+ * base/buf.c: a growing run of bytes.
+ *
+ * Capacity doubles, and one byte beyond it is always ours: the NUL that lets
+ * a buffer be handed to functions that want a C string.
+ */
+#include "base/buf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void grove__buf_release(struct grove_buf *b)
+{
+	free(b->ptr);
+	b->ptr = NULL;
+	b->len = b->cap = 0;
+}
+
+void grove__buf_clear(struct grove_buf *b)
+{
+	grove__buf_cut(b, 0);
+}
+
+void grove__buf_cut(struct grove_buf *b, size_t len)
+{
+	b->len = len;
+	if (b->ptr)
+		b->ptr[len] = '\0';
+}
+
+int grove__buf_reserve(struct grove_buf *b, size_t more)
+{
+	size_t need, cap;
+	char *ptr;
+
+	if (more > GROVE__BUF_MAX || b->len > GROVE__BUF_MAX - more)
+		return GROVE_ENOMEM;
+	need = b->len + more;
+	if (b->ptr && need <= b->cap)
+		return 0;
+	cap = b->cap ? b->cap : 64;
+	while (cap < need)
+		cap *= 2;
+	ptr = realloc(b->ptr, cap + 1);
+	if (!ptr)
+		return GROVE_ENOMEM;
+	b->ptr = ptr;
+	b->cap = cap;
+	b->ptr[b->len] = '\0';
+	return 0;
+}
+
+int grove__buf_add(struct grove_buf *b, const void *ptr, size_t len)
+{
+	int rc = grove__buf_reserve(b, len);
+
+	if (rc)
+		return rc;
+	if (len)
+		memcpy(b->ptr + b->len, ptr, len);
+	grove__buf_cut(b, b->len + len);
+	return 0;
+}
+
+int grove__buf_add_slice(struct grove_buf *b, struct grove_slice s)
+{
+	return grove__buf_add(b, s.ptr, s.len);
+}
+
+int grove__buf_add_str(struct grove_buf *b, const char *str)
+{
+	return grove__buf_add(b, str, strlen(str));
+}
+
+int grove__buf_add_char(struct grove_buf *b, char c)
+{
+	return grove__buf_add(b, &c, 1);
+}
+
+int grove__buf_vaddf(struct grove_buf *b, const char *fmt, va_list ap)
+{
+	va_list again;
+	int n, rc;
+
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	if (n < 0)
+		return GROVE_ENOMEM;
+	rc = grove__buf_reserve(b, (size_t)n);
+	if (rc)
+		return rc;
+	vsnprintf(b->ptr + b->len, (size_t)n + 1, fmt, ap);
+	b->len += (size_t)n;
+	return 0;
+}
+
+int grove__buf_addf(struct grove_buf *b, const char *fmt, ...)
+{
+	va_list ap;
+	int rc;
+
+	va_start(ap, fmt);
+	rc = grove__buf_vaddf(b, fmt, ap);
+	va_end(ap);
+	return rc;
+}

@@ -1,0 +1,107 @@
+/*
+ * base/err.c: what went wrong, in enough detail to act on it.
+ */
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void grove__detail_clear(struct grove_detail *d)
+{
+	if (!d)
+		return;
+	d->code = 0;
+	d->has_place = 0;
+	d->line = d->offset = 0;
+	d->message[0] = d->path[0] = '\0';
+}
+
+static void fill(struct grove_detail *d, int code, const char *path, const char *fmt, va_list ap)
+{
+	if (!d)
+		return;
+	grove__detail_clear(d);
+	d->code = code;
+	vsnprintf(d->message, sizeof(d->message), fmt, ap);
+	if (path)
+		snprintf(d->path, sizeof(d->path), "%s", path);
+}
+
+int grove__fail(struct grove_detail *d, int code, const char *path, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fill(d, code, path, fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+int grove__fail_at(struct grove_detail *d, int code, const char *path,
+		   uint64_t line, uint64_t offset, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fill(d, code, path, fmt, ap);
+	va_end(ap);
+	if (d) {
+		d->has_place = 1;
+		d->line = line;
+		d->offset = offset;
+	}
+	return code;
+}
+
+static int code_of(int err)
+{
+	switch (err) {
+	case ENOMEM:
+		return GROVE_ENOMEM;
+	case ENOENT:
+	case ENOTDIR:
+		return GROVE_ENOTFOUND;
+	case EEXIST:
+		return GROVE_EEXIST;
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		return GROVE_EACCESS;
+	case ENOSPC:
+	case EDQUOT:
+		return GROVE_EFULL;
+	case EAGAIN:
+	case EBUSY:
+	case ETXTBSY:
+		return GROVE_ECONFLICT;
+	case ESTALE:
+		return GROVE_ESTALE;
+	case EFBIG:
+		return GROVE_ETOOBIG;
+	case EISDIR:
+	case ENAMETOOLONG:
+	case ELOOP:
+	case EINVAL:
+		return GROVE_EINVAL;
+	default:
+		return GROVE_EIO;
+	}
+}
+
+int grove__fail_sys(struct grove_detail *d, int err, const char *path, const char *what)
+{
+	char text[128];
+
+	if (err < 0)
+		err = -err;
+	/* the GNU form: thread-safe, and it may ignore the buffer */
+	return grove__fail(d, code_of(err), path, "%s: %s", what,
+			   strerror_r(err, text, sizeof(text)));
+}
+
+int grove__fail_nomem(struct grove_detail *d)
+{
+	return grove__fail(d, GROVE_ENOMEM, NULL, "out of memory");
+}

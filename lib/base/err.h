@@ -1,0 +1,26 @@
+/*
+ * base/err.h: what went wrong, in enough detail to act on it.
+ *
+ * Functions return a code and, where the caller gave them a struct
+ * grove_detail, fill it in: the first failure writes it, everybody above
+ * passes the code up untouched.
+ */
+#ifndef GROVE_BASE_ERR_H
+#define GROVE_BASE_ERR_H
+
+#include "grove/types.h"
+
+/* Fill in `d` (may be NULL) and return `code`. `path` may be NULL. */
+int grove__fail(struct grove_detail *d, int code, const char *path,
+		const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* The same, with the line (from 1) and the byte offset where it happened. */
+int grove__fail_at(struct grove_detail *d, int code, const char *path,
+		   uint64_t line, uint64_t offset, const char *fmt, ...)
+	__attribute__((format(printf, 6, 7)));
+/* A system call that answered -err (an errno): the fitting code and words. */
+int grove__fail_sys(struct grove_detail *d, int err, const char *path, const char *what);
+int grove__fail_nomem(struct grove_detail *d);
+
+void grove__detail_clear(struct grove_detail *d);
+
+#endif

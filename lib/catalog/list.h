@@ -1,0 +1,19 @@
+/*
+ * catalog/list.h: every session there is, as a list shows it.
+ */
+#ifndef GROVE_CATALOG_LIST_H
+#define GROVE_CATALOG_LIST_H
+
+#include "session/session.h"
+
+struct grove_list {
+	struct grove_info *info;
+	size_t nr, cap;
+	struct grove__arena texts;
+};
+
+int grove__list(struct grove *g, const struct grove_list_options *opt, struct grove_list *out,
+		struct grove_detail *d);
+void grove__list_release(struct grove_list *l);
+
+#endif

@@ -1,0 +1,213 @@
+/*
+ * dialect/dialect.h: how one agent spells its sessions.
+ *
+ * A dialect is a table of pure functions: bytes and an environment in, fields,
+ * names and bytes out. It opens nothing, keeps nothing, and is the only place
+ * where an agent's JSON keys are spelled.
+ *
+ * Slices that a function puts into its result point into the line it was
+ * given, or into the arena it was given where text had to be unescaped.
+ */
+#ifndef GROVE_DIALECT_DIALECT_H
+#define GROVE_DIALECT_DIALECT_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "entry/entry.h"
+#include "json/scan.h"
+
+/* The world as layout rules see it. */
+struct grove__env {
+	const char *home;
+	const char *cwd;
+	const char *(*getenv)(void *payload, const char *name);
+	void *getenv_payload;
+};
+
+/* Is this line part of the session? */
+enum grove__line_class {
+	LINE_SKIP,      /* valid JSON that stands for nothing */
+	LINE_HEADER,
+	LINE_ENTRY
+};
+
+/* What a header says. Texts are NUL-terminated and live in the arena. */
+struct grove__header {
+	bool usable;              /* a session can hang on it */
+	unsigned version;
+	const char *id;
+	const char *cwd;          /* NULL: absent */
+	const char *parent;       /* the session it came from; NULL: none */
+	const char *time_text;    /* NULL: absent */
+	int64_t time;             /* ms, or GROVE_NO_TIME */
+};
+
+/* What a new header shall say. */
+struct grove__header_in {
+	const char *id;
+	const char *cwd;
+	const char *parent;       /* NULL: none */
+	int64_t time;
+};
+
+/* An entry to be spelled by its parts; strings NULL where absent. */
+struct grove__wish {
+	enum grove_kind kind;
+	const char *a, *b, *c;    /* see spell() in each dialect: level; provider, model; … */
+	const char *json, *json2; /* raw values */
+	uint64_t number;
+	bool flag;
+};
+
+/* Where an entry that is to be written belongs. */
+struct grove__place {
+	struct grove_slice id;
+	struct grove_slice parent;   /* ptr NULL: none */
+	int64_t time;
+};
+
+/* What a model is told to be, as the path sets it. Texts in the arena. */
+struct grove__settings {
+	struct grove_slice thinking_level;  /* raw JSON; ptr NULL: not set */
+	struct grove_slice provider, model; /* raw JSON; ptr NULL: absent */
+	bool model_set;
+};
+
+/* How a listing sees a session; filled line by line. */
+struct grove__summary {
+	uint64_t messages;
+	bool has_first;
+	struct grove_buf first;      /* the first words of the user */
+	struct grove_buf name;
+	int64_t newest;              /* of the messages that count; GROVE_NO_TIME */
+};
+
+/*
+ * A migration, line by line. `id_at` gives the id that value number `index` of
+ * the log (headers counted, bad lines not) has at that moment, or empty.
+ */
+struct grove__migrate {
+	unsigned from;
+	struct grove_slice id, parent;      /* the new ones; parent.ptr NULL: none */
+	int (*id_at)(void *payload, double index, struct grove_buf *out);
+	void *payload;
+};
+
+struct grove__dialect {
+	const char *name;
+	unsigned version;                   /* that it writes */
+
+	/* The members that index(), header() and list() look at. */
+	const struct grove__json_member *members;
+	unsigned nr_members;
+
+	/* --- reading --- */
+
+	/* Understand a line that was scanned for `members`. */
+	enum grove__line_class (*index)(const struct grove__json_line *l, const char *line,
+					struct grove__arena *tmp, struct grove__entry *out);
+	void (*header)(const struct grove__json_line *l, const char *line,
+		       struct grove__arena *keep, struct grove__header *out);
+	/* Count an entry in. GROVE_ENOMEM. */
+	int (*list)(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
+		    const struct grove__entry *e, struct grove__summary *sum);
+	/* What a person reads of an entry. */
+	int (*pieces)(struct grove_slice line, enum grove_kind kind, enum grove_role role,
+		      grove_piece_fn *fn, void *payload);
+
+	/* The raw content of a prompt, to be edited and sent again; empty if there is none. */
+	struct grove_slice (*prompt)(struct grove_slice line, enum grove_kind kind);
+
+	/* --- context --- */
+
+	/* Settings that this line makes. */
+	void (*settings)(struct grove_slice line, enum grove_kind kind, enum grove_role role,
+			 struct grove__settings *out);
+	/* The id of the first entry that a compaction keeps. */
+	int (*first_kept)(struct grove_slice line, struct grove_buf *out);
+	/* The target of a context edit, and what replaces its content (ptr NULL: drop it). */
+	int (*edit)(struct grove_slice line, struct grove_buf *target, struct grove_slice *content);
+	/* May an entry be the target of a context edit? */
+	bool (*editable)(enum grove_kind kind, enum grove_role role);
+	/* A context edit's input as it must read for a target of that role. 1: as it is. */
+	int (*fit_edit)(struct grove_slice input, enum grove_role target, struct grove_buf *out);
+	/*
+	 * The messages that an entry stands for: `fn` is called for each.
+	 * `newest_compaction`: this is the compaction that counts. `edit`, if not
+	 * NULL, replaces the content.
+	 */
+	int (*messages)(struct grove_slice line, enum grove_kind kind, enum grove_role role,
+			int64_t time, bool newest_compaction, const struct grove_slice *edit,
+			int (*fn)(void *payload, struct grove_slice json), void *payload);
+	/* A message as plain LLM message. 1: dropped. */
+	int (*llm)(struct grove_slice message, struct grove_buf *out);
+	/* The system message in force after these; 1 if there is none. */
+	int (*system)(const struct grove_slice *messages, size_t nr, int64_t time,
+		      struct grove_buf *out);
+
+	/* --- writing --- */
+
+	int (*compose_header)(const struct grove__header_in *in, struct grove_buf *out);
+	/*
+	 * Spell an entry from {"type":…} or a bare message. GROVE_EINVAL with a
+	 * reason if it is neither. *target gets the entry it refers to and needs
+	 * (a label's), if any.
+	 */
+	int (*compose)(struct grove_slice input, const struct grove__place *at,
+		       struct grove_slice system, struct grove_buf *out,
+		       struct grove_buf *target, struct grove_detail *d);
+	/* {"type":…} for a wish; GROVE_ENOTSUP if there is no word for it. */
+	int (*spell)(const struct grove__wish *w, struct grove_buf *out, struct grove_detail *d);
+	/* The members of an input that say where it belongs; ptr NULL where absent. */
+	void (*input_place)(struct grove_slice input, struct grove_slice *id,
+			    struct grove_slice *parent, struct grove_slice *time);
+	/* Does this entry, once stored, make a deferred session worth a file? */
+	bool (*starts_file)(enum grove_kind kind, enum grove_role role);
+	/* The same line below another parent, and (not NULL) another first kept entry. */
+	int (*relink)(struct grove_slice line, struct grove_slice parent,
+		      const struct grove_slice *first_kept, struct grove_buf *out);
+	/* The header with another working directory. */
+	int (*move_header)(struct grove_slice line, const char *cwd, struct grove_buf *out);
+	/* The line in today's version. 1: it needs no change. */
+	int (*migrate)(struct grove_slice line, const struct grove__migrate *m,
+		       struct grove_buf *out);
+
+	/* --- names --- */
+
+	/* A new id for an entry from 16 random bytes; try `again` is a longer one. */
+	size_t (*entry_id)(const uint8_t random[16], bool again, char out[40]);
+	/* The id that a migration gives to a line: a function of these alone. */
+	size_t (*migrated_id)(struct grove_slice session, uint64_t line, unsigned attempt,
+			      char out[40]);
+	bool (*session_id_ok)(struct grove_slice id);
+	/* A name as the agent would keep it; empty if nothing is left. */
+	int (*clean_name)(struct grove_slice name, struct grove_buf *out);
+	/* The directory of a cwd below the sessions' root. */
+	int (*project)(const struct grove__env *env, const char *cwd, struct grove_buf *out);
+	int (*file_name)(int64_t time, const char *id, struct grove_buf *out);
+	/* Time and id from such a name; false if it is not one. */
+	bool (*parse_file_name)(struct grove_slice name, int64_t *time, struct grove_slice *id);
+	/*
+	 * The directories where agents of this dialect keep sessions, best for
+	 * new ones first; a path part may be `*`. `flat`: no directory per cwd.
+	 */
+	int (*roots)(const struct grove__env *env,
+		     int (*fn)(void *payload, const char *agent, const char *dir, bool flat),
+		     void *payload);
+};
+
+extern const struct grove__dialect grove__dialect_pi;
+
+/* The dialect of that name, NULL if there is none; `i` counts them all. */
+const struct grove__dialect *grove__dialect_find(const char *name);
+const struct grove__dialect *grove__dialect_at(unsigned i);
+/* A name that we know of, built in or not. */
+bool grove__dialect_known(const char *name);
+/*
+ * The dialect that the first line of a log points to: its name, or NULL if
+ * the bytes do not tell.
+ */
+const char *grove__dialect_guess(struct grove_slice line);
+
+#endif

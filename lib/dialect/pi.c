@@ -1,0 +1,247 @@
+/*
+ * dialect/pi.c: pi's sessions: the header, and what makes a line an entry.
+ *
+ *	{"type":"session","version":3,"id":…,"timestamp":…,"cwd":…}
+ *	{"type":"message","id":"a1b2c3d4","parentId":null,"timestamp":…,"message":{"role":…}}
+ *
+ * Unknown types are entries too: they are nodes of the tree and move the leaf.
+ */
+#include "dialect/pi.h"
+
+#include "js/js.h"
+#include "json/value.h"
+
+static const struct grove__json_member members[PI_MEMBERS] = {
+	[PI_TYPE] = { "type", -1 },
+	[PI_ID] = { "id", -1 },
+	[PI_PARENT] = { "parentId", -1 },
+	[PI_TIME] = { "timestamp", -1 },
+	[PI_VERSION] = { "version", -1 },
+	[PI_CWD] = { "cwd", -1 },
+	[PI_PARENT_SESSION] = { "parentSession", -1 },
+	[PI_TARGET] = { "targetId", -1 },
+	[PI_LABEL] = { "label", -1 },
+	[PI_NAME] = { "name", -1 },
+	[PI_CUSTOM_TYPE] = { "customType", -1 },
+	[PI_MESSAGE] = { "message", -1 },
+	[PI_ROLE] = { "role", PI_MESSAGE },
+	[PI_MESSAGE_TIME] = { "timestamp", PI_MESSAGE },
+	[PI_CONTENT] = { "content", PI_MESSAGE },
+};
+
+static const struct {
+	const char *name;
+	enum grove_kind kind;
+} kinds[] = {
+	{ "message", GROVE_KIND_MESSAGE },
+	{ "thinking_level_change", GROVE_KIND_THINKING_LEVEL },
+	{ "model_change", GROVE_KIND_MODEL },
+	{ "usage", GROVE_KIND_USAGE },
+	{ "compaction", GROVE_KIND_COMPACTION },
+	{ "branch_summary", GROVE_KIND_BRANCH_SUMMARY },
+	{ "custom", GROVE_KIND_CUSTOM },
+	{ "custom_message", GROVE_KIND_CUSTOM_MESSAGE },
+	{ "context_edit", GROVE_KIND_CONTEXT_EDIT },
+	{ "label", GROVE_KIND_LABEL },
+	{ "session_info", GROVE_KIND_NAME },
+	{ "session", GROVE_KIND_HEADER },
+};
+
+static const struct {
+	const char *name;
+	enum grove_role role;
+} roles[] = {
+	{ "toolResult", GROVE_ROLE_TOOL_RESULT },
+	{ "assistant", GROVE_ROLE_ASSISTANT },
+	{ "user", GROVE_ROLE_USER },
+	{ "bashExecution", GROVE_ROLE_BASH },
+	{ "custom", GROVE_ROLE_CUSTOM },
+	{ "hookMessage", GROVE_ROLE_CUSTOM }, /* its name before version 3 */
+	{ "system", GROVE_ROLE_SYSTEM },
+};
+
+enum grove_kind grove__pi_kind(struct grove_slice raw)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (grove__json_string_is(raw, kinds[i].name))
+			return kinds[i].kind;
+	return GROVE_KIND_OTHER;
+}
+
+enum grove_role grove__pi_role(struct grove_slice raw)
+{
+	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
+		if (grove__json_string_is(raw, roles[i].name))
+			return roles[i].role;
+	return GROVE_ROLE_OTHER;
+}
+
+struct grove_slice grove__pi_text(struct grove__arena *tmp, struct grove_slice raw)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_slice in, out;
+	size_t i;
+
+	if (grove__json_type_of(raw) != JSON_STRING)
+		return grove__slice(NULL, 0);
+	in = grove__slice(raw.ptr + 1, raw.len - 2);
+	for (i = 0; i < in.len; i++)
+		if (in.ptr[i] == '\\' || in.ptr[i] & 0x80)
+			break;
+	if (i == in.len)
+		return in;
+	if (grove__json_text(&b, raw)) {
+		grove__buf_release(&b);
+		return grove__slice(NULL, 0);
+	}
+	out.ptr = grove__arena_dup(tmp, grove__buf_slice(&b));
+	out.len = out.ptr ? b.len : 0;
+	grove__buf_release(&b);
+	return out;
+}
+
+int64_t grove__pi_date(struct grove__arena *tmp, struct grove_slice raw)
+{
+	double ms;
+
+	switch (grove__json_type_of(raw)) {
+	case JSON_STRING:
+		return grove__js_date_parse(grove__pi_text(tmp, raw));
+	case JSON_NUMBER:
+		ms = grove__json_number(raw);
+		if (ms >= -8.64e15 && ms <= 8.64e15)
+			return (int64_t)ms;
+		return GROVE_NO_TIME;
+	case JSON_NULL:
+	case JSON_FALSE:
+		return 0;
+	case JSON_TRUE:
+		return 1;
+	default:
+		return GROVE_NO_TIME;
+	}
+}
+
+static enum grove__line_class pi_index(const struct grove__json_line *l, const char *line,
+				       struct grove__arena *tmp, struct grove__entry *e)
+{
+	struct grove_slice raw;
+
+	memset(e, 0, sizeof(*e));
+	e->time = GROVE_NO_TIME;
+	e->parent_is = PARENT_ABSENT;
+	if (l->type != JSON_OBJECT) {
+		raw = grove__slice(line + l->value.off, (size_t)l->value.len);
+		return grove__json_truthy(raw) ? LINE_ENTRY : LINE_SKIP;
+	}
+	e->kind = (uint8_t)grove__pi_kind(grove__json_span_of(l, line, PI_TYPE));
+	if (e->kind == GROVE_KIND_HEADER)
+		return LINE_HEADER;
+	raw = grove__json_span_of(l, line, PI_ID);
+	if (grove__json_type_of(raw) == JSON_STRING) {
+		e->has_id = true;
+		e->id = grove__pi_text(tmp, raw);
+	}
+	raw = grove__json_span_of(l, line, PI_PARENT);
+	if (grove__json_type_of(raw) == JSON_STRING) {
+		e->parent_is = PARENT_NAMED;
+		e->parent = grove__pi_text(tmp, raw);
+	} else if (grove__json_type_of(raw) == JSON_NULL) {
+		e->parent_is = PARENT_NULL;
+	}
+	if (grove__json_has(l, PI_TIME))
+		e->time = grove__pi_date(tmp, grove__json_span_of(l, line, PI_TIME));
+	switch (e->kind) {
+	case GROVE_KIND_MESSAGE:
+		if (grove__json_has(l, PI_ROLE))
+			e->role = (uint8_t)grove__pi_role(grove__json_span_of(l, line, PI_ROLE));
+		else
+			e->role = GROVE_ROLE_OTHER;
+		break;
+	case GROVE_KIND_LABEL:
+		e->target = grove__pi_text(tmp, grove__json_span_of(l, line, PI_TARGET));
+		e->text = grove__pi_text(tmp, grove__json_span_of(l, line, PI_LABEL));
+		break;
+	case GROVE_KIND_NAME:
+		e->text = grove__js_trim(grove__pi_text(tmp, grove__json_span_of(l, line, PI_NAME)));
+		break;
+	case GROVE_KIND_CUSTOM:
+		e->leaf_mark = grove__json_string_is(grove__json_span_of(l, line, PI_CUSTOM_TYPE),
+						     PI_LEAF_MARK);
+		break;
+	default:
+		break;
+	}
+	return LINE_ENTRY;
+}
+
+/* A string member as kept text, NULL if it is not there or no string. */
+static const char *kept(const struct grove__json_line *l, const char *line, unsigned member,
+			struct grove__arena *keep)
+{
+	struct grove_slice raw = grove__json_span_of(l, line, member);
+
+	if (grove__json_type_of(raw) != JSON_STRING)
+		return NULL;
+	return grove__arena_dup(keep, grove__pi_text(keep, raw));
+}
+
+static void pi_header(const struct grove__json_line *l, const char *line,
+		      struct grove__arena *keep, struct grove__header *h)
+{
+	struct grove_slice version = grove__json_span_of(l, line, PI_VERSION);
+
+	memset(h, 0, sizeof(*h));
+	h->id = kept(l, line, PI_ID, keep);
+	h->cwd = kept(l, line, PI_CWD, keep);
+	h->parent = kept(l, line, PI_PARENT_SESSION, keep);
+	h->time_text = kept(l, line, PI_TIME, keep);
+	h->time = h->time_text ? grove__js_date_parse(grove__slice_str(h->time_text)) : GROVE_NO_TIME;
+	h->usable = l->type == JSON_OBJECT && h->id &&
+		    grove__json_string_is(grove__json_span_of(l, line, PI_TYPE), "session");
+	/* no version is version 1; what compares as 3 or more is left alone */
+	h->version = 1;
+	if (grove__json_type_of(version) == JSON_NUMBER) {
+		double v = grove__json_number(version);
+
+		h->version = v >= 3 ? (v < 1e9 ? (unsigned)v : 1000000000u) : v >= 2 ? 2 : 1;
+	} else if (version.len && grove__json_type_of(version) != JSON_NULL) {
+		h->version = 3;
+	}
+}
+
+const struct grove__dialect grove__dialect_pi = {
+	.name = "pi",
+	.version = 3,
+	.members = members,
+	.nr_members = PI_MEMBERS,
+	.index = pi_index,
+	.header = pi_header,
+	.list = grove__pi_list,
+	.pieces = grove__pi_pieces,
+	.prompt = grove__pi_prompt,
+	.settings = grove__pi_settings,
+	.first_kept = grove__pi_first_kept,
+	.edit = grove__pi_edit,
+	.editable = grove__pi_editable,
+	.fit_edit = grove__pi_fit_edit,
+	.messages = grove__pi_messages,
+	.llm = grove__pi_llm,
+	.system = grove__pi_system,
+	.compose_header = grove__pi_compose_header,
+	.compose = grove__pi_compose,
+	.spell = grove__pi_spell,
+	.input_place = grove__pi_input_place,
+	.starts_file = grove__pi_starts_file,
+	.relink = grove__pi_relink,
+	.move_header = grove__pi_move_header,
+	.migrate = grove__pi_migrate,
+	.entry_id = grove__pi_entry_id,
+	.migrated_id = grove__pi_migrated_id,
+	.session_id_ok = grove__pi_session_id_ok,
+	.clean_name = grove__pi_clean_name,
+	.project = grove__pi_project,
+	.file_name = grove__pi_file_name,
+	.parse_file_name = grove__pi_parse_file_name,
+	.roots = grove__pi_roots,
+};

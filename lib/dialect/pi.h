@@ -1,0 +1,79 @@
+/*
+ * dialect/pi.h: what the files of the pi dialect share.
+ */
+#ifndef GROVE_DIALECT_PI_H
+#define GROVE_DIALECT_PI_H
+
+#include "dialect/dialect.h"
+
+/* Places in the table of members, in pi.c. */
+enum {
+	PI_TYPE, PI_ID, PI_PARENT, PI_TIME, PI_VERSION, PI_CWD, PI_PARENT_SESSION,
+	PI_TARGET, PI_LABEL, PI_NAME, PI_CUSTOM_TYPE,
+	PI_MESSAGE, PI_ROLE, PI_MESSAGE_TIME, PI_CONTENT,
+	PI_MEMBERS
+};
+
+/* The customType of a line that persists a leaf. */
+#define PI_LEAF_MARK "grove.leaf"
+
+/* pi.c */
+enum grove_kind grove__pi_kind(struct grove_slice raw_type);
+enum grove_role grove__pi_role(struct grove_slice raw_role);
+/* The text of a raw string: in place if it is plain, else in the arena. */
+struct grove_slice grove__pi_text(struct grove__arena *tmp, struct grove_slice raw);
+/* What `new Date(raw)` gives: ms or GROVE_NO_TIME. */
+int64_t grove__pi_date(struct grove__arena *tmp, struct grove_slice raw);
+
+/* pi_text.c */
+int grove__pi_list(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
+		   const struct grove__entry *e, struct grove__summary *sum);
+int grove__pi_pieces(struct grove_slice line, enum grove_kind kind, enum grove_role role,
+		     grove_piece_fn *fn, void *payload);
+struct grove_slice grove__pi_prompt(struct grove_slice line, enum grove_kind kind);
+
+/* pi_context.c */
+void grove__pi_settings(struct grove_slice line, enum grove_kind kind, enum grove_role role,
+			struct grove__settings *out);
+int grove__pi_first_kept(struct grove_slice line, struct grove_buf *out);
+int grove__pi_edit(struct grove_slice line, struct grove_buf *target, struct grove_slice *content);
+bool grove__pi_editable(enum grove_kind kind, enum grove_role role);
+int grove__pi_fit_edit(struct grove_slice input, enum grove_role target, struct grove_buf *out);
+int grove__pi_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
+		       int64_t time, bool newest_compaction, const struct grove_slice *edit,
+		       int (*fn)(void *payload, struct grove_slice json), void *payload);
+int grove__pi_llm(struct grove_slice message, struct grove_buf *out);
+
+/* pi_system.c */
+int grove__pi_system(const struct grove_slice *messages, size_t nr, int64_t time,
+		     struct grove_buf *out);
+
+/* pi_write.c */
+int grove__pi_compose_header(const struct grove__header_in *in, struct grove_buf *out);
+int grove__pi_compose(struct grove_slice input, const struct grove__place *at,
+		      struct grove_slice system, struct grove_buf *out, struct grove_buf *target,
+		      struct grove_detail *d);
+int grove__pi_spell(const struct grove__wish *w, struct grove_buf *out, struct grove_detail *d);
+void grove__pi_input_place(struct grove_slice input, struct grove_slice *id,
+			   struct grove_slice *parent, struct grove_slice *time);
+bool grove__pi_starts_file(enum grove_kind kind, enum grove_role role);
+int grove__pi_relink(struct grove_slice line, struct grove_slice parent,
+		     const struct grove_slice *first_kept, struct grove_buf *out);
+int grove__pi_move_header(struct grove_slice line, const char *cwd, struct grove_buf *out);
+int grove__pi_migrate(struct grove_slice line, const struct grove__migrate *m,
+		      struct grove_buf *out);
+
+/* pi_names.c */
+size_t grove__pi_entry_id(const uint8_t random[16], bool again, char out[40]);
+size_t grove__pi_migrated_id(struct grove_slice session, uint64_t line, unsigned attempt,
+			     char out[40]);
+bool grove__pi_session_id_ok(struct grove_slice id);
+int grove__pi_clean_name(struct grove_slice name, struct grove_buf *out);
+int grove__pi_project(const struct grove__env *env, const char *cwd, struct grove_buf *out);
+int grove__pi_file_name(int64_t time, const char *id, struct grove_buf *out);
+bool grove__pi_parse_file_name(struct grove_slice name, int64_t *time, struct grove_slice *id);
+int grove__pi_roots(const struct grove__env *env,
+		    int (*fn)(void *payload, const char *agent, const char *dir, bool flat),
+		    void *payload);
+
+#endif

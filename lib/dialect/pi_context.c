@@ -1,0 +1,364 @@
+/*
+ * dialect/pi_context.c: what pi's entries mean to a model.
+ *
+ * Most messages are handed on in their own bytes; the few that have no message
+ * of their own in the file (summaries, extensions' messages) are put together
+ * from the entry's members.
+ */
+#include "dialect/pi.h"
+
+#include "json/edit.h"
+#include "json/value.h"
+#include "json/write.h"
+
+void grove__pi_settings(struct grove_slice line, enum grove_kind kind, enum grove_role role,
+			struct grove__settings *out)
+{
+	struct grove_slice m;
+
+	if (kind == GROVE_KIND_THINKING_LEVEL) {
+		out->thinking_level = grove__json_get(line, "thinkingLevel");
+	} else if (kind == GROVE_KIND_MODEL) {
+		out->model_set = true;
+		out->provider = grove__json_get(line, "provider");
+		out->model = grove__json_get(line, "modelId");
+	} else if (kind == GROVE_KIND_MESSAGE && role == GROVE_ROLE_ASSISTANT) {
+		m = grove__json_get(line, "message");
+		out->model_set = true;
+		out->provider = grove__json_get(m, "provider");
+		out->model = grove__json_get(m, "model");
+	}
+}
+
+int grove__pi_first_kept(struct grove_slice line, struct grove_buf *out)
+{
+	struct grove_slice id = grove__json_get(line, "firstKeptEntryId");
+
+	return grove__json_type_of(id) == JSON_STRING ? grove__json_text(out, id) : 0;
+}
+
+int grove__pi_edit(struct grove_slice line, struct grove_buf *target, struct grove_slice *content)
+{
+	struct grove_slice t = grove__json_get(line, "targetId");
+	struct grove_slice r = grove__json_get(line, "replacement");
+
+	*content = grove__json_get(r, "content");
+	return grove__json_type_of(t) == JSON_STRING ? grove__json_text(target, t) : 0;
+}
+
+/* `,"name":value`, or nothing where there is no such value. */
+static int put_member(struct grove_buf *out, const char *name, struct grove_slice raw)
+{
+	int rc;
+
+	if (!raw.len)
+		return 0;
+	rc = grove__buf_addf(out, ",\"%s\":", name);
+	return rc ? rc : grove__json_put_raw(out, raw);
+}
+
+static int put_time(struct grove_buf *out, int64_t time)
+{
+	int rc = grove__buf_add_str(out, ",\"timestamp\":");
+
+	if (rc)
+		return rc;
+	return time == GROVE_NO_TIME ? grove__buf_add_str(out, "null")
+				     : grove__json_put_int(out, time);
+}
+
+static int put_text_block(struct grove_buf *out, struct grove_slice raw_string)
+{
+	int rc = grove__buf_add_str(out, "[{\"type\":\"text\",\"text\":");
+
+	if (!rc)
+		rc = grove__json_put_raw(out, raw_string);
+	return rc ? rc : grove__buf_add_str(out, "}]");
+}
+
+static bool has_blocks(enum grove_role role)
+{
+	return role == GROVE_ROLE_USER || role == GROVE_ROLE_ASSISTANT ||
+	       role == GROVE_ROLE_TOOL_RESULT;
+}
+
+bool grove__pi_editable(enum grove_kind kind, enum grove_role role)
+{
+	return kind == GROVE_KIND_CUSTOM_MESSAGE || (kind == GROVE_KIND_MESSAGE && has_blocks(role));
+}
+
+int grove__pi_fit_edit(struct grove_slice input, enum grove_role target, struct grove_buf *out)
+{
+	struct grove_slice content = grove__json_get(grove__json_get(input, "replacement"), "content");
+	struct grove__json_change change = { .path = { "replacement" } };
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc;
+
+	if (grove__json_type_of(content) != JSON_STRING ||
+	    (target != GROVE_ROLE_ASSISTANT && target != GROVE_ROLE_TOOL_RESULT))
+		return 1;
+	rc = grove__buf_add_str(&b, "{\"content\":");
+	if (!rc)
+		rc = put_text_block(&b, content);
+	if (!rc)
+		rc = grove__buf_add_char(&b, '}');
+	change.value = grove__buf_slice(&b);
+	if (!rc)
+		rc = grove__json_edit(out, input, &change, 1);
+	grove__buf_release(&b);
+	return rc;
+}
+
+/* The message with another content; a string stands for one text block where roles want blocks. */
+static int with_content(struct grove_buf *out, struct grove_slice message, struct grove_slice content,
+			enum grove_role role)
+{
+	struct grove__json_change change = { .path = { "content" }, .value = content };
+	struct grove_buf block = GROVE_BUF_INIT;
+	int rc = 0;
+
+	if (grove__json_type_of(content) == JSON_STRING &&
+	    (role == GROVE_ROLE_ASSISTANT || role == GROVE_ROLE_TOOL_RESULT)) {
+		rc = put_text_block(&block, content);
+		change.value = grove__buf_slice(&block);
+	}
+	if (!rc)
+		rc = grove__json_edit(out, message, &change, 1);
+	grove__buf_release(&block);
+	return rc;
+}
+
+static int message(struct grove_slice line, enum grove_role role, const struct grove_slice *edit,
+		   int (*fn)(void *payload, struct grove_slice json), void *payload)
+{
+	struct grove_slice m = grove__json_get(line, "message"), content;
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc = 0;
+
+	if (!m.len || grove__json_type_of(m) == JSON_NULL)
+		return 0;
+	if (grove__json_type_of(m) != JSON_OBJECT)
+		return fn(payload, m);
+	content = grove__json_get(m, "content");
+	if (edit && has_blocks(role))
+		rc = with_content(&b, m, *edit, role);
+	else if (edit && role == GROVE_ROLE_CUSTOM)
+		rc = with_content(&b, m, *edit, role);
+	else if (content.len && grove__json_type_of(content) != JSON_NULL)
+		return fn(payload, m);
+	else if (has_blocks(role))
+		rc = with_content(&b, m, grove__slice_str("[]"), role);
+	else if (role == GROVE_ROLE_SYSTEM)
+		rc = with_content(&b, m, grove__slice_str("\"\""), role);
+	else
+		return fn(payload, m);
+	if (!rc)
+		rc = fn(payload, grove__buf_slice(&b));
+	grove__buf_release(&b);
+	return rc;
+}
+
+static int put_custom(struct grove_buf *out, struct grove_slice line, int64_t time,
+		      const struct grove_slice *edit)
+{
+	struct grove_slice content = edit ? *edit : grove__json_get(line, "content");
+	int rc = grove__buf_add_str(out, "{\"role\":\"custom\"");
+
+	if (!content.len || grove__json_type_of(content) == JSON_NULL)
+		content = grove__slice_str("[]");
+	if (!rc)
+		rc = put_member(out, "customType", grove__json_get(line, "customType"));
+	if (!rc)
+		rc = put_member(out, "content", content);
+	if (!rc)
+		rc = put_member(out, "display", grove__json_get(line, "display"));
+	if (!rc)
+		rc = put_member(out, "details", grove__json_get(line, "details"));
+	if (!rc)
+		rc = put_time(out, time);
+	return rc ? rc : grove__buf_add_char(out, '}');
+}
+
+/* {"role":ROLE,"summary":…,NAME:…,"timestamp":…} */
+static int put_summary(struct grove_buf *out, struct grove_slice line, const char *role,
+		       const char *name, int64_t time)
+{
+	int rc = grove__buf_addf(out, "{\"role\":\"%s\"", role);
+
+	if (!rc)
+		rc = put_member(out, "summary", grove__json_get(line, "summary"));
+	if (!rc)
+		rc = put_member(out, name, grove__json_get(line, name));
+	if (!rc)
+		rc = put_time(out, time);
+	return rc ? rc : grove__buf_add_char(out, '}');
+}
+
+int grove__pi_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
+		       int64_t time, bool newest_compaction, const struct grove_slice *edit,
+		       int (*fn)(void *payload, struct grove_slice json), void *payload)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_slice system;
+	int rc = 0;
+
+	switch (kind) {
+	case GROVE_KIND_MESSAGE:
+		return message(line, role, edit, fn, payload);
+	case GROVE_KIND_CUSTOM_MESSAGE:
+		rc = put_custom(&b, line, time, edit);
+		break;
+	case GROVE_KIND_BRANCH_SUMMARY:
+		if (!grove__json_truthy(grove__json_get(line, "summary")))
+			return 0;
+		rc = put_summary(&b, line, "branchSummary", "fromId", time);
+		break;
+	case GROVE_KIND_COMPACTION:
+		if (!newest_compaction)
+			return 0;
+		system = grove__json_get(line, "systemMessage");
+		if (grove__json_truthy(system))
+			rc = fn(payload, system);
+		if (!rc)
+			rc = put_summary(&b, line, "compactionSummary", "tokensBefore", time);
+		break;
+	default:
+		return 0;
+	}
+	if (!rc)
+		rc = fn(payload, grove__buf_slice(&b));
+	grove__buf_release(&b);
+	return rc;
+}
+
+/* --- as plain messages for a model --- */
+
+/* {"role":"user","content":[{"type":"text","text":TEXT}],"timestamp":…} */
+static int put_user(struct grove_buf *out, struct grove_slice text, struct grove_slice time)
+{
+	int rc = grove__buf_add_str(out, "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":");
+
+	if (!rc)
+		rc = grove__json_put_string(out, text);
+	if (!rc)
+		rc = grove__buf_add_str(out, "}]");
+	if (!rc)
+		rc = put_member(out, "timestamp", time);
+	return rc ? rc : grove__buf_add_char(out, '}');
+}
+
+/* A value as JavaScript would put it into a text. */
+static int add_text(struct grove_buf *out, struct grove_slice raw)
+{
+	if (grove__json_type_of(raw) == JSON_STRING)
+		return grove__json_text(out, raw);
+	return raw.len ? grove__json_put_canonical(out, raw) : grove__buf_add_str(out, "undefined");
+}
+
+static int bash_text(struct grove_buf *t, struct grove_slice m)
+{
+	struct grove_slice output = grove__json_get(m, "output");
+	struct grove_slice code = grove__json_get(m, "exitCode");
+	struct grove_slice path = grove__json_get(m, "fullOutputPath");
+	int rc = grove__buf_add_str(t, "Ran `");
+
+	if (!rc)
+		rc = add_text(t, grove__json_get(m, "command"));
+	if (!rc)
+		rc = grove__buf_add_str(t, "`\n");
+	if (!rc && grove__json_truthy(output)) {
+		rc = grove__buf_add_str(t, "```\n");
+		if (!rc)
+			rc = add_text(t, output);
+		if (!rc)
+			rc = grove__buf_add_str(t, "\n```");
+	} else if (!rc) {
+		rc = grove__buf_add_str(t, "(no output)");
+	}
+	if (!rc && grove__json_truthy(grove__json_get(m, "cancelled"))) {
+		rc = grove__buf_add_str(t, "\n\n(command cancelled)");
+	} else if (!rc && grove__json_type_of(code) != JSON_NULL && code.len &&
+		   !(grove__json_type_of(code) == JSON_NUMBER && !grove__json_truthy(code))) {
+		rc = grove__buf_add_str(t, "\n\nCommand exited with code ");
+		if (!rc)
+			rc = add_text(t, code);
+	}
+	if (!rc && grove__json_truthy(grove__json_get(m, "truncated")) && grove__json_truthy(path)) {
+		rc = grove__buf_add_str(t, "\n\n[Output truncated. Full output: ");
+		if (!rc)
+			rc = add_text(t, path);
+		if (!rc)
+			rc = grove__buf_add_str(t, "]");
+	}
+	return rc;
+}
+
+static int llm_custom(struct grove_slice m, struct grove_slice time, struct grove_buf *out)
+{
+	struct grove_slice content = grove__json_get(m, "content");
+	int rc = grove__buf_add_str(out, "{\"role\":\"user\"");
+
+	if (!rc && grove__json_type_of(content) == JSON_STRING) {
+		rc = grove__buf_add_str(out, ",\"content\":");
+		if (!rc)
+			rc = put_text_block(out, content);
+	} else if (!rc) {
+		rc = put_member(out, "content", content);
+	}
+	if (!rc)
+		rc = put_member(out, "timestamp", time);
+	return rc ? rc : grove__buf_add_char(out, '}');
+}
+
+/* What stands around a summary; the two forms really end differently. */
+static const char branch_before[] =
+	"The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
+static const char branch_after[] = "</summary>";
+static const char compaction_before[] =
+	"The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
+static const char compaction_after[] = "\n</summary>";
+
+static int llm_summary(struct grove_slice m, const char *before, const char *after,
+		       struct grove_buf *text)
+{
+	int rc = grove__buf_add_str(text, before);
+
+	if (!rc)
+		rc = add_text(text, grove__json_get(m, "summary"));
+	return rc ? rc : grove__buf_add_str(text, after);
+}
+
+int grove__pi_llm(struct grove_slice m, struct grove_buf *out)
+{
+	struct grove_slice role = grove__json_get(m, "role"), time = grove__json_get(m, "timestamp");
+	struct grove_buf text = GROVE_BUF_INIT;
+	int rc;
+
+	switch (grove__pi_role(role)) {
+	case GROVE_ROLE_SYSTEM:
+	case GROVE_ROLE_USER:
+	case GROVE_ROLE_ASSISTANT:
+	case GROVE_ROLE_TOOL_RESULT:
+		return grove__json_put_raw(out, m);
+	case GROVE_ROLE_CUSTOM:
+		if (!grove__json_string_is(role, "custom"))
+			return 1;
+		return llm_custom(m, time, out);
+	case GROVE_ROLE_BASH:
+		if (grove__json_truthy(grove__json_get(m, "excludeFromContext")))
+			return 1;
+		rc = bash_text(&text, m);
+		break;
+	default:
+		if (grove__json_string_is(role, "branchSummary"))
+			rc = llm_summary(m, branch_before, branch_after, &text);
+		else if (grove__json_string_is(role, "compactionSummary"))
+			rc = llm_summary(m, compaction_before, compaction_after, &text);
+		else
+			return 1;
+	}
+	if (!rc)
+		rc = put_user(out, grove__buf_slice(&text), time);
+	grove__buf_release(&text);
+	return rc;
+}

@@ -1,0 +1,250 @@
+/*
+ * dialect/pi_text.c: what a person reads of pi's entries: the listing's
+ * first words, and the pieces of a conversation.
+ */
+#include "dialect/pi.h"
+
+#include "js/js.h"
+#include "json/value.h"
+#include "json/write.h"
+
+/* The text of a content: a string, or its text blocks joined by a space. */
+static int content_text(struct grove_slice content, struct grove_buf *out)
+{
+	struct grove__json_iter it;
+	bool first = true;
+	int rc = 0;
+
+	if (grove__json_type_of(content) == JSON_STRING)
+		return grove__json_text(out, content);
+	if (grove__json_type_of(content) != JSON_ARRAY)
+		return 0;
+	grove__json_iter_init(&it, content);
+	while (!rc && grove__json_next(&it)) {
+		struct grove_slice text = grove__json_get(it.value, "text");
+
+		if (!grove__json_string_is(grove__json_get(it.value, "type"), "text"))
+			continue;
+		if (!first)
+			rc = grove__buf_add_char(out, ' ');
+		first = false;
+		if (!rc && grove__json_type_of(text) == JSON_STRING)
+			rc = grove__json_text(out, text);
+	}
+	return rc;
+}
+
+/* When a message was sent: its own time if it is a number, else its entry's. */
+static int64_t message_time(const struct grove__json_line *l, const char *line,
+			    const struct grove__entry *e)
+{
+	struct grove_slice raw = grove__json_span_of(l, line, PI_MESSAGE_TIME);
+	double ms;
+
+	if (grove__json_type_of(raw) != JSON_NUMBER)
+		return e->time;
+	ms = grove__json_number(raw);
+	return ms >= -8.64e15 && ms <= 8.64e15 ? (int64_t)ms : GROVE_NO_TIME;
+}
+
+int grove__pi_list(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
+		   const struct grove__entry *e, struct grove__summary *sum)
+{
+	int64_t time;
+	int rc;
+
+	(void)tmp;
+	if (e->kind == GROVE_KIND_NAME) {
+		grove__buf_clear(&sum->name);
+		return grove__buf_add_slice(&sum->name, e->text);
+	}
+	if (e->kind != GROVE_KIND_MESSAGE)
+		return 0;
+	sum->messages++;
+	if ((e->role != GROVE_ROLE_USER && e->role != GROVE_ROLE_ASSISTANT) ||
+	    !grove__json_has(l, PI_CONTENT))
+		return 0;
+	time = message_time(l, line, e);
+	if (time != GROVE_NO_TIME && (sum->newest == GROVE_NO_TIME || time > sum->newest))
+		sum->newest = time;
+	if (sum->has_first || e->role != GROVE_ROLE_USER)
+		return 0;
+	rc = content_text(grove__json_span_of(l, line, PI_CONTENT), &sum->first);
+	sum->has_first = sum->first.len > 0;
+	return rc;
+}
+
+struct grove_slice grove__pi_prompt(struct grove_slice line, enum grove_kind kind)
+{
+	if (kind == GROVE_KIND_MESSAGE)
+		line = grove__json_get(line, "message");
+	return grove__json_get(line, "content");
+}
+
+/* --- pieces --- */
+
+struct teller {
+	grove_piece_fn *fn;
+	void *payload;
+	struct grove_buf text, title;
+};
+
+/* A string as text, anything else as the JSON it is. */
+static int read_value(struct grove_buf *out, struct grove_slice raw)
+{
+	grove__buf_clear(out);
+	if (grove__json_type_of(raw) == JSON_STRING)
+		return grove__json_text(out, raw);
+	return raw.len ? grove__json_put_raw(out, raw) : 0;
+}
+
+static int tell(struct teller *t, enum grove_piece_kind kind, struct grove_slice title,
+		struct grove_slice text, bool error)
+{
+	struct grove_piece p = { .kind = kind, .error = error };
+	int rc = read_value(&t->title, title);
+
+	if (!rc)
+		rc = read_value(&t->text, text);
+	if (rc)
+		return rc;
+	p.title = grove__buf_slice(&t->title);
+	p.text = grove__buf_slice(&t->text);
+	return t->fn(t->payload, &p);
+}
+
+static const struct grove_slice nothing = { NULL, 0 };
+
+static int tell_block(struct teller *t, struct grove_slice block, enum grove_piece_kind text_kind,
+		      struct grove_slice title, bool error)
+{
+	struct grove_slice type = grove__json_get(block, "type");
+
+	if (grove__json_string_is(type, "text"))
+		return tell(t, text_kind, title, grove__json_get(block, "text"), error);
+	if (grove__json_string_is(type, "thinking"))
+		return tell(t, GROVE_PIECE_THINKING, nothing, grove__json_get(block, "thinking"), false);
+	if (grove__json_string_is(type, "toolCall"))
+		return tell(t, GROVE_PIECE_TOOL_CALL, grove__json_get(block, "name"),
+			    grove__json_get(block, "arguments"), false);
+	if (grove__json_string_is(type, "image"))
+		return tell(t, GROVE_PIECE_IMAGE, grove__json_get(block, "mimeType"), nothing, false);
+	return tell(t, GROVE_PIECE_NOTE, type, block, false);
+}
+
+static int tell_content(struct teller *t, struct grove_slice content,
+			enum grove_piece_kind text_kind, struct grove_slice title, bool error)
+{
+	struct grove__json_iter it;
+	int rc = 0;
+
+	if (grove__json_type_of(content) == JSON_STRING)
+		return tell(t, text_kind, title, content, error);
+	if (grove__json_type_of(content) != JSON_ARRAY)
+		return 0;
+	grove__json_iter_init(&it, content);
+	while (!rc && grove__json_next(&it))
+		rc = tell_block(t, it.value, text_kind, title, error);
+	return rc;
+}
+
+static int tell_bash(struct teller *t, struct grove_slice m)
+{
+	struct grove_slice code = grove__json_get(m, "exitCode");
+	bool failed = grove__json_truthy(grove__json_get(m, "cancelled")) ||
+		      (grove__json_type_of(code) == JSON_NUMBER && grove__json_truthy(code));
+	int rc = tell(t, GROVE_PIECE_COMMAND, nothing, grove__json_get(m, "command"), failed);
+
+	if (!rc)
+		rc = tell(t, GROVE_PIECE_OUTPUT, nothing, grove__json_get(m, "output"), failed);
+	return rc;
+}
+
+static int tell_message(struct teller *t, struct grove_slice m, enum grove_role role)
+{
+	struct grove_slice content = grove__json_get(m, "content"), error;
+	int rc;
+
+	if (role == GROVE_ROLE_BASH)
+		return tell_bash(t, m);
+	if (role == GROVE_ROLE_TOOL_RESULT)
+		return tell_content(t, content, GROVE_PIECE_TOOL_RESULT,
+				    grove__json_get(m, "toolName"),
+				    grove__json_type_of(grove__json_get(m, "isError")) == JSON_TRUE);
+	rc = tell_content(t, content, GROVE_PIECE_TEXT, nothing, false);
+	error = grove__json_get(m, "errorMessage");
+	if (!rc && grove__json_type_of(error) == JSON_STRING)
+		rc = tell(t, GROVE_PIECE_NOTE, grove__json_get(m, "stopReason"), error, true);
+	return rc;
+}
+
+/* "model" + "provider/id": a change in a few words. */
+static int tell_note(struct teller *t, const char *title, struct grove_slice a, const char *between,
+		     struct grove_slice b)
+{
+	struct grove_buf text = GROVE_BUF_INIT, part = GROVE_BUF_INIT;
+	struct grove_piece p = { .kind = GROVE_PIECE_NOTE, .title = grove__slice_str(title) };
+	int rc = read_value(&text, a);
+
+	if (!rc && b.len) {
+		rc = grove__buf_add_str(&text, between);
+		if (!rc)
+			rc = read_value(&part, b);
+		if (!rc)
+			rc = grove__buf_add_slice(&text, grove__buf_slice(&part));
+	}
+	p.text = grove__buf_slice(&text);
+	if (!rc)
+		rc = t->fn(t->payload, &p);
+	grove__buf_release(&text);
+	grove__buf_release(&part);
+	return rc;
+}
+
+int grove__pi_pieces(struct grove_slice line, enum grove_kind kind, enum grove_role role,
+		     grove_piece_fn *fn, void *payload)
+{
+	struct teller t = { fn, payload, GROVE_BUF_INIT, GROVE_BUF_INIT };
+	int rc;
+
+#define GET(name) grove__json_get(line, name)
+	switch (kind) {
+	case GROVE_KIND_MESSAGE:
+		rc = tell_message(&t, GET("message"), role);
+		break;
+	case GROVE_KIND_CUSTOM_MESSAGE:
+		rc = tell_content(&t, GET("content"), GROVE_PIECE_TEXT, GET("customType"), false);
+		break;
+	case GROVE_KIND_COMPACTION:
+	case GROVE_KIND_BRANCH_SUMMARY:
+		rc = tell(&t, GROVE_PIECE_SUMMARY, nothing, GET("summary"), false);
+		break;
+	case GROVE_KIND_THINKING_LEVEL:
+		rc = tell_note(&t, "thinking", GET("thinkingLevel"), "", nothing);
+		break;
+	case GROVE_KIND_MODEL:
+		rc = tell_note(&t, "model", GET("provider"), "/", GET("modelId"));
+		break;
+	case GROVE_KIND_USAGE:
+		rc = tell_note(&t, "usage", GET("provider"), "/", GET("model"));
+		break;
+	case GROVE_KIND_LABEL:
+		rc = tell_note(&t, "label", GET("targetId"), ": ", GET("label"));
+		break;
+	case GROVE_KIND_NAME:
+		rc = tell_note(&t, "name", GET("name"), "", nothing);
+		break;
+	case GROVE_KIND_CONTEXT_EDIT:
+		rc = tell_note(&t, "context edit", GET("targetId"), " → ", GET("replacement"));
+		break;
+	case GROVE_KIND_CUSTOM:
+		rc = tell_note(&t, "custom", GET("customType"), " ", GET("data"));
+		break;
+	default:
+		rc = tell_note(&t, "entry", GET("type"), "", nothing);
+	}
+#undef GET
+	grove__buf_release(&t.text);
+	grove__buf_release(&t.title);
+	return rc;
+}

@@ -1,0 +1,482 @@
+/*
+ * dialect/pi_write.c: pi's lines, spelled as pi spells them.
+ *
+ * The order of members is part of the format: most types begin with type, id,
+ * parentId and timestamp, the two that extensions write end with them.
+ */
+#include "dialect/pi.h"
+
+#include "js/js.h"
+#include "json/edit.h"
+#include "json/value.h"
+#include "json/write.h"
+
+/* The own members of each type, in order. */
+struct shape {
+	enum grove_kind kind;
+	const char *type;
+	bool base_last;
+	const char *members[8];
+};
+
+static const struct shape shapes[] = {
+	{ GROVE_KIND_MESSAGE, "message", false, { "message" } },
+	{ GROVE_KIND_THINKING_LEVEL, "thinking_level_change", false, { "thinkingLevel" } },
+	{ GROVE_KIND_MODEL, "model_change", false, { "provider", "modelId" } },
+	{ GROVE_KIND_USAGE, "usage", false, { "kind", "provider", "model", "usage", "note" } },
+	{ GROVE_KIND_COMPACTION, "compaction", false,
+	  { "summary", "firstKeptEntryId", "tokensBefore", "details", "usage", "fromHook",
+	    "systemMessage" } },
+	{ GROVE_KIND_BRANCH_SUMMARY, "branch_summary", false,
+	  { "fromId", "summary", "details", "usage", "fromHook" } },
+	{ GROVE_KIND_CUSTOM, "custom", true, { "customType", "data" } },
+	{ GROVE_KIND_CUSTOM_MESSAGE, "custom_message", true,
+	  { "customType", "content", "display", "details" } },
+	{ GROVE_KIND_CONTEXT_EDIT, "context_edit", false, { "targetId", "replacement" } },
+	{ GROVE_KIND_LABEL, "label", false, { "targetId", "label" } },
+	{ GROVE_KIND_NAME, "session_info", false, { "name" } },
+};
+
+static const struct shape *shape_of(enum grove_kind kind)
+{
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
+		if (shapes[i].kind == kind)
+			return &shapes[i];
+	return NULL;
+}
+
+static int put_iso(struct grove_buf *out, int64_t time)
+{
+	char iso[GROVE__JS_ISO_MAX];
+
+	return grove__json_put_string(out, grove__slice(iso, grove__js_iso(iso, time)));
+}
+
+int grove__pi_compose_header(const struct grove__header_in *in, struct grove_buf *out)
+{
+	int rc = grove__buf_add_str(out, "{\"type\":\"session\",\"version\":3,\"id\":");
+
+	if (!rc)
+		rc = grove__json_put_str(out, in->id);
+	if (!rc)
+		rc = grove__buf_add_str(out, ",\"timestamp\":");
+	if (!rc)
+		rc = put_iso(out, in->time);
+	if (!rc)
+		rc = grove__buf_add_str(out, ",\"cwd\":");
+	if (!rc)
+		rc = grove__json_put_str(out, in->cwd);
+	if (!rc && in->parent) {
+		rc = grove__buf_add_str(out, ",\"parentSession\":");
+		if (!rc)
+			rc = grove__json_put_str(out, in->parent);
+	}
+	return rc ? rc : grove__buf_add_char(out, '}');
+}
+
+/* `,"name":value` in JSON.stringify's spelling. */
+static int put(struct grove_buf *out, const char *name, struct grove_slice raw)
+{
+	int rc = grove__buf_addf(out, ",\"%s\":", name);
+
+	return rc ? rc : grove__json_put_canonical(out, raw);
+}
+
+static int put_base(struct grove_buf *out, const struct grove__place *at)
+{
+	int rc = grove__buf_add_str(out, ",\"id\":");
+
+	if (!rc)
+		rc = grove__json_put_string(out, at->id);
+	if (!rc)
+		rc = grove__buf_add_str(out, ",\"parentId\":");
+	if (!rc)
+		rc = at->parent.ptr ? grove__json_put_string(out, at->parent)
+				    : grove__buf_add_str(out, "null");
+	if (!rc)
+		rc = grove__buf_add_str(out, ",\"timestamp\":");
+	return rc ? rc : put_iso(out, at->time);
+}
+
+static bool is_base(struct grove_slice key)
+{
+	return grove__json_string_is(key, "type") || grove__json_string_is(key, "id") ||
+	       grove__json_string_is(key, "parentId") || grove__json_string_is(key, "timestamp");
+}
+
+static bool is_own(const struct shape *s, struct grove_slice key)
+{
+	for (size_t i = 0; s && i < 8 && s->members[i]; i++)
+		if (grove__json_string_is(key, s->members[i]))
+			return true;
+	return false;
+}
+
+/* Members that the type does not know of are kept all the same, behind its own. */
+static int put_rest(struct grove_buf *out, const struct shape *s, struct grove_slice input)
+{
+	struct grove__json_iter it;
+	struct grove_buf rest = GROVE_BUF_INIT, canon = GROVE_BUF_INIT;
+	int rc = 0;
+
+	grove__json_iter_init(&it, input);
+	while (!rc && grove__json_next(&it)) {
+		if (is_base(it.key) || is_own(s, it.key))
+			continue;
+		rc = grove__buf_add_char(&rest, rest.len ? ',' : '{');
+		if (!rc)
+			rc = grove__buf_add_slice(&rest, it.key);
+		if (!rc)
+			rc = grove__buf_add_char(&rest, ':');
+		if (!rc)
+			rc = grove__buf_add_slice(&rest, it.value);
+	}
+	/* as one object, so that duplicates and index-like keys fall into place */
+	if (!rc && rest.len) {
+		rc = grove__buf_add_char(&rest, '}');
+		if (!rc)
+			rc = grove__json_put_canonical(&canon, grove__buf_slice(&rest));
+		if (!rc)
+			rc = grove__buf_add_char(out, ',');
+		if (!rc)
+			rc = grove__buf_add(out, canon.ptr + 1, canon.len - 2);
+	}
+	grove__buf_release(&rest);
+	grove__buf_release(&canon);
+	return rc;
+}
+
+static int bad(struct grove_detail *d, const char *why)
+{
+	return grove__fail(d, GROVE_EINVAL, NULL, "%s", why);
+}
+
+/* A compaction that keeps nothing names itself; the system message is ours to add. */
+static int put_own(struct grove_buf *out, const struct shape *s, const char *name,
+		   struct grove_slice raw, const struct grove__place *at, struct grove_slice system)
+{
+	struct grove_buf text = GROVE_BUF_INIT, clean = GROVE_BUF_INIT;
+	int rc;
+
+	if (s->kind == GROVE_KIND_COMPACTION && !strcmp(name, "firstKeptEntryId") &&
+	    (!raw.len || grove__json_type_of(raw) == JSON_NULL)) {
+		rc = grove__buf_add_str(out, ",\"firstKeptEntryId\":");
+		return rc ? rc : grove__json_put_string(out, at->id);
+	}
+	if (s->kind == GROVE_KIND_COMPACTION && !strcmp(name, "systemMessage") && !raw.len)
+		raw = system;
+	if (!raw.len)
+		return 0;
+	if (s->kind == GROVE_KIND_USAGE && !strcmp(name, "note") && !grove__json_truthy(raw))
+		return 0;
+	if (s->kind != GROVE_KIND_NAME)
+		return put(out, name, raw);
+	rc = grove__json_text(&text, raw);
+	if (!rc)
+		rc = grove__pi_clean_name(grove__buf_slice(&text), &clean);
+	if (!rc)
+		rc = grove__buf_add_str(out, ",\"name\":");
+	if (!rc)
+		rc = grove__json_put_string(out, grove__buf_slice(&clean));
+	grove__buf_release(&text);
+	grove__buf_release(&clean);
+	return rc;
+}
+
+/* What would make an entry that no reader can use. */
+static int check(const struct shape *s, struct grove_slice input, struct grove_buf *target,
+		 struct grove_detail *d)
+{
+	struct grove_slice v;
+
+	switch (s ? s->kind : GROVE_KIND_OTHER) {
+	case GROVE_KIND_MESSAGE:
+		v = grove__json_get(input, "message");
+		if (grove__json_type_of(v) != JSON_OBJECT ||
+		    grove__json_type_of(grove__json_get(v, "role")) != JSON_STRING)
+			return bad(d, "a message entry needs a message with a role");
+		return 0;
+	case GROVE_KIND_CONTEXT_EDIT:
+		v = grove__json_get(input, "replacement");
+		if (v.len && grove__json_type_of(v) != JSON_NULL) {
+			enum grove__json_type t =
+				grove__json_type_of(grove__json_get(v, "content"));
+
+			if (t != JSON_STRING && t != JSON_ARRAY)
+				return bad(d, "Context edit replacement must be null or contain string/array content");
+		}
+		/* fall through */
+	case GROVE_KIND_LABEL:
+		v = grove__json_get(input, "targetId");
+		if (grove__json_type_of(v) != JSON_STRING)
+			return bad(d, "targetId must name an entry");
+		return grove__json_text(target, v) ? grove__fail_nomem(d) : 0;
+	case GROVE_KIND_NAME:
+		v = grove__json_get(input, "name");
+		if (v.len && grove__json_type_of(v) != JSON_STRING)
+			return bad(d, "name must be a string");
+		return 0;
+	case GROVE_KIND_HEADER:
+		return bad(d, "a session has one header, which is there already");
+	default:
+		return 0;
+	}
+}
+
+static int compose_typed(struct grove_slice input, struct grove_slice type,
+			 const struct grove__place *at, struct grove_slice system,
+			 struct grove_buf *out, struct grove_buf *target, struct grove_detail *d)
+{
+	enum grove_kind kind = grove__pi_kind(type);
+	const struct shape *s = shape_of(kind);
+	int rc;
+
+	if (kind == GROVE_KIND_HEADER)
+		return bad(d, "a session has one header, which is there already");
+	rc = check(s, input, target, d);
+	if (rc)
+		return rc;
+	rc = grove__buf_add_str(out, "{\"type\":");
+	if (!rc)
+		rc = grove__json_put_canonical(out, type);
+	if (!rc && !(s && s->base_last))
+		rc = put_base(out, at);
+	for (size_t i = 0; s && i < 8 && s->members[i] && !rc; i++)
+		rc = put_own(out, s, s->members[i], grove__json_get(input, s->members[i]), at, system);
+	if (!rc)
+		rc = put_rest(out, s, input);
+	if (!rc && s && s->base_last)
+		rc = put_base(out, at);
+	if (!rc)
+		rc = grove__buf_add_char(out, '}');
+	return rc ? grove__fail_nomem(d) : 0;
+}
+
+int grove__pi_compose(struct grove_slice input, const struct grove__place *at,
+		      struct grove_slice system, struct grove_buf *out, struct grove_buf *target,
+		      struct grove_detail *d)
+{
+	struct grove_slice type = grove__json_get(input, "type");
+	int rc;
+
+	if (grove__json_type_of(input) != JSON_OBJECT)
+		return bad(d, "an entry is an object with a type, or a message with a role");
+	if (grove__json_type_of(type) == JSON_STRING)
+		return compose_typed(input, type, at, system, out, target, d);
+	if (type.len || grove__json_type_of(grove__json_get(input, "role")) != JSON_STRING)
+		return bad(d, "an entry is an object with a type, or a message with a role");
+	rc = grove__buf_add_str(out, "{\"type\":\"message\"");
+	if (!rc)
+		rc = put_base(out, at);
+	if (!rc)
+		rc = put(out, "message", input);
+	if (!rc)
+		rc = grove__buf_add_char(out, '}');
+	return rc ? grove__fail_nomem(d) : 0;
+}
+
+void grove__pi_input_place(struct grove_slice input, struct grove_slice *id,
+			   struct grove_slice *parent, struct grove_slice *time)
+{
+	*id = *parent = *time = grove__slice(NULL, 0);
+	/* a bare message has a timestamp of its own, which is not the entry's */
+	if (grove__json_type_of(grove__json_get(input, "type")) != JSON_STRING)
+		return;
+	*id = grove__json_get(input, "id");
+	*parent = grove__json_get(input, "parentId");
+	*time = grove__json_get(input, "timestamp");
+}
+
+bool grove__pi_starts_file(enum grove_kind kind, enum grove_role role)
+{
+	return kind == GROVE_KIND_MESSAGE &&
+	       (role == GROVE_ROLE_USER || role == GROVE_ROLE_ASSISTANT);
+}
+
+/* `,"name":"text"`, nothing for NULL. */
+static int put_str(struct grove_buf *out, const char *name, const char *text)
+{
+	int rc;
+
+	if (!text)
+		return 0;
+	rc = grove__buf_addf(out, ",\"%s\":", name);
+	return rc ? rc : grove__json_put_str(out, text);
+}
+
+static int put_json(struct grove_buf *out, const char *name, const char *json)
+{
+	return json ? grove__buf_addf(out, ",\"%s\":%s", name, json) : 0;
+}
+
+/*
+ * Which part of a wish is what:
+ *	thinking level  a level
+ *	model           a provider, b model
+ *	compaction      a summary, b first kept, number tokens, json details, json2 usage, flag hook
+ *	branch summary  a summary, b from, json details, json2 usage, flag hook
+ *	custom          a type, json data
+ *	custom message  a type, json content, flag display, json2 details
+ *	usage           a kind, b provider, c model (note in json2), json usage
+ *	context edit    a target, json replacement
+ *	label           a target, b label
+ *	name            a name
+ *	other           a leaf mark
+ */
+int grove__pi_spell(const struct grove__wish *w, struct grove_buf *out, struct grove_detail *d)
+{
+	const struct shape *s = shape_of(w->kind);
+	int rc = grove__buf_addf(out, "{\"type\":\"%s\"", s ? s->type : "custom");
+
+	switch (w->kind) {
+	case GROVE_KIND_THINKING_LEVEL:
+		rc = rc ? rc : put_str(out, "thinkingLevel", w->a);
+		break;
+	case GROVE_KIND_MODEL:
+		rc = rc ? rc : put_str(out, "provider", w->a);
+		rc = rc ? rc : put_str(out, "modelId", w->b);
+		break;
+	case GROVE_KIND_COMPACTION:
+		rc = rc ? rc : put_str(out, "summary", w->a);
+		rc = rc ? rc : put_str(out, "firstKeptEntryId", w->b);
+		rc = rc ? rc : grove__buf_addf(out, ",\"tokensBefore\":%llu",
+					       (unsigned long long)w->number);
+		goto details;
+	case GROVE_KIND_BRANCH_SUMMARY:
+		rc = rc ? rc : put_str(out, "fromId", w->b);
+		rc = rc ? rc : put_str(out, "summary", w->a);
+details:
+		rc = rc ? rc : put_json(out, "details", w->json);
+		rc = rc ? rc : put_json(out, "usage", w->json2);
+		rc = rc ? rc : put_json(out, "fromHook", w->flag ? "true" : NULL);
+		break;
+	case GROVE_KIND_CUSTOM:
+		rc = rc ? rc : put_str(out, "customType", w->a);
+		rc = rc ? rc : put_json(out, "data", w->json);
+		break;
+	case GROVE_KIND_CUSTOM_MESSAGE:
+		rc = rc ? rc : put_str(out, "customType", w->a);
+		rc = rc ? rc : put_json(out, "content", w->json);
+		rc = rc ? rc : put_json(out, "display", w->flag ? "true" : "false");
+		rc = rc ? rc : put_json(out, "details", w->json2);
+		break;
+	case GROVE_KIND_USAGE:
+		rc = rc ? rc : put_str(out, "kind", w->a);
+		rc = rc ? rc : put_str(out, "provider", w->b);
+		rc = rc ? rc : put_str(out, "model", w->c);
+		rc = rc ? rc : put_json(out, "usage", w->json);
+		rc = rc ? rc : put_str(out, "note", w->json2);
+		break;
+	case GROVE_KIND_CONTEXT_EDIT:
+		rc = rc ? rc : put_str(out, "targetId", w->a);
+		rc = rc ? rc : put_json(out, "replacement", w->json ? w->json : "null");
+		break;
+	case GROVE_KIND_LABEL:
+		rc = rc ? rc : put_str(out, "targetId", w->a);
+		rc = rc ? rc : put_str(out, "label", w->b);
+		break;
+	case GROVE_KIND_NAME:
+		rc = rc ? rc : put_str(out, "name", w->a);
+		break;
+	case GROVE_KIND_OTHER:
+		rc = rc ? rc : put_str(out, "customType", PI_LEAF_MARK);
+		break;
+	default:
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "pi has no entry of that kind");
+	}
+	if (!rc)
+		rc = grove__buf_add_char(out, '}');
+	return rc ? grove__fail_nomem(d) : 0;
+}
+
+int grove__pi_relink(struct grove_slice line, struct grove_slice parent,
+		     const struct grove_slice *first_kept, struct grove_buf *out)
+{
+	struct grove_buf p = GROVE_BUF_INIT, k = GROVE_BUF_INIT;
+	struct grove__json_change ch[2] = {
+		{ .path = { "parentId" } },
+		{ .path = { "firstKeptEntryId" } },
+	};
+	int rc = parent.ptr ? grove__json_put_string(&p, parent) : grove__buf_add_str(&p, "null");
+
+	if (!rc && first_kept)
+		rc = grove__json_put_string(&k, *first_kept);
+	ch[0].value = grove__buf_slice(&p);
+	ch[1].value = grove__buf_slice(&k);
+	if (!rc)
+		rc = grove__json_edit(out, line, ch, first_kept ? 2 : 1);
+	grove__buf_release(&p);
+	grove__buf_release(&k);
+	return rc;
+}
+
+int grove__pi_move_header(struct grove_slice line, const char *cwd, struct grove_buf *out)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove__json_change ch = { .path = { "cwd" } };
+	int rc = grove__json_put_str(&b, cwd);
+
+	ch.value = grove__buf_slice(&b);
+	if (!rc)
+		rc = grove__json_edit(out, line, &ch, 1);
+	grove__buf_release(&b);
+	return rc;
+}
+
+/* Version 1 had no tree: each entry gets an id and hangs below the one before it. */
+static size_t to_version_2(struct grove_slice line, const struct grove__migrate *m,
+			   struct grove__json_change *ch, struct grove_buf store[3], int *rc)
+{
+	struct grove_slice index = grove__json_get(line, "firstKeptEntryIndex");
+	struct grove_buf id = GROVE_BUF_INIT;
+	size_t nr = 0;
+
+	*rc = grove__json_put_string(&store[0], m->id);
+	ch[nr++] = (struct grove__json_change){ { "id" }, grove__buf_slice(&store[0]) };
+	if (!*rc)
+		*rc = m->parent.ptr ? grove__json_put_string(&store[1], m->parent)
+				    : grove__buf_add_str(&store[1], "null");
+	ch[nr++] = (struct grove__json_change){ { "parentId" }, grove__buf_slice(&store[1]) };
+	if (grove__pi_kind(grove__json_get(line, "type")) != GROVE_KIND_COMPACTION ||
+	    grove__json_type_of(index) != JSON_NUMBER)
+		return nr;
+	if (!*rc)
+		*rc = m->id_at(m->payload, grove__json_number(index), &id);
+	if (!*rc && id.len) {
+		*rc = grove__json_put_string(&store[2], grove__buf_slice(&id));
+		ch[nr++] = (struct grove__json_change){ { "firstKeptEntryId" },
+							grove__buf_slice(&store[2]) };
+	}
+	grove__buf_release(&id);
+	ch[nr++] = (struct grove__json_change){ { "firstKeptEntryIndex" }, { NULL, 0 } };
+	return nr;
+}
+
+int grove__pi_migrate(struct grove_slice line, const struct grove__migrate *m, struct grove_buf *out)
+{
+	struct grove_buf store[3] = { GROVE_BUF_INIT, GROVE_BUF_INIT, GROVE_BUF_INIT };
+	struct grove__json_change ch[5];
+	enum grove_kind kind;
+	size_t nr = 0;
+	int rc = 0;
+
+	if (m->from >= 3 || grove__json_type_of(line) != JSON_OBJECT)
+		return 1;
+	kind = grove__pi_kind(grove__json_get(line, "type"));
+	if (kind == GROVE_KIND_HEADER) {
+		ch[nr++] = (struct grove__json_change){ { "version" }, { "3", 1 } };
+	} else {
+		if (m->from < 2)
+			nr = to_version_2(line, m, ch, store, &rc);
+		if (kind == GROVE_KIND_MESSAGE &&
+		    grove__json_string_is(grove__json_get(grove__json_get(line, "message"), "role"),
+					  "hookMessage"))
+			ch[nr++] = (struct grove__json_change){ { "message", "role" },
+								{ "\"custom\"", 8 } };
+	}
+	if (!rc)
+		rc = nr ? grove__json_edit(out, line, ch, nr) : 1;
+	for (size_t i = 0; i < 3; i++)
+		grove__buf_release(&store[i]);
+	return rc;
+}

@@ -1,0 +1,33 @@
+/*
+ * entry/entry.h: one line understood.
+ *
+ * What a dialect finds in a line: the few fields that make it part of a tree.
+ * Everything else stays in the line's own bytes.
+ */
+#ifndef GROVE_ENTRY_ENTRY_H
+#define GROVE_ENTRY_ENTRY_H
+
+#include "base/slice.h"
+#include "grove.h"
+
+/* Why an entry has no parent, or how it names it. */
+enum grove__parent {
+	PARENT_NULL,     /* says so: a root */
+	PARENT_ABSENT,   /* has no such member, or not a string: a root as well */
+	PARENT_NAMED
+};
+
+struct grove__entry {
+	uint8_t kind;               /* enum grove_kind */
+	uint8_t role;               /* enum grove_role */
+	uint8_t parent_is;          /* enum grove__parent */
+	bool has_id;
+	bool leaf_mark;             /* written to persist a leaf: stands for its parent */
+	int64_t time;               /* ms, or GROVE_NO_TIME */
+	struct grove_slice id;      /* text, unescaped */
+	struct grove_slice parent;  /* text, where PARENT_NAMED */
+	struct grove_slice target;  /* a label's target; ptr NULL: none */
+	struct grove_slice text;    /* a label or a session's name, trimmed; empty clears */
+};
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * json/scan.c: the table of kernels and the choice among them.
+ */
+#include "json/scan_impl.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+
+void grove__json_want_init(struct grove__json_want *w,
+			   const struct grove__json_member *members, unsigned nr)
+{
+	assert(nr <= GROVE__JSON_WANT_MAX);
+	memset(w, 0, sizeof(*w));
+	w->members = members;
+	w->nr = nr;
+	for (unsigned i = 0; i < nr; i++) {
+		size_t len = strlen(members[i].name);
+		size_t head = len < 8 ? len : 8;
+		uint32_t bit = (uint32_t)1 << i;
+
+		assert(len < sizeof(w->by_len) / sizeof(w->by_len[0]));
+		assert(members[i].parent < (int)i);
+		w->name_len[i] = (uint8_t)len;
+		w->by_len[len] |= bit;
+		memcpy(&w->head[i], members[i].name, head);
+		memset(&w->head_mask[i], 0xff, head);
+		w->children[members[i].parent + 1] |= bit;
+		for (int up = members[i].parent; up >= 0; up = members[up].parent)
+			w->below[up] |= bit;
+	}
+}
+
+static const struct grove__json_kernel kernels[] = {
+	{ "scalar", grove__json_scan_scalar },
+#ifdef GROVE__JSON_X86
+	{ "avx2", grove__json_scan_avx2 },
+	{ "avx512", grove__json_scan_avx512 },
+#endif
+};
+
+/* How many of them, from the first, this CPU can run. */
+static unsigned nr_runnable(void)
+{
+	unsigned nr = 1;
+
+#ifdef GROVE__JSON_X86
+	__builtin_cpu_init();
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+	    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("pclmul")) {
+		nr++;
+		if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw"))
+			nr++;
+	}
+#endif
+	return nr;
+}
+
+const struct grove__json_kernel *grove__json_kernel(unsigned i)
+{
+	return i < nr_runnable() ? &kernels[i] : NULL;
+}
+
+enum grove__json_verdict grove__json_scan(const struct grove__json_want *want,
+					  const char *ptr, size_t len, bool final,
+					  struct grove__json_line *out)
+{
+	/* Two threads may both choose; they choose the same. */
+	static _Atomic(grove__json_scan_fn *) best;
+	grove__json_scan_fn *scan = atomic_load_explicit(&best, memory_order_relaxed);
+
+	if (!scan) {
+		scan = kernels[nr_runnable() - 1].scan;
+		atomic_store_explicit(&best, scan, memory_order_relaxed);
+	}
+	return scan(want, ptr, len, final, out);
+}

@@ -1,0 +1,58 @@
+/*
+ * json/value.h: walk a value that is known to be valid.
+ *
+ * Nothing here checks grammar: give it what the scanner accepted. Values are
+ * raw slices, strings with their quotes. Nothing recurses.
+ */
+#ifndef GROVE_JSON_VALUE_H
+#define GROVE_JSON_VALUE_H
+
+#include "base/buf.h"
+#include "json/json.h"
+
+/*
+ *	struct grove__json_iter it;
+ *	grove__json_iter_init(&it, object_or_array);
+ *	while (grove__json_next(&it))
+ *		… it.key (raw, with quotes; objects only), it.value …
+ *
+ * Members come in the order they are written, duplicates included.
+ */
+struct grove__json_iter {
+	const char *p, *end;
+	struct grove_slice key;
+	struct grove_slice value;
+	bool object;
+};
+void grove__json_iter_init(struct grove__json_iter *it, struct grove_slice value);
+bool grove__json_next(struct grove__json_iter *it);
+
+/* Behind the value that starts at `p`: its length. */
+size_t grove__json_skip(const char *p, const char *end);
+
+/*
+ * The member `name` of `object`: the last one of that name, compared after
+ * unescaping. Empty (ptr NULL) if there is none, or `object` is not one.
+ */
+struct grove_slice grove__json_get(struct grove_slice object, const char *name);
+/* Element `i` of an array, or empty. */
+struct grove_slice grove__json_at(struct grove_slice array, size_t i);
+
+/* Is this raw string (with quotes) the text `str`? Compared after unescaping. */
+bool grove__json_string_is(struct grove_slice raw, const char *str);
+
+/*
+ * Append the text of a raw string to `out`, as UTF-8: escapes resolved, a
+ * byte that is not UTF-8 replaced by U+FFFD exactly as Node's decoder does
+ * (one per maximal bad part), a lone surrogate kept as its three-byte form
+ * (WTF-8), so that the writer can give it back. Returns 0 or GROVE_ENOMEM.
+ */
+int grove__json_text(struct grove_buf *out, struct grove_slice raw);
+
+/* The number as a double (strtod, whatever the locale). */
+double grove__json_number(struct grove_slice raw);
+
+/* JavaScript's truth of a value: false for false, null, "", and any zero. */
+bool grove__json_truthy(struct grove_slice raw);
+
+#endif

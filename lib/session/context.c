@@ -1,0 +1,492 @@
+/*
+ * session/context.c: what the model sees next.
+ *
+ * From the leaf walk to the root. If there is a compaction on the way, the
+ * last one counts: its summary comes first, then the entries before it that it
+ * kept, then what came after it. Context edits among these replace or drop
+ * their targets. Model and thinking level come from the whole path.
+ *
+ * Only the lines that are printed are read, and the few that set something.
+ */
+#include "session/out.h"
+#include "session/session.h"
+
+#include <stdlib.h>
+
+/* Why an entry is, or is not, part of the context. */
+enum why { WHY_SENT, WHY_SILENT, WHY_COMPACTED, WHY_SUMMARY, WHY_EDITED, WHY_DROPPED };
+
+static const char *const reasons[] = {
+	[WHY_SENT] = "sent as it is",
+	[WHY_SILENT] = "says nothing to the model",
+	[WHY_COMPACTED] = "before the last compaction and not kept by it",
+	[WHY_SUMMARY] = "stands for what it compacted",
+	[WHY_EDITED] = "sent with the content of a context edit",
+	[WHY_DROPPED] = "dropped by a context edit",
+};
+
+struct edit {
+	uint32_t target;
+	struct grove_buf content;        /* raw; empty: drop */
+};
+
+struct context {
+	const struct grove__image *im;
+	struct grove_log *log;
+	uint32_t *path;
+	size_t nr_path;
+	uint32_t *rows;                  /* selected, in the order they are sent */
+	size_t nr_rows;
+	uint32_t compaction;             /* row, or GROVE_NONE */
+	size_t compaction_at;            /* its place in the path */
+	size_t kept_from;                /* place of the first one kept before it */
+	struct edit *edits;
+	size_t nr_edits;
+	struct grove_buf model_line, level_line, line;
+	struct grove__settings settings;
+	struct grove_detail *d;
+};
+
+static void context_release(struct context *c)
+{
+	for (size_t i = 0; i < c->nr_edits; i++)
+		grove__buf_release(&c->edits[i].content);
+	free(c->edits);
+	free(c->path);
+	free(c->rows);
+	grove__buf_release(&c->model_line);
+	grove__buf_release(&c->level_line);
+	grove__buf_release(&c->line);
+}
+
+static int read_row(struct context *c, uint32_t row, struct grove_buf *buf, struct grove_slice *value)
+{
+	return grove__image_line(c->im, c->log, row, buf, value, c->d);
+}
+
+/* The last word on model and thinking level: two lines at most are read. */
+static int find_settings(struct context *c)
+{
+	const struct grove__spine *s = c->im->spine;
+	struct grove_slice value;
+	bool model = false, level = false;
+	int rc = 0;
+
+	for (size_t i = c->nr_path; i-- > 0 && !rc && !(model && level);) {
+		enum grove_kind kind = grove__spine_kind(s, c->path[i]);
+		enum grove_role role = grove__spine_role(s, c->path[i]);
+		bool sets_model = kind == GROVE_KIND_MODEL ||
+				  (kind == GROVE_KIND_MESSAGE && role == GROVE_ROLE_ASSISTANT);
+
+		if (kind == GROVE_KIND_THINKING_LEVEL && !level) {
+			level = true;
+			rc = read_row(c, c->path[i], &c->level_line, &value);
+		} else if (sets_model && !model) {
+			model = true;
+			rc = read_row(c, c->path[i], &c->model_line, &value);
+		} else {
+			continue;
+		}
+		if (!rc)
+			c->im->dialect->settings(value, kind, role, &c->settings);
+	}
+	if (!level)
+		c->settings.thinking_level = grove__slice_str("\"off\"");
+	return rc;
+}
+
+/* Where the kept part begins; the compaction's own place if it keeps nothing. */
+static int find_kept(struct context *c)
+{
+	const struct grove__spine *s = c->im->spine;
+	struct grove_buf id = GROVE_BUF_INIT;
+	struct grove_slice value;
+	int rc = read_row(c, c->compaction, &c->line, &value);
+
+	if (!rc && c->im->dialect->first_kept(value, &id))
+		rc = grove__fail_nomem(c->d);
+	c->kept_from = c->compaction_at;
+	for (size_t i = 0; i < c->compaction_at && !rc && id.len; i++) {
+		if (!grove__slice_eq(grove__spine_name(grove__spine_id(s, c->path[i])),
+				     grove__buf_slice(&id)))
+			continue;
+		c->kept_from = i;
+		break;
+	}
+	grove__buf_release(&id);
+	return rc;
+}
+
+static bool kept(const struct context *c, size_t i)
+{
+	const struct grove__spine *s = c->im->spine;
+
+	/* system messages are in the compaction already */
+	return i >= c->kept_from && !(grove__spine_kind(s, c->path[i]) == GROVE_KIND_MESSAGE &&
+				      grove__spine_role(s, c->path[i]) == GROVE_ROLE_SYSTEM);
+}
+
+static int select_rows(struct context *c)
+{
+	int rc = 0;
+
+	c->compaction = GROVE_NONE;
+	for (size_t i = c->nr_path; i-- > 0;)
+		if (grove__spine_kind(c->im->spine, c->path[i]) == GROVE_KIND_COMPACTION) {
+			c->compaction = c->path[i];
+			c->compaction_at = i;
+			break;
+		}
+	c->rows = malloc((c->nr_path ? c->nr_path : 1) * sizeof(*c->rows));
+	if (!c->rows)
+		return grove__fail_nomem(c->d);
+	if (c->compaction == GROVE_NONE) {
+		for (size_t i = 0; i < c->nr_path; i++)
+			c->rows[c->nr_rows++] = c->path[i];
+		return 0;
+	}
+	rc = find_kept(c);
+	c->rows[c->nr_rows++] = c->compaction;
+	for (size_t i = 0; i < c->nr_path && !rc; i++)
+		if (i > c->compaction_at || (i < c->compaction_at && kept(c, i)))
+			c->rows[c->nr_rows++] = c->path[i];
+	return rc;
+}
+
+static struct edit *edit_of(struct context *c, uint32_t row)
+{
+	for (size_t i = 0; i < c->nr_edits; i++)
+		if (c->edits[i].target == row)
+			return &c->edits[i];
+	return NULL;
+}
+
+/* The last edit of a target wins. */
+static int find_edits(struct context *c)
+{
+	const struct grove__spine *s = c->im->spine;
+	struct grove_buf target = GROVE_BUF_INIT;
+	size_t nr = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < c->nr_rows; i++)
+		nr += grove__spine_kind(s, c->rows[i]) == GROVE_KIND_CONTEXT_EDIT;
+	if (!nr)
+		return 0;
+	c->edits = calloc(nr, sizeof(*c->edits));
+	if (!c->edits)
+		return grove__fail_nomem(c->d);
+	for (size_t i = 0; i < c->nr_rows && !rc; i++) {
+		struct grove_slice value, content;
+		struct edit *e;
+		uint32_t row;
+
+		if (grove__spine_kind(s, c->rows[i]) != GROVE_KIND_CONTEXT_EDIT)
+			continue;
+		rc = read_row(c, c->rows[i], &c->line, &value);
+		if (rc)
+			break;
+		grove__buf_clear(&target);
+		rc = c->im->dialect->edit(value, &target, &content);
+		row = grove__spine_find(s, s->nr, grove__buf_slice(&target));
+		if (rc || row == GROVE_NONE)
+			continue;
+		e = edit_of(c, row);
+		if (!e) {
+			e = &c->edits[c->nr_edits++];
+			e->target = row;
+		}
+		grove__buf_clear(&e->content);
+		rc = grove__buf_add_slice(&e->content, content);
+	}
+	grove__buf_release(&target);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(c->d) : rc;
+}
+
+static int context_init(struct context *c, const struct grove__image *im, struct grove_log *log,
+			uint32_t leaf, struct grove_detail *d)
+{
+	int rc;
+
+	memset(c, 0, sizeof(*c));
+	c->im = im;
+	c->log = log;
+	c->d = d;
+	rc = grove__tree_path(im->spine, leaf, &c->path, &c->nr_path);
+	if (rc)
+		return grove__fail_nomem(d);
+	rc = select_rows(c);
+	return rc ? rc : find_edits(c);
+}
+
+/* Call `fn` with each message, in order; *row says which entry it comes from. */
+static int each_message(struct context *c, uint32_t *row,
+			int (*fn)(void *payload, struct grove_slice json), void *payload)
+{
+	const struct grove__spine *s = c->im->spine;
+	struct grove__rows rows;
+	struct grove_slice value;
+	int rc;
+
+	grove__rows_init(&rows, c->im, c->log, c->rows, c->nr_rows);
+	while (!(rc = grove__rows_next(&rows, row, &value, c->d))) {
+		struct edit *e = c->nr_edits ? edit_of(c, *row) : NULL;
+		struct grove_slice content;
+
+		if (e && !e->content.len)
+			continue;
+		if (e)
+			content = grove__buf_slice(&e->content);
+		rc = c->im->dialect->messages(value, grove__spine_kind(s, *row),
+					      grove__spine_role(s, *row), grove__spine_time(s, *row),
+					      *row == c->compaction, e ? &content : NULL, fn, payload);
+		if (rc)
+			break;
+	}
+	grove__rows_release(&rows);
+	if (rc == GROVE_ENOMEM)
+		return grove__fail_nomem(c->d);
+	return rc == 1 ? 0 : rc;
+}
+
+/* --- as a document --- */
+
+struct writer {
+	struct context *c;
+	struct grove__out o;
+	struct grove_buf ids, one;
+	uint32_t row;
+	bool llm, first;
+};
+
+static int write_message(void *payload, struct grove_slice json)
+{
+	struct writer *w = payload;
+	const char *id;
+	int rc;
+
+	if (w->llm) {
+		grove__buf_clear(&w->one);
+		rc = w->c->im->dialect->llm(json, &w->one);
+		if (rc)
+			return rc < 0 ? rc : 0;
+		json = grove__buf_slice(&w->one);
+	}
+	if (!w->first)
+		grove__out_str(&w->o, ",");
+	grove__out_raw(&w->o, json);
+	id = grove__spine_id(w->c->im->spine, w->row);
+	rc = w->first ? 0 : grove__buf_add_char(&w->ids, ',');
+	if (!rc)
+		rc = id ? grove_buf_json_string(&w->ids, grove__spine_name(id))
+			: grove__buf_add_str(&w->ids, "null");
+	w->first = false;
+	return rc ? rc : w->o.rc;
+}
+
+static void write_model(struct writer *w)
+{
+	const struct grove__settings *s = &w->c->settings;
+
+	if (s->thinking_level.len) {
+		grove__out_str(&w->o, ",\"thinkingLevel\":");
+		grove__out_raw(&w->o, s->thinking_level);
+	}
+	if (!s->model_set) {
+		grove__out_str(&w->o, ",\"model\":null");
+		return;
+	}
+	grove__out_str(&w->o, ",\"model\":{");
+	if (s->provider.len) {
+		grove__out_str(&w->o, "\"provider\":");
+		grove__out_raw(&w->o, s->provider);
+	}
+	if (s->model.len) {
+		grove__out_str(&w->o, s->provider.len ? ",\"modelId\":" : "\"modelId\":");
+		grove__out_raw(&w->o, s->model);
+	}
+	grove__out_str(&w->o, "}");
+}
+
+static int nothing(void *payload, struct grove_slice json)
+{
+	(void)json;
+	*(bool *)payload = true;
+	return 0;
+}
+
+/* Does an entry say anything at all? */
+static int speaks(struct context *c, uint32_t row, bool *yes)
+{
+	const struct grove__spine *s = c->im->spine;
+	struct grove_slice value;
+	int rc = read_row(c, row, &c->line, &value);
+
+	*yes = false;
+	return rc ? rc : c->im->dialect->messages(value, grove__spine_kind(s, row),
+						  grove__spine_role(s, row), 0, row == c->compaction,
+						  NULL, nothing, yes);
+}
+
+static int explain(struct writer *w)
+{
+	struct context *c = w->c;
+	const struct grove__spine *s = c->im->spine;
+
+	grove__out_str(&w->o, ",\"explain\":[");
+	for (size_t i = 0; i < c->nr_path; i++) {
+		uint32_t row = c->path[i];
+		bool before = c->compaction != GROVE_NONE && i < c->compaction_at && !kept(c, i);
+		struct edit *e = edit_of(c, row);
+		enum why why = WHY_SENT;
+		bool yes = true;
+		int rc = before ? 0 : speaks(c, row, &yes);
+
+		if (rc)
+			return rc;
+		if (before)
+			why = WHY_COMPACTED;
+		else if (!yes)
+			why = WHY_SILENT;
+		else if (e)
+			why = e->content.len ? WHY_EDITED : WHY_DROPPED;
+		else if (row == c->compaction)
+			why = WHY_SUMMARY;
+		grove__out_str(&w->o, i ? ",{\"entryId\":" : "{\"entryId\":");
+		grove__out_string(&w->o, grove__spine_id(s, row));
+		grove__out_str(&w->o, ",\"kind\":");
+		grove__out_string(&w->o, grove_kind_name(grove__spine_kind(s, row)));
+		grove__out_str(&w->o, why == WHY_SENT || why == WHY_EDITED || why == WHY_SUMMARY
+					      ? ",\"included\":true,\"reason\":"
+					      : ",\"included\":false,\"reason\":");
+		grove__out_string(&w->o, reasons[why]);
+		grove__out_str(&w->o, "}");
+	}
+	grove__out_str(&w->o, "]");
+	return 0;
+}
+
+static int context_leaf(struct grove_view *v, const struct grove_context_options *opt,
+			uint32_t *leaf, struct grove_detail *d)
+{
+	*leaf = v->leaf;
+	if (!opt || !opt->leaf)
+		return 0;
+	*leaf = grove_view_find(v, opt->leaf);
+	if (*leaf != GROVE_NONE || !strcmp(opt->leaf, GROVE_ROOT))
+		return 0;
+	return grove__fail(d, GROVE_ENOTFOUND, v->session->at.path, "Entry %.200s not found",
+			   opt->leaf);
+}
+
+int grove__view_context(struct grove_view *v, const struct grove_context_options *opt,
+			struct grove_sink sink, struct grove_detail *d)
+{
+	struct context c;
+	struct writer w = { .c = &c, .first = true, .llm = opt && opt->llm };
+	uint32_t leaf;
+	int rc = context_leaf(v, opt, &leaf, d), end;
+
+	if (rc)
+		return rc;
+	if (opt && opt->mode)
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "a %s session has one mode only",
+				   v->image->dialect->name);
+	rc = context_init(&c, v->image, v->session->log, leaf, d);
+	if (!rc)
+		rc = find_settings(&c);
+	grove__out_init(&w.o, sink);
+	if (!rc) {
+		grove__out_str(&w.o, "{\"messages\":[");
+		rc = each_message(&c, &w.row, write_message, &w);
+	}
+	if (!rc) {
+		grove__out_str(&w.o, "],\"entryIds\":[");
+		if (w.ids.len)
+			grove__out_str(&w.o, w.ids.ptr);
+		grove__out_str(&w.o, "]");
+		write_model(&w);
+		grove__out_str(&w.o, ",\"leaf\":");
+		leaf = grove__tree_leaf(v->image->spine, leaf);
+		grove__out_string(&w.o, leaf == GROVE_NONE ? NULL
+							   : grove__spine_id(v->image->spine, leaf));
+		if (opt && opt->explain)
+			rc = explain(&w);
+		grove__out_str(&w.o, "}\n");
+	}
+	end = rc ? rc : 0;
+	rc = grove__out_finish(&w.o);
+	grove__buf_release(&w.ids);
+	grove__buf_release(&w.one);
+	context_release(&c);
+	return end ? end : rc;
+}
+
+/* --- the system message in force --- */
+
+struct collected {
+	struct grove_buf bytes;
+	struct grove_slice *list;
+	size_t nr, cap;
+};
+
+static int collect(void *payload, struct grove_slice json)
+{
+	struct collected *m = payload;
+
+	if (m->nr == m->cap) {
+		size_t cap = m->cap ? m->cap * 2 : 8;
+		struct grove_slice *p = realloc(m->list, cap * sizeof(*p));
+
+		if (!p)
+			return GROVE_ENOMEM;
+		m->list = p;
+		m->cap = cap;
+	}
+	m->list[m->nr].ptr = NULL;
+	m->list[m->nr++].len = json.len;
+	return grove__buf_add_slice(&m->bytes, json);
+}
+
+/* Only these can say something about the system message; the others would be many. */
+static void only_system(struct context *c)
+{
+	const struct grove__spine *s = c->im->spine;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < c->nr_rows; i++) {
+		uint32_t row = c->rows[i];
+
+		if (row == c->compaction || (grove__spine_kind(s, row) == GROVE_KIND_MESSAGE &&
+					     grove__spine_role(s, row) == GROVE_ROLE_SYSTEM))
+			c->rows[nr++] = row;
+	}
+	c->nr_rows = nr;
+}
+
+int grove__context_system(struct grove_session *s, uint32_t leaf, int64_t time,
+			  struct grove_buf *out, struct grove_detail *d)
+{
+	struct collected m = { GROVE_BUF_INIT, NULL, 0, 0 };
+	struct context c;
+	uint32_t row;
+	size_t off = 0;
+	int rc = context_init(&c, s->image, s->log, leaf, d);
+
+	only_system(&c);
+	if (!rc)
+		rc = each_message(&c, &row, collect, &m);
+	for (size_t i = 0; i < m.nr; i++) {
+		m.list[i].ptr = m.bytes.ptr + off;
+		off += m.list[i].len;
+	}
+	if (!rc && m.nr) {
+		rc = s->at.dialect->system(m.list, m.nr, time, out);
+		if (rc < 0)
+			rc = grove__fail_nomem(d);
+	}
+	grove__buf_release(&m.bytes);
+	free(m.list);
+	context_release(&c);
+	return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,178 @@
+/*
+ * session/document.c: a session as JSON documents: its log, its tree.
+ *
+ * A linear session is as deep as it is long, so nothing here recurses.
+ */
+#include "session/out.h"
+#include "session/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int grove__view_log(struct grove_view *v, struct grove_sink sink, struct grove_detail *d)
+{
+	struct grove__out o;
+	struct grove__rows rows;
+	struct grove_slice value;
+	const char *before = "[";
+	uint32_t row;
+	int rc, end;
+
+	grove__out_init(&o, sink);
+	grove__rows_init(&rows, v->image, v->session->log, NULL, v->nr);
+	while (!(rc = grove__rows_next(&rows, &row, &value, d)) && !o.rc) {
+		grove__out_str(&o, before);
+		grove__out_raw(&o, value);
+		before = ",\n";
+	}
+	grove__rows_release(&rows);
+	grove__out_str(&o, v->nr ? "]\n" : "[]\n");
+	end = grove__out_finish(&o);
+	return rc < 0 ? rc : end;
+}
+
+int grove__view_raw(struct grove_view *v, struct grove_sink sink, struct grove_detail *d)
+{
+	const size_t cap = (size_t)1 << 20;
+	struct grove_run run = { 0 };
+	char *buf = malloc(cap);
+	uint64_t pos = 0;
+	int rc = 0;
+
+	if (!buf)
+		return grove__fail_nomem(d);
+	while (!rc && pos < v->image->tail) {
+		rc = grove__log_read(v->session->log, pos, v->image->tail, buf, cap, &run, d);
+		if (!rc && run.open && run.by_line)
+			rc = grove__fail(d, GROVE_ETOOBIG, NULL, "a line of more than %zu bytes", cap);
+		if (!rc)
+			rc = sink.write(sink.payload, buf, run.len);
+		pos = run.next;
+	}
+	free(buf);
+	return rc;
+}
+
+/* A node whose children are being written. */
+struct frame {
+	uint32_t row;
+	uint32_t *children;
+	size_t nr, i;
+};
+
+struct drawing {
+	struct grove_view *v;
+	struct grove__out o;
+	struct grove_buf line;
+	struct frame *stack;
+	size_t depth, cap;
+	bool flat, first;
+	struct grove_detail *d;
+};
+
+static int push(struct drawing *t, uint32_t row)
+{
+	struct frame *f;
+
+	if (t->depth == t->cap) {
+		size_t cap = t->cap ? t->cap * 2 : 64;
+
+		f = realloc(t->stack, cap * sizeof(*f));
+		if (!f)
+			return GROVE_ENOMEM;
+		t->stack = f;
+		t->cap = cap;
+	}
+	f = &t->stack[t->depth];
+	f->row = row;
+	f->i = 0;
+	if (grove__tree_children(t->v->image->spine, t->v->nr, row, true, &f->children, &f->nr))
+		return GROVE_ENOMEM;
+	t->depth++;
+	return 0;
+}
+
+static void put_label(struct drawing *t, uint32_t row)
+{
+	const struct grove__label *l = grove__labels_get(t->v->labels, row);
+
+	if (!l)
+		return;
+	grove__out_str(&t->o, ",\"label\":");
+	grove__out_string(&t->o, l->text);
+}
+
+static int open_node(struct drawing *t, uint32_t row)
+{
+	const struct grove__spine *s = t->v->image->spine;
+	struct grove_slice value;
+	int rc = grove__image_line(t->v->image, t->v->session->log, row, &t->line, &value, t->d);
+	uint32_t up = grove__spine_parent(s, row);
+	char depth[32];
+
+	if (rc)
+		return rc;
+	if (!t->first)
+		grove__out_str(&t->o, t->flat ? ",\n" : ",");
+	grove__out_str(&t->o, "{\"entry\":");
+	grove__out_raw(&t->o, value);
+	if (t->flat) {
+		grove__out_str(&t->o, ",\"parentId\":");
+		grove__out_string(&t->o, up == GROVE_NONE ? NULL : grove__spine_id(s, up));
+		snprintf(depth, sizeof(depth), ",\"depth\":%zu", t->depth - 1);
+		grove__out_str(&t->o, depth);
+		put_label(t, row);
+		grove__out_str(&t->o, "}");
+		t->first = false;
+	} else {
+		grove__out_str(&t->o, ",\"children\":[");
+		t->first = true;
+	}
+	return t->o.rc;
+}
+
+static void close_node(struct drawing *t, uint32_t row)
+{
+	if (t->flat)
+		return;
+	grove__out_str(&t->o, "]");
+	put_label(t, row);
+	grove__out_str(&t->o, "}");
+	t->first = false;
+}
+
+int grove__view_tree(struct grove_view *v, bool flat, struct grove_sink sink,
+		     struct grove_detail *d)
+{
+	struct drawing t = { .v = v, .flat = flat, .first = true, .d = d };
+	int rc, end;
+
+	grove__out_init(&t.o, sink);
+	grove__out_str(&t.o, "[");
+	rc = push(&t, GROVE_NONE);
+	while (!rc && t.depth) {
+		struct frame *f = &t.stack[t.depth - 1];
+
+		if (f->i < f->nr) {
+			uint32_t row = f->children[f->i++];
+
+			rc = open_node(&t, row);
+			if (!rc)
+				rc = push(&t, row);
+			continue;
+		}
+		free(f->children);
+		t.depth--;
+		if (t.depth)
+			close_node(&t, f->row);
+	}
+	while (t.depth)
+		free(t.stack[--t.depth].children);
+	free(t.stack);
+	grove__buf_release(&t.line);
+	grove__out_str(&t.o, "]\n");
+	end = grove__out_finish(&t.o);
+	if (rc == GROVE_ENOMEM)
+		grove__fail_nomem(d);
+	return rc < 0 ? rc : end;
+}

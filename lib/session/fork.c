@@ -1,0 +1,408 @@
+/*
+ * session/fork.c: a new session from an old one.
+ *
+ * The whole tree, or the path to one entry. Entries keep their ids and their
+ * bytes; on a path, label entries fall out, so the entries below them hang one
+ * higher, and the labels that still have their target are written again at the
+ * end with their own times.
+ */
+#include "session/session.h"
+
+#include "sys/clock.h"
+
+#include <stdlib.h>
+
+#define BATCH_BYTES ((size_t)1 << 20)
+#define BATCH_LINES 2048
+
+struct writer {
+	struct grove_session *s;
+	struct grove_log *log;
+	struct grove_buf bytes;          /* lines of the batch, one behind the other */
+	size_t off[BATCH_LINES];
+	size_t nr;
+	uint64_t tail, done, total;
+	struct grove_detail *d;
+};
+
+static int flush(struct writer *w)
+{
+	struct grove_record rec[BATCH_LINES];
+	struct grove_appended out;
+	int rc;
+
+	if (!w->nr)
+		return 0;
+	memset(rec, 0, w->nr * sizeof(*rec));
+	for (size_t i = 0; i < w->nr; i++) {
+		size_t end = i + 1 < w->nr ? w->off[i + 1] : w->bytes.len;
+
+		rec[i].line = grove__slice(w->bytes.ptr + w->off[i], end - w->off[i]);
+	}
+	rc = grove__log_append(w->log, rec, w->nr, w->tail, GROVE_SYNC_NONE, &out, w->d);
+	w->tail = out.tail;
+	w->nr = 0;
+	grove__buf_clear(&w->bytes);
+	if (!rc && w->s->g->progress.fn &&
+	    w->s->g->progress.fn(w->s->g->progress.payload, w->done, w->total))
+		rc = grove__fail(w->d, GROVE_ECANCELLED, w->s->at.path, "cancelled");
+	return rc;
+}
+
+/* The line is in w->bytes from `start` on: count it in. */
+static int added(struct writer *w, size_t start)
+{
+	w->off[w->nr++] = start;
+	w->done++;
+	return w->nr == BATCH_LINES || w->bytes.len >= BATCH_BYTES ? flush(w) : 0;
+}
+
+static int put(struct writer *w, struct grove_slice line)
+{
+	size_t start = w->bytes.len;
+
+	if (grove__buf_add_slice(&w->bytes, line))
+		return grove__fail_nomem(w->d);
+	return added(w, start);
+}
+
+static int put_header(struct writer *w, const struct grove__header_in *h)
+{
+	size_t start = w->bytes.len;
+
+	if (w->s->at.dialect->compose_header(h, &w->bytes))
+		return grove__fail_nomem(w->d);
+	return added(w, start);
+}
+
+static int copy_tree(struct writer *w)
+{
+	const struct grove__image *im = w->s->image;
+	struct grove__rows rows;
+	struct grove_slice value;
+	uint32_t row;
+	int rc;
+
+	grove__rows_init(&rows, im, w->s->log, NULL, im->spine->nr);
+	while (!(rc = grove__rows_next(&rows, &row, &value, w->d))) {
+		rc = put(w, value);
+		if (rc)
+			break;
+	}
+	grove__rows_release(&rows);
+	return rc == 1 ? 0 : rc;
+}
+
+/* --- the path to an entry --- */
+
+struct path {
+	uint32_t *rows;                  /* labels left out */
+	size_t nr;
+	uint32_t *all;                   /* with them */
+	size_t nr_all;
+};
+
+static void path_release(struct path *p)
+{
+	free(p->rows);
+	free(p->all);
+}
+
+static int path_init(struct path *p, const struct grove__spine *sp, uint32_t leaf)
+{
+	int rc = grove__tree_path(sp, leaf, &p->all, &p->nr_all);
+
+	p->rows = NULL;
+	p->nr = 0;
+	if (rc)
+		return rc;
+	p->rows = malloc((p->nr_all ? p->nr_all : 1) * sizeof(*p->rows));
+	if (!p->rows)
+		return GROVE_ENOMEM;
+	for (size_t i = 0; i < p->nr_all; i++)
+		if (grove__spine_kind(sp, p->all[i]) != GROVE_KIND_LABEL)
+			p->rows[p->nr++] = p->all[i];
+	return 0;
+}
+
+/*
+ * A compaction that keeps from a label on keeps from the next entry that is
+ * still there. 1: its line need not change.
+ */
+static int moved_first_kept(const struct writer *w, const struct path *p, struct grove_slice line,
+			    struct grove_slice *first)
+{
+	const struct grove__spine *sp = w->s->image->spine;
+	struct grove_buf id = GROVE_BUF_INIT;
+	uint32_t row;
+	size_t i;
+	int rc = w->s->at.dialect->first_kept(line, &id);
+
+	if (!rc) {
+		row = grove__spine_find(sp, sp->nr, grove__buf_slice(&id));
+		rc = 1;
+		for (i = 0; i < p->nr_all && p->all[i] != row; i++)
+			;
+		if (row != GROVE_NONE && i < p->nr_all &&
+		    grove__spine_kind(sp, row) == GROVE_KIND_LABEL) {
+			while (i < p->nr_all && grove__spine_kind(sp, p->all[i]) == GROVE_KIND_LABEL)
+				i++;
+			if (i < p->nr_all && grove__spine_id(sp, p->all[i])) {
+				*first = grove__spine_name(grove__spine_id(sp, p->all[i]));
+				rc = 0;
+			}
+		}
+	}
+	grove__buf_release(&id);
+	return rc;
+}
+
+static int put_row(struct writer *w, const struct path *p, size_t i, struct grove_slice line)
+{
+	const struct grove__spine *sp = w->s->image->spine;
+	uint32_t row = p->rows[i], up = i ? p->rows[i - 1] : GROVE_NONE;
+	struct grove_slice parent = { NULL, 0 }, first;
+	bool rehang = grove__spine_parent(sp, row) != up, kept = false;
+	size_t start = w->bytes.len;
+	int rc = 1;
+
+	/* a root that named a parent nobody has keeps saying so */
+	if (!i && grove__spine_parent(sp, row) == GROVE_NONE)
+		rehang = false;
+	if (grove__spine_kind(sp, row) == GROVE_KIND_COMPACTION) {
+		rc = moved_first_kept(w, p, line, &first);
+		kept = !rc;
+	}
+	if (rc < 0)
+		return grove__fail_nomem(w->d);
+	if (!rehang && !kept)
+		return put(w, line);
+	if (up != GROVE_NONE)
+		parent = grove__spine_name(grove__spine_id(sp, up));
+	if (w->s->at.dialect->relink(line, parent, kept ? &first : NULL, &w->bytes))
+		return grove__fail_nomem(w->d);
+	return added(w, start);
+}
+
+static bool on_path(const struct path *p, uint32_t row)
+{
+	size_t lo = 0, hi = p->nr;
+
+	/* parents mostly come before their children: try the quick way first */
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (p->rows[mid] == row)
+			return true;
+		if (p->rows[mid] < row)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (size_t i = 0; i < p->nr; i++)
+		if (p->rows[i] == row)
+			return true;
+	return false;
+}
+
+static struct grove_slice fresh_id(struct writer *w, char out[40])
+{
+	const struct grove__spine *sp = w->s->image->spine;
+	struct grove_slice id = { out, 0 };
+	uint8_t random[16];
+
+	for (unsigned tries = 0;; tries++) {
+		grove__sys_random(random, sizeof(random));
+		id.len = w->s->at.dialect->entry_id(random, tries >= 100, out);
+		if (grove__spine_find(sp, sp->nr, id) == GROVE_NONE)
+			return id;
+	}
+}
+
+static int put_labels(struct writer *w, const struct path *p, const struct grove__labels *labels)
+{
+	const struct grove__spine *sp = w->s->image->spine;
+	struct grove__place at = { .parent = { NULL, 0 } };
+	struct grove_buf json = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
+	char id[2][40];
+	unsigned turn = 0;
+	int rc = 0;
+
+	if (p->nr)
+		at.parent = grove__spine_name(grove__spine_id(sp, grove__tree_named(sp, p->rows[p->nr - 1])));
+	for (size_t i = 0; i < labels->nr && !rc; i++) {
+		const struct grove__label *l = &labels->label[i];
+		struct grove__wish wish = { .kind = GROVE_KIND_LABEL, .a = l->target, .b = l->text };
+		size_t start = w->bytes.len;
+
+		if (l->row == GROVE_NONE || !on_path(p, l->row))
+			continue;
+		at.id = fresh_id(w, id[turn]);
+		at.time = grove__spine_time(sp, l->set_by);
+		if (at.time == GROVE_NO_TIME)
+			at.time = grove__sys_now_ms();
+		grove__buf_clear(&json);
+		grove__buf_clear(&target);
+		rc = w->s->at.dialect->spell(&wish, &json, w->d);
+		if (!rc)
+			rc = w->s->at.dialect->compose(grove__buf_slice(&json), &at,
+						       grove__slice(NULL, 0), &w->bytes, &target, w->d);
+		if (!rc)
+			rc = added(w, start);
+		at.parent = at.id;
+		turn ^= 1;
+	}
+	grove__buf_release(&json);
+	grove__buf_release(&target);
+	return rc;
+}
+
+static int copy_path(struct writer *w, uint32_t leaf)
+{
+	const struct grove__image *im = w->s->image;
+	struct grove__labels *labels = NULL;
+	struct grove__rows rows;
+	struct grove_slice value;
+	struct path p;
+	uint32_t row;
+	size_t i = 0;
+	int rc = path_init(&p, im->spine, leaf);
+
+	if (!rc)
+		labels = grove__labels_new(im->spine);
+	if (rc || !labels) {
+		path_release(&p);
+		return grove__fail_nomem(w->d);
+	}
+	w->total = p.nr;
+	grove__rows_init(&rows, im, w->s->log, p.rows, p.nr);
+	while (!(rc = grove__rows_next(&rows, &row, &value, w->d))) {
+		rc = put_row(w, &p, i++, value);
+		if (rc)
+			break;
+	}
+	grove__rows_release(&rows);
+	if (rc == 1)
+		rc = put_labels(w, &p, labels);
+	grove__labels_unref(labels);
+	path_release(&p);
+	return rc;
+}
+
+/* --- where to --- */
+
+static int place(struct grove_session *s, const struct grove_fork_options *opt, const char *cwd,
+		 int64_t time, const char *id, struct grove__where *at, struct grove_detail *d)
+{
+	struct grove_buf name = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
+	struct grove_key key;
+	int rc;
+
+	if (opt->dir || s->held)
+		return grove__session_place(s->g, s->at.dialect, cwd, opt->dir, time, id, at, d);
+	rc = s->at.dialect->file_name(time, id, &name);
+	if (!rc && opt->cwd && (!*s->at.project || s->at.own_store)) {
+		grove__buf_release(&name);
+		return grove__session_place(s->g, s->at.dialect, cwd, NULL, time, id, at, d);
+	}
+	if (!rc)
+		rc = grove__where_copy(at, &s->at);
+	if (rc) {
+		grove__buf_release(&name);
+		return grove__fail_nomem(d);
+	}
+	free(at->session);
+	at->session = name.ptr;
+	if (opt->cwd) {
+		struct grove_buf project = GROVE_BUF_INIT;
+
+		rc = s->at.dialect->project(&s->g->env, cwd, &project);
+		free(at->project);
+		at->project = project.ptr;
+	}
+	key = (struct grove_key){ at->project, at->session, "" };
+	if (!rc)
+		rc = grove__store_describe(at->store, &key, &path);
+	free(at->path);
+	at->path = path.len ? path.ptr : NULL;
+	if (!rc && s->at.own_store && at->path) {
+		/* the source's store goes with the source: a store of its own for the copy */
+		char *keep = at->path;
+
+		at->path = NULL;
+		grove__where_release(at);
+		rc = grove__locate_path(s->g, keep, at, d);
+		at->dialect = s->at.dialect;
+		at->agent = s->at.agent;
+		free(keep);
+		return rc;
+	}
+	return rc ? grove__fail_nomem(d) : 0;
+}
+
+int grove__session_fork(struct grove_session *s, const struct grove_fork_options *opt,
+			struct grove_session *out, struct grove_detail *d)
+{
+	struct writer *w = NULL;
+	struct grove__header_in h = { .time = grove__sys_now_ms() };
+	struct grove_buf cwd = GROVE_BUF_INIT;
+	struct grove_key key;
+	uint32_t leaf = GROVE_NONE;
+	char id[40];
+	int rc = grove__session_load(s, d);
+
+	if (!rc && opt->leaf) {
+		rc = grove__session_row(s, opt->leaf, &leaf, d);
+		if (!rc && leaf == GROVE_NONE)
+			rc = grove__fail(d, GROVE_ENOTFOUND, s->at.path, "Entry root not found");
+	}
+	if (!rc && opt->id && !s->at.dialect->session_id_ok(grove__slice_str(opt->id)))
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "%.100s cannot be the id of a session", opt->id);
+	if (rc)
+		return rc;
+	grove__world_session_id(s->g, id);
+	h.id = opt->id ? opt->id : id;
+	h.parent = s->held ? NULL : s->at.path;
+	if (grove__resolve(s->g, opt->cwd ? opt->cwd : s->cwd, &cwd))
+		return grove__fail_nomem(d);
+	/* without a new one the directory stays as the source spells it */
+	h.cwd = opt->cwd ? cwd.ptr : s->cwd;
+	rc = place(s, opt, h.cwd, h.time, h.id, &out->at, d);
+	key = (struct grove_key){ out->at.project, out->at.session, "" };
+	if (!rc)
+		rc = grove__log_open(&out->log, out->at.store, &key, GROVE_LOG_CREATE, d);
+	if (!rc) {
+		w = calloc(1, sizeof(*w));
+		rc = w ? 0 : grove__fail_nomem(d);
+	}
+	if (!rc) {
+		w->s = s;
+		w->log = out->log;
+		w->d = d;
+		w->total = s->image->spine->nr;
+		rc = put_header(w, &h);
+		if (!rc)
+			rc = opt->leaf ? copy_path(w, leaf) : copy_tree(w);
+		if (!rc)
+			rc = flush(w);
+		if (!rc && opt->sync == GROVE_SYNC_ALWAYS)
+			rc = grove__log_sync(out->log, d);
+		grove__buf_release(&w->bytes);
+	}
+	free(w);
+	grove__buf_release(&cwd);
+	if (rc && out->log) {
+		/* half a copy is no session */
+		grove__log_close(out->log);
+		out->log = NULL;
+		grove__store_remove(out->at.store, &key, NULL);
+		return rc;
+	}
+	if (!rc) {
+		out->flags = GROVE_WRITE;
+		out->version = s->at.dialect->version;
+		out->id = strdup(h.id);
+		rc = out->id ? 0 : grove__fail_nomem(d);
+	}
+	return rc;
+}

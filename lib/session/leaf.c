@@ -1,0 +1,121 @@
+/*
+ * session/leaf.c: where the conversation goes on.
+ */
+#include "session/session.h"
+
+#include "json/value.h"
+#include "json/write.h"
+
+int grove__session_row(struct grove_session *s, const char *id, uint32_t *row,
+		       struct grove_detail *d)
+{
+	const struct grove__spine *sp = s->image->spine;
+
+	*row = grove__spine_find(sp, sp->nr, grove__slice_str(id));
+	if (*row != GROVE_NONE || !strcmp(id, GROVE_ROOT))
+		return 0;
+	return grove__fail(d, GROVE_ENOTFOUND, s->at.path, "Entry %.200s not found", id);
+}
+
+static const char *name_of(const struct grove_session *s, uint32_t row)
+{
+	return row == GROVE_NONE ? GROVE_ROOT : grove__spine_id(s->image->spine, row);
+}
+
+/* Append a line below `row` that makes every reader land there. */
+static int persist(struct grove_session *s, uint32_t row, struct grove_detail *d)
+{
+	struct grove__wish w = { .kind = GROVE_KIND_OTHER };
+	struct grove_append_options opt = { .size = sizeof(opt), .parent = name_of(s, row) };
+
+	return grove__append_wish(s, &w, &opt, NULL, d);
+}
+
+static int move_to(struct grove_session *s, uint32_t row, unsigned flags, struct grove_detail *d)
+{
+	row = grove__tree_leaf(s->image->spine, row);
+	if (row == grove__session_leaf_row(s))
+		return 0;
+	if (flags & GROVE_LEAF_PERSIST)
+		return persist(s, row, d);
+	s->moved = true;
+	s->leaf = row;
+	return 0;
+}
+
+int grove__session_set_leaf(struct grove_session *s, const char *id, unsigned flags,
+			    struct grove_detail *d)
+{
+	uint32_t row;
+	int rc = grove__session_load(s, d);
+
+	if (!rc && flags & GROVE_LEAF_PERSIST) {
+		rc = grove__session_refresh(s, d);
+		rc = rc < 0 ? rc : 0;
+	}
+	if (!rc)
+		rc = grove__session_row(s, id, &row, d);
+	return rc ? rc : move_to(s, row, flags, d);
+}
+
+int grove__session_branch(struct grove_session *s, const char *id,
+			  const struct grove_branch_summary *b, const char **summary_id,
+			  struct grove_detail *d)
+{
+	struct grove_append_options opt = { .size = sizeof(opt) };
+	struct grove__wish w = {
+		.kind = GROVE_KIND_BRANCH_SUMMARY,
+		.a = b->summary,
+		.json = b->details_json,
+		.json2 = b->usage_json,
+		.flag = b->from_hook,
+	};
+	uint32_t row, from;
+	int rc = grove__session_load(s, d);
+
+	if (!rc)
+		rc = grove__session_row(s, id, &row, d);
+	if (rc)
+		return rc;
+	row = grove__tree_leaf(s->image->spine, row);
+	/* it tells which leaf was left */
+	from = grove__tree_named(s->image->spine, grove__session_leaf_row(s));
+	w.b = name_of(s, from);
+	opt.parent = name_of(s, row);
+	return grove__append_wish(s, &w, &opt, summary_id, d);
+}
+
+int grove__session_continue(struct grove_session *s, const char *id, unsigned flags,
+			    enum grove_outcome *outcome, struct grove_buf *content,
+			    struct grove_detail *d)
+{
+	const struct grove__spine *sp;
+	struct grove_buf line = GROVE_BUF_INIT;
+	struct grove_slice value, text;
+	enum grove_kind kind;
+	uint32_t row;
+	int rc = grove__session_load(s, d);
+
+	if (!rc)
+		rc = grove__session_row(s, id, &row, d);
+	if (rc)
+		return rc;
+	if (row == GROVE_NONE)
+		return grove__fail(d, GROVE_ENOTFOUND, s->at.path, "no entry %s to continue from", id);
+	sp = s->image->spine;
+	kind = grove__spine_kind(sp, row);
+	if (kind == GROVE_KIND_CUSTOM_MESSAGE ||
+	    (kind == GROVE_KIND_MESSAGE && grove__spine_role(sp, row) == GROVE_ROLE_USER)) {
+		rc = grove__image_line(s->image, s->log, row, &line, &value, d);
+		if (!rc) {
+			text = s->at.dialect->prompt(value, kind);
+			rc = grove__json_put_raw(content, text) ? grove__fail_nomem(d) : 0;
+		}
+		grove__buf_release(&line);
+		*outcome = GROVE_OUTCOME_REPLAY;
+		return rc ? rc : move_to(s, grove__spine_parent(sp, row), flags, d);
+	}
+	*outcome = grove__session_leaf_row(s) == grove__tree_leaf(sp, row) ? GROVE_OUTCOME_APPEND
+									   : GROVE_OUTCOME_SWITCH;
+	return move_to(s, row, flags, d);
+}

@@ -1,0 +1,710 @@
+/*
+ * session/load.c: from a log to its image.
+ *
+ * The log is read in runs of whole lines. Threads take turns: one reads a run
+ * while another scans the one before, and what they found is merged in the
+ * order of the runs, so that the spine grows as if one had done it all.
+ *
+ *	thread A   read 1 | scan 1 ........ | merge 1 | read 3 | scan 3 …
+ *	thread B            read 2 | scan 2 ........ | merge 2 | read 4 …
+ *
+ * A line that does not fit the buffer goes through the stream machine instead,
+ * piece by piece, by the thread that met it, while the others wait.
+ */
+#include "session/image.h"
+
+#include "base/crc32c.h"
+#include "sys/clock.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define RUN_BYTES ((size_t)1 << 20)
+#define THREADS_MAX 2
+#define THREADS_FROM ((uint64_t)2 << 20)  /* bytes from which a second thread pays */
+#define BATCH 4096                        /* lines that wait for being merged */
+#define SPAN_MAX ((uint64_t)1 << 20)      /* members longer than this are not looked at */
+
+/* A line that counts, waiting for its turn. */
+struct found {
+	struct grove__entry e;
+	enum grove__line_class class;
+	uint64_t off, len;       /* of the line in the run, as stored */
+	uint64_t line;           /* number within the run */
+	uint32_t crc;
+};
+
+struct loader {
+	struct grove__image *im;
+	struct grove_log *log;
+	const char *path;
+	const struct grove_progress *progress;
+	pthread_t caller;        /* progress is told from here only */
+	struct grove_detail *d;
+
+	pthread_mutex_t lock;
+	pthread_cond_t turn_cond;
+	uint64_t pos, until, begin;
+	uint64_t issued, merged; /* runs handed out, runs done */
+	bool end;                /* nothing left to hand out */
+	int rc;
+};
+
+struct worker {
+	struct loader *ld;
+	char *buf;
+	size_t cap;
+	struct grove__arena tmp;
+	struct found *found;
+	size_t nr;
+	uint64_t lines, malformed, blank, bad_line, bad_off;
+	bool my_turn;
+	struct grove_run run;
+	uint64_t ticket;
+	struct grove__json_stream *stream;
+	struct grove_detail d;   /* of this thread's failure */
+};
+
+struct grove__image *grove__image_new(const struct grove__dialect *dialect)
+{
+	struct grove__image *im = calloc(1, sizeof(*im));
+	uint64_t seed;
+
+	if (!im)
+		return NULL;
+	im->refs = 1;
+	im->dialect = dialect;
+	im->from = dialect->version;
+	grove__json_want_init(&im->want, dialect->members, dialect->nr_members);
+	grove__arena_init(&im->keep);
+	grove__sys_random(&seed, sizeof(seed));
+	im->spine = grove__spine_new(seed);
+	if (!im->spine) {
+		free(im);
+		return NULL;
+	}
+	return im;
+}
+
+struct grove__image *grove__image_ref(struct grove__image *im)
+{
+	__atomic_fetch_add(&im->refs, 1, __ATOMIC_RELAXED);
+	return im;
+}
+
+void grove__image_unref(struct grove__image *im)
+{
+	if (!im || __atomic_sub_fetch(&im->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	grove__spine_unref(im->spine);
+	grove__arena_release(&im->keep);
+	free(im->headers);
+	free(im);
+}
+
+int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t pos)
+{
+	struct grove__json_line l;
+	struct grove__entry e;
+	struct grove__arena tmp;
+	uint32_t from = im->spine->nr;
+	int rc = GROVE_EJSON;
+
+	grove__arena_init(&tmp);
+	if (grove__json_scan(&im->want, line.ptr, line.len, true, &l) == JSON_VALUE &&
+	    im->dialect->index(&l, line.ptr, &tmp, &e) == LINE_ENTRY) {
+		rc = grove__spine_add(im->spine, &e, pos, line.len, im->lines,
+				      grove__crc32c(0, line.ptr, line.len));
+		if (!rc)
+			rc = grove__tree_link(im->spine, from);
+	}
+	grove__arena_release(&tmp);
+	if (rc)
+		return rc;
+	im->values++;
+	im->lines++;
+	im->bytes += line.len + 1;
+	return 0;
+}
+
+/* --- merging: in order, one thread at a time --- */
+
+/* The first failure is the one that counts. With the lock held. */
+static void give_up(struct worker *w, int rc)
+{
+	struct loader *ld = w->ld;
+
+	if (ld->rc)
+		return;
+	ld->rc = rc;
+	if (ld->d)
+		*ld->d = w->d;
+}
+
+static int merge_header(struct worker *w, const struct found *f, uint64_t pos, uint64_t line)
+{
+	struct grove__image *im = w->ld->im;
+	struct grove__json_line l;
+	const char *ptr = w->buf + f->off;
+
+	if (im->nr_headers == im->cap_headers) {
+		size_t cap = im->cap_headers ? im->cap_headers * 2 : 4;
+		struct grove__header_at *p = realloc(im->headers, cap * sizeof(*p));
+
+		if (!p)
+			return GROVE_ENOMEM;
+		im->headers = p;
+		im->cap_headers = cap;
+	}
+	im->headers[im->nr_headers++] = (struct grove__header_at){ im->values, line };
+	if (im->has_header)
+		return 0;
+	if (grove__json_scan(&im->want, ptr, (size_t)f->len, true, &l) != JSON_VALUE)
+		return GROVE_EDAMAGED;
+	im->dialect->header(&l, ptr, &im->keep, &im->header);
+	if (!im->header.usable)
+		return GROVE_EDAMAGED;
+	im->has_header = true;
+	im->header_pos = pos;
+	im->header_len = f->len;
+	im->header_line = line;
+	im->header_crc = f->crc;
+	im->from = im->header.version < im->dialect->version ? im->header.version
+							     : im->dialect->version;
+	return 0;
+}
+
+/*
+ * Version 1 has no ids: a line gets one that follows from the session's id and
+ * the line's number, and hangs below the line before it.
+ */
+static int give_id(struct grove__image *im, struct grove__entry *e, uint64_t line, char out[40])
+{
+	struct grove_slice session = grove__slice_str(im->header.id);
+	uint32_t nr = im->spine->nr;
+
+	for (unsigned attempt = 0;; attempt++) {
+		size_t n = im->dialect->migrated_id(session, line, attempt, out);
+
+		if (!n)
+			return GROVE_ENOMEM;
+		e->id = grove__slice(out, n);
+		if (grove__idmap_get(&im->spine->ids, e->id) == GROVE__IDMAP_NONE)
+			break;
+	}
+	e->has_id = true;
+	e->parent_is = nr ? PARENT_NAMED : PARENT_NULL;
+	if (nr)
+		e->parent = grove__spine_name(grove__spine_id(im->spine, nr - 1));
+	return 0;
+}
+
+static int merge_one(struct worker *w, struct found *f)
+{
+	struct grove__image *im = w->ld->im;
+	uint64_t line = im->lines + f->line;
+	uint64_t pos = w->run.by_line ? w->run.pos + f->line : w->run.pos + f->off;
+	char id[40];
+	int rc;
+
+	if (f->class == LINE_HEADER) {
+		rc = merge_header(w, f, pos, line);
+		im->values++;
+		return rc;
+	}
+	if (!im->has_header)
+		return GROVE_EDAMAGED;
+	im->values++;
+	if (im->from < 2) {
+		rc = give_id(im, &f->e, line, id);
+		if (rc)
+			return rc;
+	}
+	return grove__spine_add(im->spine, &f->e, pos, f->len, line, f->crc);
+}
+
+/* Merge what was found so far; waits until all earlier runs are done. */
+static int merge(struct worker *w)
+{
+	struct loader *ld = w->ld;
+	int rc = 0;
+
+	if (!w->my_turn) {
+		pthread_mutex_lock(&ld->lock);
+		while (ld->merged != w->ticket && !ld->rc)
+			pthread_cond_wait(&ld->turn_cond, &ld->lock);
+		rc = ld->rc;
+		pthread_mutex_unlock(&ld->lock);
+		w->my_turn = true;
+	}
+	for (size_t i = 0; i < w->nr && !rc; i++) {
+		rc = merge_one(w, &w->found[i]);
+		if (rc == GROVE_EDAMAGED)
+			grove__fail_at(&w->d, rc, ld->path, ld->im->lines + w->found[i].line + 1,
+				       w->run.pos + w->found[i].off,
+				       "not a valid %s session: it does not begin with a header",
+				       ld->im->dialect->name);
+		else if (rc == GROVE_ETOOBIG)
+			grove__fail(&w->d, rc, ld->path, "too many lines");
+		else if (rc)
+			grove__fail_nomem(&w->d);
+	}
+	w->nr = 0;
+	grove__arena_release(&w->tmp);
+	return rc;
+}
+
+/* The run is over: its counts go into the image, the next one's turn comes. */
+static int finish_run(struct worker *w, int rc)
+{
+	struct loader *ld = w->ld;
+	struct grove__image *im = ld->im;
+
+	if (!rc)
+		rc = merge(w);
+	pthread_mutex_lock(&ld->lock);
+	if (!rc && !ld->rc) {
+		if (w->malformed && !im->malformed) {
+			im->bad_line = im->lines + w->bad_line;
+			im->bad_pos = w->run.by_line ? w->run.pos + w->bad_line
+						     : w->run.pos + w->bad_off;
+		}
+		im->lines += w->lines;
+		im->malformed += w->malformed;
+		im->blank += w->blank;
+	}
+	if (rc)
+		give_up(w, rc);
+	ld->merged++;
+	pthread_cond_broadcast(&ld->turn_cond);
+	rc = ld->rc;
+	pthread_mutex_unlock(&ld->lock);
+	w->my_turn = false;
+	w->lines = w->malformed = w->blank = 0;
+	return rc;
+}
+
+/* --- scanning: all threads at once --- */
+
+static int note(struct worker *w, const struct grove__json_line *l, const char *at, uint64_t off,
+		uint64_t len, uint32_t crc)
+{
+	struct found *f;
+
+	if (w->nr == BATCH) {
+		int rc = merge(w);
+
+		if (rc)
+			return rc;
+	}
+	f = &w->found[w->nr];
+	f->class = w->ld->im->dialect->index(l, at, &w->tmp, &f->e);
+	if (f->class == LINE_SKIP) {
+		w->blank++;
+		return 0;
+	}
+	f->off = off;
+	f->len = len;
+	f->line = w->lines;
+	f->crc = crc;
+	w->nr++;
+	return 0;
+}
+
+static void note_bad(struct worker *w, uint64_t off)
+{
+	if (!w->malformed++) {
+		w->bad_line = w->lines;
+		w->bad_off = off;
+	}
+}
+
+/* The last line of the log, without its line end. */
+static void note_tail(struct worker *w, enum grove__json_verdict v, uint64_t off)
+{
+	struct grove__image *im = w->ld->im;
+
+	/* only the last run comes here, and everything before it is merged or waits */
+	if (v == JSON_BAD && !w->run.by_line) {
+		/* a write that is not finished, or never will be: the next reload starts here */
+		im->torn = true;
+		im->next = w->run.pos + off;
+	} else {
+		im->open_tail = true;
+	}
+}
+
+static int scan_run(struct worker *w)
+{
+	const struct grove__json_want *want = &w->ld->im->want;
+	struct grove__json_line l;
+	size_t off = 0;
+	int rc = 0;
+
+	/* a mark some editors leave at the very start; agents differ, we read on */
+	if (!w->run.by_line && !w->run.pos && w->run.len >= 3 && !memcmp(w->buf, "\xef\xbb\xbf", 3))
+		off = 3;
+	while (off < w->run.len && !rc) {
+		const char *at = w->buf + off;
+		enum grove__json_verdict v = grove__json_scan(want, at, w->run.len - off, true, &l);
+		size_t len = (size_t)l.len;
+		bool whole = off + len < w->run.len;
+
+		if (!whole)
+			note_tail(w, v, off);
+		if (v == JSON_VALUE)
+			rc = note(w, &l, at, off, len, grove__crc32c(0, at, len));
+		else if (v == JSON_BLANK)
+			w->blank++;
+		else if (whole)
+			note_bad(w, off);
+		if (whole || v != JSON_BAD)
+			w->lines++;
+		off += len + 1;
+	}
+	return rc;
+}
+
+/* --- one long line --- */
+
+/*
+ * The members of a long line are not in memory any more: fetch the short ones,
+ * lay them one behind the other, and let their spans point there.
+ */
+static int gather(struct worker *w, struct grove__json_line *l, uint64_t pos, struct grove_buf *out)
+{
+	for (unsigned i = 0; i < w->ld->im->want.nr; i++) {
+		struct grove__json_span *s = &l->span[i];
+		int rc;
+
+		if (!grove__json_has(l, i))
+			continue;
+		if (s->len > SPAN_MAX) {
+			l->seen &= ~(1u << i);
+			continue;
+		}
+		if (grove__buf_reserve(out, (size_t)s->len + GROVE__JSON_PAD))
+			return grove__fail_nomem(&w->d);
+		rc = grove__log_fetch(w->ld->log, pos, s->off, out->ptr + out->len, (size_t)s->len,
+				      &w->d);
+		if (rc)
+			return rc;
+		s->off = out->len;
+		grove__buf_cut(out, out->len + (size_t)s->len);
+	}
+	return 0;
+}
+
+/* Feed the pieces of a line until its LF. *len and *crc are the whole line's. */
+static int feed_line(struct worker *w, uint64_t *len, uint32_t *crc, int *state, bool *closed)
+{
+	struct loader *ld = w->ld;
+	struct grove_run run = w->run;
+	uint64_t pos = run.pos;
+	int rc;
+
+	*len = 0;
+	*crc = 0;
+	*state = JSON_STREAM_MORE;
+	*closed = false;
+	for (;;) {
+		const char *lf = memchr(w->buf, '\n', run.len);
+		size_t n = lf ? (size_t)(lf - w->buf) : run.len, used = 0;
+		bool last = lf || run.end;
+
+		*crc = grove__crc32c(*crc, w->buf, n);
+		*len += n;
+		if (*state == JSON_STREAM_MORE)
+			*state = grove__json_stream_feed(w->stream, w->buf, n, last, &used);
+		if (*state < 0)
+			return grove__fail_nomem(&w->d);
+		/* nothing but white space may follow the value */
+		while (*state == JSON_STREAM_DONE && used < n)
+			if (!strchr(" \t\r", w->buf[used++]) || !w->buf[used - 1])
+				*state = JSON_STREAM_BAD;
+		if (last) {
+			ld->pos = pos + n + (lf ? 1 : 0);
+			*closed = lf;
+			return 0;
+		}
+		pos += run.len;
+		rc = grove__log_read(ld->log, pos, ld->until, w->buf, w->cap, &run, &w->d);
+		if (rc)
+			return rc;
+	}
+}
+
+/* A header is needed whole, however long it is. */
+static int fetch_whole(struct worker *w, uint64_t len)
+{
+	if (len > GROVE__LINE_MAX)
+		return grove__fail_at(&w->d, GROVE_ETOOBIG, w->ld->path, 0, w->run.pos,
+				      "a header of more than 1 GiB");
+	if (w->cap < len) {
+		char *p = realloc(w->buf, (size_t)len + GROVE__JSON_PAD);
+
+		if (!p)
+			return grove__fail_nomem(&w->d);
+		w->buf = p;
+		w->cap = (size_t)len;
+	}
+	return grove__log_fetch(w->ld->log, w->run.pos, 0, w->buf, (size_t)len, &w->d);
+}
+
+/* Runs with the loader's lock held: nobody reads on before we know where. */
+static int long_line(struct worker *w, struct found *f, struct grove_buf *members,
+		     enum grove__json_verdict *v, bool *closed)
+{
+	struct grove__image *im = w->ld->im;
+	struct grove__json_line l;
+	uint64_t len;
+	uint32_t crc;
+	int rc, state;
+
+	if (!w->stream)
+		w->stream = grove__json_stream_new(&im->want);
+	if (!w->stream)
+		return grove__fail_nomem(&w->d);
+	grove__json_stream_reset(w->stream);
+	rc = feed_line(w, &len, &crc, &state, closed);
+	if (rc)
+		return rc;
+	*v = state == JSON_STREAM_DONE ? JSON_VALUE : JSON_BAD;
+	if (*v != JSON_VALUE)
+		return 0;
+	l = *grove__json_stream_line(w->stream);
+	rc = gather(w, &l, w->run.pos, members);
+	if (rc)
+		return rc;
+	/* the value itself is not at hand: an object or array is what such a line is */
+	if (l.type == JSON_OBJECT)
+		f->class = im->dialect->index(&l, members->ptr, &w->tmp, &f->e);
+	else
+		return grove__fail_at(&w->d, GROVE_ETOOBIG, w->ld->path, 0, w->run.pos,
+				      "a line of %llu bytes that is not an object",
+				      (unsigned long long)len);
+	f->off = 0;
+	f->len = len;
+	f->line = 0;
+	f->crc = crc;
+	return f->class == LINE_HEADER ? fetch_whole(w, len) : 0;
+}
+
+/* --- the conveyor --- */
+
+/* Only the caller's own thread talks to the caller. */
+static int tell_progress(struct worker *w)
+{
+	struct loader *ld = w->ld;
+
+	if (!ld->progress || !ld->progress->fn || !pthread_equal(pthread_self(), ld->caller))
+		return 0;
+	if (!ld->progress->fn(ld->progress->payload, ld->pos - ld->begin, ld->until - ld->begin))
+		return 0;
+	return grove__fail(&w->d, GROVE_ECANCELLED, ld->path, "cancelled");
+}
+
+/* Make the buffer larger for a store that hands out whole lines only. */
+static int widen(struct worker *w)
+{
+	size_t cap = w->cap * 2;
+	char *p;
+
+	if (cap > GROVE__LINE_MAX)
+		return grove__fail(&w->d, GROVE_ETOOBIG, w->ld->path, "a line of more than 1 GiB");
+	p = realloc(w->buf, cap + GROVE__JSON_PAD);
+	if (!p)
+		return grove__fail_nomem(&w->d);
+	w->buf = p;
+	w->cap = cap;
+	return 0;
+}
+
+/* Get the next run: 1 if there is none. */
+static int take(struct worker *w, struct found *longest, struct grove_buf *members, bool *is_long)
+{
+	struct loader *ld = w->ld;
+	enum grove__json_verdict v = JSON_BAD;
+	bool closed = true;
+	int rc = 0;
+
+	*is_long = false;
+	pthread_mutex_lock(&ld->lock);
+	if (ld->end || ld->rc) {
+		rc = ld->rc ? ld->rc : 1;
+		goto out;
+	}
+	rc = tell_progress(w);
+	while (!rc) {
+		rc = grove__log_read(ld->log, ld->pos, ld->until, w->buf, w->cap, &w->run, &w->d);
+		if (rc || !w->run.open || !w->run.by_line)
+			break;
+		rc = widen(w);
+	}
+	if (rc)
+		goto out;
+	w->ticket = ld->issued++;
+	ld->pos = w->run.next;
+	ld->im->by_line = w->run.by_line;
+	if (w->run.open) {
+		*is_long = true;
+		rc = long_line(w, longest, members, &v, &closed);
+		if (!closed)
+			note_tail(w, v, 0);
+		if (!rc && v == JSON_VALUE && longest->class != LINE_SKIP) {
+			w->found[w->nr++] = *longest;
+		} else if (!rc && v == JSON_BAD && closed) {
+			note_bad(w, 0);
+		}
+		if (closed || v != JSON_BAD)
+			w->lines++;
+	}
+	ld->end = ld->pos >= ld->until;
+out:
+	if (rc < 0)
+		give_up(w, rc);
+	pthread_mutex_unlock(&ld->lock);
+	return rc;
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct grove_buf members = GROVE_BUF_INIT;
+	struct found longest;
+	bool is_long;
+
+	while (!take(w, &longest, &members, &is_long)) {
+		if (finish_run(w, is_long ? 0 : scan_run(w)))
+			break;
+		grove__buf_clear(&members);
+	}
+	grove__buf_release(&members);
+	/* wake whoever waits for a turn that will not come */
+	pthread_mutex_lock(&w->ld->lock);
+	pthread_cond_broadcast(&w->ld->turn_cond);
+	pthread_mutex_unlock(&w->ld->lock);
+	return NULL;
+}
+
+static int worker_init(struct worker *w, struct loader *ld)
+{
+	memset(w, 0, sizeof(*w));
+	w->ld = ld;
+	w->cap = ld->until - ld->pos < RUN_BYTES ? (size_t)(ld->until - ld->pos) + 1 : RUN_BYTES;
+	if (w->cap < 4096)
+		w->cap = 4096;
+	w->buf = malloc(w->cap + GROVE__JSON_PAD);
+	w->found = malloc(BATCH * sizeof(*w->found));
+	grove__arena_init(&w->tmp);
+	return w->buf && w->found ? 0 : GROVE_ENOMEM;
+}
+
+static void worker_release(struct worker *w)
+{
+	free(w->buf);
+	free(w->found);
+	grove__arena_release(&w->tmp);
+	grove__json_stream_free(w->stream);
+}
+
+static int run_workers(struct loader *ld, unsigned nr)
+{
+	struct worker w[THREADS_MAX];
+	pthread_t thread[THREADS_MAX];
+	unsigned started = 0, made = 0;
+	int rc = 0;
+
+	for (; made < nr && !rc; made++)
+		rc = worker_init(&w[made], ld);
+	if (!rc) {
+		/* a thread that cannot be started is work for the others */
+		for (unsigned i = 1; i < nr; i++)
+			if (!pthread_create(&thread[started], NULL, work, &w[i]))
+				started++;
+		work(&w[0]);
+		for (unsigned i = 0; i < started; i++)
+			pthread_join(thread[i], NULL);
+	} else {
+		grove__fail_nomem(ld->d);
+	}
+	while (made)
+		worker_release(&w[--made]);
+	return rc ? rc : ld->rc;
+}
+
+/*
+ * Where a last line without LF was counted, the log must go on with that LF;
+ * anything else changed the line under us.
+ */
+static int close_tail(struct loader *ld)
+{
+	struct grove__image *im = ld->im;
+	struct grove_run run;
+	char c[2];
+	int rc;
+
+	if (!im->open_tail || ld->pos >= ld->until)
+		return 0;
+	rc = grove__log_read(ld->log, ld->pos, ld->pos + 1, c, sizeof(c), &run, ld->d);
+	if (rc)
+		return rc;
+	if (run.len != 1 || c[0] != '\n')
+		return grove__fail(ld->d, GROVE_ESTALE, ld->path, "its last line was changed");
+	ld->pos++;
+	im->open_tail = false;
+	return 0;
+}
+
+int grove__image_load(struct grove__image *im, struct grove_log *log, const char *path,
+		      const struct grove_progress *progress, struct grove_detail *d)
+{
+	struct loader ld = { .im = im, .log = log, .path = path, .progress = progress, .d = d };
+	struct grove_log_stat st;
+	uint32_t from = im->spine->nr;
+	unsigned threads = 1;
+	int rc = grove__log_stat(log, &st, d);
+
+	if (rc)
+		return rc;
+	if (im->lines && grove__image_old(im) && st.tail > im->tail)
+		return grove__fail(d, GROVE_ESTALE, path, "an old version has grown");
+	if (im->lines && st.generation != im->generation)
+		return grove__fail(d, GROVE_ESTALE, path, "was rewritten");
+	if (st.tail < im->tail)
+		return grove__fail(d, GROVE_ESTALE, path, "became shorter");
+	ld.caller = pthread_self();
+	ld.pos = ld.begin = im->next;
+	ld.until = st.tail;
+	rc = close_tail(&ld);
+	if (rc)
+		return rc;
+	im->torn = false;
+	im->next = UINT64_MAX;
+	ld.end = ld.pos >= ld.until;
+	if (ld.until - ld.pos >= THREADS_FROM)
+		threads = grove__sys_cpus() > 1 ? THREADS_MAX : 1;
+	pthread_mutex_init(&ld.lock, NULL);
+	pthread_cond_init(&ld.turn_cond, NULL);
+	if (!ld.end)
+		rc = run_workers(&ld, threads);
+	pthread_mutex_destroy(&ld.lock);
+	pthread_cond_destroy(&ld.turn_cond);
+	/* unless a torn line said where to read on: at the end */
+	if (im->next == UINT64_MAX)
+		im->next = ld.until;
+	if (rc)
+		return rc;
+	im->tail = ld.until;
+	im->bytes = st.bytes;
+	im->generation = st.generation;
+	if (!im->has_header)
+		return grove__fail(d, GROVE_EDAMAGED, path,
+				   st.bytes ? "not a valid %s session: there is no header in it"
+					    : "an empty file, not a %s session",
+				   im->dialect->name);
+	rc = grove__tree_link(im->spine, from);
+	if (rc == GROVE_ENOMEM)
+		grove__fail_nomem(d);
+	return rc;
+}

@@ -1,0 +1,146 @@
+/*
+ * session/move.c: another working directory for a session, or none at all.
+ */
+#include "session/session.h"
+
+#include "sys/file.h"
+
+#include <stdlib.h>
+
+static int move_header(void *payload, struct grove_session *s, uint32_t row, bool header,
+		       struct grove_slice value, struct grove_buf *out)
+{
+	bool *done = payload;
+
+	(void)row;
+	if (!header || *done)
+		return 1;
+	*done = true;
+	return s->at.dialect->move_header(value, s->cwd, out);
+}
+
+/* Where the file belongs now; the same place when its directory is flat. */
+static int new_place(struct grove_session *s, const char *cwd, struct grove__where *to,
+		     struct grove_detail *d)
+{
+	struct grove_buf project = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
+	struct grove_key key;
+	int rc = grove__where_copy(to, &s->at);
+
+	if (rc)
+		return grove__fail_nomem(d);
+	if (!*to->project)
+		return 0;
+	rc = s->at.dialect->project(&s->g->env, cwd, &project);
+	key = (struct grove_key){ project.ptr, to->session, "" };
+	if (!rc)
+		rc = grove__store_describe(to->store, &key, &path);
+	if (rc) {
+		grove__buf_release(&project);
+		grove__buf_release(&path);
+		grove__where_release(to);
+		return grove__fail_nomem(d);
+	}
+	free(to->project);
+	free(to->path);
+	to->project = project.ptr;
+	to->path = path.ptr;
+	return 0;
+}
+
+int grove__session_move(struct grove_session *s, const char *cwd, struct grove_detail *d)
+{
+	struct grove_key from = { s->at.project, s->at.session, "" }, key;
+	struct grove_buf full = GROVE_BUF_INIT;
+	struct grove__where to;
+	struct grove_log *log;
+	uint64_t changed;
+	char *old;
+	bool done = false, elsewhere;
+	int rc;
+
+	if (!(s->flags & GROVE_WRITE))
+		return grove__fail(d, GROVE_EACCESS, s->at.path, "opened for reading only");
+	if (s->held)
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "a session without a file cannot be moved");
+	if (grove__resolve(s->g, cwd, &full))
+		return grove__fail_nomem(d);
+	rc = new_place(s, full.ptr, &to, d);
+	if (rc) {
+		grove__buf_release(&full);
+		return rc;
+	}
+	/*
+	 * The header first, then the file: if we stop in between, the session is
+	 * whole, it only lies where it lay. The name must be free before.
+	 */
+	key = (struct grove_key){ to.project, to.session, "" };
+	elsewhere = strcmp(to.project, s->at.project) != 0;
+	if (elsewhere && !grove__log_open(&log, to.store, &key, GROVE_LOG_READ, NULL)) {
+		grove__log_close(log);
+		rc = grove__fail(d, GROVE_EEXIST, to.path, "there is a session of that name already");
+	}
+	if (!rc) {
+		old = s->cwd;
+		s->cwd = full.ptr;
+		full.ptr = NULL;
+		rc = grove__session_rewrite(s, move_header, &done, &changed, d);
+		if (rc) {
+			free(s->cwd);
+			s->cwd = old;
+		} else {
+			free(old);
+		}
+	}
+	if (!rc && elsewhere)
+		rc = grove__store_rename(s->at.store, &from, &key, d);
+	if (!rc && elsewhere) {
+		rc = grove__log_open(&log, to.store, &key, GROVE_LOG_WRITE, d);
+		if (!rc) {
+			bool own = s->at.own_store;
+
+			grove__log_close(s->log);
+			s->log = log;
+			s->at.own_store = false;
+			grove__where_release(&s->at);
+			s->at = to;
+			s->at.own_store = own;
+			memset(&to, 0, sizeof(to));
+			rc = grove__session_retire(s) ? grove__fail_nomem(d)
+						      : grove__session_load(s, d);
+		}
+	}
+	grove__where_release(&to);
+	grove__buf_release(&full);
+	return rc;
+}
+
+/* The desktop's trash, where there is one; a file that is gone afterwards counts as moved there. */
+static bool into_trash(const char *path)
+{
+	const char *const argv[] = { "trash", path[0] == '-' ? "--" : path,
+				     path[0] == '-' ? path : NULL, NULL };
+	struct grove__sys_stat st;
+
+	if (!grove__sys_run(argv))
+		return true;
+	return grove__sys_lstat(path, &st) != 0;
+}
+
+int grove__session_remove(struct grove *g, struct grove__where *at, unsigned flags,
+			  struct grove_detail *d)
+{
+	struct grove_key key = { at->project, at->session, "" };
+	struct grove_log *log;
+	int rc;
+
+	(void)g;
+	rc = grove__log_open(&log, at->store, &key, GROVE_LOG_READ, d);
+	if (rc && rc != GROVE_EACCESS)
+		return rc;
+	if (!rc)
+		grove__log_close(log);
+	if (at->path && !(flags & GROVE_REMOVE_NO_TRASH) && into_trash(at->path))
+		return 0;
+	return grove__store_remove(at->store, &key, d);
+}

@@ -1,0 +1,364 @@
+/*
+ * session/open.c: sessions come and go: open, new, refresh, close.
+ *
+ * A session that a live agent starts has no file until it is worth one; until
+ * then its lines are in a memory store of its own, so that everything else
+ * works the same way.
+ */
+#include "session/session.h"
+
+#include "sys/clock.h"
+
+#include <stdlib.h>
+
+struct grove_session *grove__session_alloc(struct grove *g)
+{
+	struct grove_session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->refs = 1;
+	s->g = g;
+	s->leaf = GROVE_NONE;
+	pthread_mutex_init(&s->lock, NULL);
+	return s;
+}
+
+void grove__session_unref(struct grove_session *s)
+{
+	if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	grove__log_close(s->log);
+	grove__image_unref(s->image);
+	for (size_t i = 0; i < s->nr_retired; i++)
+		grove__image_unref(s->retired[i]);
+	free(s->retired);
+	grove__labels_unref(s->labels);
+	grove__store_close(s->held);
+	grove__where_release(&s->at);
+	free(s->id);
+	free(s->cwd);
+	free(s->dir);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+int grove__session_retire(struct grove_session *s)
+{
+	struct grove__image **p;
+
+	if (!s->image)
+		return 0;
+	p = realloc(s->retired, (s->nr_retired + 1) * sizeof(*p));
+	if (!p)
+		return GROVE_ENOMEM;
+	s->retired = p;
+	s->retired[s->nr_retired++] = s->image;
+	s->image = NULL;
+	grove__labels_unref(s->labels);
+	s->labels = NULL;
+	return 0;
+}
+
+static int set_str(char **where, const char *value)
+{
+	char *copy = strdup(value);
+
+	if (!copy)
+		return GROVE_ENOMEM;
+	free(*where);
+	*where = copy;
+	return 0;
+}
+
+/* What the header says about the session as a whole. */
+static int take_header(struct grove_session *s, struct grove_detail *d)
+{
+	const struct grove__header *h = &s->image->header;
+	const char *slash = s->at.path ? strrchr(s->at.path, '/') : NULL;
+	int rc = set_str(&s->id, h->id);
+
+	if (!rc)
+		rc = set_str(&s->cwd, h->cwd ? h->cwd : s->g->cwd);
+	if (!rc && slash) {
+		free(s->dir);
+		s->dir = strndup(s->at.path, slash > s->at.path ? (size_t)(slash - s->at.path) : 1);
+		rc = s->dir ? 0 : GROVE_ENOMEM;
+	}
+	return rc ? grove__fail_nomem(d) : 0;
+}
+
+int grove__session_load(struct grove_session *s, struct grove_detail *d)
+{
+	struct grove__image *im;
+	int rc = 0;
+
+	if (s->image)
+		return 0;
+	/* a log that changes while we read it is read again, a few times */
+	for (int tries = 0; tries < 4; tries++) {
+		im = grove__image_new(s->at.dialect);
+		if (!im)
+			return grove__fail_nomem(d);
+		rc = grove__image_load(im, s->log, s->at.path, &s->g->progress, d);
+		if (!rc) {
+			s->image = im;
+			return take_header(s, d);
+		}
+		grove__image_unref(im);
+		if (rc != GROVE_ESTALE)
+			break;
+	}
+	return rc;
+}
+
+/* The row that a moved leaf stands at, in a new image. */
+static int carry_leaf(struct grove_session *s, const struct grove__image *old)
+{
+	struct grove_slice id;
+
+	if (!s->moved || s->leaf == GROVE_NONE)
+		return 0;
+	id = grove__spine_name(grove__spine_id(old->spine, s->leaf));
+	s->leaf = id.ptr ? grove__spine_find(s->image->spine, s->image->spine->nr, id) : GROVE_NONE;
+	if (s->leaf == GROVE_NONE)
+		s->moved = false;
+	return 0;
+}
+
+int grove__session_refresh(struct grove_session *s, struct grove_detail *d)
+{
+	struct grove__image *old = s->image;
+	uint64_t lines;
+	int rc;
+
+	if (!old)
+		return grove__session_load(s, d);
+	lines = old->lines;
+	rc = grove__image_load(old, s->log, s->at.path, NULL, d);
+	if (!rc && old->lines != lines) {
+		grove__labels_unref(s->labels);
+		s->labels = NULL;
+	}
+	if (rc != GROVE_ESTALE)
+		return rc ? rc : old->lines != lines;
+	if (grove__session_retire(s))
+		return grove__fail_nomem(d);
+	rc = grove__session_load(s, d);
+	if (rc) {
+		/* keep what we had: readers may go on with it */
+		s->image = s->retired[--s->nr_retired];
+		return rc;
+	}
+	carry_leaf(s, old);
+	return 1;
+}
+
+uint32_t grove__session_leaf_row(const struct grove_session *s)
+{
+	const struct grove__spine *sp = s->image->spine;
+
+	if (s->moved)
+		return s->leaf;
+	/* the last line, or the entry that it stands for */
+	return grove__tree_leaf(sp, sp->nr ? sp->nr - 1 : GROVE_NONE);
+}
+
+/* A file with nothing in it is a session that is about to begin: give it a header. */
+static int begin(struct grove_session *s, struct grove_detail *d)
+{
+	struct grove__header_in h = { .cwd = s->g->cwd, .time = grove__sys_now_ms() };
+	struct grove_record rec = { .kind = GROVE_KIND_HEADER };
+	struct grove_buf line = GROVE_BUF_INIT;
+	struct grove_appended out;
+	struct grove_slice id;
+	char fresh[40], *named = NULL;
+	int64_t time;
+	int rc;
+
+	grove__world_session_id(s->g, fresh);
+	h.id = fresh;
+	if (s->at.dialect->parse_file_name(grove__slice_str(s->at.session), &time, &id)) {
+		named = strndup(id.ptr, id.len);
+		if (named) {
+			h.id = named;
+			h.time = time;
+		}
+	}
+	rc = s->at.dialect->compose_header(&h, &line);
+	free(named);
+	if (rc) {
+		grove__buf_release(&line);
+		return grove__fail_nomem(d);
+	}
+	rec.line = grove__buf_slice(&line);
+	rec.time = h.time;
+	rc = grove__log_append(s->log, &rec, 1, 0, GROVE_SYNC_NONE, &out, d);
+	grove__buf_release(&line);
+	return rc;
+}
+
+int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags,
+			struct grove_session *s, struct grove_detail *d)
+{
+	struct grove_key key;
+	struct grove_log_stat st;
+	int rc;
+
+	s->at = *at;
+	memset(at, 0, sizeof(*at));
+	s->flags = flags;
+	key = (struct grove_key){ s->at.project, s->at.session, "" };
+	rc = grove__where_dialect(g, &s->at, d);
+	if (!rc)
+		rc = grove__log_open(&s->log, s->at.store, &key,
+				     flags & GROVE_WRITE ? GROVE_LOG_WRITE : GROVE_LOG_READ, d);
+	if (!rc && flags & GROVE_WRITE) {
+		rc = grove__log_stat(s->log, &st, d);
+		if (!rc && !st.bytes)
+			rc = begin(s, d);
+	}
+	if (!rc)
+		rc = grove__session_load(s, d);
+	if (!rc)
+		s->version = s->image->header.version;
+	if (!rc && flags & GROVE_WRITE && grove__image_old(s->image))
+		rc = grove__session_migrate(s, d);
+	return rc;
+}
+
+int grove__session_place(struct grove *g, const struct grove__dialect *dialect, const char *cwd,
+			 const char *dir, int64_t time, const char *id, struct grove__where *out,
+			 struct grove_detail *d)
+{
+	struct grove__root *root = grove__world_root(g, dialect);
+	struct grove_buf project = GROVE_BUF_INIT, name = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
+	struct grove_key key;
+	int rc = dialect->file_name(time, id, &name);
+
+	memset(out, 0, sizeof(*out));
+	if (!rc && dir) {
+		rc = grove__resolve(g, dir, &path);
+		if (!rc)
+			rc = grove__buf_addf(&path, "/%s", name.ptr);
+		if (!rc)
+			rc = grove__locate_path(g, path.ptr, out, d);
+	} else if (!root) {
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "no store to keep the session in");
+	} else if (!rc) {
+		/* a store that was named by the user is laid out like the agent's own */
+		if (!root->flat)
+			rc = dialect->project(&g->env, cwd, &project);
+		key = (struct grove_key){ project.ptr ? project.ptr : "", name.ptr, "" };
+		out->store = root->store;
+		out->agent = root->agent;
+		out->project = strdup(key.project);
+		out->session = strdup(key.session);
+		if (!rc && (!out->project || !out->session))
+			rc = GROVE_ENOMEM;
+		if (!rc)
+			rc = grove__store_describe(root->store, &key, &path);
+		if (!rc && path.len) {
+			out->path = path.ptr;
+			path = (struct grove_buf)GROVE_BUF_INIT;
+		}
+	}
+	out->dialect = dialect;
+	if (!strcmp(out->agent ? out->agent : "", "grove"))
+		out->agent = dialect->name;
+	grove__buf_release(&project);
+	grove__buf_release(&name);
+	grove__buf_release(&path);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : rc;
+}
+
+/* Put the header into a log and read it back. */
+static int put_header(struct grove_session *s, const struct grove__header_in *h,
+		      struct grove_detail *d)
+{
+	struct grove_buf line = GROVE_BUF_INIT;
+	struct grove_record rec = { .kind = GROVE_KIND_HEADER, .time = h->time };
+	struct grove_appended out;
+	int rc = s->at.dialect->compose_header(h, &line);
+
+	if (rc) {
+		rc = grove__fail_nomem(d);
+	} else {
+		rec.line = grove__buf_slice(&line);
+		rc = grove__log_append(s->log, &rec, 1, 0, GROVE_SYNC_NONE, &out, d);
+	}
+	grove__buf_release(&line);
+	return rc ? rc : grove__session_load(s, d);
+}
+
+/* Lines that wait in memory: a store and a log of this session's own. */
+static int hold(struct grove_session *s, struct grove_detail *d)
+{
+	static const struct grove_key key = { "", "held", "" };
+	int rc = grove__store_open(&s->held, "memory:", d);
+
+	return rc ? rc : grove__log_open(&s->log, s->held, &key, GROVE_LOG_CREATE, d);
+}
+
+int grove__session_new(struct grove *g, const struct grove_new_options *opt,
+		       struct grove_session *s, struct grove_detail *d)
+{
+	const struct grove__dialect *dialect = g->forced;
+	struct grove__header_in h = { .parent = opt->parent_session, .time = grove__sys_now_ms() };
+	struct grove_buf cwd = GROVE_BUF_INIT;
+	struct grove_slice named = { NULL, 0 };
+	char id[40], *from_name = NULL;
+	int rc = 0;
+
+	if (opt->dialect)
+		dialect = grove__dialect_find(opt->dialect);
+	else if (!dialect)
+		dialect = grove__dialect_find("pi");
+	if (!dialect)
+		return grove__fail(d, grove__dialect_known(opt->dialect) ? GROVE_ENOTSUP : GROVE_EINVAL,
+				   NULL, "no dialect named %.100s in this grove", opt->dialect);
+	if (opt->id && !dialect->session_id_ok(grove__slice_str(opt->id)))
+		return grove__fail(d, GROVE_EINVAL, NULL,
+				   "Session id must be non-empty, contain only alphanumeric characters, '-', '_' and '.', and start and end with an alphanumeric character");
+	s->flags = GROVE_WRITE;
+	s->version = dialect->version;
+	s->in_memory = opt->flags & GROVE_NEW_MEMORY;
+	grove__world_session_id(g, id);
+	h.id = opt->id ? opt->id : id;
+	rc = grove__resolve(g, opt->cwd ? opt->cwd : g->cwd, &cwd);
+	if (rc)
+		return grove__fail_nomem(d);
+	h.cwd = cwd.ptr;
+	if (s->in_memory) {
+		s->at.agent = dialect->name;
+	} else if (opt->path) {
+		rc = grove__locate_path(g, opt->path, &s->at, d);
+		if (!rc && !opt->id &&
+		    dialect->parse_file_name(grove__slice_str(s->at.session), &h.time, &named)) {
+			from_name = strndup(named.ptr, named.len);
+			h.id = from_name ? from_name : h.id;
+		} else if (!rc) {
+			h.time = grove__sys_now_ms();
+		}
+	} else {
+		rc = grove__session_place(g, dialect, cwd.ptr, opt->dir, h.time, h.id, &s->at, d);
+	}
+	s->at.dialect = dialect;
+	if (!rc && opt->flags & GROVE_NEW_NOW && !s->in_memory) {
+		struct grove_key key = { s->at.project, s->at.session, "" };
+
+		rc = grove__log_open(&s->log, s->at.store, &key, GROVE_LOG_CREATE, d);
+	} else if (!rc) {
+		rc = hold(s, d);
+	}
+	if (!rc)
+		rc = put_header(s, &h, d);
+	free(from_name);
+	grove__buf_release(&cwd);
+	if (!rc && opt->name) {
+		struct grove__wish w = { .kind = GROVE_KIND_NAME, .a = opt->name };
+
+		rc = grove__append_wish(s, &w, NULL, NULL, d);
+	}
+	return rc;
+}

@@ -1,0 +1,28 @@
+/*
+ * session/out.h: a document on its way to a sink, in pieces worth sending.
+ *
+ * Errors stick: after the first one nothing more is written, and the last call
+ * tells.
+ */
+#ifndef GROVE_SESSION_OUT_H
+#define GROVE_SESSION_OUT_H
+
+#include "base/buf.h"
+#include "grove.h"
+
+struct grove__out {
+	struct grove_sink sink;
+	struct grove_buf buf;
+	int rc;
+};
+
+void grove__out_init(struct grove__out *o, struct grove_sink sink);
+void grove__out_str(struct grove__out *o, const char *text);
+/* A valid JSON value, as UTF-8. */
+void grove__out_raw(struct grove__out *o, struct grove_slice json);
+/* Text as a JSON string; NULL: null. */
+void grove__out_string(struct grove__out *o, const char *text);
+/* Send what is left and release the memory; the first error, or 0. */
+int grove__out_finish(struct grove__out *o);
+
+#endif

@@ -1,0 +1,190 @@
+/*
+ * session/session.h: one dialect joined to one store.
+ */
+#ifndef GROVE_SESSION_SESSION_H
+#define GROVE_SESSION_SESSION_H
+
+#include "grove.h"
+#include "session/image.h"
+
+/* A place where sessions are kept. */
+struct grove__root {
+	struct grove_store *store;
+	const struct grove__dialect *dialect;  /* NULL: the bytes tell */
+	const char *agent;
+	char *dir;                             /* NULL where there is no directory */
+	bool flat;                             /* no directory per cwd */
+};
+
+struct grove {
+	struct grove__env env;
+	char *home, *cwd;
+	const struct grove__dialect *forced;
+	struct grove__root *roots;
+	size_t nr_roots, cap_roots;
+	bool given;                            /* stores were named: no discovery */
+	void (*trace)(void *payload, const char *line);
+	void *trace_payload;
+	struct grove_progress progress;
+	pthread_mutex_t lock;                  /* detail, ids */
+	struct grove_detail detail;
+	int64_t last_ms;                       /* of the session ids made here */
+	uint64_t id_seq;
+};
+
+/* Where a session is, or is to be. */
+struct grove__where {
+	const struct grove__dialect *dialect;
+	const char *agent;
+	struct grove_store *store;
+	bool own_store;
+	char *project, *session;               /* the key */
+	char *path;                            /* NULL where there is none */
+};
+
+struct grove_session {
+	unsigned refs;                         /* atomic: the handle's, and one a view */
+	struct grove *g;
+	struct grove__where at;
+	unsigned flags;
+	pthread_mutex_t lock;
+	struct grove_detail detail;
+	struct grove_log *log;
+	struct grove__image *image;
+	struct grove__image **retired;         /* earlier ones: ids handed out point there */
+	size_t nr_retired;
+	struct grove__labels *labels;          /* NULL: to be made */
+	char *id, *cwd, *dir;
+	uint64_t migrated;
+	unsigned version;                      /* of the log as it was found */
+	bool moved;                            /* the leaf was moved in memory … */
+	uint32_t leaf;                         /* … to here */
+	/*
+	 * A live session without a file: its lines are in a log of a memory
+	 * store of its own until the first message that starts a file.
+	 */
+	struct grove_store *held;
+	bool in_memory;                        /* and they stay there */
+	bool broken;                           /* a write ended in the unknown */
+};
+
+struct grove_view {
+	unsigned refs;
+	struct grove_session *session;
+	struct grove__image *image;
+	struct grove__labels *labels;
+	uint32_t nr, leaf;
+	const char *name;
+	struct grove_counts counts;
+	pthread_mutex_t lock;
+	struct grove_detail detail;
+};
+
+/* world.c: the environment */
+int grove__world_open(struct grove *g, const struct grove_options *opt, struct grove_detail *d);
+void grove__world_release(struct grove *g);
+/* Absolute, without "." and ".." and doubled slashes; links are not followed. */
+int grove__resolve(const struct grove *g, const char *path, struct grove_buf *out);
+/* A store for a directory, traced if asked for. */
+int grove__world_store(struct grove *g, const char *url, struct grove_store **out,
+		       struct grove_detail *d);
+/* The root for new sessions of a dialect. */
+struct grove__root *grove__world_root(struct grove *g, const struct grove__dialect *dialect);
+/* A new session id: a time-ordered UUID. */
+void grove__world_session_id(struct grove *g, char out[40]);
+
+/* locate.c: from what a person types to a place */
+int grove__locate(struct grove *g, const char *what, struct grove__where *out,
+		  struct grove_detail *d);
+int grove__locate_path(struct grove *g, const char *path, struct grove__where *out,
+		       struct grove_detail *d);
+/* The newest session of a directory; GROVE_ENOTFOUND if there is none. */
+int grove__locate_recent(struct grove *g, const char *cwd, const char *dir,
+			 struct grove__where *out, struct grove_detail *d);
+void grove__where_release(struct grove__where *w);
+int grove__where_copy(struct grove__where *to, const struct grove__where *from);
+/* The first line that says something; empty if there is none in the first MiB. */
+int grove__peek_first_line(struct grove_log *log, struct grove_buf *out, struct grove_detail *d);
+/* The dialect of a place: forced, by its root, by its first line, pi. */
+int grove__where_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d);
+
+/* open.c */
+int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags,
+			struct grove_session *s, struct grove_detail *d);
+int grove__session_new(struct grove *g, const struct grove_new_options *opt,
+		       struct grove_session *s, struct grove_detail *d);
+struct grove_session *grove__session_alloc(struct grove *g);
+void grove__session_unref(struct grove_session *s);
+/* Make sure that the image is there. With the lock held. */
+int grove__session_load(struct grove_session *s, struct grove_detail *d);
+/* Take in growth; a new image where the old one does not do. 1: something changed. */
+int grove__session_refresh(struct grove_session *s, struct grove_detail *d);
+/* Give up the present image. */
+int grove__session_retire(struct grove_session *s);
+/* The row that the next append goes below; GROVE_NONE: a root. */
+uint32_t grove__session_leaf_row(const struct grove_session *s);
+/* Where a new session of that cwd goes; fills everything but the dialect. */
+int grove__session_place(struct grove *g, const struct grove__dialect *dialect, const char *cwd,
+			 const char *dir, int64_t time, const char *id, struct grove__where *out,
+			 struct grove_detail *d);
+
+/* append.c */
+int grove__session_append(struct grove_session *s, const struct grove_slice *json, size_t nr,
+			  const struct grove_append_options *opt, const char **ids,
+			  struct grove_detail *d);
+/* The same with the lock held; no sync. */
+int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
+			 const struct grove_append_options *opt, const char **ids,
+			 struct grove_detail *d);
+int grove__append_wish(struct grove_session *s, const struct grove__wish *w,
+		       const struct grove_append_options *opt, const char **id,
+		       struct grove_detail *d);
+/* Write a deferred session, with `more` lines behind what it holds. */
+int grove__session_ensure(struct grove_session *s, const struct grove_record *more, size_t nr,
+			  enum grove_sync sync, struct grove_detail *d);
+
+/* leaf.c */
+int grove__session_set_leaf(struct grove_session *s, const char *id, unsigned flags,
+			    struct grove_detail *d);
+int grove__session_branch(struct grove_session *s, const char *id,
+			  const struct grove_branch_summary *b, const char **summary_id,
+			  struct grove_detail *d);
+int grove__session_continue(struct grove_session *s, const char *id, unsigned flags,
+			    enum grove_outcome *outcome, struct grove_buf *content,
+			    struct grove_detail *d);
+/* The row of an id, or GROVE_ROOT: GROVE_NONE. GROVE_ENOTFOUND. */
+int grove__session_row(struct grove_session *s, const char *id, uint32_t *row,
+		       struct grove_detail *d);
+
+/* migrate.c, fork.c, move.c, remove.c */
+int grove__session_migrate(struct grove_session *s, struct grove_detail *d);
+int grove__session_fork(struct grove_session *s, const struct grove_fork_options *opt,
+			struct grove_session *out, struct grove_detail *d);
+int grove__session_move(struct grove_session *s, const char *cwd, struct grove_detail *d);
+int grove__session_remove(struct grove *g, struct grove__where *at, unsigned flags,
+			  struct grove_detail *d);
+/* Rewrite the log with each line passed through `fn` (row GROVE_NONE: not an entry). */
+typedef int grove__line_edit_fn(void *payload, struct grove_session *s, uint32_t row, bool header,
+				struct grove_slice value, struct grove_buf *out);
+int grove__session_rewrite(struct grove_session *s, grove__line_edit_fn *fn, void *payload,
+			   uint64_t *changed, struct grove_detail *d);
+
+/* view.c */
+int grove__view_new(struct grove_session *s, struct grove_view **out, struct grove_detail *d);
+
+/* context.c, document.c */
+int grove__view_context(struct grove_view *v, const struct grove_context_options *opt,
+			struct grove_sink sink, struct grove_detail *d);
+/* The messages of the context at `leaf`, as raw JSON: for what has to be computed from them. */
+int grove__context_system(struct grove_session *s, uint32_t leaf, int64_t time,
+			  struct grove_buf *out, struct grove_detail *d);
+int grove__view_log(struct grove_view *v, struct grove_sink sink, struct grove_detail *d);
+int grove__view_raw(struct grove_view *v, struct grove_sink sink, struct grove_detail *d);
+int grove__view_tree(struct grove_view *v, bool flat, struct grove_sink sink,
+		     struct grove_detail *d);
+
+/* check.c */
+int grove__check(struct grove *g, struct grove__where *at, grove_problem_fn *fn, void *payload,
+		 struct grove_check_result *result, struct grove_detail *d);
+
+#endif

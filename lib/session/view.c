@@ -1,0 +1,139 @@
+/*
+ * session/view.c: a session at one moment.
+ *
+ * A view holds on to the image it was taken from and remembers how far that
+ * reached. Rows are only ever added behind, so what it shows never changes.
+ */
+#include "session/session.h"
+
+#include <stdlib.h>
+
+static void count(const struct grove__image *im, struct grove_counts *c)
+{
+	memset(c, 0, sizeof(*c));
+	c->size = sizeof(*c);
+	c->lines = im->lines + im->torn;
+	c->bytes = im->bytes;
+	c->entries = im->spine->nr;
+	c->malformed = im->malformed + im->torn;
+	c->blank = im->blank;
+	c->orphans = im->spine->nr_orphans;
+	c->cycles = im->spine->nr_cycles;
+	c->duplicates = im->spine->nr_duplicates;
+	c->torn = im->torn;
+	c->first_malformed_line = im->malformed ? im->bad_line : im->lines;
+	c->first_malformed_offset = im->malformed ? im->bad_pos : im->next;
+}
+
+int grove__view_new(struct grove_session *s, struct grove_view **out, struct grove_detail *d)
+{
+	struct grove_view *v;
+	int rc;
+
+	*out = NULL;
+	rc = grove__session_load(s, d);
+	if (rc)
+		return rc;
+	if (!s->labels)
+		s->labels = grove__labels_new(s->image->spine);
+	v = calloc(1, sizeof(*v));
+	if (!v || !s->labels) {
+		free(v);
+		return grove__fail_nomem(d);
+	}
+	v->refs = 1;
+	__atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
+	v->session = s;
+	v->image = grove__image_ref(s->image);
+	v->labels = grove__labels_ref(s->labels);
+	v->nr = s->image->spine->nr;
+	v->leaf = grove__session_leaf_row(s);
+	v->name = s->image->spine->name;
+	count(s->image, &v->counts);
+	pthread_mutex_init(&v->lock, NULL);
+	*out = v;
+	return 0;
+}
+
+struct grove_view *grove_view_ref(struct grove_view *v)
+{
+	if (v)
+		__atomic_fetch_add(&v->refs, 1, __ATOMIC_RELAXED);
+	return v;
+}
+
+void grove_view_unref(struct grove_view *v)
+{
+	if (!v || __atomic_sub_fetch(&v->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	grove__labels_unref(v->labels);
+	grove__image_unref(v->image);
+	grove__session_unref(v->session);
+	pthread_mutex_destroy(&v->lock);
+	free(v);
+}
+
+void grove_view_counts(const struct grove_view *v, struct grove_counts *out)
+{
+	*out = v->counts;
+}
+
+uint32_t grove_view_count(const struct grove_view *v)
+{
+	return v->nr;
+}
+
+int grove_view_entry(const struct grove_view *v, uint32_t i, struct grove_entry *out)
+{
+	const struct grove__spine *s = v->image->spine;
+	const struct grove__label *l;
+
+	if (i >= v->nr)
+		return GROVE_ENOTFOUND;
+	l = grove__labels_get(v->labels, i);
+	*out = (struct grove_entry){
+		.index = i,
+		.parent = grove__spine_parent(s, i),
+		.id = grove__spine_id(s, i),
+		.label = l ? l->text : NULL,
+		.time = grove__spine_time(s, i),
+		.label_time = l ? grove__spine_time(s, l->set_by) : GROVE_NO_TIME,
+		.kind = grove__spine_kind(s, i),
+		.role = grove__spine_role(s, i),
+		.flags = grove__spine_flags(s, i) & (ROW_ORPHAN | ROW_CYCLE | ROW_SUPERSEDED |
+						     ROW_NO_ID | ROW_LEAF_MARK),
+		.line = grove__spine_line(s, i),
+		.bytes = grove__spine_len(s, i),
+	};
+	return 0;
+}
+
+uint32_t grove_view_find(const struct grove_view *v, const char *id)
+{
+	return grove__spine_find(v->image->spine, v->nr, grove__slice_str(id));
+}
+
+uint32_t grove_view_leaf(const struct grove_view *v)
+{
+	return v->leaf;
+}
+
+const char *grove_view_name(const struct grove_view *v)
+{
+	return v->name;
+}
+
+int grove_view_path(const struct grove_view *v, uint32_t to, uint32_t **out, size_t *nr)
+{
+	if (to != GROVE_NONE && to >= v->nr)
+		return GROVE_ENOTFOUND;
+	return grove__tree_path(v->image->spine, to, out, nr);
+}
+
+int grove_view_children(const struct grove_view *v, uint32_t of, int by_time,
+			uint32_t **out, size_t *nr)
+{
+	if (of != GROVE_NONE && of >= v->nr)
+		return GROVE_ENOTFOUND;
+	return grove__tree_children(v->image->spine, v->nr, of, by_time, out, nr);
+}

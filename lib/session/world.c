@@ -1,0 +1,306 @@
+/*
+ * session/world.c: where the sessions of this world are.
+ *
+ * Stores are named by the caller, by $GROVE_STORE, or found: each dialect knows
+ * where its agents keep sessions.
+ */
+#include "session/session.h"
+
+#include "sys/clock.h"
+#include "sys/file.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char *process_getenv(void *payload, const char *name)
+{
+	(void)payload;
+	return getenv(name);
+}
+
+int grove__resolve(const struct grove *g, const char *path, struct grove_buf *out)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	size_t start = out->len;
+	char *save, *part;
+	int rc;
+
+	if (!strncmp(path, "file://", 7))
+		path += 7;
+	if (path[0] == '~' && (path[1] == '/' || !path[1]))
+		rc = grove__buf_addf(&b, "%s%s", g->home, path + 1);
+	else if (path[0] == '/')
+		rc = grove__buf_add_str(&b, path);
+	else
+		rc = grove__buf_addf(&b, "%s/%s", g->cwd, path);
+	for (part = rc ? NULL : strtok_r(b.ptr, "/", &save); part && !rc;
+	     part = strtok_r(NULL, "/", &save)) {
+		if (!strcmp(part, "."))
+			continue;
+		if (!strcmp(part, "..")) {
+			while (out->len > start && out->ptr[out->len - 1] != '/')
+				grove__buf_cut(out, out->len - 1);
+			if (out->len > start)
+				grove__buf_cut(out, out->len - 1);
+			continue;
+		}
+		rc = grove__buf_addf(out, "/%s", part);
+	}
+	if (!rc && out->len == start)
+		rc = grove__buf_add_char(out, '/');
+	grove__buf_release(&b);
+	return rc;
+}
+
+int grove__world_store(struct grove *g, const char *url, struct grove_store **out,
+		       struct grove_detail *d)
+{
+	struct grove_store *inner;
+	int rc = grove__store_open(&inner, url, d);
+
+	*out = inner;
+	if (rc || !g->trace)
+		return rc;
+	rc = grove__store_trace_open(out, inner, g->trace, g->trace_payload, d);
+	if (rc)
+		grove__store_close(inner);
+	return rc;
+}
+
+/* Takes `dir` (NULL where the store has none). */
+static int add_root(struct grove *g, const char *url, char *dir, const char *agent,
+		    const struct grove__dialect *dialect, bool flat, struct grove_detail *d)
+{
+	struct grove__root *r;
+	int rc;
+
+	if (g->nr_roots == g->cap_roots) {
+		size_t cap = g->cap_roots ? g->cap_roots * 2 : 8;
+
+		r = realloc(g->roots, cap * sizeof(*r));
+		if (!r) {
+			free(dir);
+			return grove__fail_nomem(d);
+		}
+		g->roots = r;
+		g->cap_roots = cap;
+	}
+	r = &g->roots[g->nr_roots];
+	*r = (struct grove__root){ .dialect = dialect, .agent = agent, .dir = dir, .flat = flat };
+	rc = grove__world_store(g, url, &r->store, d);
+	if (rc) {
+		free(dir);
+		return rc;
+	}
+	g->nr_roots++;
+	return 0;
+}
+
+struct finder {
+	struct grove *g;
+	const struct grove__dialect *dialect;
+	struct grove_detail *d;
+	/* while a `*` is expanded */
+	const char *agent, *before, *after;
+	bool flat;
+};
+
+static int found_dir(struct finder *f, const char *dir)
+{
+	struct grove_buf path = GROVE_BUF_INIT, url = GROVE_BUF_INIT;
+	int rc = grove__resolve(f->g, dir, &path);
+
+	if (!rc)
+		rc = grove__buf_addf(&url, "file:%s", path.ptr);
+	if (rc) {
+		grove__buf_release(&path);
+		grove__buf_release(&url);
+		return grove__fail_nomem(f->d);
+	}
+	rc = add_root(f->g, url.ptr, path.ptr, f->agent, f->dialect, f->flat, f->d);
+	grove__buf_release(&url);
+	return rc;
+}
+
+static int found_name(void *payload, const char *name)
+{
+	struct finder *f = payload;
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove__sys_stat st;
+	int rc = grove__buf_addf(&b, "%s%s%s", f->before, name, f->after);
+
+	if (!rc && name[0] != '.' && !grove__sys_stat(b.ptr, &st) && st.type == SYS_DIR)
+		rc = found_dir(f, b.ptr);
+	grove__buf_release(&b);
+	return rc;
+}
+
+static int found_root(void *payload, const char *agent, const char *dir, bool flat)
+{
+	struct finder *f = payload;
+	const char *star = strchr(dir, '*');
+	struct grove_buf before = GROVE_BUF_INIT;
+	int rc, ended = 0;
+
+	f->agent = agent;
+	f->flat = flat;
+	if (!star)
+		return found_dir(f, dir);
+	rc = grove__buf_add(&before, dir, (size_t)(star - dir));
+	if (!rc) {
+		f->before = before.ptr;
+		f->after = star + 1;
+		/* no such directory, no such agent */
+		if (!grove__sys_list(before.ptr, found_name, f, &ended))
+			rc = ended;
+	}
+	grove__buf_release(&before);
+	return rc;
+}
+
+static int discover(struct grove *g, struct grove_detail *d)
+{
+	const struct grove__dialect *dialect;
+	int rc = 0;
+
+	for (unsigned i = 0; !rc && (dialect = grove__dialect_at(i)); i++) {
+		struct finder f = { .g = g, .dialect = dialect, .d = d };
+
+		rc = dialect->roots(&g->env, found_root, &f);
+	}
+	return rc;
+}
+
+static int add_given(struct grove *g, const char *url, struct grove_detail *d)
+{
+	struct grove_buf path = GROVE_BUF_INIT, full = GROVE_BUF_INIT;
+	const char *dir = !strncmp(url, "file:", 5) ? url + 5 : strchr(url, ':') ? NULL : url;
+	int rc;
+
+	if (!dir || !*dir)
+		return add_root(g, url, NULL, "grove", g->forced, false, d);
+	rc = grove__resolve(g, dir, &path);
+	if (!rc)
+		rc = grove__buf_addf(&full, "file:%s", path.ptr);
+	if (rc) {
+		grove__buf_release(&path);
+		rc = grove__fail_nomem(d);
+	} else {
+		rc = add_root(g, full.ptr, path.ptr, "grove", g->forced, false, d);
+	}
+	grove__buf_release(&full);
+	return rc;
+}
+
+static int take_options(struct grove *g, const struct grove_options *opt, struct grove_detail *d)
+{
+	const char *home, *store;
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc = 0;
+
+	g->env.getenv = opt->getenv ? opt->getenv : process_getenv;
+	g->env.getenv_payload = opt->getenv_payload;
+	home = opt->home ? opt->home : g->env.getenv(g->env.getenv_payload, "HOME");
+	g->home = strdup(home && *home ? home : "/");
+	g->cwd = opt->cwd && opt->cwd[0] == '/' ? strdup(opt->cwd) : getcwd(NULL, 0);
+	if (!g->home || !g->cwd)
+		return grove__fail(d, GROVE_EIO, NULL, "cannot tell the current directory");
+	if (opt->cwd && opt->cwd[0] != '/') {
+		if (grove__resolve(g, opt->cwd, &b))
+			return grove__fail_nomem(d);
+		free(g->cwd);
+		g->cwd = b.ptr;
+	}
+	g->env.home = g->home;
+	g->env.cwd = g->cwd;
+	g->trace = opt->trace;
+	g->trace_payload = opt->trace_payload;
+	if (opt->dialect) {
+		g->forced = grove__dialect_find(opt->dialect);
+		if (!g->forced && grove__dialect_known(opt->dialect))
+			return grove__fail(d, GROVE_ENOTSUP, NULL,
+					   "the %s dialect is not built into this grove", opt->dialect);
+		if (!g->forced)
+			return grove__fail(d, GROVE_EINVAL, NULL, "no dialect named %.100s",
+					   opt->dialect);
+	}
+	store = g->env.getenv(g->env.getenv_payload, "GROVE_STORE");
+	g->given = opt->nr_stores || (store && *store);
+	for (size_t i = 0; i < opt->nr_stores && !rc; i++)
+		rc = add_given(g, opt->stores[i], d);
+	if (!opt->nr_stores && g->given)
+		rc = add_given(g, store, d);
+	return rc;
+}
+
+int grove__world_open(struct grove *g, const struct grove_options *opt, struct grove_detail *d)
+{
+	struct grove_options none = { .size = sizeof(none) };
+	int rc;
+
+	memset(g, 0, sizeof(*g));
+	pthread_mutex_init(&g->lock, NULL);
+	rc = take_options(g, opt ? opt : &none, d);
+	if (!rc && !g->given)
+		rc = discover(g, d);
+	return rc;
+}
+
+void grove__world_release(struct grove *g)
+{
+	for (size_t i = 0; i < g->nr_roots; i++) {
+		grove__store_close(g->roots[i].store);
+		free(g->roots[i].dir);
+	}
+	free(g->roots);
+	free(g->home);
+	free(g->cwd);
+	pthread_mutex_destroy(&g->lock);
+}
+
+struct grove__root *grove__world_root(struct grove *g, const struct grove__dialect *dialect)
+{
+	for (size_t i = 0; i < g->nr_roots; i++)
+		if (!g->roots[i].dialect || g->roots[i].dialect == dialect)
+			return &g->roots[i];
+	return NULL;
+}
+
+/*
+ * A UUID of version 7: milliseconds, then a sequence of 41 bits that starts at
+ * random and counts up, then random bits; ids of one handle only ever grow.
+ */
+void grove__world_session_id(struct grove *g, char out[40])
+{
+	static const char digits[] = "0123456789abcdef";
+	uint8_t b[16], r[6];
+	int64_t now = grove__sys_now_ms();
+	uint64_t seq;
+	char *p = out;
+
+	pthread_mutex_lock(&g->lock);
+	if (!g->last_ms)
+		grove__sys_random(&g->id_seq, sizeof(g->id_seq));
+	if (now < g->last_ms)
+		now = g->last_ms;
+	g->last_ms = now;
+	seq = ++g->id_seq & (((uint64_t)1 << 41) - 1);
+	pthread_mutex_unlock(&g->lock);
+	grove__sys_random(r, sizeof(r));
+	for (unsigned i = 0; i < 6; i++)
+		b[i] = (uint8_t)(now >> (40 - 8 * i));
+	b[6] = (uint8_t)(0x70 | seq >> 37);
+	b[7] = (uint8_t)(seq >> 29);
+	b[8] = (uint8_t)(0x80 | (seq >> 23 & 0x3f));
+	b[9] = (uint8_t)(seq >> 15);
+	b[10] = (uint8_t)(seq >> 7);
+	b[11] = (uint8_t)(seq << 1 | (r[0] & 1));
+	memcpy(b + 12, r + 1, 4);
+	for (unsigned i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*p++ = '-';
+		*p++ = digits[b[i] >> 4];
+		*p++ = digits[b[i] & 15];
+	}
+	*p = '\0';
+}

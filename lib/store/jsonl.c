@@ -1,0 +1,498 @@
+/*
+ * store/jsonl.c: sessions as the agents themselves keep them: files of lines.
+ *
+ * The store is a directory. A key is DIR/project/session, or DIR/session when
+ * the directory is flat; a log that belongs to a session lies in the directory
+ * named like it. A position is a byte offset.
+ *
+ * Files are foreign: an agent may append, truncate or replace them while we
+ * look. So they are read with pread, never mapped, and nothing is believed to
+ * be where it was.
+ */
+#include "store/jsonl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#define SUFFIX ".jsonl"
+
+static const struct grove_store_ops jsonl_ops;
+
+static bool part_ok(const char *name)
+{
+	return *name && !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
+}
+
+int grove__jsonl_path(const struct jsonl_store *st, const struct grove_key *key,
+		      struct grove_buf *out, struct grove_detail *d)
+{
+	int rc;
+
+	if (!part_ok(key->session) || (*key->project && !part_ok(key->project)) ||
+	    (*key->subpath && !grove__store_name_ok(key->subpath)))
+		return grove__fail(d, GROVE_EINVAL, NULL, "not a name for a session: %.200s",
+				   key->session);
+	rc = grove__buf_addf(out, "%s/%s%s%s", st->root, key->project, *key->project ? "/" : "",
+			     key->session);
+	if (!rc && *key->subpath) {
+		if (grove__jsonl_has_suffix(key->session))
+			grove__buf_cut(out, out->len - strlen(SUFFIX));
+		rc = grove__buf_addf(out, "/%s", key->subpath);
+	}
+	return rc ? grove__fail_nomem(d) : 0;
+}
+
+static int describe(struct grove_store *st, const struct grove_key *key, struct grove_buf *out)
+{
+	return grove__jsonl_path(grove__jsonl_store(st), key, out, NULL);
+}
+
+static void free_log(struct jsonl_log *log)
+{
+	if (!log)
+		return;
+	grove__sys_close(log->fd);
+	grove__buf_release(&log->out);
+	pthread_mutex_destroy(&log->lock);
+	pthread_mutex_destroy(&log->sync_lock);
+	pthread_cond_destroy(&log->synced_cond);
+	free(log->path);
+	free(log);
+}
+
+static struct jsonl_log *new_log(struct grove_store *st)
+{
+	struct jsonl_log *log = calloc(1, sizeof(*log));
+
+	if (!log)
+		return NULL;
+	log->base.ops = &jsonl_ops;
+	log->base.store = st;
+	log->fd = -1;
+	log->lf_at = UINT64_MAX;
+	pthread_mutex_init(&log->lock, NULL);
+	pthread_mutex_init(&log->sync_lock, NULL);
+	pthread_cond_init(&log->synced_cond, NULL);
+	return log;
+}
+
+/* Make the file, and its directory if that is missing. */
+static int create(struct jsonl_log *log, struct grove_detail *d)
+{
+	const int flags = O_RDWR | O_APPEND | O_CREAT | O_EXCL;
+	int rc = grove__sys_open(log->path, flags, 0600, &log->fd);
+
+	log->new_dirs = rc == -ENOENT;
+	if (rc == -ENOENT) {
+		char *slash = strrchr(log->path, '/');
+
+		*slash = '\0';
+		rc = grove__sys_mkdirs(log->path, 0700);
+		if (rc)
+			return grove__fail_sys(d, rc, log->path, "cannot make the directory");
+		*slash = '/';
+		rc = grove__sys_open(log->path, flags, 0600, &log->fd);
+	}
+	if (rc == -EEXIST)
+		return grove__fail(d, GROVE_EEXIST, log->path, "the file exists already");
+	if (rc)
+		return grove__fail_sys(d, rc, log->path, "cannot create");
+	log->created = log->unnamed = true;
+	return 0;
+}
+
+static int check_type(struct jsonl_log *log, const struct grove__sys_stat *st,
+		      struct grove_detail *d)
+{
+	if (st->type == SYS_FILE)
+		return 0;
+	return grove__fail(d, GROVE_EDAMAGED, log->path, "%s, not a session",
+			   st->type == SYS_DIR ? "is a directory" : "is not a regular file");
+}
+
+static int open_file(struct jsonl_log *log, unsigned flags, struct grove_detail *d)
+{
+	struct grove__sys_stat st;
+	int rc;
+
+	log->writable = flags & (GROVE_LOG_WRITE | GROVE_LOG_CREATE);
+	if (flags & GROVE_LOG_CREATE) {
+		rc = create(log, d);
+		if (rc)
+			return rc;
+	} else {
+		rc = grove__sys_open(log->path, log->writable ? O_RDWR | O_APPEND : O_RDONLY, 0,
+				     &log->fd);
+		if (rc == -EISDIR)
+			return grove__fail(d, GROVE_EDAMAGED, log->path, "is a directory, not a session");
+		if (rc)
+			return grove__fail_sys(d, rc, log->path, "cannot open");
+	}
+	rc = grove__sys_fstat(log->fd, &st);
+	if (rc)
+		return grove__fail_sys(d, rc, log->path, "cannot look at");
+	rc = check_type(log, &st, d);
+	if (rc)
+		return rc;
+	log->dev = st.dev;
+	log->ino = st.ino;
+	log->size = st.size;
+	return 0;
+}
+
+static int jsonl_open(struct grove_store *st, const struct grove_key *key, unsigned flags,
+		      struct grove_log **out, struct grove_detail *d)
+{
+	struct jsonl_log *log = new_log(st);
+	struct grove_buf path = GROVE_BUF_INIT;
+	int rc;
+
+	if (!log)
+		return grove__fail_nomem(d);
+	rc = grove__jsonl_path(grove__jsonl_store(st), key, &path, d);
+	log->path = path.ptr;
+	if (!rc)
+		rc = open_file(log, flags, d);
+	if (rc) {
+		if (log->created)
+			grove__sys_unlink(log->path);
+		free_log(log);
+		return rc;
+	}
+	*out = &log->base;
+	return 0;
+}
+
+int grove__jsonl_look(struct jsonl_log *log, struct grove__sys_stat *st, struct grove_detail *d)
+{
+	int err = grove__sys_stat(log->path, st);
+
+	/* by name, not by descriptor: what has another name by now is not our session any more */
+	if (err == -ENOENT || (!err && (st->ino != log->ino || st->dev != log->dev)))
+		return grove__fail(d, GROVE_ESTALE, log->path, "was replaced or removed");
+	return err ? grove__fail_sys(d, err, log->path, "cannot look at") : 0;
+}
+
+void grove__jsonl_seen(struct jsonl_log *log, const struct grove__sys_stat *st)
+{
+	if (st->ino != log->ino || st->dev != log->dev || st->size < log->size) {
+		log->generation++;
+		log->lf_at = UINT64_MAX;
+	}
+	log->dev = st->dev;
+	log->ino = st->ino;
+	log->size = st->size;
+}
+
+static void jsonl_close_log(struct grove_log *l)
+{
+	struct jsonl_log *log = grove__jsonl_log(l);
+	struct grove__sys_stat st;
+
+	/* a file we made and could not fill is not left behind */
+	if (log->created && !grove__jsonl_look(log, &st, NULL) && !st.size)
+		grove__sys_unlink(log->path);
+	free_log(log);
+}
+
+/*
+ * The file that the path names may be another one by now (an agent that
+ * rewrites puts a new one in its place): then go over to that.
+ */
+static int follow(struct jsonl_log *log, struct grove__sys_stat *st, struct grove_detail *d)
+{
+	struct grove__sys_stat now;
+	int fd, rc = grove__sys_stat(log->path, &now);
+
+	if (rc == -ENOENT)
+		return grove__fail(d, GROVE_ENOTFOUND, log->path, "the file was removed");
+	if (rc)
+		return grove__fail_sys(d, rc, log->path, "cannot look at");
+	if (now.ino == st->ino && now.dev == st->dev)
+		return 0;
+	rc = check_type(log, &now, d);
+	if (rc)
+		return rc;
+	rc = grove__sys_open(log->path, log->writable ? O_RDWR | O_APPEND : O_RDONLY, 0, &fd);
+	if (rc)
+		return grove__fail_sys(d, rc, log->path, "cannot open again");
+	rc = grove__sys_fstat(fd, &now);
+	if (rc)
+		rc = grove__fail_sys(d, rc, log->path, "cannot look at");
+	else
+		rc = check_type(log, &now, d);
+	if (rc) {
+		grove__sys_close(fd);
+		return rc;
+	}
+	rc = grove__sys_replace_fd(log->fd, fd);
+	if (rc)
+		return grove__fail_sys(d, rc, log->path, "cannot open again");
+	*st = now;
+	return 0;
+}
+
+static int jsonl_stat(struct grove_log *l, struct grove_log_stat *out, struct grove_detail *d)
+{
+	struct jsonl_log *log = grove__jsonl_log(l);
+	struct grove__sys_stat st;
+	int rc;
+
+	pthread_mutex_lock(&log->lock);
+	rc = grove__sys_fstat(log->fd, &st);
+	if (rc)
+		rc = grove__fail_sys(d, rc, log->path, "cannot look at");
+	else
+		rc = follow(log, &st, d);
+	if (!rc) {
+		grove__jsonl_seen(log, &st);
+		out->tail = out->bytes = st.size;
+		out->mtime_ms = st.mtime_ns >= 0 ? (st.mtime_ns + 500000) / 1000000
+						 : st.mtime_ns / 1000000;
+		out->ctime_ns = st.ctime_ns;
+		out->generation = log->generation;
+	}
+	pthread_mutex_unlock(&log->lock);
+	return rc;
+}
+
+static int jsonl_read(struct grove_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
+		      struct grove_run *run, struct grove_detail *d)
+{
+	struct jsonl_log *log = grove__jsonl_log(l);
+	size_t want = until - pos < cap ? (size_t)(until - pos) : cap, got;
+	const char *lf;
+	int rc;
+
+	run->pos = run->next = pos;
+	rc = grove__sys_pread(log->fd, buf, want, pos, &got);
+	if (rc)
+		return grove__fail_sys(d, rc, log->path, "cannot read");
+	if (got < want)
+		return grove__fail_at(d, GROVE_ESTALE, log->path, 0, pos + got,
+				      "became shorter while it was read");
+	run->end = pos + got == until;
+	lf = got ? memrchr(buf, '\n', got) : NULL;
+	if (run->end)
+		run->len = got;
+	else if (lf)
+		run->len = (size_t)(lf - buf) + 1;
+	else
+		run->len = got, run->open = 1;
+	run->next = pos + run->len;
+	return 0;
+}
+
+static int jsonl_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *buf, size_t len,
+		       struct grove_detail *d)
+{
+	struct jsonl_log *log = grove__jsonl_log(l);
+	size_t got;
+	int rc = grove__sys_pread(log->fd, buf, len, pos + off, &got);
+
+	if (rc)
+		return grove__fail_sys(d, rc, log->path, "cannot read");
+	if (got < len)
+		return grove__fail_at(d, GROVE_ESTALE, log->path, 0, pos + off + got,
+				      "became shorter while it was read");
+	return 0;
+}
+
+bool grove__jsonl_has_suffix(const char *name)
+{
+	size_t n = strlen(name), k = strlen(SUFFIX);
+
+	return n > k && !strcmp(name + n - k, SUFFIX);
+}
+
+struct listing {
+	struct jsonl_store *st;
+	const char *project;      /* the directory we are in, "" at the top */
+	struct grove_buf path;
+	grove_key_fn *fn;
+	void *payload;
+	int err;                  /* an errno that ends the listing, negative */
+};
+
+static int list_one(void *payload, const char *name)
+{
+	struct listing *li = payload;
+	struct grove_key key = { li->project, name, "" };
+
+	return grove__jsonl_has_suffix(name) ? li->fn(li->payload, &key) : 0;
+}
+
+/* The errno of the listing, negative; what `fn` answered goes to *ended. */
+static int list_dir(struct listing *li, const char *project, int *ended)
+{
+	*ended = 0;
+	grove__buf_clear(&li->path);
+	if (grove__buf_addf(&li->path, "%s/%s", li->st->root, project))
+		return -ENOMEM;
+	li->project = project;
+	return grove__sys_list(li->path.ptr, list_one, li, ended);
+}
+
+static int list_top(void *payload, const char *name)
+{
+	struct listing *li = payload;
+	struct grove__sys_stat st;
+	int ended;
+
+	grove__buf_clear(&li->path);
+	if (grove__buf_addf(&li->path, "%s/%s", li->st->root, name)) {
+		li->err = -ENOMEM;
+		return 1;
+	}
+	if (grove__sys_stat(li->path.ptr, &st))
+		return 0; /* a link to nowhere, or gone already */
+	if (st.type == SYS_DIR) {
+		li->err = list_dir(li, name, &ended);
+		/* a directory we may not read hides itself, not the others */
+		if (li->err == -EACCES || li->err == -EPERM || li->err == -ENOENT)
+			li->err = 0;
+		return li->err ? 1 : ended;
+	}
+	li->project = "";
+	return list_one(payload, name);
+}
+
+static int jsonl_list(struct grove_store *st, const char *project, grove_key_fn *fn,
+		      void *payload, struct grove_detail *d)
+{
+	struct listing li = { grove__jsonl_store(st), "", GROVE_BUF_INIT, fn, payload, 0 };
+	int err, ended, rc;
+
+	if (project && *project && !part_ok(project))
+		return grove__fail(d, GROVE_EINVAL, NULL, "not a project: %.200s", project);
+	err = project ? list_dir(&li, project, &ended)
+		      : grove__sys_list(li.st->root, list_top, &li, &ended);
+	if (!err)
+		err = li.err;
+	if (err == -ENOENT || err == -ENOTDIR)
+		rc = 0; /* nothing was ever stored here */
+	else if (err)
+		rc = grove__fail_sys(d, err, li.path.len ? li.path.ptr : li.st->root, "cannot list");
+	else
+		rc = ended;
+	grove__buf_release(&li.path);
+	return rc;
+}
+
+static int jsonl_remove(struct grove_store *st, const struct grove_key *key, struct grove_detail *d)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	int rc = grove__jsonl_path(grove__jsonl_store(st), key, &path, d), err;
+
+	if (!rc) {
+		err = grove__sys_unlink(path.ptr);
+		if (err)
+			rc = grove__fail_sys(d, err, path.ptr, "cannot remove");
+	}
+	if (!rc)
+		rc = grove__jsonl_attach_remove(grove__jsonl_store(st), key, d);
+	grove__buf_release(&path);
+	return rc;
+}
+
+static int jsonl_rename(struct grove_store *st, const struct grove_key *from,
+			const struct grove_key *to, struct grove_detail *d)
+{
+	struct jsonl_store *js = grove__jsonl_store(st);
+	struct grove_buf a = GROVE_BUF_INIT, b = GROVE_BUF_INIT;
+	struct grove__sys_stat s;
+	int rc = grove__jsonl_path(js, from, &a, d), err;
+
+	if (!rc)
+		rc = grove__jsonl_path(js, to, &b, d);
+	if (!rc) {
+		err = grove__sys_lstat(a.ptr, &s);
+		if (err)
+			rc = grove__fail_sys(d, err, a.ptr, "cannot move");
+	}
+	if (!rc)
+		rc = grove__jsonl_attach_may_rename(js, from, to, d);
+	if (!rc) {
+		char *slash = strrchr(b.ptr, '/');
+
+		*slash = '\0';
+		err = grove__sys_mkdirs(b.ptr, 0700);
+		*slash = '/';
+		if (!err)
+			err = grove__sys_rename_new(a.ptr, b.ptr);
+		if (err)
+			rc = grove__fail_sys(d, err, err == -EEXIST ? b.ptr : a.ptr, "cannot move");
+	}
+	if (!rc)
+		rc = grove__jsonl_attach_rename(js, from, to, d);
+	grove__buf_release(&a);
+	grove__buf_release(&b);
+	return rc;
+}
+
+static void jsonl_close(struct grove_store *st)
+{
+	struct jsonl_store *js = grove__jsonl_store(st);
+
+	free(js->root);
+	free(js->url);
+	free(js);
+}
+
+static const struct grove_store_ops jsonl_ops = {
+	.version = GROVE_STORE_VERSION,
+	.name = "jsonl",
+	.open = jsonl_open,
+	.close_log = jsonl_close_log,
+	.stat = jsonl_stat,
+	.read = jsonl_read,
+	.fetch = jsonl_fetch,
+	.append = grove__jsonl_append,
+	.sync = grove__jsonl_sync,
+	.replace = grove__jsonl_replace,
+	.rewrite = grove__jsonl_rewrite,
+	.list = jsonl_list,
+	.remove = jsonl_remove,
+	.rename = jsonl_rename,
+	.attach_put = grove__jsonl_attach_put,
+	.attach_get = grove__jsonl_attach_get,
+	.attach_list = grove__jsonl_attach_list,
+	.describe = describe,
+	.close = jsonl_close,
+};
+
+int grove__store_jsonl_open(struct grove_store **out, const char *dir, struct grove_detail *d)
+{
+	struct jsonl_store *st = calloc(1, sizeof(*st));
+	struct grove_buf url = GROVE_BUF_INIT;
+	size_t n = strlen(dir);
+
+	*out = NULL;
+	while (n > 1 && dir[n - 1] == '/')
+		n--;
+	if (!st || !(st->root = strndup(dir, n)) || grove__buf_addf(&url, "file:%s", st->root)) {
+		if (st)
+			free(st->root);
+		free(st);
+		grove__buf_release(&url);
+		return grove__fail_nomem(d);
+	}
+	if (!n) {
+		free(st->root);
+		free(st);
+		grove__buf_release(&url);
+		return grove__fail(d, GROVE_EINVAL, NULL, "file: needs a directory");
+	}
+	st->base.ops = &jsonl_ops;
+	st->url = url.ptr;
+	st->base.url = st->url;
+	*out = &st->base;
+	return 0;
+}
+
+const char *grove__store_jsonl_root(const struct grove_store *st)
+{
+	return st->ops == &jsonl_ops ? ((const struct jsonl_store *)st)->root : NULL;
+}

@@ -1,0 +1,97 @@
+/*
+ * store/jsonl.h: what the files of the file store share.
+ */
+#ifndef GROVE_STORE_JSONL_H
+#define GROVE_STORE_JSONL_H
+
+#include "store/store.h"
+#include "sys/file.h"
+
+#include <pthread.h>
+
+struct jsonl_store {
+	struct grove_store base;
+	char *root;            /* the directory, without a slash at its end */
+	char *url;
+};
+
+/*
+ * An open file. `lock` guards everything below it and makes the appends of
+ * this process take turns; the file's own lock keeps other processes out.
+ */
+struct jsonl_log {
+	struct grove_log base;
+	char *path;
+	int fd;                /* the number stays, what it stands for may be replaced */
+	bool writable;
+	bool created;          /* by this handle, and nothing is in it yet */
+	bool unnamed;          /* made by this handle: its directory is not synced yet */
+	bool new_dirs;         /* and directories for it */
+	pthread_mutex_t lock;
+	uint64_t generation;
+	uint64_t dev, ino, size; /* as last seen */
+	uint64_t lf_at;        /* the file is known to end in LF when this is its size */
+	struct grove_buf out;  /* the bytes of one append */
+
+	/* group commit: appends are counted, a sync covers all that came before it */
+	pthread_mutex_t sync_lock;
+	pthread_cond_t synced_cond;
+	uint64_t written, synced;
+	bool syncing, sync_failed;
+};
+
+static inline struct jsonl_store *grove__jsonl_store(struct grove_store *st)
+{
+	return (struct jsonl_store *)st;
+}
+
+static inline struct jsonl_log *grove__jsonl_log(struct grove_log *log)
+{
+	return (struct jsonl_log *)log;
+}
+
+/* jsonl.c: the path of a key, appended to `out`. GROVE_EINVAL for a hostile name. */
+int grove__jsonl_path(const struct jsonl_store *st, const struct grove_key *key,
+		      struct grove_buf *out, struct grove_detail *d);
+
+/* Does the path name a session's file (*.jsonl), which may have a directory beside it? */
+bool grove__jsonl_has_suffix(const char *name);
+/* Look at the file under our path. GROVE_ESTALE if it is gone, or not the one we have open. */
+int grove__jsonl_look(struct jsonl_log *log, struct grove__sys_stat *st, struct grove_detail *d);
+/* Remember what was seen; another file, or a shorter one, is another generation. */
+void grove__jsonl_seen(struct jsonl_log *log, const struct grove__sys_stat *st);
+
+/* jsonl_append.c */
+int grove__jsonl_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
+			uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+			struct grove_detail *d);
+int grove__jsonl_sync(struct grove_log *l, struct grove_detail *d);
+int grove__jsonl_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
+			 enum grove_sync sync, struct grove_detail *d);
+
+/* jsonl_rewrite.c */
+int grove__jsonl_rewrite(struct grove_log *l, grove_line_fn *next, void *payload, uint64_t expect,
+			 unsigned flags, struct grove_detail *d);
+/* A temporary name beside `path` that nobody can guess, appended to `out`. */
+int grove__jsonl_temp_name(const char *path, struct grove_buf *out);
+
+/* jsonl_attach.c: files beside a session, in the directory named like it. */
+int grove__jsonl_attach_put(struct grove_store *st, const struct grove_key *key, const char *name,
+			    struct grove_slice bytes, struct grove_detail *d);
+int grove__jsonl_attach_get(struct grove_store *st, const struct grove_key *key, const char *name,
+			    struct grove_buf *out, struct grove_detail *d);
+int grove__jsonl_attach_list(struct grove_store *st, const struct grove_key *key,
+			     grove_name_fn *fn, void *payload, struct grove_detail *d);
+/*
+ * Move or delete the whole directory; nothing to do when there is none. A log
+ * that belongs to a session has none of its own. The first asks whether the
+ * move can be done: GROVE_EEXIST if something lies where it would go.
+ */
+int grove__jsonl_attach_may_rename(struct jsonl_store *st, const struct grove_key *from,
+				   const struct grove_key *to, struct grove_detail *d);
+int grove__jsonl_attach_rename(struct jsonl_store *st, const struct grove_key *from,
+			       const struct grove_key *to, struct grove_detail *d);
+int grove__jsonl_attach_remove(struct jsonl_store *st, const struct grove_key *key,
+			       struct grove_detail *d);
+
+#endif

@@ -1,0 +1,268 @@
+/*
+ * store/jsonl_append.c: lines behind the lines that are there.
+ *
+ * Whole lines, one write, on a descriptor that appends, under the file's lock.
+ * The lock keeps other grove writers out; agents take none, so nothing is
+ * taken for granted:
+ *
+ *   - the file does not end in LF: an LF goes first, in the same write;
+ *   - it grew since the caller looked: GROVE_ECONFLICT, the caller looks again;
+ *   - it has no name any more (replaced, deleted): GROVE_ESTALE;
+ *   - the write came up short: our bytes are cut off again, if they are still
+ *     the last ones;
+ *   - somebody slipped in between our look and our write and left half a line
+ *     there: what we wrote is spoilt by it, so it is written once more.
+ *
+ * Syncing is a second step, after the lock is released: whoever comes first
+ * syncs for all that have written by then, the others wait for that one.
+ */
+#include "store/jsonl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#define KEEP_BUFFER ((size_t)1 << 20)
+
+/* Does a file of this size end in LF (or is it empty)? 1, 0 or -errno. */
+static int ends_in_lf(struct jsonl_log *log, uint64_t size)
+{
+	size_t got;
+	char c;
+	int err;
+
+	if (!size || log->lf_at == size)
+		return 1;
+	err = grove__sys_pread(log->fd, &c, 1, size - 1, &got);
+	if (err)
+		return err;
+	return got == 1 && c == '\n';
+}
+
+static int compose(struct jsonl_log *log, const struct grove_record *rec, size_t nr)
+{
+	int rc = 0;
+
+	grove__buf_clear(&log->out);
+	/* room for the LF that may have to go first */
+	rc = grove__buf_add_char(&log->out, '\n');
+	for (size_t i = 0; i < nr && !rc; i++) {
+		rc = grove__buf_add_slice(&log->out, rec[i].line);
+		if (!rc)
+			rc = grove__buf_add_char(&log->out, '\n');
+	}
+	return rc;
+}
+
+/*
+ * A write came up short, or failed behind its first part: take our bytes off
+ * again. Only while they are the last ones: what others wrote is not ours to
+ * touch.
+ */
+static int roll_back(struct jsonl_log *log, uint64_t start, uint64_t written, int err,
+		     struct grove_detail *d)
+{
+	struct grove__sys_stat st;
+
+	if (!written || (!grove__sys_fstat(log->fd, &st) && st.size == start + written &&
+			 !grove__sys_truncate(log->fd, start)))
+		return grove__fail_sys(d, err, log->path, "cannot append, nothing was stored");
+	return grove__fail(d, GROVE_EIO, log->path,
+			   "an append was cut short and could not be taken back");
+}
+
+/*
+ * Write `len` bytes at the end. *start is where they are. A signal may cut a
+ * write short without harm; the rest is written as long as nobody came in
+ * between.
+ */
+static int put(struct jsonl_log *log, const char *ptr, size_t len, uint64_t size,
+	       uint64_t *start, struct grove_detail *d)
+{
+	size_t done = 0;
+	uint64_t end = size;
+
+	*start = size;
+	while (done < len) {
+		ssize_t n = grove__sys_write(log->fd, ptr + done, len - done);
+		int err = n > 0 ? 0 : n < 0 ? (int)n : -ENOSPC;
+
+		if (err)
+			return roll_back(log, *start, done, err, d);
+		err = grove__sys_seek_cur(log->fd, &end);
+		if (err)
+			return grove__fail(d, GROVE_EIO, log->path,
+					   "cannot tell where an append ended up");
+		if (!done)
+			*start = end - (uint64_t)n;
+		else if (end != *start + done + (uint64_t)n)
+			return grove__fail(d, GROVE_EIO, log->path,
+					   "another writer came into the middle of an append");
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+static int append_locked(struct jsonl_log *log, uint64_t expect, struct grove_appended *out,
+			 struct grove_detail *d)
+{
+	struct grove__sys_stat st;
+	uint64_t start = 0;
+	int lf, rc;
+
+	rc = grove__jsonl_look(log, &st, d);
+	if (rc)
+		return rc;
+	grove__jsonl_seen(log, &st);
+	if (expect != GROVE_ANY_POS && expect != st.size)
+		return grove__fail(d, GROVE_ECONFLICT, log->path, "another writer has appended");
+	out->pos = out->tail = st.size;
+	if (log->out.len == 1)
+		return 0; /* nothing to append: not even the LF */
+	lf = ends_in_lf(log, st.size);
+	for (int tries = 0; tries < 8; tries++) {
+		if (lf < 0)
+			return grove__fail_sys(d, lf, log->path, "cannot read");
+		out->pad = !lf;
+		rc = put(log, log->out.ptr + lf, log->out.len - (size_t)lf, st.size, &start, d);
+		if (rc)
+			return rc;
+		out->pos = start + (uint64_t)out->pad;
+		out->tail = start + log->out.len - (uint64_t)lf;
+		log->size = log->lf_at = out->tail;
+		if (start == st.size || out->pad)
+			return 0;
+		/* somebody was quicker; did they finish their line? */
+		log->lf_at = UINT64_MAX;
+		lf = ends_in_lf(log, start);
+		log->lf_at = out->tail;
+		if (lf == 1)
+			return 0;
+		st.size = out->tail;
+	}
+	return grove__fail(d, GROVE_EIO, log->path, "another writer keeps tearing our lines");
+}
+
+int grove__jsonl_sync(struct grove_log *l, struct grove_detail *d)
+{
+	struct jsonl_log *log = grove__jsonl_log(l);
+	uint64_t ticket = __atomic_load_n(&log->written, __ATOMIC_ACQUIRE);
+	int rc = 0;
+
+	pthread_mutex_lock(&log->sync_lock);
+	while (!rc && log->synced < ticket) {
+		if (log->sync_failed) {
+			rc = grove__fail(d, GROVE_EIO, log->path,
+					 "an earlier sync failed: the tail is unknown");
+		} else if (log->syncing) {
+			pthread_cond_wait(&log->synced_cond, &log->sync_lock);
+		} else {
+			uint64_t upto = __atomic_load_n(&log->written, __ATOMIC_ACQUIRE);
+			int err;
+
+			log->syncing = true;
+			pthread_mutex_unlock(&log->sync_lock);
+			err = grove__sys_datasync(log->fd);
+			if (!err && log->unnamed)
+				err = log->new_dirs ? grove__sys_sync_parents(log->path)
+						    : grove__sys_sync_parent(log->path);
+			pthread_mutex_lock(&log->sync_lock);
+			log->syncing = false;
+			if (err) {
+				/* the system may have dropped the pages: never try again */
+				log->sync_failed = true;
+				grove__fail_sys(d, err, log->path, "cannot sync");
+				if (d)
+					d->code = GROVE_EIO;
+				rc = GROVE_EIO;
+			} else {
+				log->unnamed = false;
+				log->synced = upto;
+			}
+			pthread_cond_broadcast(&log->synced_cond);
+		}
+	}
+	pthread_mutex_unlock(&log->sync_lock);
+	return rc;
+}
+
+int grove__jsonl_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
+			uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+			struct grove_detail *d)
+{
+	struct jsonl_log *log = grove__jsonl_log(l);
+	int rc, err;
+
+	if (!log->writable)
+		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
+	pthread_mutex_lock(&log->lock);
+	if (compose(log, rec, nr)) {
+		pthread_mutex_unlock(&log->lock);
+		return grove__fail_nomem(d);
+	}
+	/* a file system without locks: the checks below still hold */
+	err = grove__sys_lock(log->fd);
+	rc = append_locked(log, expect, out, d);
+	if (!err)
+		grove__sys_unlock(log->fd);
+	if (log->out.cap > KEEP_BUFFER)
+		grove__buf_release(&log->out);
+	if (!rc) {
+		log->created = false;
+		__atomic_add_fetch(&log->written, 1, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&log->lock);
+	if (rc)
+		return rc;
+	if (sync == GROVE_SYNC_ALWAYS)
+		return grove__jsonl_sync(l, d);
+	if (sync == GROVE_SYNC_FLUSH)
+		grove__sys_flush_hint(log->fd, out->pos, out->tail - out->pos);
+	return 0;
+}
+
+int grove__jsonl_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
+			 enum grove_sync sync, struct grove_detail *d)
+{
+	struct jsonl_log *log = grove__jsonl_log(l);
+	struct grove__sys_stat st, mine;
+	struct grove_buf old = GROVE_BUF_INIT;
+	size_t got = 0, before;
+	int fd = -1, err, rc = 0, locked;
+
+	if (!log->writable)
+		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
+	if (grove__buf_reserve(&old, line.len + 2))
+		return grove__fail_nomem(d);
+	pthread_mutex_lock(&log->lock);
+	locked = !grove__sys_lock(log->fd);
+	/* a descriptor that appends cannot write in the middle: a second one does */
+	err = grove__sys_open(log->path, O_RDWR, 0, &fd);
+	if (!err)
+		err = grove__sys_fstat(fd, &st);
+	if (!err)
+		err = grove__sys_fstat(log->fd, &mine);
+	if (!err && (st.ino != mine.ino || st.dev != mine.dev))
+		err = -ESTALE;
+	if (!err && pos >= st.size)
+		err = -ESTALE;
+	/* with the LFs around it: what begins or ends elsewhere is another line */
+	before = pos ? 1 : 0;
+	if (!err)
+		err = grove__sys_pread(fd, old.ptr, before + line.len + 1, pos - before, &got);
+	if (!err && ((before && old.ptr[0] != '\n') || got < before + line.len ||
+		     memchr(old.ptr + before, '\n', line.len) ||
+		     (got > before + line.len && old.ptr[before + line.len] != '\n')))
+		rc = grove__fail(d, GROVE_EINVAL, log->path, "a line of another length");
+	if (!err && !rc && line.len)
+		err = grove__sys_pwrite_all(fd, line.ptr, line.len, pos);
+	if (!err && !rc && sync == GROVE_SYNC_ALWAYS)
+		err = grove__sys_datasync(fd);
+	if (err)
+		rc = grove__fail_sys(d, err, log->path, "cannot replace a line");
+	grove__sys_close(fd);
+	if (locked)
+		grove__sys_unlock(log->fd);
+	pthread_mutex_unlock(&log->lock);
+	grove__buf_release(&old);
+	return rc;
+}

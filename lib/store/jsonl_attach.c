@@ -1,0 +1,261 @@
+/*
+ * store/jsonl_attach.c: files that belong to a session.
+ *
+ * They lie in the directory that is named like the session's file, without its
+ * ending: there the agents keep artifacts, tool results and sub-agents.
+ */
+#include "store/jsonl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#define ATTACH_MAX ((uint64_t)1 << 30)
+
+/* The directory of a session, and `name` in it. Only a file named *.jsonl has one. */
+static int place(struct jsonl_store *st, const struct grove_key *key, const char *name,
+		 struct grove_buf *out, struct grove_detail *d)
+{
+	struct grove_key sub = { key->project, key->session, name ? name : "x" };
+	int rc;
+
+	if (!grove__jsonl_has_suffix(key->session))
+		return grove__fail(d, GROVE_ENOTSUP, NULL,
+				   "a file without .jsonl has no place for attachments: %.200s",
+				   key->session);
+	rc = grove__jsonl_path(st, &sub, out, d);
+	if (!rc && !name)
+		grove__buf_cut(out, out->len - 2);
+	return rc;
+}
+
+/* GROVE_ENOTFOUND unless there is a session to attach to. */
+static int session_there(struct jsonl_store *st, const struct grove_key *key, struct grove_detail *d)
+{
+	struct grove_key session = { key->project, key->session, "" };
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove__sys_stat s;
+	int rc = grove__jsonl_path(st, &session, &path, d), err;
+
+	if (!rc) {
+		err = grove__sys_stat(path.ptr, &s);
+		if (err)
+			rc = grove__fail_sys(d, err, path.ptr, "no such session");
+	}
+	grove__buf_release(&path);
+	return rc;
+}
+
+/* What grove__jsonl_temp_name() makes: left behind by a crash, not an attachment. */
+static bool is_temp(const char *name)
+{
+	size_t n = strlen(name), end = n - strlen(".tmp");
+
+	return n > 22 && name[0] == '.' && !strcmp(name + end, ".tmp") && name[end - 17] == '.' &&
+	       strspn(name + end - 16, "0123456789abcdef") == 16;
+}
+
+static int write_new(const char *temp, struct grove_slice bytes)
+{
+	int fd, err = grove__sys_open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, &fd);
+
+	if (err)
+		return err;
+	err = grove__sys_write_all(fd, bytes.ptr, bytes.len);
+	if (!err)
+		err = grove__sys_sync(fd);
+	grove__sys_close(fd);
+	return err;
+}
+
+int grove__jsonl_attach_put(struct grove_store *st, const struct grove_key *key, const char *name,
+			    struct grove_slice bytes, struct grove_detail *d)
+{
+	struct grove_buf path = GROVE_BUF_INIT, temp = GROVE_BUF_INIT;
+	int rc = place(grove__jsonl_store(st), key, name, &path, d), err;
+	char *slash;
+
+	if (!rc)
+		rc = session_there(grove__jsonl_store(st), key, d);
+	if (!rc && grove__jsonl_temp_name(path.ptr, &temp))
+		rc = grove__fail_nomem(d);
+	if (rc)
+		goto out;
+	slash = strrchr(path.ptr, '/');
+	*slash = '\0';
+	err = grove__sys_mkdirs(path.ptr, 0700);
+	*slash = '/';
+	if (!err)
+		err = write_new(temp.ptr, bytes);
+	if (!err)
+		err = grove__sys_rename(temp.ptr, path.ptr);
+	if (!err)
+		err = grove__sys_sync_parents(path.ptr);
+	if (err) {
+		grove__sys_unlink(temp.ptr);
+		rc = grove__fail_sys(d, err, path.ptr, "cannot store the attachment");
+	}
+out:
+	grove__buf_release(&path);
+	grove__buf_release(&temp);
+	return rc;
+}
+
+int grove__jsonl_attach_get(struct grove_store *st, const struct grove_key *key, const char *name,
+			    struct grove_buf *out, struct grove_detail *d)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove__sys_stat s;
+	size_t got = 0;
+	int fd = -1, err, rc = place(grove__jsonl_store(st), key, name, &path, d);
+
+	if (rc)
+		goto out;
+	/* a link could lead anywhere */
+	err = grove__sys_open(path.ptr, O_RDONLY | O_NOFOLLOW, 0, &fd);
+	if (!err)
+		err = grove__sys_fstat(fd, &s);
+	if (!err && s.type != SYS_FILE)
+		err = -EISDIR;
+	if (!err && s.size > ATTACH_MAX)
+		err = -EFBIG;
+	if (!err && grove__buf_reserve(out, (size_t)s.size))
+		err = -ENOMEM;
+	if (!err)
+		err = grove__sys_pread(fd, out->ptr + out->len, (size_t)s.size, 0, &got);
+	if (err)
+		rc = grove__fail_sys(d, err, path.ptr, "cannot read the attachment");
+	else
+		grove__buf_cut(out, out->len + got);
+out:
+	grove__sys_close(fd);
+	grove__buf_release(&path);
+	return rc;
+}
+
+/* A walk through a directory: names relative to where it began. */
+struct walk {
+	struct grove_buf path;
+	size_t base;
+	unsigned depth;
+	grove_name_fn *file;   /* for each file … */
+	void *payload;
+	bool removing;         /* … or all of it goes */
+	int err;               /* an errno that ends the walk, negative */
+};
+
+static int visit(void *payload, const char *name)
+{
+	struct walk *w = payload;
+	size_t len = w->path.len;
+	struct grove__sys_stat st;
+	int err, rc = 0;
+
+	if (grove__buf_addf(&w->path, "/%s", name)) {
+		w->err = -ENOMEM;
+		return 1;
+	}
+	err = grove__sys_lstat(w->path.ptr, &st);
+	if (!err && st.type == SYS_DIR && w->depth < 32) {
+		w->depth++;
+		err = grove__sys_list(w->path.ptr, visit, w, &rc);
+		w->depth--;
+		if (!err && !rc && w->removing)
+			err = grove__sys_rmdir(w->path.ptr);
+	} else if (!err && w->removing) {
+		err = grove__sys_unlink(w->path.ptr);
+	} else if (!err && st.type == SYS_FILE && !is_temp(name)) {
+		rc = w->file(w->payload, w->path.ptr + w->base, st.size);
+	}
+	/* gone already: somebody else is at work here too */
+	if (err && err != -ENOENT)
+		w->err = err;
+	grove__buf_cut(&w->path, len);
+	return w->err ? 1 : rc;
+}
+
+static int walk(struct jsonl_store *st, const struct grove_key *key, struct walk *w,
+		struct grove_detail *d)
+{
+	int ended = 0, rc = place(st, key, NULL, &w->path, d), err;
+
+	if (!rc) {
+		w->base = w->path.len + 1;
+		err = grove__sys_list(w->path.ptr, visit, w, &ended);
+		if (err == -ENOENT || err == -ENOTDIR)
+			err = 0; /* no directory, no attachments */
+		else if (!err && !ended && w->removing)
+			err = grove__sys_rmdir(w->path.ptr);
+		if (w->err)
+			err = w->err;
+		rc = err ? grove__fail_sys(d, err, w->path.ptr, "cannot go through the attachments")
+			 : ended;
+	}
+	grove__buf_release(&w->path);
+	return rc;
+}
+
+int grove__jsonl_attach_list(struct grove_store *st, const struct grove_key *key,
+			     grove_name_fn *fn, void *payload, struct grove_detail *d)
+{
+	struct walk w = { .path = GROVE_BUF_INIT, .file = fn, .payload = payload };
+	int rc = session_there(grove__jsonl_store(st), key, d);
+
+	if (rc || !grove__jsonl_has_suffix(key->session))
+		return rc;
+	return walk(grove__jsonl_store(st), key, &w, d);
+}
+
+/* A log that belongs to a session lies in that one's directory and has none itself. */
+static bool has_dir(const struct grove_key *key)
+{
+	return !*key->subpath && grove__jsonl_has_suffix(key->session);
+}
+
+int grove__jsonl_attach_remove(struct jsonl_store *st, const struct grove_key *key,
+			       struct grove_detail *d)
+{
+	struct walk w = { .path = GROVE_BUF_INIT, .removing = true };
+
+	if (!has_dir(key))
+		return 0;
+	return walk(st, key, &w, d);
+}
+
+int grove__jsonl_attach_may_rename(struct jsonl_store *st, const struct grove_key *from,
+				   const struct grove_key *to, struct grove_detail *d)
+{
+	struct grove_buf a = GROVE_BUF_INIT, b = GROVE_BUF_INIT;
+	struct grove__sys_stat s;
+	int rc = has_dir(from) ? place(st, from, NULL, &a, d) : 0;
+
+	if (!rc && a.len && !grove__sys_lstat(a.ptr, &s)) {
+		rc = *to->subpath ? grove__fail(d, GROVE_EINVAL, a.ptr, "has attachments of its own")
+				  : place(st, to, NULL, &b, d);
+		if (!rc && !grove__sys_lstat(b.ptr, &s))
+			rc = grove__fail(d, GROVE_EEXIST, b.ptr,
+					 "something lies where the attachments belong");
+	}
+	grove__buf_release(&a);
+	grove__buf_release(&b);
+	return rc;
+}
+
+int grove__jsonl_attach_rename(struct jsonl_store *st, const struct grove_key *from,
+			       const struct grove_key *to, struct grove_detail *d)
+{
+	struct grove_buf a = GROVE_BUF_INIT, b = GROVE_BUF_INIT;
+	int rc = 0, err = 0;
+
+	if (!has_dir(from) || !has_dir(to))
+		return 0;
+	rc = place(st, from, NULL, &a, d);
+	if (!rc)
+		rc = place(st, to, NULL, &b, d);
+	if (!rc)
+		err = grove__sys_rename_new(a.ptr, b.ptr);
+	if (err && err != -ENOENT)
+		rc = grove__fail_sys(d, err, a.ptr, "cannot move the attachments");
+	grove__buf_release(&a);
+	grove__buf_release(&b);
+	return rc;
+}

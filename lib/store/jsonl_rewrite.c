@@ -1,0 +1,187 @@
+/*
+ * store/jsonl_rewrite.c: a whole new file in the place of the old one.
+ *
+ * The new lines go to a temporary file in the same directory, which is synced
+ * and renamed over the old one: a reader sees the one or the other. But a
+ * rename strands whoever has the old file open: what an agent appends there
+ * later is in no file at all. So before it we ask whether anybody has it open
+ * for writing and refuse if so; and after it we look at the old file once
+ * more, and carry over what came in at the last moment.
+ *
+ * Other grove writers wait for the lock on the old file, find that it has no
+ * name any more, and go over to the new one.
+ */
+#include "store/jsonl.h"
+#include "sys/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+
+#define CHUNK ((size_t)1 << 20)
+
+int grove__jsonl_temp_name(const char *path, struct grove_buf *out)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	uint64_t r;
+
+	grove__sys_random(&r, sizeof(r));
+	return grove__buf_addf(out, "%.*s.%.200s.%016llx.tmp", (int)(name - path), path, name,
+			       (unsigned long long)r);
+}
+
+static int fill(int fd, grove_line_fn *next, void *payload, const char *path, struct grove_detail *d)
+{
+	struct grove_buf out = GROVE_BUF_INIT;
+	struct grove_slice line;
+	int rc, err = 0;
+
+	while (!(rc = next(payload, &line))) {
+		if (grove__buf_add_slice(&out, line) || grove__buf_add_char(&out, '\n')) {
+			rc = grove__fail_nomem(d);
+			break;
+		}
+		if (out.len < CHUNK)
+			continue;
+		err = grove__sys_write_all(fd, out.ptr, out.len);
+		if (err)
+			break;
+		grove__buf_clear(&out);
+	}
+	if (rc == 1 && !err)
+		err = grove__sys_write_all(fd, out.ptr, out.len);
+	grove__buf_release(&out);
+	if (err)
+		return grove__fail_sys(d, err, path, "cannot write");
+	return rc == 1 ? 0 : rc;
+}
+
+/* Is the old file still what the caller read, and ours alone? */
+static int may_replace(struct jsonl_log *log, uint64_t expect, unsigned flags,
+		       struct grove__sys_stat *st, struct grove_detail *d)
+{
+	int rc = grove__jsonl_look(log, st, d);
+
+	if (rc)
+		return rc;
+	if (expect != GROVE_ANY_POS && st->size != expect)
+		return grove__fail(d, GROVE_ECONFLICT, log->path, "changed while it was rewritten");
+	if (flags & GROVE_LOG_FORCE)
+		return 0;
+	if (grove__sys_open_for_writing(log->path, log->writable ? log->fd : -1) == 1)
+		return grove__fail(d, GROVE_ECONFLICT, log->path,
+				   "somebody has the file open for writing");
+	return 0;
+}
+
+/* What was appended to the old file after we looked belongs into the new one. */
+static int carry_over(int from, int to, uint64_t since)
+{
+	struct grove__sys_stat st;
+	char buf[65536];
+	bool some = false;
+	int err = grove__sys_fstat(from, &st);
+
+	while (!err && since < st.size) {
+		size_t want = st.size - since < sizeof(buf) ? (size_t)(st.size - since) : sizeof(buf);
+		size_t got;
+
+		err = grove__sys_pread(from, buf, want, since, &got);
+		if (!err && !got)
+			break;
+		if (!err)
+			err = grove__sys_write_all(to, buf, got);
+		since += got;
+		some = true;
+	}
+	return err || !some ? err : grove__sys_sync(to);
+}
+
+/*
+ * The new file has the name: it is the session from here on, whatever else
+ * happens. Everything is tried, the first failure is told.
+ */
+static int settle(struct jsonl_log *log, const char *target, int fd, uint64_t old_size,
+		  struct grove_detail *d)
+{
+	struct grove__sys_stat st;
+	int carried = carry_over(log->fd, fd, old_size);
+	int named = grove__sys_sync_parent(target);
+	int seen = grove__sys_fstat(fd, &st);
+
+	if (!seen) {
+		log->size = UINT64_MAX; /* another generation, whatever its number is */
+		grove__jsonl_seen(log, &st);
+	}
+	log->created = false;
+	if (!named)
+		log->unnamed = false;
+	if (!carried && !named && !seen)
+		return 0;
+	grove__fail_sys(d, carried ? carried : named ? named : seen, target,
+			"the new file is in place, but");
+	if (d)
+		d->code = GROVE_EIO;
+	return GROVE_EIO;
+}
+
+int grove__jsonl_rewrite(struct grove_log *l, grove_line_fn *next, void *payload, uint64_t expect,
+			 unsigned flags, struct grove_detail *d)
+{
+	struct jsonl_log *log = grove__jsonl_log(l);
+	struct grove_buf temp = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
+	struct grove__sys_stat st;
+	int fd = -1, again = -1, err, rc, locked;
+
+	if (!log->writable)
+		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
+	pthread_mutex_lock(&log->lock);
+	locked = !grove__sys_lock(log->fd);
+	rc = may_replace(log, expect, flags, &st, d);
+	if (rc)
+		goto out;
+	/* a link stays a link: the file it leads to is the one to replace */
+	err = grove__sys_realpath(log->path, &target);
+	if (!err && grove__jsonl_temp_name(target.ptr, &temp))
+		err = -ENOMEM;
+	if (!err)
+		err = grove__sys_open(temp.ptr, O_RDWR | O_APPEND | O_CREAT | O_EXCL, 0600, &fd);
+	if (err) {
+		rc = grove__fail_sys(d, err, log->path, "cannot make a temporary file beside it");
+		goto out;
+	}
+	rc = fill(fd, next, payload, temp.ptr, d);
+	if (!rc) {
+		err = grove__sys_owner(fd, st.mode, st.uid, st.gid);
+		if (!err)
+			err = grove__sys_sync(fd);
+		if (err)
+			rc = grove__fail_sys(d, err, temp.ptr, "cannot finish");
+	}
+	if (!rc)
+		rc = may_replace(log, st.size, flags, &st, d);
+	if (!rc) {
+		err = grove__sys_rename(temp.ptr, target.ptr);
+		if (err)
+			rc = grove__fail_sys(d, err, target.ptr, "cannot put the new file in place");
+	}
+	if (rc) {
+		grove__sys_unlink(temp.ptr);
+		goto out;
+	}
+	rc = settle(log, target.ptr, fd, st.size, d);
+	/* the lock went with the old file; this handle goes over to the new one */
+	again = fd;
+	fd = -1;
+out:
+	if (locked)
+		grove__sys_unlock(log->fd);
+	if (again >= 0 && grove__sys_replace_fd(log->fd, again) && !rc)
+		rc = grove__fail(d, GROVE_EIO, log->path, "cannot go over to the new file");
+	grove__sys_close(fd);
+	pthread_mutex_unlock(&log->lock);
+	grove__buf_release(&temp);
+	grove__buf_release(&target);
+	return rc;
+}

@@ -1,0 +1,235 @@
+/*
+ * store/store.c: the only way to a store: registry, defaults, hand-over.
+ */
+#include "store/store.h"
+
+#include <string.h>
+
+static const struct {
+	const char *scheme;
+	int (*open)(struct grove_store **out, const char *rest, struct grove_detail *d);
+} schemes[] = {
+	{ "file:", grove__store_jsonl_open },
+	{ "memory:", grove__store_memory_open },
+};
+
+/* Known to the world, not to this build. */
+static const char *const absent[] = { "sqlite:", "mysql:" };
+
+/* "name:" at the start of a URL, as opposed to a path with a colon in it. */
+static bool has_scheme(const char *url)
+{
+	const char *p = url;
+
+	while ((*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9'))
+		p++;
+	return p > url + 1 && *p == ':';
+}
+
+int grove__store_open(struct grove_store **out, const char *url, struct grove_detail *d)
+{
+	*out = NULL;
+	if (!*url)
+		return grove__fail(d, GROVE_EINVAL, NULL, "empty store URL");
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
+		size_t n = strlen(schemes[i].scheme);
+
+		if (!strncmp(url, schemes[i].scheme, n))
+			return schemes[i].open(out, url + n, d);
+	}
+	for (size_t i = 0; i < sizeof(absent) / sizeof(*absent); i++)
+		if (!strncmp(url, absent[i], strlen(absent[i])))
+			return grove__fail(d, GROVE_ENOTSUP, NULL,
+					   "%s stores are not built into this grove", absent[i]);
+	if (has_scheme(url))
+		return grove__fail(d, GROVE_EINVAL, NULL,
+				   "unknown kind of store (use file:DIR or memory:)");
+	return grove__store_jsonl_open(out, url, d);
+}
+
+void grove__store_close(struct grove_store *st)
+{
+	if (st)
+		st->ops->close(st);
+}
+
+static int missing(struct grove_detail *d, const struct grove_store_ops *ops, const char *what)
+{
+	return grove__fail(d, GROVE_ENOTSUP, NULL, "a %s store cannot %s", ops->name, what);
+}
+
+int grove__store_list(struct grove_store *st, const char *project, grove_key_fn *fn,
+		      void *payload, struct grove_detail *d)
+{
+	return st->ops->list(st, project, fn, payload, d);
+}
+
+int grove__store_remove(struct grove_store *st, const struct grove_key *key, struct grove_detail *d)
+{
+	return st->ops->remove ? st->ops->remove(st, key, d) : missing(d, st->ops, "remove");
+}
+
+int grove__store_rename(struct grove_store *st, const struct grove_key *from,
+			const struct grove_key *to, struct grove_detail *d)
+{
+	return st->ops->rename ? st->ops->rename(st, from, to, d) : missing(d, st->ops, "rename");
+}
+
+bool grove__store_name_ok(const char *name)
+{
+	const char *p = name;
+
+	if (!*p)
+		return false;
+	for (;;) {
+		size_t n = strcspn(p, "/");
+
+		if (!n || (n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.'))
+			return false;
+		if (!p[n])
+			return true;
+		p += n + 1;
+	}
+}
+
+static int bad_name(struct grove_detail *d, const char *name)
+{
+	return grove__fail(d, GROVE_EINVAL, NULL, "not a name for an attachment: %.200s", name);
+}
+
+int grove__store_attach_put(struct grove_store *st, const struct grove_key *key, const char *name,
+			    struct grove_slice bytes, struct grove_detail *d)
+{
+	if (!grove__store_name_ok(name))
+		return bad_name(d, name);
+	return st->ops->attach_put ? st->ops->attach_put(st, key, name, bytes, d)
+				   : missing(d, st->ops, "keep attachments");
+}
+
+int grove__store_attach_get(struct grove_store *st, const struct grove_key *key, const char *name,
+			    struct grove_buf *out, struct grove_detail *d)
+{
+	if (!grove__store_name_ok(name))
+		return bad_name(d, name);
+	return st->ops->attach_get ? st->ops->attach_get(st, key, name, out, d)
+				   : missing(d, st->ops, "keep attachments");
+}
+
+int grove__store_attach_list(struct grove_store *st, const struct grove_key *key,
+			     grove_name_fn *fn, void *payload, struct grove_detail *d)
+{
+	/* a store without attachments has none: that is an answer */
+	return st->ops->attach_list ? st->ops->attach_list(st, key, fn, payload, d) : 0;
+}
+
+int grove__store_describe(struct grove_store *st, const struct grove_key *key, struct grove_buf *out)
+{
+	return st->ops->describe ? st->ops->describe(st, key, out) : 0;
+}
+
+int grove__log_open(struct grove_log **out, struct grove_store *st, const struct grove_key *key,
+		    unsigned flags, struct grove_detail *d)
+{
+	*out = NULL;
+	return st->ops->open(st, key, flags, out, d);
+}
+
+void grove__log_close(struct grove_log *log)
+{
+	if (log)
+		log->ops->close_log(log);
+}
+
+int grove__log_stat(struct grove_log *log, struct grove_log_stat *out, struct grove_detail *d)
+{
+	memset(out, 0, sizeof(*out));
+	return log->ops->stat(log, out, d);
+}
+
+int grove__log_read(struct grove_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
+		    struct grove_run *run, struct grove_detail *d)
+{
+	memset(run, 0, sizeof(*run));
+	if (pos > until)
+		return grove__fail(d, GROVE_ESTALE, NULL, "the session became shorter");
+	return log->ops->read(log, pos, until, buf, cap, run, d);
+}
+
+int grove__log_fetch(struct grove_log *log, uint64_t pos, uint64_t off, char *buf, size_t len,
+		     struct grove_detail *d)
+{
+	return log->ops->fetch(log, pos, off, buf, len, d);
+}
+
+static bool has_lf(struct grove_slice line)
+{
+	return line.len && memchr(line.ptr, '\n', line.len);
+}
+
+static int two_lines(struct grove_detail *d)
+{
+	return grove__fail(d, GROVE_EINVAL, NULL, "a line with a line end in it");
+}
+
+int grove__log_append(struct grove_log *log, const struct grove_record *rec, size_t nr,
+		      uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+		      struct grove_detail *d)
+{
+	memset(out, 0, sizeof(*out));
+	for (size_t i = 0; i < nr; i++)
+		if (has_lf(rec[i].line))
+			return two_lines(d);
+	return log->ops->append(log, rec, nr, expect, sync, out, d);
+}
+
+int grove__log_sync(struct grove_log *log, struct grove_detail *d)
+{
+	return log->ops->sync ? log->ops->sync(log, d) : 0;
+}
+
+int grove__log_replace(struct grove_log *log, uint64_t pos, struct grove_slice line,
+		       enum grove_sync sync, struct grove_detail *d)
+{
+	if (has_lf(line))
+		return two_lines(d);
+	return log->ops->replace ? log->ops->replace(log, pos, line, sync, d)
+				 : missing(d, log->ops, "replace a line");
+}
+
+/* What a rewrite yields, looked over. */
+struct checked {
+	grove_line_fn *next;
+	void *payload;
+	struct grove_detail *d;
+};
+
+static int next_checked(void *payload, struct grove_slice *line)
+{
+	struct checked *c = payload;
+	int rc = c->next(c->payload, line);
+
+	return !rc && has_lf(*line) ? two_lines(c->d) : rc;
+}
+
+int grove__log_rewrite(struct grove_log *log, grove_line_fn *next, void *payload, uint64_t expect,
+		       unsigned flags, struct grove_detail *d)
+{
+	struct checked c = { next, payload, d };
+
+	return log->ops->rewrite ? log->ops->rewrite(log, next_checked, &c, expect, flags, d)
+				 : missing(d, log->ops, "be rewritten");
+}
+
+int grove__log_meta_get(struct grove_log *log, const char *name, struct grove_buf *out,
+			struct grove_detail *d)
+{
+	return log->ops->meta_get ? log->ops->meta_get(log, name, out, d)
+				  : grove__fail(d, GROVE_ENOTFOUND, NULL, "no value named %s", name);
+}
+
+int grove__log_meta_put(struct grove_log *log, const char *name, struct grove_slice value,
+			struct grove_detail *d)
+{
+	return log->ops->meta_put ? log->ops->meta_put(log, name, value, d)
+				  : missing(d, log->ops, "keep values with a log");
+}

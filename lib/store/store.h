@@ -1,0 +1,73 @@
+/*
+ * store/store.h: the only way to a store.
+ *
+ * grove__store_…() and grove__log_…() are the only callers of the slots in
+ * <grove/sys.h>; what a missing slot means is decided here.
+ */
+#ifndef GROVE_STORE_STORE_H
+#define GROVE_STORE_STORE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "grove/sys.h"
+
+/*
+ * Open the store that a URL names: `file:DIR` or a plain path, `memory:`.
+ * GROVE_EINVAL for a scheme that nobody serves, GROVE_ENOTSUP for one that
+ * this build leaves out. A directory need not exist until something is stored.
+ */
+int grove__store_open(struct grove_store **out, const char *url, struct grove_detail *d);
+void grove__store_close(struct grove_store *st);
+
+int grove__store_list(struct grove_store *st, const char *project, grove_key_fn *fn,
+		      void *payload, struct grove_detail *d);
+int grove__store_remove(struct grove_store *st, const struct grove_key *key, struct grove_detail *d);
+int grove__store_rename(struct grove_store *st, const struct grove_key *from,
+			const struct grove_key *to, struct grove_detail *d);
+int grove__store_attach_put(struct grove_store *st, const struct grove_key *key, const char *name,
+			    struct grove_slice bytes, struct grove_detail *d);
+int grove__store_attach_get(struct grove_store *st, const struct grove_key *key, const char *name,
+			    struct grove_buf *out, struct grove_detail *d);
+int grove__store_attach_list(struct grove_store *st, const struct grove_key *key,
+			     grove_name_fn *fn, void *payload, struct grove_detail *d);
+int grove__store_describe(struct grove_store *st, const struct grove_key *key, struct grove_buf *out);
+
+int grove__log_open(struct grove_log **out, struct grove_store *st, const struct grove_key *key,
+		    unsigned flags, struct grove_detail *d);
+void grove__log_close(struct grove_log *log);
+int grove__log_stat(struct grove_log *log, struct grove_log_stat *out, struct grove_detail *d);
+int grove__log_read(struct grove_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
+		    struct grove_run *run, struct grove_detail *d);
+int grove__log_fetch(struct grove_log *log, uint64_t pos, uint64_t off, char *buf, size_t len,
+		     struct grove_detail *d);
+int grove__log_append(struct grove_log *log, const struct grove_record *rec, size_t nr,
+		      uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+		      struct grove_detail *d);
+int grove__log_sync(struct grove_log *log, struct grove_detail *d);
+int grove__log_replace(struct grove_log *log, uint64_t pos, struct grove_slice line,
+		       enum grove_sync sync, struct grove_detail *d);
+int grove__log_rewrite(struct grove_log *log, grove_line_fn *next, void *payload, uint64_t expect,
+		       unsigned flags, struct grove_detail *d);
+int grove__log_meta_get(struct grove_log *log, const char *name, struct grove_buf *out,
+			struct grove_detail *d);
+int grove__log_meta_put(struct grove_log *log, const char *name, struct grove_slice value,
+			struct grove_detail *d);
+
+/* The stores. Each takes what stands behind the scheme. */
+int grove__store_memory_open(struct grove_store **out, const char *rest, struct grove_detail *d);
+int grove__store_jsonl_open(struct grove_store **out, const char *rest, struct grove_detail *d);
+/* The directory of a file store, NULL if `st` is another kind. */
+const char *grove__store_jsonl_root(const struct grove_store *st);
+
+/*
+ * A store that tells `fn` of each call and hands it on to `inner`, which it
+ * owns from then on.
+ */
+int grove__store_trace_open(struct grove_store **out, struct grove_store *inner,
+			    void (*fn)(void *payload, const char *line), void *payload,
+			    struct grove_detail *d);
+
+/* Is this a name that stays below its directory: relative, no "..", no empty part? */
+bool grove__store_name_ok(const char *name);
+
+#endif

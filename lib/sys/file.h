@@ -1,0 +1,97 @@
+/*
+ * sys/file.h: files, as the operating system gives them to us.
+ *
+ * Thin: every call answers 0 (or a count) or a negative errno, retries EINTR,
+ * and does nothing else. The rest of the library reaches the system only
+ * through this directory, so this is also where tests make it fail.
+ */
+#ifndef GROVE_SYS_FILE_H
+#define GROVE_SYS_FILE_H
+
+#include "base/buf.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum grove__sys_type { SYS_FILE, SYS_DIR, SYS_LINK, SYS_OTHER };
+
+struct grove__sys_stat {
+	uint64_t dev, ino, size;
+	int64_t mtime_ns, ctime_ns;
+	unsigned mode, uid, gid, nlink;
+	enum grove__sys_type type;
+};
+
+int grove__sys_open(const char *path, int flags, unsigned mode, int *fd);
+void grove__sys_close(int fd);
+int grove__sys_fstat(int fd, struct grove__sys_stat *out);
+int grove__sys_stat(const char *path, struct grove__sys_stat *out);  /* follows links */
+int grove__sys_lstat(const char *path, struct grove__sys_stat *out);
+
+/* Read until `len` bytes or the end of the file; *got says how many. */
+int grove__sys_pread(int fd, void *buf, size_t len, uint64_t off, size_t *got);
+/* One write(2): how many bytes went, or a negative errno if none did. */
+ssize_t grove__sys_write(int fd, const void *buf, size_t len);
+/* Write everything, at the file's own position. */
+int grove__sys_write_all(int fd, const void *buf, size_t len);
+int grove__sys_pwrite_all(int fd, const void *buf, size_t len, uint64_t off);
+int grove__sys_seek_cur(int fd, uint64_t *off);
+int grove__sys_truncate(int fd, uint64_t size);
+/* Up to `len` bytes from one file to another without passing through us. */
+ssize_t grove__sys_copy(int from, uint64_t off, int to, size_t len);
+int grove__sys_datasync(int fd);
+int grove__sys_sync(int fd);
+/* Start writing out, do not wait. */
+void grove__sys_flush_hint(int fd, uint64_t off, uint64_t len);
+int grove__sys_owner(int fd, unsigned mode, unsigned uid, unsigned gid);
+
+int grove__sys_rename(const char *from, const char *to);
+/* The same, but -EEXIST when `to` is there. */
+int grove__sys_rename_new(const char *from, const char *to);
+/* Fails with -EEXIST when `to` is there; both names stay valid until unlink. */
+int grove__sys_link(const char *from, const char *to);
+int grove__sys_unlink(const char *path);
+int grove__sys_rmdir(const char *path);
+/* Make the directory and its parents. */
+int grove__sys_mkdirs(const char *path, unsigned mode);
+int grove__sys_sync_dir(const char *path);
+/* The directory of `path`, synced. */
+int grove__sys_sync_parent(const char *path);
+/* The same, and every directory above it: all that mkdirs may have made. */
+int grove__sys_sync_parents(const char *path);
+
+/* Call `fn` with each name but "." and ".."; stop when it answers non-zero, which goes to *ended. */
+int grove__sys_list(const char *dir, int (*fn)(void *payload, const char *name), void *payload,
+		    int *ended);
+/* The path with every link resolved, appended to `out`. */
+int grove__sys_realpath(const char *path, struct grove_buf *out);
+
+/*
+ * Whole-file lock of the open file description, for writers; waits. A file
+ * system without locks answers -ENOLCK or the like; callers go on without.
+ */
+int grove__sys_lock(int fd);
+void grove__sys_unlock(int fd);
+
+/*
+ * Has anybody this file open for writing, apart from our own descriptor
+ * `except` (-1: none)? 1 yes, 0 no, or a negative errno when the system will
+ * not say.
+ */
+int grove__sys_open_for_writing(const char *path, int except);
+/* Let the number `fd` stand for what `other` stands for, which is closed. */
+int grove__sys_replace_fd(int fd, int other);
+
+/* Run a program with arguments, output discarded; its exit status or -errno. */
+int grove__sys_run(const char *const argv[]);
+
+/*
+ * Test seam: when set, asked before each call with its name; a positive errno
+ * makes the call fail with it, GROVE__SYS_SHORT makes a write come up short.
+ * Set it before any thread runs.
+ */
+#define GROVE__SYS_SHORT (-1)
+typedef int grove__sys_fault_fn(const char *call);
+extern grove__sys_fault_fn *grove__sys_fault;
+
+#endif

@@ -1,0 +1,86 @@
+# shellcheck shell=bash disable=SC2034
+# Shared by scripts/try and scripts/test: where we are, what must be installed,
+# how a build directory is set up. Sourced, not run.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# Debian packages. The first list builds the library and the program.
+build_packages=(gcc libc6-dev meson ninja-build pkg-config python3
+	libssl-dev libutf8proc-dev scdoc)
+test_packages=(g++ clang binutils libcmocka-dev libsimdjson-dev nodejs tzdata)
+
+say() {
+	printf '%s\n' "$*"
+}
+
+die() {
+	printf '%s\n' "$*" >&2
+	exit 1
+}
+
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		die "This needs root: $*"
+	fi
+}
+
+# install_packages NAME...: those that are missing, and nothing if none is.
+install_packages() {
+	local missing=() name log
+	if ! command -v dpkg >/dev/null || ! command -v apt-get >/dev/null; then
+		say "Not a Debian system; please see that you have: $*"
+		return
+	fi
+	for name; do
+		case $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null || :) in
+		installed) ;;
+		*) missing+=("$name") ;;
+		esac
+	done
+	[ ${#missing[@]} -gt 0 ] || return 0
+
+	say "Installing ${missing[*]}"
+	log=$(mktemp)
+	export DEBIAN_FRONTEND=noninteractive
+	# An update that fails is no reason to stop: the lists may be good enough.
+	as_root apt-get -q -o DPkg::Lock::Timeout=300 update >"$log" 2>&1 ||
+		say "apt-get update failed; going on with the lists that are there"
+	if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
+		install --no-install-recommends "${missing[@]}" >>"$log" 2>&1; then
+		tail -n 30 "$log" >&2
+		rm -f "$log"
+		die "Could not install: ${missing[*]}"
+	fi
+	rm -f "$log"
+}
+
+# quietly COMMAND...: say what it said only if it fails.
+quietly() {
+	local log status=0
+	log=$(mktemp)
+	"$@" >"$log" 2>&1 || status=$?
+	[ "$status" -eq 0 ] || cat "$log"
+	rm -f "$log"
+	return "$status"
+}
+
+# set_up DIR OPTION...: a build directory with these options. One that has them
+# already is left alone, one that was made for another place is made anew.
+set_up() {
+	local dir=$1 stamp mode=()
+	shift
+	stamp="$root ${CC-} $*"
+	if [ -f "$dir/build.ninja" ]; then
+		[ "$(cat "$dir/.set-up" 2>/dev/null)" != "$stamp" ] || return 0
+		case $(cat "$dir/.set-up" 2>/dev/null) in
+		"$root "*) mode=(--reconfigure) ;;
+		*) mode=(--wipe) ;;
+		esac
+	fi
+	quietly meson setup "${mode[@]}" "$dir" "$root" "$@" || return
+	printf '%s\n' "$stamp" >"$dir/.set-up"
+}

@@ -1,0 +1,10 @@
+/* The public headers, as a stranger's program sees them. */
+#include <grove.h>
+#include <grove/sys.h>
+
+int grove_header_compiles(void);
+
+int grove_header_compiles(void)
+{
+	return 0;
+}

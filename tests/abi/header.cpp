@@ -1,0 +1,3 @@
+/* The public headers, as a stranger's C++ program sees them. */
+#include <grove.h>
+#include <grove/sys.h>

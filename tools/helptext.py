@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""
+From the manual pages to `grove COMMAND --help`.
+
+  helptext.py --c FILE PAGE...         the table of cli/help.h, which the program prints
+  helptext.py --text COMMAND PAGE...   one text, as the program must print it
+
+Pages are scdoc sources, docs/cli/grove.1.scd first. Out of each come NAME,
+SYNOPSIS and OPTIONS (and COMMANDS, where there are any); everything else is
+for the manual. It is an error if the overview does not list a command, or
+describes it in other words than the command's own page.
+"""
+import argparse
+import pathlib
+import re
+import sys
+import textwrap
+
+WIDTH = 80
+
+
+class PageError(Exception):
+    pass
+
+
+def plain(text):
+    """scdoc's inline markup taken away: *bold*, _underlined_, \\escaped."""
+    out, i, on = [], 0, {"*": False, "_": False}
+    while i < len(text):
+        c = text[i]
+        inside_word = 0 < i < len(text) - 1 and text[i - 1].isalnum() and text[i + 1].isalnum()
+        if c == "\\" and i + 1 < len(text):
+            i += 1
+            out.append(text[i])
+        elif c in on and not (c == "_" and inside_word):
+            on[c] = not on[c]
+        else:
+            out.append(c)
+        i += 1
+    return "".join(out)
+
+
+class Page:
+    def __init__(self, path):
+        self.path = path
+        lines = path.read_text(encoding="utf-8").split("\n")
+        title = re.fullmatch(r"(grove(?:-([a-z]+))?)\(1\)", lines[0])
+        if not title:
+            raise PageError(f"{path}:1: expected grove-COMMAND(1), got {lines[0]!r}")
+        self.title = title.group(1)
+        self.command = title.group(2) or ""
+        self.sections = self.split(lines[1:])
+        name = " ".join(line for line in self.section("NAME") if line)
+        said = re.fullmatch(re.escape(self.title) + r" - (.+)", plain(name))
+        if not said:
+            raise PageError(f"{path}: NAME must read `{self.title} - what it does`")
+        self.summary = said.group(1)
+
+    @staticmethod
+    def split(lines):
+        sections, current = {}, None
+        for line in lines:
+            if line.startswith("# "):
+                current = sections.setdefault(line[2:].strip(), [])
+            elif current is not None:
+                current.append(line)
+        return sections
+
+    def section(self, name):
+        if name not in self.sections:
+            raise PageError(f"{self.path}: there is no {name}")
+        return self.sections[name]
+
+    def synopsis(self):
+        """One line per form, without markup."""
+        text = "\n".join(self.section("SYNOPSIS")).strip()
+        forms = re.split(r"\+\+\n|\n\n+", text)
+        return [plain(" ".join(form.split())) for form in forms if form.strip()]
+
+    def definitions(self, name):
+        """[(term, paragraphs)] of a section made of terms and indented texts."""
+        found = []
+        for line in self.sections.get(name, []):
+            if line.startswith("\t"):
+                if not found:
+                    raise PageError(f"{self.path}: {name} begins with an indented line")
+                found[-1][1][-1].append(plain(line.strip()))
+            elif not line.strip():
+                if found and found[-1][1][-1]:
+                    found[-1][1].append([])
+            elif line.startswith("*"):
+                found.append((plain(line.strip()), [[]]))
+        return [(term, [" ".join(p) for p in paragraphs if p]) for term, paragraphs in found]
+
+    def options(self):
+        """Every long option the page defines."""
+        return sorted({o for term, _ in self.definitions("OPTIONS") for o in re.findall(r"--[a-z][a-z-]*", term)})
+
+
+def two_columns(definitions, column):
+    lines = []
+    for term, paragraphs in definitions:
+        body = []
+        for paragraph in paragraphs:
+            body += textwrap.wrap(paragraph, WIDTH - column - 1, break_on_hyphens=False)
+        head = "  " + term
+        if len(head) + 2 > column or not body:
+            lines.append(head)
+        else:
+            lines.append(head.ljust(column) + body.pop(0))
+        lines += [" " * column + line for line in body]
+    return lines
+
+
+def help_text(page):
+    lines = []
+    lead = "Usage: "
+    for form in page.synopsis():
+        # Keep an option and its argument together where a line must break.
+        kept = re.sub(r"\[[^\]]*\]", lambda m: m.group(0).replace(" ", "\0"), form)
+        hang = len(lead) + len("grove ")
+        wrapped = textwrap.wrap(kept, WIDTH - 1, initial_indent=lead, subsequent_indent=" " * hang,
+                                break_on_hyphens=False, break_long_words=False)
+        lines += [line.replace("\0", " ") for line in wrapped]
+        lead = " " * len(lead)
+    lines += ["", page.summary[0].upper() + page.summary[1:] + "."]
+    for name, heading, column in (("COMMANDS", "Commands:", 14), ("OPTIONS", "Options:", 26)):
+        definitions = page.definitions(name)
+        if definitions:
+            lines += ["", heading] + two_columns(definitions, column)
+    if page.command:
+        lines += ["", f"The manual has more: man {page.title}"]
+    else:
+        lines += ["", "`grove COMMAND --help` tells about a command, `man grove` about all of it."]
+    return "\n".join(lines) + "\n"
+
+
+def check_overview(pages):
+    overview = pages[0]
+    if overview.command:
+        raise PageError("the first page must be the overview, grove.1.scd")
+    listed = dict((term, " ".join(text)) for term, text in overview.definitions("COMMANDS"))
+    told = {page.command: page.summary for page in pages[1:]}
+    for command in sorted(listed.keys() ^ told.keys()):
+        raise PageError(f"{command}: " + ("has no page" if command in listed else f"is not listed in {overview.path}"))
+    for command, summary in told.items():
+        if listed[command].rstrip(".") != summary:
+            raise PageError(f"{command}: {overview.path} says {listed[command]!r}, its page {summary!r}")
+
+
+def c_string(text, indent):
+    lines = text.split("\n")
+    lines = [line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+    escape = {"\\": "\\\\", '"': '\\"', "\n": "\\n"}
+    quoted = ['"' + "".join(escape.get(c, c) for c in line) + '"' for line in lines]
+    return ("\n" + indent).join(quoted)
+
+
+def c_table(pages):
+    out = ["/* Made from docs/cli by tools/helptext.py: change the pages, not this. */",
+           '#include "help.h"', "", "#include <stddef.h>", "", "const struct grove_help grove_help[] = {"]
+    for page in pages:
+        out += ["\t{", f'\t\t"{page.command or page.title}",', f"\t\t{c_string(page.summary, '')},",
+                f"\t\t{c_string(help_text(page), chr(9) * 2)},", "\t},"]
+    out += ["\t{ NULL, NULL, NULL },", "};", ""]
+    return "\n".join(out)
+
+
+def main():
+    ap = argparse.ArgumentParser(description="from the manual pages to --help")
+    ap.add_argument("--c", metavar="FILE", type=pathlib.Path)
+    ap.add_argument("--text", metavar="COMMAND")
+    ap.add_argument("pages", nargs="+", type=pathlib.Path)
+    args = ap.parse_args()
+    try:
+        pages = [Page(path) for path in args.pages]
+        check_overview(pages)
+    except PageError as e:
+        sys.exit(f"helptext: {e}")
+    if args.c:
+        args.c.write_text(c_table(pages), encoding="utf-8")
+    if args.text is not None:
+        sys.stdout.writelines(help_text(page) for page in pages if (page.command or page.title) == args.text)
+
+
+if __name__ == "__main__":
+    main()

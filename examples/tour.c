@@ -22,9 +22,15 @@ static int failed(struct grove_session *s, const char *what, int code)
 	return code;
 }
 
-/* A message is the JSON that the agent itself would store. */
+/*
+ * A message is the JSON that the agent itself would store. An answer names its
+ * model: the context tells which one was used last.
+ */
 static int say(struct grove_session *s, const char *role, const char *text, const char **id)
 {
+	const char *model = strcmp(role, "assistant")
+				    ? ""
+				    : ",\"provider\":\"example\",\"model\":\"tour-1\"";
 	struct grove_slice t = { text, strlen(text) };
 	struct grove_buf quoted = GROVE_BUF_INIT;
 	char json[1024];
@@ -32,8 +38,8 @@ static int say(struct grove_session *s, const char *role, const char *text, cons
 
 	if (!rc) {
 		snprintf(json, sizeof(json),
-			 "{\"role\":\"%s\",\"content\":[{\"type\":\"text\",\"text\":%s}]}", role,
-			 quoted.ptr);
+			 "{\"role\":\"%s\",\"content\":[{\"type\":\"text\",\"text\":%s}]%s}", role,
+			 quoted.ptr, model);
 		rc = grove_session_append_message(s, json, id);
 	}
 	grove_buf_release(&quoted);

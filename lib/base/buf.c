@@ -50,33 +50,6 @@ int grove__buf_reserve(struct grove_buf *b, size_t more)
 	return 0;
 }
 
-int grove__buf_add(struct grove_buf *b, const void *ptr, size_t len)
-{
-	int rc = grove__buf_reserve(b, len);
-
-	if (rc)
-		return rc;
-	if (len)
-		memcpy(b->ptr + b->len, ptr, len);
-	grove__buf_cut(b, b->len + len);
-	return 0;
-}
-
-int grove__buf_add_slice(struct grove_buf *b, struct grove_slice s)
-{
-	return grove__buf_add(b, s.ptr, s.len);
-}
-
-int grove__buf_add_str(struct grove_buf *b, const char *str)
-{
-	return grove__buf_add(b, str, strlen(str));
-}
-
-int grove__buf_add_char(struct grove_buf *b, char c)
-{
-	return grove__buf_add(b, &c, 1);
-}
-
 int grove__buf_vaddf(struct grove_buf *b, const char *fmt, va_list ap)
 {
 	va_list again;

@@ -22,10 +22,37 @@ void grove__buf_cut(struct grove_buf *b, size_t len);
 /* Make room for `more` bytes behind the present ones. */
 int grove__buf_reserve(struct grove_buf *b, size_t more);
 
-int grove__buf_add(struct grove_buf *b, const void *ptr, size_t len);
-int grove__buf_add_slice(struct grove_buf *b, struct grove_slice s);
-int grove__buf_add_str(struct grove_buf *b, const char *str);
-int grove__buf_add_char(struct grove_buf *b, char c);
+/* Inline: most calls add a few bytes to a buffer that has room. */
+static inline int grove__buf_add(struct grove_buf *b, const void *ptr, size_t len)
+{
+	if (!b->ptr || len > b->cap - b->len) {
+		int rc = grove__buf_reserve(b, len);
+
+		if (rc)
+			return rc;
+	}
+	if (len)
+		memcpy(b->ptr + b->len, ptr, len);
+	b->len += len;
+	b->ptr[b->len] = '\0';
+	return 0;
+}
+
+static inline int grove__buf_add_slice(struct grove_buf *b, struct grove_slice s)
+{
+	return grove__buf_add(b, s.ptr, s.len);
+}
+
+static inline int grove__buf_add_str(struct grove_buf *b, const char *str)
+{
+	return grove__buf_add(b, str, strlen(str));
+}
+
+static inline int grove__buf_add_char(struct grove_buf *b, char c)
+{
+	return grove__buf_add(b, &c, 1);
+}
+
 int grove__buf_addf(struct grove_buf *b, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 int grove__buf_vaddf(struct grove_buf *b, const char *fmt, va_list ap);

@@ -60,6 +60,13 @@ struct grove__wish {
 	bool flag;
 };
 
+/* An entry as a caller gives it: raw values, ptr NULL where absent. */
+struct grove__input {
+	struct grove_slice json;     /* all of it, trimmed */
+	struct grove_slice type, id, parent, time;
+	struct grove_slice role;     /* of a bare message */
+};
+
 /* Where an entry that is to be written belongs. */
 struct grove__place {
 	struct grove_slice id;
@@ -151,17 +158,20 @@ struct grove__dialect {
 	int (*compose_header)(const struct grove__header_in *in, struct grove_buf *out);
 	/*
 	 * Spell an entry from {"type":…} or a bare message. GROVE_EINVAL with a
-	 * reason if it is neither. *target gets the entry it refers to and needs
-	 * (a label's), if any.
+	 * reason if it is neither. `target` gets the id of the entry it is about
+	 * and needs (a label's), if any.
 	 */
-	int (*compose)(struct grove_slice input, const struct grove__place *at,
+	int (*compose)(const struct grove__input *in, const struct grove__place *at,
 		       struct grove_slice system, struct grove_buf *out,
 		       struct grove_buf *target, struct grove_detail *d);
 	/* {"type":…} for a wish; GROVE_ENOTSUP if there is no word for it. */
 	int (*spell)(const struct grove__wish *w, struct grove_buf *out, struct grove_detail *d);
-	/* The members of an input that say where it belongs; ptr NULL where absent. */
-	void (*input_place)(struct grove_slice input, struct grove_slice *id,
-			    struct grove_slice *parent, struct grove_slice *time);
+	/* The parts of an input, from a scan for `members`. */
+	void (*input)(const struct grove__json_line *l, const char *line, struct grove__input *out);
+	/* The kind that an input will be stored as. */
+	enum grove_kind (*kind)(const struct grove__input *in);
+	/* Is it a plain message, of which all that matters is its role? */
+	bool (*bare)(const struct grove__input *in, enum grove_role *role);
 	/* Does this entry, once stored, make a deferred session worth a file? */
 	bool (*starts_file)(enum grove_kind kind, enum grove_role role);
 	/* The same line below another parent, and (not NULL) another first kept entry. */

@@ -10,7 +10,7 @@
 enum {
 	PI_TYPE, PI_ID, PI_PARENT, PI_TIME, PI_VERSION, PI_CWD, PI_PARENT_SESSION,
 	PI_TARGET, PI_LABEL, PI_NAME, PI_CUSTOM_TYPE,
-	PI_MESSAGE, PI_ROLE, PI_MESSAGE_TIME, PI_CONTENT,
+	PI_BARE_ROLE, PI_MESSAGE, PI_ROLE, PI_MESSAGE_TIME, PI_CONTENT,
 	PI_MEMBERS
 };
 
@@ -50,12 +50,13 @@ int grove__pi_system(const struct grove_slice *messages, size_t nr, int64_t time
 
 /* pi_write.c */
 int grove__pi_compose_header(const struct grove__header_in *in, struct grove_buf *out);
-int grove__pi_compose(struct grove_slice input, const struct grove__place *at,
+int grove__pi_compose(const struct grove__input *in, const struct grove__place *at,
 		      struct grove_slice system, struct grove_buf *out, struct grove_buf *target,
 		      struct grove_detail *d);
 int grove__pi_spell(const struct grove__wish *w, struct grove_buf *out, struct grove_detail *d);
-void grove__pi_input_place(struct grove_slice input, struct grove_slice *id,
-			   struct grove_slice *parent, struct grove_slice *time);
+void grove__pi_input(const struct grove__json_line *l, const char *line, struct grove__input *out);
+enum grove_kind grove__pi_input_kind(const struct grove__input *in);
+bool grove__pi_bare(const struct grove__input *in, enum grove_role *role);
 bool grove__pi_starts_file(enum grove_kind kind, enum grove_role role);
 int grove__pi_relink(struct grove_slice line, struct grove_slice parent,
 		     const struct grove_slice *first_kept, struct grove_buf *out);

@@ -223,28 +223,28 @@ static int check(const struct shape *s, struct grove_slice input, struct grove_b
 	}
 }
 
-static int compose_typed(struct grove_slice input, struct grove_slice type,
-			 const struct grove__place *at, struct grove_slice system,
-			 struct grove_buf *out, struct grove_buf *target, struct grove_detail *d)
+static int compose_typed(const struct grove__input *in, const struct grove__place *at,
+			 struct grove_slice system, struct grove_buf *out, struct grove_buf *target,
+			 struct grove_detail *d)
 {
-	enum grove_kind kind = grove__pi_kind(type);
+	enum grove_kind kind = grove__pi_kind(in->type);
 	const struct shape *s = shape_of(kind);
 	int rc;
 
 	if (kind == GROVE_KIND_HEADER)
 		return bad(d, "a session has one header, which is there already");
-	rc = check(s, input, target, d);
+	rc = check(s, in->json, target, d);
 	if (rc)
 		return rc;
 	rc = grove__buf_add_str(out, "{\"type\":");
 	if (!rc)
-		rc = grove__json_put_canonical(out, type);
+		rc = grove__json_put_canonical(out, in->type);
 	if (!rc && !(s && s->base_last))
 		rc = put_base(out, at);
 	for (size_t i = 0; s && i < 8 && s->members[i] && !rc; i++)
-		rc = put_own(out, s, s->members[i], grove__json_get(input, s->members[i]), at, system);
+		rc = put_own(out, s, s->members[i], grove__json_get(in->json, s->members[i]), at, system);
 	if (!rc)
-		rc = put_rest(out, s, input);
+		rc = put_rest(out, s, in->json);
 	if (!rc && s && s->base_last)
 		rc = put_base(out, at);
 	if (!rc)
@@ -252,39 +252,57 @@ static int compose_typed(struct grove_slice input, struct grove_slice type,
 	return rc ? grove__fail_nomem(d) : 0;
 }
 
-int grove__pi_compose(struct grove_slice input, const struct grove__place *at,
+int grove__pi_compose(const struct grove__input *in, const struct grove__place *at,
 		      struct grove_slice system, struct grove_buf *out, struct grove_buf *target,
 		      struct grove_detail *d)
 {
-	struct grove_slice type = grove__json_get(input, "type");
 	int rc;
 
-	if (grove__json_type_of(input) != JSON_OBJECT)
-		return bad(d, "an entry is an object with a type, or a message with a role");
-	if (grove__json_type_of(type) == JSON_STRING)
-		return compose_typed(input, type, at, system, out, target, d);
-	if (type.len || grove__json_type_of(grove__json_get(input, "role")) != JSON_STRING)
+	if (grove__json_type_of(in->type) == JSON_STRING)
+		return compose_typed(in, at, system, out, target, d);
+	if (in->type.ptr || grove__json_type_of(in->role) != JSON_STRING)
 		return bad(d, "an entry is an object with a type, or a message with a role");
 	rc = grove__buf_add_str(out, "{\"type\":\"message\"");
 	if (!rc)
 		rc = put_base(out, at);
 	if (!rc)
-		rc = put(out, "message", input);
+		rc = grove__buf_add_str(out, ",\"message\":");
+	if (!rc)
+		rc = grove__json_put_canonical(out, in->json);
 	if (!rc)
 		rc = grove__buf_add_char(out, '}');
 	return rc ? grove__fail_nomem(d) : 0;
 }
 
-void grove__pi_input_place(struct grove_slice input, struct grove_slice *id,
-			   struct grove_slice *parent, struct grove_slice *time)
+void grove__pi_input(const struct grove__json_line *l, const char *line, struct grove__input *out)
 {
-	*id = *parent = *time = grove__slice(NULL, 0);
-	/* a bare message has a timestamp of its own, which is not the entry's */
-	if (grove__json_type_of(grove__json_get(input, "type")) != JSON_STRING)
+	memset(out, 0, sizeof(*out));
+	out->json = grove__slice(line + l->value.off, (size_t)l->value.len);
+	if (l->type != JSON_OBJECT)
 		return;
-	*id = grove__json_get(input, "id");
-	*parent = grove__json_get(input, "parentId");
-	*time = grove__json_get(input, "timestamp");
+	out->type = grove__json_span_of(l, line, PI_TYPE);
+	out->role = grove__json_span_of(l, line, PI_BARE_ROLE);
+	/* a bare message has a timestamp of its own, which is not the entry's */
+	if (grove__json_type_of(out->type) != JSON_STRING)
+		return;
+	out->id = grove__json_span_of(l, line, PI_ID);
+	out->parent = grove__json_span_of(l, line, PI_PARENT);
+	out->time = grove__json_span_of(l, line, PI_TIME);
+}
+
+enum grove_kind grove__pi_input_kind(const struct grove__input *in)
+{
+	if (grove__json_type_of(in->type) == JSON_STRING)
+		return grove__pi_kind(in->type);
+	return GROVE_KIND_MESSAGE;
+}
+
+bool grove__pi_bare(const struct grove__input *in, enum grove_role *role)
+{
+	if (grove__json_type_of(in->role) != JSON_STRING || in->type.ptr)
+		return false;
+	*role = grove__pi_role(in->role);
+	return true;
 }
 
 bool grove__pi_starts_file(enum grove_kind kind, enum grove_role role)

@@ -516,6 +516,8 @@ int grove__json_put_canonical(struct grove_buf *out, struct grove_slice raw)
 	struct grove_buf repaired = GROVE_BUF_INIT;
 	int rc;
 
+	if (grove__json_is_canonical(raw))
+		return grove__buf_add_slice(out, raw);
 	if (grove__utf8_valid(raw))
 		return put_canonical(out, raw);
 	rc = grove__utf8_repair(&repaired, raw);

@@ -31,6 +31,9 @@ int grove__json_put_time(struct grove_buf *out, int64_t ms);
  */
 int grove__json_put_canonical(struct grove_buf *out, struct grove_slice raw);
 
+/* Would that change nothing? A quick answer: false when in doubt. */
+bool grove__json_is_canonical(struct grove_slice raw);
+
 /*
  * Append the valid value `raw` as it is, except that bytes which are not
  * UTF-8 become U+FFFD: for documents that must be UTF-8.

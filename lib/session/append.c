@@ -16,53 +16,96 @@
 #include <stdlib.h>
 
 #define TRIES 1000
+#define KEEP ((size_t)1 << 20)
 
-/* A batch on its way to the log. */
-struct batch {
+/* An entry on its way to the log. */
+struct item {
+	size_t off;                      /* of its line in the batch's bytes */
+	size_t id_off, id_len;           /* of its id in the batch's names */
+	uint32_t retry;                  /* the row that is this entry already, or GROVE_NONE */
+	struct grove__entry e;
+	bool plain;                      /* `e` is all there is to know */
+};
+
+/* A batch of them. Lives with its session, so that one append costs no allocation. */
+struct grove__batch {
 	struct grove_session *s;
 	const struct grove_append_options *opt;
-	struct grove_buf lines;          /* one behind the other */
-	struct grove_record *rec;
-	size_t *off;                     /* where each line begins in `lines` */
-	char (*ids)[40];                 /* those that we made; "" where given or retried */
-	struct grove_buf given;          /* ids that came with the input, one behind the other */
-	uint32_t *retry;                 /* the row that is this entry already, or GROVE_NONE */
-	size_t nr, fresh;
+	struct grove_buf lines, names, input;
+	struct item *item;
+	struct grove_record *rec;        /* of those that are to be stored */
+	size_t nr, fresh, cap;
 	struct grove_slice parent;       /* of the next entry; ptr NULL: none */
 	struct grove_buf parent_buf;
+	struct grove_slice first_parent; /* of the first one; in the spine */
+	uint8_t random[256];             /* bytes from `random_at` on are unused */
+	size_t random_at;
 	bool starts_file, labels;
 	struct grove_detail *d;
 };
 
-static void batch_release(struct batch *b)
+void grove__batch_free(struct grove__batch *b)
 {
+	if (!b)
+		return;
 	grove__buf_release(&b->lines);
-	grove__buf_release(&b->given);
+	grove__buf_release(&b->names);
+	grove__buf_release(&b->input);
 	grove__buf_release(&b->parent_buf);
+	free(b->item);
 	free(b->rec);
-	free(b->off);
-	free(b->ids);
-	free(b->retry);
+	free(b);
 }
 
-static int batch_init(struct batch *b, struct grove_session *s, size_t nr,
-		      const struct grove_append_options *opt, struct grove_detail *d)
+/* The session's batch, ready for `nr` entries. */
+static struct grove__batch *batch_get(struct grove_session *s, size_t nr,
+				      const struct grove_append_options *opt, struct grove_detail *d)
 {
-	memset(b, 0, sizeof(*b));
-	b->s = s;
+	struct grove__batch *b = s->batch;
+
+	if (!b) {
+		b = s->batch = calloc(1, sizeof(*b));
+		if (!b)
+			goto nomem;
+		b->s = s;
+		b->random_at = sizeof(b->random);
+	}
+	if (nr > b->cap) {
+		struct item *item = realloc(b->item, nr * sizeof(*item));
+		struct grove_record *rec;
+
+		if (!item)
+			goto nomem;
+		b->item = item;
+		rec = realloc(b->rec, nr * sizeof(*rec));
+		if (!rec)
+			goto nomem;
+		b->rec = rec;
+		b->cap = nr;
+	}
 	b->opt = opt;
 	b->d = d;
-	b->rec = calloc(nr ? nr : 1, sizeof(*b->rec));
-	b->off = calloc(nr ? nr : 1, sizeof(*b->off));
-	b->ids = calloc(nr ? nr : 1, sizeof(*b->ids));
-	b->retry = calloc(nr ? nr : 1, sizeof(*b->retry));
-	if (b->rec && b->off && b->ids && b->retry)
-		return 0;
-	batch_release(b);
-	return grove__fail_nomem(d);
+	return b;
+nomem:
+	grove__fail_nomem(d);
+	return NULL;
 }
 
-static int set_parent(struct batch *b, struct grove_slice id)
+/* A large batch is not kept for the small ones that follow. */
+static void batch_put(struct grove__batch *b)
+{
+	if (b->lines.cap > KEEP)
+		grove__buf_release(&b->lines);
+	if (b->input.cap > KEEP)
+		grove__buf_release(&b->input);
+}
+
+static struct grove_slice id_of(const struct grove__batch *b, size_t i)
+{
+	return grove__slice(b->names.ptr + b->item[i].id_off, b->item[i].id_len);
+}
+
+static int set_parent(struct grove__batch *b, struct grove_slice id)
 {
 	grove__buf_clear(&b->parent_buf);
 	if (!id.ptr) {
@@ -76,7 +119,7 @@ static int set_parent(struct batch *b, struct grove_slice id)
 }
 
 /* Where the batch begins: what the caller says, or the leaf. */
-static int first_parent(struct batch *b)
+static int first_parent(struct grove__batch *b)
 {
 	struct grove_session *s = b->s;
 	const struct grove__spine *sp = s->image->spine;
@@ -92,30 +135,42 @@ static int first_parent(struct batch *b)
 	}
 	/* an entry without an id cannot be named: its nearest ancestor that can is */
 	row = grove__tree_named(sp, row);
-	return set_parent(b, row == GROVE_NONE ? grove__slice(NULL, 0)
-					       : grove__spine_name(grove__spine_id(sp, row)));
+	b->first_parent = row == GROVE_NONE ? grove__slice(NULL, 0)
+					    : grove__spine_name(grove__spine_id(sp, row));
+	return set_parent(b, b->first_parent);
 }
 
-static bool known_id(const struct batch *b, struct grove_slice id)
+static bool known_id(const struct grove__batch *b, struct grove_slice id)
 {
 	for (size_t i = 0; i < b->nr; i++)
-		if (grove__slice_eq(b->rec[i].id, id))
+		if (grove__slice_eq(id_of(b, i), id))
 			return true;
 	return grove__idmap_get(&b->s->image->spine->ids, id) != GROVE__IDMAP_NONE;
 }
 
-static struct grove_slice make_id(struct batch *b, size_t i)
+/* Add an id to the batch's names; it becomes the id of entry `i`. */
+static int keep_id(struct grove__batch *b, size_t i, struct grove_slice id)
 {
-	const struct grove__dialect *dialect = b->s->at.dialect;
-	struct grove_slice id;
-	uint8_t random[16];
+	b->item[i].id_off = b->names.len;
+	b->item[i].id_len = id.len;
+	return grove__buf_add_slice(&b->names, id) ? grove__fail_nomem(b->d) : 0;
+}
+
+static int make_id(struct grove__batch *b, size_t i)
+{
+	char text[40];
+	struct grove_slice id = { text, 0 };
 
 	for (unsigned tries = 0;; tries++) {
-		grove__sys_random(random, sizeof(random));
-		id.ptr = b->ids[i];
-		id.len = dialect->entry_id(random, tries >= 100, b->ids[i]);
+		/* one question to the system serves sixteen ids */
+		if (b->random_at + 16 > sizeof(b->random)) {
+			grove__sys_random(b->random, sizeof(b->random));
+			b->random_at = 0;
+		}
+		id.len = b->s->at.dialect->entry_id(b->random + b->random_at, tries >= 100, text);
+		b->random_at += 16;
 		if (!known_id(b, id))
-			return id;
+			return keep_id(b, i, id);
 	}
 }
 
@@ -123,8 +178,8 @@ static struct grove_slice make_id(struct batch *b, size_t i)
  * An id that came with the input and is there already: the same entry is a
  * retry that succeeds, another one is a conflict.
  */
-static int check_retry(struct batch *b, size_t i, struct grove_slice input, struct grove__place at,
-		       bool parent_given, bool time_given)
+static int check_retry(struct grove__batch *b, size_t i, const struct grove__input *in,
+		       struct grove__place at)
 {
 	struct grove__image *im = b->s->image;
 	uint32_t row = grove__spine_find(im->spine, im->spine->nr, at.id), up;
@@ -132,24 +187,22 @@ static int check_retry(struct batch *b, size_t i, struct grove_slice input, stru
 	struct grove_slice value;
 	int rc;
 
-	b->retry[i] = GROVE_NONE;
 	if (row == GROVE_NONE)
 		return 0;
 	up = grove__spine_parent(im->spine, row);
-	if (!parent_given)
+	if (!in->parent.ptr)
 		at.parent = up == GROVE_NONE ? grove__slice(NULL, 0)
 					     : grove__spine_name(grove__spine_id(im->spine, up));
-	if (!time_given && grove__spine_time(im->spine, row) != GROVE_NO_TIME)
+	if (!in->time.ptr && grove__spine_time(im->spine, row) != GROVE_NO_TIME)
 		at.time = grove__spine_time(im->spine, row);
 	rc = grove__image_line(im, b->s->log, row, &stored, &value, b->d);
 	if (!rc)
-		rc = b->s->at.dialect->compose(input, &at, grove__slice(NULL, 0), &mine, &target, b->d);
+		rc = b->s->at.dialect->compose(in, &at, grove__slice(NULL, 0), &mine, &target, b->d);
 	if (!rc && grove__slice_eq(value, grove__buf_slice(&mine)))
-		b->retry[i] = row;
+		b->item[i].retry = row;
 	else if (!rc)
 		rc = grove__fail(b->d, GROVE_ECONFLICT, b->s->at.path,
-				 "there is another entry %.*s already", (int)(at.id.len < 60 ? at.id.len : 60),
-				 at.id.ptr);
+				 "there is another entry %.60s already", grove__spine_id(im->spine, row));
 	grove__buf_release(&stored);
 	grove__buf_release(&mine);
 	grove__buf_release(&target);
@@ -157,7 +210,7 @@ static int check_retry(struct batch *b, size_t i, struct grove_slice input, stru
 }
 
 /* The entry that a label or an edit is about must be there, and fit. */
-static int check_target(struct batch *b, struct grove_slice target, enum grove_kind kind)
+static int check_target(struct grove__batch *b, struct grove_slice target, enum grove_kind kind)
 {
 	const struct grove__spine *sp = b->s->image->spine;
 	uint32_t row, r;
@@ -186,28 +239,27 @@ static int check_target(struct batch *b, struct grove_slice target, enum grove_k
 }
 
 /* An edit is stored in the form that its target's role wants. */
-static int fit_edit(struct batch *b, struct grove_slice *input, struct grove_buf *store)
+static int fit_edit(struct grove__batch *b, struct grove__input *in, struct grove_buf *store)
 {
 	const struct grove__spine *sp = b->s->image->spine;
 	struct grove_buf target = GROVE_BUF_INIT;
 	struct grove_slice content;
 	uint32_t row = GROVE_NONE;
-	int rc = b->s->at.dialect->edit(*input, &target, &content);
+	int rc = b->s->at.dialect->edit(in->json, &target, &content);
 
 	if (!rc && target.len)
 		row = grove__spine_find(sp, sp->nr, grove__buf_slice(&target));
-	if (!rc && row != GROVE_NONE)
-		rc = b->s->at.dialect->fit_edit(*input, grove__spine_role(sp, row), store);
-	else
-		rc = rc ? rc : 1;
+	if (!rc)
+		rc = row == GROVE_NONE ? 1 : b->s->at.dialect->fit_edit(
+						in->json, grove__spine_role(sp, row), store);
 	grove__buf_release(&target);
 	if (!rc)
-		*input = grove__buf_slice(store);
+		return grove__image_input(b->s->image, store, in, b->d);
 	return rc < 0 ? grove__fail_nomem(b->d) : 0;
 }
 
 /* A parent that the input itself names. */
-static int input_parent(struct batch *b, struct grove_slice raw, struct grove__place *at,
+static int input_parent(struct grove__batch *b, struct grove_slice raw, struct grove__place *at,
 			struct grove_buf *store)
 {
 	struct grove_slice id;
@@ -217,86 +269,131 @@ static int input_parent(struct batch *b, struct grove_slice raw, struct grove__p
 		return 0;
 	}
 	if (grove__json_type_of(raw) != JSON_STRING)
-		return grove__fail(b->d, GROVE_EINVAL, NULL, "parentId must be an entry's id or null");
+		return grove__fail(b->d, GROVE_EINVAL, NULL, "a parent is an entry's id or null");
 	if (grove__json_text(store, raw))
 		return grove__fail_nomem(b->d);
 	id = grove__buf_slice(store);
 	if (!known_id(b, id))
-		return grove__fail(b->d, GROVE_ENOTFOUND, b->s->at.path, "Entry %.*s not found",
-				   (int)(id.len < 100 ? id.len : 100), id.ptr);
+		return grove__fail(b->d, GROVE_ENOTFOUND, b->s->at.path, "Entry %.100s not found",
+				   id.ptr);
 	at->parent = id;
 	return 0;
 }
 
-static int input_id(struct batch *b, struct grove_slice raw, struct grove__place *at)
+static int input_id(struct grove__batch *b, size_t i, struct grove_slice raw)
 {
-	size_t start = b->given.len;
+	struct grove_buf text = GROVE_BUF_INIT;
+	int rc;
 
 	if (grove__json_type_of(raw) != JSON_STRING || raw.len <= 2 || raw.len > 1024)
-		return grove__fail(b->d, GROVE_EINVAL, NULL, "id must be a string of 1 to 1022 bytes");
-	/* reserved beforehand for the whole batch: slices into it stay good */
-	if (grove__json_text(&b->given, raw))
-		return grove__fail_nomem(b->d);
-	at->id = grove__slice(b->given.ptr + start, b->given.len - start);
-	return 0;
+		return grove__fail(b->d, GROVE_EINVAL, NULL, "an id is a string of 1 to 1022 bytes");
+	rc = grove__json_text(&text, raw) ? grove__fail_nomem(b->d)
+					  : keep_id(b, i, grove__buf_slice(&text));
+	grove__buf_release(&text);
+	return rc;
 }
 
-static int compose_one(struct batch *b, size_t i, struct grove_slice input,
-		       const struct grove__entry *seen)
+static int input_time(struct grove__batch *b, struct grove_slice raw, struct grove__place *at)
 {
-	const struct grove__dialect *dialect = b->s->at.dialect;
-	struct grove__place at = { .parent = b->parent, .time = grove__sys_now_ms() };
-	struct grove_buf fitted = GROVE_BUF_INIT, system = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
-	struct grove_buf parent = GROVE_BUF_INIT;
-	struct grove_slice id, up, time;
-	size_t start = b->lines.len;
-	bool retry = false;
+	struct grove_buf text = GROVE_BUF_INIT;
+	int rc = grove__json_type_of(raw) == JSON_STRING ? grove__json_text(&text, raw) : 0;
+
+	if (!rc)
+		at->time = grove__js_date_parse(grove__buf_slice(&text));
+	grove__buf_release(&text);
+	if (rc)
+		return grove__fail_nomem(b->d);
+	return at->time == GROVE_NO_TIME
+		       ? grove__fail(b->d, GROVE_EINVAL, NULL, "a timestamp is an ISO date in a string")
+		       : 0;
+}
+
+/* What the caller says about where it belongs, else what follows from where we are. */
+static int find_place(struct grove__batch *b, size_t i, const struct grove__input *in,
+		      struct grove__place *at, struct grove_buf *parent)
+{
 	int rc = 0;
 
-	dialect->input_place(input, &id, &up, &time);
-	if (up.ptr)
-		rc = input_parent(b, up, &at, &parent);
-	if (!rc && time.ptr && grove__json_type_of(time) == JSON_STRING) {
-		int64_t ms = grove__js_date_parse(grove__slice(time.ptr + 1, time.len - 2));
+	at->parent = b->parent;
+	at->time = grove__sys_now_ms();
+	b->item[i].retry = GROVE_NONE;
+	if (in->parent.ptr)
+		rc = input_parent(b, in->parent, at, parent);
+	if (!rc && in->time.ptr)
+		rc = input_time(b, in->time, at);
+	if (!rc)
+		rc = in->id.ptr ? input_id(b, i, in->id) : make_id(b, i);
+	if (rc)
+		return rc;
+	at->id = id_of(b, i);
+	return in->id.ptr ? check_retry(b, i, in, *at) : 0;
+}
 
-		if (ms == GROVE_NO_TIME)
-			rc = grove__fail(b->d, GROVE_EINVAL, NULL, "timestamp is not a date");
-		at.time = ms;
+/* A plain message is what it says it is; of the rest the finished line is looked at. */
+static void judge(struct grove__batch *b, size_t i, const struct grove__input *in,
+		  enum grove_kind kind)
+{
+	const struct grove__dialect *dialect = b->s->at.dialect;
+	struct item *it = &b->item[i];
+	enum grove_role role = GROVE_ROLE_NONE;
+
+	it->plain = dialect->bare(in, &role);
+	if (!it->plain) {
+		struct grove__json_line l;
+		struct grove__arena tmp;
+
+		grove__arena_init(&tmp);
+		if (!grove__buf_reserve(&b->lines, GROVE__JSON_PAD) &&
+		    grove__json_scan(&b->s->image->want, b->lines.ptr + it->off,
+				     b->lines.len - it->off, true, &l) == JSON_VALUE)
+			dialect->index(&l, b->lines.ptr + it->off, &tmp, &it->e);
+		role = it->e.role;
+		grove__arena_release(&tmp);
 	}
-	if (!rc && seen->kind == GROVE_KIND_CONTEXT_EDIT)
-		rc = fit_edit(b, &input, &fitted);
-	if (!rc && id.ptr) {
-		rc = input_id(b, id, &at);
-		if (!rc)
-			rc = check_retry(b, i, input, at, up.ptr, time.ptr);
-		retry = !rc && b->retry[i] != GROVE_NONE;
-	} else if (!rc) {
-		b->retry[i] = GROVE_NONE;
-		at.id = make_id(b, i);
-	}
-	if (!rc && !retry && seen->kind == GROVE_KIND_COMPACTION) {
-		uint32_t row = at.parent.ptr ? grove__spine_find(b->s->image->spine,
-								 b->s->image->spine->nr, at.parent)
-					     : GROVE_NONE;
+	it->e.kind = (uint8_t)kind;
+	it->e.role = (uint8_t)role;
+	b->labels |= kind == GROVE_KIND_LABEL;
+	b->starts_file |= dialect->starts_file(kind, role);
+}
+
+static int compose_one(struct grove__batch *b, size_t i, struct grove__input *in)
+{
+	const struct grove__dialect *dialect = b->s->at.dialect;
+	struct grove_buf fitted = GROVE_BUF_INIT, system = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
+	struct grove_buf parent = GROVE_BUF_INIT;
+	enum grove_kind kind = dialect->kind(in);
+	struct grove__place at;
+	struct item *it = &b->item[i];
+	bool retry;
+	int rc = 0;
+
+	memset(it, 0, sizeof(*it));
+	it->off = b->lines.len;
+	if (kind == GROVE_KIND_CONTEXT_EDIT)
+		rc = fit_edit(b, in, &fitted);
+	if (!rc)
+		rc = find_place(b, i, in, &at, &parent);
+	retry = !rc && it->retry != GROVE_NONE;
+	if (!rc && !retry && kind == GROVE_KIND_COMPACTION) {
+		const struct grove__spine *sp = b->s->image->spine;
+		uint32_t row = at.parent.ptr ? grove__spine_find(sp, sp->nr, at.parent) : GROVE_NONE;
 
 		rc = grove__context_system(b->s, row, at.time, &system, b->d);
 	}
 	if (!rc && !retry)
-		rc = dialect->compose(input, &at, grove__buf_slice(&system), &b->lines, &target, b->d);
+		rc = dialect->compose(in, &at, grove__buf_slice(&system), &b->lines, &target, b->d);
 	if (!rc && !retry)
-		rc = check_target(b, grove__buf_slice(&target), seen->kind);
+		rc = check_target(b, grove__buf_slice(&target), kind);
+	if (!rc && !retry) {
+		judge(b, i, in, kind);
+		it->e.time = at.time;
+		it->e.has_id = true;
+		it->e.parent_is = at.parent.ptr ? PARENT_NAMED : PARENT_NULL;
+		b->fresh++;
+	}
 	if (!rc) {
-		b->off[i] = start;
-		b->rec[i] = (struct grove_record){
-			.line = { NULL, b->lines.len - start },
-			.id = at.id,
-			.time = at.time,
-			.kind = seen->kind,
-			.role = seen->role,
-		};
-		b->fresh += !retry;
 		b->nr = i + 1;
-		rc = set_parent(b, at.id);
+		rc = set_parent(b, id_of(b, i));
 	}
 	grove__buf_release(&fitted);
 	grove__buf_release(&system);
@@ -305,95 +402,79 @@ static int compose_one(struct batch *b, size_t i, struct grove_slice input,
 	return rc;
 }
 
-/* Is it JSON, and what is it? */
-static int look_at(struct batch *b, struct grove_slice json, struct grove_buf *padded,
-		   struct grove_slice *value, struct grove__entry *seen, struct grove__arena *tmp)
+static int compose_all(struct grove__batch *b, const struct grove_slice *json, size_t nr)
 {
-	const struct grove__image *im = b->s->image;
-	struct grove__json_line l;
-
-	/* the caller's bytes may end at the end of the world: the scanner wants room behind */
-	grove__buf_clear(padded);
-	if (grove__buf_reserve(padded, json.len + GROVE__JSON_PAD) ||
-	    grove__buf_add_slice(padded, json))
-		return grove__fail_nomem(b->d);
-	for (size_t i = 0; i < padded->len; i++)
-		if (padded->ptr[i] == '\n')
-			padded->ptr[i] = ' ';
-	switch (grove__json_scan(&im->want, padded->ptr, padded->len, true, &l)) {
-	case JSON_VALUE:
-		break;
-	case JSON_BLANK:
-		return grove__fail_at(b->d, GROVE_EJSON, NULL, 0, 0, "nothing where an entry should be");
-	default:
-		return grove__fail_at(b->d, GROVE_EJSON, NULL, 0, l.error_off, "not valid JSON");
-	}
-	*value = grove__slice(padded->ptr + l.value.off, (size_t)l.value.len);
-	im->dialect->index(&l, padded->ptr, tmp, seen);
-	return 0;
-}
-
-/* A bare message is of kind message; its role stands at the top. */
-static void settle_kind(const struct batch *b, size_t i, struct grove_slice line,
-			struct grove_record *rec)
-{
-	const struct grove__image *im = b->s->image;
-	struct grove__json_line l;
-	struct grove__arena tmp;
-	struct grove__entry e;
-
-	(void)i;
-	grove__arena_init(&tmp);
-	if (grove__json_scan(&im->want, line.ptr, line.len, true, &l) == JSON_VALUE) {
-		im->dialect->index(&l, line.ptr, &tmp, &e);
-		rec->kind = e.kind;
-		rec->role = e.role;
-	}
-	grove__arena_release(&tmp);
-}
-
-static int compose_all(struct batch *b, const struct grove_slice *json, size_t nr)
-{
-	struct grove_buf padded = GROVE_BUF_INIT;
-	struct grove__arena tmp;
-	struct grove__entry seen;
-	struct grove_slice value = { NULL, 0 };
+	struct grove__input in;
 	int rc = first_parent(b);
 
 	b->nr = b->fresh = 0;
 	b->starts_file = b->labels = false;
 	grove__buf_clear(&b->lines);
-	grove__buf_clear(&b->given);
-	if (!rc && grove__buf_reserve(&b->given, nr * 1024))
-		rc = grove__fail_nomem(b->d);
-	grove__arena_init(&tmp);
+	grove__buf_clear(&b->names);
 	for (size_t i = 0; i < nr && !rc; i++) {
-		rc = look_at(b, json[i], &padded, &value, &seen, &tmp);
+		/* the scanner wants room behind the bytes, which the caller's may not have */
+		grove__buf_clear(&b->input);
+		if (grove__buf_add_slice(&b->input, json[i]))
+			return grove__fail_nomem(b->d);
+		rc = grove__image_input(b->s->image, &b->input, &in, b->d);
 		if (!rc)
-			rc = compose_one(b, i, value, &seen);
-		grove__arena_release(&tmp);
+			rc = compose_one(b, i, &in);
 	}
-	grove__buf_release(&padded);
 	if (!rc && grove__buf_reserve(&b->lines, GROVE__JSON_PAD))
 		rc = grove__fail_nomem(b->d);
-	for (size_t i = 0; i < nr && !rc; i++) {
-		b->rec[i].line.ptr = b->lines.ptr + b->off[i];
-		if (b->retry[i] != GROVE_NONE)
+	return rc;
+}
+
+/* The records to be stored: what is there already is left out. */
+static void make_records(struct grove__batch *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->nr; i++) {
+		size_t end = i + 1 < b->nr ? b->item[i + 1].off : b->lines.len;
+
+		if (b->item[i].retry != GROVE_NONE)
 			continue;
-		settle_kind(b, i, b->rec[i].line, &b->rec[i]);
-		b->starts_file |= b->s->at.dialect->starts_file(b->rec[i].kind, b->rec[i].role);
-		b->labels |= b->rec[i].kind == GROVE_KIND_LABEL;
+		b->rec[n++] = (struct grove_record){
+			.line = { b->lines.ptr + b->item[i].off, end - b->item[i].off },
+			.id = id_of(b, i),
+			.time = b->item[i].e.time,
+			.kind = b->item[i].e.kind,
+			.role = b->item[i].e.role,
+		};
+	}
+}
+
+/* The rows of entries that are plain messages need no second look at their lines. */
+static int add_rows(struct grove__batch *b, const struct grove_appended *out)
+{
+	struct grove__image *im = b->s->image;
+	uint64_t pos = out->pos;
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < b->nr && !rc; i++) {
+		struct item *it = &b->item[i];
+		struct grove_slice line;
+
+		if (it->retry != GROVE_NONE)
+			continue;
+		line = b->rec[n++].line;
+		it->e.id = id_of(b, i);
+		/* its parent is the entry before it, unless the input said otherwise */
+		if (it->plain && it->e.parent_is == PARENT_NAMED)
+			it->e.parent = i ? id_of(b, i - 1) : b->first_parent;
+		rc = grove__image_add(im, line, pos, it->plain ? &it->e : NULL);
+		pos += im->by_line ? 1 : line.len + 1;
 	}
 	return rc;
 }
 
-/* What the log now holds is taken into the image, line by line. */
-static int take_in(struct batch *b, const struct grove_record *rec, size_t nr,
-		   const struct grove_appended *out)
+/* What the log now holds is taken into the image. */
+static int take_in(struct grove__batch *b, const struct grove_appended *out)
 {
 	struct grove__image *im = b->s->image;
-	uint64_t pos = out->pos;
-	int rc = 0;
+	int rc;
 
 	if (out->pos != im->tail + (uint64_t)out->pad) {
 		/* somebody came in between: read it all as it stands */
@@ -410,68 +491,48 @@ static int take_in(struct batch *b, const struct grove_record *rec, size_t nr,
 		}
 	}
 	im->torn = im->open_tail = false;
-	for (size_t i = 0; i < nr && !rc; i++) {
-		rc = grove__image_add(im, rec[i].line, pos);
-		pos += im->by_line ? 1 : rec[i].line.len + 1;
-	}
+	rc = add_rows(b, out);
 	im->tail = im->next = out->tail;
-	if (rc == GROVE_ESTALE || rc == GROVE_ENOMEM) {
+	if (rc) {
 		/* stored, but not understood in place: build the image anew */
-		rc = grove__session_retire(b->s);
+		rc = grove__session_retire(b->s) ? grove__fail_nomem(b->d) : 0;
 		if (!rc)
 			rc = grove__session_load(b->s, b->d);
 	}
 	return rc;
 }
 
-/* Leave out what is there already. */
-static size_t only_fresh(struct batch *b, struct grove_record *out)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < b->nr; i++)
-		if (b->retry[i] == GROVE_NONE)
-			out[n++] = b->rec[i];
-	return n;
-}
-
-static int store_batch(struct batch *b)
+static int store_batch(struct grove__batch *b)
 {
 	struct grove_session *s = b->s;
-	struct grove_record *fresh;
 	struct grove_appended out;
-	size_t n;
 	int rc;
 
 	if (!b->fresh)
 		return 0;
-	fresh = calloc(b->fresh, sizeof(*fresh));
-	if (!fresh)
-		return grove__fail_nomem(b->d);
-	n = only_fresh(b, fresh);
+	make_records(b);
 	if (s->held && !s->in_memory && b->starts_file) {
-		rc = grove__session_ensure(s, fresh, n, GROVE_SYNC_NONE, b->d);
+		rc = grove__session_ensure(s, b->rec, b->fresh, GROVE_SYNC_NONE, b->d);
 	} else {
-		rc = grove__log_append(s->log, fresh, n, s->image->tail, GROVE_SYNC_NONE, &out, b->d);
+		rc = grove__log_append(s->log, b->rec, b->fresh, s->image->tail, GROVE_SYNC_NONE, &out,
+				       b->d);
 		if (!rc)
-			rc = take_in(b, fresh, n, &out);
+			rc = take_in(b, &out);
 	}
-	free(fresh);
 	if (rc == GROVE_EIO)
 		s->broken = true;
 	return rc;
 }
 
-static int give_ids(struct batch *b, const char **ids)
+static void give_ids(struct grove__batch *b, const char **ids)
 {
 	const struct grove__spine *sp = b->s->image->spine;
 
 	for (size_t i = 0; ids && i < b->nr; i++) {
-		uint32_t row = grove__spine_find(sp, sp->nr, b->rec[i].id);
+		uint32_t row = grove__spine_find(sp, sp->nr, id_of(b, i));
 
 		ids[i] = row == GROVE_NONE ? NULL : grove__spine_id(sp, row);
 	}
-	return 0;
 }
 
 /* The number of lines that there must be. */
@@ -498,7 +559,7 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 			 struct grove_detail *d)
 {
 	bool exact = opt && opt->expect_seq && opt->expect_seq != GROVE_ANY_SEQ;
-	struct batch b;
+	struct grove__batch *b;
 	int rc;
 
 	if (!(s->flags & GROVE_WRITE))
@@ -509,18 +570,19 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 	rc = grove__session_load(s, d);
 	if (!rc)
 		rc = check_seq(s, opt, d);
-	if (!rc)
-		rc = batch_init(&b, s, nr, opt, d);
 	if (rc)
 		return rc;
+	b = batch_get(s, nr, opt, d);
+	if (!b)
+		return GROVE_ENOMEM;
 	for (int tries = 0; tries < TRIES; tries++) {
-		rc = compose_all(&b, json, nr);
+		rc = compose_all(b, json, nr);
 		if (!rc)
-			rc = store_batch(&b);
+			rc = store_batch(b);
 		if (s->held || (rc != GROVE_ECONFLICT && rc != GROVE_ESTALE))
 			break;
 		/* a conflict of ids is the caller's affair, one of tails is ours */
-		if (rc == GROVE_ECONFLICT && (exact || s->flags & GROVE_TELL || b.nr < nr))
+		if (rc == GROVE_ECONFLICT && (exact || s->flags & GROVE_TELL || b->nr < nr))
 			break;
 		rc = grove__session_refresh(s, d);
 		if (rc < 0)
@@ -528,18 +590,18 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 	}
 	if (!rc) {
 		s->moved = false;
-		if (b.labels) {
+		if (b->labels) {
 			grove__labels_unref(s->labels);
 			s->labels = NULL;
 		}
-		give_ids(&b, ids);
+		give_ids(b, ids);
 		/* the last one is the leaf, even when it was there already */
-		if (b.nr && b.retry[b.nr - 1] != GROVE_NONE) {
+		if (b->nr && b->item[b->nr - 1].retry != GROVE_NONE) {
 			s->moved = true;
-			s->leaf = b.retry[b.nr - 1];
+			s->leaf = b->item[b->nr - 1].retry;
 		}
 	}
-	batch_release(&b);
+	batch_put(b);
 	return rc;
 }
 

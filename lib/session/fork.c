@@ -224,6 +224,7 @@ static int put_labels(struct writer *w, const struct path *p, const struct grove
 	const struct grove__spine *sp = w->s->image->spine;
 	struct grove__place at = { .parent = { NULL, 0 } };
 	struct grove_buf json = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
+	struct grove__input in;
 	char id[2][40];
 	unsigned turn = 0;
 	int rc = 0;
@@ -245,8 +246,10 @@ static int put_labels(struct writer *w, const struct path *p, const struct grove
 		grove__buf_clear(&target);
 		rc = w->s->at.dialect->spell(&wish, &json, w->d);
 		if (!rc)
-			rc = w->s->at.dialect->compose(grove__buf_slice(&json), &at,
-						       grove__slice(NULL, 0), &w->bytes, &target, w->d);
+			rc = grove__image_input(w->s->image, &json, &in, w->d);
+		if (!rc)
+			rc = w->s->at.dialect->compose(&in, &at, grove__slice(NULL, 0), &w->bytes,
+						       &target, w->d);
 		if (!rc)
 			rc = added(w, start);
 		at.parent = at.id;

@@ -79,8 +79,19 @@ int grove__image_header_line(const struct grove__image *im, struct grove_log *lo
 int grove__image_migrate(const struct grove__image *im, struct grove_log *log, uint32_t row,
 			 struct grove_slice line, struct grove_buf *out);
 
-/* Take in a line that was just appended at `pos`: as loading it would. Links it. */
-int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t pos);
+/*
+ * Take in a line that was just appended at `pos`, as loading it would, and link
+ * it. `e` is what it is; NULL: look.
+ */
+int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t pos,
+		     const struct grove__entry *e);
+
+/*
+ * The parts of an entry as a caller gave it; they point into `json`, which is
+ * made larger for the scanner. GROVE_EJSON, with the offset, if it is not JSON.
+ */
+int grove__image_input(const struct grove__image *im, struct grove_buf *json,
+		       struct grove__input *out, struct grove_detail *d);
 
 /*
  * Walk over rows in the order given, reading neighbours at one go:

@@ -151,3 +151,43 @@ int grove__image_header_line(const struct grove__image *im, struct grove_log *lo
 
 	return rc ? rc : present(im, log, GROVE_NONE, out, value, d);
 }
+
+/* To JSON a line end between tokens is white space; to us it would end the entry. */
+static void join_lines(char *p, size_t len)
+{
+	bool string = false;
+
+	for (size_t i = 0; i < len; i++) {
+		if (p[i] == '\\' && string)
+			i++;
+		else if (p[i] == '"')
+			string = !string;
+		else if (p[i] == '\n' && !string)
+			p[i] = ' ';
+	}
+}
+
+int grove__image_input(const struct grove__image *im, struct grove_buf *json,
+		       struct grove__input *out, struct grove_detail *d)
+{
+	enum grove__json_verdict v;
+	struct grove__json_line l;
+
+	if (grove__buf_reserve(json, GROVE__JSON_PAD))
+		return grove__fail_nomem(d);
+	if (memchr(json->ptr, '\n', json->len))
+		join_lines(json->ptr, json->len);
+	v = grove__json_scan(&im->want, json->ptr, json->len, true, &l);
+	if (v == JSON_NOMEM)
+		return grove__fail_nomem(d);
+	if (v == JSON_VALUE && l.len == json->len) {
+		im->dialect->input(&l, json->ptr, out);
+		return 0;
+	}
+	if (v == JSON_BLANK && l.len == json->len)
+		return grove__fail_at(d, GROVE_EJSON, NULL, 0, 0, "nothing where an entry should be");
+	/* a scan that ended early met a line end within a string */
+	return grove__fail_at(d, GROVE_EJSON, NULL, 0, v == JSON_BAD ? l.error_off : l.len,
+			      "not valid JSON at byte %llu",
+			      (unsigned long long)(v == JSON_BAD ? l.error_off : l.len));
+}

@@ -102,22 +102,27 @@ void grove__image_unref(struct grove__image *im)
 	free(im);
 }
 
-int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t pos)
+int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t pos,
+		     const struct grove__entry *e)
 {
 	struct grove__json_line l;
-	struct grove__entry e;
+	struct grove__entry own;
 	struct grove__arena tmp;
 	uint32_t from = im->spine->nr;
-	int rc = GROVE_EJSON;
+	int rc = 0;
 
 	grove__arena_init(&tmp);
-	if (grove__json_scan(&im->want, line.ptr, line.len, true, &l) == JSON_VALUE &&
-	    im->dialect->index(&l, line.ptr, &tmp, &e) == LINE_ENTRY) {
-		rc = grove__spine_add(im->spine, &e, pos, line.len, im->lines,
-				      grove__crc32c(0, line.ptr, line.len));
-		if (!rc)
-			rc = grove__tree_link(im->spine, from);
+	if (!e) {
+		if (grove__json_scan(&im->want, line.ptr, line.len, true, &l) != JSON_VALUE ||
+		    im->dialect->index(&l, line.ptr, &tmp, &own) != LINE_ENTRY)
+			rc = GROVE_EJSON;
+		e = &own;
 	}
+	if (!rc)
+		rc = grove__spine_add(im->spine, e, pos, line.len, im->lines,
+				      grove__crc32c(0, line.ptr, line.len));
+	if (!rc)
+		rc = grove__tree_link(im->spine, from);
 	grove__arena_release(&tmp);
 	if (rc)
 		return rc;
@@ -350,6 +355,8 @@ static int scan_run(struct worker *w)
 		size_t len = (size_t)l.len;
 		bool whole = off + len < w->run.len;
 
+		if (v == JSON_NOMEM)
+			return grove__fail_nomem(&w->d);
 		if (!whole)
 			note_tail(w, v, off);
 		if (v == JSON_VALUE)

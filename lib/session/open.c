@@ -34,6 +34,7 @@ void grove__session_unref(struct grove_session *s)
 		grove__image_unref(s->retired[i]);
 	free(s->retired);
 	grove__labels_unref(s->labels);
+	grove__batch_free(s->batch);
 	grove__store_close(s->held);
 	grove__where_release(&s->at);
 	free(s->id);

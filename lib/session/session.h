@@ -64,6 +64,7 @@ struct grove_session {
 	 * store of its own until the first message that starts a file.
 	 */
 	struct grove_store *held;
+	struct grove__batch *batch;            /* of append.c; NULL until the first one */
 	bool in_memory;                        /* and they stay there */
 	bool broken;                           /* a write ended in the unknown */
 };
@@ -139,6 +140,7 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 int grove__append_wish(struct grove_session *s, const struct grove__wish *w,
 		       const struct grove_append_options *opt, const char **id,
 		       struct grove_detail *d);
+void grove__batch_free(struct grove__batch *b);
 /* Write a deferred session, with `more` lines behind what it holds. */
 int grove__session_ensure(struct grove_session *s, const struct grove_record *more, size_t nr,
 			  enum grove_sync sync, struct grove_detail *d);

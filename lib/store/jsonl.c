@@ -11,12 +11,15 @@
  */
 #include "store/jsonl.h"
 
+#include "sys/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 
 #define SUFFIX ".jsonl"
+#define LOOK_NS ((int64_t)500000000)  /* how long a look at the name is good for */
 
 static const struct grove_store_ops jsonl_ops;
 
@@ -172,7 +175,29 @@ int grove__jsonl_look(struct jsonl_log *log, struct grove__sys_stat *st, struct 
 	/* by name, not by descriptor: what has another name by now is not our session any more */
 	if (err == -ENOENT || (!err && (st->ino != log->ino || st->dev != log->dev)))
 		return grove__fail(d, GROVE_ESTALE, log->path, "was replaced or removed");
-	return err ? grove__fail_sys(d, err, log->path, "cannot look at") : 0;
+	if (err)
+		return grove__fail_sys(d, err, log->path, "cannot look at");
+	log->nlink = st->nlink;
+	log->looked_ns = grove__sys_ticks_coarse_ns();
+	return 0;
+}
+
+int grove__jsonl_glance(struct jsonl_log *log, struct grove__sys_stat *st, struct grove_detail *d)
+{
+	unsigned nlink;
+	int err;
+
+	if (grove__sys_ticks_coarse_ns() - log->looked_ns > LOOK_NS)
+		return grove__jsonl_look(log, st, d);
+	err = grove__sys_size(log->fd, &st->size, &nlink);
+	if (err)
+		return grove__fail_sys(d, err, log->path, "cannot look at");
+	/* a name more or less: somebody put another file in our place, perhaps */
+	if (nlink != log->nlink)
+		return grove__jsonl_look(log, st, d);
+	st->dev = log->dev;
+	st->ino = log->ino;
+	return 0;
 }
 
 void grove__jsonl_seen(struct jsonl_log *log, const struct grove__sys_stat *st)

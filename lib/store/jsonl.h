@@ -30,6 +30,8 @@ struct jsonl_log {
 	pthread_mutex_t lock;
 	uint64_t generation;
 	uint64_t dev, ino, size; /* as last seen */
+	unsigned nlink;        /* names the file had at the last look */
+	int64_t looked_ns;     /* when that was; 0: never */
 	uint64_t lf_at;        /* the file is known to end in LF when this is its size */
 	struct grove_buf out;  /* the bytes of one append */
 
@@ -58,6 +60,12 @@ int grove__jsonl_path(const struct jsonl_store *st, const struct grove_key *key,
 bool grove__jsonl_has_suffix(const char *name);
 /* Look at the file under our path. GROVE_ESTALE if it is gone, or not the one we have open. */
 int grove__jsonl_look(struct jsonl_log *log, struct grove__sys_stat *st, struct grove_detail *d);
+/*
+ * The same at a third of the price, for every append: only dev, ino and size. A
+ * file that was replaced or deleted is noticed at once, by its number of names;
+ * one that was merely moved (and still gets our lines) within half a second.
+ */
+int grove__jsonl_glance(struct jsonl_log *log, struct grove__sys_stat *st, struct grove_detail *d);
 /* Remember what was seen; another file, or a shorter one, is another generation. */
 void grove__jsonl_seen(struct jsonl_log *log, const struct grove__sys_stat *st);
 

@@ -109,7 +109,7 @@ static int append_locked(struct jsonl_log *log, uint64_t expect, struct grove_ap
 	uint64_t start = 0;
 	int lf, rc;
 
-	rc = grove__jsonl_look(log, &st, d);
+	rc = grove__jsonl_glance(log, &st, d);
 	if (rc)
 		return rc;
 	grove__jsonl_seen(log, &st);

@@ -11,6 +11,8 @@
 int64_t grove__sys_now_ms(void);
 /* Nanoseconds of a clock that never goes back. */
 int64_t grove__sys_ticks_ns(void);
+/* The same, cheap and no finer than a few milliseconds. */
+int64_t grove__sys_ticks_coarse_ns(void);
 /* Never fails: the kernel's generator has no error once it is seeded. */
 void grove__sys_random(void *out, size_t len);
 /* How many threads are worth starting. */

@@ -80,6 +80,20 @@ int grove__sys_fstat(int fd, struct grove__sys_stat *out)
 	return 0;
 }
 
+int grove__sys_size(int fd, uint64_t *size, unsigned *nlink)
+{
+	struct statx st;
+	int n = fault("fstat");
+
+	if (n > 0)
+		return -n;
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_SIZE | STATX_NLINK, &st))
+		return -errno;
+	*size = st.stx_size;
+	*nlink = st.stx_nlink;
+	return 0;
+}
+
 int grove__sys_stat(const char *path, struct grove__sys_stat *out)
 {
 	struct stat st;

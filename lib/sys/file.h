@@ -25,6 +25,12 @@ struct grove__sys_stat {
 int grove__sys_open(const char *path, int flags, unsigned mode, int *fd);
 void grove__sys_close(int fd);
 int grove__sys_fstat(int fd, struct grove__sys_stat *out);
+/*
+ * How long an open file is and how many names it has, and nothing else. Asking
+ * for its times would make the system stamp the next write more finely, which
+ * costs more than the write.
+ */
+int grove__sys_size(int fd, uint64_t *size, unsigned *nlink);
 int grove__sys_stat(const char *path, struct grove__sys_stat *out);  /* follows links */
 int grove__sys_lstat(const char *path, struct grove__sys_stat *out);
 

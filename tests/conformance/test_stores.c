@@ -1,0 +1,151 @@
+/*
+ * tests/conformance/test_stores.c: every store, one suite.
+ *
+ * And the questions that come before any store: which one a URL means.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "store/store.h"
+#include "store_suite.h"
+
+static const struct store_kind kinds[] = {
+	{ .name = "memory", .url = "memory:", .by_line = true, .meta = true },
+	{ .name = "file", .url = "file:%s/store", .sees_writers = true, .forgets_handles = true },
+	{ .name = "traced memory", .url = "memory:", .traced = true, .by_line = true, .meta = true },
+	{ .name = "traced file", .url = "file:%s/store", .traced = true, .sees_writers = true,
+	  .forgets_handles = true },
+};
+
+static void refused(const char *url, int code, const char *words)
+{
+	struct grove_store *st = (struct grove_store *)&st;
+	struct grove_detail d;
+
+	assert_int_equal(grove__store_open(&st, url, &d), code);
+	assert_null(st);
+	assert_int_equal(d.code, code);
+	if (!strstr(d.message, words))
+		fail_msg("\"%s\" does not say \"%s\"", d.message, words);
+	/* nobody has to listen */
+	assert_int_equal(grove__store_open(&st, url, NULL), code);
+}
+
+static void a_scheme_that_nobody_serves_is_refused(void **state)
+{
+	(void)state;
+	refused("ftp:host/dir", GROVE_EINVAL, "unknown kind of store");
+	refused("postgres://u:secret@h/db", GROVE_EINVAL, "unknown kind of store");
+	refused("files:/tmp", GROVE_EINVAL, "unknown kind of store");
+}
+
+static void a_refusal_does_not_repeat_the_password(void **state)
+{
+	struct grove_store *st;
+	struct grove_detail d;
+
+	(void)state;
+	assert_int_equal(grove__store_open(&st, "postgres://u:secret@h/db", &d), GROVE_EINVAL);
+	assert_null(strstr(d.message, "secret"));
+	assert_int_equal(grove__store_open(&st, "mysql://u:secret@h/db", &d), GROVE_ENOTSUP);
+	assert_null(strstr(d.message, "secret"));
+}
+
+static void a_store_that_is_not_built_in_says_so(void **state)
+{
+	(void)state;
+	refused("sqlite:/tmp/x.db", GROVE_ENOTSUP, "sqlite: stores are not built into");
+	refused("mysql://h/db", GROVE_ENOTSUP, "mysql: stores are not built into");
+}
+
+static void an_empty_url_is_refused(void **state)
+{
+	(void)state;
+	refused("", GROVE_EINVAL, "empty");
+	refused("file:", GROVE_EINVAL, "needs a directory");
+	refused("memory:x", GROVE_EINVAL, "nothing behind it");
+}
+
+static void is_file_store(const char *url, const char *root, const char *full)
+{
+	struct grove_store *st;
+	struct grove_detail d;
+
+	assert_int_equal(grove__store_open(&st, url, &d), 0);
+	assert_string_equal(st->ops->name, "jsonl");
+	assert_string_equal(grove__store_jsonl_root(st), root);
+	assert_string_equal(st->url, full);
+	grove__store_close(st);
+}
+
+static void a_path_is_a_directory_of_files(void **state)
+{
+	(void)state;
+	is_file_store("/no/such/place", "/no/such/place", "file:/no/such/place");
+	is_file_store("file:/no/such/place/", "/no/such/place", "file:/no/such/place");
+	is_file_store("rel/dir", "rel/dir", "file:rel/dir");
+	is_file_store("/", "/", "file:/");
+	/* a colon is not always a scheme's */
+	is_file_store("./a:b", "./a:b", "file:./a:b");
+	is_file_store("/tmp/memory:", "/tmp/memory:", "file:/tmp/memory:");
+	is_file_store("C:x", "C:x", "file:C:x");
+}
+
+static void a_memory_store_has_no_directory(void **state)
+{
+	struct grove_store *st;
+
+	(void)state;
+	assert_int_equal(grove__store_open(&st, "memory:", NULL), 0);
+	assert_null(grove__store_jsonl_root(st));
+	assert_string_equal(st->url, "memory:");
+	grove__store_close(st);
+}
+
+static void closing_nothing_is_harmless(void **state)
+{
+	(void)state;
+	grove__store_close(NULL);
+	grove__log_close(NULL);
+}
+
+static void names_that_leave_their_directory_are_told_apart(void **state)
+{
+	static const char *const good[] = { "a", "a/b", "a/b/c.txt", "..a", "a..", ".a", "...", "a b" };
+	static const char *const bad[] = { "", "/", "/a", "a/", "a//b", ".", "..", "./a", "a/.",
+					   "a/..", "../a", "a/../b", "a/./b", "//" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
+		assert_true(grove__store_name_ok(good[i]));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_false(grove__store_name_ok(bad[i]));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest urls[] = {
+		cmocka_unit_test(a_scheme_that_nobody_serves_is_refused),
+		cmocka_unit_test(a_refusal_does_not_repeat_the_password),
+		cmocka_unit_test(a_store_that_is_not_built_in_says_so),
+		cmocka_unit_test(an_empty_url_is_refused),
+		cmocka_unit_test(a_path_is_a_directory_of_files),
+		cmocka_unit_test(a_memory_store_has_no_directory),
+		cmocka_unit_test(closing_nothing_is_harmless),
+		cmocka_unit_test(names_that_leave_their_directory_are_told_apart),
+	};
+	static struct CMUnitTest tests[1024];
+	size_t nr = sizeof(urls) / sizeof(*urls);
+
+	memcpy(tests, urls, sizeof(urls));
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		nr = store_suite_add(&kinds[i], tests, nr, sizeof(tests) / sizeof(*tests));
+	return _cmocka_run_group_tests("stores", tests, nr, NULL, NULL);
+}

@@ -422,10 +422,15 @@ int grove_session_refresh(struct grove_session *s)
 int grove_session_sync(struct grove_session *s)
 {
 	struct grove_detail d;
+	struct grove_log *log;
 	int rc;
 
 	grove__detail_clear(&d);
-	rc = grove__log_sync(s->log, &d);
+	/* logs live as long as their session: waiting needs no lock */
+	pthread_mutex_lock(&s->lock);
+	log = s->log;
+	pthread_mutex_unlock(&s->lock);
+	rc = grove__log_sync(log, &d);
 	return session_told(s, rc, &d);
 }
 
@@ -640,14 +645,14 @@ void grove_view_error(struct grove_view *v, struct grove_detail *out)
 
 int grove_view_header(struct grove_view *v, struct grove_buf *out)
 {
-	WITH_VIEW(v, grove__image_header_line(v->image, v->session->log, out, NULL, &d));
+	WITH_VIEW(v, grove__image_header_line(v->image, v->log, out, NULL, &d));
 }
 
 int grove_view_line(struct grove_view *v, uint32_t i, struct grove_buf *out)
 {
 	if (i >= v->nr)
 		return GROVE_ENOTFOUND;
-	WITH_VIEW(v, grove__image_line(v->image, v->session->log, i, out, NULL, &d));
+	WITH_VIEW(v, grove__image_line(v->image, v->log, i, out, NULL, &d));
 }
 
 static int pieces(struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *payload,
@@ -656,7 +661,7 @@ static int pieces(struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *pa
 	const struct grove__spine *s = v->image->spine;
 	struct grove_buf line = GROVE_BUF_INIT;
 	struct grove_slice value;
-	int rc = grove__image_line(v->image, v->session->log, i, &line, &value, d);
+	int rc = grove__image_line(v->image, v->log, i, &line, &value, d);
 
 	if (!rc)
 		rc = v->image->dialect->pieces(value, grove__spine_kind(s, i), grove__spine_role(s, i),

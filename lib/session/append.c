@@ -693,17 +693,13 @@ int grove__session_ensure(struct grove_session *s, const struct grove_record *mo
 	if (!rc)
 		rc = grove__log_append(log, rec, held + nr, 0, sync, &out, d);
 	if (!rc)
-		rc = grove__session_retire(s) ? grove__fail_nomem(d) : 0;
+		rc = grove__session_change_log(s, log) ? grove__fail_nomem(d) : 0;
 	free(rec);
 	grove__buf_release(&bytes);
 	if (rc) {
 		grove__log_close(log);
 		return rc;
 	}
-	grove__log_close(s->log);
-	grove__store_close(s->held);
-	s->held = NULL;
-	s->log = log;
 	s->moved = false;
 	return grove__session_load(s, d);
 }

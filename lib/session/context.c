@@ -188,7 +188,7 @@ static int find_edits(struct context *c)
 			break;
 		grove__buf_clear(&target);
 		rc = c->im->dialect->edit(value, &target, &content);
-		row = grove__spine_find(s, s->nr, grove__buf_slice(&target));
+		row = grove__spine_find(s, GROVE_NONE, grove__buf_slice(&target));
 		if (rc || row == GROVE_NONE)
 			continue;
 		e = edit_of(c, row);
@@ -392,7 +392,7 @@ int grove__view_context(struct grove_view *v, const struct grove_context_options
 	if (opt && opt->mode)
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "a %s session has one mode only",
 				   v->image->dialect->name);
-	rc = context_init(&c, v->image, v->session->log, leaf, d);
+	rc = context_init(&c, v->image, v->log, leaf, d);
 	if (!rc)
 		rc = find_settings(&c);
 	grove__out_init(&w.o, sink);

@@ -19,7 +19,7 @@ int grove__view_log(struct grove_view *v, struct grove_sink sink, struct grove_d
 	int rc, end;
 
 	grove__out_init(&o, sink);
-	grove__rows_init(&rows, v->image, v->session->log, NULL, v->nr);
+	grove__rows_init(&rows, v->image, v->log, NULL, v->nr);
 	while (!(rc = grove__rows_next(&rows, &row, &value, d)) && !o.rc) {
 		grove__out_str(&o, before);
 		grove__out_raw(&o, value);
@@ -41,8 +41,8 @@ int grove__view_raw(struct grove_view *v, struct grove_sink sink, struct grove_d
 
 	if (!buf)
 		return grove__fail_nomem(d);
-	while (!rc && pos < v->image->tail) {
-		rc = grove__log_read(v->session->log, pos, v->image->tail, buf, cap, &run, d);
+	while (!rc && pos < v->tail) {
+		rc = grove__log_read(v->log, pos, v->tail, buf, cap, &run, d);
 		if (!rc && run.open && run.by_line)
 			rc = grove__fail(d, GROVE_ETOOBIG, NULL, "a line of more than %zu bytes", cap);
 		if (!rc)
@@ -106,7 +106,7 @@ static int open_node(struct drawing *t, uint32_t row)
 {
 	const struct grove__spine *s = t->v->image->spine;
 	struct grove_slice value;
-	int rc = grove__image_line(t->v->image, t->v->session->log, row, &t->line, &value, t->d);
+	int rc = grove__image_line(t->v->image, t->v->log, row, &t->line, &value, t->d);
 	uint32_t up = grove__spine_parent(s, row);
 	char depth[32];
 

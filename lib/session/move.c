@@ -99,15 +99,16 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 		if (!rc) {
 			bool own = s->at.own_store;
 
-			grove__log_close(s->log);
-			s->log = log;
+			rc = grove__session_change_log(s, log) ? grove__fail_nomem(d) : 0;
+			if (rc)
+				grove__log_close(log);
 			s->at.own_store = false;
 			grove__where_release(&s->at);
 			s->at = to;
 			s->at.own_store = own;
 			memset(&to, 0, sizeof(to));
-			rc = grove__session_retire(s) ? grove__fail_nomem(d)
-						      : grove__session_load(s, d);
+			if (!rc)
+				rc = grove__session_load(s, d);
 		}
 	}
 	grove__where_release(&to);

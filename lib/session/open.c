@@ -30,8 +30,11 @@ void grove__session_unref(struct grove_session *s)
 		return;
 	grove__log_close(s->log);
 	grove__image_unref(s->image);
-	for (size_t i = 0; i < s->nr_retired; i++)
-		grove__image_unref(s->retired[i]);
+	for (size_t i = 0; i < s->nr_retired; i++) {
+		grove__image_unref(s->retired[i].image);
+		grove__log_close(s->retired[i].log);
+		grove__store_close(s->retired[i].store);
+	}
 	free(s->retired);
 	grove__labels_unref(s->labels);
 	grove__batch_free(s->batch);
@@ -44,20 +47,33 @@ void grove__session_unref(struct grove_session *s)
 	free(s);
 }
 
-int grove__session_retire(struct grove_session *s)
+static int retire(struct grove_session *s, struct grove__retired what)
 {
-	struct grove__image **p;
+	struct grove__retired *p = realloc(s->retired, (s->nr_retired + 1) * sizeof(*p));
 
-	if (!s->image)
-		return 0;
-	p = realloc(s->retired, (s->nr_retired + 1) * sizeof(*p));
 	if (!p)
 		return GROVE_ENOMEM;
 	s->retired = p;
-	s->retired[s->nr_retired++] = s->image;
+	s->retired[s->nr_retired++] = what;
 	s->image = NULL;
 	grove__labels_unref(s->labels);
 	s->labels = NULL;
+	return 0;
+}
+
+int grove__session_retire(struct grove_session *s)
+{
+	return s->image ? retire(s, (struct grove__retired){ .image = s->image }) : 0;
+}
+
+int grove__session_change_log(struct grove_session *s, struct grove_log *log)
+{
+	int rc = retire(s, (struct grove__retired){ s->image, s->log, s->held });
+
+	if (rc)
+		return rc;
+	s->log = log;
+	s->held = NULL;
 	return 0;
 }
 
@@ -148,7 +164,7 @@ int grove__session_refresh(struct grove_session *s, struct grove_detail *d)
 	rc = grove__session_load(s, d);
 	if (rc) {
 		/* keep what we had: readers may go on with it */
-		s->image = s->retired[--s->nr_retired];
+		s->image = s->retired[--s->nr_retired].image;
 		return rc;
 	}
 	carry_leaf(s, old);

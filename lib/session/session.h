@@ -42,6 +42,13 @@ struct grove__where {
 	char *path;                            /* NULL where there is none */
 };
 
+/* What a session used before: views and ids that were handed out may point there. */
+struct grove__retired {
+	struct grove__image *image;            /* each of them may be NULL */
+	struct grove_log *log;
+	struct grove_store *store;
+};
+
 struct grove_session {
 	unsigned refs;                         /* atomic: the handle's, and one a view */
 	struct grove *g;
@@ -51,7 +58,7 @@ struct grove_session {
 	struct grove_detail detail;
 	struct grove_log *log;
 	struct grove__image *image;
-	struct grove__image **retired;         /* earlier ones: ids handed out point there */
+	struct grove__retired *retired;
 	size_t nr_retired;
 	struct grove__labels *labels;          /* NULL: to be made */
 	char *id, *cwd, *dir;
@@ -73,7 +80,9 @@ struct grove_view {
 	unsigned refs;
 	struct grove_session *session;
 	struct grove__image *image;
+	struct grove_log *log;                 /* the session's at that moment */
 	struct grove__labels *labels;
+	uint64_t tail;
 	uint32_t nr, leaf;
 	const char *name;
 	struct grove_counts counts;
@@ -122,6 +131,8 @@ int grove__session_load(struct grove_session *s, struct grove_detail *d);
 int grove__session_refresh(struct grove_session *s, struct grove_detail *d);
 /* Give up the present image. */
 int grove__session_retire(struct grove_session *s);
+/* Go over to another log; the image goes as well, and the store that held a deferred session. */
+int grove__session_change_log(struct grove_session *s, struct grove_log *log);
 /* The row that the next append goes below; GROVE_NONE: a root. */
 uint32_t grove__session_leaf_row(const struct grove_session *s);
 /* Where a new session of that cwd goes; fills everything but the dialect. */

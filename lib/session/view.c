@@ -45,6 +45,8 @@ int grove__view_new(struct grove_session *s, struct grove_view **out, struct gro
 	__atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
 	v->session = s;
 	v->image = grove__image_ref(s->image);
+	v->log = s->log;
+	v->tail = s->image->tail;
 	v->labels = grove__labels_ref(s->labels);
 	v->nr = s->image->spine->nr;
 	v->leaf = grove__session_leaf_row(s);

@@ -23,9 +23,9 @@ static const struct {
 	{ GROVE_OK, "OK", "done" },
 	{ GROVE_ENOMEM, "NOMEM", "out of memory" },
 	{ GROVE_EIO, "IO", "input or output error" },
-	{ GROVE_EINVAL, "INVALID", "invalid argument" },
+	{ GROVE_EINVAL, "INVAL", "invalid argument" },
 	{ GROVE_ENOTFOUND, "NOTFOUND", "not found" },
-	{ GROVE_EEXIST, "EXISTS", "exists already" },
+	{ GROVE_EEXIST, "EXIST", "exists already" },
 	{ GROVE_ECONFLICT, "CONFLICT", "conflict with another writer" },
 	{ GROVE_EDAMAGED, "DAMAGED", "not a usable session" },
 	{ GROVE_EJSON, "JSON", "invalid JSON" },
@@ -428,9 +428,11 @@ int grove_session_sync(struct grove_session *s)
 	grove__detail_clear(&d);
 	/* logs live as long as their session: waiting needs no lock */
 	pthread_mutex_lock(&s->lock);
+	rc = grove__session_load(s, &d);
 	log = s->log;
 	pthread_mutex_unlock(&s->lock);
-	rc = grove__log_sync(log, &d);
+	if (!rc)
+		rc = grove__log_sync(log, &d);
 	return session_told(s, rc, &d);
 }
 
@@ -526,10 +528,10 @@ static int rename_locked(struct grove_session *s, const char *name, const char *
 {
 	struct grove__wish w = { .kind = GROVE_KIND_NAME };
 	struct grove_buf clean = GROVE_BUF_INIT;
-	int rc = s->at.dialect->clean_name(grove__slice_str(name), &clean) ? grove__fail_nomem(d) : 0;
+	int rc = grove__session_load(s, d);
 
-	if (!rc && !clean.len)
-		rc = grove__fail(d, GROVE_EINVAL, NULL, "a name with nothing in it");
+	if (!rc)
+		rc = grove__session_clean_name(s->at.dialect, name, &clean, d);
 	w.a = clean.ptr;
 	if (!rc)
 		rc = grove__append_wish(s, &w, NULL, id, d);
@@ -583,10 +585,18 @@ int grove_session_fork(struct grove_session *s, const struct grove_fork_options 
 	struct grove_fork_options none = { .size = sizeof(none) };
 	struct grove_session *f = grove__session_alloc(s->g);
 
+	struct grove_detail d;
+	int rc;
+
 	*out = f;
 	if (!f)
 		return GROVE_ENOMEM;
-	WITH_SESSION(s, grove__session_fork(s, opt ? opt : &none, f, &d));
+	grove__detail_clear(&d);
+	pthread_mutex_lock(&s->lock);
+	rc = grove__session_fork(s, opt ? opt : &none, f, &d);
+	pthread_mutex_unlock(&s->lock);
+	session_told(f, rc, &d);
+	return session_told(s, rc, &d);
 }
 
 int grove_session_move(struct grove_session *s, const char *cwd)

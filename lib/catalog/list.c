@@ -7,6 +7,7 @@
  */
 #include "catalog/list.h"
 
+#include "js/js.h"
 #include "sys/clock.h"
 
 #include <stdlib.h>
@@ -166,11 +167,12 @@ static int matches(const char *query, const struct grove_info *i, bool *yes)
 {
 	struct grove_buf text = GROVE_BUF_INIT, words = GROVE_BUF_INIT;
 	char *save, *word;
-	int rc = add_folded(&text, i->id);
+	int rc;
 
 	*yes = true;
 	if (!query)
 		return 0;
+	rc = add_folded(&text, i->id);
 	rc = rc ? rc : add_folded(&text, i->name);
 	rc = rc ? rc : add_folded(&text, i->cwd);
 	rc = rc ? rc : add_folded(&text, i->first_message);
@@ -402,7 +404,8 @@ static int compare(const void *x, const void *y, void *payload)
 	if (!c)
 		c = newer(a->file_time, b->file_time);
 	if (!c)
-		c = -strcmp(base_name(a->path), base_name(b->path));
+		c = -grove__js_collate(grove__slice_str(base_name(a->path)),
+				       grove__slice_str(base_name(b->path)));
 	return c ? c : -strcmp(a->path, b->path);
 }
 

@@ -72,6 +72,7 @@ struct grove__place {
 	struct grove_slice id;
 	struct grove_slice parent;   /* ptr NULL: none */
 	int64_t time;
+	struct grove_slice stamp;    /* raw JSON, to be kept instead of `time`; ptr NULL: none */
 };
 
 /* What a model is told to be, as the path sets it. Texts in the arena. */
@@ -133,7 +134,10 @@ struct grove__dialect {
 			 struct grove__settings *out);
 	/* The id of the first entry that a compaction keeps. */
 	int (*first_kept)(struct grove_slice line, struct grove_buf *out);
-	/* The target of a context edit, and what replaces its content (ptr NULL: drop it). */
+	/*
+	 * The target of a context edit, and what replaces its content (ptr NULL:
+	 * drop the target; empty: no content at all). 1: it says nothing.
+	 */
 	int (*edit)(struct grove_slice line, struct grove_buf *target, struct grove_slice *content);
 	/* May an entry be the target of a context edit? */
 	bool (*editable)(enum grove_kind kind, enum grove_role role);

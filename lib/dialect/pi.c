@@ -187,28 +187,48 @@ static const char *kept(const struct grove__json_line *l, const char *line, unsi
 	return grove__arena_dup(keep, grove__pi_text(keep, raw));
 }
 
+/*
+ * None is version 1, and what is spelled in another way counts as the number
+ * it reads as; what compares as 3 or more, or not at all, is left alone.
+ */
+static unsigned version_of(struct grove__arena *tmp, struct grove_slice raw)
+{
+	struct grove_slice text;
+	double v;
+
+	switch (grove__json_type_of(raw)) {
+	case JSON_NUMBER:
+		v = grove__json_number(raw);
+		break;
+	case JSON_STRING:
+		text = grove__js_trim(grove__pi_text(tmp, raw));
+		v = text.len ? grove__js_parse_number(text) : 0;
+		break;
+	case JSON_OBJECT:
+	case JSON_ARRAY:
+		return 3;
+	default:
+		return 1;
+	}
+	if (v < 3)
+		return v >= 2 ? 2 : 1;
+	return v < 1e9 ? (unsigned)v : v >= 1e9 ? 1000000000u : 3;
+}
+
 static void pi_header(const struct grove__json_line *l, const char *line,
 		      struct grove__arena *keep, struct grove__header *h)
 {
-	struct grove_slice version = grove__json_span_of(l, line, PI_VERSION);
-
 	memset(h, 0, sizeof(*h));
 	h->id = kept(l, line, PI_ID, keep);
 	h->cwd = kept(l, line, PI_CWD, keep);
 	h->parent = kept(l, line, PI_PARENT_SESSION, keep);
 	h->time_text = kept(l, line, PI_TIME, keep);
-	h->time = h->time_text ? grove__js_date_parse(grove__slice_str(h->time_text)) : GROVE_NO_TIME;
+	h->time = grove__json_has(l, PI_TIME)
+			  ? grove__pi_date(keep, grove__json_span_of(l, line, PI_TIME))
+			  : GROVE_NO_TIME;
 	h->usable = l->type == JSON_OBJECT && h->id &&
 		    grove__json_string_is(grove__json_span_of(l, line, PI_TYPE), "session");
-	/* no version is version 1; what compares as 3 or more is left alone */
-	h->version = 1;
-	if (grove__json_type_of(version) == JSON_NUMBER) {
-		double v = grove__json_number(version);
-
-		h->version = v >= 3 ? (v < 1e9 ? (unsigned)v : 1000000000u) : v >= 2 ? 2 : 1;
-	} else if (version.len && grove__json_type_of(version) != JSON_NULL) {
-		h->version = 3;
-	}
+	h->version = version_of(keep, grove__json_span_of(l, line, PI_VERSION));
 }
 
 const struct grove__dialect grove__dialect_pi = {

@@ -42,7 +42,14 @@ int grove__pi_edit(struct grove_slice line, struct grove_buf *target, struct gro
 	struct grove_slice t = grove__json_get(line, "targetId");
 	struct grove_slice r = grove__json_get(line, "replacement");
 
-	*content = grove__json_get(r, "content");
+	*content = grove__slice(NULL, 0);
+	if (!r.len)
+		return 1;
+	if (grove__json_type_of(r) != JSON_NULL) {
+		*content = grove__json_get(r, "content");
+		if (!content->len)
+			*content = grove__slice_str("");
+	}
 	return grove__json_type_of(t) == JSON_STRING ? grove__json_text(target, t) : 0;
 }
 
@@ -113,9 +120,12 @@ int grove__pi_fit_edit(struct grove_slice input, enum grove_role target, struct 
 static int with_content(struct grove_buf *out, struct grove_slice message, struct grove_slice content,
 			enum grove_role role)
 {
-	struct grove__json_change change = { .path = { "content" }, .value = content };
+	struct grove__json_change change = { .path = { "content" } };
 	struct grove_buf block = GROVE_BUF_INIT;
 	int rc = 0;
+
+	if (content.len)
+		change.value = content;
 
 	if (grove__json_type_of(content) == JSON_STRING &&
 	    (role == GROVE_ROLE_ASSISTANT || role == GROVE_ROLE_TOOL_RESULT)) {
@@ -140,9 +150,8 @@ static int message(struct grove_slice line, enum grove_role role, const struct g
 	if (grove__json_type_of(m) != JSON_OBJECT)
 		return fn(payload, m);
 	content = grove__json_get(m, "content");
-	if (edit && has_blocks(role))
-		rc = with_content(&b, m, *edit, role);
-	else if (edit && role == GROVE_ROLE_CUSTOM)
+	/* `custom` had another name once, which edits do not know */
+	if (edit && (has_blocks(role) || grove__json_string_is(grove__json_get(m, "role"), "custom")))
 		rc = with_content(&b, m, *edit, role);
 	else if (content.len && grove__json_type_of(content) != JSON_NULL)
 		return fn(payload, m);
@@ -164,7 +173,7 @@ static int put_custom(struct grove_buf *out, struct grove_slice line, int64_t ti
 	struct grove_slice content = edit ? *edit : grove__json_get(line, "content");
 	int rc = grove__buf_add_str(out, "{\"role\":\"custom\"");
 
-	if (!content.len || grove__json_type_of(content) == JSON_NULL)
+	if (!edit && (!content.len || grove__json_type_of(content) == JSON_NULL))
 		content = grove__slice_str("[]");
 	if (!rc)
 		rc = put_member(out, "customType", grove__json_get(line, "customType"));

@@ -95,7 +95,9 @@ static int put_base(struct grove_buf *out, const struct grove__place *at)
 				    : grove__buf_add_str(out, "null");
 	if (!rc)
 		rc = grove__buf_add_str(out, ",\"timestamp\":");
-	return rc ? rc : put_iso(out, at->time);
+	if (rc)
+		return rc;
+	return at->stamp.ptr ? grove__json_put_canonical(out, at->stamp) : put_iso(out, at->time);
 }
 
 static bool is_base(struct grove_slice key)
@@ -198,7 +200,7 @@ static int check(const struct shape *s, struct grove_slice input, struct grove_b
 		return 0;
 	case GROVE_KIND_CONTEXT_EDIT:
 		v = grove__json_get(input, "replacement");
-		if (v.len && grove__json_type_of(v) != JSON_NULL) {
+		if (grove__json_type_of(v) != JSON_NULL) {
 			enum grove__json_type t =
 				grove__json_type_of(grove__json_get(v, "content"));
 

@@ -16,6 +16,12 @@ size_t grove__js_length(struct grove_slice text);
 /* String.prototype.trim(): Unicode white space, line ends and U+FEFF. */
 struct grove_slice grove__js_trim(struct grove_slice text);
 
+/*
+ * String.prototype.localeCompare() for ASCII: negative, 0 or positive. Bytes
+ * beyond ASCII compare by their value, behind every letter.
+ */
+int grove__js_collate(struct grove_slice a, struct grove_slice b);
+
 /* Is this code point white space or a line end to JavaScript? */
 bool grove__js_is_space(uint32_t cp);
 
@@ -56,5 +62,16 @@ int64_t grove__js_date_parse(struct grove_slice text);
  */
 #define GROVE__JS_ISO_MAX 32
 size_t grove__js_iso(char out[GROVE__JS_ISO_MAX], int64_t ms);
+
+/*
+ * Buffer.toString("base64"): append the letters, padded. 0 or GROVE_ENOMEM.
+ */
+int grove__js_base64(struct grove_buf *out, struct grove_slice bytes);
+/*
+ * Buffer.from(text, "base64"): append the bytes. Either alphabet; `=` ends the
+ * text, what is no letter is passed over, so that nothing is an error. 0 or
+ * GROVE_ENOMEM.
+ */
+int grove__js_base64_decode(struct grove_buf *out, struct grove_slice text);
 
 #endif

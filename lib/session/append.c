@@ -13,6 +13,7 @@
 #include "js/js.h"
 #include "sys/clock.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define TRIES 1000
@@ -174,6 +175,19 @@ static int make_id(struct grove__batch *b, size_t i)
 	}
 }
 
+/* The system message that a compaction at that place carries along. */
+static int system_of(struct grove__batch *b, const struct grove__input *in,
+		     const struct grove__place *at, struct grove_buf *out)
+{
+	const struct grove__spine *sp = b->s->image->spine;
+	uint32_t row;
+
+	if (b->s->at.dialect->kind(in) != GROVE_KIND_COMPACTION)
+		return 0;
+	row = at->parent.ptr ? grove__spine_find(sp, sp->nr, at->parent) : GROVE_NONE;
+	return grove__context_system(b->s, row, at->time, out, b->d);
+}
+
 /*
  * An id that came with the input and is there already: the same entry is a
  * retry that succeeds, another one is a conflict.
@@ -184,20 +198,24 @@ static int check_retry(struct grove__batch *b, size_t i, const struct grove__inp
 	struct grove__image *im = b->s->image;
 	uint32_t row = grove__spine_find(im->spine, im->spine->nr, at.id), up;
 	struct grove_buf stored = GROVE_BUF_INIT, mine = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
+	struct grove_buf system = GROVE_BUF_INIT;
 	struct grove_slice value;
 	int rc;
 
 	if (row == GROVE_NONE)
 		return 0;
+	/* where nobody said otherwise it stands where it stands */
 	up = grove__spine_parent(im->spine, row);
-	if (!in->parent.ptr)
+	if (!in->parent.ptr && (i || !b->opt || !b->opt->parent))
 		at.parent = up == GROVE_NONE ? grove__slice(NULL, 0)
 					     : grove__spine_name(grove__spine_id(im->spine, up));
 	if (!in->time.ptr && grove__spine_time(im->spine, row) != GROVE_NO_TIME)
 		at.time = grove__spine_time(im->spine, row);
 	rc = grove__image_line(im, b->s->log, row, &stored, &value, b->d);
 	if (!rc)
-		rc = b->s->at.dialect->compose(in, &at, grove__slice(NULL, 0), &mine, &target, b->d);
+		rc = system_of(b, in, &at, &system);
+	if (!rc)
+		rc = b->s->at.dialect->compose(in, &at, grove__buf_slice(&system), &mine, &target, b->d);
 	if (!rc && grove__slice_eq(value, grove__buf_slice(&mine)))
 		b->item[i].retry = row;
 	else if (!rc)
@@ -206,6 +224,7 @@ static int check_retry(struct grove__batch *b, size_t i, const struct grove__inp
 	grove__buf_release(&stored);
 	grove__buf_release(&mine);
 	grove__buf_release(&target);
+	grove__buf_release(&system);
 	return rc;
 }
 
@@ -316,6 +335,7 @@ static int find_place(struct grove__batch *b, size_t i, const struct grove__inpu
 
 	at->parent = b->parent;
 	at->time = grove__sys_now_ms();
+	at->stamp = grove__slice(NULL, 0);
 	b->item[i].retry = GROVE_NONE;
 	if (in->parent.ptr)
 		rc = input_parent(b, in->parent, at, parent);
@@ -374,12 +394,8 @@ static int compose_one(struct grove__batch *b, size_t i, struct grove__input *in
 	if (!rc)
 		rc = find_place(b, i, in, &at, &parent);
 	retry = !rc && it->retry != GROVE_NONE;
-	if (!rc && !retry && kind == GROVE_KIND_COMPACTION) {
-		const struct grove__spine *sp = b->s->image->spine;
-		uint32_t row = at.parent.ptr ? grove__spine_find(sp, sp->nr, at.parent) : GROVE_NONE;
-
-		rc = grove__context_system(b->s, row, at.time, &system, b->d);
-	}
+	if (!rc && !retry)
+		rc = system_of(b, in, &at, &system);
 	if (!rc && !retry)
 		rc = dialect->compose(in, &at, grove__buf_slice(&system), &b->lines, &target, b->d);
 	if (!rc && !retry)
@@ -493,6 +509,7 @@ static int take_in(struct grove__batch *b, const struct grove_appended *out)
 	im->torn = im->open_tail = false;
 	rc = add_rows(b, out);
 	im->tail = im->next = out->tail;
+	im->ctime_ns = 0;
 	if (rc) {
 		/* stored, but not understood in place: build the image anew */
 		rc = grove__session_retire(b->s) ? grove__fail_nomem(b->d) : 0;
@@ -502,9 +519,27 @@ static int take_in(struct grove__batch *b, const struct grove_appended *out)
 	return rc;
 }
 
+/*
+ * The lines are in the log, but we cannot tell what it looks like now. Nothing
+ * may be taken back or written again: the caller has to open the session anew.
+ */
+static int lost_sight(struct grove_session *s, struct grove_detail *d)
+{
+	char why[200] = "";
+
+	if (d)
+		snprintf(why, sizeof(why), "%.199s", d->message);
+	s->broken = true;
+	return grove__fail(d, GROVE_EIO, s->at.path,
+			   "stored, but the session could not be read again: %s", why);
+}
+
 static int store_batch(struct grove__batch *b)
 {
 	struct grove_session *s = b->s;
+	/* ALWAYS comes later, outside of the session's lock */
+	enum grove_sync sync = b->opt && b->opt->sync == GROVE_SYNC_FLUSH ? GROVE_SYNC_FLUSH
+									  : GROVE_SYNC_NONE;
 	struct grove_appended out;
 	int rc;
 
@@ -512,12 +547,11 @@ static int store_batch(struct grove__batch *b)
 		return 0;
 	make_records(b);
 	if (s->held && !s->in_memory && b->starts_file) {
-		rc = grove__session_ensure(s, b->rec, b->fresh, GROVE_SYNC_NONE, b->d);
+		rc = grove__session_ensure(s, b->rec, b->fresh, sync, b->d);
 	} else {
-		rc = grove__log_append(s->log, b->rec, b->fresh, s->image->tail, GROVE_SYNC_NONE, &out,
-				       b->d);
-		if (!rc)
-			rc = take_in(b, &out);
+		rc = grove__log_append(s->log, b->rec, b->fresh, s->image->tail, sync, &out, b->d);
+		if (!rc && take_in(b, &out))
+			return lost_sight(s, b->d);
 	}
 	if (rc == GROVE_EIO)
 		s->broken = true;
@@ -554,6 +588,27 @@ static int check_seq(struct grove_session *s, const struct grove_append_options 
 			   (unsigned long long)seq, (unsigned long long)opt->expect_seq);
 }
 
+/*
+ * The last one is the leaf, even when it was there already; but a retry that
+ * comes late, when the conversation has gone on below it, does not turn it back.
+ */
+static void settle_leaf(struct grove__batch *b)
+{
+	struct grove_session *s = b->s;
+	uint32_t retry = b->nr ? b->item[b->nr - 1].retry : GROVE_NONE, row;
+
+	if (b->fresh)
+		s->moved = false;
+	if (retry == GROVE_NONE)
+		return;
+	for (row = grove__session_leaf_row(s); row != GROVE_NONE && row != retry;)
+		row = grove__spine_parent(s->image->spine, row);
+	if (row == retry)
+		return;
+	s->moved = true;
+	s->leaf = retry;
+}
+
 int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			 const struct grove_append_options *opt, const char **ids,
 			 struct grove_detail *d)
@@ -587,19 +642,21 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 		rc = grove__session_refresh(s, d);
 		if (rc < 0)
 			break;
+		if (rc && s->flags & GROVE_TELL) {
+			rc = grove__fail(d, GROVE_ECONFLICT, s->at.path, "was changed by another writer");
+			break;
+		}
+		rc = check_seq(s, opt, d);
+		if (rc)
+			break;
 	}
 	if (!rc) {
-		s->moved = false;
 		if (b->labels) {
 			grove__labels_unref(s->labels);
 			s->labels = NULL;
 		}
 		give_ids(b, ids);
-		/* the last one is the leaf, even when it was there already */
-		if (b->nr && b->item[b->nr - 1].retry != GROVE_NONE) {
-			s->moved = true;
-			s->leaf = b->item[b->nr - 1].retry;
-		}
+		settle_leaf(b);
 	}
 	batch_put(b);
 	return rc;
@@ -635,8 +692,10 @@ int grove__append_wish(struct grove_session *s, const struct grove__wish *w,
 {
 	struct grove_buf json = GROVE_BUF_INIT;
 	struct grove_slice slice;
-	int rc = s->at.dialect->spell(w, &json, d);
+	int rc = grove__session_load(s, d);
 
+	if (!rc)
+		rc = s->at.dialect->spell(w, &json, d);
 	slice = grove__buf_slice(&json);
 	if (!rc)
 		rc = grove__append_locked(s, &slice, 1, opt, id, d);
@@ -683,7 +742,7 @@ int grove__session_ensure(struct grove_session *s, const struct grove_record *mo
 	int rc;
 
 	if (!s->held || s->in_memory)
-		return 0;
+		return grove__session_load(s, d);
 	rc = held_lines(s, &bytes, &rec, &held, nr, d);
 	if (!rc) {
 		for (size_t i = 0; i < nr; i++)
@@ -692,14 +751,16 @@ int grove__session_ensure(struct grove_session *s, const struct grove_record *mo
 	}
 	if (!rc)
 		rc = grove__log_append(log, rec, held + nr, 0, sync, &out, d);
-	if (!rc)
-		rc = grove__session_change_log(s, log) ? grove__fail_nomem(d) : 0;
 	free(rec);
 	grove__buf_release(&bytes);
 	if (rc) {
 		grove__log_close(log);
 		return rc;
 	}
-	s->moved = false;
-	return grove__session_load(s, d);
+	if (grove__session_change_log(s, log)) {
+		grove__log_close(log);
+		grove__fail_nomem(d);
+		return lost_sight(s, d);
+	}
+	return grove__session_load(s, d) ? lost_sight(s, d) : 0;
 }

@@ -27,7 +27,8 @@ static const char *const reasons[] = {
 
 struct edit {
 	uint32_t target;
-	struct grove_buf content;        /* raw; empty: drop */
+	struct grove_buf content;        /* raw; empty: without content */
+	bool drop;
 };
 
 struct context {
@@ -189,13 +190,18 @@ static int find_edits(struct context *c)
 		grove__buf_clear(&target);
 		rc = c->im->dialect->edit(value, &target, &content);
 		row = grove__spine_find(s, GROVE_NONE, grove__buf_slice(&target));
-		if (rc || row == GROVE_NONE)
+		if (rc == 1 || (!rc && row == GROVE_NONE)) {
+			rc = 0;
 			continue;
+		}
+		if (rc)
+			break;
 		e = edit_of(c, row);
 		if (!e) {
 			e = &c->edits[c->nr_edits++];
 			e->target = row;
 		}
+		e->drop = !content.ptr;
 		grove__buf_clear(&e->content);
 		rc = grove__buf_add_slice(&e->content, content);
 	}
@@ -233,7 +239,7 @@ static int each_message(struct context *c, uint32_t *row,
 		struct edit *e = c->nr_edits ? edit_of(c, *row) : NULL;
 		struct grove_slice content;
 
-		if (e && !e->content.len)
+		if (e && e->drop)
 			continue;
 		if (e)
 			content = grove__buf_slice(&e->content);
@@ -349,7 +355,7 @@ static int explain(struct writer *w)
 		else if (!yes)
 			why = WHY_SILENT;
 		else if (e)
-			why = e->content.len ? WHY_EDITED : WHY_DROPPED;
+			why = e->drop ? WHY_DROPPED : WHY_EDITED;
 		else if (row == c->compaction)
 			why = WHY_SUMMARY;
 		grove__out_str(&w->o, i ? ",{\"entryId\":" : "{\"entryId\":");

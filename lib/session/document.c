@@ -31,26 +31,50 @@ int grove__view_log(struct grove_view *v, struct grove_sink sink, struct grove_d
 	return rc < 0 ? rc : end;
 }
 
+/* Bytes that no checksum covers are only as good as the log is the same. */
+static int unchanged(struct grove_view *v, struct grove_detail *d)
+{
+	struct grove_log_stat st;
+	int rc = grove__log_stat(v->log, &st, d);
+
+	if (rc)
+		return rc;
+	if (st.generation != v->generation || st.tail < v->tail)
+		rc = grove__fail(d, GROVE_ESTALE, NULL, "the session was changed");
+	else
+		rc = grove__image_verify(v->image, v->nr, v->log, d);
+	if (rc == GROVE_ESTALE)
+		grove__image_spoil(v->image);
+	return rc;
+}
+
 int grove__view_raw(struct grove_view *v, struct grove_sink sink, struct grove_detail *d)
 {
-	const size_t cap = (size_t)1 << 20;
+	size_t cap = (size_t)1 << 20;
 	struct grove_run run = { 0 };
 	char *buf = malloc(cap);
 	uint64_t pos = 0;
-	int rc = 0;
+	int rc = buf ? unchanged(v, d) : grove__fail_nomem(d);
 
-	if (!buf)
-		return grove__fail_nomem(d);
 	while (!rc && pos < v->tail) {
 		rc = grove__log_read(v->log, pos, v->tail, buf, cap, &run, d);
-		if (!rc && run.open && run.by_line)
-			rc = grove__fail(d, GROVE_ETOOBIG, NULL, "a line of more than %zu bytes", cap);
+		if (!rc && run.open && run.by_line) {
+			char *p = realloc(buf, cap * 2);
+
+			if (!p) {
+				rc = grove__fail_nomem(d);
+				break;
+			}
+			buf = p;
+			cap *= 2;
+			continue;
+		}
 		if (!rc)
 			rc = sink.write(sink.payload, buf, run.len);
 		pos = run.next;
 	}
 	free(buf);
-	return rc;
+	return rc ? rc : unchanged(v, d);
 }
 
 /* A node whose children are being written. */

@@ -40,7 +40,8 @@ static int flush(struct writer *w)
 		rec[i].line = grove__slice(w->bytes.ptr + w->off[i], end - w->off[i]);
 	}
 	rc = grove__log_append(w->log, rec, w->nr, w->tail, GROVE_SYNC_NONE, &out, w->d);
-	w->tail = out.tail;
+	if (!rc)
+		w->tail = out.tail;
 	w->nr = 0;
 	grove__buf_clear(&w->bytes);
 	if (!rc && w->s->g->progress.fn &&
@@ -166,9 +167,9 @@ static int put_row(struct writer *w, const struct path *p, size_t i, struct grov
 	size_t start = w->bytes.len;
 	int rc = 1;
 
-	/* a root that named a parent nobody has keeps saying so */
-	if (!i && grove__spine_parent(sp, row) == GROVE_NONE)
-		rehang = false;
+	/* what became a root because nobody is its parent now says so */
+	if (!i && grove__spine_flags(sp, row) & (ROW_ORPHAN | ROW_CYCLE | ROW_PARENT_ABSENT))
+		rehang = true;
 	if (grove__spine_kind(sp, row) == GROVE_KIND_COMPACTION) {
 		rc = moved_first_kept(w, p, line, &first);
 		kept = !rc;
@@ -219,11 +220,31 @@ static struct grove_slice fresh_id(struct writer *w, char out[40])
 	}
 }
 
+/* A label keeps its time as it is spelled. */
+static int label_stamp(struct writer *w, uint32_t row, struct grove_buf *store,
+		       struct grove__place *at)
+{
+	struct grove__input in;
+	struct grove_slice value;
+	struct grove_buf line = GROVE_BUF_INIT;
+	int rc = grove__image_line(w->s->image, w->s->log, row, &line, &value, w->d);
+
+	grove__buf_clear(store);
+	if (!rc && grove__buf_add_slice(store, value))
+		rc = grove__fail_nomem(w->d);
+	if (!rc)
+		rc = grove__image_input(w->s->image, store, &in, w->d);
+	if (!rc)
+		at->stamp = in.time;
+	grove__buf_release(&line);
+	return rc;
+}
+
 static int put_labels(struct writer *w, const struct path *p, const struct grove__labels *labels)
 {
 	const struct grove__spine *sp = w->s->image->spine;
 	struct grove__place at = { .parent = { NULL, 0 } };
-	struct grove_buf json = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
+	struct grove_buf json = GROVE_BUF_INIT, target = GROVE_BUF_INIT, stamp = GROVE_BUF_INIT;
 	struct grove__input in;
 	char id[2][40];
 	unsigned turn = 0;
@@ -239,12 +260,12 @@ static int put_labels(struct writer *w, const struct path *p, const struct grove
 		if (l->row == GROVE_NONE || !on_path(p, l->row))
 			continue;
 		at.id = fresh_id(w, id[turn]);
-		at.time = grove__spine_time(sp, l->set_by);
-		if (at.time == GROVE_NO_TIME)
-			at.time = grove__sys_now_ms();
+		at.time = grove__sys_now_ms();
 		grove__buf_clear(&json);
 		grove__buf_clear(&target);
-		rc = w->s->at.dialect->spell(&wish, &json, w->d);
+		rc = label_stamp(w, l->set_by, &stamp, &at);
+		if (!rc)
+			rc = w->s->at.dialect->spell(&wish, &json, w->d);
 		if (!rc)
 			rc = grove__image_input(w->s->image, &json, &in, w->d);
 		if (!rc)
@@ -257,6 +278,7 @@ static int put_labels(struct writer *w, const struct path *p, const struct grove
 	}
 	grove__buf_release(&json);
 	grove__buf_release(&target);
+	grove__buf_release(&stamp);
 	return rc;
 }
 
@@ -343,6 +365,18 @@ static int place(struct grove_session *s, const struct grove_fork_options *opt, 
 	return rc ? grove__fail_nomem(d) : 0;
 }
 
+/* What the header says, without reading it again. */
+static int name_copy(struct grove_session *out, const struct grove__header_in *h)
+{
+	const char *slash = out->at.path ? strrchr(out->at.path, '/') : NULL;
+
+	out->id = strdup(h->id);
+	out->cwd = strdup(h->cwd);
+	if (slash)
+		out->dir = strndup(out->at.path, slash > out->at.path ? (size_t)(slash - out->at.path) : 1);
+	return out->id && out->cwd && (out->dir || !slash) ? 0 : GROVE_ENOMEM;
+}
+
 int grove__session_fork(struct grove_session *s, const struct grove_fork_options *opt,
 			struct grove_session *out, struct grove_detail *d)
 {
@@ -393,19 +427,17 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 		grove__buf_release(&w->bytes);
 	}
 	free(w);
-	grove__buf_release(&cwd);
 	if (rc && out->log) {
 		/* half a copy is no session */
 		grove__log_close(out->log);
 		out->log = NULL;
 		grove__store_remove(out->at.store, &key, NULL);
-		return rc;
 	}
 	if (!rc) {
 		out->flags = GROVE_WRITE;
 		out->version = s->at.dialect->version;
-		out->id = strdup(h.id);
-		rc = out->id ? 0 : grove__fail_nomem(d);
+		rc = name_copy(out, &h) ? grove__fail_nomem(d) : 0;
 	}
+	grove__buf_release(&cwd);
 	return rc;
 }

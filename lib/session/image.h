@@ -14,9 +14,9 @@
 /* A line longer than this is never held in memory as a whole. */
 #define GROVE__LINE_MAX ((uint64_t)1 << 30)
 
-/* A header line: its number among the values, and among the lines. */
+/* A header line: its number among the values and among the lines, and where it is. */
 struct grove__header_at {
-	uint64_t value, line;
+	uint64_t value, line, pos;
 };
 
 struct grove__image {
@@ -29,6 +29,8 @@ struct grove__image {
 	uint64_t next;                     /* position to read on from */
 	uint64_t tail;                     /* the log's end when we looked */
 	uint64_t generation;
+	int64_t ctime_ns;                  /* of the log when we looked; 0: look closer */
+	bool spoilt;                       /* atomic: not what is in the log; a refresh reads it anew */
 	uint64_t lines, bytes, malformed, blank;
 	uint64_t bad_line, bad_pos;        /* the first malformed one */
 	bool by_line;                      /* positions count lines, not bytes */
@@ -53,10 +55,23 @@ void grove__image_unref(struct grove__image *im);
 /*
  * Read from im->next to the end of the log and link what is new. `progress`
  * may have a NULL fn. GROVE_EDAMAGED if the first value is not a usable header;
- * GROVE_ESTALE if the log changed in a way that wants a new image.
+ * GROVE_ESTALE if the log changed in a way that wants a new image. After any
+ * failure that came while lines were read the image is spoilt: what it has is
+ * good for old views, but nothing may be added.
  */
 int grove__image_load(struct grove__image *im, struct grove_log *log, const char *path,
 		      const struct grove_progress *progress, struct grove_detail *d);
+
+/* What was read is not what is there any more. */
+static inline void grove__image_spoil(const struct grove__image *im)
+{
+	__atomic_store_n((bool *)(uintptr_t)&im->spoilt, true, __ATOMIC_RELAXED);
+}
+
+static inline bool grove__image_spoilt(const struct grove__image *im)
+{
+	return __atomic_load_n(&im->spoilt, __ATOMIC_RELAXED);
+}
 
 /* Does the log hold an older version, shown as if it were migrated? */
 static inline bool grove__image_old(const struct grove__image *im)
@@ -72,6 +87,9 @@ static inline bool grove__image_old(const struct grove__image *im)
  */
 int grove__image_line(const struct grove__image *im, struct grove_log *log, uint32_t row,
 		      struct grove_buf *out, struct grove_slice *value, struct grove_detail *d);
+/* Are the header and the last of `nr` rows still what was indexed? GROVE_ESTALE if not. */
+int grove__image_verify(const struct grove__image *im, uint32_t nr, struct grove_log *log,
+			struct grove_detail *d);
 int grove__image_header_line(const struct grove__image *im, struct grove_log *log,
 			     struct grove_buf *out, struct grove_slice *value,
 			     struct grove_detail *d);

@@ -43,16 +43,22 @@ static int move_to(struct grove_session *s, uint32_t row, unsigned flags, struct
 	return 0;
 }
 
+/* What everybody is to see must be decided by what everybody sees. */
+static int look(struct grove_session *s, unsigned flags, struct grove_detail *d)
+{
+	int rc = grove__session_load(s, d);
+
+	if (!rc && flags & GROVE_LEAF_PERSIST)
+		rc = grove__session_refresh(s, d);
+	return rc < 0 ? rc : 0;
+}
+
 int grove__session_set_leaf(struct grove_session *s, const char *id, unsigned flags,
 			    struct grove_detail *d)
 {
 	uint32_t row;
-	int rc = grove__session_load(s, d);
+	int rc = look(s, flags, d);
 
-	if (!rc && flags & GROVE_LEAF_PERSIST) {
-		rc = grove__session_refresh(s, d);
-		rc = rc < 0 ? rc : 0;
-	}
 	if (!rc)
 		rc = grove__session_row(s, id, &row, d);
 	return rc ? rc : move_to(s, row, flags, d);
@@ -94,7 +100,7 @@ int grove__session_continue(struct grove_session *s, const char *id, unsigned fl
 	struct grove_slice value, text;
 	enum grove_kind kind;
 	uint32_t row;
-	int rc = grove__session_load(s, d);
+	int rc = look(s, flags, d);
 
 	if (!rc)
 		rc = grove__session_row(s, id, &row, d);

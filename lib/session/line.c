@@ -50,6 +50,38 @@ static int fetch(struct grove_log *log, uint64_t pos, uint64_t len, uint32_t crc
 	return 0;
 }
 
+/* The line at `pos` again, piece by piece: has it changed? */
+static int verify(struct grove_log *log, uint64_t pos, uint64_t len, uint32_t want,
+		  struct grove_detail *d)
+{
+	char buf[16384];
+	uint32_t crc = 0;
+
+	for (uint64_t off = 0; off < len;) {
+		size_t n = len - off < sizeof(buf) ? (size_t)(len - off) : sizeof(buf);
+		int rc = grove__log_fetch(log, pos, off, buf, n, d);
+
+		if (rc)
+			return rc;
+		crc = grove__crc32c(crc, buf, n);
+		off += n;
+	}
+	return crc == want ? 0 : grove__fail_at(d, GROVE_ESTALE, NULL, 0, pos,
+						"a line is not what it was: the session was changed");
+}
+
+int grove__image_verify(const struct grove__image *im, uint32_t nr, struct grove_log *log,
+			struct grove_detail *d)
+{
+	const struct grove__spine *s = im->spine;
+	int rc = verify(log, im->header_pos, im->header_len, im->header_crc, d);
+
+	if (!rc && nr)
+		rc = verify(log, grove__spine_pos(s, nr - 1), grove__spine_len(s, nr - 1),
+			    grove__spine_crc(s, nr - 1), d);
+	return rc;
+}
+
 struct id_at {
 	const struct grove__image *im;
 	struct grove_log *log;
@@ -140,6 +172,8 @@ int grove__image_line(const struct grove__image *im, struct grove_log *log, uint
 	int rc = fetch(log, grove__spine_pos(im->spine, row), grove__spine_len(im->spine, row),
 		       grove__spine_crc(im->spine, row), grove__spine_line(im->spine, row), out, d);
 
+	if (rc == GROVE_ESTALE)
+		grove__image_spoil(im);
 	return rc ? rc : present(im, log, row, out, value, d);
 }
 
@@ -149,6 +183,8 @@ int grove__image_header_line(const struct grove__image *im, struct grove_log *lo
 {
 	int rc = fetch(log, im->header_pos, im->header_len, im->header_crc, im->header_line, out, d);
 
+	if (rc == GROVE_ESTALE)
+		grove__image_spoil(im);
 	return rc ? rc : present(im, log, GROVE_NONE, out, value, d);
 }
 

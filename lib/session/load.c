@@ -161,7 +161,7 @@ static int merge_header(struct worker *w, const struct found *f, uint64_t pos, u
 		im->headers = p;
 		im->cap_headers = cap;
 	}
-	im->headers[im->nr_headers++] = (struct grove__header_at){ im->values, line };
+	im->headers[im->nr_headers++] = (struct grove__header_at){ im->values, line, pos };
 	if (im->has_header)
 		return 0;
 	if (grove__json_scan(&im->want, ptr, (size_t)f->len, true, &l) != JSON_VALUE)
@@ -552,7 +552,9 @@ static int take(struct worker *w, struct found *longest, struct grove_buf *membe
 		goto out;
 	w->ticket = ld->issued++;
 	ld->pos = w->run.next;
-	ld->im->by_line = w->run.by_line;
+	/* views look at this: it is written once, before there are any */
+	if (ld->im->by_line != (bool)w->run.by_line)
+		ld->im->by_line = w->run.by_line;
 	if (w->run.open) {
 		*is_long = true;
 		rc = long_line(w, longest, members, &v, &closed);
@@ -674,12 +676,20 @@ int grove__image_load(struct grove__image *im, struct grove_log *log, const char
 
 	if (rc)
 		return rc;
+	if (grove__image_spoilt(im))
+		return grove__fail(d, GROVE_ESTALE, path, "was changed");
 	if (im->lines && grove__image_old(im) && st.tail > im->tail)
 		return grove__fail(d, GROVE_ESTALE, path, "an old version has grown");
 	if (im->lines && st.generation != im->generation)
 		return grove__fail(d, GROVE_ESTALE, path, "was rewritten");
 	if (st.tail < im->tail)
 		return grove__fail(d, GROVE_ESTALE, path, "became shorter");
+	/* a file that is written anew in its own place need not be shorter */
+	if (im->lines && (st.tail > im->tail || st.ctime_ns != im->ctime_ns)) {
+		rc = grove__image_verify(im, from, log, d);
+		if (rc)
+			return rc;
+	}
 	ld.caller = pthread_self();
 	ld.pos = ld.begin = im->next;
 	ld.until = st.tail;
@@ -697,12 +707,15 @@ int grove__image_load(struct grove__image *im, struct grove_log *log, const char
 		rc = run_workers(&ld, threads);
 	pthread_mutex_destroy(&ld.lock);
 	pthread_cond_destroy(&ld.turn_cond);
+	if (rc) {
+		grove__image_spoil(im);
+		return rc;
+	}
 	/* unless a torn line said where to read on: at the end */
 	if (im->next == UINT64_MAX)
 		im->next = ld.until;
-	if (rc)
-		return rc;
 	im->tail = ld.until;
+	im->ctime_ns = st.ctime_ns;
 	im->bytes = st.bytes;
 	im->generation = st.generation;
 	if (!im->has_header)
@@ -711,7 +724,11 @@ int grove__image_load(struct grove__image *im, struct grove_log *log, const char
 					    : "an empty file, not a %s session",
 				   im->dialect->name);
 	rc = grove__tree_link(im->spine, from);
+	if (rc)
+		grove__image_spoil(im);
 	if (rc == GROVE_ENOMEM)
 		grove__fail_nomem(d);
+	else if (rc)
+		grove__fail(d, rc, path, "new lines change what older ones mean");
 	return rc;
 }

@@ -63,6 +63,11 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 		return grove__fail(d, GROVE_EACCESS, s->at.path, "opened for reading only");
 	if (s->held)
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "a session without a file cannot be moved");
+	grove__session_close_old(s);
+	/* others may have appended since we looked, and have gone */
+	rc = grove__session_refresh(s, d);
+	if (rc < 0)
+		return rc;
 	if (grove__resolve(s->g, cwd, &full))
 		return grove__fail_nomem(d);
 	rc = new_place(s, full.ptr, &to, d);

@@ -55,6 +55,10 @@ static int retire(struct grove_session *s, struct grove__retired what)
 		return GROVE_ENOMEM;
 	s->retired = p;
 	s->retired[s->nr_retired++] = what;
+	/* rows are numbered by their image, ids stay */
+	s->leaf_id = s->image && s->moved && s->leaf != GROVE_NONE
+			     ? grove__spine_id(s->image->spine, s->leaf)
+			     : NULL;
 	s->image = NULL;
 	grove__labels_unref(s->labels);
 	s->labels = NULL;
@@ -75,6 +79,17 @@ int grove__session_change_log(struct grove_session *s, struct grove_log *log)
 	s->log = log;
 	s->held = NULL;
 	return 0;
+}
+
+void grove__session_close_old(struct grove_session *s)
+{
+	/* one reference is the handle's own: there are no views */
+	if (__atomic_load_n(&s->refs, __ATOMIC_ACQUIRE) > 1)
+		return;
+	for (size_t i = 0; i < s->nr_retired; i++) {
+		grove__log_close(s->retired[i].log);
+		s->retired[i].log = NULL;
+	}
 }
 
 static int set_str(char **where, const char *value)
@@ -105,6 +120,19 @@ static int take_header(struct grove_session *s, struct grove_detail *d)
 	return rc ? grove__fail_nomem(d) : 0;
 }
 
+/* The row that a moved leaf stands at, in a new image. */
+static void carry_leaf(struct grove_session *s)
+{
+	const struct grove__spine *sp = s->image->spine;
+
+	if (!s->moved || s->leaf == GROVE_NONE)
+		return;
+	s->leaf = s->leaf_id ? grove__spine_find(sp, sp->nr, grove__spine_name(s->leaf_id))
+			     : GROVE_NONE;
+	s->moved = s->leaf != GROVE_NONE;
+	s->leaf_id = NULL;
+}
+
 int grove__session_load(struct grove_session *s, struct grove_detail *d)
 {
 	struct grove__image *im;
@@ -112,6 +140,8 @@ int grove__session_load(struct grove_session *s, struct grove_detail *d)
 
 	if (s->image)
 		return 0;
+	if (!s->log)
+		return grove__fail(d, GROVE_EINVAL, s->at.path, "the session is not open");
 	/* a log that changes while we read it is read again, a few times */
 	for (int tries = 0; tries < 4; tries++) {
 		im = grove__image_new(s->at.dialect);
@@ -120,6 +150,7 @@ int grove__session_load(struct grove_session *s, struct grove_detail *d)
 		rc = grove__image_load(im, s->log, s->at.path, &s->g->progress, d);
 		if (!rc) {
 			s->image = im;
+			carry_leaf(s);
 			return take_header(s, d);
 		}
 		grove__image_unref(im);
@@ -127,20 +158,6 @@ int grove__session_load(struct grove_session *s, struct grove_detail *d)
 			break;
 	}
 	return rc;
-}
-
-/* The row that a moved leaf stands at, in a new image. */
-static int carry_leaf(struct grove_session *s, const struct grove__image *old)
-{
-	struct grove_slice id;
-
-	if (!s->moved || s->leaf == GROVE_NONE)
-		return 0;
-	id = grove__spine_name(grove__spine_id(old->spine, s->leaf));
-	s->leaf = id.ptr ? grove__spine_find(s->image->spine, s->image->spine->nr, id) : GROVE_NONE;
-	if (s->leaf == GROVE_NONE)
-		s->moved = false;
-	return 0;
 }
 
 int grove__session_refresh(struct grove_session *s, struct grove_detail *d)
@@ -157,18 +174,21 @@ int grove__session_refresh(struct grove_session *s, struct grove_detail *d)
 		grove__labels_unref(s->labels);
 		s->labels = NULL;
 	}
-	if (rc != GROVE_ESTALE)
-		return rc ? rc : old->lines != lines;
+	if (!rc)
+		return old->lines != lines;
+	if (rc != GROVE_ESTALE && !grove__image_spoilt(old))
+		return rc;
 	if (grove__session_retire(s))
 		return grove__fail_nomem(d);
-	rc = grove__session_load(s, d);
-	if (rc) {
-		/* keep what we had: readers may go on with it */
-		s->image = s->retired[--s->nr_retired].image;
-		return rc;
+	if (rc == GROVE_ESTALE) {
+		rc = grove__session_load(s, d);
+		if (!rc)
+			return 1;
 	}
-	carry_leaf(s, old);
-	return 1;
+	/* what we had is good enough to go on with, unless it is half of something */
+	if (old->spine->linked == old->spine->nr)
+		s->image = s->retired[--s->nr_retired].image;
+	return rc;
 }
 
 uint32_t grove__session_leaf_row(const struct grove_session *s)
@@ -317,12 +337,23 @@ static int hold(struct grove_session *s, struct grove_detail *d)
 	return rc ? rc : grove__log_open(&s->log, s->held, &key, GROVE_LOG_CREATE, d);
 }
 
+int grove__session_clean_name(const struct grove__dialect *dialect, const char *name,
+			      struct grove_buf *out, struct grove_detail *d)
+{
+	if (dialect->clean_name(grove__slice_str(name), out))
+		return grove__fail_nomem(d);
+	if (out->len)
+		return 0;
+	grove__buf_release(out);
+	return grove__fail(d, GROVE_EINVAL, NULL, "a name with nothing in it");
+}
+
 int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 		       struct grove_session *s, struct grove_detail *d)
 {
 	const struct grove__dialect *dialect = g->forced;
 	struct grove__header_in h = { .parent = opt->parent_session, .time = grove__sys_now_ms() };
-	struct grove_buf cwd = GROVE_BUF_INIT;
+	struct grove_buf cwd = GROVE_BUF_INIT, name = GROVE_BUF_INIT;
 	struct grove_slice named = { NULL, 0 };
 	char id[40], *from_name = NULL;
 	int rc = 0;
@@ -337,14 +368,21 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 	if (opt->id && !dialect->session_id_ok(grove__slice_str(opt->id)))
 		return grove__fail(d, GROVE_EINVAL, NULL,
 				   "Session id must be non-empty, contain only alphanumeric characters, '-', '_' and '.', and start and end with an alphanumeric character");
+	if (opt->name) {
+		rc = grove__session_clean_name(dialect, opt->name, &name, d);
+		if (rc)
+			return rc;
+	}
 	s->flags = GROVE_WRITE;
 	s->version = dialect->version;
 	s->in_memory = opt->flags & GROVE_NEW_MEMORY;
 	grove__world_session_id(g, id);
 	h.id = opt->id ? opt->id : id;
 	rc = grove__resolve(g, opt->cwd ? opt->cwd : g->cwd, &cwd);
-	if (rc)
+	if (rc) {
+		grove__buf_release(&name);
 		return grove__fail_nomem(d);
+	}
 	h.cwd = cwd.ptr;
 	if (s->in_memory) {
 		s->at.agent = dialect->name;
@@ -373,9 +411,10 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 	free(from_name);
 	grove__buf_release(&cwd);
 	if (!rc && opt->name) {
-		struct grove__wish w = { .kind = GROVE_KIND_NAME, .a = opt->name };
+		struct grove__wish w = { .kind = GROVE_KIND_NAME, .a = name.ptr };
 
 		rc = grove__append_wish(s, &w, NULL, NULL, d);
 	}
+	grove__buf_release(&name);
 	return rc;
 }

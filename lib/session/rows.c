@@ -52,6 +52,8 @@ static int open_window(struct grove__rows *r, uint64_t pos, uint64_t len, struct
 	if (grove__buf_reserve(&r->window, (size_t)(end - pos) + GROVE__JSON_PAD))
 		return grove__fail_nomem(d);
 	rc = grove__log_fetch(r->log, pos, 0, r->window.ptr, (size_t)(end - pos), d);
+	if (rc == GROVE_ESTALE)
+		grove__image_spoil(r->im);
 	if (rc)
 		return rc;
 	grove__buf_cut(&r->window, (size_t)(end - pos));
@@ -79,9 +81,11 @@ int grove__rows_next(struct grove__rows *r, uint32_t *row, struct grove_slice *v
 			return rc;
 	}
 	line = grove__slice(r->window.ptr + (r->im->by_line ? 0 : pos - r->window_pos), (size_t)len);
-	if (grove__crc32c(0, line.ptr, line.len) != grove__spine_crc(s, *row))
+	if (grove__crc32c(0, line.ptr, line.len) != grove__spine_crc(s, *row)) {
+		grove__image_spoil(r->im);
 		return grove__fail_at(d, GROVE_ESTALE, NULL, (uint64_t)grove__spine_line(s, *row) + 1,
 				      pos, "the line is not what it was: the session was changed");
+	}
 	r->i++;
 	*value = grove__trim_value(line);
 	if (!grove__image_old(r->im))

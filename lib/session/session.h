@@ -66,6 +66,7 @@ struct grove_session {
 	unsigned version;                      /* of the log as it was found */
 	bool moved;                            /* the leaf was moved in memory … */
 	uint32_t leaf;                         /* … to here */
+	const char *leaf_id;                   /* the same between two images; in a retired one */
 	/*
 	 * A live session without a file: its lines are in a log of a memory
 	 * store of its own until the first message that starts a file.
@@ -82,7 +83,7 @@ struct grove_view {
 	struct grove__image *image;
 	struct grove_log *log;                 /* the session's at that moment */
 	struct grove__labels *labels;
-	uint64_t tail;
+	uint64_t tail, generation;             /* of the log, then */
 	uint32_t nr, leaf;
 	const char *name;
 	struct grove_counts counts;
@@ -123,16 +124,24 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 			struct grove_session *s, struct grove_detail *d);
 int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 		       struct grove_session *s, struct grove_detail *d);
+/* A name as it is kept; GROVE_EINVAL if nothing is left of it. */
+int grove__session_clean_name(const struct grove__dialect *dialect, const char *name,
+			      struct grove_buf *out, struct grove_detail *d);
 struct grove_session *grove__session_alloc(struct grove *g);
 void grove__session_unref(struct grove_session *s);
 /* Make sure that the image is there. With the lock held. */
 int grove__session_load(struct grove_session *s, struct grove_detail *d);
 /* Take in growth; a new image where the old one does not do. 1: something changed. */
 int grove__session_refresh(struct grove_session *s, struct grove_detail *d);
-/* Give up the present image. */
+/* Give up the present image; the next one is loaded when it is asked for. */
 int grove__session_retire(struct grove_session *s);
 /* Go over to another log; the image goes as well, and the store that held a deferred session. */
 int grove__session_change_log(struct grove_session *s, struct grove_log *log);
+/*
+ * Close earlier logs that nobody reads any more: a file that we have open
+ * twice looks as if somebody else was writing to it.
+ */
+void grove__session_close_old(struct grove_session *s);
 /* The row that the next append goes below; GROVE_NONE: a root. */
 uint32_t grove__session_leaf_row(const struct grove_session *s);
 /* Where a new session of that cwd goes; fills everything but the dialect. */

@@ -47,6 +47,7 @@ int grove__view_new(struct grove_session *s, struct grove_view **out, struct gro
 	v->image = grove__image_ref(s->image);
 	v->log = s->log;
 	v->tail = s->image->tail;
+	v->generation = s->image->generation;
 	v->labels = grove__labels_ref(s->labels);
 	v->nr = s->image->spine->nr;
 	v->leaf = grove__session_leaf_row(s);

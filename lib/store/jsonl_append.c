@@ -119,7 +119,7 @@ static int append_locked(struct jsonl_log *log, uint64_t expect, struct grove_ap
 	if (log->out.len == 1)
 		return 0; /* nothing to append: not even the LF */
 	lf = ends_in_lf(log, st.size);
-	for (int tries = 0; tries < 8; tries++) {
+	for (int tries = 0;; tries++) {
 		if (lf < 0)
 			return grove__fail_sys(d, lf, log->path, "cannot read");
 		out->pad = !lf;
@@ -137,9 +137,11 @@ static int append_locked(struct jsonl_log *log, uint64_t expect, struct grove_ap
 		log->lf_at = out->tail;
 		if (lf == 1)
 			return 0;
+		/* once more; and if they are at it again, with an LF of our own in front */
+		if (!lf)
+			lf = !tries;
 		st.size = out->tail;
 	}
-	return grove__fail(d, GROVE_EIO, log->path, "another writer keeps tearing our lines");
 }
 
 int grove__jsonl_sync(struct grove_log *l, struct grove_detail *d)
@@ -157,12 +159,13 @@ int grove__jsonl_sync(struct grove_log *l, struct grove_detail *d)
 			pthread_cond_wait(&log->synced_cond, &log->sync_lock);
 		} else {
 			uint64_t upto = __atomic_load_n(&log->written, __ATOMIC_ACQUIRE);
+			bool unnamed = log->unnamed;
 			int err;
 
 			log->syncing = true;
 			pthread_mutex_unlock(&log->sync_lock);
 			err = grove__sys_datasync(log->fd);
-			if (!err && log->unnamed)
+			if (!err && unnamed)
 				err = log->new_dirs ? grove__sys_sync_parents(log->path)
 						    : grove__sys_sync_parent(log->path);
 			pthread_mutex_lock(&log->sync_lock);

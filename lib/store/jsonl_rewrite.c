@@ -106,8 +106,9 @@ static int settle(struct jsonl_log *log, const char *target, int fd, uint64_t ol
 		  struct grove_detail *d)
 {
 	struct grove__sys_stat st;
-	int carried = carry_over(log->fd, fd, old_size);
 	int named = grove__sys_sync_parent(target);
+	/* as late as can be: who still writes to the old file has the longer to do so */
+	int carried = carry_over(log->fd, fd, old_size);
 	int seen = grove__sys_fstat(fd, &st);
 
 	if (!seen) {
@@ -115,8 +116,11 @@ static int settle(struct jsonl_log *log, const char *target, int fd, uint64_t ol
 		grove__jsonl_seen(log, &st);
 	}
 	log->created = false;
-	if (!named)
+	if (!named) {
+		pthread_mutex_lock(&log->sync_lock);
 		log->unnamed = false;
+		pthread_mutex_unlock(&log->sync_lock);
+	}
 	if (!carried && !named && !seen)
 		return 0;
 	grove__fail_sys(d, carried ? carried : named ? named : seen, target,

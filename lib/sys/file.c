@@ -273,6 +273,15 @@ int grove__sys_owner(int fd, unsigned mode, unsigned uid, unsigned gid)
 	return fchmod(fd, mode) ? -errno : 0;
 }
 
+int grove__sys_touch(int fd)
+{
+	int n = fault("futimens");
+
+	if (n > 0)
+		return -n;
+	return futimens(fd, NULL) ? -errno : 0;
+}
+
 int grove__sys_rename(const char *from, const char *to)
 {
 	int n = fault("rename");

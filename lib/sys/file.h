@@ -50,6 +50,8 @@ int grove__sys_sync(int fd);
 /* Start writing out, do not wait. */
 void grove__sys_flush_hint(int fd, uint64_t off, uint64_t len);
 int grove__sys_owner(int fd, unsigned mode, unsigned uid, unsigned gid);
+/* Modified just now, says the file; its bytes stay. */
+int grove__sys_touch(int fd);
 
 int grove__sys_rename(const char *from, const char *to);
 /* The same, but -EEXIST when `to` is there. */

@@ -357,6 +357,26 @@ const knownDates = ["", " ", "Z", "T", "2026", "2026-05", "2026-05-03", "2026-02
 	"2026-05-03T09:00:00\u00a0Z", "\ufeff2026-05-03", " 2026-05-03", "2026-05-03 ", "Thu, 01 Jan 1970 00:00:00 GMT+9999", "1/1/2000 5:00 GMT+12345",
 	"1/1/2000 5:00 +596523:14", "1/1/2000 5:00 +596523:15", "1/1/275761 5:00 +90000:00", "1/1/275761 5:00Z", "1/1/999999999 5:00Z"];
 
+// ---- base64 ----
+
+const base64Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+const bytes = (n) => Buffer.from(Array.from({ length: n }, () => below(256)));
+
+// Mostly letters in long runs; among them what a reader has to pass over, and what ends it.
+function base64Text() {
+	const odd = pick([0, 0, 0.002, 0.02, 0.2, 0.6]);
+	const strange = pick([" \n\r\t", "\n", "-_", " !*.,:\"\\\u0000\u007f", "\u00e9\u00c1\u00ff", "\u0151\u0144\u0100\u2028\u3041", "\u{1f441}\u{10451}\ud851\udc41",
+		"=", " =\n-_", "= \u013d-\u0151!"]);
+	const units = Array.from(strange);
+	let s = "";
+	for (let n = below(pick([6, 40, 200, 1000])); n > 0; n--)
+		s += chance(odd) ? pick(units) : base64Letters[below(64)];
+	if (chance(0.3))
+		s += pick(["=", "==", "===", "=\n", "== ", "=A", "=QUJD"]);
+	return chance(0.3) ? s.replaceAll("+", "-").replaceAll("/", "_") : s;
+}
+
 // ---- asking ----
 
 let asked = 0;
@@ -461,6 +481,14 @@ compare("edit", edits.map((e) => ["e", Buffer.from(`{"object":${e.object},"path"
 			return false;
 		}
 	});
+
+const knownBase64 = ["", "=", "====", "A", "AB", "ABC", "QUJD", "QUJDQ", "QUJDQQ", "QUJDQUI", "QUJD=QUJD", "QU=JD", "Q=UJD", "=QUJD", "QU JD\n", "Q-_8", "Q+/8",
+	"QUJDQQ==", "QUJDQQ=", "QUJDQ===", "\u0151UJD", "QUJD\u013dQUJD", "\ud851UJD", "QU\u{1f441}JD", "\u{10451}", "\ufeffQUJD", "A=A=A=A=", "=bad".repeat(100)];
+compare("base64 decoded", knownBase64.concat(times(20000, base64Text)).map((s) => ["b", wtf8(s), Buffer.from(s, "base64").toString("hex"), true]));
+compare("base64 encoded", times(4000, () => bytes(below(pick([10, 100, 1000])))).map((b) => ["B", b, hex(b.toString("base64")), true]));
+compare("base64 there and back", times(1000, () => bytes(below(300))).map((b) => ["b", Buffer.from(b.toString("base64")), b.toString("hex"), true]));
+compare("base64 in lines", times(1000, () => bytes(below(600))).map((b) =>
+	["b", Buffer.from(b.toString("base64").replace(/.{76}/g, "$&\r\n")), b.toString("hex"), true]));
 
 const instants = [0, -1, 1, 8.64e15, -8.64e15, -62167219200000, -62167219200001, 253402300799999, 253402300800000, 951782400000, 951868799999]
 	.concat(times(5000, () => Math.trunc((random() - 0.5) * 2 * pick([8.64e15, 1e15, 4e12, 1e11]))));

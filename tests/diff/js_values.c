@@ -10,8 +10,10 @@
  *     t text     trimmed                 d text     Date.parse, or NaN
  *     i ms       toISOString             n bits     a double (its bits, 16 digits,
  *     p literal  a double's bits                    as text) printed
+ *     b text     base64, decoded         B bytes    encoded as base64
  *     e JSON     a change: {"object":…,"path":[…],"value":…}, value absent: remove
  */
+#include "js/base64.h"
 #include "js/js.h"
 #include "json/edit.h"
 #include "json/value.h"
@@ -74,6 +76,26 @@ static struct grove_slice exact(const char *ptr, size_t len)
 	return grove__slice(copy, len);
 }
 
+/* Every kernel says the same, and writes no more than it may. */
+static void answer_base64(struct grove_buf *out, struct grove_slice in, bool encode)
+{
+	size_t cap = encode ? GROVE__BASE64_ENCODED(in.len) : GROVE__BASE64_DECODED(in.len);
+	const struct grove__base64_kernel *k;
+	char *other = malloc(cap);
+	size_t len;
+
+	if (!other)
+		die("out of memory");
+	check(encode ? grove__js_base64(out, in) : grove__js_base64_decode(out, in));
+	for (unsigned i = 0; (k = grove__base64_kernel(i)); i++) {
+		len = encode ? grove__base64_encode(k, other, in.ptr, in.len)
+			     : grove__base64_decode(k, other, in.ptr, in.len);
+		if (len != out->len || memcmp(other, out->ptr, len))
+			die("the kernels of base64 do not agree");
+	}
+	free(other);
+}
+
 static void answer_edit(struct grove_buf *out, struct grove_slice in)
 {
 	struct grove__json_change c = { .value = grove__json_get(in, "value") };
@@ -114,6 +136,11 @@ static void answer(char letter, struct grove_slice in)
 		break;
 	case 'e':
 		answer_edit(&out, in);
+		print_hex(grove__buf_slice(&out));
+		break;
+	case 'b':
+	case 'B':
+		answer_base64(&out, in, letter == 'B');
 		print_hex(grove__buf_slice(&out));
 		break;
 	case 'l':

@@ -50,8 +50,15 @@ int op_append(const char *path, size_t n);
 int op_append_flush(const char *path, size_t n);
 int op_append_sync(const char *path, size_t n);
 int op_append_to(const char *path, size_t n);
-/* op_scan.c: the only one that looks into the library. */
+/* These look into the library. op_scan.c: */
 int op_scan(const char *path, size_t n);
+/* op_blob.c: */
+int op_blob(const char *path, size_t n);
+
+#ifdef GROVE_BENCH_SQLITE
+/* op_history.c: */
+int op_history(const char *path, size_t n);
+#endif
 
 /* verify.c: is `v` what the log at `path`, and its manifest if there is one, say? */
 int verify(const char *path, struct grove_view *v);

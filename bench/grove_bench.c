@@ -198,6 +198,10 @@ static const struct op {
 	{ "list", op_list, 0, "list the first directory of PATH/sessions" },
 	{ "listall", op_list_all, 0, "list all of PATH/sessions" },
 	{ "limit", op_limit, 0, "what the machine can do: read PATH, find its lines" },
+#ifdef GROVE_BENCH_SQLITE
+	{ "history", op_history, 10000, "add N prompts to a history and search them (PATH is ignored)" },
+#endif
+	{ "blob", op_blob, 10000, "base64, hashes and N blobs of 8 KiB (PATH is ignored)" },
 	{ "scan", op_scan, 5, "the JSON scanner alone, GB/s of each kernel; N: rounds" },
 };
 

@@ -94,7 +94,8 @@ int cli_status(int code)
 	}
 }
 
-static void print_error_json(struct out *o, int code, const struct grove_detail *why)
+static void print_error_json(struct out *o, int code, const struct grove_detail *why,
+			     const struct out *done)
 {
 	out_puts(o, "{\"error\":{\"code\":");
 	out_json_string(o, grove_error_name(code));
@@ -107,7 +108,12 @@ static void print_error_json(struct out *o, int code, const struct grove_detail 
 	if (why->has_place)
 		out_printf(o, ",\"line\":%llu,\"offset\":%llu", (unsigned long long)why->line,
 			   (unsigned long long)why->offset);
-	out_puts(o, "}}\n");
+	out_puts(o, "}");
+	if (done && done->len) {
+		out_puts(o, ",");
+		out_bytes(o, done->ptr, done->len);
+	}
+	out_puts(o, "}\n");
 }
 
 /* "grove: what: why" on stderr. */
@@ -139,7 +145,7 @@ int cli_fail(struct cli *c, int code, const struct grove_detail *why)
 	cli_progress_end(c);
 	/* Half a document cannot become another one: then it is the line. */
 	if (c->wants_json && out_discard(&c->out))
-		print_error_json(&c->out, code, why);
+		print_error_json(&c->out, code, why, c->done);
 	else
 		print_line(c, why);
 	return cli_status(code);
@@ -275,11 +281,17 @@ static void warn_malformed(struct cli *c, struct grove_session *s, struct grove_
 		return;
 	memset(&why, 0, sizeof(why));
 	snprintf(why.path, sizeof(why.path), "%s", path ? path : grove_session_id(s));
-	snprintf(why.message, sizeof(why.message),
-		 "%llu malformed line%s skipped (%s line %llu; run 'grove check')",
-		 (unsigned long long)n.malformed, n.malformed == 1 ? "" : "s",
-		 n.malformed == 1 ? "it is" : "first at",
-		 (unsigned long long)n.first_malformed_line + 1);
+	if (n.torn && n.malformed == 1)
+		snprintf(why.message, sizeof(why.message),
+			 "the last line is not finished, skipped (line %llu; run 'grove check')",
+			 (unsigned long long)n.lines);
+	else
+		snprintf(why.message, sizeof(why.message),
+			 "%llu malformed line%s skipped%s (%s line %llu; run 'grove check')",
+			 (unsigned long long)n.malformed, n.malformed == 1 ? "" : "s",
+			 n.torn ? ", the last one not finished" : "",
+			 n.malformed == 1 ? "it is" : "first at",
+			 (unsigned long long)n.first_malformed_line + 1);
 	cli_warn_detail(c, &why);
 }
 

@@ -35,6 +35,7 @@ struct cli {
 	const char *command;     /* NULL: none was named yet */
 	int wants_json;          /* the form of an error, also before --json is reached */
 	int status;              /* what cli_begin() and cli_open() want to end with */
+	const struct out *done;  /* members that say what was done, also beside a JSON error */
 	struct cli_progress {
 		const char *what;
 		int64_t begin, shown;  /* ms; 0: not yet */
@@ -106,11 +107,13 @@ void cli_size(char *out, size_t size, uint64_t bytes);
 void *cli_realloc(void *p, size_t nr, size_t size);
 
 int cmd_append(struct cli *c, int argc, char **argv);
+int cmd_blob(struct cli *c, int argc, char **argv);
 int cmd_check(struct cli *c, int argc, char **argv);
 int cmd_context(struct cli *c, int argc, char **argv);
 int cmd_continue(struct cli *c, int argc, char **argv);
 int cmd_fork(struct cli *c, int argc, char **argv);
 int cmd_help(struct cli *c, int argc, char **argv);
+int cmd_history(struct cli *c, int argc, char **argv);
 int cmd_label(struct cli *c, int argc, char **argv);
 int cmd_leaf(struct cli *c, int argc, char **argv);
 int cmd_log(struct cli *c, int argc, char **argv);

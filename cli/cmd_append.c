@@ -32,7 +32,7 @@ struct append {
 	const char *id[BATCH];
 	size_t nr;
 	uint64_t lines;                   /* read so far */
-	size_t printed;                   /* ids in the JSON array */
+	struct out ids;                   /* "ids":[… with --json */
 };
 
 static const char *const syncs[] = { "none", "flush", "always", NULL };
@@ -45,8 +45,11 @@ static void print_ids(struct append *a, size_t from, size_t to)
 		const char *id = a->id[i];
 
 		if (a->c->json) {
-			out_puts(o, a->printed++ ? "," : "{\"ids\":[");
-			out_json_string(o, id);
+			/* the array is closed at any time: an error may come next */
+			a->ids.len -= a->ids.len ? 1 : 0;
+			out_puts(&a->ids, a->ids.len ? "," : "\"ids\":[");
+			out_json_string(&a->ids, id);
+			out_puts(&a->ids, "]");
 		} else {
 			out_text(o, out_str(id ? id : "-"));
 			out_puts(o, "\n");
@@ -313,6 +316,9 @@ int cmd_append(struct cli *c, int argc, char **argv)
 
 	memset(a, 0, sizeof(*a));
 	a->c = c;
+	out_init(&a->ids, -1);
+	a->ids.tty = c->out.tty;
+	c->done = &a->ids;
 	if (cli_begin(c, opts, "SESSION [-]", &argc, argv)) {
 		status = c->status;
 		goto out;
@@ -331,7 +337,7 @@ int cmd_append(struct cli *c, int argc, char **argv)
 		a->make.cwd = cwd;
 		a->make.dialect = c->dialect;
 	} else {
-		a->s = cli_open(c, argv[0], GROVE_WRITE);
+		a->s = cli_open(c, argv[0], GROVE_WRITE | GROVE_BEGIN);
 		if (!a->s) {
 			status = c->status;
 			goto out;
@@ -342,9 +348,14 @@ int cmd_append(struct cli *c, int argc, char **argv)
 		goto out;
 	}
 	status = read_input(a);
-	if (c->json && !status)
-		out_puts(&c->out, a->printed ? "]}\n" : "{\"ids\":[]}\n");
+	if (c->json && !status) {
+		out_puts(&c->out, "{");
+		out_bytes(&c->out, a->ids.ptr, a->ids.len);
+		out_puts(&c->out, a->ids.len ? "}\n" : "\"ids\":[]}\n");
+	}
 out:
+	c->done = NULL;
+	out_release(&a->ids);
 	grove_session_close(a->s);
 	free(a);
 	return status;

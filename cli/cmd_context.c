@@ -28,13 +28,28 @@ static int message_text(struct grove_slice message, char *buf, size_t size, stru
 	return 0;
 }
 
-static void print_message(struct cli *c, struct grove_view *v, size_t nr,
+/* Columns for the roles: "assistant" at least. */
+static unsigned role_width(struct grove_slice messages)
+{
+	struct grove_slice message, value, role;
+	const char *at = NULL;
+	unsigned width = 9, n;
+	char buf[64];
+
+	while (json_item(messages, &at, &message))
+		if (json_member(message, "role", &value) && json_text(value, buf, sizeof(buf), &role) &&
+		    (n = out_width(role, 20)) > width)
+			width = n < 20 ? n : 20;
+	return width;
+}
+
+static void print_message(struct cli *c, struct grove_view *v, size_t nr, unsigned role_columns,
 			  struct grove_slice message, struct grove_slice id_json)
 {
 	struct out *o = &c->out;
 	struct grove_slice role = out_str("-"), id = out_str("-"), text, value;
 	char role_buf[64], id_buf[128], text_buf[1024], size[16];
-	unsigned head = 6 + 1 + 12 + 1 + 8 + 1 + 6 + 2;
+	unsigned head = 6 + 1 + role_columns + 1 + 8 + 1 + 6 + 2;
 	unsigned width = o->width > head + 10 ? o->width - head - 1 : 10;
 	uint32_t entry = GROVE_NONE;
 	struct brief b;
@@ -48,7 +63,7 @@ static void print_message(struct cli *c, struct grove_view *v, size_t nr,
 	cli_size(size, sizeof(size), message.len);
 	out_printf(o, "%6zu ", nr);
 	out_style(o, OUT_BOLD);
-	out_column(o, role, 12);
+	out_column(o, role, role_columns);
 	out_style(o, OUT_PLAIN);
 	out_puts(o, " ");
 	out_style(o, OUT_YELLOW);
@@ -81,11 +96,15 @@ static void print_reasons(struct cli *c, struct grove_slice doc)
 		    !json_text(value, buf, sizeof(buf), &text))
 			text = out_str("-");
 		out_style(o, in ? OUT_YELLOW : OUT_DIM);
-		out_column(o, text, 8);
+		out_column(o, (struct grove_slice){ text.ptr, text.len < 8 ? text.len : 8 }, 8);
 		out_style(o, OUT_PLAIN);
 		out_puts(o, " ");
+		if (!json_member(item, "kind", &value) || !json_text(value, buf, sizeof(buf), &text))
+			text = out_str("-");
+		out_column(o, text, 14);
+		out_puts(o, " ");
 		if (json_member(item, "reason", &value) && json_text(value, buf, sizeof(buf), &text))
-			out_fit(o, text, o->width - 14);
+			out_fit(o, text, o->width > 42 ? o->width - 29 : 14);
 		out_puts(o, "\n");
 	}
 }
@@ -104,25 +123,28 @@ static void print_text_member(struct out *o, struct grove_slice doc, const char 
 static void print_context(struct cli *c, struct grove_view *v, struct grove_slice doc)
 {
 	struct out *o = &c->out;
-	struct grove_slice messages = out_str("[]"), ids = out_str("[]"), message, id, model;
+	struct grove_slice messages = out_str("[]"), ids = out_str("[]"), message, id, model, value;
 	const char *at = NULL, *id_at = NULL;
 	uint64_t bytes = 0;
 	size_t nr = 0;
+	unsigned width;
 	char size[16];
 
 	json_member(doc, "messages", &messages);
 	json_member(doc, "entryIds", &ids);
+	width = role_width(messages);
 	while (json_item(messages, &at, &message) && !out_failed(o)) {
 		if (!json_item(ids, &id_at, &id))
 			id = out_str("null");
-		print_message(c, v, ++nr, message, id);
+		print_message(c, v, ++nr, width, message, id);
 		bytes += message.len;
 	}
 	print_reasons(c, doc);
 	if (nr)
 		out_puts(o, "\n");
 	out_puts(o, "model ");
-	if (json_member(doc, "model", &model) && *model.ptr == '{') {
+	if (json_member(doc, "model", &model) && *model.ptr == '{' &&
+	    (json_member(model, "provider", &value) || json_member(model, "modelId", &value))) {
 		print_text_member(o, model, "provider");
 		out_puts(o, "/");
 		print_text_member(o, model, "modelId");

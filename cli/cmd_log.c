@@ -47,9 +47,13 @@ static int print_lines(struct cli *c, struct grove_view *v)
 		cli_time(when, sizeof(when), e.time, 1);
 		out_printf(o, "  %-19s  ", when);
 		out_style(o, brief_style(&e));
-		out_column(o, out_str(brief_word(&e)), 14);
+		if (b.found || e.label)
+			out_column(o, out_str(brief_word(&e)), 14);
+		else
+			out_fit(o, out_str(brief_word(&e)), 14);
 		out_style(o, OUT_PLAIN);
-		out_puts(o, " ");
+		if (b.found || e.label)
+			out_puts(o, " ");
 		if (e.label) {
 			out_style(o, OUT_BOLD);
 			out_puts(o, "[");

@@ -91,13 +91,17 @@ static void tool_call(struct show *sh, const struct grove_piece *piece)
 static void note(struct show *sh, const struct grove_piece *piece)
 {
 	struct out *o = sh->o;
+	unsigned used;
 
 	if (!sh->notes)
 		out_puts(o, "\n");
 	sh->notes = 1;
 	out_style(o, OUT_DIM);
 	out_puts(o, "· ");
-	out_fit(o, piece->text.len ? piece->text : piece->title, o->width - 3);
+	used = 2 + out_fit(o, out_str(brief_word(sh->e)), 20);
+	out_puts(o, " ");
+	out_fit(o, piece->text.len ? piece->text : piece->title,
+		o->width > used + 12 ? o->width - used - 2 : 10);
 	out_style(o, OUT_PLAIN);
 	out_puts(o, "\n");
 }

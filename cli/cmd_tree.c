@@ -21,8 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD = 11 };  /* columns: "tool result" */
-
 struct level {
 	uint32_t *child;
 	size_t nr, at;      /* child[at] is the one being drawn */
@@ -34,7 +32,7 @@ struct tree {
 	struct level *level;
 	size_t depth, cap;
 	size_t room;              /* levels that a line shows */
-	unsigned id_width;
+	unsigned id_width, word_width;
 	unsigned char *active;    /* by entry: on the path to the leaf */
 	uint32_t leaf;
 };
@@ -118,9 +116,11 @@ static int print_entry(struct tree *t, uint32_t i, int first_of_branch)
 	if (err)
 		return err;
 	id = e.id ? e.id : "-";
-	out_style(o, OUT_DIM);
+	if (t->depth)
+		out_style(o, OUT_DIM);
 	used = print_lines(t, first_of_branch);
-	out_style(o, OUT_PLAIN);
+	if (t->depth)
+		out_style(o, OUT_PLAIN);
 	out_puts(o, on ? "● " : "○ ");
 	out_style(o, on ? OUT_YELLOW : OUT_DIM);
 	out_column(o, (struct grove_slice){ id, strnlen(id, t->id_width) }, t->id_width);
@@ -129,9 +129,12 @@ static int print_entry(struct tree *t, uint32_t i, int first_of_branch)
 	if (on)
 		out_style(o, OUT_BOLD);
 	out_style(o, brief_style(&e));
-	out_column(o, out_str(brief_word(&e)), WORD);
+	if (b.found || e.label || i == t->leaf || e.flags & (GROVE_ENTRY_ORPHAN | GROVE_ENTRY_CYCLE))
+		out_column(o, out_str(brief_word(&e)), t->word_width);
+	else
+		out_fit(o, out_str(brief_word(&e)), t->word_width);
 	out_style(o, OUT_PLAIN);
-	used += 2 + t->id_width + 1 + WORD;
+	used += 2 + t->id_width + 1 + t->word_width;
 
 	if (e.flags & (GROVE_ENTRY_ORPHAN | GROVE_ENTRY_CYCLE)) {
 		const char *what = e.flags & GROVE_ENTRY_CYCLE ? " (cycle)" : " (orphan)";
@@ -215,20 +218,23 @@ static int mark_active(struct tree *t)
 	return 0;
 }
 
-static unsigned id_width(const struct grove_view *v)
+/* Columns for ids, and for the words that say what an entry is. */
+static void measure(struct tree *t)
 {
 	enum { LOOK = 1000, LONGEST = 8 };
-	uint32_t nr = grove_view_count(v);
+	uint32_t nr = grove_view_count(t->v);
 	struct grove_entry e;
-	size_t width = 2;
 
-	for (uint32_t i = 0; i < nr && i < LOOK && !grove_view_entry(v, i, &e); i++) {
-		size_t n = e.id ? strlen(e.id) : 0;
+	t->id_width = 2;
+	t->word_width = 9; /* "assistant" */
+	for (uint32_t i = 0; i < nr && !grove_view_entry(t->v, i, &e); i++) {
+		size_t id = e.id && i < LOOK ? strlen(e.id) : 0, word = strlen(brief_word(&e));
 
-		if (n > width)
-			width = n;
+		if (id > t->id_width)
+			t->id_width = (unsigned)(id < LONGEST ? id : LONGEST);
+		if (word > t->word_width)
+			t->word_width = (unsigned)word;
 	}
-	return (unsigned)(width < LONGEST ? width : LONGEST);
 }
 
 static int print_tree(struct cli *c, struct grove_session *s, struct grove_view *v)
@@ -238,7 +244,7 @@ static int print_tree(struct cli *c, struct grove_session *s, struct grove_view 
 	struct level roots;
 	int err;
 
-	t.id_width = id_width(v);
+	measure(&t);
 	/* a quarter of the line, two columns a level */
 	t.room = c->out.width < 64 ? 8 : c->out.width > 192 ? 24 : c->out.width / 8;
 	err = mark_active(&t);

@@ -31,6 +31,8 @@ static const struct command {
 	{ "migrate", cmd_migrate },
 	{ "continue", cmd_continue },
 	{ "check", cmd_check },
+	{ "history", cmd_history },
+	{ "blob", cmd_blob },
 	{ "help", cmd_help },
 };
 
@@ -92,8 +94,10 @@ int cmd_help(struct cli *c, int argc, char **argv)
 		return c->status;
 	if (!argc)
 		return help_print(&c->out, NULL);
-	if (!find_command(argv[0]) && !find_page(argv[0]))
+	if (!find_command(argv[0]) && !find_page(argv[0])) {
+		c->command = NULL; /* the list of commands is what helps here */
 		return unknown_command(c, argv[0]);
+	}
 	return help_print(&c->out, argv[0]);
 }
 

@@ -192,7 +192,12 @@ int opt_parse(const struct opt *const *tables, int *argc, char **argv, unsigned 
 
 			if (!o)
 				return wrong(why, size, "unknown option %.64s", arg);
-			*o->flag = 1;
+			if (o->flag)
+				*o->flag = 1;
+			else if (i + 1 == *argc)
+				return wrong(why, size, "%s needs a value", arg);
+			else if (take(o, argv[++i], why, size))
+				return -1;
 		} else if (!arg[2]) {
 			i++;
 			break;

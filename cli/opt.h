@@ -24,7 +24,7 @@ struct opt_list {
 
 struct opt {
 	const char *name;             /* NULL ends the table */
-	char letter;                  /* -h; 0: none. Flags only */
+	char letter;                  /* -h, -o VALUE; 0: none */
 	int *flag;                    /* becomes 1 */
 	const char **string;          /* the last one given counts */
 	struct opt_list *list;        /* every one given; see opt_list_release() */

@@ -26,6 +26,8 @@ struct grove_slice grove__pi_text(struct grove__arena *tmp, struct grove_slice r
 int64_t grove__pi_date(struct grove__arena *tmp, struct grove_slice raw);
 
 /* pi_text.c */
+/* The text of a content: a string, or its text blocks with `between` between them. */
+int grove__pi_content_text(struct grove_slice content, char between, struct grove_buf *out);
 int grove__pi_list(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
 		   const struct grove__entry *e, struct grove__summary *sum);
 int grove__pi_pieces(struct grove_slice line, enum grove_kind kind, enum grove_role role,

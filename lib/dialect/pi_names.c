@@ -149,8 +149,10 @@ bool grove__pi_parse_file_name(struct grove_slice name, int64_t *time, struct gr
 /* `~`, `~/x` and file:// as pi expands them; relative paths are taken from the cwd. */
 static int expand(const struct grove__env *env, const char *path, struct grove_buf *out)
 {
-	if (!strncmp(path, "file://", 7))
-		path += 7;
+	int rc = grove__js_file_url(path, out);
+
+	if (rc <= 0)
+		return rc;
 	if (path[0] == '~' && (path[1] == '/' || !path[1]))
 		return grove__buf_addf(out, "%s%s", env->home, path + 1);
 	if (*path == '/')

@@ -75,37 +75,10 @@ static void unset(struct map *m, struct grove_slice key)
 		it->value.ptr = NULL;
 }
 
-/* The texts of one message, joined by line ends. */
-static int message_text(struct grove_slice content, struct grove_buf *out)
-{
-	struct grove__json_iter it;
-	bool first = true;
-	int rc = 0;
-
-	if (grove__json_type_of(content) == JSON_STRING)
-		return grove__json_text(out, content);
-	if (grove__json_type_of(content) != JSON_ARRAY)
-		return 0;
-	grove__json_iter_init(&it, content);
-	while (!rc && grove__json_next(&it)) {
-		struct grove_slice text = grove__json_get(it.value, "text");
-
-		if (!grove__json_string_is(grove__json_get(it.value, "type"), "text") ||
-		    grove__json_type_of(text) != JSON_STRING)
-			continue;
-		if (!first)
-			rc = grove__buf_add_char(out, '\n');
-		first = false;
-		if (!rc)
-			rc = grove__json_text(out, text);
-	}
-	return rc;
-}
-
 static int add_text(struct grove_slice content, struct grove_buf *all)
 {
 	struct grove_buf text = GROVE_BUF_INIT;
-	int rc = message_text(content, &text);
+	int rc = grove__pi_content_text(content, '\n', &text);
 
 	if (!rc && text.len && all->len)
 		rc = grove__buf_add_str(all, "\n\n");
@@ -197,18 +170,19 @@ int grove__pi_system(const struct grove_slice *messages, size_t nr, int64_t time
 {
 	struct map sections = { 0 }, tools = { 0 };
 	struct grove_buf text = GROVE_BUF_INIT;
-	bool first = true, dated = false;
+	bool settled = false, dated = false;
 	int rc = 0;
 
 	for (size_t i = 0; i < nr && !rc; i++) {
-		struct grove_slice m = messages[i];
+		struct grove_slice m = messages[i], when;
 
 		if (!grove__json_string_is(grove__json_get(m, "role"), "system"))
 			continue;
-		/* one without a time at the head does not count by itself */
-		if (first)
-			dated = grove__json_get(m, "timestamp").len > 0;
-		first = false;
+		/* without a time in any of them they do not count by themselves */
+		when = grove__json_get(m, "timestamp");
+		if (!settled)
+			dated = when.len > 0;
+		settled |= dated && grove__json_type_of(when) != JSON_NULL;
 		rc = add_text(grove__json_get(m, "content"), &text);
 		if (!rc)
 			rc = add_sections(grove__json_get(m, "sections"), &sections);

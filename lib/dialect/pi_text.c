@@ -8,8 +8,7 @@
 #include "json/value.h"
 #include "json/write.h"
 
-/* The text of a content: a string, or its text blocks joined by a space. */
-static int content_text(struct grove_slice content, struct grove_buf *out)
+int grove__pi_content_text(struct grove_slice content, char between, struct grove_buf *out)
 {
 	struct grove__json_iter it;
 	bool first = true;
@@ -26,7 +25,7 @@ static int content_text(struct grove_slice content, struct grove_buf *out)
 		if (!grove__json_string_is(grove__json_get(it.value, "type"), "text"))
 			continue;
 		if (!first)
-			rc = grove__buf_add_char(out, ' ');
+			rc = grove__buf_add_char(out, between);
 		first = false;
 		if (!rc && grove__json_type_of(text) == JSON_STRING)
 			rc = grove__json_text(out, text);
@@ -69,7 +68,7 @@ int grove__pi_list(const struct grove__json_line *l, const char *line, struct gr
 		sum->newest = time;
 	if (sum->has_first || e->role != GROVE_ROLE_USER)
 		return 0;
-	rc = content_text(grove__json_span_of(l, line, PI_CONTENT), &sum->first);
+	rc = grove__pi_content_text(grove__json_span_of(l, line, PI_CONTENT), ' ', &sum->first);
 	sum->has_first = sum->first.len > 0;
 	return rc;
 }

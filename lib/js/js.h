@@ -22,6 +22,12 @@ struct grove_slice grove__js_trim(struct grove_slice text);
  */
 int grove__js_collate(struct grove_slice a, struct grove_slice b);
 
+/*
+ * url.fileURLToPath(): append the path of a file: URL to `out`. 1 if it is
+ * none, and nothing is appended.
+ */
+int grove__js_file_url(const char *url, struct grove_buf *out);
+
 /* Is this code point white space or a line end to JavaScript? */
 bool grove__js_is_space(uint32_t cp);
 

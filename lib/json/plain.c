@@ -9,6 +9,10 @@
 #include "json/escape.h"
 #include "json/write.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #define DEPTH 16
 #define KEYS 96
 
@@ -26,21 +30,38 @@ struct walk {
 	bool ascii;
 };
 
+/* To the next quote, backslash or byte beyond ASCII; maybe less far, near the end. */
+static const char *skip_plain(const char *p, const char *end)
+{
+#ifdef __SSE2__
+	const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\');
+
+	for (; end - p >= 16; p += 16) {
+		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+		__m128i hit = _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, backslash));
+		/* the top bits: of the hits, and of the bytes beyond ASCII */
+		int marks = _mm_movemask_epi8(_mm_or_si128(hit, v));
+
+		if (marks)
+			return p + __builtin_ctz((unsigned)marks);
+	}
+#endif
+	for (; end - p >= 8; p += 8) {
+		uint64_t v = grove__json_load(p);
+		uint64_t marks = grove__json_has_byte(v, '"') | grove__json_has_byte(v, '\\') |
+				 (v & GROVE__JSON_BYTES(0x80));
+
+		if (marks)
+			return p + grove__json_unmarked(marks);
+	}
+	return p;
+}
+
 /* From behind the opening quote to behind the closing one; NULL if in doubt. */
 static const char *string_end(struct walk *w, const char *p)
 {
 	for (;;) {
-		while (w->end - p >= 8) {
-			uint64_t v = grove__json_load(p);
-			uint64_t marks = grove__json_has_byte(v, '"') | grove__json_has_byte(v, '\\') |
-					 (v & GROVE__JSON_BYTES(0x80));
-
-			if (marks) {
-				p += grove__json_unmarked(marks);
-				break;
-			}
-			p += 8;
-		}
+		p = skip_plain(p, w->end);
 		if (p >= w->end)
 			return NULL;
 		if (*p == '"')

@@ -24,6 +24,8 @@ struct item {
 	size_t off;                      /* of its line in the batch's bytes */
 	size_t id_off, id_len;           /* of its id in the batch's names */
 	uint32_t retry;                  /* the row that is this entry already, or GROVE_NONE */
+	size_t up;                       /* its parent in the batch, counted from 1; 0: `row` is it */
+	uint32_t row;
 	struct grove__entry e;
 	bool plain;                      /* `e` is all there is to know */
 };
@@ -39,6 +41,7 @@ struct grove__batch {
 	struct grove_slice parent;       /* of the next entry; ptr NULL: none */
 	struct grove_buf parent_buf;
 	struct grove_slice first_parent; /* of the first one; in the spine */
+	uint32_t first_row;
 	uint8_t random[256];             /* bytes from `random_at` on are unused */
 	size_t random_at;
 	bool starts_file, labels;
@@ -136,6 +139,7 @@ static int first_parent(struct grove__batch *b)
 	}
 	/* an entry without an id cannot be named: its nearest ancestor that can is */
 	row = grove__tree_named(sp, row);
+	b->first_row = row;
 	b->first_parent = row == GROVE_NONE ? grove__slice(NULL, 0)
 					    : grove__spine_name(grove__spine_id(sp, row));
 	return set_parent(b, b->first_parent);
@@ -175,17 +179,67 @@ static int make_id(struct grove__batch *b, size_t i)
 	}
 }
 
-/* The system message that a compaction at that place carries along. */
-static int system_of(struct grove__batch *b, const struct grove__input *in,
-		     const struct grove__place *at, struct grove_buf *out)
+/* The entry of the batch with that id, counted from 1; 0 if there is none. */
+static size_t in_batch(const struct grove__batch *b, struct grove_slice id)
+{
+	for (size_t i = b->nr; i-- > 0;)
+		if (b->item[i].retry == GROVE_NONE && grove__slice_eq(id_of(b, i), id))
+			return i + 1;
+	return 0;
+}
+
+/* Note what entry `i` hangs below: another one of the batch, or a row. */
+static void hang(struct grove__batch *b, size_t i, const struct grove__input *in,
+		 struct grove_slice parent)
 {
 	const struct grove__spine *sp = b->s->image->spine;
-	uint32_t row;
+	struct item *it = &b->item[i];
+
+	it->up = i;
+	it->row = b->first_row;
+	if (in->parent.ptr) {
+		it->up = parent.ptr ? in_batch(b, parent) : 0;
+		it->row = parent.ptr ? grove__spine_find(sp, GROVE_NONE, parent) : GROVE_NONE;
+	} else if (i && b->item[i - 1].retry != GROVE_NONE) {
+		it->up = 0;
+		it->row = b->item[i - 1].retry;
+	}
+}
+
+/*
+ * The system message that a compaction carries along: of the path to `row`,
+ * and of the entries of the batch from there down to `up`.
+ */
+static int system_of(struct grove__batch *b, const struct grove__input *in, size_t up, uint32_t row,
+		     int64_t time, struct grove_buf *out)
+{
+	struct grove__fresh *fresh = NULL;
+	size_t nr = 0;
+	int rc;
 
 	if (b->s->at.dialect->kind(in) != GROVE_KIND_COMPACTION)
 		return 0;
-	row = at->parent.ptr ? grove__spine_find(sp, sp->nr, at->parent) : GROVE_NONE;
-	return grove__context_system(b->s, row, at->time, out, b->d);
+	for (size_t i = up; i; i = b->item[i - 1].up)
+		nr++;
+	if (nr) {
+		fresh = calloc(nr, sizeof(*fresh));
+		if (!fresh)
+			return grove__fail_nomem(b->d);
+	}
+	for (size_t i = up, n = nr; i; i = b->item[i - 1].up) {
+		const struct item *it = &b->item[i - 1];
+		size_t end = i < b->nr ? b->item[i].off : b->lines.len;
+
+		fresh[--n] = (struct grove__fresh){
+			.line = { b->lines.ptr + it->off, end - it->off },
+			.kind = it->e.kind,
+			.role = it->e.role,
+		};
+		row = it->row;
+	}
+	rc = grove__context_system(b->s, row, fresh, nr, time, out, b->d);
+	free(fresh);
+	return rc;
 }
 
 /*
@@ -200,6 +254,7 @@ static int check_retry(struct grove__batch *b, size_t i, const struct grove__inp
 	struct grove_buf stored = GROVE_BUF_INIT, mine = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
 	struct grove_buf system = GROVE_BUF_INIT;
 	struct grove_slice value;
+	uint32_t above;
 	int rc;
 
 	if (row == GROVE_NONE)
@@ -212,8 +267,9 @@ static int check_retry(struct grove__batch *b, size_t i, const struct grove__inp
 	if (!in->time.ptr && grove__spine_time(im->spine, row) != GROVE_NO_TIME)
 		at.time = grove__spine_time(im->spine, row);
 	rc = grove__image_line(im, b->s->log, row, &stored, &value, b->d);
+	above = at.parent.ptr ? grove__spine_find(im->spine, GROVE_NONE, at.parent) : GROVE_NONE;
 	if (!rc)
-		rc = system_of(b, in, &at, &system);
+		rc = system_of(b, in, 0, above, at.time, &system);
 	if (!rc)
 		rc = b->s->at.dialect->compose(in, &at, grove__buf_slice(&system), &mine, &target, b->d);
 	if (!rc && grove__slice_eq(value, grove__buf_slice(&mine)))
@@ -229,31 +285,41 @@ static int check_retry(struct grove__batch *b, size_t i, const struct grove__inp
 }
 
 /* The entry that a label or an edit is about must be there, and fit. */
-static int check_target(struct grove__batch *b, struct grove_slice target, enum grove_kind kind)
+static int check_target(struct grove__batch *b, size_t i, struct grove_slice target,
+			enum grove_kind kind)
 {
 	const struct grove__spine *sp = b->s->image->spine;
-	uint32_t row, r;
+	const struct item *it = &b->item[i];
+	int len = (int)(target.len < 100 ? target.len : 100);
+	uint32_t row, r = it->row;
+	size_t own;
+	bool fits;
 
 	if (!target.len)
 		return 0;
-	row = grove__spine_find(sp, sp->nr, target);
-	if (row == GROVE_NONE && !known_id(b, target))
-		return grove__fail(b->d, GROVE_ENOTFOUND, b->s->at.path, "Entry %.*s not found",
-				   (int)(target.len < 100 ? target.len : 100), target.ptr);
-	if (kind != GROVE_KIND_CONTEXT_EDIT || row == GROVE_NONE)
+	own = in_batch(b, target);
+	row = grove__spine_find(sp, GROVE_NONE, target);
+	if (row == GROVE_NONE && !own)
+		return grove__fail(b->d, GROVE_ENOTFOUND, b->s->at.path, "Entry %.*s not found", len,
+				   target.ptr);
+	if (kind != GROVE_KIND_CONTEXT_EDIT)
 		return 0;
-	if (!b->s->at.dialect->editable(grove__spine_kind(sp, row), grove__spine_role(sp, row)))
+	fits = own ? b->s->at.dialect->editable(b->item[own - 1].e.kind, b->item[own - 1].e.role)
+		   : b->s->at.dialect->editable(grove__spine_kind(sp, row), grove__spine_role(sp, row));
+	if (!fits)
 		return grove__fail(b->d, GROVE_EINVAL, b->s->at.path,
-				   "Entry %.*s does not contribute editable model content",
-				   (int)(target.len < 100 ? target.len : 100), target.ptr);
-	r = b->parent.ptr ? grove__spine_find(sp, sp->nr, b->parent) : GROVE_NONE;
+				   "Entry %.*s does not contribute editable model content", len,
+				   target.ptr);
+	for (size_t up = it->up; up; up = b->item[up - 1].up) {
+		if (up == own)
+			return 0;
+		r = b->item[up - 1].row;
+	}
 	while (r != GROVE_NONE && r != row)
 		r = grove__spine_parent(sp, r);
-	/* below entries of this very batch we cannot look; they hang below the leaf */
-	if (r == GROVE_NONE && !b->nr)
+	if (r == GROVE_NONE || own)
 		return grove__fail(b->d, GROVE_EINVAL, b->s->at.path,
-				   "Entry %.*s is not on the active branch",
-				   (int)(target.len < 100 ? target.len : 100), target.ptr);
+				   "Entry %.*s is not on the active branch", len, target.ptr);
 	return 0;
 }
 
@@ -263,14 +329,21 @@ static int fit_edit(struct grove__batch *b, struct grove__input *in, struct grov
 	const struct grove__spine *sp = b->s->image->spine;
 	struct grove_buf target = GROVE_BUF_INIT;
 	struct grove_slice content;
-	uint32_t row = GROVE_NONE;
+	enum grove_role role = GROVE_ROLE_NONE;
+	uint32_t row;
+	size_t own;
 	int rc = b->s->at.dialect->edit(in->json, &target, &content);
 
-	if (!rc && target.len)
-		row = grove__spine_find(sp, sp->nr, grove__buf_slice(&target));
+	if (!rc && target.len) {
+		own = in_batch(b, grove__buf_slice(&target));
+		row = own ? GROVE_NONE : grove__spine_find(sp, GROVE_NONE, grove__buf_slice(&target));
+		if (own)
+			role = b->item[own - 1].e.role;
+		else if (row != GROVE_NONE)
+			role = grove__spine_role(sp, row);
+	}
 	if (!rc)
-		rc = row == GROVE_NONE ? 1 : b->s->at.dialect->fit_edit(
-						in->json, grove__spine_role(sp, row), store);
+		rc = b->s->at.dialect->fit_edit(in->json, role, store);
 	grove__buf_release(&target);
 	if (!rc)
 		return grove__image_input(b->s->image, store, in, b->d);
@@ -394,12 +467,14 @@ static int compose_one(struct grove__batch *b, size_t i, struct grove__input *in
 	if (!rc)
 		rc = find_place(b, i, in, &at, &parent);
 	retry = !rc && it->retry != GROVE_NONE;
-	if (!rc && !retry)
-		rc = system_of(b, in, &at, &system);
+	if (!rc && !retry) {
+		hang(b, i, in, at.parent);
+		rc = system_of(b, in, it->up, it->row, at.time, &system);
+	}
 	if (!rc && !retry)
 		rc = dialect->compose(in, &at, grove__buf_slice(&system), &b->lines, &target, b->d);
 	if (!rc && !retry)
-		rc = check_target(b, grove__buf_slice(&target), kind);
+		rc = check_target(b, i, grove__buf_slice(&target), kind);
 	if (!rc && !retry) {
 		judge(b, i, in, kind);
 		it->e.time = at.time;
@@ -613,7 +688,7 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 			 const struct grove_append_options *opt, const char **ids,
 			 struct grove_detail *d)
 {
-	bool exact = opt && opt->expect_seq && opt->expect_seq != GROVE_ANY_SEQ;
+	bool exact = opt && opt->expect_seq && opt->expect_seq != GROVE_ANY_SEQ, looked = false;
 	struct grove__batch *b;
 	int rc;
 
@@ -632,6 +707,17 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 		return GROVE_ENOMEM;
 	for (int tries = 0; tries < TRIES; tries++) {
 		rc = compose_all(b, json, nr);
+		/* what it speaks of may have come a moment ago: look once before it is refused */
+		if ((rc == GROVE_ENOTFOUND || rc == GROVE_EINVAL) && !looked) {
+			int more = grove__session_refresh(s, d);
+
+			looked = true;
+			if (more < 0)
+				rc = more;
+			else if (more)
+				continue;
+			break;
+		}
 		if (!rc)
 			rc = store_batch(b);
 		if (s->held || (rc != GROVE_ECONFLICT && rc != GROVE_ESTALE))

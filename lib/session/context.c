@@ -470,18 +470,39 @@ static void only_system(struct context *c)
 	c->nr_rows = nr;
 }
 
-int grove__context_system(struct grove_session *s, uint32_t leaf, int64_t time,
-			  struct grove_buf *out, struct grove_detail *d)
+/* Entries that are not in the log yet: the last compaction among them begins anew. */
+static int collect_fresh(const struct grove__dialect *dialect, const struct grove__fresh *fresh,
+			 size_t from, size_t nr, struct collected *m)
+{
+	int rc = 0;
+
+	for (size_t i = from; i < nr && !rc; i++) {
+		enum grove_kind kind = fresh[i].kind;
+
+		if (kind == GROVE_KIND_COMPACTION ||
+		    (kind == GROVE_KIND_MESSAGE && fresh[i].role == GROVE_ROLE_SYSTEM))
+			rc = dialect->messages(fresh[i].line, kind, fresh[i].role, 0, true, NULL,
+					       collect, m);
+	}
+	return rc;
+}
+
+int grove__context_system(struct grove_session *s, uint32_t leaf, const struct grove__fresh *fresh,
+			  size_t nr, int64_t time, struct grove_buf *out, struct grove_detail *d)
 {
 	struct collected m = { GROVE_BUF_INIT, NULL, 0, 0 };
 	struct context c;
 	uint32_t row;
-	size_t off = 0;
+	size_t off = 0, from = nr;
 	int rc = context_init(&c, s->image, s->log, leaf, d);
 
+	while (from && fresh[from - 1].kind != GROVE_KIND_COMPACTION)
+		from--;
 	only_system(&c);
-	if (!rc)
+	if (!rc && !from)
 		rc = each_message(&c, &row, collect, &m);
+	if (!rc && collect_fresh(s->at.dialect, fresh, from ? from - 1 : 0, nr, &m))
+		rc = grove__fail_nomem(d);
 	for (size_t i = 0; i < m.nr; i++) {
 		m.list[i].ptr = m.bytes.ptr + off;
 		off += m.list[i].len;

@@ -111,10 +111,10 @@ static void path_release(struct path *p)
 
 static int path_init(struct path *p, const struct grove__spine *sp, uint32_t leaf)
 {
-	int rc = grove__tree_path(sp, leaf, &p->all, &p->nr_all);
+	int rc;
 
-	p->rows = NULL;
-	p->nr = 0;
+	memset(p, 0, sizeof(*p));
+	rc = grove__tree_path(sp, leaf, &p->all, &p->nr_all);
 	if (rc)
 		return rc;
 	p->rows = malloc((p->nr_all ? p->nr_all : 1) * sizeof(*p->rows));
@@ -389,7 +389,7 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 	int rc = grove__session_load(s, d);
 
 	if (!rc && opt->leaf) {
-		rc = grove__session_row(s, opt->leaf, &leaf, d);
+		rc = grove__session_find(s, opt->leaf, &leaf, d);
 		if (!rc && leaf == GROVE_NONE)
 			rc = grove__fail(d, GROVE_ENOTFOUND, s->at.path, "Entry root not found");
 	}

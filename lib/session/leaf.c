@@ -17,6 +17,17 @@ int grove__session_row(struct grove_session *s, const char *id, uint32_t *row,
 	return grove__fail(d, GROVE_ENOTFOUND, s->at.path, "Entry %.200s not found", id);
 }
 
+int grove__session_find(struct grove_session *s, const char *id, uint32_t *row,
+			struct grove_detail *d)
+{
+	int rc = grove__session_row(s, id, row, d);
+
+	if (rc != GROVE_ENOTFOUND)
+		return rc;
+	rc = grove__session_refresh(s, d);
+	return rc < 0 ? rc : grove__session_row(s, id, row, d);
+}
+
 static const char *name_of(const struct grove_session *s, uint32_t row)
 {
 	return row == GROVE_NONE ? GROVE_ROOT : grove__spine_id(s->image->spine, row);
@@ -43,24 +54,26 @@ static int move_to(struct grove_session *s, uint32_t row, unsigned flags, struct
 	return 0;
 }
 
-/* What everybody is to see must be decided by what everybody sees. */
-static int look(struct grove_session *s, unsigned flags, struct grove_detail *d)
+/*
+ * The row of an entry that is to be the leaf. What everybody is to see is
+ * decided by what everybody sees, so for that we look first.
+ */
+static int look_for(struct grove_session *s, const char *id, unsigned flags, uint32_t *row,
+		    struct grove_detail *d)
 {
 	int rc = grove__session_load(s, d);
 
 	if (!rc && flags & GROVE_LEAF_PERSIST)
 		rc = grove__session_refresh(s, d);
-	return rc < 0 ? rc : 0;
+	return rc < 0 ? rc : grove__session_find(s, id, row, d);
 }
 
 int grove__session_set_leaf(struct grove_session *s, const char *id, unsigned flags,
 			    struct grove_detail *d)
 {
 	uint32_t row;
-	int rc = look(s, flags, d);
+	int rc = look_for(s, id, flags, &row, d);
 
-	if (!rc)
-		rc = grove__session_row(s, id, &row, d);
 	return rc ? rc : move_to(s, row, flags, d);
 }
 
@@ -77,10 +90,8 @@ int grove__session_branch(struct grove_session *s, const char *id,
 		.flag = b->from_hook,
 	};
 	uint32_t row, from;
-	int rc = grove__session_load(s, d);
+	int rc = look_for(s, id, 0, &row, d);
 
-	if (!rc)
-		rc = grove__session_row(s, id, &row, d);
 	if (rc)
 		return rc;
 	row = grove__tree_leaf(s->image->spine, row);
@@ -100,10 +111,8 @@ int grove__session_continue(struct grove_session *s, const char *id, unsigned fl
 	struct grove_slice value, text;
 	enum grove_kind kind;
 	uint32_t row;
-	int rc = look(s, flags, d);
+	int rc = look_for(s, id, flags, &row, d);
 
-	if (!rc)
-		rc = grove__session_row(s, id, &row, d);
 	if (rc)
 		return rc;
 	if (row == GROVE_NONE)

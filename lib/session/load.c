@@ -346,9 +346,6 @@ static int scan_run(struct worker *w)
 	size_t off = 0;
 	int rc = 0;
 
-	/* a mark some editors leave at the very start; agents differ, we read on */
-	if (!w->run.by_line && !w->run.pos && w->run.len >= 3 && !memcmp(w->buf, "\xef\xbb\xbf", 3))
-		off = 3;
 	while (off < w->run.len && !rc) {
 		const char *at = w->buf + off;
 		enum grove__json_verdict v = grove__json_scan(want, at, w->run.len - off, true, &l);
@@ -403,7 +400,8 @@ static int gather(struct worker *w, struct grove__json_line *l, uint64_t pos, st
 }
 
 /* Feed the pieces of a line until its LF. *len and *crc are the whole line's. */
-static int feed_line(struct worker *w, uint64_t *len, uint32_t *crc, int *state, bool *closed)
+static int feed_line(struct worker *w, uint64_t *len, uint32_t *crc, int *state, bool *closed,
+		     bool *blank)
 {
 	struct loader *ld = w->ld;
 	struct grove_run run = w->run;
@@ -414,10 +412,14 @@ static int feed_line(struct worker *w, uint64_t *len, uint32_t *crc, int *state,
 	*crc = 0;
 	*state = JSON_STREAM_MORE;
 	*closed = false;
+	*blank = true;
 	for (;;) {
 		const char *lf = memchr(w->buf, '\n', run.len);
 		size_t n = lf ? (size_t)(lf - w->buf) : run.len, used = 0;
 		bool last = lf || run.end;
+
+		for (size_t i = 0; i < n && *blank; i++)
+			*blank = w->buf[i] == ' ' || w->buf[i] == '\t' || w->buf[i] == '\r';
 
 		*crc = grove__crc32c(*crc, w->buf, n);
 		*len += n;
@@ -466,6 +468,7 @@ static int long_line(struct worker *w, struct found *f, struct grove_buf *member
 	struct grove__json_line l;
 	uint64_t len;
 	uint32_t crc;
+	bool blank;
 	int rc, state;
 
 	if (!w->stream)
@@ -473,23 +476,25 @@ static int long_line(struct worker *w, struct found *f, struct grove_buf *member
 	if (!w->stream)
 		return grove__fail_nomem(&w->d);
 	grove__json_stream_reset(w->stream);
-	rc = feed_line(w, &len, &crc, &state, closed);
+	rc = feed_line(w, &len, &crc, &state, closed, &blank);
 	if (rc)
 		return rc;
-	*v = state == JSON_STREAM_DONE ? JSON_VALUE : JSON_BAD;
+	*v = blank ? JSON_BLANK : state == JSON_STREAM_DONE ? JSON_VALUE : JSON_BAD;
 	if (*v != JSON_VALUE)
 		return 0;
 	l = *grove__json_stream_line(w->stream);
 	rc = gather(w, &l, w->run.pos, members);
 	if (rc)
 		return rc;
-	/* the value itself is not at hand: an object or array is what such a line is */
-	if (l.type == JSON_OBJECT)
+	if (l.type == JSON_OBJECT) {
 		f->class = im->dialect->index(&l, members->ptr, &w->tmp, &f->e);
-	else
-		return grove__fail_at(&w->d, GROVE_ETOOBIG, w->ld->path, 0, w->run.pos,
-				      "a line of %llu bytes that is not an object",
-				      (unsigned long long)len);
+	} else {
+		/* the value itself is not at hand; so long a one is not nothing, which is all that counts */
+		static const char something[GROVE__JSON_PAD + 1] = "1";
+
+		l.value = (struct grove__json_span){ 0, 1 };
+		f->class = im->dialect->index(&l, something, &w->tmp, &f->e);
+	}
 	f->off = 0;
 	f->len = len;
 	f->line = 0;
@@ -564,6 +569,8 @@ static int take(struct worker *w, struct found *longest, struct grove_buf *membe
 			w->found[w->nr++] = *longest;
 		} else if (!rc && v == JSON_BAD && closed) {
 			note_bad(w, 0);
+		} else if (!rc && v != JSON_BAD) {
+			w->blank++;
 		}
 		if (closed || v != JSON_BAD)
 			w->lines++;
@@ -665,6 +672,21 @@ static int close_tail(struct loader *ld)
 	return 0;
 }
 
+/* A mark that some editors leave at the very start; agents differ, we read on. */
+static int skip_mark(struct loader *ld)
+{
+	char mark[4];
+	struct grove_run run;
+	int rc;
+
+	if (ld->pos || ld->until < 3)
+		return 0;
+	rc = grove__log_read(ld->log, 0, 3, mark, sizeof(mark), &run, ld->d);
+	if (!rc && !run.by_line && run.len == 3 && !memcmp(mark, "\xef\xbb\xbf", 3))
+		ld->pos = 3;
+	return rc;
+}
+
 int grove__image_load(struct grove__image *im, struct grove_log *log, const char *path,
 		      const struct grove_progress *progress, struct grove_detail *d)
 {
@@ -694,6 +716,8 @@ int grove__image_load(struct grove__image *im, struct grove_log *log, const char
 	ld.pos = ld.begin = im->next;
 	ld.until = st.tail;
 	rc = close_tail(&ld);
+	if (!rc)
+		rc = skip_mark(&ld);
 	if (rc)
 		return rc;
 	im->torn = false;

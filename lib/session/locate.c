@@ -206,14 +206,19 @@ int grove__locate_path(struct grove *g, const char *path, struct grove__where *o
 
 /* --- by id --- */
 
+struct hit {
+	struct grove__where at;
+	char *id;
+	bool exact;
+};
+
 struct search {
 	struct grove *g;
 	struct grove__root *root;
 	const char *want;
 	struct grove_detail *d;
-	struct grove__where exact, *hits;
-	size_t nr_exact, nr_hits, cap;
-	struct grove_buf names;          /* the ids of the hits, for a message */
+	struct hit *hits;
+	size_t nr, cap, nr_exact;
 };
 
 /* The id in a session's header, for files whose name does not tell. */
@@ -250,32 +255,27 @@ static int id_of(struct search *s, const struct grove_key *key, struct grove_buf
 
 static int hit(struct search *s, const struct grove_key *key, struct grove_slice id, bool exact)
 {
-	struct grove__where *w;
+	struct hit *h;
 	int rc;
 
-	if (exact && s->nr_exact++) {
-		/* two copies of one session: neither is the one that was meant */
-		return 0;
-	}
-	if (exact)
-		return fill_where(&s->exact, s->root, key, s->d);
-	if (s->nr_hits == s->cap) {
+	if (s->nr == s->cap) {
 		size_t cap = s->cap ? s->cap * 2 : 8;
 
-		w = realloc(s->hits, cap * sizeof(*w));
-		if (!w)
+		h = realloc(s->hits, cap * sizeof(*h));
+		if (!h)
 			return grove__fail_nomem(s->d);
-		s->hits = w;
+		s->hits = h;
 		s->cap = cap;
 	}
-	rc = fill_where(&s->hits[s->nr_hits], s->root, key, s->d);
+	h = &s->hits[s->nr];
+	rc = fill_where(&h->at, s->root, key, s->d);
 	if (rc)
 		return rc;
-	s->nr_hits++;
-	if (s->nr_hits > 8)
-		return 0;
-	rc = grove__buf_addf(&s->names, "%s%.*s", s->names.len ? ", " : "", (int)id.len, id.ptr);
-	return rc ? grove__fail_nomem(s->d) : 0;
+	h->id = strndup(id.ptr, id.len);
+	h->exact = exact;
+	s->nr++;
+	s->nr_exact += exact;
+	return h->id ? 0 : grove__fail_nomem(s->d);
 }
 
 static int try_key(void *payload, const struct grove_key *key)
@@ -299,37 +299,74 @@ static int try_key(void *payload, const struct grove_key *key)
 	return rc;
 }
 
+static int hit_order(const void *a, const void *b)
+{
+	const struct hit *x = a, *y = b;
+	int c = y->exact - x->exact;
+
+	if (!c)
+		c = strcmp(x->id, y->id);
+	return c || !x->at.path || !y->at.path ? c : strcmp(x->at.path, y->at.path);
+}
+
+/* What the first `nr` hits are called, in one line. */
+static int names(const struct search *s, size_t nr, bool paths, struct grove_buf *out)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < nr && i < 8 && !rc; i++)
+		rc = grove__buf_addf(out, "%s%s", i ? ", " : "",
+				     paths && s->hits[i].at.path ? s->hits[i].at.path : s->hits[i].id);
+	if (!rc && nr > 8)
+		rc = grove__buf_add_str(out, ", …");
+	return rc;
+}
+
+static int pick(struct search *s, struct grove__where *out)
+{
+	bool prefix = strlen(s->want) >= PREFIX_MIN;
+	struct grove_buf list = GROVE_BUF_INIT;
+	int rc;
+
+	if (s->nr)
+		qsort(s->hits, s->nr, sizeof(*s->hits), hit_order);
+	if (s->nr_exact == 1 || (!s->nr_exact && prefix && s->nr == 1)) {
+		*out = s->hits[0].at;
+		memset(&s->hits[0].at, 0, sizeof(s->hits[0].at));
+		return 0;
+	}
+	if (!s->nr || (!s->nr_exact && !prefix))
+		return grove__fail(s->d, GROVE_ENOTFOUND, NULL, "no session %.200s%s", s->want,
+				   s->nr ? " (a prefix needs 4 characters or more)" : "");
+	if (names(s, s->nr_exact ? s->nr_exact : s->nr, s->nr_exact, &list))
+		rc = grove__fail_nomem(s->d);
+	else if (s->nr_exact)
+		rc = grove__fail(s->d, GROVE_EAMBIGUOUS, NULL,
+				 "%zu sessions have the id %.60s (give the path of the one you mean: %.350s)",
+				 s->nr_exact, s->want, list.ptr);
+	else
+		rc = grove__fail(s->d, GROVE_EAMBIGUOUS, NULL, "%.60s may mean %zu sessions: %.400s",
+				 s->want, s->nr, list.ptr);
+	grove__buf_release(&list);
+	return rc;
+}
+
 static int by_id(struct grove *g, const char *what, struct grove__where *out, struct grove_detail *d)
 {
 	struct search s = { .g = g, .want = what, .d = d };
-	bool prefix = strlen(what) >= PREFIX_MIN;
 	int rc = 0;
 
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
 		s.root = &g->roots[i];
 		rc = grove__store_list(s.root->store, NULL, try_key, &s, d);
 	}
-	if (!rc && s.nr_exact == 1) {
-		*out = s.exact;
-		memset(&s.exact, 0, sizeof(s.exact));
-	} else if (!rc && s.nr_exact > 1) {
-		rc = grove__fail(d, GROVE_EAMBIGUOUS, NULL,
-				 "%zu sessions have the id %.100s (give the path of the one you mean)",
-				 s.nr_exact, what);
-	} else if (!rc && prefix && s.nr_hits == 1) {
-		*out = s.hits[--s.nr_hits];
-	} else if (!rc && prefix && s.nr_hits > 1) {
-		rc = grove__fail(d, GROVE_EAMBIGUOUS, NULL, "%.100s may mean %zu sessions: %.350s%s",
-				 what, s.nr_hits, s.names.ptr, s.nr_hits > 8 ? ", …" : "");
-	} else if (!rc) {
-		rc = grove__fail(d, GROVE_ENOTFOUND, NULL, "no session %.200s%s", what,
-				 prefix || !s.nr_hits ? "" : " (a prefix needs 4 characters or more)");
+	if (!rc)
+		rc = pick(&s, out);
+	while (s.nr) {
+		grove__where_release(&s.hits[--s.nr].at);
+		free(s.hits[s.nr].id);
 	}
-	while (s.nr_hits)
-		grove__where_release(&s.hits[--s.nr_hits]);
 	free(s.hits);
-	grove__where_release(&s.exact);
-	grove__buf_release(&s.names);
 	return rc;
 }
 

@@ -250,7 +250,7 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 	if (!rc)
 		rc = grove__log_open(&s->log, s->at.store, &key,
 				     flags & GROVE_WRITE ? GROVE_LOG_WRITE : GROVE_LOG_READ, d);
-	if (!rc && flags & GROVE_WRITE) {
+	if (!rc && flags & GROVE_WRITE && flags & GROVE_BEGIN) {
 		rc = grove__log_stat(s->log, &st, d);
 		if (!rc && !st.bytes)
 			rc = begin(s, d);

@@ -178,6 +178,10 @@ int grove__session_continue(struct grove_session *s, const char *id, unsigned fl
 int grove__session_row(struct grove_session *s, const char *id, uint32_t *row,
 		       struct grove_detail *d);
 
+/* The same; what another writer has just appended is there, too. */
+int grove__session_find(struct grove_session *s, const char *id, uint32_t *row,
+			struct grove_detail *d);
+
 /* migrate.c, fork.c, move.c, remove.c */
 int grove__session_migrate(struct grove_session *s, struct grove_detail *d);
 int grove__session_fork(struct grove_session *s, const struct grove_fork_options *opt,
@@ -197,9 +201,15 @@ int grove__view_new(struct grove_session *s, struct grove_view **out, struct gro
 /* context.c, document.c */
 int grove__view_context(struct grove_view *v, const struct grove_context_options *opt,
 			struct grove_sink sink, struct grove_detail *d);
-/* The messages of the context at `leaf`, as raw JSON: for what has to be computed from them. */
-int grove__context_system(struct grove_session *s, uint32_t leaf, int64_t time,
-			  struct grove_buf *out, struct grove_detail *d);
+/* An entry on its way to the log. */
+struct grove__fresh {
+	struct grove_slice line;
+	enum grove_kind kind;
+	enum grove_role role;
+};
+/* The system message in force at `leaf` with `nr` entries below it; `out` stays empty if there is none. */
+int grove__context_system(struct grove_session *s, uint32_t leaf, const struct grove__fresh *fresh,
+			  size_t nr, int64_t time, struct grove_buf *out, struct grove_detail *d);
 int grove__view_log(struct grove_view *v, struct grove_sink sink, struct grove_detail *d);
 int grove__view_raw(struct grove_view *v, struct grove_sink sink, struct grove_detail *d);
 int grove__view_tree(struct grove_view *v, bool flat, struct grove_sink sink,

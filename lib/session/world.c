@@ -6,6 +6,7 @@
  */
 #include "session/session.h"
 
+#include "js/js.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 
@@ -23,17 +24,17 @@ int grove__resolve(const struct grove *g, const char *path, struct grove_buf *ou
 	struct grove_buf b = GROVE_BUF_INIT;
 	size_t start = out->len;
 	char *save, *part;
-	int rc;
+	int rc = grove__js_file_url(path, &b);
 
-	if (!strncmp(path, "file://", 7))
-		path += 7;
-	if (path[0] == '~' && (path[1] == '/' || !path[1]))
+	if (rc <= 0)
+		;
+	else if (path[0] == '~' && (path[1] == '/' || !path[1]))
 		rc = grove__buf_addf(&b, "%s%s", g->home, path + 1);
 	else if (path[0] == '/')
 		rc = grove__buf_add_str(&b, path);
 	else
 		rc = grove__buf_addf(&b, "%s/%s", g->cwd, path);
-	for (part = rc ? NULL : strtok_r(b.ptr, "/", &save); part && !rc;
+	for (part = rc || !b.len ? NULL : strtok_r(b.ptr, "/", &save); part && !rc;
 	     part = strtok_r(NULL, "/", &save)) {
 		if (!strcmp(part, "."))
 			continue;

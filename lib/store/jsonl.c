@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 #define SUFFIX ".jsonl"
-#define LOOK_NS ((int64_t)500000000)  /* how long a look at the name is good for */
+#define LOOK_NS ((int64_t)10000000)  /* how long a look at the name is good for */
 
 static const struct grove_store_ops jsonl_ops;
 

@@ -63,7 +63,8 @@ int grove__jsonl_look(struct jsonl_log *log, struct grove__sys_stat *st, struct 
 /*
  * The same at a third of the price, for every append: only dev, ino and size. A
  * file that was replaced or deleted is noticed at once, by its number of names;
- * one that was merely moved (and still gets our lines) within half a second.
+ * one that was merely moved, within a hundredth of a second: only appends in a
+ * quick row are spared the look at the name.
  */
 int grove__jsonl_glance(struct jsonl_log *log, struct grove__sys_stat *st, struct grove_detail *d);
 /* Remember what was seen; another file, or a shorter one, is another generation. */

@@ -123,6 +123,7 @@ int grove__tree_link(struct grove__spine *s, uint32_t from)
 {
 	int rc;
 
+	s->shared = true;
 	if (from && (s->duplicates || answers_orphan(s, from)))
 		return GROVE_ESTALE;
 	settle_pending(s, from);

@@ -170,12 +170,15 @@ static int add_id(struct grove__spine *s, struct grove__block *b, uint32_t at, u
 	b->id[at] = keep(s, id);
 	if (!b->id[at])
 		return GROVE_ENOMEM;
-	pthread_rwlock_wrlock(&s->ids_lock);
+	/* before the first link nobody else knows the spine */
+	if (s->shared)
+		pthread_rwlock_wrlock(&s->ids_lock);
 	rc = grove__idmap_put(&s->ids, id, row, &old);
 	/* readers may know the old row: this spine keeps it, the next one settles it */
 	if (!rc && old < s->linked)
 		rc = grove__idmap_put(&s->ids, id, old, &mine);
-	pthread_rwlock_unlock(&s->ids_lock);
+	if (s->shared)
+		pthread_rwlock_unlock(&s->ids_lock);
 	if (!rc && old != GROVE__IDMAP_NONE) {
 		if (old >= s->linked)
 			grove__spine_set_flag(s, old, ROW_SUPERSEDED);

@@ -70,6 +70,7 @@ struct grove__spine {
 	const char *name;                 /* of the session; NULL: none */
 	bool duplicates, forward;         /* seen while adding, not yet settled by a link */
 	uint32_t linked;                  /* rows that grove__tree_link() has settled */
+	bool shared;                      /* it was called: readers may know the spine */
 	uint64_t nr_orphans, nr_cycles, nr_duplicates;
 };
 

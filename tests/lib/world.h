@@ -8,6 +8,8 @@
 #ifndef TESTS_LIB_WORLD_H
 #define TESTS_LIB_WORLD_H
 
+#include <pthread.h>
+
 #include "grove.h"
 #include "scratch.h"
 #include "sys/file.h"
@@ -64,12 +66,12 @@ static inline int world_teardown(void **state)
 
 #define WORLD_TEST(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
 
-/* A path in the working directory; good until the fourth call from here. */
+/* A path in the working directory; good for the next dozen calls. */
 static inline const char *in_world(const struct world *w, const char *name)
 {
-	static char path[4][8192];
+	static char path[16][8192];
 	static unsigned turn;
-	char *p = path[turn++ % 4];
+	char *p = path[turn++ % 16];
 
 	snprintf(p, sizeof(path[0]), "%s/%s", w->cwd, name);
 	return p;
@@ -285,17 +287,23 @@ static struct {
 	int times;     /* then so many fail; -1: all */
 } plan;
 
+/* Asked from several threads, where a listing is shared out. */
 static inline int planned(const char *call)
 {
-	if (!plan.call || strcmp(plan.call, call) || !plan.times)
-		return 0;
-	if (plan.after) {
-		plan.after--;
-		return 0;
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	int err = 0;
+
+	pthread_mutex_lock(&lock);
+	if (plan.times && !strcmp(plan.call, call)) {
+		if (plan.after) {
+			plan.after--;
+		} else {
+			err = plan.err;
+			plan.times -= plan.times > 0;
+		}
 	}
-	if (plan.times > 0)
-		plan.times--;
-	return plan.err;
+	pthread_mutex_unlock(&lock);
+	return err;
 }
 
 static inline void fail_at(const char *call, int err, int after, int times)

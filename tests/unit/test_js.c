@@ -363,9 +363,53 @@ static void every_day_reads_back_from_its_form(void **state)
 	}
 }
 
+static int collated(const char *a, const char *b)
+{
+	return grove__js_collate(str(a), str(b));
+}
+
+static void names_compare_as_the_locale_has_them(void **state)
+{
+	(void)state;
+	assert_int_equal(collated("a", "a"), 0);
+	assert_true(collated("a", "B") < 0);
+	assert_true(collated("b", "B") < 0);
+	assert_true(collated("Ab", "aa") > 0);
+	assert_true(collated("aB", "Ab") < 0);
+	assert_true(collated("a_b", "a-b") < 0);
+	assert_true(collated("a-b", "a.b") < 0);
+	assert_true(collated("a.b", "a1") < 0);
+	assert_true(collated("a", "a.b") < 0);
+	assert_true(collated("z", "\xc3\xa9") < 0);
+}
+
+static void assert_path_of(const char *url, const char *expect)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	assert_int_equal(grove__js_file_url(url, &b), expect ? 0 : 1);
+	assert_string_equal(b.len ? b.ptr : "", expect ? expect : "");
+	grove__buf_release(&b);
+}
+
+static void file_urls_are_paths(void **state)
+{
+	(void)state;
+	assert_path_of("/a/b", NULL);
+	assert_path_of("file:/a", NULL);
+	assert_path_of("file:///w/a%20b", "/w/a b");
+	assert_path_of("file:///%c3%A9", "/\xc3\xa9");
+	assert_path_of("file://localhost/w", "/w");
+	assert_path_of("file:///w#x", "/w");
+	assert_path_of("file:///w%2", "/w%2");
+	assert_path_of("file:///w%00", "/w%00");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_compare_as_the_locale_has_them),
+		cmocka_unit_test(file_urls_are_paths),
 		cmocka_unit_test(length_counts_utf16_units),
 		cmocka_unit_test(trim_takes_unicode_space_from_both_ends),
 		cmocka_unit_test(numbers_print_in_their_shortest_form),

@@ -242,6 +242,33 @@ static void a_replaced_file_with_another_name_is_not_appended_to(void **state)
 	assert_file(w->path, "new\n");
 }
 
+static void what_happens_right_after_an_append_is_noticed(void **state)
+{
+	struct world *w = *state;
+	char moved[320];
+
+	/* replaced or removed: at once */
+	have(w, "old\n");
+	OK(add(w, "1", 4));
+	replace_file(w, "new\n");
+	FAILS(GROVE_ESTALE, add(w, "lost?", GROVE_ANY_POS));
+	OK(look(w));
+	OK(add(w, "1", 4));
+	assert_file(w->path, "new\n1\n");
+	assert_int_equal(unlink(w->path), 0);
+	FAILS(GROVE_ESTALE, add(w, "lost?", GROVE_ANY_POS));
+	/* moved away, which leaves it as many names: before long */
+	have(w, "old\n");
+	OK(add(w, "1", 4));
+	snprintf(moved, sizeof(moved), "%s.bak", w->path);
+	assert_int_equal(rename(w->path, moved), 0);
+	file_make(w->path, "new\n");
+	usleep(600000);
+	FAILS(GROVE_ESTALE, add(w, "lost?", GROVE_ANY_POS));
+	assert_file(moved, "old\n1\n");
+	assert_file(w->path, "new\n");
+}
+
 static void a_removed_file_is_not_revived(void **state)
 {
 	struct world *w = *state;
@@ -968,6 +995,7 @@ int main(void)
 		CASE(a_replaced_file_is_stale_until_we_look),
 		CASE(a_file_that_was_moved_away_is_not_appended_to),
 		CASE(a_replaced_file_with_another_name_is_not_appended_to),
+		CASE(what_happens_right_after_an_append_is_noticed),
 		CASE(a_removed_file_is_not_revived),
 		CASE(a_file_replaced_by_something_else_is_damaged),
 		CASE(a_truncated_file_is_another_generation),

@@ -1,0 +1,362 @@
+/*
+ * dialect/xcsh_notice.c: what is missing from a run's output, in words.
+ *
+ *     [Showing lines 801-900 of 900 (50.0KB limit). Use sel=L901 to continue]
+ *
+ *     LSP Diagnostics (2 errors):
+ *     # src
+ *     ## └─ a.c
+ *       3:7 expected ';'
+ */
+#include "dialect/xcsh_llm.h"
+
+#include "json/value.h"
+#include "json/write.h"
+
+#include <stdlib.h>
+
+int grove__xcsh_add_text(struct grove_buf *text, struct grove_slice raw)
+{
+	if (grove__json_type_of(raw) == JSON_STRING)
+		return grove__json_text(text, raw);
+	return raw.len ? grove__json_put_canonical(text, raw) : grove__buf_add_str(text, "undefined");
+}
+
+/* before, the member as text, after */
+static int add_member(struct grove_buf *text, const char *before, struct grove_slice object,
+		      const char *name, const char *after)
+{
+	int rc = grove__buf_add_str(text, before);
+
+	if (!rc)
+		rc = grove__xcsh_add_text(text, grove__json_get(object, name));
+	return rc ? rc : grove__buf_add_str(text, after);
+}
+
+static bool given(struct grove_slice raw)
+{
+	return raw.len && grove__json_type_of(raw) != JSON_NULL;
+}
+
+static bool is_number(struct grove_slice raw)
+{
+	return grove__json_type_of(raw) == JSON_NUMBER;
+}
+
+/* 512B, 50.0KB, 1.5MB, 2.0GB: one decimal, a half goes up */
+static int add_size(struct grove_buf *text, struct grove_slice raw)
+{
+	static const char units[3][3] = { "KB", "MB", "GB" };
+	double n = grove__json_number(raw);
+	unsigned i = 0;
+	int64_t tenths;
+	int rc;
+
+	if (n < 1024) {
+		rc = grove__xcsh_add_text(text, raw);
+		return rc ? rc : grove__buf_add_char(text, 'B');
+	}
+	for (n /= 1024; i < 2 && n >= 1024; i++)
+		n /= 1024;
+	if (!(n < 1e15))
+		n = 1e15;
+	tenths = (int64_t)(n * 10 + 0.5);
+	return grove__buf_addf(text, "%lld.%lld%s", (long long)(tenths / 10),
+			       (long long)(tenths % 10), units[i]);
+}
+
+static int add_shown(struct grove_buf *text, struct grove_slice t)
+{
+	struct grove_slice range = grove__json_get(t, "shownRange");
+	struct grove_slice start = grove__json_get(range, "start"), end = grove__json_get(range, "end");
+	int rc;
+
+	if (is_number(start) && is_number(end) &&
+	    grove__json_number(end) >= grove__json_number(start)) {
+		rc = add_member(text, "Showing lines ", range, "start", "-");
+		if (!rc)
+			rc = grove__xcsh_add_text(text, end);
+		return rc ? rc : add_member(text, " of ", t, "totalLines", "");
+	}
+	rc = add_member(text, "Showing ", t, "outputLines", " of ");
+	return rc ? rc : add_member(text, "", t, "totalLines", " lines");
+}
+
+static int add_truncation(struct grove_buf *text, struct grove_slice t)
+{
+	struct grove_slice max = grove__json_get(t, "maxBytes");
+	int rc = add_shown(text, t);
+
+	if (!rc && grove__json_string_is(grove__json_get(t, "truncatedBy"), "bytes") &&
+	    is_number(max)) {
+		rc = grove__buf_add_str(text, " (");
+		if (!rc)
+			rc = add_size(text, max);
+		if (!rc)
+			rc = grove__buf_add_str(text, " limit)");
+	}
+	if (!rc && given(grove__json_get(t, "nextOffset")))
+		rc = add_member(text, ". Use sel=L", t, "nextOffset", " to continue");
+	if (!rc && grove__json_truthy(grove__json_get(t, "artifactId")))
+		rc = add_member(text, ". Read artifact://", t, "artifactId", " for full output");
+	return rc;
+}
+
+static int add_limit(struct grove_buf *text, struct grove_slice limit, const char *what)
+{
+	int rc = add_member(text, "", limit, "reached", what);
+
+	if (rc)
+		return rc;
+	return add_member(text, " limit reached. Use limit=", limit, "suggestion", " for more");
+}
+
+/* --- what a language server found --- */
+
+/* PATH:LINE:COL REST, taken apart. */
+struct finding {
+	struct grove_slice dir;   /* empty: none */
+	struct grove_slice name;
+	struct grove_slice rest;  /* from LINE on */
+	size_t order;             /* of the file it is about, then its own */
+	size_t dir_order;
+	size_t own;
+};
+
+static const char *digits_end(const char *p, const char *end)
+{
+	while (p < end && *p >= '0' && *p <= '9')
+		p++;
+	return p;
+}
+
+/* Does `p`, behind a colon, begin LINE:COL and a space? */
+static bool is_place(const char *p, const char *end)
+{
+	const char *q = digits_end(p, end), *r;
+
+	if (q == p || q == end || *q != ':')
+		return false;
+	r = digits_end(q + 1, end);
+	return r > q + 1 && r < end && *r == ' ';
+}
+
+static bool take_apart(struct grove_slice text, struct finding *f)
+{
+	const char *end = text.ptr + text.len, *p = text.ptr, *path, *slash;
+
+	do {
+		p = memchr(p, ':', (size_t)(end - p));
+		if (!p)
+			return false;
+		p++;
+	} while (p - 1 == text.ptr || !is_place(p, end));
+	path = text.ptr;
+	f->rest = grove__slice(p, (size_t)(end - p));
+	end = p - 1;
+	if (end - path > 2 && path[0] == '.' && path[1] == '/' &&
+	    !memchr(path + 2, '/', (size_t)(end - path) - 2))
+		path += 2;
+	slash = memrchr(path, '/', (size_t)(end - path));
+	f->name = grove__slice(slash ? slash + 1 : path, (size_t)(end - (slash ? slash + 1 : path)));
+	f->dir = grove__slice(path, slash ? (size_t)(slash - path) : 0);
+	if (slash == path)
+		f->dir.len = 1; /* the root */
+	return true;
+}
+
+static int cmp_slice(struct grove_slice a, struct grove_slice b)
+{
+	int c = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
+
+	return c ? c : (a.len > b.len) - (a.len < b.len);
+}
+
+static int cmp_file(const void *va, const void *vb)
+{
+	const struct finding *a = va, *b = vb;
+	int c = cmp_slice(a->dir, b->dir);
+
+	if (!c)
+		c = cmp_slice(a->name, b->name);
+	return c ? c : (a->own > b->own) - (a->own < b->own);
+}
+
+static int cmp_order(const void *va, const void *vb)
+{
+	const struct finding *a = va, *b = vb;
+
+	if (a->dir_order != b->dir_order)
+		return a->dir_order < b->dir_order ? -1 : 1;
+	if (a->order != b->order)
+		return a->order < b->order ? -1 : 1;
+	return a->own < b->own ? -1 : a->own > b->own;
+}
+
+/* By directory and file, each where it first appears. */
+static void group(struct finding *f, size_t nr)
+{
+	size_t i, j, k, first;
+
+	qsort(f, nr, sizeof *f, cmp_file);
+	for (i = 0; i < nr; i = j) {
+		first = SIZE_MAX;
+		for (j = i; j < nr && !cmp_slice(f[j].dir, f[i].dir); j++) {
+			bool same = j > i && !cmp_slice(f[j].name, f[j - 1].name);
+
+			f[j].order = same ? f[j - 1].order : f[j].own;
+			if (f[j].own < first)
+				first = f[j].own;
+		}
+		for (k = i; k < j; k++)
+			f[k].dir_order = first;
+	}
+	qsort(f, nr, sizeof *f, cmp_order);
+}
+
+static int put_finding(struct grove_buf *text, const struct finding *f, const struct finding *before)
+{
+	bool new_dir = !before || before->dir_order != f->dir_order;
+	bool new_file = !before || before->order != f->order;
+	int rc = 0;
+
+	/* a file without directory stands for one */
+	if (before && (new_dir || (new_file && !f->dir.len)))
+		rc = grove__buf_add_str(text, "\n\n");
+	else if (before)
+		rc = grove__buf_add_char(text, '\n');
+	if (!rc && f->dir.len && new_dir) {
+		rc = grove__buf_add_str(text, "# ");
+		if (!rc)
+			rc = grove__buf_add_slice(text, f->dir);
+		if (!rc)
+			rc = grove__buf_add_char(text, '\n');
+	}
+	if (!rc && new_file) {
+		rc = grove__buf_add_str(text, f->dir.len ? "## └─ " : "# ");
+		if (!rc)
+			rc = grove__buf_add_slice(text, f->name);
+		if (!rc)
+			rc = grove__buf_add_char(text, '\n');
+	}
+	if (!rc)
+		rc = grove__buf_add_str(text, "  ");
+	return rc ? rc : grove__buf_add_slice(text, f->rest);
+}
+
+/* Where a message lies in the buffer of all their texts. */
+struct piece {
+	size_t off, len;
+};
+
+static int read_pieces(struct grove_slice messages, struct grove_buf *texts, struct grove_buf *pieces)
+{
+	struct grove__json_iter it;
+	int rc = 0;
+
+	grove__json_iter_init(&it, messages);
+	while (!rc && grove__json_next(&it)) {
+		struct piece p = { .off = texts->len };
+
+		rc = grove__xcsh_add_text(texts, it.value);
+		p.len = texts->len - p.off;
+		if (!rc)
+			rc = grove__buf_add(pieces, &p, sizeof p);
+	}
+	return rc;
+}
+
+static int put_pieces(struct grove_buf *text, const struct grove_buf *texts, const struct piece *p,
+		      size_t nr)
+{
+	struct finding *f = calloc(nr, sizeof *f);
+	struct grove_buf others = GROVE_BUF_INIT;
+	size_t i, nr_found = 0;
+	int rc = f ? 0 : GROVE_ENOMEM;
+
+	for (i = 0; !rc && i < nr; i++) {
+		struct grove_slice s = grove__slice(texts->ptr + p[i].off, p[i].len);
+
+		f[nr_found].own = i;
+		if (take_apart(s, &f[nr_found])) {
+			nr_found++;
+			continue;
+		}
+		rc = grove__buf_add_char(&others, '\n');
+		if (!rc)
+			rc = grove__buf_add_slice(&others, s);
+	}
+	if (!rc && nr_found)
+		group(f, nr_found);
+	for (i = 0; !rc && i < nr_found; i++)
+		rc = put_finding(text, &f[i], i ? &f[i - 1] : NULL);
+	if (!rc && others.len && nr_found)
+		rc = grove__buf_add_char(text, '\n');
+	if (!rc && others.len) /* without the first line end where nothing stands above */
+		rc = grove__buf_add(text, others.ptr + !nr_found, others.len - !nr_found);
+	grove__buf_release(&others);
+	free(f);
+	return rc;
+}
+
+static int add_diagnostics(struct grove_buf *text, struct grove_slice d)
+{
+	struct grove_slice messages = grove__json_get(d, "messages");
+	struct grove_buf texts = GROVE_BUF_INIT, pieces = GROVE_BUF_INIT;
+	int rc;
+
+	if (grove__json_type_of(messages) != JSON_ARRAY)
+		return 0;
+	rc = read_pieces(messages, &texts, &pieces);
+	if (!rc && pieces.len) {
+		rc = add_member(text, "\n\nLSP Diagnostics (", d, "summary", "):\n");
+		if (!rc)
+			rc = put_pieces(text, &texts, (const struct piece *)(void *)pieces.ptr,
+					pieces.len / sizeof(struct piece));
+	}
+	grove__buf_release(&texts);
+	grove__buf_release(&pieces);
+	return rc;
+}
+
+/* Between two parts, or before the first. */
+static int part(struct grove_buf *text, size_t *nr)
+{
+	return grove__buf_add_str(text, (*nr)++ ? ". " : "\n\n[");
+}
+
+int grove__xcsh_notice(struct grove_slice meta, struct grove_buf *text)
+{
+	static const char *const limits[][2] = {
+		{ "matchLimit", " matches" },
+		{ "resultLimit", " results" },
+		{ "headLimit", " results" },
+	};
+	struct grove_slice t = grove__json_get(meta, "truncation");
+	struct grove_slice l = grove__json_get(meta, "limits"), m;
+	size_t i, nr = 0;
+	int rc = 0;
+
+	if (grove__json_type_of(t) == JSON_OBJECT) {
+		rc = part(text, &nr);
+		if (!rc)
+			rc = add_truncation(text, t);
+	}
+	for (i = 0; !rc && i < sizeof limits / sizeof *limits; i++) {
+		m = grove__json_get(l, limits[i][0]);
+		if (grove__json_type_of(m) != JSON_OBJECT)
+			continue;
+		rc = part(text, &nr);
+		if (!rc)
+			rc = add_limit(text, m, limits[i][1]);
+	}
+	m = grove__json_get(l, "columnTruncated");
+	if (!rc && grove__json_type_of(m) == JSON_OBJECT) {
+		rc = part(text, &nr);
+		if (!rc)
+			rc = add_member(text, "Some lines truncated to ", m, "maxColumn", " chars");
+	}
+	if (!rc && nr)
+		rc = grove__buf_add_char(text, ']');
+	return rc ? rc : add_diagnostics(text, grove__json_get(meta, "diagnostics"));
+}

@@ -1,0 +1,259 @@
+/*
+ * dialect/xcsh_prepare.c: a line as it is stored.
+ *
+ * Lines have to stay small enough to be read back: images go to the blob store,
+ * strings beyond the limit are cut, and what a stream left behind is not kept.
+ * The program does the same, but also cuts what is worth nothing when it is
+ * not whole. Here these stay as they are, however long:
+ *
+ *     {"type":"image","data":…}  {"mimeType":…,"data":…}       an image, anywhere
+ *     {"type":"thinking","thinking":…,"thinkingSignature":…}   the signature is over it
+ *     {"type":"redactedThinking","data":…}  "encrypted_content":…   ciphers
+ *
+ * Whether a string is one of them shows when its object ends.
+ */
+#include "dialect/xcsh.h"
+
+#include "base/utf8.h"
+#include "dialect/xcsh_walk.h"
+#include "js/js.h"
+#include "json/value.h"
+#include "json/write.h"
+
+/* In UTF-16 units. */
+#define LIMIT ((size_t)500000)
+#define IMAGE_MIN ((size_t)1024)
+#define NOTICE "\n\n[Session persistence truncated large content]"
+#define KEEP (LIMIT - (sizeof NOTICE - 1))
+
+enum { PUT_EMPTY = 1, PUT_CUT, PUT_IMAGE, PUT_URL, PUT_COUNT, PUT_COUNT_CUT };
+
+struct prepare {
+	const struct grove__blob_sink *sink;
+	struct grove_buf text, bytes, ref;
+};
+
+static bool longer(struct grove_slice raw, size_t limit)
+{
+	/* no unit takes less than a byte */
+	return grove__json_type_of(raw) == JSON_STRING && raw.len - 2 > limit &&
+	       grove__xcsh_units(raw) > limit;
+}
+
+static bool drop(struct grove__xcsh_walk *w, const struct grove__xcsh_frame *f,
+		 enum grove__xcsh_key key)
+{
+	(void)w;
+	(void)f;
+	return key == XCSH_PARTIAL_JSON || key == XCSH_JSONL_EVENTS;
+}
+
+static int to_text(struct grove_buf *text, struct grove_slice raw)
+{
+	grove__buf_clear(text);
+	return grove__json_text(text, raw);
+}
+
+static int is_image_url(struct prepare *p, struct grove_slice raw, bool *is)
+{
+	static const char mark[] = ";base64,";
+	int rc = to_text(&p->text, raw);
+
+	*is = !rc && grove__slice_starts(grove__buf_slice(&p->text), "data:image/") &&
+	      memmem(p->text.ptr, p->text.len, mark, sizeof mark - 1);
+	return rc;
+}
+
+static int string(struct grove__xcsh_walk *w, struct grove__xcsh_frame *f, enum grove__xcsh_key key,
+		  struct grove_slice raw)
+{
+	struct prepare *p = w->payload;
+	bool is = false;
+	int rc;
+
+	if (key == XCSH_IMAGE_URL && p->sink) {
+		rc = is_image_url(p, raw, &is);
+		if (rc || is)
+			return rc ? rc : grove__xcsh_splice(w, f, raw, PUT_URL, raw);
+	}
+	if (raw.len - 2 <= LIMIT || key == XCSH_ENCRYPTED || (f && f->sealed))
+		return 0;
+	if (f && f->object && (key == XCSH_DATA || key == XCSH_THINKING))
+		return 0; /* at its end */
+	if (!longer(raw, LIMIT))
+		return 0;
+	is = key == XCSH_SIGNATURE || key == XCSH_THINKING_SIGNATURE;
+	return grove__xcsh_splice(w, f, raw, is ? PUT_EMPTY : PUT_CUT, raw);
+}
+
+static bool is_string(struct grove_slice raw)
+{
+	return grove__json_type_of(raw) == JSON_STRING;
+}
+
+/* To be a blob: in a content array, where every reader looks for it. */
+static bool is_loose_image(const struct grove__xcsh_frame *f)
+{
+	struct grove_slice data = f->member[XCSH_DATA];
+
+	return f->item && f->key == XCSH_CONTENT && is_string(data) &&
+	       grove__json_string_is(f->member[XCSH_TYPE], "image") &&
+	       !grove__slice_starts(grove__slice(data.ptr + 1, data.len - 2), GROVE__XCSH_BLOB) &&
+	       longer(data, IMAGE_MIN - 1);
+}
+
+static bool whole_data(const struct grove__xcsh_frame *f)
+{
+	struct grove_slice type = f->member[XCSH_TYPE];
+
+	return f->sealed || is_string(f->member[XCSH_MIME]) ||
+	       grove__json_string_is(type, "image") || grove__json_string_is(type, "redactedThinking");
+}
+
+static bool whole_thinking(const struct grove__xcsh_frame *f)
+{
+	struct grove_slice signature = f->member[XCSH_THINKING_SIGNATURE];
+
+	return f->sealed || (grove__json_string_is(f->member[XCSH_TYPE], "thinking") &&
+			     is_string(signature) && signature.len > 2 && !longer(signature, LIMIT));
+}
+
+static int close_object(struct grove__xcsh_walk *w, struct grove__xcsh_frame *f)
+{
+	const struct prepare *p = w->payload;
+	struct grove_slice data = f->member[XCSH_DATA], thinking = f->member[XCSH_THINKING];
+	struct grove_slice content = f->member[XCSH_CONTENT], count = f->member[XCSH_LINE_COUNT];
+	int rc = 0;
+
+	if (p->sink && is_loose_image(f)) {
+		grove__xcsh_keep_whole(w, f);
+		return grove__xcsh_splice(w, f, data, PUT_IMAGE, data);
+	}
+	if (longer(data, LIMIT) && !whole_data(f))
+		rc = grove__xcsh_splice(w, f, data, PUT_CUT, data);
+	if (!rc && longer(thinking, LIMIT) && !whole_thinking(f))
+		rc = grove__xcsh_splice(w, f, thinking, PUT_CUT, thinking);
+	if (!rc && f->changed && is_string(content) && grove__json_type_of(count) == JSON_NUMBER)
+		rc = grove__xcsh_splice(w, f, count, f->sealed ? PUT_COUNT : PUT_COUNT_CUT, content);
+	return rc;
+}
+
+/* --- what comes instead --- */
+
+/* Cut a text that is over the limit; never through a character. */
+static int cut_text(struct grove_buf *text)
+{
+	const char *p = text->ptr, *end = p + text->len, *last = p;
+	uint32_t cp = 0;
+	size_t n = 0;
+
+	while (n < KEEP && p < end) {
+		last = p;
+		p += grove__wtf8_decode(p, end, &cp);
+		n += cp < 0x10000 ? 1 : 2;
+	}
+	/* half a character, or one that has no second half, ends it */
+	if (n > KEEP || grove__utf8_is_high(cp))
+		p = last;
+	grove__buf_cut(text, (size_t)(p - text->ptr));
+	return grove__buf_add_str(text, NOTICE);
+}
+
+static int put_blob(struct prepare *p, struct grove_slice bytes, struct grove_buf *out)
+{
+	int rc;
+
+	grove__buf_clear(&p->ref);
+	rc = p->sink->put(p->sink->payload, bytes, &p->ref);
+	return rc ? rc : grove__json_put_string(out, grove__buf_slice(&p->ref));
+}
+
+/* As a Buffer encodes a string: a surrogate without the other becomes U+FFFD. */
+static int to_utf8(struct grove_buf *bytes, struct grove_slice text)
+{
+	const char *p = text.ptr, *end = p + text.len;
+	int rc = 0;
+
+	grove__buf_clear(bytes);
+	while (!rc && p < end) {
+		size_t good = grove__utf8_prefix(p, (size_t)(end - p));
+		char utf8[4];
+		uint32_t cp;
+
+		rc = grove__buf_add(bytes, p, good);
+		p += good;
+		if (rc || p == end)
+			break;
+		p += grove__wtf8_decode(p, end, &cp);
+		if (grove__utf8_is_surrogate(cp))
+			cp = GROVE__UTF8_BAD;
+		rc = grove__buf_add(bytes, utf8, grove__utf8_encode(utf8, cp));
+	}
+	return rc;
+}
+
+static int put_count(struct grove_buf *text, bool may_cut, struct grove_buf *out)
+{
+	int64_t n = 1;
+	size_t i;
+	int rc;
+
+	if (may_cut && grove__js_length(grove__buf_slice(text)) > LIMIT) {
+		rc = cut_text(text);
+		if (rc)
+			return rc;
+	}
+	for (i = 0; i < text->len; i++)
+		n += text->ptr[i] == '\n';
+	return grove__json_put_int(out, n);
+}
+
+static int put(struct grove__xcsh_walk *w, const struct grove__xcsh_splice *s,
+	       struct grove_buf *out)
+{
+	struct prepare *p = w->payload;
+	int rc = s->what == PUT_EMPTY ? 0 : to_text(&p->text, s->arg);
+
+	if (rc)
+		return rc;
+	switch (s->what) {
+	case PUT_CUT:
+		rc = cut_text(&p->text);
+		return rc ? rc : grove__json_put_string(out, grove__buf_slice(&p->text));
+	case PUT_IMAGE:
+		grove__buf_clear(&p->bytes);
+		rc = grove__js_base64_decode(&p->bytes, grove__buf_slice(&p->text));
+		return rc ? rc : put_blob(p, grove__buf_slice(&p->bytes), out);
+	case PUT_URL:
+		rc = to_utf8(&p->bytes, grove__buf_slice(&p->text));
+		return rc ? rc : put_blob(p, grove__buf_slice(&p->bytes), out);
+	case PUT_COUNT:
+	case PUT_COUNT_CUT:
+		return put_count(&p->text, s->what == PUT_COUNT_CUT, out);
+	default:
+		return grove__buf_add_str(out, "\"\"");
+	}
+}
+
+static bool has(struct grove_slice line, const char *str)
+{
+	return line.len && memmem(line.ptr, line.len, str, strlen(str));
+}
+
+int grove__xcsh_prepare(struct grove_slice line, const struct grove__blob_sink *sink,
+			struct grove_buf *out)
+{
+	static const struct grove__xcsh_rules rules = { drop, string, close_object, put };
+	struct prepare p = { .sink = sink };
+	int rc;
+
+	/* most lines: nothing in them can be long enough, and none of the names is there */
+	if (line.len <= LIMIT && !has(line, "\"image") && !has(line, "\"partialJson\"") &&
+	    !has(line, "\"jsonlEvents\""))
+		return 1;
+	rc = grove__xcsh_walk(&rules, &p, line, out);
+	grove__buf_release(&p.text);
+	grove__buf_release(&p.bytes);
+	grove__buf_release(&p.ref);
+	return rc;
+}

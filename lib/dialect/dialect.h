@@ -75,11 +75,14 @@ struct grove__place {
 	struct grove_slice stamp;    /* raw JSON, to be kept instead of `time`; ptr NULL: none */
 };
 
-/* What a model is told to be, as the path sets it. Texts in the arena. */
-struct grove__settings {
-	struct grove_slice thinking_level;  /* raw JSON; ptr NULL: not set */
-	struct grove_slice provider, model; /* raw JSON; ptr NULL: absent */
-	bool model_set;
+/* Which lines of a path tell a setting: none of that kind, the last one, or all. */
+enum grove__setting { SETTING_NONE, SETTING_LAST, SETTING_ALL };
+
+/* A line that tells one. */
+struct grove__set_by {
+	enum grove_kind kind;
+	enum grove_role role;
+	struct grove_slice line;
 };
 
 /* How a listing sees a session; filled line by line. */
@@ -129,9 +132,12 @@ struct grove__dialect {
 
 	/* --- context --- */
 
-	/* Settings that this line makes. */
-	void (*settings)(struct grove_slice line, enum grove_kind kind, enum grove_role role,
-			 struct grove__settings *out);
+	enum grove__setting (*sets)(enum grove_kind kind, enum grove_role role);
+	/*
+	 * The settings as members of a context document (`,"thinkingLevel":…`),
+	 * from the lines that tell them, in the order of the path.
+	 */
+	int (*settings)(const struct grove__set_by *lines, size_t nr, struct grove_buf *out);
 	/* The id of the first entry that a compaction keeps. */
 	int (*first_kept)(struct grove_slice line, struct grove_buf *out);
 	/*
@@ -151,8 +157,13 @@ struct grove__dialect {
 	int (*messages)(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 			int64_t time, bool newest_compaction, const struct grove_slice *edit,
 			int (*fn)(void *payload, struct grove_slice json), void *payload);
-	/* A message as plain LLM message. 1: dropped. */
-	int (*llm)(struct grove_slice message, struct grove_buf *out);
+	/*
+	 * The messages of a context as plain LLM messages: `fn` gets each, and the
+	 * number of the message it came from (the first, if several were merged;
+	 * SIZE_MAX: it was made up, at `now`).
+	 */
+	int (*llm)(const struct grove_slice *messages, size_t nr, int64_t now,
+		   int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload);
 	/* The system message in force after these; 1 if there is none. */
 	int (*system)(const struct grove_slice *messages, size_t nr, int64_t time,
 		      struct grove_buf *out);

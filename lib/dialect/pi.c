@@ -241,6 +241,7 @@ const struct grove__dialect grove__dialect_pi = {
 	.list = grove__pi_list,
 	.pieces = grove__pi_pieces,
 	.prompt = grove__pi_prompt,
+	.sets = grove__pi_sets,
 	.settings = grove__pi_settings,
 	.first_kept = grove__pi_first_kept,
 	.edit = grove__pi_edit,

@@ -35,8 +35,8 @@ int grove__pi_pieces(struct grove_slice line, enum grove_kind kind, enum grove_r
 struct grove_slice grove__pi_prompt(struct grove_slice line, enum grove_kind kind);
 
 /* pi_context.c */
-void grove__pi_settings(struct grove_slice line, enum grove_kind kind, enum grove_role role,
-			struct grove__settings *out);
+enum grove__setting grove__pi_sets(enum grove_kind kind, enum grove_role role);
+int grove__pi_settings(const struct grove__set_by *lines, size_t nr, struct grove_buf *out);
 int grove__pi_first_kept(struct grove_slice line, struct grove_buf *out);
 int grove__pi_edit(struct grove_slice line, struct grove_buf *target, struct grove_slice *content);
 bool grove__pi_editable(enum grove_kind kind, enum grove_role role);
@@ -44,7 +44,8 @@ int grove__pi_fit_edit(struct grove_slice input, enum grove_role target, struct 
 int grove__pi_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 		       int64_t time, bool newest_compaction, const struct grove_slice *edit,
 		       int (*fn)(void *payload, struct grove_slice json), void *payload);
-int grove__pi_llm(struct grove_slice message, struct grove_buf *out);
+int grove__pi_llm(const struct grove_slice *messages, size_t nr, int64_t now,
+		  int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload);
 
 /* pi_system.c */
 int grove__pi_system(const struct grove_slice *messages, size_t nr, int64_t time,

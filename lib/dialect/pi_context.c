@@ -11,23 +11,12 @@
 #include "json/value.h"
 #include "json/write.h"
 
-void grove__pi_settings(struct grove_slice line, enum grove_kind kind, enum grove_role role,
-			struct grove__settings *out)
+enum grove__setting grove__pi_sets(enum grove_kind kind, enum grove_role role)
 {
-	struct grove_slice m;
-
-	if (kind == GROVE_KIND_THINKING_LEVEL) {
-		out->thinking_level = grove__json_get(line, "thinkingLevel");
-	} else if (kind == GROVE_KIND_MODEL) {
-		out->model_set = true;
-		out->provider = grove__json_get(line, "provider");
-		out->model = grove__json_get(line, "modelId");
-	} else if (kind == GROVE_KIND_MESSAGE && role == GROVE_ROLE_ASSISTANT) {
-		m = grove__json_get(line, "message");
-		out->model_set = true;
-		out->provider = grove__json_get(m, "provider");
-		out->model = grove__json_get(m, "model");
-	}
+	if (kind == GROVE_KIND_THINKING_LEVEL || kind == GROVE_KIND_MODEL ||
+	    (kind == GROVE_KIND_MESSAGE && role == GROVE_ROLE_ASSISTANT))
+		return SETTING_LAST;
+	return SETTING_NONE;
 }
 
 int grove__pi_first_kept(struct grove_slice line, struct grove_buf *out)
@@ -62,6 +51,40 @@ static int put_member(struct grove_buf *out, const char *name, struct grove_slic
 		return 0;
 	rc = grove__buf_addf(out, ",\"%s\":", name);
 	return rc ? rc : grove__json_put_raw(out, raw);
+}
+
+/* The level starts as "off"; the model is that of the last change, or of the last reply. */
+int grove__pi_settings(const struct grove__set_by *lines, size_t nr, struct grove_buf *out)
+{
+	struct grove_slice level = grove__slice_str("\"off\""), provider = { NULL, 0 }, model = provider;
+	struct grove_buf b = GROVE_BUF_INIT;
+	bool set = false;
+	int rc;
+
+	for (size_t i = 0; i < nr; i++) {
+		struct grove_slice line = lines[i].line;
+
+		if (lines[i].kind == GROVE_KIND_THINKING_LEVEL) {
+			level = grove__json_get(line, "thinkingLevel");
+			continue;
+		}
+		set = true;
+		if (lines[i].kind == GROVE_KIND_MESSAGE)
+			line = grove__json_get(line, "message");
+		provider = grove__json_get(line, "provider");
+		model = grove__json_get(line, lines[i].kind == GROVE_KIND_MESSAGE ? "model" : "modelId");
+	}
+	rc = put_member(out, "thinkingLevel", level);
+	if (!rc && !set)
+		rc = grove__buf_add_str(out, ",\"model\":null");
+	if (!rc && set)
+		rc = put_member(&b, "provider", provider);
+	if (!rc && set)
+		rc = put_member(&b, "modelId", model);
+	if (!rc && set)
+		rc = grove__buf_addf(out, ",\"model\":{%s}", b.len ? b.ptr + 1 : "");
+	grove__buf_release(&b);
+	return rc;
 }
 
 static int put_time(struct grove_buf *out, int64_t time)
@@ -337,7 +360,8 @@ static int llm_summary(struct grove_slice m, const char *before, const char *aft
 	return rc ? rc : grove__buf_add_str(text, after);
 }
 
-int grove__pi_llm(struct grove_slice m, struct grove_buf *out)
+/* One message. 1: the model does not see it. */
+static int llm_one(struct grove_slice m, struct grove_buf *out)
 {
 	struct grove_slice role = grove__json_get(m, "role"), time = grove__json_get(m, "timestamp");
 	struct grove_buf text = GROVE_BUF_INIT;
@@ -369,5 +393,24 @@ int grove__pi_llm(struct grove_slice m, struct grove_buf *out)
 	if (!rc)
 		rc = put_user(out, grove__buf_slice(&text), time);
 	grove__buf_release(&text);
+	return rc;
+}
+
+int grove__pi_llm(const struct grove_slice *messages, size_t nr, int64_t now,
+		  int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload)
+{
+	struct grove_buf out = GROVE_BUF_INIT;
+	int rc = 0;
+
+	(void)now;
+	for (size_t i = 0; i < nr && rc >= 0; i++) {
+		grove__buf_clear(&out);
+		rc = llm_one(messages[i], &out);
+		if (!rc)
+			rc = fn(payload, i, grove__buf_slice(&out));
+		else if (rc == 1)
+			rc = 0;
+	}
+	grove__buf_release(&out);
 	return rc;
 }

@@ -11,6 +11,8 @@
 #include "session/out.h"
 #include "session/session.h"
 
+#include "sys/clock.h"
+
 #include <stdlib.h>
 
 /* Why an entry is, or is not, part of the context. */
@@ -43,8 +45,7 @@ struct context {
 	size_t kept_from;                /* place of the first one kept before it */
 	struct edit *edits;
 	size_t nr_edits;
-	struct grove_buf model_line, level_line, line;
-	struct grove__settings settings;
+	struct grove_buf line;
 	struct grove_detail *d;
 };
 
@@ -55,8 +56,6 @@ static void context_release(struct context *c)
 	free(c->edits);
 	free(c->path);
 	free(c->rows);
-	grove__buf_release(&c->model_line);
-	grove__buf_release(&c->level_line);
 	grove__buf_release(&c->line);
 }
 
@@ -65,35 +64,56 @@ static int read_row(struct context *c, uint32_t row, struct grove_buf *buf, stru
 	return grove__image_line(c->im, c->log, row, buf, value, c->d);
 }
 
-/* The last word on model and thinking level: two lines at most are read. */
-static int find_settings(struct context *c)
+/*
+ * The settings that the path makes, as members. Of most kinds the last line
+ * says it all, and only that one is read.
+ */
+static int write_settings(struct context *c, struct grove_buf *out)
 {
 	const struct grove__spine *s = c->im->spine;
-	struct grove_slice value;
-	bool model = false, level = false;
-	int rc = 0;
+	uint8_t rule[32][16] = { { 0 } };      /* what sets() answers, plus one; 0: not asked yet */
+	struct grove__set_by *by = NULL;
+	struct grove_buf *lines = NULL;
+	uint32_t *rows = malloc((c->nr_path ? c->nr_path : 1) * sizeof(*rows));
+	size_t nr = 0;
+	int rc = rows ? 0 : GROVE_ENOMEM;
 
-	for (size_t i = c->nr_path; i-- > 0 && !rc && !(model && level);) {
-		enum grove_kind kind = grove__spine_kind(s, c->path[i]);
-		enum grove_role role = grove__spine_role(s, c->path[i]);
-		bool sets_model = kind == GROVE_KIND_MODEL ||
-				  (kind == GROVE_KIND_MESSAGE && role == GROVE_ROLE_ASSISTANT);
+	/* from the leaf up, so that the last of a kind comes first */
+	for (size_t i = c->nr_path; i-- > 0 && !rc;) {
+		unsigned kind = grove__spine_kind(s, c->path[i]) & 31;
+		unsigned role = grove__spine_role(s, c->path[i]) & 15;
+		uint8_t *r = &rule[kind][role];
 
-		if (kind == GROVE_KIND_THINKING_LEVEL && !level) {
-			level = true;
-			rc = read_row(c, c->path[i], &c->level_line, &value);
-		} else if (sets_model && !model) {
-			model = true;
-			rc = read_row(c, c->path[i], &c->model_line, &value);
-		} else {
+		if (!*r)
+			*r = (uint8_t)(1 + c->im->dialect->sets((enum grove_kind)kind,
+								(enum grove_role)role));
+		if (*r == 1 + SETTING_NONE)
 			continue;
-		}
-		if (!rc)
-			c->im->dialect->settings(value, kind, role, &c->settings);
+		/* the last of its kind was the last that we need */
+		if (*r == 1 + SETTING_LAST)
+			*r = 1 + SETTING_NONE;
+		rows[nr++] = c->path[i];
 	}
-	if (!level)
-		c->settings.thinking_level = grove__slice_str("\"off\"");
-	return rc;
+	if (!rc) {
+		by = calloc(nr ? nr : 1, sizeof(*by));
+		lines = calloc(nr ? nr : 1, sizeof(*lines));
+		rc = by && lines ? 0 : GROVE_ENOMEM;
+	}
+	for (size_t i = 0; i < nr && !rc; i++) {
+		uint32_t row = rows[nr - 1 - i];
+
+		by[i].kind = (enum grove_kind)grove__spine_kind(s, row);
+		by[i].role = (enum grove_role)grove__spine_role(s, row);
+		rc = read_row(c, row, &lines[i], &by[i].line);
+	}
+	if (!rc)
+		rc = c->im->dialect->settings(by, nr, out);
+	for (size_t i = 0; lines && i < nr; i++)
+		grove__buf_release(&lines[i]);
+	free(lines);
+	free(by);
+	free(rows);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(c->d) : rc;
 }
 
 /* Where the kept part begins; the compaction's own place if it keeps nothing. */
@@ -257,31 +277,71 @@ static int each_message(struct context *c, uint32_t *row,
 
 /* --- as a document --- */
 
+/* Messages kept for a conversion that looks at all of them. */
+struct kept {
+	struct grove_buf bytes;
+	struct grove_slice *list;        /* only lengths until all are there */
+	uint32_t *row;
+	size_t nr, cap;
+};
+
+static void kept_release(struct kept *k)
+{
+	grove__buf_release(&k->bytes);
+	free(k->list);
+	free(k->row);
+}
+
+static int keep(struct kept *k, struct grove_slice json, uint32_t row)
+{
+	if (k->nr == k->cap) {
+		size_t cap = k->cap ? k->cap * 2 : 64;
+		struct grove_slice *list = realloc(k->list, cap * sizeof(*list));
+		uint32_t *rows;
+
+		if (!list)
+			return GROVE_ENOMEM;
+		k->list = list;
+		rows = realloc(k->row, cap * sizeof(*rows));
+		if (!rows)
+			return GROVE_ENOMEM;
+		k->row = rows;
+		k->cap = cap;
+	}
+	k->list[k->nr].len = json.len;
+	k->row[k->nr++] = row;
+	return grove__buf_add_slice(&k->bytes, json);
+}
+
+/* All are there, and the bytes stay where they are. */
+static void kept_settle(struct kept *k)
+{
+	const char *at = k->bytes.ptr;
+
+	for (size_t i = 0; i < k->nr; i++) {
+		k->list[i].ptr = at;
+		at += k->list[i].len;
+	}
+}
+
 struct writer {
 	struct context *c;
 	struct grove__out o;
-	struct grove_buf ids, one;
+	struct grove_buf ids, settings;
+	struct kept kept;
 	uint32_t row;
 	bool llm, first;
 };
 
-static int write_message(void *payload, struct grove_slice json)
+/* A message, and the entry it came from (GROVE_NONE: none). */
+static int put_message(struct writer *w, struct grove_slice json, uint32_t row)
 {
-	struct writer *w = payload;
-	const char *id;
+	const char *id = row == GROVE_NONE ? NULL : grove__spine_id(w->c->im->spine, row);
 	int rc;
 
-	if (w->llm) {
-		grove__buf_clear(&w->one);
-		rc = w->c->im->dialect->llm(json, &w->one);
-		if (rc)
-			return rc < 0 ? rc : 0;
-		json = grove__buf_slice(&w->one);
-	}
 	if (!w->first)
 		grove__out_str(&w->o, ",");
 	grove__out_raw(&w->o, json);
-	id = grove__spine_id(w->c->im->spine, w->row);
 	rc = w->first ? 0 : grove__buf_add_char(&w->ids, ',');
 	if (!rc)
 		rc = id ? grove_buf_json_string(&w->ids, grove__spine_name(id))
@@ -290,28 +350,29 @@ static int write_message(void *payload, struct grove_slice json)
 	return rc ? rc : w->o.rc;
 }
 
-static void write_model(struct writer *w)
+static int write_message(void *payload, struct grove_slice json)
 {
-	const struct grove__settings *s = &w->c->settings;
+	struct writer *w = payload;
 
-	if (s->thinking_level.len) {
-		grove__out_str(&w->o, ",\"thinkingLevel\":");
-		grove__out_raw(&w->o, s->thinking_level);
-	}
-	if (!s->model_set) {
-		grove__out_str(&w->o, ",\"model\":null");
-		return;
-	}
-	grove__out_str(&w->o, ",\"model\":{");
-	if (s->provider.len) {
-		grove__out_str(&w->o, "\"provider\":");
-		grove__out_raw(&w->o, s->provider);
-	}
-	if (s->model.len) {
-		grove__out_str(&w->o, s->provider.len ? ",\"modelId\":" : "\"modelId\":");
-		grove__out_raw(&w->o, s->model);
-	}
-	grove__out_str(&w->o, "}");
+	return w->llm ? keep(&w->kept, json, w->row) : put_message(w, json, w->row);
+}
+
+static int write_converted(void *payload, size_t from, struct grove_slice json)
+{
+	struct writer *w = payload;
+
+	return put_message(w, json, from == SIZE_MAX ? GROVE_NONE : w->kept.row[from]);
+}
+
+static int write_messages(struct writer *w)
+{
+	int rc = each_message(w->c, &w->row, write_message, w);
+
+	if (rc || !w->llm)
+		return rc;
+	kept_settle(&w->kept);
+	rc = w->c->im->dialect->llm(w->kept.list, w->kept.nr, grove__sys_now_ms(), write_converted, w);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(w->c->d) : rc;
 }
 
 static int nothing(void *payload, struct grove_slice json)
@@ -400,18 +461,18 @@ int grove__view_context(struct grove_view *v, const struct grove_context_options
 				   v->image->dialect->name);
 	rc = context_init(&c, v->image, v->log, leaf, d);
 	if (!rc)
-		rc = find_settings(&c);
+		rc = write_settings(&c, &w.settings);
 	grove__out_init(&w.o, sink);
 	if (!rc) {
 		grove__out_str(&w.o, "{\"messages\":[");
-		rc = each_message(&c, &w.row, write_message, &w);
+		rc = write_messages(&w);
 	}
 	if (!rc) {
 		grove__out_str(&w.o, "],\"entryIds\":[");
 		if (w.ids.len)
 			grove__out_str(&w.o, w.ids.ptr);
 		grove__out_str(&w.o, "]");
-		write_model(&w);
+		grove__out_str(&w.o, w.settings.ptr);
 		grove__out_str(&w.o, ",\"leaf\":");
 		leaf = grove__tree_leaf(v->image->spine, leaf);
 		grove__out_string(&w.o, leaf == GROVE_NONE ? NULL
@@ -423,35 +484,17 @@ int grove__view_context(struct grove_view *v, const struct grove_context_options
 	end = rc ? rc : 0;
 	rc = grove__out_finish(&w.o);
 	grove__buf_release(&w.ids);
-	grove__buf_release(&w.one);
+	grove__buf_release(&w.settings);
+	kept_release(&w.kept);
 	context_release(&c);
 	return end ? end : rc;
 }
 
 /* --- the system message in force --- */
 
-struct collected {
-	struct grove_buf bytes;
-	struct grove_slice *list;
-	size_t nr, cap;
-};
-
 static int collect(void *payload, struct grove_slice json)
 {
-	struct collected *m = payload;
-
-	if (m->nr == m->cap) {
-		size_t cap = m->cap ? m->cap * 2 : 8;
-		struct grove_slice *p = realloc(m->list, cap * sizeof(*p));
-
-		if (!p)
-			return GROVE_ENOMEM;
-		m->list = p;
-		m->cap = cap;
-	}
-	m->list[m->nr].ptr = NULL;
-	m->list[m->nr++].len = json.len;
-	return grove__buf_add_slice(&m->bytes, json);
+	return keep(payload, json, GROVE_NONE);
 }
 
 /* Only these can say something about the system message; the others would be many. */
@@ -472,7 +515,7 @@ static void only_system(struct context *c)
 
 /* Entries that are not in the log yet: the last compaction among them begins anew. */
 static int collect_fresh(const struct grove__dialect *dialect, const struct grove__fresh *fresh,
-			 size_t from, size_t nr, struct collected *m)
+			 size_t from, size_t nr, struct kept *m)
 {
 	int rc = 0;
 
@@ -490,10 +533,10 @@ static int collect_fresh(const struct grove__dialect *dialect, const struct grov
 int grove__context_system(struct grove_session *s, uint32_t leaf, const struct grove__fresh *fresh,
 			  size_t nr, int64_t time, struct grove_buf *out, struct grove_detail *d)
 {
-	struct collected m = { GROVE_BUF_INIT, NULL, 0, 0 };
+	struct kept m = { GROVE_BUF_INIT, NULL, NULL, 0, 0 };
 	struct context c;
 	uint32_t row;
-	size_t off = 0, from = nr;
+	size_t from = nr;
 	int rc = context_init(&c, s->image, s->log, leaf, d);
 
 	while (from && fresh[from - 1].kind != GROVE_KIND_COMPACTION)
@@ -503,17 +546,13 @@ int grove__context_system(struct grove_session *s, uint32_t leaf, const struct g
 		rc = each_message(&c, &row, collect, &m);
 	if (!rc && collect_fresh(s->at.dialect, fresh, from ? from - 1 : 0, nr, &m))
 		rc = grove__fail_nomem(d);
-	for (size_t i = 0; i < m.nr; i++) {
-		m.list[i].ptr = m.bytes.ptr + off;
-		off += m.list[i].len;
-	}
+	kept_settle(&m);
 	if (!rc && m.nr) {
 		rc = s->at.dialect->system(m.list, m.nr, time, out);
 		if (rc < 0)
 			rc = grove__fail_nomem(d);
 	}
-	grove__buf_release(&m.bytes);
-	free(m.list);
+	kept_release(&m);
 	context_release(&c);
 	return rc < 0 ? rc : 0;
 }

@@ -122,18 +122,19 @@ static int find_kept(struct context *c)
 	const struct grove__spine *s = c->im->spine;
 	struct grove_buf id = GROVE_BUF_INIT;
 	struct grove_slice value;
+	uint32_t row;
 	int rc = read_row(c, c->compaction, &c->line, &value);
 
 	if (!rc && c->im->dialect->first_kept(value, &id))
 		rc = grove__fail_nomem(c->d);
 	c->kept_from = c->compaction_at;
-	for (size_t i = 0; i < c->compaction_at && !rc && id.len; i++) {
-		if (!grove__slice_eq(grove__spine_name(grove__spine_id(s, c->path[i])),
-				     grove__buf_slice(&id)))
-			continue;
-		c->kept_from = i;
-		break;
-	}
+	row = !rc && id.len ? grove__spine_find(s, GROVE_NONE, grove__buf_slice(&id)) : GROVE_NONE;
+	/* mostly a short way before the compaction */
+	for (size_t i = c->compaction_at; i-- > 0 && row != GROVE_NONE;)
+		if (c->path[i] == row) {
+			c->kept_from = i;
+			break;
+		}
 	grove__buf_release(&id);
 	return rc;
 }

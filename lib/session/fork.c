@@ -101,12 +101,14 @@ struct path {
 	size_t nr;
 	uint32_t *all;                   /* with them */
 	size_t nr_all;
+	uint32_t *place;                 /* of each row in `all`, plus one; 0: not on the path */
 };
 
 static void path_release(struct path *p)
 {
 	free(p->rows);
 	free(p->all);
+	free(p->place);
 }
 
 static int path_init(struct path *p, const struct grove__spine *sp, uint32_t leaf)
@@ -118,11 +120,14 @@ static int path_init(struct path *p, const struct grove__spine *sp, uint32_t lea
 	if (rc)
 		return rc;
 	p->rows = malloc((p->nr_all ? p->nr_all : 1) * sizeof(*p->rows));
-	if (!p->rows)
+	p->place = calloc(sp->nr ? sp->nr : 1, sizeof(*p->place));
+	if (!p->rows || !p->place)
 		return GROVE_ENOMEM;
-	for (size_t i = 0; i < p->nr_all; i++)
+	for (size_t i = 0; i < p->nr_all; i++) {
+		p->place[p->all[i]] = (uint32_t)i + 1;
 		if (grove__spine_kind(sp, p->all[i]) != GROVE_KIND_LABEL)
 			p->rows[p->nr++] = p->all[i];
+	}
 	return 0;
 }
 
@@ -142,10 +147,8 @@ static int moved_first_kept(const struct writer *w, const struct path *p, struct
 	if (!rc) {
 		row = grove__spine_find(sp, sp->nr, grove__buf_slice(&id));
 		rc = 1;
-		for (i = 0; i < p->nr_all && p->all[i] != row; i++)
-			;
-		if (row != GROVE_NONE && i < p->nr_all &&
-		    grove__spine_kind(sp, row) == GROVE_KIND_LABEL) {
+		i = row == GROVE_NONE || !p->place[row] ? p->nr_all : p->place[row] - 1;
+		if (i < p->nr_all && grove__spine_kind(sp, row) == GROVE_KIND_LABEL) {
 			while (i < p->nr_all && grove__spine_kind(sp, p->all[i]) == GROVE_KIND_LABEL)
 				i++;
 			if (i < p->nr_all && grove__spine_id(sp, p->all[i])) {
@@ -183,27 +186,6 @@ static int put_row(struct writer *w, const struct path *p, size_t i, struct grov
 	if (w->s->at.dialect->relink(line, parent, kept ? &first : NULL, &w->bytes))
 		return grove__fail_nomem(w->d);
 	return added(w, start);
-}
-
-static bool on_path(const struct path *p, uint32_t row)
-{
-	size_t lo = 0, hi = p->nr;
-
-	/* parents mostly come before their children: try the quick way first */
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (p->rows[mid] == row)
-			return true;
-		if (p->rows[mid] < row)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (size_t i = 0; i < p->nr; i++)
-		if (p->rows[i] == row)
-			return true;
-	return false;
 }
 
 static struct grove_slice fresh_id(struct writer *w, char out[40])
@@ -257,7 +239,8 @@ static int put_labels(struct writer *w, const struct path *p, const struct grove
 		struct grove__wish wish = { .kind = GROVE_KIND_LABEL, .a = l->target, .b = l->text };
 		size_t start = w->bytes.len;
 
-		if (l->row == GROVE_NONE || !on_path(p, l->row))
+		if (l->row == GROVE_NONE || !p->place[l->row] ||
+		    grove__spine_kind(sp, l->row) == GROVE_KIND_LABEL)
 			continue;
 		at.id = fresh_id(w, id[turn]);
 		at.time = grove__sys_now_ms();

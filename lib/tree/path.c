@@ -7,18 +7,32 @@
 
 int grove__tree_path(const struct grove__spine *s, uint32_t row, uint32_t **out, size_t *nr)
 {
-	uint32_t *path, r;
-	size_t n = 0;
+	size_t n = 0, cap = 256;
+	uint32_t *path = malloc(cap * sizeof(*path)), *more;
 
-	for (r = row; r != GROVE_NONE; r = grove__spine_parent(s, r))
-		n++;
-	path = malloc((n ? n : 1) * sizeof(*path));
+	/* up, from the leaf; parents lie far apart in memory, so only once */
+	for (; path && row != GROVE_NONE; row = grove__spine_parent(s, row)) {
+		if (n == cap) {
+			cap *= 2;
+			more = realloc(path, cap * sizeof(*path));
+			if (!more)
+				free(path);
+			path = more;
+			if (!path)
+				break;
+		}
+		path[n++] = row;
+	}
 	if (!path)
 		return GROVE_ENOMEM;
 	*out = path;
 	*nr = n;
-	for (r = row; r != GROVE_NONE; r = grove__spine_parent(s, r))
-		path[--n] = r;
+	for (size_t i = 0; i < n / 2; i++) {
+		uint32_t swap = path[i];
+
+		path[i] = path[n - 1 - i];
+		path[n - 1 - i] = swap;
+	}
 	return 0;
 }
 

@@ -183,6 +183,8 @@ struct grove_info {
 	uint64_t message_count;
 	uint64_t size;               /* bytes */
 	int64_t file_time;           /* ms; the file's own */
+	int64_t file_time_ns;
+	size_t first_message_len;    /* it may hold U+0000 */
 };
 
 enum grove_sort {

@@ -246,7 +246,8 @@ int grove_info_json(const struct grove_info *i, struct grove_buf *out)
 	rc = rc ? rc : put_time(out, "modified", i->modified);
 	rc = rc ? rc : grove__buf_addf(out, ",\"messageCount\":%llu",
 				       (unsigned long long)i->message_count);
-	rc = rc ? rc : put_str(out, "firstMessage", i->first_message);
+	rc = rc ? rc : grove__buf_add_str(out, ",\"firstMessage\":");
+	rc = rc ? rc : grove__json_put_string(out, grove__slice(i->first_message, i->first_message_len));
 	rc = rc ? rc : grove__buf_addf(out, ",\"size\":%llu}", (unsigned long long)i->size);
 	return rc;
 }

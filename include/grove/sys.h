@@ -65,6 +65,7 @@ struct grove_log_stat {
 	uint64_t tail;        /* position behind the last line */
 	uint64_t bytes;       /* all of it */
 	int64_t mtime_ms;
+	int64_t mtime_ns;     /* the same, as finely as it is known */
 	int64_t ctime_ns;     /* 0 where there is no such thing */
 	uint64_t generation;  /* changes when lines were rewritten or removed */
 };

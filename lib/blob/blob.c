@@ -11,9 +11,9 @@
  *
  * A sweep could remove a blob that somebody is just about to refer to, having
  * put it and been told that it is known. So a put renews the time of an old
- * blob and then looks whether the name is still there; and a sweep takes the
- * name away first, then looks at the time, and gives the name back if it is
- * new. Whichever comes first, the blob is there when the put returns.
+ * blob, and a sweep looks at the time before it removes one, each with the file
+ * locked: either the sweep finds a young blob, or the put one that has no name
+ * any more, and writes it again.
  */
 #include "blob/blob.h"
 
@@ -348,15 +348,24 @@ static int same_bytes(int fd, struct grove_slice bytes)
 }
 
 /* Keep it from being swept; false if that came too late. */
-static bool renew(int fd, const char *path, const struct grove__sys_stat *st)
+static bool renew(const char *path, const struct grove__sys_stat *st)
 {
-	struct grove__sys_stat now;
+	struct grove__sys_stat now = { .nlink = 0 };
+	int fd, err;
 
 	if (grove__sys_now_ms() * 1000000 - st->mtime_ns < FRESH_NS)
 		return true;
-	/* not ours, or a file system that is read only: nobody like us sweeps there either */
+	err = grove__sys_open(path, O_RDWR | O_NOFOLLOW, 0, &fd);
+	if (err == -ENOENT)
+		return false;
+	/* not ours, or a file system that is read only: nobody like us sweeps there */
+	if (err)
+		return true;
+	grove__sys_lock(fd);
 	grove__sys_touch(fd);
-	return !grove__sys_lstat(path, &now) && now.ino == st->ino && now.dev == st->dev;
+	err = grove__sys_fstat(fd, &now);
+	grove__sys_close(fd);
+	return !err && now.nlink && now.ino == st->ino && now.dev == st->dev;
 }
 
 static int is_known(struct grove__blobs *b, const char *path, struct grove_slice bytes,
@@ -370,16 +379,20 @@ static int is_known(struct grove__blobs *b, const char *path, struct grove_slice
 		return rc == GROVE_ENOTFOUND ? 0 : rc;
 	if (st.size == bytes.len) {
 		err = flags & GROVE_BLOB_TRUST ? 1 : same_bytes(fd, bytes);
-		*known = err == 1 && renew(fd, path, &st);
+		*known = err == 1 && renew(path, &st);
 		err = err < 0 ? err : 0;
 	}
+	if (err)
+		rc = grove__fail_sys(d, err, path, "cannot read the blob");
 	/* who put it may not have waited for the disk */
 	if (*known && sync == GROVE_SYNC_ALWAYS) {
 		err = grove__sys_sync(fd);
 		b->named++;
+		if (err)
+			rc = grove__fail_sys(d, err, path, "cannot sync the blob");
 	}
 	grove__sys_close(fd);
-	return err ? grove__fail_sys(d, err, path, "cannot read the blob") : 0;
+	return rc;
 }
 
 static int make_temp(struct grove__blobs *b, const char *temp, int *fd)
@@ -579,56 +592,45 @@ int grove__blob_remove(struct grove__blobs *b, const char *hash, struct grove_de
 	return rc;
 }
 
-static int old_file(const char *path, int64_t since_ns, bool *old)
+/* An errno, negative. */
+static int sweep(const char *path, int64_t since_ns, bool *gone)
 {
-	struct grove__sys_stat st;
-	int err = grove__sys_lstat(path, &st);
+	struct grove__sys_stat st, named;
+	int fd, err = grove__sys_open(path, O_RDWR | O_NOFOLLOW, 0, &fd);
 
-	*old = !err && st.type == SYS_FILE && st.mtime_ns <= since_ns;
-	return err;
-}
-
-/* The name goes, then the file, or the name comes back. An errno, negative. */
-static int sweep(const char *path, const char *temp, int64_t since_ns, bool *gone)
-{
-	bool old;
-	int err = old_file(path, since_ns, &old), back;
-
-	if (err || !old)
-		return err;
-	err = grove__sys_rename(path, temp);
+	/* write-protected: without a lock, then */
+	if (err == -EACCES)
+		err = grove__sys_open(path, O_RDONLY | O_NOFOLLOW, 0, &fd);
 	if (err)
 		return err;
-	err = old_file(temp, since_ns, &old);
-	if (!err && old)
-		err = grove__sys_unlink(temp);
-	if (!err && old) {
-		*gone = true;
-		return 0;
+	grove__sys_lock(fd);
+	err = grove__sys_fstat(fd, &st);
+	if (!err && st.type == SYS_FILE && st.mtime_ns <= since_ns)
+		err = grove__sys_lstat(path, &named);
+	else
+		named.ino = 0;
+	/* while we waited it may have gone, and another one come */
+	if (!err && named.ino && named.ino == st.ino && named.dev == st.dev) {
+		err = grove__sys_unlink(path);
+		*gone = !err;
 	}
-	/* put again meanwhile, under the eyes of whoever did; or we cannot go on */
-	back = grove__sys_rename_new(temp, path);
-	if (back == -EEXIST)
-		back = grove__sys_unlink(temp);
-	return err ? err : back;
+	grove__sys_close(fd);
+	return err;
 }
 
 int grove__blob_sweep(struct grove__blobs *b, const char *name, int64_t since_ns, bool *gone,
 		      struct grove_detail *d)
 {
-	struct grove_buf path = GROVE_BUF_INIT, temp = GROVE_BUF_INIT;
+	struct grove_buf path = GROVE_BUF_INIT;
 	int rc = 0, err;
 
 	*gone = false;
-	if (grove__blob_path(b, name, &path) || temp_path(b, &temp)) {
-		rc = grove__fail_nomem(d);
-	} else {
-		err = sweep(path.ptr, temp.ptr, since_ns, gone);
-		/* somebody else was faster */
-		if (err && err != -ENOENT)
-			rc = grove__fail_sys(d, err, path.ptr, "cannot remove the blob");
-	}
+	if (grove__blob_path(b, name, &path))
+		return grove__fail_nomem(d);
+	err = sweep(path.ptr, since_ns, gone);
+	/* somebody else was faster */
+	if (err && err != -ENOENT)
+		rc = grove__fail_sys(d, err, path.ptr, "cannot remove the blob");
 	grove__buf_release(&path);
-	grove__buf_release(&temp);
 	return rc;
 }

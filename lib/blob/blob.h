@@ -102,9 +102,9 @@ int grove__blobs_list(struct grove__blobs *b, grove__blob_fn *fn, void *payload,
 		      struct grove_detail *d);
 
 /*
- * Remove the file of that name, as a list gave it, unless it was put again
- * after `since_ns`. *gone tells. Whoever puts the blob at the same time either
- * keeps it or stores it anew.
+ * Remove the file of that name, as a list gave it, unless it was put, or put
+ * again, after `since_ns`. *gone tells. Who puts the blob at the same time keeps
+ * it or stores it anew.
  */
 int grove__blob_sweep(struct grove__blobs *b, const char *name, int64_t since_ns, bool *gone,
 		      struct grove_detail *d);

@@ -241,6 +241,8 @@ static int add_info(struct lister *li, const struct task *t, const struct grove_
 		.message_count = x->sum.messages,
 		.size = x->st.bytes,
 		.file_time = x->st.mtime_ms,
+		.file_time_ns = x->st.mtime_ns,
+		.first_message_len = x->sum.has_first ? x->sum.first.len : strlen("(no messages)"),
 	};
 	bool yes;
 
@@ -261,7 +263,8 @@ static int add_info(struct lister *li, const struct task *t, const struct grove_
 	info.id = text(a, info.id);
 	info.store = text(a, info.store);
 	info.cwd = text(a, info.cwd);
-	info.first_message = text(a, info.first_message);
+	info.first_message = grove__arena_dup(a, grove__slice(info.first_message,
+							      info.first_message_len));
 	if (!info.path || !info.id || !info.store || !info.cwd || !info.first_message ||
 	    (info.name && !(info.name = text(a, info.name))) ||
 	    (info.parent_session && !(info.parent_session = text(a, info.parent_session))))
@@ -402,7 +405,7 @@ static int compare(const void *x, const void *y, void *payload)
 	if (!c)
 		c = newer(a->modified, b->modified);
 	if (!c)
-		c = newer(a->file_time, b->file_time);
+		c = newer(a->file_time_ns, b->file_time_ns);
 	if (!c)
 		c = -grove__js_collate(grove__slice_str(base_name(a->path)),
 				       grove__slice_str(base_name(b->path)));

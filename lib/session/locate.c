@@ -438,7 +438,7 @@ static int add_candidate(void *payload, const struct grove_key *key)
 	rc = fill_where(&c->at, r->root, key, r->d);
 	if (rc)
 		return rc;
-	c->time = st.mtime_ms;
+	c->time = st.mtime_ns;
 	c->order = r->nr++;
 	return 0;
 }

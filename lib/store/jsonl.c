@@ -276,6 +276,7 @@ static int jsonl_stat(struct grove_log *l, struct grove_log_stat *out, struct gr
 		out->tail = out->bytes = st.size;
 		out->mtime_ms = st.mtime_ns >= 0 ? (st.mtime_ns + 500000) / 1000000
 						 : st.mtime_ns / 1000000;
+		out->mtime_ns = st.mtime_ns;
 		out->ctime_ns = st.ctime_ns;
 		out->generation = log->generation;
 	}

@@ -34,7 +34,7 @@ static void fill(char *p, size_t len, uint64_t seed)
 
 static void keep(double *least, double ms)
 {
-	if (!*least || ms < *least)
+	if (*least <= 0 || ms < *least)
 		*least = ms;
 }
 

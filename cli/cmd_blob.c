@@ -306,7 +306,7 @@ static int verify(struct blob *x, int argc, char **argv)
 	} else {
 		out_flush(&c->out);
 		cli_size(size, sizeof(size), sum.bytes);
-		out_printf(&c->err, "%llu blob%s, %s: ", (unsigned long long)sum.blobs,
+		out_printf(&c->err, "%llu blob%s (%s): ", (unsigned long long)sum.blobs,
 			   sum.blobs == 1 ? "" : "s", size);
 		if (sum.problems)
 			out_printf(&c->err, "%llu damaged\n", (unsigned long long)sum.problems);

@@ -16,7 +16,7 @@
 
 struct item {
 	char *name;
-	enum grove__blob_kind kind;
+	char hash[GROVE__BLOB_HASH];  /* "" for what is no blob */
 	uint64_t size;
 	int64_t mtime_ns;
 };
@@ -46,7 +46,7 @@ static int collect(void *payload, const struct grove__blob_entry *e)
 		gc->cap = cap;
 	}
 	i = &gc->at[gc->nr];
-	i->kind = e->kind;
+	memcpy(i->hash, e->hash, sizeof(i->hash));
 	/* another name of a blob has no bytes of its own */
 	i->size = e->kind == BLOB_ALIAS && e->nlink > 1 ? 0 : e->size;
 	i->mtime_ns = e->mtime_ns;
@@ -86,13 +86,10 @@ static void count(struct grove_blob_gc_result *r, enum grove_blob_fate fate, uin
 static int decide(struct gc *gc, const struct item *i, int64_t since_ns, bool force,
 		  enum grove_blob_fate *fate)
 {
-	char hash[GROVE__BLOB_HASH];
 	bool gone = false;
 	int rc;
 
-	memcpy(hash, i->name, GROVE__BLOB_HASH - 1);
-	hash[GROVE__BLOB_HASH - 1] = '\0';
-	*fate = i->kind != BLOB_TEMP && grove__blobrefs_named(&gc->refs, hash) ? GROVE_BLOB_REFERENCED :
+	*fate = *i->hash && grove__blobrefs_named(&gc->refs, i->hash) ? GROVE_BLOB_REFERENCED :
 		i->mtime_ns > since_ns ? GROVE_BLOB_YOUNG : GROVE_BLOB_GARBAGE;
 	if (*fate != GROVE_BLOB_GARBAGE || !force)
 		return 0;
@@ -105,9 +102,10 @@ static int one(struct gc *gc, const struct item *i, int64_t since_ns, bool force
 	       grove_blob_info_fn *fn, void *payload, struct grove_blob_gc_result *result)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
-	char hash[GROVE__BLOB_HASH];
 	struct grove_blob_info info = {
-		.bytes = i->size, .modified = i->mtime_ns / 1000000,
+		.hash = *i->hash ? i->hash : NULL,
+		.bytes = i->size,
+		.modified = i->mtime_ns / 1000000,
 	};
 	int rc = decide(gc, i, since_ns, force, &info.fate);
 
@@ -116,11 +114,6 @@ static int one(struct gc *gc, const struct item *i, int64_t since_ns, bool force
 	count(result, info.fate, info.bytes);
 	if (!fn)
 		return 0;
-	if (i->kind != BLOB_TEMP) {
-		memcpy(hash, i->name, GROVE__BLOB_HASH - 1);
-		hash[GROVE__BLOB_HASH - 1] = '\0';
-		info.hash = hash;
-	}
 	if (grove__blob_path(gc->b, i->name, &path))
 		return grove__fail_nomem(gc->d);
 	info.path = path.ptr;

@@ -50,6 +50,9 @@ int grove__resolve(const struct grove *g, const char *path, struct grove_buf *ou
 	if (!rc && out->len == start)
 		rc = grove__buf_add_char(out, '/');
 	grove__buf_release(&b);
+	/* half a path is none: what was empty is empty again, for callers to leave */
+	if (rc && !start)
+		grove__buf_release(out);
 	return rc;
 }
 

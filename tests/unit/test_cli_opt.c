@@ -20,7 +20,7 @@ static const char *const sorts[] = { "modified", "size", NULL };
 
 static const struct opt own[] = {
 	{ "all", .flag = &all },
-	{ "cwd", .string = &cwd },
+	{ "cwd", .letter = 'C', .string = &cwd },
 	{ "limit", .number = &limit },
 	{ "sort", .choice = &sort, .choices = sorts },
 	{ NULL },
@@ -137,6 +137,19 @@ static void before_the_command_parsing_stops_at_its_name(void **state)
 	assert_true(json);
 }
 
+static void a_letter_may_take_the_next_word(void **state)
+{
+	int argc;
+
+	(void)state;
+	assert_int_equal(parse("-C -x --all y", &argc, 0), 0);
+	assert_string_equal(cwd, "-x");
+	assert_true(all);
+	assert_int_equal(argc, 1);
+	assert_int_equal(parse("x -C", &argc, 0), -1);
+	assert_string_equal(why, "-C needs a value");
+}
+
 static void a_letter_is_a_flag(void **state)
 {
 	int argc;
@@ -227,6 +240,7 @@ int main(void)
 		cmocka_unit_test(a_dash_alone_is_an_operand),
 		cmocka_unit_test(before_the_command_parsing_stops_at_its_name),
 		cmocka_unit_test(a_letter_is_a_flag),
+		cmocka_unit_test(a_letter_may_take_the_next_word),
 		cmocka_unit_test(mistakes_are_told_in_words),
 		cmocka_unit_test(operands_are_counted_by_their_synopsis),
 		cmocka_unit_test(a_slip_is_a_letter_or_two),

@@ -60,6 +60,64 @@ static void what_is_not_there_is_not_found(void **state)
 	grove_session_close(s);
 }
 
+static void make_dirs(const char *path)
+{
+	char *copy = strdup(path);
+
+	for (char *p = copy + 1; (p = strchr(p, '/')); *p++ = '/') {
+		*p = '\0';
+		mkdir(copy, 0700);
+	}
+	free(copy);
+}
+
+static void a_file_whose_name_does_not_tell_is_found_by_its_header(void **state)
+{
+	struct world *w = *state;
+	char path[8192];
+	struct grove_session *s;
+
+	snprintf(path, sizeof(path), "%s/.pi/agent/sessions/--w--/plain.jsonl", w->home);
+	make_dirs(path);
+	file_make(path, "\xef\xbb\xbf\nnull\n{\"type\":\"session\",\"version\":3,\"id\":\"in-the-header\",\"cwd\":\"/w\"}\n");
+	s = session_at(w, "in-the-header", GROVE_READ);
+	assert_string_equal(grove_session_path(s), path);
+	grove_session_close(s);
+	s = session_at(w, "in-the", GROVE_READ);
+	grove_session_close(s);
+	/* a path may begin at home, or here */
+	s = session_at(w, "~/.pi/agent/sessions/--w--/plain.jsonl", GROVE_READ);
+	assert_string_equal(grove_session_path(s), path);
+	grove_session_close(s);
+	s = session_at(w, "../home/./.pi/agent//sessions/--w--/plain.jsonl", GROVE_READ);
+	assert_string_equal(grove_session_path(s), path);
+	grove_session_close(s);
+	make(w, "word", BRANCHES);
+	s = session_at(w, "word", GROVE_READ);
+	grove_session_close(s);
+}
+
+static void other_agents_of_the_dialect_are_discovered(void **state)
+{
+	struct world *w = *state;
+	struct grove_list_options o = { .size = sizeof(o), .all = 1 };
+	struct grove_list *l;
+	struct grove *g;
+	char path[8192];
+
+	snprintf(path, sizeof(path), "%s/.openclaw/agents/main/sessions/x.jsonl", w->home);
+	make_dirs(path);
+	file_make(path, BRANCHES);
+	g = world_grove(w);
+	assert_int_equal(grove_list(g, &o, &l), 0);
+	assert_int_equal(grove_list_count(l), 1);
+	assert_string_equal(grove_list_at(l, 0)->agent, "openclaw");
+	assert_string_equal(grove_list_at(l, 0)->dialect, "pi");
+	assert_string_equal(grove_list_at(l, 0)->path, path);
+	grove_list_free(l);
+	grove_close(g);
+}
+
 static void a_prefix_that_fits_two_is_ambiguous_and_names_them(void **state)
 {
 	struct world *w = *state;
@@ -561,6 +619,34 @@ static void a_move_onto_another_file_is_refused(void **state)
 	grove_session_close(t);
 }
 
+static void a_move_that_fails_leaves_a_whole_session_where_it_was(void **state)
+{
+	static const char *const names[] = { "write", "fsync", "rename", "renameat2", "mkdir" };
+	struct world *w = *state;
+	struct grove_session *s = fresh(w, GROVE_NEW_NOW);
+	char path[4096];
+
+	user(w, s, "a");
+	snprintf(path, sizeof(path), "%s", grove_session_path(s));
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		int rc;
+
+		fail_at(names[i], EIO, 0, -1);
+		rc = grove_session_move(s, "/some/where");
+		all_is_well();
+		if (!rc)
+			fail_msg("%s: it moved", names[i]);
+		assert_true(is_there(path));
+		assert_string_equal(grove_session_path(s), path);
+		assert_int_equal(counts_of(w, s).entries, 1);
+	}
+	user(w, s, "b");
+	assert_int_equal(lines_in(path), 3);
+	OK(w, grove_session_move(s, "/some/where"));
+	assert_false(is_there(path));
+	grove_session_close(s);
+}
+
 static void removing_removes_one_session(void **state)
 {
 	struct world *w = *state;
@@ -751,6 +837,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_session_opens_by_path_id_and_prefix),
 		WORLD_TEST(what_is_not_there_is_not_found),
+		WORLD_TEST(a_file_whose_name_does_not_tell_is_found_by_its_header),
+		WORLD_TEST(other_agents_of_the_dialect_are_discovered),
 		WORLD_TEST(a_prefix_that_fits_two_is_ambiguous_and_names_them),
 		WORLD_TEST(a_handle_that_did_not_open_answers_and_does_nothing),
 		WORLD_TEST(opening_for_reading_lets_nothing_be_written),
@@ -771,6 +859,7 @@ int main(void)
 		WORLD_TEST(long_work_can_be_cancelled),
 		WORLD_TEST(a_moved_session_lies_in_its_new_place),
 		WORLD_TEST(a_move_onto_another_file_is_refused),
+		WORLD_TEST(a_move_that_fails_leaves_a_whole_session_where_it_was),
 		WORLD_TEST(removing_removes_one_session),
 		WORLD_TEST(recent_finds_the_newest_of_the_directory_or_begins_one),
 		WORLD_TEST(a_list_shows_what_was_asked_for),

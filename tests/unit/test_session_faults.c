@@ -1,0 +1,316 @@
+/*
+ * tests/unit/test_session_faults.c: the Nth allocation fails, the Nth system
+ * call fails, for every N that a working day of a session has.
+ *
+ * Whatever failed: nothing crashes or leaks (the sanitizers see to that), what
+ * was acknowledged is in the file once, every line is whole, and the next one
+ * who opens the session works.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "../lib/world.h"
+
+/* ------------------------------------------------------------------- faults */
+
+/* The linker leads the library's allocations here (--wrap). */
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+char *__real_strdup(const char *s);
+char *__real_strndup(const char *s, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+char *__wrap_strdup(const char *s);
+char *__wrap_strndup(const char *s, size_t n);
+
+static long countdown = -1;      /* calls until one fails; below 0: none does */
+
+static int due(void)
+{
+	return __atomic_load_n(&countdown, __ATOMIC_RELAXED) >= 0 &&
+	       __atomic_fetch_sub(&countdown, 1, __ATOMIC_RELAXED) == 0;
+}
+
+void *__wrap_malloc(size_t n)
+{
+	return due() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return due() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+	return due() ? NULL : __real_realloc(p, n);
+}
+
+char *__wrap_strdup(const char *s)
+{
+	return due() ? NULL : __real_strdup(s);
+}
+
+char *__wrap_strndup(const char *s, size_t n)
+{
+	return due() ? NULL : __real_strndup(s, n);
+}
+
+static long calls = -1;
+static int call_error;
+
+static int nth_call(const char *call)
+{
+	(void)call;
+	/* a listing asks from several threads */
+	return __atomic_fetch_sub(&calls, 1, __ATOMIC_RELAXED) == 0 ? call_error : 0;
+}
+
+/* ----------------------------------------------------------- a day's work */
+
+struct day {
+	struct world *w;
+	struct grove *g;
+	char path[8192];
+	char id[16][40];             /* acknowledged */
+	int nr;
+	int failures;
+};
+
+static int note(struct day *d, int rc, const char *id)
+{
+	if (rc < 0)
+		d->failures++;
+	else if (id)
+		snprintf(d->id[d->nr++], sizeof(d->id[0]), "%s", id);
+	return rc;
+}
+
+static int ignore(void *payload, const char *ptr, size_t len)
+{
+	(void)payload;
+	(void)ptr;
+	(void)len;
+	return 0;
+}
+
+static void look(struct day *d, struct grove_session *s)
+{
+	struct grove_sink sink = { ignore, NULL };
+	struct grove_context_options o = { .size = sizeof(o), .llm = 1, .explain = 1 };
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_view *v = NULL;
+	uint32_t *child;
+	size_t nr;
+
+	if (!note(d, grove_session_view(s, &v), NULL)) {
+		note(d, grove_view_context(v, NULL, sink), NULL);
+		note(d, grove_view_context(v, &o, sink), NULL);
+		note(d, grove_view_tree(v, 0, sink), NULL);
+		note(d, grove_view_log(v, sink), NULL);
+		note(d, grove_view_raw(v, sink), NULL);
+		note(d, grove_view_line(v, 0, &b), NULL);
+		if (!note(d, grove_view_children(v, GROVE_NONE, 1, &child, &nr), NULL))
+			free(child);
+		if (!note(d, grove_view_path(v, grove_view_leaf(v), &child, &nr), NULL))
+			free(child);
+	}
+	grove_buf_release(&b);
+	grove_view_unref(v);
+}
+
+static void write_some(struct day *d, struct grove_session *s)
+{
+	struct grove_compaction c = { .size = sizeof(c), .summary = "sum", .tokens_before = 1 };
+	struct grove_branch_summary b = { .size = sizeof(b), .summary = "left" };
+	struct grove_append_options o = { .size = sizeof(o), .sync = GROVE_SYNC_ALWAYS };
+	struct grove_slice json[2] = { text("{\"role\":\"user\",\"content\":\"1\"}"),
+				       text("{\"role\":\"assistant\",\"content\":\"2\"}") };
+	const char *id = NULL, *ids[2] = { NULL, NULL };
+
+	note(d, grove_session_append(s, json[0], &o, &id), id);
+	if (!note(d, grove_session_append_many(s, json, 2, NULL, ids), ids[0]))
+		note(d, 0, ids[1]);
+	note(d, grove_session_label(s, "u1", "label", &id), id);
+	note(d, grove_session_append_context_edit(s, "u1", NULL, &id), id);
+	note(d, grove_session_rename(s, "name", &id), id);
+	note(d, grove_session_append_compaction(s, &c, &id), id);
+	note(d, grove_session_branch(s, "a1", &b, &id), id);
+	note(d, grove_session_set_leaf(s, "u1", GROVE_LEAF_PERSIST), NULL);
+}
+
+static int problem(void *payload, const struct grove_problem *p)
+{
+	(void)payload;
+	(void)p;
+	return 0;
+}
+
+static void whole_sessions(struct day *d, struct grove_session *s)
+{
+	struct grove_fork_options o = { .size = sizeof(o), .leaf = "a1", .cwd = "/somewhere" };
+	struct grove_list_options lo = { .size = sizeof(lo), .all = 1, .query = "one" };
+	struct grove_check_result r = { .size = sizeof(r) };
+	struct grove_session *t;
+	struct grove_list *l;
+	int rc;
+
+	note(d, grove_session_fork(s, NULL, &t), NULL);
+	grove_session_close(t);
+	note(d, grove_session_fork(s, &o, &t), NULL);
+	grove_session_close(t);
+	note(d, grove_list(d->g, &lo, &l), NULL);
+	if (l)
+		grove_list_free(l);
+	note(d, grove_session_new(d->g, NULL, &t), NULL);
+	if (t && grove_session_id(t))
+		note(d, grove_session_append(t, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, NULL), NULL);
+	grove_session_close(t);
+	rc = grove_session_open(d->g, "last", GROVE_READ, &t);
+	if (rc != GROVE_ENOTFOUND) /* where it could not be made, it is not there */
+		note(d, rc, NULL);
+	grove_session_close(t);
+	note(d, grove_check(d->g, d->path, problem, NULL, &r), NULL);
+}
+
+static void work(struct day *d)
+{
+	struct grove_options o = { .size = sizeof(o), .home = d->w->home, .cwd = d->w->cwd,
+				   .getenv = no_variables };
+	struct grove_session *s = NULL;
+
+	if (!note(d, grove_open(&d->g, &o), NULL) &&
+	    !note(d, grove_session_open(d->g, d->path, GROVE_WRITE, &s), NULL)) {
+		write_some(d, s);
+		look(d, s);
+		file_add(d->path, ENTRY("f1", "\"u1\"", "user", "foreign"));
+		note(d, grove_session_refresh(s), NULL);
+		whole_sessions(d, s);
+	}
+	grove_session_close(s);
+	grove_close(d->g);
+}
+
+static void open_only(struct day *d)
+{
+	struct grove_options o = { .size = sizeof(o), .home = d->w->home, .cwd = d->w->cwd,
+				   .getenv = no_variables };
+	struct grove_session *s = NULL;
+
+	if (!note(d, grove_open(&d->g, &o), NULL))
+		note(d, grove_session_open(d->g, d->path, GROVE_WRITE, &s), NULL);
+	grove_session_close(s);
+	grove_close(d->g);
+}
+
+#define YOUNG HEADER ENTRY("u1", "null", "user", "one") ENTRY("a1", "\"u1\"", "assistant", "two")
+/* The same in a version that opening migrates. */
+#define OLD "{\"type\":\"session\",\"version\":2,\"id\":\"s1\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w\"}\n" \
+	ENTRY("u1", "null", "user", "one") ENTRY("a1", "\"u1\"", "assistant", "two")
+
+static void assert_sound(struct day *d)
+{
+	struct world *w = d->w;
+	struct grove_session *s = session_at(w, d->path, GROVE_WRITE);
+	struct grove_counts n = counts_of(w, s);
+	struct grove_view *v = view_of(w, s);
+
+	assert_int_equal(n.malformed, 0);
+	assert_int_equal(n.duplicates, 0);
+	assert_int_equal(n.orphans, 0);
+	assert_int_not_equal(grove_view_find(v, "u1"), GROVE_NONE);
+	assert_int_not_equal(grove_view_find(v, "a1"), GROVE_NONE);
+	for (int i = 0; i < d->nr; i++)
+		assert_int_not_equal(grove_view_find(v, d->id[i]), GROVE_NONE);
+	grove_view_unref(v);
+	user(w, s, "the next one");
+	grove_session_close(s);
+}
+
+/* *over: the day had no Nth one. */
+static int one_day(struct world *w, void (*arm)(long n), long n, const char *file,
+		   void (*job)(struct day *d), bool *over)
+{
+	struct day d = { .w = w };
+
+	snprintf(d.path, sizeof(d.path), "%s", make(w, "day.jsonl", file));
+	arm(n);
+	job(&d);
+	*over = countdown >= 0 || calls >= 0;
+	arm(-1);
+	assert_sound(&d);
+	scratch_remove(in_world(w, "../home"));
+	assert_int_equal(mkdir(w->home, 0700), 0);
+	return d.failures;
+}
+
+static void arm_memory(long n)
+{
+	countdown = n;
+}
+
+static void arm_calls(long n)
+{
+	calls = n;
+	grove__sys_fault = n < 0 ? NULL : nth_call;
+}
+
+static void every_n(struct world *w, void (*arm)(long n), const char *file, void (*job)(struct day *d))
+{
+	static const int errors[] = { EIO, ENOSPC, EACCES, EMFILE };
+	int failures = 0, without;
+	bool over = false;
+	long n;
+
+	for (n = 0; !over; n++) {
+		call_error = errors[n % 4];
+		failures += one_day(w, arm, n, file, job, &over);
+	}
+	/* nothing fails by itself, and nearly everything when it is made to */
+	without = one_day(w, arm, -1, file, job, &over);
+	assert_int_equal(without, 0);
+	assert_true(n > 20 && failures > n / 2);
+}
+
+static void the_nth_allocation_fails(void **state)
+{
+	every_n(*state, arm_memory, YOUNG, work);
+}
+
+static void the_nth_system_call_fails(void **state)
+{
+	every_n(*state, arm_calls, YOUNG, work);
+}
+
+static void the_nth_allocation_fails_while_it_is_migrated(void **state)
+{
+	every_n(*state, arm_memory, OLD, open_only);
+}
+
+static void the_nth_system_call_fails_while_it_is_migrated(void **state)
+{
+	every_n(*state, arm_calls, OLD, open_only);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(the_nth_allocation_fails),
+		WORLD_TEST(the_nth_system_call_fails),
+		WORLD_TEST(the_nth_allocation_fails_while_it_is_migrated),
+		WORLD_TEST(the_nth_system_call_fails_while_it_is_migrated),
+	};
+
+	/* a thousand days with a few syncs each are long on a disk */
+	if (!access("/dev/shm", W_OK))
+		setenv("TMPDIR", "/dev/shm", 0);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

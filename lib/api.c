@@ -724,16 +724,25 @@ static int check_key(void *payload, const struct grove_key *key)
 {
 	struct check_all *c = payload;
 	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove_problem p = { .line = 1, .kind = "unreadable" };
 	struct grove__where at;
 	int rc = grove__store_describe(c->root->store, key, &path);
 
+	grove__detail_clear(c->d);
 	if (!rc)
 		rc = grove__locate_path(c->g, path.ptr, &at, c->d);
-	grove__buf_release(&path);
 	if (!rc) {
 		rc = grove__check(c->g, &at, c->fn, c->payload, c->result, c->d);
 		grove__where_release(&at);
 	}
+	/* one file that cannot be read does not hide the others */
+	if (rc < 0 && rc != GROVE_ENOMEM && c->d->code == rc) {
+		p.path = path.ptr;
+		p.detail = c->d->message;
+		c->result->problems++;
+		rc = c->fn(c->payload, &p);
+	}
+	grove__buf_release(&path);
 	return rc;
 }
 

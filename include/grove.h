@@ -535,7 +535,10 @@ struct grove_piece {
 	struct grove_slice text;
 	int error;                /* the tool or command failed */
 };
-/* A non-zero answer ends the walk and is handed back. */
+/*
+ * A non-zero answer ends the walk and is handed back. An entry whose line is
+ * too long to be held in memory (over 1 GiB) is told as a note that says so.
+ */
 typedef int grove_piece_fn(void *payload, const struct grove_piece *piece);
 GROVE_API int grove_view_pieces(struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *payload);
 

@@ -674,9 +674,19 @@ static int pieces(struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *pa
 	struct grove_slice value;
 	int rc = grove__image_line(v->image, v->log, i, &line, &value, d);
 
-	if (!rc)
+	if (!rc) {
 		rc = v->image->dialect->pieces(value, grove__spine_kind(s, i), grove__spine_role(s, i),
 					       fn, payload);
+	} else if (rc == GROVE_ETOOBIG) {
+		/* one entry of gigabytes does not hide the others */
+		char text[64];
+		struct grove_piece p = { .kind = GROVE_PIECE_NOTE, .title = grove__slice_str("too long"),
+					 .error = 1 };
+
+		p.text = grove__slice(text, (size_t)snprintf(text, sizeof(text), "a line of %llu bytes",
+						(unsigned long long)grove__spine_len(s, i)));
+		rc = fn(payload, &p);
+	}
 	grove__buf_release(&line);
 	return rc;
 }

@@ -228,7 +228,10 @@ int grove__pi_pieces(struct grove_slice line, enum grove_kind kind, enum grove_r
 		rc = tell_note(&t, "usage", GET("provider"), "/", GET("model"));
 		break;
 	case GROVE_KIND_LABEL:
-		rc = tell_note(&t, "label", GET("targetId"), ": ", GET("label"));
+		if (grove__json_truthy(GET("label")))
+			rc = tell_note(&t, "label", GET("targetId"), ": ", GET("label"));
+		else
+			rc = tell_note(&t, "label", GET("targetId"), " ", grove__slice_str("\"(cleared)\""));
 		break;
 	case GROVE_KIND_NAME:
 		rc = tell_note(&t, "name", GET("name"), "", nothing);

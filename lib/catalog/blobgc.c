@@ -8,6 +8,7 @@
  */
 #include "catalog/blobs.h"
 
+#include "base/array.h"
 #include "sys/clock.h"
 
 #include <stdlib.h>
@@ -36,15 +37,8 @@ static int collect(void *payload, const struct grove__blob_entry *e)
 
 	if (e->kind == BLOB_ODD)
 		return 0; /* whatever it is, it is not ours to remove */
-	if (gc->nr == gc->cap) {
-		size_t cap = gc->cap ? gc->cap * 2 : 256;
-
-		i = realloc(gc->at, cap * sizeof(*i));
-		if (!i)
-			return grove__fail_nomem(gc->d);
-		gc->at = i;
-		gc->cap = cap;
-	}
+	if (grove__array_room(&gc->at, &gc->cap, gc->nr, sizeof(*gc->at)))
+		return grove__fail_nomem(gc->d);
 	i = &gc->at[gc->nr];
 	memcpy(i->hash, e->hash, sizeof(i->hash));
 	/* another name of a blob has no bytes of its own */

@@ -12,6 +12,7 @@
  */
 #include "catalog/blobs.h"
 
+#include "base/array.h"
 #include "dialect/xcsh.h"
 #include "sys/file.h"
 
@@ -60,15 +61,8 @@ int grove__blobrefs_add(struct grove__blobrefs *r, const char *hash)
 	struct grove__blobref *ref;
 	unsigned head;
 
-	if (r->nr == r->cap) {
-		size_t cap = r->cap ? r->cap * 2 : 256;
-
-		ref = realloc(r->at, cap * sizeof(*ref));
-		if (!ref)
-			return GROVE_ENOMEM;
-		r->at = ref;
-		r->cap = cap;
-	}
+	if (grove__array_room(&r->at, &r->cap, r->nr, sizeof(*r->at)))
+		return GROVE_ENOMEM;
 	ref = &r->at[r->nr++];
 	read_hash(ref->hash, hash);
 	ref->named = false;

@@ -8,6 +8,7 @@
  */
 #include "catalog/history_match.h"
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "js/js.h"
 
@@ -131,15 +132,8 @@ static int add_phrase(struct grove__history_match *m, struct grove_slice text)
 {
 	struct phrase *p;
 
-	if (m->nr == m->cap) {
-		size_t cap = m->cap ? m->cap * 2 : 8;
-
-		p = realloc(m->phrase, cap * sizeof(*p));
-		if (!p)
-			return GROVE_ENOMEM;
-		m->phrase = p;
-		m->cap = cap;
-	}
+	if (grove__array_room(&m->phrase, &m->cap, m->nr, sizeof(*m->phrase)))
+		return GROVE_ENOMEM;
 	p = &m->phrase[m->nr++];
 	*p = (struct phrase){ .text = text };
 	if (m->api.xTokenize(m->tokenizer, m, FTS5_TOKENIZE_QUERY | FTS5_TOKENIZE_PREFIX, text.ptr,

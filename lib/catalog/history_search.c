@@ -24,6 +24,8 @@
 #include "catalog/history_impl.h"
 #include "catalog/history_match.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 enum { LIMIT_MOST = 1000 };
@@ -40,15 +42,8 @@ struct places {
 
 static int add_place(struct places *p, int64_t created, int64_t id)
 {
-	if (p->nr == p->cap) {
-		size_t cap = p->cap ? p->cap * 2 : 64;
-		struct place *at = realloc(p->at, cap * sizeof(*at));
-
-		if (!at)
-			return GROVE_ENOMEM;
-		p->at = at;
-		p->cap = cap;
-	}
+	if (grove__array_room(&p->at, &p->cap, p->nr, sizeof(*p->at)))
+		return GROVE_ENOMEM;
 	p->at[p->nr++] = (struct place){ created, id };
 	return 0;
 }

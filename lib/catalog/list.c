@@ -7,6 +7,7 @@
  */
 #include "catalog/list.h"
 
+#include "base/array.h"
 #include "js/js.h"
 #include "sys/clock.h"
 
@@ -59,15 +60,8 @@ static int collect(void *payload, const struct grove_key *key)
 
 	if (*key->subpath)
 		return 0;
-	if (li->nr == li->cap) {
-		size_t cap = li->cap ? li->cap * 2 : 64;
-
-		t = realloc(li->tasks, cap * sizeof(*t));
-		if (!t)
-			return grove__fail_nomem(li->d);
-		li->tasks = t;
-		li->cap = cap;
-	}
+	if (grove__array_room(&li->tasks, &li->cap, li->nr, sizeof(*li->tasks)))
+		return grove__fail_nomem(li->d);
 	t = &li->tasks[li->nr];
 	t->root = li->root;
 	t->project = strdup(key->project);
@@ -226,7 +220,7 @@ static int add_info(struct lister *li, const struct task *t, const struct grove_
 {
 	struct grove_list *out = li->out;
 	struct grove__arena *a = &out->texts;
-	struct grove_info *i, info = {
+	struct grove_info info = {
 		.path = path,
 		.id = x->header.id ? x->header.id : "",
 		.dialect = dialect->name,
@@ -250,15 +244,8 @@ static int add_info(struct lister *li, const struct task *t, const struct grove_
 		return grove__fail_nomem(li->d);
 	if (!yes)
 		return 0;
-	if (out->nr == out->cap) {
-		size_t cap = out->cap ? out->cap * 2 : 64;
-
-		i = realloc(out->info, cap * sizeof(*i));
-		if (!i)
-			return grove__fail_nomem(li->d);
-		out->info = i;
-		out->cap = cap;
-	}
+	if (grove__array_room(&out->info, &out->cap, out->nr, sizeof(*out->info)))
+		return grove__fail_nomem(li->d);
 	info.path = text(a, info.path);
 	info.id = text(a, info.id);
 	info.store = text(a, info.store);

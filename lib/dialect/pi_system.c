@@ -7,6 +7,7 @@
  */
 #include "dialect/pi.h"
 
+#include "base/array.h"
 #include "json/value.h"
 #include "json/write.h"
 
@@ -54,15 +55,8 @@ static int set(struct map *m, struct grove_slice key, struct grove_slice value)
 		it->value = value;
 		return 0;
 	}
-	if (m->nr == m->cap) {
-		size_t cap = m->cap ? m->cap * 2 : 16;
-		struct item *p = realloc(m->items, cap * sizeof(*p));
-
-		if (!p)
-			return GROVE_ENOMEM;
-		m->items = p;
-		m->cap = cap;
-	}
+	if (grove__array_room(&m->items, &m->cap, m->nr, sizeof(*m->items)))
+		return GROVE_ENOMEM;
 	m->items[m->nr++] = (struct item){ key, value };
 	return 0;
 }

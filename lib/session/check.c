@@ -9,6 +9,8 @@
  */
 #include "session/session.h"
 
+#include "base/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -66,15 +68,8 @@ struct checker {
 static int add(struct checker *c, enum problem what, uint64_t line, uint64_t offset, uint64_t number,
 	       const char *id)
 {
-	if (c->nr == c->cap) {
-		size_t cap = c->cap ? c->cap * 2 : 16;
-		struct finding *p = realloc(c->found, cap * sizeof(*p));
-
-		if (!p)
-			return grove__fail_nomem(c->d);
-		c->found = p;
-		c->cap = cap;
-	}
+	if (grove__array_room(&c->found, &c->cap, c->nr, sizeof(*c->found)))
+		return grove__fail_nomem(c->d);
 	c->found[c->nr] = (struct finding){ line, offset, number, id, what, (uint32_t)c->nr };
 	c->nr++;
 	return 0;

@@ -11,6 +11,8 @@
 #include "session/out.h"
 #include "session/session.h"
 
+#include "base/array.h"
+
 #include "sys/clock.h"
 
 #include <stdlib.h>
@@ -283,7 +285,7 @@ struct kept {
 	struct grove_buf bytes;
 	struct grove_slice *list;        /* only lengths until all are there */
 	uint32_t *row;
-	size_t nr, cap;
+	size_t nr, cap, cap_rows;
 };
 
 static void kept_release(struct kept *k)
@@ -295,20 +297,9 @@ static void kept_release(struct kept *k)
 
 static int keep(struct kept *k, struct grove_slice json, uint32_t row)
 {
-	if (k->nr == k->cap) {
-		size_t cap = k->cap ? k->cap * 2 : 64;
-		struct grove_slice *list = realloc(k->list, cap * sizeof(*list));
-		uint32_t *rows;
-
-		if (!list)
-			return GROVE_ENOMEM;
-		k->list = list;
-		rows = realloc(k->row, cap * sizeof(*rows));
-		if (!rows)
-			return GROVE_ENOMEM;
-		k->row = rows;
-		k->cap = cap;
-	}
+	if (grove__array_room(&k->list, &k->cap, k->nr, sizeof(*k->list)) ||
+	    grove__array_room(&k->row, &k->cap_rows, k->nr, sizeof(*k->row)))
+		return GROVE_ENOMEM;
 	k->list[k->nr].len = json.len;
 	k->row[k->nr++] = row;
 	return grove__buf_add_slice(&k->bytes, json);
@@ -534,7 +525,7 @@ static int collect_fresh(const struct grove__dialect *dialect, const struct grov
 int grove__context_system(struct grove_session *s, uint32_t leaf, const struct grove__fresh *fresh,
 			  size_t nr, int64_t time, struct grove_buf *out, struct grove_detail *d)
 {
-	struct kept m = { GROVE_BUF_INIT, NULL, NULL, 0, 0 };
+	struct kept m = { .bytes = GROVE_BUF_INIT };
 	struct context c;
 	uint32_t row;
 	size_t from = nr;

@@ -6,6 +6,8 @@
 #include "session/out.h"
 #include "session/session.h"
 
+#include "base/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -98,15 +100,8 @@ static int push(struct drawing *t, uint32_t row)
 {
 	struct frame *f;
 
-	if (t->depth == t->cap) {
-		size_t cap = t->cap ? t->cap * 2 : 64;
-
-		f = realloc(t->stack, cap * sizeof(*f));
-		if (!f)
-			return GROVE_ENOMEM;
-		t->stack = f;
-		t->cap = cap;
-	}
+	if (grove__array_room(&t->stack, &t->cap, t->depth, sizeof(*t->stack)))
+		return GROVE_ENOMEM;
 	f = &t->stack[t->depth];
 	f->row = row;
 	f->i = 0;

@@ -13,6 +13,7 @@
  */
 #include "session/image.h"
 
+#include "base/array.h"
 #include "base/crc32c.h"
 #include "sys/clock.h"
 
@@ -152,15 +153,8 @@ static int merge_header(struct worker *w, const struct found *f, uint64_t pos, u
 	struct grove__json_line l;
 	const char *ptr = w->buf + f->off;
 
-	if (im->nr_headers == im->cap_headers) {
-		size_t cap = im->cap_headers ? im->cap_headers * 2 : 4;
-		struct grove__header_at *p = realloc(im->headers, cap * sizeof(*p));
-
-		if (!p)
-			return GROVE_ENOMEM;
-		im->headers = p;
-		im->cap_headers = cap;
-	}
+	if (grove__array_room(&im->headers, &im->cap_headers, im->nr_headers, sizeof(*im->headers)))
+		return GROVE_ENOMEM;
 	im->headers[im->nr_headers++] = (struct grove__header_at){ im->values, line, pos };
 	if (im->has_header)
 		return 0;

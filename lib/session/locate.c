@@ -4,6 +4,7 @@
  */
 #include "session/session.h"
 
+#include "base/array.h"
 #include "json/value.h"
 #include "sys/file.h"
 
@@ -258,15 +259,8 @@ static int hit(struct search *s, const struct grove_key *key, struct grove_slice
 	struct hit *h;
 	int rc;
 
-	if (s->nr == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 8;
-
-		h = realloc(s->hits, cap * sizeof(*h));
-		if (!h)
-			return grove__fail_nomem(s->d);
-		s->hits = h;
-		s->cap = cap;
-	}
+	if (grove__array_room(&s->hits, &s->cap, s->nr, sizeof(*s->hits)))
+		return grove__fail_nomem(s->d);
 	h = &s->hits[s->nr];
 	rc = fill_where(&h->at, s->root, key, s->d);
 	if (rc)
@@ -425,15 +419,8 @@ static int add_candidate(void *payload, const struct grove_key *key)
 	grove__log_close(log);
 	if (rc)
 		return 0;
-	if (r->nr == r->cap) {
-		size_t cap = r->cap ? r->cap * 2 : 16;
-
-		c = realloc(r->list, cap * sizeof(*c));
-		if (!c)
-			return grove__fail_nomem(r->d);
-		r->list = c;
-		r->cap = cap;
-	}
+	if (grove__array_room(&r->list, &r->cap, r->nr, sizeof(*r->list)))
+		return grove__fail_nomem(r->d);
 	c = &r->list[r->nr];
 	rc = fill_where(&c->at, r->root, key, r->d);
 	if (rc)

@@ -6,6 +6,7 @@
  */
 #include "session/session.h"
 
+#include "base/array.h"
 #include "js/js.h"
 #include "sys/clock.h"
 #include "sys/file.h"
@@ -78,16 +79,9 @@ static int add_root(struct grove *g, const char *url, char *dir, const char *age
 	struct grove__root *r;
 	int rc;
 
-	if (g->nr_roots == g->cap_roots) {
-		size_t cap = g->cap_roots ? g->cap_roots * 2 : 8;
-
-		r = realloc(g->roots, cap * sizeof(*r));
-		if (!r) {
-			free(dir);
-			return grove__fail_nomem(d);
-		}
-		g->roots = r;
-		g->cap_roots = cap;
+	if (grove__array_room(&g->roots, &g->cap_roots, g->nr_roots, sizeof(*g->roots))) {
+		free(dir);
+		return grove__fail_nomem(d);
 	}
 	r = &g->roots[g->nr_roots];
 	*r = (struct grove__root){ .dialect = dialect, .agent = agent, .dir = dir, .flat = flat };

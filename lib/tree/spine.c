@@ -3,6 +3,8 @@
  */
 #include "tree/spine.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 static struct grove_slice name_of_row(const void *owner, uint32_t row)
@@ -100,26 +102,11 @@ static int open_block(struct grove__block *b, size_t rows)
 	return 0;
 }
 
-static int grow(void **array, size_t *cap, size_t nr, size_t item)
-{
-	size_t more = *cap ? *cap * 2 : 16;
-	void *p;
-
-	if (nr < *cap)
-		return 0;
-	p = realloc(*array, more * item);
-	if (!p)
-		return GROVE_ENOMEM;
-	*array = p;
-	*cap = more;
-	return 0;
-}
-
 static int add_label(struct grove__spine *s, const struct grove__entry *e, uint32_t row)
 {
 	struct grove__label_event *ev;
 
-	if (grow((void **)&s->labels, &s->cap_labels, s->nr_labels, sizeof(*s->labels)))
+	if (grove__array_room(&s->labels, &s->cap_labels, s->nr_labels, sizeof(*s->labels)))
 		return GROVE_ENOMEM;
 	ev = &s->labels[s->nr_labels];
 	ev->row = row;
@@ -150,7 +137,7 @@ static int find_parent(struct grove__spine *s, const struct grove__entry *e, uin
 	if (*parent != GROVE__IDMAP_NONE)
 		return 0;
 	*parent = GROVE_NONE;
-	if (grow((void **)&s->pending, &s->cap_pending, s->nr_pending, sizeof(*s->pending)))
+	if (grove__array_room(&s->pending, &s->cap_pending, s->nr_pending, sizeof(*s->pending)))
 		return GROVE_ENOMEM;
 	p = &s->pending[s->nr_pending];
 	p->row = row;

@@ -9,9 +9,7 @@
 /* Is there anything at this path? Asked by rules that depend on it. */
 typedef bool grove__exists_fn(void *payload, const char *path);
 
-/* Where the agent keeps its things: ~/.xcsh/agent, or what the environment says. */
-int grove__xcsh_agent_dir(const struct grove__env *env, struct grove_buf *out);
-/* Where its sessions, blobs and history are: the same, or the XDG place. */
+/* Where its sessions, blobs and history are: ~/.xcsh/agent, what the environment says, or the XDG place. */
 int grove__xcsh_data_dir(const struct grove__env *env, grove__exists_fn *exists, void *payload,
 			 struct grove_buf *out);
 int grove__xcsh_blobs_dir(const struct grove__env *env, grove__exists_fn *exists, void *payload,

@@ -69,11 +69,6 @@ static int agent_dir(const struct grove__env *env, const char *agent, struct gro
 	return rc;
 }
 
-int grove__xcsh_agent_dir(const struct grove__env *env, struct grove_buf *out)
-{
-	return agent_dir(env, "xcsh", out);
-}
-
 static int data_dir(const struct grove__env *env, const char *agent, grove__exists_fn *exists,
 		    void *payload, struct grove_buf *out)
 {

@@ -220,20 +220,6 @@ int grove__sys_truncate(int fd, uint64_t size)
 	return 0;
 }
 
-ssize_t grove__sys_copy(int from, uint64_t off, int to, size_t len)
-{
-	off_t at = (off_t)off;
-	ssize_t n;
-	int f = fault("copy");
-
-	if (f > 0)
-		return -f;
-	do
-		n = copy_file_range(from, &at, to, NULL, len, 0);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
-}
-
 int grove__sys_datasync(int fd)
 {
 	int n = fault("fdatasync");
@@ -326,15 +312,6 @@ int grove__sys_rename_new(const char *from, const char *to)
 	if (link(from, to))
 		return -errno;
 	return unlink(from) ? -errno : 0;
-}
-
-int grove__sys_link(const char *from, const char *to)
-{
-	int n = fault("link");
-
-	if (n > 0)
-		return -n;
-	return link(from, to) ? -errno : 0;
 }
 
 int grove__sys_unlink(const char *path)

@@ -43,8 +43,6 @@ int grove__sys_write_all(int fd, const void *buf, size_t len);
 int grove__sys_pwrite_all(int fd, const void *buf, size_t len, uint64_t off);
 int grove__sys_seek_cur(int fd, uint64_t *off);
 int grove__sys_truncate(int fd, uint64_t size);
-/* Up to `len` bytes from one file to another without passing through us. */
-ssize_t grove__sys_copy(int from, uint64_t off, int to, size_t len);
 int grove__sys_datasync(int fd);
 int grove__sys_sync(int fd);
 /* Start writing out, do not wait. */
@@ -56,8 +54,6 @@ int grove__sys_touch(int fd);
 int grove__sys_rename(const char *from, const char *to);
 /* The same, but -EEXIST when `to` is there. */
 int grove__sys_rename_new(const char *from, const char *to);
-/* Fails with -EEXIST when `to` is there; both names stay valid until unlink. */
-int grove__sys_link(const char *from, const char *to);
 int grove__sys_unlink(const char *path);
 int grove__sys_rmdir(const char *path);
 /* Make the directory and its parents. */

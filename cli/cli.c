@@ -55,6 +55,13 @@ int cli_parse(struct cli *c, const struct opt *opts, const char *operands, int *
 	return 0;
 }
 
+/* What ends a command is told when it ends. */
+static void warned(void *payload, int fatal, const struct grove_detail *why)
+{
+	if (!fatal)
+		cli_warn_detail(payload, why);
+}
+
 int cli_begin(struct cli *c, const struct opt *opts, const char *operands, int *argc, char **argv)
 {
 	struct grove_options go = { sizeof(go) };
@@ -65,6 +72,8 @@ int cli_begin(struct cli *c, const struct opt *opts, const char *operands, int *
 	go.stores = c->stores.item;
 	go.nr_stores = c->stores.nr;
 	go.dialect = c->dialect;
+	go.warn = warned;
+	go.warn_payload = c;
 	err = grove_open(&c->g, &go);
 	if (err)
 		c->status = cli_fail_grove(c, err);

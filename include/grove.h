@@ -94,7 +94,16 @@ enum grove_kind {
 	GROVE_KIND_CUSTOM_MESSAGE,
 	GROVE_KIND_CONTEXT_EDIT,
 	GROVE_KIND_LABEL,
-	GROVE_KIND_NAME
+	GROVE_KIND_NAME,
+	/* xcsh and oh-my-pi */
+	GROVE_KIND_SERVICE_TIER,
+	GROVE_KIND_CONTEXT_CHANGE,  /* of the place it works in: name, tenant, namespace */
+	GROVE_KIND_MODE,
+	GROVE_KIND_INIT,            /* what a sub-agent was started with */
+	GROVE_KIND_RULES,           /* rules that were injected into the conversation */
+	GROVE_KIND_TOOLS,           /* a selection of tools */
+	GROVE_KIND_RESET,           /* the context begins anew behind it */
+	GROVE_KIND_CREDENTIAL       /* which account answers */
 };
 
 /* Who speaks, where the kind is a message. */
@@ -106,7 +115,11 @@ enum grove_role {
 	GROVE_ROLE_ASSISTANT,
 	GROVE_ROLE_TOOL_RESULT,
 	GROVE_ROLE_BASH,
-	GROVE_ROLE_CUSTOM
+	GROVE_ROLE_CUSTOM,
+	/* xcsh and oh-my-pi */
+	GROVE_ROLE_DEVELOPER,
+	GROVE_ROLE_PYTHON,
+	GROVE_ROLE_FILES            /* files that were mentioned */
 };
 
 GROVE_API const char *grove_kind_name(enum grove_kind kind);
@@ -142,6 +155,14 @@ struct grove_options {
 	/* Every call that reaches a store, one line each. NULL: none. */
 	void (*trace)(void *payload, const char *line);
 	void *trace_payload;
+	/*
+	 * For a log of what goes wrong: a blob that a line refers to is missing,
+	 * and the work goes on; or (`fatal`) a session could not be written, the
+	 * call that tried fails, and so will all later ones: told once. From the
+	 * thread that works. NULL: nobody is told.
+	 */
+	void (*warn)(void *payload, int fatal, const struct grove_detail *why);
+	void *warn_payload;
 };
 
 /* `opt` may be NULL. GROVE_EINVAL for a store or dialect that is not known. */
@@ -239,7 +260,12 @@ enum grove_open_flags {
 	/* Rewrites happen even while another process has the file open. */
 	GROVE_FORCE = 4,
 	/* With GROVE_WRITE: a file with nothing in it becomes a session, with a header. */
-	GROVE_BEGIN = 8
+	GROVE_BEGIN = 8,
+	/*
+	 * With GROVE_WRITE, for agents: note the session as the last one of this
+	 * terminal, where its agent does so (xcsh, oh-my-pi); "last" follows it.
+	 */
+	GROVE_CRUMB = 16
 };
 
 /*
@@ -257,7 +283,8 @@ enum grove_new_flags {
 	 * is written at once.
 	 */
 	GROVE_NEW_NOW = 1,
-	GROVE_NEW_MEMORY = 2  /* never a file: the session lives in this handle */
+	GROVE_NEW_MEMORY = 2,  /* never a file: the session lives in this handle */
+	GROVE_NEW_CRUMB = 4    /* as GROVE_CRUMB */
 };
 
 struct grove_new_options {
@@ -370,8 +397,70 @@ GROVE_API int grove_session_append_context_edit(struct grove_session *s, const c
 /* Label an entry; NULL or "" clears. GROVE_ENOTFOUND if there is no such entry. */
 GROVE_API int grove_session_label(struct grove_session *s, const char *target, const char *label,
 				  const char **id);
-/* Name the session. The name is trimmed; GROVE_EINVAL if nothing is left. */
+/*
+ * Name the session. The name is trimmed; GROVE_EINVAL if nothing is left. Where
+ * the header holds the name (xcsh) the log is written anew, and *id is NULL.
+ */
 GROVE_API int grove_session_rename(struct grove_session *s, const char *name, const char **id);
+/*
+ * The same, told who chose it: "user" or "auto". Where the agent keeps that, an
+ * automatic name does not replace one that the user chose: *applied (may be
+ * NULL) is 0 then, and nothing is written.
+ */
+GROVE_API int grove_session_set_name(struct grove_session *s, const char *name, const char *source,
+				     int *applied);
+
+/* ------------------------------------------------------------------- change */
+
+/* An entry of a log: in a view, or while it is rewritten. */
+struct grove_entry;
+
+/*
+ * What becomes of an entry: 0 and its new JSON in `out`; 1: it stays as it is;
+ * a negative error ends the work, and nothing is changed.
+ */
+typedef int grove_edit_fn(void *payload, const struct grove_entry *e, struct grove_slice json,
+			  struct grove_buf *out);
+/*
+ * Let `fn` look at every entry and write the log anew, atomically: the entries
+ * that it changed, every other line as it was. An entry keeps its type, its id
+ * and its parent (GROVE_EINVAL). GROVE_ECONFLICT if another program has the log
+ * open for writing, unless the session was opened with GROVE_FORCE. *changed
+ * (may be NULL) counts.
+ */
+GROVE_API int grove_session_rewrite_entries(struct grove_session *s, grove_edit_fn *fn,
+					    void *payload, uint64_t *changed);
+/*
+ * Put another value into one place of one entry, say the arguments of a tool
+ * call. `pointer` is a JSON pointer: "/message/content/0/arguments".
+ * GROVE_ENOTFOUND if there is no such entry, or nothing at that place.
+ */
+GROVE_API int grove_session_update(struct grove_session *s, const char *id, const char *pointer,
+				   const char *value_json);
+
+/* ---------------------------------------------------------------- artifacts */
+
+/*
+ * What tools printed, kept in files beside the session: DIR/ID.TOOL.log, where
+ * DIR is the session's path without .jsonl. They move, fork and go with it.
+ * GROVE_ENOTSUP for agents that have no such thing.
+ */
+/* Keep bytes; *id is the next free number. `path` (may be NULL) gets the file's. */
+GROVE_API int grove_session_artifact_save(struct grove_session *s, const char *tool,
+					  struct grove_slice bytes, uint64_t *id,
+					  struct grove_buf *path);
+/* The same with nothing in it yet: a file for the caller to write to. */
+GROVE_API int grove_session_artifact_new(struct grove_session *s, const char *tool, uint64_t *id,
+					 struct grove_buf *path);
+/* Where one is, or its bytes. GROVE_ENOTFOUND. */
+GROVE_API int grove_session_artifact_path(struct grove_session *s, uint64_t id,
+					  struct grove_buf *path);
+GROVE_API int grove_session_artifact_get(struct grove_session *s, uint64_t id,
+					 struct grove_buf *bytes);
+/* A non-zero answer ends the list and is handed back. */
+typedef int grove_artifact_fn(void *payload, uint64_t id, const char *name, uint64_t size);
+GROVE_API int grove_session_artifact_list(struct grove_session *s, grove_artifact_fn *fn,
+					  void *payload);
 
 /* --------------------------------------------------------------------- leaf */
 
@@ -713,6 +802,13 @@ GROVE_API int grove_blobs_gc(struct grove_blobs *b, const struct grove_blob_gc_o
 
 /* Append bytes as base64, padded. */
 GROVE_API int grove_buf_base64(struct grove_buf *b, struct grove_slice bytes);
+
+/*
+ * Keep bytes where the session's agent keeps its blobs, on the disk when this
+ * returns. GROVE_ENOTSUP for agents that have none.
+ */
+GROVE_API int grove_session_put_blob(struct grove_session *s, struct grove_slice bytes,
+				     char ref[GROVE_BLOB_REF_MAX]);
 
 /* ----------------------------------------------------------- prompt history */
 

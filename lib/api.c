@@ -71,6 +71,14 @@ const char *grove_kind_name(enum grove_kind kind)
 		[GROVE_KIND_CONTEXT_EDIT] = "context-edit",
 		[GROVE_KIND_LABEL] = "label",
 		[GROVE_KIND_NAME] = "name",
+		[GROVE_KIND_SERVICE_TIER] = "service-tier",
+		[GROVE_KIND_CONTEXT_CHANGE] = "context-change",
+		[GROVE_KIND_MODE] = "mode",
+		[GROVE_KIND_INIT] = "init",
+		[GROVE_KIND_RULES] = "rules",
+		[GROVE_KIND_TOOLS] = "tools",
+		[GROVE_KIND_RESET] = "reset",
+		[GROVE_KIND_CREDENTIAL] = "credential",
 	};
 
 	return (size_t)kind < sizeof(names) / sizeof(*names) ? names[kind] : "other";
@@ -87,6 +95,9 @@ const char *grove_role_name(enum grove_role role)
 		[GROVE_ROLE_TOOL_RESULT] = "tool",
 		[GROVE_ROLE_BASH] = "bash",
 		[GROVE_ROLE_CUSTOM] = "custom",
+		[GROVE_ROLE_DEVELOPER] = "developer",
+		[GROVE_ROLE_PYTHON] = "python",
+		[GROVE_ROLE_FILES] = "files",
 	};
 
 	return (size_t)role < sizeof(names) / sizeof(*names) ? names[role] : "other";
@@ -323,7 +334,8 @@ int grove_session_new(struct grove *g, const struct grove_new_options *opt,
 int grove_session_recent(struct grove *g, const char *cwd, const char *dir,
 			 struct grove_session **out)
 {
-	struct grove_new_options opt = { .size = sizeof(opt), .cwd = cwd, .dir = dir };
+	struct grove_new_options opt = { .size = sizeof(opt), .cwd = cwd, .dir = dir,
+					 .flags = GROVE_NEW_CRUMB };
 	struct grove_session *s = grove__session_alloc(g);
 	struct grove__where at;
 	struct grove_detail d;
@@ -335,7 +347,7 @@ int grove_session_recent(struct grove *g, const char *cwd, const char *dir,
 	grove__detail_clear(&d);
 	rc = grove__locate_recent(g, cwd ? cwd : g->cwd, dir, &at, &d);
 	if (!rc)
-		rc = grove__session_open(g, &at, GROVE_WRITE, s, &d);
+		rc = grove__session_open(g, &at, GROVE_WRITE | GROVE_CRUMB, s, &d);
 	else if (rc == GROVE_ENOTFOUND)
 		rc = grove__session_new(g, &opt, s, &d);
 	return session_told(s, rc, &d);
@@ -524,25 +536,69 @@ int grove_session_label(struct grove_session *s, const char *target, const char 
 					      .b = label && *label ? label : NULL }, id);
 }
 
-static int rename_locked(struct grove_session *s, const char *name, const char **id,
-			 struct grove_detail *d)
-{
-	struct grove__wish w = { .kind = GROVE_KIND_NAME };
-	struct grove_buf clean = GROVE_BUF_INIT;
-	int rc = grove__session_load(s, d);
-
-	if (!rc)
-		rc = grove__session_clean_name(s->at.dialect, name, &clean, d);
-	w.a = clean.ptr;
-	if (!rc)
-		rc = grove__append_wish(s, &w, NULL, id, d);
-	grove__buf_release(&clean);
-	return rc;
-}
-
 int grove_session_rename(struct grove_session *s, const char *name, const char **id)
 {
-	WITH_SESSION(s, rename_locked(s, name, id, &d));
+	WITH_SESSION(s, grove__session_rename(s, name, "user", NULL, id, &d));
+}
+
+int grove_session_set_name(struct grove_session *s, const char *name, const char *source,
+			   int *applied)
+{
+	bool done = false;
+	struct grove_detail d;
+	int rc;
+
+	grove__detail_clear(&d);
+	pthread_mutex_lock(&s->lock);
+	if (strcmp(source, "user") && strcmp(source, "auto"))
+		rc = grove__fail(&d, GROVE_EINVAL, NULL, "a name comes from \"user\" or \"auto\"");
+	else
+		rc = grove__session_rename(s, name, source, &done, NULL, &d);
+	pthread_mutex_unlock(&s->lock);
+	if (applied)
+		*applied = done;
+	return session_told(s, rc, &d);
+}
+
+/* ---------------------------------------------------- changes and artifacts */
+
+int grove_session_rewrite_entries(struct grove_session *s, grove_edit_fn *fn, void *payload,
+				  uint64_t *changed)
+{
+	WITH_SESSION(s, grove__session_rewrite_entries(s, fn, payload, changed, &d));
+}
+
+int grove_session_update(struct grove_session *s, const char *id, const char *pointer,
+			 const char *value_json)
+{
+	WITH_SESSION(s, grove__session_update(s, id, pointer, grove__slice_str(value_json), &d));
+}
+
+int grove_session_artifact_save(struct grove_session *s, const char *tool, struct grove_slice bytes,
+				uint64_t *id, struct grove_buf *path)
+{
+	WITH_SESSION(s, grove__artifact_save(s, tool, bytes, id, path, &d));
+}
+
+int grove_session_artifact_new(struct grove_session *s, const char *tool, uint64_t *id,
+			       struct grove_buf *path)
+{
+	return grove_session_artifact_save(s, tool, grove__slice(NULL, 0), id, path);
+}
+
+int grove_session_artifact_path(struct grove_session *s, uint64_t id, struct grove_buf *path)
+{
+	WITH_SESSION(s, grove__artifact_get(s, id, NULL, path, &d));
+}
+
+int grove_session_artifact_get(struct grove_session *s, uint64_t id, struct grove_buf *bytes)
+{
+	WITH_SESSION(s, grove__artifact_get(s, id, bytes, NULL, &d));
+}
+
+int grove_session_artifact_list(struct grove_session *s, grove_artifact_fn *fn, void *payload)
+{
+	WITH_SESSION(s, grove__artifact_list(s, fn, payload, &d));
 }
 
 /* --------------------------------------------------------------------- leaf */

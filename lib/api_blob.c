@@ -31,14 +31,6 @@ static int told(struct grove_blobs *b, int rc, const struct grove_detail *d)
 	return rc;
 }
 
-static bool exists(void *payload, const char *path)
-{
-	struct grove__sys_stat st;
-
-	(void)payload;
-	return !grove__sys_stat(path, &st);
-}
-
 int grove_blobs_open(struct grove *g, const char *dir, struct grove_blobs **out)
 {
 	struct grove_blobs *b = calloc(1, sizeof(*b));
@@ -54,7 +46,7 @@ int grove_blobs_open(struct grove *g, const char *dir, struct grove_blobs **out)
 	grove__detail_clear(&d);
 	if (dir && !*dir)
 		rc = grove__fail(&d, GROVE_EINVAL, NULL, "blobs need a directory");
-	else if (dir ? grove__resolve(g, dir, &path) : grove__xcsh_blobs_dir(&g->env, exists, NULL, &path))
+	else if (dir ? grove__resolve(g, dir, &path) : grove__xcsh_blobs_dir(&g->env, "xcsh", &path))
 		rc = grove__fail_nomem(&d);
 	else
 		rc = grove__blobs_open(&b->store, path.ptr, &d);
@@ -269,4 +261,33 @@ int grove_blobs_gc(struct grove_blobs *b, const struct grove_blob_gc_options *op
 int grove_buf_base64(struct grove_buf *b, struct grove_slice bytes)
 {
 	return grove__js_base64(b, bytes);
+}
+
+int grove_session_put_blob(struct grove_session *s, struct grove_slice bytes,
+			   char ref[GROVE_BLOB_REF_MAX])
+{
+	struct grove_buf text = GROVE_BUF_INIT;
+	struct grove__blobs *b = NULL;
+	char hash[GROVE__BLOB_HASH];
+	struct grove_detail d;
+	int rc;
+
+	grove__detail_clear(&d);
+	rc = grove__session_blobs(s, &b, &d);
+	if (!rc && !b)
+		rc = grove__fail(&d, GROVE_ENOTSUP, NULL, "this agent keeps no blobs");
+	if (!rc)
+		rc = grove__blob_put(b, bytes, GROVE_SYNC_ALWAYS, 0, hash, NULL, &d);
+	if (!rc && grove__blob_ref(&text, hash))
+		rc = grove__fail_nomem(&d);
+	if (!rc)
+		memcpy(ref, text.ptr, text.len + 1);
+	grove__buf_release(&text);
+	if (rc) {
+		pthread_mutex_lock(&s->lock);
+		s->detail = d;
+		s->detail.code = rc;
+		pthread_mutex_unlock(&s->lock);
+	}
+	return rc;
 }

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define GROVE_STORE_VERSION 1
+#define GROVE_STORE_VERSION 2
 
 /*
  * The name of a log. `project` groups sessions (a directory, in files),
@@ -215,6 +215,16 @@ struct grove_store_ops {
 	int (*describe)(struct grove_store *st, const struct grove_key *key, struct grove_buf *out);
 
 	void (*close)(struct grove_store *st);
+
+	/* --- since version 2 --- */
+
+	/*
+	 * Every log with a subpath, in no order, of the sessions of a project
+	 * (NULL: of all), be they still there or not. Optional: NULL means that
+	 * there are none.
+	 */
+	int (*list_subs)(struct grove_store *st, const char *project, grove_key_fn *fn,
+			 void *payload, struct grove_detail *d);
 };
 
 #ifdef __cplusplus

@@ -421,11 +421,14 @@ static bool anything_there(void *payload, const char *path)
 }
 
 /* The places of xcsh, whichever of them it uses today. */
-static int scan_xcsh(struct scan *s, grove__exists_fn *exists)
+static int scan_xcsh(struct scan *s, bool (*exists)(void *payload, const char *path))
 {
 	struct grove_buf dir = GROVE_BUF_INIT;
-	int rc = grove__xcsh_data_dir(&s->g->env, exists, NULL, &dir);
+	struct grove__env env = s->g->env;
+	int rc;
 
+	env.exists = exists;
+	rc = grove__xcsh_data_dir(&env, "xcsh", &dir);
 	if (!rc)
 		rc = grove__buf_add_str(&dir, "/sessions");
 	rc = rc ? grove__fail_nomem(s->d) : scan_tree(s, dir.ptr);

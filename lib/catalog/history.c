@@ -10,11 +10,10 @@
 
 /* ------------------------------------------------------------------- places */
 
-static bool is_dir(void *payload, const char *path)
+static bool is_dir(const char *path)
 {
 	struct grove__sys_stat st;
 
-	(void)payload;
 	return !grove__sys_stat(path, &st) && st.type == SYS_DIR;
 }
 
@@ -24,7 +23,7 @@ enum { NR_AGENTS = sizeof(agents) / sizeof(agents[0]) };
 static int agent_path(const struct grove *g, const char *agent, struct grove_buf *out)
 {
 	grove__buf_clear(out);
-	return grove__xcsh_history_path(&g->env, agent, is_dir, NULL, out);
+	return grove__xcsh_history_path(&g->env, agent, out);
 }
 
 static bool has_parent(struct grove_buf *path)
@@ -33,7 +32,7 @@ static bool has_parent(struct grove_buf *path)
 	bool has;
 
 	*slash = '\0';
-	has = is_dir(NULL, path->ptr);
+	has = is_dir(path->ptr);
 	*slash = '/';
 	return has;
 }

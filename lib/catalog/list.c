@@ -19,7 +19,7 @@
 
 struct task {
 	struct grove__root *root;
-	char *project, *session;
+	char *project, *session, *sub;
 };
 
 struct lister {
@@ -50,7 +50,8 @@ struct reading {
 	struct grove__header header;
 	struct grove__summary sum;
 	struct grove_log_stat st;
-	bool has_header, done;
+	struct grove_buf slot;           /* a title before the header */
+	bool has_header, has_slot, done;
 };
 
 static int collect(void *payload, const struct grove_key *key)
@@ -58,17 +59,17 @@ static int collect(void *payload, const struct grove_key *key)
 	struct lister *li = payload;
 	struct task *t;
 
-	if (*key->subpath)
-		return 0;
 	if (grove__array_room(&li->tasks, &li->cap, li->nr, sizeof(*li->tasks)))
 		return grove__fail_nomem(li->d);
 	t = &li->tasks[li->nr];
 	t->root = li->root;
 	t->project = strdup(key->project);
 	t->session = strdup(key->session);
-	if (!t->project || !t->session) {
+	t->sub = strdup(key->subpath);
+	if (!t->project || !t->session || !t->sub) {
 		free(t->project);
 		free(t->session);
+		free(t->sub);
 		return grove__fail_nomem(li->d);
 	}
 	li->nr++;
@@ -84,6 +85,10 @@ static int read_line(struct reader *r, struct reading *x, const struct grove__js
 	if (class == LINE_SKIP)
 		return 0;
 	if (!x->has_header) {
+		if (class == LINE_SLOT && !x->has_slot) {
+			x->has_slot = true;
+			return grove__buf_add_slice(&x->slot, e.text);
+		}
 		/* what does not begin with a header is no session */
 		if (class != LINE_HEADER)
 			return GROVE_EDAMAGED;
@@ -91,7 +96,7 @@ static int read_line(struct reader *r, struct reading *x, const struct grove__js
 		x->has_header = true;
 		return 0;
 	}
-	return class == LINE_ENTRY ? r->dialect->list(l, line, &r->tmp, &e, &x->sum) : 0;
+	return class == LINE_HEADER ? 0 : r->dialect->list(l, line, &r->tmp, &e, &x->sum);
 }
 
 static int widen(struct reader *r, struct grove_detail *d)
@@ -108,14 +113,29 @@ static int widen(struct reader *r, struct grove_detail *d)
 	return 0;
 }
 
+/* From a line that is not just a value on: as the loader reads a lenient dialect. */
+static int read_values(struct reader *r, struct grove_log *log, struct reading *x, uint64_t pos,
+		       bool by_line, struct grove_detail *d)
+{
+	struct grove__values *v;
+	struct grove__value value;
+	int rc = grove__values_new(&v, &r->want, log, pos, x->st.tail, by_line, GROVE__LINE_MAX, d);
+
+	while (!rc && !(rc = grove__values_next(v, &value)))
+		rc = read_line(r, x, &value.l, value.ptr);
+	grove__values_free(v);
+	return rc == 1 ? 0 : rc;
+}
+
 static int read_log(struct reader *r, struct grove_log *log, struct reading *x, struct grove_detail *d)
 {
 	struct grove__json_line l;
 	struct grove_run run;
 	uint64_t pos = 0;
+	bool loose = false;
 	int rc = grove__log_stat(log, &x->st, d);
 
-	while (!rc && pos < x->st.tail) {
+	while (!rc && !loose && pos < x->st.tail) {
 		size_t off = 0;
 
 		rc = grove__log_read(log, pos, x->st.tail, r->buf, r->cap, &run, d);
@@ -125,11 +145,16 @@ static int read_log(struct reader *r, struct grove_log *log, struct reading *x, 
 		}
 		if (!rc && !pos && run.len >= 3 && !memcmp(r->buf, "\xef\xbb\xbf", 3))
 			off = 3;
-		while (!rc && off < run.len) {
+		for (uint64_t nr = 0; !rc && !loose && off < run.len; nr++) {
 			const char *line = r->buf + off;
+			enum grove__json_verdict v =
+				grove__json_scan(&r->want, line, run.len - off, true, &l);
 
-			if (grove__json_scan(&r->want, line, run.len - off, true, &l) == JSON_VALUE)
+			if (v == JSON_VALUE)
 				rc = read_line(r, x, &l, line);
+			loose = v == JSON_BAD && r->dialect->lenient;
+			if (loose)
+				rc = read_values(r, log, x, pos + (run.by_line ? nr : off), run.by_line, d);
 			off += (size_t)l.len + 1;
 		}
 		pos = run.next;
@@ -179,29 +204,34 @@ static int matches(const char *query, const struct grove_info *i, bool *yes)
 	return rc;
 }
 
-static int wanted(struct lister *li, const struct grove_info *i, bool *yes)
+static int wanted(struct lister *li, const struct grove__dialect *dialect,
+		  const struct grove_info *i, bool *yes)
 {
-	struct grove_buf path = GROVE_BUF_INIT;
-
 	*yes = false;
 	if (li->opt->named && !i->name)
 		return 0;
-	if (li->cwd) {
-		/* the header's word counts, not the directory's name, which is ambiguous */
-		bool same = *i->cwd && !grove__resolve(li->g, i->cwd, &path) &&
-			    !strcmp(path.ptr, li->cwd);
-
-		grove__buf_release(&path);
-		if (!same)
-			return 0;
-	}
+	/* the header's word counts, not the directory's name, which is ambiguous */
+	if (li->cwd && !grove__same_cwd(li->g, dialect, i->cwd, li->cwd))
+		return 0;
 	return matches(li->opt->query, i, yes);
 }
 
 /* --- one session --- */
 
-static int64_t modified(const struct reading *x)
+/* By its slot, its header, its entries: the first that says something. */
+static const char *name_of(const struct grove__dialect *dialect, const struct reading *x)
 {
+	if (x->slot.len)
+		return x->slot.ptr;
+	if (dialect->title && x->header.title && *x->header.title)
+		return x->header.title;
+	return x->sum.name.len ? x->sum.name.ptr : NULL;
+}
+
+static int64_t modified(const struct grove__dialect *dialect, const struct reading *x)
+{
+	if (dialect->modified_by_file)
+		return x->st.mtime_ms;
 	if (x->sum.newest != GROVE_NO_TIME && x->sum.newest > 0)
 		return x->sum.newest;
 	if (x->header.time_text && x->header.time != GROVE_NO_TIME)
@@ -227,11 +257,11 @@ static int add_info(struct lister *li, const struct task *t, const struct grove_
 		.agent = !strcmp(t->root->agent, "grove") ? dialect->name : t->root->agent,
 		.store = t->root->store->url,
 		.cwd = x->header.cwd ? x->header.cwd : "",
-		.name = x->sum.name.len ? x->sum.name.ptr : NULL,
+		.name = name_of(dialect, x),
 		.parent_session = x->header.parent,
 		.first_message = x->sum.has_first ? x->sum.first.ptr : "(no messages)",
 		.created = x->header.time,
-		.modified = modified(x),
+		.modified = modified(dialect, x),
 		.message_count = x->sum.messages,
 		.size = x->st.bytes,
 		.file_time = x->st.mtime_ms,
@@ -240,7 +270,7 @@ static int add_info(struct lister *li, const struct task *t, const struct grove_
 	};
 	bool yes;
 
-	if (wanted(li, &info, &yes))
+	if (wanted(li, dialect, &info, &yes))
 		return grove__fail_nomem(li->d);
 	if (!yes)
 		return 0;
@@ -269,20 +299,14 @@ static void skipped(struct lister *li, const struct grove_detail *why)
 static int open_task(struct reader *r, const struct task *t, struct grove_log **log,
 		     struct grove_detail *d)
 {
-	struct grove__where at = {
-		.dialect = t->root->dialect,
-		.agent = t->root->agent,
-		.store = t->root->store,
-		.project = t->project,
-		.session = t->session,
-	};
-	struct grove_key key = { t->project, t->session, "" };
-	int rc = grove__where_dialect(r->li->g, &at, d);
+	struct grove_key key = { t->project, t->session, t->sub };
+	const struct grove__dialect *dialect;
+	int rc = grove__root_dialect(r->li->g, t->root, &key, &dialect, d);
 
 	if (rc)
 		return rc;
-	if (r->dialect != at.dialect) {
-		r->dialect = at.dialect;
+	if (r->dialect != dialect) {
+		r->dialect = dialect;
 		grove__json_want_init(&r->want, r->dialect->members, r->dialect->nr_members);
 	}
 	return grove__log_open(log, t->root->store, &key, GROVE_LOG_READ, d);
@@ -291,7 +315,7 @@ static int open_task(struct reader *r, const struct task *t, struct grove_log **
 static int one(struct reader *r, const struct task *t)
 {
 	struct lister *li = r->li;
-	struct grove_key key = { t->project, t->session, "" };
+	struct grove_key key = { t->project, t->session, t->sub };
 	struct grove_detail why;
 	struct reading x = { .sum.newest = GROVE_NO_TIME };
 	struct grove_buf path = GROVE_BUF_INIT;
@@ -312,6 +336,7 @@ static int one(struct reader *r, const struct task *t)
 	pthread_mutex_unlock(&li->lock);
 	grove__log_close(log);
 	grove__buf_release(&path);
+	grove__buf_release(&x.slot);
 	grove__buf_release(&x.sum.first);
 	grove__buf_release(&x.sum.name);
 	grove__arena_release(&r->tmp);
@@ -402,24 +427,14 @@ static int compare(const void *x, const void *y, void *payload)
 static int gather(struct lister *li)
 {
 	struct grove *g = li->g;
-	struct grove_buf project = GROVE_BUF_INIT;
 	int rc = 0;
 
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
-		const struct grove__dialect *dialect = g->roots[i].dialect;
-
 		li->root = &g->roots[i];
-		grove__buf_clear(&project);
-		/* the agent keeps a directory's sessions together: no need to open the others */
-		if (li->cwd && dialect && !li->root->flat && !g->given) {
-			rc = dialect->project(&g->env, li->cwd, &project);
-			if (!rc)
-				rc = grove__store_list(li->root->store, project.ptr, collect, li, li->d);
-		} else {
-			rc = grove__store_list(li->root->store, NULL, collect, li, li->d);
-		}
+		rc = grove__root_list(g, li->root, li->cwd, collect, li, li->d);
+		if (!rc && !li->cwd)
+			rc = grove__root_list_subs(g, li->root, collect, li, li->d);
 	}
-	grove__buf_release(&project);
 	return rc;
 }
 
@@ -454,6 +469,7 @@ int grove__list(struct grove *g, const struct grove_list_options *opt, struct gr
 	for (size_t i = 0; i < li.nr; i++) {
 		free(li.tasks[i].project);
 		free(li.tasks[i].session);
+		free(li.tasks[i].sub);
 	}
 	free(li.tasks);
 	grove__buf_release(&cwd);

@@ -3,10 +3,14 @@
  */
 #include "dialect/dialect.h"
 
+#include "dialect/xcsh.h"
+#include "js/js.h"
 #include "json/value.h"
 
 static const struct grove__dialect *const dialects[] = {
 	&grove__dialect_pi,
+	&grove__dialect_omp,
+	&grove__dialect_xcsh,
 };
 
 /* All that are spoken out there. */
@@ -39,14 +43,41 @@ bool grove__dialect_known(const char *name)
  * Members that only one agent writes into its first line. A pi header has none
  * of them, so what is left over is pi's, or nothing we know.
  */
-enum { TYPE, UUID, SESSION_ID, TITLE_SOURCE, MODEL, MEMBERS };
+enum {
+	TYPE, ID, TIME, UUID, SESSION_ID, TITLE, TITLE_SOURCE, MODEL, DIRECTORIES, PREVIOUS, CACHE_KEY,
+	MEMBERS
+};
 static const struct grove__json_member tells[MEMBERS] = {
 	[TYPE] = { "type", -1 },
+	[ID] = { "id", -1 },
+	[TIME] = { "timestamp", -1 },
 	[UUID] = { "uuid", -1 },
 	[SESSION_ID] = { "sessionId", -1 },
+	[TITLE] = { "title", -1 },
 	[TITLE_SOURCE] = { "titleSource", -1 },
 	[MODEL] = { "model", -1 },
+	[DIRECTORIES] = { "additionalDirectories", -1 },
+	[PREVIOUS] = { "previousSessionFiles", -1 },
+	[CACHE_KEY] = { "providerPromptCacheKey", -1 },
 };
+
+static struct grove_slice unquoted(struct grove_slice raw)
+{
+	return raw.len >= 2 && raw.ptr[0] == '"' ? grove__slice(raw.ptr + 1, raw.len - 2)
+						 : grove__slice("", 0);
+}
+
+#define MINUTE_MS 60000
+
+/* An id that is a time, and the time is the session's: no other agent makes such ids. */
+static bool snowflake(const struct grove__json_line *l, const char *line)
+{
+	int64_t made = grove__xcsh_session_id_time(unquoted(grove__json_span_of(l, line, ID)));
+	int64_t time = grove__js_date_parse(unquoted(grove__json_span_of(l, line, TIME)));
+
+	return made != GROVE_NO_TIME && time != GROVE_NO_TIME && made > time - MINUTE_MS &&
+	       made < time + MINUTE_MS;
+}
 
 const char *grove__dialect_guess(struct grove_slice line)
 {
@@ -63,6 +94,13 @@ const char *grove__dialect_guess(struct grove_slice line)
 		return "omp";
 	if (grove__json_has(&l, UUID) && grove__json_has(&l, SESSION_ID))
 		return "claude";
+	if (grove__json_string_is(type, "session")) {
+		if (grove__json_has(&l, DIRECTORIES) || grove__json_has(&l, PREVIOUS) ||
+		    grove__json_has(&l, CACHE_KEY))
+			return "omp";
+		if (grove__json_has(&l, TITLE) || snowflake(&l, line.ptr))
+			return "xcsh";
+	}
 	if (grove__json_has(&l, TITLE_SOURCE) ||
 	    (grove__json_string_is(type, "model_change") && grove__json_has(&l, MODEL)))
 		return "xcsh";

@@ -11,7 +11,7 @@
 #include "js/js.h"
 #include "json/value.h"
 
-static const struct grove__json_member members[PI_MEMBERS] = {
+const struct grove__json_member grove__pi_members[PI_MEMBERS] = {
 	[PI_TYPE] = { "type", -1 },
 	[PI_ID] = { "id", -1 },
 	[PI_PARENT] = { "parentId", -1 },
@@ -23,29 +23,14 @@ static const struct grove__json_member members[PI_MEMBERS] = {
 	[PI_LABEL] = { "label", -1 },
 	[PI_NAME] = { "name", -1 },
 	[PI_CUSTOM_TYPE] = { "customType", -1 },
+	[PI_TITLE] = { "title", -1 },
+	[PI_TITLE_SOURCE] = { "titleSource", -1 },
+	[PI_SHORT_SUMMARY] = { "shortSummary", -1 },
 	[PI_BARE_ROLE] = { "role", -1 },
 	[PI_MESSAGE] = { "message", -1 },
 	[PI_ROLE] = { "role", PI_MESSAGE },
 	[PI_MESSAGE_TIME] = { "timestamp", PI_MESSAGE },
 	[PI_CONTENT] = { "content", PI_MESSAGE },
-};
-
-static const struct {
-	const char *name;
-	enum grove_kind kind;
-} kinds[] = {
-	{ "message", GROVE_KIND_MESSAGE },
-	{ "thinking_level_change", GROVE_KIND_THINKING_LEVEL },
-	{ "model_change", GROVE_KIND_MODEL },
-	{ "usage", GROVE_KIND_USAGE },
-	{ "compaction", GROVE_KIND_COMPACTION },
-	{ "branch_summary", GROVE_KIND_BRANCH_SUMMARY },
-	{ "custom", GROVE_KIND_CUSTOM },
-	{ "custom_message", GROVE_KIND_CUSTOM_MESSAGE },
-	{ "context_edit", GROVE_KIND_CONTEXT_EDIT },
-	{ "label", GROVE_KIND_LABEL },
-	{ "session_info", GROVE_KIND_NAME },
-	{ "session", GROVE_KIND_HEADER },
 };
 
 static const struct {
@@ -59,14 +44,26 @@ static const struct {
 	{ "custom", GROVE_ROLE_CUSTOM },
 	{ "hookMessage", GROVE_ROLE_CUSTOM }, /* its name before version 3 */
 	{ "system", GROVE_ROLE_SYSTEM },
+	{ "developer", GROVE_ROLE_DEVELOPER },
+	{ "pythonExecution", GROVE_ROLE_PYTHON },
+	{ "fileMention", GROVE_ROLE_FILES },
 };
 
-enum grove_kind grove__pi_kind(struct grove_slice raw)
+const struct grove__pi_shape *grove__pi_shape(const struct grove__pi_words *words,
+					      enum grove_kind kind)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (grove__json_string_is(raw, kinds[i].name))
-			return kinds[i].kind;
-	return GROVE_KIND_OTHER;
+	for (size_t i = 0; i < words->nr; i++)
+		if (words->shapes[i].kind == kind)
+			return &words->shapes[i];
+	return NULL;
+}
+
+enum grove_kind grove__pi_kind(const struct grove__pi_words *words, struct grove_slice raw)
+{
+	for (size_t i = 0; i < words->nr; i++)
+		if (grove__json_string_is(raw, words->shapes[i].type))
+			return words->shapes[i].kind;
+	return grove__json_string_is(raw, "session") ? GROVE_KIND_HEADER : GROVE_KIND_OTHER;
 }
 
 enum grove_role grove__pi_role(struct grove_slice raw)
@@ -123,8 +120,9 @@ int64_t grove__pi_date(struct grove__arena *tmp, struct grove_slice raw)
 	}
 }
 
-static enum grove__line_class pi_index(const struct grove__json_line *l, const char *line,
-				       struct grove__arena *tmp, struct grove__entry *e)
+enum grove__line_class grove__pi_index_as(const struct grove__pi_words *words,
+					  const struct grove__json_line *l, const char *line,
+					  struct grove__arena *tmp, struct grove__entry *e)
 {
 	struct grove_slice raw;
 
@@ -135,7 +133,7 @@ static enum grove__line_class pi_index(const struct grove__json_line *l, const c
 		raw = grove__slice(line + l->value.off, (size_t)l->value.len);
 		return grove__json_truthy(raw) ? LINE_ENTRY : LINE_SKIP;
 	}
-	e->kind = (uint8_t)grove__pi_kind(grove__json_span_of(l, line, PI_TYPE));
+	e->kind = (uint8_t)grove__pi_kind(words, grove__json_span_of(l, line, PI_TYPE));
 	if (e->kind == GROVE_KIND_HEADER)
 		return LINE_HEADER;
 	raw = grove__json_span_of(l, line, PI_ID);
@@ -165,6 +163,7 @@ static enum grove__line_class pi_index(const struct grove__json_line *l, const c
 		break;
 	case GROVE_KIND_NAME:
 		e->text = grove__js_trim(grove__pi_text(tmp, grove__json_span_of(l, line, PI_NAME)));
+		e->names = true;
 		break;
 	case GROVE_KIND_CUSTOM:
 		e->leaf_mark = grove__json_string_is(grove__json_span_of(l, line, PI_CUSTOM_TYPE),
@@ -174,6 +173,12 @@ static enum grove__line_class pi_index(const struct grove__json_line *l, const c
 		break;
 	}
 	return LINE_ENTRY;
+}
+
+static enum grove__line_class pi_index(const struct grove__json_line *l, const char *line,
+				       struct grove__arena *tmp, struct grove__entry *e)
+{
+	return grove__pi_index_as(&grove__pi_words, l, line, tmp, e);
 }
 
 /* A string member as kept text, NULL if it is not there or no string. */
@@ -215,13 +220,15 @@ static unsigned version_of(struct grove__arena *tmp, struct grove_slice raw)
 	return v < 1e9 ? (unsigned)v : v >= 1e9 ? 1000000000u : 3;
 }
 
-static void pi_header(const struct grove__json_line *l, const char *line,
+void grove__pi_header(const struct grove__json_line *l, const char *line,
 		      struct grove__arena *keep, struct grove__header *h)
 {
 	memset(h, 0, sizeof(*h));
 	h->id = kept(l, line, PI_ID, keep);
 	h->cwd = kept(l, line, PI_CWD, keep);
 	h->parent = kept(l, line, PI_PARENT_SESSION, keep);
+	h->title = kept(l, line, PI_TITLE, keep);
+	h->title_source = kept(l, line, PI_TITLE_SOURCE, keep);
 	h->time_text = kept(l, line, PI_TIME, keep);
 	h->time = grove__json_has(l, PI_TIME)
 			  ? grove__pi_date(keep, grove__json_span_of(l, line, PI_TIME))
@@ -231,13 +238,18 @@ static void pi_header(const struct grove__json_line *l, const char *line,
 	h->version = version_of(keep, grove__json_span_of(l, line, PI_VERSION));
 }
 
+static enum grove_kind pi_kind(const struct grove__input *in)
+{
+	return grove__pi_input_kind_as(&grove__pi_words, in);
+}
+
 const struct grove__dialect grove__dialect_pi = {
 	.name = "pi",
 	.version = 3,
-	.members = members,
+	.members = grove__pi_members,
 	.nr_members = PI_MEMBERS,
 	.index = pi_index,
-	.header = pi_header,
+	.header = grove__pi_header,
 	.list = grove__pi_list,
 	.pieces = grove__pi_pieces,
 	.prompt = grove__pi_prompt,
@@ -254,7 +266,7 @@ const struct grove__dialect grove__dialect_pi = {
 	.compose = grove__pi_compose,
 	.spell = grove__pi_spell,
 	.input = grove__pi_input,
-	.kind = grove__pi_input_kind,
+	.kind = pi_kind,
 	.bare = grove__pi_bare,
 	.starts_file = grove__pi_starts_file,
 	.relink = grove__pi_relink,
@@ -263,6 +275,7 @@ const struct grove__dialect grove__dialect_pi = {
 	.entry_id = grove__pi_entry_id,
 	.migrated_id = grove__pi_migrated_id,
 	.session_id_ok = grove__pi_session_id_ok,
+	.session_id = grove__pi_session_id,
 	.clean_name = grove__pi_clean_name,
 	.project = grove__pi_project,
 	.file_name = grove__pi_file_name,

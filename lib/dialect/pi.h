@@ -10,6 +10,7 @@
 enum {
 	PI_TYPE, PI_ID, PI_PARENT, PI_TIME, PI_VERSION, PI_CWD, PI_PARENT_SESSION,
 	PI_TARGET, PI_LABEL, PI_NAME, PI_CUSTOM_TYPE,
+	PI_TITLE, PI_TITLE_SOURCE, PI_SHORT_SUMMARY,
 	PI_BARE_ROLE, PI_MESSAGE, PI_ROLE, PI_MESSAGE_TIME, PI_CONTENT,
 	PI_MEMBERS
 };
@@ -17,8 +18,42 @@ enum {
 /* The customType of a line that persists a leaf. */
 #define PI_LEAF_MARK "grove.leaf"
 
+/*
+ * The family. xcsh and oh-my-pi grew out of pi: the same tree, the same header,
+ * most of the same types. What is common is in the pi files; what an agent of
+ * the family says in its own way is told by its table of types and by the slots
+ * it fills with functions of its own.
+ */
+
+/* How a type is spelled. */
+struct grove__pi_shape {
+	enum grove_kind kind;
+	const char *type;
+	bool base_last;               /* id, parent and time stand at the end */
+	struct {
+		const char *name;
+		const char *fill;     /* raw, where there is no such member; NULL: left out */
+	} members[10];                /* its own, in their order */
+};
+
+/* The types that an agent knows. Others are kept, and stand for nothing. */
+struct grove__pi_words {
+	const struct grove__pi_shape *shapes;
+	size_t nr;
+};
+
+extern const struct grove__pi_words grove__pi_words;
+const struct grove__pi_shape *grove__pi_shape(const struct grove__pi_words *words,
+					      enum grove_kind kind);
+enum grove_kind grove__pi_kind(const struct grove__pi_words *words, struct grove_slice raw_type);
+
 /* pi.c */
-enum grove_kind grove__pi_kind(struct grove_slice raw_type);
+extern const struct grove__json_member grove__pi_members[PI_MEMBERS];
+enum grove__line_class grove__pi_index_as(const struct grove__pi_words *words,
+					  const struct grove__json_line *l, const char *line,
+					  struct grove__arena *tmp, struct grove__entry *e);
+void grove__pi_header(const struct grove__json_line *l, const char *line,
+		      struct grove__arena *keep, struct grove__header *h);
 enum grove_role grove__pi_role(struct grove_slice raw_role);
 /* The text of a raw string: in place if it is plain, else in the arena. */
 struct grove_slice grove__pi_text(struct grove__arena *tmp, struct grove_slice raw);
@@ -37,12 +72,13 @@ struct grove_slice grove__pi_prompt(struct grove_slice line, enum grove_kind kin
 /* pi_context.c */
 enum grove__setting grove__pi_sets(enum grove_kind kind, enum grove_role role);
 int grove__pi_settings(const struct grove__set_by *lines, size_t nr, struct grove_buf *out);
-int grove__pi_first_kept(struct grove_slice line, struct grove_buf *out);
+int grove__pi_first_kept(struct grove_slice line, struct grove_buf *out, bool *after);
 int grove__pi_edit(struct grove_slice line, struct grove_buf *target, struct grove_slice *content);
 bool grove__pi_editable(enum grove_kind kind, enum grove_role role);
 int grove__pi_fit_edit(struct grove_slice input, enum grove_role target, struct grove_buf *out);
 int grove__pi_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 		       int64_t time, bool newest_compaction, const struct grove_slice *edit,
+		       const struct grove__blob_source *blobs,
 		       int (*fn)(void *payload, struct grove_slice json), void *payload);
 int grove__pi_llm(const struct grove_slice *messages, size_t nr, int64_t now,
 		  int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload);
@@ -56,14 +92,22 @@ int grove__pi_compose_header(const struct grove__header_in *in, struct grove_buf
 int grove__pi_compose(const struct grove__input *in, const struct grove__place *at,
 		      struct grove_slice system, struct grove_buf *out, struct grove_buf *target,
 		      struct grove_detail *d);
+int grove__pi_compose_as(const struct grove__pi_words *words, const struct grove__input *in,
+			 const struct grove__place *at, struct grove_slice system,
+			 struct grove_buf *out, struct grove_buf *target, struct grove_detail *d);
+/* `,"name":"text"`, nothing for NULL; the same for a raw value. */
+int grove__pi_put_str(struct grove_buf *out, const char *name, const char *text);
+int grove__pi_put_json(struct grove_buf *out, const char *name, const char *json);
 int grove__pi_spell(const struct grove__wish *w, struct grove_buf *out, struct grove_detail *d);
 void grove__pi_input(const struct grove__json_line *l, const char *line, struct grove__input *out);
-enum grove_kind grove__pi_input_kind(const struct grove__input *in);
+enum grove_kind grove__pi_input_kind_as(const struct grove__pi_words *words,
+					const struct grove__input *in);
 bool grove__pi_bare(const struct grove__input *in, enum grove_role *role);
 bool grove__pi_starts_file(enum grove_kind kind, enum grove_role role);
 int grove__pi_relink(struct grove_slice line, struct grove_slice parent,
 		     const struct grove_slice *first_kept, struct grove_buf *out);
-int grove__pi_move_header(struct grove_slice line, const char *cwd, struct grove_buf *out);
+int grove__pi_move_header(struct grove_slice line, const char *cwd, const char *from,
+			  struct grove_buf *out);
 int grove__pi_migrate(struct grove_slice line, const struct grove__migrate *m,
 		      struct grove_buf *out);
 
@@ -72,6 +116,7 @@ size_t grove__pi_entry_id(const uint8_t random[16], bool again, char out[40]);
 size_t grove__pi_migrated_id(struct grove_slice session, uint64_t line, unsigned attempt,
 			     char out[40]);
 bool grove__pi_session_id_ok(struct grove_slice id);
+void grove__pi_session_id(int64_t time, uint64_t seq, const uint8_t random[8], char out[40]);
 int grove__pi_clean_name(struct grove_slice name, struct grove_buf *out);
 int grove__pi_project(const struct grove__env *env, const char *cwd, struct grove_buf *out);
 int grove__pi_file_name(int64_t time, const char *id, struct grove_buf *out);

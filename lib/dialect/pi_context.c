@@ -19,10 +19,11 @@ enum grove__setting grove__pi_sets(enum grove_kind kind, enum grove_role role)
 	return SETTING_NONE;
 }
 
-int grove__pi_first_kept(struct grove_slice line, struct grove_buf *out)
+int grove__pi_first_kept(struct grove_slice line, struct grove_buf *out, bool *after)
 {
 	struct grove_slice id = grove__json_get(line, "firstKeptEntryId");
 
+	*after = false;
 	return grove__json_type_of(id) == JSON_STRING ? grove__json_text(out, id) : 0;
 }
 
@@ -228,12 +229,14 @@ static int put_summary(struct grove_buf *out, struct grove_slice line, const cha
 
 int grove__pi_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 		       int64_t time, bool newest_compaction, const struct grove_slice *edit,
+		       const struct grove__blob_source *blobs,
 		       int (*fn)(void *payload, struct grove_slice json), void *payload)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_slice system;
 	int rc = 0;
 
+	(void)blobs;
 	switch (kind) {
 	case GROVE_KIND_MESSAGE:
 		return message(line, role, edit, fn, payload);

@@ -66,6 +66,31 @@ size_t grove__pi_migrated_id(struct grove_slice session, uint64_t line, unsigned
 	return hex(digest, 4, out);
 }
 
+/*
+ * A UUID of version 7: milliseconds, then a sequence of 41 bits that starts at
+ * random and counts up, then random bits.
+ */
+void grove__pi_session_id(int64_t time, uint64_t seq, const uint8_t random[8], char out[40])
+{
+	uint8_t b[16];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < 6; i++)
+		b[i] = (uint8_t)(time >> (40 - 8 * i));
+	b[6] = (uint8_t)(0x70 | (seq >> 37 & 0x0f));
+	b[7] = (uint8_t)(seq >> 29);
+	b[8] = (uint8_t)(0x80 | (seq >> 23 & 0x3f));
+	b[9] = (uint8_t)(seq >> 15);
+	b[10] = (uint8_t)(seq >> 7);
+	b[11] = (uint8_t)(seq << 1 | (random[0] & 1));
+	memcpy(b + 12, random + 1, 4);
+	for (size_t i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			out[n++] = '-';
+		n += hex(b + i, 1, out + n);
+	}
+}
+
 static bool alnum(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');

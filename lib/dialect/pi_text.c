@@ -121,6 +121,8 @@ static int tell_block(struct teller *t, struct grove_slice block, enum grove_pie
 
 	if (grove__json_string_is(type, "text"))
 		return tell(t, text_kind, title, grove__json_get(block, "text"), error);
+	if (grove__json_string_is(type, "redactedThinking"))
+		return tell(t, GROVE_PIECE_THINKING, nothing, grove__slice_str("\"(not readable)\""), false);
 	if (grove__json_string_is(type, "thinking"))
 		return tell(t, GROVE_PIECE_THINKING, nothing, grove__json_get(block, "thinking"), false);
 	if (grove__json_string_is(type, "toolCall"))
@@ -147,15 +149,31 @@ static int tell_content(struct teller *t, struct grove_slice content,
 	return rc;
 }
 
-static int tell_bash(struct teller *t, struct grove_slice m)
+/* A command and what it printed; `name` is where the command stands. */
+static int tell_run(struct teller *t, struct grove_slice m, const char *name)
 {
 	struct grove_slice code = grove__json_get(m, "exitCode");
 	bool failed = grove__json_truthy(grove__json_get(m, "cancelled")) ||
 		      (grove__json_type_of(code) == JSON_NUMBER && grove__json_truthy(code));
-	int rc = tell(t, GROVE_PIECE_COMMAND, nothing, grove__json_get(m, "command"), failed);
+	int rc = tell(t, GROVE_PIECE_COMMAND, nothing, grove__json_get(m, name), failed);
 
 	if (!rc)
 		rc = tell(t, GROVE_PIECE_OUTPUT, nothing, grove__json_get(m, "output"), failed);
+	return rc;
+}
+
+/* Files that were mentioned, by their paths. */
+static int tell_files(struct teller *t, struct grove_slice files)
+{
+	struct grove__json_iter it;
+	int rc = 0;
+
+	if (grove__json_type_of(files) != JSON_ARRAY)
+		return 0;
+	grove__json_iter_init(&it, files);
+	while (!rc && grove__json_next(&it))
+		rc = tell(t, GROVE_PIECE_NOTE, grove__slice_str("\"file\""),
+			  grove__json_get(it.value, "path"), false);
 	return rc;
 }
 
@@ -165,7 +183,11 @@ static int tell_message(struct teller *t, struct grove_slice m, enum grove_role 
 	int rc;
 
 	if (role == GROVE_ROLE_BASH)
-		return tell_bash(t, m);
+		return tell_run(t, m, "command");
+	if (role == GROVE_ROLE_PYTHON)
+		return tell_run(t, m, "code");
+	if (role == GROVE_ROLE_FILES)
+		return tell_files(t, grove__json_get(m, "files"));
 	if (role == GROVE_ROLE_TOOL_RESULT)
 		return tell_content(t, content, GROVE_PIECE_TOOL_RESULT,
 				    grove__json_get(m, "toolName"),
@@ -222,7 +244,10 @@ int grove__pi_pieces(struct grove_slice line, enum grove_kind kind, enum grove_r
 		rc = tell_note(&t, "thinking", GET("thinkingLevel"), "", nothing);
 		break;
 	case GROVE_KIND_MODEL:
-		rc = tell_note(&t, "model", GET("provider"), "/", GET("modelId"));
+		if (GET("modelId").len)
+			rc = tell_note(&t, "model", GET("provider"), "/", GET("modelId"));
+		else
+			rc = tell_note(&t, "model", GET("model"), " as ", GET("role"));
 		break;
 	case GROVE_KIND_USAGE:
 		rc = tell_note(&t, "usage", GET("provider"), "/", GET("model"));
@@ -234,7 +259,28 @@ int grove__pi_pieces(struct grove_slice line, enum grove_kind kind, enum grove_r
 			rc = tell_note(&t, "label", GET("targetId"), " ", grove__slice_str("\"(cleared)\""));
 		break;
 	case GROVE_KIND_NAME:
-		rc = tell_note(&t, "name", GET("name"), "", nothing);
+		rc = tell_note(&t, "name", GET("name").len ? GET("name") : GET("title"), "", nothing);
+		break;
+	case GROVE_KIND_SERVICE_TIER:
+		rc = tell_note(&t, "service tier", GET("serviceTier"), "", nothing);
+		break;
+	case GROVE_KIND_CONTEXT_CHANGE:
+		rc = tell_note(&t, "context", GET("contextName"), " of ", GET("tenant"));
+		break;
+	case GROVE_KIND_MODE:
+		rc = tell_note(&t, "mode", GET("mode"), " ", GET("data"));
+		break;
+	case GROVE_KIND_INIT:
+		rc = tell_note(&t, "task", GET("task"), "", nothing);
+		break;
+	case GROVE_KIND_RULES:
+		rc = tell_note(&t, "rules", GET("injectedRules"), "", nothing);
+		break;
+	case GROVE_KIND_TOOLS:
+		rc = tell_note(&t, "tools", GET("selectedToolNames"), "", nothing);
+		break;
+	case GROVE_KIND_RESET:
+		rc = tell_note(&t, "reset", grove__slice_str("\"the context begins here\""), "", nothing);
 		break;
 	case GROVE_KIND_CONTEXT_EDIT:
 		rc = tell_note(&t, "context edit", GET("targetId"), " → ", GET("replacement"));

@@ -11,39 +11,31 @@
 #include "json/value.h"
 #include "json/write.h"
 
-/* The own members of each type, in order. */
-struct shape {
-	enum grove_kind kind;
-	const char *type;
-	bool base_last;
-	const char *members[8];
-};
+/* A compaction that keeps nothing names itself. */
+static const char own_id[] = "";
 
-static const struct shape shapes[] = {
-	{ GROVE_KIND_MESSAGE, "message", false, { "message" } },
-	{ GROVE_KIND_THINKING_LEVEL, "thinking_level_change", false, { "thinkingLevel" } },
-	{ GROVE_KIND_MODEL, "model_change", false, { "provider", "modelId" } },
-	{ GROVE_KIND_USAGE, "usage", false, { "kind", "provider", "model", "usage", "note" } },
+static const struct grove__pi_shape shapes[] = {
+	{ GROVE_KIND_MESSAGE, "message", false, { { "message" } } },
+	{ GROVE_KIND_THINKING_LEVEL, "thinking_level_change", false, { { "thinkingLevel" } } },
+	{ GROVE_KIND_MODEL, "model_change", false, { { "provider" }, { "modelId" } } },
+	{ GROVE_KIND_USAGE, "usage", false,
+	  { { "kind" }, { "provider" }, { "model" }, { "usage" }, { "note" } } },
 	{ GROVE_KIND_COMPACTION, "compaction", false,
-	  { "summary", "firstKeptEntryId", "tokensBefore", "details", "usage", "fromHook",
-	    "systemMessage" } },
+	  { { "summary" }, { "firstKeptEntryId", own_id }, { "tokensBefore" }, { "details" }, { "usage" },
+	    { "fromHook" }, { "systemMessage" } } },
 	{ GROVE_KIND_BRANCH_SUMMARY, "branch_summary", false,
-	  { "fromId", "summary", "details", "usage", "fromHook" } },
-	{ GROVE_KIND_CUSTOM, "custom", true, { "customType", "data" } },
+	  { { "fromId" }, { "summary" }, { "details" }, { "usage" }, { "fromHook" } } },
+	{ GROVE_KIND_CUSTOM, "custom", true, { { "customType" }, { "data" } } },
 	{ GROVE_KIND_CUSTOM_MESSAGE, "custom_message", true,
-	  { "customType", "content", "display", "details" } },
-	{ GROVE_KIND_CONTEXT_EDIT, "context_edit", false, { "targetId", "replacement" } },
-	{ GROVE_KIND_LABEL, "label", false, { "targetId", "label" } },
-	{ GROVE_KIND_NAME, "session_info", false, { "name" } },
+	  { { "customType" }, { "content" }, { "display" }, { "details" } } },
+	{ GROVE_KIND_CONTEXT_EDIT, "context_edit", false, { { "targetId" }, { "replacement" } } },
+	{ GROVE_KIND_LABEL, "label", false, { { "targetId" }, { "label" } } },
+	{ GROVE_KIND_NAME, "session_info", false, { { "name" } } },
 };
 
-static const struct shape *shape_of(enum grove_kind kind)
-{
-	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
-		if (shapes[i].kind == kind)
-			return &shapes[i];
-	return NULL;
-}
+const struct grove__pi_words grove__pi_words = { shapes, sizeof(shapes) / sizeof(*shapes) };
+
+#define OWN_MAX (sizeof(shapes->members) / sizeof(*shapes->members))
 
 static int put_iso(struct grove_buf *out, int64_t time)
 {
@@ -66,11 +58,8 @@ int grove__pi_compose_header(const struct grove__header_in *in, struct grove_buf
 		rc = grove__buf_add_str(out, ",\"cwd\":");
 	if (!rc)
 		rc = grove__json_put_str(out, in->cwd);
-	if (!rc && in->parent) {
-		rc = grove__buf_add_str(out, ",\"parentSession\":");
-		if (!rc)
-			rc = grove__json_put_str(out, in->parent);
-	}
+	if (!rc)
+		rc = grove__pi_put_str(out, "parentSession", in->parent ? in->parent : in->from_path);
 	return rc ? rc : grove__buf_add_char(out, '}');
 }
 
@@ -106,16 +95,16 @@ static bool is_base(struct grove_slice key)
 	       grove__json_string_is(key, "parentId") || grove__json_string_is(key, "timestamp");
 }
 
-static bool is_own(const struct shape *s, struct grove_slice key)
+static bool is_own(const struct grove__pi_shape *s, struct grove_slice key)
 {
-	for (size_t i = 0; s && i < 8 && s->members[i]; i++)
-		if (grove__json_string_is(key, s->members[i]))
+	for (size_t i = 0; s && i < OWN_MAX && s->members[i].name; i++)
+		if (grove__json_string_is(key, s->members[i].name))
 			return true;
 	return false;
 }
 
 /* Members that the type does not know of are kept all the same, behind its own. */
-static int put_rest(struct grove_buf *out, const struct shape *s, struct grove_slice input)
+static int put_rest(struct grove_buf *out, const struct grove__pi_shape *s, struct grove_slice input)
 {
 	struct grove__json_iter it;
 	struct grove_buf rest = GROVE_BUF_INIT, canon = GROVE_BUF_INIT;
@@ -153,25 +142,27 @@ static int bad(struct grove_detail *d, const char *why)
 	return grove__fail(d, GROVE_EINVAL, NULL, "%s", why);
 }
 
-/* A compaction that keeps nothing names itself; the system message is ours to add. */
-static int put_own(struct grove_buf *out, const struct shape *s, const char *name,
-		   struct grove_slice raw, const struct grove__place *at, struct grove_slice system)
+/* The system message of a compaction is ours to add. */
+static int put_own(struct grove_buf *out, const struct grove__pi_shape *s, const char *name,
+		   const char *fill, struct grove_slice raw, const struct grove__place *at,
+		   struct grove_slice system)
 {
 	struct grove_buf text = GROVE_BUF_INIT, clean = GROVE_BUF_INIT;
 	int rc;
 
-	if (s->kind == GROVE_KIND_COMPACTION && !strcmp(name, "firstKeptEntryId") &&
-	    (!raw.len || grove__json_type_of(raw) == JSON_NULL)) {
-		rc = grove__buf_add_str(out, ",\"firstKeptEntryId\":");
+	if (fill == own_id && (!raw.len || grove__json_type_of(raw) == JSON_NULL)) {
+		rc = grove__buf_addf(out, ",\"%s\":", name);
 		return rc ? rc : grove__json_put_string(out, at->id);
 	}
+	if (fill && !raw.len)
+		raw = grove__slice_str(fill);
 	if (s->kind == GROVE_KIND_COMPACTION && !strcmp(name, "systemMessage") && !raw.len)
 		raw = system;
 	if (!raw.len)
 		return 0;
 	if (s->kind == GROVE_KIND_USAGE && !strcmp(name, "note") && !grove__json_truthy(raw))
 		return 0;
-	if (s->kind != GROVE_KIND_NAME)
+	if (s->kind != GROVE_KIND_NAME || strcmp(name, "name"))
 		return put(out, name, raw);
 	rc = grove__json_text(&text, raw);
 	if (!rc)
@@ -186,7 +177,7 @@ static int put_own(struct grove_buf *out, const struct shape *s, const char *nam
 }
 
 /* What would make an entry that no reader can use. */
-static int check(const struct shape *s, struct grove_slice input, struct grove_buf *target,
+static int check(const struct grove__pi_shape *s, struct grove_slice input, struct grove_buf *target,
 		 struct grove_detail *d)
 {
 	struct grove_slice v;
@@ -225,12 +216,12 @@ static int check(const struct shape *s, struct grove_slice input, struct grove_b
 	}
 }
 
-static int compose_typed(const struct grove__input *in, const struct grove__place *at,
-			 struct grove_slice system, struct grove_buf *out, struct grove_buf *target,
-			 struct grove_detail *d)
+static int compose_typed(const struct grove__pi_words *words, const struct grove__input *in,
+			 const struct grove__place *at, struct grove_slice system,
+			 struct grove_buf *out, struct grove_buf *target, struct grove_detail *d)
 {
-	enum grove_kind kind = grove__pi_kind(in->type);
-	const struct shape *s = shape_of(kind);
+	enum grove_kind kind = grove__pi_kind(words, in->type);
+	const struct grove__pi_shape *s = grove__pi_shape(words, kind);
 	int rc;
 
 	if (kind == GROVE_KIND_HEADER)
@@ -243,8 +234,12 @@ static int compose_typed(const struct grove__input *in, const struct grove__plac
 		rc = grove__json_put_canonical(out, in->type);
 	if (!rc && !(s && s->base_last))
 		rc = put_base(out, at);
-	for (size_t i = 0; s && i < 8 && s->members[i] && !rc; i++)
-		rc = put_own(out, s, s->members[i], grove__json_get(in->json, s->members[i]), at, system);
+	for (size_t i = 0; s && i < OWN_MAX && s->members[i].name && !rc; i++) {
+		const char *name = s->members[i].name;
+
+		rc = put_own(out, s, name, s->members[i].fill, grove__json_get(in->json, name), at,
+			     system);
+	}
 	if (!rc)
 		rc = put_rest(out, s, in->json);
 	if (!rc && s && s->base_last)
@@ -254,14 +249,14 @@ static int compose_typed(const struct grove__input *in, const struct grove__plac
 	return rc ? grove__fail_nomem(d) : 0;
 }
 
-int grove__pi_compose(const struct grove__input *in, const struct grove__place *at,
-		      struct grove_slice system, struct grove_buf *out, struct grove_buf *target,
-		      struct grove_detail *d)
+int grove__pi_compose_as(const struct grove__pi_words *words, const struct grove__input *in,
+			 const struct grove__place *at, struct grove_slice system,
+			 struct grove_buf *out, struct grove_buf *target, struct grove_detail *d)
 {
 	int rc;
 
 	if (grove__json_type_of(in->type) == JSON_STRING)
-		return compose_typed(in, at, system, out, target, d);
+		return compose_typed(words, in, at, system, out, target, d);
 	if (in->type.ptr || grove__json_type_of(in->role) != JSON_STRING)
 		return bad(d, "an entry is an object with a type, or a message with a role");
 	rc = grove__buf_add_str(out, "{\"type\":\"message\"");
@@ -274,6 +269,13 @@ int grove__pi_compose(const struct grove__input *in, const struct grove__place *
 	if (!rc)
 		rc = grove__buf_add_char(out, '}');
 	return rc ? grove__fail_nomem(d) : 0;
+}
+
+int grove__pi_compose(const struct grove__input *in, const struct grove__place *at,
+		      struct grove_slice system, struct grove_buf *out, struct grove_buf *target,
+		      struct grove_detail *d)
+{
+	return grove__pi_compose_as(&grove__pi_words, in, at, system, out, target, d);
 }
 
 void grove__pi_input(const struct grove__json_line *l, const char *line, struct grove__input *out)
@@ -292,10 +294,11 @@ void grove__pi_input(const struct grove__json_line *l, const char *line, struct 
 	out->time = grove__json_span_of(l, line, PI_TIME);
 }
 
-enum grove_kind grove__pi_input_kind(const struct grove__input *in)
+enum grove_kind grove__pi_input_kind_as(const struct grove__pi_words *words,
+					const struct grove__input *in)
 {
 	if (grove__json_type_of(in->type) == JSON_STRING)
-		return grove__pi_kind(in->type);
+		return grove__pi_kind(words, in->type);
 	return GROVE_KIND_MESSAGE;
 }
 
@@ -313,8 +316,7 @@ bool grove__pi_starts_file(enum grove_kind kind, enum grove_role role)
 	       (role == GROVE_ROLE_USER || role == GROVE_ROLE_ASSISTANT);
 }
 
-/* `,"name":"text"`, nothing for NULL. */
-static int put_str(struct grove_buf *out, const char *name, const char *text)
+int grove__pi_put_str(struct grove_buf *out, const char *name, const char *text)
 {
 	int rc;
 
@@ -324,7 +326,7 @@ static int put_str(struct grove_buf *out, const char *name, const char *text)
 	return rc ? rc : grove__json_put_str(out, text);
 }
 
-static int put_json(struct grove_buf *out, const char *name, const char *json)
+int grove__pi_put_json(struct grove_buf *out, const char *name, const char *json)
 {
 	return json ? grove__buf_addf(out, ",\"%s\":%s", name, json) : 0;
 }
@@ -345,61 +347,61 @@ static int put_json(struct grove_buf *out, const char *name, const char *json)
  */
 int grove__pi_spell(const struct grove__wish *w, struct grove_buf *out, struct grove_detail *d)
 {
-	const struct shape *s = shape_of(w->kind);
+	const struct grove__pi_shape *s = grove__pi_shape(&grove__pi_words, w->kind);
 	int rc = grove__buf_addf(out, "{\"type\":\"%s\"", s ? s->type : "custom");
 
 	switch (w->kind) {
 	case GROVE_KIND_THINKING_LEVEL:
-		rc = rc ? rc : put_str(out, "thinkingLevel", w->a);
+		rc = rc ? rc : grove__pi_put_str(out, "thinkingLevel", w->a);
 		break;
 	case GROVE_KIND_MODEL:
-		rc = rc ? rc : put_str(out, "provider", w->a);
-		rc = rc ? rc : put_str(out, "modelId", w->b);
+		rc = rc ? rc : grove__pi_put_str(out, "provider", w->a);
+		rc = rc ? rc : grove__pi_put_str(out, "modelId", w->b);
 		break;
 	case GROVE_KIND_COMPACTION:
-		rc = rc ? rc : put_str(out, "summary", w->a);
-		rc = rc ? rc : put_str(out, "firstKeptEntryId", w->b);
+		rc = rc ? rc : grove__pi_put_str(out, "summary", w->a);
+		rc = rc ? rc : grove__pi_put_str(out, "firstKeptEntryId", w->b);
 		rc = rc ? rc : grove__buf_addf(out, ",\"tokensBefore\":%llu",
 					       (unsigned long long)w->number);
 		goto details;
 	case GROVE_KIND_BRANCH_SUMMARY:
-		rc = rc ? rc : put_str(out, "fromId", w->b);
-		rc = rc ? rc : put_str(out, "summary", w->a);
+		rc = rc ? rc : grove__pi_put_str(out, "fromId", w->b);
+		rc = rc ? rc : grove__pi_put_str(out, "summary", w->a);
 details:
-		rc = rc ? rc : put_json(out, "details", w->json);
-		rc = rc ? rc : put_json(out, "usage", w->json2);
-		rc = rc ? rc : put_json(out, "fromHook", w->flag ? "true" : NULL);
+		rc = rc ? rc : grove__pi_put_json(out, "details", w->json);
+		rc = rc ? rc : grove__pi_put_json(out, "usage", w->json2);
+		rc = rc ? rc : grove__pi_put_json(out, "fromHook", w->flag ? "true" : NULL);
 		break;
 	case GROVE_KIND_CUSTOM:
-		rc = rc ? rc : put_str(out, "customType", w->a);
-		rc = rc ? rc : put_json(out, "data", w->json);
+		rc = rc ? rc : grove__pi_put_str(out, "customType", w->a);
+		rc = rc ? rc : grove__pi_put_json(out, "data", w->json);
 		break;
 	case GROVE_KIND_CUSTOM_MESSAGE:
-		rc = rc ? rc : put_str(out, "customType", w->a);
-		rc = rc ? rc : put_json(out, "content", w->json);
-		rc = rc ? rc : put_json(out, "display", w->flag ? "true" : "false");
-		rc = rc ? rc : put_json(out, "details", w->json2);
+		rc = rc ? rc : grove__pi_put_str(out, "customType", w->a);
+		rc = rc ? rc : grove__pi_put_json(out, "content", w->json);
+		rc = rc ? rc : grove__pi_put_json(out, "display", w->flag ? "true" : "false");
+		rc = rc ? rc : grove__pi_put_json(out, "details", w->json2);
 		break;
 	case GROVE_KIND_USAGE:
-		rc = rc ? rc : put_str(out, "kind", w->a);
-		rc = rc ? rc : put_str(out, "provider", w->b);
-		rc = rc ? rc : put_str(out, "model", w->c);
-		rc = rc ? rc : put_json(out, "usage", w->json);
-		rc = rc ? rc : put_str(out, "note", w->json2);
+		rc = rc ? rc : grove__pi_put_str(out, "kind", w->a);
+		rc = rc ? rc : grove__pi_put_str(out, "provider", w->b);
+		rc = rc ? rc : grove__pi_put_str(out, "model", w->c);
+		rc = rc ? rc : grove__pi_put_json(out, "usage", w->json);
+		rc = rc ? rc : grove__pi_put_str(out, "note", w->json2);
 		break;
 	case GROVE_KIND_CONTEXT_EDIT:
-		rc = rc ? rc : put_str(out, "targetId", w->a);
-		rc = rc ? rc : put_json(out, "replacement", w->json ? w->json : "null");
+		rc = rc ? rc : grove__pi_put_str(out, "targetId", w->a);
+		rc = rc ? rc : grove__pi_put_json(out, "replacement", w->json ? w->json : "null");
 		break;
 	case GROVE_KIND_LABEL:
-		rc = rc ? rc : put_str(out, "targetId", w->a);
-		rc = rc ? rc : put_str(out, "label", w->b);
+		rc = rc ? rc : grove__pi_put_str(out, "targetId", w->a);
+		rc = rc ? rc : grove__pi_put_str(out, "label", w->b);
 		break;
 	case GROVE_KIND_NAME:
-		rc = rc ? rc : put_str(out, "name", w->a);
+		rc = rc ? rc : grove__pi_put_str(out, "name", w->a);
 		break;
 	case GROVE_KIND_OTHER:
-		rc = rc ? rc : put_str(out, "customType", PI_LEAF_MARK);
+		rc = rc ? rc : grove__pi_put_str(out, "customType", PI_LEAF_MARK);
 		break;
 	default:
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "pi has no entry of that kind");
@@ -430,12 +432,14 @@ int grove__pi_relink(struct grove_slice line, struct grove_slice parent,
 	return rc;
 }
 
-int grove__pi_move_header(struct grove_slice line, const char *cwd, struct grove_buf *out)
+int grove__pi_move_header(struct grove_slice line, const char *cwd, const char *from,
+			  struct grove_buf *out)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove__json_change ch = { .path = { "cwd" } };
 	int rc = grove__json_put_str(&b, cwd);
 
+	(void)from;
 	ch.value = grove__buf_slice(&b);
 	if (!rc)
 		rc = grove__json_edit(out, line, &ch, 1);
@@ -457,7 +461,7 @@ static size_t to_version_2(struct grove_slice line, const struct grove__migrate 
 		*rc = m->parent.ptr ? grove__json_put_string(&store[1], m->parent)
 				    : grove__buf_add_str(&store[1], "null");
 	ch[nr++] = (struct grove__json_change){ { "parentId" }, grove__buf_slice(&store[1]) };
-	if (grove__pi_kind(grove__json_get(line, "type")) != GROVE_KIND_COMPACTION ||
+	if (grove__pi_kind(&grove__pi_words, grove__json_get(line, "type")) != GROVE_KIND_COMPACTION ||
 	    grove__json_type_of(index) != JSON_NUMBER)
 		return nr;
 	if (!*rc)
@@ -482,7 +486,7 @@ int grove__pi_migrate(struct grove_slice line, const struct grove__migrate *m, s
 
 	if (m->from >= 3 || grove__json_type_of(line) != JSON_OBJECT)
 		return 1;
-	kind = grove__pi_kind(grove__json_get(line, "type"));
+	kind = grove__pi_kind(&grove__pi_words, grove__json_get(line, "type"));
 	if (kind == GROVE_KIND_HEADER) {
 		ch[nr++] = (struct grove__json_change){ { "version" }, { "3", 1 } };
 	} else {

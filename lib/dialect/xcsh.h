@@ -4,30 +4,100 @@
 #ifndef GROVE_DIALECT_XCSH_H
 #define GROVE_DIALECT_XCSH_H
 
-#include "dialect/dialect.h"
+#include "dialect/pi.h"
 
-/* Is there anything at this path? Asked by rules that depend on it. */
-typedef bool grove__exists_fn(void *payload, const char *path);
+/* --- xcsh.c: reading --- */
 
-/* Where its sessions, blobs and history are: ~/.xcsh/agent, what the environment says, or the XDG place. */
-int grove__xcsh_data_dir(const struct grove__env *env, grove__exists_fn *exists, void *payload,
-			 struct grove_buf *out);
-int grove__xcsh_blobs_dir(const struct grove__env *env, grove__exists_fn *exists, void *payload,
-			  struct grove_buf *out);
-/* The file of its prompt history; `agent` is "xcsh" or "omp". */
-int grove__xcsh_history_path(const struct grove__env *env, const char *agent,
-			     grove__exists_fn *exists, void *payload, struct grove_buf *out);
+/* What grove__pi_index_as() says, and title slots, and names by short summaries. */
+enum grove__line_class grove__xcsh_index_as(const struct grove__pi_words *words,
+					    const struct grove__json_line *l, const char *line,
+					    struct grove__arena *tmp, struct grove__entry *e);
+int grove__xcsh_list(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
+		     const struct grove__entry *e, struct grove__summary *sum);
+bool grove__xcsh_starts_file(enum grove_kind kind, enum grove_role role);
+
+/* --- xcsh_settings.c --- */
+
+enum grove__setting grove__xcsh_sets(enum grove_kind kind, enum grove_role role);
+int grove__xcsh_settings(const struct grove__set_by *lines, size_t nr, struct grove_buf *out);
+int grove__omp_settings(const struct grove__set_by *lines, size_t nr, struct grove_buf *out);
+
+/* --- xcsh_context.c --- */
+
+/* `,"name":value`, or nothing where there is no such value. */
+int grove__xcsh_put_member(struct grove_buf *out, const char *name, struct grove_slice raw);
+/* `,"timestamp":ms` */
+int grove__xcsh_put_ms(struct grove_buf *out, int64_t time);
+/* `{"role":"branchSummary",…` of an entry, up to its time. */
+int grove__xcsh_put_branch(struct grove_buf *out, struct grove_slice line);
+/*
+ * What a provider kept of the conversation when it compacted it itself: raw
+ * provider and items; false if it did not.
+ */
+bool grove__xcsh_remote_history(struct grove_slice line, struct grove_slice *provider,
+				struct grove_slice *items);
+int grove__xcsh_first_kept(struct grove_slice line, struct grove_buf *out, bool *after);
+/* Hand on a message with what it refers to in its place. */
+int grove__xcsh_hand_on(struct grove_slice m, bool is_message,
+			const struct grove__blob_source *blobs,
+			int (*fn)(void *payload, struct grove_slice json), void *payload);
+int grove__xcsh_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
+			 int64_t time, bool newest_compaction, const struct grove_slice *edit,
+			 const struct grove__blob_source *blobs,
+			 int (*fn)(void *payload, struct grove_slice json), void *payload);
+
+/* --- xcsh_write.c --- */
+
+int grove__xcsh_compose_header(const struct grove__header_in *in, struct grove_buf *out);
+int grove__xcsh_spell(const struct grove__wish *w, struct grove_buf *out, struct grove_detail *d);
+/* `,"name":"2026-…"` */
+int grove__xcsh_put_time(struct grove_buf *out, const char *name, int64_t time);
+int grove__xcsh_title(struct grove_slice line, const char *title, const char *source,
+		      struct grove_buf *out);
+int grove__xcsh_slot(const char *title, const char *source, int64_t time, struct grove_buf *out);
+bool grove__xcsh_slot_by_user(struct grove_slice line);
+int grove__xcsh_clean_name(struct grove_slice name, struct grove_buf *out);
+
+/* --- xcsh_names.c: ids and directories; `agent` is "xcsh" or "omp" --- */
+
+/* Where sessions, blobs and history are: ~/.xcsh/agent, what the environment says, or the XDG place. */
+int grove__xcsh_data_dir(const struct grove__env *env, const char *agent, struct grove_buf *out);
+/* The same for what is known of terminals. */
+int grove__xcsh_state_dir(const struct grove__env *env, const char *agent, struct grove_buf *out);
+int grove__xcsh_blobs_dir(const struct grove__env *env, const char *agent, struct grove_buf *out);
+/* The file of its prompt history. */
+int grove__xcsh_history_path(const struct grove__env *env, const char *agent, struct grove_buf *out);
+
+int grove__xcsh_project(const struct grove__env *env, const char *cwd, struct grove_buf *out);
+int grove__xcsh_old_projects(const struct grove__env *env, const char *cwd,
+			     int (*fn)(void *payload, const char *project), void *payload);
+int grove__xcsh_roots(const struct grove__env *env,
+		      int (*fn)(void *payload, const char *agent, const char *dir, bool flat),
+		      void *payload);
+int grove__omp_roots(const struct grove__env *env,
+		     int (*fn)(void *payload, const char *agent, const char *dir, bool flat),
+		     void *payload);
+extern const char *const grove__xcsh_beside[];
+bool grove__xcsh_own_project(const char *name);
+void grove__xcsh_session_id(int64_t time, uint64_t seq, const uint8_t random[8], char out[40]);
+/* When such an id was made; GROVE_NO_TIME if it is of another kind. */
+int64_t grove__xcsh_session_id_time(struct grove_slice id);
+size_t grove__xcsh_entry_id(const uint8_t random[16], bool again, char out[40]);
+
+/* --- xcsh_crumb.c: the last session of a terminal --- */
+
+/* The name of the terminal; 1 if it has none. */
+int grove__xcsh_terminal(const struct grove__env *env, struct grove_buf *out);
+int grove__xcsh_crumb_path(const struct grove__env *env, struct grove_buf *out);
+int grove__omp_crumb_path(const struct grove__env *env, struct grove_buf *out);
+int grove__xcsh_crumb_compose(const char *cwd, const char *path, struct grove_buf *out);
+bool grove__xcsh_crumb_parse(struct grove_slice text, struct grove_slice *cwd,
+			     struct grove_slice *path);
 
 /* --- xcsh_prepare.c, xcsh_restore.c: lines and blobs --- */
 
 /* How a reference begins; 64 lower-case hex digits follow. */
 #define GROVE__XCSH_BLOB "blob:sha256:"
-
-/* Keep bytes as a blob and append the text of its reference to `ref`. */
-struct grove__blob_sink {
-	int (*put)(void *payload, struct grove_slice bytes, struct grove_buf *ref);
-	void *payload;
-};
 
 /*
  * A line as it is stored: blobs out, over-long strings cut, what must not be
@@ -40,12 +110,6 @@ struct grove__blob_sink {
  */
 int grove__xcsh_prepare(struct grove_slice line, const struct grove__blob_sink *sink,
 			struct grove_buf *out);
-
-/* Append a blob's bytes. GROVE_ENOTFOUND and the like: the reference is kept. */
-struct grove__blob_source {
-	int (*get)(void *payload, struct grove_slice ref, struct grove_buf *bytes);
-	void *payload;
-};
 
 /*
  * A message or an entry as readers see it: references resolved wherever they

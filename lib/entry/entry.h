@@ -22,6 +22,7 @@ struct grove__entry {
 	uint8_t role;               /* enum grove_role */
 	uint8_t parent_is;          /* enum grove__parent */
 	bool has_id;
+	bool names;                 /* `text` is a name for the session */
 	bool leaf_mark;             /* written to persist a leaf: stands for its parent */
 	int64_t time;               /* ms, or GROVE_NO_TIME */
 	struct grove_slice id;      /* text, unescaped */

@@ -27,4 +27,11 @@ struct grove__json_change {
 int grove__json_edit(struct grove_buf *out, struct grove_slice object,
 		     const struct grove__json_change *changes, size_t nr);
 
+/*
+ * Append `value` (valid) with what a JSON pointer ("/a/0/b") points at replaced
+ * by the raw value `with`. 1 if it points at nothing; GROVE_ENOMEM.
+ */
+int grove__json_replace(struct grove_buf *out, struct grove_slice value, const char *pointer,
+			struct grove_slice with);
+
 #endif

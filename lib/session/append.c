@@ -34,7 +34,7 @@ struct item {
 struct grove__batch {
 	struct grove_session *s;
 	const struct grove_append_options *opt;
-	struct grove_buf lines, names, input;
+	struct grove_buf lines, names, input, prepared;
 	struct item *item;
 	struct grove_record *rec;        /* of those that are to be stored */
 	size_t nr, fresh, cap;
@@ -45,6 +45,7 @@ struct grove__batch {
 	uint8_t random[256];             /* bytes from `random_at` on are unused */
 	size_t random_at;
 	bool starts_file, labels;
+	bool guard;                      /* a line goes first that ends what an unfinished one began */
 	struct grove_detail *d;
 };
 
@@ -55,6 +56,7 @@ void grove__batch_free(struct grove__batch *b)
 	grove__buf_release(&b->lines);
 	grove__buf_release(&b->names);
 	grove__buf_release(&b->input);
+	grove__buf_release(&b->prepared);
 	grove__buf_release(&b->parent_buf);
 	free(b->item);
 	free(b->rec);
@@ -81,7 +83,7 @@ static struct grove__batch *batch_get(struct grove_session *s, size_t nr,
 		if (!item)
 			goto nomem;
 		b->item = item;
-		rec = realloc(b->rec, nr * sizeof(*rec));
+		rec = realloc(b->rec, (nr + 1) * sizeof(*rec));
 		if (!rec)
 			goto nomem;
 		b->rec = rec;
@@ -102,6 +104,8 @@ static void batch_put(struct grove__batch *b)
 		grove__buf_release(&b->lines);
 	if (b->input.cap > KEEP)
 		grove__buf_release(&b->input);
+	if (b->prepared.cap > KEEP)
+		grove__buf_release(&b->prepared);
 }
 
 static struct grove_slice id_of(const struct grove__batch *b, size_t i)
@@ -217,7 +221,7 @@ static int system_of(struct grove__batch *b, const struct grove__input *in, size
 	size_t nr = 0;
 	int rc;
 
-	if (b->s->at.dialect->kind(in) != GROVE_KIND_COMPACTION)
+	if (!b->s->at.dialect->system || b->s->at.dialect->kind(in) != GROVE_KIND_COMPACTION)
 		return 0;
 	for (size_t i = up; i; i = b->item[i - 1].up)
 		nr++;
@@ -240,6 +244,25 @@ static int system_of(struct grove__batch *b, const struct grove__input *in, size
 	rc = grove__context_system(b->s, row, fresh, nr, time, out, b->d);
 	free(fresh);
 	return rc;
+}
+
+/*
+ * The line at the end of `lines`, from `off` on, as it is stored. What waits in
+ * memory is prepared when it is written.
+ */
+static int prepare(struct grove__batch *b, struct grove_buf *lines, size_t off)
+{
+	struct grove_slice line = { lines->ptr + off, lines->len - off };
+	int rc;
+
+	if (b->s->held)
+		return 0;
+	grove__buf_clear(&b->prepared);
+	rc = grove__session_prepare(b->s, line, &b->prepared, b->d);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	grove__buf_cut(lines, off);
+	return grove__buf_add_slice(lines, grove__buf_slice(&b->prepared)) ? grove__fail_nomem(b->d) : 0;
 }
 
 /*
@@ -272,6 +295,8 @@ static int check_retry(struct grove__batch *b, size_t i, const struct grove__inp
 		rc = system_of(b, in, 0, above, at.time, &system);
 	if (!rc)
 		rc = b->s->at.dialect->compose(in, &at, grove__buf_slice(&system), &mine, &target, b->d);
+	if (!rc)
+		rc = prepare(b, &mine, 0);
 	if (!rc && grove__slice_eq(value, grove__buf_slice(&mine)))
 		b->item[i].retry = row;
 	else if (!rc)
@@ -475,6 +500,8 @@ static int compose_one(struct grove__batch *b, size_t i, struct grove__input *in
 		rc = dialect->compose(in, &at, grove__buf_slice(&system), &b->lines, &target, b->d);
 	if (!rc && !retry)
 		rc = check_target(b, i, grove__buf_slice(&target), kind);
+	if (!rc && !retry)
+		rc = prepare(b, &b->lines, it->off);
 	if (!rc && !retry) {
 		judge(b, i, in, kind);
 		it->e.time = at.time;
@@ -521,6 +548,8 @@ static void make_records(struct grove__batch *b)
 {
 	size_t n = 0;
 
+	if (b->guard)
+		b->rec[n++] = (struct grove_record){ .line = { "]", 1 } };
 	for (size_t i = 0; i < b->nr; i++) {
 		size_t end = i + 1 < b->nr ? b->item[i + 1].off : b->lines.len;
 
@@ -567,7 +596,7 @@ static int take_in(struct grove__batch *b, const struct grove_appended *out)
 	struct grove__image *im = b->s->image;
 	int rc;
 
-	if (out->pos != im->tail + (uint64_t)out->pad) {
+	if (b->guard || out->pos != im->tail + (uint64_t)out->pad) {
 		/* somebody came in between: read it all as it stands */
 		rc = grove__session_refresh(b->s, b->d);
 		return rc < 0 ? rc : 0;
@@ -620,11 +649,18 @@ static int store_batch(struct grove__batch *b)
 
 	if (!b->fresh)
 		return 0;
+	b->guard = false;
+	if (s->image->torn && s->at.dialect->lenient) {
+		rc = grove__image_torn_swallows(s->image, s->log, &b->guard, b->d);
+		if (rc)
+			return rc;
+	}
 	make_records(b);
 	if (s->held && !s->in_memory && b->starts_file) {
 		rc = grove__session_ensure(s, b->rec, b->fresh, sync, b->d);
 	} else {
-		rc = grove__log_append(s->log, b->rec, b->fresh, s->image->tail, sync, &out, b->d);
+		rc = grove__log_append(s->log, b->rec, b->fresh + b->guard, s->image->tail, sync, &out,
+				       b->d);
 		if (!rc && take_in(b, &out))
 			return lost_sight(s, b->d);
 	}
@@ -684,6 +720,39 @@ static void settle_leaf(struct grove__batch *b)
 	s->leaf = retry;
 }
 
+int grove__session_latch(struct grove_session *s, int rc, struct grove_detail *d)
+{
+	/* what the caller asked for wrongly is no failure of the disk */
+	if ((rc != GROVE_EIO && rc != GROVE_EFULL && rc != GROVE_EACCESS) || !s->at.dialect->latch ||
+	    s->latch || !d)
+		return rc;
+	s->latch = malloc(sizeof(*s->latch));
+	if (!s->latch)
+		return rc;
+	*s->latch = *d;
+	s->latch->code = rc;
+	if (!s->latch->path[0] && s->at.path)
+		snprintf(s->latch->path, sizeof(s->latch->path), "%s", s->at.path);
+	if (s->g->warn)
+		s->g->warn(s->g->warn_payload, 1, s->latch);
+	return rc;
+}
+
+int grove__session_writable(struct grove_session *s, struct grove_detail *d)
+{
+	if (!(s->flags & GROVE_WRITE))
+		return grove__fail(d, GROVE_EACCESS, s->at.path, "opened for reading only");
+	if (s->latch) {
+		if (d)
+			*d = *s->latch;
+		return s->latch->code;
+	}
+	if (s->broken)
+		return grove__fail(d, GROVE_EIO, s->at.path,
+				   "an earlier write failed, the tail is unknown (open the session again)");
+	return 0;
+}
+
 int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			 const struct grove_append_options *opt, const char **ids,
 			 struct grove_detail *d)
@@ -692,12 +761,9 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 	struct grove__batch *b;
 	int rc;
 
-	if (!(s->flags & GROVE_WRITE))
-		return grove__fail(d, GROVE_EACCESS, s->at.path, "opened for reading only");
-	if (s->broken)
-		return grove__fail(d, GROVE_EIO, s->at.path,
-				   "an earlier write failed, the tail is unknown (open the session again)");
-	rc = grove__session_load(s, d);
+	rc = grove__session_writable(s, d);
+	if (!rc)
+		rc = grove__session_load(s, d);
 	if (!rc)
 		rc = check_seq(s, opt, d);
 	if (rc)
@@ -745,7 +811,7 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 		settle_leaf(b);
 	}
 	batch_put(b);
-	return rc;
+	return grove__session_latch(s, rc, d);
 }
 
 int grove__session_append(struct grove_session *s, const struct grove_slice *json, size_t nr,
@@ -767,6 +833,7 @@ int grove__session_append(struct grove_session *s, const struct grove_slice *jso
 	if (rc) {
 		pthread_mutex_lock(&s->lock);
 		s->broken = true;
+		grove__session_latch(s, rc, d);
 		pthread_mutex_unlock(&s->lock);
 	}
 	return rc;
@@ -816,11 +883,39 @@ static int held_lines(struct grove_session *s, struct grove_buf *bytes, struct g
 	return 0;
 }
 
+/* What waited in memory, as it is stored; the lines are in `out` then. */
+static int prepare_held(struct grove_session *s, struct grove_record *rec, size_t nr,
+			struct grove_buf *out, struct grove_detail *d)
+{
+	size_t *end;
+	int rc = 0;
+
+	if (!s->at.dialect->prepare)
+		return 0;
+	end = calloc(nr, sizeof(*end));
+	if (!end)
+		return grove__fail_nomem(d);
+	for (size_t i = 0; i < nr && !rc; i++) {
+		rc = grove__session_prepare(s, rec[i].line, out, d);
+		if (rc == 1)
+			rc = grove__buf_add_slice(out, rec[i].line) ? grove__fail_nomem(d) : 0;
+		end[i] = out->len;
+	}
+	for (size_t i = 0; i < nr && !rc; i++) {
+		size_t start = i ? end[i - 1] : 0;
+
+		rec[i].line = grove__slice(out->ptr + start, end[i] - start);
+	}
+	free(end);
+	return rc;
+}
+
 int grove__session_ensure(struct grove_session *s, const struct grove_record *more, size_t nr,
 			  enum grove_sync sync, struct grove_detail *d)
 {
 	struct grove_key key = { s->at.project, s->at.session, "" };
-	struct grove_buf bytes = GROVE_BUF_INIT;
+	struct grove_key held_key = { "", GROVE__HELD, "" };
+	struct grove_buf bytes = GROVE_BUF_INIT, prepared = GROVE_BUF_INIT;
 	struct grove_record *rec = NULL;
 	struct grove_appended out;
 	struct grove_log *log = NULL;
@@ -829,19 +924,29 @@ int grove__session_ensure(struct grove_session *s, const struct grove_record *mo
 
 	if (!s->held || s->in_memory)
 		return grove__session_load(s, d);
-	rc = held_lines(s, &bytes, &rec, &held, nr, d);
+	rc = grove__session_writable(s, d);
+	if (!rc)
+		rc = held_lines(s, &bytes, &rec, &held, nr, d);
 	if (!rc) {
 		for (size_t i = 0; i < nr; i++)
 			rec[held + i] = more[i];
-		rc = grove__log_open(&log, s->at.store, &key, GROVE_LOG_CREATE, d);
+		rc = prepare_held(s, rec, held + nr, &prepared, d);
 	}
+	if (!rc)
+		rc = grove__log_open(&log, s->at.store, &key, GROVE_LOG_CREATE, d);
 	if (!rc)
 		rc = grove__log_append(log, rec, held + nr, 0, sync, &out, d);
 	free(rec);
 	grove__buf_release(&bytes);
+	grove__buf_release(&prepared);
+	if (!rc && s->at.dialect->artifacts)
+		rc = grove__attachments_copy(s->held, &held_key, s->at.store, &key, d);
 	if (rc) {
+		/* half a session is none */
+		if (log)
+			grove__store_remove(s->at.store, &key, NULL);
 		grove__log_close(log);
-		return rc;
+		return grove__session_latch(s, rc, d);
 	}
 	if (grove__session_change_log(s, log)) {
 		grove__log_close(log);

@@ -1,7 +1,8 @@
 /*
  * session/check.c: find damage, change nothing.
  *
- * Two passes: over the physical lines, for those that no reader understands;
+ * Two passes: over the physical lines (in lenient dialects, from the first odd
+ * one on, over the values) for what no reader understands;
  * over the tree, for entries that hang nowhere, twice, or in a circle, and for
  * those that speak of others which are not there. What is found is told in the
  * order of the lines. The kinds are part of the interface: they are documented
@@ -75,6 +76,52 @@ static int add(struct checker *c, enum problem what, uint64_t line, uint64_t off
 	return 0;
 }
 
+/* --- value by value --- */
+
+struct losing {
+	struct checker *c;
+	struct grove__values *v;
+	uint64_t line;             /* where reading began */
+	bool by_line;
+};
+
+static int lose(void *payload, const struct grove__json_lost *l)
+{
+	struct losing *x = payload;
+	uint64_t off, pos = grove__values_place(x->v, l->line_pos, &off);
+
+	if (l->nul && !l->rest)
+		return add(x->c, NULS, x->line + l->line, pos, l->end - l->line_pos, NULL);
+	return add(x->c, MALFORMED, x->line + l->line, x->by_line ? pos + l->pos - l->line_pos : l->pos,
+		   l->pos - l->line_pos, NULL);
+}
+
+/* What a lenient dialect gives up from a line on: not what lies inside its values. */
+static int check_values(struct checker *c, uint64_t pos, uint64_t line, bool by_line)
+{
+	const struct grove__image *im = c->s->image;
+	struct losing x = { .c = c, .line = line, .by_line = by_line };
+	struct grove__json_passed p;
+	struct grove__value value;
+	int rc = grove__values_new(&x.v, &im->want, c->s->log, pos, im->tail, by_line, RUN_BYTES,
+				   c->d);
+
+	if (!rc)
+		grove__values_tell(x.v, lose, &x);
+	while (!rc && !(rc = grove__values_next(x.v, &value)))
+		if (value.l.type != JSON_OBJECT)
+			rc = add(c, NOT_AN_ENTRY, line + value.at.line, value.at.pos, 0, NULL);
+	if (rc == 1) {
+		uint64_t off;
+
+		grove__values_passed(x.v, &p);
+		pos = grove__values_place(x.v, p.torn_pos, &off);
+		rc = p.torn ? add(c, TORN, line + p.torn_line, pos, p.end - p.torn_pos, NULL) : 0;
+	}
+	grove__values_free(x.v);
+	return rc;
+}
+
 /* --- line by line --- */
 
 static int bad_line(struct checker *c, const struct grove__json_line *l, const char *ptr,
@@ -91,13 +138,14 @@ static int bad_line(struct checker *c, const struct grove__json_line *l, const c
 	return add(c, MALFORMED, line, pos + l->error_off, l->error_off, NULL);
 }
 
-/* The lines that are whole in the buffer. */
+/* The lines that are whole in the buffer. *loose: the rest was read by values. */
 static int check_run(struct checker *c, const char *buf, const struct grove_run *run, size_t off,
-		     uint64_t *line)
+		     uint64_t *line, bool *loose)
 {
+	bool lenient = c->s->image->dialect->lenient;
 	int rc = 0;
 
-	for (; off < run->len && !rc; ++*line) {
+	for (; off < run->len && !rc && !*loose; ++*line) {
 		struct grove__json_line l;
 		enum grove__json_verdict v =
 			grove__json_scan(&c->s->image->want, buf + off, run->len - off, true, &l);
@@ -105,6 +153,8 @@ static int check_run(struct checker *c, const char *buf, const struct grove_run 
 
 		if (v == JSON_NOMEM)
 			rc = grove__fail_nomem(c->d);
+		else if (v == JSON_BAD && (*loose = lenient))
+			rc = check_values(c, pos, *line, run->by_line);
 		else if (v == JSON_BAD)
 			rc = bad_line(c, &l, buf + off, *line, pos, off + l.len >= run->len);
 		else if (v == JSON_VALUE && l.type != JSON_OBJECT)
@@ -115,7 +165,8 @@ static int check_run(struct checker *c, const char *buf, const struct grove_run 
 }
 
 /* A line that does not fit, piece by piece. The buffer holds the first one. */
-static int check_long(struct checker *c, char *buf, struct grove_run run, uint64_t line, uint64_t *next)
+static int check_long(struct checker *c, char *buf, struct grove_run run, uint64_t line, uint64_t *next,
+		      bool *loose)
 {
 	const struct grove__image *im = c->s->image;
 	struct grove__json_stream *stream = grove__json_stream_new(&im->want);
@@ -143,7 +194,10 @@ static int check_long(struct checker *c, char *buf, struct grove_run run, uint64
 			rc = grove__log_read(c->s->log, pos, im->tail, buf, RUN_BYTES, &run, c->d);
 	}
 	*next = pos + (lf ? 1 : 0);
-	if (!rc && state != JSON_STREAM_DONE) {
+	*loose = state != JSON_STREAM_DONE && im->dialect->lenient;
+	if (!rc && *loose) {
+		rc = check_values(c, begin, line, false);
+	} else if (!rc && state != JSON_STREAM_DONE) {
 		uint64_t at = state == JSON_STREAM_BAD ? grove__json_stream_line(stream)->error_off : len;
 
 		rc = lf ? add(c, MALFORMED, line, begin + at, at, NULL)
@@ -158,9 +212,10 @@ static int check_lines(struct checker *c)
 	const struct grove__image *im = c->s->image;
 	char *buf = malloc(RUN_BYTES + GROVE__JSON_PAD);
 	uint64_t pos = 0, line = 0;
+	bool loose = false;
 	int rc = buf ? 0 : grove__fail_nomem(c->d);
 
-	while (!rc && pos < im->tail) {
+	while (!rc && !loose && pos < im->tail) {
 		struct grove_run run = { 0 };
 		size_t off = 0;
 
@@ -177,11 +232,11 @@ static int check_lines(struct checker *c)
 			off = 3;
 		}
 		if (!rc && run.open) {
-			rc = check_long(c, buf, run, line++, &pos);
+			rc = check_long(c, buf, run, line++, &pos, &loose);
 			continue;
 		}
 		if (!rc)
-			rc = check_run(c, buf, &run, off, &line);
+			rc = check_run(c, buf, &run, off, &line, &loose);
 		pos = run.next;
 	}
 	free(buf);
@@ -194,7 +249,7 @@ static int check_headers(struct checker *c)
 	int rc = 0;
 
 	for (size_t i = 1; i < im->nr_headers && !rc; i++)
-		rc = add(c, SECOND_HEADER, im->headers[i].line, im->headers[i].pos, 0, NULL);
+		rc = add(c, SECOND_HEADER, im->headers[i].at.line, im->headers[i].at.pos, 0, NULL);
 	return rc;
 }
 
@@ -222,13 +277,14 @@ static int check_target(struct checker *c, uint32_t row)
 	enum grove_kind kind = grove__spine_kind(im->spine, row);
 	struct grove_buf line = GROVE_BUF_INIT, id = GROVE_BUF_INIT;
 	struct grove_slice value, content;
+	bool after;
 	int rc;
 
 	if (kind != GROVE_KIND_COMPACTION && kind != GROVE_KIND_CONTEXT_EDIT)
 		return 0;
 	rc = grove__image_line(im, c->s->log, row, &line, &value, c->d);
 	if (!rc) {
-		rc = kind == GROVE_KIND_COMPACTION ? im->dialect->first_kept(value, &id)
+		rc = kind == GROVE_KIND_COMPACTION ? im->dialect->first_kept(value, &id, &after)
 						   : im->dialect->edit(value, &id, &content);
 		if (rc < 0)
 			rc = grove__fail_nomem(c->d);

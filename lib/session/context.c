@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 /* Why an entry is, or is not, part of the context. */
-enum why { WHY_SENT, WHY_SILENT, WHY_COMPACTED, WHY_SUMMARY, WHY_EDITED, WHY_DROPPED };
+enum why { WHY_SENT, WHY_SILENT, WHY_COMPACTED, WHY_SUMMARY, WHY_EDITED, WHY_DROPPED, WHY_RESET };
 
 static const char *const reasons[] = {
 	[WHY_SENT] = "sent as it is",
@@ -27,6 +27,7 @@ static const char *const reasons[] = {
 	[WHY_SUMMARY] = "stands for what it compacted",
 	[WHY_EDITED] = "sent with the content of a context edit",
 	[WHY_DROPPED] = "dropped by a context edit",
+	[WHY_RESET] = "before the context began anew",
 };
 
 struct edit {
@@ -42,12 +43,14 @@ struct context {
 	size_t nr_path;
 	uint32_t *rows;                  /* selected, in the order they are sent */
 	size_t nr_rows;
+	size_t begin;                    /* place in the path: nothing before it is sent */
 	uint32_t compaction;             /* row, or GROVE_NONE */
 	size_t compaction_at;            /* its place in the path */
 	size_t kept_from;                /* place of the first one kept before it */
 	struct edit *edits;
 	size_t nr_edits;
 	struct grove_buf line;
+	struct grove__blob_source blobs;
 	struct grove_detail *d;
 };
 
@@ -125,16 +128,17 @@ static int find_kept(struct context *c)
 	struct grove_buf id = GROVE_BUF_INIT;
 	struct grove_slice value;
 	uint32_t row;
+	bool after = false;
 	int rc = read_row(c, c->compaction, &c->line, &value);
 
-	if (!rc && c->im->dialect->first_kept(value, &id))
+	if (!rc && c->im->dialect->first_kept(value, &id, &after))
 		rc = grove__fail_nomem(c->d);
 	c->kept_from = c->compaction_at;
 	row = !rc && id.len ? grove__spine_find(s, GROVE_NONE, grove__buf_slice(&id)) : GROVE_NONE;
 	/* mostly a short way before the compaction */
 	for (size_t i = c->compaction_at; i-- > 0 && row != GROVE_NONE;)
 		if (c->path[i] == row) {
-			c->kept_from = i;
+			c->kept_from = i + after;
 			break;
 		}
 	grove__buf_release(&id);
@@ -145,27 +149,36 @@ static bool kept(const struct context *c, size_t i)
 {
 	const struct grove__spine *s = c->im->spine;
 
-	/* system messages are in the compaction already */
-	return i >= c->kept_from && !(grove__spine_kind(s, c->path[i]) == GROVE_KIND_MESSAGE &&
+	/* system messages are in the compaction already, where there are such */
+	return i >= c->kept_from && !(c->im->dialect->system &&
+				      grove__spine_kind(s, c->path[i]) == GROVE_KIND_MESSAGE &&
 				      grove__spine_role(s, c->path[i]) == GROVE_ROLE_SYSTEM);
 }
 
+/* A compaction counts unless the context began anew behind it. */
 static int select_rows(struct context *c)
 {
 	int rc = 0;
 
 	c->compaction = GROVE_NONE;
-	for (size_t i = c->nr_path; i-- > 0;)
-		if (grove__spine_kind(c->im->spine, c->path[i]) == GROVE_KIND_COMPACTION) {
+	for (size_t i = c->nr_path; i-- > 0;) {
+		enum grove_kind kind = grove__spine_kind(c->im->spine, c->path[i]);
+
+		if (kind == GROVE_KIND_RESET) {
+			c->begin = i;
+			break;
+		}
+		if (kind == GROVE_KIND_COMPACTION) {
 			c->compaction = c->path[i];
 			c->compaction_at = i;
 			break;
 		}
+	}
 	c->rows = malloc((c->nr_path ? c->nr_path : 1) * sizeof(*c->rows));
 	if (!c->rows)
 		return grove__fail_nomem(c->d);
 	if (c->compaction == GROVE_NONE) {
-		for (size_t i = 0; i < c->nr_path; i++)
+		for (size_t i = c->begin; i < c->nr_path; i++)
 			c->rows[c->nr_rows++] = c->path[i];
 		return 0;
 	}
@@ -232,12 +245,13 @@ static int find_edits(struct context *c)
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(c->d) : rc;
 }
 
-static int context_init(struct context *c, const struct grove__image *im, struct grove_log *log,
-			uint32_t leaf, struct grove_detail *d)
+static int context_init(struct context *c, struct grove_session *s, const struct grove__image *im,
+			struct grove_log *log, uint32_t leaf, struct grove_detail *d)
 {
 	int rc;
 
 	memset(c, 0, sizeof(*c));
+	c->blobs = grove__session_blob_source(s);
 	c->im = im;
 	c->log = log;
 	c->d = d;
@@ -268,7 +282,8 @@ static int each_message(struct context *c, uint32_t *row,
 			content = grove__buf_slice(&e->content);
 		rc = c->im->dialect->messages(value, grove__spine_kind(s, *row),
 					      grove__spine_role(s, *row), grove__spine_time(s, *row),
-					      *row == c->compaction, e ? &content : NULL, fn, payload);
+					      *row == c->compaction, e ? &content : NULL, &c->blobs, fn,
+					      payload);
 		if (rc)
 			break;
 	}
@@ -320,7 +335,7 @@ struct writer {
 	struct context *c;
 	struct grove__out o;
 	struct grove_buf ids, settings;
-	struct kept kept;
+	struct kept kept, settled;
 	uint32_t row;
 	bool llm, first;
 };
@@ -345,8 +360,16 @@ static int put_message(struct writer *w, struct grove_slice json, uint32_t row)
 static int write_message(void *payload, struct grove_slice json)
 {
 	struct writer *w = payload;
+	bool later = w->llm || w->c->im->dialect->settle;
 
-	return w->llm ? keep(&w->kept, json, w->row) : put_message(w, json, w->row);
+	return later ? keep(&w->kept, json, w->row) : put_message(w, json, w->row);
+}
+
+static int keep_settled(void *payload, size_t from, struct grove_slice json)
+{
+	struct writer *w = payload;
+
+	return keep(&w->settled, json, w->kept.row[from]);
 }
 
 static int write_converted(void *payload, size_t from, struct grove_slice json)
@@ -358,12 +381,26 @@ static int write_converted(void *payload, size_t from, struct grove_slice json)
 
 static int write_messages(struct writer *w)
 {
+	const struct grove__dialect *dialect = w->c->im->dialect;
 	int rc = each_message(w->c, &w->row, write_message, w);
 
-	if (rc || !w->llm)
+	if (rc || (!w->llm && !dialect->settle))
 		return rc;
 	kept_settle(&w->kept);
-	rc = w->c->im->dialect->llm(w->kept.list, w->kept.nr, grove__sys_now_ms(), write_converted, w);
+	if (dialect->settle && w->llm) {
+		rc = dialect->settle(w->kept.list, w->kept.nr, keep_settled, w);
+		if (!rc) {
+			struct kept all = w->kept;
+
+			w->kept = w->settled;
+			w->settled = all;
+			kept_settle(&w->kept);
+		}
+	} else if (dialect->settle) {
+		rc = dialect->settle(w->kept.list, w->kept.nr, write_converted, w);
+	}
+	if (!rc && w->llm)
+		rc = dialect->llm(w->kept.list, w->kept.nr, grove__sys_now_ms(), write_converted, w);
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(w->c->d) : rc;
 }
 
@@ -384,7 +421,7 @@ static int speaks(struct context *c, uint32_t row, bool *yes)
 	*yes = false;
 	return rc ? rc : c->im->dialect->messages(value, grove__spine_kind(s, row),
 						  grove__spine_role(s, row), 0, row == c->compaction,
-						  NULL, nothing, yes);
+						  NULL, NULL, nothing, yes);
 }
 
 static int explain(struct writer *w)
@@ -396,15 +433,18 @@ static int explain(struct writer *w)
 	for (size_t i = 0; i < c->nr_path; i++) {
 		uint32_t row = c->path[i];
 		bool before = c->compaction != GROVE_NONE && i < c->compaction_at && !kept(c, i);
+		bool reset = c->compaction == GROVE_NONE && i < c->begin;
 		struct edit *e = edit_of(c, row);
 		enum why why = WHY_SENT;
 		bool yes = true;
-		int rc = before ? 0 : speaks(c, row, &yes);
+		int rc = before || reset ? 0 : speaks(c, row, &yes);
 
 		if (rc)
 			return rc;
 		if (before)
 			why = WHY_COMPACTED;
+		else if (reset)
+			why = WHY_RESET;
 		else if (!yes)
 			why = WHY_SILENT;
 		else if (e)
@@ -451,7 +491,7 @@ int grove__view_context(struct grove_view *v, const struct grove_context_options
 	if (opt && opt->mode)
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "a %s session has one mode only",
 				   v->image->dialect->name);
-	rc = context_init(&c, v->image, v->log, leaf, d);
+	rc = context_init(&c, v->session, v->image, v->log, leaf, d);
 	if (!rc)
 		rc = write_settings(&c, &w.settings);
 	grove__out_init(&w.o, sink);
@@ -478,6 +518,7 @@ int grove__view_context(struct grove_view *v, const struct grove_context_options
 	grove__buf_release(&w.ids);
 	grove__buf_release(&w.settings);
 	kept_release(&w.kept);
+	kept_release(&w.settled);
 	context_release(&c);
 	return end ? end : rc;
 }
@@ -516,7 +557,7 @@ static int collect_fresh(const struct grove__dialect *dialect, const struct grov
 
 		if (kind == GROVE_KIND_COMPACTION ||
 		    (kind == GROVE_KIND_MESSAGE && fresh[i].role == GROVE_ROLE_SYSTEM))
-			rc = dialect->messages(fresh[i].line, kind, fresh[i].role, 0, true, NULL,
+			rc = dialect->messages(fresh[i].line, kind, fresh[i].role, 0, true, NULL, NULL,
 					       collect, m);
 	}
 	return rc;
@@ -529,7 +570,7 @@ int grove__context_system(struct grove_session *s, uint32_t leaf, const struct g
 	struct context c;
 	uint32_t row;
 	size_t from = nr;
-	int rc = context_init(&c, s->image, s->log, leaf, d);
+	int rc = context_init(&c, s, s->image, s->log, leaf, d);
 
 	while (from && fresh[from - 1].kind != GROVE_KIND_COMPACTION)
 		from--;

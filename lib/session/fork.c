@@ -69,11 +69,17 @@ static int put(struct writer *w, struct grove_slice line)
 
 static int put_header(struct writer *w, const struct grove__header_in *h)
 {
+	const struct grove__dialect *dialect = w->s->at.dialect;
 	size_t start = w->bytes.len;
+	int rc = 0;
 
-	if (w->s->at.dialect->compose_header(h, &w->bytes))
-		return grove__fail_nomem(w->d);
-	return added(w, start);
+	if (dialect->slot_first) {
+		rc = dialect->slot(h->title, h->title_source, h->time, &w->bytes) ? grove__fail_nomem(w->d) : added(w, start);
+		start = w->bytes.len;
+	}
+	if (!rc && dialect->compose_header(h, &w->bytes))
+		rc = grove__fail_nomem(w->d);
+	return rc ? rc : added(w, start);
 }
 
 static int copy_tree(struct writer *w)
@@ -141,10 +147,13 @@ static int moved_first_kept(const struct writer *w, const struct path *p, struct
 	const struct grove__spine *sp = w->s->image->spine;
 	struct grove_buf id = GROVE_BUF_INIT;
 	uint32_t row;
+	bool after = false;
 	size_t i;
-	int rc = w->s->at.dialect->first_kept(line, &id);
+	int rc = w->s->at.dialect->first_kept(line, &id, &after);
 
-	if (!rc) {
+	if (!rc && after) {
+		rc = 1;
+	} else if (!rc) {
 		row = grove__spine_find(sp, sp->nr, grove__buf_slice(&id));
 		rc = 1;
 		i = row == GROVE_NONE || !p->place[row] ? p->nr_all : p->place[row] - 1;
@@ -246,7 +255,7 @@ static int put_labels(struct writer *w, const struct path *p, const struct grove
 		at.time = grove__sys_now_ms();
 		grove__buf_clear(&json);
 		grove__buf_clear(&target);
-		rc = label_stamp(w, l->set_by, &stamp, &at);
+		rc = w->s->at.dialect->fresh_labels ? 0 : label_stamp(w, l->set_by, &stamp, &at);
 		if (!rc)
 			rc = w->s->at.dialect->spell(&wish, &json, w->d);
 		if (!rc)
@@ -348,6 +357,15 @@ static int place(struct grove_session *s, const struct grove_fork_options *opt, 
 	return rc ? grove__fail_nomem(d) : 0;
 }
 
+/* The name that somebody gave to the source; what its entries suggest is theirs to say. */
+static const char *title_of(const struct grove_session *s, const char **source)
+{
+	const struct grove__image *im = s->image;
+
+	*source = im->header.title_source;
+	return im->slot_title ? im->slot_title : im->header.title;
+}
+
 /* What the header says, without reading it again. */
 static int name_copy(struct grove_session *out, const struct grove__header_in *h)
 {
@@ -365,8 +383,8 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 {
 	struct writer *w = NULL;
 	struct grove__header_in h = { .time = grove__sys_now_ms() };
-	struct grove_buf cwd = GROVE_BUF_INIT;
-	struct grove_key key;
+	struct grove_buf cwd = GROVE_BUF_INIT, header = GROVE_BUF_INIT;
+	struct grove_key key, from = { s->at.project, s->at.session, "" };
 	uint32_t leaf = GROVE_NONE;
 	char id[40];
 	int rc = grove__session_load(s, d);
@@ -380,11 +398,21 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 		rc = grove__fail(d, GROVE_EINVAL, NULL, "%.100s cannot be the id of a session", opt->id);
 	if (rc)
 		return rc;
-	grove__world_session_id(s->g, id);
+	grove__world_session_id(s->g, s->at.dialect, id);
 	h.id = opt->id ? opt->id : id;
-	h.parent = s->held ? NULL : s->at.path;
-	if (grove__resolve(s->g, opt->cwd ? opt->cwd : s->cwd, &cwd))
+	h.what = opt->leaf ? HEADER_BRANCH : opt->cwd ? HEADER_FORK_FROM : HEADER_FORK;
+	h.from_id = s->id;
+	h.from_path = s->held ? NULL : s->at.path;
+	rc = grove__image_header_line(s->image, s->log, &header, &h.from_header, d);
+	if (rc) {
+		grove__buf_release(&header);
+		return rc;
+	}
+	h.title = s->at.dialect->title ? title_of(s, &h.title_source) : NULL;
+	if (grove__resolve(s->g, opt->cwd ? opt->cwd : s->cwd, &cwd)) {
+		grove__buf_release(&header);
 		return grove__fail_nomem(d);
+	}
 	/* without a new one the directory stays as the source spells it */
 	h.cwd = opt->cwd ? cwd.ptr : s->cwd;
 	rc = place(s, opt, h.cwd, h.time, h.id, &out->at, d);
@@ -409,6 +437,9 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 			rc = grove__log_sync(out->log, d);
 		grove__buf_release(&w->bytes);
 	}
+	/* entries may speak of attachments, so these come along */
+	if (!rc && !s->held && s->at.dialect->artifacts)
+		rc = grove__attachments_copy(s->at.store, &from, out->at.store, &key, d);
 	free(w);
 	if (rc && out->log) {
 		/* half a copy is no session */
@@ -421,6 +452,7 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 		out->version = s->at.dialect->version;
 		rc = name_copy(out, &h) ? grove__fail_nomem(d) : 0;
 	}
+	grove__buf_release(&header);
 	grove__buf_release(&cwd);
 	return rc;
 }

@@ -8,15 +8,36 @@
 #define GROVE_SESSION_IMAGE_H
 
 #include "dialect/dialect.h"
+#include "json/lenient.h"
 #include "store/store.h"
 #include "tree/tree.h"
 
 /* A line longer than this is never held in memory as a whole. */
 #define GROVE__LINE_MAX ((uint64_t)1 << 30)
 
-/* A header line: its number among the values and among the lines, and where it is. */
+/*
+ * Where a value is. Mostly it is a line; but a lenient dialect's may begin
+ * behind something else on its line, and end on a later one.
+ */
+struct grove__spot {
+	uint64_t pos, off;                 /* of the line, or (positions are bytes) of the value and 0 */
+	uint64_t len;                      /* line ends inside it count */
+	uint64_t line;                     /* the number of the line it begins in, from 0 */
+	uint32_t crc;                      /* of the bytes as they are stored */
+	bool lines;                        /* positions count lines, and it reaches into the next one */
+};
+
+/* A header: its number among the values, and where it is. */
 struct grove__header_at {
-	uint64_t value, line, pos;
+	uint64_t value;
+	struct grove__spot at;
+};
+
+/* Where positions count lines: a row that is not one line from its first byte on. */
+struct grove__span_at {
+	uint32_t row;
+	bool lines;
+	uint64_t off;
 };
 
 struct grove__image {
@@ -34,14 +55,28 @@ struct grove__image {
 	uint64_t lines, bytes, malformed, blank;
 	uint64_t bad_line, bad_pos;        /* the first malformed one */
 	bool by_line;                      /* positions count lines, not bytes */
-	bool torn;                         /* an unfinished last line, not counted in `lines` */
+	/*
+	 * The log ends inside a value. Its last line is not counted in `lines`,
+	 * those before it (lenient dialects) are malformed ones.
+	 */
+	bool torn;
+	uint64_t torn_off;                 /* of that value in the line at `next`, where that counts lines */
 	bool open_tail;                    /* the last line is whole but has no LF yet */
+	bool loose;                        /* lenient dialects: somewhere a line was not just a value */
+	/* Written by the first load alone: views need no lock to look. */
+	struct grove__span_at *spans;
+	size_t nr_spans, cap_spans;
+
+	/* A line before the header that is no entry either; its title, NULL: none. */
+	bool has_slot;
+	uint64_t slot_pos, slot_off, slot_len, slot_line;
+	uint32_t slot_crc;
+	const char *slot_title;
 
 	bool has_header;
 	struct grove__header header;
-	uint64_t header_pos, header_len, header_line;
-	uint32_t header_crc;
-	uint64_t values;                   /* JSON values so far, headers included */
+	struct grove__spot header_at;
+	uint64_t values;                   /* JSON values so far, headers and the slot included */
 	struct grove__header_at *headers;
 	size_t nr_headers, cap_headers;
 	unsigned from;                     /* the version of the log; below the dialect's: migrate */
@@ -62,6 +97,16 @@ void grove__image_unref(struct grove__image *im);
 int grove__image_load(struct grove__image *im, struct grove_log *log, const char *path,
 		      const struct grove_progress *progress, struct grove_detail *d);
 
+/*
+ * Would the next line be read as part of the unfinished value at the log's end?
+ * Only in lenient dialects, where a line end may stand inside a value.
+ */
+int grove__image_torn_swallows(const struct grove__image *im, struct grove_log *log, bool *yes,
+			       struct grove_detail *d);
+
+/* Where a row is, or (GROVE_NONE) the header. */
+struct grove__spot grove__image_spot(const struct grove__image *im, uint32_t row);
+
 /* What was read is not what is there any more. */
 static inline void grove__image_spoil(const struct grove__image *im)
 {
@@ -81,6 +126,7 @@ static inline bool grove__image_old(const struct grove__image *im)
 
 /*
  * The line of a row, without line end, as today's version: `out` is replaced.
+ * Where a value spans lines, they are joined by spaces.
  * GROVE_ESTALE if the bytes are not those that were indexed, GROVE_ETOOBIG
  * beyond GROVE__LINE_MAX. The trimmed JSON value in *value, if not NULL. There
  * are GROVE__JSON_PAD readable bytes behind it.
@@ -99,7 +145,8 @@ int grove__image_migrate(const struct grove__image *im, struct grove_log *log, u
 
 /*
  * Take in a line that was just appended at `pos`, as loading it would, and link
- * it. `e` is what it is; NULL: look.
+ * it. `e` is what it is; NULL: look. GROVE_ESTALE where only reading the log
+ * again tells what the line is.
  */
 int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t pos,
 		     const struct grove__entry *e);
@@ -128,7 +175,7 @@ struct grove__rows {
 	struct grove_log *log;
 	const uint32_t *list;
 	size_t nr, i;
-	struct grove_buf window, changed;
+	struct grove_buf window, joined, changed;
 	uint64_t window_pos;
 };
 void grove__rows_init(struct grove__rows *r, const struct grove__image *im, struct grove_log *log,
@@ -136,6 +183,46 @@ void grove__rows_init(struct grove__rows *r, const struct grove__image *im, stru
 void grove__rows_release(struct grove__rows *r);
 int grove__rows_next(struct grove__rows *r, uint32_t *row, struct grove_slice *value,
 		     struct grove_detail *d);
+
+/* The stored bytes of a value, checked: `out` is replaced, GROVE__JSON_PAD bytes behind it readable. */
+int grove__spot_fetch(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,
+		      struct grove_detail *d);
+/* Line ends in a value become spaces; there are none inside its strings. */
+void grove__join_lines(char *ptr, size_t len);
+
+/*
+ * The values of a log as a lenient dialect reads them (json/lenient.h), from a
+ * line on:
+ *
+ *	rc = grove__values_new(&v, &im->want, log, pos, until, by_line, whole, d);
+ *	while (!rc && !(rc = grove__values_next(v, &value)))
+ *		…
+ *	grove__values_free(v);
+ *
+ * A value longer than `whole` is not held: its members are, one behind the
+ * other, those beyond 1 MiB left out.
+ */
+struct grove__values;
+struct grove__value {
+	struct grove__spot at;             /* lines are counted from where reading began */
+	struct grove__json_line l;         /* scanned for the members wanted … */
+	const char *ptr;                   /* … in these bytes, good until the next call */
+	bool whole;                        /* which are all of it, on one line */
+};
+int grove__values_new(struct grove__values **out, const struct grove__json_want *want,
+		      struct grove_log *log, uint64_t pos, uint64_t until, bool by_line,
+		      uint64_t whole, struct grove_detail *d);
+void grove__values_free(struct grove__values *v);
+/* Be told of what is lost; positions are those of the text, see grove__values_place(). */
+void grove__values_tell(struct grove__values *v, grove__json_lost_fn *fn, void *payload);
+/* 0, 1 at the end, or an error. */
+int grove__values_next(struct grove__values *v, struct grove__value *out);
+/* Get all of a value that is not whole. GROVE_ETOOBIG beyond GROVE__LINE_MAX. */
+int grove__values_whole(struct grove__values *v, struct grove__value *value);
+/* After the end. */
+void grove__values_passed(const struct grove__values *v, struct grove__json_passed *out);
+/* From a position in the text to one of the log, and (by line) the offset in that line. */
+uint64_t grove__values_place(const struct grove__values *v, uint64_t pos, uint64_t *off);
 
 /* White space of JSON, and a byte-order mark, off both ends. */
 struct grove_slice grove__trim_value(struct grove_slice s);

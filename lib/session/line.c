@@ -4,11 +4,14 @@
  * The spine keeps a checksum of every line. What a fetch brings is compared
  * with it: a log that was changed under us gives GROVE_ESTALE, never the wrong
  * bytes. Lines of an old version are handed out as the migration would leave
- * them, so that reading and migrating show the same session.
+ * them, so that reading and migrating show the same session. A value that spans
+ * lines is handed out as one: to everybody else an entry is a line.
  */
 #include "session/image.h"
 
 #include "base/crc32c.h"
+
+#include <stdlib.h>
 
 struct grove_slice grove__trim_value(struct grove_slice s)
 {
@@ -26,60 +29,156 @@ struct grove_slice grove__trim_value(struct grove_slice s)
 	return s;
 }
 
-static int fetch(struct grove_log *log, uint64_t pos, uint64_t len, uint32_t crc, uint64_t line,
-		 struct grove_buf *out, struct grove_detail *d)
+void grove__join_lines(char *ptr, size_t len)
+{
+	/* a line end inside a string would not be JSON */
+	if (memchr(ptr, '\n', len))
+		for (size_t i = 0; i < len; i++)
+			if (ptr[i] == '\n' || ptr[i] == '\r')
+				ptr[i] = ' ';
+}
+
+static int span_row(const void *key, const void *span)
+{
+	uint32_t row = *(const uint32_t *)key, at = ((const struct grove__span_at *)span)->row;
+
+	return row < at ? -1 : row > at;
+}
+
+struct grove__spot grove__image_spot(const struct grove__image *im, uint32_t row)
+{
+	const struct grove__spine *s = im->spine;
+	const struct grove__span_at *span;
+	struct grove__spot at;
+
+	if (row == GROVE_NONE)
+		return im->header_at;
+	at = (struct grove__spot){
+		.pos = grove__spine_pos(s, row),
+		.len = grove__spine_len(s, row),
+		.line = grove__spine_line(s, row),
+		.crc = grove__spine_crc(s, row),
+	};
+	if (!im->nr_spans)
+		return at;
+	span = bsearch(&row, im->spans, im->nr_spans, sizeof(*im->spans), span_row);
+	if (span) {
+		at.off = span->off;
+		at.lines = span->lines;
+	}
+	return at;
+}
+
+/* A value that reaches over lines, in a store that hands them out one by one. */
+static int fetch_lines(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,
+		       struct grove_detail *d)
+{
+	struct grove_buf line = GROVE_BUF_INIT;
+	size_t cap = 4096, skip = (size_t)at->off;
+	struct grove_run run;
+	int rc = 0;
+
+	for (uint64_t pos = at->pos; out->len < at->len && !rc;) {
+		size_t left = (size_t)at->len - out->len, n;
+
+		if (grove__buf_reserve(&line, cap)) {
+			rc = grove__fail_nomem(d);
+			break;
+		}
+		rc = grove__log_read(log, pos, pos + 1, line.ptr, cap, &run, d);
+		if (!rc && run.open) {
+			cap *= 2;
+			continue;
+		}
+		if (!rc && run.len < skip)
+			rc = grove__fail(d, GROVE_ESTALE, NULL, "the line is not there any more");
+		if (rc)
+			break;
+		n = run.len - skip;
+		if (grove__buf_add(out, line.ptr + skip, n < left ? n : left))
+			rc = grove__fail_nomem(d);
+		skip = 0;
+		pos++;
+	}
+	grove__buf_release(&line);
+	return rc;
+}
+
+int grove__spot_fetch(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,
+		      struct grove_detail *d)
 {
 	int rc;
 
 	grove__buf_clear(out);
-	if (len > GROVE__LINE_MAX)
-		return grove__fail_at(d, GROVE_ETOOBIG, NULL, line + 1, pos,
+	if (at->len > GROVE__LINE_MAX)
+		return grove__fail_at(d, GROVE_ETOOBIG, NULL, at->line + 1, at->pos,
 				      "a line of %llu bytes: too long to be held in memory",
-				      (unsigned long long)len);
-	if (grove__buf_reserve(out, (size_t)len + GROVE__JSON_PAD))
+				      (unsigned long long)at->len);
+	if (grove__buf_reserve(out, (size_t)at->len + GROVE__JSON_PAD))
 		return grove__fail_nomem(d);
-	rc = grove__log_fetch(log, pos, 0, out->ptr, (size_t)len, d);
+	if (at->lines)
+		rc = fetch_lines(log, at, out, d);
+	else
+		rc = grove__log_fetch(log, at->pos, at->off, out->ptr, (size_t)at->len, d);
 	if (rc)
 		return rc;
-	grove__buf_cut(out, (size_t)len);
-	if (grove__crc32c(0, out->ptr, out->len) != crc)
-		return grove__fail_at(d, GROVE_ESTALE, NULL, line + 1, pos,
+	grove__buf_cut(out, (size_t)at->len);
+	if (grove__crc32c(0, out->ptr, out->len) != at->crc)
+		return grove__fail_at(d, GROVE_ESTALE, NULL, at->line + 1, at->pos,
 				      "the line is not what it was: the session was changed");
+	return 0;
+}
+
+/* The same as one line. */
+static int fetch(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,
+		 struct grove_detail *d)
+{
+	int rc = grove__spot_fetch(log, at, out, d);
+
+	if (rc)
+		return rc;
+	grove__join_lines(out->ptr, out->len);
 	while (out->len && out->ptr[out->len - 1] == '\r')
 		grove__buf_cut(out, out->len - 1);
 	return 0;
 }
 
-/* The line at `pos` again, piece by piece: has it changed? */
-static int verify(struct grove_log *log, uint64_t pos, uint64_t len, uint32_t want,
-		  struct grove_detail *d)
+/* The same bytes again, piece by piece: have they changed? */
+static int verify(struct grove_log *log, const struct grove__spot *at, struct grove_detail *d)
 {
 	char buf[16384];
 	uint32_t crc = 0;
 
-	for (uint64_t off = 0; off < len;) {
-		size_t n = len - off < sizeof(buf) ? (size_t)(len - off) : sizeof(buf);
-		int rc = grove__log_fetch(log, pos, off, buf, n, d);
+	if (at->lines) {
+		struct grove_buf whole = GROVE_BUF_INIT;
+		int rc = grove__spot_fetch(log, at, &whole, d);
+
+		grove__buf_release(&whole);
+		return rc;
+	}
+	for (uint64_t off = 0; off < at->len;) {
+		size_t n = at->len - off < sizeof(buf) ? (size_t)(at->len - off) : sizeof(buf);
+		int rc = grove__log_fetch(log, at->pos, at->off + off, buf, n, d);
 
 		if (rc)
 			return rc;
 		crc = grove__crc32c(crc, buf, n);
 		off += n;
 	}
-	return crc == want ? 0 : grove__fail_at(d, GROVE_ESTALE, NULL, 0, pos,
-						"a line is not what it was: the session was changed");
+	return crc == at->crc ? 0 : grove__fail_at(d, GROVE_ESTALE, NULL, 0, at->pos,
+						   "a line is not what it was: the session was changed");
 }
 
 int grove__image_verify(const struct grove__image *im, uint32_t nr, struct grove_log *log,
 			struct grove_detail *d)
 {
-	const struct grove__spine *s = im->spine;
-	int rc = verify(log, im->header_pos, im->header_len, im->header_crc, d);
+	struct grove__spot last;
+	int rc = verify(log, &im->header_at, d);
 
-	if (!rc && nr)
-		rc = verify(log, grove__spine_pos(s, nr - 1), grove__spine_len(s, nr - 1),
-			    grove__spine_crc(s, nr - 1), d);
-	return rc;
+	if (rc || !nr)
+		return rc;
+	last = grove__image_spot(im, nr - 1);
+	return verify(log, &last, d);
 }
 
 struct id_at {
@@ -97,6 +196,7 @@ static int id_at(void *payload, double index, struct grove_buf *out)
 	struct grove__arena tmp;
 	struct grove__json_line l;
 	struct grove__entry e;
+	struct grove__spot at;
 	uint64_t value, row;
 	int rc;
 
@@ -105,6 +205,11 @@ static int id_at(void *payload, double index, struct grove_buf *out)
 	value = row = (uint64_t)index;
 	if ((double)value != index)
 		return 0;
+	if (im->has_slot) {
+		if (!value)
+			return 0;
+		row--;
+	}
 	for (size_t i = 0; i < im->nr_headers; i++) {
 		if (im->headers[i].value == value)
 			return 0;
@@ -115,11 +220,10 @@ static int id_at(void *payload, double index, struct grove_buf *out)
 										   (uint32_t)row)));
 	/* a later entry still has whatever id it came with */
 	grove__arena_init(&tmp);
-	rc = fetch(a->log, grove__spine_pos(im->spine, (uint32_t)row),
-		   grove__spine_len(im->spine, (uint32_t)row),
-		   grove__spine_crc(im->spine, (uint32_t)row), 0, &line, NULL);
+	at = grove__image_spot(im, (uint32_t)row);
+	rc = fetch(a->log, &at, &line, NULL);
 	if (!rc && grove__json_scan(&im->want, line.ptr, line.len, true, &l) == JSON_VALUE &&
-	    im->dialect->index(&l, line.ptr, &tmp, &e) == LINE_ENTRY && e.has_id)
+	    im->dialect->index(&l, line.ptr, &tmp, &e) != LINE_SKIP && e.has_id)
 		rc = grove__buf_add_slice(out, e.id);
 	grove__buf_release(&line);
 	grove__arena_release(&tmp);
@@ -169,8 +273,8 @@ static int present(const struct grove__image *im, struct grove_log *log, uint32_
 int grove__image_line(const struct grove__image *im, struct grove_log *log, uint32_t row,
 		      struct grove_buf *out, struct grove_slice *value, struct grove_detail *d)
 {
-	int rc = fetch(log, grove__spine_pos(im->spine, row), grove__spine_len(im->spine, row),
-		       grove__spine_crc(im->spine, row), grove__spine_line(im->spine, row), out, d);
+	struct grove__spot at = grove__image_spot(im, row);
+	int rc = fetch(log, &at, out, d);
 
 	if (rc == GROVE_ESTALE)
 		grove__image_spoil(im);
@@ -181,7 +285,7 @@ int grove__image_header_line(const struct grove__image *im, struct grove_log *lo
 			     struct grove_buf *out, struct grove_slice *value,
 			     struct grove_detail *d)
 {
-	int rc = fetch(log, im->header_pos, im->header_len, im->header_crc, im->header_line, out, d);
+	int rc = fetch(log, &im->header_at, out, d);
 
 	if (rc == GROVE_ESTALE)
 		grove__image_spoil(im);

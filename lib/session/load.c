@@ -10,6 +10,10 @@
  *
  * A line that does not fit the buffer goes through the stream machine instead,
  * piece by piece, by the thread that met it, while the others wait.
+ *
+ * In a lenient dialect this lasts until the first line that is not just a value.
+ * What is behind it is read value by value (session/values.c), by one thread:
+ * up to there both ways of reading find the same.
  */
 #include "session/image.h"
 
@@ -48,8 +52,12 @@ struct loader {
 	uint64_t pos, until, begin;
 	uint64_t issued, merged; /* runs handed out, runs done */
 	bool end;                /* nothing left to hand out */
-	int rc;
+	int rc;                  /* or LOOSE */
+	uint64_t loose_pos;      /* where reading value by value begins */
 };
+
+/* A line that is not just a value ends the reading by lines: no failure. */
+enum { LOOSE = 1 };
 
 struct worker {
 	struct loader *ld;
@@ -59,6 +67,8 @@ struct worker {
 	struct found *found;
 	size_t nr;
 	uint64_t lines, malformed, blank, bad_line, bad_off;
+	bool loose;              /* the line behind the last one counted is not just a value */
+	uint64_t loose_off;
 	bool my_turn;
 	struct grove_run run;
 	uint64_t ticket;
@@ -100,6 +110,7 @@ void grove__image_unref(struct grove__image *im)
 	grove__spine_unref(im->spine);
 	grove__arena_release(&im->keep);
 	free(im->headers);
+	free(im->spans);
 	free(im);
 }
 
@@ -112,10 +123,16 @@ int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t 
 	uint32_t from = im->spine->nr;
 	int rc = 0;
 
+	/* behind an unfinished value a line may be part of it, or make another value of it */
+	if (im->dialect->lenient && im->next != im->tail)
+		return GROVE_ESTALE;
 	grove__arena_init(&tmp);
 	if (!e) {
-		if (grove__json_scan(&im->want, line.ptr, line.len, true, &l) != JSON_VALUE ||
-		    im->dialect->index(&l, line.ptr, &tmp, &own) != LINE_ENTRY)
+		enum grove__line_class class = LINE_SKIP;
+
+		if (grove__json_scan(&im->want, line.ptr, line.len, true, &l) == JSON_VALUE)
+			class = im->dialect->index(&l, line.ptr, &tmp, &own);
+		if (class != LINE_ENTRY && class != LINE_SLOT)
 			rc = GROVE_EJSON;
 		e = &own;
 	}
@@ -147,30 +164,39 @@ static void give_up(struct worker *w, int rc)
 		*ld->d = w->d;
 }
 
-static int merge_header(struct worker *w, const struct found *f, uint64_t pos, uint64_t line)
+static int take_header(struct grove__image *im, const struct grove__spot *at, const char *bytes,
+		       size_t len)
 {
-	struct grove__image *im = w->ld->im;
 	struct grove__json_line l;
-	const char *ptr = w->buf + f->off;
 
 	if (grove__array_room(&im->headers, &im->cap_headers, im->nr_headers, sizeof(*im->headers)))
 		return GROVE_ENOMEM;
-	im->headers[im->nr_headers++] = (struct grove__header_at){ im->values, line, pos };
+	im->headers[im->nr_headers++] = (struct grove__header_at){ im->values, *at };
 	if (im->has_header)
 		return 0;
-	if (grove__json_scan(&im->want, ptr, (size_t)f->len, true, &l) != JSON_VALUE)
+	if (grove__json_scan(&im->want, bytes, len, true, &l) != JSON_VALUE)
 		return GROVE_EDAMAGED;
-	im->dialect->header(&l, ptr, &im->keep, &im->header);
+	im->dialect->header(&l, bytes, &im->keep, &im->header);
 	if (!im->header.usable)
 		return GROVE_EDAMAGED;
 	im->has_header = true;
-	im->header_pos = pos;
-	im->header_len = f->len;
-	im->header_line = line;
-	im->header_crc = f->crc;
+	im->header_at = *at;
 	im->from = im->header.version < im->dialect->version ? im->header.version
 							     : im->dialect->version;
 	return 0;
+}
+
+static int take_slot(struct grove__image *im, const struct grove__spot *at, struct grove_slice title)
+{
+	im->has_slot = true;
+	im->slot_pos = at->pos;
+	im->slot_off = at->off;
+	im->slot_len = at->len;
+	im->slot_line = at->line;
+	im->slot_crc = at->crc;
+	if (title.len)
+		im->slot_title = grove__arena_dup(&im->keep, title);
+	return title.len && !im->slot_title ? GROVE_ENOMEM : 0;
 }
 
 /*
@@ -198,28 +224,61 @@ static int give_id(struct grove__image *im, struct grove__entry *e, uint64_t lin
 	return 0;
 }
 
-static int merge_one(struct worker *w, struct found *f)
+/*
+ * A value that counts: a header, the slot, or an entry. `bytes` are the value's
+ * or its line's, `len` of them.
+ */
+static int take_value(struct grove__image *im, enum grove__line_class class, struct grove__entry *e,
+		      const struct grove__spot *at, const char *bytes, size_t len)
 {
-	struct grove__image *im = w->ld->im;
-	uint64_t line = im->lines + f->line;
-	uint64_t pos = w->run.by_line ? w->run.pos + f->line : w->run.pos + f->off;
 	char id[40];
 	int rc;
 
-	if (f->class == LINE_HEADER) {
-		rc = merge_header(w, f, pos, line);
+	if (class == LINE_HEADER) {
+		rc = take_header(im, at, bytes, len);
 		im->values++;
 		return rc;
+	}
+	if (class == LINE_SLOT && !im->values) {
+		im->values++;
+		return take_slot(im, at, e->text);
 	}
 	if (!im->has_header)
 		return GROVE_EDAMAGED;
 	im->values++;
 	if (im->from < 2) {
-		rc = give_id(im, &f->e, line, id);
+		rc = give_id(im, e, at->line, id);
 		if (rc)
 			return rc;
 	}
-	return grove__spine_add(im->spine, &f->e, pos, f->len, line, f->crc);
+	return grove__spine_add(im->spine, e, at->pos, at->len, at->line, at->crc);
+}
+
+/* The story of what take_value() answered. */
+static int tell_taking(struct loader *ld, struct grove_detail *d, int rc, uint64_t line,
+		       uint64_t offset)
+{
+	if (rc == GROVE_EDAMAGED)
+		return grove__fail_at(d, rc, ld->path, line + 1, offset,
+				      "not a valid %s session: it does not begin with a header",
+				      ld->im->dialect->name);
+	if (rc == GROVE_ETOOBIG)
+		return grove__fail(d, rc, ld->path, "too many lines");
+	return grove__fail_nomem(d);
+}
+
+static int merge_one(struct worker *w, struct found *f)
+{
+	struct grove__image *im = w->ld->im;
+	struct grove__spot at = {
+		.pos = w->run.by_line ? w->run.pos + f->line : w->run.pos + f->off,
+		.len = f->len,
+		.line = im->lines + f->line,
+		.crc = f->crc,
+	};
+	int rc = take_value(im, f->class, &f->e, &at, w->buf + f->off, (size_t)f->len);
+
+	return rc ? tell_taking(w->ld, &w->d, rc, at.line, w->run.pos + f->off) : 0;
 }
 
 /* Merge what was found so far; waits until all earlier runs are done. */
@@ -236,18 +295,8 @@ static int merge(struct worker *w)
 		pthread_mutex_unlock(&ld->lock);
 		w->my_turn = true;
 	}
-	for (size_t i = 0; i < w->nr && !rc; i++) {
+	for (size_t i = 0; i < w->nr && !rc; i++)
 		rc = merge_one(w, &w->found[i]);
-		if (rc == GROVE_EDAMAGED)
-			grove__fail_at(&w->d, rc, ld->path, ld->im->lines + w->found[i].line + 1,
-				       w->run.pos + w->found[i].off,
-				       "not a valid %s session: it does not begin with a header",
-				       ld->im->dialect->name);
-		else if (rc == GROVE_ETOOBIG)
-			grove__fail(&w->d, rc, ld->path, "too many lines");
-		else if (rc)
-			grove__fail_nomem(&w->d);
-	}
 	w->nr = 0;
 	grove__arena_release(&w->tmp);
 	return rc;
@@ -271,8 +320,13 @@ static int finish_run(struct worker *w, int rc)
 		im->lines += w->lines;
 		im->malformed += w->malformed;
 		im->blank += w->blank;
+		if (w->loose) {
+			ld->loose_pos = w->run.by_line ? w->run.pos + w->lines
+						       : w->run.pos + w->loose_off;
+			ld->rc = LOOSE;
+		}
 	}
-	if (rc)
+	if (rc < 0)
 		give_up(w, rc);
 	ld->merged++;
 	pthread_cond_broadcast(&ld->turn_cond);
@@ -312,6 +366,11 @@ static int note(struct worker *w, const struct grove__json_line *l, const char *
 
 static void note_bad(struct worker *w, uint64_t off)
 {
+	if (w->ld->im->dialect->lenient) {
+		w->loose = true;
+		w->loose_off = off;
+		return;
+	}
 	if (!w->malformed++) {
 		w->bad_line = w->lines;
 		w->bad_off = off;
@@ -323,6 +382,10 @@ static void note_tail(struct worker *w, enum grove__json_verdict v, uint64_t off
 {
 	struct grove__image *im = w->ld->im;
 
+	if (v == JSON_BAD && im->dialect->lenient) {
+		note_bad(w, off);
+		return;
+	}
 	/* only the last run comes here, and everything before it is merged or waits */
 	if (v == JSON_BAD && !w->run.by_line) {
 		/* a write that is not finished, or never will be: the next reload starts here */
@@ -340,7 +403,7 @@ static int scan_run(struct worker *w)
 	size_t off = 0;
 	int rc = 0;
 
-	while (off < w->run.len && !rc) {
+	while (off < w->run.len && !rc && !w->loose) {
 		const char *at = w->buf + off;
 		enum grove__json_verdict v = grove__json_scan(want, at, w->run.len - off, true, &l);
 		size_t len = (size_t)l.len;
@@ -356,7 +419,7 @@ static int scan_run(struct worker *w)
 			w->blank++;
 		else if (whole)
 			note_bad(w, off);
-		if (whole || v != JSON_BAD)
+		if (v != JSON_BAD || (whole && !w->loose))
 			w->lines++;
 		off += len + 1;
 	}
@@ -499,15 +562,13 @@ static int long_line(struct worker *w, struct found *f, struct grove_buf *member
 /* --- the conveyor --- */
 
 /* Only the caller's own thread talks to the caller. */
-static int tell_progress(struct worker *w)
+static int tell_progress(struct loader *ld, struct grove_detail *d)
 {
-	struct loader *ld = w->ld;
-
 	if (!ld->progress || !ld->progress->fn || !pthread_equal(pthread_self(), ld->caller))
 		return 0;
 	if (!ld->progress->fn(ld->progress->payload, ld->pos - ld->begin, ld->until - ld->begin))
 		return 0;
-	return grove__fail(&w->d, GROVE_ECANCELLED, ld->path, "cancelled");
+	return grove__fail(d, GROVE_ECANCELLED, ld->path, "cancelled");
 }
 
 /* Make the buffer larger for a store that hands out whole lines only. */
@@ -540,7 +601,7 @@ static int take(struct worker *w, struct found *longest, struct grove_buf *membe
 		rc = ld->rc ? ld->rc : 1;
 		goto out;
 	}
-	rc = tell_progress(w);
+	rc = tell_progress(ld, &w->d);
 	while (!rc) {
 		rc = grove__log_read(ld->log, ld->pos, ld->until, w->buf, w->cap, &w->run, &w->d);
 		if (rc || !w->run.open || !w->run.by_line)
@@ -566,7 +627,7 @@ static int take(struct worker *w, struct found *longest, struct grove_buf *membe
 		} else if (!rc && v != JSON_BAD) {
 			w->blank++;
 		}
-		if (closed || v != JSON_BAD)
+		if (v != JSON_BAD || (closed && !w->loose))
 			w->lines++;
 	}
 	ld->end = ld->pos >= ld->until;
@@ -643,6 +704,177 @@ static int run_workers(struct loader *ld, unsigned nr)
 	return rc ? rc : ld->rc;
 }
 
+/* --- value by value --- */
+
+/* A row that is not one line from its first byte on, where positions count lines. */
+static int note_span(struct loader *ld, const struct grove__spot *at, bool grown)
+{
+	struct grove__image *im = ld->im;
+
+	if (!at->off && !at->lines)
+		return 0;
+	/* views may be looking at the spans we have */
+	if (grown)
+		return grove__fail(ld->d, GROVE_ESTALE, ld->path, "has grown by a value of several lines");
+	if (grove__array_room(&im->spans, &im->cap_spans, im->nr_spans, sizeof(*im->spans)))
+		return grove__fail_nomem(ld->d);
+	im->spans[im->nr_spans++] = (struct grove__span_at){ im->spine->nr - 1, at->lines, at->off };
+	return 0;
+}
+
+static int take_found(struct loader *ld, struct grove__values *v, struct grove__value *value,
+		      struct grove__arena *tmp, bool grown)
+{
+	struct grove__image *im = ld->im;
+	struct grove__entry e;
+	enum grove__line_class class = im->dialect->index(&value->l, value->ptr, tmp, &e);
+	uint32_t rows = im->spine->nr;
+	int rc = 0;
+
+	value->at.line += im->lines;
+	if (class == LINE_SKIP) {
+		im->blank++;
+		return 0;
+	}
+	if (class == LINE_HEADER)
+		rc = grove__values_whole(v, value);
+	if (rc)
+		return rc;
+	rc = take_value(im, class, &e, &value->at, value->ptr, (size_t)value->at.len);
+	if (rc)
+		return tell_taking(ld, ld->d, rc, value->at.line, value->at.pos);
+	return im->spine->nr > rows ? note_span(ld, &value->at, grown) : 0;
+}
+
+/* What was passed over goes into the counts. */
+static int count_passed(struct loader *ld, const struct grove__values *v, bool grown)
+{
+	struct grove__image *im = ld->im;
+	struct grove__json_passed p;
+	uint64_t off;
+
+	grove__values_passed(v, &p);
+	/* what an unfinished value brings to light may stand before what is new */
+	if (p.torn && grown && im->loose)
+		return grove__fail(ld->d, GROVE_ESTALE, ld->path, "ends inside a value");
+	/* a tail that is torn and nothing else leaves the lines before it what they are */
+	im->loose |= !p.torn || p.lines > 1 || p.torn_pos != ld->loose_pos || im->by_line;
+	/* an unfinished value's lines are lost, the last one as the torn one */
+	if (p.torn) {
+		uint64_t first = p.torn_line + p.torn_rest, lost = p.lines - first - 1;
+
+		if (lost && !p.bad) {
+			p.bad_line = first;
+			p.bad_pos = p.torn_pos;
+		}
+		p.bad += lost;
+		p.lines--;
+		im->torn = true;
+		im->next = grove__values_place(v, p.torn_pos, &im->torn_off);
+	}
+	im->open_tail = p.open && !im->by_line && !p.torn;
+	if (p.bad && !im->malformed) {
+		im->bad_line = im->lines + p.bad_line;
+		im->bad_pos = grove__values_place(v, p.bad_pos, &off);
+	}
+	im->lines += p.lines;
+	im->malformed += p.bad;
+	im->blank += p.blank;
+	return 0;
+}
+
+static int load_values(struct loader *ld, bool grown)
+{
+	struct grove__image *im = ld->im;
+	struct grove__values *v;
+	struct grove__value value;
+	struct grove__arena tmp;
+	uint64_t told = ld->loose_pos;
+	int rc = grove__values_new(&v, &im->want, ld->log, ld->loose_pos, ld->until, im->by_line,
+				   RUN_BYTES, ld->d);
+
+	grove__arena_init(&tmp);
+	while (!rc && !(rc = grove__values_next(v, &value))) {
+		rc = take_found(ld, v, &value, &tmp, grown);
+		grove__arena_release(&tmp);
+		if (!rc && (im->by_line || value.at.pos - told >= RUN_BYTES)) {
+			told = ld->pos = value.at.pos;
+			rc = tell_progress(ld, ld->d);
+		}
+	}
+	if (rc == 1)
+		rc = count_passed(ld, v, grown);
+	grove__values_free(v);
+	return rc;
+}
+
+/* Feed `len` bytes; false: they go on as no unfinished value could. */
+static int feed(struct grove__json_stream *s, const char *ptr, size_t len, bool *on)
+{
+	size_t used;
+	int state = *on ? grove__json_stream_feed(s, ptr, len, false, &used) : JSON_STREAM_BAD;
+
+	*on = state == JSON_STREAM_MORE;
+	return state < 0 ? state : 0;
+}
+
+/* The bytes of the log from the unfinished value on. */
+static int feed_torn(const struct grove__image *im, struct grove_log *log,
+		     struct grove__json_stream *s, bool *on, struct grove_detail *d)
+{
+	uint64_t pos = im->next;
+	size_t skip = (size_t)im->torn_off, cap = (size_t)1 << 18;
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_run run;
+	int rc = 0;
+
+	while (!rc && *on && pos < im->tail) {
+		if (grove__buf_reserve(&b, cap)) {
+			rc = grove__fail_nomem(d);
+			break;
+		}
+		rc = grove__log_read(log, pos, im->tail, b.ptr, cap, &run, d);
+		if (!rc && run.open && run.by_line) {
+			cap *= 2;
+			continue;
+		}
+		if (!rc && (run.len < skip || run.next == pos))
+			rc = grove__fail(d, GROVE_ESTALE, NULL, "its last line was changed");
+		if (!rc && feed(s, b.ptr + skip, run.len - skip, on))
+			rc = grove__fail_nomem(d);
+		skip = 0;
+		pos = run.next;
+	}
+	grove__buf_release(&b);
+	return rc;
+}
+
+int grove__image_torn_swallows(const struct grove__image *im, struct grove_log *log, bool *yes,
+			       struct grove_detail *d)
+{
+	static const char next[] = "\n{\"a\":0}";
+	struct grove__json_want nothing;
+	struct grove__json_stream *s;
+	bool on = true;
+	int rc;
+
+	*yes = false;
+	if (!im->torn || !im->dialect->lenient)
+		return 0;
+	grove__json_want_init(&nothing, NULL, 0);
+	s = grove__json_stream_new(&nothing);
+	if (!s)
+		return grove__fail_nomem(d);
+	rc = feed_torn(im, log, s, &on, d);
+	if (!rc && feed(s, next, sizeof(next) - 1, &on))
+		rc = grove__fail_nomem(d);
+	grove__json_stream_free(s);
+	*yes = !rc && on;
+	return rc;
+}
+
+/* --- the whole --- */
+
 /*
  * Where a last line without LF was counted, the log must go on with that LF;
  * anything else changed the line under us.
@@ -687,6 +919,7 @@ int grove__image_load(struct grove__image *im, struct grove_log *log, const char
 	struct loader ld = { .im = im, .log = log, .path = path, .progress = progress, .d = d };
 	struct grove_log_stat st;
 	uint32_t from = im->spine->nr;
+	bool grown = im->lines;
 	unsigned threads = 1;
 	int rc = grove__log_stat(log, &st, d);
 
@@ -706,6 +939,11 @@ int grove__image_load(struct grove__image *im, struct grove_log *log, const char
 		if (rc)
 			return rc;
 	}
+	if (im->torn && im->loose) {
+		if (st.tail == im->tail && st.ctime_ns == im->ctime_ns)
+			return 0;
+		return grove__fail(d, GROVE_ESTALE, path, "its last value goes on");
+	}
 	ld.caller = pthread_self();
 	ld.pos = ld.begin = im->next;
 	ld.until = st.tail;
@@ -723,6 +961,8 @@ int grove__image_load(struct grove__image *im, struct grove_log *log, const char
 	pthread_cond_init(&ld.turn_cond, NULL);
 	if (!ld.end)
 		rc = run_workers(&ld, threads);
+	if (rc == LOOSE)
+		rc = load_values(&ld, grown);
 	pthread_mutex_destroy(&ld.lock);
 	pthread_cond_destroy(&ld.turn_cond);
 	if (rc) {

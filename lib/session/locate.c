@@ -5,12 +5,11 @@
 #include "session/session.h"
 
 #include "base/array.h"
-#include "json/value.h"
 #include "sys/file.h"
 
 #include <stdlib.h>
+#include <strings.h>
 
-#define PEEK_MAX ((size_t)16 << 20)
 #define PREFIX_MIN 4
 
 void grove__where_release(struct grove__where *w)
@@ -56,86 +55,6 @@ static int fill_where(struct grove__where *w, struct grove__root *root, const st
 	return 0;
 }
 
-int grove__peek_first_line(struct grove_log *log, struct grove_buf *out, struct grove_detail *d)
-{
-	struct grove__json_want want;
-	struct grove_log_stat st;
-	size_t cap = 4096;
-	int rc = grove__log_stat(log, &st, d);
-
-	grove__json_want_init(&want, NULL, 0);
-	grove__buf_clear(out);
-	for (; !rc && cap <= PEEK_MAX; cap *= 4) {
-		uint64_t until = st.tail;
-		struct grove__json_line l;
-		struct grove_run run;
-		size_t off = 0;
-
-		if (grove__buf_reserve(out, cap + GROVE__JSON_PAD))
-			return grove__fail_nomem(d);
-		rc = grove__log_read(log, 0, until, out->ptr, cap, &run, d);
-		if (rc)
-			break;
-		if (run.len >= 3 && !memcmp(out->ptr, "\xef\xbb\xbf", 3))
-			off = 3;
-		while (off < run.len) {
-			enum grove__json_verdict v = grove__json_scan(&want, out->ptr + off,
-								      run.len - off, run.end, &l);
-
-			if (v == JSON_MORE)
-				break;
-			if (v == JSON_VALUE) {
-				memmove(out->ptr, out->ptr + off + l.value.off, (size_t)l.value.len);
-				grove__buf_cut(out, (size_t)l.value.len);
-				if (grove__json_truthy(grove__buf_slice(out)))
-					return grove__buf_reserve(out, GROVE__JSON_PAD) ? GROVE_ENOMEM
-											: 0;
-				/* a value that is nothing: the bytes are spoilt, read once more */
-				grove__buf_clear(out);
-				rc = grove__log_read(log, 0, until, out->ptr, cap, &run, d);
-				if (rc)
-					return rc;
-			}
-			off += (size_t)l.len + 1;
-		}
-		if (run.end)
-			break;
-	}
-	grove__buf_clear(out);
-	return rc;
-}
-
-int grove__where_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d)
-{
-	struct grove_key key = { w->project, w->session, "" };
-	struct grove_buf line = GROVE_BUF_INIT;
-	struct grove_log *log;
-	const char *name = NULL;
-	int rc;
-
-	if (g->forced)
-		w->dialect = g->forced;
-	if (w->dialect)
-		return 0;
-	rc = grove__log_open(&log, w->store, &key, GROVE_LOG_READ, d);
-	if (rc)
-		return rc;
-	rc = grove__peek_first_line(log, &line, d);
-	if (!rc && line.len)
-		name = grove__dialect_guess(grove__buf_slice(&line));
-	grove__log_close(log);
-	grove__buf_release(&line);
-	if (rc)
-		return rc;
-	w->dialect = grove__dialect_find(name ? name : "pi");
-	if (!w->dialect)
-		return grove__fail(d, GROVE_ENOTSUP, w->path,
-				   "a %s session, and that dialect is not built into this grove", name);
-	if (!strcmp(w->agent, "grove"))
-		w->agent = w->dialect->name;
-	return 0;
-}
-
 /* Is `path` DIR/name or DIR/project/name of a root we know? */
 static struct grove__root *root_of(struct grove *g, const char *path, struct grove_key *key,
 				   char *project, size_t size)
@@ -155,6 +74,18 @@ static struct grove__root *root_of(struct grove *g, const char *path, struct gro
 		project[k ? k - 1 : 0] = '\0';
 		*key = (struct grove_key){ project, name, "" };
 		return r;
+	}
+	return NULL;
+}
+
+/* The root that a deeper path is in: of a sub-agent's session, in the directory of another one. */
+static struct grove__root *root_above(struct grove *g, const char *path)
+{
+	for (size_t i = 0; i < g->nr_roots; i++) {
+		size_t n = g->roots[i].dir ? strlen(g->roots[i].dir) : 0;
+
+		if (n && !strncmp(path, g->roots[i].dir, n) && path[n] == '/')
+			return &g->roots[i];
 	}
 	return NULL;
 }
@@ -187,7 +118,9 @@ int grove__locate_path(struct grove *g, const char *path, struct grove__where *o
 	if (!rc)
 		rc = grove__world_store(g, url.ptr, &own.store, d);
 	if (!rc) {
-		own.agent = "grove";
+		root = root_above(g, full.ptr);
+		own.agent = root ? root->agent : "grove";
+		own.dialect = root ? root->dialect : NULL;
 		rc = fill_where(out, &own, &(struct grove_key){ "", slash + 1, "" }, d);
 		if (rc)
 			grove__store_close(own.store);
@@ -207,10 +140,13 @@ int grove__locate_path(struct grove *g, const char *path, struct grove__where *o
 
 /* --- by id --- */
 
+/* How well a session fits what was asked for; the best ones are meant. */
+enum rank { RANK_NONE, RANK_PREFIX, RANK_NAME, RANK_ID };
+
 struct hit {
 	struct grove__where at;
 	char *id;
-	bool exact;
+	enum rank rank;
 };
 
 struct search {
@@ -219,76 +155,114 @@ struct search {
 	const char *want;
 	struct grove_detail *d;
 	struct hit *hits;
-	size_t nr, cap, nr_exact;
+	size_t nr, cap;
 };
 
 /* The id in a session's header, for files whose name does not tell. */
 static int id_of(struct search *s, const struct grove_key *key, struct grove_buf *out)
 {
-	const struct grove__dialect *dialect = s->root->dialect ? s->root->dialect : s->g->forced;
-	struct grove_buf line = GROVE_BUF_INIT;
+	const struct grove__dialect *dialect;
+	struct grove__arena keep;
+	struct grove__header h;
 	struct grove_log *log;
-	int rc = grove__log_open(&log, s->root->store, key, GROVE_LOG_READ, NULL);
+	int rc = grove__root_dialect(s->g, s->root, key, &dialect, NULL);
 
+	if (!rc)
+		rc = grove__log_open(&log, s->root->store, key, GROVE_LOG_READ, NULL);
 	if (rc)
 		return rc == GROVE_ENOMEM ? rc : 0;
-	if (!dialect)
-		dialect = grove__dialect_at(0);
-	rc = grove__peek_first_line(log, &line, NULL);
+	grove__arena_init(&keep);
+	rc = grove__peek_header(log, dialect, &keep, &h, NULL);
+	if (!rc && h.usable)
+		rc = grove__buf_add_str(out, h.id);
 	grove__log_close(log);
-	if (!rc && line.len) {
-		struct grove__json_want want;
-		struct grove__json_line l;
-		struct grove__arena keep;
-		struct grove__header h;
-
-		grove__arena_init(&keep);
-		grove__json_want_init(&want, dialect->members, dialect->nr_members);
-		grove__json_scan(&want, line.ptr, line.len, true, &l);
-		dialect->header(&l, line.ptr, &keep, &h);
-		if (h.usable)
-			rc = grove__buf_add_str(out, h.id);
-		grove__arena_release(&keep);
-	}
-	grove__buf_release(&line);
+	grove__arena_release(&keep);
 	return rc == GROVE_ENOMEM ? rc : 0;
 }
 
-static int hit(struct search *s, const struct grove_key *key, struct grove_slice id, bool exact)
+static int hit(struct search *s, const struct grove_key *key, struct grove_slice id, enum rank rank)
 {
+	struct grove_buf path = GROVE_BUF_INIT;
 	struct hit *h;
 	int rc;
 
 	if (grove__array_room(&s->hits, &s->cap, s->nr, sizeof(*s->hits)))
 		return grove__fail_nomem(s->d);
 	h = &s->hits[s->nr];
-	rc = fill_where(&h->at, s->root, key, s->d);
+	if (!*key->subpath)
+		rc = fill_where(&h->at, s->root, key, s->d);
+	else if (grove__store_describe(s->root->store, key, &path))
+		rc = grove__fail_nomem(s->d);
+	else
+		rc = grove__locate_path(s->g, path.ptr, &h->at, s->d);
+	grove__buf_release(&path);
 	if (rc)
 		return rc;
 	h->id = strndup(id.ptr, id.len);
-	h->exact = exact;
+	h->rank = rank;
 	s->nr++;
-	s->nr_exact += exact;
 	return h->id ? 0 : grove__fail_nomem(s->d);
+}
+
+/* Is `want` the name, or the beginning of it, in capitals or not? */
+static enum rank loosely(const char *want, struct grove_slice name)
+{
+	size_t n = strlen(want);
+
+	if (name.len < n || strncasecmp(name.ptr, want, n))
+		return RANK_NONE;
+	return name.len == n ? RANK_NAME : RANK_PREFIX;
+}
+
+static enum rank rank_of(const char *want, const struct grove__dialect *dialect,
+			 struct grove_slice id, const char *file)
+{
+	struct grove_slice name = grove__slice_str(file), tail;
+	const size_t end = strlen(".jsonl");
+	size_t n = strlen(want);
+	enum rank best, other;
+	const char *bar;
+
+	if (id.len >= n && !memcmp(id.ptr, want, n))
+		return id.len == n ? RANK_ID : RANK_PREFIX;
+	if (!dialect->loose_names)
+		return RANK_NONE;
+	if (name.len > end && !memcmp(name.ptr + name.len - end, ".jsonl", end))
+		name.len -= end;
+	bar = name.len ? memrchr(name.ptr, '_', name.len) : NULL;
+	tail = bar ? grove__slice(bar + 1, (size_t)(name.ptr + name.len - bar) - 1) : name;
+	best = loosely(want, id);
+	other = loosely(want, name);
+	best = other > best ? other : best;
+	other = loosely(want, tail);
+	return other > best ? other : best;
 }
 
 static int try_key(void *payload, const struct grove_key *key)
 {
 	struct search *s = payload;
-	const struct grove__dialect *dialect = s->root->dialect ? s->root->dialect
-								: grove__dialect_at(0);
+	const struct grove__dialect *dialect = s->g->forced ? s->g->forced : s->root->dialect;
+	const char *slash = strrchr(key->subpath, '/');
+	const char *file = slash ? slash + 1 : *key->subpath ? key->subpath : key->session;
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_slice id;
-	size_t n = strlen(s->want);
+	enum rank rank;
 	int64_t time;
 	int rc = 0;
 
-	if (!dialect->parse_file_name(grove__slice_str(key->session), &time, &id)) {
+	if (!dialect && grove__root_likely(s->g, s->root, key->project, &dialect))
+		return grove__fail_nomem(s->d);
+	if (!dialect->parse_file_name(grove__slice_str(file), &time, &id)) {
 		rc = id_of(s, key, &b);
 		id = grove__buf_slice(&b);
 	}
-	if (!rc && id.len >= n && !memcmp(id.ptr, s->want, n))
-		rc = hit(s, key, id, id.len == n);
+	if (rc) {
+		rc = grove__fail_nomem(s->d);
+	} else {
+		rank = rank_of(s->want, dialect, id, file);
+		if (rank)
+			rc = hit(s, key, id.len ? id : grove__slice_str(file), rank);
+	}
 	grove__buf_release(&b);
 	return rc;
 }
@@ -296,7 +270,7 @@ static int try_key(void *payload, const struct grove_key *key)
 static int hit_order(const void *a, const void *b)
 {
 	const struct hit *x = a, *y = b;
-	int c = y->exact - x->exact;
+	int c = (int)y->rank - (int)x->rank;
 
 	if (!c)
 		c = strcmp(x->id, y->id);
@@ -318,29 +292,33 @@ static int names(const struct search *s, size_t nr, bool paths, struct grove_buf
 
 static int pick(struct search *s, struct grove__where *out)
 {
-	bool prefix = strlen(s->want) >= PREFIX_MIN;
+	bool whole, prefix = strlen(s->want) >= PREFIX_MIN;
 	struct grove_buf list = GROVE_BUF_INIT;
+	size_t best = 0;
 	int rc;
 
 	if (s->nr)
 		qsort(s->hits, s->nr, sizeof(*s->hits), hit_order);
-	if (s->nr_exact == 1 || (!s->nr_exact && prefix && s->nr == 1)) {
+	while (best < s->nr && s->hits[best].rank == s->hits[0].rank)
+		best++;
+	whole = s->nr && s->hits[0].rank > RANK_PREFIX;
+	if (best == 1 && (whole || prefix)) {
 		*out = s->hits[0].at;
 		memset(&s->hits[0].at, 0, sizeof(s->hits[0].at));
 		return 0;
 	}
-	if (!s->nr || (!s->nr_exact && !prefix))
+	if (!s->nr || (!whole && !prefix))
 		return grove__fail(s->d, GROVE_ENOTFOUND, NULL, "no session %.200s%s", s->want,
 				   s->nr ? " (a prefix needs 4 characters or more)" : "");
-	if (names(s, s->nr_exact ? s->nr_exact : s->nr, s->nr_exact, &list))
+	if (names(s, best, whole, &list))
 		rc = grove__fail_nomem(s->d);
-	else if (s->nr_exact)
+	else if (whole)
 		rc = grove__fail(s->d, GROVE_EAMBIGUOUS, NULL,
 				 "%zu sessions have the id %.60s (give the path of the one you mean: %.350s)",
-				 s->nr_exact, s->want, list.ptr);
+				 best, s->want, list.ptr);
 	else
 		rc = grove__fail(s->d, GROVE_EAMBIGUOUS, NULL, "%.60s may mean %zu sessions: %.400s",
-				 s->want, s->nr, list.ptr);
+				 s->want, best, list.ptr);
 	grove__buf_release(&list);
 	return rc;
 }
@@ -352,7 +330,12 @@ static int by_id(struct grove *g, const char *what, struct grove__where *out, st
 
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
 		s.root = &g->roots[i];
-		rc = grove__store_list(s.root->store, NULL, try_key, &s, d);
+		rc = grove__root_list(g, s.root, NULL, try_key, &s, d);
+	}
+	/* sub-agents' files have to be opened, each of them: only if it must be */
+	for (size_t i = 0; i < g->nr_roots && !rc && !s.nr; i++) {
+		s.root = &g->roots[i];
+		rc = grove__root_list_subs(g, s.root, try_key, &s, d);
 	}
 	if (!rc)
 		rc = pick(&s, out);
@@ -395,7 +378,8 @@ int grove__locate(struct grove *g, const char *what, struct grove__where *out,
 struct candidate {
 	struct grove__where at;
 	int64_t time;
-	size_t order;
+	bool noted;               /* by the agent, as this terminal's last one … */
+	bool passed;              /* … which leaves out these */
 };
 
 struct recent {
@@ -426,7 +410,8 @@ static int add_candidate(void *payload, const struct grove_key *key)
 	if (rc)
 		return rc;
 	c->time = st.mtime_ns;
-	c->order = r->nr++;
+	c->noted = c->passed = false;
+	r->nr++;
 	return 0;
 }
 
@@ -444,32 +429,62 @@ static int newest_first(const void *a, const void *b)
 static bool fits(struct grove *g, struct candidate *c, const char *cwd)
 {
 	struct grove_key key = { c->at.project, c->at.session, "" };
-	struct grove_buf line = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
 	struct grove__arena keep;
-	struct grove__header h = { 0 };
+	struct grove__header h;
 	struct grove_log *log;
-	bool ok = false;
+	bool ok;
 
 	if (grove__where_dialect(g, &c->at, NULL) ||
 	    grove__log_open(&log, c->at.store, &key, GROVE_LOG_READ, NULL))
 		return false;
 	grove__arena_init(&keep);
-	if (!grove__peek_first_line(log, &line, NULL) && line.len) {
-		struct grove__json_want want;
-		struct grove__json_line l;
-
-		grove__json_want_init(&want, c->at.dialect->members, c->at.dialect->nr_members);
-		grove__json_scan(&want, line.ptr, line.len, true, &l);
-		c->at.dialect->header(&l, line.ptr, &keep, &h);
-		/* a name may stand for several directories: the header decides */
-		ok = h.usable && (!h.cwd || (!grove__resolve(g, h.cwd, &path) &&
-					     !strcmp(path.ptr, cwd)));
-	}
+	/* a name may stand for several directories: the header decides */
+	ok = !grove__peek_header(log, c->at.dialect, &keep, &h, NULL) && h.usable &&
+	     (c->noted || !h.cwd || grove__same_cwd(g, c->at.dialect, h.cwd, cwd));
 	grove__log_close(log);
 	grove__arena_release(&keep);
-	grove__buf_release(&line);
-	grove__buf_release(&path);
 	return ok;
+}
+
+static void pass_by(struct grove *g, struct candidate *c, struct candidate *note)
+{
+	/* one that cannot be read will not be taken, either */
+	if (!strcmp(c->at.agent, "grove") && grove__where_dialect(g, &c->at, NULL))
+		return;
+	if (c->noted || strcmp(c->at.agent, note->at.agent))
+		return;
+	if (c->time > note->time && c->at.path && !strcmp(c->at.path, note->at.path))
+		note->time = c->time;
+	c->passed = true;
+}
+
+/*
+ * An agent that leaves notes goes on with the session that this terminal had,
+ * though another may have been written to since: the note stands for all of that
+ * agent's sessions. Against those of other agents its time counts.
+ */
+static int follow_notes(struct grove *g, struct recent *r, const char *cwd)
+{
+	const struct grove__dialect *dialect;
+	int rc = 0;
+
+	for (unsigned i = 0; rc >= 0 && (dialect = grove__dialect_at(i)); i++) {
+		struct candidate note = { .noted = true };
+
+		if (!dialect->crumb_path || (g->forced && g->forced != dialect))
+			continue;
+		rc = grove__crumb_read(g, dialect, cwd, &note.at, &note.time, r->d);
+		if (rc)
+			continue;
+		for (size_t k = 0; k < r->nr; k++)
+			pass_by(g, &r->list[k], &note);
+		if (grove__array_room(&r->list, &r->cap, r->nr, sizeof(*r->list))) {
+			grove__where_release(&note.at);
+			return grove__fail_nomem(r->d);
+		}
+		r->list[r->nr++] = note;
+	}
+	return rc < 0 ? rc : 0;
 }
 
 static int gather(struct grove *g, struct recent *r, const char *cwd)
@@ -477,20 +492,10 @@ static int gather(struct grove *g, struct recent *r, const char *cwd)
 	int rc = 0;
 
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
-		struct grove_buf project = GROVE_BUF_INIT;
-
 		r->root = &g->roots[i];
-		if (r->root->dialect && !r->root->flat && !g->given) {
-			rc = r->root->dialect->project(&g->env, cwd, &project);
-			if (!rc)
-				rc = grove__store_list(r->root->store, project.ptr, add_candidate, r,
-						       r->d);
-		} else {
-			rc = grove__store_list(r->root->store, NULL, add_candidate, r, r->d);
-		}
-		grove__buf_release(&project);
+		rc = grove__root_list(g, r->root, cwd, add_candidate, r, r->d);
 	}
-	return rc;
+	return rc || g->given ? rc : follow_notes(g, r, cwd);
 }
 
 int grove__locate_recent(struct grove *g, const char *cwd, const char *dir,
@@ -523,7 +528,7 @@ int grove__locate_recent(struct grove *g, const char *cwd, const char *dir,
 	if (!rc && r.nr)
 		qsort(r.list, r.nr, sizeof(*r.list), newest_first);
 	for (size_t i = 0; i < r.nr; i++) {
-		if (!rc && !found && fits(g, &r.list[i], path.ptr)) {
+		if (!rc && !found && !r.list[i].passed && fits(g, &r.list[i], path.ptr)) {
 			found = true;
 			*out = r.list[i].at;
 			continue;

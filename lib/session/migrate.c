@@ -2,10 +2,17 @@
  * session/migrate.c: rewrite a log line by line.
  *
  * Every physical line passes by, also those that no reader understands; only
- * what has to change changes, the rest keeps its bytes.
+ * what has to change changes, the rest keeps its bytes. Where a lenient dialect
+ * finds a value over several lines, or several on a line, these lines are taken
+ * together:
+ *
+ *	stored    {"type":"a",⏎"n":1} and the rest⏎
+ *	          `----- value -----´
+ *	becomes   {"type":"a","n":2} and the rest⏎
  */
 #include "session/session.h"
 
+#include "base/crc32c.h"
 #include "sys/clock.h"
 
 #include <stdlib.h>
@@ -16,9 +23,14 @@ struct pass {
 	struct grove_session *s;
 	grove__line_edit_fn *fn;
 	void *payload;
-	struct grove_buf buf, out, whole;
+	struct grove_buf buf, out;
+	struct grove_buf group;  /* the lines of the values at hand, LF between them … */
+	struct grove_buf whole;  /* … and what becomes of them */
+	struct grove_buf joined; /* a value of several lines as one */
+	size_t told;             /* of `whole`; all of it: nothing waits */
 	struct grove_run run;
 	uint64_t pos, until, line;
+	uint64_t run_line;       /* lines of the run that passed by */
 	size_t off, header;
 	uint32_t row;
 	uint64_t changed;
@@ -26,8 +38,8 @@ struct pass {
 	struct grove_detail *d;
 };
 
-/* The next stored line, as it is. 1 at the end. */
-static int stored_line(struct pass *p, struct grove_slice *line)
+/* The next stored line, as it is, and its position. 1 at the end. */
+static int stored_line(struct pass *p, struct grove_slice *line, uint64_t *pos)
 {
 	for (;;) {
 		const char *at = p->buf.ptr + p->off, *lf;
@@ -39,7 +51,10 @@ static int stored_line(struct pass *p, struct grove_slice *line)
 				size_t n = lf ? (size_t)(lf - at) : p->run.len - p->off;
 
 				*line = grove__slice(at, n);
+				*pos = p->run.pos + (p->run.by_line ? p->run_line : p->off);
 				p->off += n + 1;
+				p->run_line++;
+				p->line++;
 				return 0;
 			}
 		}
@@ -48,6 +63,7 @@ static int stored_line(struct pass *p, struct grove_slice *line)
 		if (p->pos >= p->until)
 			return 1;
 		p->off = 0;
+		p->run_line = 0;
 		p->fresh = true;
 		grove__buf_clear(&p->buf);
 		if (grove__buf_reserve(&p->buf, RUN_BYTES))
@@ -69,49 +85,150 @@ static int stored_line(struct pass *p, struct grove_slice *line)
 	}
 }
 
-/* The edited line: what stands around the value (a mark, a CR) stays. */
-static int replace_value(struct pass *p, struct grove_slice *line, struct grove_slice value)
-{
-	size_t before = (size_t)(value.ptr - line->ptr);
+/* A value that may have to change. */
+struct item {
+	struct grove__spot at;
+	uint32_t row;            /* GROVE_NONE: a header */
+};
 
-	grove__buf_clear(&p->whole);
-	if (grove__buf_add(&p->whole, line->ptr, before) ||
-	    grove__buf_add_slice(&p->whole, grove__buf_slice(&p->out)) ||
-	    grove__buf_add(&p->whole, value.ptr + value.len, line->len - before - value.len))
+static bool is_before(const struct grove__spot *a, const struct grove__spot *b)
+{
+	return a->pos != b->pos ? a->pos < b->pos : a->off < b->off;
+}
+
+/* The next one in the log, if it begins on line `line` or before. */
+static bool next_item(struct pass *p, uint64_t line, struct item *out)
+{
+	const struct grove__image *im = p->s->image;
+	bool row = p->row < im->spine->nr;
+
+	if (row)
+		*out = (struct item){ grove__image_spot(im, p->row), p->row };
+	if (p->header < im->nr_headers &&
+	    (!row || is_before(&im->headers[p->header].at, &out->at)))
+		*out = (struct item){ im->headers[p->header].at, GROVE_NONE };
+	else if (!row)
+		return false;
+	if (out->at.line > line)
+		return false;
+	if (out->row == GROVE_NONE)
+		p->header++;
+	else
+		p->row++;
+	return true;
+}
+
+/* Where line number `line` of the group begins in it. */
+static size_t group_line(const struct pass *p, uint64_t line)
+{
+	const char *at = p->group.ptr, *end = at + p->group.len;
+
+	while (line--) {
+		at = memchr(at, '\n', (size_t)(end - at));
+		if (!at++)
+			return p->group.len;
+	}
+	return (size_t)(at - p->group.ptr);
+}
+
+static int grow_group(struct pass *p)
+{
+	struct grove_slice line;
+	uint64_t pos;
+	int rc = stored_line(p, &line, &pos);
+
+	if (rc)
+		return rc < 0 ? rc : grove__fail(p->d, GROVE_ESTALE, p->s->at.path, "was changed");
+	if (grove__buf_add_char(&p->group, '\n') || grove__buf_add_slice(&p->group, line))
 		return grove__fail_nomem(p->d);
-	*line = grove__buf_slice(&p->whole);
-	p->changed++;
 	return 0;
+}
+
+/* One value of the group: `whole` gets what stands before it, and what becomes of it. */
+static int edit(struct pass *p, const struct item *it, size_t off, size_t *done)
+{
+	struct grove_slice stored, value;
+	int rc;
+
+	while (off + it->at.len > p->group.len) {
+		rc = grow_group(p);
+		if (rc)
+			return rc;
+	}
+	if (grove__buf_reserve(&p->group, GROVE__JSON_PAD))
+		return grove__fail_nomem(p->d);
+	if (grove__crc32c(0, p->group.ptr + off, (size_t)it->at.len) != it->at.crc)
+		return grove__fail_at(p->d, GROVE_ESTALE, p->s->at.path, it->at.line + 1, it->at.pos,
+				      "the line is not what it was: the session was changed");
+	/* what stands around the value (a mark, a CR) stays */
+	stored = value = grove__trim_value(grove__slice(p->group.ptr + off, (size_t)it->at.len));
+	if (memchr(value.ptr, '\n', value.len)) {
+		grove__buf_clear(&p->joined);
+		if (grove__buf_add_slice(&p->joined, value) ||
+		    grove__buf_reserve(&p->joined, GROVE__JSON_PAD))
+			return grove__fail_nomem(p->d);
+		grove__join_lines(p->joined.ptr, p->joined.len);
+		value = grove__buf_slice(&p->joined);
+	}
+	grove__buf_clear(&p->out);
+	rc = p->fn(p->payload, p->s, it->row, it->row == GROVE_NONE, value, &p->out);
+	if (rc < 0)
+		return rc == GROVE_ENOMEM ? grove__fail_nomem(p->d) : rc;
+	off = (size_t)(stored.ptr - p->group.ptr);
+	if (grove__buf_add(&p->whole, p->group.ptr + *done, off - *done) ||
+	    grove__buf_add_slice(&p->whole, rc ? stored : grove__buf_slice(&p->out)))
+		return grove__fail_nomem(p->d);
+	*done = off + stored.len;
+	p->changed += !rc;
+	return 0;
+}
+
+/* The values that begin on this line, and on those that they reach into. */
+static int edit_group(struct pass *p, struct item *it, struct grove_slice line, uint64_t pos)
+{
+	const struct grove__image *im = p->s->image;
+	size_t done = 0;
+	int rc;
+
+	grove__buf_clear(&p->group);
+	grove__buf_clear(&p->whole);
+	p->told = 0;
+	if (grove__buf_add_slice(&p->group, line))
+		return grove__fail_nomem(p->d);
+	do {
+		rc = edit(p, it,
+			  im->by_line ? group_line(p, it->at.pos - pos) + (size_t)it->at.off
+				      : (size_t)(it->at.pos - pos),
+			  &done);
+	} while (!rc && next_item(p, p->line - 1, it));
+	if (!rc && grove__buf_add(&p->whole, p->group.ptr + done, p->group.len - done))
+		rc = grove__fail_nomem(p->d);
+	return rc;
 }
 
 static int next_line(void *payload, struct grove_slice *line)
 {
 	struct pass *p = payload;
-	const struct grove__image *im = p->s->image;
-	struct grove_slice value;
-	bool header = false;
-	uint32_t row = GROVE_NONE;
-	int rc = stored_line(p, line);
+	const char *at, *lf;
+	struct item it;
+	uint64_t pos;
+	size_t left;
+	int rc;
 
-	if (rc)
-		return rc;
-	if (p->header < im->nr_headers && im->headers[p->header].line == p->line) {
-		header = true;
-		p->header++;
-	} else if (p->row < im->spine->nr && grove__spine_line(im->spine, p->row) == p->line) {
-		row = p->row++;
+	if (p->told >= p->whole.len) {
+		rc = stored_line(p, line, &pos);
+		if (rc || !next_item(p, p->line - 1, &it))
+			return rc;
+		rc = edit_group(p, &it, *line, pos);
+		if (rc)
+			return rc;
 	}
-	p->line++;
-	if (!header && row == GROVE_NONE)
-		return 0;
-	value = grove__trim_value(*line);
-	grove__buf_clear(&p->out);
-	rc = p->fn(p->payload, p->s, row, header, value, &p->out);
-	if (rc == GROVE_ENOMEM)
-		return grove__fail_nomem(p->d);
-	if (rc < 0)
-		return rc;
-	return rc ? 0 : replace_value(p, line, value);
+	at = p->whole.ptr + p->told;
+	left = p->whole.len - p->told;
+	lf = memchr(at, '\n', left);
+	*line = grove__slice(at, lf ? (size_t)(lf - at) : left);
+	p->told += line->len + 1;
+	return 0;
 }
 
 int grove__session_rewrite(struct grove_session *s, grove__line_edit_fn *fn, void *payload,
@@ -123,7 +240,9 @@ int grove__session_rewrite(struct grove_session *s, grove__line_edit_fn *fn, voi
 
 	grove__buf_release(&p.buf);
 	grove__buf_release(&p.out);
+	grove__buf_release(&p.group);
 	grove__buf_release(&p.whole);
+	grove__buf_release(&p.joined);
 	*changed = p.changed;
 	if (rc)
 		return rc;

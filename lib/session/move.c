@@ -16,7 +16,7 @@ static int move_header(void *payload, struct grove_session *s, uint32_t row, boo
 	if (!header || *done)
 		return 1;
 	*done = true;
-	return s->at.dialect->move_header(value, s->cwd, out);
+	return s->at.dialect->move_header(value, s->cwd, s->at.path, out);
 }
 
 /* Where the file belongs now; the same place when its directory is flat. */
@@ -59,8 +59,9 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 	bool done = false, elsewhere;
 	int rc;
 
-	if (!(s->flags & GROVE_WRITE))
-		return grove__fail(d, GROVE_EACCESS, s->at.path, "opened for reading only");
+	rc = grove__session_writable(s, d);
+	if (rc)
+		return rc;
 	if (s->held)
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "a session without a file cannot be moved");
 	grove__session_close_old(s);
@@ -116,6 +117,8 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 				rc = grove__session_load(s, d);
 		}
 	}
+	if (!rc && s->flags & GROVE_CRUMB)
+		grove__crumb_leave(s);
 	grove__where_release(&to);
 	grove__buf_release(&full);
 	return rc;

@@ -21,6 +21,7 @@ struct grove_session *grove__session_alloc(struct grove *g)
 	s->g = g;
 	s->leaf = GROVE_NONE;
 	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->blobs_lock, NULL);
 	return s;
 }
 
@@ -40,9 +41,12 @@ void grove__session_unref(struct grove_session *s)
 	grove__batch_free(s->batch);
 	grove__store_close(s->held);
 	grove__where_release(&s->at);
+	grove__session_close_blobs(s);
+	free(s->latch);
 	free(s->id);
 	free(s->cwd);
 	free(s->dir);
+	pthread_mutex_destroy(&s->blobs_lock);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
@@ -201,19 +205,39 @@ uint32_t grove__session_leaf_row(const struct grove_session *s)
 	return grove__tree_leaf(sp, sp->nr ? sp->nr - 1 : GROVE_NONE);
 }
 
-/* A file with nothing in it is a session that is about to begin: give it a header. */
+/* Put the header, and what stands in front of it, into a log with nothing in it. */
+static int put_header(struct grove_session *s, const struct grove__header_in *h,
+		      struct grove_detail *d)
+{
+	const struct grove__dialect *dialect = s->at.dialect;
+	struct grove_buf slot = GROVE_BUF_INIT, line = GROVE_BUF_INIT;
+	struct grove_record rec[2] = { { .time = h->time }, { .kind = GROVE_KIND_HEADER, .time = h->time } };
+	struct grove_appended out;
+	bool first = dialect->slot_first;
+	int rc = first ? dialect->slot(h->title, h->title_source, h->time, &slot) : 0;
+
+	if (!rc)
+		rc = dialect->compose_header(h, &line);
+	rec[0].line = grove__buf_slice(&slot);
+	rec[1].line = grove__buf_slice(&line);
+	rc = rc ? grove__fail_nomem(d)
+		: grove__log_append(s->log, first ? rec : rec + 1, first ? 2 : 1, 0, GROVE_SYNC_NONE,
+				    &out, d);
+	grove__buf_release(&slot);
+	grove__buf_release(&line);
+	return rc;
+}
+
+/* A file with nothing in it is a session that is about to begin. */
 static int begin(struct grove_session *s, struct grove_detail *d)
 {
 	struct grove__header_in h = { .cwd = s->g->cwd, .time = grove__sys_now_ms() };
-	struct grove_record rec = { .kind = GROVE_KIND_HEADER };
-	struct grove_buf line = GROVE_BUF_INIT;
-	struct grove_appended out;
 	struct grove_slice id;
 	char fresh[40], *named = NULL;
 	int64_t time;
 	int rc;
 
-	grove__world_session_id(s->g, fresh);
+	grove__world_session_id(s->g, s->at.dialect, fresh);
 	h.id = fresh;
 	if (s->at.dialect->parse_file_name(grove__slice_str(s->at.session), &time, &id)) {
 		named = strndup(id.ptr, id.len);
@@ -222,16 +246,8 @@ static int begin(struct grove_session *s, struct grove_detail *d)
 			h.time = time;
 		}
 	}
-	rc = s->at.dialect->compose_header(&h, &line);
+	rc = put_header(s, &h, d);
 	free(named);
-	if (rc) {
-		grove__buf_release(&line);
-		return grove__fail_nomem(d);
-	}
-	rec.line = grove__buf_slice(&line);
-	rec.time = h.time;
-	rc = grove__log_append(s->log, &rec, 1, 0, GROVE_SYNC_NONE, &out, d);
-	grove__buf_release(&line);
 	return rc;
 }
 
@@ -261,6 +277,8 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 		s->version = s->image->header.version;
 	if (!rc && flags & GROVE_WRITE && grove__image_old(s->image))
 		rc = grove__session_migrate(s, d);
+	if (!rc && flags & GROVE_WRITE && flags & GROVE_CRUMB)
+		grove__crumb_leave(s);
 	return rc;
 }
 
@@ -309,29 +327,10 @@ int grove__session_place(struct grove *g, const struct grove__dialect *dialect, 
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : rc;
 }
 
-/* Put the header into a log and read it back. */
-static int put_header(struct grove_session *s, const struct grove__header_in *h,
-		      struct grove_detail *d)
-{
-	struct grove_buf line = GROVE_BUF_INIT;
-	struct grove_record rec = { .kind = GROVE_KIND_HEADER, .time = h->time };
-	struct grove_appended out;
-	int rc = s->at.dialect->compose_header(h, &line);
-
-	if (rc) {
-		rc = grove__fail_nomem(d);
-	} else {
-		rec.line = grove__buf_slice(&line);
-		rc = grove__log_append(s->log, &rec, 1, 0, GROVE_SYNC_NONE, &out, d);
-	}
-	grove__buf_release(&line);
-	return rc ? rc : grove__session_load(s, d);
-}
-
 /* Lines that wait in memory: a store and a log of this session's own. */
 static int hold(struct grove_session *s, struct grove_detail *d)
 {
-	static const struct grove_key key = { "", "held", "" };
+	static const struct grove_key key = { "", GROVE__HELD, "" };
 	int rc = grove__store_open(&s->held, "memory:", d);
 
 	return rc ? rc : grove__log_open(&s->log, s->held, &key, GROVE_LOG_CREATE, d);
@@ -376,7 +375,7 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 	s->flags = GROVE_WRITE;
 	s->version = dialect->version;
 	s->in_memory = opt->flags & GROVE_NEW_MEMORY;
-	grove__world_session_id(g, id);
+	grove__world_session_id(g, dialect, id);
 	h.id = opt->id ? opt->id : id;
 	rc = grove__resolve(g, opt->cwd ? opt->cwd : g->cwd, &cwd);
 	if (rc) {
@@ -406,14 +405,28 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 	} else if (!rc) {
 		rc = hold(s, d);
 	}
+	if (opt->name && dialect->title) {
+		h.title = name.ptr;
+		h.title_source = "user";
+	}
 	if (!rc)
 		rc = put_header(s, &h, d);
+	if (!rc)
+		rc = grove__session_load(s, d);
 	free(from_name);
 	grove__buf_release(&cwd);
 	if (!rc && opt->name) {
-		struct grove__wish w = { .kind = GROVE_KIND_NAME, .a = name.ptr };
+		struct grove__wish w = { .kind = GROVE_KIND_NAME, .a = name.ptr, .b = "user" };
+		struct grove_buf entry = GROVE_BUF_INIT;
 
-		rc = grove__append_wish(s, &w, NULL, NULL, d);
+		/* where the header says so an entry may, but need not */
+		if (!dialect->title || !dialect->spell(&w, &entry, NULL))
+			rc = grove__append_wish(s, &w, NULL, NULL, d);
+		grove__buf_release(&entry);
+	}
+	if (!rc && opt->flags & GROVE_NEW_CRUMB) {
+		s->flags |= GROVE_CRUMB;
+		grove__crumb_leave(s);
 	}
 	grove__buf_release(&name);
 	return rc;

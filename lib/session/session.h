@@ -11,22 +11,27 @@
 struct grove__root {
 	struct grove_store *store;
 	const struct grove__dialect *dialect;  /* NULL: the bytes tell */
+	const struct grove__dialect *likely;   /* if they do not, once looked for; NULL: pi */
+	bool looked;
 	const char *agent;
 	char *dir;                             /* NULL where there is no directory */
 	bool flat;                             /* no directory per cwd */
+	unsigned first_of;                     /* dialects whose new sessions go here, a bit each */
 };
 
 struct grove {
 	struct grove__env env;
-	char *home, *cwd;
+	char *home, *cwd, *tty;
 	const struct grove__dialect *forced;
 	struct grove__root *roots;
 	size_t nr_roots, cap_roots;
 	bool given;                            /* stores were named: no discovery */
 	void (*trace)(void *payload, const char *line);
 	void *trace_payload;
+	void (*warn)(void *payload, int fatal, const struct grove_detail *why);
+	void *warn_payload;
 	struct grove_progress progress;
-	pthread_mutex_t lock;                  /* detail, ids */
+	pthread_mutex_t lock;                  /* detail, ids, what roots are likely to hold */
 	struct grove_detail detail;
 	int64_t last_ms;                       /* of the session ids made here */
 	uint64_t id_seq;
@@ -75,6 +80,10 @@ struct grove_session {
 	struct grove__batch *batch;            /* of append.c; NULL until the first one */
 	bool in_memory;                        /* and they stay there */
 	bool broken;                           /* a write ended in the unknown */
+	struct grove_detail *latch;            /* the first failure to write, where it is the last */
+	pthread_mutex_t blobs_lock;
+	struct grove__blobs *blobs;            /* NULL: not asked for yet */
+	struct grove__blobs *blobs_beside;     /* of a copied tree; NULL: none */
 };
 
 struct grove_view {
@@ -101,8 +110,8 @@ int grove__world_store(struct grove *g, const char *url, struct grove_store **ou
 		       struct grove_detail *d);
 /* The root for new sessions of a dialect. */
 struct grove__root *grove__world_root(struct grove *g, const struct grove__dialect *dialect);
-/* A new session id: a time-ordered UUID. */
-void grove__world_session_id(struct grove *g, char out[40]);
+/* A new session id; one handle's only ever grow. */
+void grove__world_session_id(struct grove *g, const struct grove__dialect *dialect, char out[40]);
 
 /* locate.c: from what a person types to a place */
 int grove__locate(struct grove *g, const char *what, struct grove__where *out,
@@ -114,10 +123,50 @@ int grove__locate_recent(struct grove *g, const char *cwd, const char *dir,
 			 struct grove__where *out, struct grove_detail *d);
 void grove__where_release(struct grove__where *w);
 int grove__where_copy(struct grove__where *to, const struct grove__where *from);
-/* The first line that says something; empty if there is none in the first MiB. */
+
+/* peek.c: what the beginning of a log tells */
+/* The first line that says something; empty if there is none in the first 16 MiB. */
 int grove__peek_first_line(struct grove_log *log, struct grove_buf *out, struct grove_detail *d);
-/* The dialect of a place: forced, by its root, by its first line, pi. */
+/*
+ * The header, read as the dialect reads; not usable if there is none in the
+ * first 16 MiB. Its texts live in `keep`.
+ */
+int grove__peek_header(struct grove_log *log, const struct grove__dialect *dialect,
+		       struct grove__arena *keep, struct grove__header *out, struct grove_detail *d);
+/* The dialect of a place: forced, by its root, by its first line, by what lies around it, pi. */
 int grove__where_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d);
+/* The same for a log of a root. */
+int grove__root_dialect(struct grove *g, struct grove__root *root, const struct grove_key *key,
+			const struct grove__dialect **out, struct grove_detail *d);
+/* The dialect of what does not tell its own, by its place. GROVE_ENOMEM. */
+int grove__root_likely(struct grove *g, struct grove__root *root, const char *project,
+		       const struct grove__dialect **out);
+
+/* root.c: the sessions of a root */
+/* Those that may be those of a cwd (NULL: all of them), each once. */
+int grove__root_list(struct grove *g, struct grove__root *root, const char *cwd, grove_key_fn *fn,
+		     void *payload, struct grove_detail *d);
+/*
+ * Those of sub-agents, where the agent's own list of all sessions has them: keys
+ * with a subpath.
+ */
+int grove__root_list_subs(struct grove *g, struct grove__root *root, grove_key_fn *fn,
+			  void *payload, struct grove_detail *d);
+/* Does a header's cwd (NULL or "": it has none) name the directory `cwd`, which is resolved? */
+bool grove__same_cwd(const struct grove *g, const struct grove__dialect *dialect, const char *named,
+		     const char *cwd);
+
+/* crumb.c: what this terminal remembers of its last session */
+/*
+ * The session that the dialect's agent had last here, for this (resolved) cwd,
+ * and when it was noted. 1 if there is none any more.
+ */
+int grove__crumb_read(struct grove *g, const struct grove__dialect *dialect, const char *cwd,
+		      struct grove__where *out, int64_t *time_ns, struct grove_detail *d);
+/* Note it. Nobody should fail because of it. 1: this terminal has no name. */
+int grove__crumb_write(const struct grove *g, const struct grove__dialect *dialect, const char *cwd,
+		       const char *path, struct grove_detail *d);
+int grove__crumb_leave(struct grove_session *s);
 
 /* open.c */
 int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags,
@@ -149,7 +198,57 @@ int grove__session_place(struct grove *g, const struct grove__dialect *dialect, 
 			 const char *dir, int64_t time, const char *id, struct grove__where *out,
 			 struct grove_detail *d);
 
+/* blobs.c */
+struct grove__blobs;
+struct grove__blob_sinking {
+	struct grove_session *session;
+	struct grove_detail *d;
+};
+/* Where its agent keeps blobs; *out is NULL for one that has none. */
+int grove__session_blobs(struct grove_session *s, struct grove__blobs **out,
+			 struct grove_detail *d);
+void grove__session_close_blobs(struct grove_session *s);
+struct grove__blob_source grove__session_blob_source(struct grove_session *s);
+/* A line as it is stored; what goes into blobs is on the disk then. 1: as it is. */
+int grove__session_prepare(struct grove_session *s, struct grove_slice line, struct grove_buf *out,
+			   struct grove_detail *d);
+
+/* name.c */
+/*
+ * Name the session. `source` is "user" or "auto"; a name that the user gave is
+ * not replaced by an automatic one: *applied tells (may be NULL). *id is that
+ * of the entry that says so, NULL where the header does.
+ */
+int grove__session_rename(struct grove_session *s, const char *name, const char *source,
+			  bool *applied, const char **id, struct grove_detail *d);
+/* What the session is called: by its slot, its header, its entries; NULL: nothing. */
+const char *grove__image_name(const struct grove__image *im);
+
+/* artifact.c */
+/* The name of the log in a session's own memory store. */
+#define GROVE__HELD "held.jsonl"
+int grove__artifact_save(struct grove_session *s, const char *tool, struct grove_slice bytes,
+			 uint64_t *id, struct grove_buf *path, struct grove_detail *d);
+/* Its bytes and its path; each may be NULL. */
+int grove__artifact_get(struct grove_session *s, uint64_t id, struct grove_buf *bytes,
+			struct grove_buf *path, struct grove_detail *d);
+int grove__artifact_list(struct grove_session *s, grove_artifact_fn *fn, void *payload,
+			 struct grove_detail *d);
+/* All that is attached to one log, to another one as well. */
+int grove__attachments_copy(struct grove_store *from, const struct grove_key *from_key,
+			    struct grove_store *to, const struct grove_key *to_key,
+			    struct grove_detail *d);
+
+/* update.c */
+int grove__session_rewrite_entries(struct grove_session *s, grove_edit_fn *fn, void *payload,
+				   uint64_t *changed, struct grove_detail *d);
+int grove__session_update(struct grove_session *s, const char *id, const char *pointer,
+			  struct grove_slice value, struct grove_detail *d);
+
 /* append.c */
+/* The first failure to write is kept and told; every later write gets it. */
+int grove__session_latch(struct grove_session *s, int rc, struct grove_detail *d);
+int grove__session_writable(struct grove_session *s, struct grove_detail *d);
 int grove__session_append(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			  const struct grove_append_options *opt, const char **ids,
 			  struct grove_detail *d);
@@ -196,6 +295,8 @@ int grove__session_rewrite(struct grove_session *s, grove__line_edit_fn *fn, voi
 			   uint64_t *changed, struct grove_detail *d);
 
 /* view.c */
+/* What the spine knows of a row; no label. */
+void grove__row_entry(const struct grove__spine *sp, uint32_t row, struct grove_entry *out);
 int grove__view_new(struct grove_session *s, struct grove_view **out, struct grove_detail *d);
 
 /* context.c, document.c */

@@ -51,7 +51,7 @@ int grove__view_new(struct grove_session *s, struct grove_view **out, struct gro
 	v->labels = grove__labels_ref(s->labels);
 	v->nr = s->image->spine->nr;
 	v->leaf = grove__session_leaf_row(s);
-	v->name = s->image->spine->name;
+	v->name = grove__image_name(s->image);
 	count(s->image, &v->counts);
 	pthread_mutex_init(&v->lock, NULL);
 	*out = v;
@@ -86,21 +86,14 @@ uint32_t grove_view_count(const struct grove_view *v)
 	return v->nr;
 }
 
-int grove_view_entry(const struct grove_view *v, uint32_t i, struct grove_entry *out)
+void grove__row_entry(const struct grove__spine *s, uint32_t i, struct grove_entry *out)
 {
-	const struct grove__spine *s = v->image->spine;
-	const struct grove__label *l;
-
-	if (i >= v->nr)
-		return GROVE_ENOTFOUND;
-	l = grove__labels_get(v->labels, i);
 	*out = (struct grove_entry){
 		.index = i,
 		.parent = grove__spine_parent(s, i),
 		.id = grove__spine_id(s, i),
-		.label = l ? l->text : NULL,
 		.time = grove__spine_time(s, i),
-		.label_time = l ? grove__spine_time(s, l->set_by) : GROVE_NO_TIME,
+		.label_time = GROVE_NO_TIME,
 		.kind = grove__spine_kind(s, i),
 		.role = grove__spine_role(s, i),
 		.flags = grove__spine_flags(s, i) & (ROW_ORPHAN | ROW_CYCLE | ROW_SUPERSEDED |
@@ -108,6 +101,20 @@ int grove_view_entry(const struct grove_view *v, uint32_t i, struct grove_entry 
 		.line = grove__spine_line(s, i),
 		.bytes = grove__spine_len(s, i),
 	};
+}
+
+int grove_view_entry(const struct grove_view *v, uint32_t i, struct grove_entry *out)
+{
+	const struct grove__label *l;
+
+	if (i >= v->nr)
+		return GROVE_ENOTFOUND;
+	grove__row_entry(v->image->spine, i, out);
+	l = grove__labels_get(v->labels, i);
+	if (l) {
+		out->label = l->text;
+		out->label_time = grove__spine_time(v->image->spine, l->set_by);
+	}
 	return 0;
 }
 

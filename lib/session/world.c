@@ -11,6 +11,7 @@
 #include "sys/clock.h"
 #include "sys/file.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -18,6 +19,22 @@ static const char *process_getenv(void *payload, const char *name)
 {
 	(void)payload;
 	return getenv(name);
+}
+
+static int real_path(void *payload, const char *path, struct grove_buf *out)
+{
+	int err = grove__sys_realpath(path, out);
+
+	(void)payload;
+	return err == -ENOMEM ? GROVE_ENOMEM : err ? 1 : 0;
+}
+
+static bool is_there(void *payload, const char *path)
+{
+	struct grove__sys_stat st;
+
+	(void)payload;
+	return !grove__sys_stat(path, &st);
 }
 
 int grove__resolve(const struct grove *g, const char *path, struct grove_buf *out)
@@ -97,15 +114,33 @@ static int add_root(struct grove *g, const char *url, char *dir, const char *age
 struct finder {
 	struct grove *g;
 	const struct grove__dialect *dialect;
+	unsigned bit;                /* of the dialect; 0 when it has a place for new ones */
 	struct grove_detail *d;
 	/* while a `*` is expanded */
 	const char *agent, *before, *after;
 	bool flat;
 };
 
+/* The root of that directory, by whatever path. */
+static struct grove__root *known_root(struct grove *g, const char *dir)
+{
+	struct grove__sys_stat a, b;
+	bool there = !grove__sys_stat(dir, &a);
+
+	for (size_t i = 0; i < g->nr_roots; i++) {
+		struct grove__root *r = &g->roots[i];
+
+		if (!strcmp(r->dir, dir) || (there && !grove__sys_stat(r->dir, &b) &&
+					     a.dev == b.dev && a.ino == b.ino))
+			return r;
+	}
+	return NULL;
+}
+
 static int found_dir(struct finder *f, const char *dir)
 {
 	struct grove_buf path = GROVE_BUF_INIT, url = GROVE_BUF_INIT;
+	struct grove__root *r;
 	int rc = grove__resolve(f->g, dir, &path);
 
 	if (!rc)
@@ -115,7 +150,21 @@ static int found_dir(struct finder *f, const char *dir)
 		grove__buf_release(&url);
 		return grove__fail_nomem(f->d);
 	}
-	rc = add_root(f->g, url.ptr, path.ptr, f->agent, f->dialect, f->flat, f->d);
+	r = known_root(f->g, path.ptr);
+	if (r) {
+		/* two agents, one directory: each session has to tell whose it is */
+		if (r->dialect && r->dialect != f->dialect) {
+			r->dialect = NULL;
+			r->agent = "grove";
+		}
+		grove__buf_release(&path);
+	} else {
+		rc = add_root(f->g, url.ptr, path.ptr, f->agent, f->dialect, f->flat, f->d);
+		r = rc ? NULL : &f->g->roots[f->g->nr_roots - 1];
+	}
+	if (r)
+		r->first_of |= f->bit;
+	f->bit = 0;
 	grove__buf_release(&url);
 	return rc;
 }
@@ -162,7 +211,7 @@ static int discover(struct grove *g, struct grove_detail *d)
 	int rc = 0;
 
 	for (unsigned i = 0; !rc && (dialect = grove__dialect_at(i)); i++) {
-		struct finder f = { .g = g, .dialect = dialect, .d = d };
+		struct finder f = { .g = g, .dialect = dialect, .bit = 1u << i, .d = d };
 
 		rc = dialect->roots(&g->env, found_root, &f);
 	}
@@ -211,6 +260,15 @@ static int take_options(struct grove *g, const struct grove_options *opt, struct
 	}
 	g->env.home = g->home;
 	g->env.cwd = g->cwd;
+	g->env.realpath = real_path;
+	g->env.exists = is_there;
+	b = (struct grove_buf)GROVE_BUF_INIT;
+	if (grove__sys_tty(&b) == -ENOMEM)
+		return grove__fail_nomem(d);
+	g->tty = b.ptr;
+	g->env.tty = g->tty;
+	g->warn = opt->warn;
+	g->warn_payload = opt->warn_payload;
 	g->trace = opt->trace;
 	g->trace_payload = opt->trace_payload;
 	if (opt->dialect) {
@@ -253,52 +311,42 @@ void grove__world_release(struct grove *g)
 	free(g->roots);
 	free(g->home);
 	free(g->cwd);
+	free(g->tty);
 	pthread_mutex_destroy(&g->lock);
 }
 
 struct grove__root *grove__world_root(struct grove *g, const struct grove__dialect *dialect)
 {
+	unsigned bit = 1;
+
+	for (unsigned i = 0; grove__dialect_at(i) && grove__dialect_at(i) != dialect; i++)
+		bit <<= 1;
 	for (size_t i = 0; i < g->nr_roots; i++)
-		if (!g->roots[i].dialect || g->roots[i].dialect == dialect)
+		if (g->given ? !g->roots[i].dialect || g->roots[i].dialect == dialect
+			     : (g->roots[i].first_of & bit) != 0)
 			return &g->roots[i];
 	return NULL;
 }
 
-/*
- * A UUID of version 7: milliseconds, then a sequence of 41 bits that starts at
- * random and counts up, then random bits; ids of one handle only ever grow.
- */
-void grove__world_session_id(struct grove *g, char out[40])
+#define SEQ_MASK (((uint64_t)1 << 22) - 1)
+
+void grove__world_session_id(struct grove *g, const struct grove__dialect *dialect, char out[40])
 {
-	static const char digits[] = "0123456789abcdef";
-	uint8_t b[16], r[6];
 	int64_t now = grove__sys_now_ms();
+	uint8_t random[8];
 	uint64_t seq;
-	char *p = out;
 
 	pthread_mutex_lock(&g->lock);
 	if (!g->last_ms)
 		grove__sys_random(&g->id_seq, sizeof(g->id_seq));
 	if (now < g->last_ms)
 		now = g->last_ms;
+	seq = ++g->id_seq;
+	/* the counter begins at random: where it begins anew, time has to go on */
+	if (now == g->last_ms && !(seq & SEQ_MASK))
+		now++;
 	g->last_ms = now;
-	seq = ++g->id_seq & (((uint64_t)1 << 41) - 1);
 	pthread_mutex_unlock(&g->lock);
-	grove__sys_random(r, sizeof(r));
-	for (unsigned i = 0; i < 6; i++)
-		b[i] = (uint8_t)(now >> (40 - 8 * i));
-	b[6] = (uint8_t)(0x70 | seq >> 37);
-	b[7] = (uint8_t)(seq >> 29);
-	b[8] = (uint8_t)(0x80 | (seq >> 23 & 0x3f));
-	b[9] = (uint8_t)(seq >> 15);
-	b[10] = (uint8_t)(seq >> 7);
-	b[11] = (uint8_t)(seq << 1 | (r[0] & 1));
-	memcpy(b + 12, r + 1, 4);
-	for (unsigned i = 0; i < 16; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			*p++ = '-';
-		*p++ = digits[b[i] >> 4];
-		*p++ = digits[b[i] & 15];
-	}
-	*p = '\0';
+	grove__sys_random(random, sizeof(random));
+	dialect->session_id(now, seq, random, out);
 }

@@ -336,6 +336,8 @@ bool grove__jsonl_has_suffix(const char *name)
 struct listing {
 	struct jsonl_store *st;
 	const char *project;      /* the directory we are in, "" at the top */
+	struct grove_buf session, sub; /* below a session: its name, and the path from there */
+	bool subs;                /* these are asked for */
 	struct grove_buf path;
 	grove_key_fn *fn;
 	void *payload;
@@ -350,6 +352,69 @@ static int list_one(void *payload, const char *name)
 	return grove__jsonl_has_suffix(name) ? li->fn(li->payload, &key) : 0;
 }
 
+static int list_below(struct listing *li);
+
+/* A name in a session's directory; links are not followed, they could lead in circles. */
+static int list_sub(void *payload, const char *name)
+{
+	struct listing *li = payload;
+	struct grove_key key;
+	struct grove__sys_stat st;
+	size_t path = li->path.len, sub = li->sub.len;
+	int rc = 0;
+
+	if (name[0] == '.')
+		return 0;
+	if (grove__buf_addf(&li->path, "/%s", name) ||
+	    grove__buf_addf(&li->sub, "%s%s", sub ? "/" : "", name)) {
+		li->err = -ENOMEM;
+		return 1;
+	}
+	if (!grove__sys_lstat(li->path.ptr, &st)) {
+		key = (struct grove_key){ li->project, li->session.ptr, li->sub.ptr };
+		if (st.type == SYS_DIR)
+			rc = list_below(li);
+		else if (st.type == SYS_FILE && grove__jsonl_has_suffix(name))
+			rc = li->fn(li->payload, &key);
+	}
+	grove__buf_cut(&li->path, path);
+	grove__buf_cut(&li->sub, sub);
+	return rc;
+}
+
+static int list_below(struct listing *li)
+{
+	int ended = 0, err = grove__sys_list(li->path.ptr, list_sub, li, &ended);
+
+	/* what cannot be read hides itself, not the others */
+	if (err == -ENOMEM)
+		li->err = err;
+	return li->err ? 1 : ended;
+}
+
+/* A name in a project: the directory of a session? */
+static int list_session(void *payload, const char *name)
+{
+	struct listing *li = payload;
+	struct grove__sys_stat st;
+	size_t path = li->path.len;
+	int rc = 0;
+
+	if (name[0] == '.' || grove__jsonl_has_suffix(name))
+		return 0;
+	grove__buf_clear(&li->session);
+	grove__buf_clear(&li->sub);
+	if (grove__buf_addf(&li->path, "/%s", name) ||
+	    grove__buf_addf(&li->session, "%s" SUFFIX, name)) {
+		li->err = -ENOMEM;
+		return 1;
+	}
+	if (!grove__sys_lstat(li->path.ptr, &st) && st.type == SYS_DIR)
+		rc = list_below(li);
+	grove__buf_cut(&li->path, path);
+	return rc;
+}
+
 /* The errno of the listing, negative; what `fn` answered goes to *ended. */
 static int list_dir(struct listing *li, const char *project, int *ended)
 {
@@ -358,7 +423,7 @@ static int list_dir(struct listing *li, const char *project, int *ended)
 	if (grove__buf_addf(&li->path, "%s/%s", li->st->root, project))
 		return -ENOMEM;
 	li->project = project;
-	return grove__sys_list(li->path.ptr, list_one, li, ended);
+	return grove__sys_list(li->path.ptr, li->subs ? list_session : list_one, li, ended);
 }
 
 static int list_top(void *payload, const char *name)
@@ -367,6 +432,8 @@ static int list_top(void *payload, const char *name)
 	struct grove__sys_stat st;
 	int ended;
 
+	if (li->subs && name[0] == '.')
+		return 0;
 	grove__buf_clear(&li->path);
 	if (grove__buf_addf(&li->path, "%s/%s", li->st->root, name)) {
 		li->err = -ENOMEM;
@@ -375,20 +442,22 @@ static int list_top(void *payload, const char *name)
 	if (grove__sys_stat(li->path.ptr, &st))
 		return 0; /* a link to nowhere, or gone already */
 	if (st.type == SYS_DIR) {
-		li->err = list_dir(li, name, &ended);
+		int err = list_dir(li, name, &ended);
+
 		/* a directory we may not read hides itself, not the others */
-		if (li->err == -EACCES || li->err == -EPERM || li->err == -ENOENT)
-			li->err = 0;
+		if (err && err != -EACCES && err != -EPERM && err != -ENOENT)
+			li->err = err;
 		return li->err ? 1 : ended;
 	}
 	li->project = "";
-	return list_one(payload, name);
+	return li->subs ? 0 : list_one(payload, name);
 }
 
-static int jsonl_list(struct grove_store *st, const char *project, grove_key_fn *fn,
-		      void *payload, struct grove_detail *d)
+static int list(struct grove_store *st, const char *project, bool subs, grove_key_fn *fn,
+		void *payload, struct grove_detail *d)
 {
-	struct listing li = { grove__jsonl_store(st), "", GROVE_BUF_INIT, fn, payload, 0 };
+	struct listing li = { .st = grove__jsonl_store(st), .project = "", .subs = subs, .fn = fn,
+			      .payload = payload };
 	int err, ended, rc;
 
 	if (project && *project && !part_ok(project))
@@ -397,14 +466,28 @@ static int jsonl_list(struct grove_store *st, const char *project, grove_key_fn 
 		      : grove__sys_list(li.st->root, list_top, &li, &ended);
 	if (!err)
 		err = li.err;
-	if (err == -ENOENT || err == -ENOTDIR)
+	if (err == -ENOENT || err == -ENOTDIR || (project && err == -ENAMETOOLONG))
 		rc = 0; /* nothing was ever stored here */
 	else if (err)
 		rc = grove__fail_sys(d, err, li.path.len ? li.path.ptr : li.st->root, "cannot list");
 	else
 		rc = ended;
 	grove__buf_release(&li.path);
+	grove__buf_release(&li.session);
+	grove__buf_release(&li.sub);
 	return rc;
+}
+
+static int jsonl_list(struct grove_store *st, const char *project, grove_key_fn *fn,
+		      void *payload, struct grove_detail *d)
+{
+	return list(st, project, false, fn, payload, d);
+}
+
+static int jsonl_list_subs(struct grove_store *st, const char *project, grove_key_fn *fn,
+			   void *payload, struct grove_detail *d)
+{
+	return list(st, project, true, fn, payload, d);
 }
 
 static int jsonl_remove(struct grove_store *st, const struct grove_key *key, struct grove_detail *d)
@@ -480,6 +563,7 @@ static const struct grove_store_ops jsonl_ops = {
 	.replace = grove__jsonl_replace,
 	.rewrite = grove__jsonl_rewrite,
 	.list = jsonl_list,
+	.list_subs = jsonl_list_subs,
 	.remove = jsonl_remove,
 	.rename = jsonl_rename,
 	.attach_put = grove__jsonl_attach_put,

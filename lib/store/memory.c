@@ -363,8 +363,8 @@ static int memory_rewrite(struct grove_log *l, grove_line_fn *next, void *payloa
 	return unlock(m, 0);
 }
 
-static int memory_list(struct grove_store *st, const char *project, grove_key_fn *fn,
-		       void *payload, struct grove_detail *d)
+static int list(struct grove_store *st, const char *project, bool subs, grove_key_fn *fn,
+		void *payload, struct grove_detail *d)
 {
 	struct memory_store *m = store_of(st);
 	struct grove_key *keys;
@@ -385,12 +385,12 @@ static int memory_list(struct grove_store *st, const char *project, grove_key_fn
 	for (s = m->shelves; s && !rc; s = s->next) {
 		struct grove_key *k = &keys[nr];
 
-		if ((project && strcmp(project, s->project)) || *s->subpath)
+		if ((project && strcmp(project, s->project)) || (*s->subpath != '\0') != subs)
 			continue;
 		k->project = grove__arena_dup(&names, grove__slice_str(s->project));
 		k->session = grove__arena_dup(&names, grove__slice_str(s->session));
-		k->subpath = "";
-		if (!k->project || !k->session)
+		k->subpath = grove__arena_dup(&names, grove__slice_str(s->subpath));
+		if (!k->project || !k->session || !k->subpath)
 			rc = grove__fail_nomem(d);
 		nr++;
 	}
@@ -400,6 +400,18 @@ static int memory_list(struct grove_store *st, const char *project, grove_key_fn
 	grove__arena_release(&names);
 	free(keys);
 	return rc;
+}
+
+static int memory_list(struct grove_store *st, const char *project, grove_key_fn *fn,
+		       void *payload, struct grove_detail *d)
+{
+	return list(st, project, false, fn, payload, d);
+}
+
+static int memory_list_subs(struct grove_store *st, const char *project, grove_key_fn *fn,
+			    void *payload, struct grove_detail *d)
+{
+	return list(st, project, true, fn, payload, d);
 }
 
 /* Is this a log that belongs to the session `k`? */
@@ -633,6 +645,7 @@ static const struct grove_store_ops memory_ops = {
 	.replace = memory_replace,
 	.rewrite = memory_rewrite,
 	.list = memory_list,
+	.list_subs = memory_list_subs,
 	.remove = memory_remove,
 	.rename = memory_rename,
 	.meta_get = memory_meta_get,

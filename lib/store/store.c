@@ -64,6 +64,15 @@ int grove__store_list(struct grove_store *st, const char *project, grove_key_fn 
 	return st->ops->list(st, project, fn, payload, d);
 }
 
+int grove__store_list_subs(struct grove_store *st, const char *project, grove_key_fn *fn,
+			   void *payload, struct grove_detail *d)
+{
+	/* the table of an older store ends before this slot */
+	return st->ops->version >= 2 && st->ops->list_subs
+		       ? st->ops->list_subs(st, project, fn, payload, d)
+		       : 0;
+}
+
 int grove__store_remove(struct grove_store *st, const struct grove_key *key, struct grove_detail *d)
 {
 	return st->ops->remove ? st->ops->remove(st, key, d) : missing(d, st->ops, "remove");

@@ -21,6 +21,8 @@ void grove__store_close(struct grove_store *st);
 
 int grove__store_list(struct grove_store *st, const char *project, grove_key_fn *fn,
 		      void *payload, struct grove_detail *d);
+int grove__store_list_subs(struct grove_store *st, const char *project, grove_key_fn *fn,
+			   void *payload, struct grove_detail *d);
 int grove__store_remove(struct grove_store *st, const struct grove_key *key, struct grove_detail *d);
 int grove__store_rename(struct grove_store *st, const struct grove_key *from,
 			const struct grove_key *to, struct grove_detail *d);

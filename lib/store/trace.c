@@ -168,6 +168,15 @@ static int trace_list(struct grove_store *st, const char *project, grove_key_fn 
 	return rc;
 }
 
+static int trace_list_subs(struct grove_store *st, const char *project, grove_key_fn *fn,
+			   void *payload, struct grove_detail *d)
+{
+	int rc = grove__store_list_subs(store_of(st)->inner, project, fn, payload, d);
+
+	tell(store_of(st), "list_subs", "project=%.100s -> %d", project ? project : "*", rc);
+	return rc;
+}
+
 static int trace_remove(struct grove_store *st, const struct grove_key *key, struct grove_detail *d)
 {
 	int rc = grove__store_remove(store_of(st)->inner, key, d);
@@ -256,6 +265,7 @@ static const struct grove_store_ops trace_ops = {
 	.replace = trace_replace,
 	.rewrite = trace_rewrite,
 	.list = trace_list,
+	.list_subs = trace_list_subs,
 	.remove = trace_remove,
 	.rename = trace_rename,
 	.meta_get = trace_meta_get,

@@ -454,3 +454,20 @@ int grove__sys_realpath(const char *path, struct grove_buf *out)
 	free(p);
 	return rc;
 }
+
+int grove__sys_tty(struct grove_buf *out)
+{
+	char path[PATH_MAX];
+	ssize_t n;
+
+	if (!isatty(0))
+		return -ENOTTY;
+	n = readlink("/proc/self/fd/0", path, sizeof(path) - 1);
+	if (n > 0)
+		path[n] = '\0';
+	/* in a container the link may lead to a name that is not there */
+	if (n <= 0 || strncmp(path, "/dev/", 5))
+		if (ttyname_r(0, path, sizeof(path)))
+			return -ENOTTY;
+	return grove__buf_add_str(out, path) ? -ENOMEM : 0;
+}

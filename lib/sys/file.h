@@ -69,6 +69,8 @@ int grove__sys_list(const char *dir, int (*fn)(void *payload, const char *name),
 		    int *ended);
 /* The path with every link resolved, appended to `out`. */
 int grove__sys_realpath(const char *path, struct grove_buf *out);
+/* The path of the terminal on standard input, appended to `out`; -ENOTTY if there is none. */
+int grove__sys_tty(struct grove_buf *out);
 
 /*
  * Whole-file lock of the open file description, for writers; waits. A file

@@ -211,7 +211,7 @@ int grove__spine_add(struct grove__spine *s, const struct grove__entry *e,
 		if (rc)
 			return rc;
 	}
-	if (e->kind == GROVE_KIND_NAME) {
+	if (e->names) {
 		const char *name = e->text.len ? keep(s, e->text) : NULL;
 
 		if (e->text.len && !name)

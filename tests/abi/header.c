@@ -1,5 +1,6 @@
 /* The public headers, as a stranger's program sees them. */
 #include <grove.h>
+#include <grove/storage.h>
 #include <grove/sys.h>
 
 int grove_header_compiles(void);

@@ -91,6 +91,34 @@ static void a_list_names_every_log_once(void **state)
 	assert_int_equal(n.nr, 0);
 }
 
+static void logs_that_belong_to_sessions_are_listed_apart(void **state)
+{
+	static const struct grove_key key[] = {
+		{ "p", "a.jsonl", "y.jsonl" }, { "p", "a.jsonl", "y/z.jsonl" },
+		{ "q", "gone.jsonl", "x.jsonl" },
+	};
+	struct fixture *f = *state;
+	struct names n = { .f = f };
+
+	OK(grove__store_list_subs(f->st, NULL, note_key, &n, &f->d));
+	OK(grove__store_list_subs(f->st, "p", note_key, &n, &f->d));
+	assert_int_equal(n.nr, 0);
+	make_some(f);
+	for (size_t i = 0; i < ARRAY(key); i++)
+		grove__log_close(make_log(f, key[i], LINES("x")));
+	OK(grove__store_list_subs(f->st, NULL, note_key, &n, &f->d));
+	assert_names(&n, LINES("p|a.jsonl|subagents/x.jsonl", "p|a.jsonl|y.jsonl",
+			       "p|a.jsonl|y/z.jsonl", "q|gone.jsonl|x.jsonl"));
+	OK(grove__store_list_subs(f->st, "p", note_key, &n, &f->d));
+	assert_names(&n, LINES("p|a.jsonl|subagents/x.jsonl", "p|a.jsonl|y.jsonl",
+			       "p|a.jsonl|y/z.jsonl"));
+	OK(grove__store_list_subs(f->st, "none", note_key, &n, &f->d));
+	assert_int_equal(n.nr, 0);
+	n.stop_at = 2;
+	assert_int_equal(grove__store_list_subs(f->st, NULL, note_key, &n, &f->d), 42);
+	assert_int_equal(n.nr, 2);
+}
+
 static void a_list_ends_when_it_is_told_to(void **state)
 {
 	struct fixture *f = *state;
@@ -485,6 +513,7 @@ static void the_trace_tells_of_every_call(void **state)
 
 const struct CMUnitTest name_cases[] = {
 	CASE(a_list_names_every_log_once),
+	CASE(logs_that_belong_to_sessions_are_listed_apart),
 	CASE(a_list_ends_when_it_is_told_to),
 	CASE(what_is_listed_may_be_removed_on_the_spot),
 	CASE(what_is_listed_may_be_renamed_on_the_spot),

@@ -1038,10 +1038,10 @@ static void the_directory_is_where_xcsh_has_it(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct place p = cases[i].p;
 		struct grove__env env = { .home = "/home/me", .cwd = "/w", .getenv = place_variable,
-					  .getenv_payload = &p };
+					  .getenv_payload = &p, .exists = is_there, .file_payload = &p };
 		struct grove_buf out = GROVE_BUF_INIT;
 
-		assert_int_equal(grove__xcsh_blobs_dir(&env, is_there, &p, &out), 0);
+		assert_int_equal(grove__xcsh_blobs_dir(&env, "xcsh", &out), 0);
 		assert_string_equal(out.ptr, cases[i].dir);
 		grove__buf_release(&out);
 	}

@@ -530,10 +530,10 @@ static void assert_place(const char *const *pair, const char *agent, char *there
 {
 	struct variables v = { pair };
 	struct grove__env env = { .home = "/home/me", .cwd = "/w", .getenv = get_variable,
-				  .getenv_payload = &v };
+				  .getenv_payload = &v, .exists = is_there, .file_payload = there };
 	struct grove_buf b = GROVE_BUF_INIT;
 
-	assert_int_equal(grove__xcsh_history_path(&env, agent, is_there, there, &b), 0);
+	assert_int_equal(grove__xcsh_history_path(&env, agent, &b), 0);
 	assert_string_equal(b.ptr, want);
 	grove__buf_release(&b);
 }

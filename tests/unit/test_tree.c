@@ -760,7 +760,7 @@ static void a_label_sits_on_the_later_of_two_lines(void **state)
 static void the_name_is_the_last_one_given(void **state)
 {
 	struct grove__spine *s = grove__spine_new(1);
-	struct grove__entry e = { .kind = GROVE_KIND_NAME, .parent_is = PARENT_NULL,
+	struct grove__entry e = { .kind = GROVE_KIND_NAME, .names = true, .parent_is = PARENT_NULL,
 				  .text = str("first") };
 
 	(void)state;

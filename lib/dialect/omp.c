@@ -1,0 +1,260 @@
+/*
+ * dialect/omp.c: oh-my-pi's sessions, where they differ from xcsh's.
+ *
+ * A log begins with a slot of 256 bytes for the title, so that a new name needs
+ * no new file; the header comes second. There are a few more types, a copy
+ * carries more of its source's header along, and what is signed or encrypted
+ * was never touched.
+ *
+ *	{"type":"title","v":1,"title":"…","source":"user","updatedAt":…,"pad":"      "}
+ *	{"type":"session","version":3,"id":"01a1de46-…","timestamp":…,"cwd":…}
+ */
+#include "dialect/omp.h"
+#include "dialect/xcsh.h"
+
+#include "json/edit.h"
+#include "json/value.h"
+#include "json/write.h"
+
+static const struct grove__pi_shape shapes[] = {
+	{ GROVE_KIND_MESSAGE, "message", false, { { "message" } } },
+	{ GROVE_KIND_THINKING_LEVEL, "thinking_level_change", false,
+	  { { "thinkingLevel", "null" }, { "configured", "null" } } },
+	{ GROVE_KIND_MODEL, "model_change", false,
+	  { { "model" }, { "role" }, { "resolvedModelIsFallback", "false" } } },
+	{ GROVE_KIND_SERVICE_TIER, "service_tier_change", false, { { "serviceTier", "null" } } },
+	{ GROVE_KIND_MODE, "mode_change", false, { { "mode" }, { "data" } } },
+	{ GROVE_KIND_INIT, "session_init", false, { { NULL } } },
+	{ GROVE_KIND_COMPACTION, "compaction", false,
+	  { { "summary" }, { "shortSummary" }, { "firstKeptEntryId" }, { "tokensBefore" },
+	    { "tokensAfter" }, { "method" }, { "providerReplayThroughEntryId" }, { "details" },
+	    { "fromExtension" }, { "preserveData" } } },
+	{ GROVE_KIND_RESET, "reset_boundary", false, { { NULL } } },
+	{ GROVE_KIND_BRANCH_SUMMARY, "branch_summary", false,
+	  { { "fromId" }, { "summary" }, { "details" }, { "fromExtension" } } },
+	{ GROVE_KIND_CUSTOM, "custom", true, { { "customType" }, { "data" } } },
+	{ GROVE_KIND_CUSTOM_MESSAGE, "custom_message", true,
+	  { { "customType", "\"custom-message\"" }, { "content", "\"\"" }, { "display", "false" },
+	    { "details" }, { "attribution", "\"agent\"" } } },
+	{ GROVE_KIND_LABEL, "label", false, { { "targetId" }, { "label" } } },
+	{ GROVE_KIND_RULES, "ttsr_injection", false, { { "injectedRules" } } },
+	{ GROVE_KIND_CREDENTIAL, "credential_pin", false, { { "provider" }, { "hash" } } },
+	/* what a helper model used; its members in the order of whoever gives them */
+	{ GROVE_KIND_USAGE, "model_usage", false, { { NULL } } },
+	{ GROVE_KIND_NAME, "title_change", false,
+	  { { "title" }, { "source" }, { "previousTitle" }, { "trigger" } } },
+};
+
+static const struct grove__pi_words words = { shapes, sizeof(shapes) / sizeof(*shapes) };
+
+static enum grove__line_class omp_index(const struct grove__json_line *l, const char *line,
+					struct grove__arena *tmp, struct grove__entry *e)
+{
+	enum grove__line_class class = grove__xcsh_index_as(&words, l, line, tmp, e);
+
+	/* it tells that there was a change; the name itself is in the slot */
+	if (e->kind == GROVE_KIND_NAME)
+		e->names = false;
+	return class;
+}
+
+static int compose(const struct grove__input *in, const struct grove__place *at,
+		   struct grove_slice system, struct grove_buf *out, struct grove_buf *target,
+		   struct grove_detail *d)
+{
+	return grove__pi_compose_as(&words, in, at, system, out, target, d);
+}
+
+static enum grove_kind kind(const struct grove__input *in)
+{
+	return grove__pi_input_kind_as(&words, in);
+}
+
+/* A change of name: a the name, b who chose it, c the name before. */
+static int spell(const struct grove__wish *w, struct grove_buf *out, struct grove_detail *d)
+{
+	int rc;
+
+	if (w->kind != GROVE_KIND_NAME)
+		return grove__xcsh_spell(w, out, d);
+	rc = grove__buf_add_str(out, "{\"type\":\"title_change\"");
+	rc = rc ? rc : grove__pi_put_str(out, "title", w->a);
+	rc = rc ? rc : grove__pi_put_str(out, "source", w->b);
+	rc = rc ? rc : grove__pi_put_str(out, "previousTitle", w->c);
+	rc = rc ? rc : grove__buf_add_char(out, '}');
+	return rc ? grove__fail_nomem(d) : 0;
+}
+
+/* `,"name":value` as the source's header has it. */
+static int put_member(struct grove_buf *out, const char *name, struct grove_slice raw)
+{
+	int rc;
+
+	if (!raw.len)
+		return 0;
+	rc = grove__buf_addf(out, ",\"%s\":", name);
+	return rc ? rc : grove__json_put_canonical(out, raw);
+}
+
+static int put_title(struct grove_buf *out, const struct grove__header_in *in)
+{
+	int rc = grove__pi_put_str(out, "title", in->title);
+
+	return rc ? rc : grove__pi_put_str(out, "titleSource", in->title ? in->title_source : NULL);
+}
+
+/* Providers keep what they cached under the name of the first session of a line. */
+static int put_cache_key(struct grove_buf *out, const struct grove__header_in *in)
+{
+	struct grove_slice key = grove__json_get(in->from_header, "providerPromptCacheKey");
+
+	if (key.len)
+		return put_member(out, "providerPromptCacheKey", key);
+	return grove__pi_put_str(out, "providerPromptCacheKey", in->from_id);
+}
+
+static int compose_header(const struct grove__header_in *in, struct grove_buf *out)
+{
+	struct grove_slice dirs = grove__json_get(in->from_header, "additionalDirectories");
+	enum grove__header_for what = in->what;
+	const char *parent = in->parent;
+	int rc = grove__buf_add_str(out, "{\"type\":\"session\",\"version\":3");
+
+	if (!parent && what != HEADER_NEW)
+		parent = what == HEADER_BRANCH ? in->from_path : in->from_id;
+	rc = rc ? rc : grove__pi_put_str(out, "id", in->id);
+	if (what == HEADER_FORK)
+		rc = rc ? rc : put_title(out, in);
+	rc = rc ? rc : grove__xcsh_put_time(out, "timestamp", in->time);
+	rc = rc ? rc : grove__pi_put_str(out, "cwd", in->cwd);
+	switch (what) {
+	case HEADER_NEW:
+		rc = rc ? rc : grove__pi_put_str(out, "parentSession", parent);
+		rc = rc ? rc : put_title(out, in);
+		break;
+	case HEADER_FORK:
+		rc = rc ? rc : put_member(out, "additionalDirectories", dirs);
+		rc = rc ? rc : grove__pi_put_str(out, "parentSession", parent);
+		rc = rc ? rc : put_cache_key(out, in);
+		break;
+	case HEADER_FORK_FROM:
+		rc = rc ? rc : grove__pi_put_str(out, "parentSession", parent);
+		rc = rc ? rc : put_cache_key(out, in);
+		rc = rc ? rc : put_title(out, in);
+		rc = rc ? rc : put_member(out, "additionalDirectories", dirs);
+		break;
+	case HEADER_BRANCH:
+		rc = rc ? rc : put_title(out, in);
+		rc = rc ? rc : grove__pi_put_str(out, "parentSession", parent);
+		rc = rc ? rc : put_member(out, "additionalDirectories", dirs);
+		break;
+	}
+	return rc ? rc : grove__buf_add_char(out, '}');
+}
+
+/* A list of raw strings with one more behind, unless it is there. */
+static int add_path(struct grove_buf *out, struct grove_slice list, const char *path)
+{
+	struct grove_buf text = GROVE_BUF_INIT;
+	struct grove__json_iter it;
+	bool there = false, any = false;
+	int rc = grove__buf_add_char(out, '[');
+
+	if (grove__json_type_of(list) == JSON_ARRAY) {
+		grove__json_iter_init(&it, list);
+		while (!rc && grove__json_next(&it)) {
+			grove__buf_clear(&text);
+			rc = grove__json_text(&text, it.value);
+			there |= grove__slice_eq(grove__buf_slice(&text), grove__slice_str(path));
+			rc = rc || !any ? rc : grove__buf_add_char(out, ',');
+			rc = rc ? rc : grove__json_put_raw(out, it.value);
+			any = true;
+		}
+	}
+	if (!there) {
+		rc = rc || !any ? rc : grove__buf_add_char(out, ',');
+		rc = rc ? rc : grove__json_put_str(out, path);
+	}
+	grove__buf_release(&text);
+	return rc ? rc : grove__buf_add_char(out, ']');
+}
+
+/* The header remembers where the file has been. */
+static int move_header(struct grove_slice line, const char *cwd, const char *from,
+		       struct grove_buf *out)
+{
+	struct grove_buf dir = GROVE_BUF_INIT, list = GROVE_BUF_INIT;
+	struct grove__json_change ch[2] = { { .path = { "cwd" } }, { .path = { "previousSessionFiles" } } };
+	int rc = grove__json_put_str(&dir, cwd);
+
+	if (!rc && from)
+		rc = add_path(&list, grove__json_get(line, "previousSessionFiles"), from);
+	ch[0].value = grove__buf_slice(&dir);
+	ch[1].value = grove__buf_slice(&list);
+	rc = rc ? rc : grove__json_edit(out, line, ch, from ? 2 : 1);
+	grove__buf_release(&dir);
+	grove__buf_release(&list);
+	return rc;
+}
+
+static int blobs_dir(const struct grove__env *env, struct grove_buf *out)
+{
+	return grove__xcsh_blobs_dir(env, "omp", out);
+}
+
+const struct grove__dialect grove__dialect_omp = {
+	.name = "omp",
+	.version = 3,
+	.lenient = true,
+	.modified_by_file = true,
+	.fresh_labels = true,
+	.artifacts = true,
+	.latch = true,
+	.real_cwd = true,
+	.loose_names = true,
+	.lists_subs = true,
+	.members = grove__pi_members,
+	.nr_members = PI_MEMBERS,
+	.index = omp_index,
+	.header = grove__pi_header,
+	.list = grove__xcsh_list,
+	.pieces = grove__pi_pieces,
+	.prompt = grove__pi_prompt,
+	.sets = grove__xcsh_sets,
+	.settings = grove__omp_settings,
+	.first_kept = grove__omp_first_kept,
+	.messages = grove__omp_messages,
+	.settle = grove__omp_settle,
+	.llm = grove__xcsh_llm,
+	.compose_header = compose_header,
+	.compose = compose,
+	.spell = spell,
+	.input = grove__pi_input,
+	.kind = kind,
+	.bare = grove__pi_bare,
+	.starts_file = grove__xcsh_starts_file,
+	.relink = grove__pi_relink,
+	.prepare = grove__xcsh_prepare,
+	.title = grove__xcsh_title,
+	.slot = grove__xcsh_slot,
+	.slot_first = true,
+	.slot_by_user = grove__xcsh_slot_by_user,
+	.move_header = move_header,
+	.migrate = grove__pi_migrate,
+	.entry_id = grove__xcsh_entry_id,
+	.migrated_id = grove__pi_migrated_id,
+	.session_id_ok = grove__pi_session_id_ok,
+	.session_id = grove__pi_session_id,
+	.clean_name = grove__xcsh_clean_name,
+	.project = grove__xcsh_project,
+	.old_projects = grove__xcsh_old_projects,
+	.blobs_dir = blobs_dir,
+	.file_name = grove__pi_file_name,
+	.parse_file_name = grove__pi_parse_file_name,
+	.roots = grove__omp_roots,
+	.own_root = "/.omp/agent/sessions",
+	/* what else lies there could be xcsh's, and is: its own logs mostly tell */
+	.crumb_path = grove__omp_crumb_path,
+	.crumb_compose = grove__xcsh_crumb_compose,
+	.crumb_parse = grove__xcsh_crumb_parse,
+};

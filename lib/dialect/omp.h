@@ -1,0 +1,19 @@
+/*
+ * dialect/omp.h: what the files of oh-my-pi's dialect share.
+ */
+#ifndef GROVE_DIALECT_OMP_H
+#define GROVE_DIALECT_OMP_H
+
+#include "dialect/dialect.h"
+
+int grove__omp_first_kept(struct grove_slice line, struct grove_buf *out, bool *after);
+/* Does a compaction carry a summary that its provider reads itself? */
+bool grove__omp_own_summary(struct grove_slice line);
+int grove__omp_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
+			int64_t time, bool newest_compaction, const struct grove_slice *edit,
+			const struct grove__blob_source *blobs,
+			int (*fn)(void *payload, struct grove_slice json), void *payload);
+int grove__omp_settle(const struct grove_slice *messages, size_t nr,
+		      int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload);
+
+#endif

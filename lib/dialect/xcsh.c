@@ -1,0 +1,168 @@
+/*
+ * dialect/xcsh.c: xcsh's sessions.
+ *
+ * xcsh grew out of pi: the same tree with more types in it. What it says in its
+ * own way: the session's name is the header's title, values are read whatever
+ * the lines are, large things are kept as blobs, models go by role.
+ *
+ *	{"type":"session","version":3,"id":…,"timestamp":…,"cwd":…,"title":…,"titleSource":"user"}
+ *
+ * Files that oh-my-pi wrote may begin with a title slot, which counts here too.
+ */
+#include "dialect/xcsh.h"
+
+#include "json/value.h"
+
+static const struct grove__pi_shape shapes[] = {
+	{ GROVE_KIND_MESSAGE, "message", false, { { "message" } } },
+	{ GROVE_KIND_THINKING_LEVEL, "thinking_level_change", false, { { "thinkingLevel", "null" } } },
+	{ GROVE_KIND_MODEL, "model_change", false, { { "model" }, { "role" } } },
+	{ GROVE_KIND_SERVICE_TIER, "service_tier_change", false, { { "serviceTier", "null" } } },
+	{ GROVE_KIND_CONTEXT_CHANGE, "context_change", false,
+	  { { "contextName" }, { "tenant" }, { "namespace" } } },
+	{ GROVE_KIND_MODE, "mode_change", false, { { "mode" }, { "data" } } },
+	/* its members in the order of whoever gives them */
+	{ GROVE_KIND_INIT, "session_init", false, { { NULL } } },
+	{ GROVE_KIND_COMPACTION, "compaction", false,
+	  { { "summary" }, { "shortSummary" }, { "firstKeptEntryId" }, { "tokensBefore" }, { "details" },
+	    { "fromExtension" }, { "preserveData" } } },
+	{ GROVE_KIND_BRANCH_SUMMARY, "branch_summary", false,
+	  { { "fromId" }, { "summary" }, { "details" }, { "fromExtension" } } },
+	{ GROVE_KIND_CUSTOM, "custom", true, { { "customType" }, { "data" } } },
+	{ GROVE_KIND_CUSTOM_MESSAGE, "custom_message", true,
+	  { { "customType" }, { "content" }, { "display" }, { "details" },
+	    { "attribution", "\"agent\"" } } },
+	{ GROVE_KIND_LABEL, "label", false, { { "targetId" }, { "label" } } },
+	{ GROVE_KIND_RULES, "ttsr_injection", false, { { "injectedRules" } } },
+	{ GROVE_KIND_TOOLS, "mcp_tool_selection", false, { { "selectedToolNames" } } },
+};
+
+static const struct grove__pi_words words = { shapes, sizeof(shapes) / sizeof(*shapes) };
+
+enum grove__line_class grove__xcsh_index_as(const struct grove__pi_words *w,
+					    const struct grove__json_line *l, const char *line,
+					    struct grove__arena *tmp, struct grove__entry *e)
+{
+	enum grove__line_class class = grove__pi_index_as(w, l, line, tmp, e);
+
+	/* a value that is no object can stand for nothing, whatever it is */
+	if (l->type != JSON_OBJECT)
+		return LINE_SKIP;
+	if (class != LINE_ENTRY)
+		return class;
+	if (grove__json_string_is(grove__json_span_of(l, line, PI_TYPE), "title")) {
+		e->text = grove__pi_text(tmp, grove__json_span_of(l, line, PI_TITLE));
+		return LINE_SLOT;
+	}
+	/* where nobody gave the session a name, its last short summary serves as one */
+	if (e->kind == GROVE_KIND_COMPACTION) {
+		e->text = grove__pi_text(tmp, grove__json_span_of(l, line, PI_SHORT_SUMMARY));
+		e->names = e->text.len > 0;
+	}
+	return class;
+}
+
+int grove__xcsh_list(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
+		     const struct grove__entry *e, struct grove__summary *sum)
+{
+	int rc;
+
+	(void)tmp;
+	if (e->names) {
+		grove__buf_clear(&sum->name);
+		return grove__buf_add_slice(&sum->name, e->text);
+	}
+	if (e->kind != GROVE_KIND_MESSAGE ||
+	    !grove__json_truthy(grove__json_span_of(l, line, PI_MESSAGE)))
+		return 0;
+	sum->messages++;
+	if (sum->has_first || e->role != GROVE_ROLE_USER)
+		return 0;
+	rc = grove__pi_content_text(grove__json_span_of(l, line, PI_CONTENT), ' ', &sum->first);
+	sum->has_first = sum->first.len > 0;
+	return rc;
+}
+
+bool grove__xcsh_starts_file(enum grove_kind kind, enum grove_role role)
+{
+	return kind == GROVE_KIND_MESSAGE && role == GROVE_ROLE_ASSISTANT;
+}
+
+static enum grove__line_class xcsh_index(const struct grove__json_line *l, const char *line,
+					 struct grove__arena *tmp, struct grove__entry *e)
+{
+	return grove__xcsh_index_as(&words, l, line, tmp, e);
+}
+
+static int compose(const struct grove__input *in, const struct grove__place *at,
+		   struct grove_slice system, struct grove_buf *out, struct grove_buf *target,
+		   struct grove_detail *d)
+{
+	return grove__pi_compose_as(&words, in, at, system, out, target, d);
+}
+
+static enum grove_kind kind(const struct grove__input *in)
+{
+	return grove__pi_input_kind_as(&words, in);
+}
+
+static int blobs_dir(const struct grove__env *env, struct grove_buf *out)
+{
+	return grove__xcsh_blobs_dir(env, "xcsh", out);
+}
+
+const struct grove__dialect grove__dialect_xcsh = {
+	.name = "xcsh",
+	.version = 3,
+	.lenient = true,
+	.modified_by_file = true,
+	.fresh_labels = true,
+	.artifacts = true,
+	.latch = true,
+	.real_cwd = true,
+	.loose_names = true,
+	.lists_subs = true,
+	.members = grove__pi_members,
+	.nr_members = PI_MEMBERS,
+	.index = xcsh_index,
+	.header = grove__pi_header,
+	.list = grove__xcsh_list,
+	.pieces = grove__pi_pieces,
+	.prompt = grove__pi_prompt,
+	.sets = grove__xcsh_sets,
+	.settings = grove__xcsh_settings,
+	.first_kept = grove__xcsh_first_kept,
+	.messages = grove__xcsh_messages,
+	.llm = grove__xcsh_llm,
+	.compose_header = grove__xcsh_compose_header,
+	.compose = compose,
+	.spell = grove__xcsh_spell,
+	.input = grove__pi_input,
+	.kind = kind,
+	.bare = grove__pi_bare,
+	.starts_file = grove__xcsh_starts_file,
+	.relink = grove__pi_relink,
+	.prepare = grove__xcsh_prepare,
+	.title = grove__xcsh_title,
+	.slot = grove__xcsh_slot,
+	.slot_by_user = grove__xcsh_slot_by_user,
+	.move_header = grove__pi_move_header,
+	.migrate = grove__pi_migrate,
+	.entry_id = grove__xcsh_entry_id,
+	.migrated_id = grove__pi_migrated_id,
+	.session_id_ok = grove__pi_session_id_ok,
+	.session_id = grove__xcsh_session_id,
+	.clean_name = grove__xcsh_clean_name,
+	.project = grove__xcsh_project,
+	.old_projects = grove__xcsh_old_projects,
+	.blobs_dir = blobs_dir,
+	.file_name = grove__pi_file_name,
+	.parse_file_name = grove__pi_parse_file_name,
+	.roots = grove__xcsh_roots,
+	.own_root = "/.xcsh/agent/sessions",
+	.beside = grove__xcsh_beside,
+	.own_project = grove__xcsh_own_project,
+	.crumb_path = grove__xcsh_crumb_path,
+	.crumb_compose = grove__xcsh_crumb_compose,
+	.crumb_parse = grove__xcsh_crumb_parse,
+};

@@ -1,0 +1,138 @@
+/*
+ * dialect/xcsh_context.c: what xcsh's entries say to a model.
+ */
+#include "dialect/xcsh.h"
+
+#include "json/value.h"
+#include "json/write.h"
+
+int grove__xcsh_put_member(struct grove_buf *out, const char *name, struct grove_slice raw)
+{
+	int rc;
+
+	if (!raw.len)
+		return 0;
+	rc = grove__buf_addf(out, ",\"%s\":", name);
+	return rc ? rc : grove__json_put_raw(out, raw);
+}
+
+bool grove__xcsh_remote_history(struct grove_slice line, struct grove_slice *provider,
+				struct grove_slice *items)
+{
+	struct grove_slice remote = grove__json_get(grove__json_get(line, "preserveData"),
+						    "openaiRemoteCompaction");
+
+	*provider = grove__json_get(remote, "provider");
+	*items = grove__json_get(remote, "replacementHistory");
+	return grove__json_type_of(remote) == JSON_OBJECT &&
+	       grove__json_type_of(*provider) == JSON_STRING && provider->len > 2 &&
+	       grove__json_type_of(*items) == JSON_ARRAY;
+}
+
+/* Where the provider has the history, nothing is kept beside it. */
+int grove__xcsh_first_kept(struct grove_slice line, struct grove_buf *out, bool *after)
+{
+	struct grove_slice provider, items;
+
+	return grove__xcsh_remote_history(line, &provider, &items) ? 0 : grove__pi_first_kept(line, out, after);
+}
+
+int grove__xcsh_put_ms(struct grove_buf *out, int64_t time)
+{
+	int rc = grove__buf_add_str(out, ",\"timestamp\":");
+
+	if (rc)
+		return rc;
+	return time == GROVE_NO_TIME ? grove__buf_add_str(out, "null") : grove__json_put_int(out, time);
+}
+
+static int put_compaction(struct grove_buf *out, struct grove_slice line)
+{
+	struct grove_slice provider, items;
+	int rc = grove__buf_add_str(out, "{\"role\":\"compactionSummary\"");
+
+	rc = rc ? rc : grove__xcsh_put_member(out, "summary", grove__json_get(line, "summary"));
+	rc = rc ? rc : grove__xcsh_put_member(out, "shortSummary", grove__json_get(line, "shortSummary"));
+	rc = rc ? rc : grove__xcsh_put_member(out, "tokensBefore", grove__json_get(line, "tokensBefore"));
+	if (!rc && grove__xcsh_remote_history(line, &provider, &items)) {
+		rc = grove__buf_add_str(out, ",\"providerPayload\":{\"type\":\"openaiResponsesHistory\"");
+		rc = rc ? rc : grove__xcsh_put_member(out, "provider", provider);
+		rc = rc ? rc : grove__xcsh_put_member(out, "items", items);
+		rc = rc ? rc : grove__buf_add_char(out, '}');
+	}
+	return rc;
+}
+
+int grove__xcsh_put_branch(struct grove_buf *out, struct grove_slice line)
+{
+	int rc = grove__buf_add_str(out, "{\"role\":\"branchSummary\"");
+
+	rc = rc ? rc : grove__xcsh_put_member(out, "summary", grove__json_get(line, "summary"));
+	return rc ? rc : grove__xcsh_put_member(out, "fromId", grove__json_get(line, "fromId"));
+}
+
+static int put_custom(struct grove_buf *out, struct grove_slice line)
+{
+	static const char *const members[] = { "customType", "content", "display", "details",
+					       "attribution" };
+	int rc = grove__buf_add_str(out, "{\"role\":\"custom\"");
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members) && !rc; i++)
+		rc = grove__xcsh_put_member(out, members[i], grove__json_get(line, members[i]));
+	return rc;
+}
+
+int grove__xcsh_hand_on(struct grove_slice m, bool is_message,
+			const struct grove__blob_source *blobs,
+			int (*fn)(void *payload, struct grove_slice json), void *payload)
+{
+	struct grove_buf whole = GROVE_BUF_INIT;
+	int rc = grove__xcsh_restore(m, is_message, blobs, &whole);
+
+	if (!rc)
+		m = grove__buf_slice(&whole);
+	if (rc >= 0)
+		rc = fn(payload, m);
+	grove__buf_release(&whole);
+	return rc;
+}
+
+int grove__xcsh_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
+			 int64_t time, bool newest_compaction, const struct grove_slice *edit,
+			 const struct grove__blob_source *blobs,
+			 int (*fn)(void *payload, struct grove_slice json), void *payload)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_slice m;
+	int rc;
+
+	(void)role;
+	(void)edit;
+	switch (kind) {
+	case GROVE_KIND_MESSAGE:
+		m = grove__json_get(line, "message");
+		if (!m.len || grove__json_type_of(m) == JSON_NULL)
+			return 0;
+		return grove__xcsh_hand_on(m, true, blobs, fn, payload);
+	case GROVE_KIND_CUSTOM_MESSAGE:
+		rc = put_custom(&b, line);
+		break;
+	case GROVE_KIND_BRANCH_SUMMARY:
+		if (!grove__json_truthy(grove__json_get(line, "summary")))
+			return 0;
+		rc = grove__xcsh_put_branch(&b, line);
+		break;
+	case GROVE_KIND_COMPACTION:
+		if (!newest_compaction)
+			return 0;
+		rc = put_compaction(&b, line);
+		break;
+	default:
+		return 0;
+	}
+	rc = rc ? rc : grove__xcsh_put_ms(&b, time);
+	rc = rc ? rc : grove__buf_add_char(&b, '}');
+	rc = rc ? rc : grove__xcsh_hand_on(grove__buf_slice(&b), false, blobs, fn, payload);
+	grove__buf_release(&b);
+	return rc;
+}

@@ -1,0 +1,113 @@
+/*
+ * session/blobs.c: what lines only refer to.
+ *
+ * A session's blobs are kept where its agent keeps them. A tree that was copied
+ * somewhere else may have brought its own along, so for reading the place
+ * beside its sessions is asked as well.
+ */
+#include "session/session.h"
+
+#include "blob/blob.h"
+
+#include <stdlib.h>
+
+static int open_at(struct grove__blobs **out, struct grove_buf *dir, struct grove_detail *d)
+{
+	int rc = grove__blobs_open(out, dir->ptr, d);
+
+	grove__buf_release(dir);
+	return rc;
+}
+
+/* DIR/sessions/PROJECT/NAME.jsonl has DIR/blobs beside it. */
+static int open_beside(struct grove_session *s, struct grove_detail *d)
+{
+	struct grove_buf dir = GROVE_BUF_INIT;
+	const char *up = s->dir ? strrchr(s->dir, '/') : NULL;
+
+	if (!up || up == s->dir)
+		return 0;
+	if (grove__buf_add(&dir, s->dir, (size_t)(up - s->dir)) || grove__buf_add_str(&dir, "/../blobs"))
+		return grove__fail_nomem(d);
+	return open_at(&s->blobs_beside, &dir, d);
+}
+
+int grove__session_blobs(struct grove_session *s, struct grove__blobs **out, struct grove_detail *d)
+{
+	struct grove_buf dir = GROVE_BUF_INIT;
+	int rc = 0;
+
+	pthread_mutex_lock(&s->blobs_lock);
+	if (!s->blobs && s->at.dialect->blobs_dir) {
+		rc = s->at.dialect->blobs_dir(&s->g->env, &dir) ? grove__fail_nomem(d)
+								 : open_at(&s->blobs, &dir, d);
+		if (!rc)
+			rc = open_beside(s, d);
+	}
+	pthread_mutex_unlock(&s->blobs_lock);
+	*out = s->blobs;
+	return rc;
+}
+
+void grove__session_close_blobs(struct grove_session *s)
+{
+	grove__blobs_close(s->blobs);
+	grove__blobs_close(s->blobs_beside);
+}
+
+/* A blob that is missing costs a picture, not the conversation. */
+static int get(void *payload, struct grove_slice ref, struct grove_buf *bytes)
+{
+	struct grove_session *s = payload;
+	struct grove_detail d, other;
+	char hash[GROVE__BLOB_HASH];
+	struct grove__blobs *b;
+	int rc;
+
+	grove__detail_clear(&d);
+	if (!grove__blob_parse(ref, hash))
+		return GROVE_EINVAL;
+	rc = grove__session_blobs(s, &b, &d);
+	if (!rc)
+		rc = b ? grove__blob_get(b, hash, bytes, &d) : GROVE_ENOTFOUND;
+	if (rc && rc != GROVE_ENOMEM && s->blobs_beside &&
+	    !grove__blob_get(s->blobs_beside, hash, bytes, &other))
+		rc = 0;
+	if (rc && rc != GROVE_ENOMEM && s->g->warn)
+		s->g->warn(s->g->warn_payload, 0, &d);
+	return rc;
+}
+
+struct grove__blob_source grove__session_blob_source(struct grove_session *s)
+{
+	return (struct grove__blob_source){ get, s };
+}
+
+static int put(void *payload, struct grove_slice bytes, struct grove_buf *ref)
+{
+	struct grove__blob_sinking *w = payload;
+	char hash[GROVE__BLOB_HASH];
+	struct grove__blobs *b;
+	int rc = grove__session_blobs(w->session, &b, w->d);
+
+	/* on the disk before the line that names it is anywhere */
+	if (!rc)
+		rc = grove__blob_put(b, bytes, GROVE_SYNC_ALWAYS, 0, hash, NULL, w->d);
+	if (!rc && grove__blob_ref(ref, hash))
+		rc = grove__fail_nomem(w->d);
+	return rc;
+}
+
+int grove__session_prepare(struct grove_session *s, struct grove_slice line, struct grove_buf *out,
+			   struct grove_detail *d)
+{
+	const struct grove__dialect *dialect = s->at.dialect;
+	struct grove__blob_sinking w = { s, d };
+	struct grove__blob_sink sink = { put, &w };
+	int rc;
+
+	if (!dialect->prepare)
+		return 1;
+	rc = dialect->prepare(line, dialect->blobs_dir ? &sink : NULL, out);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : rc;
+}

@@ -1,0 +1,154 @@
+/*
+ * session/name.c: what a session is called.
+ *
+ * pi appends an entry that says so. xcsh keeps the name in the header, so the
+ * log is written anew; oh-my-pi keeps it in a slot of its own in front of the
+ * header, which is overwritten in its place, and appends an entry as well.
+ */
+#include "session/session.h"
+
+#include "base/crc32c.h"
+#include "sys/clock.h"
+
+const char *grove__image_name(const struct grove__image *im)
+{
+	if (im->slot_title)
+		return im->slot_title;
+	if (im->dialect->title && im->header.title && *im->header.title)
+		return im->header.title;
+	return im->spine->name;
+}
+
+struct naming {
+	const char *name, *source;
+	bool done;
+};
+
+static int name_header(void *payload, struct grove_session *s, uint32_t row, bool header,
+		       struct grove_slice value, struct grove_buf *out)
+{
+	struct naming *n = payload;
+
+	(void)row;
+	if (!header || n->done)
+		return 1;
+	n->done = true;
+	return s->at.dialect->title(value, n->name, n->source, out);
+}
+
+/* Put the name into the slot in front of the header: the line keeps its length. */
+static int name_slot(struct grove_session *s, const char *name, const char *source,
+		     struct grove_detail *d)
+{
+	struct grove__image *im = s->image;
+	struct grove_buf line = GROVE_BUF_INIT;
+	struct grove__json_line l;
+	struct grove__entry e;
+	const char *kept;
+	int rc = s->at.dialect->slot(name, source, grove__sys_now_ms(), &line);
+
+	if (!rc)
+		rc = grove__buf_reserve(&line, GROVE__JSON_PAD);
+	/* the slot may have taken less than all of it */
+	if (!rc) {
+		grove__json_scan(&im->want, line.ptr, line.len, true, &l);
+		im->dialect->index(&l, line.ptr, &im->keep, &e);
+		kept = grove__arena_dup(&im->keep, e.text);
+		rc = kept ? 0 : GROVE_ENOMEM;
+	}
+	rc = rc ? grove__fail_nomem(d)
+		: grove__log_replace(s->log, im->slot_pos, grove__buf_slice(&line), GROVE_SYNC_NONE, d);
+	if (!rc) {
+		im->slot_title = kept;
+		im->slot_crc = grove__crc32c(0, line.ptr, line.len);
+		im->ctime_ns = 0;
+	}
+	grove__buf_release(&line);
+	return rc;
+}
+
+/* Did the user give the name that the session has? */
+static int by_user(struct grove_session *s, bool *yes, struct grove_detail *d)
+{
+	const struct grove__image *im = s->image;
+	struct grove_buf line = GROVE_BUF_INIT;
+	int rc = 0;
+
+	*yes = im->header.title_source && !strcmp(im->header.title_source, "user");
+	if (!im->slot_title)
+		return 0;
+	if (grove__buf_reserve(&line, (size_t)im->slot_len + 1))
+		return grove__fail_nomem(d);
+	rc = grove__log_fetch(s->log, im->slot_pos, 0, line.ptr, (size_t)im->slot_len, d);
+	if (!rc)
+		*yes = im->dialect->slot_by_user(
+			grove__trim_value(grove__slice(line.ptr, (size_t)im->slot_len)));
+	grove__buf_release(&line);
+	return rc;
+}
+
+static int name_it(struct grove_session *s, const char *name, const char *source,
+		   struct grove_detail *d)
+{
+	struct naming n = { .name = name, .source = source };
+	struct grove_buf probe = GROVE_BUF_INIT;
+	uint64_t changed;
+	int rc;
+
+	if (s->image->has_slot) {
+		/* one that is not of the usual length has no room for another */
+		rc = s->at.dialect->slot("", source, 0, &probe) ? GROVE_ENOMEM : 0;
+		rc = rc ? grove__fail_nomem(d)
+			: probe.len == s->image->slot_len ? name_slot(s, name, source, d) : 1;
+		grove__buf_release(&probe);
+		if (rc != 1)
+			return rc;
+	}
+	return grove__session_rewrite(s, name_header, &n, &changed, d);
+}
+
+int grove__session_rename(struct grove_session *s, const char *name, const char *source,
+			  bool *applied, const char **id, struct grove_detail *d)
+{
+	struct grove__wish w = { .kind = GROVE_KIND_NAME, .b = source };
+	struct grove_buf clean = GROVE_BUF_INIT, before = GROVE_BUF_INIT, entry = GROVE_BUF_INIT;
+	bool user = false;
+	int rc = grove__session_writable(s, d);
+
+	if (id)
+		*id = NULL;
+	if (applied)
+		*applied = false;
+	if (!rc)
+		rc = grove__session_load(s, d);
+	if (!rc)
+		rc = grove__session_clean_name(s->at.dialect, name, &clean, d);
+	/* what others wrote meanwhile must not be lost in a rewrite */
+	if (!rc && s->at.dialect->title) {
+		rc = grove__session_refresh(s, d);
+		if (rc >= 0)
+			rc = strcmp(source, "user") ? by_user(s, &user, d) : 0;
+	}
+	if (rc || user)
+		goto out;
+	w.a = clean.ptr;
+	if (grove__image_name(s->image)) {
+		if (grove__buf_add_str(&before, grove__image_name(s->image))) {
+			rc = grove__fail_nomem(d);
+			goto out;
+		}
+		w.c = before.ptr;
+	}
+	if (s->at.dialect->title)
+		rc = name_it(s, clean.ptr, source, d);
+	/* where an entry says so, too */
+	if (!rc && (!s->at.dialect->title || !s->at.dialect->spell(&w, &entry, NULL)))
+		rc = grove__append_wish(s, &w, NULL, id, d);
+	if (!rc && applied)
+		*applied = true;
+out:
+	grove__buf_release(&clean);
+	grove__buf_release(&before);
+	grove__buf_release(&entry);
+	return grove__session_latch(s, rc, d);
+}

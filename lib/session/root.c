@@ -1,0 +1,105 @@
+/*
+ * session/root.c: the sessions of a root.
+ *
+ * An agent keeps the sessions of a working directory together, under a name
+ * made from its path; so those of one directory are found without opening all
+ * the others. Earlier generations of an agent had other names for it, and a
+ * root may be shared by agents: each name is looked under, once.
+ */
+#include "session/session.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+struct projects {
+	struct grove__root *root;
+	char **names;
+	size_t nr, cap;
+	grove_key_fn *fn;
+	void *payload;
+	struct grove_detail *d;
+};
+
+static int add_project(void *payload, const char *name)
+{
+	struct projects *p = payload;
+
+	for (size_t i = 0; i < p->nr; i++)
+		if (!strcmp(p->names[i], name))
+			return 0;
+	if (grove__array_room(&p->names, &p->cap, p->nr, sizeof(*p->names)))
+		return grove__fail_nomem(p->d);
+	p->names[p->nr] = strdup(name);
+	if (!p->names[p->nr])
+		return grove__fail_nomem(p->d);
+	p->nr++;
+	return grove__store_list(p->root->store, name, p->fn, p->payload, p->d);
+}
+
+static int add_projects(struct grove *g, struct projects *p, const struct grove__dialect *dialect,
+			const char *cwd)
+{
+	struct grove_buf name = GROVE_BUF_INIT;
+	int rc = dialect->project(&g->env, cwd, &name);
+
+	rc = rc ? grove__fail_nomem(p->d) : add_project(p, name.ptr);
+	grove__buf_release(&name);
+	if (!rc && dialect->old_projects)
+		rc = dialect->old_projects(&g->env, cwd, add_project, p);
+	return rc;
+}
+
+int grove__root_list(struct grove *g, struct grove__root *root, const char *cwd, grove_key_fn *fn,
+		     void *payload, struct grove_detail *d)
+{
+	struct projects p = { .root = root, .fn = fn, .payload = payload, .d = d };
+	const struct grove__dialect *dialect;
+	int rc = 0;
+
+	/* a store that was named by the user may be laid out in any way */
+	if (!cwd || root->flat || g->given)
+		return grove__store_list(root->store, NULL, fn, payload, d);
+	for (unsigned i = 0; !rc && (dialect = grove__dialect_at(i)); i++)
+		if (!root->dialect || root->dialect == dialect)
+			rc = add_projects(g, &p, dialect, cwd);
+	while (p.nr)
+		free(p.names[--p.nr]);
+	free(p.names);
+	return rc;
+}
+
+int grove__root_list_subs(struct grove *g, struct grove__root *root, grove_key_fn *fn,
+			  void *payload, struct grove_detail *d)
+{
+	const struct grove__dialect *dialect = g->forced ? g->forced : root->dialect;
+
+	if (!dialect && grove__root_likely(g, root, "", &dialect))
+		return grove__fail_nomem(d);
+	return dialect->lists_subs && !root->flat
+		       ? grove__store_list_subs(root->store, NULL, fn, payload, d)
+		       : 0;
+}
+
+static bool same_real(const struct grove *g, const char *a, const char *b)
+{
+	const struct grove__env *env = &g->env;
+	struct grove_buf x = GROVE_BUF_INIT, y = GROVE_BUF_INIT;
+	bool same = !env->realpath(env->file_payload, a, &x) &&
+		    !env->realpath(env->file_payload, b, &y) && !strcmp(x.ptr, y.ptr);
+
+	grove__buf_release(&x);
+	grove__buf_release(&y);
+	return same;
+}
+
+bool grove__same_cwd(const struct grove *g, const struct grove__dialect *dialect, const char *named,
+		     const char *cwd)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	bool same = named && *named && !grove__resolve(g, named, &path) &&
+		    (!strcmp(path.ptr, cwd) || (dialect->real_cwd && same_real(g, path.ptr, cwd)));
+
+	grove__buf_release(&path);
+	return same;
+}

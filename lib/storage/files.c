@@ -1,0 +1,478 @@
+/*
+ * storage/files.c: the file system.
+ *
+ * Agents append to the same files and take no lock, and they remove and replace
+ * them. So a writer looks at its file before each line: has it still a name,
+ * and does it end in LF? Other grove writers are kept out by the file's lock.
+ */
+#include "storage/storage.h"
+#include "sys/clock.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#define FILE_MODE 0600
+#define DIR_MODE 0700
+/* Deeper than any agent's artifacts, and safe on a small stack. */
+#define DEEPEST 64
+
+static bool waits(const struct grove_storage *st)
+{
+	return !(st->flags & GROVE_STORAGE_NO_SYNC);
+}
+
+/* The directories that `path` needs. */
+static int make_parents(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct grove_buf dir = GROVE_BUF_INIT;
+	int err;
+
+	if (!slash || slash == path)
+		return 0;
+	err = grove__buf_add(&dir, path, (size_t)(slash - path)) ? -ENOMEM :
+	      grove__sys_mkdirs(dir.ptr, DIR_MODE);
+	grove__buf_release(&dir);
+	return err;
+}
+
+/* Make a file; *made_dirs: and directories for it. */
+static int create(const char *path, int flags, int *fd, bool *made_dirs)
+{
+	int err = grove__sys_open(path, flags | O_CREAT, FILE_MODE, fd);
+
+	*made_dirs = false;
+	if (err != -ENOENT)
+		return err;
+	err = make_parents(path);
+	if (err)
+		return err;
+	*made_dirs = true;
+	return grove__sys_open(path, flags | O_CREAT, FILE_MODE, fd);
+}
+
+static int sync_name(const char *path, bool made_dirs)
+{
+	int err = made_dirs ? grove__sys_sync_parents(path) : grove__sys_sync_parent(path);
+
+	/* whatever the system says, the name is there and may not last */
+	return err ? -EIO : 0;
+}
+
+/* --------------------------------------------------------------- operations */
+
+static int files_mkdirs(struct grove_storage *st, const char *path)
+{
+	struct grove__sys_stat s;
+	int err = grove__sys_mkdirs(path, DIR_MODE);
+
+	(void)st;
+	if (!err)
+		err = grove__sys_stat(path, &s);
+	return err ? err : s.type == SYS_DIR ? 0 : -EEXIST;
+}
+
+static int files_stat(struct grove_storage *st, const char *path, struct grove__storage_stat *out)
+{
+	struct grove__sys_stat s;
+	int err = grove__sys_stat(path, &s);
+
+	(void)st;
+	if (err)
+		return err;
+	out->bytes = s.size;
+	out->mtime_ns = s.mtime_ns;
+	out->is_dir = s.type == SYS_DIR;
+	return 0;
+}
+
+/* Beside `path`, hidden from lists, and nobody can guess it. */
+static int temp_name(const char *path, struct grove_buf *out)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	uint64_t r;
+
+	grove__sys_random(&r, sizeof(r));
+	return grove__buf_addf(out, "%.*s.%.200s.%016llx.tmp", (int)(name - path), path, name,
+			       (unsigned long long)r) ? -ENOMEM : 0;
+}
+
+/* The bytes under a temporary name, with the rights of the old file if there is one. */
+static int write_temp(const char *temp, struct grove_slice bytes, const struct grove__sys_stat *old,
+		      bool sync, bool *made_dirs)
+{
+	int fd, err = create(temp, O_WRONLY | O_EXCL | O_NOFOLLOW, &fd, made_dirs);
+
+	if (err)
+		return err;
+	err = grove__sys_write_all(fd, bytes.ptr, bytes.len);
+	if (!err && old)
+		err = grove__sys_owner(fd, old->mode, old->uid, old->gid);
+	if (!err && sync)
+		err = grove__sys_sync(fd);
+	grove__sys_close(fd);
+	if (err)
+		grove__sys_unlink(temp);
+	return err;
+}
+
+static int files_write(struct grove_storage *st, const char *path, struct grove_slice bytes)
+{
+	struct grove_buf target = GROVE_BUF_INIT, temp = GROVE_BUF_INIT;
+	struct grove__sys_stat old;
+	bool made_dirs = false, there;
+	int err = grove__sys_stat(path, &old);
+
+	there = !err;
+	if (there && old.type != SYS_FILE)
+		return old.type == SYS_DIR ? -EISDIR : -EINVAL;
+	if (err && err != -ENOENT)
+		return err;
+	/* a link stays a link: the file it leads to is the one to replace */
+	err = there ? grove__sys_realpath(path, &target) :
+	      grove__buf_add_str(&target, path) ? -ENOMEM : 0;
+	if (!err)
+		err = temp_name(target.ptr, &temp);
+	if (!err)
+		err = write_temp(temp.ptr, bytes, there ? &old : NULL, waits(st), &made_dirs);
+	if (!err) {
+		err = grove__sys_rename(temp.ptr, target.ptr);
+		if (err)
+			grove__sys_unlink(temp.ptr);
+		else if (waits(st))
+			err = sync_name(target.ptr, made_dirs);
+	}
+	grove__buf_release(&target);
+	grove__buf_release(&temp);
+	return err;
+}
+
+struct listing {
+	const char *pattern;
+	struct grove_buf path, *names;
+	size_t base;
+	int err;                 /* that ends the list, negative */
+};
+
+static int list_one(void *payload, const char *name)
+{
+	struct listing *li = payload;
+	struct grove__sys_stat s;
+	int err;
+
+	if (!grove__storage_wants(li->pattern, name))
+		return 0;
+	grove__buf_cut(&li->path, li->base);
+	err = grove__buf_add_str(&li->path, name) ? -ENOMEM : grove__sys_lstat(li->path.ptr, &s);
+	if (!err && s.type == SYS_FILE && grove__buf_add(li->names, name, strlen(name) + 1))
+		err = -ENOMEM;
+	/* gone already: not there */
+	li->err = err == -ENOENT ? 0 : err;
+	return li->err != 0;
+}
+
+static int files_list(struct grove_storage *st, const char *dir, const char *pattern,
+		      struct grove_buf *names)
+{
+	struct listing li = { .pattern = pattern, .path = GROVE_BUF_INIT, .names = names };
+	int ended, err;
+
+	(void)st;
+	err = grove__buf_addf(&li.path, "%s/", dir) ? -ENOMEM : 0;
+	li.base = li.path.len;
+	if (!err)
+		err = grove__sys_list(dir, list_one, &li, &ended);
+	grove__buf_release(&li.path);
+	return err ? err : li.err;
+}
+
+static int files_read(struct grove_storage *st, const char *path, size_t max, struct grove_buf *out,
+		      bool *more)
+{
+	size_t want, got = 0, before = out->len;
+	struct grove__sys_stat s;
+	int fd, err = grove__sys_open(path, O_RDONLY, 0, &fd);
+
+	(void)st;
+	if (err)
+		return err;
+	err = grove__sys_fstat(fd, &s);
+	if (!err && s.type != SYS_FILE)
+		err = s.type == SYS_DIR ? -EISDIR : -EINVAL;
+	want = !err && s.size < max ? (size_t)s.size : max;
+	if (!err && grove__buf_reserve(out, want))
+		err = -ENOMEM;
+	if (!err)
+		err = grove__sys_pread(fd, out->ptr + before, want, 0, &got);
+	grove__sys_close(fd);
+	if (!err) {
+		grove__buf_cut(out, before + got);
+		*more = s.size > got;
+	}
+	return err;
+}
+
+static int files_rename(struct grove_storage *st, const char *from, const char *to)
+{
+	struct grove__sys_stat a, b;
+	bool made_dirs = false;
+	int err = grove__sys_lstat(from, &a);
+
+	if (err)
+		return err == -ENOENT || err == -ENOTDIR ? 1 : err;
+	if (!grove__sys_lstat(to, &b) && (a.type == SYS_DIR) != (b.type == SYS_DIR))
+		return -EISDIR;
+	err = grove__sys_rename(from, to);
+	if (err == -ENOENT) {
+		err = make_parents(to);
+		if (!err)
+			err = grove__sys_rename(from, to);
+		/* it was there a moment ago, and now it is not */
+		if (err == -ENOENT)
+			return 1;
+		made_dirs = true;
+	}
+	if (err)
+		return err == -ENOTEMPTY ? -EEXIST : err;
+	/* the new name first: better twice than never */
+	err = waits(st) ? sync_name(to, made_dirs) : 0;
+	return err || !waits(st) ? err : sync_name(from, false);
+}
+
+static int files_unlink(struct grove_storage *st, const char *path)
+{
+	(void)st;
+	return grove__sys_unlink(path);
+}
+
+struct removal {
+	struct grove_buf path;
+	unsigned depth;
+	int err;                 /* the first, negative; the rest goes all the same */
+};
+
+static int remove_one(void *payload, const char *name)
+{
+	struct removal *r = payload;
+	size_t len = r->path.len;
+	struct grove__sys_stat s;
+	int err, ended;
+
+	if (grove__buf_addf(&r->path, "/%s", name)) {
+		r->err = -ENOMEM;
+		return 1;
+	}
+	err = grove__sys_lstat(r->path.ptr, &s);
+	if (!err && s.type == SYS_DIR && r->depth < DEEPEST) {
+		r->depth++;
+		err = grove__sys_list(r->path.ptr, remove_one, r, &ended);
+		r->depth--;
+		if (!err && !r->err)
+			err = grove__sys_rmdir(r->path.ptr);
+	} else if (!err) {
+		err = grove__sys_unlink(r->path.ptr);
+	}
+	/* gone already: somebody else is at work here too */
+	if (err && err != -ENOENT && !r->err)
+		r->err = err;
+	grove__buf_cut(&r->path, len);
+	return 0;
+}
+
+static int files_remove_tree(struct grove_storage *st, const char *path)
+{
+	struct removal r = { .path = GROVE_BUF_INIT };
+	struct grove__sys_stat s;
+	int ended, err = grove__sys_lstat(path, &s);
+
+	(void)st;
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	if (s.type == SYS_LINK)
+		return grove__sys_unlink(path);
+	if (s.type != SYS_DIR)
+		return 0;
+	err = grove__buf_add_str(&r.path, path) ? -ENOMEM : 0;
+	if (!err)
+		err = grove__sys_list(path, remove_one, &r, &ended);
+	if (!err)
+		err = r.err ? r.err : grove__sys_rmdir(path);
+	grove__buf_release(&r.path);
+	return err;
+}
+
+/* ------------------------------------------------------------------ writers */
+
+struct file {
+	struct grove__storage_file base;
+	char *path;
+	int fd;
+	bool made, made_dirs;    /* by us, and its name is not synced yet */
+	uint64_t lf_at;          /* it is known to end in LF when this is its size */
+	struct grove_buf out;    /* an LF and a line */
+};
+
+static struct file *file_of(struct grove__storage_file *f)
+{
+	return (struct file *)f;
+}
+
+static void files_close(struct grove__storage_file *base)
+{
+	struct file *f = file_of(base);
+
+	grove__sys_close(f->fd);
+	grove__buf_release(&f->out);
+	free(f->path);
+	free(f);
+}
+
+static int files_open(struct grove_storage *st, const char *path, bool truncate,
+		      struct grove__storage_file **out)
+{
+	const int flags = O_RDWR | O_APPEND | (truncate ? O_TRUNC : 0);
+	struct file *f = calloc(1, sizeof(*f));
+	struct grove__sys_stat s;
+	int err;
+
+	*out = NULL;
+	if (!f || !(f->path = strdup(path))) {
+		free(f);
+		return -ENOMEM;
+	}
+	f->base.ops = st->ops;
+	f->lf_at = UINT64_MAX;
+	err = grove__sys_open(path, flags, 0, &f->fd);
+	if (err == -ENOENT) {
+		err = create(path, flags, &f->fd, &f->made_dirs);
+		f->made = !err;
+	}
+	if (err)
+		f->fd = -1;
+	if (!err)
+		err = grove__sys_fstat(f->fd, &s);
+	if (!err && s.type != SYS_FILE)
+		err = -EINVAL;
+	if (err)
+		files_close(&f->base);
+	else
+		*out = &f->base;
+	return err;
+}
+
+/*
+ * Write at the end. A signal may cut a write short without harm: the rest
+ * follows, as long as nobody came in between. What cannot be completed is taken
+ * off again, but only while our bytes are the last ones.
+ */
+static int put(struct file *f, struct grove_slice bytes, uint64_t *end)
+{
+	uint64_t start = 0, size;
+	size_t done = 0;
+	unsigned nlink;
+	ssize_t n = 0;
+
+	while (done < bytes.len) {
+		n = grove__sys_write(f->fd, bytes.ptr + done, bytes.len - done);
+		if (n <= 0)
+			break;
+		if (grove__sys_seek_cur(f->fd, end))
+			return -EIO;
+		if (!done)
+			start = *end - (uint64_t)n;
+		else if (*end != start + done + (uint64_t)n)
+			return -EIO;
+		done += (size_t)n;
+	}
+	if (done == bytes.len)
+		return 0;
+	if (done && (grove__sys_size(f->fd, &size, &nlink) || size != start + done ||
+		     grove__sys_truncate(f->fd, start)))
+		return -EIO;
+	return n ? (int)n : -ENOSPC;
+}
+
+static int append_locked(struct file *f, struct grove_slice line)
+{
+	uint64_t size, end = 0;
+	unsigned nlink;
+	size_t got;
+	char last = '\n';
+	int err = grove__sys_size(f->fd, &size, &nlink);
+
+	if (err)
+		return err;
+	if (!nlink)
+		return -ESTALE;
+	if (size && size != f->lf_at) {
+		err = grove__sys_pread(f->fd, &last, 1, size - 1, &got);
+		if (err)
+			return err;
+	}
+	if (last != '\n') {
+		/* one write for both: no reader sees an empty line */
+		grove__buf_clear(&f->out);
+		if (grove__buf_add_char(&f->out, '\n') || grove__buf_add_slice(&f->out, line))
+			return -ENOMEM;
+		line = grove__buf_slice(&f->out);
+	}
+	err = put(f, line, &end);
+	f->lf_at = err ? UINT64_MAX : end;
+	return err;
+}
+
+static int files_append(struct grove__storage_file *base, struct grove_slice line)
+{
+	struct file *f = file_of(base);
+	/* a file system without locks: the looks that are taken still help */
+	bool locked = !grove__sys_lock(f->fd);
+	int err = append_locked(f, line);
+
+	if (locked)
+		grove__sys_unlock(f->fd);
+	/* needed once, if ever */
+	grove__buf_release(&f->out);
+	return err;
+}
+
+static int files_sync(struct grove__storage_file *base)
+{
+	struct file *f = file_of(base);
+	int err = grove__sys_sync(f->fd);
+
+	if (!err && f->made)
+		err = sync_name(f->path, f->made_dirs);
+	if (!err)
+		f->made = false;
+	return err;
+}
+
+static void files_release(struct grove_storage *st)
+{
+	free(st);
+}
+
+static const struct grove__storage_ops files_ops = {
+	.mkdirs = files_mkdirs,
+	.stat = files_stat,
+	.write = files_write,
+	.list = files_list,
+	.read = files_read,
+	.rename = files_rename,
+	.unlink = files_unlink,
+	.remove_tree = files_remove_tree,
+	.open = files_open,
+	.append = files_append,
+	.sync = files_sync,
+	.close = files_close,
+	.release = files_release,
+};
+
+int grove_storage_files(struct grove_storage **out, const struct grove_storage_options *opt)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? grove__storage_init(*out, &files_ops, opt) : GROVE_ENOMEM;
+}

@@ -1,0 +1,227 @@
+/*
+ * storage/queue.c: calls for later.
+ *
+ * One queue and one thread for each storage, started with the first call. A job
+ * is one piece of memory: the call, and behind it the strings and bytes that
+ * the call points to.
+ *
+ * Jobs are numbered as they come. `performed` counts those whose work is done:
+ * a writer that is used directly waits for its own. `finished` counts those
+ * whose completion has returned: that is what drain waits for.
+ */
+#include "storage/storage.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
+
+struct grove__storage_job {
+	struct grove__storage_job *next;
+	struct grove_storage_call call;
+	struct grove_writer_options options;
+	struct grove_writer *held;      /* a reference, so that it outlives the job */
+	grove_storage_done_fn *done;
+	void *payload;
+	size_t cost;
+	char copies[];
+};
+
+bool grove__storage_inside(const struct grove_storage *st)
+{
+	return st->running && pthread_equal(st->thread, pthread_self());
+}
+
+static const char *copy(char **at, const void *ptr, size_t len)
+{
+	char *to = *at;
+
+	if (len)
+		memcpy(to, ptr, len);
+	*at += len;
+	return to;
+}
+
+static struct grove__storage_job *make_job(const struct grove_storage_call *c)
+{
+	size_t path = c->path ? strlen(c->path) + 1 : 0, path2 = c->path2 ? strlen(c->path2) + 1 : 0;
+	size_t cost = sizeof(struct grove__storage_job) + path + path2 + c->bytes.len;
+	struct grove__storage_job *j = malloc(cost);
+	char *at;
+
+	if (!j)
+		return NULL;
+	memset(j, 0, sizeof(*j));
+	at = j->copies;
+	j->cost = cost;
+	j->call.size = sizeof(j->call);
+	j->call.op = c->op;
+	j->call.max = c->max;
+	if (path)
+		j->call.path = copy(&at, c->path, path);
+	if (path2)
+		j->call.path2 = copy(&at, c->path2, path2);
+	j->call.bytes = grove__slice(copy(&at, c->bytes.ptr, c->bytes.len), c->bytes.len);
+	if (c->options) {
+		size_t size = c->options->size;
+
+		memcpy(&j->options, c->options, size < sizeof(j->options) ? size : sizeof(j->options));
+		j->options.size = sizeof(j->options);
+		j->call.options = &j->options;
+	}
+	/* an opened writer is an answer, not a question */
+	if (c->op != GROVE_STORAGE_OPEN_WRITER && c->writer) {
+		j->call.writer = j->held = c->writer;
+		grove__writer_ref(j->held);
+	}
+	return j;
+}
+
+static void free_job(struct grove__storage_job *j)
+{
+	grove__buf_release(&j->call.text);
+	free(j->call.paths);
+	if (j->held)
+		grove__writer_unref(j->held);
+	free(j);
+}
+
+static void perform(struct grove_storage *st, struct grove__storage_job *j)
+{
+	struct grove_detail d;
+	int rc;
+
+	grove__detail_clear(&d);
+	rc = grove__storage_told(st, grove__storage_perform(st, &j->call, &d), &d);
+	j->call.result = rc;
+	pthread_mutex_lock(&st->lock);
+	st->performed++;
+	pthread_cond_broadcast(&st->settled);
+	pthread_mutex_unlock(&st->lock);
+	if (!j->done)
+		return;
+	j->call.detail = rc < 0 ? &d : NULL;
+	j->done(j->payload, &j->call);
+}
+
+static void *work(void *payload)
+{
+	struct grove_storage *st = payload;
+	struct grove__storage_job *j;
+
+	pthread_mutex_lock(&st->lock);
+	for (;;) {
+		while (!st->head && !st->closing)
+			pthread_cond_wait(&st->wake, &st->lock);
+		j = st->head;
+		if (!j)
+			break;
+		st->head = j->next;
+		if (!st->head)
+			st->tail = &st->head;
+		pthread_mutex_unlock(&st->lock);
+		perform(st, j);
+		pthread_mutex_lock(&st->lock);
+		st->waiting -= j->cost;
+		pthread_mutex_unlock(&st->lock);
+		free_job(j);
+		pthread_mutex_lock(&st->lock);
+		st->finished++;
+		pthread_cond_broadcast(&st->settled);
+	}
+	pthread_mutex_unlock(&st->lock);
+	return NULL;
+}
+
+/* With the lock held. */
+static int start(struct grove_storage *st, struct grove_detail *d)
+{
+	sigset_t all, before;
+	int rc;
+
+	if (st->running)
+		return 0;
+	/* the signals of the program are for its own threads */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&st->thread, NULL, work, st);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc)
+		return grove__fail_sys(d, rc, NULL, "cannot start a thread");
+	st->running = true;
+	return 0;
+}
+
+int grove_storage_submit(struct grove_storage *st, const struct grove_storage_call *call,
+			 grove_storage_done_fn *done, void *payload)
+{
+	struct grove__storage_job *j = NULL;
+	struct grove_detail d;
+	int rc;
+
+	grove__detail_clear(&d);
+	rc = grove__storage_check(st, call, &d);
+	if (!rc && call->op == GROVE_STORAGE_OPEN_WRITER && !done)
+		rc = grove__fail(&d, GROVE_EINVAL, call->path, "nobody to give the writer to");
+	if (!rc && !(j = make_job(call)))
+		rc = grove__fail_nomem(&d);
+	if (rc)
+		return grove__storage_told(st, rc, &d);
+	j->done = done;
+	j->payload = payload;
+
+	pthread_mutex_lock(&st->lock);
+	if (st->waiting > st->queue_max || j->cost > st->queue_max - st->waiting)
+		rc = grove__fail(&d, GROVE_EFULL, call->path, "too much is waiting to be written");
+	if (!rc)
+		rc = start(st, &d);
+	if (!rc) {
+		*st->tail = j;
+		st->tail = &j->next;
+		st->waiting += j->cost;
+		st->submitted++;
+		if (j->held)
+			*grove__writer_last(j->held) = st->submitted;
+		pthread_cond_signal(&st->wake);
+	}
+	pthread_mutex_unlock(&st->lock);
+	if (rc)
+		free_job(j);
+	return grove__storage_told(st, rc, &d);
+}
+
+int grove_storage_drain(struct grove_storage *st)
+{
+	struct grove_detail d;
+	uint64_t last;
+	bool inside;
+
+	pthread_mutex_lock(&st->lock);
+	last = st->submitted;
+	inside = grove__storage_inside(st);
+	while (!inside && st->finished < last)
+		pthread_cond_wait(&st->settled, &st->lock);
+	pthread_mutex_unlock(&st->lock);
+	if (!inside)
+		return 0;
+	return grove__storage_told(st, grove__fail(&d, GROVE_EINVAL, NULL,
+						   "a completion cannot wait for itself"), &d);
+}
+
+void grove__storage_stop(struct grove_storage *st)
+{
+	bool running;
+
+	pthread_mutex_lock(&st->lock);
+	assert(!grove__storage_inside(st));
+	st->closing = true;
+	running = st->running;
+	pthread_cond_signal(&st->wake);
+	pthread_mutex_unlock(&st->lock);
+	if (!running)
+		return;
+	pthread_join(st->thread, NULL);
+	/* the number may be given to another thread, which a writer must not be taken for */
+	pthread_mutex_lock(&st->lock);
+	st->running = false;
+	pthread_mutex_unlock(&st->lock);
+}

@@ -1,0 +1,506 @@
+/*
+ * storage/storage.c: files under paths: every operation is a call, and a call
+ * is carried out here, whoever asked for it.
+ */
+#include "storage/storage.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define TEXT_MAX ((uint64_t)1 << 30)
+#define QUEUE_MAX ((size_t)512 << 20)
+#define SESSION_SUFFIX ".jsonl"
+
+/* --------------------------------------------------------------- the handle */
+
+int grove__storage_init(struct grove_storage *st, const struct grove__storage_ops *ops,
+			const struct grove_storage_options *opt)
+{
+	struct grove_storage_options o = { .size = sizeof(o) };
+
+	if (opt)
+		memcpy(&o, opt, opt->size < sizeof(o) ? opt->size : sizeof(o));
+	st->ops = ops;
+	st->flags = o.flags;
+	st->queue_max = o.queue_max ? o.queue_max : QUEUE_MAX;
+	st->refs = 1;
+	st->tail = &st->head;
+	pthread_mutex_init(&st->lock, NULL);
+	pthread_cond_init(&st->wake, NULL);
+	pthread_cond_init(&st->settled, NULL);
+	return 0;
+}
+
+void grove__storage_ref(struct grove_storage *st)
+{
+	__atomic_add_fetch(&st->refs, 1, __ATOMIC_RELAXED);
+}
+
+void grove__storage_unref(struct grove_storage *st)
+{
+	if (__atomic_sub_fetch(&st->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	pthread_cond_destroy(&st->settled);
+	pthread_cond_destroy(&st->wake);
+	pthread_mutex_destroy(&st->lock);
+	st->ops->release(st);
+}
+
+void grove_storage_close(struct grove_storage *st)
+{
+	if (!st)
+		return;
+	grove__storage_stop(st);
+	grove__storage_unref(st);
+}
+
+void grove_storage_error(struct grove_storage *st, struct grove_detail *out)
+{
+	pthread_mutex_lock(&st->lock);
+	*out = st->detail;
+	pthread_mutex_unlock(&st->lock);
+}
+
+int grove__storage_told(struct grove_storage *st, int rc, const struct grove_detail *d)
+{
+	if (rc >= 0)
+		return rc;
+	pthread_mutex_lock(&st->lock);
+	st->detail = *d;
+	st->detail.code = rc;
+	pthread_mutex_unlock(&st->lock);
+	return rc;
+}
+
+/* ------------------------------------------------------------------ listing */
+
+/* "*", "*" and an ending, or a name without anything special. */
+static bool known_pattern(const char *pattern)
+{
+	return !strpbrk(*pattern == '*' ? pattern + 1 : pattern, "*?[]{}()!\\/");
+}
+
+bool grove__storage_wants(const char *pattern, const char *name)
+{
+	size_t n = strlen(name), end;
+
+	if (*name == '.')
+		return false;
+	if (*pattern != '*')
+		return !strcmp(pattern, name);
+	end = strlen(pattern + 1);
+	return n >= end && !strcmp(pattern + 1, name + n - end);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* From names to paths: the pointers and what they point to are one piece. */
+static int make_paths(const char *dir, const struct grove_buf *names, char ***paths, size_t *nr)
+{
+	size_t dir_len = strlen(dir), count = 0, total, at;
+	size_t slash = dir_len && dir[dir_len - 1] != '/';
+	char **out, *p;
+
+	for (at = 0; at < names->len; at += strlen(names->ptr + at) + 1)
+		count++;
+	if (!count)
+		return 0;
+	total = count * (sizeof(*out) + dir_len + slash) + names->len;
+	out = malloc(total);
+	if (!out)
+		return -ENOMEM;
+	p = (char *)(out + count);
+	for (at = 0, count = 0; at < names->len; count++) {
+		size_t len = strlen(names->ptr + at) + 1;
+
+		out[count] = p;
+		memcpy(p, dir, dir_len);
+		p += dir_len;
+		if (slash)
+			*p++ = '/';
+		memcpy(p, names->ptr + at, len);
+		p += len;
+		at += len;
+	}
+	qsort(out, count, sizeof(*out), by_text);
+	*paths = out;
+	*nr = count;
+	return 0;
+}
+
+static int list_files(struct grove_storage *st, struct grove_storage_call *c, struct grove_detail *d)
+{
+	struct grove_buf names = GROVE_BUF_INIT;
+	int err;
+
+	c->paths = NULL;
+	c->nr_paths = 0;
+	if (!known_pattern(c->path2))
+		return grove__fail(d, GROVE_ENOTSUP, c->path, "a pattern of another form: %.200s",
+				   c->path2);
+	err = st->ops->list(st, c->path, c->path2, &names);
+	if (!err)
+		err = make_paths(c->path, &names, &c->paths, &c->nr_paths);
+	grove__buf_release(&names);
+	return err ? grove__fail_sys(d, err, c->path, "cannot list") : 0;
+}
+
+/* ------------------------------------------------------------------ reading */
+
+/* How much of `len` bytes is left when the last character, cut in two, is taken off. */
+static size_t whole_characters(const char *p, size_t len)
+{
+	for (size_t back = 1; back <= 3 && back <= len; back++) {
+		unsigned char c = (unsigned char)p[len - back];
+		size_t need = c >= 0xf8 ? 1 : c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+
+		if ((c & 0xc0) != 0x80)
+			return need > back ? len - back : len;
+	}
+	return len;
+}
+
+static int read_text(struct grove_storage *st, struct grove_storage_call *c, struct grove_detail *d)
+{
+	bool whole = c->op == GROVE_STORAGE_READ_TEXT, more = false;
+	size_t before = c->text.len, max = whole ? (size_t)TEXT_MAX : c->max;
+	struct grove__storage_stat s;
+	int err = 0;
+
+	/* look first: a gigabyte is not read to be thrown away */
+	if (whole)
+		err = st->ops->stat(st, c->path, &s);
+	if (!err && whole && s.bytes > TEXT_MAX && !s.is_dir)
+		return grove__fail(d, GROVE_ETOOBIG, c->path, "a file of more than 1 GiB");
+	if (!err)
+		err = st->ops->read(st, c->path, max, &c->text, &more);
+	if (err)
+		return grove__fail_sys(d, err, c->path, "cannot read");
+	if (more)
+		grove__buf_cut(&c->text, before + whole_characters(c->text.ptr + before,
+								    c->text.len - before));
+	return 0;
+}
+
+static int exists(struct grove_storage *st, const char *path, struct grove_detail *d)
+{
+	struct grove__storage_stat s;
+	int err = st->ops->stat(st, path, &s);
+
+	if (err == -ENOENT || err == -ENOTDIR)
+		return 0;
+	return err ? grove__fail_sys(d, err, path, "cannot look") : 1;
+}
+
+static int stat_file(struct grove_storage *st, struct grove_storage_call *c, struct grove_detail *d)
+{
+	struct grove__storage_stat s;
+	int err = st->ops->stat(st, c->path, &s);
+
+	if (err)
+		return grove__fail_sys(d, err, c->path, "cannot look");
+	c->file_bytes = s.bytes;
+	c->mtime_ns = s.mtime_ns;
+	/* towards the past, before 1970 too */
+	c->mtime_ms = s.mtime_ns / 1000000 - (s.mtime_ns % 1000000 < 0);
+	return 0;
+}
+
+/* ----------------------------------------------------------------- removing */
+
+static int delete_session(struct grove_storage *st, const char *path, struct grove_detail *d)
+{
+	size_t len = strlen(path), end = strlen(SESSION_SUFFIX);
+	struct grove_buf dir = GROVE_BUF_INIT, words = GROVE_BUF_INIT;
+	int err = st->ops->unlink(st, path), rc = 0;
+
+	if (err)
+		return grove__fail_sys(d, err, path, "cannot delete the session");
+	/* a name of nothing but the ending would leave the directory it lies in */
+	if (len <= end || strcmp(path + len - end, SESSION_SUFFIX) || path[len - end - 1] == '/')
+		return 0;
+	err = grove__buf_add(&dir, path, len - end) ? -ENOMEM : st->ops->remove_tree(st, dir.ptr);
+	if (err && grove__buf_addf(&words, "Session file deleted but failed to remove artifacts "
+				   "directory %.300s", dir.ptr ? dir.ptr : path))
+		rc = grove__fail_nomem(d);
+	else if (err)
+		rc = grove__fail_sys(d, err, dir.ptr, words.ptr);
+	grove__buf_release(&dir);
+	grove__buf_release(&words);
+	return rc;
+}
+
+/* -------------------------------------------------------------------- calls */
+
+/* What a call cannot do without. */
+enum { NEEDS_PATH = 1, NEEDS_PATH2 = 2, NEEDS_WRITER = 4 };
+
+static const unsigned char needs[] = {
+	[GROVE_STORAGE_ENSURE_DIR] = NEEDS_PATH,
+	[GROVE_STORAGE_EXISTS] = NEEDS_PATH,
+	[GROVE_STORAGE_WRITE_TEXT] = NEEDS_PATH,
+	[GROVE_STORAGE_STAT] = NEEDS_PATH,
+	[GROVE_STORAGE_LIST_FILES] = NEEDS_PATH | NEEDS_PATH2,
+	[GROVE_STORAGE_READ_TEXT] = NEEDS_PATH,
+	[GROVE_STORAGE_READ_TEXT_PREFIX] = NEEDS_PATH,
+	[GROVE_STORAGE_RENAME] = NEEDS_PATH | NEEDS_PATH2,
+	[GROVE_STORAGE_UNLINK] = NEEDS_PATH,
+	[GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS] = NEEDS_PATH,
+	[GROVE_STORAGE_OPEN_WRITER] = NEEDS_PATH,
+	[GROVE_STORAGE_WRITE_LINE] = NEEDS_WRITER,
+	[GROVE_STORAGE_FLUSH] = NEEDS_WRITER,
+	[GROVE_STORAGE_FSYNC] = NEEDS_WRITER,
+	[GROVE_STORAGE_CLOSE] = NEEDS_WRITER,
+};
+
+int grove__storage_check(struct grove_storage *st, const struct grove_storage_call *c,
+			 struct grove_detail *d)
+{
+	unsigned need;
+
+	if (c->size < sizeof(*c) || (size_t)c->op >= sizeof(needs))
+		return grove__fail(d, GROVE_EINVAL, NULL, "no such operation");
+	need = needs[c->op];
+	if ((need & NEEDS_PATH && (!c->path || !*c->path)) ||
+	    (need & NEEDS_PATH2 && (!c->path2 || !*c->path2)))
+		return grove__fail(d, GROVE_EINVAL, NULL, "a path must not be empty");
+	if (need & NEEDS_WRITER && (!c->writer || grove__writer_storage(c->writer) != st))
+		return grove__fail(d, GROVE_EINVAL, NULL, "needs a writer of this storage");
+	if (c->bytes.len && !c->bytes.ptr)
+		return grove__fail(d, GROVE_EINVAL, c->path, "bytes are missing");
+	return 0;
+}
+
+int grove__storage_perform(struct grove_storage *st, struct grove_storage_call *c,
+			   struct grove_detail *d)
+{
+	const struct grove__storage_ops *ops = st->ops;
+	int err;
+
+	switch (c->op) {
+	case GROVE_STORAGE_ENSURE_DIR:
+		err = ops->mkdirs(st, c->path);
+		return err ? grove__fail_sys(d, err, c->path, "cannot make the directory") : 0;
+	case GROVE_STORAGE_EXISTS:
+		return exists(st, c->path, d);
+	case GROVE_STORAGE_WRITE_TEXT:
+		err = ops->write(st, c->path, c->bytes);
+		return err ? grove__fail_sys(d, err, c->path, "cannot write") : 0;
+	case GROVE_STORAGE_STAT:
+		return stat_file(st, c, d);
+	case GROVE_STORAGE_LIST_FILES:
+		return list_files(st, c, d);
+	case GROVE_STORAGE_READ_TEXT:
+	case GROVE_STORAGE_READ_TEXT_PREFIX:
+		return read_text(st, c, d);
+	case GROVE_STORAGE_RENAME:
+		err = ops->rename(st, c->path, c->path2);
+		return err < 0 ? grove__fail_sys(d, err, c->path, "cannot rename") : err;
+	case GROVE_STORAGE_UNLINK:
+		err = ops->unlink(st, c->path);
+		return err ? grove__fail_sys(d, err, c->path, "cannot remove") : 0;
+	case GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS:
+		return delete_session(st, c->path, d);
+	case GROVE_STORAGE_OPEN_WRITER:
+		return grove__writer_open(st, c->path, c->options, &c->writer, d);
+	case GROVE_STORAGE_WRITE_LINE:
+	case GROVE_STORAGE_FLUSH:
+	case GROVE_STORAGE_FSYNC:
+	case GROVE_STORAGE_CLOSE:
+		return grove__writer_perform(c->writer, c->op, c->bytes, d);
+	}
+	return grove__fail(d, GROVE_EINVAL, NULL, "no such operation");
+}
+
+/* What was submitted for this writer comes first; within a completion there is no waiting. */
+static void await_turn(struct grove_storage *st, struct grove_writer *w)
+{
+	uint64_t last;
+
+	pthread_mutex_lock(&st->lock);
+	last = *grove__writer_last(w);
+	while (st->performed < last && !grove__storage_inside(st))
+		pthread_cond_wait(&st->settled, &st->lock);
+	pthread_mutex_unlock(&st->lock);
+}
+
+int grove_storage_run(struct grove_storage *st, struct grove_storage_call *call)
+{
+	struct grove_writer *w = NULL;
+	struct grove_detail d;
+	int rc;
+
+	grove__detail_clear(&d);
+	rc = grove__storage_check(st, call, &d);
+	if (!rc) {
+		/* whoever is told of an error may free the writer */
+		if (needs[call->op] & NEEDS_WRITER) {
+			w = call->writer;
+			grove__writer_ref(w);
+			await_turn(st, w);
+		}
+		rc = grove__storage_perform(st, call, &d);
+	}
+	rc = grove__storage_told(st, rc, &d);
+	if (call->size >= sizeof(*call)) {
+		call->result = rc;
+		call->detail = NULL;
+	}
+	if (w)
+		grove__writer_unref(w);
+	return rc;
+}
+
+/* --------------------------------------------------------- the same, spelled out */
+
+static struct grove_storage_call call_of(enum grove_storage_op op, const char *path)
+{
+	return (struct grove_storage_call){ .size = sizeof(struct grove_storage_call), .op = op,
+					    .path = path };
+}
+
+int grove_storage_ensure_dir(struct grove_storage *st, const char *dir)
+{
+	struct grove_storage_call c = call_of(GROVE_STORAGE_ENSURE_DIR, dir);
+
+	return grove_storage_run(st, &c);
+}
+
+int grove_storage_exists(struct grove_storage *st, const char *path)
+{
+	struct grove_storage_call c = call_of(GROVE_STORAGE_EXISTS, path);
+
+	return grove_storage_run(st, &c);
+}
+
+int grove_storage_write_text(struct grove_storage *st, const char *path, struct grove_slice text)
+{
+	struct grove_storage_call c = call_of(GROVE_STORAGE_WRITE_TEXT, path);
+
+	c.bytes = text;
+	return grove_storage_run(st, &c);
+}
+
+int grove_storage_stat(struct grove_storage *st, const char *path, struct grove_storage_stat *out)
+{
+	struct grove_storage_call c = call_of(GROVE_STORAGE_STAT, path);
+	int rc = grove_storage_run(st, &c);
+
+	out->bytes = c.file_bytes;
+	out->mtime_ms = c.mtime_ms;
+	out->mtime_ns = c.mtime_ns;
+	return rc;
+}
+
+int grove_storage_list_files(struct grove_storage *st, const char *dir, const char *pattern,
+			     char ***paths, size_t *nr)
+{
+	struct grove_storage_call c = call_of(GROVE_STORAGE_LIST_FILES, dir);
+	int rc;
+
+	c.path2 = pattern;
+	rc = grove_storage_run(st, &c);
+	*paths = c.paths;
+	*nr = c.nr_paths;
+	return rc;
+}
+
+static int run_read(struct grove_storage *st, struct grove_storage_call *c, struct grove_buf *out)
+{
+	int rc;
+
+	c->text = *out;
+	rc = grove_storage_run(st, c);
+	*out = c->text;
+	return rc;
+}
+
+int grove_storage_read_text(struct grove_storage *st, const char *path, struct grove_buf *out)
+{
+	struct grove_storage_call c = call_of(GROVE_STORAGE_READ_TEXT, path);
+
+	return run_read(st, &c, out);
+}
+
+int grove_storage_read_text_prefix(struct grove_storage *st, const char *path, size_t max,
+				   struct grove_buf *out)
+{
+	struct grove_storage_call c = call_of(GROVE_STORAGE_READ_TEXT_PREFIX, path);
+
+	c.max = max;
+	return run_read(st, &c, out);
+}
+
+int grove_storage_rename(struct grove_storage *st, const char *from, const char *to)
+{
+	struct grove_storage_call c = call_of(GROVE_STORAGE_RENAME, from);
+
+	c.path2 = to;
+	return grove_storage_run(st, &c);
+}
+
+int grove_storage_unlink(struct grove_storage *st, const char *path)
+{
+	struct grove_storage_call c = call_of(GROVE_STORAGE_UNLINK, path);
+
+	return grove_storage_run(st, &c);
+}
+
+int grove_storage_delete_session_with_artifacts(struct grove_storage *st, const char *path)
+{
+	struct grove_storage_call c = call_of(GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS, path);
+
+	return grove_storage_run(st, &c);
+}
+
+int grove_storage_open_writer(struct grove_storage *st, const char *path,
+			      const struct grove_writer_options *opt, struct grove_writer **out)
+{
+	struct grove_storage_call c = call_of(GROVE_STORAGE_OPEN_WRITER, path);
+	int rc;
+
+	c.options = opt;
+	rc = grove_storage_run(st, &c);
+	*out = c.writer;
+	return rc;
+}
+
+static int run_writer(struct grove_writer *w, enum grove_storage_op op, struct grove_slice bytes)
+{
+	struct grove_storage_call c = call_of(op, NULL);
+
+	c.writer = w;
+	c.bytes = bytes;
+	return grove_storage_run(grove__writer_storage(w), &c);
+}
+
+int grove_writer_write_line(struct grove_writer *w, struct grove_slice line)
+{
+	return run_writer(w, GROVE_STORAGE_WRITE_LINE, line);
+}
+
+int grove_writer_flush(struct grove_writer *w)
+{
+	return run_writer(w, GROVE_STORAGE_FLUSH, grove__slice(NULL, 0));
+}
+
+int grove_writer_fsync(struct grove_writer *w)
+{
+	return run_writer(w, GROVE_STORAGE_FSYNC, grove__slice(NULL, 0));
+}
+
+int grove_writer_close(struct grove_writer *w)
+{
+	return run_writer(w, GROVE_STORAGE_CLOSE, grove__slice(NULL, 0));
+}
+
+void grove_writer_free(struct grove_writer *w)
+{
+	if (!w)
+		return;
+	grove_writer_close(w);
+	grove__writer_unref(w);
+}

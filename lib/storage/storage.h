@@ -1,0 +1,118 @@
+/*
+ * storage/storage.h: what the files of this room share.
+ *
+ * A storage is a table of operations over paths, and a queue of calls for its
+ * own thread. The operations answer 0 or a negative errno, in memory too: so
+ * codes and words come from one place, and both kinds fail alike.
+ *
+ *     grove_storage_*() ─┐
+ *                        ├─ run ──────────────────┐
+ *     grove_writer_*() ──┘                        ├─ perform ─┬─ files.c, memory.c
+ *     grove_storage_submit() ── queue ── thread ──┘           └─ writer.c ── the same
+ */
+#ifndef GROVE_STORAGE_STORAGE_H
+#define GROVE_STORAGE_STORAGE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "grove/storage.h"
+
+#include <pthread.h>
+
+struct grove__storage_stat {
+	uint64_t bytes;
+	int64_t mtime_ns;
+	bool is_dir;
+};
+
+/* An open file of a writer; each kind embeds it first. One thread at a time. */
+struct grove__storage_file {
+	const struct grove__storage_ops *ops;
+};
+
+/* Paths are never empty. Unless told otherwise: 0 or a negative errno. */
+struct grove__storage_ops {
+	int (*mkdirs)(struct grove_storage *st, const char *path);
+	/* Follows links. */
+	int (*stat)(struct grove_storage *st, const char *path, struct grove__storage_stat *out);
+	/* The whole file anew, or the old one as it was. */
+	int (*write)(struct grove_storage *st, const char *path, struct grove_slice bytes);
+	/* Append the names of files that grove__storage_wants() wants, each with its NUL. */
+	int (*list)(struct grove_storage *st, const char *dir, const char *pattern,
+		    struct grove_buf *names);
+	/* Append at most `max` bytes; *more: there are others behind them. */
+	int (*read)(struct grove_storage *st, const char *path, size_t max, struct grove_buf *out,
+		    bool *more);
+	/* 1: there is no `from`. */
+	int (*rename)(struct grove_storage *st, const char *from, const char *to);
+	int (*unlink)(struct grove_storage *st, const char *path);
+	/* A directory and all in it, or a link; anything else, and nothing, is left alone. */
+	int (*remove_tree)(struct grove_storage *st, const char *path);
+
+	int (*open)(struct grove_storage *st, const char *path, bool truncate,
+		    struct grove__storage_file **out);
+	/*
+	 * A line with its LF behind the last one: all of it or, unless -EIO, no
+	 * part. -ESTALE: the file has no name any more.
+	 */
+	int (*append)(struct grove__storage_file *f, struct grove_slice line);
+	int (*sync)(struct grove__storage_file *f);
+	void (*close)(struct grove__storage_file *f);
+
+	void (*release)(struct grove_storage *st);
+};
+
+struct grove__storage_job;
+
+/* Embedded first by each kind. */
+struct grove_storage {
+	const struct grove__storage_ops *ops;
+	unsigned flags;
+	unsigned refs;               /* atomic: the caller's, and one a writer */
+
+	pthread_mutex_t lock;        /* for all below */
+	struct grove_detail detail;
+	pthread_cond_t wake;         /* there is a job, or the end */
+	pthread_cond_t settled;      /* `performed` or `finished` has grown */
+	struct grove__storage_job *head, **tail;
+	size_t waiting, queue_max;   /* bytes */
+	uint64_t submitted, performed, finished;  /* finished: the completion has returned */
+	pthread_t thread;
+	bool running, closing;
+};
+
+/* storage.c */
+int grove__storage_init(struct grove_storage *st, const struct grove__storage_ops *ops,
+			const struct grove_storage_options *opt);
+void grove__storage_ref(struct grove_storage *st);
+void grove__storage_unref(struct grove_storage *st);
+/* Keep the story of a failure; returns `rc`. */
+int grove__storage_told(struct grove_storage *st, int rc, const struct grove_detail *d);
+/* Is the call one that could succeed? */
+int grove__storage_check(struct grove_storage *st, const struct grove_storage_call *c,
+			 struct grove_detail *d);
+/* Carry out a call that was checked; its result. */
+int grove__storage_perform(struct grove_storage *st, struct grove_storage_call *c,
+			   struct grove_detail *d);
+/* Does this name belong into a list? */
+bool grove__storage_wants(const char *pattern, const char *name);
+
+/* queue.c */
+/* On the storage's own thread, within a completion? With the lock held. */
+bool grove__storage_inside(const struct grove_storage *st);
+/* Carry out what is queued, and end the thread. */
+void grove__storage_stop(struct grove_storage *st);
+
+/* writer.c */
+int grove__writer_open(struct grove_storage *st, const char *path,
+		       const struct grove_writer_options *opt, struct grove_writer **out,
+		       struct grove_detail *d);
+int grove__writer_perform(struct grove_writer *w, enum grove_storage_op op,
+			  struct grove_slice bytes, struct grove_detail *d);
+void grove__writer_ref(struct grove_writer *w);
+void grove__writer_unref(struct grove_writer *w);
+struct grove_storage *grove__writer_storage(const struct grove_writer *w);
+/* The number of the last call submitted for it. With the storage's lock held. */
+uint64_t *grove__writer_last(struct grove_writer *w);
+
+#endif

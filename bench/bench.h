@@ -44,12 +44,17 @@ int op_open(const char *path, size_t n);
 int op_forkfrom(const char *path, size_t n);
 int op_list(const char *path, size_t n);
 int op_list_all(const char *path, size_t n);
+int op_usage(const char *path, size_t n);
 int op_limit(const char *path, size_t n);
 /* op_append.c: */
 int op_append(const char *path, size_t n);
 int op_append_flush(const char *path, size_t n);
 int op_append_sync(const char *path, size_t n);
 int op_append_to(const char *path, size_t n);
+/* op_claude.c: */
+int op_messages(const char *path, size_t n);
+int op_info(const char *path, size_t n);
+int op_claude_fork(const char *path, size_t n);
 /* These look into the library. op_scan.c: */
 int op_scan(const char *path, size_t n);
 /* op_blob.c: */
@@ -58,6 +63,8 @@ int op_blob(const char *path, size_t n);
 #ifdef GROVE_BENCH_SQLITE
 /* op_history.c: */
 int op_history(const char *path, size_t n);
+/* op_sqlite.c, which looks into the library, too: */
+int op_sqlite_append(const char *path, size_t n);
 #endif
 
 /* verify.c: is `v` what the log at `path`, and its manifest if there is one, say? */

@@ -197,9 +197,15 @@ static const struct op {
 	{ "appendto", op_append_to, 1000, "append to a copy of PATH" },
 	{ "list", op_list, 0, "list the first directory of PATH/sessions" },
 	{ "listall", op_list_all, 0, "list all of PATH/sessions" },
+	{ "usage", op_usage, 0, "add up what all sessions in PATH used" },
+	{ "messages", op_messages, 0, "the conversation of a Claude transcript, from a closed file" },
+	{ "info", op_info, 0, "open a Claude transcript" },
+	{ "fork", op_claude_fork, 0, "open a Claude transcript and fork it" },
 	{ "limit", op_limit, 0, "what the machine can do: read PATH, find its lines" },
 #ifdef GROVE_BENCH_SQLITE
 	{ "history", op_history, 10000, "add N prompts to a history and search them (PATH is ignored)" },
+	{ "sqlite-append", op_sqlite_append, 20000,
+	  "N lines into an SQLite store, beside SQLite alone (PATH is ignored)" },
 #endif
 	{ "blob", op_blob, 10000, "base64, hashes and N blobs of 8 KiB (PATH is ignored)" },
 	{ "scan", op_scan, 5, "the JSON scanner alone, GB/s of each kernel; N: rounds" },

@@ -107,6 +107,7 @@ void cli_size(char *out, size_t size, uint64_t bytes);
 void *cli_realloc(void *p, size_t nr, size_t size);
 
 int cmd_append(struct cli *c, int argc, char **argv);
+int cmd_archive(struct cli *c, int argc, char **argv);
 int cmd_blob(struct cli *c, int argc, char **argv);
 int cmd_check(struct cli *c, int argc, char **argv);
 int cmd_context(struct cli *c, int argc, char **argv);
@@ -125,6 +126,7 @@ int cmd_new(struct cli *c, int argc, char **argv);
 int cmd_rm(struct cli *c, int argc, char **argv);
 int cmd_show(struct cli *c, int argc, char **argv);
 int cmd_tree(struct cli *c, int argc, char **argv);
+int cmd_usage(struct cli *c, int argc, char **argv);
 
 /* main.c: print the page of a command (NULL: of the program). */
 int help_print(struct out *o, const char *command);

@@ -148,6 +148,8 @@ static void print_context(struct cli *c, struct grove_view *v, struct grove_slic
 		print_text_member(o, model, "provider");
 		out_puts(o, "/");
 		print_text_member(o, model, "modelId");
+	} else if (json_member(doc, "models", &model) && json_member(model, "default", &value)) {
+		print_text_member(o, model, "default");
 	} else {
 		out_puts(o, "none");
 	}
@@ -165,7 +167,7 @@ int cmd_context(struct cli *c, int argc, char **argv)
 	struct grove_session *s;
 	struct grove_view *v = NULL;
 	uint32_t leaf;
-	int err;
+	int err, lazy;
 	const struct opt opts[] = {
 		{ "leaf", .string = &co.leaf },
 		{ "llm", .flag = &co.llm },
@@ -176,9 +178,21 @@ int cmd_context(struct cli *c, int argc, char **argv)
 
 	if (cli_begin(c, opts, "SESSION", &argc, argv))
 		return c->status;
-	s = cli_open(c, argv[0], GROVE_READ);
+	/* the shortest way to the answer needs nothing but that */
+	lazy = c->json && !co.leaf && !co.explain;
+	s = cli_open(c, argv[0], lazy ? GROVE_LAZY : GROVE_READ);
 	if (!s)
 		return c->status;
+	if (lazy && !strcmp(grove_session_dialect(s), "claude")) {
+		err = grove_session_context(s, &co, out_json_sink(&c->out));
+		if (!err)
+			out_end_line(&c->out);
+		c->status = err ? cli_fail_session(c, s, err) : EXIT_DONE;
+		/* all of it was read after all: tell what was passed over */
+		if (!err && grove_session_cwd(s))
+			v = cli_view(c, s);
+		goto out;
+	}
 	v = cli_view(c, s);
 	if (!v || cli_leaf(c, v, co.leaf, &leaf))
 		goto out;

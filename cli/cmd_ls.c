@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DAY_MS 86400000
+#define DAYS_DEFAULT 7
+
 static const char *const sorts[] = { "modified", "created", "size", "messages", "name", NULL };
 
 static void on_skipped(void *payload, const struct grove_detail *why)
@@ -128,7 +131,7 @@ static unsigned at_least(unsigned width, unsigned used)
 	return width > used + 10 ? width - used : 10;
 }
 
-static void print_table(struct cli *c, const struct grove_list *l, int projects)
+static void print_table(struct cli *c, const struct grove_list *l, int projects, int expiring)
 {
 	struct out *o = &c->out;
 	unsigned id = id_width(l);
@@ -137,7 +140,7 @@ static void print_table(struct cli *c, const struct grove_list *l, int projects)
 					   (projects ? project + 2 : 0));
 
 	out_style(o, OUT_DIM);
-	out_puts(o, "MODIFIED            MSGS   SIZE  ");
+	out_printf(o, "%-16s    MSGS   SIZE  ", expiring ? "EXPIRES" : "MODIFIED");
 	out_column(o, out_str("ID"), id);
 	out_puts(o, "  ");
 	if (projects) {
@@ -151,7 +154,7 @@ static void print_table(struct cli *c, const struct grove_list *l, int projects)
 		const struct grove_info *s = grove_list_at(l, i);
 		char when[32], size[16];
 
-		cli_time(when, sizeof(when), s->modified, 0);
+		cli_time(when, sizeof(when), expiring ? s->expires : s->modified, 0);
 		cli_size(size, sizeof(size), s->size);
 		out_printf(o, "%-16s  %6llu  %5s  ", when, (unsigned long long)s->message_count, size);
 		out_style(o, OUT_YELLOW);
@@ -178,8 +181,8 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 	struct grove_list_options lo = { sizeof(lo) };
 	struct grove_list *l = NULL;
 	const char *cwd = NULL;
-	uint64_t limit = 0;
-	int all = 0, named = 0, sort = 0, err, status;
+	uint64_t limit = 0, days = DAYS_DEFAULT;
+	int all = 0, named = 0, expiring = 0, sort = 0, err, status;
 	char *query;
 	const struct opt opts[] = {
 		{ "all", .flag = &all },
@@ -187,6 +190,7 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 		{ "sort", .choice = &sort, .choices = sorts },
 		{ "limit", .number = &limit },
 		{ "named", .flag = &named },
+		{ "expiring", .flag = &expiring, .number = &days },
 		{ NULL },
 	};
 
@@ -201,6 +205,8 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 	lo.query = query;
 	lo.sort = (enum grove_sort)sort;
 	lo.limit = limit < SIZE_MAX ? (size_t)limit : 0;
+	lo.expiring = expiring;
+	lo.within = days < INT64_MAX / DAY_MS ? (int64_t)days * DAY_MS : -1;
 	lo.skipped = on_skipped;
 	lo.skipped_payload = c;
 	cli_progress(c, "reading sessions");
@@ -215,9 +221,10 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 	} else {
 		status = EXIT_DONE;
 		if (grove_list_count(l))
-			print_table(c, l, all);
+			print_table(c, l, all, expiring);
 		else
-			cli_warn(c, "no session%s%s", argc || named ? " matches" : "s",
+			cli_warn(c, "no session%s%s",
+				 argc || named ? " matches" : expiring ? " expires so soon" : "s",
 				 all ? "" : cwd ? " of that directory (--all looks everywhere)" :
 						  " here (--all looks everywhere)");
 	}

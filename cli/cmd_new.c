@@ -27,6 +27,9 @@ int cmd_new(struct cli *c, int argc, char **argv)
 	if (now || no.name)
 		no.flags |= GROVE_NEW_NOW;
 	err = grove_session_new(c->g, &no, &s);
+	/* where there is no header a name is a line like any other */
+	if (!err && no.name && grove_session_pending(s))
+		err = grove_session_ensure(s);
 	if (err) {
 		status = cli_fail_session(c, s, err);
 	} else {

@@ -31,8 +31,10 @@ static const struct command {
 	{ "migrate", cmd_migrate },
 	{ "continue", cmd_continue },
 	{ "check", cmd_check },
+	{ "usage", cmd_usage },
 	{ "history", cmd_history },
 	{ "blob", cmd_blob },
+	{ "archive", cmd_archive },
 	{ "help", cmd_help },
 };
 

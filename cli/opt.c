@@ -161,10 +161,15 @@ static int take_long(const struct opt *const *tables, const char *arg, const cha
 			     near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "");
 	}
 	if (o->flag) {
-		if (value)
+		if (value && !o->number)
 			return wrong(why, size, "--%s takes no value", o->name);
 		*o->flag = 1;
-		return 0;
+		/* its number may be missing: then what follows is something else */
+		if (o->number && !value && next && *next && next[strspn(next, "0123456789")] == '\0') {
+			value = next;
+			*used = 1;
+		}
+		return value ? take(o, value, why, size) : 0;
 	}
 	if (!value) {
 		if (!next)

@@ -25,7 +25,7 @@ struct opt_list {
 struct opt {
 	const char *name;             /* NULL ends the table */
 	char letter;                  /* -h, -o VALUE; 0: none */
-	int *flag;                    /* becomes 1 */
+	int *flag;                    /* becomes 1; with `number`: which may be missing */
 	const char **string;          /* the last one given counts */
 	struct opt_list *list;        /* every one given; see opt_list_release() */
 	uint64_t *number;

@@ -103,7 +103,12 @@ enum grove_kind {
 	GROVE_KIND_RULES,           /* rules that were injected into the conversation */
 	GROVE_KIND_TOOLS,           /* a selection of tools */
 	GROVE_KIND_RESET,           /* the context begins anew behind it */
-	GROVE_KIND_CREDENTIAL       /* which account answers */
+	GROVE_KIND_CREDENTIAL,      /* which account answers */
+	/* Claude Code */
+	GROVE_KIND_SYSTEM,          /* a note of the program: a boundary, a hook, a command */
+	GROVE_KIND_ATTACHMENT,
+	GROVE_KIND_PROGRESS,
+	GROVE_KIND_META             /* says something about the session: no node of the tree */
 };
 
 /* Who speaks, where the kind is a message. */
@@ -206,6 +211,8 @@ struct grove_info {
 	int64_t file_time;           /* ms; the file's own */
 	int64_t file_time_ns;
 	size_t first_message_len;    /* it may hold U+0000 */
+	/* ms: when its agent deletes it; 0: a list that was not asked for that */
+	int64_t expires;
 };
 
 enum grove_sort {
@@ -227,6 +234,13 @@ struct grove_list_options {
 	/* Told of each session file that could not be read; the list goes on. */
 	void (*skipped)(void *payload, const struct grove_detail *why);
 	void *skipped_payload;
+	/*
+	 * Only sessions that their agent will delete by itself (Claude Code), the
+	 * soonest first whatever `sort` says; those that it deletes within so
+	 * many ms from now, negative: all of them.
+	 */
+	int expiring;
+	int64_t within;
 };
 
 struct grove_list;
@@ -244,6 +258,50 @@ GROVE_API int grove_info_json(const struct grove_info *info, struct grove_buf *o
  * GROVE_ENOTFOUND. Several: GROVE_EAMBIGUOUS, the detail lists them.
  */
 GROVE_API int grove_find(struct grove *g, const char *what, struct grove_buf *out);
+
+/* -------------------------------------------------------------------- usage */
+
+/*
+ * Tokens and cost of all sessions, those of sub-agents included. A reply counts
+ * once, however many lines, forks, copies or logs of sub-agents repeat it; then
+ * its largest counts hold, and it belongs to the log that has its earliest line
+ * (of several the first by path).
+ */
+enum grove_usage_by {
+	GROVE_USAGE_DAY,      /* of the reply, in UTC: "2026-05-03" */
+	GROVE_USAGE_MODEL,
+	GROVE_USAGE_SESSION,  /* its id; sub-agents count for the session that called them */
+	GROVE_USAGE_PROJECT,  /* its working directory */
+	GROVE_USAGE_AGENT     /* "pi", "claude", "openclaw": as in struct grove_info */
+};
+
+struct grove_usage_options {
+	size_t size;
+	enum grove_usage_by by;
+	/* Told of each session file that could not be read; the work goes on. */
+	void (*skipped)(void *payload, const struct grove_detail *why);
+	void *skipped_payload;
+};
+
+struct grove_usage_row {
+	const char *key;          /* "" where it is not known; NULL in totals */
+	uint64_t input, output, cache_read, cache_write;
+	uint64_t total;           /* of these four */
+	double cost;              /* US dollars, of the replies whose agent noted it … */
+	int has_cost;             /* … if there is one */
+};
+
+struct grove_usage;
+/* `opt` may be NULL: by day. */
+GROVE_API int grove_usage(struct grove *g, const struct grove_usage_options *opt,
+			  struct grove_usage **out);
+GROVE_API const struct grove_usage_row *grove_usage_totals(const struct grove_usage *u);
+GROVE_API size_t grove_usage_count(const struct grove_usage *u);
+/* Days in their order, everything else by `total`, the largest first. */
+GROVE_API const struct grove_usage_row *grove_usage_at(const struct grove_usage *u, size_t i);
+GROVE_API void grove_usage_free(struct grove_usage *u);
+/* Append it as `usage --json` shows it. */
+GROVE_API int grove_usage_json(const struct grove_usage *u, struct grove_buf *out);
 
 /* ----------------------------------------------------------------- sessions */
 
@@ -265,7 +323,12 @@ enum grove_open_flags {
 	 * With GROVE_WRITE, for agents: note the session as the last one of this
 	 * terminal, where its agent does so (xcsh, oh-my-pi); "last" follows it.
 	 */
-	GROVE_CRUMB = 16
+	GROVE_CRUMB = 16,
+	/*
+	 * With GROVE_READ: a log without a header (Claude) is not read before
+	 * something asks for it. Until then the session has no cwd.
+	 */
+	GROVE_LAZY = 32
 };
 
 /*
@@ -410,6 +473,42 @@ GROVE_API int grove_session_rename(struct grove_session *s, const char *name, co
 GROVE_API int grove_session_set_name(struct grove_session *s, const char *name, const char *source,
 				     int *applied);
 
+/*
+ * Hosts that keep the conversation themselves (Claude Code) hand over their
+ * whole list of messages again and again; what is stored already is passed
+ * over. GROVE_ENOTSUP for other agents.
+ */
+struct grove_record_options {
+	size_t size;
+	/*
+	 * The entry to begin below, if the host knows it. NULL: the last message
+	 * of the list that is stored and has none but stored ones before it. (One
+	 * that a compaction kept comes after new ones, and is nobody's parent.)
+	 */
+	const char *parent;
+	int side;                    /* a side chain, a sub-agent's */
+	const char *agent_id;        /* NULL: none */
+	const char *team_name, *agent_name;
+	const char *entrypoint;      /* NULL: "grove" */
+	/* What of a message is logged: 0 and it is in `out`; 1: all of it; negative: an error. */
+	int (*filter)(void *payload, struct grove_slice json, struct grove_buf *out);
+	void *filter_payload;
+	enum grove_sync sync;
+};
+/*
+ * Store the messages that are new, each below the right one: a tool's result
+ * below the call, a compaction boundary below nothing, others below the one
+ * before. Progress is never stored. *last is the id that the next message goes
+ * below (NULL: none yet). Everything or nothing. Lines about the session that
+ * lists look for near its end are written once more when they come to lie too
+ * far from it.
+ */
+GROVE_API int grove_session_record(struct grove_session *s, const struct grove_slice *messages,
+				   size_t nr, const struct grove_record_options *opt,
+				   const char **last);
+/* The same for these lines alone, say when a conversation ends; *written may be NULL. */
+GROVE_API int grove_session_restate(struct grove_session *s, size_t *written);
+
 /* ------------------------------------------------------------------- change */
 
 /* An entry of a log: in a view, or while it is rewritten. */
@@ -437,6 +536,14 @@ GROVE_API int grove_session_rewrite_entries(struct grove_session *s, grove_edit_
  */
 GROVE_API int grove_session_update(struct grove_session *s, const char *id, const char *pointer,
 				   const char *value_json);
+
+/*
+ * Take one entry out of the log. The last line is cut off; for any other the
+ * log is written anew, and the entries that hung below it hang below its parent
+ * then: *relinked (may be NULL) counts them. GROVE_ENOTFOUND; GROVE_ECONFLICT
+ * as above.
+ */
+GROVE_API int grove_session_forget(struct grove_session *s, const char *id, uint64_t *relinked);
 
 /* ---------------------------------------------------------------- artifacts */
 
@@ -473,7 +580,9 @@ enum grove_leaf_flags {
 	 * flag a line is appended that makes every reader, the agent included,
 	 * land there; without, the move lives in this handle.
 	 */
-	GROVE_LEAF_PERSIST = 1
+	GROVE_LEAF_PERSIST = 1,
+	/* Only to an entry of the conversation at hand: else GROVE_ENOTFOUND. */
+	GROVE_LEAF_HERE = 2
 };
 /* Move the leaf to an entry, or to GROVE_ROOT. Nothing is written if it is there already. */
 GROVE_API int grove_session_set_leaf(struct grove_session *s, const char *id, unsigned flags);
@@ -510,6 +619,15 @@ struct grove_fork_options {
 	const char *dir;       /* put it right in this directory */
 	const char *id;        /* NULL: a new one */
 	enum grove_sync sync;
+	unsigned flags;        /* enum grove_fork_flags */
+};
+enum grove_fork_flags {
+	/*
+	 * Claude: the conversation alone, in its order, its records with the ids
+	 * they have, as `claude --fork-session` does. Without, as its SDK does:
+	 * all branches, fresh ids.
+	 */
+	GROVE_FORK_SAME_IDS = 1
 };
 /*
  * A new session from this one; the source is not touched. Entries keep their
@@ -593,6 +711,12 @@ GROVE_API int grove_view_header(struct grove_view *v, struct grove_buf *out);
 /* The way from the root to entry `to`, root first; GROVE_NONE: empty. Free with free(). */
 GROVE_API int grove_view_path(const struct grove_view *v, uint32_t to, uint32_t **out, size_t *nr);
 /*
+ * The conversation that ends at `to`, in the order it is told. Mostly the same
+ * as the path; Claude's rules bring in what parallel tool calls left beside it,
+ * and leave out what lies above a compaction. Free with free().
+ */
+GROVE_API int grove_view_conversation(struct grove_view *v, uint32_t to, uint32_t **out, size_t *nr);
+/*
  * The children of `of` (GROVE_NONE: the roots) in append order, or, as the
  * agents draw them, by time. Free with free().
  */
@@ -637,10 +761,24 @@ struct grove_context_options {
 	int llm;            /* as plain messages for a model */
 	int explain;        /* add why each entry is, or is not, part of it */
 	const char *mode;   /* Claude: "cli" or "sdk"; NULL: the default */
+	unsigned flags;     /* enum grove_context_flags */
+};
+enum grove_context_flags {
+	GROVE_CONTEXT_SNIPS = 1, /* Claude: leave out what was snipped */
+	GROVE_CONTEXT_FULL = 2   /* Claude: go on above a compaction */
 };
 /* What the model would be sent, as `context --json` prints it. */
 GROVE_API int grove_view_context(struct grove_view *v, const struct grove_context_options *opt,
 				 struct grove_sink sink);
+
+/*
+ * The same of a session, as it is now. If the session was opened with
+ * GROVE_LAZY, only as much of the log is read as the answer needs: of a Claude
+ * transcript that was compacted, mostly what lies behind the last boundary.
+ */
+GROVE_API int grove_session_context(struct grove_session *s,
+				    const struct grove_context_options *opt,
+				    struct grove_sink sink);
 
 /* All entries as one JSON array, in append order, as `log --json` prints it. */
 GROVE_API int grove_view_log(struct grove_view *v, struct grove_sink sink);
@@ -809,6 +947,151 @@ GROVE_API int grove_buf_base64(struct grove_buf *b, struct grove_slice bytes);
  */
 GROVE_API int grove_session_put_blob(struct grove_session *s, struct grove_slice bytes,
 				     char ref[GROVE_BLOB_REF_MAX]);
+
+/* ------------------------------------------------------------------ archive */
+
+/*
+ * Claude Code deletes sessions that have not been written to for a month. An
+ * archive is a store that keeps them: the log, line by line, and all that
+ * belongs to it, under the same names, so that everything that reads a session
+ * reads it there. What is in an archive stays in it: where the source has lost
+ * or changed lines, what the archive had is kept beside the new copy, and a
+ * source that is gone changes nothing.
+ */
+enum grove_archive_state {
+	GROVE_ARCHIVE_NEW,
+	GROVE_ARCHIVE_GROWN,      /* lines or files were added */
+	GROVE_ARCHIVE_UNCHANGED,
+	GROVE_ARCHIVE_KEPT,       /* the source was rewritten: see `older` */
+	GROVE_ARCHIVE_FAILED      /* see `why`; what could be kept was */
+};
+
+/* One session that was archived; good until the callback returns. */
+struct grove_archived {
+	const char *path;         /* where it came from … */
+	const char *archive;      /* … and where it is kept */
+	const char *session;      /* its name: the file's, in files */
+	enum grove_archive_state state;
+	uint64_t lines;           /* stored now, those of sub-agents included */
+	uint64_t total_lines;     /* of the session's own log in the archive */
+	uint64_t files;           /* stored now: attachments and blobs */
+	uint64_t missing;         /* blobs that are named and could not be found */
+	const char *older;        /* where what was replaced went; NULL: nothing was */
+	const struct grove_detail *why;  /* NULL: it went well */
+};
+/* A non-zero answer ends the work and is handed back. */
+typedef int grove_archive_fn(void *payload, const struct grove_archived *a);
+
+struct grove_archive_options {
+	size_t size;
+	/*
+	 * The archive: a URL or directory. NULL: $GROVE_ARCHIVE, else grove/archive
+	 * below $XDG_DATA_HOME or ~/.local/share.
+	 */
+	const char *to;
+	/*
+	 * With all sessions: only those that their agent will delete within so
+	 * many ms, negative: ever.
+	 */
+	int expiring;
+	int64_t within;
+	grove_archive_fn *told;   /* NULL: nobody */
+	void *payload;
+};
+
+struct grove_archive_result {
+	size_t size;
+	uint64_t sessions;
+	uint64_t added, grown, unchanged, kept, failed;  /* of these */
+	uint64_t lines, files, missing;
+};
+
+/*
+ * Bring an archive up to date with one session (`what` as in
+ * grove_session_open(); what lies in a session's own directory means that
+ * session), or with all of them (NULL). A session that fails is told of and
+ * counted, and the others go on: the call returns 0. GROVE_ENOTFOUND and
+ * GROVE_EAMBIGUOUS for `what`; GROVE_EINVAL, GROVE_ENOTSUP for the archive.
+ * After GROVE_ECANCELLED, or a crash, everything in it is whole, and the next
+ * call goes on from there.
+ */
+GROVE_API int grove_archive(struct grove *g, const char *what,
+			    const struct grove_archive_options *opt,
+			    struct grove_archive_result *result);
+
+/* ------------------------------------------------------------------ hydrate */
+
+/* A log that is somewhere else, line by line. */
+struct grove_source {
+	/*
+	 * The next line, without its end: 0, 1 behind the last one, or a negative
+	 * error, which ends the work. It is good until the next call.
+	 */
+	int (*next)(void *payload, struct grove_slice *line);
+	/*
+	 * Called once, when the local log is the remote one: from here on what is
+	 * appended may be sent there. Not called after a failure. NULL: nobody
+	 * wants to know. What it answers is handed back.
+	 */
+	int (*persist)(void *payload);
+	void *payload;
+};
+
+struct grove_hydrate_options {
+	size_t size;
+	const char *path;        /* exactly this file, or … */
+	const char *id;          /* … the session of this id, … */
+	const char *dialect;     /* NULL: "claude" */
+	const char *cwd;         /* … of this directory; NULL: grove's */
+	unsigned flags;          /* GROVE_FORCE: even while another process has the file open */
+};
+
+/*
+ * Put a remote log in the place of the local one, atomically; in a file it is
+ * nobody else's to read (0600, directories that are made 0700). *lines (may be
+ * NULL) counts.
+ *
+ * On any failure the local log is as it was, and the detail tells why: what the
+ * source answered; GROVE_ENOTFOUND if it is empty; GROVE_EJSON if one of its
+ * lines is no JSON object; GROVE_ECONFLICT if the local log is being written.
+ */
+GROVE_API int grove_session_hydrate(struct grove *g, const struct grove_hydrate_options *opt,
+				    const struct grove_source *src, uint64_t *lines);
+
+/* --------------------------------------------------------------- sub-agents */
+
+/* A sub-agent of a session; NULL where it is not known. */
+struct grove_agent {
+	const char *id;
+	const char *group;        /* the directories it is grouped in, "workflows/RUN"; "": none */
+	const char *type;         /* who resumes it needs an agent of this type */
+	const char *description;
+	const char *tool_use_id;  /* the call that started it */
+	const char *parent_id;    /* the sub-agent that started it */
+	const char *worktree;
+	const char *path;         /* its transcript: a session of its own, to be opened by this */
+	const char *meta;         /* all that is known, as a JSON object */
+};
+/* A non-zero answer ends the list and is handed back. */
+typedef int grove_agent_fn(void *payload, const struct grove_agent *a);
+
+/* By group and id. GROVE_ENOTSUP for agents that keep nothing about sub-agents (all but Claude Code). */
+GROVE_API int grove_session_agents(struct grove_session *s, grove_agent_fn *fn, void *payload);
+/* What is known about one, a JSON object. GROVE_ENOTFOUND, GROVE_EDAMAGED. */
+GROVE_API int grove_session_agent_meta_get(struct grove_session *s, const char *agent_id,
+					   struct grove_buf *out);
+/* Replace it, atomically; the agent need not have a transcript yet. GROVE_EJSON, GROVE_EINVAL. */
+GROVE_API int grove_session_agent_meta_put(struct grove_session *s, const char *agent_id,
+					   struct grove_slice json);
+
+/* The same for agents that work elsewhere: there is a record of each, and no transcript. */
+typedef int grove_remote_agent_fn(void *payload, const char *id, const char *json);
+GROVE_API int grove_session_remote_agents(struct grove_session *s, grove_remote_agent_fn *fn,
+					  void *payload);
+GROVE_API int grove_session_remote_agent_get(struct grove_session *s, const char *id,
+					     struct grove_buf *out);
+GROVE_API int grove_session_remote_agent_put(struct grove_session *s, const char *id,
+					     struct grove_slice json);
 
 /* ----------------------------------------------------------- prompt history */
 

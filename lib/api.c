@@ -79,6 +79,10 @@ const char *grove_kind_name(enum grove_kind kind)
 		[GROVE_KIND_TOOLS] = "tools",
 		[GROVE_KIND_RESET] = "reset",
 		[GROVE_KIND_CREDENTIAL] = "credential",
+		[GROVE_KIND_SYSTEM] = "system",
+		[GROVE_KIND_ATTACHMENT] = "attachment",
+		[GROVE_KIND_PROGRESS] = "progress",
+		[GROVE_KIND_META] = "meta",
 	};
 
 	return (size_t)kind < sizeof(names) / sizeof(*names) ? names[kind] : "other";
@@ -255,6 +259,7 @@ int grove_info_json(const struct grove_info *i, struct grove_buf *out)
 	rc = rc ? rc : put_str(out, "parentSession", i->parent_session);
 	rc = rc ? rc : put_time(out, "created", i->created);
 	rc = rc ? rc : put_time(out, "modified", i->modified);
+	rc = rc || !i->expires ? rc : put_time(out, "expires", i->expires);
 	rc = rc ? rc : grove__buf_addf(out, ",\"messageCount\":%llu",
 				       (unsigned long long)i->message_count);
 	rc = rc ? rc : grove__buf_add_str(out, ",\"firstMessage\":");
@@ -441,11 +446,15 @@ int grove_session_sync(struct grove_session *s)
 	grove__detail_clear(&d);
 	/* logs live as long as their session: waiting needs no lock */
 	pthread_mutex_lock(&s->lock);
-	rc = grove__session_load(s, &d);
+	rc = s->latch ? grove__session_writable(s, &d) : grove__session_load(s, &d);
 	log = s->log;
 	pthread_mutex_unlock(&s->lock);
-	if (!rc)
+	if (!rc) {
 		rc = grove__log_sync(log, &d);
+		pthread_mutex_lock(&s->lock);
+		grove__session_latch(s, rc, &d);
+		pthread_mutex_unlock(&s->lock);
+	}
 	return session_told(s, rc, &d);
 }
 
@@ -560,6 +569,41 @@ int grove_session_set_name(struct grove_session *s, const char *name, const char
 	return session_told(s, rc, &d);
 }
 
+int grove_session_record(struct grove_session *s, const struct grove_slice *messages, size_t nr,
+			 const struct grove_record_options *opt, const char **last)
+{
+	struct grove_record_options none = { .size = sizeof(none) };
+	struct grove_log *log;
+	struct grove_detail d;
+	int rc;
+
+	if (!opt)
+		opt = &none;
+	grove__detail_clear(&d);
+	pthread_mutex_lock(&s->lock);
+	rc = grove__session_record(s, messages, nr, opt, last, &d);
+	log = s->held ? NULL : s->log;
+	pthread_mutex_unlock(&s->lock);
+	if (!rc && log && opt->sync == GROVE_SYNC_ALWAYS)
+		rc = grove__log_sync(log, &d);
+	return session_told(s, rc, &d);
+}
+
+static int restate(struct grove_session *s, size_t *written, struct grove_detail *d)
+{
+	size_t nr = 0;
+	int rc = grove__session_restate(s, &nr, d);
+
+	if (written)
+		*written = nr;
+	return rc;
+}
+
+int grove_session_restate(struct grove_session *s, size_t *written)
+{
+	WITH_SESSION(s, restate(s, written, &d));
+}
+
 /* ---------------------------------------------------- changes and artifacts */
 
 int grove_session_rewrite_entries(struct grove_session *s, grove_edit_fn *fn, void *payload,
@@ -572,6 +616,21 @@ int grove_session_update(struct grove_session *s, const char *id, const char *po
 			 const char *value_json)
 {
 	WITH_SESSION(s, grove__session_update(s, id, pointer, grove__slice_str(value_json), &d));
+}
+
+static int forget(struct grove_session *s, const char *id, uint64_t *relinked, struct grove_detail *d)
+{
+	uint64_t nr;
+	int rc = grove__session_forget(s, id, &nr, d);
+
+	if (relinked)
+		*relinked = nr;
+	return rc;
+}
+
+int grove_session_forget(struct grove_session *s, const char *id, uint64_t *relinked)
+{
+	WITH_SESSION(s, forget(s, id, relinked, &d));
 }
 
 int grove_session_artifact_save(struct grove_session *s, const char *tool, struct grove_slice bytes,
@@ -758,6 +817,12 @@ int grove_view_context(struct grove_view *v, const struct grove_context_options 
 		       struct grove_sink sink)
 {
 	WITH_VIEW(v, grove__view_context(v, opt, sink, &d));
+}
+
+int grove_session_context(struct grove_session *s, const struct grove_context_options *opt,
+			  struct grove_sink sink)
+{
+	WITH_SESSION(s, grove__session_context(s, opt, sink, &d));
 }
 
 int grove_view_log(struct grove_view *v, struct grove_sink sink)

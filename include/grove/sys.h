@@ -225,6 +225,14 @@ struct grove_store_ops {
 	 */
 	int (*list_subs)(struct grove_store *st, const char *project, grove_key_fn *fn,
 			 void *payload, struct grove_detail *d);
+
+	/*
+	 * Cut the log off at `pos`, where a line begins. GROVE_ECONFLICT if the
+	 * tail is not `expect`, GROVE_EINVAL if no line begins there. All of it
+	 * happens or nothing. Optional.
+	 */
+	int (*cut)(struct grove_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
+		   struct grove_detail *d);
 };
 
 #ifdef __cplusplus

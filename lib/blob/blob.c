@@ -154,7 +154,7 @@ static bool is_temp(const char *name)
 	       !strcmp(name + head + TEMP_DIGITS, TEMP_TAIL);
 }
 
-/* HASH.EXT, a short word of letters and digits behind the dot. */
+/* HASH.EXT, a short word behind the dot: png, x-icon. */
 static bool is_alias(const char *name)
 {
 	size_t len = strlen(name);
@@ -162,7 +162,8 @@ static bool is_alias(const char *name)
 	if (len < DIGITS + 2 || len > DIGITS + 17 || !is_hex(name, DIGITS) || name[DIGITS] != '.')
 		return false;
 	for (const char *p = name + DIGITS + 1; *p; p++)
-		if (!(*p >= '0' && *p <= '9') && !(*p >= 'a' && *p <= 'z') && !(*p >= 'A' && *p <= 'Z'))
+		if (!(*p >= '0' && *p <= '9') && !(*p >= 'a' && *p <= 'z') && !(*p >= 'A' && *p <= 'Z') &&
+		    *p != '-')
 			return false;
 	return true;
 }
@@ -472,6 +473,21 @@ int grove__blob_put(struct grove__blobs *b, struct grove_slice bytes, enum grove
 		*known = there;
 	grove__buf_release(&path);
 	return rc;
+}
+
+int grove__blob_alias(struct grove__blobs *b, const char *hash, const char *ext,
+		      struct grove_detail *d)
+{
+	struct grove_buf path = GROVE_BUF_INIT, alias = GROVE_BUF_INIT;
+	int rc = grove__blob_path(b, hash, &path);
+
+	rc = rc ? rc : grove__blob_path(b, hash, &alias);
+	rc = rc ? rc : grove__buf_addf(&alias, ".%s", ext);
+	if (!rc && is_alias(alias.ptr + strlen(b->dir) + 1))
+		grove__sys_link(path.ptr, alias.ptr);
+	grove__buf_release(&path);
+	grove__buf_release(&alias);
+	return rc ? grove__fail_nomem(d) : 0;
 }
 
 int grove__blobs_sync(struct grove__blobs *b, struct grove_detail *d)

@@ -61,6 +61,13 @@ int grove__blob_hash(const struct grove__blobs *b, struct grove_slice bytes,
 int grove__blob_put(struct grove__blobs *b, struct grove_slice bytes, enum grove_sync sync,
 		    unsigned flags, char hash[GROVE__BLOB_HASH], bool *known,
 		    struct grove_detail *d);
+/*
+ * Let a blob be found as HASH.EXT as well, for programs that go by the end of a
+ * name. That it cannot be done is no failure: nobody of ours looks there. An
+ * `ext` that a list would not take for one is passed over. GROVE_ENOMEM.
+ */
+int grove__blob_alias(struct grove__blobs *b, const char *hash, const char *ext,
+		      struct grove_detail *d);
 /* Put the names of all blobs put so far on the disk, at the price of one. */
 int grove__blobs_sync(struct grove__blobs *b, struct grove_detail *d);
 

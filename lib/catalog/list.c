@@ -84,6 +84,7 @@ static int read_line(struct reader *r, struct reading *x, const struct grove__js
 
 	if (class == LINE_SKIP)
 		return 0;
+	x->has_header |= r->dialect->headless;
 	if (!x->has_header) {
 		if (class == LINE_SLOT && !x->has_slot) {
 			x->has_slot = true;
@@ -312,6 +313,41 @@ static int open_task(struct reader *r, const struct task *t, struct grove_log **
 	return grove__log_open(log, t->root->store, &key, GROVE_LOG_READ, d);
 }
 
+/* A file of the session, or ("../NAME") one in its directory; `out` NULL: is it there? */
+static int beside(void *payload, const char *name, struct grove_buf *out)
+{
+	const struct task *t = payload;
+	struct grove_key key = { t->project, t->session, t->sub };
+	struct grove_log *log;
+
+	if (!strncmp(name, "../", 3)) {
+		key.session = name + 3;
+		if (grove__log_open(&log, t->root->store, &key, GROVE_LOG_READ, NULL))
+			return GROVE_ENOTFOUND;
+		grove__log_close(log);
+		return 0;
+	}
+	return out ? grove__store_attach_get(t->root->store, &key, name, out, NULL) : GROVE_EINVAL;
+}
+
+/* What only the whole log tells; 1 if it is not one for a list. */
+static int conclude(struct reader *r, const struct task *t, struct reading *x)
+{
+	struct grove_slice id = grove__slice_str(t->session);
+	int64_t time;
+
+	if (!r->dialect->list_end)
+		return 0;
+	/* other files lie in a project's directory, too */
+	if (!*t->sub && !r->dialect->parse_file_name(id, &time, &id))
+		return 1;
+	x->header.id = grove__arena_dup(&r->tmp, id);
+	if (!x->header.id)
+		return GROVE_ENOMEM;
+	return r->dialect->list_end(x->sum.more, &r->tmp, beside, (void *)(uintptr_t)t, &x->header,
+				    &x->sum);
+}
+
 static int one(struct reader *r, const struct task *t)
 {
 	struct lister *li = r->li;
@@ -324,19 +360,27 @@ static int one(struct reader *r, const struct task *t)
 
 	grove__detail_clear(&why);
 	rc = open_task(r, t, &log, &why);
+	if (!rc && r->dialect->list_new) {
+		x.sum.more = r->dialect->list_new((uint64_t)(uintptr_t)&x);
+		rc = x.sum.more ? 0 : GROVE_ENOMEM;
+	}
 	if (!rc)
 		rc = read_log(r, log, &x, &why);
+	if (!rc)
+		rc = conclude(r, t, &x);
 	if (!rc && grove__store_describe(t->root->store, &key, &path))
 		rc = GROVE_ENOMEM;
 	pthread_mutex_lock(&li->lock);
 	if (!rc)
 		rc = add_info(li, t, r->dialect, &x, path.ptr ? path.ptr : "");
-	else if (rc != GROVE_ENOMEM && why.code)
+	else if (rc < 0 && rc != GROVE_ENOMEM && why.code)
 		skipped(li, &why);
 	pthread_mutex_unlock(&li->lock);
 	grove__log_close(log);
 	grove__buf_release(&path);
 	grove__buf_release(&x.slot);
+	if (x.sum.more)
+		r->dialect->list_free(x.sum.more);
 	grove__buf_release(&x.sum.first);
 	grove__buf_release(&x.sum.name);
 	grove__arena_release(&r->tmp);
@@ -477,6 +521,11 @@ int grove__list(struct grove *g, const struct grove_list_options *opt, struct gr
 		return rc;
 	if (out->nr)
 		qsort_r(out->info, out->nr, sizeof(*out->info), compare, &sort);
+	if (opt->expiring) {
+		rc = grove__list_expiring(g, opt->within, out, d);
+		if (rc)
+			return rc;
+	}
 	if (opt->limit && out->nr > opt->limit)
 		out->nr = opt->limit;
 	return 0;

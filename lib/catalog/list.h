@@ -14,6 +14,9 @@ struct grove_list {
 
 int grove__list(struct grove *g, const struct grove_list_options *opt, struct grove_list *out,
 		struct grove_detail *d);
+/* expiring.c: only what its agent will delete within so many ms (negative: ever), soonest first. */
+int grove__list_expiring(struct grove *g, int64_t within, struct grove_list *l,
+			 struct grove_detail *d);
 void grove__list_release(struct grove_list *l);
 
 #endif

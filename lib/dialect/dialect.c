@@ -11,10 +11,8 @@ static const struct grove__dialect *const dialects[] = {
 	&grove__dialect_pi,
 	&grove__dialect_omp,
 	&grove__dialect_xcsh,
+	&grove__dialect_claude,
 };
-
-/* All that are spoken out there. */
-static const char *const known[] = { "pi", "omp", "xcsh", "claude" };
 
 const struct grove__dialect *grove__dialect_at(unsigned i)
 {
@@ -31,21 +29,13 @@ const struct grove__dialect *grove__dialect_find(const char *name)
 	return NULL;
 }
 
-bool grove__dialect_known(const char *name)
-{
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (!strcmp(known[i], name))
-			return true;
-	return false;
-}
-
 /*
  * Members that only one agent writes into its first line. A pi header has none
  * of them, so what is left over is pi's, or nothing we know.
  */
 enum {
-	TYPE, ID, TIME, UUID, SESSION_ID, TITLE, TITLE_SOURCE, MODEL, DIRECTORIES, PREVIOUS, CACHE_KEY,
-	MEMBERS
+	TYPE, ID, TIME, UUID, SESSION_ID, PARENT_UUID, LEAF_UUID, MESSAGE_ID, TITLE, TITLE_SOURCE,
+	MODEL, DIRECTORIES, PREVIOUS, CACHE_KEY, MEMBERS
 };
 static const struct grove__json_member tells[MEMBERS] = {
 	[TYPE] = { "type", -1 },
@@ -53,6 +43,9 @@ static const struct grove__json_member tells[MEMBERS] = {
 	[TIME] = { "timestamp", -1 },
 	[UUID] = { "uuid", -1 },
 	[SESSION_ID] = { "sessionId", -1 },
+	[PARENT_UUID] = { "parentUuid", -1 },
+	[LEAF_UUID] = { "leafUuid", -1 },
+	[MESSAGE_ID] = { "messageId", -1 },
 	[TITLE] = { "title", -1 },
 	[TITLE_SOURCE] = { "titleSource", -1 },
 	[MODEL] = { "model", -1 },
@@ -79,6 +72,22 @@ static bool snowflake(const struct grove__json_line *l, const char *line)
 	       made < time + MINUTE_MS;
 }
 
+/*
+ * A record of Claude Code, or a line about the session, which often stands
+ * before the first record: a title, a mode, files that were saved.
+ */
+static bool claude(const struct grove__json_line *l, const char *line)
+{
+	struct grove_slice type = grove__json_span_of(l, line, TYPE);
+
+	if (grove__json_has(l, ID) || grove__json_string_is(type, "session"))
+		return grove__json_has(l, UUID) && grove__json_has(l, SESSION_ID);
+	return grove__json_has(l, SESSION_ID) || grove__json_has(l, PARENT_UUID) ||
+	       grove__json_has(l, LEAF_UUID) ||
+	       (grove__json_has(l, MESSAGE_ID) && type.len > 14 &&
+		!memcmp(type.ptr, "\"file-history-", 14));
+}
+
 const char *grove__dialect_guess(struct grove_slice line)
 {
 	struct grove__json_want want;
@@ -92,7 +101,7 @@ const char *grove__dialect_guess(struct grove_slice line)
 	type = grove__json_span_of(&l, line.ptr, TYPE);
 	if (grove__json_string_is(type, "title"))
 		return "omp";
-	if (grove__json_has(&l, UUID) && grove__json_has(&l, SESSION_ID))
+	if (claude(&l, line.ptr))
 		return "claude";
 	if (grove__json_string_is(type, "session")) {
 		if (grove__json_has(&l, DIRECTORIES) || grove__json_has(&l, PREVIOUS) ||

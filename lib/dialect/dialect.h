@@ -76,9 +76,12 @@ struct grove__header_in {
 	int64_t time;
 };
 
-/* Keep bytes as a blob and append the text of its reference to `ref`. */
+/*
+ * Keep bytes as a blob and append the text of its reference to `ref`. `ext`
+ * (may be NULL) is what its file may be called by as well: "png".
+ */
 struct grove__blob_sink {
-	int (*put)(void *payload, struct grove_slice bytes, struct grove_buf *ref);
+	int (*put)(void *payload, struct grove_slice bytes, const char *ext, struct grove_buf *ref);
 	void *payload;
 };
 
@@ -104,8 +107,17 @@ struct grove__input {
 	struct grove_slice role;     /* of a bare message */
 };
 
+/* What each record of a log says about the session, where there is no header to say it. */
+struct grove__about {
+	const char *session, *cwd, *version, *branch, *entrypoint;
+	/* NULL where absent */
+	const char *agent, *team, *agent_name, *slug, *prompt;
+	bool side;                   /* a side chain */
+};
+
 /* Where an entry that is to be written belongs. */
 struct grove__place {
+	const struct grove__about *about;
 	struct grove_slice id;
 	struct grove_slice parent;   /* ptr NULL: none */
 	int64_t time;
@@ -129,6 +141,77 @@ struct grove__summary {
 	struct grove_buf first;      /* the first words of the user */
 	struct grove_buf name;
 	int64_t newest;              /* of the messages that count; GROVE_NO_TIME */
+	void *more;                  /* of list_new() */
+};
+
+/* What a line says that a model was paid for. */
+struct grove__billed {
+	struct grove_slice key;      /* the same in every repetition; empty: it is never merged */
+	struct grove_slice model;    /* text; empty: not told */
+	struct grove_slice session;  /* text, where lines tell the session; empty: not told */
+	int64_t time;                /* ms, or GROVE_NO_TIME */
+	double input, output, cache_read, cache_write;   /* tokens */
+	double cost;                 /* where has_cost */
+	bool has_cost;
+	/* The sum of what sub-agents used, which their own logs tell as well. */
+	bool of_subs;
+};
+
+/*
+ * Where rules over the whole of a log decide which entries are the conversation,
+ * the dialect keeps what they need in a struct of its own beside the spine: one
+ * row for each of the spine's, in the same order.
+ */
+struct grove__chain;
+
+struct grove__chain_ask {
+	const char *mode;         /* NULL: the usual one */
+	const char *leaf;         /* the entry to end with; NULL: by the rules; GROVE_ROOT: none */
+	bool own_file;            /* a sub-agent's own log */
+	bool snips;               /* leave out what was snipped */
+	bool full;                /* go on above a compaction */
+};
+
+struct grove__chain_walk {
+	uint32_t *rows;           /* what is sent, in that order */
+	size_t nr;
+	uint32_t leaf;            /* the entry that the next one goes below; GROVE_NONE */
+	uint8_t *reasons;         /* one for each row of the log; see chain_reason() */
+	size_t nr_reasons;
+};
+
+/* The last line of a kind that is looked for near the end of a log. */
+#define GROVE__TAILS 16
+struct grove__tail_line {
+	struct grove_slice line;             /* ptr NULL: there is none */
+	uint64_t distance;                   /* of its beginning from the end */
+	bool followed;                       /* by an entry of the tree */
+};
+
+/* A host's own list of messages, of which the new ones are to be stored. */
+struct grove__list_in {
+	const struct grove_slice *messages;  /* JSON, each with an id */
+	size_t nr;
+	bool (*stored)(void *payload, struct grove_slice id);
+	/* What is to be logged of a message: 0 and it is in `out`; 1: all of it. NULL: all. */
+	int (*filter)(void *payload, struct grove_slice json, struct grove_buf *out);
+	void *stored_payload, *filter_payload;
+	struct grove_slice hint;             /* the entry to begin below; ptr NULL: not known */
+	bool side;
+	uint64_t seed;
+};
+
+/*
+ * A copy of records into another session, where they get other ids.
+ */
+struct grove__copying;
+struct grove__copy_in {
+	const char *from, *to;       /* the ids of the sessions */
+	uint64_t seed;
+	int (*random)(void *payload, uint8_t out[16]);
+	/* The parent of an entry that is not copied; 1: no such entry. Good until the next call. */
+	int (*parent)(void *payload, struct grove_slice id, struct grove_slice *out);
+	void *payload;
 };
 
 /*
@@ -142,6 +225,30 @@ struct grove__migrate {
 	void *payload;
 };
 
+/* What a file beside a session has to do with its sub-agents. */
+enum grove__agent_file {
+	AGENT_NONE,
+	AGENT_LOG,                /* the transcript of one */
+	AGENT_META,               /* what is known about one */
+	AGENT_REMOTE              /* about one that works elsewhere */
+};
+
+/* What is known about a sub-agent; empty where it is not told. */
+struct grove__agent_meta {
+	struct grove_buf type, description, tool_use, parent, worktree;
+};
+
+/* How an agent keeps its sub-agents. Paths are those of attachments. */
+struct grove__agents {
+	/* What the file at `path` is; its id, and the directories it is grouped in. */
+	enum grove__agent_file (*file)(struct grove_slice path, struct grove_slice *id,
+				       struct grove_slice *group);
+	int (*path)(enum grove__agent_file what, struct grove_slice group, struct grove_slice id,
+		    struct grove_buf *out);
+	/* Adds to `out`; `json` is valid. */
+	int (*meta)(struct grove_slice json, struct grove__agent_meta *out);
+};
+
 struct grove__dialect {
 	const char *name;
 	unsigned version;                   /* that it writes */
@@ -150,7 +257,13 @@ struct grove__dialect {
 	 * json/lenient.h. Else a line is a value or nothing.
 	 */
 	bool lenient;
+	/*
+	 * There is no header: a log is called by its name, and its entries tell
+	 * the rest.
+	 */
+	bool headless;
 	bool modified_by_file;              /* a listing shows the file's time */
+	bool branch_names_target;           /* a branch's summary tells where it begins, not what was left */
 	bool fresh_labels;                  /* on a branched session labels get its time */
 	bool artifacts;                     /* files that lie beside a session belong to it */
 	bool latch;                         /* the first failure to write is the last */
@@ -172,6 +285,27 @@ struct grove__dialect {
 	/* Count an entry in. GROVE_ENOMEM. */
 	int (*list)(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
 		    const struct grove__entry *e, struct grove__summary *sum);
+	/*
+	 * Where a listing has to remember more: begin (NULL: out of memory), and
+	 * end: fill `sum`, and of the header what a log without one tells. 1: it
+	 * is not one for a list. `beside` asks for a file that belongs to it
+	 * (0, or negative). Both NULL: nothing more.
+	 */
+	void *(*list_new)(uint64_t seed);
+	int (*list_end)(void *more, struct grove__arena *keep,
+			int (*beside)(void *payload, const char *name, struct grove_buf *out),
+			void *payload, struct grove__header *h, struct grove__summary *sum);
+	void (*list_free)(void *more);
+	/*
+	 * What an entry was billed for; 1 if nothing, GROVE_ENOMEM. Its line was
+	 * scanned for `members` and, behind them, `bill_members`.
+	 */
+	int (*billed)(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
+		      const struct grove__entry *e, struct grove__billed *out);
+	const struct grove__json_member *bill_members;
+	unsigned nr_bill_members;
+	/* The first words of the user among what was listed so far; may stay empty. */
+	int (*list_first)(const void *more, struct grove_buf *out);
 	/* What a person reads of an entry. */
 	int (*pieces)(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 		      grove_piece_fn *fn, void *payload);
@@ -189,6 +323,11 @@ struct grove__dialect {
 	int (*settings)(const struct grove__set_by *lines, size_t nr, struct grove_buf *out);
 	/* The id of the first entry that a compaction keeps; `after`: of the last that it does not. */
 	int (*first_kept)(struct grove_slice line, struct grove_buf *out, bool *after);
+	/*
+	 * Does a compaction carry a summary that stands in front of what it kept
+	 * by its time as well? NULL: none does.
+	 */
+	bool (*own_summary)(struct grove_slice line);
 	/*
 	 * The target of a context edit, and what replaces its content (ptr NULL:
 	 * drop the target; empty: no content at all). 1: it says nothing.
@@ -221,6 +360,47 @@ struct grove__dialect {
 	 */
 	int (*llm)(const struct grove_slice *messages, size_t nr, int64_t now,
 		   int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload);
+
+	/* --- conversations by rules over the whole log; all NULL where a path is one --- */
+
+	struct grove__chain *(*chain_new)(uint64_t seed);
+	void (*chain_free)(struct grove__chain *c);
+	/* The next row: what index() found. GROVE_ENOMEM, GROVE_ETOOBIG. */
+	int (*chain_add)(struct grove__chain *c, const struct grove__entry *e);
+	/* As it was with `nr` rows. NULL when out of memory. */
+	struct grove__chain *(*chain_copy)(const struct grove__chain *c, uint32_t nr);
+	uint32_t (*chain_count)(const struct grove__chain *c);
+	/*
+	 * The conversation; free `rows` and `reasons`. GROVE_ENOTFOUND: no such
+	 * leaf; GROVE_EINVAL: no such mode; GROVE_ENOMEM.
+	 */
+	int (*chain_walk)(const struct grove__chain *c, const struct grove__chain_ask *ask,
+			  struct grove__chain_walk *out);
+	/* A reason in words, and whether it is one for being sent; NULL: the row was not in question. */
+	const char *(*chain_reason)(uint8_t reason, bool *sent);
+	/*
+	 * Logs that are long because they were compacted often can be read from
+	 * their last boundary on: bytes that stand in every such line, whether a
+	 * line is one, and whether a chain that begins with one needs nothing from
+	 * above it. NULL: they cannot.
+	 */
+	const char *boundary_mark;
+	bool (*is_boundary)(struct grove_slice line);
+	bool (*chain_closed)(const struct grove__chain *c);
+	/*
+	 * The entry that an input belongs below whatever the leaf is: the call that
+	 * it answers. 1: none; GROVE_ENOMEM. NULL: there is no such thing.
+	 */
+	int (*chain_call)(const struct grove__chain *c, struct grove_slice json,
+			  struct grove_slice *id);
+	/* Where the one message of a row stands in its value; false: ask messages(). */
+	bool (*chain_message)(const struct grove__chain *c, uint32_t row, size_t *off, size_t *len);
+	/* llm(), told which rows the messages come from. */
+	int (*chain_llm)(const struct grove__chain *c, const uint32_t *rows,
+			 const struct grove_slice *messages, size_t nr,
+			 int (*fn)(void *payload, size_t from, struct grove_slice json),
+			 void *payload);
+
 	/* The system message in force after these; 1 if there is none. NULL: there is no such thing. */
 	int (*system)(const struct grove_slice *messages, size_t nr, int64_t time,
 		      struct grove_buf *out);
@@ -242,6 +422,31 @@ struct grove__dialect {
 		       struct grove_buf *target, struct grove_detail *d);
 	/* {"type":…} for a wish; GROVE_ENOTSUP if there is no word for it. */
 	int (*spell)(const struct grove__wish *w, struct grove_buf *out, struct grove_detail *d);
+	/*
+	 * Inputs that become several entries: `fn` gets each. NULL: every one is
+	 * one entry. `random` is for what they have to share.
+	 */
+	int (*split)(struct grove_slice json, const uint8_t random[16],
+		     int (*fn)(void *payload, struct grove_slice json), void *payload);
+	/*
+	 * Of a host's list: `fn` gets each message that is to be stored, as an
+	 * input that names its parent. `last` is the id below which the next one
+	 * goes. GROVE_EINVAL with a reason. NULL: the agent keeps no such list.
+	 */
+	int (*plan)(const struct grove__list_in *in,
+		    int (*fn)(void *payload, struct grove_slice json), void *payload,
+		    struct grove_buf *last, struct grove_detail *d);
+	/*
+	 * Lines that other programs look for near the end of a log: where a line
+	 * is one, its place in a table of GROVE__TAILS, else -1; and those that
+	 * have to be written once more, to be found after `more` bytes still.
+	 * NULL: there are none.
+	 */
+	int (*tail_type)(struct grove_slice line);
+	int (*tail_lines)(const struct grove__tail_line *last, uint64_t more,
+			  int (*fn)(void *payload, struct grove_slice line), void *payload);
+	/* The version of the program that wrote a line; 1 if it does not tell. */
+	int (*written_by)(struct grove_slice line, struct grove_buf *out);
 	/* The parts of an input, from a scan for `members`. */
 	void (*input)(const struct grove__json_line *l, const char *line, struct grove__input *out);
 	/* The kind that an input will be stored as. */
@@ -250,6 +455,28 @@ struct grove__dialect {
 	bool (*bare)(const struct grove__input *in, enum grove_role *role);
 	/* Does this entry, once stored, make a deferred session worth a file? */
 	bool (*starts_file)(enum grove_kind kind, enum grove_role role);
+	/*
+	 * Forks that give other ids to what they copy; all NULL where entries
+	 * keep theirs. `row` is one of the chain's; all that are to be copied
+	 * are added before the first line. copy_line: every line of the log, in
+	 * order; 1: it is not copied. copy_tail: what stands behind them;
+	 * `title` NULL: none, `given`: to be taken as it is.
+	 */
+	struct grove__copying *(*copy_new)(const struct grove__copy_in *in);
+	void (*copy_free)(struct grove__copying *c);
+	int (*copy_add)(struct grove__copying *c, const struct grove__chain *chain, uint32_t row);
+	int (*copy_line)(struct grove__copying *c, struct grove_slice line, bool last, int64_t now,
+			 struct grove_buf *out);
+	int (*copy_tail)(struct grove__copying *c, const char *title, bool given, const char *cwd,
+			 int64_t now, int (*fn)(void *payload, struct grove_slice line),
+			 void *payload);
+	/* The line as one of another session, below another parent, its id kept. */
+	int (*adopt)(struct grove_slice line, const char *session, struct grove_slice parent,
+		     struct grove_buf *out);
+	/* Of a reason of chain_walk(): does the row lie on the chain, sent or not? */
+	bool (*chain_has)(uint8_t reason);
+	/* A line that says where the session works from now on. NULL: the header does. */
+	int (*relocate)(const char *cwd, struct grove_buf *out);
 	/* The same line below another parent, and (not NULL) another first kept entry. */
 	int (*relink)(struct grove_slice line, struct grove_slice parent,
 		      const struct grove_slice *first_kept, struct grove_buf *out);
@@ -270,8 +497,8 @@ struct grove__dialect {
 	 */
 	int (*slot)(const char *title, const char *source, int64_t time, struct grove_buf *out);
 	bool slot_first;
-	/* Did the user choose the title in a slot? */
-	bool (*slot_by_user)(struct grove_slice line);
+	/* Who chose the title in a slot: "user", "auto", or NULL. */
+	const char *(*slot_source)(struct grove_slice line);
 	/* The header with another working directory; the log was at `from` (NULL: nowhere). */
 	int (*move_header)(struct grove_slice line, const char *cwd, const char *from,
 			   struct grove_buf *out);
@@ -311,6 +538,10 @@ struct grove__dialect {
 	 * The directories where agents of this dialect keep sessions, best for
 	 * new ones first; a path part may be `*`. `flat`: no directory per cwd.
 	 */
+	/* Is the log of that name a sub-agent's own? NULL: none is. */
+	bool (*own_file)(const char *name);
+	/* The session that such a log belongs to, by its path. */
+	bool (*owner)(const char *path, struct grove_slice *id);
 	int (*roots)(const struct grove__env *env,
 		     int (*fn)(void *payload, const char *agent, const char *dir, bool flat),
 		     void *payload);
@@ -331,17 +562,35 @@ struct grove__dialect {
 	/* What it says; false if it says nothing. */
 	bool (*crumb_parse)(struct grove_slice text, struct grove_slice *cwd,
 			    struct grove_slice *path);
+
+	/* --- what belongs to a session, and how long it lives --- */
+
+	const struct grove__agents *agents; /* NULL: nothing is kept about sub-agents */
+	/*
+	 * Directories outside its own in which files of a session lie, and what
+	 * they are called as attachments. `root` has its project's directory
+	 * (NULL: none). NULL: there are none.
+	 */
+	int (*apart)(const struct grove__env *env, const char *root, const char *session,
+		     int (*fn)(void *payload, const char *dir, const char *name), void *payload);
+	/*
+	 * When the agent itself deletes a log that was last written at `mtime`
+	 * (ms); GROVE_NO_TIME: never. `settings` is the text of the file
+	 * `sweep_settings`, seen from the root, valid or empty. NULL: it deletes
+	 * nothing.
+	 */
+	int64_t (*expires)(struct grove_slice settings, int64_t mtime);
+	const char *sweep_settings;
 };
 
 extern const struct grove__dialect grove__dialect_pi;
 extern const struct grove__dialect grove__dialect_xcsh;
 extern const struct grove__dialect grove__dialect_omp;
+extern const struct grove__dialect grove__dialect_claude;
 
 /* The dialect of that name, NULL if there is none; `i` counts them all. */
 const struct grove__dialect *grove__dialect_find(const char *name);
 const struct grove__dialect *grove__dialect_at(unsigned i);
-/* A name that we know of, built in or not. */
-bool grove__dialect_known(const char *name);
 /*
  * The dialect that the first line of a log points to: its name, or NULL if
  * the bytes do not tell.

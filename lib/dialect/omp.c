@@ -10,6 +10,7 @@
  *	{"type":"session","version":3,"id":"01a1de46-…","timestamp":…,"cwd":…}
  */
 #include "dialect/omp.h"
+#include "dialect/bill.h"
 #include "dialect/xcsh.h"
 
 #include "json/edit.h"
@@ -207,6 +208,7 @@ const struct grove__dialect grove__dialect_omp = {
 	.version = 3,
 	.lenient = true,
 	.modified_by_file = true,
+	.branch_names_target = true,
 	.fresh_labels = true,
 	.artifacts = true,
 	.latch = true,
@@ -218,14 +220,18 @@ const struct grove__dialect grove__dialect_omp = {
 	.index = omp_index,
 	.header = grove__pi_header,
 	.list = grove__xcsh_list,
+	.billed = grove__omp_billed,
+	.bill_members = grove__pi_bill_members,
+	.nr_bill_members = PI_BILL_MEMBERS,
 	.pieces = grove__pi_pieces,
 	.prompt = grove__pi_prompt,
 	.sets = grove__xcsh_sets,
 	.settings = grove__omp_settings,
 	.first_kept = grove__omp_first_kept,
+	.own_summary = grove__omp_own_summary,
 	.messages = grove__omp_messages,
 	.settle = grove__omp_settle,
-	.llm = grove__xcsh_llm,
+	.llm = grove__omp_llm,
 	.compose_header = compose_header,
 	.compose = compose,
 	.spell = spell,
@@ -234,11 +240,11 @@ const struct grove__dialect grove__dialect_omp = {
 	.bare = grove__pi_bare,
 	.starts_file = grove__xcsh_starts_file,
 	.relink = grove__pi_relink,
-	.prepare = grove__xcsh_prepare,
+	.prepare = grove__omp_prepare,
 	.title = grove__xcsh_title,
 	.slot = grove__xcsh_slot,
 	.slot_first = true,
-	.slot_by_user = grove__xcsh_slot_by_user,
+	.slot_source = grove__xcsh_slot_source,
 	.move_header = move_header,
 	.migrate = grove__pi_migrate,
 	.entry_id = grove__xcsh_entry_id,

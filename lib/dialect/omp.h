@@ -16,4 +16,12 @@ int grove__omp_messages(struct grove_slice line, enum grove_kind kind, enum grov
 int grove__omp_settle(const struct grove_slice *messages, size_t nr,
 		      int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload);
 
+/* --- omp_llm.c, omp_notice.c: what a model is told --- */
+
+/* As grove__xcsh_llm(); none is merged or made up. */
+int grove__omp_llm(const struct grove_slice *messages, size_t nr, int64_t now,
+		   int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload);
+struct grove__xcsh_wording;
+extern const struct grove__xcsh_wording grove__omp_wording;
+
 #endif

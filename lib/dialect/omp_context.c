@@ -6,6 +6,7 @@
  */
 #include "dialect/omp.h"
 #include "dialect/xcsh.h"
+#include "dialect/xcsh_llm.h"
 
 #include "base/array.h"
 #include "base/idmap.h"
@@ -14,7 +15,6 @@
 #include "json/write.h"
 
 #include <stdlib.h>
-
 
 static bool has_text(struct grove_slice raw)
 {
@@ -69,7 +69,7 @@ static int put_payload(struct grove_buf *out, struct grove_slice line)
 
 static bool is_frame(struct grove_slice f)
 {
-	return grove__json_type_of(grove__json_get(f, "data")) == JSON_STRING &&
+	return has_text(grove__json_get(f, "data")) &&
 	       grove__json_type_of(grove__json_get(f, "mimeType")) == JSON_STRING &&
 	       grove__json_type_of(grove__json_get(f, "cols")) == JSON_NUMBER &&
 	       grove__json_type_of(grove__json_get(f, "rows")) == JSON_NUMBER &&
@@ -95,19 +95,21 @@ static int put_frames(struct grove_buf *out, struct grove_slice frames)
 	return rc;
 }
 
-/* {"type":"text","text":BEFORE + the raw text + AFTER} */
+/* A block of text: `raw` and `more`, where they are texts, between two others. */
 static int put_text(struct grove_buf *out, const char *before, struct grove_slice raw,
-		    const char *after)
+		    struct grove_slice more, const char *after)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 	int rc = grove__buf_add_str(&b, before);
 
-	rc = rc ? rc : grove__json_text(&b, raw);
+	if (has_text(raw))
+		rc = rc ? rc : grove__json_text(&b, raw);
+	if (has_text(more))
+		rc = rc ? rc : grove__json_text(&b, more);
 	rc = rc ? rc : grove__buf_add_str(&b, after);
-	rc = rc ? rc : grove__buf_add_str(out, "{\"type\":\"text\",\"text\":");
-	rc = rc ? rc : grove__json_put_string(out, grove__buf_slice(&b));
+	rc = rc ? rc : grove__xcsh_put_text(out, grove__buf_slice(&b));
 	grove__buf_release(&b);
-	return rc ? rc : grove__buf_add_char(out, '}');
+	return rc;
 }
 
 static int put_pictures(struct grove_buf *out, struct grove_slice line)
@@ -115,6 +117,7 @@ static int put_pictures(struct grove_buf *out, struct grove_slice line)
 	struct grove_slice snap = grove__json_get(grove__json_get(line, "preserveData"), "snapcompact");
 	struct grove_slice frames = grove__json_get(snap, "frames");
 	struct grove_slice head = grove__json_get(snap, "textHead"), tail = grove__json_get(snap, "textTail");
+	const struct grove_slice none = { NULL, 0 };
 	struct grove_buf images = GROVE_BUF_INIT;
 	int rc = 0;
 
@@ -123,15 +126,19 @@ static int put_pictures(struct grove_buf *out, struct grove_slice line)
 	if (!rc && images.len) {
 		rc = grove__buf_add_str(out, ",\"blocks\":[");
 		if (has_text(head)) {
-			rc = rc ? rc : put_text(out, "", head, "\n-------------- imaged middle below\n");
+			rc = rc ? rc : put_text(out, "", head, none, "\n-------------- imaged middle below\n");
 			rc = rc ? rc : grove__buf_add_char(out, ',');
 		}
 		rc = rc ? rc : grove__buf_add_slice(out, grove__buf_slice(&images));
 		if (has_text(tail)) {
 			rc = rc ? rc : grove__buf_add_char(out, ',');
-			rc = rc ? rc : put_text(out, "-------------- imaged middle above\n", tail, "");
+			rc = rc ? rc : put_text(out, "-------------- imaged middle above\n", tail, none, "");
 		}
 		rc = rc ? rc : grove__buf_addf(out, "],\"images\":[%s]", images.ptr);
+	} else if (!rc && (has_text(head) || has_text(tail))) {
+		rc = grove__buf_add_str(out, ",\"blocks\":[");
+		rc = rc ? rc : put_text(out, "", head, tail, "");
+		rc = rc ? rc : grove__buf_add_char(out, ']');
 	}
 	grove__buf_release(&images);
 	return rc;
@@ -196,9 +203,6 @@ int grove__omp_messages(struct grove_slice line, enum grove_kind kind, enum grov
 	case GROVE_KIND_COMPACTION:
 		if (!newest_compaction)
 			return 0;
-		/* in front of what was kept, also by its time */
-		if (grove__omp_own_summary(line) && time != GROVE_NO_TIME)
-			time--;
 		rc = put_compaction(&b, line);
 		break;
 	default:
@@ -292,8 +296,7 @@ static bool failed(struct grove_slice m)
 {
 	struct grove_slice stop = grove__json_get(m, "stopReason");
 
-	return grove__json_string_is(stop, "error") || grove__json_string_is(stop, "aborted") ||
-	       grove__json_truthy(grove__json_get(m, "retryRecovery"));
+	return grove__json_string_is(stop, "error") || grove__json_string_is(stop, "aborted");
 }
 
 static bool is_call(struct grove_slice block)
@@ -376,6 +379,9 @@ static int settle_reply(struct settling *s, struct grove_slice *m)
 	bool any;
 	int rc;
 
+	/* one that was tried again: what came of it may be the other's as well */
+	if (grove__json_truthy(grove__json_get(*m, "retryRecovery")))
+		return 1;
 	if (failed(*m)) {
 		rc = calls_gone(s, content);
 		return rc ? rc : 1;

@@ -7,6 +7,7 @@
  * Unknown types are entries too: they are nodes of the tree and move the leaf.
  */
 #include "dialect/pi.h"
+#include "dialect/bill.h"
 
 #include "js/js.h"
 #include "json/value.h"
@@ -251,6 +252,9 @@ const struct grove__dialect grove__dialect_pi = {
 	.index = pi_index,
 	.header = grove__pi_header,
 	.list = grove__pi_list,
+	.billed = grove__pi_billed,
+	.bill_members = grove__pi_bill_members,
+	.nr_bill_members = PI_BILL_MEMBERS,
 	.pieces = grove__pi_pieces,
 	.prompt = grove__pi_prompt,
 	.sets = grove__pi_sets,

@@ -279,6 +279,9 @@ int grove__pi_pieces(struct grove_slice line, enum grove_kind kind, enum grove_r
 	case GROVE_KIND_TOOLS:
 		rc = tell_note(&t, "tools", GET("selectedToolNames"), "", nothing);
 		break;
+	case GROVE_KIND_CREDENTIAL:
+		rc = tell_note(&t, "account", GET("provider"), "", nothing);
+		break;
 	case GROVE_KIND_RESET:
 		rc = tell_note(&t, "reset", grove__slice_str("\"the context begins here\""), "", nothing);
 		break;

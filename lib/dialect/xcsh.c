@@ -10,6 +10,7 @@
  * Files that oh-my-pi wrote may begin with a title slot, which counts here too.
  */
 #include "dialect/xcsh.h"
+#include "dialect/bill.h"
 
 #include "json/value.h"
 
@@ -57,7 +58,7 @@ enum grove__line_class grove__xcsh_index_as(const struct grove__pi_words *w,
 	/* where nobody gave the session a name, its last short summary serves as one */
 	if (e->kind == GROVE_KIND_COMPACTION) {
 		e->text = grove__pi_text(tmp, grove__json_span_of(l, line, PI_SHORT_SUMMARY));
-		e->names = e->text.len > 0;
+		e->names = e->weak = e->text.len > 0;
 	}
 	return class;
 }
@@ -116,6 +117,7 @@ const struct grove__dialect grove__dialect_xcsh = {
 	.version = 3,
 	.lenient = true,
 	.modified_by_file = true,
+	.branch_names_target = true,
 	.fresh_labels = true,
 	.artifacts = true,
 	.latch = true,
@@ -127,6 +129,9 @@ const struct grove__dialect grove__dialect_xcsh = {
 	.index = xcsh_index,
 	.header = grove__pi_header,
 	.list = grove__xcsh_list,
+	.billed = grove__xcsh_billed,
+	.bill_members = grove__pi_bill_members,
+	.nr_bill_members = PI_BILL_MEMBERS,
 	.pieces = grove__pi_pieces,
 	.prompt = grove__pi_prompt,
 	.sets = grove__xcsh_sets,
@@ -145,7 +150,7 @@ const struct grove__dialect grove__dialect_xcsh = {
 	.prepare = grove__xcsh_prepare,
 	.title = grove__xcsh_title,
 	.slot = grove__xcsh_slot,
-	.slot_by_user = grove__xcsh_slot_by_user,
+	.slot_source = grove__xcsh_slot_source,
 	.move_header = grove__pi_move_header,
 	.migrate = grove__pi_migrate,
 	.entry_id = grove__xcsh_entry_id,

@@ -55,7 +55,7 @@ int grove__xcsh_put_time(struct grove_buf *out, const char *name, int64_t time);
 int grove__xcsh_title(struct grove_slice line, const char *title, const char *source,
 		      struct grove_buf *out);
 int grove__xcsh_slot(const char *title, const char *source, int64_t time, struct grove_buf *out);
-bool grove__xcsh_slot_by_user(struct grove_slice line);
+const char *grove__xcsh_slot_source(struct grove_slice line);
 int grove__xcsh_clean_name(struct grove_slice name, struct grove_buf *out);
 
 /* --- xcsh_names.c: ids and directories; `agent` is "xcsh" or "omp" --- */
@@ -110,6 +110,9 @@ bool grove__xcsh_crumb_parse(struct grove_slice text, struct grove_slice *cwd,
  */
 int grove__xcsh_prepare(struct grove_slice line, const struct grove__blob_sink *sink,
 			struct grove_buf *out);
+/* The same by oh-my-pi's rules: what is signed stays as it is, more images go to blobs. */
+int grove__omp_prepare(struct grove_slice line, const struct grove__blob_sink *sink,
+		       struct grove_buf *out);
 
 /*
  * A message or an entry as readers see it: references resolved wherever they

@@ -3,7 +3,8 @@
  *
  * Line by line: no white space at the end, tables without padding, and no blank
  * line where a list, a tag or another blank line makes it superfluous. What
- * stands between code fences stays.
+ * stands between code fences stays. oh-my-pi leaves blank lines that stand
+ * alone, but before the end of a tag, and takes all that do not.
  */
 #include "dialect/xcsh_llm.h"
 
@@ -164,7 +165,7 @@ static struct grove_slice next_line(const char **p, const char *end)
 	return grove__slice(from, (size_t)((lf ? lf : end) - from));
 }
 
-int grove__xcsh_format(struct grove_slice text, struct grove_buf *out)
+int grove__xcsh_format(struct grove_slice text, bool airy, struct grove_buf *out)
 {
 	const char *p = text.ptr, *end = p + text.len, *ahead;
 	struct format f = { .out = out };
@@ -175,12 +176,14 @@ int grove__xcsh_format(struct grove_slice text, struct grove_buf *out)
 		struct grove_slice line = trim_end(next_line(&p, end));
 		struct grove_slice trimmed = grove__js_trim(line), next;
 
+		if (airy && !fenced && trimmed.len && f.blanks > 1)
+			f.blanks = 0;
 		if (is_fence(trimmed)) {
 			fenced = !fenced;
 			rc = put_line(&f, line, trimmed, true);
 			continue;
 		}
-		if (!fenced && !trimmed.len) {
+		if (!airy && !fenced && !trimmed.len) {
 			ahead = p;
 			next = grove__js_trim(next_line(&ahead, end));
 			if (f.blanks || f.after_tag || is_list_item(next) || is_closing_tag(next))

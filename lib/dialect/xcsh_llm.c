@@ -39,7 +39,7 @@ static const struct {
 	{ "fileMention", XCSH_FORM_FILES },
 };
 
-static enum grove__xcsh_form form_of(struct grove_slice m)
+enum grove__xcsh_form grove__xcsh_form_of(struct grove_slice m)
 {
 	enum grove__xcsh_form form = XCSH_FORM_NONE;
 	struct grove_slice role = grove__json_get(m, "role");
@@ -84,7 +84,8 @@ static const struct run python = {
 	"\n\nExecution failed with code "
 };
 
-static int run_text(struct grove_buf *t, struct grove_slice m, const struct run *run)
+static int run_text(struct grove_buf *t, struct grove_slice m, const struct run *run,
+		    const struct grove__xcsh_wording *w)
 {
 	struct grove_slice output = grove__json_get(m, "output");
 	struct grove_slice code = grove__json_get(m, "exitCode");
@@ -98,10 +99,11 @@ static int run_text(struct grove_buf *t, struct grove_slice m, const struct run 
 	else if (!rc && given(code) &&
 		 (grove__json_type_of(code) != JSON_NUMBER || grove__json_truthy(code)))
 		rc = add_fenced(t, run->failed, code, "");
-	return rc ? rc : grove__xcsh_notice(grove__json_get(m, "meta"), t);
+	return rc ? rc : grove__xcsh_notice(grove__json_get(m, "meta"), w, t);
 }
 
-static int summary_text(struct grove_buf *t, struct grove_slice m, const char *intro)
+static int summary_text(struct grove_buf *t, struct grove_slice m, const char *intro,
+			const struct grove__xcsh_wording *w)
 {
 	struct grove_slice summary = grove__json_get(m, "summary");
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -112,53 +114,55 @@ static int summary_text(struct grove_buf *t, struct grove_slice m, const char *i
 	if (!rc)
 		rc = grove__buf_add_str(&b, "\n</summary>");
 	if (!rc)
-		rc = grove__xcsh_format(grove__buf_slice(&b), t);
+		rc = grove__xcsh_format(grove__buf_slice(&b), w->airy, t);
 	grove__buf_release(&b);
 	return rc;
 }
 
+int grove__xcsh_told_text(struct grove_buf *t, const struct grove__xcsh_message *m,
+			  const struct grove__xcsh_wording *w)
+{
+	switch (m->form) {
+	case XCSH_FORM_BASH:
+		return run_text(t, m->json, &bash, w);
+	case XCSH_FORM_PYTHON:
+		return run_text(t, m->json, &python, w);
+	case XCSH_FORM_BRANCH:
+		return summary_text(t, m->json, branch_intro, w);
+	default:
+		return summary_text(t, m->json, compaction_intro, w);
+	}
+}
+
+int grove__xcsh_file_text(struct grove_buf *t, struct grove_slice file)
+{
+	struct grove_slice content = grove__json_get(file, "content");
+	int rc = grove__xcsh_add_member(t, "<file path=\"", file, "path", "\">\n");
+
+	if (!rc && grove__json_truthy(content))
+		rc = add_fenced(t, "", content, "\n");
+	return rc ? rc : grove__buf_add_str(t, "</file>");
+}
+
 static int files_text(struct grove_buf *t, struct grove_slice m)
 {
-	struct grove_slice files = grove__json_get(m, "files"), content;
 	const char *between = "";
 	struct grove__json_iter it;
 	int rc = grove__buf_add_str(t, "<system-reminder>\n");
 
-	grove__json_iter_init(&it, files);
+	grove__json_iter_init(&it, grove__json_get(m, "files"));
 	while (!rc && grove__json_next(&it)) {
 		rc = grove__buf_add_str(t, between);
 		between = "\n\n";
 		if (!rc)
-			rc = add_fenced(t, "<file path=\"", grove__json_get(it.value, "path"), "\">\n");
-		content = grove__json_get(it.value, "content");
-		if (!rc && grove__json_truthy(content))
-			rc = add_fenced(t, "", content, "\n");
-		if (!rc)
-			rc = grove__buf_add_str(t, "</file>");
+			rc = grove__xcsh_file_text(t, it.value);
 	}
 	return rc ? rc : grove__buf_add_str(t, "\n</system-reminder>");
 }
 
-/* The text of a message that is told in our words. */
-static int told_text(struct grove_buf *t, const struct grove__xcsh_message *m)
-{
-	switch (m->form) {
-	case XCSH_FORM_BASH:
-		return run_text(t, m->json, &bash);
-	case XCSH_FORM_PYTHON:
-		return run_text(t, m->json, &python);
-	case XCSH_FORM_BRANCH:
-		return summary_text(t, m->json, branch_intro);
-	case XCSH_FORM_COMPACTION:
-		return summary_text(t, m->json, compaction_intro);
-	default:
-		return files_text(t, m->json);
-	}
-}
-
 /* --- blocks --- */
 
-static int put_text_block(struct grove_buf *out, struct grove_slice text)
+int grove__xcsh_put_text(struct grove_buf *out, struct grove_slice text)
 {
 	int rc = grove__buf_add_str(out, "{\"type\":\"text\",\"text\":");
 
@@ -212,10 +216,11 @@ static int put_blocks(struct grove_buf *out, const struct grove__xcsh_message *m
 			return grove__buf_add_slice(out, inside(content));
 		rc = grove__json_text(&t, content);
 	} else {
-		rc = told_text(&t, m);
+		rc = m->form == XCSH_FORM_FILES ? files_text(&t, m->json)
+						: grove__xcsh_told_text(&t, m, &grove__xcsh_wording);
 	}
 	if (!rc)
-		rc = put_text_block(out, grove__buf_slice(&t));
+		rc = grove__xcsh_put_text(out, grove__buf_slice(&t));
 	if (!rc && m->form == XCSH_FORM_FILES)
 		rc = file_images(m->json, out, &any);
 	grove__buf_release(&t);
@@ -280,41 +285,66 @@ static int put_as_user(struct grove_buf *out, const struct grove__xcsh_message *
 	return rc ? rc : grove__buf_add_char(out, '}');
 }
 
-/* What is left of a result that was pruned: its texts in one block. */
-static int pruned_content(struct grove_slice content, struct grove_buf *out)
+static bool is_text(struct grove_slice block)
 {
-	struct grove_buf t = GROVE_BUF_INIT;
+	return grove__json_string_is(grove__json_get(block, "type"), "text");
+}
+
+static int join_texts(struct grove_slice content, struct grove_buf *t)
+{
 	struct grove__json_iter it;
 	int rc = 0;
 
 	if (grove__json_type_of(content) == JSON_STRING)
-		rc = grove__json_text(&t, content);
+		rc = grove__json_text(t, content);
 	grove__json_iter_init(&it, content);
 	while (!rc && grove__json_next(&it)) {
 		struct grove_slice text = grove__json_get(it.value, "text");
 
-		if (grove__json_string_is(grove__json_get(it.value, "type"), "text") &&
-		    grove__json_type_of(text) == JSON_STRING)
-			rc = grove__json_text(&t, text);
+		if (is_text(it.value) && grove__json_type_of(text) == JSON_STRING)
+			rc = grove__json_text(t, text);
 	}
-	if (!rc && !t.len)
-		rc = grove__buf_add_str(&t, "[Output truncated]");
-	if (!rc)
-		rc = grove__buf_add_char(out, '[');
-	if (!rc)
-		rc = put_text_block(out, grove__buf_slice(&t));
-	if (!rc)
-		rc = grove__buf_add_char(out, ']');
-	grove__buf_release(&t);
-	return rc;
+	return rc || t->len ? rc : grove__buf_add_str(t, "[Output truncated]");
 }
 
 /*
- * A message that has its role already, with what it lacks; `content`, if not
- * empty, is put in place of its own. *json is the result, in `out` if need be.
+ * What is left of a result that was pruned: its texts in one block, where the
+ * first of them was; and, if they are kept, the blocks that are none.
  */
-static int complete(const struct grove__xcsh_message *m, struct grove_slice content,
-		    struct grove_buf *out, struct grove_slice *json)
+static int pruned_content(struct grove_slice content, bool others, struct grove_buf *out)
+{
+	struct grove_buf t = GROVE_BUF_INIT;
+	struct grove__json_iter it;
+	bool any = false, text_put;
+	int rc = join_texts(content, &t);
+
+	grove__json_iter_init(&it, content);
+	while (others && !any && grove__json_next(&it))
+		any = is_text(it.value);
+	text_put = !any;
+	if (!rc)
+		rc = grove__buf_add_char(out, '[');
+	if (!rc && text_put)
+		rc = grove__xcsh_put_text(out, grove__buf_slice(&t));
+	grove__json_iter_init(&it, content);
+	while (!rc && others && grove__json_next(&it)) {
+		bool text = is_text(it.value);
+
+		if (text && text_put)
+			continue;
+		if (out->ptr[out->len - 1] != '[')
+			rc = grove__buf_add_char(out, ',');
+		if (!rc)
+			rc = text ? grove__xcsh_put_text(out, grove__buf_slice(&t))
+				  : grove__buf_add_slice(out, it.value);
+		text_put |= text;
+	}
+	grove__buf_release(&t);
+	return rc ? rc : grove__buf_add_char(out, ']');
+}
+
+int grove__xcsh_complete(const struct grove__xcsh_message *m, struct grove_slice content, bool others,
+			 struct grove_buf *out, struct grove_slice *json)
 {
 	struct grove__json_change changes[2];
 	struct grove_buf pruned = GROVE_BUF_INIT;
@@ -325,7 +355,7 @@ static int complete(const struct grove__xcsh_message *m, struct grove_slice cont
 	if (m->form == XCSH_FORM_ASSISTANT)
 		return 0;
 	if (m->form == XCSH_FORM_RESULT && grove__json_get(m->json, "prunedAt").len) {
-		rc = pruned_content(grove__json_get(m->json, "content"), &pruned);
+		rc = pruned_content(grove__json_get(m->json, "content"), others, &pruned);
 		content = grove__buf_slice(&pruned);
 	}
 	if (content.len)
@@ -357,7 +387,7 @@ static int put_missing(struct grove_buf *out, const struct grove__xcsh_turn *t, 
 	if (!rc)
 		rc = grove__buf_add_str(out, ",\"content\":[");
 	if (!rc)
-		rc = put_text_block(out, grove__slice_str(interrupted));
+		rc = grove__xcsh_put_text(out, grove__slice_str(interrupted));
 	if (!rc)
 		rc = grove__buf_add_str(out, "],\"isError\":true,\"timestamp\":");
 	if (!rc)
@@ -417,7 +447,7 @@ static int tell_one(struct telling *t, const struct grove__xcsh_turn *turns, siz
 		rc = put_as_user(&t->json, m, content);
 		json = grove__buf_slice(&t->json);
 	} else {
-		rc = complete(m, content, &t->json, &json);
+		rc = grove__xcsh_complete(m, content, false, &t->json, &json);
 	}
 	return rc ? rc : t->fn(t->payload, m->from, json);
 }
@@ -446,7 +476,7 @@ int grove__xcsh_llm(const struct grove_slice *messages, size_t nr, int64_t now,
 	int rc = 0;
 
 	for (i = 0; !rc && i < nr; i++) {
-		struct grove__xcsh_message m = { messages[i], i, form_of(messages[i]) };
+		struct grove__xcsh_message m = { messages[i], i, grove__xcsh_form_of(messages[i]) };
 
 		if (m.form != XCSH_FORM_NONE)
 			rc = grove__buf_add(&kept, &m, sizeof m);

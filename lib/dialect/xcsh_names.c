@@ -6,7 +6,9 @@
  * PI_CONFIG_DIR is another name for .xcsh, PI_CODING_AGENT_DIR another agent
  * directory. With the usual agent directory, an existing $XDG_DATA_HOME/xcsh
  * takes its place for data, $XDG_STATE_HOME/xcsh for state. oh-my-pi does the
- * same with `omp` for `xcsh`.
+ * same with `omp` for `xcsh`; with a profile (OMP_PROFILE, PI_PROFILE) it is
+ * ~/.omp/profiles/NAME/agent and $XDG_DATA_HOME/omp/profiles/NAME, whatever
+ * PI_CODING_AGENT_DIR says.
  *
  * Below sessions/ a working directory is known by its real path:
  *
@@ -19,6 +21,8 @@
  */
 #include "dialect/pi.h"
 #include "dialect/xcsh.h"
+
+#include "js/js.h"
 
 #include <stdio.h>
 
@@ -66,13 +70,70 @@ static int resolved(const struct grove__env *env, const char *path, struct grove
 	return rc;
 }
 
+/* What Windows takes for a device, whatever follows a dot: con, com1, … */
+static bool is_device(struct grove_slice name)
+{
+	static const char *const devices[] = { "con", "prn", "aux", "nul", "com", "lpt" };
+	const char *dot = memchr(name.ptr, '.', name.len);
+	size_t n = dot ? (size_t)(dot - name.ptr) : name.len;
+
+	for (size_t i = 0; i < sizeof(devices) / sizeof(*devices); i++) {
+		size_t numbered = i > 3;
+
+		if (n == 3 + numbered && !memcmp(name.ptr, devices[i], 3) &&
+		    (!numbered || (name.ptr[3] >= '0' && name.ptr[3] <= '9')))
+			return true;
+	}
+	return false;
+}
+
+static bool is_profile(struct grove_slice name)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.ptr[i];
+		bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+
+		if (!plain && (!i || !c || !strchr("._-", c)))
+			return false;
+	}
+	return name.len && name.len <= 64 && name.ptr[name.len - 1] != '.' && !is_device(name) &&
+	       !grove__slice_eq(name, grove__slice_str("default"));
+}
+
+/* The profile that oh-my-pi runs with; empty: none. */
+static struct grove_slice profile(const struct grove__env *env, const char *agent)
+{
+	const struct grove_slice none = { "", 0 };
+	const char *v;
+	struct grove_slice name;
+
+	if (strcmp(agent, "omp") != 0)
+		return none;
+	v = env->getenv(env->getenv_payload, "OMP_PROFILE");
+	if (!v) /* one that is empty says that there is none */
+		v = env->getenv(env->getenv_payload, "PI_PROFILE");
+	name = grove__js_trim(grove__slice_str(v ? v : ""));
+	return is_profile(name) ? name : none;
+}
+
+/* "/profiles/NAME", or nothing. */
+static int add_profile(const struct grove__env *env, const char *agent, struct grove_buf *out)
+{
+	struct grove_slice name = profile(env, agent);
+
+	return name.len ? grove__buf_addf(out, "/profiles/%.*s", (int)name.len, name.ptr) : 0;
+}
+
 static int default_agent_dir(const struct grove__env *env, const char *agent, struct grove_buf *out)
 {
 	const char *config = variable(env, "PI_CONFIG_DIR");
 	struct grove_buf b = GROVE_BUF_INIT;
-	int rc = grove__buf_addf(&b, "%s/%s%s/agent", env->home, config ? "" : ".",
-				 config ? config : agent);
+	int rc = grove__buf_addf(&b, "%s/%s%s", env->home, config ? "" : ".", config ? config : agent);
 
+	if (!rc)
+		rc = add_profile(env, agent, &b);
+	if (!rc)
+		rc = grove__buf_add_str(&b, "/agent");
 	if (!rc)
 		rc = add_resolved(out, b.ptr);
 	grove__buf_release(&b);
@@ -83,7 +144,9 @@ static int agent_dir(const struct grove__env *env, const char *agent, struct gro
 {
 	const char *dir = variable(env, "PI_CODING_AGENT_DIR");
 
-	return dir ? resolved(env, dir, out) : default_agent_dir(env, agent, out);
+	if (!dir || profile(env, agent).len)
+		return default_agent_dir(env, agent, out);
+	return resolved(env, dir, out);
 }
 
 /* What the XDG variable says, if the agent has been there; else the agent's own directory. */
@@ -98,6 +161,8 @@ static int base_dir(const struct grove__env *env, const char *agent, const char 
 		rc = default_agent_dir(env, agent, &usual);
 	if (!rc && xdg)
 		rc = grove__buf_addf(&data, "%s/%s", xdg, agent);
+	if (!rc && xdg)
+		rc = add_profile(env, agent, &data);
 	if (!rc && xdg && !strcmp(dir.ptr, usual.ptr) && env->exists &&
 	    env->exists(env->file_payload, data.ptr))
 		rc = grove__buf_add_slice(out, grove__buf_slice(&data));

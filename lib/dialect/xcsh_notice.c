@@ -10,6 +10,8 @@
  */
 #include "dialect/xcsh_llm.h"
 
+#include "base/utf8.h"
+#include "js/js.h"
 #include "json/value.h"
 #include "json/write.h"
 
@@ -22,9 +24,8 @@ int grove__xcsh_add_text(struct grove_buf *text, struct grove_slice raw)
 	return raw.len ? grove__json_put_canonical(text, raw) : grove__buf_add_str(text, "undefined");
 }
 
-/* before, the member as text, after */
-static int add_member(struct grove_buf *text, const char *before, struct grove_slice object,
-		      const char *name, const char *after)
+int grove__xcsh_add_member(struct grove_buf *text, const char *before, struct grove_slice object,
+			   const char *name, const char *after)
 {
 	int rc = grove__buf_add_str(text, before);
 
@@ -43,19 +44,19 @@ static bool is_number(struct grove_slice raw)
 	return grove__json_type_of(raw) == JSON_NUMBER;
 }
 
-/* 512B, 50.0KB, 1.5MB, 2.0GB: one decimal, a half goes up */
-static int add_size(struct grove_buf *text, struct grove_slice raw)
+int grove__xcsh_add_size(struct grove_buf *text, double n)
 {
 	static const char units[3][3] = { "KB", "MB", "GB" };
-	double n = grove__json_number(raw);
+	char digits[GROVE__JS_NUMBER_MAX + 1];
 	unsigned i = 0;
 	int64_t tenths;
-	int rc;
 
 	if (n < 1024) {
-		rc = grove__xcsh_add_text(text, raw);
-		return rc ? rc : grove__buf_add_char(text, 'B');
+		digits[grove__js_number(digits, n)] = '\0';
+		return grove__buf_addf(text, "%sB", digits);
 	}
+	if (!(n >= 1024)) /* nobody said */
+		return grove__buf_add_str(text, "NaNGB");
 	for (n /= 1024; i < 2 && n >= 1024; i++)
 		n /= 1024;
 	if (!(n < 1e15))
@@ -65,59 +66,62 @@ static int add_size(struct grove_buf *text, struct grove_slice raw)
 			       (long long)(tenths % 10), units[i]);
 }
 
-static int add_shown(struct grove_buf *text, struct grove_slice t)
+int grove__xcsh_add_shown(struct grove_buf *text, struct grove_slice t, bool *go_on)
 {
-	struct grove_slice range = grove__json_get(t, "shownRange");
+	struct grove_slice range = grove__json_get(t, "shownRange"), max = grove__json_get(t, "maxBytes");
 	struct grove_slice start = grove__json_get(range, "start"), end = grove__json_get(range, "end");
 	int rc;
 
+	(void)go_on;
 	if (is_number(start) && is_number(end) &&
 	    grove__json_number(end) >= grove__json_number(start)) {
-		rc = add_member(text, "Showing lines ", range, "start", "-");
+		rc = grove__xcsh_add_member(text, "Showing lines ", range, "start", "-");
 		if (!rc)
-			rc = grove__xcsh_add_text(text, end);
-		return rc ? rc : add_member(text, " of ", t, "totalLines", "");
+			rc = grove__xcsh_add_member(text, "", range, "end", " of ");
+		if (!rc)
+			rc = grove__xcsh_add_member(text, "", t, "totalLines", "");
+	} else {
+		rc = grove__xcsh_add_member(text, "Showing ", t, "outputLines", " of ");
+		if (!rc)
+			rc = grove__xcsh_add_member(text, "", t, "totalLines", " lines");
 	}
-	rc = add_member(text, "Showing ", t, "outputLines", " of ");
-	return rc ? rc : add_member(text, "", t, "totalLines", " lines");
+	if (rc || !grove__json_string_is(grove__json_get(t, "truncatedBy"), "bytes") || !is_number(max))
+		return rc;
+	rc = grove__buf_add_str(text, " (");
+	if (!rc)
+		rc = grove__xcsh_add_size(text, grove__json_number(max));
+	return rc ? rc : grove__buf_add_str(text, " limit)");
 }
 
-static int add_truncation(struct grove_buf *text, struct grove_slice t)
+static int add_truncation(struct grove_buf *text, struct grove_slice t,
+			  const struct grove__xcsh_wording *w)
 {
-	struct grove_slice max = grove__json_get(t, "maxBytes");
-	int rc = add_shown(text, t);
+	bool go_on = true;
+	int rc = w->shown(text, t, &go_on);
 
-	if (!rc && grove__json_string_is(grove__json_get(t, "truncatedBy"), "bytes") &&
-	    is_number(max)) {
-		rc = grove__buf_add_str(text, " (");
-		if (!rc)
-			rc = add_size(text, max);
-		if (!rc)
-			rc = grove__buf_add_str(text, " limit)");
-	}
-	if (!rc && given(grove__json_get(t, "nextOffset")))
-		rc = add_member(text, ". Use sel=L", t, "nextOffset", " to continue");
+	if (!rc && go_on && given(grove__json_get(t, "nextOffset")))
+		rc = grove__xcsh_add_member(text, w->go_on, t, "nextOffset", " to continue");
 	if (!rc && grove__json_truthy(grove__json_get(t, "artifactId")))
-		rc = add_member(text, ". Read artifact://", t, "artifactId", " for full output");
+		rc = grove__xcsh_add_member(text, ". Read artifact://", t, "artifactId", " for full output");
 	return rc;
 }
 
 static int add_limit(struct grove_buf *text, struct grove_slice limit, const char *what)
 {
-	int rc = add_member(text, "", limit, "reached", what);
+	int rc = grove__xcsh_add_member(text, "", limit, "reached", what);
 
 	if (rc)
 		return rc;
-	return add_member(text, " limit reached. Use limit=", limit, "suggestion", " for more");
+	return grove__xcsh_add_member(text, " limit reached. Use limit=", limit, "suggestion", " for more");
 }
 
 /* --- what a language server found --- */
 
-/* PATH:LINE:COL REST, taken apart. */
+/* What one is about, and where that stands. */
 struct finding {
 	struct grove_slice dir;   /* empty: none */
 	struct grove_slice name;
-	struct grove_slice rest;  /* from LINE on */
+	struct grove_slice rest;
 	size_t order;             /* of the file it is about, then its own */
 	size_t dir_order;
 	size_t own;
@@ -130,39 +134,52 @@ static const char *digits_end(const char *p, const char *end)
 	return p;
 }
 
-/* Does `p`, behind a colon, begin LINE:COL and a space? */
+/* Does `p`, behind a colon, begin LINE:COL and white space? */
 static bool is_place(const char *p, const char *end)
 {
 	const char *q = digits_end(p, end), *r;
+	uint32_t cp;
 
 	if (q == p || q == end || *q != ':')
 		return false;
 	r = digits_end(q + 1, end);
-	return r > q + 1 && r < end && *r == ' ';
+	if (r == q + 1 || r == end)
+		return false;
+	grove__wtf8_decode(r, end, &cp);
+	return grove__js_is_space(cp);
 }
 
-static bool take_apart(struct grove_slice text, struct finding *f)
+static bool take_apart(struct grove_slice text, struct grove__xcsh_finding *f)
 {
-	const char *end = text.ptr + text.len, *p = text.ptr, *path, *slash;
+	const char *end = text.ptr + text.len, *p = text.ptr;
 
+	if (memchr(p, '\n', text.len) || memchr(p, '\r', text.len))
+		return false;
 	do {
 		p = memchr(p, ':', (size_t)(end - p));
 		if (!p)
 			return false;
 		p++;
 	} while (p - 1 == text.ptr || !is_place(p, end));
-	path = text.ptr;
+	f->path = grove__slice(text.ptr, (size_t)(p - 1 - text.ptr));
 	f->rest = grove__slice(p, (size_t)(end - p));
-	end = p - 1;
+	return true;
+}
+
+static struct finding split(const struct grove__xcsh_finding *in, size_t own)
+{
+	struct finding f = { .rest = in->rest, .own = own };
+	const char *path = in->path.ptr, *end = path + in->path.len, *slash;
+
 	if (end - path > 2 && path[0] == '.' && path[1] == '/' &&
 	    !memchr(path + 2, '/', (size_t)(end - path) - 2))
 		path += 2;
 	slash = memrchr(path, '/', (size_t)(end - path));
-	f->name = grove__slice(slash ? slash + 1 : path, (size_t)(end - (slash ? slash + 1 : path)));
-	f->dir = grove__slice(path, slash ? (size_t)(slash - path) : 0);
+	f.name = grove__slice(slash ? slash + 1 : path, (size_t)(end - (slash ? slash + 1 : path)));
+	f.dir = grove__slice(path, slash ? (size_t)(slash - path) : 0);
 	if (slash == path)
-		f->dir.len = 1; /* the root */
-	return true;
+		f.dir.len = 1; /* the root */
+	return f;
 }
 
 static int cmp_slice(struct grove_slice a, struct grove_slice b)
@@ -244,6 +261,22 @@ static int put_finding(struct grove_buf *text, const struct finding *f, const st
 	return rc ? rc : grove__buf_add_slice(text, f->rest);
 }
 
+static int add_findings(struct grove_buf *text, const struct grove__xcsh_finding *in, size_t nr)
+{
+	struct finding *f = calloc(nr, sizeof *f);
+	size_t i;
+	int rc = f ? 0 : GROVE_ENOMEM;
+
+	for (i = 0; !rc && i < nr; i++)
+		f[i] = split(&in[i], i);
+	if (!rc)
+		group(f, nr);
+	for (i = 0; !rc && i < nr; i++)
+		rc = put_finding(text, &f[i], i ? &f[i - 1] : NULL);
+	free(f);
+	return rc;
+}
+
 /* Where a message lies in the buffer of all their texts. */
 struct piece {
 	size_t off, len;
@@ -267,9 +300,9 @@ static int read_pieces(struct grove_slice messages, struct grove_buf *texts, str
 }
 
 static int put_pieces(struct grove_buf *text, const struct grove_buf *texts, const struct piece *p,
-		      size_t nr)
+		      size_t nr, const struct grove__xcsh_wording *w)
 {
-	struct finding *f = calloc(nr, sizeof *f);
+	struct grove__xcsh_finding *f = calloc(nr, sizeof *f);
 	struct grove_buf others = GROVE_BUF_INIT;
 	size_t i, nr_found = 0;
 	int rc = f ? 0 : GROVE_ENOMEM;
@@ -277,7 +310,6 @@ static int put_pieces(struct grove_buf *text, const struct grove_buf *texts, con
 	for (i = 0; !rc && i < nr; i++) {
 		struct grove_slice s = grove__slice(texts->ptr + p[i].off, p[i].len);
 
-		f[nr_found].own = i;
 		if (take_apart(s, &f[nr_found])) {
 			nr_found++;
 			continue;
@@ -287,9 +319,7 @@ static int put_pieces(struct grove_buf *text, const struct grove_buf *texts, con
 			rc = grove__buf_add_slice(&others, s);
 	}
 	if (!rc && nr_found)
-		group(f, nr_found);
-	for (i = 0; !rc && i < nr_found; i++)
-		rc = put_finding(text, &f[i], i ? &f[i - 1] : NULL);
+		rc = w->findings(text, f, nr_found);
 	if (!rc && others.len && nr_found)
 		rc = grove__buf_add_char(text, '\n');
 	if (!rc && others.len) /* without the first line end where nothing stands above */
@@ -299,7 +329,8 @@ static int put_pieces(struct grove_buf *text, const struct grove_buf *texts, con
 	return rc;
 }
 
-static int add_diagnostics(struct grove_buf *text, struct grove_slice d)
+static int add_diagnostics(struct grove_buf *text, struct grove_slice d,
+			   const struct grove__xcsh_wording *w)
 {
 	struct grove_slice messages = grove__json_get(d, "messages");
 	struct grove_buf texts = GROVE_BUF_INIT, pieces = GROVE_BUF_INIT;
@@ -309,10 +340,10 @@ static int add_diagnostics(struct grove_buf *text, struct grove_slice d)
 		return 0;
 	rc = read_pieces(messages, &texts, &pieces);
 	if (!rc && pieces.len) {
-		rc = add_member(text, "\n\nLSP Diagnostics (", d, "summary", "):\n");
+		rc = grove__xcsh_add_member(text, "\n\nLSP Diagnostics (", d, "summary", "):\n");
 		if (!rc)
 			rc = put_pieces(text, &texts, (const struct piece *)(void *)pieces.ptr,
-					pieces.len / sizeof(struct piece));
+					pieces.len / sizeof(struct piece), w);
 	}
 	grove__buf_release(&texts);
 	grove__buf_release(&pieces);
@@ -325,7 +356,12 @@ static int part(struct grove_buf *text, size_t *nr)
 	return grove__buf_add_str(text, (*nr)++ ? ". " : "\n\n[");
 }
 
-int grove__xcsh_notice(struct grove_slice meta, struct grove_buf *text)
+const struct grove__xcsh_wording grove__xcsh_wording = {
+	grove__xcsh_add_shown, ". Use sel=L", add_findings, false
+};
+
+int grove__xcsh_notice(struct grove_slice meta, const struct grove__xcsh_wording *w,
+		       struct grove_buf *text)
 {
 	static const char *const limits[][2] = {
 		{ "matchLimit", " matches" },
@@ -340,7 +376,7 @@ int grove__xcsh_notice(struct grove_slice meta, struct grove_buf *text)
 	if (grove__json_type_of(t) == JSON_OBJECT) {
 		rc = part(text, &nr);
 		if (!rc)
-			rc = add_truncation(text, t);
+			rc = add_truncation(text, t, w);
 	}
 	for (i = 0; !rc && i < sizeof limits / sizeof *limits; i++) {
 		m = grove__json_get(l, limits[i][0]);
@@ -354,9 +390,9 @@ int grove__xcsh_notice(struct grove_slice meta, struct grove_buf *text)
 	if (!rc && grove__json_type_of(m) == JSON_OBJECT) {
 		rc = part(text, &nr);
 		if (!rc)
-			rc = add_member(text, "Some lines truncated to ", m, "maxColumn", " chars");
+			rc = grove__xcsh_add_member(text, "Some lines truncated to ", m, "maxColumn", " chars");
 	}
 	if (!rc && nr)
 		rc = grove__buf_add_char(text, ']');
-	return rc ? rc : add_diagnostics(text, grove__json_get(meta, "diagnostics"));
+	return rc ? rc : add_diagnostics(text, grove__json_get(meta, "diagnostics"), w);
 }

@@ -11,6 +11,13 @@
  *     {"type":"redactedThinking","data":…}  "encrypted_content":…   ciphers
  *
  * Whether a string is one of them shows when its object ends.
+ *
+ * oh-my-pi has learned to leave most of these alone, and more:
+ *
+ *     {"type":"text","text":…,"textSignature":…}               whatever is signed, with
+ *     {"type":"toolCall","arguments":…,"thoughtSignature":…}   all that stands in it
+ *     {"type":"reasoning","encrypted_content":…}
+ *     "anthropicCompaction":{"content":…}
  */
 #include "dialect/xcsh.h"
 
@@ -20,15 +27,27 @@
 #include "json/value.h"
 #include "json/write.h"
 
+#include <strings.h>
+
 /* In UTF-16 units. */
 #define LIMIT ((size_t)500000)
 #define IMAGE_MIN ((size_t)1024)
 #define NOTICE "\n\n[Session persistence truncated large content]"
 #define KEEP (LIMIT - (sizeof NOTICE - 1))
+/* Longer than any that is worth a name. */
+#define EXT_MAX 32
 
 enum { PUT_EMPTY = 1, PUT_CUT, PUT_IMAGE, PUT_URL, PUT_COUNT, PUT_COUNT_CUT };
 
+/* Where agents differ. */
+struct agent {
+	bool partial_json;   /* is kept */
+	bool signatures;     /* are kept whatever their length, and what they are over as it is */
+	bool more_images;    /* not only in content, also in images and frames; drawn ones; named by type */
+};
+
 struct prepare {
+	const struct agent *rules;
 	const struct grove__blob_sink *sink;
 	struct grove_buf text, bytes, ref;
 };
@@ -43,9 +62,10 @@ static bool longer(struct grove_slice raw, size_t limit)
 static bool drop(struct grove__xcsh_walk *w, const struct grove__xcsh_frame *f,
 		 enum grove__xcsh_key key)
 {
-	(void)w;
+	const struct prepare *p = w->payload;
+
 	(void)f;
-	return key == XCSH_PARTIAL_JSON || key == XCSH_JSONL_EVENTS;
+	return key == XCSH_JSONL_EVENTS || (key == XCSH_PARTIAL_JSON && !p->rules->partial_json);
 }
 
 static int to_text(struct grove_buf *text, struct grove_slice raw)
@@ -78,11 +98,12 @@ static int string(struct grove__xcsh_walk *w, struct grove__xcsh_frame *f, enum 
 	}
 	if (raw.len - 2 <= LIMIT || key == XCSH_ENCRYPTED || (f && f->sealed))
 		return 0;
-	if (f && f->object && (key == XCSH_DATA || key == XCSH_THINKING))
+	if (f && f->object && (key == XCSH_DATA || key == XCSH_THINKING || key == XCSH_RESULT))
 		return 0; /* at its end */
-	if (!longer(raw, LIMIT))
+	is = key == XCSH_THINKING_SIGNATURE || key == XCSH_TEXT_SIGNATURE ||
+	     key == XCSH_THOUGHT_SIGNATURE;
+	if ((is && p->rules->signatures) || !longer(raw, LIMIT))
 		return 0;
-	is = key == XCSH_SIGNATURE || key == XCSH_THINKING_SIGNATURE;
 	return grove__xcsh_splice(w, f, raw, is ? PUT_EMPTY : PUT_CUT, raw);
 }
 
@@ -91,31 +112,90 @@ static bool is_string(struct grove_slice raw)
 	return grove__json_type_of(raw) == JSON_STRING;
 }
 
-/* To be a blob: in a content array, where every reader looks for it. */
-static bool is_loose_image(const struct grove__xcsh_frame *f)
+/*
+ * How the name of an image of this type (raw) ends, in `ext` (may be NULL);
+ * false if it is no image's.
+ */
+static bool image_ext(struct grove_slice mime, char *ext)
 {
-	struct grove_slice data = f->member[XCSH_DATA];
+	static const char head[] = "\"image/";
+	const size_t skip = sizeof head - 1;
+	size_t n = 0;
 
-	return f->item && f->key == XCSH_CONTENT && is_string(data) &&
-	       grove__json_string_is(f->member[XCSH_TYPE], "image") &&
-	       !grove__slice_starts(grove__slice(data.ptr + 1, data.len - 2), GROVE__XCSH_BLOB) &&
-	       longer(data, IMAGE_MIN - 1);
+	if (!is_string(mime) || mime.len <= skip + 1 || strncasecmp(mime.ptr, head, skip))
+		return false;
+	for (const char *p = mime.ptr + skip; *p != ';' && *p != '"'; p++) {
+		bool big = *p >= 'A' && *p <= 'Z';
+
+		if (!big && !(*p >= 'a' && *p <= 'z') && !(*p >= '0' && *p <= '9') && !strchr("+-.", *p))
+			return false;
+		if (ext && n < EXT_MAX - 1)
+			ext[n] = (char)(big ? *p - 'A' + 'a' : *p);
+		n++;
+	}
+	if (!ext || !n)
+		return n > 0;
+	ext[n < EXT_MAX ? n : EXT_MAX - 1] = '\0';
+	/* those that are known by a shorter one */
+	if (!strcmp(ext, "jpeg"))
+		memcpy(ext, "jpg", sizeof "jpg");
+	else if (!strcmp(ext, "svg+xml"))
+		memcpy(ext, "svg", sizeof "svg");
+	return true;
+}
+
+static bool has_type(const struct grove__xcsh_frame *f, const char *type)
+{
+	return grove__json_string_is(f->member[XCSH_TYPE], type);
+}
+
+/* Base64, and enough of it to be a blob. */
+static bool is_loose(struct grove_slice raw)
+{
+	return is_string(raw) &&
+	       !grove__slice_starts(grove__slice(raw.ptr + 1, raw.len - 2), GROVE__XCSH_BLOB) &&
+	       longer(raw, IMAGE_MIN - 1);
+}
+
+/* Where every reader looks for an image: in a content array, or where else the agent puts some. */
+static bool is_image(const struct prepare *p, const struct grove__xcsh_frame *f)
+{
+	if (f->key == XCSH_CONTENT)
+		return (f->item || p->rules->more_images) && has_type(f, "image");
+	if (!p->rules->more_images || (f->key != XCSH_IMAGES && f->key != XCSH_FRAMES))
+		return false;
+	return has_type(f, "image") || image_ext(f->member[XCSH_MIME], NULL);
+}
+
+static bool is_signature(struct grove_slice raw)
+{
+	return is_string(raw) && raw.len > 2;
+}
+
+/* Is the object worth nothing if anything in it is changed? */
+static bool is_signed(const struct grove__xcsh_frame *f)
+{
+	return (has_type(f, "redactedThinking") && is_string(f->member[XCSH_DATA])) ||
+	       has_type(f, "anthropicCompaction") ||
+	       (f->key == XCSH_ANTHROPIC_COMPACTION && is_string(f->member[XCSH_CONTENT])) ||
+	       (has_type(f, "thinking") && is_signature(f->member[XCSH_THINKING_SIGNATURE])) ||
+	       (has_type(f, "text") && is_signature(f->member[XCSH_TEXT_SIGNATURE])) ||
+	       (has_type(f, "toolCall") && is_signature(f->member[XCSH_THOUGHT_SIGNATURE])) ||
+	       (has_type(f, "reasoning") && is_signature(f->member[XCSH_ENCRYPTED]));
 }
 
 static bool whole_data(const struct grove__xcsh_frame *f)
 {
-	struct grove_slice type = f->member[XCSH_TYPE];
-
-	return f->sealed || is_string(f->member[XCSH_MIME]) ||
-	       grove__json_string_is(type, "image") || grove__json_string_is(type, "redactedThinking");
+	return f->sealed || is_string(f->member[XCSH_MIME]) || has_type(f, "image") ||
+	       has_type(f, "redactedThinking");
 }
 
 static bool whole_thinking(const struct grove__xcsh_frame *f)
 {
 	struct grove_slice signature = f->member[XCSH_THINKING_SIGNATURE];
 
-	return f->sealed || (grove__json_string_is(f->member[XCSH_TYPE], "thinking") &&
-			     is_string(signature) && signature.len > 2 && !longer(signature, LIMIT));
+	return f->sealed ||
+	       (has_type(f, "thinking") && is_signature(signature) && !longer(signature, LIMIT));
 }
 
 static int close_object(struct grove__xcsh_walk *w, struct grove__xcsh_frame *f)
@@ -123,16 +203,28 @@ static int close_object(struct grove__xcsh_walk *w, struct grove__xcsh_frame *f)
 	const struct prepare *p = w->payload;
 	struct grove_slice data = f->member[XCSH_DATA], thinking = f->member[XCSH_THINKING];
 	struct grove_slice content = f->member[XCSH_CONTENT], count = f->member[XCSH_LINE_COUNT];
+	struct grove_slice result = f->member[XCSH_RESULT];
+	bool drawn = p->rules->more_images && has_type(f, "image_generation_call");
 	int rc = 0;
 
-	if (p->sink && is_loose_image(f)) {
+	if (p->rules->signatures && is_signed(f)) {
 		grove__xcsh_keep_whole(w, f);
-		return grove__xcsh_splice(w, f, data, PUT_IMAGE, data);
+		return 0;
+	}
+	if (p->sink && is_loose(data) && is_image(p, f)) {
+		grove__xcsh_keep_whole(w, f);
+		return grove__xcsh_splice(w, f, data, PUT_IMAGE, f->member[XCSH_MIME]);
+	}
+	if (p->sink && drawn && is_loose(result)) {
+		grove__xcsh_keep_whole(w, f);
+		return grove__xcsh_splice(w, f, result, PUT_IMAGE, grove__slice(NULL, 0));
 	}
 	if (longer(data, LIMIT) && !whole_data(f))
 		rc = grove__xcsh_splice(w, f, data, PUT_CUT, data);
 	if (!rc && longer(thinking, LIMIT) && !whole_thinking(f))
 		rc = grove__xcsh_splice(w, f, thinking, PUT_CUT, thinking);
+	if (!rc && longer(result, LIMIT) && !f->sealed && !drawn)
+		rc = grove__xcsh_splice(w, f, result, PUT_CUT, result);
 	if (!rc && f->changed && is_string(content) && grove__json_type_of(count) == JSON_NUMBER)
 		rc = grove__xcsh_splice(w, f, count, f->sealed ? PUT_COUNT : PUT_COUNT_CUT, content);
 	return rc;
@@ -159,13 +251,27 @@ static int cut_text(struct grove_buf *text)
 	return grove__buf_add_str(text, NOTICE);
 }
 
-static int put_blob(struct prepare *p, struct grove_slice bytes, struct grove_buf *out)
+static int put_blob(struct prepare *p, struct grove_slice bytes, const char *ext,
+		    struct grove_buf *out)
 {
 	int rc;
 
 	grove__buf_clear(&p->ref);
-	rc = p->sink->put(p->sink->payload, bytes, &p->ref);
+	rc = p->sink->put(p->sink->payload, bytes, ext, &p->ref);
 	return rc ? rc : grove__json_put_string(out, grove__buf_slice(&p->ref));
+}
+
+/* The image in the raw string `data`; `mime` is raw, too. */
+static int put_image(struct prepare *p, struct grove_slice data, struct grove_slice mime,
+		     struct grove_buf *out)
+{
+	char ext[EXT_MAX];
+	bool named = p->rules->more_images && image_ext(mime, ext);
+	int rc = to_text(&p->text, data);
+
+	grove__buf_clear(&p->bytes);
+	rc = rc ? rc : grove__js_base64_decode(&p->bytes, grove__buf_slice(&p->text));
+	return rc ? rc : put_blob(p, grove__buf_slice(&p->bytes), named ? ext : NULL, out);
 }
 
 /* As a Buffer encodes a string: a surrogate without the other becomes U+FFFD. */
@@ -212,21 +318,20 @@ static int put(struct grove__xcsh_walk *w, const struct grove__xcsh_splice *s,
 	       struct grove_buf *out)
 {
 	struct prepare *p = w->payload;
-	int rc = s->what == PUT_EMPTY ? 0 : to_text(&p->text, s->arg);
+	int rc;
 
+	if (s->what == PUT_IMAGE)
+		return put_image(p, grove__slice(s->at, s->cut), s->arg, out);
+	rc = s->what == PUT_EMPTY ? 0 : to_text(&p->text, s->arg);
 	if (rc)
 		return rc;
 	switch (s->what) {
 	case PUT_CUT:
 		rc = cut_text(&p->text);
 		return rc ? rc : grove__json_put_string(out, grove__buf_slice(&p->text));
-	case PUT_IMAGE:
-		grove__buf_clear(&p->bytes);
-		rc = grove__js_base64_decode(&p->bytes, grove__buf_slice(&p->text));
-		return rc ? rc : put_blob(p, grove__buf_slice(&p->bytes), out);
 	case PUT_URL:
 		rc = to_utf8(&p->bytes, grove__buf_slice(&p->text));
-		return rc ? rc : put_blob(p, grove__buf_slice(&p->bytes), out);
+		return rc ? rc : put_blob(p, grove__buf_slice(&p->bytes), NULL, out);
 	case PUT_COUNT:
 	case PUT_COUNT_CUT:
 		return put_count(&p->text, s->what == PUT_COUNT_CUT, out);
@@ -240,20 +345,37 @@ static bool has(struct grove_slice line, const char *str)
 	return line.len && memmem(line.ptr, line.len, str, strlen(str));
 }
 
-int grove__xcsh_prepare(struct grove_slice line, const struct grove__blob_sink *sink,
-			struct grove_buf *out)
+static int prepare(const struct agent *how, struct grove_slice line,
+		   const struct grove__blob_sink *sink, struct grove_buf *out)
 {
 	static const struct grove__xcsh_rules rules = { drop, string, close_object, put };
-	struct prepare p = { .sink = sink };
+	struct prepare p = { .rules = how, .sink = sink };
 	int rc;
 
 	/* most lines: nothing in them can be long enough, and none of the names is there */
-	if (line.len <= LIMIT && !has(line, "\"image") && !has(line, "\"partialJson\"") &&
-	    !has(line, "\"jsonlEvents\""))
+	if (line.len <= LIMIT && !has(line, "\"image") && !has(line, "\"jsonlEvents\"") &&
+	    (how->partial_json || !has(line, "\"partialJson\"")) &&
+	    (!how->more_images || !has(line, "\"frames\"")))
 		return 1;
 	rc = grove__xcsh_walk(&rules, &p, line, out);
 	grove__buf_release(&p.text);
 	grove__buf_release(&p.bytes);
 	grove__buf_release(&p.ref);
 	return rc;
+}
+
+int grove__xcsh_prepare(struct grove_slice line, const struct grove__blob_sink *sink,
+			struct grove_buf *out)
+{
+	static const struct agent xcsh = { false, false, false };
+
+	return prepare(&xcsh, line, sink, out);
+}
+
+int grove__omp_prepare(struct grove_slice line, const struct grove__blob_sink *sink,
+		       struct grove_buf *out)
+{
+	static const struct agent omp = { true, true, true };
+
+	return prepare(&omp, line, sink, out);
 }

@@ -85,15 +85,26 @@ static int string(struct grove__xcsh_walk *w, struct grove__xcsh_frame *f, enum 
 	return is ? grove__xcsh_splice(w, f, raw, PUT_TEXT, raw) : rc;
 }
 
+/* A raw string of base64, if it is a reference to it. */
+static int base64(struct grove__xcsh_walk *w, struct grove__xcsh_frame *f, struct grove_slice raw)
+{
+	bool is;
+	int rc = ref_of(w->payload, raw, &is);
+
+	return is ? grove__xcsh_splice(w, f, raw, PUT_BASE64, raw) : rc;
+}
+
 static int close_object(struct grove__xcsh_walk *w, struct grove__xcsh_frame *f)
 {
-	struct grove_slice data = f->member[XCSH_DATA];
-	bool is = false;
+	struct grove_slice type = f->member[XCSH_TYPE];
 	int rc = 0;
 
-	if (grove__json_string_is(f->member[XCSH_TYPE], "image"))
-		rc = ref_of(w->payload, data, &is);
-	return is ? grove__xcsh_splice(w, f, data, PUT_BASE64, data) : rc;
+	if (grove__json_string_is(type, "image") ||
+	    grove__json_type_of(f->member[XCSH_MIME]) == JSON_STRING)
+		rc = base64(w, f, f->member[XCSH_DATA]);
+	if (!rc && grove__json_string_is(type, "image_generation_call"))
+		rc = base64(w, f, f->member[XCSH_RESULT]);
+	return rc;
 }
 
 static int put(struct grove__xcsh_walk *w, const struct grove__xcsh_splice *s,

@@ -223,8 +223,6 @@ static int gather(struct settings *s, const struct grove__set_by *lines, size_t 
 				rc = reply_model(&s->models, line);
 		}
 	}
-	if (!s->level.len)
-		s->level = grove__slice_str("\"off\"");
 	return rc;
 }
 
@@ -234,14 +232,18 @@ static void settings_release(struct settings *s)
 	pairs_release(&s->rules);
 }
 
-
+static int put_level(struct grove_buf *out, const struct settings *s)
+{
+	return grove__xcsh_put_member(out, "thinkingLevel",
+				      s->level.len ? s->level : grove__slice_str("\"off\""));
+}
 
 int grove__xcsh_settings(const struct grove__set_by *lines, size_t nr, struct grove_buf *out)
 {
 	struct settings s;
 	int rc = gather(&s, lines, nr, true);
 
-	rc = rc ? rc : grove__xcsh_put_member(out, "thinkingLevel", s.level);
+	rc = rc ? rc : put_level(out, &s);
 	rc = rc ? rc : grove__xcsh_put_member(out, "serviceTier", s.tier);
 	rc = rc ? rc : put_models(out, &s.models);
 	rc = rc ? rc : grove__xcsh_put_member(out, "activeContextName", s.name);
@@ -274,9 +276,8 @@ static int put_tier(struct grove_buf *out, struct grove_slice tier)
 {
 	static const char *const tiers[] = { "auto", "default", "flex", "scale", "priority", NULL };
 	static const char *const families[] = { "openai", "anthropic", "google", NULL };
-	bool all = grove__json_string_is(tier, "priority"), first = true;
+	bool all = grove__json_string_is(tier, "priority");
 	struct grove_buf b = GROVE_BUF_INIT;
-	struct grove__json_iter it;
 	int rc = 0;
 
 	if (grove__json_type_of(tier) == JSON_STRING && any_of(tier, tiers)) {
@@ -285,15 +286,13 @@ static int put_tier(struct grove_buf *out, struct grove_slice tier)
 			rc = rc ? rc : grove__json_put_raw(&b, tier);
 		}
 	} else if (grove__json_type_of(tier) == JSON_OBJECT) {
-		grove__json_iter_init(&it, tier);
-		while (!rc && grove__json_next(&it)) {
-			if (!any_of(it.key, families) || !any_of(it.value, tiers))
+		for (size_t i = 0; families[i] && !rc; i++) {
+			struct grove_slice value = grove__json_get(tier, families[i]);
+
+			if (!any_of(value, tiers))
 				continue;
-			rc = first ? 0 : grove__buf_add_char(&b, ',');
-			rc = rc ? rc : grove__buf_add_slice(&b, it.key);
-			rc = rc ? rc : grove__buf_add_char(&b, ':');
-			rc = rc ? rc : grove__buf_add_slice(&b, it.value);
-			first = false;
+			rc = grove__buf_addf(&b, "%s\"%s\":", b.len ? "," : "", families[i]);
+			rc = rc ? rc : grove__json_put_raw(&b, value);
 		}
 	}
 	if (!rc && b.len)
@@ -304,15 +303,13 @@ static int put_tier(struct grove_buf *out, struct grove_slice tier)
 
 int grove__omp_settings(const struct grove__set_by *lines, size_t nr, struct grove_buf *out)
 {
-	static const struct grove_slice off = { "\"off\"", 5 };
 	struct settings s;
 	int rc = gather(&s, lines, nr, false);
 	/* what was asked for may be less exact than what is in force */
 	struct grove_slice asked = s.configured.len ? s.configured : s.level;
 
-	rc = rc ? rc : grove__xcsh_put_member(out, "thinkingLevel", s.level);
-	if (s.configured.len || !grove__slice_eq(asked, off))
-		rc = rc ? rc : grove__xcsh_put_member(out, "configuredThinkingLevel", asked);
+	rc = rc ? rc : put_level(out, &s);
+	rc = rc ? rc : grove__xcsh_put_member(out, "configuredThinkingLevel", asked);
 	rc = rc ? rc : put_tier(out, s.tier);
 	rc = rc ? rc : put_models(out, &s.models);
 	rc = rc ? rc : put_rules(out, &s.rules);

@@ -30,13 +30,17 @@ static const struct {
 	{ "lineCount", XCSH_LINE_COUNT },
 	{ "thinking", XCSH_THINKING },
 	{ "thinkingSignature", XCSH_THINKING_SIGNATURE },
-	{ "thoughtSignature", XCSH_SIGNATURE },
-	{ "textSignature", XCSH_SIGNATURE },
-	{ "image_url", XCSH_IMAGE_URL },
+	{ "thoughtSignature", XCSH_THOUGHT_SIGNATURE },
+	{ "textSignature", XCSH_TEXT_SIGNATURE },
 	{ "encrypted_content", XCSH_ENCRYPTED },
+	{ "result", XCSH_RESULT },
+	{ "image_url", XCSH_IMAGE_URL },
+	{ "images", XCSH_IMAGES },
+	{ "frames", XCSH_FRAMES },
 	{ "partialJson", XCSH_PARTIAL_JSON },
 	{ "jsonlEvents", XCSH_JSONL_EVENTS },
 	{ "providerPayload", XCSH_PROVIDER_PAYLOAD },
+	{ "anthropicCompaction", XCSH_ANTHROPIC_COMPACTION },
 };
 
 static enum grove__xcsh_key key_of(struct grove_slice raw)

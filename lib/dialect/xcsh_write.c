@@ -94,9 +94,13 @@ int grove__xcsh_slot(const char *title, const char *source, int64_t time, struct
 	return rc;
 }
 
-bool grove__xcsh_slot_by_user(struct grove_slice line)
+const char *grove__xcsh_slot_source(struct grove_slice line)
 {
-	return grove__json_string_is(grove__json_get(line, "source"), "user");
+	struct grove_slice source = grove__json_get(line, "source");
+
+	if (grove__json_string_is(source, "user"))
+		return "user";
+	return grove__json_string_is(source, "auto") ? "auto" : NULL;
 }
 
 /* Control characters become spaces, several spaces one; then trimmed. */

@@ -22,12 +22,17 @@ struct grove__entry {
 	uint8_t role;               /* enum grove_role */
 	uint8_t parent_is;          /* enum grove__parent */
 	bool has_id;
-	bool names;                 /* `text` is a name for the session */
+	bool names;                 /* `text` is a name for the session … */
+	bool weak;                  /* … which gives way to one that somebody chose */
+	bool aside;                 /* no part of the tree: it says something about the session */
 	bool leaf_mark;             /* written to persist a leaf: stands for its parent */
 	int64_t time;               /* ms, or GROVE_NO_TIME */
 	struct grove_slice id;      /* text, unescaped */
 	struct grove_slice parent;  /* text, where PARENT_NAMED */
 	struct grove_slice target;  /* a label's target; ptr NULL: none */
+	struct grove_slice cwd;     /* text, where a log without a header tells it; empty: not here */
+	bool moves;                 /* and it is another one from here on */
+	const void *more;           /* what chain_add() wants to know; in the arena */
 	struct grove_slice text;    /* a label or a session's name, trimmed; empty clears */
 };
 

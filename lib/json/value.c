@@ -12,17 +12,18 @@
 /* Behind the string that starts at `p`, a quote. */
 static const char *skip_string(const char *p, const char *end)
 {
-	p++;
-	for (;;) {
-		p = grove__json_plain_end(p, end);
-		if (p == end)
-			return end;
-		if (*p == '"')
-			return p + 1;
-		if (end - p < 2)
-			return end;
-		p += 2; /* what follows in \uXXXX is plain */
+	const char *q = p + 1;
+
+	/* a quote ends it unless an odd number of backslashes stands before it */
+	for (; q < end && (q = memchr(q, '"', (size_t)(end - q))); q++) {
+		const char *b = q;
+
+		while (b[-1] == '\\' && b - 1 > p)
+			b--;
+		if (!((q - b) & 1))
+			return q + 1;
 	}
+	return end;
 }
 
 static const char *skip_container(const char *p, const char *end)

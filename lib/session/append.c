@@ -45,6 +45,7 @@ struct grove__batch {
 	uint8_t random[256];             /* bytes from `random_at` on are unused */
 	size_t random_at;
 	bool starts_file, labels;
+	struct grove__about about;       /* of the session, for logs whose entries tell it */
 	bool guard;                      /* a line goes first that ends what an unfinished one began */
 	struct grove_detail *d;
 };
@@ -425,18 +426,38 @@ static int input_time(struct grove__batch *b, struct grove_slice raw, struct gro
 		       : 0;
 }
 
+/* A tool's result goes below its call, of which there may be several at once. */
+static int below_call(struct grove__batch *b, const struct grove__input *in, struct grove__place *at)
+{
+	const struct grove__dialect *dialect = b->s->at.dialect;
+	struct grove_slice id;
+	int rc = dialect->chain_call ? dialect->chain_call(b->s->image->chain, in->json, &id) : 1;
+
+	if (!rc)
+		at->parent = id;
+	return rc < 0 ? grove__fail_nomem(b->d) : 0;
+}
+
 /* What the caller says about where it belongs, else what follows from where we are. */
 static int find_place(struct grove__batch *b, size_t i, const struct grove__input *in,
 		      struct grove__place *at, struct grove_buf *parent)
 {
 	int rc = 0;
 
+	at->about = &b->about;
 	at->parent = b->parent;
 	at->time = grove__sys_now_ms();
 	at->stamp = grove__slice(NULL, 0);
 	b->item[i].retry = GROVE_NONE;
+	/* what is beside the tree has no id, and nobody hangs below it */
+	if (b->s->at.dialect->kind(in) == GROVE_KIND_META) {
+		at->id = at->parent = grove__slice(NULL, 0);
+		return in->time.ptr ? input_time(b, in->time, at) : 0;
+	}
 	if (in->parent.ptr)
 		rc = input_parent(b, in->parent, at, parent);
+	else if (b->s->image->chain && !(b->opt && b->opt->parent))
+		rc = below_call(b, in, at);
 	if (!rc && in->time.ptr)
 		rc = input_time(b, in->time, at);
 	if (!rc)
@@ -455,7 +476,7 @@ static void judge(struct grove__batch *b, size_t i, const struct grove__input *i
 	struct item *it = &b->item[i];
 	enum grove_role role = GROVE_ROLE_NONE;
 
-	it->plain = dialect->bare(in, &role);
+	it->plain = !b->s->image->chain && dialect->bare(in, &role);
 	if (!it->plain) {
 		struct grove__json_line l;
 		struct grove__arena tmp;
@@ -505,13 +526,14 @@ static int compose_one(struct grove__batch *b, size_t i, struct grove__input *in
 	if (!rc && !retry) {
 		judge(b, i, in, kind);
 		it->e.time = at.time;
-		it->e.has_id = true;
+		it->e.has_id = at.id.len > 0;
 		it->e.parent_is = at.parent.ptr ? PARENT_NAMED : PARENT_NULL;
 		b->fresh++;
 	}
 	if (!rc) {
 		b->nr = i + 1;
-		rc = set_parent(b, id_of(b, i));
+		if (it->id_len)
+			rc = set_parent(b, id_of(b, i));
 	}
 	grove__buf_release(&fitted);
 	grove__buf_release(&system);
@@ -523,7 +545,10 @@ static int compose_one(struct grove__batch *b, size_t i, struct grove__input *in
 static int compose_all(struct grove__batch *b, const struct grove_slice *json, size_t nr)
 {
 	struct grove__input in;
-	int rc = first_parent(b);
+	int rc = b->s->image->chain ? grove__session_about(b->s, &b->about, b->d) : 0;
+
+	if (!rc)
+		rc = first_parent(b);
 
 	b->nr = b->fresh = 0;
 	b->starts_file = b->labels = false;
@@ -623,21 +648,6 @@ static int take_in(struct grove__batch *b, const struct grove_appended *out)
 	return rc;
 }
 
-/*
- * The lines are in the log, but we cannot tell what it looks like now. Nothing
- * may be taken back or written again: the caller has to open the session anew.
- */
-static int lost_sight(struct grove_session *s, struct grove_detail *d)
-{
-	char why[200] = "";
-
-	if (d)
-		snprintf(why, sizeof(why), "%.199s", d->message);
-	s->broken = true;
-	return grove__fail(d, GROVE_EIO, s->at.path,
-			   "stored, but the session could not be read again: %s", why);
-}
-
 static int store_batch(struct grove__batch *b)
 {
 	struct grove_session *s = b->s;
@@ -662,7 +672,7 @@ static int store_batch(struct grove__batch *b)
 		rc = grove__log_append(s->log, b->rec, b->fresh + b->guard, s->image->tail, sync, &out,
 				       b->d);
 		if (!rc && take_in(b, &out))
-			return lost_sight(s, b->d);
+			return grove__session_lost_sight(s, b->d);
 	}
 	if (rc == GROVE_EIO)
 		s->broken = true;
@@ -674,7 +684,7 @@ static void give_ids(struct grove__batch *b, const char **ids)
 	const struct grove__spine *sp = b->s->image->spine;
 
 	for (size_t i = 0; ids && i < b->nr; i++) {
-		uint32_t row = grove__spine_find(sp, sp->nr, id_of(b, i));
+		uint32_t row = !b->item[i].id_len ? GROVE_NONE : grove__spine_find(sp, sp->nr, id_of(b, i));
 
 		ids[i] = row == GROVE_NONE ? NULL : grove__spine_id(sp, row);
 	}
@@ -720,42 +730,9 @@ static void settle_leaf(struct grove__batch *b)
 	s->leaf = retry;
 }
 
-int grove__session_latch(struct grove_session *s, int rc, struct grove_detail *d)
-{
-	/* what the caller asked for wrongly is no failure of the disk */
-	if ((rc != GROVE_EIO && rc != GROVE_EFULL && rc != GROVE_EACCESS) || !s->at.dialect->latch ||
-	    s->latch || !d)
-		return rc;
-	s->latch = malloc(sizeof(*s->latch));
-	if (!s->latch)
-		return rc;
-	*s->latch = *d;
-	s->latch->code = rc;
-	if (!s->latch->path[0] && s->at.path)
-		snprintf(s->latch->path, sizeof(s->latch->path), "%s", s->at.path);
-	if (s->g->warn)
-		s->g->warn(s->g->warn_payload, 1, s->latch);
-	return rc;
-}
-
-int grove__session_writable(struct grove_session *s, struct grove_detail *d)
-{
-	if (!(s->flags & GROVE_WRITE))
-		return grove__fail(d, GROVE_EACCESS, s->at.path, "opened for reading only");
-	if (s->latch) {
-		if (d)
-			*d = *s->latch;
-		return s->latch->code;
-	}
-	if (s->broken)
-		return grove__fail(d, GROVE_EIO, s->at.path,
-				   "an earlier write failed, the tail is unknown (open the session again)");
-	return 0;
-}
-
-int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
-			 const struct grove_append_options *opt, const char **ids,
-			 struct grove_detail *d)
+int grove__append_all(struct grove_session *s, const struct grove_slice *json, size_t nr,
+		      const struct grove_append_options *opt, const char **ids,
+		      struct grove_detail *d)
 {
 	bool exact = opt && opt->expect_seq && opt->expect_seq != GROVE_ANY_SEQ, looked = false;
 	struct grove__batch *b;
@@ -854,104 +831,4 @@ int grove__append_wish(struct grove_session *s, const struct grove__wish *w,
 		rc = grove__append_locked(s, &slice, 1, opt, id, d);
 	grove__buf_release(&json);
 	return rc;
-}
-
-/* All lines of the memory log, as records. */
-static int held_lines(struct grove_session *s, struct grove_buf *bytes, struct grove_record **rec,
-		      size_t *nr, size_t more, struct grove_detail *d)
-{
-	struct grove_log_stat st;
-	struct grove_run run;
-	size_t i = 0, off = 0;
-	int rc = grove__log_stat(s->log, &st, d);
-
-	if (rc)
-		return rc;
-	*rec = calloc((size_t)st.tail + more, sizeof(**rec));
-	if (!*rec || grove__buf_reserve(bytes, (size_t)st.bytes + 1))
-		return grove__fail_nomem(d);
-	rc = grove__log_read(s->log, 0, st.tail, bytes->ptr, (size_t)st.bytes + 1, &run, d);
-	if (rc)
-		return rc;
-	while (off < run.len && i < st.tail) {
-		const char *lf = memchr(bytes->ptr + off, '\n', run.len - off);
-
-		(*rec)[i++].line = grove__slice(bytes->ptr + off, (size_t)(lf - bytes->ptr) - off);
-		off = (size_t)(lf - bytes->ptr) + 1;
-	}
-	*nr = i;
-	return 0;
-}
-
-/* What waited in memory, as it is stored; the lines are in `out` then. */
-static int prepare_held(struct grove_session *s, struct grove_record *rec, size_t nr,
-			struct grove_buf *out, struct grove_detail *d)
-{
-	size_t *end;
-	int rc = 0;
-
-	if (!s->at.dialect->prepare)
-		return 0;
-	end = calloc(nr, sizeof(*end));
-	if (!end)
-		return grove__fail_nomem(d);
-	for (size_t i = 0; i < nr && !rc; i++) {
-		rc = grove__session_prepare(s, rec[i].line, out, d);
-		if (rc == 1)
-			rc = grove__buf_add_slice(out, rec[i].line) ? grove__fail_nomem(d) : 0;
-		end[i] = out->len;
-	}
-	for (size_t i = 0; i < nr && !rc; i++) {
-		size_t start = i ? end[i - 1] : 0;
-
-		rec[i].line = grove__slice(out->ptr + start, end[i] - start);
-	}
-	free(end);
-	return rc;
-}
-
-int grove__session_ensure(struct grove_session *s, const struct grove_record *more, size_t nr,
-			  enum grove_sync sync, struct grove_detail *d)
-{
-	struct grove_key key = { s->at.project, s->at.session, "" };
-	struct grove_key held_key = { "", GROVE__HELD, "" };
-	struct grove_buf bytes = GROVE_BUF_INIT, prepared = GROVE_BUF_INIT;
-	struct grove_record *rec = NULL;
-	struct grove_appended out;
-	struct grove_log *log = NULL;
-	size_t held = 0;
-	int rc;
-
-	if (!s->held || s->in_memory)
-		return grove__session_load(s, d);
-	rc = grove__session_writable(s, d);
-	if (!rc)
-		rc = held_lines(s, &bytes, &rec, &held, nr, d);
-	if (!rc) {
-		for (size_t i = 0; i < nr; i++)
-			rec[held + i] = more[i];
-		rc = prepare_held(s, rec, held + nr, &prepared, d);
-	}
-	if (!rc)
-		rc = grove__log_open(&log, s->at.store, &key, GROVE_LOG_CREATE, d);
-	if (!rc)
-		rc = grove__log_append(log, rec, held + nr, 0, sync, &out, d);
-	free(rec);
-	grove__buf_release(&bytes);
-	grove__buf_release(&prepared);
-	if (!rc && s->at.dialect->artifacts)
-		rc = grove__attachments_copy(s->held, &held_key, s->at.store, &key, d);
-	if (rc) {
-		/* half a session is none */
-		if (log)
-			grove__store_remove(s->at.store, &key, NULL);
-		grove__log_close(log);
-		return grove__session_latch(s, rc, d);
-	}
-	if (grove__session_change_log(s, log)) {
-		grove__log_close(log);
-		grove__fail_nomem(d);
-		return lost_sight(s, d);
-	}
-	return grove__session_load(s, d) ? lost_sight(s, d) : 0;
 }

@@ -75,7 +75,9 @@ int grove__artifact_save(struct grove_session *s, const char *tool, struct grove
 	struct artifacts a;
 	int rc = grove__session_writable(s, d);
 
-	if (!rc && (!*tool || strchr(tool, '/') || strlen(tool) > 100))
+	if (rc)
+		return rc;
+	if (!*tool || strchr(tool, '/') || strlen(tool) > 100)
 		rc = grove__fail(d, GROVE_EINVAL, NULL, "%.100s cannot be the name of a tool", tool);
 	if (!rc)
 		rc = place(s, &a, d);
@@ -93,7 +95,7 @@ int grove__artifact_save(struct grove_session *s, const char *tool, struct grove
 		rc = grove__store_describe(a.store, &at, path) ? grove__fail_nomem(d) : 0;
 	}
 	grove__buf_release(&name);
-	return grove__session_latch(s, rc, d);
+	return rc;
 }
 
 /* Its name; GROVE_ENOTFOUND. */

@@ -55,6 +55,27 @@ void grove__session_close_blobs(struct grove_session *s)
 	grove__blobs_close(s->blobs_beside);
 }
 
+/* A session in an archive has its blobs attached; their bytes are checked as any blob's are. */
+static int from_archive(struct grove_session *s, struct grove__blobs *b, const char *hash,
+			struct grove_buf *bytes)
+{
+	struct grove_key key = { s->at.project, s->at.session, "" };
+	struct grove_buf name = GROVE_BUF_INIT, have = GROVE_BUF_INIT;
+	char is[GROVE__BLOB_HASH];
+	int rc = !b || s->held || grove__buf_addf(&name, "blobs/%s", hash) ? GROVE_ENOTFOUND : 0;
+
+	if (!rc)
+		rc = grove__store_attach_get(s->at.store, &key, name.ptr, &have, NULL);
+	if (!rc)
+		rc = grove__blob_hash(b, grove__buf_slice(&have), is, NULL);
+	if (!rc)
+		rc = strcmp(is, hash) ? GROVE_EDAMAGED
+				      : grove__buf_add_slice(bytes, grove__buf_slice(&have));
+	grove__buf_release(&name);
+	grove__buf_release(&have);
+	return rc;
+}
+
 /* A blob that is missing costs a picture, not the conversation. */
 static int get(void *payload, struct grove_slice ref, struct grove_buf *bytes)
 {
@@ -73,6 +94,8 @@ static int get(void *payload, struct grove_slice ref, struct grove_buf *bytes)
 	if (rc && rc != GROVE_ENOMEM && s->blobs_beside &&
 	    !grove__blob_get(s->blobs_beside, hash, bytes, &other))
 		rc = 0;
+	if (rc && rc != GROVE_ENOMEM && !from_archive(s, b, hash, bytes))
+		rc = 0;
 	if (rc && rc != GROVE_ENOMEM && s->g->warn)
 		s->g->warn(s->g->warn_payload, 0, &d);
 	return rc;
@@ -83,7 +106,7 @@ struct grove__blob_source grove__session_blob_source(struct grove_session *s)
 	return (struct grove__blob_source){ get, s };
 }
 
-static int put(void *payload, struct grove_slice bytes, struct grove_buf *ref)
+static int put(void *payload, struct grove_slice bytes, const char *ext, struct grove_buf *ref)
 {
 	struct grove__blob_sinking *w = payload;
 	char hash[GROVE__BLOB_HASH];
@@ -93,6 +116,8 @@ static int put(void *payload, struct grove_slice bytes, struct grove_buf *ref)
 	/* on the disk before the line that names it is anywhere */
 	if (!rc)
 		rc = grove__blob_put(b, bytes, GROVE_SYNC_ALWAYS, 0, hash, NULL, w->d);
+	if (!rc && ext)
+		rc = grove__blob_alias(b, hash, ext, w->d);
 	if (!rc && grove__blob_ref(ref, hash))
 		rc = grove__fail_nomem(w->d);
 	return rc;

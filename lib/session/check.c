@@ -282,6 +282,9 @@ static int check_target(struct checker *c, uint32_t row)
 
 	if (kind != GROVE_KIND_COMPACTION && kind != GROVE_KIND_CONTEXT_EDIT)
 		return 0;
+	/* where an entry of that kind speaks of none */
+	if (kind == GROVE_KIND_COMPACTION && !im->dialect->first_kept)
+		return 0;
 	rc = grove__image_line(im, c->s->log, row, &line, &value, c->d);
 	if (!rc) {
 		rc = kind == GROVE_KIND_COMPACTION ? im->dialect->first_kept(value, &id, &after)
@@ -320,7 +323,8 @@ static int check_tree(struct checker *c)
 		if (at < lines && c->found[at].line == line && c->found[at].what == NOT_AN_ENTRY)
 			continue;
 		for (size_t i = 0; i < sizeof(flags) / sizeof(*flags) && !rc; i++)
-			if (grove__spine_flags(s, row) & flags[i].flag)
+			if (grove__spine_flags(s, row) & flags[i].flag &&
+			    (flags[i].flag != ROW_NO_ID || !(grove__spine_flags(s, row) & ROW_ASIDE)))
 				rc = add(c, flags[i].what, line, grove__spine_pos(s, row), 0,
 					 grove__spine_id(s, row));
 		if (!rc)

@@ -49,6 +49,7 @@ struct context {
 	size_t kept_from;                /* place of the first one kept before it */
 	struct edit *edits;
 	size_t nr_edits;
+	struct grove__chain_walk walk;   /* where rules choose the rows */
 	struct grove_buf line;
 	struct grove__blob_source blobs;
 	struct grove_detail *d;
@@ -60,7 +61,9 @@ static void context_release(struct context *c)
 		grove__buf_release(&c->edits[i].content);
 	free(c->edits);
 	free(c->path);
-	free(c->rows);
+	if (!c->walk.rows)
+		free(c->rows);
+	grove__walk_release(&c->walk);
 	grove__buf_release(&c->line);
 }
 
@@ -262,6 +265,39 @@ static int context_init(struct context *c, struct grove_session *s, const struct
 	return rc ? rc : find_edits(c);
 }
 
+/* Where the message of a row is known, its line need not be taken apart again. */
+static bool known_message(const struct context *c, uint32_t row, struct grove_slice *value)
+{
+	struct grove__image *im = (struct grove__image *)(uintptr_t)c->im;
+	size_t off, len;
+	bool known;
+
+	if (!im->chain)
+		return false;
+	pthread_rwlock_rdlock(&im->chain_lock);
+	known = im->dialect->chain_message(im->chain, row, &off, &len) && off + len <= value->len;
+	pthread_rwlock_unlock(&im->chain_lock);
+	if (known)
+		*value = grove__slice(value->ptr + off, len);
+	return known;
+}
+
+/* The time of an entry; some summaries stand just before what they kept, or what follows. */
+static int64_t time_of(const struct context *c, uint32_t row, struct grove_slice value)
+{
+	const struct grove__spine *s = c->im->spine;
+	int64_t own = grove__spine_time(s, row), first = GROVE_NO_TIME;
+	size_t i;
+
+	if (row != c->compaction || !c->im->dialect->own_summary ||
+	    !c->im->dialect->own_summary(value))
+		return own;
+	i = c->kept_from < c->compaction_at ? c->kept_from : c->compaction_at + 1;
+	if (i < c->nr_path)
+		first = grove__spine_time(s, c->path[i]);
+	return first == GROVE_NO_TIME ? own : first - 1;
+}
+
 /* Call `fn` with each message, in order; *row says which entry it comes from. */
 static int each_message(struct context *c, uint32_t *row,
 			int (*fn)(void *payload, struct grove_slice json), void *payload)
@@ -280,8 +316,11 @@ static int each_message(struct context *c, uint32_t *row,
 			continue;
 		if (e)
 			content = grove__buf_slice(&e->content);
-		rc = c->im->dialect->messages(value, grove__spine_kind(s, *row),
-					      grove__spine_role(s, *row), grove__spine_time(s, *row),
+		if (known_message(c, *row, &value))
+			rc = fn(payload, value);
+		else
+			rc = c->im->dialect->messages(value, grove__spine_kind(s, *row),
+					      grove__spine_role(s, *row), time_of(c, *row, value),
 					      *row == c->compaction, e ? &content : NULL, &c->blobs, fn,
 					      payload);
 		if (rc)
@@ -379,6 +418,18 @@ static int write_converted(void *payload, size_t from, struct grove_slice json)
 	return put_message(w, json, from == SIZE_MAX ? GROVE_NONE : w->kept.row[from]);
 }
 
+/* What a model is told depends on the records that the messages stand in. */
+static int converse(struct writer *w)
+{
+	struct grove__image *im = (struct grove__image *)(uintptr_t)w->c->im;
+	int rc;
+
+	pthread_rwlock_rdlock(&im->chain_lock);
+	rc = im->dialect->chain_llm(im->chain, w->kept.row, w->kept.list, w->kept.nr, write_converted, w);
+	pthread_rwlock_unlock(&im->chain_lock);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(w->c->d) : rc;
+}
+
 static int write_messages(struct writer *w)
 {
 	const struct grove__dialect *dialect = w->c->im->dialect;
@@ -399,6 +450,8 @@ static int write_messages(struct writer *w)
 	} else if (dialect->settle) {
 		rc = dialect->settle(w->kept.list, w->kept.nr, write_converted, w);
 	}
+	if (!rc && w->llm && w->c->im->chain)
+		return converse(w);
 	if (!rc && w->llm)
 		rc = dialect->llm(w->kept.list, w->kept.nr, grove__sys_now_ms(), write_converted, w);
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(w->c->d) : rc;
@@ -465,10 +518,71 @@ static int explain(struct writer *w)
 	return 0;
 }
 
+/* --- by rules over the whole log --- */
+
+static int explain_walk(struct writer *w)
+{
+	struct context *c = w->c;
+	const struct grove__spine *s = c->im->spine;
+	bool first = true, sent;
+
+	grove__out_str(&w->o, ",\"explain\":[");
+	for (size_t i = 0; i < c->walk.nr_reasons; i++) {
+		const char *why = c->im->dialect->chain_reason(c->walk.reasons[i], &sent);
+		uint32_t row = (uint32_t)i;
+
+		if (!why)
+			continue;
+		grove__out_str(&w->o, first ? "{\"entryId\":" : ",{\"entryId\":");
+		grove__out_string(&w->o, grove__spine_id(s, row));
+		grove__out_str(&w->o, ",\"kind\":");
+		grove__out_string(&w->o, grove_kind_name(grove__spine_kind(s, row)));
+		grove__out_str(&w->o, sent ? ",\"included\":true,\"reason\":"
+					   : ",\"included\":false,\"reason\":");
+		grove__out_string(&w->o, why);
+		grove__out_str(&w->o, "}");
+		first = false;
+	}
+	grove__out_str(&w->o, "]");
+	return 0;
+}
+
+static int context_walk(struct context *c, struct grove_view *v,
+			const struct grove_context_options *opt, struct grove_detail *d)
+{
+	struct grove__chain_ask ask = {
+		.mode = opt ? opt->mode : NULL,
+		.leaf = opt ? opt->leaf : NULL,
+		.own_file = grove__session_own_file(v->session),
+		.snips = opt && opt->flags & GROVE_CONTEXT_SNIPS,
+		.full = opt && opt->flags & GROVE_CONTEXT_FULL,
+	};
+	const char *moved = NULL;
+	int rc;
+
+	memset(c, 0, sizeof(*c));
+	c->im = v->image;
+	c->log = v->log;
+	c->d = d;
+	c->blobs = grove__session_blob_source(v->session);
+	c->compaction = GROVE_NONE;
+	/* a leaf that was moved in the handle, not in the log */
+	if (!ask.leaf && v->has_leaf && v->moved) {
+		moved = v->leaf == GROVE_NONE ? GROVE_ROOT : grove__spine_id(v->image->spine, v->leaf);
+		ask.leaf = moved;
+	}
+	rc = grove__image_walk(v->image, v->nr, &ask, &c->walk, d);
+	if (rc == GROVE_ENOTFOUND && d && v->session->at.path)
+		grove__fail(d, rc, v->session->at.path, "Entry %.200s not found", ask.leaf);
+	c->rows = c->walk.rows;
+	c->nr_rows = c->walk.nr;
+	return rc;
+}
+
 static int context_leaf(struct grove_view *v, const struct grove_context_options *opt,
 			uint32_t *leaf, struct grove_detail *d)
 {
-	*leaf = v->leaf;
+	*leaf = grove__view_leaf(v);
 	if (!opt || !opt->leaf)
 		return 0;
 	*leaf = grove_view_find(v, opt->leaf);
@@ -483,17 +597,23 @@ int grove__view_context(struct grove_view *v, const struct grove_context_options
 {
 	struct context c;
 	struct writer w = { .c = &c, .first = true, .llm = opt && opt->llm };
+	bool ruled = v->image->chain != NULL;
 	uint32_t leaf;
-	int rc = context_leaf(v, opt, &leaf, d), end;
+	int rc = ruled ? 0 : context_leaf(v, opt, &leaf, d), end;
 
 	if (rc)
 		return rc;
-	if (opt && opt->mode)
+	if (opt && opt->mode && !ruled)
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "a %s session has one mode only",
 				   v->image->dialect->name);
-	rc = context_init(&c, v->session, v->image, v->log, leaf, d);
-	if (!rc)
-		rc = write_settings(&c, &w.settings);
+	if (ruled) {
+		rc = context_walk(&c, v, opt, d);
+		leaf = c.walk.leaf;
+	} else {
+		rc = context_init(&c, v->session, v->image, v->log, leaf, d);
+		if (!rc)
+			rc = write_settings(&c, &w.settings);
+	}
 	grove__out_init(&w.o, sink);
 	if (!rc) {
 		grove__out_str(&w.o, "{\"messages\":[");
@@ -504,13 +624,15 @@ int grove__view_context(struct grove_view *v, const struct grove_context_options
 		if (w.ids.len)
 			grove__out_str(&w.o, w.ids.ptr);
 		grove__out_str(&w.o, "]");
-		grove__out_str(&w.o, w.settings.ptr);
+		if (w.settings.len)
+			grove__out_str(&w.o, w.settings.ptr);
 		grove__out_str(&w.o, ",\"leaf\":");
-		leaf = grove__tree_leaf(v->image->spine, leaf);
+		if (!ruled)
+			leaf = grove__tree_leaf(v->image->spine, leaf);
 		grove__out_string(&w.o, leaf == GROVE_NONE ? NULL
 							   : grove__spine_id(v->image->spine, leaf));
 		if (opt && opt->explain)
-			rc = explain(&w);
+			rc = ruled ? explain_walk(&w) : explain(&w);
 		grove__out_str(&w.o, "}\n");
 	}
 	end = rc ? rc : 0;

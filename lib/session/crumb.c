@@ -16,29 +16,6 @@
 
 #define CRUMB_MAX ((size_t)64 << 10)
 
-static int read_small(const char *path, struct grove_buf *out, int64_t *time_ns)
-{
-	struct grove__sys_stat st;
-	size_t got;
-	int fd, rc = grove__sys_open(path, O_RDONLY, 0, &fd);
-
-	if (rc)
-		return rc;
-	rc = grove__sys_fstat(fd, &st);
-	if (!rc && (st.type != SYS_FILE || st.size > CRUMB_MAX))
-		rc = -EINVAL;
-	if (!rc && grove__buf_reserve(out, (size_t)st.size))
-		rc = -ENOMEM;
-	if (!rc)
-		rc = grove__sys_pread(fd, out->ptr, (size_t)st.size, 0, &got);
-	if (!rc) {
-		grove__buf_cut(out, got);
-		*time_ns = st.mtime_ns;
-	}
-	grove__sys_close(fd);
-	return rc;
-}
-
 /* A session that can be gone on with? */
 static bool usable(struct grove *g, struct grove__where *w)
 {
@@ -101,7 +78,7 @@ int grove__crumb_read(struct grove *g, const struct grove__dialect *dialect, con
 	rc = dialect->crumb_path ? dialect->crumb_path(&g->env, &path) : 1;
 	if (rc == GROVE_ENOMEM)
 		rc = grove__fail_nomem(d);
-	if (!rc && read_small(path.ptr, &note, time_ns))
+	if (!rc && grove__sys_read_small(path.ptr, CRUMB_MAX, &note, time_ns))
 		rc = 1;
 	if (!rc)
 		rc = follow(g, dialect, grove__buf_slice(&note), cwd, out, d);

@@ -306,6 +306,181 @@ static int copy_path(struct writer *w, uint32_t leaf)
 	return rc;
 }
 
+/* --- records that get other ids --- */
+
+struct copier {
+	struct writer *w;
+	struct grove__copying *c;
+	bool *wanted;                    /* NULL: all */
+};
+
+static int random_bytes(void *payload, uint8_t out[16])
+{
+	(void)payload;
+	grove__sys_random(out, 16);
+	return 0;
+}
+
+/* The parent of a record that stays behind. */
+static int parent_of(void *payload, struct grove_slice id, struct grove_slice *out)
+{
+	const struct grove__spine *sp = ((struct writer *)payload)->s->image->spine;
+	uint32_t row = grove__spine_find(sp, sp->nr, id), up;
+
+	if (row == GROVE_NONE)
+		return 1;
+	up = grove__spine_parent(sp, row);
+	*out = up == GROVE_NONE ? grove__slice(NULL, 0) : grove__spine_name(grove__spine_id(sp, up));
+	return 0;
+}
+
+/* The rows of the conversation that ends at `leaf`, sent or not. */
+static int mark_chain(struct copier *k, uint32_t leaf)
+{
+	struct grove_session *s = k->w->s;
+	struct grove__chain_ask ask = { .leaf = grove__spine_id(s->image->spine, leaf),
+					.own_file = grove__session_own_file(s) };
+	struct grove__chain_walk walk;
+	int rc = grove__image_walk(s->image, s->image->spine->nr, &ask, &walk, k->w->d);
+
+	if (rc)
+		return rc;
+	k->wanted = calloc(walk.nr_reasons ? walk.nr_reasons : 1, sizeof(*k->wanted));
+	for (size_t i = 0; k->wanted && i < walk.nr_reasons; i++)
+		k->wanted[i] = s->at.dialect->chain_has(walk.reasons[i]);
+	grove__walk_release(&walk);
+	return k->wanted ? 0 : grove__fail_nomem(k->w->d);
+}
+
+static int put_tail(void *payload, struct grove_slice line)
+{
+	return put(payload, line);
+}
+
+/* The first words of the user, as a list shows them; for a session that has no name. */
+static int first_words(struct grove_session *s, struct grove_buf *out)
+{
+	const struct grove__dialect *dialect = s->at.dialect;
+	struct grove__summary sum = { .newest = GROVE_NO_TIME, .more = dialect->list_new(1) };
+	struct grove_buf line = GROVE_BUF_INIT;
+	struct grove_slice value;
+	struct grove__arena tmp;
+	struct grove__json_line l;
+	struct grove__entry e;
+	int rc = sum.more ? 0 : GROVE_ENOMEM;
+
+	grove__arena_init(&tmp);
+	for (uint32_t row = 0; row < s->image->spine->nr && row < 256 && !rc; row++) {
+		rc = grove__image_line(s->image, s->log, row, &line, &value, NULL);
+		if (!rc && grove__json_scan(&s->image->want, line.ptr, line.len, true, &l) == JSON_VALUE) {
+			dialect->index(&l, line.ptr, &tmp, &e);
+			rc = dialect->list(&l, line.ptr, &tmp, &e, &sum);
+		}
+	}
+	if (!rc)
+		rc = dialect->list_first(sum.more, out);
+	dialect->list_free(sum.more);
+	grove__arena_release(&tmp);
+	grove__buf_release(&line);
+	return rc;
+}
+
+static int copy_rows(struct copier *k, uint32_t leaf, int64_t now)
+{
+	struct writer *w = k->w;
+	struct grove__image *im = w->s->image;
+	const struct grove__dialect *dialect = w->s->at.dialect;
+	struct grove__rows rows;
+	struct grove_slice value;
+	uint32_t row, last = GROVE_NONE;
+	int rc = leaf == GROVE_NONE ? 0 : mark_chain(k, leaf);
+
+	for (uint32_t i = 0; i < im->spine->nr && !rc; i++) {
+		if (k->wanted && !k->wanted[i])
+			continue;
+		rc = dialect->copy_add(k->c, im->chain, i);
+		if (!(grove__spine_flags(im->spine, i) & ROW_ASIDE))
+			last = i;
+	}
+	if (rc)
+		return rc == GROVE_ENOMEM ? grove__fail_nomem(w->d) : rc;
+	grove__rows_init(&rows, im, w->s->log, NULL, im->spine->nr);
+	while (!(rc = grove__rows_next(&rows, &row, &value, w->d))) {
+		size_t start = w->bytes.len;
+
+		rc = dialect->copy_line(k->c, value, row == last, now, &w->bytes);
+		if (rc < 0) {
+			rc = rc == GROVE_ENOMEM ? grove__fail_nomem(w->d) : rc;
+			break;
+		}
+		rc = rc ? 0 : added(w, start);
+		if (rc)
+			break;
+	}
+	grove__rows_release(&rows);
+	return rc == 1 ? 0 : rc;
+}
+
+/* As the program's own library forks: other ids, and a word about where they came from. */
+static int copy_records(struct writer *w, uint32_t leaf, const struct grove__header_in *h,
+			const char *cwd)
+{
+	struct grove_session *s = w->s;
+	struct grove__copy_in in = { .from = s->id, .to = h->id, .random = random_bytes,
+				     .parent = parent_of, .payload = w };
+	struct copier k = { .w = w };
+	struct grove_buf words = GROVE_BUF_INIT;
+	const char *title = grove__image_name(s->image);
+	int rc;
+
+	grove__sys_random(&in.seed, sizeof(in.seed));
+	k.c = s->at.dialect->copy_new(&in);
+	if (!k.c)
+		return grove__fail_nomem(w->d);
+	rc = copy_rows(&k, leaf, h->time);
+	if (!rc && !title && !first_words(s, &words) && words.len)
+		title = words.ptr;
+	if (!rc)
+		rc = s->at.dialect->copy_tail(k.c, title, false, cwd, h->time, put_tail, w);
+	s->at.dialect->copy_free(k.c);
+	free(k.wanted);
+	grove__buf_release(&words);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(w->d) : rc;
+}
+
+/* As the program itself forks: the conversation alone, in its order, ids kept. */
+static int adopt_chain(struct writer *w, uint32_t leaf, const char *session)
+{
+	struct grove_session *s = w->s;
+	struct grove__image *im = s->image;
+	struct grove__chain_ask ask = { .own_file = grove__session_own_file(s) };
+	struct grove__chain_walk walk;
+	struct grove__rows rows;
+	struct grove_slice value, parent = { NULL, 0 };
+	uint32_t row;
+	int rc;
+
+	if (leaf != GROVE_NONE)
+		ask.leaf = grove__spine_id(im->spine, leaf);
+	rc = grove__image_walk(im, im->spine->nr, &ask, &walk, w->d);
+	if (rc)
+		return rc;
+	w->total = walk.nr;
+	grove__rows_init(&rows, im, s->log, walk.rows, walk.nr);
+	while (!(rc = grove__rows_next(&rows, &row, &value, w->d))) {
+		size_t start = w->bytes.len;
+
+		rc = s->at.dialect->adopt(value, session, parent, &w->bytes) ? grove__fail_nomem(w->d)
+									     : added(w, start);
+		if (rc)
+			break;
+		parent = grove__spine_name(grove__spine_id(im->spine, row));
+	}
+	grove__rows_release(&rows);
+	grove__walk_release(&walk);
+	return rc == 1 ? 0 : rc;
+}
+
 /* --- where to --- */
 
 static int place(struct grove_session *s, const struct grove_fork_options *opt, const char *cwd,
@@ -362,7 +537,7 @@ static const char *title_of(const struct grove_session *s, const char **source)
 {
 	const struct grove__image *im = s->image;
 
-	*source = im->header.title_source;
+	*source = im->slot_title ? im->slot_source : im->header.title_source;
 	return im->slot_title ? im->slot_title : im->header.title;
 }
 
@@ -385,6 +560,7 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 	struct grove__header_in h = { .time = grove__sys_now_ms() };
 	struct grove_buf cwd = GROVE_BUF_INIT, header = GROVE_BUF_INIT;
 	struct grove_key key, from = { s->at.project, s->at.session, "" };
+	struct grove_key held = { "", GROVE__HELD, "" };
 	uint32_t leaf = GROVE_NONE;
 	char id[40];
 	int rc = grove__session_load(s, d);
@@ -403,7 +579,8 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 	h.what = opt->leaf ? HEADER_BRANCH : opt->cwd ? HEADER_FORK_FROM : HEADER_FORK;
 	h.from_id = s->id;
 	h.from_path = s->held ? NULL : s->at.path;
-	rc = grove__image_header_line(s->image, s->log, &header, &h.from_header, d);
+	rc = s->at.dialect->headless
+		     ? 0 : grove__image_header_line(s->image, s->log, &header, &h.from_header, d);
 	if (rc) {
 		grove__buf_release(&header);
 		return rc;
@@ -428,8 +605,13 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 		w->log = out->log;
 		w->d = d;
 		w->total = s->image->spine->nr;
-		rc = put_header(w, &h);
-		if (!rc)
+		if (s->at.dialect->copy_new)
+			rc = opt->flags & GROVE_FORK_SAME_IDS
+				     ? adopt_chain(w, leaf, h.id)
+				     : copy_records(w, leaf, &h, opt->cwd ? h.cwd : NULL);
+		else
+			rc = put_header(w, &h);
+		if (!rc && !s->at.dialect->copy_new)
 			rc = opt->leaf ? copy_path(w, leaf) : copy_tree(w);
 		if (!rc)
 			rc = flush(w);
@@ -438,8 +620,9 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 		grove__buf_release(&w->bytes);
 	}
 	/* entries may speak of attachments, so these come along */
-	if (!rc && !s->held && s->at.dialect->artifacts)
-		rc = grove__attachments_copy(s->at.store, &from, out->at.store, &key, d);
+	if (!rc && s->at.dialect->artifacts)
+		rc = grove__attachments_copy(s->held ? s->held : s->at.store, s->held ? &held : &from,
+					     out->at.store, &key, d);
 	free(w);
 	if (rc && out->log) {
 		/* half a copy is no session */

@@ -12,6 +12,8 @@
 #include "store/store.h"
 #include "tree/tree.h"
 
+#include <pthread.h>
+
 /* A line longer than this is never held in memory as a whole. */
 #define GROVE__LINE_MAX ((uint64_t)1 << 30)
 
@@ -71,8 +73,13 @@ struct grove__image {
 	bool has_slot;
 	uint64_t slot_pos, slot_off, slot_len, slot_line;
 	uint32_t slot_crc;
-	const char *slot_title;
+	const char *slot_title, *slot_source;
 
+	/* Of dialects with rules over the whole log; readers hold the lock. NULL: none. */
+	struct grove__chain *chain;
+	pthread_rwlock_t chain_lock;
+
+	bool may_be_empty;                 /* a log without a line is a session, too (headless ones) */
 	bool has_header;
 	struct grove__header header;
 	struct grove__spot header_at;
@@ -106,6 +113,14 @@ int grove__image_torn_swallows(const struct grove__image *im, struct grove_log *
 
 /* Where a row is, or (GROVE_NONE) the header. */
 struct grove__spot grove__image_spot(const struct grove__image *im, uint32_t row);
+
+/*
+ * The conversation among the first `nr` rows; see dialect.h. Many threads may
+ * ask. Fills *d.
+ */
+int grove__image_walk(struct grove__image *im, uint32_t nr, const struct grove__chain_ask *ask,
+		      struct grove__chain_walk *out, struct grove_detail *d);
+void grove__walk_release(struct grove__chain_walk *w);
 
 /* What was read is not what is there any more. */
 static inline void grove__image_spoil(const struct grove__image *im)

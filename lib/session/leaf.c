@@ -36,7 +36,7 @@ static const char *name_of(const struct grove_session *s, uint32_t row)
 /* Append a line below `row` that makes every reader land there. */
 static int persist(struct grove_session *s, uint32_t row, struct grove_detail *d)
 {
-	struct grove__wish w = { .kind = GROVE_KIND_OTHER };
+	struct grove__wish w = { .kind = GROVE_KIND_OTHER, .a = name_of(s, row) };
 	struct grove_append_options opt = { .size = sizeof(opt), .parent = name_of(s, row) };
 
 	return grove__append_wish(s, &w, &opt, NULL, d);
@@ -68,12 +68,38 @@ static int look_for(struct grove_session *s, const char *id, unsigned flags, uin
 	return rc < 0 ? rc : grove__session_find(s, id, row, d);
 }
 
+/* Does the conversation at hand come by this entry? */
+static int on_conversation(struct grove_session *s, uint32_t row, struct grove_detail *d)
+{
+	struct grove__chain_ask ask = { .own_file = grove__session_own_file(s) };
+	uint32_t at = grove__session_leaf_row(s);
+	struct grove__chain_walk w;
+	bool found = at == row;
+
+	if (!s->image->chain) {
+		for (; at != GROVE_NONE && !found; at = grove__spine_parent(s->image->spine, at))
+			found = at == row;
+	} else if (!found) {
+		int rc = grove__image_walk(s->image, s->image->spine->nr, &ask, &w, d);
+
+		if (rc)
+			return rc;
+		found = s->at.dialect->chain_has(w.reasons[row]);
+		grove__walk_release(&w);
+	}
+	return found ? 0 : grove__fail(d, GROVE_ENOTFOUND, s->at.path,
+				       "Entry %.60s is not part of the conversation",
+				       grove__spine_id(s->image->spine, row));
+}
+
 int grove__session_set_leaf(struct grove_session *s, const char *id, unsigned flags,
 			    struct grove_detail *d)
 {
 	uint32_t row;
 	int rc = look_for(s, id, flags, &row, d);
 
+	if (!rc && flags & GROVE_LEAF_HERE && row != GROVE_NONE)
+		rc = on_conversation(s, row, d);
 	return rc ? rc : move_to(s, row, flags, d);
 }
 
@@ -95,9 +121,9 @@ int grove__session_branch(struct grove_session *s, const char *id,
 	if (rc)
 		return rc;
 	row = grove__tree_leaf(s->image->spine, row);
-	/* it tells which leaf was left */
-	from = grove__tree_named(s->image->spine, grove__session_leaf_row(s));
-	w.b = name_of(s, from);
+	/* it tells which leaf was left, or where the branch begins */
+	from = s->at.dialect->branch_names_target ? row : grove__session_leaf_row(s);
+	w.b = name_of(s, grove__tree_named(s->image->spine, from));
 	opt.parent = name_of(s, row);
 	return grove__append_wish(s, &w, &opt, summary_id, d);
 }

@@ -89,9 +89,12 @@ struct grove__image *grove__image_new(const struct grove__dialect *dialect)
 	grove__json_want_init(&im->want, dialect->members, dialect->nr_members);
 	grove__arena_init(&im->keep);
 	grove__sys_random(&seed, sizeof(seed));
+	pthread_rwlock_init(&im->chain_lock, NULL);
 	im->spine = grove__spine_new(seed);
-	if (!im->spine) {
-		free(im);
+	if (im->spine && dialect->chain_new)
+		im->chain = dialect->chain_new(seed);
+	if (!im->spine || (dialect->chain_new && !im->chain)) {
+		grove__image_unref(im);
 		return NULL;
 	}
 	return im;
@@ -109,9 +112,26 @@ void grove__image_unref(struct grove__image *im)
 		return;
 	grove__spine_unref(im->spine);
 	grove__arena_release(&im->keep);
+	if (im->chain)
+		im->dialect->chain_free(im->chain);
+	pthread_rwlock_destroy(&im->chain_lock);
 	free(im->headers);
 	free(im->spans);
 	free(im);
+}
+
+/* A row for an entry, and what the dialect wants to know of it. */
+static int add_row(struct grove__image *im, const struct grove__entry *e,
+		   const struct grove__spot *at)
+{
+	int rc = grove__spine_add(im->spine, e, at->pos, at->len, at->line, at->crc);
+
+	if (rc || !im->chain)
+		return rc;
+	pthread_rwlock_wrlock(&im->chain_lock);
+	rc = im->dialect->chain_add(im->chain, e);
+	pthread_rwlock_unlock(&im->chain_lock);
+	return rc;
 }
 
 int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t pos,
@@ -137,8 +157,9 @@ int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t 
 		e = &own;
 	}
 	if (!rc)
-		rc = grove__spine_add(im->spine, e, pos, line.len, im->lines,
-				      grove__crc32c(0, line.ptr, line.len));
+		rc = add_row(im, e, &(struct grove__spot){ .pos = pos, .len = line.len,
+							   .line = im->lines,
+							   .crc = grove__crc32c(0, line.ptr, line.len) });
 	if (!rc)
 		rc = grove__tree_link(im->spine, from);
 	grove__arena_release(&tmp);
@@ -186,8 +207,10 @@ static int take_header(struct grove__image *im, const struct grove__spot *at, co
 	return 0;
 }
 
-static int take_slot(struct grove__image *im, const struct grove__spot *at, struct grove_slice title)
+static int take_slot(struct grove__image *im, const struct grove__spot *at, struct grove_slice title,
+		     struct grove_slice line)
 {
+	im->slot_source = im->dialect->slot_source(line);
 	im->has_slot = true;
 	im->slot_pos = at->pos;
 	im->slot_off = at->off;
@@ -224,6 +247,24 @@ static int give_id(struct grove__image *im, struct grove__entry *e, uint64_t lin
 	return 0;
 }
 
+/* Without a header the entries tell what it would have said. */
+static int take_facts(struct grove__image *im, const struct grove__entry *e)
+{
+	struct grove__header *h = &im->header;
+
+	if (!im->has_header) {
+		im->has_header = h->usable = true;
+		h->version = im->dialect->version;
+		h->time = GROVE_NO_TIME;
+	}
+	if (h->time == GROVE_NO_TIME)
+		h->time = e->time;
+	if (!e->cwd.len || (h->cwd && !e->moves))
+		return 0;
+	h->cwd = grove__arena_dup(&im->keep, e->cwd);
+	return h->cwd ? 0 : GROVE_ENOMEM;
+}
+
 /*
  * A value that counts: a header, the slot, or an entry. `bytes` are the value's
  * or its line's, `len` of them.
@@ -241,17 +282,19 @@ static int take_value(struct grove__image *im, enum grove__line_class class, str
 	}
 	if (class == LINE_SLOT && !im->values) {
 		im->values++;
-		return take_slot(im, at, e->text);
+		return take_slot(im, at, e->text, grove__trim_value(grove__slice(bytes, len)));
 	}
-	if (!im->has_header)
+	if (!im->has_header && !im->dialect->headless)
 		return GROVE_EDAMAGED;
+	if (im->dialect->headless && (rc = take_facts(im, e)))
+		return rc;
 	im->values++;
 	if (im->from < 2) {
 		rc = give_id(im, e, at->line, id);
 		if (rc)
 			return rc;
 	}
-	return grove__spine_add(im->spine, e, at->pos, at->len, at->line, at->crc);
+	return add_row(im, e, at);
 }
 
 /* The story of what take_value() answered. */
@@ -540,10 +583,21 @@ static int long_line(struct worker *w, struct found *f, struct grove_buf *member
 	if (*v != JSON_VALUE)
 		return 0;
 	l = *grove__json_stream_line(w->stream);
-	rc = gather(w, &l, w->run.pos, members);
+	/* rules over the whole log look deeper into a line than its few short members */
+	if (im->chain && len <= GROVE__LINE_MAX) {
+		rc = fetch_whole(w, len);
+		if (!rc && grove__json_scan(&im->want, w->buf, (size_t)len, true, &l) != JSON_VALUE)
+			rc = grove__fail(&w->d, GROVE_ESTALE, w->ld->path, "was changed");
+		if (!rc)
+			f->class = im->dialect->index(&l, w->buf, &w->tmp, &f->e);
+	} else {
+		rc = gather(w, &l, w->run.pos, members);
+	}
 	if (rc)
 		return rc;
-	if (l.type == JSON_OBJECT) {
+	if (im->chain && len <= GROVE__LINE_MAX) {
+		; /* understood already */
+	} else if (l.type == JSON_OBJECT) {
 		f->class = im->dialect->index(&l, members->ptr, &w->tmp, &f->e);
 	} else {
 		/* the value itself is not at hand; so long a one is not nothing, which is all that counts */
@@ -976,7 +1030,7 @@ int grove__image_load(struct grove__image *im, struct grove_log *log, const char
 	im->ctime_ns = st.ctime_ns;
 	im->bytes = st.bytes;
 	im->generation = st.generation;
-	if (!im->has_header)
+	if (!im->has_header && !im->may_be_empty)
 		return grove__fail(d, GROVE_EDAMAGED, path,
 				   st.bytes ? "not a valid %s session: there is no header in it"
 					    : "an empty file, not a %s session",

@@ -34,6 +34,8 @@ struct pass {
 	size_t off, header;
 	uint32_t row;
 	uint64_t changed;
+	struct grove_slice slot; /* what takes the place of the slot's line; empty: itself */
+	bool dropped;            /* nothing is left of the lines at hand */
 	bool fresh;              /* the run at hand still has lines */
 	struct grove_detail *d;
 };
@@ -176,10 +178,12 @@ static int edit(struct pass *p, const struct item *it, size_t off, size_t *done)
 		return rc == GROVE_ENOMEM ? grove__fail_nomem(p->d) : rc;
 	off = (size_t)(stored.ptr - p->group.ptr);
 	if (grove__buf_add(&p->whole, p->group.ptr + *done, off - *done) ||
-	    grove__buf_add_slice(&p->whole, rc ? stored : grove__buf_slice(&p->out)))
+	    (rc != GROVE__DROP &&
+	     grove__buf_add_slice(&p->whole, rc ? stored : grove__buf_slice(&p->out))))
 		return grove__fail_nomem(p->d);
 	*done = off + stored.len;
-	p->changed += !rc;
+	p->changed += rc != 1;
+	p->dropped |= rc == GROVE__DROP;
 	return 0;
 }
 
@@ -193,6 +197,7 @@ static int edit_group(struct pass *p, struct item *it, struct grove_slice line, 
 	grove__buf_clear(&p->group);
 	grove__buf_clear(&p->whole);
 	p->told = 0;
+	p->dropped = false;
 	if (grove__buf_add_slice(&p->group, line))
 		return grove__fail_nomem(p->d);
 	do {
@@ -203,6 +208,11 @@ static int edit_group(struct pass *p, struct item *it, struct grove_slice line, 
 	} while (!rc && next_item(p, p->line - 1, it));
 	if (!rc && grove__buf_add(&p->whole, p->group.ptr + done, p->group.len - done))
 		rc = grove__fail_nomem(p->d);
+	/* a line that has nothing left goes */
+	if (!rc && p->dropped && !grove__trim_value(grove__buf_slice(&p->whole)).len)
+		grove__buf_clear(&p->whole);
+	else
+		p->dropped = false;
 	return rc;
 }
 
@@ -215,13 +225,20 @@ static int next_line(void *payload, struct grove_slice *line)
 	size_t left;
 	int rc;
 
-	if (p->told >= p->whole.len) {
+	while (p->told >= p->whole.len) {
 		rc = stored_line(p, line, &pos);
+		if (!rc && p->slot.len && p->line - 1 == p->s->image->slot_line) {
+			*line = p->slot;
+			p->changed++;
+			return 0;
+		}
 		if (rc || !next_item(p, p->line - 1, &it))
 			return rc;
 		rc = edit_group(p, &it, *line, pos);
 		if (rc)
 			return rc;
+		if (!p->dropped)
+			break;
 	}
 	at = p->whole.ptr + p->told;
 	left = p->whole.len - p->told;
@@ -234,7 +251,14 @@ static int next_line(void *payload, struct grove_slice *line)
 int grove__session_rewrite(struct grove_session *s, grove__line_edit_fn *fn, void *payload,
 			   uint64_t *changed, struct grove_detail *d)
 {
-	struct pass p = { .s = s, .fn = fn, .payload = payload, .until = s->image->tail, .d = d };
+	return grove__session_rewrite_slot(s, fn, payload, grove__slice(NULL, 0), changed, d);
+}
+
+int grove__session_rewrite_slot(struct grove_session *s, grove__line_edit_fn *fn, void *payload,
+				struct grove_slice slot, uint64_t *changed, struct grove_detail *d)
+{
+	struct pass p = { .s = s, .fn = fn, .payload = payload, .until = s->image->tail, .slot = slot,
+			  .d = d };
 	int rc = grove__log_rewrite(s->log, next_line, &p, s->image->tail,
 				    s->flags & GROVE_FORCE ? GROVE_LOG_FORCE : 0, d);
 

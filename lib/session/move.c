@@ -19,6 +19,19 @@ static int move_header(void *payload, struct grove_session *s, uint32_t row, boo
 	return s->at.dialect->move_header(value, s->cwd, s->at.path, out);
 }
 
+/* Without a header a line says it. */
+static int relocate(struct grove_session *s, struct grove_detail *d)
+{
+	struct grove_buf json = GROVE_BUF_INIT;
+	struct grove_slice slice;
+	int rc = s->at.dialect->relocate(s->cwd, &json) ? grove__fail_nomem(d) : 0;
+
+	slice = grove__buf_slice(&json);
+	rc = rc ? rc : grove__append_locked(s, &slice, 1, NULL, NULL, d);
+	grove__buf_release(&json);
+	return rc;
+}
+
 /* Where the file belongs now; the same place when its directory is flat. */
 static int new_place(struct grove_session *s, const char *cwd, struct grove__where *to,
 		     struct grove_detail *d)
@@ -90,7 +103,8 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 		old = s->cwd;
 		s->cwd = full.ptr;
 		full.ptr = NULL;
-		rc = grove__session_rewrite(s, move_header, &done, &changed, d);
+		rc = s->at.dialect->relocate ? relocate(s, d)
+					     : grove__session_rewrite(s, move_header, &done, &changed, d);
 		if (rc) {
 			free(s->cwd);
 			s->cwd = old;
@@ -136,6 +150,27 @@ static bool into_trash(const char *path)
 	return grove__sys_lstat(path, &st) != 0;
 }
 
+/* The file is in the trash: what lies in the directory of its name goes there, too. */
+static int remove_rest(const struct grove__where *at, const struct grove_key *key,
+		       struct grove_detail *d)
+{
+	size_t n = strlen(at->path);
+	struct grove__sys_stat st;
+	struct grove_buf dir = GROVE_BUF_INIT;
+	int rc = 0;
+
+	if (n <= 6 || strcmp(at->path + n - 6, ".jsonl"))
+		return 0;
+	if (grove__buf_add(&dir, at->path, n - 6))
+		return grove__fail_nomem(d);
+	if (!grove__sys_lstat(dir.ptr, &st) && st.type == SYS_DIR && !into_trash(dir.ptr)) {
+		rc = grove__store_remove(at->store, key, d);
+		rc = rc == GROVE_ENOTFOUND ? 0 : rc;
+	}
+	grove__buf_release(&dir);
+	return rc;
+}
+
 int grove__session_remove(struct grove *g, struct grove__where *at, unsigned flags,
 			  struct grove_detail *d)
 {
@@ -150,6 +185,6 @@ int grove__session_remove(struct grove *g, struct grove__where *at, unsigned fla
 	if (!rc)
 		grove__log_close(log);
 	if (at->path && !(flags & GROVE_REMOVE_NO_TRASH) && into_trash(at->path))
-		return 0;
+		return remove_rest(at, &key, d);
 	return grove__store_remove(at->store, &key, d);
 }

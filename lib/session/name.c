@@ -16,7 +16,7 @@ const char *grove__image_name(const struct grove__image *im)
 		return im->slot_title;
 	if (im->dialect->title && im->header.title && *im->header.title)
 		return im->header.title;
-	return im->spine->name;
+	return im->spine->name ? im->spine->name : im->spine->weak_name;
 }
 
 struct naming {
@@ -60,6 +60,7 @@ static int name_slot(struct grove_session *s, const char *name, const char *sour
 		: grove__log_replace(s->log, im->slot_pos, grove__buf_slice(&line), GROVE_SYNC_NONE, d);
 	if (!rc) {
 		im->slot_title = kept;
+		im->slot_source = im->dialect->slot_source(grove__buf_slice(&line));
 		im->slot_crc = grove__crc32c(0, line.ptr, line.len);
 		im->ctime_ns = 0;
 	}
@@ -68,43 +69,32 @@ static int name_slot(struct grove_session *s, const char *name, const char *sour
 }
 
 /* Did the user give the name that the session has? */
-static int by_user(struct grove_session *s, bool *yes, struct grove_detail *d)
+static bool by_user(const struct grove__image *im)
 {
-	const struct grove__image *im = s->image;
-	struct grove_buf line = GROVE_BUF_INIT;
-	int rc = 0;
+	const char *source = im->slot_title ? im->slot_source : im->header.title_source;
 
-	*yes = im->header.title_source && !strcmp(im->header.title_source, "user");
-	if (!im->slot_title)
-		return 0;
-	if (grove__buf_reserve(&line, (size_t)im->slot_len + 1))
-		return grove__fail_nomem(d);
-	rc = grove__log_fetch(s->log, im->slot_pos, 0, line.ptr, (size_t)im->slot_len, d);
-	if (!rc)
-		*yes = im->dialect->slot_by_user(
-			grove__trim_value(grove__slice(line.ptr, (size_t)im->slot_len)));
-	grove__buf_release(&line);
-	return rc;
+	return source && !strcmp(source, "user");
 }
 
+/* A slot that has not its usual length, or place, has no room for another: the log is written anew. */
 static int name_it(struct grove_session *s, const char *name, const char *source,
 		   struct grove_detail *d)
 {
 	struct naming n = { .name = name, .source = source };
-	struct grove_buf probe = GROVE_BUF_INIT;
+	struct grove_buf slot = GROVE_BUF_INIT;
 	uint64_t changed;
-	int rc;
+	int rc = 0;
 
 	if (s->image->has_slot) {
-		/* one that is not of the usual length has no room for another */
-		rc = s->at.dialect->slot("", source, 0, &probe) ? GROVE_ENOMEM : 0;
-		rc = rc ? grove__fail_nomem(d)
-			: probe.len == s->image->slot_len ? name_slot(s, name, source, d) : 1;
-		grove__buf_release(&probe);
-		if (rc != 1)
+		rc = name_slot(s, name, source, d);
+		if (rc != GROVE_EINVAL)
 			return rc;
+		rc = s->at.dialect->slot(name, source, grove__sys_now_ms(), &slot) ? grove__fail_nomem(d) : 0;
 	}
-	return grove__session_rewrite(s, name_header, &n, &changed, d);
+	if (!rc)
+		rc = grove__session_rewrite_slot(s, name_header, &n, grove__buf_slice(&slot), &changed, d);
+	grove__buf_release(&slot);
+	return rc;
 }
 
 int grove__session_rename(struct grove_session *s, const char *name, const char *source,
@@ -119,15 +109,16 @@ int grove__session_rename(struct grove_session *s, const char *name, const char 
 		*id = NULL;
 	if (applied)
 		*applied = false;
-	if (!rc)
-		rc = grove__session_load(s, d);
+	if (rc)
+		return rc;
+	rc = grove__session_load(s, d);
 	if (!rc)
 		rc = grove__session_clean_name(s->at.dialect, name, &clean, d);
 	/* what others wrote meanwhile must not be lost in a rewrite */
 	if (!rc && s->at.dialect->title) {
 		rc = grove__session_refresh(s, d);
-		if (rc >= 0)
-			rc = strcmp(source, "user") ? by_user(s, &user, d) : 0;
+		rc = rc < 0 ? rc : 0;
+		user = !rc && strcmp(source, "user") && by_user(s->image);
 	}
 	if (rc || user)
 		goto out;

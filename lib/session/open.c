@@ -43,6 +43,9 @@ void grove__session_unref(struct grove_session *s)
 	grove__where_release(&s->at);
 	grove__session_close_blobs(s);
 	free(s->latch);
+	free(s->owner);
+	free(s->written_by);
+	free(s->branch);
 	free(s->id);
 	free(s->cwd);
 	free(s->dir);
@@ -107,14 +110,33 @@ static int set_str(char **where, const char *value)
 	return 0;
 }
 
+/* Without a header a session is called as its log is, up to the ending. */
+static int name_of_log(struct grove_session *s)
+{
+	const char *name = s->at.session, *slash = strrchr(name, '/');
+	size_t n;
+
+	name = slash ? slash + 1 : name;
+	n = strlen(name);
+	if (n > 6 && !strcmp(name + n - 6, ".jsonl"))
+		n -= 6;
+	s->id = strndup(name, n);
+	return s->id ? 0 : GROVE_ENOMEM;
+}
+
 /* What the header says about the session as a whole. */
 static int take_header(struct grove_session *s, struct grove_detail *d)
 {
 	const struct grove__header *h = &s->image->header;
 	const char *slash = s->at.path ? strrchr(s->at.path, '/') : NULL;
-	int rc = set_str(&s->id, h->id);
+	int rc;
 
-	if (!rc)
+	if (s->at.dialect->headless)
+		rc = s->id ? 0 : name_of_log(s);
+	else
+		rc = set_str(&s->id, h->id);
+	/* a session that begins has nobody else to tell its directory */
+	if (!rc && (h->cwd || !s->cwd || !s->at.dialect->headless))
 		rc = set_str(&s->cwd, h->cwd ? h->cwd : s->g->cwd);
 	if (!rc && slash) {
 		free(s->dir);
@@ -151,6 +173,7 @@ int grove__session_load(struct grove_session *s, struct grove_detail *d)
 		im = grove__image_new(s->at.dialect);
 		if (!im)
 			return grove__fail_nomem(d);
+		im->may_be_empty = s->held && s->at.dialect->headless;
 		rc = grove__image_load(im, s->log, s->at.path, &s->g->progress, d);
 		if (!rc) {
 			s->image = im;
@@ -177,6 +200,7 @@ int grove__session_refresh(struct grove_session *s, struct grove_detail *d)
 	if (!rc && old->lines != lines) {
 		grove__labels_unref(s->labels);
 		s->labels = NULL;
+		s->follows = NULL;
 	}
 	if (!rc)
 		return old->lines != lines;
@@ -195,12 +219,38 @@ int grove__session_refresh(struct grove_session *s, struct grove_detail *d)
 	return rc;
 }
 
-uint32_t grove__session_leaf_row(const struct grove_session *s)
+/* By rules over the whole log: found once for each state of it. */
+static uint32_t leaf_by_rules(struct grove_session *s)
+{
+	struct grove__chain_ask ask = { .own_file = grove__session_own_file(s) };
+	struct grove__chain_walk w;
+	uint32_t nr = s->image->spine->nr;
+
+	if (s->ruled != s->image || s->ruled_at != nr) {
+		s->ruled = NULL;
+		if (grove__image_walk(s->image, nr, &ask, &w, NULL))
+			return GROVE_NONE;
+		s->ruled = s->image;
+		s->ruled_at = nr;
+		s->ruled_leaf = w.leaf;
+		grove__walk_release(&w);
+	}
+	return s->ruled_leaf;
+}
+
+bool grove__session_own_file(const struct grove_session *s)
+{
+	return s->at.dialect->own_file && s->at.dialect->own_file(s->at.session);
+}
+
+uint32_t grove__session_leaf_row(struct grove_session *s)
 {
 	const struct grove__spine *sp = s->image->spine;
 
 	if (s->moved)
 		return s->leaf;
+	if (s->image->chain)
+		return leaf_by_rules(s);
 	/* the last line, or the entry that it stands for */
 	return grove__tree_leaf(sp, sp->nr ? sp->nr - 1 : GROVE_NONE);
 }
@@ -214,7 +264,14 @@ static int put_header(struct grove_session *s, const struct grove__header_in *h,
 	struct grove_record rec[2] = { { .time = h->time }, { .kind = GROVE_KIND_HEADER, .time = h->time } };
 	struct grove_appended out;
 	bool first = dialect->slot_first;
-	int rc = first ? dialect->slot(h->title, h->title_source, h->time, &slot) : 0;
+	int rc;
+
+	if (dialect->headless) {
+		rc = set_str(&s->id, h->id);
+		rc = rc ? rc : set_str(&s->cwd, h->cwd);
+		return rc ? grove__fail_nomem(d) : 0;
+	}
+	rc = first ? dialect->slot(h->title, h->title_source, h->time, &slot) : 0;
 
 	if (!rc)
 		rc = dialect->compose_header(h, &line);
@@ -271,6 +328,8 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 		if (!rc && !st.bytes)
 			rc = begin(s, d);
 	}
+	if (!rc && flags & GROVE_LAZY && !(flags & GROVE_WRITE) && s->at.dialect->headless)
+		return s->id ? 0 : name_of_log(s) ? grove__fail_nomem(d) : 0;
 	if (!rc)
 		rc = grove__session_load(s, d);
 	if (!rc)
@@ -357,13 +416,22 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 	char id[40], *from_name = NULL;
 	int rc = 0;
 
-	if (opt->dialect)
+	if (opt->dialect) {
 		dialect = grove__dialect_find(opt->dialect);
-	else if (!dialect)
+	} else if (!dialect && opt->path && !(opt->flags & GROVE_NEW_MEMORY)) {
+		/* the place tells */
+		struct grove__where at;
+
+		rc = grove__locate_path(g, opt->path, &at, d);
+		if (rc)
+			return rc;
+		dialect = at.dialect;
+		grove__where_release(&at);
+	}
+	if (!opt->dialect && !dialect)
 		dialect = grove__dialect_find("pi");
 	if (!dialect)
-		return grove__fail(d, grove__dialect_known(opt->dialect) ? GROVE_ENOTSUP : GROVE_EINVAL,
-				   NULL, "no dialect named %.100s in this grove", opt->dialect);
+		return grove__fail(d, GROVE_EINVAL, NULL, "no dialect named %.100s in this grove", opt->dialect);
 	if (opt->id && !dialect->session_id_ok(grove__slice_str(opt->id)))
 		return grove__fail(d, GROVE_EINVAL, NULL,
 				   "Session id must be non-empty, contain only alphanumeric characters, '-', '_' and '.', and start and end with an alphanumeric character");
@@ -398,7 +466,7 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 		rc = grove__session_place(g, dialect, cwd.ptr, opt->dir, h.time, h.id, &s->at, d);
 	}
 	s->at.dialect = dialect;
-	if (!rc && opt->flags & GROVE_NEW_NOW && !s->in_memory) {
+	if (!rc && opt->flags & GROVE_NEW_NOW && !s->in_memory && !dialect->headless) {
 		struct grove_key key = { s->at.project, s->at.session, "" };
 
 		rc = grove__log_open(&s->log, s->at.store, &key, GROVE_LOG_CREATE, d);

@@ -293,16 +293,6 @@ static int by_bytes(struct grove_store *store, const struct grove_key *key, cons
 	return rc;
 }
 
-static int named(const char *name, const char *path, const struct grove__dialect **out,
-		 struct grove_detail *d)
-{
-	*out = grove__dialect_find(name);
-	if (*out)
-		return 0;
-	return grove__fail(d, GROVE_ENOTSUP, path,
-			   "a %s session, and that dialect is not built into this grove", name);
-}
-
 int grove__root_dialect(struct grove *g, struct grove__root *root, const struct grove_key *key,
 			const struct grove__dialect **out, struct grove_detail *d)
 {
@@ -317,7 +307,8 @@ int grove__root_dialect(struct grove *g, struct grove__root *root, const struct 
 		return rc;
 	if (!name)
 		return grove__root_likely(g, root, key->project, out) ? grove__fail_nomem(d) : 0;
-	return named(name, NULL, out, d);
+	*out = grove__dialect_find(name);
+	return 0;
 }
 
 int grove__where_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d)
@@ -337,7 +328,7 @@ int grove__where_dialect(struct grove *g, struct grove__where *w, struct grove_d
 		return rc;
 	root = name ? NULL : root_around(g, w, project, sizeof(project));
 	if (name)
-		rc = named(name, w->path, &w->dialect, d);
+		w->dialect = grove__dialect_find(name);
 	else if (root && grove__root_likely(g, root, project, &w->dialect))
 		rc = grove__fail_nomem(d);
 	else if (!root)

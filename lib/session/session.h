@@ -71,6 +71,9 @@ struct grove_session {
 	unsigned version;                      /* of the log as it was found */
 	bool moved;                            /* the leaf was moved in memory … */
 	uint32_t leaf;                         /* … to here */
+	const struct grove__image *follows;    /* with this image the rules end at what we wrote last */
+	const struct grove__image *ruled;      /* with this image of so many rows … */
+	uint32_t ruled_at, ruled_leaf;         /* … the rules end here */
 	const char *leaf_id;                   /* the same between two images; in a retired one */
 	/*
 	 * A live session without a file: its lines are in a log of a memory
@@ -79,6 +82,11 @@ struct grove_session {
 	struct grove_store *held;
 	struct grove__batch *batch;            /* of append.c; NULL until the first one */
 	bool in_memory;                        /* and they stay there */
+	const struct grove__about *stamp;      /* what a host wants its entries to say; NULL: nothing */
+	uint64_t restated_at;                  /* bytes of the log when its tail was last seen to */
+	char *owner;                           /* of a sub-agent's log; NULL: itself */
+	char *written_by, *branch;             /* for logs whose entries tell it; NULL: to be found */
+	int64_t branch_at;                     /* when that was, ms */
 	bool broken;                           /* a write ended in the unknown */
 	struct grove_detail *latch;            /* the first failure to write, where it is the last */
 	pthread_mutex_t blobs_lock;
@@ -93,7 +101,9 @@ struct grove_view {
 	struct grove_log *log;                 /* the session's at that moment */
 	struct grove__labels *labels;
 	uint64_t tail, generation;             /* of the log, then */
-	uint32_t nr, leaf;
+	uint32_t nr;
+	uint32_t leaf;                         /* once it is asked for, where rules find it */
+	bool has_leaf, moved;
 	const char *name;
 	struct grove_counts counts;
 	pthread_mutex_t lock;
@@ -192,11 +202,17 @@ int grove__session_change_log(struct grove_session *s, struct grove_log *log);
  */
 void grove__session_close_old(struct grove_session *s);
 /* The row that the next append goes below; GROVE_NONE: a root. */
-uint32_t grove__session_leaf_row(const struct grove_session *s);
+uint32_t grove__session_leaf_row(struct grove_session *s);
+/* Is it a sub-agent's own log? */
+bool grove__session_own_file(const struct grove_session *s);
 /* Where a new session of that cwd goes; fills everything but the dialect. */
 int grove__session_place(struct grove *g, const struct grove__dialect *dialect, const char *cwd,
 			 const char *dir, int64_t time, const char *id, struct grove__where *out,
 			 struct grove_detail *d);
+
+/* about.c */
+/* What the session's entries have to say about it; good until the next call. */
+int grove__session_about(struct grove_session *s, struct grove__about *out, struct grove_detail *d);
 
 /* blobs.c */
 struct grove__blobs;
@@ -239,20 +255,42 @@ int grove__attachments_copy(struct grove_store *from, const struct grove_key *fr
 			    struct grove_store *to, const struct grove_key *to_key,
 			    struct grove_detail *d);
 
+/* record.c */
+int grove__session_record(struct grove_session *s, const struct grove_slice *messages, size_t nr,
+			  const struct grove_record_options *opt, const char **last,
+			  struct grove_detail *d);
+/* Write once more what has to stay near the end of the log; *written counts lines. */
+int grove__session_restate(struct grove_session *s, size_t *written, struct grove_detail *d);
+
+/* forget.c */
+int grove__session_forget(struct grove_session *s, const char *id, uint64_t *relinked,
+			  struct grove_detail *d);
+
 /* update.c */
 int grove__session_rewrite_entries(struct grove_session *s, grove_edit_fn *fn, void *payload,
 				   uint64_t *changed, struct grove_detail *d);
 int grove__session_update(struct grove_session *s, const char *id, const char *pointer,
 			  struct grove_slice value, struct grove_detail *d);
 
-/* append.c */
+/* latch.c */
 /* The first failure to write is kept and told; every later write gets it. */
 int grove__session_latch(struct grove_session *s, int rc, struct grove_detail *d);
 int grove__session_writable(struct grove_session *s, struct grove_detail *d);
+/*
+ * The lines are in the log, but we cannot tell what it looks like now: the
+ * caller has to open the session anew.
+ */
+int grove__session_lost_sight(struct grove_session *s, struct grove_detail *d);
+
+/* append.c */
+/* All of them in one write, each one entry. With the lock held; no sync. */
+int grove__append_all(struct grove_session *s, const struct grove_slice *json, size_t nr,
+		      const struct grove_append_options *opt, const char **ids,
+		      struct grove_detail *d);
 int grove__session_append(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			  const struct grove_append_options *opt, const char **ids,
 			  struct grove_detail *d);
-/* The same with the lock held; no sync. */
+/* several.c: the same, whatever the inputs become. With the lock held; no sync. */
 int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			 const struct grove_append_options *opt, const char **ids,
 			 struct grove_detail *d);
@@ -260,7 +298,7 @@ int grove__append_wish(struct grove_session *s, const struct grove__wish *w,
 		       const struct grove_append_options *opt, const char **id,
 		       struct grove_detail *d);
 void grove__batch_free(struct grove__batch *b);
-/* Write a deferred session, with `more` lines behind what it holds. */
+/* ensure.c: write a deferred session, with `more` lines behind what it holds. */
 int grove__session_ensure(struct grove_session *s, const struct grove_record *more, size_t nr,
 			  enum grove_sync sync, struct grove_detail *d);
 
@@ -288,17 +326,29 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 int grove__session_move(struct grove_session *s, const char *cwd, struct grove_detail *d);
 int grove__session_remove(struct grove *g, struct grove__where *at, unsigned flags,
 			  struct grove_detail *d);
-/* Rewrite the log with each line passed through `fn` (row GROVE_NONE: not an entry). */
+/*
+ * Rewrite the log with each value passed through `fn` (row GROVE_NONE: a
+ * header): 0 and what takes its place; 1: it stays; GROVE__DROP: it goes, and
+ * its line with it.
+ */
+#define GROVE__DROP 2
 typedef int grove__line_edit_fn(void *payload, struct grove_session *s, uint32_t row, bool header,
 				struct grove_slice value, struct grove_buf *out);
 int grove__session_rewrite(struct grove_session *s, grove__line_edit_fn *fn, void *payload,
 			   uint64_t *changed, struct grove_detail *d);
+/* The same, with another line in the place of the slot's, of any length. */
+int grove__session_rewrite_slot(struct grove_session *s, grove__line_edit_fn *fn, void *payload,
+				struct grove_slice slot, uint64_t *changed, struct grove_detail *d);
 
 /* view.c */
+uint32_t grove__view_leaf(struct grove_view *v);
 /* What the spine knows of a row; no label. */
 void grove__row_entry(const struct grove__spine *sp, uint32_t row, struct grove_entry *out);
 int grove__view_new(struct grove_session *s, struct grove_view **out, struct grove_detail *d);
 
+/* tail.c: the same, from as little of the log as will do */
+int grove__session_context(struct grove_session *s, const struct grove_context_options *opt,
+			   struct grove_sink sink, struct grove_detail *d);
 /* context.c, document.c */
 int grove__view_context(struct grove_view *v, const struct grove_context_options *opt,
 			struct grove_sink sink, struct grove_detail *d);

@@ -17,6 +17,9 @@ struct update {
 	struct grove_detail *d;
 };
 
+/* Roots although they do not say so. */
+#define ROOT_BY_DAMAGE (ROW_ORPHAN | ROW_CYCLE | ROW_SUPERSEDED | ROW_PARENT_ABSENT)
+
 /* Is `line` still the entry of that row? */
 static int same_entry(struct grove_session *s, uint32_t row, struct grove_buf *line,
 		      struct grove_detail *d)
@@ -42,6 +45,8 @@ static int same_entry(struct grove_session *s, uint32_t row, struct grove_buf *l
 	if (same && up != GROVE_NONE)
 		same = e.parent_is == PARENT_NAMED &&
 		       grove__slice_eq(e.parent, grove__spine_name(grove__spine_id(sp, up)));
+	else if (same && !(grove__spine_flags(sp, row) & ROOT_BY_DAMAGE))
+		same = e.parent_is == PARENT_NULL;
 	grove__arena_release(&tmp);
 	return same ? 0 : grove__fail(d, GROVE_EINVAL, s->at.path,
 				      "an entry keeps its type, its id and its parent (%.60s)",
@@ -79,10 +84,12 @@ int grove__session_rewrite_entries(struct grove_session *s, grove_edit_fn *fn, v
 	uint64_t nr = 0;
 	int rc = grove__session_writable(s, d);
 
-	if (!rc) {
-		grove__session_close_old(s);
-		rc = grove__session_refresh(s, d);
-	}
+	if (changed)
+		*changed = 0;
+	if (rc)
+		return rc;
+	grove__session_close_old(s);
+	rc = grove__session_refresh(s, d);
 	if (rc >= 0)
 		rc = grove__session_rewrite(s, edit_line, &u, &nr, d);
 	if (changed)

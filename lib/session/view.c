@@ -50,7 +50,11 @@ int grove__view_new(struct grove_session *s, struct grove_view **out, struct gro
 	v->generation = s->image->generation;
 	v->labels = grove__labels_ref(s->labels);
 	v->nr = s->image->spine->nr;
-	v->leaf = grove__session_leaf_row(s);
+	/* where it takes a walk to find it, it is found when it is asked for */
+	v->moved = s->moved;
+	v->has_leaf = s->moved || !s->image->chain;
+	if (v->has_leaf)
+		v->leaf = grove__session_leaf_row(s);
 	v->name = grove__image_name(s->image);
 	count(s->image, &v->counts);
 	pthread_mutex_init(&v->lock, NULL);
@@ -123,9 +127,29 @@ uint32_t grove_view_find(const struct grove_view *v, const char *id)
 	return grove__spine_find(v->image->spine, v->nr, grove__slice_str(id));
 }
 
+uint32_t grove__view_leaf(struct grove_view *v)
+{
+	struct grove__chain_ask ask = { .own_file = grove__session_own_file(v->session) };
+	struct grove__chain_walk w;
+	uint32_t leaf;
+
+	pthread_mutex_lock(&v->lock);
+	if (!v->has_leaf) {
+		v->leaf = GROVE_NONE;
+		if (!grove__image_walk(v->image, v->nr, &ask, &w, NULL)) {
+			v->leaf = w.leaf;
+			v->has_leaf = true;
+			grove__walk_release(&w);
+		}
+	}
+	leaf = v->leaf;
+	pthread_mutex_unlock(&v->lock);
+	return leaf;
+}
+
 uint32_t grove_view_leaf(const struct grove_view *v)
 {
-	return v->leaf;
+	return grove__view_leaf((struct grove_view *)(uintptr_t)v);
 }
 
 const char *grove_view_name(const struct grove_view *v)
@@ -138,6 +162,28 @@ int grove_view_path(const struct grove_view *v, uint32_t to, uint32_t **out, siz
 	if (to != GROVE_NONE && to >= v->nr)
 		return GROVE_ENOTFOUND;
 	return grove__tree_path(v->image->spine, to, out, nr);
+}
+
+int grove_view_conversation(struct grove_view *v, uint32_t to, uint32_t **out, size_t *nr)
+{
+	struct grove__chain_ask ask = { .own_file = grove__session_own_file(v->session) };
+	struct grove__chain_walk w;
+	int rc;
+
+	/* an entry without an id can only be reached by its parents */
+	if (!v->image->chain || (to != GROVE_NONE && to < v->nr && !grove__spine_id(v->image->spine, to)))
+		return grove_view_path(v, to, out, nr);
+	if (to != GROVE_NONE && to >= v->nr)
+		return GROVE_ENOTFOUND;
+	if (to != grove__view_leaf(v))
+		ask.leaf = to == GROVE_NONE ? GROVE_ROOT : grove__spine_id(v->image->spine, to);
+	rc = grove__image_walk(v->image, v->nr, &ask, &w, NULL);
+	if (rc)
+		return rc;
+	*out = w.rows;
+	*nr = w.nr;
+	free(w.reasons);
+	return 0;
 }
 
 int grove_view_children(const struct grove_view *v, uint32_t of, int by_time,

@@ -273,9 +273,6 @@ static int take_options(struct grove *g, const struct grove_options *opt, struct
 	g->trace_payload = opt->trace_payload;
 	if (opt->dialect) {
 		g->forced = grove__dialect_find(opt->dialect);
-		if (!g->forced && grove__dialect_known(opt->dialect))
-			return grove__fail(d, GROVE_ENOTSUP, NULL,
-					   "the %s dialect is not built into this grove", opt->dialect);
 		if (!g->forced)
 			return grove__fail(d, GROVE_EINVAL, NULL, "no dialect named %.100s",
 					   opt->dialect);

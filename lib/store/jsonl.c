@@ -564,6 +564,7 @@ static const struct grove_store_ops jsonl_ops = {
 	.rewrite = grove__jsonl_rewrite,
 	.list = jsonl_list,
 	.list_subs = jsonl_list_subs,
+	.cut = grove__jsonl_cut,
 	.remove = jsonl_remove,
 	.rename = jsonl_rename,
 	.attach_put = grove__jsonl_attach_put,

@@ -75,6 +75,8 @@ int grove__jsonl_append(struct grove_log *l, const struct grove_record *rec, siz
 			uint64_t expect, enum grove_sync sync, struct grove_appended *out,
 			struct grove_detail *d);
 int grove__jsonl_sync(struct grove_log *l, struct grove_detail *d);
+int grove__jsonl_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
+		     struct grove_detail *d);
 int grove__jsonl_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
 			 enum grove_sync sync, struct grove_detail *d);
 

@@ -269,3 +269,48 @@ int grove__jsonl_replace(struct grove_log *l, uint64_t pos, struct grove_slice l
 	grove__buf_release(&old);
 	return rc;
 }
+
+/* With the lock held. */
+static int cut_locked(struct jsonl_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
+		      struct grove_detail *d)
+{
+	struct grove__sys_stat st;
+	size_t got = 0;
+	char before = '\n';
+	int err, rc = grove__jsonl_glance(log, &st, d);
+
+	if (rc)
+		return rc;
+	if (expect != st.size)
+		return grove__fail(d, GROVE_ECONFLICT, log->path, "another writer has appended");
+	err = pos ? grove__sys_pread(log->fd, &before, 1, pos - 1, &got) : 0;
+	if (err)
+		return grove__fail_sys(d, err, log->path, "cannot read");
+	if (pos > st.size || before != '\n')
+		return grove__fail(d, GROVE_EINVAL, log->path, "no line begins there");
+	err = grove__sys_truncate(log->fd, pos);
+	if (!err && sync == GROVE_SYNC_ALWAYS)
+		err = grove__sys_datasync(log->fd);
+	if (err)
+		return grove__fail_sys(d, err, log->path, "cannot cut off the end");
+	log->size = pos;
+	log->lf_at = UINT64_MAX;
+	return 0;
+}
+
+int grove__jsonl_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
+		     struct grove_detail *d)
+{
+	struct jsonl_log *log = grove__jsonl_log(l);
+	int rc, locked;
+
+	if (!log->writable)
+		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
+	pthread_mutex_lock(&log->lock);
+	locked = !grove__sys_lock(log->fd);
+	rc = cut_locked(log, pos, expect, sync, d);
+	if (locked)
+		grove__sys_unlock(log->fd);
+	pthread_mutex_unlock(&log->lock);
+	return rc;
+}

@@ -321,6 +321,30 @@ static int memory_replace(struct grove_log *l, uint64_t pos, struct grove_slice 
 	return unlock(m, rc);
 }
 
+static int memory_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
+		      struct grove_detail *d)
+{
+	struct memory_store *m = store_of(l->store);
+	struct shelf *s = log_of(l)->shelf;
+	int rc = 0;
+
+	(void)sync;
+	if (!log_of(l)->writable)
+		return read_only(d);
+	lock(m);
+	if (expect != s->nr)
+		rc = grove__fail(d, GROVE_ECONFLICT, NULL, "another writer has appended");
+	else if (pos > s->nr)
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "no line begins there");
+	while (!rc && s->nr > pos) {
+		s->bytes -= s->lines[--s->nr].len + 1;
+		free(s->lines[s->nr].ptr);
+	}
+	if (!rc)
+		s->generation++;
+	return unlock(m, rc);
+}
+
 static int memory_rewrite(struct grove_log *l, grove_line_fn *next, void *payload, uint64_t expect,
 			  unsigned flags, struct grove_detail *d)
 {
@@ -646,6 +670,7 @@ static const struct grove_store_ops memory_ops = {
 	.rewrite = memory_rewrite,
 	.list = memory_list,
 	.list_subs = memory_list_subs,
+	.cut = memory_cut,
 	.remove = memory_remove,
 	.rename = memory_rename,
 	.meta_get = memory_meta_get,

@@ -8,13 +8,17 @@
 static const struct {
 	const char *scheme;
 	int (*open)(struct grove_store **out, const char *rest, struct grove_detail *d);
+	/* of stores that have tables; NULL: there is nothing to make */
+	int (*init)(const char *rest, struct grove_detail *d);
+	int (*upgrade)(const char *rest, unsigned *from, unsigned *to, struct grove_detail *d);
 } schemes[] = {
-	{ "file:", grove__store_jsonl_open },
-	{ "memory:", grove__store_memory_open },
+	{ "file:", grove__store_jsonl_open, NULL, NULL },
+	{ "memory:", grove__store_memory_open, NULL, NULL },
+	{ "sqlite:", grove__store_sqlite_open, grove__store_sqlite_init, grove__store_sqlite_upgrade },
 };
 
 /* Known to the world, not to this build. */
-static const char *const absent[] = { "sqlite:", "mysql:" };
+static const char *const absent[] = { "mysql:" };
 
 /* "name:" at the start of a URL, as opposed to a path with a colon in it. */
 static bool has_scheme(const char *url)
@@ -43,8 +47,41 @@ int grove__store_open(struct grove_store **out, const char *url, struct grove_de
 					   "%s stores are not built into this grove", absent[i]);
 	if (has_scheme(url))
 		return grove__fail(d, GROVE_EINVAL, NULL,
-				   "unknown kind of store (use file:DIR or memory:)");
+				   "unknown kind of store (use file:DIR, sqlite:PATH or memory:)");
 	return grove__store_jsonl_open(out, url, d);
+}
+
+/* Is there something to make or to upgrade? A store of another kind is opened, to be judged. */
+static int no_tables(const char *url, struct grove_detail *d)
+{
+	struct grove_store *st;
+	int rc = grove__store_open(&st, url, d);
+
+	grove__store_close(st);
+	return rc;
+}
+
+int grove__store_init(const char *url, struct grove_detail *d)
+{
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
+		size_t n = strlen(schemes[i].scheme);
+
+		if (schemes[i].init && !strncmp(url, schemes[i].scheme, n))
+			return schemes[i].init(url + n, d);
+	}
+	return no_tables(url, d);
+}
+
+int grove__store_upgrade(const char *url, unsigned *from, unsigned *to, struct grove_detail *d)
+{
+	*from = *to = 0;
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
+		size_t n = strlen(schemes[i].scheme);
+
+		if (schemes[i].upgrade && !strncmp(url, schemes[i].scheme, n))
+			return schemes[i].upgrade(url + n, from, to, d);
+	}
+	return no_tables(url, d);
 }
 
 void grove__store_close(struct grove_store *st)
@@ -218,6 +255,13 @@ static int next_checked(void *payload, struct grove_slice *line)
 	int rc = c->next(c->payload, line);
 
 	return !rc && has_lf(*line) ? two_lines(c->d) : rc;
+}
+
+int grove__log_cut(struct grove_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
+		   struct grove_detail *d)
+{
+	return log->ops->version >= 2 && log->ops->cut ? log->ops->cut(log, pos, expect, sync, d)
+						       : missing(d, log->ops, "cut a log off");
 }
 
 int grove__log_rewrite(struct grove_log *log, grove_line_fn *next, void *payload, uint64_t expect,

@@ -12,12 +12,20 @@
 #include "grove/sys.h"
 
 /*
- * Open the store that a URL names: `file:DIR` or a plain path, `memory:`.
+ * Open the store that a URL names: `file:DIR` or a plain path, `sqlite:PATH`, `memory:`.
  * GROVE_EINVAL for a scheme that nobody serves, GROVE_ENOTSUP for one that
- * this build leaves out. A directory need not exist until something is stored.
+ * this build leaves out. A directory or a database need not exist until
+ * something is stored.
  */
 int grove__store_open(struct grove_store **out, const char *url, struct grove_detail *d);
 void grove__store_close(struct grove_store *st);
+/*
+ * Make what the store needs, if it is not there yet; bring the tables of a
+ * database up to date (from and to which version; 0: it has none). Both are
+ * harmless when there is nothing to do.
+ */
+int grove__store_init(const char *url, struct grove_detail *d);
+int grove__store_upgrade(const char *url, unsigned *from, unsigned *to, struct grove_detail *d);
 
 int grove__store_list(struct grove_store *st, const char *project, grove_key_fn *fn,
 		      void *payload, struct grove_detail *d);
@@ -48,6 +56,8 @@ int grove__log_append(struct grove_log *log, const struct grove_record *rec, siz
 int grove__log_sync(struct grove_log *log, struct grove_detail *d);
 int grove__log_replace(struct grove_log *log, uint64_t pos, struct grove_slice line,
 		       enum grove_sync sync, struct grove_detail *d);
+int grove__log_cut(struct grove_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
+		   struct grove_detail *d);
 int grove__log_rewrite(struct grove_log *log, grove_line_fn *next, void *payload, uint64_t expect,
 		       unsigned flags, struct grove_detail *d);
 int grove__log_meta_get(struct grove_log *log, const char *name, struct grove_buf *out,
@@ -58,8 +68,18 @@ int grove__log_meta_put(struct grove_log *log, const char *name, struct grove_sl
 /* The stores. Each takes what stands behind the scheme. */
 int grove__store_memory_open(struct grove_store **out, const char *rest, struct grove_detail *d);
 int grove__store_jsonl_open(struct grove_store **out, const char *rest, struct grove_detail *d);
+int grove__store_sqlite_open(struct grove_store **out, const char *rest, struct grove_detail *d);
+int grove__store_sqlite_init(const char *rest, struct grove_detail *d);
+int grove__store_sqlite_upgrade(const char *rest, unsigned *from, unsigned *to,
+				struct grove_detail *d);
 /* The directory of a file store, NULL if `st` is another kind. */
 const char *grove__store_jsonl_root(const struct grove_store *st);
+
+/*
+ * The value that says of a log in a database that its last line has no line
+ * end: "1", or "" to take it back. The next append gives it one (`pad`).
+ */
+#define GROVE__META_UNFINISHED "unfinished"
 
 /*
  * A store that tells `fn` of each call and hands it on to `inner`, which it

@@ -159,6 +159,16 @@ static int trace_rewrite(struct grove_log *l, grove_line_fn *next, void *payload
 	return rc;
 }
 
+static int trace_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
+		     struct grove_detail *d)
+{
+	int rc = grove__log_cut(log_of(l)->inner, pos, expect, sync, d);
+
+	tell(store_of(l->store), "cut", "%s pos=%llu -> %d", log_of(l)->key, (unsigned long long)pos,
+	     rc);
+	return rc;
+}
+
 static int trace_list(struct grove_store *st, const char *project, grove_key_fn *fn,
 		      void *payload, struct grove_detail *d)
 {
@@ -266,6 +276,7 @@ static const struct grove_store_ops trace_ops = {
 	.rewrite = trace_rewrite,
 	.list = trace_list,
 	.list_subs = trace_list_subs,
+	.cut = trace_cut,
 	.remove = trace_remove,
 	.rename = trace_rename,
 	.meta_get = trace_meta_get,

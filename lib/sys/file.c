@@ -314,6 +314,15 @@ int grove__sys_rename_new(const char *from, const char *to)
 	return unlink(from) ? -errno : 0;
 }
 
+int grove__sys_link(const char *from, const char *to)
+{
+	int n = fault("link");
+
+	if (n > 0)
+		return -n;
+	return link(from, to) ? -errno : 0;
+}
+
 int grove__sys_unlink(const char *path)
 {
 	int n = fault("unlink");
@@ -470,4 +479,28 @@ int grove__sys_tty(struct grove_buf *out)
 		if (ttyname_r(0, path, sizeof(path)))
 			return -ENOTTY;
 	return grove__buf_add_str(out, path) ? -ENOMEM : 0;
+}
+
+int grove__sys_read_small(const char *path, size_t max, struct grove_buf *out, int64_t *mtime_ns)
+{
+	struct grove__sys_stat st;
+	size_t got = 0;
+	int fd, rc = grove__sys_open(path, O_RDONLY, 0, &fd);
+
+	if (rc)
+		return rc;
+	rc = grove__sys_fstat(fd, &st);
+	if (!rc && (st.type != SYS_FILE || st.size > max))
+		rc = -EINVAL;
+	if (!rc && grove__buf_reserve(out, (size_t)st.size))
+		rc = -ENOMEM;
+	if (!rc)
+		rc = grove__sys_pread(fd, out->ptr + out->len, (size_t)st.size, 0, &got);
+	if (!rc) {
+		grove__buf_cut(out, out->len + got);
+		if (mtime_ns)
+			*mtime_ns = st.mtime_ns;
+	}
+	grove__sys_close(fd);
+	return rc;
 }

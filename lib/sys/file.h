@@ -54,6 +54,8 @@ int grove__sys_touch(int fd);
 int grove__sys_rename(const char *from, const char *to);
 /* The same, but -EEXIST when `to` is there. */
 int grove__sys_rename_new(const char *from, const char *to);
+/* Another name for the same file; -EEXIST when `to` is there. */
+int grove__sys_link(const char *from, const char *to);
 int grove__sys_unlink(const char *path);
 int grove__sys_rmdir(const char *path);
 /* Make the directory and its parents. */
@@ -64,6 +66,11 @@ int grove__sys_sync_parent(const char *path);
 /* The same, and every directory above it: all that mkdirs may have made. */
 int grove__sys_sync_parents(const char *path);
 
+/*
+ * Append a file of at most `max` bytes; *mtime_ns (may be NULL) is its time.
+ * -EINVAL for a larger one, or what is no file.
+ */
+int grove__sys_read_small(const char *path, size_t max, struct grove_buf *out, int64_t *mtime_ns);
 /* Call `fn` with each name but "." and ".."; stop when it answers non-zero, which goes to *ended. */
 int grove__sys_list(const char *dir, int (*fn)(void *payload, const char *name), void *payload,
 		    int *ended);

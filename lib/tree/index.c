@@ -110,7 +110,7 @@ static int link_with_duplicates(struct grove__spine *s)
 	for (uint32_t row = 0; row < s->nr; row++) {
 		uint32_t w = winner(s, row);
 
-		if (hung[w])
+		if (hung[w] || grove__spine_flags(s, w) & ROW_ASIDE)
 			continue;
 		hung[w] = 1;
 		grove__spine_link_child(s, w);
@@ -131,7 +131,8 @@ int grove__tree_link(struct grove__spine *s, uint32_t from)
 		return GROVE_ESTALE;
 	if (!s->duplicates && !s->forward) {
 		for (uint32_t row = from; row < s->nr; row++)
-			grove__spine_link_child(s, row);
+			if (!(grove__spine_flags(s, row) & ROW_ASIDE))
+				grove__spine_link_child(s, row);
 		s->linked = s->nr;
 		return 0;
 	}

@@ -197,7 +197,8 @@ int grove__spine_add(struct grove__spine *s, const struct grove__entry *e,
 	b->parent[at] = parent;
 	b->child[at] = b->last[at] = b->sibling[at] = GROVE_NONE;
 	b->flags[at] = (uint16_t)((e->has_id ? 0 : ROW_NO_ID) | (e->leaf_mark ? ROW_LEAF_MARK : 0) |
-				  (e->parent_is == PARENT_ABSENT ? ROW_PARENT_ABSENT : 0));
+				  (e->parent_is == PARENT_ABSENT ? ROW_PARENT_ABSENT : 0) |
+				  (e->aside ? ROW_ASIDE : 0));
 	b->kind[at] = e->kind;
 	b->role[at] = e->role;
 	b->id[at] = NULL;
@@ -216,7 +217,10 @@ int grove__spine_add(struct grove__spine *s, const struct grove__entry *e,
 
 		if (e->text.len && !name)
 			return GROVE_ENOMEM;
-		s->name = name;
+		if (e->weak)
+			s->weak_name = name;
+		else
+			s->name = name;
 	}
 	s->nr = row + 1;
 	return 0;

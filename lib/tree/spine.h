@@ -28,7 +28,8 @@ enum {
 	ROW_SUPERSEDED = GROVE_ENTRY_SUPERSEDED,
 	ROW_NO_ID = GROVE_ENTRY_NO_ID,
 	ROW_LEAF_MARK = GROVE_ENTRY_LEAF_MARK,
-	ROW_PARENT_ABSENT = 32
+	ROW_PARENT_ABSENT = 32,
+	ROW_ASIDE = 64
 };
 
 struct grove__block {
@@ -68,6 +69,7 @@ struct grove__spine {
 	struct grove__label_event *labels;
 	size_t nr_labels, cap_labels;
 	const char *name;                 /* of the session; NULL: none */
+	const char *weak_name;            /* the same, if nobody chose one */
 	bool duplicates, forward;         /* seen while adding, not yet settled by a link */
 	uint32_t linked;                  /* rows that grove__tree_link() has settled */
 	bool shared;                      /* it was called: readers may know the spine */

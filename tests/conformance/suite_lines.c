@@ -645,6 +645,42 @@ static void a_line_of_another_length_is_refused(void **state)
 	grove__log_close(log);
 }
 
+/* -------------------------------------------------------------------- cut */
+
+static void a_log_can_be_cut_off_where_a_line_begins(void **state)
+{
+	struct fixture *f = *state;
+	struct grove_key key = key_of("p", "a.jsonl");
+	struct grove_log *log = make_log(f, key, LINES("one", "two", "three", "four"));
+	struct grove_log *reader = open_log(f, key, GROVE_LOG_READ);
+	struct read_lines l = read_all(f, log, 4096);
+	uint64_t tail = tail_of(f, log);
+	struct grove_appended out;
+
+	FAILS(GROVE_EACCESS, grove__log_cut(reader, l.line[2].pos, tail, GROVE_SYNC_NONE, &f->d));
+	FAILS(GROVE_ECONFLICT, grove__log_cut(log, l.line[2].pos, tail - 1, GROVE_SYNC_NONE, &f->d));
+	FAILS(GROVE_EINVAL, grove__log_cut(log, tail + 1, tail, GROVE_SYNC_NONE, &f->d));
+	if (!f->kind->by_line)
+		FAILS(GROVE_EINVAL, grove__log_cut(log, l.line[2].pos + 1, tail, GROVE_SYNC_NONE, &f->d));
+	assert_log(f, log, LINES("one", "two", "three", "four"));
+	OK(grove__log_cut(log, tail, tail, GROVE_SYNC_NONE, &f->d));
+	assert_log(f, log, LINES("one", "two", "three", "four"));
+	OK(grove__log_cut(log, l.line[2].pos, tail, GROVE_SYNC_ALWAYS, &f->d));
+	assert_int_equal(tail_of(f, log), l.line[2].pos);
+	assert_log(f, log, LINES("one", "two"));
+	assert_log(f, reader, LINES("one", "two"));
+	/* and the log grows from there */
+	OK(add(f, log, str("other"), l.line[2].pos, &out));
+	assert_log(f, reader, LINES("one", "two", "other"));
+	OK(grove__log_cut(log, 0, tail_of(f, log), GROVE_SYNC_NONE, &f->d));
+	assert_int_equal(tail_of(f, log), 0);
+	OK(add(f, log, str("anew"), 0, &out));
+	assert_log(f, log, LINES("anew"));
+	free_lines(&l);
+	grove__log_close(reader);
+	grove__log_close(log);
+}
+
 /* ---------------------------------------------------------------- rewrite */
 
 struct source {
@@ -877,6 +913,7 @@ const struct CMUnitTest line_cases[] = {
 	CASE(a_part_of_a_line_can_be_fetched),
 	CASE(what_lies_beyond_the_end_is_stale),
 	CASE(a_line_can_be_replaced_by_one_as_long),
+	CASE(a_log_can_be_cut_off_where_a_line_begins),
 	CASE(a_line_of_another_length_is_refused),
 	CASE(a_rewrite_replaces_every_line),
 	CASE(a_rewrite_may_leave_nothing),

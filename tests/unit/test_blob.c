@@ -602,6 +602,28 @@ static void a_list_has_what_is_ours(void **state)
 	FAILS(7, grove__blobs_list(w->b, stop_at_once, NULL, &w->d));
 }
 
+static void a_blob_may_have_another_name(void **state)
+{
+	struct world *w = *state;
+	unsigned kinds[4] = { 0 };
+
+	OK(put(w, "hello"));
+	OK(grove__blob_alias(w->b, HELLO, "png", &w->d));
+	OK(grove__blob_alias(w->b, HELLO, "png", &w->d));
+	OK(grove__blob_alias(w->b, HELLO, "x-icon", &w->d));
+	/* names that no list would find again, and a blob that is not there */
+	OK(grove__blob_alias(w->b, HELLO, "../x", &w->d));
+	OK(grove__blob_alias(w->b, HELLO, "tar.gz", &w->d));
+	OK(grove__blob_alias(w->b, HELLO, "", &w->d));
+	OK(grove__blob_alias(w->b, EMPTY, "png", &w->d));
+	OK(grove__blobs_list(w->b, add_kind, kinds, &w->d));
+	assert_int_equal(kinds[BLOB_FILE], 1);
+	assert_int_equal(kinds[BLOB_ALIAS], 2);
+	/* the blob itself is where it was */
+	OK(put(w, "hello"));
+	assert_true(w->known);
+}
+
 static int64_t ago_ns(time_t seconds)
 {
 	return ((int64_t)time(NULL) - seconds) * 1000000000;
@@ -1069,6 +1091,7 @@ int main(void)
 		TEST(a_full_disk_keeps_the_blobs_it_has),
 		TEST(many_puts_share_one_sync_of_the_directory),
 		TEST(a_list_has_what_is_ours),
+		TEST(a_blob_may_have_another_name),
 		TEST(a_sweep_spares_the_young),
 		TEST(a_sweep_removes_what_it_looked_at),
 		TEST(a_put_wins_against_a_sweep),

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-static int all, json, help, sort;
+static int all, json, help, sort, soon;
 static const char *cwd;
-static uint64_t limit;
+static uint64_t limit, days;
 static struct opt_list stores;
 static char why[512];
 
@@ -22,6 +22,7 @@ static const struct opt own[] = {
 	{ "all", .flag = &all },
 	{ "cwd", .letter = 'C', .string = &cwd },
 	{ "limit", .number = &limit },
+	{ "soon", .flag = &soon, .number = &days },
 	{ "sort", .choice = &sort, .choices = sorts },
 	{ NULL },
 };
@@ -41,7 +42,8 @@ static int parse(const char *line, int *argc, unsigned flags)
 	const struct opt *const tables[] = { own, global, NULL };
 	char *rest = copy, *word;
 
-	all = json = help = sort = 0;
+	all = json = help = sort = soon = 0;
+	days = 0;
 	cwd = NULL;
 	limit = 0;
 	opt_list_release(&stores);
@@ -51,6 +53,28 @@ static int parse(const char *line, int *argc, unsigned flags)
 	while ((word = strsep(&rest, " ")))
 		words[(*argc)++] = word;
 	return opt_parse(tables, argc, words, flags, why, sizeof(why));
+}
+
+static void a_number_may_be_missing(void **state)
+{
+	int argc;
+
+	(void)state;
+	assert_int_equal(parse("--soon word", &argc, 0), 0);
+	assert_int_equal(soon, 1);
+	assert_int_equal(days, 0);
+	assert_int_equal(argc, 1);
+	assert_int_equal(parse("--soon 7 word", &argc, 0), 0);
+	assert_int_equal(soon, 1);
+	assert_int_equal(days, 7);
+	assert_int_equal(argc, 1);
+	assert_int_equal(parse("--soon=12", &argc, 0), 0);
+	assert_int_equal(days, 12);
+	assert_int_equal(parse("--soon 7up", &argc, 0), 0);
+	assert_int_equal(days, 0);
+	assert_int_equal(argc, 1);
+	assert_int_equal(parse("--soon=x", &argc, 0), -1);
+	assert_string_equal(why, "--soon: 'x' is not a number");
 }
 
 static void options_stand_anywhere_among_the_operands(void **state)
@@ -232,6 +256,7 @@ static void a_slip_is_a_letter_or_two(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_number_may_be_missing),
 		cmocka_unit_test(options_stand_anywhere_among_the_operands),
 		cmocka_unit_test(a_value_follows_an_equals_sign_or_stands_alone),
 		cmocka_unit_test(a_value_may_look_like_an_option),

@@ -202,7 +202,7 @@ static void check_notice(const char *meta, const char *expect)
 	char *m = quoted(meta);
 
 	assert_int_equal(grove__buf_add_str(&b, "|"), 0);
-	assert_int_equal(grove__xcsh_notice(grove__slice_str(m), &b), 0);
+	assert_int_equal(grove__xcsh_notice(grove__slice_str(m), &grove__xcsh_wording, &b), 0);
 	assert_string_equal(b.ptr + 1, expect);
 	grove__buf_release(&b);
 	free(m);
@@ -350,7 +350,7 @@ static void check_format(const char *text, const char *expect)
 	struct grove_buf b = GROVE_BUF_INIT;
 
 	assert_int_equal(grove__buf_add_str(&b, "|"), 0);
-	assert_int_equal(grove__xcsh_format(grove__slice_str(text), &b), 0);
+	assert_int_equal(grove__xcsh_format(grove__slice_str(text), false, &b), 0);
 	assert_string_equal(b.ptr + 1, expect);
 	grove__buf_release(&b);
 }

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -203,6 +204,92 @@ static void sessions_are_where_the_environment_says(void **state)
 	assert_roots(&env, "xcsh /a/sessions\n", "omp /a/sessions\n");
 }
 
+static void assert_omp_dirs(struct world *w, const char *const *variables, const char *data,
+			    const char *state_dir)
+{
+	struct grove__env env;
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	w->variables = variables;
+	env = env_of(w, "/home/me");
+	assert_int_equal(grove__xcsh_data_dir(&env, "omp", &b), 0);
+	assert_string_equal(b.ptr, data);
+	grove__buf_clear(&b);
+	assert_int_equal(grove__xcsh_state_dir(&env, "omp", &b), 0);
+	assert_string_equal(b.ptr, state_dir);
+	grove__buf_release(&b);
+}
+
+#define PLAIN "/home/me/.omp/agent"
+#define PROFILE "/home/me/.omp/profiles/pp/agent"
+
+static void oh_my_pi_has_profiles(void **state)
+{
+	static const char *const there[] = { "/d/omp", "/s/omp/profiles/pp", "/e/omp/profiles/pp", NULL };
+	static const struct {
+		const char *variables[9];
+		const char *data, *state;
+	} cases[] = {
+		{ { "OMP_PROFILE", "pp" }, PROFILE, PROFILE },
+		{ { "PI_PROFILE", " pp\n" }, PROFILE, PROFILE },
+		{ { "OMP_PROFILE", "pp", "PI_PROFILE", "q" }, PROFILE, PROFILE },
+		{ { "OMP_PROFILE", "", "PI_PROFILE", "q" }, PLAIN, PLAIN },
+		{ { "OMP_PROFILE", "default", "PI_PROFILE", "q" }, PLAIN, PLAIN },
+		{ { "OMP_PROFILE", "A b", "PI_PROFILE", "q" }, PLAIN, PLAIN },
+		{ { "OMP_PROFILE", "pp", "PI_CONFIG_DIR", ".zz" }, "/home/me/.zz/profiles/pp/agent",
+		  "/home/me/.zz/profiles/pp/agent" },
+		{ { "OMP_PROFILE", "pp", "PI_CODING_AGENT_DIR", "/x" }, PROFILE, PROFILE },
+		{ { "OMP_PROFILE", "default", "PI_CODING_AGENT_DIR", "/x" }, "/x", "/x" },
+		{ { "OMP_PROFILE", "pp", "XDG_DATA_HOME", "/d", "XDG_STATE_HOME", "/s" }, PROFILE,
+		  "/s/omp/profiles/pp" },
+		{ { "OMP_PROFILE", "pp", "XDG_DATA_HOME", "/e", "PI_CODING_AGENT_DIR", "/x" },
+		  "/e/omp/profiles/pp", PROFILE },
+		{ { "XDG_DATA_HOME", "/d" }, "/d/omp", PLAIN },
+	};
+	struct world w = { .there = there };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_omp_dirs(&w, cases[i].variables, cases[i].data, cases[i].state);
+}
+
+static void a_profile_has_a_plain_name(void **state)
+{
+	static const char *const good[] = { "pp", "1", "a.b", "a_b-c", "a..b", "a-", "com10", "conx", "default.x" };
+	static const char *const bad[] = { "PP", "-a", ".a", "_a", "a.", "a b", "..", "../x", "a/b", "é", "con",
+					   "con.x", "com0", "lpt9", "nul", "Default" };
+	char name[80], want[160];
+	const char *variables[] = { "OMP_PROFILE", name, NULL };
+	struct world w = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		snprintf(name, sizeof(name), "%s", good[i]);
+		snprintf(want, sizeof(want), "/home/me/.omp/profiles/%s/agent", name);
+		assert_omp_dirs(&w, variables, want, want);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		snprintf(name, sizeof(name), "%s", bad[i]);
+		assert_omp_dirs(&w, variables, PLAIN, PLAIN);
+	}
+	memset(name, 'a', 65);
+	name[65] = '\0';
+	assert_omp_dirs(&w, variables, PLAIN, PLAIN);
+	name[64] = '\0';
+	snprintf(want, sizeof(want), "/home/me/.omp/profiles/%s/agent", name);
+	assert_omp_dirs(&w, variables, want, want);
+}
+
+static void xcsh_has_no_profiles(void **state)
+{
+	static const char *const variables[] = { "OMP_PROFILE", "pp", "PI_PROFILE", "pp", NULL };
+	struct world w = { .variables = variables };
+	struct grove__env env = env_of(&w, "/home/me");
+
+	(void)state;
+	assert_roots(&env, "xcsh /home/me/.xcsh/agent/sessions\n", "omp " PROFILE "/sessions\n");
+}
+
 static void a_session_id_is_a_snowflake(void **state)
 {
 	const uint8_t random[8] = { 0 };
@@ -301,6 +388,9 @@ int main(void)
 		cmocka_unit_test(the_temporary_directory_is_the_one_of_the_environment),
 		cmocka_unit_test(earlier_generations_had_other_names),
 		cmocka_unit_test(sessions_are_where_the_environment_says),
+		cmocka_unit_test(oh_my_pi_has_profiles),
+		cmocka_unit_test(a_profile_has_a_plain_name),
+		cmocka_unit_test(xcsh_has_no_profiles),
 		cmocka_unit_test(a_session_id_is_a_snowflake),
 		cmocka_unit_test(ids_of_one_handle_only_grow),
 		cmocka_unit_test(an_entry_id_is_hex),

@@ -28,10 +28,11 @@
 static struct grove_buf blobs[BLOBS];
 static size_t nr_blobs, nr_gets;
 
-static int keep(void *payload, struct grove_slice bytes, struct grove_buf *ref)
+static int keep(void *payload, struct grove_slice bytes, const char *ext, struct grove_buf *ref)
 {
 	size_t i;
 
+	assert_null(ext); /* an xcsh blob has one name */
 	if (payload)
 		return *(int *)payload;
 	for (i = 0; i < nr_blobs; i++)

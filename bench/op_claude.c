@@ -1,0 +1,162 @@
+/*
+ * op_claude.c: Claude Code's transcripts: the conversation, what a list shows,
+ * a fork. PATH is the transcript.
+ */
+#include "bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int open_claude(struct grove **g)
+{
+	struct grove_options o = { .size = sizeof(o), .dialect = "claude" };
+
+	return grove_open(g, &o) ? fail("open: %s", "grove") : 0;
+}
+
+/* Counts the elements of the first array in a document, as it comes. */
+struct counter {
+	uint64_t bytes, nr;
+	int depth, in_string, escaped, done, any;
+};
+
+static int discard(void *payload, const char *ptr, size_t len)
+{
+	(void)ptr;
+	((struct counter *)payload)->bytes += len;
+	return 0;
+}
+
+static int count(void *payload, const char *ptr, size_t len)
+{
+	struct counter *c = payload;
+
+	for (const char *p = ptr, *end = ptr + len; p < end && !c->done; p++) {
+		if (c->in_string) {
+			if (c->escaped)
+				c->escaped = 0;
+			else if (*p == '\\')
+				c->escaped = 1;
+			else if (*p == '"')
+				c->in_string = 0;
+		} else if (*p == '"') {
+			c->in_string = 1;
+		} else if (*p == '{' || *p == '[') {
+			c->any |= c->depth++ == 2;
+		} else if (*p == '}' || *p == ']') {
+			c->done = --c->depth == 1;
+		} else if (*p == ',' && c->depth == 2) {
+			c->nr++;
+		}
+	}
+	c->bytes += len;
+	return 0;
+}
+
+static int conversation(struct grove *g, const char *path, struct grove_sink sink, double *ms)
+{
+	struct grove_context_options co = { .size = sizeof(co), .mode = "sdk" };
+	struct grove_session *s;
+	double start = now_ms();
+	int rc = grove_session_open(g, path, GROVE_LAZY, &s);
+
+	if (!rc)
+		rc = grove_session_context(s, &co, sink);
+	*ms = now_ms() - start;
+	grove_session_close(s);
+	return rc ? fail("messages: %s", grove_error_name(rc)) : 0;
+}
+
+int op_messages(const char *path, size_t n)
+{
+	struct counter first = { 0 }, second = { 0 }, slow = { 0 };
+	struct grove *g;
+	double ms, ms2;
+	int rc = open_claude(&g);
+
+	(void)n;
+	if (!rc)
+		rc = conversation(g, path, (struct grove_sink){ discard, &first }, &ms);
+	if (!rc)
+		rc = conversation(g, path, (struct grove_sink){ discard, &second }, &ms2);
+	if (!rc) {
+		double ignored;
+
+		put_ms("messages_ms", ms);
+		put_ms("messages2_ms", ms2);
+		put_count("bytes", first.bytes);
+		rc = conversation(g, path, (struct grove_sink){ count, &slow }, &ignored);
+		put_count("n", slow.nr + (uint64_t)slow.any);
+	}
+	if (!rc && (first.bytes != second.bytes || first.bytes != slow.bytes))
+		rc = fail("messages: two answers");
+	grove_close(g);
+	return rc;
+}
+
+int op_info(const char *path, size_t n)
+{
+	struct grove_session *s = NULL;
+	struct grove_view *v = NULL;
+	struct grove_counts c = { .size = sizeof(c) };
+	struct grove *g;
+	double start;
+	int rc = open_claude(&g);
+
+	(void)n;
+	start = now_ms();
+	if (!rc && (grove_session_open(g, path, GROVE_READ, &s) || grove_session_view(s, &v)))
+		rc = fail("info: cannot open");
+	if (!rc) {
+		put_ms("info_ms", now_ms() - start);
+		grove_view_counts(v, &c);
+		put_flag("found", c.entries > 0);
+	}
+	grove_view_unref(v);
+	grove_session_close(s);
+	grove_close(g);
+	return rc;
+}
+
+static int one_fork(struct grove *g, const char *path, enum grove_sync sync, double *ms, uint64_t *bytes)
+{
+	struct grove_fork_options fo = { .size = sizeof(fo), .sync = sync, .dir = scratch() };
+	struct grove_session *s = NULL, *copy = NULL;
+	struct stat st;
+	double start = now_ms();
+	int rc = grove_session_open(g, path, GROVE_READ, &s);
+
+	if (!rc)
+		rc = grove_session_fork(s, &fo, &copy);
+	*ms = now_ms() - start;
+	if (!rc && !stat(grove_session_path(copy), &st)) {
+		*bytes = (uint64_t)st.st_size;
+		unlink(grove_session_path(copy));
+	}
+	grove_session_close(copy);
+	grove_session_close(s);
+	return rc ? fail("fork: %s", grove_error_name(rc)) : 0;
+}
+
+int op_claude_fork(const char *path, size_t n)
+{
+	struct grove *g;
+	uint64_t bytes = 0;
+	double ms;
+	int rc = open_claude(&g);
+
+	(void)n;
+	if (!rc)
+		rc = one_fork(g, path, GROVE_SYNC_NONE, &ms, &bytes);
+	if (!rc) {
+		put_ms("fork_ms", ms);
+		put_count("bytes", bytes);
+		rc = one_fork(g, path, GROVE_SYNC_ALWAYS, &ms, &bytes);
+		put_ms("fork_sync_ms", ms);
+	}
+	grove_close(g);
+	return rc;
+}

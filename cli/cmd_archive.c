@@ -1,0 +1,217 @@
+/*
+ * cmd_archive.c: keep what the agent will delete.
+ */
+#include "cli.h"
+
+#define DAY_MS 86400000
+#define DAYS_DEFAULT 7
+
+struct archive {
+	struct cli *c;
+	int told;              /* of a session, be it good or bad */
+	int printed;           /* objects of the array */
+	int failed;            /* how many */
+	int alone;             /* one session, which was named: its error is the command's */
+	int status;            /* that error */
+};
+
+static const char *const states[] = { "new", "grown", "unchanged", "kept", "failed" };
+
+static void count_json(struct out *o, const char *name, uint64_t n)
+{
+	out_printf(o, ",\"%s\":%llu", name, (unsigned long long)n);
+}
+
+static void error_json(struct out *o, const struct grove_detail *why)
+{
+	out_puts(o, ",\"error\":{\"code\":");
+	out_json_string(o, grove_error_name(why->code));
+	out_puts(o, ",\"message\":");
+	out_json_string(o, why->message);
+	if (*why->path) {
+		out_puts(o, ",\"path\":");
+		out_json_string(o, why->path);
+	}
+	out_puts(o, "}");
+}
+
+static void begin_json(struct archive *a)
+{
+	out_puts(&a->c->out, a->printed++ ? ",\n{" : "{");
+}
+
+static void print_json(struct archive *a, const struct grove_archived *x)
+{
+	struct out *o = &a->c->out;
+
+	begin_json(a);
+	out_puts(o, "\"path\":");
+	out_json_string(o, x->path);
+	out_puts(o, ",\"archive\":");
+	out_json_string(o, x->archive);
+	out_puts(o, ",\"state\":");
+	out_json_string(o, states[x->state]);
+	count_json(o, "lines", x->lines);
+	count_json(o, "totalLines", x->total_lines);
+	count_json(o, "files", x->files);
+	count_json(o, "missingBlobs", x->missing);
+	if (x->older) {
+		out_puts(o, ",\"older\":");
+		out_json_string(o, x->older);
+	}
+	if (x->why)
+		error_json(o, x->why);
+	out_puts(o, "}");
+}
+
+static void some(struct out *o, const char *before, uint64_t n, const char *what)
+{
+	out_printf(o, "%s%llu %s%s", before, (unsigned long long)n, what, n == 1 ? "" : "s");
+}
+
+static void print_line(struct archive *a, const struct grove_archived *x)
+{
+	struct out *o = &a->c->out;
+
+	out_style(o, x->state == GROVE_ARCHIVE_UNCHANGED ? OUT_DIM
+		     : x->state == GROVE_ARCHIVE_KEPT    ? OUT_YELLOW
+							 : OUT_GREEN);
+	switch (x->state) {
+	case GROVE_ARCHIVE_NEW:
+		some(o, "new, ", x->lines, "line");
+		break;
+	case GROVE_ARCHIVE_GROWN:
+		out_puts(o, "grown by ");
+		if (x->lines)
+			some(o, "", x->lines, "line");
+		break;
+	case GROVE_ARCHIVE_KEPT:
+		some(o, "rewritten, ", x->lines, "line");
+		break;
+	default:
+		out_puts(o, "unchanged");
+	}
+	if (x->files)
+		some(o, x->lines || x->state != GROVE_ARCHIVE_GROWN ? ", " : "", x->files, "file");
+	out_style(o, OUT_PLAIN);
+	out_puts(o, "  ");
+	out_text(o, out_str(x->path));
+	if (x->older) {
+		out_puts(o, "  (kept old copy: ");
+		out_text(o, out_str(x->older));
+		out_puts(o, ")");
+	}
+	out_puts(o, "\n");
+	if (x->missing)
+		cli_warn(a->c, "%s: %llu blob%s missing", x->path, (unsigned long long)x->missing,
+			 x->missing == 1 ? " is" : "s are");
+}
+
+static int on_archived(void *payload, const struct grove_archived *x)
+{
+	struct archive *a = payload;
+
+	cli_progress_end(a->c);
+	a->told++;
+	if (x->why) {
+		a->failed++;
+		if (a->alone) {
+			a->status = cli_fail(a->c, x->why->code, x->why);
+			return 0;
+		}
+	}
+	if (a->c->json)
+		print_json(a, x);
+	else if (x->why)
+		cli_warn_detail(a->c, x->why);
+	else
+		print_line(a, x);
+	return out_failed(&a->c->out);
+}
+
+/* A session that could not even be found. */
+static void not_found(struct archive *a, const char *what, int err)
+{
+	struct grove_detail why;
+
+	grove_error_detail(a->c->g, &why);
+	why.code = err;
+	a->told++;
+	a->failed++;
+	if (a->alone) {
+		a->status = cli_fail(a->c, err, &why);
+	} else if (a->c->json) {
+		begin_json(a);
+		out_puts(&a->c->out, "\"session\":");
+		out_json_string(&a->c->out, what);
+		out_puts(&a->c->out, ",\"state\":\"failed\"");
+		error_json(&a->c->out, &why);
+		out_puts(&a->c->out, "}");
+	} else {
+		cli_warn_detail(a->c, &why);
+	}
+}
+
+static int run(struct archive *a, struct grove_archive_options *o, int nr, char **what)
+{
+	int err = 0;
+
+	if (!nr)
+		err = grove_archive(a->c->g, NULL, o, NULL);
+	for (int i = 0; i < nr && !err; i++) {
+		err = grove_archive(a->c->g, what[i], o, NULL);
+		/* a wrong archive is wrong for all of them, a wrong session is not */
+		if (err == GROVE_ENOTFOUND || err == GROVE_EAMBIGUOUS) {
+			not_found(a, what[i], err);
+			err = 0;
+		}
+	}
+	return err;
+}
+
+int cmd_archive(struct cli *c, int argc, char **argv)
+{
+	struct grove_archive_options o = { sizeof(o) };
+	struct archive a = { .c = c };
+	int all = 0, expiring = 0, err;
+	uint64_t days = DAYS_DEFAULT;
+	const char *to = NULL;
+	const struct opt opts[] = {
+		{ "all", .flag = &all },
+		{ "expiring", .flag = &expiring, .number = &days },
+		{ "to", .string = &to },
+		{ NULL },
+	};
+
+	if (cli_begin(c, opts, "[SESSION...]", &argc, argv))
+		return c->status;
+	if (!argc && !all && !expiring)
+		return cli_usage(c, "SESSION, --all or --expiring is missing");
+	if (argc && (all || expiring))
+		return cli_usage(c, "%s takes no SESSION", all ? "--all" : "--expiring");
+	if (all && expiring)
+		return cli_usage(c, "--all and --expiring exclude each other");
+	if (to && !*to)
+		return cli_usage(c, "--to needs a store");
+	o.to = to;
+	o.expiring = expiring;
+	o.within = days < INT64_MAX / DAY_MS ? (int64_t)days * DAY_MS : -1;
+	o.told = on_archived;
+	o.payload = &a;
+	a.alone = argc == 1;
+	if (c->json)
+		out_puts(&c->out, "[");
+	cli_progress(c, "archiving");
+	err = run(&a, &o, argc, argv);
+	cli_progress_end(c);
+	cli_let_interrupt();
+	if (err)
+		return out_failed(&c->out) ? EXIT_FAILED : cli_fail_grove(c, err);
+	if (a.alone && a.failed)
+		return a.status;
+	if (c->json)
+		out_puts(&c->out, "]\n");
+	else if (!a.told)
+		cli_warn(c, "no session%s", expiring ? " expires so soon" : "s");
+	return a.failed ? EXIT_FAILED : EXIT_DONE;
+}

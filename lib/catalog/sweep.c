@@ -1,0 +1,366 @@
+/*
+ * catalog/sweep.c: read every log there is, several at a time.
+ *
+ * Logs are independent of each other, so threads share them; which of them is
+ * read first is chance, and what comes out must not depend on it. A log that
+ * cannot be read is told about and left out.
+ */
+#include "catalog/sweep.h"
+
+#include "base/array.h"
+#include "sys/clock.h"
+
+#include <stdlib.h>
+
+#define THREADS_MAX 8
+#define RUN_BYTES ((size_t)256 << 10)
+#define TMP_BYTES ((size_t)1 << 20)
+#define SUFFIX ".jsonl"
+
+/* --- which --- */
+
+struct finding {
+	struct grove__sweep *s;
+	struct grove__root *root;
+	struct grove_detail *d;
+};
+
+static int add_path(struct grove_buf *b, const struct grove__root *root, const struct grove_key *key)
+{
+	size_t n = strlen(key->session), k = strlen(SUFFIX);
+	int rc = grove__buf_addf(b, "%s/%s%s", root->store->url, key->project, *key->project ? "/" : "");
+
+	/* what belongs to a session lies in a directory of its name */
+	if (*key->subpath && n > k && !strcmp(key->session + n - k, SUFFIX))
+		n -= k;
+	rc = rc ? rc : grove__buf_add(b, key->session, n);
+	return rc || !*key->subpath ? rc : grove__buf_addf(b, "/%s", key->subpath);
+}
+
+static int found(void *payload, const struct grove_key *key)
+{
+	struct finding *f = payload;
+	struct grove__sweep *s = f->s;
+	struct grove__sweep_log log = { .root = f->root };
+	struct grove_buf path = GROVE_BUF_INIT;
+	int rc = grove__array_room(&s->logs, &s->cap, s->nr, sizeof(*s->logs));
+
+	rc = rc ? rc : add_path(&path, f->root, key);
+	if (!rc) {
+		log.project = grove__arena_dup(&s->texts, grove__slice_str(key->project));
+		log.session = grove__arena_dup(&s->texts, grove__slice_str(key->session));
+		log.sub = grove__arena_dup(&s->texts, grove__slice_str(key->subpath));
+		log.path = grove__arena_dup(&s->texts, grove__buf_slice(&path));
+	}
+	grove__buf_release(&path);
+	if (rc || !log.project || !log.session || !log.sub || !log.path)
+		return grove__fail_nomem(f->d);
+	s->logs[s->nr++] = log;
+	return 0;
+}
+
+static int by_path(const void *x, const void *y)
+{
+	const struct grove__sweep_log *a = x, *b = y;
+
+	return strcmp(a->path, b->path);
+}
+
+int grove__sweep_find(struct grove__sweep *s, struct grove *g, struct grove_detail *d)
+{
+	struct finding f = { .s = s, .d = d };
+	size_t nr = 0;
+	int rc = 0;
+
+	grove__arena_init(&s->texts);
+	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
+		f.root = &g->roots[i];
+		rc = grove__store_list(f.root->store, NULL, found, &f, d);
+		if (!rc && !f.root->flat)
+			rc = grove__store_list_subs(f.root->store, NULL, found, &f, d);
+	}
+	if (rc || !s->nr)
+		return rc;
+	if (s->nr >= UINT32_MAX)
+		return grove__fail(d, GROVE_ETOOBIG, NULL, "too many sessions");
+	qsort(s->logs, s->nr, sizeof(*s->logs), by_path);
+	/* stores may overlap */
+	for (size_t i = 1; i < s->nr; i++)
+		if (strcmp(s->logs[nr].path, s->logs[i].path))
+			s->logs[++nr] = s->logs[i];
+	s->nr = nr + 1;
+	return 0;
+}
+
+void grove__sweep_release(struct grove__sweep *s)
+{
+	free(s->logs);
+	grove__arena_release(&s->texts);
+}
+
+/* --- reading one --- */
+
+struct shared {
+	struct grove__sweep *s;
+	struct grove *g;
+	size_t next;
+	pthread_t caller;
+	pthread_mutex_t lock;
+	struct grove_detail *d;
+	int rc;
+};
+
+struct reader {
+	struct shared *sh;
+	char *buf;
+	size_t cap;
+	struct grove__json_member members[GROVE__JSON_WANT_MAX];
+	struct grove__json_want want;
+	const struct grove__dialect *ready;   /* whose members those are */
+	struct grove__sweeping at;
+	bool slot;
+};
+
+/* The id of a log without a header is its name's; where it works is in its lines. */
+static int take_facts(struct reader *r, const struct grove__entry *e)
+{
+	const struct grove__sweep_log *log = &r->sh->s->logs[r->at.nr];
+	struct grove__header *h = &r->at.header;
+	struct grove_slice id;
+	int64_t time;
+
+	if (!r->at.has_header) {
+		r->at.has_header = h->usable = true;
+		h->version = r->at.dialect->version;
+		h->time = e->time;
+		if (r->at.dialect->parse_file_name(grove__slice_str(log->session), &time, &id)) {
+			h->id = grove__arena_dup(&r->at.keep, id);
+			if (!h->id)
+				return GROVE_ENOMEM;
+		}
+	}
+	if (!e->cwd.len || (h->cwd && !e->moves))
+		return 0;
+	h->cwd = grove__arena_dup(&r->at.keep, e->cwd);
+	return h->cwd ? 0 : GROVE_ENOMEM;
+}
+
+static int take_line(struct reader *r, const struct grove__json_line *l, const char *line)
+{
+	const struct grove__dialect *dialect = r->at.dialect;
+	struct grove__sweep *s = r->sh->s;
+	struct grove__entry e;
+	enum grove__line_class class;
+	int rc = 0;
+
+	if (r->at.tmp.used > TMP_BYTES)
+		grove__arena_release(&r->at.tmp);
+	class = dialect->index(l, line, &r->at.tmp, &e);
+	if (class == LINE_SKIP)
+		return 0;
+	if (dialect->headless)
+		rc = take_facts(r, &e);
+	if (!r->at.has_header) {
+		if (class == LINE_SLOT && !r->slot) {
+			r->slot = true;
+			return 0;
+		}
+		/* what does not begin with a header is no session */
+		if (class != LINE_HEADER)
+			return GROVE_EDAMAGED;
+		dialect->header(l, line, &r->at.keep, &r->at.header);
+		r->at.has_header = true;
+		return 0;
+	}
+	if (rc || class == LINE_HEADER)
+		return rc;
+	return s->entry(s->payload, &r->at, l, line, &e);
+}
+
+static int widen(struct reader *r, struct grove_detail *d)
+{
+	char *p;
+
+	if (r->cap * 2 > GROVE__LINE_MAX)
+		return grove__fail(d, GROVE_ETOOBIG, NULL, "a line of more than 1 GiB");
+	p = realloc(r->buf, r->cap * 2 + GROVE__JSON_PAD);
+	if (!p)
+		return GROVE_ENOMEM;
+	r->buf = p;
+	r->cap *= 2;
+	return 0;
+}
+
+/* From a line that is not just a value on: as the loader reads a lenient dialect. */
+static int read_values(struct reader *r, struct grove_log *log, uint64_t pos, uint64_t until,
+		       bool by_line, struct grove_detail *d)
+{
+	struct grove__values *v;
+	struct grove__value value;
+	uint64_t before = r->at.line;
+	int rc = grove__values_new(&v, &r->want, log, pos, until, by_line, GROVE__LINE_MAX, d);
+
+	while (!rc && !(rc = grove__values_next(v, &value))) {
+		r->at.line = before + value.at.line;
+		rc = take_line(r, &value.l, value.ptr);
+	}
+	grove__values_free(v);
+	return rc == 1 ? 0 : rc;
+}
+
+static int read_log(struct reader *r, struct grove_log *log, struct grove_detail *d)
+{
+	struct grove__json_line l;
+	struct grove_log_stat st;
+	struct grove_run run;
+	uint64_t pos = 0;
+	bool loose = false;
+	int rc = grove__log_stat(log, &st, d);
+
+	while (!rc && !loose && pos < st.tail) {
+		size_t off = 0;
+
+		rc = grove__log_read(log, pos, st.tail, r->buf, r->cap, &run, d);
+		if (!rc && run.open) {
+			rc = widen(r, d);
+			continue;
+		}
+		if (!rc && !pos && run.len >= 3 && !memcmp(r->buf, "\xef\xbb\xbf", 3))
+			off = 3;
+		for (uint64_t nr = 0; !rc && !loose && off < run.len; nr++, r->at.line++) {
+			const char *line = r->buf + off;
+			enum grove__json_verdict v =
+				grove__json_scan(&r->want, line, run.len - off, true, &l);
+
+			if (v == JSON_VALUE)
+				rc = take_line(r, &l, line);
+			else if (v == JSON_NOMEM)
+				rc = GROVE_ENOMEM;
+			loose = v == JSON_BAD && r->at.dialect->lenient;
+			if (loose)
+				rc = read_values(r, log, pos + (run.by_line ? nr : off), st.tail,
+						 run.by_line, d);
+			off += (size_t)l.len + 1;
+		}
+		pos = run.next;
+	}
+	return rc ? rc : r->at.has_header ? 0 : GROVE_EDAMAGED;
+}
+
+/* A dialect's own members, and behind them those for a bill. */
+static void want(struct reader *r, const struct grove__dialect *dialect)
+{
+	unsigned nr = dialect->nr_members;
+
+	memcpy(r->members, dialect->members, nr * sizeof(*r->members));
+	if (r->sh->s->bill && dialect->nr_bill_members) {
+		memcpy(r->members + nr, dialect->bill_members,
+		       dialect->nr_bill_members * sizeof(*r->members));
+		nr += dialect->nr_bill_members;
+	}
+	grove__json_want_init(&r->want, r->members, nr);
+	r->ready = dialect;
+}
+
+static int open_log(struct reader *r, const struct grove__sweep_log *at, struct grove_log **log,
+		    struct grove_detail *d)
+{
+	struct grove_key key = { at->project, at->session, at->sub };
+	int rc = grove__root_dialect(r->sh->g, at->root, &key, &r->at.dialect, d);
+
+	if (rc)
+		return rc;
+	if (r->ready != r->at.dialect)
+		want(r, r->at.dialect);
+	return grove__log_open(log, at->root->store, &key, GROVE_LOG_READ, d);
+}
+
+static int read_one(struct reader *r, uint32_t nr)
+{
+	struct shared *sh = r->sh;
+	struct grove__sweep *s = sh->s;
+	struct grove_log *log = NULL;
+	struct grove_detail why;
+	int rc;
+
+	memset(&r->at, 0, sizeof(r->at));
+	r->at.nr = nr;
+	r->slot = false;
+	grove__arena_init(&r->at.tmp);
+	grove__arena_init(&r->at.keep);
+	grove__detail_clear(&why);
+	rc = open_log(r, &s->logs[nr], &log, &why);
+	rc = rc ? rc : read_log(r, log, &why);
+	pthread_mutex_lock(&sh->lock);
+	if (rc && rc != GROVE_ENOMEM && why.code && s->skipped)
+		s->skipped(s->skipped_payload, &why);
+	/* entries may have passed before it failed */
+	if (rc != GROVE_ENOMEM && r->at.has_header)
+		rc = s->end(s->payload, &r->at);
+	pthread_mutex_unlock(&sh->lock);
+	grove__log_close(log);
+	grove__arena_release(&r->at.tmp);
+	grove__arena_release(&r->at.keep);
+	return rc == GROVE_ENOMEM ? rc : 0;
+}
+
+/* --- all of them --- */
+
+/* With the lock held. */
+static bool next_log(struct shared *sh, uint32_t *nr)
+{
+	const struct grove_progress *p = &sh->g->progress;
+
+	if (sh->rc || sh->next == sh->s->nr)
+		return false;
+	*nr = (uint32_t)sh->next++;
+	if (p->fn && pthread_equal(pthread_self(), sh->caller) &&
+	    p->fn(p->payload, sh->next, sh->s->nr))
+		sh->rc = grove__fail(sh->d, GROVE_ECANCELLED, NULL, "cancelled");
+	return !sh->rc;
+}
+
+static void *work(void *arg)
+{
+	struct shared *sh = arg;
+	struct reader *r = calloc(1, sizeof(*r));
+	int rc = GROVE_ENOMEM;
+	uint32_t nr;
+	bool more;
+
+	if (r) {
+		r->sh = sh;
+		r->cap = RUN_BYTES;
+		r->buf = malloc(r->cap + GROVE__JSON_PAD);
+		rc = r->buf ? 0 : GROVE_ENOMEM;
+	}
+	do {
+		pthread_mutex_lock(&sh->lock);
+		if (rc && !sh->rc)
+			sh->rc = grove__fail_nomem(sh->d);
+		more = next_log(sh, &nr);
+		pthread_mutex_unlock(&sh->lock);
+		if (more)
+			rc = read_one(r, nr);
+	} while (more);
+	free(r ? r->buf : NULL);
+	free(r);
+	return NULL;
+}
+
+int grove__sweep_read(struct grove__sweep *s, struct grove *g, struct grove_detail *d)
+{
+	struct shared sh = { .s = s, .g = g, .d = d, .caller = pthread_self() };
+	pthread_t thread[THREADS_MAX];
+	unsigned cpus = grove__sys_cpus(), started = 0;
+
+	pthread_mutex_init(&sh.lock, NULL);
+	while (started + 1 < cpus && started < THREADS_MAX && started + 1 < s->nr &&
+	       !pthread_create(&thread[started], NULL, work, &sh))
+		started++;
+	work(&sh);
+	while (started)
+		pthread_join(thread[--started], NULL);
+	pthread_mutex_destroy(&sh.lock);
+	return sh.rc;
+}

@@ -1,0 +1,54 @@
+/*
+ * catalog/sweep.h: read every log there is, several at a time.
+ *
+ *	rc = grove__sweep_find(&s, g, d);
+ *	if (!rc)
+ *		rc = grove__sweep_read(&s, g, d);
+ *	grove__sweep_release(&s);
+ */
+#ifndef GROVE_CATALOG_SWEEP_H
+#define GROVE_CATALOG_SWEEP_H
+
+#include "session/session.h"
+
+struct grove__sweep_log {
+	struct grove__root *root;
+	const char *project, *session, *sub;
+	/* URL of the store, names: no two have the same; a sub-agent's lies below its caller's */
+	const char *path;
+};
+
+/* A log while it is read; belongs to one thread. */
+struct grove__sweeping {
+	uint32_t nr;                     /* place in `logs` */
+	const struct grove__dialect *dialect;
+	struct grove__header header;     /* of a log without one: its id and cwd, as far as read */
+	bool has_header;
+	uint64_t line;                   /* number of the line at hand, from 0 */
+	struct grove__arena tmp;         /* good for this line */
+	struct grove__arena keep;        /* good for this log */
+};
+
+struct grove__sweep {
+	struct grove__sweep_log *logs;   /* by path */
+	size_t nr, cap;
+	struct grove__arena texts;
+
+	/* Scan lines for what billed() wants, too. */
+	bool bill;
+	/* An entry; by many threads at once. Other than 0 ends this log; GROVE_ENOMEM all. */
+	int (*entry)(void *payload, struct grove__sweeping *at, const struct grove__json_line *l,
+		     const char *line, const struct grove__entry *e);
+	/* What can be read of a log was; one at a time. 0 or GROVE_ENOMEM. */
+	int (*end)(void *payload, struct grove__sweeping *at);
+	/* One could not be read; one at a time. NULL: nobody is told. */
+	void (*skipped)(void *payload, const struct grove_detail *why);
+	void *payload, *skipped_payload;
+};
+
+/* Every log of every session, those of sub-agents too. `s` is zeroed but for the callbacks. */
+int grove__sweep_find(struct grove__sweep *s, struct grove *g, struct grove_detail *d);
+int grove__sweep_read(struct grove__sweep *s, struct grove *g, struct grove_detail *d);
+void grove__sweep_release(struct grove__sweep *s);
+
+#endif

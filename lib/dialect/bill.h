@@ -1,0 +1,46 @@
+/*
+ * dialect/bill.h: what the dialects say that they were billed for.
+ */
+#ifndef GROVE_DIALECT_BILL_H
+#define GROVE_DIALECT_BILL_H
+
+#include "dialect/dialect.h"
+
+/* --- bill.c: what they share --- */
+
+/* A count or a price; 0 for what is no number, or less than nothing. */
+double grove__bill_number(struct grove_slice raw);
+/* A key of two parts; GROVE_ENOMEM. */
+int grove__bill_key(struct grove__arena *tmp, struct grove_slice a, struct grove_slice b,
+		    struct grove_slice *out);
+
+/* --- the family of pi --- */
+
+/* Places in the table of members, behind pi's own. */
+enum {
+	PI_BILL_USAGE, PI_BILL_MODEL, PI_BILL_MESSAGE_USAGE, PI_BILL_MESSAGE_MODEL, PI_BILL_TOOL,
+	PI_BILL_DETAILS,
+	PI_BILL_MEMBERS
+};
+extern const struct grove__json_member grove__pi_bill_members[PI_BILL_MEMBERS];
+struct grove_slice grove__pi_bill_member(const struct grove__json_line *l, const char *line,
+					 unsigned member);
+/* From a raw usage and a raw model. 1: that is no usage. */
+int grove__pi_bill(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
+		   const struct grove__entry *e, struct grove_slice usage, struct grove_slice model,
+		   struct grove__billed *out);
+
+int grove__pi_billed(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
+		     const struct grove__entry *e, struct grove__billed *out);
+int grove__xcsh_billed(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
+		       const struct grove__entry *e, struct grove__billed *out);
+int grove__omp_billed(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
+		      const struct grove__entry *e, struct grove__billed *out);
+
+/* --- Claude Code --- */
+
+int grove__claude_billed(const struct grove__json_line *l, const char *line,
+			 struct grove__arena *tmp, const struct grove__entry *e,
+			 struct grove__billed *out);
+
+#endif

@@ -1,0 +1,834 @@
+/*
+ * dialect/claude_chain.c: from rows to the conversation.
+ *
+ * Two programs read these files, and they differ. The one that resumes a
+ * session (mode cli) believes the leaf it wrote down, bridges gaps, and forgets
+ * what a compaction did not keep. The one that shows it (mode sdk) takes the
+ * last leaf in the file and stops at a gap. Common to both:
+ *
+ *	live      the last line of each uuid, of the four types
+ *	parents   as stored, then relinked by what boundaries keep:
+ *
+ *	          1 ─ 2 ─ 3 ─ 4     B ─ S ─ 5 ─ 6       B keeps 3, 4; anchor S
+ *	                            B ─ S ─ 3 ─ 4 ─ 5 ─ 6
+ *
+ *	leaf      chosen, then lifted to the nearest message
+ *	chain     from there to a root, or to a boundary
+ *	replies   claude_reply.c
+ */
+#include "dialect/claude_chain.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+/*
+ * A record whose parent is not there goes on with one written shortly before;
+ * beyond this the program takes it for a beginning.
+ */
+#define BRIDGE_MS 5000
+
+const char *grove__claude_reason_text(enum grove__claude_reason reason)
+{
+	static const char *const texts[CLAUDE_REASONS] = {
+		[CLAUDE_NOT_ASKED] = "metadata",
+		[CLAUDE_SENT] = "on the chain",
+		[CLAUDE_SENT_KEPT] = "kept by the compaction",
+		[CLAUDE_SENT_RECOVERED] = "beside the chain, of a reply that is on it",
+		[CLAUDE_SENT_BRIDGED] = "on the chain; its parent is missing, so it follows an earlier record",
+		[CLAUDE_SILENT] = "on the chain, but not a message",
+		[CLAUDE_HIDDEN] = "on the chain, but not shown",
+		[CLAUDE_REPLACED] = "replaced by a later line with the same uuid",
+		[CLAUDE_PASSED] = "a progress record, passed over",
+		[CLAUDE_SNIPPED] = "removed by a snip",
+		[CLAUDE_DROPPED] = "before the compaction, which keeps other messages",
+		[CLAUDE_BEHIND] = "before the compaction",
+		[CLAUDE_SIDE] = "of a sub-agent",
+		[CLAUDE_OFF_CHAIN] = "on another branch",
+	};
+
+	return texts[reason];
+}
+
+void grove__claude_conversation_release(struct grove__claude_conversation *c)
+{
+	free(c->rows);
+	free(c->reasons);
+	memset(c, 0, sizeof(*c));
+}
+
+static const struct grove__claude_packed *at(const struct grove__claude_work *w, uint32_t row)
+{
+	return &w->r->rows[row];
+}
+
+static bool is_row(uint32_t parent)
+{
+	return parent < CLAUDE_MISSING;
+}
+
+static bool is_message(const struct grove__claude_work *w, uint32_t row)
+{
+	return grove__claude_is_message((enum grove__claude_class)at(w, row)->class);
+}
+
+static bool is_side(const struct grove__claude_work *w, uint32_t row)
+{
+	return at(w, row)->flags & CLAUDE_SIDECHAIN;
+}
+
+/* --- parents --- */
+
+static uint32_t row_of(const struct grove__claude_rows *r, uint32_t name)
+{
+	return name == CLAUDE_NONE || r->names[name].row == CLAUDE_NONE ? CLAUDE_MISSING
+									 : r->names[name].row;
+}
+
+/* A row that leads on to its own parent. */
+static bool is_passed(const struct grove__claude_work *w, uint32_t row)
+{
+	return w->bits[row] & CHAIN_SNIPPED ||
+	       (w->mode != CLAUDE_MODE_SDK && at(w, row)->class == CLAUDE_PROGRESS);
+}
+
+static uint32_t stored_once(const struct grove__claude_work *w, uint32_t row)
+{
+	return at(w, row)->parent_is == PARENT_NAMED ? row_of(w->r, at(w, row)->parent)
+						     : CLAUDE_ROOT;
+}
+
+uint32_t grove__claude_stored(const struct grove__claude_work *w, uint32_t row)
+{
+	uint32_t p = stored_once(w, row);
+
+	if (is_row(p) && is_passed(w, p))
+		p = w->parent[p];
+	return is_row(p) && !grove__claude_live(w, p) ? CLAUDE_MISSING : p;
+}
+
+/* Where a row that is passed over leads to; a circle of them leads nowhere. */
+static void resolve_passed(struct grove__claude_work *w, uint32_t row)
+{
+	uint32_t x = row, y, to;
+
+	while (is_row(x) && is_passed(w, x) && !(w->bits[x] & CHAIN_PLACED)) {
+		w->bits[x] |= CHAIN_PLACED;
+		w->parent[x] = CLAUDE_MISSING;
+		x = stored_once(w, x);
+	}
+	to = is_row(x) && is_passed(w, x) ? w->parent[x] : x;
+	for (; row != x && is_row(row); row = y) {
+		y = stored_once(w, row);
+		w->parent[row] = to;
+	}
+}
+
+static void find_live(struct grove__claude_work *w)
+{
+	const struct grove__claude_rows *r = w->r;
+
+	for (uint32_t i = 0; i < r->nr; i++) {
+		const struct grove__claude_packed *p = at(w, i);
+
+		if (p->id != CLAUDE_NONE && r->names[p->id].row == i &&
+		    (p->class != CLAUDE_PROGRESS || w->mode == CLAUDE_MODE_SDK))
+			w->bits[i] |= CHAIN_LIVE;
+	}
+	for (size_t i = 0; w->opt->apply_snips && i < r->nr_kept; i++) {
+		const struct grove__claude_kept *k = &r->kept[i];
+
+		for (uint32_t j = 0; at(w, k->row)->flags & CLAUDE_SNIP && j < k->nr; j++) {
+			uint32_t row = row_of(r, r->pool[k->first + j]);
+
+			if (is_row(row))
+				w->bits[row] = CHAIN_SNIPPED;
+		}
+	}
+	for (uint32_t i = 0; i < r->nr; i++)
+		if (is_passed(w, i) && !(w->bits[i] & CHAIN_PLACED))
+			resolve_passed(w, i);
+	for (uint32_t i = 0; i < r->nr; i++)
+		if (!is_passed(w, i))
+			w->parent[i] = grove__claude_live(w, i) ? grove__claude_stored(w, i) : CLAUDE_ROOT;
+}
+
+/* --- what a boundary keeps --- */
+
+/* The children of a row, while they are moved about: edges, newest first. */
+struct children {
+	uint32_t *head;                        /* of each row, an edge or CLAUDE_NONE */
+	struct edge {
+		uint32_t row, next;
+	} *edges;
+	size_t nr, cap;
+};
+
+static int children_add(struct children *c, uint32_t parent, uint32_t row)
+{
+	int rc = grove__array_room(&c->edges, &c->cap, c->nr, sizeof(*c->edges));
+
+	if (rc)
+		return rc;
+	c->edges[c->nr] = (struct edge){ row, c->head[parent] };
+	c->head[parent] = (uint32_t)c->nr++;
+	return 0;
+}
+
+static int children_init(struct children *c, const struct grove__claude_work *w)
+{
+	size_t nr = w->r->nr;
+	int rc = 0;
+
+	memset(c, 0, sizeof(*c));
+	c->head = malloc((nr + 1) * sizeof(*c->head));
+	if (!c->head)
+		return GROVE_ENOMEM;
+	memset(c->head, 0xff, nr * sizeof(*c->head));
+	for (uint32_t i = (uint32_t)nr; i-- > 0 && !rc;)
+		if (grove__claude_live(w, i) && is_row(w->parent[i]))
+			rc = children_add(c, w->parent[i], i);
+	return rc;
+}
+
+static void children_release(struct children *c)
+{
+	free(c->head);
+	free(c->edges);
+}
+
+static int set_parent(struct grove__claude_work *w, struct children *c, uint32_t row,
+		      uint32_t parent)
+{
+	w->parent[row] = parent;
+	return is_row(parent) ? children_add(c, parent, row) : 0;
+}
+
+/* All children of `anchor` but those that are kept go below `tail`. */
+static int move_children(struct grove__claude_work *w, struct children *c, uint32_t anchor,
+			 uint32_t tail)
+{
+	uint32_t e;
+	int rc = 0;
+
+	if (!is_row(anchor))
+		return 0;
+	e = c->head[anchor];
+	c->head[anchor] = CLAUDE_NONE;
+	while (e != CLAUDE_NONE && !rc) {
+		uint32_t row = c->edges[e].row, next = c->edges[e].next;
+
+		/* an edge may be older than its child's present parent */
+		if (w->parent[row] == anchor && !(w->bits[row] & CHAIN_KEPT))
+			rc = set_parent(w, c, row, tail);
+		e = next;
+	}
+	return rc;
+}
+
+static bool live_name(const struct grove__claude_work *w, uint32_t name, uint32_t *row)
+{
+	*row = row_of(w->r, name);
+	return is_row(*row) && grove__claude_live(w, *row);
+}
+
+/* Does the segment's tail lead up to its head? Its rows are marked. */
+static bool mark_segment(struct grove__claude_work *w, uint32_t head, uint32_t tail)
+{
+	uint32_t row = tail;
+	size_t steps = 0;
+
+	while (row != head && steps++ < w->r->nr && is_row(w->parent[row]))
+		row = w->parent[row];
+	if (row != head)
+		return false;
+	for (row = tail; row != head; row = w->parent[row])
+		w->bits[row] |= CHAIN_KEPT;
+	w->bits[head] |= CHAIN_KEPT;
+	return true;
+}
+
+/*
+ * Relink by one boundary. *tail is the last row kept, or MISSING if it keeps
+ * none. One name that leads nowhere makes the whole list void, and the segment
+ * beside it is then not looked at.
+ */
+static int relink(struct grove__claude_work *w, struct children *c,
+		  const struct grove__claude_kept *k, uint32_t *tail)
+{
+	const uint32_t *names = w->r->pool + k->first;
+	uint32_t anchor = row_of(w->r, k->anchor), row, head, prev;
+	int rc = 0;
+
+	*tail = CLAUDE_MISSING;
+	if (is_row(anchor) && !grove__claude_live(w, anchor))
+		anchor = CLAUDE_MISSING;
+	if (k->messages) {
+		for (uint32_t i = 0; i < k->nr; i++)
+			if (!live_name(w, names[i], &row))
+				return 0;
+		if (!k->nr)
+			return 0;
+		for (uint32_t i = 0; i < k->nr; i++)
+			w->bits[row_of(w->r, names[i])] |= CHAIN_KEPT;
+		rc = move_children(w, c, anchor, row_of(w->r, names[k->nr - 1]));
+		prev = anchor;
+		for (uint32_t i = 0; i < k->nr && !rc; i++) {
+			row = row_of(w->r, names[i]);
+			rc = set_parent(w, c, row, prev);
+			prev = row;
+		}
+		*tail = prev;
+	} else if (k->segment) {
+		if (!live_name(w, k->head, &head) || !live_name(w, k->tail, &row))
+			return 0;
+		/* the SDK does not look whether the one leads to the other */
+		if (w->mode == CLAUDE_MODE_SDK)
+			w->bits[head] |= CHAIN_KEPT;
+		else if (!mark_segment(w, head, row))
+			return 0;
+		rc = move_children(w, c, anchor, row);
+		if (!rc)
+			rc = set_parent(w, c, head, anchor);
+		*tail = row;
+	}
+	return rc;
+}
+
+/* Forget the marks of a boundary, before the next one sets its own. */
+static void unmark(struct grove__claude_work *w, const struct grove__claude_kept *k)
+{
+	uint32_t row = row_of(w->r, k->head);
+
+	for (uint32_t i = 0; i < k->nr; i++)
+		if (is_row(row_of(w->r, w->r->pool[k->first + i])))
+			w->bits[row_of(w->r, w->r->pool[k->first + i])] &= (uint8_t)~CHAIN_KEPT;
+	if (is_row(row))
+		w->bits[row] &= (uint8_t)~CHAIN_KEPT;
+}
+
+/*
+ * The program that resumes forgets what lies above the last boundary and is not
+ * kept, if any boundary keeps something. A message that hangs below goes on after
+ * the last row that is kept; an attachment or system record has lost its parent.
+ */
+static void drop_above(struct grove__claude_work *w, uint32_t boundary, uint32_t tail)
+{
+	for (uint32_t i = 0; i < boundary; i++)
+		if (grove__claude_live(w, i) && !(w->bits[i] & CHAIN_KEPT))
+			w->bits[i] = (uint8_t)((w->bits[i] & ~CHAIN_LIVE) | CHAIN_DROPPED);
+	for (uint32_t i = 0; i < w->r->nr; i++)
+		if (grove__claude_live(w, i) && is_row(w->parent[i]) &&
+		    w->bits[w->parent[i]] & CHAIN_DROPPED)
+			w->parent[i] = is_message(w, i) ? tail : CLAUDE_MISSING;
+}
+
+/* The boundaries above row `until` do their work; *last is the last of all. */
+static int relink_all(struct grove__claude_work *w, uint32_t until, uint32_t *last)
+{
+	const struct grove__claude_kept *k, *last_kept = NULL, *before = NULL;
+	struct children c = { 0 };
+	uint32_t tail = CLAUDE_MISSING;
+	bool any = false;
+	int rc;
+
+	*last = CLAUDE_MISSING;
+	for (size_t i = 0; i < w->r->nr_kept; i++) {
+		k = &w->r->kept[i];
+		if (k->row >= until || !grove__claude_live(w, k->row) ||
+		    !(at(w, k->row)->flags & CLAUDE_BOUNDARY))
+			continue;
+		*last = k->row;
+		last_kept = k;
+		any |= k->messages || k->segment;
+	}
+	if (!any || w->opt->full_history || w->mode == CLAUDE_MODE_AGENT)
+		return 0;
+	rc = children_init(&c, w);
+	for (size_t i = 0; !rc && i < w->r->nr_kept; i++) {
+		k = &w->r->kept[i];
+		if (k->row < until && grove__claude_live(w, k->row) &&
+		    at(w, k->row)->flags & CLAUDE_BOUNDARY &&
+		    (w->mode == CLAUDE_MODE_SDK || k == last_kept)) {
+			if (before)
+				unmark(w, before);
+			rc = relink(w, &c, k, &tail);
+			before = k;
+		}
+	}
+	children_release(&c);
+	if (!rc && w->mode == CLAUDE_MODE_CLI &&
+	    (is_row(tail) || (!last_kept->messages && !last_kept->segment)))
+		drop_above(w, *last, tail);
+	return rc;
+}
+
+/* --- the leaf --- */
+
+/* The nearest message at or above; MISSING if there is none. No gap is bridged. */
+static uint32_t lift(const struct grove__claude_work *w, uint32_t row)
+{
+	uint32_t x = row, found;
+
+	/* each row is passed once: the answer stays with it */
+	while (is_row(x) && w->lifted[x] == CLAUDE_NONE && !is_message(w, x)) {
+		w->lifted[x] = CLAUDE_MISSING;
+		x = w->parent[x];
+	}
+	found = !is_row(x) ? CLAUDE_MISSING : is_message(w, x) ? x : w->lifted[x];
+	for (; row != x && is_row(row); row = w->parent[row])
+		w->lifted[row] = found;
+	return found;
+}
+
+static bool is_shown(const struct grove__claude_work *w, uint32_t row)
+{
+	return !(at(w, row)->flags & (CLAUDE_SIDECHAIN | CLAUDE_TEAM));
+}
+
+/*
+ * The last record that no other refers to. `all`: where the records that are
+ * shown leave no such one, those that are not shown may be it.
+ */
+static uint32_t last_leaf(struct grove__claude_work *w, bool all)
+{
+	uint32_t i, nr = (uint32_t)w->r->nr;
+
+	for (i = 0; i < nr; i++)
+		w->bits[i] &= (uint8_t)~CHAIN_REFERRED;
+	for (i = 0; i < nr; i++)
+		if (grove__claude_live(w, i) && is_row(w->parent[i]) &&
+		    (all || (is_shown(w, i) && at(w, i)->class != CLAUDE_PROGRESS)))
+			w->bits[w->parent[i]] |= CHAIN_REFERRED;
+	for (i = nr; i-- > 0;)
+		if ((w->bits[i] & (CHAIN_LIVE | CHAIN_REFERRED)) == CHAIN_LIVE &&
+		    (all || (is_shown(w, i) && at(w, i)->class != CLAUDE_PROGRESS)) &&
+		    is_row(lift(w, i)))
+			return i;
+	return all ? CLAUDE_MISSING : last_leaf(w, true);
+}
+
+/*
+ * The last record of the file; if no message lies above it, the latest message
+ * (by its time) that some other end of the tree leads up to.
+ */
+static uint32_t find_tail(struct grove__claude_work *w)
+{
+	uint32_t i, best = CLAUDE_MISSING, nr = (uint32_t)w->r->nr;
+
+	for (i = nr; i-- > 0;)
+		if (grove__claude_live(w, i) && !is_side(w, i))
+			break;
+	if (i == UINT32_MAX)
+		return CLAUDE_MISSING;
+	if (is_row(lift(w, i)))
+		return i;
+	for (i = 0; i < nr; i++)
+		if (grove__claude_live(w, i) && is_row(w->parent[i]))
+			w->bits[w->parent[i]] |= CHAIN_REFERRED;
+	for (i = 0; i < nr; i++) {
+		uint32_t up;
+
+		if ((w->bits[i] & (CHAIN_LIVE | CHAIN_REFERRED)) != CHAIN_LIVE || is_side(w, i))
+			continue;
+		up = lift(w, i);
+		if (is_row(up) && !is_side(w, up) &&
+		    (!is_row(best) || at(w, up)->time > at(w, best)->time))
+			best = up;
+	}
+	return best;
+}
+
+/* The leaf that was written down, if it still says something. */
+struct recorded {
+	uint32_t line;            /* of the last-prompt */
+	uint32_t name;
+	bool any, explicit, empty;
+};
+
+static struct recorded find_recorded(const struct grove__claude_work *w, uint32_t boundary)
+{
+	struct recorded rec = { 0 };
+	uint32_t i = is_row(boundary) ? boundary + 1 : 0;
+
+	for (; i < w->r->nr; i++) {
+		const struct grove__claude_packed *p = at(w, i);
+
+		if (p->class == CLAUDE_LAST_PROMPT && p->parent != CLAUDE_NONE) {
+			rec = (struct recorded){ i, p->parent, true, p->flags & CLAUDE_EXPLICIT, false };
+		} else if (p->class == CLAUDE_LAST_PROMPT && p->flags & CLAUDE_EXPLICIT &&
+			   p->flags & CLAUDE_LEAF_NULL) {
+			rec = (struct recorded){ i, CLAUDE_NONE, true, true, true };
+		} else if (rec.explicit && grove__claude_live(w, i) && !is_side(w, i)) {
+			/* what follows it takes away its force */
+			rec.explicit = false;
+			rec.any = !rec.empty;
+		}
+	}
+	return rec;
+}
+
+/* A call, or a result, of the reply that the call at `row` belongs to. */
+static bool same_reply(const struct grove__claude_work *w, uint32_t x, uint32_t row)
+{
+	return at(w, x)->class == CLAUDE_ASSISTANT && at(w, x)->flags & CLAUDE_TOOL_USE &&
+	       at(w, x)->reply != CLAUDE_NONE && at(w, x)->reply == at(w, row)->reply;
+}
+
+/*
+ * Is `row` above `tail`? Calls of one reply and their results stand beside each
+ * other: one that joins the chain at a call of its own reply counts as well.
+ */
+static bool is_above(struct grove__claude_work *w, uint32_t row, uint32_t tail)
+{
+	uint32_t x = tail, first;
+	size_t steps = 0;
+	bool found;
+
+	for (; is_row(x) && !(w->bits[x] & CHAIN_ON); x = w->parent[x])
+		w->bits[x] |= CHAIN_ON;
+	found = w->bits[row] & CHAIN_ON;
+	first = at(w, row)->flags & CLAUDE_TOOL_RESULT ? w->parent[row] : row;
+	for (x = first; !found && is_row(x) && steps++ < w->r->nr && same_reply(w, x, first);
+	     x = w->parent[x])
+		found = w->bits[x] & CHAIN_ON;
+	for (x = tail; is_row(x) && w->bits[x] & CHAIN_ON; x = w->parent[x])
+		w->bits[x] &= (uint8_t)~CHAIN_ON;
+	return found;
+}
+
+/*
+ * The last of the attachments and system records that follow the leaf, each
+ * below the one before; messages beside them are another branch.
+ */
+static int end_of_run(struct grove__claude_work *w, uint32_t *leaf)
+{
+	uint32_t *next, i, nr = (uint32_t)w->r->nr;
+
+	next = malloc((nr + 1) * sizeof(*next));
+	if (!next)
+		return GROVE_ENOMEM;
+	memset(next, 0xff, nr * sizeof(*next));
+	for (i = *leaf + 1; i < nr; i++)
+		if (grove__claude_live(w, i) && !is_message(w, i) && is_row(w->parent[i]) &&
+		    w->parent[i] < i)
+			next[w->parent[i]] = i;
+	while (is_row(next[*leaf]))
+		*leaf = next[*leaf];
+	free(next);
+	return 0;
+}
+
+static uint32_t cli_leaf(struct grove__claude_work *w, uint32_t boundary)
+{
+	struct recorded rec = find_recorded(w, boundary);
+	uint32_t tail = find_tail(w), row;
+
+	if (!is_row(tail) || !rec.any)
+		return tail;
+	if (rec.empty)
+		return CLAUDE_MISSING;
+	if (!live_name(w, rec.name, &row) || is_side(w, row) || !is_row(lift(w, row)))
+		return tail;
+	return !rec.explicit && is_above(w, row, tail) ? tail : row;
+}
+
+static uint32_t agent_leaf(const struct grove__claude_work *w)
+{
+	for (uint32_t i = (uint32_t)w->r->nr; i-- > 0;)
+		if (grove__claude_live(w, i) && is_message(w, i))
+			return i;
+	return CLAUDE_MISSING;
+}
+
+/* --- the chain --- */
+
+/*
+ * Records by their time, to bridge gaps: the latest that is not later than a
+ * given one, of those at the same time the first in the file. What is on the
+ * chain already is skipped, and skipped over for good.
+ */
+struct by_time {
+	const struct grove__claude_work *w;
+	bool ready;
+	struct timed {
+		int64_t time;
+		uint32_t row;
+		uint32_t left;         /* 1 + the place where to look on; 0: nothing there */
+	} *items[2];                   /* main, side */
+	size_t nr[2];
+};
+
+static int by_time_order(const void *a, const void *b)
+{
+	const struct timed *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->row > y->row ? -1 : x->row < y->row;
+}
+
+static int by_time_init(struct by_time *t)
+{
+	const struct grove__claude_work *w = t->w;
+
+	for (int side = 0; side < 2; side++) {
+		t->items[side] = malloc((w->r->nr + 1) * sizeof(*t->items[side]));
+		if (!t->items[side])
+			return GROVE_ENOMEM;
+	}
+	for (uint32_t i = 0; i < w->r->nr; i++)
+		if (grove__claude_live(w, i) && at(w, i)->time != GROVE_NO_TIME) {
+			int side = is_side(w, i);
+
+			t->items[side][t->nr[side]++] = (struct timed){ at(w, i)->time, i, 0 };
+		}
+	for (int side = 0; side < 2; side++) {
+		qsort(t->items[side], t->nr[side], sizeof(*t->items[side]), by_time_order);
+		for (size_t i = 0; i < t->nr[side]; i++)
+			t->items[side][i].left = (uint32_t)i + 1;
+	}
+	t->ready = true;
+	return 0;
+}
+
+static void by_time_release(struct by_time *t)
+{
+	free(t->items[0]);
+	free(t->items[1]);
+}
+
+/* The place at or left of `i` (1 + it) whose row is not on the chain; 0: none. */
+static uint32_t free_place(struct timed *items, const uint8_t *bits, uint32_t i)
+{
+	uint32_t found = i, next;
+
+	for (;;) {
+		while (found && items[found - 1].left != found)
+			found = items[found - 1].left;
+		if (!found || !(bits[items[found - 1].row] & CHAIN_ON))
+			break;
+		items[found - 1].left = found - 1;
+	}
+	for (; i > found; i = next) {
+		next = items[i - 1].left;
+		items[i - 1].left = found;
+	}
+	return found;
+}
+
+static int bridge(struct by_time *t, uint32_t row, uint32_t *out)
+{
+	const struct grove__claude_work *w = t->w;
+	int64_t time = at(w, row)->time;
+	int side = is_side(w, row);
+	size_t lo = 0, hi;
+	uint32_t i;
+	int rc;
+
+	*out = CLAUDE_MISSING;
+	rc = t->ready ? 0 : by_time_init(t);
+	if (rc || time == GROVE_NO_TIME)
+		return rc;
+	for (hi = t->nr[side]; lo < hi;) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->items[side][mid].time <= time)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	i = free_place(t->items[side], w->bits, (uint32_t)lo);
+	if (i && time - t->items[side][i - 1].time <= BRIDGE_MS)
+		*out = t->items[side][i - 1].row;
+	return 0;
+}
+
+static uint32_t logical_parent(const struct grove__claude_work *w, uint32_t row)
+{
+	uint32_t p = row_of(w->r, at(w, row)->logical);
+
+	return is_row(p) && grove__claude_live(w, p) ? p : CLAUDE_ROOT;
+}
+
+/* From the leaf up, then turned round. */
+static int walk(struct grove__claude_work *w, uint32_t row)
+{
+	struct by_time t = { .w = w };
+	int rc = 0;
+
+	while (is_row(row) && !rc) {
+		uint32_t p = w->parent[row];
+		bool boundary = at(w, row)->flags & CLAUDE_BOUNDARY;
+
+		w->bits[row] |= CHAIN_ON;
+		w->chain[w->nr_chain++] = row;
+		if (boundary && w->opt->full_history && !is_row(p))
+			p = logical_parent(w, row);
+		else if (boundary && w->mode == CLAUDE_MODE_CLI)
+			break;
+		if (w->mode == CLAUDE_MODE_CLI &&
+		    (p == CLAUDE_MISSING || (is_row(p) && w->bits[p] & CHAIN_ON))) {
+			rc = bridge(&t, row, &p);
+			if (is_row(p))
+				w->bits[row] |= CHAIN_BRIDGED;
+		}
+		row = is_row(p) && !(w->bits[p] & CHAIN_ON) ? p : CLAUDE_ROOT;
+	}
+	by_time_release(&t);
+	for (size_t i = 0, j = w->nr_chain; i + 1 < j; i++) {
+		uint32_t x = w->chain[i];
+
+		w->chain[i] = w->chain[--j];
+		w->chain[j] = x;
+	}
+	return rc;
+}
+
+/* --- the answer --- */
+
+int grove__claude_place(struct grove__claude_work *w, uint32_t row)
+{
+	struct grove__claude_conversation *out = w->out;
+	int rc;
+
+	if (w->bits[row] & CHAIN_PLACED)
+		return 0;
+	w->bits[row] |= CHAIN_PLACED;
+	if (!is_message(w, row))
+		return 0;
+	if (w->mode == CLAUDE_MODE_SDK &&
+	    at(w, row)->flags & (CLAUDE_META | CLAUDE_SIDECHAIN | CLAUDE_TEAM))
+		return 0;
+	rc = grove__array_room(&out->rows, &out->cap, out->nr, sizeof(*out->rows));
+	if (!rc)
+		out->rows[out->nr++] = row;
+	return rc;
+}
+
+static int give_reasons(struct grove__claude_work *w)
+{
+	struct grove__claude_conversation *out = w->out;
+	uint32_t first = w->nr_chain ? w->chain[0] : CLAUDE_MISSING;
+	uint32_t begin = is_row(first) && at(w, first)->flags & CLAUDE_BOUNDARY ? first : 0;
+	uint32_t i;
+
+	out->reasons = calloc(w->r->nr + 1, 1);
+	if (!out->reasons)
+		return GROVE_ENOMEM;
+	out->nr_reasons = w->r->nr;
+	for (i = 0; i < w->r->nr; i++) {
+		enum grove__claude_reason why = CLAUDE_OFF_CHAIN;
+
+		if (at(w, i)->id == CLAUDE_NONE)
+			why = CLAUDE_NOT_ASKED;
+		else if (w->bits[i] & CHAIN_SNIPPED)
+			why = CLAUDE_SNIPPED;
+		else if (w->bits[i] & CHAIN_DROPPED)
+			why = CLAUDE_DROPPED;
+		else if (at(w, i)->class == CLAUDE_PROGRESS)
+			why = CLAUDE_PASSED;
+		else if (!grove__claude_live(w, i))
+			why = CLAUDE_REPLACED;
+		else if (w->bits[i] & (CHAIN_ON | CHAIN_PLACED))
+			why = is_message(w, i) ? CLAUDE_HIDDEN : CLAUDE_SILENT;
+		else if (is_side(w, i))
+			why = CLAUDE_SIDE;
+		else if (i < begin)
+			why = CLAUDE_BEHIND;
+		out->reasons[i] = (uint8_t)why;
+	}
+	for (size_t j = 0; j < out->nr; j++) {
+		uint8_t bits = w->bits[out->rows[j]];
+
+		out->reasons[out->rows[j]] = bits & CHAIN_BRIDGED ? CLAUDE_SENT_BRIDGED
+					     : !(bits & CHAIN_ON) ? CLAUDE_SENT_RECOVERED
+					     : bits & CHAIN_KEPT  ? CLAUDE_SENT_KEPT
+								  : CLAUDE_SENT;
+	}
+	return 0;
+}
+
+/* Which record the conversation shall end with, or why there is none. */
+static int choose(struct grove__claude_work *w, uint32_t *leaf, bool *asked)
+{
+	uint32_t boundary;
+	int rc;
+
+	*asked = w->opt->leaf.ptr;
+	*leaf = CLAUDE_MISSING;
+	find_live(w);
+	if (*asked && w->opt->leaf.len) {
+		*leaf = grove__claude_rows_find(w->r, w->opt->leaf);
+		if (!is_row(*leaf) || !grove__claude_live(w, *leaf) ||
+		    at(w, *leaf)->class == CLAUDE_PROGRESS)
+			return GROVE_ENOTFOUND;
+	}
+	/* what came after the leaf that is asked for had not happened yet */
+	rc = relink_all(w, is_row(*leaf) ? *leaf : CLAUDE_NONE, &boundary);
+	if (rc || *asked)
+		return rc;
+	*leaf = w->mode == CLAUDE_MODE_SDK   ? last_leaf(w, false)
+		: w->mode == CLAUDE_MODE_CLI ? cli_leaf(w, boundary)
+					     : agent_leaf(w);
+	return 0;
+}
+
+static int converse(struct grove__claude_work *w)
+{
+	struct grove__claude_conversation *out = w->out;
+	uint32_t leaf, end;
+	bool asked;
+	int rc = choose(w, &leaf, &asked);
+
+	if (rc)
+		return rc;
+	if (is_row(leaf)) {
+		end = lift(w, leaf);
+		if (!asked && w->mode == CLAUDE_MODE_CLI) {
+			rc = end_of_run(w, &leaf);
+			/* the reply to an open prompt goes before what the system noted */
+			while (!rc && at(w, end)->class == CLAUDE_USER && leaf != end &&
+			       at(w, leaf)->class == CLAUDE_SYSTEM && is_row(w->parent[leaf]) &&
+			       w->parent[leaf] < leaf)
+				leaf = w->parent[leaf];
+		}
+		if (!rc)
+			rc = walk(w, end);
+		if (!rc)
+			rc = grove__claude_replies(w);
+		/* results that were found end the conversation in place of their call */
+		if (!rc && !asked && is_row(end) && out->nr && out->rows[out->nr - 1] != end &&
+		    !(w->bits[out->rows[out->nr - 1]] & CHAIN_ON))
+			leaf = out->rows[out->nr - 1];
+	}
+	out->leaf = is_row(leaf) ? leaf : CLAUDE_NONE;
+	return rc ? rc : give_reasons(w);
+}
+
+int grove__claude_chain(const struct grove__claude_rows *r, enum grove__claude_mode mode,
+			const struct grove__claude_options *opt,
+			struct grove__claude_conversation *out)
+{
+	static const struct grove__claude_options plain;
+	struct grove__claude_work w = { .r = r, .mode = mode, .opt = opt ? opt : &plain, .out = out };
+	int rc = GROVE_ENOMEM;
+
+	grove__claude_conversation_release(out);
+	out->leaf = CLAUDE_NONE;
+	w.parent = malloc((r->nr + 1) * sizeof(*w.parent));
+	w.chain = malloc((r->nr + 1) * sizeof(*w.chain));
+	w.lifted = malloc((r->nr + 1) * sizeof(*w.lifted));
+	w.bits = calloc(r->nr + 1, 1);
+	if (w.parent && w.chain && w.lifted && w.bits) {
+		memset(w.lifted, 0xff, r->nr * sizeof(*w.lifted));
+		rc = converse(&w);
+	}
+	free(w.parent);
+	free(w.chain);
+	free(w.lifted);
+	free(w.bits);
+	if (rc)
+		grove__claude_conversation_release(out);
+	return rc;
+}

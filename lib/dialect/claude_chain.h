@@ -1,0 +1,51 @@
+/*
+ * dialect/claude_chain.h: what the two halves of the chain share.
+ *
+ * claude_chain.c finds the leaf and walks up; claude_reply.c brings in what
+ * belongs to a reply on the chain and does not lie on it.
+ */
+#ifndef GROVE_DIALECT_CLAUDE_CHAIN_H
+#define GROVE_DIALECT_CLAUDE_CHAIN_H
+
+#include "dialect/claude.h"
+
+/* Instead of a row: says it has no parent; names one that is not there. */
+#define CLAUDE_ROOT UINT32_MAX
+#define CLAUDE_MISSING (UINT32_MAX - 1)
+
+enum {
+	CHAIN_LIVE = 1 << 0,       /* a record that counts */
+	CHAIN_ON = 1 << 1,         /* on the chain */
+	CHAIN_KEPT = 1 << 2,       /* by the boundary */
+	CHAIN_DROPPED = 1 << 3,
+	CHAIN_SNIPPED = 1 << 4,
+	CHAIN_REFERRED = 1 << 5,   /* somebody's parent */
+	CHAIN_PLACED = 1 << 6,
+	CHAIN_BRIDGED = 1 << 7
+};
+
+struct grove__claude_work {
+	const struct grove__claude_rows *r;
+	enum grove__claude_mode mode;
+	const struct grove__claude_options *opt;
+	uint32_t *parent;          /* of each row, relinked: a row, ROOT or MISSING */
+	uint32_t *lifted;          /* the message at or above each row; NONE: not asked yet */
+	uint8_t *bits;
+	uint32_t *chain;           /* from the first record to the leaf */
+	size_t nr_chain;
+	struct grove__claude_conversation *out;
+};
+
+static inline bool grove__claude_live(const struct grove__claude_work *w, uint32_t row)
+{
+	return w->bits[row] & CHAIN_LIVE;
+}
+
+/* The parent that a row has in the file, as a row; what is passed over is. */
+uint32_t grove__claude_stored(const struct grove__claude_work *w, uint32_t row);
+/* Add a row to the answer, once. */
+int grove__claude_place(struct grove__claude_work *w, uint32_t row);
+/* The chain with what belongs to its replies. */
+int grove__claude_replies(struct grove__claude_work *w);
+
+#endif

@@ -1,0 +1,581 @@
+/*
+ * dialect/claude_fork.c: the records of a session, copied into another.
+ *
+ * As the SDK's forkSession does it: every record gets a new uuid, whatever
+ * names one is led to the new name, and each tells what it was copied from.
+ *
+ *	source   a ← b ← p ← c       p: progress, or not on the way to the leaf
+ *	copy     A ← B ← C           c is led past p to the nearest that is copied
+ *
+ * Two things are done better. A parent that is nowhere keeps its name: readers
+ * that bridge such a gap do so in the copy as well. And only what changes is
+ * changed: the rest of a line keeps its bytes.
+ */
+#include "dialect/claude_write.h"
+
+#include "base/array.h"
+#include "json/edit.h"
+#include "json/value.h"
+#include "json/write.h"
+
+#include <stdlib.h>
+
+/* Where a name leads, instead of the place of a copy. */
+#define TO_ITSELF UINT32_MAX         /* it is copied */
+#define TO_NOTHING (UINT32_MAX - 1)  /* there is nothing above it */
+#define TO_STAY (UINT32_MAX - 2)     /* it keeps its name */
+#define TO_ASKED (UINT32_MAX - 3)    /* we are on the way to find out */
+
+/* A uuid of the source, and what becomes of it. */
+struct grove__claude_copy {
+	const char *text;
+	uint32_t len;
+	uint32_t to;
+	uint8_t fresh[16];           /* the new uuid's bytes, if it is copied */
+};
+
+static struct grove_slice copy_name(const void *owner, uint32_t value)
+{
+	const struct grove__claude_fork *f = owner;
+
+	return grove__slice(f->copies[value].text, f->copies[value].len);
+}
+
+void grove__claude_fork_init(struct grove__claude_fork *f, uint64_t seed)
+{
+	f->copies = NULL;
+	f->path = NULL;
+	f->nr = f->cap = f->nr_path = f->cap_path = 0;
+	f->replacements = f->relocated = (struct grove_buf)GROVE_BUF_INIT;
+	f->suppressed = false;
+	grove__arena_init(&f->texts);
+	grove__idmap_init(&f->map, seed, copy_name, f);
+}
+
+void grove__claude_fork_release(struct grove__claude_fork *f)
+{
+	free(f->copies);
+	free(f->path);
+	grove__idmap_release(&f->map);
+	grove__arena_release(&f->texts);
+	grove__buf_release(&f->replacements);
+	grove__buf_release(&f->relocated);
+	f->copies = NULL;
+	f->path = NULL;
+}
+
+static int intern(struct grove__claude_fork *f, struct grove_slice uuid, uint32_t to, uint32_t *place)
+{
+	struct grove__claude_copy c = { .len = (uint32_t)uuid.len, .to = to };
+	uint32_t old;
+	int rc;
+
+	if (uuid.len > UINT32_MAX || f->nr >= TO_ASKED)
+		return GROVE_ETOOBIG;
+	rc = grove__array_room(&f->copies, &f->cap, f->nr, sizeof(*f->copies));
+	if (rc)
+		return rc;
+	c.text = grove__arena_dup(&f->texts, uuid);
+	if (!c.text)
+		return GROVE_ENOMEM;
+	f->copies[f->nr] = c;
+	rc = grove__idmap_put(&f->map, copy_name(f, (uint32_t)f->nr), (uint32_t)f->nr, &old);
+	if (rc)
+		return rc;
+	*place = (uint32_t)f->nr++;
+	return 0;
+}
+
+int grove__claude_fork_add(struct grove__claude_fork *f, const struct grove__claude_row *row)
+{
+	uint32_t i;
+	int rc;
+
+	if (!grove__claude_is_chain(row->class) || row->flags & CLAUDE_SIDECHAIN || !row->uuid.len)
+		return 0;
+	/* of several lines with one uuid each is copied, again with one uuid */
+	if (grove__idmap_get(&f->map, row->uuid) != GROVE__IDMAP_NONE)
+		return 0;
+	rc = intern(f, row->uuid, TO_ITSELF, &i);
+	return rc ? rc : f->random(f->random_payload, f->copies[i].fresh);
+}
+
+/* --- where a name leads --- */
+
+/* Ask for the parent of name `i`, which is not copied, and go there. */
+static int step_up(struct grove__claude_fork *f, uint32_t i, uint32_t *next)
+{
+	struct grove_slice up = { NULL, 0 };
+	int rc = f->parent(f->parent_payload, copy_name(f, i), &up);
+
+	if (rc < 0)
+		return rc;
+	if (rc) {
+		*next = TO_STAY;
+		return 0;
+	}
+	if (!up.ptr) {
+		*next = TO_NOTHING;
+		return 0;
+	}
+	*next = grove__idmap_get(&f->map, up);
+	return *next == GROVE__IDMAP_NONE ? intern(f, up, TO_ASKED, next) : 0;
+}
+
+/*
+ * The place of what `uuid` leads to: a copy, a name that stays, or TO_NOTHING.
+ * Every name on the way remembers it, so a long run of them is walked once.
+ */
+static int lead(struct grove__claude_fork *f, struct grove_slice uuid, uint32_t *out)
+{
+	uint32_t i = grove__idmap_get(&f->map, uuid), next;
+	int rc = 0;
+
+	f->nr_path = 0;
+	if (i == GROVE__IDMAP_NONE)
+		rc = intern(f, uuid, TO_ASKED, &i);
+	while (!rc && f->copies[i].to == TO_ASKED) {
+		rc = grove__array_room(&f->path, &f->cap_path, f->nr_path, sizeof(*f->path));
+		if (!rc)
+			rc = step_up(f, i, &next);
+		if (rc)
+			break;
+		f->path[f->nr_path++] = i;
+		/* until we know better: a circle of such names leads nowhere, like one that is not there */
+		f->copies[i].to = TO_STAY;
+		if (next == TO_NOTHING || next == TO_STAY) {
+			f->copies[i].to = next;
+			break;
+		}
+		i = next;
+	}
+	if (rc) {
+		/* nothing was found out: ask again next time */
+		while (f->nr_path)
+			f->copies[f->path[--f->nr_path]].to = TO_ASKED;
+		return rc;
+	}
+	if (f->copies[i].to < TO_ASKED)
+		i = f->copies[i].to;
+	*out = f->copies[i].to == TO_NOTHING ? TO_NOTHING : i;
+	while (f->nr_path) {
+		uint32_t p = f->path[--f->nr_path];
+
+		if (p != i)
+			f->copies[p].to = *out;
+	}
+	return 0;
+}
+
+/* --- changes --- */
+
+enum { CHANGES = 20 };
+
+/* Changes whose values lie in one buffer; `off` until it does not move any more. */
+struct changes {
+	struct grove__json_change ch[CHANGES];
+	size_t off[CHANGES + 1];
+	size_t nr;
+	struct grove_buf values;
+};
+
+static struct grove_buf *change(struct changes *c, const char *a, const char *b, const char *e)
+{
+	c->ch[c->nr] = (struct grove__json_change){ .path = { a, b, e } };
+	c->off[c->nr++] = c->values.len;
+	return &c->values;
+}
+
+static void leave_out(struct changes *c, const char *name)
+{
+	change(c, name, NULL, NULL);
+}
+
+/* A change without a value is a member that goes. */
+static int make_changes(struct changes *c, struct grove_slice line, struct grove_buf *out)
+{
+	c->off[c->nr] = c->values.len;
+	for (size_t i = 0; i < c->nr; i++)
+		if (c->off[i + 1] > c->off[i])
+			c->ch[i].value = grove__slice(c->values.ptr + c->off[i], c->off[i + 1] - c->off[i]);
+	return grove__json_edit(out, line, c->ch, c->nr);
+}
+
+static int put_fresh(const struct grove__claude_copy *c, struct grove_buf *out)
+{
+	char id[40];
+	size_t len = grove__claude_entry_id(c->fresh, false, id);
+
+	return grove__json_put_string(out, grove__slice(id, len));
+}
+
+/* A uuid (raw) as it is called in the copy; as it is, if it is not copied. */
+static int put_copied(const struct grove__claude_fork *f, struct grove_slice raw,
+		      struct grove_buf *out)
+{
+	struct grove_buf text = GROVE_BUF_INIT;
+	uint32_t i = GROVE__IDMAP_NONE;
+	int rc = 0;
+
+	if (grove__json_type_of(raw) == JSON_STRING) {
+		rc = grove__json_text(&text, raw);
+		i = grove__idmap_get(&f->map, grove__buf_slice(&text));
+	}
+	grove__buf_release(&text);
+	if (rc)
+		return rc;
+	if (i != GROVE__IDMAP_NONE && f->copies[i].to == TO_ITSELF)
+		return put_fresh(&f->copies[i], out);
+	return grove__buf_add_slice(out, raw);
+}
+
+/* What a parent (raw) becomes. */
+static int put_parent(struct grove__claude_fork *f, struct grove_slice raw, struct grove_buf *out)
+{
+	struct grove_buf text = GROVE_BUF_INIT;
+	uint32_t to = TO_NOTHING;
+	int rc = 0;
+
+	/* one that is no string names nothing that there could be: so it does in the copy */
+	if (raw.ptr && grove__json_truthy(raw) && grove__json_type_of(raw) != JSON_STRING)
+		return grove__buf_add_slice(out, raw);
+	if (raw.ptr && grove__json_truthy(raw)) {
+		rc = grove__json_text(&text, raw);
+		if (!rc)
+			rc = lead(f, grove__buf_slice(&text), &to);
+	}
+	if (!rc && to == TO_NOTHING)
+		rc = grove__buf_add_str(out, "null");
+	else if (!rc && f->copies[to].to == TO_ITSELF)
+		rc = put_fresh(&f->copies[to], out);
+	else if (!rc)
+		rc = grove__json_put_string(out, copy_name(f, to));
+	grove__buf_release(&text);
+	return rc;
+}
+
+static int put_copied_list(const struct grove__claude_fork *f, struct grove_slice array,
+			   struct grove_buf *out)
+{
+	struct grove__json_iter it;
+	bool first = true;
+	int rc = grove__buf_add_char(out, '[');
+
+	grove__json_iter_init(&it, array);
+	while (!rc && grove__json_next(&it)) {
+		if (!first)
+			rc = grove__buf_add_char(out, ',');
+		first = false;
+		if (!rc)
+			rc = put_copied(f, it.value, out);
+	}
+	return rc ? rc : grove__buf_add_char(out, ']');
+}
+
+/* What a boundary keeps is named by uuid. */
+static int change_kept(const struct grove__claude_fork *f, struct grove_slice compact,
+		       struct changes *c)
+{
+	static const struct {
+		const char *object, *name;
+		enum grove__json_type type;
+	} kept[] = {
+		{ "preservedSegment", "headUuid", JSON_STRING },
+		{ "preservedSegment", "anchorUuid", JSON_STRING },
+		{ "preservedSegment", "tailUuid", JSON_STRING },
+		{ "preservedMessages", "anchorUuid", JSON_STRING },
+		{ "preservedMessages", "uuids", JSON_ARRAY },
+		{ "preservedMessages", "allUuids", JSON_ARRAY },
+	};
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept) && !rc; i++) {
+		struct grove_slice v =
+			grove__json_get(grove__json_get(compact, kept[i].object), kept[i].name);
+		struct grove_buf *to;
+
+		if (grove__json_type_of(v) != kept[i].type)
+			continue;
+		to = change(c, "compactMetadata", kept[i].object, kept[i].name);
+		rc = kept[i].type == JSON_ARRAY ? put_copied_list(f, v, to) : put_copied(f, v, to);
+	}
+	return rc;
+}
+
+/* --- lines --- */
+
+enum {
+	F_TYPE, F_UUID, F_PARENT, F_LOGICAL, F_SIDECHAIN, F_SUBTYPE, F_COMPACT, F_SESSION,
+	F_REPLACEMENTS, F_RELOCATED,
+	FORKED
+};
+
+static const char *const names[FORKED] = {
+	[F_TYPE] = "type",
+	[F_UUID] = "uuid",
+	[F_PARENT] = "parentUuid",
+	[F_LOGICAL] = "logicalParentUuid",
+	[F_SIDECHAIN] = "isSidechain",
+	[F_SUBTYPE] = "subtype",
+	[F_COMPACT] = "compactMetadata",
+	[F_SESSION] = "sessionId",
+	[F_REPLACEMENTS] = "replacements",
+	[F_RELOCATED] = "relocatedCwd",
+};
+
+static void read_line(struct grove_slice line, struct grove_slice v[FORKED])
+{
+	struct grove__json_iter it;
+
+	memset(v, 0, FORKED * sizeof(*v));
+	grove__json_iter_init(&it, line);
+	while (grove__json_next(&it))
+		for (unsigned i = 0; i < FORKED; i++)
+			if (grove__json_string_is(it.key, names[i]))
+				v[i] = it.value;
+}
+
+/* Metadata is left behind, but for what the copy would read otherwise without it. */
+static int note(struct grove__claude_fork *f, const struct grove_slice v[FORKED])
+{
+	struct grove__json_iter it;
+	int rc = 0;
+
+	if (!grove__json_string_is(v[F_SESSION], f->from))
+		return 0;
+	if (grove__json_string_is(v[F_TYPE], "history-suppression"))
+		f->suppressed = true;
+	if (grove__json_string_is(v[F_TYPE], "relocated") &&
+	    grove__json_type_of(v[F_RELOCATED]) == JSON_STRING) {
+		grove__buf_clear(&f->relocated);
+		rc = grove__buf_add_slice(&f->relocated, v[F_RELOCATED]);
+	}
+	if (!grove__json_string_is(v[F_TYPE], "content-replacement") ||
+	    grove__json_type_of(v[F_REPLACEMENTS]) != JSON_ARRAY)
+		return rc;
+	grove__json_iter_init(&it, v[F_REPLACEMENTS]);
+	while (!rc && grove__json_next(&it)) {
+		size_t start = f->replacements.len;
+
+		if (start)
+			rc = grove__buf_add_char(&f->replacements, ',');
+		if (!rc)
+			rc = grove__json_put_canonical(&f->replacements, it.value);
+		if (rc && f->replacements.len > start)
+			grove__buf_cut(&f->replacements, start);
+	}
+	return rc;
+}
+
+/* The place of the record on this line among the copies; NONE: it is not copied. */
+static int find_copy(const struct grove__claude_fork *f, const struct grove_slice v[FORKED],
+		     uint32_t *out)
+{
+	static const char *const chain[] = { "user", "assistant", "attachment", "system" };
+	struct grove_buf uuid = GROVE_BUF_INIT;
+	size_t i = 0;
+	int rc;
+
+	*out = GROVE__IDMAP_NONE;
+	while (i < 4 && !grove__json_string_is(v[F_TYPE], chain[i]))
+		i++;
+	if (i == 4 || grove__json_type_of(v[F_UUID]) != JSON_STRING ||
+	    (v[F_SIDECHAIN].ptr && grove__json_truthy(v[F_SIDECHAIN])))
+		return 0;
+	rc = grove__json_text(&uuid, v[F_UUID]);
+	if (!rc) {
+		*out = grove__idmap_get(&f->map, grove__buf_slice(&uuid));
+		if (*out != GROVE__IDMAP_NONE && f->copies[*out].to != TO_ITSELF)
+			*out = GROVE__IDMAP_NONE;
+	}
+	grove__buf_release(&uuid);
+	return rc;
+}
+
+static int put_origin(const struct grove__claude_fork *f, struct grove_slice uuid,
+		      struct grove_buf *out)
+{
+	int rc = grove__buf_add_str(out, "{\"sessionId\":");
+
+	if (!rc)
+		rc = grove__json_put_str(out, f->from);
+	if (!rc)
+		rc = grove__buf_add_str(out, ",\"messageUuid\":");
+	if (!rc)
+		rc = grove__buf_add_slice(out, uuid);
+	return rc ? rc : grove__buf_add_char(out, '}');
+}
+
+/* New members are added in the order of their changes: as the SDK has them. */
+static int copy_line(struct grove__claude_fork *f, struct grove_slice line,
+		     const struct grove_slice v[FORKED], uint32_t copy, const int64_t *now,
+		     struct grove_buf *out)
+{
+	/* they speak of the process that wrote the source, or name its records */
+	static const char *const gone[] = { "teamName", "agentName", "sessionKind", "slug",
+					    "sourceToolAssistantUUID" };
+	struct changes c = { .nr = 0 };
+	int rc = put_fresh(&f->copies[copy], change(&c, names[F_UUID], NULL, NULL));
+
+	if (!rc)
+		rc = put_parent(f, v[F_PARENT], change(&c, names[F_PARENT], NULL, NULL));
+	if (!rc && v[F_LOGICAL].ptr)
+		rc = put_parent(f, v[F_LOGICAL], change(&c, names[F_LOGICAL], NULL, NULL));
+	if (!rc)
+		rc = grove__json_put_str(change(&c, names[F_SESSION], NULL, NULL), f->to);
+	if (!rc && now)
+		rc = grove__json_put_time(change(&c, "timestamp", NULL, NULL), *now);
+	if (!rc && grove__json_type_of(v[F_SIDECHAIN]) != JSON_FALSE)
+		rc = grove__buf_add_str(change(&c, names[F_SIDECHAIN], NULL, NULL), "false");
+	if (!rc && grove__json_string_is(v[F_TYPE], "system") &&
+	    grove__json_string_is(v[F_SUBTYPE], "compact_boundary"))
+		rc = change_kept(f, v[F_COMPACT], &c);
+	for (size_t i = 0; i < sizeof(gone) / sizeof(*gone); i++)
+		leave_out(&c, gone[i]);
+	if (!rc)
+		rc = put_origin(f, v[F_UUID], change(&c, "forkedFrom", NULL, NULL));
+	if (!rc)
+		rc = make_changes(&c, line, out);
+	grove__buf_release(&c.values);
+	return rc;
+}
+
+int grove__claude_fork_line(struct grove__claude_fork *f, struct grove_slice line, bool last,
+			    int64_t now, struct grove_buf *out)
+{
+	struct grove_slice v[FORKED];
+	uint32_t copy;
+	int rc;
+
+	if (grove__json_type_of(line) != JSON_OBJECT)
+		return 1;
+	read_line(line, v);
+	rc = find_copy(f, v, &copy);
+	if (rc)
+		return rc;
+	if (copy != GROVE__IDMAP_NONE)
+		return copy_line(f, line, v, copy, last ? &now : NULL, out);
+	rc = note(f, v);
+	return rc ? rc : 1;
+}
+
+int grove__claude_fork_uuid(const struct grove__claude_fork *f, struct grove_slice uuid,
+			    struct grove_buf *out)
+{
+	uint32_t i = grove__idmap_get(&f->map, uuid);
+	char id[40];
+
+	if (i == GROVE__IDMAP_NONE || f->copies[i].to != TO_ITSELF)
+		return 1;
+	return grove__buf_add(out, id, grove__claude_entry_id(f->copies[i].fresh, false, id));
+}
+
+/* --- behind the records --- */
+
+static int begin(const struct grove__claude_fork *f, const char *type, struct grove_buf *out)
+{
+	int rc;
+
+	grove__buf_clear(out);
+	rc = grove__buf_addf(out, "{\"type\":\"%s\",\"sessionId\":", type);
+	return rc ? rc : grove__json_put_str(out, f->to);
+}
+
+/* `,"uuid":…,"timestamp":…}`: the SDK's own, though nobody asks for them. */
+static int end(struct grove__claude_fork *f, int64_t now, struct grove_buf *out)
+{
+	uint8_t random[16];
+	char id[40];
+	int rc = f->random(f->random_payload, random);
+
+	if (rc)
+		return rc;
+	grove__claude_entry_id(random, false, id);
+	rc = grove__buf_addf(out, ",\"uuid\":\"%s\",\"timestamp\":", id);
+	if (!rc)
+		rc = grove__json_put_time(out, now);
+	return rc ? rc : grove__buf_add_char(out, '}');
+}
+
+static int put_suppression(struct grove__claude_fork *f, int64_t now, struct grove_buf *out)
+{
+	int rc = begin(f, "history-suppression", out);
+
+	if (!rc)
+		rc = grove__buf_add_str(out, ",\"cause\":\"fork_inherit\",\"ts\":");
+	if (!rc)
+		rc = grove__json_put_time(out, now);
+	return rc ? rc : grove__buf_add_char(out, '}');
+}
+
+static int put_replacements(struct grove__claude_fork *f, int64_t now, struct grove_buf *out)
+{
+	int rc = begin(f, "content-replacement", out);
+
+	if (!rc)
+		rc = grove__buf_add_str(out, ",\"replacements\":[");
+	if (!rc)
+		rc = grove__buf_add_slice(out, grove__buf_slice(&f->replacements));
+	if (!rc)
+		rc = grove__buf_add_char(out, ']');
+	return rc ? rc : end(f, now, out);
+}
+
+static int put_relocated(struct grove__claude_fork *f, const char *cwd, struct grove_buf *out)
+{
+	int rc = begin(f, "relocated", out);
+
+	if (!rc)
+		rc = grove__buf_add_str(out, ",\"relocatedCwd\":");
+	if (!rc)
+		rc = cwd ? grove__json_put_str(out, cwd)
+			 : grove__json_put_canonical(out, grove__buf_slice(&f->relocated));
+	return rc ? rc : grove__buf_add_char(out, '}');
+}
+
+static int put_title(struct grove__claude_fork *f, const char *title, bool given, int64_t now,
+		     struct grove_buf *out)
+{
+	struct grove_buf text = GROVE_BUF_INIT;
+	int rc = grove__buf_addf(&text, "%s%s", title ? title : "Forked session",
+				 given && title ? "" : " (fork)");
+
+	if (!rc)
+		rc = begin(f, "custom-title", out);
+	if (!rc)
+		rc = grove__buf_add_str(out, ",\"customTitle\":");
+	if (!rc)
+		rc = grove__json_put_string(out, grove__buf_slice(&text));
+	grove__buf_release(&text);
+	return rc ? rc : end(f, now, out);
+}
+
+int grove__claude_fork_tail(struct grove__claude_fork *f, const char *title, bool given,
+			    const char *cwd, int64_t now,
+			    int (*fn)(void *payload, struct grove_slice line), void *payload)
+{
+	struct grove_buf line = GROVE_BUF_INIT;
+	int rc = 0;
+
+	if (f->suppressed) {
+		rc = put_suppression(f, now, &line);
+		if (!rc)
+			rc = fn(payload, grove__buf_slice(&line));
+	}
+	if (!rc && f->replacements.len) {
+		rc = put_replacements(f, now, &line);
+		if (!rc)
+			rc = fn(payload, grove__buf_slice(&line));
+	}
+	if (!rc && (cwd || f->relocated.len)) {
+		rc = put_relocated(f, cwd, &line);
+		if (!rc)
+			rc = fn(payload, grove__buf_slice(&line));
+	}
+	if (!rc)
+		rc = put_title(f, title, given, now, &line);
+	if (!rc)
+		rc = fn(payload, grove__buf_slice(&line));
+	grove__buf_release(&line);
+	return rc;
+}

@@ -1,0 +1,105 @@
+/*
+ * dialect/claude_keep.c: what Claude Code keeps beside its sessions, and for
+ * how long it keeps them.
+ *
+ * When it starts it deletes what has not been written to for so many days:
+ * transcripts, their directories, the copies of files it made before it edited
+ * them. Only what a person typed, history.jsonl, stays.
+ */
+#include "dialect/claude_keep.h"
+
+#include "dialect/claude.h"
+#include "json/value.h"
+
+/* A transcript lives so long unless the settings say otherwise. */
+#define DAYS 30
+#define DAY_MS 86400000.0
+/* The last moment that JavaScript has a name for. */
+#define TIME_MAX_MS 8.64e15
+
+int64_t grove__claude_expires(struct grove_slice settings, int64_t mtime)
+{
+	struct grove_slice set = grove__json_get(settings, "cleanupPeriodDays");
+	double days = grove__json_type_of(set) == JSON_NUMBER ? grove__json_number(set) : DAYS;
+	double when;
+
+	/* it refuses less than a day, and takes its own value then */
+	if (!(days >= 1))
+		days = DAYS;
+	when = (double)mtime + days * DAY_MS;
+	return when <= TIME_MAX_MS ? (int64_t)when : GROVE_NO_TIME;
+}
+
+int grove__claude_apart(const struct grove__env *env, const char *root, const char *session,
+			int (*fn)(void *payload, const char *dir, const char *name), void *payload)
+{
+	struct grove_buf own = GROVE_BUF_INIT, beside = GROVE_BUF_INIT;
+	int rc = grove__claude_file_history(env, session, &own) ? GROVE_ENOMEM : 0;
+
+	if (!rc)
+		rc = fn(payload, own.ptr, "file-history");
+	/* a tree that was copied somewhere else brought its own along */
+	if (!rc && root && grove__buf_addf(&beside, "%s/../file-history/%s", root, session))
+		rc = GROVE_ENOMEM;
+	if (!rc && root)
+		rc = fn(payload, beside.ptr, "file-history");
+	grove__buf_release(&own);
+	grove__buf_release(&beside);
+	return rc;
+}
+
+/* --- sub-agents --- */
+
+static enum grove__agent_file file(struct grove_slice path, struct grove_slice *id,
+				   struct grove_slice *group)
+{
+	const char *slash;
+
+	switch (grove__claude_sidecar(path, id, group)) {
+	case CLAUDE_SIDE_AGENT:
+		return AGENT_LOG;
+	case CLAUDE_SIDE_AGENT_META:
+		return AGENT_META;
+	case CLAUDE_SIDE_REMOTE:
+		slash = memchr(path.ptr, '/', path.len);
+		*id = grove__slice(slash + 1, path.len - (size_t)(slash + 1 - path.ptr));
+		if (id->len <= 5 || memcmp(id->ptr + id->len - 5, ".json", 5) ||
+		    memchr(id->ptr, '/', id->len))
+			return AGENT_NONE;
+		id->len -= 5;
+		return AGENT_REMOTE;
+	default:
+		return AGENT_NONE;
+	}
+}
+
+static int path(enum grove__agent_file what, struct grove_slice group, struct grove_slice id,
+		struct grove_buf *out)
+{
+	int rc;
+
+	if (what != AGENT_REMOTE)
+		return grove__claude_agent_path(group, id, what == AGENT_META, out);
+	rc = grove__buf_add_str(out, "remote-agents/");
+	rc = rc ? rc : grove__buf_add_slice(out, id);
+	return rc ? rc : grove__buf_add_str(out, ".json");
+}
+
+static int member(struct grove_slice json, const char *name, struct grove_buf *out)
+{
+	struct grove_slice raw = grove__json_get(json, name);
+
+	return grove__json_type_of(raw) == JSON_STRING ? grove__json_text(out, raw) : 0;
+}
+
+static int meta(struct grove_slice json, struct grove__agent_meta *out)
+{
+	int rc = member(json, "agentType", &out->type);
+
+	rc = rc ? rc : member(json, "description", &out->description);
+	rc = rc ? rc : member(json, "toolUseId", &out->tool_use);
+	rc = rc ? rc : member(json, "parentAgentId", &out->parent);
+	return rc ? rc : member(json, "worktreePath", &out->worktree);
+}
+
+const struct grove__agents grove__claude_agents = { file, path, meta };

@@ -1,0 +1,25 @@
+/*
+ * dialect/claude_keep.h: what Claude Code keeps beside its sessions, and for
+ * how long it keeps them.
+ */
+#ifndef GROVE_DIALECT_CLAUDE_KEEP_H
+#define GROVE_DIALECT_CLAUDE_KEEP_H
+
+#include "dialect/dialect.h"
+
+/* Where the settings are, seen from the directory of all projects. */
+#define GROVE__CLAUDE_SETTINGS "../settings.json"
+
+/*
+ * When a transcript that was last written at `mtime` (ms) will be deleted;
+ * GROVE_NO_TIME: never. `settings` is the text of settings.json, which is
+ * valid JSON, or empty.
+ */
+int64_t grove__claude_expires(struct grove_slice settings, int64_t mtime);
+/* The directories outside the session's own in which something of it lies. */
+int grove__claude_apart(const struct grove__env *env, const char *root, const char *session,
+			int (*fn)(void *payload, const char *dir, const char *name), void *payload);
+
+extern const struct grove__agents grove__claude_agents;
+
+#endif

@@ -1,0 +1,340 @@
+/*
+ * dialect/claude_reply.c: what belongs to a reply and does not lie on the chain.
+ *
+ * A reply is written as one record a block, and calls that ran side by side
+ * make a tree of it:
+ *
+ *	prompt ─ text ─ call A ─ call B ─ result B ─ next reply
+ *	                  └ result A
+ *
+ * The chain leads past result A, which is no branch that somebody left. So for
+ * each reply on the chain its other records are fetched, and the results of all
+ * its calls: those whose parent is one of its records, then those that name a
+ * call of it, wherever they hang.
+ *
+ * Mode cli:  first record on the chain, the others as in the file, all results.
+ * Mode sdk:  the chain as it is; behind the last record of the reply what is
+ *            missing, by time.
+ */
+#include "dialect/claude_chain.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+/* A record that belongs to a reply. */
+struct piece {
+	int64_t time;
+	uint32_t reply;        /* number of the reply, in the order of the chain */
+	uint32_t rank;         /* among pieces of the same kind */
+	uint32_t row;
+	uint8_t kind;
+};
+enum { PIECE_RECORD, PIECE_RESULT, PIECE_NAMED };
+
+struct replies {
+	struct grove__claude_work *w;
+	uint32_t *of_id;       /* by the name of message.id: the reply's number */
+	uint32_t *of_tool;     /* by the name of a tool id: the record with the call */
+	bool *answered;        /* by the name of a tool id */
+	struct piece *pieces;
+	size_t nr, cap;
+	uint32_t count;
+};
+
+static const struct grove__claude_packed *at(const struct replies *p, uint32_t row)
+{
+	return &p->w->r->rows[row];
+}
+
+static uint32_t reply_of(const struct replies *p, uint32_t row)
+{
+	const struct grove__claude_packed *a;
+
+	if (row >= CLAUDE_MISSING)
+		return CLAUDE_NONE;
+	a = at(p, row);
+	return a->class == CLAUDE_ASSISTANT && a->reply != CLAUDE_NONE ? p->of_id[a->reply]
+								      : CLAUDE_NONE;
+}
+
+static int piece_add(struct replies *p, uint32_t reply, uint32_t row, int kind, uint32_t rank)
+{
+	int rc = grove__array_room(&p->pieces, &p->cap, p->nr, sizeof(*p->pieces));
+
+	if (!rc)
+		p->pieces[p->nr++] = (struct piece){ at(p, row)->time, reply, rank, row, (uint8_t)kind };
+	return rc;
+}
+
+/* Where JavaScript's map has a record: a repeated uuid stays where it first was. */
+static uint32_t map_place(const struct replies *p, uint32_t row)
+{
+	return p->w->r->names[at(p, row)->id].first;
+}
+
+static int find_records(struct replies *p)
+{
+	const uint32_t *pool = p->w->r->pool;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < p->w->r->nr && !rc; i++) {
+		const struct grove__claude_packed *a = at(p, i);
+		uint32_t reply = grove__claude_live(p->w, i) ? reply_of(p, i) : CLAUDE_NONE;
+
+		if (reply == CLAUDE_NONE)
+			continue;
+		rc = piece_add(p, reply, i, PIECE_RECORD, map_place(p, i));
+		for (uint32_t j = 0; j < a->nr_tools; j++)
+			if (p->of_tool[pool[a->tools + j]] == CLAUDE_NONE)
+				p->of_tool[pool[a->tools + j]] = i;
+	}
+	return rc;
+}
+
+/* A result of a reply: by its parent, and by the calls that it names. */
+static int take_result(struct replies *p, uint32_t row)
+{
+	const struct grove__claude_packed *a = at(p, row);
+	uint32_t parent = grove__claude_stored(p->w, row);
+	uint32_t by_parent = reply_of(p, parent), rank = 0, j;
+	int rc = 0;
+
+	if (by_parent != CLAUDE_NONE) {
+		rank = map_place(p, parent);
+		/* of calls side by side, the first that it answers or hangs below */
+		for (j = 0; j < a->nr_tools; j++) {
+			uint32_t call = p->of_tool[p->w->r->pool[a->tools + j]];
+
+			if (call != CLAUDE_NONE && reply_of(p, call) == by_parent &&
+			    map_place(p, call) < rank)
+				rank = map_place(p, call);
+		}
+		rc = piece_add(p, by_parent, row, PIECE_RESULT, rank);
+	}
+	for (j = 0; j < a->nr_tools && !rc; j++) {
+		uint32_t call = p->of_tool[p->w->r->pool[a->tools + j]];
+
+		if (call == CLAUDE_NONE || reply_of(p, call) == by_parent)
+			continue;
+		/* the SDK does not look for results of a sub-agent's calls */
+		if (p->w->mode == CLAUDE_MODE_SDK && at(p, call)->flags & CLAUDE_SIDECHAIN)
+			continue;
+		rc = piece_add(p, reply_of(p, call), row, PIECE_NAMED, row);
+	}
+	return rc;
+}
+
+static int find_results(struct replies *p)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < p->w->r->nr && !rc; i++) {
+		const struct grove__claude_packed *a = at(p, i);
+		uint32_t parent;
+
+		if (!grove__claude_live(p->w, i) || a->class != CLAUDE_USER)
+			continue;
+		if (a->flags & CLAUDE_TOOL_RESULT) {
+			rc = take_result(p, i);
+		} else if (a->flags & CLAUDE_META && p->w->mode == CLAUDE_MODE_CLI) {
+			/* a note that came with a call */
+			parent = grove__claude_stored(p->w, i);
+			if (reply_of(p, parent) != CLAUDE_NONE &&
+			    at(p, parent)->flags & CLAUDE_TOOL_USE)
+				rc = piece_add(p, reply_of(p, parent), i, PIECE_RESULT, i);
+		}
+	}
+	return rc;
+}
+
+/* --- mode cli --- */
+
+static int cli_order(const void *x, const void *y)
+{
+	const struct piece *a = x, *b = y;
+	bool ra = a->kind != PIECE_RECORD, rb = b->kind != PIECE_RECORD;
+
+	if (a->reply != b->reply)
+		return a->reply < b->reply ? -1 : 1;
+	if (ra != rb)
+		return ra ? 1 : -1;
+	return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static int cli_put(struct replies *p, const struct piece *first, const struct piece *end,
+		   uint32_t row)
+{
+	int rc = grove__claude_place(p->w, row);
+
+	for (; first < end && !rc; first++)
+		rc = grove__claude_place(p->w, first->row);
+	return rc;
+}
+
+/* --- mode sdk --- */
+
+static int sdk_order(const void *x, const void *y)
+{
+	const struct piece *a = x, *b = y;
+
+	if (a->reply != b->reply)
+		return a->reply < b->reply ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static int sdk_time_order(const void *x, const void *y)
+{
+	const struct piece *a = x, *b = y;
+	bool ra = a->kind != PIECE_RECORD, rb = b->kind != PIECE_RECORD;
+
+	if (ra != rb)
+		return ra ? 1 : -1;
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+static void answer(struct replies *p, uint32_t row)
+{
+	const struct grove__claude_packed *a = at(p, row);
+
+	if (a->class == CLAUDE_USER)
+		for (uint32_t j = 0; j < a->nr_tools; j++)
+			p->answered[p->w->r->pool[a->tools + j]] = true;
+}
+
+/* Is a call of reply `reply` unanswered that this result answers? */
+static bool is_wanted(const struct replies *p, uint32_t row, uint32_t reply)
+{
+	const struct grove__claude_packed *a = at(p, row);
+
+	for (uint32_t j = 0; j < a->nr_tools; j++) {
+		uint32_t name = p->w->r->pool[a->tools + j];
+
+		if (!p->answered[name] && p->of_tool[name] != CLAUDE_NONE &&
+		    reply_of(p, p->of_tool[name]) == reply)
+			return true;
+	}
+	return false;
+}
+
+/* Of the pieces of a reply, which are in order, those that are missing. */
+static size_t sdk_missing(struct replies *p, struct piece *first, struct piece *end)
+{
+	struct piece *to = first;
+
+	for (struct piece *x = first; x < end; x++) {
+		if (p->w->bits[x->row] & (CHAIN_ON | CHAIN_PLACED))
+			continue;
+		if (x->kind == PIECE_NAMED && !is_wanted(p, x->row, x->reply))
+			continue;
+		/* a result of several calls may be here more than once */
+		if (to > first && to[-1].row == x->row)
+			continue;
+		answer(p, x->row);
+		*to = *x;
+		to->rank = (uint32_t)(to - first);
+		to++;
+	}
+	return (size_t)(to - first);
+}
+
+static int sdk_put(struct replies *p, struct piece *first, struct piece *end)
+{
+	size_t nr = sdk_missing(p, first, end);
+	int rc = 0;
+
+	qsort(first, nr, sizeof(*first), sdk_time_order);
+	for (size_t i = 0; i < nr && !rc; i++)
+		rc = grove__claude_place(p->w, first[i].row);
+	return rc;
+}
+
+/* --- both --- */
+
+static int put_chain(struct replies *p)
+{
+	struct grove__claude_work *w = p->w;
+	uint32_t *start, *last, i;
+	int rc = 0;
+
+	/* where the pieces of each reply begin, and its last record on the chain */
+	start = calloc((size_t)p->count + 1, sizeof(*start));
+	last = malloc(((size_t)p->count + 1) * sizeof(*last));
+	if (!start || !last) {
+		rc = GROVE_ENOMEM;
+		goto out;
+	}
+	for (size_t j = 0; j < p->nr; j++)
+		start[p->pieces[j].reply + 1]++;
+	for (i = 0; i < p->count; i++)
+		start[i + 1] += start[i];
+	for (size_t j = 0; j < w->nr_chain; j++) {
+		answer(p, w->chain[j]);
+		if (reply_of(p, w->chain[j]) != CLAUDE_NONE)
+			last[reply_of(p, w->chain[j])] = w->chain[j];
+	}
+	for (size_t j = 0; j < w->nr_chain && !rc; j++) {
+		uint32_t row = w->chain[j], reply = reply_of(p, row);
+		struct piece *first, *end;
+
+		if (reply == CLAUDE_NONE) {
+			rc = grove__claude_place(w, row);
+			continue;
+		}
+		first = p->pieces + start[reply];
+		end = p->pieces + start[reply + 1];
+		if (w->mode == CLAUDE_MODE_CLI) {
+			rc = cli_put(p, first, end, row);
+		} else {
+			rc = grove__claude_place(w, row);
+			if (!rc && last[reply] == row)
+				rc = sdk_put(p, first, end);
+		}
+	}
+out:
+	free(start);
+	free(last);
+	return rc;
+}
+
+int grove__claude_replies(struct grove__claude_work *w)
+{
+	struct replies p = { .w = w };
+	size_t nr = w->r->nr_names;
+	int rc = GROVE_ENOMEM;
+
+	p.of_id = malloc((nr + 1) * sizeof(*p.of_id));
+	p.of_tool = malloc((nr + 1) * sizeof(*p.of_tool));
+	p.answered = calloc(nr + 1, sizeof(*p.answered));
+	if (!p.of_id || !p.of_tool || !p.answered)
+		goto out;
+	memset(p.of_id, 0xff, nr * sizeof(*p.of_id));
+	memset(p.of_tool, 0xff, nr * sizeof(*p.of_tool));
+	for (size_t j = 0; j < w->nr_chain && w->mode != CLAUDE_MODE_AGENT; j++) {
+		const struct grove__claude_packed *a = at(&p, w->chain[j]);
+
+		if (a->class == CLAUDE_ASSISTANT && a->reply != CLAUDE_NONE &&
+		    p.of_id[a->reply] == CLAUDE_NONE)
+			p.of_id[a->reply] = p.count++;
+	}
+	rc = find_records(&p);
+	if (!rc)
+		rc = find_results(&p);
+	if (!rc && p.nr)
+		qsort(p.pieces, p.nr, sizeof(*p.pieces),
+		      w->mode == CLAUDE_MODE_CLI ? cli_order : sdk_order);
+	if (!rc)
+		rc = put_chain(&p);
+out:
+	free(p.of_id);
+	free(p.of_tool);
+	free(p.answered);
+	free(p.pieces);
+	return rc;
+}

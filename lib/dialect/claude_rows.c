@@ -1,0 +1,252 @@
+/*
+ * dialect/claude_rows.c: the rows of a transcript.
+ *
+ *	line       0:user a   1:last-prompt   2:assistant b   3:user a
+ *	id            a            -               b              a
+ *	parent        -            a               a              b
+ *	name a     row 3 (first 0)     name b     row 2
+ *
+ * Row 0 is still there, but nothing leads to it any more: its name has gone to
+ * row 3. Whether that closes a circle is for the chain to find out.
+ */
+#include "dialect/claude.h"
+
+#include "base/array.h"
+#include "json/value.h"
+
+#include <stdlib.h>
+
+static struct grove_slice name_of(const void *owner, uint32_t name)
+{
+	const struct grove__claude_rows *r = owner;
+	uint32_t len;
+
+	memcpy(&len, r->names[name].text - sizeof(len), sizeof(len));
+	return grove__slice(r->names[name].text, len);
+}
+
+void grove__claude_rows_init(struct grove__claude_rows *r, uint64_t seed)
+{
+	memset(r, 0, sizeof(*r));
+	grove__idmap_init(&r->map, seed, name_of, r);
+	grove__arena_init(&r->texts);
+}
+
+void grove__claude_rows_release(struct grove__claude_rows *r)
+{
+	free(r->rows);
+	free(r->names);
+	free(r->kept);
+	free(r->pool);
+	grove__idmap_release(&r->map);
+	grove__arena_release(&r->texts);
+	memset(r, 0, sizeof(*r));
+}
+
+struct grove_slice grove__claude_name(const struct grove__claude_rows *r, uint32_t name)
+{
+	return name_of(r, name);
+}
+
+uint32_t grove__claude_rows_find(const struct grove__claude_rows *r, struct grove_slice uuid)
+{
+	uint32_t name = grove__idmap_get(&r->map, uuid);
+
+	return name == GROVE__IDMAP_NONE ? CLAUDE_NONE : r->names[name].row;
+}
+
+struct grove_slice grove__claude_rows_uuid(const struct grove__claude_rows *r, uint32_t row)
+{
+	if (r->rows[row].id == CLAUDE_NONE)
+		return grove__slice("", 0);
+	return name_of(r, r->rows[row].id);
+}
+
+/* The number of a text, a new one if need be; an empty text has none. */
+static int intern(struct grove__claude_rows *r, struct grove_slice text, uint32_t *out)
+{
+	uint32_t len = (uint32_t)text.len, old;
+	char *p;
+	int rc;
+
+	*out = CLAUDE_NONE;
+	if (!text.len)
+		return 0;
+	*out = grove__idmap_get(&r->map, text);
+	if (*out != GROVE__IDMAP_NONE)
+		return 0;
+	if (text.len > UINT32_MAX - sizeof(len) || r->nr_names >= CLAUDE_NONE)
+		return GROVE_ETOOBIG;
+	rc = grove__array_room(&r->names, &r->cap_names, r->nr_names, sizeof(*r->names));
+	if (rc)
+		return rc;
+	p = grove__arena_alloc(&r->texts, sizeof(len) + text.len, 1);
+	if (!p)
+		return GROVE_ENOMEM;
+	memcpy(p, &len, sizeof(len));
+	memcpy(p + sizeof(len), text.ptr, text.len);
+	r->names[r->nr_names] = (struct grove__claude_name){ p + sizeof(len), CLAUDE_NONE, CLAUDE_NONE };
+	rc = grove__idmap_put(&r->map, text, (uint32_t)r->nr_names, &old);
+	if (!rc)
+		*out = (uint32_t)r->nr_names++;
+	return rc;
+}
+
+static int pool_add(struct grove__claude_rows *r, uint32_t name)
+{
+	int rc = r->nr_pool < CLAUDE_NONE ? grove__array_room(&r->pool, &r->cap_pool, r->nr_pool,
+							      sizeof(*r->pool))
+					  : GROVE_ETOOBIG;
+
+	if (!rc)
+		r->pool[r->nr_pool++] = name;
+	return rc;
+}
+
+/* A raw string, interned; what is no string has no name. */
+static int intern_raw(struct grove__claude_rows *r, struct grove_slice raw, uint32_t *out)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	size_t i = 1;
+	int rc;
+
+	*out = CLAUDE_NONE;
+	if (grove__json_type_of(raw) != JSON_STRING)
+		return 0;
+	while (i + 1 < raw.len && raw.ptr[i] != '\\' && !(raw.ptr[i] & 0x80))
+		i++;
+	/* nearly all ids are plain */
+	if (i + 1 == raw.len)
+		return intern(r, grove__slice(raw.ptr + 1, raw.len - 2), out);
+	rc = grove__json_text(&b, raw);
+	if (!rc)
+		rc = intern(r, grove__buf_slice(&b), out);
+	grove__buf_release(&b);
+	return rc;
+}
+
+struct tools {
+	struct grove__claude_rows *r;
+	struct grove__claude_packed *p;
+	const char *type;
+};
+
+static int take_id(struct tools *t, struct grove_slice id)
+{
+	uint32_t name;
+	int rc;
+
+	if (t->p->nr_tools == UINT16_MAX)
+		return 0;
+	rc = intern_raw(t->r, id, &name);
+	if (!rc && name != CLAUDE_NONE) {
+		rc = pool_add(t->r, name);
+		if (!rc)
+			t->p->nr_tools++;
+	}
+	return rc;
+}
+
+static int take_tool(void *payload, struct grove_slice type, struct grove_slice id,
+		     struct grove_slice block)
+{
+	struct tools *t = payload;
+
+	(void)block;
+	return grove__json_string_is(type, t->type) ? take_id(t, id) : 0;
+}
+
+static int take_list(struct grove__claude_rows *r, struct grove_slice list,
+		     struct grove__claude_kept *k)
+{
+	struct grove__json_iter it;
+	uint32_t name;
+	int rc = 0;
+
+	k->first = (uint32_t)r->nr_pool;
+	if (grove__json_type_of(list) != JSON_ARRAY)
+		return 0;
+	grove__json_iter_init(&it, list);
+	while (!rc && grove__json_next(&it)) {
+		rc = intern_raw(r, it.value, &name);
+		if (!rc)
+			rc = pool_add(r, name);
+	}
+	k->nr = (uint32_t)r->nr_pool - k->first;
+	return rc;
+}
+
+static int take_kept(struct grove__claude_rows *r, const struct grove__claude_row *row)
+{
+	struct grove_slice messages = grove__json_get(row->compact, "preservedMessages");
+	struct grove_slice segment = grove__json_get(row->compact, "preservedSegment");
+	struct grove__claude_kept k = { .row = (uint32_t)r->nr, .anchor = CLAUDE_NONE,
+					.head = CLAUDE_NONE, .tail = CLAUDE_NONE };
+	int rc = grove__array_room(&r->kept, &r->cap_kept, r->nr_kept, sizeof(*r->kept));
+
+	k.messages = messages.len && grove__json_truthy(messages);
+	k.segment = segment.len && grove__json_truthy(segment);
+	if (!rc && k.messages)
+		rc = intern_raw(r, grove__json_get(messages, "anchorUuid"), &k.anchor);
+	else if (!rc && k.segment)
+		rc = intern_raw(r, grove__json_get(segment, "anchorUuid"), &k.anchor);
+	if (!rc)
+		rc = intern_raw(r, grove__json_get(segment, "headUuid"), &k.head);
+	if (!rc)
+		rc = intern_raw(r, grove__json_get(segment, "tailUuid"), &k.tail);
+	if (!rc)
+		rc = take_list(r, row->flags & CLAUDE_SNIP ? row->removed
+							    : grove__json_get(messages, "uuids"), &k);
+	if (!rc)
+		r->kept[r->nr_kept++] = k;
+	return rc;
+}
+
+int grove__claude_rows_add(struct grove__claude_rows *r, const struct grove__claude_row *row)
+{
+	struct grove__claude_packed p = { .time = row->time, .flags = row->flags,
+					  .class = (uint8_t)row->class,
+					  .parent_is = (uint8_t)row->parent_is,
+					  .tools = (uint32_t)r->nr_pool };
+	struct tools t = { r, &p, row->class == CLAUDE_USER ? "tool_result" : "tool_use" };
+	bool near = row->message_off < UINT32_MAX && row->message_len < UINT32_MAX;
+	size_t nr_kept = r->nr_kept, nr_pool = r->nr_pool;
+	bool node = grove__claude_is_chain(row->class) || row->class == CLAUDE_PROGRESS;
+	int rc;
+
+	if (r->nr >= CLAUDE_NONE - 1)
+		return GROVE_ETOOBIG;
+	rc = grove__array_room(&r->rows, &r->cap, r->nr, sizeof(*r->rows));
+	p.id = p.parent = p.logical = p.reply = CLAUDE_NONE;
+	p.message_off = near ? (uint32_t)row->message_off : 0;
+	p.message_len = near ? (uint32_t)row->message_len : 0;
+	if (!rc && node)
+		rc = intern(r, row->uuid, &p.id);
+	if (!rc && node)
+		rc = intern(r, row->parent, &p.parent);
+	if (!rc && row->class == CLAUDE_LAST_PROMPT)
+		rc = intern(r, row->leaf, &p.parent);
+	if (!rc && node)
+		rc = intern(r, row->logical, &p.logical);
+	if (!rc && row->class == CLAUDE_ASSISTANT)
+		rc = intern(r, row->reply, &p.reply);
+	/* a record has one block as a rule, and it was read already */
+	if (!rc && row->nr_tools == 1)
+		rc = take_id(&t, row->tool);
+	else if (!rc && row->nr_tools)
+		rc = grove__claude_blocks(row->content, take_tool, &t);
+	if (!rc && row->flags & (CLAUDE_BOUNDARY | CLAUDE_SNIP))
+		rc = take_kept(r, row);
+	if (rc) {
+		r->nr_kept = nr_kept;
+		r->nr_pool = nr_pool;
+		return rc;
+	}
+	if (p.id != CLAUDE_NONE) {
+		r->names[p.id].row = (uint32_t)r->nr;
+		if (r->names[p.id].first == CLAUDE_NONE)
+			r->names[p.id].first = (uint32_t)r->nr;
+	}
+	r->rows[r->nr++] = p;
+	return 0;
+}

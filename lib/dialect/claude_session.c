@@ -1,0 +1,620 @@
+/*
+ * dialect/claude_session.c: Claude Code's transcripts as sessions see them.
+ *
+ * There is no header: a session is called as its file is, and each record
+ * tells where it was written. Records are entries, boundaries hang below what
+ * they sum up; lines of metadata are kept beside the tree.
+ */
+#include "dialect/claude_session.h"
+#include "dialect/claude_write.h"
+
+#include "dialect/bill.h"
+#include "dialect/claude_keep.h"
+#include "dialect/pi.h"
+#include "json/edit.h"
+#include "json/value.h"
+#include "json/write.h"
+
+#include <stdlib.h>
+
+/* --- lines --- */
+
+static void set_kind(const struct grove__claude_row *row, struct grove__entry *e)
+{
+	switch (row->class) {
+	case CLAUDE_USER:
+		e->kind = GROVE_KIND_MESSAGE;
+		e->role = row->flags & CLAUDE_TOOL_RESULT ? GROVE_ROLE_TOOL_RESULT : GROVE_ROLE_USER;
+		break;
+	case CLAUDE_ASSISTANT:
+		e->kind = GROVE_KIND_MESSAGE;
+		e->role = GROVE_ROLE_ASSISTANT;
+		break;
+	case CLAUDE_ATTACHMENT:
+		e->kind = GROVE_KIND_ATTACHMENT;
+		break;
+	case CLAUDE_SYSTEM:
+		e->kind = row->flags & CLAUDE_BOUNDARY ? GROVE_KIND_COMPACTION : GROVE_KIND_SYSTEM;
+		break;
+	case CLAUDE_PROGRESS:
+		e->kind = GROVE_KIND_PROGRESS;
+		break;
+	default:
+		e->kind = GROVE_KIND_META;
+		e->aside = true;
+	}
+}
+
+static enum grove__line_class claude_index(const struct grove__json_line *l, const char *line,
+					   struct grove__arena *tmp, struct grove__entry *e)
+{
+	struct grove__claude_row *row = grove__arena_alloc(tmp, sizeof(*row), _Alignof(struct grove__claude_row));
+
+	memset(e, 0, sizeof(*e));
+	e->time = GROVE_NO_TIME;
+	e->parent_is = PARENT_ABSENT;
+	e->kind = GROVE_KIND_META;
+	e->aside = true;
+	e->more = row;
+	/* out of memory: chain_add() will say so */
+	if (!row)
+		return LINE_ENTRY;
+	grove__claude_row(l, line, tmp, row);
+	if (l->type != JSON_OBJECT)
+		return LINE_SKIP;
+	e->aside = false;
+	set_kind(row, e);
+	e->time = row->time;
+	e->has_id = row->uuid.len > 0;
+	e->id = row->uuid;
+	e->parent_is = (uint8_t)row->parent_is;
+	e->parent = row->parent;
+	/* in the tree a boundary goes on from what it sums up */
+	if (row->flags & CLAUDE_BOUNDARY && row->parent_is != PARENT_NAMED && row->logical.len) {
+		e->parent_is = PARENT_NAMED;
+		e->parent = row->logical;
+	}
+	if (row->class == CLAUDE_CUSTOM_TITLE || row->class == CLAUDE_AI_TITLE) {
+		e->weak = row->class == CLAUDE_AI_TITLE;
+		e->text = grove__pi_text(tmp, grove__json_span_of(l, line, e->weak ? CLAUDE_M_AI_TITLE
+										   : CLAUDE_M_CUSTOM_TITLE));
+		e->names = true;
+	} else if (row->class == CLAUDE_RELOCATED) {
+		e->cwd = grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_RELOCATED));
+		e->moves = true;
+	} else if (grove__claude_is_chain(row->class)) {
+		e->cwd = grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_CWD));
+	}
+	return LINE_ENTRY;
+}
+
+/* --- listing --- */
+
+static void *list_new(uint64_t seed)
+{
+	struct grove__claude_summary *s = malloc(sizeof(*s));
+
+	if (s)
+		grove__claude_summary_init(s, seed);
+	return s;
+}
+
+static void list_free(void *more)
+{
+	if (!more)
+		return;
+	grove__claude_summary_release(more);
+	free(more);
+}
+
+static int list_first(const void *more, struct grove_buf *out)
+{
+	return grove__buf_add_slice(out, grove__claude_summary_first(more));
+}
+
+static int list_line(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
+		     const struct grove__entry *e, struct grove__summary *sum)
+{
+	return e->more ? grove__claude_summary_add(sum->more, l, line, e->more, tmp) : GROVE_ENOMEM;
+}
+
+/* Was it continued in a session that is still there? */
+static int went_on(const struct grove__claude_summary *s,
+		   int (*beside)(void *payload, const char *name, struct grove_buf *out), void *payload)
+{
+	struct grove_buf name = GROVE_BUF_INIT;
+	int rc;
+
+	if (!s->continued_in.len)
+		return 0;
+	rc = grove__buf_addf(&name, "../%s.jsonl", s->continued_in.ptr);
+	rc = rc ? 0 : !beside(payload, name.ptr, NULL);
+	grove__buf_release(&name);
+	return rc;
+}
+
+static int list_end(void *more, struct grove__arena *keep,
+		    int (*beside)(void *payload, const char *name, struct grove_buf *out),
+		    void *payload, struct grove__header *h, struct grove__summary *sum)
+{
+	struct grove__claude_summary *s = more;
+	struct grove_slice name = grove__claude_summary_name(s), first, cwd;
+	struct grove_buf file = GROVE_BUF_INIT, title = GROVE_BUF_INIT;
+	int rc;
+
+	if (!s->any || s->side || went_on(s, beside, payload))
+		return 1;
+	/* a title beside the file counts before what the program thought of itself */
+	if (!s->custom_title.len && !beside(payload, "custom-title.json", &file) &&
+	    !grove__claude_title_file(grove__buf_slice(&file), &title) && title.len)
+		name = grove__buf_slice(&title);
+	first = grove__claude_summary_first(s);
+	cwd = grove__claude_summary_cwd(s);
+	rc = grove__buf_add_slice(&sum->name, name);
+	rc = rc ? rc : grove__buf_add_slice(&sum->first, first);
+	sum->has_first = first.len > 0;
+	sum->messages = s->messages;
+	sum->newest = s->newest;
+	h->usable = true;
+	h->time = s->created;
+	h->cwd = cwd.len ? grove__arena_dup(keep, cwd) : NULL;
+	if (cwd.len && !h->cwd)
+		rc = GROVE_ENOMEM;
+	grove__buf_release(&file);
+	grove__buf_release(&title);
+	return rc;
+}
+
+/* --- the conversation --- */
+
+struct grove__chain {
+	struct grove__claude_rows rows;
+	bool borrowed;                   /* all but the names are another's */
+};
+
+static struct grove__chain *chain_new(uint64_t seed)
+{
+	struct grove__chain *c = calloc(1, sizeof(*c));
+
+	if (c)
+		grove__claude_rows_init(&c->rows, seed);
+	return c;
+}
+
+static void chain_free(struct grove__chain *c)
+{
+	if (!c)
+		return;
+	if (c->borrowed)
+		free(c->rows.names);
+	else
+		grove__claude_rows_release(&c->rows);
+	free(c);
+}
+
+static int chain_add(struct grove__chain *c, const struct grove__entry *e)
+{
+	return e->more ? grove__claude_rows_add(&c->rows, e->more) : GROVE_ENOMEM;
+}
+
+static uint32_t chain_count(const struct grove__chain *c)
+{
+	return (uint32_t)c->rows.nr;
+}
+
+/* What came later is cut off; which row a name stands for has to be found anew. */
+static struct grove__chain *chain_copy(const struct grove__chain *c, uint32_t nr)
+{
+	const struct grove__claude_rows *r = &c->rows;
+	struct grove__chain *copy = malloc(sizeof(*copy));
+	struct grove__claude_name *names = malloc((r->nr_names ? r->nr_names : 1) * sizeof(*names));
+
+	if (!copy || !names) {
+		free(copy);
+		free(names);
+		return NULL;
+	}
+	copy->rows = *r;
+	copy->borrowed = true;
+	copy->rows.names = names;
+	copy->rows.nr = nr;
+	for (size_t i = 0; i < r->nr_names; i++)
+		names[i] = (struct grove__claude_name){ r->names[i].text, CLAUDE_NONE, CLAUDE_NONE };
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t id = r->rows[i].id;
+
+		if (id == CLAUDE_NONE)
+			continue;
+		names[id].row = i;
+		if (names[id].first == CLAUDE_NONE)
+			names[id].first = i;
+	}
+	while (copy->rows.nr_kept && r->kept[copy->rows.nr_kept - 1].row >= nr)
+		copy->rows.nr_kept--;
+	return copy;
+}
+
+static int chain_walk(const struct grove__chain *c, const struct grove__chain_ask *ask,
+		      struct grove__chain_walk *out)
+{
+	struct grove__claude_options opt = { .apply_snips = ask->snips, .full_history = ask->full };
+	struct grove__claude_conversation conv = { 0 };
+	enum grove__claude_mode mode = CLAUDE_MODE_CLI;
+	int rc;
+
+	if (ask->mode && !strcmp(ask->mode, "sdk"))
+		mode = CLAUDE_MODE_SDK;
+	else if (ask->mode && strcmp(ask->mode, "cli"))
+		return GROVE_EINVAL;
+	if (ask->own_file)
+		mode = CLAUDE_MODE_AGENT;
+	if (ask->leaf)
+		opt.leaf = grove__slice_str(strcmp(ask->leaf, GROVE_ROOT) ? ask->leaf : "");
+	rc = grove__claude_chain(&c->rows, mode, &opt, &conv);
+	if (rc) {
+		grove__claude_conversation_release(&conv);
+		return rc;
+	}
+	*out = (struct grove__chain_walk){ conv.rows, conv.nr, conv.leaf, conv.reasons,
+					   conv.nr_reasons };
+	return 0;
+}
+
+static const char *chain_reason(uint8_t reason, bool *sent)
+{
+	*sent = reason >= CLAUDE_SENT && reason <= CLAUDE_SENT_BRIDGED;
+	return reason == CLAUDE_NOT_ASKED ? NULL : grove__claude_reason_text(reason);
+}
+
+static int chain_llm(const struct grove__chain *c, const uint32_t *rows,
+		     const struct grove_slice *messages, size_t nr,
+		     int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload)
+{
+	bool *errors = calloc(nr ? nr : 1, sizeof(*errors));
+	int rc;
+
+	if (!errors)
+		return GROVE_ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		errors[i] = c->rows.rows[rows[i]].flags & CLAUDE_API_ERROR;
+	rc = grove__claude_llm(messages, errors, nr, fn, payload);
+	free(errors);
+	return rc;
+}
+
+static bool is_boundary(struct grove_slice line)
+{
+	struct grove_buf copy = GROVE_BUF_INIT;
+	struct grove__json_want want;
+	struct grove__json_line l;
+	bool yes;
+
+	/* the scanner wants room behind the bytes */
+	if (grove__buf_add_slice(&copy, line) || grove__buf_reserve(&copy, GROVE__JSON_PAD)) {
+		grove__buf_release(&copy);
+		return false;
+	}
+	grove__json_want_init(&want, grove__claude_members, CLAUDE_MEMBERS);
+	yes = grove__json_scan(&want, copy.ptr, copy.len, true, &l) == JSON_VALUE && l.type == JSON_OBJECT &&
+	      grove__json_string_is(grove__json_span_of(&l, copy.ptr, CLAUDE_M_TYPE), "system") &&
+	      grove__json_string_is(grove__json_span_of(&l, copy.ptr, CLAUDE_M_SUBTYPE),
+				    "compact_boundary") &&
+	      !grove__json_truthy(grove__json_span_of(&l, copy.ptr, CLAUDE_M_SIDECHAIN));
+	grove__buf_release(&copy);
+	return yes;
+}
+
+/* It begins with a boundary that says it has no parent, and no boundary keeps messages. */
+static bool chain_closed(const struct grove__chain *c)
+{
+	const struct grove__claude_rows *r = &c->rows;
+
+	if (!r->nr || !(r->rows[0].flags & CLAUDE_BOUNDARY) || r->rows[0].parent_is == PARENT_NAMED)
+		return false;
+	for (size_t i = 0; i < r->nr_kept; i++)
+		if (r->kept[i].messages || r->kept[i].segment)
+			return false;
+	return true;
+}
+
+/* The id of the first result in a message's content, raw. */
+static int first_result(void *payload, struct grove_slice type, struct grove_slice id,
+			struct grove_slice block)
+{
+	(void)block;
+	if (!grove__json_string_is(type, "tool_result"))
+		return 0;
+	*(struct grove_slice *)payload = id;
+	return 1;
+}
+
+static int chain_call(const struct grove__chain *c, struct grove_slice json, struct grove_slice *id)
+{
+	const struct grove__claude_rows *r = &c->rows;
+	struct grove_slice m = grove__json_get(json, "message"), raw = { NULL, 0 };
+	struct grove_buf text = GROVE_BUF_INIT;
+	uint32_t name;
+	int rc;
+
+	if (grove__json_type_of(m) != JSON_OBJECT)
+		m = json;
+	if (!grove__claude_blocks(grove__json_get(m, "content"), first_result, &raw) ||
+	    grove__json_type_of(raw) != JSON_STRING)
+		return 1;
+	rc = grove__json_text(&text, raw);
+	name = rc ? CLAUDE_NONE : grove__idmap_get(&r->map, grove__buf_slice(&text));
+	grove__buf_release(&text);
+	if (rc || name == GROVE__IDMAP_NONE)
+		return rc ? rc : 1;
+	/* mostly a few records back */
+	for (uint32_t row = (uint32_t)r->nr; row-- > 0;) {
+		const struct grove__claude_packed *p = &r->rows[row];
+
+		if (p->class != CLAUDE_ASSISTANT || !(p->flags & CLAUDE_TOOL_USE))
+			continue;
+		for (uint32_t i = 0; i < p->nr_tools; i++)
+			if (r->pool[p->tools + i] == name) {
+				*id = grove__claude_rows_uuid(r, row);
+				return id->len ? 0 : 1;
+			}
+	}
+	return 1;
+}
+
+static bool chain_message(const struct grove__chain *c, uint32_t row, size_t *off, size_t *len)
+{
+	*off = c->rows.rows[row].message_off;
+	*len = c->rows.rows[row].message_len;
+	return *len > 0;
+}
+
+static int messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
+		    int64_t time, bool newest_compaction, const struct grove_slice *edit,
+		    const struct grove__blob_source *blobs,
+		    int (*fn)(void *payload, struct grove_slice json), void *payload)
+{
+	struct grove_slice m = grove__json_get(line, "message");
+
+	(void)kind;
+	(void)role;
+	(void)time;
+	(void)newest_compaction;
+	(void)edit;
+	(void)blobs;
+	return m.len ? fn(payload, m) : 0;
+}
+
+/* --- writing --- */
+
+static int written_by(struct grove_slice line, struct grove_buf *out)
+{
+	struct grove_slice v = grove__json_get(line, "version");
+
+	if (grove__json_type_of(v) != JSON_STRING || v.len <= 2)
+		return 1;
+	grove__buf_clear(out);
+	return grove__json_text(out, v);
+}
+
+static int relocate(const char *cwd, struct grove_buf *out)
+{
+	return grove__claude_note(CLAUDE_NOTE_RELOCATED, grove__slice_str(cwd), NULL, out);
+}
+
+static int adopt(struct grove_slice line, const char *session, struct grove_slice parent,
+		 struct grove_buf *out)
+{
+	struct grove_buf below = GROVE_BUF_INIT, id = GROVE_BUF_INIT;
+	struct grove__json_change ch = { .path = { "sessionId" } };
+	int rc = grove__json_put_str(&id, session);
+
+	rc = rc ? rc : grove__claude_relink(line, parent, NULL, &below);
+	ch.value = grove__buf_slice(&id);
+	rc = rc ? rc : grove__json_edit(out, grove__buf_slice(&below), &ch, 1);
+	grove__buf_release(&below);
+	grove__buf_release(&id);
+	return rc;
+}
+
+/* A message as the input that the plan makes of it. */
+static int planned_input(const struct grove__list_in *in, const struct grove__claude_planned *p,
+			 struct grove_buf *kept, struct grove_buf *out)
+{
+	struct grove_slice m = in->messages[p->message];
+	struct grove_slice above = p->logical.ptr ? p->logical : p->parent;
+	struct grove_buf parent = GROVE_BUF_INIT;
+	struct grove__json_change ch[2] = { { .path = { "parentUuid" } }, { .path = { "isSidechain" } } };
+	int rc = in->filter ? in->filter(in->filter_payload, m, kept) : 1;
+
+	if (rc < 0)
+		return rc;
+	if (!rc)
+		m = grove__buf_slice(kept);
+	rc = above.ptr ? grove__json_put_string(&parent, above) : grove__buf_add_str(&parent, "null");
+	ch[0].value = grove__buf_slice(&parent);
+	ch[1].value = grove__slice_str("true");
+	rc = rc ? rc : grove__json_edit(out, m, ch, p->side ? 2 : 1);
+	grove__buf_release(&parent);
+	return rc;
+}
+
+static int plan(const struct grove__list_in *in, int (*fn)(void *payload, struct grove_slice json),
+		void *payload, struct grove_buf *last, struct grove_detail *d)
+{
+	struct grove__claude_list list = { in->messages, in->nr, in->stored, in->stored_payload, in->hint,
+					   in->side, in->seed };
+	struct grove_buf kept = GROVE_BUF_INIT, json = GROVE_BUF_INIT;
+	struct grove__claude_plan p;
+	int rc = grove__claude_plan(&list, &p, d);
+
+	for (size_t i = 0; i < p.nr && !rc; i++) {
+		grove__buf_clear(&kept);
+		grove__buf_clear(&json);
+		rc = planned_input(in, &p.items[i], &kept, &json);
+		rc = rc ? rc : fn(payload, grove__buf_slice(&json));
+	}
+	if (!rc && p.last.ptr)
+		rc = grove__buf_add_slice(last, p.last);
+	grove__claude_plan_release(&p);
+	grove__buf_release(&kept);
+	grove__buf_release(&json);
+	return rc;
+}
+
+static int tail_type(struct grove_slice line)
+{
+	return grove__claude_tail_type(grove__json_get(line, "type"));
+}
+
+static int tail_lines(const struct grove__tail_line *last, uint64_t more,
+		      int (*fn)(void *payload, struct grove_slice line), void *payload)
+{
+	struct grove__claude_tail_line own[CLAUDE_TAILS];
+
+	_Static_assert(CLAUDE_TAILS <= GROVE__TAILS, "the table has room");
+	for (size_t i = 0; i < CLAUDE_TAILS; i++)
+		own[i] = (struct grove__claude_tail_line){ last[i].line, last[i].distance,
+							   last[i].followed };
+	return grove__claude_tail_lines(own, more, fn, payload);
+}
+
+struct grove__copying {
+	struct grove__claude_fork fork;
+};
+
+static struct grove__copying *copy_new(const struct grove__copy_in *in)
+{
+	struct grove__copying *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->fork.from = in->from;
+	c->fork.to = in->to;
+	c->fork.random = in->random;
+	c->fork.random_payload = in->payload;
+	c->fork.parent = in->parent;
+	c->fork.parent_payload = in->payload;
+	grove__claude_fork_init(&c->fork, in->seed);
+	return c;
+}
+
+static void copy_free(struct grove__copying *c)
+{
+	if (!c)
+		return;
+	grove__claude_fork_release(&c->fork);
+	free(c);
+}
+
+static int copy_add(struct grove__copying *c, const struct grove__chain *chain, uint32_t row)
+{
+	const struct grove__claude_packed *p = &chain->rows.rows[row];
+	struct grove__claude_row r = { .class = p->class, .flags = p->flags,
+				       .uuid = grove__claude_rows_uuid(&chain->rows, row) };
+
+	return grove__claude_fork_add(&c->fork, &r);
+}
+
+static int copy_line(struct grove__copying *c, struct grove_slice line, bool last, int64_t now,
+		     struct grove_buf *out)
+{
+	return grove__claude_fork_line(&c->fork, line, last, now, out);
+}
+
+static int copy_tail(struct grove__copying *c, const char *title, bool given, const char *cwd,
+		     int64_t now, int (*fn)(void *payload, struct grove_slice line), void *payload)
+{
+	return grove__claude_fork_tail(&c->fork, title, given, cwd, now, fn, payload);
+}
+
+static bool chain_has(uint8_t reason)
+{
+	return reason >= CLAUDE_SENT && reason <= CLAUDE_HIDDEN;
+}
+
+/* …/<session>/subagents/[group/…/]agent-<id>.jsonl */
+static bool owner(const char *path, struct grove_slice *id)
+{
+	const char *at = strstr(path, "/subagents/"), *from;
+
+	if (!at)
+		return false;
+	from = memrchr(path, '/', (size_t)(at - path));
+	from = from ? from + 1 : path;
+	*id = grove__slice(from, (size_t)(at - from));
+	return id->len > 0;
+}
+
+static bool own_file(const char *name)
+{
+	return !strncmp(name, "agent-", 6);
+}
+
+const struct grove__dialect grove__dialect_claude = {
+	.name = "claude",
+	.version = 2,
+	.headless = true,
+	.modified_by_file = true,
+	.real_cwd = true,
+	.artifacts = true,
+	.members = grove__claude_members,
+	.nr_members = CLAUDE_MEMBERS,
+	.index = claude_index,
+	.list = list_line,
+	.list_new = list_new,
+	.list_end = list_end,
+	.list_free = list_free,
+	.billed = grove__claude_billed,
+	.list_first = list_first,
+	.pieces = grove__claude_pieces,
+	.prompt = grove__claude_prompt,
+	.messages = messages,
+	.chain_new = chain_new,
+	.chain_free = chain_free,
+	.chain_add = chain_add,
+	.chain_copy = chain_copy,
+	.chain_count = chain_count,
+	.chain_walk = chain_walk,
+	.chain_reason = chain_reason,
+	.boundary_mark = "\"compact_boundary\"",
+	.is_boundary = is_boundary,
+	.chain_closed = chain_closed,
+	.chain_call = chain_call,
+	.chain_message = chain_message,
+	.chain_llm = chain_llm,
+	.chain_has = chain_has,
+	.compose = grove__claude_compose,
+	.spell = grove__claude_spell,
+	.split = grove__claude_split,
+	.plan = plan,
+	.tail_type = tail_type,
+	.tail_lines = tail_lines,
+	.written_by = written_by,
+	.input = grove__claude_input,
+	.kind = grove__claude_input_kind,
+	.bare = grove__claude_bare,
+	.starts_file = grove__claude_starts_file,
+	.copy_new = copy_new,
+	.copy_free = copy_free,
+	.copy_add = copy_add,
+	.copy_line = copy_line,
+	.copy_tail = copy_tail,
+	.adopt = adopt,
+	.relink = grove__claude_relink,
+	.relocate = relocate,
+	.entry_id = grove__claude_entry_id,
+	.session_id_ok = grove__claude_session_id_ok,
+	.session_id = grove__pi_session_id,
+	.clean_name = grove__claude_clean_name,
+	.project = grove__claude_project,
+	.file_name = grove__claude_file_name,
+	.parse_file_name = grove__claude_parse_file_name,
+	.own_file = own_file,
+	.owner = owner,
+	.roots = grove__claude_roots,
+	.own_root = "/.claude/projects",
+	.agents = &grove__claude_agents,
+	.apart = grove__claude_apart,
+	.expires = grove__claude_expires,
+	.sweep_settings = GROVE__CLAUDE_SETTINGS,
+};

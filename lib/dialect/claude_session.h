@@ -1,0 +1,14 @@
+/*
+ * dialect/claude_session.h: what the table of Claude Code's dialect is made of.
+ */
+#ifndef GROVE_DIALECT_CLAUDE_SESSION_H
+#define GROVE_DIALECT_CLAUDE_SESSION_H
+
+#include "dialect/claude.h"
+
+/* claude_text.c */
+int grove__claude_pieces(struct grove_slice line, enum grove_kind kind, enum grove_role role,
+			 grove_piece_fn *fn, void *payload);
+struct grove_slice grove__claude_prompt(struct grove_slice line, enum grove_kind kind);
+
+#endif

@@ -1,0 +1,166 @@
+/*
+ * dialect/claude_text.c: what a person reads of Claude Code's records.
+ */
+#include "dialect/claude_session.h"
+
+#include "json/value.h"
+#include "json/write.h"
+
+struct teller {
+	grove_piece_fn *fn;
+	void *payload;
+	struct grove_buf text, title;
+};
+
+static const struct grove_slice nothing = { NULL, 0 };
+
+/* A string as text, anything else as the JSON it is. */
+static int read_value(struct grove_buf *out, struct grove_slice raw)
+{
+	grove__buf_clear(out);
+	if (grove__json_type_of(raw) == JSON_STRING)
+		return grove__json_text(out, raw);
+	return raw.len ? grove__json_put_raw(out, raw) : 0;
+}
+
+static int tell(struct teller *t, enum grove_piece_kind kind, struct grove_slice title,
+		struct grove_slice text, bool error)
+{
+	struct grove_piece p = { .kind = kind, .error = error };
+	int rc = read_value(&t->title, title);
+
+	rc = rc ? rc : read_value(&t->text, text);
+	p.title = grove__buf_slice(&t->title);
+	p.text = grove__buf_slice(&t->text);
+	return rc ? rc : t->fn(t->payload, &p);
+}
+
+/* A note with a title of ours. */
+static int note(struct teller *t, const char *title, struct grove_slice text)
+{
+	struct grove_piece p = { .kind = GROVE_PIECE_NOTE, .title = grove__slice_str(title) };
+	int rc = read_value(&t->text, text);
+
+	p.text = grove__buf_slice(&t->text);
+	return rc ? rc : t->fn(t->payload, &p);
+}
+
+/* The texts of a result: a string, or its blocks. */
+static int tell_result(struct teller *t, struct grove_slice block)
+{
+	struct grove_slice content = grove__json_get(block, "content");
+	bool error = grove__json_type_of(grove__json_get(block, "is_error")) == JSON_TRUE;
+	struct grove__json_iter it;
+	int rc = 0;
+
+	if (grove__json_type_of(content) != JSON_ARRAY)
+		return tell(t, GROVE_PIECE_TOOL_RESULT, nothing, content, error);
+	grove__json_iter_init(&it, content);
+	while (!rc && grove__json_next(&it)) {
+		struct grove_slice type = grove__json_get(it.value, "type");
+
+		if (grove__json_string_is(type, "text"))
+			rc = tell(t, GROVE_PIECE_TOOL_RESULT, nothing, grove__json_get(it.value, "text"),
+				  error);
+		else if (grove__json_string_is(type, "image"))
+			rc = tell(t, GROVE_PIECE_IMAGE,
+				  grove__json_get(grove__json_get(it.value, "source"), "media_type"),
+				  nothing, false);
+		else
+			rc = tell(t, GROVE_PIECE_NOTE, type, it.value, false);
+	}
+	return rc;
+}
+
+static int tell_block(struct teller *t, struct grove_slice block)
+{
+	struct grove_slice type = grove__json_get(block, "type");
+
+	if (grove__json_string_is(type, "text"))
+		return tell(t, GROVE_PIECE_TEXT, nothing, grove__json_get(block, "text"), false);
+	if (grove__json_string_is(type, "thinking"))
+		return tell(t, GROVE_PIECE_THINKING, nothing, grove__json_get(block, "thinking"), false);
+	if (grove__json_string_is(type, "redacted_thinking"))
+		return tell(t, GROVE_PIECE_THINKING, nothing, grove__slice_str("\"(not readable)\""), false);
+	if (grove__json_string_is(type, "tool_use"))
+		return tell(t, GROVE_PIECE_TOOL_CALL, grove__json_get(block, "name"),
+			    grove__json_get(block, "input"), false);
+	if (grove__json_string_is(type, "tool_result"))
+		return tell_result(t, block);
+	if (grove__json_string_is(type, "image") || grove__json_string_is(type, "document"))
+		return tell(t, GROVE_PIECE_IMAGE,
+			    grove__json_get(grove__json_get(block, "source"), "media_type"), nothing,
+			    false);
+	return tell(t, GROVE_PIECE_NOTE, type, block, false);
+}
+
+static int tell_message(struct teller *t, struct grove_slice line)
+{
+	struct grove_slice content = grove__json_get(grove__json_get(line, "message"), "content");
+	bool summary = grove__json_truthy(grove__json_get(line, "isCompactSummary"));
+	struct grove__json_iter it;
+	int rc = 0;
+
+	if (grove__json_type_of(content) == JSON_STRING)
+		return tell(t, summary ? GROVE_PIECE_SUMMARY : GROVE_PIECE_TEXT, nothing, content,
+			    grove__json_truthy(grove__json_get(line, "isApiErrorMessage")));
+	if (grove__json_type_of(content) != JSON_ARRAY)
+		return 0;
+	grove__json_iter_init(&it, content);
+	while (!rc && grove__json_next(&it))
+		rc = tell_block(t, it.value);
+	return rc;
+}
+
+/* Of a line of metadata, the member that says most. */
+static struct grove_slice gist(struct grove_slice line)
+{
+	static const char *const members[] = { "customTitle", "aiTitle", "summary", "tag", "lastPrompt",
+					       "leafUuid", "mode", "permissionMode", "agentName",
+					       "relocatedCwd", "operation", "prUrl", "messageId" };
+	struct grove_slice v;
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+		v = grove__json_get(line, members[i]);
+		if (grove__json_type_of(v) == JSON_STRING)
+			return v;
+	}
+	return nothing;
+}
+
+int grove__claude_pieces(struct grove_slice line, enum grove_kind kind, enum grove_role role,
+			 grove_piece_fn *fn, void *payload)
+{
+	struct teller t = { fn, payload, GROVE_BUF_INIT, GROVE_BUF_INIT };
+	struct grove_slice v;
+	int rc;
+
+	(void)role;
+	switch (kind) {
+	case GROVE_KIND_MESSAGE:
+		rc = tell_message(&t, line);
+		break;
+	case GROVE_KIND_COMPACTION:
+		rc = note(&t, "compaction", grove__json_get(line, "content"));
+		break;
+	case GROVE_KIND_SYSTEM:
+		v = grove__json_get(line, "content");
+		rc = tell(&t, GROVE_PIECE_NOTE, grove__json_get(line, "subtype"),
+			  grove__json_type_of(v) == JSON_STRING ? v : nothing, false);
+		break;
+	case GROVE_KIND_ATTACHMENT:
+		rc = note(&t, "attachment", grove__json_get(grove__json_get(line, "attachment"), "type"));
+		break;
+	default:
+		rc = tell(&t, GROVE_PIECE_NOTE, grove__json_get(line, "type"), gist(line), false);
+	}
+	grove__buf_release(&t.text);
+	grove__buf_release(&t.title);
+	return rc;
+}
+
+struct grove_slice grove__claude_prompt(struct grove_slice line, enum grove_kind kind)
+{
+	return kind == GROVE_KIND_MESSAGE ? grove__json_get(grove__json_get(line, "message"), "content")
+					  : nothing;
+}

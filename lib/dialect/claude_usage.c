@@ -1,0 +1,50 @@
+/*
+ * dialect/claude_usage.c: what a line of a transcript was billed for.
+ *
+ * A reply is written as a line for each of its blocks, all with the usage that
+ * was known by then; message and request tell that they are one.
+ */
+#include "dialect/bill.h"
+#include "dialect/claude.h"
+
+#include "dialect/pi.h"
+#include "json/value.h"
+
+static void read_usage(struct grove_slice usage, struct grove__billed *out)
+{
+	struct grove__json_iter it;
+
+	grove__json_iter_init(&it, usage);
+	while (grove__json_next(&it)) {
+		if (grove__json_string_is(it.key, "input_tokens"))
+			out->input = grove__bill_number(it.value);
+		else if (grove__json_string_is(it.key, "output_tokens"))
+			out->output = grove__bill_number(it.value);
+		else if (grove__json_string_is(it.key, "cache_read_input_tokens"))
+			out->cache_read = grove__bill_number(it.value);
+		else if (grove__json_string_is(it.key, "cache_creation_input_tokens"))
+			out->cache_write = grove__bill_number(it.value);
+	}
+}
+
+int grove__claude_billed(const struct grove__json_line *l, const char *line,
+			 struct grove__arena *tmp, const struct grove__entry *e,
+			 struct grove__billed *out)
+{
+	const struct grove__claude_row *row = e->more;
+	struct grove_slice usage = grove__json_span_of(l, line, CLAUDE_M_USAGE), request;
+
+	memset(out, 0, sizeof(*out));
+	if (!row)
+		return GROVE_ENOMEM;
+	if (row->class != CLAUDE_ASSISTANT || grove__json_type_of(usage) != JSON_OBJECT)
+		return 1;
+	read_usage(usage, out);
+	out->time = row->time;
+	out->model = grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_MODEL));
+	out->session = grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_SESSION));
+	if (!row->reply.len)
+		return 0;
+	request = grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_REQUEST));
+	return grove__bill_key(tmp, row->reply, request, &out->key);
+}

@@ -1,0 +1,548 @@
+/*
+ * dialect/claude_write.c: a line of a Claude Code transcript, spelled.
+ *
+ * The program spreads its record between two halves of an envelope:
+ *
+ *	parentUuid isSidechain promptId agentId │ type message … uuid timestamp … │
+ *	userType entrypoint cwd sessionId version gitBranch slug
+ *
+ * Lines of metadata begin with their type and end with the session's id.
+ */
+#include "dialect/claude_write.h"
+
+#include "js/js.h"
+#include "json/edit.h"
+#include "json/value.h"
+#include "json/write.h"
+
+/* The members that have a place of their own, in the order of those places. */
+enum {
+	G_PARENT, G_LOGICAL, G_SIDECHAIN, G_TEAM, G_AGENT_NAME, G_PROMPT, G_AGENT,
+	G_TYPE, G_MESSAGE, G_ATTACHMENT, G_UUID, G_TIME,
+	G_USER_TYPE, G_ENTRYPOINT, G_CWD, G_SESSION, G_VERSION, G_BRANCH, G_SLUG,
+	G_PLACED,
+	/* these stay among the others, but we have to know them */
+	G_SUBTYPE = G_PLACED, G_SOURCE,
+	GIVEN
+};
+
+static const char *const names[GIVEN] = {
+	[G_PARENT] = "parentUuid",
+	[G_LOGICAL] = "logicalParentUuid",
+	[G_SIDECHAIN] = "isSidechain",
+	[G_TEAM] = "teamName",
+	[G_AGENT_NAME] = "agentName",
+	[G_PROMPT] = "promptId",
+	[G_AGENT] = "agentId",
+	[G_TYPE] = "type",
+	[G_MESSAGE] = "message",
+	[G_ATTACHMENT] = "attachment",
+	[G_UUID] = "uuid",
+	[G_TIME] = "timestamp",
+	[G_USER_TYPE] = "userType",
+	[G_ENTRYPOINT] = "entrypoint",
+	[G_CWD] = "cwd",
+	[G_SESSION] = "sessionId",
+	[G_VERSION] = "version",
+	[G_BRANCH] = "gitBranch",
+	[G_SLUG] = "slug",
+	[G_SUBTYPE] = "subtype",
+	[G_SOURCE] = "sourceToolAssistantUUID",
+};
+
+/* A record in the making. */
+struct record {
+	struct grove_slice given[GIVEN];   /* raw; ptr NULL: not given */
+	struct grove_buf rest;             /* the other members, an object; empty: none */
+	const struct grove__place *at;
+	enum grove_kind kind;
+	bool user;
+};
+
+/* --- inputs --- */
+
+void grove__claude_input(const struct grove__json_line *l, const char *line,
+			 struct grove__input *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->json = grove__slice(line + l->value.off, (size_t)l->value.len);
+	if (l->type != JSON_OBJECT)
+		return;
+	out->type = grove__json_span_of(l, line, CLAUDE_M_TYPE);
+	/* a message of the API has a type too, which is always the same */
+	if (!out->type.ptr || grove__json_string_is(out->type, "message")) {
+		out->role = grove__json_get(out->json, "role");
+		if (out->role.ptr)
+			out->type = grove__slice(NULL, 0);
+		return;
+	}
+	out->id = grove__json_span_of(l, line, CLAUDE_M_UUID);
+	out->parent = grove__json_span_of(l, line, CLAUDE_M_PARENT);
+	out->time = grove__json_span_of(l, line, CLAUDE_M_TIME);
+}
+
+enum grove_kind grove__claude_input_kind(const struct grove__input *in)
+{
+	if (!in->type.ptr || grove__json_string_is(in->type, "user") ||
+	    grove__json_string_is(in->type, "assistant"))
+		return GROVE_KIND_MESSAGE;
+	if (grove__json_string_is(in->type, "attachment"))
+		return GROVE_KIND_ATTACHMENT;
+	if (grove__json_string_is(in->type, "progress"))
+		return GROVE_KIND_PROGRESS;
+	if (!grove__json_string_is(in->type, "system"))
+		return GROVE_KIND_META;
+	return grove__json_string_is(grove__json_get(in->json, "subtype"), "compact_boundary")
+		       ? GROVE_KIND_COMPACTION
+		       : GROVE_KIND_SYSTEM;
+}
+
+static int is_result(void *payload, struct grove_slice type, struct grove_slice id,
+		     struct grove_slice block)
+{
+	(void)payload;
+	(void)id;
+	(void)block;
+	return grove__json_string_is(type, "tool_result");
+}
+
+bool grove__claude_bare(const struct grove__input *in, enum grove_role *role)
+{
+	if (in->type.ptr || grove__json_type_of(in->role) != JSON_STRING)
+		return false;
+	if (grove__json_string_is(in->role, "assistant"))
+		*role = GROVE_ROLE_ASSISTANT;
+	else if (!grove__json_string_is(in->role, "user"))
+		*role = GROVE_ROLE_OTHER;
+	else if (grove__claude_blocks(grove__json_get(in->json, "content"), is_result, NULL))
+		*role = GROVE_ROLE_TOOL_RESULT;
+	else
+		*role = GROVE_ROLE_USER;
+	return true;
+}
+
+bool grove__claude_starts_file(enum grove_kind kind, enum grove_role role)
+{
+	return kind == GROVE_KIND_MESSAGE && role != GROVE_ROLE_NONE;
+}
+
+/* --- members --- */
+
+static int put_name(struct grove_buf *out, const char *name)
+{
+	char last = out->len ? out->ptr[out->len - 1] : '\0';
+	int rc = last == '{' ? 0 : grove__buf_add_char(out, ',');
+
+	return rc ? rc : grove__buf_addf(out, "\"%s\":", name);
+}
+
+static int put_raw(struct grove_buf *out, const char *name, struct grove_slice raw)
+{
+	int rc = put_name(out, name);
+
+	return rc ? rc : grove__json_put_canonical(out, raw);
+}
+
+static int put_text(struct grove_buf *out, const char *name, struct grove_slice text)
+{
+	int rc = put_name(out, name);
+
+	return rc ? rc : grove__json_put_string(out, text);
+}
+
+static int put_str(struct grove_buf *out, const char *name, const char *text)
+{
+	return text ? put_text(out, name, grove__slice_str(text)) : 0;
+}
+
+/* A text or null. */
+static int put_id(struct grove_buf *out, const char *name, struct grove_slice id)
+{
+	return id.ptr ? put_text(out, name, id) : put_raw(out, name, grove__slice_str("null"));
+}
+
+/* What the input says, else `text`, else nothing. */
+static int put_given(struct grove_buf *out, const struct record *r, unsigned which,
+		     const char *text)
+{
+	if (r->given[which].ptr)
+		return put_raw(out, names[which], r->given[which]);
+	return put_str(out, names[which], text);
+}
+
+/* As one object, so that duplicates and index-like keys fall into place. */
+static int put_rest(struct grove_buf *out, struct grove_slice rest)
+{
+	struct grove_buf canon = GROVE_BUF_INIT;
+	int rc;
+
+	if (!rest.len)
+		return 0;
+	rc = grove__json_put_canonical(&canon, rest);
+	if (!rc)
+		rc = grove__buf_add_char(out, ',');
+	if (!rc)
+		rc = grove__buf_add(out, canon.ptr + 1, canon.len - 2);
+	grove__buf_release(&canon);
+	return rc;
+}
+
+static int add_rest(struct grove_buf *rest, const struct grove__json_iter *it)
+{
+	int rc = grove__buf_add_char(rest, rest->len ? ',' : '{');
+
+	if (!rc)
+		rc = grove__buf_add_slice(rest, it->key);
+	if (!rc)
+		rc = grove__buf_add_char(rest, ':');
+	return rc ? rc : grove__buf_add_slice(rest, it->value);
+}
+
+/* One walk: which members are given, and which are none of ours. */
+static int take_apart(struct record *r, struct grove_slice input)
+{
+	struct grove__json_iter it;
+	int rc = 0;
+
+	grove__json_iter_init(&it, input);
+	while (!rc && grove__json_next(&it)) {
+		unsigned i = 0;
+
+		while (i < GIVEN && !grove__json_string_is(it.key, names[i]))
+			i++;
+		if (i < GIVEN)
+			r->given[i] = it.value;
+		if (i >= G_PLACED)
+			rc = add_rest(&r->rest, &it);
+	}
+	return rc || !r->rest.len ? rc : grove__buf_add_char(&r->rest, '}');
+}
+
+/* --- records --- */
+
+static int bad(struct grove_detail *d, const char *why)
+{
+	return grove__fail(d, GROVE_EINVAL, NULL, "%s", why);
+}
+
+/* What would make a record that no reader can use. */
+static int check(const struct record *r, struct grove_detail *d)
+{
+	struct grove_slice m = r->given[G_MESSAGE], role = grove__json_get(m, "role");
+
+	if (r->kind == GROVE_KIND_ATTACHMENT &&
+	    grove__json_type_of(r->given[G_ATTACHMENT]) != JSON_OBJECT)
+		return bad(d, "an attachment record needs an attachment");
+	if (r->kind != GROVE_KIND_MESSAGE)
+		return 0;
+	if (grove__json_type_of(m) != JSON_OBJECT || grove__json_type_of(role) != JSON_STRING)
+		return bad(d, "a user or assistant record needs a message with a role");
+	if (!grove__json_string_is(role, r->user ? "user" : "assistant"))
+		return bad(d, "the message's role must be that of its record, user or assistant");
+	return 0;
+}
+
+/*
+ * A result belongs to the call, not to what was written last: other calls of
+ * the same reply may have come in between.
+ */
+static int put_parent(struct grove_buf *out, const struct record *r, struct grove_buf *target)
+{
+	struct grove_slice parent = r->at->parent, source = r->given[G_SOURCE];
+	int rc = 0;
+
+	if (!r->given[G_PARENT].ptr && grove__json_type_of(source) == JSON_STRING) {
+		rc = grove__json_text(target, source);
+		if (target->len)
+			parent = grove__buf_slice(target);
+	}
+	if (rc)
+		return rc;
+	if (r->kind != GROVE_KIND_COMPACTION) {
+		rc = put_id(out, names[G_PARENT], parent);
+		return rc ? rc : put_given(out, r, G_LOGICAL, NULL);
+	}
+	/* a chain ends at a boundary; what lies above it is there for those who ask */
+	rc = put_id(out, names[G_PARENT], grove__slice(NULL, 0));
+	if (rc || grove__json_type_of(r->given[G_LOGICAL]) == JSON_STRING)
+		return rc ? rc : put_given(out, r, G_LOGICAL, NULL);
+	return parent.ptr ? put_text(out, names[G_LOGICAL], parent) : 0;
+}
+
+static int put_head(struct grove_buf *out, const struct record *r, const struct grove__about *about,
+		    struct grove_buf *target)
+{
+	int rc = put_parent(out, r, target);
+
+	if (!rc)
+		rc = r->given[G_SIDECHAIN].ptr
+			     ? put_given(out, r, G_SIDECHAIN, NULL)
+			     : put_raw(out, names[G_SIDECHAIN],
+				       grove__slice_str(about->side ? "true" : "false"));
+	if (!rc)
+		rc = put_given(out, r, G_TEAM, about->team);
+	if (!rc)
+		rc = put_given(out, r, G_AGENT_NAME, about->agent_name);
+	if (!rc)
+		rc = put_given(out, r, G_PROMPT, about->prompt);
+	return rc ? rc : put_given(out, r, G_AGENT, about->agent);
+}
+
+/* A prompt has what else it says behind its time, the others before their uuid. */
+static int put_body(struct grove_buf *out, const struct record *r)
+{
+	int rc = r->given[G_TYPE].ptr ? put_given(out, r, G_TYPE, NULL)
+				      : put_str(out, names[G_TYPE], r->user ? "user" : "assistant");
+
+	if (!rc)
+		rc = put_given(out, r, G_MESSAGE, NULL);
+	if (!rc)
+		rc = put_given(out, r, G_ATTACHMENT, NULL);
+	if (!rc && !r->user)
+		rc = put_rest(out, grove__buf_slice(&r->rest));
+	if (!rc)
+		rc = put_text(out, names[G_UUID], r->at->id);
+	if (!rc)
+		rc = put_name(out, names[G_TIME]);
+	if (!rc)
+		rc = r->at->stamp.ptr ? grove__json_put_canonical(out, r->at->stamp)
+				      : grove__json_put_time(out, r->at->time);
+	if (!rc && r->user)
+		rc = put_rest(out, grove__buf_slice(&r->rest));
+	return rc;
+}
+
+static int put_tail(struct grove_buf *out, const struct record *r, const struct grove__about *about)
+{
+	const char *const said[] = { "external",      about->entrypoint, about->cwd, about->session,
+				     about->version, about->branch,     about->slug };
+	int rc = 0;
+
+	for (unsigned i = G_USER_TYPE; i <= G_SLUG && !rc; i++)
+		rc = put_given(out, r, i, said[i - G_USER_TYPE]);
+	return rc;
+}
+
+static int compose_record(struct record *r, const struct grove__about *about, struct grove_buf *out,
+			  struct grove_buf *target)
+{
+	int rc = grove__buf_add_char(out, '{');
+
+	if (!rc)
+		rc = put_head(out, r, about, target);
+	if (!rc)
+		rc = put_body(out, r);
+	if (!rc)
+		rc = put_tail(out, r, about);
+	return rc ? rc : grove__buf_add_char(out, '}');
+}
+
+/* Type first: some readers look at the first bytes of a line only. */
+static int compose_meta(const struct grove__input *in, const struct grove__about *about,
+			struct grove_buf *out)
+{
+	struct grove_buf rest = GROVE_BUF_INIT;
+	struct grove__json_iter it;
+	bool named = false;
+	int rc = 0;
+
+	grove__json_iter_init(&it, in->json);
+	while (!rc && grove__json_next(&it)) {
+		if (grove__json_string_is(it.key, names[G_TYPE]))
+			continue;
+		named |= grove__json_string_is(it.key, names[G_SESSION]);
+		rc = add_rest(&rest, &it);
+	}
+	if (!rc && rest.len)
+		rc = grove__buf_add_char(&rest, '}');
+	if (!rc)
+		rc = grove__buf_add_char(out, '{');
+	if (!rc)
+		rc = put_raw(out, names[G_TYPE], in->type);
+	if (!rc)
+		rc = put_rest(out, grove__buf_slice(&rest));
+	if (!rc && !named)
+		rc = put_str(out, names[G_SESSION], about->session);
+	if (!rc)
+		rc = grove__buf_add_char(out, '}');
+	grove__buf_release(&rest);
+	return rc;
+}
+
+/* Fill in `r` from a bare message or a record; what is wrong with it, if anything. */
+static int read_input(struct record *r, const struct grove__input *in, struct grove_detail *d)
+{
+	int rc = 0;
+
+	if (in->type.ptr) {
+		rc = take_apart(r, in->json);
+		r->user = grove__json_string_is(in->type, "user");
+	} else {
+		r->given[G_MESSAGE] = in->json;
+		r->user = grove__json_string_is(in->role, "user");
+		if (!r->user && !grove__json_string_is(in->role, "assistant"))
+			return bad(d, "a message is the user's or the assistant's; anything else is an object with a type");
+	}
+	return rc ? grove__fail_nomem(d) : check(r, d);
+}
+
+int grove__claude_compose(const struct grove__input *in, const struct grove__place *at,
+			  struct grove_slice system, struct grove_buf *out,
+			  struct grove_buf *target, struct grove_detail *d)
+{
+	static const struct grove__about nothing = { 0 };
+	const struct grove__about *about = at->about ? at->about : &nothing;
+	struct record r = { .at = at, .kind = grove__claude_input_kind(in) };
+	size_t start = out->len;
+	int rc;
+
+	(void)system;
+	if (!in->type.ptr && grove__json_type_of(in->role) != JSON_STRING)
+		return bad(d, "an entry is an object with a type, or a message with a role");
+	if (in->type.ptr && grove__json_type_of(in->type) != JSON_STRING)
+		return bad(d, "an entry's type is a string");
+	if (r.kind == GROVE_KIND_PROGRESS)
+		return bad(d, "ephemeral tool progress is not stored");
+	if (r.kind == GROVE_KIND_META) {
+		rc = compose_meta(in, about, out) ? grove__fail_nomem(d) : 0;
+	} else {
+		rc = read_input(&r, in, d);
+		if (!rc && compose_record(&r, about, out, target))
+			rc = grove__fail_nomem(d);
+	}
+	grove__buf_release(&r.rest);
+	if (rc && out->len > start)
+		grove__buf_cut(out, start);
+	return rc;
+}
+
+int grove__claude_relink(struct grove_slice line, struct grove_slice parent,
+			 const struct grove_slice *first_kept, struct grove_buf *out)
+{
+	struct grove__json_change ch = { .path = { names[G_PARENT] } };
+	struct grove_buf value = GROVE_BUF_INIT;
+	int rc = parent.ptr ? grove__json_put_string(&value, parent)
+			    : grove__buf_add_str(&value, "null");
+
+	(void)first_kept;
+	if (!grove__json_truthy(grove__json_get(line, names[G_PARENT])) &&
+	    grove__json_type_of(grove__json_get(line, names[G_LOGICAL])) == JSON_STRING)
+		ch.path[0] = names[G_LOGICAL];
+	ch.value = grove__buf_slice(&value);
+	if (!rc)
+		rc = grove__json_edit(out, line, &ch, 1);
+	grove__buf_release(&value);
+	return rc;
+}
+
+/* --- metadata --- */
+
+static const struct {
+	const char *type, *member;
+} notes[CLAUDE_NOTES] = {
+	[CLAUDE_NOTE_CUSTOM_TITLE] = { "custom-title", "customTitle" },
+	[CLAUDE_NOTE_AI_TITLE] = { "ai-title", "aiTitle" },
+	[CLAUDE_NOTE_TAG] = { "tag", "tag" },
+	[CLAUDE_NOTE_AGENT_NAME] = { "agent-name", "agentName" },
+	[CLAUDE_NOTE_AGENT_COLOR] = { "agent-color", "agentColor" },
+	[CLAUDE_NOTE_AGENT_SETTING] = { "agent-setting", "agentSetting" },
+	[CLAUDE_NOTE_MODE] = { "mode", "mode" },
+	[CLAUDE_NOTE_PERMISSION_MODE] = { "permission-mode", "permissionMode" },
+	[CLAUDE_NOTE_RELOCATED] = { "relocated", "relocatedCwd" },
+	[CLAUDE_NOTE_CONTINUED_IN] = { "continued-in", "continuedInSessionId" },
+	[CLAUDE_NOTE_WORKTREE] = { "worktree-state", "worktreeSession" },
+	[CLAUDE_NOTE_REPLACEMENT] = { "content-replacement", "replacements" },
+};
+
+static int begin(struct grove_buf *out, const char *type)
+{
+	return grove__buf_addf(out, "{\"type\":\"%s\"", type);
+}
+
+static int end(struct grove_buf *out, const char *session, size_t start, int rc)
+{
+	if (!rc)
+		rc = put_str(out, names[G_SESSION], session);
+	if (!rc)
+		rc = grove__buf_add_char(out, '}');
+	if (rc && out->len > start)
+		grove__buf_cut(out, start);
+	return rc;
+}
+
+int grove__claude_note(enum grove__claude_note note, struct grove_slice text, const char *session,
+		       struct grove_buf *out)
+{
+	size_t start = out->len;
+	int rc = begin(out, notes[note].type);
+
+	if (note == CLAUDE_NOTE_CUSTOM_TITLE)
+		text = grove__js_trim(text);
+	if (!rc)
+		rc = put_text(out, notes[note].member, text);
+	return end(out, session, start, rc);
+}
+
+int grove__claude_note_json(enum grove__claude_note note, struct grove_slice raw,
+			    const char *session, struct grove_buf *out)
+{
+	size_t start = out->len;
+	int rc = begin(out, notes[note].type);
+
+	if (!rc)
+		rc = put_raw(out, notes[note].member, raw);
+	return end(out, session, start, rc);
+}
+
+int grove__claude_last_prompt(const char *uuid, const char *prompt, bool explicit,
+			      const char *session, struct grove_buf *out)
+{
+	size_t start = out->len;
+	int rc = begin(out, "last-prompt");
+
+	if (!rc)
+		rc = put_str(out, "lastPrompt", prompt);
+	if (!rc)
+		rc = put_id(out, "leafUuid", uuid ? grove__slice_str(uuid) : grove__slice(NULL, 0));
+	if (!rc && explicit)
+		rc = put_raw(out, "explicit", grove__slice_str("true"));
+	return end(out, session, start, rc);
+}
+
+int grove__claude_spell(const struct grove__wish *w, struct grove_buf *out, struct grove_detail *d)
+{
+	const char *why;
+	int rc;
+
+	switch (w->kind) {
+	case GROVE_KIND_NAME:
+		rc = grove__claude_note(CLAUDE_NOTE_CUSTOM_TITLE, grove__slice_str(w->a ? w->a : ""), NULL, out);
+		return rc ? grove__fail_nomem(d) : 0;
+	case GROVE_KIND_OTHER:
+		rc = grove__claude_last_prompt(w->a && strcmp(w->a, GROVE_ROOT) ? w->a : NULL, NULL, true,
+					       NULL, out);
+		return rc ? grove__fail_nomem(d) : 0;
+	case GROVE_KIND_LABEL:
+		why = "Claude Code has no place for labels";
+		break;
+	case GROVE_KIND_MODEL:
+	case GROVE_KIND_THINKING_LEVEL:
+		why = "Claude Code does not record a choice of model: each reply names its own";
+		break;
+	case GROVE_KIND_COMPACTION:
+		why = "a compaction of Claude Code is a compact_boundary record and a summary below it: append both";
+		break;
+	case GROVE_KIND_BRANCH_SUMMARY:
+		why = "Claude Code has no summaries of branches";
+		break;
+	case GROVE_KIND_CONTEXT_EDIT:
+		why = "Claude Code has no edits of the context";
+		break;
+	case GROVE_KIND_USAGE:
+		why = "Claude Code keeps usage in its replies only";
+		break;
+	default:
+		why = "Claude Code has no entry of that kind";
+	}
+	return grove__fail(d, GROVE_ENOTSUP, NULL, "%s", why);
+}

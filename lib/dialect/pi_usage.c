@@ -1,0 +1,96 @@
+/*
+ * dialect/pi_usage.c: what the family of pi says that it was billed for.
+ *
+ *	{"type":"message",…,"message":{"role":"assistant","model":…,"usage":{"input":…,"output":…,
+ *	 "cacheRead":…,"cacheWrite":…,"totalTokens":…,"cost":{…,"total":…}},"timestamp":…}}
+ *
+ * A fork keeps the id of an entry and the time of its message: these two tell a
+ * repetition. A line without an id is a repetition of one of the same bytes.
+ */
+#include "dialect/bill.h"
+#include "dialect/pi.h"
+
+#include "json/value.h"
+
+const struct grove__json_member grove__pi_bill_members[PI_BILL_MEMBERS] = {
+	[PI_BILL_USAGE] = { "usage", -1 },
+	[PI_BILL_MODEL] = { "model", -1 },
+	[PI_BILL_MESSAGE_USAGE] = { "usage", PI_MESSAGE },
+	[PI_BILL_MESSAGE_MODEL] = { "model", PI_MESSAGE },
+	[PI_BILL_TOOL] = { "toolName", PI_MESSAGE },
+	[PI_BILL_DETAILS] = { "details", PI_MESSAGE },
+};
+
+struct grove_slice grove__pi_bill_member(const struct grove__json_line *l, const char *line,
+					 unsigned member)
+{
+	return grove__json_span_of(l, line, PI_MEMBERS + member);
+}
+
+static void read_usage(struct grove_slice usage, struct grove__billed *out)
+{
+	struct grove__json_iter it;
+	struct grove_slice total;
+
+	grove__json_iter_init(&it, usage);
+	while (grove__json_next(&it)) {
+		if (grove__json_string_is(it.key, "input")) {
+			out->input = grove__bill_number(it.value);
+		} else if (grove__json_string_is(it.key, "output")) {
+			out->output = grove__bill_number(it.value);
+		} else if (grove__json_string_is(it.key, "cacheRead")) {
+			out->cache_read = grove__bill_number(it.value);
+		} else if (grove__json_string_is(it.key, "cacheWrite")) {
+			out->cache_write = grove__bill_number(it.value);
+		} else if (grove__json_string_is(it.key, "cost")) {
+			total = grove__json_get(it.value, "total");
+			out->has_cost = grove__json_type_of(total) == JSON_NUMBER;
+			out->cost = grove__bill_number(total);
+		}
+	}
+}
+
+int grove__pi_bill(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
+		   const struct grove__entry *e, struct grove_slice usage, struct grove_slice model,
+		   struct grove__billed *out)
+{
+	struct grove_slice time = grove__json_span_of(l, line, PI_MESSAGE_TIME);
+
+	memset(out, 0, sizeof(*out));
+	if (grove__json_type_of(usage) != JSON_OBJECT)
+		return 1;
+	read_usage(usage, out);
+	out->model = grove__pi_text(tmp, model);
+	out->time = e->time;
+	if (out->time == GROVE_NO_TIME && time.len)
+		out->time = grove__pi_date(tmp, time);
+	if (!e->has_id) {
+		out->key = grove__slice(line + l->value.off, (size_t)l->value.len);
+		return 0;
+	}
+	if (!time.len)
+		time = grove__json_span_of(l, line, PI_TIME);
+	return grove__bill_key(tmp, e->id, time, &out->key);
+}
+
+int grove__pi_billed(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
+		     const struct grove__entry *e, struct grove__billed *out)
+{
+	switch (e->kind) {
+	case GROVE_KIND_MESSAGE:
+		/* a tool may ask a model, too */
+		if (e->role != GROVE_ROLE_ASSISTANT && e->role != GROVE_ROLE_TOOL_RESULT)
+			return 1;
+		return grove__pi_bill(l, line, tmp, e,
+				      grove__pi_bill_member(l, line, PI_BILL_MESSAGE_USAGE),
+				      grove__pi_bill_member(l, line, PI_BILL_MESSAGE_MODEL), out);
+	case GROVE_KIND_COMPACTION:
+	case GROVE_KIND_BRANCH_SUMMARY:
+	case GROVE_KIND_USAGE:
+		return grove__pi_bill(l, line, tmp, e,
+				      grove__pi_bill_member(l, line, PI_BILL_USAGE),
+				      grove__pi_bill_member(l, line, PI_BILL_MODEL), out);
+	default:
+		return 1;
+	}
+}

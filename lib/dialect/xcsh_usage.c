@@ -1,0 +1,41 @@
+/*
+ * dialect/xcsh_usage.c: what xcsh and oh-my-pi say that they were billed for.
+ *
+ * The result of a task tells what the sub-agents that worked on it used, all
+ * together; each of them has a log of its own in the session's directory.
+ */
+#include "dialect/bill.h"
+
+#include "json/value.h"
+
+int grove__xcsh_billed(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
+		       const struct grove__entry *e, struct grove__billed *out)
+{
+	int rc;
+
+	if (e->kind != GROVE_KIND_MESSAGE)
+		return 1;
+	if (e->role == GROVE_ROLE_ASSISTANT)
+		return grove__pi_bill(l, line, tmp, e,
+				      grove__pi_bill_member(l, line, PI_BILL_MESSAGE_USAGE),
+				      grove__pi_bill_member(l, line, PI_BILL_MESSAGE_MODEL), out);
+	if (e->role != GROVE_ROLE_TOOL_RESULT ||
+	    !grove__json_string_is(grove__pi_bill_member(l, line, PI_BILL_TOOL), "task"))
+		return 1;
+	rc = grove__pi_bill(l, line, tmp, e,
+			    grove__json_get(grove__pi_bill_member(l, line, PI_BILL_DETAILS), "usage"),
+			    grove__slice(NULL, 0), out);
+	out->of_subs = true;
+	return rc;
+}
+
+int grove__omp_billed(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
+		      const struct grove__entry *e, struct grove__billed *out)
+{
+	/* what a helper model used */
+	if (e->kind == GROVE_KIND_USAGE)
+		return grove__pi_bill(l, line, tmp, e,
+				      grove__pi_bill_member(l, line, PI_BILL_USAGE),
+				      grove__pi_bill_member(l, line, PI_BILL_MODEL), out);
+	return grove__xcsh_billed(l, line, tmp, e, out);
+}

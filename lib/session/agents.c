@@ -1,0 +1,338 @@
+/*
+ * session/agents.c: what is known about the sub-agents of a session.
+ *
+ * A sub-agent has a log of its own and a small file that says what kind of
+ * agent it is; who resumes it goes by that. Of agents that work elsewhere there
+ * is only such a file. All of them are kept beside the session.
+ */
+#include "session/archive.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+struct place {
+	const struct grove__agents *rules;
+	struct grove_store *store;
+	struct grove_key key;
+};
+
+static int place_of(struct grove_session *s, struct place *p, struct grove_detail *d)
+{
+	p->rules = s->at.dialect ? s->at.dialect->agents : NULL;
+	if (!p->rules)
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "this agent keeps nothing about sub-agents");
+	if (s->held) {
+		p->store = s->held;
+		p->key = (struct grove_key){ "", GROVE__HELD, "" };
+	} else {
+		p->store = s->at.store;
+		p->key = (struct grove_key){ s->at.project, s->at.session, "" };
+	}
+	return 0;
+}
+
+/* One sub-agent, by what lies beside the session. */
+struct found {
+	char *group, *id;
+	char *log, *meta;                /* their names; NULL: not there */
+};
+
+struct finding {
+	const struct place *at;
+	struct found *all;
+	size_t nr, cap;
+	bool remote;
+	struct grove_detail *d;
+};
+
+static bool is(const char *str, struct grove_slice s)
+{
+	return grove__slice_is(s, str);
+}
+
+static struct found *agent(struct finding *f, struct grove_slice group, struct grove_slice id)
+{
+	struct found *x;
+
+	for (size_t i = 0; i < f->nr; i++)
+		if (is(f->all[i].id, id) && is(f->all[i].group, group))
+			return &f->all[i];
+	if (grove__array_room(&f->all, &f->cap, f->nr, sizeof(*f->all)))
+		return NULL;
+	x = &f->all[f->nr];
+	*x = (struct found){ .group = strndup(group.ptr, group.len), .id = strndup(id.ptr, id.len) };
+	if (!x->group || !x->id) {
+		free(x->group);
+		free(x->id);
+		return NULL;
+	}
+	f->nr++;
+	return x;
+}
+
+static int look(void *payload, const char *name, uint64_t size, bool log)
+{
+	struct finding *f = payload;
+	struct grove_slice id, group;
+	enum grove__agent_file what = f->at->rules->file(grove__slice_str(name), &id, &group);
+	struct found *x;
+	char **where;
+
+	(void)size;
+	(void)log;
+	if (what == AGENT_NONE || (what == AGENT_REMOTE) != f->remote)
+		return 0;
+	x = agent(f, group, id);
+	if (!x)
+		return grove__fail_nomem(f->d);
+	where = what == AGENT_LOG ? &x->log : &x->meta;
+	if (!*where)
+		*where = strdup(name);
+	return *where ? 0 : grove__fail_nomem(f->d);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+	int c = strcmp(x->group, y->group);
+
+	return c ? c : strcmp(x->id, y->id);
+}
+
+static int find_all(struct finding *f)
+{
+	int rc = grove__beside_list(f->at->store, &f->at->key, look, f, f->d);
+
+	if (!rc && f->nr)
+		qsort(f->all, f->nr, sizeof(*f->all), by_name);
+	return rc;
+}
+
+static void finding_release(struct finding *f)
+{
+	while (f->nr) {
+		struct found *x = &f->all[--f->nr];
+
+		free(x->group);
+		free(x->id);
+		free(x->log);
+		free(x->meta);
+	}
+	free(f->all);
+}
+
+/*
+ * The bytes of a file that should be a JSON object; 1 if it is not. `out` has
+ * room behind it.
+ */
+static int read_object(const struct place *p, const char *name, struct grove_buf *out,
+		       struct grove_detail *d)
+{
+	struct grove__json_want want;
+	struct grove__json_line l;
+	enum grove__json_verdict v;
+	int rc = grove__store_attach_get(p->store, &p->key, name, out, d);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < out->len; i++)
+		if (out->ptr[i] == '\n')
+			out->ptr[i] = ' ';
+	if (grove__buf_reserve(out, GROVE__JSON_PAD))
+		return grove__fail_nomem(d);
+	grove__json_want_init(&want, NULL, 0);
+	v = grove__json_scan(&want, out->ptr, out->len, true, &l);
+	if (v == JSON_NOMEM)
+		return grove__fail_nomem(d);
+	if (v != JSON_VALUE || l.type != JSON_OBJECT)
+		return 1;
+	memmove(out->ptr, out->ptr + l.value.off, (size_t)l.value.len);
+	grove__buf_cut(out, (size_t)l.value.len);
+	return 0;
+}
+
+static const char *or_null(const struct grove_buf *b)
+{
+	return b->len ? b->ptr : NULL;
+}
+
+static int tell(const struct place *p, const struct found *x, grove_agent_fn *fn, void *payload,
+		struct grove_detail *d)
+{
+	struct grove_buf json = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
+	struct grove__agent_meta m = { 0 };
+	struct grove_key key = p->key;
+	struct grove_agent a = { .id = x->id, .group = x->group };
+	int rc = x->meta ? read_object(p, x->meta, &json, d) : 1;
+
+	/* one file that cannot be read hides no agent */
+	if (rc < 0 && rc != GROVE_ENOMEM)
+		rc = 1;
+	if (!rc) {
+		a.meta = json.ptr;
+		rc = p->rules->meta(grove__buf_slice(&json), &m) ? grove__fail_nomem(d) : 0;
+	}
+	key.subpath = x->log ? x->log : "";
+	if (rc >= 0 && x->log) {
+		rc = grove__store_describe(p->store, &key, &path) ? grove__fail_nomem(d) : 0;
+		a.path = or_null(&path);
+	}
+	if (rc >= 0) {
+		a.type = or_null(&m.type);
+		a.description = or_null(&m.description);
+		a.tool_use_id = or_null(&m.tool_use);
+		a.parent_id = or_null(&m.parent);
+		a.worktree = or_null(&m.worktree);
+		rc = fn(payload, &a);
+	}
+	grove__buf_release(&json);
+	grove__buf_release(&path);
+	grove__buf_release(&m.type);
+	grove__buf_release(&m.description);
+	grove__buf_release(&m.tool_use);
+	grove__buf_release(&m.parent);
+	grove__buf_release(&m.worktree);
+	return rc;
+}
+
+int grove__agents_list(struct grove_session *s, grove_agent_fn *fn, void *payload,
+		       struct grove_detail *d)
+{
+	struct place p;
+	struct finding f = { .at = &p, .d = d };
+	int rc = place_of(s, &p, d);
+
+	if (!rc)
+		rc = find_all(&f);
+	for (size_t i = 0; i < f.nr && !rc; i++)
+		rc = tell(&p, &f.all[i], fn, payload, d);
+	finding_release(&f);
+	return rc;
+}
+
+int grove__agents_remote(struct grove_session *s, grove_remote_agent_fn *fn, void *payload,
+			 struct grove_detail *d)
+{
+	struct place p;
+	struct finding f = { .at = &p, .remote = true, .d = d };
+	int rc = place_of(s, &p, d);
+
+	if (!rc)
+		rc = find_all(&f);
+	for (size_t i = 0; i < f.nr && !rc; i++) {
+		struct grove_buf json = GROVE_BUF_INIT;
+
+		rc = read_object(&p, f.all[i].meta, &json, d);
+		if (!rc)
+			rc = fn(payload, f.all[i].id, json.ptr);
+		else if (rc != GROVE_ENOMEM)
+			rc = 0;
+		grove__buf_release(&json);
+	}
+	finding_release(&f);
+	return rc;
+}
+
+static bool id_ok(const char *id)
+{
+	return grove__store_name_ok(id) && !strchr(id, '/') && strlen(id) <= 200;
+}
+
+/*
+ * The name of the file about an agent: the one that is there, or the place for
+ * it, beside the agent's log if that is there.
+ */
+static int meta_name(const struct place *p, const char *id, bool remote, struct grove_buf *out,
+		     bool *there, struct grove_detail *d)
+{
+	struct finding f = { .at = p, .remote = remote, .d = d };
+	const struct found *x = NULL;
+	int rc;
+
+	*there = false;
+	if (!id_ok(id))
+		return grove__fail(d, GROVE_EINVAL, NULL, "not the id of an agent: %.100s", id);
+	rc = find_all(&f);
+	for (size_t i = 0; i < f.nr && !rc && !*there; i++)
+		if (!strcmp(f.all[i].id, id)) {
+			x = &f.all[i];
+			*there = x->meta != NULL;
+		}
+	if (!rc && *there)
+		rc = grove__buf_add_str(out, x->meta) ? grove__fail_nomem(d) : 0;
+	else if (!rc)
+		rc = p->rules->path(remote ? AGENT_REMOTE : AGENT_META,
+				    grove__slice_str(x ? x->group : ""), grove__slice_str(id), out)
+			     ? grove__fail_nomem(d)
+			     : 0;
+	finding_release(&f);
+	return rc;
+}
+
+int grove__agent_get(struct grove_session *s, const char *id, bool remote, struct grove_buf *out,
+		     struct grove_detail *d)
+{
+	struct grove_buf name = GROVE_BUF_INIT, json = GROVE_BUF_INIT;
+	struct place p;
+	bool there = false;
+	int rc = place_of(s, &p, d);
+
+	if (!rc)
+		rc = meta_name(&p, id, remote, &name, &there, d);
+	if (!rc && !there)
+		rc = grove__fail(d, GROVE_ENOTFOUND, NULL, "nothing is known about agent %.100s", id);
+	if (!rc)
+		rc = read_object(&p, name.ptr, &json, d);
+	if (rc == 1)
+		rc = grove__fail(d, GROVE_EDAMAGED, NULL, "%.200s is no JSON object", name.ptr);
+	if (!rc && grove__buf_add_slice(out, grove__buf_slice(&json)))
+		rc = grove__fail_nomem(d);
+	grove__buf_release(&name);
+	grove__buf_release(&json);
+	return rc;
+}
+
+static int check_object(struct grove_slice json, struct grove_detail *d)
+{
+	struct grove_buf copy = GROVE_BUF_INIT;
+	struct grove__json_want want;
+	struct grove__json_line l;
+	enum grove__json_verdict v = JSON_NOMEM;
+
+	grove__json_want_init(&want, NULL, 0);
+	if (!grove__buf_reserve(&copy, json.len + GROVE__JSON_PAD) &&
+	    !grove__buf_add_slice(&copy, json)) {
+		for (size_t i = 0; i < copy.len; i++)
+			if (copy.ptr[i] == '\n')
+				copy.ptr[i] = ' ';
+		v = grove__json_scan(&want, copy.ptr, copy.len, true, &l);
+	}
+	grove__buf_release(&copy);
+	if (v == JSON_NOMEM)
+		return grove__fail_nomem(d);
+	if (v != JSON_VALUE)
+		return grove__fail_at(d, GROVE_EJSON, NULL, 1, v == JSON_BAD ? l.error_off : 0,
+				      "not JSON");
+	return l.type == JSON_OBJECT ? 0 : grove__fail(d, GROVE_EINVAL, NULL, "not a JSON object");
+}
+
+int grove__agent_put(struct grove_session *s, const char *id, bool remote, struct grove_slice json,
+		     struct grove_detail *d)
+{
+	struct grove_buf name = GROVE_BUF_INIT;
+	struct place p;
+	bool there;
+	int rc = grove__session_writable(s, d);
+
+	if (!rc)
+		rc = place_of(s, &p, d);
+	if (!rc)
+		rc = check_object(json, d);
+	if (!rc)
+		rc = meta_name(&p, id, remote, &name, &there, d);
+	if (!rc)
+		rc = grove__store_attach_put(p.store, &p.key, name.ptr, json, d);
+	grove__buf_release(&name);
+	return rc;
+}

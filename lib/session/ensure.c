@@ -1,0 +1,109 @@
+/*
+ * session/ensure.c: the file of a session that had none yet.
+ *
+ * The lines of a live session wait in memory until the first one that makes it
+ * worth a file. Then all of them are written at once, prepared as any other.
+ */
+#include "session/session.h"
+
+#include <stdlib.h>
+
+/* All lines of the memory log, as records. */
+static int held_lines(struct grove_session *s, struct grove_buf *bytes, struct grove_record **rec,
+		      size_t *nr, size_t more, struct grove_detail *d)
+{
+	struct grove_log_stat st;
+	struct grove_run run;
+	size_t i = 0, off = 0;
+	int rc = grove__log_stat(s->log, &st, d);
+
+	if (rc)
+		return rc;
+	*rec = calloc((size_t)st.tail + more, sizeof(**rec));
+	if (!*rec || grove__buf_reserve(bytes, (size_t)st.bytes + 1))
+		return grove__fail_nomem(d);
+	rc = grove__log_read(s->log, 0, st.tail, bytes->ptr, (size_t)st.bytes + 1, &run, d);
+	if (rc)
+		return rc;
+	while (off < run.len && i < st.tail) {
+		const char *lf = memchr(bytes->ptr + off, '\n', run.len - off);
+
+		(*rec)[i++].line = grove__slice(bytes->ptr + off, (size_t)(lf - bytes->ptr) - off);
+		off = (size_t)(lf - bytes->ptr) + 1;
+	}
+	*nr = i;
+	return 0;
+}
+
+/* What waited in memory, as it is stored; the lines are in `out` then. */
+static int prepare_held(struct grove_session *s, struct grove_record *rec, size_t nr,
+			struct grove_buf *out, struct grove_detail *d)
+{
+	size_t *end;
+	int rc = 0;
+
+	if (!s->at.dialect->prepare)
+		return 0;
+	end = calloc(nr, sizeof(*end));
+	if (!end)
+		return grove__fail_nomem(d);
+	for (size_t i = 0; i < nr && !rc; i++) {
+		rc = grove__session_prepare(s, rec[i].line, out, d);
+		if (rc == 1)
+			rc = grove__buf_add_slice(out, rec[i].line) ? grove__fail_nomem(d) : 0;
+		end[i] = out->len;
+	}
+	for (size_t i = 0; i < nr && !rc; i++) {
+		size_t start = i ? end[i - 1] : 0;
+
+		rec[i].line = grove__slice(out->ptr + start, end[i] - start);
+	}
+	free(end);
+	return rc;
+}
+
+int grove__session_ensure(struct grove_session *s, const struct grove_record *more, size_t nr,
+			  enum grove_sync sync, struct grove_detail *d)
+{
+	struct grove_key key = { s->at.project, s->at.session, "" };
+	struct grove_key held_key = { "", GROVE__HELD, "" };
+	struct grove_buf bytes = GROVE_BUF_INIT, prepared = GROVE_BUF_INIT;
+	struct grove_record *rec = NULL;
+	struct grove_appended out;
+	struct grove_log *log = NULL;
+	size_t held = 0;
+	int rc;
+
+	if (!s->held || s->in_memory)
+		return grove__session_load(s, d);
+	rc = grove__session_writable(s, d);
+	if (!rc)
+		rc = held_lines(s, &bytes, &rec, &held, nr, d);
+	if (!rc) {
+		for (size_t i = 0; i < nr; i++)
+			rec[held + i] = more[i];
+		rc = prepare_held(s, rec, held + nr, &prepared, d);
+	}
+	if (!rc)
+		rc = grove__log_open(&log, s->at.store, &key, GROVE_LOG_CREATE, d);
+	if (!rc)
+		rc = grove__log_append(log, rec, held + nr, 0, sync, &out, d);
+	free(rec);
+	grove__buf_release(&bytes);
+	grove__buf_release(&prepared);
+	if (!rc && s->at.dialect->artifacts)
+		rc = grove__attachments_copy(s->held, &held_key, s->at.store, &key, d);
+	if (rc) {
+		/* half a session is none */
+		if (log)
+			grove__store_remove(s->at.store, &key, NULL);
+		grove__log_close(log);
+		return grove__session_latch(s, rc, d);
+	}
+	if (grove__session_change_log(s, log)) {
+		grove__log_close(log);
+		grove__fail_nomem(d);
+		return grove__session_lost_sight(s, d);
+	}
+	return grove__session_load(s, d) ? grove__session_lost_sight(s, d) : 0;
+}

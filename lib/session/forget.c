@@ -1,0 +1,73 @@
+/*
+ * session/forget.c: take one entry out of the log.
+ *
+ * The last line is cut off, which is one step of the file system. Anything else
+ * wants the log written anew; entries that hung below the one that goes hang
+ * below its parent then.
+ */
+#include "session/session.h"
+
+struct forgetting {
+	uint32_t row, up;
+	struct grove_slice id;
+	uint64_t relinked;
+};
+
+static int forget_line(void *payload, struct grove_session *s, uint32_t row, bool header,
+		       struct grove_slice value, struct grove_buf *out)
+{
+	struct forgetting *f = payload;
+	const struct grove__spine *sp = s->image->spine;
+	struct grove_slice parent = { NULL, 0 };
+
+	if (header)
+		return 1;
+	/* another line of that id would take its place */
+	if (row == f->row || (grove__spine_id(sp, row) &&
+			      grove__slice_eq(grove__spine_name(grove__spine_id(sp, row)), f->id)))
+		return GROVE__DROP;
+	if (grove__spine_parent(sp, row) != f->row)
+		return 1;
+	if (f->up != GROVE_NONE)
+		parent = grove__spine_name(grove__spine_id(sp, f->up));
+	f->relinked++;
+	return s->at.dialect->relink(value, parent, NULL, out);
+}
+
+int grove__session_forget(struct grove_session *s, const char *id, uint64_t *relinked,
+			  struct grove_detail *d)
+{
+	struct forgetting f = { .row = GROVE_NONE };
+	const struct grove__spine *sp;
+	struct grove__spot at;
+	uint64_t changed;
+	int rc = grove__session_writable(s, d);
+
+	*relinked = 0;
+	if (rc)
+		return rc;
+	grove__session_close_old(s);
+	rc = grove__session_refresh(s, d);
+	rc = rc < 0 ? rc : grove__session_row(s, id, &f.row, d);
+	if (!rc && f.row == GROVE_NONE)
+		rc = grove__fail(d, GROVE_ENOTFOUND, s->at.path, "Entry %.200s not found", id);
+	if (rc)
+		return rc;
+	sp = s->image->spine;
+	f.id = grove__slice_str(id);
+	f.up = grove__tree_named(sp, grove__spine_parent(sp, f.row));
+	at = grove__image_spot(s->image, f.row);
+	/* nothing hangs below the last line, and nothing follows it */
+	if (!sp->nr_duplicates && at.line + 1 == s->image->lines && !s->image->torn && !at.off && !at.lines &&
+	    grove__spine_child(sp, f.row) == GROVE_NONE) {
+		rc = grove__log_cut(s->log, at.pos, s->image->tail, GROVE_SYNC_ALWAYS, d);
+		if (!rc)
+			rc = grove__session_retire(s) ? grove__fail_nomem(d) : grove__session_load(s, d);
+		if (rc != GROVE_ENOTSUP)
+			return grove__session_latch(s, rc, d);
+	}
+	rc = grove__session_rewrite(s, forget_line, &f, &changed, d);
+	if (!rc)
+		*relinked = f.relinked;
+	return grove__session_latch(s, rc, d);
+}

@@ -1,0 +1,64 @@
+/*
+ * session/latch.c: may it still be written to?
+ *
+ * Some agents stop writing a session for good when a write failed: a
+ * conversation with a hole in it is worse than one that ends. The first
+ * failure is kept, told once, and answered to every later call.
+ */
+#include "session/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int grove__session_latch(struct grove_session *s, int rc, struct grove_detail *d)
+{
+	/* what the caller asked for wrongly is no failure of the disk */
+	if (!s->at.dialect || (rc != GROVE_EIO && rc != GROVE_EFULL && rc != GROVE_EACCESS) || !s->at.dialect->latch ||
+	    s->latch || !d)
+		return rc;
+	s->latch = malloc(sizeof(*s->latch));
+	if (!s->latch)
+		return rc;
+	*s->latch = *d;
+	s->latch->code = rc;
+	if (s->at.path) {
+		/* it is this session that is not written any more, whatever file it was */
+		if (d->path[0] && strcmp(d->path, s->at.path))
+			snprintf(s->latch->message, sizeof(s->latch->message), "%.200s: %.250s", d->path,
+				 d->message);
+		snprintf(s->latch->path, sizeof(s->latch->path), "%s", s->at.path);
+	}
+	if (s->g->warn)
+		s->g->warn(s->g->warn_payload, 1, s->latch);
+	return rc;
+}
+
+int grove__session_writable(struct grove_session *s, struct grove_detail *d)
+{
+	if (!(s->flags & GROVE_WRITE))
+		return grove__fail(d, GROVE_EACCESS, s->at.path, "opened for reading only");
+	if (s->latch) {
+		if (d)
+			*d = *s->latch;
+		return s->latch->code;
+	}
+	if (s->broken)
+		return grove__fail(d, GROVE_EIO, s->at.path,
+				   "an earlier write failed, the tail is unknown (open the session again)");
+	return 0;
+}
+
+/*
+ * The lines are in the log, but we cannot tell what it looks like now. Nothing
+ * may be taken back or written again: the caller has to open the session anew.
+ */
+int grove__session_lost_sight(struct grove_session *s, struct grove_detail *d)
+{
+	char why[200] = "";
+
+	if (d)
+		snprintf(why, sizeof(why), "%.199s", d->message);
+	s->broken = true;
+	return grove__fail(d, GROVE_EIO, s->at.path,
+			   "stored, but the session could not be read again: %s", why);
+}

@@ -1,0 +1,147 @@
+/*
+ * session/tail.c: the conversation from the end of the log.
+ *
+ * A long transcript has been compacted many times, and the conversation begins
+ * at the last boundary: what lies above it need not be read. So the boundary is
+ * looked for from the end, the log is indexed from there on, and the rules are
+ * asked. Only if they began at the boundary, and it keeps nothing from above, is
+ * the answer the one that the whole log would have given; else the whole log is
+ * read after all.
+ *
+ *	…………………………………[boundary]……………………end
+ *	                 `--- indexed ---´
+ */
+#include "session/session.h"
+
+#include <stdlib.h>
+
+#define CHUNK ((size_t)1 << 20)
+#define LOOK_BACK ((uint64_t)16 << 20)
+#define WORTH ((uint64_t)1 << 20)        /* bytes that must lie above it for this to pay */
+
+/* The last line among `len` bytes that the dialect takes for a boundary; -1: none. */
+static int64_t last_boundary(const struct grove_session *s, const char *buf, size_t len)
+{
+	const char *mark = s->at.dialect->boundary_mark, *end = buf + len, *p = end;
+	size_t n = strlen(mark);
+
+	while (p > buf) {
+		const char *hit = NULL, *q = buf, *start, *stop;
+
+		while (q < p && (q = memmem(q, (size_t)(p - q), mark, n)))
+			hit = q++;
+		if (!hit)
+			return -1;
+		start = memrchr(buf, '\n', (size_t)(hit - buf));
+		stop = memchr(hit, '\n', (size_t)(end - hit));
+		/* one that begins before the buffer comes with the chunk before */
+		if (start && stop && s->at.dialect->is_boundary(grove__slice(start + 1,
+								  (size_t)(stop - start - 1))))
+			return start + 1 - buf;
+		p = hit;
+	}
+	return -1;
+}
+
+/* Where the last boundary begins; 1 if there is none near the end. */
+static int find_boundary(struct grove_session *s, uint64_t tail, uint64_t *pos, struct grove_detail *d)
+{
+	/* a line that lies across two chunks is found in the second: they overlap */
+	size_t cap = CHUNK + ((size_t)64 << 10);
+	char *buf = malloc(cap);
+	int64_t at = -1;
+	int rc = buf ? 0 : grove__fail_nomem(d);
+
+	for (uint64_t end = tail; !rc && at < 0 && end && tail - end < LOOK_BACK;) {
+		uint64_t from = end > CHUNK ? end - CHUNK : 0;
+		uint64_t until = end + (cap - CHUNK) < tail ? end + (cap - CHUNK) : tail;
+
+		rc = grove__log_fetch(s->log, from, 0, buf, (size_t)(until - from), d);
+		at = rc ? -1 : last_boundary(s, buf, (size_t)(until - from));
+		*pos = from + (uint64_t)(at < 0 ? 0 : at);
+		end = from;
+	}
+	free(buf);
+	return rc ? rc : at < 0;
+}
+
+/* Lines that were passed over are told of, as far as they were read. */
+static void tell_malformed(struct grove_session *s, const struct grove__image *im)
+{
+	struct grove_detail why;
+
+	if (!s->g->warn || !(im->malformed || im->torn))
+		return;
+	grove__detail_clear(&why);
+	grove__fail(&why, GROVE_EDAMAGED, s->at.path,
+		    "%llu malformed line%s skipped behind the last compaction (run 'grove check')",
+		    (unsigned long long)im->malformed + im->torn, im->malformed + im->torn == 1 ? "" : "s");
+	s->g->warn(s->g->warn_payload, 0, &why);
+}
+
+/* The answer, if the part of the log from `pos` on is enough for it. 1: it is not. */
+static int from_boundary(struct grove_session *s, uint64_t pos,
+			 const struct grove_context_options *opt, struct grove_sink sink,
+			 struct grove_detail *d)
+{
+	struct grove__image *im = grove__image_new(s->at.dialect);
+	struct grove_view v = { .refs = 1, .session = s, .log = s->log };
+	struct grove__chain_ask ask = { .mode = opt ? opt->mode : NULL,
+					.own_file = grove__session_own_file(s) };
+	struct grove__chain_walk w;
+	bool enough;
+	int rc;
+
+	if (!im)
+		return grove__fail_nomem(d);
+	im->next = pos;
+	rc = grove__image_load(im, s->log, s->at.path, NULL, d);
+	if (!rc && (im->by_line || !im->spine->nr))
+		rc = 1;
+	if (!rc)
+		rc = grove__image_walk(im, im->spine->nr, &ask, &w, d);
+	if (!rc) {
+		enough = w.nr_reasons && s->at.dialect->chain_has(w.reasons[0]) &&
+			 s->at.dialect->chain_closed(im->chain);
+		grove__walk_release(&w);
+		rc = enough ? 0 : 1;
+	}
+	if (!rc) {
+		tell_malformed(s, im);
+		v.image = im;
+		v.nr = im->spine->nr;
+		pthread_mutex_init(&v.lock, NULL);
+		rc = grove__view_context(&v, opt, sink, d);
+		pthread_mutex_destroy(&v.lock);
+	}
+	grove__image_unref(im);
+	return rc;
+}
+
+int grove__session_context(struct grove_session *s, const struct grove_context_options *opt,
+			   struct grove_sink sink, struct grove_detail *d)
+{
+	bool whole = s->image || !s->log || !s->at.dialect->boundary_mark ||
+		     (opt && (opt->leaf || opt->explain || opt->flags));
+	struct grove_log_stat st;
+	struct grove_view *v;
+	uint64_t pos;
+	int rc = 1;
+
+	if (!whole && !grove__log_stat(s->log, &st, NULL) && st.tail == st.bytes) {
+		rc = find_boundary(s, st.tail, &pos, d);
+		if (!rc && pos < WORTH)
+			rc = 1;
+		if (!rc)
+			rc = from_boundary(s, pos, opt, sink, d);
+		/* nothing was written to the sink before it was sure */
+		if (rc != 1 && rc != GROVE_ESTALE)
+			return rc;
+	}
+	rc = grove__view_new(s, &v, d);
+	if (rc)
+		return rc;
+	rc = grove__view_context(v, opt, sink, d);
+	grove_view_unref(v);
+	return rc;
+}

@@ -1,0 +1,100 @@
+/*
+ * store/sql.h: what the database stores share: tables, statements, how a record
+ * becomes a row.
+ *
+ * A log is a row of `sessions` and a row of `entries` for each physical line,
+ * numbered from 0. The line's own bytes are the truth; the columns beside them
+ * are there to be asked, and may be NULL where nobody knew.
+ */
+#ifndef GROVE_STORE_SQL_H
+#define GROVE_STORE_SQL_H
+
+#include "store/store.h"
+
+/* The longest names that the columns of every database take, in bytes. */
+enum {
+	GROVE__SQL_PROJECT = 1000,
+	GROVE__SQL_SESSION = 500,
+	GROVE__SQL_SUBPATH = 1500,
+	GROVE__SQL_NAME = 1500,      /* of an attachment */
+	GROVE__SQL_VALUE_NAME = 200,
+	GROVE__SQL_ENTRY_ID = 255,
+	GROVE__SQL_ID = 16           /* of a log */
+};
+
+/*
+ * The tables, version by version: versions[0] makes version 1 from nothing,
+ * versions[i] makes version i+1 from version i. Each ends with NULL.
+ */
+struct grove__sql_schema {
+	unsigned newest;
+	const char *const *const *versions;
+};
+
+extern const struct grove__sql_schema grove__sql_schema_sqlite;
+
+/* Statements that both kinds of database understand as they are. */
+enum grove__sql {
+	SQL_VERSION,       /* -> value */
+	SQL_SET_VERSION,   /* value */
+	SQL_FIND,          /* project, session, subpath -> session_id */
+	SQL_SUBS,          /* project, session -> session_id, subpath */
+	SQL_CREATE,        /* session_id, project, session, subpath, created, updated */
+	SQL_SESSION,       /* session_id -> generation, unfinished, updated */
+	SQL_LAST,          /* session_id -> seq, start, length, stored */
+	SQL_INSERT,        /* session_id, seq, start, stored, time, kind, role, id, parent, line */
+	SQL_LENGTH,        /* session_id, seq -> length */
+	SQL_REPLACE,       /* line, session_id, seq */
+	SQL_CUT,           /* session_id, seq */
+	SQL_CHANGED,       /* unfinished, updated, session_id: another generation */
+	SQL_TOUCHED,       /* session_id: another rev */
+	SQL_LIST,          /* -> project, session, subpath: sessions */
+	SQL_LIST_OF,       /* project -> the same */
+	SQL_LIST_SUBS,     /* -> the same: logs that belong to sessions */
+	SQL_LIST_SUBS_OF,  /* project -> the same */
+	SQL_RENAME,        /* project, session, subpath, session_id */
+	SQL_DROP_SESSION,  /* session_id, as those below */
+	SQL_DROP_ENTRIES,
+	SQL_DROP_ATTACHMENTS,
+	SQL_DROP_VALUES,
+	SQL_ATTACH_PUT,    /* session_id, name, bytes */
+	SQL_ATTACH_GET,    /* session_id, name -> bytes */
+	SQL_ATTACH_LIST,   /* session_id -> name, length */
+	SQL_VALUE_PUT,     /* session_id, name, value */
+	SQL_VALUE_GET,     /* session_id, name -> value */
+	SQL_LEAF_PUT,      /* value, session_id */
+	SQL_LEAF_GET,      /* session_id -> value */
+	SQL_NAME_PUT,
+	SQL_NAME_GET,
+	SQL_DIALECT_PUT,
+	SQL_DIALECT_GET,
+	SQL_UNFINISHED_PUT, /* seq or NULL, session_id */
+	SQL_NR
+};
+
+extern const char *const grove__sql_text[SQL_NR];
+
+/* A value that has a column of its own: its statements. False: it has none. */
+bool grove__sql_value_column(const char *name, enum grove__sql *get, enum grove__sql *put);
+
+/*
+ * A new session_id. It begins with the time, so that the lines of a new session
+ * go to the end of the table, and 80 bits of it are random: no counter that
+ * writers would queue for.
+ */
+void grove__sql_new_id(uint8_t out[GROVE__SQL_ID]);
+
+/* GROVE_EINVAL for a key that does not fit into the columns. */
+int grove__sql_check_key(const struct grove_key *key, struct grove_detail *d);
+
+/* What goes into the columns beside the line; an empty id is NULL there. */
+struct grove__sql_row {
+	struct grove_slice id, parent;
+	int64_t time;
+	int kind, role;
+	bool known;   /* the dialect looked at the line: time, kind and role mean something */
+};
+
+void grove__sql_row(const struct grove_record *rec, struct grove__sql_row *out);
+
+#endif

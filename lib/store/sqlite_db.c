@@ -1,0 +1,753 @@
+/*
+ * store/sqlite_db.c: the file under an SQLite store: connections, transactions,
+ * syncing.
+ *
+ * One connection writes, others read beside it (write-ahead log), each thread
+ * with its own out of a small pool. SQLite syncs nothing when a transaction
+ * commits (synchronous=NORMAL): it is whole and in order, and survives our
+ * crash. Who wants it on the disk syncs the write-ahead log once more, and
+ * threads that want it at the same time, for whichever session of the store,
+ * share one sync. What SQLite copies from there into the database it syncs by
+ * itself, before it begins the write-ahead log anew.
+ *
+ * The database itself is opened by nobody but SQLite: its locks are of the kind
+ * that a process loses when it closes any descriptor of the file.
+ */
+#include "store/sqlite.h"
+
+#include "sys/clock.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+enum { BUSY_MS = 5000, IDLE_MAX = 8 };
+
+#define APPLICATION "0x47525645"   /* "GRVE" in the head of the file */
+
+#define TEXT_OF_(x) #x
+#define TEXT_OF(x) TEXT_OF_(x)
+
+/* length() looks at the head of a row; the line itself is read only where it is asked for. */
+#define LINE_UNLESS_LONG \
+	"rowid, length(line), CASE WHEN length(line) <= " TEXT_OF(SQLITE_LONG_LINE) " THEN line END "
+
+static const char *const text[LITE_NR - SQL_NR] = {
+	[LITE_BEGIN - SQL_NR] = "BEGIN",
+	[LITE_BEGIN_WRITE - SQL_NR] = "BEGIN IMMEDIATE",
+	[LITE_COMMIT - SQL_NR] = "COMMIT",
+	[LITE_LINES - SQL_NR] = "SELECT seq, " LINE_UNLESS_LONG
+				"FROM entries WHERE session_id = ? AND seq >= ? AND seq < ? ORDER BY seq",
+	[LITE_LINE - SQL_NR] = "SELECT " LINE_UNLESS_LONG
+			       "FROM entries WHERE session_id = ? AND seq = ?",
+};
+
+/* ------------------------------------------------------------------- errors */
+
+static int code_of(int rc)
+{
+	switch (rc & 0xff) {
+	case SQLITE_NOMEM:
+		return GROVE_ENOMEM;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return GROVE_ECONFLICT;
+	case SQLITE_NOTADB:
+	case SQLITE_CORRUPT:
+		return GROVE_EDAMAGED;
+	case SQLITE_PERM:
+	case SQLITE_READONLY:
+	case SQLITE_AUTH:
+	case SQLITE_CANTOPEN:
+		return GROVE_EACCESS;
+	case SQLITE_FULL:
+		return GROVE_EFULL;
+	case SQLITE_TOOBIG:
+		return GROVE_ETOOBIG;
+	default:
+		return GROVE_EIO;
+	}
+}
+
+int grove__sqlite_fail(struct sqlite_conn *c, int rc, struct grove_detail *d)
+{
+	int code = code_of(rc);
+	const char *words = c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(rc);
+
+	switch (code) {
+	case GROVE_ENOMEM:
+		return grove__fail_nomem(d);
+	case GROVE_ECONFLICT:
+		return grove__fail(d, code, c->path,
+				   "another program has the database locked (try again)");
+	case GROVE_EDAMAGED:
+		return grove__fail(d, code, c->path,
+				   rc == SQLITE_NOTADB ? "not an SQLite database"
+						       : "the database is damaged: %.200s",
+				   words);
+	case GROVE_EFULL:
+		return grove__fail(d, code, c->path, "no space left, nothing was stored");
+	case GROVE_ETOOBIG:
+		return grove__fail(d, code, c->path, "larger than an SQLite store takes (1 GB)");
+	default:
+		return grove__fail(d, code, c->path, "%.200s", words);
+	}
+}
+
+/* --------------------------------------------------------------- statements */
+
+int grove__sqlite_prepare(struct sqlite_conn *c, unsigned what, sqlite3_stmt **out,
+			  struct grove_detail *d)
+{
+	int rc;
+
+	*out = c->st[what];
+	if (*out)
+		return 0;
+	rc = sqlite3_prepare_v3(c->db, what < SQL_NR ? grove__sql_text[what] : text[what - SQL_NR], -1,
+				SQLITE_PREPARE_PERSISTENT, out, NULL);
+	if (rc)
+		return grove__sqlite_fail(c, rc, d);
+	c->st[what] = *out;
+	return 0;
+}
+
+int grove__sqlite_row(struct sqlite_conn *c, sqlite3_stmt *st, struct grove_detail *d)
+{
+	int rc = sqlite3_step(st);
+
+	if (rc == SQLITE_ROW)
+		return 0;
+	rc = rc == SQLITE_DONE ? 1 : grove__sqlite_fail(c, rc, d);
+	sqlite3_reset(st);
+	return rc;
+}
+
+int grove__sqlite_run(struct sqlite_conn *c, sqlite3_stmt *st, struct grove_detail *d)
+{
+	int rc = grove__sqlite_row(c, st, d);
+
+	if (!rc)
+		sqlite3_reset(st);
+	return rc < 0 ? rc : 0;
+}
+
+static int run(struct sqlite_conn *c, unsigned what, struct grove_detail *d)
+{
+	sqlite3_stmt *st;
+	int rc = grove__sqlite_prepare(c, what, &st, d);
+
+	return rc ? rc : grove__sqlite_run(c, st, d);
+}
+
+static int exec(struct sqlite_conn *c, const char *sql, struct grove_detail *d)
+{
+	int rc = sqlite3_exec(c->db, sql, NULL, NULL, NULL);
+
+	return rc ? grove__sqlite_fail(c, rc, d) : 0;
+}
+
+int grove__sqlite_bind(struct sqlite_conn *c, sqlite3_stmt *st, int at, struct grove_slice bytes,
+		       struct grove_detail *d)
+{
+	int rc = sqlite3_bind_blob64(st, at, bytes.len ? bytes.ptr : "", bytes.len, SQLITE_STATIC);
+
+	return rc ? grove__sqlite_fail(c, rc, d) : 0;
+}
+
+/* --------------------------------------------------------------- the tables */
+
+static int ask_number(struct sqlite_conn *c, const char *sql, int64_t *out, struct grove_detail *d)
+{
+	sqlite3_stmt *st;
+	int rc = sqlite3_prepare_v2(c->db, sql, -1, &st, NULL);
+
+	if (rc)
+		return grove__sqlite_fail(c, rc, d);
+	rc = sqlite3_step(st);
+	*out = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+	rc = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : grove__sqlite_fail(c, rc, d);
+	sqlite3_finalize(st);
+	return rc;
+}
+
+/* The version of the tables, 0 if there are none. */
+static int version_of(struct sqlite_conn *c, int64_t *out, struct grove_detail *d)
+{
+	int64_t tables, meta;
+	int rc = ask_number(c, "SELECT count(*) FROM sqlite_master", &tables, d);
+
+	*out = 0;
+	if (rc || !tables)
+		return rc;
+	rc = ask_number(c, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND "
+			"name IN ('meta', 'sessions', 'entries', 'attachments', 'session_values')",
+			&meta, d);
+	if (!rc && meta < 5)
+		return grove__fail(d, GROVE_ENOTSUP, c->path, "a database, but not a store of grove");
+	if (!rc)
+		rc = ask_number(c, "SELECT coalesce(max(value), 0) FROM meta WHERE name = 'version' AND "
+				"typeof(value) = 'integer'", out, d);
+	if (!rc && *out <= 0)
+		rc = grove__fail(d, GROVE_EDAMAGED, c->path, "the version of its tables is missing");
+	return rc;
+}
+
+static int judge_version(struct sqlite_store *s, int64_t version, struct grove_detail *d)
+{
+	if (version > s->opt.schema->newest)
+		return grove__fail(d, GROVE_ENOTSUP, s->path,
+				   "made by a later grove (its tables have version %lld, this grove knows %u)",
+				   (long long)version, s->opt.schema->newest);
+	if (version < s->opt.schema->newest)
+		return grove__fail(d, GROVE_ENOTSUP, s->path,
+				   "made by an earlier grove: run `grove store upgrade` (its tables have version %lld, not %u)",
+				   (long long)version, s->opt.schema->newest);
+	return 0;
+}
+
+static int check_version(struct sqlite_store *s, struct sqlite_conn *c, struct grove_detail *d)
+{
+	int64_t version;
+	int rc = version_of(c, &version, d);
+
+	if (rc)
+		return rc;
+	return version ? judge_version(s, version, d) : SQLITE_ABSENT;
+}
+
+/* Quicker, before each change: an upgrade may have come in between. */
+static int same_version(struct sqlite_store *s, struct sqlite_conn *c, struct grove_detail *d)
+{
+	sqlite3_stmt *st;
+	int64_t version = 0;
+	int rc = grove__sqlite_prepare(c, SQL_VERSION, &st, d);
+
+	if (!rc)
+		rc = grove__sqlite_row(c, st, d);
+	if (rc)
+		return rc < 0 ? rc : check_version(s, c, d);
+	version = sqlite3_column_int64(st, 0);
+	sqlite3_reset(st);
+	return judge_version(s, version, d);
+}
+
+/* Statements of the versions behind `from`, within a transaction. */
+static int make_tables(struct sqlite_store *s, struct sqlite_conn *c, unsigned from,
+		       struct grove_detail *d)
+{
+	const struct grove__sql_schema *schema = s->opt.schema;
+	sqlite3_stmt *st;
+	int rc = 0;
+
+	for (unsigned v = from; v < schema->newest && !rc; v++)
+		for (const char *const *sql = schema->versions[v]; *sql && !rc; sql++)
+			rc = exec(c, *sql, d);
+	if (!rc)
+		rc = grove__sqlite_prepare(c, SQL_SET_VERSION, &st, d);
+	if (!rc) {
+		sqlite3_bind_int64(st, 1, schema->newest);
+		rc = grove__sqlite_run(c, st, d);
+	}
+	if (!rc)
+		rc = exec(c, "PRAGMA application_id = " APPLICATION, d);
+	return rc;
+}
+
+/* -------------------------------------------------------------- connections */
+
+static void close_conn(struct sqlite_conn *c)
+{
+	if (!c)
+		return;
+	for (unsigned i = 0; i < LITE_NR; i++)
+		sqlite3_finalize(c->st[i]);
+	sqlite3_close(c->db);
+	free(c);
+}
+
+/*
+ * SQLite's own way of waiting sleeps a hundred milliseconds after a while;
+ * writers of ours are done in less than one.
+ */
+static int wait_a_little(void *payload, int tries)
+{
+	const struct sqlite_store *s = payload;
+	int ms = tries < 20 ? 1 : tries < 40 ? 5 : 20;
+	int waited = tries < 20 ? tries : tries < 40 ? 20 + (tries - 20) * 5 : 120 + (tries - 40) * 20;
+
+	if (waited >= (s->opt.busy_ms ? s->opt.busy_ms : BUSY_MS))
+		return 0;
+	sqlite3_sleep(ms);
+	return 1;
+}
+
+static int open_db(struct sqlite_conn *c, int flags)
+{
+	/* "./": a name is a name, be it ":memory:" or "file:x" */
+	struct grove_buf path = GROVE_BUF_INIT;
+	int rc = grove__buf_addf(&path, "%s%s", c->path[0] == '/' ? "" : "./", c->path);
+
+	rc = rc ? SQLITE_NOMEM
+		: sqlite3_open_v2(path.ptr, &c->db,
+				  flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, NULL);
+	grove__buf_release(&path);
+	return rc;
+}
+
+/*
+ * Even to read, SQLite wants files beside the database, which a directory that
+ * we may not write to does not take. Where nobody can write nothing changes, so
+ * the file alone will do, unless somebody's changes lie beside it.
+ */
+static int open_still(struct sqlite_conn *c)
+{
+	struct grove_buf uri = GROVE_BUF_INIT;
+	struct grove__sys_stat st;
+	int rc = grove__buf_addf(&uri, "%s-wal", c->path);
+
+	if (!rc && !grove__sys_stat(uri.ptr, &st) && st.size)
+		rc = 1;
+	grove__buf_clear(&uri);
+	if (!rc)
+		rc = grove__buf_addf(&uri, "file:%s", c->path[0] == '/' ? "" : "./");
+	for (const char *p = c->path; *p && !rc; p++)
+		rc = strchr("%?#", *p) ? grove__buf_addf(&uri, "%%%02x", (unsigned char)*p)
+				       : grove__buf_add_char(&uri, *p);
+	if (!rc)
+		rc = grove__buf_add_str(&uri, "?immutable=1");
+	if (!rc) {
+		sqlite3_close(c->db);
+		c->db = NULL;
+		rc = sqlite3_open_v2(uri.ptr, &c->db,
+				     SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+	}
+	grove__buf_release(&uri);
+	return rc;
+}
+
+/* A file of anybody's: it may bring rows, and nothing that runs. */
+static void set_up(struct sqlite_store *s, struct sqlite_conn *c)
+{
+	sqlite3_extended_result_codes(c->db, 1);
+	sqlite3_busy_handler(c->db, wait_a_little, s);
+	sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(c->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(c->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_db_config(c->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+}
+
+static int look_at_file(const char *path, struct grove__sys_stat *st, struct grove_detail *d)
+{
+	int err = grove__sys_stat(path, st);
+
+	if (err == -ENOENT)
+		return SQLITE_ABSENT;
+	if (err)
+		return grove__fail_sys(d, err, path, "cannot open the database");
+	if (st->type != SYS_FILE)
+		return grove__fail(d, GROVE_EINVAL, path, "not a file, so not an SQLite store");
+	return 0;
+}
+
+static int connect(struct sqlite_store *s, struct sqlite_conn **out, struct grove_detail *d)
+{
+	struct sqlite_conn *c = calloc(1, sizeof(*c));
+	struct grove__sys_stat st;
+	int rc;
+
+	if (!c)
+		return grove__fail_nomem(d);
+	c->path = s->path;
+	rc = open_db(c, SQLITE_OPEN_READWRITE);
+	if (rc) {
+		int err = c->db ? sqlite3_system_errno(c->db) : 0;
+
+		rc = err ? grove__fail_sys(d, -err, s->path, "cannot open the database")
+			 : grove__sqlite_fail(c, rc, d);
+		goto out;
+	}
+	set_up(s, c);
+	rc = look_at_file(s->path, &st, d);
+	c->dev = rc ? 0 : st.dev;
+	c->ino = rc ? 0 : st.ino;
+out:
+	if (rc) {
+		close_conn(c);
+		return rc;
+	}
+	*out = c;
+	return 0;
+}
+
+/* Is what is at the path still what the connection has open? */
+static bool current(const struct sqlite_conn *c)
+{
+	struct grove__sys_stat st;
+
+	return !grove__sys_stat(c->path, &st) && st.dev == c->dev && st.ino == c->ino;
+}
+
+static int open_reader(struct sqlite_store *s, struct sqlite_conn **out, struct grove_detail *d)
+{
+	struct grove__sys_stat st;
+	struct sqlite_conn *c;
+	int rc = look_at_file(s->path, &st, d);
+
+	if (!rc)
+		rc = connect(s, &c, d);
+	if (rc)
+		return rc;
+	rc = check_version(s, c, d);
+	if (rc == GROVE_EACCESS && !open_still(c)) {
+		set_up(s, c);
+		rc = check_version(s, c, d);
+	}
+	if (rc)
+		close_conn(c);
+	else
+		*out = c;
+	return rc;
+}
+
+int grove__sqlite_reader(struct sqlite_store *s, struct sqlite_conn **out, struct grove_detail *d)
+{
+	struct sqlite_conn *c;
+
+	for (;;) {
+		pthread_mutex_lock(&s->pool_lock);
+		c = s->idle;
+		if (c) {
+			s->idle = c->next;
+			s->nr_idle--;
+		}
+		pthread_mutex_unlock(&s->pool_lock);
+		if (!c)
+			return open_reader(s, out, d);
+		if (current(c))
+			break;
+		close_conn(c);
+	}
+	*out = c;
+	return 0;
+}
+
+void grove__sqlite_reader_done(struct sqlite_store *s, struct sqlite_conn *c)
+{
+	bool keep;
+
+	if (!sqlite3_get_autocommit(c->db))
+		run(c, LITE_COMMIT, NULL);
+	pthread_mutex_lock(&s->pool_lock);
+	keep = s->nr_idle < IDLE_MAX && sqlite3_get_autocommit(c->db);
+	if (keep) {
+		c->next = s->idle;
+		s->idle = c;
+		s->nr_idle++;
+	}
+	pthread_mutex_unlock(&s->pool_lock);
+	if (!keep)
+		close_conn(c);
+}
+
+void grove__sqlite_disconnect(struct sqlite_store *s)
+{
+	struct sqlite_conn *next;
+
+	for (struct sqlite_conn *c = s->idle; c; c = next) {
+		next = c->next;
+		close_conn(c);
+	}
+	close_conn(s->writer);
+	grove__sys_close(s->wal_fd);
+	free(s->wal_path);
+}
+
+/* ------------------------------------------------------------------ writing */
+
+/*
+ * The write-ahead log in place of a rollback journal. The change needs the file
+ * for itself for a moment, which SQLite's own patience does not cover.
+ */
+static int go_wal(struct sqlite_store *s, struct sqlite_conn *c, struct grove_detail *d)
+{
+	const char *got;
+	sqlite3_stmt *st;
+	int rc;
+
+	for (int tries = 0;; tries++) {
+		rc = sqlite3_prepare_v2(c->db, "PRAGMA journal_mode = WAL", -1, &st, NULL);
+		if (!rc) {
+			rc = sqlite3_step(st);
+			got = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(st, 0) : NULL;
+			c->wal = got && !strcmp(got, "wal");
+			rc = sqlite3_finalize(st);
+		}
+		if ((rc & 0xff) != SQLITE_BUSY || !wait_a_little(s, tries))
+			break;
+	}
+	if (rc)
+		return grove__sqlite_fail(c, rc, d);
+	/* a write-ahead log that a large append made long is cut short again */
+	return exec(c, c->wal ? "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 16777216"
+			      : "PRAGMA synchronous = FULL", d);
+}
+
+/* A file for ourselves alone, and the directories to it. */
+static int make_file(struct sqlite_store *s, struct grove_detail *d)
+{
+	char *slash = strrchr(s->path, '/');
+	int fd = -1, err = 0;
+
+	if (slash && slash > s->path) {
+		*slash = '\0';
+		err = grove__sys_mkdirs(s->path, 0700);
+		*slash = '/';
+	}
+	if (!err)
+		err = grove__sys_open(s->path, O_RDWR | O_CREAT | O_EXCL, 0600, &fd);
+	if (!err) {
+		grove__sys_close(fd);
+		s->made_file = true;
+	}
+	return err && err != -EEXIST ? grove__fail_sys(d, err, s->path, "cannot make the database")
+				     : 0;
+}
+
+/* Where the write-ahead log is: beside the file that a link leads to. */
+static int find_wal(struct sqlite_store *s, struct sqlite_conn *c, struct grove_detail *d)
+{
+	const char *name = c->wal ? sqlite3_filename_wal(sqlite3_db_filename(c->db, "main")) : NULL;
+	char *path = name && *name ? strdup(name) : NULL;
+
+	if (name && *name && !path)
+		return grove__fail_nomem(d);
+	pthread_mutex_lock(&s->sync_lock);
+	free(s->wal_path);
+	s->wal_path = path;
+	s->named = false;
+	pthread_mutex_unlock(&s->sync_lock);
+	return 0;
+}
+
+static int open_writer(struct sqlite_store *s, bool create, struct grove_detail *d)
+{
+	struct grove__sys_stat st;
+	struct sqlite_conn *c = NULL;
+	int64_t version = 0;
+	int rc = look_at_file(s->path, &st, d);
+
+	if (rc == SQLITE_ABSENT && create)
+		rc = make_file(s, d);
+	if (!rc)
+		rc = connect(s, &c, d);
+	if (!rc)
+		rc = version_of(c, &version, d);
+	if (!rc && !version && !create)
+		rc = SQLITE_ABSENT;
+	/* what is not ours, or not of this version, stays as it is */
+	if (!rc && version)
+		rc = judge_version(s, version, d);
+	if (!rc)
+		rc = go_wal(s, c, d);
+	if (!rc && s->opt.max_pages) {
+		char sql[64];
+
+		snprintf(sql, sizeof(sql), "PRAGMA max_page_count = %d", s->opt.max_pages);
+		rc = exec(c, sql, d);
+	}
+	if (!rc)
+		rc = find_wal(s, c, d);
+	if (rc)
+		close_conn(c);
+	else
+		s->writer = c;
+	s->ready = false;
+	return rc;
+}
+
+static void roll_back(struct sqlite_conn *c)
+{
+	if (!sqlite3_get_autocommit(c->db))
+		sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+/* Within a transaction: are the tables there? Make them if asked to. */
+static int get_ready(struct sqlite_store *s, struct sqlite_conn *c, bool create,
+		     struct grove_detail *d)
+{
+	int rc;
+
+	if (s->ready)
+		return same_version(s, c, d);
+	rc = check_version(s, c, d);
+	if (rc == SQLITE_ABSENT && create) {
+		rc = make_tables(s, c, 0, d);
+		s->made_tables = !rc;
+	}
+	s->ready = !rc;
+	return rc;
+}
+
+int grove__sqlite_write(struct sqlite_store *s, bool create, struct sqlite_conn **out,
+			struct grove_detail *d)
+{
+	struct sqlite_conn *c;
+	int rc = 0;
+
+	pthread_mutex_lock(&s->write_lock);
+	if (s->writer && !current(s->writer)) {
+		close_conn(s->writer);
+		s->writer = NULL;
+	}
+	if (!s->writer)
+		rc = open_writer(s, create, d);
+	c = s->writer;
+	if (!rc)
+		rc = run(c, LITE_BEGIN_WRITE, d);
+	if (!rc)
+		rc = get_ready(s, c, create, d);
+	if (rc && c)
+		roll_back(c);
+	if (rc)
+		pthread_mutex_unlock(&s->write_lock);
+	else
+		*out = c;
+	return rc;
+}
+
+int grove__sqlite_write_done(struct sqlite_store *s, struct sqlite_conn *c, int rc,
+			     struct grove_detail *d)
+{
+	if (!rc) {
+		rc = run(c, LITE_COMMIT, d);
+		if (!rc)
+			__atomic_add_fetch(&s->written, 1, __ATOMIC_RELEASE);
+	}
+	if (rc) {
+		roll_back(c);
+		s->ready = s->ready && !s->made_tables;
+	}
+	s->made_tables = false;
+	pthread_mutex_unlock(&s->write_lock);
+	return rc;
+}
+
+int grove__sqlite_upgrade(struct grove_store *st, unsigned *from, unsigned *to,
+			  struct grove_detail *d)
+{
+	struct sqlite_store *s = grove__sqlite_store(st);
+	struct grove__sys_stat file;
+	struct sqlite_conn *c = NULL;
+	int64_t version = 0;
+	int rc = look_at_file(s->path, &file, d);
+
+	if (!rc)
+		rc = connect(s, &c, d);
+	if (!rc)
+		rc = run(c, LITE_BEGIN_WRITE, d);
+	if (!rc)
+		rc = version_of(c, &version, d);
+	if (rc == SQLITE_ABSENT || (!rc && !version))
+		rc = grove__fail(d, GROVE_ENOTFOUND, s->path,
+				 "there is no store here yet (`grove store init` makes one)");
+	*from = (unsigned)version;
+	*to = s->opt.schema->newest;
+	if (!rc && version > *to)
+		rc = judge_version(s, version, d);
+	if (!rc && version < *to)
+		rc = make_tables(s, c, *from, d);
+	if (!rc)
+		rc = run(c, LITE_COMMIT, d);
+	if (c && rc)
+		roll_back(c);
+	close_conn(c);
+	return rc;
+}
+
+/* ------------------------------------------------------------------ syncing */
+
+/* The write-ahead log, opened by ourselves; SQLite takes no locks on it. With `syncing`. */
+static int open_wal(struct sqlite_store *s, const char *path)
+{
+	struct grove__sys_stat st;
+	int err = grove__sys_stat(path, &st);
+
+	if (err || (s->wal_fd >= 0 && st.dev == s->wal_dev && st.ino == s->wal_ino))
+		return err;
+	grove__sys_close(s->wal_fd);
+	s->wal_fd = -1;
+	err = grove__sys_open(path, O_RDWR, 0, &s->wal_fd);
+	if (!err)
+		err = grove__sys_fstat(s->wal_fd, &st);
+	s->wal_dev = st.dev;
+	s->wal_ino = st.ino;
+	return err;
+}
+
+static int sync_wal(struct sqlite_store *s, const char *path, bool named)
+{
+	int err = open_wal(s, path);
+
+	if (!err)
+		err = grove__sys_datasync(s->wal_fd);
+	if (!err && !named)
+		err = s->made_file ? grove__sys_sync_parents(path) : grove__sys_sync_parent(path);
+	return err;
+}
+
+int grove__sqlite_sync(struct sqlite_store *s, struct grove_detail *d)
+{
+	uint64_t ticket = __atomic_load_n(&s->written, __ATOMIC_ACQUIRE);
+	int rc = 0;
+
+	pthread_mutex_lock(&s->sync_lock);
+	while (!rc && s->wal_path && s->synced < ticket) {
+		if (s->sync_failed) {
+			rc = grove__fail(d, GROVE_EIO, s->path,
+					 "an earlier sync failed: the tail is unknown");
+		} else if (s->syncing) {
+			pthread_cond_wait(&s->synced_cond, &s->sync_lock);
+		} else {
+			uint64_t upto = __atomic_load_n(&s->written, __ATOMIC_ACQUIRE);
+			char *path = strdup(s->wal_path);
+			bool named = s->named;
+			int err;
+
+			s->syncing = true;
+			pthread_mutex_unlock(&s->sync_lock);
+			err = path ? sync_wal(s, path, named) : -ENOMEM;
+			pthread_mutex_lock(&s->sync_lock);
+			s->syncing = false;
+			if (err) {
+				/* the system may have dropped the pages: never try again */
+				s->sync_failed = true;
+				grove__fail_sys(d, err, path, "cannot sync");
+				if (d)
+					d->code = GROVE_EIO;
+				rc = GROVE_EIO;
+			} else {
+				s->named = true;
+				s->synced = upto;
+			}
+			free(path);
+			pthread_cond_broadcast(&s->synced_cond);
+		}
+	}
+	pthread_mutex_unlock(&s->sync_lock);
+	return rc;
+}
+
+int grove__sqlite_settle(struct sqlite_store *s, enum grove_sync sync, struct grove_detail *d)
+{
+	if (sync == GROVE_SYNC_ALWAYS)
+		return grove__sqlite_sync(s, d);
+	if (sync == GROVE_SYNC_FLUSH) {
+		pthread_mutex_lock(&s->sync_lock);
+		if (s->wal_path && !s->syncing && !open_wal(s, s->wal_path))
+			grove__sys_flush_hint(s->wal_fd, 0, 0);
+		pthread_mutex_unlock(&s->sync_lock);
+	}
+	return 0;
+}

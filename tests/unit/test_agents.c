@@ -1,0 +1,314 @@
+/*
+ * Remote logs in the place of local ones, and what is known about sub-agents.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../lib/world.h"
+
+#define ID "8f14e45f-ceea-467f-ab3c-000000000001"
+#define RECORD(n, parent, type, words) \
+	"{\"parentUuid\":" parent ",\"isSidechain\":false,\"type\":\"" type "\",\"message\":{\"role\":\"" type \
+	"\",\"content\":\"" words "\"},\"uuid\":\"00000000-0000-4000-8000-00000000000" n "\"," \
+	"\"timestamp\":\"2026-01-01T00:00:0" n ".000Z\",\"cwd\":\"/w\",\"sessionId\":\"" ID "\",\"version\":\"2\"}"
+#define ONE RECORD("1", "null", "user", "one")
+#define TWO RECORD("2", "\"00000000-0000-4000-8000-000000000001\"", "assistant", "two")
+
+static const char *claude(const struct world *w, const char *name)
+{
+	static char path[16][8192];
+	static unsigned turn;
+	char *p = path[turn++ % 16], *slash;
+
+	snprintf(p, sizeof(path[0]), "%s/.claude/projects/-w/%s", w->home, name);
+	slash = strrchr(p, '/');
+	*slash = '\0';
+	assert_int_equal(grove__sys_mkdirs(p, 0700), 0);
+	*slash = '/';
+	return p;
+}
+
+/* ------------------------------------------------------------------ hydrate */
+
+struct remote {
+	const char *const *lines;
+	size_t nr, next;
+	int fails;             /* with this, behind the last line */
+	int persisted;
+};
+
+static int next(void *payload, struct grove_slice *line)
+{
+	struct remote *r = payload;
+
+	if (r->next == r->nr)
+		return r->fails ? r->fails : 1;
+	*line = text(r->lines[r->next++]);
+	return 0;
+}
+
+static int persist(void *payload)
+{
+	((struct remote *)payload)->persisted++;
+	return 0;
+}
+
+static int hydrate(struct world *w, const char *path, struct remote *r, uint64_t *lines)
+{
+	struct grove_hydrate_options o = { .size = sizeof(o), .path = path };
+	struct grove_source src = { next, persist, r };
+
+	return grove_session_hydrate(w->g, &o, &src, lines);
+}
+
+static const char *const two[] = { ONE, TWO };
+
+static void assert_mode(const char *path, unsigned mode)
+{
+	struct grove__sys_stat st;
+
+	assert_int_equal(grove__sys_stat(path, &st), 0);
+	assert_int_equal(st.mode, mode);
+}
+
+static void a_remote_log_takes_the_place_of_the_local_one(void **state)
+{
+	struct world *w = *state;
+	const char *path = claude(w, ID ".jsonl");
+	struct remote r = { two, 2, 0, 0, 0 };
+	uint64_t lines;
+
+	file_make(path, "{\"type\":\"mode\"}\n");
+	assert_int_equal(chmod(path, 0644), 0);
+	OK(w, hydrate(w, path, &r, &lines));
+	assert_int_equal(lines, 2);
+	assert_int_equal(r.persisted, 1);
+	assert_file(path, ONE "\n" TWO "\n");
+	assert_mode(path, 0600);
+}
+
+static void a_session_that_is_not_there_yet_is_made(void **state)
+{
+	struct world *w = *state;
+	struct grove_hydrate_options o = { .size = sizeof(o), .id = ID, .cwd = "/x/y" };
+	struct remote r = { two, 2, 0, 0, 0 };
+	struct grove_source src = { next, persist, &r };
+	char path[9000], dir[8192];
+
+	OK(w, grove_session_hydrate(w->g, &o, &src, NULL));
+	snprintf(dir, sizeof(dir), "%s/.claude/projects/-x-y", w->home);
+	snprintf(path, sizeof(path), "%s/" ID ".jsonl", dir);
+	assert_file(path, ONE "\n" TWO "\n");
+	assert_mode(path, 0600);
+	assert_mode(dir, 0700);
+	o.id = "../x";
+	r.next = 0;
+	GOT(w, grove_session_hydrate(w->g, &o, &src, NULL), GROVE_EINVAL);
+	assert_int_equal(r.next, 0);
+}
+
+static void assert_refused(struct world *w, struct remote *r, int code, const char *words)
+{
+	const char *path = claude(w, ID ".jsonl"), *fresh = claude(w, "8f14e45f-ceea-467f-ab3c-000000000002.jsonl");
+	struct grove_detail d;
+
+	file_make(path, "{\"type\":\"mode\"}\n");
+	GOT(w, hydrate(w, path, r, NULL), code);
+	grove_error_detail(w->g, &d);
+	if (!strstr(d.message, words))
+		fail_msg("'%s' does not say '%s'", d.message, words);
+	assert_file(path, "{\"type\":\"mode\"}\n");
+	r->next = 0;
+	GOT(w, hydrate(w, fresh, r, NULL), code);
+	assert_false(is_there(fresh));
+	assert_int_equal(r->persisted, 0);
+	assert_dir(claude(w, ""), ID ".jsonl ");
+}
+
+static void a_source_that_fails_changes_nothing(void **state)
+{
+	static const char *const bad[] = { ONE, "{\"torn\":" };
+	static const char *const list[] = { ONE, "[]" };
+	static const char *const lf[] = { ONE "\n" TWO };
+	static const char *const blank[] = { ONE, "" };
+	struct world *w = *state;
+
+	assert_refused(w, &(struct remote){ NULL, 0, 0, 0, 0 }, GROVE_ENOTFOUND, "empty");
+	assert_refused(w, &(struct remote){ NULL, 0, 0, GROVE_EIO, 0 }, GROVE_EIO, "could not be read");
+	assert_refused(w, &(struct remote){ two, 2, 0, GROVE_EACCESS, 0 }, GROVE_EACCESS,
+		       "after 2 lines");
+	assert_refused(w, &(struct remote){ bad, 2, 0, 0, 0 }, GROVE_EJSON, "line 2");
+	assert_refused(w, &(struct remote){ list, 2, 0, 0, 0 }, GROVE_EJSON, "line 2");
+	assert_refused(w, &(struct remote){ lf, 1, 0, 0, 0 }, GROVE_EJSON, "line 1");
+	assert_refused(w, &(struct remote){ blank, 2, 0, 0, 0 }, GROVE_EJSON, "line 2");
+}
+
+static void a_disk_that_fails_changes_nothing(void **state)
+{
+	static const struct {
+		const char *call;
+		int err;
+	} faults[] = { { "write", ENOSPC }, { "rename", EIO }, { "open", EMFILE } };
+	struct world *w = *state;
+	const char *path = claude(w, ID ".jsonl");
+
+	file_make(path, "{\"type\":\"mode\"}\n");
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+		struct remote r = { two, 2, 0, 0, 0 };
+
+		fail_at(faults[i].call, faults[i].err, 0, 1);
+		assert_int_not_equal(hydrate(w, path, &r, NULL), 0);
+		all_is_well();
+		assert_int_equal(r.persisted, 0);
+		assert_file(path, "{\"type\":\"mode\"}\n");
+		assert_dir(claude(w, ""), ID ".jsonl ");
+	}
+}
+
+static void a_log_that_is_being_written_is_left_alone(void **state)
+{
+	struct world *w = *state;
+	const char *path = claude(w, ID ".jsonl");
+	struct grove_hydrate_options o = { .size = sizeof(o), .path = path, .flags = GROVE_FORCE };
+	struct remote r = { two, 2, 0, 0, 0 };
+	struct grove_source src = { next, NULL, &r };
+	int fd;
+
+	file_make(path, "{\"type\":\"mode\"}\n");
+	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	assert_true(fd >= 0);
+	GOT(w, hydrate(w, path, &r, NULL), GROVE_ECONFLICT);
+	assert_file(path, "{\"type\":\"mode\"}\n");
+	r.next = 0;
+	OK(w, grove_session_hydrate(w->g, &o, &src, NULL));
+	assert_file(path, ONE "\n" TWO "\n");
+	close(fd);
+}
+
+/* --------------------------------------------------------------- sub-agents */
+
+static int list_agent(void *payload, const struct grove_agent *a)
+{
+	const char *slash = a->path ? strrchr(a->path, '/') : NULL;
+
+	return grove__buf_addf(payload, "%s%s%s %s %s %s %s; ", a->group, *a->group ? "/" : "", a->id,
+			       a->type ? a->type : "-", a->description ? a->description : "-",
+			       a->tool_use_id ? a->tool_use_id : "-", slash ? slash + 1 : "-");
+}
+
+static int list_remote(void *payload, const char *id, const char *json)
+{
+	return grove__buf_addf(payload, "%s=%s ", id, json);
+}
+
+static struct grove_session *with_agents(struct world *w, unsigned flags)
+{
+	file_make(claude(w, ID ".jsonl"), ONE "\n" TWO "\n");
+	file_make(claude(w, ID "/subagents/agent-a1.jsonl"), ONE "\n");
+	file_make(claude(w, ID "/subagents/agent-a1.meta.json"),
+		  "{\"agentType\":\"Explore\",\n \"description\":\"look around\",\"toolUseId\":\"t1\"}\n");
+	file_make(claude(w, ID "/subagents/workflows/r1/agent-a2.jsonl"), ONE "\n");
+	file_make(claude(w, ID "/subagents/workflows/r1/journal.jsonl"), "{}\n");
+	file_make(claude(w, ID "/subagents/agent-a3.meta.json"), "{ broken");
+	file_make(claude(w, ID "/remote-agents/r7.json"), "{\"taskId\":\"r7\"}");
+	return session_at(w, claude(w, ID ".jsonl"), flags);
+}
+
+static void agents_are_listed_with_what_is_known(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = with_agents(w, GROVE_READ);
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	OK(w, grove_session_agents(s, list_agent, &b));
+	assert_string_equal(b.ptr, "a1 Explore look around t1 agent-a1.jsonl; a3 - - - -; "
+				   "workflows/r1/a2 - - - agent-a2.jsonl; ");
+	grove__buf_clear(&b);
+	OK(w, grove_session_remote_agents(s, list_remote, &b));
+	assert_string_equal(b.ptr, "r7={\"taskId\":\"r7\"} ");
+	grove__buf_release(&b);
+	grove_session_close(s);
+}
+
+static int open_agent(void *payload, const struct grove_agent *a)
+{
+	struct world *w = payload;
+	struct grove_session *s = session_at(w, a->path, GROVE_READ);
+
+	assert_string_equal(grove_session_dialect(s), "claude");
+	assert_int_equal(counts_of(w, s).entries, 1);
+	grove_session_close(s);
+	return 7;
+}
+
+static void the_transcript_of_an_agent_is_a_session(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = with_agents(w, GROVE_READ);
+
+	assert_int_equal(grove_session_agents(s, open_agent, w), 7);
+	grove_session_close(s);
+}
+
+static void what_is_known_is_read_and_written(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = with_agents(w, GROVE_WRITE);
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	OK(w, grove_session_agent_meta_get(s, "a1", &b));
+	assert_non_null(strstr(b.ptr, "\"Explore\""));
+	GOT(w, grove_session_agent_meta_get(s, "nobody", &b), GROVE_ENOTFOUND);
+	GOT(w, grove_session_agent_meta_get(s, "a3", &b), GROVE_EDAMAGED);
+	GOT(w, grove_session_agent_meta_get(s, "../a1", &b), GROVE_EINVAL);
+	OK(w, grove_session_agent_meta_put(s, "a1", text("{\"agentType\":\"Plan\"}")));
+	assert_file(claude(w, ID "/subagents/agent-a1.meta.json"), "{\"agentType\":\"Plan\"}");
+	/* beside the transcript, wherever that is */
+	OK(w, grove_session_agent_meta_put(s, "a2", text("{}")));
+	assert_file(claude(w, ID "/subagents/workflows/r1/agent-a2.meta.json"), "{}");
+	OK(w, grove_session_agent_meta_put(s, "a9", text("{\"x\":1}")));
+	assert_file(claude(w, ID "/subagents/agent-a9.meta.json"), "{\"x\":1}");
+	GOT(w, grove_session_agent_meta_put(s, "a1", text("[]")), GROVE_EINVAL);
+	GOT(w, grove_session_agent_meta_put(s, "a1", text("{")), GROVE_EJSON);
+	GOT(w, grove_session_agent_meta_put(s, "../a1", text("{}")), GROVE_EINVAL);
+	OK(w, grove_session_remote_agent_put(s, "r8", text("{\"y\":2}")));
+	assert_file(claude(w, ID "/remote-agents/r8.json"), "{\"y\":2}");
+	grove__buf_clear(&b);
+	OK(w, grove_session_remote_agent_get(s, "r8", &b));
+	assert_string_equal(b.ptr, "{\"y\":2}");
+	grove__buf_release(&b);
+	grove_session_close(s);
+	s = session_at(w, claude(w, ID ".jsonl"), GROVE_READ);
+	assert_int_not_equal(grove_session_agent_meta_put(s, "a1", text("{}")), 0);
+	grove_session_close(s);
+}
+
+static void other_agents_have_no_such_thing(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_READ);
+
+	GOT(w, grove_session_agents(s, list_agent, NULL), GROVE_ENOTSUP);
+	grove_session_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(a_remote_log_takes_the_place_of_the_local_one),
+		WORLD_TEST(a_session_that_is_not_there_yet_is_made),
+		WORLD_TEST(a_source_that_fails_changes_nothing),
+		WORLD_TEST(a_disk_that_fails_changes_nothing),
+		WORLD_TEST(a_log_that_is_being_written_is_left_alone),
+		WORLD_TEST(agents_are_listed_with_what_is_known),
+		WORLD_TEST(the_transcript_of_an_agent_is_a_session),
+		WORLD_TEST(what_is_known_is_read_and_written),
+		WORLD_TEST(other_agents_have_no_such_thing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,933 @@
+/*
+ * tests/unit/test_claude_session.c: what is written into a transcript.
+ *
+ * What the rules make of one: test_claude_chain.c and its neighbours. What
+ * becomes of whole files: test_claude_files.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "../lib/transcript.h"
+
+/* ---------------------------------------------------------------- the file */
+
+static void no_file_appears_before_the_first_message(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = begin(w);
+	const char *path = grove_session_path(s);
+	struct stat st;
+	char dir[8192];
+
+	assert_string_equal(path, session_file(w, SID ".jsonl"));
+	assert_null(say(w, s, "{\"type\":\"mode\",\"mode\":\"normal\"}"));
+	assert_non_null(say(w, s, "{\"type\":\"attachment\",\"attachment\":{\"type\":\"date\"}}"));
+	assert_int_equal(grove_session_pending(s), 2);
+	snprintf(dir, sizeof(dir), "%s/.claude", w->home);
+	assert_false(is_there(dir));
+
+	user(w, s, "hello");
+	assert_int_equal(grove_session_pending(s), 0);
+	assert_int_equal(lines_in(path), 3);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	for (int i = 0; i < 3; i++) {
+		static const char *const dirs[] = { "", "/projects" };
+
+		snprintf(dir, sizeof(dir), "%s/.claude%s", w->home, i < 2 ? dirs[i] : "");
+		assert_int_equal(stat(i < 2 ? dir : project_of(w, w->cwd), &st), 0);
+		assert_int_equal(st.st_mode & 07777, 0700);
+	}
+	grove_session_close(s);
+}
+
+static void a_session_that_said_nothing_leaves_nothing(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = begin(w);
+	char dir[8192];
+
+	say(w, s, "{\"type\":\"custom-title\",\"customTitle\":\"T\"}");
+	grove_session_close(s);
+	snprintf(dir, sizeof(dir), "%s/.claude", w->home);
+	assert_false(is_there(dir));
+}
+
+static void a_path_in_the_programs_place_is_a_session_of_its(void **state)
+{
+	struct world *w = *state;
+	struct grove_new_options o = { .size = sizeof(o), .path = session_file(w, SID ".jsonl") };
+	struct grove_session *s;
+
+	OK(w, grove_session_new(w->g, &o, &s));
+	assert_string_equal(grove_session_dialect(s), "claude");
+	assert_string_equal(grove_session_id(s), SID);
+	user(w, s, "hello");
+	assert_int_equal(lines_in(grove_session_path(s)), 1);
+	RAW(line_of(grove_session_path(s), 0), "sessionId", q(SID));
+	grove_session_close(s);
+}
+
+/* ------------------------------------------------------------ the envelope */
+
+static void a_record_is_stamped_as_the_program_stamps_it(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = begin(w);
+	const char *id = user(w, s, "hello");
+	struct grove_slice l = line_of(grove_session_path(s), 0);
+	struct grove_buf want = GROVE_BUF_INIT;
+	struct grove_slice time = grove__json_get(l, "timestamp");
+
+	grove__buf_addf(&want,
+			"{\"parentUuid\":null,\"isSidechain\":false,\"type\":\"user\",\"message\":"
+			"{\"role\":\"user\",\"content\":\"hello\"},\"uuid\":\"%s\",\"timestamp\":%.*s,"
+			"\"userType\":\"external\",\"entrypoint\":\"grove\",\"cwd\":\"%s\",\"sessionId\":\"" SID
+			"\",\"version\":\"%s\",\"gitBranch\":\"HEAD\"}",
+			id, (int)time.len, time.ptr, w->cwd, grove_version());
+	assert_int_equal(strlen(id), 36);
+	assert_int_equal(l.len, want.len);
+	assert_memory_equal(l.ptr, want.ptr, want.len);
+	grove__buf_release(&want);
+	grove_session_close(s);
+}
+
+static void the_newest_version_in_the_file_is_said_again(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, FIRST "{\"parentUuid\":\"a1\",\"type\":\"user\",\"message\":{\"role\":\"user\","
+						  "\"content\":\"x\"},\"uuid\":\"u9\",\"version\":\"2.1.325\"}\n"
+						  NOTE("tag", "version", "9.9"));
+
+	user(w, s, "more");
+	RAW(line_of(grove_session_path(s), -1), "version", "\"2.1.325\"");
+	grove_session_close(s);
+}
+
+static void put_text_file(struct world *w, const char *name, const char *bytes)
+{
+	char *path = strdup(in_world(w, name)), *slash;
+
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	assert_int_equal(grove__sys_mkdirs(path, 0700), 0);
+	*slash = '/';
+	file_make(path, bytes);
+	free(path);
+}
+
+static void assert_branch(struct world *w, const char *cwd, const char *want)
+{
+	struct grove_new_options o = { .size = sizeof(o), .dialect = "claude", .cwd = cwd };
+	struct grove_session *s;
+
+	OK(w, grove_session_new(w->g, &o, &s));
+	user(w, s, "x");
+	RAW(line_of(grove_session_path(s), 0), "gitBranch", want);
+	grove_session_close(s);
+}
+
+static void the_branch_is_that_of_the_working_directory(void **state)
+{
+	struct world *w = *state;
+
+	put_text_file(w, "repo/.git/HEAD", "ref: refs/heads/feature/x\n");
+	put_text_file(w, "repo/deep/down/here", "");
+	assert_branch(w, in_world(w, "repo"), "\"feature/x\"");
+	assert_branch(w, in_world(w, "repo/deep/down"), "\"feature/x\"");
+	/* detached: a commit, and no name */
+	put_text_file(w, "repo/.git/HEAD", "0123456789012345678901234567890123456789\n");
+	assert_branch(w, in_world(w, "repo"), "\"HEAD\"");
+	/* a work tree, its directory told by a whole path and by one from here */
+	put_text_file(w, "repo/.git/worktrees/t/HEAD", "ref: refs/heads/tree\r\n");
+	put_text_file(w, "tree/.git", "gitdir: ../repo/.git/worktrees/t\n");
+	assert_branch(w, in_world(w, "tree"), "\"tree\"");
+	{
+		char link[9000];
+
+		snprintf(link, sizeof(link), "gitdir: %s\n", in_world(w, "repo/.git/worktrees/t"));
+		put_text_file(w, "tree/.git", link);
+	}
+	assert_branch(w, in_world(w, "tree"), "\"tree\"");
+	/* and where there is no repository */
+	assert_branch(w, w->cwd, "\"HEAD\"");
+	put_text_file(w, "odd/.git", "no such words");
+	assert_branch(w, in_world(w, "odd"), "\"HEAD\"");
+}
+
+static void what_the_input_says_itself_stays(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = begin(w);
+	struct grove_slice l;
+
+	say(w, s, "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"x\"},\"uuid\":\"mine\","
+		  "\"timestamp\":\"2020-01-01T00:00:00.000Z\",\"entrypoint\":\"cli\",\"version\":\"3\",\"cwd\":\"/else\","
+		  "\"gitBranch\":\"b\",\"slug\":\"a-b-c\",\"promptId\":\"p\",\"unknown\":{\"deep\":[1]}}");
+	l = line_of(grove_session_path(s), 0);
+	RAW(l, "uuid", "\"mine\"");
+	RAW(l, "timestamp", "\"2020-01-01T00:00:00.000Z\"");
+	RAW(l, "entrypoint", "\"cli\"");
+	RAW(l, "version", "\"3\"");
+	RAW(l, "cwd", "\"/else\"");
+	RAW(l, "gitBranch", "\"b\"");
+	RAW(l, "slug", "\"a-b-c\"");
+	RAW(l, "promptId", "\"p\"");
+	RAW(l, "unknown", "{\"deep\":[1]}");
+	RAW(l, "sessionId", q(SID));
+	grove_session_close(s);
+}
+
+/* ------------------------------------------------------------------- append */
+
+static void a_reply_of_several_blocks_becomes_a_record_for_each(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = begin(w);
+	const char *path = grove_session_path(s), *prompt = user(w, s, "x"), *last;
+	struct grove_slice one, two, three, id;
+
+	last = say(w, s, "{\"role\":\"assistant\",\"model\":\"m\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"t\"},"
+			 "{\"type\":\"text\",\"text\":\"y\"},{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"n\",\"input\":{}}],"
+			 "\"usage\":{\"input_tokens\":1}}");
+	assert_int_equal(lines_in(path), 4);
+	one = line_of(path, 1);
+	two = line_of(path, 2);
+	three = line_of(path, 3);
+	RAW(one, "parentUuid", q(prompt));
+	RAW(one, "message.content", "[{\"type\":\"thinking\",\"thinking\":\"t\"}]");
+	RAW(two, "message.content", "[{\"type\":\"text\",\"text\":\"y\"}]");
+	RAW(three, "uuid", q(last));
+	RAW(three, "message.usage", "{\"input_tokens\":1}");
+	id = grove__json_get(grove__json_get(one, "message"), "id");
+	assert_true(id.len > 4);
+	assert_memory_equal(grove__json_get(grove__json_get(three, "message"), "id").ptr, id.ptr, id.len);
+	assert_memory_equal(grove__json_get(two, "parentUuid").ptr, grove__json_get(one, "uuid").ptr, 38);
+	assert_memory_equal(grove__json_get(three, "parentUuid").ptr, grove__json_get(two, "uuid").ptr, 38);
+	assert_leaf(s, last);
+	grove_session_close(s);
+}
+
+static void a_line_about_the_session_has_no_id_and_no_parent(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, FIRST);
+	struct grove_view *v;
+	struct grove_entry e;
+
+	assert_null(say(w, s, "{\"customTitle\":\"T\",\"type\":\"custom-title\"}"));
+	assert_null(say(w, s, "{\"type\":\"a type of next year\",\"x\":1}"));
+	assert_int_equal(line_of(grove_session_path(s), 2).len, strlen(NOTE("custom-title", "customTitle", "T")) - 1);
+	RAW(line_of(grove_session_path(s), 3), "uuid", NULL);
+	RAW(line_of(grove_session_path(s), 3), "x", "1");
+	v = view_of(w, s);
+	assert_int_equal(grove_view_entry(v, 2, &e), 0);
+	assert_int_equal(e.kind, GROVE_KIND_META);
+	assert_null(e.id);
+	assert_string_equal(grove_view_name(v), "T");
+	grove_view_unref(v);
+	assert_leaf(s, "a1");
+	grove_session_close(s);
+}
+
+static void an_append_below_another_record_is_where_the_rules_end(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, ONE_WAY);
+	const char *path = grove_session_path(s), *id = append_below(w, s, "a1", USER("new way"));
+
+	/* the last record of the file is the leaf: nothing more has to be said */
+	assert_int_equal(lines_in(path), 5);
+	RAW(line_of(path, 4), "parentUuid", "\"a1\"");
+	assert_leaf(s, id);
+	id = append_below(w, s, GROVE_ROOT, USER("from the start"));
+	RAW(line_of(path, 5), "parentUuid", "null");
+	assert_int_equal(lines_in(path), 6);
+	SAID(w, s, id);
+	grove_session_close(s);
+}
+
+static void a_leaf_that_was_written_down_elsewhere_is_written_anew(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, TWO_WAYS NOTE("last-prompt", "leafUuid", "a2"));
+	const char *path = grove_session_path(s), *id;
+	char want[200];
+
+	assert_leaf(s, "a2");
+	/* below the leaf: the rule goes along */
+	id = user(w, s, "on");
+	assert_int_equal(lines_in(path), 8);
+	assert_leaf(s, id);
+	id = append_below(w, s, "a3", USER("over there"));
+	assert_int_equal(lines_in(path), 10);
+	RAW(line_of(path, 9), "type", "\"last-prompt\"");
+	RAW(line_of(path, 9), "leafUuid", q(id));
+	snprintf(want, sizeof(want), "u1 a1 u3 a3 %s", id);
+	SAID(w, s, want);
+	/* and from there on nothing more has to be said */
+	user(w, s, "further");
+	assert_int_equal(lines_in(path), 11);
+	grove_session_close(s);
+}
+
+static void below_what_is_not_there_nothing_is_written(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, FIRST);
+	struct grove_append_options o = { .size = sizeof(o), .parent = "nobody" };
+
+	assert_int_equal(grove_session_append(s, text(USER("x")), &o, NULL), GROVE_ENOTFOUND);
+	assert_int_equal(grove_session_append(s, text("{\"type\":\"progress\",\"uuid\":\"p\"}"), NULL, NULL), GROVE_EINVAL);
+	assert_int_equal(grove_session_append(s, text("{\"type\":\"user\"}"), NULL, NULL), GROVE_EINVAL);
+	assert_int_equal(grove_session_append(s, text("{\"role\":\"system\",\"content\":\"x\"}"), NULL, NULL), GROVE_EINVAL);
+	assert_int_equal(grove_session_append(s, text("{"), NULL, NULL), GROVE_EJSON);
+	assert_int_equal(grove_session_label(s, "a1", "l", NULL), GROVE_ENOTSUP);
+	assert_file(grove_session_path(s), FIRST);
+	grove_session_close(s);
+}
+
+static void the_same_record_twice_is_stored_once(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, FIRST);
+	const char *once = "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"x\"},\"uuid\":\"mine\"}";
+	const char *other = "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"y\"},\"uuid\":\"mine\"}";
+
+	say(w, s, once);
+	assert_string_equal(say(w, s, once), "mine");
+	assert_int_equal(lines_in(grove_session_path(s)), 3);
+	assert_int_equal(grove_session_append(s, text(other), NULL, NULL), GROVE_ECONFLICT);
+	grove_session_close(s);
+}
+
+static void a_reply_that_became_several_records_is_stored_once(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, FIRST);
+	const char *reply = "{\"type\":\"assistant\",\"message\":{\"role\":\"assistant\",\"id\":\"m\",\"content\":[{\"type\":\"text\","
+			    "\"text\":\"1\"},{\"type\":\"text\",\"text\":\"2\"}]},\"uuid\":\"reply\"}";
+
+	assert_string_equal(say(w, s, reply), "reply");
+	assert_int_equal(lines_in(grove_session_path(s)), 4);
+	assert_string_equal(say(w, s, reply), "reply");
+	assert_int_equal(lines_in(grove_session_path(s)), 4);
+	assert_leaf(s, "reply");
+	grove_session_close(s);
+}
+
+static void a_result_hangs_below_its_call_and_a_boundary_below_nothing(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, ONE_WAY);
+	const char *path = grove_session_path(s), *b;
+
+	say(w, s, "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\"}]},"
+		  "\"sourceToolAssistantUUID\":\"a1\"}");
+	RAW(line_of(path, 4), "parentUuid", "\"a1\"");
+	b = say(w, s, "{\"type\":\"system\",\"subtype\":\"compact_boundary\",\"content\":\"Conversation compacted\"}");
+	assert_non_null(b);
+	RAW(line_of(path, -1), "parentUuid", "null");
+	assert_true(grove__json_get(line_of(path, -1), "logicalParentUuid").len > 2);
+	grove_session_close(s);
+}
+
+static void what_is_appended_is_the_leaf_whatever_it_is(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, TWO_WAYS);
+	const char *path = grove_session_path(s), *sum;
+
+	say(w, s, "{\"type\":\"system\",\"subtype\":\"compact_boundary\",\"uuid\":\"b\"}");
+	RAW(line_of(path, 6), "logicalParentUuid", "\"a3\"");
+	/* a summary belongs below its boundary, also when it comes with the next call */
+	assert_leaf(s, "b");
+	sum = say(w, s, "{\"type\":\"user\",\"isCompactSummary\":true,\"message\":{\"role\":\"user\",\"content\":\"s\"}}");
+	RAW(line_of(path, -1), "parentUuid", "\"b\"");
+	SAID(w, s, sum);
+	grove_session_close(s);
+}
+
+static void a_note_of_the_program_behind_a_prompt_is_the_leaf(void **state)
+{
+	static const char note[] = "{\"type\":\"system\",\"subtype\":\"informational\",\"content\":\"x\",\"uuid\":\"n\"}";
+	struct world *w = *state;
+	struct grove_session *s = opened(w, FIRST);
+
+	/* by the rules it does not count there, so a line has to say it: in one handle … */
+	user(w, s, "unanswered");
+	say(w, s, note);
+	assert_leaf(s, "n");
+	RAW(line_of(grove_session_path(s), -1), "leafUuid", "\"n\"");
+	grove_session_close(s);
+	/* … and in a new one */
+	s = opened(w, FIRST LINE("user", "u2", "\"a1\"", "3"));
+	say(w, s, note);
+	assert_leaf(s, "n");
+	RAW(line_of(grove_session_path(s), -1), "leafUuid", "\"n\"");
+	grove_session_close(s);
+}
+
+static void two_handles_write_one_conversation(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, FIRST), *t;
+	struct grove *g = world_grove(w);
+	const char *path = grove_session_path(s), *a, *b, *c;
+	char want[200];
+
+	assert_int_equal(grove_session_open(g, path, GROVE_WRITE, &t), 0);
+	a = user(w, s, "one");
+	assert_int_equal(grove_session_append(t, text(USER("two")), NULL, &b), 0);
+	c = user(w, s, "three");
+	RAW(line_of(path, 3), "parentUuid", q(a));
+	RAW(line_of(path, 4), "parentUuid", q(b));
+	snprintf(want, sizeof(want), "u1 a1 %s %s %s", a, b, c);
+	SAID(w, s, want);
+	grove_session_close(t);
+	grove_close(g);
+	/* and with one who knows nothing of us */
+	file_add(path, LINE("user", "theirs", "\"a1\"", "9"));
+	a = user(w, s, "four");
+	RAW(line_of(path, -1), "parentUuid", "\"theirs\"");
+	snprintf(want, sizeof(want), "u1 a1 theirs %s", a);
+	SAID(w, s, want);
+	grove_session_close(s);
+}
+
+static void an_unfinished_last_line_is_ended_before_the_next(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, FIRST "{\"parentUuid\":\"a1\",\"type\":\"us");
+	const char *path = grove_session_path(s);
+	struct grove_counts n;
+
+	user(w, s, "on");
+	assert_int_equal(lines_in(path), 4);
+	assert_int_equal(line_of(path, 2).len, strlen("{\"parentUuid\":\"a1\",\"type\":\"us"));
+	RAW(line_of(path, 3), "parentUuid", "\"a1\"");
+	n = counts_of(w, s);
+	assert_int_equal(n.malformed, 1);
+	assert_int_equal(n.first_malformed_line, 2);
+	grove_session_close(s);
+}
+
+/* ------------------------------------------------------------------- record */
+
+#define BOUNDARY(uuid) \
+	"{\"type\":\"system\",\"subtype\":\"compact_boundary\",\"uuid\":\"" uuid "\",\"content\":\"Conversation compacted\"}"
+#define PROGRESS(uuid) "{\"type\":\"progress\",\"uuid\":\"" uuid "\",\"data\":{}}"
+
+/* A list of messages, separated by line ends; what the next one goes below. */
+static const char *record_with(struct world *w, struct grove_session *s, const char *lines,
+			       const struct grove_record_options *opt, int want)
+{
+	struct grove_slice list[32];
+	const char *last = NULL;
+	size_t nr = 0;
+
+	while (*lines) {
+		list[nr++] = (struct grove_slice){ lines, strcspn(lines, "\n") };
+		lines += list[nr - 1].len;
+		lines += *lines == '\n';
+	}
+	GOT(w, grove_session_record(s, list, nr, opt, &last), want);
+	return last;
+}
+
+static const char *record(struct world *w, struct grove_session *s, const char *lines)
+{
+	return record_with(w, s, lines, NULL, 0);
+}
+
+#define LIST_AB MESSAGE("user", "A") "\n" MESSAGE("assistant", "B")
+
+static void what_is_new_in_a_list_goes_below_what_is_stored(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = begin(w);
+	const char *path = grove_session_path(s);
+
+	assert_string_equal(record(w, s, LIST_AB), "B");
+	assert_int_equal(lines_in(path), 2);
+	RAW(line_of(path, 0), "parentUuid", "null");
+	RAW(line_of(path, 1), "parentUuid", "\"A\"");
+	assert_string_equal(record(w, s, LIST_AB "\n" MESSAGE("user", "C") "\n" MESSAGE("assistant", "D")), "D");
+	assert_int_equal(lines_in(path), 4);
+	RAW(line_of(path, 2), "parentUuid", "\"B\"");
+	/* turned back: the list ends earlier, and goes on otherwise */
+	assert_string_equal(record(w, s, LIST_AB), "B");
+	assert_string_equal(record(w, s, LIST_AB "\n" MESSAGE("user", "E")), "E");
+	assert_int_equal(lines_in(path), 5);
+	RAW(line_of(path, 4), "parentUuid", "\"B\"");
+	SAID(w, s, "A B E");
+	grove_session_close(s);
+}
+
+static void recording_a_list_again_writes_nothing(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = begin(w);
+	struct grove_buf before;
+
+	record(w, s, LIST_AB);
+	before = file_bytes(grove_session_path(s));
+	assert_string_equal(record(w, s, LIST_AB), "B");
+	assert_string_equal(record(w, s, MESSAGE("user", "A")), "A");
+	assert_null(record(w, s, ""));
+	assert_int_equal(grove__buf_add_char(&before, '\0'), 0);
+	assert_file(grove_session_path(s), before.ptr);
+	grove__buf_release(&before);
+	grove_session_close(s);
+}
+
+static void what_a_compaction_keeps_is_nobodys_parent(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = begin(w);
+	struct grove_record_options o = { .size = sizeof(o), .parent = "B" };
+	const char *path = grove_session_path(s);
+
+	record(w, s, LIST_AB);
+	assert_string_equal(record_with(w, s, BOUNDARY("K") "\n" MESSAGE("user", "S") "\n" MESSAGE("assistant", "B") "\n"
+					      MESSAGE("user", "C"), &o, 0), "C");
+	assert_int_equal(lines_in(path), 5);
+	RAW(line_of(path, 2), "parentUuid", "null");
+	RAW(line_of(path, 2), "logicalParentUuid", "\"B\"");
+	RAW(line_of(path, 3), "parentUuid", "\"K\"");
+	RAW(line_of(path, 4), "parentUuid", "\"S\"");
+	SAID(w, s, "S C");
+	/* the same list without a hint: nothing is new, the end is the last of the prefix */
+	record(w, s, BOUNDARY("K") "\n" MESSAGE("user", "S") "\n" MESSAGE("assistant", "B") "\n" MESSAGE("user", "C") "\n"
+		     MESSAGE("assistant", "D"));
+	RAW(line_of(path, 5), "parentUuid", "\"C\"");
+	SAID(w, s, "S C D");
+	grove_session_close(s);
+}
+
+static void a_hint_spares_the_list_before_it(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = begin(w);
+	struct grove_record_options o = { .size = sizeof(o), .parent = "A" };
+
+	record(w, s, LIST_AB);
+	assert_string_equal(record_with(w, s, MESSAGE("user", "C"), &o, 0), "C");
+	RAW(line_of(grove_session_path(s), 2), "parentUuid", "\"A\"");
+	o.parent = "nobody";
+	record_with(w, s, MESSAGE("user", "D"), &o, GROVE_ENOTFOUND);
+	o.parent = "B";
+	assert_string_equal(record_with(w, s, "", &o, 0), "B");
+	assert_int_equal(lines_in(grove_session_path(s)), 3);
+	grove_session_close(s);
+}
+
+static void progress_is_never_stored(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = begin(w);
+	const char *path = grove_session_path(s);
+
+	assert_string_equal(record(w, s, LIST_AB "\n" PROGRESS("P")), "B");
+	/* nor does it end what is stored already */
+	assert_string_equal(record(w, s, LIST_AB "\n" PROGRESS("P") "\n" MESSAGE("user", "C") "\n" PROGRESS("Q") "\n"
+					 MESSAGE("assistant", "D") "\n" PROGRESS("R")), "D");
+	assert_int_equal(lines_in(path), 4);
+	RAW(line_of(path, 2), "parentUuid", "\"B\"");
+	RAW(line_of(path, 3), "parentUuid", "\"C\"");
+	grove_session_close(s);
+}
+
+static int without_secrets(void *payload, struct grove_slice json, struct grove_buf *out)
+{
+	int *calls = payload;
+
+	if (++*calls == 3)
+		return GROVE_EINVAL;
+	if (!memmem(json.ptr, json.len, "\"B\"", 3))
+		return 1;
+	return grove__buf_add_str(out, MESSAGE("assistant", "B"));
+}
+
+static void a_filter_says_what_is_logged(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = begin(w);
+	int calls = 0;
+	struct grove_record_options o = { .size = sizeof(o), .filter = without_secrets, .filter_payload = &calls };
+	const char *path = grove_session_path(s);
+
+	record_with(w, s, MESSAGE("user", "A") "\n" "{\"type\":\"assistant\",\"uuid\":\"B\",\"message\":{\"role\":\"assistant\","
+			  "\"content\":\"B\"},\"secret\":1}", &o, 0);
+	RAW(line_of(path, 1), "secret", NULL);
+	RAW(line_of(path, 1), "message.content", "\"B\"");
+	/* it may refuse: then nothing is stored */
+	record_with(w, s, LIST_AB "\n" MESSAGE("user", "C") "\n" MESSAGE("user", "D"), &o, GROVE_EINVAL);
+	assert_int_equal(lines_in(path), 2);
+	grove_session_close(s);
+}
+
+/* No JSON, or not what it should be: which of the two is all the same. */
+static void refused(int rc)
+{
+	assert_true(rc == GROVE_EJSON || rc == GROVE_EINVAL);
+}
+
+static int torn_filter(void *payload, struct grove_slice json, struct grove_buf *out)
+{
+	return grove__buf_add(out, json.ptr, *(size_t *)payload < json.len ? *(size_t *)payload : json.len);
+}
+
+static void what_a_filter_makes_must_be_json(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = begin(w);
+	struct grove_slice whole = text(MESSAGE("user", "A"));
+	size_t n = 0;
+	struct grove_record_options o = { .size = sizeof(o), .filter = torn_filter, .filter_payload = &n };
+
+	for (; n < whole.len; n++)
+		refused(grove_session_record(s, &whole, 1, &o, NULL));
+	assert_false(is_there(grove_session_path(s)));
+	assert_string_equal(record_with(w, s, MESSAGE("user", "A"), &o, 0), "A");
+	grove_session_close(s);
+}
+
+static void a_list_is_stored_as_a_whole_or_not_at_all(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = begin(w);
+
+	record_with(w, s, LIST_AB "\n{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"no uuid\"}}", NULL,
+		    GROVE_EINVAL);
+	assert_story(s, GROVE_EINVAL, "message 3");
+	assert_false(is_there(grove_session_path(s)));
+	record_with(w, s, LIST_AB "\n{\"type\":\"user\",\"uuid\":\"C\"}", NULL, GROVE_EINVAL);
+	assert_false(is_there(grove_session_path(s)));
+	grove_session_close(s);
+}
+
+static void a_message_that_is_no_json_is_refused(void **state)
+{
+	static const char whole[] = "{\"type\":\"user\",\"uuid\":\"C\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"text\","
+				    "\"text\":\"a\\u00e4\"}]},\"n\":-1.5e3,\"b\":true}";
+	struct world *w = *state;
+	struct grove_session *s = begin(w);
+
+	/* every beginning of one, with nothing behind it that could be read by mistake */
+	for (size_t n = 0; n < sizeof(whole) - 1; n++) {
+		char *part = malloc(n ? n : 1);
+		struct grove_slice list[2] = { text(MESSAGE("user", "A")), { part, n } };
+
+		memcpy(part, whole, n);
+		refused(grove_session_record(s, list, 2, NULL, NULL));
+		free(part);
+	}
+	assert_false(is_there(grove_session_path(s)));
+	assert_string_equal(record(w, s, whole), "C");
+	grove_session_close(s);
+}
+
+static void a_side_chain_says_so_and_whose_it_is(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = begin(w), *sub;
+	struct grove_new_options n = { .size = sizeof(n), .dialect = "claude",
+				       .path = session_file(w, SID "/subagents/agent-a1.jsonl") };
+	struct grove_record_options o = { .size = sizeof(o), .side = 1, .agent_id = "a1", .team_name = "t",
+					  .agent_name = "n", .entrypoint = "sdk-ts" };
+	struct grove_slice l;
+
+	record(w, s, LIST_AB);
+	OK(w, grove_session_new(w->g, &n, &sub));
+	record_with(w, sub, MESSAGE("user", "X") "\n" MESSAGE("assistant", "Y"), &o, 0);
+	l = line_of(grove_session_path(sub), 1);
+	RAW(l, "isSidechain", "true");
+	RAW(l, "agentId", "\"a1\"");
+	RAW(l, "teamName", "\"t\"");
+	RAW(l, "agentName", "\"n\"");
+	RAW(l, "entrypoint", "\"sdk-ts\"");
+	RAW(l, "parentUuid", "\"X\"");
+	SAID(w, sub, "X Y");
+	grove_session_close(sub);
+	SAID(w, s, "A B");
+	grove_session_close(s);
+}
+
+static void a_sub_agents_records_are_of_the_session_that_called_it(void **state)
+{
+	struct world *w = *state;
+	struct grove_new_options n = { .size = sizeof(n), .dialect = "claude",
+				       .path = session_file(w, SID "/subagents/agent-a1.jsonl") };
+	struct grove_record_options o = { .size = sizeof(o), .side = 1, .agent_id = "a1" };
+	struct grove_session *s;
+
+	transcript(w, FIRST);
+	OK(w, grove_session_new(w->g, &n, &s));
+	record_with(w, s, MESSAGE("user", "X"), &o, 0);
+	RAW(line_of(grove_session_path(s), -1), "sessionId", q(SID));
+	grove_session_close(s);
+	s = session_at(w, session_file(w, SID "/subagents/agent-a1.jsonl"), GROVE_WRITE);
+	record_with(w, s, MESSAGE("user", "X") "\n" MESSAGE("assistant", "Y"), &o, 0);
+	RAW(line_of(grove_session_path(s), -1), "sessionId", q(SID));
+	RAW(line_of(grove_session_path(s), -1), "parentUuid", "\"X\"");
+	grove_session_close(s);
+}
+
+static void only_hosts_of_this_kind_hand_over_lists(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = fresh(w, GROVE_NEW_NOW);
+
+	record_with(w, s, LIST_AB, NULL, GROVE_ENOTSUP);
+	grove_session_close(s);
+}
+
+/* ------------------------------------------------------------------ restate */
+
+/* Is this in the last 64 KiB of a file? */
+static bool near_the_end(const char *path, const char *words)
+{
+	struct grove_buf b = file_bytes(path);
+	size_t from = b.len > 65536 ? b.len - 65536 : 0;
+	bool yes = memmem(b.ptr + from, b.len - from, words, strlen(words)) != NULL;
+
+	grove__buf_release(&b);
+	return yes;
+}
+
+static const char *long_message(int n, size_t size)
+{
+	static struct grove_buf b = GROVE_BUF_INIT;
+
+	grove__buf_clear(&b);
+	grove__buf_addf(&b, "{\"type\":\"user\",\"uuid\":\"m%d\",\"message\":{\"role\":\"user\",\"content\":\"", n);
+	while (size--)
+		grove__buf_add_char(&b, 'x');
+	grove__buf_add_str(&b, "\"}}");
+	return b.ptr;
+}
+
+static void a_title_never_leaves_the_end_of_the_log(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = begin(w);
+	const char *path = grove_session_path(s);
+	struct grove_list_options lo = { .size = sizeof(lo), .all = 1 };
+	struct grove_list *l;
+
+	record(w, s, LIST_AB);
+	OK(w, grove_session_rename(s, "  The title  ", NULL));
+	say(w, s, "{\"type\":\"tag\",\"tag\":\"x\"}");
+	for (int i = 0; i < 40; i++) {
+		record(w, s, long_message(i, 10000));
+		assert_true(near_the_end(path, "\"customTitle\":\"The title\""));
+		assert_true(near_the_end(path, "{\"type\":\"tag\",\"tag\":\"x\""));
+	}
+	/* not with every message, though */
+	assert_in_range(lines_in(path), 2 + 2 + 40 + 2, 2 + 2 + 40 + 40);
+	OK(w, grove_list(w->g, &lo, &l));
+	assert_int_equal(grove_list_count(l), 1);
+	assert_string_equal(grove_list_at(l, 0)->name, "The title");
+	grove_list_free(l);
+	grove_session_close(s);
+}
+
+static void what_is_near_the_end_is_not_said_again(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, FIRST NOTE("custom-title", "customTitle", "T"));
+	size_t written = 9;
+
+	OK(w, grove_session_restate(s, &written));
+	assert_int_equal(written, 0);
+	assert_file(grove_session_path(s), FIRST NOTE("custom-title", "customTitle", "T"));
+	/* a long line, then another's title: that one is the session's now */
+	say(w, s, long_message(1, 70000));
+	file_add(grove_session_path(s), NOTE("custom-title", "customTitle", "Theirs"));
+	say(w, s, long_message(2, 70000));
+	OK(w, grove_session_restate(s, &written));
+	assert_int_equal(written, 1);
+	RAW(line_of(grove_session_path(s), -1), "customTitle", "\"Theirs\"");
+	grove_session_close(s);
+}
+
+static void said_again_a_leaf_is_no_choice_if_the_talk_went_on(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, TWO_WAYS);
+	const char *id;
+	char want[300];
+
+	OK(w, grove_session_set_leaf(s, "a2", GROVE_LEAF_PERSIST));
+	id = user(w, s, "on");
+	snprintf(want, sizeof(want), "u1 a1 u2 a2 %s m7", id);
+	say(w, s, long_message(7, 70000));
+	OK(w, grove_session_restate(s, NULL));
+	RAW(line_of(grove_session_path(s), -1), "type", "\"last-prompt\"");
+	RAW(line_of(grove_session_path(s), -1), "explicit", NULL);
+	SAID(w, s, want);
+	grove_session_close(s);
+}
+
+static void a_new_name_is_a_line_at_the_end(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, TWO_WAYS);
+	const char *id = "x";
+
+	OK(w, grove_session_rename(s, " \t Caf\xc3\xa9 \"q\" \n", &id));
+	assert_null(id);
+	assert_file(grove_session_path(s), TWO_WAYS "{\"type\":\"custom-title\",\"customTitle\":\"Caf\xc3\xa9 \\\"q\\\"\","
+						    "\"sessionId\":\"" SID "\"}\n");
+	assert_int_equal(grove_session_rename(s, "  \n ", &id), GROVE_EINVAL);
+	assert_leaf(s, "a3");
+	grove_session_close(s);
+}
+
+/* --------------------------------------------------------------------- leaf */
+
+static void a_leaf_can_be_kept_for_every_reader(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, TWO_WAYS);
+	const char *path = grove_session_path(s), *id;
+	char want[100];
+
+	OK(w, grove_session_set_leaf(s, "a3", GROVE_LEAF_PERSIST));
+	assert_int_equal(lines_in(path), 6);      /* it is there already */
+	OK(w, grove_session_set_leaf(s, "a1", GROVE_LEAF_PERSIST));
+	assert_int_equal(lines_in(path), 7);
+	assert_memory_equal(line_of(path, 6).ptr,
+			    "{\"type\":\"last-prompt\",\"leafUuid\":\"a1\",\"explicit\":true,\"sessionId\":\"" SID "\"}",
+			    line_of(path, 6).len);
+	SAID(w, s, "u1 a1");
+	id = user(w, s, "third way");
+	RAW(line_of(path, 7), "parentUuid", "\"a1\"");
+	snprintf(want, sizeof(want), "u1 a1 %s", id);
+	SAID(w, s, want);
+	grove_session_close(s);
+}
+
+static void before_the_first_record_there_is_a_leaf_too(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, TWO_WAYS);
+	const char *path = grove_session_path(s), *id;
+
+	OK(w, grove_session_set_leaf(s, GROVE_ROOT, GROVE_LEAF_PERSIST));
+	RAW(line_of(path, 6), "leafUuid", "null");
+	RAW(line_of(path, 6), "explicit", "true");
+	assert_leaf(s, NULL);
+	SAID(w, s, "");
+	id = user(w, s, "anew");
+	RAW(line_of(path, 7), "parentUuid", "null");
+	SAID(w, s, id);
+	grove_session_close(s);
+}
+
+static void a_leaf_that_is_not_kept_lives_in_its_handle(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, TWO_WAYS), *t;
+	const char *id;
+	char want[100];
+
+	OK(w, grove_session_set_leaf(s, "a2", 0));
+	assert_leaf(s, "a2");
+	t = session_at(w, grove_session_path(s), GROVE_READ);
+	assert_leaf(t, "a3");
+	grove_session_close(t);
+	assert_file(grove_session_path(s), TWO_WAYS);
+	id = user(w, s, "on");
+	snprintf(want, sizeof(want), "u1 a1 u2 a2 %s", id);
+	SAID(w, s, want);
+	grove_session_close(s);
+}
+
+static void here_is_only_what_belongs_to_the_conversation(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, TWO_WAYS);
+
+	assert_int_equal(grove_session_set_leaf(s, "u2", GROVE_LEAF_HERE), GROVE_ENOTFOUND);
+	assert_story(s, GROVE_ENOTFOUND, "not part of the conversation");
+	assert_leaf(s, "a3");
+	OK(w, grove_session_set_leaf(s, "a1", GROVE_LEAF_HERE | GROVE_LEAF_PERSIST));
+	SAID(w, s, "u1 a1");
+	assert_int_equal(grove_session_set_leaf(s, "u3", GROVE_LEAF_HERE), GROVE_ENOTFOUND);
+	assert_int_equal(grove_session_set_leaf(s, "nobody", 0), GROVE_ENOTFOUND);
+	grove_session_close(s);
+}
+
+static void continuing_from_a_prompt_hands_it_back(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, TWO_WAYS);
+	struct grove_buf content = GROVE_BUF_INIT;
+	enum grove_outcome how;
+
+	OK(w, grove_session_continue(s, "u2", GROVE_LEAF_PERSIST, &how, &content));
+	assert_int_equal(how, GROVE_OUTCOME_REPLAY);
+	assert_string_equal(content.ptr, "\"u2\"");
+	SAID(w, s, "u1 a1");
+	OK(w, grove_session_continue(s, "a2", GROVE_LEAF_PERSIST, &how, &content));
+	assert_int_equal(how, GROVE_OUTCOME_SWITCH);
+	SAID(w, s, "u1 a1 u2 a2");
+	grove__buf_release(&content);
+	grove_session_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(no_file_appears_before_the_first_message),
+		WORLD_TEST(a_session_that_said_nothing_leaves_nothing),
+		WORLD_TEST(a_path_in_the_programs_place_is_a_session_of_its),
+		WORLD_TEST(a_record_is_stamped_as_the_program_stamps_it),
+		WORLD_TEST(the_newest_version_in_the_file_is_said_again),
+		WORLD_TEST(the_branch_is_that_of_the_working_directory),
+		WORLD_TEST(what_the_input_says_itself_stays),
+		WORLD_TEST(a_reply_of_several_blocks_becomes_a_record_for_each),
+		WORLD_TEST(a_line_about_the_session_has_no_id_and_no_parent),
+		WORLD_TEST(an_append_below_another_record_is_where_the_rules_end),
+		WORLD_TEST(a_leaf_that_was_written_down_elsewhere_is_written_anew),
+		WORLD_TEST(below_what_is_not_there_nothing_is_written),
+		WORLD_TEST(the_same_record_twice_is_stored_once),
+		WORLD_TEST(a_reply_that_became_several_records_is_stored_once),
+		WORLD_TEST(a_result_hangs_below_its_call_and_a_boundary_below_nothing),
+		WORLD_TEST(what_is_appended_is_the_leaf_whatever_it_is),
+		WORLD_TEST(a_note_of_the_program_behind_a_prompt_is_the_leaf),
+		WORLD_TEST(two_handles_write_one_conversation),
+		WORLD_TEST(an_unfinished_last_line_is_ended_before_the_next),
+		WORLD_TEST(what_is_new_in_a_list_goes_below_what_is_stored),
+		WORLD_TEST(recording_a_list_again_writes_nothing),
+		WORLD_TEST(what_a_compaction_keeps_is_nobodys_parent),
+		WORLD_TEST(a_hint_spares_the_list_before_it),
+		WORLD_TEST(progress_is_never_stored),
+		WORLD_TEST(a_filter_says_what_is_logged),
+		WORLD_TEST(what_a_filter_makes_must_be_json),
+		WORLD_TEST(a_list_is_stored_as_a_whole_or_not_at_all),
+		WORLD_TEST(a_message_that_is_no_json_is_refused),
+		WORLD_TEST(a_side_chain_says_so_and_whose_it_is),
+		WORLD_TEST(a_sub_agents_records_are_of_the_session_that_called_it),
+		WORLD_TEST(only_hosts_of_this_kind_hand_over_lists),
+		WORLD_TEST(a_title_never_leaves_the_end_of_the_log),
+		WORLD_TEST(what_is_near_the_end_is_not_said_again),
+		WORLD_TEST(said_again_a_leaf_is_no_choice_if_the_talk_went_on),
+		WORLD_TEST(a_new_name_is_a_line_at_the_end),
+		WORLD_TEST(a_leaf_can_be_kept_for_every_reader),
+		WORLD_TEST(before_the_first_record_there_is_a_leaf_too),
+		WORLD_TEST(a_leaf_that_is_not_kept_lives_in_its_handle),
+		WORLD_TEST(here_is_only_what_belongs_to_the_conversation),
+		WORLD_TEST(continuing_from_a_prompt_hands_it_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

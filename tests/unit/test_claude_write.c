@@ -1,0 +1,1171 @@
+/*
+ * tests/unit/test_claude_write.c: Claude Code's lines spelled, planned, copied.
+ *
+ * Lines are written with ' for ". Every test of an area runs once more with
+ * each of its allocations failing.
+ */
+#include "claude_world.h"
+
+#include "dialect/claude_write.h"
+
+/* ------------------------------------------------------------------- faults */
+
+/* The linker leads the library's allocations here (--wrap). */
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+
+static long countdown = -1;      /* calls until one fails; below 0: none does */
+
+static int due(void)
+{
+	return countdown >= 0 && countdown-- == 0;
+}
+
+void *__wrap_malloc(size_t n)
+{
+	return due() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return due() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+	return due() ? NULL : __real_realloc(p, n);
+}
+
+/* `work` until it has all the memory it wants: before that it says so. */
+static void starve(int (*work)(void))
+{
+	int rc = GROVE_ENOMEM;
+
+	for (long n = 0; rc; n++) {
+		assert_true(n < 10000);
+		countdown = n;
+		rc = work();
+		countdown = -1;
+		assert_true(rc == 0 || rc == GROVE_ENOMEM);
+	}
+}
+
+/* -------------------------------------------------------------------- lines */
+
+static const struct grove__about about = {
+	.session = "S", .cwd = "/w", .version = "2.1", .branch = "main", .entrypoint = "grove",
+};
+#define TAIL "'userType':'external','entrypoint':'grove','cwd':'/w','sessionId':'S','version':'2.1','gitBranch':'main'"
+
+struct composed {
+	struct world w;
+	struct grove__input in;
+	struct grove_buf out, target;
+	struct grove_detail d;
+	int rc;
+};
+
+static struct grove__place place(const char *parent)
+{
+	return (struct grove__place){ .id = { "U", 1 },
+				      .parent = { parent, parent ? strlen(parent) : 0 },
+				      .time = 1000,
+				      .about = &about };
+}
+
+static void compose_at(struct composed *c, const char *json, struct grove__place at)
+{
+	struct grove__json_line l;
+	struct grove__claude_row row;
+	const char *line;
+
+	memset(c, 0, sizeof(*c));
+	world_init(&c->w);
+	line = world_scan(&c->w, grove__slice_str(quoted(&c->w, json)), &l, &row);
+	grove__claude_input(&l, line, &c->in);
+	c->rc = grove__claude_compose(&c->in, &at, grove__slice(NULL, 0), &c->out, &c->target, &c->d);
+}
+
+static void composed_release(struct composed *c)
+{
+	grove__buf_release(&c->out);
+	grove__buf_release(&c->target);
+	grove__detail_clear(&c->d);
+	world_release(&c->w);
+}
+
+static void expect_line(const char *json, struct grove__place at, const char *line)
+{
+	struct composed c;
+
+	compose_at(&c, json, at);
+	assert_int_equal(c.rc, 0);
+	assert_string_equal(c.out.ptr, quoted(&c.w, line));
+	composed_release(&c);
+}
+
+static void expect_refused(const char *json, const char *why)
+{
+	struct composed c;
+
+	compose_at(&c, json, place("P"));
+	assert_int_equal(c.rc, GROVE_EINVAL);
+	assert_non_null(strstr(c.d.message, why));
+	assert_int_equal(c.out.len, 0);
+	composed_release(&c);
+}
+
+#define USER "{'parentUuid':'P','isSidechain':false,'type':'user','message':{'role':'user','content':'hi'}," \
+	     "'uuid':'U','timestamp':'1970-01-01T00:00:01.000Z',"
+
+static void a_bare_message_becomes_a_record(void **state)
+{
+	(void)state;
+	expect_line("{'role':'user','content':'hi'}", place("P"), USER TAIL "}");
+	expect_line("{ 'role' : 'user', 'content':'h\\u0069' }", place("P"), USER TAIL "}");
+	expect_line("{'role':'user','content':'hi'}", place(NULL),
+		    "{'parentUuid':null,'isSidechain':false,'type':'user','message':{'role':'user','content':'hi'},"
+		    "'uuid':'U','timestamp':'1970-01-01T00:00:01.000Z'," TAIL "}");
+	/* an answer of the API has a type, which is not a record's */
+	expect_line("{'id':'m','type':'message','role':'assistant','content':[]}", place("P"),
+		    "{'parentUuid':'P','isSidechain':false,'type':'assistant',"
+		    "'message':{'id':'m','type':'message','role':'assistant','content':[]},"
+		    "'uuid':'U','timestamp':'1970-01-01T00:00:01.000Z'," TAIL "}");
+}
+
+static void what_else_a_record_says_is_kept(void **state)
+{
+	(void)state;
+	expect_line("{'permissionMode':'plan','type':'user','x':[1.0, {'b':2 , 'a':1}],'message':{'role':'user','content':'hi'}}",
+		    place("P"), USER "'permissionMode':'plan','x':[1,{'b':2,'a':1}]," TAIL "}");
+	expect_line("{'type':'assistant','requestId':'r','message':{'role':'assistant','content':[]},'madeBy':'model'}",
+		    place("P"),
+		    "{'parentUuid':'P','isSidechain':false,'type':'assistant','message':{'role':'assistant','content':[]},"
+		    "'requestId':'r','madeBy':'model','uuid':'U','timestamp':'1970-01-01T00:00:01.000Z'," TAIL "}");
+	expect_line("{'type':'attachment','attachment':{'type':'file'}}", place("P"),
+		    "{'parentUuid':'P','isSidechain':false,'type':'attachment','attachment':{'type':'file'},"
+		    "'uuid':'U','timestamp':'1970-01-01T00:00:01.000Z'," TAIL "}");
+	expect_line("{'type':'system','subtype':'informational','content':'c'}", place("P"),
+		    "{'parentUuid':'P','isSidechain':false,'type':'system','subtype':'informational','content':'c',"
+		    "'uuid':'U','timestamp':'1970-01-01T00:00:01.000Z'," TAIL "}");
+}
+
+static void what_a_record_says_of_itself_counts(void **state)
+{
+	struct grove__about sub = about;
+	struct grove__place at = place("P");
+
+	(void)state;
+	expect_line("{'type':'user','gitBranch':'dev','isSidechain':true,'cwd':'/x','slug':'a-b-c','agentId':'a1',"
+		    "'message':{'role':'user','content':'hi'}}",
+		    place("P"),
+		    "{'parentUuid':'P','isSidechain':true,'agentId':'a1','type':'user','message':{'role':'user','content':'hi'},"
+		    "'uuid':'U','timestamp':'1970-01-01T00:00:01.000Z','userType':'external','entrypoint':'grove',"
+		    "'cwd':'/x','sessionId':'S','version':'2.1','gitBranch':'dev','slug':'a-b-c'}");
+	sub.agent = "a2";
+	sub.prompt = "p";
+	sub.team = "t";
+	sub.agent_name = "n";
+	sub.slug = "x-y-z";
+	sub.side = true;
+	at.about = &sub;
+	at.stamp = grove__slice_str("\"then\"");
+	expect_line("{'role':'user','content':'hi'}", at,
+		    "{'parentUuid':'P','isSidechain':true,'teamName':'t','agentName':'n','promptId':'p','agentId':'a2',"
+		    "'type':'user','message':{'role':'user','content':'hi'},'uuid':'U','timestamp':'then'," TAIL
+		    ",'slug':'x-y-z'}");
+	at = place("P");
+	at.about = NULL;
+	expect_line("{'role':'user','content':'hi'}", at, USER "'userType':'external'}");
+}
+
+static void a_boundary_has_a_logical_parent(void **state)
+{
+	(void)state;
+	expect_line("{'type':'system','subtype':'compact_boundary','compactMetadata':{'trigger':'auto'}}", place("P"),
+		    "{'parentUuid':null,'logicalParentUuid':'P','isSidechain':false,'type':'system',"
+		    "'subtype':'compact_boundary','compactMetadata':{'trigger':'auto'},'uuid':'U',"
+		    "'timestamp':'1970-01-01T00:00:01.000Z'," TAIL "}");
+	expect_line("{'type':'system','subtype':'compact_boundary','logicalParentUuid':'Q'}", place("P"),
+		    "{'parentUuid':null,'logicalParentUuid':'Q','isSidechain':false,'type':'system',"
+		    "'subtype':'compact_boundary','uuid':'U','timestamp':'1970-01-01T00:00:01.000Z'," TAIL "}");
+	expect_line("{'type':'system','subtype':'compact_boundary'}", place(NULL),
+		    "{'parentUuid':null,'isSidechain':false,'type':'system','subtype':'compact_boundary','uuid':'U',"
+		    "'timestamp':'1970-01-01T00:00:01.000Z'," TAIL "}");
+}
+
+static void a_result_hangs_below_its_call(void **state)
+{
+	static const char json[] = "{'type':'user','sourceToolAssistantUUID':'C',%s'message':{'role':'user','content':[]}}";
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct composed c;
+
+	(void)state;
+	grove__buf_addf(&b, json, "");
+	compose_at(&c, b.ptr, place("P"));
+	assert_int_equal(c.rc, 0);
+	assert_string_equal(c.target.ptr, "C");
+	assert_non_null(strstr(c.out.ptr, "{\"parentUuid\":\"C\","));
+	assert_non_null(strstr(c.out.ptr, ",\"sourceToolAssistantUUID\":\"C\","));
+	composed_release(&c);
+	/* unless it was said where it belongs */
+	grove__buf_clear(&b);
+	grove__buf_addf(&b, json, "'parentUuid':'P',");
+	compose_at(&c, b.ptr, place("P"));
+	assert_int_equal(c.rc, 0);
+	assert_int_equal(c.target.len, 0);
+	assert_non_null(strstr(c.out.ptr, "{\"parentUuid\":\"P\","));
+	composed_release(&c);
+	grove__buf_release(&b);
+}
+
+static void metadata_begins_with_its_type(void **state)
+{
+	(void)state;
+	expect_line("{'customTitle':'T','type':'custom-title'}", place("P"),
+		    "{'type':'custom-title','customTitle':'T','sessionId':'S'}");
+	expect_line("{'type':'tag','sessionId':'other','tag':''}", place("P"),
+		    "{'type':'tag','sessionId':'other','tag':''}");
+	expect_line("{'type':'new-thing','uuid':'x','parentUuid':null,'n':1e2}", place("P"),
+		    "{'type':'new-thing','uuid':'x','parentUuid':null,'n':100,'sessionId':'S'}");
+	expect_line("{'type':'mode'}", place(NULL), "{'type':'mode','sessionId':'S'}");
+}
+
+static void what_no_reader_could_use_is_refused(void **state)
+{
+	(void)state;
+	expect_refused("{'type':'progress','uuid':'x','data':{}}", "ephemeral tool progress is not stored");
+	expect_refused("{'content':'x'}", "a type, or a message with a role");
+	expect_refused("[1]", "a type, or a message with a role");
+	expect_refused("{'type':5}", "type is a string");
+	expect_refused("{'role':'system','content':'x'}", "the user's or the assistant's");
+	expect_refused("{'type':'user'}", "needs a message");
+	expect_refused("{'type':'user','message':{'content':'x'}}", "needs a message");
+	expect_refused("{'type':'user','message':{'role':'assistant','content':'x'}}", "role must be");
+	expect_refused("{'type':'attachment'}", "needs an attachment");
+}
+
+static void inputs_have_a_kind(void **state)
+{
+	static const struct {
+		const char *json;
+		enum grove_kind kind;
+		int role;
+	} cases[] = {
+		{ "{'role':'user','content':'x'}", GROVE_KIND_MESSAGE, GROVE_ROLE_USER },
+		{ "{'role':'user','content':[{'type':'tool_result'}]}", GROVE_KIND_MESSAGE, GROVE_ROLE_TOOL_RESULT },
+		{ "{'role':'assistant','content':[]}", GROVE_KIND_MESSAGE, GROVE_ROLE_ASSISTANT },
+		{ "{'type':'message','role':'assistant'}", GROVE_KIND_MESSAGE, GROVE_ROLE_ASSISTANT },
+		{ "{'role':'other'}", GROVE_KIND_MESSAGE, GROVE_ROLE_OTHER },
+		{ "{'type':'user'}", GROVE_KIND_MESSAGE, -1 },
+		{ "{'type':'assistant'}", GROVE_KIND_MESSAGE, -1 },
+		{ "{'type':'attachment'}", GROVE_KIND_ATTACHMENT, -1 },
+		{ "{'type':'system'}", GROVE_KIND_SYSTEM, -1 },
+		{ "{'type':'system','subtype':'compact_boundary'}", GROVE_KIND_COMPACTION, -1 },
+		{ "{'type':'progress'}", GROVE_KIND_PROGRESS, -1 },
+		{ "{'type':'tag','role':'user'}", GROVE_KIND_META, -1 },
+	};
+	struct composed c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		enum grove_role role = GROVE_ROLE_NONE;
+
+		compose_at(&c, cases[i].json, place(NULL));
+		assert_int_equal(grove__claude_input_kind(&c.in), cases[i].kind);
+		assert_int_equal(grove__claude_bare(&c.in, &role), cases[i].role >= 0);
+		if (cases[i].role >= 0)
+			assert_int_equal(role, cases[i].role);
+		composed_release(&c);
+	}
+	compose_at(&c, "{'type':'user','uuid':'a','parentUuid':null,'timestamp':'t','message':{'role':'user'}}",
+		   place(NULL));
+	assert_true(grove__slice_is(c.in.id, "\"a\""));
+	assert_true(grove__slice_is(c.in.parent, "null"));
+	assert_true(grove__slice_is(c.in.time, "\"t\""));
+	composed_release(&c);
+	assert_true(grove__claude_starts_file(GROVE_KIND_MESSAGE, GROVE_ROLE_TOOL_RESULT));
+	assert_false(grove__claude_starts_file(GROVE_KIND_META, GROVE_ROLE_NONE));
+	assert_false(grove__claude_starts_file(GROVE_KIND_ATTACHMENT, GROVE_ROLE_NONE));
+}
+
+static void expect_text(struct grove_buf *b, const char *text)
+{
+	struct world w;
+
+	world_init(&w);
+	assert_string_equal(b->ptr, quoted(&w, text));
+	grove__buf_clear(b);
+	world_release(&w);
+}
+
+static void a_wish_is_spelled_or_refused(void **state)
+{
+	struct grove__wish w = { .kind = GROVE_KIND_NAME, .a = " New Title " };
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_detail d = { 0 };
+
+	(void)state;
+	assert_int_equal(grove__claude_spell(&w, &b, &d), 0);
+	expect_text(&b, "{'type':'custom-title','customTitle':'New Title'}");
+	w = (struct grove__wish){ .kind = GROVE_KIND_OTHER, .a = "u" };
+	assert_int_equal(grove__claude_spell(&w, &b, &d), 0);
+	expect_text(&b, "{'type':'last-prompt','leafUuid':'u','explicit':true}");
+	w.a = GROVE_ROOT;
+	assert_int_equal(grove__claude_spell(&w, &b, &d), 0);
+	expect_text(&b, "{'type':'last-prompt','leafUuid':null,'explicit':true}");
+	w.kind = GROVE_KIND_LABEL;
+	assert_int_equal(grove__claude_spell(&w, &b, &d), GROVE_ENOTSUP);
+	assert_string_equal(d.message, "Claude Code has no place for labels");
+	for (w.kind = GROVE_KIND_MESSAGE; w.kind <= GROVE_KIND_META; w.kind++)
+		if (w.kind != GROVE_KIND_NAME)
+			assert_int_equal(grove__claude_spell(&w, &b, NULL), GROVE_ENOTSUP);
+	assert_int_equal(b.len, 0);
+	grove__detail_clear(&d);
+	grove__buf_release(&b);
+}
+
+static void metadata_is_spelled_by_a_table(void **state)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	(void)state;
+	grove__claude_note(CLAUDE_NOTE_CUSTOM_TITLE, grove__slice_str(" T\"t "), "S", &b);
+	expect_text(&b, "{'type':'custom-title','customTitle':'T\\'t','sessionId':'S'}");
+	grove__claude_note(CLAUDE_NOTE_TAG, grove__slice_str(""), "S", &b);
+	expect_text(&b, "{'type':'tag','tag':'','sessionId':'S'}");
+	grove__claude_note(CLAUDE_NOTE_PERMISSION_MODE, grove__slice_str("plan"), NULL, &b);
+	expect_text(&b, "{'type':'permission-mode','permissionMode':'plan'}");
+	grove__claude_note_json(CLAUDE_NOTE_WORKTREE, grove__slice_str("null"), "S", &b);
+	expect_text(&b, "{'type':'worktree-state','worktreeSession':null,'sessionId':'S'}");
+	for (int i = 0; i < CLAUDE_NOTES; i++) {
+		assert_int_equal(grove__claude_note(i, grove__slice_str("x"), "S", &b), 0);
+		assert_true(grove__slice_starts(grove__buf_slice(&b), "{\"type\":\""));
+		grove__buf_clear(&b);
+	}
+	grove__claude_last_prompt("u", "what\nnow", false, "S", &b);
+	expect_text(&b, "{'type':'last-prompt','lastPrompt':'what\\nnow','leafUuid':'u','sessionId':'S'}");
+	grove__claude_last_prompt(NULL, NULL, true, "S", &b);
+	expect_text(&b, "{'type':'last-prompt','leafUuid':null,'explicit':true,'sessionId':'S'}");
+	grove__buf_release(&b);
+}
+
+static void expect_relinked(const char *line, const char *parent, const char *want)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct world w;
+
+	world_init(&w);
+	assert_int_equal(grove__claude_relink(grove__slice_str(quoted(&w, line)),
+					      grove__slice(parent, parent ? strlen(parent) : 0), NULL, &b), 0);
+	expect_text(&b, want);
+	grove__buf_release(&b);
+	world_release(&w);
+}
+
+static void a_child_of_a_removed_record_changes_its_parent_only(void **state)
+{
+	(void)state;
+	expect_relinked("{'parentUuid' : 'gone', 'n':1.0}", "up", "{'parentUuid' : 'up', 'n':1.0}");
+	expect_relinked("{'parentUuid':'gone'}", NULL, "{'parentUuid':null}");
+	expect_relinked("{'parentUuid':null,'logicalParentUuid':'gone'}", "up",
+			"{'parentUuid':null,'logicalParentUuid':'up'}");
+}
+
+/* -------------------------------------------------------------------- split */
+
+static int collect(void *payload, struct grove_slice json)
+{
+	struct grove_buf *b = payload;
+	int rc = grove__buf_add_slice(b, json);
+
+	return rc ? rc : grove__buf_add_char(b, '\n');
+}
+
+static const uint8_t dice[16] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
+
+static void expect_split(const char *json, const char *want)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct world w;
+
+	world_init(&w);
+	assert_int_equal(grove__claude_split(grove__slice_str(quoted(&w, json)), dice, collect, &b), 0);
+	expect_text(&b, want);
+	grove__buf_release(&b);
+	world_release(&w);
+}
+
+static void a_reply_is_one_record_a_block(void **state)
+{
+	(void)state;
+	expect_split("{'id':'m','role':'assistant','content':[{'a':1}, {'b':2},{'c':3}],'usage':{'n':1}}",
+		     "{'id':'m','role':'assistant','content':[{'a':1}],'usage':{'n':1}}\n"
+		     "{'id':'m','role':'assistant','content':[{'b':2}],'usage':{'n':1}}\n"
+		     "{'id':'m','role':'assistant','content':[{'c':3}],'usage':{'n':1}}\n");
+	/* the parent is the first one's, the uuid the last one's */
+	expect_split("{'type':'assistant','uuid':'u','parentUuid':'p','requestId':'r','message':{'role':'assistant','id':'m',"
+		     "'content':[1,2]}}",
+		     "{'type':'assistant','parentUuid':'p','requestId':'r','message':{'role':'assistant','id':'m','content':[1]}}\n"
+		     "{'type':'assistant','uuid':'u','requestId':'r','message':{'role':'assistant','id':'m','content':[2]}}\n");
+	/* lines may be anywhere between tokens */
+	expect_split("\n{'id':'m',\n'role':'assistant','content':[1,\n2]}\n",
+		     "{'id':'m',\n'role':'assistant','content':[1]}\n{'id':'m',\n'role':'assistant','content':[2]}\n");
+}
+
+static void blocks_of_a_reply_share_an_id_that_is_made_up(void **state)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	char *one, *two;
+
+	(void)state;
+	assert_int_equal(grove__claude_split(grove__slice_str("{\"role\":\"assistant\",\"content\":[1,2]}"), dice,
+					     collect, &b), 0);
+	one = strstr(b.ptr, "\"id\":\"msg_");
+	two = strstr(one + 1, "\"id\":\"msg_");
+	assert_non_null(two);
+	assert_int_equal(strspn(one + 10, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"), 22);
+	assert_memory_equal(one, two, 34);
+	grove__buf_release(&b);
+}
+
+static void what_is_no_such_reply_is_handed_on(void **state)
+{
+	static const char *const same[] = {
+		"{'role':'assistant','content':[1]}", "{'role':'assistant','content':'text'}",
+		"{'role':'assistant','content':[]}",  "{'role':'user','content':[1,2]}",
+		"{'type':'user','message':{'role':'user','content':[1,2]}}",
+		"{'type':'tag','role':'assistant','content':[1,2]}",
+		"[1,2]", "", "{bad", "{'role':'assistant','content':[1,2]} x", "5",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
+		struct grove_buf b = GROVE_BUF_INIT;
+
+		grove__buf_addf(&b, "%s\n", same[i]);
+		expect_split(same[i], b.ptr);
+		grove__buf_release(&b);
+	}
+}
+
+static int stop(void *payload, struct grove_slice json)
+{
+	(void)json;
+	++*(int *)payload;
+	return 7;
+}
+
+static void who_asks_may_stop(void **state)
+{
+	int calls = 0;
+
+	(void)state;
+	assert_int_equal(grove__claude_split(grove__slice_str("{\"role\":\"assistant\",\"content\":[1,2]}"), dice,
+					     stop, &calls), 7);
+	assert_int_equal(calls, 1);
+}
+
+/* --------------------------------------------------------------------- plan */
+
+static bool is_stored(void *payload, struct grove_slice uuid)
+{
+	const char *const *p = payload;
+
+	for (; *p; p++)
+		if (grove__slice_is(uuid, *p))
+			return true;
+	return false;
+}
+
+#define LIST_MAX 16
+
+/*
+ * Messages are words: "b" a user's, "b:p" progress, "b:c" a compact boundary,
+ * "b:r=x" a result of x, "b:s" of a side chain, "b:s<x" that says its parent.
+ * The plan comes back as "uuid<parent", a boundary as "uuid^logical".
+ */
+static int make_plan(const char *words, const char *const *known, const char *hint, bool side,
+		     char *out, size_t size)
+{
+	struct grove_buf json[LIST_MAX] = { GROVE_BUF_INIT };
+	struct grove_slice messages[LIST_MAX];
+	struct grove__claude_list list = { .messages = messages, .stored = is_stored, .side = side };
+	struct grove__claude_plan plan;
+	char copy[256], *word, *rest = copy;
+	size_t n = 0;
+	int rc = 0;
+
+	snprintf(copy, sizeof(copy), "%s", words);
+	for (; !rc && (word = strtok_r(rest, " ", &rest)); list.nr++) {
+		char *mark = strchr(word, ':');
+		struct grove_buf *b = &json[list.nr];
+
+		assert_true(list.nr < LIST_MAX);
+		if (mark)
+			*mark++ = '\0';
+		else
+			mark = word + strlen(word);
+		rc = grove__buf_addf(b, "{\"type\":\"%s\",\"parentUuid\":%s%s%s,\"uuid\":\"%s\"",
+				     *mark == 'p' ? "progress" : *mark == 'c' ? "system" : "user",
+				     mark[0] == 's' && mark[1] ? "\"" : "null", mark[0] == 's' && mark[1] ? mark + 2 : "",
+				     mark[0] == 's' && mark[1] ? "\"" : "", word);
+		if (!rc && *mark == 'c')
+			rc = grove__buf_add_str(b, ",\"subtype\":\"compact_boundary\"");
+		if (!rc && *mark == 'r')
+			rc = grove__buf_addf(b, ",\"sourceToolAssistantUUID\":\"%s\"", mark + 2);
+		if (!rc && *mark == 's')
+			rc = grove__buf_add_str(b, ",\"isSidechain\":true");
+		if (!rc)
+			rc = grove__buf_add_char(b, '}');
+		messages[list.nr] = grove__buf_slice(b);
+	}
+	list.payload = (void *)known;
+	if (hint)
+		list.hint = grove__slice_str(hint);
+	if (!rc) {
+		rc = grove__claude_plan(&list, &plan, NULL);
+		for (size_t i = 0; !rc && i < plan.nr; i++) {
+			const struct grove__claude_planned *p = &plan.items[i];
+			struct grove_slice up = p->logical.ptr ? p->logical : p->parent;
+
+			n += (size_t)snprintf(out + n, size - n, "%.*s%c%.*s ", (int)p->uuid.len, p->uuid.ptr,
+					      p->logical.ptr ? '^' : '<', up.ptr ? (int)up.len : 1,
+					      up.ptr ? up.ptr : "-");
+		}
+		if (!rc)
+			snprintf(out + n, size - n, "| %.*s %.*s", plan.start.ptr ? (int)plan.start.len : 1,
+				 plan.start.ptr ? plan.start.ptr : "-", plan.last.ptr ? (int)plan.last.len : 1,
+				 plan.last.ptr ? plan.last.ptr : "-");
+		grove__claude_plan_release(&plan);
+	}
+	for (size_t i = 0; i < LIST_MAX; i++)
+		grove__buf_release(&json[i]);
+	return rc;
+}
+
+/* `stored` is a word a letter. */
+static void expect_plan(const char *words, const char *stored, const char *hint, const char *want)
+{
+	const char *known[LIST_MAX] = { NULL };
+	char letters[2 * LIST_MAX], out[256];
+
+	for (size_t i = 0; stored[i]; i++) {
+		letters[2 * i] = stored[i];
+		letters[2 * i + 1] = '\0';
+		known[i] = &letters[2 * i];
+	}
+	assert_int_equal(make_plan(words, known, hint, false, out, sizeof(out)), 0);
+	assert_string_equal(out, want);
+}
+
+static void only_what_is_new_is_written(void **state)
+{
+	(void)state;
+	expect_plan("", "", NULL, "| - -");
+	expect_plan("a b", "", NULL, "a<- b<a | - b");
+	expect_plan("a b", "ab", NULL, "| b b");
+	expect_plan("a b c d", "ab", NULL, "c<b d<c | b d");
+	/* a slice of the list, whose prefix the host remembers */
+	expect_plan("c d", "ab", "b", "c<b d<c | b d");
+	/* all of it is stored: the hint is older than the list */
+	expect_plan("a b", "abc", "c", "| b b");
+	/* a rewind: what is stored tells where it goes on */
+	expect_plan("a x", "abc", NULL, "x<a | a x");
+	/* twice in one list is once */
+	expect_plan("a b b c", "a", NULL, "b<a c<b | a c");
+}
+
+static void what_a_compaction_keeps_is_nobodys_parent(void **state)
+{
+	(void)state;
+	expect_plan("B:c S b c D", "abc", "c", "B^c S<B D<S | c D");
+	expect_plan("B:c S b c", "abc", "c", "B^c S<B | c S");
+	/* the boundary is stored, the next turn follows the kept ones */
+	expect_plan("B:c S b c D", "abcBSD", NULL, "| D D");
+	expect_plan("B:c S b c E", "abcBS", NULL, "E<c | c E");
+	expect_plan("B:c", "", NULL, "B<- | - B");
+}
+
+static void progress_is_passed_over(void **state)
+{
+	(void)state;
+	expect_plan("a p:p b", "", NULL, "a<- b<a | - b");
+	/* it was never stored, and does not end the prefix */
+	expect_plan("a p:p b c", "ab", NULL, "c<b | b c");
+	/* it was, once */
+	expect_plan("a p:p c", "ap", NULL, "c<a | a c");
+	expect_plan("a p:p", "a", NULL, "| a a");
+}
+
+static void results_are_planned_below_their_calls(void **state)
+{
+	(void)state;
+	expect_plan("a x y r:r=x s:r=y z", "a", NULL, "x<a y<x r<x s<y z<s | a z");
+	expect_plan("r:r=x z", "x", "y", "r<x z<r | y z");
+	/* a call that is nowhere */
+	expect_plan("a r:r=n", "a", NULL, "r<a | a r");
+}
+
+static void side_chains_keep_to_themselves(void **state)
+{
+	static const char *const known[] = { "a", NULL };
+	char out[256];
+
+	(void)state;
+	expect_plan("a x:s y:s b", "a", NULL, "x<- y<x b<a | a b");
+	expect_plan("a x:s y:s b v:s<x c", "a", NULL, "x<- y<x b<a v<x c<b | a c");
+	expect_plan("a x:s b", "ax", NULL, "b<a | a b");
+	/* a sub-agent's own list */
+	assert_int_equal(make_plan("a b c:s", known, NULL, true, out, sizeof(out)), 0);
+	assert_string_equal(out, "b<a c<b | a c");
+}
+
+static void a_message_without_a_uuid_cannot_be_planned(void **state)
+{
+	struct grove_slice m = { "{\"type\":\"user\"}", 15 };
+	const char *none[] = { NULL };
+	struct grove__claude_list list = { .messages = &m, .nr = 1, .stored = is_stored, .payload = none };
+	struct grove__claude_plan plan;
+	struct grove_detail d = { 0 };
+
+	(void)state;
+	assert_int_equal(grove__claude_plan(&list, &plan, &d), GROVE_EINVAL);
+	assert_string_equal(d.message, "message 1 of the list has no uuid");
+	grove__claude_plan_release(&plan);
+	grove__detail_clear(&d);
+}
+
+/* --------------------------------------------------------------------- tail */
+
+static void expect_tail(struct grove__claude_tail_line *last, uint64_t more, const char *want)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	assert_int_equal(grove__claude_tail_lines(last, more, collect, &b), 0);
+	assert_string_equal(b.ptr ? b.ptr : "", want);
+	grove__buf_release(&b);
+}
+
+static void metadata_stays_within_reach(void **state)
+{
+	struct grove__claude_tail_line last[CLAUDE_TAILS] = { 0 };
+	struct grove__claude_tail_line *title = &last[CLAUDE_TAIL_CUSTOM_TITLE];
+	struct grove__claude_tail_line *tag = &last[CLAUDE_TAIL_TAG];
+
+	(void)state;
+	expect_tail(last, 1 << 20, "");
+	*title = (struct grove__claude_tail_line){ { "{\"t\":1}", 7 }, CLAUDE_TAIL_WINDOW, false };
+	expect_tail(last, 0, "");
+	expect_tail(last, 1, "{\"t\":1}\n");
+	expect_tail(last, UINT64_MAX / 2, "{\"t\":1}\n");
+	/* the title written once more pushes the tag out */
+	*tag = (struct grove__claude_tail_line){ { "{\"tag\":\"x\"}", 11 }, CLAUDE_TAIL_WINDOW - 8, false };
+	expect_tail(last, 1, "{\"t\":1}\n{\"tag\":\"x\"}\n");
+	expect_tail(last, 0, "");
+	tag->distance--;
+	expect_tail(last, 1, "{\"t\":1}\n");
+	/* a tag that was cleared */
+	*tag = (struct grove__claude_tail_line){ { "{\"tag\":\"\"}", 10 }, 1 << 20, false };
+	expect_tail(last, 0, "");
+}
+
+static void a_leaf_that_was_passed_is_no_choice_any_more(void **state)
+{
+	struct grove__claude_tail_line last[CLAUDE_TAILS] = { 0 };
+	struct grove__claude_tail_line *lp = &last[CLAUDE_TAIL_LAST_PROMPT];
+	static const char chosen[] = "{\"leafUuid\":\"u\",\"explicit\":true}", none[] = "{\"leafUuid\":null,\"explicit\":true}";
+
+	(void)state;
+	*lp = (struct grove__claude_tail_line){ { chosen, sizeof(chosen) - 1 }, 1 << 20, false };
+	expect_tail(last, 0, "{\"leafUuid\":\"u\",\"explicit\":true}\n");
+	lp->followed = true;
+	expect_tail(last, 0, "{\"leafUuid\":\"u\"}\n");
+	lp->line = grove__slice_str(none);
+	expect_tail(last, 0, "");
+	lp->followed = false;
+	expect_tail(last, 0, "{\"leafUuid\":null,\"explicit\":true}\n");
+	assert_int_equal(grove__claude_tail_type(grove__slice_str("\"mode\"")), CLAUDE_TAIL_MODE);
+	assert_int_equal(grove__claude_tail_type(grove__slice_str("\"user\"")), -1);
+}
+
+/* --------------------------------------------------------------------- fork */
+
+/* A source: lines with ' for ", and what is known of their parents. */
+struct source {
+	struct world w;
+	struct grove__claude_fork f;
+	const char *const *lines;
+	size_t nr;
+	uint8_t next;
+	bool lost;               /* asking for parents fails */
+	unsigned asked;
+};
+
+static int count_up(void *payload, uint8_t out[16])
+{
+	struct source *s = payload;
+
+	memset(out, 0, 16);
+	out[15] = ++s->next;
+	return 0;
+}
+
+static int ask_parent(void *payload, struct grove_slice uuid, struct grove_slice *out)
+{
+	struct source *s = payload;
+	uint32_t row = grove__claude_rows_find(&s->w.rows, uuid);
+	const struct grove__claude_packed *p;
+
+	s->asked++;
+	if (s->lost)
+		return GROVE_EIO;
+	if (row == CLAUDE_NONE)
+		return 1;
+	p = &s->w.rows.rows[row];
+	*out = p->parent_is == PARENT_NAMED ? grove__claude_name(&s->w.rows, p->parent) : grove__slice(NULL, 0);
+	return 0;
+}
+
+/* `only`: the uuids that are copied, a letter each; NULL: all. */
+static int fork_open(struct source *s, const char *const *lines, size_t nr, const char *only)
+{
+	long left = countdown;
+	int rc = 0;
+
+	memset(s, 0, sizeof(*s));
+	s->lines = lines;
+	s->nr = nr;
+	/* the reading side has tests of its own */
+	countdown = -1;
+	world_init(&s->w);
+	world_fill(&s->w, lines, nr);
+	s->f = (struct grove__claude_fork){ .from = "OLD", .to = "NEW", .random = count_up, .random_payload = s,
+					    .parent = ask_parent, .parent_payload = s };
+	grove__claude_fork_init(&s->f, 42);
+	countdown = left;
+	for (uint32_t i = 0; i < s->w.rows.nr && !rc; i++) {
+		struct grove__claude_row row = { .class = s->w.rows.rows[i].class, .flags = s->w.rows.rows[i].flags,
+						 .uuid = grove__claude_rows_uuid(&s->w.rows, i) };
+
+		if (!only || (row.uuid.len && strchr(only, *row.uuid.ptr)))
+			rc = grove__claude_fork_add(&s->f, &row);
+	}
+	return rc;
+}
+
+static void fork_close(struct source *s)
+{
+	grove__claude_fork_release(&s->f);
+	world_release(&s->w);
+}
+
+static int fork_line(struct source *s, const char *line, bool last, struct grove_buf *out)
+{
+	return grove__claude_fork_line(&s->f, grove__slice_str(line), last, 1000, out);
+}
+
+/* Copies as "uuid<parent uuid<parent …", fresh uuids by their number. */
+static void expect_copies(const char *const *lines, size_t nr, const char *only, const char *want)
+{
+	struct grove_buf line = GROVE_BUF_INIT, shown = GROVE_BUF_INIT;
+	struct source s;
+
+	assert_int_equal(fork_open(&s, lines, nr, only), 0);
+	for (size_t i = 0; i < nr; i++) {
+		int rc;
+
+		grove__buf_clear(&line);
+		rc = fork_line(&s, quoted(&s.w, lines[i]), false, &line);
+		assert_true(rc >= 0);
+		if (rc)
+			continue;
+		for (int k = 0; k < 2; k++) {
+			struct grove_slice v = grove__json_get(grove__buf_slice(&line), k ? "parentUuid" : "uuid");
+			char id[64];
+
+			snprintf(id, sizeof(id), "%.*s", (int)v.len, v.ptr);
+			grove__buf_add_str(&shown, k ? "<" : shown.len ? " " : "");
+			if (strlen(id) == 38)
+				grove__buf_addf(&shown, "%lu", strtoul(id + 25, NULL, 16));
+			else
+				grove__buf_add_str(&shown, id);
+		}
+	}
+	assert_string_equal(shown.ptr ? shown.ptr : "", want);
+	grove__buf_release(&line);
+	grove__buf_release(&shown);
+	fork_close(&s);
+}
+
+#define NR(lines) (sizeof(lines) / sizeof(*(lines)))
+#define REC(id, up) "{'parentUuid':" up ",'isSidechain':false,'type':'user','uuid':'" id "'}"
+#define PROGRESS(id, up) "{'parentUuid':" up ",'type':'progress','uuid':'" id "'}"
+#define FRESH(n) "00000000-0000-4000-8000-0000000000" n
+
+static void a_copy_changes_what_it_must(void **state)
+{
+	static const char *const lines[] = {
+		"{'parentUuid':null,'isSidechain':false,'type':'user','message':{ 'role':'user','n':1.0},'uuid':'a',"
+		"'timestamp':'t','teamName':'t','agentName':'n','sessionKind':'daemon','slug':'s','sessionId':'OLD',"
+		"'sourceToolAssistantUUID':'x','version':'v'}",
+		"{'uuid':'b','parentUuid':'a','type':'assistant','forkedFrom':{'sessionId':'older'},'timestamp':'t'}",
+		"{'uuid':'c','type':'system'}",
+	};
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct source s;
+
+	(void)state;
+	assert_int_equal(fork_open(&s, lines, NR(lines), NULL), 0);
+	assert_int_equal(fork_line(&s, quoted(&s.w, lines[0]), false, &b), 0);
+	expect_text(&b, "{'parentUuid':null,'isSidechain':false,'type':'user','message':{ 'role':'user','n':1.0},"
+			"'uuid':'" FRESH("01") "','timestamp':'t','sessionId':'NEW','version':'v',"
+			"'forkedFrom':{'sessionId':'OLD','messageUuid':'a'}}");
+	assert_int_equal(fork_line(&s, quoted(&s.w, lines[1]), true, &b), 0);
+	expect_text(&b, "{'uuid':'" FRESH("02") "','parentUuid':'" FRESH("01") "','type':'assistant',"
+			"'forkedFrom':{'sessionId':'OLD','messageUuid':'b'},'timestamp':'1970-01-01T00:00:01.000Z',"
+			"'sessionId':'NEW','isSidechain':false}");
+	assert_int_equal(fork_line(&s, quoted(&s.w, lines[2]), true, &b), 0);
+	expect_text(&b, "{'uuid':'" FRESH("03") "','type':'system','parentUuid':null,'sessionId':'NEW',"
+			"'timestamp':'1970-01-01T00:00:01.000Z','isSidechain':false,"
+			"'forkedFrom':{'sessionId':'OLD','messageUuid':'c'}}");
+	assert_int_equal(grove__claude_fork_uuid(&s.f, grove__slice_str("b"), &b), 0);
+	expect_text(&b, FRESH("02"));
+	assert_int_equal(grove__claude_fork_uuid(&s.f, grove__slice_str("z"), &b), 1);
+	grove__buf_release(&b);
+	fork_close(&s);
+}
+
+static void all_branches_are_copied_and_nothing_else(void **state)
+{
+	static const char *const lines[] = {
+		REC("a", "null"), REC("b", "'a'"), REC("c", "'a'"), REC("d", "'c'"),
+		"{'type':'tag','tag':'x','sessionId':'OLD'}",
+		"{'type':'thing','uuid':'t','parentUuid':'d'}",
+		"{'type':'user','parentUuid':'d'}",
+		"{'type':'user','uuid':'s','parentUuid':'d','isSidechain':true}",
+	};
+
+	(void)state;
+	expect_copies(lines, NR(lines), NULL, "1<null 2<1 3<1 4<3");
+	expect_copies(lines, NR(lines), "acd", "1<null 2<1 3<2");
+}
+
+static void who_is_not_copied_is_passed_over(void **state)
+{
+	static const char *const lines[] = {
+		REC("a", "null"),      PROGRESS("p", "'a'"), PROGRESS("q", "'p'"), REC("b", "'q'"),
+		REC("c", "'p'"),       "{'type':'user','uuid':'s','parentUuid':'b','isSidechain':true}",
+		REC("d", "'s'"),       PROGRESS("r", "null"), REC("e", "'r'"),
+	};
+	/* children before their parents */
+	static const char *const late[] = { REC("b", "'p'"), PROGRESS("p", "'a'"), REC("a", "null") };
+
+	(void)state;
+	expect_copies(lines, NR(lines), NULL, "1<null 2<1 3<1 4<2 5<null");
+	expect_copies(late, NR(late), NULL, "1<2 2<null");
+	/* the way to a leaf: what is not on it is passed over as well */
+	expect_copies(lines, NR(lines), "bd", "1<null 2<1");
+}
+
+static void a_parent_that_is_nowhere_keeps_its_name(void **state)
+{
+	static const char *const lines[] = {
+		REC("a", "null"), REC("b", "'gone'"), PROGRESS("p", "'gone2'"), REC("c", "'p'"),
+		PROGRESS("x", "'y'"), PROGRESS("y", "'x'"), REC("d", "'x'"), REC("e", "'y'"), REC("f", "'f'"),
+		REC("g", "5"), REC("h", "''"),
+	};
+
+	(void)state;
+	expect_copies(lines, NR(lines), NULL,
+		      "1<null 2<\"gone\" 3<\"gone2\" 4<\"x\" 5<\"x\" 6<6 7<5 8<null");
+}
+
+static void a_uuid_that_comes_twice_is_one_in_the_copy(void **state)
+{
+	static const char *const lines[] = { REC("a", "null"), REC("b", "null"), REC("b", "'a'"), REC("c", "'b'") };
+
+	(void)state;
+	expect_copies(lines, NR(lines), NULL, "1<null 2<null 2<1 3<2");
+}
+
+static void a_long_run_of_progress_is_asked_about_once(void **state)
+{
+	enum { RUN = 500 };
+	static char text[2 * RUN][128];
+	static const char *lines[2 * RUN];
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct source s;
+
+	(void)state;
+	for (unsigned i = 0; i < RUN; i++) {
+		snprintf(text[i], sizeof(text[i]), PROGRESS("p%u", "'p%u'"), i + 1, i);
+		snprintf(text[RUN + i], sizeof(text[i]), REC("r%u", "'p%u'"), i, i);
+		lines[i] = text[i];
+		lines[RUN + i] = text[RUN + i];
+	}
+	assert_int_equal(fork_open(&s, lines, NR(lines), NULL), 0);
+	for (unsigned i = RUN; i-- > 0;) {
+		grove__buf_clear(&b);
+		assert_int_equal(fork_line(&s, quoted(&s.w, lines[RUN + i]), false, &b), 0);
+		assert_non_null(strstr(b.ptr, "\"parentUuid\":\"p500\""));
+	}
+	assert_int_equal(s.asked, RUN + 1);
+	grove__buf_release(&b);
+	fork_close(&s);
+}
+
+static const char *const compacted[] = {
+	REC("a", "null"), PROGRESS("p", "'a'"), REC("b", "'a'"),
+	("{'parentUuid':null,'logicalParentUuid':'p','isSidechain':false,'type':'system','subtype':'compact_boundary',"
+	 "'uuid':'c','sessionId':'OLD','compactMetadata':{'trigger':'auto','preservedSegment':{'headUuid':'a',"
+	 "'anchorUuid':'d','tailUuid':null,'x':1},'preservedMessages':{'uuids':['a', 'b','n',5],'anchorUuid':'d',"
+	 "'allUuids':[]},'z':1.0}}"),
+	("{'parentUuid':'c','isSidechain':false,'type':'user','uuid':'d','sessionId':'OLD','compactMetadata':"
+	 "{'preservedSegment':{'headUuid':'a'}},'logicalParentUuid':'n'}"),
+};
+
+static void what_a_boundary_keeps_is_renamed(void **state)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct source s;
+
+	(void)state;
+	assert_int_equal(fork_open(&s, compacted, NR(compacted), NULL), 0);
+	assert_int_equal(fork_line(&s, quoted(&s.w, compacted[3]), false, &b), 0);
+	expect_text(&b, "{'parentUuid':null,'logicalParentUuid':'" FRESH("01") "','isSidechain':false,'type':'system',"
+			"'subtype':'compact_boundary','uuid':'" FRESH("03") "','sessionId':'NEW','compactMetadata':"
+			"{'trigger':'auto','preservedSegment':{'headUuid':'" FRESH("01") "','anchorUuid':'" FRESH("04")
+			"','tailUuid':null,'x':1},'preservedMessages':{'uuids':['" FRESH("01") "','" FRESH("02")
+			"','n',5],'anchorUuid':'" FRESH("04") "','allUuids':[]},'z':1.0},"
+			"'forkedFrom':{'sessionId':'OLD','messageUuid':'c'}}");
+	/* only a boundary keeps */
+	assert_int_equal(fork_line(&s, quoted(&s.w, compacted[4]), false, &b), 0);
+	expect_text(&b, "{'parentUuid':'" FRESH("03") "','isSidechain':false,'type':'user','uuid':'" FRESH("04")
+			"','sessionId':'NEW','compactMetadata':{'preservedSegment':{'headUuid':'a'}},"
+			"'logicalParentUuid':'n','forkedFrom':{'sessionId':'OLD','messageUuid':'d'}}");
+	grove__buf_release(&b);
+	fork_close(&s);
+}
+
+static const char *const noted[] = {
+	REC("a", "null"),
+	"{'type':'content-replacement','sessionId':'OLD','replacements':[{'a':1.0},{'b':2}]}",
+	"{'type':'content-replacement','sessionId':'other','replacements':[{'c':1}]}",
+	"{'type':'content-replacement','sessionId':'OLD','replacements':[]}",
+	"{'type':'content-replacement','sessionId':'OLD','agentId':'x','replacements':[{'d':1}]}",
+	"{'type':'relocated','relocatedCwd':'/one','sessionId':'OLD'}",
+	"{'type':'relocated','relocatedCwd':'/two','sessionId':'OLD'}",
+	"{'type':'relocated','relocatedCwd':'/three','sessionId':'other'}",
+};
+
+static void what_comes_behind_the_records(void **state)
+{
+	struct grove_buf b = GROVE_BUF_INIT, line = GROVE_BUF_INIT;
+	struct source s;
+
+	(void)state;
+	assert_int_equal(fork_open(&s, noted, NR(noted), NULL), 0);
+	assert_int_equal(grove__claude_fork_tail(&s.f, NULL, false, NULL, 1000, collect, &b), 0);
+	expect_text(&b, "{'type':'custom-title','sessionId':'NEW','customTitle':'Forked session (fork)','uuid':'"
+			FRESH("02") "','timestamp':'1970-01-01T00:00:01.000Z'}\n");
+	for (size_t i = 0; i < NR(noted); i++)
+		assert_int_equal(fork_line(&s, quoted(&s.w, noted[i]), false, &line), i > 0);
+	assert_int_equal(grove__claude_fork_tail(&s.f, "Title", false, NULL, 1000, collect, &b), 0);
+	expect_text(&b, "{'type':'content-replacement','sessionId':'NEW','replacements':[{'a':1},{'b':2},{'d':1}],'uuid':'"
+			FRESH("03") "','timestamp':'1970-01-01T00:00:01.000Z'}\n"
+			"{'type':'relocated','sessionId':'NEW','relocatedCwd':'/two'}\n"
+			"{'type':'custom-title','sessionId':'NEW','customTitle':'Title (fork)','uuid':'" FRESH("04")
+			"','timestamp':'1970-01-01T00:00:01.000Z'}\n");
+	assert_int_equal(fork_line(&s, "{\"type\":\"history-suppression\",\"sessionId\":\"OLD\"}", false, &line), 1);
+	assert_int_equal(grove__claude_fork_tail(&s.f, "Mine", true, "/here", 1000, collect, &b), 0);
+	assert_non_null(strstr(b.ptr, "{\"type\":\"history-suppression\",\"sessionId\":\"NEW\",\"cause\":\"fork_inherit\""));
+	assert_non_null(strstr(b.ptr, "\"relocatedCwd\":\"/here\""));
+	assert_non_null(strstr(b.ptr, "\"customTitle\":\"Mine\""));
+	grove__buf_release(&b);
+	grove__buf_release(&line);
+	fork_close(&s);
+}
+
+static void an_answer_that_cannot_be_had_is_passed_up(void **state)
+{
+	static const char *const lines[] = { REC("a", "null"), PROGRESS("p", "'a'"), PROGRESS("q", "'p'"), REC("b", "'q'") };
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct source s;
+
+	(void)state;
+	assert_int_equal(fork_open(&s, lines, NR(lines), NULL), 0);
+	s.lost = true;
+	assert_int_equal(fork_line(&s, quoted(&s.w, lines[3]), false, &b), GROVE_EIO);
+	assert_int_equal(b.len, 0);
+	s.lost = false;
+	assert_int_equal(fork_line(&s, quoted(&s.w, lines[3]), false, &b), 0);
+	assert_non_null(strstr(b.ptr, "\"parentUuid\":\"" FRESH("01") "\""));
+	grove__buf_release(&b);
+	fork_close(&s);
+}
+
+/* ------------------------------------------------------------ out of memory */
+
+static int compose_some(void)
+{
+	static const char *const inputs[] = {
+		"{\"type\":\"user\",\"sourceToolAssistantUUID\":\"c\\u0061ll\",\"x\":{\"b\":1},\"message\":{\"role\":\"user\"}}",
+		"{\"type\":\"tag\",\"tag\":\"t\"}",
+	};
+	int rc = 0;
+
+	for (size_t i = 0; i < 2 && !rc; i++) {
+		struct grove_buf out = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
+		struct grove__input in = { .json = grove__slice_str(inputs[i]) };
+		struct grove__place at = place("P");
+
+		in.type = grove__json_get(in.json, "type");
+		rc = grove__claude_compose(&in, &at, grove__slice(NULL, 0), &out, &target, NULL);
+		assert_true(!rc || !out.len);
+		if (!rc) {
+			struct grove_buf again = GROVE_BUF_INIT;
+
+			rc = grove__claude_relink(grove__buf_slice(&out), grove__slice_str("q"), NULL, &again);
+			grove__buf_release(&again);
+		}
+		grove__buf_release(&out);
+		grove__buf_release(&target);
+	}
+	return rc;
+}
+
+static int spell_some(void)
+{
+	static const struct grove__wish wishes[] = { { .kind = GROVE_KIND_NAME, .a = "n" },
+						     { .kind = GROVE_KIND_OTHER, .a = "u" } };
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc = grove__claude_spell(&wishes[0], &b, NULL);
+
+	grove__buf_release(&b);
+	if (!rc)
+		rc = grove__claude_spell(&wishes[1], &b, NULL);
+	grove__buf_release(&b);
+	return rc;
+}
+
+static int split_some(void)
+{
+	static const char json[] = "{\"type\":\"assistant\",\"uuid\":\"u\",\"message\":{\"content\":[1,2]}}";
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc = grove__claude_split(grove__slice_str(json), dice, collect, &b);
+
+	grove__buf_release(&b);
+	return rc;
+}
+
+static int plan_some(void)
+{
+	const char *known[] = { "a", NULL };
+	char out[256];
+
+	return make_plan("a b c:c d:r=b e:s f", known, NULL, false, out, sizeof(out));
+}
+
+static int tail_some(void)
+{
+	static const char line[] = "{\"leafUuid\":\"u\",\"explicit\":true}";
+	struct grove__claude_tail_line last[CLAUDE_TAILS] = { 0 };
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc;
+
+	last[CLAUDE_TAIL_LAST_PROMPT] =
+		(struct grove__claude_tail_line){ { line, sizeof(line) - 1 }, 1 << 20, true };
+	rc = grove__claude_tail_lines(last, 0, collect, &b);
+	grove__buf_release(&b);
+	return rc;
+}
+
+static int fork_lines(const char *const *lines, size_t nr)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct source s;
+	int rc = fork_open(&s, lines, nr, NULL);
+
+	for (size_t i = 0; i < nr && rc >= 0; i++) {
+		long left = countdown;
+		const char *line;
+
+		countdown = -1;
+		line = quoted(&s.w, lines[i]);
+		countdown = left;
+		rc = fork_line(&s, line, i == 4, &b);
+	}
+	if (rc >= 0)
+		rc = grove__claude_fork_tail(&s.f, "t", false, NULL, 0, collect, &b);
+	grove__buf_release(&b);
+	fork_close(&s);
+	return rc < 0 ? rc : 0;
+}
+
+static int fork_some(void)
+{
+	return fork_lines(compacted, NR(compacted));
+}
+
+static int fork_more(void)
+{
+	return fork_lines(noted, NR(noted));
+}
+
+static void memory_may_run_out_anywhere(void **state)
+{
+	(void)state;
+	starve(compose_some);
+	starve(spell_some);
+	starve(split_some);
+	starve(plan_some);
+	starve(tail_some);
+	starve(fork_some);
+	starve(fork_more);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_bare_message_becomes_a_record),
+		cmocka_unit_test(what_else_a_record_says_is_kept),
+		cmocka_unit_test(what_a_record_says_of_itself_counts),
+		cmocka_unit_test(a_boundary_has_a_logical_parent),
+		cmocka_unit_test(a_result_hangs_below_its_call),
+		cmocka_unit_test(metadata_begins_with_its_type),
+		cmocka_unit_test(what_no_reader_could_use_is_refused),
+		cmocka_unit_test(inputs_have_a_kind),
+		cmocka_unit_test(a_wish_is_spelled_or_refused),
+		cmocka_unit_test(metadata_is_spelled_by_a_table),
+		cmocka_unit_test(a_child_of_a_removed_record_changes_its_parent_only),
+		cmocka_unit_test(a_reply_is_one_record_a_block),
+		cmocka_unit_test(blocks_of_a_reply_share_an_id_that_is_made_up),
+		cmocka_unit_test(what_is_no_such_reply_is_handed_on),
+		cmocka_unit_test(who_asks_may_stop),
+		cmocka_unit_test(only_what_is_new_is_written),
+		cmocka_unit_test(what_a_compaction_keeps_is_nobodys_parent),
+		cmocka_unit_test(progress_is_passed_over),
+		cmocka_unit_test(results_are_planned_below_their_calls),
+		cmocka_unit_test(side_chains_keep_to_themselves),
+		cmocka_unit_test(a_message_without_a_uuid_cannot_be_planned),
+		cmocka_unit_test(metadata_stays_within_reach),
+		cmocka_unit_test(a_leaf_that_was_passed_is_no_choice_any_more),
+		cmocka_unit_test(a_copy_changes_what_it_must),
+		cmocka_unit_test(all_branches_are_copied_and_nothing_else),
+		cmocka_unit_test(who_is_not_copied_is_passed_over),
+		cmocka_unit_test(a_parent_that_is_nowhere_keeps_its_name),
+		cmocka_unit_test(a_uuid_that_comes_twice_is_one_in_the_copy),
+		cmocka_unit_test(a_long_run_of_progress_is_asked_about_once),
+		cmocka_unit_test(what_a_boundary_keeps_is_renamed),
+		cmocka_unit_test(what_comes_behind_the_records),
+		cmocka_unit_test(an_answer_that_cannot_be_had_is_passed_up),
+		cmocka_unit_test(memory_may_run_out_anywhere),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,566 @@
+/*
+ * tests/unit/test_usage.c: every reply once, whatever repeats it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "catalog/replies.h"
+#include "../lib/chance.h"
+#include "grove.h"
+#include "../lib/scratch.h"
+
+#include <math.h>
+
+static struct grove__billed line_of(const char *key, size_t len, int64_t time, double output)
+{
+	return (struct grove__billed){ .key = grove__slice(key, len), .model = grove__slice_str("m"),
+				       .time = time, .input = 1, .output = output };
+}
+
+/* --- the table --- */
+
+static void the_largest_counts_hold_at_the_earliest_time(void **state)
+{
+	/* time, output, log; in all orders the third is the earliest, the second the largest */
+	static const int64_t lines[3][3] = { { 20, 5, 1 }, { 30, 9, 0 }, { 10, 1, 2 } };
+	static const int orders[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
+					  { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+
+	(void)state;
+	for (int o = 0; o < 6; o++) {
+		struct grove__replies rs;
+
+		grove__replies_init(&rs);
+		for (int i = 0; i < 3; i++) {
+			const int64_t *l = lines[orders[o][i]];
+			struct grove__billed x = line_of("k", 1, l[0], (double)l[1]);
+
+			assert_int_equal(grove__replies_add(&rs, &x, (uint32_t)l[2], false), 0);
+		}
+		assert_int_equal(rs.nr, 1);
+		assert_int_equal(rs.all[0].output, 9);
+		assert_int_equal(rs.all[0].time, 10);
+		assert_int_equal(rs.all[0].log, 2);
+		grove__replies_release(&rs);
+	}
+}
+
+static void at_the_same_time_the_first_log_has_it(void **state)
+{
+	struct grove__billed x = line_of("k", 1, 5, 1), never = line_of("k", 1, GROVE_NO_TIME, 1);
+	struct grove__replies rs;
+
+	(void)state;
+	grove__replies_init(&rs);
+	assert_int_equal(grove__replies_add(&rs, &never, 1, false), 0);
+	assert_int_equal(rs.all[0].log, 1);
+	assert_int_equal(grove__replies_add(&rs, &x, 7, false), 0);
+	assert_int_equal(rs.all[0].log, 7);
+	assert_int_equal(grove__replies_add(&rs, &x, 3, false), 0);
+	assert_int_equal(grove__replies_add(&rs, &x, 4, false), 0);
+	assert_int_equal(grove__replies_add(&rs, &never, 0, false), 0);
+	assert_int_equal(rs.nr, 1);
+	assert_int_equal(rs.all[0].log, 3);
+	grove__replies_release(&rs);
+}
+
+static void what_has_no_key_is_never_merged_and_nothing_is_no_reply(void **state)
+{
+	struct grove__billed x = line_of("", 0, 5, 1), nothing = { .time = 1 };
+	struct grove__replies rs;
+
+	(void)state;
+	grove__replies_init(&rs);
+	assert_int_equal(grove__replies_add(&rs, &x, 0, false), 0);
+	assert_int_equal(grove__replies_add(&rs, &x, 0, false), 0);
+	assert_int_equal(grove__replies_add(&rs, &nothing, 0, false), 0);
+	assert_int_equal(rs.nr, 2);
+	grove__replies_release(&rs);
+}
+
+static void a_sum_is_told_if_any_copy_has_the_logs(void **state)
+{
+	struct grove__billed x = line_of("k", 1, 5, 1);
+	struct grove__replies rs;
+
+	(void)state;
+	x.of_subs = true;
+	grove__replies_init(&rs);
+	assert_int_equal(grove__replies_add(&rs, &x, 0, false), 0);
+	assert_false(rs.all[0].told);
+	assert_int_equal(grove__replies_add(&rs, &x, 1, true), 0);
+	assert_int_equal(grove__replies_add(&rs, &x, 2, false), 0);
+	assert_true(rs.all[0].told);
+	grove__replies_release(&rs);
+}
+
+static void absurd_numbers_stay_numbers(void **state)
+{
+	struct grove__billed x = line_of("k", 1, 5, INFINITY);
+	struct grove__replies rs;
+
+	(void)state;
+	x.has_cost = true;
+	x.cost = INFINITY;
+	x.model = grove__slice("a\0b", 3);
+	grove__replies_init(&rs);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(grove__replies_add(&rs, &x, 0, false), 0);
+	assert_int_equal(rs.all[0].output, (1ull << 53) - 1);
+	assert_true(isfinite(rs.all[0].cost));
+	assert_int_equal(rs.nr_models, 1);
+	grove__replies_release(&rs);
+}
+
+static void many_replies_are_told_apart(void **state)
+{
+	enum { NR = 200000 };
+	struct grove__replies rs;
+	char key[32];
+
+	(void)state;
+	grove__replies_init(&rs);
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < NR; i++) {
+			size_t n = (size_t)snprintf(key, sizeof(key), "%d", i);
+			struct grove__billed x = line_of(key, n, i, i + round);
+
+			assert_int_equal(grove__replies_add(&rs, &x, 0, false), 0);
+		}
+	assert_int_equal(rs.nr, NR);
+	for (int i = 0; i < NR; i++)
+		assert_int_equal(rs.all[i].output, i + 1);
+	grove__replies_release(&rs);
+}
+
+/* --- lines --- */
+
+struct lines {
+	const struct grove__dialect *dialect;
+	struct grove__json_want want;
+	struct grove__json_member members[GROVE__JSON_WANT_MAX];
+	struct grove__arena tmp;
+	struct grove__replies replies;
+};
+
+static void lines_begin(struct lines *ls, const struct grove__dialect *dialect)
+{
+	unsigned nr = dialect->nr_members;
+
+	ls->dialect = dialect;
+	assert_in_range(nr + dialect->nr_bill_members, 1, GROVE__JSON_WANT_MAX);
+	memcpy(ls->members, dialect->members, nr * sizeof(*ls->members));
+	if (dialect->nr_bill_members)
+		memcpy(ls->members + nr, dialect->bill_members,
+		       dialect->nr_bill_members * sizeof(*ls->members));
+	grove__json_want_init(&ls->want, ls->members, nr + dialect->nr_bill_members);
+	grove__arena_init(&ls->tmp);
+	grove__replies_init(&ls->replies);
+}
+
+static void lines_end(struct lines *ls)
+{
+	grove__arena_release(&ls->tmp);
+	grove__replies_release(&ls->replies);
+}
+
+/* A line with ' for ". Was it billed? */
+static bool bill(struct lines *ls, const char *text)
+{
+	size_t n = strlen(text);
+	char *line = grove__arena_alloc(&ls->tmp, n + GROVE__JSON_PAD, 1);
+	struct grove__json_line l;
+	struct grove__entry e;
+	struct grove__billed x;
+	int rc;
+
+	assert_non_null(line);
+	memset(line, 0, n + GROVE__JSON_PAD);
+	for (size_t i = 0; i < n; i++)
+		line[i] = text[i] == '\'' ? '"' : text[i];
+	assert_int_equal(grove__json_scan(&ls->want, line, n, true, &l), JSON_VALUE);
+	assert_int_equal(ls->dialect->index(&l, line, &ls->tmp, &e), LINE_ENTRY);
+	rc = ls->dialect->billed(&l, line, &ls->tmp, &e, &x);
+	if (!rc)
+		assert_int_equal(grove__replies_add(&ls->replies, &x, 0, false), 0);
+	else
+		assert_int_equal(rc, 1);
+	return !rc;
+}
+
+#define CLAUDE(id, request, in, out) \
+	"{'type':'assistant','message':{'id':" id ",'model':'m1','usage':{'input_tokens':" in \
+	",'output_tokens':" out ",'cache_creation_input_tokens':7,'cache_read_input_tokens':100}}" request "}"
+
+static void message_and_request_make_a_reply_in_claude(void **state)
+{
+	const struct grove__reply *r;
+	struct lines ls;
+
+	(void)state;
+	lines_begin(&ls, &grove__dialect_claude);
+	assert_true(bill(&ls, CLAUDE("'a'", ",'requestId':'r'", "10", "1")));
+	bill(&ls, CLAUDE("'a'", ",'requestId':'r'", "10", "90"));
+	bill(&ls, CLAUDE("'a'", ",'requestId':'r'", "10", "40"));
+	assert_int_equal(ls.replies.nr, 1);
+	r = &ls.replies.all[0];
+	assert_true(r->input == 10 && r->output == 90 && r->cache_read == 100 && r->cache_write == 7);
+	assert_true(isnan(r->cost));
+	/* another request is another reply; two that lack it are one */
+	bill(&ls, CLAUDE("'a'", ",'requestId':'r2'", "1", "1"));
+	bill(&ls, CLAUDE("'a'", "", "1", "1"));
+	bill(&ls, CLAUDE("'a'", "", "1", "1"));
+	assert_int_equal(ls.replies.nr, 3);
+	/* without an id nothing is known to be the same */
+	bill(&ls, CLAUDE("null", ",'requestId':'r'", "1", "1"));
+	bill(&ls, CLAUDE("null", ",'requestId':'r'", "1", "1"));
+	assert_int_equal(ls.replies.nr, 5);
+	assert_int_equal(ls.replies.nr_models, 1);
+	assert_false(bill(&ls, "{'type':'user','message':{'usage':{'input_tokens':5}}}"));
+	assert_false(bill(&ls, "{'type':'assistant','message':{'id':'z','usage':null}}"));
+	lines_end(&ls);
+}
+
+#define PI(id, time, out) \
+	"{'type':'message'," id "'message':{'role':'assistant','usage':{'output':" out \
+	",'input':-5,'cacheRead':'x','cost':{'total':0.5}}," time "'model':'m1'}}"
+
+static void entry_and_time_make_a_reply_in_the_family_of_pi(void **state)
+{
+	static const struct grove__dialect *const family[] = {
+		&grove__dialect_pi, &grove__dialect_xcsh, &grove__dialect_omp
+	};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct lines ls;
+
+		lines_begin(&ls, family[i]);
+		assert_true(bill(&ls, PI("'id':'a',", "'timestamp':1,", "5")));
+		bill(&ls, PI("'id':'a',", "'timestamp':1,", "7"));
+		assert_int_equal(ls.replies.nr, 1);
+		assert_int_equal(ls.replies.all[0].output, 7);
+		assert_int_equal(ls.replies.all[0].input + ls.replies.all[0].cache_read, 0);
+		assert_true(ls.replies.all[0].cost == 0.5);
+		bill(&ls, PI("'id':'a',", "'timestamp':2,", "5"));
+		bill(&ls, PI("'id':'b',", "'timestamp':1,", "5"));
+		assert_int_equal(ls.replies.nr, 3);
+		/* without an id a copy has the same bytes */
+		bill(&ls, PI("", "'timestamp':1,", "5"));
+		bill(&ls, PI("", "'timestamp':1,", "5"));
+		bill(&ls, PI("", "'timestamp':1,", "6"));
+		assert_int_equal(ls.replies.nr, 5);
+		assert_false(bill(&ls, "{'type':'message','message':{'role':'user','usage':{'input':1}}}"));
+		assert_false(bill(&ls, "{'type':'message','message':{'role':'assistant'}}"));
+		assert_false(bill(&ls, "{'type':'message','message':7}"));
+		lines_end(&ls);
+	}
+}
+
+static void what_else_is_billed_depends_on_the_agent(void **state)
+{
+	static const char *const line[] = {
+		("{'type':'message','id':'1','message':{'role':'toolResult','toolName':'task',"
+		 "'details':{'usage':{'input':1}}}}"),
+		"{'type':'message','id':'2','message':{'role':'toolResult','toolName':'ask','usage':{'input':1}}}",
+		"{'type':'compaction','id':'3','usage':{'input':1}}",
+		"{'type':'branch_summary','id':'4','usage':{'input':1}}",
+		"{'type':'usage','id':'5','usage':{'input':1}}",
+		"{'type':'model_usage','id':'6','usage':{'input':1}}",
+	};
+	static const struct {
+		const struct grove__dialect *dialect;
+		bool billed[6];
+	} agent[] = {
+		{ &grove__dialect_pi, { false, true, true, true, true, false } },
+		{ &grove__dialect_xcsh, { true, false, false, false, false, false } },
+		{ &grove__dialect_omp, { true, false, false, false, false, true } },
+	};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct lines ls;
+
+		lines_begin(&ls, agent[i].dialect);
+		for (int k = 0; k < 6; k++)
+			assert_int_equal(bill(&ls, line[k]), agent[i].billed[k]);
+		lines_end(&ls);
+	}
+}
+
+/* --- files: any copies of any lines, in any order --- */
+
+enum { REPLIES = 60, FILES = 12, DAYS = 5 };
+
+struct model_reply {
+	int written;
+	int64_t time;
+	unsigned file;               /* of the earliest line */
+	unsigned output;             /* the largest */
+};
+
+static void put_line(struct grove_buf *out, bool claude, unsigned nr, int64_t time, unsigned output)
+{
+	char iso[32];
+	time_t t = (time_t)time;
+	struct tm tm;
+
+	gmtime_r(&t, &tm);
+	strftime(iso, sizeof(iso), "%Y-%m-%dT%H:%M:%S.000Z", &tm);
+	if (claude)
+		assert_int_equal(grove__buf_addf(out,
+			"{\"parentUuid\":null,\"isSidechain\":false,\"cwd\":\"/w\",\"sessionId\":\"s\","
+			"\"uuid\":\"u%llu\",\"type\":\"assistant\",\"requestId\":\"r%u\",\"message\":{\"id\":\"m%u\","
+			"\"role\":\"assistant\",\"model\":\"x%u\",\"content\":[],\"usage\":{\"input_tokens\":%u,"
+			"\"output_tokens\":%u}},\"timestamp\":\"%s\"}\n",
+			(unsigned long long)out->len, nr, nr, nr % 3, nr, output, iso), 0);
+	else
+		assert_int_equal(grove__buf_addf(out,
+			"{\"type\":\"message\",\"id\":\"e%u\",\"parentId\":null,\"timestamp\":\"%s\",\"message\":"
+			"{\"role\":\"assistant\",\"model\":\"x%u\",\"content\":[],\"usage\":{\"input\":%u,"
+			"\"output\":%u,\"cacheRead\":0,\"cacheWrite\":0,\"cost\":{\"total\":0.%u}},\"timestamp\":%u}}\n",
+			nr, iso, nr % 3, nr, output, nr + 1, nr), 0);
+}
+
+/* Name of file `i`, so that file 0 is the first by path, whatever the run. */
+static void file_path(char *out, size_t size, const char *dir, bool claude, unsigned i)
+{
+	if (claude)
+		snprintf(out, size, "%s/p/%08x-1111-4111-8111-111111111111.jsonl", dir, i);
+	else
+		snprintf(out, size, "%s/p/%04u.jsonl", dir, i);
+}
+
+static void fill(const char *dir, bool claude, struct chance *c, struct model_reply *model)
+{
+	memset(model, 0, REPLIES * sizeof(*model));
+	for (unsigned f = 0; f < FILES; f++) {
+		struct grove_buf b = GROVE_BUF_INIT;
+		unsigned nr = chance_below(c, 40);
+		char path[4096];
+
+		if (!claude)
+			assert_int_equal(grove__buf_addf(&b,
+				"{\"type\":\"session\",\"version\":3,\"id\":\"s%u\","
+				"\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w\"}\n", f), 0);
+		for (unsigned i = 0; i < nr; i++) {
+			unsigned r = chance_below(c, REPLIES), output = 1 + chance_below(c, 9);
+			int64_t time = 1767225600 + (int64_t)chance_below(c, DAYS) * 86400;
+			struct model_reply *m = &model[r];
+
+			put_line(&b, claude, r, time, output);
+			if (!m->written || time < m->time || (time == m->time && f < m->file)) {
+				m->time = time;
+				m->file = f;
+			}
+			if (output > m->output)
+				m->output = output;
+			m->written = 1;
+		}
+		file_path(path, sizeof(path), dir, claude, f);
+		file_put(path, O_CREAT | O_TRUNC, b.ptr ? b.ptr : "", b.len);
+		grove__buf_release(&b);
+	}
+}
+
+static void key_of(char *out, size_t size, enum grove_usage_by by, bool claude, unsigned nr,
+		   const struct model_reply *m)
+{
+	time_t t = (time_t)m->time;
+	struct tm tm;
+
+	gmtime_r(&t, &tm);
+	if (by == GROVE_USAGE_DAY)
+		strftime(out, size, "%Y-%m-%d", &tm);
+	else if (by == GROVE_USAGE_MODEL)
+		snprintf(out, size, "x%u", nr % 3);
+	else if (by == GROVE_USAGE_SESSION && claude)
+		snprintf(out, size, "%08x-1111-4111-8111-111111111111", m->file);
+	else if (by == GROVE_USAGE_SESSION)
+		snprintf(out, size, "s%u", m->file);
+	else if (by == GROVE_USAGE_PROJECT)
+		snprintf(out, size, "/w");
+	else
+		snprintf(out, size, claude ? "claude" : "pi");
+}
+
+static void assert_usage(const char *dir, bool claude, const struct model_reply *model)
+{
+	const char *const stores[] = { dir };
+	struct grove_options o = { .size = sizeof(o), .home = dir, .cwd = dir, .stores = stores,
+				   .nr_stores = 1, .dialect = claude ? "claude" : "pi" };
+	struct grove *g;
+
+	assert_int_equal(grove_open(&g, &o), 0);
+	for (int by = GROVE_USAGE_DAY; by <= GROVE_USAGE_AGENT; by++) {
+		struct grove_usage_options uo = { .size = sizeof(uo), .by = (enum grove_usage_by)by };
+		uint64_t input = 0, output = 0, in_rows = 0;
+		struct grove_usage *u;
+
+		assert_int_equal(grove_usage(g, &uo, &u), 0);
+		for (unsigned r = 0; r < REPLIES; r++)
+			if (model[r].written) {
+				input += r;
+				output += model[r].output;
+			}
+		assert_int_equal(grove_usage_totals(u)->input, input);
+		assert_int_equal(grove_usage_totals(u)->output, output);
+		assert_int_equal(grove_usage_totals(u)->total, input + output);
+		for (size_t i = 0; i < grove_usage_count(u); i++) {
+			const struct grove_usage_row *row = grove_usage_at(u, i);
+			uint64_t sum = 0;
+
+			for (unsigned r = 0; r < REPLIES; r++) {
+				char key[64];
+
+				key_of(key, sizeof(key), uo.by, claude, r, &model[r]);
+				if (model[r].written && !strcmp(key, row->key))
+					sum += r + model[r].output;
+			}
+			assert_int_equal(row->total, sum);
+			in_rows += sum;
+		}
+		assert_int_equal(in_rows, input + output);
+		assert_null(grove_usage_at(u, grove_usage_count(u)));
+		grove_usage_free(u);
+	}
+	grove_close(g);
+}
+
+static void check_dialect(bool claude)
+{
+	struct chance c = chance_begin(claude ? "usage, claude" : "usage, pi");
+	struct model_reply model[REPLIES];
+	char dir[4000], sub[4096];
+
+	scratch_make(dir, sizeof(dir));
+	snprintf(sub, sizeof(sub), "%s/p", dir);
+	assert_int_equal(mkdir(sub, 0700), 0);
+	for (int round = 0; round < 20; round++) {
+		fill(dir, claude, &c, model);
+		assert_usage(dir, claude, model);
+	}
+	scratch_remove(dir);
+}
+
+static void copies_in_any_order_count_once_in_pi(void **state)
+{
+	(void)state;
+	check_dialect(false);
+}
+
+static void copies_in_any_order_count_once_in_claude(void **state)
+{
+	(void)state;
+	check_dialect(true);
+}
+
+/* --- the sum of costs --- */
+
+static double cost_of(const char *dir)
+{
+	const char *const stores[] = { dir };
+	struct grove_options o = { .size = sizeof(o), .home = dir, .cwd = dir, .stores = stores,
+				   .nr_stores = 1, .dialect = "pi" };
+	struct grove_usage *u;
+	struct grove *g;
+	double cost;
+
+	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_usage(g, NULL, &u), 0);
+	assert_true(grove_usage_totals(u)->has_cost);
+	cost = grove_usage_totals(u)->cost;
+	grove_usage_free(u);
+	grove_close(g);
+	return cost;
+}
+
+static void the_cost_is_the_same_in_any_order(void **state)
+{
+	static const char header[] =
+		"{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"\",\"cwd\":\"/w\"}\n";
+	struct chance c = chance_begin("cost");
+	unsigned order[REPLIES];
+	double first = 0;
+	char dir[4000], path[4096];
+
+	(void)state;
+	scratch_make(dir, sizeof(dir));
+	for (unsigned i = 0; i < REPLIES; i++)
+		order[i] = i;
+	for (int round = 0; round < 20; round++) {
+		struct grove_buf b[3] = { GROVE_BUF_INIT, GROVE_BUF_INIT, GROVE_BUF_INIT };
+
+		for (unsigned i = REPLIES - 1; i; i--) {
+			unsigned j = chance_below(&c, i + 1), t = order[i];
+
+			order[i] = order[j];
+			order[j] = t;
+		}
+		for (int f = 0; f < 3; f++)
+			assert_int_equal(grove__buf_add_str(&b[f], header), 0);
+		for (unsigned i = 0; i < REPLIES; i++)
+			put_line(&b[chance_below(&c, 3)], false, order[i], 1767225600, 1);
+		for (int f = 0; f < 3; f++) {
+			snprintf(path, sizeof(path), "%s/%d.jsonl", dir, f);
+			file_put(path, O_CREAT | O_TRUNC, b[f].ptr, b[f].len);
+			grove__buf_release(&b[f]);
+		}
+		if (!round)
+			first = cost_of(dir);
+		assert_true(first == cost_of(dir));
+	}
+	scratch_remove(dir);
+}
+
+static void what_is_asked_for_must_be_known(void **state)
+{
+	struct grove_usage_options uo = { .size = sizeof(uo), .by = (enum grove_usage_by)99 };
+	struct grove_options o = { .size = sizeof(o), .home = "/", .cwd = "/",
+				   .stores = (const char *const[]){ "memory:" }, .nr_stores = 1 };
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_usage *u;
+	struct grove *g;
+
+	(void)state;
+	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_usage(g, &uo, &u), GROVE_EINVAL);
+	grove_usage_free(u);
+	assert_int_equal(grove_usage(g, NULL, &u), 0);
+	assert_int_equal(grove_usage_count(u), 0);
+	assert_int_equal(grove_usage_json(u, &b), 0);
+	assert_string_equal(b.ptr, "{\"totals\":{\"input\":0,\"output\":0,\"cacheRead\":0,\"cacheWrite\":0,"
+				   "\"totalTokens\":0,\"cost\":null},\"rows\":[]}");
+	grove_buf_release(&b);
+	grove_usage_free(u);
+	grove_usage_free(NULL);
+	grove_close(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_largest_counts_hold_at_the_earliest_time),
+		cmocka_unit_test(at_the_same_time_the_first_log_has_it),
+		cmocka_unit_test(what_has_no_key_is_never_merged_and_nothing_is_no_reply),
+		cmocka_unit_test(a_sum_is_told_if_any_copy_has_the_logs),
+		cmocka_unit_test(absurd_numbers_stay_numbers),
+		cmocka_unit_test(many_replies_are_told_apart),
+		cmocka_unit_test(message_and_request_make_a_reply_in_claude),
+		cmocka_unit_test(entry_and_time_make_a_reply_in_the_family_of_pi),
+		cmocka_unit_test(what_else_is_billed_depends_on_the_agent),
+		cmocka_unit_test(copies_in_any_order_count_once_in_pi),
+		cmocka_unit_test(copies_in_any_order_count_once_in_claude),
+		cmocka_unit_test(the_cost_is_the_same_in_any_order),
+		cmocka_unit_test(what_is_asked_for_must_be_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -82,7 +82,7 @@ static int open_new(const char *path, struct grove_store **st, struct grove_log 
 
 static void best(double *ms, double took)
 {
-	if (!*ms || took < *ms)
+	if (*ms <= 0 || took < *ms)
 		*ms = took;
 }
 

@@ -120,10 +120,31 @@ static void print_text_member(struct out *o, struct grove_slice doc, const char 
 		out_puts(o, "none");
 }
 
+/* Model and level, where the agent keeps them with the session. */
+static void print_settings(struct out *o, struct grove_slice doc)
+{
+	struct grove_slice model, value;
+
+	out_puts(o, "model ");
+	if (json_member(doc, "model", &model) && *model.ptr == '{' &&
+	    (json_member(model, "provider", &value) || json_member(model, "modelId", &value))) {
+		print_text_member(o, model, "provider");
+		out_puts(o, "/");
+		print_text_member(o, model, "modelId");
+	} else if (json_member(doc, "models", &model) && json_member(model, "default", &value)) {
+		print_text_member(o, model, "default");
+	} else {
+		out_puts(o, "none");
+	}
+	out_puts(o, ", thinking ");
+	print_text_member(o, doc, "thinkingLevel");
+	out_puts(o, ", ");
+}
+
 static void print_context(struct cli *c, struct grove_view *v, struct grove_slice doc)
 {
 	struct out *o = &c->out;
-	struct grove_slice messages = out_str("[]"), ids = out_str("[]"), message, id, model, value;
+	struct grove_slice messages = out_str("[]"), ids = out_str("[]"), message, id, value;
 	const char *at = NULL, *id_at = NULL;
 	uint64_t bytes = 0;
 	size_t nr = 0;
@@ -142,21 +163,10 @@ static void print_context(struct cli *c, struct grove_view *v, struct grove_slic
 	print_reasons(c, doc);
 	if (nr)
 		out_puts(o, "\n");
-	out_puts(o, "model ");
-	if (json_member(doc, "model", &model) && *model.ptr == '{' &&
-	    (json_member(model, "provider", &value) || json_member(model, "modelId", &value))) {
-		print_text_member(o, model, "provider");
-		out_puts(o, "/");
-		print_text_member(o, model, "modelId");
-	} else if (json_member(doc, "models", &model) && json_member(model, "default", &value)) {
-		print_text_member(o, model, "default");
-	} else {
-		out_puts(o, "none");
-	}
-	out_puts(o, ", thinking ");
-	print_text_member(o, doc, "thinkingLevel");
+	if (json_member(doc, "thinkingLevel", &value))
+		print_settings(o, doc);
 	cli_size(size, sizeof(size), bytes);
-	out_printf(o, ", %zu message%s, %s%s\n", nr, nr == 1 ? "" : "s", size,
+	out_printf(o, "%zu message%s, %s%s\n", nr, nr == 1 ? "" : "s", size,
 		   bytes < 1024 ? " bytes" : "B");
 }
 

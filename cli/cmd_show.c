@@ -262,7 +262,7 @@ int cmd_show(struct cli *c, int argc, char **argv)
 	if (all)
 		nr = grove_view_count(v); /* and no path: 0, 1, 2, … */
 	else
-		err = grove_view_conversation(v, to, &path, &nr);
+		err = grove_view_conversation(v, to, GROVE_CONTEXT_FULL, &path, &nr);
 	if (!err && c->json) {
 		err = show_json(c, v, path, nr);
 	} else if (!err) {

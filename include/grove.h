@@ -506,7 +506,10 @@ struct grove_record_options {
 GROVE_API int grove_session_record(struct grove_session *s, const struct grove_slice *messages,
 				   size_t nr, const struct grove_record_options *opt,
 				   const char **last);
-/* The same for these lines alone, say when a conversation ends; *written may be NULL. */
+/*
+ * The same for these lines alone, say when a conversation ends; *written may be
+ * NULL. They are looked for in the last 8 MiB.
+ */
 GROVE_API int grove_session_restate(struct grove_session *s, size_t *written);
 
 /* ------------------------------------------------------------------- change */
@@ -713,9 +716,11 @@ GROVE_API int grove_view_path(const struct grove_view *v, uint32_t to, uint32_t 
 /*
  * The conversation that ends at `to`, in the order it is told. Mostly the same
  * as the path; Claude's rules bring in what parallel tool calls left beside it,
- * and leave out what lies above a compaction. Free with free().
+ * and leave out what lies above a compaction, unless `flags` has
+ * GROVE_CONTEXT_FULL. Free with free().
  */
-GROVE_API int grove_view_conversation(struct grove_view *v, uint32_t to, uint32_t **out, size_t *nr);
+GROVE_API int grove_view_conversation(struct grove_view *v, uint32_t to, unsigned flags,
+				      uint32_t **out, size_t *nr);
 /*
  * The children of `of` (GROVE_NONE: the roots) in append order, or, as the
  * agents draw them, by time. Free with free().

@@ -161,6 +161,7 @@ struct grove__claude_rows {
 	size_t nr_pool, cap_pool;
 	struct grove__idmap map;
 	struct grove__arena texts;
+	uint32_t last_id, last_reply;    /* names: what is a parent next, most likely */
 };
 
 /* The struct must stay where it is from here on. */

@@ -62,8 +62,8 @@ struct grove_slice grove__claude_rows_uuid(const struct grove__claude_rows *r, u
 	return name_of(r, r->rows[row].id);
 }
 
-/* The number of a text, a new one if need be; an empty text has none. */
-static int intern(struct grove__claude_rows *r, struct grove_slice text, uint32_t *out)
+/* The same for a text that is most likely new: one look instead of two. */
+static int intern_new(struct grove__claude_rows *r, struct grove_slice text, uint32_t *out)
 {
 	uint32_t len = (uint32_t)text.len, old;
 	char *p;
@@ -71,9 +71,6 @@ static int intern(struct grove__claude_rows *r, struct grove_slice text, uint32_
 
 	*out = CLAUDE_NONE;
 	if (!text.len)
-		return 0;
-	*out = grove__idmap_get(&r->map, text);
-	if (*out != GROVE__IDMAP_NONE)
 		return 0;
 	if (text.len > UINT32_MAX - sizeof(len) || r->nr_names >= CLAUDE_NONE)
 		return GROVE_ETOOBIG;
@@ -87,9 +84,31 @@ static int intern(struct grove__claude_rows *r, struct grove_slice text, uint32_
 	memcpy(p + sizeof(len), text.ptr, text.len);
 	r->names[r->nr_names] = (struct grove__claude_name){ p + sizeof(len), CLAUDE_NONE, CLAUDE_NONE };
 	rc = grove__idmap_put(&r->map, text, (uint32_t)r->nr_names, &old);
+	if (!rc && old != GROVE__IDMAP_NONE) {
+		/* it was there: as it was */
+		*out = old;
+		return grove__idmap_put(&r->map, text, old, &old);
+	}
 	if (!rc)
 		*out = (uint32_t)r->nr_names++;
 	return rc;
+}
+
+/* The number of a text, a new one if need be; an empty text has none. */
+static int intern(struct grove__claude_rows *r, struct grove_slice text, uint32_t *out)
+{
+	*out = text.len ? grove__idmap_get(&r->map, text) : CLAUDE_NONE;
+	return *out != GROVE__IDMAP_NONE || !text.len ? 0 : intern_new(r, text, out);
+}
+
+/* The same for a text that is most likely that of `guess`. */
+static int intern_like(struct grove__claude_rows *r, struct grove_slice text, uint32_t guess,
+		       uint32_t *out)
+{
+	if (guess == CLAUDE_NONE || !grove__slice_eq(name_of(r, guess), text))
+		return intern(r, text, out);
+	*out = guess;
+	return 0;
 }
 
 static int pool_add(struct grove__claude_rows *r, uint32_t name)
@@ -221,15 +240,15 @@ int grove__claude_rows_add(struct grove__claude_rows *r, const struct grove__cla
 	p.message_off = near ? (uint32_t)row->message_off : 0;
 	p.message_len = near ? (uint32_t)row->message_len : 0;
 	if (!rc && node)
-		rc = intern(r, row->uuid, &p.id);
+		rc = intern_new(r, row->uuid, &p.id);
 	if (!rc && node)
-		rc = intern(r, row->parent, &p.parent);
+		rc = intern_like(r, row->parent, r->nr ? r->last_id : CLAUDE_NONE, &p.parent);
 	if (!rc && row->class == CLAUDE_LAST_PROMPT)
 		rc = intern(r, row->leaf, &p.parent);
 	if (!rc && node)
 		rc = intern(r, row->logical, &p.logical);
 	if (!rc && row->class == CLAUDE_ASSISTANT)
-		rc = intern(r, row->reply, &p.reply);
+		rc = intern_like(r, row->reply, r->nr ? r->last_reply : CLAUDE_NONE, &p.reply);
 	/* a record has one block as a rule, and it was read already */
 	if (!rc && row->nr_tools == 1)
 		rc = take_id(&t, row->tool);
@@ -242,7 +261,13 @@ int grove__claude_rows_add(struct grove__claude_rows *r, const struct grove__cla
 		r->nr_pool = nr_pool;
 		return rc;
 	}
+	/* before the first row there is neither */
+	if (!r->nr)
+		r->last_id = r->last_reply = CLAUDE_NONE;
+	if (p.reply != CLAUDE_NONE)
+		r->last_reply = p.reply;
 	if (p.id != CLAUDE_NONE) {
+		r->last_id = p.id;
 		r->names[p.id].row = (uint32_t)r->nr;
 		if (r->names[p.id].first == CLAUDE_NONE)
 			r->names[p.id].first = (uint32_t)r->nr;

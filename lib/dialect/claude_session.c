@@ -361,6 +361,38 @@ static int chain_call(const struct grove__chain *c, struct grove_slice json, str
 	return 1;
 }
 
+static bool chain_side(const struct grove__chain *c, uint32_t row)
+{
+	return c->rows.rows[row].flags & CLAUDE_SIDECHAIN;
+}
+
+static bool is_gone(const struct grove__claude_rows *r, uint32_t name)
+{
+	return name == CLAUDE_NONE || r->names[name].row == CLAUDE_NONE;
+}
+
+static int chain_lacks(const struct grove__chain *c, int (*fn)(void *payload, uint32_t row),
+		       void *payload)
+{
+	const struct grove__claude_rows *r = &c->rows;
+	int rc = 0;
+
+	for (size_t i = 0; i < r->nr_kept && !rc; i++) {
+		const struct grove__claude_kept *k = &r->kept[i];
+		bool lacks = false;
+
+		if (!(r->rows[k->row].flags & CLAUDE_BOUNDARY))
+			continue;
+		for (uint32_t n = 0; k->messages && n < k->nr; n++)
+			lacks |= is_gone(r, r->pool[k->first + n]);
+		if (!k->messages && k->segment)
+			lacks = is_gone(r, k->head) || is_gone(r, k->tail);
+		if (lacks)
+			rc = fn(payload, k->row);
+	}
+	return rc;
+}
+
 static bool chain_message(const struct grove__chain *c, uint32_t row, size_t *off, size_t *len)
 {
 	*off = c->rows.rows[row].message_off;
@@ -580,6 +612,8 @@ const struct grove__dialect grove__dialect_claude = {
 	.is_boundary = is_boundary,
 	.chain_closed = chain_closed,
 	.chain_call = chain_call,
+	.chain_side = chain_side,
+	.chain_lacks = chain_lacks,
 	.chain_message = chain_message,
 	.chain_llm = chain_llm,
 	.chain_has = chain_has,
@@ -604,9 +638,11 @@ const struct grove__dialect grove__dialect_claude = {
 	.relocate = relocate,
 	.entry_id = grove__claude_entry_id,
 	.session_id_ok = grove__claude_session_id_ok,
+	.session_id_rule = "A session id of Claude Code is a UUID",
 	.session_id = grove__pi_session_id,
 	.clean_name = grove__claude_clean_name,
 	.project = grove__claude_project,
+	.project_prefix = grove__claude_project_prefix,
 	.file_name = grove__claude_file_name,
 	.parse_file_name = grove__claude_parse_file_name,
 	.own_file = own_file,

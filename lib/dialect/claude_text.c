@@ -50,17 +50,19 @@ static int tell_result(struct teller *t, struct grove_slice block)
 {
 	struct grove_slice content = grove__json_get(block, "content");
 	bool error = grove__json_type_of(grove__json_get(block, "is_error")) == JSON_TRUE;
+	/* which tool it was is told by the call alone; but a failure must be seen */
+	struct grove_slice title = error ? grove__slice_str("\"tool\"") : nothing;
 	struct grove__json_iter it;
 	int rc = 0;
 
 	if (grove__json_type_of(content) != JSON_ARRAY)
-		return tell(t, GROVE_PIECE_TOOL_RESULT, nothing, content, error);
+		return tell(t, GROVE_PIECE_TOOL_RESULT, title, content, error);
 	grove__json_iter_init(&it, content);
 	while (!rc && grove__json_next(&it)) {
 		struct grove_slice type = grove__json_get(it.value, "type");
 
 		if (grove__json_string_is(type, "text"))
-			rc = tell(t, GROVE_PIECE_TOOL_RESULT, nothing, grove__json_get(it.value, "text"),
+			rc = tell(t, GROVE_PIECE_TOOL_RESULT, title, grove__json_get(it.value, "text"),
 				  error);
 		else if (grove__json_string_is(type, "image"))
 			rc = tell(t, GROVE_PIECE_IMAGE,
@@ -145,14 +147,20 @@ int grove__claude_pieces(struct grove_slice line, enum grove_kind kind, enum gro
 		break;
 	case GROVE_KIND_SYSTEM:
 		v = grove__json_get(line, "content");
-		rc = tell(&t, GROVE_PIECE_NOTE, grove__json_get(line, "subtype"),
-			  grove__json_type_of(v) == JSON_STRING ? v : nothing, false);
+		if (grove__json_type_of(v) == JSON_STRING)
+			rc = tell(&t, GROVE_PIECE_NOTE, grove__json_get(line, "subtype"), v, false);
+		else
+			rc = note(&t, "system", grove__json_get(line, "subtype"));
 		break;
 	case GROVE_KIND_ATTACHMENT:
 		rc = note(&t, "attachment", grove__json_get(grove__json_get(line, "attachment"), "type"));
 		break;
 	default:
-		rc = tell(&t, GROVE_PIECE_NOTE, grove__json_get(line, "type"), gist(line), false);
+		v = gist(line);
+		if (v.len)
+			rc = tell(&t, GROVE_PIECE_NOTE, grove__json_get(line, "type"), v, false);
+		else
+			rc = note(&t, "line", grove__json_get(line, "type"));
 	}
 	grove__buf_release(&t.text);
 	grove__buf_release(&t.title);

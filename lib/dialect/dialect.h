@@ -393,6 +393,11 @@ struct grove__dialect {
 	 */
 	int (*chain_call)(const struct grove__chain *c, struct grove_slice json,
 			  struct grove_slice *id);
+	/* A row of a side chain: never a leaf of the log it stands in. */
+	bool (*chain_side)(const struct grove__chain *c, uint32_t row);
+	/* Rows that name an entry to be kept that is not there: `fn` for each. */
+	int (*chain_lacks)(const struct grove__chain *c, int (*fn)(void *payload, uint32_t row),
+			   void *payload);
 	/* Where the one message of a row stands in its value; false: ask messages(). */
 	bool (*chain_message)(const struct grove__chain *c, uint32_t row, size_t *off, size_t *len);
 	/* llm(), told which rows the messages come from. */
@@ -514,6 +519,7 @@ struct grove__dialect {
 	size_t (*migrated_id)(struct grove_slice session, uint64_t line, unsigned attempt,
 			      char out[40]);
 	bool (*session_id_ok)(struct grove_slice id);
+	const char *session_id_rule;        /* the same in words */
 	/*
 	 * A new session's id. `seq` grows with every one, and its lower 22 bits
 	 * do not wrap within one `time`: ids of later calls are greater.
@@ -529,6 +535,11 @@ struct grove__dialect {
 	 */
 	int (*old_projects)(const struct grove__env *env, const char *cwd,
 			    int (*fn)(void *payload, const char *project), void *payload);
+	/*
+	 * What the directory's name begins with, whichever release made it, if
+	 * its end cannot be known. 1: it can. NULL: it always can.
+	 */
+	int (*project_prefix)(const struct grove__env *env, const char *cwd, struct grove_buf *out);
 	/* The directory of its blobs. NULL: it has none. */
 	int (*blobs_dir)(const struct grove__env *env, struct grove_buf *out);
 	int (*file_name)(int64_t time, const char *id, struct grove_buf *out);

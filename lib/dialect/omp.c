@@ -250,6 +250,7 @@ const struct grove__dialect grove__dialect_omp = {
 	.entry_id = grove__xcsh_entry_id,
 	.migrated_id = grove__pi_migrated_id,
 	.session_id_ok = grove__pi_session_id_ok,
+	.session_id_rule = grove__pi_id_rule,
 	.session_id = grove__pi_session_id,
 	.clean_name = grove__xcsh_clean_name,
 	.project = grove__xcsh_project,

@@ -279,6 +279,7 @@ const struct grove__dialect grove__dialect_pi = {
 	.entry_id = grove__pi_entry_id,
 	.migrated_id = grove__pi_migrated_id,
 	.session_id_ok = grove__pi_session_id_ok,
+	.session_id_rule = grove__pi_id_rule,
 	.session_id = grove__pi_session_id,
 	.clean_name = grove__pi_clean_name,
 	.project = grove__pi_project,

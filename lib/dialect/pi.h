@@ -116,6 +116,9 @@ size_t grove__pi_entry_id(const uint8_t random[16], bool again, char out[40]);
 size_t grove__pi_migrated_id(struct grove_slice session, uint64_t line, unsigned attempt,
 			     char out[40]);
 bool grove__pi_session_id_ok(struct grove_slice id);
+#define grove__pi_id_rule                                                                \
+	"Session id must be non-empty, contain only alphanumeric characters, '-', '_' and '.', " \
+	"and start and end with an alphanumeric character"
 void grove__pi_session_id(int64_t time, uint64_t seq, const uint8_t random[8], char out[40]);
 int grove__pi_clean_name(struct grove_slice name, struct grove_buf *out);
 int grove__pi_project(const struct grove__env *env, const char *cwd, struct grove_buf *out);

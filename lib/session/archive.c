@@ -58,7 +58,7 @@ int grove__keeper_go_on(const struct grove__keeper *k)
 }
 
 /* DIR/sessions/PROJECT/NAME.jsonl has DIR/blobs beside it. */
-static int open_blobs(struct grove__keeper *k)
+int grove__keeper_open_blobs(struct grove__keeper *k)
 {
 	struct grove_buf dir = GROVE_BUF_INIT;
 	int rc = 0;
@@ -179,7 +179,7 @@ static int keep_all(struct grove__keeper *k, bool *fresh, const char *source)
 	if (!rc)
 		rc = grove__keep_look(k);
 	if (!rc)
-		rc = open_blobs(k);
+		rc = grove__keeper_open_blobs(k);
 	if (!rc)
 		rc = grove__keep_log(k, "", fresh);
 	if (rc || !k->out->total_lines || k->no_attachments)
@@ -193,7 +193,7 @@ static int keep_all(struct grove__keeper *k, bool *fresh, const char *source)
 	return rc ? rc : later;
 }
 
-static void keeper_release(struct grove__keeper *k)
+void grove__keeper_release(struct grove__keeper *k)
 {
 	while (k->nr_there)
 		free(k->there[--k->nr_there].name);
@@ -277,7 +277,7 @@ static int archive_one(struct archiver *a, const struct todo *t, size_t done)
 	} else {
 		rc = 0; /* it was listed, and is gone: what the archive has of it stays */
 	}
-	keeper_release(&k);
+	grove__keeper_release(&k);
 	grove__buf_release(&from);
 	grove__buf_release(&to);
 	grove__buf_release(&older);

@@ -90,6 +90,9 @@ struct grove__keeper {
 	uint64_t done, total;                  /* for the progress */
 };
 
+/* Where its dialect keeps blobs, and where they lie beside a copied tree. */
+int grove__keeper_open_blobs(struct grove__keeper *k);
+void grove__keeper_release(struct grove__keeper *k);
 /* Has somebody asked to stop? */
 int grove__keeper_go_on(const struct grove__keeper *k);
 
@@ -99,6 +102,8 @@ int grove__keeper_go_on(const struct grove__keeper *k);
  * GROVE_ENOTFOUND if the source is gone: the archive is as it was.
  */
 int grove__keep_log(struct grove__keeper *k, const char *sub, bool *fresh);
+/* Give a file the time that its source had. */
+int grove__keep_time(struct grove__keeper *k, const char *sub, int64_t mtime_ns);
 /* What lies beside the session, in the archive and at its source. */
 int grove__keep_look(struct grove__keeper *k);
 int grove__keep_beside(struct grove__keeper *k);

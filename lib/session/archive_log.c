@@ -20,111 +20,17 @@
  * since the checksum of its lines is known.
  */
 #include "session/archive.h"
+#include "session/lines.h"
 
-#include "base/crc32c.h"
 #include "sys/clock.h"
 #include "sys/stamp.h"
 
 #include <stdlib.h>
 
-#define RUN_BYTES ((size_t)1 << 20)
 #define BATCH_LINES 256
 #define TRIES 4
 /* A file that changed so shortly ago may change again without its times telling. */
 #define SETTLED_NS ((int64_t)2000000000)
-
-/* A log, line by line. */
-struct reader {
-	struct grove_log *log;
-	struct grove_detail *d;
-	uint64_t pos, until;
-	char *buf;
-	size_t cap, off, len;            /* what of it has not been given out yet */
-	uint64_t lines, bytes;           /* given out, each line with an LF */
-	uint32_t crc;                    /* of those */
-	bool open;                       /* the last of them has no LF */
-};
-
-static int reader_init(struct reader *r, struct grove_log *log, uint64_t until,
-		       struct grove_detail *d)
-{
-	*r = (struct reader){ .log = log, .d = d, .until = until, .cap = RUN_BYTES };
-	r->buf = malloc(r->cap);
-	return r->buf ? 0 : grove__fail_nomem(d);
-}
-
-static void reader_release(struct reader *r)
-{
-	free(r->buf);
-	r->buf = NULL;
-}
-
-/* From the beginning again. */
-static void reader_rewind(struct reader *r)
-{
-	r->pos = r->lines = r->bytes = 0;
-	r->off = r->len = 0;
-	r->crc = 0;
-	r->open = false;
-}
-
-static int widen(struct reader *r)
-{
-	char *p;
-
-	if (r->cap * 2 > GROVE__LINE_MAX)
-		return grove__fail(r->d, GROVE_ETOOBIG, NULL, "a line of more than 1 GiB");
-	p = realloc(r->buf, r->cap * 2);
-	if (!p)
-		return grove__fail_nomem(r->d);
-	r->buf = p;
-	r->cap *= 2;
-	return 0;
-}
-
-static int fill(struct reader *r)
-{
-	struct grove_run run;
-	int rc;
-
-	for (;;) {
-		if (r->pos >= r->until)
-			return 1;
-		rc = grove__log_read(r->log, r->pos, r->until, r->buf, r->cap, &run, r->d);
-		if (rc)
-			return rc;
-		if (!run.open)
-			break;
-		rc = widen(r);
-		if (rc)
-			return rc;
-	}
-	r->pos = run.next;
-	r->off = 0;
-	r->len = run.len;
-	return run.len ? 0 : 1;
-}
-
-/* The next line without its LF, good until the next but those in the same buffer. 1 at the end. */
-static int next_line(struct reader *r, struct grove_slice *line)
-{
-	const char *p, *lf;
-	size_t n;
-	int rc = r->off == r->len ? fill(r) : 0;
-
-	if (rc)
-		return rc;
-	p = r->buf + r->off;
-	lf = memchr(p, '\n', r->len - r->off);
-	n = lf ? (size_t)(lf - p) : r->len - r->off;
-	*line = grove__slice(p, n);
-	r->off += n + (lf != NULL);
-	r->lines++;
-	r->bytes += n + 1;
-	r->crc = grove__crc32c(grove__crc32c(r->crc, p, n), "\n", 1);
-	r->open = !lf;
-	return 0;
-}
 
 /* --- comparing --- */
 
@@ -134,17 +40,17 @@ enum change { SAME, GROWN, COMPLETED, CHANGED };
  * With the archive's own lines. Where the source goes on, `line` is the first
  * that is new. `open`: the archive's last line may be half of one.
  */
-static int compare_logs(struct reader *src, struct reader *dst, bool open, enum change *out,
+static int compare_logs(struct grove__lines *src, struct grove__lines *dst, bool open, enum change *out,
 			struct grove_slice *line)
 {
 	struct grove_slice have;
 	int a, b;
 
 	for (;;) {
-		b = next_line(dst, &have);
+		b = grove__lines_next(dst, &have);
 		if (b < 0)
 			return b;
-		a = next_line(src, line);
+		a = grove__lines_next(src, line);
 		if (a < 0)
 			return a;
 		if (a || b) {
@@ -156,7 +62,7 @@ static int compare_logs(struct reader *src, struct reader *dst, bool open, enum 
 		*out = CHANGED;
 		if (have.len < line->len && (!have.len || !memcmp(have.ptr, line->ptr, have.len)) &&
 		    (open || dst->open)) {
-			b = next_line(dst, &have);
+			b = grove__lines_next(dst, &have);
 			if (b < 0)
 				return b;
 			*out = b ? COMPLETED : CHANGED;
@@ -166,20 +72,20 @@ static int compare_logs(struct reader *src, struct reader *dst, bool open, enum 
 }
 
 /* With what is known of the archive's lines. */
-static int compare_note(struct reader *src, const struct grove__note_log *note, enum change *out,
+static int compare_note(struct grove__lines *src, const struct grove__note_log *note, enum change *out,
 			struct grove_slice *line)
 {
 	int rc = 0;
 
 	while (!rc && src->lines < note->lines)
-		rc = next_line(src, line);
+		rc = grove__lines_next(src, line);
 	if (rc < 0)
 		return rc;
 	if (rc || src->bytes != note->bytes || src->crc != note->crc) {
 		*out = CHANGED;
 		return 0;
 	}
-	rc = next_line(src, line);
+	rc = grove__lines_next(src, line);
 	if (rc < 0)
 		return rc;
 	*out = rc ? SAME : GROWN;
@@ -213,7 +119,7 @@ static int flush(struct batch *b)
 
 /* `line` and all that follow it in `r`; each blob before the line that names it. */
 static int append_rest(struct grove__keeper *k, struct grove_log *log, uint64_t tail,
-		       struct reader *r, struct grove_slice line, bool blobs)
+		       struct grove__lines *r, struct grove_slice line, bool blobs)
 {
 	struct batch *b = calloc(1, sizeof(*b));
 	int rc;
@@ -229,10 +135,10 @@ static int append_rest(struct grove__keeper *k, struct grove_log *log, uint64_t 
 			break;
 		b->rec[b->nr++] = (struct grove_record){ .line = line };
 		/* the buffer that these lines lie in is about to be filled anew */
-		if (b->nr == BATCH_LINES || r->off == r->len)
+		if (b->nr == BATCH_LINES || !grove__lines_more(r))
 			rc = flush(b);
 		if (!rc)
-			rc = next_line(r, &line);
+			rc = grove__lines_next(r, &line);
 	} while (!rc);
 	if (rc == 1)
 		rc = flush(b);
@@ -254,14 +160,14 @@ static int set_aside(struct grove__keeper *k, struct grove_log *log, uint64_t un
 {
 	struct grove_key key = k->to_key;
 	struct grove_log *copy = NULL;
-	struct reader r;
+	struct grove__lines r;
 	struct grove_slice line;
 	bool made = false;
-	int rc = reader_init(&r, log, until, k->d);
+	int rc = grove__lines_init(&r, log, until, k->d);
 
 	key.subpath = name;
 	if (!rc)
-		rc = next_line(&r, &line);
+		rc = grove__lines_next(&r, &line);
 	if (!rc) {
 		rc = grove__log_open(&copy, k->to, &key, GROVE_LOG_CREATE, k->d);
 		made = !rc;
@@ -272,19 +178,19 @@ static int set_aside(struct grove__keeper *k, struct grove_log *log, uint64_t un
 	/* half a copy serves nobody: the log itself is still there */
 	if (rc && made)
 		grove__store_remove(k->to, &key, NULL);
-	reader_release(&r);
+	grove__lines_release(&r);
 	return rc == 1 ? 0 : rc;
 }
 
 struct rewriting {
 	struct grove__keeper *k;
-	struct reader *r;
+	struct grove__lines *r;
 };
 
 static int rewrite_next(void *payload, struct grove_slice *line)
 {
 	struct rewriting *w = payload;
-	int rc = next_line(w->r, line);
+	int rc = grove__lines_next(w->r, line);
 
 	if (!rc && w->r->lines % BATCH_LINES == 0)
 		rc = grove__keeper_go_on(w->k);
@@ -292,17 +198,17 @@ static int rewrite_next(void *payload, struct grove_slice *line)
 }
 
 static int write_anew(struct grove__keeper *k, struct grove_log *log, uint64_t tail,
-		      struct reader *src)
+		      struct grove__lines *src)
 {
 	struct rewriting w = { k, src };
 
-	reader_rewind(src);
+	grove__lines_rewind(src);
 	return grove__log_rewrite(log, rewrite_next, &w, tail, 0, k->d);
 }
 
 /* Lines of the archive are gone from the source: they stay, elsewhere. */
 static int take_over(struct grove__keeper *k, const char *sub, struct grove_log *log, uint64_t tail,
-		     struct reader *src)
+		     struct grove__lines *src)
 {
 	struct grove_buf name = GROVE_BUF_INIT;
 	struct grove_key key = k->to_key;
@@ -356,23 +262,23 @@ static bool untouched(const struct pair *p, const struct grove__note_log *note)
 	       note->mtime_ns == p->from.mtime_ns && note->ctime_ns == p->from.ctime_ns;
 }
 
-static int compare(struct grove__keeper *k, struct pair *p, struct reader *src,
+static int compare(struct grove__keeper *k, struct pair *p, struct grove__lines *src,
 		   const struct grove__note_log *note, enum change *change,
 		   struct grove_slice *line)
 {
-	struct reader dst;
+	struct grove__lines dst;
 	int rc;
 
 	if (note->lines && !note->open && note->bytes == p->to.bytes)
 		return compare_note(src, note, change, line);
-	rc = reader_init(&dst, p->dst, p->to.tail, k->d);
+	rc = grove__lines_init(&dst, p->dst, p->to.tail, k->d);
 	if (!rc)
 		rc = compare_logs(src, &dst, note->open, change, line);
-	reader_release(&dst);
+	grove__lines_release(&dst);
 	return rc;
 }
 
-static void take_note(struct grove__note_log *note, const struct pair *p, const struct reader *src)
+static void take_note(struct grove__note_log *note, const struct pair *p, const struct grove__lines *src)
 {
 	int64_t changed = p->from.ctime_ns > p->from.mtime_ns ? p->from.ctime_ns : p->from.mtime_ns;
 
@@ -388,7 +294,7 @@ static void take_note(struct grove__note_log *note, const struct pair *p, const 
 }
 
 /* Where lists show a file's time, they should show that of the session. */
-static int pass_time_on(struct grove__keeper *k, const char *sub, int64_t mtime_ns)
+int grove__keep_time(struct grove__keeper *k, const char *sub, int64_t mtime_ns)
 {
 	struct grove_key key = k->to_key;
 	struct grove_buf path = GROVE_BUF_INIT;
@@ -408,10 +314,10 @@ static int keep(struct grove__keeper *k, const char *sub, struct pair *p,
 		struct grove__note_log *note, bool *fresh)
 {
 	struct grove_slice line = { NULL, 0 };
-	struct reader src;
+	struct grove__lines src;
 	enum change change = SAME;
 	uint64_t before;
-	int rc = reader_init(&src, p->src, p->from.tail, k->d);
+	int rc = grove__lines_init(&src, p->src, p->from.tail, k->d);
 
 	if (!rc)
 		rc = compare(k, p, &src, note, &change, &line);
@@ -429,9 +335,9 @@ static int keep(struct grove__keeper *k, const char *sub, struct pair *p,
 			*fresh = !p->to.bytes;
 		take_note(note, p, &src);
 		if (change != SAME)
-			rc = pass_time_on(k, sub, p->from.mtime_ns);
+			rc = grove__keep_time(k, sub, p->from.mtime_ns);
 	}
-	reader_release(&src);
+	grove__lines_release(&src);
 	return rc;
 }
 

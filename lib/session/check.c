@@ -38,7 +38,7 @@ static const struct {
 } kinds[] = {
 	[NO_HEADER] = { "no-header", "" },
 	[BYTE_ORDER_MARK] = { "byte-order-mark",
-			      "a byte-order mark before the header: pi itself refuses the file" },
+			      "a byte-order mark at the beginning: not every reader accepts it" },
 	[MALFORMED] = { "malformed", "not JSON from byte # of the line on" },
 	[NULS] = { "malformed", "# NUL bytes" },
 	[TORN] = { "torn", "the last line is not finished: # bytes, then nothing" },
@@ -299,6 +299,11 @@ static int check_target(struct checker *c, uint32_t row)
 	return rc;
 }
 
+static int lacks(void *payload, uint32_t row)
+{
+	return missing(payload, row);
+}
+
 static int check_tree(struct checker *c)
 {
 	static const struct {
@@ -333,6 +338,9 @@ static int check_tree(struct checker *c)
 	for (size_t i = 0; i < s->nr_labels && !rc; i++)
 		if (!is_there(c, grove__spine_name(s->labels[i].target)))
 			rc = missing(c, s->labels[i].row);
+	/* what a boundary keeps and what is not there: the rest is not kept either */
+	if (!rc && c->s->image->chain)
+		rc = c->s->at.dialect->chain_lacks(c->s->image->chain, lacks, c);
 	return rc;
 }
 

@@ -165,6 +165,8 @@ static int id_of(struct search *s, const struct grove_key *key, struct grove_buf
 	struct grove__arena keep;
 	struct grove__header h;
 	struct grove_log *log;
+	struct grove_slice name;
+	int64_t time;
 	int rc = grove__root_dialect(s->g, s->root, key, &dialect, NULL);
 
 	if (!rc)
@@ -173,8 +175,12 @@ static int id_of(struct search *s, const struct grove_key *key, struct grove_buf
 		return rc == GROVE_ENOMEM ? rc : 0;
 	grove__arena_init(&keep);
 	rc = grove__peek_header(log, dialect, &keep, &h, NULL);
-	if (!rc && h.usable)
+	/* without a header the name is the id, in the dialect's own way */
+	if (!rc && h.usable && h.id)
 		rc = grove__buf_add_str(out, h.id);
+	else if (!rc && h.usable &&
+		 dialect->parse_file_name(grove__slice_str(key->session), &time, &name))
+		rc = grove__buf_add_slice(out, name);
 	grove__log_close(log);
 	grove__arena_release(&keep);
 	return rc == GROVE_ENOMEM ? rc : 0;

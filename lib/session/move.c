@@ -171,6 +171,28 @@ static int remove_rest(const struct grove__where *at, const struct grove_key *ke
 	return rc;
 }
 
+/* Only sessions are ours to remove: other files may have been named by mistake. */
+static int is_session(struct grove *g, struct grove__where *at, struct grove_log *log,
+		      struct grove_detail *d)
+{
+	size_t n = strlen(at->session);
+	struct grove__header h = { 0 };
+	struct grove__arena keep;
+	bool ok;
+	int rc = grove__where_dialect(g, at, d);
+
+	if (rc)
+		return rc;
+	grove__arena_init(&keep);
+	rc = grove__peek_header(log, at->dialect, &keep, &h, d);
+	/* without a header any JSON would do */
+	ok = h.usable && (!at->dialect->headless || (n > 6 && !strcmp(at->session + n - 6, ".jsonl")));
+	grove__arena_release(&keep);
+	if (rc || ok)
+		return rc;
+	return grove__fail(d, GROVE_EDAMAGED, at->path, "not a session, and not removed");
+}
+
 int grove__session_remove(struct grove *g, struct grove__where *at, unsigned flags,
 			  struct grove_detail *d)
 {
@@ -178,12 +200,15 @@ int grove__session_remove(struct grove *g, struct grove__where *at, unsigned fla
 	struct grove_log *log;
 	int rc;
 
-	(void)g;
 	rc = grove__log_open(&log, at->store, &key, GROVE_LOG_READ, d);
 	if (rc && rc != GROVE_EACCESS)
 		return rc;
-	if (!rc)
+	if (!rc) {
+		rc = is_session(g, at, log, d);
 		grove__log_close(log);
+		if (rc)
+			return rc;
+	}
 	if (at->path && !(flags & GROVE_REMOVE_NO_TRASH) && into_trash(at->path))
 		return remove_rest(at, &key, d);
 	return grove__store_remove(at->store, &key, d);

@@ -433,8 +433,7 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 	if (!dialect)
 		return grove__fail(d, GROVE_EINVAL, NULL, "no dialect named %.100s in this grove", opt->dialect);
 	if (opt->id && !dialect->session_id_ok(grove__slice_str(opt->id)))
-		return grove__fail(d, GROVE_EINVAL, NULL,
-				   "Session id must be non-empty, contain only alphanumeric characters, '-', '_' and '.', and start and end with an alphanumeric character");
+		return grove__fail(d, GROVE_EINVAL, NULL, "%s", dialect->session_id_rule);
 	if (opt->name) {
 		rc = grove__session_clean_name(dialect, opt->name, &name, d);
 		if (rc)

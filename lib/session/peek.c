@@ -119,11 +119,32 @@ struct header_at {
 	struct grove__header *out;
 };
 
+/* Without a header the first record that tells its directory does. */
+static int take_facts(struct header_at *h, const struct grove__json_line *l, const char *line)
+{
+	struct grove__entry e;
+
+	if (h->dialect->index(l, line, h->keep, &e) != LINE_ENTRY)
+		return 0;
+	if (!h->out->usable)
+		h->out->time = GROVE_NO_TIME;
+	h->out->usable = true;
+	h->out->version = h->dialect->version;
+	if (h->out->time == GROVE_NO_TIME)
+		h->out->time = e.time;
+	if (!e.cwd.len)
+		return 0;
+	h->out->cwd = grove__arena_dup(h->keep, e.cwd);
+	return h->out->cwd ? FOUND : GROVE_ENOMEM;
+}
+
 static int take_header(void *payload, const struct grove__json_line *l, const char *line)
 {
 	struct header_at *h = payload;
 	struct grove__entry e;
 
+	if (h->dialect->headless)
+		return take_facts(h, l, line);
 	switch (h->dialect->index(l, line, h->keep, &e)) {
 	case LINE_HEADER:
 		h->dialect->header(l, line, h->keep, h->out);

@@ -16,6 +16,7 @@ struct projects {
 	struct grove__root *root;
 	char **names;
 	size_t nr, cap;
+	const char *prefix;
 	grove_key_fn *fn;
 	void *payload;
 	struct grove_detail *d;
@@ -37,6 +38,14 @@ static int add_project(void *payload, const char *name)
 	return grove__store_list(p->root->store, name, p->fn, p->payload, p->d);
 }
 
+/* A directory of another release: its sessions tell by their cwd whether they are meant. */
+static int add_prefixed(void *payload, const struct grove_key *key)
+{
+	struct projects *p = payload;
+
+	return strncmp(key->project, p->prefix, strlen(p->prefix)) ? 0 : add_project(p, key->project);
+}
+
 static int add_projects(struct grove *g, struct projects *p, const struct grove__dialect *dialect,
 			const char *cwd)
 {
@@ -44,9 +53,18 @@ static int add_projects(struct grove *g, struct projects *p, const struct grove_
 	int rc = dialect->project(&g->env, cwd, &name);
 
 	rc = rc ? grove__fail_nomem(p->d) : add_project(p, name.ptr);
-	grove__buf_release(&name);
 	if (!rc && dialect->old_projects)
 		rc = dialect->old_projects(&g->env, cwd, add_project, p);
+	grove__buf_clear(&name);
+	if (!rc && dialect->project_prefix) {
+		rc = dialect->project_prefix(&g->env, cwd, &name);
+		p->prefix = name.ptr;
+		if (!rc)
+			rc = grove__store_list(p->root->store, NULL, add_prefixed, p, p->d);
+		else
+			rc = rc < 0 ? grove__fail_nomem(p->d) : 0;
+	}
+	grove__buf_release(&name);
 	return rc;
 }
 

@@ -173,6 +173,11 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 		s->follows = NULL;
 		return 0;
 	}
+	/* a side chain goes on beside the conversation, which stays where it is */
+	if (s->at.dialect->chain_side(s->image->chain, last) && !grove__session_own_file(s)) {
+		s->follows = NULL;
+		return 0;
+	}
 	/* what is no message may not count where it stands */
 	pin |= grove__spine_kind(s->image->spine, last) != GROVE_KIND_MESSAGE;
 	rc = pin ? pin_leaf(s, last, d) : 0;

@@ -164,9 +164,12 @@ int grove_view_path(const struct grove_view *v, uint32_t to, uint32_t **out, siz
 	return grove__tree_path(v->image->spine, to, out, nr);
 }
 
-int grove_view_conversation(struct grove_view *v, uint32_t to, uint32_t **out, size_t *nr)
+int grove_view_conversation(struct grove_view *v, uint32_t to, unsigned flags, uint32_t **out,
+			    size_t *nr)
 {
-	struct grove__chain_ask ask = { .own_file = grove__session_own_file(v->session) };
+	struct grove__chain_ask ask = { .own_file = grove__session_own_file(v->session),
+					.snips = flags & GROVE_CONTEXT_SNIPS,
+					.full = flags & GROVE_CONTEXT_FULL };
 	struct grove__chain_walk w;
 	int rc;
 

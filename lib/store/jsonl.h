@@ -86,6 +86,12 @@ int grove__jsonl_rewrite(struct grove_log *l, grove_line_fn *next, void *payload
 /* A temporary name beside `path` that nobody can guess, appended to `out`. */
 int grove__jsonl_temp_name(const char *path, struct grove_buf *out);
 
+/* jsonl_meta.c: GROVE__META_UNFINISHED, and no other value. */
+int grove__jsonl_meta_get(struct grove_log *l, const char *name, struct grove_buf *out,
+			  struct grove_detail *d);
+int grove__jsonl_meta_put(struct grove_log *l, const char *name, struct grove_slice value,
+			  struct grove_detail *d);
+
 /* jsonl_attach.c: files beside a session, in the directory named like it. */
 int grove__jsonl_attach_put(struct grove_store *st, const struct grove_key *key, const char *name,
 			    struct grove_slice bytes, struct grove_detail *d);

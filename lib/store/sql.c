@@ -3,7 +3,8 @@
  *
  * Written so that SQLite and MySQL take the same statements: no counters that
  * the database hands out, no foreign keys, question marks for values. The types
- * are the difference, and stand in one place each.
+ * are the difference, and stand in one place each. STORED is a word of MySQL's,
+ * and SQLite knows MySQL's quotes.
  *
  * `start` is where the line would begin in a file: the length of a log is in
  * its last row, and no append has to touch the row of its session, which under
@@ -45,7 +46,7 @@
 	"\tsession_id " key " NOT NULL,\n" \
 	"\tseq " number " NOT NULL,\n" \
 	"\tstart " number " NOT NULL,\n" \
-	"\tstored " number " NOT NULL,\n" \
+	"\t`stored` " number " NOT NULL,\n" \
 	"\ttime " number ",\n" \
 	"\tkind " number ",\n" \
 	"\trole " number ",\n" \
@@ -84,6 +85,27 @@ const struct grove__sql_schema grove__sql_schema_sqlite = {
 	sizeof(sqlite_versions) / sizeof(*sqlite_versions), sqlite_versions
 };
 
+/*
+ * Names are bytes and compared as such. The three that are unique together may
+ * have 3000 bytes, of the 3072 that a key can take. The comment tells our tables
+ * from somebody else's of the same name.
+ */
+#define MYSQL_TAIL " ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=ascii COLLATE=ascii_bin " \
+		   "COMMENT='" GROVE__SQL_COMMENT "'"
+
+static const char *const mysql_1[] = {
+	VERSION_1("BIGINT", "VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin", "BINARY(16)",
+		  "VARBINARY(1000)", "VARBINARY(500)", "VARBINARY(1500)", "VARBINARY(1500)",
+		  "VARBINARY(200)", "VARBINARY(64)", "LONGBLOB", MYSQL_TAIL),
+	NULL
+};
+
+static const char *const *const mysql_versions[] = { mysql_1 };
+
+const struct grove__sql_schema grove__sql_schema_mysql = {
+	sizeof(mysql_versions) / sizeof(*mysql_versions), mysql_versions
+};
+
 const char *const grove__sql_text[SQL_NR] = {
 	[SQL_VERSION] = "SELECT value FROM meta WHERE name = 'version'",
 	[SQL_SET_VERSION] = "UPDATE meta SET value = ? WHERE name = 'version'",
@@ -93,9 +115,9 @@ const char *const grove__sql_text[SQL_NR] = {
 	[SQL_CREATE] = "INSERT INTO sessions (session_id, project, session, subpath, generation, rev, "
 		       "lease_number, created, updated) VALUES (?, ?, ?, ?, 0, 0, 0, ?, ?)",
 	[SQL_SESSION] = "SELECT generation, unfinished, updated FROM sessions WHERE session_id = ?",
-	[SQL_LAST] = "SELECT seq, start, length(line), stored FROM entries WHERE session_id = ? "
+	[SQL_LAST] = "SELECT seq, start, length(line), `stored` FROM entries WHERE session_id = ? "
 		     "ORDER BY seq DESC LIMIT 1",
-	[SQL_INSERT] = "INSERT INTO entries (session_id, seq, start, stored, time, kind, role, id, "
+	[SQL_INSERT] = "INSERT INTO entries (session_id, seq, start, `stored`, time, kind, role, id, "
 		       "parent, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[SQL_LENGTH] = "SELECT length(line) FROM entries WHERE session_id = ? AND seq = ?",
 	[SQL_REPLACE] = "UPDATE entries SET line = ? WHERE session_id = ? AND seq = ?",

@@ -32,6 +32,10 @@ struct grove__sql_schema {
 };
 
 extern const struct grove__sql_schema grove__sql_schema_sqlite;
+extern const struct grove__sql_schema grove__sql_schema_mysql;
+
+/* On MySQL, the comment of each table of ours. */
+#define GROVE__SQL_COMMENT "grove"
 
 /* Statements that both kinds of database understand as they are. */
 enum grove__sql {

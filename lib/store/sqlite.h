@@ -39,6 +39,13 @@ struct grove__sqlite_options {
 	int max_pages;         /* of the file; 0: as many as it takes */
 };
 
+/* Where a log ends. */
+struct sqlite_end {
+	uint64_t generation, tail, bytes;
+	int64_t changed;       /* ms */
+	bool unfinished;
+};
+
 struct sqlite_store {
 	struct grove_store base;
 	char *path, *url;
@@ -50,6 +57,18 @@ struct sqlite_store {
 	bool ready;            /* its tables were looked at */
 	bool made_tables;      /* by the transaction that is open */
 	bool made_file;
+	bool stretched;        /* the write-ahead log has its final length */
+	/*
+	 * SQLite's number for the state of the file: now, with the transaction
+	 * begun, and after our last commit. While they are the same, nobody has
+	 * changed anything since, and what we knew then need not be asked again.
+	 */
+	unsigned state, left;
+	struct {
+		uint8_t id[GROVE__SQL_ID];
+		struct sqlite_end end;
+		unsigned state;    /* 0: nothing is known */
+	} last;                /* the log that was appended to last */
 
 	pthread_mutex_t pool_lock;
 	struct sqlite_conn *idle;
@@ -58,12 +77,12 @@ struct sqlite_store {
 	/* group commit: commits are counted, a sync covers all that came before it */
 	pthread_mutex_t sync_lock;
 	pthread_cond_t synced_cond;
-	uint64_t written, synced;
+	uint64_t written, synced, syncs;
 	bool syncing, sync_failed;
 	bool named;            /* the directory is synced, too */
 	char *wal_path;        /* NULL: nothing was written yet, or there is no such file */
 	int wal_fd;
-	uint64_t wal_dev, wal_ino;
+	bool other_wal;        /* than the one that is open */
 };
 
 struct sqlite_log {
@@ -103,6 +122,10 @@ int grove__sqlite_write(struct sqlite_store *s, bool create, struct sqlite_conn 
 			struct grove_detail *d);
 int grove__sqlite_write_done(struct sqlite_store *s, struct sqlite_conn *c, int rc,
 			     struct grove_detail *d);
+/* The same after an append; where the log ends now is remembered for the next one. */
+int grove__sqlite_append_done(struct sqlite_store *s, struct sqlite_conn *c,
+			      const struct sqlite_log *log, const struct sqlite_end *end, int rc,
+			      struct grove_detail *d);
 /* All that was committed so far is on the disk afterwards. */
 int grove__sqlite_sync(struct sqlite_store *s, struct grove_detail *d);
 /* As durable as that; after a commit. */

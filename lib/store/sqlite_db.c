@@ -22,7 +22,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-enum { BUSY_MS = 5000, IDLE_MAX = 8 };
+enum {
+	BUSY_MS = 5000,
+	IDLE_MAX = 8,
+	STRETCH_FROM = 16,          /* syncs */
+	STRETCH_TO = 4 << 20        /* a little more than SQLite lets collect there */
+};
 
 #define APPLICATION "0x47525645"   /* "GRVE" in the head of the file */
 
@@ -490,7 +495,8 @@ static int go_wal(struct sqlite_store *s, struct sqlite_conn *c, struct grove_de
 	if (rc)
 		return grove__sqlite_fail(c, rc, d);
 	/* a write-ahead log that a large append made long is cut short again */
-	return exec(c, c->wal ? "PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 16777216"
+	return exec(c, c->wal ? "PRAGMA synchronous = NORMAL; "
+				"PRAGMA journal_size_limit = 16777216"
 			      : "PRAGMA synchronous = FULL", d);
 }
 
@@ -527,6 +533,7 @@ static int find_wal(struct sqlite_store *s, struct sqlite_conn *c, struct grove_
 	free(s->wal_path);
 	s->wal_path = path;
 	s->named = false;
+	s->other_wal = true;
 	pthread_mutex_unlock(&s->sync_lock);
 	return 0;
 }
@@ -563,7 +570,8 @@ static int open_writer(struct sqlite_store *s, bool create, struct grove_detail 
 		close_conn(c);
 	else
 		s->writer = c;
-	s->ready = false;
+	s->ready = s->stretched = false;
+	s->left = s->last.state = 0;
 	return rc;
 }
 
@@ -573,6 +581,13 @@ static void roll_back(struct sqlite_conn *c)
 		sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
+static unsigned state_of(struct sqlite_conn *c)
+{
+	unsigned state = 0;
+
+	return sqlite3_file_control(c->db, "main", SQLITE_FCNTL_DATA_VERSION, &state) ? 0 : state;
+}
+
 /* Within a transaction: are the tables there? Make them if asked to. */
 static int get_ready(struct sqlite_store *s, struct sqlite_conn *c, bool create,
 		     struct grove_detail *d)
@@ -580,7 +595,7 @@ static int get_ready(struct sqlite_store *s, struct sqlite_conn *c, bool create,
 	int rc;
 
 	if (s->ready)
-		return same_version(s, c, d);
+		return s->state && s->state == s->left ? 0 : same_version(s, c, d);
 	rc = check_version(s, c, d);
 	if (rc == SQLITE_ABSENT && create) {
 		rc = make_tables(s, c, 0, d);
@@ -588,6 +603,27 @@ static int get_ready(struct sqlite_store *s, struct sqlite_conn *c, bool create,
 	}
 	s->ready = !rc;
 	return rc;
+}
+
+/*
+ * A sync of a file that grows has to write down its length and its blocks, too,
+ * which takes about as long again. Who syncs often gets a write-ahead log that has its
+ * final length; SQLite takes the zeros for what they are, the end. Nobody else
+ * writes to it while we may. If there is no room for it, it stays as it is.
+ */
+static void stretch_wal(struct sqlite_store *s)
+{
+	static const char zeros[65536];
+	struct grove__sys_stat st;
+	int fd, err;
+
+	s->stretched = true;
+	if (!s->wal_path || grove__sys_open(s->wal_path, O_RDWR, 0, &fd))
+		return;
+	err = grove__sys_fstat(fd, &st);
+	for (uint64_t at = st.size; !err && at < STRETCH_TO; at += sizeof(zeros))
+		err = grove__sys_pwrite_all(fd, zeros, sizeof(zeros), at);
+	grove__sys_close(fd);
 }
 
 int grove__sqlite_write(struct sqlite_store *s, bool create, struct sqlite_conn **out,
@@ -607,7 +643,11 @@ int grove__sqlite_write(struct sqlite_store *s, bool create, struct sqlite_conn 
 	if (!rc)
 		rc = run(c, LITE_BEGIN_WRITE, d);
 	if (!rc)
+		s->state = state_of(c);
+	if (!rc)
 		rc = get_ready(s, c, create, d);
+	if (!rc && !s->stretched && __atomic_load_n(&s->syncs, __ATOMIC_RELAXED) >= STRETCH_FROM)
+		stretch_wal(s);
 	if (rc && c)
 		roll_back(c);
 	if (rc)
@@ -617,19 +657,42 @@ int grove__sqlite_write(struct sqlite_store *s, bool create, struct sqlite_conn 
 	return rc;
 }
 
-int grove__sqlite_write_done(struct sqlite_store *s, struct sqlite_conn *c, int rc,
-			     struct grove_detail *d)
+/* With the lock held. */
+static int commit(struct sqlite_store *s, struct sqlite_conn *c, int rc, struct grove_detail *d)
 {
 	if (!rc) {
 		rc = run(c, LITE_COMMIT, d);
-		if (!rc)
+		if (!rc) {
+			s->left = state_of(c);
 			__atomic_add_fetch(&s->written, 1, __ATOMIC_RELEASE);
+		}
 	}
 	if (rc) {
 		roll_back(c);
 		s->ready = s->ready && !s->made_tables;
 	}
 	s->made_tables = false;
+	return rc;
+}
+
+int grove__sqlite_write_done(struct sqlite_store *s, struct sqlite_conn *c, int rc,
+			     struct grove_detail *d)
+{
+	rc = commit(s, c, rc, d);
+	pthread_mutex_unlock(&s->write_lock);
+	return rc;
+}
+
+int grove__sqlite_append_done(struct sqlite_store *s, struct sqlite_conn *c,
+			      const struct sqlite_log *log, const struct sqlite_end *end, int rc,
+			      struct grove_detail *d)
+{
+	rc = commit(s, c, rc, d);
+	if (!rc) {
+		memcpy(s->last.id, log->id, GROVE__SQL_ID);
+		s->last.end = *end;
+		s->last.state = s->left;
+	}
 	pthread_mutex_unlock(&s->write_lock);
 	return rc;
 }
@@ -668,30 +731,28 @@ int grove__sqlite_upgrade(struct grove_store *st, unsigned *from, unsigned *to,
 
 /* ------------------------------------------------------------------ syncing */
 
-/* The write-ahead log, opened by ourselves; SQLite takes no locks on it. With `syncing`. */
+/*
+ * The write-ahead log, opened by ourselves; SQLite takes no locks on it. It is
+ * not even looked at (stat) from sync to sync: the system would stamp the next
+ * write more finely, which makes the sync a third slower. With the lock held.
+ */
 static int open_wal(struct sqlite_store *s, const char *path)
 {
-	struct grove__sys_stat st;
-	int err = grove__sys_stat(path, &st);
+	int err;
 
-	if (err || (s->wal_fd >= 0 && st.dev == s->wal_dev && st.ino == s->wal_ino))
-		return err;
+	if (s->wal_fd >= 0 && !s->other_wal)
+		return 0;
 	grove__sys_close(s->wal_fd);
 	s->wal_fd = -1;
 	err = grove__sys_open(path, O_RDWR, 0, &s->wal_fd);
-	if (!err)
-		err = grove__sys_fstat(s->wal_fd, &st);
-	s->wal_dev = st.dev;
-	s->wal_ino = st.ino;
+	s->other_wal = err != 0;
 	return err;
 }
 
 static int sync_wal(struct sqlite_store *s, const char *path, bool named)
 {
-	int err = open_wal(s, path);
+	int err = grove__sys_datasync(s->wal_fd);
 
-	if (!err)
-		err = grove__sys_datasync(s->wal_fd);
 	if (!err && !named)
 		err = s->made_file ? grove__sys_sync_parents(path) : grove__sys_sync_parent(path);
 	return err;
@@ -713,11 +774,11 @@ int grove__sqlite_sync(struct sqlite_store *s, struct grove_detail *d)
 			uint64_t upto = __atomic_load_n(&s->written, __ATOMIC_ACQUIRE);
 			char *path = strdup(s->wal_path);
 			bool named = s->named;
-			int err;
+			int err = path ? open_wal(s, path) : -ENOMEM;
 
 			s->syncing = true;
 			pthread_mutex_unlock(&s->sync_lock);
-			err = path ? sync_wal(s, path, named) : -ENOMEM;
+			err = err ? err : sync_wal(s, path, named);
 			pthread_mutex_lock(&s->sync_lock);
 			s->syncing = false;
 			if (err) {
@@ -730,6 +791,7 @@ int grove__sqlite_sync(struct sqlite_store *s, struct grove_detail *d)
 			} else {
 				s->named = true;
 				s->synced = upto;
+				__atomic_add_fetch(&s->syncs, 1, __ATOMIC_RELAXED);
 			}
 			free(path);
 			pthread_cond_broadcast(&s->synced_cond);

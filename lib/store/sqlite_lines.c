@@ -17,13 +17,6 @@
 
 #define WINDOW ((uint64_t)4 << 20)
 
-/* Where a log ends. */
-struct end {
-	uint64_t generation, tail, bytes;
-	int64_t changed;      /* ms */
-	bool unfinished;
-};
-
 static int gone(struct sqlite_conn *c, struct grove_detail *d)
 {
 	return grove__fail(d, GROVE_ESTALE, c ? c->path : NULL, "the session was removed");
@@ -45,7 +38,7 @@ static int moved(struct sqlite_conn *c, struct grove_detail *d)
 }
 
 /* Within a transaction. 1: the session is gone. */
-static int find_end(struct sqlite_conn *c, const struct sqlite_log *log, struct end *e,
+static int find_end(struct sqlite_conn *c, const struct sqlite_log *log, struct sqlite_end *e,
 		    struct grove_detail *d)
 {
 	int64_t unfinished = -1;
@@ -83,7 +76,7 @@ static int find_end(struct sqlite_conn *c, const struct sqlite_log *log, struct 
 
 /* A reader at one moment, and the end of the log at that moment. 1: the session is gone. */
 static int look(struct sqlite_store *s, const struct sqlite_log *log, struct sqlite_conn **out,
-		struct end *e, struct grove_detail *d)
+		struct sqlite_end *e, struct grove_detail *d)
 {
 	sqlite3_stmt *st;
 	int rc = grove__sqlite_reader(s, out, d);
@@ -104,7 +97,7 @@ int grove__sqlite_stat(struct grove_log *l, struct grove_log_stat *out, struct g
 {
 	struct sqlite_store *s = grove__sqlite_store(l->store);
 	struct sqlite_conn *c;
-	struct end e;
+	struct sqlite_end e;
 	int rc = look(s, grove__sqlite_log(l), &c, &e, d);
 
 	if (rc)
@@ -136,7 +129,7 @@ static int read_long(struct sqlite_conn *c, int64_t rowid, uint64_t off, char *b
 }
 
 /* One row of LITE_LINES into the buffer; 1: it does not fit. */
-static int take_row(struct sqlite_conn *c, sqlite3_stmt *st, const struct end *e, char *buf,
+static int take_row(struct sqlite_conn *c, sqlite3_stmt *st, const struct sqlite_end *e, char *buf,
 		    size_t cap, struct grove_run *run, struct grove_detail *d)
 {
 	uint64_t seq = (uint64_t)sqlite3_column_int64(st, 0);
@@ -173,7 +166,7 @@ int grove__sqlite_read(struct grove_log *l, uint64_t pos, uint64_t until, char *
 	struct sqlite_log *log = grove__sqlite_log(l);
 	struct sqlite_conn *c;
 	sqlite3_stmt *st;
-	struct end e;
+	struct sqlite_end e;
 	int rc = look(s, log, &c, &e, d);
 
 	run->by_line = 1;
@@ -215,7 +208,7 @@ static int fetch_long(struct sqlite_store *s, struct sqlite_log *log, uint64_t p
 	sqlite3_stmt *st;
 	uint64_t line = 0, n;
 	int64_t rowid = 0;
-	struct end e;
+	struct sqlite_end e;
 	int rc = look(s, log, &c, &e, d);
 
 	if (rc)
@@ -305,7 +298,7 @@ int grove__sqlite_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *b
 
 /* Begin to write, at the end of the log. */
 static int begin(struct sqlite_store *s, const struct sqlite_log *log, struct sqlite_conn **c,
-		 struct end *e, struct grove_detail *d)
+		 struct sqlite_end *e, struct grove_detail *d)
 {
 	int rc;
 
@@ -314,6 +307,10 @@ static int begin(struct sqlite_store *s, const struct sqlite_log *log, struct sq
 	rc = grove__sqlite_write(s, false, c, d);
 	if (rc)
 		return rc < 0 ? rc : gone(NULL, d);
+	if (s->last.state && s->last.state == s->state && !memcmp(s->last.id, log->id, GROVE__SQL_ID)) {
+		*e = s->last.end;
+		return 0;
+	}
 	rc = find_end(*c, log, e, d);
 	if (rc == 1)
 		rc = gone(*c, d);
@@ -338,7 +335,7 @@ static void bind_number(sqlite3_stmt *st, int at, bool known, int64_t n)
 
 /* One row behind the others; `e` goes along. */
 static int insert(struct sqlite_conn *c, sqlite3_stmt *st, const struct sqlite_log *log,
-		  const struct grove_record *rec, struct end *e, int64_t now, struct grove_detail *d)
+		  const struct grove_record *rec, struct sqlite_end *e, int64_t now, struct grove_detail *d)
 {
 	struct grove__sql_row row;
 	int rc;
@@ -374,7 +371,7 @@ int grove__sqlite_append(struct grove_log *l, const struct grove_record *rec, si
 	int64_t now = grove__sys_now_ms();
 	struct sqlite_conn *c;
 	sqlite3_stmt *st;
-	struct end e;
+	struct sqlite_end e;
 	int rc = begin(s, log, &c, &e, d);
 
 	if (rc)
@@ -391,12 +388,14 @@ int grove__sqlite_append(struct grove_log *l, const struct grove_record *rec, si
 	for (size_t i = 0; i < nr && !rc; i++)
 		rc = insert(c, st, log, &rec[i], &e, now, d);
 	out->tail = e.tail;
-	rc = grove__sqlite_write_done(s, c, rc, d);
+	if (nr)
+		e.unfinished = false;
+	rc = grove__sqlite_append_done(s, c, log, &e, rc, d);
 	return rc ? rc : grove__sqlite_settle(s, sync, d);
 }
 
 /* Another generation. `unfinished` is what it was, or nothing. */
-static int changed(struct sqlite_conn *c, const struct sqlite_log *log, const struct end *e,
+static int changed(struct sqlite_conn *c, const struct sqlite_log *log, const struct sqlite_end *e,
 		   bool unfinished, struct grove_detail *d)
 {
 	sqlite3_stmt *st;
@@ -417,7 +416,7 @@ int grove__sqlite_replace(struct grove_log *l, uint64_t pos, struct grove_slice 
 	struct sqlite_log *log = grove__sqlite_log(l);
 	struct sqlite_conn *c;
 	sqlite3_stmt *st;
-	struct end e;
+	struct sqlite_end e;
 	int rc = begin(s, log, &c, &e, d);
 
 	if (rc)
@@ -468,7 +467,7 @@ int grove__sqlite_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum g
 	struct sqlite_store *s = grove__sqlite_store(l->store);
 	struct sqlite_log *log = grove__sqlite_log(l);
 	struct sqlite_conn *c;
-	struct end e;
+	struct sqlite_end e;
 	int rc = begin(s, log, &c, &e, d);
 
 	if (rc)
@@ -498,7 +497,7 @@ int grove__sqlite_rewrite(struct grove_log *l, grove_line_fn *next, void *payloa
 	struct grove_record rec = { 0 };
 	struct sqlite_conn *c;
 	sqlite3_stmt *st;
-	struct end e, anew;
+	struct sqlite_end e, anew;
 	int rc = begin(s, log, &c, &e, d);
 
 	/* who else has it open finds another generation, and goes on from there */
@@ -525,7 +524,7 @@ int grove__sqlite_rewrite(struct grove_log *l, grove_line_fn *next, void *payloa
 int grove__sqlite_unfinished(struct sqlite_conn *c, struct sqlite_log *log, bool *yes,
 			     struct grove_detail *d)
 {
-	struct end e;
+	struct sqlite_end e;
 	int rc = find_end(c, log, &e, d);
 
 	*yes = e.unfinished;
@@ -536,7 +535,7 @@ int grove__sqlite_set_unfinished(struct sqlite_conn *c, struct sqlite_log *log, 
 				 struct grove_detail *d)
 {
 	sqlite3_stmt *st;
-	struct end e;
+	struct sqlite_end e;
 	int rc = find_end(c, log, &e, d);
 
 	if (!rc && yes && !e.tail)

@@ -151,7 +151,7 @@ static inline void assert_view_says(struct grove_view *v, const char *ids, const
 	uint32_t *rows;
 	size_t nr;
 
-	assert_int_equal(grove_view_conversation(v, grove_view_leaf(v), &rows, &nr), 0);
+	assert_int_equal(grove_view_conversation(v, grove_view_leaf(v), 0, &rows, &nr), 0);
 	for (size_t i = 0; i < nr; i++) {
 		assert_int_equal(grove_view_entry(v, rows[i], &e), 0);
 		grove__buf_addf(&got, "%s%s", i ? " " : "", e.id);

@@ -660,6 +660,21 @@ static void a_side_chain_says_so_and_whose_it_is(void **state)
 	grove_session_close(s);
 }
 
+static void a_side_chain_does_not_move_the_conversation(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, TWO_WAYS NOTE("last-prompt", "leafUuid", "a2"));
+	struct grove_record_options o = { .size = sizeof(o), .side = 1, .agent_id = "a1" };
+
+	/* older releases kept sub-agents in the file of the session */
+	assert_string_equal(record_with(w, s, MESSAGE("user", "X") "\n" MESSAGE("assistant", "Y"), &o, 0), "Y");
+	SAID(w, s, "u1 a1 u2 a2");
+	assert_leaf(s, "a2");
+	say(w, s, "{\"type\":\"user\",\"isSidechain\":true,\"uuid\":\"Z\",\"message\":{\"role\":\"user\",\"content\":\"z\"}}");
+	SAID(w, s, "u1 a1 u2 a2");
+	grove_session_close(s);
+}
+
 static void a_sub_agents_records_are_of_the_session_that_called_it(void **state)
 {
 	struct world *w = *state;
@@ -916,6 +931,7 @@ int main(void)
 		WORLD_TEST(a_list_is_stored_as_a_whole_or_not_at_all),
 		WORLD_TEST(a_message_that_is_no_json_is_refused),
 		WORLD_TEST(a_side_chain_says_so_and_whose_it_is),
+		WORLD_TEST(a_side_chain_does_not_move_the_conversation),
 		WORLD_TEST(a_sub_agents_records_are_of_the_session_that_called_it),
 		WORLD_TEST(only_hosts_of_this_kind_hand_over_lists),
 		WORLD_TEST(a_title_never_leaves_the_end_of_the_log),

@@ -1,0 +1,81 @@
+/*
+ * store/jsonl_meta.c: the one value that a file of lines has a place for: that
+ * its last line has no line end.
+ */
+#include "store/jsonl.h"
+
+#include <errno.h>
+
+static int last_byte(struct jsonl_log *log, uint64_t size, char *out, struct grove_detail *d)
+{
+	size_t got = 0;
+	int err = grove__sys_pread(log->fd, out, 1, size - 1, &got);
+
+	if (err || !got)
+		return grove__fail_sys(d, err ? err : -EIO, log->path, "cannot read");
+	return 0;
+}
+
+int grove__jsonl_meta_get(struct grove_log *l, const char *name, struct grove_buf *out,
+			  struct grove_detail *d)
+{
+	struct jsonl_log *log = grove__jsonl_log(l);
+	struct grove__sys_stat st;
+	char last = '\n';
+	int rc = 0;
+
+	if (!strcmp(name, GROVE__META_UNFINISHED)) {
+		pthread_mutex_lock(&log->lock);
+		rc = grove__jsonl_look(log, &st, d);
+		if (!rc && st.size)
+			rc = last_byte(log, st.size, &last, d);
+		pthread_mutex_unlock(&log->lock);
+		if (!rc && last != '\n')
+			return grove__buf_add_char(out, '1') ? grove__fail_nomem(d) : 0;
+	}
+	return rc ? rc : grove__fail(d, GROVE_ENOTFOUND, log->path, "no value named %.100s", name);
+}
+
+/* With the locks held. */
+static int end_line(struct jsonl_log *log, bool open, struct grove_detail *d)
+{
+	struct grove__sys_stat st;
+	char last = '\n';
+	int err = 0, rc = grove__jsonl_look(log, &st, d);
+
+	/* whoever says so means the file, be there something in it or not */
+	if (!rc)
+		log->created = false;
+	if (!rc && st.size)
+		rc = last_byte(log, st.size, &last, d);
+	if (rc || !st.size || open == (last != '\n'))
+		return rc;
+	if (open)
+		err = grove__sys_truncate(log->fd, st.size - 1);
+	else
+		err = grove__sys_write_all(log->fd, "\n", 1);
+	if (!err)
+		err = grove__sys_datasync(log->fd);
+	log->size = open ? st.size - 1 : st.size + 1;
+	log->lf_at = UINT64_MAX;
+	return err ? grove__fail_sys(d, err, log->path, "cannot end the last line") : 0;
+}
+
+int grove__jsonl_meta_put(struct grove_log *l, const char *name, struct grove_slice value,
+			  struct grove_detail *d)
+{
+	struct jsonl_log *log = grove__jsonl_log(l);
+	int rc, locked;
+
+	if (strcmp(name, GROVE__META_UNFINISHED))
+		return grove__fail(d, GROVE_ENOTSUP, log->path, "a file has no place for a value");
+	if (!log->writable)
+		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
+	pthread_mutex_lock(&log->lock);
+	locked = !grove__sys_lock(log->fd);
+	rc = end_line(log, value.len > 0, d);
+	if (locked)
+		grove__sys_unlock(log->fd);
+	pthread_mutex_unlock(&log->lock);
+	return rc;
+}

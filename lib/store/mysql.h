@@ -1,0 +1,240 @@
+/*
+ * store/mysql.h: what the files of the MySQL store share.
+ */
+#ifndef GROVE_STORE_MYSQL_H
+#define GROVE_STORE_MYSQL_H
+
+#include "store/sql.h"
+
+#include <mysql.h>
+#include <pthread.h>
+
+/* Statements that only MySQL has, behind the common ones. */
+enum {
+	MY_END = SQL_NR,   /* session_id twice -> generation, unfinished, updated, seq, start, length, stored */
+	MY_LOCK,           /* session_id -> generation; nobody appends until the transaction ends */
+	MY_APPEND,         /* as SQL_INSERT without the first, then session_id, generation, unfinished */
+	MY_LINES,          /* session_id, from, until, bytes, session_id, from -> generation, seq, length, line unless it is long */
+	MY_PIECE,          /* from (1 is the first), bytes, session_id, seq -> length, that part of the line */
+	MY_SAME,           /* session_id, seq -> stored, line */
+	MY_NR
+};
+
+/* Longer lines are read piece by piece, straight to where they are wanted. */
+#define MYSQL_LONG_LINE 262144
+/* Of a statement, what is not the line: a packet has to take both. */
+#define MYSQL_BESIDE 4096
+
+struct mysql_host {
+	char *name;
+	unsigned port;
+};
+
+/* What a URL says. */
+struct mysql_place {
+	char *user, *password, *db, *socket;
+	char *ca, *cert, *key;
+	enum { MYSQL_TLS_OFF, MYSQL_TLS_ON, MYSQL_TLS_VERIFY } tls;
+	struct mysql_host *host;
+	size_t nr_hosts, cap_hosts;
+	char *url;             /* without the password */
+};
+
+/* What tests may want otherwise; 0 is the usual. */
+struct grove__mysql_options {
+	const struct grove__sql_schema *schema;
+	unsigned connect_s;    /* to wait for a host: 5 */
+	unsigned answer_s;     /* to wait for an answer: 60 */
+	unsigned lock_s;       /* to wait for another writer: 10 */
+	unsigned patience_ms;  /* to try again in all: 20000 */
+};
+
+/* Used by one thread at a time; its statements are kept. */
+struct mysql_conn {
+	struct mysql_conn *next;
+	MYSQL *db;
+	MYSQL_STMT *st[MY_NR];
+	const char *url;       /* the store's */
+	size_t host;
+	uint64_t epoch;
+	uint64_t packet;       /* no statement may be longer */
+	bool bulk;             /* takes many rows at once */
+	unsigned trouble;      /* the last error was one that passes */
+};
+
+struct mysql_store {
+	struct grove_store base;
+	struct mysql_place place;
+	struct grove__mysql_options opt;
+
+	pthread_mutex_t pool_lock;
+	struct mysql_conn *idle;
+	unsigned nr_idle;
+	size_t host;           /* the one that answered last */
+	uint64_t epoch;        /* counts connections that broke */
+	bool answered;         /* at least once */
+};
+
+/* Where a log ends. */
+struct mysql_end {
+	uint64_t generation, tail, bytes;
+	int64_t changed;          /* ms */
+	int64_t unfinished_row;   /* -1: NULL */
+	bool unfinished;          /* and that is the last line */
+};
+
+struct mysql_log {
+	struct grove_log base;
+	uint8_t id[GROVE__SQL_ID];
+	bool writable;
+
+	/* threads that append queue here, not at the server */
+	pthread_mutex_t append_lock;
+	struct mysql_end end;     /* after our last append */
+	uint64_t end_epoch;
+	bool end_known;
+
+	/* a piece of a long line, for those who fetch it in smaller ones */
+	pthread_mutex_t window_lock;
+	char *window;
+	uint64_t window_seq, window_off, window_len, window_generation;
+};
+
+static inline struct mysql_store *grove__mysql_store(struct grove_store *st)
+{
+	return (struct mysql_store *)st;
+}
+
+static inline struct mysql_log *grove__mysql_log(struct grove_log *log)
+{
+	return (struct mysql_log *)log;
+}
+
+/* mysql_url.c */
+
+/* Take apart what stands behind "mysql:". Messages never repeat any of it. */
+int grove__mysql_parse(struct mysql_place *p, const char *rest, struct grove_detail *d);
+void grove__mysql_place_release(struct mysql_place *p);
+
+/* mysql_conn.c: connections, statements, trying again */
+
+#define MYSQL_NONE 1    /* no such row */
+#define MYSQL_ABSENT 2  /* the database has no tables yet */
+
+/*
+ * Something to be done on a connection, again if an error passes. What fn
+ * needs stands behind this. Within a transaction unless `plain`.
+ */
+struct mysql_work {
+	int (*fn)(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d);
+	bool plain;
+	bool once;      /* fn sets it when it could not be called a second time */
+	bool unknown;   /* an earlier try broke off: it may have happened, or may yet happen */
+};
+
+int grove__mysql_do(struct mysql_store *s, struct mysql_work *w, struct grove_detail *d);
+
+/* A value for a question mark. */
+struct mysql_arg {
+	enum { MYSQL_ARG_NULL, MYSQL_ARG_NUMBER, MYSQL_ARG_BYTES } type;
+	const void *ptr;
+	size_t len;
+	int64_t number;
+};
+
+static inline struct mysql_arg grove__mysql_null(void)
+{
+	return (struct mysql_arg){ MYSQL_ARG_NULL, NULL, 0, 0 };
+}
+
+static inline struct mysql_arg grove__mysql_number(int64_t n)
+{
+	return (struct mysql_arg){ MYSQL_ARG_NUMBER, NULL, 0, n };
+}
+
+static inline struct mysql_arg grove__mysql_bytes(struct grove_slice s)
+{
+	return (struct mysql_arg){ MYSQL_ARG_BYTES, s.len ? s.ptr : "", s.len, 0 };
+}
+
+static inline struct mysql_arg grove__mysql_str(const char *s)
+{
+	return (struct mysql_arg){ MYSQL_ARG_BYTES, s, strlen(s), 0 };
+}
+
+static inline struct mysql_arg grove__mysql_id(const uint8_t id[GROVE__SQL_ID])
+{
+	return (struct mysql_arg){ MYSQL_ARG_BYTES, id, GROVE__SQL_ID, 0 };
+}
+
+enum { MYSQL_ARGS = 16, MYSQL_COLUMNS = 8 };
+
+/* One row: numbers as they are, of bytes their length until they are taken. */
+struct mysql_row {
+	MYSQL_STMT *st;
+	unsigned nr;
+	MYSQL_BIND bind[MYSQL_COLUMNS];
+	int64_t number[MYSQL_COLUMNS];
+	unsigned long len[MYSQL_COLUMNS];
+	my_bool null[MYSQL_COLUMNS];
+};
+
+/* A statement without rows. *changed, which may be NULL, counts the rows it touched. */
+int grove__mysql_run(struct mysql_conn *c, unsigned what, const struct mysql_arg *arg, unsigned nr,
+		     uint64_t *changed, struct grove_detail *d);
+/*
+ * A statement with rows: next is 0, or MYSQL_NONE at the end. Nothing else
+ * can be asked on the connection until done.
+ */
+int grove__mysql_ask(struct mysql_conn *c, unsigned what, const struct mysql_arg *arg, unsigned nr,
+		     struct mysql_row *row, struct grove_detail *d);
+int grove__mysql_next(struct mysql_conn *c, struct mysql_row *row, struct grove_detail *d);
+void grove__mysql_done(struct mysql_row *row);
+/* The bytes of a column, which has row->len[column] of them. */
+int grove__mysql_take(struct mysql_conn *c, struct mysql_row *row, unsigned column, char *buf,
+		      size_t cap, struct grove_detail *d);
+/* Ask, and go to the first row; the caller is done with it unless there is none. */
+int grove__mysql_first(struct mysql_conn *c, unsigned what, const struct mysql_arg *arg, unsigned nr,
+		       struct mysql_row *row, struct grove_detail *d);
+/* SQL_INSERT for many rows at once, `columns` values each. */
+int grove__mysql_insert_many(struct mysql_conn *c, const struct mysql_arg *arg, unsigned columns,
+			     unsigned rows, struct grove_detail *d);
+
+/* Was the last failure a key that is there already? */
+bool grove__mysql_duplicate(struct mysql_conn *c, unsigned what);
+/* GROVE_ETOOBIG unless a statement with so many bytes can be sent. */
+int grove__mysql_fits(struct mysql_conn *c, size_t len, struct grove_detail *d);
+
+void grove__mysql_disconnect(struct mysql_store *s);
+/* Make the database and its tables, as far as they are not there. */
+int grove__mysql_init(struct mysql_store *s, struct grove_detail *d);
+int grove__mysql_upgrade(struct mysql_store *s, unsigned *from, unsigned *to,
+			 struct grove_detail *d);
+
+/* mysql_lines.c */
+int grove__mysql_stat(struct grove_log *l, struct grove_log_stat *out, struct grove_detail *d);
+int grove__mysql_read(struct grove_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
+		      struct grove_run *run, struct grove_detail *d);
+int grove__mysql_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *buf, size_t len,
+		       struct grove_detail *d);
+int grove__mysql_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
+			uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+			struct grove_detail *d);
+int grove__mysql_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
+			 enum grove_sync sync, struct grove_detail *d);
+int grove__mysql_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
+		     struct grove_detail *d);
+int grove__mysql_rewrite(struct grove_log *l, grove_line_fn *next, void *payload, uint64_t expect,
+			 unsigned flags, struct grove_detail *d);
+/* Where the log ends now. MYSQL_NONE: the session is gone. */
+int grove__mysql_end(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID], struct mysql_end *e,
+		     struct grove_detail *d);
+/* No append that began before, on whichever node of a cluster, comes after this transaction. */
+int grove__mysql_fence(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID],
+		       const struct mysql_end *e, struct grove_detail *d);
+
+/* mysql.c: a store with other options. */
+int grove__mysql_open(struct grove_store **out, const char *rest,
+		      const struct grove__mysql_options *opt, struct grove_detail *d);
+
+#endif

@@ -1,0 +1,245 @@
+/*
+ * store/mysql_url.c: mysql://user[:password]@host[:port][,host[:port]…]/db[?option&…]
+ *
+ * Who and where ends at the last `@` before the options, so that a password may
+ * contain what it likes but `?` and `%`, which are written %3F and %25. Nothing
+ * that stands in a URL is repeated in a message: a URL that was not understood
+ * may have its password anywhere.
+ *
+ *     socket=PATH      that socket, in place of hosts
+ *     tls=off|on|verify   verify: and the server has to show who it is
+ *     ca=, cert=, key=    files of TLS
+ */
+#include "store/mysql.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+static int wrong(struct grove_detail *d, const char *what)
+{
+	return grove__fail(d, GROVE_EINVAL, NULL,
+			   "%s (use mysql://user[:password]@host[:port][,host…]/database)", what);
+}
+
+static int hex(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* %XX is a byte. A zero byte is none that a name can have. */
+static int decode(char **out, const char *p, size_t len, struct grove_detail *d)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc = grove__buf_reserve(&b, len);
+
+	for (size_t i = 0; i < len && !rc; i++) {
+		int c = (unsigned char)p[i];
+
+		if (c == '%') {
+			if (len - i < 3 || hex(p[i + 1]) < 0 || hex(p[i + 2]) < 0)
+				goto bad;
+			c = hex(p[i + 1]) * 16 + hex(p[i + 2]);
+			i += 2;
+			if (!c)
+				goto bad;
+		}
+		rc = grove__buf_add_char(&b, (char)c);
+	}
+	if (rc) {
+		grove__buf_release(&b);
+		return grove__fail_nomem(d);
+	}
+	b.ptr[b.len] = '\0';
+	free(*out);
+	*out = b.ptr;
+	return 0;
+bad:
+	grove__buf_release(&b);
+	return wrong(d, "a mysql: URL with a % that is not followed by two hexadecimal digits");
+}
+
+/* One of the hosts: name, name:port, [IPv6], [IPv6]:port. */
+static int add_host(struct mysql_place *p, const char *at, size_t len, struct grove_detail *d)
+{
+	const char *name = at, *end = at + len, *stop, *digits = NULL;
+	struct mysql_host *h;
+	unsigned long port = 0;
+	int rc;
+
+	if (len && *at == '[') {
+		name++;
+		stop = memchr(at, ']', len);
+		if (!stop || (stop + 1 < end && stop[1] != ':'))
+			return wrong(d, "a mysql: URL with a host that is none");
+		if (stop + 1 < end)
+			digits = stop + 2;
+	} else {
+		stop = memchr(at, ':', len);
+		if (stop)
+			digits = stop + 1;
+		else
+			stop = end;
+	}
+	for (const char *q = digits; q && q < end; q++) {
+		if (*q < '0' || *q > '9' || (port = port * 10 + (unsigned long)(*q - '0')) > 65535)
+			return wrong(d, "a mysql: URL with a port that is none");
+	}
+	if (digits && !port)
+		return wrong(d, "a mysql: URL with a port that is none");
+	if (stop == name)
+		return wrong(d, "a mysql: URL needs a host");
+	if (grove__array_room(&p->host, &p->cap_hosts, p->nr_hosts, sizeof(*p->host)))
+		return grove__fail_nomem(d);
+	h = &p->host[p->nr_hosts];
+	h->name = NULL;
+	h->port = (unsigned)port;
+	rc = decode(&h->name, name, (size_t)(stop - name), d);
+	if (!rc)
+		p->nr_hosts++;
+	return rc;
+}
+
+static int add_hosts(struct mysql_place *p, const char *at, size_t len, struct grove_detail *d)
+{
+	const char *end = at + len;
+	int rc = 0;
+
+	while (!rc) {
+		const char *comma = memchr(at, ',', (size_t)(end - at));
+
+		rc = add_host(p, at, (size_t)((comma ? comma : end) - at), d);
+		if (!comma)
+			break;
+		at = comma + 1;
+	}
+	return rc;
+}
+
+static bool is(const char *p, size_t len, const char *word)
+{
+	return strlen(word) == len && !memcmp(p, word, len);
+}
+
+static int add_option(struct mysql_place *p, const char *at, size_t len, struct grove_detail *d)
+{
+	const char *eq = memchr(at, '=', len), *value = eq ? eq + 1 : NULL;
+	size_t name = eq ? (size_t)(eq - at) : len, n = eq ? len - name - 1 : 0;
+
+	if (!len)
+		return 0;
+	if (value && n && is(at, name, "socket"))
+		return decode(&p->socket, value, n, d);
+	if (value && n && is(at, name, "ca"))
+		return decode(&p->ca, value, n, d);
+	if (value && n && is(at, name, "cert"))
+		return decode(&p->cert, value, n, d);
+	if (value && n && is(at, name, "key"))
+		return decode(&p->key, value, n, d);
+	if (value && is(at, name, "tls")) {
+		if (is(value, n, "off"))
+			p->tls = MYSQL_TLS_OFF;
+		else if (is(value, n, "on"))
+			p->tls = MYSQL_TLS_ON;
+		else if (is(value, n, "verify"))
+			p->tls = MYSQL_TLS_VERIFY;
+		else
+			return grove__fail(d, GROVE_EINVAL, NULL, "tls of a mysql: URL is off, on or verify");
+		return 0;
+	}
+	return grove__fail(d, GROVE_EINVAL, NULL,
+			   "the options of a mysql: URL are socket, tls, ca, cert and key");
+}
+
+/* The same once more, for people: no password, no options. */
+static int describe(struct mysql_place *p, struct grove_detail *d)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc = grove__buf_addf(&b, "mysql://%s%s", p->user, *p->user ? "@" : "");
+
+	for (size_t i = 0; i < p->nr_hosts && !rc; i++) {
+		const struct mysql_host *h = &p->host[i];
+		bool six = strchr(h->name, ':');
+
+		rc = grove__buf_addf(&b, "%s%s%s%s", i ? "," : "", six ? "[" : "", h->name, six ? "]" : "");
+		if (!rc && h->port)
+			rc = grove__buf_addf(&b, ":%u", h->port);
+	}
+	if (!rc)
+		rc = grove__buf_addf(&b, "/%s", p->db);
+	if (!rc && p->socket)
+		rc = grove__buf_addf(&b, "?socket=%s", p->socket);
+	if (rc) {
+		grove__buf_release(&b);
+		return grove__fail_nomem(d);
+	}
+	p->url = b.ptr;
+	return 0;
+}
+
+int grove__mysql_parse(struct mysql_place *p, const char *rest, struct grove_detail *d)
+{
+	const char *end, *at = NULL, *slash, *colon, *q;
+	int rc;
+
+	memset(p, 0, sizeof(*p));
+	if (strncmp(rest, "//", 2))
+		return wrong(d, "not a mysql: URL");
+	rest += 2;
+	end = strchr(rest, '?');
+	if (!end)
+		end = rest + strlen(rest);
+	for (q = rest; q < end; q++)
+		if (*q == '@')
+			at = q;
+	rc = decode(&p->user, "", 0, d);
+	if (!rc)
+		rc = decode(&p->password, "", 0, d);
+	if (!rc && at) {
+		colon = memchr(rest, ':', (size_t)(at - rest));
+		rc = decode(&p->user, rest, (size_t)((colon ? colon : at) - rest), d);
+		if (!rc && colon)
+			rc = decode(&p->password, colon + 1, (size_t)(at - colon - 1), d);
+		rest = at + 1;
+	}
+	if (rc)
+		return rc;
+	slash = memchr(rest, '/', (size_t)(end - rest));
+	if (!slash || slash + 1 == end)
+		return wrong(d, "a mysql: URL needs a database");
+	for (q = slash + 1; q < end; q++)
+		if (*q == '/')
+			return wrong(d, "a mysql: URL with more than a database");
+	rc = decode(&p->db, slash + 1, (size_t)(end - slash - 1), d);
+	for (q = end; !rc && *q;) {
+		size_t n = strcspn(++q, "&");
+
+		rc = add_option(p, q, n, d);
+		q += n;
+	}
+	/* with a socket a host says nothing, and may be left out */
+	if (!rc && (slash > rest || !p->socket))
+		rc = add_hosts(p, rest, (size_t)(slash - rest), d);
+	if (!rc && !p->nr_hosts)
+		rc = add_host(p, "localhost", strlen("localhost"), d);
+	return rc ? rc : describe(p, d);
+}
+
+void grove__mysql_place_release(struct mysql_place *p)
+{
+	for (size_t i = 0; i < p->nr_hosts; i++)
+		free(p->host[i].name);
+	free(p->host);
+	free(p->user);
+	free(p->password);
+	free(p->db);
+	free(p->socket);
+	free(p->ca);
+	free(p->cert);
+	free(p->key);
+	free(p->url);
+	memset(p, 0, sizeof(*p));
+}

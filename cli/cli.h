@@ -112,6 +112,7 @@ int cmd_blob(struct cli *c, int argc, char **argv);
 int cmd_check(struct cli *c, int argc, char **argv);
 int cmd_context(struct cli *c, int argc, char **argv);
 int cmd_continue(struct cli *c, int argc, char **argv);
+int cmd_cp(struct cli *c, int argc, char **argv);
 int cmd_fork(struct cli *c, int argc, char **argv);
 int cmd_help(struct cli *c, int argc, char **argv);
 int cmd_history(struct cli *c, int argc, char **argv);
@@ -125,6 +126,8 @@ int cmd_name(struct cli *c, int argc, char **argv);
 int cmd_new(struct cli *c, int argc, char **argv);
 int cmd_rm(struct cli *c, int argc, char **argv);
 int cmd_show(struct cli *c, int argc, char **argv);
+int cmd_snapshot(struct cli *c, int argc, char **argv);
+int cmd_store(struct cli *c, int argc, char **argv);
 int cmd_tree(struct cli *c, int argc, char **argv);
 int cmd_usage(struct cli *c, int argc, char **argv);
 

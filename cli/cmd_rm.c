@@ -55,7 +55,8 @@ int cmd_rm(struct cli *c, int argc, char **argv)
 
 		if (seen_before(path, i) || (!yes && !cli_confirm(c, "remove %s?", path[i].ptr)))
 			continue;
-		err = grove_remove(c->g, path[i].ptr, no_trash ? GROVE_REMOVE_NO_TRASH : 0);
+		/* a store without files has no paths: there the name that was given serves */
+		err = grove_remove(c->g, path[i].ptr[0] == '/' ? path[i].ptr : argv[i], no_trash ? GROVE_REMOVE_NO_TRASH : 0);
 		if (err) {
 			c->status = cli_fail_grove(c, err);
 		} else if (c->json) {

@@ -108,7 +108,10 @@ enum grove_kind {
 	GROVE_KIND_SYSTEM,          /* a note of the program: a boundary, a hook, a command */
 	GROVE_KIND_ATTACHMENT,
 	GROVE_KIND_PROGRESS,
-	GROVE_KIND_META             /* says something about the session: no node of the tree */
+	GROVE_KIND_META,            /* says something about the session: no node of the tree */
+	/* work handed to sub-agents, in sessions of hosts */
+	GROVE_KIND_SUBAGENT_BATCH,  /* it begins */
+	GROVE_KIND_SUBAGENT_RESULT  /* it ends */
 };
 
 /* Who speaks, where the kind is a message. */
@@ -789,6 +792,33 @@ GROVE_API int grove_session_context(struct grove_session *s,
 GROVE_API int grove_view_log(struct grove_view *v, struct grove_sink sink);
 /* The log's own bytes. */
 GROVE_API int grove_view_raw(struct grove_view *v, struct grove_sink sink);
+
+enum grove_snapshot_entries {
+	GROVE_SNAPSHOT_ALL,
+	GROVE_SNAPSHOT_PATH,     /* of the active path */
+	GROVE_SNAPSHOT_NONE
+};
+struct grove_snapshot_options {
+	size_t size;
+	enum grove_snapshot_entries entries;
+	uint64_t after;          /* leave out entries of the first so many lines: the seq of an earlier snapshot */
+	uint64_t limit;          /* at most so many entries; 0: all */
+	/*
+	 * Texts of more bytes become {"$ref": the entry's id, "bytes": n}; 0: none
+	 * do. Texts of less than 128 bytes never do.
+	 */
+	uint64_t max_body;
+	int project;             /* results of sub-agents carry their projection in metadata */
+};
+/*
+ * What a user interface loads on refresh, in one document: {session, entries,
+ * activePath, childrenByParentId, labelsByEntryId, runtimeContext, subagents}.
+ * `opt` may be NULL. With a window (`after`, `limit`) sub-agents are told of for
+ * the entries in it.
+ */
+GROVE_API int grove_view_snapshot(struct grove_view *v, const struct grove_snapshot_options *opt,
+				  struct grove_sink sink);
+
 /* The tree as JSON: nested {entry, children, label?}, or flat {entry, parentId, depth, label?}. */
 GROVE_API int grove_view_tree(struct grove_view *v, int flat, struct grove_sink sink);
 
@@ -1023,6 +1053,42 @@ struct grove_archive_result {
 GROVE_API int grove_archive(struct grove *g, const char *what,
 			    const struct grove_archive_options *opt,
 			    struct grove_archive_result *result);
+
+/* ------------------------------------------------------------------- stores */
+
+/*
+ * Copy a session (`what` as in grove_session_open()) into another store, under
+ * the same key: every line as it is stored, sub-agents' logs, attachments, and
+ * the blobs that it names. Its id is added to `id`, its path, if it has one
+ * there, to `path`. On the disk when this returns; after a failure there is
+ * nothing new. GROVE_EEXIST if the store has that session.
+ */
+GROVE_API int grove_copy(struct grove *g, const char *what, const char *store,
+			 struct grove_buf *id, struct grove_buf *path);
+
+/* Make what a store needs; harmless when it is there. */
+GROVE_API int grove_store_init(struct grove *g, const char *store);
+/* Bring its tables up to date; from and to which version (may be NULL), 0: it has none. */
+GROVE_API int grove_store_upgrade(struct grove *g, const char *store, unsigned *from, unsigned *to);
+/*
+ * Read everything in a store and tell what is wrong: the kinds of grove_check(),
+ * and "unreadable", "wrong-length", "wrong-checksum", "wrong-bytes". `result`
+ * may be NULL.
+ */
+GROVE_API int grove_store_verify(struct grove *g, const char *store, grove_problem_fn *fn,
+				 void *payload, struct grove_check_result *result);
+/*
+ * Copy all sessions of a store into another one. What is there already is
+ * compared and continued; where it differs nothing is changed, and `fn` (may be
+ * NULL) is told (GROVE_ECONFLICT). One that fails is counted, and the others go
+ * on: the call returns 0. `result` may be NULL. After GROVE_ECANCELLED, or a
+ * crash, the next call goes on from there.
+ */
+GROVE_API int grove_store_copy(struct grove *g, const char *from, const char *to,
+			       grove_archive_fn *fn, void *payload,
+			       struct grove_archive_result *result);
+/* What a store holds, as `store stats --json` prints it. */
+GROVE_API int grove_store_stats(struct grove *g, const char *store, struct grove_sink sink);
 
 /* ------------------------------------------------------------------ hydrate */
 

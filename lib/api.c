@@ -83,6 +83,8 @@ const char *grove_kind_name(enum grove_kind kind)
 		[GROVE_KIND_ATTACHMENT] = "attachment",
 		[GROVE_KIND_PROGRESS] = "progress",
 		[GROVE_KIND_META] = "meta",
+		[GROVE_KIND_SUBAGENT_BATCH] = "subagent-batch",
+		[GROVE_KIND_SUBAGENT_RESULT] = "subagent-result",
 	};
 
 	return (size_t)kind < sizeof(names) / sizeof(*names) ? names[kind] : "other";

@@ -6,8 +6,9 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # Debian packages. The first list builds the library and the program.
 build_packages=(gcc libc6-dev meson ninja-build pkg-config python3
-	libssl-dev libutf8proc-dev libsqlite3-dev scdoc)
-test_packages=(g++ clang binutils libcmocka-dev libsimdjson-dev nodejs tzdata)
+	libssl-dev libutf8proc-dev libsqlite3-dev libmariadb-dev scdoc)
+test_packages=(g++ clang binutils libcmocka-dev libsimdjson-dev nodejs tzdata
+	mariadb-server galera-4 rsync iproute2)
 
 say() {
 	printf '%s\n' "$*"
@@ -28,9 +29,26 @@ as_root() {
 	fi
 }
 
+# without_services COMMAND...: install, but let no server start by itself, now or
+# after a reboot: tests start their own, on ports of their own.
+without_services() {
+	local status=0 policy=/usr/sbin/policy-rc.d ours=
+	if [ ! -e "$policy" ]; then
+		ours=1
+		printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+		as_root chmod 755 "$policy"
+	fi
+	"$@" || status=$?
+	[ -z "$ours" ] || as_root rm -f "$policy"
+	if [ -d /run/systemd/system ] && command -v systemctl >/dev/null; then
+		as_root systemctl disable --now mariadb.service >/dev/null 2>&1 || :
+	fi
+	return "$status"
+}
+
 # install_packages NAME...: those that are missing, and nothing if none is.
 install_packages() {
-	local missing=() name log
+	local missing=() name log around=()
 	if ! command -v dpkg >/dev/null || ! command -v apt-get >/dev/null; then
 		say "Not a Debian system; please see that you have: $*"
 		return
@@ -38,7 +56,11 @@ install_packages() {
 	for name; do
 		case $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null || :) in
 		installed) ;;
-		*) missing+=("$name") ;;
+		*)
+			missing+=("$name")
+			# one that was there before is its owner's affair
+			[ "$name" != mariadb-server ] || around=(without_services)
+			;;
 		esac
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0
@@ -49,7 +71,7 @@ install_packages() {
 	# An update that fails is no reason to stop: the lists may be good enough.
 	as_root apt-get -q -o DPkg::Lock::Timeout=300 update >"$log" 2>&1 ||
 		say "apt-get update failed; going on with the lists that are there"
-	if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
+	if ! "${around[@]}" as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
 		install --no-install-recommends "${missing[@]}" >>"$log" 2>&1; then
 		tail -n 30 "$log" >&2
 		rm -f "$log"

@@ -24,7 +24,7 @@ static int copy_one(struct grove *g, struct grove__shop *from, struct grove__sho
 		    struct grove_detail *d)
 {
 	struct grove_buf source = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
-	struct grove__copy_in in = {
+	struct grove__copy_job in = {
 		.g = g, .root_dir = from->root.dir, .from = from->root.store, .to = to->root.store,
 		.key = from->keys[i], .go_on = true, .done = i, .total = from->nr,
 	};

@@ -20,7 +20,7 @@ struct verifier {
 	struct grove__shop shop;
 	struct grove_key key;            /* of the session at hand */
 	struct grove__note note;
-	struct grove__blobs *blobs;      /* to hash with */
+	struct grove__blobs *blobs;      /* to hash with; NULL: there was none yet */
 	struct grove_buf name;
 	grove_problem_fn *fn;
 	void *payload;
@@ -118,7 +118,9 @@ static int verify_attached(struct verifier *v, const char *name)
 	if (rc) {
 		rc = rc == GROVE_ENOTFOUND ? 0 : found(v, &key, 1, rc, &why);
 	} else if (!strncmp(name, "blobs/", 6) && grove__blob_hash_ok(grove__slice_str(name + 6))) {
-		rc = grove__blob_hash(v->blobs, grove__buf_slice(&bytes), hash, v->d);
+		rc = v->blobs ? 0 : grove__blobs_open(&v->blobs, v->g->cwd, v->d);
+		if (!rc)
+			rc = grove__blob_hash(v->blobs, grove__buf_slice(&bytes), hash, v->d);
 		if (!rc && strcmp(hash, name + 6))
 			rc = tell(v, &key, "wrong-bytes", 1, "the blob is not what its name says");
 	}
@@ -243,8 +245,6 @@ int grove__store_verify(struct grove *g, const char *url, grove_problem_fn *fn, 
 	struct verifier v = { .g = g, .fn = fn, .payload = payload, .result = result, .d = d };
 	int rc = grove__shop_open(&v.shop, g, url, true, d);
 
-	if (!rc)
-		rc = grove__blobs_open(&v.blobs, g->cwd, d);
 	for (size_t i = 0; i < v.shop.nr && !rc; i++) {
 		v.key = v.shop.keys[i];
 		rc = grove__shop_go_on(g, i, v.shop.nr, d);

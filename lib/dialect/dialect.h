@@ -249,6 +249,27 @@ struct grove__agents {
 	int (*meta)(struct grove_slice json, struct grove__agent_meta *out);
 };
 
+/* What was said about a delegation, as values; empty where there is none. */
+struct grove__delegation_in {
+	struct grove_slice result;    /* how it ended */
+	struct grove_slice batch;     /* how it began */
+	struct grove_slice tool;      /* a tool's result that tells of it */
+};
+
+/* The same in one shape, as JSON; empty where nothing is told. */
+struct grove__delegation_out {
+	struct grove_buf projection, events, evidence, routes;
+};
+
+/* Work that was handed to sub-agents and is told by entries. */
+struct grove__delegation {
+	/* The name of the batch that an entry is about, as text; 1: none. */
+	int (*batch)(struct grove_slice value, enum grove_kind kind, struct grove_buf *out);
+	int (*project)(const struct grove__delegation_in *in, struct grove__delegation_out *out);
+	/* A result's entry with the projection in its place. */
+	int (*place)(struct grove_slice value, struct grove_slice projection, struct grove_buf *out);
+};
+
 struct grove__dialect {
 	const char *name;
 	unsigned version;                   /* that it writes */
@@ -592,6 +613,8 @@ struct grove__dialect {
 	 */
 	int64_t (*expires)(struct grove_slice settings, int64_t mtime);
 	const char *sweep_settings;
+
+	const struct grove__delegation *delegation; /* NULL: entries tell of none */
 };
 
 extern const struct grove__dialect grove__dialect_pi;

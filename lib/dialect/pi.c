@@ -286,4 +286,5 @@ const struct grove__dialect grove__dialect_pi = {
 	.file_name = grove__pi_file_name,
 	.parse_file_name = grove__pi_parse_file_name,
 	.roots = grove__pi_roots,
+	.delegation = &grove__pi_delegation,
 };

@@ -87,6 +87,9 @@ int grove__pi_llm(const struct grove_slice *messages, size_t nr, int64_t now,
 int grove__pi_system(const struct grove_slice *messages, size_t nr, int64_t time,
 		     struct grove_buf *out);
 
+/* pi_subagents.c */
+extern const struct grove__delegation grove__pi_delegation;
+
 /* pi_write.c */
 int grove__pi_compose_header(const struct grove__header_in *in, struct grove_buf *out);
 int grove__pi_compose(const struct grove__input *in, const struct grove__place *at,

@@ -222,6 +222,25 @@ static int tell_note(struct teller *t, const char *title, struct grove_slice a, 
 	return rc;
 }
 
+/* A note for each task of a batch, or each result; the batch where there are none. */
+static int tell_delegation(struct teller *t, struct grove_slice line, bool begins)
+{
+	struct grove_slice list = grove__json_get(line, begins ? "tasks" : "results");
+	struct grove__json_iter it;
+	int rc = 0;
+
+	if (grove__json_type_of(list) != JSON_ARRAY || !grove__json_at(list, 0).len)
+		return tell_note(t, begins ? "task" : "result", grove__json_get(line, "batchId"), "",
+				 nothing);
+	grove__json_iter_init(&it, list);
+	while (!rc && grove__json_next(&it))
+		rc = begins ? tell_note(t, "task", grove__json_get(it.value, "agent"), ": ",
+					grove__json_get(it.value, "prompt"))
+			    : tell_note(t, "result", grove__json_get(it.value, "status"), ": ",
+					grove__json_get(it.value, "summary"));
+	return rc;
+}
+
 int grove__pi_pieces(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 		     grove_piece_fn *fn, void *payload)
 {
@@ -287,6 +306,10 @@ int grove__pi_pieces(struct grove_slice line, enum grove_kind kind, enum grove_r
 		break;
 	case GROVE_KIND_CONTEXT_EDIT:
 		rc = tell_note(&t, "context edit", GET("targetId"), " → ", GET("replacement"));
+		break;
+	case GROVE_KIND_SUBAGENT_BATCH:
+	case GROVE_KIND_SUBAGENT_RESULT:
+		rc = tell_delegation(&t, line, kind == GROVE_KIND_SUBAGENT_BATCH);
 		break;
 	case GROVE_KIND_CUSTOM:
 		rc = tell_note(&t, "custom", GET("customType"), " ", GET("data"));

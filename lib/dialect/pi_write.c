@@ -31,6 +31,10 @@ static const struct grove__pi_shape shapes[] = {
 	{ GROVE_KIND_CONTEXT_EDIT, "context_edit", false, { { "targetId" }, { "replacement" } } },
 	{ GROVE_KIND_LABEL, "label", false, { { "targetId" }, { "label" } } },
 	{ GROVE_KIND_NAME, "session_info", false, { { "name" } } },
+	{ GROVE_KIND_SUBAGENT_BATCH, "subagent_batch", false,
+	  { { "batchId" }, { "tasks" }, { "metadata" } } },
+	{ GROVE_KIND_SUBAGENT_RESULT, "subagent_result", false,
+	  { { "batchId" }, { "results" }, { "metadata" } } },
 };
 
 const struct grove__pi_words grove__pi_words = { shapes, sizeof(shapes) / sizeof(*shapes) };

@@ -135,7 +135,7 @@ struct grove_slice grove__json_at(struct grove_slice array, size_t i)
 	return grove__slice(NULL, 0);
 }
 
-bool grove__json_string_is(struct grove_slice raw, const char *str)
+bool grove__json_string_equals(struct grove_slice raw, const char *str)
 {
 	const char *p, *end;
 	uint32_t cp;

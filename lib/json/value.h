@@ -39,7 +39,17 @@ struct grove_slice grove__json_get(struct grove_slice object, const char *name);
 struct grove_slice grove__json_at(struct grove_slice array, size_t i);
 
 /* Is this raw string (with quotes) the text `str`? Compared after unescaping. */
-bool grove__json_string_is(struct grove_slice raw, const char *str);
+bool grove__json_string_equals(struct grove_slice raw, const char *str);
+static inline bool grove__json_string_is(struct grove_slice raw, const char *str)
+{
+	/* most differ in their first byte */
+	if (raw.len < 2 || raw.ptr[0] != '"')
+		return false;
+	if (raw.ptr[1] != *str && raw.ptr[1] != '\\' && (unsigned char)raw.ptr[1] < 0x80 &&
+	    raw.ptr[1] != '"')
+		return false;
+	return grove__json_string_equals(raw, str);
+}
 
 /*
  * Append the text of a raw string to `out`, as UTF-8: escapes resolved, a

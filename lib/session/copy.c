@@ -5,7 +5,8 @@
  * that is missing. What the dialect finds in a line goes into the record, for
  * stores that have columns. Sub-agents' logs and attachments lie beside the
  * session under the same names; blobs are attached as in an archive, since a
- * database has no other place for them.
+ * database has no other place for them, and given back to the agent where the
+ * target is its own directory.
  *
  * A copy that was interrupted is the beginning of its source:
  *
@@ -20,16 +21,19 @@
 #include "session/lines.h"
 
 #include "base/array.h"
+#include "blob/blob.h"
 
 #include <stdlib.h>
 
 #define BATCH_LINES 256
+#define BLOBS "blobs/"
 
 struct copier {
 	struct grove__keeper k;
 	struct grove__records records;
 	bool go_on;
 	bool made;                       /* the session is ours: a failure takes it away */
+	struct grove__blobs *own;        /* the agent's, if the target is its own place; NULL */
 	struct grove_record rec[BATCH_LINES];
 	size_t nr;
 };
@@ -58,6 +62,12 @@ static int flush(struct copier *c, struct grove_log *log, uint64_t *tail)
 	return rc ? rc : grove__keeper_go_on(&c->k);
 }
 
+/* What the agent has is there already where the target is its own place. */
+static int keep_blobs(struct copier *c, struct grove_slice bytes)
+{
+	return c->own && !c->k.blobs[1] ? 0 : grove__keep_blobs(&c->k, bytes);
+}
+
 /* `line` and all that follow it; each blob before the line that names it. */
 static int append_rest(struct copier *c, struct grove_log *log, uint64_t tail,
 		       struct grove__lines *r, struct grove_slice line)
@@ -66,7 +76,7 @@ static int append_rest(struct copier *c, struct grove_log *log, uint64_t tail,
 
 	c->records.any = r->lines > 1;
 	do {
-		rc = grove__keep_blobs(&c->k, line);
+		rc = keep_blobs(c, line);
 		if (!rc && grove__records_fill(&c->records, line, &c->rec[c->nr]))
 			rc = grove__fail_nomem(c->k.d);
 		if (rc)
@@ -126,18 +136,6 @@ static int end_last_line(struct copier *c, struct twins *t, bool open)
 	return grove__log_meta_put(t->dst, GROVE__META_UNFINISHED, grove__slice("1", open), c->k.d);
 }
 
-/* Only where the bytes may not tell it by themselves, and there is a place for it. */
-static int note_dialect(struct copier *c, struct grove_log *log)
-{
-	const char *name = c->k.dialect->name;
-	int rc;
-
-	if (grove__store_is_files(c->k.to))
-		return 0;
-	rc = grove__log_meta_put(log, "dialect", grove__slice_str(name), c->k.d);
-	return rc == GROVE_ENOTSUP ? 0 : rc;
-}
-
 static int open_twins(struct copier *c, const char *sub, struct twins *t)
 {
 	struct grove_key key = c->k.from_key;
@@ -186,6 +184,22 @@ static int copy_lines(struct copier *c, struct twins *t)
 	return rc;
 }
 
+/*
+ * Which blobs are there: those of the target, and those that are attached to the
+ * source and will come along with what lies beside it.
+ */
+static int look_for_blobs(struct copier *c)
+{
+	struct grove__keeper *k = &c->k;
+	struct grove_store *to = k->to;
+	int rc;
+
+	k->to = k->from;
+	rc = grove__keep_look(k);
+	k->to = to;
+	return rc ? rc : grove__keep_look(k);
+}
+
 static int copy_log(struct copier *c, const char *sub)
 {
 	struct twins t = { 0 };
@@ -194,9 +208,9 @@ static int copy_log(struct copier *c, const char *sub)
 
 	if (!rc && !*sub) {
 		c->made = !t.there;
-		rc = t.there ? 0 : note_dialect(c, t.dst);
-		if (!rc)
-			rc = grove__keep_look(&c->k);
+		if (c->made && !grove__store_is_files(c->k.to))
+			grove__mark_dialect(t.dst, c->k.dialect);
+		rc = look_for_blobs(c);
 	}
 	if (!rc)
 		rc = copy_lines(c, &t);
@@ -235,6 +249,17 @@ static int add_name(void *payload, const char *name, uint64_t size, bool log)
 	return 0;
 }
 
+/* A blob that came attached goes to where the agent looks for it. */
+static int give_back(struct copier *c, struct grove_slice bytes)
+{
+	char hash[GROVE__BLOB_HASH];
+	bool known = false;
+	int rc = grove__blob_put(c->own, bytes, GROVE_SYNC_ALWAYS, 0, hash, &known, c->k.d);
+
+	c->k.out->files += !rc && !known;
+	return rc;
+}
+
 /* One that is there with other bytes is the newer or the older one: nobody knows. */
 static int copy_attached(struct copier *c, const char *name)
 {
@@ -246,8 +271,11 @@ static int copy_attached(struct copier *c, const char *name)
 	if (rc)
 		return rc == GROVE_ENOTFOUND ? 0 : rc;
 	s = grove__buf_slice(&bytes);
-	rc = grove__keep_blobs(&c->k, s);
-	if (!rc) {
+	rc = keep_blobs(c, s);
+	if (!rc && c->own && !strncmp(name, BLOBS, sizeof(BLOBS) - 1) &&
+	    grove__blob_hash_ok(grove__slice_str(name + sizeof(BLOBS) - 1))) {
+		rc = give_back(c, s);
+	} else if (!rc) {
 		rc = grove__store_attach_get(c->k.to, &c->k.to_key, name, &have, c->k.d);
 		if (rc == GROVE_ENOTFOUND) {
 			rc = grove__store_attach_put(c->k.to, &c->k.to_key, name, s, c->k.d);
@@ -278,7 +306,30 @@ static int copy_beside(struct copier *c)
 	return rc;
 }
 
-int grove__copy_session(const struct grove__copy_in *in, struct grove_archived *out,
+/* DIR/sessions of an agent has its blobs in DIR/blobs. */
+static int find_own_blobs(struct copier *c)
+{
+	struct grove_buf agent = GROVE_BUF_INIT, dir = GROVE_BUF_INIT, beside = GROVE_BUF_INIT;
+	struct grove *g = c->k.g;
+	int rc = 0;
+
+	if (!c->k.blobs[0] || !grove__store_is_files(c->k.to))
+		return 0;
+	if (c->k.dialect->blobs_dir(&g->env, &dir) || grove__resolve(g, dir.ptr, &agent) ||
+	    grove__buf_addf(&beside, "%s/../blobs", c->k.to->url + strlen("file:")))
+		rc = grove__fail_nomem(c->k.d);
+	grove__buf_clear(&dir);
+	if (!rc && grove__resolve(g, beside.ptr, &dir))
+		rc = grove__fail_nomem(c->k.d);
+	if (!rc && !strcmp(agent.ptr, dir.ptr))
+		c->own = c->k.blobs[0];
+	grove__buf_release(&agent);
+	grove__buf_release(&dir);
+	grove__buf_release(&beside);
+	return rc;
+}
+
+int grove__copy_session(const struct grove__copy_job *in, struct grove_archived *out,
 			struct grove_detail *d)
 {
 	struct copier *c = calloc(1, sizeof(*c));
@@ -294,6 +345,8 @@ int grove__copy_session(const struct grove__copy_in *in, struct grove_archived *
 	c->go_on = in->go_on;
 	grove__records_init(&c->records, in->dialect);
 	rc = grove__keeper_open_blobs(&c->k);
+	if (!rc)
+		rc = find_own_blobs(c);
 	if (!rc)
 		rc = copy_log(c, "");
 	if (!rc)
@@ -366,7 +419,7 @@ int grove__copy(struct grove *g, const char *what, const char *url, struct grove
 	struct grove_store *to = NULL;
 	struct grove__where at = { 0 };
 	struct grove_archived out = { 0 };
-	struct grove__copy_in in;
+	struct grove__copy_job in;
 	int rc = grove__store_url(g, url, &full) ? grove__fail_nomem(d)
 						 : grove__world_store(g, full.ptr, &to, d);
 
@@ -377,7 +430,7 @@ int grove__copy(struct grove *g, const char *what, const char *url, struct grove
 	if (!rc)
 		rc = name_it(&at, id, d);
 	if (!rc) {
-		in = (struct grove__copy_in){
+		in = (struct grove__copy_job){
 			.g = g, .dialect = at.dialect, .root_dir = root_dir(g, at.store),
 			.from = at.store, .to = to, .key = { at.project, at.session, "" },
 		};

@@ -6,7 +6,7 @@
 
 #include "session/archive.h"
 
-struct grove__copy_in {
+struct grove__copy_job {
 	struct grove *g;
 	const struct grove__dialect *dialect;
 	const char *root_dir;            /* of the source; NULL: none */
@@ -22,7 +22,7 @@ struct grove__copy_in {
  * the other way round: it stays as it is. Without `go_on` a failure leaves
  * nothing behind; with it, what was copied stays, to be continued.
  */
-int grove__copy_session(const struct grove__copy_in *in, struct grove_archived *out,
+int grove__copy_session(const struct grove__copy_job *in, struct grove_archived *out,
 			struct grove_detail *d);
 
 /* A URL with its directory made absolute, as this world sees it. GROVE_ENOMEM. */

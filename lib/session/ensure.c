@@ -88,6 +88,8 @@ int grove__session_ensure(struct grove_session *s, const struct grove_record *mo
 		rc = grove__log_open(&log, s->at.store, &key, GROVE_LOG_CREATE, d);
 	if (!rc)
 		rc = grove__log_append(log, rec, held + nr, 0, sync, &out, d);
+	if (!rc)
+		grove__mark_dialect(log, s->at.dialect);
 	free(rec);
 	grove__buf_release(&bytes);
 	grove__buf_release(&prepared);

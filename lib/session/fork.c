@@ -22,6 +22,8 @@ struct writer {
 	size_t off[BATCH_LINES];
 	size_t nr;
 	uint64_t tail, done, total;
+	uint8_t random[4096];            /* of which so many ids are left */
+	size_t random_left;
 	struct grove_detail *d;
 };
 
@@ -314,10 +316,16 @@ struct copier {
 	bool *wanted;                    /* NULL: all */
 };
 
+/* One question to the system serves many ids. */
 static int random_bytes(void *payload, uint8_t out[16])
 {
-	(void)payload;
-	grove__sys_random(out, 16);
+	struct writer *w = payload;
+
+	if (!w->random_left) {
+		grove__sys_random(w->random, sizeof(w->random));
+		w->random_left = sizeof(w->random) / 16;
+	}
+	memcpy(out, w->random + 16 * --w->random_left, 16);
 	return 0;
 }
 
@@ -615,6 +623,8 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 			rc = opt->leaf ? copy_path(w, leaf) : copy_tree(w);
 		if (!rc)
 			rc = flush(w);
+		if (!rc)
+			grove__mark_dialect(out->log, s->at.dialect);
 		if (!rc && opt->sync == GROVE_SYNC_ALWAYS)
 			rc = grove__log_sync(out->log, d);
 		grove__buf_release(&w->bytes);

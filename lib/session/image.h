@@ -190,8 +190,11 @@ struct grove__rows {
 	struct grove_log *log;
 	const uint32_t *list;
 	size_t nr, i;
+	struct window *at, *own;           /* the lines at hand; those we read ourselves */
+	struct grove__ahead *ahead;        /* who reads the next ones; NULL: nobody */
+	size_t ahead_from;
+	bool alone;                        /* and nobody will */
 	struct grove_buf window, joined, changed;
-	uint64_t window_pos;
 };
 void grove__rows_init(struct grove__rows *r, const struct grove__image *im, struct grove_log *log,
 		      const uint32_t *list, size_t nr);

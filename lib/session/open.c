@@ -478,6 +478,8 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 	}
 	if (!rc)
 		rc = put_header(s, &h, d);
+	if (!rc && !s->held)
+		grove__mark_dialect(s->log, dialect);
 	if (!rc)
 		rc = grove__session_load(s, d);
 	free(from_name);

@@ -296,6 +296,13 @@ static struct grove__root *root_around(struct grove *g, const struct grove__wher
 	return NULL;
 }
 
+#define DIALECT "dialect"
+
+void grove__mark_dialect(struct grove_log *log, const struct grove__dialect *dialect)
+{
+	grove__log_meta_put(log, DIALECT, grove__slice_str(dialect->name), NULL);
+}
+
 static int by_bytes(struct grove_store *store, const struct grove_key *key, const char **name,
 		    struct grove_detail *d)
 {
@@ -306,8 +313,16 @@ static int by_bytes(struct grove_store *store, const struct grove_key *key, cons
 	*name = NULL;
 	if (rc)
 		return rc;
-	rc = grove__peek_first_line(log, &line, d);
-	if (!rc && line.len)
+	/* the store's own word comes first */
+	if (!grove__log_meta_get(log, DIALECT, &line, NULL) && line.len) {
+		const struct grove__dialect *own = grove__dialect_find(line.ptr);
+
+		*name = own ? own->name : NULL;
+	}
+	grove__buf_clear(&line);
+	if (!*name)
+		rc = grove__peek_first_line(log, &line, d);
+	if (!rc && !*name && line.len)
 		*name = grove__dialect_guess(grove__buf_slice(&line));
 	grove__log_close(log);
 	grove__buf_release(&line);

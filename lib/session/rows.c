@@ -1,12 +1,42 @@
 /*
  * session/rows.c: walk over many lines, reading neighbours at one go.
+ *
+ * A long walk has company: a second thread reads and checks the windows that
+ * come next, while the first works on the lines of the one at hand.
+ *
+ *	reader    window 1 | window 2 | window 3 …
+ *	walker               lines of 1 | lines of 2 …
  */
 #include "session/image.h"
 
 #include "base/crc32c.h"
+#include "sys/clock.h"
+
+#include <stdlib.h>
 
 #define WINDOW ((uint64_t)1 << 20)
 #define GAP ((uint64_t)4096)        /* reading over a gap is cheaper than asking twice */
+#define AHEAD ((size_t)2)           /* windows that may be ready */
+#define AHEAD_FROM ((size_t)2048)   /* lines from which a reader pays */
+
+/* Lines that were read at one go: those of list[first … first + count - 1]. */
+struct window {
+	struct grove_buf bytes;
+	uint64_t pos;
+	size_t first, count;
+	size_t checked;             /* so many of them are as they were indexed */
+	int rc;                     /* of reading them, and its story */
+	struct grove_detail d;
+};
+
+struct grove__ahead {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t moved;
+	struct window window[AHEAD];
+	size_t filled, taken;       /* windows so far; the one at hand is taken - 1 */
+	bool stop;
+};
 
 void grove__rows_init(struct grove__rows *r, const struct grove__image *im, struct grove_log *log,
 		      const uint32_t *list, size_t nr)
@@ -18,46 +48,157 @@ void grove__rows_init(struct grove__rows *r, const struct grove__image *im, stru
 	r->nr = nr;
 }
 
-void grove__rows_release(struct grove__rows *r)
-{
-	grove__buf_release(&r->window);
-	grove__buf_release(&r->joined);
-	grove__buf_release(&r->changed);
-}
-
 static uint32_t row_at(const struct grove__rows *r, size_t i)
 {
 	return r->list ? r->list[i] : (uint32_t)i;
 }
 
-/* Read the line at hand, and with it the lines that lie right behind it. */
-static int open_window(struct grove__rows *r, uint64_t pos, uint64_t len, struct grove_detail *d)
+/* Read the line of list[first], and with it the lines that lie right behind it. */
+static void read_window(const struct grove__rows *r, size_t first, struct window *w)
 {
 	const struct grove__spine *s = r->im->spine;
-	uint64_t end = pos + len;
-	int rc;
+	uint32_t row = row_at(r, first);
+	uint64_t pos = grove__spine_pos(s, row), end = pos + grove__spine_len(s, row);
+	size_t i;
 
-	for (size_t i = r->i + 1; i < r->nr; i++) {
+	w->pos = pos;
+	w->first = first;
+	w->checked = 0;
+	for (i = first + 1; i < r->nr; i++) {
 		uint64_t p = grove__spine_pos(s, row_at(r, i)), n = grove__spine_len(s, row_at(r, i));
 
 		if (p < end || p - end > GAP || p + n - pos > WINDOW)
 			break;
 		end = p + n;
 	}
-	if (end - pos > GROVE__LINE_MAX)
-		return grove__fail_at(d, GROVE_ETOOBIG, NULL,
-				      (uint64_t)grove__spine_line(s, row_at(r, r->i)) + 1, pos,
-				      "a line of %llu bytes: too long to be held in memory",
-				      (unsigned long long)len);
-	grove__buf_clear(&r->window);
-	if (grove__buf_reserve(&r->window, (size_t)(end - pos) + GROVE__JSON_PAD))
-		return grove__fail_nomem(d);
-	rc = grove__log_fetch(r->log, pos, 0, r->window.ptr, (size_t)(end - pos), d);
-	if (rc)
-		return rc;
-	grove__buf_cut(&r->window, (size_t)(end - pos));
-	r->window_pos = pos;
-	return 0;
+	w->count = i - first;
+	grove__buf_clear(&w->bytes);
+	if (end - pos > GROVE__LINE_MAX) {
+		w->rc = grove__fail_at(&w->d, GROVE_ETOOBIG, NULL, (uint64_t)grove__spine_line(s, row) + 1,
+				       pos, "a line of %llu bytes: too long to be held in memory",
+				       (unsigned long long)(end - pos));
+		return;
+	}
+	if (grove__buf_reserve(&w->bytes, (size_t)(end - pos) + GROVE__JSON_PAD)) {
+		w->rc = grove__fail_nomem(&w->d);
+		return;
+	}
+	w->rc = grove__log_fetch(r->log, pos, 0, w->bytes.ptr, (size_t)(end - pos), &w->d);
+	if (w->rc)
+		return;
+	grove__buf_cut(&w->bytes, (size_t)(end - pos));
+	for (; w->checked < w->count; w->checked++) {
+		row = row_at(r, first + w->checked);
+		if (grove__crc32c(0, w->bytes.ptr + (grove__spine_pos(s, row) - pos),
+				  (size_t)grove__spine_len(s, row)) != grove__spine_crc(s, row))
+			break;
+	}
+}
+
+/* --- the reader --- */
+
+static void *read_ahead(void *arg)
+{
+	const struct grove__rows *r = arg;
+	struct grove__ahead *a = r->ahead;
+	struct window *w;
+	size_t next = r->ahead_from;
+	bool go;
+
+	while (next < r->nr) {
+		pthread_mutex_lock(&a->lock);
+		/* the window at hand is not ours to fill */
+		while (!a->stop && a->filled - a->taken + (a->taken > 0) >= AHEAD)
+			pthread_cond_wait(&a->moved, &a->lock);
+		go = !a->stop;
+		w = &a->window[a->filled % AHEAD];
+		pthread_mutex_unlock(&a->lock);
+		if (!go)
+			break;
+		read_window(r, next, w);
+		next = w->rc || w->checked < w->count ? r->nr : w->first + w->count;
+		pthread_mutex_lock(&a->lock);
+		a->filled++;
+		pthread_cond_broadcast(&a->moved);
+		pthread_mutex_unlock(&a->lock);
+	}
+	return NULL;
+}
+
+/* From the next window on; without a thread the walk goes on alone. */
+static void start_ahead(struct grove__rows *r)
+{
+	struct grove__ahead *a;
+
+	r->alone = true;
+	if (r->nr - r->i < AHEAD_FROM || grove__sys_cpus() < 2)
+		return;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return;
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->moved, NULL);
+	r->ahead = a;
+	r->ahead_from = r->i;
+	if (pthread_create(&a->thread, NULL, read_ahead, r)) {
+		pthread_mutex_destroy(&a->lock);
+		pthread_cond_destroy(&a->moved);
+		free(a);
+		r->ahead = NULL;
+	}
+}
+
+static void stop_ahead(struct grove__ahead *a)
+{
+	pthread_mutex_lock(&a->lock);
+	a->stop = true;
+	pthread_cond_broadcast(&a->moved);
+	pthread_mutex_unlock(&a->lock);
+	pthread_join(a->thread, NULL);
+	pthread_mutex_destroy(&a->lock);
+	pthread_cond_destroy(&a->moved);
+	for (size_t i = 0; i < AHEAD; i++)
+		grove__buf_release(&a->window[i].bytes);
+	free(a);
+}
+
+void grove__rows_release(struct grove__rows *r)
+{
+	if (r->ahead)
+		stop_ahead(r->ahead);
+	if (r->own) {
+		grove__buf_release(&r->own->bytes);
+		free(r->own);
+	}
+	grove__buf_release(&r->window);
+	grove__buf_release(&r->joined);
+	grove__buf_release(&r->changed);
+}
+
+/* The window with list[i], which comes after all that were asked for. */
+static struct window *next_window(struct grove__rows *r)
+{
+	struct grove__ahead *a;
+	struct window *w;
+
+	if (r->own && !r->ahead && !r->alone)
+		start_ahead(r);
+	a = r->ahead;
+	if (!a) {
+		if (!r->own)
+			r->own = calloc(1, sizeof(*r->own));
+		if (r->own)
+			read_window(r, r->i, r->own);
+		return r->own;
+	}
+	pthread_mutex_lock(&a->lock);
+	a->taken++;
+	pthread_cond_broadcast(&a->moved);
+	while (a->filled < a->taken)
+		pthread_cond_wait(&a->moved, &a->lock);
+	w = &a->window[(a->taken - 1) % AHEAD];
+	pthread_mutex_unlock(&a->lock);
+	return w;
 }
 
 /* Where positions count lines, each row is a fetch of its own. */
@@ -71,24 +212,30 @@ static int fetch_row(struct grove__rows *r, uint32_t row, struct grove_slice *li
 	return rc;
 }
 
-/* The row's bytes as they are stored; its neighbours' are read with them. */
+/* The row's bytes as they are stored; its neighbours' were read with them. */
 static int look_row(struct grove__rows *r, uint32_t row, struct grove_slice *line,
 		    struct grove_detail *d)
 {
 	const struct grove__spine *s = r->im->spine;
-	uint64_t pos = grove__spine_pos(s, row), len = grove__spine_len(s, row);
+	struct window *w = r->at;
 
-	if (!r->window.ptr || pos < r->window_pos || pos + len > r->window_pos + r->window.len) {
-		int rc = open_window(r, pos, len, d);
-
-		if (rc)
-			return rc;
+	if (!w || r->i >= w->first + w->count) {
+		w = r->at = next_window(r);
+		if (!w)
+			return grove__fail_nomem(d);
 	}
-	*line = grove__slice(r->window.ptr + (pos - r->window_pos), (size_t)len);
-	if (grove__crc32c(0, line->ptr, line->len) == grove__spine_crc(s, row))
-		return 0;
-	return grove__fail_at(d, GROVE_ESTALE, NULL, (uint64_t)grove__spine_line(s, row) + 1, pos,
-			      "the line is not what it was: the session was changed");
+	if (w->rc) {
+		if (d)
+			*d = w->d;
+		return w->rc;
+	}
+	if (r->i - w->first >= w->checked)
+		return grove__fail_at(d, GROVE_ESTALE, NULL, (uint64_t)grove__spine_line(s, row) + 1,
+				      grove__spine_pos(s, row),
+				      "the line is not what it was: the session was changed");
+	*line = grove__slice(w->bytes.ptr + (grove__spine_pos(s, row) - w->pos),
+			     (size_t)grove__spine_len(s, row));
+	return 0;
 }
 
 int grove__rows_next(struct grove__rows *r, uint32_t *row, struct grove_slice *value,

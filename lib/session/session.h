@@ -143,6 +143,8 @@ int grove__peek_first_line(struct grove_log *log, struct grove_buf *out, struct 
  */
 int grove__peek_header(struct grove_log *log, const struct grove__dialect *dialect,
 		       struct grove__arena *keep, struct grove__header *out, struct grove_detail *d);
+/* Keep the dialect with a new log, where the store has room for it: there is no place to tell it. */
+void grove__mark_dialect(struct grove_log *log, const struct grove__dialect *dialect);
 /* The dialect of a place: forced, by its root, by its first line, by what lies around it, pi. */
 int grove__where_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d);
 /* The same for a log of a root. */

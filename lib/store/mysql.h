@@ -17,6 +17,7 @@ enum {
 	MY_LINES,          /* session_id, from, until, bytes, session_id, from -> generation, seq, length, line unless it is long */
 	MY_PIECE,          /* from (1 is the first), bytes, session_id, seq -> length, that part of the line */
 	MY_SAME,           /* session_id, seq -> stored, line */
+	MY_MANY,           /* SQL_INSERT for many rows */
 	MY_NR
 };
 
@@ -54,12 +55,15 @@ struct mysql_conn {
 	struct mysql_conn *next;
 	MYSQL *db;
 	MYSQL_STMT *st[MY_NR];
+	unsigned columns[MY_NR];
+	uint8_t numbers[MY_NR];  /* which of the columns are, a bit each */
 	const char *url;       /* the store's */
 	size_t host;
 	uint64_t epoch;
 	uint64_t packet;       /* no statement may be longer */
 	bool bulk;             /* takes many rows at once */
-	unsigned trouble;      /* the last error was one that passes */
+	unsigned trouble;      /* an error that passes */
+	bool broken;           /* of no more use */
 };
 
 struct mysql_store {
@@ -72,7 +76,7 @@ struct mysql_store {
 	unsigned nr_idle;
 	size_t host;           /* the one that answered last */
 	uint64_t epoch;        /* counts connections that broke */
-	bool answered;         /* at least once */
+	bool answered;         /* at least once; atomic */
 };
 
 /* Where a log ends. */
@@ -121,18 +125,24 @@ void grove__mysql_place_release(struct mysql_place *p);
 #define MYSQL_NONE 1    /* no such row */
 #define MYSQL_ABSENT 2  /* the database has no tables yet */
 
+struct mysql_work;
+typedef int mysql_work_fn(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d);
+
 /*
  * Something to be done on a connection, again if an error passes. What fn
  * needs stands behind this. Within a transaction unless `plain`.
  */
 struct mysql_work {
-	int (*fn)(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d);
+	mysql_work_fn *fn;
 	bool plain;
 	bool once;      /* fn sets it when it could not be called a second time */
 	bool unknown;   /* an earlier try broke off: it may have happened, or may yet happen */
 };
 
 int grove__mysql_do(struct mysql_store *s, struct mysql_work *w, struct grove_detail *d);
+/* For those who are plain, and want one all the same. It is rolled back unless `fn` says 0. */
+int grove__mysql_transaction(struct mysql_conn *c, struct mysql_work *w, mysql_work_fn *fn,
+			     struct grove_detail *d);
 
 /* A value for a question mark. */
 struct mysql_arg {

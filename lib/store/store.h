@@ -12,7 +12,8 @@
 #include "grove/sys.h"
 
 /*
- * Open the store that a URL names: `file:DIR` or a plain path, `sqlite:PATH`, `memory:`.
+ * Open the store that a URL names: `file:DIR` or a plain path, `sqlite:PATH`,
+ * `mysql://user[:password]@host[:port]/database`, `memory:`.
  * GROVE_EINVAL for a scheme that nobody serves, GROVE_ENOTSUP for one that
  * this build leaves out. A directory or a database need not exist until
  * something is stored.
@@ -72,6 +73,10 @@ int grove__store_sqlite_open(struct grove_store **out, const char *rest, struct 
 int grove__store_sqlite_init(const char *rest, struct grove_detail *d);
 int grove__store_sqlite_upgrade(const char *rest, unsigned *from, unsigned *to,
 				struct grove_detail *d);
+int grove__store_mysql_open(struct grove_store **out, const char *rest, struct grove_detail *d);
+int grove__store_mysql_init(const char *rest, struct grove_detail *d);
+int grove__store_mysql_upgrade(const char *rest, unsigned *from, unsigned *to,
+			       struct grove_detail *d);
 /* The directory of a file store, NULL if `st` is another kind. */
 const char *grove__store_jsonl_root(const struct grove_store *st);
 

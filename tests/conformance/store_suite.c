@@ -19,6 +19,21 @@ static void on_trace(void *payload, const char *line)
 	__atomic_add_fetch(&f->traced, 1, __ATOMIC_RELAXED);
 }
 
+static int remove_one(void *payload, const struct grove_key *key)
+{
+	struct fixture *f = payload;
+
+	return grove__store_remove(f->st, key, &f->d);
+}
+
+/* A store that all cases share: it is there, and empty. */
+static void make_empty(struct fixture *f, const char *url)
+{
+	OK(grove__store_init(url, &f->d));
+	OK(grove__store_list(f->st, NULL, remove_one, f, &f->d));
+	OK(grove__store_list_subs(f->st, NULL, remove_one, f, &f->d));
+}
+
 int suite_set_up(void **state)
 {
 	const struct store_kind *kind = *state;
@@ -35,6 +50,8 @@ int suite_set_up(void **state)
 		snprintf(url, sizeof(url), kind->url, f->dir);
 	if (grove__store_open(&f->st, url, &f->d))
 		fail_msg("%s: %s", url, f->d.message);
+	if (kind->env)
+		make_empty(f, url);
 	if (kind->traced) {
 		inner = f->st;
 		assert_int_equal(grove__store_trace_open(&f->st, inner, on_trace, f, &f->d), 0);

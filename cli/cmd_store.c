@@ -1,0 +1,276 @@
+/*
+ * cmd_store.c: stores as wholes: make, upgrade, verify, copy, count.
+ */
+#include "json.h"
+#include "problems.h"
+
+#include <string.h>
+
+static const char *const states[] = { "new", "grown", "unchanged", "kept", "failed" };
+
+/* --------------------------------------------------------------- the tables */
+
+static int init(struct cli *c, char **argv)
+{
+	int err = grove_store_init(c->g, argv[0]);
+
+	if (err)
+		return cli_fail_grove(c, err);
+	if (c->json)
+		out_puts(&c->out, "{\"ready\":true}\n");
+	return EXIT_DONE;
+}
+
+static int upgrade(struct cli *c, char **argv)
+{
+	unsigned from, to;
+	int err = grove_store_upgrade(c->g, argv[0], &from, &to);
+
+	if (err)
+		return cli_fail_grove(c, err);
+	if (c->json)
+		out_printf(&c->out, "{\"from\":%u,\"to\":%u}\n", from, to);
+	else if (from != to)
+		out_printf(&c->out, "version %u is now version %u\n", from, to);
+	else if (to)
+		out_printf(&c->out, "version %u, nothing to do\n", to);
+	else
+		out_puts(&c->out, "nothing to do\n");
+	return EXIT_DONE;
+}
+
+/* ------------------------------------------------------------------- verify */
+
+static int verify(struct cli *c, char **argv)
+{
+	struct grove_check_result r = { sizeof(r) };
+	struct problems ck;
+	int err, status;
+
+	problems_begin(&ck, c);
+	cli_progress(c, "verifying");
+	err = grove_store_verify(c->g, argv[0], problems_add, &ck, &r);
+	cli_progress_end(c);
+	ck.files = r.files;
+	ck.entries = r.entries;
+	status = err ? cli_fail_grove(c, err) : problems_print(&ck);
+	problems_release(&ck);
+	return status;
+}
+
+/* --------------------------------------------------------------------- copy */
+
+struct copying {
+	struct cli *c;
+	struct out json;       /* the sessions; their sums stand before them */
+	int told, failed, conflicts;
+};
+
+static void count_json(struct out *o, const char *name, uint64_t n)
+{
+	out_printf(o, ",\"%s\":%llu", name, (unsigned long long)n);
+}
+
+static void session_json(struct copying *x, const struct grove_archived *a)
+{
+	struct out *o = &x->json;
+
+	out_puts(o, x->told ? ",\n{\"path\":" : "{\"path\":");
+	out_json_string(o, a->path);
+	out_puts(o, ",\"copy\":");
+	out_json_string(o, a->archive);
+	out_puts(o, ",\"state\":");
+	out_json_string(o, states[a->state]);
+	count_json(o, "lines", a->lines);
+	count_json(o, "files", a->files);
+	count_json(o, "missingBlobs", a->missing);
+	if (a->why) {
+		out_puts(o, ",\"error\":{\"code\":");
+		out_json_string(o, grove_error_name(a->why->code));
+		out_puts(o, ",\"message\":");
+		out_json_string(o, a->why->message);
+		out_puts(o, "}");
+	}
+	out_puts(o, "}");
+}
+
+static int on_copied(void *payload, const struct grove_archived *a)
+{
+	struct copying *x = payload;
+	struct cli *c = x->c;
+
+	cli_progress_end(c);
+	if (a->why) {
+		x->failed++;
+		x->conflicts += a->why->code == GROVE_ECONFLICT || a->why->code == GROVE_EEXIST;
+	}
+	if (c->json)
+		session_json(x, a);
+	else if (a->why)
+		cli_warn(c, "%s: %s", a->path, a->why->message);
+	else if (a->missing)
+		cli_warn(c, "%s: %llu blob%s missing", a->path, (unsigned long long)a->missing,
+			 a->missing == 1 ? " is" : "s are");
+	x->told++;
+	return out_failed(&c->out);
+}
+
+static void print_sums(struct copying *x, const struct grove_archive_result *r)
+{
+	struct out *o = &x->c->out;
+
+	if (x->c->json) {
+		out_printf(o, "{\"sessions\":%llu", (unsigned long long)r->sessions);
+		count_json(o, "new", r->added);
+		count_json(o, "grown", r->grown);
+		count_json(o, "unchanged", r->unchanged);
+		count_json(o, "failed", r->failed);
+		count_json(o, "lines", r->lines);
+		count_json(o, "files", r->files);
+		count_json(o, "missingBlobs", r->missing);
+		out_puts(o, ",\"results\":[");
+		out_bytes(o, x->json.ptr, x->json.len);
+		out_puts(o, "]}\n");
+		return;
+	}
+	out_printf(o, "%llu session%s: %llu new, %llu grown, %llu unchanged", (unsigned long long)r->sessions,
+		   r->sessions == 1 ? "" : "s", (unsigned long long)r->added,
+		   (unsigned long long)r->grown, (unsigned long long)r->unchanged);
+	if (r->failed)
+		out_printf(o, ", %llu failed", (unsigned long long)r->failed);
+	out_printf(o, "; %llu line%s, %llu file%s\n", (unsigned long long)r->lines,
+		   r->lines == 1 ? "" : "s", (unsigned long long)r->files, r->files == 1 ? "" : "s");
+}
+
+static int copy(struct cli *c, char **argv)
+{
+	struct grove_archive_result r = { sizeof(r) };
+	struct copying x = { .c = c };
+	int err, status;
+
+	out_init(&x.json, -1);
+	x.json.tty = c->out.tty;
+	cli_progress(c, "copying");
+	err = grove_store_copy(c->g, argv[0], argv[1], on_copied, &x, &r);
+	cli_progress_end(c);
+	if (err) {
+		status = out_failed(&c->out) ? EXIT_FAILED : cli_fail_grove(c, err);
+	} else {
+		print_sums(&x, &r);
+		status = !x.failed ? EXIT_DONE : x.failed == x.conflicts ? EXIT_CONFLICT : EXIT_FAILED;
+	}
+	out_release(&x.json);
+	return status;
+}
+
+/* -------------------------------------------------------------------- stats */
+
+static void print_member(struct out *o, struct grove_slice object, const char *name)
+{
+	struct grove_slice v;
+	char text[4096];
+
+	if (!json_member(object, name, &v))
+		return;
+	if (*v.ptr == '"' && json_text(v, text, sizeof(text), &v))
+		out_text(o, v);
+	else
+		out_bytes(o, v.ptr, v.len);
+}
+
+static void print_row(struct out *o, struct grove_slice row, const char *before, const char *name,
+		      const char *after)
+{
+	out_puts(o, before);
+	print_member(o, row, name);
+	out_puts(o, after);
+}
+
+static void print_stats(struct cli *c, struct grove_slice doc)
+{
+	static const struct {
+		const char *name, *words;
+	} rows[] = {
+		{ "sessions", "sessions" },
+		{ "subagentLogs", "sub-agent logs" },
+		{ "entries", "entries" },
+		{ "lines", "lines" },
+		{ "bytes", "bytes" },
+		{ "attachments", "attachments" },
+		{ "attachmentBytes", "bytes in attachments" },
+		{ "unreadable", "unreadable" },
+	};
+	struct out *o = &c->out;
+	struct grove_slice list, row;
+	const char *at = NULL;
+
+	print_row(o, doc, "", "store", "\n");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		print_row(o, doc, "  ", rows[i].name, " ");
+		out_printf(o, "%s\n", rows[i].words);
+	}
+	if (json_member(doc, "byDialect", &list))
+		while (json_item(list, &at, &row)) {
+			print_row(o, row, "", "dialect", ": ");
+			print_row(o, row, "", "sessions", " sessions, ");
+			print_row(o, row, "", "entries", " entries, ");
+			print_row(o, row, "", "bytes", " bytes\n");
+		}
+	at = NULL;
+	if (json_member(doc, "largest", &list))
+		while (json_item(list, &at, &row)) {
+			print_row(o, row, "", "bytes", "  ");
+			print_row(o, row, "", "path", "\n");
+		}
+}
+
+static int stats(struct cli *c, char **argv)
+{
+	struct grove_buf doc = GROVE_BUF_INIT;
+	int err;
+
+	cli_progress(c, "counting");
+	err = grove_store_stats(c->g, argv[0], grove_buf_sink(&doc));
+	cli_progress_end(c);
+	if (err) {
+		grove_buf_release(&doc);
+		return cli_fail_grove(c, err);
+	}
+	if (c->json)
+		out_bytes(&c->out, doc.ptr, doc.len);
+	else
+		print_stats(c, (struct grove_slice){ doc.ptr, doc.len });
+	grove_buf_release(&doc);
+	return EXIT_DONE;
+}
+
+/* ------------------------------------------------------------------ actions */
+
+static const struct action {
+	const char *name;
+	int (*run)(struct cli *c, char **argv);
+	const char *operands;
+} actions[] = {
+	{ "init", init, "STORE" },
+	{ "upgrade", upgrade, "STORE" },
+	{ "verify", verify, "STORE" },
+	{ "copy", copy, "FROM TO" },
+	{ "stats", stats, "STORE" },
+};
+
+int cmd_store(struct cli *c, int argc, char **argv)
+{
+	const struct action *a = NULL;
+	char why[512];
+
+	if (cli_begin(c, NULL, "init|upgrade|verify|copy|stats STORE...", &argc, argv))
+		return c->status;
+	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
+		if (!strcmp(actions[i].name, argv[0]))
+			a = &actions[i];
+	if (!a)
+		return cli_usage(c, "'%.64s' is none of init, upgrade, verify, copy, stats", argv[0]);
+	if (opt_operands(a->operands, argc - 1, argv + 1, why, sizeof(why)))
+		return cli_usage(c, "%s (usage: grove store %s %s)", why, a->name, a->operands);
+	return a->run(c, argv + 1);
+}

@@ -1,0 +1,79 @@
+/*
+ * problems.c: what is wrong with sessions, printed.
+ */
+#include "problems.h"
+
+void problems_begin(struct problems *ck, struct cli *c)
+{
+	*ck = (struct problems){ .c = c };
+	out_init(&ck->json, -1);
+	ck->json.tty = c->out.tty;
+}
+
+void problems_release(struct problems *ck)
+{
+	out_release(&ck->json);
+}
+
+static void problem_json(struct out *o, const struct grove_problem *p)
+{
+	out_puts(o, "{\"path\":");
+	out_json_string(o, p->path);
+	out_printf(o, ",\"line\":%llu,\"offset\":%llu,\"kind\":", (unsigned long long)p->line,
+		   (unsigned long long)p->offset);
+	out_json_string(o, p->kind);
+	if (p->entry_id) {
+		out_puts(o, ",\"entryId\":");
+		out_json_string(o, p->entry_id);
+	}
+	out_puts(o, ",\"detail\":");
+	out_json_string(o, p->detail ? p->detail : "");
+	out_puts(o, p->fixable ? ",\"fixable\":true}" : ",\"fixable\":false}");
+}
+
+int problems_add(void *payload, const struct grove_problem *p)
+{
+	struct problems *ck = payload;
+	struct out *o = &ck->c->out;
+
+	if (ck->c->json) {
+		if (ck->problems++)
+			out_puts(&ck->json, ",\n");
+		problem_json(&ck->json, p);
+		return 0;
+	}
+	ck->problems++;
+	cli_progress_end(ck->c);
+	out_text(o, out_str(p->path));
+	out_printf(o, ":%llu: ", (unsigned long long)p->line);
+	out_style(o, OUT_RED);
+	out_text(o, out_str(p->kind));
+	out_style(o, OUT_PLAIN);
+	out_puts(o, ": ");
+	out_fit(o, out_str(p->detail), 500);
+	out_puts(o, "\n");
+	return out_failed(o);
+}
+
+int problems_print(struct problems *ck)
+{
+	struct cli *c = ck->c;
+
+	if (c->json) {
+		out_printf(&c->out, "{\"files\":%llu,\"entries\":%llu,\"problems\":[",
+			   (unsigned long long)ck->files, (unsigned long long)ck->entries);
+		out_bytes(&c->out, ck->json.ptr, ck->json.len);
+		out_puts(&c->out, "]}\n");
+		return ck->problems ? EXIT_DAMAGED : EXIT_DONE;
+	}
+	out_flush(&c->out);
+	out_printf(&c->err, "%llu file%s, %llu entr%s: ", (unsigned long long)ck->files,
+		   ck->files == 1 ? "" : "s", (unsigned long long)ck->entries,
+		   ck->entries == 1 ? "y" : "ies");
+	if (ck->problems)
+		out_printf(&c->err, "%llu problem%s\n", (unsigned long long)ck->problems,
+			   ck->problems == 1 ? "" : "s");
+	else
+		out_puts(&c->err, "no problems\n");
+	return ck->problems ? EXIT_DAMAGED : EXIT_DONE;
+}

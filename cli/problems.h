@@ -1,0 +1,23 @@
+/*
+ * problems.h: what is wrong with sessions, printed: a line for each, or one
+ * document.
+ */
+#ifndef CLI_PROBLEMS_H
+#define CLI_PROBLEMS_H
+
+#include "cli.h"
+
+struct problems {
+	struct cli *c;
+	struct out json;    /* the problems; their number stands before them */
+	uint64_t files, entries, problems;
+};
+
+void problems_begin(struct problems *ck, struct cli *c);
+/* A grove_problem_fn. */
+int problems_add(void *payload, const struct grove_problem *p);
+/* All are told: answers with the exit status. */
+int problems_print(struct problems *ck);
+void problems_release(struct problems *ck);
+
+#endif

@@ -1,0 +1,539 @@
+/*
+ * session/snapshot.c: what a user interface loads on refresh, in one document.
+ *
+ * Entries go from the log to the sink one by one; held in memory are ids (the
+ * spine has them anyway) and what sub-agents reported. Only when long texts are
+ * to be left out is the context held as well, to find whose they are.
+ */
+#include "session/snapshot.h"
+#include "session/out.h"
+
+#include "js/js.h"
+#include "json/value.h"
+
+#include <stdlib.h>
+
+/* Ids and times are texts, too: what is so short stays. */
+#define BODY_MIN 128
+
+struct shot {
+	struct grove_view *v;
+	const struct grove_snapshot_options *opt;
+	const struct grove__spine *s;
+	struct grove__out o;
+	uint32_t leaf, *path;
+	size_t nr_path;
+	uint32_t *rows;                  /* entries that are handed out; NULL: all */
+	size_t nr_rows;
+	struct grove__delegations delegations;
+	struct grove_detail *d;
+};
+
+/* --- pieces --- */
+
+static void put_number(struct shot *t, const char *before, uint64_t n)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	if (grove__buf_addf(&b, "%s%llu", before, (unsigned long long)n))
+		t->o.rc = t->o.rc ? t->o.rc : GROVE_ENOMEM;
+	else
+		grove__out_str(&t->o, b.ptr);
+	grove__buf_release(&b);
+}
+
+static void put_text(struct shot *t, const char *before, const char *text)
+{
+	grove__out_str(&t->o, before);
+	grove__out_string(&t->o, text);
+}
+
+static void put_time(struct shot *t, const char *before, int64_t ms)
+{
+	char iso[GROVE__JS_ISO_MAX + 1];
+
+	if (ms == GROVE_NO_TIME || ms < -8640000000000000 || ms > 8640000000000000) {
+		put_text(t, before, NULL);
+		return;
+	}
+	iso[grove__js_iso(iso, ms)] = '\0';
+	put_text(t, before, iso);
+}
+
+static void put_id(struct shot *t, const char *before, uint32_t row)
+{
+	put_text(t, before, row == GROVE_NONE ? NULL : grove__spine_id(t->s, row));
+}
+
+static void put_json(struct shot *t, const struct grove_buf *json, const char *fill)
+{
+	if (json->len)
+		grove__out_raw(&t->o, grove__buf_slice(json));
+	else
+		grove__out_str(&t->o, fill);
+}
+
+/* --- the session --- */
+
+static const char *provider(const struct grove_session *s)
+{
+	static const char *const kinds[] = { "file", "memory", "sqlite", "mysql" };
+	const char *url = s->at.store && s->at.store->url ? s->at.store->url : "memory:";
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		size_t n = strlen(kinds[i]);
+
+		if (!strncmp(url, kinds[i], n) && url[n] == ':')
+			return kinds[i];
+	}
+	return s->at.store->ops->name;
+}
+
+/* A node of the tree, and not the earlier one of two lines with one id. */
+static bool counts(const struct grove__spine *s, uint32_t row)
+{
+	return !(grove__spine_flags(s, row) & (ROW_ASIDE | ROW_SUPERSEDED));
+}
+
+static int64_t updated(struct shot *t)
+{
+	const struct grove__header *h = &t->v->image->header;
+	struct grove_log_stat st;
+	int64_t newest = h->time;
+
+	for (uint32_t i = 0; i < t->v->nr; i++)
+		if (grove__spine_time(t->s, i) > newest)
+			newest = grove__spine_time(t->s, i);
+	if (newest == GROVE_NO_TIME && !grove__log_stat(t->v->log, &st, NULL))
+		newest = st.mtime_ms;
+	return newest;
+}
+
+static void put_session(struct shot *t)
+{
+	const struct grove_session *s = t->v->session;
+	const struct grove__header *h = &t->v->image->header;
+	bool memory = s->in_memory || s->held;
+	uint64_t entries = 0;
+
+	for (uint32_t i = 0; i < t->v->nr; i++)
+		entries += counts(t->s, i);
+	put_text(t, "{\"session\":{\"id\":", s->id);
+	put_text(t, ",\"provider\":", memory ? "memory" : provider(s));
+	put_text(t, ",\"store\":", memory || !s->at.store ? "memory:" : s->at.store->url);
+	put_text(t, ",\"dialect\":", t->v->image->dialect->name);
+	put_text(t, ",\"agent\":", s->at.agent ? s->at.agent : t->v->image->dialect->name);
+	put_text(t, ",\"cwd\":", h->cwd ? h->cwd : s->cwd);
+	put_text(t, ",\"name\":", t->v->name);
+	put_id(t, ",\"rootEntryId\":", t->nr_path ? t->path[0] : GROVE_NONE);
+	put_id(t, ",\"leafEntryId\":", t->leaf);
+	put_text(t, ",\"parentSession\":", h->parent);
+	put_time(t, ",\"createdAt\":", h->time);
+	put_time(t, ",\"updatedAt\":", updated(t));
+	put_number(t, ",\"entryCount\":", entries);
+	put_number(t, ",\"seq\":", t->v->counts.lines);
+	put_number(t, ",\"rev\":", t->v->counts.lines);
+	put_number(t, ",\"generation\":", t->v->generation);
+	grove__out_str(&t->o, "}");
+}
+
+/* --- entries --- */
+
+static int add_reference(struct grove_buf *out, struct grove_slice id, size_t bytes)
+{
+	int rc = grove__buf_add_str(out, "{\"$ref\":");
+
+	if (!rc)
+		rc = id.ptr ? grove_buf_json_string(out, id) : grove__buf_add_str(out, "null");
+	return rc ? rc : grove__buf_addf(out, ",\"bytes\":%zu}", bytes);
+}
+
+/* Behind the string that begins at `p`. */
+static const char *string_end(const char *p, const char *end)
+{
+	for (p++; p < end && *p != '"'; p++)
+		if (*p == '\\')
+			p++;
+	return p < end ? p + 1 : end;
+}
+
+static bool is_key(const char *p, const char *end)
+{
+	while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
+		p++;
+	return p < end && *p == ':';
+}
+
+int grove__snapshot_shorten(struct grove_buf *out, struct grove_slice value, struct grove_slice id,
+			    uint64_t max)
+{
+	const char *p = value.ptr, *end = value.ptr + value.len, *done = p;
+	struct grove_buf text = GROVE_BUF_INIT;
+	int rc = 0;
+
+	if (max < BODY_MIN)
+		max = BODY_MIN;
+	while (!rc && (p = p < end ? memchr(p, '"', (size_t)(end - p)) : NULL)) {
+		const char *q = string_end(p, end);
+
+		/* escapes make it longer: what is short as it stands is short */
+		if ((uint64_t)(q - p) - 2 > max && !is_key(q, end)) {
+			grove__buf_clear(&text);
+			rc = grove__json_text(&text, grove__slice(p, (size_t)(q - p)));
+			if (!rc && text.len > max) {
+				rc = grove__buf_add(out, done, (size_t)(p - done));
+				if (!rc)
+					rc = add_reference(out, id, text.len);
+				done = q;
+			}
+		}
+		p = q;
+	}
+	grove__buf_release(&text);
+	return rc ? rc : grove__buf_add(out, done, (size_t)(end - done));
+}
+
+static int put_entries(struct shot *t)
+{
+	const struct grove__delegation *rules = t->v->image->dialect->delegation;
+	struct grove_buf placed = GROVE_BUF_INIT, shorter = GROVE_BUF_INIT;
+	struct grove__rows rows;
+	struct grove_slice value;
+	const char *before = "";
+	uint32_t row;
+	int rc = 0;
+
+	grove__out_str(&t->o, ",\n\"entries\":[");
+	grove__rows_init(&rows, t->v->image, t->v->log, t->rows, t->nr_rows);
+	while (!t->o.rc && !(rc = grove__rows_next(&rows, &row, &value, t->d))) {
+		const char *id = grove__spine_id(t->s, row);
+		const struct grove__delegated *x =
+			t->opt->project ? grove__delegation_of(&t->delegations, row) : NULL;
+
+		grove__buf_clear(&placed);
+		grove__buf_clear(&shorter);
+		if (t->opt->max_body) {
+			rc = grove__snapshot_shorten(&shorter, value,
+						     id ? grove__spine_name(id) : grove__slice(NULL, 0),
+						     t->opt->max_body);
+			value = grove__buf_slice(&shorter);
+		}
+		if (!rc && x) {
+			rc = rules->place(value, grove__buf_slice(&x->out.projection), &placed);
+			value = grove__buf_slice(&placed);
+		}
+		if (rc) {
+			grove__fail_nomem(t->d);
+			break;
+		}
+		grove__out_str(&t->o, before);
+		grove__out_raw(&t->o, value);
+		before = ",\n";
+	}
+	grove__rows_release(&rows);
+	grove__buf_release(&placed);
+	grove__buf_release(&shorter);
+	grove__out_str(&t->o, "]");
+	return rc < 0 ? rc : 0;
+}
+
+/* --- the tree --- */
+
+static void put_path(struct shot *t)
+{
+	const char *before = "";
+
+	grove__out_str(&t->o, ",\n\"activePath\":[");
+	for (size_t i = 0; i < t->nr_path; i++) {
+		if (!grove__spine_id(t->s, t->path[i]))
+			continue;
+		put_id(t, before, t->path[i]);
+		before = ",";
+	}
+	grove__out_str(&t->o, "]");
+}
+
+/* `,"parent":["child",…]`, or nothing. */
+static int put_children(struct shot *t, uint32_t of, bool *first)
+{
+	uint32_t *list;
+	size_t nr;
+	bool any = false;
+	int rc;
+
+	if (of != GROVE_NONE && (grove__spine_child(t->s, of) == GROVE_NONE || !grove__spine_id(t->s, of)))
+		return 0;
+	rc = grove__tree_children(t->s, t->v->nr, of, false, &list, &nr);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < nr; i++) {
+		if (!counts(t->s, list[i]) || !grove__spine_id(t->s, list[i]))
+			continue;
+		if (!any) {
+			put_text(t, *first ? "" : ",",
+				 of == GROVE_NONE ? GROVE_ROOT : grove__spine_id(t->s, of));
+			grove__out_str(&t->o, ":[");
+			*first = false;
+		}
+		put_id(t, any ? "," : "", list[i]);
+		any = true;
+	}
+	if (any)
+		grove__out_str(&t->o, "]");
+	free(list);
+	return 0;
+}
+
+static int put_tree(struct shot *t)
+{
+	bool first = true;
+	int rc;
+
+	grove__out_str(&t->o, ",\n\"childrenByParentId\":{");
+	rc = put_children(t, GROVE_NONE, &first);
+	for (uint32_t i = 0; i < t->v->nr && !rc; i++)
+		if (counts(t->s, i))
+			rc = put_children(t, i, &first);
+	grove__out_str(&t->o, "}");
+	return rc ? grove__fail_nomem(t->d) : 0;
+}
+
+static void put_labels(struct shot *t)
+{
+	const struct grove__labels *l = t->v->labels;
+	const char *before = "";
+
+	grove__out_str(&t->o, ",\n\"labelsByEntryId\":{");
+	for (size_t i = 0; i < l->nr; i++) {
+		const struct grove__label *x = &l->label[l->by_row[i]];
+
+		if (x->row >= t->v->nr || grove__labels_get(l, x->row) != x || !grove__spine_id(t->s, x->row))
+			continue;
+		put_id(t, before, x->row);
+		put_text(t, ":", x->text);
+		before = ",";
+	}
+	grove__out_str(&t->o, "}");
+}
+
+/* --- the context --- */
+
+/* Part of another document: without the line end that a document has. */
+struct inner {
+	struct grove__out *o;
+	bool ended;
+};
+
+static int write_inner(void *payload, const char *ptr, size_t len)
+{
+	struct inner *in = payload;
+
+	if (in->ended && len)
+		grove__out_str(in->o, "\n");
+	in->ended = len && ptr[len - 1] == '\n';
+	grove__out_raw(in->o, grove__slice(ptr, len - in->ended));
+	return in->o->rc;
+}
+
+/* Each message under the id of its entry. */
+static int put_short_context(struct shot *t, struct grove_slice doc)
+{
+	struct grove_slice messages = grove__json_get(doc, "messages");
+	struct grove_slice ids = grove__json_get(doc, "entryIds");
+	struct grove_buf out = GROVE_BUF_INIT, id = GROVE_BUF_INIT;
+	struct grove__json_iter m, i;
+	const char *before = "[";
+	bool more;
+	int rc = 0;
+
+	grove__out_raw(&t->o, grove__slice(doc.ptr, (size_t)(messages.ptr - doc.ptr)));
+	grove__json_iter_init(&m, messages);
+	grove__json_iter_init(&i, ids);
+	while (!rc && grove__json_next(&m)) {
+		more = grove__json_next(&i);
+		grove__buf_clear(&out);
+		grove__buf_clear(&id);
+		more = more && grove__json_type_of(i.value) == JSON_STRING;
+		rc = more ? grove__json_text(&id, i.value) : 0;
+		if (!rc)
+			rc = grove__snapshot_shorten(&out, m.value,
+						     more ? grove__buf_slice(&id) : grove__slice(NULL, 0),
+						     t->opt->max_body);
+		grove__out_str(&t->o, before);
+		grove__out_raw(&t->o, grove__buf_slice(&out));
+		before = ",";
+	}
+	grove__out_str(&t->o, *before == '[' ? "[]" : "]");
+	grove__out_raw(&t->o, grove__slice(messages.ptr + messages.len,
+					   doc.len - (size_t)(messages.ptr + messages.len - doc.ptr)));
+	grove__buf_release(&out);
+	grove__buf_release(&id);
+	return rc ? grove__fail_nomem(t->d) : 0;
+}
+
+static int put_context(struct shot *t)
+{
+	struct inner in = { &t->o, false };
+	struct grove_buf doc = GROVE_BUF_INIT;
+	struct grove_slice whole;
+	int rc;
+
+	grove__out_str(&t->o, ",\n\"runtimeContext\":");
+	if (!t->opt->max_body)
+		return grove__view_context(t->v, NULL, (struct grove_sink){ write_inner, &in }, t->d);
+	rc = grove__view_context(t->v, NULL, grove_buf_sink(&doc), t->d);
+	if (!rc) {
+		whole = grove__buf_slice(&doc);
+		while (whole.len && whole.ptr[whole.len - 1] == '\n')
+			whole.len--;
+		rc = put_short_context(t, whole);
+	}
+	grove__buf_release(&doc);
+	return rc;
+}
+
+/* --- sub-agents --- */
+
+enum map { PROJECTIONS, EVENTS, EVIDENCE, ROUTES };
+
+static const struct grove_buf *piece(const struct grove__delegated *x, enum map what)
+{
+	return what == PROJECTIONS ? &x->out.projection
+	       : what == EVENTS	   ? &x->out.events
+	       : what == EVIDENCE  ? &x->out.evidence
+				   : &x->out.routes;
+}
+
+static void put_by_entry(struct shot *t, const char *name, enum map what)
+{
+	const char *before = "";
+
+	grove__out_str(&t->o, name);
+	for (size_t i = 0; i < t->delegations.nr; i++) {
+		const struct grove__delegated *x = &t->delegations.at[i];
+
+		put_id(t, before, x->row);
+		grove__out_str(&t->o, ":");
+		put_json(t, piece(x, what), "[]");
+		before = ",";
+	}
+	grove__out_str(&t->o, "}");
+}
+
+static void put_by_batch(struct shot *t, const char *name, enum map what)
+{
+	const char *before = "";
+
+	grove__out_str(&t->o, name);
+	for (size_t i = 0; i < t->delegations.nr; i++) {
+		const struct grove__delegated *x = &t->delegations.at[i];
+
+		if (!x->last)
+			continue;
+		put_text(t, before, x->batch);
+		grove__out_str(&t->o, ":");
+		put_json(t, piece(x, what), "[]");
+		before = ",";
+	}
+	grove__out_str(&t->o, "}");
+}
+
+static void put_subagents(struct shot *t)
+{
+	put_by_entry(t, ",\n\"subagents\":{\"projectionByEntryId\":{", PROJECTIONS);
+	put_by_entry(t, ",\"processEventsByEntryId\":{", EVENTS);
+	put_by_entry(t, ",\"evidenceSummariesByEntryId\":{", EVIDENCE);
+	put_by_entry(t, ",\"toolRuntimeRoutesByEntryId\":{", ROUTES);
+	put_by_batch(t, ",\"subagentRuntimeByBatchId\":{", PROJECTIONS);
+	put_by_batch(t, ",\"toolRuntimeRoutesByBatchId\":{", ROUTES);
+	grove__out_str(&t->o, "}}\n");
+}
+
+/* --- which --- */
+
+static int find_path(struct shot *t)
+{
+	int rc;
+
+	t->leaf = grove__tree_leaf(t->s, grove__view_leaf(t->v));
+	if (t->v->image->chain && t->leaf != GROVE_NONE)
+		rc = grove_view_conversation(t->v, t->leaf, GROVE_CONTEXT_FULL, &t->path,
+					     &t->nr_path);
+	else
+		rc = grove__tree_path(t->s, t->leaf, &t->path, &t->nr_path);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(t->d) : rc;
+}
+
+static int select_rows(struct shot *t)
+{
+	const struct grove_snapshot_options *o = t->opt;
+	bool path = o->entries == GROVE_SNAPSHOT_PATH;
+	size_t nr = path ? t->nr_path : t->v->nr;
+
+	if (o->entries == GROVE_SNAPSHOT_NONE)
+		return 0;
+	t->nr_rows = nr;
+	if (!path && !o->after && !o->limit)
+		return 0;
+	t->rows = malloc((nr ? nr : 1) * sizeof(*t->rows));
+	if (!t->rows)
+		return grove__fail_nomem(t->d);
+	t->nr_rows = 0;
+	for (size_t i = 0; i < nr && (!o->limit || t->nr_rows < o->limit); i++) {
+		uint32_t row = path ? t->path[i] : (uint32_t)i;
+
+		if (grove__spine_line(t->s, row) >= o->after)
+			t->rows[t->nr_rows++] = row;
+	}
+	return 0;
+}
+
+static int find_delegations(struct shot *t)
+{
+	bool window = t->opt->after || t->opt->limit;
+
+	/* on a path of a log whose parents may come later rows need not ascend */
+	if (!window || t->opt->entries != GROVE_SNAPSHOT_ALL)
+		return grove__delegations_find(&t->delegations, t->v, NULL, t->v->nr, t->d);
+	return grove__delegations_find(&t->delegations, t->v, t->rows, t->nr_rows, t->d);
+}
+
+int grove__view_snapshot(struct grove_view *v, const struct grove_snapshot_options *opt,
+			 struct grove_sink sink, struct grove_detail *d)
+{
+	struct shot t = { .v = v, .opt = opt, .s = v->image->spine, .d = d };
+	int rc, end;
+
+	if ((unsigned)opt->entries > GROVE_SNAPSHOT_NONE)
+		return grove__fail(d, GROVE_EINVAL, NULL, "no such choice of entries");
+	grove__out_init(&t.o, sink);
+	rc = find_path(&t);
+	if (!rc)
+		rc = select_rows(&t);
+	if (!rc)
+		rc = find_delegations(&t);
+	if (!rc) {
+		put_session(&t);
+		rc = put_entries(&t);
+	}
+	if (!rc) {
+		put_path(&t);
+		rc = put_tree(&t);
+	}
+	if (!rc) {
+		put_labels(&t);
+		rc = put_context(&t);
+	}
+	if (!rc)
+		put_subagents(&t);
+	/* after a failure what is left is of no use to anybody */
+	if (rc)
+		grove__buf_clear(&t.o.buf);
+	end = grove__out_finish(&t.o);
+	grove__delegations_release(&t.delegations);
+	free(t.path);
+	free(t.rows);
+	if (!rc && end == GROVE_ENOMEM)
+		grove__fail_nomem(d);
+	return rc ? rc : end;
+}

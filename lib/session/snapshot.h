@@ -1,0 +1,38 @@
+/*
+ * session/snapshot.h: a session as a user interface loads it.
+ */
+#ifndef GROVE_SESSION_SNAPSHOT_H
+#define GROVE_SESSION_SNAPSHOT_H
+
+#include "session/session.h"
+
+/* How a delegation to sub-agents ended, in one shape. */
+struct grove__delegated {
+	uint32_t row;                    /* of the entry that tells */
+	const char *batch;               /* as text; "": it has no name */
+	bool last;                       /* of that batch */
+	struct grove__delegation_out out;
+};
+
+struct grove__delegations {
+	struct grove__delegated *at;     /* by row */
+	size_t nr, cap;
+	struct grove__arena names;
+};
+
+/* subagents.c: of these rows (NULL: the first `nr`), ascending. */
+int grove__delegations_find(struct grove__delegations *all, struct grove_view *v,
+			    const uint32_t *rows, size_t nr, struct grove_detail *d);
+void grove__delegations_release(struct grove__delegations *all);
+/* That of a row, or NULL. */
+const struct grove__delegated *grove__delegation_of(const struct grove__delegations *all,
+						    uint32_t row);
+
+/* snapshot.c */
+int grove__view_snapshot(struct grove_view *v, const struct grove_snapshot_options *opt,
+			 struct grove_sink sink, struct grove_detail *d);
+/* Append `value` with its long texts replaced by references to the entry `id`. GROVE_ENOMEM. */
+int grove__snapshot_shorten(struct grove_buf *out, struct grove_slice value, struct grove_slice id,
+			    uint64_t max);
+
+#endif

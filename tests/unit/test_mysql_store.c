@@ -1,0 +1,1041 @@
+/*
+ * tests/unit/test_mysql_store.c: what is particular to sessions on a MySQL
+ * server: who may, which tables, limits, connections that break. That it is a
+ * store like any other is the conformance suite's affair.
+ *
+ * tests/lib/mariadb starts the server around it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+
+#include "store/mysql.h"
+#include "sys/clock.h"
+
+#include "../lib/proxy.h"
+#include "../lib/scratch.h"
+
+#define str grove__slice_str
+#define ARRAY(a) (sizeof(a) / sizeof(*(a)))
+
+struct world {
+	unsigned short port;
+	char db[64], rest[256];
+	struct grove_store *st;
+	struct grove_detail d;
+};
+
+static const struct grove__mysql_options usual = { .schema = &grove__sql_schema_mysql };
+
+static char server_dir[512];
+
+static unsigned long read_number(const char *name)
+{
+	char path[600];
+	struct grove_buf b;
+	unsigned long n;
+
+	snprintf(path, sizeof(path), "%s/%s", server_dir, name);
+	b = file_bytes(path);
+	n = strtoul(b.ptr, NULL, 10);
+	grove__buf_release(&b);
+	return n;
+}
+
+static void check(struct world *w, int rc, int code, const char *words, const char *what, int line)
+{
+	if (rc != code || (code < 0 && (w->d.code != code || !strstr(w->d.message, words)))) {
+		print_error("%s:%d: %s: %d \"%s\", not %d \"%s\"\n", __FILE__, line, what, rc,
+			    rc < 0 ? w->d.message : "", code, words);
+		_fail(__FILE__, line);
+	}
+	if (code < 0 && (strstr(w->d.message, "s3cret") || strstr(w->d.path, "s3cret")))
+		fail_msg("the password is in \"%s\" %s", w->d.message, w->d.path);
+	memset(&w->d, 0, sizeof(w->d));
+}
+
+#define OK(call) check(w, call, 0, "", #call, __LINE__)
+#define FAILS(code, words, call) check(w, call, code, words, #call, __LINE__)
+
+/* The same server without grove. */
+static MYSQL *raw_open(const char *db)
+{
+	MYSQL *m = mysql_init(NULL);
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/socket", server_dir);
+	assert_non_null(m);
+	if (!mysql_real_connect(m, "localhost", "root", NULL, db, 0, path, 0))
+		fail_msg("%s", mysql_error(m));
+	return m;
+}
+
+static void raw_run(MYSQL *m, const char *sql)
+{
+	MYSQL_RES *res;
+
+	if (mysql_query(m, sql))
+		fail_msg("%s: %s", sql, mysql_error(m));
+	res = mysql_store_result(m);
+	if (res)
+		mysql_free_result(res);
+}
+
+static void raw(struct world *w, const char *sql)
+{
+	MYSQL *m = raw_open(w->db);
+
+	raw_run(m, sql);
+	mysql_close(m);
+}
+
+/* The first column of the first row; -1: no row, or NULL. */
+static long long ask(struct world *w, const char *sql)
+{
+	MYSQL *m = raw_open(w->db);
+	MYSQL_RES *res;
+	MYSQL_ROW row;
+	long long n;
+
+	if (mysql_query(m, sql))
+		fail_msg("%s: %s", sql, mysql_error(m));
+	res = mysql_store_result(m);
+	assert_non_null(res);
+	row = mysql_fetch_row(res);
+	n = row && row[0] ? atoll(row[0]) : -1;
+	mysql_free_result(res);
+	mysql_close(m);
+	return n;
+}
+
+static void reopen(struct world *w, const struct grove__mysql_options *opt)
+{
+	grove__store_close(w->st);
+	OK(grove__mysql_open(&w->st, w->rest, opt, &w->d));
+}
+
+/* A database of its own for each case, without tables. */
+static int set_up_bare(void **state)
+{
+	static unsigned nr;
+	struct world *w = calloc(1, sizeof(*w));
+	char sql[128];
+	MYSQL *m;
+
+	assert_non_null(w);
+	w->port = (unsigned short)read_number("port");
+	snprintf(w->db, sizeof(w->db), "case_%u", ++nr);
+	snprintf(w->rest, sizeof(w->rest), "//grove:s3cret@127.0.0.1:%u/%s", w->port, w->db);
+	m = raw_open(NULL);
+	snprintf(sql, sizeof(sql), "CREATE DATABASE %s", w->db);
+	raw_run(m, sql);
+	mysql_close(m);
+	OK(grove__mysql_open(&w->st, w->rest, &usual, &w->d));
+	*state = w;
+	return 0;
+}
+
+static int set_up(void **state)
+{
+	struct world *w;
+
+	set_up_bare(state);
+	w = *state;
+	OK(grove__mysql_init(grove__mysql_store(w->st), &w->d));
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *w = *state;
+	char sql[128];
+	MYSQL *m = raw_open(NULL);
+
+	grove__store_close(w->st);
+	snprintf(sql, sizeof(sql), "DROP DATABASE IF EXISTS %s", w->db);
+	raw_run(m, sql);
+	mysql_close(m);
+	free(w);
+	return 0;
+}
+
+static const struct grove_key key_a = { "p", "a.jsonl", "" };
+
+static struct grove_log *log_of(struct world *w, unsigned flags)
+{
+	struct grove_log *log = NULL;
+
+	OK(grove__log_open(&log, w->st, &key_a, flags, &w->d));
+	return log;
+}
+
+static int add(struct world *w, struct grove_log *log, struct grove_slice line, uint64_t expect)
+{
+	struct grove_record rec = { .line = line };
+	struct grove_appended out;
+
+	return grove__log_append(log, &rec, 1, expect, GROVE_SYNC_NONE, &out, &w->d);
+}
+
+/* Everything in the log, as the bytes of a file. */
+static struct grove_buf bytes_of(struct world *w, struct grove_log *log)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_log_stat st;
+	struct grove_run run = { 0 };
+	uint64_t at = 0;
+
+	OK(grove__log_stat(log, &st, &w->d));
+	OK(grove__buf_reserve(&b, (size_t)st.bytes + 1));
+	while (at < st.tail) {
+		OK(grove__log_read(log, at, st.tail, b.ptr + b.len, (size_t)st.bytes + 1 - b.len, &run,
+				   &w->d));
+		assert_true(run.next > at);
+		b.len += run.len;
+		at = run.next;
+	}
+	assert_int_equal(b.len, st.bytes);
+	b.ptr[b.len] = '\0';
+	return b;
+}
+
+static void assert_bytes(struct world *w, struct grove_log *log, const char *text)
+{
+	struct grove_buf b = bytes_of(w, log);
+
+	assert_string_equal(b.ptr, text);
+	grove__buf_release(&b);
+}
+
+static int count_key(void *payload, const struct grove_key *key)
+{
+	(void)key;
+	++*(unsigned *)payload;
+	return 0;
+}
+
+/* -------------------------------------------------------------------- URLs */
+
+static void a_url_is_shown_without_its_password(void **state)
+{
+	static const char *const shown[][2] = {
+		{ "//u:s3cret@h/db", "mysql://u@h/db" },
+		{ "//u:s3cret@h:3307,i,[::1]:3308/db", "mysql://u@h:3307,i,[::1]:3308/db" },
+		{ "//u:s3@cret/s3cret:@h/db", "mysql://u@h/db" },
+		{ "//h/db", "mysql://h/db" },
+		{ "//u@/db?socket=/run/x.sock", "mysql://u@localhost/db?socket=/run/x.sock" },
+		{ "//u:s3cret@h/db?tls=verify&ca=/etc/ca.pem", "mysql://u@h/db" },
+		{ "//a%40b:%73%33cret@h/d%62", "mysql://a@b@h/db" },
+	};
+	struct world *w = *state;
+	struct grove_store *st;
+
+	for (size_t i = 0; i < ARRAY(shown); i++) {
+		OK(grove__store_mysql_open(&st, shown[i][0], &w->d));
+		assert_string_equal(st->url, shown[i][1]);
+		grove__store_close(st);
+	}
+	OK(grove__store_mysql_open(&st, "//u:%73%33cret@h/d", &w->d));
+	assert_string_equal(grove__mysql_store(st)->place.password, "s3cret");
+	grove__store_close(st);
+}
+
+static void a_url_that_is_none_is_not_repeated(void **state)
+{
+	static const char *const bad[] = {
+		"", "x", "//", "//u:s3cret@h", "//u:s3cret@h/", "//u:s3cret@/db", "//u:s3cret@h:/db",
+		"//u:s3cret@h:0/db", "//u:s3cret@h:65536/db", "//u:s3cret@h,/db", "//u:s3cret@h/a/b",
+		"//u:s3cret/db", "//u:s3cret%@h/db", "//u:s3cret%zz@h/db", "//u:s3cret%00@h/db",
+		"//u:s3cret@h/db?tls=s3cret", "//u:s3cret@h/db?s3cret=1", "//u:s3cret@[::1/db",
+		"//u:s3cret?x@h/db",
+	};
+	struct world *w = *state;
+	struct grove_store *st;
+
+	for (size_t i = 0; i < ARRAY(bad); i++) {
+		FAILS(GROVE_EINVAL, "mysql", grove__store_mysql_open(&st, bad[i], &w->d));
+		assert_null(st);
+	}
+}
+
+/* ------------------------------------------------------------ who, and what */
+
+static int list_all(struct world *w, const char *rest, unsigned *nr)
+{
+	struct grove_store *st;
+	int rc;
+
+	OK(grove__store_mysql_open(&st, rest, &w->d));
+	*nr = 0;
+	rc = grove__store_list(st, NULL, count_key, nr, &w->d);
+	grove__store_close(st);
+	return rc;
+}
+
+static void a_wrong_password_is_refused_and_not_repeated(void **state)
+{
+	struct world *w = *state;
+	char rest[256];
+	unsigned nr;
+
+	snprintf(rest, sizeof(rest), "//grove:wr0ng-s3cret@127.0.0.1:%u/%s", w->port, w->db);
+	FAILS(GROVE_EACCESS, "Access denied", list_all(w, rest, &nr));
+	snprintf(rest, sizeof(rest), "//nobody@127.0.0.1:%u/%s", w->port, w->db);
+	FAILS(GROVE_EACCESS, "Access denied", list_all(w, rest, &nr));
+}
+
+static void a_database_that_is_not_there_is_made_when_asked_for(void **state)
+{
+	struct world *w = *state;
+	struct grove_log *log;
+	unsigned nr, from, to;
+
+	raw(w, "DROP DATABASE IF EXISTS `od``d`");
+	snprintf(w->rest, sizeof(w->rest), "//grove:s3cret@127.0.0.1:%u/od%%60d", w->port);
+	reopen(w, &usual);
+	FAILS(GROVE_ENOTFOUND, "grove store init", grove__store_list(w->st, NULL, count_key, &nr, &w->d));
+	FAILS(GROVE_ENOTFOUND, "grove store init",
+	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_CREATE, &w->d));
+	FAILS(GROVE_ENOTFOUND, "", grove__store_mysql_upgrade(w->rest, &from, &to, &w->d));
+	OK(grove__store_mysql_init(w->rest, &w->d));
+	OK(grove__store_mysql_init(w->rest, &w->d));
+	OK(grove__store_list(w->st, NULL, count_key, &nr, &w->d));
+	raw(w, "DROP DATABASE `od``d`");
+}
+
+static void looking_makes_no_tables(void **state)
+{
+	struct world *w = *state;
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_log *log;
+	unsigned nr = 0;
+
+	OK(grove__store_list(w->st, NULL, count_key, &nr, &w->d));
+	OK(grove__store_list_subs(w->st, NULL, count_key, &nr, &w->d));
+	assert_int_equal(nr, 0);
+	FAILS(GROVE_ENOTFOUND, "grove store init",
+	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_READ, &w->d));
+	FAILS(GROVE_ENOTFOUND, "grove store init",
+	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_CREATE, &w->d));
+	FAILS(GROVE_ENOTFOUND, "", grove__store_remove(w->st, &key_a, &w->d));
+	FAILS(GROVE_ENOTFOUND, "", grove__store_attach_get(w->st, &key_a, "x", &b, &w->d));
+	assert_int_equal(ask(w, "SELECT count(*) FROM information_schema.tables "
+				"WHERE table_schema = DATABASE()"), 0);
+}
+
+static void tables_of_another_program_stay_as_they_are(void **state)
+{
+	struct world *w = *state;
+	unsigned nr, from, to;
+
+	raw(w, "CREATE TABLE sessions (cookie INT)");
+	FAILS(GROVE_ENOTSUP, "another program", grove__store_list(w->st, NULL, count_key, &nr, &w->d));
+	FAILS(GROVE_ENOTSUP, "another program", grove__store_mysql_init(w->rest, &w->d));
+	FAILS(GROVE_ENOTSUP, "another program", grove__store_mysql_upgrade(w->rest, &from, &to, &w->d));
+	assert_int_equal(ask(w, "SELECT count(*) FROM information_schema.tables "
+				"WHERE table_schema = DATABASE()"), 1);
+	/* under other names they are welcome */
+	raw(w, "RENAME TABLE sessions TO cookies");
+	OK(grove__store_mysql_init(w->rest, &w->d));
+}
+
+static void an_init_that_was_interrupted_goes_on(void **state)
+{
+	static const char *const undo[] = { "DELETE FROM meta", "DROP TABLE session_values",
+					    "DROP TABLE attachments", "DROP TABLE entries",
+					    "DROP TABLE sessions", "DROP TABLE meta" };
+	struct world *w = *state;
+	struct grove_log *log;
+
+	for (size_t n = 0; n <= ARRAY(undo); n++) {
+		for (size_t i = 0; i < n; i++)
+			raw(w, undo[i]);
+		OK(grove__store_mysql_init(w->rest, &w->d));
+		reopen(w, &usual);
+		log = log_of(w, GROVE_LOG_CREATE);
+		OK(add(w, log, str("x"), 0));
+		grove__log_close(log);
+		OK(grove__store_remove(w->st, &key_a, &w->d));
+	}
+}
+
+static void tables_of_another_version_are_refused(void **state)
+{
+	static const char *const second[] = { "ALTER TABLE sessions ADD COLUMN colour INT", NULL };
+	const char *const *versions[] = { grove__sql_schema_mysql.versions[0], second };
+	const struct grove__sql_schema two = { 2, versions };
+	const struct grove__mysql_options later = { .schema = &two };
+	struct world *w = *state;
+	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
+	unsigned nr, from, to;
+
+	OK(add(w, log, str("kept"), 0));
+	grove__log_close(log);
+	reopen(w, &later);
+	FAILS(GROVE_ENOTSUP, "grove store upgrade", grove__store_list(w->st, NULL, count_key, &nr, &w->d));
+	FAILS(GROVE_ENOTSUP, "grove store upgrade", grove__mysql_init(grove__mysql_store(w->st), &w->d));
+	/* interrupted behind its first statement */
+	raw(w, second[0]);
+	OK(grove__mysql_upgrade(grove__mysql_store(w->st), &from, &to, &w->d));
+	assert_int_equal(from, 1);
+	assert_int_equal(to, 2);
+	OK(grove__mysql_upgrade(grove__mysql_store(w->st), &from, &to, &w->d));
+	assert_int_equal(from, 2);
+	log = log_of(w, GROVE_LOG_READ);
+	assert_bytes(w, log, "kept\n");
+	grove__log_close(log);
+	reopen(w, &usual);
+	FAILS(GROVE_ENOTSUP, "later grove", grove__store_list(w->st, NULL, count_key, &nr, &w->d));
+	FAILS(GROVE_ENOTSUP, "later grove", grove__mysql_init(grove__mysql_store(w->st), &w->d));
+	FAILS(GROVE_ENOTSUP, "later grove",
+	      grove__mysql_upgrade(grove__mysql_store(w->st), &from, &to, &w->d));
+}
+
+static void a_server_without_tls_is_not_talked_to_in_the_clear(void **state)
+{
+	struct world *w = *state;
+	char rest[300];
+	unsigned nr;
+
+	snprintf(rest, sizeof(rest), "%s?tls=on", w->rest);
+	FAILS(GROVE_EACCESS, "TLS", list_all(w, rest, &nr));
+}
+
+static void a_server_that_is_not_there_is_told_at_once(void **state)
+{
+	struct world *w = *state;
+	int64_t start = grove__sys_ticks_ns();
+	unsigned nr;
+
+	FAILS(GROVE_EIO, "", list_all(w, "//grove:s3cret@127.0.0.1:1,127.0.0.1:2/x", &nr));
+	assert_true(grove__sys_ticks_ns() - start < 3000000000);
+}
+
+/* ------------------------------------------------------------ bytes, limits */
+
+static void odd_bytes_and_ids_come_back(void **state)
+{
+	static const char *const odd[] = { "it's", "a\"b", "back\\slash", "'; DROP TABLE entries; --",
+					   "\xff\xfe\xed\xa0\x80", "\xc3\xa9t\xc3\xa9", "a\tb", "%_" };
+	struct world *w = *state;
+	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
+	struct grove_record rec[ARRAY(odd)] = { 0 };
+	struct grove_buf want = GROVE_BUF_INIT;
+	struct grove_appended out;
+
+	for (size_t i = 0; i < ARRAY(odd); i++) {
+		rec[i] = (struct grove_record){ .line = str(odd[i]), .id = str(odd[i]), .parent = str(odd[i]),
+						.time = (int64_t)i, .kind = 1, .role = 2 };
+		OK(grove__buf_addf(&want, "%s\n", odd[i]));
+	}
+	OK(grove__log_append(log, rec, 1, 0, GROVE_SYNC_NONE, &out, &w->d));
+	OK(grove__log_append(log, rec + 1, ARRAY(odd) - 1, 1, GROVE_SYNC_NONE, &out, &w->d));
+	assert_bytes(w, log, want.ptr);
+	assert_int_equal(ask(w, "SELECT count(*) FROM entries WHERE id = line AND parent = line "
+				"AND kind = 1 AND role = 2 AND time = seq"), 5);
+	assert_int_equal(ask(w, "SELECT count(*) FROM entries WHERE id IS NULL AND parent IS NULL "
+				"AND time = seq"), 3);
+	grove__log_close(log);
+	for (size_t i = 0; i < ARRAY(odd); i++) {
+		struct grove_key key = { odd[i], odd[i], "" };
+
+		OK(grove__log_open(&log, w->st, &key, GROVE_LOG_CREATE, &w->d));
+		OK(grove__log_meta_put(log, odd[i], str(odd[i]), &w->d));
+		grove__log_close(log);
+		OK(grove__store_attach_put(w->st, &key, odd[i], str(odd[i]), &w->d));
+		OK(grove__log_open(&log, w->st, &key, GROVE_LOG_READ, &w->d));
+		grove__buf_clear(&want);
+		OK(grove__log_meta_get(log, odd[i], &want, &w->d));
+		OK(grove__store_attach_get(w->st, &key, odd[i], &want, &w->d));
+		assert_int_equal(want.len, 2 * strlen(odd[i]));
+		grove__log_close(log);
+	}
+	grove__buf_release(&want);
+}
+
+static void names_differ_in_case_and_in_blanks(void **state)
+{
+	static const struct grove_key key[] = { { "p", "a", "" }, { "P", "a", "" }, { "p", "A", "" },
+						{ "p", "a ", "" }, { "p ", "a", "" }, { "p", "a", " " } };
+	struct world *w = *state;
+	struct grove_log *log;
+
+	for (size_t i = 0; i < ARRAY(key); i++) {
+		OK(grove__log_open(&log, w->st, &key[i], GROVE_LOG_CREATE, &w->d));
+		grove__log_close(log);
+	}
+}
+
+static void the_longest_names_fit(void **state)
+{
+	struct world *w = *state;
+	char *name = calloc(1, 4096);
+	struct grove_key key = { name, name + 500, name };
+	struct grove_log *log;
+
+	assert_non_null(name);
+	memset(name, 'n', GROVE__SQL_PROJECT);
+	key.subpath = "s";
+	OK(grove__log_open(&log, w->st, &key, GROVE_LOG_CREATE, &w->d));
+	grove__log_close(log);
+	key.session = name;
+	FAILS(GROVE_EINVAL, "500 bytes", grove__log_open(&log, w->st, &key, GROVE_LOG_CREATE, &w->d));
+	free(name);
+}
+
+static void a_line_over_the_servers_limit_is_refused_before_it_is_sent(void **state)
+{
+	const size_t len = (size_t)100 << 20;
+	struct world *w = *state;
+	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
+	char *line = malloc(len), *back = malloc(len + 1);
+	struct grove_record rec[3] = { { .line = str("two") }, { .line = { NULL, 0 } },
+				       { .line = str("four") } };
+	struct grove_appended out;
+	struct grove_run run = { 0 };
+	struct grove_log_stat st;
+
+	assert_non_null(line);
+	assert_non_null(back);
+	for (size_t i = 0; i < len; i++)
+		line[i] = (char)('a' + i * 7 % 23);
+	rec[1].line = grove__slice(line, len);
+	OK(add(w, log, str("one"), 0));
+	FAILS(GROVE_ETOOBIG, "max_allowed_packet", add(w, log, rec[1].line, 1));
+	FAILS(GROVE_ETOOBIG, "max_allowed_packet",
+	      grove__log_append(log, rec, 3, 1, GROVE_SYNC_NONE, &out, &w->d));
+	FAILS(GROVE_ETOOBIG, "max_allowed_packet",
+	      grove__store_attach_put(w->st, &key_a, "x", rec[1].line, &w->d));
+	assert_bytes(w, log, "one\n");
+	grove__log_close(log);
+	/* where the server takes more, so do we */
+	raw(w, "SET GLOBAL max_allowed_packet = 268435456");
+	reopen(w, &usual);
+	log = log_of(w, GROVE_LOG_WRITE);
+	OK(grove__log_append(log, rec, 3, 1, GROVE_SYNC_NONE, &out, &w->d));
+	OK(grove__log_stat(log, &st, &w->d));
+	assert_int_equal(st.bytes, len + 4 + 4 + 1 + 5);
+	raw(w, "SET GLOBAL max_allowed_packet = 16777216");
+	/* and it can be read where the limit is lower again: in pieces */
+	reopen(w, &usual);
+	grove__log_close(log);
+	log = log_of(w, GROVE_LOG_READ);
+	OK(grove__log_read(log, 2, 4, back, 1 << 20, &run, &w->d));
+	assert_int_equal(run.open, 1);
+	OK(grove__log_read(log, 2, 4, back, len + 1, &run, &w->d));
+	assert_int_equal(run.len, len + 1);
+	assert_memory_equal(back, line, len);
+	for (size_t off = 0; off < len; off += 9999999) {
+		size_t n = len - off < 70000 ? len - off : 70000;
+
+		OK(grove__log_fetch(log, 2, off, back, n, &w->d));
+		assert_memory_equal(back, line + off, n);
+	}
+	grove__log_close(log);
+	free(line);
+	free(back);
+}
+
+static void a_full_server_stores_nothing(void **state)
+{
+	struct world *w = *state;
+	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
+	struct grove_record rec[3] = { { .line = str("two") }, { .line = str("full") }, { .line = str("x") } };
+	struct grove_appended out;
+
+	OK(add(w, log, str("one"), 0));
+	raw(w, "CREATE TRIGGER no_room BEFORE INSERT ON entries FOR EACH ROW IF NEW.line = 'full' THEN "
+	       "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1114, MESSAGE_TEXT = 'full'; END IF");
+	FAILS(GROVE_EFULL, "no space left", add(w, log, str("full"), 1));
+	FAILS(GROVE_EFULL, "no space left",
+	      grove__log_append(log, rec, 3, 1, GROVE_SYNC_NONE, &out, &w->d));
+	assert_bytes(w, log, "one\n");
+	raw(w, "DROP TRIGGER no_room");
+	OK(grove__log_append(log, rec, 3, 1, GROVE_SYNC_NONE, &out, &w->d));
+	assert_bytes(w, log, "one\ntwo\nfull\nx\n");
+	grove__log_close(log);
+}
+
+static void a_session_that_is_locked_for_too_long_is_a_conflict(void **state)
+{
+	const struct grove__mysql_options hasty = { .schema = &grove__sql_schema_mysql, .lock_s = 1,
+						    .patience_ms = 500 };
+	struct world *w = *state;
+	struct grove_log *log;
+	MYSQL *m = raw_open(w->db);
+
+	reopen(w, &hasty);
+	log = log_of(w, GROVE_LOG_CREATE);
+	OK(add(w, log, str("one"), 0));
+	raw_run(m, "START TRANSACTION");
+	raw_run(m, "SELECT * FROM sessions FOR UPDATE");
+	FAILS(GROVE_ECONFLICT, "try again", add(w, log, str("two"), 1));
+	FAILS(GROVE_ECONFLICT, "try again", grove__log_meta_put(log, "leaf", str("x"), &w->d));
+	FAILS(GROVE_ECONFLICT, "try again", grove__log_cut(log, 0, 1, GROVE_SYNC_NONE, &w->d));
+	raw_run(m, "ROLLBACK");
+	OK(add(w, log, str("two"), 1));
+	assert_bytes(w, log, "one\ntwo\n");
+	mysql_close(m);
+	grove__log_close(log);
+}
+
+static void a_hole_in_the_numbers_is_damage(void **state)
+{
+	struct world *w = *state;
+	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
+	struct grove_run run = { 0 };
+	char buf[64];
+
+	for (uint64_t i = 0; i < 4; i++)
+		OK(add(w, log, str("line"), i));
+	raw(w, "DELETE FROM entries WHERE seq = 1");
+	FAILS(GROVE_EDAMAGED, "line 2", grove__log_read(log, 0, 4, buf, sizeof(buf), &run, &w->d));
+	grove__log_close(log);
+}
+
+static void a_last_line_without_its_end_is_kept_so(void **state)
+{
+	struct world *w = *state;
+	struct grove_log *log = log_of(w, GROVE_LOG_CREATE), *other;
+	struct grove_record rec = { .line = str("three") };
+	struct grove_appended out;
+
+	OK(add(w, log, str("one"), 0));
+	OK(add(w, log, str("two"), 1));
+	other = log_of(w, GROVE_LOG_WRITE);
+	OK(grove__log_meta_put(other, GROVE__META_UNFINISHED, str("1"), &w->d));
+	assert_bytes(w, log, "one\ntwo");
+	/* a handle that knew the end before */
+	OK(grove__log_append(log, &rec, 1, 2, GROVE_SYNC_NONE, &out, &w->d));
+	assert_int_equal(out.pad, 1);
+	assert_bytes(w, other, "one\ntwo\nthree\n");
+	OK(grove__log_append(log, &rec, 1, 3, GROVE_SYNC_NONE, &out, &w->d));
+	assert_int_equal(out.pad, 0);
+	assert_bytes(w, other, "one\ntwo\nthree\nthree\n");
+	grove__log_close(other);
+	grove__log_close(log);
+}
+
+/* -------------------------------------------------------- broken connections */
+
+struct through {
+	struct proxy proxy;
+	char rest[256];
+};
+
+static void go_through(struct world *w, struct through *t, bool and_direct)
+{
+	proxy_start(&t->proxy, w->port);
+	if (and_direct)
+		snprintf(w->rest, sizeof(w->rest), "//grove:s3cret@127.0.0.1:%u,127.0.0.1:%u/%s",
+			 t->proxy.port, w->port, w->db);
+	else
+		snprintf(w->rest, sizeof(w->rest), "//grove:s3cret@127.0.0.1:%u/%s", t->proxy.port, w->db);
+	reopen(w, &usual);
+}
+
+/* Appends whose question or answer broke off somewhere: each line once, in order. */
+static void break_off(struct world *w, int way, uint64_t expect_of(uint64_t), size_t batch)
+{
+	enum { STEPS = 60 };
+	struct through t;
+	struct grove_log *log;
+	struct grove_buf want = GROVE_BUF_INIT;
+	uint64_t tail = 0;
+	char line[8][64];
+
+	go_through(w, &t, false);
+	log = log_of(w, GROVE_LOG_CREATE);
+	for (unsigned i = 0; i < STEPS; i++) {
+		struct grove_record rec[8] = { 0 };
+		struct grove_appended out;
+
+		for (size_t k = 0; k < batch; k++) {
+			snprintf(line[k], sizeof(line[k]), "{\"n\":%u,\"k\":%zu}", i, k);
+			rec[k].line = str(line[k]);
+			OK(grove__buf_addf(&want, "%s\n", line[k]));
+		}
+		/* a statement and its answer are some hundred bytes long */
+		proxy_cut(&t.proxy, way, (long)(i * (way == PROXY_TO_SERVER ? 4 : 3)));
+		OK(grove__log_append(log, rec, batch, expect_of(tail), GROVE_SYNC_ALWAYS, &out, &w->d));
+		assert_int_equal(out.pos, tail);
+		tail += batch;
+		assert_int_equal(out.tail, tail);
+		assert_int_equal(out.pad, 0);
+	}
+	proxy_cut(&t.proxy, 0, -1);
+	assert_bytes(w, log, want.ptr);
+	assert_true(t.proxy.cuts > STEPS / 4);
+	assert_int_equal(ask(w, "SELECT max(seq) + 1 - count(*) FROM entries"), 0);
+	grove__log_close(log);
+	grove__buf_release(&want);
+	proxy_stop(&t.proxy);
+	snprintf(w->rest, sizeof(w->rest), "//grove:s3cret@127.0.0.1:%u/%s", w->port, w->db);
+	reopen(w, &usual);
+}
+
+static uint64_t any(uint64_t tail)
+{
+	(void)tail;
+	return GROVE_ANY_POS;
+}
+
+static uint64_t exactly(uint64_t tail)
+{
+	return tail;
+}
+
+static void remove_log(struct world *w)
+{
+	OK(grove__store_remove(w->st, &key_a, &w->d));
+}
+
+static void an_append_whose_answer_is_lost_is_stored_once(void **state)
+{
+	break_off(*state, PROXY_TO_CLIENT, exactly, 1);
+	remove_log(*state);
+	break_off(*state, PROXY_TO_CLIENT, any, 1);
+}
+
+static void a_batch_whose_answer_is_lost_is_stored_once(void **state)
+{
+	break_off(*state, PROXY_TO_CLIENT, exactly, 5);
+	remove_log(*state);
+	break_off(*state, PROXY_TO_CLIENT, any, 5);
+}
+
+static void an_append_that_is_cut_short_is_sent_again(void **state)
+{
+	break_off(*state, PROXY_TO_SERVER, exactly, 1);
+	remove_log(*state);
+	break_off(*state, PROXY_TO_SERVER, any, 5);
+}
+
+static int next_line(void *payload, struct grove_slice *line)
+{
+	unsigned *left = payload;
+
+	*line = str("again");
+	return (*left)-- ? 0 : 1;
+}
+
+/* Everything but appends, with the connection lost at some byte: done, or not and said so. */
+static void other_changes_survive_a_lost_answer(void **state)
+{
+	struct world *w = *state;
+	struct grove_key to = { "q", "b.jsonl", "" };
+	struct through t;
+	struct grove_buf b = GROVE_BUF_INIT;
+	unsigned nr;
+
+	go_through(w, &t, false);
+	/* a server that never answered would not be tried again */
+	OK(grove__store_list(w->st, NULL, count_key, &nr, &w->d));
+	for (unsigned i = 0; i < 60; i++) {
+		struct grove_log *log;
+		unsigned left = 3;
+		int rc;
+
+#define CUT() proxy_cut(&t.proxy, PROXY_TO_CLIENT, (long)(i * 7 % 160))
+		CUT();
+		log = log_of(w, GROVE_LOG_CREATE);
+		OK(add(w, log, str("one"), 0));
+		OK(add(w, log, str("two"), 1));
+		CUT();
+		OK(grove__log_meta_put(log, "leaf", str("x"), &w->d));
+		CUT();
+		OK(grove__log_replace(log, 0, str("ONE"), GROVE_SYNC_NONE, &w->d));
+		CUT();
+		OK(grove__log_cut(log, 1, 2, GROVE_SYNC_NONE, &w->d));
+		assert_bytes(w, log, "ONE\n");
+		CUT();
+		rc = grove__log_rewrite(log, next_line, &left, 1, 0, &w->d);
+		proxy_cut(&t.proxy, 0, -1);
+		assert_true(!rc || rc == GROVE_EIO);
+		assert_bytes(w, log, rc ? "ONE\n" : "again\nagain\nagain\n");
+		CUT();
+		OK(grove__store_attach_put(w->st, &key_a, "x", str("bytes"), &w->d));
+		CUT();
+		OK(grove__store_rename(w->st, &key_a, &to, &w->d));
+		grove__buf_clear(&b);
+		CUT();
+		OK(grove__store_attach_get(w->st, &to, "x", &b, &w->d));
+		assert_string_equal(b.ptr, "bytes");
+		CUT();
+		OK(grove__store_remove(w->st, &to, &w->d));
+		grove__log_close(log);
+	}
+	assert_true(t.proxy.cuts > 100);
+	assert_int_equal(ask(w, "SELECT count(*) FROM entries"), 0);
+	assert_int_equal(ask(w, "SELECT count(*) FROM sessions"), 0);
+	grove__buf_release(&b);
+	proxy_stop(&t.proxy);
+}
+
+static void the_next_host_takes_over(void **state)
+{
+	struct world *w = *state;
+	struct through t;
+	struct grove_log *log;
+
+	go_through(w, &t, true);
+	log = log_of(w, GROVE_LOG_CREATE);
+	OK(add(w, log, str("one"), 0));
+	proxy_stop(&t.proxy);
+	OK(add(w, log, str("two"), 1));
+	OK(add(w, log, str("three"), GROVE_ANY_POS));
+	assert_bytes(w, log, "one\ntwo\nthree\n");
+	assert_int_equal(grove__mysql_store(w->st)->host, 1);
+	grove__log_close(log);
+	/* and a first host that was never there is passed over */
+	reopen(w, &usual);
+	log = log_of(w, GROVE_LOG_READ);
+	assert_bytes(w, log, "one\ntwo\nthree\n");
+	grove__log_close(log);
+}
+
+static void start_server(void)
+{
+	char command[600];
+
+	snprintf(command, sizeof(command), "%s/start", server_dir);
+	assert_int_equal(system(command), 0);
+}
+
+static void *kill_and_start(void *arg)
+{
+	pid_t pid = (pid_t)read_number("pid");
+
+	usleep(*(unsigned *)arg * 1000);
+	kill(pid, SIGKILL);
+	while (!kill(pid, 0))
+		usleep(1000);
+	start_server();
+	return NULL;
+}
+
+static void a_server_that_is_killed_in_the_middle_loses_nothing(void **state)
+{
+	enum { BATCH = 400 };
+	struct world *w = *state;
+	struct grove_record *rec = calloc(BATCH, sizeof(*rec));
+	char(*line)[64] = calloc(BATCH, sizeof(*line));
+	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
+	struct grove_buf want = GROVE_BUF_INIT;
+	struct grove_appended out;
+	unsigned after[] = { 30, 80 };
+	unsigned n = 0;
+
+	assert_non_null(rec);
+	assert_non_null(line);
+	for (size_t round = 0; round < ARRAY(after); round++) {
+		pthread_t thread;
+		int64_t end = grove__sys_ticks_ns() + 2500000000;
+
+		assert_int_equal(pthread_create(&thread, NULL, kill_and_start, &after[round]), 0);
+		while (grove__sys_ticks_ns() < end) {
+			for (size_t i = 0; i < BATCH; i++) {
+				snprintf(line[i], sizeof(line[i]), "{\"n\":%u}", n++);
+				rec[i] = (struct grove_record){ .line = str(line[i]) };
+				OK(grove__buf_addf(&want, "%s\n", line[i]));
+			}
+			OK(grove__log_append(log, rec, BATCH, n - BATCH, GROVE_SYNC_ALWAYS, &out, &w->d));
+			usleep(2000);
+		}
+		pthread_join(thread, NULL);
+	}
+	assert_bytes(w, log, want.ptr);
+	grove__buf_release(&want);
+	grove__log_close(log);
+	free(line);
+	free(rec);
+}
+
+/* ------------------------------------------------------------- many writers */
+
+enum { WRITERS = 4, EACH = 150 };
+
+struct writer {
+	struct grove_store *st;
+	unsigned number, conflicts;
+	int rc;
+	struct grove_detail d;
+};
+
+static void *write_by_swap(void *arg)
+{
+	struct writer *x = arg;
+	struct grove_log *log = NULL;
+	struct grove_log_stat st;
+	struct grove_appended out;
+	char line[64];
+
+	x->rc = grove__log_open(&log, x->st, &key_a, GROVE_LOG_WRITE, &x->d);
+	for (unsigned done = 0; done < EACH && !x->rc;) {
+		struct grove_record rec = { 0 };
+
+		x->rc = grove__log_stat(log, &st, &x->d);
+		snprintf(line, sizeof(line), "%llu by %u n %u", (unsigned long long)st.tail, x->number, done);
+		rec.line = str(line);
+		if (!x->rc)
+			x->rc = grove__log_append(log, &rec, 1, st.tail, GROVE_SYNC_NONE, &out, &x->d);
+		if (x->rc == GROVE_ECONFLICT) {
+			x->conflicts++;
+			x->rc = 0;
+			continue;
+		}
+		done++;
+	}
+	grove__log_close(log);
+	return NULL;
+}
+
+static void writers_of_several_programs_leave_no_gap(void **state)
+{
+	struct world *w = *state;
+	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
+	struct writer x[WRITERS];
+	pthread_t thread[WRITERS];
+	unsigned next[WRITERS] = { 0 };
+	struct grove_buf b;
+	unsigned long long n = 0;
+	char *at;
+
+	memset(x, 0, sizeof(x));
+	for (unsigned i = 0; i < WRITERS; i++) {
+		x[i].number = i;
+		OK(grove__mysql_open(&x[i].st, w->rest, &usual, &w->d));
+		assert_int_equal(pthread_create(&thread[i], NULL, write_by_swap, &x[i]), 0);
+	}
+	for (unsigned i = 0; i < WRITERS; i++) {
+		pthread_join(thread[i], NULL);
+		if (x[i].rc)
+			fail_msg("%d %s", x[i].rc, x[i].d.message);
+		grove__store_close(x[i].st);
+	}
+	b = bytes_of(w, log);
+	for (at = b.ptr; *at; at = strchr(at, '\n') + 1, n++) {
+		unsigned long long seq;
+		unsigned by, nth;
+
+		assert_int_equal(sscanf(at, "%llu by %u n %u", &seq, &by, &nth), 3);
+		assert_int_equal(seq, n);
+		assert_int_equal(nth, next[by]++);
+	}
+	assert_int_equal(n, WRITERS * EACH);
+	grove__buf_release(&b);
+	grove__log_close(log);
+}
+
+static void *append_on(void *arg)
+{
+	struct writer *x = arg;
+	struct grove_log *log = NULL;
+	struct grove_appended out;
+	char line[2][64];
+
+	x->rc = grove__log_open(&log, x->st, &key_a, GROVE_LOG_WRITE, &x->d);
+	for (unsigned n = 0; n < EACH && !x->rc; n++) {
+		struct grove_record rec[2] = { 0 };
+
+		snprintf(line[0], sizeof(line[0]), "by %u n %u", x->number, n);
+		snprintf(line[1], sizeof(line[1]), "by %u n %u'", x->number, n);
+		rec[0].line = str(line[0]);
+		rec[1].line = str(line[1]);
+		x->rc = grove__log_append(log, rec, 2, GROVE_ANY_POS, GROVE_SYNC_NONE, &out, &x->d);
+	}
+	grove__log_close(log);
+	return NULL;
+}
+
+/* While others append: what is left is a log without a gap, its `start` right. */
+static void cuts_and_rewrites_among_appends_leave_no_gap(void **state)
+{
+	struct world *w = *state;
+	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
+	struct writer x[WRITERS];
+	pthread_t thread[WRITERS];
+	struct grove_log_stat st;
+	unsigned done = 0;
+
+	memset(x, 0, sizeof(x));
+	OK(add(w, log, str("header"), 0));
+	for (unsigned i = 0; i < WRITERS; i++) {
+		x[i].number = i;
+		OK(grove__mysql_open(&x[i].st, w->rest, &usual, &w->d));
+		assert_int_equal(pthread_create(&thread[i], NULL, append_on, &x[i]), 0);
+	}
+	for (unsigned i = 0; i < 100; i++) {
+		unsigned left = i % 7;
+		int rc;
+
+		OK(grove__log_stat(log, &st, &w->d));
+		rc = i % 2 ? grove__log_cut(log, st.tail / 2, st.tail, GROVE_SYNC_NONE, &w->d)
+			   : grove__log_rewrite(log, next_line, &left, GROVE_ANY_POS, 0, &w->d);
+		if (rc && rc != GROVE_ECONFLICT)
+			fail_msg("%d %s", rc, w->d.message);
+		done += !rc;
+	}
+	for (unsigned i = 0; i < WRITERS; i++) {
+		pthread_join(thread[i], NULL);
+		if (x[i].rc)
+			fail_msg("%d %s", x[i].rc, x[i].d.message);
+		grove__store_close(x[i].st);
+	}
+	assert_true(done > 20);
+	assert_int_equal(ask(w, "SELECT coalesce(max(seq) + 1, 0) - count(*) FROM entries"), 0);
+	assert_int_equal(ask(w, "SELECT count(*) FROM entries a JOIN entries b ON a.session_id = b.session_id "
+				"AND b.seq = a.seq + 1 WHERE b.start <> a.start + length(a.line) + 1"), 0);
+	grove__log_close(log);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define BARE(name) cmocka_unit_test_setup_teardown(name, set_up_bare, tear_down)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		BARE(a_url_is_shown_without_its_password),
+		BARE(a_url_that_is_none_is_not_repeated),
+		CASE(a_wrong_password_is_refused_and_not_repeated),
+		BARE(a_database_that_is_not_there_is_made_when_asked_for),
+		BARE(looking_makes_no_tables),
+		BARE(tables_of_another_program_stay_as_they_are),
+		CASE(an_init_that_was_interrupted_goes_on),
+		CASE(tables_of_another_version_are_refused),
+		CASE(a_server_without_tls_is_not_talked_to_in_the_clear),
+		BARE(a_server_that_is_not_there_is_told_at_once),
+		CASE(odd_bytes_and_ids_come_back),
+		CASE(names_differ_in_case_and_in_blanks),
+		CASE(the_longest_names_fit),
+		CASE(a_line_over_the_servers_limit_is_refused_before_it_is_sent),
+		CASE(a_full_server_stores_nothing),
+		CASE(a_session_that_is_locked_for_too_long_is_a_conflict),
+		CASE(a_hole_in_the_numbers_is_damage),
+		CASE(a_last_line_without_its_end_is_kept_so),
+		CASE(an_append_whose_answer_is_lost_is_stored_once),
+		CASE(a_batch_whose_answer_is_lost_is_stored_once),
+		CASE(an_append_that_is_cut_short_is_sent_again),
+		CASE(other_changes_survive_a_lost_answer),
+		CASE(the_next_host_takes_over),
+		CASE(a_server_that_is_killed_in_the_middle_loses_nothing),
+		CASE(writers_of_several_programs_leave_no_gap),
+		CASE(cuts_and_rewrites_among_appends_leave_no_gap),
+	};
+	const char *dir = getenv("GROVE_TEST_MYSQL_DIR");
+
+	if (!dir) {
+		puts("1..0 # skip run it by tests/lib/mariadb");
+		return 77;
+	}
+	snprintf(server_dir, sizeof(server_dir), "%s", dir);
+	return cmocka_run_group_tests_name("mysql_store", tests, NULL, NULL);
+}

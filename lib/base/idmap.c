@@ -121,8 +121,7 @@ int grove__idmap_put(struct grove__idmap *m, struct grove_slice name,
 	uint32_t hash = (uint32_t)grove__hash(m->seed, name.ptr, name.len);
 	uint64_t *slot;
 
-	/* half empty: a name that is not there is found missing at once */
-	if (!m->slots || m->used > m->mask / 2) {
+	if (!m->slots || m->used >= m->mask - m->mask / 4) {
 		int rc = grow(m);
 
 		if (rc)

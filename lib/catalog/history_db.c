@@ -15,6 +15,8 @@
  */
 #include "catalog/history_db.h"
 
+#include "store/sqlite_code.h"
+
 #include "sys/clock.h"
 #include "sys/file.h"
 
@@ -52,34 +54,9 @@ static const char create_omp[] =
 	ORDER_INDEX WORDS_TABLE WORDS_TRIGGERS
 	"PRAGMA user_version=1;\n";
 
-static int code_of(int rc)
-{
-	switch (rc & 0xff) {
-	case SQLITE_NOMEM:
-		return GROVE_ENOMEM;
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		return GROVE_ECONFLICT;
-	case SQLITE_NOTADB:
-	case SQLITE_CORRUPT:
-		return GROVE_EDAMAGED;
-	case SQLITE_PERM:
-	case SQLITE_READONLY:
-	case SQLITE_AUTH:
-	case SQLITE_CANTOPEN:
-		return GROVE_EACCESS;
-	case SQLITE_FULL:
-		return GROVE_EFULL;
-	case SQLITE_TOOBIG:
-		return GROVE_ETOOBIG;
-	default:
-		return GROVE_EIO;
-	}
-}
-
 int grove__history_db_fail(struct grove__history_db *h, int rc, struct grove_detail *d)
 {
-	int code = code_of(rc);
+	int code = grove__sqlite_code(rc);
 	const char *words = h->db ? sqlite3_errmsg(h->db) : sqlite3_errstr(rc);
 
 	switch (code) {

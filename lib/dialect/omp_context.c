@@ -163,10 +163,14 @@ static int put_custom(struct grove_buf *out, struct grove_slice line)
 {
 	struct grove_slice type = grove__json_get(line, "customType");
 	bool display = grove__json_type_of(grove__json_get(line, "display")) == JSON_TRUE;
-	int rc = grove__buf_add_str(out, "{\"role\":\"custom\"");
+	struct grove_slice content = grove__json_get(line, "content");
+	int rc;
 
+	if (grove__json_type_of(content) != JSON_STRING && grove__json_type_of(content) != JSON_ARRAY)
+		return 1;
+	rc = grove__buf_add_str(out, "{\"role\":\"custom\"");
 	rc = rc ? rc : grove__xcsh_put_member(out, "customType", type.len ? type : grove__slice_str("\"custom-message\""));
-	rc = rc ? rc : grove__xcsh_put_member(out, "content", grove__json_get(line, "content"));
+	rc = rc ? rc : grove__xcsh_put_member(out, "content", content);
 	rc = rc ? rc : grove__xcsh_put_member(out, "display", grove__slice_str(display ? "true" : "false"));
 	rc = rc ? rc : grove__xcsh_put_member(out, "details", grove__json_get(line, "details"));
 	return rc ? rc : grove__xcsh_put_member(out, "attribution", grove__json_get(line, "attribution"));
@@ -177,42 +181,11 @@ int grove__omp_messages(struct grove_slice line, enum grove_kind kind, enum grov
 			const struct grove__blob_source *blobs,
 			int (*fn)(void *payload, struct grove_slice json), void *payload)
 {
-	struct grove_buf b = GROVE_BUF_INIT;
-	struct grove_slice m;
-	int rc;
+	static const struct grove__xcsh_voice voice = { put_compaction, put_custom, false };
 
 	(void)role;
 	(void)edit;
-	switch (kind) {
-	case GROVE_KIND_MESSAGE:
-		m = grove__json_get(line, "message");
-		if (!m.len || grove__json_type_of(m) == JSON_NULL)
-			return 0;
-		return grove__xcsh_hand_on(m, false, blobs, fn, payload);
-	case GROVE_KIND_CUSTOM_MESSAGE:
-		m = grove__json_get(line, "content");
-		if (grove__json_type_of(m) != JSON_STRING && grove__json_type_of(m) != JSON_ARRAY)
-			return 0;
-		rc = put_custom(&b, line);
-		break;
-	case GROVE_KIND_BRANCH_SUMMARY:
-		if (!grove__json_truthy(grove__json_get(line, "summary")))
-			return 0;
-		rc = grove__xcsh_put_branch(&b, line);
-		break;
-	case GROVE_KIND_COMPACTION:
-		if (!newest_compaction)
-			return 0;
-		rc = put_compaction(&b, line);
-		break;
-	default:
-		return 0;
-	}
-	rc = rc ? rc : grove__xcsh_put_ms(&b, time);
-	rc = rc ? rc : grove__buf_add_char(&b, '}');
-	rc = rc ? rc : grove__xcsh_hand_on(grove__buf_slice(&b), false, blobs, fn, payload);
-	grove__buf_release(&b);
-	return rc;
+	return grove__xcsh_messages_as(&voice, line, kind, time, newest_compaction, blobs, fn, payload);
 }
 
 /* --- what is not told again --- */

@@ -28,8 +28,6 @@ int grove__omp_settings(const struct grove__set_by *lines, size_t nr, struct gro
 int grove__xcsh_put_member(struct grove_buf *out, const char *name, struct grove_slice raw);
 /* `,"timestamp":ms` */
 int grove__xcsh_put_ms(struct grove_buf *out, int64_t time);
-/* `{"role":"branchSummary",…` of an entry, up to its time. */
-int grove__xcsh_put_branch(struct grove_buf *out, struct grove_slice line);
 /*
  * What a provider kept of the conversation when it compacted it itself: raw
  * provider and items; false if it did not.
@@ -41,6 +39,16 @@ int grove__xcsh_first_kept(struct grove_slice line, struct grove_buf *out, bool 
 int grove__xcsh_hand_on(struct grove_slice m, bool is_message,
 			const struct grove__blob_source *blobs,
 			int (*fn)(void *payload, struct grove_slice json), void *payload);
+/* How an agent of the family tells what has no message of its own, up to its time; 1: not at all. */
+struct grove__xcsh_voice {
+	int (*compaction)(struct grove_buf *out, struct grove_slice line);
+	int (*custom)(struct grove_buf *out, struct grove_slice line);
+	bool forgets_replay;          /* what belonged to a provider's session is left out */
+};
+int grove__xcsh_messages_as(const struct grove__xcsh_voice *voice, struct grove_slice line,
+			    enum grove_kind kind, int64_t time, bool newest_compaction,
+			    const struct grove__blob_source *blobs,
+			    int (*fn)(void *payload, struct grove_slice json), void *payload);
 int grove__xcsh_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 			 int64_t time, bool newest_compaction, const struct grove_slice *edit,
 			 const struct grove__blob_source *blobs,

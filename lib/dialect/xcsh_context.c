@@ -63,7 +63,7 @@ static int put_compaction(struct grove_buf *out, struct grove_slice line)
 	return rc;
 }
 
-int grove__xcsh_put_branch(struct grove_buf *out, struct grove_slice line)
+static int put_branch(struct grove_buf *out, struct grove_slice line)
 {
 	int rc = grove__buf_add_str(out, "{\"role\":\"branchSummary\"");
 
@@ -97,42 +97,49 @@ int grove__xcsh_hand_on(struct grove_slice m, bool is_message,
 	return rc;
 }
 
-int grove__xcsh_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
-			 int64_t time, bool newest_compaction, const struct grove_slice *edit,
-			 const struct grove__blob_source *blobs,
-			 int (*fn)(void *payload, struct grove_slice json), void *payload)
+int grove__xcsh_messages_as(const struct grove__xcsh_voice *voice, struct grove_slice line,
+			    enum grove_kind kind, int64_t time, bool newest_compaction,
+			    const struct grove__blob_source *blobs,
+			    int (*fn)(void *payload, struct grove_slice json), void *payload)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_slice m;
 	int rc;
 
-	(void)role;
-	(void)edit;
 	switch (kind) {
 	case GROVE_KIND_MESSAGE:
 		m = grove__json_get(line, "message");
 		if (!m.len || grove__json_type_of(m) == JSON_NULL)
 			return 0;
-		return grove__xcsh_hand_on(m, true, blobs, fn, payload);
+		return grove__xcsh_hand_on(m, voice->forgets_replay, blobs, fn, payload);
 	case GROVE_KIND_CUSTOM_MESSAGE:
-		rc = put_custom(&b, line);
+		rc = voice->custom(&b, line);
 		break;
 	case GROVE_KIND_BRANCH_SUMMARY:
-		if (!grove__json_truthy(grove__json_get(line, "summary")))
-			return 0;
-		rc = grove__xcsh_put_branch(&b, line);
+		rc = grove__json_truthy(grove__json_get(line, "summary")) ? put_branch(&b, line) : 1;
 		break;
 	case GROVE_KIND_COMPACTION:
-		if (!newest_compaction)
-			return 0;
-		rc = put_compaction(&b, line);
+		rc = newest_compaction ? voice->compaction(&b, line) : 1;
 		break;
 	default:
 		return 0;
 	}
+	/* 1: it says nothing */
 	rc = rc ? rc : grove__xcsh_put_ms(&b, time);
 	rc = rc ? rc : grove__buf_add_char(&b, '}');
 	rc = rc ? rc : grove__xcsh_hand_on(grove__buf_slice(&b), false, blobs, fn, payload);
 	grove__buf_release(&b);
-	return rc;
+	return rc == 1 ? 0 : rc;
+}
+
+int grove__xcsh_messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
+			 int64_t time, bool newest_compaction, const struct grove_slice *edit,
+			 const struct grove__blob_source *blobs,
+			 int (*fn)(void *payload, struct grove_slice json), void *payload)
+{
+	static const struct grove__xcsh_voice voice = { put_compaction, put_custom, true };
+
+	(void)role;
+	(void)edit;
+	return grove__xcsh_messages_as(&voice, line, kind, time, newest_compaction, blobs, fn, payload);
 }

@@ -188,6 +188,7 @@ static void give_up(struct worker *w, int rc)
 static int take_header(struct grove__image *im, const struct grove__spot *at, const char *bytes,
 		       size_t len)
 {
+	struct grove_slice value = grove__trim_value(grove__slice(bytes, len));
 	struct grove__json_line l;
 
 	if (grove__array_room(&im->headers, &im->cap_headers, im->nr_headers, sizeof(*im->headers)))
@@ -195,9 +196,9 @@ static int take_header(struct grove__image *im, const struct grove__spot *at, co
 	im->headers[im->nr_headers++] = (struct grove__header_at){ im->values, *at };
 	if (im->has_header)
 		return 0;
-	if (grove__json_scan(&im->want, bytes, len, true, &l) != JSON_VALUE)
+	if (grove__json_scan(&im->want, value.ptr, value.len, true, &l) != JSON_VALUE)
 		return GROVE_EDAMAGED;
-	im->dialect->header(&l, bytes, &im->keep, &im->header);
+	im->dialect->header(&l, value.ptr, &im->keep, &im->header);
 	if (!im->header.usable)
 		return GROVE_EDAMAGED;
 	im->has_header = true;
@@ -439,6 +440,11 @@ static void note_tail(struct worker *w, enum grove__json_verdict v, uint64_t off
 	}
 }
 
+static bool has_mark(const char *p, size_t len)
+{
+	return len >= 3 && !memcmp(p, "\xef\xbb\xbf", 3);
+}
+
 static int scan_run(struct worker *w)
 {
 	const struct grove__json_want *want = &w->ld->im->want;
@@ -447,9 +453,12 @@ static int scan_run(struct worker *w)
 	int rc = 0;
 
 	while (off < w->run.len && !rc && !w->loose) {
-		const char *at = w->buf + off;
-		enum grove__json_verdict v = grove__json_scan(want, at, w->run.len - off, true, &l);
-		size_t len = (size_t)l.len;
+		const char *line = w->buf + off;
+		/* where positions count lines, a mark at the very start is part of the first one */
+		size_t mark = w->run.by_line && !w->run.pos && !off && has_mark(line, w->run.len) ? 3 : 0;
+		const char *at = line + mark;
+		enum grove__json_verdict v = grove__json_scan(want, at, w->run.len - off - mark, true, &l);
+		size_t len = (size_t)l.len + mark;
 		bool whole = off + len < w->run.len;
 
 		if (v == JSON_NOMEM)
@@ -457,7 +466,7 @@ static int scan_run(struct worker *w)
 		if (!whole)
 			note_tail(w, v, off);
 		if (v == JSON_VALUE)
-			rc = note(w, &l, at, off, len, grove__crc32c(0, at, len));
+			rc = note(w, &l, at, off, len, grove__crc32c(0, line, len));
 		else if (v == JSON_BLANK)
 			w->blank++;
 		else if (whole)
@@ -962,7 +971,7 @@ static int skip_mark(struct loader *ld)
 	if (ld->pos || ld->until < 3)
 		return 0;
 	rc = grove__log_read(ld->log, 0, 3, mark, sizeof(mark), &run, ld->d);
-	if (!rc && !run.by_line && run.len == 3 && !memcmp(mark, "\xef\xbb\xbf", 3))
+	if (!rc && !run.by_line && has_mark(mark, run.len))
 		ld->pos = 3;
 	return rc;
 }

@@ -48,8 +48,8 @@ static const char *const text[MY_NR - SQL_NR] = {
 			      "AND e.seq >= ? AND e.seq < ? AND e.start < ? + "
 			      "(SELECT f.start FROM entries f WHERE f.session_id = ? AND f.seq = ?) "
 			      "ORDER BY e.seq",
-	[MY_PIECE - SQL_NR] = "SELECT length(line), substring(line, ?, ?) FROM entries "
-			      "WHERE session_id = ? AND seq = ?",
+	[MY_PIECE - SQL_NR] = ("SELECT length(line), substring(line, ?, ?) FROM entries "
+			       "WHERE session_id = ? AND seq = ?"),
 	[MY_SAME - SQL_NR] = "SELECT `stored`, line FROM entries WHERE session_id = ? AND seq = ?",
 };
 
@@ -585,7 +585,7 @@ static int set_options(struct mysql_store *s, struct mysql_conn *c, const struct
 static int set_up(struct mysql_store *s, struct mysql_conn *c, struct grove_detail *d)
 {
 	unsigned long caps = 0;
-	int64_t packet = 0;
+	int64_t packet = 0, cluster = 0;
 	char sql[160];
 	int rc;
 
@@ -602,8 +602,16 @@ static int set_up(struct mysql_store *s, struct mysql_conn *c, struct grove_deta
 	if (!rc)
 		rc = ask_numbers(c, "SELECT @@max_allowed_packet", &packet, 1, d);
 	c->packet = packet > 2 * MYSQL_BESIDE ? (uint64_t)packet : 2 * MYSQL_BESIDE;
+	/*
+	 * Not on a cluster. When another node's change throws a transaction out while
+	 * it inserts an array, MariaDB 10.11 goes on with the rest of the array and
+	 * says that all is well: rows were missing. Row by row the error is told.
+	 */
+	if (!rc && ask_numbers(c, "SELECT @@wsrep_on", &cluster, 1, NULL) &&
+	    mysql_errno(c->db) != ER_UNKNOWN_SYSTEM_VARIABLE)
+		rc = fail_db(c, d);
 	if (!mariadb_get_infov(c->db, MARIADB_CONNECTION_EXTENDED_SERVER_CAPABILITIES, &caps))
-		c->bulk = caps & (MARIADB_CLIENT_STMT_BULK_OPERATIONS >> 32);
+		c->bulk = !cluster && caps & (MARIADB_CLIENT_STMT_BULK_OPERATIONS >> 32);
 	return rc;
 }
 
@@ -779,11 +787,16 @@ void grove__mysql_disconnect(struct mysql_store *s)
 int grove__mysql_transaction(struct mysql_conn *c, struct mysql_work *w, mysql_work_fn *fn,
 			     struct grove_detail *d)
 {
+	unsigned status = 0;
 	int rc = say(c, "START TRANSACTION", d);
 
 	if (rc)
 		return rc;
 	rc = fn(c, w, d);
+	/* thrown out without a word: what came after stands alone, and must not stay */
+	if (!rc && (mariadb_get_infov(c->db, MARIADB_CONNECTION_SERVER_STATUS, &status) ||
+		    !(status & SERVER_STATUS_IN_TRANS)))
+		rc = fail(c, ER_LOCK_DEADLOCK, "", d);
 	if (!rc)
 		rc = say(c, "COMMIT", d);
 	if (rc && !c->broken && mysql_real_query(c->db, "ROLLBACK", 8))

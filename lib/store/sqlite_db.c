@@ -15,6 +15,8 @@
  */
 #include "store/sqlite.h"
 
+#include "store/sqlite_code.h"
+
 #include "sys/clock.h"
 #include "sys/file.h"
 
@@ -50,34 +52,9 @@ static const char *const text[LITE_NR - SQL_NR] = {
 
 /* ------------------------------------------------------------------- errors */
 
-static int code_of(int rc)
-{
-	switch (rc & 0xff) {
-	case SQLITE_NOMEM:
-		return GROVE_ENOMEM;
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		return GROVE_ECONFLICT;
-	case SQLITE_NOTADB:
-	case SQLITE_CORRUPT:
-		return GROVE_EDAMAGED;
-	case SQLITE_PERM:
-	case SQLITE_READONLY:
-	case SQLITE_AUTH:
-	case SQLITE_CANTOPEN:
-		return GROVE_EACCESS;
-	case SQLITE_FULL:
-		return GROVE_EFULL;
-	case SQLITE_TOOBIG:
-		return GROVE_ETOOBIG;
-	default:
-		return GROVE_EIO;
-	}
-}
-
 int grove__sqlite_fail(struct sqlite_conn *c, int rc, struct grove_detail *d)
 {
-	int code = code_of(rc);
+	int code = grove__sqlite_code(rc);
 	const char *words = c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(rc);
 
 	switch (code) {

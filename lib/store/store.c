@@ -41,7 +41,7 @@ int grove__store_open(struct grove_store **out, const char *url, struct grove_de
 	}
 	if (has_scheme(url))
 		return grove__fail(d, GROVE_EINVAL, NULL,
-				   "unknown kind of store (use file:DIR, sqlite:PATH or memory:)");
+				   "unknown kind of store (use file:DIR, sqlite:PATH, mysql://… or memory:)");
 	return grove__store_jsonl_open(out, url, d);
 }
 

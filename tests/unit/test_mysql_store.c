@@ -438,6 +438,9 @@ static void odd_bytes_and_ids_come_back(void **state)
 	}
 	OK(grove__log_append(log, rec, 1, 0, GROVE_SYNC_NONE, &out, &w->d));
 	OK(grove__log_append(log, rec + 1, ARRAY(odd) - 1, 1, GROVE_SYNC_NONE, &out, &w->d));
+	/* as an array, on this server */
+	assert_true(grove__mysql_store(w->st)->idle->bulk);
+	assert_non_null(grove__mysql_store(w->st)->idle->st[MY_MANY]);
 	assert_bytes(w, log, want.ptr);
 	assert_int_equal(ask(w, "SELECT count(*) FROM entries WHERE id = line AND parent = line "
 				"AND kind = 1 AND role = 2 AND time = seq"), 5);
@@ -628,7 +631,6 @@ static void a_last_line_without_its_end_is_kept_so(void **state)
 
 struct through {
 	struct proxy proxy;
-	char rest[256];
 };
 
 static void go_through(struct world *w, struct through *t, bool and_direct)
@@ -802,23 +804,68 @@ static void the_next_host_takes_over(void **state)
 	grove__log_close(log);
 }
 
-static void start_server(void)
+static void start_server(const char *options)
 {
-	char command[600];
+	char command[2048];
 
-	snprintf(command, sizeof(command), "%s/start", server_dir);
+	snprintf(command, sizeof(command), "%s/start %s", server_dir, options);
 	assert_int_equal(system(command), 0);
+}
+
+static void kill_server(void)
+{
+	pid_t pid = (pid_t)read_number("pid");
+
+	kill(pid, SIGKILL);
+	while (!kill(pid, 0))
+		usleep(1000);
+}
+
+/* Key and certificate for the address that we connect to, in the server's directory. */
+static void make_certificate(const char *name)
+{
+	char command[2048];
+
+	snprintf(command, sizeof(command),
+		 "cd %s && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 "
+		 "-addext subjectAltName=IP:127.0.0.1 -keyout %s.key -out %s.pem 2>/dev/null && "
+		 "chmod 644 %s.key %s.pem", server_dir, name, name, name, name);
+	assert_int_equal(system(command), 0);
+}
+
+static void tls_is_spoken_and_the_server_known(void **state)
+{
+	struct world *w = *state;
+	char options[1200], rest[1200];
+	unsigned nr;
+
+	make_certificate("server");
+	make_certificate("other");
+	snprintf(options, sizeof(options), "--ssl-cert=%s/server.pem --ssl-key=%s/server.key", server_dir,
+		 server_dir);
+	kill_server();
+	start_server(options);
+	raw(w, "ALTER USER grove@'127.0.0.1' REQUIRE SSL");
+	FAILS(GROVE_EACCESS, "Access denied", list_all(w, w->rest, &nr));
+	snprintf(rest, sizeof(rest), "%s?tls=on", w->rest);
+	OK(list_all(w, rest, &nr));
+	snprintf(rest, sizeof(rest), "%s?tls=verify&ca=%s/server.pem", w->rest, server_dir);
+	OK(list_all(w, rest, &nr));
+	snprintf(rest, sizeof(rest), "%s?tls=verify&ca=%s/other.pem", w->rest, server_dir);
+	FAILS(GROVE_EACCESS, "", list_all(w, rest, &nr));
+	snprintf(rest, sizeof(rest), "%s?tls=verify", w->rest);
+	FAILS(GROVE_EACCESS, "", list_all(w, rest, &nr));
+	raw(w, "ALTER USER grove@'127.0.0.1' REQUIRE NONE");
+	kill_server();
+	start_server("");
+	grove__mysql_disconnect(grove__mysql_store(w->st));
 }
 
 static void *kill_and_start(void *arg)
 {
-	pid_t pid = (pid_t)read_number("pid");
-
 	usleep(*(unsigned *)arg * 1000);
-	kill(pid, SIGKILL);
-	while (!kill(pid, 0))
-		usleep(1000);
-	start_server();
+	kill_server();
+	start_server("");
 	return NULL;
 }
 
@@ -1026,6 +1073,7 @@ int main(void)
 		CASE(an_append_that_is_cut_short_is_sent_again),
 		CASE(other_changes_survive_a_lost_answer),
 		CASE(the_next_host_takes_over),
+		CASE(tls_is_spoken_and_the_server_known),
 		CASE(a_server_that_is_killed_in_the_middle_loses_nothing),
 		CASE(writers_of_several_programs_leave_no_gap),
 		CASE(cuts_and_rewrites_among_appends_leave_no_gap),

@@ -80,7 +80,9 @@ static int read_line(struct reader *r, struct reading *x, const struct grove__js
 		     const char *line)
 {
 	struct grove__entry e;
-	enum grove__line_class class = r->dialect->index(l, line, &r->tmp, &e);
+	enum grove__line_class class = r->dialect->list_index
+					       ? r->dialect->list_index(l, line, &r->tmp, &e)
+					       : r->dialect->index(l, line, &r->tmp, &e);
 
 	if (class == LINE_SKIP)
 		return 0;

@@ -223,8 +223,8 @@ static void read_system(const struct grove__json_line *l, const char *line,
 	}
 }
 
-void grove__claude_row(const struct grove__json_line *l, const char *line,
-		       struct grove__arena *tmp, struct grove__claude_row *out)
+void grove__claude_row_brief(const struct grove__json_line *l, const char *line,
+			     struct grove__arena *tmp, struct grove__claude_row *out)
 {
 	static const struct {
 		unsigned member, flag;
@@ -245,19 +245,31 @@ void grove__claude_row(const struct grove__json_line *l, const char *line,
 		if (truthy(l, line, flags[i].member))
 			out->flags |= flags[i].flag;
 	out->uuid = text(l, line, CLAUDE_M_UUID, tmp);
-	read_parent(l, line, tmp, out);
-	out->logical = text(l, line, CLAUDE_M_LOGICAL, tmp);
-	out->agent = text(l, line, CLAUDE_M_AGENT, tmp);
-	out->source = text(l, line, CLAUDE_M_SOURCE, tmp);
 	raw = grove__json_span_of(l, line, CLAUDE_M_TIME);
 	if (grove__json_type_of(raw) == JSON_STRING)
 		out->time = grove__js_date_parse(grove__pi_text(tmp, raw));
 	if (grove__claude_is_message(out->class)) {
+		out->reply = text(l, line, CLAUDE_M_MESSAGE_ID, tmp);
+		out->content = grove__json_span_of(l, line, CLAUDE_M_CONTENT);
+	}
+}
+
+void grove__claude_row(const struct grove__json_line *l, const char *line,
+		       struct grove__arena *tmp, struct grove__claude_row *out)
+{
+	struct grove_slice raw;
+
+	grove__claude_row_brief(l, line, tmp, out);
+	if (l->type != JSON_OBJECT)
+		return;
+	read_parent(l, line, tmp, out);
+	out->logical = text(l, line, CLAUDE_M_LOGICAL, tmp);
+	out->agent = text(l, line, CLAUDE_M_AGENT, tmp);
+	out->source = text(l, line, CLAUDE_M_SOURCE, tmp);
+	if (grove__claude_is_message(out->class)) {
 		struct seen s = { .wanted = out->class == CLAUDE_USER ? CLAUDE_TOOL_RESULT
 								      : CLAUDE_TOOL_USE };
 
-		out->reply = text(l, line, CLAUDE_M_MESSAGE_ID, tmp);
-		out->content = grove__json_span_of(l, line, CLAUDE_M_CONTENT);
 		if (grove__json_has(l, CLAUDE_M_MESSAGE)) {
 			out->message_off = l->span[CLAUDE_M_MESSAGE].off - l->value.off;
 			out->message_len = l->span[CLAUDE_M_MESSAGE].len;

@@ -88,6 +88,10 @@ struct grove__claude_row {
 void grove__claude_row(const struct grove__json_line *l, const char *line,
 		       struct grove__arena *tmp, struct grove__claude_row *out);
 
+/* The same, but only what a list wants: class, uuid, time, reply, content, and flags as members tell them. */
+void grove__claude_row_brief(const struct grove__json_line *l, const char *line,
+			     struct grove__arena *tmp, struct grove__claude_row *out);
+
 /* Is it a record that chains are made of? */
 static inline bool grove__claude_is_chain(enum grove__claude_class c)
 {

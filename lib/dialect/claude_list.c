@@ -192,6 +192,24 @@ static int replace(struct grove_buf *out, struct grove_slice text)
 	return grove__buf_add_slice(out, text);
 }
 
+static int see_result(void *payload, struct grove_slice type, struct grove_slice id,
+		      struct grove_slice block)
+{
+	(void)id;
+	(void)block;
+	*(bool *)payload |= grove__json_string_is(type, "tool_result");
+	return 0;
+}
+
+/* What a tool answered is no prompt. */
+static bool has_result(struct grove_slice content)
+{
+	bool yes = false;
+
+	grove__claude_blocks(content, see_result, &yes);
+	return yes;
+}
+
 static int count_message(struct grove__claude_summary *s, const struct grove__claude_row *row)
 {
 	bool is_new;
@@ -205,7 +223,7 @@ static int count_message(struct grove__claude_summary *s, const struct grove__cl
 		s->newest = row->time;
 	grove__buf_clear(&s->continued_in);
 	if (row->class == CLAUDE_USER && !s->has_first &&
-	    !(row->flags & (CLAUDE_META | CLAUDE_COMPACT_SUMMARY | CLAUDE_TOOL_RESULT)))
+	    !(row->flags & (CLAUDE_META | CLAUDE_COMPACT_SUMMARY)) && !has_result(row->content))
 		rc = try_prompt(s, row);
 	return rc;
 }

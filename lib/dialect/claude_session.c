@@ -107,6 +107,21 @@ static void list_free(void *more)
 	free(more);
 }
 
+static enum grove__line_class list_index(const struct grove__json_line *l, const char *line,
+					 struct grove__arena *tmp, struct grove__entry *e)
+{
+	struct grove__claude_row *row = grove__arena_alloc(tmp, sizeof(*row),
+							   _Alignof(struct grove__claude_row));
+
+	memset(e, 0, sizeof(*e));
+	e->more = row;
+	if (l->type != JSON_OBJECT)
+		return LINE_SKIP;
+	if (row)
+		grove__claude_row_brief(l, line, tmp, row);
+	return LINE_ENTRY;
+}
+
 static int list_first(const void *more, struct grove_buf *out)
 {
 	return grove__buf_add_slice(out, grove__claude_summary_first(more));
@@ -594,6 +609,7 @@ const struct grove__dialect grove__dialect_claude = {
 	.index = claude_index,
 	.list = list_line,
 	.list_new = list_new,
+	.list_index = list_index,
 	.list_end = list_end,
 	.list_free = list_free,
 	.billed = grove__claude_billed,

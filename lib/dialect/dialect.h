@@ -313,6 +313,9 @@ struct grove__dialect {
 	 * (0, or negative). Both NULL: nothing more.
 	 */
 	void *(*list_new)(uint64_t seed);
+	/* index() for lines that are only listed. NULL: the same. */
+	enum grove__line_class (*list_index)(const struct grove__json_line *l, const char *line,
+					     struct grove__arena *tmp, struct grove__entry *out);
 	int (*list_end)(void *more, struct grove__arena *keep,
 			int (*beside)(void *payload, const char *name, struct grove_buf *out),
 			void *payload, struct grove__header *h, struct grove__summary *sum);

@@ -75,19 +75,36 @@ enum grove_role grove__pi_role(struct grove_slice raw)
 	return GROVE_ROLE_OTHER;
 }
 
+/* Neither a backslash nor anything but ASCII: eight bytes at a time, for ids are most of it. */
+static bool is_plain(struct grove_slice s)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+	size_t i = 0;
+
+	for (; i + 8 <= s.len; i += 8) {
+		uint64_t x, y;
+
+		memcpy(&x, s.ptr + i, 8);
+		y = x ^ (ones * '\\');
+		/* a byte of y that is zero was a backslash */
+		if (((y - ones) & ~y & high) || (x & high))
+			return false;
+	}
+	for (; i < s.len; i++)
+		if (s.ptr[i] == '\\' || s.ptr[i] & 0x80)
+			return false;
+	return true;
+}
+
 struct grove_slice grove__pi_text(struct grove__arena *tmp, struct grove_slice raw)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_slice in, out;
-	size_t i;
 
 	if (grove__json_type_of(raw) != JSON_STRING)
 		return grove__slice(NULL, 0);
 	in = grove__slice(raw.ptr + 1, raw.len - 2);
-	for (i = 0; i < in.len; i++)
-		if (in.ptr[i] == '\\' || in.ptr[i] & 0x80)
-			break;
-	if (i == in.len)
+	if (is_plain(in))
 		return in;
 	if (grove__json_text(&b, raw)) {
 		grove__buf_release(&b);

@@ -193,7 +193,8 @@ int cmd_context(struct cli *c, int argc, char **argv)
 	s = cli_open(c, argv[0], lazy ? GROVE_LAZY : GROVE_READ);
 	if (!s)
 		return c->status;
-	if (lazy && !strcmp(grove_session_dialect(s), "claude")) {
+	/* nothing was read yet, and perhaps not all of it need be */
+	if (lazy && !grove_session_cwd(s)) {
 		err = grove_session_context(s, &co, out_json_sink(&c->out));
 		if (!err)
 			out_end_line(&c->out);

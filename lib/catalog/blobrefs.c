@@ -348,10 +348,10 @@ struct storing {
 	struct grove_store *store;
 };
 
-static int scan_key(void *payload, const struct grove_key *key)
+/* A log, be it a session's or one that belongs to it. */
+static int scan_one(void *payload, const struct grove_key *key)
 {
 	struct storing *x = payload;
-	struct attached a = { x->s, x->store, key };
 	struct grove_log *log;
 	int rc = grove__log_open(&log, x->store, key, GROVE_LOG_READ, x->s->d);
 
@@ -359,6 +359,15 @@ static int scan_key(void *payload, const struct grove_key *key)
 		return rc == GROVE_ENOTFOUND ? 0 : rc;
 	rc = scan_log(x->s, log);
 	grove__log_close(log);
+	return rc;
+}
+
+static int scan_key(void *payload, const struct grove_key *key)
+{
+	struct storing *x = payload;
+	struct attached a = { x->s, x->store, key };
+	int rc = scan_one(x, key);
+
 	if (rc)
 		return rc;
 	rc = grove__store_attach_list(x->store, key, scan_attached, &a, x->s->d);
@@ -374,8 +383,13 @@ static int scan_roots(struct scan *s, const struct grove *g)
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
 		struct storing x = { s, g->roots[i].store };
 
-		rc = g->roots[i].dir ? scan_tree(s, g->roots[i].dir)
-				     : grove__store_list(x.store, NULL, scan_key, &x, s->d);
+		if (g->roots[i].dir) {
+			rc = scan_tree(s, g->roots[i].dir);
+			continue;
+		}
+		rc = grove__store_list(x.store, NULL, scan_key, &x, s->d);
+		if (!rc)
+			rc = grove__store_list_subs(x.store, NULL, scan_one, &x, s->d);
 	}
 	return rc;
 }

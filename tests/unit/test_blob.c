@@ -22,6 +22,7 @@
 #include <cmocka.h>
 
 #include "blob/blob.h"
+#include "session/session.h"
 #include "catalog/blobs.h"
 #include "dialect/xcsh.h"
 #include "sys/file.h"
@@ -946,6 +947,38 @@ static void gc_sees_what_a_given_store_would_hide(void **state)
 	grove_close(g);
 }
 
+static void gc_looks_into_what_belongs_to_sessions_without_files(void **state)
+{
+	struct world *w = *state;
+	struct grove_blob_gc_options go = { .size = sizeof(go), .grace = -1, .force = 1 };
+	struct grove_options o = { .size = sizeof(o), .home = w->top, .cwd = w->top,
+				   .getenv = test_variables, .nr_stores = 1 };
+	const char *store = "memory:";
+	struct grove_record rec = { .line = grove__slice_str("{\"image_url\":\"blob:sha256:" HELLO "\"}") };
+	struct grove_key session = { "p", "s.jsonl", "" }, sub = { "p", "s.jsonl", "task.jsonl" };
+	struct grove_record first = { .line = grove__slice_str("{}") };
+	struct grove_appended out;
+	struct grove_blobs *b;
+	struct grove_log *log;
+	struct grove *g;
+	char ref[GROVE_BLOB_REF_MAX];
+
+	o.stores = &store;
+	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_blobs_open(g, NULL, &b), 0);
+	keep_text(b, "hello", ref);
+	assert_int_equal(grove__log_open(&log, g->roots[0].store, &session, GROVE_LOG_CREATE, NULL), 0);
+	assert_int_equal(grove__log_append(log, &first, 1, 0, GROVE_SYNC_NONE, &out, NULL), 0);
+	grove__log_close(log);
+	assert_int_equal(grove__log_open(&log, g->roots[0].store, &sub, GROVE_LOG_CREATE, NULL), 0);
+	assert_int_equal(grove__log_append(log, &rec, 1, 0, GROVE_SYNC_NONE, &out, NULL), 0);
+	grove__log_close(log);
+	assert_int_equal(grove_blobs_gc(b, &go, NULL, NULL, NULL), 0);
+	assert_int_equal(grove_blobs_has(b, ref), 1);
+	grove_blobs_close(b);
+	grove_close(g);
+}
+
 static void gc_removes_nothing_if_it_cannot_read_everything(void **state)
 {
 	struct world *w = *state;
@@ -1099,6 +1132,7 @@ int main(void)
 		cmocka_unit_test(references_are_found_wherever_they_stand),
 		TEST(gc_keeps_what_any_file_names),
 		TEST(gc_sees_what_a_given_store_would_hide),
+		TEST(gc_looks_into_what_belongs_to_sessions_without_files),
 		TEST(gc_removes_nothing_if_it_cannot_read_everything),
 		TEST(gc_walks_links_but_not_in_circles),
 		TEST(gc_takes_other_names_and_leftovers_along),

@@ -67,6 +67,14 @@ int op_history(const char *path, size_t n);
 int op_sqlite_append(const char *path, size_t n);
 #endif
 
+#ifdef GROVE_BENCH_MYSQL
+/* op_mysql.c; the path is the URL of a database that is not there yet: */
+int op_mysql_append(const char *url, size_t n);
+int op_mysql_batch(const char *url, size_t n);
+int op_mysql_path(const char *url, size_t n);
+int op_mysql_snapshot(const char *url, size_t n);
+#endif
+
 /* verify.c: is `v` what the log at `path`, and its manifest if there is one, say? */
 int verify(const char *path, struct grove_view *v);
 

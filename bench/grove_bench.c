@@ -207,6 +207,13 @@ static const struct op {
 	{ "sqlite-append", op_sqlite_append, 20000,
 	  "N lines into an SQLite store, beside SQLite alone (PATH is ignored)" },
 #endif
+#ifdef GROVE_BENCH_MYSQL
+	{ "mysql-append", op_mysql_append, 60,
+	  "N entries to sessions of 6 and 60 MB on a server (PATH: a URL), beside one row a session" },
+	{ "mysql-batch", op_mysql_batch, 100, "N batches of 100 entries, beside a plain bulk insert" },
+	{ "mysql-path", op_mysql_path, 100000, "the rows read for the active path in a session of N" },
+	{ "mysql-snapshot", op_mysql_snapshot, 5000, "a snapshot of N entries, beside a plain SELECT" },
+#endif
 	{ "blob", op_blob, 10000, "base64, hashes and N blobs of 8 KiB (PATH is ignored)" },
 	{ "scan", op_scan, 5, "the JSON scanner alone, GB/s of each kernel; N: rounds" },
 };
@@ -223,7 +230,7 @@ static int usage(void)
 {
 	fprintf(stderr, "usage: grove-bench OP PATH [N]\n\n");
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
-		fprintf(stderr, "  %-12s %s", ops[i].name, ops[i].about);
+		fprintf(stderr, "  %-14s %s", ops[i].name, ops[i].about);
 		if (ops[i].n)
 			fprintf(stderr, " [%zu]", ops[i].n);
 		fputc('\n', stderr);

@@ -101,8 +101,9 @@ static int plain_batch(const char *path, const struct rows *r, double *ms)
 	rc = sqlite3_open(path, &db);
 	if (!rc)
 		rc = sqlite3_exec(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL", NULL, NULL, NULL);
-	for (const char *const *sql = grove__sql_schema_sqlite.versions[0]; *sql && !rc; sql++)
-		rc = sqlite3_exec(db, *sql, NULL, NULL, NULL);
+	for (unsigned v = 0; v < grove__sql_schema_sqlite.newest; v++)
+		for (const char *const *sql = grove__sql_schema_sqlite.versions[v]; *sql && !rc; sql++)
+			rc = sqlite3_exec(db, *sql, NULL, NULL, NULL);
 	if (!rc)
 		rc = sqlite3_prepare_v2(db, grove__sql_text[SQL_INSERT], -1, &st, NULL);
 	t = now_ms();

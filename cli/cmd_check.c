@@ -1,7 +1,18 @@
 /*
- * cmd_check.c: look for damage.
+ * cmd_check.c: look for damage, and mend it.
  */
+#include "diff.h"
 #include "problems.h"
+
+#include <string.h>
+#include <unistd.h>
+
+struct check {
+	struct problems found;
+	struct diff diff;
+	int ask;
+	int mended, refused;
+};
 
 static int check_one(struct problems *ck, const char *what)
 {
@@ -15,22 +26,86 @@ static int check_one(struct problems *ck, const char *what)
 	return EXIT_DONE;
 }
 
+/* --- mending --- */
+
+static int on_change(void *payload, const struct grove_fix_change *x)
+{
+	struct check *k = payload;
+	struct problems *ck = &k->found;
+
+	if (ck->c->json) {
+		problems_change(ck, x);
+		return 0;
+	}
+	cli_progress_end(ck->c);
+	diff_print(&k->diff, &ck->c->out, x);
+	return out_failed(&ck->c->out);
+}
+
+static int on_confirm(void *payload, const char *path, uint64_t changes)
+{
+	struct check *k = payload;
+	struct cli *c = k->found.c;
+
+	if (!k->ask)
+		return 0;
+	out_flush(&c->out);
+	if (cli_confirm(c, "change %llu line%s of %s?", (unsigned long long)changes,
+			changes == 1 ? "" : "s", path))
+		return 0;
+	k->refused++;
+	return 1;
+}
+
+static int on_done(void *payload, const char *path, const char *cut)
+{
+	struct check *k = payload;
+
+	k->mended++;
+	problems_mended(&k->found, path, cut);
+	return 0;
+}
+
+static int fix_one(struct check *k, const char *what, int dry_run)
+{
+	struct grove_fix_options o = { .size = sizeof(o),
+				       .flags = dry_run ? GROVE_FIX_DRY_RUN : 0,
+				       .change = on_change,
+				       .confirm = on_confirm,
+				       .done = on_done,
+				       .payload = k };
+	struct grove_fix_result r = { .size = sizeof(r) };
+	int err = grove_fix(k->found.c->g, what, &o, &r);
+
+	return err ? cli_fail_grove(k->found.c, err) : EXIT_DONE;
+}
+
 int cmd_check(struct cli *c, int argc, char **argv)
 {
-	struct problems ck;
-	int status = EXIT_DONE;
+	struct check k = { .ask = 0 };
+	int fix = 0, dry_run = 0, yes = 0, status = EXIT_DONE;
+	const struct opt opts[] = {
+		{ "fix", .flag = &fix },
+		{ "dry-run", .flag = &dry_run },
+		{ "yes", .flag = &yes },
+		{ NULL },
+	};
 
-	if (cli_begin(c, NULL, "[SESSION...]", &argc, argv))
+	if (cli_begin(c, opts, "[SESSION...]", &argc, argv))
 		return c->status;
-	problems_begin(&ck, c);
+	if ((dry_run || yes) && !fix)
+		return cli_usage(c, "--%s goes with --fix", dry_run ? "dry-run" : "yes");
+	problems_begin(&k.found, c);
+	k.found.fixing = fix;
+	k.ask = !yes && !c->json && isatty(STDIN_FILENO) && c->err.tty;
 	cli_progress(c, "checking");
-	if (!argc)
-		status = check_one(&ck, NULL);
-	for (int i = 0; i < argc && !status; i++)
-		status = check_one(&ck, argv[i]);
+	for (int i = 0; fix && !status && i < (argc ? argc : 1); i++)
+		status = fix_one(&k, argc ? argv[i] : NULL, dry_run);
+	for (int i = 0; !status && i < (argc ? argc : 1); i++)
+		status = check_one(&k.found, argc ? argv[i] : NULL);
 	cli_progress_end(c);
 	if (!status)
-		status = problems_print(&ck);
-	problems_release(&ck);
+		status = problems_print(&k.found);
+	problems_release(&k.found);
 	return status;
 }

@@ -8,11 +8,15 @@ void problems_begin(struct problems *ck, struct cli *c)
 	*ck = (struct problems){ .c = c };
 	out_init(&ck->json, -1);
 	ck->json.tty = c->out.tty;
+	out_init(&ck->changes, -1);
+	out_init(&ck->mended, -1);
 }
 
 void problems_release(struct problems *ck)
 {
 	out_release(&ck->json);
+	out_release(&ck->changes);
+	out_release(&ck->mended);
 }
 
 static void problem_json(struct out *o, const struct grove_problem *p)
@@ -55,6 +59,48 @@ int problems_add(void *payload, const struct grove_problem *p)
 	return out_failed(o);
 }
 
+void problems_change(struct problems *ck, const struct grove_fix_change *x)
+{
+	struct out *o = &ck->changes;
+
+	out_puts(o, ck->nr_changes++ ? ",\n{\"path\":" : "{\"path\":");
+	out_json_string(o, x->path);
+	out_printf(o, ",\"line\":%llu,\"newLine\":%llu,\"kind\":", (unsigned long long)x->line,
+		   (unsigned long long)x->new_line);
+	out_json_string(o, x->kind);
+	if (x->entry_id) {
+		out_puts(o, ",\"entryId\":");
+		out_json_string(o, x->entry_id);
+	}
+	out_puts(o, ",\"detail\":");
+	out_json_string(o, x->detail);
+	out_puts(o, "}");
+}
+
+void problems_mended(struct problems *ck, const char *path, const char *cut)
+{
+	struct out *o = &ck->mended;
+
+	if (!ck->c->json) {
+		out_flush(&ck->c->out);
+		out_text(&ck->c->err, out_str(path));
+		out_puts(&ck->c->err, ": mended");
+		if (cut) {
+			out_puts(&ck->c->err, "; what was taken out is in ");
+			out_text(&ck->c->err, out_str(cut));
+		}
+		out_puts(&ck->c->err, "\n");
+		return;
+	}
+	out_puts(o, ck->nr_mended++ ? ",\n{\"path\":" : "{\"path\":");
+	out_json_string(o, path);
+	if (cut) {
+		out_puts(o, ",\"cut\":");
+		out_json_string(o, cut);
+	}
+	out_puts(o, "}");
+}
+
 int problems_print(struct problems *ck)
 {
 	struct cli *c = ck->c;
@@ -63,6 +109,12 @@ int problems_print(struct problems *ck)
 		out_printf(&c->out, "{\"files\":%llu,\"entries\":%llu,\"problems\":[",
 			   (unsigned long long)ck->files, (unsigned long long)ck->entries);
 		out_bytes(&c->out, ck->json.ptr, ck->json.len);
+		if (ck->fixing) {
+			out_puts(&c->out, "],\"changes\":[");
+			out_bytes(&c->out, ck->changes.ptr, ck->changes.len);
+			out_puts(&c->out, "],\"mended\":[");
+			out_bytes(&c->out, ck->mended.ptr, ck->mended.len);
+		}
 		out_puts(&c->out, "]}\n");
 		return ck->problems ? EXIT_DAMAGED : EXIT_DONE;
 	}

@@ -10,12 +10,18 @@
 struct problems {
 	struct cli *c;
 	struct out json;    /* the problems; their number stands before them */
+	struct out changes, mended;  /* the same of a fix */
+	int fixing;         /* say what was changed, too */
+	uint64_t nr_changes, nr_mended;
 	uint64_t files, entries, problems;
 };
 
 void problems_begin(struct problems *ck, struct cli *c);
 /* A grove_problem_fn. */
 int problems_add(void *payload, const struct grove_problem *p);
+/* A change that is made, or would be; a session that was written. */
+void problems_change(struct problems *ck, const struct grove_fix_change *x);
+void problems_mended(struct problems *ck, const char *path, const char *cut);
 /* All are told: answers with the exit status. */
 int problems_print(struct problems *ck);
 void problems_release(struct problems *ck);

@@ -171,6 +171,11 @@ struct grove_options {
 	 */
 	void (*warn)(void *payload, int fatal, const struct grove_detail *why);
 	void *warn_payload;
+	/*
+	 * The directory for what can be made again at any time. NULL: grove below
+	 * $XDG_CACHE_HOME or ~/.cache; "": nothing is kept.
+	 */
+	const char *cache;
 };
 
 /* `opt` may be NULL. GROVE_EINVAL for a store or dialect that is not known. */
@@ -328,8 +333,8 @@ enum grove_open_flags {
 	 */
 	GROVE_CRUMB = 16,
 	/*
-	 * With GROVE_READ: a log without a header (Claude) is not read before
-	 * something asks for it. Until then the session has no cwd.
+	 * With GROVE_READ: a log without a header (Claude), or in a database, is
+	 * not read before something asks for it. Until then the session has no cwd.
 	 */
 	GROVE_LAZY = 32
 };
@@ -709,6 +714,8 @@ GROVE_API int grove_view_entry(const struct grove_view *v, uint32_t i, struct gr
 GROVE_API uint32_t grove_view_find(const struct grove_view *v, const char *id);
 /* The leaf at that moment, or GROVE_NONE: leaf marks are looked through. */
 GROVE_API uint32_t grove_view_leaf(const struct grove_view *v);
+/* The rev of the session at that moment: what grove_watch_open() goes on from. */
+GROVE_API uint64_t grove_view_rev(const struct grove_view *v);
 /* The session's name, or NULL. */
 GROVE_API const char *grove_view_name(const struct grove_view *v);
 /* The header line as JSON. */
@@ -846,6 +853,51 @@ typedef int grove_problem_fn(void *payload, const struct grove_problem *p);
 GROVE_API int grove_check(struct grove *g, const char *what, grove_problem_fn *fn, void *payload,
 			  struct grove_check_result *result);
 
+/*
+ * Mending. What is damaged is changed where it has to be, every other line keeps
+ * its bytes. What is taken out is kept beside the session: in a file
+ * SESSION.jsonl.cut-TIME, or where there are no files as an attachment cut-TIME
+ * (docs/internals/check.md says how it is written).
+ */
+struct grove_fix_change {
+	const char *path;
+	uint64_t line, new_line; /* before and after, from 1 */
+	const char *kind;        /* of the problem that it mends */
+	const char *entry_id;    /* of the entry it is about, afterwards; NULL: none */
+	const char *detail;
+	struct grove_slice old_text;
+	struct grove_slice new_text; /* lines, with LF between them; ptr NULL: nothing is left */
+};
+enum grove_fix_flags {
+	GROVE_FIX_DRY_RUN = 1    /* show, and change nothing */
+};
+struct grove_fix_options {
+	size_t size;
+	unsigned flags;
+	/* Each change that is proposed; NULL: not told. A non-zero answer ends it all and is handed back. */
+	int (*change)(void *payload, const struct grove_fix_change *c);
+	/* All of a session's are told: 0 to make them, 1 to leave the session alone. NULL: they are made. */
+	int (*confirm)(void *payload, const char *path, uint64_t changes);
+	/* They are made; `cut` is what holds what was taken out, NULL: nothing was. */
+	int (*done)(void *payload, const char *path, const char *cut);
+	void *payload;
+};
+struct grove_fix_result {
+	size_t size;
+	uint64_t files, mended;  /* sessions looked at, and written */
+	uint64_t changes;        /* lines that were changed, or would be */
+};
+/*
+ * Mend what grove_check() calls fixable. `what` as there; with NULL one session
+ * that cannot be mended does not keep the others from it: the first error is
+ * handed back at last. A session is written in one piece or not at all.
+ * GROVE_ECONFLICT if it changed meanwhile, or another program has it open for
+ * writing; then, as after every other error but GROVE_EIO, it is as it was.
+ * `opt` and `result` may be NULL.
+ */
+GROVE_API int grove_fix(struct grove *g, const char *what, const struct grove_fix_options *opt,
+			struct grove_fix_result *result);
+
 /* -------------------------------------------------------------------- blobs */
 
 /*
@@ -982,6 +1034,105 @@ GROVE_API int grove_buf_base64(struct grove_buf *b, struct grove_slice bytes);
  */
 GROVE_API int grove_session_put_blob(struct grove_session *s, struct grove_slice bytes,
 				     char ref[GROVE_BLOB_REF_MAX]);
+
+/* --------------------------------------------------------------------- live */
+
+/*
+ * What happens to a session, as it happens, whoever does it: this process,
+ * another one, another machine over the same database, the agent itself.
+ */
+enum grove_event_kind {
+	GROVE_EVENT_APPEND,   /* a line; an entry, if entry_id is there */
+	GROVE_EVENT_UPDATE,   /* an entry was changed; without one, something about the session */
+	GROVE_EVENT_LEAF,     /* the leaf is entry_id now, NULL: before the first entry */
+	GROVE_EVENT_RENAME,   /* it has another name */
+	GROVE_EVENT_RESET,    /* the log was rewritten: load it again */
+	GROVE_EVENT_DELETE    /* it is gone; the last event */
+};
+
+struct grove_event {
+	uint64_t rev;             /* who has seen this event goes on from here */
+	enum grove_event_kind kind;
+	const char *session_id;
+	const char *entry_id;     /* NULL: none. As the others, good until the next call */
+	uint64_t seq;             /* of the line, from 0; GROVE_ANY_SEQ: of none */
+};
+/* "append", "update", "leaf", "rename", "reset", "delete" */
+GROVE_API const char *grove_event_name(enum grove_event_kind kind);
+/* Append it as JSON: {"rev":…,"kind":…,"sessionId":…,"entryId":…,"seq":…} */
+GROVE_API int grove_event_json(const struct grove_event *e, struct grove_buf *out);
+
+/* From now on. */
+#define GROVE_ANY_REV UINT64_MAX
+
+/*
+ * Listen to a session (`what` as in grove_session_open()), from the rev on that
+ * was seen last: what happened since comes first, and if that cannot be told any
+ * more, a reset. One thread at a time per watch, apart from grove_watch_wake().
+ */
+struct grove_watch;
+GROVE_API int grove_watch_open(struct grove *g, const char *what, uint64_t since,
+			       struct grove_watch **out);
+/*
+ * The next event: 0. 1 if there was none within `ms` (negative: wait for ever),
+ * or grove_watch_wake() was called. GROVE_ENOTFOUND after a delete.
+ */
+GROVE_API int grove_watch_next(struct grove_watch *w, int64_t ms, struct grove_event *out);
+/* End the waiting, from any thread or signal handler. */
+GROVE_API void grove_watch_wake(struct grove_watch *w);
+GROVE_API void grove_watch_error(struct grove_watch *w, struct grove_detail *out);
+GROVE_API void grove_watch_close(struct grove_watch *w);
+
+/*
+ * The right to write to a session, for a while. Each taking has a higher number
+ * than all before it; a write under an earlier number is refused. Agents that
+ * know nothing of grove are not kept from writing to their files.
+ */
+#define GROVE_LEASE_OWNER_MAX 127
+struct grove_lease {
+	char owner[GROVE_LEASE_OWNER_MAX + 1];  /* "": nobody */
+	uint64_t number;                        /* of the last taking; 0: there was none */
+	int64_t until;                          /* ms since 1970 */
+};
+/*
+ * Take it for `ms` from now, or hold on to it for that long. *out (may be NULL)
+ * is how it stands then. GROVE_ECONFLICT if another owner has it. Once another
+ * has taken it over, after its time or under the same name, everything that this
+ * handle writes is refused (GROVE_ECONFLICT). Handles without it cannot write
+ * while somebody has it.
+ */
+GROVE_API int grove_session_lease(struct grove_session *s, const char *owner, int64_t ms,
+				  struct grove_lease *out);
+GROVE_API int grove_session_unlease(struct grove_session *s);
+/* Who has it. */
+GROVE_API int grove_session_leased(struct grove_session *s, struct grove_lease *out);
+
+/*
+ * What a host wants to know of a session later: "agentId" (whose it is) or
+ * "metadata" (JSON). GROVE_ENOTSUP in files, which have no place for it;
+ * GROVE_ENOTFOUND if it was never put.
+ */
+GROVE_API int grove_session_put_value(struct grove_session *s, const char *name,
+				      struct grove_slice value);
+GROVE_API int grove_session_get_value(struct grove_session *s, const char *name,
+				      struct grove_buf *out);
+
+/*
+ * The entries from a leaf (NULL: the session's own) up to its root, as they are
+ * stored, the leaf first. Where the store can, nothing else is read: open the
+ * session with GROVE_LAZY. A non-zero answer ends it and is handed back.
+ */
+struct grove_path_entry {
+	const char *id;              /* NULL: none */
+	const char *parent;          /* NULL: none, or it is not there */
+	enum grove_kind kind;
+	enum grove_role role;
+	int64_t time;                /* ms, or GROVE_NO_TIME */
+	struct grove_slice json;
+};
+typedef int grove_path_fn(void *payload, const struct grove_path_entry *e);
+GROVE_API int grove_session_path_up(struct grove_session *s, const char *leaf, grove_path_fn *fn,
+				    void *payload);
 
 /* ------------------------------------------------------------------ archive */
 

@@ -2,8 +2,8 @@
  * api.c: grove.h made real, thinly: arguments are checked, locks taken, the
  * story of an error is kept; the work is done elsewhere.
  */
+#include "api.h"
 #include "catalog/list.h"
-#include "session/session.h"
 
 #include "json/write.h"
 #include "js/js.h"
@@ -295,7 +295,7 @@ int grove_find(struct grove *g, const char *what, struct grove_buf *out)
 /* ----------------------------------------------------------------- sessions */
 
 /* The story goes to the session and to the handle it came from. */
-static int session_told(struct grove_session *s, int rc, const struct grove_detail *d)
+int grove__session_told(struct grove_session *s, int rc, const struct grove_detail *d)
 {
 	if (rc >= 0)
 		return rc;
@@ -321,7 +321,7 @@ int grove_session_open(struct grove *g, const char *what, unsigned flags, struct
 	rc = grove__locate(g, what, &at, &d);
 	if (!rc)
 		rc = grove__session_open(g, &at, flags, s, &d);
-	return session_told(s, rc, &d);
+	return grove__session_told(s, rc, &d);
 }
 
 int grove_session_new(struct grove *g, const struct grove_new_options *opt,
@@ -335,7 +335,7 @@ int grove_session_new(struct grove *g, const struct grove_new_options *opt,
 	if (!s)
 		return GROVE_ENOMEM;
 	grove__detail_clear(&d);
-	return session_told(s, grove__session_new(g, opt ? opt : &none, s, &d), &d);
+	return grove__session_told(s, grove__session_new(g, opt ? opt : &none, s, &d), &d);
 }
 
 int grove_session_recent(struct grove *g, const char *cwd, const char *dir,
@@ -357,7 +357,7 @@ int grove_session_recent(struct grove *g, const char *cwd, const char *dir,
 		rc = grove__session_open(g, &at, GROVE_WRITE | GROVE_CRUMB, s, &d);
 	else if (rc == GROVE_ENOTFOUND)
 		rc = grove__session_new(g, &opt, s, &d);
-	return session_told(s, rc, &d);
+	return grove__session_told(s, rc, &d);
 }
 
 void grove_session_close(struct grove_session *s)
@@ -417,18 +417,6 @@ size_t grove_session_pending(const struct grove_session *s)
 	return s->held && !s->in_memory && s->image ? s->image->spine->nr : 0;
 }
 
-/* What runs under a session's lock, with its story kept. */
-#define WITH_SESSION(s, call)                                   \
-	do {                                                    \
-		struct grove_detail d;                          \
-		int rc_;                                        \
-		grove__detail_clear(&d);                        \
-		pthread_mutex_lock(&(s)->lock);                 \
-		rc_ = (call);                                   \
-		pthread_mutex_unlock(&(s)->lock);               \
-		return session_told((s), rc_, &d);              \
-	} while (0)
-
 int grove_session_ensure(struct grove_session *s)
 {
 	WITH_SESSION(s, grove__session_ensure(s, NULL, 0, GROVE_SYNC_NONE, &d));
@@ -457,7 +445,7 @@ int grove_session_sync(struct grove_session *s)
 		grove__session_latch(s, rc, &d);
 		pthread_mutex_unlock(&s->lock);
 	}
-	return session_told(s, rc, &d);
+	return grove__session_told(s, rc, &d);
 }
 
 /* ------------------------------------------------------------------- append */
@@ -476,7 +464,7 @@ int grove_session_append_many(struct grove_session *s, const struct grove_slice 
 	d.code = 0;
 	d.has_place = 0;
 	d.message[0] = d.path[0] = '\0';
-	return session_told(s, grove__session_append(s, json, nr, opt, ids, &d), &d);
+	return grove__session_told(s, grove__session_append(s, json, nr, opt, ids, &d), &d);
 }
 
 int grove_session_append_message(struct grove_session *s, const char *message_json, const char **id)
@@ -568,7 +556,7 @@ int grove_session_set_name(struct grove_session *s, const char *name, const char
 	pthread_mutex_unlock(&s->lock);
 	if (applied)
 		*applied = done;
-	return session_told(s, rc, &d);
+	return grove__session_told(s, rc, &d);
 }
 
 int grove_session_record(struct grove_session *s, const struct grove_slice *messages, size_t nr,
@@ -588,7 +576,7 @@ int grove_session_record(struct grove_session *s, const struct grove_slice *mess
 	pthread_mutex_unlock(&s->lock);
 	if (!rc && log && opt->sync == GROVE_SYNC_ALWAYS)
 		rc = grove__log_sync(log, &d);
-	return session_told(s, rc, &d);
+	return grove__session_told(s, rc, &d);
 }
 
 static int restate(struct grove_session *s, size_t *written, struct grove_detail *d)
@@ -713,8 +701,8 @@ int grove_session_fork(struct grove_session *s, const struct grove_fork_options 
 	pthread_mutex_lock(&s->lock);
 	rc = grove__session_fork(s, opt ? opt : &none, f, &d);
 	pthread_mutex_unlock(&s->lock);
-	session_told(f, rc, &d);
-	return session_told(s, rc, &d);
+	grove__session_told(f, rc, &d);
+	return grove__session_told(s, rc, &d);
 }
 
 int grove_session_move(struct grove_session *s, const char *cwd)
@@ -840,66 +828,4 @@ int grove_view_raw(struct grove_view *v, struct grove_sink sink)
 int grove_view_tree(struct grove_view *v, int flat, struct grove_sink sink)
 {
 	WITH_VIEW(v, grove__view_tree(v, flat, sink, &d));
-}
-
-/* -------------------------------------------------------------------- check */
-
-struct check_all {
-	struct grove *g;
-	struct grove__root *root;
-	grove_problem_fn *fn;
-	void *payload;
-	struct grove_check_result *result;
-	struct grove_detail *d;
-};
-
-static int check_key(void *payload, const struct grove_key *key)
-{
-	struct check_all *c = payload;
-	struct grove_buf path = GROVE_BUF_INIT;
-	struct grove_problem p = { .line = 1, .kind = "unreadable" };
-	struct grove__where at;
-	int rc = grove__store_describe(c->root->store, key, &path);
-
-	grove__detail_clear(c->d);
-	if (!rc)
-		rc = grove__locate_path(c->g, path.ptr, &at, c->d);
-	if (!rc) {
-		rc = grove__check(c->g, &at, c->fn, c->payload, c->result, c->d);
-		grove__where_release(&at);
-	}
-	/* one file that cannot be read does not hide the others */
-	if (rc < 0 && rc != GROVE_ENOMEM && c->d->code == rc) {
-		p.path = path.ptr;
-		p.detail = c->d->message;
-		c->result->problems++;
-		rc = c->fn(c->payload, &p);
-	}
-	grove__buf_release(&path);
-	return rc;
-}
-
-int grove_check(struct grove *g, const char *what, grove_problem_fn *fn, void *payload,
-		struct grove_check_result *result)
-{
-	struct grove__where at;
-	struct grove_detail d;
-	int rc = 0;
-
-	grove__detail_clear(&d);
-	result->files = result->entries = result->problems = 0;
-	if (what) {
-		rc = grove__locate(g, what, &at, &d);
-		if (!rc) {
-			rc = grove__check(g, &at, fn, payload, result, &d);
-			grove__where_release(&at);
-		}
-		return told(g, rc, &d);
-	}
-	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
-		struct check_all c = { g, &g->roots[i], fn, payload, result, &d };
-
-		rc = grove__store_list(g->roots[i].store, NULL, check_key, &c, &d);
-	}
-	return told(g, rc, &d);
 }

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define GROVE_STORE_VERSION 2
+#define GROVE_STORE_VERSION 3
 
 /*
  * The name of a log. `project` groups sessions (a directory, in files),
@@ -68,6 +68,28 @@ struct grove_log_stat {
 	int64_t mtime_ns;     /* the same, as finely as it is known */
 	int64_t ctime_ns;     /* 0 where there is no such thing */
 	uint64_t generation;  /* changes when lines were rewritten or removed */
+	/*
+	 * How many changes there were other than lines behind the others: base
+	 * and number of lines together are the rev of the log, which only grows.
+	 */
+	uint64_t base;
+	int far;              /* every reading is a way to a server: what was read is kept a while */
+};
+
+/* What happened to a log, other than by lines behind the others. */
+enum grove_change_kind {
+	GROVE_CHANGE_RESET = 1,  /* rewritten, or cut off: all of it is to be read again */
+	GROVE_CHANGE_UPDATE,     /* a line was replaced */
+	GROVE_CHANGE_LEAF,       /* the value "leaf" */
+	GROVE_CHANGE_NAME,       /* the value "name", or the line that tells the name */
+	GROVE_CHANGE_VALUE       /* another value, or its key */
+};
+
+struct grove_change {
+	uint64_t rev;            /* of the log, just after it */
+	uint64_t lines;          /* in the log, just after it */
+	enum grove_change_kind kind;
+	struct grove_slice id;   /* of the entry that it is about; empty: of none */
 };
 
 /* What append did. */
@@ -77,10 +99,14 @@ struct grove_appended {
 	int pad;        /* 1: an unfinished last line was closed with an LF first */
 };
 
-/* Gives the next line for a rewrite: 0, 1 at the end, or an error. */
-typedef int grove_line_fn(void *payload, struct grove_slice *line);
+/* Gives the next line for a rewrite, in a record that is empty: 0, 1 at the end, or an error. */
+typedef int grove_line_fn(void *payload, struct grove_record *rec);
 /* One key of a listing; non-zero ends it and is handed back. */
 typedef int grove_key_fn(void *payload, const struct grove_key *key);
+/* One change of a log; the same rule. */
+typedef int grove_change_fn(void *payload, const struct grove_change *c);
+/* One stored line with what came with it, and its position; the same rule. */
+typedef int grove_record_fn(void *payload, uint64_t pos, const struct grove_record *rec);
 /* One name of a listing; the same rule. */
 typedef int grove_name_fn(void *payload, const char *name, uint64_t size);
 
@@ -233,6 +259,60 @@ struct grove_store_ops {
 	 */
 	int (*cut)(struct grove_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		   struct grove_detail *d);
+
+	/* --- since version 3 --- */
+
+	/*
+	 * Put a record in the place of the line at `pos`, of whatever length.
+	 * GROVE_ECONFLICT if the line is not `was` any more. `kind` is what
+	 * changes() tells of it. All of it happens or nothing. Optional: NULL
+	 * means that the log has to be rewritten.
+	 */
+	int (*update)(struct grove_log *log, uint64_t pos, struct grove_slice was,
+		      const struct grove_record *rec, enum grove_change_kind kind,
+		      enum grove_sync sync, struct grove_detail *d);
+
+	/*
+	 * The changes other than lines behind the others: the last one whose rev
+	 * is `since` or less, if it is known, and all after it, in their order. A
+	 * reset is the first one that is known. Optional: NULL means that nothing
+	 * is known but the base; another one than before means a reset.
+	 */
+	int (*changes)(struct grove_log *log, uint64_t since, grove_change_fn *fn, void *payload,
+		       struct grove_detail *d);
+
+	/*
+	 * Take the right to write, for `ms` from now, or hold on to it for that
+	 * long (ms > 0); give it back (0); only look (negative). *out is how it
+	 * stands then. Free is what nobody has, what is past its time, and what
+	 * `owner` has by another handle; else GROVE_ECONFLICT. From the taking on,
+	 * everything that this handle writes is refused with GROVE_ECONFLICT once
+	 * another has taken it; past its time it still counts until then.
+	 * Handles that have not taken it cannot write while somebody has it.
+	 * Optional.
+	 */
+	int (*lease)(struct grove_log *log, const char *owner, int64_t ms, struct grove_lease *out,
+		     struct grove_detail *d);
+
+	/*
+	 * Wait until the log is not as it was `seen`, or is gone: 0. 1 after
+	 * `ms`, or as soon as `wake` (-1: none) can be read from. What happened
+	 * between `seen` and the call counts. Optional: NULL means that stat is
+	 * asked again and again.
+	 */
+	int (*wait)(struct grove_log *log, const struct grove_log_stat *seen, int64_t ms, int wake,
+		    struct grove_detail *d);
+
+	/*
+	 * The line of the entry `id` (empty: the last line) and those of its
+	 * parents, up to one that has none or whose parent is not there; by the
+	 * ids that came with the records, of two with the same the later one.
+	 * GROVE_ENOTFOUND if there is no such entry, GROVE_ENOTSUP as soon as a
+	 * line comes of which the store does not know what it is. A circle ends
+	 * where it closes. Optional: NULL means the same as GROVE_ENOTSUP.
+	 */
+	int (*ancestors)(struct grove_log *log, struct grove_slice id, grove_record_fn *fn,
+			 void *payload, struct grove_detail *d);
 };
 
 #ifdef __cplusplus

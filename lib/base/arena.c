@@ -21,6 +21,7 @@ void grove__arena_init(struct grove__arena *a)
 {
 	a->chunks = NULL;
 	a->used = 0;
+	a->failed = false;
 }
 
 void grove__arena_release(struct grove__arena *a)
@@ -47,11 +48,11 @@ void *grove__arena_alloc(struct grove__arena *a, size_t len, size_t align)
 			cap = CHUNK_MAX;
 		if (cap < len)
 			cap = len;
-		if (cap > SIZE_MAX - sizeof(*c))
+		c = cap > SIZE_MAX - sizeof(*c) ? NULL : malloc(sizeof(*c) + cap);
+		if (!c) {
+			a->failed = true;
 			return NULL;
-		c = malloc(sizeof(*c) + cap);
-		if (!c)
-			return NULL;
+		}
 		c->cap = cap;
 		c->next = a->chunks;
 		a->chunks = c;

@@ -9,6 +9,7 @@
 struct grove__arena {
 	struct grove__arena_chunk *chunks; /* newest first */
 	size_t used;                       /* all bytes handed out */
+	bool failed;                       /* memory ran out: who read with it may have missed something */
 };
 
 void grove__arena_init(struct grove__arena *a);

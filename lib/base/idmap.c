@@ -55,7 +55,8 @@ void grove__idmap_init(struct grove__idmap *m, uint64_t seed,
 
 void grove__idmap_release(struct grove__idmap *m)
 {
-	free(m->slots);
+	if (!m->borrowed)
+		free(m->slots);
 	m->slots = NULL;
 	m->mask = m->used = 0;
 }
@@ -83,7 +84,9 @@ static int grow(struct grove__idmap *m)
 			at = (at + 1) & (nr - 1);
 		slots[at] = m->slots[i];
 	}
-	free(m->slots);
+	if (!m->borrowed)
+		free(m->slots);
+	m->borrowed = false;
 	m->slots = slots;
 	m->mask = nr - 1;
 	return 0;

@@ -23,6 +23,7 @@ struct grove__idmap {
 	uint64_t seed;
 	grove__idmap_name_fn *name;
 	const void *owner;
+	bool borrowed;   /* the slots are not ours to free */
 };
 
 void grove__idmap_init(struct grove__idmap *m, uint64_t seed,

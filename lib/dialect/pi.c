@@ -39,6 +39,7 @@ static const struct {
 	enum grove_role role;
 } roles[] = {
 	{ "toolResult", GROVE_ROLE_TOOL_RESULT },
+	{ "tool", GROVE_ROLE_TOOL_RESULT }, /* as hosts call it */
 	{ "assistant", GROVE_ROLE_ASSISTANT },
 	{ "user", GROVE_ROLE_USER },
 	{ "bashExecution", GROVE_ROLE_BASH },

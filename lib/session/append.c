@@ -23,6 +23,7 @@
 struct item {
 	size_t off;                      /* of its line in the batch's bytes */
 	size_t id_off, id_len;           /* of its id in the batch's names */
+	size_t parent_off, parent_len;   /* the same of its parent's; length 0: it has none */
 	uint32_t retry;                  /* the row that is this entry already, or GROVE_NONE */
 	size_t up;                       /* its parent in the batch, counted from 1; 0: `row` is it */
 	uint32_t row;
@@ -524,6 +525,11 @@ static int compose_one(struct grove__batch *b, size_t i, struct grove__input *in
 	if (!rc && !retry)
 		rc = prepare(b, &b->lines, it->off);
 	if (!rc && !retry) {
+		it->parent_off = b->names.len;
+		it->parent_len = at.parent.len;
+		rc = grove__buf_add_slice(&b->names, at.parent) ? grove__fail_nomem(b->d) : 0;
+	}
+	if (!rc && !retry) {
 		judge(b, i, in, kind);
 		it->e.time = at.time;
 		it->e.has_id = at.id.len > 0;
@@ -583,6 +589,8 @@ static void make_records(struct grove__batch *b)
 		b->rec[n++] = (struct grove_record){
 			.line = { b->lines.ptr + b->item[i].off, end - b->item[i].off },
 			.id = id_of(b, i),
+			.parent = grove__slice(b->names.ptr + b->item[i].parent_off,
+					       b->item[i].parent_len),
 			.time = b->item[i].e.time,
 			.kind = b->item[i].e.kind,
 			.role = b->item[i].e.role,
@@ -719,7 +727,7 @@ static void settle_leaf(struct grove__batch *b)
 	uint32_t retry = b->nr ? b->item[b->nr - 1].retry : GROVE_NONE, row;
 
 	if (b->fresh)
-		s->moved = false;
+		s->moved = s->kept = false;
 	if (retry == GROVE_NONE)
 		return;
 	for (row = grove__session_leaf_row(s); row != GROVE_NONE && row != retry;)
@@ -727,6 +735,7 @@ static void settle_leaf(struct grove__batch *b)
 	if (row == retry)
 		return;
 	s->moved = true;
+	s->kept = false;
 	s->leaf = retry;
 }
 
@@ -736,11 +745,14 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 {
 	bool exact = opt && opt->expect_seq && opt->expect_seq != GROVE_ANY_SEQ, looked = false;
 	struct grove__batch *b;
-	int rc;
+	unsigned idle = 0;
+	int rc, tries;
 
 	rc = grove__session_writable(s, d);
 	if (!rc)
 		rc = grove__session_load(s, d);
+	if (!rc && !(opt && opt->parent))
+		rc = grove__kept_look(s, d);
 	if (!rc)
 		rc = check_seq(s, opt, d);
 	if (rc)
@@ -748,7 +760,7 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 	b = batch_get(s, nr, opt, d);
 	if (!b)
 		return GROVE_ENOMEM;
-	for (int tries = 0; tries < TRIES; tries++) {
+	for (tries = 0; tries < TRIES; tries++) {
 		rc = compose_all(b, json, nr);
 		/* what it speaks of may have come a moment ago: look once before it is refused */
 		if ((rc == GROVE_ENOTFOUND || rc == GROVE_EINVAL) && !looked) {
@@ -771,6 +783,11 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 		rc = grove__session_refresh(s, d);
 		if (rc < 0)
 			break;
+		/* nothing came in between: it is not the tail that is another's, it is the lease */
+		if (!rc && ++idle == 2) {
+			rc = GROVE_ECONFLICT;
+			break;
+		}
 		if (rc && s->flags & GROVE_TELL) {
 			rc = grove__fail(d, GROVE_ECONFLICT, s->at.path, "was changed by another writer");
 			break;
@@ -779,6 +796,8 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 		if (rc)
 			break;
 	}
+	if (!rc && tries == TRIES)
+		rc = grove__fail(d, GROVE_ECONFLICT, s->at.path, "others append all the time");
 	if (!rc) {
 		if (b->labels) {
 			grove__labels_unref(s->labels);

@@ -187,14 +187,14 @@ struct rewriting {
 	struct grove__lines *r;
 };
 
-static int rewrite_next(void *payload, struct grove_slice *line)
+static int rewrite_next(void *payload, struct grove_record *rec)
 {
 	struct rewriting *w = payload;
-	int rc = grove__lines_next(w->r, line);
+	int rc = grove__lines_next(w->r, &rec->line);
 
 	if (!rc && w->r->lines % BATCH_LINES == 0)
 		rc = grove__keeper_go_on(w->k);
-	return rc ? rc : grove__keep_blobs(w->k, *line);
+	return rc ? rc : grove__keep_blobs(w->k, rec->line);
 }
 
 static int write_anew(struct grove__keeper *k, struct grove_log *log, uint64_t tail,

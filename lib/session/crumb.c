@@ -5,6 +5,7 @@
  * that was there, not the newest one. A note is a convenience: one that is
  * stale, or cannot be read, is none.
  */
+#include "session/crumb.h"
 #include "session/session.h"
 
 #include "sys/clock.h"
@@ -143,4 +144,52 @@ int grove__crumb_leave(struct grove_session *s)
 		return 1;
 	grove__detail_clear(&d);
 	return grove__crumb_write(s->g, s->at.dialect, s->cwd, s->at.path, &d);
+}
+
+/* --- sessions that are gone --- */
+
+struct forgetting {
+	const struct grove__dialect *dialect;
+	const char *path;
+	struct grove_buf dir;            /* where the notes are, with a slash behind it */
+};
+
+static int forget_one(void *payload, const char *name)
+{
+	struct forgetting *f = payload;
+	struct grove_buf note = GROVE_BUF_INIT;
+	struct grove_slice cwd, session;
+	size_t n = f->dir.len;
+
+	/* in the middle of being written */
+	if (name[0] == '.')
+		return 0;
+	if (!grove__buf_add_str(&f->dir, name) &&
+	    !grove__sys_read_small(f->dir.ptr, CRUMB_MAX, &note, NULL) &&
+	    f->dialect->crumb_parse(grove__buf_slice(&note), &cwd, &session) &&
+	    grove__slice_is(session, f->path))
+		grove__sys_unlink(f->dir.ptr);
+	grove__buf_cut(&f->dir, n);
+	grove__buf_release(&note);
+	return 0;
+}
+
+void grove__crumbs_forget(struct grove *g, const char *path)
+{
+	struct forgetting f = { .path = path };
+	struct grove__env env = g->env;
+	const char *slash;
+	int ended;
+
+	/* any terminal will do: all notes are in one directory */
+	env.tty = "/dev/any";
+	for (unsigned i = 0; (f.dialect = grove__dialect_at(i)); i++) {
+		if (!f.dialect->crumb_path || f.dialect->crumb_path(&env, &f.dir))
+			continue;
+		slash = strrchr(f.dir.ptr, '/');
+		grove__buf_cut(&f.dir, (size_t)(slash - f.dir.ptr) + 1);
+		grove__sys_list(f.dir.ptr, forget_one, &f, &ended);
+		grove__buf_clear(&f.dir);
+	}
+	grove__buf_release(&f.dir);
 }

@@ -4,6 +4,7 @@
  * The lines of a live session wait in memory until the first one that makes it
  * worth a file. Then all of them are written at once, prepared as any other.
  */
+#include "session/lines.h"
 #include "session/session.h"
 
 #include <stdlib.h>
@@ -62,12 +63,37 @@ static int prepare_held(struct grove_session *s, struct grove_record *rec, size_
 	return rc;
 }
 
+/* For stores with columns: what the lines are, which are in `out` then. */
+static int look_at_held(struct grove__records *records, struct grove_record *rec, size_t nr,
+			struct grove_buf *out, struct grove_detail *d)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		total += rec[i].line.len + GROVE__JSON_PAD;
+	if (grove__buf_reserve(out, total + 1))
+		return grove__fail_nomem(d);
+	for (size_t i = 0; i < nr; i++) {
+		char *line = out->ptr + out->len;
+		size_t len = rec[i].line.len;
+
+		if (len)
+			memcpy(line, rec[i].line.ptr, len);
+		memset(line + len, 0, GROVE__JSON_PAD);
+		out->len += len + GROVE__JSON_PAD;
+		if (grove__records_fill(records, grove__slice(line, len), &rec[i]))
+			return grove__fail_nomem(d);
+	}
+	return 0;
+}
+
 int grove__session_ensure(struct grove_session *s, const struct grove_record *more, size_t nr,
 			  enum grove_sync sync, struct grove_detail *d)
 {
 	struct grove_key key = { s->at.project, s->at.session, "" };
 	struct grove_key held_key = { "", GROVE__HELD, "" };
-	struct grove_buf bytes = GROVE_BUF_INIT, prepared = GROVE_BUF_INIT;
+	struct grove_buf bytes = GROVE_BUF_INIT, prepared = GROVE_BUF_INIT, looked = GROVE_BUF_INIT;
+	struct grove__records records;
 	struct grove_record *rec = NULL;
 	struct grove_appended out;
 	struct grove_log *log = NULL;
@@ -76,6 +102,7 @@ int grove__session_ensure(struct grove_session *s, const struct grove_record *mo
 
 	if (!s->held || s->in_memory)
 		return grove__session_load(s, d);
+	grove__records_init(&records, s->at.dialect);
 	rc = grove__session_writable(s, d);
 	if (!rc)
 		rc = held_lines(s, &bytes, &rec, &held, nr, d);
@@ -86,6 +113,8 @@ int grove__session_ensure(struct grove_session *s, const struct grove_record *mo
 	}
 	if (!rc)
 		rc = grove__log_open(&log, s->at.store, &key, GROVE_LOG_CREATE, d);
+	if (!rc && grove__log_has_update(log))
+		rc = look_at_held(&records, rec, held, &looked, d);
 	if (!rc)
 		rc = grove__log_append(log, rec, held + nr, 0, sync, &out, d);
 	if (!rc)
@@ -93,6 +122,8 @@ int grove__session_ensure(struct grove_session *s, const struct grove_record *mo
 	free(rec);
 	grove__buf_release(&bytes);
 	grove__buf_release(&prepared);
+	grove__buf_release(&looked);
+	grove__records_release(&records);
 	if (!rc && s->at.dialect->artifacts)
 		rc = grove__attachments_copy(s->held, &held_key, s->at.store, &key, d);
 	if (rc) {

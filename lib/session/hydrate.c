@@ -51,13 +51,13 @@ static int fetch(struct hydrating *h)
 	return 0;
 }
 
-static int give(void *payload, struct grove_slice *line)
+static int give(void *payload, struct grove_record *rec)
 {
 	struct hydrating *h = payload;
 	int rc = h->held ? 0 : fetch(h);
 
 	h->held = false;
-	*line = grove__buf_slice(&h->line);
+	rec->line = grove__buf_slice(&h->line);
 	return rc;
 }
 

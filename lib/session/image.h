@@ -52,6 +52,8 @@ struct grove__image {
 	uint64_t next;                     /* position to read on from */
 	uint64_t tail;                     /* the log's end when we looked */
 	uint64_t generation;
+	uint64_t base;                     /* with the lines: the log's rev */
+	uint64_t kept_until;               /* so much of it is in the cache (cache.c); 0: nothing */
 	int64_t ctime_ns;                  /* of the log when we looked; 0: look closer */
 	bool spoilt;                       /* atomic: not what is in the log; a refresh reads it anew */
 	uint64_t lines, bytes, malformed, blank;
@@ -68,6 +70,14 @@ struct grove__image {
 	/* Written by the first load alone: views need no lock to look. */
 	struct grove__span_at *spans;
 	size_t nr_spans, cap_spans;
+
+	/*
+	 * The bytes of the first lines, from a store that is far: `text_nr` lines,
+	 * each with its LF, and where they begin. Written by the first load alone.
+	 */
+	struct grove_buf text;
+	uint32_t *text_at;
+	size_t text_nr, text_cap;
 
 	/* A line before the header that is no entry either; its title, NULL: none. */
 	bool has_slot;
@@ -104,6 +114,10 @@ void grove__image_unref(struct grove__image *im);
 int grove__image_load(struct grove__image *im, struct grove_log *log, const char *path,
 		      const struct grove_progress *progress, struct grove_detail *d);
 
+/* What the header's line, or the slot's, says. GROVE_EDAMAGED if it is none. */
+int grove__image_read_header(struct grove__image *im, struct grove_slice line);
+int grove__image_read_slot(struct grove__image *im, struct grove_slice line);
+
 /*
  * Would the next line be read as part of the unfinished value at the log's end?
  * Only in lenient dialects, where a line end may stand inside a value.
@@ -121,6 +135,12 @@ struct grove__spot grove__image_spot(const struct grove__image *im, uint32_t row
 int grove__image_walk(struct grove__image *im, uint32_t nr, const struct grove__chain_ask *ask,
 		      struct grove__chain_walk *out, struct grove_detail *d);
 void grove__walk_release(struct grove__chain_walk *w);
+
+/* The rev of what was read: a line that is still being written is not there yet. */
+static inline uint64_t grove__image_rev(const struct grove__image *im)
+{
+	return im->base + (im->by_line ? im->tail : im->lines);
+}
 
 /* What was read is not what is there any more. */
 static inline void grove__image_spoil(const struct grove__image *im)
@@ -201,6 +221,18 @@ void grove__rows_init(struct grove__rows *r, const struct grove__image *im, stru
 void grove__rows_release(struct grove__rows *r);
 int grove__rows_next(struct grove__rows *r, uint32_t *row, struct grove_slice *value,
 		     struct grove_detail *d);
+
+/* The line of a row, if it is at hand; there are GROVE__JSON_PAD readable bytes behind it. */
+static inline bool grove__image_at_hand(const struct grove__image *im, uint32_t row,
+					struct grove_slice *line)
+{
+	uint64_t pos = grove__spine_pos(im->spine, row);
+
+	if (pos >= im->text_nr || im->nr_spans)
+		return false;
+	*line = grove__slice(im->text.ptr + im->text_at[pos], (size_t)grove__spine_len(im->spine, row));
+	return true;
+}
 
 /* The stored bytes of a value, checked: `out` is replaced, GROVE__JSON_PAD bytes behind it readable. */
 int grove__spot_fetch(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,

@@ -48,8 +48,9 @@ static int move_to(struct grove_session *s, uint32_t row, unsigned flags, struct
 	if (row == grove__session_leaf_row(s))
 		return 0;
 	if (flags & GROVE_LEAF_PERSIST)
-		return persist(s, row, d);
+		return grove__keeps_values(s) ? grove__keep_leaf(s, row, d) : persist(s, row, d);
 	s->moved = true;
+	s->kept = false;
 	s->leaf = row;
 	return 0;
 }

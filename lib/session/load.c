@@ -29,6 +29,7 @@
 #define THREADS_FROM ((uint64_t)2 << 20)  /* bytes from which a second thread pays */
 #define BATCH 4096                        /* lines that wait for being merged */
 #define SPAN_MAX ((uint64_t)1 << 20)      /* members longer than this are not looked at */
+#define TEXT_MAX ((uint64_t)32 << 20)     /* bytes of a log that is far and worth keeping */
 
 /* A line that counts, waiting for its turn. */
 struct found {
@@ -50,6 +51,8 @@ struct loader {
 	pthread_mutex_t lock;
 	pthread_cond_t turn_cond;
 	uint64_t pos, until, begin;
+	uint64_t bytes;          /* about how many there are to read */
+	bool keep;               /* what is read, with the image */
 	uint64_t issued, merged; /* runs handed out, runs done */
 	bool end;                /* nothing left to hand out */
 	int rc;                  /* or LOOSE */
@@ -117,6 +120,8 @@ void grove__image_unref(struct grove__image *im)
 	pthread_rwlock_destroy(&im->chain_lock);
 	free(im->headers);
 	free(im->spans);
+	grove__buf_release(&im->text);
+	free(im->text_at);
 	free(im);
 }
 
@@ -152,7 +157,9 @@ int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t 
 
 		if (grove__json_scan(&im->want, line.ptr, line.len, true, &l) == JSON_VALUE)
 			class = im->dialect->index(&l, line.ptr, &tmp, &own);
-		if (class != LINE_ENTRY && class != LINE_SLOT)
+		if (tmp.failed)
+			rc = GROVE_ENOMEM;
+		else if (class != LINE_ENTRY && class != LINE_SLOT)
 			rc = GROVE_EJSON;
 		e = &own;
 	}
@@ -185,42 +192,71 @@ static void give_up(struct worker *w, int rc)
 		*ld->d = w->d;
 }
 
+int grove__image_read_header(struct grove__image *im, struct grove_slice line)
+{
+	struct grove_slice value = grove__trim_value(line);
+	struct grove__json_line l;
+
+	if (grove__json_scan(&im->want, value.ptr, value.len, true, &l) != JSON_VALUE)
+		return GROVE_EDAMAGED;
+	im->keep.failed = false;
+	im->dialect->header(&l, value.ptr, &im->keep, &im->header);
+	if (im->keep.failed)
+		return GROVE_ENOMEM;
+	if (!im->header.usable)
+		return GROVE_EDAMAGED;
+	im->has_header = true;
+	im->from = im->header.version < im->dialect->version ? im->header.version
+							     : im->dialect->version;
+	return 0;
+}
+
 static int take_header(struct grove__image *im, const struct grove__spot *at, const char *bytes,
 		       size_t len)
 {
-	struct grove_slice value = grove__trim_value(grove__slice(bytes, len));
-	struct grove__json_line l;
+	int rc;
 
 	if (grove__array_room(&im->headers, &im->cap_headers, im->nr_headers, sizeof(*im->headers)))
 		return GROVE_ENOMEM;
 	im->headers[im->nr_headers++] = (struct grove__header_at){ im->values, *at };
 	if (im->has_header)
 		return 0;
-	if (grove__json_scan(&im->want, value.ptr, value.len, true, &l) != JSON_VALUE)
+	rc = grove__image_read_header(im, grove__slice(bytes, len));
+	if (!rc)
+		im->header_at = *at;
+	return rc;
+}
+
+/* What it says. */
+static int read_slot(struct grove__image *im, struct grove_slice title, struct grove_slice line)
+{
+	im->slot_source = im->dialect->slot_source(line);
+	im->slot_title = title.len ? grove__arena_dup(&im->keep, title) : NULL;
+	return title.len && !im->slot_title ? GROVE_ENOMEM : 0;
+}
+
+int grove__image_read_slot(struct grove__image *im, struct grove_slice line)
+{
+	struct grove_slice value = grove__trim_value(line);
+	struct grove__json_line l;
+	struct grove__entry e;
+
+	if (grove__json_scan(&im->want, value.ptr, value.len, true, &l) != JSON_VALUE ||
+	    im->dialect->index(&l, value.ptr, &im->keep, &e) != LINE_SLOT)
 		return GROVE_EDAMAGED;
-	im->dialect->header(&l, value.ptr, &im->keep, &im->header);
-	if (!im->header.usable)
-		return GROVE_EDAMAGED;
-	im->has_header = true;
-	im->header_at = *at;
-	im->from = im->header.version < im->dialect->version ? im->header.version
-							     : im->dialect->version;
-	return 0;
+	return read_slot(im, e.text, value);
 }
 
 static int take_slot(struct grove__image *im, const struct grove__spot *at, struct grove_slice title,
 		     struct grove_slice line)
 {
-	im->slot_source = im->dialect->slot_source(line);
 	im->has_slot = true;
 	im->slot_pos = at->pos;
 	im->slot_off = at->off;
 	im->slot_len = at->len;
 	im->slot_line = at->line;
 	im->slot_crc = at->crc;
-	if (title.len)
-		im->slot_title = grove__arena_dup(&im->keep, title);
-	return title.len && !im->slot_title ? GROVE_ENOMEM : 0;
+	return read_slot(im, title, line);
 }
 
 /*
@@ -322,7 +358,7 @@ static int merge_one(struct worker *w, struct found *f)
 	};
 	int rc = take_value(im, f->class, &f->e, &at, w->buf + f->off, (size_t)f->len);
 
-	return rc ? tell_taking(w->ld, &w->d, rc, at.line, w->run.pos + f->off) : 0;
+	return rc ? tell_taking(w->ld, &w->d, rc, at.line, at.pos) : 0;
 }
 
 /* Merge what was found so far; waits until all earlier runs are done. */
@@ -339,6 +375,8 @@ static int merge(struct worker *w)
 		pthread_mutex_unlock(&ld->lock);
 		w->my_turn = true;
 	}
+	if (!rc && w->tmp.failed)
+		rc = grove__fail_nomem(&w->d);
 	for (size_t i = 0; i < w->nr && !rc; i++)
 		rc = merge_one(w, &w->found[i]);
 	w->nr = 0;
@@ -431,12 +469,13 @@ static void note_tail(struct worker *w, enum grove__json_verdict v, uint64_t off
 		return;
 	}
 	/* only the last run comes here, and everything before it is merged or waits */
-	if (v == JSON_BAD && !w->run.by_line) {
+	if (v == JSON_BAD) {
 		/* a write that is not finished, or never will be: the next reload starts here */
 		im->torn = true;
-		im->next = w->run.pos + off;
+		im->next = w->run.pos + (w->run.by_line ? w->lines : off);
 	} else {
-		im->open_tail = true;
+		/* where positions count lines, no LF follows it before the next one */
+		im->open_tail = !w->run.by_line;
 	}
 }
 
@@ -506,6 +545,20 @@ static int gather(struct worker *w, struct grove__json_line *l, uint64_t pos, st
 		grove__buf_cut(out, out->len + (size_t)s->len);
 	}
 	return 0;
+}
+
+/* The same for a value among much white space: null, 0 and "" count for nothing. */
+static int gather_value(struct worker *w, struct grove__json_line *l, uint64_t pos,
+			struct grove_buf *out)
+{
+	size_t len = (size_t)l->value.len;
+	int rc;
+
+	if (grove__buf_reserve(out, len + GROVE__JSON_PAD))
+		return grove__fail_nomem(&w->d);
+	rc = grove__log_fetch(w->ld->log, pos, l->value.off, out->ptr, len, &w->d);
+	l->value.off = 0;
+	return rc;
 }
 
 /* Feed the pieces of a line until its LF. *len and *crc are the whole line's. */
@@ -608,6 +661,10 @@ static int long_line(struct worker *w, struct found *f, struct grove_buf *member
 		; /* understood already */
 	} else if (l.type == JSON_OBJECT) {
 		f->class = im->dialect->index(&l, members->ptr, &w->tmp, &f->e);
+	} else if (l.value.len <= SPAN_MAX) {
+		rc = gather_value(w, &l, w->run.pos, members);
+		if (!rc)
+			f->class = im->dialect->index(&l, members->ptr, &w->tmp, &f->e);
 	} else {
 		/* the value itself is not at hand; so long a one is not nothing, which is all that counts */
 		static const char something[GROVE__JSON_PAD + 1] = "1";
@@ -619,7 +676,7 @@ static int long_line(struct worker *w, struct found *f, struct grove_buf *member
 	f->len = len;
 	f->line = 0;
 	f->crc = crc;
-	return f->class == LINE_HEADER ? fetch_whole(w, len) : 0;
+	return !rc && f->class == LINE_HEADER ? fetch_whole(w, len) : rc;
 }
 
 /* --- the conveyor --- */
@@ -650,6 +707,30 @@ static int widen(struct worker *w)
 	return 0;
 }
 
+/* Nobody has to ask for these lines again. If there is no room for them, somebody has. */
+static void keep_text(struct loader *ld, const struct grove_run *run, const char *buf)
+{
+	struct grove__image *im = ld->im;
+	const char *p = buf, *end = buf + run->len;
+
+	if (!ld->keep || !run->by_line || im->text.len + run->len > UINT32_MAX)
+		return;
+	for (; p < end && ld->keep; im->text_nr++) {
+		const char *lf = memchr(p, '\n', (size_t)(end - p));
+
+		ld->keep = !grove__array_room(&im->text_at, &im->text_cap, im->text_nr, sizeof(*im->text_at));
+		if (!ld->keep)
+			break;
+		im->text_at[im->text_nr] = (uint32_t)(im->text.len + (size_t)(p - buf));
+		p = lf ? lf + 1 : end;
+	}
+	if (ld->keep && (grove__buf_add(&im->text, buf, run->len) ||
+			 grove__buf_reserve(&im->text, GROVE__JSON_PAD)))
+		ld->keep = false;
+	if (!ld->keep)
+		im->text_nr = 0;
+}
+
 /* Get the next run: 1 if there is none. */
 static int take(struct worker *w, struct found *longest, struct grove_buf *members, bool *is_long)
 {
@@ -673,6 +754,7 @@ static int take(struct worker *w, struct found *longest, struct grove_buf *membe
 	}
 	if (rc)
 		goto out;
+	keep_text(ld, &w->run, w->buf);
 	w->ticket = ld->issued++;
 	ld->pos = w->run.next;
 	/* views look at this: it is written once, before there are any */
@@ -725,7 +807,7 @@ static int worker_init(struct worker *w, struct loader *ld)
 {
 	memset(w, 0, sizeof(*w));
 	w->ld = ld;
-	w->cap = ld->until - ld->pos < RUN_BYTES ? (size_t)(ld->until - ld->pos) + 1 : RUN_BYTES;
+	w->cap = ld->bytes < RUN_BYTES ? (size_t)ld->bytes + 1 : RUN_BYTES;
 	if (w->cap < 4096)
 		w->cap = 4096;
 	w->buf = malloc(w->cap + GROVE__JSON_PAD);
@@ -794,6 +876,8 @@ static int take_found(struct loader *ld, struct grove__values *v, struct grove__
 	uint32_t rows = im->spine->nr;
 	int rc = 0;
 
+	if (tmp->failed)
+		return grove__fail_nomem(ld->d);
 	value->at.line += im->lines;
 	if (class == LINE_SKIP) {
 		im->blank++;
@@ -1002,6 +1086,8 @@ int grove__image_load(struct grove__image *im, struct grove_log *log, const char
 		if (rc)
 			return rc;
 	}
+	/* it may change while nothing else does */
+	im->base = st.base;
 	if (im->torn && im->loose) {
 		if (st.tail == im->tail && st.ctime_ns == im->ctime_ns)
 			return 0;
@@ -1016,9 +1102,15 @@ int grove__image_load(struct grove__image *im, struct grove_log *log, const char
 	if (rc)
 		return rc;
 	im->torn = false;
+	ld.keep = st.far && !im->next && st.bytes <= TEXT_MAX &&
+		  !grove__buf_reserve(&im->text, (size_t)(st.bytes + st.tail) + GROVE__JSON_PAD);
 	im->next = UINT64_MAX;
 	ld.end = ld.pos >= ld.until;
-	if (ld.until - ld.pos >= THREADS_FROM)
+	/* positions may count lines */
+	ld.bytes = st.bytes > im->bytes ? st.bytes - im->bytes : 0;
+	if (ld.bytes < ld.until - ld.pos)
+		ld.bytes = ld.until - ld.pos;
+	if (ld.bytes >= THREADS_FROM)
 		threads = grove__sys_cpus() > 1 ? THREADS_MAX : 1;
 	pthread_mutex_init(&ld.lock, NULL);
 	pthread_cond_init(&ld.turn_cond, NULL);

@@ -195,6 +195,9 @@ static int hit(struct search *s, const struct grove_key *key, struct grove_slice
 	if (grove__array_room(&s->hits, &s->cap, s->nr, sizeof(*s->hits)))
 		return grove__fail_nomem(s->d);
 	h = &s->hits[s->nr];
+	/* a sub-agent's log is opened by its path: where there are no paths it is not found */
+	if (*key->subpath && !s->root->dir)
+		return 0;
 	if (!*key->subpath)
 		rc = fill_where(&h->at, s->root, key, s->d);
 	else if (grove__store_describe(s->root->store, key, &path))
@@ -220,21 +223,24 @@ static enum rank loosely(const char *want, struct grove_slice name)
 	return name.len == n ? RANK_NAME : RANK_PREFIX;
 }
 
-static enum rank rank_of(const char *want, const struct grove__dialect *dialect,
+static enum rank rank_of(const struct search *s, const struct grove__dialect *dialect,
 			 struct grove_slice id, const char *file)
 {
 	struct grove_slice name = grove__slice_str(file), tail;
 	const size_t end = strlen(".jsonl");
+	const char *want = s->want, *bar;
 	size_t n = strlen(want);
 	enum rank best, other;
-	const char *bar;
 
 	if (id.len >= n && !memcmp(id.ptr, want, n))
 		return id.len == n ? RANK_ID : RANK_PREFIX;
-	if (!dialect->loose_names)
-		return RANK_NONE;
 	if (name.len > end && !memcmp(name.ptr + name.len - end, ".jsonl", end))
 		name.len -= end;
+	/* where there are no paths, the name is all that one without an id has */
+	if (!s->root->dir && grove__slice_is(name, want))
+		return RANK_NAME;
+	if (!dialect->loose_names)
+		return RANK_NONE;
 	bar = name.len ? memrchr(name.ptr, '_', name.len) : NULL;
 	tail = bar ? grove__slice(bar + 1, (size_t)(name.ptr + name.len - bar) - 1) : name;
 	best = loosely(want, id);
@@ -265,7 +271,7 @@ static int try_key(void *payload, const struct grove_key *key)
 	if (rc) {
 		rc = grove__fail_nomem(s->d);
 	} else {
-		rank = rank_of(s->want, dialect, id, file);
+		rank = rank_of(s, dialect, id, file);
 		if (rank)
 			rc = hit(s, key, id.len ? id : grove__slice_str(file), rank);
 	}

@@ -10,6 +10,7 @@
  *	          `----- value -----´
  *	becomes   {"type":"a","n":2} and the rest⏎
  */
+#include "session/lines.h"
 #include "session/session.h"
 
 #include "base/crc32c.h"
@@ -37,6 +38,8 @@ struct pass {
 	struct grove_slice slot; /* what takes the place of the slot's line; empty: itself */
 	bool dropped;            /* nothing is left of the lines at hand */
 	bool fresh;              /* the run at hand still has lines */
+	struct grove__records records;
+	struct grove_buf padded; /* a line, and room behind it */
 	struct grove_detail *d;
 };
 
@@ -248,6 +251,28 @@ static int next_line(void *payload, struct grove_slice *line)
 	return 0;
 }
 
+static int next_record(void *payload, struct grove_record *rec)
+{
+	struct pass *p = payload;
+	struct grove_slice line;
+	int rc = next_line(p, &line);
+
+	if (rc)
+		return rc;
+	grove__buf_clear(&p->padded);
+	grove__records_clear(&p->records);
+	if (grove__buf_add_slice(&p->padded, line) || grove__buf_reserve(&p->padded, GROVE__JSON_PAD) ||
+	    grove__records_fill(&p->records, grove__buf_slice(&p->padded), rec))
+		return grove__fail_nomem(p->d);
+	return 0;
+}
+
+/* Only stores with columns ask for more than the line. */
+static int next_bare(void *payload, struct grove_record *rec)
+{
+	return next_line(payload, &rec->line);
+}
+
 int grove__session_rewrite(struct grove_session *s, grove__line_edit_fn *fn, void *payload,
 			   uint64_t *changed, struct grove_detail *d)
 {
@@ -259,9 +284,13 @@ int grove__session_rewrite_slot(struct grove_session *s, grove__line_edit_fn *fn
 {
 	struct pass p = { .s = s, .fn = fn, .payload = payload, .until = s->image->tail, .slot = slot,
 			  .d = d };
-	int rc = grove__log_rewrite(s->log, next_line, &p, s->image->tail,
-				    s->flags & GROVE_FORCE ? GROVE_LOG_FORCE : 0, d);
+	int rc;
 
+	grove__records_init(&p.records, s->at.dialect);
+	rc = grove__log_rewrite(s->log, grove__log_has_update(s->log) ? next_record : next_bare, &p,
+				s->image->tail, s->flags & GROVE_FORCE ? GROVE_LOG_FORCE : 0, d);
+	grove__records_release(&p.records);
+	grove__buf_release(&p.padded);
 	grove__buf_release(&p.buf);
 	grove__buf_release(&p.out);
 	grove__buf_release(&p.group);

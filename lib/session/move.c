@@ -1,8 +1,11 @@
 /*
  * session/move.c: another working directory for a session, or none at all.
  */
+#include "session/crumb.h"
 #include "session/session.h"
 
+#include "store/jsonl.h"
+#include "sys/clock.h"
 #include "sys/file.h"
 
 #include <stdlib.h>
@@ -17,6 +20,35 @@ static int move_header(void *payload, struct grove_session *s, uint32_t row, boo
 		return 1;
 	*done = true;
 	return s->at.dialect->move_header(value, s->cwd, s->at.path, out);
+}
+
+/* The header's line alone. 1: the log has to be rewritten. */
+static int move_header_line(struct grove_session *s, struct grove_detail *d)
+{
+	struct grove_buf line = GROVE_BUF_INIT, out = GROVE_BUF_INIT;
+	struct grove__spot at = s->image->header_at;
+	struct grove_slice value;
+	int rc = grove__log_has_update(s->log)
+			 ? grove__image_header_line(s->image, s->log, &line, &value, d)
+			 : 1;
+
+	if (!rc && s->at.dialect->move_header(value, s->cwd, s->at.path, &out))
+		rc = grove__fail_nomem(d);
+	if (!rc)
+		rc = grove__session_update_line(s, &at, GROVE_NONE, grove__buf_slice(&out),
+						GROVE_CHANGE_UPDATE, d);
+	grove__buf_release(&line);
+	grove__buf_release(&out);
+	return rc;
+}
+
+static int say_cwd(struct grove_session *s, struct grove_detail *d)
+{
+	uint64_t changed;
+	bool done = false;
+	int rc = move_header_line(s, d);
+
+	return rc == 1 ? grove__session_rewrite(s, move_header, &done, &changed, d) : rc;
 }
 
 /* Without a header a line says it. */
@@ -61,15 +93,76 @@ static int new_place(struct grove_session *s, const char *cwd, struct grove__whe
 	return 0;
 }
 
+/* Tell where it belongs, in the log itself. */
+static int change_cwd(struct grove_session *s, struct grove_buf *cwd, struct grove_detail *d)
+{
+	char *old = s->cwd, *new = cwd->ptr;
+	int rc;
+
+	*cwd = (struct grove_buf)GROVE_BUF_INIT;
+	s->cwd = new;
+	rc = s->at.dialect->relocate ? relocate(s, d) : say_cwd(s, d);
+	/* a header that was read again has brought its own */
+	if (rc && s->cwd == new) {
+		s->cwd = old;
+		free(new);
+	} else {
+		free(old);
+	}
+	return rc;
+}
+
+/*
+ * Who could tell the log where it belongs now has the right to write, if anybody
+ * has; it goes along.
+ */
+static int take_lease_along(const struct grove_lease *held, struct grove_log *log,
+			    struct grove_detail *d)
+{
+	int64_t left = held->until - grove__sys_now_ms();
+	struct grove_lease now;
+	int rc = *held->owner && left > 0 ? grove__log_lease(log, held->owner, left, &now, d) : 0;
+
+	/* another was faster: from here on it is as after any other takeover */
+	return rc == GROVE_ECONFLICT ? 0 : rc;
+}
+
+/* The log under its new key; `to` is taken over. */
+static int go_over(struct grove_session *s, struct grove__where *to, struct grove_detail *d)
+{
+	struct grove_key from = { s->at.project, s->at.session, "" };
+	struct grove_key key = { to->project, to->session, "" };
+	struct grove_lease held = { .number = 0 };
+	struct grove_log *log;
+	bool own = s->at.own_store;
+	int rc = grove__log_lease(s->log, "", -1, &held, d);
+
+	if (!rc || rc == GROVE_ENOTSUP)
+		rc = grove__store_rename(s->at.store, &from, &key, d);
+	if (!rc)
+		rc = grove__log_open(&log, to->store, &key, GROVE_LOG_WRITE, d);
+	if (rc)
+		return rc;
+	rc = take_lease_along(&held, log, d);
+	if (!rc && grove__session_change_log(s, log))
+		rc = grove__fail_nomem(d);
+	if (rc)
+		grove__log_close(log);
+	s->at.own_store = false;
+	grove__where_release(&s->at);
+	s->at = *to;
+	s->at.own_store = own;
+	memset(to, 0, sizeof(*to));
+	return rc ? rc : grove__session_load(s, d);
+}
+
 int grove__session_move(struct grove_session *s, const char *cwd, struct grove_detail *d)
 {
-	struct grove_key from = { s->at.project, s->at.session, "" }, key;
 	struct grove_buf full = GROVE_BUF_INIT;
 	struct grove__where to;
+	struct grove_key key;
 	struct grove_log *log;
-	uint64_t changed;
-	char *old;
-	bool done = false, elsewhere;
+	bool elsewhere;
 	int rc;
 
 	rc = grove__session_writable(s, d);
@@ -99,38 +192,10 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 		grove__log_close(log);
 		rc = grove__fail(d, GROVE_EEXIST, to.path, "there is a session of that name already");
 	}
-	if (!rc) {
-		old = s->cwd;
-		s->cwd = full.ptr;
-		full.ptr = NULL;
-		rc = s->at.dialect->relocate ? relocate(s, d)
-					     : grove__session_rewrite(s, move_header, &done, &changed, d);
-		if (rc) {
-			free(s->cwd);
-			s->cwd = old;
-		} else {
-			free(old);
-		}
-	}
+	if (!rc)
+		rc = change_cwd(s, &full, d);
 	if (!rc && elsewhere)
-		rc = grove__store_rename(s->at.store, &from, &key, d);
-	if (!rc && elsewhere) {
-		rc = grove__log_open(&log, to.store, &key, GROVE_LOG_WRITE, d);
-		if (!rc) {
-			bool own = s->at.own_store;
-
-			rc = grove__session_change_log(s, log) ? grove__fail_nomem(d) : 0;
-			if (rc)
-				grove__log_close(log);
-			s->at.own_store = false;
-			grove__where_release(&s->at);
-			s->at = to;
-			s->at.own_store = own;
-			memset(&to, 0, sizeof(to));
-			if (!rc)
-				rc = grove__session_load(s, d);
-		}
-	}
+		rc = go_over(s, &to, d);
 	if (!rc && s->flags & GROVE_CRUMB)
 		grove__crumb_leave(s);
 	grove__where_release(&to);
@@ -209,7 +274,14 @@ int grove__session_remove(struct grove *g, struct grove__where *at, unsigned fla
 		if (rc)
 			return rc;
 	}
-	if (at->path && !(flags & GROVE_REMOVE_NO_TRASH) && into_trash(at->path))
-		return remove_rest(at, &key, d);
-	return grove__store_remove(at->store, &key, d);
+	if (at->path && !(flags & GROVE_REMOVE_NO_TRASH) && into_trash(at->path)) {
+		grove__jsonl_lease_remove(at->path);
+		rc = remove_rest(at, &key, d);
+	} else {
+		rc = grove__store_remove(at->store, &key, d);
+	}
+	/* blobs stay: others may name them, and who collects garbage looks */
+	if (!rc && at->path)
+		grove__crumbs_forget(g, at->path);
+	return rc;
 }

@@ -36,6 +36,25 @@ static int name_header(void *payload, struct grove_session *s, uint32_t row, boo
 	return s->at.dialect->title(value, n->name, n->source, out);
 }
 
+/* The header's line alone. 1: the log has to be rewritten. */
+static int name_header_line(struct grove_session *s, struct naming *n, struct grove_detail *d)
+{
+	struct grove__image *im = s->image;
+	struct grove_buf line = GROVE_BUF_INIT, out = GROVE_BUF_INIT;
+	struct grove_slice value;
+	int rc = grove__log_has_update(s->log) ? grove__image_header_line(im, s->log, &line, &value, d)
+					       : 1;
+
+	if (!rc && s->at.dialect->title(value, n->name, n->source, &out))
+		rc = grove__fail_nomem(d);
+	if (!rc)
+		rc = grove__session_update_line(s, &im->header_at, GROVE_NONE, grove__buf_slice(&out),
+						GROVE_CHANGE_NAME, d);
+	grove__buf_release(&line);
+	grove__buf_release(&out);
+	return rc;
+}
+
 /* Put the name into the slot in front of the header: the line keeps its length. */
 static int name_slot(struct grove_session *s, const char *name, const char *source,
 		     struct grove_detail *d)
@@ -92,6 +111,8 @@ static int name_it(struct grove_session *s, const char *name, const char *source
 		rc = s->at.dialect->slot(name, source, grove__sys_now_ms(), &slot) ? grove__fail_nomem(d) : 0;
 	}
 	if (!rc)
+		rc = slot.len ? 1 : name_header_line(s, &n, d);
+	if (rc == 1)
 		rc = grove__session_rewrite_slot(s, name_header, &n, grove__buf_slice(&slot), &changed, d);
 	grove__buf_release(&slot);
 	return rc;

@@ -5,6 +5,7 @@
  * then its lines are in a memory store of its own, so that everything else
  * works the same way.
  */
+#include "session/cache.h"
 #include "session/session.h"
 
 #include "sys/clock.h"
@@ -101,8 +102,12 @@ void grove__session_close_old(struct grove_session *s)
 
 static int set_str(char **where, const char *value)
 {
-	char *copy = strdup(value);
+	char *copy;
 
+	/* what was handed out stays where it is */
+	if (*where && !strcmp(*where, value))
+		return 0;
+	copy = strdup(value);
 	if (!copy)
 		return GROVE_ENOMEM;
 	free(*where);
@@ -110,13 +115,20 @@ static int set_str(char **where, const char *value)
 	return 0;
 }
 
-/* Without a header a session is called as its log is, up to the ending. */
+/* Without its header a session is called as its log is, up to the ending. */
 static int name_of_log(struct grove_session *s)
 {
 	const char *name = s->at.session, *slash = strrchr(name, '/');
+	struct grove_slice id;
+	int64_t time;
 	size_t n;
 
 	name = slash ? slash + 1 : name;
+	if (!s->at.dialect->headless &&
+	    s->at.dialect->parse_file_name(grove__slice_str(name), &time, &id)) {
+		s->id = strndup(id.ptr, id.len);
+		return s->id ? 0 : GROVE_ENOMEM;
+	}
 	n = strlen(name);
 	if (n > 6 && !strcmp(name + n - 6, ".jsonl"))
 		n -= 6;
@@ -171,14 +183,23 @@ int grove__session_load(struct grove_session *s, struct grove_detail *d)
 	/* a log that changes while we read it is read again, a few times */
 	for (int tries = 0; tries < 4; tries++) {
 		im = grove__image_new(s->at.dialect);
+		/* what was kept is only looked at once: it may be what does not fit */
+		if (im && !tries && grove__cache_thaw(s, im)) {
+			grove__image_unref(im);
+			im = grove__image_new(s->at.dialect);
+		}
 		if (!im)
 			return grove__fail_nomem(d);
 		im->may_be_empty = s->held && s->at.dialect->headless;
 		rc = grove__image_load(im, s->log, s->at.path, &s->g->progress, d);
 		if (!rc) {
+			grove__cache_freeze(s, im);
 			s->image = im;
 			carry_leaf(s);
-			return take_header(s, d);
+			rc = take_header(s, d);
+			if (!rc)
+				rc = grove__kept_leaf(s, d);
+			return rc < 0 ? rc : 0;
 		}
 		grove__image_unref(im);
 		if (rc != GROVE_ESTALE)
@@ -202,8 +223,10 @@ int grove__session_refresh(struct grove_session *s, struct grove_detail *d)
 		s->labels = NULL;
 		s->follows = NULL;
 	}
-	if (!rc)
-		return old->lines != lines;
+	if (!rc) {
+		rc = grove__kept_leaf(s, d);
+		return rc ? rc : old->lines != lines;
+	}
 	if (rc != GROVE_ESTALE && !grove__image_spoilt(old))
 		return rc;
 	if (grove__session_retire(s))
@@ -328,7 +351,8 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 		if (!rc && !st.bytes)
 			rc = begin(s, d);
 	}
-	if (!rc && flags & GROVE_LAZY && !(flags & GROVE_WRITE) && s->at.dialect->headless)
+	if (!rc && flags & GROVE_LAZY && !(flags & GROVE_WRITE) &&
+	    (s->at.dialect->headless || grove__keeps_values(s)))
 		return s->id ? 0 : name_of_log(s) ? grove__fail_nomem(d) : 0;
 	if (!rc)
 		rc = grove__session_load(s, d);

@@ -147,8 +147,9 @@ static int take_header(void *payload, const struct grove__json_line *l, const ch
 		return take_facts(h, l, line);
 	switch (h->dialect->index(l, line, h->keep, &e)) {
 	case LINE_HEADER:
+		h->keep->failed = false;
 		h->dialect->header(l, line, h->keep, h->out);
-		return FOUND;
+		return h->keep->failed ? GROVE_ENOMEM : FOUND;
 	case LINE_ENTRY:
 		return FOUND; /* what does not begin with a header is no session */
 	default:

@@ -37,6 +37,7 @@ int grove__records_fill(struct grove__records *r, struct grove_slice line,
 	struct grove__entry e;
 	size_t mark = !r->any && grove__slice_starts(line, "\xef\xbb\xbf") ? 3 : 0;
 	const char *p = line.ptr + mark;
+	enum grove__line_class class;
 	bool first = !r->any;
 
 	*out = (struct grove_record){ .line = line };
@@ -49,9 +50,14 @@ int grove__records_fill(struct grove__records *r, struct grove_slice line,
 		return 0;
 	}
 	r->any = true;
-	switch (r->dialect->index(&l, p, &r->tmp, &e)) {
+	class = r->dialect->index(&l, p, &r->tmp, &e);
+	if (r->tmp.failed)
+		return GROVE_ENOMEM;
+	switch (class) {
 	case LINE_HEADER:
 		r->dialect->header(&l, p, &r->tmp, &h);
+		if (r->tmp.failed)
+			return GROVE_ENOMEM;
 		out->kind = GROVE_KIND_HEADER;
 		out->time = time_or_none(h.time);
 		return 0;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #define WINDOW ((uint64_t)1 << 20)
+#define GAP_LINES ((uint64_t)4)
 #define GAP ((uint64_t)4096)        /* reading over a gap is cheaper than asking twice */
 #define AHEAD ((size_t)2)           /* windows that may be ready */
 #define AHEAD_FROM ((size_t)2048)   /* lines from which a reader pays */
@@ -24,6 +25,9 @@ struct window {
 	struct grove_buf bytes;
 	uint64_t pos;
 	size_t first, count;
+	/* where positions count lines: the one that was looked at last, and where it begins */
+	uint64_t line;
+	size_t off;
 	size_t checked;             /* so many of them are as they were indexed */
 	int rc;                     /* of reading them, and its story */
 	struct grove_detail d;
@@ -53,6 +57,80 @@ static uint32_t row_at(const struct grove__rows *r, size_t i)
 	return r->list ? r->list[i] : (uint32_t)i;
 }
 
+/* Where the row begins in a window; rows are asked for in the order of the list. */
+static size_t offset_in(const struct grove__rows *r, struct window *w, uint32_t row)
+{
+	uint64_t pos = grove__spine_pos(r->im->spine, row);
+
+	if (!r->im->by_line)
+		return (size_t)(pos - w->pos);
+	if (pos < w->line) {
+		w->line = w->pos;
+		w->off = 0;
+	}
+	for (; w->line < pos; w->line++) {
+		const char *lf = memchr(w->bytes.ptr + w->off, '\n', w->bytes.len - w->off);
+
+		w->off = lf ? (size_t)(lf - w->bytes.ptr) + 1 : w->bytes.len;
+	}
+	return w->off;
+}
+
+static bool same_bytes(const struct grove__rows *r, struct window *w, uint32_t row)
+{
+	const struct grove__spine *s = r->im->spine;
+	size_t off = offset_in(r, w, row), len = (size_t)grove__spine_len(s, row);
+
+	return off + len <= w->bytes.len &&
+	       grove__crc32c(0, w->bytes.ptr + off, len) == grove__spine_crc(s, row);
+}
+
+/* The same where positions count lines. */
+static void read_lines(const struct grove__rows *r, size_t first, struct window *w)
+{
+	const struct grove__spine *s = r->im->spine;
+	uint64_t pos = grove__spine_pos(s, row_at(r, first)), end = pos + 1;
+	uint64_t bytes = grove__spine_len(s, row_at(r, first)) + 1;
+	struct grove_run run;
+	size_t i;
+
+	for (i = first + 1; i < r->nr; i++) {
+		uint64_t p = grove__spine_pos(s, row_at(r, i)), n = grove__spine_len(s, row_at(r, i)) + 1;
+
+		if (p < end || p - end > GAP_LINES || bytes + n > WINDOW)
+			break;
+		end = p + 1;
+		bytes += n;
+	}
+	w->pos = w->line = pos;
+	w->off = 0;
+	w->count = 0;
+	if (grove__buf_reserve(&w->bytes, (size_t)bytes + 1 + GROVE__JSON_PAD)) {
+		w->rc = grove__fail_nomem(&w->d);
+		return;
+	}
+	run.next = pos;
+	if (i > first + 1)
+		w->rc = grove__log_read(r->log, pos, end, w->bytes.ptr, (size_t)bytes + 1, &run, &w->d);
+	if (w->rc)
+		return;
+	/* one that has no neighbours is cheaper to get by itself; and white space may follow a value */
+	if (run.next == pos) {
+		w->count = 1;
+		bytes = grove__spine_len(s, row_at(r, first));
+		w->rc = grove__log_fetch(r->log, pos, 0, w->bytes.ptr, (size_t)bytes, &w->d);
+		grove__buf_cut(&w->bytes, w->rc ? 0 : (size_t)bytes);
+		return;
+	}
+	grove__buf_cut(&w->bytes, run.len);
+	/* as many as came: lines between them need room, too */
+	for (; w->count < i - first; w->count++)
+		if (grove__spine_pos(s, row_at(r, first + w->count)) >= run.next)
+			break;
+	if (!w->count)
+		w->count = 1;
+}
+
 /* Read the line of list[first], and with it the lines that lie right behind it. */
 static void read_window(const struct grove__rows *r, size_t first, struct window *w)
 {
@@ -64,15 +142,20 @@ static void read_window(const struct grove__rows *r, size_t first, struct window
 	w->pos = pos;
 	w->first = first;
 	w->checked = 0;
+	w->rc = 0;
+	grove__buf_clear(&w->bytes);
+	if (r->im->by_line && end - pos <= GROVE__LINE_MAX) {
+		read_lines(r, first, w);
+		goto check;
+	}
 	for (i = first + 1; i < r->nr; i++) {
 		uint64_t p = grove__spine_pos(s, row_at(r, i)), n = grove__spine_len(s, row_at(r, i));
 
-		if (p < end || p - end > GAP || p + n - pos > WINDOW)
+		if (r->im->by_line || p < end || p - end > GAP || p + n - pos > WINDOW)
 			break;
 		end = p + n;
 	}
 	w->count = i - first;
-	grove__buf_clear(&w->bytes);
 	if (end - pos > GROVE__LINE_MAX) {
 		w->rc = grove__fail_at(&w->d, GROVE_ETOOBIG, NULL, (uint64_t)grove__spine_line(s, row) + 1,
 				       pos, "a line of %llu bytes: too long to be held in memory",
@@ -84,15 +167,11 @@ static void read_window(const struct grove__rows *r, size_t first, struct window
 		return;
 	}
 	w->rc = grove__log_fetch(r->log, pos, 0, w->bytes.ptr, (size_t)(end - pos), &w->d);
-	if (w->rc)
-		return;
-	grove__buf_cut(&w->bytes, (size_t)(end - pos));
-	for (; w->checked < w->count; w->checked++) {
-		row = row_at(r, first + w->checked);
-		if (grove__crc32c(0, w->bytes.ptr + (grove__spine_pos(s, row) - pos),
-				  (size_t)grove__spine_len(s, row)) != grove__spine_crc(s, row))
-			break;
-	}
+	if (!w->rc)
+		grove__buf_cut(&w->bytes, (size_t)(end - pos));
+check:
+	while (!w->rc && w->checked < w->count && same_bytes(r, w, row_at(r, first + w->checked)))
+		w->checked++;
 }
 
 /* --- the reader --- */
@@ -201,7 +280,7 @@ static struct window *next_window(struct grove__rows *r)
 	return w;
 }
 
-/* Where positions count lines, each row is a fetch of its own. */
+/* Where values reach over lines that are counted, each row is a fetch of its own. */
 static int fetch_row(struct grove__rows *r, uint32_t row, struct grove_slice *line,
 		     struct grove_detail *d)
 {
@@ -233,8 +312,7 @@ static int look_row(struct grove__rows *r, uint32_t row, struct grove_slice *lin
 		return grove__fail_at(d, GROVE_ESTALE, NULL, (uint64_t)grove__spine_line(s, row) + 1,
 				      grove__spine_pos(s, row),
 				      "the line is not what it was: the session was changed");
-	*line = grove__slice(w->bytes.ptr + (grove__spine_pos(s, row) - w->pos),
-			     (size_t)grove__spine_len(s, row));
+	*line = grove__slice(w->bytes.ptr + offset_in(r, w, row), (size_t)grove__spine_len(s, row));
 	return 0;
 }
 
@@ -247,7 +325,10 @@ int grove__rows_next(struct grove__rows *r, uint32_t *row, struct grove_slice *v
 	if (r->i >= r->nr)
 		return 1;
 	*row = row_at(r, r->i);
-	rc = r->im->by_line ? fetch_row(r, *row, &line, d) : look_row(r, *row, &line, d);
+	if (grove__image_at_hand(r->im, *row, &line))
+		rc = 0;
+	else
+		rc = r->im->nr_spans ? fetch_row(r, *row, &line, d) : look_row(r, *row, &line, d);
 	if (rc == GROVE_ESTALE)
 		grove__image_spoil(r->im);
 	if (rc)

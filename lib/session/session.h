@@ -22,6 +22,7 @@ struct grove__root {
 struct grove {
 	struct grove__env env;
 	char *home, *cwd, *tty;
+	char *cache;                           /* for what can be made again; NULL: nowhere */
 	const struct grove__dialect *forced;
 	struct grove__root *roots;
 	size_t nr_roots, cap_roots;
@@ -71,6 +72,8 @@ struct grove_session {
 	unsigned version;                      /* of the log as it was found */
 	bool moved;                            /* the leaf was moved in memory … */
 	uint32_t leaf;                         /* … to here */
+	bool kept;                             /* no, the store says so */
+	uint64_t kept_base, kept_tail;         /* of the log when it was last asked; see kept.c */
 	const struct grove__image *follows;    /* with this image the rules end at what we wrote last */
 	const struct grove__image *ruled;      /* with this image of so many rows … */
 	uint32_t ruled_at, ruled_leaf;         /* … the rules end here */
@@ -104,6 +107,7 @@ struct grove_view {
 	uint32_t nr;
 	uint32_t leaf;                         /* once it is asked for, where rules find it */
 	bool has_leaf, moved;
+	uint64_t rev;
 	const char *name;
 	struct grove_counts counts;
 	pthread_mutex_t lock;
@@ -274,6 +278,14 @@ int grove__session_rewrite_entries(struct grove_session *s, grove_edit_fn *fn, v
 int grove__session_update(struct grove_session *s, const char *id, const char *pointer,
 			  struct grove_slice value, struct grove_detail *d);
 
+/*
+ * The header, the slot (GROVE_NONE for both) or a row, with `value` in the place
+ * of what is there. 1: it cannot be done by one line, the log has to be rewritten.
+ */
+int grove__session_update_line(struct grove_session *s, const struct grove__spot *at, uint32_t row,
+			       struct grove_slice value, enum grove_change_kind kind,
+			       struct grove_detail *d);
+
 /* latch.c */
 /* The first failure to write is kept and told; every later write gets it. */
 int grove__session_latch(struct grove_session *s, int rc, struct grove_detail *d);
@@ -321,6 +333,22 @@ int grove__session_row(struct grove_session *s, const char *id, uint32_t *row,
 int grove__session_find(struct grove_session *s, const char *id, uint32_t *row,
 			struct grove_detail *d);
 
+/* kept.c: what a store keeps for a session besides its lines */
+/* Has the store a place for values that lasts? */
+bool grove__keeps_values(const struct grove_session *s);
+/* The leaf that the store keeps, after the image was loaded or refreshed. 1: it is another now. */
+int grove__kept_leaf(struct grove_session *s, struct grove_detail *d);
+/* Before going on below the leaf: has it been moved meanwhile? */
+int grove__kept_look(struct grove_session *s, struct grove_detail *d);
+int grove__keep_leaf(struct grove_session *s, uint32_t row, struct grove_detail *d);
+int grove__keep_value(struct grove_session *s, const char *name, struct grove_slice value,
+		      struct grove_detail *d);
+int grove__kept_value(struct grove_session *s, const char *name, struct grove_buf *out,
+		      struct grove_detail *d);
+/* What hosts may have kept, the last one NULL; stored as "host.NAME". */
+#define GROVE__META_AGENT "host.agentId"
+extern const char *const grove__kept_names[];
+
 /* migrate.c, fork.c, move.c, remove.c */
 int grove__session_migrate(struct grove_session *s, struct grove_detail *d);
 int grove__session_fork(struct grove_session *s, const struct grove_fork_options *opt,
@@ -348,6 +376,9 @@ uint32_t grove__view_leaf(struct grove_view *v);
 void grove__row_entry(const struct grove__spine *sp, uint32_t row, struct grove_entry *out);
 int grove__view_new(struct grove_session *s, struct grove_view **out, struct grove_detail *d);
 
+/* upward.c: from a leaf to its root, as grove_session_path_up() says */
+int grove__session_path_up(struct grove_session *s, const char *leaf, grove_path_fn *fn,
+			   void *payload, struct grove_detail *d);
 /* tail.c: the same, from as little of the log as will do */
 int grove__session_context(struct grove_session *s, const struct grove_context_options *opt,
 			   struct grove_sink sink, struct grove_detail *d);

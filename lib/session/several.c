@@ -122,6 +122,7 @@ static int pin_leaf(struct grove_session *s, uint32_t last, struct grove_detail 
 	if (rc) {
 		/* a boundary alone is no conversation: only we know that it goes on there */
 		s->moved = true;
+		s->kept = false;
 		s->leaf = last;
 		return 0;
 	}
@@ -132,6 +133,7 @@ static int pin_leaf(struct grove_session *s, uint32_t last, struct grove_detail 
 	/* rules that will not have it there do not bind us */
 	if (!rc && grove__session_leaf_row(s) != last) {
 		s->moved = true;
+		s->kept = false;
 		s->leaf = last;
 	}
 	return rc;

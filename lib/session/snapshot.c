@@ -26,6 +26,7 @@ struct shot {
 	uint32_t *rows;                  /* entries that are handed out; NULL: all */
 	size_t nr_rows;
 	struct grove__delegations delegations;
+	struct grove_buf agent_id;       /* empty: none is known */
 	struct grove_detail *d;
 };
 
@@ -123,6 +124,7 @@ static void put_session(struct shot *t)
 	put_text(t, ",\"store\":", memory || !s->at.store ? "memory:" : s->at.store->url);
 	put_text(t, ",\"dialect\":", t->v->image->dialect->name);
 	put_text(t, ",\"agent\":", s->at.agent ? s->at.agent : t->v->image->dialect->name);
+	put_text(t, ",\"agentId\":", t->agent_id.ptr);
 	put_text(t, ",\"cwd\":", h->cwd ? h->cwd : s->cwd);
 	put_text(t, ",\"name\":", t->v->name);
 	put_id(t, ",\"rootEntryId\":", t->nr_path ? t->path[0] : GROVE_NONE);
@@ -132,7 +134,7 @@ static void put_session(struct shot *t)
 	put_time(t, ",\"updatedAt\":", updated(t));
 	put_number(t, ",\"entryCount\":", entries);
 	put_number(t, ",\"seq\":", t->v->counts.lines);
-	put_number(t, ",\"rev\":", t->v->counts.lines);
+	put_number(t, ",\"rev\":", t->v->rev);
 	put_number(t, ",\"generation\":", t->v->generation);
 	grove__out_str(&t->o, "}");
 }
@@ -488,6 +490,14 @@ static int select_rows(struct shot *t)
 	return 0;
 }
 
+/* Whose session a host says it is. */
+static int find_agent(struct shot *t)
+{
+	int rc = grove__log_meta_get(t->v->log, GROVE__META_AGENT, &t->agent_id, t->d);
+
+	return rc == GROVE_ENOTFOUND ? 0 : rc;
+}
+
 static int find_delegations(struct shot *t)
 {
 	bool window = t->opt->after || t->opt->limit;
@@ -511,6 +521,8 @@ int grove__view_snapshot(struct grove_view *v, const struct grove_snapshot_optio
 	if (!rc)
 		rc = select_rows(&t);
 	if (!rc)
+		rc = find_agent(&t);
+	if (!rc)
 		rc = find_delegations(&t);
 	if (!rc) {
 		put_session(&t);
@@ -531,6 +543,7 @@ int grove__view_snapshot(struct grove_view *v, const struct grove_snapshot_optio
 		grove__buf_clear(&t.o.buf);
 	end = grove__out_finish(&t.o);
 	grove__delegations_release(&t.delegations);
+	grove__buf_release(&t.agent_id);
 	free(t.path);
 	free(t.rows);
 	if (!rc && end == GROVE_ENOMEM)

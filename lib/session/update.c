@@ -5,6 +5,7 @@
  * keep their bytes. What an entry is called and where it hangs cannot change:
  * others name it.
  */
+#include "session/lines.h"
 #include "session/session.h"
 
 #include "json/edit.h"
@@ -30,7 +31,7 @@ static int same_entry(struct grove_session *s, uint32_t row, struct grove_buf *l
 	struct grove__json_line l;
 	struct grove__entry e;
 	uint32_t up = grove__spine_parent(sp, row);
-	bool same;
+	bool same, failed;
 
 	if (grove__buf_reserve(line, GROVE__JSON_PAD))
 		return grove__fail_nomem(d);
@@ -47,7 +48,10 @@ static int same_entry(struct grove_session *s, uint32_t row, struct grove_buf *l
 		       grove__slice_eq(e.parent, grove__spine_name(grove__spine_id(sp, up)));
 	else if (same && !(grove__spine_flags(sp, row) & ROOT_BY_DAMAGE))
 		same = e.parent_is == PARENT_NULL;
+	failed = tmp.failed;
 	grove__arena_release(&tmp);
+	if (failed)
+		return grove__fail_nomem(d);
 	return same ? 0 : grove__fail(d, GROVE_EINVAL, s->at.path,
 				      "an entry keeps its type, its id and its parent (%.60s)",
 				      id ? id : "without an id");
@@ -99,14 +103,76 @@ int grove__session_rewrite_entries(struct grove_session *s, grove_edit_fn *fn, v
 	return grove__session_latch(s, rc, d);
 }
 
+/* --- one line, where a store can do that --- */
+
+int grove__session_update_line(struct grove_session *s, const struct grove__spot *at, uint32_t row,
+			       struct grove_slice value, enum grove_change_kind kind,
+			       struct grove_detail *d)
+{
+	struct grove_buf was = GROVE_BUF_INIT, line = GROVE_BUF_INIT;
+	struct grove_record rec = { 0 };
+	struct grove__records records;
+	struct grove_slice stored;
+	int rc;
+
+	/* a value beside others on its line, or over several, is no line */
+	if (!s->image->by_line || at->off || at->lines || grove__image_old(s->image) ||
+	    !grove__log_has_update(s->log))
+		return 1;
+	grove__records_init(&records, s->at.dialect);
+	records.any = row != GROVE_NONE;
+	rc = grove__spot_fetch(s->log, at, &was, d);
+	stored = grove__trim_value(grove__buf_slice(&was));
+	/* what stands around the value (a mark, a CR) stays */
+	if (!rc && (grove__buf_add(&line, was.ptr, (size_t)(stored.ptr - was.ptr)) ||
+		    grove__buf_add_slice(&line, value) ||
+		    grove__buf_add(&line, stored.ptr + stored.len,
+				   (size_t)(was.ptr + was.len - stored.ptr - stored.len)) ||
+		    grove__buf_reserve(&line, GROVE__JSON_PAD) ||
+		    grove__records_fill(&records, grove__buf_slice(&line), &rec)))
+		rc = grove__fail_nomem(d);
+	if (!rc)
+		rc = grove__log_update(s->log, at->pos, grove__buf_slice(&was), &rec, kind,
+				       GROVE_SYNC_ALWAYS, d);
+	if (!rc && grove__session_retire(s))
+		rc = grove__fail_nomem(d);
+	grove__records_release(&records);
+	grove__buf_release(&was);
+	grove__buf_release(&line);
+	return rc ? rc : grove__session_load(s, d);
+}
+
 /* --- one value in one entry --- */
 
 struct pointed {
+	struct grove_session *s;
 	uint32_t row;
 	const char *pointer;
 	struct grove_slice value;
 	struct grove_detail *d;
 };
+
+/* When it was written is no matter of what it says. */
+static int same_time(struct grove_session *s, int64_t time, struct grove_buf *line,
+		     struct grove_detail *d)
+{
+	struct grove__arena tmp;
+	struct grove__json_line l;
+	struct grove__entry e;
+	bool same = true, failed;
+
+	if (grove__buf_reserve(line, GROVE__JSON_PAD))
+		return grove__fail_nomem(d);
+	grove__arena_init(&tmp);
+	if (grove__json_scan(&s->image->want, line->ptr, line->len, true, &l) == JSON_VALUE &&
+	    s->at.dialect->index(&l, line->ptr, &tmp, &e) == LINE_ENTRY)
+		same = e.time == time;
+	failed = tmp.failed;
+	grove__arena_release(&tmp);
+	if (failed)
+		return grove__fail_nomem(d);
+	return same ? 0 : grove__fail(d, GROVE_EINVAL, s->at.path, "an entry keeps its time");
+}
 
 static int replace_value(void *payload, const struct grove_entry *e, struct grove_slice json,
 			 struct grove_buf *out)
@@ -117,22 +183,48 @@ static int replace_value(void *payload, const struct grove_entry *e, struct grov
 	if (e->index != p->row)
 		return 1;
 	rc = grove__json_replace(out, json, p->pointer, p->value);
-	if (rc != 1)
-		return rc;
-	return grove__fail(p->d, GROVE_ENOTFOUND, NULL, "there is nothing at %.200s", p->pointer);
+	if (rc == 1)
+		return grove__fail(p->d, GROVE_ENOTFOUND, NULL, "there is nothing at %.200s", p->pointer);
+	return rc ? rc : same_time(p->s, e->time, out, p->d);
+}
+
+/* The entry's line alone. 1: the log has to be rewritten. */
+static int update_row(struct grove_session *s, struct pointed *p, struct grove_detail *d)
+{
+	struct update u = { .fn = replace_value, .payload = p, .d = d };
+	struct grove_buf line = GROVE_BUF_INIT, out = GROVE_BUF_INIT;
+	struct grove__spot at = grove__image_spot(s->image, p->row);
+	struct grove_slice value;
+	int rc = grove__log_has_update(s->log)
+			 ? grove__image_line(s->image, s->log, p->row, &line, &value, d)
+			 : 1;
+
+	if (!rc)
+		rc = edit_line(&u, s, p->row, false, value, &out);
+	if (rc == GROVE_ENOMEM)
+		grove__fail_nomem(d);
+	if (!rc)
+		rc = grove__session_update_line(s, &at, p->row, grove__buf_slice(&out),
+						GROVE_CHANGE_UPDATE, d);
+	grove__buf_release(&u.json);
+	grove__buf_release(&u.edited);
+	grove__buf_release(&line);
+	grove__buf_release(&out);
+	return rc;
 }
 
 int grove__session_update(struct grove_session *s, const char *id, const char *pointer,
 			  struct grove_slice value, struct grove_detail *d)
 {
-	struct pointed p = { .pointer = pointer, .d = d };
+	struct pointed p = { .s = s, .pointer = pointer, .d = d };
 	struct grove_buf canonical = GROVE_BUF_INIT;
 	struct grove_buf input = GROVE_BUF_INIT;
 	struct grove__input in;
 	int rc = grove__session_writable(s, d);
 
-	if (!rc)
-		rc = grove__session_refresh(s, d);
+	if (rc)
+		return rc;
+	rc = grove__session_refresh(s, d);
 	if (rc >= 0)
 		rc = grove__session_find(s, id, &p.row, d);
 	if (!rc && p.row == GROVE_NONE)
@@ -146,7 +238,11 @@ int grove__session_update(struct grove_session *s, const char *id, const char *p
 		rc = grove__fail_nomem(d);
 	p.value = grove__buf_slice(&canonical);
 	if (!rc)
+		rc = update_row(s, &p, d);
+	if (rc == 1)
 		rc = grove__session_rewrite_entries(s, replace_value, &p, NULL, d);
+	else
+		rc = grove__session_latch(s, rc, d);
 	grove__buf_release(&canonical);
 	grove__buf_release(&input);
 	return rc;

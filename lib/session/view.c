@@ -48,6 +48,7 @@ int grove__view_new(struct grove_session *s, struct grove_view **out, struct gro
 	v->log = s->log;
 	v->tail = s->image->tail;
 	v->generation = s->image->generation;
+	v->rev = grove__image_rev(s->image);
 	v->labels = grove__labels_ref(s->labels);
 	v->nr = s->image->spine->nr;
 	/* where it takes a walk to find it, it is found when it is asked for */
@@ -83,6 +84,11 @@ void grove_view_unref(struct grove_view *v)
 void grove_view_counts(const struct grove_view *v, struct grove_counts *out)
 {
 	*out = v->counts;
+}
+
+uint64_t grove_view_rev(const struct grove_view *v)
+{
+	return v->rev;
 }
 
 uint32_t grove_view_count(const struct grove_view *v)

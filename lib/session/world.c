@@ -239,6 +239,25 @@ static int add_given(struct grove *g, const char *url, struct grove_detail *d)
 	return rc;
 }
 
+/* The place for what can be made again; GROVE_ENOMEM. */
+static int find_cache(struct grove *g, const struct grove_options *opt)
+{
+	const char *xdg = g->env.getenv(g->env.getenv_payload, "XDG_CACHE_HOME");
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc;
+
+	if (opt->cache && !*opt->cache)
+		return 0;
+	if (opt->cache)
+		rc = grove__resolve(g, opt->cache, &b);
+	else if (xdg && *xdg == '/')
+		rc = grove__buf_addf(&b, "%s/grove", xdg);
+	else
+		rc = grove__buf_addf(&b, "%s/.cache/grove", g->home);
+	g->cache = b.ptr;
+	return rc;
+}
+
 static int take_options(struct grove *g, const struct grove_options *opt, struct grove_detail *d)
 {
 	const char *home, *store;
@@ -250,7 +269,9 @@ static int take_options(struct grove *g, const struct grove_options *opt, struct
 	home = opt->home ? opt->home : g->env.getenv(g->env.getenv_payload, "HOME");
 	g->home = strdup(home && *home ? home : "/");
 	g->cwd = opt->cwd && opt->cwd[0] == '/' ? strdup(opt->cwd) : getcwd(NULL, 0);
-	if (!g->home || !g->cwd)
+	if (!g->home || (!g->cwd && errno == ENOMEM))
+		return grove__fail_nomem(d);
+	if (!g->cwd)
 		return grove__fail(d, GROVE_EIO, NULL, "cannot tell the current directory");
 	if (opt->cwd && opt->cwd[0] != '/') {
 		if (grove__resolve(g, opt->cwd, &b))
@@ -271,6 +292,8 @@ static int take_options(struct grove *g, const struct grove_options *opt, struct
 	g->warn_payload = opt->warn_payload;
 	g->trace = opt->trace;
 	g->trace_payload = opt->trace_payload;
+	if (find_cache(g, opt))
+		return grove__fail_nomem(d);
 	if (opt->dialect) {
 		g->forced = grove__dialect_find(opt->dialect);
 		if (!g->forced)
@@ -307,6 +330,7 @@ void grove__world_release(struct grove *g)
 	}
 	free(g->roots);
 	free(g->home);
+	free(g->cache);
 	free(g->cwd);
 	free(g->tty);
 	pthread_mutex_destroy(&g->lock);

@@ -57,10 +57,12 @@ static void free_log(struct jsonl_log *log)
 	if (!log)
 		return;
 	grove__sys_close(log->fd);
+	grove__sys_watch_end(&log->watch);
 	grove__buf_release(&log->out);
 	pthread_mutex_destroy(&log->lock);
 	pthread_mutex_destroy(&log->sync_lock);
 	pthread_cond_destroy(&log->synced_cond);
+	free(log->lease_path);
 	free(log->path);
 	free(log);
 }
@@ -75,6 +77,7 @@ static struct jsonl_log *new_log(struct grove_store *st)
 	log->base.store = st;
 	log->fd = -1;
 	log->lf_at = UINT64_MAX;
+	log->watch = (struct grove__sys_watch)GROVE__SYS_WATCH_INIT;
 	pthread_mutex_init(&log->lock, NULL);
 	pthread_mutex_init(&log->sync_lock, NULL);
 	pthread_cond_init(&log->synced_cond, NULL);
@@ -200,8 +203,46 @@ int grove__jsonl_glance(struct jsonl_log *log, struct grove__sys_stat *st, struc
 	return 0;
 }
 
+int grove__jsonl_base_of(int fd, struct grove__sys_stat *st, uint64_t *base, bool *timed)
+{
+	int64_t us = 0;
+	int err = grove__sys_fstat_born(fd, st, &us);
+
+	*timed = us > 0;
+	/* exact in JSON, where numbers are doubles */
+	if (!err)
+		*base = (*timed ? (uint64_t)us + (st->ino & 0xfff) : st->ino) &
+			(((uint64_t)1 << 52) - 1);
+	return err;
+}
+
+int grove__jsonl_base(struct jsonl_log *log, uint64_t *base, struct grove_detail *d)
+{
+	struct grove__sys_stat st;
+	bool timed;
+	int err = log->born_known ? 0 : grove__jsonl_base_of(log->fd, &st, &log->born, &timed);
+
+	if (err)
+		return grove__fail_sys(d, err, log->path, "cannot look at");
+	log->born_known = true;
+	*base = log->born;
+	return 0;
+}
+
+/* Another file than before: what was known of it is not known of this one. */
+static void forget(struct jsonl_log *log)
+{
+	log->born_known = false;
+	log->leased = false;
+	log->lease_looked_ns = 0;
+	free(log->lease_path);
+	log->lease_path = NULL;
+}
+
 void grove__jsonl_seen(struct jsonl_log *log, const struct grove__sys_stat *st)
 {
+	if (st->ino != log->ino || st->dev != log->dev)
+		forget(log);
 	if (st->ino != log->ino || st->dev != log->dev || st->size < log->size) {
 		log->generation++;
 		log->lf_at = UINT64_MAX;
@@ -218,7 +259,8 @@ static void jsonl_close_log(struct grove_log *l)
 
 	/* a file we made and could not fill is not left behind */
 	if (log->created && !grove__jsonl_look(log, &st, NULL) && !st.size)
-		grove__sys_unlink(log->path);
+		if (!grove__sys_unlink(log->path))
+			grove__jsonl_lease_remove(log->path);
 	free_log(log);
 }
 
@@ -263,16 +305,22 @@ static int jsonl_stat(struct grove_log *l, struct grove_log_stat *out, struct gr
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
 	struct grove__sys_stat st;
+	bool timed;
 	int rc;
 
 	pthread_mutex_lock(&log->lock);
-	rc = grove__sys_fstat(log->fd, &st);
+	rc = log->born_known ? grove__sys_fstat(log->fd, &st)
+			     : grove__jsonl_base_of(log->fd, &st, &log->born, &timed);
+	log->born_known |= !rc;
 	if (rc)
 		rc = grove__fail_sys(d, rc, log->path, "cannot look at");
 	else
 		rc = follow(log, &st, d);
 	if (!rc) {
 		grove__jsonl_seen(log, &st);
+		rc = grove__jsonl_base(log, &out->base, d);
+	}
+	if (!rc) {
 		out->tail = out->bytes = st.size;
 		out->mtime_ms = st.mtime_ns >= 0 ? (st.mtime_ns + 500000) / 1000000
 						 : st.mtime_ns / 1000000;
@@ -500,8 +548,10 @@ static int jsonl_remove(struct grove_store *st, const struct grove_key *key, str
 		if (err)
 			rc = grove__fail_sys(d, err, path.ptr, "cannot remove");
 	}
-	if (!rc)
+	if (!rc) {
 		rc = grove__jsonl_attach_remove(grove__jsonl_store(st), key, d);
+		grove__jsonl_lease_remove(path.ptr);
+	}
 	grove__buf_release(&path);
 	return rc;
 }
@@ -529,10 +579,8 @@ static int jsonl_rename(struct grove_store *st, const struct grove_key *from,
 		*slash = '\0';
 		err = grove__sys_mkdirs(b.ptr, 0700);
 		*slash = '/';
-		if (!err)
-			err = grove__sys_rename_new(a.ptr, b.ptr);
-		if (err)
-			rc = grove__fail_sys(d, err, err == -EEXIST ? b.ptr : a.ptr, "cannot move");
+		rc = err ? grove__fail_sys(d, err, a.ptr, "cannot move")
+			 : grove__jsonl_move(a.ptr, b.ptr, d);
 	}
 	if (!rc)
 		rc = grove__jsonl_attach_rename(js, from, to, d);
@@ -565,6 +613,8 @@ static const struct grove_store_ops jsonl_ops = {
 	.list = jsonl_list,
 	.list_subs = jsonl_list_subs,
 	.cut = grove__jsonl_cut,
+	.lease = grove__jsonl_lease,
+	.wait = grove__jsonl_wait,
 	.remove = jsonl_remove,
 	.rename = jsonl_rename,
 	.meta_get = grove__jsonl_meta_get,

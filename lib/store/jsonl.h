@@ -6,6 +6,7 @@
 
 #include "store/store.h"
 #include "sys/file.h"
+#include "sys/watch.h"
 
 #include <pthread.h>
 
@@ -33,6 +34,12 @@ struct jsonl_log {
 	unsigned nlink;        /* names the file had at the last look */
 	int64_t looked_ns;     /* when that was; 0: never */
 	uint64_t lf_at;        /* the file is known to end in LF when this is its size */
+	uint64_t born;         /* stat's base of the file we have open … */
+	bool born_known;       /* … once somebody asked */
+	char *lease_path;      /* NULL: not looked for yet */
+	bool leased;           /* that file is there: every write looks into it */
+	int64_t lease_looked_ns; /* when it was last looked for, and was not there */
+	struct grove_lease lease; /* under which this handle writes; number 0: none */
 	struct grove_buf out;  /* the bytes of one append */
 
 	/* group commit: appends are counted, a sync covers all that came before it */
@@ -40,6 +47,8 @@ struct jsonl_log {
 	pthread_cond_t synced_cond;
 	uint64_t written, synced;
 	bool syncing, sync_failed;
+
+	struct grove__sys_watch watch; /* of the thread that waits */
 };
 
 static inline struct jsonl_store *grove__jsonl_store(struct grove_store *st)
@@ -67,6 +76,19 @@ int grove__jsonl_look(struct jsonl_log *log, struct grove__sys_stat *st, struct 
  * quick row are spared the look at the name.
  */
 int grove__jsonl_glance(struct jsonl_log *log, struct grove__sys_stat *st, struct grove_detail *d);
+/*
+ * stat's base, of the file we have open: when it was made, in microseconds, and a
+ * little of its number, because the clock of file systems ticks every few
+ * milliseconds only. A file system that does not know gives its number alone:
+ * then a new file in the place of an old one has another base, not always a
+ * higher one. With the lock held.
+ */
+int grove__jsonl_base(struct jsonl_log *log, uint64_t *base, struct grove_detail *d);
+/*
+ * The same of any descriptor, with all else about it; a negative errno. *timed: it
+ * is a time, so a later file has a higher one.
+ */
+int grove__jsonl_base_of(int fd, struct grove__sys_stat *st, uint64_t *base, bool *timed);
 /* Remember what was seen; another file, or a shorter one, is another generation. */
 void grove__jsonl_seen(struct jsonl_log *log, const struct grove__sys_stat *st);
 
@@ -85,6 +107,25 @@ int grove__jsonl_rewrite(struct grove_log *l, grove_line_fn *next, void *payload
 			 unsigned flags, struct grove_detail *d);
 /* A temporary name beside `path` that nobody can guess, appended to `out`. */
 int grove__jsonl_temp_name(const char *path, struct grove_buf *out);
+
+/* jsonl_lease.c */
+int grove__jsonl_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+		       struct grove_detail *d);
+/*
+ * May this handle write? GROVE_ECONFLICT while another has the right. Under the
+ * file's lock, after a look at the file and before anything is written.
+ */
+int grove__jsonl_may_write(struct jsonl_log *log, struct grove_detail *d);
+/* Is this the name of a file that tells who has the lease? */
+bool grove__jsonl_is_lease(const char *name);
+/* The session at `path` is gone, and its lease with it. */
+void grove__jsonl_lease_remove(const char *path);
+/* The session's file gets another name, and its lease with it. GROVE_EEXIST if it is not free. */
+int grove__jsonl_move(const char *from, const char *to, struct grove_detail *d);
+
+/* jsonl_wait.c */
+int grove__jsonl_wait(struct grove_log *l, const struct grove_log_stat *seen, int64_t ms, int wake,
+		      struct grove_detail *d);
 
 /* jsonl_meta.c: GROVE__META_UNFINISHED, and no other value. */
 int grove__jsonl_meta_get(struct grove_log *l, const char *name, struct grove_buf *out,

@@ -110,6 +110,8 @@ static int append_locked(struct jsonl_log *log, uint64_t expect, struct grove_ap
 	int lf, rc;
 
 	rc = grove__jsonl_glance(log, &st, d);
+	if (!rc)
+		rc = grove__jsonl_may_write(log, d);
 	if (rc)
 		return rc;
 	grove__jsonl_seen(log, &st);
@@ -248,13 +250,16 @@ int grove__jsonl_replace(struct grove_log *l, uint64_t pos, struct grove_slice l
 		err = -ESTALE;
 	if (!err && pos >= st.size)
 		err = -ESTALE;
+	if (!err)
+		rc = grove__jsonl_may_write(log, d);
 	/* with the LFs around it: what begins or ends elsewhere is another line */
 	before = pos ? 1 : 0;
-	if (!err)
+	if (!err && !rc)
 		err = grove__sys_pread(fd, old.ptr, before + line.len + 1, pos - before, &got);
-	if (!err && ((before && old.ptr[0] != '\n') || got < before + line.len ||
-		     memchr(old.ptr + before, '\n', line.len) ||
-		     (got > before + line.len && old.ptr[before + line.len] != '\n')))
+	if (!err && !rc &&
+	    ((before && old.ptr[0] != '\n') || got < before + line.len ||
+	     memchr(old.ptr + before, '\n', line.len) ||
+	     (got > before + line.len && old.ptr[before + line.len] != '\n')))
 		rc = grove__fail(d, GROVE_EINVAL, log->path, "a line of another length");
 	if (!err && !rc && line.len)
 		err = grove__sys_pwrite_all(fd, line.ptr, line.len, pos);
@@ -279,6 +284,8 @@ static int cut_locked(struct jsonl_log *log, uint64_t pos, uint64_t expect, enum
 	char before = '\n';
 	int err, rc = grove__jsonl_glance(log, &st, d);
 
+	if (!rc)
+		rc = grove__jsonl_may_write(log, d);
 	if (rc)
 		return rc;
 	if (expect != st.size)

@@ -163,7 +163,7 @@ static int visit(void *payload, const char *name)
 			err = grove__sys_rmdir(w->path.ptr);
 	} else if (!err && w->removing) {
 		err = grove__sys_unlink(w->path.ptr);
-	} else if (!err && st.type == SYS_FILE && !is_temp(name)) {
+	} else if (!err && st.type == SYS_FILE && !is_temp(name) && !grove__jsonl_is_lease(name)) {
 		rc = w->file(w->payload, w->path.ptr + w->base, st.size);
 	}
 	/* gone already: somebody else is at work here too */

@@ -43,6 +43,8 @@ static int end_line(struct jsonl_log *log, bool open, struct grove_detail *d)
 	char last = '\n';
 	int err = 0, rc = grove__jsonl_look(log, &st, d);
 
+	if (!rc)
+		rc = grove__jsonl_may_write(log, d);
 	/* whoever says so means the file, be there something in it or not */
 	if (!rc)
 		log->created = false;

@@ -19,6 +19,9 @@
 #include <limits.h>
 
 #define CHUNK ((size_t)1 << 20)
+#define SHORT_LINE 32         /* bytes: lines are longer on the whole */
+#define PATIENCE_MS 1000
+#define TICK_MS 10            /* the clock of file systems is no coarser */
 
 int grove__jsonl_temp_name(const char *path, struct grove_buf *out)
 {
@@ -34,11 +37,11 @@ int grove__jsonl_temp_name(const char *path, struct grove_buf *out)
 static int fill(int fd, grove_line_fn *next, void *payload, const char *path, struct grove_detail *d)
 {
 	struct grove_buf out = GROVE_BUF_INIT;
-	struct grove_slice line;
+	struct grove_record rec;
 	int rc, err = 0;
 
-	while (!(rc = next(payload, &line))) {
-		if (grove__buf_add_slice(&out, line) || grove__buf_add_char(&out, '\n')) {
+	while (!(rc = next(payload, &rec))) {
+		if (grove__buf_add_slice(&out, rec.line) || grove__buf_add_char(&out, '\n')) {
 			rc = grove__fail_nomem(d);
 			break;
 		}
@@ -63,6 +66,10 @@ static int may_replace(struct jsonl_log *log, uint64_t expect, unsigned flags,
 {
 	int rc = grove__jsonl_look(log, st, d);
 
+	/* a whole file is worth a look of its own */
+	log->lease_looked_ns = 0;
+	if (!rc)
+		rc = grove__jsonl_may_write(log, d);
 	if (rc)
 		return rc;
 	if (expect != GROVE_ANY_POS && st->size != expect)
@@ -73,6 +80,27 @@ static int may_replace(struct jsonl_log *log, uint64_t expect, unsigned flags,
 		return grove__fail(d, GROVE_ECONFLICT, log->path,
 				   "somebody has the file open for writing");
 	return 0;
+}
+
+/*
+ * The rev of the new file must be higher than that of the old one, for listeners
+ * that were away: where the old one is so young that it might not be, its time is
+ * waited for. How many lines it has we do not know, but they are seldom shorter.
+ */
+static int let_time_pass(struct jsonl_log *log)
+{
+	struct grove__sys_stat st;
+	uint64_t base;
+	int64_t lacks = 0;
+	bool timed;
+	int err = grove__jsonl_base_of(log->fd, &st, &base, &timed);
+
+	if (!err && timed)
+		lacks = (int64_t)(base + st.size / SHORT_LINE) / 1000 + TICK_MS - grove__sys_now_ms();
+	/* a clock that was set back is nothing to wait for */
+	if (lacks > 0 && lacks <= PATIENCE_MS)
+		grove__sys_wait_fd(-1, lacks + 1);
+	return err;
 }
 
 /* What was appended to the old file after we looked belongs into the new one. */
@@ -149,6 +177,8 @@ int grove__jsonl_rewrite(struct grove_log *l, grove_line_fn *next, void *payload
 	err = grove__sys_realpath(log->path, &target);
 	if (!err && grove__jsonl_temp_name(target.ptr, &temp))
 		err = -ENOMEM;
+	if (!err)
+		err = let_time_pass(log);
 	if (!err)
 		err = grove__sys_open(temp.ptr, O_RDWR | O_APPEND | O_CREAT | O_EXCL, 0600, &fd);
 	if (err) {

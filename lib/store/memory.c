@@ -6,70 +6,17 @@
  * speed. A log that is removed while a handle is open lives on for that handle
  * alone.
  */
+#include "store/memory.h"
+
 #include "base/arena.h"
-#include "store/store.h"
 
-#include <pthread.h>
 #include <stdlib.h>
-
-struct line {
-	char *ptr;
-	size_t len;
-};
-
-struct named {
-	struct named *next;
-	char *name;
-	struct grove_buf bytes;
-};
-
-struct shelf {
-	struct shelf *next;
-	char *project, *session, *subpath;
-	struct line *lines;
-	uint64_t nr, cap, bytes, generation;
-	struct named *meta, *attached;
-	unsigned refs;   /* the store's own, and one a handle */
-};
-
-struct memory_store {
-	struct grove_store base;
-	pthread_mutex_t lock;
-	struct shelf *shelves;
-};
-
-struct memory_log {
-	struct grove_log base;
-	struct shelf *shelf;
-	bool writable;
-};
 
 static const struct grove_store_ops memory_ops;
 
-static struct memory_store *store_of(struct grove_store *st)
+static void free_named(struct memory_named *n)
 {
-	return (struct memory_store *)st;
-}
-
-static struct memory_log *log_of(struct grove_log *log)
-{
-	return (struct memory_log *)log;
-}
-
-static void lock(struct memory_store *m)
-{
-	pthread_mutex_lock(&m->lock);
-}
-
-static int unlock(struct memory_store *m, int rc)
-{
-	pthread_mutex_unlock(&m->lock);
-	return rc;
-}
-
-static void free_named(struct named *n)
-{
-	struct named *next;
+	struct memory_named *next;
 
 	for (; n; n = next) {
 		next = n->next;
@@ -79,18 +26,26 @@ static void free_named(struct named *n)
 	}
 }
 
-static void free_lines(struct line *lines, uint64_t nr)
+void grove__memory_free_line(struct memory_line *x)
+{
+	free(x->ptr);
+	free(x->id);
+	free(x->parent);
+}
+
+static void free_lines(struct memory_line *lines, uint64_t nr)
 {
 	for (uint64_t i = 0; i < nr; i++)
-		free(lines[i].ptr);
+		grove__memory_free_line(&lines[i]);
 	free(lines);
 }
 
-static void drop(struct shelf *s)
+static void drop(struct memory_shelf *s)
 {
 	if (--s->refs)
 		return;
 	free_lines(s->lines, s->nr);
+	grove__memory_free_changes(s);
 	free_named(s->meta);
 	free_named(s->attached);
 	free(s->project);
@@ -99,9 +54,9 @@ static void drop(struct shelf *s)
 	free(s);
 }
 
-static struct shelf **place(struct memory_store *m, const struct grove_key *k)
+static struct memory_shelf **place(struct memory_store *m, const struct grove_key *k)
 {
-	struct shelf **p;
+	struct memory_shelf **p;
 
 	for (p = &m->shelves; *p; p = &(*p)->next)
 		if (!strcmp((*p)->project, k->project) && !strcmp((*p)->session, k->session) &&
@@ -115,7 +70,7 @@ static int no_log(struct grove_detail *d, const struct grove_key *k)
 	return grove__fail(d, GROVE_ENOTFOUND, NULL, "no session %.200s", k->session);
 }
 
-static int set_key(struct shelf *s, const struct grove_key *k)
+static int set_key(struct memory_shelf *s, const struct grove_key *k)
 {
 	char *a = strdup(k->project), *b = strdup(k->session), *c = strdup(k->subpath);
 
@@ -134,9 +89,9 @@ static int set_key(struct shelf *s, const struct grove_key *k)
 	return 0;
 }
 
-static int create(struct shelf **at, const struct grove_key *key)
+static int create(struct memory_shelf **at, const struct grove_key *key)
 {
-	struct shelf *s = calloc(1, sizeof(*s));
+	struct memory_shelf *s = calloc(1, sizeof(*s));
 
 	if (!s || set_key(s, key)) {
 		free(s);
@@ -155,14 +110,14 @@ static int read_only(struct grove_detail *d)
 static int memory_open(struct grove_store *st, const struct grove_key *key, unsigned flags,
 		       struct grove_log **out, struct grove_detail *d)
 {
-	struct memory_store *m = store_of(st);
+	struct memory_store *m = grove__memory_store(st);
 	struct memory_log *log = calloc(1, sizeof(*log));
-	struct shelf **at;
+	struct memory_shelf **at;
 	int rc = 0;
 
 	if (!log)
 		return grove__fail_nomem(d);
-	lock(m);
+	grove__memory_lock(m);
 	at = place(m, key);
 	if (*at && flags & GROVE_LOG_CREATE)
 		rc = grove__fail(d, GROVE_EEXIST, NULL, "there is a session %.200s already",
@@ -173,7 +128,7 @@ static int memory_open(struct grove_store *st, const struct grove_key *key, unsi
 		rc = grove__fail_nomem(d);
 	if (rc) {
 		free(log);
-		return unlock(m, rc);
+		return grove__memory_unlock(m, rc);
 	}
 	log->base.ops = &memory_ops;
 	log->base.store = st;
@@ -181,45 +136,46 @@ static int memory_open(struct grove_store *st, const struct grove_key *key, unsi
 	log->shelf->refs++;
 	log->writable = flags & (GROVE_LOG_WRITE | GROVE_LOG_CREATE);
 	*out = &log->base;
-	return unlock(m, 0);
+	return grove__memory_unlock(m, 0);
 }
 
 static void memory_close_log(struct grove_log *l)
 {
-	struct memory_store *m = store_of(l->store);
+	struct memory_store *m = grove__memory_store(l->store);
 
-	lock(m);
-	drop(log_of(l)->shelf);
-	unlock(m, 0);
+	grove__memory_lock(m);
+	drop(grove__memory_log(l)->shelf);
+	grove__memory_unlock(m, 0);
 	free(l);
 }
 
 static int memory_stat(struct grove_log *l, struct grove_log_stat *out, struct grove_detail *d)
 {
-	struct memory_store *m = store_of(l->store);
-	struct shelf *s = log_of(l)->shelf;
+	struct memory_store *m = grove__memory_store(l->store);
+	struct memory_shelf *s = grove__memory_log(l)->shelf;
 
 	(void)d;
-	lock(m);
+	grove__memory_lock(m);
 	out->tail = s->nr;
 	out->bytes = s->bytes;
 	out->generation = s->generation;
-	return unlock(m, 0);
+	out->base = s->base;
+	return grove__memory_unlock(m, 0);
 }
 
 static int memory_read(struct grove_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
 		       struct grove_run *run, struct grove_detail *d)
 {
-	struct memory_store *m = store_of(l->store);
-	struct shelf *s = log_of(l)->shelf;
+	struct memory_store *m = grove__memory_store(l->store);
+	struct memory_shelf *s = grove__memory_log(l)->shelf;
 
-	lock(m);
+	grove__memory_lock(m);
 	run->by_line = 1;
 	run->pos = run->next = pos;
 	if (until > s->nr)
-		return unlock(m, grove__fail(d, GROVE_ESTALE, NULL, "the session became shorter"));
+		return grove__memory_unlock(m, grove__fail(d, GROVE_ESTALE, NULL, "the session became shorter"));
 	while (run->next < until && s->lines[run->next].len < cap - run->len) {
-		const struct line *x = &s->lines[run->next++];
+		const struct memory_line *x = &s->lines[run->next++];
 
 		if (x->len)
 			memcpy(buf + run->len, x->ptr, x->len);
@@ -229,44 +185,67 @@ static int memory_read(struct grove_log *l, uint64_t pos, uint64_t until, char *
 	/* a line longer than the buffer: its reader fetches it piece by piece */
 	run->open = run->next == pos && pos < until;
 	run->end = run->next == until;
-	return unlock(m, 0);
+	return grove__memory_unlock(m, 0);
 }
 
 static int memory_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *buf, size_t len,
 			struct grove_detail *d)
 {
-	struct memory_store *m = store_of(l->store);
-	struct shelf *s = log_of(l)->shelf;
+	struct memory_store *m = grove__memory_store(l->store);
+	struct memory_shelf *s = grove__memory_log(l)->shelf;
 	int rc = 0;
 
-	lock(m);
+	grove__memory_lock(m);
 	if (pos >= s->nr || off > s->lines[pos].len || len > s->lines[pos].len - off)
 		rc = grove__fail(d, GROVE_ESTALE, NULL, "the line is not there any more");
 	else if (len)
 		memcpy(buf, s->lines[pos].ptr + off, len);
-	return unlock(m, rc);
+	return grove__memory_unlock(m, rc);
 }
 
-static int push(struct line **lines, uint64_t *nr, uint64_t *cap, struct grove_slice line)
+/* Text as a string of its own; NULL for none, or if there is no memory. */
+static char *text_of(struct grove_slice text)
 {
-	char *copy = malloc(line.len + 1);
+	return text.len ? strndup(text.ptr, text.len) : NULL;
+}
 
+struct memory_line grove__memory_line(const struct grove_record *rec)
+{
+	struct memory_line x = {
+		.ptr = malloc(rec->line.len + 1), .len = rec->line.len,
+		.id = text_of(rec->id), .parent = text_of(rec->parent),
+		.time = rec->time, .kind = rec->kind, .role = rec->role,
+		.known = rec->id.len || rec->time || rec->kind || rec->role,
+	};
+
+	if (!x.ptr || !x.id != !rec->id.len || !x.parent != !rec->parent.len) {
+		grove__memory_free_line(&x);
+		return (struct memory_line){ .ptr = NULL };
+	}
+	if (x.len)
+		memcpy(x.ptr, rec->line.ptr, x.len);
+	return x;
+}
+
+static int push(struct memory_line **lines, uint64_t *nr, uint64_t *cap,
+		const struct grove_record *rec)
+{
+	struct memory_line x = grove__memory_line(rec);
+
+	if (!x.ptr)
+		return GROVE_ENOMEM;
 	if (*nr == *cap) {
 		uint64_t more = *cap ? *cap * 2 : 16;
-		struct line *p = realloc(*lines, more * sizeof(*p));
+		struct memory_line *p = realloc(*lines, more * sizeof(*p));
 
-		if (p) {
-			*lines = p;
-			*cap = more;
+		if (!p) {
+			grove__memory_free_line(&x);
+			return GROVE_ENOMEM;
 		}
+		*lines = p;
+		*cap = more;
 	}
-	if (!copy || *nr == *cap) {
-		free(copy);
-		return GROVE_ENOMEM;
-	}
-	if (line.len)
-		memcpy(copy, line.ptr, line.len);
-	(*lines)[(*nr)++] = (struct line){ copy, line.len };
+	(*lines)[(*nr)++] = x;
 	return 0;
 }
 
@@ -274,109 +253,134 @@ static int memory_append(struct grove_log *l, const struct grove_record *rec, si
 			 uint64_t expect, enum grove_sync sync, struct grove_appended *out,
 			 struct grove_detail *d)
 {
-	struct memory_store *m = store_of(l->store);
-	struct shelf *s = log_of(l)->shelf;
+	struct memory_store *m = grove__memory_store(l->store);
+	struct memory_shelf *s = grove__memory_log(l)->shelf;
 	uint64_t before, bytes;
+	int rc;
 
 	(void)sync;
-	if (!log_of(l)->writable)
+	if (!grove__memory_log(l)->writable)
 		return read_only(d);
-	lock(m);
+	grove__memory_lock(m);
+	rc = grove__memory_may_write(grove__memory_log(l), d);
+	if (rc)
+		return grove__memory_unlock(m, rc);
 	if (expect != GROVE_ANY_POS && expect != s->nr)
-		return unlock(m, grove__fail(d, GROVE_ECONFLICT, NULL,
+		return grove__memory_unlock(m, grove__fail(d, GROVE_ECONFLICT, NULL,
 					     "another writer has appended"));
 	before = s->nr;
 	bytes = s->bytes;
 	for (size_t i = 0; i < nr; i++) {
-		if (push(&s->lines, &s->nr, &s->cap, rec[i].line)) {
+		if (push(&s->lines, &s->nr, &s->cap, &rec[i])) {
 			while (s->nr > before)
-				free(s->lines[--s->nr].ptr);
+				grove__memory_free_line(&s->lines[--s->nr]);
 			s->bytes = bytes;
-			return unlock(m, grove__fail_nomem(d));
+			return grove__memory_unlock(m, grove__fail_nomem(d));
 		}
 		s->bytes += rec[i].line.len + 1;
 	}
 	out->pos = before;
 	out->tail = s->nr;
-	return unlock(m, 0);
+	return grove__memory_unlock(m, 0);
 }
 
 static int memory_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
 			  enum grove_sync sync, struct grove_detail *d)
 {
-	struct memory_store *m = store_of(l->store);
-	struct shelf *s = log_of(l)->shelf;
-	int rc = 0;
+	struct memory_store *m = grove__memory_store(l->store);
+	struct memory_shelf *s = grove__memory_log(l)->shelf;
+	int rc;
 
 	(void)sync;
-	if (!log_of(l)->writable)
+	if (!grove__memory_log(l)->writable)
 		return read_only(d);
-	lock(m);
-	if (pos >= s->nr)
+	grove__memory_lock(m);
+	rc = grove__memory_may_write(grove__memory_log(l), d);
+	if (!rc && pos >= s->nr)
 		rc = grove__fail(d, GROVE_ESTALE, NULL, "the line is not there any more");
-	else if (s->lines[pos].len != line.len)
+	else if (!rc && s->lines[pos].len != line.len)
 		rc = grove__fail(d, GROVE_EINVAL, NULL, "a line of another length");
-	else if (line.len)
+	if (!rc)
+		rc = grove__memory_note_room(s, d);
+	if (rc)
+		return grove__memory_unlock(m, rc);
+	if (line.len)
 		memcpy(s->lines[pos].ptr, line.ptr, line.len);
-	return unlock(m, rc);
+	s->generation++;
+	grove__memory_note(s, s->nr, GROVE_CHANGE_NAME, NULL);
+	return grove__memory_unlock(m, 0);
 }
 
 static int memory_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		      struct grove_detail *d)
 {
-	struct memory_store *m = store_of(l->store);
-	struct shelf *s = log_of(l)->shelf;
-	int rc = 0;
+	struct memory_store *m = grove__memory_store(l->store);
+	struct memory_shelf *s = grove__memory_log(l)->shelf;
+	uint64_t before;
+	int rc;
 
 	(void)sync;
-	if (!log_of(l)->writable)
+	if (!grove__memory_log(l)->writable)
 		return read_only(d);
-	lock(m);
-	if (expect != s->nr)
+	grove__memory_lock(m);
+	rc = grove__memory_may_write(grove__memory_log(l), d);
+	if (!rc && expect != s->nr)
 		rc = grove__fail(d, GROVE_ECONFLICT, NULL, "another writer has appended");
-	else if (pos > s->nr)
+	else if (!rc && pos > s->nr)
 		rc = grove__fail(d, GROVE_EINVAL, NULL, "no line begins there");
-	while (!rc && s->nr > pos) {
-		s->bytes -= s->lines[--s->nr].len + 1;
-		free(s->lines[s->nr].ptr);
-	}
 	if (!rc)
-		s->generation++;
-	return unlock(m, rc);
+		rc = grove__memory_note_room(s, d);
+	if (rc)
+		return grove__memory_unlock(m, rc);
+	before = s->nr;
+	while (s->nr > pos) {
+		s->bytes -= s->lines[--s->nr].len + 1;
+		grove__memory_free_line(&s->lines[s->nr]);
+	}
+	s->generation++;
+	grove__memory_note(s, before, GROVE_CHANGE_RESET, NULL);
+	return grove__memory_unlock(m, 0);
 }
 
 static int memory_rewrite(struct grove_log *l, grove_line_fn *next, void *payload, uint64_t expect,
 			  unsigned flags, struct grove_detail *d)
 {
-	struct memory_store *m = store_of(l->store);
-	struct shelf *s = log_of(l)->shelf;
-	struct line *lines = NULL;
+	struct memory_store *m = grove__memory_store(l->store);
+	struct memory_shelf *s = grove__memory_log(l)->shelf;
+	struct memory_line *lines = NULL;
 	uint64_t nr = 0, cap = 0, bytes = 0, before;
-	struct grove_slice line;
+	struct grove_record rec;
 	int rc;
 
 	(void)flags;
-	if (!log_of(l)->writable)
+	if (!grove__memory_log(l)->writable)
 		return read_only(d);
-	lock(m);
+	grove__memory_lock(m);
 	before = s->nr;
-	unlock(m, 0);
+	rc = grove__memory_unlock(m, grove__memory_may_write(grove__memory_log(l), d));
+	if (rc)
+		return rc;
 	if (expect != GROVE_ANY_POS && expect != before)
 		return grove__fail(d, GROVE_ECONFLICT, NULL, "another writer has appended");
 	/* `next` may read this very log: no lock while it runs */
-	while (!(rc = next(payload, &line))) {
-		if (push(&lines, &nr, &cap, line)) {
+	while (!(rc = next(payload, &rec))) {
+		if (push(&lines, &nr, &cap, &rec)) {
 			rc = grove__fail_nomem(d);
 			break;
 		}
-		bytes += line.len + 1;
+		bytes += rec.line.len + 1;
 	}
-	lock(m);
-	if (rc == 1 && before != s->nr)
+	rc = rc == 1 ? 0 : rc;
+	grove__memory_lock(m);
+	if (!rc && before != s->nr)
 		rc = grove__fail(d, GROVE_ECONFLICT, NULL, "another writer has appended");
-	if (rc != 1) {
+	if (!rc)
+		rc = grove__memory_may_write(grove__memory_log(l), d);
+	if (!rc)
+		rc = grove__memory_note_room(s, d);
+	if (rc) {
 		free_lines(lines, nr);
-		return unlock(m, rc);
+		return grove__memory_unlock(m, rc);
 	}
 	free_lines(s->lines, s->nr);
 	s->lines = lines;
@@ -384,27 +388,28 @@ static int memory_rewrite(struct grove_log *l, grove_line_fn *next, void *payloa
 	s->cap = cap;
 	s->bytes = bytes;
 	s->generation++;
-	return unlock(m, 0);
+	grove__memory_note(s, before, GROVE_CHANGE_RESET, NULL);
+	return grove__memory_unlock(m, 0);
 }
 
 static int list(struct grove_store *st, const char *project, bool subs, grove_key_fn *fn,
 		void *payload, struct grove_detail *d)
 {
-	struct memory_store *m = store_of(st);
+	struct memory_store *m = grove__memory_store(st);
 	struct grove_key *keys;
 	struct grove__arena names;
-	struct shelf *s;
+	struct memory_shelf *s;
 	size_t nr = 0, i;
 	int rc = 0;
 
 	/* `fn` may call us again, to rename or remove what it is told of: copy first */
 	grove__arena_init(&names);
-	lock(m);
+	grove__memory_lock(m);
 	for (s = m->shelves; s; s = s->next)
 		nr++;
 	keys = calloc(nr ? nr : 1, sizeof(*keys));
 	if (!keys)
-		return unlock(m, grove__fail_nomem(d));
+		return grove__memory_unlock(m, grove__fail_nomem(d));
 	nr = 0;
 	for (s = m->shelves; s && !rc; s = s->next) {
 		struct grove_key *k = &keys[nr];
@@ -418,7 +423,7 @@ static int list(struct grove_store *st, const char *project, bool subs, grove_ke
 			rc = grove__fail_nomem(d);
 		nr++;
 	}
-	unlock(m, 0);
+	grove__memory_unlock(m, 0);
 	for (i = 0; i < nr && !rc; i++)
 		rc = fn(payload, &keys[i]);
 	grove__arena_release(&names);
@@ -439,7 +444,7 @@ static int memory_list_subs(struct grove_store *st, const char *project, grove_k
 }
 
 /* Is this a log that belongs to the session `k`? */
-static bool belongs(const struct shelf *s, const struct grove_key *k)
+static bool belongs(const struct memory_shelf *s, const struct grove_key *k)
 {
 	return !*k->subpath && *s->subpath && !strcmp(s->project, k->project) &&
 	       !strcmp(s->session, k->session);
@@ -447,14 +452,14 @@ static bool belongs(const struct shelf *s, const struct grove_key *k)
 
 static int memory_remove(struct grove_store *st, const struct grove_key *key, struct grove_detail *d)
 {
-	struct memory_store *m = store_of(st);
-	struct shelf **at, *s;
+	struct memory_store *m = grove__memory_store(st);
+	struct memory_shelf **at, *s;
 
-	lock(m);
+	grove__memory_lock(m);
 	at = place(m, key);
 	s = *at;
 	if (!s)
-		return unlock(m, no_log(d, key));
+		return grove__memory_unlock(m, no_log(d, key));
 	*at = s->next;
 	drop(s);
 	for (at = &m->shelves; *at;) {
@@ -466,13 +471,13 @@ static int memory_remove(struct grove_store *st, const struct grove_key *key, st
 		*at = s->next;
 		drop(s);
 	}
-	return unlock(m, 0);
+	return grove__memory_unlock(m, 0);
 }
 
 /* Is anything under this name, be it only what would belong to it? */
 static bool taken(struct memory_store *m, const struct grove_key *k)
 {
-	struct shelf *s;
+	struct memory_shelf *s;
 
 	for (s = m->shelves; s; s = s->next)
 		if (belongs(s, k))
@@ -483,13 +488,13 @@ static bool taken(struct memory_store *m, const struct grove_key *k)
 static int memory_rename(struct grove_store *st, const struct grove_key *from,
 			 const struct grove_key *to, struct grove_detail *d)
 {
-	struct memory_store *m = store_of(st);
+	struct memory_store *m = grove__memory_store(st);
 	struct grove_key key = *to;
-	struct shelf *s, *first;
+	struct memory_shelf *s, *first;
 	bool more = false;
 	int rc = 0;
 
-	lock(m);
+	grove__memory_lock(m);
 	first = *place(m, from);
 	for (s = m->shelves; s; s = s->next)
 		more = more || belongs(s, from);
@@ -501,6 +506,8 @@ static int memory_rename(struct grove_store *st, const struct grove_key *from,
 	else if (*to->subpath && (more || first->attached))
 		rc = grove__fail(d, GROVE_EINVAL, NULL, "%.200s has attachments of its own",
 				 from->session);
+	if (!rc)
+		rc = grove__memory_note_room(first, d);
 	/* what belongs to it first: if memory ends, the session is still there */
 	for (s = m->shelves; s && !rc && more; s = s->next)
 		if (belongs(s, from)) {
@@ -509,20 +516,22 @@ static int memory_rename(struct grove_store *st, const struct grove_key *from,
 		}
 	if (!rc && set_key(first, to))
 		rc = grove__fail_nomem(d);
-	return unlock(m, rc);
+	if (!rc)
+		grove__memory_note(first, first->nr, GROVE_CHANGE_VALUE, NULL);
+	return grove__memory_unlock(m, rc);
 }
 
-static struct named *find_named(struct named *n, const char *name)
+static struct memory_named *find_named(struct memory_named *n, const char *name)
 {
 	while (n && strcmp(n->name, name))
 		n = n->next;
 	return n;
 }
 
-static int put_named(struct named **list, const char *name, struct grove_slice bytes,
+static int put_named(struct memory_named **list, const char *name, struct grove_slice bytes,
 		     struct grove_detail *d)
 {
-	struct named *n = find_named(*list, name);
+	struct memory_named *n = find_named(*list, name);
 	struct grove_buf copy = GROVE_BUF_INIT;
 
 	if (grove__buf_add_slice(&copy, bytes))
@@ -544,10 +553,10 @@ static int put_named(struct named **list, const char *name, struct grove_slice b
 	return 0;
 }
 
-static int get_named(struct named *list, const char *name, struct grove_buf *out,
+static int get_named(struct memory_named *list, const char *name, struct grove_buf *out,
 		     struct grove_detail *d)
 {
-	struct named *n = find_named(list, name);
+	struct memory_named *n = find_named(list, name);
 
 	if (!n)
 		return grove__fail(d, GROVE_ENOTFOUND, NULL, "nothing named %.200s", name);
@@ -557,25 +566,35 @@ static int get_named(struct named *list, const char *name, struct grove_buf *out
 static int memory_meta_get(struct grove_log *l, const char *name, struct grove_buf *out,
 			   struct grove_detail *d)
 {
-	struct memory_store *m = store_of(l->store);
+	struct memory_store *m = grove__memory_store(l->store);
 
-	lock(m);
-	return unlock(m, get_named(log_of(l)->shelf->meta, name, out, d));
+	grove__memory_lock(m);
+	return grove__memory_unlock(m, get_named(grove__memory_log(l)->shelf->meta, name, out, d));
 }
 
 static int memory_meta_put(struct grove_log *l, const char *name, struct grove_slice value,
 			   struct grove_detail *d)
 {
-	struct memory_store *m = store_of(l->store);
+	struct memory_store *m = grove__memory_store(l->store);
+	struct memory_shelf *s = grove__memory_log(l)->shelf;
+	enum grove_change_kind kind = grove__store_value_kind(name);
+	int rc;
 
-	if (!log_of(l)->writable)
+	if (!grove__memory_log(l)->writable)
 		return read_only(d);
-	lock(m);
-	return unlock(m, put_named(&log_of(l)->shelf->meta, name, value, d));
+	grove__memory_lock(m);
+	rc = kind ? grove__memory_may_write(grove__memory_log(l), d) : 0;
+	if (!rc)
+		rc = grove__memory_note_room(s, d);
+	if (!rc)
+		rc = put_named(&s->meta, name, value, d);
+	if (!rc && kind)
+		grove__memory_note(s, s->nr, kind, NULL);
+	return grove__memory_unlock(m, rc);
 }
 
 /* Attachments belong to the session, whichever of its logs the key names. */
-static struct shelf *session_of(struct memory_store *m, const struct grove_key *key)
+static struct memory_shelf *session_of(struct memory_store *m, const struct grove_key *key)
 {
 	struct grove_key session = { key->project, key->session, "" };
 
@@ -585,50 +604,50 @@ static struct shelf *session_of(struct memory_store *m, const struct grove_key *
 static int memory_attach_put(struct grove_store *st, const struct grove_key *key, const char *name,
 			     struct grove_slice bytes, struct grove_detail *d)
 {
-	struct memory_store *m = store_of(st);
-	struct shelf *s;
+	struct memory_store *m = grove__memory_store(st);
+	struct memory_shelf *s;
 
-	lock(m);
+	grove__memory_lock(m);
 	s = session_of(m, key);
-	return unlock(m, s ? put_named(&s->attached, name, bytes, d) : no_log(d, key));
+	return grove__memory_unlock(m, s ? put_named(&s->attached, name, bytes, d) : no_log(d, key));
 }
 
 static int memory_attach_get(struct grove_store *st, const struct grove_key *key, const char *name,
 			     struct grove_buf *out, struct grove_detail *d)
 {
-	struct memory_store *m = store_of(st);
-	struct shelf *s;
+	struct memory_store *m = grove__memory_store(st);
+	struct memory_shelf *s;
 
-	lock(m);
+	grove__memory_lock(m);
 	s = session_of(m, key);
-	return unlock(m, s ? get_named(s->attached, name, out, d) : no_log(d, key));
+	return grove__memory_unlock(m, s ? get_named(s->attached, name, out, d) : no_log(d, key));
 }
 
 static int memory_attach_list(struct grove_store *st, const struct grove_key *key,
 			      grove_name_fn *fn, void *payload, struct grove_detail *d)
 {
-	struct memory_store *m = store_of(st);
+	struct memory_store *m = grove__memory_store(st);
 	struct {
 		const char *name;
 		uint64_t size;
 	} *found = NULL;
 	struct grove__arena names;
-	struct named *n;
-	struct shelf *s;
+	struct memory_named *n;
+	struct memory_shelf *s;
 	size_t nr = 0;
 	int rc = 0;
 
 	/* `fn` may call us again: copy first */
 	grove__arena_init(&names);
-	lock(m);
+	grove__memory_lock(m);
 	s = session_of(m, key);
 	if (!s)
-		return unlock(m, no_log(d, key));
+		return grove__memory_unlock(m, no_log(d, key));
 	for (n = s->attached; n; n = n->next)
 		nr++;
 	found = calloc(nr ? nr : 1, sizeof(*found));
 	if (!found)
-		return unlock(m, grove__fail_nomem(d));
+		return grove__memory_unlock(m, grove__fail_nomem(d));
 	nr = 0;
 	for (n = s->attached; n && !rc; n = n->next) {
 		found[nr].size = n->bytes.len;
@@ -636,7 +655,7 @@ static int memory_attach_list(struct grove_store *st, const struct grove_key *ke
 		if (!found[nr++].name)
 			rc = grove__fail_nomem(d);
 	}
-	unlock(m, 0);
+	grove__memory_unlock(m, 0);
 	for (size_t i = 0; i < nr && !rc; i++)
 		rc = fn(payload, found[i].name, found[i].size);
 	grove__arena_release(&names);
@@ -646,8 +665,8 @@ static int memory_attach_list(struct grove_store *st, const struct grove_key *ke
 
 static void memory_close(struct grove_store *st)
 {
-	struct memory_store *m = store_of(st);
-	struct shelf *s, *next;
+	struct memory_store *m = grove__memory_store(st);
+	struct memory_shelf *s, *next;
 
 	for (s = m->shelves; s; s = next) {
 		next = s->next;
@@ -671,6 +690,10 @@ static const struct grove_store_ops memory_ops = {
 	.list = memory_list,
 	.list_subs = memory_list_subs,
 	.cut = memory_cut,
+	.update = grove__memory_update,
+	.changes = grove__memory_changes,
+	.lease = grove__memory_lease,
+	.ancestors = grove__memory_ancestors,
 	.remove = memory_remove,
 	.rename = memory_rename,
 	.meta_get = memory_meta_get,

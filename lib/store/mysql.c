@@ -32,11 +32,6 @@ static int no_log(struct mysql_store *s, int rc, struct grove_detail *d, const s
 	return grove__fail(d, GROVE_ENOTFOUND, s->place.url, "no session %.200s", k->session);
 }
 
-static int removed(struct mysql_store *s, struct grove_detail *d)
-{
-	return grove__fail(d, GROVE_ESTALE, s->place.url, "the session was removed");
-}
-
 static int exists(struct mysql_conn *c, struct grove_detail *d, const struct grove_key *k)
 {
 	return grove__fail(d, GROVE_EEXIST, c->url, "there is a session %.200s already", k->session);
@@ -292,30 +287,18 @@ static int find_subs(struct mysql_conn *c, const struct grove_key *key, struct s
 	return rc == MYSQL_NONE ? 0 : rc;
 }
 
-/* The session for ourselves; MYSQL_NONE: it is gone by now. */
-static int lock(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID], struct grove_detail *d)
-{
-	const struct mysql_arg arg = grove__mysql_id(id);
-	struct mysql_row row;
-	int rc = grove__mysql_first(c, MY_LOCK, &arg, 1, &row, d);
-
-	if (!rc)
-		grove__mysql_done(&row);
-	return rc;
-}
-
 static int drop(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID], struct grove_detail *d)
 {
 	static const enum grove__sql all[] = { SQL_DROP_ENTRIES, SQL_DROP_ATTACHMENTS, SQL_DROP_VALUES,
-					       SQL_DROP_SESSION };
+					       SQL_DROP_CHANGES, SQL_DROP_SESSION };
 	struct mysql_end e;
-	int rc = lock(c, id, d);
+	int rc = grove__mysql_lock(c, id, d);
 
 	if (!rc)
 		rc = grove__mysql_end(c, id, &e, d);
 	if (rc)
 		return rc;
-	/* after the lock nobody of this node appends; but it may be that our view is older */
+	/* after the lock nobody of this node appends; but our view may be older: then once more */
 	rc = grove__mysql_fence(c, id, &e, d);
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all) && !rc; i++)
 		rc = run_on(c, all[i], id, NULL, d);
@@ -352,22 +335,12 @@ static int remove_log(struct mysql_conn *c, struct mysql_work *w, struct grove_d
 	return rc;
 }
 
-/*
- * Found, but by a view of the transaction that is older than the last append:
- * that is a conflict, and passes.
- */
 static int mysql_remove(struct grove_store *st, const struct grove_key *key, struct grove_detail *d)
 {
 	struct mysql_store *s = grove__mysql_store(st);
-	int rc;
+	struct naming n = { .work = { .fn = remove_log }, .from = key };
+	int rc = grove__mysql_do(s, &n.work, d);
 
-	for (int tries = 0;; tries++) {
-		struct naming n = { .work = { .fn = remove_log }, .from = key };
-
-		rc = grove__mysql_do(s, &n.work, d);
-		if (rc != GROVE_ECONFLICT || tries == 20)
-			break;
-	}
 	return rc > 0 ? no_log(s, rc, d, key) : rc;
 }
 
@@ -406,9 +379,16 @@ static int give_key(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID],
 {
 	const struct mysql_arg arg[] = { grove__mysql_str(key->project), grove__mysql_str(key->session),
 					 grove__mysql_str(key->subpath), grove__mysql_id(id) };
+	struct mysql_change change = { .kind = GROVE_CHANGE_VALUE };
+	struct mysql_end e;
 	int rc = grove__mysql_run(c, SQL_RENAME, arg, 4, NULL, d);
 
-	return rc && grove__mysql_duplicate(c, SQL_RENAME) ? exists(c, d, key) : rc;
+	if (rc)
+		return grove__mysql_duplicate(c, SQL_RENAME) ? exists(c, d, key) : rc;
+	rc = grove__mysql_end(c, id, &e, d);
+	if (!rc)
+		rc = grove__mysql_fence(c, id, &e, d);
+	return rc ? rc : grove__mysql_changed(c, id, &change, &e, &e, d);
 }
 
 /* Of a try that broke off: has the session its new name? */
@@ -433,7 +413,7 @@ static int rename_log(struct mysql_conn *c, struct mysql_work *w, struct grove_d
 		return rc;
 	rc = find(c, n->from, n->id, d);
 	if (!rc)
-		rc = lock(c, n->id, d);
+		rc = grove__mysql_lock(c, n->id, d);
 	if (!rc)
 		rc = taken(c, n->to, &is_taken, d);
 	if (!rc && is_taken)
@@ -478,6 +458,7 @@ struct value {
 	struct grove_slice bytes;   /* put */
 	struct grove_buf *out;      /* get */
 	const struct grove_key *key;
+	struct mysql_change change;
 };
 
 /* The first column of the one row that a statement finds, added to `out`. MYSQL_NONE: NULL, or no row. */
@@ -538,7 +519,7 @@ static int put_unfinished(struct mysql_conn *c, struct value *v, struct grove_de
 	bool yes = v->bytes.len > 0;
 	struct mysql_arg arg[2] = { grove__mysql_null(), grove__mysql_id(v->log->id) };
 	struct mysql_end e;
-	int rc = lock(c, v->log->id, d);
+	int rc = grove__mysql_lock(c, v->log->id, d);
 
 	if (!rc)
 		rc = grove__mysql_end(c, v->log->id, &e, d);
@@ -551,25 +532,31 @@ static int put_unfinished(struct mysql_conn *c, struct value *v, struct grove_de
 	return grove__mysql_run(c, SQL_UNFINISHED_PUT, arg, 2, NULL, d);
 }
 
-static int put_value(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d)
+static int store_value(struct mysql_conn *c, struct value *v, struct grove_detail *d)
 {
-	struct value *v = (struct value *)w;
 	const struct mysql_arg own[] = { grove__mysql_bytes(v->bytes), grove__mysql_id(v->log->id) };
 	const struct mysql_arg arg[] = { own[1], grove__mysql_str(v->name), own[0] };
 	enum grove__sql get, put;
-	uint64_t changed = 0;
+
+	if (grove__sql_value_column(v->name, &get, &put))
+		return grove__mysql_run(c, put, own, 2, NULL, d);
+	return grove__mysql_run(c, SQL_VALUE_PUT, arg, 3, NULL, d);
+}
+
+static int put_value(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d)
+{
+	struct value *v = (struct value *)w;
+	struct mysql_end e;
 	int rc;
 
 	if (!strcmp(v->name, GROVE__META_UNFINISHED))
 		return put_unfinished(c, v, d);
-	if (grove__sql_value_column(v->name, &get, &put)) {
-		rc = grove__mysql_run(c, put, own, 2, &changed, d);
-		return rc || changed ? rc : MYSQL_NONE;
-	}
-	rc = run_on(c, SQL_TOUCHED, v->log->id, &changed, d);
-	if (rc || !changed)
-		return rc ? rc : MYSQL_NONE;
-	return grove__mysql_run(c, SQL_VALUE_PUT, arg, 3, NULL, d);
+	rc = v->change.kind ? grove__mysql_change(c, w, v->log, &v->change, &e, d)
+			    : grove__mysql_lock(c, v->log->id, d);
+	if (!rc)
+		rc = store_value(c, v, d);
+	return rc || !v->change.kind ? rc
+				     : grove__mysql_changed(c, v->log->id, &v->change, &e, &e, d);
 }
 
 static int mysql_meta_put(struct grove_log *l, const char *name, struct grove_slice value,
@@ -577,16 +564,16 @@ static int mysql_meta_put(struct grove_log *l, const char *name, struct grove_sl
 {
 	struct mysql_store *s = grove__mysql_store(l->store);
 	struct value v = { .work = { .fn = put_value }, .log = grove__mysql_log(l), .name = name,
-			   .bytes = value };
+			   .bytes = value, .change.kind = grove__store_value_kind(name) };
 	int rc;
 
 	if (!v.log->writable)
-		return grove__fail(d, GROVE_EACCESS, s->place.url, "opened for reading only");
+		return grove__mysql_read_only(d);
 	if (strlen(name) > GROVE__SQL_VALUE_NAME)
 		return grove__fail(d, GROVE_EINVAL, s->place.url, "the name of a value may have %d bytes",
 				   GROVE__SQL_VALUE_NAME);
 	rc = grove__mysql_do(s, &v.work, d);
-	return rc > 0 ? removed(s, d) : rc;
+	return rc == MYSQL_SETTLED ? 0 : grove__mysql_gone(s, rc, d);
 }
 
 /* -------------------------------------------------------------- attachments */
@@ -597,15 +584,20 @@ static int put_attachment(struct mysql_conn *c, struct mysql_work *w, struct gro
 	uint8_t id[GROVE__SQL_ID];
 	const struct mysql_arg arg[] = { grove__mysql_id(id), grove__mysql_str(v->name),
 					 grove__mysql_bytes(v->bytes) };
-	uint64_t changed = 0;
+	struct mysql_end e;
 	int rc = grove__mysql_fits(c, v->bytes.len + strlen(v->name), d);
 
 	if (!rc)
 		rc = find_session(c, v->key, id, d);
 	if (!rc)
-		rc = run_on(c, SQL_TOUCHED, id, &changed, d);
-	if (rc || !changed)
-		return rc ? rc : MYSQL_NONE;
+		rc = grove__mysql_lock(c, id, d);
+	if (!rc)
+		rc = grove__mysql_end(c, id, &e, d);
+	/* no change that anybody is told of; but a removal on another node has to see it */
+	if (!rc)
+		rc = grove__mysql_fence(c, id, &e, d);
+	if (rc)
+		return rc;
 	return grove__mysql_run(c, SQL_ATTACH_PUT, arg, 3, NULL, d);
 }
 
@@ -740,6 +732,10 @@ static const struct grove_store_ops mysql_ops = {
 	.attach_get = mysql_attach_get,
 	.attach_list = mysql_attach_list,
 	.close = mysql_close_store,
+	.update = grove__mysql_update,
+	.changes = grove__mysql_changes,
+	.lease = grove__mysql_lease,
+	.ancestors = grove__mysql_ancestors,
 };
 
 int grove__mysql_open(struct grove_store **out, const char *rest,

@@ -11,11 +11,17 @@
 
 /* Statements that only MySQL has, behind the common ones. */
 enum {
-	MY_END = SQL_NR,   /* session_id twice -> generation, unfinished, updated, seq, start, length, stored */
+	MY_END = SQL_NR,   /* session_id twice -> generation, unfinished, updated, rev, adjust, seq, start, length,
+			    * stored, lease_number, lease_until, now, lease_owner */
 	MY_LOCK,           /* session_id -> generation; nobody appends until the transaction ends */
-	MY_APPEND,         /* as SQL_INSERT without the first, then session_id, generation, unfinished */
+	MY_APPEND,         /* as SQL_INSERT without the first, then session_id, generation, unfinished,
+			    * lease_number twice */
 	MY_LINES,          /* session_id, from, until, bytes, session_id, from -> generation, seq, length, line unless it is long */
 	MY_PIECE,          /* from (1 is the first), bytes, session_id, seq -> length, that part of the line */
+	MY_DRIFT,          /* session_id, from, until -> bytes of these lines, start of the first */
+	MY_NOTED,          /* session_id, rev -> kind, time, lines: a change */
+	MY_ENTRY,          /* session_id, id -> seq, time, kind, role, length, id, parent, line unless it is long */
+	MY_LAST_ENTRY,     /* session_id -> the same */
 	MY_SAME,           /* session_id, seq -> stored, line */
 	MY_MANY,           /* SQL_INSERT for many rows */
 	MY_NR
@@ -56,11 +62,12 @@ struct mysql_conn {
 	MYSQL *db;
 	MYSQL_STMT *st[MY_NR];
 	unsigned columns[MY_NR];
-	uint8_t numbers[MY_NR];  /* which of the columns are, a bit each */
+	uint16_t numbers[MY_NR];  /* which of the columns are, a bit each */
 	const char *url;       /* the store's */
 	size_t host;
 	uint64_t epoch;
 	uint64_t packet;       /* no statement may be longer */
+	bool cluster;          /* a node of one */
 	bool bulk;             /* takes many rows at once */
 	unsigned trouble;      /* an error that passes */
 	bool broken;           /* of no more use */
@@ -77,12 +84,16 @@ struct mysql_store {
 	size_t host;           /* the one that answered last */
 	uint64_t epoch;        /* counts connections that broke */
 	bool answered;         /* at least once; atomic */
+	uint64_t again;        /* how often something was tried again, for tests; atomic */
 };
 
 /* Where a log ends. */
 struct mysql_end {
-	uint64_t generation, tail, bytes;
-	int64_t changed;          /* ms */
+	uint64_t generation, tail, base;
+	uint64_t start;           /* of a row behind the last; a line that lacks its end aside */
+	int64_t adjust;           /* what the log has more bytes than that */
+	int64_t changed, now;     /* ms; by the server's clock: now */
+	struct grove_lease lease;
 	int64_t unfinished_row;   /* -1: NULL */
 	bool unfinished;          /* and that is the last line */
 };
@@ -91,6 +102,7 @@ struct mysql_log {
 	struct grove_log base;
 	uint8_t id[GROVE__SQL_ID];
 	bool writable;
+	uint64_t lease;           /* the number under which it writes, 0: none; atomic */
 
 	/* threads that append queue here, not at the server */
 	pthread_mutex_t append_lock;
@@ -177,7 +189,7 @@ static inline struct mysql_arg grove__mysql_id(const uint8_t id[GROVE__SQL_ID])
 	return (struct mysql_arg){ MYSQL_ARG_BYTES, id, GROVE__SQL_ID, 0 };
 }
 
-enum { MYSQL_ARGS = 16, MYSQL_COLUMNS = 8 };
+enum { MYSQL_ARGS = 20, MYSQL_COLUMNS = 16 };
 
 /* One row: numbers as they are, of bytes their length until they are taken. */
 struct mysql_row {
@@ -210,6 +222,8 @@ int grove__mysql_first(struct mysql_conn *c, unsigned what, const struct mysql_a
 int grove__mysql_insert_many(struct mysql_conn *c, const struct mysql_arg *arg, unsigned columns,
 			     unsigned rows, struct grove_detail *d);
 
+/* Somebody was faster: GROVE_ECONFLICT, unless it goes well when it is tried again. */
+int grove__mysql_again(struct mysql_conn *c, struct grove_detail *d);
 /* Was the last failure a key that is there already? */
 bool grove__mysql_duplicate(struct mysql_conn *c, unsigned what);
 /* GROVE_ETOOBIG unless a statement with so many bytes can be sent. */
@@ -230,18 +244,88 @@ int grove__mysql_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *bu
 int grove__mysql_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
 			uint64_t expect, enum grove_sync sync, struct grove_appended *out,
 			struct grove_detail *d);
+/* Where the log ends now. MYSQL_NONE: the session is gone. */
+int grove__mysql_end(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID], struct mysql_end *e,
+		     struct grove_detail *d);
+/*
+ * `len` bytes of a line, in several pieces where one answer could not hold it,
+ * and how long the line is. MYSQL_NONE: no such line.
+ */
+int grove__mysql_take_line(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID], uint64_t seq,
+			   uint64_t off, char *buf, uint64_t len, uint64_t *line,
+			   struct grove_detail *d);
+
+enum { MYSQL_INSERT = 10, MYSQL_MANY_ROWS = 1000, MYSQL_MANY_BYTES = 4 << 20 };
+
+struct mysql_arg grove__mysql_text_or_null(struct grove_slice s);
+struct mysql_arg grove__mysql_number_or_null(bool known, int64_t n);
+/* The values of SQL_INSERT. */
+void grove__mysql_row_of(const uint8_t id[GROVE__SQL_ID], const struct grove_record *rec,
+			 uint64_t seq, uint64_t start, int64_t now,
+			 struct mysql_arg arg[MYSQL_INSERT]);
+/* Rows behind the others, many at once; `e` goes along. */
+int grove__mysql_insert_rows(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID],
+			     const struct grove_record *rec, size_t nr, struct mysql_end *e,
+			     int64_t now, struct grove_detail *d);
+
+int grove__mysql_moved(const char *url, struct grove_detail *d);
+int grove__mysql_no_line(const char *url, struct grove_detail *d);
+int grove__mysql_read_only(struct grove_detail *d);
+/* What is there no more (MYSQL_NONE, MYSQL_ABSENT) as GROVE_ESTALE. */
+int grove__mysql_gone(struct mysql_store *s, int rc, struct grove_detail *d);
+
+/* mysql_change.c: what is no append */
+
+#define MYSQL_SETTLED 3  /* an earlier try, whose answer was lost, did it */
+
+/* A change, through all its tries. */
+struct mysql_change {
+	enum grove_change_kind kind;
+	struct grove_slice id;     /* of the entry that it is about */
+	bool generation;           /* lines are changed by it */
+	bool tried;
+	uint64_t was, rev;         /* generation before the last try; rev after it */
+	uint64_t lines;
+	int64_t time;
+};
+
+/*
+ * Within a transaction: the session for ourselves, where it ends, and nobody
+ * else's right to write to it. MYSQL_NONE: it is gone; MYSQL_SETTLED.
+ */
+int grove__mysql_change(struct mysql_conn *c, struct mysql_work *w, struct mysql_log *log,
+			struct mysql_change *k, struct mysql_end *e, struct grove_detail *d);
+/* It is made, and the log was as `e` before: count it and tell it. `after` is how it ends now. */
+int grove__mysql_changed(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID],
+			 struct mysql_change *k, const struct mysql_end *e,
+			 const struct mysql_end *after, struct grove_detail *d);
+/* No append that began before, on whichever node of a cluster, comes after this transaction. */
+int grove__mysql_fence(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID],
+		       const struct mysql_end *e, struct grove_detail *d);
+/* The session's row for ourselves; MYSQL_NONE: it is gone by now. */
+int grove__mysql_lock(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID], struct grove_detail *d);
+
 int grove__mysql_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
 			 enum grove_sync sync, struct grove_detail *d);
 int grove__mysql_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		     struct grove_detail *d);
+int grove__mysql_update(struct grove_log *l, uint64_t pos, struct grove_slice was,
+			const struct grove_record *rec, enum grove_change_kind kind,
+			enum grove_sync sync, struct grove_detail *d);
 int grove__mysql_rewrite(struct grove_log *l, grove_line_fn *next, void *payload, uint64_t expect,
 			 unsigned flags, struct grove_detail *d);
-/* Where the log ends now. MYSQL_NONE: the session is gone. */
-int grove__mysql_end(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID], struct mysql_end *e,
-		     struct grove_detail *d);
-/* No append that began before, on whichever node of a cluster, comes after this transaction. */
-int grove__mysql_fence(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID],
-		       const struct mysql_end *e, struct grove_detail *d);
+
+/* mysql_feed.c: what others are told, who may write, who comes before an entry */
+
+/* GROVE_ECONFLICT while another has the right to write. */
+int grove__mysql_may_write(struct mysql_log *log, const struct mysql_end *e, const char *url,
+			   struct grove_detail *d);
+int grove__mysql_changes(struct grove_log *l, uint64_t since, grove_change_fn *fn, void *payload,
+			 struct grove_detail *d);
+int grove__mysql_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+		       struct grove_detail *d);
+int grove__mysql_ancestors(struct grove_log *l, struct grove_slice id, grove_record_fn *fn,
+			   void *payload, struct grove_detail *d);
 
 /* mysql.c: a store with other options. */
 int grove__mysql_open(struct grove_store **out, const char *rest,

@@ -7,8 +7,8 @@
  * error that passes (a deadlock, a node that is joining, a host that is gone)
  * is not told before there was time for it to pass.
  *
- * On a cluster every read first waits until its node has what was committed on
- * the others (wsrep_sync_wait).
+ * On a cluster a read first waits until its node has what was committed on the
+ * others (wsrep_sync_wait), unless it follows one that did.
  */
 #include "store/mysql.h"
 
@@ -26,14 +26,23 @@ enum {
 	LOCK_S = 10,
 	PATIENCE_MS = 20000,
 	IDLE_MAX = 8,
+	UPGRADE_S = 7 * 24 * 3600,  /* an index over a large table takes as long as it takes */
 };
 
 #define TEXT_OF_(x) #x
 #define TEXT_OF(x) TEXT_OF_(x)
 
+/* By the server's clock: the clients' may differ by more than a lease lasts. */
+#define NOW_MS "CAST(unix_timestamp(now(3)) * 1000 AS SIGNED)"
+
+/* Of a long line only how long it is. */
+#define ENTRY "SELECT seq, time, kind, role, length(line), id, parent, CASE WHEN length(line) <= " \
+	      TEXT_OF(MYSQL_LONG_LINE) " THEN line END FROM entries WHERE session_id = ? AND "
+
 static const char *const text[MY_NR - SQL_NR] = {
-	[MY_END - SQL_NR] = "SELECT s.generation, s.unfinished, s.updated, e.seq, e.start, "
-			    "length(e.line), e.`stored` FROM sessions s LEFT JOIN entries e "
+	[MY_END - SQL_NR] = "SELECT s.generation, s.unfinished, s.updated, s.rev, s.adjust, e.seq, "
+			    "e.start, length(e.line), e.`stored`, s.lease_number, s.lease_until, "
+			    NOW_MS ", s.lease_owner FROM sessions s LEFT JOIN entries e "
 			    "ON e.session_id = s.session_id AND e.seq = "
 			    "(SELECT max(m.seq) FROM entries m WHERE m.session_id = ?) "
 			    "WHERE s.session_id = ?",
@@ -41,7 +50,8 @@ static const char *const text[MY_NR - SQL_NR] = {
 	[MY_APPEND - SQL_NR] = "INSERT INTO entries (session_id, seq, start, `stored`, time, kind, role, "
 			       "id, parent, line) SELECT s.session_id, ?, ?, ?, ?, ?, ?, ?, ?, ? "
 			       "FROM sessions s WHERE s.session_id = ? AND s.generation = ? "
-			       "AND s.unfinished <=> ?",
+			       "AND s.unfinished <=> ? AND (s.lease_number = ? OR ? = 0 AND "
+			       "(s.lease_owner IS NULL OR s.lease_until <= " NOW_MS "))",
 	[MY_LINES - SQL_NR] = "SELECT s.generation, e.seq, length(e.line), CASE WHEN length(e.line) <= "
 			      TEXT_OF(MYSQL_LONG_LINE) " THEN e.line END FROM sessions s, entries e "
 			      "WHERE s.session_id = ? AND e.session_id = s.session_id "
@@ -50,6 +60,14 @@ static const char *const text[MY_NR - SQL_NR] = {
 			      "ORDER BY e.seq",
 	[MY_PIECE - SQL_NR] = ("SELECT length(line), substring(line, ?, ?) FROM entries "
 			       "WHERE session_id = ? AND seq = ?"),
+	/* what the lines have, and what the rows behind them say that they have */
+	[MY_DRIFT - SQL_NR] = "SELECT CAST(coalesce(sum(length(line) + 1), 0) AS SIGNED), min(start) "
+			      "FROM entries WHERE session_id = ? AND seq >= ? AND seq < ?",
+	[MY_NOTED - SQL_NR] = "SELECT kind, time, `lines` FROM changes WHERE session_id = ? AND rev = ?",
+	/* bytes and ASCII are two collations, with which a server may not take the index */
+	[MY_ENTRY - SQL_NR] = ENTRY "id = CONVERT(? USING ascii) COLLATE ascii_bin "
+			      "ORDER BY seq DESC LIMIT 1",
+	[MY_LAST_ENTRY - SQL_NR] = ENTRY "1 ORDER BY seq DESC LIMIT 1",
 	[MY_SAME - SQL_NR] = "SELECT `stored`, line FROM entries WHERE session_id = ? AND seq = ?",
 };
 
@@ -58,6 +76,16 @@ static const char *text_of(unsigned what)
 	if (what == MY_MANY)
 		return grove__sql_text[SQL_INSERT];
 	return what < SQL_NR ? grove__sql_text[what] : text[what - SQL_NR];
+}
+
+/*
+ * On a cluster a read waits for its node, by a message around the group. These
+ * come right behind MY_END on the same connection, which has waited. Only MariaDB
+ * has words for it.
+ */
+static bool behind_end(unsigned what)
+{
+	return what == MY_LINES || what == MY_SAME;
 }
 
 /* ------------------------------------------------------------------- errors */
@@ -177,6 +205,11 @@ static int fail_stmt(struct mysql_conn *c, MYSQL_STMT *st, struct grove_detail *
 	return fail(c, CR_SERVER_LOST, "the connection was lost", d);
 }
 
+int grove__mysql_again(struct mysql_conn *c, struct grove_detail *d)
+{
+	return fail(c, ER_LOCK_DEADLOCK, "", d);
+}
+
 bool grove__mysql_duplicate(struct mysql_conn *c, unsigned what)
 {
 	return c->st[what] && mysql_stmt_errno(c->st[what]) == ER_DUP_ENTRY;
@@ -201,7 +234,7 @@ static bool is_number(enum enum_field_types type)
 
 static int prepare(struct mysql_conn *c, unsigned what, MYSQL_STMT **out, struct grove_detail *d)
 {
-	const char *sql = text_of(what);
+	char sql[1024];
 	MYSQL_STMT *st = c->st[what];
 	MYSQL_RES *about;
 	int rc;
@@ -209,6 +242,8 @@ static int prepare(struct mysql_conn *c, unsigned what, MYSQL_STMT **out, struct
 	*out = st;
 	if (st)
 		return 0;
+	snprintf(sql, sizeof(sql), "%s%s", c->cluster && mariadb_connection(c->db) && behind_end(what)
+		 ? "SET STATEMENT wsrep_sync_wait = 0 FOR " : "", text_of(what));
 	st = mysql_stmt_init(c->db);
 	if (!st)
 		return grove__fail_nomem(d);
@@ -221,7 +256,7 @@ static int prepare(struct mysql_conn *c, unsigned what, MYSQL_STMT **out, struct
 	c->columns[what] = about ? mysql_num_fields(about) : 0;
 	for (unsigned i = 0; i < c->columns[what]; i++)
 		if (is_number(mysql_fetch_field_direct(about, i)->type))
-			c->numbers[what] |= (uint8_t)(1u << i);
+			c->numbers[what] |= (uint16_t)(1u << i);
 	if (about)
 		mysql_free_result(about);
 	*out = c->st[what] = st;
@@ -466,6 +501,16 @@ static int ask_numbers(struct mysql_conn *c, const char *sql, int64_t *out, unsi
 	return row ? 0 : MYSQL_NONE;
 }
 
+/* Longer each time, and never for two at the same moment. */
+static void wait_a_little(unsigned tries)
+{
+	unsigned ms = tries < 8 ? 2u << tries : 500;
+	uint16_t chance;
+
+	grove__sys_random(&chance, sizeof(chance));
+	usleep((ms / 2 + chance % (ms + 1)) * 1000);
+}
+
 /* --------------------------------------------------------------- the tables */
 
 /*
@@ -482,7 +527,7 @@ static int version_of(struct mysql_conn *c, bool thorough, int64_t *out, struct 
 		rc = ask_numbers(c, "SELECT count(*), coalesce(sum(table_comment = '" GROVE__SQL_COMMENT
 				 "'), 0) FROM information_schema.tables WHERE table_schema = DATABASE() AND "
 				 "table_name IN ('meta', 'sessions', 'entries', 'attachments', "
-				 "'session_values')", tables, 2, d);
+				 "'session_values', 'changes')", tables, 2, d);
 		if (rc)
 			return rc;
 		if (tables[1] < tables[0])
@@ -508,29 +553,58 @@ static int judge_version(struct mysql_store *s, int64_t version, struct grove_de
 	return 0;
 }
 
+/* Is what is to be made there already? */
+static bool made_before(unsigned err)
+{
+	return err == ER_TABLE_EXISTS_ERROR || err == ER_DUP_FIELDNAME || err == ER_DUP_KEYNAME;
+}
+
+/* Something that two may do at once, one behind the other. */
+static int say_once(struct mysql_conn *c, const char *sql, struct grove_detail *d)
+{
+	int rc = say(c, sql, d);
+
+	for (unsigned tries = 0; rc && c->trouble && !c->broken && tries < 20; tries++) {
+		c->trouble = 0;
+		wait_a_little(tries);
+		rc = say(c, sql, d);
+	}
+	return rc && made_before(mysql_errno(c->db)) ? 0 : rc;
+}
+
+/* The statements that write down the version. */
+static bool is_version(const char *sql)
+{
+	return !strncmp(sql, "INSERT INTO meta ", 17) || !strncmp(sql, "UPDATE meta ", 12);
+}
+
+/* Never back: of two who upgrade at once one may know a later version. */
+static int write_version(struct mysql_store *s, struct mysql_conn *c, struct grove_detail *d)
+{
+	unsigned newest = s->opt.schema->newest;
+	char sql[160];
+
+	snprintf(sql, sizeof(sql), "INSERT INTO meta (name, value) VALUES ('version', %u) "
+		 "ON DUPLICATE KEY UPDATE value = greatest(value, %u)", newest, newest);
+	return say_once(c, sql, d);
+}
+
 /*
  * Each statement of MySQL's that makes a table stands for itself, so what was
- * interrupted is gone through again: what is there already is passed over.
+ * interrupted is gone through again: what is there already is passed over. The
+ * version comes last.
  */
 static int make_tables(struct mysql_store *s, struct mysql_conn *c, unsigned from,
 		       struct grove_detail *d)
 {
 	const struct grove__sql_schema *schema = s->opt.schema;
-	struct mysql_arg version = grove__mysql_number(schema->newest);
 	int rc = 0;
 
 	for (unsigned v = from; v < schema->newest && !rc; v++)
-		for (const char *const *sql = schema->versions[v]; *sql && !rc; sql++) {
-			rc = say(c, *sql, d);
-			switch (rc ? mysql_errno(c->db) : 0) {
-			case ER_TABLE_EXISTS_ERROR:
-			case ER_DUP_FIELDNAME:
-			case ER_DUP_KEYNAME:
-			case ER_DUP_ENTRY:
-				rc = 0;
-			}
-		}
-	return rc || !from ? rc : grove__mysql_run(c, SQL_SET_VERSION, &version, 1, NULL, d);
+		for (const char *const *sql = schema->versions[v]; *sql && !rc; sql++)
+			if (!is_version(*sql))
+				rc = say_once(c, *sql, d);
+	return rc ? rc : write_version(s, c, d);
 }
 
 /* -------------------------------------------------------------- connections */
@@ -610,8 +684,9 @@ static int set_up(struct mysql_store *s, struct mysql_conn *c, struct grove_deta
 	if (!rc && ask_numbers(c, "SELECT @@wsrep_on", &cluster, 1, NULL) &&
 	    mysql_errno(c->db) != ER_UNKNOWN_SYSTEM_VARIABLE)
 		rc = fail_db(c, d);
+	c->cluster = cluster;
 	if (!mariadb_get_infov(c->db, MARIADB_CONNECTION_EXTENDED_SERVER_CAPABILITIES, &caps))
-		c->bulk = !cluster && caps & (MARIADB_CLIENT_STMT_BULK_OPERATIONS >> 32);
+		c->bulk = !c->cluster && caps & (MARIADB_CLIENT_STMT_BULK_OPERATIONS >> 32);
 	return rc;
 }
 
@@ -804,16 +879,6 @@ int grove__mysql_transaction(struct mysql_conn *c, struct mysql_work *w, mysql_w
 	return rc;
 }
 
-/* Longer each time, and never for two at the same moment. */
-static void wait_a_little(unsigned tries)
-{
-	unsigned ms = tries < 8 ? 2u << tries : 500;
-	uint16_t chance;
-
-	grove__sys_random(&chance, sizeof(chance));
-	usleep((ms / 2 + chance % (ms + 1)) * 1000);
-}
-
 int grove__mysql_do(struct mysql_store *s, struct mysql_work *w, struct grove_detail *d)
 {
 	int64_t end = grove__sys_ticks_ns() +
@@ -837,6 +902,7 @@ int grove__mysql_do(struct mysql_store *s, struct mysql_work *w, struct grove_de
 			w->unknown = true;
 		if (w->once || grove__sys_ticks_ns() >= end)
 			break;
+		__atomic_add_fetch(&s->again, 1, __ATOMIC_RELAXED);
 		wait_a_little(tries);
 	}
 	/* whoever is told of a conflict may rely on it that nothing was stored */
@@ -915,10 +981,14 @@ int grove__mysql_init(struct mysql_store *s, struct grove_detail *d)
 int grove__mysql_upgrade(struct mysql_store *s, unsigned *from, unsigned *to,
 			 struct grove_detail *d)
 {
+	unsigned answer_s = s->opt.answer_s;
 	struct mysql_conn *c;
 	int64_t version = 0;
-	int rc = connect_bare(s, false, &c, &version, d);
+	int rc;
 
+	s->opt.answer_s = UPGRADE_S;
+	rc = connect_bare(s, false, &c, &version, d);
+	s->opt.answer_s = answer_s;
 	*from = (unsigned)version;
 	*to = s->opt.schema->newest;
 	if (rc)

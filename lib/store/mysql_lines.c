@@ -5,11 +5,10 @@
  * compare-and-swap relies on. Within a generation a log only grows. So whoever
  * once saw its tail at N and inserts a row N while the generation is still the
  * same leaves no gap, and of two who do so the key lets one pass. MY_APPEND is
- * that in one statement: it inserts only if the session has this generation, and
- * holds the session's row, shared with other appends, until it is done. Cuts and
- * rewrites hold it alone. They also insert a row N and delete it again: the nodes
- * of a cluster do not share locks but compare the keys that were written, and so
- * an append on another node that did not see the cut fails, and looks again.
+ * that in one statement: it inserts only if the session has this generation and
+ * nobody else has the right to write to it, and
+ * holds the session's row, shared with other appends, until it is done. All other
+ * changes hold it alone (mysql_change.c).
  *
  * When a connection breaks off nobody knows whether the row was stored. It
  * was if the row N is ours, bytes and time; if there is no row N the same one is
@@ -24,34 +23,28 @@
 
 #define WINDOW ((uint64_t)8 << 20)
 
-enum {
-	INSERT_COLUMNS = 10,
-	MANY_ROWS = 1000,
-	MANY_BYTES = 4 << 20
-};
-
 static int gone(const char *url, struct grove_detail *d)
 {
 	return grove__fail(d, GROVE_ESTALE, url, "the session was removed");
 }
 
-static int no_line(const char *url, struct grove_detail *d)
+int grove__mysql_no_line(const char *url, struct grove_detail *d)
 {
 	return grove__fail(d, GROVE_ESTALE, url, "the line is not there any more");
 }
 
-static int read_only(struct grove_detail *d)
+int grove__mysql_read_only(struct grove_detail *d)
 {
 	return grove__fail(d, GROVE_EACCESS, NULL, "opened for reading only");
 }
 
-static int moved(const char *url, struct grove_detail *d)
+int grove__mysql_moved(const char *url, struct grove_detail *d)
 {
 	return grove__fail(d, GROVE_ECONFLICT, url, "another writer has appended");
 }
 
 /* What is there no more: the session, or the tables with all in them. */
-static int settle_gone(struct mysql_store *s, int rc, struct grove_detail *d)
+int grove__mysql_gone(struct mysql_store *s, int rc, struct grove_detail *d)
 {
 	return rc > 0 ? gone(s->place.url, d) : rc;
 }
@@ -69,15 +62,27 @@ int grove__mysql_end(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID], stru
 	e->generation = (uint64_t)row.number[0];
 	e->unfinished_row = row.null[1] ? -1 : row.number[1];
 	e->changed = row.number[2];
-	if (!row.null[3]) {
-		e->unfinished = row.number[3] == e->unfinished_row;
-		e->tail = (uint64_t)row.number[3] + 1;
-		e->bytes = (uint64_t)row.number[4] + (uint64_t)row.number[5] + !e->unfinished;
-		if (row.number[6] > e->changed)
-			e->changed = row.number[6];
+	e->base = (uint64_t)row.number[3];
+	e->adjust = row.number[4];
+	if (!row.null[5]) {
+		e->unfinished = row.number[5] == e->unfinished_row;
+		e->tail = (uint64_t)row.number[5] + 1;
+		e->start = (uint64_t)row.number[6] + (uint64_t)row.number[7] + !e->unfinished;
+		if (row.number[8] > e->changed)
+			e->changed = row.number[8];
 	}
+	e->lease.number = (uint64_t)row.number[9];
+	e->lease.until = row.null[10] ? 0 : row.number[10];
+	e->now = row.number[11];
+	if (!row.null[12])
+		rc = grove__mysql_take(c, &row, 12, e->lease.owner, GROVE_LEASE_OWNER_MAX, d);
 	grove__mysql_done(&row);
-	return 0;
+	return rc;
+}
+
+static uint64_t bytes_in(const struct mysql_end *e)
+{
+	return e->tail ? e->start + (uint64_t)e->adjust : 0;
 }
 
 struct look {
@@ -103,7 +108,9 @@ int grove__mysql_stat(struct grove_log *l, struct grove_log_stat *out, struct gr
 		return rc < 0 ? rc
 			      : grove__fail(d, GROVE_ENOTFOUND, s->place.url, "the session was removed");
 	out->tail = k.end.tail;
-	out->bytes = k.end.bytes;
+	out->bytes = bytes_in(&k.end);
+	out->base = k.end.base;
+	out->far = 1;
 	out->generation = k.end.generation;
 	out->mtime_ms = k.end.changed;
 	out->mtime_ns = k.end.changed * 1000000;
@@ -141,8 +148,9 @@ static int take_piece(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID], uin
 }
 
 /* The same in several pieces where one answer could not hold it. */
-static int take_long(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID], uint64_t seq,
-		     uint64_t off, char *buf, uint64_t len, uint64_t *line, struct grove_detail *d)
+int grove__mysql_take_line(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID], uint64_t seq,
+			   uint64_t off, char *buf, uint64_t len, uint64_t *line,
+			   struct grove_detail *d)
 {
 	uint64_t most = c->packet - MYSQL_BESIDE;
 	int rc;
@@ -203,12 +211,12 @@ static int take_long_line(struct mysql_conn *c, struct reading *r, uint64_t len,
 {
 	struct grove_run *run = r->run;
 	uint64_t line;
-	int rc = take_long(c, r->log->id, run->next, 0, r->buf, len, &line, d);
+	int rc = grove__mysql_take_line(c, r->log->id, run->next, 0, r->buf, len, &line, d);
 
 	if (!rc && line != len)
 		rc = MYSQL_NONE;
 	if (rc)
-		return rc < 0 ? rc : no_line(c->url, d);
+		return rc < 0 ? rc : grove__mysql_no_line(c->url, d);
 	run->len = (size_t)len;
 	run->next++;
 	if (!r->end.unfinished || run->next != r->end.tail)
@@ -219,18 +227,52 @@ static int take_long_line(struct mysql_conn *c, struct reading *r, uint64_t len,
 /* How many lines to ask for: more than fit would be sent for nothing. */
 static uint64_t worth(const struct reading *r)
 {
-	uint64_t mean = r->end.bytes / r->end.tail + 1, n = r->cap / mean + r->cap / mean / 2 + 2;
+	uint64_t left = r->cap - r->run->len, from = r->run->next;
+	uint64_t mean = bytes_in(&r->end) / r->end.tail + 1, n = left / mean + left / mean / 2 + 2;
 
-	return r->until - r->pos < n ? r->until : r->pos + n;
+	return r->until - from < n ? r->until : from + n;
+}
+
+/* One question for lines, and what of the answer fits. */
+struct answer {
+	bool full;        /* no more fits */
+	bool is_long;     /* the next line comes by itself, */
+	uint64_t len;     /* and has so many bytes */
+	bool other;       /* rewritten in between */
+};
+
+static int ask_lines(struct mysql_conn *c, struct reading *r, struct answer *a,
+		     struct grove_detail *d)
+{
+	struct grove_run *run = r->run;
+	const struct mysql_arg from = grove__mysql_number((int64_t)run->next);
+	const struct mysql_arg arg[] = {
+		grove__mysql_id(r->log->id), from, grove__mysql_number((int64_t)worth(r)),
+		grove__mysql_number((int64_t)(r->cap - run->len)), grove__mysql_id(r->log->id), from,
+	};
+	struct mysql_row row;
+	int rc = grove__mysql_ask(c, MY_LINES, arg, 6, &row, d);
+
+	if (rc)
+		return rc;
+	while (!(rc = grove__mysql_next(c, &row, d))) {
+		a->other = (uint64_t)row.number[0] != r->end.generation;
+		a->len = (uint64_t)row.number[2];
+		rc = a->other ? MYSQL_NONE : take_row(c, &row, r, &a->is_long, d);
+		a->full = rc == MYSQL_NONE;
+		if (rc || run->next == r->until)
+			break;
+	}
+	grove__mysql_done(&row);
+	return rc < 0 ? rc : 0;
 }
 
 static int read_lines(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d)
 {
 	struct reading *r = (struct reading *)w;
 	struct grove_run *run = r->run;
-	bool is_long = false, other = false;
-	struct mysql_row row;
-	uint64_t len = 0;
+	struct answer a = { .full = false };
+	uint64_t before;
 	int rc = grove__mysql_end(c, r->log->id, &r->end, d);
 
 	run->next = r->pos;
@@ -239,33 +281,17 @@ static int read_lines(struct mysql_conn *c, struct mysql_work *w, struct grove_d
 		return rc;
 	if (r->until > r->end.tail)
 		return grove__fail(d, GROVE_ESTALE, c->url, "the session became shorter");
-	if (r->pos == r->until)
-		return 0;
-	{
-		const struct mysql_arg arg[] = {
-			grove__mysql_id(r->log->id), grove__mysql_number((int64_t)r->pos),
-			grove__mysql_number((int64_t)worth(r)), grove__mysql_number((int64_t)r->cap),
-			grove__mysql_id(r->log->id), grove__mysql_number((int64_t)r->pos),
-		};
-
-		rc = grove__mysql_ask(c, MY_LINES, arg, 6, &row, d);
-	}
+	/* lines that were updated are shorter than `start` knows: there may be room for more */
+	do {
+		before = run->next;
+		if (before < r->until)
+			rc = ask_lines(c, r, &a, d);
+	} while (!rc && !a.full && before < run->next && run->next < r->until && run->len < r->cap);
 	if (rc)
 		return rc;
-	while (!(rc = grove__mysql_next(c, &row, d))) {
-		other = (uint64_t)row.number[0] != r->end.generation;
-		len = (uint64_t)row.number[2];
-		rc = other ? MYSQL_NONE : take_row(c, &row, r, &is_long, d);
-		if (rc || run->next == r->until)
-			break;
-	}
-	grove__mysql_done(&row);
-	if (rc < 0)
-		return rc;
-	/* rewritten in between: see what the end is now */
-	if (other)
+	if (a.other)
 		return read_lines(c, w, d);
-	return is_long && run->next == r->pos ? take_long_line(c, r, len, d) : 0;
+	return a.is_long && run->next == r->pos ? take_long_line(c, r, a.len, d) : 0;
 }
 
 int grove__mysql_read(struct grove_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
@@ -280,7 +306,7 @@ int grove__mysql_read(struct grove_log *l, uint64_t pos, uint64_t until, char *b
 	run->pos = run->next = pos;
 	rc = grove__mysql_do(s, &r.work, d);
 	if (rc)
-		return settle_gone(s, rc, d);
+		return grove__mysql_gone(s, rc, d);
 	/* a line longer than the buffer: its reader comes with a larger one */
 	run->open = run->next == pos && pos < until;
 	run->end = run->next == until;
@@ -335,7 +361,7 @@ static int fetch_window(struct mysql_conn *c, struct fetching *f, struct grove_d
 		rc = MYSQL_NONE;
 	n = rc ? 0 : line - off < WINDOW ? line - off : WINDOW;
 	if (!rc)
-		rc = take_long(c, log->id, f->pos, off, log->window, n, &line, d);
+		rc = grove__mysql_take_line(c, log->id, f->pos, off, log->window, n, &line, d);
 	if (rc)
 		return rc;
 	log->window_seq = f->pos;
@@ -364,7 +390,7 @@ static int fetch(struct mysql_conn *c, struct mysql_work *w, struct grove_detail
 		if (kept)
 			return rc;
 	}
-	rc = take_long(c, log->id, f->pos, f->off, f->buf, f->len, &line, d);
+	rc = grove__mysql_take_line(c, log->id, f->pos, f->off, f->buf, f->len, &line, d);
 	/* the first piece of a long line: more will be wanted */
 	if (!rc && line > 4 * (uint64_t)MYSQL_LONG_LINE && f->len && f->len < WINDOW) {
 		pthread_mutex_lock(&log->window_lock);
@@ -383,7 +409,7 @@ int grove__mysql_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *bu
 			      .pos = pos, .off = off, .buf = len ? buf : &none, .len = len };
 	int rc = grove__mysql_do(s, &f.work, d);
 
-	return rc > 0 ? no_line(s->place.url, d) : rc;
+	return rc > 0 ? grove__mysql_no_line(s->place.url, d) : rc;
 }
 
 /* ---------------------------------------------------------------- appending */
@@ -402,19 +428,20 @@ struct appending {
 	uint64_t epoch;
 };
 
-static struct mysql_arg text_or_null(struct grove_slice s)
+struct mysql_arg grove__mysql_text_or_null(struct grove_slice s)
 {
 	return s.len ? grove__mysql_bytes(s) : grove__mysql_null();
 }
 
-static struct mysql_arg number_or_null(bool known, int64_t n)
+struct mysql_arg grove__mysql_number_or_null(bool known, int64_t n)
 {
 	return known ? grove__mysql_number(n) : grove__mysql_null();
 }
 
 /* The values of SQL_INSERT. */
-static void row_of(const uint8_t id[GROVE__SQL_ID], const struct grove_record *rec, uint64_t seq,
-		   uint64_t start, int64_t now, struct mysql_arg arg[INSERT_COLUMNS])
+void grove__mysql_row_of(const uint8_t id[GROVE__SQL_ID], const struct grove_record *rec,
+			 uint64_t seq, uint64_t start, int64_t now,
+			 struct mysql_arg arg[MYSQL_INSERT])
 {
 	struct grove__sql_row row;
 
@@ -423,11 +450,11 @@ static void row_of(const uint8_t id[GROVE__SQL_ID], const struct grove_record *r
 	arg[1] = grove__mysql_number((int64_t)seq);
 	arg[2] = grove__mysql_number((int64_t)start);
 	arg[3] = grove__mysql_number(now);
-	arg[4] = number_or_null(row.known && row.time != GROVE_NO_TIME, row.time);
-	arg[5] = number_or_null(row.known, row.kind);
-	arg[6] = number_or_null(row.known, row.role);
-	arg[7] = text_or_null(row.id);
-	arg[8] = text_or_null(row.parent);
+	arg[4] = grove__mysql_number_or_null(row.known && row.time != GROVE_NO_TIME, row.time);
+	arg[5] = grove__mysql_number_or_null(row.known, row.kind);
+	arg[6] = grove__mysql_number_or_null(row.known, row.role);
+	arg[7] = grove__mysql_text_or_null(row.id);
+	arg[8] = grove__mysql_text_or_null(row.parent);
 	arg[9] = grove__mysql_bytes(rec->line);
 }
 
@@ -437,13 +464,13 @@ static size_t bytes_of(const struct grove_record *rec)
 }
 
 /* Rows behind the others, many at once; `e` goes along. */
-static int insert_rows(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID],
-		       const struct grove_record *rec, size_t nr, struct mysql_end *e, int64_t now,
-		       struct grove_detail *d)
+int grove__mysql_insert_rows(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID],
+			     const struct grove_record *rec, size_t nr, struct mysql_end *e,
+			     int64_t now, struct grove_detail *d)
 {
-	size_t most = c->packet / 2 < MANY_BYTES ? c->packet / 2 : MANY_BYTES;
-	size_t cap = nr < MANY_ROWS ? nr : MANY_ROWS;
-	struct mysql_arg *arg = calloc(cap ? cap : 1, INSERT_COLUMNS * sizeof(*arg));
+	size_t most = c->packet / 2 < MYSQL_MANY_BYTES ? c->packet / 2 : MYSQL_MANY_BYTES;
+	size_t cap = nr < MYSQL_MANY_ROWS ? nr : MYSQL_MANY_ROWS;
+	struct mysql_arg *arg = calloc(cap ? cap : 1, MYSQL_INSERT * sizeof(*arg));
 	int rc = arg ? 0 : grove__fail_nomem(d);
 
 	while (nr && !rc) {
@@ -451,13 +478,13 @@ static int insert_rows(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID],
 		size_t bytes = 0;
 
 		while (rows < cap && rows < nr && (!rows || bytes + bytes_of(&rec[rows]) <= most)) {
-			row_of(id, &rec[rows], e->tail, e->bytes, now, arg + (size_t)rows * INSERT_COLUMNS);
+			grove__mysql_row_of(id, &rec[rows], e->tail, e->start, now, arg + (size_t)rows * MYSQL_INSERT);
 			bytes += bytes_of(&rec[rows]);
 			e->tail++;
-			e->bytes += rec[rows].line.len + 1;
+			e->start += rec[rows].line.len + 1;
 			rows++;
 		}
-		rc = grove__mysql_insert_many(c, arg, INSERT_COLUMNS, rows, d);
+		rc = grove__mysql_insert_many(c, arg, MYSQL_INSERT, rows, d);
 		rec += rows;
 		nr -= rows;
 	}
@@ -492,7 +519,8 @@ static int try_append(struct mysql_conn *c, struct mysql_work *w, struct grove_d
 {
 	struct appending *a = (struct appending *)w;
 	struct mysql_end e = a->end;
-	struct mysql_arg arg[INSERT_COLUMNS + 2];
+	uint64_t lease = __atomic_load_n(&a->log->lease, __ATOMIC_ACQUIRE);
+	struct mysql_arg arg[MYSQL_INSERT + 4];
 	uint64_t changed = 0;
 	int rc;
 
@@ -502,24 +530,25 @@ static int try_append(struct mysql_conn *c, struct mysql_work *w, struct grove_d
 			return rc;
 	}
 	if (e.unfinished)
-		e.bytes++;
-	row_of(a->log->id, a->rec, e.tail, e.bytes, a->now, arg);
-	memmove(arg, arg + 1, (INSERT_COLUMNS - 1) * sizeof(*arg));
-	arg[INSERT_COLUMNS - 1] = grove__mysql_id(a->log->id);
-	arg[INSERT_COLUMNS] = grove__mysql_number((int64_t)e.generation);
-	arg[INSERT_COLUMNS + 1] = number_or_null(e.unfinished_row >= 0, e.unfinished_row);
+		e.start++;
+	grove__mysql_row_of(a->log->id, a->rec, e.tail, e.start, a->now, arg);
+	memmove(arg, arg + 1, (MYSQL_INSERT - 1) * sizeof(*arg));
+	arg[MYSQL_INSERT - 1] = grove__mysql_id(a->log->id);
+	arg[MYSQL_INSERT] = grove__mysql_number((int64_t)e.generation);
+	arg[MYSQL_INSERT + 1] = grove__mysql_number_or_null(e.unfinished_row >= 0, e.unfinished_row);
+	arg[MYSQL_INSERT + 2] = arg[MYSQL_INSERT + 3] = grove__mysql_number((int64_t)lease);
 	a->sent = true;
 	a->sent_at = e.tail;
 	a->sent_generation = e.generation;
-	rc = grove__mysql_run(c, MY_APPEND, arg, INSERT_COLUMNS + 2, &changed, d);
+	rc = grove__mysql_run(c, MY_APPEND, arg, MYSQL_INSERT + 4, &changed, d);
 	if (rc)
 		return grove__mysql_duplicate(c, MY_APPEND) ? MYSQL_NONE : rc;
 	if (!changed)
 		return MYSQL_NONE;
 	e.tail++;
-	e.bytes += a->rec[0].line.len + 1;
+	e.start += a->rec[0].line.len + 1;
 	if (a->nr > 1)
-		rc = insert_rows(c, a->log->id, a->rec + 1, a->nr - 1, &e, a->now, d);
+		rc = grove__mysql_insert_rows(c, a->log->id, a->rec + 1, a->nr - 1, &e, a->now, d);
 	if (rc)
 		return c->trouble || !grove__mysql_duplicate(c, MY_MANY) ? rc : MYSQL_NONE;
 	e.unfinished = false;
@@ -535,18 +564,16 @@ static int settle(struct mysql_conn *c, struct appending *a, bool *ours, struct 
 {
 	int rc;
 
-	*ours = false;
+	rc = same_row(c, a->log->id, a->sent_at, a->rec[0].line, a->now, ours, d);
+	if (rc < 0 || *ours)
+		return rc;
 	if (a->end.generation != a->sent_generation)
 		return grove__fail(d, GROVE_EIO, c->url,
-				   "the connection broke off and the session was rewritten: the tail is unknown");
+				   "the connection broke off and the session was changed: the tail is unknown");
 	if (a->end.tail <= a->sent_at)
 		return 0;
-	rc = same_row(c, a->log->id, a->sent_at, a->rec[0].line, a->now, ours, d);
-	if (rc < 0)
-		return rc;
 	/* another's: ours was refused, or will be when it arrives */
-	if (!*ours)
-		a->work.unknown = a->sent = false;
+	a->work.unknown = a->sent = false;
 	return 0;
 }
 
@@ -579,8 +606,13 @@ static int append(struct mysql_conn *c, struct mysql_work *w, struct grove_detai
 				return 0;
 			}
 		}
+		if (!known) {
+			rc = grove__mysql_may_write(log, &a->end, c->url, d);
+			if (rc)
+				return rc;
+		}
 		if (a->expect != GROVE_ANY_POS && a->expect != a->end.tail)
-			return moved(c->url, d);
+			return grove__mysql_moved(c->url, d);
 		a->out->pos = a->end.tail;
 		a->out->tail = a->end.tail + a->nr;
 		a->out->pad = a->nr && a->end.unfinished;
@@ -606,7 +638,7 @@ int grove__mysql_append(struct grove_log *l, const struct grove_record *rec, siz
 	/* how durable a commit is, is the server's affair */
 	(void)sync;
 	if (!log->writable)
-		return read_only(d);
+		return grove__mysql_read_only(d);
 	pthread_mutex_lock(&log->append_lock);
 	rc = grove__mysql_do(s, &a.work, d);
 	log->end_known = !rc;
@@ -615,244 +647,5 @@ int grove__mysql_append(struct grove_log *l, const struct grove_record *rec, siz
 		log->end_epoch = a.epoch;
 	}
 	pthread_mutex_unlock(&log->append_lock);
-	return settle_gone(s, rc, d);
-}
-
-/* ------------------------------------------- what makes another generation */
-
-int grove__mysql_fence(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID],
-		       const struct mysql_end *e, struct grove_detail *d)
-{
-	const struct grove_record none = { 0 };
-	const struct mysql_arg place[] = { grove__mysql_id(id), grove__mysql_number((int64_t)e->tail) };
-	struct mysql_arg arg[INSERT_COLUMNS];
-	int rc;
-
-	row_of(id, &none, e->tail, e->bytes, 0, arg);
-	rc = grove__mysql_run(c, SQL_INSERT, arg, INSERT_COLUMNS, NULL, d);
-	if (rc)
-		return grove__mysql_duplicate(c, SQL_INSERT) ? moved(c->url, d) : rc;
-	return grove__mysql_run(c, SQL_CUT, place, 2, NULL, d);
-}
-
-struct changing {
-	struct mysql_work work;
-	struct mysql_log *log;
-	uint64_t pos, expect;
-	struct grove_slice line;
-	grove_line_fn *next;
-	void *payload;
-	struct mysql_end before;   /* of the last try */
-	struct mysql_end after;
-	bool tried;
-};
-
-/* The session for ourselves, and its end. */
-static int begin(struct mysql_conn *c, struct mysql_log *log, struct mysql_end *e,
-		 struct grove_detail *d)
-{
-	const struct mysql_arg arg = grove__mysql_id(log->id);
-	struct mysql_row row;
-	int rc = grove__mysql_first(c, MY_LOCK, &arg, 1, &row, d);
-
-	if (rc)
-		return rc;
-	grove__mysql_done(&row);
-	return grove__mysql_end(c, log->id, e, d);
-}
-
-static int changed(struct mysql_conn *c, struct mysql_log *log, const struct mysql_end *e,
-		   bool unfinished, struct grove_detail *d)
-{
-	const struct mysql_arg arg[] = { number_or_null(unfinished, (int64_t)e->tail - 1),
-					 grove__mysql_number(grove__sys_now_ms()),
-					 grove__mysql_id(log->id) };
-
-	return grove__mysql_run(c, SQL_CHANGED, arg, 3, NULL, d);
-}
-
-/* Did the try that broke off happen? Nobody else made this generation if the end is ours. */
-static bool landed(struct mysql_work *w, struct changing *k, const struct mysql_end *now)
-{
-	return w->unknown && k->tried && now->generation == k->before.generation + 1 &&
-	       now->tail == k->after.tail && now->bytes == k->after.bytes;
-}
-
-static int replace(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d)
-{
-	struct changing *k = (struct changing *)w;
-	struct mysql_log *log = k->log;
-	const struct mysql_arg place[] = { grove__mysql_id(log->id),
-					   grove__mysql_number((int64_t)k->pos) };
-	const struct mysql_arg arg[] = { grove__mysql_bytes(k->line), place[0], place[1] };
-	struct mysql_row row;
-	struct mysql_end e;
-	int rc = begin(c, log, &e, d);
-
-	if (rc)
-		return rc;
-	if (k->pos >= e.tail)
-		return no_line(c->url, d);
-	rc = grove__mysql_first(c, SQL_LENGTH, place, 2, &row, d);
-	if (rc)
-		return rc < 0 ? rc : no_line(c->url, d);
-	if ((uint64_t)row.number[0] != k->line.len)
-		rc = grove__fail(d, GROVE_EINVAL, c->url, "a line of another length");
-	grove__mysql_done(&row);
-	if (!rc)
-		rc = grove__mysql_run(c, SQL_REPLACE, arg, 3, NULL, d);
-	return rc ? rc : changed(c, log, &e, e.unfinished, d);
-}
-
-int grove__mysql_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
-			 enum grove_sync sync, struct grove_detail *d)
-{
-	struct mysql_store *s = grove__mysql_store(l->store);
-	struct changing k = { .work = { .fn = replace }, .log = grove__mysql_log(l), .pos = pos,
-			      .line = line };
-
-	(void)sync;
-	if (!k.log->writable)
-		return read_only(d);
-	return settle_gone(s, grove__mysql_do(s, &k.work, d), d);
-}
-
-static int cut(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d)
-{
-	struct changing *k = (struct changing *)w;
-	const struct mysql_arg place[] = { grove__mysql_id(k->log->id),
-					   grove__mysql_number((int64_t)k->pos) };
-	struct mysql_end e;
-	int rc = begin(c, k->log, &e, d);
-
-	if (rc)
-		return rc;
-	if (w->unknown && k->tried && e.tail == k->pos && e.generation == k->before.generation + 1)
-		return 0;
-	if (k->expect != e.tail)
-		return moved(c->url, d);
-	if (k->pos > e.tail)
-		return grove__fail(d, GROVE_EINVAL, c->url, "no line begins there");
-	k->before = e;
-	k->tried = true;
-	rc = grove__mysql_fence(c, k->log->id, &e, d);
-	if (!rc)
-		rc = grove__mysql_run(c, SQL_CUT, place, 2, NULL, d);
-	return rc ? rc : changed(c, k->log, &e, e.unfinished && k->pos == e.tail, d);
-}
-
-int grove__mysql_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
-		     struct grove_detail *d)
-{
-	struct mysql_store *s = grove__mysql_store(l->store);
-	struct changing k = { .work = { .fn = cut }, .log = grove__mysql_log(l), .pos = pos,
-			      .expect = expect };
-
-	(void)sync;
-	if (!k.log->writable)
-		return read_only(d);
-	return settle_gone(s, grove__mysql_do(s, &k.work, d), d);
-}
-
-/* Lines that wait to be sent together. */
-struct batch {
-	struct grove_buf bytes;
-	struct grove_record rec[MANY_ROWS];
-	size_t nr;
-};
-
-static int send_batch(struct mysql_conn *c, struct changing *k, struct batch *b,
-		      struct mysql_end *e, int64_t now, struct grove_detail *d)
-{
-	const char *at = b->bytes.ptr;
-	int rc;
-
-	for (size_t i = 0; i < b->nr; i++) {
-		b->rec[i].line.ptr = at;
-		at += b->rec[i].line.len;
-	}
-	rc = insert_rows(c, k->log->id, b->rec, b->nr, e, now, d);
-	b->nr = 0;
-	grove__buf_clear(&b->bytes);
-	return rc;
-}
-
-static int rewrite_lines(struct mysql_conn *c, struct changing *k, struct batch *b,
-			 struct mysql_end *e, struct grove_detail *d)
-{
-	int64_t now = grove__sys_now_ms();
-	struct grove_slice line;
-	int rc = 0;
-
-	while (!rc && !(rc = k->next(k->payload, &line))) {
-		/* never asked for the same line twice: from here on there is no second try */
-		k->work.once = true;
-		rc = grove__mysql_fits(c, line.len, d);
-		if (!rc && (b->nr == MANY_ROWS || b->bytes.len + line.len > MANY_BYTES))
-			rc = send_batch(c, k, b, e, now, d);
-		if (!rc && grove__buf_add_slice(&b->bytes, line))
-			rc = grove__fail_nomem(d);
-		if (!rc)
-			b->rec[b->nr++].line.len = line.len;
-	}
-	k->work.once = true;
-	if (rc == 1)
-		rc = send_batch(c, k, b, e, now, d);
-	return rc;
-}
-
-static int rewrite(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d)
-{
-	struct changing *k = (struct changing *)w;
-	const struct mysql_arg place[] = { grove__mysql_id(k->log->id), grove__mysql_number(0) };
-	struct mysql_end e, anew;
-	struct batch *b = NULL;
-	int rc = begin(c, k->log, &e, d);
-
-	if (rc)
-		return rc;
-	if (k->expect != GROVE_ANY_POS && k->expect != e.tail)
-		return moved(c->url, d);
-	rc = grove__mysql_fence(c, k->log->id, &e, d);
-	if (!rc)
-		rc = grove__mysql_run(c, SQL_CUT, place, 2, NULL, d);
-	if (!rc && !(b = calloc(1, sizeof(*b))))
-		rc = grove__fail_nomem(d);
-	memset(&anew, 0, sizeof(anew));
-	if (!rc)
-		rc = rewrite_lines(c, k, b, &anew, d);
-	if (!rc)
-		rc = changed(c, k->log, &anew, false, d);
-	if (b)
-		grove__buf_release(&b->bytes);
-	free(b);
-	k->before = e;
-	k->after = anew;
-	k->tried = !rc;
-	return rc;
-}
-
-/*
- * One transaction: `next` may read this very log meanwhile, by another
- * connection, and finds it as it was. Who else has it open finds another
- * generation, and goes on from there.
- */
-int grove__mysql_rewrite(struct grove_log *l, grove_line_fn *next, void *payload, uint64_t expect,
-			 unsigned flags, struct grove_detail *d)
-{
-	struct mysql_store *s = grove__mysql_store(l->store);
-	struct changing k = { .work = { .fn = rewrite }, .log = grove__mysql_log(l), .expect = expect,
-			      .next = next, .payload = payload };
-	struct look now = { .work = { .fn = look, .plain = true }, .log = k.log };
-	int rc;
-
-	(void)flags;
-	if (!k.log->writable)
-		return read_only(d);
-	rc = grove__mysql_do(s, &k.work, d);
-	/* the answer to the commit was lost */
-	if (rc < 0 && k.work.unknown && k.tried && !grove__mysql_do(s, &now.work, NULL) &&
-	    landed(&k.work, &k, &now.end))
-		return 0;
-	return settle_gone(s, rc, d);
+	return grove__mysql_gone(s, rc, d);
 }

@@ -44,14 +44,21 @@ enum grove__sql {
 	SQL_FIND,          /* project, session, subpath -> session_id */
 	SQL_SUBS,          /* project, session -> session_id, subpath */
 	SQL_CREATE,        /* session_id, project, session, subpath, created, updated */
-	SQL_SESSION,       /* session_id -> generation, unfinished, updated */
+	SQL_SESSION,       /* session_id -> generation, unfinished, updated, rev, adjust, lease_owner,
+			    * lease_number, lease_until */
 	SQL_LAST,          /* session_id -> seq, start, length, stored */
 	SQL_INSERT,        /* session_id, seq, start, stored, time, kind, role, id, parent, line */
 	SQL_LENGTH,        /* session_id, seq -> length */
 	SQL_REPLACE,       /* line, session_id, seq */
 	SQL_CUT,           /* session_id, seq */
-	SQL_CHANGED,       /* unfinished, updated, session_id: another generation */
-	SQL_TOUCHED,       /* session_id: another rev */
+	SQL_UPDATE,        /* time, kind, role, id, parent, line, session_id, seq */
+	SQL_CHANGED,       /* rev, adjust, unfinished, updated, session_id: another generation */
+	SQL_TOUCHED,       /* rev, session_id */
+	SQL_NOTE,          /* session_id, rev, lines, kind, id, time: a change */
+	SQL_CHANGES,       /* session_id, session_id, since -> rev, lines, kind, id */
+	SQL_LEASE,         /* lease_owner, lease_number, lease_until, session_id */
+	SQL_ENTRY,         /* session_id, id -> seq, time, kind, role, id, parent, line */
+	SQL_LAST_ENTRY,    /* session_id -> the same */
 	SQL_LIST,          /* -> project, session, subpath: sessions */
 	SQL_LIST_OF,       /* project -> the same */
 	SQL_LIST_SUBS,     /* -> the same: logs that belong to sessions */
@@ -61,6 +68,7 @@ enum grove__sql {
 	SQL_DROP_ENTRIES,
 	SQL_DROP_ATTACHMENTS,
 	SQL_DROP_VALUES,
+	SQL_DROP_CHANGES,
 	SQL_ATTACH_PUT,    /* session_id, name, bytes */
 	SQL_ATTACH_GET,    /* session_id, name -> bytes */
 	SQL_ATTACH_LIST,   /* session_id -> name, length */
@@ -77,6 +85,17 @@ enum grove__sql {
 };
 
 extern const char *const grove__sql_text[SQL_NR];
+
+/*
+ * `rev` of a session's row counts what is told by SQL_NOTE; together with the
+ * number of lines it is the rev that listeners know. That one never goes back:
+ * a log that became shorter by n lines counts n more.
+ */
+static inline uint64_t grove__sql_next_base(uint64_t base, uint64_t lines_before,
+					    uint64_t lines_after)
+{
+	return base + 1 + (lines_after < lines_before ? lines_before - lines_after : 0);
+}
 
 /* A value that has a column of its own: its statements. False: it has none. */
 bool grove__sql_value_column(const char *name, enum grove__sql *get, enum grove__sql *put);
@@ -99,6 +118,11 @@ struct grove__sql_row {
 	bool known;   /* the dialect looked at the line: time, kind and role mean something */
 };
 
+/*
+ * Can an entry be looked for by this id? Others are in their lines alone, and of
+ * a line that has or names such a one nothing is known.
+ */
+bool grove__sql_plain_id(struct grove_slice id);
 void grove__sql_row(const struct grove_record *rec, struct grove__sql_row *out);
 
 #endif

@@ -293,7 +293,7 @@ static int find_subs(struct sqlite_conn *c, const struct grove_key *key, struct 
 static int drop(struct sqlite_conn *c, const uint8_t id[GROVE__SQL_ID], struct grove_detail *d)
 {
 	static const enum grove__sql all[] = { SQL_DROP_ENTRIES, SQL_DROP_ATTACHMENTS, SQL_DROP_VALUES,
-					       SQL_DROP_SESSION };
+					       SQL_DROP_CHANGES, SQL_DROP_SESSION };
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all) && !rc; i++)
@@ -360,6 +360,7 @@ static int has_attachments(struct sqlite_conn *c, const uint8_t id[GROVE__SQL_ID
 static int give_key(struct sqlite_conn *c, const uint8_t id[GROVE__SQL_ID],
 		    const struct grove_key *key, struct grove_detail *d)
 {
+	struct sqlite_end e;
 	sqlite3_stmt *st;
 	int rc = grove__sqlite_prepare(c, SQL_RENAME, &st, d);
 
@@ -369,7 +370,12 @@ static int give_key(struct sqlite_conn *c, const uint8_t id[GROVE__SQL_ID],
 	grove__sqlite_bind_str(st, 2, key->session);
 	grove__sqlite_bind_str(st, 3, key->subpath);
 	grove__sqlite_bind_id(st, 4, id);
-	return grove__sqlite_run(c, st, d);
+	rc = grove__sqlite_run(c, st, d);
+	if (!rc)
+		rc = grove__sqlite_end(c, id, &e, d);
+	if (rc)
+		return rc == NONE ? grove__fail(d, GROVE_ENOTFOUND, c->path, "no such session") : rc;
+	return grove__sqlite_note(c, id, &e, e.tail, GROVE_CHANGE_VALUE, grove__slice("", 0), false, d);
 }
 
 static int rename_within(struct sqlite_store *s, struct sqlite_conn *c, const struct grove_key *from,
@@ -477,18 +483,14 @@ static int sqlite_meta_get(struct grove_log *l, const char *name, struct grove_b
 	return rc > 0 ? grove__fail(d, GROVE_ENOTFOUND, s->path, "nothing named %.200s", name) : rc;
 }
 
-static int put_value(struct sqlite_conn *c, struct sqlite_log *log, const char *name,
+static int put_value(struct sqlite_conn *c, const struct sqlite_log *log, const char *name,
 		     struct grove_slice value, struct grove_detail *d)
 {
 	enum grove__sql get, put;
 	sqlite3_stmt *st;
-	bool own;
-	int rc;
+	bool own = grove__sql_value_column(name, &get, &put);
+	int rc = grove__sqlite_prepare(c, own ? put : SQL_VALUE_PUT, &st, d);
 
-	if (!strcmp(name, GROVE__META_UNFINISHED))
-		return grove__sqlite_set_unfinished(c, log, value.len > 0, d);
-	own = grove__sql_value_column(name, &get, &put);
-	rc = grove__sqlite_prepare(c, own ? put : SQL_VALUE_PUT, &st, d);
 	if (!rc)
 		rc = grove__sqlite_bind(c, st, own ? 1 : 3, value, d);
 	if (rc)
@@ -496,8 +498,32 @@ static int put_value(struct sqlite_conn *c, struct sqlite_log *log, const char *
 	grove__sqlite_bind_id(st, own ? 2 : 1, log->id);
 	if (!own)
 		grove__sqlite_bind_str(st, 2, name);
-	rc = grove__sqlite_run(c, st, d);
-	return rc || own ? rc : run_on(c, SQL_TOUCHED, log->id, d);
+	return grove__sqlite_run(c, st, d);
+}
+
+/* What is found out about a log rather than done to it: no change, and nobody's leave is needed. */
+static int put_finding(struct sqlite_store *s, struct sqlite_log *log, const char *name,
+		       struct grove_slice value, struct grove_detail *d)
+{
+	struct sqlite_conn *c;
+	int rc = grove__sqlite_write(s, false, &c, d);
+
+	if (rc)
+		return rc < 0 ? rc : removed(s, d);
+	rc = !strcmp(name, GROVE__META_UNFINISHED)
+		     ? grove__sqlite_set_unfinished(c, log, value.len > 0, d)
+		     : put_value(c, log, name, value, d);
+	/* the last statement was an update of the session's row: no row, no session */
+	if (!rc && !sqlite3_changes(c->db))
+		rc = removed(s, d);
+	return grove__sqlite_write_done(s, c, rc, d);
+}
+
+static enum grove_change_kind change_of(const char *name)
+{
+	if (!strcmp(name, "leaf"))
+		return GROVE_CHANGE_LEAF;
+	return !strcmp(name, "name") ? GROVE_CHANGE_NAME : GROVE_CHANGE_VALUE;
 }
 
 static int sqlite_meta_put(struct grove_log *l, const char *name, struct grove_slice value,
@@ -506,6 +532,7 @@ static int sqlite_meta_put(struct grove_log *l, const char *name, struct grove_s
 	struct sqlite_store *s = grove__sqlite_store(l->store);
 	struct sqlite_log *log = grove__sqlite_log(l);
 	struct sqlite_conn *c;
+	struct sqlite_end e;
 	int rc;
 
 	if (!log->writable)
@@ -513,14 +540,16 @@ static int sqlite_meta_put(struct grove_log *l, const char *name, struct grove_s
 	if (strlen(name) > GROVE__SQL_VALUE_NAME)
 		return grove__fail(d, GROVE_EINVAL, s->path, "the name of a value may have %d bytes",
 				   GROVE__SQL_VALUE_NAME);
-	rc = grove__sqlite_write(s, false, &c, d);
+	if (!strcmp(name, GROVE__META_UNFINISHED) || !strcmp(name, "dialect"))
+		return put_finding(s, log, name, value, d);
+	rc = grove__sqlite_begin(s, log, &c, &e, d);
 	if (rc)
-		return rc < 0 ? rc : removed(s, d);
+		return rc;
 	rc = put_value(c, log, name, value, d);
-	/* the last statement was an update of the session's row: no row, no session */
-	if (!rc && !sqlite3_changes(c->db))
-		rc = removed(s, d);
-	return grove__sqlite_write_done(s, c, rc, d);
+	if (!rc)
+		rc = grove__sqlite_note(c, log->id, &e, e.tail, change_of(name), grove__slice("", 0),
+					false, d);
+	return grove__sqlite_end_done(s, c, log, &e, rc, d);
 }
 
 /* -------------------------------------------------------------- attachments */
@@ -541,8 +570,7 @@ static int put_attachment(struct sqlite_store *s, struct sqlite_conn *c, const s
 		return rc;
 	grove__sqlite_bind_id(st, 1, id);
 	grove__sqlite_bind_str(st, 2, name);
-	rc = grove__sqlite_run(c, st, d);
-	return rc ? rc : run_on(c, SQL_TOUCHED, id, d);
+	return grove__sqlite_run(c, st, d);
 }
 
 static int sqlite_attach_put(struct grove_store *st, const struct grove_key *key, const char *name,
@@ -666,6 +694,10 @@ static const struct grove_store_ops sqlite_ops = {
 	.list = sqlite_list,
 	.list_subs = sqlite_list_subs,
 	.cut = grove__sqlite_cut,
+	.update = grove__sqlite_update,
+	.changes = grove__sqlite_changes,
+	.lease = grove__sqlite_lease,
+	.ancestors = grove__sqlite_ancestors,
 	.remove = sqlite_remove,
 	.rename = sqlite_rename,
 	.meta_get = sqlite_meta_get,

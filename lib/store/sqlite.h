@@ -16,6 +16,9 @@ enum {
 	LITE_COMMIT,
 	LITE_LINES,        /* session_id, from, until -> seq, rowid, length, line unless it is long */
 	LITE_LINE,         /* session_id, seq -> rowid, length, line unless it is long */
+	LITE_SAME,         /* line, session_id, seq -> length, is it that line? */
+	LITE_UNKNOWN,      /* session_id -> a row if there are lines that nobody looked at */
+	LITE_BYTES,        /* session_id, from -> how many the lines from there on have */
 	LITE_NR
 };
 
@@ -39,11 +42,15 @@ struct grove__sqlite_options {
 	int max_pages;         /* of the file; 0: as many as it takes */
 };
 
-/* Where a log ends. */
+/* Where a log ends, and who may write there. */
 struct sqlite_end {
-	uint64_t generation, tail, bytes;
+	uint64_t generation, base;
+	uint64_t tail;
+	uint64_t start;        /* of the row that would come next */
+	int64_t adjust;        /* lines that were updated: how much longer than `start` knows */
 	int64_t changed;       /* ms */
 	bool unfinished;
+	struct grove_lease lease;
 };
 
 struct sqlite_store {
@@ -89,6 +96,7 @@ struct sqlite_log {
 	struct grove_log base;
 	uint8_t id[GROVE__SQL_ID];
 	bool writable;
+	uint64_t lease;        /* the number under which it writes; 0: none */
 
 	/* a piece of a long line, for those who fetch it in smaller ones */
 	pthread_mutex_t window_lock;
@@ -122,10 +130,10 @@ int grove__sqlite_write(struct sqlite_store *s, bool create, struct sqlite_conn 
 			struct grove_detail *d);
 int grove__sqlite_write_done(struct sqlite_store *s, struct sqlite_conn *c, int rc,
 			     struct grove_detail *d);
-/* The same after an append; where the log ends now is remembered for the next one. */
-int grove__sqlite_append_done(struct sqlite_store *s, struct sqlite_conn *c,
-			      const struct sqlite_log *log, const struct sqlite_end *end, int rc,
-			      struct grove_detail *d);
+/* The same by one who knows where the log ends now: remembered for who writes next. */
+int grove__sqlite_end_done(struct sqlite_store *s, struct sqlite_conn *c,
+			   const struct sqlite_log *log, const struct sqlite_end *end, int rc,
+			   struct grove_detail *d);
 /* All that was committed so far is on the disk afterwards. */
 int grove__sqlite_sync(struct sqlite_store *s, struct grove_detail *d);
 /* As durable as that; after a commit. */
@@ -148,6 +156,21 @@ static inline void grove__sqlite_bind_id(sqlite3_stmt *st, int at, const uint8_t
 {
 	sqlite3_bind_blob(st, at, id, GROVE__SQL_ID, SQLITE_STATIC);
 }
+static inline void grove__sqlite_bind_number(sqlite3_stmt *st, int at, bool known, int64_t n)
+{
+	if (known)
+		sqlite3_bind_int64(st, at, n);
+	else
+		sqlite3_bind_null(st, at);
+}
+/* Text or, if there is none, NULL. */
+static inline void grove__sqlite_bind_text(sqlite3_stmt *st, int at, struct grove_slice text)
+{
+	if (text.len)
+		sqlite3_bind_text(st, at, text.ptr, (int)text.len, SQLITE_STATIC);
+	else
+		sqlite3_bind_null(st, at);
+}
 static inline void grove__sqlite_bind_str(sqlite3_stmt *st, int at, const char *str)
 {
 	sqlite3_bind_text(st, at, str, -1, SQLITE_STATIC);
@@ -155,7 +178,37 @@ static inline void grove__sqlite_bind_str(sqlite3_stmt *st, int at, const char *
 /* What SQLite just answered, as an error of ours. */
 int grove__sqlite_fail(struct sqlite_conn *c, int rc, struct grove_detail *d);
 
+/*
+ * sqlite_feed.c: what others are told of a log, and who may write to it
+ *
+ * A change other than lines behind the others, of which the log had `lines`
+ * before: it is counted in `e` and told. With `generation` the lines are not
+ * those that they were. Within a transaction.
+ */
+int grove__sqlite_note(struct sqlite_conn *c, const uint8_t id[GROVE__SQL_ID], struct sqlite_end *e,
+		       uint64_t lines, enum grove_change_kind kind, struct grove_slice entry,
+		       bool generation, struct grove_detail *d);
+/* GROVE_ECONFLICT if the right to write, as it stands, is another's. */
+int grove__sqlite_may_write(const struct sqlite_log *log, const struct grove_lease *held,
+			    struct grove_detail *d);
+int grove__sqlite_changes(struct grove_log *l, uint64_t since, grove_change_fn *fn, void *payload,
+			  struct grove_detail *d);
+int grove__sqlite_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+			struct grove_detail *d);
+int grove__sqlite_ancestors(struct grove_log *l, struct grove_slice id, grove_record_fn *fn,
+			    void *payload, struct grove_detail *d);
+
 /* sqlite_lines.c */
+
+/* Where the log ends, within a transaction. 1: there is none. */
+int grove__sqlite_end(struct sqlite_conn *c, const uint8_t id[GROVE__SQL_ID], struct sqlite_end *e,
+		      struct grove_detail *d);
+/* Begin to write, at the end of the log, if this handle may. */
+int grove__sqlite_begin(struct sqlite_store *s, const struct sqlite_log *log,
+			struct sqlite_conn **c, struct sqlite_end *e, struct grove_detail *d);
+/* A reader at one moment, and the end of the log at that moment. 1: the session is gone. */
+int grove__sqlite_look(struct sqlite_store *s, const struct sqlite_log *log,
+		       struct sqlite_conn **out, struct sqlite_end *e, struct grove_detail *d);
 int grove__sqlite_stat(struct grove_log *l, struct grove_log_stat *out, struct grove_detail *d);
 int grove__sqlite_read(struct grove_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
 		       struct grove_run *run, struct grove_detail *d);
@@ -166,6 +219,9 @@ int grove__sqlite_append(struct grove_log *l, const struct grove_record *rec, si
 			 struct grove_detail *d);
 int grove__sqlite_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
 			  enum grove_sync sync, struct grove_detail *d);
+int grove__sqlite_update(struct grove_log *l, uint64_t pos, struct grove_slice was,
+			 const struct grove_record *rec, enum grove_change_kind kind,
+			 enum grove_sync sync, struct grove_detail *d);
 int grove__sqlite_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		      struct grove_detail *d);
 int grove__sqlite_rewrite(struct grove_log *l, grove_line_fn *next, void *payload, uint64_t expect,

@@ -48,6 +48,12 @@ static const char *const text[LITE_NR - SQL_NR] = {
 				"FROM entries WHERE session_id = ? AND seq >= ? AND seq < ? ORDER BY seq",
 	[LITE_LINE - SQL_NR] = "SELECT " LINE_UNLESS_LONG
 			       "FROM entries WHERE session_id = ? AND seq = ?",
+	[LITE_SAME - SQL_NR] = "SELECT length(line), line = ? FROM entries "
+			       "WHERE session_id = ? AND seq = ?",
+	[LITE_UNKNOWN - SQL_NR] = "SELECT seq FROM entries WHERE session_id = ? AND id IS NULL AND "
+				  "kind IS NULL LIMIT 1",
+	[LITE_BYTES - SQL_NR] = "SELECT coalesce(sum(length(line) + 1), 0) FROM entries "
+				"WHERE session_id = ? AND seq >= ?",
 };
 
 /* ------------------------------------------------------------------- errors */
@@ -309,6 +315,15 @@ static int open_still(struct sqlite_conn *c)
 	return rc;
 }
 
+/* Whatever else keeps SQLite from opening what it wants may be over the next time. */
+static bool not_allowed(struct sqlite_conn *c)
+{
+	int err = sqlite3_system_errno(c->db);
+
+	return (sqlite3_errcode(c->db) & 0xff) != SQLITE_CANTOPEN || err == EACCES || err == EPERM ||
+	       err == EROFS;
+}
+
 /* A file of anybody's: it may bring rows, and nothing that runs. */
 static void set_up(struct sqlite_store *s, struct sqlite_conn *c)
 {
@@ -382,7 +397,7 @@ static int open_reader(struct sqlite_store *s, struct sqlite_conn **out, struct 
 	if (rc)
 		return rc;
 	rc = check_version(s, c, d);
-	if (rc == GROVE_EACCESS && !open_still(c)) {
+	if (rc == GROVE_EACCESS && not_allowed(c) && !open_still(c)) {
 		set_up(s, c);
 		rc = check_version(s, c, d);
 	}
@@ -660,9 +675,9 @@ int grove__sqlite_write_done(struct sqlite_store *s, struct sqlite_conn *c, int 
 	return rc;
 }
 
-int grove__sqlite_append_done(struct sqlite_store *s, struct sqlite_conn *c,
-			      const struct sqlite_log *log, const struct sqlite_end *end, int rc,
-			      struct grove_detail *d)
+int grove__sqlite_end_done(struct sqlite_store *s, struct sqlite_conn *c,
+			   const struct sqlite_log *log, const struct sqlite_end *end, int rc,
+			   struct grove_detail *d)
 {
 	rc = commit(s, c, rc, d);
 	if (!rc) {

@@ -37,46 +37,56 @@ static int moved(struct sqlite_conn *c, struct grove_detail *d)
 	return grove__fail(d, GROVE_ECONFLICT, c->path, "another writer has appended");
 }
 
-/* Within a transaction. 1: the session is gone. */
-static int find_end(struct sqlite_conn *c, const struct sqlite_log *log, struct sqlite_end *e,
-		    struct grove_detail *d)
+static void take_session(sqlite3_stmt *st, int64_t *unfinished, struct sqlite_end *e)
 {
-	int64_t unfinished = -1;
+	const char *owner = (const char *)sqlite3_column_text(st, 5);
+	size_t len = (size_t)sqlite3_column_bytes(st, 5);
+
+	e->generation = (uint64_t)sqlite3_column_int64(st, 0);
+	*unfinished = sqlite3_column_type(st, 1) == SQLITE_NULL ? -1 : sqlite3_column_int64(st, 1);
+	e->changed = sqlite3_column_int64(st, 2);
+	e->base = (uint64_t)sqlite3_column_int64(st, 3);
+	e->adjust = sqlite3_column_int64(st, 4);
+	if (owner && len <= GROVE_LEASE_OWNER_MAX)
+		memcpy(e->lease.owner, owner, len);
+	e->lease.number = (uint64_t)sqlite3_column_int64(st, 6);
+	e->lease.until = sqlite3_column_int64(st, 7);
+}
+
+int grove__sqlite_end(struct sqlite_conn *c, const uint8_t id[GROVE__SQL_ID], struct sqlite_end *e,
+		      struct grove_detail *d)
+{
+	int64_t unfinished;
 	sqlite3_stmt *st;
 	int rc = grove__sqlite_prepare(c, SQL_SESSION, &st, d);
 
 	memset(e, 0, sizeof(*e));
 	if (rc)
 		return rc;
-	grove__sqlite_bind_id(st, 1, log->id);
+	grove__sqlite_bind_id(st, 1, id);
 	rc = grove__sqlite_row(c, st, d);
 	if (rc)
 		return rc;
-	e->generation = (uint64_t)sqlite3_column_int64(st, 0);
-	if (sqlite3_column_type(st, 1) != SQLITE_NULL)
-		unfinished = sqlite3_column_int64(st, 1);
-	e->changed = sqlite3_column_int64(st, 2);
+	take_session(st, &unfinished, e);
 	sqlite3_reset(st);
 	rc = grove__sqlite_prepare(c, SQL_LAST, &st, d);
 	if (rc)
 		return rc;
-	grove__sqlite_bind_id(st, 1, log->id);
+	grove__sqlite_bind_id(st, 1, id);
 	rc = grove__sqlite_row(c, st, d);
 	if (rc)
 		return rc < 0 ? rc : 0;
 	e->unfinished = sqlite3_column_int64(st, 0) == unfinished;
 	e->tail = (uint64_t)sqlite3_column_int64(st, 0) + 1;
-	e->bytes = (uint64_t)sqlite3_column_int64(st, 1) + (uint64_t)sqlite3_column_int64(st, 2) +
-		   !e->unfinished;
+	e->start = (uint64_t)sqlite3_column_int64(st, 1) + (uint64_t)sqlite3_column_int64(st, 2) + 1;
 	if (sqlite3_column_int64(st, 3) > e->changed)
 		e->changed = sqlite3_column_int64(st, 3);
 	sqlite3_reset(st);
 	return 0;
 }
 
-/* A reader at one moment, and the end of the log at that moment. 1: the session is gone. */
-static int look(struct sqlite_store *s, const struct sqlite_log *log, struct sqlite_conn **out,
-		struct sqlite_end *e, struct grove_detail *d)
+int grove__sqlite_look(struct sqlite_store *s, const struct sqlite_log *log,
+		       struct sqlite_conn **out, struct sqlite_end *e, struct grove_detail *d)
 {
 	sqlite3_stmt *st;
 	int rc = grove__sqlite_reader(s, out, d);
@@ -87,7 +97,7 @@ static int look(struct sqlite_store *s, const struct sqlite_log *log, struct sql
 	if (!rc)
 		rc = grove__sqlite_run(*out, st, d);
 	if (!rc)
-		rc = find_end(*out, log, e, d);
+		rc = grove__sqlite_end(*out, log->id, e, d);
 	if (rc)
 		grove__sqlite_reader_done(s, *out);
 	return rc;
@@ -98,13 +108,14 @@ int grove__sqlite_stat(struct grove_log *l, struct grove_log_stat *out, struct g
 	struct sqlite_store *s = grove__sqlite_store(l->store);
 	struct sqlite_conn *c;
 	struct sqlite_end e;
-	int rc = look(s, grove__sqlite_log(l), &c, &e, d);
+	int rc = grove__sqlite_look(s, grove__sqlite_log(l), &c, &e, d);
 
 	if (rc)
 		return rc < 0 ? rc : grove__fail(d, GROVE_ENOTFOUND, s->path, "the session was removed");
 	out->tail = e.tail;
-	out->bytes = e.bytes;
+	out->bytes = e.tail ? (uint64_t)((int64_t)e.start + e.adjust) - e.unfinished : 0;
 	out->generation = e.generation;
+	out->base = e.base;
 	out->mtime_ms = e.changed;
 	out->mtime_ns = e.changed * 1000000;
 	grove__sqlite_reader_done(s, c);
@@ -167,7 +178,7 @@ int grove__sqlite_read(struct grove_log *l, uint64_t pos, uint64_t until, char *
 	struct sqlite_conn *c;
 	sqlite3_stmt *st;
 	struct sqlite_end e;
-	int rc = look(s, log, &c, &e, d);
+	int rc = grove__sqlite_look(s, log, &c, &e, d);
 
 	run->by_line = 1;
 	run->pos = run->next = pos;
@@ -209,7 +220,7 @@ static int fetch_long(struct sqlite_store *s, struct sqlite_log *log, uint64_t p
 	uint64_t line = 0, n;
 	int64_t rowid = 0;
 	struct sqlite_end e;
-	int rc = look(s, log, &c, &e, d);
+	int rc = grove__sqlite_look(s, log, &c, &e, d);
 
 	if (rc)
 		return rc < 0 ? rc : gone(NULL, d);
@@ -296,9 +307,8 @@ int grove__sqlite_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *b
 
 /* ------------------------------------------------------------------ writing */
 
-/* Begin to write, at the end of the log. */
-static int begin(struct sqlite_store *s, const struct sqlite_log *log, struct sqlite_conn **c,
-		 struct sqlite_end *e, struct grove_detail *d)
+int grove__sqlite_begin(struct sqlite_store *s, const struct sqlite_log *log,
+			struct sqlite_conn **c, struct sqlite_end *e, struct grove_detail *d)
 {
 	int rc;
 
@@ -307,58 +317,51 @@ static int begin(struct sqlite_store *s, const struct sqlite_log *log, struct sq
 	rc = grove__sqlite_write(s, false, c, d);
 	if (rc)
 		return rc < 0 ? rc : gone(NULL, d);
-	if (s->last.state && s->last.state == s->state && !memcmp(s->last.id, log->id, GROVE__SQL_ID)) {
+	if (s->last.state && s->last.state == s->state && !memcmp(s->last.id, log->id, GROVE__SQL_ID))
 		*e = s->last.end;
-		return 0;
-	}
-	rc = find_end(*c, log, e, d);
+	else
+		rc = grove__sqlite_end(*c, log->id, e, d);
 	if (rc == 1)
 		rc = gone(*c, d);
+	if (!rc)
+		rc = grove__sqlite_may_write(log, &e->lease, d);
 	return rc ? grove__sqlite_write_done(s, *c, rc, d) : 0;
 }
 
-static void bind_text(sqlite3_stmt *st, int at, struct grove_slice text)
+/* time, kind, role, id, parent, line */
+static int bind_record(struct sqlite_conn *c, sqlite3_stmt *st, int at,
+		       const struct grove_record *rec, struct grove_detail *d)
 {
-	if (text.len)
-		sqlite3_bind_text(st, at, text.ptr, (int)text.len, SQLITE_STATIC);
-	else
-		sqlite3_bind_null(st, at);
-}
+	struct grove__sql_row row;
 
-static void bind_number(sqlite3_stmt *st, int at, bool known, int64_t n)
-{
-	if (known)
-		sqlite3_bind_int64(st, at, n);
-	else
-		sqlite3_bind_null(st, at);
+	if (rec->line.len > INT_MAX)
+		return grove__sqlite_fail(c, SQLITE_TOOBIG, d);
+	grove__sql_row(rec, &row);
+	grove__sqlite_bind_number(st, at, row.known && row.time != GROVE_NO_TIME, row.time);
+	grove__sqlite_bind_number(st, at + 1, row.known, row.kind);
+	grove__sqlite_bind_number(st, at + 2, row.known, row.role);
+	grove__sqlite_bind_text(st, at + 3, row.id);
+	grove__sqlite_bind_text(st, at + 4, row.parent);
+	return grove__sqlite_bind(c, st, at + 5, rec->line, d);
 }
 
 /* One row behind the others; `e` goes along. */
 static int insert(struct sqlite_conn *c, sqlite3_stmt *st, const struct sqlite_log *log,
 		  const struct grove_record *rec, struct sqlite_end *e, int64_t now, struct grove_detail *d)
 {
-	struct grove__sql_row row;
 	int rc;
 
-	if (rec->line.len > INT_MAX)
-		return grove__sqlite_fail(c, SQLITE_TOOBIG, d);
-	grove__sql_row(rec, &row);
 	grove__sqlite_bind_id(st, 1, log->id);
 	sqlite3_bind_int64(st, 2, (int64_t)e->tail);
-	sqlite3_bind_int64(st, 3, (int64_t)e->bytes);
+	sqlite3_bind_int64(st, 3, (int64_t)e->start);
 	sqlite3_bind_int64(st, 4, now);
-	bind_number(st, 5, row.known && row.time != GROVE_NO_TIME, row.time);
-	bind_number(st, 6, row.known, row.kind);
-	bind_number(st, 7, row.known, row.role);
-	bind_text(st, 8, row.id);
-	bind_text(st, 9, row.parent);
-	rc = grove__sqlite_bind(c, st, 10, rec->line, d);
+	rc = bind_record(c, st, 5, rec, d);
 	if (!rc)
 		rc = grove__sqlite_run(c, st, d);
 	if (rc)
 		return rc;
 	e->tail++;
-	e->bytes += rec->line.len + 1;
+	e->start += rec->line.len + 1;
 	return 0;
 }
 
@@ -372,7 +375,7 @@ int grove__sqlite_append(struct grove_log *l, const struct grove_record *rec, si
 	struct sqlite_conn *c;
 	sqlite3_stmt *st;
 	struct sqlite_end e;
-	int rc = begin(s, log, &c, &e, d);
+	int rc = grove__sqlite_begin(s, log, &c, &e, d);
 
 	if (rc)
 		return rc;
@@ -381,32 +384,15 @@ int grove__sqlite_append(struct grove_log *l, const struct grove_record *rec, si
 		rc = moved(c, d);
 	if (!rc)
 		rc = grove__sqlite_prepare(c, SQL_INSERT, &st, d);
-	if (!rc && nr && e.unfinished) {
-		e.bytes++;
+	if (!rc && nr && e.unfinished)
 		out->pad = 1;
-	}
 	for (size_t i = 0; i < nr && !rc; i++)
 		rc = insert(c, st, log, &rec[i], &e, now, d);
 	out->tail = e.tail;
 	if (nr)
 		e.unfinished = false;
-	rc = grove__sqlite_append_done(s, c, log, &e, rc, d);
+	rc = grove__sqlite_end_done(s, c, log, &e, rc, d);
 	return rc ? rc : grove__sqlite_settle(s, sync, d);
-}
-
-/* Another generation. `unfinished` is what it was, or nothing. */
-static int changed(struct sqlite_conn *c, const struct sqlite_log *log, const struct sqlite_end *e,
-		   bool unfinished, struct grove_detail *d)
-{
-	sqlite3_stmt *st;
-	int rc = grove__sqlite_prepare(c, SQL_CHANGED, &st, d);
-
-	if (rc)
-		return rc;
-	bind_number(st, 1, unfinished, (int64_t)e->tail - 1);
-	sqlite3_bind_int64(st, 2, grove__sys_now_ms());
-	grove__sqlite_bind_id(st, 3, log->id);
-	return grove__sqlite_run(c, st, d);
 }
 
 int grove__sqlite_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
@@ -417,7 +403,7 @@ int grove__sqlite_replace(struct grove_log *l, uint64_t pos, struct grove_slice 
 	struct sqlite_conn *c;
 	sqlite3_stmt *st;
 	struct sqlite_end e;
-	int rc = begin(s, log, &c, &e, d);
+	int rc = grove__sqlite_begin(s, log, &c, &e, d);
 
 	if (rc)
 		return rc;
@@ -442,8 +428,77 @@ int grove__sqlite_replace(struct grove_log *l, uint64_t pos, struct grove_slice 
 		rc = grove__sqlite_run(c, st, d);
 	}
 	if (!rc)
-		rc = changed(c, log, &e, e.unfinished, d);
-	rc = grove__sqlite_write_done(s, c, rc, d);
+		rc = grove__sqlite_note(c, log->id, &e, e.tail, GROVE_CHANGE_NAME, grove__slice("", 0),
+					true, d);
+	rc = grove__sqlite_end_done(s, c, log, &e, rc, d);
+	return rc ? rc : grove__sqlite_settle(s, sync, d);
+}
+
+/* Is the line at `pos` still `was`? */
+static int unchanged(struct sqlite_conn *c, const struct sqlite_log *log, uint64_t pos,
+		     struct grove_slice was, struct grove_detail *d)
+{
+	sqlite3_stmt *st;
+	int rc = grove__sqlite_prepare(c, LITE_SAME, &st, d);
+
+	if (!rc)
+		rc = grove__sqlite_bind(c, st, 1, was, d);
+	if (rc)
+		return rc;
+	grove__sqlite_bind_id(st, 2, log->id);
+	sqlite3_bind_int64(st, 3, (int64_t)pos);
+	rc = grove__sqlite_row(c, st, d);
+	if (rc)
+		return rc == 1 ? no_line(c, d) : rc;
+	if (!sqlite3_column_int(st, 1))
+		rc = grove__fail(d, GROVE_ECONFLICT, c->path, "another writer has changed the line");
+	sqlite3_reset(st);
+	return rc;
+}
+
+static int put_line(struct sqlite_conn *c, const struct sqlite_log *log, uint64_t pos,
+		    const struct grove_record *rec, struct grove_detail *d)
+{
+	sqlite3_stmt *st;
+	int rc = grove__sqlite_prepare(c, SQL_UPDATE, &st, d);
+
+	if (!rc)
+		rc = bind_record(c, st, 1, rec, d);
+	if (rc)
+		return rc;
+	grove__sqlite_bind_id(st, 7, log->id);
+	sqlite3_bind_int64(st, 8, (int64_t)pos);
+	return grove__sqlite_run(c, st, d);
+}
+
+/*
+ * The rows behind it keep their `start`: to move them all would make the update
+ * of a line as dear as a rewrite. The difference goes into `adjust`, unless
+ * nothing is behind it.
+ */
+int grove__sqlite_update(struct grove_log *l, uint64_t pos, struct grove_slice was,
+			 const struct grove_record *rec, enum grove_change_kind kind,
+			 enum grove_sync sync, struct grove_detail *d)
+{
+	struct sqlite_store *s = grove__sqlite_store(l->store);
+	struct sqlite_log *log = grove__sqlite_log(l);
+	int64_t longer = (int64_t)rec->line.len - (int64_t)was.len;
+	struct sqlite_conn *c;
+	struct sqlite_end e;
+	int rc = grove__sqlite_begin(s, log, &c, &e, d);
+
+	if (rc)
+		return rc;
+	rc = pos >= e.tail ? no_line(c, d) : unchanged(c, log, pos, was, d);
+	if (!rc)
+		rc = put_line(c, log, pos, rec, d);
+	if (pos + 1 == e.tail)
+		e.start = (uint64_t)((int64_t)e.start + longer);
+	else
+		e.adjust += longer;
+	if (!rc)
+		rc = grove__sqlite_note(c, log->id, &e, e.tail, kind, rec->id, true, d);
+	rc = grove__sqlite_end_done(s, c, log, &e, rc, d);
 	return rc ? rc : grove__sqlite_settle(s, sync, d);
 }
 
@@ -461,6 +516,38 @@ static int drop_lines(struct sqlite_conn *c, const struct sqlite_log *log, uint6
 	return grove__sqlite_run(c, st, d);
 }
 
+/*
+ * Lines that were updated count in `adjust` as long as they are not the last
+ * one: what is true of the lines that stay is asked of those that go.
+ */
+static int cut_off(struct sqlite_conn *c, const struct sqlite_log *log, uint64_t pos,
+		   struct sqlite_end *e, struct grove_detail *d)
+{
+	int64_t all = (int64_t)e->start + e->adjust, cut = 0;
+	struct sqlite_end left;
+	sqlite3_stmt *st;
+	int rc = grove__sqlite_prepare(c, LITE_BYTES, &st, d);
+
+	if (rc)
+		return rc;
+	grove__sqlite_bind_id(st, 1, log->id);
+	sqlite3_bind_int64(st, 2, (int64_t)pos);
+	rc = grove__sqlite_row(c, st, d);
+	if (!rc) {
+		cut = sqlite3_column_int64(st, 0);
+		sqlite3_reset(st);
+		rc = drop_lines(c, log, pos, d);
+	}
+	if (!rc)
+		rc = grove__sqlite_end(c, log->id, &left, d);
+	if (rc)
+		return rc == 1 ? gone(c, d) : rc;
+	*e = left;
+	e->unfinished = false;
+	e->adjust = all - cut - (int64_t)left.start;
+	return 0;
+}
+
 int grove__sqlite_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		      struct grove_detail *d)
 {
@@ -468,7 +555,7 @@ int grove__sqlite_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum g
 	struct sqlite_log *log = grove__sqlite_log(l);
 	struct sqlite_conn *c;
 	struct sqlite_end e;
-	int rc = begin(s, log, &c, &e, d);
+	int rc = grove__sqlite_begin(s, log, &c, &e, d);
 
 	if (rc)
 		return rc;
@@ -476,11 +563,12 @@ int grove__sqlite_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum g
 		rc = moved(c, d);
 	else if (pos > e.tail)
 		rc = grove__fail(d, GROVE_EINVAL, c->path, "no line begins there");
+	if (!rc && pos < e.tail)
+		rc = cut_off(c, log, pos, &e, d);
 	if (!rc)
-		rc = drop_lines(c, log, pos, d);
-	if (!rc)
-		rc = changed(c, log, &e, e.unfinished && pos == e.tail, d);
-	rc = grove__sqlite_write_done(s, c, rc, d);
+		rc = grove__sqlite_note(c, log->id, &e, expect, GROVE_CHANGE_RESET,
+					grove__slice("", 0), true, d);
+	rc = grove__sqlite_end_done(s, c, log, &e, rc, d);
 	return rc ? rc : grove__sqlite_settle(s, sync, d);
 }
 
@@ -498,7 +586,7 @@ int grove__sqlite_rewrite(struct grove_log *l, grove_line_fn *next, void *payloa
 	struct sqlite_conn *c;
 	sqlite3_stmt *st;
 	struct sqlite_end e, anew;
-	int rc = begin(s, log, &c, &e, d);
+	int rc = grove__sqlite_begin(s, log, &c, &e, d);
 
 	/* who else has it open finds another generation, and goes on from there */
 	(void)flags;
@@ -510,12 +598,16 @@ int grove__sqlite_rewrite(struct grove_log *l, grove_line_fn *next, void *payloa
 		rc = drop_lines(c, log, 0, d);
 	if (!rc)
 		rc = grove__sqlite_prepare(c, SQL_INSERT, &st, d);
-	memset(&anew, 0, sizeof(anew));
-	while (!rc && !(rc = next(payload, &rec.line)))
+	anew = e;
+	anew.tail = anew.start = 0;
+	anew.adjust = 0;
+	anew.unfinished = false;
+	while (!rc && !(rc = next(payload, &rec)))
 		rc = insert(c, st, log, &rec, &anew, now, d);
 	if (rc == 1)
-		rc = changed(c, log, &anew, false, d);
-	rc = grove__sqlite_write_done(s, c, rc, d);
+		rc = grove__sqlite_note(c, log->id, &anew, e.tail, GROVE_CHANGE_RESET,
+					grove__slice("", 0), true, d);
+	rc = grove__sqlite_end_done(s, c, log, &anew, rc, d);
 	return rc ? rc : grove__sqlite_sync(s, d);
 }
 
@@ -525,7 +617,7 @@ int grove__sqlite_unfinished(struct sqlite_conn *c, struct sqlite_log *log, bool
 			     struct grove_detail *d)
 {
 	struct sqlite_end e;
-	int rc = find_end(c, log, &e, d);
+	int rc = grove__sqlite_end(c, log->id, &e, d);
 
 	*yes = e.unfinished;
 	return rc == 1 ? gone(c, d) : rc;
@@ -536,7 +628,7 @@ int grove__sqlite_set_unfinished(struct sqlite_conn *c, struct sqlite_log *log, 
 {
 	sqlite3_stmt *st;
 	struct sqlite_end e;
-	int rc = find_end(c, log, &e, d);
+	int rc = grove__sqlite_end(c, log->id, &e, d);
 
 	if (!rc && yes && !e.tail)
 		rc = grove__fail(d, GROVE_EINVAL, c->path, "a session without lines has no last line");
@@ -544,7 +636,7 @@ int grove__sqlite_set_unfinished(struct sqlite_conn *c, struct sqlite_log *log, 
 		rc = grove__sqlite_prepare(c, SQL_UNFINISHED_PUT, &st, d);
 	if (rc)
 		return rc == 1 ? gone(c, d) : rc;
-	bind_number(st, 1, yes, (int64_t)e.tail - 1);
+	grove__sqlite_bind_number(st, 1, yes, (int64_t)e.tail - 1);
 	grove__sqlite_bind_id(st, 2, log->id);
 	return grove__sqlite_run(c, st, d);
 }

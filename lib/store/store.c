@@ -3,6 +3,9 @@
  */
 #include "store/store.h"
 
+#include "sys/clock.h"
+#include "sys/watch.h"
+
 #include <string.h>
 
 static const struct {
@@ -98,7 +101,6 @@ int grove__store_list(struct grove_store *st, const char *project, grove_key_fn 
 int grove__store_list_subs(struct grove_store *st, const char *project, grove_key_fn *fn,
 			   void *payload, struct grove_detail *d)
 {
-	/* the table of an older store ends before this slot */
 	return st->ops->version >= 2 && st->ops->list_subs
 		       ? st->ops->list_subs(st, project, fn, payload, d)
 		       : 0;
@@ -243,17 +245,20 @@ struct checked {
 	struct grove_detail *d;
 };
 
-static int next_checked(void *payload, struct grove_slice *line)
+static int next_checked(void *payload, struct grove_record *rec)
 {
 	struct checked *c = payload;
-	int rc = c->next(c->payload, line);
+	int rc;
 
-	return !rc && has_lf(*line) ? two_lines(c->d) : rc;
+	memset(rec, 0, sizeof(*rec));
+	rc = c->next(c->payload, rec);
+	return !rc && has_lf(rec->line) ? two_lines(c->d) : rc;
 }
 
 int grove__log_cut(struct grove_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		   struct grove_detail *d)
 {
+	/* the table of an older store ends before this slot, or the next ones */
 	return log->ops->version >= 2 && log->ops->cut ? log->ops->cut(log, pos, expect, sync, d)
 						       : missing(d, log->ops, "cut a log off");
 }
@@ -279,4 +284,119 @@ int grove__log_meta_put(struct grove_log *log, const char *name, struct grove_sl
 {
 	return log->ops->meta_put ? log->ops->meta_put(log, name, value, d)
 				  : missing(d, log->ops, "keep values with a log");
+}
+
+/* ------------------------------------------------------- since version 3 */
+
+/* The slot, if the table of the store reaches that far. */
+#define SLOT3(ops, slot) ((ops)->version >= 3 ? (ops)->slot : NULL)
+
+bool grove__log_has_update(const struct grove_log *log)
+{
+	log = grove__store_traced(log);
+	return SLOT3(log->ops, update) != NULL;
+}
+
+int grove__log_update(struct grove_log *log, uint64_t pos, struct grove_slice was,
+		      const struct grove_record *rec, enum grove_change_kind kind,
+		      enum grove_sync sync, struct grove_detail *d)
+{
+	if (has_lf(rec->line))
+		return two_lines(d);
+	return SLOT3(log->ops, update) ? log->ops->update(log, pos, was, rec, kind, sync, d)
+				       : missing(d, log->ops, "update a line");
+}
+
+bool grove__log_has_changes(const struct grove_log *log)
+{
+	log = grove__store_traced(log);
+	return SLOT3(log->ops, changes) != NULL;
+}
+
+int grove__log_changes(struct grove_log *log, uint64_t since, grove_change_fn *fn, void *payload,
+		       struct grove_detail *d)
+{
+	return SLOT3(log->ops, changes) ? log->ops->changes(log, since, fn, payload, d)
+					: missing(d, log->ops, "tell changes");
+}
+
+int grove__log_lease(struct grove_log *log, const char *owner, int64_t ms, struct grove_lease *out,
+		     struct grove_detail *d)
+{
+	size_t n = strlen(owner);
+
+	memset(out, 0, sizeof(*out));
+	if (n > GROVE_LEASE_OWNER_MAX || (!n && ms > 0))
+		return grove__fail(d, GROVE_EINVAL, NULL, "the owner of a lease has 1 to %d bytes",
+				   GROVE_LEASE_OWNER_MAX);
+	return SLOT3(log->ops, lease) ? log->ops->lease(log, owner, ms, out, d)
+				      : missing(d, log->ops, "lease a log");
+}
+
+enum grove_change_kind grove__store_value_kind(const char *name)
+{
+	if (!strcmp(name, "leaf"))
+		return GROVE_CHANGE_LEAF;
+	if (!strcmp(name, "name"))
+		return GROVE_CHANGE_NAME;
+	/* how the bytes end and how they are read says nothing new about the session */
+	if (!strcmp(name, GROVE__META_UNFINISHED) || !strcmp(name, "dialect"))
+		return (enum grove_change_kind)0;
+	return GROVE_CHANGE_VALUE;
+}
+
+int grove__lease_refused(const struct grove_lease *held, uint64_t mine, const char *path,
+			 struct grove_detail *d)
+{
+	if (mine)
+		return grove__fail(d, GROVE_ECONFLICT, path, "the lease was taken over by %.100s",
+				   *held->owner ? held->owner : "another writer");
+	return grove__fail(d, GROVE_ECONFLICT, path, "%.100s has a lease to write to it", held->owner);
+}
+
+/* Asking often at first and seldom later: who waits for a reply waits little, who idles costs little. */
+#define POLL_FIRST_MS 5
+#define POLL_LAST_MS 400
+
+static bool differs(const struct grove_log_stat *a, const struct grove_log_stat *b)
+{
+	return a->tail != b->tail || a->bytes != b->bytes || a->generation != b->generation ||
+	       a->base != b->base || a->ctime_ns != b->ctime_ns;
+}
+
+static int ask_again(struct grove_log *log, const struct grove_log_stat *seen, int64_t ms, int wake,
+		     struct grove_detail *d)
+{
+	int64_t end = grove__sys_ticks_ns() + ms * 1000000, left, pause = POLL_FIRST_MS;
+	struct grove_log_stat now;
+	int rc;
+
+	for (;; pause = pause * 3 / 2) {
+		rc = grove__log_stat(log, &now, d);
+		if (rc)
+			return rc == GROVE_ENOTFOUND || rc == GROVE_ESTALE ? 0 : rc;
+		if (differs(seen, &now))
+			return 0;
+		left = (end - grove__sys_ticks_ns() + 999999) / 1000000;
+		if (left <= 0)
+			return 1;
+		if (pause > POLL_LAST_MS)
+			pause = POLL_LAST_MS;
+		if (grove__sys_wait_fd(wake, pause < left ? pause : left))
+			return 1;
+	}
+}
+
+int grove__log_wait(struct grove_log *log, const struct grove_log_stat *seen, int64_t ms, int wake,
+		    struct grove_detail *d)
+{
+	return SLOT3(log->ops, wait) ? log->ops->wait(log, seen, ms, wake, d)
+				     : ask_again(log, seen, ms, wake, d);
+}
+
+int grove__log_ancestors(struct grove_log *log, struct grove_slice id, grove_record_fn *fn,
+			 void *payload, struct grove_detail *d)
+{
+	return SLOT3(log->ops, ancestors) ? log->ops->ancestors(log, id, fn, payload, d)
+					  : missing(d, log->ops, "find parents");
 }

@@ -59,12 +59,32 @@ int grove__log_replace(struct grove_log *log, uint64_t pos, struct grove_slice l
 		       enum grove_sync sync, struct grove_detail *d);
 int grove__log_cut(struct grove_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		   struct grove_detail *d);
+int grove__log_update(struct grove_log *log, uint64_t pos, struct grove_slice was,
+		      const struct grove_record *rec, enum grove_change_kind kind,
+		      enum grove_sync sync, struct grove_detail *d);
 int grove__log_rewrite(struct grove_log *log, grove_line_fn *next, void *payload, uint64_t expect,
 		       unsigned flags, struct grove_detail *d);
 int grove__log_meta_get(struct grove_log *log, const char *name, struct grove_buf *out,
 			struct grove_detail *d);
 int grove__log_meta_put(struct grove_log *log, const char *name, struct grove_slice value,
 			struct grove_detail *d);
+int grove__log_changes(struct grove_log *log, uint64_t since, grove_change_fn *fn, void *payload,
+		       struct grove_detail *d);
+/* Has the store a record of changes? Else another base means a reset. */
+bool grove__log_has_changes(const struct grove_log *log);
+/* Can one line be updated? Else the log has to be rewritten. */
+bool grove__log_has_update(const struct grove_log *log);
+int grove__log_lease(struct grove_log *log, const char *owner, int64_t ms, struct grove_lease *out,
+		     struct grove_detail *d);
+int grove__log_wait(struct grove_log *log, const struct grove_log_stat *seen, int64_t ms, int wake,
+		    struct grove_detail *d);
+int grove__log_ancestors(struct grove_log *log, struct grove_slice id, grove_record_fn *fn,
+			 void *payload, struct grove_detail *d);
+/* Which change it is when the value of this name is put; 0: none that anybody has to know of. */
+enum grove_change_kind grove__store_value_kind(const char *name);
+/* What the writers of every store say when the right to write is another's. */
+int grove__lease_refused(const struct grove_lease *held, uint64_t mine, const char *path,
+			 struct grove_detail *d);
 
 /* The stores. Each takes what stands behind the scheme. */
 int grove__store_memory_open(struct grove_store **out, const char *rest, struct grove_detail *d);
@@ -93,6 +113,8 @@ const char *grove__store_jsonl_root(const struct grove_store *st);
 int grove__store_trace_open(struct grove_store **out, struct grove_store *inner,
 			    void (*fn)(void *payload, const char *line), void *payload,
 			    struct grove_detail *d);
+/* The log that is traced, or the log itself. */
+const struct grove_log *grove__store_traced(const struct grove_log *log);
 
 /* Is this a name that stays below its directory: relative, no "..", no empty part? */
 bool grove__store_name_ok(const char *name);

@@ -169,6 +169,56 @@ static int trace_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum gr
 	return rc;
 }
 
+static int trace_update(struct grove_log *l, uint64_t pos, struct grove_slice was,
+			const struct grove_record *rec, enum grove_change_kind kind,
+			enum grove_sync sync, struct grove_detail *d)
+{
+	int rc = grove__log_update(log_of(l)->inner, pos, was, rec, kind, sync, d);
+
+	tell(store_of(l->store), "update", "%s pos=%llu len=%zu -> %d", log_of(l)->key,
+	     (unsigned long long)pos, rec->line.len, rc);
+	return rc;
+}
+
+static int trace_changes(struct grove_log *l, uint64_t since, grove_change_fn *fn, void *payload,
+			 struct grove_detail *d)
+{
+	int rc = grove__log_changes(log_of(l)->inner, since, fn, payload, d);
+
+	tell(store_of(l->store), "changes", "%s since=%llu -> %d", log_of(l)->key,
+	     (unsigned long long)since, rc);
+	return rc;
+}
+
+static int trace_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+		       struct grove_detail *d)
+{
+	int rc = grove__log_lease(log_of(l)->inner, owner, ms, out, d);
+
+	tell(store_of(l->store), "lease", "%s owner=%.100s ms=%lld -> %d number=%llu", log_of(l)->key,
+	     owner, (long long)ms, rc, (unsigned long long)out->number);
+	return rc;
+}
+
+static int trace_wait(struct grove_log *l, const struct grove_log_stat *seen, int64_t ms, int wake,
+		      struct grove_detail *d)
+{
+	int rc = grove__log_wait(log_of(l)->inner, seen, ms, wake, d);
+
+	tell(store_of(l->store), "wait", "%s ms=%lld -> %d", log_of(l)->key, (long long)ms, rc);
+	return rc;
+}
+
+static int trace_ancestors(struct grove_log *l, struct grove_slice id, grove_record_fn *fn,
+			   void *payload, struct grove_detail *d)
+{
+	int rc = grove__log_ancestors(log_of(l)->inner, id, fn, payload, d);
+
+	tell(store_of(l->store), "ancestors", "%s id=%.*s -> %d", log_of(l)->key,
+	     (int)(id.len < 100 ? id.len : 100), id.len ? id.ptr : "", rc);
+	return rc;
+}
+
 static int trace_list(struct grove_store *st, const char *project, grove_key_fn *fn,
 		      void *payload, struct grove_detail *d)
 {
@@ -277,6 +327,11 @@ static const struct grove_store_ops trace_ops = {
 	.list = trace_list,
 	.list_subs = trace_list_subs,
 	.cut = trace_cut,
+	.update = trace_update,
+	.changes = trace_changes,
+	.lease = trace_lease,
+	.wait = trace_wait,
+	.ancestors = trace_ancestors,
 	.remove = trace_remove,
 	.rename = trace_rename,
 	.meta_get = trace_meta_get,
@@ -304,4 +359,11 @@ int grove__store_trace_open(struct grove_store **out, struct grove_store *inner,
 	t->payload = payload;
 	*out = &t->base;
 	return 0;
+}
+
+const struct grove_log *grove__store_traced(const struct grove_log *log)
+{
+	while (log->ops == &trace_ops)
+		log = ((const struct trace_log *)log)->inner;
+	return log;
 }

@@ -3,6 +3,8 @@
  */
 #include "sys/file.h"
 
+#include "sys/seam.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,23 +15,36 @@
 #include <unistd.h>
 
 grove__sys_fault_fn *grove__sys_fault;
+grove__sys_told_fn *grove__sys_told;
 
-static int fault(const char *call)
+/* Tests want to know what happened to a name, or to two. */
+static void tell(const char *call, int fd, const char *path, const char *to)
 {
-	return grove__sys_fault ? grove__sys_fault(call) : 0;
+	if (grove__sys_told)
+		grove__sys_told(&(struct grove__sys_deed){ .call = call, .fd = fd, .path = path,
+							   .to = to });
+}
+
+/* … and to the bytes of a file. */
+static void tell_bytes(const char *call, int fd, const void *bytes, size_t len, uint64_t off)
+{
+	if (grove__sys_told)
+		grove__sys_told(&(struct grove__sys_deed){ .call = call, .fd = fd, .bytes = bytes,
+							   .len = len, .off = off });
 }
 
 int grove__sys_open(const char *path, int flags, unsigned mode, int *fd)
 {
-	int n = fault("open");
-
-	if (n > 0)
-		return -n;
 	/* O_NONBLOCK: a FIFO somebody named like a session must not hang us */
 	do
-		*fd = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, mode);
+		*fd = grove__sys_faulty("open")
+			      ? -1 : open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, mode);
 	while (*fd < 0 && errno == EINTR);
-	return *fd < 0 ? -errno : 0;
+	if (*fd < 0)
+		return -errno;
+	if (flags & O_CREAT)
+		tell("create", *fd, path, NULL);
+	return 0;
 }
 
 void grove__sys_close(int fd)
@@ -40,9 +55,11 @@ void grove__sys_close(int fd)
 
 int grove__sys_replace_fd(int fd, int other)
 {
-	int n = fault("dup"), rc;
+	int rc;
 
-	rc = n > 0 ? -n : dup3(other, fd, O_CLOEXEC) < 0 ? -errno : 0;
+	do
+		rc = grove__sys_faulty("dup") || dup3(other, fd, O_CLOEXEC) < 0 ? -errno : 0;
+	while (rc == -EINTR);
 	close(other);
 	return rc;
 }
@@ -70,11 +87,8 @@ static void convert(const struct stat *st, struct grove__sys_stat *out)
 int grove__sys_fstat(int fd, struct grove__sys_stat *out)
 {
 	struct stat st;
-	int n = fault("fstat");
 
-	if (n > 0)
-		return -n;
-	if (fstat(fd, &st))
+	if (grove__sys_faulty("fstat") || fstat(fd, &st))
 		return -errno;
 	convert(&st, out);
 	return 0;
@@ -83,11 +97,9 @@ int grove__sys_fstat(int fd, struct grove__sys_stat *out)
 int grove__sys_size(int fd, uint64_t *size, unsigned *nlink)
 {
 	struct statx st;
-	int n = fault("fstat");
 
-	if (n > 0)
-		return -n;
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_SIZE | STATX_NLINK, &st))
+	if (grove__sys_faulty("fstat") ||
+	    statx(fd, "", AT_EMPTY_PATH, STATX_SIZE | STATX_NLINK, &st))
 		return -errno;
 	*size = st.stx_size;
 	*nlink = st.stx_nlink;
@@ -97,11 +109,8 @@ int grove__sys_size(int fd, uint64_t *size, unsigned *nlink)
 int grove__sys_stat(const char *path, struct grove__sys_stat *out)
 {
 	struct stat st;
-	int n = fault("stat");
 
-	if (n > 0)
-		return -n;
-	if (stat(path, &st))
+	if (grove__sys_faulty("stat") || stat(path, &st))
 		return -errno;
 	convert(&st, out);
 	return 0;
@@ -110,11 +119,8 @@ int grove__sys_stat(const char *path, struct grove__sys_stat *out)
 int grove__sys_lstat(const char *path, struct grove__sys_stat *out)
 {
 	struct stat st;
-	int n = fault("lstat");
 
-	if (n > 0)
-		return -n;
-	if (lstat(path, &st))
+	if (grove__sys_faulty("lstat") || lstat(path, &st))
 		return -errno;
 	convert(&st, out);
 	return 0;
@@ -122,13 +128,10 @@ int grove__sys_lstat(const char *path, struct grove__sys_stat *out)
 
 int grove__sys_pread(int fd, void *buf, size_t len, uint64_t off, size_t *got)
 {
-	int f = fault("pread");
-
 	*got = 0;
-	if (f > 0)
-		return -f;
 	while (*got < len) {
-		ssize_t n = pread(fd, (char *)buf + *got, len - *got, (off_t)(off + *got));
+		ssize_t n = grove__sys_faulty("pread")
+				    ? -1 : pread(fd, (char *)buf + *got, len - *got, (off_t)(off + *got));
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -143,17 +146,17 @@ int grove__sys_pread(int fd, void *buf, size_t len, uint64_t off, size_t *got)
 
 ssize_t grove__sys_write(int fd, const void *buf, size_t len)
 {
-	int f = fault("write");
 	ssize_t n;
 
-	if (f > 0)
-		return -f;
-	if (f == GROVE__SYS_SHORT)
-		len /= 2;
-	do
-		n = write(fd, buf, len);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
+	do {
+		int f = grove__sys_ask("write");
+
+		n = f > 0 ? -1 : write(fd, buf, f == GROVE__SYS_SHORT ? len / 2 : len);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	tell_bytes("write", fd, buf, (size_t)n, GROVE__SYS_HERE);
+	return n;
 }
 
 int grove__sys_write_all(int fd, const void *buf, size_t len)
@@ -176,17 +179,17 @@ int grove__sys_write_all(int fd, const void *buf, size_t len)
 int grove__sys_pwrite_all(int fd, const void *buf, size_t len, uint64_t off)
 {
 	const char *p = buf;
-	int f = fault("pwrite");
 
-	if (f > 0)
-		return -f;
 	while (len) {
-		ssize_t n = pwrite(fd, p, len, (off_t)off);
+		int f = grove__sys_ask("pwrite");
+		ssize_t n = f > 0 ? -1 : pwrite(fd, p, f == GROVE__SYS_SHORT ? (len + 1) / 2 : len,
+						(off_t)off);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return n ? -errno : -ENOSPC;
+		tell_bytes("write", fd, p, (size_t)n, off);
 		p += n;
 		off += (uint64_t)n;
 		len -= (size_t)n;
@@ -196,12 +199,8 @@ int grove__sys_pwrite_all(int fd, const void *buf, size_t len, uint64_t off)
 
 int grove__sys_seek_cur(int fd, uint64_t *off)
 {
-	int n = fault("lseek");
-	off_t at;
+	off_t at = grove__sys_faulty("lseek") ? -1 : lseek(fd, 0, SEEK_CUR);
 
-	if (n > 0)
-		return -n;
-	at = lseek(fd, 0, SEEK_CUR);
 	if (at < 0)
 		return -errno;
 	*off = (uint64_t)at;
@@ -210,32 +209,31 @@ int grove__sys_seek_cur(int fd, uint64_t *off)
 
 int grove__sys_truncate(int fd, uint64_t size)
 {
-	int n = fault("ftruncate");
-
-	if (n > 0)
-		return -n;
-	while (ftruncate(fd, (off_t)size))
+	while (grove__sys_faulty("ftruncate") || ftruncate(fd, (off_t)size))
 		if (errno != EINTR)
 			return -errno;
+	tell_bytes("truncate", fd, NULL, 0, size);
 	return 0;
 }
 
 int grove__sys_datasync(int fd)
 {
-	int n = fault("fdatasync");
-
-	if (n > 0)
-		return -n;
-	return fdatasync(fd) ? -errno : 0;
+	/* a signal says nothing about the disk: ask again */
+	while (grove__sys_faulty("fdatasync") || fdatasync(fd))
+		if (errno != EINTR)
+			return -errno;
+	tell("sync", fd, NULL, NULL);
+	return 0;
 }
 
 int grove__sys_sync(int fd)
 {
-	int n = fault("fsync");
-
-	if (n > 0)
-		return -n;
-	return fsync(fd) ? -errno : 0;
+	/* a signal says nothing about the disk: ask again */
+	while (grove__sys_faulty("fsync") || fsync(fd))
+		if (errno != EINTR)
+			return -errno;
+	tell("sync", fd, NULL, NULL);
+	return 0;
 }
 
 void grove__sys_flush_hint(int fd, uint64_t off, uint64_t len)
@@ -246,11 +244,8 @@ void grove__sys_flush_hint(int fd, uint64_t off, uint64_t len)
 int grove__sys_owner(int fd, unsigned mode, unsigned uid, unsigned gid)
 {
 	struct stat st;
-	int n = fault("fchmod");
 
-	if (n > 0)
-		return -n;
-	if (fstat(fd, &st))
+	if (grove__sys_faulty("fchmod") || fstat(fd, &st))
 		return -errno;
 	/* only root can give files away; for others a changed group is enough */
 	if ((st.st_uid != uid || st.st_gid != gid) && fchown(fd, uid, gid) &&
@@ -261,20 +256,15 @@ int grove__sys_owner(int fd, unsigned mode, unsigned uid, unsigned gid)
 
 int grove__sys_touch(int fd)
 {
-	int n = fault("futimens");
-
-	if (n > 0)
-		return -n;
-	return futimens(fd, NULL) ? -errno : 0;
+	return grove__sys_faulty("futimens") || futimens(fd, NULL) ? -errno : 0;
 }
 
 int grove__sys_rename(const char *from, const char *to)
 {
-	int n = fault("rename");
-
-	if (n > 0)
-		return -n;
-	return rename(from, to) ? -errno : 0;
+	if (grove__sys_faulty("rename") || rename(from, to))
+		return -errno;
+	tell("rename", -1, from, to);
+	return 0;
 }
 
 /* Directories have no second name: look, then rename; one that is not empty stays. */
@@ -286,69 +276,65 @@ static int rename_dir(const char *from, const char *to)
 		return -EEXIST;
 	if (errno != ENOENT)
 		return -errno;
-	if (!rename(from, to))
+	if (!rename(from, to)) {
+		tell("rename", -1, from, to);
 		return 0;
+	}
 	return errno == ENOTEMPTY || errno == ENOTDIR ? -EEXIST : -errno;
 }
 
 int grove__sys_rename_new(const char *from, const char *to)
 {
 	struct stat st;
-	int n = fault("rename");
+	int rc;
 
-	if (n > 0)
-		return -n;
-	n = fault("renameat2");
-	if (n <= 0) {
-		if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
-			return 0;
-		n = errno;
+	if (grove__sys_faulty("rename"))
+		return -errno;
+	if (!grove__sys_faulty("renameat2") &&
+	    !renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE)) {
+		tell("rename", -1, from, to);
+		return 0;
 	}
-	if (n != EINVAL && n != ENOSYS)
-		return -n;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
 	/* a file system without that: two steps, both names good in between */
 	if (!lstat(from, &st) && S_ISDIR(st.st_mode))
 		return rename_dir(from, to);
-	if (link(from, to))
-		return -errno;
-	return unlink(from) ? -errno : 0;
+	rc = grove__sys_link(from, to);
+	return rc ? rc : grove__sys_unlink(from);
 }
 
 int grove__sys_link(const char *from, const char *to)
 {
-	int n = fault("link");
-
-	if (n > 0)
-		return -n;
-	return link(from, to) ? -errno : 0;
+	if (grove__sys_faulty("link") || link(from, to))
+		return -errno;
+	tell("link", -1, from, to);
+	return 0;
 }
 
 int grove__sys_unlink(const char *path)
 {
-	int n = fault("unlink");
-
-	if (n > 0)
-		return -n;
-	return unlink(path) ? -errno : 0;
+	if (grove__sys_faulty("unlink") || unlink(path))
+		return -errno;
+	tell("unlink", -1, path, NULL);
+	return 0;
 }
 
 int grove__sys_rmdir(const char *path)
 {
-	int n = fault("rmdir");
-
-	if (n > 0)
-		return -n;
-	return rmdir(path) ? -errno : 0;
+	if (grove__sys_faulty("rmdir") || rmdir(path))
+		return -errno;
+	tell("rmdir", -1, path, NULL);
+	return 0;
 }
 
 int grove__sys_mkdirs(const char *path, unsigned mode)
 {
 	char part[PATH_MAX];
 	size_t len = strlen(path), i;
-	int n = fault("mkdir");
 
-	if (n > 0)
-		return -n;
+	if (grove__sys_faulty("mkdir"))
+		return -errno;
 	if (len >= sizeof(part))
 		return -ENAMETOOLONG;
 	memcpy(part, path, len + 1);
@@ -358,7 +344,9 @@ int grove__sys_mkdirs(const char *path, unsigned mode)
 		if (c != '/' && c != '\0')
 			continue;
 		part[i] = '\0';
-		if (mkdir(part, mode) && errno != EEXIST) {
+		if (!mkdir(part, mode)) {
+			tell("mkdir", -1, part, NULL);
+		} else if (errno != EEXIST) {
 			/* a parent we may not look into can still be there */
 			struct stat st;
 			int err = errno;
@@ -426,13 +414,10 @@ int grove__sys_list(const char *dir, int (*fn)(void *payload, const char *name),
 {
 	struct dirent *e;
 	DIR *d;
-	int err = fault("opendir");
+	int err = 0;
 
 	*ended = 0;
-	if (err > 0)
-		return -err;
-	err = 0;
-	d = opendir(dir);
+	d = grove__sys_faulty("opendir") ? NULL : opendir(dir);
 	if (!d)
 		return -errno;
 	while (!*ended) {
@@ -451,12 +436,9 @@ int grove__sys_list(const char *dir, int (*fn)(void *payload, const char *name),
 
 int grove__sys_realpath(const char *path, struct grove_buf *out)
 {
-	int rc = fault("realpath");
-	char *p;
+	char *p = grove__sys_faulty("realpath") ? NULL : realpath(path, NULL);
+	int rc;
 
-	if (rc > 0)
-		return -rc;
-	p = realpath(path, NULL);
 	if (!p)
 		return -errno;
 	rc = grove__buf_add_str(out, p) ? -ENOMEM : 0;

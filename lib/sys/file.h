@@ -101,10 +101,29 @@ int grove__sys_run(const char *const argv[]);
 /*
  * Test seam: when set, asked before each call with its name; a positive errno
  * makes the call fail with it, GROVE__SYS_SHORT makes a write come up short.
+ * EINTR is what it always is: the call is tried again, and asked about again.
  * Set it before any thread runs.
  */
 #define GROVE__SYS_SHORT (-1)
 typedef int grove__sys_fault_fn(const char *call);
 extern grove__sys_fault_fn *grove__sys_fault;
+
+/*
+ * Test seam: when set, told of each call that changed files or names, or synced
+ * them, once it has succeeded: all that must be known to say what a disk may
+ * hold when the power goes.
+ */
+#define GROVE__SYS_HERE UINT64_MAX
+struct grove__sys_deed {
+	const char *call;        /* create, write, truncate, sync; mkdir, rmdir, rename, link, unlink */
+	int fd;                  /* of the first four; of a directory, too */
+	const char *path;        /* create, and those of names */
+	const char *to;          /* rename, link */
+	const void *bytes;       /* write */
+	size_t len;
+	uint64_t off;            /* write (GROVE__SYS_HERE: up to the file's position), truncate */
+};
+typedef void grove__sys_told_fn(const struct grove__sys_deed *deed);
+extern grove__sys_told_fn *grove__sys_told;
 
 #endif

@@ -9,6 +9,8 @@
  */
 #include "sys/file.h"
 
+#include "sys/seam.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,14 +24,11 @@
 int grove__sys_lock(int fd)
 {
 	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	int rc = grove__sys_fault ? grove__sys_fault("lock") : 0;
 
-	if (rc > 0)
-		return -rc;
-	do
-		rc = fcntl(fd, F_OFD_SETLKW, &l);
-	while (rc && errno == EINTR);
-	return rc ? -errno : 0;
+	while (grove__sys_faulty("lock") || fcntl(fd, F_OFD_SETLKW, &l))
+		if (errno != EINTR)
+			return -errno;
+	return 0;
 }
 
 void grove__sys_unlock(int fd)

@@ -39,13 +39,19 @@ void grove__spine_unref(struct grove__spine *s)
 {
 	if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL))
 		return;
-	for (unsigned i = 0; i < GROVE__SPINE_BLOCKS; i++)
-		free(s->block[i].pos); /* the block's one allocation */
+	for (unsigned i = 0; i < GROVE__SPINE_BLOCKS; i++) {
+		char *mem = (char *)s->block[i].pos; /* the block's one allocation */
+
+		if (!s->ice || mem < s->ice || mem >= s->ice + s->ice_len)
+			free(mem);
+	}
 	grove__idmap_release(&s->ids);
 	grove__arena_release(&s->names);
 	pthread_rwlock_destroy(&s->ids_lock);
 	free(s->pending);
 	free(s->labels);
+	if (s->ice)
+		s->melt(s->ice, s->ice_len);
 	free(s);
 }
 
@@ -78,15 +84,15 @@ static const char *keep(struct grove__spine *s, struct grove_slice name)
 	return p;
 }
 
-/* One allocation a block, widest fields first so that all stay aligned. */
-static int open_block(struct grove__block *b, size_t rows)
+size_t grove__spine_block_size(size_t rows)
 {
-	const size_t row = 4 * sizeof(uint64_t) + 6 * sizeof(uint32_t) + sizeof(uint16_t) + 2;
-	char *p = malloc(rows * row);
+	return rows * (4 * sizeof(uint64_t) + 6 * sizeof(uint32_t) + sizeof(uint16_t) + 2);
+}
 
-	if (!p)
-		return GROVE_ENOMEM;
-	b->pos = (void *)p;
+/* Widest fields first, so that all stay aligned. */
+void grove__spine_lay_block(struct grove__block *b, char *mem, size_t rows)
+{
+	b->pos = (void *)mem;
 	b->len = b->pos + rows;
 	b->time = (int64_t *)(b->len + rows);
 	b->id = (const char **)(b->time + rows);
@@ -99,6 +105,15 @@ static int open_block(struct grove__block *b, size_t rows)
 	b->flags = (uint16_t *)(b->sibling + rows);
 	b->kind = (uint8_t *)(b->flags + rows);
 	b->role = b->kind + rows;
+}
+
+static int open_block(struct grove__block *b, size_t rows)
+{
+	char *p = malloc(grove__spine_block_size(rows));
+
+	if (!p)
+		return GROVE_ENOMEM;
+	grove__spine_lay_block(b, p, rows);
 	return 0;
 }
 

@@ -74,6 +74,11 @@ struct grove__spine {
 	uint32_t linked;                  /* rows that grove__tree_link() has settled */
 	bool shared;                      /* it was called: readers may know the spine */
 	uint64_t nr_orphans, nr_cycles, nr_duplicates;
+
+	/* What it was thawed from (freeze.c): the first blocks lie there. NULL: nothing. */
+	char *ice;
+	size_t ice_len;
+	void (*melt)(char *ice, size_t len);
 };
 
 struct grove__spine *grove__spine_new(uint64_t seed);
@@ -124,6 +129,10 @@ struct grove_slice grove__spine_name(const char *id);
  */
 int grove__spine_add(struct grove__spine *s, const struct grove__entry *e,
 		     uint64_t pos, uint64_t len, uint64_t line, uint32_t crc);
+
+/* The arrays of a block of that many rows, in `mem`; its size by grove__spine_block_size(). */
+void grove__spine_lay_block(struct grove__block *b, char *mem, size_t rows);
+size_t grove__spine_block_size(size_t rows);
 
 /* The row of an id among the first `nr`, or GROVE_NONE. */
 uint32_t grove__spine_find(const struct grove__spine *s, uint32_t nr, struct grove_slice id);

@@ -3,8 +3,7 @@
  *
  * Each case gets a store of its own, empty. What differs from store to store
  * (positions by line or by byte, values kept or not) is said by its row in the
- * table and expected, never passed over. The cases are in suite_lines.c and
- * suite_names.c.
+ * table and expected, never passed over. The cases are in the other files.
  */
 #include "suite_world.h"
 
@@ -246,6 +245,23 @@ void assert_log(struct fixture *f, struct grove_log *log, const char *const *lin
 	free_lines(&l);
 }
 
+struct grove_record entry_of(const char *line, const char *id, const char *parent)
+{
+	return (struct grove_record){ .line = str(line), .id = str(id), .parent = str(parent),
+				      .time = 1700000000000, .kind = GROVE_KIND_MESSAGE,
+				      .role = GROVE_ROLE_USER };
+}
+
+int next_rewritten(void *payload, struct grove_record *rec)
+{
+	struct rewriting *r = payload;
+
+	if (r->at == r->nr)
+		return 1;
+	*rec = r->rec[r->at++];
+	return 0;
+}
+
 /* ----------------------------------------------------------- hard lines */
 
 void hard_make(struct hard *h)
@@ -300,5 +316,8 @@ size_t store_suite_add(const struct store_kind *kind, struct CMUnitTest *tests, 
 	if (kind->env && !getenv(kind->env))
 		return nr;
 	nr = add_cases(kind, line_cases, nr_line_cases, tests, nr, cap);
-	return add_cases(kind, name_cases, nr_name_cases, tests, nr, cap);
+	nr = add_cases(kind, name_cases, nr_name_cases, tests, nr, cap);
+	nr = add_cases(kind, change_cases, nr_change_cases, tests, nr, cap);
+	nr = add_cases(kind, lease_cases, nr_lease_cases, tests, nr, cap);
+	return add_cases(kind, parent_cases, nr_parent_cases, tests, nr, cap);
 }

@@ -22,6 +22,8 @@ struct store_kind {
 	bool meta;              /* keeps values with a log */
 	bool sees_writers;      /* a rewrite is refused while another handle can write */
 	bool forgets_handles;   /* a log that was removed is gone for open handles too */
+	bool feed;              /* updates lines, tells changes, finds parents */
+	bool open_end;          /* a last line may lack its line end by a value */
 };
 
 /* The cases of one store, behind the `nr` that are in `tests`; how many there are now. */

@@ -693,7 +693,7 @@ struct source {
 	struct grove_buf buf;
 };
 
-static int next_of(void *payload, struct grove_slice *line)
+static int next_of(void *payload, struct grove_record *rec)
 {
 	struct source *s = payload;
 
@@ -707,10 +707,10 @@ static int next_of(void *payload, struct grove_slice *line)
 		rc = grove__buf_reserve(&s->buf, x->bytes.len);
 		if (!rc)
 			rc = grove__log_fetch(s->read, x->pos, 0, s->buf.ptr, x->bytes.len, NULL);
-		*line = grove__slice(s->buf.ptr, x->bytes.len);
+		rec->line = grove__slice(s->buf.ptr, x->bytes.len);
 		return rc;
 	}
-	*line = str(s->line[s->at++]);
+	rec->line = str(s->line[s->at++]);
 	return 0;
 }
 

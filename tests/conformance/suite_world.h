@@ -68,6 +68,17 @@ void assert_log(struct fixture *f, struct grove_log *log, const char *const *lin
 
 #define LINES(...) (const char *const[]){ __VA_ARGS__ }, ARRAY(((const char *const[]){ __VA_ARGS__ }))
 
+/* A record that a dialect has looked at. */
+struct grove_record entry_of(const char *line, const char *id, const char *parent);
+
+/* The lines of a rewrite; start with { .rec = …, .nr = … }. */
+struct rewriting {
+	const struct grove_record *rec;
+	size_t nr, at;
+};
+
+int next_rewritten(void *payload, struct grove_record *rec);
+
 /* Lines that a careless store would spoil. */
 struct hard {
 	struct grove_slice line[16];
@@ -82,8 +93,9 @@ struct hard {
 void hard_make(struct hard *h);
 
 /* The cases of the other files. */
-extern const struct CMUnitTest line_cases[], name_cases[];
-extern const size_t nr_line_cases, nr_name_cases;
+extern const struct CMUnitTest line_cases[], name_cases[], change_cases[], lease_cases[],
+	parent_cases[];
+extern const size_t nr_line_cases, nr_name_cases, nr_change_cases, nr_lease_cases, nr_parent_cases;
 int suite_set_up(void **state);
 int suite_tear_down(void **state);
 

@@ -31,7 +31,7 @@ static inline const char *no_variables(void *payload, const char *name)
 static inline struct grove *world_grove(const struct world *w)
 {
 	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
-				   .getenv = no_variables };
+				   .getenv = no_variables, .cache = "" };
 	struct grove *g;
 
 	assert_int_equal(grove_open(&g, &o), 0);

@@ -200,7 +200,7 @@ struct source {
 	void *payload;
 };
 
-static inline int next_of(void *payload, struct grove_slice *line)
+static inline int next_of(void *payload, struct grove_record *rec)
 {
 	struct source *s = payload;
 
@@ -208,7 +208,7 @@ static inline int next_of(void *payload, struct grove_slice *line)
 		return 1;
 	if (s->at == 1 && s->meanwhile)
 		s->meanwhile(s->payload);
-	*line = str(s->line[s->at++]);
+	rec->line = str(s->line[s->at++]);
 	return 0;
 }
 

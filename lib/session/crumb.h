@@ -1,0 +1,12 @@
+/*
+ * session/crumb.h: notes of terminals about sessions that are gone.
+ */
+#ifndef GROVE_SESSION_CRUMB_H
+#define GROVE_SESSION_CRUMB_H
+
+struct grove;
+
+/* Whatever terminal notes the session of this path forgets it. Nobody should fail because of it. */
+void grove__crumbs_forget(struct grove *g, const char *path);
+
+#endif

@@ -1,0 +1,166 @@
+/*
+ * session/kept.c: what a store keeps for a session besides its lines.
+ *
+ * Files keep nothing, so there a moved leaf is a line of its own (leaf.c).
+ * Databases have a place for it. The value is `57 1a2b3c4d`: the entry, and how
+ * many lines the log had then. With one line more it means nothing: what was
+ * appended is the leaf, whoever appended it, and no append has to take it back.
+ */
+#include "session/session.h"
+
+#include <stdlib.h>
+
+#define LEAF "leaf"
+#define TRIES 16
+
+bool grove__keeps_values(const struct grove_session *s)
+{
+	/* a session that waits in memory for its first message is copied line by line */
+	return s->log && !s->held && grove__log_has_changes(s->log);
+}
+
+/* The row that the value names, if it is about the log as it is. */
+static bool read_leaf(const struct grove_session *s, const struct grove_buf *value, uint32_t *row)
+{
+	const struct grove__spine *sp = s->image->spine;
+	char *end;
+
+	if (!value->len || strtoull(value->ptr, &end, 10) != s->image->tail || *end != ' ')
+		return false;
+	*row = grove__spine_find(sp, sp->nr, grove__slice_str(end + 1));
+	return *row != GROVE_NONE || !strcmp(end + 1, GROVE_ROOT);
+}
+
+int grove__kept_leaf(struct grove_session *s, struct grove_detail *d)
+{
+	struct grove_buf value = GROVE_BUF_INIT;
+	uint32_t row = GROVE_NONE, was = s->kept ? s->leaf : GROVE_NONE;
+	struct grove_detail own;
+	bool had = s->kept;
+	int rc;
+
+	/* a leaf that was moved in this handle alone is the one that counts here */
+	if (!grove__keeps_values(s) || (s->moved && !s->kept) ||
+	    (s->kept_base == s->image->base && s->kept_tail == s->image->tail))
+		return 0;
+	/* that there is none is no story: the caller may have another one to tell */
+	grove__detail_clear(&own);
+	rc = grove__log_meta_get(s->log, LEAF, &value, &own);
+	if (rc && rc != GROVE_ENOTFOUND && d)
+		*d = own;
+	if (!rc || rc == GROVE_ENOTFOUND) {
+		s->kept = s->moved = !rc && read_leaf(s, &value, &row);
+		s->leaf = s->kept ? row : GROVE_NONE;
+		s->kept_base = s->image->base;
+		s->kept_tail = s->image->tail;
+		rc = s->kept != had || (had && s->leaf != was);
+	}
+	grove__buf_release(&value);
+	return rc;
+}
+
+int grove__kept_look(struct grove_session *s, struct grove_detail *d)
+{
+	struct grove_log_stat st;
+	int rc;
+
+	if (!grove__keeps_values(s))
+		return 0;
+	rc = grove__log_stat(s->log, &st, d);
+	if (!rc && st.base != s->image->base)
+		rc = grove__session_refresh(s, d);
+	return rc < 0 ? rc : 0;
+}
+
+/* Say where the leaf is. *again: somebody appended meanwhile, and it means nothing. */
+static int put_leaf(struct grove_session *s, const char *id, bool *again, struct grove_detail *d)
+{
+	struct grove_buf value = GROVE_BUF_INIT;
+	struct grove_log_stat st;
+	int rc = grove__buf_addf(&value, "%llu %s", (unsigned long long)s->image->tail, id)
+			 ? grove__fail_nomem(d)
+			 : grove__log_meta_put(s->log, LEAF, grove__buf_slice(&value), d);
+
+	if (!rc)
+		rc = grove__log_stat(s->log, &st, d);
+	*again = !rc && st.tail != s->image->tail;
+	grove__buf_release(&value);
+	return rc;
+}
+
+int grove__keep_leaf(struct grove_session *s, uint32_t row, struct grove_detail *d)
+{
+	struct grove_buf id = GROVE_BUF_INIT;
+	int rc = grove__session_writable(s, d), tries = 0;
+	bool again = true;
+
+	if (!rc && grove__buf_add_str(&id, row == GROVE_NONE ? GROVE_ROOT
+							     : grove__spine_id(s->image->spine, row)))
+		rc = grove__fail_nomem(d);
+	/* somebody who appends in this very moment makes it a value about the past */
+	while (!rc && again && tries++ < TRIES) {
+		rc = put_leaf(s, id.ptr, &again, d);
+		if (!rc && again)
+			rc = grove__session_refresh(s, d);
+		if (rc >= 0)
+			rc = grove__session_row(s, id.ptr, &row, d);
+	}
+	if (!rc && again)
+		rc = grove__fail(d, GROVE_ECONFLICT, s->at.path, "others append all the time");
+	if (!rc) {
+		s->kept = s->moved = true;
+		s->leaf = row;
+		/* another may have moved it since: what the store says counts */
+		rc = grove__session_refresh(s, d);
+	}
+	grove__buf_release(&id);
+	return rc < 0 ? rc : 0;
+}
+
+/* ----------------------------------------------------- what hosts want kept */
+
+const char *const grove__kept_names[] = { "agentId", "metadata", NULL };
+
+/* Apart from the values that mean something to us. */
+static int full_name(const char *name, struct grove_buf *out, struct grove_detail *d)
+{
+	for (size_t i = 0; grove__kept_names[i]; i++)
+		if (!strcmp(grove__kept_names[i], name))
+			return grove__buf_addf(out, "host.%s", name) ? grove__fail_nomem(d) : 0;
+	return grove__fail(d, GROVE_EINVAL, NULL, "nothing is kept under the name %.100s", name);
+}
+
+static int no_place(struct grove_session *s, struct grove_detail *d)
+{
+	return grove__fail(d, GROVE_ENOTSUP, s->at.path,
+			   s->held ? "nothing of the session is stored yet"
+				   : "files have no place for it (a database has)");
+}
+
+int grove__keep_value(struct grove_session *s, const char *name, struct grove_slice value,
+		      struct grove_detail *d)
+{
+	struct grove_buf full = GROVE_BUF_INIT;
+	int rc = grove__session_writable(s, d);
+
+	if (!rc && !grove__keeps_values(s))
+		rc = no_place(s, d);
+	if (!rc)
+		rc = full_name(name, &full, d);
+	if (!rc)
+		rc = grove__log_meta_put(s->log, full.ptr, value, d);
+	grove__buf_release(&full);
+	return rc;
+}
+
+int grove__kept_value(struct grove_session *s, const char *name, struct grove_buf *out,
+		      struct grove_detail *d)
+{
+	struct grove_buf full = GROVE_BUF_INIT;
+	int rc = grove__keeps_values(s) ? full_name(name, &full, d) : no_place(s, d);
+
+	if (!rc)
+		rc = grove__log_meta_get(s->log, full.ptr, out, d);
+	grove__buf_release(&full);
+	return rc;
+}

@@ -1,0 +1,242 @@
+/*
+ * store/memory_feed.c: who may write to a log in memory, and what happened to
+ * it besides lines that were added.
+ */
+#include "store/memory.h"
+
+#include "base/array.h"
+#include "sys/clock.h"
+
+#include <stdlib.h>
+
+/* ----------------------------------------------------------------- changes */
+
+int grove__memory_note_room(struct memory_shelf *s, struct grove_detail *d)
+{
+	return grove__array_room(&s->changes, &s->cap_changes, s->nr_changes, sizeof(*s->changes))
+		       ? grove__fail_nomem(d)
+		       : 0;
+}
+
+void grove__memory_free_changes(struct memory_shelf *s)
+{
+	for (size_t i = 0; i < s->nr_changes; i++)
+		free(s->changes[i].id);
+	free(s->changes);
+}
+
+void grove__memory_note(struct memory_shelf *s, uint64_t before, enum grove_change_kind kind,
+			char *id)
+{
+	s->base += 1 + (s->nr < before ? before - s->nr : 0);
+	/* nobody asks for what was before: it is to be read again */
+	while (kind == GROVE_CHANGE_RESET && s->nr_changes)
+		free(s->changes[--s->nr_changes].id);
+	s->changes[s->nr_changes++] = (struct memory_change){ s->base + s->nr, s->nr, kind, id };
+}
+
+int grove__memory_update(struct grove_log *l, uint64_t pos, struct grove_slice was,
+			 const struct grove_record *rec, enum grove_change_kind kind,
+			 enum grove_sync sync, struct grove_detail *d)
+{
+	struct memory_store *m = grove__memory_store(l->store);
+	struct memory_log *log = grove__memory_log(l);
+	struct memory_shelf *s = log->shelf;
+	struct memory_line x = grove__memory_line(rec);
+	char *id = rec->id.len ? strndup(rec->id.ptr, rec->id.len) : NULL;
+	int rc = x.ptr && !id == !rec->id.len ? 0 : grove__fail_nomem(d);
+
+	(void)sync;
+	if (!rc && !log->writable)
+		rc = grove__fail(d, GROVE_EACCESS, NULL, "opened for reading only");
+	grove__memory_lock(m);
+	if (!rc)
+		rc = grove__memory_may_write(log, d);
+	if (!rc && pos >= s->nr)
+		rc = grove__fail(d, GROVE_ESTALE, NULL, "the line is not there any more");
+	if (!rc && !grove__slice_eq(was, grove__slice(s->lines[pos].ptr, s->lines[pos].len)))
+		rc = grove__fail(d, GROVE_ECONFLICT, NULL, "another writer has changed the line");
+	if (!rc)
+		rc = grove__memory_note_room(s, d);
+	if (!rc) {
+		s->bytes += x.len - s->lines[pos].len;
+		grove__memory_free_line(&s->lines[pos]);
+		s->lines[pos] = x;
+		s->generation++;
+		grove__memory_note(s, s->nr, kind, id);
+	}
+	grove__memory_unlock(m, 0);
+	if (rc) {
+		grove__memory_free_line(&x);
+		free(id);
+	}
+	return rc;
+}
+
+/* A copy that `fn` may be told of without the lock. */
+static int copy_changes(const struct memory_shelf *s, uint64_t since, struct memory_change **out,
+			size_t *nr)
+{
+	size_t from = s->nr_changes;
+	struct memory_change *c;
+
+	while (from && s->changes[from - 1].rev > since)
+		from--;
+	from -= from > 0;
+	*nr = 0;
+	*out = c = calloc(s->nr_changes - from + 1, sizeof(*c));
+	if (!c)
+		return GROVE_ENOMEM;
+	for (size_t i = from; i < s->nr_changes; i++) {
+		c[*nr] = s->changes[i];
+		if (c[*nr].id && !(c[*nr].id = strdup(c[*nr].id)))
+			return GROVE_ENOMEM;
+		++*nr;
+	}
+	return 0;
+}
+
+int grove__memory_changes(struct grove_log *l, uint64_t since, grove_change_fn *fn, void *payload,
+			  struct grove_detail *d)
+{
+	struct memory_store *m = grove__memory_store(l->store);
+	struct memory_change *c;
+	size_t nr;
+	int rc;
+
+	grove__memory_lock(m);
+	rc = grove__memory_unlock(m, copy_changes(grove__memory_log(l)->shelf, since, &c, &nr));
+	if (rc)
+		grove__fail_nomem(d);
+	for (size_t i = 0; i < nr && !rc; i++) {
+		struct grove_change told = { .rev = c[i].rev, .lines = c[i].lines, .kind = c[i].kind };
+
+		if (c[i].id)
+			told.id = grove__slice_str(c[i].id);
+		rc = fn(payload, &told);
+	}
+	for (size_t i = 0; c && i < nr; i++)
+		free(c[i].id);
+	free(c);
+	return rc;
+}
+
+/* ------------------------------------------------------------------- lease */
+
+int grove__memory_may_write(const struct memory_log *log, struct grove_detail *d)
+{
+	const struct grove_lease *held = &log->shelf->lease;
+
+	if (log->lease ? held->number == log->lease
+		       : !*held->owner || held->until <= grove__sys_now_ms())
+		return 0;
+	return grove__lease_refused(held, log->lease, NULL, d);
+}
+
+int grove__memory_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+			struct grove_detail *d)
+{
+	struct memory_store *m = grove__memory_store(l->store);
+	struct memory_log *log = grove__memory_log(l);
+	struct grove_lease *held = &log->shelf->lease;
+	int64_t now = grove__sys_now_ms();
+	bool mine;
+	int rc = 0;
+
+	if (ms >= 0 && !log->writable)
+		return grove__fail(d, GROVE_EACCESS, NULL, "opened for reading only");
+	grove__memory_lock(m);
+	mine = log->lease && held->number == log->lease;
+	if (!ms) {
+		if (mine)
+			*held = (struct grove_lease){ .number = held->number };
+		log->lease = 0;
+	} else if (ms > 0) {
+		if (!mine && *held->owner && held->until > now && strcmp(held->owner, owner)) {
+			rc = grove__lease_refused(held, 0, NULL, d);
+		} else {
+			log->lease = held->number += !mine;
+			memcpy(held->owner, owner, strlen(owner) + 1);
+			held->until = now + ms;
+		}
+	}
+	*out = *held;
+	return grove__memory_unlock(m, rc);
+}
+
+/* --------------------------------------------------------------- ancestors */
+
+static uint64_t find(const struct memory_shelf *s, const char *id, size_t len)
+{
+	uint64_t i = s->nr;
+
+	while (i-- > 0)
+		if (s->lines[i].id && strlen(s->lines[i].id) == len &&
+		    !memcmp(s->lines[i].id, id, len))
+			return i;
+	return UINT64_MAX;
+}
+
+/* Is there a line of which nobody knows what it is? It may be the one. */
+static bool any_unknown(const struct memory_shelf *s)
+{
+	for (uint64_t i = 0; i < s->nr; i++)
+		if (!s->lines[i].known)
+			return true;
+	return false;
+}
+
+static int unknown(struct grove_detail *d)
+{
+	return grove__fail(d, GROVE_ENOTSUP, NULL, "a line that nobody looked at");
+}
+
+static int tell_line(const struct memory_line *x, uint64_t pos, grove_record_fn *fn, void *payload)
+{
+	struct grove_record rec = {
+		.line = grove__slice(x->ptr, x->len), .time = x->time, .kind = x->kind, .role = x->role,
+	};
+
+	if (x->id)
+		rec.id = grove__slice_str(x->id);
+	if (x->parent)
+		rec.parent = grove__slice_str(x->parent);
+	return fn(payload, pos, &rec);
+}
+
+/* Under the lock all the time: `fn` must not come back to this store. */
+static int climb(const struct memory_shelf *s, uint64_t at, char *been, grove_record_fn *fn,
+		 void *payload, struct grove_detail *d)
+{
+	int rc = 0;
+
+	while (at < s->nr && !been[at] && !rc) {
+		const struct memory_line *x = &s->lines[at];
+
+		been[at] = 1;
+		rc = x->known ? tell_line(x, at, fn, payload) : unknown(d);
+		at = x->parent ? find(s, x->parent, strlen(x->parent)) : UINT64_MAX;
+		if (!rc && x->parent && at == UINT64_MAX && any_unknown(s))
+			rc = unknown(d);
+	}
+	return rc;
+}
+
+int grove__memory_ancestors(struct grove_log *l, struct grove_slice id, grove_record_fn *fn,
+			    void *payload, struct grove_detail *d)
+{
+	struct memory_store *m = grove__memory_store(l->store);
+	struct memory_shelf *s = grove__memory_log(l)->shelf;
+	uint64_t at;
+	char *been;
+	int rc;
+
+	grove__memory_lock(m);
+	at = id.len ? find(s, id.ptr, id.len) : s->nr - 1;
+	if (at >= s->nr)
+		return grove__memory_unlock(m, grove__fail(d, GROVE_ENOTFOUND, NULL, "no such entry"));
+	been = calloc(s->nr, 1);
+	rc = been ? climb(s, at, been, fn, payload, d) : grove__fail_nomem(d);
+	free(been);
+	return grove__memory_unlock(m, rc);
+}

@@ -1,0 +1,320 @@
+/*
+ * tree/freeze.c: a spine as one piece of bytes.
+ *
+ *	block 0 | block 1 | … | names | slots of the id map | pending | labels
+ *
+ * Blocks lie as they do in memory, room for rows to come included, so that they
+ * can be used where they are; the room is never written, and costs no space in a
+ * file. An id is a pointer in memory and its distance from the first name in the
+ * bytes (plus 1; 0 is none); that is all that has to be made anew. One checksum
+ * covers what was written.
+ */
+#include "tree/freeze.h"
+
+#include "base/array.h"
+#include "base/buf.h"
+#include "base/crc32c.h"
+
+#include <stdlib.h>
+
+#define PAGE 4096u
+
+/* Pending parents and labels, with their names as distances. */
+struct named_row {
+	uint64_t row, a, b;
+};
+
+static uint64_t page_up(uint64_t at)
+{
+	return (at + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+}
+
+/* Rows of a block that are in use, among the first `nr` of all. */
+static size_t rows_used(unsigned block, uint32_t nr)
+{
+	uint64_t first = ((uint64_t)GROVE__SPINE_FIRST << block) - GROVE__SPINE_FIRST;
+	uint64_t rows = (uint64_t)GROVE__SPINE_FIRST << block;
+
+	return nr <= first ? 0 : nr - first < rows ? (size_t)(nr - first) : (size_t)rows;
+}
+
+/* The arrays of a block, but for the ids. */
+#define ARRAYS 12
+struct array {
+	char *ptr;
+	size_t width;
+};
+
+static void arrays_of(const struct grove__block *b, struct array out[ARRAYS])
+{
+	const struct array all[ARRAYS] = {
+		{ (char *)b->pos, 8 }, { (char *)b->len, 8 }, { (char *)b->time, 8 },
+		{ (char *)b->line, 4 }, { (char *)b->crc, 4 }, { (char *)b->parent, 4 },
+		{ (char *)b->child, 4 }, { (char *)b->last, 4 }, { (char *)b->sibling, 4 },
+		{ (char *)b->flags, 2 }, { (char *)b->kind, 1 }, { (char *)b->role, 1 },
+	};
+
+	memcpy(out, all, sizeof(all));
+}
+
+/* ----------------------------------------------------------------- freezing */
+
+struct freezing {
+	struct grove__ice *ice;
+	grove__ice_fn *fn;
+	void *payload;
+	struct grove_buf names;
+	uint64_t *ids;            /* of one block */
+};
+
+static int put(struct freezing *f, uint64_t at, const void *ptr, size_t len)
+{
+	f->ice->crc = grove__crc32c(f->ice->crc, ptr, len);
+	return len ? f->fn(f->payload, at, ptr, len) : 0;
+}
+
+/* A name, and where it begins; 0 for NULL. */
+static int add_name(struct freezing *f, const char *name, uint64_t *at)
+{
+	struct grove_slice s = grove__spine_name(name);
+	uint32_t len = (uint32_t)s.len;
+
+	*at = 0;
+	if (!name)
+		return 0;
+	if (grove__buf_add(&f->names, (const char *)&len, sizeof(len)))
+		return GROVE_ENOMEM;
+	*at = f->names.len + 1;
+	return grove__buf_add(&f->names, s.ptr, s.len + 1);
+}
+
+static int freeze_block(struct freezing *f, const struct grove__block *b, size_t used,
+			uint64_t at)
+{
+	struct array all[ARRAYS];
+	int rc = 0;
+
+	for (size_t i = 0; i < used && !rc; i++)
+		rc = add_name(f, b->id[i], &f->ids[i]);
+	if (!rc)
+		rc = put(f, at + (uint64_t)((char *)b->id - (char *)b->pos), f->ids, used * sizeof(*f->ids));
+	arrays_of(b, all);
+	for (size_t i = 0; i < ARRAYS && !rc; i++)
+		rc = put(f, at + (uint64_t)(all[i].ptr - (char *)b->pos), all[i].ptr, used * all[i].width);
+	return rc;
+}
+
+static int freeze_blocks(struct freezing *f, const struct grove__spine *s, uint64_t *at)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; i < GROVE__SPINE_BLOCKS && !rc; i++) {
+		size_t used = rows_used(i, s->nr), rows = (size_t)GROVE__SPINE_FIRST << i;
+
+		if (!used)
+			break;
+		f->ids = malloc(used * sizeof(*f->ids));
+		rc = f->ids ? freeze_block(f, &s->block[i], used, *at) : GROVE_ENOMEM;
+		free(f->ids);
+		f->ice->block[i] = *at;
+		*at = page_up(*at + grove__spine_block_size(rows));
+	}
+	return rc;
+}
+
+static int freeze_lists(struct freezing *f, const struct grove__spine *s, uint64_t *at)
+{
+	struct named_row row;
+	int rc = 0;
+
+	f->ice->pending = *at;
+	for (size_t i = 0; i < s->nr_pending && !rc; i++, *at += sizeof(row)) {
+		row = (struct named_row){ .row = s->pending[i].row };
+		rc = add_name(f, s->pending[i].parent, &row.a);
+		rc = rc ? rc : put(f, *at, &row, sizeof(row));
+	}
+	f->ice->labels = *at;
+	for (size_t i = 0; i < s->nr_labels && !rc; i++, *at += sizeof(row)) {
+		row = (struct named_row){ .row = s->labels[i].row };
+		rc = add_name(f, s->labels[i].target, &row.a);
+		rc = rc ? rc : add_name(f, s->labels[i].text, &row.b);
+		rc = rc ? rc : put(f, *at, &row, sizeof(row));
+	}
+	return rc;
+}
+
+int grove__spine_freeze(const struct grove__spine *s, uint64_t at, struct grove__ice *ice,
+			grove__ice_fn *fn, void *payload)
+{
+	struct freezing f = { .ice = ice, .fn = fn, .payload = payload, .names = GROVE_BUF_INIT };
+	size_t slots = s->ids.slots ? (size_t)s->ids.mask + 1 : 0;
+	int rc;
+
+	memset(ice, 0, sizeof(*ice));
+	ice->nr = s->nr;
+	ice->linked = s->linked;
+	ice->root_first = s->root_first;
+	ice->root_last = s->root_last;
+	ice->mask = s->ids.mask;
+	ice->used = s->ids.used;
+	ice->seed = s->ids.seed;
+	ice->nr_pending = s->nr_pending;
+	ice->nr_labels = s->nr_labels;
+	ice->nr_orphans = s->nr_orphans;
+	ice->nr_cycles = s->nr_cycles;
+	ice->nr_duplicates = s->nr_duplicates;
+	rc = freeze_blocks(&f, s, &at);
+	ice->slots = at;
+	if (!rc)
+		rc = put(&f, at, s->ids.slots, slots * sizeof(*s->ids.slots));
+	at = page_up(at + slots * sizeof(*s->ids.slots));
+	if (!rc)
+		rc = freeze_lists(&f, s, &at);
+	if (!rc)
+		rc = add_name(&f, s->name, &ice->name);
+	if (!rc)
+		rc = add_name(&f, s->weak_name, &ice->weak_name);
+	ice->names = at = page_up(at);
+	ice->names_len = f.names.len;
+	if (!rc)
+		rc = put(&f, at, f.names.ptr, f.names.len);
+	ice->end = at + f.names.len;
+	grove__buf_release(&f.names);
+	return rc;
+}
+
+/* ------------------------------------------------------------------ thawing */
+
+struct thawing {
+	const struct grove__ice *ice;
+	char *bytes;
+	struct grove__spine *s;
+	uint32_t crc;
+	bool wrong;
+};
+
+static void check(struct thawing *t, const void *ptr, size_t len)
+{
+	t->crc = grove__crc32c(t->crc, ptr, len);
+}
+
+static const char *name_at(struct thawing *t, uint64_t at)
+{
+	if (!at)
+		return NULL;
+	if (at > t->ice->names_len || at <= sizeof(uint32_t)) {
+		t->wrong = true;
+		return NULL;
+	}
+	return t->bytes + t->ice->names + (at - 1);
+}
+
+static bool within(const struct grove__ice *ice, uint64_t at, uint64_t len)
+{
+	return at <= ice->end && len <= ice->end - at;
+}
+
+/* Everything lies where it can lie. */
+static bool sane(const struct grove__ice *ice, size_t len)
+{
+	uint64_t slots = ice->mask ? (uint64_t)ice->mask + 1 : 0;
+
+	if (ice->end > len || !within(ice, ice->names, ice->names_len) || ice->linked != ice->nr ||
+	    !within(ice, ice->slots, slots * sizeof(uint64_t)) || (slots & (slots - 1)) ||
+	    ice->nr_pending > ice->nr || ice->nr_labels > ice->nr ||
+	    !within(ice, ice->pending, ice->nr_pending * sizeof(struct named_row)) ||
+	    !within(ice, ice->labels, ice->nr_labels * sizeof(struct named_row)))
+		return false;
+	for (unsigned i = 0; i < GROVE__SPINE_BLOCKS; i++)
+		if (rows_used(i, ice->nr) &&
+		    (ice->block[i] % PAGE ||
+		     !within(ice, ice->block[i],
+			     grove__spine_block_size((size_t)GROVE__SPINE_FIRST << i))))
+			return false;
+	return true;
+}
+
+static void thaw_block(struct thawing *t, unsigned i, size_t used)
+{
+	struct grove__block *b = &t->s->block[i];
+	struct array all[ARRAYS];
+
+	grove__spine_lay_block(b, t->bytes + t->ice->block[i], (size_t)GROVE__SPINE_FIRST << i);
+	check(t, b->id, used * sizeof(*b->id));
+	arrays_of(b, all);
+	for (size_t k = 0; k < ARRAYS; k++)
+		check(t, all[k].ptr, used * all[k].width);
+	for (size_t k = 0; k < used; k++)
+		b->id[k] = name_at(t, (uint64_t)(uintptr_t)b->id[k]);
+}
+
+static int thaw_lists(struct thawing *t)
+{
+	const struct grove__ice *ice = t->ice;
+	struct grove__spine *s = t->s;
+	const struct named_row *row = (const void *)(t->bytes + ice->pending);
+
+	check(t, row, (size_t)ice->nr_pending * sizeof(*row));
+	for (; s->nr_pending < ice->nr_pending; row++) {
+		if (grove__array_room(&s->pending, &s->cap_pending, s->nr_pending, sizeof(*s->pending)))
+			return GROVE_ENOMEM;
+		s->pending[s->nr_pending++] =
+			(struct grove__pending){ (uint32_t)row->row, name_at(t, row->a) };
+	}
+	row = (const void *)(t->bytes + ice->labels);
+	check(t, row, (size_t)ice->nr_labels * sizeof(*row));
+	for (; s->nr_labels < ice->nr_labels; row++) {
+		if (grove__array_room(&s->labels, &s->cap_labels, s->nr_labels, sizeof(*s->labels)))
+			return GROVE_ENOMEM;
+		s->labels[s->nr_labels++] = (struct grove__label_event){
+			(uint32_t)row->row, name_at(t, row->a), name_at(t, row->b)
+		};
+	}
+	return 0;
+}
+
+struct grove__spine *grove__spine_thaw(const struct grove__ice *ice, char *bytes, size_t len,
+				       void (*melt)(char *bytes, size_t len))
+{
+	struct thawing t = { .ice = ice, .bytes = bytes };
+	struct grove__spine *s = sane(ice, len) ? grove__spine_new(ice->seed) : NULL;
+	size_t slots = ice->mask ? (size_t)ice->mask + 1 : 0;
+	int rc;
+
+	if (!s)
+		return NULL;
+	t.s = s;
+	/* from here on its blocks are not freed one by one */
+	s->ice = bytes;
+	s->ice_len = len;
+	for (unsigned i = 0; i < GROVE__SPINE_BLOCKS && rows_used(i, ice->nr); i++)
+		thaw_block(&t, i, rows_used(i, ice->nr));
+	check(&t, bytes + ice->slots, slots * sizeof(uint64_t));
+	rc = thaw_lists(&t);
+	check(&t, bytes + ice->names, (size_t)ice->names_len);
+	if (slots) {
+		s->ids.slots = (void *)(bytes + ice->slots);
+		s->ids.mask = ice->mask;
+		s->ids.used = ice->used;
+		s->ids.borrowed = true;
+	}
+	s->nr = ice->nr;
+	s->linked = ice->linked;
+	s->shared = true;
+	s->root_first = ice->root_first;
+	s->root_last = ice->root_last;
+	s->nr_orphans = ice->nr_orphans;
+	s->nr_cycles = ice->nr_cycles;
+	s->nr_duplicates = ice->nr_duplicates;
+	s->name = name_at(&t, ice->name);
+	s->weak_name = name_at(&t, ice->weak_name);
+	s->melt = melt;
+	if (!rc && !t.wrong && t.crc == ice->crc)
+		return s;
+	/* the bytes are still the caller's */
+	for (unsigned i = 0; i < GROVE__SPINE_BLOCKS; i++)
+		s->block[i].pos = NULL;
+	s->ice = NULL;
+	grove__spine_unref(s);
+	return NULL;
+}

@@ -1,0 +1,536 @@
+/*
+ * tests/conformance/suite_lease.c: who may write, and waiting for what others
+ * write.
+ */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "suite_world.h"
+#include "sys/clock.h"
+
+#define LONG 60000
+
+static void clock_passes(int64_t until)
+{
+	while (grove__sys_now_ms() <= until)
+		usleep(200);
+}
+
+static struct grove_lease take(struct fixture *f, struct grove_log *log, const char *owner,
+			       int64_t ms)
+{
+	struct grove_lease got;
+
+	OK(grove__log_lease(log, owner, ms, &got, &f->d));
+	return got;
+}
+
+static struct grove_lease look(struct fixture *f, struct grove_log *log)
+{
+	return take(f, log, "", -1);
+}
+
+static void give_back(struct fixture *f, struct grove_log *log)
+{
+	take(f, log, "", 0);
+}
+
+static struct grove_log_stat stat_of(struct fixture *f, struct grove_log *log)
+{
+	struct grove_log_stat st;
+
+	OK(grove__log_stat(log, &st, &f->d));
+	return st;
+}
+
+/* Every way of writing is refused, and leaves no trace. */
+static void assert_shut_out(struct fixture *f, struct grove_log *log)
+{
+	struct grove_log_stat before = stat_of(f, log), after;
+	struct grove_record rec = entry_of("new", "e", "");
+	struct rewriting r = { &rec, 1, 0 };
+	struct read_lines l = read_all(f, log, 4096), now;
+	struct grove_slice first = grove__buf_slice(&l.line[0].bytes);
+	struct grove_appended out;
+
+	FAILS(GROVE_ECONFLICT, add(f, log, str("new"), GROVE_ANY_POS, &out));
+	FAILS(GROVE_ECONFLICT, add(f, log, str("new"), before.tail, &out));
+	FAILS(GROVE_ECONFLICT, grove__log_replace(log, 0, first, GROVE_SYNC_NONE, &f->d));
+	FAILS(GROVE_ECONFLICT, grove__log_cut(log, 0, before.tail, GROVE_SYNC_NONE, &f->d));
+	FAILS(GROVE_ECONFLICT, grove__log_rewrite(log, next_rewritten, &r, before.tail, GROVE_LOG_FORCE,
+						  &f->d));
+	FAILS(f->kind->feed ? GROVE_ECONFLICT : GROVE_ENOTSUP,
+	      grove__log_update(log, 0, first, &rec, GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE, &f->d));
+	if (f->kind->meta) {
+		FAILS(GROVE_ECONFLICT, grove__log_meta_put(log, "leaf", str("x"), &f->d));
+		FAILS(GROVE_ECONFLICT, grove__log_meta_put(log, "name", str("x"), &f->d));
+		FAILS(GROVE_ECONFLICT, grove__log_meta_put(log, "other", str("x"), &f->d));
+	}
+	after = stat_of(f, log);
+	assert_int_equal(after.tail, before.tail);
+	assert_int_equal(after.bytes, before.bytes);
+	assert_int_equal(after.base, before.base);
+	assert_int_equal(after.generation, before.generation);
+	now = read_all(f, log, 4096);
+	assert_int_equal(now.nr, l.nr);
+	for (size_t i = 0; i < l.nr; i++)
+		assert_line(&now.line[i], grove__buf_slice(&l.line[i].bytes));
+	free_lines(&now);
+	free_lines(&l);
+}
+
+/* The ways of writing, one after another; the log has one line afterwards. */
+static void assert_let_in(struct fixture *f, struct grove_log *log)
+{
+	struct grove_record rec = entry_of("new", "e", "");
+	struct rewriting r = { &rec, 1, 0 };
+	struct grove_appended out;
+
+	/* where another has written the log anew, this is how a handle goes on */
+	stat_of(f, log);
+	OK(add(f, log, str("line"), GROVE_ANY_POS, &out));
+	OK(add(f, log, str("line"), out.tail, &out));
+	OK(grove__log_cut(log, out.pos, out.tail, GROVE_SYNC_NONE, &f->d));
+	OK(grove__log_rewrite(log, next_rewritten, &r, out.pos, GROVE_LOG_FORCE, &f->d));
+	OK(grove__log_replace(log, 0, str("two"), GROVE_SYNC_NONE, &f->d));
+	if (f->kind->feed)
+		OK(grove__log_update(log, 0, str("two"), &rec, GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE,
+				     &f->d));
+	if (f->kind->meta)
+		OK(grove__log_meta_put(log, "leaf", str("x"), &f->d));
+}
+
+/* Two handles of one log with two lines. */
+struct two {
+	struct grove_key key;
+	struct grove_log *a, *b;
+};
+
+static struct two two_of(struct fixture *f)
+{
+	struct two t = { .key = key_of("p", "a.jsonl") };
+
+	t.a = make_log(f, t.key, LINES("one", "two"));
+	t.b = open_log(f, t.key, GROVE_LOG_WRITE);
+	return t;
+}
+
+static void close_two(struct two *t)
+{
+	grove__log_close(t->a);
+	grove__log_close(t->b);
+}
+
+/* ------------------------------------------------------------------- lease */
+
+static void a_lease_is_taken_kept_and_given_back(void **state)
+{
+	struct fixture *f = *state;
+	struct two t = two_of(f);
+	struct grove_log_stat before = stat_of(f, t.a), after;
+	struct grove_lease x = look(f, t.b), y;
+	int64_t now = grove__sys_now_ms();
+
+	assert_string_equal(x.owner, "");
+	assert_int_equal(x.number, 0);
+	x = take(f, t.a, "alice", LONG);
+	assert_string_equal(x.owner, "alice");
+	assert_true(x.number > 0);
+	assert_in_range(x.until, now + LONG, grove__sys_now_ms() + LONG);
+	y = look(f, t.b);
+	assert_string_equal(y.owner, "alice");
+	assert_int_equal(y.number, x.number);
+	assert_int_equal(y.until, x.until);
+	/* for longer, and for shorter */
+	y = take(f, t.a, "alice", 2 * LONG);
+	assert_int_equal(y.number, x.number);
+	assert_true(y.until >= x.until + LONG);
+	y = take(f, t.a, "alice", LONG);
+	assert_int_equal(y.number, x.number);
+	assert_true(y.until < grove__sys_now_ms() + 2 * LONG);
+	y = take(f, t.a, "", 0);
+	assert_string_equal(y.owner, "");
+	assert_int_equal(y.number, x.number);
+	assert_string_equal(look(f, t.b).owner, "");
+	/* to give back what one does not have is harmless */
+	give_back(f, t.a);
+	give_back(f, t.b);
+	y = take(f, t.b, "bob", LONG);
+	assert_true(y.number > x.number);
+	give_back(f, t.a);
+	assert_string_equal(look(f, t.a).owner, "bob");
+	/* none of it is a change of the log */
+	after = stat_of(f, t.a);
+	assert_int_equal(after.tail, before.tail);
+	assert_int_equal(after.base, before.base);
+	assert_int_equal(after.generation, before.generation);
+	close_two(&t);
+}
+
+static void who_has_no_lease_cannot_write_while_another_has(void **state)
+{
+	struct fixture *f = *state;
+	struct two t = two_of(f);
+	struct grove_log *late;
+	struct grove_appended out;
+
+	/* nobody has one: everybody may */
+	OK(add(f, t.a, str("three"), GROVE_ANY_POS, &out));
+	OK(add(f, t.b, str("four"), GROVE_ANY_POS, &out));
+	take(f, t.a, "alice", LONG);
+	assert_shut_out(f, t.b);
+	late = open_log(f, t.key, GROVE_LOG_WRITE);
+	assert_shut_out(f, late);
+	grove__log_close(late);
+	assert_let_in(f, t.a);
+	stat_of(f, t.b);
+	OK(add(f, t.a, str("more"), GROVE_ANY_POS, &out));
+	/* right behind an append of who may */
+	FAILS(GROVE_ECONFLICT, add(f, t.b, str("less"), GROVE_ANY_POS, &out));
+	assert_shut_out(f, t.b);
+	give_back(f, t.a);
+	assert_let_in(f, t.b);
+	assert_let_in(f, t.a);
+	close_two(&t);
+}
+
+static void another_owner_has_to_wait(void **state)
+{
+	struct fixture *f = *state;
+	struct two t = two_of(f);
+	struct grove_lease x = take(f, t.a, "alice", LONG), y;
+
+	FAILS(GROVE_ECONFLICT, grove__log_lease(t.b, "bob", LONG, &y, &f->d));
+	assert_string_equal(y.owner, "alice");
+	assert_int_equal(y.number, x.number);
+	FAILS(GROVE_ECONFLICT, grove__log_lease(t.b, "Alice", LONG, &y, &f->d));
+	FAILS(GROVE_ECONFLICT, grove__log_lease(t.b, "alic", 1, &y, &f->d));
+	/* it says who has it */
+	assert_int_equal(grove__log_lease(t.b, "bob", LONG, &y, &f->d), GROVE_ECONFLICT);
+	assert_non_null(strstr(f->d.message, "alice"));
+	assert_let_in(f, t.a);
+	assert_shut_out(f, t.b);
+	give_back(f, t.a);
+	y = take(f, t.b, "bob", LONG);
+	assert_true(y.number > x.number);
+	assert_shut_out(f, t.a);
+	assert_let_in(f, t.b);
+	close_two(&t);
+}
+
+static void a_lease_past_its_time_is_free(void **state)
+{
+	struct fixture *f = *state;
+	struct two t = two_of(f);
+	struct grove_lease x = take(f, t.a, "alice", 1), y;
+	struct grove_appended out;
+
+	OK(add(f, t.a, str("three"), GROVE_ANY_POS, &out));
+	clock_passes(x.until);
+	/* it keeps nobody out any more, and counts until another is taken */
+	OK(add(f, t.b, str("four"), GROVE_ANY_POS, &out));
+	OK(add(f, t.a, str("five"), GROVE_ANY_POS, &out));
+	assert_let_in(f, t.a);
+	y = take(f, t.a, "alice", 1);
+	assert_int_equal(y.number, x.number);
+	clock_passes(y.until);
+	OK(add(f, t.a, str("six"), GROVE_ANY_POS, &out));
+	y = take(f, t.b, "bob", LONG);
+	assert_true(y.number > x.number);
+	/* an earlier number never writes again, even after the later one is gone */
+	assert_shut_out(f, t.a);
+	assert_let_in(f, t.b);
+	give_back(f, t.b);
+	assert_shut_out(f, t.a);
+	x = take(f, t.a, "alice", LONG);
+	assert_true(x.number > y.number);
+	assert_let_in(f, t.a);
+	assert_shut_out(f, t.b);
+	close_two(&t);
+}
+
+static void the_same_owner_takes_over_by_another_handle(void **state)
+{
+	struct fixture *f = *state;
+	struct two t = two_of(f);
+	struct grove_lease x = take(f, t.a, "alice", LONG), y;
+	struct grove_appended out;
+
+	OK(add(f, t.a, str("three"), GROVE_ANY_POS, &out));
+	y = take(f, t.b, "alice", LONG);
+	assert_true(y.number > x.number);
+	FAILS(GROVE_ECONFLICT, add(f, t.a, str("four"), out.tail, &out));
+	assert_shut_out(f, t.a);
+	assert_let_in(f, t.b);
+	/* giving back what was taken over takes nothing away */
+	give_back(f, t.a);
+	assert_int_equal(look(f, t.a).number, y.number);
+	assert_string_equal(look(f, t.a).owner, "alice");
+	assert_shut_out(f, t.a);
+	x = take(f, t.a, "alice", LONG);
+	assert_true(x.number > y.number);
+	assert_shut_out(f, t.b);
+	assert_let_in(f, t.a);
+	close_two(&t);
+}
+
+static void a_lease_outlives_what_its_owner_writes_and_its_handle(void **state)
+{
+	struct fixture *f = *state;
+	struct two t = two_of(f);
+	struct grove_lease x = take(f, t.a, "alice", LONG), y;
+
+	assert_let_in(f, t.a);
+	y = look(f, t.b);
+	assert_string_equal(y.owner, "alice");
+	assert_int_equal(y.number, x.number);
+	assert_int_equal(y.until, x.until);
+	grove__log_close(t.a);
+	assert_shut_out(f, t.b);
+	t.a = open_log(f, t.key, GROVE_LOG_WRITE);
+	assert_shut_out(f, t.a);
+	y = take(f, t.a, "alice", LONG);
+	assert_true(y.number > x.number);
+	assert_let_in(f, t.a);
+	close_two(&t);
+}
+
+static void a_log_that_was_made_anew_is_nobodys(void **state)
+{
+	struct fixture *f = *state;
+	struct two t = two_of(f);
+
+	take(f, t.a, "alice", LONG);
+	close_two(&t);
+	/* removing is not writing to it */
+	OK(grove__store_remove(f->st, &t.key, &f->d));
+	t = two_of(f);
+	assert_string_equal(look(f, t.b).owner, "");
+	assert_let_in(f, t.b);
+	close_two(&t);
+}
+
+static void who_reads_can_only_look(void **state)
+{
+	struct fixture *f = *state;
+	struct two t = two_of(f);
+	struct grove_log *reader = open_log(f, t.key, GROVE_LOG_READ);
+	struct grove_lease x;
+
+	take(f, t.a, "alice", LONG);
+	assert_string_equal(look(f, reader).owner, "alice");
+	FAILS(GROVE_EACCESS, grove__log_lease(reader, "alice", LONG, &x, &f->d));
+	assert_log(f, reader, LINES("one", "two"));
+	grove__log_close(reader);
+	close_two(&t);
+}
+
+static void an_owner_may_have_any_name_of_some_length(void **state)
+{
+	struct fixture *f = *state;
+	struct two t = two_of(f);
+	struct grove_lease x;
+	char name[GROVE_LEASE_OWNER_MAX + 2];
+	static const char *const odd[] = { "o'brien \"x\" `;--", "%s%n", "\xc3\xa9\xff", " " };
+
+	memset(name, 'n', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	FAILS(GROVE_EINVAL, grove__log_lease(t.a, name, LONG, &x, &f->d));
+	FAILS(GROVE_EINVAL, grove__log_lease(t.a, "", LONG, &x, &f->d));
+	name[GROVE_LEASE_OWNER_MAX] = '\0';
+	take(f, t.a, name, LONG);
+	assert_string_equal(look(f, t.b).owner, name);
+	give_back(f, t.a);
+	for (size_t i = 0; i < ARRAY(odd); i++) {
+		take(f, t.a, odd[i], LONG);
+		assert_string_equal(look(f, t.b).owner, odd[i]);
+		give_back(f, t.a);
+	}
+	close_two(&t);
+}
+
+struct taker {
+	struct fixture *f;
+	pthread_barrier_t *start;
+	struct grove_log *log;
+	struct grove_lease got;
+	char owner[16];
+	int rc;
+};
+
+static void *race_to_take(void *arg)
+{
+	struct taker *t = arg;
+
+	pthread_barrier_wait(t->start);
+	t->rc = grove__log_lease(t->log, t->owner, LONG, &t->got, NULL);
+	return NULL;
+}
+
+static void of_many_who_take_it_one_succeeds(void **state)
+{
+	struct fixture *f = *state;
+	struct grove_key key = key_of("p", "a.jsonl");
+	struct taker taker[6];
+	pthread_t thread[ARRAY(taker)];
+	pthread_barrier_t start;
+	struct grove_appended out;
+	unsigned taken = 0;
+
+	grove__log_close(make_log(f, key, LINES("one")));
+	pthread_barrier_init(&start, NULL, ARRAY(taker));
+	for (size_t i = 0; i < ARRAY(taker); i++) {
+		taker[i] = (struct taker){ f, &start, open_log(f, key, GROVE_LOG_WRITE), { "", 0, 0 }, "",
+					   0 };
+		snprintf(taker[i].owner, sizeof(taker[i].owner), "owner %zu", i);
+		assert_int_equal(pthread_create(&thread[i], NULL, race_to_take, &taker[i]), 0);
+	}
+	for (size_t i = 0; i < ARRAY(taker); i++)
+		pthread_join(thread[i], NULL);
+	for (size_t i = 0; i < ARRAY(taker); i++) {
+		taken += !taker[i].rc;
+		assert_true(!taker[i].rc || taker[i].rc == GROVE_ECONFLICT);
+		assert_string_equal(taker[i].rc ? "" : look(f, taker[i].log).owner,
+				    taker[i].rc ? "" : taker[i].owner);
+		FAILS(taker[i].rc, add(f, taker[i].log, str("x"), GROVE_ANY_POS, &out));
+	}
+	assert_int_equal(taken, 1);
+	assert_log(f, taker[0].log, LINES("one", "x"));
+	for (size_t i = 0; i < ARRAY(taker); i++)
+		grove__log_close(taker[i].log);
+	pthread_barrier_destroy(&start);
+}
+
+/* -------------------------------------------------------------------- wait */
+
+static void what_happened_already_is_not_waited_for(void **state)
+{
+	struct fixture *f = *state;
+	struct two t = two_of(f);
+	struct grove_log_stat seen = stat_of(f, t.a);
+	struct grove_record rec = entry_of("anew", "e", "");
+	struct rewriting r = { &rec, 1, 0 };
+	struct grove_appended out;
+
+	OK(add(f, t.b, str("three"), GROVE_ANY_POS, &out));
+	OK(grove__log_wait(t.a, &seen, LONG, -1, &f->d));
+	OK(grove__log_wait(t.b, &seen, LONG, -1, &f->d));
+	seen = stat_of(f, t.a);
+	if (f->kind->feed) {
+		OK(grove__log_update(t.b, 0, str("one"), &rec, GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE,
+				     &f->d));
+		OK(grove__log_wait(t.a, &seen, LONG, -1, &f->d));
+		seen = stat_of(f, t.a);
+	}
+	if (f->kind->meta) {
+		OK(grove__log_meta_put(t.b, "leaf", str("x"), &f->d));
+		OK(grove__log_wait(t.a, &seen, LONG, -1, &f->d));
+		seen = stat_of(f, t.a);
+	}
+	OK(grove__log_rewrite(t.b, next_rewritten, &r, seen.tail, GROVE_LOG_FORCE, &f->d));
+	OK(grove__log_wait(t.a, &seen, LONG, -1, &f->d));
+	seen = stat_of(f, t.a);
+	OK(grove__store_remove(f->st, &t.key, &f->d));
+	/* gone, or, for who had it open, still as it was */
+	assert_int_equal(grove__log_wait(t.a, &seen, f->kind->forgets_handles ? LONG : 1, -1, &f->d),
+			 f->kind->forgets_handles ? 0 : 1);
+	close_two(&t);
+}
+
+static void waiting_ends_with_its_time(void **state)
+{
+	struct fixture *f = *state;
+	struct two t = two_of(f);
+	struct grove_log_stat seen = stat_of(f, t.a);
+	int64_t begin = grove__sys_ticks_ns();
+
+	assert_int_equal(grove__log_wait(t.a, &seen, 0, -1, &f->d), 1);
+	assert_int_equal(grove__log_wait(t.a, &seen, 30, -1, &f->d), 1);
+	assert_true(grove__sys_ticks_ns() - begin >= 29000000);
+	close_two(&t);
+}
+
+struct writer {
+	struct fixture *f;
+	struct grove_log *log;
+	int fd;                  /* instead of the log; -1: none */
+	pthread_barrier_t *start;
+	int rc;
+};
+
+static void *write_soon(void *arg)
+{
+	struct writer *w = arg;
+	struct grove_record rec = { .line = str("three") };
+	struct grove_appended out;
+
+	pthread_barrier_wait(w->start);
+	/* most likely after the other has begun to wait; right in either order */
+	usleep(10000);
+	if (w->fd >= 0)
+		w->rc = write(w->fd, "x", 1) != 1;
+	else
+		w->rc = grove__log_append(w->log, &rec, 1, GROVE_ANY_POS, GROVE_SYNC_NONE, &out, NULL);
+	return NULL;
+}
+
+static void wait_for_thread(struct fixture *f, struct two *t, const int pipe_fd[2], int answer)
+{
+	struct grove_log_stat seen = stat_of(f, t->a);
+	pthread_barrier_t start;
+	struct writer w = { f, t->b, pipe_fd[1], &start, 0 };
+	pthread_t thread;
+
+	pthread_barrier_init(&start, NULL, 2);
+	assert_int_equal(pthread_create(&thread, NULL, write_soon, &w), 0);
+	pthread_barrier_wait(&start);
+	assert_int_equal(grove__log_wait(t->a, &seen, LONG, pipe_fd[0], &f->d), answer);
+	pthread_join(thread, NULL);
+	assert_int_equal(w.rc, 0);
+	pthread_barrier_destroy(&start);
+}
+
+static void a_line_of_another_thread_ends_the_waiting(void **state)
+{
+	struct fixture *f = *state;
+	struct two t = two_of(f);
+
+	for (int i = 0; i < 3; i++)
+		wait_for_thread(f, &t, (const int[]){ -1, -1 }, 0);
+	assert_log(f, t.a, LINES("one", "two", "three", "three", "three"));
+	close_two(&t);
+}
+
+static void who_waits_can_be_woken(void **state)
+{
+	struct fixture *f = *state;
+	struct two t = two_of(f);
+	struct grove_log_stat seen = stat_of(f, t.a);
+	int fd[2];
+
+	assert_int_equal(pipe(fd), 0);
+	wait_for_thread(f, &t, fd, 1);
+	/* it was not read from, so it still can be */
+	assert_int_equal(grove__log_wait(t.a, &seen, LONG, fd[0], &f->d), 1);
+	close(fd[0]);
+	close(fd[1]);
+	close_two(&t);
+}
+
+const struct CMUnitTest lease_cases[] = {
+	CASE(a_lease_is_taken_kept_and_given_back),
+	CASE(who_has_no_lease_cannot_write_while_another_has),
+	CASE(another_owner_has_to_wait),
+	CASE(a_lease_past_its_time_is_free),
+	CASE(the_same_owner_takes_over_by_another_handle),
+	CASE(a_lease_outlives_what_its_owner_writes_and_its_handle),
+	CASE(a_log_that_was_made_anew_is_nobodys),
+	CASE(who_reads_can_only_look),
+	CASE(an_owner_may_have_any_name_of_some_length),
+	CASE(of_many_who_take_it_one_succeeds),
+	CASE(what_happened_already_is_not_waited_for),
+	CASE(waiting_ends_with_its_time),
+	CASE(a_line_of_another_thread_ends_the_waiting),
+	CASE(who_waits_can_be_woken),
+};
+const size_t nr_lease_cases = ARRAY(lease_cases);

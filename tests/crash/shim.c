@@ -1,0 +1,234 @@
+/*
+ * tests/crash/shim.c: what SQLite asks of the system, and of memory, led past
+ * the same faults as our own calls.
+ *
+ * A VFS in front of the usual one. It asks, then hands on.
+ */
+#include "crash.h"
+
+#ifdef GROVE_TEST_SQLITE
+
+#include "sys/file.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sqlite3.h>
+
+static sqlite3_vfs *below;
+
+struct file {
+	sqlite3_file base;
+	sqlite3_file *real;             /* lies right behind */
+};
+
+static sqlite3_file *real(sqlite3_file *f)
+{
+	return ((struct file *)f)->real;
+}
+
+/* 0, or what SQLite is answered instead. */
+static int refuse(const char *call, int otherwise)
+{
+	int err = fault_ask(call);
+
+	/* SQLite asks for it afterwards */
+	errno = err > 0 ? err : errno;
+	return err <= 0 ? 0 : err == ENOSPC || err == EDQUOT ? SQLITE_FULL : otherwise;
+}
+
+static int f_close(sqlite3_file *f)
+{
+	return real(f)->pMethods ? real(f)->pMethods->xClose(real(f)) : SQLITE_OK;
+}
+
+static int f_read(sqlite3_file *f, void *buf, int n, sqlite3_int64 at)
+{
+	int rc = refuse("db-read", SQLITE_IOERR_READ);
+
+	return rc ? rc : real(f)->pMethods->xRead(real(f), buf, n, at);
+}
+
+static int f_write(sqlite3_file *f, const void *buf, int n, sqlite3_int64 at)
+{
+	int err = fault_ask("db-write");
+
+	if (err == GROVE__SYS_SHORT) {
+		real(f)->pMethods->xWrite(real(f), buf, n / 2, at);
+		raise(SIGKILL);
+	}
+	if (err > 0)
+		return err == EIO ? SQLITE_IOERR_WRITE : SQLITE_FULL;
+	return real(f)->pMethods->xWrite(real(f), buf, n, at);
+}
+
+static int f_truncate(sqlite3_file *f, sqlite3_int64 size)
+{
+	int rc = refuse("db-truncate", SQLITE_IOERR_TRUNCATE);
+
+	return rc ? rc : real(f)->pMethods->xTruncate(real(f), size);
+}
+
+static int f_sync(sqlite3_file *f, int flags)
+{
+	int rc = refuse("db-sync", SQLITE_IOERR_FSYNC);
+
+	return rc ? rc : real(f)->pMethods->xSync(real(f), flags);
+}
+
+static int f_size(sqlite3_file *f, sqlite3_int64 *size)
+{
+	int rc = refuse("db-size", SQLITE_IOERR_FSTAT);
+
+	return rc ? rc : real(f)->pMethods->xFileSize(real(f), size);
+}
+
+static int f_lock(sqlite3_file *f, int how)
+{
+	int rc = refuse("db-lock", SQLITE_IOERR_LOCK);
+
+	return rc ? rc : real(f)->pMethods->xLock(real(f), how);
+}
+
+static int f_unlock(sqlite3_file *f, int how)
+{
+	return real(f)->pMethods->xUnlock(real(f), how);
+}
+
+static int f_reserved(sqlite3_file *f, int *out)
+{
+	return real(f)->pMethods->xCheckReservedLock(real(f), out);
+}
+
+static int f_control(sqlite3_file *f, int op, void *arg)
+{
+	return real(f)->pMethods->xFileControl(real(f), op, arg);
+}
+
+static int f_sector(sqlite3_file *f)
+{
+	return real(f)->pMethods->xSectorSize(real(f));
+}
+
+static int f_traits(sqlite3_file *f)
+{
+	return real(f)->pMethods->xDeviceCharacteristics(real(f));
+}
+
+static int f_shm_map(sqlite3_file *f, int page, int size, int extend, void volatile **out)
+{
+	int rc = refuse("db-map", SQLITE_IOERR_SHMMAP);
+
+	return rc ? rc : real(f)->pMethods->xShmMap(real(f), page, size, extend, out);
+}
+
+static int f_shm_lock(sqlite3_file *f, int off, int n, int flags)
+{
+	int rc = flags & SQLITE_SHM_UNLOCK ? 0 : refuse("db-map-lock", SQLITE_IOERR_SHMLOCK);
+
+	return rc ? rc : real(f)->pMethods->xShmLock(real(f), off, n, flags);
+}
+
+static void f_shm_barrier(sqlite3_file *f)
+{
+	real(f)->pMethods->xShmBarrier(real(f));
+}
+
+static int f_shm_unmap(sqlite3_file *f, int also)
+{
+	return real(f)->pMethods->xShmUnmap(real(f), also);
+}
+
+static const sqlite3_io_methods methods = {
+	.iVersion = 2,
+	.xClose = f_close,
+	.xRead = f_read,
+	.xWrite = f_write,
+	.xTruncate = f_truncate,
+	.xSync = f_sync,
+	.xFileSize = f_size,
+	.xLock = f_lock,
+	.xUnlock = f_unlock,
+	.xCheckReservedLock = f_reserved,
+	.xFileControl = f_control,
+	.xSectorSize = f_sector,
+	.xDeviceCharacteristics = f_traits,
+	.xShmMap = f_shm_map,
+	.xShmLock = f_shm_lock,
+	.xShmBarrier = f_shm_barrier,
+	.xShmUnmap = f_shm_unmap,
+};
+
+static int v_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags, int *out)
+{
+	struct file *file = (struct file *)f;
+	int rc = refuse("db-open", SQLITE_CANTOPEN);
+
+	(void)v;
+	file->base.pMethods = NULL;
+	file->real = (sqlite3_file *)(file + 1);
+	file->real->pMethods = NULL;
+	if (rc)
+		return rc;
+	rc = below->xOpen(below, name, file->real, flags, out);
+	if (file->real->pMethods)
+		file->base.pMethods = &methods;
+	return rc;
+}
+
+static int v_delete(sqlite3_vfs *v, const char *name, int sync)
+{
+	int rc = refuse("db-delete", SQLITE_IOERR_DELETE);
+
+	(void)v;
+	return rc ? rc : below->xDelete(below, name, sync);
+}
+
+static int v_access(sqlite3_vfs *v, const char *name, int flags, int *out)
+{
+	int rc = refuse("db-access", SQLITE_IOERR_ACCESS);
+
+	(void)v;
+	return rc ? rc : below->xAccess(below, name, flags, out);
+}
+
+/* Memory: SQLite's own way, with a question first. */
+static sqlite3_mem_methods memory;
+
+static void *m_malloc(int n)
+{
+	return fault_due_memory() ? NULL : memory.xMalloc(n);
+}
+
+static void *m_realloc(void *p, int n)
+{
+	return fault_due_memory() ? NULL : memory.xRealloc(p, n);
+}
+
+void shim_install(void)
+{
+	static sqlite3_vfs shim;
+	sqlite3_mem_methods asking;
+
+	sqlite3_config(SQLITE_CONFIG_GETMALLOC, &memory);
+	asking = memory;
+	asking.xMalloc = m_malloc;
+	asking.xRealloc = m_realloc;
+	sqlite3_config(SQLITE_CONFIG_MALLOC, &asking);
+	below = sqlite3_vfs_find(NULL);
+	shim = *below;
+	shim.pNext = NULL;
+	shim.zName = "grove-crash";
+	shim.szOsFile = (int)sizeof(struct file) + below->szOsFile;
+	shim.xOpen = v_open;
+	shim.xDelete = v_delete;
+	shim.xAccess = v_access;
+	sqlite3_vfs_register(&shim, 1);
+}
+
+#else
+
+void shim_install(void)
+{
+}
+
+#endif

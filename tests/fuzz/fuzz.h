@@ -1,0 +1,49 @@
+/*
+ * tests/fuzz/fuzz.h: what the fuzz targets share.
+ *
+ * A target is a file with one LLVMFuzzerTestOneInput(). It takes any bytes,
+ * does something with them that must go well, and ends the program with CHECK()
+ * where it did not. Built with clang and -Dfuzz=enabled it searches by itself;
+ * built with replay.c it runs the inputs that are known.
+ */
+#ifndef TESTS_FUZZ_FUZZ_H
+#define TESTS_FUZZ_FUZZ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+
+static inline void fuzz_check(bool ok, const char *file, int line, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "%s:%d: this is not so: %s\n", file, line, what);
+	abort();
+}
+#define CHECK(what) fuzz_check(what, __FILE__, __LINE__, #what)
+
+/* malloc() that does not fail; an empty piece is one byte long. */
+static inline void *fuzz_alloc(size_t len)
+{
+	void *p = malloc(len ? len : 1);
+
+	CHECK(p != NULL);
+	return p;
+}
+
+/* Some number that follows from the input: where to cut it, what to choose. */
+static inline uint64_t fuzz_number(const uint8_t *bytes, size_t len)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ bytes[i]) * 0x100000001b3u;
+	return h ^ h >> 32;
+}
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * tests/fuzz/fuzz_write.c: what is appended can be read back.
+ *
+ * The first lines of the input are the log, whatever they are; the others are
+ * appended as entries, and then entries are labelled, named and taken out
+ * again. What was there stays, byte by byte; what is new is in JSON.stringify's
+ * spelling; and the session at hand says what one says that is opened anew.
+ */
+#include "reference.h"
+#include "world.h"
+
+#include "base/buf.h"
+#include "json/scan.h"
+#include "json/write.h"
+#include "store/store.h"
+
+static bool fine(int rc)
+{
+	return rc == 0 || rc == GROVE_EJSON || rc == GROVE_EINVAL || rc == GROVE_ENOTFOUND ||
+	       rc == GROVE_ECONFLICT || rc == GROVE_ENOTSUP;
+}
+
+/* Images go to files, and there is no place for them: the end of this session. */
+static bool latched(const struct grove_session *s)
+{
+	return s->latch != NULL;
+}
+
+static void as_if_opened_anew(struct grove *g, struct grove_store *st, struct grove_session *s,
+			      const char *step)
+{
+	/*
+	 * An entry that was there already is the leaf of this handle alone; and Claude's
+	 * rules may find another conversation than the one that is being written.
+	 */
+	unsigned what = s->moved || s->image->chain ? TELL_LINES : TELL_LINES | TELL_LEAF;
+	struct grove_buf x = world_tell(s, what), y;
+	struct grove_session *fresh;
+	int rc;
+
+	fresh = world_open(g, st, GROVE_READ, &rc);
+	CHECK(fresh != NULL);
+	y = world_tell(fresh, what);
+	grove_session_close(fresh);
+	same_bytes(&x, &y, step);
+}
+
+/* Behind the first `len` bytes, and the line end that they may lack, are canonical lines. */
+static void only_added(struct grove_store *st, const struct grove_buf *before)
+{
+	struct grove_slice now = text_store_text(st);
+	const char *p = now.ptr + before->len, *end = now.ptr + now.len;
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	CHECK(now.len >= before->len && !memcmp(now.ptr, before->ptr, before->len));
+	if (p < end && before->len && p[-1] != '\n')
+		CHECK(*p++ == '\n');
+	while (p < end) {
+		const char *lf = memchr(p, '\n', (size_t)(end - p));
+		size_t n;
+
+		CHECK(lf != NULL);
+		n = (size_t)(lf - p);
+		/* a line that ends what an unfinished one began is no value */
+		if (ref_is_document(p, n)) {
+			grove__buf_clear(&b);
+			CHECK(!grove__json_put_canonical(&b, grove__slice(p, n)));
+			CHECK(grove__slice_eq(grove__buf_slice(&b), grove__slice(p, n)));
+		} else {
+			CHECK(n < 100);
+		}
+		p = lf + 1;
+	}
+	grove__buf_release(&b);
+}
+
+static struct grove_buf bytes_of(struct grove_store *st)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	CHECK(!grove__buf_add_slice(&b, text_store_text(st)));
+	return b;
+}
+
+static void append(struct grove *g, struct grove_store *st, struct grove_session *s,
+		   struct grove_slice json)
+{
+	struct grove_buf before = bytes_of(st), line = GROVE_BUF_INIT;
+	const char *id = NULL;
+	int rc = grove_session_append(s, json, NULL, &id);
+	struct grove_view *v;
+
+	CHECK(fine(rc) || latched(s));
+	only_added(st, &before);
+	if (rc) {
+		CHECK(text_store_text(st).len == before.len);
+	} else if (id) {
+		CHECK(!grove_session_view(s, &v));
+		CHECK(grove_view_find(v, id) != GROVE_NONE);
+		CHECK(!grove_view_line(v, grove_view_find(v, id), &line));
+		CHECK(ref_is_document(line.ptr, line.len));
+		grove_view_unref(v);
+	}
+	grove__buf_release(&before);
+	grove__buf_release(&line);
+	as_if_opened_anew(g, st, s, "append");
+}
+
+static const char *some_id(struct grove_session *s, uint64_t chance, struct grove_buf *out)
+{
+	struct grove_entry e = { 0 };
+	struct grove_view *v;
+
+	CHECK(!grove_session_view(s, &v));
+	if (grove_view_count(v))
+		CHECK(!grove_view_entry(v, (uint32_t)(chance % grove_view_count(v)), &e));
+	grove__buf_clear(out);
+	CHECK(!grove__buf_add_str(out, e.id ? e.id : "nobody"));
+	grove_view_unref(v);
+	return out->ptr;
+}
+
+static void change(struct grove *g, struct grove_store *st, struct grove_session *s, uint64_t chance)
+{
+	struct grove_buf before = bytes_of(st), id = GROVE_BUF_INIT;
+
+	CHECK(fine(grove_session_label(s, some_id(s, chance, &id), "here", NULL)) || latched(s));
+	only_added(st, &before);
+	as_if_opened_anew(g, st, s, "label");
+	grove__buf_release(&before);
+	before = bytes_of(st);
+	CHECK(fine(grove_session_set_leaf(s, some_id(s, chance >> 8, &id), GROVE_LEAF_PERSIST)) || latched(s));
+	only_added(st, &before);
+	as_if_opened_anew(g, st, s, "leaf");
+	CHECK(fine(grove_session_rename(s, "a \"name\"", NULL)) || latched(s));
+	as_if_opened_anew(g, st, s, "name");
+	CHECK(fine(grove_session_forget(s, some_id(s, chance >> 16, &id), NULL)) || latched(s));
+	as_if_opened_anew(g, st, s, "forget");
+	grove__buf_release(&before);
+	grove__buf_release(&id);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+	struct grove *g = world(FUZZ_DIALECT);
+	const char *text = (const char *)bytes, *end = text + len, *p = text;
+	uint64_t chance = fuzz_number(bytes, len);
+	struct grove_session *s;
+	struct grove_store *st;
+	int rc;
+
+	for (uint64_t n = chance % 4 + 1; n && p < end; n--) {
+		const char *lf = memchr(p, '\n', (size_t)(end - p));
+
+		p = lf ? lf + 1 : end;
+	}
+	st = text_store_new(text, (size_t)(p - text) - (p > text && chance >> 40 & 1));
+	s = world_open(g, st, GROVE_WRITE, &rc);
+	for (int n = 0; s && p < end && n < 12 && !latched(s); n++) {
+		const char *lf = memchr(p, '\n', (size_t)(end - p));
+
+		append(g, st, s, grove__slice(p, (size_t)((lf ? lf : end) - p)));
+		p = lf ? lf + 1 : end;
+	}
+	if (s && !latched(s))
+		change(g, st, s, chance >> 8);
+	grove_session_close(s);
+	grove__store_close(st);
+	return 0;
+}

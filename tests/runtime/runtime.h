@@ -1,0 +1,87 @@
+/*
+ * tests/runtime/runtime.h: what the cases of the runtime share.
+ *
+ * The cases are written once, against <grove.h> alone, and run for each kind of
+ * store. What differs (files have no place for values, a moved leaf is a line
+ * there) is said by the kind's row and expected, never passed over.
+ */
+#ifndef TESTS_RUNTIME_RUNTIME_H
+#define TESTS_RUNTIME_RUNTIME_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <grove.h>
+
+#include "../lib/scratch.h"
+
+#define ARRAY(a) (sizeof(a) / sizeof(*(a)))
+
+struct kind {
+	const char *name;        /* stands before the name of each case; the provider */
+	const char *url;         /* %s: a fresh directory for each case */
+	const char *env;         /* a variable that holds the URL instead; unset: left out */
+	bool keeps;              /* values, and the leaf beside the lines; a line can be updated */
+	bool shared;             /* other processes see it */
+};
+
+struct world {
+	const struct kind *kind;
+	char dir[256], home[300], cwd[300], url[512], beside[300];
+	struct grove *g;
+	struct grove *other;     /* the same world as another process has it, if it can */
+};
+
+/* A world of that kind, and one more store in it: of files, in `beside`. */
+int set_up(void **state);
+int tear_down(void **state);
+struct grove *see_world(const struct world *w);
+
+#define CASE(name) { #name, name, set_up, tear_down, NULL }
+
+/* The cases of the other files. */
+extern const struct CMUnitTest session_cases[], append_cases[], update_cases[], leaf_cases[],
+	snapshot_cases[], watch_cases[], lease_cases[];
+extern const size_t nr_session_cases, nr_append_cases, nr_update_cases, nr_leaf_cases,
+	nr_snapshot_cases, nr_watch_cases, nr_lease_cases;
+
+/* With the story of an answer that was not expected. */
+void check(struct grove *g, int got, int want, const char *what, const char *file, int line);
+#define GOT(g, call, want) check(g, call, want, #call, __FILE__, __LINE__)
+#define OK(g, call) GOT(g, call, 0)
+
+struct grove_slice text(const char *s);
+
+/* A session with nothing but its header; NULL: a new id. */
+struct grove_session *create(struct world *w, const char *id);
+/* The same session by another handle, of another process if that is possible. */
+struct grove_session *again(struct world *w, struct grove_session *s, unsigned flags);
+struct grove_view *view_of(struct grove_session *s);
+const char *say(struct grove_session *s, const char *json);
+/* A message with an id of one's own; below the leaf. */
+void add(struct grove_session *s, const char *id, const char *role);
+/* The same below an entry. */
+void add_below(struct grove_session *s, const char *parent, const char *id, const char *role);
+/* user a, assistant b, user c, assistant d, one below the other. */
+struct grove_session *four(struct world *w);
+
+void assert_leaf(struct grove_session *s, const char *id);
+/* The ids from the root to the leaf, with blanks between. */
+void assert_path(struct grove_session *s, const char *ids);
+uint64_t lines_of(struct grove_session *s);
+uint64_t rev_of(struct grove_session *s);
+/* All bytes of the log. */
+struct grove_buf raw_of(struct grove_session *s);
+void assert_raw(struct grove_session *s, const struct grove_buf *want);
+/* The whole document on one line. */
+struct grove_buf snapshot_of(struct grove_session *s, const struct grove_snapshot_options *opt);
+void assert_has(const struct grove_buf *doc, const char *part);
+void assert_lacks(const struct grove_buf *doc, const char *part);
+/* Has the entry a label, or (NULL) none? */
+void assert_label(struct grove_session *s, const char *id, const char *label);
+
+#endif

@@ -1,0 +1,447 @@
+/*
+ * tests/runtime/suite_leaf.c: where the conversation goes on, and the way there.
+ */
+#include "runtime.h"
+
+/* What a persisted move adds: a line of its own where there is no other place. */
+static uint64_t mark(const struct world *w)
+{
+	return w->kind->keeps ? 0 : 1;
+}
+
+static void a_move_lives_in_its_handle(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ);
+	struct grove_buf raw = raw_of(s);
+
+	OK(w->g, grove_session_set_leaf(s, "b", 0));
+	assert_path(s, "a b");
+	assert_leaf(t, "d");
+	GOT(w->g, grove_session_set_leaf(s, "nobody", 0), GROVE_ENOTFOUND);
+	assert_leaf(s, "b");
+	OK(w->g, grove_session_set_leaf(s, GROVE_ROOT, 0));
+	assert_leaf(s, NULL);
+	assert_path(s, "");
+	assert_raw(s, &raw);
+	/* an append goes there, and is the leaf of everybody */
+	OK(w->g, grove_session_set_leaf(s, "b", 0));
+	add(s, "e", "user");
+	assert_path(s, "a b e");
+	assert_int_equal(grove_session_refresh(t), 1);
+	assert_path(t, "a b e");
+	grove_buf_release(&raw);
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
+static void a_move_can_be_kept_for_everybody(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ), *x;
+	uint64_t rev = rev_of(s);
+
+	OK(w->g, grove_session_set_leaf(s, "b", GROVE_LEAF_PERSIST));
+	assert_path(s, "a b");
+	assert_int_equal(lines_of(s), 5 + mark(w));
+	assert_true(rev_of(s) > rev);
+	assert_int_equal(grove_session_refresh(t), 1);
+	assert_path(t, "a b");
+	x = again(w, s, GROVE_READ);
+	assert_path(x, "a b");
+	grove_session_close(x);
+	/* where it is already: nothing happens */
+	rev = rev_of(s);
+	OK(w->g, grove_session_set_leaf(s, "b", GROVE_LEAF_PERSIST));
+	assert_int_equal(lines_of(s), 5 + mark(w));
+	assert_int_equal(rev_of(s), rev);
+	GOT(w->g, grove_session_set_leaf(s, "nobody", GROVE_LEAF_PERSIST), GROVE_ENOTFOUND);
+	assert_int_equal(rev_of(s), rev);
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
+static void a_reset_can_be_kept_too(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t;
+
+	OK(w->g, grove_session_set_leaf(s, GROVE_ROOT, GROVE_LEAF_PERSIST));
+	assert_leaf(s, NULL);
+	assert_int_equal(lines_of(s), 5 + mark(w));
+	t = again(w, s, GROVE_WRITE);
+	assert_leaf(t, NULL);
+	assert_path(t, "");
+	add(t, "e", "user");
+	assert_path(t, "e");
+	grove_session_close(t);
+	assert_int_equal(grove_session_refresh(s), 1);
+	assert_path(s, "e");
+	grove_session_close(s);
+}
+
+static void an_append_moves_a_kept_leaf_on(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t;
+
+	OK(w->g, grove_session_set_leaf(s, "b", GROVE_LEAF_PERSIST));
+	add(s, "e", "user");
+	assert_path(s, "a b e");
+	t = again(w, s, GROVE_WRITE);
+	assert_path(t, "a b e");
+	add(t, "f", "assistant");
+	assert_int_equal(grove_session_refresh(s), 1);
+	assert_path(s, "a b e f");
+	/* and back to a place where it was before */
+	OK(w->other, grove_session_set_leaf(t, "b", GROVE_LEAF_PERSIST));
+	assert_int_equal(grove_session_refresh(s), 1);
+	assert_path(s, "a b");
+	OK(w->other, grove_session_set_leaf(t, "f", GROVE_LEAF_PERSIST));
+	assert_int_equal(grove_session_refresh(s), 1);
+	assert_path(s, "a b e f");
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
+static void who_appends_later_goes_on_below_the_moved_leaf(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_WRITE);
+
+	assert_leaf(t, "d");
+	OK(w->g, grove_session_set_leaf(s, "b", GROVE_LEAF_PERSIST));
+	/* t has not looked since, and does not have to */
+	add(t, "e", "user");
+	assert_path(t, "a b e");
+	OK(w->g, grove_session_set_leaf(s, "a", GROVE_LEAF_PERSIST));
+	OK(w->g, grove_session_set_leaf(s, "c", GROVE_LEAF_PERSIST));
+	add(t, "f", "user");
+	assert_path(t, "a b c f");
+	assert_int_equal(grove_session_refresh(s), 1);
+	assert_path(s, "a b c f");
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
+static void a_leaf_of_ones_own_stays_when_others_move_theirs(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_WRITE);
+
+	OK(w->other, grove_session_set_leaf(t, "c", 0));
+	OK(w->g, grove_session_set_leaf(s, "b", GROVE_LEAF_PERSIST));
+	assert_in_range(grove_session_refresh(t), 0, 1);
+	assert_leaf(t, "c");
+	add(t, "e", "assistant");
+	assert_path(t, "a b c e");
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
+static void a_branch_begins_with_a_summary(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t;
+	struct grove_branch_summary b = { .size = sizeof(b), .summary = "what was tried",
+					  .details_json = "{\"files\":[]}" };
+	struct grove_buf raw;
+	const char *id;
+	char path[64];
+
+	GOT(w->g, grove_session_branch(s, "nobody", &b, NULL), GROVE_ENOTFOUND);
+	assert_int_equal(lines_of(s), 5);
+	OK(w->g, grove_session_branch(s, "b", &b, &id));
+	snprintf(path, sizeof(path), "a b %s", id);
+	assert_path(s, path);
+	t = again(w, s, GROVE_READ);
+	assert_path(t, path);
+	raw = raw_of(t);
+	assert_has(&raw, ",\"fromId\":\"d\",\"summary\":\"what was tried\",");
+	grove_buf_release(&raw);
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
+static void a_branch_becomes_a_session(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *f, *t;
+	struct grove_fork_options o = { .size = sizeof(o), .leaf = "b", .id = "forked" };
+	struct grove_buf raw = raw_of(s), doc;
+
+	OK(w->g, grove_session_fork(s, &o, &f));
+	assert_path(f, "a b");
+	add(f, "x", "user");
+	t = again(w, f, GROVE_READ);
+	assert_string_equal(grove_session_id(t), "forked");
+	assert_path(t, "a b x");
+	doc = snapshot_of(t, NULL);
+	assert_has(&doc, w->kind->name);
+	/* it is named by its path, as the agents do: where there are none it has no name */
+	if (grove_session_path(s))
+		assert_lacks(&doc, "\"parentSession\":null");
+	else
+		assert_has(&doc, "\"parentSession\":null");
+	/* the source is what it was */
+	assert_raw(s, &raw);
+	grove_session_close(t);
+	grove_session_close(f);
+	/* all of it */
+	o = (struct grove_fork_options){ .size = sizeof(o) };
+	OK(w->g, grove_session_fork(s, &o, &f));
+	assert_path(f, "a b c d");
+	assert_string_not_equal(grove_session_id(f), grove_session_id(s));
+	grove_buf_release(&doc);
+	grove_buf_release(&raw);
+	grove_session_close(f);
+	grove_session_close(s);
+}
+
+static void continuing_from_a_prompt_hands_it_back(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t;
+	struct grove_buf content = GROVE_BUF_INIT;
+	enum grove_outcome outcome;
+
+	OK(w->g, grove_session_continue(s, "c", GROVE_LEAF_PERSIST, &outcome, &content));
+	assert_int_equal(outcome, GROVE_OUTCOME_REPLAY);
+	assert_string_equal(content.ptr, "\"says c\"");
+	assert_leaf(s, "b");
+	t = again(w, s, GROVE_READ);
+	assert_leaf(t, "b");
+	grove_session_close(t);
+	/* a root's parent is none */
+	content.len = 0;
+	OK(w->g, grove_session_continue(s, "a", GROVE_LEAF_PERSIST, &outcome, &content));
+	assert_int_equal(outcome, GROVE_OUTCOME_REPLAY);
+	assert_string_equal(content.ptr, "\"says a\"");
+	assert_leaf(s, NULL);
+	t = again(w, s, GROVE_READ);
+	assert_leaf(t, NULL);
+	grove_session_close(t);
+	/* a message of the host's own is edited like a prompt */
+	OK(w->g, grove_session_set_leaf(s, "d", 0));
+	content.len = 0;
+	{
+		const char *id;
+
+		OK(w->g, grove_session_append_custom_message(s, "note", "\"mine\"", 1, NULL, &id));
+		OK(w->g, grove_session_continue(s, id, 0, &outcome, &content));
+	}
+	assert_int_equal(outcome, GROVE_OUTCOME_REPLAY);
+	assert_string_equal(content.ptr, "\"mine\"");
+	assert_leaf(s, "d");
+	grove_buf_release(&content);
+	grove_session_close(s);
+}
+
+static void continuing_from_elsewhere_goes_there(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t;
+	struct grove_branch_summary b = { .size = sizeof(b), .summary = "left" };
+	struct grove_compaction c = { .size = sizeof(c), .summary = "so far", .first_kept = "c" };
+	struct grove_buf content = GROVE_BUF_INIT, raw;
+	enum grove_outcome outcome;
+	const char *summary, *compaction;
+	uint64_t rev;
+
+	OK(w->g, grove_session_append_compaction(s, &c, &compaction));
+	OK(w->g, grove_session_branch(s, "b", &b, &summary));
+	OK(w->g, grove_session_continue(s, compaction, 0, &outcome, &content));
+	assert_int_equal(outcome, GROVE_OUTCOME_SWITCH);
+	assert_leaf(s, compaction);
+	OK(w->g, grove_session_continue(s, summary, 0, &outcome, &content));
+	assert_int_equal(outcome, GROVE_OUTCOME_SWITCH);
+	assert_leaf(s, summary);
+	OK(w->g, grove_session_continue(s, "b", GROVE_LEAF_PERSIST, &outcome, &content));
+	assert_int_equal(outcome, GROVE_OUTCOME_SWITCH);
+	t = again(w, s, GROVE_READ);
+	assert_leaf(t, "b");
+	grove_session_close(t);
+	/* the leaf itself: nothing moves, nothing is written */
+	raw = raw_of(s);
+	rev = rev_of(s);
+	OK(w->g, grove_session_continue(s, "b", GROVE_LEAF_PERSIST, &outcome, &content));
+	assert_int_equal(outcome, GROVE_OUTCOME_APPEND);
+	assert_int_equal(rev_of(s), rev);
+	/* nobody: the same */
+	GOT(w->g, grove_session_continue(s, "nobody", GROVE_LEAF_PERSIST, &outcome, &content),
+	    GROVE_ENOTFOUND);
+	assert_leaf(s, "b");
+	assert_int_equal(rev_of(s), rev);
+	assert_raw(s, &raw);
+	assert_int_equal(content.len, 0);
+	grove_buf_release(&raw);
+	grove_buf_release(&content);
+	grove_session_close(s);
+}
+
+/* --- the way up --- */
+
+struct climbed {
+	char ids[1024];
+	size_t n;
+	int left;                /* so many more, then stop; negative: all */
+};
+
+static int climb(void *payload, const struct grove_path_entry *e)
+{
+	struct climbed *c = payload;
+	char part[80];
+
+	if (!c->left)
+		return 77;
+	c->left--;
+	snprintf(part, sizeof(part), "\"id\":\"%s\"", e->id ? e->id : "");
+	assert_non_null(memmem(e->json.ptr, e->json.len, part, strlen(part)));
+	if (e->parent) {
+		snprintf(part, sizeof(part), "\"parentId\":\"%s\"", e->parent);
+		assert_non_null(memmem(e->json.ptr, e->json.len, part, strlen(part)));
+	}
+	if (e->kind == GROVE_KIND_MESSAGE)
+		assert_true(e->role == GROVE_ROLE_USER || e->role == GROVE_ROLE_ASSISTANT);
+	assert_true(e->time > 0);
+	c->n += (size_t)snprintf(c->ids + c->n, sizeof(c->ids) - c->n, "%s%s", c->n ? " " : "", e->id);
+	return 0;
+}
+
+static void assert_up(struct world *w, struct grove_session *s, const char *leaf, const char *ids)
+{
+	static const unsigned flags[] = { GROVE_READ, GROVE_READ | GROVE_LAZY };
+
+	for (size_t i = 0; i < ARRAY(flags); i++) {
+		struct grove_session *t = again(w, s, flags[i]);
+		struct climbed c = { .left = -1 };
+
+		OK(w->other, grove_session_path_up(t, leaf, climb, &c));
+		assert_string_equal(c.ids, ids);
+		grove_session_close(t);
+	}
+}
+
+static void the_way_up_is_told_from_the_leaf(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t;
+	struct climbed c = { .left = 2 };
+
+	add_below(s, "b", "e", "user");
+	assert_up(w, s, NULL, "e b a");
+	assert_up(w, s, "d", "d c b a");
+	assert_up(w, s, "a", "a");
+	assert_up(w, s, GROVE_ROOT, "");
+	OK(w->g, grove_session_set_leaf(s, "d", GROVE_LEAF_PERSIST));
+	assert_up(w, s, NULL, "d c b a");
+	OK(w->g, grove_session_set_leaf(s, GROVE_ROOT, GROVE_LEAF_PERSIST));
+	assert_up(w, s, NULL, "");
+	add(s, "f", "user");
+	assert_up(w, s, NULL, "f");
+	for (unsigned lazy = 0; lazy <= GROVE_LAZY; lazy += GROVE_LAZY) {
+		t = again(w, s, GROVE_READ | lazy);
+		c = (struct climbed){ .left = 2 };
+		GOT(w->other, grove_session_path_up(t, "d", climb, &c), 77);
+		assert_string_equal(c.ids, "d c");
+		c = (struct climbed){ .left = -1 };
+		GOT(w->other, grove_session_path_up(t, "nobody", climb, &c), GROVE_ENOTFOUND);
+		assert_string_equal(c.ids, "");
+		grove_session_close(t);
+	}
+	/* by a handle that moved its leaf for itself */
+	OK(w->g, grove_session_set_leaf(s, "c", 0));
+	c = (struct climbed){ .left = -1 };
+	OK(w->g, grove_session_path_up(s, NULL, climb, &c));
+	assert_string_equal(c.ids, "c b a");
+	grove_session_close(s);
+}
+
+static void the_way_up_goes_by_what_waited_for_the_first_message(void **state)
+{
+	struct world *w = *state;
+	struct grove_new_options o = { .size = sizeof(o) };
+	struct grove_session *s;
+	const char *level;
+	char ids[64];
+
+	OK(w->g, grove_session_new(w->g, &o, &s));
+	OK(w->g, grove_session_append_thinking_level(s, "high", &level));
+	snprintf(ids, sizeof(ids), "c b a %s", level);
+	add(s, "a", "user");
+	add(s, "b", "assistant");
+	add(s, "c", "user");
+	assert_up(w, s, NULL, ids);
+	grove_session_close(s);
+}
+
+static void the_way_up_follows_a_changed_line(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w);
+
+	OK(w->g, grove_session_update(s, "c", "/message/content", "\"changed\""));
+	assert_up(w, s, NULL, "d c b a");
+	OK(w->g, grove_session_update(s, "d", "/message/content", "\"changed\""));
+	assert_up(w, s, NULL, "d c b a");
+	grove_session_close(s);
+}
+
+static void count_reads(void *payload, const char *line)
+{
+	const char *dot = strchr(line, '.');
+
+	*(unsigned *)payload += dot && !strncmp(dot, ".read", 5);
+}
+
+/* Where the store finds an entry by its id, the rest of the log stays where it is. */
+static void a_lazy_way_up_reads_nothing_else(void **state)
+{
+	struct world *w = *state;
+	unsigned reads = 0;
+	const char *const stores[] = { w->url };
+	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
+				   .stores = stores, .nr_stores = 1, .trace = count_reads,
+				   .trace_payload = &reads };
+	struct grove_new_options n = { .size = sizeof(n), .flags = GROVE_NEW_NOW, .id = "lazy" };
+	struct climbed c = { .left = -1 };
+	struct grove_session *s;
+	struct grove *g;
+
+	OK(NULL, grove_open(&g, &o));
+	OK(g, grove_session_new(g, &n, &s));
+	add(s, "a", "user");
+	add(s, "b", "assistant");
+	add_below(s, "a", "c", "assistant");
+	grove_session_close(s);
+	OK(g, grove_session_open(g, "lazy", GROVE_READ | GROVE_LAZY, &s));
+	reads = 0;
+	OK(g, grove_session_path_up(s, NULL, climb, &c));
+	assert_string_equal(c.ids, "c a");
+	/* files are loaded when they are opened */
+	assert_int_equal(reads, 0);
+	c = (struct climbed){ .left = -1 };
+	OK(g, grove_session_path_up(s, "b", climb, &c));
+	assert_string_equal(c.ids, "b a");
+	assert_int_equal(reads, 0);
+	grove_session_close(s);
+	grove_close(g);
+}
+
+const struct CMUnitTest leaf_cases[] = {
+	CASE(a_move_lives_in_its_handle),
+	CASE(a_move_can_be_kept_for_everybody),
+	CASE(a_reset_can_be_kept_too),
+	CASE(an_append_moves_a_kept_leaf_on),
+	CASE(who_appends_later_goes_on_below_the_moved_leaf),
+	CASE(a_leaf_of_ones_own_stays_when_others_move_theirs),
+	CASE(a_branch_begins_with_a_summary),
+	CASE(a_branch_becomes_a_session),
+	CASE(continuing_from_a_prompt_hands_it_back),
+	CASE(continuing_from_elsewhere_goes_there),
+	CASE(the_way_up_is_told_from_the_leaf),
+	CASE(the_way_up_goes_by_what_waited_for_the_first_message),
+	CASE(the_way_up_follows_a_changed_line),
+	CASE(a_lazy_way_up_reads_nothing_else),
+};
+const size_t nr_leaf_cases = ARRAY(leaf_cases);

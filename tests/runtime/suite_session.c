@@ -1,0 +1,350 @@
+/*
+ * tests/runtime/suite_session.c: sessions as a whole: made, found, changed,
+ * listed, deleted.
+ */
+#include "runtime.h"
+
+static void a_session_is_found_by_its_id(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = create(w, "session-one"), *t;
+
+	add(s, "a", "user");
+	t = again(w, s, GROVE_READ);
+	assert_string_equal(grove_session_id(t), "session-one");
+	assert_string_equal(grove_session_cwd(t), w->cwd);
+	assert_string_equal(grove_session_dialect(t), "pi");
+	assert_path(t, "a");
+	grove_session_close(t);
+	/* by the beginning of its id, too */
+	OK(w->other, grove_session_open(w->other, "session-o", GROVE_READ, &t));
+	assert_path(t, "a");
+	grove_session_close(t);
+	GOT(w->other, grove_session_open(w->other, "session-two", GROVE_READ, &t), GROVE_ENOTFOUND);
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
+static void a_session_waits_for_its_first_message(void **state)
+{
+	struct world *w = *state;
+	struct grove_new_options o = { .size = sizeof(o), .id = "later" };
+	struct grove_session *s, *t;
+
+	OK(w->g, grove_session_new(w->g, &o, &s));
+	OK(w->g, grove_session_append_thinking_level(s, "high", NULL));
+	assert_int_equal(grove_session_pending(s), 1);
+	GOT(w->other, grove_session_open(w->other, "later", GROVE_READ, &t), GROVE_ENOTFOUND);
+	grove_session_close(t);
+	add(s, "a", "user");
+	assert_int_equal(grove_session_pending(s), 0);
+	t = again(w, s, GROVE_READ);
+	assert_int_equal(lines_of(t), 3);
+	assert_leaf(t, "a");
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
+static void the_record_of_a_session_is_complete(void **state)
+{
+	struct world *w = *state;
+	struct grove_new_options o = { .size = sizeof(o), .flags = GROVE_NEW_NOW, .id = "s-1",
+				       .name = "a name", .parent_session = "before" };
+	struct grove_session *s, *t;
+	struct grove_buf doc;
+	char part[800];
+
+	OK(w->g, grove_session_new(w->g, &o, &s));
+	add(s, "a", "user");
+	add(s, "b", "assistant");
+	t = again(w, s, GROVE_READ);
+	doc = snapshot_of(t, NULL);
+	snprintf(part, sizeof(part), "{\"session\":{\"id\":\"s-1\",\"provider\":\"%s\",\"store\":\"%s:",
+		 w->kind->name, w->kind->name);
+	assert_has(&doc, part);
+	assert_lacks(&doc, "s3cret");
+	snprintf(part, sizeof(part),
+		 ",\"dialect\":\"pi\",\"agent\":\"pi\",\"agentId\":null,\"cwd\":\"%s\","
+		 "\"name\":\"a name\",",
+		 w->cwd);
+	assert_has(&doc, part);
+	assert_has(&doc, ",\"leafEntryId\":\"b\",\"parentSession\":\"before\",\"createdAt\":\"20");
+	assert_has(&doc, ",\"updatedAt\":\"20");
+	/* the entry with the name is one of the tree, and its root */
+	snprintf(part, sizeof(part), ",\"entryCount\":3,\"seq\":4,\"rev\":%llu,\"generation\":",
+		 (unsigned long long)rev_of(t));
+	assert_has(&doc, part);
+	grove_buf_release(&doc);
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
+static void what_cannot_be_an_id_makes_no_session(void **state)
+{
+	struct world *w = *state;
+	struct grove_new_options o = { .size = sizeof(o), .flags = GROVE_NEW_NOW, .id = "no good/id" };
+	struct grove_list_options all = { .size = sizeof(all), .all = 1 };
+	struct grove_session *s;
+	struct grove_list *l;
+
+	GOT(w->g, grove_session_new(w->g, &o, &s), GROVE_EINVAL);
+	grove_session_close(s);
+	OK(w->g, grove_list(w->g, &all, &l));
+	assert_int_equal(grove_list_count(l), 0);
+	grove_list_free(l);
+}
+
+static void a_name_is_seen_by_everybody(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ);
+	struct grove_view *v;
+
+	OK(w->g, grove_session_rename(s, " first ", NULL));
+	OK(w->g, grove_session_rename(s, "second", NULL));
+	GOT(w->g, grove_session_rename(s, "  ", NULL), GROVE_EINVAL);
+	assert_int_equal(grove_session_refresh(t), 1);
+	v = view_of(t);
+	assert_string_equal(grove_view_name(v), "second");
+	grove_view_unref(v);
+	assert_int_equal(lines_of(t), 7);
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
+static void moving_a_session_gives_it_another_directory(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t;
+	struct grove_list_options o = { .size = sizeof(o) };
+	struct grove_list *l;
+	char to[400];
+
+	snprintf(to, sizeof(to), "%s/elsewhere", w->dir);
+	OK(w->g, grove_session_move(s, to));
+	assert_string_equal(grove_session_cwd(s), to);
+	assert_path(s, "a b c d");
+	add(s, "e", "user");
+	t = again(w, s, GROVE_READ);
+	assert_string_equal(grove_session_cwd(t), to);
+	assert_path(t, "a b c d e");
+	assert_int_equal(lines_of(t), 6);
+	grove_session_close(t);
+	o.cwd = to;
+	OK(w->other, grove_list(w->other, &o, &l));
+	assert_int_equal(grove_list_count(l), 1);
+	assert_string_equal(grove_list_at(l, 0)->id, grove_session_id(s));
+	grove_list_free(l);
+	o.cwd = w->cwd;
+	OK(w->other, grove_list(w->other, &o, &l));
+	assert_int_equal(grove_list_count(l), 0);
+	grove_list_free(l);
+	/* and back again: the name there is free */
+	OK(w->g, grove_session_move(s, w->cwd));
+	assert_path(s, "a b c d e");
+	grove_session_close(s);
+}
+
+static void moving_in_a_database_changes_one_line(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ);
+	struct grove_buf before = raw_of(s), after;
+	size_t head;
+	char to[400];
+
+	snprintf(to, sizeof(to), "%s/elsewhere", w->dir);
+	OK(w->g, grove_session_move(s, to));
+	after = raw_of(s);
+	head = strcspn(before.ptr, "\n");
+	assert_string_equal(before.ptr + head, after.ptr + strcspn(after.ptr, "\n"));
+	assert_has(&after, "/elsewhere\"");
+	/* who had it open sees that where the store knows sessions by more than their place */
+	if (w->kind->keeps) {
+		assert_int_equal(grove_session_refresh(t), 1);
+		assert_string_equal(grove_session_cwd(t), to);
+	} else {
+		assert_int_equal(grove_session_refresh(t), GROVE_ENOTFOUND);
+	}
+	grove_buf_release(&before);
+	grove_buf_release(&after);
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
+static void values_are_kept_where_there_is_a_place(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ);
+	struct grove_buf b = GROVE_BUF_INIT, doc;
+	int want = w->kind->keeps ? 0 : GROVE_ENOTSUP;
+	uint64_t lines = lines_of(s);
+
+	GOT(w->other, grove_session_get_value(t, "agentId", &b),
+	    w->kind->keeps ? GROVE_ENOTFOUND : GROVE_ENOTSUP);
+	GOT(w->g, grove_session_put_value(s, "agentId", text("agent-7")), want);
+	GOT(w->g, grove_session_put_value(s, "metadata", text("{\"a\":[1]}")), want);
+	GOT(w->other, grove_session_get_value(t, "agentId", &b), want);
+	if (w->kind->keeps) {
+		assert_string_equal(b.ptr, "agent-7");
+		b.len = 0;
+		OK(w->other, grove_session_get_value(t, "metadata", &b));
+		assert_string_equal(b.ptr, "{\"a\":[1]}");
+		GOT(w->g, grove_session_put_value(s, "other", text("x")), GROVE_EINVAL);
+		GOT(w->g, grove_session_get_value(s, "other", &b), GROVE_EINVAL);
+		/* another one takes its place */
+		OK(w->g, grove_session_put_value(s, "agentId", text("agent-8")));
+		b.len = 0;
+		OK(w->other, grove_session_get_value(t, "agentId", &b));
+		assert_string_equal(b.ptr, "agent-8");
+	}
+	doc = snapshot_of(t, NULL);
+	assert_has(&doc, w->kind->keeps ? "\"agentId\":\"agent-8\"" : "\"agentId\":null");
+	/* no line is written for it, and who reads cannot put any */
+	assert_int_equal(lines_of(s), lines);
+	assert_true(grove_session_put_value(t, "agentId", text("x")) < 0);
+	grove_buf_release(&doc);
+	grove_buf_release(&b);
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
+static void entries_are_listed_from_a_line_on(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ);
+	struct grove_snapshot_options o = { .size = sizeof(o), .after = 2, .limit = 2 };
+	struct grove_buf doc = snapshot_of(t, &o);
+
+	/* the header is line 0: of lines 2 and up the first two */
+	assert_lacks(&doc, "\"id\":\"a\"");
+	assert_has(&doc, "\"id\":\"b\"");
+	assert_has(&doc, "\"id\":\"c\"");
+	assert_lacks(&doc, "\"id\":\"d\"");
+	grove_buf_release(&doc);
+	o.after = lines_of(t);
+	o.limit = 0;
+	doc = snapshot_of(t, &o);
+	assert_has(&doc, "\"entries\":[]");
+	grove_buf_release(&doc);
+	add(s, "e", "user");
+	assert_int_equal(grove_session_refresh(t), 1);
+	doc = snapshot_of(t, &o);
+	assert_has(&doc, "\"id\":\"e\"");
+	assert_lacks(&doc, "\"id\":\"d\"");
+	grove_buf_release(&doc);
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
+static void deleting_takes_all_of_one_session(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t = four(w), *x;
+	struct grove_list_options o = { .size = sizeof(o), .all = 1 };
+	struct grove_list *l;
+	char id[64];
+
+	snprintf(id, sizeof(id), "%s", grove_session_id(s));
+	grove_session_close(s);
+	OK(w->other, grove_remove(w->other, id, GROVE_REMOVE_NO_TRASH));
+	GOT(w->g, grove_session_open(w->g, id, GROVE_READ, &x), GROVE_ENOTFOUND);
+	grove_session_close(x);
+	OK(w->g, grove_list(w->g, &o, &l));
+	assert_int_equal(grove_list_count(l), 1);
+	assert_string_equal(grove_list_at(l, 0)->id, grove_session_id(t));
+	grove_list_free(l);
+	/* twice is harmless */
+	GOT(w->g, grove_remove(w->g, id, GROVE_REMOVE_NO_TRASH), GROVE_ENOTFOUND);
+	assert_int_equal(lines_of(t), 5);
+	grove_session_close(t);
+}
+
+static void a_name_that_was_deleted_is_free(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = create(w, "phoenix");
+
+	add(s, "a", "user");
+	grove_session_close(s);
+	OK(w->g, grove_remove(w->g, "phoenix", GROVE_REMOVE_NO_TRASH));
+	s = create(w, "phoenix");
+	add(s, "z", "user");
+	assert_path(s, "z");
+	assert_int_equal(lines_of(s), 2);
+	grove_session_close(s);
+}
+
+static struct grove_session *create_beside(struct world *w, const char *id)
+{
+	struct grove_new_options o = { .size = sizeof(o), .flags = GROVE_NEW_NOW, .id = id,
+				       .dir = w->beside + strlen("file:") };
+	struct grove_session *s;
+
+	OK(w->g, grove_session_new(w->g, &o, &s));
+	return s;
+}
+
+static void a_session_is_deleted_where_it_is(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = create(w, "here"), *t = create_beside(w, "beside"), *x;
+
+	add(s, "a", "user");
+	add(t, "b", "user");
+	/* what somebody believes about its owner does not matter */
+	if (w->kind->keeps)
+		OK(w->g, grove_session_put_value(s, "agentId", text("long gone")));
+	OK(w->other, grove_remove(w->other, "beside", GROVE_REMOVE_NO_TRASH));
+	GOT(w->g, grove_session_open(w->g, "beside", GROVE_READ, &x), GROVE_ENOTFOUND);
+	grove_session_close(x);
+	assert_path(s, "a");
+	assert_int_equal(lines_of(s), 2);
+	grove_session_close(t);
+	t = create_beside(w, "beside");
+	add(t, "b", "user");
+	OK(w->other, grove_remove(w->other, "here", GROVE_REMOVE_NO_TRASH));
+	GOT(w->g, grove_session_open(w->g, "here", GROVE_READ, &x), GROVE_ENOTFOUND);
+	grove_session_close(x);
+	assert_int_equal(lines_of(t), 2);
+	GOT(w->other, grove_remove(w->other, "here", GROVE_REMOVE_NO_TRASH), GROVE_ENOTFOUND);
+	assert_int_equal(lines_of(t), 2);
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
+static void of_two_with_one_id_none_is_guessed(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = create(w, "twin"), *t = create_beside(w, "twin"), *x;
+
+	add(s, "a", "user");
+	add(t, "b", "user");
+	GOT(w->g, grove_remove(w->g, "twin", GROVE_REMOVE_NO_TRASH), GROVE_EAMBIGUOUS);
+	assert_int_equal(lines_of(s), 2);
+	assert_int_equal(lines_of(t), 2);
+	/* a path says which one */
+	OK(w->g, grove_remove(w->g, grove_session_path(t), GROVE_REMOVE_NO_TRASH));
+	OK(w->g, grove_session_open(w->g, "twin", GROVE_READ, &x));
+	assert_path(x, "a");
+	grove_session_close(x);
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
+const struct CMUnitTest session_cases[] = {
+	CASE(a_session_is_found_by_its_id),
+	CASE(a_session_waits_for_its_first_message),
+	CASE(the_record_of_a_session_is_complete),
+	CASE(what_cannot_be_an_id_makes_no_session),
+	CASE(a_name_is_seen_by_everybody),
+	CASE(moving_a_session_gives_it_another_directory),
+	CASE(moving_in_a_database_changes_one_line),
+	CASE(values_are_kept_where_there_is_a_place),
+	CASE(entries_are_listed_from_a_line_on),
+	CASE(deleting_takes_all_of_one_session),
+	CASE(a_name_that_was_deleted_is_free),
+	CASE(a_session_is_deleted_where_it_is),
+	CASE(of_two_with_one_id_none_is_guessed),
+};
+const size_t nr_session_cases = ARRAY(session_cases);

@@ -44,13 +44,14 @@ int op_open(const char *path, size_t n);
 int op_forkfrom(const char *path, size_t n);
 int op_list(const char *path, size_t n);
 int op_list_all(const char *path, size_t n);
-int op_usage(const char *path, size_t n);
 int op_limit(const char *path, size_t n);
 /* op_append.c: */
 int op_append(const char *path, size_t n);
 int op_append_flush(const char *path, size_t n);
 int op_append_sync(const char *path, size_t n);
 int op_append_to(const char *path, size_t n);
+/* op_usage.c: */
+int op_usage(const char *path, size_t n);
 /* op_claude.c: */
 int op_messages(const char *path, size_t n);
 int op_info(const char *path, size_t n);
@@ -61,6 +62,8 @@ int op_scan(const char *path, size_t n);
 int op_blob(const char *path, size_t n);
 
 #ifdef GROVE_BENCH_SQLITE
+/* op_search.c: */
+int op_search(const char *path, size_t n);
 /* op_history.c: */
 int op_history(const char *path, size_t n);
 /* op_sqlite.c, which looks into the library, too: */

@@ -203,6 +203,7 @@ static const struct op {
 	{ "fork", op_claude_fork, 0, "open a Claude transcript and fork it" },
 	{ "limit", op_limit, 0, "what the machine can do: read PATH, find its lines" },
 #ifdef GROVE_BENCH_SQLITE
+	{ "search", op_search, 0, "index all sessions in PATH, and search them" },
 	{ "history", op_history, 10000, "add N prompts to a history and search them (PATH is ignored)" },
 	{ "sqlite-append", op_sqlite_append, 20000,
 	  "N lines into an SQLite store, beside SQLite alone (PATH is ignored)" },

@@ -6,6 +6,8 @@
  */
 #include "bench.h"
 
+#include "store/store.h"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -103,43 +105,102 @@ static void put_append(double ms, size_t n)
 	put_number("ops", (double)n / (ms / 1000));
 }
 
-/* The lines of a file again, one write(2) each: what the system itself takes. */
-static int measure_bare(const char *name, const char *path, size_t skip, int sync)
+/* A whole file; NULL after fail(). */
+static char *slurp(const char *path, size_t *len)
 {
-	char copy[4096];
 	struct stat st;
-	double start;
-	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = -1;
-	char *all = NULL, *p, *end;
+	char *all = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || fstat(fd, &st) || !(all = malloc((size_t)st.st_size)) ||
-	    read(fd, all, (size_t)st.st_size) != st.st_size)
-		goto out;
-	close(fd);
-	snprintf(copy, sizeof(copy), "%s/bare.jsonl", scratch());
-	fd = open(copy, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-	end = all + st.st_size;
-	start = now_ms();
-	for (p = all; fd >= 0 && p < end;) {
-		char *lf = memchr(p, '\n', (size_t)(end - p));
-		size_t len = (lf ? (size_t)(lf - p) + 1 : (size_t)(end - p));
-
-		if (write(fd, p, len) != (ssize_t)len || (sync && !skip && fdatasync(fd)))
-			goto out;
-		if (skip)
-			skip--;
-		p += len;
+	if (fd >= 0 && !fstat(fd, &st) && (all = malloc((size_t)st.st_size + 1)) &&
+	    read(fd, all, (size_t)st.st_size) != st.st_size) {
+		free(all);
+		all = NULL;
 	}
-	put_ms(name, now_ms() - start);
-	unlink(copy);
-	rc = fd < 0 ? -1 : 0;
-out:
-	if (rc)
-		fail("cannot write lines of %s", path);
 	if (fd >= 0)
 		close(fd);
+	if (!all)
+		fail("cannot read %s", path);
+	else
+		*len = (size_t)st.st_size;
+	return all;
+}
+
+static size_t line_len(const char *p, const char *end)
+{
+	const char *lf = memchr(p, '\n', (size_t)(end - p));
+
+	return lf ? (size_t)(lf - p) + 1 : (size_t)(end - p);
+}
+
+/* The lines of a file again, one write(2) each: what the system itself takes. */
+static int measure_bare(const char *name, const char *path, size_t skip, int sync, double *ms)
+{
+	char copy[4096];
+	double start;
+	size_t len = 0;
+	char *all = slurp(path, &len), *p;
+	int fd, rc = 0;
+
+	if (!all)
+		return -1;
+	snprintf(copy, sizeof(copy), "%s/bare.jsonl", scratch());
+	fd = open(copy, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+	start = now_ms();
+	for (p = all; fd >= 0 && !rc && p < all + len;) {
+		size_t n = line_len(p, all + len);
+
+		if (write(fd, p, n) != (ssize_t)n || (sync && !skip && fdatasync(fd)))
+			rc = fail("cannot write lines of %s", path);
+		if (skip)
+			skip--;
+		p += n;
+	}
+	*ms = now_ms() - start;
+	put_ms(name, *ms);
+	if (fd >= 0)
+		close(fd);
+	unlink(copy);
 	free(all);
-	return rc;
+	return fd < 0 ? fail("cannot write %s", copy) : rc;
+}
+
+/* The same lines through the file store: the lock, the look for other writers, the write. */
+static int measure_store(const char *name, const char *path, double *ms)
+{
+	const struct grove_key key = { "", "stored.jsonl", "" };
+	struct grove_store *st = NULL;
+	struct grove_log *log = NULL;
+	struct grove_appended done = { 0 };
+	size_t len = 0;
+	char url[4200], *all = slurp(path, &len), *p;
+	double start = 0;
+	int rc;
+
+	if (!all)
+		return -1;
+	snprintf(url, sizeof(url), "file:%s", scratch());
+	rc = grove__store_open(&st, url, NULL);
+	if (!rc)
+		rc = grove__log_open(&log, st, &key, GROVE_LOG_CREATE, NULL);
+	start = now_ms();
+	for (p = all; !rc && p < all + len;) {
+		size_t n = line_len(p, all + len);
+		struct grove_record rec = { .line = { p, n - 1 } };
+
+		rc = grove__log_append(log, &rec, 1, done.tail, GROVE_SYNC_NONE, &done, NULL);
+		p += n;
+	}
+	*ms = now_ms() - start;
+	put_ms(name, *ms);
+	if (!rc && done.tail != len)
+		rc = fail("the store has %llu bytes, not %zu", (unsigned long long)done.tail, len);
+	grove__log_close(log);
+	if (st)
+		grove__store_remove(st, &key, NULL);
+	grove__store_close(st);
+	free(all);
+	return rc ? fail("cannot store lines of %s", path) : 0;
 }
 
 static int append_new(size_t n, enum grove_sync sync)
@@ -147,7 +208,7 @@ static int append_new(size_t n, enum grove_sync sync)
 	struct grove_session *s = NULL;
 	struct grove *g = NULL;
 	uint64_t bytes = 0;
-	double start, took, cpu;
+	double start, took = 0, cpu, bare = 0, stored = 0;
 	int rc = fail_world(g, grove_open(&g, NULL), "world");
 
 	if (!rc)
@@ -164,7 +225,13 @@ static int append_new(size_t n, enum grove_sync sync)
 		rc = verify_appended(g, s, n, &bytes);
 	if (!rc) {
 		put_count("bytes", bytes);
-		rc = measure_bare("barewrite_ms", grove_session_path(s), 0, 0);
+		rc = measure_bare("barewrite_ms", grove_session_path(s), 0, 0, &bare);
+	}
+	if (!rc)
+		rc = measure_store("storewrite_ms", grove_session_path(s), &stored);
+	if (!rc) {
+		put_number("times_bare", took / bare);
+		put_number("store_times_bare", stored / bare);
 	}
 	grove_session_close(s);
 	grove_close(g);
@@ -230,7 +297,7 @@ int op_append_sync(const char *path, size_t n)
 	struct grove_session *one = NULL, *many = NULL;
 	struct grove *g = NULL;
 	uint64_t bytes = 0;
-	double start, took;
+	double start, took, alone = 0, bare;
 	int rc = fail_world(g, grove_open(&g, NULL), "world");
 
 	(void)path;
@@ -239,7 +306,8 @@ int op_append_sync(const char *path, size_t n)
 	if (!rc) {
 		start = now_ms();
 		rc = fail_session(one, append_some(one, 0, n, GROVE_SYNC_ALWAYS), "append");
-		put_append(now_ms() - start, n);
+		alone = now_ms() - start;
+		put_append(alone, n);
 	}
 	if (!rc)
 		rc = verify_appended(g, one, n, &bytes);
@@ -251,11 +319,12 @@ int op_append_sync(const char *path, size_t n)
 		took = now_ms() - start;
 		put_ms("append32_ms", took);
 		put_number("ops32", (double)n / (took / 1000));
+		put_number("speedup32", alone / took);
 	}
 	if (!rc)
 		rc = verify_appended(g, many, n, &bytes);
 	if (!rc)
-		rc = measure_bare("baresync_ms", grove_session_path(one), 1, 1);
+		rc = measure_bare("baresync_ms", grove_session_path(one), 1, 1, &bare);
 	grove_session_close(many);
 	grove_session_close(one);
 	grove_close(g);

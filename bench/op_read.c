@@ -341,35 +341,6 @@ int op_list_all(const char *path, size_t n)
 	return measure_list("listall_ms", dir, NULL);
 }
 
-/* --------------------------------------------------------------------- usage */
-
-int op_usage(const char *path, size_t n)
-{
-	const char *const stores[] = { path };
-	struct grove_options world = { .size = sizeof(world), .stores = stores, .nr_stores = 1 };
-	uint64_t skipped = 0;
-	struct grove_usage_options opt = { .size = sizeof(opt), .by = GROVE_USAGE_SESSION,
-					   .skipped = count_skipped, .skipped_payload = &skipped };
-	struct grove_usage *u = NULL;
-	struct grove *g = NULL;
-	double start = now_ms();
-	int rc = fail_world(g, grove_open(&g, &world), "world");
-
-	(void)n;
-	if (!rc)
-		rc = fail_world(g, grove_usage(g, &opt, &u), "usage");
-	put_ms("usage_ms", now_ms() - start);
-	if (!rc) {
-		put_count("sessions", grove_usage_count(u));
-		put_count("tokens", grove_usage_totals(u)->total);
-		if (skipped)
-			rc = fail("%llu sessions could not be read", (unsigned long long)skipped);
-	}
-	grove_usage_free(u);
-	grove_close(g);
-	return rc;
-}
-
 /* -------------------------------------------------------------------- limits */
 
 static uint64_t count_lines(const char *p, size_t len)

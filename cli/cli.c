@@ -21,6 +21,7 @@ void cli_globals(struct cli *c, struct opt table[CLI_GLOBALS])
 		{ "dialect", .string = &c->dialect },
 		{ "json", .flag = &c->json },
 		{ "color", .choice = &c->color, .choices = out_color_names },
+		{ "no-cache", .flag = &c->no_cache },
 		{ "help", .letter = 'h', .flag = &c->help },
 		{ "version", .flag = &c->version },
 		{ NULL },
@@ -72,6 +73,7 @@ int cli_begin(struct cli *c, const struct opt *opts, const char *operands, int *
 	go.stores = c->stores.item;
 	go.nr_stores = c->stores.nr;
 	go.dialect = c->dialect;
+	go.cache = c->no_cache ? "" : NULL;
 	go.warn = warned;
 	go.warn_payload = c;
 	err = grove_open(&c->g, &go);

@@ -44,7 +44,7 @@ struct cli {
 	/* the options that every command has */
 	struct opt_list stores;
 	const char *dialect;
-	int json, color, help, version;
+	int json, color, no_cache, help, version;
 };
 
 #define CLI_GLOBALS 8
@@ -125,6 +125,7 @@ int cmd_mv(struct cli *c, int argc, char **argv);
 int cmd_name(struct cli *c, int argc, char **argv);
 int cmd_new(struct cli *c, int argc, char **argv);
 int cmd_rm(struct cli *c, int argc, char **argv);
+int cmd_search(struct cli *c, int argc, char **argv);
 int cmd_show(struct cli *c, int argc, char **argv);
 int cmd_snapshot(struct cli *c, int argc, char **argv);
 int cmd_store(struct cli *c, int argc, char **argv);

@@ -9,7 +9,8 @@
 #define DAY_MS 86400000
 #define DAYS_DEFAULT 7
 
-static const char *const sorts[] = { "modified", "created", "size", "messages", "name", NULL };
+static const char *const sorts[] = { "modified", "created", "size", "messages", "name", "relevance",
+				     NULL };
 
 static void on_skipped(void *payload, const struct grove_detail *why)
 {
@@ -131,49 +132,123 @@ static unsigned at_least(unsigned width, unsigned used)
 	return width > used + 10 ? width - used : 10;
 }
 
-static void print_table(struct cli *c, const struct grove_list *l, int projects, int expiring)
+/* What a table has besides the columns that every one has. */
+struct table {
+	struct out *o;
+	int projects, expiring, shape;
+	unsigned id, project, leaf, text;   /* widths */
+};
+
+static unsigned leaf_width(const struct grove_list *l)
 {
-	struct out *o = &c->out;
-	unsigned id = id_width(l);
-	unsigned project = projects ? project_width(l, o->width / 5) : 0;
-	unsigned text = at_least(o->width, 16 + 2 + 6 + 2 + 5 + 2 + id + 2 +
-					   (projects ? project + 2 : 0));
+	enum { SHORTEST = 4, LONGEST = 36 };
+	unsigned width = SHORTEST;
+
+	for (size_t i = 0; i < grove_list_count(l); i++) {
+		const char *leaf = grove_list_at(l, i)->leaf;
+		unsigned n = leaf ? out_width(out_str(leaf), LONGEST) : 0;
+
+		if (n > width)
+			width = n;
+	}
+	return width < LONGEST ? width : LONGEST;
+}
+
+static void print_heads(const struct table *t)
+{
+	struct out *o = t->o;
 
 	out_style(o, OUT_DIM);
-	out_printf(o, "%-16s    MSGS   SIZE  ", expiring ? "EXPIRES" : "MODIFIED");
-	out_column(o, out_str("ID"), id);
+	out_printf(o, "%-16s    MSGS   SIZE  ", t->expiring ? "EXPIRES" : "MODIFIED");
+	if (t->shape) {
+		out_puts(o, "ENTRIES  BRANCH  COMPACT  BAD  ");
+		out_column(o, out_str("LEAF"), t->leaf);
+		out_puts(o, "  ");
+	}
+	out_column(o, out_str("ID"), t->id);
 	out_puts(o, "  ");
-	if (projects) {
-		out_column(o, out_str("PROJECT"), project);
+	if (t->projects) {
+		out_column(o, out_str("PROJECT"), t->project);
 		out_puts(o, "  ");
 	}
 	out_puts(o, "NAME OR FIRST MESSAGE");
 	out_style(o, OUT_PLAIN);
 	out_puts(o, "\n");
-	for (size_t i = 0; i < grove_list_count(l) && !out_failed(o); i++) {
-		const struct grove_info *s = grove_list_at(l, i);
-		char when[32], size[16];
+}
 
-		cli_time(when, sizeof(when), expiring ? s->expires : s->modified, 0);
-		cli_size(size, sizeof(size), s->size);
-		out_printf(o, "%-16s  %6llu  %5s  ", when, (unsigned long long)s->message_count, size);
-		out_style(o, OUT_YELLOW);
-		out_column(o, (struct grove_slice){ s->id, strnlen(s->id, id) }, id);
+static void print_shape(const struct table *t, const struct grove_info *s)
+{
+	struct out *o = t->o;
+
+	if (s->has_shape)
+		out_printf(o, "%7llu  %6llu  %7llu  ", (unsigned long long)s->entries,
+			   (unsigned long long)s->branches, (unsigned long long)s->compactions);
+	else
+		out_printf(o, "%7s  %6s  %7s  ", "-", "-", "-");
+	if (s->malformed)
+		out_style(o, OUT_RED);
+	if (s->has_shape)
+		out_printf(o, "%3llu", (unsigned long long)s->malformed);
+	else
+		out_printf(o, "%3s", "-");
+	out_style(o, OUT_PLAIN);
+	out_puts(o, "  ");
+	out_column(o, out_str(s->leaf ? s->leaf : "-"), t->leaf);
+	out_puts(o, "  ");
+}
+
+/* As deep as it is, but so that something can be read. */
+static unsigned indent(const struct table *t, unsigned depth)
+{
+	unsigned most = t->text / 2 / 2 * 2, n;
+
+	for (n = 0; depth && n < most; depth--, n += 2)
+		out_puts(t->o, "  ");
+	return n;
+}
+
+static void print_row(const struct table *t, const struct grove_info *s)
+{
+	struct out *o = t->o;
+	char when[32], size[16];
+	unsigned indented;
+
+	cli_time(when, sizeof(when), t->expiring ? s->expires : s->modified, 0);
+	cli_size(size, sizeof(size), s->size);
+	out_printf(o, "%-16s  %6llu  %5s  ", when, (unsigned long long)s->message_count, size);
+	if (t->shape)
+		print_shape(t, s);
+	out_style(o, OUT_YELLOW);
+	out_column(o, (struct grove_slice){ s->id, strnlen(s->id, t->id) }, t->id);
+	out_style(o, OUT_PLAIN);
+	out_puts(o, "  ");
+	if (t->projects) {
+		out_style(o, OUT_DIM);
+		print_project(o, s->cwd, t->project);
 		out_style(o, OUT_PLAIN);
 		out_puts(o, "  ");
-		if (projects) {
-			out_style(o, OUT_DIM);
-			print_project(o, s->cwd, project);
-			out_style(o, OUT_PLAIN);
-			out_puts(o, "  ");
-		}
-		if (s->name)
-			out_style(o, OUT_BOLD);
-		out_fit(o, out_str(s->name ? s->name : s->first_message), text);
-		if (s->name)
-			out_style(o, OUT_PLAIN);
-		out_puts(o, "\n");
 	}
+	indented = indent(t, s->depth);
+	if (s->name)
+		out_style(o, OUT_BOLD);
+	out_fit(o, out_str(s->name ? s->name : s->first_message), t->text - indented);
+	if (s->name)
+		out_style(o, OUT_PLAIN);
+	out_puts(o, "\n");
+}
+
+static void print_table(struct table *t, const struct grove_list *l)
+{
+	unsigned used = 16 + 2 + 6 + 2 + 5 + 2;
+
+	t->id = id_width(l);
+	t->project = t->projects ? project_width(l, t->o->width / 5) : 0;
+	t->leaf = t->shape ? leaf_width(l) : 0;
+	used += t->id + 2 + (t->projects ? t->project + 2 : 0) + (t->shape ? 31 + t->leaf + 2 : 0);
+	t->text = at_least(t->o->width, used);
+	print_heads(t);
+	for (size_t i = 0; i < grove_list_count(l) && !out_failed(t->o); i++)
+		print_row(t, grove_list_at(l, i));
 }
 
 int cmd_ls(struct cli *c, int argc, char **argv)
@@ -182,7 +257,7 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 	struct grove_list *l = NULL;
 	const char *cwd = NULL;
 	uint64_t limit = 0, days = DAYS_DEFAULT;
-	int all = 0, named = 0, expiring = 0, sort = 0, err, status;
+	int all = 0, named = 0, expiring = 0, threads = 0, shape = 0, sort = 0, err, status;
 	char *query;
 	const struct opt opts[] = {
 		{ "all", .flag = &all },
@@ -190,6 +265,8 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 		{ "sort", .choice = &sort, .choices = sorts },
 		{ "limit", .number = &limit },
 		{ "named", .flag = &named },
+		{ "threads", .flag = &threads },
+		{ "long", .letter = 'l', .flag = &shape },
 		{ "expiring", .flag = &expiring, .number = &days },
 		{ NULL },
 	};
@@ -198,6 +275,8 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 		return c->status;
 	if (all && cwd)
 		return cli_usage(c, "--all and --cwd exclude each other");
+	if (threads && expiring)
+		return cli_usage(c, "--threads and --expiring exclude each other");
 	query = join(argc, argv);
 	lo.cwd = cwd;
 	lo.all = all;
@@ -207,6 +286,8 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 	lo.limit = limit < SIZE_MAX ? (size_t)limit : 0;
 	lo.expiring = expiring;
 	lo.within = days < INT64_MAX / DAY_MS ? (int64_t)days * DAY_MS : -1;
+	lo.shape = shape;
+	lo.threads = threads && !c->json;
 	lo.skipped = on_skipped;
 	lo.skipped_payload = c;
 	cli_progress(c, "reading sessions");
@@ -221,7 +302,7 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 	} else {
 		status = EXIT_DONE;
 		if (grove_list_count(l))
-			print_table(c, l, all, expiring);
+			print_table(&(struct table){ &c->out, all, expiring, shape }, l);
 		else
 			cli_warn(c, "no session%s%s",
 				 argc || named ? " matches" : expiring ? " expires so soon" : "s",

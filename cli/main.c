@@ -33,6 +33,7 @@ static const struct command {
 	{ "migrate", cmd_migrate },
 	{ "continue", cmd_continue },
 	{ "check", cmd_check },
+	{ "search", cmd_search },
 	{ "usage", cmd_usage },
 	{ "history", cmd_history },
 	{ "blob", cmd_blob },

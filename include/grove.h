@@ -221,6 +221,16 @@ struct grove_info {
 	size_t first_message_len;    /* it may hold U+0000 */
 	/* ms: when its agent deletes it; 0: a list that was not asked for that */
 	int64_t expires;
+	double score;                /* how well it fits the query: the lower, the better */
+	unsigned depth;              /* below how many others it stands in a list of threads */
+	/* What the tree tells, in a list that was asked for it, where it could be read. */
+	int has_shape;
+	const char *leaf;            /* the id of that entry; NULL: none */
+	uint64_t entries;
+	uint64_t branches;           /* entries with more than one child */
+	uint64_t compactions;
+	uint64_t malformed;          /* lines that are no JSON */
+	int torn;                    /* the last one is not finished */
 };
 
 enum grove_sort {
@@ -228,7 +238,8 @@ enum grove_sort {
 	GROVE_SORT_CREATED,
 	GROVE_SORT_SIZE,
 	GROVE_SORT_MESSAGES,
-	GROVE_SORT_NAME       /* A to Z, nameless last */
+	GROVE_SORT_NAME,      /* A to Z, nameless last */
+	GROVE_SORT_RELEVANCE  /* what fits the query best first */
 };
 
 struct grove_list_options {
@@ -236,7 +247,14 @@ struct grove_list_options {
 	const char *cwd;          /* only sessions of this directory; NULL: `all` decides */
 	int all;                  /* every session, not only those of grove's own cwd */
 	int named;                /* only those with a name */
-	const char *query;        /* words that must all occur in id, name, cwd or first message */
+	/*
+	 * In pi's language: words and "phrases" that must all occur in id, name,
+	 * cwd or first message (of a word it is enough if name or cwd has its
+	 * letters in that order), or re: and a regular expression. GROVE_EINVAL if
+	 * that is none, GROVE_ENOTSUP if this build has none, GROVE_ETOOBIG if it
+	 * takes too long. NULL: all.
+	 */
+	const char *query;
 	enum grove_sort sort;
 	size_t limit;             /* 0: no limit */
 	/* Told of each session file that could not be read; the list goes on. */
@@ -249,6 +267,13 @@ struct grove_list_options {
 	 */
 	int expiring;
 	int64_t within;
+	int shape;                /* what the trees of the sessions tell, too; costs loading them once */
+	/*
+	 * Each session behind the one it came from, `depth` says how far below;
+	 * by the latest of all that came from them, the newest first. With a query
+	 * there are no threads, and `sort` 0 means GROVE_SORT_RELEVANCE.
+	 */
+	int threads;
 };
 
 struct grove_list;
@@ -274,6 +299,9 @@ GROVE_API int grove_find(struct grove *g, const char *what, struct grove_buf *ou
  * once, however many lines, forks, copies or logs of sub-agents repeat it; then
  * its largest counts hold, and it belongs to the log that has its earliest line
  * (of several the first by path).
+ *
+ * Where the agent noted no cost, it is estimated by the list price of the model;
+ * a model that is not in the list of prices has none.
  */
 enum grove_usage_by {
 	GROVE_USAGE_DAY,      /* of the reply, in UTC: "2026-05-03" */
@@ -289,27 +317,137 @@ struct grove_usage_options {
 	/* Told of each session file that could not be read; the work goes on. */
 	void (*skipped)(void *payload, const struct grove_detail *why);
 	void *skipped_payload;
+	/* Only replies of these days and those between, in UTC, "2026-05-03"; NULL: no limit. */
+	const char *since, *until;
+	/*
+	 * A file of prices, see grove-usage(1), which come before those that grove
+	 * has. NULL: $GROVE_PRICES, or prices.json beside grove's configuration.
+	 */
+	const char *prices;
 };
 
 struct grove_usage_row {
 	const char *key;          /* "" where it is not known; NULL in totals */
 	uint64_t input, output, cache_read, cache_write;
 	uint64_t total;           /* of these four */
-	double cost;              /* US dollars, of the replies whose agent noted it … */
-	int has_cost;             /* … if there is one */
+	double cost;              /* US dollars, of the replies that have one … */
+	int has_cost;             /* … if any has */
+	double estimated;         /* how much of it no agent noted: it is by list prices */
+	uint64_t unpriced;        /* replies that have no cost */
+};
+
+/* A model with replies that have no cost: none was noted, and its price is not known. */
+struct grove_usage_unpriced {
+	const char *model;        /* "": not told */
+	uint64_t replies, total;
 };
 
 struct grove_usage;
-/* `opt` may be NULL: by day. */
+/*
+ * `opt` may be NULL: by day. GROVE_EINVAL if a day or a list of prices is not one,
+ * GROVE_ENOTFOUND if that list is not there.
+ */
 GROVE_API int grove_usage(struct grove *g, const struct grove_usage_options *opt,
 			  struct grove_usage **out);
 GROVE_API const struct grove_usage_row *grove_usage_totals(const struct grove_usage *u);
 GROVE_API size_t grove_usage_count(const struct grove_usage *u);
 /* Days in their order, everything else by `total`, the largest first. */
 GROVE_API const struct grove_usage_row *grove_usage_at(const struct grove_usage *u, size_t i);
+/* The one that used most first; NULL behind the last. */
+GROVE_API const struct grove_usage_unpriced *grove_usage_unpriced_at(const struct grove_usage *u,
+								     size_t i);
 GROVE_API void grove_usage_free(struct grove_usage *u);
 /* Append it as `usage --json` shows it. */
 GROVE_API int grove_usage_json(const struct grove_usage *u, struct grove_buf *out);
+
+/* ------------------------------------------------------------------- search */
+
+/*
+ * Text in all sessions, those of sub-agents included: what was said and summed
+ * up, which tools were called with what, what they answered.
+ *
+ * An index is kept in the cache directory. It is brought up to date by open and
+ * refresh; what another process is just adding to it, and everything where there
+ * can be none, is looked through instead. What is handed out is what the logs say
+ * at that moment.
+ *
+ * A handle is for one thread at a time.
+ */
+struct grove_search;
+
+enum grove_search_flags {
+	/*
+	 * No index: look through all logs, for parts of words as well; a query
+	 * `re:PATTERN` is a regular expression (as Perl has them).
+	 */
+	GROVE_SEARCH_LIVE = 1
+};
+
+GROVE_API int grove_search_open(struct grove *g, unsigned flags, struct grove_search **out);
+/* Take in what happened since. */
+GROVE_API int grove_search_refresh(struct grove_search *s);
+GROVE_API void grove_search_error(struct grove_search *s, struct grove_detail *out);
+GROVE_API void grove_search_close(struct grove_search *s);
+
+/* Where it stands; bits. */
+enum grove_search_in {
+	GROVE_SEARCH_TEXT = 1,       /* messages, and summaries of them */
+	GROVE_SEARCH_CALLS = 2,      /* names and arguments of tools, commands */
+	GROVE_SEARCH_RESULTS = 4     /* what these answered */
+};
+
+struct grove_search_options {
+	size_t size;
+	unsigned in;                 /* 0: all */
+	const char *role;            /* "user", "assistant", "tool", …; "call"; NULL: any */
+	const char *cwd;             /* only sessions of this directory, and of those below it */
+	const char *agent;           /* as in struct grove_info */
+	int64_t since, until;        /* ms; `until` is not included; 0: any */
+	size_t limit;                /* 0: 20; never more than 10,000 */
+};
+
+struct grove_search_mark {
+	size_t from, to;             /* bytes */
+};
+
+struct grove_search_hit {
+	size_t size;
+	const char *session_id;
+	const char *path;            /* "" where there is none, in a database */
+	const char *entry_id;        /* NULL: it has none */
+	const char *cwd;             /* "" if unknown */
+	const char *agent;
+	const char *store;           /* URL, without password */
+	enum grove_kind kind;
+	enum grove_role role;
+	unsigned in;                 /* one of enum grove_search_in */
+	int64_t time;                /* ms, or GROVE_NO_TIME */
+	/*
+	 * What was found, with a few words around it, on one line; and where in
+	 * there, in order.
+	 */
+	struct grove_slice snippet;
+	const struct grove_search_mark *marks;
+	size_t nr_marks;
+	double score;                /* the higher the better; does not depend on other texts */
+	int on_active_path;          /* it is part of the conversation that ends at the leaf … */
+	int in_context;              /* … and the model still sees it: it was not compacted away */
+};
+/* What it is given lives until it returns. A non-zero answer ends the list and is handed back. */
+typedef int grove_search_fn(void *payload, const struct grove_search_hit *hit);
+
+/*
+ * The texts that have all words of `query`, the best first: words, "words side by
+ * side", beginnings*, -words that must not occur. In scripts without spaces every
+ * part of a text is found. Of very frequent words, the best among the newest few
+ * hundred. `opt` may be NULL. GROVE_EINVAL: the query says nothing, or its pattern
+ * is none.
+ */
+GROVE_API int grove_search_run(struct grove_search *s, const char *query,
+			       const struct grove_search_options *opt, grove_search_fn *fn,
+			       void *payload);
+/* Append a hit as `search --json` shows it, what was found between ** and **. */
+GROVE_API int grove_search_hit_json(const struct grove_search_hit *hit, struct grove_buf *out);
 
 /* ----------------------------------------------------------------- sessions */
 
@@ -323,7 +461,7 @@ enum grove_open_flags {
 	 * GROVE_ECONFLICT instead of going on below its last entry.
 	 */
 	GROVE_TELL = 2,
-	/* Rewrites happen even while another process has the file open. */
+	/* Rewrites happen even while another process has the file open, or works on the session. */
 	GROVE_FORCE = 4,
 	/* With GROVE_WRITE: a file with nothing in it becomes a session, with a header. */
 	GROVE_BEGIN = 8,
@@ -849,7 +987,10 @@ struct grove_check_result {
 };
 /* A non-zero answer ends the check and is handed back. */
 typedef int grove_problem_fn(void *payload, const struct grove_problem *p);
-/* Look for damage; changes nothing. `what` as in grove_session_open(); NULL: all sessions here. */
+/*
+ * Look for damage; changes nothing. `what` as in grove_session_open(); NULL: all
+ * sessions here. `result` may be NULL.
+ */
 GROVE_API int grove_check(struct grove *g, const char *what, grove_problem_fn *fn, void *payload,
 			  struct grove_check_result *result);
 
@@ -869,7 +1010,8 @@ struct grove_fix_change {
 	struct grove_slice new_text; /* lines, with LF between them; ptr NULL: nothing is left */
 };
 enum grove_fix_flags {
-	GROVE_FIX_DRY_RUN = 1    /* show, and change nothing */
+	GROVE_FIX_DRY_RUN = 1,   /* show, and change nothing */
+	GROVE_FIX_FORCE = 2      /* even while another program works on it */
 };
 struct grove_fix_options {
 	size_t size;
@@ -892,7 +1034,7 @@ struct grove_fix_result {
  * that cannot be mended does not keep the others from it: the first error is
  * handed back at last. A session is written in one piece or not at all.
  * GROVE_ECONFLICT if it changed meanwhile, or another program has it open for
- * writing; then, as after every other error but GROVE_EIO, it is as it was.
+ * writing or works on it (GROVE_FIX_FORCE: even so); then, as after every other error but GROVE_EIO, it is as it was.
  * `opt` and `result` may be NULL.
  */
 GROVE_API int grove_fix(struct grove *g, const char *what, const struct grove_fix_options *opt,

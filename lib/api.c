@@ -228,23 +228,52 @@ void grove_list_free(struct grove_list *l)
 	free(l);
 }
 
+/* A list may be long, and printf() slower than all the rest of it. */
+static int put_name(struct grove_buf *out, const char *name)
+{
+	int rc = out->ptr[out->len - 1] == '{' ? 0 : grove__buf_add_char(out, ',');
+
+	rc = rc ? rc : grove__buf_add_char(out, '"');
+	rc = rc ? rc : grove__buf_add_str(out, name);
+	return rc ? rc : grove__buf_add(out, "\":", 2);
+}
+
 static int put_str(struct grove_buf *out, const char *name, const char *value)
 {
-	int rc;
+	int rc = value ? put_name(out, name) : 0;
 
-	if (!value)
-		return 0;
-	rc = grove__buf_addf(out, "%s\"%s\":", out->ptr[out->len - 1] == '{' ? "" : ",", name);
-	return rc ? rc : grove__json_put_str(out, value);
+	return rc || !value ? rc : grove__json_put_str(out, value);
 }
 
 static int put_time(struct grove_buf *out, const char *name, int64_t ms)
 {
-	int rc = grove__buf_addf(out, ",\"%s\":", name);
+	int rc = put_name(out, name);
 
 	if (rc)
 		return rc;
 	return ms == GROVE_NO_TIME ? grove__buf_add_str(out, "null") : grove__json_put_time(out, ms);
+}
+
+static int put_number(struct grove_buf *out, const char *name, uint64_t n)
+{
+	char digits[20], *p = digits + sizeof(digits);
+	int rc = put_name(out, name);
+
+	do
+		*--p = (char)('0' + n % 10);
+	while (n /= 10);
+	return rc ? rc : grove__buf_add(out, p, (size_t)(digits + sizeof(digits) - p));
+}
+
+static int put_shape(struct grove_buf *out, const struct grove_info *i)
+{
+	int rc = i->leaf ? put_str(out, "leaf", i->leaf) : grove__buf_add_str(out, ",\"leaf\":null");
+
+	rc = rc ? rc : put_number(out, "entries", i->entries);
+	rc = rc ? rc : put_number(out, "branches", i->branches);
+	rc = rc ? rc : put_number(out, "compactions", i->compactions);
+	rc = rc ? rc : put_number(out, "malformed", i->malformed);
+	return rc ? rc : grove__buf_add_str(out, i->torn ? ",\"torn\":true" : ",\"torn\":false");
 }
 
 int grove_info_json(const struct grove_info *i, struct grove_buf *out)
@@ -262,12 +291,12 @@ int grove_info_json(const struct grove_info *i, struct grove_buf *out)
 	rc = rc ? rc : put_time(out, "created", i->created);
 	rc = rc ? rc : put_time(out, "modified", i->modified);
 	rc = rc || !i->expires ? rc : put_time(out, "expires", i->expires);
-	rc = rc ? rc : grove__buf_addf(out, ",\"messageCount\":%llu",
-				       (unsigned long long)i->message_count);
-	rc = rc ? rc : grove__buf_add_str(out, ",\"firstMessage\":");
+	rc = rc ? rc : put_number(out, "messageCount", i->message_count);
+	rc = rc ? rc : put_name(out, "firstMessage");
 	rc = rc ? rc : grove__json_put_string(out, grove__slice(i->first_message, i->first_message_len));
-	rc = rc ? rc : grove__buf_addf(out, ",\"size\":%llu}", (unsigned long long)i->size);
-	return rc;
+	rc = rc ? rc : put_number(out, "size", i->size);
+	rc = rc || !i->has_shape ? rc : put_shape(out, i);
+	return rc ? rc : grove__buf_add_char(out, '}');
 }
 
 int grove_find(struct grove *g, const char *what, struct grove_buf *out)

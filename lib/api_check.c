@@ -110,12 +110,16 @@ static int check_key(void *payload, const struct grove_key *key)
 int grove_check(struct grove *g, const char *what, grove_problem_fn *fn, void *payload,
 		struct grove_check_result *result)
 {
+	struct grove_check_result unwanted = { .size = sizeof(unwanted) };
 	struct grove_detail d;
-	struct check_all c = { .g = g, .fn = fn, .payload = payload, .result = result, .d = &d };
+	struct check_all c = { .g = g, .fn = fn, .payload = payload, .d = &d };
 	struct grove__where at;
 	int rc = 0;
 
 	grove__detail_clear(&d);
+	if (!result)
+		result = &unwanted;
+	c.result = result;
 	result->files = result->entries = result->problems = 0;
 	if (what) {
 		rc = grove__locate(g, what, &at, &d);

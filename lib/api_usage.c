@@ -7,7 +7,7 @@
 
 int grove_usage(struct grove *g, const struct grove_usage_options *opt, struct grove_usage **out)
 {
-	struct grove_usage_options by_day = { .size = sizeof(by_day) };
+	struct grove_usage_options o = { .size = sizeof(o) };
 	struct grove_usage *u = calloc(1, sizeof(*u));
 	struct grove_detail d;
 	int rc;
@@ -17,10 +17,13 @@ int grove_usage(struct grove *g, const struct grove_usage_options *opt, struct g
 		return GROVE_ENOMEM;
 	grove__detail_clear(&d);
 	grove__arena_init(&u->texts);
-	if (opt && (unsigned)opt->by > GROVE_USAGE_AGENT)
+	/* a caller of an earlier release knows less of them */
+	if (opt)
+		memcpy(&o, opt, opt->size < sizeof(o) ? opt->size : sizeof(o));
+	if ((unsigned)o.by > GROVE_USAGE_AGENT)
 		rc = grove__fail(&d, GROVE_EINVAL, NULL, "usage by what?");
 	else
-		rc = grove__usage(g, opt ? opt : &by_day, u, &d);
+		rc = grove__usage(g, &o, u, &d);
 	if (rc < 0) {
 		pthread_mutex_lock(&g->lock);
 		g->detail = d;
@@ -43,6 +46,11 @@ size_t grove_usage_count(const struct grove_usage *u)
 const struct grove_usage_row *grove_usage_at(const struct grove_usage *u, size_t i)
 {
 	return i < u->nr ? &u->rows[i].row : NULL;
+}
+
+const struct grove_usage_unpriced *grove_usage_unpriced_at(const struct grove_usage *u, size_t i)
+{
+	return i < u->nr_unpriced ? &u->unpriced[i] : NULL;
 }
 
 void grove_usage_free(struct grove_usage *u)

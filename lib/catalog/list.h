@@ -17,6 +17,11 @@ int grove__list(struct grove *g, const struct grove_list_options *opt, struct gr
 /* expiring.c: only what its agent will delete within so many ms (negative: ever), soonest first. */
 int grove__list_expiring(struct grove *g, int64_t within, struct grove_list *l,
 			 struct grove_detail *d);
+/*
+ * threads.c: each below the one it came from, `depth` says how far. `by_time`:
+ * the one with the latest below it first. GROVE_ENOMEM.
+ */
+int grove__list_thread(struct grove_list *l, bool by_time);
 void grove__list_release(struct grove_list *l);
 
 #endif

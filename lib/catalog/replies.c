@@ -9,10 +9,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FIRST_SLOTS 1024u
-#define MODELS_MAX 0x7fffffffu
+#define FIRST_BITS 7
 /* The largest whole number that all readers of our output agree on. */
 #define COUNT_MAX 9007199254740991.0
+
+/*
+ * Hashes are kept from run to run, so whoever writes a file can know them; but who
+ * wants two replies to be taken for one need only give them the same ids. What must
+ * not be known is where they lie in the table: then all could lie in one place.
+ */
+static const uint64_t seeds[2] = { 0x67726f7665207573u, 0x6167652072657079u };
 
 static struct grove_slice model_name(const void *owner, uint32_t i)
 {
@@ -24,9 +30,10 @@ static struct grove_slice model_name(const void *owner, uint32_t i)
 void grove__replies_init(struct grove__replies *rs)
 {
 	memset(rs, 0, sizeof(*rs));
-	/* keys come from files that may be hostile */
-	grove__sys_random(rs->seed, sizeof(rs->seed));
-	grove__idmap_init(&rs->model_map, rs->seed[0], model_name, rs);
+	grove__sys_random(rs->spread, sizeof(rs->spread));
+	rs->spread[0] |= 1;
+	rs->spread[1] |= 1;
+	grove__idmap_init(&rs->model_map, rs->spread[0], model_name, rs);
 	grove__arena_init(&rs->texts);
 }
 
@@ -39,7 +46,18 @@ void grove__replies_release(struct grove__replies *rs)
 	grove__arena_release(&rs->texts);
 }
 
-static int place_model(struct grove__replies *rs, struct grove_slice name, uint32_t *out)
+void grove__replies_clear(struct grove__replies *rs)
+{
+	if (rs->slots)
+		memset(rs->slots, 0, rs->nr_slots * sizeof(*rs->slots));
+	rs->nr = rs->used = rs->nr_models = 0;
+	grove__idmap_release(&rs->model_map);
+	grove__idmap_init(&rs->model_map, rs->spread[0], model_name, rs);
+	grove__arena_release(&rs->texts);
+	grove__arena_init(&rs->texts);
+}
+
+int grove__replies_model(struct grove__replies *rs, struct grove_slice name, uint32_t *out)
 {
 	uint32_t old;
 	int rc;
@@ -48,7 +66,7 @@ static int place_model(struct grove__replies *rs, struct grove_slice name, uint3
 	*out = grove__idmap_get(&rs->model_map, name);
 	if (*out != GROVE__IDMAP_NONE)
 		return 0;
-	if (rs->nr_models >= MODELS_MAX)
+	if (rs->nr_models >= GROVE__MODELS_MAX)
 		return GROVE_ETOOBIG;
 	rc = grove__array_room(&rs->models, &rs->cap_models, rs->nr_models, sizeof(*rs->models));
 	if (rc)
@@ -62,43 +80,51 @@ static int place_model(struct grove__replies *rs, struct grove_slice name, uint3
 	return rc;
 }
 
+static uint64_t spread(const struct grove__replies *rs, const uint64_t hash[2])
+{
+	return hash[0] * rs->spread[0] + hash[1] * rs->spread[1];
+}
+
+/* Where a reply is, or belongs. Half of the hash stands beside its place, so few others are looked at. */
+static uint64_t *probe(const struct grove__replies *rs, const uint64_t hash[2], uint64_t high)
+{
+	size_t at = (size_t)(high >> rs->shift);
+
+	for (;; at = (at + 1) & (rs->nr_slots - 1)) {
+		const struct grove__reply *r;
+
+		if (!rs->slots[at])
+			return &rs->slots[at];
+		if (rs->slots[at] >> 32 != high >> 32)
+			continue;
+		r = &rs->all[(uint32_t)rs->slots[at] - 1];
+		if (r->hash[0] == hash[0] && r->hash[1] == hash[1])
+			return &rs->slots[at];
+	}
+}
+
 static int grow(struct grove__replies *rs)
 {
-	size_t nr = rs->slots ? (rs->mask + 1) * 2 : FIRST_SLOTS;
-	uint32_t *slots = calloc(nr, sizeof(*slots));
+	unsigned shift = rs->slots ? rs->shift - 1 : 64 - FIRST_BITS;
+	size_t nr = (size_t)1 << (64 - shift);
+	uint64_t *slots = calloc(nr, sizeof(*slots));
 
 	if (!slots)
 		return GROVE_ENOMEM;
-	for (size_t i = 0; rs->slots && i <= rs->mask; i++) {
-		size_t at;
+	for (size_t i = 0; i < rs->nr_slots; i++) {
+		size_t at = (size_t)((rs->slots[i] & ~(uint64_t)UINT32_MAX) >> shift);
 
 		if (!rs->slots[i])
 			continue;
-		at = rs->all[rs->slots[i] - 1].hash[0] & (nr - 1);
 		while (slots[at])
 			at = (at + 1) & (nr - 1);
 		slots[at] = rs->slots[i];
 	}
 	free(rs->slots);
 	rs->slots = slots;
-	rs->mask = nr - 1;
+	rs->nr_slots = nr;
+	rs->shift = shift;
 	return 0;
-}
-
-/* Where a reply is, or belongs. */
-static uint32_t *probe(const struct grove__replies *rs, const uint64_t hash[2])
-{
-	size_t at = hash[0] & rs->mask;
-
-	for (;; at = (at + 1) & rs->mask) {
-		const struct grove__reply *r;
-
-		if (!rs->slots[at])
-			return &rs->slots[at];
-		r = &rs->all[rs->slots[at] - 1];
-		if (r->hash[0] == hash[0] && r->hash[1] == hash[1])
-			return &rs->slots[at];
-	}
 }
 
 static double within(double n)
@@ -125,6 +151,7 @@ static int compare_counts(const struct grove__reply *a, const struct grove__repl
 	c = c ? c : more(a->output, b->output);
 	c = c ? c : more(a->input, b->input);
 	c = c ? c : more(a->cache_read, b->cache_read);
+	c = c ? c : more(a->cache_write_long, b->cache_write_long);
 	if (c)
 		return c;
 	if (isnan(a->cost) || isnan(b->cost))
@@ -147,6 +174,7 @@ static void merge(struct grove__reply *old, const struct grove__reply *r)
 		old->output = r->output;
 		old->cache_read = r->cache_read;
 		old->cache_write = r->cache_write;
+		old->cache_write_long = r->cache_write_long;
 		old->cost = r->cost;
 	}
 	if (is_earlier(r, old)) {
@@ -157,44 +185,55 @@ static void merge(struct grove__reply *old, const struct grove__reply *r)
 	old->told |= r->told;
 }
 
+int grove__replies_merge(struct grove__replies *rs, const struct grove__reply *r)
+{
+	uint64_t *slot = NULL, high = 0;
+	int rc = 0;
+
+	if (!r->single) {
+		/* half of a spread hash is enough to tell 2^32 slots apart */
+		if (rs->used >= rs->nr_slots / 4 * 3)
+			rc = rs->nr_slots >> 31 ? GROVE_ETOOBIG : grow(rs);
+		if (rc)
+			return rc;
+		high = spread(rs, r->hash);
+		slot = probe(rs, r->hash, high);
+		if (*slot) {
+			merge(&rs->all[(uint32_t)*slot - 1], r);
+			return 0;
+		}
+	}
+	if (rs->nr >= UINT32_MAX - 1)
+		return GROVE_ETOOBIG;
+	rc = grove__array_room(&rs->all, &rs->cap, rs->nr, sizeof(*rs->all));
+	if (rc)
+		return rc;
+	rs->all[rs->nr++] = *r;
+	if (slot) {
+		*slot = (high & ~(uint64_t)UINT32_MAX) | rs->nr;
+		rs->used++;
+	}
+	return 0;
+}
+
 int grove__replies_add(struct grove__replies *rs, const struct grove__billed *x, uint32_t log,
 		       bool subs)
 {
 	struct grove__reply r = {
 		.time = x->time, .input = count(x->input), .output = count(x->output),
 		.cache_read = count(x->cache_read), .cache_write = count(x->cache_write),
+		.cache_write_long = count(x->cache_write_long),
 		.cost = x->has_cost ? within(x->cost) : (double)NAN, .log = log,
-		.told = x->of_subs && subs,
+		.told = x->of_subs && subs, .single = !x->key.len,
 	};
-	uint32_t *slot = NULL, model = 0;
+	uint32_t model = 0;
 	int rc;
 
 	if (!(r.input | r.output | r.cache_read | r.cache_write) && !(r.cost > 0))
 		return 0;
-	rc = place_model(rs, x->model, &model);
-	r.model = model & MODELS_MAX;
-	if (!rc && x->key.len) {
-		if (!rs->slots || rs->used >= rs->mask - rs->mask / 4)
-			rc = grow(rs);
-		if (rc)
-			return rc;
-		for (int i = 0; i < 2; i++)
-			r.hash[i] = grove__hash(rs->seed[i], x->key.ptr, x->key.len);
-		slot = probe(rs, r.hash);
-		if (*slot) {
-			merge(&rs->all[*slot - 1], &r);
-			return 0;
-		}
-	}
-	if (!rc && rs->nr >= UINT32_MAX - 1)
-		rc = GROVE_ETOOBIG;
-	rc = rc ? rc : grove__array_room(&rs->all, &rs->cap, rs->nr, sizeof(*rs->all));
-	if (rc)
-		return rc;
-	rs->all[rs->nr++] = r;
-	if (slot) {
-		*slot = (uint32_t)rs->nr;
-		rs->used++;
-	}
-	return 0;
+	rc = grove__replies_model(rs, x->model, &model);
+	r.model = model & GROVE__MODELS_MAX;
+	for (int i = 0; i < 2 && !r.single; i++)
+		r.hash[i] = grove__hash(seeds[i], x->key.ptr, x->key.len);
+	return rc ? rc : grove__replies_merge(rs, &r);
 }

@@ -103,7 +103,9 @@ void grove__sweep_release(struct grove__sweep *s)
 struct shared {
 	struct grove__sweep *s;
 	struct grove *g;
+	struct grove__catalog *catalog;  /* NULL: none */
 	size_t next;
+	bool news;                       /* a log was read that the catalog did not know */
 	pthread_t caller;
 	pthread_mutex_t lock;
 	struct grove_detail *d;
@@ -118,6 +120,7 @@ struct reader {
 	struct grove__json_want want;
 	const struct grove__dialect *ready;   /* whose members those are */
 	struct grove__sweeping at;
+	void *own;
 	bool slot;
 };
 
@@ -145,7 +148,7 @@ static int take_facts(struct reader *r, const struct grove__entry *e)
 	return h->cwd ? 0 : GROVE_ENOMEM;
 }
 
-static int take_line(struct reader *r, const struct grove__json_line *l, const char *line)
+static int pass_line(struct reader *r, const struct grove__json_line *l, const char *line)
 {
 	const struct grove__dialect *dialect = r->at.dialect;
 	struct grove__sweep *s = r->sh->s;
@@ -175,6 +178,14 @@ static int take_line(struct reader *r, const struct grove__json_line *l, const c
 	if (rc || class == LINE_HEADER)
 		return rc;
 	return s->entry(s->payload, &r->at, l, line, &e);
+}
+
+static int take_line(struct reader *r, const struct grove__json_line *l, const char *line)
+{
+	int rc = pass_line(r, l, line);
+
+	/* a dialect goes on without what it had no memory for; but this would be remembered */
+	return r->at.tmp.failed || r->at.keep.failed ? GROVE_ENOMEM : rc;
 }
 
 static int widen(struct reader *r, struct grove_detail *d)
@@ -211,16 +222,15 @@ static int read_values(struct reader *r, struct grove_log *log, uint64_t pos, ui
 static int read_log(struct reader *r, struct grove_log *log, struct grove_detail *d)
 {
 	struct grove__json_line l;
-	struct grove_log_stat st;
 	struct grove_run run;
 	uint64_t pos = 0;
 	bool loose = false;
-	int rc = grove__log_stat(log, &st, d);
+	int rc = grove__log_stat(log, &r->at.st, d);
 
-	while (!rc && !loose && pos < st.tail) {
+	while (!rc && !loose && pos < r->at.st.tail) {
 		size_t off = 0;
 
-		rc = grove__log_read(log, pos, st.tail, r->buf, r->cap, &run, d);
+		rc = grove__log_read(log, pos, r->at.st.tail, r->buf, r->cap, &run, d);
 		if (!rc && run.open) {
 			rc = widen(r, d);
 			continue;
@@ -238,8 +248,8 @@ static int read_log(struct reader *r, struct grove_log *log, struct grove_detail
 				rc = GROVE_ENOMEM;
 			loose = v == JSON_BAD && r->at.dialect->lenient;
 			if (loose)
-				rc = read_values(r, log, pos + (run.by_line ? nr : off), st.tail,
-						 run.by_line, d);
+				rc = read_values(r, log, pos + (run.by_line ? nr : off),
+						 r->at.st.tail, run.by_line, d);
 			off += (size_t)l.len + 1;
 		}
 		pos = run.next;
@@ -275,33 +285,75 @@ static int open_log(struct reader *r, const struct grove__sweep_log *at, struct 
 	return grove__log_open(log, at->root->store, &key, GROVE_LOG_READ, d);
 }
 
-static int read_one(struct reader *r, uint32_t nr)
+/* Read it, whatever comes of it, and let the catalog remember that. */
+static int read_anew(struct reader *r, const char *path, const struct grove__sys_stat *st)
 {
 	struct shared *sh = r->sh;
 	struct grove__sweep *s = sh->s;
+	struct grove_buf bytes = GROVE_BUF_INIT;
 	struct grove_log *log = NULL;
 	struct grove_detail why;
-	int rc;
+	int rc, read;
+
+	grove__detail_clear(&why);
+	read = open_log(r, &s->logs[r->at.nr], &log, &why);
+	read = read ? read : read_log(r, log, &why);
+	pthread_mutex_lock(&sh->lock);
+	if (read && read != GROVE_ENOMEM && why.code && s->skipped)
+		s->skipped(s->skipped_payload, &why);
+	sh->news = true;
+	pthread_mutex_unlock(&sh->lock);
+	/* entries may have passed before it failed */
+	rc = read == GROVE_ENOMEM ? read : s->end(s->payload, &r->at, &bytes);
+	/* what fails may work the next time; what changed meanwhile is another file by now */
+	if (!rc && st && (!read || (read == GROVE_EDAMAGED && !why.code)) &&
+	    r->at.st.bytes == st->size && r->at.st.mtime_ns == st->mtime_ns)
+		grove__catalog_put(sh->catalog, path, st, grove__buf_slice(&bytes));
+	grove__log_close(log);
+	grove__buf_release(&bytes);
+	return rc;
+}
+
+bool grove__sweep_reads_as(struct grove *g, const struct grove__sweep_log *log,
+			   const struct grove__dialect *was, bool forced)
+{
+	const struct grove__dialect *now = g->forced ? g->forced : log->root->dialect;
+	struct grove_key key = { log->project, log->session, log->sub };
+
+	if (now || forced)
+		return was == now;
+	/* where bytes leave it open, the files around them decide: only then they must be asked again */
+	if (!grove__root_likely(g, log->root, log->project, &now) && was == now)
+		return true;
+	return !grove__root_dialect(g, log->root, &key, &now, NULL) && was == now;
+}
+
+static int read_one(struct reader *r, uint32_t nr)
+{
+	struct grove__sweep *s = r->sh->s;
+	const struct grove__sweep_log *log = &s->logs[nr];
+	struct grove_key key = { log->project, log->session, log->sub };
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove_slice bytes;
+	struct grove__sys_stat st;
+	bool file;
+	int rc = 0;
 
 	memset(&r->at, 0, sizeof(r->at));
 	r->at.nr = nr;
+	r->at.own = r->own;
 	r->slot = false;
 	grove__arena_init(&r->at.tmp);
 	grove__arena_init(&r->at.keep);
-	grove__detail_clear(&why);
-	rc = open_log(r, &s->logs[nr], &log, &why);
-	rc = rc ? rc : read_log(r, log, &why);
-	pthread_mutex_lock(&sh->lock);
-	if (rc && rc != GROVE_ENOMEM && why.code && s->skipped)
-		s->skipped(s->skipped_payload, &why);
-	/* entries may have passed before it failed */
-	if (rc != GROVE_ENOMEM && r->at.has_header)
-		rc = s->end(s->payload, &r->at);
-	pthread_mutex_unlock(&sh->lock);
-	grove__log_close(log);
+	file = r->sh->catalog && !grove__store_describe(log->root->store, &key, &path) && path.len &&
+	       !grove__sys_stat(path.ptr, &st);
+	if (!file || !grove__catalog_find(r->sh->catalog, path.ptr, &st, &r->at.tmp, &bytes) ||
+	    !s->known(s->payload, nr, bytes, &rc))
+		rc = read_anew(r, path.ptr, file ? &st : NULL);
 	grove__arena_release(&r->at.tmp);
 	grove__arena_release(&r->at.keep);
-	return rc == GROVE_ENOMEM ? rc : 0;
+	grove__buf_release(&path);
+	return rc;
 }
 
 /* --- all of them --- */
@@ -323,6 +375,7 @@ static bool next_log(struct shared *sh, uint32_t *nr)
 static void *work(void *arg)
 {
 	struct shared *sh = arg;
+	struct grove__sweep *s = sh->s;
 	struct reader *r = calloc(1, sizeof(*r));
 	int rc = GROVE_ENOMEM;
 	uint32_t nr;
@@ -332,17 +385,21 @@ static void *work(void *arg)
 		r->sh = sh;
 		r->cap = RUN_BYTES;
 		r->buf = malloc(r->cap + GROVE__JSON_PAD);
-		rc = r->buf ? 0 : GROVE_ENOMEM;
+		r->own = s->thread_new(s->payload);
+		rc = r->buf && r->own ? 0 : GROVE_ENOMEM;
 	}
 	do {
 		pthread_mutex_lock(&sh->lock);
 		if (rc && !sh->rc)
-			sh->rc = grove__fail_nomem(sh->d);
+			sh->rc = rc == GROVE_ENOMEM ? grove__fail_nomem(sh->d)
+						    : grove__fail(sh->d, rc, NULL, "too many replies");
 		more = next_log(sh, &nr);
 		pthread_mutex_unlock(&sh->lock);
 		if (more)
 			rc = read_one(r, nr);
 	} while (more);
+	if (r && r->own)
+		s->thread_free(s->payload, r->own);
 	free(r ? r->buf : NULL);
 	free(r);
 	return NULL;
@@ -354,6 +411,7 @@ int grove__sweep_read(struct grove__sweep *s, struct grove *g, struct grove_deta
 	pthread_t thread[THREADS_MAX];
 	unsigned cpus = grove__sys_cpus(), started = 0;
 
+	sh.catalog = grove__catalog_open(g, s->purpose, s->nr);
 	pthread_mutex_init(&sh.lock, NULL);
 	while (started + 1 < cpus && started < THREADS_MAX && started + 1 < s->nr &&
 	       !pthread_create(&thread[started], NULL, work, &sh))
@@ -362,5 +420,7 @@ int grove__sweep_read(struct grove__sweep *s, struct grove *g, struct grove_deta
 	while (started)
 		pthread_join(thread[--started], NULL);
 	pthread_mutex_destroy(&sh.lock);
+	/* where nothing is new, it is not worth looking for what is gone */
+	grove__catalog_close(sh.catalog, !sh.rc && sh.news);
 	return sh.rc;
 }

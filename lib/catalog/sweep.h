@@ -1,5 +1,6 @@
 /*
- * catalog/sweep.h: read every log there is, several at a time.
+ * catalog/sweep.h: read every log there is, several at a time; but those that the
+ * catalog knows need not be read.
  *
  *	rc = grove__sweep_find(&s, g, d);
  *	if (!rc)
@@ -9,7 +10,7 @@
 #ifndef GROVE_CATALOG_SWEEP_H
 #define GROVE_CATALOG_SWEEP_H
 
-#include "session/session.h"
+#include "catalog/catalog.h"
 
 struct grove__sweep_log {
 	struct grove__root *root;
@@ -27,6 +28,8 @@ struct grove__sweeping {
 	uint64_t line;                   /* number of the line at hand, from 0 */
 	struct grove__arena tmp;         /* good for this line */
 	struct grove__arena keep;        /* good for this log */
+	struct grove_log_stat st;        /* of the log as it was read */
+	void *own;                       /* the thread's, see `thread_new` */
 };
 
 struct grove__sweep {
@@ -36,11 +39,23 @@ struct grove__sweep {
 
 	/* Scan lines for what billed() wants, too. */
 	bool bill;
-	/* An entry; by many threads at once. Other than 0 ends this log; GROVE_ENOMEM all. */
+	enum grove__purpose purpose;
+	/* What a thread wants to have beside it; NULL: memory ran out. */
+	void *(*thread_new)(void *payload);
+	void (*thread_free)(void *payload, void *own);
+	/*
+	 * Bytes that `end` made of this log when it was as it is now. False: they are
+	 * of no use, read it. By many threads at once, as those below.
+	 */
+	bool (*known)(void *payload, uint32_t nr, struct grove_slice bytes, int *rc);
+	/* An entry. Other than 0 ends this log; GROVE_ENOMEM all. */
 	int (*entry)(void *payload, struct grove__sweeping *at, const struct grove__json_line *l,
 		     const char *line, const struct grove__entry *e);
-	/* What can be read of a log was; one at a time. 0 or GROVE_ENOMEM. */
-	int (*end)(void *payload, struct grove__sweeping *at);
+	/*
+	 * What can be read of a log was; what the catalog is to remember goes to
+	 * `bytes`. 0, or what ends all.
+	 */
+	int (*end)(void *payload, struct grove__sweeping *at, struct grove_buf *bytes);
 	/* One could not be read; one at a time. NULL: nobody is told. */
 	void (*skipped)(void *payload, const struct grove_detail *why);
 	void *payload, *skipped_payload;
@@ -49,6 +64,12 @@ struct grove__sweep {
 /* Every log of every session, those of sub-agents too. `s` is zeroed but for the callbacks. */
 int grove__sweep_find(struct grove__sweep *s, struct grove *g, struct grove_detail *d);
 int grove__sweep_read(struct grove__sweep *s, struct grove *g, struct grove_detail *d);
+/*
+ * Is a log that was read as `was` still to be read so? `forced`: that was not by
+ * what is in it.
+ */
+bool grove__sweep_reads_as(struct grove *g, const struct grove__sweep_log *log,
+			   const struct grove__dialect *was, bool forced);
 void grove__sweep_release(struct grove__sweep *s);
 
 #endif

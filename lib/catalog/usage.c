@@ -1,15 +1,19 @@
 /*
  * catalog/usage.c: tokens and cost of all sessions.
  *
- * All logs are read first, whose replies go into one table (replies.h); which
- * row of the answer one belongs to is asked when they are all there, because
- * only then it is known which log it belongs to.
+ * The replies of each log are made bytes (billed.h), which the catalog keeps, and
+ * those of all logs go into one table (replies.h); so it does not matter which of
+ * them were read and which are remembered. Which row of the answer one belongs to
+ * is asked when they are all there, because only then it is known which log it
+ * belongs to.
  */
 #include "catalog/usage.h"
 
 #include "base/array.h"
-#include "catalog/replies.h"
+#include "catalog/billed.h"
+#include "catalog/prices.h"
 #include "catalog/sweep.h"
+#include "js/calendar.h"
 #include "js/js.h"
 #include "json/write.h"
 #include "sys/clock.h"
@@ -28,11 +32,12 @@ struct log_facts {
 };
 
 struct collector {
+	struct grove *g;
 	struct grove__sweep sweep;
 	struct grove__replies replies;
 	struct log_facts *logs;
 	struct grove__arena texts;
-	pthread_mutex_t lock;            /* replies, and facts while logs are read */
+	pthread_mutex_t lock;            /* replies and texts while logs are read */
 };
 
 /* --- reading --- */
@@ -49,16 +54,16 @@ static int give_id(struct grove__sweeping *at, struct grove__entry *e, char out[
 	return e->has_id ? 0 : GROVE_ENOMEM;
 }
 
+/* Those of the log at hand; `told` says what it would say if there were other logs. */
 static int take_entry(void *payload, struct grove__sweeping *at, const struct grove__json_line *l,
 		      const char *line, const struct grove__entry *e)
 {
-	struct collector *c = payload;
-	struct log_facts *f = &c->logs[at->nr];
 	struct grove__entry own = *e;
 	struct grove__billed x;
 	char id[40];
 	int rc;
 
+	(void)payload;
 	if (!at->dialect->billed)
 		return 0;
 	/* an id that no line needs is not worth its hash: most bill nothing */
@@ -74,30 +79,83 @@ static int take_entry(void *payload, struct grove__sweeping *at, const struct gr
 		if (!at->header.id)
 			return GROVE_ENOMEM;
 	}
+	return grove__replies_add(at->own, &x, 0, true);
+}
+
+static int keep_text(struct grove__arena *a, struct grove_slice text, const char **out)
+{
+	if (!text.len)
+		return 0;
+	*out = grove__arena_dup(a, text);
+	return *out ? 0 : GROVE_ENOMEM;
+}
+
+static int take_log(struct collector *c, uint32_t nr, const struct grove__billed_log *l,
+		    struct grove_slice bytes)
+{
+	struct log_facts *f = &c->logs[nr];
+	const char *agent = c->sweep.logs[nr].root->agent;
+	int rc;
+
+	if (!l->session)
+		return 0;
+	f->agent = strcmp(agent, "grove") ? agent : l->dialect->name;
 	pthread_mutex_lock(&c->lock);
-	rc = grove__replies_add(&c->replies, &x, at->nr, f->subs);
+	rc = keep_text(&c->texts, l->id, &f->id);
+	rc = rc ? rc : keep_text(&c->texts, l->cwd, &f->cwd);
+	rc = rc ? rc : grove__billed_fold(bytes, &c->replies, nr, f->subs);
 	pthread_mutex_unlock(&c->lock);
 	return rc;
 }
 
-static int keep_text(struct grove__arena *a, const char *text, const char **out)
-{
-	if (!text || !*text)
-		return 0;
-	*out = grove__arena_dup(a, grove__slice_str(text));
-	return *out ? 0 : GROVE_ENOMEM;
-}
-
-static int take_facts(void *payload, struct grove__sweeping *at)
+static bool take_known(void *payload, uint32_t nr, struct grove_slice bytes, int *rc)
 {
 	struct collector *c = payload;
-	struct log_facts *f = &c->logs[at->nr];
-	const char *agent = c->sweep.logs[at->nr].root->agent;
+	struct grove__billed_log l;
+
+	if (!grove__billed_unpack(bytes, &l) || !l.dialect ||
+	    !grove__sweep_reads_as(c->g, &c->sweep.logs[nr], l.dialect, l.forced))
+		return false;
+	*rc = take_log(c, nr, &l, bytes);
+	return true;
+}
+
+static int take_end(void *payload, struct grove__sweeping *at, struct grove_buf *bytes)
+{
+	struct collector *c = payload;
+	const struct grove__header *h = &at->header;
+	struct grove__billed_log l = {
+		.dialect = at->dialect, .session = at->has_header,
+		.forced = c->g->forced || c->sweep.logs[at->nr].root->dialect,
+	};
+	struct grove__replies *own = at->own;
 	int rc;
 
-	f->agent = strcmp(agent, "grove") ? agent : at->dialect->name;
-	rc = keep_text(&c->texts, at->header.id, &f->id);
-	return rc ? rc : keep_text(&c->texts, at->header.cwd, &f->cwd);
+	if (l.session) {
+		l.id = grove__slice_str(h->id ? h->id : "");
+		l.cwd = grove__slice_str(h->cwd ? h->cwd : "");
+	}
+	rc = grove__billed_pack(&l, own, bytes);
+	rc = rc ? rc : take_log(c, at->nr, &l, grove__buf_slice(bytes));
+	grove__replies_clear(own);
+	return rc;
+}
+
+static void *thread_new(void *payload)
+{
+	struct grove__replies *own = malloc(sizeof(*own));
+
+	(void)payload;
+	if (own)
+		grove__replies_init(own);
+	return own;
+}
+
+static void thread_free(void *payload, void *own)
+{
+	(void)payload;
+	grove__replies_release(own);
+	free(own);
 }
 
 /* --- which log belongs to which --- */
@@ -160,10 +218,21 @@ static int find_owners(struct collector *c)
 
 /* --- rows --- */
 
+/* What there is to know of a model. */
+struct model {
+	const struct grove__price *price;    /* NULL: none */
+	uint64_t unpriced, tokens;           /* replies without a cost, and what they used */
+	uint32_t row;                        /* GROVE__IDMAP_NONE: not yet */
+};
+
 struct grouping {
 	struct grove_usage *out;
 	struct grove__idmap map;
-	uint32_t *of_model;              /* row of each model; GROVE__IDMAP_NONE: not yet */
+	struct model *models;
+	int64_t since, until;                /* the first ms, and the first no more */
+	bool dated;                          /* these two hold */
+	int64_t day;                         /* of the last reply, and its row */
+	uint32_t day_row;                    /* GROVE__IDMAP_NONE: there was none */
 };
 
 static struct grove_slice key_of(const void *owner, uint32_t i)
@@ -194,25 +263,46 @@ static int find_row(struct grouping *gr, struct grove_slice key, uint32_t *row)
 	return rc;
 }
 
+static int64_t day_of(int64_t time)
+{
+	return time / GROVE__JS_MS_DAY - (time % GROVE__JS_MS_DAY < 0);
+}
+
+/* Replies of a day mostly come together. */
 static int row_of_day(struct grouping *gr, int64_t time, uint32_t *row)
 {
 	char iso[GROVE__JS_ISO_MAX];
-	size_t n = time == GROVE_NO_TIME ? 0 : grove__js_iso(iso, time);
+	size_t n = 0;
+	int rc;
 
+	if (time != GROVE_NO_TIME) {
+		if (gr->day_row != GROVE__IDMAP_NONE && gr->day == day_of(time)) {
+			*row = gr->day_row;
+			return 0;
+		}
+		n = grove__js_iso(iso, time);
+	}
 	/* in years beyond 0…9999 the day ends later */
-	return find_row(gr, grove__slice(iso, n ? n - strlen("T00:00:00.000Z") : 0), row);
+	rc = find_row(gr, grove__slice(iso, n ? n - strlen("T00:00:00.000Z") : 0), row);
+	if (!rc && n) {
+		gr->day = day_of(time);
+		gr->day_row = *row;
+	}
+	return rc;
 }
 
 static int row_of_model(struct grouping *gr, const struct grove__replies *all, uint32_t model,
 			uint32_t *row)
 {
-	if (gr->of_model[model] == GROVE__IDMAP_NONE) {
-		int rc = find_row(gr, grove__slice_str(all->models[model]), &gr->of_model[model]);
+	struct model *m = &gr->models[model];
+
+	if (m->row == GROVE__IDMAP_NONE) {
+		int rc = find_row(gr, grove__slice_str(all->models[model]), &m->row);
 
 		if (rc)
 			return rc;
 	}
-	*row = gr->of_model[model];
+	*row = m->row;
 	return 0;
 }
 
@@ -248,26 +338,62 @@ static uint64_t plus(uint64_t a, uint64_t b)
  * In whatever order prices come, and whichever copy of a reply counts, their sum
  * is the same to its last digit.
  */
-static void add_cost(struct grove__usage_sum *s, double cost)
+static void add_amount(struct grove__usage_amount *a, double x)
 {
-	double before = s->row.cost;
+	double before = a->sum;
 
-	s->row.cost += cost;
-	s->rest += before >= cost ? before - s->row.cost + cost : cost - s->row.cost + before;
-	s->row.has_cost = 1;
+	a->sum += x;
+	a->rest += before >= x ? before - a->sum + x : x - a->sum + before;
 }
 
-static void add_reply(struct grove__usage_sum *s, const struct grove__reply *r)
+static void add_reply(struct grove__usage_sum *s, const struct grove__reply *r, double estimate)
 {
 	struct grove_usage_row *row = &s->row;
+	bool noted = !isnan(r->cost);
 
 	row->input = plus(row->input, r->input);
 	row->output = plus(row->output, r->output);
 	row->cache_read = plus(row->cache_read, r->cache_read);
 	row->cache_write = plus(row->cache_write, r->cache_write);
 	row->total = plus(plus(row->input, row->output), plus(row->cache_read, row->cache_write));
+	if (!noted && isnan(estimate)) {
+		row->unpriced++;
+		return;
+	}
+	add_amount(&s->cost, noted ? r->cost : estimate);
+	if (!noted)
+		add_amount(&s->estimated, estimate);
+	row->has_cost = 1;
+}
+
+static void close_sum(struct grove__usage_sum *s)
+{
+	s->row.cost = s->cost.sum + s->cost.rest;
+	s->row.estimated = s->estimated.sum + s->estimated.rest;
+}
+
+/* What its model's list price makes of a reply whose cost was not noted; NaN: nothing. */
+static double estimate_of(struct model *m, const struct grove__reply *r)
+{
+	double cost = (double)NAN;
+
 	if (!isnan(r->cost))
-		add_cost(s, r->cost);
+		return cost;
+	if (m->price)
+		cost = grove__price_of(m->price, r);
+	if (isnan(cost)) {
+		m->unpriced++;
+		m->tokens = plus(m->tokens, plus(plus(r->input, r->output),
+						 plus(r->cache_read, r->cache_write)));
+	}
+	return cost;
+}
+
+static bool is_asked_for(const struct grouping *gr, const struct grove__reply *r)
+{
+	if (r->told)
+		return false;
+	return !gr->dated || (r->time != GROVE_NO_TIME && r->time >= gr->since && r->time < gr->until);
 }
 
 static int sum_up(struct grouping *gr, struct collector *c, enum grove_usage_by by)
@@ -280,7 +406,7 @@ static int sum_up(struct grouping *gr, struct collector *c, enum grove_usage_by 
 	for (size_t i = 0; i < all->nr && !rc; i++) {
 		const struct grove__reply *r = &all->all[i];
 
-		if (r->told)
+		if (!is_asked_for(gr, r))
 			continue;
 		if (by == GROVE_USAGE_DAY)
 			rc = row_of_day(gr, r->time, &row);
@@ -289,13 +415,15 @@ static int sum_up(struct grouping *gr, struct collector *c, enum grove_usage_by 
 		else
 			rc = row_of_log(gr, c, by, r->log, &row);
 		if (!rc) {
-			add_reply(&u->rows[row], r);
-			add_reply(&u->totals, r);
+			double estimate = estimate_of(&gr->models[r->model], r);
+
+			add_reply(&u->rows[row], r, estimate);
+			add_reply(&u->totals, r, estimate);
 		}
 	}
-	u->totals.row.cost += u->totals.rest;
+	close_sum(&u->totals);
 	for (size_t i = 0; i < u->nr; i++)
-		u->rows[i].row.cost += u->rows[i].rest;
+		close_sum(&u->rows[i]);
 	return rc;
 }
 
@@ -319,50 +447,143 @@ static int by_total(const void *x, const void *y)
 	return by_key(x, y);
 }
 
-static int group(struct collector *c, enum grove_usage_by by, struct grove_usage *out)
+static int by_tokens(const void *x, const void *y)
 {
-	struct grouping gr = { .out = out };
-	size_t nr = c->replies.nr_models;
-	int rc;
+	const struct grove_usage_unpriced *a = x, *b = y;
 
-	gr.of_model = malloc((nr ? nr : 1) * sizeof(*gr.of_model));
-	if (!gr.of_model)
+	if (a->total != b->total)
+		return a->total > b->total ? -1 : 1;
+	return strcmp(a->model, b->model);
+}
+
+static int tell_unpriced(const struct grouping *gr, const struct grove__replies *all)
+{
+	struct grove_usage *u = gr->out;
+
+	if (!u->totals.row.unpriced)
+		return 0;
+	u->unpriced = calloc(all->nr_models, sizeof(*u->unpriced));
+	if (!u->unpriced)
 		return GROVE_ENOMEM;
-	for (size_t i = 0; i < nr; i++)
-		gr.of_model[i] = GROVE__IDMAP_NONE;
+	for (size_t i = 0; i < all->nr_models; i++) {
+		const struct model *m = &gr->models[i];
+		struct grove_usage_unpriced *x = &u->unpriced[u->nr_unpriced];
+
+		if (!m->unpriced)
+			continue;
+		x->model = grove__arena_dup(&u->texts, grove__slice_str(all->models[i]));
+		x->replies = m->unpriced;
+		x->total = m->tokens;
+		if (!x->model)
+			return GROVE_ENOMEM;
+		u->nr_unpriced++;
+	}
+	qsort(u->unpriced, u->nr_unpriced, sizeof(*u->unpriced), by_tokens);
+	return 0;
+}
+
+static int look_up_models(struct grouping *gr, const struct grove__replies *all,
+			  const struct grove__prices *prices)
+{
+	gr->models = calloc(all->nr_models ? all->nr_models : 1, sizeof(*gr->models));
+	if (!gr->models)
+		return GROVE_ENOMEM;
+	for (size_t i = 0; i < all->nr_models; i++) {
+		gr->models[i].price = grove__prices_find(prices, all->models[i]);
+		gr->models[i].row = GROVE__IDMAP_NONE;
+	}
+	return 0;
+}
+
+static int group(struct collector *c, struct grouping *gr, enum grove_usage_by by,
+		 const struct grove__prices *prices)
+{
+	struct grove_usage *out = gr->out;
+	int rc = look_up_models(gr, &c->replies, prices);
+
 	for (size_t i = 0; i < c->sweep.nr; i++)
 		c->logs[i].row = GROVE__IDMAP_NONE;
-	grove__idmap_init(&gr.map, c->replies.seed[0], key_of, out);
-	rc = sum_up(&gr, c, by);
+	gr->day_row = GROVE__IDMAP_NONE;
+	grove__idmap_init(&gr->map, c->replies.spread[0], key_of, out);
+	rc = rc ? rc : sum_up(gr, c, by);
+	rc = rc ? rc : tell_unpriced(gr, &c->replies);
 	if (!rc && out->nr)
 		qsort(out->rows, out->nr, sizeof(*out->rows),
 		      by == GROVE_USAGE_DAY ? by_key : by_total);
-	grove__idmap_release(&gr.map);
-	free(gr.of_model);
+	grove__idmap_release(&gr->map);
+	free(gr->models);
 	return rc;
+}
+
+/* --- all of it --- */
+
+/* "2026-05-03": its first ms; GROVE_EINVAL for what is no such day. */
+static int parse_day(const char *text, int64_t *ms, struct grove_detail *d)
+{
+	struct grove_slice day = grove__slice_str(text);
+	char iso[GROVE__JS_ISO_MAX];
+
+	*ms = day.len == strlen("2026-05-03") ? grove__js_date_parse(day) : GROVE__JS_NAN_DATE;
+	/* a 31st of February would be a day in March */
+	if (*ms == GROVE__JS_NAN_DATE || !grove__js_iso(iso, *ms) || memcmp(iso, text, day.len) ||
+	    *ms % GROVE__JS_MS_DAY)
+		return grove__fail(d, GROVE_EINVAL, NULL, "%.40s is not a day such as 2026-05-03", text);
+	return 0;
+}
+
+static int take_days(struct grouping *gr, const struct grove_usage_options *opt,
+		     struct grove_detail *d)
+{
+	int rc = 0;
+
+	gr->since = INT64_MIN;
+	gr->until = INT64_MAX;
+	gr->dated = opt->since || opt->until;
+	if (opt->since)
+		rc = parse_day(opt->since, &gr->since, d);
+	if (!rc && opt->until) {
+		rc = parse_day(opt->until, &gr->until, d);
+		gr->until += rc ? 0 : GROVE__JS_MS_DAY;
+	}
+	return rc;
+}
+
+static int collect(struct collector *c, struct grove *g, struct grove_detail *d)
+{
+	int rc = grove__sweep_find(&c->sweep, g, d);
+
+	if (!rc && find_owners(c))
+		rc = grove__fail_nomem(d);
+	return rc ? rc : grove__sweep_read(&c->sweep, g, d);
 }
 
 int grove__usage(struct grove *g, const struct grove_usage_options *opt, struct grove_usage *out,
 		 struct grove_detail *d)
 {
 	struct collector c = {
-		.sweep = { .bill = true, .entry = take_entry, .end = take_facts,
-			   .skipped = opt->skipped, .skipped_payload = opt->skipped_payload },
+		.g = g,
+		.sweep = { .bill = true, .purpose = CATALOG_USAGE, .thread_new = thread_new,
+			   .thread_free = thread_free, .known = take_known, .entry = take_entry,
+			   .end = take_end, .skipped = opt->skipped,
+			   .skipped_payload = opt->skipped_payload },
 	};
+	struct grouping gr = { .out = out };
+	struct grove__prices prices;
 	int rc;
 
 	c.sweep.payload = &c;
 	grove__replies_init(&c.replies);
 	grove__arena_init(&c.texts);
+	grove__prices_init(&prices);
 	pthread_mutex_init(&c.lock, NULL);
-	rc = grove__sweep_find(&c.sweep, g, d);
-	if (!rc && find_owners(&c))
-		rc = grove__fail_nomem(d);
-	if (!rc)
-		rc = grove__sweep_read(&c.sweep, g, d);
-	if (!rc && group(&c, opt->by, out))
+	/* what is wrong with the question is told before the work */
+	rc = take_days(&gr, opt, d);
+	rc = rc ? rc : grove__prices_load(&prices, g, opt->prices, d);
+	rc = rc ? rc : collect(&c, g, d);
+	if (!rc && group(&c, &gr, opt->by, &prices))
 		rc = grove__fail_nomem(d);
 	pthread_mutex_destroy(&c.lock);
+	grove__prices_release(&prices);
 	grove__sweep_release(&c.sweep);
 	grove__replies_release(&c.replies);
 	grove__arena_release(&c.texts);
@@ -373,6 +594,7 @@ int grove__usage(struct grove *g, const struct grove_usage_options *opt, struct 
 void grove__usage_release(struct grove_usage *u)
 {
 	free(u->rows);
+	free(u->unpriced);
 	grove__arena_release(&u->texts);
 }
 
@@ -394,7 +616,27 @@ static int put_row(struct grove_buf *out, const struct grove_usage_row *r)
 				       (unsigned long long)r->total);
 	rc = rc ? rc : r->has_cost ? grove__json_put_double(out, r->cost)
 				   : grove__buf_add_str(out, "null");
+	if (!rc && r->estimated > 0) {
+		rc = grove__buf_add_str(out, ",\"estimated\":");
+		rc = rc ? rc : grove__json_put_double(out, r->estimated);
+	}
 	return rc ? rc : grove__buf_add_char(out, '}');
+}
+
+static int put_unpriced(struct grove_buf *out, const struct grove_usage *u)
+{
+	int rc = grove__buf_add_str(out, ",\"unpriced\":[");
+
+	for (size_t i = 0; i < u->nr_unpriced && !rc; i++) {
+		const struct grove_usage_unpriced *x = &u->unpriced[i];
+
+		rc = grove__buf_add_str(out, i ? ",{\"model\":" : "{\"model\":");
+		rc = rc ? rc : grove__json_put_str(out, x->model);
+		rc = rc ? rc : grove__buf_addf(out, ",\"replies\":%llu,\"totalTokens\":%llu}",
+					       (unsigned long long)x->replies,
+					       (unsigned long long)x->total);
+	}
+	return rc ? rc : grove__buf_add_char(out, ']');
 }
 
 int grove__usage_json(const struct grove_usage *u, struct grove_buf *out)
@@ -407,5 +649,8 @@ int grove__usage_json(const struct grove_usage *u, struct grove_buf *out)
 		rc = i ? grove__buf_add_str(out, ",\n") : 0;
 		rc = rc ? rc : put_row(out, &u->rows[i].row);
 	}
-	return rc ? rc : grove__buf_add_str(out, "]}");
+	rc = rc ? rc : grove__buf_add_char(out, ']');
+	if (!rc && u->nr_unpriced)
+		rc = put_unpriced(out, u);
+	return rc ? rc : grove__buf_add_char(out, '}');
 }

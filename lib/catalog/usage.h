@@ -6,16 +6,22 @@
 
 #include "session/session.h"
 
-/* While it grows, `rest` is what the cost has lost by rounding. */
+/* While it grows, `rest` is what the sum has lost by rounding. */
+struct grove__usage_amount {
+	double sum, rest;
+};
+
 struct grove__usage_sum {
 	struct grove_usage_row row;
-	double rest;
+	struct grove__usage_amount cost, estimated;
 };
 
 struct grove_usage {
 	struct grove__usage_sum totals;
 	struct grove__usage_sum *rows;
 	size_t nr, cap;
+	struct grove_usage_unpriced *unpriced;
+	size_t nr_unpriced;
 	struct grove__arena texts;
 };
 

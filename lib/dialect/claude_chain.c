@@ -155,75 +155,103 @@ static void find_live(struct grove__claude_work *w)
 
 /* --- what a boundary keeps --- */
 
-/* The children of a row, while they are moved about: edges, newest first. */
-struct children {
-	uint32_t *head;                        /* of each row, an edge or CLAUDE_NONE */
-	struct edge {
-		uint32_t row, next;
-	} *edges;
+/*
+ * Parents, while they change. A boundary moves all children of a row at once,
+ * and there may be as many boundaries as children: so those that have one parent
+ * are a set, and it is the set that moves. The sets are trees of nodes; a row that
+ * gets a parent of its own gets a node of its own and leaves its old one empty.
+ */
+struct sets {
+	struct node {
+		uint32_t up;                   /* itself: the set's first */
+		uint32_t size;
+		uint32_t parent;               /* of all rows in the set, told by its first */
+	} *nodes;
 	size_t nr, cap;
+	uint32_t *node;                        /* of each row; CLAUDE_NONE: its parent stays */
+	uint32_t *below;                       /* of each row, the set of its children; or NONE */
 };
 
-static int children_add(struct children *c, uint32_t parent, uint32_t row)
+static uint32_t first_of(const struct sets *s, uint32_t i)
 {
-	int rc = grove__array_room(&c->edges, &c->cap, c->nr, sizeof(*c->edges));
+	while (s->nodes[i].up != i) {
+		s->nodes[i].up = s->nodes[s->nodes[i].up].up;
+		i = s->nodes[i].up;
+	}
+	return i;
+}
+
+/* The set with its first at `i` has this parent from now on. */
+static void join_below(struct sets *s, uint32_t i, uint32_t parent)
+{
+	uint32_t with = is_row(parent) ? s->below[parent] : CLAUDE_NONE;
+
+	if (with != CLAUDE_NONE) {
+		uint32_t small = s->nodes[i].size < s->nodes[with].size ? i : with;
+
+		i = small == i ? with : i;
+		s->nodes[small].up = i;
+		s->nodes[i].size += s->nodes[small].size;
+	}
+	s->nodes[i].parent = parent;
+	if (is_row(parent))
+		s->below[parent] = i;
+}
+
+static int set_parent(struct sets *s, uint32_t row, uint32_t parent)
+{
+	uint32_t i = (uint32_t)s->nr;
+	int rc = grove__array_room(&s->nodes, &s->cap, s->nr, sizeof(*s->nodes));
 
 	if (rc)
 		return rc;
-	c->edges[c->nr] = (struct edge){ row, c->head[parent] };
-	c->head[parent] = (uint32_t)c->nr++;
+	s->nodes[s->nr++] = (struct node){ .up = i, .size = 1 };
+	s->node[row] = i;
+	join_below(s, i, parent);
 	return 0;
 }
 
-static int children_init(struct children *c, const struct grove__claude_work *w)
+static int sets_init(struct sets *s, const struct grove__claude_work *w)
 {
 	size_t nr = w->r->nr;
 	int rc = 0;
 
-	memset(c, 0, sizeof(*c));
-	c->head = malloc((nr + 1) * sizeof(*c->head));
-	if (!c->head)
+	s->node = malloc((nr + 1) * sizeof(*s->node));
+	s->below = malloc((nr + 1) * sizeof(*s->below));
+	if (!s->node || !s->below)
 		return GROVE_ENOMEM;
-	memset(c->head, 0xff, nr * sizeof(*c->head));
-	for (uint32_t i = (uint32_t)nr; i-- > 0 && !rc;)
+	memset(s->node, 0xff, nr * sizeof(*s->node));
+	memset(s->below, 0xff, nr * sizeof(*s->below));
+	for (uint32_t i = 0; i < nr && !rc; i++)
 		if (grove__claude_live(w, i) && is_row(w->parent[i]))
-			rc = children_add(c, w->parent[i], i);
+			rc = set_parent(s, i, w->parent[i]);
 	return rc;
 }
 
-static void children_release(struct children *c)
+static void sets_release(struct sets *s)
 {
-	free(c->head);
-	free(c->edges);
+	free(s->nodes);
+	free(s->node);
+	free(s->below);
 }
 
-static int set_parent(struct grove__claude_work *w, struct children *c, uint32_t row,
-		      uint32_t parent)
+/* All children of `anchor` go below `tail`. */
+static void move_children(struct sets *s, uint32_t anchor, uint32_t tail)
 {
-	w->parent[row] = parent;
-	return is_row(parent) ? children_add(c, parent, row) : 0;
+	uint32_t i = is_row(anchor) ? s->below[anchor] : CLAUDE_NONE;
+
+	if (i == CLAUDE_NONE)
+		return;
+	s->below[anchor] = CLAUDE_NONE;
+	join_below(s, i, tail);
 }
 
-/* All children of `anchor` but those that are kept go below `tail`. */
-static int move_children(struct grove__claude_work *w, struct children *c, uint32_t anchor,
-			 uint32_t tail)
+/* What became of it all. */
+static void settle_parents(struct grove__claude_work *w, const struct sets *s)
 {
-	uint32_t e;
-	int rc = 0;
-
-	if (!is_row(anchor))
-		return 0;
-	e = c->head[anchor];
-	c->head[anchor] = CLAUDE_NONE;
-	while (e != CLAUDE_NONE && !rc) {
-		uint32_t row = c->edges[e].row, next = c->edges[e].next;
-
-		/* an edge may be older than its child's present parent */
-		if (w->parent[row] == anchor && !(w->bits[row] & CHAIN_KEPT))
-			rc = set_parent(w, c, row, tail);
-		e = next;
-	}
-	return rc;
+	for (uint32_t i = 0; i < w->r->nr; i++)
+		if (s->node[i] != CLAUDE_NONE)
+			w->parent[i] = s->nodes[first_of(s, s->node[i])].parent;
 }
 
 static bool live_name(const struct grove__claude_work *w, uint32_t name, uint32_t *row)
@@ -248,12 +276,22 @@ static bool mark_segment(struct grove__claude_work *w, uint32_t head, uint32_t t
 	return true;
 }
 
+/* What is kept stays together, whatever its anchor's other children do. */
+static int stay(const struct grove__claude_work *w, struct sets *s, uint32_t head, uint32_t tail)
+{
+	int rc = 0;
+
+	for (uint32_t row = tail; row != head && !rc; row = w->parent[row])
+		rc = set_parent(s, row, w->parent[row]);
+	return rc;
+}
+
 /*
  * Relink by one boundary. *tail is the last row kept, or MISSING if it keeps
  * none. One name that leads nowhere makes the whole list void, and the segment
  * beside it is then not looked at.
  */
-static int relink(struct grove__claude_work *w, struct children *c,
+static int relink(struct grove__claude_work *w, struct sets *s,
 		  const struct grove__claude_kept *k, uint32_t *tail)
 {
 	const uint32_t *names = w->r->pool + k->first;
@@ -271,11 +309,11 @@ static int relink(struct grove__claude_work *w, struct children *c,
 			return 0;
 		for (uint32_t i = 0; i < k->nr; i++)
 			w->bits[row_of(w->r, names[i])] |= CHAIN_KEPT;
-		rc = move_children(w, c, anchor, row_of(w->r, names[k->nr - 1]));
+		move_children(s, anchor, row_of(w->r, names[k->nr - 1]));
 		prev = anchor;
 		for (uint32_t i = 0; i < k->nr && !rc; i++) {
 			row = row_of(w->r, names[i]);
-			rc = set_parent(w, c, row, prev);
+			rc = set_parent(s, row, prev);
 			prev = row;
 		}
 		*tail = prev;
@@ -287,9 +325,11 @@ static int relink(struct grove__claude_work *w, struct children *c,
 			w->bits[head] |= CHAIN_KEPT;
 		else if (!mark_segment(w, head, row))
 			return 0;
-		rc = move_children(w, c, anchor, row);
+		move_children(s, anchor, row);
+		if (w->mode == CLAUDE_MODE_CLI)
+			rc = stay(w, s, head, row);
 		if (!rc)
-			rc = set_parent(w, c, head, anchor);
+			rc = set_parent(s, head, anchor);
 		*tail = row;
 	}
 	return rc;
@@ -327,7 +367,7 @@ static void drop_above(struct grove__claude_work *w, uint32_t boundary, uint32_t
 static int relink_all(struct grove__claude_work *w, uint32_t until, uint32_t *last)
 {
 	const struct grove__claude_kept *k, *last_kept = NULL, *before = NULL;
-	struct children c = { 0 };
+	struct sets s = { 0 };
 	uint32_t tail = CLAUDE_MISSING;
 	bool any = false;
 	int rc;
@@ -344,7 +384,7 @@ static int relink_all(struct grove__claude_work *w, uint32_t until, uint32_t *la
 	}
 	if (!any || w->opt->full_history || w->mode == CLAUDE_MODE_AGENT)
 		return 0;
-	rc = children_init(&c, w);
+	rc = sets_init(&s, w);
 	for (size_t i = 0; !rc && i < w->r->nr_kept; i++) {
 		k = &w->r->kept[i];
 		if (k->row < until && grove__claude_live(w, k->row) &&
@@ -352,11 +392,13 @@ static int relink_all(struct grove__claude_work *w, uint32_t until, uint32_t *la
 		    (w->mode == CLAUDE_MODE_SDK || k == last_kept)) {
 			if (before)
 				unmark(w, before);
-			rc = relink(w, &c, k, &tail);
+			rc = relink(w, &s, k, &tail);
 			before = k;
 		}
 	}
-	children_release(&c);
+	if (!rc)
+		settle_parents(w, &s);
+	sets_release(&s);
 	if (!rc && w->mode == CLAUDE_MODE_CLI &&
 	    (is_row(tail) || (!last_kept->messages && !last_kept->segment)))
 		drop_above(w, *last, tail);

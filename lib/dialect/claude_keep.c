@@ -48,6 +48,53 @@ int grove__claude_apart(const struct grove__env *env, const char *root, const ch
 	return rc;
 }
 
+/* --- processes --- */
+
+#define PROJECTS "/projects/"
+
+int grove__claude_live_dirs(const struct grove__env *env, const char *path,
+			    int (*fn)(void *payload, const char *dir), void *payload)
+{
+	struct grove_buf dir = GROVE_BUF_INIT;
+	const char *at = NULL;
+	int rc = grove__claude_config_dir(env, &dir);
+
+	if (!rc)
+		rc = grove__buf_add_str(&dir, "/sessions");
+	if (!rc)
+		rc = fn(payload, dir.ptr);
+	/* the session may belong to another config directory than ours */
+	for (const char *p = path; (p = strstr(p, PROJECTS)); p++)
+		at = p;
+	grove__buf_clear(&dir);
+	if (!rc && at)
+		rc = grove__buf_addf(&dir, "%.*s/sessions", (int)(at - path), path);
+	if (!rc && at)
+		rc = fn(payload, dir.ptr);
+	grove__buf_release(&dir);
+	return rc;
+}
+
+bool grove__claude_live_note(const char *name, struct grove_slice json, struct grove__live *out,
+			     struct grove_buf *session)
+{
+	size_t digits = strspn(name, "0123456789");
+	struct grove_slice id = grove__json_get(json, "sessionId");
+	struct grove_slice since = grove__json_get(json, "startedAt");
+
+	if (!digits || digits > 10 || strcmp(name + digits, ".json") ||
+	    grove__json_type_of(id) != JSON_STRING)
+		return false;
+	out->pid = 0;
+	for (size_t i = 0; i < digits; i++)
+		out->pid = out->pid * 10 + (name[i] - '0');
+	out->since = GROVE_NO_TIME;
+	if (grove__json_type_of(since) == JSON_NUMBER && grove__json_number(since) > 0 &&
+	    grove__json_number(since) <= TIME_MAX_MS)
+		out->since = (int64_t)grove__json_number(since);
+	return !grove__json_text(session, id);
+}
+
 /* --- sub-agents --- */
 
 static enum grove__agent_file file(struct grove_slice path, struct grove_slice *id,

@@ -20,6 +20,15 @@ int64_t grove__claude_expires(struct grove_slice settings, int64_t mtime);
 int grove__claude_apart(const struct grove__env *env, const char *root, const char *session,
 			int (*fn)(void *payload, const char *dir, const char *name), void *payload);
 
+/*
+ * While it runs, each process keeps sessions/PID.json in the config directory:
+ * {"pid":…,"sessionId":"…","cwd":"…","startedAt":ms, …}.
+ */
+int grove__claude_live_dirs(const struct grove__env *env, const char *path,
+			    int (*fn)(void *payload, const char *dir), void *payload);
+bool grove__claude_live_note(const char *name, struct grove_slice json, struct grove__live *out,
+			     struct grove_buf *session);
+
 extern const struct grove__agents grove__claude_agents;
 
 #endif

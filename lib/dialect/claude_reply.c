@@ -162,10 +162,9 @@ static int cli_order(const void *x, const void *y)
 	return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static int cli_put(struct replies *p, const struct piece *first, const struct piece *end,
-		   uint32_t row)
+static int cli_put(struct replies *p, const struct piece *first, const struct piece *end)
 {
-	int rc = grove__claude_place(p->w, row);
+	int rc = 0;
 
 	for (; first < end && !rc; first++)
 		rc = grove__claude_place(p->w, first->row);
@@ -257,49 +256,54 @@ static int sdk_put(struct replies *p, struct piece *first, struct piece *end)
 
 /* --- both --- */
 
+/* The record on the chain that the pieces of each reply follow: its first, or its last. */
+static void find_anchors(struct replies *p, uint32_t *anchor)
+{
+	struct grove__claude_work *w = p->w;
+
+	memset(anchor, 0xff, (size_t)p->count * sizeof(*anchor));
+	for (size_t j = 0; j < w->nr_chain; j++) {
+		uint32_t reply = reply_of(p, w->chain[j]);
+
+		answer(p, w->chain[j]);
+		if (reply != CLAUDE_NONE &&
+		    (w->mode == CLAUDE_MODE_SDK || anchor[reply] == CLAUDE_NONE))
+			anchor[reply] = w->chain[j];
+	}
+}
+
 static int put_chain(struct replies *p)
 {
 	struct grove__claude_work *w = p->w;
-	uint32_t *start, *last, i;
+	uint32_t *start, *anchor;
 	int rc = 0;
 
-	/* where the pieces of each reply begin, and its last record on the chain */
+	/* where the pieces of each reply begin */
 	start = calloc((size_t)p->count + 1, sizeof(*start));
-	last = malloc(((size_t)p->count + 1) * sizeof(*last));
-	if (!start || !last) {
+	anchor = malloc(((size_t)p->count + 1) * sizeof(*anchor));
+	if (!start || !anchor) {
 		rc = GROVE_ENOMEM;
 		goto out;
 	}
 	for (size_t j = 0; j < p->nr; j++)
 		start[p->pieces[j].reply + 1]++;
-	for (i = 0; i < p->count; i++)
+	for (uint32_t i = 0; i < p->count; i++)
 		start[i + 1] += start[i];
-	for (size_t j = 0; j < w->nr_chain; j++) {
-		answer(p, w->chain[j]);
-		if (reply_of(p, w->chain[j]) != CLAUDE_NONE)
-			last[reply_of(p, w->chain[j])] = w->chain[j];
-	}
+	find_anchors(p, anchor);
 	for (size_t j = 0; j < w->nr_chain && !rc; j++) {
 		uint32_t row = w->chain[j], reply = reply_of(p, row);
 		struct piece *first, *end;
 
-		if (reply == CLAUDE_NONE) {
-			rc = grove__claude_place(w, row);
+		rc = grove__claude_place(w, row);
+		if (rc || reply == CLAUDE_NONE || anchor[reply] != row)
 			continue;
-		}
 		first = p->pieces + start[reply];
 		end = p->pieces + start[reply + 1];
-		if (w->mode == CLAUDE_MODE_CLI) {
-			rc = cli_put(p, first, end, row);
-		} else {
-			rc = grove__claude_place(w, row);
-			if (!rc && last[reply] == row)
-				rc = sdk_put(p, first, end);
-		}
+		rc = w->mode == CLAUDE_MODE_CLI ? cli_put(p, first, end) : sdk_put(p, first, end);
 	}
 out:
 	free(start);
-	free(last);
+	free(anchor);
 	return rc;
 }
 

@@ -140,7 +140,8 @@ static int went_on(const struct grove__claude_summary *s,
 	struct grove_buf name = GROVE_BUF_INIT;
 	int rc;
 
-	if (!s->continued_in.len)
+	/* a word of the file's: what is no id is the name of no session, but may be a path */
+	if (!grove__claude_session_id_ok(grove__buf_slice(&s->continued_in)))
 		return 0;
 	rc = grove__buf_addf(&name, "../%s.jsonl", s->continued_in.ptr);
 	rc = rc ? 0 : !beside(payload, name.ptr, NULL);
@@ -669,4 +670,6 @@ const struct grove__dialect grove__dialect_claude = {
 	.apart = grove__claude_apart,
 	.expires = grove__claude_expires,
 	.sweep_settings = GROVE__CLAUDE_SETTINGS,
+	.live_dirs = grove__claude_live_dirs,
+	.live_note = grove__claude_live_note,
 };

@@ -2,7 +2,8 @@
  * dialect/claude_usage.c: what a line of a transcript was billed for.
  *
  * A reply is written as a line for each of its blocks, all with the usage that
- * was known by then; message and request tell that they are one.
+ * was known by then; message and request tell that they are one. Until some
+ * 1.0 a line told its cost as well.
  */
 #include "dialect/bill.h"
 #include "dialect/claude.h"
@@ -24,7 +25,22 @@ static void read_usage(struct grove_slice usage, struct grove__billed *out)
 			out->cache_read = grove__bill_number(it.value);
 		else if (grove__json_string_is(it.key, "cache_creation_input_tokens"))
 			out->cache_write = grove__bill_number(it.value);
+		else if (grove__json_string_is(it.key, "cache_creation"))
+			out->cache_write_long = grove__bill_number(
+				grove__json_get(it.value, "ephemeral_1h_input_tokens"));
 	}
+}
+
+/* The table of members is full, and later versions have no such member: these do not look for it. */
+static void read_cost(const struct grove__json_line *l, const char *line, struct grove__billed *out)
+{
+	struct grove_slice version = grove__json_span_of(l, line, CLAUDE_M_VERSION), cost;
+
+	if (version.len > 3 && (memcmp(version.ptr, "\"0.", 3) && memcmp(version.ptr, "\"1.", 3)))
+		return;
+	cost = grove__json_get(grove__slice(line + l->value.off, (size_t)l->value.len), "costUSD");
+	out->has_cost = grove__json_type_of(cost) == JSON_NUMBER;
+	out->cost = grove__bill_number(cost);
 }
 
 int grove__claude_billed(const struct grove__json_line *l, const char *line,
@@ -40,6 +56,7 @@ int grove__claude_billed(const struct grove__json_line *l, const char *line,
 	if (row->class != CLAUDE_ASSISTANT || grove__json_type_of(usage) != JSON_OBJECT)
 		return 1;
 	read_usage(usage, out);
+	read_cost(l, line, out);
 	out->time = row->time;
 	out->model = grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_MODEL));
 	out->session = grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_SESSION));

@@ -151,6 +151,7 @@ struct grove__billed {
 	struct grove_slice session;  /* text, where lines tell the session; empty: not told */
 	int64_t time;                /* ms, or GROVE_NO_TIME */
 	double input, output, cache_read, cache_write;   /* tokens */
+	double cache_write_long;     /* what of cache_write is kept for an hour */
 	double cost;                 /* where has_cost */
 	bool has_cost;
 	/* The sum of what sub-agents used, which their own logs tell as well. */
@@ -223,6 +224,12 @@ struct grove__migrate {
 	struct grove_slice id, parent;      /* the new ones; parent.ptr NULL: none */
 	int (*id_at)(void *payload, double index, struct grove_buf *out);
 	void *payload;
+};
+
+/* What a running process of the agent tells about itself. */
+struct grove__live {
+	int64_t pid;
+	int64_t since;               /* ms, or GROVE_NO_TIME */
 };
 
 /* What a file beside a session has to do with its sub-agents. */
@@ -618,6 +625,18 @@ struct grove__dialect {
 	const char *sweep_settings;
 
 	const struct grove__delegation *delegation; /* NULL: entries tell of none */
+
+	/* --- the trace of its running processes; both NULL: they leave none --- */
+
+	/* The directories in which each of them keeps a note; `path` is the session's. */
+	int (*live_dirs)(const struct grove__env *env, const char *path,
+			 int (*fn)(void *payload, const char *dir), void *payload);
+	/*
+	 * Who left the note of that file name, and the id of the session it works
+	 * on, appended; false if it is not one. `json` is valid.
+	 */
+	bool (*live_note)(const char *name, struct grove_slice json, struct grove__live *out,
+			  struct grove_buf *session);
 };
 
 extern const struct grove__dialect grove__dialect_pi;

@@ -607,6 +607,8 @@ static int add_rows(struct grove__batch *b, const struct grove_appended *out)
 	int rc = 0;
 
 	for (size_t i = 0; i < b->nr && !rc; i++) {
+		/* without a header one of them is the first to tell the directory */
+		bool facts = im->header.cwd || !im->dialect->headless;
 		struct item *it = &b->item[i];
 		struct grove_slice line;
 
@@ -617,7 +619,7 @@ static int add_rows(struct grove__batch *b, const struct grove_appended *out)
 		/* its parent is the entry before it, unless the input said otherwise */
 		if (it->plain && it->e.parent_is == PARENT_NAMED)
 			it->e.parent = i ? id_of(b, i - 1) : b->first_parent;
-		rc = grove__image_add(im, line, pos, it->plain ? &it->e : NULL);
+		rc = grove__image_add(im, line, pos, it->plain && facts ? &it->e : NULL);
 		pos += im->by_line ? 1 : line.len + 1;
 	}
 	return rc;
@@ -647,6 +649,8 @@ static int take_in(struct grove__batch *b, const struct grove_appended *out)
 	rc = add_rows(b, out);
 	im->tail = im->next = out->tail;
 	im->ctime_ns = 0;
+	if (!rc && grove__session_take_cwd(b->s))
+		return grove__fail_nomem(b->d);
 	if (rc) {
 		/* stored, but not understood in place: build the image anew */
 		rc = grove__session_retire(b->s) ? grove__fail_nomem(b->d) : 0;

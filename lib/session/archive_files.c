@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "blob/blob.h"
+#include "store/jsonl.h"
 #include "sys/file.h"
 
 #include <errno.h>
@@ -250,7 +251,7 @@ static int keep_outside(struct walk *w)
 	char *id;
 	int rc;
 
-	if (!k->dialect->apart || n <= 6 || strcmp(session + n - 6, ".jsonl"))
+	if (!k->dialect->apart || !grove__jsonl_has_suffix(session))
 		return 0;
 	id = strndup(session, n - 6);
 	if (!id)

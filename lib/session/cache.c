@@ -34,6 +34,7 @@
 #define WORTH_MORE ((uint64_t)8 << 20)    /* read anew since it was kept */
 #define SAMPLES 64
 #define TICK_MS 100
+#define TICK_SECONDS_MS 2500
 #define FILES_MAX 128
 
 /* What of an image is not in its spine. */
@@ -120,8 +121,9 @@ static int write_image(int fd, struct grove__image *im, const struct grove__sys_
 	h.dev = st->dev;
 	h.ino = st->ino;
 	take_state(im, &h.state);
-	/* what changes within a tick of the clock has the same time */
-	if (grove__sys_now_ms() - im->ctime_ns / 1000000 < TICK_MS)
+	/* what changes within a tick of the clock has the same time; some file systems count seconds */
+	if (grove__sys_now_ms() - im->ctime_ns / 1000000 <
+	    (im->ctime_ns % 1000000000 ? TICK_MS : TICK_SECONDS_MS))
 		h.state.ctime_ns = 0;
 	rc = grove__spine_freeze(im->spine, HEAD, &h.ice, write_at, &w);
 	h.headers = (h.ice.end + 7) & ~(uint64_t)7;

@@ -365,17 +365,6 @@ int grove__copy_session(const struct grove__copy_job *in, struct grove_archived 
 
 /* --- one that somebody names --- */
 
-int grove__store_url(struct grove *g, const char *url, struct grove_buf *out)
-{
-	const char *dir = !strncmp(url, "file:", 5) ? url + 5 : strchr(url, ':') ? NULL : url;
-	int rc;
-
-	if (!dir || !*dir)
-		return grove__buf_add_str(out, url);
-	rc = grove__buf_add_str(out, "file:");
-	return rc ? rc : grove__resolve(g, dir, out);
-}
-
 /* What the session is called: by its header, else by its name. */
 static int name_it(const struct grove__where *at, struct grove_buf *id, struct grove_detail *d)
 {

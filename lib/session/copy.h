@@ -25,9 +25,6 @@ struct grove__copy_job {
 int grove__copy_session(const struct grove__copy_job *in, struct grove_archived *out,
 			struct grove_detail *d);
 
-/* A URL with its directory made absolute, as this world sees it. GROVE_ENOMEM. */
-int grove__store_url(struct grove *g, const char *url, struct grove_buf *out);
-
 /* One session, as people name it; `id` and `path` (empty: it has none) are added to. */
 int grove__copy(struct grove *g, const char *what, const char *url, struct grove_buf *id,
 		struct grove_buf *path, struct grove_detail *d);

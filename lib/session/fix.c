@@ -140,7 +140,8 @@ static int next_bare(void *payload, struct grove_record *rec)
 	return next_line(payload, &rec->line);
 }
 
-static int write_log(const struct grove__plan *p, struct grove_log *log, struct grove_detail *d)
+static int write_log(const struct grove__plan *p, struct grove_log *log, unsigned flags,
+		     struct grove_detail *d)
 {
 	struct writing w = { .told = 0 };
 	int rc = grove__mended_init(&w.m, p, log, d);
@@ -148,7 +149,7 @@ static int write_log(const struct grove__plan *p, struct grove_log *log, struct 
 	grove__records_init(&w.records, p->dialect);
 	if (!rc)
 		rc = grove__log_rewrite(log, grove__log_has_update(log) ? next_record : next_bare, &w,
-					p->tail, 0, d);
+					p->tail, flags, d);
 	grove__records_release(&w.records);
 	grove__mended_release(&w.m);
 	return rc;
@@ -175,12 +176,14 @@ static int mend(struct grove__plan *p, const struct grove_fix_options *opt,
 
 	if (!rc)
 		rc = same_log(p, log, d);
+	if (!rc && !(opt->flags & GROVE_FIX_FORCE))
+		rc = grove__live(p->g, p->at, d);
 	if (!rc) {
 		kept = grove__fix_keep(p, log, &where, &cut, &name, d);
 		rc = kept < 0 ? kept : 0;
 	}
 	if (!rc) {
-		rc = write_log(p, log, d);
+		rc = write_log(p, log, opt->flags & GROVE_FIX_FORCE ? GROVE_LOG_FORCE : 0, d);
 		/* after GROVE_EIO the new log may be in place: then this is all that is left of the old */
 		if (rc && rc != GROVE_EIO && !kept && *cut.session && strcmp(cut.session, key.session))
 			grove__store_remove(p->at->store, &cut, NULL);

@@ -140,9 +140,10 @@ static int take_entry(struct grove__plan *p, struct grove__entry *e, const struc
 		      struct grove_slice value, bool renamable, enum grove__verdict *verdict,
 		      enum grove__problem *why)
 {
-	const struct grove__rename *below = NULL;
+	const struct grove__rename *r = NULL;
 	struct grove_slice old = e->id;
 	struct grove__change *c;
+	uint32_t below;
 	bool taken, copy = false;
 	char id[40];
 	int rc = 0;
@@ -151,7 +152,9 @@ static int take_entry(struct grove__plan *p, struct grove__entry *e, const struc
 	if (p->version < 2)
 		return add_row(p, e, at);
 	if (e->parent_is == PARENT_NAMED)
-		below = rename_of(p, e->parent);
+		r = rename_of(p, e->parent);
+	/* the row, for an entry that names its own id as its parent is the next one of that id */
+	below = r ? r->row : GROVE_NONE;
 	taken = e->has_id && grove__idmap_get(&p->spine->ids, e->id) != GROVE__IDMAP_NONE;
 	if (taken)
 		rc = is_copy(p, e->id, at, value, &copy);
@@ -165,19 +168,19 @@ static int take_entry(struct grove__plan *p, struct grove__entry *e, const struc
 	}
 	if (taken)
 		e->id = fresh_id(p, e->id, at->line, id);
-	if (below)
-		e->parent = grove__spine_name(grove__spine_id(p->spine, below->row));
+	if (below != GROVE_NONE)
+		e->parent = grove__spine_name(grove__spine_id(p->spine, below));
 	rc = add_row(p, e, at);
 	if (!rc && taken && note_rename(p, old, p->spine->nr - 1))
 		rc = grove__fail_nomem(p->d);
-	if (!rc && (taken || below)) {
+	if (!rc && (taken || below != GROVE_NONE)) {
 		c = grove__plan_change(p, p->spine->nr - 1, DUPLICATE_ID);
 		if (!c)
 			return grove__fail_nomem(p->d);
 		c->id = taken ? grove__spine_id(p->spine, p->spine->nr - 1) : NULL;
-		if (below) {
+		if (below != GROVE_NONE) {
 			c->relink = true;
-			c->parent = grove__spine_id(p->spine, below->row);
+			c->parent = grove__spine_id(p->spine, below);
 		}
 	}
 	if (!rc && e->has_id && e->parent_is != PARENT_ABSENT && !e->aside)

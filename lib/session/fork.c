@@ -8,6 +8,8 @@
  */
 #include "session/session.h"
 
+#include "session/lines.h"
+
 #include "sys/clock.h"
 
 #include <stdlib.h>
@@ -22,6 +24,7 @@ struct writer {
 	size_t off[BATCH_LINES];
 	size_t nr;
 	uint64_t tail, done, total;
+	struct grove__records records;   /* for stores with columns */
 	uint8_t random[4096];            /* of which so many ids are left */
 	size_t random_left;
 	struct grove_detail *d;
@@ -31,19 +34,27 @@ static int flush(struct writer *w)
 {
 	struct grove_record rec[BATCH_LINES];
 	struct grove_appended out;
-	int rc;
+	bool columns = grove__log_has_update(w->log);
+	int rc = 0;
 
 	if (!w->nr)
 		return 0;
+	/* whoever scans the last line reads a little further */
+	if (columns && grove__buf_reserve(&w->bytes, GROVE__JSON_PAD))
+		return grove__fail_nomem(w->d);
 	memset(rec, 0, w->nr * sizeof(*rec));
-	for (size_t i = 0; i < w->nr; i++) {
+	for (size_t i = 0; i < w->nr && !rc; i++) {
 		size_t end = i + 1 < w->nr ? w->off[i + 1] : w->bytes.len;
 
 		rec[i].line = grove__slice(w->bytes.ptr + w->off[i], end - w->off[i]);
+		if (columns && grove__records_fill(&w->records, rec[i].line, &rec[i]))
+			rc = grove__fail_nomem(w->d);
 	}
-	rc = grove__log_append(w->log, rec, w->nr, w->tail, GROVE_SYNC_NONE, &out, w->d);
+	if (!rc)
+		rc = grove__log_append(w->log, rec, w->nr, w->tail, GROVE_SYNC_NONE, &out, w->d);
 	if (!rc)
 		w->tail = out.tail;
+	grove__records_clear(&w->records);
 	w->nr = 0;
 	grove__buf_clear(&w->bytes);
 	if (!rc && w->s->g->progress.fn &&
@@ -586,7 +597,8 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 	h.id = opt->id ? opt->id : id;
 	h.what = opt->leaf ? HEADER_BRANCH : opt->cwd ? HEADER_FORK_FROM : HEADER_FORK;
 	h.from_id = s->id;
-	h.from_path = s->held ? NULL : s->at.path;
+	/* where sessions have no path, the id is what they are found by */
+	h.from_path = s->held ? NULL : s->at.path ? s->at.path : s->id;
 	rc = s->at.dialect->headless
 		     ? 0 : grove__image_header_line(s->image, s->log, &header, &h.from_header, d);
 	if (rc) {
@@ -613,6 +625,7 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 		w->log = out->log;
 		w->d = d;
 		w->total = s->image->spine->nr;
+		grove__records_init(&w->records, s->at.dialect);
 		if (s->at.dialect->copy_new)
 			rc = opt->flags & GROVE_FORK_SAME_IDS
 				     ? adopt_chain(w, leaf, h.id)
@@ -628,6 +641,7 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 		if (!rc && opt->sync == GROVE_SYNC_ALWAYS)
 			rc = grove__log_sync(out->log, d);
 		grove__buf_release(&w->bytes);
+		grove__records_release(&w->records);
 	}
 	/* entries may speak of attachments, so these come along */
 	if (!rc && s->at.dialect->artifacts)

@@ -124,6 +124,8 @@ int grove__session_hydrate(struct grove *g, const struct grove_hydrate_options *
 			rc = grove__fail(d, GROVE_ENOTFOUND, at.path, "the remote log is empty");
 		h.held = true;
 	}
+	if (!rc && !(opt->flags & GROVE_FORCE))
+		rc = grove__live(g, &at, d);
 	if (!rc)
 		rc = replace(&h, &at, opt->flags);
 	/* a file that was there keeps its mode in a rewrite; this one is nobody else's business */

@@ -289,7 +289,13 @@ int grove__image_header_line(const struct grove__image *im, struct grove_log *lo
 
 	if (rc == GROVE_ESTALE)
 		grove__image_spoil(im);
-	return rc ? rc : present(im, log, GROVE_NONE, out, value, d);
+	rc = rc ? rc : present(im, log, GROVE_NONE, out, value, d);
+	/* a byte-order mark is no part of the header, be it in the line */
+	if (!rc && !value && grove__slice_starts(grove__buf_slice(out), "\xef\xbb\xbf")) {
+		memmove(out->ptr, out->ptr + 3, out->len - 3);
+		grove__buf_cut(out, out->len - 3);
+	}
+	return rc;
 }
 
 /* To JSON a line end between tokens is white space; to us it would end the entry. */

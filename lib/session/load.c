@@ -139,6 +139,24 @@ static int add_row(struct grove__image *im, const struct grove__entry *e,
 	return rc;
 }
 
+/* Without a header the entries tell what it would have said. */
+static int take_facts(struct grove__image *im, const struct grove__entry *e)
+{
+	struct grove__header *h = &im->header;
+
+	if (!im->has_header) {
+		im->has_header = h->usable = true;
+		h->version = im->dialect->version;
+		h->time = GROVE_NO_TIME;
+	}
+	if (h->time == GROVE_NO_TIME)
+		h->time = e->time;
+	if (!e->cwd.len || (h->cwd && !e->moves))
+		return 0;
+	h->cwd = grove__arena_dup(&im->keep, e->cwd);
+	return h->cwd ? 0 : GROVE_ENOMEM;
+}
+
 int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t pos,
 		     const struct grove__entry *e)
 {
@@ -163,6 +181,8 @@ int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t 
 			rc = GROVE_EJSON;
 		e = &own;
 	}
+	if (!rc && im->dialect->headless)
+		rc = take_facts(im, e);
 	if (!rc)
 		rc = add_row(im, e, &(struct grove__spot){ .pos = pos, .len = line.len,
 							   .line = im->lines,
@@ -282,24 +302,6 @@ static int give_id(struct grove__image *im, struct grove__entry *e, uint64_t lin
 	if (nr)
 		e->parent = grove__spine_name(grove__spine_id(im->spine, nr - 1));
 	return 0;
-}
-
-/* Without a header the entries tell what it would have said. */
-static int take_facts(struct grove__image *im, const struct grove__entry *e)
-{
-	struct grove__header *h = &im->header;
-
-	if (!im->has_header) {
-		im->has_header = h->usable = true;
-		h->version = im->dialect->version;
-		h->time = GROVE_NO_TIME;
-	}
-	if (h->time == GROVE_NO_TIME)
-		h->time = e->time;
-	if (!e->cwd.len || (h->cwd && !e->moves))
-		return 0;
-	h->cwd = grove__arena_dup(&im->keep, e->cwd);
-	return h->cwd ? 0 : GROVE_ENOMEM;
 }
 
 /*

@@ -284,8 +284,11 @@ int grove__session_rewrite_slot(struct grove_session *s, grove__line_edit_fn *fn
 {
 	struct pass p = { .s = s, .fn = fn, .payload = payload, .until = s->image->tail, .slot = slot,
 			  .d = d };
-	int rc;
+	int rc = s->flags & GROVE_FORCE ? 0 : grove__live(s->g, &s->at, d);
 
+	*changed = 0;
+	if (rc)
+		return rc;
 	grove__records_init(&p.records, s->at.dialect);
 	rc = grove__log_rewrite(s->log, grove__log_has_update(s->log) ? next_record : next_bare, &p,
 				s->image->tail, s->flags & GROVE_FORCE ? GROVE_LOG_FORCE : 0, d);

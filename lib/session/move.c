@@ -177,7 +177,10 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 		return rc;
 	if (grove__resolve(s->g, cwd, &full))
 		return grove__fail_nomem(d);
-	rc = new_place(s, full.ptr, &to, d);
+	/* it would go on where the file was, and begin another one there */
+	rc = s->flags & GROVE_FORCE ? 0 : grove__live(s->g, &s->at, d);
+	if (!rc)
+		rc = new_place(s, full.ptr, &to, d);
 	if (rc) {
 		grove__buf_release(&full);
 		return rc;
@@ -224,7 +227,7 @@ static int remove_rest(const struct grove__where *at, const struct grove_key *ke
 	struct grove_buf dir = GROVE_BUF_INIT;
 	int rc = 0;
 
-	if (n <= 6 || strcmp(at->path + n - 6, ".jsonl"))
+	if (!grove__jsonl_has_suffix(at->path))
 		return 0;
 	if (grove__buf_add(&dir, at->path, n - 6))
 		return grove__fail_nomem(d);

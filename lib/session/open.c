@@ -136,6 +136,16 @@ static int name_of_log(struct grove_session *s)
 	return s->id ? 0 : GROVE_ENOMEM;
 }
 
+int grove__session_take_cwd(struct grove_session *s)
+{
+	const struct grove__header *h = &s->image->header;
+
+	/* a session that begins has nobody else to tell its directory */
+	if (!h->cwd && s->cwd && s->at.dialect->headless)
+		return 0;
+	return set_str(&s->cwd, h->cwd ? h->cwd : s->g->cwd);
+}
+
 /* What the header says about the session as a whole. */
 static int take_header(struct grove_session *s, struct grove_detail *d)
 {
@@ -147,9 +157,8 @@ static int take_header(struct grove_session *s, struct grove_detail *d)
 		rc = s->id ? 0 : name_of_log(s);
 	else
 		rc = set_str(&s->id, h->id);
-	/* a session that begins has nobody else to tell its directory */
-	if (!rc && (h->cwd || !s->cwd || !s->at.dialect->headless))
-		rc = set_str(&s->cwd, h->cwd ? h->cwd : s->g->cwd);
+	if (!rc)
+		rc = grove__session_take_cwd(s);
 	if (!rc && slash) {
 		free(s->dir);
 		s->dir = strndup(s->at.path, slash > s->at.path ? (size_t)(slash - s->at.path) : 1);
@@ -223,6 +232,8 @@ int grove__session_refresh(struct grove_session *s, struct grove_detail *d)
 		s->labels = NULL;
 		s->follows = NULL;
 	}
+	if (!rc && grove__session_take_cwd(s))
+		return grove__fail_nomem(d);
 	if (!rc) {
 		rc = grove__kept_leaf(s, d);
 		return rc ? rc : old->lines != lines;

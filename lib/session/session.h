@@ -119,6 +119,8 @@ int grove__world_open(struct grove *g, const struct grove_options *opt, struct g
 void grove__world_release(struct grove *g);
 /* Absolute, without "." and ".." and doubled slashes; links are not followed. */
 int grove__resolve(const struct grove *g, const char *path, struct grove_buf *out);
+/* A store's URL with its path, if it has one, made absolute in the same way. GROVE_ENOMEM. */
+int grove__store_url(const struct grove *g, const char *url, struct grove_buf *out);
 /* A store for a directory, traced if asked for. */
 int grove__world_store(struct grove *g, const char *url, struct grove_store **out,
 		       struct grove_detail *d);
@@ -198,6 +200,8 @@ void grove__session_unref(struct grove_session *s);
 int grove__session_load(struct grove_session *s, struct grove_detail *d);
 /* Take in growth; a new image where the old one does not do. 1: something changed. */
 int grove__session_refresh(struct grove_session *s, struct grove_detail *d);
+/* The working directory as the image tells it: entries that came may have said it. GROVE_ENOMEM. */
+int grove__session_take_cwd(struct grove_session *s);
 /* Give up the present image; the next one is loaded when it is asked for. */
 int grove__session_retire(struct grove_session *s);
 /* Go over to another log; the image goes as well, and the store that held a deferred session. */
@@ -295,6 +299,12 @@ int grove__session_writable(struct grove_session *s, struct grove_detail *d);
  * caller has to open the session anew.
  */
 int grove__session_lost_sight(struct grove_session *s, struct grove_detail *d);
+
+/*
+ * live.c: GROVE_ECONFLICT while a process of the session's own agent is at work
+ * on it, as far as it leaves a trace; asked before lines that are there change.
+ */
+int grove__live(struct grove *g, const struct grove__where *at, struct grove_detail *d);
 
 /* append.c */
 /* All of them in one write, each one entry. With the lock held; no sync. */

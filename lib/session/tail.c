@@ -79,6 +79,18 @@ static void tell_malformed(struct grove_session *s, const struct grove__image *i
 	s->g->warn(s->g->warn_payload, 0, &why);
 }
 
+/*
+ * Is the parent of any record above the boundary? Without it the record would be
+ * taken for one whose parent is lost, and joined to what was written just before.
+ */
+static bool hangs_above(const struct grove__spine *sp)
+{
+	for (uint32_t row = 1; row < sp->nr; row++)
+		if (grove__spine_flags(sp, row) & ROW_ORPHAN)
+			return true;
+	return false;
+}
+
 /* The answer, if the part of the log from `pos` on is enough for it. 1: it is not. */
 static int from_boundary(struct grove_session *s, uint64_t pos,
 			 const struct grove_context_options *opt, struct grove_sink sink,
@@ -96,7 +108,7 @@ static int from_boundary(struct grove_session *s, uint64_t pos,
 		return grove__fail_nomem(d);
 	im->next = pos;
 	rc = grove__image_load(im, s->log, s->at.path, NULL, d);
-	if (!rc && (im->by_line || !im->spine->nr))
+	if (!rc && (im->by_line || !im->spine->nr || hangs_above(im->spine)))
 		rc = 1;
 	if (!rc)
 		rc = grove__image_walk(im, im->spine->nr, &ask, &w, d);

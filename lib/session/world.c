@@ -218,23 +218,34 @@ static int discover(struct grove *g, struct grove_detail *d)
 	return rc;
 }
 
-static int add_given(struct grove *g, const char *url, struct grove_detail *d)
+int grove__store_url(const struct grove *g, const char *url, struct grove_buf *out)
 {
-	struct grove_buf path = GROVE_BUF_INIT, full = GROVE_BUF_INIT;
-	const char *dir = !strncmp(url, "file:", 5) ? url + 5 : strchr(url, ':') ? NULL : url;
+	static const char *const kinds[] = { "file:", "sqlite:" };
+	const char *kind = kinds[0], *path = strchr(url, ':') ? NULL : url;
 	int rc;
 
-	if (!dir || !*dir)
-		return add_root(g, url, NULL, "grove", g->forced, false, d);
-	rc = grove__resolve(g, dir, &path);
-	if (!rc)
-		rc = grove__buf_addf(&full, "file:%s", path.ptr);
-	if (rc) {
-		grove__buf_release(&path);
-		rc = grove__fail_nomem(d);
-	} else {
-		rc = add_root(g, full.ptr, path.ptr, "grove", g->forced, false, d);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && !path; i++)
+		if (!strncmp(url, kinds[i], strlen(kinds[i]))) {
+			kind = kinds[i];
+			path = url + strlen(kind);
+		}
+	if (!path || !*path)
+		return grove__buf_add_str(out, url);
+	rc = grove__buf_add_str(out, kind);
+	return rc ? rc : grove__resolve(g, path, out);
+}
+
+static int add_given(struct grove *g, const char *url, struct grove_detail *d)
+{
+	struct grove_buf full = GROVE_BUF_INIT;
+	char *dir = NULL;
+	int rc = grove__store_url(g, url, &full);
+
+	if (!rc && !strncmp(full.ptr, "file:", 5) && full.ptr[5]) {
+		dir = strdup(full.ptr + 5);
+		rc = dir ? 0 : GROVE_ENOMEM;
 	}
+	rc = rc ? grove__fail_nomem(d) : add_root(g, full.ptr, dir, "grove", g->forced, false, d);
 	grove__buf_release(&full);
 	return rc;
 }

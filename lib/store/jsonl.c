@@ -159,6 +159,8 @@ static int jsonl_open(struct grove_store *st, const struct grove_key *key, unsig
 		return grove__fail_nomem(d);
 	rc = grove__jsonl_path(grove__jsonl_store(st), key, &path, d);
 	log->path = path.ptr;
+	if (!rc && *key->subpath && flags & (GROVE_LOG_WRITE | GROVE_LOG_CREATE))
+		rc = grove__jsonl_inside(grove__jsonl_store(st), log->path, d);
 	if (!rc)
 		rc = open_file(log, flags, d);
 	if (rc) {
@@ -378,7 +380,51 @@ bool grove__jsonl_has_suffix(const char *name)
 {
 	size_t n = strlen(name), k = strlen(SUFFIX);
 
-	return n > k && !strcmp(name + n - k, SUFFIX);
+	if (n <= k || strcmp(name + n - k, SUFFIX))
+		return false;
+	/* "..jsonl" and "...jsonl": the directories "." and ".." are no session's own */
+	n -= k;
+	return !(name[n - 1] == '.' && (n == 1 || name[n - 2] == '/' ||
+					(name[n - 2] == '.' && (n == 2 || name[n - 3] == '/'))));
+}
+
+/* The path without its last part; false if it has but one. */
+static bool go_up(struct grove_buf *path)
+{
+	const char *slash = memrchr(path->ptr, '/', path->len);
+
+	if (!slash || slash == path->ptr)
+		return false;
+	grove__buf_cut(path, (size_t)(slash - path->ptr));
+	return true;
+}
+
+int grove__jsonl_inside(const struct jsonl_store *st, const char *path, struct grove_detail *d)
+{
+	struct grove_buf dir = GROVE_BUF_INIT, real = GROVE_BUF_INIT, root = GROVE_BUF_INIT;
+	size_t top = strlen(st->root);
+	int rc = 0, err;
+
+	if (grove__buf_add_str(&dir, path)) {
+		grove__buf_release(&dir);
+		return grove__fail_nomem(d);
+	}
+	/* what is not there yet will be made, and is no link */
+	do
+		err = go_up(&dir) && dir.len > top ? grove__sys_realpath(dir.ptr, &real) : 1;
+	while (err == -ENOENT);
+	if (!err)
+		err = grove__sys_realpath(st->root, &root);
+	if (err < 0)
+		rc = grove__fail_sys(d, err, dir.ptr, "cannot see where it leads");
+	else if (!err && strcmp(root.ptr, "/") &&
+		 (strncmp(real.ptr, root.ptr, root.len) ||
+		  (real.ptr[root.len] && real.ptr[root.len] != '/')))
+		rc = grove__fail(d, GROVE_EACCESS, dir.ptr, "a link leads out of %.200s", st->root);
+	grove__buf_release(&dir);
+	grove__buf_release(&real);
+	grove__buf_release(&root);
+	return rc;
 }
 
 struct listing {
@@ -478,7 +524,7 @@ static int list_top(void *payload, const char *name)
 {
 	struct listing *li = payload;
 	struct grove__sys_stat st;
-	int ended;
+	int ended, err;
 
 	if (li->subs && name[0] == '.')
 		return 0;
@@ -487,10 +533,17 @@ static int list_top(void *payload, const char *name)
 		li->err = -ENOMEM;
 		return 1;
 	}
-	if (grove__sys_stat(li->path.ptr, &st))
-		return 0; /* a link to nowhere, or gone already */
+	err = grove__sys_stat(li->path.ptr, &st);
+	/* a link to nowhere, gone already, or not for us to see; but a disk that fails hides nothing */
+	if (err == -ENOENT || err == -ENOTDIR || err == -ELOOP || err == -ESTALE || err == -EACCES ||
+	    err == -EPERM)
+		return 0;
+	if (err) {
+		li->err = err;
+		return 1;
+	}
 	if (st.type == SYS_DIR) {
-		int err = list_dir(li, name, &ended);
+		err = list_dir(li, name, &ended);
 
 		/* a directory we may not read hides itself, not the others */
 		if (err && err != -EACCES && err != -EPERM && err != -ENOENT)
@@ -543,6 +596,8 @@ static int jsonl_remove(struct grove_store *st, const struct grove_key *key, str
 	struct grove_buf path = GROVE_BUF_INIT;
 	int rc = grove__jsonl_path(grove__jsonl_store(st), key, &path, d), err;
 
+	if (!rc && *key->subpath)
+		rc = grove__jsonl_inside(grove__jsonl_store(st), path.ptr, d);
 	if (!rc) {
 		err = grove__sys_unlink(path.ptr);
 		if (err)
@@ -573,6 +628,10 @@ static int jsonl_rename(struct grove_store *st, const struct grove_key *from,
 	}
 	if (!rc)
 		rc = grove__jsonl_attach_may_rename(js, from, to, d);
+	if (!rc && *from->subpath)
+		rc = grove__jsonl_inside(js, a.ptr, d);
+	if (!rc && *to->subpath)
+		rc = grove__jsonl_inside(js, b.ptr, d);
 	if (!rc) {
 		char *slash = strrchr(b.ptr, '/');
 

@@ -67,6 +67,12 @@ int grove__jsonl_path(const struct jsonl_store *st, const struct grove_key *key,
 
 /* Does the path name a session's file (*.jsonl), which may have a directory beside it? */
 bool grove__jsonl_has_suffix(const char *name);
+/*
+ * May the file at `path`, below the root, be made or changed? GROVE_EACCESS if a
+ * directory on the way is a link that leads out of the store. A session's own
+ * log is not asked about: it is written wherever its name leads, as agents do.
+ */
+int grove__jsonl_inside(const struct jsonl_store *st, const char *path, struct grove_detail *d);
 /* Look at the file under our path. GROVE_ESTALE if it is gone, or not the one we have open. */
 int grove__jsonl_look(struct jsonl_log *log, struct grove__sys_stat *st, struct grove_detail *d);
 /*

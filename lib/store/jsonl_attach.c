@@ -76,6 +76,8 @@ int grove__jsonl_attach_put(struct grove_store *st, const struct grove_key *key,
 
 	if (!rc)
 		rc = session_there(grove__jsonl_store(st), key, d);
+	if (!rc)
+		rc = grove__jsonl_inside(grove__jsonl_store(st), path.ptr, d);
 	if (!rc && grove__jsonl_temp_name(path.ptr, &temp))
 		rc = grove__fail_nomem(d);
 	if (rc)
@@ -108,9 +110,11 @@ int grove__jsonl_attach_get(struct grove_store *st, const struct grove_key *key,
 	size_t got = 0;
 	int fd = -1, err, rc = place(grove__jsonl_store(st), key, name, &path, d);
 
+	/* a link could lead anywhere */
+	if (!rc)
+		rc = grove__jsonl_inside(grove__jsonl_store(st), path.ptr, d);
 	if (rc)
 		goto out;
-	/* a link could lead anywhere */
 	err = grove__sys_open(path.ptr, O_RDONLY | O_NOFOLLOW, 0, &fd);
 	if (!err)
 		err = grove__sys_fstat(fd, &s);
@@ -173,17 +177,34 @@ static int visit(void *payload, const char *name)
 	return w->err ? 1 : rc;
 }
 
+static bool leads_out(const struct jsonl_store *st, struct grove_buf *dir)
+{
+	size_t len = dir->len;
+	bool out = grove__buf_add_str(dir, "/x") || grove__jsonl_inside(st, dir->ptr, NULL);
+
+	grove__buf_cut(dir, len);
+	return out;
+}
+
 static int walk(struct jsonl_store *st, const struct grove_key *key, struct walk *w,
 		struct grove_detail *d)
 {
+	struct grove__sys_stat top;
 	int ended = 0, rc = place(st, key, NULL, &w->path, d), err;
 
 	if (!rc) {
 		w->base = w->path.len + 1;
-		err = grove__sys_list(w->path.ptr, visit, w, &ended);
+		err = grove__sys_lstat(w->path.ptr, &top);
+		/* a link in its place: what it leads to is not ours to remove, and outside not to show */
+		if (!err && top.type == SYS_LINK && w->removing)
+			err = grove__sys_unlink(w->path.ptr);
+		else if (!err && top.type == SYS_LINK && leads_out(st, &w->path))
+			err = -ENOENT;
+		else if (!err)
+			err = grove__sys_list(w->path.ptr, visit, w, &ended);
 		if (err == -ENOENT || err == -ENOTDIR)
 			err = 0; /* no directory, no attachments */
-		else if (!err && !ended && w->removing)
+		else if (!err && !ended && w->removing && top.type != SYS_LINK)
 			err = grove__sys_rmdir(w->path.ptr);
 		if (w->err)
 			err = w->err;

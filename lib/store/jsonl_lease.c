@@ -332,6 +332,9 @@ int grove__jsonl_lease(struct grove_log *l, const char *owner, int64_t ms, struc
 		return look_only(log, out, d);
 	if (!log->writable)
 		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
+	rc = grove__jsonl_inside(grove__jsonl_store(l->store), log->path, d);
+	if (rc)
+		return rc;
 	for (;; waited = true) {
 		pthread_mutex_lock(&log->lock);
 		/*

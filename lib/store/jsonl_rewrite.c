@@ -60,6 +60,11 @@ static int fill(int fd, grove_line_fn *next, void *payload, const char *path, st
 	return rc == 1 ? 0 : rc;
 }
 
+static int changed(struct jsonl_log *log, struct grove_detail *d)
+{
+	return grove__fail(d, GROVE_ECONFLICT, log->path, "changed while it was rewritten");
+}
+
 /* Is the old file still what the caller read, and ours alone? */
 static int may_replace(struct jsonl_log *log, uint64_t expect, unsigned flags,
 		       struct grove__sys_stat *st, struct grove_detail *d)
@@ -73,13 +78,29 @@ static int may_replace(struct jsonl_log *log, uint64_t expect, unsigned flags,
 	if (rc)
 		return rc;
 	if (expect != GROVE_ANY_POS && st->size != expect)
-		return grove__fail(d, GROVE_ECONFLICT, log->path, "changed while it was rewritten");
+		return changed(log, d);
 	if (flags & GROVE_LOG_FORCE)
 		return 0;
 	if (grove__sys_open_for_writing(log->path, log->writable ? log->fd : -1) == 1)
 		return grove__fail(d, GROVE_ECONFLICT, log->path,
 				   "somebody has the file open for writing");
 	return 0;
+}
+
+/*
+ * The last look before the new file gets the name: to ask who has the old one
+ * open takes a while. An agent that changes a line in its place does not change
+ * the size, but the time.
+ */
+static int same_still(struct jsonl_log *log, const struct grove__sys_stat *before,
+		      struct grove__sys_stat *st, struct grove_detail *d)
+{
+	int rc = grove__jsonl_look(log, st, d);
+
+	if (!rc && (st->size != before->size || st->mtime_ns != before->mtime_ns ||
+		    st->ctime_ns != before->ctime_ns))
+		rc = changed(log, d);
+	return rc;
 }
 
 /*
@@ -163,14 +184,14 @@ int grove__jsonl_rewrite(struct grove_log *l, grove_line_fn *next, void *payload
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
 	struct grove_buf temp = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
-	struct grove__sys_stat st;
+	struct grove__sys_stat st, before;
 	int fd = -1, again = -1, err, rc, locked;
 
 	if (!log->writable)
 		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
 	pthread_mutex_lock(&log->lock);
 	locked = !grove__sys_lock(log->fd);
-	rc = may_replace(log, expect, flags, &st, d);
+	rc = may_replace(log, expect, flags, &before, d);
 	if (rc)
 		goto out;
 	/* a link stays a link: the file it leads to is the one to replace */
@@ -187,14 +208,16 @@ int grove__jsonl_rewrite(struct grove_log *l, grove_line_fn *next, void *payload
 	}
 	rc = fill(fd, next, payload, temp.ptr, d);
 	if (!rc) {
-		err = grove__sys_owner(fd, st.mode, st.uid, st.gid);
+		err = grove__sys_owner(fd, before.mode, before.uid, before.gid);
 		if (!err)
 			err = grove__sys_sync(fd);
 		if (err)
 			rc = grove__fail_sys(d, err, temp.ptr, "cannot finish");
 	}
 	if (!rc)
-		rc = may_replace(log, st.size, flags, &st, d);
+		rc = may_replace(log, before.size, flags, &st, d);
+	if (!rc)
+		rc = same_still(log, &before, &st, d);
 	if (!rc) {
 		err = grove__sys_rename(temp.ptr, target.ptr);
 		if (err)

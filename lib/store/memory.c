@@ -157,7 +157,7 @@ static int memory_stat(struct grove_log *l, struct grove_log_stat *out, struct g
 	(void)d;
 	grove__memory_lock(m);
 	out->tail = s->nr;
-	out->bytes = s->bytes;
+	out->bytes = s->bytes - s->unfinished;
 	out->generation = s->generation;
 	out->base = s->base;
 	return grove__memory_unlock(m, 0);
@@ -180,7 +180,8 @@ static int memory_read(struct grove_log *l, uint64_t pos, uint64_t until, char *
 		if (x->len)
 			memcpy(buf + run->len, x->ptr, x->len);
 		run->len += x->len;
-		buf[run->len++] = '\n';
+		if (!s->unfinished || run->next != s->nr)
+			buf[run->len++] = '\n';
 	}
 	/* a line longer than the buffer: its reader fetches it piece by piece */
 	run->open = run->next == pos && pos < until;
@@ -279,6 +280,8 @@ static int memory_append(struct grove_log *l, const struct grove_record *rec, si
 		}
 		s->bytes += rec[i].line.len + 1;
 	}
+	out->pad = nr && s->unfinished;
+	s->unfinished = s->unfinished && !nr;
 	out->pos = before;
 	out->tail = s->nr;
 	return grove__memory_unlock(m, 0);
@@ -333,6 +336,7 @@ static int memory_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum g
 	if (rc)
 		return grove__memory_unlock(m, rc);
 	before = s->nr;
+	s->unfinished = s->unfinished && pos == before;
 	while (s->nr > pos) {
 		s->bytes -= s->lines[--s->nr].len + 1;
 		grove__memory_free_line(&s->lines[s->nr]);
@@ -387,6 +391,7 @@ static int memory_rewrite(struct grove_log *l, grove_line_fn *next, void *payloa
 	s->nr = nr;
 	s->cap = cap;
 	s->bytes = bytes;
+	s->unfinished = false;
 	s->generation++;
 	grove__memory_note(s, before, GROVE_CHANGE_RESET, NULL);
 	return grove__memory_unlock(m, 0);
@@ -563,13 +568,33 @@ static int get_named(struct memory_named *list, const char *name, struct grove_b
 	return grove__buf_add_slice(out, grove__buf_slice(&n->bytes)) ? grove__fail_nomem(d) : 0;
 }
 
+static int get_value(const struct memory_shelf *s, const char *name, struct grove_buf *out,
+		     struct grove_detail *d)
+{
+	if (!s->unfinished || strcmp(name, GROVE__META_UNFINISHED))
+		return get_named(s->meta, name, out, d);
+	return grove__buf_add_char(out, '1') ? grove__fail_nomem(d) : 0;
+}
+
+static int put_value(struct memory_shelf *s, const char *name, struct grove_slice value,
+		     struct grove_detail *d)
+{
+	if (strcmp(name, GROVE__META_UNFINISHED))
+		return put_named(&s->meta, name, value, d);
+	if (value.len && !s->nr)
+		return grove__fail(d, GROVE_EINVAL, NULL,
+				   "a session without lines has no last line");
+	s->unfinished = value.len;
+	return 0;
+}
+
 static int memory_meta_get(struct grove_log *l, const char *name, struct grove_buf *out,
 			   struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 
 	grove__memory_lock(m);
-	return grove__memory_unlock(m, get_named(grove__memory_log(l)->shelf->meta, name, out, d));
+	return grove__memory_unlock(m, get_value(grove__memory_log(l)->shelf, name, out, d));
 }
 
 static int memory_meta_put(struct grove_log *l, const char *name, struct grove_slice value,
@@ -587,7 +612,7 @@ static int memory_meta_put(struct grove_log *l, const char *name, struct grove_s
 	if (!rc)
 		rc = grove__memory_note_room(s, d);
 	if (!rc)
-		rc = put_named(&s->meta, name, value, d);
+		rc = put_value(s, name, value, d);
 	if (!rc && kind)
 		grove__memory_note(s, s->nr, kind, NULL);
 	return grove__memory_unlock(m, rc);

@@ -37,6 +37,7 @@ struct memory_shelf {
 	struct memory_change *changes;
 	size_t nr_changes, cap_changes;
 	struct memory_named *meta, *attached;
+	bool unfinished;         /* the last line has no line end */
 	struct grove_lease lease;
 	unsigned refs;           /* the store's own, and one a handle */
 };

@@ -36,8 +36,7 @@ enum fact_kind {
 	FACT_TRIED,     /* an entry is about to be written; without a mark: a step is taken */
 	FACT_KEPT,      /* it was acknowledged; without a mark: the step was */
 	FACT_REFUSED,   /* it was not, with this error */
-	FACT_SYNCED,    /* all that was acknowledged of the session is on the disk */
-	FACT_FAILED     /* a scenario found something wrong by itself */
+	FACT_SYNCED     /* all that was acknowledged of the session is on the disk */
 };
 
 struct fact {
@@ -131,10 +130,7 @@ extern const char *const fault_names[FAULT_KINDS];
 void fault_arm(enum fault_kind kind, long n);
 /* How many calls there were that could have failed in that way. */
 long fault_count(enum fault_kind kind);
-/* Did it happen? */
-bool fault_disarm(void);
-/* Which call it was, "" if none. */
-const char *fault_call(void);
+void fault_disarm(void);
 /* For other seams: as grove__sys_fault. */
 int fault_ask(const char *call);
 bool fault_due_memory(void);

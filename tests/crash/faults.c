@@ -22,7 +22,6 @@ static struct {
 	long nth;                      /* below 0: none */
 	long seen[FAULT_KINDS];        /* calls of each kind */
 	bool armed, happened, dying;
-	char call[40];
 } now;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -52,7 +51,6 @@ bool fault_due_memory(void)
 		return false;
 	pthread_mutex_lock(&lock);
 	due = now.seen[FAULT_ALLOC]++ == now.nth && now.kind == FAULT_ALLOC;
-	now.happened |= due;
 	pthread_mutex_unlock(&lock);
 	if (due)
 		errno = ENOMEM;
@@ -168,8 +166,6 @@ int fault_ask(const char *call)
 		      (now.seen[k] == now.nth || (k == FAULT_ENOSPC && now.seen[k] > now.nth));
 		now.seen[k]++;
 		if (due) {
-			if (!now.happened)
-				snprintf(now.call, sizeof(now.call), "%s", call);
 			/* what still fits is written, then no more */
 			if (k == FAULT_ENOSPC && !now.happened && can_fail(FAULT_SHORT, call))
 				err = GROVE__SYS_SHORT;
@@ -196,14 +192,8 @@ long fault_count(enum fault_kind kind)
 	return now.seen[kind];
 }
 
-bool fault_disarm(void)
+void fault_disarm(void)
 {
 	now.armed = false;
 	grove__sys_fault = NULL;
-	return now.happened;
-}
-
-const char *fault_call(void)
-{
-	return now.call;
 }

@@ -51,7 +51,7 @@ void run_wrong(struct run *r, const char *fmt, ...)
 
 /* Steps that leave no entry have numbers of their own. */
 enum { STEP_RENAME = 1, STEP_UPDATE, STEP_FORK, STEP_MOVE, STEP_REMOVE, STEP_COPY, STEP_ARCHIVE,
-       STEP_BLOB, STEP_ARTIFACT, STEP_CUSTOM, STEP_LEAF, STEP_FORGET };
+       STEP_BLOB, STEP_ARTIFACT, STEP_CUSTOM, STEP_LEAF, STEP_FORGET, STEP_SYNC };
 
 static void begin(struct run *r, unsigned step)
 {
@@ -233,7 +233,7 @@ static void end_entry(struct run *r, unsigned mark, int rc, const char *id)
 
 static void sync_main(struct run *r, struct grove_session *s)
 {
-	if (s && !also(r, grove_session_sync(s)) && !grove_session_pending(s))
+	if (s && !end(r, STEP_SYNC, grove_session_sync(s)) && !grove_session_pending(s))
 		note(r, FACT_SYNCED, TAG_MAIN, 0, 0, NULL);
 }
 
@@ -431,12 +431,6 @@ static void after_rename(struct run *r)
 	grove_close(g);
 }
 
-static const char *place_of_text(const struct run *r, unsigned mark)
-{
-	(void)r;
-	return mark % 2 ? "/message/content" : "/message/content/0/text";
-}
-
 #define CHANGED "[m0002] changed"
 
 static void work_update(struct run *r)
@@ -446,7 +440,7 @@ static void work_update(struct run *r)
 	say(r, s, GROVE_SYNC_NONE);
 	if (s) {
 		begin(r, STEP_UPDATE);
-		end(r, STEP_UPDATE, grove_session_update(s, nth_id(r, 1), place_of_text(r, 2),
+		end(r, STEP_UPDATE, grove_session_update(s, nth_id(r, 1), "/message/content/0/text",
 							 "\"" CHANGED "\""));
 	}
 	say(r, s, GROVE_SYNC_ALWAYS);
@@ -705,7 +699,9 @@ static void work_copy(struct run *r)
 static void after_copy(struct run *r)
 {
 	struct grove_archive_result n = { .size = sizeof(n) };
+	bool claude = !strcmp(r->dialect, "claude");
 	struct grove *g;
+	char from[600];
 	int rc;
 
 	if (*r->wrong || r->sqlite)
@@ -713,13 +709,9 @@ static void after_copy(struct run *r)
 	g = run_open(r, TAG_MAIN);
 	if (!g)
 		return;
-	{
-		char from[600];
-
-		snprintf(from, sizeof(from), "%s/.%s%s", r->home, strcmp(r->dialect, "claude") ? r->dialect
-			 : "claude/projects", strcmp(r->dialect, "claude") ? "/agent/sessions" : "");
-		rc = grove_store_copy(g, from, r->copy, NULL, NULL, &n);
-	}
+	snprintf(from, sizeof(from), "%s/.%s/%s", r->home, r->dialect,
+		 claude ? "projects" : "agent/sessions");
+	rc = grove_store_copy(g, from, r->copy, NULL, NULL, &n);
 	/* where the disk holds zeros the copy is another session: told, and left alone */
 	if (!rc && n.failed && r->e->jumbled) {
 		grove_close(g);
@@ -890,8 +882,8 @@ static void work_image(struct run *r)
 	if (!s)
 		return;
 	mark = begin_entry(r, words);
-	n = snprintf(json, sizeof(json), "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"%s\"},"
-		     "{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"", words);
+	n = snprintf(json, sizeof(json), "{\"role\":\"user\",\"content\":[{\"type\":\"text\","
+		     "\"text\":\"%s\"},{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"", words);
 	memset(json + n, 'A', 2000);
 	n += 2000;
 	n += snprintf(json + n, sizeof(json) - (size_t)n, "\"}]}");

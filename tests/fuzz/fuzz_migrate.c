@@ -38,20 +38,13 @@ static bool has_bare_value(struct grove_slice text)
 
 static struct grove_buf header_of(struct grove_session *s)
 {
-	struct grove_buf b = GROVE_BUF_INIT, trimmed = GROVE_BUF_INIT;
-	struct grove_slice value;
+	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_view *v;
-	int rc;
 
 	CHECK(!grove_session_view(s, &v));
-	rc = grove_view_header(v, &b);
-	CHECK(!rc);
+	CHECK(!grove_view_header(v, &b));
 	grove_view_unref(v);
-	/* a line of a database may begin with a byte-order mark */
-	value = grove__trim_value(grove__buf_slice(&b));
-	CHECK(!grove__buf_add_slice(&trimmed, value));
-	grove__buf_release(&b);
-	return trimmed;
+	return b;
 }
 
 static void migrate(struct grove *g, struct grove_store *st)

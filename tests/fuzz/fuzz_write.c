@@ -27,20 +27,20 @@ static bool latched(const struct grove_session *s)
 }
 
 static void as_if_opened_anew(struct grove *g, struct grove_store *st, struct grove_session *s,
-			      const char *step)
+			      const char *step, unsigned but)
 {
 	/*
 	 * An entry that was there already is the leaf of this handle alone; and Claude's
 	 * rules may find another conversation than the one that is being written.
 	 */
 	unsigned what = s->moved || s->image->chain ? TELL_LINES : TELL_LINES | TELL_LEAF;
-	struct grove_buf x = world_tell(s, what), y;
+	struct grove_buf x = world_tell(s, what | but), y;
 	struct grove_session *fresh;
 	int rc;
 
 	fresh = world_open(g, st, GROVE_READ, &rc);
 	CHECK(fresh != NULL);
-	y = world_tell(fresh, what);
+	y = world_tell(fresh, what | but);
 	grove_session_close(fresh);
 	same_bytes(&x, &y, step);
 }
@@ -103,7 +103,7 @@ static void append(struct grove *g, struct grove_store *st, struct grove_session
 	}
 	grove__buf_release(&before);
 	grove__buf_release(&line);
-	as_if_opened_anew(g, st, s, "append");
+	as_if_opened_anew(g, st, s, "append", 0);
 }
 
 static const char *some_id(struct grove_session *s, uint64_t chance, struct grove_buf *out)
@@ -126,16 +126,17 @@ static void change(struct grove *g, struct grove_store *st, struct grove_session
 
 	CHECK(fine(grove_session_label(s, some_id(s, chance, &id), "here", NULL)) || latched(s));
 	only_added(st, &before);
-	as_if_opened_anew(g, st, s, "label");
+	as_if_opened_anew(g, st, s, "label", 0);
 	grove__buf_release(&before);
 	before = bytes_of(st);
 	CHECK(fine(grove_session_set_leaf(s, some_id(s, chance >> 8, &id), GROVE_LEAF_PERSIST)) || latched(s));
 	only_added(st, &before);
-	as_if_opened_anew(g, st, s, "leaf");
+	as_if_opened_anew(g, st, s, "leaf", 0);
 	CHECK(fine(grove_session_rename(s, "a \"name\"", NULL)) || latched(s));
-	as_if_opened_anew(g, st, s, "name");
+	as_if_opened_anew(g, st, s, "name", 0);
 	CHECK(fine(grove_session_forget(s, some_id(s, chance >> 16, &id), NULL)) || latched(s));
-	as_if_opened_anew(g, st, s, "forget");
+	/* where there is no header, that may have been the entry that told the directory */
+	as_if_opened_anew(g, st, s, "forget", s->at.dialect->headless ? TELL_NO_CWD : 0);
 	grove__buf_release(&before);
 	grove__buf_release(&id);
 }

@@ -74,6 +74,9 @@ struct grove_store *line_store_new(const char *text, size_t len)
 		n += lf != NULL;
 		text += n;
 		len -= n;
+		if (!lf)
+			CHECK(!grove__log_meta_put(log, GROVE__META_UNFINISHED,
+						   grove__slice("1", 1), NULL));
 	}
 	grove__log_close(log);
 	return st;
@@ -187,8 +190,7 @@ struct grove_buf world_tell(struct grove_session *s, unsigned what)
 	CHECK(grove_view_entry(v, nr, &e) == GROVE_ENOTFOUND);
 	CHECK(!grove__buf_addf(&b, "name %s id %s cwd %s\n",
 			       grove_view_name(v) ? grove_view_name(v) : "-", grove_session_id(s),
-			       /* without a header it is what was known when it was opened */
-			       s->at.dialect->headless ? "-" : grove_session_cwd(s)));
+			       what & TELL_NO_CWD ? "-" : grove_session_cwd(s)));
 	for (uint32_t i = 0; i < nr; i++) {
 		CHECK(!grove_view_entry(v, i, &e));
 		CHECK(e.index == i && (e.parent == GROVE_NONE || e.parent < nr) && e.parent != i);

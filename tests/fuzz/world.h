@@ -33,7 +33,8 @@ struct grove_session *world_open(struct grove *g, struct grove_store *st, unsign
 
 enum {
 	TELL_LINES = 1,         /* the bytes of entries */
-	TELL_LEAF = 2           /* the leaf, and the path to it */
+	TELL_LEAF = 2,          /* the leaf, and the path to it */
+	TELL_NO_CWD = 4         /* all but the directory */
 };
 /*
  * All that a view tells about its entries, in words: the tree, names, labels.

@@ -341,6 +341,57 @@ static void any_transcript_has_a_conversation(void **state)
 	}
 }
 
+/* As many boundaries as children, and each moves them all: below the last one kept in the end. */
+static void children_may_be_moved_very_often(void **state)
+{
+	const unsigned nr = 20000;
+	struct world w;
+	char words[300];
+
+	(void)state;
+	world_init(&w);
+	world_record(&w, "k0<- u @1");
+	for (unsigned i = 0; i < nr; i++) {
+		snprintf(words, sizeof(words), "c%u<k0 u @2", i);
+		world_record(&w, words);
+	}
+	for (unsigned i = 1; i <= nr; i++) {
+		snprintf(words, sizeof(words), "k%u<- u @1", i);
+		world_record(&w, words);
+		snprintf(words, sizeof(words),
+			 "{'type':'system','subtype':'compact_boundary','uuid':'b%u','parentUuid':null,"
+			 "'compactMetadata':{'preservedMessages':{'anchorUuid':'k%u','uuids':['k%u']}}}",
+			 i, i - 1, i);
+		world_line(&w, grove__slice_str(quoted(&w, words)));
+	}
+	assert_int_equal(grove__claude_chain(&w.rows, CLAUDE_MODE_SDK, NULL, &w.said), 0);
+	assert_string_equal(world_leaf(&w), "c19999");
+	assert_int_equal(w.said.nr, nr + 2);
+	world_release(&w);
+}
+
+static void a_reply_may_have_very_many_records(void **state)
+{
+	const unsigned nr = 50000;
+	struct world w;
+	char words[200];
+
+	(void)state;
+	world_init(&w);
+	for (unsigned i = 0; i < nr; i++) {
+		snprintf(words, sizeof(words),
+			 "{'type':'assistant','uuid':'%u','parentUuid':'%u','message':{'id':'m'}}", i + 1, i);
+		world_line(&w, grove__slice_str(quoted(&w, words)));
+	}
+	for (int mode = 0; mode <= CLAUDE_MODE_AGENT; mode++) {
+		assert_int_equal(grove__claude_chain(&w.rows, (enum grove__claude_mode)mode, NULL, &w.said), 0);
+		assert_int_equal(w.said.nr, nr);
+		for (unsigned i = 0; i < nr; i++)
+			assert_int_equal(w.said.rows[i], i);
+	}
+	world_release(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -363,6 +414,8 @@ int main(void)
 		cmocka_unit_test(snips_are_applied_when_asked),
 		cmocka_unit_test(every_reason_has_words),
 		cmocka_unit_test(any_transcript_has_a_conversation),
+		cmocka_unit_test(children_may_be_moved_very_often),
+		cmocka_unit_test(a_reply_may_have_very_many_records),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

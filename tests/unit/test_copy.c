@@ -13,9 +13,11 @@
 
 #include "dialect/dialect.h"
 #include "session/lines.h"
+#include "session/session.h"
 #include "store/store.h"
 
 #define MARK "\xef\xbb\xbf"
+#define PROMPT "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}"
 
 struct bytes {
 	const char *ptr;
@@ -295,6 +297,106 @@ static void files_end_without_a_line_end_when_told_so(void **state)
 	grove__buf_release(&got);
 }
 
+static void logs_in_memory_end_without_a_line_end_when_told_so(void **state)
+{
+	struct grove_key key = { "", "s.jsonl", "" };
+	struct grove_record rec[2] = { { .line = text("a") }, { .line = text("b") } };
+	struct grove_buf got = GROVE_BUF_INIT;
+	struct grove_log_stat stat;
+	struct grove_appended done;
+	struct grove_run run = { 0 };
+	struct grove_detail d;
+	struct grove_store *st;
+	struct grove_log *log;
+	char buf[16];
+
+	(void)state;
+	assert_int_equal(grove__store_open(&st, "memory:", &d), 0);
+	assert_int_equal(grove__log_open(&log, st, &key, GROVE_LOG_CREATE, &d), 0);
+	assert_int_equal(grove__log_meta_put(log, GROVE__META_UNFINISHED, text("1"), &d), GROVE_EINVAL);
+	assert_int_equal(grove__log_append(log, rec, 2, 0, GROVE_SYNC_NONE, &done, &d), 0);
+	assert_int_equal(grove__log_meta_put(log, GROVE__META_UNFINISHED, text("1"), &d), 0);
+	assert_int_equal(grove__log_meta_get(log, GROVE__META_UNFINISHED, &got, &d), 0);
+	assert_string_equal(got.ptr, "1");
+	assert_int_equal(grove__log_stat(log, &stat, &d), 0);
+	assert_int_equal(stat.bytes, 3);
+	assert_int_equal(grove__log_read(log, 0, 2, buf, sizeof(buf), &run, &d), 0);
+	assert_int_equal(run.len, 3);
+	assert_memory_equal(buf, "a\nb", 3);
+	/* the next line ends it, and only a line does */
+	assert_int_equal(grove__log_append(log, NULL, 0, 2, GROVE_SYNC_NONE, &done, &d), 0);
+	assert_int_equal(done.pad, 0);
+	assert_int_equal(grove__log_cut(log, 2, 2, GROVE_SYNC_NONE, &d), 0);
+	assert_int_equal(grove__log_append(log, rec, 1, 2, GROVE_SYNC_NONE, &done, &d), 0);
+	assert_int_equal(done.pad, 1);
+	assert_int_equal(grove__log_meta_get(log, GROVE__META_UNFINISHED, &got, &d), GROVE_ENOTFOUND);
+	/* a line that goes takes its end along */
+	assert_int_equal(grove__log_meta_put(log, GROVE__META_UNFINISHED, text("1"), &d), 0);
+	assert_int_equal(grove__log_cut(log, 2, 3, GROVE_SYNC_NONE, &d), 0);
+	assert_int_equal(grove__log_stat(log, &stat, &d), 0);
+	assert_int_equal(stat.bytes, 4);
+	grove__log_close(log);
+	grove__store_close(st);
+	grove__buf_release(&got);
+}
+
+/* ------------------------------------------------------------------- forks */
+
+static int a_record(void *payload, uint64_t pos, const struct grove_record *rec)
+{
+	assert_true(pos > 0);
+	assert_true(rec->id.len && rec->kind == GROVE_KIND_MESSAGE);
+	++*(int *)payload;
+	return 0;
+}
+
+/* The source is named by its id, and the store was told what its lines are. */
+static void assert_fork(struct grove_session *s, const char *leaf)
+{
+	struct grove_fork_options o = { .size = sizeof(o), .leaf = leaf };
+	struct grove_buf header = GROVE_BUF_INIT;
+	struct grove_session *t;
+	struct grove_view *v;
+	char want[200];
+	int nr = 0;
+
+	assert_int_equal(grove_session_fork(s, &o, &t), 0);
+	assert_int_equal(grove_session_view(t, &v), 0);
+	assert_int_equal(grove_view_header(v, &header), 0);
+	snprintf(want, sizeof(want), "\"parentSession\":\"%s\"", grove_session_id(s));
+	assert_non_null(strstr(header.ptr, want));
+	assert_int_equal(grove__log_ancestors(t->log, grove__slice(NULL, 0), a_record, &nr, NULL), 0);
+	assert_int_equal(nr, leaf ? 1 : 2);
+	grove_view_unref(v);
+	grove_session_close(t);
+	grove__buf_release(&header);
+}
+
+static void a_fork_without_a_path_is_known_to_its_store(void **state)
+{
+	struct world *w = *state;
+	const char *store = "memory:", *first, *id;
+	struct grove_new_options now = { .size = sizeof(now), .flags = GROVE_NEW_NOW };
+
+	for (int i = 0; i < 3; i++) {
+		const char *dialect[] = { "pi", "omp", "xcsh" };
+		struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
+					   .getenv = no_variables, .stores = &store, .nr_stores = 1,
+					   .dialect = dialect[i] };
+		struct grove_session *s;
+		struct grove *g;
+
+		assert_int_equal(grove_open(&g, &o), 0);
+		assert_int_equal(grove_session_new(g, &now, &s), 0);
+		assert_int_equal(grove_session_append(s, text(PROMPT), NULL, &first), 0);
+		assert_int_equal(grove_session_append(s, text(PROMPT), NULL, &id), 0);
+		assert_fork(s, NULL);
+		assert_fork(s, first);
+		grove_session_close(s);
+		grove_close(g);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -305,6 +407,8 @@ int main(void)
 		WORLD_TEST(it_can_be_stopped_and_goes_on),
 		cmocka_unit_test(records_say_what_the_dialect_finds),
 		WORLD_TEST(files_end_without_a_line_end_when_told_so),
+		cmocka_unit_test(logs_in_memory_end_without_a_line_end_when_told_so),
+		WORLD_TEST(a_fork_without_a_path_is_known_to_its_store),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

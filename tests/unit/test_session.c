@@ -738,7 +738,7 @@ static void a_list_shows_what_was_asked_for(void **state)
 	o.limit = 0;
 	o.sort = GROVE_SORT_CREATED;
 	o.named = 1;
-	o.query = "STRASSE";
+	o.query = "STRAßE";
 	LIST(1, "three");
 	o.query = "nothing of the kind";
 	LIST(0, "");

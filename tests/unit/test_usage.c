@@ -11,12 +11,23 @@
 
 #include <cmocka.h>
 
-#include "catalog/replies.h"
+#include "catalog/billed.h"
 #include "../lib/chance.h"
 #include "grove.h"
 #include "../lib/scratch.h"
+#include "sys/file.h"
 
 #include <math.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static const char *no_variables(void *payload, const char *name)
+{
+	(void)payload;
+	(void)name;
+	return NULL;
+}
 
 static struct grove__billed line_of(const char *key, size_t len, int64_t time, double output)
 {
@@ -228,6 +239,37 @@ static void message_and_request_make_a_reply_in_claude(void **state)
 	lines_end(&ls);
 }
 
+static void what_a_line_tells_of_costs_is_known_in_claude(void **state)
+{
+	static const char line[] =
+		"{'type':'assistant','message':{'id':'%s','usage':{'output_tokens':1,"
+		"'cache_creation_input_tokens':50,'cache_creation':{'ephemeral_5m_input_tokens':20,"
+		"'ephemeral_1h_input_tokens':30}}},%s}";
+	static const struct {
+		const char *rest;
+		double cost;             /* -1: none */
+	} cases[] = {
+		{ "'version':'0.2.9','costUSD':0.25", 0.25 }, { "'costUSD':0.5,'version':'1.0.3'", 0.5 },
+		{ "'costUSD':0", 0 }, { "'version':'1.0.100'", -1 }, { "'version':'1.0.3','costUSD':null", -1 },
+		{ "'version':'2.0.1'", -1 },
+	};
+	struct lines ls;
+	char text[400], id[2] = "a";
+
+	(void)state;
+	lines_begin(&ls, &grove__dialect_claude);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++, id[0]++) {
+		const struct grove__reply *r;
+
+		snprintf(text, sizeof(text), line, id, cases[i].rest);
+		assert_true(bill(&ls, text));
+		r = &ls.replies.all[i];
+		assert_true(r->cache_write == 50 && r->cache_write_long == 30);
+		assert_true(cases[i].cost < 0 ? isnan(r->cost) : r->cost == cases[i].cost);
+	}
+	lines_end(&ls);
+}
+
 #define PI(id, time, out) \
 	"{'type':'message'," id "'message':{'role':'assistant','usage':{'output':" out \
 	",'input':-5,'cacheRead':'x','cost':{'total':0.5}}," time "'model':'m1'}}"
@@ -395,7 +437,8 @@ static void assert_usage(const char *dir, bool claude, const struct model_reply 
 {
 	const char *const stores[] = { dir };
 	struct grove_options o = { .size = sizeof(o), .home = dir, .cwd = dir, .stores = stores,
-				   .nr_stores = 1, .dialect = claude ? "claude" : "pi" };
+				   .nr_stores = 1, .dialect = claude ? "claude" : "pi",
+				   .getenv = no_variables };
 	struct grove *g;
 
 	assert_int_equal(grove_open(&g, &o), 0);
@@ -468,7 +511,7 @@ static double cost_of(const char *dir)
 {
 	const char *const stores[] = { dir };
 	struct grove_options o = { .size = sizeof(o), .home = dir, .cwd = dir, .stores = stores,
-				   .nr_stores = 1, .dialect = "pi" };
+				   .nr_stores = 1, .dialect = "pi", .getenv = no_variables };
 	struct grove_usage *u;
 	struct grove *g;
 	double cost;
@@ -520,6 +563,463 @@ static void the_cost_is_the_same_in_any_order(void **state)
 	scratch_remove(dir);
 }
 
+/* --- as bytes --- */
+
+static void some_replies(struct chance *c, struct grove__replies *rs, unsigned nr)
+{
+	static const char *const models[] = { "a", "", "a-model-with-a-longer-name" };
+
+	for (unsigned i = 0; i < nr; i++) {
+		uint64_t r = chance_next(c);
+		char key[32];
+		struct grove__billed x = {
+			.key = grove__slice(key, (size_t)snprintf(key, sizeof(key), "%llu",
+								  (unsigned long long)r)),
+			.model = grove__slice_str(models[r % 3]),
+			.time = r % 5 ? (int64_t)(chance_next(c) >> (1 + r % 60)) - 1000 : GROVE_NO_TIME,
+			.input = (double)(chance_next(c) >> (11 + r % 50)),
+			.output = (double)chance_below(c, 1000), .cache_read = 1,
+			.has_cost = r % 4 == 1, .cost = (double)(r % 1000) / 7, .of_subs = r % 11 == 0,
+		};
+
+		if (r % 7 == 0)
+			x.key.len = 0;
+		assert_int_equal(grove__replies_add(rs, &x, 0, true), 0);
+	}
+	for (size_t i = 0; i < rs->nr; i += 3)
+		rs->all[i].cache_write_long = rs->all[i].cache_write = i;
+}
+
+static void assert_same_replies(const struct grove__replies *a, const struct grove__replies *b,
+				uint32_t log, bool subs)
+{
+	assert_int_equal(a->nr, b->nr);
+	for (size_t i = 0; i < a->nr; i++) {
+		const struct grove__reply *x = &a->all[i], *y = &b->all[i];
+
+		assert_memory_equal(x->hash, y->hash, sizeof(x->hash));
+		assert_true(x->time == y->time && x->input == y->input && x->output == y->output &&
+			    x->cache_read == y->cache_read && x->cache_write == y->cache_write &&
+			    x->cache_write_long == y->cache_write_long && x->single == y->single);
+		assert_true(isnan(x->cost) ? isnan(y->cost) : x->cost == y->cost);
+		assert_string_equal(a->models[x->model], b->models[y->model]);
+		assert_int_equal(y->log, log);
+		assert_int_equal(y->told, x->told && subs);
+	}
+}
+
+static void replies_come_back_from_their_bytes(void **state)
+{
+	struct chance c = chance_begin("packed");
+	struct grove__billed_log l = { .dialect = &grove__dialect_omp, .id = grove__slice_str("an id"),
+				       .cwd = grove__slice_str("/w") }, back;
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove__replies rs, other;
+
+	(void)state;
+	for (unsigned round = 0; round < 40; round++) {
+		grove__replies_init(&rs);
+		grove__replies_init(&other);
+		some_replies(&c, &rs, round * round);
+		l.forced = round & 1;
+		l.session = round & 2;
+		grove__buf_clear(&b);
+		assert_int_equal(grove__billed_pack(&l, &rs, &b), 0);
+		assert_true(grove__billed_unpack(grove__buf_slice(&b), &back));
+		assert_ptr_equal(back.dialect, l.dialect);
+		assert_true(back.forced == l.forced && back.session == l.session);
+		assert_true(back.id.len == 5 && !memcmp(back.id.ptr, "an id", 5) && back.cwd.len == 2);
+		assert_int_equal(grove__billed_fold(grove__buf_slice(&b), &other, 7, round % 2), 0);
+		assert_same_replies(&rs, &other, 7, round % 2);
+		grove__replies_release(&rs);
+		grove__replies_release(&other);
+	}
+	grove__buf_release(&b);
+}
+
+static void damaged_bytes_are_no_replies(void **state)
+{
+	struct chance c = chance_begin("damaged");
+	struct grove__billed_log l = { .dialect = NULL }, back;
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove__replies rs;
+
+	(void)state;
+	grove__replies_init(&rs);
+	some_replies(&c, &rs, 20);
+	assert_int_equal(grove__billed_pack(&l, &rs, &b), 0);
+	for (size_t i = 0; i < b.len; i++) {
+		char was = b.ptr[i];
+
+		b.ptr[i] = (char)(was ^ (1 << chance_below(&c, 8)));
+		assert_false(grove__billed_unpack(grove__buf_slice(&b), &back));
+		b.ptr[i] = was;
+		assert_false(grove__billed_unpack(grove__slice(b.ptr, i), &back));
+	}
+	assert_true(grove__billed_unpack(grove__buf_slice(&b), &back));
+	assert_null(back.dialect);
+	grove__replies_release(&rs);
+	grove__buf_release(&b);
+}
+
+/* --- remembered: files that grow, are rewritten, copied and removed --- */
+
+enum { LINES_MAX = 40 };
+
+struct file_model {
+	bool there;
+	unsigned nr;
+	struct {
+		unsigned reply, output;
+		int64_t time;
+	} line[LINES_MAX];
+};
+
+static void write_file(const char *dir, bool claude, unsigned f, const struct file_model *m)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	char path[4096];
+
+	file_path(path, sizeof(path), dir, claude, f);
+	if (!m->there) {
+		unlink(path);
+		return;
+	}
+	if (!claude)
+		assert_int_equal(grove__buf_addf(&b,
+			"{\"type\":\"session\",\"version\":3,\"id\":\"s%u\","
+			"\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w\"}\n", f), 0);
+	for (unsigned i = 0; i < m->nr; i++)
+		put_line(&b, claude, m->line[i].reply, m->line[i].time, m->line[i].output);
+	file_put(path, O_CREAT | O_TRUNC, b.ptr ? b.ptr : "", b.len);
+	grove__buf_release(&b);
+}
+
+static void add_line(struct chance *c, struct file_model *m)
+{
+	if (m->nr == LINES_MAX)
+		return;
+	m->line[m->nr].reply = chance_below(c, REPLIES);
+	m->line[m->nr].output = 1 + chance_below(c, 9);
+	m->line[m->nr].time = 1767225600 + (int64_t)chance_below(c, DAYS) * 86400;
+	m->nr++;
+}
+
+/* Some files become others; most stay as they are. */
+static void change(struct chance *c, const char *dir, bool claude, struct file_model *files)
+{
+	for (unsigned n = 1 + chance_below(c, 3); n; n--) {
+		unsigned f = chance_below(c, FILES), from = chance_below(c, FILES);
+		struct file_model *m = &files[f];
+
+		switch (chance_below(c, 4)) {
+		case 0:                          /* a copy, of which a part may be gone */
+			*m = files[from];
+			m->nr -= m->nr ? chance_below(c, m->nr) : 0;
+			break;
+		case 1:
+			m->there = false;
+			m->nr = 0;
+			break;
+		case 2:                          /* the same length, other counts */
+			for (unsigned i = 0; i < m->nr; i++)
+				m->line[i].output = 1 + chance_below(c, 9);
+			break;
+		default:
+			m->there = true;
+			for (unsigned i = chance_below(c, 10) + 1; i; i--)
+				add_line(c, m);
+		}
+		write_file(dir, claude, f, m);
+	}
+}
+
+static void model_of(const struct file_model *files, struct model_reply *model)
+{
+	memset(model, 0, REPLIES * sizeof(*model));
+	for (unsigned f = 0; f < FILES; f++)
+		for (unsigned i = 0; files[f].there && i < files[f].nr; i++) {
+			struct model_reply *m = &model[files[f].line[i].reply];
+			int64_t time = files[f].line[i].time;
+
+			if (!m->written || time < m->time || (time == m->time && f < m->file)) {
+				m->time = time;
+				m->file = f;
+			}
+			if (files[f].line[i].output > m->output)
+				m->output = files[f].line[i].output;
+			m->written = 1;
+		}
+}
+
+/* A file that was written just now is not remembered: wait until this is not just now any more. */
+static void let_time_pass(void)
+{
+	struct timespec ms = { .tv_nsec = 130 * 1000000L };
+
+	nanosleep(&ms, NULL);
+}
+
+static atomic_uint reads;
+
+static int count_reads(const char *call)
+{
+	if (!strcmp(call, "pread"))
+		atomic_fetch_add(&reads, 1);
+	return 0;
+}
+
+static void harm(struct chance *c, const char *db)
+{
+	struct grove_buf b = file_bytes(db);
+
+	switch (chance_below(c, 4)) {
+	case 0:
+		assert_int_equal(unlink(db), 0);
+		break;
+	case 1:
+		assert_int_equal(truncate(db, chance_below(c, (uint32_t)b.len + 1)), 0);
+		break;
+	case 2:
+		file_make(db, "this is not a database, and it is long enough to be looked at");
+		break;
+	default:
+		for (int i = 0; i < 20; i++)
+			b.ptr[chance_below(c, (uint32_t)b.len)] ^= (char)(1 + chance_below(c, 255));
+		file_put(db, O_TRUNC, b.ptr, b.len);
+	}
+	grove__buf_release(&b);
+}
+
+static void check_remembered(bool claude)
+{
+	struct chance c = chance_begin(claude ? "remembered, claude" : "remembered, pi");
+	struct file_model files[FILES] = { 0 };
+	struct model_reply model[REPLIES];
+	char dir[4000], sub[4096], db[4096];
+
+	scratch_make(dir, sizeof(dir));
+	snprintf(sub, sizeof(sub), "%s/p", dir);
+	snprintf(db, sizeof(db), "%s/.cache/grove/catalog.db", dir);
+	assert_int_equal(mkdir(sub, 0700), 0);
+	for (unsigned f = 0; f < FILES; f++) {
+		files[f].there = true;
+		for (unsigned i = chance_below(&c, 30) + 1; i; i--)
+			add_line(&c, &files[f]);
+		write_file(dir, claude, f, &files[f]);
+	}
+	for (int round = 0; round < 12; round++) {
+		if (round)
+			change(&c, dir, claude, files);
+		model_of(files, model);
+		if (round % 3 == 0)
+			let_time_pass();
+		/* some are remembered, some are not; then all are, if they are old enough */
+		assert_usage(dir, claude, model);
+		atomic_store(&reads, 0);
+		grove__sys_fault = count_reads;
+		assert_usage(dir, claude, model);
+		grove__sys_fault = NULL;
+		/* a list of prices may be read, for each way to group */
+		if (round % 3 == 0 && !access(db, F_OK))
+			assert_in_range(atomic_load(&reads), 0, 5);
+		if (round % 4 == 3 && !access(db, F_OK)) {
+			harm(&c, db);
+			assert_usage(dir, claude, model);
+		}
+	}
+	scratch_remove(dir);
+}
+
+static void what_is_remembered_is_what_would_be_read_in_pi(void **state)
+{
+	(void)state;
+	check_remembered(false);
+}
+
+static void what_is_remembered_is_what_would_be_read_in_claude(void **state)
+{
+	(void)state;
+	check_remembered(true);
+}
+
+static uint64_t input_of(const char *dir, const char *dialect, const struct grove_usage_options *opt)
+{
+	const char *const stores[] = { dir };
+	struct grove_options o = { .size = sizeof(o), .home = dir, .cwd = dir, .stores = stores,
+				   .nr_stores = 1, .dialect = dialect, .getenv = no_variables };
+	struct grove_usage *u;
+	struct grove *g;
+	uint64_t input;
+
+	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_usage(g, opt, &u), 0);
+	input = grove_usage_totals(u)->input;
+	grove_usage_free(u);
+	grove_close(g);
+	return input;
+}
+
+/* What the logs of others decide is not remembered with a log. */
+static void a_remembered_sum_gives_way_to_the_logs_it_sums_up(void **state)
+{
+	static const char task[] =
+		"{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"\",\"cwd\":\"/w\"}\n"
+		"{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2026-05-01T10:00:00.000Z\","
+		"\"message\":{\"role\":\"toolResult\",\"toolName\":\"task\",\"content\":[],"
+		"\"details\":{\"usage\":{\"input\":100}},\"timestamp\":1}}\n";
+	static const char agent[] =
+		"{\"type\":\"session\",\"version\":3,\"id\":\"t\",\"timestamp\":\"\",\"cwd\":\"/w\"}\n"
+		"{\"type\":\"message\",\"id\":\"b\",\"parentId\":null,\"timestamp\":\"2026-05-01T10:00:00.000Z\","
+		"\"message\":{\"role\":\"assistant\",\"content\":[],\"usage\":{\"input\":99},\"timestamp\":1}}\n";
+	char dir[4000], log[4096], below[4096];
+
+	(void)state;
+	scratch_make(dir, sizeof(dir));
+	snprintf(log, sizeof(log), "%s/p", dir);
+	assert_int_equal(mkdir(log, 0700), 0);
+	snprintf(log, sizeof(log), "%s/p/s.jsonl", dir);
+	file_make(log, task);
+	let_time_pass();
+	assert_int_equal(input_of(dir, "xcsh", NULL), 100);
+	assert_int_equal(input_of(dir, "xcsh", NULL), 100);
+	snprintf(below, sizeof(below), "%s/p/s", dir);
+	assert_int_equal(mkdir(below, 0700), 0);
+	snprintf(below, sizeof(below), "%s/p/s/t.jsonl", dir);
+	file_make(below, agent);
+	let_time_pass();
+	assert_int_equal(input_of(dir, "xcsh", NULL), 99);
+	assert_int_equal(input_of(dir, "xcsh", NULL), 99);
+	assert_int_equal(unlink(below), 0);
+	assert_int_equal(input_of(dir, "xcsh", NULL), 100);
+	scratch_remove(dir);
+}
+
+/* Another dialect reads other replies in it, and who names one means only that. */
+static void what_is_remembered_of_one_dialect_is_not_anothers(void **state)
+{
+	static const char *const dialects[] = { "pi", "xcsh", NULL, "pi", "claude", NULL, "xcsh", NULL };
+	static const uint64_t input[] = { 1, 2, 1, 1, 0, 1, 2, 1 };
+	char dir[4000], log[4096];
+
+	(void)state;
+	scratch_make(dir, sizeof(dir));
+	snprintf(log, sizeof(log), "%s/s.jsonl", dir);
+	/* pi knows an entry of type "usage", xcsh the sum of a task; the bytes say pi */
+	file_make(log, "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"\",\"cwd\":\"/w\"}\n"
+		       "{\"type\":\"usage\",\"id\":\"a\",\"parentId\":null,\"usage\":{\"input\":1}}\n"
+		       "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{\"role\":"
+		       "\"toolResult\",\"toolName\":\"task\",\"details\":{\"usage\":{\"input\":2}}}}\n");
+	let_time_pass();
+	for (size_t i = 0; i < sizeof(input) / sizeof(*input); i++) {
+		assert_int_equal(input_of(dir, dialects[i], NULL), input[i]);
+		assert_int_equal(input_of(dir, dialects[i], NULL), input[i]);
+	}
+	scratch_remove(dir);
+}
+
+/* --- days and prices --- */
+
+static void only_the_days_that_are_asked_for_count(void **state)
+{
+	static const struct {
+		const char *since, *until;
+		uint64_t input;
+	} cases[] = {
+		{ NULL, NULL, 15 }, { "2026-01-02", NULL, 14 }, { NULL, "2026-01-02", 3 },
+		{ "2026-01-02", "2026-01-02", 2 }, { "2026-01-03", "2026-01-02", 0 },
+		{ "1970-01-01", "9999-12-31", 15 },
+	};
+	static const char *const wrong[] = { "", "2026-1-2", "20260102", "2026-02-30", "2026-01-02T", "today",
+					     "2026-01-0x" };
+	struct grove_options o = { .size = sizeof(o), .home = "/", .cwd = "/", .cache = "",
+				   .stores = (const char *const[]){ "memory:" }, .nr_stores = 1 };
+	struct grove_buf b = GROVE_BUF_INIT;
+	char dir[4000], path[4096];
+	struct grove_usage *u;
+	struct grove *g;
+
+	(void)state;
+	scratch_make(dir, sizeof(dir));
+	snprintf(path, sizeof(path), "%s/a.jsonl", dir);
+	assert_int_equal(grove__buf_add_str(&b, "{\"type\":\"session\",\"version\":3,\"id\":\"s\","
+						"\"timestamp\":\"\",\"cwd\":\"/w\"}\n"), 0);
+	/* on the first, second and third day, and in the last second of the third */
+	put_line(&b, false, 1, 1767225600, 1);
+	put_line(&b, false, 2, 1767225600 + 86400, 1);
+	put_line(&b, false, 4, 1767225600 + 2 * 86400, 1);
+	put_line(&b, false, 8, 1767225600 + 3 * 86400 - 1, 1);
+	file_put(path, O_CREAT, b.ptr, b.len);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct grove_usage_options uo = { .size = sizeof(uo), .since = cases[i].since,
+						  .until = cases[i].until };
+
+		assert_int_equal(input_of(dir, "pi", &uo), cases[i].input);
+	}
+	scratch_remove(dir);
+	grove__buf_release(&b);
+
+	assert_int_equal(grove_open(&g, &o), 0);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		struct grove_usage_options uo = { .size = sizeof(uo), .until = wrong[i] };
+
+		assert_int_equal(grove_usage(g, &uo, &u), GROVE_EINVAL);
+		grove_usage_free(u);
+	}
+	grove_close(g);
+}
+
+static void what_no_agent_noted_is_estimated_or_told(void **state)
+{
+	const char *stores[1];
+	struct grove_usage_options uo = { .size = sizeof(uo), .by = GROVE_USAGE_MODEL };
+	struct grove_options o = { .size = sizeof(o), .nr_stores = 1, .dialect = "claude", .stores = stores,
+				   .getenv = no_variables };
+	const struct grove_usage_unpriced *x;
+	const struct grove_usage_row *row;
+	struct grove_buf b = GROVE_BUF_INIT;
+	char dir[4000], path[4096], prices[4096];
+	struct grove_usage *u;
+	struct grove *g;
+
+	(void)state;
+	scratch_make(dir, sizeof(dir));
+	snprintf(path, sizeof(path), "%s/00000000-1111-4111-8111-111111111111.jsonl", dir);
+	snprintf(prices, sizeof(prices), "%s/prices", dir);
+	/* of the models x0, x1, x2; a reply nr sends nr tokens */
+	for (unsigned nr = 1; nr <= 6; nr++)
+		put_line(&b, true, nr, 1767225600, 100);
+	file_put(path, O_CREAT, b.ptr, b.len);
+	file_make(prices, "{\"prices\":[{\"models\":[\"x1\"],\"input\":1000000,\"output\":2},\n"
+			  "{\"models\":[\"x2\"],\"input\":1}]}");
+	o.home = o.cwd = stores[0] = dir;
+	uo.prices = "prices";
+	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_usage(g, &uo, &u), 0);
+	row = grove_usage_totals(u);
+	assert_true(row->has_cost && row->cost == row->estimated && row->unpriced == 4);
+	assert_true(fabs(row->cost - (1 + 4 + 200 * 2e-6)) < 1e-9);
+	/* x0: 3 and 6, x2: 2 and 5, of which the output has no price */
+	x = grove_usage_unpriced_at(u, 0);
+	assert_true(x && !strcmp(x->model, "x0") && x->replies == 2 && x->total == 209);
+	x = grove_usage_unpriced_at(u, 1);
+	assert_true(x && !strcmp(x->model, "x2") && x->replies == 2 && x->total == 207);
+	assert_null(grove_usage_unpriced_at(u, 2));
+	grove_usage_free(u);
+	/* a caller that was built when there were no prices to ask for */
+	uo.size = offsetof(struct grove_usage_options, since);
+	uo.prices = "nowhere";
+	assert_int_equal(grove_usage(g, &uo, &u), 0);
+	assert_false(grove_usage_totals(u)->has_cost);
+	grove_usage_free(u);
+	uo.size = sizeof(uo);
+	assert_int_equal(grove_usage(g, &uo, &u), GROVE_ENOTFOUND);
+	grove_usage_free(u);
+	grove_close(g);
+	grove__buf_release(&b);
+	scratch_remove(dir);
+}
+
 static void what_is_asked_for_must_be_known(void **state)
 {
 	struct grove_usage_options uo = { .size = sizeof(uo), .by = (enum grove_usage_by)99 };
@@ -554,11 +1054,20 @@ int main(void)
 		cmocka_unit_test(absurd_numbers_stay_numbers),
 		cmocka_unit_test(many_replies_are_told_apart),
 		cmocka_unit_test(message_and_request_make_a_reply_in_claude),
+		cmocka_unit_test(what_a_line_tells_of_costs_is_known_in_claude),
 		cmocka_unit_test(entry_and_time_make_a_reply_in_the_family_of_pi),
 		cmocka_unit_test(what_else_is_billed_depends_on_the_agent),
 		cmocka_unit_test(copies_in_any_order_count_once_in_pi),
 		cmocka_unit_test(copies_in_any_order_count_once_in_claude),
 		cmocka_unit_test(the_cost_is_the_same_in_any_order),
+		cmocka_unit_test(replies_come_back_from_their_bytes),
+		cmocka_unit_test(damaged_bytes_are_no_replies),
+		cmocka_unit_test(what_is_remembered_is_what_would_be_read_in_pi),
+		cmocka_unit_test(what_is_remembered_is_what_would_be_read_in_claude),
+		cmocka_unit_test(a_remembered_sum_gives_way_to_the_logs_it_sums_up),
+		cmocka_unit_test(what_is_remembered_of_one_dialect_is_not_anothers),
+		cmocka_unit_test(only_the_days_that_are_asked_for_count),
+		cmocka_unit_test(what_no_agent_noted_is_estimated_or_told),
 		cmocka_unit_test(what_is_asked_for_must_be_known),
 	};
 

@@ -1,0 +1,495 @@
+/*
+ * catalog/catalog.c: what was found in session files, kept as long as they stay
+ * as they are.
+ *
+ * A table for each purpose, a row for each file: what the file was like (device,
+ * inode, length, times), what was found, and a checksum over both. A file that is
+ * not exactly like that any more is read again. A change that leaves all five as
+ * they were is one within a tick of the clock, so a file is only remembered once
+ * that has passed.
+ *
+ * Several processes share it: SQLite sees to that, in WAL mode. But nothing hangs
+ * on it: a row that is whole and fits its file is right, however it came there,
+ * and one that is not is as good as none. So it does no harm if power is lost, if
+ * the directory is one of a network, or if bytes were changed.
+ *
+ * Nothing here is worth an error: a catalog that is damaged or of another version
+ * is made anew, one that is locked or cannot be written to is left alone.
+ */
+#include "catalog/catalog.h"
+
+#include "base/array.h"
+#include "base/crc32c.h"
+#include "base/idmap.h"
+#include "sys/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+
+/* Of the tables, and of what their bytes mean. */
+#define VERSION "4"
+#define TICK_NS INT64_C(100000000)
+/* Where times are whole seconds, there may be nothing finer than two of them. */
+#define COARSE_NS INT64_C(2500000000)
+#define SECOND_NS INT64_C(1000000000)
+#define BUSY_MS 500
+/* As many files looked up as this part of those known: all rows are read at once. */
+#define ALL_FROM 8
+
+static const char *const tables[CATALOG_NR] = { "listed", "billed", "shaped" };
+
+struct row {
+	const char *path;
+	struct grove__sys_stat st;    /* dev, ino, size and times alone */
+	struct grove_slice bytes;
+	bool used;
+};
+
+struct rows {
+	struct row *list;
+	size_t nr, cap;
+};
+
+struct grove__catalog {
+	char *file;
+	sqlite3 *db;
+	sqlite3_stmt *one;
+	enum grove__purpose purpose;
+	bool all;                     /* `known` is everything */
+	bool damaged;
+	struct grove__arena texts;
+	struct rows known, fresh;
+	struct grove__idmap by_path;
+	pthread_mutex_t lock;         /* of `one`, `fresh` and `damaged` */
+};
+
+static struct grove_slice path_of(const void *owner, uint32_t i)
+{
+	const struct grove__catalog *c = owner;
+
+	return grove__slice_str(c->known.list[i].path);
+}
+
+/* ------------------------------------------------------------------ opening */
+
+static bool run(sqlite3 *db, const char *sql)
+{
+	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+static bool is_current(sqlite3 *db)
+{
+	sqlite3_stmt *st;
+	bool yes = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &st, NULL) == SQLITE_OK &&
+		   sqlite3_step(st) == SQLITE_ROW &&
+		   sqlite3_column_int(st, 0) == atoi(VERSION);
+
+	sqlite3_finalize(st);
+	return yes;
+}
+
+static bool make_tables(sqlite3 *db)
+{
+	char sql[512];
+	bool ok = run(db, "BEGIN IMMEDIATE");
+
+	/* somebody may have been faster */
+	if (ok && is_current(db))
+		return run(db, "COMMIT");
+	for (size_t i = 0; i < CATALOG_NR && ok; i++) {
+		sqlite3_snprintf((int)sizeof(sql), sql,
+				 "DROP TABLE IF EXISTS %s; CREATE TABLE %s (path TEXT NOT NULL PRIMARY KEY, "
+				 "dev INTEGER, ino INTEGER, size INTEGER, mtime INTEGER, ctime INTEGER, "
+				 "crc INTEGER, about BLOB)", tables[i], tables[i]);
+		ok = run(db, sql);
+	}
+	ok = ok && run(db, "PRAGMA user_version = " VERSION "; COMMIT");
+	if (!ok)
+		run(db, "ROLLBACK");
+	return ok;
+}
+
+static sqlite3 *open_db(const char *path)
+{
+	sqlite3 *db = NULL;
+	int fd;
+
+	/* what is in it is nobody else's to read; SQLite would ask the umask */
+	if (!grove__sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, &fd))
+		grove__sys_close(fd);
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+			    NULL) == SQLITE_OK) {
+		sqlite3_busy_timeout(db, BUSY_MS);
+		/* rows have their checksums: what lost power leaves is found out */
+		run(db, "PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY");
+		if (is_current(db) || (run(db, "PRAGMA journal_mode = WAL") && make_tables(db)))
+			return db;
+	}
+	sqlite3_close(db);
+	return NULL;
+}
+
+static void remove_db(const char *path)
+{
+	static const char *const ends[] = { "", "-wal", "-shm" };
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	for (size_t i = 0; i < 3; i++) {
+		grove__buf_clear(&b);
+		if (!grove__buf_addf(&b, "%s%s", path, ends[i]))
+			grove__sys_unlink(b.ptr);
+	}
+	grove__buf_release(&b);
+}
+
+static bool is_damage(int rc)
+{
+	return (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB;
+}
+
+/* Damaged is what SQLite says is none, not what is merely locked or out of reach. */
+static bool is_damaged(const char *path)
+{
+	sqlite3 *db = NULL;
+	int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL);
+
+	if (!rc)
+		rc = sqlite3_exec(db, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+	sqlite3_close(db);
+	return is_damage(rc);
+}
+
+/* ------------------------------------------------------------------ reading */
+
+/* Of all that a row says, and of the release that says it. */
+static uint32_t crc_of(const struct row *r)
+{
+	const uint64_t like[] = { r->st.dev, r->st.ino, r->st.size, (uint64_t)r->st.mtime_ns,
+				  (uint64_t)r->st.ctime_ns, r->bytes.len };
+	uint32_t crc = grove__crc32c(0, GROVE_VERSION " " VERSION, sizeof(GROVE_VERSION " " VERSION));
+
+	crc = grove__crc32c(crc, like, sizeof(like));
+	crc = grove__crc32c(crc, r->path, strlen(r->path) + 1);
+	return grove__crc32c(crc, r->bytes.ptr, r->bytes.len);
+}
+
+/* 1: this is no row to believe. GROVE_ENOMEM. */
+static int take_row(sqlite3_stmt *st, struct grove__arena *a, struct row *out)
+{
+	const char *path = (const char *)sqlite3_column_text(st, 0);
+	const void *bytes = sqlite3_column_blob(st, 7);
+	size_t len = (size_t)sqlite3_column_bytes(st, 7);
+	char *copy;
+
+	*out = (struct row){
+		.path = path ? path : "",
+		.st = { .dev = (uint64_t)sqlite3_column_int64(st, 1), .ino = (uint64_t)sqlite3_column_int64(st, 2),
+			.size = (uint64_t)sqlite3_column_int64(st, 3), .mtime_ns = sqlite3_column_int64(st, 4),
+			.ctime_ns = sqlite3_column_int64(st, 5) },
+		.bytes = grove__slice(bytes ? bytes : "", bytes ? len : 0),
+	};
+	if (sqlite3_column_int64(st, 6) != crc_of(out))
+		return 1;
+	copy = grove__arena_alloc(a, out->bytes.len + 1, 8);
+	out->path = grove__arena_dup(a, grove__slice_str(out->path));
+	if (!copy || !out->path)
+		return GROVE_ENOMEM;
+	if (out->bytes.len)
+		memcpy(copy, out->bytes.ptr, out->bytes.len);
+	out->bytes.ptr = copy;
+	return 0;
+}
+
+static sqlite3_stmt *prepare(struct grove__catalog *c, const char *fmt)
+{
+	char *sql = sqlite3_mprintf(fmt, tables[c->purpose]);
+	sqlite3_stmt *st = NULL;
+	int rc = sql ? sqlite3_prepare_v2(c->db, sql, -1, &st, NULL) : SQLITE_NOMEM;
+
+	/* of this version, but without its tables: somebody else's */
+	c->damaged |= is_damage(rc) || rc == SQLITE_ERROR;
+	sqlite3_free(sql);
+	return rc ? NULL : st;
+}
+
+/* The next row, of those that can be believed. */
+static int step(struct grove__catalog *c, sqlite3_stmt *st, struct grove__arena *a, struct row *out)
+{
+	int rc, bad = 1;
+
+	while (bad == 1 && (rc = sqlite3_step(st)) == SQLITE_ROW)
+		bad = take_row(st, a, out);
+	if (bad == 1)
+		c->damaged |= is_damage(rc);
+	return bad == 1 && rc != SQLITE_DONE ? GROVE_EIO : bad;
+}
+
+/* About: those that were deleted may count, too. */
+static int64_t count_rows(struct grove__catalog *c)
+{
+	sqlite3_stmt *st = prepare(c, "SELECT max(rowid) FROM %s");
+	int64_t n = st && sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+
+	sqlite3_finalize(st);
+	return n > 0 ? n : 0;
+}
+
+#define COLUMNS "path, dev, ino, size, mtime, ctime, crc, about"
+
+static bool read_all(struct grove__catalog *c)
+{
+	sqlite3_stmt *st = prepare(c, "SELECT " COLUMNS " FROM %s");
+	int rc = st ? 0 : GROVE_EIO;
+	uint32_t old;
+	struct row r;
+
+	while (!rc && !(rc = step(c, st, &c->texts, &r))) {
+		rc = grove__array_room(&c->known.list, &c->known.cap, c->known.nr, sizeof(r));
+		if (!rc)
+			c->known.list[c->known.nr++] = r;
+	}
+	sqlite3_finalize(st);
+	for (uint32_t i = 0; i < c->known.nr && rc == 1; i++)
+		if (grove__idmap_put(&c->by_path, path_of(c, i), i, &old))
+			rc = GROVE_ENOMEM;
+	return rc == 1;
+}
+
+static bool open_catalog(struct grove__catalog *c, size_t nr)
+{
+	c->db = open_db(c->file);
+	if (!c->db) {
+		c->damaged = is_damaged(c->file);
+		return false;
+	}
+	c->all = nr > (uint64_t)count_rows(c) / ALL_FROM;
+	if (c->all)
+		return read_all(c);
+	c->one = prepare(c, "SELECT " COLUMNS " FROM %s WHERE path = ?");
+	return c->one != NULL;
+}
+
+static void release(struct grove__catalog *c)
+{
+	sqlite3_finalize(c->one);
+	sqlite3_close(c->db);
+	if (c->damaged && c->file)
+		remove_db(c->file);
+	grove__idmap_release(&c->by_path);
+	grove__arena_release(&c->texts);
+	pthread_mutex_destroy(&c->lock);
+	free(c->known.list);
+	free(c->fresh.list);
+	free(c->file);
+	free(c);
+}
+
+static struct grove__catalog *new_catalog(const char *dir, enum grove__purpose purpose)
+{
+	struct grove__catalog *c = calloc(1, sizeof(*c));
+	struct grove_buf file = GROVE_BUF_INIT;
+	uint64_t seed;
+
+	if (!c)
+		return NULL;
+	c->purpose = purpose;
+	grove__arena_init(&c->texts);
+	grove__sys_random(&seed, sizeof(seed));
+	grove__idmap_init(&c->by_path, seed, path_of, c);
+	pthread_mutex_init(&c->lock, NULL);
+	if (!grove__buf_addf(&file, "%s/catalog.db", dir)) {
+		c->file = file.ptr;
+		return c;
+	}
+	grove__buf_release(&file);
+	release(c);
+	return NULL;
+}
+
+struct grove__catalog *grove__catalog_open(struct grove *g, enum grove__purpose purpose, size_t nr)
+{
+	struct grove__catalog *c;
+	bool again = true;
+
+	if (!g->cache || grove__sys_mkdirs(g->cache, 0700))
+		return NULL;
+	/* one that is damaged goes, and is made anew, once */
+	for (int tries = 0; tries < 2 && again; tries++) {
+		c = new_catalog(g->cache, purpose);
+		if (!c || open_catalog(c, nr))
+			return c;
+		/* half of it is none */
+		again = c->damaged;
+		release(c);
+	}
+	return NULL;
+}
+
+static bool find_one(struct grove__catalog *c, const char *path, struct grove__arena *tmp,
+		     struct row *out)
+{
+	bool found;
+
+	pthread_mutex_lock(&c->lock);
+	sqlite3_bind_text(c->one, 1, path, -1, SQLITE_STATIC);
+	found = !step(c, c->one, tmp, out) && !strcmp(out->path, path);
+	sqlite3_reset(c->one);
+	pthread_mutex_unlock(&c->lock);
+	return found;
+}
+
+static bool find(struct grove__catalog *c, const char *path, struct grove__arena *tmp,
+		 struct row *out)
+{
+	uint32_t i;
+
+	if (!c)
+		return false;
+	if (!c->all)
+		return find_one(c, path, tmp, out);
+	i = grove__idmap_get(&c->by_path, grove__slice_str(path));
+	if (i == GROVE__IDMAP_NONE)
+		return false;
+	/* each path is one thread's: nobody else looks at this flag */
+	c->known.list[i].used = true;
+	*out = c->known.list[i];
+	return true;
+}
+
+bool grove__catalog_find(struct grove__catalog *c, const char *path,
+			 const struct grove__sys_stat *st, struct grove__arena *tmp,
+			 struct grove_slice *out)
+{
+	struct row r;
+
+	if (!find(c, path, tmp, &r))
+		return false;
+	*out = r.bytes;
+	return r.st.dev == st->dev && r.st.ino == st->ino && r.st.size == st->size &&
+	       r.st.mtime_ns == st->mtime_ns && r.st.ctime_ns == st->ctime_ns;
+}
+
+bool grove__catalog_former(struct grove__catalog *c, const char *path,
+			   const struct grove__sys_stat *st, struct grove__arena *tmp,
+			   struct grove_slice *out)
+{
+	struct row r;
+
+	if (!find(c, path, tmp, &r))
+		return false;
+	*out = r.bytes;
+	return r.st.dev == st->dev && r.st.ino == st->ino && r.st.size <= st->size;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+bool grove__catalog_settled(int64_t ctime_ns)
+{
+	int64_t age = grove__sys_now_ms() * 1000000 - ctime_ns;
+
+	return age >= (ctime_ns % SECOND_NS ? TICK_NS : COARSE_NS);
+}
+
+void grove__catalog_put(struct grove__catalog *c, const char *path, const struct grove__sys_stat *st,
+			struct grove_slice bytes)
+{
+	struct row r = { .st = *st };
+	char *copy;
+
+	if (!c || !grove__catalog_settled(st->ctime_ns))
+		return;
+	pthread_mutex_lock(&c->lock);
+	r.path = grove__arena_dup(&c->texts, grove__slice_str(path));
+	copy = grove__arena_alloc(&c->texts, bytes.len + 1, 8);
+	if (r.path && copy &&
+	    !grove__array_room(&c->fresh.list, &c->fresh.cap, c->fresh.nr, sizeof(r))) {
+		if (bytes.len)
+			memcpy(copy, bytes.ptr, bytes.len);
+		r.bytes = grove__slice(copy, bytes.len);
+		c->fresh.list[c->fresh.nr++] = r;
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+static bool done(struct grove__catalog *c, sqlite3_stmt *st)
+{
+	int rc = sqlite3_step(st);
+
+	c->damaged |= is_damage(rc);
+	sqlite3_reset(st);
+	return rc == SQLITE_DONE;
+}
+
+static bool write_fresh(struct grove__catalog *c)
+{
+	/* not REPLACE: rows keep their numbers, by which they are counted */
+	sqlite3_stmt *st = prepare(c, "INSERT INTO %s (" COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+				      "ON CONFLICT (path) DO UPDATE SET dev = excluded.dev, ino = excluded.ino, "
+				      "size = excluded.size, mtime = excluded.mtime, ctime = excluded.ctime, "
+				      "crc = excluded.crc, about = excluded.about");
+	bool ok = st != NULL;
+
+	for (size_t i = 0; i < c->fresh.nr && ok; i++) {
+		const struct row *r = &c->fresh.list[i];
+
+		sqlite3_bind_text(st, 1, r->path, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(st, 2, (int64_t)r->st.dev);
+		sqlite3_bind_int64(st, 3, (int64_t)r->st.ino);
+		sqlite3_bind_int64(st, 4, (int64_t)r->st.size);
+		sqlite3_bind_int64(st, 5, r->st.mtime_ns);
+		sqlite3_bind_int64(st, 6, r->st.ctime_ns);
+		sqlite3_bind_int64(st, 7, crc_of(r));
+		sqlite3_bind_blob64(st, 8, r->bytes.ptr, r->bytes.len, SQLITE_STATIC);
+		ok = done(c, st);
+	}
+	sqlite3_finalize(st);
+	return ok;
+}
+
+/* Those that were not looked up and are gone come to the front; how many. */
+static size_t find_gone(struct grove__catalog *c)
+{
+	struct grove__sys_stat now;
+	size_t nr = 0;
+	int err;
+
+	for (size_t i = 0; i < c->known.nr; i++) {
+		if (c->known.list[i].used)
+			continue;
+		err = grove__sys_lstat(c->known.list[i].path, &now);
+		if (err == -ENOENT || err == -ENOTDIR)
+			c->known.list[nr++] = c->known.list[i];
+	}
+	return nr;
+}
+
+static bool forget(struct grove__catalog *c, size_t nr)
+{
+	sqlite3_stmt *st = prepare(c, "DELETE FROM %s WHERE path = ?");
+	bool ok = st != NULL;
+
+	for (size_t i = 0; i < nr && ok; i++) {
+		sqlite3_bind_text(st, 1, c->known.list[i].path, -1, SQLITE_STATIC);
+		ok = done(c, st);
+	}
+	sqlite3_finalize(st);
+	return ok;
+}
+
+void grove__catalog_close(struct grove__catalog *c, bool complete)
+{
+	size_t gone;
+	bool ok;
+
+	if (!c)
+		return;
+	gone = complete && c->all ? find_gone(c) : 0;
+	if (!c->damaged && (c->fresh.nr || gone) && run(c->db, "BEGIN IMMEDIATE")) {
+		/* another release may have made other tables meanwhile */
+		ok = is_current(c->db) && write_fresh(c) && (!gone || forget(c, gone));
+		run(c->db, ok ? "COMMIT" : "ROLLBACK");
+	}
+	release(c);
+}

@@ -1,0 +1,57 @@
+/*
+ * catalog/catalog_none.c: there is no catalog without SQLite.
+ */
+#include "catalog/catalog.h"
+
+struct grove__catalog *grove__catalog_open(struct grove *g, enum grove__purpose purpose, size_t nr)
+{
+	(void)g;
+	(void)purpose;
+	(void)nr;
+	return NULL;
+}
+
+bool grove__catalog_find(struct grove__catalog *c, const char *path,
+			 const struct grove__sys_stat *st, struct grove__arena *tmp,
+			 struct grove_slice *out)
+{
+	(void)c;
+	(void)path;
+	(void)st;
+	(void)tmp;
+	(void)out;
+	return false;
+}
+
+bool grove__catalog_former(struct grove__catalog *c, const char *path,
+			   const struct grove__sys_stat *st, struct grove__arena *tmp,
+			   struct grove_slice *out)
+{
+	(void)c;
+	(void)path;
+	(void)st;
+	(void)tmp;
+	(void)out;
+	return false;
+}
+
+bool grove__catalog_settled(int64_t ctime_ns)
+{
+	(void)ctime_ns;
+	return false;
+}
+
+void grove__catalog_put(struct grove__catalog *c, const char *path, const struct grove__sys_stat *st,
+			struct grove_slice bytes)
+{
+	(void)c;
+	(void)path;
+	(void)st;
+	(void)bytes;
+}
+
+void grove__catalog_close(struct grove__catalog *c, bool complete)
+{
+	(void)c;
+	(void)complete;
+}

@@ -1,0 +1,396 @@
+/*
+ * catalog/list_read.c: one session, read for a list or known from an earlier one.
+ *
+ * The values are the agent's own, so every line is looked at, once: what was found
+ * in a file is kept in the catalog. A file that has grown is read from where
+ * reading ended, if its bytes up to there are the same as far as we look: the
+ * first ones with the header, the last ones, and some between. That is for large
+ * files, and for dialects whose listing is a few sums (list_new is NULL).
+ */
+#include "catalog/list_read.h"
+#include "catalog/catalog.h"
+
+#include "base/crc32c.h"
+
+#include <stdlib.h>
+
+#define RUN_BYTES ((size_t)256 << 10)
+#define MARK_FROM ((uint64_t)1 << 20)    /* a file from which it pays */
+#define MARK_ENDS ((size_t)64 << 10)     /* of the beginning and the end */
+#define MARK_SAMPLES 16
+#define MARK_SAMPLE ((size_t)4 << 10)
+
+int grove__list_reader_init(struct grove__list_reader *r, struct grove *g, struct grove__catalog *c)
+{
+	*r = (struct grove__list_reader){ .g = g, .catalog = c, .cap = RUN_BYTES };
+	grove__arena_init(&r->tmp);
+	r->buf = malloc(r->cap + GROVE__JSON_PAD);
+	return r->buf ? 0 : GROVE_ENOMEM;
+}
+
+void grove__list_reader_release(struct grove__list_reader *r)
+{
+	free(r->buf);
+	grove__arena_release(&r->tmp);
+}
+
+/* -------------------------------------------------------------------- lines */
+
+static int read_line(struct grove__list_reader *r, struct grove__list_one *x,
+		     const struct grove__json_line *l, const char *line)
+{
+	struct grove__entry e;
+	enum grove__line_class class = r->dialect->list_index
+					       ? r->dialect->list_index(l, line, &r->tmp, &e)
+					       : r->dialect->index(l, line, &r->tmp, &e);
+
+	if (class == LINE_SKIP)
+		return 0;
+	x->has_header |= r->dialect->headless;
+	if (!x->has_header) {
+		if (class == LINE_SLOT && !x->has_slot) {
+			x->has_slot = true;
+			return grove__buf_add_slice(&x->slot, e.text);
+		}
+		/* what does not begin with a header is no session */
+		if (class != LINE_HEADER)
+			return GROVE_EDAMAGED;
+		r->dialect->header(l, line, &r->tmp, &x->header);
+		x->has_header = true;
+		return 0;
+	}
+	return class == LINE_HEADER ? 0 : r->dialect->list(l, line, &r->tmp, &e, &x->sum);
+}
+
+static int widen(struct grove__list_reader *r, struct grove_detail *d)
+{
+	char *p;
+
+	if (r->cap * 2 > GROVE__LINE_MAX)
+		return grove__fail(d, GROVE_ETOOBIG, NULL, "a line of more than 1 GiB");
+	p = realloc(r->buf, r->cap * 2 + GROVE__JSON_PAD);
+	if (!p)
+		return grove__fail_nomem(d);
+	r->buf = p;
+	r->cap *= 2;
+	return 0;
+}
+
+/* From a line that is not just a value on: as the loader reads a lenient dialect. */
+static int read_values(struct grove__list_reader *r, struct grove_log *log,
+		       struct grove__list_one *x, uint64_t pos, bool by_line, struct grove_detail *d)
+{
+	struct grove__values *v;
+	struct grove__value value;
+	int rc = grove__values_new(&v, &r->want, log, pos, x->log.tail, by_line, GROVE__LINE_MAX, d);
+
+	while (!rc && !(rc = grove__values_next(v, &value)))
+		rc = read_line(r, x, &value.l, value.ptr);
+	grove__values_free(v);
+	return rc == 1 ? 0 : rc;
+}
+
+static int read_log(struct grove__list_reader *r, struct grove_log *log, struct grove__list_one *x,
+		    struct grove_detail *d)
+{
+	struct grove__json_line l;
+	struct grove_run run;
+	uint64_t pos = x->from;
+	int rc = 0;
+
+	while (!rc && !x->loose && pos < x->log.tail) {
+		size_t off = 0;
+
+		rc = grove__log_read(log, pos, x->log.tail, r->buf, r->cap, &run, d);
+		if (!rc && run.open) {
+			rc = widen(r, d);
+			continue;
+		}
+		if (!rc && !pos && run.len >= 3 && !memcmp(r->buf, "\xef\xbb\xbf", 3))
+			off = 3;
+		for (uint64_t nr = 0; !rc && !x->loose && off < run.len; nr++) {
+			const char *line = r->buf + off;
+			enum grove__json_verdict v =
+				grove__json_scan(&r->want, line, run.len - off, true, &l);
+
+			if (v == JSON_VALUE)
+				rc = read_line(r, x, &l, line);
+			x->loose = v == JSON_BAD && r->dialect->lenient;
+			if (x->loose)
+				rc = read_values(r, log, x, pos + (run.by_line ? nr : off), run.by_line, d);
+			off += (size_t)l.len + 1;
+		}
+		pos = run.next;
+	}
+	if (!rc && !x->has_header)
+		rc = GROVE_EDAMAGED;
+	return rc;
+}
+
+/* --------------------------------------------------------------------- marks */
+
+/* Of the bytes before `end`, at least MARK_FROM. False: they cannot be read, or end no line. */
+static bool mark_crc(struct grove__list_reader *r, struct grove_log *log, uint64_t end, uint32_t *out)
+{
+	uint64_t step = (end - MARK_SAMPLE) / MARK_SAMPLES;
+	uint32_t crc = 0;
+	int rc = grove__log_fetch(log, 0, 0, r->buf, MARK_ENDS, NULL);
+
+	if (!rc)
+		crc = grove__crc32c(crc, r->buf, MARK_ENDS);
+	for (unsigned i = 1; i < MARK_SAMPLES && !rc; i++) {
+		rc = grove__log_fetch(log, i * step, 0, r->buf, MARK_SAMPLE, NULL);
+		if (!rc)
+			crc = grove__crc32c(crc, r->buf, MARK_SAMPLE);
+	}
+	if (!rc)
+		rc = grove__log_fetch(log, end - MARK_ENDS, 0, r->buf, MARK_ENDS, NULL);
+	*out = rc ? 0 : grove__crc32c(crc, r->buf, MARK_ENDS);
+	return !rc && r->buf[MARK_ENDS - 1] == '\n';
+}
+
+static bool has_marks(const struct grove__list_reader *r, const struct grove__list_one *x)
+{
+	return x->is_file && !r->dialect->list_new && !r->dialect->headless;
+}
+
+/* Leave a mark at the end of what was read. */
+static void set_mark(struct grove__list_reader *r, struct grove_log *log,
+		     const struct grove__list_one *x, struct grove__listed *l)
+{
+	if (!r->catalog || x->loose || !has_marks(r, x) || x->log.tail < MARK_FROM ||
+	    !mark_crc(r, log, x->log.tail, &l->mark_crc))
+		return;
+	l->mark = x->log.tail;
+	l->has_slot = x->has_slot;
+	l->has_time = x->header.time_text;
+	l->newest = x->sum.newest;
+	l->slot = x->slot.len ? x->slot.ptr : NULL;
+	l->title = x->header.title;
+	l->said = x->sum.name.len ? x->sum.name.ptr : NULL;
+}
+
+/* Go on from the mark of an earlier list, if there is one that holds. */
+static int go_on(struct grove__list_reader *r, struct grove_log *log, struct grove__list_one *x)
+{
+	struct grove__listed was;
+	struct grove_slice bytes;
+	uint32_t crc;
+	int rc = 0;
+
+	if (!has_marks(r, x) ||
+	    !grove__catalog_former(r->catalog, x->path.ptr, &x->st, &r->tmp, &bytes) ||
+	    !grove__listed_unpack(bytes, &was) || was.rc || was.dialect != r->dialect ||
+	    was.mark < MARK_FROM || was.mark > x->log.tail || !mark_crc(r, log, was.mark, &crc) ||
+	    crc != was.mark_crc)
+		return 0;
+	x->from = was.mark;
+	x->has_header = true;
+	x->has_slot = was.has_slot;
+	x->header = (struct grove__header){ .id = was.id, .cwd = was.cwd, .parent = was.parent,
+					    .title = was.title, .time = was.created,
+					    .time_text = was.has_time ? "" : NULL };
+	x->sum.messages = was.messages;
+	x->sum.newest = was.newest;
+	x->sum.has_first = was.first;
+	if (was.first)
+		rc = grove__buf_add(&x->sum.first, was.first, was.first_len);
+	if (!rc && was.said)
+		rc = grove__buf_add_str(&x->sum.name, was.said);
+	if (!rc && was.slot)
+		rc = grove__buf_add_str(&x->slot, was.slot);
+	return rc;
+}
+
+/* --------------------------------------------------------------- one session */
+
+/* By its slot, its header, its entries: the first that says something. */
+static const char *name_of(const struct grove__dialect *dialect, const struct grove__list_one *x)
+{
+	if (x->slot.len)
+		return x->slot.ptr;
+	if (dialect->title && x->header.title && *x->header.title)
+		return x->header.title;
+	return x->sum.name.len ? x->sum.name.ptr : NULL;
+}
+
+static int64_t modified(const struct grove__dialect *dialect, const struct grove__list_one *x)
+{
+	if (dialect->modified_by_file)
+		return x->log.mtime_ms;
+	if (x->sum.newest != GROVE_NO_TIME && x->sum.newest > 0)
+		return x->sum.newest;
+	if (x->header.time_text && x->header.time != GROVE_NO_TIME)
+		return x->header.time;
+	return x->log.mtime_ms;
+}
+
+static int open_task(struct grove__list_reader *r, const struct grove__list_task *t,
+		     struct grove__listed *l, struct grove_log **log, struct grove_detail *d)
+{
+	struct grove_key key = { t->project, t->session, t->sub };
+	const struct grove__dialect *dialect, *likely;
+	int rc = grove__root_dialect(r->g, t->root, &key, &dialect, d);
+
+	if (rc)
+		return rc;
+	l->dialect = dialect;
+	if (!r->g->forced && !t->root->dialect && !grove__root_likely(r->g, t->root, t->project, &likely))
+		l->around = likely->name;
+	if (r->dialect != dialect) {
+		r->dialect = dialect;
+		grove__json_want_init(&r->want, r->dialect->members, r->dialect->nr_members);
+	}
+	return grove__log_open(log, t->root->store, &key, GROVE_LOG_READ, d);
+}
+
+/* A file of the session, or ("../NAME") one in its directory; `out` NULL: is it there? */
+static int beside(void *payload, const char *name, struct grove_buf *out)
+{
+	struct grove__list_one *x = payload;
+	const struct grove__list_task *t = x->task;
+	struct grove_key key = { t->project, t->session, t->sub };
+	struct grove_log *log;
+	bool settled;
+
+	if (grove__listed_note(&x->asked, x->path.ptr ? x->path.ptr : "", name, &settled))
+		return GROVE_ENOMEM;
+	x->unsettled |= !settled || strpbrk(name, " \n");
+	if (!strncmp(name, "../", 3)) {
+		key.session = name + 3;
+		if (grove__log_open(&log, t->root->store, &key, GROVE_LOG_READ, NULL))
+			return GROVE_ENOTFOUND;
+		grove__log_close(log);
+		return 0;
+	}
+	return out ? grove__store_attach_get(t->root->store, &key, name, out, NULL) : GROVE_EINVAL;
+}
+
+/* What only the whole log tells; 1 if it is not one for a list. */
+static int conclude(struct grove__list_reader *r, const struct grove__list_task *t,
+		    struct grove__list_one *x)
+{
+	struct grove_slice id = grove__slice_str(t->session);
+	int64_t time;
+
+	if (!r->dialect->list_end)
+		return 0;
+	/* other files lie in a project's directory, too */
+	if (!*t->sub && !r->dialect->parse_file_name(id, &time, &id))
+		return 1;
+	x->header.id = grove__arena_dup(&r->tmp, id);
+	if (!x->header.id)
+		return GROVE_ENOMEM;
+	return r->dialect->list_end(x->sum.more, &r->tmp, beside, x, &x->header, &x->sum);
+}
+
+static void fill(const struct grove__list_reader *r, const struct grove__list_one *x,
+		 struct grove__listed *l)
+{
+	l->id = x->header.id;
+	l->cwd = x->header.cwd;
+	l->name = name_of(r->dialect, x);
+	l->parent = x->header.parent;
+	l->first = x->sum.has_first ? x->sum.first.ptr : NULL;
+	l->first_len = x->sum.first.len;
+	l->created = x->header.time;
+	l->modified = modified(r->dialect, x);
+	l->messages = x->sum.messages;
+	l->asked = x->asked.len ? x->asked.ptr : NULL;
+}
+
+/* Read it, whatever comes of it. */
+static void read_session(struct grove__list_reader *r, struct grove__list_one *x,
+			 struct grove_detail *why)
+{
+	struct grove__listed *l = &x->l;
+	struct grove_log *log = NULL;
+
+	*l = (struct grove__listed){ .rc = 0 };
+	l->rc = open_task(r, x->task, l, &log, why);
+	if (!l->rc && r->dialect->list_new) {
+		x->sum.more = r->dialect->list_new((uint64_t)(uintptr_t)x);
+		l->rc = x->sum.more ? 0 : GROVE_ENOMEM;
+	}
+	if (!l->rc)
+		l->rc = grove__log_stat(log, &x->log, why);
+	if (!l->rc)
+		l->rc = go_on(r, log, x);
+	if (!l->rc)
+		l->rc = read_log(r, log, x, why);
+	if (!l->rc)
+		l->rc = conclude(r, x->task, x);
+	if (!l->rc) {
+		fill(r, x, l);
+		set_mark(r, log, x, l);
+	} else if (l->rc < 0 && why->code) {
+		l->why = why->message;
+	}
+	grove__log_close(log);
+}
+
+/* What is known of the file as it is now, from an earlier list. */
+static bool is_known(struct grove__list_reader *r, struct grove__list_one *x)
+{
+	struct grove__root *root = x->task->root;
+	const struct grove__dialect *must = r->g->forced ? r->g->forced : root->dialect, *likely;
+	struct grove_slice bytes;
+
+	if (!grove__catalog_find(r->catalog, x->path.ptr, &x->st, &r->tmp, &bytes) ||
+	    !grove__listed_unpack(bytes, &x->l) || !grove__listed_holds(x->l.asked, x->path.ptr))
+		return false;
+	if (must)
+		return x->l.dialect == must;
+	return x->l.around && !grove__root_likely(r->g, root, x->task->project, &likely) &&
+	       !strcmp(x->l.around, likely->name);
+}
+
+static void remember(struct grove__list_reader *r, const struct grove__list_one *x)
+{
+	const struct grove__listed *l = &x->l;
+	struct grove_buf bytes = GROVE_BUF_INIT;
+	/* what fails may work the next time, but bytes that are no session stay none */
+	bool final = l->dialect && (l->rc >= 0 || (l->rc == GROVE_EDAMAGED && !l->why));
+	/* what changed meanwhile is another file by now */
+	bool same = x->log.bytes == x->st.size && x->log.mtime_ns == x->st.mtime_ns &&
+		    x->log.ctime_ns == x->st.ctime_ns;
+
+	if (final && same && !x->unsettled && (!l->asked || !*x->task->sub) &&
+	    !grove__listed_pack(l, &bytes))
+		grove__catalog_put(r->catalog, x->path.ptr, &x->st, grove__buf_slice(&bytes));
+	grove__buf_release(&bytes);
+}
+
+int grove__list_read(struct grove__list_reader *r, const struct grove__list_task *t,
+		     struct grove__list_one *x, struct grove_detail *why)
+{
+	struct grove_key key = { t->project, t->session, t->sub };
+
+	*x = (struct grove__list_one){ .sum.newest = GROVE_NO_TIME, .task = t };
+	grove__detail_clear(why);
+	if (grove__store_describe(t->root->store, &key, &x->path))
+		return GROVE_ENOMEM;
+	x->is_file = x->path.len && !grove__sys_stat(x->path.ptr, &x->st);
+	if (x->is_file && is_known(r, x))
+		return x->l.rc;
+	read_session(r, x, why);
+	if (x->is_file && r->catalog)
+		remember(r, x);
+	/* as it was read, not as it was when we looked first */
+	x->st.size = x->log.bytes;
+	x->st.mtime_ns = x->log.mtime_ns;
+	x->st.ctime_ns = x->log.ctime_ns;
+	return x->l.rc;
+}
+
+void grove__list_one_release(struct grove__list_reader *r, struct grove__list_one *x)
+{
+	if (x->sum.more)
+		r->dialect->list_free(x->sum.more);
+	grove__buf_release(&x->path);
+	grove__buf_release(&x->slot);
+	grove__buf_release(&x->asked);
+	grove__buf_release(&x->sum.first);
+	grove__buf_release(&x->sum.name);
+	grove__arena_release(&r->tmp);
+}

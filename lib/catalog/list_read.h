@@ -1,0 +1,57 @@
+/*
+ * catalog/list_read.h: one session, read for a list or known from an earlier one.
+ */
+#ifndef GROVE_CATALOG_LIST_READ_H
+#define GROVE_CATALOG_LIST_READ_H
+
+#include "catalog/listed.h"
+#include "sys/file.h"
+
+struct grove__catalog;
+
+/* A log to be listed. */
+struct grove__list_task {
+	struct grove__root *root;
+	char *project, *session, *sub;
+};
+
+/* Belongs to one thread, and reads one session after the other. */
+struct grove__list_reader {
+	struct grove *g;
+	struct grove__catalog *catalog;      /* NULL: none */
+	char *buf;
+	size_t cap;
+	struct grove__json_want want;
+	const struct grove__dialect *dialect;
+	struct grove__arena tmp;             /* good for this session */
+};
+
+/* One session while it is read, and what came of it. */
+struct grove__list_one {
+	struct grove__listed l;
+	struct grove__sys_stat st;           /* of its file, as it was read */
+	struct grove_buf path;               /* or what stands for one */
+	bool is_file;
+
+	const struct grove__list_task *task;
+	struct grove__header header;
+	struct grove__summary sum;
+	struct grove_log_stat log;
+	struct grove_buf slot;               /* a title before the header */
+	struct grove_buf asked;              /* what it depends on besides its own file */
+	uint64_t from;                       /* where reading began */
+	bool has_header, has_slot, loose, unsettled;
+};
+
+int grove__list_reader_init(struct grove__list_reader *r, struct grove *g, struct grove__catalog *c);
+void grove__list_reader_release(struct grove__list_reader *r);
+
+/*
+ * 0; 1 if it is not one for a list; or an error, whose story is in `why` if it
+ * has one. Release `x` in any case, before the next one.
+ */
+int grove__list_read(struct grove__list_reader *r, const struct grove__list_task *t,
+		     struct grove__list_one *x, struct grove_detail *why);
+void grove__list_one_release(struct grove__list_reader *r, struct grove__list_one *x);
+
+#endif

@@ -1,0 +1,156 @@
+/*
+ * catalog/shape.c: what only the tree of a session tells, for a long list.
+ *
+ * The session is loaded as if it were opened, but by a thread of the list's: so
+ * nobody is told of its progress, and the image is not kept, since what is
+ * wanted of it goes into the catalog.
+ */
+#include "catalog/shape.h"
+#include "catalog/catalog.h"
+
+#include "session/cache.h"
+
+#include <stdlib.h>
+
+struct packed {
+	uint64_t entries, branches, compactions, malformed;
+	uint32_t torn, has_leaf;
+	char dialect[16];
+	/* then the leaf's id, with its NUL */
+};
+
+static void name_dialect(struct packed *p, const struct grove__dialect *dialect)
+{
+	size_t n = strnlen(dialect->name, sizeof(p->dialect) - 1);
+
+	memset(p->dialect, 0, sizeof(p->dialect));
+	memcpy(p->dialect, dialect->name, n);
+}
+
+static bool unpack(struct grove_slice bytes, const struct grove__dialect *dialect,
+		   struct grove__shape *out)
+{
+	struct packed p, want;
+
+	if (bytes.len <= sizeof(p) || bytes.ptr[bytes.len - 1])
+		return false;
+	memcpy(&p, bytes.ptr, sizeof(p));
+	name_dialect(&want, dialect);
+	*out = (struct grove__shape){ p.entries, p.branches, p.compactions, p.malformed, p.torn,
+				      p.has_leaf ? bytes.ptr + sizeof(p) : NULL };
+	return !memcmp(p.dialect, want.dialect, sizeof(p.dialect));
+}
+
+static int pack(const struct grove__shape *s, const struct grove__dialect *dialect,
+		struct grove_buf *out)
+{
+	struct packed p = { .entries = s->entries, .branches = s->branches, .compactions = s->compactions,
+			    .malformed = s->malformed, .torn = s->torn, .has_leaf = s->leaf != NULL };
+	const char *leaf = s->leaf ? s->leaf : "";
+	int rc;
+
+	name_dialect(&p, dialect);
+	rc = grove__buf_add(out, &p, sizeof(p));
+	return rc ? rc : grove__buf_add(out, leaf, strlen(leaf) + 1);
+}
+
+static void count(const struct grove__spine *sp, struct grove__shape *out)
+{
+	out->entries = sp->nr;
+	for (uint32_t i = 0; i < sp->nr; i++) {
+		uint32_t child = grove__spine_child(sp, i);
+
+		out->branches += child != GROVE_NONE && grove__spine_sibling(sp, child) != GROVE_NONE;
+		out->compactions += grove__spine_kind(sp, i) == GROVE_KIND_COMPACTION;
+	}
+}
+
+static int load_image(struct grove_session *s, struct grove_detail *d)
+{
+	const struct grove_progress nobody = { NULL };
+	struct grove__image *im;
+	int rc = GROVE_ESTALE;
+
+	/* a log that changes while we read it is read again, a few times */
+	for (int tries = 0; tries < 4 && rc == GROVE_ESTALE; tries++) {
+		im = grove__image_new(s->at.dialect);
+		if (im && !tries && grove__cache_thaw(s, im)) {
+			grove__image_unref(im);
+			im = grove__image_new(s->at.dialect);
+		}
+		if (!im)
+			return grove__fail_nomem(d);
+		rc = grove__image_load(im, s->log, s->at.path, &nobody, d);
+		if (rc)
+			grove__image_unref(im);
+		else
+			s->image = im;
+	}
+	return rc;
+}
+
+/* A handle that is good for its image and its leaf alone. */
+static int load(struct grove *g, const struct grove__list_one *x, struct grove_session **out,
+		struct grove_detail *d)
+{
+	const struct grove__list_task *t = x->task;
+	struct grove_key key = { t->project, t->session, t->sub };
+	struct grove_session *s = grove__session_alloc(g);
+	int rc;
+
+	*out = s;
+	if (!s)
+		return grove__fail_nomem(d);
+	s->at.dialect = x->l.dialect;
+	s->at.project = strdup(t->project);
+	s->at.session = strdup(*t->sub ? t->sub : t->session);
+	s->at.path = x->is_file ? strdup(x->path.ptr) : NULL;
+	if (!s->at.project || !s->at.session || (x->is_file && !s->at.path))
+		return grove__fail_nomem(d);
+	rc = grove__log_open(&s->log, t->root->store, &key, GROVE_LOG_READ, d);
+	if (!rc)
+		rc = load_image(s, d);
+	if (!rc)
+		rc = grove__kept_leaf(s, d);
+	return rc < 0 ? rc : 0;
+}
+
+static int read_shape(const struct grove__list_one *x, struct grove_session *s,
+		      struct grove__arena *tmp, struct grove__shape *out, bool *same)
+{
+	const struct grove__image *im = s->image;
+	struct grove_log_stat st;
+	uint32_t leaf = grove__session_leaf_row(s);
+
+	*same = x->is_file && !grove__log_stat(s->log, &st, NULL) && im->tail <= st.tail &&
+		st.bytes == x->st.size && st.mtime_ns == x->st.mtime_ns && st.ctime_ns == x->st.ctime_ns;
+	*out = (struct grove__shape){ .malformed = im->malformed + im->torn, .torn = im->torn };
+	count(im->spine, out);
+	if (leaf == GROVE_NONE || !grove__spine_id(im->spine, leaf))
+		return 0;
+	out->leaf = grove__arena_dup(tmp, grove__slice_str(grove__spine_id(im->spine, leaf)));
+	return out->leaf ? 0 : GROVE_ENOMEM;
+}
+
+int grove__shape_of(struct grove *g, struct grove__catalog *c, const struct grove__list_one *x,
+		    struct grove__arena *tmp, struct grove__shape *out, struct grove_detail *d)
+{
+	struct grove_buf packed = GROVE_BUF_INIT;
+	struct grove_session *s;
+	struct grove_slice bytes;
+	bool same = false;
+	int rc;
+
+	if (x->is_file && grove__catalog_find(c, x->path.ptr, &x->st, tmp, &bytes) &&
+	    unpack(bytes, x->l.dialect, out))
+		return 0;
+	rc = load(g, x, &s, d);
+	if (!rc && read_shape(x, s, tmp, out, &same))
+		rc = grove__fail_nomem(d);
+	/* what changed meanwhile is another file by now */
+	if (!rc && same && !pack(out, x->l.dialect, &packed))
+		grove__catalog_put(c, x->path.ptr, &x->st, grove__buf_slice(&packed));
+	grove__buf_release(&packed);
+	grove__session_unref(s);
+	return rc;
+}

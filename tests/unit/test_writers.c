@@ -1,0 +1,585 @@
+/*
+ * tests/unit/test_writers.c: two write to one session.
+ *
+ * grove against grove: they take turns, each below the true leaf. grove against
+ * an agent that takes no lock: it may come in before any call to the system, and
+ * whatever it does there, nothing of its is lost and nothing of ours that was
+ * acknowledged before. And agents that are at work on a session, and say so.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "../lib/transcript.h"
+#include "sys/alive.h"
+#include "sys/clock.h"
+
+#define FILE_OF(w) in_world(w, "a.jsonl")
+#define TWO HEADER ENTRY("u1", "null", "user", "one") ENTRY("a1", "\"u1\"", "assistant", "two")
+#define AGENTS ENTRY("x1", "\"a1\"", "user", "of the agent")
+#define OURS "{\"role\":\"user\",\"content\":\"ours\"}"
+
+/* ------------------------------------------------------------ grove and grove */
+
+#define WRITERS 4
+#define EACH 25
+
+/* One process: so many messages, each acknowledged; how often it was told of others. */
+static void write_some(struct world *w, unsigned flags)
+{
+	struct grove *g = world_grove(w);
+	struct grove_session *s;
+	int rc = grove_session_open(g, FILE_OF(w), GROVE_WRITE | flags, &s);
+
+	for (int i = 0; i < EACH && !rc; i++) {
+		rc = grove_session_append(s, text(OURS), NULL, NULL);
+		while (rc == GROVE_ECONFLICT && flags & GROVE_TELL) {
+			rc = grove_session_refresh(s);
+			rc = rc < 0 ? rc : grove_session_append(s, text(OURS), NULL, NULL);
+		}
+	}
+	_exit(rc ? 1 : 0);
+}
+
+static void writers_take_turns(struct world *w, unsigned flags)
+{
+	struct grove_session *s;
+	struct grove_view *v;
+	struct grove_entry e;
+	pid_t pid[WRITERS];
+	int status;
+
+	file_make(FILE_OF(w), TWO);
+	for (int i = 0; i < WRITERS; i++) {
+		pid[i] = fork();
+		assert_true(pid[i] >= 0);
+		if (!pid[i])
+			write_some(w, flags);
+	}
+	for (int i = 0; i < WRITERS; i++) {
+		assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+		assert_int_equal(status, 0);
+	}
+	s = session_at(w, FILE_OF(w), GROVE_READ);
+	v = view_of(w, s);
+	assert_int_equal(grove_view_count(v), 2 + WRITERS * EACH);
+	/* nobody wrote below anything but what was the last line then */
+	for (uint32_t i = 1; i < 2 + WRITERS * EACH; i++) {
+		assert_int_equal(grove_view_entry(v, i, &e), 0);
+		assert_int_equal(e.parent, i - 1);
+	}
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
+static void each_writer_goes_below_the_last_line_of_any(void **state)
+{
+	writers_take_turns(*state, 0);
+}
+
+static void writers_that_are_told_look_again_and_lose_nothing(void **state)
+{
+	writers_take_turns(*state, GROVE_TELL);
+}
+
+/* ------------------------------------------------------------ grove and agent */
+
+static struct {
+	void (*deed)(const char *path);
+	const char *path;
+	int nth, seen;
+	char at[32];         /* the call before which it was done; "" not yet */
+	bool wrote, renamed; /* what had been called by then */
+} agent;
+
+static int watch_calls(const char *call)
+{
+	if (++agent.seen == agent.nth) {
+		snprintf(agent.at, sizeof(agent.at), "%s", call);
+		agent.deed(agent.path);
+	} else if (!agent.at[0]) {
+		agent.wrote |= !strcmp(call, "write");
+		agent.renamed |= !strcmp(call, "rename");
+	}
+	return 0;
+}
+
+static void agent_comes(void (*deed)(const char *), const char *path, int nth)
+{
+	memset(&agent, 0, sizeof(agent));
+	agent.deed = deed;
+	agent.path = path;
+	agent.nth = nth;
+	grove__sys_fault = watch_calls;
+}
+
+/* False: there were not so many calls. */
+static bool agent_came(void)
+{
+	grove__sys_fault = NULL;
+	return agent.at[0];
+}
+
+static void grows(const char *path)
+{
+	file_add(path, AGENTS);
+}
+
+static void grows_by_half(const char *path)
+{
+	file_add(path, "half of a li");
+}
+
+static void truncates(const char *path)
+{
+	assert_int_equal(truncate(path, (off_t)strlen(HEADER ENTRY("u1", "null", "user", "one"))), 0);
+}
+
+static void replaces(const char *path)
+{
+	char temp[8300];
+
+	snprintf(temp, sizeof(temp), "%s.agent", path);
+	file_make(temp, TWO AGENTS);
+	assert_int_equal(rename(temp, path), 0);
+}
+
+static void deletes(const char *path)
+{
+	assert_int_equal(unlink(path), 0);
+}
+
+/* The same length, in the same place. */
+static void changes_a_word(const char *path)
+{
+	struct grove_buf b = file_bytes(path);
+	char *p = memmem(b.ptr, b.len, "\"two\"", 5);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	assert_non_null(p);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, "\"TWO\"", 5, p - b.ptr), 5);
+	close(fd);
+	grove__buf_release(&b);
+}
+
+/* How many whole lines of the file have these words; 0 if there is no file. */
+static int whole_lines(const char *path, const char *words)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	char *line, *save;
+	int n = 0;
+
+	if (!is_there(path))
+		return 0;
+	b = file_bytes(path);
+	assert_int_equal(grove__buf_add_char(&b, '\0'), 0);
+	for (line = strtok_r(b.ptr, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		n += line[0] == '{' && line[strlen(line) - 1] == '}' && strstr(line, words);
+	grove__buf_release(&b);
+	return n;
+}
+
+static bool begins_with(const char *path, const char *words)
+{
+	struct grove_buf b = file_bytes(path);
+	bool yes = b.len >= strlen(words) && !memcmp(b.ptr, words, strlen(words));
+
+	grove__buf_release(&b);
+	return yes;
+}
+
+/* A file of two messages that was written a while ago, and a second name for it. */
+static const char *prepare(struct world *w)
+{
+	const struct timespec long_ago[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+	const char *path = FILE_OF(w);
+
+	unlink(path);
+	unlink(in_world(w, "old"));
+	file_make(path, TWO);
+	assert_int_equal(link(path, in_world(w, "old")), 0);
+	assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
+	return path;
+}
+
+/* Half of what can be said whoever came when. */
+static void nothing_is_spoilt(struct world *w, const char *path)
+{
+	DIR *d = opendir(w->cwd);
+	struct dirent *e;
+
+	/* a file that has no header is none of ours */
+	if (is_there(path))
+		assert_true(begins_with(path, HEADER));
+	while ((e = readdir(d)))
+		assert_null(strstr(e->d_name, ".tmp"));
+	closedir(d);
+}
+
+static void append_meanwhile(struct world *w, void (*deed)(const char *), unsigned flags)
+{
+	for (int nth = 1;; nth++) {
+		const char *path = prepare(w);
+		struct grove_session *s = session_at(w, path, GROVE_WRITE | flags);
+		int rc, here, elsewhere;
+
+		grove_view_unref(view_of(w, s));
+		agent_comes(deed, path, nth);
+		rc = grove_session_append(s, text(OURS), NULL, NULL);
+		if (!agent_came()) {
+			assert_int_equal(rc, 0);
+			assert_true(nth > 4);
+			grove_session_close(s);
+			return;
+		}
+		here = whole_lines(path, "\"ours\"");
+		elsewhere = deed == replaces || deed == deletes ? whole_lines(in_world(w, "old"), "\"ours\"")
+								: 0;
+		nothing_is_spoilt(w, path);
+		if (deed == grows || deed == replaces)
+			assert_int_equal(whole_lines(path, "of the agent"), 1);
+		if (rc)
+			assert_int_equal(here + elsewhere, 0);
+		else if (deed != truncates || !agent.wrote)
+			assert_int_equal(here + elsewhere, 1);
+		/* who is there before the lock is taken is seen */
+		if (!strcmp(agent.at, "lock")) {
+			assert_int_equal(rc, deed == deletes ? GROVE_ENOTFOUND : flags ? GROVE_ECONFLICT : 0);
+			assert_int_equal(elsewhere, 0);
+			if (!rc && (deed == grows || deed == replaces))
+				assert_int_equal(whole_lines(path, "\"parentId\":\"x1\""), 1);
+			if (!rc && deed == truncates)
+				assert_int_equal(whole_lines(path, "\"parentId\":\"u1\""), 1);
+		}
+		/* and the next one goes well, or is told why not */
+		rc = grove_session_append(s, text(OURS), NULL, NULL);
+		if (deed == deletes)
+			assert_int_equal(rc, GROVE_ENOTFOUND);
+		else
+			assert_true(!rc || (flags && rc == GROVE_ECONFLICT));
+		nothing_is_spoilt(w, path);
+		grove_session_close(s);
+	}
+}
+
+static void an_agent_may_append_at_any_call_of_an_append(void **state)
+{
+	append_meanwhile(*state, grows, 0);
+	append_meanwhile(*state, grows, GROVE_TELL);
+}
+
+static void an_agent_may_leave_half_a_line_at_any_call_of_an_append(void **state)
+{
+	append_meanwhile(*state, grows_by_half, 0);
+	append_meanwhile(*state, grows_by_half, GROVE_TELL);
+}
+
+static void an_agent_may_truncate_at_any_call_of_an_append(void **state)
+{
+	append_meanwhile(*state, truncates, 0);
+	append_meanwhile(*state, truncates, GROVE_TELL);
+}
+
+static void an_agent_may_replace_the_file_at_any_call_of_an_append(void **state)
+{
+	append_meanwhile(*state, replaces, 0);
+	append_meanwhile(*state, replaces, GROVE_TELL);
+}
+
+static void an_agent_may_delete_the_file_at_any_call_of_an_append(void **state)
+{
+	append_meanwhile(*state, deletes, 0);
+	append_meanwhile(*state, deletes, GROVE_TELL);
+}
+
+static int shout(void *payload, const struct grove_entry *e, struct grove_slice json,
+		 struct grove_buf *out)
+{
+	char *p;
+
+	(void)payload;
+	if (strcmp(e->id, "u1"))
+		return 1;
+	if (grove__buf_add_slice(out, json))
+		return GROVE_ENOMEM;
+	p = memmem(out->ptr, out->len, "\"one\"", 5);
+	assert_non_null(p);
+	memcpy(p, "\"ONE\"", 5);
+	return 0;
+}
+
+/* Between the last look and the new file's name is a moment that nothing can close. */
+static void rewrite_meanwhile(struct world *w, void (*deed)(const char *))
+{
+	for (int nth = 1;; nth++) {
+		const char *path = prepare(w);
+		struct grove_session *s = session_at(w, path, GROVE_WRITE);
+		uint64_t changed;
+		bool last_moment;
+		int rc;
+
+		grove_view_unref(view_of(w, s));
+		agent_comes(deed, path, nth);
+		rc = grove_session_rewrite_entries(s, shout, NULL, &changed);
+		if (!agent_came()) {
+			assert_int_equal(rc, 0);
+			assert_int_equal(whole_lines(path, "\"ONE\""), 1);
+			assert_true(nth > 10);
+			grove_session_close(s);
+			return;
+		}
+		last_moment = !strcmp(agent.at, "rename");
+		nothing_is_spoilt(w, path);
+		if (deed == grows)
+			assert_int_equal(whole_lines(path, "of the agent"), 1);
+		if (deed == replaces && !last_moment)
+			assert_int_equal(whole_lines(path, "of the agent"), 1);
+		if (deed == changes_a_word && !last_moment)
+			assert_int_equal(whole_lines(path, "\"TWO\""), 1);
+		if (deed == truncates && !last_moment)
+			assert_int_equal(whole_lines(path, "\"a1\""), 0);
+		if (deed == deletes && !last_moment)
+			assert_false(is_there(path));
+		/* before the rename a change is told, or taken in */
+		if (deed != grows && !agent.renamed && !last_moment && !rc)
+			assert_int_equal(whole_lines(path, deed == changes_a_word ? "\"TWO\"" : "\"ONE\""), 1);
+		grove_session_close(s);
+	}
+}
+
+static void an_agent_may_append_at_any_call_of_a_rewrite(void **state)
+{
+	rewrite_meanwhile(*state, grows);
+}
+
+static void an_agent_may_change_a_line_at_any_call_of_a_rewrite(void **state)
+{
+	rewrite_meanwhile(*state, changes_a_word);
+}
+
+static void an_agent_may_truncate_at_any_call_of_a_rewrite(void **state)
+{
+	rewrite_meanwhile(*state, truncates);
+}
+
+static void an_agent_may_replace_the_file_at_any_call_of_a_rewrite(void **state)
+{
+	rewrite_meanwhile(*state, replaces);
+}
+
+static void an_agent_may_delete_the_file_at_any_call_of_a_rewrite(void **state)
+{
+	rewrite_meanwhile(*state, deletes);
+}
+
+/* ------------------------------------------------------------ agents at work */
+
+/* A process that does nothing until it is ended. */
+static pid_t a_process(void)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid)
+		for (;;)
+			pause();
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static const char *note_path(struct world *w, long pid)
+{
+	static char path[8192];
+
+	snprintf(path, sizeof(path), "%s/.claude/sessions", w->home);
+	assert_int_equal(grove__sys_mkdirs(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/.claude/sessions/%ld.json", w->home, pid);
+	return path;
+}
+
+/* As the program leaves it. */
+static void leave_note(struct world *w, long pid, const char *session, int64_t since)
+{
+	char json[512];
+
+	snprintf(json, sizeof(json),
+		 "{\"pid\":%ld,\"sessionId\":\"%s\",\"cwd\":\"/w\",\"startedAt\":%lld,\"kind\":\"interactive\"}",
+		 pid, session, (long long)since);
+	file_make(note_path(w, pid), json);
+}
+
+static void a_session_that_claude_works_on_is_appended_to_but_not_rewritten(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, TWO_WAYS), *forced;
+	struct grove_detail d;
+	pid_t pid = a_process();
+	uint64_t n;
+	char words[64];
+
+	leave_note(w, pid, SID, grove__sys_now_ms());
+	snprintf(words, sizeof(words), "(process %ld)", (long)pid);
+	/* in the middle, which is a rewrite; the last line, which is cut off; another place */
+	GOT(w, grove_session_forget(s, "a1", &n), GROVE_ECONFLICT);
+	grove_session_error(s, &d);
+	assert_non_null(strstr(d.message, words));
+	assert_string_equal(d.path, grove_session_path(s));
+	GOT(w, grove_session_forget(s, "a3", &n), GROVE_ECONFLICT);
+	GOT(w, grove_session_rewrite_entries(s, shout, NULL, &n), GROVE_ECONFLICT);
+	GOT(w, grove_session_move(s, w->home), GROVE_ECONFLICT);
+	assert_file(grove_session_path(s), TWO_WAYS);
+
+	user(w, s, "appending is safe");
+	assert_int_equal(lines_in(grove_session_path(s)), 7);
+
+	forced = session_at(w, grove_session_path(s), GROVE_WRITE | GROVE_FORCE);
+	OK(w, grove_session_forget(forced, "a2", &n));
+	grove_session_close(forced);
+
+	end(pid);
+	/* the note of a process that was killed stays: it is nobody's */
+	assert_true(is_there(note_path(w, pid)));
+	assert_int_equal(grove_session_refresh(s), 1);
+	OK(w, grove_session_forget(s, "u2", &n));
+	grove_session_close(s);
+}
+
+static void what_is_no_trace_of_this_session_stops_nobody(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, TWO_WAYS);
+	int64_t now = grove__sys_now_ms();
+	long me = (long)getpid();
+	uint64_t n;
+
+	leave_note(w, me, "11111111-2222-4333-8444-666666666666", now);
+	OK(w, grove_session_forget(s, "a2", &n));
+	/* its number was given to another process long after */
+	leave_note(w, me, SID, 1000000000000);
+	OK(w, grove_session_forget(s, "u2", &n));
+	unlink(note_path(w, me));
+	/* no notes at all */
+	file_make(note_path(w, 1), "{\"sessionId\":");
+	file_make(note_path(w, 2), "");
+	file_make(note_path(w, me), "{\"pid\":1,\"sessionId\":17}");
+	assert_int_equal(symlink("/dev/zero", note_path(w, 3)), 0);
+	assert_int_equal(mkdir(note_path(w, 4), 0700), 0);
+	assert_int_equal(mkfifo(note_path(w, 5), 0600), 0);
+	OK(w, grove_session_forget(s, "a3", &n));
+	grove_session_close(s);
+}
+
+static void mending_waits_for_claude_to_end(void **state)
+{
+	struct world *w = *state;
+	const char *path = transcript(w, FIRST "{\"torn\n" LINE("user", "u2", "\"a1\"", "3"));
+	struct grove_fix_options o = { .size = sizeof(o) };
+	struct grove_fix_result r = { .size = sizeof(r) };
+
+	leave_note(w, (long)getpid(), SID, grove__sys_now_ms());
+	GOT(w, grove_fix(w->g, path, &o, &r), GROVE_ECONFLICT);
+	assert_int_equal(lines_in(path), 4);
+	o.flags = GROVE_FIX_FORCE;
+	OK(w, grove_fix(w->g, path, &o, &r));
+	assert_int_equal(r.mended, 1);
+	assert_int_equal(lines_in(path), 3);
+}
+
+static void a_sub_agents_log_belongs_to_the_session_that_claude_works_on(void **state)
+{
+	struct world *w = *state;
+	const char *path;
+	struct grove_session *s;
+	uint64_t n;
+
+	transcript(w, FIRST);
+	path = beside(w, SID "/subagents/agent-a1.jsonl", TWO_WAYS);
+	leave_note(w, (long)getpid(), SID, grove__sys_now_ms());
+	s = session_at(w, path, GROVE_WRITE);
+	GOT(w, grove_session_forget(s, "a1", &n), GROVE_ECONFLICT);
+	grove_session_close(s);
+}
+
+static void a_tree_that_was_copied_has_notes_of_its_own(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s;
+	char path[8300];
+	uint64_t n;
+
+	snprintf(path, sizeof(path), "%s/copy/projects/p", w->dir);
+	assert_int_equal(grove__sys_mkdirs(path, 0700), 0);
+	strcat(path, "/" SID ".jsonl");
+	file_make(path, TWO_WAYS);
+	s = session_at(w, path, GROVE_WRITE);
+	assert_string_equal(grove_session_dialect(s), "claude");
+	OK(w, grove_session_forget(s, "a2", &n));
+	snprintf(path, sizeof(path), "%s/copy/sessions", w->dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/copy/sessions/%ld.json", w->dir, (long)getpid());
+	file_make(path, "{\"sessionId\":\"" SID "\"}");
+	GOT(w, grove_session_forget(s, "u2", &n), GROVE_ECONFLICT);
+	grove_session_close(s);
+}
+
+static void the_system_knows_who_is_alive(void **state)
+{
+	int64_t began = -1, now = grove__sys_now_ms();
+	pid_t pid = a_process();
+
+	(void)state;
+	assert_true(grove__sys_alive(pid, &began));
+	/* a system that does not tell says 0; clocks may be set, but not by an hour within this test */
+	assert_true(!began || (began > now - 3600000 && began < now + 3600000));
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	/* dead, though nobody asked about it yet */
+	assert_int_equal(waitid(P_PID, (id_t)pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
+	assert_false(grove__sys_alive(pid, NULL));
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_false(grove__sys_alive(pid, NULL));
+	assert_false(grove__sys_alive(0, NULL));
+	assert_false(grove__sys_alive(-1, NULL));
+	assert_false(grove__sys_alive((int64_t)1 << 40, NULL));
+	/* one of another user's is alive, too */
+	assert_true(grove__sys_alive(1, NULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(each_writer_goes_below_the_last_line_of_any),
+		WORLD_TEST(writers_that_are_told_look_again_and_lose_nothing),
+		WORLD_TEST(an_agent_may_append_at_any_call_of_an_append),
+		WORLD_TEST(an_agent_may_leave_half_a_line_at_any_call_of_an_append),
+		WORLD_TEST(an_agent_may_truncate_at_any_call_of_an_append),
+		WORLD_TEST(an_agent_may_replace_the_file_at_any_call_of_an_append),
+		WORLD_TEST(an_agent_may_delete_the_file_at_any_call_of_an_append),
+		WORLD_TEST(an_agent_may_append_at_any_call_of_a_rewrite),
+		WORLD_TEST(an_agent_may_change_a_line_at_any_call_of_a_rewrite),
+		WORLD_TEST(an_agent_may_truncate_at_any_call_of_a_rewrite),
+		WORLD_TEST(an_agent_may_replace_the_file_at_any_call_of_a_rewrite),
+		WORLD_TEST(an_agent_may_delete_the_file_at_any_call_of_a_rewrite),
+		WORLD_TEST(a_session_that_claude_works_on_is_appended_to_but_not_rewritten),
+		WORLD_TEST(what_is_no_trace_of_this_session_stops_nobody),
+		WORLD_TEST(mending_waits_for_claude_to_end),
+		WORLD_TEST(a_sub_agents_log_belongs_to_the_session_that_claude_works_on),
+		WORLD_TEST(a_tree_that_was_copied_has_notes_of_its_own),
+		cmocka_unit_test(the_system_knows_who_is_alive),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -127,11 +127,17 @@ int grove__blob_ref(struct grove_buf *out, const char *hash)
 
 int grove__blob_path(const struct grove__blobs *b, const char *hash, struct grove_buf *out)
 {
+	size_t start = out->len;
 	int rc = grove__buf_add_str(out, b->dir);
 
 	if (!rc)
 		rc = grove__buf_add_char(out, '/');
-	return rc ? rc : grove__buf_add_str(out, hash);
+	if (!rc)
+		rc = grove__buf_add_str(out, hash);
+	/* half a path is none: what was empty is empty again, for callers to leave */
+	if (rc && !start)
+		grove__buf_release(out);
+	return rc;
 }
 
 static int temp_path(const struct grove__blobs *b, struct grove_buf *out)

@@ -10,12 +10,15 @@
 
 #include "base/array.h"
 #include "session/sent.h"
+#include "sys/clock.h"
 
 #include <stdlib.h>
 
 #define LIMIT_DEFAULT 20
 #define LIMIT_MAX 10000
 #define TRIES 3
+#define LOOKERS_MAX 4
+#define LOOK_AT_ONCE 1000       /* logs for which a thread of their own pays */
 
 /* ---------------------------------------------------------------- what is asked */
 
@@ -389,10 +392,11 @@ int grove__search_run(struct grove_search *s, const char *query,
 	struct grove_buf cwd = GROVE_BUF_INIT;
 	struct grove__search_ask ask;
 	struct answers a = { 0 };
+	enum grove__search_how how = s->flags & GROVE_SEARCH_LIVE ? SEARCH_PARTS : SEARCH_WORDS;
 	bool lost = false;
 	int rc = take_options(s->g, opt, &ask, &cwd, d);
 
-	rc = rc ? rc : grove__search_query_new(&q, query, s->flags & GROVE_SEARCH_LIVE ? SEARCH_PARTS : SEARCH_WORDS, d);
+	rc = rc ? rc : grove__search_query_new(&q, query, how, d);
 	ask.q = q;
 	for (int i = 0; i < TRIES && !rc; i++) {
 		answers_clear(&a);
@@ -418,10 +422,13 @@ int grove__search_run(struct grove_search *s, const char *query,
 
 void grove__search_note(struct grove *g, const struct grove_detail *why)
 {
-	pthread_mutex_lock(&g->lock);
+	/* one at a time; not under the lock of `g`, which whoever is told may ask */
+	static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER;
+
+	pthread_mutex_lock(&telling);
 	if (g->warn)
 		g->warn(g->warn_payload, 0, why);
-	pthread_mutex_unlock(&g->lock);
+	pthread_mutex_unlock(&telling);
 }
 
 static void forget_logs(struct grove_search *s)
@@ -476,9 +483,51 @@ static int drop_doubles(struct grove_search *s)
 	return nr ? 0 : GROVE_ENOMEM;
 }
 
+/* A part of the logs, for one thread. */
+struct looking {
+	struct grove_search *s;
+	size_t from, to;
+	int rc;
+};
+
+static void *look_at(void *arg)
+{
+	struct looking *l = arg;
+	struct grove_buf path = GROVE_BUF_INIT;
+
+	for (size_t i = l->from; i < l->to && !l->rc; i++) {
+		l->rc = grove__search_log_path(&l->s->sweep.logs[i], &path);
+		if (!l->rc)
+			grove__search_log_look(&l->s->sweep.logs[i], path.ptr, &l->s->like[i]);
+	}
+	grove__buf_release(&path);
+	return NULL;
+}
+
+static int look_at_all(struct grove_search *s)
+{
+	struct looking part[LOOKERS_MAX];
+	pthread_t thread[LOOKERS_MAX];
+	size_t nr = s->sweep.nr / LOOK_AT_ONCE + 1, started = 0;
+	int rc = 0;
+
+	nr = nr < LOOKERS_MAX ? nr : LOOKERS_MAX;
+	nr = nr < grove__sys_cpus() ? nr : grove__sys_cpus();
+	for (size_t i = 0; i < nr; i++)
+		part[i] = (struct looking){ s, s->sweep.nr * i / nr, s->sweep.nr * (i + 1) / nr, 0 };
+	while (started + 1 < nr && !pthread_create(&thread[started], NULL, look_at, &part[started]))
+		started++;
+	for (size_t i = started; i < nr; i++)
+		look_at(&part[i]);
+	for (size_t i = 0; i < started; i++)
+		pthread_join(thread[i], NULL);
+	for (size_t i = 0; i < nr && !rc; i++)
+		rc = part[i].rc;
+	return rc;
+}
+
 static int find_logs(struct grove_search *s, struct grove_detail *d)
 {
-	struct grove_buf path = GROVE_BUF_INIT;
 	int rc = grove__sweep_find(&s->sweep, s->g, d);
 
 	if (rc)
@@ -486,13 +535,8 @@ static int find_logs(struct grove_search *s, struct grove_detail *d)
 	s->look = calloc(s->sweep.nr + 1, 1);
 	s->like = calloc(s->sweep.nr + 1, sizeof(*s->like));
 	rc = s->look && s->like ? 0 : GROVE_ENOMEM;
-	for (size_t i = 0; i < s->sweep.nr && !rc; i++) {
-		rc = grove__search_log_path(&s->sweep.logs[i], &path);
-		if (!rc)
-			grove__search_log_look(&s->sweep.logs[i], path.ptr, &s->like[i]);
-	}
+	rc = rc ? rc : look_at_all(s);
 	rc = rc ? rc : drop_doubles(s);
-	grove__buf_release(&path);
 	return rc ? grove__fail_nomem(d) : 0;
 }
 

@@ -24,6 +24,7 @@
 
 #define VERSION "1"
 #define BUSY_MS 2000
+#define MAKE_TRIES 50
 
 /* -------------------------------------------------------------------- words */
 
@@ -236,15 +237,52 @@ static int open_db(struct grove__search_index *ix, const char *path)
 	sqlite3_busy_timeout(ix->db, BUSY_MS);
 	rc = grove__search_sums_begin(ix->db) ? GROVE_EIO : add_functions(ix);
 	/* lost power may cost the last changes, never the whole */
-	rc = rc ? rc : grove__search_db_run(ix, "PRAGMA page_size = 4096; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; "
-						"PRAGMA cache_size = -32768");
+	rc = rc ? rc : grove__search_db_run(ix, "PRAGMA page_size = 4096; PRAGMA synchronous = OFF; "
+						"PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32768");
 	rc = rc ? rc : is_current(ix, &yes);
-	return rc || yes ? rc : make_tables(ix);
+	/* several may begin at once, and SQLite does not wait everywhere */
+	for (int i = 0; i < MAKE_TRIES && !rc && !yes; i++) {
+		rc = make_tables(ix);
+		if (rc != GROVE_ECONFLICT)
+			break;
+		sqlite3_sleep(20);
+		rc = is_current(ix, &yes);
+	}
+	return rc;
 }
 
-static int db_path(struct grove *g, struct grove_buf *out)
+/*
+ * search.db, search.1.db, …: the last one is used. A damaged one is removed, and the
+ * next has another name: who still has the old one open would open the new one's
+ * log of changes by its name.
+ */
+static int db_path(struct grove *g, unsigned nr, const char *end, struct grove_buf *out)
 {
-	return grove__buf_addf(out, "%s/search.db", g->cache);
+	grove__buf_clear(out);
+	return nr ? grove__buf_addf(out, "%s/search.%u.db%s", g->cache, nr, end)
+		  : grove__buf_addf(out, "%s/search.db%s", g->cache, end);
+}
+
+static int newer_number(void *payload, const char *name)
+{
+	unsigned *nr = payload, n;
+	char *end;
+
+	if (strncmp(name, "search.", 7) || name[7] < '1' || name[7] > '9')
+		return 0;
+	n = (unsigned)strtoul(name + 7, &end, 10);
+	if (!strcmp(end, ".db") && n > *nr && n < 1000000)
+		*nr = n;
+	return 0;
+}
+
+static unsigned db_number(struct grove *g)
+{
+	unsigned nr = 0;
+	int ended;
+
+	grove__sys_list(g->cache, newer_number, &nr, &ended);
+	return nr;
 }
 
 int grove__search_index_open(struct grove *g, struct grove__search_index **out,
@@ -259,7 +297,7 @@ int grove__search_index_open(struct grove *g, struct grove__search_index **out,
 	if (!g->cache)
 		return 0;
 	ix = calloc(1, sizeof(*ix));
-	if (!ix || db_path(g, &path)) {
+	if (!ix || db_path(g, db_number(g), "", &path)) {
 		free(ix);
 		return grove__fail_nomem(why);
 	}
@@ -268,15 +306,18 @@ int grove__search_index_open(struct grove *g, struct grove__search_index **out,
 	grove__idmap_init(&ix->by_key, seed, key_of, ix);
 	ix->version = -1;
 	if (grove__sys_mkdirs(g->cache, 0700))
-		rc = grove__fail(why, GROVE_EACCESS, g->cache, "cannot be made: all sessions are looked through instead of an index");
+		rc = grove__fail(why, GROVE_EACCESS, g->cache,
+				 "cannot be made: all sessions are looked through instead of an index");
 	else if (grove__sys_is_remote(g->cache))
-		rc = grove__fail(why, GROVE_ENOTSUP, g->cache, "is on another machine, where no index can be kept: all sessions are looked through");
+		rc = grove__fail(why, GROVE_ENOTSUP, g->cache,
+				 "is on another machine, where no index can be kept: all sessions are looked "
+				 "through");
 	else
 		rc = open_db(ix, path.ptr);
 	if (rc && rc != GROVE_EDAMAGED && rc != GROVE_ENOMEM) {
 		if (!why->code)
-			grove__fail(why, GROVE_EIO, path.ptr, "the index cannot be used (%s): all sessions are looked through",
-				    ix->db ? sqlite3_errmsg(ix->db) : "no database");
+			grove__fail(why, GROVE_EIO, path.ptr,
+				    "the index cannot be used (%s): all sessions are looked through", ix->db ? sqlite3_errmsg(ix->db) : "no database");
 		rc = 0;
 	} else if (!rc) {
 		*out = ix;
@@ -306,12 +347,19 @@ void grove__search_index_remove(struct grove *g)
 {
 	static const char *const ends[] = { "", "-wal", "-shm" };
 	struct grove_buf path = GROVE_BUF_INIT;
+	unsigned nr;
+	int fd;
 
-	for (size_t i = 0; i < 3 && g->cache; i++) {
-		grove__buf_clear(&path);
-		if (!db_path(g, &path) && !grove__buf_add_str(&path, ends[i]))
+	if (!g->cache)
+		return;
+	/* the next one is there before this one goes: nobody makes one of this name again */
+	nr = db_number(g);
+	if (!db_path(g, nr + 1, "", &path) &&
+	    !grove__sys_open(path.ptr, O_RDWR | O_CREAT | O_CLOEXEC, 0600, &fd))
+		grove__sys_close(fd);
+	for (size_t i = 0; i < 3; i++)
+		if (!db_path(g, nr, ends[i], &path))
 			grove__sys_unlink(path.ptr);
-	}
 	grove__buf_release(&path);
 }
 

@@ -88,7 +88,7 @@ static int choose_logs(struct grove__search_index *ix, const struct grove__sweep
 {
 	sqlite3_stmt *st = NULL;
 	int step = SQLITE_DONE;
-	int rc = grove__search_db_prepare(ix, "SELECT id, cwd FROM files", &st);
+	int rc = ask->cwd ? grove__search_db_prepare(ix, "SELECT id, cwd FROM files", &st) : 0;
 
 	for (size_t i = 0; i < sweep->nr && !ask->cwd; i++)
 		wanted[i] = !look[i];

@@ -387,7 +387,6 @@ static int put_meta(struct grove__search_index *ix)
 /* Let others have what there is. They may write now, too: then all begins anew. */
 static int commit_some(struct sync *s)
 {
-	int64_t version = s->ix->version;
 	bool changed;
 	int rc = put_meta(s->ix);
 
@@ -397,7 +396,6 @@ static int commit_some(struct sync *s)
 	if (rc)
 		return rc;
 	rc = grove__search_db_load(s->ix, &changed);
-	(void)version;
 	return rc ? rc : changed ? GROVE_ESTALE : 0;
 }
 
@@ -707,5 +705,7 @@ int grove__search_index_sync(struct grove__search_index *ix, struct grove *g,
 	free(s.tasks);
 	pthread_cond_destroy(&s.moved);
 	pthread_mutex_destroy(&s.lock);
-	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : rc == GROVE_EIO || rc == GROVE_ECONFLICT ? GROVE_EDAMAGED : rc;
+	if (rc == GROVE_ENOMEM)
+		return grove__fail_nomem(d);
+	return rc == GROVE_EIO || rc == GROVE_ECONFLICT ? GROVE_EDAMAGED : rc;
 }

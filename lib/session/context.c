@@ -582,9 +582,12 @@ static int context_walk(struct context *c, struct grove_view *v,
 static int context_leaf(struct grove_view *v, const struct grove_context_options *opt,
 			uint32_t *leaf, struct grove_detail *d)
 {
-	*leaf = grove__view_leaf(v);
-	if (!opt || !opt->leaf)
-		return 0;
+	int rc = grove__view_leaf(v, leaf);
+
+	if (rc == GROVE_ENOMEM)
+		grove__fail_nomem(d);
+	if (rc || !opt || !opt->leaf)
+		return rc;
 	*leaf = grove_view_find(v, opt->leaf);
 	if (*leaf != GROVE_NONE || !strcmp(opt->leaf, GROVE_ROOT))
 		return 0;

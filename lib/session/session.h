@@ -381,7 +381,8 @@ int grove__session_rewrite_slot(struct grove_session *s, grove__line_edit_fn *fn
 				struct grove_slice slot, uint64_t *changed, struct grove_detail *d);
 
 /* view.c */
-uint32_t grove__view_leaf(struct grove_view *v);
+/* GROVE_ENOMEM: it is not known, which is not the same as none. */
+int grove__view_leaf(struct grove_view *v, uint32_t *leaf);
 /* What the spine knows of a row; no label. */
 void grove__row_entry(const struct grove__spine *sp, uint32_t row, struct grove_entry *out);
 int grove__view_new(struct grove_session *s, struct grove_view **out, struct grove_detail *d);

@@ -455,9 +455,12 @@ static void put_subagents(struct shot *t)
 
 static int find_path(struct shot *t)
 {
-	int rc;
+	uint32_t leaf;
+	int rc = grove__view_leaf(t->v, &leaf);
 
-	t->leaf = grove__tree_leaf(t->s, grove__view_leaf(t->v));
+	if (rc)
+		return rc == GROVE_ENOMEM ? grove__fail_nomem(t->d) : rc;
+	t->leaf = grove__tree_leaf(t->s, leaf);
 	if (t->v->image->chain && t->leaf != GROVE_NONE)
 		rc = grove_view_conversation(t->v, t->leaf, GROVE_CONTEXT_FULL, &t->path,
 					     &t->nr_path);

@@ -133,29 +133,33 @@ uint32_t grove_view_find(const struct grove_view *v, const char *id)
 	return grove__spine_find(v->image->spine, v->nr, grove__slice_str(id));
 }
 
-uint32_t grove__view_leaf(struct grove_view *v)
+int grove__view_leaf(struct grove_view *v, uint32_t *leaf)
 {
 	struct grove__chain_ask ask = { .own_file = grove__session_own_file(v->session) };
 	struct grove__chain_walk w;
-	uint32_t leaf;
+	int rc = 0;
 
 	pthread_mutex_lock(&v->lock);
 	if (!v->has_leaf) {
 		v->leaf = GROVE_NONE;
-		if (!grove__image_walk(v->image, v->nr, &ask, &w, NULL)) {
+		rc = grove__image_walk(v->image, v->nr, &ask, &w, NULL);
+		if (!rc) {
 			v->leaf = w.leaf;
 			v->has_leaf = true;
 			grove__walk_release(&w);
 		}
 	}
-	leaf = v->leaf;
+	*leaf = v->leaf;
 	pthread_mutex_unlock(&v->lock);
-	return leaf;
+	return rc;
 }
 
 uint32_t grove_view_leaf(const struct grove_view *v)
 {
-	return grove__view_leaf((struct grove_view *)(uintptr_t)v);
+	uint32_t leaf;
+
+	grove__view_leaf((struct grove_view *)(uintptr_t)v, &leaf);
+	return leaf;
 }
 
 const char *grove_view_name(const struct grove_view *v)
@@ -177,6 +181,7 @@ int grove_view_conversation(struct grove_view *v, uint32_t to, unsigned flags, u
 					.snips = flags & GROVE_CONTEXT_SNIPS,
 					.full = flags & GROVE_CONTEXT_FULL };
 	struct grove__chain_walk w;
+	uint32_t leaf;
 	int rc;
 
 	/* an entry without an id can only be reached by its parents */
@@ -184,7 +189,10 @@ int grove_view_conversation(struct grove_view *v, uint32_t to, unsigned flags, u
 		return grove_view_path(v, to, out, nr);
 	if (to != GROVE_NONE && to >= v->nr)
 		return GROVE_ENOTFOUND;
-	if (to != grove__view_leaf(v))
+	rc = grove__view_leaf(v, &leaf);
+	if (rc)
+		return rc;
+	if (to != leaf)
 		ask.leaf = to == GROVE_NONE ? GROVE_ROOT : grove__spine_id(v->image->spine, to);
 	rc = grove__image_walk(v->image, v->nr, &ask, &w, NULL);
 	if (rc)

@@ -1,0 +1,879 @@
+/*
+ * tests/unit/test_search.c: the index finds what looking through finds, whatever
+ * happens to the sessions, to the index, and by others at the same time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../lib/chance.h"
+#include "../lib/scratch.h"
+#include "catalog/search.h"
+#include "catalog/search_needle.h"
+#include "catalog/search_words.h"
+#include "session/sent.h"
+
+#include <strings.h>
+#include <sys/wait.h>
+
+/* -------------------------------------------------------------------- words */
+
+static int put_word(void *payload, const struct grove__word *w)
+{
+	return grove__buf_addf(payload, "%s%.*s ", w->again ? "=" : "", (int)w->len, w->ptr);
+}
+
+static void assert_words(const char *text, bool asked, const char *words)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	assert_int_equal(grove__buf_add(&b, "", 0), 0);
+	assert_int_equal(grove__words_cut(grove__slice_str(text), asked, put_word, &b), 0);
+	assert_string_equal(b.ptr, words);
+	grove__buf_release(&b);
+}
+
+static void words_are_letters_and_digits_in_small(void **state)
+{
+	(void)state;
+	assert_words("", false, "");
+	assert_words("The snake_case of a.txt, x2!", false, "the snake case of a txt x2 ");
+	assert_words("\033[1;31mred\033[0m \033[", false, "red ");
+	assert_words("ÄPFEL Привет", false, "äpfel привет ");
+	assert_words("na\xc3\xafve bad\xff" "byte", false, "naïve bad byte ");
+	/* a Kelvin sign is no k: raw bytes would not show it */
+	assert_words("\xe2\x84\xaa", false, "\xe2\x84\xaa ");
+}
+
+static void scripts_without_spaces_are_cut_into_pairs(void **state)
+{
+	(void)state;
+	assert_words("解析器", false, "解析 析器 =器 ");
+	assert_words("解析器", true, "解析 析器 ");
+	assert_words("修", false, "修 ");
+	assert_words("修复bug了", false, "修复 =复 bug 了 ");
+	assert_words("한국어 글", false, "한국 국어 =어 글 ");
+}
+
+static void of_a_long_word_the_beginning_counts(void **state)
+{
+	char text[200], want[GROVE__WORD_MAX + 2];
+
+	(void)state;
+	memset(text, 'a', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	memset(want, 'a', GROVE__WORD_MAX);
+	want[GROVE__WORD_MAX] = ' ';
+	want[GROVE__WORD_MAX + 1] = '\0';
+	assert_words(text, false, want);
+}
+
+/* ------------------------------------------------------------------- needle */
+
+static void a_needle_is_found_wherever_it_is(void **state)
+{
+	struct chance c = chance_begin("needle");
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		char hay[100], small[100], needle[6];
+		size_t nr = chance_below(&c, sizeof(hay) - 1), n = 1 + chance_below(&c, 5);
+		struct grove__needle nd;
+		const char *found, *want;
+
+		for (size_t j = 0; j < nr; j++)
+			hay[j] = "aAbB@`\x80 "[chance_below(&c, 8)];
+		for (size_t j = 0; j < nr; j++)
+			small[j] = (char)(hay[j] >= 'A' && hay[j] <= 'Z' ? hay[j] | 0x20 : hay[j]);
+		for (size_t j = 0; j < n; j++)
+			needle[j] = "ab@`\x80"[chance_below(&c, 5)];
+		grove__needle_init(&nd, grove__slice(needle, n));
+		found = grove__needle_find(&nd, hay, hay + nr);
+		want = memmem(small, nr, needle, n);
+		assert_int_equal(found ? found - hay : -1, want ? want - small : -1);
+	}
+}
+
+/* ------------------------------------------------------------------- worlds */
+
+#define SESSIONS 6
+#define ENTRIES 60
+
+struct entry {
+	char id[16], parent[16];
+	char text[400];
+	int kind;                    /* 0 user, 1 assistant, 2 a call, 3 a result, 4 compaction */
+	int kept;                    /* of a compaction: the entry it keeps from, -1: none */
+};
+
+struct session {
+	char path[700];
+	bool there;
+	struct entry entry[ENTRIES];
+	size_t nr;
+	uint32_t next;
+};
+
+struct place {
+	char dir[400], cache[500], db[600];
+	char store[600];             /* a directory, until a test takes something else */
+	struct session s[SESSIONS];
+	struct chance c;
+	bool indexed;                /* there must be an index */
+};
+
+static const char *nothing(void *payload, const char *name)
+{
+	(void)payload;
+	(void)name;
+	return NULL;
+}
+
+static struct grove *open_world(const struct place *p, bool cached)
+{
+	const char *stores[] = { p->store };
+	struct grove_options opt = { .size = sizeof(opt), .cwd = p->dir, .home = p->dir, .getenv = nothing,
+				     .stores = stores, .nr_stores = 1, .cache = cached ? p->cache : "" };
+	struct grove *g;
+
+	assert_int_equal(grove_open(&g, &opt), 0);
+	return g;
+}
+
+static int setup(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	assert_non_null(p);
+	scratch_make(p->dir, sizeof(p->dir));
+	snprintf(p->store, sizeof(p->store), "%s/s", p->dir);
+	snprintf(p->cache, sizeof(p->cache), "%s/c", p->dir);
+	snprintf(p->db, sizeof(p->db), "%s/search.db", p->cache);
+	assert_int_equal(mkdir(p->store, 0700), 0);
+	for (int i = 0; i < SESSIONS; i++)
+		snprintf(p->s[i].path, sizeof(p->s[i].path), "%s/s/s%d.jsonl", p->dir, i);
+	p->indexed = true;
+	*state = p;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct place *p = *state;
+
+	scratch_remove(p->dir);
+	free(p);
+	return 0;
+}
+
+static const char *const vocabulary[] = {
+	"alpha", "Alpha", "beta", "betamax", "gamma_ray", "delta", "x", "the", "The", "don't", "a.txt",
+	"解析器", "修复", "修", "器", "日本語のテキスト", "한국어", "Привет", "привет", "naïve", "\\n", "\\\"q\\\"",
+	"\\u0061lpha", "\\u4fee\\u590d", "\\u001b[31m", "😀", "C:\\\\dir", "alphabeta",
+};
+#define VOCABULARY (sizeof(vocabulary) / sizeof(*vocabulary))
+
+static void random_text(struct place *p, char *out, size_t cap)
+{
+	size_t nr = 1 + chance_below(&p->c, 8), at = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < nr; i++) {
+		const char *w = vocabulary[chance_below(&p->c, VOCABULARY)];
+		const char *between = chance_below(&p->c, 8) ? " " : chance_below(&p->c, 2) ? "" : ", ";
+
+		at += (size_t)snprintf(out + at, cap - at, "%s%s", i ? between : "", w);
+		assert_in_range(at, 0, cap - 1);
+	}
+}
+
+static void add_entry(struct place *p, struct session *s)
+{
+	struct entry *e = &s->entry[s->nr];
+	/* mostly below the last one, else a branch */
+	size_t below = !s->nr ? 0 : chance_below(&p->c, 6) ? s->nr : 1 + chance_below(&p->c, (uint32_t)s->nr);
+
+	if (s->nr == ENTRIES)
+		return;
+	memset(e, 0, sizeof(*e));
+	snprintf(e->id, sizeof(e->id), "%08x", 1 + s->next++);
+	if (below)
+		memcpy(e->parent, s->entry[below - 1].id, sizeof(e->parent));
+	e->kind = chance_below(&p->c, 12) ? (int)chance_below(&p->c, 4) : 4;
+	e->kept = s->nr && chance_below(&p->c, 3) ? (int)chance_below(&p->c, (uint32_t)s->nr) : -1;
+	random_text(p, e->text, sizeof(e->text));
+	s->nr++;
+}
+
+static void put_entry(struct grove_buf *b, const struct session *s, const struct entry *e)
+{
+	static const char *const say[] = {
+		"\"message\":{\"role\":\"user\",\"content\":\"%s\"}",
+		"\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"%s\"}]}",
+		"\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"t\","
+		"\"name\":\"bash\",\"arguments\":{\"command\":\"%s\",\"n\":[1,2]}}]}",
+		"\"message\":{\"role\":\"toolResult\",\"toolCallId\":\"t\",\"toolName\":\"bash\","
+		"\"content\":[{\"type\":\"text\",\"text\":\"%s\"}],\"isError\":false}",
+		"\"summary\":\"%s\",\"tokensBefore\":1",
+	};
+	char text[1000];
+
+	snprintf(text, sizeof(text), say[e->kind], e->text);
+	assert_int_equal(grove__buf_addf(b, "{\"type\":\"%s\",\"id\":\"%s\",\"parentId\":", e->kind == 4 ?
+					 "compaction" : "message", e->id), 0);
+	assert_int_equal(*e->parent ? grove__buf_addf(b, "\"%s\"", e->parent)
+				    : grove__buf_add_str(b, "null"), 0);
+	assert_int_equal(grove__buf_addf(b, ",\"timestamp\":\"2026-05-%02uT09:00:00.000Z\",%s",
+					 1 + (unsigned)strtoul(e->id, NULL, 16) % 28, text), 0);
+	if (e->kind == 4 && e->kept >= 0)
+		assert_int_equal(grove__buf_addf(b, ",\"firstKeptEntryId\":\"%s\"",
+						 s->entry[e->kept].id), 0);
+	assert_int_equal(grove__buf_add_str(b, "}\n"), 0);
+}
+
+static void put_header(struct grove_buf *b, const struct session *s, const struct place *p)
+{
+	assert_int_equal(grove__buf_addf(b, "{\"type\":\"session\",\"version\":3,\"id\":\"id-%d\","
+					 "\"timestamp\":\"2026-05-03T09:00:00.000Z\",\"cwd\":\"/w/%d\"}\n",
+					 (int)(s - p->s), (int)(s - p->s) % 3), 0);
+}
+
+static void write_session(struct place *p, struct session *s)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	put_header(&b, s, p);
+	for (size_t i = 0; i < s->nr; i++)
+		put_entry(&b, s, &s->entry[i]);
+	file_put(s->path, O_CREAT | O_TRUNC, b.ptr, b.len);
+	grove__buf_release(&b);
+	s->there = true;
+}
+
+/* ------------------------------------------------------------------ answers */
+
+static int put_hit(void *payload, const struct grove_search_hit *h)
+{
+	struct grove_buf *b = payload;
+	int rc = grove__buf_addf(b, "%u %lld %s ", h->in, (long long)h->time, h->cwd);
+
+	rc = rc ? rc : grove_search_hit_json(h, b);
+	return rc ? rc : grove__buf_add_char(b, '\n');
+}
+
+static void warned(void *payload, int fatal, const struct grove_detail *why)
+{
+	(void)payload;
+	(void)fatal;
+	(void)why;
+}
+
+static struct grove_buf answer(const struct place *p, bool cached, unsigned flags, const char *query,
+			       const struct grove_search_options *opt)
+{
+	struct grove *g = open_world(p, cached);
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_search *s;
+	struct grove_detail why;
+	int rc;
+
+	assert_int_equal(grove__buf_add(&b, "", 0), 0);
+	g->warn = warned;
+	assert_int_equal(grove_search_open(g, flags, &s), 0);
+	rc = grove_search_run(s, query, opt, put_hit, &b);
+	if (rc) {
+		grove_search_error(s, &why);
+		fail_msg("%s: %d %s", query, rc, why.message);
+	}
+	/* what is looked through instead would be found as well */
+	if (cached && !flags && p->indexed && (!s->index || s->alone))
+		fail_msg("%s: the index was not asked", query);
+	grove_search_close(s);
+	grove_close(g);
+	return b;
+}
+
+static void assert_same(const struct place *p, const char *query, const struct grove_search_options *opt)
+{
+	struct grove_buf index = answer(p, true, 0, query, opt), scan = answer(p, false, 0, query, opt);
+
+	if (strcmp(index.ptr, scan.ptr))
+		fail_msg("%s: the index finds\n%sbut there is\n%s", query, index.ptr, scan.ptr);
+	grove__buf_release(&index);
+	grove__buf_release(&scan);
+}
+
+static size_t lines_of(const struct grove_buf *b)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < b->len; i++)
+		nr += b->ptr[i] == '\n';
+	return nr;
+}
+
+static bool is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* The end of a text before a word, and the beginning of one behind it: as the vocabulary may spell them. */
+static bool parted_before(const char *text, const char *p)
+{
+	size_t n = (size_t)(p - text);
+
+	if (!n || (n > 1 && !memcmp(p - 2, "\\n", 2)) || (n > 5 && !memcmp(p - 6, "\\u590d", 6)) ||
+	    (n > 9 && !memcmp(p - 10, "\\u001b[31m", 10)))
+		return true;
+	return !is_plain(p[-1]) && !(n > 1 && ((unsigned char)p[-2] & 0xfe) == 0xd0);
+}
+
+static bool parted_behind(const char *p)
+{
+	return !is_plain(*p) && ((unsigned char)*p & 0xfe) != 0xd0 && strncmp(p, "\\u0061", 6) != 0;
+}
+
+/* Written without any of the code that is tested: does a text have an ASCII word? */
+static bool has_word(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *p = text; *p; p++)
+		if (!strncasecmp(p, word, n) && parted_before(text, p) && parted_behind(p + n))
+			return true;
+	return false;
+}
+
+static void assert_count(const struct place *p, const char *word)
+{
+	struct grove_search_options opt = { .size = sizeof(opt), .limit = 10000 };
+	struct grove_buf found = answer(p, true, 0, word, &opt);
+	size_t nr = 0;
+
+	for (int i = 0; i < SESSIONS; i++)
+		for (size_t j = 0; p->s[i].there && j < p->s[i].nr; j++)
+			nr += has_word(p->s[i].entry[j].text, word);
+	if (lines_of(&found) != nr)
+		fail_msg("%s: %zu texts have it, found:\n%s", word, nr, found.ptr);
+	grove__buf_release(&found);
+}
+
+static void random_query(struct place *p, char *out, size_t cap)
+{
+	static const char *const words[] = { "alpha", "ALPHA", "bet*", "beta", "\"gamma ray\"", "gamma_ray", "x",
+					     "the", "don't", "解析", "修", "修复", "器", "\"本語の\"", "国", "국어",
+					     "ПРИВЕТ", "naïve", "\"the alpha\"", "delt*", "析*", "dir" };
+	size_t nr = 1 + chance_below(&p->c, 3), at = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		at += (size_t)snprintf(out + at, cap - at, "%s%s%s", i ? " " : "",
+				       i && !chance_below(&p->c, 4) ? "-" : "",
+				       words[chance_below(&p->c, sizeof(words) / sizeof(*words))]);
+}
+
+static void random_options(struct place *p, struct grove_search_options *opt)
+{
+	static const char *const roles[] = { "user", "assistant", "tool", "call" };
+
+	*opt = (struct grove_search_options){ .size = sizeof(*opt), .limit = 10000 };
+	if (!chance_below(&p->c, 3))
+		opt->in = 1 + chance_below(&p->c, 7);
+	if (!chance_below(&p->c, 5))
+		opt->role = roles[chance_below(&p->c, 4)];
+	if (!chance_below(&p->c, 5))
+		opt->cwd = chance_below(&p->c, 2) ? "/w/1" : "/w";
+	if (!chance_below(&p->c, 5))
+		opt->since = 1777800000000 + (int64_t)chance_below(&p->c, 20) * 86400000;
+	if (!chance_below(&p->c, 5))
+		opt->until = 1778800000000 + (int64_t)chance_below(&p->c, 20) * 86400000;
+	if (!chance_below(&p->c, 8))
+		opt->agent = chance_below(&p->c, 2) ? "pi" : "claude";
+}
+
+static void assert_all_same(struct place *p, int queries)
+{
+	struct grove_search_options opt;
+	char query[200];
+
+	for (int i = 0; i < queries; i++) {
+		random_query(p, query, sizeof(query));
+		random_options(p, &opt);
+		assert_same(p, query, &opt);
+	}
+}
+
+/* ----------------------------------------------------------- what may happen */
+
+static void grow(struct place *p, struct session *s)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	size_t from = s->nr;
+
+	for (uint32_t n = 1 + chance_below(&p->c, 4); n; n--)
+		add_entry(p, s);
+	for (; from < s->nr; from++)
+		put_entry(&b, s, &s->entry[from]);
+	if (b.len)
+		file_put(s->path, O_APPEND, b.ptr, b.len);
+	grove__buf_release(&b);
+}
+
+/* Another text of the same length, in its place, and the file's time as it was. */
+static void change_in_place(struct place *p, struct session *s)
+{
+	struct entry *e = &s->entry[chance_below(&p->c, (uint32_t)s->nr)];
+	struct timespec times[2];
+	struct stat st;
+	char old[400];
+
+	assert_int_equal(stat(s->path, &st), 0);
+	memcpy(old, e->text, sizeof(old));
+	for (int i = 0; i < 200 && (strlen(e->text) != strlen(old) || !strcmp(e->text, old)); i++)
+		random_text(p, e->text, sizeof(e->text));
+	if (strlen(e->text) != strlen(old))
+		memcpy(e->text, old, sizeof(old));
+	write_session(p, s);
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	assert_int_equal(utimensat(AT_FDCWD, s->path, times, 0), 0);
+}
+
+static void replace(struct place *p, struct session *s)
+{
+	unlink(s->path);
+	s->nr = 0;
+	for (uint32_t n = chance_below(&p->c, 12); n; n--)
+		add_entry(p, s);
+	write_session(p, s);
+}
+
+static void tear(struct place *p, struct session *s)
+{
+	(void)p;
+	file_put(s->path, O_APPEND, "{\"type\":\"mess", 13);
+	/* its agent ends such a line before the next one */
+	file_put(s->path, O_APPEND, "\n", 1);
+}
+
+static void happen(struct place *p)
+{
+	struct session *s = &p->s[chance_below(&p->c, SESSIONS)];
+	uint32_t what = chance_below(&p->c, 12);
+
+	if (!s->there || !s->nr || what == 0) {
+		replace(p, s);
+	} else if (what < 7) {
+		grow(p, s);
+	} else if (what < 9) {
+		change_in_place(p, s);
+	} else if (what == 9) {
+		unlink(s->path);
+		s->there = false;
+	} else if (what == 10) {
+		tear(p, s);
+	} else {
+		s->nr = 1 + chance_below(&p->c, (uint32_t)s->nr);
+		write_session(p, s);
+	}
+}
+
+static void the_index_finds_what_looking_through_finds(void **state)
+{
+	struct place *p = *state;
+
+	p->c = chance_begin("index");
+	for (int i = 0; i < 120; i++) {
+		for (uint32_t n = 1 + chance_below(&p->c, 3); n; n--)
+			happen(p);
+		assert_all_same(p, 3);
+		assert_count(p, i & 1 ? "beta" : "delta");
+	}
+}
+
+/* The database of the highest number. */
+static void find_db(struct place *p)
+{
+	struct dirent *e;
+	DIR *d = opendir(p->cache);
+	unsigned n, most = 0;
+
+	assert_non_null(d);
+	while ((e = readdir(d)))
+		if (sscanf(e->d_name, "search.%u.db", &n) == 1 && n > most)
+			most = n;
+	closedir(d);
+	if (most)
+		snprintf(p->db, sizeof(p->db), "%s/search.%u.db", p->cache, most);
+}
+
+static void damage(struct place *p)
+{
+	struct grove_buf b;
+	uint32_t what = chance_below(&p->c, 8);
+
+	find_db(p);
+	b = file_bytes(p->db);
+	assert_true(b.len > 0);
+	if (what == 0)
+		b.len = chance_below(&p->c, (uint32_t)b.len);
+	else if (what == 1)
+		memset(b.ptr, 'x', b.len < 4096 ? b.len : 4096);
+	else
+		for (uint32_t n = 1 + chance_below(&p->c, 20); n; n--)
+			b.ptr[chance_below(&p->c, (uint32_t)b.len)] ^= (char)(1 << chance_below(&p->c, 8));
+	file_put(p->db, O_TRUNC, b.ptr, b.len);
+	grove__buf_release(&b);
+}
+
+static void a_damaged_index_is_made_anew(void **state)
+{
+	struct place *p = *state;
+
+	p->c = chance_begin("damage");
+	for (int i = 0; i < SESSIONS; i++)
+		replace(p, &p->s[i]);
+	assert_all_same(p, 1);
+	for (int i = 0; i < 100; i++) {
+		damage(p);
+		if (chance_below(&p->c, 2))
+			happen(p);
+		assert_all_same(p, 2);
+		assert_count(p, "beta");
+	}
+}
+
+static void an_index_of_another_release_is_made_anew(void **state)
+{
+	struct place *p = *state;
+
+	p->c = chance_begin("release");
+	for (int i = 0; i < SESSIONS; i++)
+		replace(p, &p->s[i]);
+	assert_int_equal(mkdir(p->cache, 0700), 0);
+	file_make(p->db, "");
+	assert_all_same(p, 2);
+	file_make(p->db, "SQLite format 3 of something else entirely");
+	assert_all_same(p, 2);
+}
+
+static void where_no_index_can_be_all_is_looked_through(void **state)
+{
+	struct place *p = *state;
+
+	p->c = chance_begin("no index");
+	p->indexed = false;
+	for (int i = 0; i < SESSIONS; i++)
+		replace(p, &p->s[i]);
+	/* a file where the directory should be */
+	file_make(p->cache, "");
+	assert_all_same(p, 4);
+	unlink(p->cache);
+	/* a directory where the database should be */
+	assert_int_equal(mkdir(p->cache, 0700), 0);
+	assert_int_equal(mkdir(p->db, 0700), 0);
+	assert_all_same(p, 4);
+}
+
+static void odd_files_do_no_harm(void **state)
+{
+	struct place *p = *state;
+	char path[700];
+
+	p->c = chance_begin("odd");
+	for (int i = 0; i < SESSIONS; i++)
+		replace(p, &p->s[i]);
+	for (int i = 0; i < 300; i++) {
+		snprintf(path, sizeof(path), "%s/empty%d.jsonl", p->store, i);
+		file_make(path, "");
+	}
+	snprintf(path, sizeof(path), "%s/loop.jsonl", p->store);
+	assert_int_equal(symlink("loop.jsonl", path), 0);
+	snprintf(path, sizeof(path), "%s/up", p->store);
+	assert_int_equal(symlink("..", path), 0);
+	snprintf(path, sizeof(path), "%s/none.jsonl", p->store);
+	file_make(path, "{\"type\":\"message\",\"id\":\"1\",\"message\":{\"role\":\"user\",\"content\":\"beta\"}}\nalpha\n");
+	assert_all_same(p, 6);
+	assert_count(p, "beta");
+	assert_count(p, "beta");
+}
+
+/* A word, or a part of it, is found live; and the index has nothing that is not found live. */
+static void live_finds_parts_and_patterns(void **state)
+{
+	struct place *p = *state;
+	struct grove_search_options opt = { .size = sizeof(opt), .limit = 10000 };
+	static const struct { const char *query, *text; bool yes; } cases[] = {
+		{ "lph", "see Alpha there", true }, { "lpx", "see Alpha there", false },
+		{ "\"e a\"", "see Alpha there", true }, { "析", "解析器", true }, { "ПРИВ", "привет", true },
+		{ "lpha", "\\u0061\\u006c\\u0070\\u0068\\u0061", true }, { "see -there", "see Alpha there", false },
+		{ "re:al.ha\\b", "see ALPHA there", true }, { "re:^there", "see Alpha there", false },
+		{ "re:(a+)+$", "aaa", true }, { "C:\\dir", "C:\\\\dir", true }, { "a/b", "a\\/b", true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct session *s = &p->s[0];
+		struct grove_buf b;
+
+		s->nr = 0;
+		s->next = 0;
+		p->c.state = i;
+		add_entry(p, s);
+		s->entry[0].kind = 0;
+		snprintf(s->entry[0].text, sizeof(s->entry[0].text), "%s", cases[i].text);
+		write_session(p, s);
+		b = answer(p, true, GROVE_SEARCH_LIVE, cases[i].query, &opt);
+		if (lines_of(&b) != cases[i].yes)
+			fail_msg("%s in %s: %s", cases[i].query, cases[i].text, b.ptr);
+		grove__buf_release(&b);
+	}
+}
+
+static void queries_that_say_nothing_are_told_so(void **state)
+{
+	struct place *p = *state;
+	struct grove *g = open_world(p, true);
+	struct grove_search *s;
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	assert_int_equal(grove_search_open(g, 0, &s), 0);
+	assert_int_equal(grove_search_run(s, "", NULL, put_hit, &b), GROVE_EINVAL);
+	assert_int_equal(grove_search_run(s, " ... ", NULL, put_hit, &b), GROVE_EINVAL);
+	assert_int_equal(grove_search_run(s, "-word", NULL, put_hit, &b), GROVE_EINVAL);
+	assert_int_equal(grove_search_run(s, "re:x", NULL, put_hit, &b), GROVE_EINVAL);
+	assert_int_equal(grove_search_run(s, "\"", NULL, put_hit, &b), GROVE_EINVAL);
+	assert_int_equal(grove_search_run(s, "word\" OR NEAR(", NULL, put_hit, &b), 0);
+	grove_search_close(s);
+	assert_int_equal(grove_search_open(g, GROVE_SEARCH_LIVE, &s), 0);
+	assert_int_equal(grove_search_run(s, "re:(", NULL, put_hit, &b), GROVE_EINVAL);
+	grove_search_close(s);
+	grove_close(g);
+	assert_int_equal(b.len, 0);
+}
+
+static void sessions_in_a_database_are_found(void **state)
+{
+	struct place *p = *state;
+	struct grove_buf id = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
+	struct grove *g;
+	char url[600], line[600];
+
+	p->c = chance_begin("database");
+	for (int i = 0; i < SESSIONS; i++) {
+		replace(p, &p->s[i]);
+		grow(p, &p->s[i]);
+	}
+	snprintf(url, sizeof(url), "sqlite:%s/sessions.db", p->dir);
+	g = open_world(p, false);
+	assert_int_equal(grove_store_init(g, url), 0);
+	for (int i = 0; i < SESSIONS; i++)
+		assert_int_equal(grove_copy(g, p->s[i].path, url, &id, &path), 0);
+	grove_buf_release(&id);
+	grove_buf_release(&path);
+	grove_close(g);
+	memcpy(p->store, url, sizeof(url));
+	assert_all_same(p, 5);
+	assert_count(p, "beta");
+	for (int i = 0; i < 20; i++) {
+		struct grove_session *s;
+		struct session *own = &p->s[chance_below(&p->c, SESSIONS)];
+
+		snprintf(line, sizeof(line), "id-%d", (int)(own - p->s));
+		g = open_world(p, false);
+		assert_int_equal(grove_session_open(g, line, GROVE_WRITE, &s), 0);
+		if (chance_below(&p->c, 3)) {
+			struct grove_slice json;
+
+			add_entry(p, own);
+			snprintf(line, sizeof(line), "{\"role\":\"user\",\"content\":\"%s\"}",
+				 own->entry[own->nr - 1].text);
+			json = grove__slice_str(line);
+			assert_int_equal(grove_session_append(s, json, NULL, NULL), 0);
+		} else {
+			assert_int_equal(grove_session_set_leaf(s, GROVE_ROOT, GROVE_LEAF_PERSIST), 0);
+		}
+		grove_session_close(s);
+		grove_close(g);
+		assert_all_same(p, 2);
+		assert_count(p, "beta");
+	}
+}
+
+/* --------------------------------------------------------------- at the same time */
+
+/* Append a word that nobody else has, and find it, again and again. */
+static int child(const struct place *p, int nr)
+{
+	char path[700], line[400], word[40];
+
+	snprintf(path, sizeof(path), "%s/child%d.jsonl", p->store, nr);
+	snprintf(line, sizeof(line), "{\"type\":\"session\",\"version\":3,\"id\":\"child-%d\",\"timestamp\":"
+		 "\"2026-05-03T09:00:00.000Z\",\"cwd\":\"/w\"}\n", nr);
+	file_make(path, line);
+	for (int i = 0; i < 25; i++) {
+		struct grove_buf b;
+
+		snprintf(word, sizeof(word), "only%dx%d", nr, i);
+		snprintf(line, sizeof(line), "{\"type\":\"message\",\"id\":\"%08x\",\"parentId\":null,\"timestamp\":"
+			 "\"2026-05-03T09:00:00.000Z\",\"message\":{\"role\":\"user\",\"content\":\"%s\"}}\n",
+			 i + 1, word);
+		file_add(path, line);
+		b = answer(p, true, 0, word, NULL);
+		if (lines_of(&b) != 1) {
+			fprintf(stderr, "%s: %s\n", word, b.ptr);
+			return 1;
+		}
+		grove__buf_release(&b);
+	}
+	return 0;
+}
+
+static void processes_share_the_index(void **state)
+{
+	struct place *p = *state;
+	pid_t pid[4];
+
+	p->c = chance_begin("processes");
+	/* who cannot write in time looks through */
+	p->indexed = false;
+	for (int i = 0; i < SESSIONS; i++)
+		replace(p, &p->s[i]);
+	for (int i = 0; i < 4; i++) {
+		pid[i] = fork();
+		if (!pid[i])
+			_exit(child(p, i));
+		assert_true(pid[i] > 0);
+	}
+	for (int i = 0; i < 4; i++) {
+		int status;
+
+		assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 0);
+	}
+	assert_all_same(p, 4);
+}
+
+/* ------------------------------------------------------------- what the model sees */
+
+static bool is_id(const struct grove_buf *document, const char *id)
+{
+	const char *ids = strstr(document->ptr, "],\"entryIds\":["), *end, *at;
+	char quoted[120];
+
+	/* the last one: texts may speak of it */
+	for (const char *next; (next = strstr(ids + 1, "],\"entryIds\":["));)
+		ids = next;
+	end = strchr(ids + 14, ']');
+	snprintf(quoted, sizeof(quoted), "\"%s\"", id);
+	at = strstr(ids, quoted);
+	return at && at < end;
+}
+
+static void assert_sent(const struct place *p, const char *path)
+{
+	struct grove *g = open_world(p, false);
+	struct grove_buf document = GROVE_BUF_INIT;
+	struct grove_session *s;
+	struct grove_view *v;
+	uint32_t *path_rows;
+	uint8_t *places, *on_path;
+	size_t nr;
+	const char *slash = strrchr(path, '/');
+
+	g->warn = warned;
+	/* what is no session is nobody's */
+	if (grove_session_open(g, path, GROVE_READ, &s)) {
+		grove_session_close(s);
+		grove_close(g);
+		return;
+	}
+	assert_int_equal(grove_session_view(s, &v), 0);
+	assert_int_equal(grove_view_context(v, NULL, grove_buf_sink(&document)), 0);
+	assert_int_equal(grove__image_sent(v->image, v->log, slash + 1, &places, NULL), 0);
+	assert_int_equal(grove_view_path(v, grove_view_leaf(v), &path_rows, &nr), 0);
+	on_path = calloc(v->nr + 1, 1);
+	for (size_t i = 0; i < nr; i++)
+		on_path[path_rows[i]] = 1;
+	for (uint32_t i = 0; i < v->nr; i++) {
+		struct grove_entry e;
+
+		assert_int_equal(grove_view_entry(v, i, &e), 0);
+		if (on_path[i])
+			assert_true(places[i] & ROW_ON_PATH);
+		if (e.kind != GROVE_KIND_MESSAGE || !e.id || (e.flags & GROVE_ENTRY_SUPERSEDED) ||
+		    (e.role != GROVE_ROLE_USER && e.role != GROVE_ROLE_ASSISTANT &&
+		     e.role != GROVE_ROLE_TOOL_RESULT))
+			continue;
+		if (((places[i] & ROW_SENT) != 0) != is_id(&document, e.id))
+			fail_msg("%s: %s is %ssent", path, e.id, places[i] & ROW_SENT ? "not " : "");
+	}
+	free(path_rows);
+	free(on_path);
+	free(places);
+	grove_view_unref(v);
+	grove_session_close(s);
+	grove_close(g);
+	grove_buf_release(&document);
+}
+
+static void what_is_sent_is_what_the_context_has(void **state)
+{
+	static const char *const dirs[] = { ".", "claude" };
+	struct place *p = *state;
+	const char *data = getenv("GROVE_TEST_DATA");
+	char path[5000];
+	struct dirent *e;
+	size_t nr = 0;
+	DIR *d;
+
+	p->c = chance_begin("sent");
+	for (int i = 0; i < 300; i++) {
+		replace(p, &p->s[0]);
+		grow(p, &p->s[0]);
+		assert_sent(p, p->s[0].path);
+	}
+	for (size_t i = 0; data && i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/%s", data, dirs[i]);
+		d = opendir(path);
+		assert_non_null(d);
+		while ((e = readdir(d))) {
+			size_t n = strlen(e->d_name);
+
+			if (n < 6 || strcmp(e->d_name + n - 6, ".jsonl"))
+				continue;
+			snprintf(path, sizeof(path), "%s/%s/%s", data, dirs[i], e->d_name);
+			assert_sent(p, path);
+			nr++;
+		}
+		closedir(d);
+	}
+	assert_true(!data || nr > 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(words_are_letters_and_digits_in_small),
+		cmocka_unit_test(scripts_without_spaces_are_cut_into_pairs),
+		cmocka_unit_test(of_a_long_word_the_beginning_counts),
+		cmocka_unit_test(a_needle_is_found_wherever_it_is),
+		cmocka_unit_test_setup_teardown(the_index_finds_what_looking_through_finds, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_damaged_index_is_made_anew, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_index_of_another_release_is_made_anew, setup, teardown),
+		cmocka_unit_test_setup_teardown(where_no_index_can_be_all_is_looked_through, setup, teardown),
+		cmocka_unit_test_setup_teardown(odd_files_do_no_harm, setup, teardown),
+		cmocka_unit_test_setup_teardown(live_finds_parts_and_patterns, setup, teardown),
+		cmocka_unit_test_setup_teardown(queries_that_say_nothing_are_told_so, setup, teardown),
+		cmocka_unit_test_setup_teardown(sessions_in_a_database_are_found, setup, teardown),
+		cmocka_unit_test_setup_teardown(processes_share_the_index, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_sent_is_what_the_context_has, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

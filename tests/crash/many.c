@@ -358,6 +358,22 @@ static int problem(void *payload, const struct grove_problem *p)
 	return 0;
 }
 
+/*
+ * A kill may cut a line off where a page ends. grove ends such a line before it
+ * writes its own; an agent writes on behind it, and every reader loses what it
+ * wrote. The bytes are there, and this brings them back.
+ */
+static void mend(struct grove *g, long killed)
+{
+	struct grove_fix_result r = { .size = sizeof(r) };
+	int rc = grove_fix(g, m.id, NULL, &r);
+
+	if (rc)
+		wrong("check --fix: %s", grove_error_name(rc));
+	if (r.changes > 2 * (uint64_t)killed)
+		wrong("%d lines had to be mended, %ld were killed", (int)r.changes, killed);
+}
+
 static void look(long killed)
 {
 	struct grove_counts n = { .size = sizeof(n) };
@@ -368,8 +384,11 @@ static void look(long killed)
 	uint64_t torn = 0;
 	struct told *t;
 	size_t nr;
-	int rc = g ? grove_session_open(g, m.id, GROVE_READ, &s) : GROVE_ENOMEM;
+	int rc;
 
+	if (g && m.agents)
+		mend(g, killed);
+	rc = g ? grove_session_open(g, m.id, GROVE_READ, &s) : GROVE_ENOMEM;
 	rc = rc ? rc : grove_session_view(s, &v);
 	if (rc) {
 		wrong("the session cannot be opened: %s", grove_error_name(rc));

@@ -15,7 +15,7 @@ struct grove *see_world(const struct world *w)
 	const char *const stores[] = { w->url, w->beside };
 	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
 				   .getenv = no_variables, .stores = stores, .nr_stores = 2 };
-	struct grove *g;
+	struct grove *g = NULL;
 
 	OK(g, grove_open(&g, &o));
 	return g;

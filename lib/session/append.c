@@ -750,6 +750,7 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 	bool exact = opt && opt->expect_seq && opt->expect_seq != GROVE_ANY_SEQ, looked = false;
 	struct grove__batch *b;
 	unsigned idle = 0;
+	uint64_t tail;
 	int rc, tries;
 
 	rc = grove__session_writable(s, d);
@@ -784,11 +785,13 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 		/* a conflict of ids is the caller's affair, one of tails is ours */
 		if (rc == GROVE_ECONFLICT && (exact || s->flags & GROVE_TELL || b->nr < nr))
 			break;
+		tail = s->image->tail;
 		rc = grove__session_refresh(s, d);
 		if (rc < 0)
 			break;
 		/* nothing came in between: it is not the tail that is another's, it is the lease */
-		if (!rc && ++idle == 2) {
+		idle = rc || s->image->tail != tail ? 0 : idle + 1;
+		if (idle == 2) {
 			rc = GROVE_ECONFLICT;
 			break;
 		}

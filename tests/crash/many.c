@@ -370,6 +370,8 @@ static void mend(struct grove *g, long killed)
 
 	if (rc)
 		wrong("check --fix: %s", grove_error_name(rc));
+	if (r.changes)
+		printf("  %d lines mended\n", (int)r.changes);
 	if (r.changes > 2 * (uint64_t)killed)
 		wrong("%d lines had to be mended, %ld were killed", (int)r.changes, killed);
 }

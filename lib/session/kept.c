@@ -19,16 +19,23 @@ bool grove__keeps_values(const struct grove_session *s)
 	return s->log && !s->held && grove__log_has_changes(s->log);
 }
 
+const char *grove__kept_leaf_id(const struct grove_buf *value, uint64_t tail)
+{
+	char *end;
+
+	return value->len && strtoull(value->ptr, &end, 10) == tail && *end == ' ' ? end + 1 : NULL;
+}
+
 /* The row that the value names, if it is about the log as it is. */
 static bool read_leaf(const struct grove_session *s, const struct grove_buf *value, uint32_t *row)
 {
 	const struct grove__spine *sp = s->image->spine;
-	char *end;
+	const char *id = grove__kept_leaf_id(value, s->image->tail);
 
-	if (!value->len || strtoull(value->ptr, &end, 10) != s->image->tail || *end != ' ')
+	if (!id)
 		return false;
-	*row = grove__spine_find(sp, sp->nr, grove__slice_str(end + 1));
-	return *row != GROVE_NONE || !strcmp(end + 1, GROVE_ROOT);
+	*row = grove__spine_find(sp, sp->nr, grove__slice_str(id));
+	return *row != GROVE_NONE || !strcmp(id, GROVE_ROOT);
 }
 
 int grove__kept_leaf(struct grove_session *s, struct grove_detail *d)

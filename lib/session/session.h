@@ -348,6 +348,8 @@ int grove__session_find(struct grove_session *s, const char *id, uint32_t *row,
 bool grove__keeps_values(const struct grove_session *s);
 /* The leaf that the store keeps, after the image was loaded or refreshed. 1: it is another now. */
 int grove__kept_leaf(struct grove_session *s, struct grove_detail *d);
+/* The id in the value "leaf", if that is about a log with this tail; NULL: it is about the past. */
+const char *grove__kept_leaf_id(const struct grove_buf *value, uint64_t tail);
 /* Before going on below the leaf: has it been moved meanwhile? */
 int grove__kept_look(struct grove_session *s, struct grove_detail *d);
 int grove__keep_leaf(struct grove_session *s, uint32_t row, struct grove_detail *d);

@@ -106,13 +106,15 @@ static int find_leaf(struct grove_session *s, struct grove_buf *id, struct grove
 {
 	struct grove_buf value = GROVE_BUF_INIT;
 	struct grove_log_stat st;
-	char *end;
+	const char *leaf = NULL;
 	int rc = grove__log_stat(s->log, &st, d);
 
 	if (!rc)
 		rc = grove__log_meta_get(s->log, "leaf", &value, d);
-	if (!rc && value.len && strtoull(value.ptr, &end, 10) == st.tail && *end == ' ')
-		rc = grove__buf_add_str(id, end + 1) ? grove__fail_nomem(d) : 0;
+	if (!rc)
+		leaf = grove__kept_leaf_id(&value, st.tail);
+	if (leaf)
+		rc = grove__buf_add_str(id, leaf) ? grove__fail_nomem(d) : 0;
 	grove__buf_release(&value);
 	return rc == GROVE_ENOTFOUND ? 0 : rc;
 }

@@ -28,18 +28,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* -------------------------------------------------------------- allocations */
 
-/* The linker leads the library's allocations here (--wrap). */
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-char *__real_strdup(const char *s);
-char *__real_strndup(const char *s, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-char *__wrap_strdup(const char *s);
-char *__wrap_strndup(const char *s, size_t n);
-
 /* Those of the tests themselves are not asked about. */
 static _Thread_local int own;
 
@@ -57,30 +45,8 @@ bool fault_due_memory(void)
 	return due;
 }
 
-void *__wrap_malloc(size_t n)
-{
-	return fault_due_memory() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fault_due_memory() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-	return fault_due_memory() ? NULL : __real_realloc(p, n);
-}
-
-char *__wrap_strdup(const char *s)
-{
-	return fault_due_memory() ? NULL : __real_strdup(s);
-}
-
-char *__wrap_strndup(const char *s, size_t n)
-{
-	return fault_due_memory() ? NULL : __real_strndup(s, n);
-}
+#define ALLOC_DUE fault_due_memory
+#include "../lib/alloc.h"
 
 void fault_own(int more)
 {

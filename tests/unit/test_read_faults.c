@@ -16,18 +16,6 @@
 
 #include "../lib/transcript.h"
 
-/* The linker leads the library's allocations here (--wrap). */
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-char *__real_strdup(const char *s);
-char *__real_strndup(const char *s, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-char *__wrap_strdup(const char *s);
-char *__wrap_strndup(const char *s, size_t n);
-
 static long countdown = -1;
 static bool failed;
 
@@ -41,30 +29,8 @@ static bool due(void)
 	return now;
 }
 
-void *__wrap_malloc(size_t n)
-{
-	return due() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return due() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-	return due() ? NULL : __real_realloc(p, n);
-}
-
-char *__wrap_strdup(const char *s)
-{
-	return due() ? NULL : __real_strdup(s);
-}
-
-char *__wrap_strndup(const char *s, size_t n)
-{
-	return due() ? NULL : __real_strndup(s, n);
-}
+#define ALLOC_DUE due
+#include "../lib/alloc.h"
 
 /* ------------------------------------------------------------- the questions */
 

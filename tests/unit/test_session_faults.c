@@ -19,18 +19,6 @@
 
 /* ------------------------------------------------------------------- faults */
 
-/* The linker leads the library's allocations here (--wrap). */
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-char *__real_strdup(const char *s);
-char *__real_strndup(const char *s, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-char *__wrap_strdup(const char *s);
-char *__wrap_strndup(const char *s, size_t n);
-
 static long countdown = -1;      /* calls until one fails; below 0: none does */
 
 static int due(void)
@@ -39,30 +27,8 @@ static int due(void)
 	       __atomic_fetch_sub(&countdown, 1, __ATOMIC_RELAXED) == 0;
 }
 
-void *__wrap_malloc(size_t n)
-{
-	return due() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return due() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-	return due() ? NULL : __real_realloc(p, n);
-}
-
-char *__wrap_strdup(const char *s)
-{
-	return due() ? NULL : __real_strdup(s);
-}
-
-char *__wrap_strndup(const char *s, size_t n)
-{
-	return due() ? NULL : __real_strndup(s, n);
-}
+#define ALLOC_DUE due
+#include "../lib/alloc.h"
 
 static long calls = -1;
 static int call_error;

@@ -1,0 +1,49 @@
+/*
+ * tests/lib/alloc.h: allocations that fail when a test wants it.
+ *
+ * The linker leads those of the library here (--wrap, see tests/meson.build).
+ * Define ALLOC_DUE to what answers, at each of them, whether it is to fail; once
+ * in a program.
+ */
+#ifndef TESTS_LIB_ALLOC_H
+#define TESTS_LIB_ALLOC_H
+
+#include <stddef.h>
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+char *__real_strdup(const char *s);
+char *__real_strndup(const char *s, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+char *__wrap_strdup(const char *s);
+char *__wrap_strndup(const char *s, size_t n);
+
+void *__wrap_malloc(size_t n)
+{
+	return ALLOC_DUE() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return ALLOC_DUE() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+	return ALLOC_DUE() ? NULL : __real_realloc(p, n);
+}
+
+char *__wrap_strdup(const char *s)
+{
+	return ALLOC_DUE() ? NULL : __real_strdup(s);
+}
+
+char *__wrap_strndup(const char *s, size_t n)
+{
+	return ALLOC_DUE() ? NULL : __real_strndup(s, n);
+}
+
+#endif

@@ -1,9 +1,9 @@
 /*
  * op_search.c: an index of all sessions in PATH made from nothing, and asked.
  *
- * The mix is 200 words of the index, spread evenly over how many texts have them:
- * from those that one has to those that nearly all have. The words are the index's
- * own, so this looks into the library.
+ * The mix is 200 words of the index, spread evenly over the logarithm of how often
+ * it has them: from those that are in one text to those that are nearly everywhere.
+ * The words are the index's own, so this looks into the library.
  */
 #include "bench.h"
 
@@ -82,14 +82,17 @@ static double text_bytes(struct grove *g, const struct grove_search *s)
 	return sum;
 }
 
-/* Words at even steps of the logarithm of how many texts have them. */
+/* Words at even steps of the logarithm of how many texts, or parts of logs, have them. */
 static int choose(sqlite3 *db, struct words *w)
 {
 	sqlite3_stmt *st = NULL;
 	double most;
-	int bad = sqlite3_exec(db, "CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, words, row);"
-				   "CREATE TEMP TABLE frequency AS SELECT term, doc FROM vocabulary "
-				   "WHERE length(term) > 1 ORDER BY doc, term;"
+	int bad = sqlite3_exec(db, "CREATE VIRTUAL TABLE temp.said USING fts5vocab(main, words, row);"
+				   "CREATE VIRTUAL TABLE temp.called USING fts5vocab(main, calls, row);"
+				   "CREATE VIRTUAL TABLE temp.answered USING fts5vocab(main, results, row);"
+				   "CREATE TEMP TABLE frequency AS SELECT term, sum(doc) AS doc FROM "
+				   "(SELECT * FROM said UNION ALL SELECT * FROM called UNION ALL SELECT * FROM answered) "
+				   "WHERE length(term) > 1 GROUP BY term ORDER BY doc, term;"
 				   "CREATE INDEX temp.by_doc ON frequency(doc)", NULL, NULL, NULL);
 
 	if (bad || number(db, "SELECT max(doc) FROM frequency", &most))
@@ -162,7 +165,7 @@ int op_search(const char *path, size_t n)
 	struct grove_options opt = { .size = sizeof(opt), .stores = stores, .nr_stores = 1, .cache = cache };
 	struct grove_search *s = NULL;
 	struct grove *g = NULL;
-	double start, took, text = 0, bytes = 0, docs = 0;
+	double start, took, text = 0, bytes = 0, docs = 0, parts = 0, size = 0;
 	int rc;
 
 	(void)n;
@@ -177,10 +180,13 @@ int op_search(const char *path, size_t n)
 		rc = fail("there is no index");
 	rc = rc ? rc : number(s->index->db, "SELECT sum(size) FROM files", &bytes);
 	rc = rc ? rc : number(s->index->db, "SELECT count(*) FROM docs", &docs);
-	rc = rc ? rc : number(s->index->db, "SELECT sum(length) FROM docs", &text);
+	rc = rc ? rc : number(s->index->db, "SELECT count(*) FROM parts", &parts);
+	rc = rc ? rc : number(s->index->db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+			      &size);
 	put_number("bytes_mb", bytes / 1e6);
 	put_count("docs", (uint64_t)docs);
-	put_count("words", (uint64_t)text);
+	put_count("parts", (uint64_t)parts);
+	put_number("db_mb", size / 1e6);
 	put_number("index_mb_s", bytes / 1e6 / (took / 1e3));
 	text = rc ? 0 : text_bytes(g, s);
 	put_number("text_mb", text / 1e6);

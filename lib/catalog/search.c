@@ -133,6 +133,7 @@ static int open_log(struct teller *t, const struct grove__search_hit *h)
 	if (t->at == h->log && (h->indexed || t->im))
 		return 0;
 	close_log(t);
+	t->dialect = h->indexed ? grove__search_index_dialect(t->s->index, l) : NULL;
 	rc = grove__search_log_open(t->s->g, l, &t->log, &t->dialect, t->d);
 	if (!rc && !h->indexed) {
 		rc = grove__search_log_image(t->log, t->dialect, &t->im, t->d);
@@ -184,7 +185,7 @@ static int read_hit(struct teller *t, const struct grove__search_hit *h)
 	value = grove__trim_value(grove__buf_slice(&t->line));
 	rc = grove__search_texts(&t->texts, t->dialect, value, h->kind, h->role);
 	text = grove__buf_slice(&t->texts.of[h->class]);
-	rc = rc ? rc : grove__search_match(t->m, text, &score);
+	rc = rc ? rc : grove__search_match(t->m, text, true, &score);
 	if (rc <= 0)
 		return rc ? rc : 1;
 	marks = grove__search_marks(t->m, &nr);
@@ -256,7 +257,7 @@ static int by_order(const void *x, const void *y, void *payload)
 }
 
 static int find(struct grove_search *s, const struct grove__search_ask *ask,
-		struct grove__search_hits *hits, struct grove_detail *d)
+		struct grove__search_hits *hits, bool *lost, struct grove_detail *d)
 {
 	uint32_t *logs = malloc((s->sweep.nr + 1) * sizeof(*logs));
 	size_t nr = 0;
@@ -266,7 +267,7 @@ static int find(struct grove_search *s, const struct grove__search_ask *ask,
 	if (!ask->in)
 		goto out;
 	if (!rc && s->index)
-		rc = grove__search_index_find(s->index, s->g, &s->sweep, s->look, ask, hits, d);
+		rc = grove__search_index_find(s->index, s, ask, hits, lost, d);
 	for (size_t i = 0; i < s->sweep.nr && !rc; i++)
 		if (!s->index || s->look[i])
 			logs[nr++] = (uint32_t)i;
@@ -336,7 +337,7 @@ static void answers_clear(struct answers *a)
 		free(a->list[--a->nr].texts);
 }
 
-/* *lost: some were none any more. */
+/* *lost becomes true if some were none any more. */
 static int tell(struct grove_search *s, const struct grove__search_ask *ask,
 		const struct grove__search_hits *hits, struct answers *a, bool *lost,
 		struct grove_detail *d)
@@ -344,7 +345,6 @@ static int tell(struct grove_search *s, const struct grove__search_ask *ask,
 	struct teller t = { .s = s, .at = GROVE_NONE, .fn = keep, .payload = a, .d = d };
 	int rc = 0;
 
-	*lost = false;
 	t.m = grove__search_matcher_new(ask->q);
 	if (!t.m)
 		rc = grove__fail_nomem(d);
@@ -364,8 +364,9 @@ static int search_once(struct grove_search *s, const struct grove__search_ask *a
 	struct grove__search_hits hits = { 0 };
 	int rc;
 
+	*lost = false;
 	grove__arena_init(&hits.texts);
-	rc = find(s, ask, &hits, d);
+	rc = find(s, ask, &hits, lost, d);
 	rc = rc ? rc : tell(s, ask, &hits, a, lost, d);
 	grove__arena_release(&hits.texts);
 	free(hits.list);

@@ -3,7 +3,9 @@
  *
  *	search.c         asks the index for what it knows, looks through the rest
  *	search_index.c   brings the index up to date
+ *	search_belt.c    on which readers hand texts to the one that writes
  *	search_feed.c    reads a log for it
+ *	search_part.c    texts that are indexed together
  *	search_find.c    what the index knows
  *	search_db.c      where it is kept
  *	search_scan.c    looking through logs
@@ -91,6 +93,7 @@ int grove__search_order(const struct grove__sweep *sweep, const struct grove__se
 			const struct grove__search_hit *b);
 
 /* search_log.c */
+/* *dialect: which one it is, if that is known; else NULL, and it will be. */
 int grove__search_log_open(struct grove *g, const struct grove__sweep_log *l, struct grove_log **log,
 			   const struct grove__dialect **dialect, struct grove_detail *d);
 /* All of a log that a session can hang on. */
@@ -124,11 +127,16 @@ void grove__search_index_remove(struct grove *g);
 int grove__search_index_sync(struct grove__search_index *ix, struct grove *g,
 			     const struct grove__sweep *sweep, const struct grove__search_like *like,
 			     uint8_t *look, struct grove_detail *d);
-/* The newest that fit, in no order; those of logs to be looked at are left out. */
-int grove__search_index_find(struct grove__search_index *ix, struct grove *g,
-			     const struct grove__sweep *sweep, const uint8_t *look,
+/*
+ * The newest that fit, in no order; those of logs to be looked at are left out.
+ * *lost becomes true if a log is not what it was.
+ */
+int grove__search_index_find(struct grove__search_index *ix, struct grove_search *s,
 			     const struct grove__search_ask *ask, struct grove__search_hits *out,
-			     struct grove_detail *d);
+			     bool *lost, struct grove_detail *d);
+/* What it was read as; NULL: it does not know the log. */
+const struct grove__dialect *grove__search_index_dialect(const struct grove__search_index *ix,
+							 const struct grove__sweep_log *l);
 /* What is known of a file that has a hit; good until the next call. */
 struct grove__search_file {
 	const char *session, *cwd;

@@ -2,8 +2,11 @@
  * catalog/search_db.c: the database that the index is kept in.
  *
  *	files   what is indexed: what the log was like, how far it was read, who it is
- *	docs    one for each text: the file, the entry, where its line is
+ *	docs    one for each text that was said: the file, the entry, where its line is
  *	words   FTS5, without the texts; a row has the number of its doc
+ *	parts   some calls, or some results, that follow each other: the file, the entries
+ *	calls, results
+ *	        FTS5; a row has the number of its part, a word the place of its entry there
  *	meta    numbers: the next file, the next doc, how many docs are dead
  *
  * Texts are not kept: a hit is shown from its log. So nothing can be taken out of
@@ -22,7 +25,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#define VERSION "1"
+#define VERSION "2"
 #define BUSY_MS 2000
 #define MAKE_TRIES 50
 
@@ -70,9 +73,28 @@ static int tokenize(Fts5Tokenizer *t, void *payload, int flags, const char *text
 	return rc;
 }
 
+/* Of a part: words as they were cut. Those of an entry stand at the same place. */
+static int tokenize_part(Fts5Tokenizer *t, void *payload, int flags, const char *text, int len,
+			 int (*token)(void *, int, const char *, int, int, int))
+{
+	const char *at = text, *end = text + (text ? len : 0), *word;
+	int rc = 0;
+
+	(void)t;
+	(void)flags;
+	for (flags = 0; at < end && !rc; at++) {
+		for (word = at; at < end && *at != ' ' && *at != '\n';)
+			at++;
+		if (at > word)
+			rc = token(payload, flags, word, (int)(at - word), (int)(word - text), (int)(at - text));
+		flags = at < end && *at == ' ' ? FTS5_TOKEN_COLOCATED : 0;
+	}
+	return rc;
+}
+
 static int add_functions(struct grove__search_index *ix)
 {
-	fts5_tokenizer cut = { create, delete, tokenize };
+	fts5_tokenizer cut = { create, delete, tokenize }, part = { create, delete, tokenize_part };
 	fts5_api *api = NULL;
 	sqlite3_stmt *st = NULL;
 
@@ -83,7 +105,8 @@ static int add_functions(struct grove__search_index *ix)
 	sqlite3_finalize(st);
 	if (!api)
 		return GROVE_ENOTSUP;
-	if (api->xCreateTokenizer(api, "grove", ix, &cut, NULL))
+	if (api->xCreateTokenizer(api, "grove", ix, &cut, NULL) ||
+	    api->xCreateTokenizer(api, "grove_part", ix, &part, NULL))
 		return GROVE_ENOMEM;
 	return grove__search_find_functions(ix, api);
 }
@@ -144,6 +167,8 @@ void grove__search_db_unprepare(struct grove__search_index *ix)
 	for (int i = 0; i < SEARCH_CLASSES; i++)
 		finalize(&ix->add_words[i]);
 	finalize(&ix->add_doc);
+	finalize(&ix->add_part);
+	finalize(&ix->drop_file);
 	finalize(&ix->put_file);
 	finalize(&ix->one_file);
 }
@@ -169,21 +194,26 @@ int grove__search_db_make(struct grove__search_index *ix)
 	grove__search_db_unprepare(ix);
 	return grove__search_db_run(ix,
 		"DROP TABLE IF EXISTS files; DROP TABLE IF EXISTS docs; DROP TABLE IF EXISTS meta;"
-		"DROP TABLE IF EXISTS words;"
+		"DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS parts; DROP TABLE IF EXISTS calls;"
+		"DROP TABLE IF EXISTS results;"
 		"CREATE TABLE files (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, store TEXT, "
-		"dev INTEGER, ino INTEGER, size INTEGER, mtime INTEGER, ctime INTEGER, until INTEGER, "
+		"dev INTEGER, ino INTEGER, size INTEGER, mtime INTEGER, ctime INTEGER, "
 		"crc INTEGER, rows INTEGER, pos INTEGER, off INTEGER, len INTEGER, sum INTEGER, "
 		"lines INTEGER, docs INTEGER, dialect TEXT, session TEXT, cwd TEXT, places BLOB);"
-		"CREATE TABLE docs (id INTEGER PRIMARY KEY, file INTEGER, class INTEGER, role INTEGER, "
+		"CREATE TABLE docs (id INTEGER PRIMARY KEY, file INTEGER, role INTEGER, "
 		"time INTEGER, length INTEGER, kind INTEGER, row INTEGER, pos INTEGER, off INTEGER, "
 		"len INTEGER, sum INTEGER, lines INTEGER, entry TEXT);"
 		"CREATE TABLE meta (next_file INTEGER, next_doc INTEGER, dead INTEGER);"
 		"INSERT INTO meta VALUES (1, 1, 0);"
-		"CREATE VIRTUAL TABLE words USING fts5(text, calls, results, content='', columnsize=0, "
-		"tokenize='grove');"
+		"CREATE TABLE parts (id INTEGER PRIMARY KEY, file INTEGER, since INTEGER, until INTEGER, "
+		"entries BLOB);"
+		"CREATE VIRTUAL TABLE words USING fts5(text, content='', columnsize=0, tokenize='grove');"
+		"CREATE VIRTUAL TABLE calls USING fts5(words, content='', columnsize=0, tokenize='grove_part');"
+		"CREATE VIRTUAL TABLE results USING fts5(words, content='', columnsize=0, tokenize='grove_part');"
 		/* fewer and larger pieces: to be merged less often, and asked less often */
-		"INSERT INTO words (words, rank) VALUES ('hashsize', 33554432);"
-		"INSERT INTO words (words, rank) VALUES ('automerge', 8);"
+		"INSERT INTO words (words, rank) VALUES ('hashsize', 16777216), ('automerge', 8);"
+		"INSERT INTO calls (calls, rank) VALUES ('hashsize', 16777216), ('automerge', 8);"
+		"INSERT INTO results (results, rank) VALUES ('hashsize', 16777216), ('automerge', 8);"
 		"PRAGMA user_version = " VERSION);
 }
 

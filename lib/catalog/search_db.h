@@ -31,7 +31,7 @@ struct grove__search_index {
 	uint32_t *log_of;
 	size_t nr_log_of;
 
-	sqlite3_stmt *add_words[SEARCH_CLASSES], *add_doc, *put_file, *one_file;
+	sqlite3_stmt *add_words[SEARCH_CLASSES], *add_doc, *add_part, *drop_file, *put_file, *one_file;
 	struct grove_buf session, cwd;
 	/* while it is asked */
 	const struct grove__search_ask *ask;

@@ -1,23 +1,18 @@
 /*
  * catalog/search_feed.c: read a log for the index: all of it, or what is new.
  *
- * A file that grew has the same bytes in front, which is looked at: their
- * checksum costs little beside taking lines apart. It is computed before the
- * entries are read, so that a file which is rewritten in between does not fit it
- * the next time, and is read anew then.
+ * A log that grew has the same entries in front, which is looked at: each has a
+ * checksum, and the index has one of all of these.
  */
 #include "catalog/search_feed.h"
 
 #include "base/crc32c.h"
 #include "session/sent.h"
 #include "sys/clock.h"
-#include "sys/file.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 
 #define TICK_MS 100
-#define PART ((size_t)256 << 10)
 /* A longer line is not indexed: it would cost more memory than all the rest. */
 #define LINE_LIMIT ((uint64_t)16 << 20)
 
@@ -27,57 +22,24 @@ bool grove__search_is_like(const struct grove__search_like *a, const struct grov
 	       a->ctime == b->ctime && !a->gone && !b->gone;
 }
 
-/* ------------------------------------------------------------------ the bytes */
-
-static int add_crc(int fd, char *buf, int64_t from, int64_t to, uint32_t *crc)
-{
-	while (from < to) {
-		size_t n = to - from < (int64_t)PART ? (size_t)(to - from) : PART, got;
-
-		if (grove__sys_pread(fd, buf, n, (uint64_t)from, &got) || got != n)
-			return GROVE_ESTALE;
-		*crc = grove__crc32c(*crc, buf, n);
-		from += (int64_t)n;
-	}
-	return 0;
-}
-
-/* The checksum of a file, and whether it is what was read before with something behind it. */
-static int sum_file(struct grove__search_feed *f)
-{
-	char *buf = malloc(PART);
-	uint32_t crc = 0;
-	int64_t known = f->before.rows && f->like.dev == f->was.dev && f->like.ino == f->was.ino &&
-					f->like.size >= f->before.until ? f->before.until : 0;
-	int fd, rc = buf ? 0 : GROVE_ENOMEM;
-
-	if (!rc && grove__sys_open(f->path, O_RDONLY | O_CLOEXEC, 0, &fd))
-		rc = GROVE_ENOTFOUND;
-	else if (!rc) {
-		rc = add_crc(fd, buf, 0, known, &crc);
-		f->grown = !rc && known && crc == f->before.crc;
-		rc = rc ? rc : add_crc(fd, buf, known, f->like.size, &crc);
-		grove__sys_close(fd);
-	}
-	free(buf);
-	f->now.until = f->like.size;
-	f->now.crc = crc;
-	return rc;
-}
-
-static void look_at_store(struct grove__search_feed *f)
-{
-	f->now.until = f->like.ctime;
-	f->grown = f->before.rows && f->like.dev == f->was.dev && f->like.ino == f->was.ino &&
-		   f->like.ctime >= f->before.until;
-}
-
 /* ---------------------------------------------------------------- the entries */
 
 static bool same_spot(const struct grove__spot *a, const struct grove__spot *b)
 {
 	return a->pos == b->pos && a->off == b->off && a->len == b->len && a->crc == b->crc &&
 	       a->lines == b->lines;
+}
+
+/* Of what these rows are like, behind the checksum of those before. */
+static uint32_t sum_rows(const struct grove__image *im, uint32_t from, uint32_t to, uint32_t crc)
+{
+	for (; from < to; from++) {
+		struct grove__spot at = grove__image_spot(im, from);
+
+		crc = grove__crc32c(crc, &at.crc, sizeof(at.crc));
+		crc = grove__crc32c(crc, &at.len, sizeof(at.len));
+	}
+	return crc;
 }
 
 /* How many rows lie before what was looked at; a log may grow while we look. */
@@ -156,6 +118,25 @@ static int take_rows(struct grove__search_feed *f, const struct grove__image *im
 	return rc == 1 ? 0 : rc;
 }
 
+/* How far we are, and whether what was read before is still there. */
+static void compare(struct grove__search_feed *f, const struct grove__image *im)
+{
+	uint32_t known = f->before.rows;
+	struct grove__spot last;
+
+	f->now.rows = rows_before(im, *f->path ? f->like.size : f->like.ctime);
+	if (f->now.rows)
+		f->now.last = grove__image_spot(im, f->now.rows - 1);
+	if (f->like.dev != f->was.dev || f->like.ino != f->was.ino || known > f->now.rows)
+		known = 0;
+	f->now.crc = sum_rows(im, 0, known, 0);
+	if (known) {
+		last = grove__image_spot(im, known - 1);
+		f->grown = f->now.crc == f->before.crc && same_spot(&last, &f->before.last);
+	}
+	f->now.crc = sum_rows(im, known, f->now.rows, f->now.crc);
+}
+
 /* ---------------------------------------------------------------- their places */
 
 /* First the rows on the path, then those that are sent, as runs: how many, and first and last. */
@@ -219,7 +200,6 @@ bool grove__search_place(struct grove_slice s, uint32_t row, unsigned place)
 static int read_log(struct grove__search_feed *f, struct grove_log *log, struct grove_detail *why)
 {
 	struct grove__image *im;
-	struct grove__spot last;
 	struct grove_buf own = GROVE_BUF_INIT;
 	uint8_t *place = NULL;
 	const char *id;
@@ -233,14 +213,7 @@ static int read_log(struct grove__search_feed *f, struct grove_log *log, struct 
 	if (rc)
 		return rc;
 	f->session = true;
-	f->now.rows = rows_before(im, f->now.until);
-	if (f->grown) {
-		last = f->before.rows <= f->now.rows ? grove__image_spot(im, f->before.rows - 1)
-						     : (struct grove__spot){ 0 };
-		f->grown = same_spot(&last, &f->before.last);
-	}
-	if (f->now.rows)
-		f->now.last = grove__image_spot(im, f->now.rows - 1);
+	compare(f, im);
 	rc = take_rows(f, im, log, why);
 	rc = rc ? rc : grove__image_sent(im, log, grove__search_log_name(f->log), &place, why);
 	rc = rc ? rc : put_places(&f->places, place, im->spine->nr);
@@ -260,13 +233,9 @@ int grove__search_feed(struct grove__search_feed *f, struct grove_detail *why)
 	int rc;
 
 	grove__search_log_look(f->log, f->path, &f->like);
-	rc = f->like.gone ? GROVE_ENOTFOUND : 0;
-	if (!rc && *f->path)
-		rc = sum_file(f);
-	else if (!rc)
-		look_at_store(f);
-	if (!rc)
-		rc = grove__search_log_open(f->g, f->log, &log, &f->dialect, why);
+	if (f->like.gone)
+		return GROVE_ENOTFOUND;
+	rc = grove__search_log_open(f->g, f->log, &log, &f->dialect, why);
 	rc = rc ? rc : read_log(f, log, why);
 	grove__log_close(log);
 	if (rc)

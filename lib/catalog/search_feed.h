@@ -11,8 +11,7 @@
 
 /* How far a log was read. */
 struct grove__search_read {
-	int64_t until;               /* the length, or the position in a store */
-	uint32_t crc;                /* of the bytes before it, in files */
+	uint32_t crc;                /* of the checksums of the rows before it */
 	uint32_t rows;
 	struct grove__spot last;     /* of the last of these */
 };
@@ -20,6 +19,7 @@ struct grove__search_read {
 struct grove__search_doc {
 	uint8_t class, kind, role;
 	uint32_t row;
+	uint32_t words;              /* once they are counted */
 	int64_t time;
 	struct grove__spot at;
 	const char *entry;           /* NULL: it has no id */

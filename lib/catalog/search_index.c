@@ -2,11 +2,7 @@
  * catalog/search_index.c: bring the index up to date.
  *
  * Which logs are not as they were is told by looking at each; those are read by
- * threads, and what they say is handed to the one that writes:
- *
- *	reader   log 3: texts, texts, … the rest   |  log 5 …
- *	reader   log 4: texts, … the rest          |  log 6 …
- *	writer   texts of 3, of 4, of 3, the rest of 4, …
+ * threads, and what they say is handed to the one that writes: see search_belt.h.
  *
  * A file counts from the moment that its row is there, which is written last, so
  * it does not matter where the work is cut off. What is written is committed now
@@ -15,31 +11,17 @@
  * Somebody else may be at it. Who cannot write within two seconds leaves the rest
  * to be looked through.
  */
+#include "catalog/search_belt.h"
 #include "catalog/search_db.h"
 
 #include "base/array.h"
 #include "sys/clock.h"
-#include "sys/file.h"
 
 #include <stdlib.h>
 
 #define READERS_MAX 4
-#define PARCEL_BYTES ((size_t)256 << 10)
-#define PARCELS_MAX 32
-#define COMMIT_BYTES ((uint64_t)64 << 20)
+#define COMMIT_BYTES ((uint64_t)256 << 20)
 #define DEAD_MANY 50000
-
-/* Some texts of a log, or the rest that is to be known of it. */
-struct parcel {
-	struct parcel *next;
-	size_t task;
-	bool end;
-	int rc;                              /* of an end */
-	struct grove__search_doc *docs;      /* their texts are in `bytes`, by offset */
-	size_t nr, cap;
-	struct grove_buf bytes;
-	struct grove__search_feed feed;      /* of an end */
-};
 
 /* A log that has to be read. */
 struct task {
@@ -64,129 +46,20 @@ struct sync {
 	size_t nr, cap;
 	struct grove_detail *d;
 
-	pthread_mutex_t lock;
-	pthread_cond_t moved;
-	struct parcel *first, **last;
-	size_t waiting;                      /* parcels */
-	size_t next, ended;                  /* tasks */
-	bool stop;
+	struct grove__search_belt belt;
+	size_t next, ended;                  /* tasks; the first under the belt's lock */
 	uint64_t bytes;                      /* since the last commit */
 };
 
-/* -------------------------------------------------------------------- parcels */
-
-static void parcel_free(struct parcel *p)
-{
-	if (!p)
-		return;
-	free(p->docs);
-	grove__buf_release(&p->bytes);
-	grove__search_feed_release(&p->feed);
-	free(p);
-}
-
-/* Hand it over; waits while too many are on their way. */
-static bool hand_over(struct sync *s, struct parcel *p)
-{
-	bool taken;
-
-	pthread_mutex_lock(&s->lock);
-	while (s->waiting >= PARCELS_MAX && !s->stop)
-		pthread_cond_wait(&s->moved, &s->lock);
-	taken = !s->stop;
-	if (taken) {
-		p->next = NULL;
-		*s->last = p;
-		s->last = &p->next;
-		s->waiting++;
-		pthread_cond_broadcast(&s->moved);
-	}
-	pthread_mutex_unlock(&s->lock);
-	if (!taken)
-		parcel_free(p);
-	return taken;
-}
-
-static struct parcel *take_over(struct sync *s)
-{
-	struct parcel *p;
-
-	pthread_mutex_lock(&s->lock);
-	while (!s->first)
-		pthread_cond_wait(&s->moved, &s->lock);
-	p = s->first;
-	s->first = p->next;
-	if (!s->first)
-		s->last = &s->first;
-	s->waiting--;
-	pthread_cond_broadcast(&s->moved);
-	pthread_mutex_unlock(&s->lock);
-	return p;
-}
-
 /* -------------------------------------------------------------------- readers */
-
-struct reading {
-	struct sync *s;
-	size_t task;
-	struct parcel *p;
-};
-
-static struct parcel *parcel_new(size_t task)
-{
-	struct parcel *p = calloc(1, sizeof(*p));
-
-	if (p)
-		p->task = task;
-	return p;
-}
-
-static int pack(void *payload, const struct grove__search_doc *doc)
-{
-	struct reading *r = payload;
-	struct grove__search_doc own = *doc;
-	struct parcel *p = r->p;
-
-	if (!p)
-		p = r->p = parcel_new(r->task);
-	if (!p || grove__array_room(&p->docs, &p->cap, p->nr, sizeof(*p->docs)))
-		return GROVE_ENOMEM;
-	/* the buffer moves while it grows: places become addresses when it is written */
-	own.text.ptr = NULL;
-	if (grove__buf_add_slice(&p->bytes, doc->text) ||
-	    (doc->entry && grove__buf_add(&p->bytes, doc->entry, strlen(doc->entry) + 1)))
-		return GROVE_ENOMEM;
-	p->docs[p->nr++] = own;
-	if (p->bytes.len < PARCEL_BYTES)
-		return 0;
-	r->p = NULL;
-	return hand_over(r->s, p) ? 0 : GROVE_ECANCELLED;
-}
 
 static bool read_task(struct sync *s, size_t nr)
 {
-	struct task *t = &s->tasks[nr];
-	struct reading r = { .s = s, .task = nr };
-	struct parcel *end = parcel_new(nr);
-	struct grove_detail why;
+	const struct task *t = &s->tasks[nr];
+	struct grove__search_feed feed = { .g = s->g, .log = &s->sweep->logs[t->log], .path = t->path,
+					   .was = t->was, .before = t->before };
 
-	/* an end must come, or the writer waits for it */
-	while (!end)
-		end = parcel_new(nr);
-	grove__detail_clear(&why);
-	end->end = true;
-	end->feed = (struct grove__search_feed){
-		.g = s->g, .log = &s->sweep->logs[t->log], .path = t->path, .was = t->was,
-		.before = t->before, .doc = pack, .payload = &r,
-	};
-	end->rc = grove__search_feed(&end->feed, &why);
-	if (!end->rc && r.p && !hand_over(s, r.p))
-		end->rc = GROVE_ECANCELLED;
-	else if (end->rc)
-		parcel_free(r.p);
-	if (end->rc && end->rc != GROVE_ENOMEM && end->rc != GROVE_ECANCELLED && why.code)
-		grove__search_note(s->g, &why);
-	return hand_over(s, end);
+	return grove__search_belt_read(&s->belt, nr, &feed);
 }
 
 static void *work(void *arg)
@@ -196,11 +69,11 @@ static void *work(void *arg)
 	size_t nr;
 
 	while (more) {
-		pthread_mutex_lock(&s->lock);
-		more = !s->stop && s->next < s->nr;
+		pthread_mutex_lock(&s->belt.lock);
+		more = !s->belt.stop && s->next < s->nr;
 		nr = s->next;
 		s->next += more;
-		pthread_mutex_unlock(&s->lock);
+		pthread_mutex_unlock(&s->belt.lock);
 		if (more)
 			more = read_task(s, nr);
 	}
@@ -223,46 +96,72 @@ static int prepare_writing(struct grove__search_index *ix)
 {
 	static const char *const sql[SEARCH_CLASSES] = {
 		"INSERT INTO words (rowid, text) VALUES (?, ?)",
-		"INSERT INTO words (rowid, calls) VALUES (?, ?)",
-		"INSERT INTO words (rowid, results) VALUES (?, ?)",
+		"INSERT INTO calls (rowid, words) VALUES (?, ?)",
+		"INSERT INTO results (rowid, words) VALUES (?, ?)",
 	};
-	int rc = grove__search_db_prepare(ix, "INSERT INTO docs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-					  &ix->add_doc);
+	int rc = grove__search_db_prepare(ix, "INSERT INTO docs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", &ix->add_doc);
 
+	rc = rc ? rc : grove__search_db_prepare(ix, "INSERT INTO parts VALUES (?,?,?,?,?)", &ix->add_part);
 	for (int i = 0; i < SEARCH_CLASSES && !rc; i++)
 		rc = grove__search_db_prepare(ix, sql[i], &ix->add_words[i]);
+	/*
+	 * No REPLACE: SQLite would be ready to take it back alone, and before that have
+	 * FTS5 write down all that it has collected, for each file.
+	 */
+	rc = rc ? rc : grove__search_db_prepare(ix, "DELETE FROM files WHERE key = ?", &ix->drop_file);
 	return rc ? rc : grove__search_db_prepare(ix,
-		"REPLACE INTO files (id, key, store, dev, ino, size, mtime, ctime, until, crc, rows, pos, off, "
+		"INSERT INTO files (id, key, store, dev, ino, size, mtime, ctime, crc, rows, pos, off, "
 		"len, sum, lines, docs, dialect, session, cwd, places) "
-		"VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &ix->put_file);
+		"VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &ix->put_file);
 }
 
-static int write_doc(struct grove__search_index *ix, int64_t file, const struct grove__search_doc *doc)
+static int write_doc(struct grove__search_index *ix, int64_t id, int64_t file,
+		     const struct grove__search_doc *doc)
 {
-	sqlite3_stmt *st = ix->add_words[doc->class];
+	sqlite3_stmt *st = ix->add_doc;
+
+	sqlite3_bind_int64(st, 1, id);
+	sqlite3_bind_int64(st, 2, file);
+	sqlite3_bind_int(st, 3, doc->role);
+	sqlite3_bind_int64(st, 4, doc->time);
+	sqlite3_bind_int64(st, 5, (int64_t)ix->words);
+	sqlite3_bind_int(st, 6, doc->kind);
+	sqlite3_bind_int64(st, 7, doc->row);
+	sqlite3_bind_int64(st, 8, (int64_t)doc->at.pos);
+	sqlite3_bind_int64(st, 9, (int64_t)doc->at.off);
+	sqlite3_bind_int64(st, 10, (int64_t)doc->at.len);
+	sqlite3_bind_int64(st, 11, doc->at.crc);
+	sqlite3_bind_int(st, 12, doc->at.lines);
+	sqlite3_bind_text(st, 13, doc->entry, -1, SQLITE_STATIC);
+	return step(ix, st);
+}
+
+static int write_part(struct grove__search_index *ix, int64_t id, int64_t file,
+		      const struct grove__search_item *it)
+{
+	sqlite3_stmt *st = ix->add_part;
+
+	sqlite3_bind_int64(st, 1, id);
+	sqlite3_bind_int64(st, 2, file);
+	sqlite3_bind_int64(st, 3, it->since);
+	sqlite3_bind_int64(st, 4, it->until);
+	sqlite3_bind_blob(st, 5, it->entries.ptr, (int)it->entries.len, SQLITE_STATIC);
+	return step(ix, st);
+}
+
+static int write_item(struct grove__search_index *ix, int64_t file, const struct grove__search_item *it)
+{
+	sqlite3_stmt *st = ix->add_words[it->doc.class];
 	int64_t id = ix->next_doc++;
 	int rc;
 
 	ix->words = 0;
 	sqlite3_bind_int64(st, 1, id);
-	sqlite3_bind_text(st, 2, doc->text.ptr, (int)doc->text.len, SQLITE_STATIC);
+	sqlite3_bind_text(st, 2, it->doc.text.ptr, (int)it->doc.text.len, SQLITE_STATIC);
 	rc = step(ix, st);
-	st = ix->add_doc;
-	sqlite3_bind_int64(st, 1, id);
-	sqlite3_bind_int64(st, 2, file);
-	sqlite3_bind_int(st, 3, doc->class);
-	sqlite3_bind_int(st, 4, doc->role);
-	sqlite3_bind_int64(st, 5, doc->time);
-	sqlite3_bind_int64(st, 6, (int64_t)ix->words);
-	sqlite3_bind_int(st, 7, doc->kind);
-	sqlite3_bind_int64(st, 8, doc->row);
-	sqlite3_bind_int64(st, 9, (int64_t)doc->at.pos);
-	sqlite3_bind_int64(st, 10, (int64_t)doc->at.off);
-	sqlite3_bind_int64(st, 11, (int64_t)doc->at.len);
-	sqlite3_bind_int64(st, 12, doc->at.crc);
-	sqlite3_bind_int(st, 13, doc->at.lines);
-	sqlite3_bind_text(st, 14, doc->entry, -1, SQLITE_STATIC);
-	return rc ? rc : step(ix, st);
+	if (rc)
+		return rc;
+	return it->entries.len ? write_part(ix, id, file, it) : write_doc(ix, id, file, &it->doc);
 }
 
 static int forget_file(struct grove__search_index *ix, const struct grove__search_known *k, int64_t more)
@@ -296,24 +195,14 @@ static int begin_task(struct sync *s, struct task *t, bool grown)
 	return grove__search_db_run(ix, sql);
 }
 
-static int write_docs(struct sync *s, struct parcel *p)
+static int write_items(struct sync *s, struct grove__search_parcel *p)
 {
 	struct task *t = &s->tasks[p->task];
-	const char *at = p->bytes.ptr;
-	int rc = 0;
+	int rc = begin_task(s, t, p->grown);
 
-	/* whether a log has only grown is known before its first doc */
-	rc = begin_task(s, t, p->nr && t->before.rows && p->docs[0].row >= t->before.rows && t->known != GROVE_NONE);
+	grove__search_parcel_open(p);
 	for (size_t i = 0; i < p->nr && !rc; i++) {
-		struct grove__search_doc *doc = &p->docs[i];
-
-		doc->text.ptr = at;
-		at += doc->text.len;
-		if (doc->entry) {
-			doc->entry = at;
-			at += strlen(at) + 1;
-		}
-		rc = write_doc(s->ix, t->id, doc);
+		rc = write_item(s->ix, t->id, &p->items[i]);
 		t->docs++;
 	}
 	s->bytes += p->bytes.len;
@@ -327,9 +216,14 @@ static int write_file(struct sync *s, struct task *t, const struct grove__search
 	bool same = k && t->id == k->id;
 	sqlite3_stmt *st = ix->put_file;
 	const struct grove__search_read *n = &f->now;
+	int rc;
 
 	if (k && !same)
 		ix->dead += k->docs;
+	sqlite3_bind_text(ix->drop_file, 1, f->log->path, -1, SQLITE_STATIC);
+	rc = step(ix, ix->drop_file);
+	if (rc)
+		return rc;
 	sqlite3_bind_int64(st, 1, t->id);
 	sqlite3_bind_text(st, 2, f->log->path, -1, SQLITE_STATIC);
 	sqlite3_bind_text(st, 3, f->log->root->store->url, -1, SQLITE_STATIC);
@@ -338,23 +232,22 @@ static int write_file(struct sync *s, struct task *t, const struct grove__search
 	sqlite3_bind_int64(st, 6, f->like.size);
 	sqlite3_bind_int64(st, 7, f->like.mtime);
 	sqlite3_bind_int64(st, 8, f->like.ctime);
-	sqlite3_bind_int64(st, 9, n->until);
-	sqlite3_bind_int64(st, 10, n->crc);
-	sqlite3_bind_int64(st, 11, n->rows);
-	sqlite3_bind_int64(st, 12, (int64_t)n->last.pos);
-	sqlite3_bind_int64(st, 13, (int64_t)n->last.off);
-	sqlite3_bind_int64(st, 14, (int64_t)n->last.len);
-	sqlite3_bind_int64(st, 15, n->last.crc);
-	sqlite3_bind_int(st, 16, n->last.lines);
-	sqlite3_bind_int64(st, 17, t->docs + (same ? k->docs : 0));
-	sqlite3_bind_text(st, 18, f->dialect->name, -1, SQLITE_STATIC);
-	sqlite3_bind_text(st, 19, f->id.ptr ? f->id.ptr : "", -1, SQLITE_STATIC);
-	sqlite3_bind_text(st, 20, f->cwd.ptr ? f->cwd.ptr : "", -1, SQLITE_STATIC);
-	sqlite3_bind_blob(st, 21, f->places.ptr ? f->places.ptr : "", (int)f->places.len, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 9, n->crc);
+	sqlite3_bind_int64(st, 10, n->rows);
+	sqlite3_bind_int64(st, 11, (int64_t)n->last.pos);
+	sqlite3_bind_int64(st, 12, (int64_t)n->last.off);
+	sqlite3_bind_int64(st, 13, (int64_t)n->last.len);
+	sqlite3_bind_int64(st, 14, n->last.crc);
+	sqlite3_bind_int(st, 15, n->last.lines);
+	sqlite3_bind_int64(st, 16, t->docs + (same ? k->docs : 0));
+	sqlite3_bind_text(st, 17, f->dialect->name, -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 18, f->id.ptr ? f->id.ptr : "", -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 19, f->cwd.ptr ? f->cwd.ptr : "", -1, SQLITE_STATIC);
+	sqlite3_bind_blob(st, 20, f->places.ptr ? f->places.ptr : "", (int)f->places.len, SQLITE_STATIC);
 	return step(ix, st);
 }
 
-static int end_task(struct sync *s, struct parcel *p)
+static int end_task(struct sync *s, const struct grove__search_parcel *p)
 {
 	struct task *t = &s->tasks[p->task];
 	struct grove__search_index *ix = s->ix;
@@ -371,7 +264,7 @@ static int end_task(struct sync *s, struct parcel *p)
 		ix->dead += t->docs;
 		return 0;
 	}
-	rc = begin_task(s, t, p->feed.grown);
+	rc = begin_task(s, t, p->grown);
 	return rc ? rc : write_file(s, t, &p->feed);
 }
 
@@ -399,9 +292,9 @@ static int commit_some(struct sync *s)
 	return rc ? rc : changed ? GROVE_ESTALE : 0;
 }
 
-static int write_parcel(struct sync *s, struct parcel *p)
+static int write_parcel(struct sync *s, struct grove__search_parcel *p)
 {
-	int rc = p->end ? end_task(s, p) : write_docs(s, p);
+	int rc = p->end ? end_task(s, p) : write_items(s, p);
 
 	if (!rc && s->bytes > COMMIT_BYTES)
 		rc = commit_some(s);
@@ -417,18 +310,6 @@ static int tell_progress(struct sync *s)
 	return 0;
 }
 
-static void drop_parcels(struct sync *s)
-{
-	while (s->first) {
-		struct parcel *p = s->first;
-
-		s->first = p->next;
-		parcel_free(p);
-	}
-	s->last = &s->first;
-	s->waiting = 0;
-}
-
 static int write_all(struct sync *s)
 {
 	pthread_t thread[READERS_MAX];
@@ -437,27 +318,22 @@ static int write_all(struct sync *s)
 
 	if (rc)
 		return rc;
-	s->last = &s->first;
 	while (started < READERS_MAX && started < want && started < s->nr &&
 	       !pthread_create(&thread[started], NULL, work, s))
 		started++;
 	rc = started ? 0 : GROVE_ENOMEM;
 	while (!rc && s->ended < s->nr) {
-		struct parcel *p = take_over(s);
+		struct grove__search_parcel *p = grove__search_belt_take(&s->belt);
 		bool end = p->end;
 
 		rc = write_parcel(s, p);
-		parcel_free(p);
+		grove__search_parcel_free(p);
 		if (!rc && end)
 			rc = tell_progress(s);
 	}
-	pthread_mutex_lock(&s->lock);
-	s->stop = true;
-	pthread_cond_broadcast(&s->moved);
-	pthread_mutex_unlock(&s->lock);
+	grove__search_belt_stop(&s->belt);
 	while (started)
 		pthread_join(thread[--started], NULL);
-	drop_parcels(s);
 	return rc;
 }
 
@@ -565,7 +441,7 @@ static int forget_gone(struct sync *s)
 static int recall(struct sync *s)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = grove__search_db_prepare(s->ix, "SELECT until, crc, rows, pos, off, len, sum, lines FROM files "
+	int rc = grove__search_db_prepare(s->ix, "SELECT crc, rows, pos, off, len, sum, lines FROM files "
 						 "WHERE id = ?", &st);
 
 	for (size_t i = 0; i < s->nr && !rc; i++) {
@@ -577,14 +453,13 @@ static int recall(struct sync *s)
 		sqlite3_bind_int64(st, 1, s->ix->known[t->known].id);
 		if (sqlite3_step(st) == SQLITE_ROW)
 			t->before = (struct grove__search_read){
-				.until = sqlite3_column_int64(st, 0),
-				.crc = (uint32_t)sqlite3_column_int64(st, 1),
-				.rows = (uint32_t)sqlite3_column_int64(st, 2),
-				.last = { .pos = (uint64_t)sqlite3_column_int64(st, 3),
-					  .off = (uint64_t)sqlite3_column_int64(st, 4),
-					  .len = (uint64_t)sqlite3_column_int64(st, 5),
-					  .crc = (uint32_t)sqlite3_column_int64(st, 6),
-					  .lines = sqlite3_column_int(st, 7) != 0 },
+				.crc = (uint32_t)sqlite3_column_int64(st, 0),
+				.rows = (uint32_t)sqlite3_column_int64(st, 1),
+				.last = { .pos = (uint64_t)sqlite3_column_int64(st, 2),
+					  .off = (uint64_t)sqlite3_column_int64(st, 3),
+					  .len = (uint64_t)sqlite3_column_int64(st, 4),
+					  .crc = (uint32_t)sqlite3_column_int64(st, 5),
+					  .lines = sqlite3_column_int(st, 6) != 0 },
 			};
 		rc = grove__search_db_code(s->ix, sqlite3_reset(st));
 	}
@@ -654,7 +529,7 @@ static int sync_once(struct sync *s)
 	rc = grove__search_db_run(ix, "BEGIN IMMEDIATE");
 	if (!rc) {
 		s->next = s->ended = 0;
-		s->stop = false;
+		grove__search_belt_start(&s->belt);
 		s->bytes = 0;
 		rc = update(s);
 		if (rc)
@@ -685,8 +560,7 @@ int grove__search_index_sync(struct grove__search_index *ix, struct grove *g,
 	struct grove_detail why;
 	int rc = GROVE_ESTALE;
 
-	pthread_mutex_init(&s.lock, NULL);
-	pthread_cond_init(&s.moved, NULL);
+	grove__search_belt_init(&s.belt);
 	for (int i = 0; i < 8 && rc == GROVE_ESTALE; i++)
 		rc = sync_once(&s);
 	if (rc == GROVE_EIO) {
@@ -703,8 +577,7 @@ int grove__search_index_sync(struct grove__search_index *ix, struct grove *g,
 	while (s.nr)
 		free(s.tasks[--s.nr].path);
 	free(s.tasks);
-	pthread_cond_destroy(&s.moved);
-	pthread_mutex_destroy(&s.lock);
+	grove__search_belt_release(&s.belt);
 	if (rc == GROVE_ENOMEM)
 		return grove__fail_nomem(d);
 	return rc == GROVE_EIO || rc == GROVE_ECONFLICT ? GROVE_EDAMAGED : rc;

@@ -12,7 +12,7 @@ int grove__search_log_open(struct grove *g, const struct grove__sweep_log *l, st
 			   const struct grove__dialect **dialect, struct grove_detail *d)
 {
 	struct grove_key key = { l->project, l->session, l->sub };
-	int rc = grove__root_dialect(g, l->root, &key, dialect, d);
+	int rc = *dialect ? 0 : grove__root_dialect(g, l->root, &key, dialect, d);
 
 	*log = NULL;
 	return rc ? rc : grove__log_open(log, l->root->store, &key, GROVE_LOG_READ, d);

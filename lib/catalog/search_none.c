@@ -34,18 +34,24 @@ int grove__search_index_sync(struct grove__search_index *ix, struct grove *g,
 	return grove__fail(d, GROVE_ENOTSUP, NULL, "there is no index");
 }
 
-int grove__search_index_find(struct grove__search_index *ix, struct grove *g,
-			     const struct grove__sweep *sweep, const uint8_t *look,
+int grove__search_index_find(struct grove__search_index *ix, struct grove_search *s,
 			     const struct grove__search_ask *ask, struct grove__search_hits *out,
-			     struct grove_detail *d)
+			     bool *lost, struct grove_detail *d)
 {
 	(void)ix;
-	(void)g;
-	(void)sweep;
-	(void)look;
+	(void)s;
 	(void)ask;
 	(void)out;
+	(void)lost;
 	return grove__fail(d, GROVE_ENOTSUP, NULL, "there is no index");
+}
+
+const struct grove__dialect *grove__search_index_dialect(const struct grove__search_index *ix,
+							 const struct grove__sweep_log *l)
+{
+	(void)ix;
+	(void)l;
+	return NULL;
 }
 
 int grove__search_index_file(struct grove__search_index *ix, uint32_t file, uint32_t row,

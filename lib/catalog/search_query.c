@@ -264,18 +264,19 @@ void grove__search_query_free(struct grove__search_query *q)
 	free(q);
 }
 
-static int put_phrase(struct grove_buf *out, const struct term *t)
+/* The words of a term side by side, or each by itself. */
+static int put_words(struct grove_buf *out, const struct term *t, const char *between)
 {
 	int rc = grove__buf_add_char(out, '"');
 
 	for (size_t i = 0; i < t->nr && !rc; i++) {
-		rc = i ? grove__buf_add_char(out, ' ') : 0;
+		rc = i ? grove__buf_add_str(out, between) : 0;
 		rc = rc ? rc : grove__buf_add(out, t->tokens[i].bytes, t->tokens[i].len);
 	}
 	return rc ? rc : grove__buf_add_str(out, t->prefix ? "\" *" : "\"");
 }
 
-int grove__search_query_fts(const struct grove__search_query *q, struct grove_buf *out)
+int grove__search_query_fts(const struct grove__search_query *q, bool parts, struct grove_buf *out)
 {
 	const char *before = "(";
 	int rc = 0;
@@ -284,17 +285,31 @@ int grove__search_query_fts(const struct grove__search_query *q, struct grove_bu
 		if (q->terms[i].not)
 			continue;
 		rc = grove__buf_add_str(out, before);
-		rc = rc ? rc : put_phrase(out, &q->terms[i]);
+		rc = rc ? rc : put_words(out, &q->terms[i], parts ? "\" AND \"" : " ");
 		before = " AND ";
 	}
 	rc = rc ? rc : grove__buf_add_char(out, ')');
-	for (size_t i = 0; i < q->nr && !rc; i++) {
+	/* one text of a part may have what another must not have */
+	for (size_t i = 0; i < q->nr && !rc && !parts; i++) {
 		if (!q->terms[i].not)
 			continue;
 		rc = grove__buf_add_str(out, " NOT ");
-		rc = rc ? rc : put_phrase(out, &q->terms[i]);
+		rc = rc ? rc : put_words(out, &q->terms[i], " ");
 	}
 	return rc;
+}
+
+bool grove__search_query_is_words(const struct grove__search_query *q)
+{
+	for (size_t i = 0; i < q->nr; i++)
+		if (q->terms[i].not || q->terms[i].nr != 1)
+			return false;
+	return q->how == SEARCH_WORDS;
+}
+
+double grove__search_query_once(const struct grove__search_query *q, uint64_t words)
+{
+	return (double)q->nr_wanted * grove__search_score(1, words);
 }
 
 /* ---------------------------------------------------------------- raw lines */
@@ -588,7 +603,7 @@ double grove__search_score(uint64_t times, uint64_t words)
 	return times ? 2.2 * (double)times / ((double)times + k) : 0;
 }
 
-int grove__search_match(struct grove__search_matcher *m, struct grove_slice text, double *score)
+int grove__search_match(struct grove__search_matcher *m, struct grove_slice text, bool once, double *score)
 {
 	const struct grove__search_query *q = m->q;
 	uint64_t times = 0;
@@ -599,7 +614,7 @@ int grove__search_match(struct grove__search_matcher *m, struct grove_slice text
 	*score = 0;
 	if (q->re) {
 		rc = match_pattern(m, text, &times);
-		*score = grove__search_score(times, text.len / 6);
+		*score = grove__search_score(once && times ? 1 : times, text.len / 6);
 		return rc ? rc : times > 0;
 	}
 	if (q->how == SEARCH_WORDS)
@@ -615,7 +630,7 @@ int grove__search_match(struct grove__search_matcher *m, struct grove_slice text
 		if (!rc && t->not == (s->times > 0))
 			return 0;
 		if (!t->not)
-			*score += grove__search_score(s->times, m->words);
+			*score += grove__search_score(once && s->times ? 1 : s->times, m->words);
 	}
 	if (rc)
 		return rc;

@@ -22,8 +22,10 @@ struct grove__search_query;
 int grove__search_query_new(struct grove__search_query **out, const char *query,
 			    enum grove__search_how how, struct grove_detail *d);
 void grove__search_query_free(struct grove__search_query *q);
-/* The same in the words of FTS5. */
-int grove__search_query_fts(const struct grove__search_query *q, struct grove_buf *out);
+/* The same in the words of FTS5; of parts: those in which all words are. */
+int grove__search_query_fts(const struct grove__search_query *q, bool parts, struct grove_buf *out);
+/* Does it ask for single words alone, so that these tell whether a text has it? */
+bool grove__search_query_is_words(const struct grove__search_query *q);
 
 /*
  * The lines between `p` and `end` that may have what is searched for, as far as
@@ -41,6 +43,8 @@ const char *grove__search_lines_next(struct grove__search_lines *l, size_t *len)
 
 /* How well a term that occurs `times` in a text of `words` words fits. */
 double grove__search_score(uint64_t times, uint64_t words);
+/* The same of a query each of whose terms counts once. */
+double grove__search_query_once(const struct grove__search_query *q, uint64_t words);
 
 /* A text that is looked at; belongs to one thread. */
 struct grove__search_matcher;
@@ -49,9 +53,9 @@ void grove__search_matcher_free(struct grove__search_matcher *m);
 /*
  * 1: the text has it; 0: not; GROVE_ENOMEM, GROVE_ETOOBIG (a pattern that takes
  * too long). Where it stands is told by the marks, which do not overlap, good
- * until the next call.
+ * until the next call. `once`: for the score it does not matter how often.
  */
-int grove__search_match(struct grove__search_matcher *m, struct grove_slice text, double *score);
+int grove__search_match(struct grove__search_matcher *m, struct grove_slice text, bool once, double *score);
 const struct grove_search_mark *grove__search_marks(const struct grove__search_matcher *m, size_t *nr);
 
 #endif

@@ -120,7 +120,7 @@ static int take_value(struct reader *r, struct grove_slice value, enum grove_kin
 	for (int i = 0; i < SEARCH_CLASSES && !rc; i++) {
 		if (!r->texts.of[i].len || !grove__search_wants(r->sh->ask, i, role, time))
 			continue;
-		rc = grove__search_match(r->m, grove__buf_slice(&r->texts.of[i]), &h.score);
+		rc = grove__search_match(r->m, grove__buf_slice(&r->texts.of[i]), i != SEARCH_TEXT, &h.score);
 		if (rc <= 0)
 			continue;
 		h.class = (uint8_t)i;
@@ -242,6 +242,7 @@ static int read_one(struct reader *r, uint32_t nr)
 	r->nr = nr;
 	r->known = false;
 	r->hits.nr = 0;
+	r->dialect = NULL;
 	grove__detail_clear(&r->why);
 	rc = grove__search_log_open(sh->s->g, l, &r->log, &r->dialect, &r->why);
 	if (!rc && r->ready != r->dialect) {

@@ -48,13 +48,17 @@ static int note(struct teller *t, const char *title, struct grove_slice text)
 /* The texts of a result: a string, or its blocks. */
 static int tell_result(struct teller *t, struct grove_slice block)
 {
-	struct grove_slice content = grove__json_get(block, "content");
-	bool error = grove__json_type_of(grove__json_get(block, "is_error")) == JSON_TRUE;
-	/* which tool it was is told by the call alone; but a failure must be seen */
-	struct grove_slice title = error ? grove__slice_str("\"tool\"") : nothing;
+	static const char *const names[] = { "content", "is_error" };
+	struct grove_slice of[2], content, title;
+	bool error;
 	struct grove__json_iter it;
 	int rc = 0;
 
+	grove__json_get_all(block, names, 2, of);
+	content = of[0];
+	error = grove__json_type_of(of[1]) == JSON_TRUE;
+	/* which tool it was is told by the call alone; but a failure must be seen */
+	title = error ? grove__slice_str("\"tool\"") : nothing;
 	if (grove__json_type_of(content) != JSON_ARRAY)
 		return tell(t, GROVE_PIECE_TOOL_RESULT, title, content, error);
 	grove__json_iter_init(&it, content);
@@ -76,36 +80,39 @@ static int tell_result(struct teller *t, struct grove_slice block)
 
 static int tell_block(struct teller *t, struct grove_slice block)
 {
-	struct grove_slice type = grove__json_get(block, "type");
+	enum { TYPE, TEXT, THINKING, NAME, INPUT, SOURCE, NR };
+	static const char *const names[NR] = { "type", "text", "thinking", "name", "input", "source" };
+	struct grove_slice of[NR];
 
-	if (grove__json_string_is(type, "text"))
-		return tell(t, GROVE_PIECE_TEXT, nothing, grove__json_get(block, "text"), false);
-	if (grove__json_string_is(type, "thinking"))
-		return tell(t, GROVE_PIECE_THINKING, nothing, grove__json_get(block, "thinking"), false);
-	if (grove__json_string_is(type, "redacted_thinking"))
+	grove__json_get_all(block, names, NR, of);
+	if (grove__json_string_is(of[TYPE], "text"))
+		return tell(t, GROVE_PIECE_TEXT, nothing, of[TEXT], false);
+	if (grove__json_string_is(of[TYPE], "thinking"))
+		return tell(t, GROVE_PIECE_THINKING, nothing, of[THINKING], false);
+	if (grove__json_string_is(of[TYPE], "redacted_thinking"))
 		return tell(t, GROVE_PIECE_THINKING, nothing, grove__slice_str("\"(not readable)\""), false);
-	if (grove__json_string_is(type, "tool_use"))
-		return tell(t, GROVE_PIECE_TOOL_CALL, grove__json_get(block, "name"),
-			    grove__json_get(block, "input"), false);
-	if (grove__json_string_is(type, "tool_result"))
+	if (grove__json_string_is(of[TYPE], "tool_use"))
+		return tell(t, GROVE_PIECE_TOOL_CALL, of[NAME], of[INPUT], false);
+	if (grove__json_string_is(of[TYPE], "tool_result"))
 		return tell_result(t, block);
-	if (grove__json_string_is(type, "image") || grove__json_string_is(type, "document"))
-		return tell(t, GROVE_PIECE_IMAGE,
-			    grove__json_get(grove__json_get(block, "source"), "media_type"), nothing,
-			    false);
-	return tell(t, GROVE_PIECE_NOTE, type, block, false);
+	if (grove__json_string_is(of[TYPE], "image") || grove__json_string_is(of[TYPE], "document"))
+		return tell(t, GROVE_PIECE_IMAGE, grove__json_get(of[SOURCE], "media_type"), nothing, false);
+	return tell(t, GROVE_PIECE_NOTE, of[TYPE], block, false);
 }
 
 static int tell_message(struct teller *t, struct grove_slice line)
 {
-	struct grove_slice content = grove__json_get(grove__json_get(line, "message"), "content");
-	bool summary = grove__json_truthy(grove__json_get(line, "isCompactSummary"));
+	enum { MESSAGE, SUMMARY, ERROR, NR };
+	static const char *const names[NR] = { "message", "isCompactSummary", "isApiErrorMessage" };
+	struct grove_slice of[NR], content;
 	struct grove__json_iter it;
 	int rc = 0;
 
+	grove__json_get_all(line, names, NR, of);
+	content = grove__json_get(of[MESSAGE], "content");
 	if (grove__json_type_of(content) == JSON_STRING)
-		return tell(t, summary ? GROVE_PIECE_SUMMARY : GROVE_PIECE_TEXT, nothing, content,
-			    grove__json_truthy(grove__json_get(line, "isApiErrorMessage")));
+		return tell(t, grove__json_truthy(of[SUMMARY]) ? GROVE_PIECE_SUMMARY : GROVE_PIECE_TEXT, nothing,
+			    content, grove__json_truthy(of[ERROR]));
 	if (grove__json_type_of(content) != JSON_ARRAY)
 		return 0;
 	grove__json_iter_init(&it, content);

@@ -117,20 +117,22 @@ static const struct grove_slice nothing = { NULL, 0 };
 static int tell_block(struct teller *t, struct grove_slice block, enum grove_piece_kind text_kind,
 		      struct grove_slice title, bool error)
 {
-	struct grove_slice type = grove__json_get(block, "type");
+	enum { TYPE, TEXT, THINKING, NAME, ARGUMENTS, MIME, NR };
+	static const char *const names[NR] = { "type", "text", "thinking", "name", "arguments", "mimeType" };
+	struct grove_slice of[NR];
 
-	if (grove__json_string_is(type, "text"))
-		return tell(t, text_kind, title, grove__json_get(block, "text"), error);
-	if (grove__json_string_is(type, "redactedThinking"))
+	grove__json_get_all(block, names, NR, of);
+	if (grove__json_string_is(of[TYPE], "text"))
+		return tell(t, text_kind, title, of[TEXT], error);
+	if (grove__json_string_is(of[TYPE], "redactedThinking"))
 		return tell(t, GROVE_PIECE_THINKING, nothing, grove__slice_str("\"(not readable)\""), false);
-	if (grove__json_string_is(type, "thinking"))
-		return tell(t, GROVE_PIECE_THINKING, nothing, grove__json_get(block, "thinking"), false);
-	if (grove__json_string_is(type, "toolCall"))
-		return tell(t, GROVE_PIECE_TOOL_CALL, grove__json_get(block, "name"),
-			    grove__json_get(block, "arguments"), false);
-	if (grove__json_string_is(type, "image"))
-		return tell(t, GROVE_PIECE_IMAGE, grove__json_get(block, "mimeType"), nothing, false);
-	return tell(t, GROVE_PIECE_NOTE, type, block, false);
+	if (grove__json_string_is(of[TYPE], "thinking"))
+		return tell(t, GROVE_PIECE_THINKING, nothing, of[THINKING], false);
+	if (grove__json_string_is(of[TYPE], "toolCall"))
+		return tell(t, GROVE_PIECE_TOOL_CALL, of[NAME], of[ARGUMENTS], false);
+	if (grove__json_string_is(of[TYPE], "image"))
+		return tell(t, GROVE_PIECE_IMAGE, of[MIME], nothing, false);
+	return tell(t, GROVE_PIECE_NOTE, of[TYPE], block, false);
 }
 
 static int tell_content(struct teller *t, struct grove_slice content,
@@ -179,7 +181,9 @@ static int tell_files(struct teller *t, struct grove_slice files)
 
 static int tell_message(struct teller *t, struct grove_slice m, enum grove_role role)
 {
-	struct grove_slice content = grove__json_get(m, "content"), error;
+	enum { CONTENT, TOOL_NAME, IS_ERROR, ERROR_MESSAGE, STOP_REASON, NR };
+	static const char *const names[NR] = { "content", "toolName", "isError", "errorMessage", "stopReason" };
+	struct grove_slice of[NR];
 	int rc;
 
 	if (role == GROVE_ROLE_BASH)
@@ -188,14 +192,13 @@ static int tell_message(struct teller *t, struct grove_slice m, enum grove_role 
 		return tell_run(t, m, "code");
 	if (role == GROVE_ROLE_FILES)
 		return tell_files(t, grove__json_get(m, "files"));
+	grove__json_get_all(m, names, NR, of);
 	if (role == GROVE_ROLE_TOOL_RESULT)
-		return tell_content(t, content, GROVE_PIECE_TOOL_RESULT,
-				    grove__json_get(m, "toolName"),
-				    grove__json_type_of(grove__json_get(m, "isError")) == JSON_TRUE);
-	rc = tell_content(t, content, GROVE_PIECE_TEXT, nothing, false);
-	error = grove__json_get(m, "errorMessage");
-	if (!rc && grove__json_type_of(error) == JSON_STRING)
-		rc = tell(t, GROVE_PIECE_NOTE, grove__json_get(m, "stopReason"), error, true);
+		return tell_content(t, of[CONTENT], GROVE_PIECE_TOOL_RESULT, of[TOOL_NAME],
+				    grove__json_type_of(of[IS_ERROR]) == JSON_TRUE);
+	rc = tell_content(t, of[CONTENT], GROVE_PIECE_TEXT, nothing, false);
+	if (!rc && grove__json_type_of(of[ERROR_MESSAGE]) == JSON_STRING)
+		rc = tell(t, GROVE_PIECE_NOTE, of[STOP_REASON], of[ERROR_MESSAGE], true);
 	return rc;
 }
 

@@ -108,17 +108,27 @@ bool grove__json_next(struct grove__json_iter *it)
 	return true;
 }
 
-struct grove_slice grove__json_get(struct grove_slice object, const char *name)
+void grove__json_get_all(struct grove_slice object, const char *const *names, size_t nr,
+			 struct grove_slice *out)
 {
-	struct grove_slice found = { NULL, 0 };
 	struct grove__json_iter it;
 
+	for (size_t i = 0; i < nr; i++)
+		out[i] = grove__slice(NULL, 0);
 	if (grove__json_type_of(object) != JSON_OBJECT)
-		return found;
+		return;
 	grove__json_iter_init(&it, object);
 	while (grove__json_next(&it))
-		if (grove__json_string_is(it.key, name))
-			found = it.value;
+		for (size_t i = 0; i < nr; i++)
+			if (grove__json_string_is(it.key, names[i]))
+				out[i] = it.value;
+}
+
+struct grove_slice grove__json_get(struct grove_slice object, const char *name)
+{
+	struct grove_slice found;
+
+	grove__json_get_all(object, &name, 1, &found);
 	return found;
 }
 

@@ -35,6 +35,9 @@ size_t grove__json_skip(const char *p, const char *end);
  * unescaping. Empty (ptr NULL) if there is none, or `object` is not one.
  */
 struct grove_slice grove__json_get(struct grove_slice object, const char *name);
+/* The same of several members, in one walk. */
+void grove__json_get_all(struct grove_slice object, const char *const *names, size_t nr,
+			 struct grove_slice *out);
 /* Element `i` of an array, or empty. */
 struct grove_slice grove__json_at(struct grove_slice array, size_t i);
 

@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define GROVE_STORE_VERSION 3
+#define GROVE_STORE_VERSION 4
 
 /*
  * The name of a log. `project` groups sessions (a directory, in files),
@@ -36,6 +36,7 @@ struct grove_key {
  * last line, the tail, is what compare-and-swap looks at.
  */
 #define GROVE_ANY_POS UINT64_MAX
+#define GROVE_ANY_BASE UINT64_MAX
 
 /* A line to store, without its line end, and what the dialect found in it. */
 struct grove_record {
@@ -207,13 +208,15 @@ struct grove_store_ops {
 
 	/*
 	 * Delete the log with its attachments and the logs that belong to it.
-	 * Harmless when it is gone already (GROVE_ENOTFOUND). Optional.
+	 * Harmless when it is gone already (GROVE_ENOTFOUND). Durable on return;
+	 * GROVE_EIO: done, but not that. Optional.
 	 */
 	int (*remove)(struct grove_store *st, const struct grove_key *key, struct grove_detail *d);
 
 	/*
 	 * Give the log, with its attachments and the logs that belong to it,
-	 * another key. GROVE_EEXIST if that is not free. Optional.
+	 * another key. GROVE_EEXIST if that is not free. Durable on return;
+	 * GROVE_EIO: done, but not that. Optional.
 	 */
 	int (*rename)(struct grove_store *st, const struct grove_key *from,
 		      const struct grove_key *to, struct grove_detail *d);
@@ -313,6 +316,18 @@ struct grove_store_ops {
 	 */
 	int (*ancestors)(struct grove_log *log, struct grove_slice id, grove_record_fn *fn,
 			 void *payload, struct grove_detail *d);
+
+	/* --- since version 4 --- */
+
+	/*
+	 * append, which also answers GROVE_ECONFLICT and writes nothing if the log
+	 * has another base than `base` (GROVE_ANY_BASE: whatever it is): a value
+	 * that is kept with it, or a line, is not what it was. By many threads, as
+	 * append. Optional: NULL means that stat is asked before the append.
+	 */
+	int (*append_on)(struct grove_log *log, const struct grove_record *rec, size_t nr,
+			 uint64_t expect, uint64_t base, enum grove_sync sync,
+			 struct grove_appended *out, struct grove_detail *d);
 };
 
 #ifdef __cplusplus

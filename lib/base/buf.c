@@ -28,10 +28,21 @@ void grove__buf_cut(struct grove_buf *b, size_t len)
 		b->ptr[len] = '\0';
 }
 
+static int grow(struct grove_buf *b, size_t cap)
+{
+	char *ptr = realloc(b->ptr, cap + 1);
+
+	if (!ptr)
+		return GROVE_ENOMEM;
+	b->ptr = ptr;
+	b->cap = cap;
+	b->ptr[b->len] = '\0';
+	return 0;
+}
+
 int grove__buf_reserve(struct grove_buf *b, size_t more)
 {
 	size_t need, cap;
-	char *ptr;
 
 	if (more > GROVE__BUF_MAX || b->len > GROVE__BUF_MAX - more)
 		return GROVE_ENOMEM;
@@ -41,13 +52,14 @@ int grove__buf_reserve(struct grove_buf *b, size_t more)
 	cap = b->cap ? b->cap : 64;
 	while (cap < need)
 		cap *= 2;
-	ptr = realloc(b->ptr, cap + 1);
-	if (!ptr)
+	return grow(b, cap);
+}
+
+int grove__buf_room(struct grove_buf *b, size_t more)
+{
+	if (more > GROVE__BUF_MAX || b->len > GROVE__BUF_MAX - more)
 		return GROVE_ENOMEM;
-	b->ptr = ptr;
-	b->cap = cap;
-	b->ptr[b->len] = '\0';
-	return 0;
+	return b->ptr && b->len + more <= b->cap ? 0 : grow(b, b->len + more);
 }
 
 int grove__buf_vaddf(struct grove_buf *b, const char *fmt, va_list ap)

@@ -21,6 +21,8 @@ void grove__buf_clear(struct grove_buf *b);
 void grove__buf_cut(struct grove_buf *b, size_t len);
 /* Make room for `more` bytes behind the present ones. */
 int grove__buf_reserve(struct grove_buf *b, size_t more);
+/* The same, and not a byte more than that: for those who know how much there will be. */
+int grove__buf_room(struct grove_buf *b, size_t more);
 
 /* Inline: most calls add a few bytes to a buffer that has room. */
 static inline int grove__buf_add(struct grove_buf *b, const void *ptr, size_t len)

@@ -63,7 +63,7 @@ static int make_parent(const char *path, struct grove_detail *d)
 		return 0;
 	if (grove__buf_add(&b, path, (size_t)(slash - path)))
 		return grove__fail_nomem(d);
-	rc = grove__sys_mkdirs(b.ptr, 0777);
+	rc = grove__sys_mkdirs(b.ptr, 0700);
 	if (rc)
 		rc = grove__fail_sys(d, rc, b.ptr, "cannot make the directory");
 	grove__buf_release(&b);

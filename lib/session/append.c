@@ -41,6 +41,7 @@ struct grove__batch {
 	size_t nr, fresh, cap;
 	struct grove_slice parent;       /* of the next entry; ptr NULL: none */
 	struct grove_buf parent_buf;
+	uint64_t base;                   /* of the log where the leaf is kept that it goes below */
 	struct grove_slice first_parent; /* of the first one; in the spine */
 	uint32_t first_row;
 	uint8_t random[256];             /* bytes from `random_at` on are unused */
@@ -470,8 +471,8 @@ static int find_place(struct grove__batch *b, size_t i, const struct grove__inpu
 }
 
 /* A plain message is what it says it is; of the rest the finished line is looked at. */
-static void judge(struct grove__batch *b, size_t i, const struct grove__input *in,
-		  enum grove_kind kind)
+static int judge(struct grove__batch *b, size_t i, const struct grove__input *in,
+		 enum grove_kind kind)
 {
 	const struct grove__dialect *dialect = b->s->at.dialect;
 	struct item *it = &b->item[i];
@@ -481,19 +482,27 @@ static void judge(struct grove__batch *b, size_t i, const struct grove__input *i
 	if (!it->plain) {
 		struct grove__json_line l;
 		struct grove__arena tmp;
+		bool missed;
+		int verdict;
 
+		if (grove__buf_reserve(&b->lines, GROVE__JSON_PAD))
+			return grove__fail_nomem(b->d);
+		verdict = grove__json_scan(&b->s->image->want, b->lines.ptr + it->off,
+					   b->lines.len - it->off, true, &l);
 		grove__arena_init(&tmp);
-		if (!grove__buf_reserve(&b->lines, GROVE__JSON_PAD) &&
-		    grove__json_scan(&b->s->image->want, b->lines.ptr + it->off,
-				     b->lines.len - it->off, true, &l) == JSON_VALUE)
+		if (verdict == JSON_VALUE)
 			dialect->index(&l, b->lines.ptr + it->off, &tmp, &it->e);
 		role = it->e.role;
+		missed = tmp.failed;
 		grove__arena_release(&tmp);
+		if (verdict == JSON_NOMEM || missed)
+			return grove__fail_nomem(b->d);
 	}
 	it->e.kind = (uint8_t)kind;
 	it->e.role = (uint8_t)role;
 	b->labels |= kind == GROVE_KIND_LABEL;
 	b->starts_file |= dialect->starts_file(kind, role);
+	return 0;
 }
 
 static int compose_one(struct grove__batch *b, size_t i, struct grove__input *in)
@@ -529,8 +538,9 @@ static int compose_one(struct grove__batch *b, size_t i, struct grove__input *in
 		it->parent_len = at.parent.len;
 		rc = grove__buf_add_slice(&b->names, at.parent) ? grove__fail_nomem(b->d) : 0;
 	}
+	if (!rc && !retry)
+		rc = judge(b, i, in, kind);
 	if (!rc && !retry) {
-		judge(b, i, in, kind);
 		it->e.time = at.time;
 		it->e.has_id = at.id.len > 0;
 		it->e.parent_is = at.parent.ptr ? PARENT_NAMED : PARENT_NULL;
@@ -669,8 +679,9 @@ static int store_batch(struct grove__batch *b)
 	struct grove_appended out;
 	int rc;
 
+	/* what is there already is not sent, so the store has no occasion to say it */
 	if (!b->fresh)
-		return 0;
+		return grove__log_same_base(s->log, b->base, b->d);
 	b->guard = false;
 	if (s->image->torn && s->at.dialect->lenient) {
 		rc = grove__image_torn_swallows(s->image, s->log, &b->guard, b->d);
@@ -681,8 +692,8 @@ static int store_batch(struct grove__batch *b)
 	if (s->held && !s->in_memory && b->starts_file) {
 		rc = grove__session_ensure(s, b->rec, b->fresh, sync, b->d);
 	} else {
-		rc = grove__log_append(s->log, b->rec, b->fresh + b->guard, s->image->tail, sync, &out,
-				       b->d);
+		rc = grove__log_append_on(s->log, b->rec, b->fresh + b->guard, s->image->tail, b->base,
+					  sync, &out, b->d);
 		if (!rc && take_in(b, &out))
 			return grove__session_lost_sight(s, b->d);
 	}
@@ -750,14 +761,13 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 	bool exact = opt && opt->expect_seq && opt->expect_seq != GROVE_ANY_SEQ, looked = false;
 	struct grove__batch *b;
 	unsigned idle = 0;
-	uint64_t tail;
+	uint64_t tail, base;
+	bool told, stale;
 	int rc, tries;
 
 	rc = grove__session_writable(s, d);
 	if (!rc)
 		rc = grove__session_load(s, d);
-	if (!rc && !(opt && opt->parent))
-		rc = grove__kept_look(s, d);
 	if (!rc)
 		rc = check_seq(s, opt, d);
 	if (rc)
@@ -766,6 +776,9 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 	if (!b)
 		return GROVE_ENOMEM;
 	for (tries = 0; tries < TRIES; tries++) {
+		/* who says where it belongs does not ask where the leaf is */
+		b->base = grove__keeps_values(s) && !(opt && opt->parent) ? s->image->base
+									   : GROVE_ANY_BASE;
 		rc = compose_all(b, json, nr);
 		/* what it speaks of may have come a moment ago: look once before it is refused */
 		if ((rc == GROVE_ENOTFOUND || rc == GROVE_EINVAL) && !looked) {
@@ -782,20 +795,27 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 			rc = store_batch(b);
 		if (s->held || (rc != GROVE_ECONFLICT && rc != GROVE_ESTALE))
 			break;
-		/* a conflict of ids is the caller's affair, one of tails is ours */
-		if (rc == GROVE_ECONFLICT && (exact || s->flags & GROVE_TELL || b->nr < nr))
+		/* a conflict of ids is the caller's affair */
+		if (rc == GROVE_ECONFLICT && b->nr < nr)
+			break;
+		/* lines of another are what some want to be told of; a leaf that moved is followed */
+		told = b->fresh && (exact || s->flags & GROVE_TELL);
+		stale = rc == GROVE_ESTALE;
+		if (told && !stale && !grove__kept_moved(s))
 			break;
 		tail = s->image->tail;
+		base = s->image->base;
 		rc = grove__session_refresh(s, d);
 		if (rc < 0)
 			break;
 		/* nothing came in between: it is not the tail that is another's, it is the lease */
-		idle = rc || s->image->tail != tail ? 0 : idle + 1;
+		idle = rc || s->image->tail != tail || s->image->base != base ? 0 : idle + 1;
 		if (idle == 2) {
 			rc = GROVE_ECONFLICT;
 			break;
 		}
-		if (rc && s->flags & GROVE_TELL) {
+		/* they may have come since we asked */
+		if (rc && told && s->flags & GROVE_TELL && (stale || s->image->tail != tail)) {
 			rc = grove__fail(d, GROVE_ECONFLICT, s->at.path, "was changed by another writer");
 			break;
 		}
@@ -815,31 +835,6 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 	}
 	batch_put(b);
 	return grove__session_latch(s, rc, d);
-}
-
-int grove__session_append(struct grove_session *s, const struct grove_slice *json, size_t nr,
-			  const struct grove_append_options *opt, const char **ids,
-			  struct grove_detail *d)
-{
-	enum grove_sync sync = opt ? opt->sync : GROVE_SYNC_NONE;
-	struct grove_log *log;
-	int rc;
-
-	pthread_mutex_lock(&s->lock);
-	rc = grove__append_locked(s, json, nr, opt, ids, d);
-	log = s->held ? NULL : s->log;
-	pthread_mutex_unlock(&s->lock);
-	if (rc || !log || sync != GROVE_SYNC_ALWAYS)
-		return rc;
-	/* outside the lock: threads that wait here share one sync */
-	rc = grove__log_sync(log, d);
-	if (rc) {
-		pthread_mutex_lock(&s->lock);
-		s->broken = true;
-		grove__session_latch(s, rc, d);
-		pthread_mutex_unlock(&s->lock);
-	}
-	return rc;
 }
 
 int grove__append_wish(struct grove_session *s, const struct grove__wish *w,

@@ -66,17 +66,12 @@ int grove__kept_leaf(struct grove_session *s, struct grove_detail *d)
 	return rc;
 }
 
-int grove__kept_look(struct grove_session *s, struct grove_detail *d)
+bool grove__kept_moved(struct grove_session *s)
 {
 	struct grove_log_stat st;
-	int rc;
 
-	if (!grove__keeps_values(s))
-		return 0;
-	rc = grove__log_stat(s->log, &st, d);
-	if (!rc && st.base != s->image->base)
-		rc = grove__session_refresh(s, d);
-	return rc < 0 ? rc : 0;
+	return grove__keeps_values(s) && !grove__log_stat(s->log, &st, NULL) &&
+	       st.base != s->image->base && st.tail == s->image->tail;
 }
 
 /* Say where the leaf is. *again: somebody appended meanwhile, and it means nothing. */

@@ -40,6 +40,27 @@ void grove__out_raw(struct grove__out *o, struct grove_slice json)
 		wrote(o, grove__json_put_raw(&o->buf, json));
 }
 
+void grove__out_bytes(struct grove__out *o, const char *ptr, size_t len)
+{
+	if (o->rc)
+		return;
+	if (len < PIECE / 2) {
+		wrote(o, grove__buf_add(&o->buf, ptr, len));
+		return;
+	}
+	/* worth sending as it is */
+	flush(o);
+	if (!o->rc)
+		o->rc = o->sink.write(o->sink.payload, ptr, len);
+}
+
+void grove__out_expect(struct grove__out *o, size_t len)
+{
+	/* where there is no memory the buffer says so itself when it is full */
+	if (o->sink.write == grove_buf_sink(NULL).write)
+		(void)grove__buf_room(o->sink.payload, len);
+}
+
 void grove__out_string(struct grove__out *o, const char *text)
 {
 	if (!o->rc)

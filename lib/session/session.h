@@ -84,6 +84,7 @@ struct grove_session {
 	 */
 	struct grove_store *held;
 	struct grove__batch *batch;            /* of append.c; NULL until the first one */
+	struct grove__durable *durable;        /* of durable.c: appends that wait; atomic */
 	bool in_memory;                        /* and they stay there */
 	const struct grove__about *stamp;      /* what a host wants its entries to say; NULL: nothing */
 	uint64_t restated_at;                  /* bytes of the log when its tail was last seen to */
@@ -311,6 +312,7 @@ int grove__live(struct grove *g, const struct grove__where *at, struct grove_det
 int grove__append_all(struct grove_session *s, const struct grove_slice *json, size_t nr,
 		      const struct grove_append_options *opt, const char **ids,
 		      struct grove_detail *d);
+/* durable.c: the same, and as durable as `opt` asks. Takes the lock. */
 int grove__session_append(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			  const struct grove_append_options *opt, const char **ids,
 			  struct grove_detail *d);
@@ -350,8 +352,8 @@ bool grove__keeps_values(const struct grove_session *s);
 int grove__kept_leaf(struct grove_session *s, struct grove_detail *d);
 /* The id in the value "leaf", if that is about a log with this tail; NULL: it is about the past. */
 const char *grove__kept_leaf_id(const struct grove_buf *value, uint64_t tail);
-/* Before going on below the leaf: has it been moved meanwhile? */
-int grove__kept_look(struct grove_session *s, struct grove_detail *d);
+/* Did what is kept change, and nothing else? */
+bool grove__kept_moved(struct grove_session *s);
 int grove__keep_leaf(struct grove_session *s, uint32_t row, struct grove_detail *d);
 int grove__keep_value(struct grove_session *s, const char *name, struct grove_slice value,
 		      struct grove_detail *d);

@@ -16,6 +16,9 @@
 /* Ids and times are texts, too: what is so short stays. */
 #define BODY_MIN 128
 
+/* Room that is asked for at once, at most. */
+#define EXPECT_MAX ((size_t)256 << 20)
+
 struct shot {
 	struct grove_view *v;
 	const struct grove_snapshot_options *opt;
@@ -333,7 +336,7 @@ static int write_inner(void *payload, const char *ptr, size_t len)
 	if (in->ended && len)
 		grove__out_str(in->o, "\n");
 	in->ended = len && ptr[len - 1] == '\n';
-	grove__out_raw(in->o, grove__slice(ptr, len - in->ended));
+	grove__out_bytes(in->o, ptr, len - in->ended);
 	return in->o->rc;
 }
 
@@ -511,6 +514,18 @@ static int find_delegations(struct shot *t)
 	return grove__delegations_find(&t->delegations, t->v, t->rows, t->nr_rows, t->d);
 }
 
+/* How long the document will be: entries and context are most of it. */
+static size_t expected(const struct shot *t)
+{
+	uint64_t bytes = 4096 + (uint64_t)t->v->nr * 64;
+
+	for (size_t i = 0; i < t->nr_rows; i++)
+		bytes += grove__spine_len(t->s, t->rows ? t->rows[i] : (uint32_t)i) + 2;
+	for (size_t i = 0; i < t->nr_path; i++)
+		bytes += grove__spine_len(t->s, t->path[i]) + 16;
+	return bytes < EXPECT_MAX ? (size_t)bytes : EXPECT_MAX;
+}
+
 int grove__view_snapshot(struct grove_view *v, const struct grove_snapshot_options *opt,
 			 struct grove_sink sink, struct grove_detail *d)
 {
@@ -528,6 +543,8 @@ int grove__view_snapshot(struct grove_view *v, const struct grove_snapshot_optio
 	if (!rc)
 		rc = find_delegations(&t);
 	if (!rc) {
+		if (!opt->max_body)
+			grove__out_expect(&t.o, expected(&t));
 		put_session(&t);
 		rc = put_entries(&t);
 	}

@@ -591,6 +591,27 @@ static int jsonl_list_subs(struct grove_store *st, const char *project, grove_ke
 	return list(st, project, true, fn, payload, d);
 }
 
+/* A name that came or went survives a crash. */
+static int sync_name(const char *path, struct grove_detail *d)
+{
+	int err = grove__sys_sync_parent(path);
+
+	/* one that we may write to but not read cannot be synced */
+	if (!err || err == -EACCES || err == -EPERM)
+		return 0;
+	grove__fail_sys(d, err, path, "done, but it may not survive a crash");
+	if (d)
+		d->code = GROVE_EIO;
+	return GROVE_EIO;
+}
+
+static bool same_dir(const char *a, const char *b)
+{
+	size_t n = (size_t)(strrchr(a, '/') - a);
+
+	return (size_t)(strrchr(b, '/') - b) == n && !memcmp(a, b, n);
+}
+
 static int jsonl_remove(struct grove_store *st, const struct grove_key *key, struct grove_detail *d)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
@@ -607,8 +628,23 @@ static int jsonl_remove(struct grove_store *st, const struct grove_key *key, str
 		rc = grove__jsonl_attach_remove(grove__jsonl_store(st), key, d);
 		grove__jsonl_lease_remove(path.ptr);
 	}
+	if (!rc)
+		rc = sync_name(path.ptr, d);
 	grove__buf_release(&path);
 	return rc;
+}
+
+/* A directory to move something into. It survives a crash before anything is in it. */
+static int make_dirs(const char *dir)
+{
+	struct grove__sys_stat s;
+	bool made = grove__sys_lstat(dir, &s) == -ENOENT;
+	int err = grove__sys_mkdirs(dir, 0700);
+
+	if (err || !made)
+		return err;
+	err = grove__sys_sync_parents(dir);
+	return err == -EACCES || err == -EPERM ? 0 : err;
 }
 
 static int jsonl_rename(struct grove_store *st, const struct grove_key *from,
@@ -636,13 +672,18 @@ static int jsonl_rename(struct grove_store *st, const struct grove_key *from,
 		char *slash = strrchr(b.ptr, '/');
 
 		*slash = '\0';
-		err = grove__sys_mkdirs(b.ptr, 0700);
+		err = make_dirs(b.ptr);
 		*slash = '/';
 		rc = err ? grove__fail_sys(d, err, a.ptr, "cannot move")
 			 : grove__jsonl_move(a.ptr, b.ptr, d);
 	}
 	if (!rc)
 		rc = grove__jsonl_attach_rename(js, from, to, d);
+	/* first the new name: in between it may have both, never none */
+	if (!rc)
+		rc = sync_name(b.ptr, d);
+	if (!rc && !same_dir(a.ptr, b.ptr))
+		rc = sync_name(a.ptr, d);
 	grove__buf_release(&a);
 	grove__buf_release(&b);
 	return rc;

@@ -250,9 +250,9 @@ static int push(struct memory_line **lines, uint64_t *nr, uint64_t *cap,
 	return 0;
 }
 
-static int memory_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
-			 uint64_t expect, enum grove_sync sync, struct grove_appended *out,
-			 struct grove_detail *d)
+static int memory_append_on(struct grove_log *l, const struct grove_record *rec, size_t nr,
+			    uint64_t expect, uint64_t base, enum grove_sync sync,
+			    struct grove_appended *out, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 	struct memory_shelf *s = grove__memory_log(l)->shelf;
@@ -269,6 +269,8 @@ static int memory_append(struct grove_log *l, const struct grove_record *rec, si
 	if (expect != GROVE_ANY_POS && expect != s->nr)
 		return grove__memory_unlock(m, grove__fail(d, GROVE_ECONFLICT, NULL,
 					     "another writer has appended"));
+	if (base != GROVE_ANY_BASE && base != s->base)
+		return grove__memory_unlock(m, grove__base_moved(NULL, d));
 	before = s->nr;
 	bytes = s->bytes;
 	for (size_t i = 0; i < nr; i++) {
@@ -285,6 +287,13 @@ static int memory_append(struct grove_log *l, const struct grove_record *rec, si
 	out->pos = before;
 	out->tail = s->nr;
 	return grove__memory_unlock(m, 0);
+}
+
+static int memory_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
+			 uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+			 struct grove_detail *d)
+{
+	return memory_append_on(l, rec, nr, expect, GROVE_ANY_BASE, sync, out, d);
 }
 
 static int memory_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
@@ -710,6 +719,7 @@ static const struct grove_store_ops memory_ops = {
 	.read = memory_read,
 	.fetch = memory_fetch,
 	.append = memory_append,
+	.append_on = memory_append_on,
 	.replace = memory_replace,
 	.rewrite = memory_rewrite,
 	.list = memory_list,

@@ -719,6 +719,7 @@ static const struct grove_store_ops mysql_ops = {
 	.read = grove__mysql_read,
 	.fetch = grove__mysql_fetch,
 	.append = grove__mysql_append,
+	.append_on = grove__mysql_append_on,
 	.replace = grove__mysql_replace,
 	.rewrite = grove__mysql_rewrite,
 	.list = mysql_list,

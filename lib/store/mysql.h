@@ -14,7 +14,7 @@ enum {
 	MY_END = SQL_NR,   /* session_id twice -> generation, unfinished, updated, rev, adjust, seq, start, length,
 			    * stored, lease_number, lease_until, now, lease_owner */
 	MY_LOCK,           /* session_id -> generation; nobody appends until the transaction ends */
-	MY_APPEND,         /* as SQL_INSERT without the first, then session_id, generation, unfinished,
+	MY_APPEND,         /* as SQL_INSERT without the first, then session_id, generation, rev, unfinished,
 			    * lease_number twice */
 	MY_LINES,          /* session_id, from, until, bytes, session_id, from -> generation, seq, length, line unless it is long */
 	MY_PIECE,          /* from (1 is the first), bytes, session_id, seq -> length, that part of the line */
@@ -244,6 +244,9 @@ int grove__mysql_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *bu
 int grove__mysql_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
 			uint64_t expect, enum grove_sync sync, struct grove_appended *out,
 			struct grove_detail *d);
+int grove__mysql_append_on(struct grove_log *l, const struct grove_record *rec, size_t nr,
+			   uint64_t expect, uint64_t base, enum grove_sync sync,
+			   struct grove_appended *out, struct grove_detail *d);
 /* Where the log ends now. MYSQL_NONE: the session is gone. */
 int grove__mysql_end(struct mysql_conn *c, const uint8_t id[GROVE__SQL_ID], struct mysql_end *e,
 		     struct grove_detail *d);

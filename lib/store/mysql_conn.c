@@ -50,7 +50,7 @@ static const char *const text[MY_NR - SQL_NR] = {
 	[MY_APPEND - SQL_NR] = "INSERT INTO entries (session_id, seq, start, `stored`, time, kind, role, "
 			       "id, parent, line) SELECT s.session_id, ?, ?, ?, ?, ?, ?, ?, ?, ? "
 			       "FROM sessions s WHERE s.session_id = ? AND s.generation = ? "
-			       "AND s.unfinished <=> ? AND (s.lease_number = ? OR ? = 0 AND "
+			       "AND s.rev = ? AND s.unfinished <=> ? AND (s.lease_number = ? OR ? = 0 AND "
 			       "(s.lease_owner IS NULL OR s.lease_until <= " NOW_MS "))",
 	[MY_LINES - SQL_NR] = "SELECT s.generation, e.seq, length(e.line), CASE WHEN length(e.line) <= "
 			      TEXT_OF(MYSQL_LONG_LINE) " THEN e.line END FROM sessions s, entries e "

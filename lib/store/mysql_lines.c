@@ -419,7 +419,7 @@ struct appending {
 	struct mysql_log *log;
 	const struct grove_record *rec;
 	size_t nr;
-	uint64_t expect;
+	uint64_t expect, base;
 	int64_t now;
 	uint64_t sent_at, sent_generation;  /* where the last try was sent */
 	bool sent;
@@ -520,7 +520,7 @@ static int try_append(struct mysql_conn *c, struct mysql_work *w, struct grove_d
 	struct appending *a = (struct appending *)w;
 	struct mysql_end e = a->end;
 	uint64_t lease = __atomic_load_n(&a->log->lease, __ATOMIC_ACQUIRE);
-	struct mysql_arg arg[MYSQL_INSERT + 4];
+	struct mysql_arg arg[MYSQL_INSERT + 5];
 	uint64_t changed = 0;
 	int rc;
 
@@ -535,12 +535,13 @@ static int try_append(struct mysql_conn *c, struct mysql_work *w, struct grove_d
 	memmove(arg, arg + 1, (MYSQL_INSERT - 1) * sizeof(*arg));
 	arg[MYSQL_INSERT - 1] = grove__mysql_id(a->log->id);
 	arg[MYSQL_INSERT] = grove__mysql_number((int64_t)e.generation);
-	arg[MYSQL_INSERT + 1] = grove__mysql_number_or_null(e.unfinished_row >= 0, e.unfinished_row);
-	arg[MYSQL_INSERT + 2] = arg[MYSQL_INSERT + 3] = grove__mysql_number((int64_t)lease);
+	arg[MYSQL_INSERT + 1] = grove__mysql_number((int64_t)e.base);
+	arg[MYSQL_INSERT + 2] = grove__mysql_number_or_null(e.unfinished_row >= 0, e.unfinished_row);
+	arg[MYSQL_INSERT + 3] = arg[MYSQL_INSERT + 4] = grove__mysql_number((int64_t)lease);
 	a->sent = true;
 	a->sent_at = e.tail;
 	a->sent_generation = e.generation;
-	rc = grove__mysql_run(c, MY_APPEND, arg, MYSQL_INSERT + 4, &changed, d);
+	rc = grove__mysql_run(c, MY_APPEND, arg, MYSQL_INSERT + 5, &changed, d);
 	if (rc)
 		return grove__mysql_duplicate(c, MY_APPEND) ? MYSQL_NONE : rc;
 	if (!changed)
@@ -577,6 +578,16 @@ static int settle(struct mysql_conn *c, struct appending *a, bool *ours, struct 
 	return 0;
 }
 
+/* Is the end where the caller thinks it is? */
+static int as_expected(const struct mysql_conn *c, const struct appending *a, struct grove_detail *d)
+{
+	if (a->expect != GROVE_ANY_POS && a->expect != a->end.tail)
+		return grove__mysql_moved(c->url, d);
+	if (a->base != GROVE_ANY_BASE && a->base != a->end.base)
+		return grove__base_moved(c->url, d);
+	return 0;
+}
+
 /* One try, at the end where it is now or was last. MYSQL_NONE: the session is gone. */
 static int append(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d)
 {
@@ -587,7 +598,7 @@ static int append(struct mysql_conn *c, struct mysql_work *w, struct grove_detai
 
 	a->end = log->end;
 	a->epoch = c->epoch;
-	if (a->expect != GROVE_ANY_POS && a->expect != a->end.tail)
+	if (as_expected(c, a, NULL))
 		known = false;
 	for (;; known = false) {
 		if (!known) {
@@ -611,8 +622,9 @@ static int append(struct mysql_conn *c, struct mysql_work *w, struct grove_detai
 			if (rc)
 				return rc;
 		}
-		if (a->expect != GROVE_ANY_POS && a->expect != a->end.tail)
-			return grove__mysql_moved(c->url, d);
+		rc = as_expected(c, a, d);
+		if (rc)
+			return rc;
 		a->out->pos = a->end.tail;
 		a->out->tail = a->end.tail + a->nr;
 		a->out->pad = a->nr && a->end.unfinished;
@@ -625,14 +637,14 @@ static int append(struct mysql_conn *c, struct mysql_work *w, struct grove_detai
 	}
 }
 
-int grove__mysql_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
-			uint64_t expect, enum grove_sync sync, struct grove_appended *out,
-			struct grove_detail *d)
+int grove__mysql_append_on(struct grove_log *l, const struct grove_record *rec, size_t nr,
+			   uint64_t expect, uint64_t base, enum grove_sync sync,
+			   struct grove_appended *out, struct grove_detail *d)
 {
 	struct mysql_store *s = grove__mysql_store(l->store);
 	struct mysql_log *log = grove__mysql_log(l);
 	struct appending a = { .work = { .fn = append, .plain = true }, .log = log, .rec = rec, .nr = nr,
-			       .expect = expect, .now = grove__sys_now_ms(), .out = out };
+			       .expect = expect, .base = base, .now = grove__sys_now_ms(), .out = out };
 	int rc;
 
 	/* how durable a commit is, is the server's affair */
@@ -648,4 +660,11 @@ int grove__mysql_append(struct grove_log *l, const struct grove_record *rec, siz
 	}
 	pthread_mutex_unlock(&log->append_lock);
 	return grove__mysql_gone(s, rc, d);
+}
+
+int grove__mysql_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
+			uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+			struct grove_detail *d)
+{
+	return grove__mysql_append_on(l, rec, nr, expect, GROVE_ANY_BASE, sync, out, d);
 }

@@ -688,6 +688,7 @@ static const struct grove_store_ops sqlite_ops = {
 	.read = grove__sqlite_read,
 	.fetch = grove__sqlite_fetch,
 	.append = grove__sqlite_append,
+	.append_on = grove__sqlite_append_on,
 	.sync = sqlite_sync,
 	.replace = grove__sqlite_replace,
 	.rewrite = grove__sqlite_rewrite,

@@ -217,6 +217,9 @@ int grove__sqlite_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *b
 int grove__sqlite_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
 			 uint64_t expect, enum grove_sync sync, struct grove_appended *out,
 			 struct grove_detail *d);
+int grove__sqlite_append_on(struct grove_log *l, const struct grove_record *rec, size_t nr,
+			    uint64_t expect, uint64_t base, enum grove_sync sync,
+			    struct grove_appended *out, struct grove_detail *d);
 int grove__sqlite_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
 			  enum grove_sync sync, struct grove_detail *d);
 int grove__sqlite_update(struct grove_log *l, uint64_t pos, struct grove_slice was,

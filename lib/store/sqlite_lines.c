@@ -365,9 +365,9 @@ static int insert(struct sqlite_conn *c, sqlite3_stmt *st, const struct sqlite_l
 	return 0;
 }
 
-int grove__sqlite_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
-			 uint64_t expect, enum grove_sync sync, struct grove_appended *out,
-			 struct grove_detail *d)
+int grove__sqlite_append_on(struct grove_log *l, const struct grove_record *rec, size_t nr,
+			    uint64_t expect, uint64_t base, enum grove_sync sync,
+			    struct grove_appended *out, struct grove_detail *d)
 {
 	struct sqlite_store *s = grove__sqlite_store(l->store);
 	struct sqlite_log *log = grove__sqlite_log(l);
@@ -382,6 +382,8 @@ int grove__sqlite_append(struct grove_log *l, const struct grove_record *rec, si
 	out->pos = e.tail;
 	if (expect != GROVE_ANY_POS && expect != e.tail)
 		rc = moved(c, d);
+	else if (base != GROVE_ANY_BASE && base != e.base)
+		rc = grove__base_moved(c->path, d);
 	if (!rc)
 		rc = grove__sqlite_prepare(c, SQL_INSERT, &st, d);
 	if (!rc && nr && e.unfinished)
@@ -393,6 +395,13 @@ int grove__sqlite_append(struct grove_log *l, const struct grove_record *rec, si
 		e.unfinished = false;
 	rc = grove__sqlite_end_done(s, c, log, &e, rc, d);
 	return rc ? rc : grove__sqlite_settle(s, sync, d);
+}
+
+int grove__sqlite_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
+			 uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+			 struct grove_detail *d)
+{
+	return grove__sqlite_append_on(l, rec, nr, expect, GROVE_ANY_BASE, sync, out, d);
 }
 
 int grove__sqlite_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,

@@ -213,15 +213,44 @@ static int two_lines(struct grove_detail *d)
 	return grove__fail(d, GROVE_EINVAL, NULL, "a line with a line end in it");
 }
 
-int grove__log_append(struct grove_log *log, const struct grove_record *rec, size_t nr,
-		      uint64_t expect, enum grove_sync sync, struct grove_appended *out,
-		      struct grove_detail *d)
+int grove__base_moved(const char *path, struct grove_detail *d)
 {
+	return grove__fail(d, GROVE_ECONFLICT, path, "another writer has changed what is kept with it");
+}
+
+int grove__log_same_base(struct grove_log *log, uint64_t base, struct grove_detail *d)
+{
+	struct grove_log_stat st;
+	int rc;
+
+	if (base == GROVE_ANY_BASE || !grove__log_has_changes(log))
+		return 0;
+	rc = grove__log_stat(log, &st, d);
+	return !rc && st.base != base ? grove__base_moved(log->store->url, d) : rc;
+}
+
+int grove__log_append_on(struct grove_log *log, const struct grove_record *rec, size_t nr,
+			 uint64_t expect, uint64_t base, enum grove_sync sync,
+			 struct grove_appended *out, struct grove_detail *d)
+{
+	int rc;
+
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < nr; i++)
 		if (has_lf(rec[i].line))
 			return two_lines(d);
-	return log->ops->append(log, rec, nr, expect, sync, out, d);
+	if (base != GROVE_ANY_BASE && log->ops->version >= 4 && log->ops->append_on)
+		return log->ops->append_on(log, rec, nr, expect, base, sync, out, d);
+	/* a change between the two is not seen */
+	rc = grove__log_same_base(log, base, d);
+	return rc ? rc : log->ops->append(log, rec, nr, expect, sync, out, d);
+}
+
+int grove__log_append(struct grove_log *log, const struct grove_record *rec, size_t nr,
+		      uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+		      struct grove_detail *d)
+{
+	return grove__log_append_on(log, rec, nr, expect, GROVE_ANY_BASE, sync, out, d);
 }
 
 int grove__log_sync(struct grove_log *log, struct grove_detail *d)

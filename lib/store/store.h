@@ -54,6 +54,12 @@ int grove__log_fetch(struct grove_log *log, uint64_t pos, uint64_t off, char *bu
 int grove__log_append(struct grove_log *log, const struct grove_record *rec, size_t nr,
 		      uint64_t expect, enum grove_sync sync, struct grove_appended *out,
 		      struct grove_detail *d);
+/* The same, if the base is `base` still. Of a store without changes it is not asked. */
+int grove__log_append_on(struct grove_log *log, const struct grove_record *rec, size_t nr,
+			 uint64_t expect, uint64_t base, enum grove_sync sync,
+			 struct grove_appended *out, struct grove_detail *d);
+/* Is it? Else GROVE_ECONFLICT. */
+int grove__log_same_base(struct grove_log *log, uint64_t base, struct grove_detail *d);
 int grove__log_sync(struct grove_log *log, struct grove_detail *d);
 int grove__log_replace(struct grove_log *log, uint64_t pos, struct grove_slice line,
 		       enum grove_sync sync, struct grove_detail *d);
@@ -85,6 +91,9 @@ enum grove_change_kind grove__store_value_kind(const char *name);
 /* What the writers of every store say when the right to write is another's. */
 int grove__lease_refused(const struct grove_lease *held, uint64_t mine, const char *path,
 			 struct grove_detail *d);
+
+/* What they say when the base is another: GROVE_ECONFLICT. */
+int grove__base_moved(const char *path, struct grove_detail *d);
 
 /* The stores. Each takes what stands behind the scheme. */
 int grove__store_memory_open(struct grove_store **out, const char *rest, struct grove_detail *d);

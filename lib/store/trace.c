@@ -118,17 +118,24 @@ static int trace_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *bu
 	return rc;
 }
 
-static int trace_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
-			uint64_t expect, enum grove_sync sync, struct grove_appended *out,
-			struct grove_detail *d)
+static int trace_append_on(struct grove_log *l, const struct grove_record *rec, size_t nr,
+			   uint64_t expect, uint64_t base, enum grove_sync sync,
+			   struct grove_appended *out, struct grove_detail *d)
 {
 	int64_t t0 = grove__sys_ticks_ns();
-	int rc = grove__log_append(log_of(l)->inner, rec, nr, expect, sync, out, d);
+	int rc = grove__log_append_on(log_of(l)->inner, rec, nr, expect, base, sync, out, d);
 
 	tell(store_of(l->store), "append", "%s nr=%zu expect=%lld sync=%d -> %d pos=%llu us=%lld",
 	     log_of(l)->key, nr, (long long)expect, (int)sync, rc, (unsigned long long)out->pos,
 	     (long long)(grove__sys_ticks_ns() - t0) / 1000);
 	return rc;
+}
+
+static int trace_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
+			uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+			struct grove_detail *d)
+{
+	return trace_append_on(l, rec, nr, expect, GROVE_ANY_BASE, sync, out, d);
 }
 
 static int trace_sync(struct grove_log *l, struct grove_detail *d)
@@ -321,6 +328,7 @@ static const struct grove_store_ops trace_ops = {
 	.read = trace_read,
 	.fetch = trace_fetch,
 	.append = trace_append,
+	.append_on = trace_append_on,
 	.sync = trace_sync,
 	.replace = trace_replace,
 	.rewrite = trace_rewrite,

@@ -643,6 +643,139 @@ static void lines_behind_the_others_leave_the_base_alone(void **state)
 	grove__log_close(log);
 }
 
+/* ------------------------------------------------------ appends on a base */
+
+static int add_on(struct fixture *f, struct grove_log *log, const char *line, uint64_t expect,
+		  uint64_t base)
+{
+	struct grove_record rec[2] = { entry_of(line, "e1", ""), entry_of(line, "e2", "e1") };
+	struct grove_appended out;
+
+	return grove__log_append_on(log, rec, ARRAY(rec), expect, base, GROVE_SYNC_NONE, &out, &f->d);
+}
+
+static void an_append_on_another_base_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct grove_key key = key_of("p", "a.jsonl");
+	struct grove_log *log = make_log(f, key, LINES("one")), *other = open_log(f, key, GROVE_LOG_WRITE);
+	uint64_t base = stat_of(f, log).base, tail = tail_of(f, log);
+	struct grove_appended out;
+
+	OK(add_on(f, log, "a", tail, base));
+	if (!f->kind->feed) {
+		/* what is kept with a file is nothing that could move */
+		OK(add_on(f, log, "b", tail_of(f, log), base + 1));
+		assert_log(f, log, LINES("one", "a", "a", "b", "b"));
+		goto out;
+	}
+	/* each of these is a change, by whichever handle it was made */
+	OK(grove__log_meta_put(other, "leaf", str("3 e1"), &f->d));
+	FAILS(GROVE_ECONFLICT, add_on(f, log, "no", 3, base));
+	FAILS(GROVE_ECONFLICT, add_on(f, log, "no", GROVE_ANY_POS, base));
+	FAILS(GROVE_ECONFLICT, add_on(f, other, "no", 3, base));
+	FAILS(GROVE_ECONFLICT, grove__log_append_on(log, NULL, 0, 3, base, GROVE_SYNC_NONE, &out, &f->d));
+	base = stat_of(f, log).base;
+	OK(add_on(f, log, "b", 3, base));
+	OK(update(f, other, 0, "one", "1"));
+	FAILS(GROVE_ECONFLICT, add_on(f, log, "no", 5, base));
+	base = stat_of(f, log).base;
+	OK(grove__log_meta_put(log, "anything", str("x"), &f->d));
+	FAILS(GROVE_ECONFLICT, add_on(f, log, "no", 5, base));
+	/* who does not ask is not refused, and who knows it is let through */
+	OK(add(f, log, str("c"), 5, &out));
+	OK(add_on(f, log, "d", 6, GROVE_ANY_BASE));
+	OK(add_on(f, log, "e", 8, stat_of(f, log).base));
+	/* found out about the log, not done to it */
+	base = stat_of(f, log).base;
+	OK(grove__log_meta_put(other, "dialect", str("pi"), &f->d));
+	OK(grove__log_meta_put(other, GROVE__META_UNFINISHED, str("1"), &f->d));
+	OK(add_on(f, log, "f", 10, base));
+	/* lines of another are a matter of the tail */
+	OK(add(f, other, str("g"), 12, &out));
+	FAILS(GROVE_ECONFLICT, add_on(f, log, "no", 12, base));
+	OK(add_on(f, log, "h", 13, base));
+	assert_log(f, log, LINES("1", "a", "a", "b", "b", "c", "d", "d", "e", "e", "f", "f", "g", "h", "h"));
+out:
+	grove__log_close(other);
+	grove__log_close(log);
+}
+
+struct mover {
+	struct fixture *f;
+	unsigned times;
+	int rc;
+};
+
+static void *move_leaf(void *arg)
+{
+	struct mover *m = arg;
+	struct grove_key key = key_of("p", "a.jsonl");
+	struct grove_log *log = NULL;
+
+	m->rc = grove__log_open(&log, m->f->st, &key, GROVE_LOG_WRITE, NULL);
+	for (; !m->rc && m->times; m->times--)
+		m->rc = grove__log_meta_put(log, "leaf", str("x"), NULL);
+	grove__log_close(log);
+	return NULL;
+}
+
+/* How many changes were there when the log had `lines` lines? */
+static uint64_t changes_before(const struct told *t, uint64_t lines)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < t->nr; i++)
+		nr += t->list[i].lines <= lines;
+	return nr;
+}
+
+/* Each line tells the base that it was stored on; the changes tell which that was. */
+static void no_change_slips_in_before_an_append(void **state)
+{
+	enum { TIMES = 15, APPENDS = 40 };
+	struct fixture *f = *state;
+	struct grove_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("0"));
+	struct mover mover[2] = { { f, TIMES, 0 }, { f, TIMES, 0 } };
+	pthread_t thread[ARRAY(mover)];
+	uint64_t base = stat_of(f, log).base;
+	struct read_lines l;
+	struct told t;
+
+	if (!f->kind->feed) {
+		FAILS(GROVE_ENOTSUP, grove__log_meta_put(log, "leaf", str("x"), &f->d));
+		grove__log_close(log);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY(mover); i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, move_leaf, &mover[i]), 0);
+	for (unsigned n = 0; n < APPENDS;) {
+		struct grove_log_stat st = stat_of(f, log);
+		struct grove_record rec = { .kind = 0 };
+		struct grove_appended out;
+		char line[32];
+		int rc;
+
+		snprintf(line, sizeof(line), "%llu", (unsigned long long)(st.base - base));
+		rec.line = str(line);
+		rc = grove__log_append_on(log, &rec, 1, st.tail, st.base, GROVE_SYNC_NONE, &out, &f->d);
+		assert_true(!rc || rc == GROVE_ECONFLICT);
+		n += !rc;
+	}
+	for (size_t i = 0; i < ARRAY(mover); i++) {
+		pthread_join(thread[i], NULL);
+		assert_int_equal(mover[i].rc, 0);
+	}
+	ask_changes(f, log, 0, &t);
+	assert_int_equal(t.nr, ARRAY(mover) * TIMES);
+	l = read_all(f, log, 4096);
+	assert_int_equal(l.nr, APPENDS + 1);
+	for (size_t i = 1; i < l.nr; i++)
+		assert_int_equal(strtoull(l.line[i].bytes.ptr, NULL, 10), changes_before(&t, i));
+	free_lines(&l);
+	grove__log_close(log);
+}
+
 const struct CMUnitTest change_cases[] = {
 	CASE(a_store_that_cannot_update_says_so),
 	CASE(a_line_can_become_one_of_another_length),
@@ -658,5 +791,7 @@ const struct CMUnitTest change_cases[] = {
 	CASE(a_reset_is_the_first_change_that_is_known),
 	CASE(a_log_that_was_made_anew_has_no_changes),
 	CASE(lines_behind_the_others_leave_the_base_alone),
+	CASE(an_append_on_another_base_is_refused),
+	CASE(no_change_slips_in_before_an_append),
 };
 const size_t nr_change_cases = ARRAY(change_cases);

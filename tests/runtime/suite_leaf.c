@@ -124,6 +124,30 @@ static void who_appends_later_goes_on_below_the_moved_leaf(void **state)
 	grove_session_close(s);
 }
 
+/* Those are lines of another only where there is no other place for it. */
+static void who_wants_to_be_told_of_lines_follows_a_moved_leaf(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_WRITE | GROVE_TELL);
+	struct grove_slice json = text("{\"role\":\"user\",\"content\":\"x\"}");
+
+	OK(w->g, grove_session_set_leaf(s, "b", GROVE_LEAF_PERSIST));
+	if (!w->kind->keeps) {
+		GOT(w->other, grove_session_append(t, json, NULL, NULL), GROVE_ECONFLICT);
+		assert_int_equal(grove_session_refresh(t), 1);
+	}
+	add(t, "x", "user");
+	assert_path(t, "a b x");
+	if (w->kind->keeps) {
+		/* both at once: the lines are told of */
+		OK(w->g, grove_session_set_leaf(s, "a", GROVE_LEAF_PERSIST));
+		add(s, "y", "user");
+		GOT(w->other, grove_session_append(t, json, NULL, NULL), GROVE_ECONFLICT);
+	}
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
 static void a_leaf_of_ones_own_stays_when_others_move_theirs(void **state)
 {
 	struct world *w = *state;
@@ -434,6 +458,7 @@ const struct CMUnitTest leaf_cases[] = {
 	CASE(a_reset_can_be_kept_too),
 	CASE(an_append_moves_a_kept_leaf_on),
 	CASE(who_appends_later_goes_on_below_the_moved_leaf),
+	CASE(who_wants_to_be_told_of_lines_follows_a_moved_leaf),
 	CASE(a_leaf_of_ones_own_stays_when_others_move_theirs),
 	CASE(a_branch_begins_with_a_summary),
 	CASE(a_branch_becomes_a_session),

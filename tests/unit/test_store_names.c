@@ -298,6 +298,105 @@ static void a_path_is_described_as_it_is_opened(void **state)
 	grove__buf_release(&out);
 }
 
+/* ------------------------------------------------------- names that last */
+
+/* What happened to names, and which directories were synced, below the store: in order. */
+static struct {
+	const char *dir;
+	struct grove_buf text;
+} deeds;
+
+static const char *below(const char *path)
+{
+	size_t n = strlen(deeds.dir);
+
+	return strncmp(path, deeds.dir, n) ? NULL : path[n] ? path + n + 1 : ".";
+}
+
+static void note_deed(const struct grove__sys_deed *deed)
+{
+	char link[64], path[512] = "";
+	const char *name = deed->path;
+	ssize_t n;
+
+	if (!strcmp(deed->call, "sync")) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", deed->fd);
+		n = readlink(link, path, sizeof(path) - 1);
+		assert_true(n > 0);
+		path[n] = '\0';
+		name = path;
+	} else if (strcmp(deed->call, "rename") && strcmp(deed->call, "unlink") &&
+		   strcmp(deed->call, "mkdir")) {
+		return;
+	}
+	/* directories above the store are synced with those that were made in it */
+	if (below(name))
+		assert_int_equal(grove__buf_addf(&deeds.text, "%s %s\n", deed->call, below(name)), 0);
+}
+
+static void watch_deeds(struct world *w)
+{
+	deeds.dir = w->dir;
+	grove__buf_clear(&deeds.text);
+	grove__sys_told = note_deed;
+}
+
+static void assert_deeds(const char *want)
+{
+	grove__sys_told = NULL;
+	assert_string_equal(deeds.text.ptr, want);
+}
+
+static void a_session_that_is_removed_or_moved_stays_so(void **state)
+{
+	struct world *w = *state;
+	const struct grove_key a = { "", "a.jsonl", "" }, b = { "", "b.jsonl", "" },
+			       c = { "p", "c.jsonl", "" };
+
+	file_make(w->path, "a\n");
+	OK(grove__store_attach_put(w->st, &a, "x.txt", grove__slice_str("x"), &w->d));
+	watch_deeds(w);
+	OK(grove__store_rename(w->st, &a, &b, &w->d));
+	assert_deeds("rename a.jsonl\nrename a\nsync .\n");
+	/* into a directory that is not there: that one has to last, too */
+	watch_deeds(w);
+	OK(grove__store_rename(w->st, &b, &c, &w->d));
+	assert_deeds("mkdir p\nsync .\nrename b.jsonl\nrename b\nsync p\nsync .\n");
+	watch_deeds(w);
+	OK(grove__store_rename(w->st, &c, &a, &w->d));
+	assert_deeds("rename p/c.jsonl\nrename p/c\nsync .\nsync p\n");
+	watch_deeds(w);
+	OK(grove__store_remove(w->st, &a, &w->d));
+	assert_deeds("unlink a.jsonl\nunlink a/x.txt\nsync .\n");
+	grove__buf_release(&deeds.text);
+}
+
+static int no_sync(const char *call)
+{
+	return strcmp(call, "fsync") ? 0 : EIO;
+}
+
+static void that_a_name_may_not_last_is_told(void **state)
+{
+	struct world *w = *state;
+	const struct grove_key a = { "", "a.jsonl", "" }, b = { "", "b.jsonl", "" };
+	struct names n = { GROVE_BUF_INIT };
+
+	file_make(w->path, "a\n");
+	grove__sys_fault = no_sync;
+	FAILS(GROVE_EIO, grove__store_rename(w->st, &a, &b, &w->d));
+	grove__sys_fault = NULL;
+	OK(grove__store_list(w->st, NULL, note, &n, &w->d));
+	assert_string_equal(n.text.ptr, "/b.jsonl ");
+	grove__sys_fault = no_sync;
+	FAILS(GROVE_EIO, grove__store_remove(w->st, &b, &w->d));
+	grove__sys_fault = NULL;
+	grove__buf_clear(&n.text);
+	OK(grove__store_list(w->st, NULL, note, &n, &w->d));
+	assert_int_equal(n.text.len, 0);
+	grove__buf_release(&n.text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +411,8 @@ int main(void)
 		CASE(names_move_where_the_system_has_no_such_call),
 		CASE(moving_what_is_not_there_makes_nothing),
 		CASE(a_path_is_described_as_it_is_opened),
+		CASE(a_session_that_is_removed_or_moved_stays_so),
+		CASE(that_a_name_may_not_last_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

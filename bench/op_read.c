@@ -200,8 +200,43 @@ static int measure_view(const char *path, struct grove_session *s, struct grove_
 	return rc;
 }
 
+/* A session that was opened before, by another process: opened, and its context. */
+static int measure_reopen(const char *path)
+{
+	char cache[4096];
+	struct grove_options o = { .size = sizeof(o), .cache = cache };
+	double took = 0;
+	int rc = 0;
+
+	snprintf(cache, sizeof(cache), "%s/cache", scratch());
+	/* the first one keeps what it found */
+	for (int i = 0; i < 2 && !rc; i++) {
+		struct grove_session *s = NULL;
+		struct grove_view *v = NULL;
+		struct grove *g = NULL;
+		uint64_t bytes = 0;
+		double start = now_ms();
+
+		rc = fail_world(g, grove_open(&g, &o), "world");
+		if (!rc)
+			rc = fail_world(g, grove_session_open(g, path, GROVE_READ, &s), "open");
+		if (!rc)
+			rc = fail_session(s, grove_session_view(s, &v), "view");
+		if (!rc)
+			rc = fail_session(s, grove_view_context(v, NULL, (struct grove_sink){ discard, &bytes }),
+					  "context");
+		took = now_ms() - start;
+		grove_view_unref(v);
+		grove_session_close(s);
+		grove_close(g);
+	}
+	put_ms("reopen_context_ms", took);
+	return rc;
+}
+
 int op_open(const char *path, size_t n)
 {
+	struct grove_options o = { .size = sizeof(o), .cache = "" };
 	struct grove_counts c = { .size = sizeof(c) };
 	struct grove_session *s = NULL;
 	struct grove_view *v = NULL;
@@ -213,10 +248,10 @@ int op_open(const char *path, size_t n)
 	(void)n;
 	if (stat(path, &before))
 		return fail("cannot read %s", path);
-	/* From nothing to a view of everything: handle, session, index, labels. */
+	/* From nothing, kept by nobody, to a view of everything: handle, session, index, labels. */
 	cpu = cpu_ms();
 	start = now_ms();
-	rc = fail_world(g, grove_open(&g, NULL), "world");
+	rc = fail_world(g, grove_open(&g, &o), "world");
 	if (!rc)
 		rc = fail_world(g, grove_session_open(g, path, GROVE_READ, &s), "open");
 	if (!rc)
@@ -234,7 +269,7 @@ int op_open(const char *path, size_t n)
 	grove_view_unref(v);
 	grove_session_close(s);
 	grove_close(g);
-	return rc;
+	return rc ? rc : measure_reopen(path);
 }
 
 int op_forkfrom(const char *path, size_t n)

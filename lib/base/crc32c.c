@@ -15,8 +15,7 @@
 
 static uint32_t table[256];
 
-/* Filled before main(), so that nothing has to be asked at run time. */
-__attribute__((constructor)) static void fill(void)
+static void fill_table(void)
 {
 	for (uint32_t i = 0; i < 256; i++) {
 		uint32_t c = i;
@@ -42,17 +41,26 @@ static uint32_t plain(uint32_t crc, const unsigned char *p, size_t n)
 /* advance[k][b]: byte b at place k of a checksum, after RUN zero bytes more */
 static uint32_t advance[4][256];
 
-__attribute__((constructor)) static void fill_advance(void)
+/*
+ * Checksums add up: what becomes of a byte is the sum (xor) of what becomes of
+ * its bits. So the 32 bits alone are led over the run, side by side, and the
+ * rest of the table is sums.
+ */
+static void fill_advance(void)
 {
-	fill(); /* the order of constructors is not ours to know */
-	for (uint32_t k = 0; k < 4; k++)
-		for (uint32_t b = 0; b < 256; b++) {
-			uint32_t c = b << 8 * k;
+	uint32_t bit[32];
 
-			for (size_t i = 0; i < RUN; i++)
-				c = c >> 8 ^ table[c & 0xff];
-			advance[k][b] = c;
-		}
+	for (uint32_t i = 0; i < 32; i++)
+		bit[i] = (uint32_t)1 << i;
+	for (size_t n = 0; n < RUN; n++)
+		for (uint32_t i = 0; i < 32; i++)
+			bit[i] = bit[i] >> 8 ^ table[bit[i] & 0xff];
+	for (uint32_t i = 0; i < 32; i++) {
+		uint32_t *a = advance[i / 8], high = (uint32_t)1 << i % 8;
+
+		for (uint32_t b = 0; b < high; b++)
+			a[high + b] = a[b] ^ bit[i];
+	}
 }
 
 static uint32_t over_run(uint32_t c)
@@ -92,6 +100,15 @@ static uint32_t fast(uint32_t crc, const unsigned char *p, size_t n)
 	return crc;
 }
 #endif
+
+/* Before main(), at every start of a program: so that nothing has to be asked later. */
+__attribute__((constructor)) static void fill(void)
+{
+	fill_table();
+#if defined(__x86_64__)
+	fill_advance();
+#endif
+}
 
 uint32_t grove__crc32c(uint32_t crc, const void *ptr, size_t len)
 {

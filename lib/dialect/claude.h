@@ -11,6 +11,7 @@
 #ifndef GROVE_DIALECT_CLAUDE_H
 #define GROVE_DIALECT_CLAUDE_H
 
+#include "base/ice.h"
 #include "base/idmap.h"
 #include "dialect/dialect.h"
 
@@ -137,7 +138,7 @@ struct grove__claude_packed {
 };
 
 struct grove__claude_name {
-	const char *text;                /* in the arena, its length (4 bytes) before it */
+	uint64_t text;                   /* its distance from the base; its length (4 bytes) before it */
 	uint32_t row;                    /* the last record with this uuid; CLAUDE_NONE: none */
 	uint32_t first;                  /* the first one: where JavaScript's map has it */
 };
@@ -166,6 +167,10 @@ struct grove__claude_rows {
 	struct grove__idmap map;
 	struct grove__arena texts;
 	uint32_t last_id, last_reply;    /* names: what is a parent next, most likely */
+	/* What they were thawed from (claude_ice.c): arrays lie there until they outgrow it. */
+	const char *ice;
+	size_t ice_len;
+	const char *base;                /* texts are so far from here */
 };
 
 /* The struct must stay where it is from here on. */
@@ -183,6 +188,21 @@ uint32_t grove__claude_rows_find(const struct grove__claude_rows *r, struct grov
 struct grove_slice grove__claude_rows_uuid(const struct grove__claude_rows *r, uint32_t row);
 /* The text of a name. */
 struct grove_slice grove__claude_name(const struct grove__claude_rows *r, uint32_t name);
+
+/* --- claude_ice.c: rows as one piece of bytes --- */
+
+/*
+ * Write rows from `at` (a multiple of GROVE__ICE_PAGE) on; *end is behind the
+ * last byte. GROVE_ENOMEM, or what `fn` answers.
+ */
+int grove__claude_freeze(const struct grove__claude_rows *r, uint64_t at, uint64_t *end,
+			 grove__ice_fn *fn, void *payload);
+/*
+ * Rows again, over the same bytes, which stay as long as they do and are written
+ * to; `r` was initialised and is empty. Whether they are those that were written
+ * is the caller's to know; 1 if they cannot be.
+ */
+int grove__claude_thaw(struct grove__claude_rows *r, char *bytes, size_t len, uint64_t at);
 
 /* --- claude_chain.c: the conversation --- */
 

@@ -150,18 +150,7 @@ static int find_results(struct replies *p)
 
 /* --- mode cli --- */
 
-static int cli_order(const void *x, const void *y)
-{
-	const struct piece *a = x, *b = y;
-	bool ra = a->kind != PIECE_RECORD, rb = b->kind != PIECE_RECORD;
-
-	if (a->reply != b->reply)
-		return a->reply < b->reply ? -1 : 1;
-	if (ra != rb)
-		return ra ? 1 : -1;
-	return a->row < b->row ? -1 : a->row > b->row;
-}
-
+/* They were found in their order: records as in the file, then all results. */
 static int cli_put(struct replies *p, const struct piece *first, const struct piece *end)
 {
 	int rc = 0;
@@ -177,8 +166,6 @@ static int sdk_order(const void *x, const void *y)
 {
 	const struct piece *a = x, *b = y;
 
-	if (a->reply != b->reply)
-		return a->reply < b->reply ? -1 : 1;
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
 	if (a->rank != b->rank)
@@ -245,9 +232,11 @@ static size_t sdk_missing(struct replies *p, struct piece *first, struct piece *
 
 static int sdk_put(struct replies *p, struct piece *first, struct piece *end)
 {
-	size_t nr = sdk_missing(p, first, end);
+	size_t nr;
 	int rc = 0;
 
+	qsort(first, (size_t)(end - first), sizeof(*first), sdk_order);
+	nr = sdk_missing(p, first, end);
 	qsort(first, nr, sizeof(*first), sdk_time_order);
 	for (size_t i = 0; i < nr && !rc; i++)
 		rc = grove__claude_place(p->w, first[i].row);
@@ -272,23 +261,36 @@ static void find_anchors(struct replies *p, uint32_t *anchor)
 	}
 }
 
+/* Put the pieces of each reply together, else as they are; start[reply] says where they begin. */
+static int group(struct replies *p, uint32_t *start)
+{
+	struct piece *to = malloc((p->nr ? p->nr : 1) * sizeof(*to));
+
+	if (!to)
+		return GROVE_ENOMEM;
+	/* first where the one after it begins, which goes back to its own place piece by piece */
+	for (size_t j = 0; j < p->nr; j++)
+		start[p->pieces[j].reply]++;
+	for (uint32_t i = 0; i < p->count; i++)
+		start[i + 1] += start[i];
+	for (size_t j = p->nr; j-- > 0;)
+		to[--start[p->pieces[j].reply]] = p->pieces[j];
+	free(p->pieces);
+	p->pieces = to;
+	return 0;
+}
+
 static int put_chain(struct replies *p)
 {
 	struct grove__claude_work *w = p->w;
 	uint32_t *start, *anchor;
-	int rc = 0;
+	int rc;
 
-	/* where the pieces of each reply begin */
 	start = calloc((size_t)p->count + 1, sizeof(*start));
 	anchor = malloc(((size_t)p->count + 1) * sizeof(*anchor));
-	if (!start || !anchor) {
-		rc = GROVE_ENOMEM;
+	rc = start && anchor ? group(p, start) : GROVE_ENOMEM;
+	if (rc)
 		goto out;
-	}
-	for (size_t j = 0; j < p->nr; j++)
-		start[p->pieces[j].reply + 1]++;
-	for (uint32_t i = 0; i < p->count; i++)
-		start[i + 1] += start[i];
 	find_anchors(p, anchor);
 	for (size_t j = 0; j < w->nr_chain && !rc; j++) {
 		uint32_t row = w->chain[j], reply = reply_of(p, row);
@@ -330,9 +332,6 @@ int grove__claude_replies(struct grove__claude_work *w)
 	rc = find_records(&p);
 	if (!rc)
 		rc = find_results(&p);
-	if (!rc && p.nr)
-		qsort(p.pieces, p.nr, sizeof(*p.pieces),
-		      w->mode == CLAUDE_MODE_CLI ? cli_order : sdk_order);
 	if (!rc)
 		rc = put_chain(&p);
 out:

@@ -19,10 +19,11 @@
 static struct grove_slice name_of(const void *owner, uint32_t name)
 {
 	const struct grove__claude_rows *r = owner;
+	const char *text = grove__ice_pointer(r->base, r->names[name].text);
 	uint32_t len;
 
-	memcpy(&len, r->names[name].text - sizeof(len), sizeof(len));
-	return grove__slice(r->names[name].text, len);
+	memcpy(&len, text - sizeof(len), sizeof(len));
+	return grove__slice(text, len);
 }
 
 void grove__claude_rows_init(struct grove__claude_rows *r, uint64_t seed)
@@ -32,12 +33,49 @@ void grove__claude_rows_init(struct grove__claude_rows *r, uint64_t seed)
 	grove__arena_init(&r->texts);
 }
 
+static bool in_ice(const struct grove__claude_rows *r, const void *array)
+{
+	const char *p = array;
+
+	return r->ice && p >= r->ice && p < r->ice + r->ice_len;
+}
+
+/* Room for one more in an array; one that outgrows the ice leaves it. */
+static int room(const struct grove__claude_rows *r, void *array, size_t *cap, size_t nr,
+		size_t item)
+{
+	void *p, *copy = NULL;
+	size_t own = 0;
+	int rc;
+
+	memcpy(&p, array, sizeof(p));
+	if (nr < *cap || !in_ice(r, p))
+		return grove__array_room(array, cap, nr, item);
+	while (own <= nr) {
+		rc = grove__array_room(&copy, &own, own, item);
+		if (rc) {
+			free(copy);
+			return rc;
+		}
+	}
+	memcpy(copy, p, nr * item);
+	memcpy(array, &copy, sizeof(copy));
+	*cap = own;
+	return 0;
+}
+
+static void free_own(const struct grove__claude_rows *r, void *array)
+{
+	if (!in_ice(r, array))
+		free(array);
+}
+
 void grove__claude_rows_release(struct grove__claude_rows *r)
 {
-	free(r->rows);
-	free(r->names);
-	free(r->kept);
-	free(r->pool);
+	free_own(r, r->rows);
+	free_own(r, r->names);
+	free_own(r, r->kept);
+	free_own(r, r->pool);
 	grove__idmap_release(&r->map);
 	grove__arena_release(&r->texts);
 	memset(r, 0, sizeof(*r));
@@ -62,7 +100,9 @@ struct grove_slice grove__claude_rows_uuid(const struct grove__claude_rows *r, u
 	return name_of(r, r->rows[row].id);
 }
 
-/* The same for a text that is most likely new: one look instead of two. */
+typedef int intern_fn(struct grove__claude_rows *r, struct grove_slice text, uint32_t *out);
+
+/* The number of a text that is most likely new: one look instead of two. */
 static int intern_new(struct grove__claude_rows *r, struct grove_slice text, uint32_t *out)
 {
 	uint32_t len = (uint32_t)text.len, old;
@@ -74,7 +114,7 @@ static int intern_new(struct grove__claude_rows *r, struct grove_slice text, uin
 		return 0;
 	if (text.len > UINT32_MAX - sizeof(len) || r->nr_names >= CLAUDE_NONE)
 		return GROVE_ETOOBIG;
-	rc = grove__array_room(&r->names, &r->cap_names, r->nr_names, sizeof(*r->names));
+	rc = room(r, &r->names, &r->cap_names, r->nr_names, sizeof(*r->names));
 	if (rc)
 		return rc;
 	p = grove__arena_alloc(&r->texts, sizeof(len) + text.len, 1);
@@ -82,7 +122,9 @@ static int intern_new(struct grove__claude_rows *r, struct grove_slice text, uin
 		return GROVE_ENOMEM;
 	memcpy(p, &len, sizeof(len));
 	memcpy(p + sizeof(len), text.ptr, text.len);
-	r->names[r->nr_names] = (struct grove__claude_name){ p + sizeof(len), CLAUDE_NONE, CLAUDE_NONE };
+	r->names[r->nr_names] = (struct grove__claude_name){
+		grove__ice_distance(r->base, p + sizeof(len)), CLAUDE_NONE, CLAUDE_NONE
+	};
 	rc = grove__idmap_put(&r->map, text, (uint32_t)r->nr_names, &old);
 	if (!rc && old != GROVE__IDMAP_NONE) {
 		/* it was there: as it was */
@@ -101,20 +143,19 @@ static int intern(struct grove__claude_rows *r, struct grove_slice text, uint32_
 	return *out != GROVE__IDMAP_NONE || !text.len ? 0 : intern_new(r, text, out);
 }
 
-/* The same for a text that is most likely that of `guess`. */
+/* The same for a text that is most likely that of `guess`; else it is asked for in that way. */
 static int intern_like(struct grove__claude_rows *r, struct grove_slice text, uint32_t guess,
-		       uint32_t *out)
+		       intern_fn *how, uint32_t *out)
 {
 	if (guess == CLAUDE_NONE || !grove__slice_eq(name_of(r, guess), text))
-		return intern(r, text, out);
+		return how(r, text, out);
 	*out = guess;
 	return 0;
 }
 
 static int pool_add(struct grove__claude_rows *r, uint32_t name)
 {
-	int rc = r->nr_pool < CLAUDE_NONE ? grove__array_room(&r->pool, &r->cap_pool, r->nr_pool,
-							      sizeof(*r->pool))
+	int rc = r->nr_pool < CLAUDE_NONE ? room(r, &r->pool, &r->cap_pool, r->nr_pool, sizeof(*r->pool))
 					  : GROVE_ETOOBIG;
 
 	if (!rc)
@@ -123,7 +164,8 @@ static int pool_add(struct grove__claude_rows *r, uint32_t name)
 }
 
 /* A raw string, interned; what is no string has no name. */
-static int intern_raw(struct grove__claude_rows *r, struct grove_slice raw, uint32_t *out)
+static int intern_raw(struct grove__claude_rows *r, struct grove_slice raw, intern_fn *how,
+		      uint32_t *out)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 	size_t i = 1;
@@ -136,10 +178,10 @@ static int intern_raw(struct grove__claude_rows *r, struct grove_slice raw, uint
 		i++;
 	/* nearly all ids are plain */
 	if (i + 1 == raw.len)
-		return intern(r, grove__slice(raw.ptr + 1, raw.len - 2), out);
+		return how(r, grove__slice(raw.ptr + 1, raw.len - 2), out);
 	rc = grove__json_text(&b, raw);
 	if (!rc)
-		rc = intern(r, grove__buf_slice(&b), out);
+		rc = how(r, grove__buf_slice(&b), out);
 	grove__buf_release(&b);
 	return rc;
 }
@@ -148,6 +190,7 @@ struct tools {
 	struct grove__claude_rows *r;
 	struct grove__claude_packed *p;
 	const char *type;
+	intern_fn *how;          /* an answer names a call that was there before */
 };
 
 static int take_id(struct tools *t, struct grove_slice id)
@@ -157,7 +200,7 @@ static int take_id(struct tools *t, struct grove_slice id)
 
 	if (t->p->nr_tools == UINT16_MAX)
 		return 0;
-	rc = intern_raw(t->r, id, &name);
+	rc = intern_raw(t->r, id, t->how, &name);
 	if (!rc && name != CLAUDE_NONE) {
 		rc = pool_add(t->r, name);
 		if (!rc)
@@ -187,7 +230,7 @@ static int take_list(struct grove__claude_rows *r, struct grove_slice list,
 		return 0;
 	grove__json_iter_init(&it, list);
 	while (!rc && grove__json_next(&it)) {
-		rc = intern_raw(r, it.value, &name);
+		rc = intern_raw(r, it.value, intern, &name);
 		if (!rc)
 			rc = pool_add(r, name);
 	}
@@ -201,18 +244,18 @@ static int take_kept(struct grove__claude_rows *r, const struct grove__claude_ro
 	struct grove_slice segment = grove__json_get(row->compact, "preservedSegment");
 	struct grove__claude_kept k = { .row = (uint32_t)r->nr, .anchor = CLAUDE_NONE,
 					.head = CLAUDE_NONE, .tail = CLAUDE_NONE };
-	int rc = grove__array_room(&r->kept, &r->cap_kept, r->nr_kept, sizeof(*r->kept));
+	int rc = room(r, &r->kept, &r->cap_kept, r->nr_kept, sizeof(*r->kept));
 
 	k.messages = messages.len && grove__json_truthy(messages);
 	k.segment = segment.len && grove__json_truthy(segment);
 	if (!rc && k.messages)
-		rc = intern_raw(r, grove__json_get(messages, "anchorUuid"), &k.anchor);
+		rc = intern_raw(r, grove__json_get(messages, "anchorUuid"), intern, &k.anchor);
 	else if (!rc && k.segment)
-		rc = intern_raw(r, grove__json_get(segment, "anchorUuid"), &k.anchor);
+		rc = intern_raw(r, grove__json_get(segment, "anchorUuid"), intern, &k.anchor);
 	if (!rc)
-		rc = intern_raw(r, grove__json_get(segment, "headUuid"), &k.head);
+		rc = intern_raw(r, grove__json_get(segment, "headUuid"), intern, &k.head);
 	if (!rc)
-		rc = intern_raw(r, grove__json_get(segment, "tailUuid"), &k.tail);
+		rc = intern_raw(r, grove__json_get(segment, "tailUuid"), intern, &k.tail);
 	if (!rc)
 		rc = take_list(r, row->flags & CLAUDE_SNIP ? row->removed
 							    : grove__json_get(messages, "uuids"), &k);
@@ -227,7 +270,8 @@ int grove__claude_rows_add(struct grove__claude_rows *r, const struct grove__cla
 					  .class = (uint8_t)row->class,
 					  .parent_is = (uint8_t)row->parent_is,
 					  .tools = (uint32_t)r->nr_pool };
-	struct tools t = { r, &p, row->class == CLAUDE_USER ? "tool_result" : "tool_use" };
+	bool user = row->class == CLAUDE_USER;
+	struct tools t = { r, &p, user ? "tool_result" : "tool_use", user ? intern : intern_new };
 	bool near = row->message_off < UINT32_MAX && row->message_len < UINT32_MAX;
 	size_t nr_kept = r->nr_kept, nr_pool = r->nr_pool;
 	bool node = grove__claude_is_chain(row->class) || row->class == CLAUDE_PROGRESS;
@@ -235,20 +279,21 @@ int grove__claude_rows_add(struct grove__claude_rows *r, const struct grove__cla
 
 	if (r->nr >= CLAUDE_NONE - 1)
 		return GROVE_ETOOBIG;
-	rc = grove__array_room(&r->rows, &r->cap, r->nr, sizeof(*r->rows));
+	rc = room(r, &r->rows, &r->cap, r->nr, sizeof(*r->rows));
 	p.id = p.parent = p.logical = p.reply = CLAUDE_NONE;
 	p.message_off = near ? (uint32_t)row->message_off : 0;
 	p.message_len = near ? (uint32_t)row->message_len : 0;
 	if (!rc && node)
 		rc = intern_new(r, row->uuid, &p.id);
 	if (!rc && node)
-		rc = intern_like(r, row->parent, r->nr ? r->last_id : CLAUDE_NONE, &p.parent);
+		rc = intern_like(r, row->parent, r->nr ? r->last_id : CLAUDE_NONE, intern, &p.parent);
 	if (!rc && row->class == CLAUDE_LAST_PROMPT)
 		rc = intern(r, row->leaf, &p.parent);
 	if (!rc && node)
 		rc = intern(r, row->logical, &p.logical);
 	if (!rc && row->class == CLAUDE_ASSISTANT)
-		rc = intern_like(r, row->reply, r->nr ? r->last_reply : CLAUDE_NONE, &p.reply);
+		rc = intern_like(r, row->reply, r->nr ? r->last_reply : CLAUDE_NONE, intern_new,
+				 &p.reply);
 	/* a record has one block as a rule, and it was read already */
 	if (!rc && row->nr_tools == 1)
 		rc = take_id(&t, row->tool);

@@ -213,6 +213,23 @@ static int chain_add(struct grove__chain *c, const struct grove__entry *e)
 	return e->more ? grove__claude_rows_add(&c->rows, e->more) : GROVE_ENOMEM;
 }
 
+static int chain_freeze(const struct grove__chain *c, uint64_t at, uint64_t *end, grove__ice_fn *fn,
+			void *payload)
+{
+	return grove__claude_freeze(&c->rows, at, end, fn, payload);
+}
+
+static struct grove__chain *chain_thaw(char *bytes, size_t len, uint64_t at)
+{
+	struct grove__chain *c = chain_new(0);
+
+	if (c && grove__claude_thaw(&c->rows, bytes, len, at)) {
+		chain_free(c);
+		return NULL;
+	}
+	return c;
+}
+
 static uint32_t chain_count(const struct grove__chain *c)
 {
 	return (uint32_t)c->rows.nr;
@@ -593,9 +610,10 @@ static bool owner(const char *path, struct grove_slice *id)
 	return id->len > 0;
 }
 
+/* A session in memory has no name. */
 static bool own_file(const char *name)
 {
-	return !strncmp(name, "agent-", 6);
+	return name && !strncmp(name, "agent-", 6);
 }
 
 const struct grove__dialect grove__dialect_claude = {
@@ -632,6 +650,8 @@ const struct grove__dialect grove__dialect_claude = {
 	.chain_side = chain_side,
 	.chain_lacks = chain_lacks,
 	.chain_message = chain_message,
+	.chain_freeze = chain_freeze,
+	.chain_thaw = chain_thaw,
 	.chain_llm = chain_llm,
 	.chain_has = chain_has,
 	.compose = grove__claude_compose,

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/ice.h"
 #include "entry/entry.h"
 #include "json/scan.h"
 
@@ -401,6 +402,14 @@ struct grove__dialect {
 	/* As it was with `nr` rows. NULL when out of memory. */
 	struct grove__chain *(*chain_copy)(const struct grove__chain *c, uint32_t nr);
 	uint32_t (*chain_count)(const struct grove__chain *c);
+	/*
+	 * A chain as bytes from `at` (a multiple of GROVE__ICE_PAGE) to *end, and back.
+	 * The bytes stay as long as the chain, and are written to; that they are the
+	 * same is for the caller to see to. GROVE_ENOMEM, or what `fn` answers; NULL.
+	 */
+	int (*chain_freeze)(const struct grove__chain *c, uint64_t at, uint64_t *end, grove__ice_fn *fn,
+			    void *payload);
+	struct grove__chain *(*chain_thaw)(char *bytes, size_t len, uint64_t at);
 	/*
 	 * The conversation; free `rows` and `reasons`. GROVE_ENOTFOUND: no such
 	 * leaf; GROVE_EINVAL: no such mode; GROVE_ENOMEM.

@@ -2,9 +2,14 @@
  * session/cache.c: images of large logs, kept from one process to the next.
  *
  * A file below the cache directory for each large session file, named by the
- * file's device and inode: what is known of the image, then its spine as it lies
- * in memory (tree/freeze.h), which is mapped and used where it is. So opening
- * a session again costs what was appended since.
+ * file's device and inode: what is known of the image, then its spine, and the
+ * rows that rules over the whole log ask, as they lie in memory (tree/freeze.h,
+ * chain_freeze() of a dialect). They are mapped and used where they are. So
+ * opening a session again costs what was appended since.
+ *
+ *	head | spine | headers | chain | directory | checksums
+ *
+ * Nothing of it is used before the checksum of each piece was found to be right.
  *
  * It is only believed if nothing speaks against it: the same file by device,
  * inode and dialect, made by this very release, not shorter than it was; if its
@@ -13,6 +18,8 @@
  * session itself, and whatever is missing costs time, never an answer.
  */
 #include "session/cache.h"
+
+#include "session/sums.h"
 
 #include "base/crc32c.h"
 #include "sys/clock.h"
@@ -26,10 +33,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MAGIC "grovspn1"
+#define MAGIC "grovspn2"
 /* Of what is found in a line: another number, and all that was kept is made anew. */
 #define INDEX_VERSION 1
-#define HEAD 4096u
+#define HEAD GROVE__ICE_PAGE
 #define WORTH ((uint64_t)16 << 20)        /* bytes of a log from which it pays */
 #define WORTH_MORE ((uint64_t)8 << 20)    /* read anew since it was kept */
 #define SAMPLES 64
@@ -44,8 +51,10 @@ struct state {
 	int64_t ctime_ns;
 	uint64_t nr_headers;
 	struct grove__spot header_at;
+	int64_t time;                      /* of a session without a header, and its directory */
+	uint64_t cwd_len;
 	uint32_t slot_crc, from;
-	uint8_t torn, open_tail, loose, has_slot;
+	uint8_t torn, open_tail, loose, has_slot, has_cwd;
 };
 
 struct head {
@@ -53,10 +62,11 @@ struct head {
 	char release[16], dialect[16];
 	uint32_t index_version, endian;
 	uint64_t dev, ino;
-	uint64_t headers;                  /* where they are */
+	uint64_t headers, chain, cwd, sums; /* where they are */
+	uint64_t nr_sums;
 	struct state state;
 	struct grove__ice ice;
-	uint32_t headers_crc;
+	uint32_t sums_crc;
 	uint32_t crc;                      /* of all before it */
 };
 
@@ -65,8 +75,8 @@ _Static_assert(sizeof(struct head) <= HEAD, "the head has its page");
 /* Where it is, or is to be. 1: there is no place, or the log is no file. */
 static int place(struct grove_session *s, struct grove_buf *path, struct grove__sys_stat *st)
 {
-	if (!s->g->cache || !s->at.path || s->held || s->at.dialect->chain_new ||
-	    grove__sys_stat(s->at.path, st) || st->type != SYS_FILE || st->size < WORTH)
+	if (!s->g->cache || !s->at.path || s->held || grove__sys_stat(s->at.path, st) ||
+	    st->type != SYS_FILE || st->size < WORTH)
 		return 1;
 	return grove__buf_addf(path, "%s/spine/%llx-%llx-%s", s->g->cache, (unsigned long long)st->dev,
 			       (unsigned long long)st->ino, s->at.dialect->name);
@@ -75,15 +85,21 @@ static int place(struct grove_session *s, struct grove_buf *path, struct grove__
 /* ----------------------------------------------------------------- freezing */
 
 struct writing {
-	int fd, err;
+	int fd;
+	struct grove__sums sums;
 };
+
+static int write_plain(struct writing *w, uint64_t at, const void *ptr, size_t len)
+{
+	return grove__sys_pwrite_all(w->fd, ptr, len, at) ? GROVE_EIO : 0;
+}
 
 static int write_at(void *payload, uint64_t at, const void *ptr, size_t len)
 {
 	struct writing *w = payload;
+	int rc = grove__sums_add(&w->sums, at, ptr, len);
 
-	w->err = grove__sys_pwrite_all(w->fd, ptr, len, at);
-	return w->err ? GROVE_EIO : 0;
+	return rc || !len ? rc : write_plain(w, at, ptr, len);
 }
 
 static void take_state(const struct grove__image *im, struct state *st)
@@ -96,8 +112,12 @@ static void take_state(const struct grove__image *im, struct state *st)
 		.slot_line = im->slot_line, .slot_crc = im->slot_crc, .ctime_ns = im->ctime_ns,
 		.nr_headers = im->nr_headers, .header_at = im->header_at, .from = im->from,
 		.torn = im->torn, .open_tail = im->open_tail, .loose = im->loose,
-		.has_slot = im->has_slot,
+		.has_slot = im->has_slot, .time = im->header.time,
 	};
+	if (im->dialect->headless && im->header.cwd) {
+		st->has_cwd = true;
+		st->cwd_len = strlen(im->header.cwd);
+	}
 }
 
 static void name_it(const struct grove__image *im, struct head *h)
@@ -110,9 +130,38 @@ static void name_it(const struct grove__image *im, struct head *h)
 	h->endian = 0x01020304;
 }
 
-static int write_image(int fd, struct grove__image *im, const struct grove__sys_stat *st)
+static uint64_t align(uint64_t at)
+{
+	return (at + 7) & ~(uint64_t)7;
+}
+
+/* All but the head, which says where it is. */
+static int write_parts(struct writing *w, const struct grove__image *im, struct head *h)
 {
 	size_t headers = im->nr_headers * sizeof(*im->headers);
+	uint64_t end;
+	int rc = grove__spine_freeze(im->spine, HEAD, &h->ice, write_at, w);
+
+	h->headers = align(h->ice.end);
+	end = h->headers + headers;
+	if (!rc)
+		rc = write_at(w, h->headers, im->headers, headers);
+	h->chain = grove__ice_page_up(end);
+	if (!rc && im->chain)
+		rc = im->dialect->chain_freeze(im->chain, h->chain, &end, write_at, w);
+	h->cwd = end;
+	if (!rc && h->state.has_cwd)
+		rc = write_at(w, h->cwd, im->header.cwd, (size_t)h->state.cwd_len);
+	h->sums = align(h->cwd + h->state.cwd_len);
+	h->nr_sums = w->sums.nr;
+	h->sums_crc = grove__crc32c(0, w->sums.list, w->sums.nr * sizeof(*w->sums.list));
+	if (!rc && w->sums.nr)
+		rc = write_plain(w, h->sums, w->sums.list, w->sums.nr * sizeof(*w->sums.list));
+	return rc;
+}
+
+static int write_image(int fd, struct grove__image *im, const struct grove__sys_stat *st)
+{
 	struct writing w = { .fd = fd };
 	struct head h;
 	int rc;
@@ -125,16 +174,13 @@ static int write_image(int fd, struct grove__image *im, const struct grove__sys_
 	if (grove__sys_now_ms() - im->ctime_ns / 1000000 <
 	    (im->ctime_ns % 1000000000 ? TICK_MS : TICK_SECONDS_MS))
 		h.state.ctime_ns = 0;
-	rc = grove__spine_freeze(im->spine, HEAD, &h.ice, write_at, &w);
-	h.headers = (h.ice.end + 7) & ~(uint64_t)7;
-	h.headers_crc = grove__crc32c(0, im->headers, headers);
-	if (!rc && headers)
-		rc = write_at(&w, h.headers, im->headers, headers);
+	rc = write_parts(&w, im, &h);
 	h.crc = grove__crc32c(0, &h, offsetof(struct head, crc));
-	/* the last bytes first: a head is there only if the rest is */
+	/* a head is there only if the rest is */
 	if (!rc)
-		rc = write_at(&w, h.headers + headers, "", 1);
-	return rc ? rc : write_at(&w, 0, &h, sizeof(h));
+		rc = write_plain(&w, 0, &h, sizeof(h));
+	grove__sums_release(&w.sums);
+	return rc;
 }
 
 /* Files that nobody asked for in a long time make room. */
@@ -211,19 +257,49 @@ void grove__cache_freeze(struct grove_session *s, struct grove__image *im)
 
 /* ------------------------------------------------------------------ thawing */
 
+static bool within(uint64_t at, uint64_t nr, size_t item, size_t len)
+{
+	return at <= len && nr <= (len - at) / item;
+}
+
 /* Is this ours, and about that file? */
-static bool usable(const struct grove__image *im, const struct grove__sys_stat *st,
-		   const struct head *h, size_t len)
+static bool is_about(const struct grove__image *im, const struct grove__sys_stat *st,
+		     const struct head *h, size_t len)
 {
 	struct head want;
 
 	name_it(im, &want);
 	return h->crc == grove__crc32c(0, h, offsetof(struct head, crc)) &&
 	       !memcmp(h, &want, offsetof(struct head, dev)) && h->dev == st->dev &&
-	       h->ino == st->ino && h->state.tail <= st->size && h->ice.end <= h->headers &&
-	       h->headers <= len && h->state.nr_headers <= (len - h->headers) / sizeof(*im->headers) &&
-	       h->headers_crc == grove__crc32c(0, (const char *)h + h->headers,
-					       (size_t)h->state.nr_headers * sizeof(*im->headers));
+	       h->ino == st->ino && h->state.tail <= st->size &&
+	       within(h->sums, h->nr_sums, sizeof(struct grove__sum), len) &&
+	       within(h->headers, h->state.nr_headers, sizeof(*im->headers), len) &&
+	       within(h->cwd, h->state.cwd_len, 1, len);
+}
+
+/* And as it was written? */
+static bool is_whole(const struct head *h, size_t len)
+{
+	const char *bytes = (const char *)h;
+	const struct grove__sum *sums = (const void *)(bytes + h->sums);
+
+	return h->sums_crc == grove__crc32c(0, sums, (size_t)h->nr_sums * sizeof(*sums)) &&
+	       grove__sums_hold(sums, (size_t)h->nr_sums, bytes, len);
+}
+
+/* Of a session without a header: what its entries said. */
+static int give_facts(struct grove__image *im, const struct head *h)
+{
+	struct grove__header *to = &im->header;
+
+	im->has_header = to->usable = im->spine->nr > 0;
+	to->version = im->dialect->version;
+	to->time = h->state.time;
+	if (!h->state.has_cwd)
+		return 0;
+	to->cwd = grove__arena_dup(&im->keep, grove__slice((const char *)h + h->cwd,
+							   (size_t)h->state.cwd_len));
+	return to->cwd ? 0 : GROVE_ENOMEM;
 }
 
 static int give_state(struct grove__image *im, const struct head *h)
@@ -259,7 +335,7 @@ static int give_state(struct grove__image *im, const struct head *h)
 	im->open_tail = st->open_tail;
 	im->loose = st->loose;
 	im->has_slot = st->has_slot;
-	return 0;
+	return im->dialect->headless ? give_facts(im, h) : 0;
 }
 
 /* Texts are in the log: the header's and the slot's are read there, by those who read them first. */
@@ -268,8 +344,11 @@ static int read_texts(struct grove_session *s, struct grove__image *im)
 	struct grove__spot slot = { .pos = im->slot_pos, .off = im->slot_off, .len = im->slot_len,
 				    .line = im->slot_line, .crc = im->slot_crc };
 	struct grove_buf line = GROVE_BUF_INIT;
-	int rc = grove__spot_fetch(s->log, &im->header_at, &line, NULL);
+	int rc;
 
+	if (im->dialect->headless)
+		return 0;
+	rc = grove__spot_fetch(s->log, &im->header_at, &line, NULL);
 	if (!rc)
 		rc = grove__image_read_header(im, grove__buf_slice(&line));
 	if (!rc && im->has_slot)
@@ -300,47 +379,69 @@ static bool samples_hold(struct grove_session *s, const struct grove__image *im)
 	return !rc;
 }
 
+/* The file that was kept, mapped: the image's from here on. 1: there is none. */
+static int map_kept(const char *path, struct grove__image *im)
+{
+	struct grove__sys_stat st;
+	int fd = -1, rc = grove__sys_open(path, O_RDONLY | O_CLOEXEC, 0, &fd);
+
+	if (!rc)
+		rc = grove__sys_fstat(fd, &st);
+	if (!rc && st.size < sizeof(struct head))
+		rc = 1;
+	if (!rc) {
+		im->ice_len = (size_t)st.size;
+		rc = grove__sys_map(fd, im->ice_len, &im->ice);
+	}
+	if (fd >= 0)
+		grove__sys_close(fd);
+	return rc ? 1 : 0;
+}
+
+/* Spine and chain, over the bytes that were mapped. 1: they are not usable. */
+static int thaw_parts(struct grove__image *im, const struct head *h)
+{
+	struct grove__spine *spine = grove__spine_thaw(&h->ice, im->ice, im->ice_len);
+	struct grove__chain *chain = NULL;
+
+	if (!spine)
+		return 1;
+	grove__spine_unref(im->spine);
+	im->spine = spine;
+	if (!im->chain)
+		return 0;
+	chain = im->dialect->chain_thaw(im->ice, im->ice_len, h->chain);
+	if (!chain)
+		return 1;
+	im->dialect->chain_free(im->chain);
+	im->chain = chain;
+	return im->dialect->chain_count(chain) == spine->nr ? 0 : 1;
+}
+
 int grove__cache_thaw(struct grove_session *s, struct grove__image *im)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
-	struct grove__sys_stat st, own;
-	struct grove__spine *spine;
+	struct grove__sys_stat st;
 	struct grove_log_stat log;
-	struct head *h;
-	char *bytes = NULL;
-	size_t len = 0;
-	int fd = -1, rc = place(s, &path, &st);
+	const struct head *h;
+	int rc = place(s, &path, &st);
 
 	if (!rc)
-		rc = grove__sys_open(path.ptr, O_RDONLY | O_CLOEXEC, 0, &fd);
-	if (!rc)
-		rc = grove__sys_fstat(fd, &own);
-	if (!rc && own.size < sizeof(*h))
-		rc = 1;
-	if (!rc) {
-		len = (size_t)own.size;
-		rc = grove__sys_map(fd, len, &bytes);
-	}
+		rc = map_kept(path.ptr, im);
 	grove__buf_release(&path);
-	if (fd >= 0)
-		grove__sys_close(fd);
 	if (rc)
 		return 1;
-	h = (struct head *)bytes;
-	spine = usable(im, &st, h, len) ? grove__spine_thaw(&h->ice, bytes, len, grove__sys_unmap) : NULL;
-	if (!spine) {
-		grove__sys_unmap(bytes, len);
-		return 1;
-	}
-	grove__spine_unref(im->spine);
-	im->spine = spine;
-	rc = give_state(im, h);
+	h = (const struct head *)im->ice;
+	rc = is_about(im, &st, h, im->ice_len) && is_whole(h, im->ice_len) ? thaw_parts(im, h) : 1;
+	if (!rc)
+		rc = give_state(im, h);
 	if (!rc)
 		rc = grove__log_stat(s->log, &log, NULL);
 	if (!rc)
 		rc = read_texts(s, im);
 	if (!rc && (log.ctime_ns != im->ctime_ns || log.tail != im->tail) && !samples_hold(s, im))
 		rc = 1;
-	im->generation = log.generation;
+	if (!rc)
+		im->generation = log.generation;
 	return rc ? 1 : 0;
 }

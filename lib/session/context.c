@@ -1,13 +1,11 @@
 /*
- * session/context.c: what the model sees next.
+ * session/context.c: what the model sees next, written.
  *
- * From the leaf walk to the root. If there is a compaction on the way, the
- * last one counts: its summary comes first, then the entries before it that it
- * kept, then what came after it. Context edits among these replace or drop
- * their targets. Model and thinking level come from the whole path.
- *
- * Only the lines that are printed are read, and the few that set something.
+ * Which entries it sees is found in choice.c. Model and thinking level come
+ * from the whole path. Only the lines that are printed are read, and the few that
+ * set something.
  */
+#include "session/choice.h"
 #include "session/out.h"
 #include "session/session.h"
 
@@ -30,78 +28,80 @@ static const char *const reasons[] = {
 	[WHY_RESET] = "before the context began anew",
 };
 
-struct edit {
-	uint32_t target;
-	struct grove_buf content;        /* raw; empty: without content */
-	bool drop;
-};
-
+/* What is to be written, and for whom. */
 struct context {
-	const struct grove__image *im;
-	struct grove_log *log;
-	uint32_t *path;
-	size_t nr_path;
-	uint32_t *rows;                  /* selected, in the order they are sent */
-	size_t nr_rows;
-	size_t begin;                    /* place in the path: nothing before it is sent */
-	uint32_t compaction;             /* row, or GROVE_NONE */
-	size_t compaction_at;            /* its place in the path */
-	size_t kept_from;                /* place of the first one kept before it */
-	struct edit *edits;
-	size_t nr_edits;
-	struct grove__chain_walk walk;   /* where rules choose the rows */
-	struct grove_buf line;
+	struct grove__choice choice;
 	struct grove__blob_source blobs;
-	struct grove_detail *d;
 };
 
-static void context_release(struct context *c)
+/* Which of the rows that are passed on the way up set something; see sets(). */
+struct rules {
+	uint8_t by[32][16];              /* what sets() answers; only messages by their role */
+	unsigned open;                   /* kinds of which one is still looked for */
+	bool all;                        /* there are kinds of which every one counts */
+};
+
+static void rules_init(struct rules *r, const struct grove__dialect *dialect)
 {
-	for (size_t i = 0; i < c->nr_edits; i++)
-		grove__buf_release(&c->edits[i].content);
-	free(c->edits);
-	free(c->path);
-	if (!c->walk.rows)
-		free(c->rows);
-	grove__walk_release(&c->walk);
-	grove__buf_release(&c->line);
+	memset(r, 0, sizeof(*r));
+	for (unsigned kind = 0; kind < 32; kind++)
+		for (unsigned role = 0; role < (kind == GROVE_KIND_MESSAGE ? 16u : 1u); role++) {
+			enum grove__setting set = dialect->sets((enum grove_kind)kind, (enum grove_role)role);
+
+			r->by[kind][role] = (uint8_t)set;
+			r->open += set == SETTING_LAST;
+			r->all |= set == SETTING_ALL;
+		}
 }
 
-static int read_row(struct context *c, uint32_t row, struct grove_buf *buf, struct grove_slice *value)
+/* Is the row, on the way from the leaf up, one that tells a setting? */
+static bool rules_want(struct rules *r, unsigned kind, unsigned role)
 {
-	return grove__image_line(c->im, c->log, row, buf, value, c->d);
+	uint8_t *set = &r->by[kind & 31][kind == GROVE_KIND_MESSAGE ? role & 15 : 0];
+
+	if (*set == SETTING_NONE)
+		return false;
+	/* the last of its kind was the last that we need */
+	if (*set == SETTING_LAST) {
+		*set = SETTING_NONE;
+		r->open--;
+	}
+	return true;
+}
+
+/* The rows on the path to `leaf` that set something, from the leaf up. */
+static int find_settings(const struct grove__image *im, uint32_t leaf, uint32_t **rows, size_t *nr)
+{
+	const struct grove__spine *s = im->spine;
+	struct rules rules;
+	size_t cap = 0;
+
+	rules_init(&rules, im->dialect);
+	for (uint32_t row = leaf; row != GROVE_NONE && (rules.open || rules.all);
+	     row = grove__spine_parent(s, row)) {
+		if (!rules_want(&rules, grove__spine_kind(s, row), grove__spine_role(s, row)))
+			continue;
+		if (grove__array_room(rows, &cap, *nr, sizeof(**rows)))
+			return GROVE_ENOMEM;
+		(*rows)[(*nr)++] = row;
+	}
+	return 0;
 }
 
 /*
  * The settings that the path makes, as members. Of most kinds the last line
  * says it all, and only that one is read.
  */
-static int write_settings(struct context *c, struct grove_buf *out)
+static int write_settings(struct context *c, uint32_t leaf, struct grove_buf *out)
 {
-	const struct grove__spine *s = c->im->spine;
-	uint8_t rule[32][16] = { { 0 } };      /* what sets() answers, plus one; 0: not asked yet */
+	const struct grove__choice *ch = &c->choice;
+	const struct grove__spine *s = ch->im->spine;
 	struct grove__set_by *by = NULL;
 	struct grove_buf *lines = NULL;
-	uint32_t *rows = malloc((c->nr_path ? c->nr_path : 1) * sizeof(*rows));
+	uint32_t *rows = NULL;
 	size_t nr = 0;
-	int rc = rows ? 0 : GROVE_ENOMEM;
+	int rc = find_settings(ch->im, leaf, &rows, &nr);
 
-	/* from the leaf up, so that the last of a kind comes first */
-	for (size_t i = c->nr_path; i-- > 0 && !rc;) {
-		unsigned kind = grove__spine_kind(s, c->path[i]) & 31;
-		unsigned role = grove__spine_role(s, c->path[i]) & 15;
-		uint8_t *r = &rule[kind][role];
-
-		if (!*r)
-			*r = (uint8_t)(1 + c->im->dialect->sets((enum grove_kind)kind,
-								(enum grove_role)role));
-		if (*r == 1 + SETTING_NONE)
-			continue;
-		/* the last of its kind was the last that we need */
-		if (*r == 1 + SETTING_LAST)
-			*r = 1 + SETTING_NONE;
-		rows[nr++] = c->path[i];
-	}
 	if (!rc) {
 		by = calloc(nr ? nr : 1, sizeof(*by));
 		lines = calloc(nr ? nr : 1, sizeof(*lines));
@@ -112,163 +112,22 @@ static int write_settings(struct context *c, struct grove_buf *out)
 
 		by[i].kind = (enum grove_kind)grove__spine_kind(s, row);
 		by[i].role = (enum grove_role)grove__spine_role(s, row);
-		rc = read_row(c, row, &lines[i], &by[i].line);
+		rc = grove__image_line(ch->im, ch->log, row, &lines[i], &by[i].line, ch->d);
 	}
 	if (!rc)
-		rc = c->im->dialect->settings(by, nr, out);
+		rc = ch->im->dialect->settings(by, nr, out);
 	for (size_t i = 0; lines && i < nr; i++)
 		grove__buf_release(&lines[i]);
 	free(lines);
 	free(by);
 	free(rows);
-	return rc == GROVE_ENOMEM ? grove__fail_nomem(c->d) : rc;
-}
-
-/* Where the kept part begins; the compaction's own place if it keeps nothing. */
-static int find_kept(struct context *c)
-{
-	const struct grove__spine *s = c->im->spine;
-	struct grove_buf id = GROVE_BUF_INIT;
-	struct grove_slice value;
-	uint32_t row;
-	bool after = false;
-	int rc = read_row(c, c->compaction, &c->line, &value);
-
-	if (!rc && c->im->dialect->first_kept(value, &id, &after))
-		rc = grove__fail_nomem(c->d);
-	c->kept_from = c->compaction_at;
-	row = !rc && id.len ? grove__spine_find(s, GROVE_NONE, grove__buf_slice(&id)) : GROVE_NONE;
-	/* mostly a short way before the compaction */
-	for (size_t i = c->compaction_at; i-- > 0 && row != GROVE_NONE;)
-		if (c->path[i] == row) {
-			c->kept_from = i + after;
-			break;
-		}
-	grove__buf_release(&id);
-	return rc;
-}
-
-static bool kept(const struct context *c, size_t i)
-{
-	const struct grove__spine *s = c->im->spine;
-
-	/* system messages are in the compaction already, where there are such */
-	return i >= c->kept_from && !(c->im->dialect->system &&
-				      grove__spine_kind(s, c->path[i]) == GROVE_KIND_MESSAGE &&
-				      grove__spine_role(s, c->path[i]) == GROVE_ROLE_SYSTEM);
-}
-
-/* A compaction counts unless the context began anew behind it. */
-static int select_rows(struct context *c)
-{
-	int rc = 0;
-
-	c->compaction = GROVE_NONE;
-	for (size_t i = c->nr_path; i-- > 0;) {
-		enum grove_kind kind = grove__spine_kind(c->im->spine, c->path[i]);
-
-		if (kind == GROVE_KIND_RESET) {
-			c->begin = i;
-			break;
-		}
-		if (kind == GROVE_KIND_COMPACTION) {
-			c->compaction = c->path[i];
-			c->compaction_at = i;
-			break;
-		}
-	}
-	c->rows = malloc((c->nr_path ? c->nr_path : 1) * sizeof(*c->rows));
-	if (!c->rows)
-		return grove__fail_nomem(c->d);
-	if (c->compaction == GROVE_NONE) {
-		for (size_t i = c->begin; i < c->nr_path; i++)
-			c->rows[c->nr_rows++] = c->path[i];
-		return 0;
-	}
-	rc = find_kept(c);
-	c->rows[c->nr_rows++] = c->compaction;
-	for (size_t i = 0; i < c->nr_path && !rc; i++)
-		if (i > c->compaction_at || (i < c->compaction_at && kept(c, i)))
-			c->rows[c->nr_rows++] = c->path[i];
-	return rc;
-}
-
-static struct edit *edit_of(struct context *c, uint32_t row)
-{
-	for (size_t i = 0; i < c->nr_edits; i++)
-		if (c->edits[i].target == row)
-			return &c->edits[i];
-	return NULL;
-}
-
-/* The last edit of a target wins. */
-static int find_edits(struct context *c)
-{
-	const struct grove__spine *s = c->im->spine;
-	struct grove_buf target = GROVE_BUF_INIT;
-	size_t nr = 0;
-	int rc = 0;
-
-	for (size_t i = 0; i < c->nr_rows; i++)
-		nr += grove__spine_kind(s, c->rows[i]) == GROVE_KIND_CONTEXT_EDIT;
-	if (!nr)
-		return 0;
-	c->edits = calloc(nr, sizeof(*c->edits));
-	if (!c->edits)
-		return grove__fail_nomem(c->d);
-	for (size_t i = 0; i < c->nr_rows && !rc; i++) {
-		struct grove_slice value, content;
-		struct edit *e;
-		uint32_t row;
-
-		if (grove__spine_kind(s, c->rows[i]) != GROVE_KIND_CONTEXT_EDIT)
-			continue;
-		rc = read_row(c, c->rows[i], &c->line, &value);
-		if (rc)
-			break;
-		grove__buf_clear(&target);
-		rc = c->im->dialect->edit(value, &target, &content);
-		row = grove__spine_find(s, GROVE_NONE, grove__buf_slice(&target));
-		if (rc == 1 || (!rc && row == GROVE_NONE)) {
-			rc = 0;
-			continue;
-		}
-		if (rc)
-			break;
-		e = edit_of(c, row);
-		if (!e) {
-			e = &c->edits[c->nr_edits++];
-			e->target = row;
-		}
-		e->drop = !content.ptr;
-		grove__buf_clear(&e->content);
-		rc = grove__buf_add_slice(&e->content, content);
-	}
-	grove__buf_release(&target);
-	return rc == GROVE_ENOMEM ? grove__fail_nomem(c->d) : rc;
-}
-
-static int context_init(struct context *c, struct grove_session *s, const struct grove__image *im,
-			struct grove_log *log, uint32_t leaf, struct grove_detail *d)
-{
-	int rc;
-
-	memset(c, 0, sizeof(*c));
-	c->blobs = grove__session_blob_source(s);
-	c->im = im;
-	c->log = log;
-	c->d = d;
-	rc = grove__tree_path(im->spine, leaf, &c->path, &c->nr_path);
-	if (rc)
-		return grove__fail_nomem(d);
-	rc = select_rows(c);
-	return rc ? rc : find_edits(c);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(ch->d) : rc;
 }
 
 /* Where the message of a row is known, its line need not be taken apart again. */
-static bool known_message(const struct context *c, uint32_t row, struct grove_slice *value)
+static bool known_message(const struct grove__choice *c, uint32_t row, struct grove_slice *value)
 {
-	struct grove__image *im = (struct grove__image *)(uintptr_t)c->im;
+	struct grove__image *im = c->im;
 	size_t off, len;
 	bool known;
 
@@ -283,7 +142,7 @@ static bool known_message(const struct context *c, uint32_t row, struct grove_sl
 }
 
 /* The time of an entry; some summaries stand just before what they kept, or what follows. */
-static int64_t time_of(const struct context *c, uint32_t row, struct grove_slice value)
+static int64_t time_of(const struct grove__choice *c, uint32_t row, struct grove_slice value)
 {
 	const struct grove__spine *s = c->im->spine;
 	int64_t own = grove__spine_time(s, row), first = GROVE_NO_TIME;
@@ -299,9 +158,10 @@ static int64_t time_of(const struct context *c, uint32_t row, struct grove_slice
 }
 
 /* Call `fn` with each message, in order; *row says which entry it comes from. */
-static int each_message(struct context *c, uint32_t *row,
+static int each_message(const struct context *x, uint32_t *row,
 			int (*fn)(void *payload, struct grove_slice json), void *payload)
 {
+	const struct grove__choice *c = &x->choice;
 	const struct grove__spine *s = c->im->spine;
 	struct grove__rows rows;
 	struct grove_slice value;
@@ -309,7 +169,7 @@ static int each_message(struct context *c, uint32_t *row,
 
 	grove__rows_init(&rows, c->im, c->log, c->rows, c->nr_rows);
 	while (!(rc = grove__rows_next(&rows, row, &value, c->d))) {
-		struct edit *e = c->nr_edits ? edit_of(c, *row) : NULL;
+		struct grove__edit *e = c->nr_edits ? grove__choice_edit(c, *row) : NULL;
 		struct grove_slice content;
 
 		if (e && e->drop)
@@ -321,7 +181,7 @@ static int each_message(struct context *c, uint32_t *row,
 		else
 			rc = c->im->dialect->messages(value, grove__spine_kind(s, *row),
 					      grove__spine_role(s, *row), time_of(c, *row, value),
-					      *row == c->compaction, e ? &content : NULL, &c->blobs, fn,
+					      *row == c->compaction, e ? &content : NULL, &x->blobs, fn,
 					      payload);
 		if (rc)
 			break;
@@ -382,7 +242,7 @@ struct writer {
 /* A message, and the entry it came from (GROVE_NONE: none). */
 static int put_message(struct writer *w, struct grove_slice json, uint32_t row)
 {
-	const char *id = row == GROVE_NONE ? NULL : grove__spine_id(w->c->im->spine, row);
+	const char *id = row == GROVE_NONE ? NULL : grove__spine_id(w->c->choice.im->spine, row);
 	int rc;
 
 	if (!w->first)
@@ -399,7 +259,7 @@ static int put_message(struct writer *w, struct grove_slice json, uint32_t row)
 static int write_message(void *payload, struct grove_slice json)
 {
 	struct writer *w = payload;
-	bool later = w->llm || w->c->im->dialect->settle;
+	bool later = w->llm || w->c->choice.im->dialect->settle;
 
 	return later ? keep(&w->kept, json, w->row) : put_message(w, json, w->row);
 }
@@ -421,18 +281,18 @@ static int write_converted(void *payload, size_t from, struct grove_slice json)
 /* What a model is told depends on the records that the messages stand in. */
 static int converse(struct writer *w)
 {
-	struct grove__image *im = (struct grove__image *)(uintptr_t)w->c->im;
+	struct grove__image *im = w->c->choice.im;
 	int rc;
 
 	pthread_rwlock_rdlock(&im->chain_lock);
 	rc = im->dialect->chain_llm(im->chain, w->kept.row, w->kept.list, w->kept.nr, write_converted, w);
 	pthread_rwlock_unlock(&im->chain_lock);
-	return rc == GROVE_ENOMEM ? grove__fail_nomem(w->c->d) : rc;
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(w->c->choice.d) : rc;
 }
 
 static int write_messages(struct writer *w)
 {
-	const struct grove__dialect *dialect = w->c->im->dialect;
+	const struct grove__dialect *dialect = w->c->choice.im->dialect;
 	int rc = each_message(w->c, &w->row, write_message, w);
 
 	if (rc || (!w->llm && !dialect->settle))
@@ -450,47 +310,28 @@ static int write_messages(struct writer *w)
 	} else if (dialect->settle) {
 		rc = dialect->settle(w->kept.list, w->kept.nr, write_converted, w);
 	}
-	if (!rc && w->llm && w->c->im->chain)
+	if (!rc && w->llm && w->c->choice.im->chain)
 		return converse(w);
 	if (!rc && w->llm)
 		rc = dialect->llm(w->kept.list, w->kept.nr, grove__sys_now_ms(), write_converted, w);
-	return rc == GROVE_ENOMEM ? grove__fail_nomem(w->c->d) : rc;
-}
-
-static int nothing(void *payload, struct grove_slice json)
-{
-	(void)json;
-	*(bool *)payload = true;
-	return 0;
-}
-
-/* Does an entry say anything at all? */
-static int speaks(struct context *c, uint32_t row, bool *yes)
-{
-	const struct grove__spine *s = c->im->spine;
-	struct grove_slice value;
-	int rc = read_row(c, row, &c->line, &value);
-
-	*yes = false;
-	return rc ? rc : c->im->dialect->messages(value, grove__spine_kind(s, row),
-						  grove__spine_role(s, row), 0, row == c->compaction,
-						  NULL, NULL, nothing, yes);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(w->c->choice.d) : rc;
 }
 
 static int explain(struct writer *w)
 {
-	struct context *c = w->c;
+	struct grove__choice *c = &w->c->choice;
 	const struct grove__spine *s = c->im->spine;
 
 	grove__out_str(&w->o, ",\"explain\":[");
 	for (size_t i = 0; i < c->nr_path; i++) {
 		uint32_t row = c->path[i];
-		bool before = c->compaction != GROVE_NONE && i < c->compaction_at && !kept(c, i);
+		bool before = c->compaction != GROVE_NONE && i < c->compaction_at &&
+			      !grove__choice_kept(c, i);
 		bool reset = c->compaction == GROVE_NONE && i < c->begin;
-		struct edit *e = edit_of(c, row);
+		struct grove__edit *e = grove__choice_edit(c, row);
 		enum why why = WHY_SENT;
 		bool yes = true;
-		int rc = before || reset ? 0 : speaks(c, row, &yes);
+		int rc = before || reset ? 0 : grove__choice_speaks(c, row, &yes);
 
 		if (rc)
 			return rc;
@@ -522,7 +363,7 @@ static int explain(struct writer *w)
 
 static int explain_walk(struct writer *w)
 {
-	struct context *c = w->c;
+	const struct grove__choice *c = &w->c->choice;
 	const struct grove__spine *s = c->im->spine;
 	bool first = true, sent;
 
@@ -547,8 +388,8 @@ static int explain_walk(struct writer *w)
 	return 0;
 }
 
-static int context_walk(struct context *c, struct grove_view *v,
-			const struct grove_context_options *opt, struct grove_detail *d)
+static int choose_by_rules(struct context *c, struct grove_view *v,
+			   const struct grove_context_options *opt, struct grove_detail *d)
 {
 	struct grove__chain_ask ask = {
 		.mode = opt ? opt->mode : NULL,
@@ -557,25 +398,15 @@ static int context_walk(struct context *c, struct grove_view *v,
 		.snips = opt && opt->flags & GROVE_CONTEXT_SNIPS,
 		.full = opt && opt->flags & GROVE_CONTEXT_FULL,
 	};
-	const char *moved = NULL;
 	int rc;
 
-	memset(c, 0, sizeof(*c));
-	c->im = v->image;
-	c->log = v->log;
-	c->d = d;
-	c->blobs = grove__session_blob_source(v->session);
-	c->compaction = GROVE_NONE;
 	/* a leaf that was moved in the handle, not in the log */
-	if (!ask.leaf && v->has_leaf && v->moved) {
-		moved = v->leaf == GROVE_NONE ? GROVE_ROOT : grove__spine_id(v->image->spine, v->leaf);
-		ask.leaf = moved;
-	}
-	rc = grove__image_walk(v->image, v->nr, &ask, &c->walk, d);
+	if (!ask.leaf && v->has_leaf && v->moved)
+		ask.leaf = v->leaf == GROVE_NONE ? GROVE_ROOT
+						 : grove__spine_id(v->image->spine, v->leaf);
+	rc = grove__choice_by_rules(&c->choice, v->image, v->log, v->nr, &ask, d);
 	if (rc == GROVE_ENOTFOUND && d && v->session->at.path)
 		grove__fail(d, rc, v->session->at.path, "Entry %.200s not found", ask.leaf);
-	c->rows = c->walk.rows;
-	c->nr_rows = c->walk.nr;
 	return rc;
 }
 
@@ -598,7 +429,7 @@ static int context_leaf(struct grove_view *v, const struct grove_context_options
 int grove__view_context(struct grove_view *v, const struct grove_context_options *opt,
 			struct grove_sink sink, struct grove_detail *d)
 {
-	struct context c;
+	struct context c = { .blobs = grove__session_blob_source(v->session) };
 	struct writer w = { .c = &c, .first = true, .llm = opt && opt->llm };
 	bool ruled = v->image->chain != NULL;
 	uint32_t leaf;
@@ -610,12 +441,12 @@ int grove__view_context(struct grove_view *v, const struct grove_context_options
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "a %s session has one mode only",
 				   v->image->dialect->name);
 	if (ruled) {
-		rc = context_walk(&c, v, opt, d);
-		leaf = c.walk.leaf;
+		rc = choose_by_rules(&c, v, opt, d);
+		leaf = c.choice.walk.leaf;
 	} else {
-		rc = context_init(&c, v->session, v->image, v->log, leaf, d);
+		rc = grove__choice_by_path(&c.choice, v->image, v->log, leaf, opt && opt->explain, d);
 		if (!rc)
-			rc = write_settings(&c, &w.settings);
+			rc = write_settings(&c, leaf, &w.settings);
 	}
 	grove__out_init(&w.o, sink);
 	if (!rc) {
@@ -644,7 +475,7 @@ int grove__view_context(struct grove_view *v, const struct grove_context_options
 	grove__buf_release(&w.settings);
 	kept_release(&w.kept);
 	kept_release(&w.settled);
-	context_release(&c);
+	grove__choice_release(&c.choice);
 	return end ? end : rc;
 }
 
@@ -656,7 +487,7 @@ static int collect(void *payload, struct grove_slice json)
 }
 
 /* Only these can say something about the system message; the others would be many. */
-static void only_system(struct context *c)
+static void only_system(struct grove__choice *c)
 {
 	const struct grove__spine *s = c->im->spine;
 	size_t nr = 0;
@@ -692,14 +523,14 @@ int grove__context_system(struct grove_session *s, uint32_t leaf, const struct g
 			  size_t nr, int64_t time, struct grove_buf *out, struct grove_detail *d)
 {
 	struct kept m = { .bytes = GROVE_BUF_INIT };
-	struct context c;
+	struct context c = { .blobs = grove__session_blob_source(s) };
 	uint32_t row;
 	size_t from = nr;
-	int rc = context_init(&c, s, s->image, s->log, leaf, d);
+	int rc = grove__choice_by_path(&c.choice, s->image, s->log, leaf, false, d);
 
 	while (from && fresh[from - 1].kind != GROVE_KIND_COMPACTION)
 		from--;
-	only_system(&c);
+	only_system(&c.choice);
 	if (!rc && !from)
 		rc = each_message(&c, &row, collect, &m);
 	if (!rc && collect_fresh(s->at.dialect, fresh, from ? from - 1 : 0, nr, &m))
@@ -711,6 +542,6 @@ int grove__context_system(struct grove_session *s, uint32_t leaf, const struct g
 			rc = grove__fail_nomem(d);
 	}
 	kept_release(&m);
-	context_release(&c);
+	grove__choice_release(&c.choice);
 	return rc < 0 ? rc : 0;
 }

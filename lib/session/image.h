@@ -55,6 +55,8 @@ struct grove__image {
 	uint64_t base;                     /* with the lines: the log's rev */
 	uint64_t kept_until;               /* so much of it is in the cache (cache.c); 0: nothing */
 	int64_t ctime_ns;                  /* of the log when we looked; 0: look closer */
+	char *ice;                         /* what it was thawed from, mapped; NULL: nothing */
+	size_t ice_len;
 	bool spoilt;                       /* atomic: not what is in the log; a refresh reads it anew */
 	uint64_t lines, bytes, malformed, blank;
 	uint64_t bad_line, bad_pos;        /* the first malformed one */

@@ -20,6 +20,7 @@
 #include "base/array.h"
 #include "base/crc32c.h"
 #include "sys/clock.h"
+#include "sys/map.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -117,6 +118,8 @@ void grove__image_unref(struct grove__image *im)
 	grove__arena_release(&im->keep);
 	if (im->chain)
 		im->dialect->chain_free(im->chain);
+	/* spine and chain lie there */
+	grove__sys_unmap(im->ice, im->ice_len);
 	pthread_rwlock_destroy(&im->chain_lock);
 	free(im->headers);
 	free(im->spans);

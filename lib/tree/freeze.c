@@ -5,29 +5,20 @@
  *
  * Blocks lie as they do in memory, room for rows to come included, so that they
  * can be used where they are; the room is never written, and costs no space in a
- * file. An id is a pointer in memory and its distance from the first name in the
- * bytes (plus 1; 0 is none); that is all that has to be made anew. One checksum
- * covers what was written.
+ * file. Ids are distances in memory, too: here from just before the first name, and
+ * nothing has to be made anew.
  */
 #include "tree/freeze.h"
 
 #include "base/array.h"
 #include "base/buf.h"
-#include "base/crc32c.h"
 
 #include <stdlib.h>
-
-#define PAGE 4096u
 
 /* Pending parents and labels, with their names as distances. */
 struct named_row {
 	uint64_t row, a, b;
 };
-
-static uint64_t page_up(uint64_t at)
-{
-	return (at + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-}
 
 /* Rows of a block that are in use, among the first `nr` of all. */
 static size_t rows_used(unsigned block, uint32_t nr)
@@ -69,7 +60,6 @@ struct freezing {
 
 static int put(struct freezing *f, uint64_t at, const void *ptr, size_t len)
 {
-	f->ice->crc = grove__crc32c(f->ice->crc, ptr, len);
 	return len ? f->fn(f->payload, at, ptr, len) : 0;
 }
 
@@ -88,14 +78,14 @@ static int add_name(struct freezing *f, const char *name, uint64_t *at)
 	return grove__buf_add(&f->names, s.ptr, s.len + 1);
 }
 
-static int freeze_block(struct freezing *f, const struct grove__block *b, size_t used,
-			uint64_t at)
+static int freeze_block(struct freezing *f, const struct grove__spine *s,
+			const struct grove__block *b, size_t used, uint64_t at)
 {
 	struct array all[ARRAYS];
 	int rc = 0;
 
 	for (size_t i = 0; i < used && !rc; i++)
-		rc = add_name(f, b->id[i], &f->ids[i]);
+		rc = add_name(f, grove__ice_pointer(s->base, b->id[i]), &f->ids[i]);
 	if (!rc)
 		rc = put(f, at + (uint64_t)((char *)b->id - (char *)b->pos), f->ids, used * sizeof(*f->ids));
 	arrays_of(b, all);
@@ -114,10 +104,10 @@ static int freeze_blocks(struct freezing *f, const struct grove__spine *s, uint6
 		if (!used)
 			break;
 		f->ids = malloc(used * sizeof(*f->ids));
-		rc = f->ids ? freeze_block(f, &s->block[i], used, *at) : GROVE_ENOMEM;
+		rc = f->ids ? freeze_block(f, s, &s->block[i], used, *at) : GROVE_ENOMEM;
 		free(f->ids);
 		f->ice->block[i] = *at;
-		*at = page_up(*at + grove__spine_block_size(rows));
+		*at = grove__ice_page_up(*at + grove__spine_block_size(rows));
 	}
 	return rc;
 }
@@ -167,14 +157,14 @@ int grove__spine_freeze(const struct grove__spine *s, uint64_t at, struct grove_
 	ice->slots = at;
 	if (!rc)
 		rc = put(&f, at, s->ids.slots, slots * sizeof(*s->ids.slots));
-	at = page_up(at + slots * sizeof(*s->ids.slots));
+	at = grove__ice_page_up(at + slots * sizeof(*s->ids.slots));
 	if (!rc)
 		rc = freeze_lists(&f, s, &at);
 	if (!rc)
 		rc = add_name(&f, s->name, &ice->name);
 	if (!rc)
 		rc = add_name(&f, s->weak_name, &ice->weak_name);
-	ice->names = at = page_up(at);
+	ice->names = at = grove__ice_page_up(at);
 	ice->names_len = f.names.len;
 	if (!rc)
 		rc = put(&f, at, f.names.ptr, f.names.len);
@@ -189,24 +179,11 @@ struct thawing {
 	const struct grove__ice *ice;
 	char *bytes;
 	struct grove__spine *s;
-	uint32_t crc;
-	bool wrong;
 };
-
-static void check(struct thawing *t, const void *ptr, size_t len)
-{
-	t->crc = grove__crc32c(t->crc, ptr, len);
-}
 
 static const char *name_at(struct thawing *t, uint64_t at)
 {
-	if (!at)
-		return NULL;
-	if (at > t->ice->names_len || at <= sizeof(uint32_t)) {
-		t->wrong = true;
-		return NULL;
-	}
-	return t->bytes + t->ice->names + (at - 1);
+	return at > t->ice->names_len ? NULL : grove__ice_pointer(t->s->base, at);
 }
 
 static bool within(const struct grove__ice *ice, uint64_t at, uint64_t len)
@@ -219,33 +196,19 @@ static bool sane(const struct grove__ice *ice, size_t len)
 {
 	uint64_t slots = ice->mask ? (uint64_t)ice->mask + 1 : 0;
 
-	if (ice->end > len || !within(ice, ice->names, ice->names_len) || ice->linked != ice->nr ||
-	    !within(ice, ice->slots, slots * sizeof(uint64_t)) || (slots & (slots - 1)) ||
-	    ice->nr_pending > ice->nr || ice->nr_labels > ice->nr ||
+	if (ice->end > len || !ice->names || !within(ice, ice->names, ice->names_len) ||
+	    ice->linked != ice->nr || !within(ice, ice->slots, slots * sizeof(uint64_t)) ||
+	    (slots & (slots - 1)) || ice->nr_pending > ice->nr || ice->nr_labels > ice->nr ||
 	    !within(ice, ice->pending, ice->nr_pending * sizeof(struct named_row)) ||
 	    !within(ice, ice->labels, ice->nr_labels * sizeof(struct named_row)))
 		return false;
 	for (unsigned i = 0; i < GROVE__SPINE_BLOCKS; i++)
 		if (rows_used(i, ice->nr) &&
-		    (ice->block[i] % PAGE ||
+		    (ice->block[i] % GROVE__ICE_PAGE ||
 		     !within(ice, ice->block[i],
 			     grove__spine_block_size((size_t)GROVE__SPINE_FIRST << i))))
 			return false;
 	return true;
-}
-
-static void thaw_block(struct thawing *t, unsigned i, size_t used)
-{
-	struct grove__block *b = &t->s->block[i];
-	struct array all[ARRAYS];
-
-	grove__spine_lay_block(b, t->bytes + t->ice->block[i], (size_t)GROVE__SPINE_FIRST << i);
-	check(t, b->id, used * sizeof(*b->id));
-	arrays_of(b, all);
-	for (size_t k = 0; k < ARRAYS; k++)
-		check(t, all[k].ptr, used * all[k].width);
-	for (size_t k = 0; k < used; k++)
-		b->id[k] = name_at(t, (uint64_t)(uintptr_t)b->id[k]);
 }
 
 static int thaw_lists(struct thawing *t)
@@ -254,7 +217,6 @@ static int thaw_lists(struct thawing *t)
 	struct grove__spine *s = t->s;
 	const struct named_row *row = (const void *)(t->bytes + ice->pending);
 
-	check(t, row, (size_t)ice->nr_pending * sizeof(*row));
 	for (; s->nr_pending < ice->nr_pending; row++) {
 		if (grove__array_room(&s->pending, &s->cap_pending, s->nr_pending, sizeof(*s->pending)))
 			return GROVE_ENOMEM;
@@ -262,7 +224,6 @@ static int thaw_lists(struct thawing *t)
 			(struct grove__pending){ (uint32_t)row->row, name_at(t, row->a) };
 	}
 	row = (const void *)(t->bytes + ice->labels);
-	check(t, row, (size_t)ice->nr_labels * sizeof(*row));
 	for (; s->nr_labels < ice->nr_labels; row++) {
 		if (grove__array_room(&s->labels, &s->cap_labels, s->nr_labels, sizeof(*s->labels)))
 			return GROVE_ENOMEM;
@@ -273,26 +234,21 @@ static int thaw_lists(struct thawing *t)
 	return 0;
 }
 
-struct grove__spine *grove__spine_thaw(const struct grove__ice *ice, char *bytes, size_t len,
-				       void (*melt)(char *bytes, size_t len))
+struct grove__spine *grove__spine_thaw(const struct grove__ice *ice, char *bytes, size_t len)
 {
 	struct thawing t = { .ice = ice, .bytes = bytes };
 	struct grove__spine *s = sane(ice, len) ? grove__spine_new(ice->seed) : NULL;
-	size_t slots = ice->mask ? (size_t)ice->mask + 1 : 0;
-	int rc;
 
 	if (!s)
 		return NULL;
 	t.s = s;
-	/* from here on its blocks are not freed one by one */
 	s->ice = bytes;
 	s->ice_len = len;
+	s->base = bytes + ice->names - 1;
 	for (unsigned i = 0; i < GROVE__SPINE_BLOCKS && rows_used(i, ice->nr); i++)
-		thaw_block(&t, i, rows_used(i, ice->nr));
-	check(&t, bytes + ice->slots, slots * sizeof(uint64_t));
-	rc = thaw_lists(&t);
-	check(&t, bytes + ice->names, (size_t)ice->names_len);
-	if (slots) {
+		grove__spine_lay_block(&s->block[i], bytes + ice->block[i],
+				       (size_t)GROVE__SPINE_FIRST << i);
+	if (ice->mask) {
 		s->ids.slots = (void *)(bytes + ice->slots);
 		s->ids.mask = ice->mask;
 		s->ids.used = ice->used;
@@ -308,13 +264,8 @@ struct grove__spine *grove__spine_thaw(const struct grove__ice *ice, char *bytes
 	s->nr_duplicates = ice->nr_duplicates;
 	s->name = name_at(&t, ice->name);
 	s->weak_name = name_at(&t, ice->weak_name);
-	s->melt = melt;
-	if (!rc && !t.wrong && t.crc == ice->crc)
+	if (!thaw_lists(&t))
 		return s;
-	/* the bytes are still the caller's */
-	for (unsigned i = 0; i < GROVE__SPINE_BLOCKS; i++)
-		s->block[i].pos = NULL;
-	s->ice = NULL;
 	grove__spine_unref(s);
 	return NULL;
 }

@@ -16,12 +16,7 @@ struct grove__ice {
 	uint64_t name, weak_name;         /* of the session, in names; 0: none */
 	uint64_t seed;
 	uint32_t nr, linked, root_first, root_last, mask, used;
-	uint32_t crc;                     /* of all that was written */
-	uint32_t reserved;
 };
-
-/* Write these bytes at that place. Places grow; what lies between is never read. */
-typedef int grove__ice_fn(void *payload, uint64_t at, const void *ptr, size_t len);
 
 /*
  * Write a spine that is linked, from `at` (a multiple of 4096) on. Nobody may
@@ -31,11 +26,10 @@ int grove__spine_freeze(const struct grove__spine *s, uint64_t at, struct grove_
 			grove__ice_fn *fn, void *payload);
 
 /*
- * The spine again, over the same bytes, which are its own from then on: they are
- * written to, and `melt` is called when it goes. NULL, and nothing happened, if they
- * are not what was written, or there is no memory.
+ * The spine again, over the same bytes, which stay as long as it does and are
+ * written to. Whether they are those that were written is the caller's to know.
+ * NULL if they cannot be, or there is no memory.
  */
-struct grove__spine *grove__spine_thaw(const struct grove__ice *ice, char *bytes, size_t len,
-				       void (*melt)(char *bytes, size_t len));
+struct grove__spine *grove__spine_thaw(const struct grove__ice *ice, char *bytes, size_t len);
 
 #endif

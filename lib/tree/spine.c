@@ -50,8 +50,6 @@ void grove__spine_unref(struct grove__spine *s)
 	pthread_rwlock_destroy(&s->ids_lock);
 	free(s->pending);
 	free(s->labels);
-	if (s->ice)
-		s->melt(s->ice, s->ice_len);
 	free(s);
 }
 
@@ -95,7 +93,7 @@ void grove__spine_lay_block(struct grove__block *b, char *mem, size_t rows)
 	b->pos = (void *)mem;
 	b->len = b->pos + rows;
 	b->time = (int64_t *)(b->len + rows);
-	b->id = (const char **)(b->time + rows);
+	b->id = (uint64_t *)(b->time + rows);
 	b->line = (uint32_t *)(b->id + rows);
 	b->crc = b->line + rows;
 	b->parent = b->crc + rows;
@@ -169,7 +167,7 @@ static int add_id(struct grove__spine *s, struct grove__block *b, uint32_t at, u
 	uint32_t old, mine;
 	int rc;
 
-	b->id[at] = keep(s, id);
+	b->id[at] = grove__ice_distance(s->base, keep(s, id));
 	if (!b->id[at])
 		return GROVE_ENOMEM;
 	/* before the first link nobody else knows the spine */
@@ -216,7 +214,7 @@ int grove__spine_add(struct grove__spine *s, const struct grove__entry *e,
 				  (e->aside ? ROW_ASIDE : 0));
 	b->kind[at] = e->kind;
 	b->role[at] = e->role;
-	b->id[at] = NULL;
+	b->id[at] = 0;
 	if (e->has_id) {
 		rc = add_id(s, b, at, row, e->id);
 		if (rc)

@@ -14,6 +14,7 @@
 #define GROVE_TREE_SPINE_H
 
 #include "base/arena.h"
+#include "base/ice.h"
 #include "base/idmap.h"
 #include "entry/entry.h"
 
@@ -35,7 +36,7 @@ enum {
 struct grove__block {
 	uint64_t *pos, *len;
 	int64_t *time;
-	const char **id;       /* NUL-terminated, its length in the 4 bytes before; NULL: none */
+	uint64_t *id;          /* the distance of a text from the spine's base; 0: none */
 	uint32_t *line, *crc;
 	uint32_t *parent, *child, *last, *sibling;
 	uint16_t *flags;
@@ -76,9 +77,9 @@ struct grove__spine {
 	uint64_t nr_orphans, nr_cycles, nr_duplicates;
 
 	/* What it was thawed from (freeze.c): the first blocks lie there. NULL: nothing. */
-	char *ice;
+	const char *ice;
 	size_t ice_len;
-	void (*melt)(char *ice, size_t len);
+	const char *base;                 /* texts are so far from here */
 };
 
 struct grove__spine *grove__spine_new(uint64_t seed);
@@ -114,8 +115,14 @@ SPINE_GET(sibling, uint32_t, sibling)
 SPINE_GET(flags, uint16_t, flags)
 SPINE_GET(kind, uint8_t, kind)
 SPINE_GET(role, uint8_t, role)
-SPINE_GET(id, const char *, id)
+SPINE_GET(id_distance, uint64_t, id)
 #undef SPINE_GET
+
+/* NUL-terminated, its length in the 4 bytes before; NULL: none. */
+static inline const char *grove__spine_id(const struct grove__spine *s, uint32_t row)
+{
+	return grove__ice_pointer(s->base, grove__spine_id_distance(s, row));
+}
 
 /* An id as text; empty for NULL. */
 struct grove_slice grove__spine_name(const char *id);

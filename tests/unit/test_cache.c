@@ -2,9 +2,10 @@
  * tests/unit/test_cache.c: spines that were frozen, and images kept from one
  * process to the next.
  *
- * Random spines against themselves, each byte of a frozen one changed, and a
- * session large enough to be kept through all that can happen to it and to what
- * was kept: the answer is always that of a session that is read from nothing.
+ * Random spines against themselves, pieces of which any byte changed, and sessions
+ * large enough to be kept, of pi and of Claude, through all that can happen to them
+ * and to what was kept: the answer is always that of a session that is read from
+ * nothing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +21,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "session/sums.h"
 #include "tree/freeze.h"
 #include "tree/tree.h"
 
@@ -45,15 +47,6 @@ static int write_block(void *payload, uint64_t at, const void *ptr, size_t len)
 	}
 	memcpy(b->ptr + at, ptr, len);
 	return 0;
-}
-
-static unsigned melted;
-
-static void melt(char *bytes, size_t len)
-{
-	(void)len;
-	melted++;
-	free(bytes);
 }
 
 static struct grove__spine *random_spine(struct chance *c, uint32_t nr)
@@ -160,8 +153,7 @@ static void a_thawed_spine_is_the_same(void **state)
 		assert_int_equal(grove__spine_freeze(s, 4096, &ice, write_block, &b), 0);
 		if (!b.ptr)
 			write_block(&b, 4096, "", 1);
-		melted = 0;
-		t = grove__spine_thaw(&ice, b.ptr, b.len, melt);
+		t = grove__spine_thaw(&ice, b.ptr, b.len);
 		assert_non_null(t);
 		assert_same(s, t);
 		/* and it grows, beyond the block it was in, and beyond its map */
@@ -177,41 +169,68 @@ static void a_thawed_spine_is_the_same(void **state)
 		assert_same(s, t);
 		grove__spine_unref(s);
 		grove__spine_unref(t);
-		assert_int_equal(melted, 1);
+		free(b.ptr);
 	}
 }
 
-static void a_byte_that_changed_is_noticed(void **state)
+static void what_is_cut_off_is_no_spine(void **state)
 {
-	struct chance c = chance_begin("freeze damage");
-	struct grove__spine *s = random_spine(&c, 700), *t;
+	struct chance c = chance_begin("freeze cut");
+	struct grove__spine *s = random_spine(&c, 700);
 	struct block b = { NULL, 0 };
 	struct grove__ice ice;
-	unsigned noticed = 0, tries = 4000;
 
 	(void)state;
 	assert_int_equal(grove__spine_freeze(s, 4096, &ice, write_block, &b), 0);
-	for (unsigned i = 0; i < tries; i++) {
-		struct block d = { malloc(b.len), b.len };
-		size_t at = 4096 + (size_t)(chance_next(&c) % (b.len - 4096));
-
-		memcpy(d.ptr, b.ptr, b.len);
-		d.ptr[at] ^= (char)(1u << chance_next(&c) % 8);
-		t = grove__spine_thaw(&ice, d.ptr, d.len, melt);
-		/* what lies between the parts is never read */
-		if (t)
-			assert_same(s, t);
-		else
-			noticed++;
-		grove__spine_unref(t);
-		if (!t)
-			free(d.ptr);
-	}
-	assert_in_range(noticed, tries / 4, tries);
 	for (size_t len = 0; len < b.len; len += 997)
-		assert_null(grove__spine_thaw(&ice, b.ptr, len, melt));
+		assert_null(grove__spine_thaw(&ice, b.ptr, len));
 	grove__spine_unref(s);
 	free(b.ptr);
+}
+
+/* -------------------------------------------------------------------- sums */
+
+#define SUMMED ((size_t)9 << 20)
+
+static void a_byte_that_changed_is_noticed(void **state)
+{
+	struct chance c = chance_begin("sums");
+	struct grove__sums sums = { NULL, 0, 0 };
+	char *bytes = malloc(SUMMED), *covered = calloc(1, SUMMED);
+	size_t at = 0;
+
+	(void)state;
+	assert_true(bytes && covered);
+	for (size_t i = 0; i < SUMMED; i++)
+		bytes[i] = (char)(i * 7 + i / 251);
+	/* pieces of all sizes, with gaps between them; more than one thread looks at them */
+	while (at < SUMMED) {
+		size_t len = chance_below(&c, 3) ? chance_below(&c, 9000) : chance_below(&c, 3u << 20);
+
+		at += chance_below(&c, 2) ? chance_below(&c, 5000) : 0;
+		if (at + len > SUMMED)
+			break;
+		assert_int_equal(grove__sums_add(&sums, at, bytes + at, len), 0);
+		memset(covered + at, 1, len);
+		at += len;
+	}
+	assert_true(grove__sums_hold(sums.list, sums.nr, bytes, SUMMED));
+	for (unsigned i = 0; i < 300; i++) {
+		size_t where = chance_below(&c, (uint32_t)SUMMED);
+		char bit = (char)(1u << chance_below(&c, 8));
+
+		bytes[where] ^= bit;
+		assert_int_equal(grove__sums_hold(sums.list, sums.nr, bytes, SUMMED), !covered[where]);
+		bytes[where] ^= bit;
+	}
+	/* a piece that is not there any more */
+	assert_true(sums.nr > 0);
+	at = (size_t)(sums.list[sums.nr - 1].at + sums.list[sums.nr - 1].len);
+	assert_true(grove__sums_hold(sums.list, sums.nr, bytes, at));
+	assert_false(grove__sums_hold(sums.list, sums.nr, bytes, at - 1));
+	grove__sums_release(&sums);
+	free(bytes);
+	free(covered);
 }
 
 /* ---------------------------------------------------------------- sessions */
@@ -260,10 +279,34 @@ static const char *kept(struct world *w)
 	return *path ? path : NULL;
 }
 
+static void tell_entries(struct grove_view *v, struct grove_buf *b)
+{
+	for (uint32_t i = 0; i < grove_view_count(v); i++) {
+		struct grove_entry e;
+
+		assert_int_equal(grove_view_entry(v, i, &e), 0);
+		assert_int_equal(grove__buf_addf(b, "%u %u %s %d %d %u %llu %llu %lld %s\n", e.index, e.parent,
+						 e.id ? e.id : "-", e.kind, e.role, e.flags,
+						 (unsigned long long)e.line, (unsigned long long)e.bytes,
+						 (long long)e.time, e.label ? e.label : ""), 0);
+		if (e.id)
+			assert_int_equal(grove__buf_addf(b, "found %u\n", grove_view_find(v, e.id)), 0);
+	}
+	assert_int_equal(grove__buf_addf(b, "name %s leaf %u\n", grove_view_name(v), grove_view_leaf(v)), 0);
+}
+
 /* All that a session says, with or without what was kept. */
 static struct grove_buf told(struct world *w, const char *path, bool cached)
 {
+	static const struct grove_context_options claude[] = {
+		{ .size = sizeof(*claude), .explain = 1 },
+		{ .size = sizeof(*claude), .mode = "sdk", .explain = 1 },
+		{ .size = sizeof(*claude), .llm = 1, .flags = GROVE_CONTEXT_SNIPS },
+		{ .size = sizeof(*claude), .flags = GROVE_CONTEXT_FULL },
+	};
+	bool is_claude = strstr(path, "claude");
 	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
+				   .dialect = is_claude ? "claude" : NULL,
 				   .getenv = no_variables, .cache = cached ? NULL : "" };
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_session *s;
@@ -275,6 +318,11 @@ static struct grove_buf told(struct world *w, const char *path, bool cached)
 	assert_int_equal(grove_session_view(s, &v), 0);
 	assert_int_equal(grove_view_tree(v, 1, grove_buf_sink(&b)), 0);
 	assert_int_equal(grove_view_context(v, NULL, grove_buf_sink(&b)), 0);
+	for (size_t i = 0; is_claude && i < sizeof(claude) / sizeof(*claude); i++)
+		assert_int_equal(grove_view_context(v, &claude[i], grove_buf_sink(&b)), 0);
+	tell_entries(v, &b);
+	assert_int_equal(grove_view_log(v, grove_buf_sink(&b)), 0);
+	assert_int_equal(grove__buf_addf(&b, "cwd %s\n", grove_session_cwd(s)), 0);
 	grove_view_unref(v);
 	grove_session_close(s);
 	grove_close(g);
@@ -433,10 +481,282 @@ static void where_nothing_can_be_written_nothing_is_kept(void **state)
 	assert_right(w, large_session(w));
 }
 
+/* ------------------------------------------------------------------ Claude */
+
+/* Transcripts whose bytes are in a few lines of metadata, and whose records are many and small. */
+struct transcript {
+	struct chance c;
+	const char *path;
+	unsigned nr;                     /* records so far: their uuids */
+};
+
+static void put_uuid(struct grove_buf *b, unsigned n)
+{
+	assert_int_equal(grove__buf_addf(b, "\"00000000-0000-4000-8000-%012u\"", n), 0);
+}
+
+/* One of the last records, or (seldom) any, or one that is not there yet. */
+static unsigned some_record(struct transcript *t)
+{
+	uint32_t dice = chance_below(&t->c, 40);
+
+	if (!t->nr || dice == 0)
+		return t->nr + 3;
+	return dice < 34 ? t->nr - 1 : dice < 38 ? t->nr - 1 - chance_below(&t->c, t->nr < 9 ? t->nr : 9)
+						 : chance_below(&t->c, t->nr);
+}
+
+static void put_about(struct transcript *t, struct grove_buf *b)
+{
+	switch (chance_below(&t->c, 5)) {
+	case 0:
+		grove__buf_addf(b, "{\"type\":\"last-prompt\",\"explicit\":%s,\"leafUuid\":",
+				chance_below(&t->c, 2) ? "true" : "false");
+		put_uuid(b, some_record(t));
+		grove__buf_add_str(b, "}\n");
+		break;
+	case 1:
+		grove__buf_addf(b, "{\"type\":\"custom-title\",\"customTitle\":\"t%u\"}\n", t->nr);
+		break;
+	case 2:
+		grove__buf_addf(b, "{\"type\":\"ai-title\",\"aiTitle\":\"a%u\"}\n", t->nr);
+		break;
+	case 3:
+		grove__buf_addf(b, "{\"type\":\"relocated\",\"relocatedCwd\":\"/moved/%u\"}\n", t->nr);
+		break;
+	default:
+		grove__buf_add_str(b, "not json\n\n{\"type\":\"mode\"}\n");
+	}
+}
+
+static void put_boundary(struct transcript *t, struct grove_buf *b)
+{
+	grove__buf_add_str(b, ",\"subtype\":\"compact_boundary\",\"logicalParentUuid\":");
+	put_uuid(b, some_record(t));
+	grove__buf_add_str(b, ",\"compactMetadata\":{");
+	if (chance_below(&t->c, 2)) {
+		grove__buf_add_str(b, "\"preservedMessages\":{\"anchorUuid\":");
+		put_uuid(b, t->nr);
+		grove__buf_add_str(b, ",\"uuids\":[");
+		put_uuid(b, some_record(t));
+		grove__buf_add_str(b, "]}");
+	} else if (chance_below(&t->c, 2)) {
+		grove__buf_add_str(b, "\"preservedSegment\":{\"anchorUuid\":");
+		put_uuid(b, t->nr);
+		grove__buf_add_str(b, ",\"headUuid\":");
+		put_uuid(b, t->nr > 4 ? t->nr - 4 : 0);
+		grove__buf_add_str(b, ",\"tailUuid\":");
+		put_uuid(b, some_record(t));
+		grove__buf_add_str(b, "}");
+	}
+	grove__buf_add_str(b, "}");
+}
+
+static void put_said(struct transcript *t, struct grove_buf *b, bool user)
+{
+	grove__buf_addf(b, ",\"message\":{\"role\":\"%s\"", user ? "user" : "assistant");
+	if (!user)
+		grove__buf_addf(b, ",\"id\":\"msg_%u\",\"model\":\"m\"", t->nr / 3);
+	if (chance_below(&t->c, 2))
+		grove__buf_addf(b, ",\"content\":[{\"type\":\"text\",\"text\":\"said %u\"}]}", t->nr);
+	else if (user)
+		grove__buf_addf(b, ",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"tu_%u\","
+				   "\"content\":\"r\"}]}", t->nr / 2);
+	else
+		grove__buf_addf(b, ",\"content\":[{\"type\":\"tool_use\",\"id\":\"tu_%u\",\"name\":\"n\","
+				   "\"input\":{}}]}", t->nr / 2);
+}
+
+/* `new`: only what a log that goes on would have: no uuid twice. */
+static void put_record(struct transcript *t, struct grove_buf *b, bool new)
+{
+	static const char *const types[] = { "user", "assistant", "user", "assistant", "user", "assistant",
+					     "attachment", "system", "progress" };
+	unsigned n = !new && t->nr && chance_below(&t->c, 60) == 0 ? t->nr / 2 : t->nr;
+	const char *type = types[chance_below(&t->c, 9)];
+
+	grove__buf_addf(b, "{\"type\":\"%s\",\"uuid\":", type);
+	put_uuid(b, n);
+	grove__buf_add_str(b, ",\"parentUuid\":");
+	if (chance_below(&t->c, 25))
+		put_uuid(b, some_record(t));
+	else
+		grove__buf_add_str(b, "null");
+	grove__buf_addf(b, ",\"cwd\":\"/w\",\"isSidechain\":%s,\"timestamp\":\"2026-05-03T09:%02u:%02u.000Z\"",
+			chance_below(&t->c, 12) ? "false" : "true", t->nr / 60 % 60, t->nr % 60);
+	if (!strcmp(type, "system") && chance_below(&t->c, 2)) {
+		put_boundary(t, b);
+	} else if (!strcmp(type, "system")) {
+		grove__buf_add_str(b, ",\"subtype\":\"snip_boundary\",\"removedUuids\":[");
+		put_uuid(b, some_record(t));
+		grove__buf_add_str(b, "]");
+	} else if (!strcmp(type, "user") || !strcmp(type, "assistant")) {
+		put_said(t, b, *type == 'u');
+	}
+	assert_int_equal(grove__buf_add_str(b, "}\n"), 0);
+	t->nr++;
+}
+
+static void put_records(struct transcript *t, struct grove_buf *b, unsigned nr, bool new)
+{
+	while (nr--) {
+		if (chance_below(&t->c, 8) == 0)
+			put_about(t, b);
+		put_record(t, b, new);
+	}
+}
+
+static void put_bulk(struct grove_buf *b, size_t bytes)
+{
+	static const char head[] = "{\"type\":\"file-history-snapshot\",\"x\":\"";
+	size_t line = (size_t)900 << 10;
+
+	for (size_t done = 0; done < bytes; done += line) {
+		assert_int_equal(grove__buf_add_str(b, head), 0);
+		assert_int_equal(grove__buf_reserve(b, line), 0);
+		memset(b->ptr + b->len, 'x', line);
+		grove__buf_cut(b, b->len + line);
+		assert_int_equal(grove__buf_add_str(b, "\"}\n"), 0);
+	}
+}
+
+static void write_transcript(struct transcript *t, unsigned nr)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	t->nr = 0;
+	put_records(t, &b, 10, false);
+	put_bulk(&b, LARGE);
+	put_records(t, &b, nr, false);
+	put_file(t->path, b.ptr, b.len);
+	grove__buf_release(&b);
+}
+
+static void grow_transcript(struct transcript *t, unsigned nr)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	put_records(t, &b, nr, true);
+	append_bytes(t->path, b.ptr);
+	grove__buf_release(&b);
+}
+
+/* A line that hangs below the one before it disturbs nothing that was read. */
+static void append_plainly(struct transcript *t)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	t->nr += 10;                     /* beyond what others named */
+	grove__buf_add_str(&b, "{\"type\":\"user\",\"uuid\":");
+	put_uuid(&b, t->nr++);
+	grove__buf_add_str(&b, ",\"parentUuid\":null,\"timestamp\":\"2026-05-03T10:00:00.000Z\",\"message\":"
+			       "{\"role\":\"user\",\"content\":\"more\"}}\n");
+	append_bytes(t->path, b.ptr);
+	grove__buf_release(&b);
+}
+
+static struct transcript transcript(struct world *w, const char *what)
+{
+	return (struct transcript){ .c = chance_begin(what), .path = in_world(w, "claude.jsonl") };
+}
+
+static void a_transcript_is_kept_and_goes_on(void **state)
+{
+	struct world *w = *state;
+	struct transcript t = transcript(w, "claude grows");
+	ino_t first;
+
+	write_transcript(&t, 400);
+	assert_right(w, t.path);
+	assert_non_null(kept(w));
+	first = inode(kept(w));
+	assert_right(w, t.path);
+	for (unsigned i = 0; i < 4; i++) {
+		append_plainly(&t);
+		assert_right(w, t.path);
+	}
+	append_bytes(t.path, "{\"type\":\"user\",\"uu");
+	assert_right(w, t.path);
+	append_bytes(t.path, "id\":\"torn\",\"parentUuid\":null}\n");
+	assert_right(w, t.path);
+	/* it was used all the time, or it would have been written anew */
+	assert_int_equal(inode(kept(w)), first);
+}
+
+static void random_transcripts_say_the_same(void **state)
+{
+	struct world *w = *state;
+	struct transcript t = transcript(w, "claude random");
+
+	for (unsigned round = 0; round < 5; round++) {
+		struct stat st;
+
+		write_transcript(&t, chance_below(&t.c, 700));
+		assert_right(w, t.path);
+		for (unsigned i = 0; i < 3; i++) {
+			grow_transcript(&t, 1 + chance_below(&t.c, 30));
+			assert_right(w, t.path);
+		}
+		assert_int_equal(stat(t.path, &st), 0);
+		assert_int_equal(truncate(t.path, st.st_size - (off_t)chance_below(&t.c, 2000)), 0);
+		assert_right(w, t.path);
+		append_bytes(t.path, "\n");
+		grow_transcript(&t, 5);
+		assert_right(w, t.path);
+	}
+}
+
+/* More than the room that is left behind the arrays. */
+static void a_transcript_may_outgrow_its_room(void **state)
+{
+	struct world *w = *state;
+	struct transcript t = transcript(w, "claude outgrows");
+	struct grove_buf b = GROVE_BUF_INIT;
+	ino_t first;
+
+	write_transcript(&t, 50);
+	assert_right(w, t.path);
+	first = inode(kept(w));
+	append_plainly(&t);
+	for (unsigned i = 0; i < 70000; i++)
+		grove__buf_addf(&b, "{\"type\":\"user\",\"uuid\":\"%x\",\"parentUuid\":null}\n", i);
+	append_bytes(t.path, b.ptr);
+	grove__buf_release(&b);
+	assert_right(w, t.path);
+	assert_int_equal(inode(kept(w)), first);
+}
+
+static void what_was_kept_of_a_transcript_may_be_damaged(void **state)
+{
+	struct world *w = *state;
+	struct transcript t = transcript(w, "claude damage");
+	struct stat st;
+
+	write_transcript(&t, 500);
+	for (unsigned i = 0; i < 48; i++) {
+		char keep[8400];
+
+		assert_right(w, t.path);
+		snprintf(keep, sizeof(keep), "%s", kept(w));
+		assert_int_equal(stat(keep, &st), 0);
+		if (i < 40) {
+			/* each part of it once, a byte of it */
+			off_t part = st.st_size / 40, at = part * i + (off_t)(chance_next(&t.c) % (uint64_t)part);
+			char byte[2] = { (char)(1 + chance_below(&t.c, 255)), '\0' };
+
+			poke(keep, i < 6 ? (off_t)(chance_next(&t.c) % 800) : at, byte);
+		} else {
+			assert_int_equal(truncate(keep, (off_t)(chance_next(&t.c) % (uint64_t)st.st_size)), 0);
+		}
+	}
+	assert_right(w, t.path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thawed_spine_is_the_same),
+		cmocka_unit_test(what_is_cut_off_is_no_spine),
 		cmocka_unit_test(a_byte_that_changed_is_noticed),
 		WORLD_TEST(a_large_session_is_kept_and_extended),
 		WORLD_TEST(a_small_one_is_not_and_nobody_has_to),
@@ -444,6 +764,10 @@ int main(void)
 		WORLD_TEST(what_was_kept_may_be_damaged),
 		WORLD_TEST(another_file_in_its_place_is_another_file),
 		WORLD_TEST(where_nothing_can_be_written_nothing_is_kept),
+		WORLD_TEST(a_transcript_is_kept_and_goes_on),
+		WORLD_TEST(random_transcripts_say_the_same),
+		WORLD_TEST(a_transcript_may_outgrow_its_room),
+		WORLD_TEST(what_was_kept_of_a_transcript_may_be_damaged),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,0 +1,157 @@
+/*
+ * dialect/claude_ice.c: the rows of a transcript as one piece of bytes.
+ *
+ *	head | rows | names | what is kept | pool | slots of the map | texts
+ *
+ * Arrays lie as they do in memory, with room behind them that is never written:
+ * a transcript that is opened again and grows a little grows there, and only the
+ * pages that it writes to are its own. Texts come last, in the order of their names.
+ */
+#include "dialect/claude.h"
+
+#include "base/buf.h"
+
+#include <stdlib.h>
+
+#define ROOM 65536u              /* items behind the rows, the names and the pool */
+#define ROOM_KEPT 256u
+#define BATCH 16384u             /* names that are written at one go */
+
+struct place {
+	uint64_t at, nr, cap;
+};
+
+struct head {
+	struct place rows, names, kept, pool, slots, texts;
+	uint64_t seed, end;
+	uint32_t mask, used, last_id, last_reply;
+};
+
+struct freezing {
+	uint64_t at;
+	grove__ice_fn *fn;
+	void *payload;
+};
+
+static struct place reserve(struct freezing *f, size_t nr, size_t room, size_t item)
+{
+	struct place p = { f->at, nr, nr + room };
+
+	f->at = grove__ice_page_up(f->at + p.cap * item);
+	return p;
+}
+
+static int put(struct freezing *f, uint64_t at, const void *ptr, size_t len)
+{
+	return len ? f->fn(f->payload, at, ptr, len) : 0;
+}
+
+/* Some names with their texts; *len is how much of all texts there is so far. */
+static int put_names(struct freezing *f, const struct grove__claude_rows *r, const struct head *h,
+		     size_t from, size_t nr, struct grove__claude_name *names, struct grove_buf *texts,
+		     uint64_t *len)
+{
+	int rc = 0;
+
+	grove__buf_clear(texts);
+	for (size_t i = 0; i < nr && !rc; i++) {
+		struct grove_slice text = grove__claude_name(r, (uint32_t)(from + i));
+		uint32_t n = (uint32_t)text.len;
+
+		names[i] = r->names[from + i];
+		rc = grove__buf_add(texts, (const char *)&n, sizeof(n));
+		/* from one byte before the first text, so that 0 is none */
+		names[i].text = *len + texts->len + 1;
+		rc = rc ? rc : grove__buf_add_slice(texts, text);
+	}
+	rc = rc ? rc : put(f, h->names.at + from * sizeof(*names), names, nr * sizeof(*names));
+	rc = rc ? rc : put(f, h->texts.at + *len, texts->ptr, texts->len);
+	*len += texts->len;
+	return rc;
+}
+
+static int put_all_names(struct freezing *f, const struct grove__claude_rows *r, struct head *h)
+{
+	struct grove__claude_name *names = malloc(BATCH * sizeof(*names));
+	struct grove_buf texts = GROVE_BUF_INIT;
+	int rc = names ? 0 : GROVE_ENOMEM;
+
+	for (size_t from = 0; from < r->nr_names && !rc; from += BATCH)
+		rc = put_names(f, r, h, from, r->nr_names - from < BATCH ? r->nr_names - from : BATCH, names,
+			       &texts, &h->texts.nr);
+	free(names);
+	grove__buf_release(&texts);
+	return rc;
+}
+
+int grove__claude_freeze(const struct grove__claude_rows *r, uint64_t at, uint64_t *end,
+			 grove__ice_fn *fn, void *payload)
+{
+	struct freezing f = { grove__ice_page_up(at + sizeof(struct head)), fn, payload };
+	size_t slots = r->map.slots ? (size_t)r->map.mask + 1 : 0;
+	struct head h = { .seed = r->map.seed, .mask = r->map.mask, .used = r->map.used,
+			  .last_id = r->last_id, .last_reply = r->last_reply };
+	int rc;
+
+	h.rows = reserve(&f, r->nr, ROOM, sizeof(*r->rows));
+	h.names = reserve(&f, r->nr_names, ROOM, sizeof(*r->names));
+	h.kept = reserve(&f, r->nr_kept, ROOM_KEPT, sizeof(*r->kept));
+	h.pool = reserve(&f, r->nr_pool, ROOM, sizeof(*r->pool));
+	h.slots = reserve(&f, slots, 0, sizeof(*r->map.slots));
+	h.texts.at = f.at;
+	rc = put(&f, h.rows.at, r->rows, r->nr * sizeof(*r->rows));
+	rc = rc ? rc : put_all_names(&f, r, &h);
+	rc = rc ? rc : put(&f, h.kept.at, r->kept, r->nr_kept * sizeof(*r->kept));
+	rc = rc ? rc : put(&f, h.pool.at, r->pool, r->nr_pool * sizeof(*r->pool));
+	rc = rc ? rc : put(&f, h.slots.at, r->map.slots, slots * sizeof(*r->map.slots));
+	h.texts.cap = h.texts.nr;
+	*end = h.end = h.texts.at + h.texts.nr;
+	return rc ? rc : put(&f, at, &h, sizeof(h));
+}
+
+/* It lies where it can lie. */
+static bool sane(const struct head *h, const struct place *p, size_t item)
+{
+	return p->at <= h->end && p->nr <= p->cap && p->cap <= (h->end - p->at) / item &&
+	       p->at % GROVE__ICE_PAGE == 0;
+}
+
+int grove__claude_thaw(struct grove__claude_rows *r, char *bytes, size_t len, uint64_t at)
+{
+	struct head h;
+
+	if (at > len || len - at < sizeof(h))
+		return 1;
+	memcpy(&h, bytes + at, sizeof(h));
+	if (h.end > len || !sane(&h, &h.rows, sizeof(*r->rows)) ||
+	    !sane(&h, &h.names, sizeof(*r->names)) ||
+	    !sane(&h, &h.kept, sizeof(*r->kept)) || !sane(&h, &h.pool, sizeof(*r->pool)) ||
+	    !sane(&h, &h.slots, sizeof(*r->map.slots)) || !sane(&h, &h.texts, 1) || !h.texts.at ||
+	    h.slots.nr != (h.mask ? (uint64_t)h.mask + 1 : 0))
+		return 1;
+	r->rows = (void *)(bytes + h.rows.at);
+	r->nr = h.rows.nr;
+	r->cap = h.rows.cap;
+	r->names = (void *)(bytes + h.names.at);
+	r->nr_names = h.names.nr;
+	r->cap_names = h.names.cap;
+	r->kept = (void *)(bytes + h.kept.at);
+	r->nr_kept = h.kept.nr;
+	r->cap_kept = h.kept.cap;
+	r->pool = (void *)(bytes + h.pool.at);
+	r->nr_pool = h.pool.nr;
+	r->cap_pool = h.pool.cap;
+	r->map.seed = h.seed;
+	if (h.slots.nr) {
+		r->map.slots = (void *)(bytes + h.slots.at);
+		r->map.mask = h.mask;
+		r->map.used = h.used;
+		r->map.borrowed = true;
+	}
+	r->last_id = h.last_id;
+	r->last_reply = h.last_reply;
+	r->ice = bytes;
+	r->ice_len = len;
+	r->base = bytes + h.texts.at - 1;
+	return 0;
+}

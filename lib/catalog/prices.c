@@ -157,8 +157,10 @@ int grove__prices_add(struct grove__prices *p, struct grove_slice text, const ch
 	size_t nr = 0;
 	int rc = in_one_line(text, &line);
 
-	if (rc)
+	if (rc) {
+		grove__buf_release(&line);
 		return grove__fail_nomem(d);
+	}
 	grove__json_want_init(&want, wanted, 1);
 	v = grove__json_scan(&want, line.ptr, text.len, true, &l);
 	list = v == JSON_VALUE ? grove__json_span_of(&l, line.ptr, 0) : grove__slice(NULL, 0);

@@ -109,6 +109,7 @@ struct grove_slice grove__pi_text(struct grove__arena *tmp, struct grove_slice r
 		return in;
 	if (grove__json_text(&b, raw)) {
 		grove__buf_release(&b);
+		tmp->failed = true;
 		return grove__slice(NULL, 0);
 	}
 	out.ptr = grove__arena_dup(tmp, grove__buf_slice(&b));
@@ -204,11 +205,13 @@ static enum grove__line_class pi_index(const struct grove__json_line *l, const c
 static const char *kept(const struct grove__json_line *l, const char *line, unsigned member,
 			struct grove__arena *keep)
 {
-	struct grove_slice raw = grove__json_span_of(l, line, member);
+	struct grove_slice raw = grove__json_span_of(l, line, member), text;
 
 	if (grove__json_type_of(raw) != JSON_STRING)
 		return NULL;
-	return grove__arena_dup(keep, grove__pi_text(keep, raw));
+	text = grove__pi_text(keep, raw);
+	/* no memory is no empty text */
+	return text.ptr ? grove__arena_dup(keep, text) : NULL;
 }
 
 /*

@@ -20,30 +20,47 @@ static int open_at(struct grove__blobs **out, struct grove_buf *dir, struct grov
 }
 
 /* DIR/sessions/PROJECT/NAME.jsonl has DIR/blobs beside it. */
-static int open_beside(struct grove_session *s, struct grove_detail *d)
+static int open_beside(struct grove_session *s, struct grove__blobs **out, struct grove_detail *d)
 {
 	struct grove_buf dir = GROVE_BUF_INIT;
 	const char *up = s->dir ? strrchr(s->dir, '/') : NULL;
 
 	if (!up || up == s->dir)
 		return 0;
-	if (grove__buf_add(&dir, s->dir, (size_t)(up - s->dir)) || grove__buf_add_str(&dir, "/../blobs"))
+	if (grove__buf_add(&dir, s->dir, (size_t)(up - s->dir)) || grove__buf_add_str(&dir, "/../blobs")) {
+		grove__buf_release(&dir);
 		return grove__fail_nomem(d);
-	return open_at(&s->blobs_beside, &dir, d);
+	}
+	return open_at(out, &dir, d);
+}
+
+/* Both or none: who asks again after a failure must not miss one of them. */
+static int open_both(struct grove_session *s, struct grove_detail *d)
+{
+	struct grove__blobs *own = NULL, *beside = NULL;
+	struct grove_buf dir = GROVE_BUF_INIT;
+	int rc = s->at.dialect->blobs_dir(&s->g->env, &dir) ? grove__fail_nomem(d)
+							    : open_at(&own, &dir, d);
+
+	grove__buf_release(&dir);
+	if (!rc)
+		rc = open_beside(s, &beside, d);
+	if (rc) {
+		grove__blobs_close(own);
+		return rc;
+	}
+	s->blobs = own;
+	s->blobs_beside = beside;
+	return 0;
 }
 
 int grove__session_blobs(struct grove_session *s, struct grove__blobs **out, struct grove_detail *d)
 {
-	struct grove_buf dir = GROVE_BUF_INIT;
 	int rc = 0;
 
 	pthread_mutex_lock(&s->blobs_lock);
-	if (!s->blobs && s->at.dialect->blobs_dir) {
-		rc = s->at.dialect->blobs_dir(&s->g->env, &dir) ? grove__fail_nomem(d)
-								 : open_at(&s->blobs, &dir, d);
-		if (!rc)
-			rc = open_beside(s, d);
-	}
+	if (!s->blobs && s->at.dialect->blobs_dir)
+		rc = open_both(s, d);
 	pthread_mutex_unlock(&s->blobs_lock);
 	*out = s->blobs;
 	return rc;

@@ -267,9 +267,11 @@ static int copy_attached(struct copier *c, const char *name)
 	struct grove_slice s;
 	int rc = grove__store_attach_get(c->k.from, &c->k.from_key, name, &bytes, c->k.d);
 
-	/* gone already: somebody else cleans up */
-	if (rc)
+	if (rc) {
+		grove__buf_release(&bytes);
+		/* gone already: somebody else cleans up */
 		return rc == GROVE_ENOTFOUND ? 0 : rc;
+	}
 	s = grove__buf_slice(&bytes);
 	rc = keep_blobs(c, s);
 	if (!rc && c->own && !strncmp(name, BLOBS, sizeof(BLOBS) - 1) &&

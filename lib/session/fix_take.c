@@ -193,9 +193,14 @@ static int take_header(struct grove__plan *p, const struct grove__json_line *l,
 {
 	struct grove__arena tmp;
 	struct grove__header h;
+	bool failed;
 
 	grove__arena_init(&tmp);
 	p->dialect->header(l, value.ptr, &tmp, &h);
+	failed = tmp.failed;
+	grove__arena_release(&tmp);
+	if (failed)
+		return grove__fail_nomem(p->d);
 	*verdict = GOES;
 	*why = p->has_header ? SECOND_HEADER : NO_HEADER;
 	if (!p->has_header && h.usable) {
@@ -208,7 +213,6 @@ static int take_header(struct grove__plan *p, const struct grove__json_line *l,
 			return grove__fail_nomem(p->d);
 		p->header.len = value.len;
 	}
-	grove__arena_release(&tmp);
 	return 0;
 }
 

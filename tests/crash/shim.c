@@ -2,7 +2,9 @@
  * tests/crash/shim.c: what SQLite asks of the system, and of memory, led past
  * the same faults as our own calls.
  *
- * A VFS in front of the usual one. It asks, then hands on.
+ * A VFS in front of the usual one. It asks, then hands on, and tells what became
+ * of files and names as lib/sys does: what a disk may hold when the power goes
+ * (disk.c). The index of the WAL is shared memory, and nothing that a disk keeps.
  */
 #include "crash.h"
 
@@ -11,15 +13,54 @@
 #include "sys/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 static sqlite3_vfs *below;
 
 struct file {
 	sqlite3_file base;
 	sqlite3_file *real;             /* lies right behind */
+	const char *name;               /* NULL: a temporary file */
+	int fd;                         /* stands for the file, cannot be read from; -1: nobody asks */
+	bool names_too;                 /* the first sync is one of the directory as well */
 };
+
+static void tell(struct grove__sys_deed deed)
+{
+	if (grove__sys_told)
+		grove__sys_told(&deed);
+}
+
+/* Closing any other descriptor of a file would take SQLite's locks along. */
+static int stand_in(const char *path)
+{
+	return grove__sys_told ? open(path, O_PATH | O_CLOEXEC) : -1;
+}
+
+static void tell_file(sqlite3_file *f, struct grove__sys_deed deed)
+{
+	deed.fd = ((struct file *)f)->fd;
+	if (deed.fd >= 0)
+		tell(deed);
+}
+
+/* The directory of a file was synced. */
+static void tell_dir(const char *name)
+{
+	char dir[1024];
+	int fd;
+
+	snprintf(dir, sizeof(dir), "%s", name);
+	*strrchr(dir, '/') = '\0';
+	fd = stand_in(dir);
+	if (fd >= 0) {
+		tell((struct grove__sys_deed){ .call = "sync", .fd = fd });
+		close(fd);
+	}
+}
 
 static sqlite3_file *real(sqlite3_file *f)
 {
@@ -38,6 +79,8 @@ static int refuse(const char *call, int otherwise)
 
 static int f_close(sqlite3_file *f)
 {
+	if (((struct file *)f)->fd >= 0)
+		close(((struct file *)f)->fd);
 	return real(f)->pMethods ? real(f)->pMethods->xClose(real(f)) : SQLITE_OK;
 }
 
@@ -58,21 +101,35 @@ static int f_write(sqlite3_file *f, const void *buf, int n, sqlite3_int64 at)
 	}
 	if (err > 0)
 		return err == EIO ? SQLITE_IOERR_WRITE : SQLITE_FULL;
-	return real(f)->pMethods->xWrite(real(f), buf, n, at);
+	err = real(f)->pMethods->xWrite(real(f), buf, n, at);
+	if (!err)
+		tell_file(f, (struct grove__sys_deed){ .call = "write", .bytes = buf, .len = (size_t)n,
+						       .off = (uint64_t)at });
+	return err;
 }
 
 static int f_truncate(sqlite3_file *f, sqlite3_int64 size)
 {
 	int rc = refuse("db-truncate", SQLITE_IOERR_TRUNCATE);
 
-	return rc ? rc : real(f)->pMethods->xTruncate(real(f), size);
+	rc = rc ? rc : real(f)->pMethods->xTruncate(real(f), size);
+	if (!rc)
+		tell_file(f, (struct grove__sys_deed){ .call = "truncate", .off = (uint64_t)size });
+	return rc;
 }
 
 static int f_sync(sqlite3_file *f, int flags)
 {
 	int rc = refuse("db-sync", SQLITE_IOERR_FSYNC);
 
-	return rc ? rc : real(f)->pMethods->xSync(real(f), flags);
+	rc = rc ? rc : real(f)->pMethods->xSync(real(f), flags);
+	if (!rc) {
+		tell_file(f, (struct grove__sys_deed){ .call = "sync" });
+		if (((struct file *)f)->names_too)
+			tell_dir(((struct file *)f)->name);
+		((struct file *)f)->names_too = false;
+	}
+	return rc;
 }
 
 static int f_size(sqlite3_file *f, sqlite3_int64 *size)
@@ -167,11 +224,20 @@ static int v_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags, 
 	file->base.pMethods = NULL;
 	file->real = (sqlite3_file *)(file + 1);
 	file->real->pMethods = NULL;
+	file->name = name;
+	file->fd = -1;
+	file->names_too = name && (flags & SQLITE_OPEN_CREATE) &&
+			  (flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL | SQLITE_OPEN_WAL)) &&
+			  access(name, F_OK);
 	if (rc)
 		return rc;
 	rc = below->xOpen(below, name, file->real, flags, out);
 	if (file->real->pMethods)
 		file->base.pMethods = &methods;
+	if (!rc && name) {
+		file->fd = stand_in(name);
+		tell_file(f, (struct grove__sys_deed){ .call = "create", .path = name });
+	}
 	return rc;
 }
 
@@ -180,7 +246,13 @@ static int v_delete(sqlite3_vfs *v, const char *name, int sync)
 	int rc = refuse("db-delete", SQLITE_IOERR_DELETE);
 
 	(void)v;
-	return rc ? rc : below->xDelete(below, name, sync);
+	rc = rc ? rc : below->xDelete(below, name, sync);
+	if (!rc) {
+		tell((struct grove__sys_deed){ .call = "unlink", .fd = -1, .path = name });
+		if (sync)
+			tell_dir(name);
+	}
+	return rc;
 }
 
 static int v_access(sqlite3_vfs *v, const char *name, int flags, int *out)

@@ -16,6 +16,8 @@
 
 #include "../lib/transcript.h"
 
+#include "dialect/dialect.h"
+
 static long countdown = -1;
 static bool failed;
 
@@ -281,9 +283,51 @@ static void claude_is_read_whole_or_not_at_all(void **state)
 		       NOTE("custom-title", "customTitle", "its name")));
 }
 
+/* What a header says is all there, or it is known that it is not: never an empty text. */
+static void a_header_is_read_whole_or_known_not_to_be(void **state)
+{
+	static const char line[] =
+		"{\"type\":\"session\",\"version\":\"\\u0033\",\"id\":\"s\\u0031\"" TS ",\"cwd\":\"\\/w\","
+		"\"parentSession\":\"\\/p\",\"title\":\"\\u0074\",\"titleSource\":\"us\\u0065r\"}" "        "
+		"                                                        ";
+	static const char *const names[] = { "pi", "xcsh", "omp" };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		const struct grove__dialect *d = grove__dialect_find(names[i]);
+		struct grove__json_want want;
+		struct grove__json_line l;
+		struct grove__arena keep;
+		struct grove__header h;
+		long n = 0;
+
+		grove__json_want_init(&want, d->members, d->nr_members);
+		assert_int_equal(grove__json_scan(&want, line, strcspn(line, " "), true, &l), JSON_VALUE);
+		do {
+			grove__arena_init(&keep);
+			failed = false;
+			countdown = n++;
+			d->header(&l, line, &keep, &h);
+			countdown = -1;
+			assert_int_equal(keep.failed, failed);
+			if (!failed) {
+				assert_string_equal(h.id, "s1");
+				assert_string_equal(h.cwd, "/w");
+				assert_string_equal(h.parent, "/p");
+				assert_int_equal(h.version, 3);
+			} else if (h.id) {
+				assert_string_equal(h.id, "s1");
+			}
+			grove__arena_release(&keep);
+		} while (failed);
+		assert_true(n > 5);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_header_is_read_whole_or_known_not_to_be),
 		WORLD_TEST(pi_is_read_whole_or_not_at_all),
 		WORLD_TEST(xcsh_is_read_whole_or_not_at_all),
 		WORLD_TEST(omp_is_read_whole_or_not_at_all),

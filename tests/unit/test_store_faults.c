@@ -441,9 +441,53 @@ static void blobs_need_a_directory(void **state)
 	grove__blobs_close(NULL);
 }
 
+/* What no store can do, each of them refuses, and nothing has changed. */
+static void what_cannot_be_is_refused_by_every_store(void **state)
+{
+	static const char *const urls[] = { "file:%s", "memory:%.0s", "sqlite:%s/store.db" };
+	const struct grove_key key = { "p", "a.jsonl", "" }, sub = { "p", "b.jsonl", "subagents/agent-1" };
+	static char deep[1700];
+
+	(void)state;
+	memset(deep, 'a', sizeof(deep) - 1);
+	for (size_t i = 0; i < sizeof(urls) / sizeof(*urls); i++) {
+		const struct grove_key longest = { "p", "a.jsonl", deep };
+		struct day *y = calloc(1, sizeof(*y));
+		struct grove_log *reader = NULL, *none = NULL;
+
+		assert_non_null(y);
+		scratch_make(y->dir, sizeof(y->dir));
+		snprintf(y->url, sizeof(y->url), urls[i], y->dir);
+		y->key = key;
+		/* a build may be without SQLite */
+		if (!open_store(y)) {
+			assert_int_equal(create(y), 0);
+			assert_int_equal(append(y), 0);
+			assert_int_equal(grove__store_attach_put(y->st, &key, "x.txt", str("x"), &y->d), 0);
+			/* a sub-agent's log has nothing that belongs to it */
+			assert_int_equal(grove__store_rename(y->st, &key, &sub, &y->d), GROVE_EINVAL);
+			/* a column has an end; memory has none, and a file's name is the system's affair */
+			if (i == 2)
+				assert_true(grove__log_open(&none, y->st, &longest, GROVE_LOG_CREATE, &y->d) < 0);
+			assert_int_equal(grove__log_open(&reader, y->st, &key, GROVE_LOG_READ, &y->d), 0);
+			assert_int_equal(grove__log_meta_put(reader, GROVE__META_UNFINISHED, str("1"), &y->d),
+					 GROVE_EACCESS);
+			grove__log_close(reader);
+			grove__log_close(y->log);
+			/* still there, under its name */
+			assert_int_equal(grove__log_open(&reader, y->st, &key, GROVE_LOG_READ, &y->d), 0);
+			grove__log_close(reader);
+		}
+		grove__store_close(y->st);
+		scratch_remove(y->dir);
+		free(y);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_cannot_be_is_refused_by_every_store),
 		cmocka_unit_test(files_run_out_of_memory),
 		cmocka_unit_test(files_have_a_system_that_fails),
 		cmocka_unit_test(memory_runs_out_of_memory),

@@ -459,21 +459,10 @@ int grove_session_refresh(struct grove_session *s)
 int grove_session_sync(struct grove_session *s)
 {
 	struct grove_detail d;
-	struct grove_log *log;
 	int rc;
 
 	grove__detail_clear(&d);
-	/* logs live as long as their session: waiting needs no lock */
-	pthread_mutex_lock(&s->lock);
-	rc = s->latch ? grove__session_writable(s, &d) : grove__session_load(s, &d);
-	log = s->log;
-	pthread_mutex_unlock(&s->lock);
-	if (!rc) {
-		rc = grove__log_sync(log, &d);
-		pthread_mutex_lock(&s->lock);
-		grove__session_latch(s, rc, &d);
-		pthread_mutex_unlock(&s->lock);
-	}
+	rc = grove__session_sync(s, &d);
 	return grove__session_told(s, rc, &d);
 }
 

@@ -798,8 +798,11 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 		/* a conflict of ids is the caller's affair */
 		if (rc == GROVE_ECONFLICT && b->nr < nr)
 			break;
-		/* lines of another are what some want to be told of; a leaf that moved is followed */
-		told = b->fresh && (exact || s->flags & GROVE_TELL);
+		/*
+		 * Lines of another are what some want to be told of. A leaf that moved is
+		 * followed, and who has nothing to write need not know.
+		 */
+		told = (b->fresh || b->nr < nr) && (exact || s->flags & GROVE_TELL);
 		stale = rc == GROVE_ESTALE;
 		if (told && !stale && !grove__kept_moved(s))
 			break;
@@ -826,7 +829,7 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 	if (!rc && tries == TRIES)
 		rc = grove__fail(d, GROVE_ECONFLICT, s->at.path, "others append all the time");
 	if (!rc) {
-		if (b->labels) {
+		if (b->labels || (s->labels && grove__labels_wait(s->labels))) {
 			grove__labels_unref(s->labels);
 			s->labels = NULL;
 		}

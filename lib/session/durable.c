@@ -138,3 +138,26 @@ int grove__session_append(struct grove_session *s, const struct grove_slice *jso
 	pthread_mutex_unlock(&s->lock);
 	return rc;
 }
+
+int grove__session_sync(struct grove_session *s, struct grove_detail *d)
+{
+	struct grove_log *log;
+	int rc;
+
+	pthread_mutex_lock(&s->lock);
+	rc = s->latch ? grove__session_writable(s, d) : grove__session_load(s, d);
+	log = s->log;
+	__atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&s->lock);
+	if (!rc) {
+		rc = grove__log_sync(log, d);
+		if (rc) {
+			pthread_mutex_lock(&s->lock);
+			s->broken = true;
+			grove__session_latch(s, rc, d);
+			pthread_mutex_unlock(&s->lock);
+		}
+	}
+	grove__session_unref(s);
+	return rc;
+}

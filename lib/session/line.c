@@ -246,6 +246,25 @@ int grove__image_migrate(const struct grove__image *im, struct grove_log *log, u
 	return im->dialect->migrate(line, &m, out);
 }
 
+/* Put another value in the place of `*v`, which is in `line`; white space around it stays, as it does in the log. */
+static int replace(struct grove_buf *line, struct grove_slice *v, struct grove_slice by)
+{
+	struct grove_slice old = grove__buf_slice(line);
+	size_t before = (size_t)(v->ptr - old.ptr);
+	struct grove_buf out = GROVE_BUF_INIT;
+
+	if (grove__buf_reserve(&out, old.len - v->len + by.len + GROVE__JSON_PAD) ||
+	    grove__buf_add(&out, old.ptr, before) || grove__buf_add_slice(&out, by) ||
+	    grove__buf_add(&out, v->ptr + v->len, old.len - before - v->len)) {
+		grove__buf_release(&out);
+		return GROVE_ENOMEM;
+	}
+	grove__buf_release(line);
+	*line = out;
+	*v = grove__slice(out.ptr + before, by.len);
+	return 0;
+}
+
 /* Bring `out` up to date and say where the value is in it. */
 static int present(const struct grove__image *im, struct grove_log *log, uint32_t row,
 		   struct grove_buf *out, struct grove_slice *value, struct grove_detail *d)
@@ -254,14 +273,8 @@ static int present(const struct grove__image *im, struct grove_log *log, uint32_
 	struct grove_buf now = GROVE_BUF_INIT;
 	int rc = grove__image_migrate(im, log, row, v, &now);
 
-	if (!rc && grove__buf_reserve(&now, GROVE__JSON_PAD))
-		rc = GROVE_ENOMEM;
-	if (!rc) {
-		grove__buf_release(out);
-		*out = now;
-		now = (struct grove_buf)GROVE_BUF_INIT;
-		v = grove__buf_slice(out);
-	}
+	if (!rc)
+		rc = replace(out, &v, grove__buf_slice(&now));
 	grove__buf_release(&now);
 	if (value)
 		*value = v;

@@ -157,6 +157,9 @@ int grove__where_dialect(struct grove *g, struct grove__where *w, struct grove_d
 /* The same for a log of a root. */
 int grove__root_dialect(struct grove *g, struct grove__root *root, const struct grove_key *key,
 			const struct grove__dialect **out, struct grove_detail *d);
+/* The same for one that is open. */
+int grove__log_dialect(struct grove *g, struct grove__root *root, struct grove_log *log,
+		       const char *project, const struct grove__dialect **out, struct grove_detail *d);
 /* The dialect of what does not tell its own, by its place. GROVE_ENOMEM. */
 int grove__root_likely(struct grove *g, struct grove__root *root, const char *project,
 		       const struct grove__dialect **out);
@@ -320,6 +323,8 @@ int grove__session_append(struct grove_session *s, const struct grove_slice *jso
 int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			 const struct grove_append_options *opt, const char **ids,
 			 struct grove_detail *d);
+/* durable.c: what was appended is on the disk. Takes the lock. */
+int grove__session_sync(struct grove_session *s, struct grove_detail *d);
 int grove__append_wish(struct grove_session *s, const struct grove__wish *w,
 		       const struct grove_append_options *opt, const char **id,
 		       struct grove_detail *d);

@@ -147,11 +147,28 @@ static int add_text(struct grove__values *v, uint64_t pos, uint64_t len, struct 
 	return 0;
 }
 
+/* Where the text begins: behind a byte-order mark, which is part of the first line where positions count lines. */
+static int begin(struct grove__values *v, uint64_t *out)
+{
+	char mark[3];
+	size_t got = 0;
+	int rc = 0;
+
+	*out = v->by_line ? 0 : v->pos;
+	if (v->by_line && !v->pos)
+		rc = text(v, 0, mark, sizeof(mark), &got);
+	if (!rc && got == 3 && !memcmp(mark, "\xef\xbb\xbf", 3))
+		*out = 3;
+	return rc;
+}
+
 int grove__values_new(struct grove__values **out, const struct grove__json_want *want,
 		      struct grove_log *log, uint64_t pos, uint64_t until, bool by_line,
 		      uint64_t whole, struct grove_detail *d)
 {
 	struct grove__values *v = *out = calloc(1, sizeof(*v));
+	uint64_t start = 0;
+	int rc;
 
 	if (!v)
 		return grove__fail_nomem(d);
@@ -162,13 +179,16 @@ int grove__values_new(struct grove__values **out, const struct grove__json_want 
 	v->by_line = by_line;
 	v->whole = whole;
 	v->d = d;
-	v->lenient = grove__json_lenient_new(want, text, v, by_line ? 0 : pos);
-	if (!v->lenient || know_start(v, 0, 0)) {
+	rc = know_start(v, 0, 0) ? grove__fail_nomem(d) : begin(v, &start);
+	if (!rc) {
+		v->lenient = grove__json_lenient_new(want, text, v, start);
+		rc = v->lenient ? 0 : grove__fail_nomem(d);
+	}
+	if (rc) {
 		grove__values_free(v);
 		*out = NULL;
-		return grove__fail_nomem(d);
 	}
-	return 0;
+	return rc;
 }
 
 void grove__values_free(struct grove__values *v)

@@ -86,6 +86,11 @@ void grove__labels_unref(struct grove__labels *l)
 	free(l);
 }
 
+bool grove__labels_wait(const struct grove__labels *l)
+{
+	return l->nr && l->label[l->by_row[l->nr - 1]].row == GROVE_NONE;
+}
+
 const struct grove__label *grove__labels_get(const struct grove__labels *l, uint32_t row)
 {
 	size_t lo = 0, hi = l->nr;

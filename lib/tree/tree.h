@@ -52,6 +52,8 @@ struct grove__labels {
 struct grove__labels *grove__labels_new(const struct grove__spine *s);
 struct grove__labels *grove__labels_ref(struct grove__labels *l);
 void grove__labels_unref(struct grove__labels *l);
+/* Is there one whose entry is not there, and may still come? */
+bool grove__labels_wait(const struct grove__labels *l);
 /* The label of a row, or NULL. */
 const struct grove__label *grove__labels_get(const struct grove__labels *l, uint32_t row);
 

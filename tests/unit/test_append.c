@@ -600,6 +600,89 @@ static void labels_come_and_go(void **state)
 	grove_session_close(s);
 }
 
+/* ----------------------------------------------------- in a store that tells */
+
+struct pair {
+	struct grove *g;
+	struct grove_session *s, *t;     /* the same session; `t` wants to be told of lines */
+	const char *first;               /* of its two entries; the other is "mine" */
+};
+
+static const char mine[] = "{\"type\":\"message\",\"id\":\"mine\","
+			   "\"message\":{\"role\":\"user\",\"content\":\"once\"}}";
+
+static void pair_open(struct world *w, struct pair *p)
+{
+	const char *const stores[] = { "memory:" };
+	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
+				   .getenv = no_variables, .cache = "", .stores = stores, .nr_stores = 1 };
+	struct grove_new_options new = { .size = sizeof(new), .flags = GROVE_NEW_NOW };
+
+	assert_int_equal(grove_open(&p->g, &o), 0);
+	assert_int_equal(grove_session_new(p->g, &new, &p->s), 0);
+	p->first = user(w, p->s, "first");
+	assert_int_equal(grove_session_append(p->s, text(mine), NULL, NULL), 0);
+	assert_int_equal(grove_session_open(p->g, grove_session_id(p->s), GROVE_WRITE | GROVE_TELL, &p->t),
+			 0);
+	assert_leaf(p->t, "mine");
+}
+
+static void pair_close(struct pair *p)
+{
+	grove_session_close(p->t);
+	grove_session_close(p->s);
+	grove_close(p->g);
+}
+
+/* Another moves the leaf, and goes on there. */
+static void go_elsewhere(struct world *w, struct pair *p)
+{
+	assert_int_equal(grove_session_set_leaf(p->s, p->first, GROVE_LEAF_PERSIST), 0);
+	user(w, p->s, "elsewhere");
+}
+
+/* Nothing is sent for an entry that is there already, so the session has to look by itself. */
+static void a_retry_makes_its_entry_the_leaf_wherever_that_went(void **state)
+{
+	struct pair p;
+
+	pair_open(*state, &p);
+	go_elsewhere(*state, &p);
+	/* who writes nothing has no conflict with lines of another */
+	assert_int_equal(grove_session_append(p.t, text(mine), NULL, NULL), 0);
+	assert_leaf(p.t, "mine");
+	assert_int_equal(grove_session_refresh(p.t), 0);
+	assert_leaf(p.t, "mine");
+	pair_close(&p);
+}
+
+static void a_retry_is_compared_with_what_is_there_now(void **state)
+{
+	struct pair p;
+
+	pair_open(*state, &p);
+	assert_int_equal(grove_session_update(p.s, "mine", "/message/content", "\"twice\""), 0);
+	user(*state, p.s, "more");
+	assert_int_equal(grove_session_append(p.t, text(mine), NULL, NULL), GROVE_ECONFLICT);
+	pair_close(&p);
+}
+
+static void who_is_told_of_lines_has_yet_to_look_at_them(void **state)
+{
+	struct grove_slice json = text("{\"role\":\"user\",\"content\":\"x\"}");
+	struct pair p;
+
+	pair_open(*state, &p);
+	go_elsewhere(*state, &p);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(grove_session_append(p.t, json, NULL, NULL), GROVE_ECONFLICT);
+	assert_int_equal(grove_session_refresh(p.t), 1);
+	assert_int_equal(grove_session_append(p.t, json, NULL, NULL), 0);
+	assert_int_equal(grove_session_refresh(p.s), 1);
+	assert_int_equal(counts_of(*state, p.s).entries, 4);
+	pair_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -622,6 +705,9 @@ int main(void)
 		WORLD_TEST(a_branch_leaves_a_summary_of_what_was_left),
 		WORLD_TEST(continue_appends_switches_or_replays),
 		WORLD_TEST(labels_come_and_go),
+		WORLD_TEST(a_retry_makes_its_entry_the_leaf_wherever_that_went),
+		WORLD_TEST(a_retry_is_compared_with_what_is_there_now),
+		WORLD_TEST(who_is_told_of_lines_has_yet_to_look_at_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,11 @@
 
 #include "../lib/world.h"
 
+#include "session/session.h"
+
+#include <sched.h>
+#include <semaphore.h>
+
 static long countdown = -1;      /* allocations until one fails; below 0: none does */
 
 static int due(void)
@@ -160,12 +165,221 @@ static void each_of_those_who_wait_has_an_answer_of_its_own(void **state)
 	grove_session_close(c.s);
 }
 
+/* ------------------------------------------- what happens while somebody waits */
+
+static struct {
+	const char *call;           /* the first one of these is held up, until `go` */
+	int shut;
+	sem_t there, go;
+} gate;
+
+static int held_up(const char *call)
+{
+	if (!strcmp(call, gate.call) && __atomic_exchange_n(&gate.shut, 0, __ATOMIC_ACQ_REL)) {
+		sem_post(&gate.there);
+		while (sem_wait(&gate.go))
+			;
+	}
+	return 0;
+}
+
+static void shut_gate(const char *call)
+{
+	gate.call = call;
+	gate.shut = 1;
+	sem_init(&gate.there, 0, 0);
+	sem_init(&gate.go, 0, 0);
+	grove__sys_fault = held_up;
+}
+
+static void wait_at_gate(void)
+{
+	while (sem_wait(&gate.there))
+		;
+}
+
+static void open_gate(void)
+{
+	sem_post(&gate.go);
+}
+
+struct one {
+	struct grove_session *s;
+	enum grove_sync sync;
+	pthread_t thread;
+	bool done;
+	int rc;
+};
+
+static void *append_one(void *arg)
+{
+	struct one *o = arg;
+	struct grove_append_options opt = { .size = sizeof(opt), .sync = o->sync };
+
+	o->rc = grove_session_append(o->s, text("{\"role\":\"user\",\"content\":\"x\"}"), &opt, NULL);
+	o->done = true;
+	pthread_testcancel();
+	return NULL;
+}
+
+static void start(struct one *o, struct grove_session *s, enum grove_sync sync)
+{
+	*o = (struct one){ .s = s, .sync = sync };
+	assert_int_equal(pthread_create(&o->thread, NULL, append_one, o), 0);
+}
+
+static void assert_appended(struct one *o)
+{
+	pthread_join(o->thread, NULL);
+	assert_true(o->done);
+	assert_int_equal(o->rc, 0);
+}
+
+/* A session that moves leaves its log. Who waits for the disk has that one still. */
+static void a_log_that_is_left_while_it_is_synced_stays_open(void **state)
+{
+	struct world *w = *state;
+	struct grove_new_options o = { .size = sizeof(o), .cwd = w->cwd };
+	struct grove_session *s;
+	struct one one;
+
+	OK(w, grove_session_new(w->g, &o, &s));
+	user(w, s, "there is a file");
+	shut_gate("fdatasync");
+	start(&one, s, GROVE_SYNC_ALWAYS);
+	wait_at_gate();
+	OK(w, grove_session_move(s, w->home));
+	/* what was left is closed before the next time, but for who has it still */
+	GOT(w, grove_session_move(s, w->cwd), GROVE_ECONFLICT);
+	open_gate();
+	assert_appended(&one);
+	grove__sys_fault = NULL;
+	OK(w, grove_session_move(s, w->cwd));
+	assert_int_equal(counts_of(w, s).entries, 2);
+	grove_session_close(s);
+}
+
+static struct grove__durable *waiting(struct grove_session *s)
+{
+	return __atomic_load_n(&s->durable, __ATOMIC_ACQUIRE);
+}
+
+/* A, which waits for no disk, is held up with the lock; B waits for that, and C for B. */
+static void line_up(struct grove_session *s, struct one *a, struct one *b, struct one *c)
+{
+	struct grove__durable *first;
+
+	shut_gate("write");
+	start(a, s, GROVE_SYNC_NONE);
+	wait_at_gate();
+	start(b, s, GROVE_SYNC_ALWAYS);
+	while (!(first = waiting(s)))
+		sched_yield();
+	start(c, s, GROVE_SYNC_ALWAYS);
+	while (waiting(s) == first)
+		sched_yield();
+}
+
+/* A thread that is to end does so when its line is stored, and lets nobody down. */
+static void a_thread_that_waits_cannot_be_cancelled(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = begin(w);
+	struct one a, b, c;
+
+	user(w, s, "there is a file");
+	line_up(s, &a, &b, &c);
+	assert_int_equal(pthread_cancel(c.thread), 0);
+	assert_int_equal(pthread_cancel(b.thread), 0);
+	open_gate();
+	assert_appended(&a);
+	assert_appended(&b);
+	assert_appended(&c);
+	grove__sys_fault = NULL;
+	assert_int_equal(counts_of(w, s).entries, 4);
+	assert_one_line(w, s);
+	grove_session_close(s);
+}
+
+/* B asks for the sync, and C is told of it. */
+static void those_who_waited_for_another_are_told_too(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = begin(w);
+	struct one a, b, c;
+
+	user(w, s, "there is a file");
+	line_up(s, &a, &b, &c);
+	grove__sys_fault = no_datasync;
+	open_gate();
+	assert_appended(&a);
+	pthread_join(b.thread, NULL);
+	pthread_join(c.thread, NULL);
+	grove__sys_fault = NULL;
+	assert_int_equal(b.rc, GROVE_EIO);
+	assert_int_equal(c.rc, GROVE_EIO);
+	grove_session_close(s);
+}
+
+/* ------------------------------------------------- what comes in between */
+
+static struct grove_session *quick;     /* appends right after the next look at a log */
+
+int __real_grove__log_stat(struct grove_log *log, struct grove_log_stat *out, struct grove_detail *d);
+int __wrap_grove__log_stat(struct grove_log *log, struct grove_log_stat *out, struct grove_detail *d);
+int __wrap_grove__log_stat(struct grove_log *log, struct grove_log_stat *out, struct grove_detail *d)
+{
+	int rc = __real_grove__log_stat(log, out, d);
+	struct grove_session *s = quick;
+
+	quick = NULL;
+	if (s)
+		assert_int_equal(grove_session_append(s, text("{\"role\":\"user\",\"content\":\"y\"}"),
+						      NULL, NULL), 0);
+	return rc;
+}
+
+/* A moved leaf is followed; but a line that comes while one looks for it is told of. */
+static void a_line_behind_a_moved_leaf_is_told_of(void **state)
+{
+	struct world *w = *state;
+	struct grove_slice json = text("{\"role\":\"user\",\"content\":\"x\"}");
+	const char *const stores[] = { "memory:" };
+	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
+				   .getenv = no_variables, .cache = "", .stores = stores, .nr_stores = 1 };
+	struct grove_new_options new = { .size = sizeof(new), .flags = GROVE_NEW_NOW };
+	struct grove_session *s, *t;
+	const char *first;
+	struct grove *g;
+
+	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_session_new(g, &new, &s), 0);
+	assert_int_equal(grove_session_append(s, json, NULL, &first), 0);
+	assert_int_equal(grove_session_append(s, json, NULL, NULL), 0);
+	assert_int_equal(grove_session_open(g, grove_session_id(s), GROVE_WRITE | GROVE_TELL, &t), 0);
+	assert_int_equal(grove_session_refresh(t), 0);
+	assert_int_equal(grove_session_set_leaf(s, first, GROVE_LEAF_PERSIST), 0);
+	quick = s;
+	assert_int_equal(grove_session_append(t, json, NULL, NULL), GROVE_ECONFLICT);
+	assert_null(quick);
+	assert_int_equal(counts_of(w, s).entries, 3);
+	/* now it knows */
+	assert_int_equal(grove_session_append(t, json, NULL, NULL), 0);
+	grove_session_close(t);
+	grove_session_close(s);
+	grove_close(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(an_entry_is_understood_or_refused),
 		WORLD_TEST(a_sync_that_fails_is_told_to_all_who_waited_for_it),
 		WORLD_TEST(each_of_those_who_wait_has_an_answer_of_its_own),
+		WORLD_TEST(a_log_that_is_left_while_it_is_synced_stays_open),
+		WORLD_TEST(a_thread_that_waits_cannot_be_cancelled),
+		WORLD_TEST(those_who_waited_for_another_are_told_too),
+		WORLD_TEST(a_line_behind_a_moved_leaf_is_told_of),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

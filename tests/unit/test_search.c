@@ -16,6 +16,7 @@
 #include "../lib/scratch.h"
 #include "catalog/search.h"
 #include "catalog/search_needle.h"
+#include "catalog/search_sums.h"
 #include "catalog/search_words.h"
 #include "session/sent.h"
 
@@ -548,6 +549,58 @@ static void a_damaged_index_is_made_anew(void **state)
 	}
 }
 
+static sqlite3 *open_pages(const char *path)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+					 grove__search_sums()), SQLITE_OK);
+	assert_int_equal(grove__search_sums_begin(db), 0);
+	return db;
+}
+
+/* All rows of the table, read. */
+static int read_pages(const char *path)
+{
+	sqlite3 *db = open_pages(path);
+	int rc = sqlite3_exec(db, "SELECT sum(length(x)) FROM t", NULL, NULL, NULL);
+
+	sqlite3_close(db);
+	return rc;
+}
+
+/* Two leaves of a table change places: SQLite sees rows in another order, and nothing wrong. */
+static void a_page_in_the_place_of_another_is_noticed(void **state)
+{
+	enum { ONE = 4, OTHER = 9 };
+	const size_t page = GROVE__SEARCH_PAGE;
+	struct place *p = *state;
+	char path[sizeof(p->db) + 8], *keep = malloc(page);
+	struct grove_buf b;
+	sqlite3 *db;
+
+	assert_non_null(keep);
+	snprintf(path, sizeof(path), "%s.pages", p->db);
+	if (access(p->cache, F_OK))
+		assert_int_equal(mkdir(p->cache, 0700), 0);
+	db = open_pages(path);
+	assert_int_equal(sqlite3_exec(db, "PRAGMA page_size = 4096; CREATE TABLE t (id INTEGER PRIMARY KEY, x);"
+					  "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+					  "WHERE i < 300) INSERT INTO t SELECT i, randomblob(300) FROM n",
+				      NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	assert_int_equal(read_pages(path), SQLITE_OK);
+	b = file_bytes(path);
+	assert_true(b.len > (OTHER + 1) * page);
+	memcpy(keep, b.ptr + ONE * page, page);
+	memcpy(b.ptr + ONE * page, b.ptr + OTHER * page, page);
+	memcpy(b.ptr + OTHER * page, keep, page);
+	file_put(path, O_TRUNC, b.ptr, b.len);
+	assert_int_equal(read_pages(path) & 0xff, SQLITE_IOERR);
+	grove__buf_release(&b);
+	free(keep);
+}
+
 static void an_index_of_another_release_is_made_anew(void **state)
 {
 	struct place *p = *state;
@@ -865,6 +918,7 @@ int main(void)
 		cmocka_unit_test(a_needle_is_found_wherever_it_is),
 		cmocka_unit_test_setup_teardown(the_index_finds_what_looking_through_finds, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_damaged_index_is_made_anew, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_page_in_the_place_of_another_is_noticed, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_index_of_another_release_is_made_anew, setup, teardown),
 		cmocka_unit_test_setup_teardown(where_no_index_can_be_all_is_looked_through, setup, teardown),
 		cmocka_unit_test_setup_teardown(odd_files_do_no_harm, setup, teardown),

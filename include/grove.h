@@ -249,7 +249,7 @@ struct grove_list_options {
 	int named;                /* only those with a name */
 	/*
 	 * In pi's language: words and "phrases" that must all occur in id, name,
-	 * cwd or first message (of a word it is enough if name or cwd has its
+	 * cwd or what was said (of a word it is enough if name or cwd has its
 	 * letters in that order), or re: and a regular expression. GROVE_EINVAL if
 	 * that is none, GROVE_ENOTSUP if this build has none, GROVE_ETOOBIG if it
 	 * takes too long. NULL: all.

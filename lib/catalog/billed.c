@@ -1,7 +1,7 @@
 /*
  * catalog/billed.c: the replies of one log, as bytes for the catalog.
  *
- *	head | dialect | id | cwd | models … | replies …
+ *	head | dialect | around | id | cwd | models … | replies …
  *
  * Numbers are written seven bits a byte, the lowest first, a text as its length and
  * its bytes. Most counts are small and a reply comes soon after the one before it,
@@ -16,14 +16,14 @@
 #include <stdlib.h>
 
 /* One more whenever these bytes, or what a dialect says about a line, mean something else. */
-#define FORMAT 2
+#define FORMAT 3
 
 struct head {
 	uint32_t crc;                    /* of all that follows */
 	uint32_t format, flags, nr, nr_models;
 };
 
-enum { FORCED = 1, SESSION = 2 };
+enum { SESSION = 1 };
 enum { HAS_TIME = 1, HAS_COST = 2, HAS_LONG = 4, TOLD = 8, SINGLE = 16 };
 
 /* ------------------------------------------------------------------ packing */
@@ -77,13 +77,14 @@ int grove__billed_pack(const struct grove__billed_log *l, const struct grove__re
 		       struct grove_buf *out)
 {
 	struct head h = { .format = FORMAT, .nr = (uint32_t)rs->nr,
-			  .flags = (l->forced ? FORCED : 0) | (l->session ? SESSION : 0),
+			  .flags = l->session ? SESSION : 0,
 			  .nr_models = (uint32_t)rs->nr_models };
 	size_t begin = out->len;
 	int64_t before = 0;
 	int rc = grove__buf_add(out, &h, sizeof(h));
 
 	rc = rc ? rc : put_text(out, grove__slice_str(l->dialect ? l->dialect->name : ""));
+	rc = rc ? rc : put_text(out, l->around);
 	rc = rc ? rc : put_text(out, l->id);
 	rc = rc ? rc : put_text(out, l->cwd);
 	for (size_t i = 0; i < rs->nr_models && !rc; i++)
@@ -158,10 +159,10 @@ static bool begin(struct grove_slice bytes, struct reader *r, struct head *h,
 	if (!take_bytes(r, h, sizeof(*h)) || h->format != FORMAT)
 		return false;
 	name = take_text(r);
+	l->around = take_text(r);
 	l->id = take_text(r);
 	l->cwd = take_text(r);
 	l->dialect = NULL;
-	l->forced = h->flags & FORCED;
 	l->session = h->flags & SESSION;
 	if (r->bad || name.len >= sizeof(text))
 		return false;

@@ -9,7 +9,7 @@
 /* What is known of the log besides. */
 struct grove__billed_log {
 	const struct grove__dialect *dialect;   /* by which it was read; NULL: it was not */
-	bool forced;                            /* by whoever asked, not by what is in it */
+	struct grove_slice around;              /* what its place said then (grove__sweep_around()) */
 	bool session;                           /* it is one */
 	struct grove_slice id, cwd;             /* empty: not known */
 };

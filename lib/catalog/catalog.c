@@ -29,7 +29,7 @@
 #include <stdlib.h>
 
 /* Of the tables, and of what their bytes mean. */
-#define VERSION "4"
+#define VERSION "5"
 #define TICK_NS INT64_C(100000000)
 /* Where times are whole seconds, there may be nothing finer than two of them. */
 #define COARSE_NS INT64_C(2500000000)
@@ -37,13 +37,19 @@
 #define BUSY_MS 500
 /* As many files looked up as this part of those known: all rows are read at once. */
 #define ALL_FROM 8
+/* How many of the first rows are looked at to guess how many there are. */
+#define GUESS_FROM 64
+#define NUMBER(n) TEXT(n)
+#define TEXT(n) #n
 
 static const char *const tables[CATALOG_NR] = { "listed", "billed", "shaped" };
 
 struct row {
+	int64_t id;                   /* of one that is new; see id_of() */
 	const char *path;
 	struct grove__sys_stat st;    /* dev, ino, size and times alone */
 	struct grove_slice bytes;
+	uint32_t crc;                 /* as it is stored; who finds the row compares */
 	bool used;
 };
 
@@ -64,6 +70,16 @@ struct grove__catalog {
 	struct grove__idmap by_path;
 	pthread_mutex_t lock;         /* of `one`, `fresh` and `damaged` */
 };
+
+/*
+ * Rows are numbered by their paths' hashes: that needs no index beside the table,
+ * and new rows in this order are written one behind the other. If two paths have
+ * the same, only one of them is remembered.
+ */
+static int64_t id_of(const char *path)
+{
+	return (int64_t)(grove__hash(0, path, strlen(path)) >> 1);
+}
 
 static struct grove_slice path_of(const void *owner, uint32_t i)
 {
@@ -100,7 +116,7 @@ static bool make_tables(sqlite3 *db)
 		return run(db, "COMMIT");
 	for (size_t i = 0; i < CATALOG_NR && ok; i++) {
 		sqlite3_snprintf((int)sizeof(sql), sql,
-				 "DROP TABLE IF EXISTS %s; CREATE TABLE %s (path TEXT NOT NULL PRIMARY KEY, "
+				 "DROP TABLE IF EXISTS %s; CREATE TABLE %s (id INTEGER PRIMARY KEY, path TEXT, "
 				 "dev INTEGER, ino INTEGER, size INTEGER, mtime INTEGER, ctime INTEGER, "
 				 "crc INTEGER, about BLOB)", tables[i], tables[i]);
 		ok = run(db, sql);
@@ -175,31 +191,35 @@ static uint32_t crc_of(const struct row *r)
 	return grove__crc32c(crc, r->bytes.ptr, r->bytes.len);
 }
 
-/* 1: this is no row to believe. GROVE_ENOMEM. */
+static struct grove_slice keep(struct grove__arena *a, const void *ptr, size_t len)
+{
+	char *copy = grove__arena_alloc(a, len + 1, 8);
+
+	if (copy) {
+		if (len)
+			memcpy(copy, ptr, len);
+		copy[len] = '\0';
+	}
+	return grove__slice(copy, len);
+}
+
+/* GROVE_ENOMEM. */
 static int take_row(sqlite3_stmt *st, struct grove__arena *a, struct row *out)
 {
-	const char *path = (const char *)sqlite3_column_text(st, 0);
+	const void *path = sqlite3_column_blob(st, 0);
+	size_t path_len = (size_t)sqlite3_column_bytes(st, 0);
 	const void *bytes = sqlite3_column_blob(st, 7);
 	size_t len = (size_t)sqlite3_column_bytes(st, 7);
-	char *copy;
 
 	*out = (struct row){
-		.path = path ? path : "",
+		.path = keep(a, path, path ? path_len : 0).ptr,
 		.st = { .dev = (uint64_t)sqlite3_column_int64(st, 1), .ino = (uint64_t)sqlite3_column_int64(st, 2),
 			.size = (uint64_t)sqlite3_column_int64(st, 3), .mtime_ns = sqlite3_column_int64(st, 4),
 			.ctime_ns = sqlite3_column_int64(st, 5) },
-		.bytes = grove__slice(bytes ? bytes : "", bytes ? len : 0),
+		.bytes = keep(a, bytes, bytes ? len : 0),
+		.crc = (uint32_t)sqlite3_column_int64(st, 6),
 	};
-	if (sqlite3_column_int64(st, 6) != crc_of(out))
-		return 1;
-	copy = grove__arena_alloc(a, out->bytes.len + 1, 8);
-	out->path = grove__arena_dup(a, grove__slice_str(out->path));
-	if (!copy || !out->path)
-		return GROVE_ENOMEM;
-	if (out->bytes.len)
-		memcpy(copy, out->bytes.ptr, out->bytes.len);
-	out->bytes.ptr = copy;
-	return 0;
+	return out->path && out->bytes.ptr ? 0 : GROVE_ENOMEM;
 }
 
 static sqlite3_stmt *prepare(struct grove__catalog *c, const char *fmt)
@@ -214,26 +234,30 @@ static sqlite3_stmt *prepare(struct grove__catalog *c, const char *fmt)
 	return rc ? NULL : st;
 }
 
-/* The next row, of those that can be believed. */
+/* The next row; 1: there is none. */
 static int step(struct grove__catalog *c, sqlite3_stmt *st, struct grove__arena *a, struct row *out)
 {
-	int rc, bad = 1;
+	int rc = sqlite3_step(st);
 
-	while (bad == 1 && (rc = sqlite3_step(st)) == SQLITE_ROW)
-		bad = take_row(st, a, out);
-	if (bad == 1)
-		c->damaged |= is_damage(rc);
-	return bad == 1 && rc != SQLITE_DONE ? GROVE_EIO : bad;
+	if (rc == SQLITE_ROW)
+		return take_row(st, a, out);
+	c->damaged |= is_damage(rc);
+	return rc == SQLITE_DONE ? 1 : GROVE_EIO;
 }
 
-/* About: those that were deleted may count, too. */
-static int64_t count_rows(struct grove__catalog *c)
+/* About: hashes lie evenly, so how far the first rows reach tells how close all are. */
+static uint64_t count_rows(struct grove__catalog *c)
 {
-	sqlite3_stmt *st = prepare(c, "SELECT max(rowid) FROM %s");
-	int64_t n = st && sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+	sqlite3_stmt *st = prepare(c, "SELECT count(*), max(id) FROM (SELECT id FROM %s ORDER BY id LIMIT "
+				      NUMBER(GUESS_FROM) ")");
+	uint64_t n = 0, last = 0;
 
+	if (st && sqlite3_step(st) == SQLITE_ROW) {
+		n = (uint64_t)sqlite3_column_int64(st, 0);
+		last = (uint64_t)sqlite3_column_int64(st, 1);
+	}
 	sqlite3_finalize(st);
-	return n > 0 ? n : 0;
+	return n < GUESS_FROM ? n : (uint64_t)((double)n * (double)INT64_MAX / (double)(last + 1));
 }
 
 #define COLUMNS "path, dev, ino, size, mtime, ctime, crc, about"
@@ -264,10 +288,10 @@ static bool open_catalog(struct grove__catalog *c, size_t nr)
 		c->damaged = is_damaged(c->file);
 		return false;
 	}
-	c->all = nr > (uint64_t)count_rows(c) / ALL_FROM;
+	c->all = nr == SIZE_MAX || nr > count_rows(c) / ALL_FROM;
 	if (c->all)
 		return read_all(c);
-	c->one = prepare(c, "SELECT " COLUMNS " FROM %s WHERE path = ?");
+	c->one = prepare(c, "SELECT " COLUMNS " FROM %s WHERE id = ?");
 	return c->one != NULL;
 }
 
@@ -333,7 +357,7 @@ static bool find_one(struct grove__catalog *c, const char *path, struct grove__a
 	bool found;
 
 	pthread_mutex_lock(&c->lock);
-	sqlite3_bind_text(c->one, 1, path, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(c->one, 1, id_of(path));
 	found = !step(c, c->one, tmp, out) && !strcmp(out->path, path);
 	sqlite3_reset(c->one);
 	pthread_mutex_unlock(&c->lock);
@@ -358,13 +382,25 @@ static bool find(struct grove__catalog *c, const char *path, struct grove__arena
 	return true;
 }
 
+/* A row that can be believed. */
+static bool find_whole(struct grove__catalog *c, const char *path, struct grove__arena *tmp,
+		       struct row *out)
+{
+	return find(c, path, tmp, out) && out->crc == crc_of(out);
+}
+
+bool grove__catalog_lasts(const struct grove__catalog *c)
+{
+	return c && c->all;
+}
+
 bool grove__catalog_find(struct grove__catalog *c, const char *path,
 			 const struct grove__sys_stat *st, struct grove__arena *tmp,
 			 struct grove_slice *out)
 {
 	struct row r;
 
-	if (!find(c, path, tmp, &r))
+	if (!find_whole(c, path, tmp, &r))
 		return false;
 	*out = r.bytes;
 	return r.st.dev == st->dev && r.st.ino == st->ino && r.st.size == st->size &&
@@ -377,7 +413,7 @@ bool grove__catalog_former(struct grove__catalog *c, const char *path,
 {
 	struct row r;
 
-	if (!find(c, path, tmp, &r))
+	if (!find_whole(c, path, tmp, &r))
 		return false;
 	*out = r.bytes;
 	return r.st.dev == st->dev && r.st.ino == st->ino && r.st.size <= st->size;
@@ -395,21 +431,16 @@ bool grove__catalog_settled(int64_t ctime_ns)
 void grove__catalog_put(struct grove__catalog *c, const char *path, const struct grove__sys_stat *st,
 			struct grove_slice bytes)
 {
-	struct row r = { .st = *st };
-	char *copy;
+	struct row r = { .id = id_of(path), .st = *st };
 
 	if (!c || !grove__catalog_settled(st->ctime_ns))
 		return;
 	pthread_mutex_lock(&c->lock);
 	r.path = grove__arena_dup(&c->texts, grove__slice_str(path));
-	copy = grove__arena_alloc(&c->texts, bytes.len + 1, 8);
-	if (r.path && copy &&
-	    !grove__array_room(&c->fresh.list, &c->fresh.cap, c->fresh.nr, sizeof(r))) {
-		if (bytes.len)
-			memcpy(copy, bytes.ptr, bytes.len);
-		r.bytes = grove__slice(copy, bytes.len);
+	r.bytes = keep(&c->texts, bytes.ptr, bytes.len);
+	if (r.path && r.bytes.ptr &&
+	    !grove__array_room(&c->fresh.list, &c->fresh.cap, c->fresh.nr, sizeof(r)))
 		c->fresh.list[c->fresh.nr++] = r;
-	}
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -422,15 +453,21 @@ static bool done(struct grove__catalog *c, sqlite3_stmt *st)
 	return rc == SQLITE_DONE;
 }
 
+static int by_id(const void *x, const void *y)
+{
+	const struct row *a = x, *b = y;
+
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
 static bool write_fresh(struct grove__catalog *c)
 {
-	/* not REPLACE: rows keep their numbers, by which they are counted */
-	sqlite3_stmt *st = prepare(c, "INSERT INTO %s (" COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
-				      "ON CONFLICT (path) DO UPDATE SET dev = excluded.dev, ino = excluded.ino, "
-				      "size = excluded.size, mtime = excluded.mtime, ctime = excluded.ctime, "
-				      "crc = excluded.crc, about = excluded.about");
+	sqlite3_stmt *st = prepare(c, "INSERT OR REPLACE INTO %s (" COLUMNS ", id) "
+				      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
 	bool ok = st != NULL;
 
+	if (c->fresh.nr)
+		qsort(c->fresh.list, c->fresh.nr, sizeof(*c->fresh.list), by_id);
 	for (size_t i = 0; i < c->fresh.nr && ok; i++) {
 		const struct row *r = &c->fresh.list[i];
 
@@ -442,6 +479,7 @@ static bool write_fresh(struct grove__catalog *c)
 		sqlite3_bind_int64(st, 6, r->st.ctime_ns);
 		sqlite3_bind_int64(st, 7, crc_of(r));
 		sqlite3_bind_blob64(st, 8, r->bytes.ptr, r->bytes.len, SQLITE_STATIC);
+		sqlite3_bind_int64(st, 9, r->id);
 		ok = done(c, st);
 	}
 	sqlite3_finalize(st);
@@ -467,18 +505,18 @@ static size_t find_gone(struct grove__catalog *c)
 
 static bool forget(struct grove__catalog *c, size_t nr)
 {
-	sqlite3_stmt *st = prepare(c, "DELETE FROM %s WHERE path = ?");
+	sqlite3_stmt *st = prepare(c, "DELETE FROM %s WHERE id = ?");
 	bool ok = st != NULL;
 
 	for (size_t i = 0; i < nr && ok; i++) {
-		sqlite3_bind_text(st, 1, c->known.list[i].path, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(st, 1, id_of(c->known.list[i].path));
 		ok = done(c, st);
 	}
 	sqlite3_finalize(st);
 	return ok;
 }
 
-void grove__catalog_close(struct grove__catalog *c, bool complete)
+void grove__catalog_close(struct grove__catalog *c, bool complete, struct grove__arena *texts)
 {
 	size_t gone;
 	bool ok;
@@ -490,6 +528,10 @@ void grove__catalog_close(struct grove__catalog *c, bool complete)
 		/* another release may have made other tables meanwhile */
 		ok = is_current(c->db) && write_fresh(c) && (!gone || forget(c, gone));
 		run(c->db, ok ? "COMMIT" : "ROLLBACK");
+	}
+	if (texts) {
+		*texts = c->texts;
+		grove__arena_init(&c->texts);
 	}
 	release(c);
 }

@@ -23,6 +23,12 @@ bool grove__catalog_find(struct grove__catalog *c, const char *path,
 	return false;
 }
 
+bool grove__catalog_lasts(const struct grove__catalog *c)
+{
+	(void)c;
+	return false;
+}
+
 bool grove__catalog_former(struct grove__catalog *c, const char *path,
 			   const struct grove__sys_stat *st, struct grove__arena *tmp,
 			   struct grove_slice *out)
@@ -50,8 +56,9 @@ void grove__catalog_put(struct grove__catalog *c, const char *path, const struct
 	(void)bytes;
 }
 
-void grove__catalog_close(struct grove__catalog *c, bool complete)
+void grove__catalog_close(struct grove__catalog *c, bool complete, struct grove__arena *texts)
 {
 	(void)c;
 	(void)complete;
+	(void)texts;
 }

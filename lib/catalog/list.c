@@ -6,8 +6,7 @@
  */
 #include "catalog/list.h"
 #include "catalog/catalog.h"
-#include "catalog/list_read.h"
-#include "catalog/query.h"
+#include "catalog/list_text.h"
 #include "catalog/shape.h"
 
 #include "base/array.h"
@@ -27,58 +26,52 @@ struct lister {
 	struct grove__catalog *catalog, *shapes;  /* NULL: none */
 	struct grove__list_task *tasks;
 	size_t nr, cap, next;
-	struct grove__root *root;        /* whose keys are being collected */
+	size_t looked, seen;         /* tasks whose file somebody looks at, or has looked at */
+	struct grove__arena names;       /* of the tasks */
+	struct grove_buf path;
+	struct grove__root *root;        /* whose keys are being collected, */
+	const char *url;                 /* its store's, */
+	const char *project;             /* and the last one's project */
 	pthread_t caller;
+	bool loaded;                     /* the catalog is, if there is one */
+	pthread_cond_t loading;
 	pthread_mutex_t lock;
 	struct grove_detail *d;
 	int rc;
 };
 
-static void free_task(struct grove__list_task *t)
-{
-	free(t->project);
-	free(t->session);
-	free(t->sub);
-}
-
 static int collect(void *payload, const struct grove_key *key)
 {
 	struct lister *li = payload;
-	struct grove__list_task *t;
+	struct grove__list_task t = { .root = li->root };
 
-	if (grove__array_room(&li->tasks, &li->cap, li->nr, sizeof(*li->tasks)))
+	grove__buf_clear(&li->path);
+	if (grove__array_room(&li->tasks, &li->cap, li->nr, sizeof(*li->tasks)) ||
+	    grove__store_describe(li->root->store, key, &li->path))
 		return grove__fail_nomem(li->d);
-	t = &li->tasks[li->nr];
-	t->root = li->root;
-	t->project = strdup(key->project);
-	t->session = strdup(key->session);
-	t->sub = strdup(key->subpath);
-	if (!t->project || !t->session || !t->sub) {
-		free_task(t);
+	if (!li->project || strcmp(li->project, key->project))
+		li->project = grove__arena_dup(&li->names, grove__slice_str(key->project));
+	t.project = li->project;
+	t.session = grove__arena_dup(&li->names, grove__slice_str(key->session));
+	t.sub = *key->subpath ? grove__arena_dup(&li->names, grove__slice_str(key->subpath)) : "";
+	/* the answer has it, too */
+	t.path = grove__arena_dup(&li->out->texts, grove__buf_slice(&li->path));
+	t.url = li->url;
+	if (!t.project || !t.session || !t.sub || !t.path)
 		return grove__fail_nomem(li->d);
-	}
-	li->nr++;
+	li->tasks[li->nr++] = t;
 	return 0;
 }
 
 /* --- one session --- */
 
-/* 0 if it is wanted, 1 if not. */
-static int wanted(const struct lister *li, const struct grove__dialect *dialect, struct grove_info *i,
-		  struct grove_detail *d)
+/* Is it one of those that the options, but for the query, are about? */
+static bool wanted(const struct lister *li, const struct grove__listed *l)
 {
-	struct grove__query_on on = {
-		.id = grove__slice_str(i->id), .name = grove__slice_str(i->name ? i->name : ""),
-		.cwd = grove__slice_str(i->cwd),
-		.text = grove__slice(i->first_message, i->first_message_len),
-	};
-
-	if (li->opt->named && !i->name)
-		return 1;
+	if (li->opt->named && !l->name)
+		return false;
 	/* the header's word counts, not the directory's name, which is ambiguous */
-	if (li->cwd && !grove__same_cwd(li->g, dialect, i->cwd, li->cwd))
-		return 1;
-	return li->query ? grove__query_match(li->query, &on, &i->score, d) : 0;
+	return !li->cwd || grove__same_cwd(li->g, l->dialect, l->cwd ? l->cwd : "", li->cwd);
 }
 
 static struct grove_info describe(const struct grove__list_one *x)
@@ -87,11 +80,11 @@ static struct grove_info describe(const struct grove__list_one *x)
 	const struct grove__root *root = x->task->root;
 
 	return (struct grove_info){
-		.path = x->path.ptr ? x->path.ptr : "",
+		.path = x->task->path,
 		.id = l->id ? l->id : "",
 		.dialect = l->dialect->name,
 		.agent = !strcmp(root->agent, "grove") ? l->dialect->name : root->agent,
-		.store = root->store->url,
+		.store = x->task->url,
 		.cwd = l->cwd ? l->cwd : "",
 		.name = l->name,
 		.parent_session = l->parent,
@@ -113,22 +106,25 @@ static int keep(struct grove__arena *a, const char **text)
 	return a->failed ? GROVE_ENOMEM : 0;
 }
 
-/* With the lock held. GROVE_ENOMEM. */
-static int add_info(struct grove_list *out, struct grove_info info)
+/* With the lock held. `lasts`: so do its texts, but for the leaf's. GROVE_ENOMEM. */
+static int add_info(struct grove_list *out, struct grove_info info, bool lasts)
 {
 	struct grove__arena *a = &out->texts;
-	const char **texts[] = { &info.path, &info.id, &info.store, &info.cwd, &info.name,
-				 &info.parent_session, &info.leaf };
+	const char **texts[] = { &info.id, &info.cwd, &info.name, &info.parent_session };
 	int rc = grove__array_room(&out->info, &out->cap, out->nr, sizeof(*out->info));
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts) && !rc; i++)
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts) && !rc && !lasts; i++)
 		rc = keep(a, texts[i]);
-	info.first_message = rc ? NULL : grove__arena_dup(a, grove__slice(info.first_message,
-									  info.first_message_len));
-	if (!info.first_message)
-		return GROVE_ENOMEM;
-	out->info[out->nr++] = info;
-	return 0;
+	if (!rc)
+		rc = keep(a, &info.leaf);
+	if (!rc && !lasts) {
+		info.first_message = grove__arena_dup(a, grove__slice(info.first_message,
+								      info.first_message_len));
+		rc = info.first_message ? 0 : GROVE_ENOMEM;
+	}
+	if (!rc)
+		out->info[out->nr++] = info;
+	return rc;
 }
 
 static int add_shape(struct lister *li, struct grove__list_reader *r, const struct grove__list_one *x,
@@ -149,17 +145,19 @@ static int add_shape(struct lister *li, struct grove__list_reader *r, const stru
 	return 0;
 }
 
-static int one(struct lister *li, struct grove__list_reader *r, const struct grove__list_task *t)
+static int one(struct lister *li, struct grove__list_reader *r, struct grove__list_fit *fit,
+	       const struct grove__list_task *t)
 {
 	struct grove__list_one x;
-	struct grove_detail why, query;
+	struct grove_detail why;
 	struct grove_info info;
 	bool shown = false;
 	int rc = grove__list_read(r, t, &x, &why), hit = 1;
 
 	if (!rc) {
 		info = describe(&x);
-		hit = wanted(li, x.l.dialect, &info, &query);
+		if (wanted(li, &x.l))
+			rc = grove__list_fits(fit, &x, &info.score, &hit, &why);
 	}
 	if (!hit && li->opt->shape)
 		rc = add_shape(li, r, &x, &info, &why);
@@ -168,10 +166,10 @@ static int one(struct lister *li, struct grove__list_reader *r, const struct gro
 		li->opt->skipped(li->opt->skipped_payload, &why);
 	shown = !hit && rc != GROVE_ENOMEM;
 	if (shown)
-		rc = add_info(li->out, info);
+		rc = add_info(li->out, info, x.known && grove__catalog_lasts(li->catalog));
 	/* an expression that takes too long here would elsewhere, too */
 	if (hit < 0 && !li->rc) {
-		*li->d = query;
+		*li->d = fit->d;
 		li->rc = hit;
 	}
 	pthread_mutex_unlock(&li->lock);
@@ -179,28 +177,66 @@ static int one(struct lister *li, struct grove__list_reader *r, const struct gro
 	return rc == GROVE_ENOMEM ? rc : 0;
 }
 
+/* Files are looked at some at a time: a look takes not much longer than the lock. */
+static void look(struct lister *li)
+{
+	enum { SOME = 64 };
+	size_t from = 0, to = 0;
+
+	do {
+		pthread_mutex_lock(&li->lock);
+		li->seen += to - from;
+		if (li->seen == li->nr)
+			pthread_cond_broadcast(&li->loading);
+		from = li->looked;
+		to = li->looked = li->nr - from < SOME ? li->nr : from + SOME;
+		pthread_mutex_unlock(&li->lock);
+		for (size_t i = from; i < to; i++)
+			grove__list_look(&li->tasks[i]);
+	} while (from < to);
+}
+
+/* With the lock held; NULL: there is nothing more to do. */
+static struct grove__list_task *next_task(struct lister *li)
+{
+	const struct grove_progress *p = &li->g->progress;
+
+	if (li->rc || li->next == li->nr)
+		return NULL;
+	li->next++;
+	if (p->fn && pthread_equal(pthread_self(), li->caller) && p->fn(p->payload, li->next, li->nr)) {
+		li->rc = grove__fail(li->d, GROVE_ECANCELLED, NULL, "cancelled");
+		return NULL;
+	}
+	return &li->tasks[li->next - 1];
+}
+
 static void *work(void *arg)
 {
 	struct lister *li = arg;
 	struct grove__list_reader r;
+	struct grove__list_fit fit;
 	struct grove__list_task *t;
-	int rc = grove__list_reader_init(&r, li->g, li->catalog);
+	int rc;
 
-	for (;;) {
+	look(li);
+	pthread_mutex_lock(&li->lock);
+	while (!li->loaded || li->seen < li->nr)
+		pthread_cond_wait(&li->loading, &li->lock);
+	pthread_mutex_unlock(&li->lock);
+	rc = grove__list_reader_init(&r, li->g, li->catalog);
+	if (grove__list_fit_init(&fit, li->query, &r))
+		rc = GROVE_ENOMEM;
+	do {
 		pthread_mutex_lock(&li->lock);
 		if (rc && !li->rc)
 			li->rc = grove__fail_nomem(li->d);
-		t = li->rc || li->next == li->nr ? NULL : &li->tasks[li->next++];
-		if (t && li->g->progress.fn && pthread_equal(pthread_self(), li->caller) &&
-		    li->g->progress.fn(li->g->progress.payload, li->next, li->nr)) {
-			li->rc = grove__fail(li->d, GROVE_ECANCELLED, NULL, "cancelled");
-			t = NULL;
-		}
+		t = next_task(li);
 		pthread_mutex_unlock(&li->lock);
-		if (!t)
-			break;
-		rc = one(li, &r, t);
-	}
+		if (t)
+			rc = one(li, &r, &fit, t);
+	} while (t);
+	grove__list_fit_release(&fit);
 	grove__list_reader_release(&r);
 	return NULL;
 }
@@ -269,6 +305,10 @@ static int gather(struct lister *li)
 
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
 		li->root = &g->roots[i];
+		li->project = NULL;
+		li->url = grove__arena_dup(&li->out->texts, grove__slice_str(li->root->store->url));
+		if (!li->url)
+			return grove__fail_nomem(li->d);
 		rc = grove__root_list(g, li->root, li->cwd, collect, li, li->d);
 		if (!rc && !li->cwd)
 			rc = grove__root_list_subs(g, li->root, collect, li, li->d);
@@ -276,23 +316,59 @@ static int gather(struct lister *li)
 	return rc;
 }
 
+/* Is nearly everything that the catalog knows wanted, whatever files there are? */
+static bool wants_all(const struct lister *li)
+{
+	return !li->cwd && !li->g->given;
+}
+
+static void *load(void *arg)
+{
+	struct lister *li = arg;
+	size_t nr = wants_all(li) ? SIZE_MAX : li->nr;
+	struct grove__catalog *listed = grove__catalog_open(li->g, CATALOG_LIST, nr);
+	struct grove__catalog *shapes = li->opt->shape ? grove__catalog_open(li->g, CATALOG_SHAPE, nr) : NULL;
+
+	pthread_mutex_lock(&li->lock);
+	li->catalog = listed;
+	li->shapes = shapes;
+	li->loaded = true;
+	pthread_cond_broadcast(&li->loading);
+	pthread_mutex_unlock(&li->lock);
+	return NULL;
+}
+
 static void read_all(struct lister *li)
 {
 	pthread_t thread[THREADS_MAX];
 	unsigned want = grove__sys_cpus(), started = 0;
 
-	li->catalog = grove__catalog_open(li->g, CATALOG_LIST, li->nr);
-	if (li->opt->shape)
-		li->shapes = grove__catalog_open(li->g, CATALOG_SHAPE, li->nr);
 	while (started + 1 < want && started < THREADS_MAX && started + 1 < li->nr &&
 	       !pthread_create(&thread[started], NULL, work, li))
 		started++;
 	work(li);
 	while (started)
 		pthread_join(thread[--started], NULL);
+}
+
+/* The catalog is read while directories are, if it is known what of it will be needed. */
+static int gather_and_read(struct lister *li)
+{
+	pthread_t loader;
+	bool beside = wants_all(li) && grove__sys_cpus() > 1 && !pthread_create(&loader, NULL, load, li), all;
+	int rc = gather(li);
+
+	if (!rc && !beside)
+		load(li);
+	if (!rc)
+		read_all(li);
+	if (beside)
+		pthread_join(loader, NULL);
 	/* what was not looked up because we were stopped is not gone */
-	grove__catalog_close(li->catalog, !li->cwd && !li->rc);
-	grove__catalog_close(li->shapes, !li->cwd && !li->rc);
+	all = !li->cwd && !rc && !li->rc;
+	grove__catalog_close(li->catalog, all, &li->out->known);
+	grove__catalog_close(li->shapes, all, NULL);
+	return rc ? rc : li->rc;
 }
 
 /* In order, and cut as the options say. */
@@ -331,14 +407,13 @@ int grove__list(struct grove *g, const struct grove_list_options *opt, struct gr
 		li.cwd = cwd.ptr;
 	}
 	pthread_mutex_init(&li.lock, NULL);
-	rc = rc ? grove__fail_nomem(d) : gather(&li);
-	if (!rc) {
-		read_all(&li);
-		rc = li.rc;
-	}
+	pthread_cond_init(&li.loading, NULL);
+	grove__arena_init(&li.names);
+	rc = rc ? grove__fail_nomem(d) : gather_and_read(&li);
+	pthread_cond_destroy(&li.loading);
 	pthread_mutex_destroy(&li.lock);
-	for (size_t i = 0; i < li.nr; i++)
-		free_task(&li.tasks[i]);
+	grove__arena_release(&li.names);
+	grove__buf_release(&li.path);
 	free(li.tasks);
 	if (!rc)
 		rc = arrange(g, opt, li.query && !grove__query_is_blank(li.query), out, d);
@@ -351,4 +426,5 @@ void grove__list_release(struct grove_list *l)
 {
 	free(l->info);
 	grove__arena_release(&l->texts);
+	grove__arena_release(&l->known);
 }

@@ -10,6 +10,7 @@ struct grove_list {
 	struct grove_info *info;
 	size_t nr, cap;
 	struct grove__arena texts;
+	struct grove__arena known;   /* texts as the catalog had them */
 };
 
 int grove__list(struct grove *g, const struct grove_list_options *opt, struct grove_list *out,

@@ -14,7 +14,6 @@
 
 #include <stdlib.h>
 
-#define RUN_BYTES ((size_t)256 << 10)
 #define MARK_FROM ((uint64_t)1 << 20)    /* a file from which it pays */
 #define MARK_ENDS ((size_t)64 << 10)     /* of the beginning and the end */
 #define MARK_SAMPLES 16
@@ -22,28 +21,37 @@
 
 int grove__list_reader_init(struct grove__list_reader *r, struct grove *g, struct grove__catalog *c)
 {
-	*r = (struct grove__list_reader){ .g = g, .catalog = c, .cap = RUN_BYTES };
+	*r = (struct grove__list_reader){ .g = g, .catalog = c };
 	grove__arena_init(&r->tmp);
-	r->buf = malloc(r->cap + GROVE__JSON_PAD);
-	return r->buf ? 0 : GROVE_ENOMEM;
+	return grove__scan_init(&r->scan);
 }
 
 void grove__list_reader_release(struct grove__list_reader *r)
 {
-	free(r->buf);
+	grove__scan_release(&r->scan);
 	grove__arena_release(&r->tmp);
+}
+
+void grove__list_reader_speak(struct grove__list_reader *r, const struct grove__dialect *dialect)
+{
+	if (r->dialect == dialect)
+		return;
+	r->dialect = dialect;
+	grove__json_want_init(&r->scan.want, dialect->members, dialect->nr_members);
 }
 
 /* -------------------------------------------------------------------- lines */
 
-static int read_line(struct grove__list_reader *r, struct grove__list_one *x,
-		     const struct grove__json_line *l, const char *line)
+static int read_line(void *payload, const struct grove__json_line *l, const char *line, uint64_t nr)
 {
+	struct grove__list_one *x = payload;
+	struct grove__list_reader *r = x->reader;
 	struct grove__entry e;
 	enum grove__line_class class = r->dialect->list_index
 					       ? r->dialect->list_index(l, line, &r->tmp, &e)
 					       : r->dialect->index(l, line, &r->tmp, &e);
 
+	(void)nr;
 	if (class == LINE_SKIP)
 		return 0;
 	x->has_header |= r->dialect->headless;
@@ -57,74 +65,20 @@ static int read_line(struct grove__list_reader *r, struct grove__list_one *x,
 			return GROVE_EDAMAGED;
 		r->dialect->header(l, line, &r->tmp, &x->header);
 		x->has_header = true;
-		return 0;
+		return r->tmp.failed ? GROVE_ENOMEM : 0;
 	}
 	return class == LINE_HEADER ? 0 : r->dialect->list(l, line, &r->tmp, &e, &x->sum);
-}
-
-static int widen(struct grove__list_reader *r, struct grove_detail *d)
-{
-	char *p;
-
-	if (r->cap * 2 > GROVE__LINE_MAX)
-		return grove__fail(d, GROVE_ETOOBIG, NULL, "a line of more than 1 GiB");
-	p = realloc(r->buf, r->cap * 2 + GROVE__JSON_PAD);
-	if (!p)
-		return grove__fail_nomem(d);
-	r->buf = p;
-	r->cap *= 2;
-	return 0;
-}
-
-/* From a line that is not just a value on: as the loader reads a lenient dialect. */
-static int read_values(struct grove__list_reader *r, struct grove_log *log,
-		       struct grove__list_one *x, uint64_t pos, bool by_line, struct grove_detail *d)
-{
-	struct grove__values *v;
-	struct grove__value value;
-	int rc = grove__values_new(&v, &r->want, log, pos, x->log.tail, by_line, GROVE__LINE_MAX, d);
-
-	while (!rc && !(rc = grove__values_next(v, &value)))
-		rc = read_line(r, x, &value.l, value.ptr);
-	grove__values_free(v);
-	return rc == 1 ? 0 : rc;
 }
 
 static int read_log(struct grove__list_reader *r, struct grove_log *log, struct grove__list_one *x,
 		    struct grove_detail *d)
 {
-	struct grove__json_line l;
-	struct grove_run run;
-	uint64_t pos = x->from;
-	int rc = 0;
+	struct grove__scan_part p = { .from = x->from, .until = x->log.tail, .lenient = r->dialect->lenient,
+				      .value = read_line, .payload = x };
+	int rc = grove__scan_log(&r->scan, log, &p, d);
 
-	while (!rc && !x->loose && pos < x->log.tail) {
-		size_t off = 0;
-
-		rc = grove__log_read(log, pos, x->log.tail, r->buf, r->cap, &run, d);
-		if (!rc && run.open) {
-			rc = widen(r, d);
-			continue;
-		}
-		if (!rc && !pos && run.len >= 3 && !memcmp(r->buf, "\xef\xbb\xbf", 3))
-			off = 3;
-		for (uint64_t nr = 0; !rc && !x->loose && off < run.len; nr++) {
-			const char *line = r->buf + off;
-			enum grove__json_verdict v =
-				grove__json_scan(&r->want, line, run.len - off, true, &l);
-
-			if (v == JSON_VALUE)
-				rc = read_line(r, x, &l, line);
-			x->loose = v == JSON_BAD && r->dialect->lenient;
-			if (x->loose)
-				rc = read_values(r, log, x, pos + (run.by_line ? nr : off), run.by_line, d);
-			off += (size_t)l.len + 1;
-		}
-		pos = run.next;
-	}
-	if (!rc && !x->has_header)
-		rc = GROVE_EDAMAGED;
-	return rc;
+	x->loose = p.loose;
+	return rc ? rc : x->has_header ? 0 : GROVE_EDAMAGED;
 }
 
 /* --------------------------------------------------------------------- marks */
@@ -133,25 +87,26 @@ static int read_log(struct grove__list_reader *r, struct grove_log *log, struct 
 static bool mark_crc(struct grove__list_reader *r, struct grove_log *log, uint64_t end, uint32_t *out)
 {
 	uint64_t step = (end - MARK_SAMPLE) / MARK_SAMPLES;
+	char *buf = r->scan.buf;
 	uint32_t crc = 0;
-	int rc = grove__log_fetch(log, 0, 0, r->buf, MARK_ENDS, NULL);
+	int rc = grove__log_fetch(log, 0, 0, buf, MARK_ENDS, NULL);
 
 	if (!rc)
-		crc = grove__crc32c(crc, r->buf, MARK_ENDS);
+		crc = grove__crc32c(crc, buf, MARK_ENDS);
 	for (unsigned i = 1; i < MARK_SAMPLES && !rc; i++) {
-		rc = grove__log_fetch(log, i * step, 0, r->buf, MARK_SAMPLE, NULL);
+		rc = grove__log_fetch(log, i * step, 0, buf, MARK_SAMPLE, NULL);
 		if (!rc)
-			crc = grove__crc32c(crc, r->buf, MARK_SAMPLE);
+			crc = grove__crc32c(crc, buf, MARK_SAMPLE);
 	}
 	if (!rc)
-		rc = grove__log_fetch(log, end - MARK_ENDS, 0, r->buf, MARK_ENDS, NULL);
-	*out = rc ? 0 : grove__crc32c(crc, r->buf, MARK_ENDS);
-	return !rc && r->buf[MARK_ENDS - 1] == '\n';
+		rc = grove__log_fetch(log, end - MARK_ENDS, 0, buf, MARK_ENDS, NULL);
+	*out = rc ? 0 : grove__crc32c(crc, buf, MARK_ENDS);
+	return !rc && buf[MARK_ENDS - 1] == '\n';
 }
 
 static bool has_marks(const struct grove__list_reader *r, const struct grove__list_one *x)
 {
-	return x->is_file && !r->dialect->list_new && !r->dialect->headless;
+	return x->task->is_file && !r->dialect->list_new && !r->dialect->headless;
 }
 
 /* Leave a mark at the end of what was read. */
@@ -179,7 +134,7 @@ static int go_on(struct grove__list_reader *r, struct grove_log *log, struct gro
 	int rc = 0;
 
 	if (!has_marks(r, x) ||
-	    !grove__catalog_former(r->catalog, x->path.ptr, &x->st, &r->tmp, &bytes) ||
+	    !grove__catalog_former(r->catalog, x->task->path, &x->st, &r->tmp, &bytes) ||
 	    !grove__listed_unpack(bytes, &was) || was.rc || was.dialect != r->dialect ||
 	    was.mark < MARK_FROM || was.mark > x->log.tail || !mark_crc(r, log, was.mark, &crc) ||
 	    crc != was.mark_crc)
@@ -230,18 +185,17 @@ static int open_task(struct grove__list_reader *r, const struct grove__list_task
 {
 	struct grove_key key = { t->project, t->session, t->sub };
 	const struct grove__dialect *dialect, *likely;
-	int rc = grove__root_dialect(r->g, t->root, &key, &dialect, d);
+	int rc = grove__log_open(log, t->root->store, &key, GROVE_LOG_READ, d);
 
+	if (!rc)
+		rc = grove__log_dialect(r->g, t->root, *log, t->project, &dialect, d);
 	if (rc)
 		return rc;
 	l->dialect = dialect;
 	if (!r->g->forced && !t->root->dialect && !grove__root_likely(r->g, t->root, t->project, &likely))
 		l->around = likely->name;
-	if (r->dialect != dialect) {
-		r->dialect = dialect;
-		grove__json_want_init(&r->want, r->dialect->members, r->dialect->nr_members);
-	}
-	return grove__log_open(log, t->root->store, &key, GROVE_LOG_READ, d);
+	grove__list_reader_speak(r, dialect);
+	return 0;
 }
 
 /* A file of the session, or ("../NAME") one in its directory; `out` NULL: is it there? */
@@ -251,11 +205,14 @@ static int beside(void *payload, const char *name, struct grove_buf *out)
 	const struct grove__list_task *t = x->task;
 	struct grove_key key = { t->project, t->session, t->sub };
 	struct grove_log *log;
-	bool settled;
+	bool there, settled;
 
-	if (grove__listed_note(&x->asked, x->path.ptr ? x->path.ptr : "", name, &settled))
+	if (grove__listed_note(&x->asked, t->path, name, &there, &settled))
 		return GROVE_ENOMEM;
 	x->unsettled |= !settled || strpbrk(name, " \n");
+	/* most sessions have none, and a store takes longer to say so */
+	if (t->is_file && !there)
+		return GROVE_ENOTFOUND;
 	if (!strncmp(name, "../", 3)) {
 		key.session = name + 3;
 		if (grove__log_open(&log, t->root->store, &key, GROVE_LOG_READ, NULL))
@@ -336,8 +293,8 @@ static bool is_known(struct grove__list_reader *r, struct grove__list_one *x)
 	const struct grove__dialect *must = r->g->forced ? r->g->forced : root->dialect, *likely;
 	struct grove_slice bytes;
 
-	if (!grove__catalog_find(r->catalog, x->path.ptr, &x->st, &r->tmp, &bytes) ||
-	    !grove__listed_unpack(bytes, &x->l) || !grove__listed_holds(x->l.asked, x->path.ptr))
+	if (!grove__catalog_find(r->catalog, x->task->path, &x->st, &r->tmp, &bytes) ||
+	    !grove__listed_unpack(bytes, &x->l) || !grove__listed_holds(x->l.asked, x->task->path))
 		return false;
 	if (must)
 		return x->l.dialect == must;
@@ -357,24 +314,25 @@ static void remember(struct grove__list_reader *r, const struct grove__list_one 
 
 	if (final && same && !x->unsettled && (!l->asked || !*x->task->sub) &&
 	    !grove__listed_pack(l, &bytes))
-		grove__catalog_put(r->catalog, x->path.ptr, &x->st, grove__buf_slice(&bytes));
+		grove__catalog_put(r->catalog, x->task->path, &x->st, grove__buf_slice(&bytes));
 	grove__buf_release(&bytes);
+}
+
+void grove__list_look(struct grove__list_task *t)
+{
+	t->is_file = *t->path && !grove__sys_stat(t->path, &t->st);
 }
 
 int grove__list_read(struct grove__list_reader *r, const struct grove__list_task *t,
 		     struct grove__list_one *x, struct grove_detail *why)
 {
-	struct grove_key key = { t->project, t->session, t->sub };
-
-	*x = (struct grove__list_one){ .sum.newest = GROVE_NO_TIME, .task = t };
+	*x = (struct grove__list_one){ .sum.newest = GROVE_NO_TIME, .task = t, .reader = r, .st = t->st };
 	grove__detail_clear(why);
-	if (grove__store_describe(t->root->store, &key, &x->path))
-		return GROVE_ENOMEM;
-	x->is_file = x->path.len && !grove__sys_stat(x->path.ptr, &x->st);
-	if (x->is_file && is_known(r, x))
+	x->known = t->is_file && is_known(r, x);
+	if (x->known)
 		return x->l.rc;
 	read_session(r, x, why);
-	if (x->is_file && r->catalog)
+	if (t->is_file && r->catalog)
 		remember(r, x);
 	/* as it was read, not as it was when we looked first */
 	x->st.size = x->log.bytes;
@@ -387,7 +345,6 @@ void grove__list_one_release(struct grove__list_reader *r, struct grove__list_on
 {
 	if (x->sum.more)
 		r->dialect->list_free(x->sum.more);
-	grove__buf_release(&x->path);
 	grove__buf_release(&x->slot);
 	grove__buf_release(&x->asked);
 	grove__buf_release(&x->sum.first);

@@ -5,6 +5,7 @@
 #define GROVE_CATALOG_LIST_READ_H
 
 #include "catalog/listed.h"
+#include "catalog/scan.h"
 #include "sys/file.h"
 
 struct grove__catalog;
@@ -12,16 +13,18 @@ struct grove__catalog;
 /* A log to be listed. */
 struct grove__list_task {
 	struct grove__root *root;
-	char *project, *session, *sub;
+	const char *project, *session, *sub;
+	const char *path;                    /* or what stands for one */
+	const char *url;                     /* the store's */
+	struct grove__sys_stat st;           /* of its file, if it is one (grove__list_look()) */
+	bool is_file;
 };
 
 /* Belongs to one thread, and reads one session after the other. */
 struct grove__list_reader {
 	struct grove *g;
 	struct grove__catalog *catalog;      /* NULL: none */
-	char *buf;
-	size_t cap;
-	struct grove__json_want want;
+	struct grove__scan scan;
 	const struct grove__dialect *dialect;
 	struct grove__arena tmp;             /* good for this session */
 };
@@ -30,10 +33,10 @@ struct grove__list_reader {
 struct grove__list_one {
 	struct grove__listed l;
 	struct grove__sys_stat st;           /* of its file, as it was read */
-	struct grove_buf path;               /* or what stands for one */
-	bool is_file;
+	bool known;                          /* by the catalog, whose bytes the texts are */
 
 	const struct grove__list_task *task;
+	struct grove__list_reader *reader;
 	struct grove__header header;
 	struct grove__summary sum;
 	struct grove_log_stat log;
@@ -45,7 +48,11 @@ struct grove__list_one {
 
 int grove__list_reader_init(struct grove__list_reader *r, struct grove *g, struct grove__catalog *c);
 void grove__list_reader_release(struct grove__list_reader *r);
+/* The next log is read as one of this dialect. */
+void grove__list_reader_speak(struct grove__list_reader *r, const struct grove__dialect *dialect);
 
+/* What is its file like? The first thing to know of one; needs no reader. */
+void grove__list_look(struct grove__list_task *t);
 /*
  * 0; 1 if it is not one for a list; or an error, whose story is in `why` if it
  * has one. Release `x` in any case, before the next one.

@@ -114,14 +114,16 @@ static int path_of(struct grove_buf *out, const char *path, const char *name)
 	return grove__buf_addf(out, "%.*s/%s", (int)n, path, name);
 }
 
-int grove__listed_note(struct grove_buf *asked, const char *path, const char *name, bool *settled)
+int grove__listed_note(struct grove_buf *asked, const char *path, const char *name, bool *there,
+		       bool *settled)
 {
 	struct grove_buf file = GROVE_BUF_INIT;
 	struct grove__sys_stat st;
 	int rc = path_of(&file, path, name);
 
 	*settled = true;
-	if (!rc && !grove__sys_stat(file.ptr, &st)) {
+	*there = !rc && !grove__sys_stat(file.ptr, &st);
+	if (*there) {
 		*settled = grove__catalog_settled(st.ctime_ns);
 		rc = grove__buf_addf(asked, "%s %llx %llx %llx %llx %llx\n", name, (unsigned long long)st.dev,
 				     (unsigned long long)st.ino, (unsigned long long)st.size,
@@ -136,7 +138,7 @@ int grove__listed_note(struct grove_buf *asked, const char *path, const char *na
 bool grove__listed_holds(const char *asked, const char *path)
 {
 	struct grove_buf now = GROVE_BUF_INIT, name = GROVE_BUF_INIT;
-	bool holds = true, settled;
+	bool holds = true, there, settled;
 
 	for (const char *p = asked; p && *p && holds;) {
 		const char *end = strchr(p, '\n');
@@ -144,7 +146,7 @@ bool grove__listed_holds(const char *asked, const char *path)
 
 		grove__buf_clear(&name);
 		grove__buf_clear(&now);
-		holds = end && !grove__buf_add(&name, p, n) && !grove__listed_note(&now, path, name.ptr, &settled) &&
+		holds = end && !grove__buf_add(&name, p, n) && !grove__listed_note(&now, path, name.ptr, &there, &settled) &&
 			now.len == (size_t)(end + 1 - p) && !memcmp(now.ptr, p, now.len);
 		p = end ? end + 1 : NULL;
 	}

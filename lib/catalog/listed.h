@@ -35,10 +35,11 @@ bool grove__listed_unpack(struct grove_slice bytes, struct grove__listed *l);
 
 /*
  * Add a line for `name` (as a listing asks for it) beside the session file
- * `path`: what that file is like. False in *settled if it may change without
- * becoming another. GROVE_ENOMEM.
+ * `path`: what that file is like, if it is *there. False in *settled if it may
+ * change without becoming another. GROVE_ENOMEM.
  */
-int grove__listed_note(struct grove_buf *asked, const char *path, const char *name, bool *settled);
+int grove__listed_note(struct grove_buf *asked, const char *path, const char *name, bool *there,
+		       bool *settled);
 /* Is all that was asked for as it was? */
 bool grove__listed_holds(const char *asked, const char *path);
 

@@ -4,16 +4,22 @@
  * Every token must fit somewhere, and the best place counts:
  *
  *	0  it occurs in the name           and the better, the earlier and the denser its letters
- *	1  in id, text or directory
+ *	1  in id, directory or what was said
  *	2  its letters, with others between, in name or directory: the same
  *
  * A token's score is the tier, a million each, and that of the letters. Texts
  * are compared as JavaScript has them, in UTF-16 and lower case.
+ *
+ * What was said is long and has to be read, so it comes last and brings just a
+ * yes or a no: a token that name, id and directory have needs no text. Of the
+ * others a few bytes must stand in the log as they are, in either case, if they
+ * occur at all: most logs that lack them are done with there.
  */
 #include "catalog/query.h"
 
 #include "base/array.h"
 #include "base/utf8.h"
+#include "catalog/search_needle.h"
 #include "js/js.h"
 
 #include <stdlib.h>
@@ -25,12 +31,14 @@
 /* Text in lower case, in UTF-16. */
 struct units {
 	uint16_t *ptr;
-	size_t nr, cap;
+	size_t nr;
 };
 
 struct token {
 	struct units text;
 	bool phrase;
+	struct grove__needle raw;    /* what JSON must have if its text has the token; may be empty */
+	bool plain;                  /* these are all of it */
 };
 
 struct grove__query {
@@ -39,25 +47,37 @@ struct grove__query {
 	struct grove__regex *re;     /* then there are no tokens */
 };
 
+/* A token, or the expression, and one session. */
+struct term {
+	double score;
+	bool found;
+	bool open;                   /* the text may still have it, and then `score` is another */
+	bool seen;                   /* its bytes are in the log */
+};
+
+struct grove__query_fit {
+	const struct grove__query *q;
+	struct term *terms;
+	size_t nr;
+};
+
 /* --------------------------------------------------------------------- texts */
 
-static int add_unit(struct units *u, uint32_t unit)
+/* There is room. */
+static void add_unit(struct units *u, uint32_t unit)
 {
-	if (grove__array_room(&u->ptr, &u->cap, u->nr, sizeof(*u->ptr)))
-		return GROVE_ENOMEM;
 	u->ptr[u->nr++] = (uint16_t)unit;
-	return 0;
 }
 
-static int add_code(struct units *u, uint32_t cp)
+static void add_code(struct units *u, uint32_t cp)
 {
-	int rc;
-
-	if (cp < 0x10000)
-		return add_unit(u, cp);
+	if (cp < 0x10000) {
+		add_unit(u, cp);
+		return;
+	}
 	cp -= 0x10000;
-	rc = add_unit(u, 0xd800 | cp >> 10);
-	return rc ? rc : add_unit(u, 0xdc00 | (cp & 0x3ff));
+	add_unit(u, 0xd800 | cp >> 10);
+	add_unit(u, 0xdc00 | (cp & 0x3ff));
 }
 
 static bool is_letter(uint32_t cp)
@@ -85,32 +105,36 @@ static bool is_final(const char *from, const char *at, const char *next, const c
 	return is_letter(cp);
 }
 
+/* `out` is empty. */
 static int lower(struct grove_slice text, struct units *out)
 {
 	const char *p = text.ptr, *end = text.len ? p + text.len : p;
-	int rc = 0;
 
-	while (p < end && !rc) {
+	/* no character has more units than bytes, in lower case either */
+	out->ptr = malloc((text.len + 1) * sizeof(*out->ptr));
+	if (!out->ptr)
+		return GROVE_ENOMEM;
+	while (p < end) {
 		const char *at = p;
 		uint32_t cp = (unsigned char)*p;
 
 		if (cp < 0x80) {
 			p++;
-			rc = add_unit(out, cp >= 'A' && cp <= 'Z' ? cp + 32 : cp);
+			add_unit(out, cp >= 'A' && cp <= 'Z' ? cp + 32 : cp);
 			continue;
 		}
 		p += grove__wtf8_decode(p, end, &cp);
 		if (cp == 0x130) {
-			rc = add_unit(out, 'i');
+			add_unit(out, 'i');
 			cp = 0x307;
 		} else if (cp == 0x3a3) {
 			cp = is_final(text.ptr, at, p, end) ? 0x3c2 : 0x3c3;
 		} else {
 			cp = (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp);
 		}
-		rc = rc ? rc : add_code(out, cp);
+		add_code(out, cp);
 	}
-	return rc;
+	return 0;
 }
 
 /* White space becomes one blank, none at the ends. */
@@ -127,17 +151,24 @@ static void normalize(struct units *u)
 	u->nr = nr && u->ptr[nr - 1] == ' ' ? nr - 1 : nr;
 }
 
-static bool occurs(const struct units *what, const struct units *in)
+/* Where it occurs, from unit `from` on; SIZE_MAX: nowhere. */
+static size_t find(const struct units *what, const struct units *in, size_t from)
 {
-	const char *p = (const char *)in->ptr, *end = (const char *)(in->ptr + in->nr), *at;
+	const char *begin = (const char *)in->ptr, *end = (const char *)(in->ptr + in->nr), *at;
+	const char *p = (const char *)(in->ptr + from);
 
-	while ((at = memmem(p, (size_t)(end - p), what->ptr, what->nr * sizeof(*what->ptr)))) {
+	while (p < end && (at = memmem(p, (size_t)(end - p), what->ptr, what->nr * sizeof(*what->ptr)))) {
 		/* not where it begins with the second half of a unit */
-		if ((size_t)(at - (const char *)in->ptr) % sizeof(*in->ptr) == 0)
-			return true;
+		if ((size_t)(at - begin) % sizeof(*in->ptr) == 0)
+			return (size_t)(at - begin) / sizeof(*in->ptr);
 		p = at + 1;
 	}
-	return false;
+	return SIZE_MAX;
+}
+
+static bool occurs(const struct units *what, const struct units *in)
+{
+	return find(what, in, 0) != SIZE_MAX;
 }
 
 /* ------------------------------------------------------------------- letters */
@@ -147,31 +178,55 @@ static bool is_boundary(uint16_t c)
 	return grove__js_is_space(c) || c == '-' || c == '_' || c == '.' || c == '/' || c == ':';
 }
 
+struct scoring {
+	double score;
+	size_t last, run;
+	bool begun;
+};
+
+/* The next letter stands at `i`. */
+static void score_letter(struct scoring *s, const struct units *in, size_t i)
+{
+	/* the first letter of all goes on from what is before it */
+	if (s->begun ? s->last + 1 == i : !i) {
+		s->score -= 5 * (double)++s->run;
+	} else {
+		s->run = 0;
+		if (s->begun)
+			s->score += 2 * (double)(i - s->last - 1);
+	}
+	if (!i || is_boundary(in->ptr[i - 1]))
+		s->score -= 10;
+	s->score += 0.1 * (double)i;
+	s->last = i;
+	s->begun = true;
+}
+
+/* Each letter at its first place behind the one before; or all together, where that is better. */
 static bool in_order(const struct units *what, const struct units *in, double *score)
 {
-	size_t next = 0, last = 0, run = 0;
+	struct scoring s = { 0 };
+	size_t next = 0;
 
 	*score = 0;
+	if (!what->nr)
+		return true;
 	for (size_t i = 0; i < in->nr && next < what->nr; i++) {
-		if (in->ptr[i] != what->ptr[next])
-			continue;
-		/* the first letter of all goes on from what is before it */
-		if (next ? last + 1 == i : !i) {
-			*score -= 5 * (double)++run;
-		} else {
-			run = 0;
-			if (next)
-				*score += 2 * (double)(i - last - 1);
+		if (in->ptr[i] == what->ptr[next]) {
+			score_letter(&s, in, i);
+			next++;
 		}
-		if (!i || is_boundary(in->ptr[i - 1]))
-			*score -= 10;
-		*score += 0.1 * (double)i;
-		last = i;
-		next++;
 	}
 	if (next < what->nr)
 		return false;
-	if (what->nr && what->nr == in->nr)
+	*score = s.score;
+	for (size_t at = find(what, in, 0); at != SIZE_MAX; at = find(what, in, at + 1)) {
+		s = (struct scoring){ 0 };
+		for (size_t i = 0; i < what->nr; i++)
+			score_letter(&s, in, at + i);
+		*score = s.score < *score ? s.score : *score;
+	}
+	if (what->nr == in->nr)
 		*score -= 100;
 	return true;
 }
@@ -234,6 +289,32 @@ int grove__query_fuzzy(struct grove_slice query, struct grove_slice text, double
 
 /* ------------------------------------------------------------------- parsing */
 
+/* A character that stands in JSON as it is, unless somebody wrote it as \uXXXX. */
+static bool is_raw(uint16_t c)
+{
+	return c > ' ' && c < 0x7f && c != '"' && c != '\\' && c != '/';
+}
+
+/* The longest run of such characters. */
+static void set_needle(struct token *t)
+{
+	char bytes[GROVE__NEEDLE_MAX];
+	size_t best = 0, len = 0;
+
+	for (size_t i = 0, n = 0; i < t->text.nr; i++) {
+		n = is_raw(t->text.ptr[i]) ? n + 1 : 0;
+		if (n > len) {
+			len = n;
+			best = i + 1 - n;
+		}
+	}
+	t->plain = len == t->text.nr && len <= sizeof(bytes);
+	len = len < sizeof(bytes) ? len : sizeof(bytes);
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = (char)t->text.ptr[best + i];
+	grove__needle_init(&t->raw, grove__slice(bytes, len));
+}
+
 static int add_token(struct grove__query *q, struct grove_slice text, bool phrase)
 {
 	struct token *t;
@@ -248,6 +329,8 @@ static int add_token(struct grove__query *q, struct grove_slice text, bool phras
 		normalize(&t->text);
 	if (!rc && !t->text.nr)
 		free(q->token[--q->nr].text.ptr);
+	else if (!rc)
+		set_needle(t);
 	return rc;
 }
 
@@ -339,41 +422,45 @@ bool grove__query_is_blank(const struct grove__query *q)
 	return !q->nr && !q->re;
 }
 
-/* ------------------------------------------------------------------ matching */
+/* ---------------------------------------------------------- what is remembered */
 
-enum { NAME, ID, TEXT, CWD, FIELDS };
+enum { NAME, ID, CWD, PART, FIELDS };
 
 struct looking {
 	struct grove_slice raw[FIELDS];
 	struct units field[FIELDS], flat[FIELDS];   /* lower case; the same, normalized */
-	bool has[FIELDS], has_flat[FIELDS];
 };
 
 static int field(struct looking *lo, unsigned i, struct units **out)
 {
-	int rc = lo->has[i] ? 0 : lower(lo->raw[i], &lo->field[i]);
-
-	lo->has[i] = true;
 	*out = &lo->field[i];
-	return rc;
+	return lo->field[i].ptr ? 0 : lower(lo->raw[i], &lo->field[i]);
 }
 
 static int flat_field(struct looking *lo, unsigned i, struct units **out)
 {
-	int rc = lo->has_flat[i] ? 0 : lower(lo->raw[i], &lo->flat[i]);
+	int rc = 0;
 
-	if (!lo->has_flat[i])
-		normalize(&lo->flat[i]);
-	lo->has_flat[i] = true;
 	*out = &lo->flat[i];
+	if (!lo->flat[i].ptr) {
+		rc = lower(lo->raw[i], &lo->flat[i]);
+		normalize(&lo->flat[i]);
+	}
 	return rc;
 }
 
+static void looking_release(struct looking *lo)
+{
+	for (unsigned i = 0; i < FIELDS; i++) {
+		free(lo->field[i].ptr);
+		free(lo->flat[i].ptr);
+	}
+}
+
 /* Its letters in order, in name or directory: the better of the two. */
-static int match_letters(struct looking *lo, const struct token *t, double *score)
+static int match_letters(struct looking *lo, const struct token *t, struct term *term)
 {
 	static const unsigned where[] = { NAME, CWD };
-	bool found = false;
 	struct units *u;
 	double s;
 
@@ -384,62 +471,238 @@ static int match_letters(struct looking *lo, const struct token *t, double *scor
 			return rc;
 		if (!u->nr || !fuzzy(&t->text, u, &s))
 			continue;
-		*score = found && *score < s ? *score : s;
-		found = true;
+		s += 2 * TIER;
+		term->score = term->found && term->score < s ? term->score : s;
+		term->found = true;
 	}
-	*score += 2 * TIER;
-	return !found;
+	return 0;
 }
 
-static int match_token(struct looking *lo, const struct token *t, double *score)
+static int match_token(struct looking *lo, const struct token *t, struct term *term)
 {
 	struct units *u;
 
 	for (unsigned i = 0; i < FIELDS; i++) {
-		int rc = t->phrase ? flat_field(lo, i, &u) : field(lo, i, &u);
+		/* white space in an id is what it is */
+		int rc = t->phrase && i != ID ? flat_field(lo, i, &u) : field(lo, i, &u);
 
 		if (rc)
 			return rc;
 		if (!u->nr || !occurs(&t->text, u))
 			continue;
-		*score = i == NAME ? 0 : TIER;
-		if (i == NAME && !t->phrase)
-			fuzzy(&t->text, u, score);
+		term->score = TIER;
+		if (i == NAME)
+			fuzzy(&t->text, u, &term->score);
+		term->found = true;
 		return 0;
 	}
-	return t->phrase ? 1 : match_letters(lo, t, score);
+	term->open = true;
+	return t->phrase ? 0 : match_letters(lo, t, term);
 }
 
-static int match_regex(const struct grove__query *q, const struct looking *lo, double *score,
+/* Of a part of the text it does not tell anything: that begins and ends elsewhere. */
+static int match_regex(const struct grove__regex *re, const struct looking *lo, struct term *term,
 		       struct grove_detail *d)
 {
 	int rc = 1;
 
-	for (unsigned i = 0; i < FIELDS && rc == 1; i++) {
-		*score = i == NAME ? 0 : TIER;
+	for (unsigned i = 0; i < PART && rc == 1; i++) {
+		term->score = i == NAME ? 0 : TIER;
 		if (i != NAME || lo->raw[i].len)
-			rc = grove__regex_match(q->re, lo->raw[i], d);
+			rc = grove__regex_match(re, lo->raw[i], d);
 	}
-	return rc;
+	term->found = !rc;
+	term->open = rc == 1;
+	return rc < 0 ? rc : 0;
 }
 
-int grove__query_match(const struct grove__query *q, const struct grove__query_on *on, double *score,
+struct grove__query_fit *grove__query_fit_new(const struct grove__query *q)
+{
+	struct grove__query_fit *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->q = q;
+	f->nr = q->re ? 1 : q->nr;
+	f->terms = calloc(f->nr + 1, sizeof(*f->terms));
+	if (!f->terms) {
+		free(f);
+		return NULL;
+	}
+	return f;
+}
+
+void grove__query_fit_free(struct grove__query_fit *f)
+{
+	if (!f)
+		return;
+	free(f->terms);
+	free(f);
+}
+
+int grove__query_begin(struct grove__query_fit *f, const struct grove__query_on *on,
 		       struct grove_detail *d)
 {
-	struct looking lo = { .raw = { on->name, on->id, on->text, on->cwd } };
-	double s;
+	struct looking lo = { .raw = { on->name, on->id, on->cwd, on->part } };
 	int rc = 0;
 
+	memset(f->terms, 0, f->nr * sizeof(*f->terms));
+	if (f->q->re)
+		return match_regex(f->q->re, &lo, &f->terms[0], d);
+	for (size_t i = 0; i < f->nr && !rc; i++)
+		rc = match_token(&lo, &f->q->token[i], &f->terms[i]);
+	looking_release(&lo);
+	return rc ? grove__fail_nomem(d) : 0;
+}
+
+int grove__query_end(const struct grove__query_fit *f, double *score)
+{
 	*score = 0;
-	if (q->re)
-		return match_regex(q, &lo, score, d);
-	for (size_t i = 0; i < q->nr && !rc; i++) {
-		rc = match_token(&lo, &q->token[i], &s);
-		*score += rc ? 0 : s;
+	for (size_t i = 0; i < f->nr; i++) {
+		if (!f->terms[i].found)
+			return 1;
+		*score += f->terms[i].score;
 	}
-	for (unsigned i = 0; i < FIELDS; i++) {
-		free(lo.field[i].ptr);
-		free(lo.flat[i].ptr);
+	return 0;
+}
+
+/* ----------------------------------------------------------------- the raw log */
+
+static const struct grove__needle *needle_of(const struct grove__query_fit *f, size_t i)
+{
+	return f->q->re || !f->q->token[i].raw.len ? NULL : &f->q->token[i].raw;
+}
+
+/* Two characters are ASCII letters in lower case alone: the Kelvin sign, and I with a dot. */
+static bool has_strange(const char *p, const char *end)
+{
+	static const struct grove__needle kelvin = { .bytes = "\xe2\x84\xaa", .len = 3, .a = 2, .b = 1 };
+	static const struct grove__needle dotted = { .bytes = "\xc4\xb0", .len = 2, .b = 1 };
+
+	return grove__needle_find(&kelvin, p, end) || grove__needle_find(&dotted, p, end);
+}
+
+/* May there be letters that are spelled otherwise? */
+static bool has_odd(const char *p, const char *end)
+{
+	static const struct grove__needle u = { .bytes = "\\u", .len = 2, .b = 1 };
+	const char *at = p;
+
+	for (; (at = grove__needle_find(&u, at, end)); at += 2) {
+		if (end - at < 6)
+			break;
+		if ((!memcmp(at + 2, "00", 2) && at[4] >= '2' && at[4] <= '7') ||
+		    !memcmp(at + 2, "0130", 4) || (!memcmp(at + 2, "212", 3) && (at[5] | 0x20) == 'a'))
+			return true;
 	}
-	return rc < 0 ? grove__fail_nomem(d) : rc;
+	return has_strange(p, end);
+}
+
+bool grove__query_is_open(const struct grove__query_fit *f)
+{
+	bool open = false;
+
+	for (size_t i = 0; i < f->nr; i++) {
+		open |= f->terms[i].open;
+		/* what cannot be there any more decides */
+		if (!f->terms[i].open && !f->terms[i].found)
+			return false;
+	}
+	return open;
+}
+
+static bool has_blank(const struct units *u)
+{
+	for (size_t i = 0; i < u->nr; i++)
+		if (u->ptr[i] == ' ')
+			return true;
+	return false;
+}
+
+bool grove__query_is_whole(const struct grove__query_fit *f)
+{
+	for (size_t i = 0; i < f->nr; i++)
+		if (f->terms[i].open && (f->q->re || has_blank(&f->q->token[i].text)))
+			return true;
+	return false;
+}
+
+bool grove__query_raw(struct grove__query_fit *f, const char *p, const char *end)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < f->nr; i++) {
+		struct term *t = &f->terms[i];
+		const struct grove__needle *n = needle_of(f, i);
+
+		if (!t->open || t->seen)
+			continue;
+		t->seen = !n || grove__needle_find(n, p, end);
+		all &= t->seen;
+	}
+	if (!all && has_odd(p, end)) {
+		for (size_t i = 0; i < f->nr; i++)
+			f->terms[i].seen = true;
+		all = true;
+	}
+	return all;
+}
+
+void grove__query_raw_end(struct grove__query_fit *f)
+{
+	for (size_t i = 0; i < f->nr; i++)
+		f->terms[i].open &= f->terms[i].seen;
+}
+
+bool grove__query_may(const struct grove__query_fit *f, struct grove_slice line)
+{
+	const char *end = line.ptr + line.len;
+
+	for (size_t i = 0; i < f->nr; i++) {
+		const struct grove__needle *n = needle_of(f, i);
+
+		if (f->terms[i].open && (!n || grove__needle_find(n, line.ptr, end)))
+			return true;
+	}
+	return has_odd(line.ptr, end);
+}
+
+/* -------------------------------------------------------------- what was said */
+
+/* 1: it has it; 0; GROVE_ENOMEM. */
+static int text_has(const struct token *t, struct looking *lo)
+{
+	const char *p = lo->raw[PART].ptr, *end = p + lo->raw[PART].len;
+	struct units *u;
+	int rc;
+
+	if (t->plain) {
+		if (grove__needle_find(&t->raw, p, end))
+			return 1;
+		if (!has_strange(p, end))
+			return 0;
+	}
+	rc = t->phrase ? flat_field(lo, PART, &u) : field(lo, PART, &u);
+	return rc ? rc : occurs(&t->text, u);
+}
+
+int grove__query_text(struct grove__query_fit *f, struct grove_slice text, struct grove_detail *d)
+{
+	struct looking lo = { .raw[PART] = text.len ? text : grove__slice_str("") };
+	int rc = 0;
+
+	for (size_t i = 0; i < f->nr && rc >= 0; i++) {
+		struct term *t = &f->terms[i];
+
+		if (!t->open)
+			continue;
+		rc = f->q->re ? grove__regex_match(f->q->re, lo.raw[PART], d)
+			      : text_has(&f->q->token[i], &lo);
+		if (f->q->re && rc >= 0)
+			rc = !rc;
+		if (rc == 1)
+			*t = (struct term){ .found = true, .score = TIER };
+	}
+	looking_release(&lo);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : rc < 0 ? rc : 0;
 }

@@ -104,8 +104,8 @@ static int load(struct grove *g, const struct grove__list_one *x, struct grove_s
 	s->at.dialect = x->l.dialect;
 	s->at.project = strdup(t->project);
 	s->at.session = strdup(*t->sub ? t->sub : t->session);
-	s->at.path = x->is_file ? strdup(x->path.ptr) : NULL;
-	if (!s->at.project || !s->at.session || (x->is_file && !s->at.path))
+	s->at.path = t->is_file ? strdup(t->path) : NULL;
+	if (!s->at.project || !s->at.session || (t->is_file && !s->at.path))
 		return grove__fail_nomem(d);
 	rc = grove__log_open(&s->log, t->root->store, &key, GROVE_LOG_READ, d);
 	if (!rc)
@@ -122,7 +122,7 @@ static int read_shape(const struct grove__list_one *x, struct grove_session *s,
 	struct grove_log_stat st;
 	uint32_t leaf = grove__session_leaf_row(s);
 
-	*same = x->is_file && !grove__log_stat(s->log, &st, NULL) && im->tail <= st.tail &&
+	*same = x->task->is_file && !grove__log_stat(s->log, &st, NULL) && im->tail <= st.tail &&
 		st.bytes == x->st.size && st.mtime_ns == x->st.mtime_ns && st.ctime_ns == x->st.ctime_ns;
 	*out = (struct grove__shape){ .malformed = im->malformed + im->torn, .torn = im->torn };
 	count(im->spine, out);
@@ -141,7 +141,7 @@ int grove__shape_of(struct grove *g, struct grove__catalog *c, const struct grov
 	bool same = false;
 	int rc;
 
-	if (x->is_file && grove__catalog_find(c, x->path.ptr, &x->st, tmp, &bytes) &&
+	if (x->task->is_file && grove__catalog_find(c, x->task->path, &x->st, tmp, &bytes) &&
 	    unpack(bytes, x->l.dialect, out))
 		return 0;
 	rc = load(g, x, &s, d);
@@ -149,7 +149,7 @@ int grove__shape_of(struct grove *g, struct grove__catalog *c, const struct grov
 		rc = grove__fail_nomem(d);
 	/* what changed meanwhile is another file by now */
 	if (!rc && same && !pack(out, x->l.dialect, &packed))
-		grove__catalog_put(c, x->path.ptr, &x->st, grove__buf_slice(&packed));
+		grove__catalog_put(c, x->task->path, &x->st, grove__buf_slice(&packed));
 	grove__buf_release(&packed);
 	grove__session_unref(s);
 	return rc;

@@ -8,12 +8,12 @@
 #include "catalog/sweep.h"
 
 #include "base/array.h"
+#include "catalog/scan.h"
 #include "sys/clock.h"
 
 #include <stdlib.h>
 
 #define THREADS_MAX 8
-#define RUN_BYTES ((size_t)256 << 10)
 #define TMP_BYTES ((size_t)1 << 20)
 #define SUFFIX ".jsonl"
 
@@ -92,8 +92,32 @@ int grove__sweep_find(struct grove__sweep *s, struct grove *g, struct grove_deta
 	return 0;
 }
 
+static void *load(void *arg)
+{
+	struct grove__sweep *s = arg;
+
+	s->catalog = grove__catalog_open(s->g, s->purpose, SIZE_MAX);
+	return NULL;
+}
+
+void grove__sweep_begin(struct grove__sweep *s, struct grove *g)
+{
+	s->g = g;
+	/* of a place that somebody names, the catalog may know little and much else */
+	s->loading = !g->given && grove__sys_cpus() > 1 && !pthread_create(&s->loader, NULL, load, s);
+}
+
+static void end_loading(struct grove__sweep *s)
+{
+	if (s->loading)
+		pthread_join(s->loader, NULL);
+	s->loading = false;
+}
+
 void grove__sweep_release(struct grove__sweep *s)
 {
+	end_loading(s);
+	grove__catalog_close(s->catalog, false, NULL);
 	free(s->logs);
 	grove__arena_release(&s->texts);
 }
@@ -114,10 +138,8 @@ struct shared {
 
 struct reader {
 	struct shared *sh;
-	char *buf;
-	size_t cap;
+	struct grove__scan scan;
 	struct grove__json_member members[GROVE__JSON_WANT_MAX];
-	struct grove__json_want want;
 	const struct grove__dialect *ready;   /* whose members those are */
 	struct grove__sweeping at;
 	void *own;
@@ -180,80 +202,24 @@ static int pass_line(struct reader *r, const struct grove__json_line *l, const c
 	return s->entry(s->payload, &r->at, l, line, &e);
 }
 
-static int take_line(struct reader *r, const struct grove__json_line *l, const char *line)
+static int take_line(void *payload, const struct grove__json_line *l, const char *line, uint64_t nr)
 {
-	int rc = pass_line(r, l, line);
+	struct reader *r = payload;
+	int rc;
 
+	r->at.line = nr;
+	rc = pass_line(r, l, line);
 	/* a dialect goes on without what it had no memory for; but this would be remembered */
 	return r->at.tmp.failed || r->at.keep.failed ? GROVE_ENOMEM : rc;
 }
 
-static int widen(struct reader *r, struct grove_detail *d)
-{
-	char *p;
-
-	if (r->cap * 2 > GROVE__LINE_MAX)
-		return grove__fail(d, GROVE_ETOOBIG, NULL, "a line of more than 1 GiB");
-	p = realloc(r->buf, r->cap * 2 + GROVE__JSON_PAD);
-	if (!p)
-		return GROVE_ENOMEM;
-	r->buf = p;
-	r->cap *= 2;
-	return 0;
-}
-
-/* From a line that is not just a value on: as the loader reads a lenient dialect. */
-static int read_values(struct reader *r, struct grove_log *log, uint64_t pos, uint64_t until,
-		       bool by_line, struct grove_detail *d)
-{
-	struct grove__values *v;
-	struct grove__value value;
-	uint64_t before = r->at.line;
-	int rc = grove__values_new(&v, &r->want, log, pos, until, by_line, GROVE__LINE_MAX, d);
-
-	while (!rc && !(rc = grove__values_next(v, &value))) {
-		r->at.line = before + value.at.line;
-		rc = take_line(r, &value.l, value.ptr);
-	}
-	grove__values_free(v);
-	return rc == 1 ? 0 : rc;
-}
-
 static int read_log(struct reader *r, struct grove_log *log, struct grove_detail *d)
 {
-	struct grove__json_line l;
-	struct grove_run run;
-	uint64_t pos = 0;
-	bool loose = false;
+	struct grove__scan_part p = { .lenient = r->at.dialect->lenient, .value = take_line, .payload = r };
 	int rc = grove__log_stat(log, &r->at.st, d);
 
-	while (!rc && !loose && pos < r->at.st.tail) {
-		size_t off = 0;
-
-		rc = grove__log_read(log, pos, r->at.st.tail, r->buf, r->cap, &run, d);
-		if (!rc && run.open) {
-			rc = widen(r, d);
-			continue;
-		}
-		if (!rc && !pos && run.len >= 3 && !memcmp(r->buf, "\xef\xbb\xbf", 3))
-			off = 3;
-		for (uint64_t nr = 0; !rc && !loose && off < run.len; nr++, r->at.line++) {
-			const char *line = r->buf + off;
-			enum grove__json_verdict v =
-				grove__json_scan(&r->want, line, run.len - off, true, &l);
-
-			if (v == JSON_VALUE)
-				rc = take_line(r, &l, line);
-			else if (v == JSON_NOMEM)
-				rc = GROVE_ENOMEM;
-			loose = v == JSON_BAD && r->at.dialect->lenient;
-			if (loose)
-				rc = read_values(r, log, pos + (run.by_line ? nr : off),
-						 r->at.st.tail, run.by_line, d);
-			off += (size_t)l.len + 1;
-		}
-		pos = run.next;
-	}
+	p.until = r->at.st.tail;
+	rc = rc ? rc : grove__scan_log(&r->scan, log, &p, d);
 	return rc ? rc : r->at.has_header ? 0 : GROVE_EDAMAGED;
 }
 
@@ -268,7 +234,7 @@ static void want(struct reader *r, const struct grove__dialect *dialect)
 		       dialect->nr_bill_members * sizeof(*r->members));
 		nr += dialect->nr_bill_members;
 	}
-	grove__json_want_init(&r->want, r->members, nr);
+	grove__json_want_init(&r->scan.want, r->members, nr);
 	r->ready = dialect;
 }
 
@@ -276,13 +242,13 @@ static int open_log(struct reader *r, const struct grove__sweep_log *at, struct 
 		    struct grove_detail *d)
 {
 	struct grove_key key = { at->project, at->session, at->sub };
-	int rc = grove__root_dialect(r->sh->g, at->root, &key, &r->at.dialect, d);
+	int rc = grove__log_open(log, at->root->store, &key, GROVE_LOG_READ, d);
 
-	if (rc)
-		return rc;
-	if (r->ready != r->at.dialect)
+	if (!rc)
+		rc = grove__log_dialect(r->sh->g, at->root, *log, at->project, &r->at.dialect, d);
+	if (!rc && r->ready != r->at.dialect)
 		want(r, r->at.dialect);
-	return grove__log_open(log, at->root->store, &key, GROVE_LOG_READ, d);
+	return rc;
 }
 
 /* Read it, whatever comes of it, and let the catalog remember that. */
@@ -314,18 +280,24 @@ static int read_anew(struct reader *r, const char *path, const struct grove__sys
 	return rc;
 }
 
-bool grove__sweep_reads_as(struct grove *g, const struct grove__sweep_log *log,
-			   const struct grove__dialect *was, bool forced)
+const char *grove__sweep_around(struct grove *g, const struct grove__sweep_log *log)
 {
-	const struct grove__dialect *now = g->forced ? g->forced : log->root->dialect;
-	struct grove_key key = { log->project, log->session, log->sub };
+	const struct grove__dialect *likely;
 
-	if (now || forced)
-		return was == now;
-	/* where bytes leave it open, the files around them decide: only then they must be asked again */
-	if (!grove__root_likely(g, log->root, log->project, &now) && was == now)
-		return true;
-	return !grove__root_dialect(g, log->root, &key, &now, NULL) && was == now;
+	if (g->forced || log->root->dialect || grove__root_likely(g, log->root, log->project, &likely))
+		return "";
+	return likely->name;
+}
+
+bool grove__sweep_reads_as(struct grove *g, const struct grove__sweep_log *log,
+			   const struct grove__dialect *was, struct grove_slice around)
+{
+	const struct grove__dialect *must = g->forced ? g->forced : log->root->dialect;
+
+	if (must)
+		return was == must;
+	/* where bytes leave it open, the files around them decide: those must say the same */
+	return around.len && grove__slice_eq(around, grove__slice_str(grove__sweep_around(g, log)));
 }
 
 static int read_one(struct reader *r, uint32_t nr)
@@ -383,10 +355,9 @@ static void *work(void *arg)
 
 	if (r) {
 		r->sh = sh;
-		r->cap = RUN_BYTES;
-		r->buf = malloc(r->cap + GROVE__JSON_PAD);
+		rc = grove__scan_init(&r->scan);
 		r->own = s->thread_new(s->payload);
-		rc = r->buf && r->own ? 0 : GROVE_ENOMEM;
+		rc = r->own ? rc : GROVE_ENOMEM;
 	}
 	do {
 		pthread_mutex_lock(&sh->lock);
@@ -400,7 +371,8 @@ static void *work(void *arg)
 	} while (more);
 	if (r && r->own)
 		s->thread_free(s->payload, r->own);
-	free(r ? r->buf : NULL);
+	if (r)
+		grove__scan_release(&r->scan);
 	free(r);
 	return NULL;
 }
@@ -411,7 +383,11 @@ int grove__sweep_read(struct grove__sweep *s, struct grove *g, struct grove_deta
 	pthread_t thread[THREADS_MAX];
 	unsigned cpus = grove__sys_cpus(), started = 0;
 
-	sh.catalog = grove__catalog_open(g, s->purpose, s->nr);
+	if (s->loading)
+		end_loading(s);
+	else
+		s->catalog = grove__catalog_open(g, s->purpose, s->nr);
+	sh.catalog = s->catalog;
 	pthread_mutex_init(&sh.lock, NULL);
 	while (started + 1 < cpus && started < THREADS_MAX && started + 1 < s->nr &&
 	       !pthread_create(&thread[started], NULL, work, &sh))
@@ -421,6 +397,7 @@ int grove__sweep_read(struct grove__sweep *s, struct grove *g, struct grove_deta
 		pthread_join(thread[--started], NULL);
 	pthread_mutex_destroy(&sh.lock);
 	/* where nothing is new, it is not worth looking for what is gone */
-	grove__catalog_close(sh.catalog, !sh.rc && sh.news);
+	grove__catalog_close(s->catalog, !sh.rc && sh.news, NULL);
+	s->catalog = NULL;
 	return sh.rc;
 }

@@ -2,6 +2,7 @@
  * catalog/sweep.h: read every log there is, several at a time; but those that the
  * catalog knows need not be read.
  *
+ *	grove__sweep_begin(&s, g);
  *	rc = grove__sweep_find(&s, g, d);
  *	if (!rc)
  *		rc = grove__sweep_read(&s, g, d);
@@ -59,17 +60,27 @@ struct grove__sweep {
 	/* One could not be read; one at a time. NULL: nobody is told. */
 	void (*skipped)(void *payload, const struct grove_detail *why);
 	void *payload, *skipped_payload;
+
+	struct grove *g;
+	struct grove__catalog *catalog;  /* NULL: none (yet) */
+	pthread_t loader;
+	bool loading;                    /* there is such a thread */
 };
+
+/* Let the catalog be read while logs are looked for. Who does not read them need not. */
+void grove__sweep_begin(struct grove__sweep *s, struct grove *g);
 
 /* Every log of every session, those of sub-agents too. `s` is zeroed but for the callbacks. */
 int grove__sweep_find(struct grove__sweep *s, struct grove *g, struct grove_detail *d);
 int grove__sweep_read(struct grove__sweep *s, struct grove *g, struct grove_detail *d);
 /*
- * Is a log that was read as `was` still to be read so? `forced`: that was not by
- * what is in it.
+ * What the place of a log says of its dialect, should its bytes not tell; "" if
+ * nobody needs to ask.
  */
+const char *grove__sweep_around(struct grove *g, const struct grove__sweep_log *log);
+/* Is a log that was read as `was`, while its place said `around`, still to be read so? */
 bool grove__sweep_reads_as(struct grove *g, const struct grove__sweep_log *log,
-			   const struct grove__dialect *was, bool forced);
+			   const struct grove__dialect *was, struct grove_slice around);
 void grove__sweep_release(struct grove__sweep *s);
 
 #endif

@@ -114,7 +114,7 @@ static bool take_known(void *payload, uint32_t nr, struct grove_slice bytes, int
 	struct grove__billed_log l;
 
 	if (!grove__billed_unpack(bytes, &l) || !l.dialect ||
-	    !grove__sweep_reads_as(c->g, &c->sweep.logs[nr], l.dialect, l.forced))
+	    !grove__sweep_reads_as(c->g, &c->sweep.logs[nr], l.dialect, l.around))
 		return false;
 	*rc = take_log(c, nr, &l, bytes);
 	return true;
@@ -126,7 +126,7 @@ static int take_end(void *payload, struct grove__sweeping *at, struct grove_buf 
 	const struct grove__header *h = &at->header;
 	struct grove__billed_log l = {
 		.dialect = at->dialect, .session = at->has_header,
-		.forced = c->g->forced || c->sweep.logs[at->nr].root->dialect,
+		.around = grove__slice_str(grove__sweep_around(c->g, &c->sweep.logs[at->nr])),
 	};
 	struct grove__replies *own = at->own;
 	int rc;
@@ -550,8 +550,10 @@ static int take_days(struct grouping *gr, const struct grove_usage_options *opt,
 
 static int collect(struct collector *c, struct grove *g, struct grove_detail *d)
 {
-	int rc = grove__sweep_find(&c->sweep, g, d);
+	int rc;
 
+	grove__sweep_begin(&c->sweep, g);
+	rc = grove__sweep_find(&c->sweep, g, d);
 	if (!rc && find_owners(c))
 		rc = grove__fail_nomem(d);
 	return rc ? rc : grove__sweep_read(&c->sweep, g, d);

@@ -304,16 +304,12 @@ void grove__mark_dialect(struct grove_log *log, const struct grove__dialect *dia
 	grove__log_meta_put(log, DIALECT, grove__slice_str(dialect->name), NULL);
 }
 
-static int by_bytes(struct grove_store *store, const struct grove_key *key, const char **name,
-		    struct grove_detail *d)
+static int by_bytes(struct grove_log *log, const char **name, struct grove_detail *d)
 {
 	struct grove_buf line = GROVE_BUF_INIT;
-	struct grove_log *log;
-	int rc = grove__log_open(&log, store, key, GROVE_LOG_READ, d);
+	int rc = 0;
 
 	*name = NULL;
-	if (rc)
-		return rc;
 	/* the store's own word comes first */
 	if (!grove__log_meta_get(log, DIALECT, &line, NULL) && line.len) {
 		const struct grove__dialect *own = grove__dialect_find(line.ptr);
@@ -325,13 +321,12 @@ static int by_bytes(struct grove_store *store, const struct grove_key *key, cons
 		rc = grove__peek_first_line(log, &line, d);
 	if (!rc && !*name && line.len)
 		*name = grove__dialect_guess(grove__buf_slice(&line));
-	grove__log_close(log);
 	grove__buf_release(&line);
 	return rc;
 }
 
-int grove__root_dialect(struct grove *g, struct grove__root *root, const struct grove_key *key,
-			const struct grove__dialect **out, struct grove_detail *d)
+int grove__log_dialect(struct grove *g, struct grove__root *root, struct grove_log *log,
+		       const char *project, const struct grove__dialect **out, struct grove_detail *d)
 {
 	const char *name;
 	int rc;
@@ -339,19 +334,37 @@ int grove__root_dialect(struct grove *g, struct grove__root *root, const struct 
 	*out = g->forced ? g->forced : root->dialect;
 	if (*out)
 		return 0;
-	rc = by_bytes(root->store, key, &name, d);
+	rc = by_bytes(log, &name, d);
 	if (rc)
 		return rc;
 	if (!name)
-		return grove__root_likely(g, root, key->project, out) ? grove__fail_nomem(d) : 0;
+		return grove__root_likely(g, root, project, out) ? grove__fail_nomem(d) : 0;
 	*out = grove__dialect_find(name);
 	return 0;
+}
+
+int grove__root_dialect(struct grove *g, struct grove__root *root, const struct grove_key *key,
+			const struct grove__dialect **out, struct grove_detail *d)
+{
+	struct grove_log *log;
+	int rc;
+
+	*out = g->forced ? g->forced : root->dialect;
+	if (*out)
+		return 0;
+	rc = grove__log_open(&log, root->store, key, GROVE_LOG_READ, d);
+	if (rc)
+		return rc;
+	rc = grove__log_dialect(g, root, log, key->project, out, d);
+	grove__log_close(log);
+	return rc;
 }
 
 int grove__where_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d)
 {
 	struct grove_key key = { w->project, w->session, "" };
 	struct grove__root *root;
+	struct grove_log *log;
 	const char *name;
 	char project[1024];
 	int rc;
@@ -360,7 +373,11 @@ int grove__where_dialect(struct grove *g, struct grove__where *w, struct grove_d
 		w->dialect = g->forced;
 	if (w->dialect)
 		return 0;
-	rc = by_bytes(w->store, &key, &name, d);
+	rc = grove__log_open(&log, w->store, &key, GROVE_LOG_READ, d);
+	if (rc)
+		return rc;
+	rc = by_bytes(log, &name, d);
+	grove__log_close(log);
 	if (rc)
 		return rc;
 	root = name ? NULL : root_around(g, w, project, sizeof(project));

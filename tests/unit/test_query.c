@@ -23,24 +23,59 @@ static struct grove_slice str(const char *s)
 	return (struct grove_slice){ s, s ? strlen(s) : 0 };
 }
 
-/* The score, or NO_MATCH. */
-static double ask(const char *query, const char *name, const char *id, const char *text,
-		  const char *cwd)
+/* What a line of a log looks like that has the text; every `odd`th letter is written as \uXXXX. */
+static void spell(char *out, size_t cap, const char *text, unsigned odd)
 {
-	struct grove__query_on on = { .id = str(id), .name = str(name), .text = str(text), .cwd = str(cwd) };
+	size_t n = (size_t)snprintf(out, cap, "{\"message\":\"");
+
+	for (unsigned i = 1; *text && n + 16 < cap; text++, i++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c < ' ' || (odd && c < 0x80 && i % odd == 0))
+			n += (size_t)snprintf(out + n, cap - n, "\\u%04x", c);
+		else if (c == '"' || c == '\\')
+			n += (size_t)snprintf(out + n, cap - n, "\\%c", c);
+		else
+			out[n++] = (char)c;
+	}
+	snprintf(out + n, cap - n, "\"}");
+}
+
+/* The score, or NO_MATCH. What is said comes in one piece; `odd`: as spell() writes it. */
+static double ask_odd(const char *query, const char *name, const char *id, const char *text,
+		      const char *cwd, unsigned odd)
+{
+	struct grove__query_on on = { .id = str(id), .name = str(name), .cwd = str(cwd) };
+	struct grove__query_fit *fit;
 	struct grove__query *q;
 	struct grove_detail d;
 	double score = 0;
+	char line[2000];
 	int rc;
 
 	rc = grove__query_new(&q, str(query), &d);
 	if (rc == GROVE_ENOTSUP)
 		skip();
 	assert_int_equal(rc, 0);
-	rc = grove__query_match(q, &on, &score, &d);
+	fit = grove__query_fit_new(q);
+	assert_non_null(fit);
+	assert_int_equal(grove__query_begin(fit, &on, &d), 0);
+	spell(line, sizeof(line), text ? text : "", odd);
+	if (grove__query_is_open(fit) && !grove__query_raw(fit, line, line + strlen(line)))
+		grove__query_raw_end(fit);
+	if (grove__query_is_open(fit) && (grove__query_is_whole(fit) || grove__query_may(fit, str(line))))
+		assert_int_equal(grove__query_text(fit, str(text), &d), 0);
+	rc = grove__query_end(fit, &score);
+	grove__query_fit_free(fit);
 	grove__query_free(q);
 	assert_true(rc == 0 || rc == 1);
 	return rc ? NO_MATCH : score;
+}
+
+static double ask(const char *query, const char *name, const char *id, const char *text,
+		  const char *cwd)
+{
+	return ask_odd(query, name, id, text, cwd, 0);
 }
 
 static bool hits(const char *query, const char *name, const char *id, const char *text, const char *cwd)
@@ -94,6 +129,21 @@ static void letters_are_scored_by_the_table(void **state)
 	assert_score(letters("b", "a+b"), 0.2);
 	/* all of it: -100 */
 	assert_score(letters("ab", "AB"), -5 - 10 - 10 + 0.1 - 100);
+}
+
+static void letters_that_stand_together_may_be_better(void **state)
+{
+	(void)state;
+	/* f, i and x of "fxix fix" lie apart, but the second word has them all */
+	assert_score(letters("fix", "fxix fix"), 5 * 0.1 - 10 + 6 * 0.1 - 5 + 7 * 0.1 - 10);
+	/* the best of them */
+	assert_score(letters("ab", "xab ab"), 4 * 0.1 - 10 + 5 * 0.1 - 5);
+	assert_score(letters("ab", "ab xab"), -5 - 10 - 10 + 0.1);
+	assert_score(letters("ab", "a b xab"), -5 - 10 + 2 - 10 + 0.2);
+	/* places that overlap are looked at, too */
+	assert_score(letters("aa", "xaaa"), 0.1 + 0.2 - 5);
+	assert_score(letters("aa", "xa-aa"), -10 + 0.3 - 5 + 0.4);
+	assert_score(ask("fix", "fxix fix", "", "", ""), letters("fix", "fxix fix"));
 }
 
 static void letters_and_digits_may_be_swapped(void **state)
@@ -151,7 +201,12 @@ static void every_word_must_fit_and_scores_add_up(void **state)
 static void phrases_are_found_whatever_the_white_space(void **state)
 {
 	(void)state;
-	assert_score(ask("\"Fix the\"", "please fix \n the parser", "", "", ""), 0);
+	assert_score(ask("\"Fix the\"", "please fix \n the parser", "", "", ""), -118);
+	assert_score(ask("\"fix\"", "fix", "", "", ""), -139.7);
+	assert_score(ask("\" fix \"", "a fix", "", "", ""), -24.1);
+	/* but not in an id */
+	assert_false(hits("\"i d\"", NULL, "i  d", "", ""));
+	assert_score(ask("\"i d\"", NULL, "i d", "", ""), TIER);
 	assert_score(ask("\"fix  the\"", "n", "", "please fix the parser", ""), TIER);
 	assert_false(hits("\"fix parser\"", "fix the parser", "", "", ""));
 	/* no letters with others between */
@@ -234,17 +289,168 @@ static void bad_expressions_are_told(void **state)
 
 static void an_expression_that_takes_too_long_is_told(void **state)
 {
-	struct grove__query_on on = { .text = str("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab") };
+	struct grove_slice text = str("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab");
+	struct grove__query_on on = { .name = text }, nothing = { .name = str("n") };
+	struct grove__query_fit *fit;
 	struct grove__query *q;
 	struct grove_detail d;
-	double score;
 
 	(void)state;
 	if (grove__query_new(&q, str("re:^(a|a)+(a|a)+$"), &d) == GROVE_ENOTSUP)
 		skip();
-	assert_int_equal(grove__query_match(q, &on, &score, &d), GROVE_ETOOBIG);
+	fit = grove__query_fit_new(q);
+	assert_non_null(fit);
+	assert_int_equal(grove__query_begin(fit, &on, &d), GROVE_ETOOBIG);
 	assert_non_null(strstr(d.message, "too long"));
+	grove__detail_clear(&d);
+	assert_int_equal(grove__query_begin(fit, &nothing, &d), 0);
+	assert_true(grove__query_is_open(fit));
+	assert_int_equal(grove__query_text(fit, text, &d), GROVE_ETOOBIG);
+	assert_non_null(strstr(d.message, "too long"));
+	grove__query_fit_free(fit);
 	grove__query_free(q);
+}
+
+/* ---------------------------------------------------------------- what was said */
+
+/* A fit of a session without a name, in `/w`. */
+static struct grove__query_fit *begin(struct grove__query **q, const char *query, const char *part)
+{
+	struct grove__query_on on = { .id = str("id"), .cwd = str("/w"), .part = str(part) };
+	struct grove__query_fit *fit;
+	struct grove_detail d;
+
+	if (grove__query_new(q, str(query), &d) == GROVE_ENOTSUP)
+		skip();
+	fit = grove__query_fit_new(*q);
+	assert_non_null(fit);
+	assert_int_equal(grove__query_begin(fit, &on, &d), 0);
+	return fit;
+}
+
+static void end(struct grove__query *q, struct grove__query_fit *fit)
+{
+	grove__query_fit_free(fit);
+	grove__query_free(q);
+}
+
+static void what_is_remembered_is_asked_first(void **state)
+{
+	static const struct {
+		const char *query, *part;
+		bool open, whole;
+	} table[] = {
+		{ "id", NULL, false, false },
+		{ "id w", NULL, false, false },
+		{ "", NULL, false, false },
+		{ "parser", NULL, true, false },
+		{ "id parser", NULL, true, false },
+		{ "parser", "the Parser", false, false },
+		{ "\"the parser\"", "of the\nparser", false, false },
+		{ "\"parser\"", NULL, true, false },
+		{ "\"the parser\"", "the", true, true },
+		{ "id \"the parser\"", NULL, true, true },
+		{ "re:i.", NULL, false, false },
+		/* a part has other ends than the whole */
+		{ "re:parser", "parser", true, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct grove__query *q;
+		struct grove__query_fit *fit = begin(&q, table[i].query, table[i].part);
+
+		if (grove__query_is_open(fit) != table[i].open || grove__query_is_whole(fit) != table[i].whole)
+			fail_msg("%s: open %d, whole %d", table[i].query, grove__query_is_open(fit),
+				 grove__query_is_whole(fit));
+		end(q, fit);
+	}
+}
+
+static void words_may_stand_in_different_messages(void **state)
+{
+	struct grove__query *q;
+	struct grove__query_fit *fit = begin(&q, "fix parser id", NULL);
+	struct grove_detail d;
+	double score;
+
+	(void)state;
+	assert_int_equal(grove__query_text(fit, str("please FIX it"), &d), 0);
+	assert_true(grove__query_is_open(fit));
+	assert_int_equal(grove__query_end(fit, &score), 1);
+	assert_int_equal(grove__query_text(fit, str("the fixed parser"), &d), 0);
+	assert_false(grove__query_is_open(fit));
+	assert_int_equal(grove__query_end(fit, &score), 0);
+	assert_score(score, 3 * TIER);
+	end(q, fit);
+}
+
+/* The place in the text does not matter, and letters with others between do not count there. */
+static void the_text_brings_a_yes_or_a_no(void **state)
+{
+	(void)state;
+	assert_score(ask("parser", NULL, "id", "one. two parser three", "/w"), TIER);
+	assert_score(ask("parser parser", NULL, "id", "parser", "/w"), 2 * TIER);
+	assert_score(ask("wx", NULL, "id", "text", "/w/x"), 2 * TIER - 17.6);
+	assert_score(ask("wx", NULL, "id", "text wx", "/w/x"), TIER);
+	assert_score(ask("\"x\" y", NULL, "", "y x", "/w"), 2 * TIER);
+	assert_score(ask("\"two three\"", NULL, "id", "one two  \n three", "/w"), TIER);
+	assert_false(hits("re:^b", NULL, "i", "a b", "/w"));
+	assert_score(ask("re:b$", NULL, "i", "a b", "/w"), TIER);
+	assert_false(hits("messages", NULL, "id", "", "/w"));
+}
+
+static void logs_that_cannot_have_it_are_seen_by_their_bytes(void **state)
+{
+	static const struct {
+		const char *query, *raw;
+		bool open;
+	} table[] = {
+		{ "parser", "{\"text\":\"the PARSER\"}", true },
+		{ "parser", "{\"text\":\"the tree\"}", false },
+		{ "fix parser", "{\"text\":\"the parser\"}", false },
+		/* written otherwise */
+		{ "parser", "{\"text\":\"the \\u0070arser\"}", true },
+		{ "parser", "{\"text\":\"the \\u0050arser\"}", true },
+		{ "kill", "{\"text\":\"\xe2\x84\xaaill\"}", true },
+		{ "kill", "{\"text\":\"\\u212aill\"}", true },
+		{ "kill", "{\"text\":\"\\u212Aill\"}", true },
+		{ "ix", "{\"text\":\"\xc4\xb0x\"}", true },
+		{ "ix", "{\"text\":\"\\u0130x\"}", true },
+		/* other escapes hide no letters */
+		{ "parser", "{\"text\":\"\\u001b[1m \\u00e4 \\ud83d\"}", false },
+		/* of what JSON may write otherwise, the rest */
+		{ "src/main.c", "{\"text\":\"src\\/main.c\"}", true },
+		{ "say\"hello", "{\"text\":\"say\\\"hello\"}", true },
+		{ "src/main.c", "{\"text\":\"src/other.c\"}", false },
+		{ "\"the parser\"", "{\"text\":\"parser the\"}", true },
+		{ "\"the parser\"", "{\"text\":\"the tree\"}", false },
+		/* nothing to go by */
+		{ "\xc3\xa4", "{}", true },
+		{ "re:parser", "{}", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct grove__query *q;
+		struct grove__query_fit *fit = begin(&q, table[i].query, NULL);
+		const char *raw = table[i].raw;
+
+		assert_true(grove__query_is_open(fit));
+		if (!grove__query_raw(fit, raw, raw + strlen(raw)))
+			grove__query_raw_end(fit);
+		if (grove__query_is_open(fit) != table[i].open)
+			fail_msg("%s in %s", table[i].query, raw);
+		end(q, fit);
+	}
+}
+
+static void two_characters_become_ascii_in_lower_case(void **state)
+{
+	(void)state;
+	assert_true(hits("kill", NULL, "id", "\xe2\x84\xaaill", "/w"));
+	assert_true(hits("i", NULL, "0", "x\xc4\xb0", "/w"));
+	assert_false(hits("istanbul", NULL, "0", "\xc4\xb0stanbul", "/w"));
 }
 
 /* What occurs as it is, in whatever place, is found; by words a naive search finds, too. */
@@ -271,6 +477,8 @@ static void random_queries_agree_with_a_naive_search(void **state)
 			all = all && strcasestr(text, word);
 		if (hits(query, NULL, "", text, "") != all)
 			fail_msg("'%s' in '%s': %s", query, text, all ? "not found" : "found");
+		if ((ask_odd(query, NULL, "", text, "", 1 + chance_below(&c, 5)) != NO_MATCH) != all)
+			fail_msg("'%s' in '%s', with escapes: %s", query, text, all ? "not found" : "found");
 	}
 }
 
@@ -279,6 +487,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(letters_must_come_in_order),
 		cmocka_unit_test(letters_are_scored_by_the_table),
+		cmocka_unit_test(letters_that_stand_together_may_be_better),
 		cmocka_unit_test(letters_and_digits_may_be_swapped),
 		cmocka_unit_test(places_are_counted_in_utf16),
 		cmocka_unit_test(tiers_tell_where_a_word_was_found),
@@ -290,6 +499,11 @@ int main(void)
 		cmocka_unit_test(expressions_are_those_of_javascript),
 		cmocka_unit_test(bad_expressions_are_told),
 		cmocka_unit_test(an_expression_that_takes_too_long_is_told),
+		cmocka_unit_test(what_is_remembered_is_asked_first),
+		cmocka_unit_test(words_may_stand_in_different_messages),
+		cmocka_unit_test(the_text_brings_a_yes_or_a_no),
+		cmocka_unit_test(logs_that_cannot_have_it_are_seen_by_their_bytes),
+		cmocka_unit_test(two_characters_become_ascii_in_lower_case),
 		cmocka_unit_test(random_queries_agree_with_a_naive_search),
 	};
 

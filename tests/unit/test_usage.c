@@ -17,6 +17,7 @@
 #include "../lib/scratch.h"
 #include "sys/file.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -621,13 +622,13 @@ static void replies_come_back_from_their_bytes(void **state)
 		grove__replies_init(&rs);
 		grove__replies_init(&other);
 		some_replies(&c, &rs, round * round);
-		l.forced = round & 1;
+		l.around = grove__slice_str(round & 1 ? "pi" : "");
 		l.session = round & 2;
 		grove__buf_clear(&b);
 		assert_int_equal(grove__billed_pack(&l, &rs, &b), 0);
 		assert_true(grove__billed_unpack(grove__buf_slice(&b), &back));
 		assert_ptr_equal(back.dialect, l.dialect);
-		assert_true(back.forced == l.forced && back.session == l.session);
+		assert_true(grove__slice_eq(back.around, l.around) && back.session == l.session);
 		assert_true(back.id.len == 5 && !memcmp(back.id.ptr, "an id", 5) && back.cwd.len == 2);
 		assert_int_equal(grove__billed_fold(grove__buf_slice(&b), &other, 7, round % 2), 0);
 		assert_same_replies(&rs, &other, 7, round % 2);
@@ -841,6 +842,156 @@ static void what_is_remembered_is_what_would_be_read_in_claude(void **state)
 {
 	(void)state;
 	check_remembered(true);
+}
+
+/* --- a home of all agents: each reply uses an input of its own power of two --- */
+
+static void write_log(const char *home, const char *name, struct grove_buf *b)
+{
+	struct grove_buf dir = GROVE_BUF_INIT;
+	char path[4200];
+
+	snprintf(path, sizeof(path), "%s/%s", home, name);
+	assert_int_equal(grove__buf_add(&dir, path, (size_t)(strrchr(path, '/') - path)), 0);
+	assert_int_equal(grove__sys_mkdirs(dir.ptr, 0700), 0);
+	file_put(path, O_CREAT | O_TRUNC, b->ptr, b->len);
+	grove__buf_release(&dir);
+	grove__buf_release(b);
+}
+
+/* A log of pi's family: its header, then the replies whose bits are set; no agent has another's ids. */
+static void write_family(const char *home, const char *dir, const char *name, const char *id,
+			 const char *parent, unsigned replies)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	char path[256];
+
+	assert_int_equal(grove__buf_addf(&b, "{\"type\":\"session\",\"version\":3,\"id\":\"%s\",\"cwd\":\"/w\","
+					 "\"timestamp\":\"2026-01-01T00:00:00.000Z\"%s%s%s}\n", id,
+					 *parent ? ",\"parentSession\":\"" : "", parent, *parent ? "\"" : ""), 0);
+	for (unsigned bit = 1, nr = 0; bit <= replies; bit <<= 1, nr++)
+		if (replies & bit)
+			assert_int_equal(grove__buf_addf(&b,
+				"{\"type\":\"message\",\"id\":\"%c%07x\",\"parentId\":null,"
+				"\"timestamp\":\"2026-01-0%uT00:00:00.000Z\",\"message\":{\"role\":\"assistant\","
+				"\"model\":\"x\",\"content\":[],\"usage\":{\"input\":%u,\"output\":0},"
+				"\"timestamp\":%u}}\n", dir[1], nr, nr + 1, bit, 1767225600 + nr), 0);
+	snprintf(path, sizeof(path), "%s/%s.jsonl", dir, name);
+	write_log(home, path, &b);
+}
+
+/* A fork has its parent's lines up to where it begins, and its sub-agents' logs, too. */
+static void make_family(const char *home, const char *dir, const char *agent, bool subs)
+{
+	const char *const names[] = { "2026-01-01T00-00-00-000Z_a", "2026-01-02T00-00-00-000Z_b",
+				      "2026-01-03T00-00-00-000Z_c" };
+	char id[32], parent[256], sub[64];
+
+	snprintf(id, sizeof(id), "%s-a", agent);
+	write_family(home, dir, names[0], id, "", 1 | 2 | 4);
+	snprintf(id, sizeof(id), "%s-b", agent);
+	snprintf(parent, sizeof(parent), "%s/%s/%s.jsonl", home, dir, names[0]);
+	write_family(home, dir, names[1], id, parent, 1 | 2 | 8);
+	snprintf(id, sizeof(id), "%s-c", agent);
+	snprintf(parent, sizeof(parent), "%s/%s/%s.jsonl", home, dir, names[1]);
+	write_family(home, dir, names[2], id, parent, 1 | 2 | 8 | 16);
+	for (int i = 0; i < 2 && subs; i++) {
+		snprintf(sub, sizeof(sub), "%s/0-Task", names[i]);
+		write_family(home, dir, sub, "sub", "", 32);
+	}
+}
+
+/* Line `block` of a reply of Claude's; its output has grown by then. */
+static void add_block(struct grove_buf *b, const char *session, unsigned bit, unsigned block, bool side)
+{
+	assert_int_equal(grove__buf_addf(b,
+		"{\"parentUuid\":null,\"isSidechain\":%s,\"cwd\":\"/w\",\"sessionId\":\"%s\",\"uuid\":\"u%u-%u\","
+		"\"type\":\"assistant\",\"requestId\":\"r%u\",\"message\":{\"id\":\"m%u\",\"role\":\"assistant\","
+		"\"model\":\"x\",\"content\":[],\"usage\":{\"input_tokens\":%u,\"output_tokens\":%u}},"
+		"\"timestamp\":\"2026-01-01T00:00:0%u.000Z\"}\n",
+		side ? "true" : "false", session, bit, block, bit, bit, bit, block, block), 0);
+}
+
+/* Each reply in three lines, one for each block. */
+static void write_claude(const char *home, const char *name, const char *session, unsigned replies,
+			 bool side)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	for (unsigned bit = 1; bit <= replies; bit <<= 1)
+		for (unsigned block = 1; block <= 3 && replies & bit; block++)
+			add_block(&b, session, bit, block, side);
+	write_log(home, name, &b);
+}
+
+#define CLAUDE_A "aaaaaaaa-1111-4111-8111-111111111111"
+#define CLAUDE_B "bbbbbbbb-1111-4111-8111-111111111111"
+#define CLAUDE_C "cccccccc-1111-4111-8111-111111111111"
+#define CLAUDE_DIR ".claude/projects/-w/"
+
+static void make_home(const char *home)
+{
+	make_family(home, ".pi/agent/sessions/--w--", "pi", false);
+	make_family(home, ".omp/agent/sessions/-w", "omp", true);
+	make_family(home, ".xcsh/agent/sessions/--w--", "xcsh", true);
+	write_claude(home, CLAUDE_DIR CLAUDE_A ".jsonl", CLAUDE_A, 1 | 2, false);
+	/* resumed: older releases wrote a copy under another name */
+	write_claude(home, CLAUDE_DIR CLAUDE_B ".jsonl", CLAUDE_B, 1 | 2 | 4, false);
+	write_claude(home, CLAUDE_DIR CLAUDE_C ".jsonl", CLAUDE_C, 1 | 8, false);
+	/* sub-agents, as they lie today and as they did */
+	write_claude(home, CLAUDE_DIR CLAUDE_A "/subagents/agent-1.jsonl", CLAUDE_A, 16, true);
+	write_claude(home, CLAUDE_DIR "agent-2.jsonl", CLAUDE_A, 32, true);
+}
+
+static void assert_rows(struct grove *g, enum grove_usage_by by, const char *const *keys,
+			const uint64_t *inputs, size_t nr)
+{
+	struct grove_usage_options uo = { .size = sizeof(uo), .by = by };
+	struct grove_usage *u;
+
+	assert_int_equal(grove_usage(g, &uo, &u), 0);
+	assert_int_equal(grove_usage_count(u), nr);
+	for (size_t i = 0; i < nr; i++) {
+		size_t at = 0;
+
+		while (at < nr && strcmp(grove_usage_at(u, at)->key, keys[i]))
+			at++;
+		if (at == nr)
+			fail_msg("no row for %s", keys[i]);
+		assert_int_equal(grove_usage_at(u, at)->input, inputs[i]);
+	}
+	/* of Claude's six, each three tokens at the end */
+	assert_int_equal(grove_usage_totals(u)->output, 6 * 3);
+	grove_usage_free(u);
+}
+
+static void forks_copies_blocks_and_sub_agents_count_once(void **state)
+{
+	static const char *const agents[] = { "pi", "omp", "xcsh", "claude" };
+	static const uint64_t by_agent[] = { 31, 63, 63, 63 };
+	static const char *const sessions[] = {
+		"pi-a", "pi-b", "pi-c", "omp-a", "omp-b", "omp-c", "xcsh-a", "xcsh-b", "xcsh-c",
+		CLAUDE_A, CLAUDE_B, CLAUDE_C,
+	};
+	static const uint64_t by_session[] = { 7, 8, 16, 7 + 32, 8, 16, 7 + 32, 8, 16,
+					       1 + 2 + 16 + 32, 4, 8 };
+	char home[4000];
+
+	(void)state;
+	scratch_make(home, sizeof(home));
+	make_home(home);
+	let_time_pass();
+	/* the first reads, the second remembers */
+	for (int run = 0; run < 2; run++) {
+		struct grove_options o = { .size = sizeof(o), .home = home, .cwd = home, .getenv = no_variables };
+		struct grove *g;
+
+		assert_int_equal(grove_open(&g, &o), 0);
+		assert_rows(g, GROVE_USAGE_AGENT, agents, by_agent, 4);
+		assert_rows(g, GROVE_USAGE_SESSION, sessions, by_session, 12);
+		grove_close(g);
+	}
+	scratch_remove(home);
 }
 
 static uint64_t input_of(const char *dir, const char *dialect, const struct grove_usage_options *opt)
@@ -1064,6 +1215,7 @@ int main(void)
 		cmocka_unit_test(damaged_bytes_are_no_replies),
 		cmocka_unit_test(what_is_remembered_is_what_would_be_read_in_pi),
 		cmocka_unit_test(what_is_remembered_is_what_would_be_read_in_claude),
+		cmocka_unit_test(forks_copies_blocks_and_sub_agents_count_once),
 		cmocka_unit_test(a_remembered_sum_gives_way_to_the_logs_it_sums_up),
 		cmocka_unit_test(what_is_remembered_of_one_dialect_is_not_anothers),
 		cmocka_unit_test(only_the_days_that_are_asked_for_count),

@@ -1,0 +1,182 @@
+/*
+ * catalog/list_text.c: is a session one that was looked for?
+ *
+ * pi looks at the text of all messages of the user and the assistant, of all
+ * branches, as they stand in the file: what is text in a message with blanks
+ * between, and the messages, where they have any, with blanks between. A word has
+ * no blanks, so it is looked for in one message after the other, and reading ends
+ * when all were found. A phrase or an expression gets the text of the session.
+ */
+#include "catalog/list_text.h"
+
+#define TMP_BYTES ((size_t)1 << 20)
+#define TEXT_BYTES ((size_t)1 << 20)         /* what is kept for the next session */
+
+int grove__list_fit_init(struct grove__list_fit *f, const struct grove__query *q,
+			 struct grove__list_reader *r)
+{
+	*f = (struct grove__list_fit){ .r = r };
+	grove__arena_init(&f->tmp);
+	if (q)
+		f->fit = grove__query_fit_new(q);
+	return q && !f->fit ? GROVE_ENOMEM : 0;
+}
+
+void grove__list_fit_release(struct grove__list_fit *f)
+{
+	grove__query_fit_free(f->fit);
+	grove__buf_release(&f->text);
+	grove__arena_release(&f->tmp);
+}
+
+/* --- messages --- */
+
+struct message {
+	struct grove_buf *text;
+	size_t nr;                           /* of its pieces of text */
+};
+
+static int add_piece(void *payload, const struct grove_piece *p)
+{
+	struct message *m = payload;
+	int rc = 0;
+
+	if (p->kind != GROVE_PIECE_TEXT)
+		return 0;
+	if (m->nr++)
+		rc = grove__buf_add_char(m->text, ' ');
+	return rc ? rc : grove__buf_add_slice(m->text, p->text);
+}
+
+static int add_message(struct grove__list_fit *f, struct grove_slice value, enum grove_role role)
+{
+	size_t before = f->text.len, from;
+	struct message m = { .text = &f->text };
+	int rc = before ? grove__buf_add_char(&f->text, ' ') : 0;
+
+	from = f->text.len;
+	if (!rc)
+		rc = f->r->dialect->pieces(value, GROVE_KIND_MESSAGE, role, add_piece, &m);
+	if (!rc && f->text.len == from && before)
+		grove__buf_cut(&f->text, before);
+	return rc;
+}
+
+static int ask_text(struct grove__list_fit *f)
+{
+	f->rc = grove__query_text(f->fit, grove__buf_slice(&f->text), &f->d);
+	grove__buf_clear(&f->text);
+	return f->rc;
+}
+
+/* 1: there is nothing more to look for. */
+static int read_line(void *payload, const struct grove__json_line *l, const char *line, uint64_t nr)
+{
+	struct grove__list_fit *f = payload;
+	struct grove_slice value = grove__slice(line + l->value.off, (size_t)l->value.len);
+	struct grove__entry e;
+	enum grove__line_class class;
+	int rc;
+
+	(void)nr;
+	if (!f->whole && !grove__query_may(f->fit, value))
+		return 0;
+	if (f->tmp.used > TMP_BYTES)
+		grove__arena_release(&f->tmp);
+	class = f->r->dialect->index(l, line, &f->tmp, &e);
+	if (f->tmp.failed)
+		return GROVE_ENOMEM;
+	if (class != LINE_ENTRY || e.kind != GROVE_KIND_MESSAGE ||
+	    (e.role != GROVE_ROLE_USER && e.role != GROVE_ROLE_ASSISTANT))
+		return 0;
+	rc = add_message(f, value, e.role);
+	if (!rc && !f->whole)
+		rc = ask_text(f);
+	return rc || f->whole ? rc : !grove__query_is_open(f->fit);
+}
+
+/* --- the log --- */
+
+/* Most sessions do not have it, and their raw bytes tell. */
+static int look_raw(struct grove__list_fit *f, struct grove_log *log, uint64_t until,
+		    struct grove_detail *why)
+{
+	struct grove__scan *s = &f->r->scan;
+	struct grove_run run;
+	uint64_t pos = 0;
+	int rc;
+
+	while (pos < until) {
+		rc = grove__log_read(log, pos, until, s->buf, s->cap, &run, why);
+		if (rc)
+			return rc;
+		/* half a line tells nothing; who reads it makes the buffer larger */
+		if (run.open || grove__query_raw(f->fit, s->buf, s->buf + run.len))
+			return 0;
+		pos = run.next;
+	}
+	grove__query_raw_end(f->fit);
+	return 0;
+}
+
+static int read_text(struct grove__list_fit *f, const struct grove__list_task *t,
+		     struct grove_detail *why)
+{
+	const struct grove_key key = { t->project, t->session, t->sub };
+	struct grove__scan_part p = { .lenient = f->r->dialect->lenient, .value = read_line,
+				      .payload = f };
+	struct grove_log_stat st;
+	struct grove_log *log;
+	int rc = grove__log_open(&log, t->root->store, &key, GROVE_LOG_READ, why);
+
+	if (rc)
+		return rc;
+	rc = grove__log_stat(log, &st, why);
+	if (!rc)
+		rc = look_raw(f, log, st.tail, why);
+	if (!rc && grove__query_is_open(f->fit)) {
+		f->whole = grove__query_is_whole(f->fit);
+		p.until = st.tail;
+		rc = grove__scan_log(&f->r->scan, log, &p, why);
+		if (!rc && f->whole)
+			rc = ask_text(f);
+	}
+	grove__log_close(log);
+	return rc == 1 ? 0 : rc;
+}
+
+static void forget_text(struct grove__list_fit *f)
+{
+	grove__arena_release(&f->tmp);
+	if (f->text.cap > TEXT_BYTES)
+		grove__buf_release(&f->text);
+	else
+		grove__buf_clear(&f->text);
+}
+
+static struct grove_slice text_of(const char *s)
+{
+	return grove__slice_str(s ? s : "");
+}
+
+int grove__list_fits(struct grove__list_fit *f, const struct grove__list_one *x, double *score,
+		     int *hit, struct grove_detail *why)
+{
+	const struct grove__listed *l = &x->l;
+	struct grove__query_on on = { .id = text_of(l->id), .name = text_of(l->name),
+				      .cwd = text_of(l->cwd),
+				      .part = grove__slice(l->first, l->first ? l->first_len : 0) };
+	int rc = 0;
+
+	*hit = 0;
+	if (!f->fit)
+		return 0;
+	f->rc = grove__query_begin(f->fit, &on, &f->d);
+	if (!f->rc && grove__query_is_open(f->fit)) {
+		grove__list_reader_speak(f->r, l->dialect);
+		rc = read_text(f, x->task, why);
+		forget_text(f);
+	}
+	*hit = f->rc ? f->rc : rc ? 1 : grove__query_end(f->fit, score);
+	return f->rc ? 0 : rc;
+}

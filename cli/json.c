@@ -16,10 +16,18 @@ static const char *skip_space(const char *p, const char *end)
 /* Behind the string that opens at p. */
 static const char *skip_string(const char *p, const char *end)
 {
-	for (p++; p < end && *p != '"'; p++)
-		if (*p == '\\' && p + 1 < end)
-			p++;
-	return p < end ? p + 1 : end;
+	const char *q = p + 1;
+
+	/* a quote ends it unless an odd number of backslashes stands before it */
+	for (; q < end && (q = memchr(q, '"', (size_t)(end - q))); q++) {
+		const char *b = q;
+
+		while (b - 1 > p && b[-1] == '\\')
+			b--;
+		if (!((q - b) & 1))
+			return q + 1;
+	}
+	return end;
 }
 
 /* Behind the value at p, however deep it is. */

@@ -13,7 +13,8 @@
 
 #include <stdlib.h>
 
-#define POOL 400
+#define DOCS 400
+#define ENTRIES 100             /* of parts: each costs more */
 
 /* ----------------------------------------------------------------- functions */
 
@@ -205,7 +206,7 @@ static int find_docs(struct grove__search_index *ix, const char *match, struct g
 
 	if (!rc) {
 		sqlite3_bind_text(st, 1, match, -1, SQLITE_STATIC);
-		sqlite3_bind_int64(st, 2, (int64_t)(limit * 2 > POOL ? limit * 2 : POOL));
+		sqlite3_bind_int64(st, 2, (int64_t)(limit * 2 > DOCS ? limit * 2 : DOCS));
 	}
 	while (!rc && (step = sqlite3_step(st)) == SQLITE_ROW)
 		rc = take_hit(ix, st, out);
@@ -306,7 +307,7 @@ static int take_part(struct parts *p, sqlite3_stmt *st)
 static int find_parts(struct parts *p, const char *match)
 {
 	const struct grove__search_ask *ask = p->ix->ask;
-	size_t most = p->out->nr + (ask->limit * 2 > POOL ? ask->limit * 2 : POOL);
+	size_t most = p->out->nr + (ask->limit * 2 > ENTRIES ? ask->limit * 2 : ENTRIES);
 	sqlite3_stmt *st = NULL;
 	int step = SQLITE_DONE, rc = grove__search_db_prepare(p->ix, of_parts[p->class], &st);
 

@@ -246,7 +246,10 @@ int grove__image_migrate(const struct grove__image *im, struct grove_log *log, u
 	return im->dialect->migrate(line, &m, out);
 }
 
-/* Put another value in the place of `*v`, which is in `line`; white space around it stays, as it does in the log. */
+/*
+ * Put another value in the place of `*v`, which is in `line`; white space around it
+ * stays, as it does in the log.
+ */
 static int replace(struct grove_buf *line, struct grove_slice *v, struct grove_slice by)
 {
 	struct grove_slice old = grove__buf_slice(line);

@@ -147,7 +147,10 @@ static int add_text(struct grove__values *v, uint64_t pos, uint64_t len, struct 
 	return 0;
 }
 
-/* Where the text begins: behind a byte-order mark, which is part of the first line where positions count lines. */
+/*
+ * Where the text begins: behind a byte-order mark, which is part of the first line
+ * where positions count lines.
+ */
 static int begin(struct grove__values *v, uint64_t *out)
 {
 	char mark[3];

@@ -50,8 +50,6 @@ int op_append(const char *path, size_t n);
 int op_append_flush(const char *path, size_t n);
 int op_append_sync(const char *path, size_t n);
 int op_append_to(const char *path, size_t n);
-/* op_list.c: */
-int op_list_kept(const char *path, size_t n);
 /* op_usage.c: */
 int op_usage(const char *path, size_t n);
 /* op_claude.c: */

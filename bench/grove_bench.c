@@ -197,7 +197,6 @@ static const struct op {
 	{ "appendto", op_append_to, 1000, "append to a copy of PATH" },
 	{ "list", op_list, 0, "list the first directory of PATH/sessions" },
 	{ "listall", op_list_all, 0, "list all of PATH/sessions" },
-	{ "listkept", op_list_kept, 0, "list all sessions in PATH: without a catalog, the first time, again" },
 	{ "usage", op_usage, 0, "add up what all sessions in PATH used" },
 	{ "messages", op_messages, 0, "the conversation of a Claude transcript, from a closed file" },
 	{ "info", op_info, 0, "open a Claude transcript" },

@@ -71,9 +71,10 @@ int cmd_log(struct cli *c, int argc, char **argv)
 {
 	struct grove_session *s;
 	struct grove_view *v;
-	int raw = 0, err = 0, status = EXIT_DONE;
+	int raw = 0, blobs = 0, err = 0, status = EXIT_DONE;
 	const struct opt opts[] = {
 		{ "raw", .flag = &raw },
+		{ "blobs", .flag = &blobs },
 		{ NULL },
 	};
 
@@ -81,6 +82,8 @@ int cmd_log(struct cli *c, int argc, char **argv)
 		return c->status;
 	if (raw && c->json)
 		return cli_usage(c, "--raw and --json exclude each other");
+	if (blobs && !c->json)
+		return cli_usage(c, "--blobs needs --json");
 	s = cli_open(c, argv[0], GROVE_READ);
 	if (!s)
 		return c->status;
@@ -93,7 +96,7 @@ int cmd_log(struct cli *c, int argc, char **argv)
 		err = grove_view_raw(v, out_raw_sink(&c->out));
 		out_sink_end(&c->out);
 	} else if (c->json) {
-		err = grove_view_log(v, out_json_sink(&c->out));
+		err = grove_view_log(v, blobs ? GROVE_LINE_BLOBS : 0, out_json_sink(&c->out));
 		if (!err)
 			out_end_line(&c->out);
 	} else {

@@ -212,7 +212,8 @@ static void title(struct cli *c, struct grove_session *s, struct grove_view *v)
 	out_puts(o, "\n");
 }
 
-static int show_json(struct cli *c, struct grove_view *v, const uint32_t *path, size_t nr)
+static int show_json(struct cli *c, struct grove_view *v, const uint32_t *path, size_t nr,
+		     unsigned flags)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 	int err = 0;
@@ -220,7 +221,7 @@ static int show_json(struct cli *c, struct grove_view *v, const uint32_t *path, 
 	out_puts(&c->out, "[");
 	for (size_t i = 0; i < nr && !err; i++) {
 		b.len = 0;
-		err = grove_view_line(v, path ? path[i] : (uint32_t)i, &b);
+		err = grove_view_line(v, path ? path[i] : (uint32_t)i, flags, &b);
 		if (err)
 			break;
 		if (i)
@@ -241,11 +242,12 @@ int cmd_show(struct cli *c, int argc, char **argv)
 	const char *leaf = NULL;
 	uint32_t *path = NULL, to;
 	size_t nr = 0;
-	int all = 0, err = 0;
+	int all = 0, blobs = 0, err = 0;
 	const struct opt opts[] = {
 		{ "leaf", .string = &leaf },
 		{ "all", .flag = &all },
 		{ "full", .flag = &sh.full },
+		{ "blobs", .flag = &blobs },
 		{ NULL },
 	};
 
@@ -253,6 +255,8 @@ int cmd_show(struct cli *c, int argc, char **argv)
 		return c->status;
 	if (all && leaf)
 		return cli_usage(c, "--all and --leaf exclude each other");
+	if (blobs && !c->json)
+		return cli_usage(c, "--blobs needs --json");
 	s = cli_open(c, argv[0], GROVE_READ);
 	if (!s)
 		return c->status;
@@ -264,7 +268,7 @@ int cmd_show(struct cli *c, int argc, char **argv)
 	else
 		err = grove_view_conversation(v, to, GROVE_CONTEXT_FULL, &path, &nr);
 	if (!err && c->json) {
-		err = show_json(c, v, path, nr);
+		err = show_json(c, v, path, nr, blobs ? GROVE_LINE_BLOBS : 0);
 	} else if (!err) {
 		title(c, s, v);
 		for (size_t i = 0; i < nr && !err; i++)

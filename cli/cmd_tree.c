@@ -268,9 +268,10 @@ int cmd_tree(struct cli *c, int argc, char **argv)
 {
 	struct grove_session *s;
 	struct grove_view *v;
-	int flat = 0, err;
+	int flat = 0, blobs = 0, err;
 	const struct opt opts[] = {
 		{ "flat", .flag = &flat },
+		{ "blobs", .flag = &blobs },
 		{ NULL },
 	};
 
@@ -278,13 +279,17 @@ int cmd_tree(struct cli *c, int argc, char **argv)
 		return c->status;
 	if (flat && !c->json)
 		return cli_usage(c, "--flat needs --json");
+	if (blobs && !c->json)
+		return cli_usage(c, "--blobs needs --json");
 	s = cli_open(c, argv[0], GROVE_READ);
 	if (!s)
 		return c->status;
 	v = cli_view(c, s);
 	if (v) {
 		if (c->json) {
-			err = grove_view_tree(v, flat, out_json_sink(&c->out));
+			unsigned flags = (flat ? GROVE_TREE_FLAT : 0) | (blobs ? GROVE_TREE_BLOBS : 0);
+
+			err = grove_view_tree(v, flags, out_json_sink(&c->out));
 			if (!err)
 				out_end_line(&c->out);
 		} else {

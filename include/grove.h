@@ -876,12 +876,20 @@ GROVE_API int grove_view_conversation(struct grove_view *v, uint32_t to, unsigne
 GROVE_API int grove_view_children(const struct grove_view *v, uint32_t of, int by_time,
 				  uint32_t **out, size_t *nr);
 
+enum grove_line_flags {
+	/*
+	 * References to blobs become what they stand for, as in a context. One
+	 * whose blob cannot be read stays, and `warn` is told.
+	 */
+	GROVE_LINE_BLOBS = 1
+};
 /*
  * The bytes of an entry's line, without its line end: as stored, or as the
  * migration to today's version leaves them. GROVE_ESTALE if the log changed
  * under us: refresh the session and take a new view.
  */
-GROVE_API int grove_view_line(struct grove_view *v, uint32_t i, struct grove_buf *out);
+GROVE_API int grove_view_line(struct grove_view *v, uint32_t i, unsigned flags,
+			      struct grove_buf *out);
 
 /* What a person would want to read of an entry. */
 enum grove_piece_kind {
@@ -933,8 +941,8 @@ GROVE_API int grove_session_context(struct grove_session *s,
 				    const struct grove_context_options *opt,
 				    struct grove_sink sink);
 
-/* All entries as one JSON array, in append order, as `log --json` prints it. */
-GROVE_API int grove_view_log(struct grove_view *v, struct grove_sink sink);
+/* All entries as one JSON array, in append order, as `log --json` prints it; enum grove_line_flags. */
+GROVE_API int grove_view_log(struct grove_view *v, unsigned flags, struct grove_sink sink);
 /* The log's own bytes. */
 GROVE_API int grove_view_raw(struct grove_view *v, struct grove_sink sink);
 
@@ -942,6 +950,9 @@ enum grove_snapshot_entries {
 	GROVE_SNAPSHOT_ALL,
 	GROVE_SNAPSHOT_PATH,     /* of the active path */
 	GROVE_SNAPSHOT_NONE
+};
+enum grove_snapshot_flags {
+	GROVE_SNAPSHOT_BLOBS = 1 /* in entries, too, references to blobs become what they stand for */
 };
 struct grove_snapshot_options {
 	size_t size;
@@ -954,6 +965,7 @@ struct grove_snapshot_options {
 	 */
 	uint64_t max_body;
 	int project;             /* results of sub-agents carry their projection in metadata */
+	unsigned flags;          /* enum grove_snapshot_flags */
 };
 /*
  * What a user interface loads on refresh, in one document: {session, entries,
@@ -964,8 +976,12 @@ struct grove_snapshot_options {
 GROVE_API int grove_view_snapshot(struct grove_view *v, const struct grove_snapshot_options *opt,
 				  struct grove_sink sink);
 
-/* The tree as JSON: nested {entry, children, label?}, or flat {entry, parentId, depth, label?}. */
-GROVE_API int grove_view_tree(struct grove_view *v, int flat, struct grove_sink sink);
+enum grove_tree_flags {
+	GROVE_TREE_FLAT = 1,     /* {entry, parentId, depth, label?}, one after the other */
+	GROVE_TREE_BLOBS = 2     /* as GROVE_LINE_BLOBS */
+};
+/* The tree as JSON: nested {entry, children, label?}, or flat. */
+GROVE_API int grove_view_tree(struct grove_view *v, unsigned flags, struct grove_sink sink);
 
 /* The story of the last error of this view (of any thread). */
 GROVE_API void grove_view_error(struct grove_view *v, struct grove_detail *out);

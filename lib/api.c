@@ -782,11 +782,11 @@ int grove_view_header(struct grove_view *v, struct grove_buf *out)
 	WITH_VIEW(v, grove__image_header_line(v->image, v->log, out, NULL, &d));
 }
 
-int grove_view_line(struct grove_view *v, uint32_t i, struct grove_buf *out)
+int grove_view_line(struct grove_view *v, uint32_t i, unsigned flags, struct grove_buf *out)
 {
 	if (i >= v->nr)
 		return GROVE_ENOTFOUND;
-	WITH_VIEW(v, grove__image_line(v->image, v->log, i, out, NULL, &d));
+	WITH_VIEW(v, grove__view_line(v, i, flags, out, &d));
 }
 
 static int pieces(struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *payload,
@@ -833,9 +833,9 @@ int grove_session_context(struct grove_session *s, const struct grove_context_op
 	WITH_SESSION(s, grove__session_context(s, opt, sink, &d));
 }
 
-int grove_view_log(struct grove_view *v, struct grove_sink sink)
+int grove_view_log(struct grove_view *v, unsigned flags, struct grove_sink sink)
 {
-	WITH_VIEW(v, grove__view_log(v, sink, &d));
+	WITH_VIEW(v, grove__view_log(v, flags & GROVE_LINE_BLOBS, sink, &d));
 }
 
 int grove_view_raw(struct grove_view *v, struct grove_sink sink)
@@ -843,7 +843,7 @@ int grove_view_raw(struct grove_view *v, struct grove_sink sink)
 	WITH_VIEW(v, grove__view_raw(v, sink, &d));
 }
 
-int grove_view_tree(struct grove_view *v, int flat, struct grove_sink sink)
+int grove_view_tree(struct grove_view *v, unsigned flags, struct grove_sink sink)
 {
-	WITH_VIEW(v, grove__view_tree(v, flat, sink, &d));
+	WITH_VIEW(v, grove__view_tree(v, flags, sink, &d));
 }

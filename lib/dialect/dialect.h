@@ -380,6 +380,12 @@ struct grove__dialect {
 			const struct grove__blob_source *blobs,
 			int (*fn)(void *payload, struct grove_slice json), void *payload);
 	/*
+	 * A line with what its references to blobs stand for. 1: it has none that
+	 * `blobs` knows; GROVE_ENOMEM. NULL: its agent keeps no blobs.
+	 */
+	int (*resolve)(struct grove_slice line, const struct grove__blob_source *blobs,
+		       struct grove_buf *out);
+	/*
 	 * What of the messages of a context is really sent: `fn` gets each, and
 	 * the number of the message it was. NULL: all of them, as they are.
 	 */

@@ -161,6 +161,7 @@ const struct grove__dialect grove__dialect_xcsh = {
 	.clean_name = grove__xcsh_clean_name,
 	.project = grove__xcsh_project,
 	.old_projects = grove__xcsh_old_projects,
+	.resolve = grove__xcsh_resolve,
 	.blobs_dir = blobs_dir,
 	.file_name = grove__pi_file_name,
 	.parse_file_name = grove__pi_parse_file_name,

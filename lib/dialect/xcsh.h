@@ -131,6 +131,9 @@ int grove__omp_prepare(struct grove_slice line, const struct grove__blob_sink *s
  */
 int grove__xcsh_restore(struct grove_slice value, bool is_message,
 			const struct grove__blob_source *source, struct grove_buf *out);
+/* The same for blobs alone: all else stays as it is stored. */
+int grove__xcsh_resolve(struct grove_slice line, const struct grove__blob_source *source,
+			struct grove_buf *out);
 
 /* --- xcsh_llm.c: what a model is told --- */
 

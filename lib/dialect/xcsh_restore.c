@@ -146,27 +146,45 @@ static bool has(struct grove_slice value, const char *str)
 	return value.len && memmem(value.ptr, value.len, str, strlen(str));
 }
 
+static int walk(struct restore *r, struct grove_slice value, struct grove_buf *out)
+{
+	static const struct grove__xcsh_rules rules = { drop, string, close_object, put };
+	size_t start = out->len;
+	int rc = grove__xcsh_walk(&rules, r, value, out);
+
+	if (!rc && !r->changed) {
+		grove__buf_cut(out, start); /* no blob was there */
+		rc = 1;
+	}
+	grove__buf_release(&r->ref);
+	grove__buf_release(&r->bytes);
+	return rc;
+}
+
+/* A file that others wrote may spell letters as escapes. */
+static bool may_refer(struct grove_slice value)
+{
+	return has(value, GROVE__XCSH_BLOB) || has(value, "\\u00");
+}
+
 int grove__xcsh_restore(struct grove_slice value, bool is_message,
 			const struct grove__blob_source *source, struct grove_buf *out)
 {
-	static const struct grove__xcsh_rules rules = { drop, string, close_object, put };
 	struct restore r = { .source = source };
-	size_t start = out->len;
-	int rc;
 
-	/* a file that others wrote may spell letters as escapes */
-	if (!has(value, GROVE__XCSH_BLOB) && !has(value, HISTORY) && !has(value, "\\u00"))
+	if (!may_refer(value) && !has(value, HISTORY))
 		return 1;
 	if (is_message)
 		find_stale(&r, value);
 	else if (grove__json_string_is(grove__json_get(value, "type"), "message"))
 		find_stale(&r, grove__json_get(value, "message"));
-	rc = grove__xcsh_walk(&rules, &r, value, out);
-	if (!rc && !r.changed) {
-		grove__buf_cut(out, start); /* no blob was there */
-		rc = 1;
-	}
-	grove__buf_release(&r.ref);
-	grove__buf_release(&r.bytes);
-	return rc;
+	return walk(&r, value, out);
+}
+
+int grove__xcsh_resolve(struct grove_slice line, const struct grove__blob_source *source,
+			struct grove_buf *out)
+{
+	struct restore r = { .source = source };
+
+	return may_refer(line) ? walk(&r, line, out) : 1;
 }

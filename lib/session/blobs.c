@@ -123,6 +123,21 @@ struct grove__blob_source grove__session_blob_source(struct grove_session *s)
 	return (struct grove__blob_source){ get, s };
 }
 
+int grove__session_resolve(struct grove_session *s, struct grove_slice *value,
+			   struct grove_buf *out, struct grove_detail *d)
+{
+	struct grove__blob_source source = grove__session_blob_source(s);
+	int rc;
+
+	if (!s->at.dialect->resolve)
+		return 0;
+	grove__buf_clear(out);
+	rc = s->at.dialect->resolve(*value, &source, out);
+	if (!rc)
+		*value = grove__buf_slice(out);
+	return rc < 0 ? grove__fail_nomem(d) : 0;
+}
+
 static int put(void *payload, struct grove_slice bytes, const char *ext, struct grove_buf *ref)
 {
 	struct grove__blob_sinking *w = payload;

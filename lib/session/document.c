@@ -11,8 +11,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int grove__view_log(struct grove_view *v, struct grove_sink sink, struct grove_detail *d)
+int grove__view_line(struct grove_view *v, uint32_t row, unsigned flags, struct grove_buf *out,
+		     struct grove_detail *d)
 {
+	struct grove_buf whole = GROVE_BUF_INIT;
+	struct grove_slice value;
+	int rc = grove__image_line(v->image, v->log, row, out, &value, d);
+
+	if (!rc && flags & GROVE_LINE_BLOBS)
+		rc = grove__session_resolve(v->session, &value, &whole, d);
+	if (!rc && whole.len) {
+		grove__buf_release(out);
+		*out = whole;
+		return 0;
+	}
+	grove__buf_release(&whole);
+	return rc;
+}
+
+int grove__view_log(struct grove_view *v, bool blobs, struct grove_sink sink, struct grove_detail *d)
+{
+	struct grove_buf whole = GROVE_BUF_INIT;
 	struct grove__out o;
 	struct grove__rows rows;
 	struct grove_slice value;
@@ -23,11 +42,15 @@ int grove__view_log(struct grove_view *v, struct grove_sink sink, struct grove_d
 	grove__out_init(&o, sink);
 	grove__rows_init(&rows, v->image, v->log, NULL, v->nr);
 	while (!(rc = grove__rows_next(&rows, &row, &value, d)) && !o.rc) {
+		rc = blobs ? grove__session_resolve(v->session, &value, &whole, d) : 0;
+		if (rc)
+			break;
 		grove__out_str(&o, before);
 		grove__out_raw(&o, value);
 		before = ",\n";
 	}
 	grove__rows_release(&rows);
+	grove__buf_release(&whole);
 	grove__out_str(&o, v->nr ? "]\n" : "[]\n");
 	end = grove__out_finish(&o);
 	return rc < 0 ? rc : end;
@@ -89,10 +112,10 @@ struct frame {
 struct drawing {
 	struct grove_view *v;
 	struct grove__out o;
-	struct grove_buf line;
+	struct grove_buf line, whole;
 	struct frame *stack;
 	size_t depth, cap;
-	bool flat, first;
+	bool flat, blobs, first;
 	struct grove_detail *d;
 };
 
@@ -129,6 +152,8 @@ static int open_node(struct drawing *t, uint32_t row)
 	uint32_t up = grove__spine_parent(s, row);
 	char depth[32];
 
+	if (!rc && t->blobs)
+		rc = grove__session_resolve(t->v->session, &value, &t->whole, t->d);
 	if (rc)
 		return rc;
 	if (!t->first)
@@ -160,10 +185,11 @@ static void close_node(struct drawing *t, uint32_t row)
 	t->first = false;
 }
 
-int grove__view_tree(struct grove_view *v, bool flat, struct grove_sink sink,
+int grove__view_tree(struct grove_view *v, unsigned flags, struct grove_sink sink,
 		     struct grove_detail *d)
 {
-	struct drawing t = { .v = v, .flat = flat, .first = true, .d = d };
+	struct drawing t = { .v = v, .flat = flags & GROVE_TREE_FLAT, .blobs = flags & GROVE_TREE_BLOBS,
+			     .first = true, .d = d };
 	int rc, end;
 
 	grove__out_init(&t.o, sink);
@@ -189,6 +215,7 @@ int grove__view_tree(struct grove_view *v, bool flat, struct grove_sink sink,
 		free(t.stack[--t.depth].children);
 	free(t.stack);
 	grove__buf_release(&t.line);
+	grove__buf_release(&t.whole);
 	grove__out_str(&t.o, "]\n");
 	end = grove__out_finish(&t.o);
 	if (rc == GROVE_ENOMEM)

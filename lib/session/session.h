@@ -239,6 +239,12 @@ int grove__session_blobs(struct grove_session *s, struct grove__blobs **out,
 			 struct grove_detail *d);
 void grove__session_close_blobs(struct grove_session *s);
 struct grove__blob_source grove__session_blob_source(struct grove_session *s);
+/*
+ * `*value` with what its references to blobs stand for: in `out` then, which is
+ * replaced. GROVE_ENOMEM.
+ */
+int grove__session_resolve(struct grove_session *s, struct grove_slice *value,
+			   struct grove_buf *out, struct grove_detail *d);
 /* A line as it is stored; what goes into blobs is on the disk then. 1: as it is. */
 int grove__session_prepare(struct grove_session *s, struct grove_slice line, struct grove_buf *out,
 			   struct grove_detail *d);
@@ -414,9 +420,14 @@ struct grove__fresh {
 /* The system message in force at `leaf` with `nr` entries below it; `out` stays empty if there is none. */
 int grove__context_system(struct grove_session *s, uint32_t leaf, const struct grove__fresh *fresh,
 			  size_t nr, int64_t time, struct grove_buf *out, struct grove_detail *d);
-int grove__view_log(struct grove_view *v, struct grove_sink sink, struct grove_detail *d);
+/* One entry's line; `flags` as in grove_view_line(). */
+int grove__view_line(struct grove_view *v, uint32_t row, unsigned flags, struct grove_buf *out,
+		     struct grove_detail *d);
+int grove__view_log(struct grove_view *v, bool blobs, struct grove_sink sink,
+		    struct grove_detail *d);
 int grove__view_raw(struct grove_view *v, struct grove_sink sink, struct grove_detail *d);
-int grove__view_tree(struct grove_view *v, bool flat, struct grove_sink sink,
+/* `flags`: enum grove_tree_flags */
+int grove__view_tree(struct grove_view *v, unsigned flags, struct grove_sink sink,
 		     struct grove_detail *d);
 
 /* check.c */

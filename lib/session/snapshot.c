@@ -201,7 +201,7 @@ int grove__snapshot_shorten(struct grove_buf *out, struct grove_slice value, str
 static int put_entries(struct shot *t)
 {
 	const struct grove__delegation *rules = t->v->image->dialect->delegation;
-	struct grove_buf placed = GROVE_BUF_INIT, shorter = GROVE_BUF_INIT;
+	struct grove_buf whole = GROVE_BUF_INIT, placed = GROVE_BUF_INIT, shorter = GROVE_BUF_INIT;
 	struct grove__rows rows;
 	struct grove_slice value;
 	const char *before = "";
@@ -217,7 +217,9 @@ static int put_entries(struct shot *t)
 
 		grove__buf_clear(&placed);
 		grove__buf_clear(&shorter);
-		if (t->opt->max_body) {
+		if (t->opt->flags & GROVE_SNAPSHOT_BLOBS)
+			rc = grove__session_resolve(t->v->session, &value, &whole, t->d);
+		if (!rc && t->opt->max_body) {
 			rc = grove__snapshot_shorten(&shorter, value,
 						     id ? grove__spine_name(id) : grove__slice(NULL, 0),
 						     t->opt->max_body);
@@ -236,6 +238,7 @@ static int put_entries(struct shot *t)
 		before = ",\n";
 	}
 	grove__rows_release(&rows);
+	grove__buf_release(&whole);
 	grove__buf_release(&placed);
 	grove__buf_release(&shorter);
 	grove__out_str(&t->o, "]");

@@ -320,7 +320,7 @@ static void look_at(struct grove_view *v, struct told *t, size_t nr, long killed
 		struct told key, *hit;
 
 		line.len = 0;
-		if (grove_view_line(v, i, &line) || !words_in(line.ptr, key.words)) {
+		if (grove_view_line(v, i, 0, &line) || !words_in(line.ptr, key.words)) {
 			wrong("an entry that nobody wrote: %.100s", line.ptr);
 			continue;
 		}

@@ -457,7 +457,7 @@ static void after_update(struct run *r)
 
 	if (g && !grove_session_open(g, r->id, GROVE_READ, &s) && !grove_session_view(s, &v) &&
 	    grove_view_find(v, nth_id(r, 1)) != GROVE_NONE &&
-	    !grove_view_line(v, grove_view_find(v, nth_id(r, 1)), &line)) {
+	    !grove_view_line(v, grove_view_find(v, nth_id(r, 1)), 0, &line)) {
 		changed = strstr(line.ptr, CHANGED "\"") != NULL;
 		padded = strstr(line.ptr, "[m0002]xxxx") != NULL;
 		if (changed == padded)

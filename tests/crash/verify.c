@@ -76,7 +76,7 @@ static void collect(struct look *l, struct grove_view *v)
 		unsigned mark;
 
 		line.len = 0;
-		if (grove_view_entry(v, i, &e) || grove_view_line(v, i, &line)) {
+		if (grove_view_entry(v, i, &e) || grove_view_line(v, i, 0, &line)) {
 			run_wrong(l->r, "%c: an entry cannot be read", l->tag);
 			break;
 		}

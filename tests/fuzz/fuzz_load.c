@@ -36,7 +36,7 @@ static void documents(struct grove_session *s)
 	CHECK(!grove_session_view(s, &v));
 	CHECK(!grove_view_tree(v, 0, to(&b)) && ref_is_document(b.ptr, b.len));
 	CHECK(!grove_view_tree(v, 1, to(&b)) && ref_is_document(b.ptr, b.len));
-	CHECK(!grove_view_log(v, to(&b)) && ref_is_document(b.ptr, b.len));
+	CHECK(!grove_view_log(v, 0, to(&b)) && ref_is_document(b.ptr, b.len));
 	CHECK(!grove_view_snapshot(v, NULL, to(&b)) && ref_is_document(b.ptr, b.len));
 	CHECK(!grove_view_snapshot(v, &opt, to(&b)) && ref_is_document(b.ptr, b.len));
 	for (uint32_t i = 0; i < grove_view_count(v); i++)

@@ -97,7 +97,7 @@ static void append(struct grove *g, struct grove_store *st, struct grove_session
 	} else if (id) {
 		CHECK(!grove_session_view(s, &v));
 		CHECK(grove_view_find(v, id) != GROVE_NONE);
-		CHECK(!grove_view_line(v, grove_view_find(v, id), &line));
+		CHECK(!grove_view_line(v, grove_view_find(v, id), 0, &line));
 		CHECK(ref_is_document(line.ptr, line.len));
 		grove_view_unref(v);
 	}

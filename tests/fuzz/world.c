@@ -204,7 +204,7 @@ struct grove_buf world_tell(struct grove_session *s, unsigned what)
 		if (!(what & TELL_LINES))
 			continue;
 		grove__buf_clear(&line);
-		CHECK(!grove_view_line(v, i, &line));
+		CHECK(!grove_view_line(v, i, 0, &line));
 		CHECK(!memchr(line.ptr, '\n', line.len));
 		CHECK(!grove__buf_add_slice(&b, grove__buf_slice(&line)) && !grove__buf_add_char(&b, '\n'));
 	}

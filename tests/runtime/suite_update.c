@@ -97,7 +97,7 @@ static void a_change_is_seen_by_who_had_it_open(void **state)
 	OK(w->g, grove_session_update(s, "d", CONTENT, "\"changed\""));
 	assert_int_equal(grove_session_refresh(t), 1);
 	v = view_of(t);
-	OK(NULL, grove_view_line(v, grove_view_find(v, "d"), &line));
+	OK(NULL, grove_view_line(v, grove_view_find(v, "d"), 0, &line));
 	assert_has(&line, "\"content\":\"changed\"");
 	grove_view_unref(v);
 	grove_buf_release(&line);

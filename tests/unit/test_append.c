@@ -514,7 +514,7 @@ static void a_branch_leaves_a_summary_of_what_was_left(void **state)
 	snprintf(ids, sizeof(ids), "u1 %s", id);
 	assert_path(w, s, ids);
 	v = view_of(w, s);
-	assert_int_equal(grove_view_line(v, row(v, id), &line), 0);
+	assert_int_equal(grove_view_line(v, row(v, id), 0, &line), 0);
 	assert_non_null(strstr(line.ptr, "\"fromId\":\"u3\""));
 	assert_non_null(strstr(line.ptr, "\"fromHook\":true"));
 	grove_view_unref(v);

@@ -137,7 +137,7 @@ static void what_is_out_of_range_is_refused(void **state)
 	GOT(w, grove_usage(w->g, &by, &u), GROVE_EINVAL);
 	grove_usage_free(u);
 	assert_int_equal(grove_view_entry(v, 0, &e), GROVE_ENOTFOUND);
-	assert_int_equal(grove_view_line(v, 0, &b), GROVE_ENOTFOUND);
+	assert_int_equal(grove_view_line(v, 0, 0, &b), GROVE_ENOTFOUND);
 	assert_int_equal(grove_view_pieces(v, 0, NULL, NULL), GROVE_ENOTFOUND);
 	GOT(w, grove_session_set_name(s, "name", "nobody", &applied), GROVE_EINVAL);
 	assert_int_equal(applied, 0);

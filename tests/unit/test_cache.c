@@ -321,7 +321,7 @@ static struct grove_buf told(struct world *w, const char *path, bool cached)
 	for (size_t i = 0; is_claude && i < sizeof(claude) / sizeof(*claude); i++)
 		assert_int_equal(grove_view_context(v, &claude[i], grove_buf_sink(&b)), 0);
 	tell_entries(v, &b);
-	assert_int_equal(grove_view_log(v, grove_buf_sink(&b)), 0);
+	assert_int_equal(grove_view_log(v, 0, grove_buf_sink(&b)), 0);
 	assert_int_equal(grove__buf_addf(&b, "cwd %s\n", grove_session_cwd(s)), 0);
 	grove_view_unref(v);
 	grove_session_close(s);

@@ -112,7 +112,7 @@ static int ask_pieces(struct asking *a)
 
 static int ask_log(struct asking *a)
 {
-	return grove_view_log(a->v, (struct grove_sink){ tell, a->out });
+	return grove_view_log(a->v, 0, (struct grove_sink){ tell, a->out });
 }
 
 static int ask_check(struct asking *a)

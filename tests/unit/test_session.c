@@ -574,7 +574,7 @@ static void a_moved_session_lies_in_its_new_place(void **state)
 	assert_string_equal(grove_session_cwd(s), "/some/where");
 	assert_int_equal(counts_of(w, s).entries, 2);
 	/* the old view: the right bytes, or the truth */
-	if (!grove_view_line(v, row(v, a), &b))
+	if (!grove_view_line(v, row(v, a), 0, &b))
 		assert_non_null(strstr(b.ptr, "\"a\""));
 	grove__buf_release(&b);
 	grove_view_unref(v);

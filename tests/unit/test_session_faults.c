@@ -81,9 +81,9 @@ static void look(struct day *d, struct grove_session *s)
 		note(d, grove_view_context(v, NULL, sink), NULL);
 		note(d, grove_view_context(v, &o, sink), NULL);
 		note(d, grove_view_tree(v, 0, sink), NULL);
-		note(d, grove_view_log(v, sink), NULL);
+		note(d, grove_view_log(v, 0, sink), NULL);
 		note(d, grove_view_raw(v, sink), NULL);
-		note(d, grove_view_line(v, 0, &b), NULL);
+		note(d, grove_view_line(v, 0, 0, &b), NULL);
 		if (!note(d, grove_view_children(v, GROVE_NONE, 1, &child, &nr), NULL))
 			free(child);
 		if (!note(d, grove_view_path(v, grove_view_leaf(v), &child, &nr), NULL))

@@ -235,8 +235,8 @@ static void a_file_that_became_shorter_is_read_again(void **state)
 	assert_int_equal(truncate(FILE_OF(w), (off_t)strlen(HEADER ENTRY("u1", "null", "user", "one"))), 0);
 	/* the old view still knows what there was, and does not invent bytes */
 	assert_int_equal(grove_view_count(v), 5);
-	assert_int_equal(grove_view_line(v, row(v, "a2"), &b), GROVE_ESTALE);
-	assert_int_equal(grove_view_line(v, row(v, "u1"), &b), 0);
+	assert_int_equal(grove_view_line(v, row(v, "a2"), 0, &b), GROVE_ESTALE);
+	assert_int_equal(grove_view_line(v, row(v, "u1"), 0, &b), 0);
 	assert_non_null(strstr(b.ptr, "\"one\""));
 	assert_int_equal(grove_view_raw(v, grove_buf_sink(&b)), GROVE_ESTALE);
 	id = user(w, s, "go on");
@@ -265,7 +265,7 @@ static void a_file_that_was_replaced_is_followed(void **state)
 	assert_path(w, s, ids);
 	assert_int_equal(lines_in(FILE_OF(w)), 4);
 	for (uint32_t i = 0; i < grove_view_count(v); i++) {
-		int rc = grove_view_line(v, i, &b);
+		int rc = grove_view_line(v, i, 0, &b);
 
 		if (rc)
 			assert_int_equal(rc, GROVE_ESTALE);
@@ -327,7 +327,7 @@ static void a_file_written_anew_in_its_place_is_noticed(void **state)
 		"and then some more, since all that was there before was not short either, and a bit")
 		ENTRY("n2", "\"n1\"", "user", "and another line that stands somewhere else than before "
 		"so that nothing of what was there is where it was, except the header, which is the same"));
-	assert_int_equal(grove_view_line(v, row(v, "a1"), &b), GROVE_ESTALE);
+	assert_int_equal(grove_view_line(v, row(v, "a1"), 0, &b), GROVE_ESTALE);
 	assert_int_equal(grove_session_refresh(s), 1);
 	assert_path(w, s, "n1 n2");
 	grove_view_unref(v);
@@ -340,7 +340,7 @@ static void a_file_written_anew_in_its_place_is_noticed(void **state)
 		"so that nothing of what was there is where it was, except the header, which is the same"));
 	assert_int_equal(grove_session_refresh(s), 1);
 	assert_path(w, s, "n3 n2");
-	assert_int_equal(grove_view_line(v, row(v, "n1"), &b), GROVE_ESTALE);
+	assert_int_equal(grove_view_line(v, row(v, "n1"), 0, &b), GROVE_ESTALE);
 	grove_view_unref(v);
 	grove__buf_release(&b);
 	grove_session_close(s);
@@ -356,17 +356,17 @@ static void a_line_changed_in_the_middle_is_stale_until_the_next_look(void **sta
 
 	memcpy(p, "THREE", 5);
 	file_put(FILE_OF(w), O_TRUNC, f.ptr, f.len);
-	assert_int_equal(grove_view_line(v, row(v, "u2"), &b), GROVE_ESTALE);
-	assert_int_equal(grove_view_line(v, row(v, "a2"), &b), 0);
+	assert_int_equal(grove_view_line(v, row(v, "u2"), 0, &b), GROVE_ESTALE);
+	assert_int_equal(grove_view_line(v, row(v, "a2"), 0, &b), 0);
 	assert_int_equal(grove_view_context(v, &(struct grove_context_options){ sizeof(struct grove_context_options),
 						.leaf = "a2" }, grove_buf_sink(&b)), GROVE_ESTALE);
-	assert_int_equal(grove_view_log(v, grove_buf_sink(&b)), GROVE_ESTALE);
+	assert_int_equal(grove_view_log(v, 0, grove_buf_sink(&b)), GROVE_ESTALE);
 	assert_int_equal(grove_view_tree(v, 0, grove_buf_sink(&b)), GROVE_ESTALE);
 	/* refresh and take a new view, says the header */
 	assert_int_equal(grove_session_refresh(s), 1);
 	grove_view_unref(v);
 	v = view_of(w, s);
-	assert_int_equal(grove_view_line(v, row(v, "u2"), &b), 0);
+	assert_int_equal(grove_view_line(v, row(v, "u2"), 0, &b), 0);
 	assert_non_null(strstr(b.ptr, "THREE"));
 	assert_int_equal(grove_session_refresh(s), 0);
 	grove__buf_release(&b);
@@ -461,13 +461,13 @@ static void a_view_does_not_change_while_its_session_grows(void **state)
 	grove__buf_release(&b);
 	assert_int_equal(grove_view_children(v, 99, 0, &child, &nr), GROVE_ENOTFOUND);
 	assert_int_equal(grove_view_path(v, 99, &child, &nr), GROVE_ENOTFOUND);
-	assert_int_equal(grove_view_line(v, 99, &b), GROVE_ENOTFOUND);
+	assert_int_equal(grove_view_line(v, 99, 0, &b), GROVE_ENOTFOUND);
 	assert_int_equal(grove_view_pieces(v, 99, NULL, NULL), GROVE_ENOTFOUND);
 	/* and it outlives the handle */
 	ref = grove_view_ref(v);
 	grove_session_close(s);
 	grove_view_unref(v);
-	assert_int_equal(grove_view_line(ref, 0, &b), 0);
+	assert_int_equal(grove_view_line(ref, 0, 0, &b), 0);
 	assert_non_null(strstr(b.ptr, "\"one\""));
 	grove_view_unref(ref);
 	grove__buf_release(&a);
@@ -490,10 +490,10 @@ static void a_view_of_a_deferred_session_outlives_its_deferral(void **state)
 	assert_int_equal(grove_view_raw(v, grove_buf_sink(&b)), 0);
 	assert_string_equal(a.ptr, b.ptr);
 	grove__buf_release(&b);
-	assert_int_equal(grove_view_line(v, 0, &b), 0);
+	assert_int_equal(grove_view_line(v, 0, 0, &b), 0);
 	assert_non_null(strstr(b.ptr, "\"kept\""));
 	grove_session_close(s);
-	assert_int_equal(grove_view_line(v, 0, &b), 0);
+	assert_int_equal(grove_view_line(v, 0, 0, &b), 0);
 	assert_non_null(strstr(b.ptr, id ? "\"kept\"" : ""));
 	grove_view_unref(v);
 	grove__buf_release(&a);
@@ -551,7 +551,7 @@ static void reading_an_old_version_shows_what_migrating_it_writes(void **state)
 	struct grove_view *v = view_of(w, s), *now;
 
 	assert_int_equal(grove_session_version(s), 1);
-	assert_int_equal(grove_view_log(v, grove_buf_sink(&before)), 0);
+	assert_int_equal(grove_view_log(v, 0, grove_buf_sink(&before)), 0);
 	assert_non_null(strstr(before.ptr, "\"role\":\"custom\""));
 	assert_file(FILE_OF(w), OLD);
 	t = session_at(w, FILE_OF(w), GROVE_WRITE);
@@ -560,7 +560,7 @@ static void reading_an_old_version_shows_what_migrating_it_writes(void **state)
 	b = ids_of(w, t);
 	assert_string_equal(a, b);
 	now = view_of(w, t);
-	assert_int_equal(grove_view_log(now, grove_buf_sink(&after)), 0);
+	assert_int_equal(grove_view_log(now, 0, grove_buf_sink(&after)), 0);
 	assert_string_equal(before.ptr, after.ptr);
 	grove_view_unref(now);
 	/* what nobody understands keeps its bytes, what changes changes only that */
@@ -576,7 +576,7 @@ static void reading_an_old_version_shows_what_migrating_it_writes(void **state)
 	assert_string_equal(a, c);
 	grove__buf_release(&after);
 	for (uint32_t i = 0; i < grove_view_count(v); i++) {
-		int rc = grove_view_line(v, i, &after);
+		int rc = grove_view_line(v, i, 0, &after);
 
 		if (rc)
 			assert_int_equal(rc, GROVE_ESTALE);
@@ -876,7 +876,7 @@ static void a_long_message_comes_back_as_it_was(void **state)
 	user(w, s, "behind it");
 	for (int again = 0; again < 2; again++) {
 		v = view_of(w, s);
-		assert_int_equal(grove_view_line(v, 0, &line), 0);
+		assert_int_equal(grove_view_line(v, 0, 0, &line), 0);
 		assert_non_null(strstr(line.ptr, json.ptr));
 		grove_view_unref(v);
 		grove_session_close(s);
@@ -972,7 +972,7 @@ static void long_lines_are_listed_migrated_and_kept_in_memory(void **state)
 	grove_close(g);
 	s = session_at(w, FILE_OF(w), GROVE_READ);
 	v = view_of(w, s);
-	assert_int_equal(grove_view_log(v, grove_buf_sink(&raw)), 0);
+	assert_int_equal(grove_view_log(v, 0, grove_buf_sink(&raw)), 0);
 	assert_non_null(strstr(raw.ptr, "\"firstKeptEntryId\":\"early\""));
 	grove__buf_release(&raw);
 	grove_view_unref(v);
@@ -1066,7 +1066,7 @@ static void a_hundred_thousand_deep_is_not_too_deep(void **state)
 	assert_int_equal(grove_view_tree(v, 0, (struct grove_sink){ count_bytes, &bytes }), 0);
 	assert_int_equal(grove_view_tree(v, 1, (struct grove_sink){ count_bytes, &bytes }), 0);
 	assert_int_equal(grove_view_context(v, NULL, (struct grove_sink){ count_bytes, &bytes }), 0);
-	assert_int_equal(grove_view_log(v, (struct grove_sink){ count_bytes, &bytes }), 0);
+	assert_int_equal(grove_view_log(v, 0, (struct grove_sink){ count_bytes, &bytes }), 0);
 	assert_true(bytes > (size_t)DEEP * 400);
 	grove_view_unref(v);
 	grove_session_close(s);
@@ -1091,7 +1091,7 @@ static void a_sink_that_fails_ends_the_work(void **state)
 	assert_int_equal(grove_view_tree(v, 0, sink), GROVE_EFULL);
 	assert_int_equal(grove_view_tree(v, 1, sink), GROVE_EFULL);
 	assert_int_equal(grove_view_context(v, NULL, sink), GROVE_EFULL);
-	assert_int_equal(grove_view_log(v, sink), GROVE_EFULL);
+	assert_int_equal(grove_view_log(v, 0, sink), GROVE_EFULL);
 	assert_int_equal(grove_view_raw(v, sink), GROVE_EFULL);
 	grove_view_unref(v);
 	grove_session_close(s);

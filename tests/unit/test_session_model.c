@@ -508,8 +508,8 @@ static void step_fork(struct model *m, struct handle *h)
 	if (!o.leaf) {
 		struct grove_view *mine = view_of(m->w, h->s);
 
-		assert_int_equal(grove_view_log(v, grove_buf_sink(&a)), 0);
-		assert_int_equal(grove_view_log(mine, grove_buf_sink(&b)), 0);
+		assert_int_equal(grove_view_log(v, 0, grove_buf_sink(&a)), 0);
+		assert_int_equal(grove_view_log(mine, 0, grove_buf_sink(&b)), 0);
 		assert_string_equal(a.ptr, b.ptr);
 		grove_view_unref(mine);
 	} else {

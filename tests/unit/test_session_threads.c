@@ -109,7 +109,7 @@ static void look(struct crowd *c, struct grove_view *v)
 			fault(c, "children", rc);
 		if (!rc)
 			free(row);
-		rc = grove_view_line(v, i, &b);
+		rc = grove_view_line(v, i, 0, &b);
 		if (rc || !strstr(b.ptr, e.id))
 			fault(c, "line", rc);
 		rc = grove_view_pieces(v, i, ignore_piece, &bytes);

@@ -565,7 +565,7 @@ static int act_memory(const struct stage *st, struct grove *g)
 	rc = rc ? rc : grove_session_update(s, id, "/message/content", "\"other\"");
 	rc = rc ? rc : grove_session_view(s, &v);
 	rc = rc ? rc : grove_view_context(v, NULL, sink);
-	rc = rc ? rc : grove_view_log(v, sink);
+	rc = rc ? rc : grove_view_log(v, 0, sink);
 	rc = rc ? rc : grove_session_forget(s, id, NULL);
 	grove_view_unref(v);
 	grove_session_close(s);
@@ -628,7 +628,7 @@ static int ask_view(const struct stage *st, struct grove_view *v)
 	rc = rc ? rc : grove_view_snapshot(v, &path, sink);
 	rc = rc ? rc : grove_view_tree(v, 0, sink);
 	rc = rc ? rc : grove_view_tree(v, 1, sink);
-	rc = rc ? rc : grove_view_log(v, sink);
+	rc = rc ? rc : grove_view_log(v, 0, sink);
 	rc = rc ? rc : grove_view_raw(v, sink);
 	for (uint32_t i = 0; i < grove_view_count(v) && !rc; i++)
 		rc = grove_view_pieces(v, i, on_piece, NULL);
@@ -640,7 +640,7 @@ static int ask_view(const struct stage *st, struct grove_view *v)
 	rows = NULL;
 	rc = rc ? rc : grove_view_children(v, GROVE_NONE, 1, &rows, &nr);
 	free(rows);
-	rc = rc ? rc : grove_view_line(v, 0, &b);
+	rc = rc ? rc : grove_view_line(v, 0, 0, &b);
 	if (strcmp(st->dialect, "claude"))
 		rc = rc ? rc : grove_view_header(v, &b);
 	grove_buf_release(&b);

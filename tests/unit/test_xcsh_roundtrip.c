@@ -481,7 +481,7 @@ static void assert_lines(struct world *w, struct maker *k, struct grove_session 
 
 		grove__buf_clear(&line);
 		grove__buf_clear(&seen);
-		assert_int_equal(grove_view_line(v, i, &line), 0);
+		assert_int_equal(grove_view_line(v, i, 0, &line), 0);
 		assert_same("stored", grove__buf_slice(&line), grove__buf_slice(&m->stored));
 		rc = grove__xcsh_restore(grove__buf_slice(&line), false, &source, &seen);
 		assert_in_range(rc, 0, 1);

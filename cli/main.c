@@ -172,6 +172,8 @@ int main(int argc, char **argv)
 		return EXIT_FAILED;
 	/* Who reads our output may leave; that must not end a write to a session. */
 	signal(SIGPIPE, SIG_IGN);
+	/* A limit on the size of files is an error that can be told. */
+	signal(SIGXFSZ, SIG_IGN);
 	memset(&c, 0, sizeof(c));
 	out_init(&c.out, STDOUT_FILENO);
 	out_init(&c.err, STDERR_FILENO);

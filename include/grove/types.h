@@ -24,7 +24,7 @@ enum grove_error {
 	GROVE_EINVAL = -3,     /* an argument that can never be right */
 	GROVE_ENOTFOUND = -4,  /* no such session, entry, file */
 	GROVE_EEXIST = -5,     /* there is one already */
-	GROVE_ECONFLICT = -6,  /* another writer was faster, or has it open */
+	GROVE_ECONFLICT = -6,  /* another writer was faster, has it open or does not give up its lock */
 	GROVE_EDAMAGED = -7,   /* not a session, or one that cannot be used */
 	GROVE_EJSON = -8,      /* input that is not the JSON asked for */
 	GROVE_ENOTSUP = -9,    /* this dialect or store has no way to do it */
@@ -33,7 +33,7 @@ enum grove_error {
 	GROVE_ECANCELLED = -12,/* a callback asked to stop */
 	GROVE_EAMBIGUOUS = -13,/* a prefix that several sessions share */
 	GROVE_EACCESS = -14,   /* permission denied */
-	GROVE_EFULL = -15,     /* no space left, or quota exceeded */
+	GROVE_EFULL = -15,     /* no space left, a quota or the limit on the size of files exceeded */
 	GROVE_EPENDING = -16   /* kept in the handle, not yet on disk */
 };
 

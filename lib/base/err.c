@@ -71,6 +71,7 @@ static int code_of(int err)
 		return GROVE_EACCESS;
 	case ENOSPC:
 	case EDQUOT:
+	case EFBIG: /* a limit of the process or of the file system */
 		return GROVE_EFULL;
 	case EAGAIN:
 	case EBUSY:
@@ -78,8 +79,6 @@ static int code_of(int err)
 		return GROVE_ECONFLICT;
 	case ESTALE:
 		return GROVE_ESTALE;
-	case EFBIG:
-		return GROVE_ETOOBIG;
 	case EISDIR:
 	case ENAMETOOLONG:
 	case ELOOP:

@@ -368,7 +368,12 @@ static bool renew(const char *path, const struct grove__sys_stat *st)
 	/* not ours, or a file system that is read only: nobody like us sweeps there */
 	if (err)
 		return true;
-	grove__sys_lock(fd);
+	err = grove__sys_lock(fd);
+	if (err == -ETIMEDOUT) {
+		/* whoever has it may be about to remove it: it is put anew */
+		grove__sys_close(fd);
+		return false;
+	}
 	grove__sys_touch(fd);
 	err = grove__sys_fstat(fd, &now);
 	grove__sys_close(fd);
@@ -625,7 +630,12 @@ static int sweep(const char *path, int64_t since_ns, bool *gone)
 		err = grove__sys_open(path, O_RDONLY | O_NOFOLLOW, 0, &fd);
 	if (err)
 		return err;
-	grove__sys_lock(fd);
+	err = grove__sys_lock(fd);
+	if (err == -ETIMEDOUT) {
+		/* somebody is at it: it stays */
+		grove__sys_close(fd);
+		return 0;
+	}
 	err = grove__sys_fstat(fd, &st);
 	if (!err && st.type == SYS_FILE && st.mtime_ns <= since_ns)
 		err = grove__sys_lstat(path, &named);

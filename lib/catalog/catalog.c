@@ -21,6 +21,7 @@
 #include "base/array.h"
 #include "base/crc32c.h"
 #include "base/idmap.h"
+#include "store/sqlite_vfs.h"
 #include "sys/clock.h"
 
 #include <errno.h>
@@ -136,7 +137,7 @@ static sqlite3 *open_db(const char *path)
 	if (!grove__sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, &fd))
 		grove__sys_close(fd);
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-			    NULL) == SQLITE_OK) {
+			    grove__sqlite_vfs()) == SQLITE_OK) {
 		sqlite3_busy_timeout(db, BUSY_MS);
 		/* rows have their checksums: what lost power leaves is found out */
 		run(db, "PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY");

@@ -16,11 +16,13 @@
 #include "catalog/history_db.h"
 
 #include "store/sqlite_code.h"
+#include "store/sqlite_vfs.h"
 
 #include "sys/clock.h"
 #include "sys/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 /* oh-my-pi counts the layouts of its history; xcsh leaves 0. */
 enum { NEWEST_LAYOUT = 1 };
@@ -312,7 +314,7 @@ int grove__history_db_open(struct grove__history_db *h, const char *path,
 {
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
 	struct grove__sys_stat st;
-	int rc;
+	int fd, rc;
 
 	memset(h, 0, sizeof(*h));
 	h->path = path;
@@ -321,9 +323,13 @@ int grove__history_db_open(struct grove__history_db *h, const char *path,
 		if (rc)
 			return rc;
 	}
-	if (mode == HISTORY_WRITE)
+	if (mode == HISTORY_WRITE) {
 		flags |= SQLITE_OPEN_CREATE;
-	rc = sqlite3_open_v2(path, &h->db, flags, NULL);
+		/* what is typed is nobody else's to read; SQLite would ask the umask */
+		if (!grove__sys_open(path, O_RDWR | O_CREAT | O_EXCL, 0600, &fd))
+			grove__sys_close(fd);
+	}
+	rc = sqlite3_open_v2(path, &h->db, flags, grove__sqlite_vfs());
 	if (rc) {
 		int err = sqlite3_system_errno(h->db);
 

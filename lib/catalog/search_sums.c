@@ -11,6 +11,7 @@
 #include "catalog/search_sums.h"
 
 #include "base/crc32c.h"
+#include "store/sqlite_vfs.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -159,7 +160,7 @@ static int do_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flag
 
 static void begin(void)
 {
-	plain = sqlite3_vfs_find(NULL);
+	plain = sqlite3_vfs_find(grove__sqlite_vfs());
 	if (!plain)
 		return;
 	/* version 2: no mapping, which would pass by the checks */

@@ -12,6 +12,7 @@
 #include "json/value.h"
 #include "js/js.h"
 #include "sys/clock.h"
+#include "sys/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -762,6 +763,7 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 	struct grove__batch *b;
 	unsigned idle = 0;
 	uint64_t tail, base;
+	int64_t patience_ns;
 	bool told, stale;
 	int rc, tries;
 
@@ -775,6 +777,7 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 	b = batch_get(s, nr, opt, d);
 	if (!b)
 		return GROVE_ENOMEM;
+	patience_ns = grove__sys_ticks_ns() + (int64_t)grove__sys_lock_ms * 1000000;
 	for (tries = 0; tries < TRIES; tries++) {
 		/* who says where it belongs does not ask where the leaf is */
 		b->base = grove__keeps_values(s) && !(opt && opt->parent) ? s->image->base
@@ -794,6 +797,9 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 		if (!rc)
 			rc = store_batch(b);
 		if (s->held || (rc != GROVE_ECONFLICT && rc != GROVE_ESTALE))
+			break;
+		/* it waited for a lock that nobody gives up: once is enough */
+		if (rc == GROVE_ECONFLICT && grove__sys_ticks_ns() >= patience_ns)
 			break;
 		/* a conflict of ids is the caller's affair */
 		if (rc == GROVE_ECONFLICT && b->nr < nr)

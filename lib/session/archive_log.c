@@ -23,6 +23,7 @@
 #include "session/lines.h"
 
 #include "sys/clock.h"
+#include "sys/file.h"
 #include "sys/stamp.h"
 
 #include <stdlib.h>
@@ -344,6 +345,7 @@ static int keep(struct grove__keeper *k, const char *sub, struct pair *p,
 int grove__keep_log(struct grove__keeper *k, const char *sub, bool *fresh)
 {
 	struct grove__note_log *note = grove__note_log(&k->note, sub);
+	int64_t patience_ns = grove__sys_ticks_ns() + (int64_t)grove__sys_lock_ms * 1000000;
 	int rc = 0;
 
 	if (!note)
@@ -361,6 +363,9 @@ int grove__keep_log(struct grove__keeper *k, const char *sub, bool *fresh)
 		grove__log_close(p.src);
 		grove__log_close(p.dst);
 		if (rc != GROVE_ESTALE && rc != GROVE_ECONFLICT)
+			break;
+		/* it waited for a lock that nobody gives up: once is enough */
+		if (grove__sys_ticks_ns() >= patience_ns)
 			break;
 	}
 	return rc;

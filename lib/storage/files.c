@@ -428,10 +428,12 @@ static int files_append(struct grove__storage_file *base, struct grove_slice lin
 {
 	struct file *f = file_of(base);
 	/* a file system without locks: the looks that are taken still help */
-	bool locked = !grove__sys_lock(f->fd);
-	int err = append_locked(f, line);
+	int locked = grove__sys_lock(f->fd), err;
 
-	if (locked)
+	if (locked == -ETIMEDOUT)
+		return -EBUSY;
+	err = append_locked(f, line);
+	if (!locked)
 		grove__sys_unlock(f->fd);
 	/* needed once, if ever */
 	grove__buf_release(&f->out);

@@ -241,6 +241,14 @@ static void forget(struct jsonl_log *log)
 	log->lease_path = NULL;
 }
 
+int grove__jsonl_lock(struct jsonl_log *log, bool *locked, struct grove_detail *d)
+{
+	int err = grove__sys_lock(log->fd);
+
+	*locked = !err;
+	return err == -ETIMEDOUT ? grove__sys_lock_fail(log->fd, log->path, d) : 0;
+}
+
 void grove__jsonl_seen(struct jsonl_log *log, const struct grove__sys_stat *st)
 {
 	if (st->ino != log->ino || st->dev != log->dev)

@@ -95,6 +95,12 @@ int grove__jsonl_base(struct jsonl_log *log, uint64_t *base, struct grove_detail
  * is a time, so a later file has a higher one.
  */
 int grove__jsonl_base_of(int fd, struct grove__sys_stat *st, uint64_t *base, bool *timed);
+/*
+ * The file's own lock; *locked says whether there is one to give back: a file
+ * system without locks has none, and the checks of the writers still hold.
+ * GROVE_ECONFLICT if another program does not give it up.
+ */
+int grove__jsonl_lock(struct jsonl_log *log, bool *locked, struct grove_detail *d);
 /* Remember what was seen; another file, or a shorter one, is another generation. */
 void grove__jsonl_seen(struct jsonl_log *log, const struct grove__sys_stat *st);
 

@@ -195,7 +195,8 @@ int grove__jsonl_append(struct grove_log *l, const struct grove_record *rec, siz
 			struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
-	int rc, err;
+	bool locked;
+	int rc;
 
 	if (!log->writable)
 		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
@@ -204,10 +205,10 @@ int grove__jsonl_append(struct grove_log *l, const struct grove_record *rec, siz
 		pthread_mutex_unlock(&log->lock);
 		return grove__fail_nomem(d);
 	}
-	/* a file system without locks: the checks below still hold */
-	err = grove__sys_lock(log->fd);
-	rc = append_locked(log, expect, out, d);
-	if (!err)
+	rc = grove__jsonl_lock(log, &locked, d);
+	if (!rc)
+		rc = append_locked(log, expect, out, d);
+	if (locked)
 		grove__sys_unlock(log->fd);
 	if (log->out.cap > KEEP_BUFFER)
 		grove__buf_release(&log->out);
@@ -232,14 +233,17 @@ int grove__jsonl_replace(struct grove_log *l, uint64_t pos, struct grove_slice l
 	struct grove__sys_stat st, mine;
 	struct grove_buf old = GROVE_BUF_INIT;
 	size_t got = 0, before;
-	int fd = -1, err, rc = 0, locked;
+	int fd = -1, err = 0, rc;
+	bool locked;
 
 	if (!log->writable)
 		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
 	if (grove__buf_reserve(&old, line.len + 2))
 		return grove__fail_nomem(d);
 	pthread_mutex_lock(&log->lock);
-	locked = !grove__sys_lock(log->fd);
+	rc = grove__jsonl_lock(log, &locked, d);
+	if (rc)
+		goto out;
 	/* a descriptor that appends cannot write in the middle: a second one does */
 	err = grove__sys_open(log->path, O_RDWR, 0, &fd);
 	if (!err)
@@ -267,6 +271,7 @@ int grove__jsonl_replace(struct grove_log *l, uint64_t pos, struct grove_slice l
 		err = grove__sys_datasync(fd);
 	if (err)
 		rc = grove__fail_sys(d, err, log->path, "cannot replace a line");
+out:
 	grove__sys_close(fd);
 	if (locked)
 		grove__sys_unlock(log->fd);
@@ -309,13 +314,15 @@ int grove__jsonl_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum gr
 		     struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
-	int rc, locked;
+	bool locked;
+	int rc;
 
 	if (!log->writable)
 		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
 	pthread_mutex_lock(&log->lock);
-	locked = !grove__sys_lock(log->fd);
-	rc = cut_locked(log, pos, expect, sync, d);
+	rc = grove__jsonl_lock(log, &locked, d);
+	if (!rc)
+		rc = cut_locked(log, pos, expect, sync, d);
 	if (locked)
 		grove__sys_unlock(log->fd);
 	pthread_mutex_unlock(&log->lock);

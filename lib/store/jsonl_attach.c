@@ -120,8 +120,10 @@ int grove__jsonl_attach_get(struct grove_store *st, const struct grove_key *key,
 		err = grove__sys_fstat(fd, &s);
 	if (!err && s.type != SYS_FILE)
 		err = -EISDIR;
-	if (!err && s.size > ATTACH_MAX)
-		err = -EFBIG;
+	if (!err && s.size > ATTACH_MAX) {
+		rc = grove__fail(d, GROVE_ETOOBIG, path.ptr, "the attachment is too large to be read");
+		goto out;
+	}
 	if (!err && grove__buf_reserve(out, (size_t)s.size))
 		err = -ENOMEM;
 	if (!err)

@@ -216,7 +216,10 @@ static int lock_file(const char *path, int *fd, struct grove__sys_stat *st)
 		err = grove__sys_open(path, O_RDWR, 0, fd);
 		if (err)
 			return err;
-		grove__sys_lock(*fd);
+		/* left open for the caller, who tells who holds it */
+		err = grove__sys_lock(*fd);
+		if (err == -ETIMEDOUT)
+			return err;
 		err = grove__sys_fstat(*fd, st);
 		if (!err)
 			err = grove__sys_stat(path, &named);
@@ -344,7 +347,8 @@ int grove__jsonl_lease(struct grove_log *l, const char *owner, int64_t ms, struc
 		err = lock_file(log->path, &fd, &st);
 		if (!err)
 			err = find_path(log);
-		rc = err ? grove__fail_sys(d, err, log->path, "cannot lease")
+		rc = err == -ETIMEDOUT ? grove__sys_lock_fail(fd, log->path, d)
+			 : err ? grove__fail_sys(d, err, log->path, "cannot lease")
 			 : step(log, owner, ms, waited, out, &st, d);
 		grove__sys_close(fd);
 		pthread_mutex_unlock(&log->lock);
@@ -357,12 +361,18 @@ int grove__jsonl_lease(struct grove_log *l, const char *owner, int64_t ms, struc
 /* ----------------------------------------------------------------- for movers */
 
 /* With the lease there before the session, nobody can find the session without it. */
-static int move_with_lease(const char *from, const char *to, const char *a, const char *b)
+static int move_with_lease(const char *from, const char *to, const char *a, const char *b,
+			   struct grove_detail *d)
 {
 	struct grove__sys_stat st, there;
 	struct grove_lease held;
 	int fd = -1, err = lock_file(from, &fd, &st);
 
+	if (err == -ETIMEDOUT) {
+		err = grove__sys_lock_fail(fd, from, d);
+		grove__sys_close(fd);
+		return err;
+	}
 	/* one that we may not write to, or a link to nowhere: then without its lock */
 	if (err)
 		err = grove__sys_lstat(from, &st);
@@ -377,14 +387,14 @@ static int move_with_lease(const char *from, const char *to, const char *a, cons
 		grove__sys_unlink(err ? b : a);
 	}
 	grove__sys_close(fd);
-	return err;
+	return err ? grove__fail_sys(d, err, err == -EEXIST ? to : from, "cannot move") : 0;
 }
 
 int grove__jsonl_move(const char *from, const char *to, struct grove_detail *d)
 {
 	struct grove_buf a = GROVE_BUF_INIT, b = GROVE_BUF_INIT;
 	struct grove_lease held;
-	int err = name_beside(from, &a);
+	int rc = 0, err = name_beside(from, &a);
 
 	if (!err)
 		err = name_beside(to, &b);
@@ -392,9 +402,14 @@ int grove__jsonl_move(const char *from, const char *to, struct grove_detail *d)
 		err = read_lease(a.ptr, &held);
 	if (err == -ENOENT)
 		err = grove__sys_rename_new(from, to);
-	else if (!err)
-		err = move_with_lease(from, to, a.ptr, b.ptr);
+	else if (!err) {
+		rc = move_with_lease(from, to, a.ptr, b.ptr, d);
+		goto out;
+	}
+	if (err)
+		rc = grove__fail_sys(d, err, err == -EEXIST ? to : from, "cannot move");
+out:
 	grove__buf_release(&a);
 	grove__buf_release(&b);
-	return err ? grove__fail_sys(d, err, err == -EEXIST ? to : from, "cannot move") : 0;
+	return rc;
 }

@@ -67,15 +67,17 @@ int grove__jsonl_meta_put(struct grove_log *l, const char *name, struct grove_sl
 			  struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
-	int rc, locked;
+	bool locked;
+	int rc;
 
 	if (strcmp(name, GROVE__META_UNFINISHED))
 		return grove__fail(d, GROVE_ENOTSUP, log->path, "a file has no place for a value");
 	if (!log->writable)
 		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
 	pthread_mutex_lock(&log->lock);
-	locked = !grove__sys_lock(log->fd);
-	rc = end_line(log, value.len > 0, d);
+	rc = grove__jsonl_lock(log, &locked, d);
+	if (!rc)
+		rc = end_line(log, value.len > 0, d);
 	if (locked)
 		grove__sys_unlock(log->fd);
 	pthread_mutex_unlock(&log->lock);

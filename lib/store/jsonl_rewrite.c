@@ -185,13 +185,15 @@ int grove__jsonl_rewrite(struct grove_log *l, grove_line_fn *next, void *payload
 	struct jsonl_log *log = grove__jsonl_log(l);
 	struct grove_buf temp = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
 	struct grove__sys_stat st, before;
-	int fd = -1, again = -1, err, rc, locked;
+	int fd = -1, again = -1, err, rc;
+	bool locked;
 
 	if (!log->writable)
 		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
 	pthread_mutex_lock(&log->lock);
-	locked = !grove__sys_lock(log->fd);
-	rc = may_replace(log, expect, flags, &before, d);
+	rc = grove__jsonl_lock(log, &locked, d);
+	if (!rc)
+		rc = may_replace(log, expect, flags, &before, d);
 	if (rc)
 		goto out;
 	/* a link stays a link: the file it leads to is the one to replace */

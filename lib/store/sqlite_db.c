@@ -16,6 +16,7 @@
 #include "store/sqlite.h"
 
 #include "store/sqlite_code.h"
+#include "store/sqlite_vfs.h"
 
 #include "sys/clock.h"
 #include "sys/file.h"
@@ -279,7 +280,8 @@ static int open_db(struct sqlite_conn *c, int flags)
 
 	rc = rc ? SQLITE_NOMEM
 		: sqlite3_open_v2(path.ptr, &c->db,
-				  flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, NULL);
+				  flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
+				  grove__sqlite_vfs());
 	grove__buf_release(&path);
 	return rc;
 }

@@ -3,6 +3,7 @@
  */
 #include "sys/file.h"
 
+#include "sys/limit.h"
 #include "sys/seam.h"
 
 #include <dirent.h>
@@ -146,12 +147,15 @@ int grove__sys_pread(int fd, void *buf, size_t len, uint64_t off, size_t *got)
 
 ssize_t grove__sys_write(int fd, const void *buf, size_t len)
 {
+	struct grove__sys_limit limit;
 	ssize_t n;
 
 	do {
 		int f = grove__sys_ask("write");
 
+		grove__sys_limit_begin(&limit);
 		n = f > 0 ? -1 : write(fd, buf, f == GROVE__SYS_SHORT ? len / 2 : len);
+		grove__sys_limit_end(&limit);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
@@ -178,13 +182,17 @@ int grove__sys_write_all(int fd, const void *buf, size_t len)
 
 int grove__sys_pwrite_all(int fd, const void *buf, size_t len, uint64_t off)
 {
+	struct grove__sys_limit limit;
 	const char *p = buf;
 
 	while (len) {
 		int f = grove__sys_ask("pwrite");
-		ssize_t n = f > 0 ? -1 : pwrite(fd, p, f == GROVE__SYS_SHORT ? (len + 1) / 2 : len,
-						(off_t)off);
+		ssize_t n;
 
+		grove__sys_limit_begin(&limit);
+		n = f > 0 ? -1 : pwrite(fd, p, f == GROVE__SYS_SHORT ? (len + 1) / 2 : len,
+					(off_t)off);
+		grove__sys_limit_end(&limit);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -209,9 +217,16 @@ int grove__sys_seek_cur(int fd, uint64_t *off)
 
 int grove__sys_truncate(int fd, uint64_t size)
 {
-	while (grove__sys_faulty("ftruncate") || ftruncate(fd, (off_t)size))
-		if (errno != EINTR)
-			return -errno;
+	struct grove__sys_limit limit;
+	int rc;
+
+	do {
+		grove__sys_limit_begin(&limit);
+		rc = grove__sys_faulty("ftruncate") || ftruncate(fd, (off_t)size) ? -errno : 0;
+		grove__sys_limit_end(&limit);
+	} while (rc == -EINTR);
+	if (rc)
+		return rc;
 	tell_bytes("truncate", fd, NULL, 0, size);
 	return 0;
 }

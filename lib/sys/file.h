@@ -9,6 +9,7 @@
 #define GROVE_SYS_FILE_H
 
 #include "base/buf.h"
+#include "base/err.h"
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -80,11 +81,20 @@ int grove__sys_realpath(const char *path, struct grove_buf *out);
 int grove__sys_tty(struct grove_buf *out);
 
 /*
- * Whole-file lock of the open file description, for writers; waits. A file
- * system without locks answers -ENOLCK or the like; callers go on without.
+ * Whole-file lock of the open file description, for writers. Waits for others
+ * to give theirs up, but for no longer than grove__sys_lock_ms: then -ETIMEDOUT,
+ * and the caller must not write. A file system without locks answers -ENOLCK or
+ * the like; callers go on without.
  */
 int grove__sys_lock(int fd);
 void grove__sys_unlock(int fd);
+/* Milliseconds; tests shorten it. */
+extern int grove__sys_lock_ms;
+/*
+ * GROVE_ECONFLICT for a lock that timed out. The detail names the process that
+ * holds one on the file of `fd`, where the system tells.
+ */
+int grove__sys_lock_fail(int fd, const char *path, struct grove_detail *d);
 
 /*
  * Has anybody this file open for writing, apart from our own descriptor

@@ -1,0 +1,308 @@
+/*
+ * tests/unit/test_limits.c: what others, and the system, do not let go of.
+ *
+ * A lock that is never given up is a conflict after a while, for every writer
+ * and for no reader. A limit on the size of files is GROVE_EFULL, and no signal
+ * reaches the host, whose own ways with signals stay as they were.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "../lib/world.h"
+#include "sys/limit.h"
+
+#define FILE_OF(w) in_world(w, "a.jsonl")
+#define OURS "{\"role\":\"user\",\"content\":\"ours\"}"
+#define OLD "{\"type\":\"session\",\"id\":\"s1\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w\"}\n" \
+	"{\"type\":\"message\",\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n"
+
+/* --------------------------------------------------------------------- locks */
+
+static int hold(const char *path, int flags, short type)
+{
+	struct flock l = { .l_type = type, .l_whence = SEEK_SET };
+	int fd = open(path, flags | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &l), 0);
+	return fd;
+}
+
+/* What the last failure says: whose lock it is. */
+static void assert_names_us(const char *message)
+{
+	char pid[32];
+
+	snprintf(pid, sizeof(pid), "process %ld (", (long)getpid());
+	if (!strstr(message, pid))
+		fail_msg("\"%s\" does not name %s", message, pid);
+}
+
+static void a_lock_that_is_never_given_up_is_a_conflict(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s, *other;
+	struct grove_detail d;
+	struct grove_lease lease;
+	int fd;
+
+	file_make(FILE_OF(w), BRANCHES);
+	s = session_at(w, FILE_OF(w), GROVE_WRITE);
+	fd = hold(FILE_OF(w), O_RDWR, F_WRLCK);
+	GOT(w, grove_session_append(s, text(OURS), NULL, NULL), GROVE_ECONFLICT);
+	grove_session_error(s, &d);
+	assert_names_us(d.message);
+	GOT(w, grove_session_label(s, "u1", "x", NULL), GROVE_ECONFLICT);
+	GOT(w, grove_session_set_leaf(s, "u2", GROVE_LEAF_PERSIST), GROVE_ECONFLICT);
+	GOT(w, grove_session_lease(s, "me", 1000, &lease), GROVE_ECONFLICT);
+	grove_session_error(s, &d);
+	assert_names_us(d.message);
+
+	/* who reads is not in its way, nor who makes another session of it */
+	other = session_at(w, FILE_OF(w), GROVE_READ);
+	assert_int_equal(grove_session_refresh(other), 0);
+	grove_session_close(other);
+	close(fd);
+	assert_int_equal(lines_in(FILE_OF(w)), 6);
+	OK(w, grove_session_append(s, text(OURS), NULL, NULL));
+	assert_int_equal(lines_in(FILE_OF(w)), 7);
+	grove_session_close(s);
+}
+
+static void so_is_that_of_somebody_who_may_only_read(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s;
+	int fd;
+
+	file_make(FILE_OF(w), BRANCHES);
+	fd = hold(FILE_OF(w), O_RDONLY, F_RDLCK);
+	s = session_at(w, FILE_OF(w), GROVE_WRITE);
+	GOT(w, grove_session_append(s, text(OURS), NULL, NULL), GROVE_ECONFLICT);
+	close(fd);
+	OK(w, grove_session_append(s, text(OURS), NULL, NULL));
+	grove_session_close(s);
+}
+
+static void a_log_under_a_lock_is_not_replaced(void **state)
+{
+	struct world *w = *state;
+	struct grove_fix_options fix = { .size = sizeof(fix), .flags = GROVE_FIX_FORCE };
+	struct grove_fix_result r = { 0 };
+	struct grove_session *s;
+	struct grove_detail d;
+	int fd;
+
+	file_make(FILE_OF(w), OLD);
+	fd = hold(FILE_OF(w), O_RDWR, F_WRLCK);
+	/* of an old version: it is migrated before anything is appended */
+	GOT(w, grove_session_open(w->g, FILE_OF(w), GROVE_WRITE, &s), GROVE_ECONFLICT);
+	grove_session_close(s);
+	assert_int_equal(lines_in(FILE_OF(w)), 2);
+	close(fd);
+
+	file_make(in_world(w, "b.jsonl"), HEADER "{\"broken\n" ENTRY("u1", "null", "user", "one"));
+	fd = hold(in_world(w, "b.jsonl"), O_RDWR, F_WRLCK);
+	GOT(w, grove_fix(w->g, in_world(w, "b.jsonl"), &fix, &r), GROVE_ECONFLICT);
+	grove_error_detail(w->g, &d);
+	assert_names_us(d.message);
+	assert_int_equal(lines_in(in_world(w, "b.jsonl")), 3);
+	close(fd);
+}
+
+/* ---------------------------------------------------------------------- size */
+
+static struct rlimit before;
+
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit l;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	l = before;
+	l.rlim_cur = bytes;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &l), 0);
+}
+
+static void no_limit(void)
+{
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+}
+
+/* Nothing was changed, and nothing waits. */
+static void assert_signal_untouched(void)
+{
+	struct sigaction sa;
+	sigset_t set;
+
+	assert_int_equal(sigaction(SIGXFSZ, NULL, &sa), 0);
+	assert_true(sa.sa_handler == SIG_DFL);
+	assert_int_equal(pthread_sigmask(SIG_BLOCK, NULL, &set), 0);
+	assert_int_equal(sigismember(&set, SIGXFSZ), 0);
+	assert_int_equal(sigpending(&set), 0);
+	assert_int_equal(sigismember(&set, SIGXFSZ), 0);
+}
+
+static void a_file_that_may_not_grow_is_full(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s;
+	struct grove_buf was, is;
+	int rc;
+
+	file_make(FILE_OF(w), BRANCHES);
+	was = file_bytes(FILE_OF(w));
+	s = session_at(w, FILE_OF(w), GROVE_WRITE);
+	limit_files(was.len + 40);
+	rc = grove_session_append(s, text(OURS), NULL, NULL);
+	no_limit();
+	assert_signal_untouched();
+	GOT(w, rc, GROVE_EFULL);
+	/* the head of the line that fitted is cut off again */
+	is = file_bytes(FILE_OF(w));
+	assert_int_equal(is.len, was.len);
+	assert_memory_equal(is.ptr, was.ptr, was.len);
+	OK(w, grove_session_append(s, text(OURS), NULL, NULL));
+	grove_session_close(s);
+	grove__buf_release(&was);
+	grove__buf_release(&is);
+}
+
+static void so_is_a_blob(void **state)
+{
+	struct world *w = *state;
+	struct grove_blobs *b;
+	char ref[GROVE_BLOB_REF_MAX];
+	char bytes[9000];
+	int rc;
+
+	memset(bytes, 'x', sizeof(bytes));
+	OK(w, grove_blobs_open(w->g, in_world(w, "blobs"), &b));
+	limit_files(4096);
+	rc = grove_blobs_put(b, (struct grove_slice){ bytes, sizeof(bytes) }, NULL, ref, NULL);
+	no_limit();
+	assert_signal_untouched();
+	GOT(w, rc, GROVE_EFULL);
+	OK(w, grove_blobs_put(b, (struct grove_slice){ bytes, sizeof(bytes) }, NULL, ref, NULL));
+	grove_blobs_close(b);
+}
+
+#ifdef GROVE_TEST_SQLITE
+static void so_is_a_database(void **state)
+{
+	struct world *w = *state;
+	struct grove_new_options o = { .size = sizeof(o), .dialect = "pi", .id = "s1" };
+	char url[8200], big[70000];
+	struct grove_options wo = { .size = sizeof(wo), .home = w->home, .cwd = w->cwd,
+				    .getenv = no_variables, .cache = "" };
+	const char *stores[] = { url };
+	struct grove_session *s;
+	struct grove *g;
+	int rc;
+
+	snprintf(url, sizeof(url), "sqlite:%s", in_world(w, "s.db"));
+	wo.stores = stores;
+	wo.nr_stores = 1;
+	OK(w, grove_open(&g, &wo));
+	OK(w, grove_session_new(g, &o, &s));
+	assert_grove(g, grove_session_append(s, text(OURS), NULL, NULL), 0, __FILE__, __LINE__);
+	snprintf(big, sizeof(big), "{\"role\":\"user\",\"content\":\"%065000d\"}", 0);
+	limit_files(40000);
+	rc = grove_session_append(s, text(big), NULL, NULL);
+	no_limit();
+	assert_signal_untouched();
+	assert_grove(g, rc, GROVE_EFULL, __FILE__, __LINE__);
+	assert_grove(g, grove_session_append(s, text(big), NULL, NULL), 0, __FILE__, __LINE__);
+	grove_session_close(s);
+	grove_close(g);
+}
+
+static int count_nothing(void *payload, const struct grove_search_hit *hit)
+{
+	(void)hit;
+	++*(int *)payload;
+	return 0;
+}
+
+/* What is kept beside sessions is a help: without it the answers are the same. */
+static void caches_that_may_not_grow_are_done_without(void **state)
+{
+	struct world *w = *state;
+	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
+				   .getenv = no_variables, .cache = in_world(w, "cache") };
+	struct grove_list_options lo = { .size = sizeof(lo), .all = 1 };
+	struct grove_search_options so = { .size = sizeof(so) };
+	struct grove_search *search;
+	struct grove_list *l;
+	struct grove *g;
+	int rc, hits = 0;
+	char dir[8192];
+
+	snprintf(dir, sizeof(dir), "%s/.pi/agent/sessions/--w--", w->home);
+	assert_int_equal(grove__sys_mkdirs(dir, 0700), 0);
+	strcat(dir, "/2026-01-01T00-00-00-000Z_s1.jsonl");
+	file_make(dir, BRANCHES);
+	OK(w, grove_open(&g, &o));
+	limit_files(1000);
+	rc = grove_list(g, &lo, &l);
+	if (!rc && !grove_search_open(g, 0, &search)) {
+		grove_search_run(search, "one", &so, count_nothing, &hits);
+		grove_search_close(search);
+	}
+	no_limit();
+	assert_signal_untouched();
+	assert_int_equal(rc, 0);
+	assert_int_equal(grove_list_count(l), 1);
+	assert_int_equal(hits, 1);
+	grove_list_free(l);
+	grove_close(g);
+}
+#endif
+
+static void a_signal_that_waited_before_goes_on_waiting(void **state)
+{
+	struct grove__sys_limit l;
+	sigset_t set, old;
+	int sig;
+
+	(void)state;
+	sigemptyset(&set);
+	sigaddset(&set, SIGXFSZ);
+	assert_int_equal(pthread_sigmask(SIG_BLOCK, &set, &old), 0);
+	assert_int_equal(pthread_kill(pthread_self(), SIGXFSZ), 0);
+	limit_files(1 << 20);
+	grove__sys_limit_begin(&l);
+	assert_false(grove__sys_limit_end(&l));
+	no_limit();
+	assert_int_equal(sigwait(&set, &sig), 0);
+	assert_int_equal(sig, SIGXFSZ);
+	assert_int_equal(pthread_sigmask(SIG_SETMASK, &old, NULL), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(a_lock_that_is_never_given_up_is_a_conflict),
+		WORLD_TEST(so_is_that_of_somebody_who_may_only_read),
+		WORLD_TEST(a_log_under_a_lock_is_not_replaced),
+		WORLD_TEST(a_file_that_may_not_grow_is_full),
+		WORLD_TEST(so_is_a_blob),
+#ifdef GROVE_TEST_SQLITE
+		WORLD_TEST(so_is_a_database),
+		WORLD_TEST(caches_that_may_not_grow_are_done_without),
+#endif
+		cmocka_unit_test(a_signal_that_waited_before_goes_on_waiting),
+	};
+
+	grove__sys_lock_ms = 30;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -478,7 +478,9 @@ enum grove_open_flags {
 };
 
 /*
- * Open a session by path, id, prefix of an id, or "last". GROVE_ENOTFOUND,
+ * Open a session by path, id, prefix of an id, or "last": the first one that
+ * grove_list() has for grove's directory, or, where the agent notes it, the
+ * one that this terminal had last. GROVE_ENOTFOUND,
  * GROVE_EAMBIGUOUS, GROVE_EDAMAGED (no usable header: nothing is touched).
  */
 GROVE_API int grove_session_open(struct grove *g, const char *what, unsigned flags,
@@ -511,8 +513,12 @@ GROVE_API int grove_session_new(struct grove *g, const struct grove_new_options 
 				struct grove_session **out);
 
 /*
- * The newest session of `cwd` (NULL: grove's), or a new one. With `dir`,
- * sessions are looked for in that directory alone.
+ * The session of `cwd` (NULL: grove's) that its agent would continue, or a new
+ * one. It is one of those that grove_list() has for `cwd`: the one that this
+ * terminal had last, where the agent notes that (xcsh, oh-my-pi), else the one
+ * whose log was written to last. ("last" follows the order of the list, which
+ * for pi goes by the times of messages.) With `dir`, sessions are looked for in
+ * that directory alone.
  */
 GROVE_API int grove_session_recent(struct grove *g, const char *cwd, const char *dir,
 				   struct grove_session **out);

@@ -169,6 +169,7 @@ int grove_open(struct grove **out, const struct grove_options *opt)
 		return GROVE_ENOMEM;
 	grove__detail_clear(&d);
 	rc = grove__world_open(g, opt, &d);
+	g->last = grove__recent_listed;
 	return told(g, rc, &d);
 }
 
@@ -381,7 +382,7 @@ int grove_session_recent(struct grove *g, const char *cwd, const char *dir,
 	if (!s)
 		return GROVE_ENOMEM;
 	grove__detail_clear(&d);
-	rc = grove__locate_recent(g, cwd ? cwd : g->cwd, dir, &at, &d);
+	rc = grove__recent_written(g, cwd ? cwd : g->cwd, dir, &at, &d);
 	if (!rc)
 		rc = grove__session_open(g, &at, GROVE_WRITE | GROVE_CRUMB, s, &d);
 	else if (rc == GROVE_ENOTFOUND)

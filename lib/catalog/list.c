@@ -66,37 +66,13 @@ static int collect(void *payload, const struct grove_key *key)
 /* --- one session --- */
 
 /* Is it one of those that the options, but for the query, are about? */
-static bool wanted(const struct lister *li, const struct grove__listed *l)
+static bool wanted(const struct lister *li, const struct grove__list_task *t,
+		   const struct grove__listed *l)
 {
 	if (li->opt->named && !l->name)
 		return false;
-	/* the header's word counts, not the directory's name, which is ambiguous */
-	return !li->cwd || grove__same_cwd(li->g, l->dialect, l->cwd ? l->cwd : "", li->cwd);
-}
-
-static struct grove_info describe(const struct grove__list_one *x)
-{
-	const struct grove__listed *l = &x->l;
-	const struct grove__root *root = x->task->root;
-
-	return (struct grove_info){
-		.path = x->task->path,
-		.id = l->id ? l->id : "",
-		.dialect = l->dialect->name,
-		.agent = !strcmp(root->agent, "grove") ? l->dialect->name : root->agent,
-		.store = x->task->url,
-		.cwd = l->cwd ? l->cwd : "",
-		.name = l->name,
-		.parent_session = l->parent,
-		.first_message = l->first ? l->first : "(no messages)",
-		.created = l->created,
-		.modified = l->modified,
-		.message_count = l->messages,
-		.size = x->st.size,
-		.file_time = x->st.mtime_ns / 1000000,
-		.file_time_ns = x->st.mtime_ns,
-		.first_message_len = l->first ? l->first_len : strlen("(no messages)"),
-	};
+	/* the header's word counts before the directory's name, which is ambiguous */
+	return !li->cwd || grove__root_belongs(li->g, t->root, l->dialect, t->project, l->cwd, li->cwd);
 }
 
 static int keep(struct grove__arena *a, const char **text)
@@ -155,8 +131,8 @@ static int one(struct lister *li, struct grove__list_reader *r, struct grove__li
 	int rc = grove__list_read(r, t, &x, &why), hit = 1;
 
 	if (!rc) {
-		info = describe(&x);
-		if (wanted(li, &x.l))
+		info = grove__list_describe(&x);
+		if (wanted(li, t, &x.l))
 			rc = grove__list_fits(fit, &x, &info.score, &hit, &why);
 	}
 	if (!hit && li->opt->shape)
@@ -262,6 +238,25 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+int grove__list_newer(const struct grove_info *a, const struct grove_info *b)
+{
+	int c = newer(a->modified, b->modified);
+
+	if (!c)
+		c = newer(a->file_time_ns, b->file_time_ns);
+	if (!c)
+		c = -grove__js_collate(grove__slice_str(base_name(a->path)),
+				       grove__slice_str(base_name(b->path)));
+	if (!c)
+		c = -strcmp(a->path, b->path);
+	/* in a database there are no paths */
+	if (!c)
+		c = -strcmp(a->id, b->id);
+	if (!c)
+		c = -strcmp(a->store, b->store);
+	return c ? c : -strcmp(a->cwd, b->cwd);
+}
+
 static int compare(const void *x, const void *y, void *payload)
 {
 	const struct grove_info *a = x, *b = y;
@@ -286,14 +281,7 @@ static int compare(const void *x, const void *y, void *payload)
 	case GROVE_SORT_MODIFIED:
 		break;
 	}
-	if (!c)
-		c = newer(a->modified, b->modified);
-	if (!c)
-		c = newer(a->file_time_ns, b->file_time_ns);
-	if (!c)
-		c = -grove__js_collate(grove__slice_str(base_name(a->path)),
-				       grove__slice_str(base_name(b->path)));
-	return c ? c : -strcmp(a->path, b->path);
+	return c ? c : grove__list_newer(a, b);
 }
 
 /* --- the whole --- */

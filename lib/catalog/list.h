@@ -15,6 +15,20 @@ struct grove_list {
 
 int grove__list(struct grove *g, const struct grove_list_options *opt, struct grove_list *out,
 		struct grove_detail *d);
+/* Negative if `a` stands before `b` in a list, the most recently modified first. */
+int grove__list_newer(const struct grove_info *a, const struct grove_info *b);
+/*
+ * recent.c: the session that a list of `cwd` (NULL: grove's) shows first; of an
+ * agent that notes each terminal's last session, the one that is noted. As a
+ * grove__last_fn for the current directory. GROVE_ENOTFOUND.
+ */
+int grove__recent_listed(struct grove *g, struct grove__where *out, struct grove_detail *d);
+/*
+ * The session of `cwd` that its agent would go on with: of the same sessions the
+ * one whose file was written last. With `dir`, of those right in that directory.
+ */
+int grove__recent_written(struct grove *g, const char *cwd, const char *dir,
+			  struct grove__where *out, struct grove_detail *d);
 /* expiring.c: only what its agent will delete within so many ms (negative: ever), soonest first. */
 int grove__list_expiring(struct grove *g, int64_t within, struct grove_list *l,
 			 struct grove_detail *d);

@@ -169,15 +169,24 @@ static const char *name_of(const struct grove__dialect *dialect, const struct gr
 	return x->sum.name.len ? x->sum.name.ptr : NULL;
 }
 
+int64_t grove__list_file_time(const struct grove__dialect *dialect, int64_t ns)
+{
+	int64_t half = ns < 0 || dialect->cuts_file_time ? 0 : 500000;
+
+	return (ns + half) / 1000000;
+}
+
 static int64_t modified(const struct grove__dialect *dialect, const struct grove__list_one *x)
 {
+	int64_t file_time = grove__list_file_time(dialect, x->log.mtime_ns);
+
 	if (dialect->modified_by_file)
-		return x->log.mtime_ms;
+		return file_time;
 	if (x->sum.newest != GROVE_NO_TIME && x->sum.newest > 0)
 		return x->sum.newest;
 	if (x->header.time_text && x->header.time != GROVE_NO_TIME)
 		return x->header.time;
-	return x->log.mtime_ms;
+	return file_time;
 }
 
 static int open_task(struct grove__list_reader *r, const struct grove__list_task *t,
@@ -350,4 +359,29 @@ void grove__list_one_release(struct grove__list_reader *r, struct grove__list_on
 	grove__buf_release(&x->sum.first);
 	grove__buf_release(&x->sum.name);
 	grove__arena_release(&r->tmp);
+}
+
+struct grove_info grove__list_describe(const struct grove__list_one *x)
+{
+	const struct grove__listed *l = &x->l;
+	const struct grove__root *root = x->task->root;
+
+	return (struct grove_info){
+		.path = x->task->path,
+		.id = l->id ? l->id : "",
+		.dialect = l->dialect->name,
+		.agent = !strcmp(root->agent, "grove") ? l->dialect->name : root->agent,
+		.store = x->task->url,
+		.cwd = l->cwd ? l->cwd : "",
+		.name = l->name,
+		.parent_session = l->parent,
+		.first_message = l->first ? l->first : "(no messages)",
+		.created = l->created,
+		.modified = l->modified,
+		.message_count = l->messages,
+		.size = x->st.size,
+		.file_time = x->st.mtime_ns / 1000000,
+		.file_time_ns = x->st.mtime_ns,
+		.first_message_len = l->first ? l->first_len : strlen("(no messages)"),
+	};
 }

@@ -158,7 +158,8 @@ static int list_end(void *more, struct grove__arena *keep,
 	struct grove_buf file = GROVE_BUF_INIT, title = GROVE_BUF_INIT;
 	int rc;
 
-	if (!s->any || s->side || went_on(s, beside, payload))
+	/* the program passes over what has no message when it goes on with the newest session */
+	if (!s->messages || s->side || went_on(s, beside, payload))
 		return 1;
 	/* a title beside the file counts before what the program thought of itself */
 	if (!s->custom_title.len && !beside(payload, "custom-title.json", &file) &&

@@ -292,6 +292,7 @@ struct grove__dialect {
 	 */
 	bool headless;
 	bool modified_by_file;              /* a listing shows the file's time */
+	bool cuts_file_time;                /* … in whole ms, the rest cut off instead of rounded */
 	bool branch_names_target;           /* a branch's summary tells where it begins, not what was left */
 	bool fresh_labels;                  /* on a branched session labels get its time */
 	bool artifacts;                     /* files that lie beside a session belong to it */

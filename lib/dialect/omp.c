@@ -208,6 +208,7 @@ const struct grove__dialect grove__dialect_omp = {
 	.version = 3,
 	.lenient = true,
 	.modified_by_file = true,
+	.cuts_file_time = true,
 	.branch_names_target = true,
 	.fresh_labels = true,
 	.artifacts = true,

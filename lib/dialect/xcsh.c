@@ -117,6 +117,7 @@ const struct grove__dialect grove__dialect_xcsh = {
 	.version = 3,
 	.lenient = true,
 	.modified_by_file = true,
+	.cuts_file_time = true,
 	.branch_names_target = true,
 	.fresh_labels = true,
 	.artifacts = true,

@@ -35,7 +35,7 @@ int grove__where_copy(struct grove__where *to, const struct grove__where *from)
 	return GROVE_ENOMEM;
 }
 
-static int fill_where(struct grove__where *w, struct grove__root *root, const struct grove_key *key,
+int grove__where_fill(struct grove__where *w, struct grove__root *root, const struct grove_key *key,
 		      struct grove_detail *d)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
@@ -103,7 +103,7 @@ int grove__locate_path(struct grove *g, const char *path, struct grove__where *o
 		return grove__fail_nomem(d);
 	root = full.len > 1 ? root_of(g, full.ptr, &key, project, sizeof(project)) : NULL;
 	if (root) {
-		rc = fill_where(out, root, &key, d);
+		rc = grove__where_fill(out, root, &key, d);
 		grove__buf_release(&full);
 		return rc;
 	}
@@ -121,7 +121,7 @@ int grove__locate_path(struct grove *g, const char *path, struct grove__where *o
 		root = root_above(g, full.ptr);
 		own.agent = root ? root->agent : "grove";
 		own.dialect = root ? root->dialect : NULL;
-		rc = fill_where(out, &own, &(struct grove_key){ "", slash + 1, "" }, d);
+		rc = grove__where_fill(out, &own, &(struct grove_key){ "", slash + 1, "" }, d);
 		if (rc)
 			grove__store_close(own.store);
 		else
@@ -199,7 +199,7 @@ static int hit(struct search *s, const struct grove_key *key, struct grove_slice
 	if (*key->subpath && !s->root->dir)
 		return 0;
 	if (!*key->subpath)
-		rc = fill_where(&h->at, s->root, key, s->d);
+		rc = grove__where_fill(&h->at, s->root, key, s->d);
 	else if (grove__store_describe(s->root->store, key, &path))
 		rc = grove__fail_nomem(s->d);
 	else
@@ -372,7 +372,7 @@ int grove__locate(struct grove *g, const char *what, struct grove__where *out,
 	if (!n)
 		return grove__fail(d, GROVE_EINVAL, NULL, "no session named");
 	if (!strcmp(what, "last"))
-		rc = grove__locate_recent(g, g->cwd, NULL, out, d);
+		rc = g->last(g, out, d);
 	else if (is_path)
 		rc = grove__locate_path(g, what, out, d);
 	else
@@ -382,178 +382,5 @@ int grove__locate(struct grove *g, const char *what, struct grove__where *out,
 	    !grove__resolve(g, what, &full) && !grove__sys_stat(full.ptr, &st) && st.type == SYS_FILE)
 		rc = grove__locate_path(g, what, out, d);
 	grove__buf_release(&full);
-	return rc;
-}
-
-/* --- the most recent one --- */
-
-struct candidate {
-	struct grove__where at;
-	int64_t time;
-	bool noted;               /* by the agent, as this terminal's last one … */
-	bool passed;              /* … which leaves out these */
-};
-
-struct recent {
-	struct grove__root *root;
-	struct candidate *list;
-	size_t nr, cap;
-	struct grove_detail *d;
-};
-
-static int add_candidate(void *payload, const struct grove_key *key)
-{
-	struct recent *r = payload;
-	struct candidate *c;
-	struct grove_log_stat st;
-	struct grove_log *log;
-	int rc;
-
-	if (grove__log_open(&log, r->root->store, key, GROVE_LOG_READ, NULL))
-		return 0;
-	rc = grove__log_stat(log, &st, NULL);
-	grove__log_close(log);
-	if (rc)
-		return 0;
-	if (grove__array_room(&r->list, &r->cap, r->nr, sizeof(*r->list)))
-		return grove__fail_nomem(r->d);
-	c = &r->list[r->nr];
-	rc = fill_where(&c->at, r->root, key, r->d);
-	if (rc)
-		return rc;
-	c->time = st.mtime_ns;
-	c->noted = c->passed = false;
-	r->nr++;
-	return 0;
-}
-
-static int newest_first(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-
-	if (x->time != y->time)
-		return x->time > y->time ? -1 : 1;
-	/* equal times: the later name, which begins with the later time */
-	return -strcmp(x->at.session, y->at.session);
-}
-
-/* A session with a usable header, of that working directory? */
-static bool fits(struct grove *g, struct candidate *c, const char *cwd)
-{
-	struct grove_key key = { c->at.project, c->at.session, "" };
-	struct grove__arena keep;
-	struct grove__header h;
-	struct grove_log *log;
-	bool ok;
-
-	if (grove__where_dialect(g, &c->at, NULL) ||
-	    grove__log_open(&log, c->at.store, &key, GROVE_LOG_READ, NULL))
-		return false;
-	grove__arena_init(&keep);
-	/* a name may stand for several directories: the header decides */
-	ok = !grove__peek_header(log, c->at.dialect, &keep, &h, NULL) && h.usable &&
-	     (c->noted || !h.cwd || grove__same_cwd(g, c->at.dialect, h.cwd, cwd));
-	grove__log_close(log);
-	grove__arena_release(&keep);
-	return ok;
-}
-
-static void pass_by(struct grove *g, struct candidate *c, struct candidate *note)
-{
-	/* one that cannot be read will not be taken, either */
-	if (!strcmp(c->at.agent, "grove") && grove__where_dialect(g, &c->at, NULL))
-		return;
-	if (c->noted || strcmp(c->at.agent, note->at.agent))
-		return;
-	if (c->time > note->time && c->at.path && !strcmp(c->at.path, note->at.path))
-		note->time = c->time;
-	c->passed = true;
-}
-
-/*
- * An agent that leaves notes goes on with the session that this terminal had,
- * though another may have been written to since: the note stands for all of that
- * agent's sessions. Against those of other agents its time counts.
- */
-static int follow_notes(struct grove *g, struct recent *r, const char *cwd)
-{
-	const struct grove__dialect *dialect;
-	int rc = 0;
-
-	for (unsigned i = 0; rc >= 0 && (dialect = grove__dialect_at(i)); i++) {
-		struct candidate note = { .noted = true };
-
-		if (!dialect->crumb_path || (g->forced && g->forced != dialect))
-			continue;
-		rc = grove__crumb_read(g, dialect, cwd, &note.at, &note.time, r->d);
-		if (rc)
-			continue;
-		for (size_t k = 0; k < r->nr; k++)
-			pass_by(g, &r->list[k], &note);
-		if (grove__array_room(&r->list, &r->cap, r->nr, sizeof(*r->list))) {
-			grove__where_release(&note.at);
-			return grove__fail_nomem(r->d);
-		}
-		r->list[r->nr++] = note;
-	}
-	return rc < 0 ? rc : 0;
-}
-
-static int gather(struct grove *g, struct recent *r, const char *cwd)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
-		r->root = &g->roots[i];
-		rc = grove__root_list(g, r->root, cwd, add_candidate, r, r->d);
-	}
-	return rc || g->given ? rc : follow_notes(g, r, cwd);
-}
-
-int grove__locate_recent(struct grove *g, const char *cwd, const char *dir,
-			 struct grove__where *out, struct grove_detail *d)
-{
-	struct recent r = { .d = d };
-	struct grove_buf path = GROVE_BUF_INIT;
-	struct grove__root own = { .agent = "grove", .flat = true };
-	bool found = false;
-	int rc;
-
-	memset(out, 0, sizeof(*out));
-	if (grove__resolve(g, cwd, &path))
-		return grove__fail_nomem(d);
-	if (dir) {
-		struct grove_buf url = GROVE_BUF_INIT;
-
-		rc = grove__buf_add_str(&url, "file:");
-		if (!rc)
-			rc = grove__resolve(g, dir, &url);
-		if (!rc)
-			rc = grove__world_store(g, url.ptr, &own.store, d);
-		grove__buf_release(&url);
-		r.root = &own;
-		if (!rc)
-			rc = grove__store_list(own.store, "", add_candidate, &r, d);
-	} else {
-		rc = gather(g, &r, path.ptr);
-	}
-	if (!rc && r.nr)
-		qsort(r.list, r.nr, sizeof(*r.list), newest_first);
-	for (size_t i = 0; i < r.nr; i++) {
-		if (!rc && !found && !r.list[i].passed && fits(g, &r.list[i], path.ptr)) {
-			found = true;
-			*out = r.list[i].at;
-			continue;
-		}
-		grove__where_release(&r.list[i].at);
-	}
-	free(r.list);
-	if (found && dir)
-		out->own_store = true;
-	else if (own.store)
-		grove__store_close(own.store);
-	if (!rc && !found)
-		rc = grove__fail(d, GROVE_ENOTFOUND, NULL, "no session of %.300s yet", path.ptr);
-	grove__buf_release(&path);
 	return rc;
 }

@@ -245,8 +245,7 @@ int grove__root_likely(struct grove *g, struct grove__root *root, const char *pr
 	return rc;
 }
 
-/* A place outside all roots: there is only its path. */
-static const struct grove__dialect *by_path(const char *path)
+const struct grove__dialect *grove__path_dialect(const char *path)
 {
 	const struct grove__dialect *d;
 	const char *at, *name, *end;
@@ -386,7 +385,7 @@ int grove__where_dialect(struct grove *g, struct grove__where *w, struct grove_d
 	else if (root && grove__root_likely(g, root, project, &w->dialect))
 		rc = grove__fail_nomem(d);
 	else if (!root)
-		w->dialect = by_path(w->path);
+		w->dialect = grove__path_dialect(w->path);
 	if (!rc && !strcmp(w->agent, "grove"))
 		w->agent = w->dialect->name;
 	return rc;

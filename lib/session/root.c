@@ -121,3 +121,35 @@ bool grove__same_cwd(const struct grove *g, const struct grove__dialect *dialect
 	grove__buf_release(&path);
 	return same;
 }
+
+struct place {
+	const char *project;
+	bool found;
+};
+
+static int is_place(void *payload, const char *name)
+{
+	struct place *p = payload;
+
+	p->found |= !strcmp(p->project, name);
+	return 0;
+}
+
+bool grove__root_belongs(struct grove *g, const struct grove__root *root,
+			 const struct grove__dialect *dialect, const char *project,
+			 const char *named, const char *cwd)
+{
+	struct grove_buf name = GROVE_BUF_INIT;
+	struct place p = { .project = project };
+
+	if (named && *named)
+		return grove__same_cwd(g, dialect, named, cwd);
+	if (root->flat || !*project)
+		return false;
+	if (!dialect->project(&g->env, cwd, &name))
+		is_place(&p, name.ptr);
+	if (!p.found && dialect->old_projects)
+		dialect->old_projects(&g->env, cwd, is_place, &p);
+	grove__buf_release(&name);
+	return p.found;
+}

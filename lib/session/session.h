@@ -19,6 +19,10 @@ struct grove__root {
 	unsigned first_of;                     /* dialects whose new sessions go here, a bit each */
 };
 
+/* The session that a list of this directory shows first; GROVE_ENOTFOUND. */
+struct grove__where;
+typedef int grove__last_fn(struct grove *g, struct grove__where *out, struct grove_detail *d);
+
 struct grove {
 	struct grove__env env;
 	char *home, *cwd, *tty;
@@ -32,6 +36,7 @@ struct grove {
 	void (*warn)(void *payload, int fatal, const struct grove_detail *why);
 	void *warn_payload;
 	struct grove_progress progress;
+	grove__last_fn *last;                  /* what "last" means: lists are a room further up */
 	pthread_mutex_t lock;                  /* detail, ids, what roots are likely to hold */
 	struct grove_detail detail;
 	int64_t last_ms;                       /* of the session ids made here */
@@ -135,9 +140,9 @@ int grove__locate(struct grove *g, const char *what, struct grove__where *out,
 		  struct grove_detail *d);
 int grove__locate_path(struct grove *g, const char *path, struct grove__where *out,
 		       struct grove_detail *d);
-/* The newest session of a directory; GROVE_ENOTFOUND if there is none. */
-int grove__locate_recent(struct grove *g, const char *cwd, const char *dir,
-			 struct grove__where *out, struct grove_detail *d);
+/* The place of a log of a root. GROVE_ENOMEM. */
+int grove__where_fill(struct grove__where *w, struct grove__root *root, const struct grove_key *key,
+		      struct grove_detail *d);
 void grove__where_release(struct grove__where *w);
 int grove__where_copy(struct grove__where *to, const struct grove__where *from);
 
@@ -160,6 +165,8 @@ int grove__root_dialect(struct grove *g, struct grove__root *root, const struct 
 /* The same for one that is open. */
 int grove__log_dialect(struct grove *g, struct grove__root *root, struct grove_log *log,
 		       const char *project, const struct grove__dialect **out, struct grove_detail *d);
+/* The dialect of a place outside of all roots, where only the path can tell. */
+const struct grove__dialect *grove__path_dialect(const char *path);
 /* The dialect of what does not tell its own, by its place. GROVE_ENOMEM. */
 int grove__root_likely(struct grove *g, struct grove__root *root, const char *project,
 		       const struct grove__dialect **out);
@@ -177,6 +184,14 @@ int grove__root_list_subs(struct grove *g, struct grove__root *root, grove_key_f
 /* Does a header's cwd (NULL or "": it has none) name the directory `cwd`, which is resolved? */
 bool grove__same_cwd(const struct grove *g, const struct grove__dialect *dialect, const char *named,
 		     const char *cwd);
+/*
+ * Does a session of the root belong to the directory `cwd`, which is resolved?
+ * It does if its header names that directory (`named`); if it names none, if it
+ * lies where the agent keeps the sessions of that directory.
+ */
+bool grove__root_belongs(struct grove *g, const struct grove__root *root,
+			 const struct grove__dialect *dialect, const char *project,
+			 const char *named, const char *cwd);
 
 /* crumb.c: what this terminal remembers of its last session */
 /*

@@ -1,0 +1,379 @@
+/*
+ * catalog/recent.c: the session of a directory that somebody means who says "go on".
+ *
+ * There are two orders. "last" is the first row of a list, so that people get what
+ * they see; agents go by the time of the file. The sessions are the same ones.
+ *
+ * Where a list shows the file's time, the order is known without reading: sessions
+ * are read from the newest on until one of them is one for a list. Only pi's
+ * times stand in the messages, and these are read, or known from an earlier list.
+ */
+#include "catalog/catalog.h"
+#include "catalog/list.h"
+#include "catalog/list_read.h"
+
+#include "base/array.h"
+#include "js/js.h"
+
+#include <stdlib.h>
+
+struct candidate {
+	struct grove__list_task task;
+	const struct grove__dialect *dialect;
+	struct grove_info info;          /* modified (0 if it does not count) and the file's time … */
+	bool read;                       /* … and all that decides which of two comes first */
+	bool passed;                     /* its agent noted another one */
+	bool noted;                      /* by its agent, as this terminal's last one: */
+	struct grove__where at;          /* there */
+};
+
+struct recent {
+	struct grove *g;
+	const char *cwd;                 /* resolved */
+	bool written;                    /* by the file's time alone */
+	struct candidate *all;
+	size_t nr, cap;
+	struct grove__root *root;        /* whose keys are being collected */
+	struct grove__list_reader reader;
+	bool looked_up;                  /* its catalog is open, if there is one */
+	struct grove__arena names;
+	struct grove_buf path;
+	struct grove_detail *d;
+};
+
+/* --- one session --- */
+
+static const char *keep(struct recent *r, const char *text)
+{
+	return grove__arena_dup(&r->names, grove__slice_str(text));
+}
+
+/* Is it one for a list of this directory? GROVE_ENOMEM. */
+static int read_listed(struct recent *r, struct candidate *c, bool *fits)
+{
+	struct grove__list_one x;
+	struct grove_detail why;
+	int rc;
+
+	if (!r->looked_up)
+		r->reader.catalog = grove__catalog_open(r->g, CATALOG_LIST, 0);
+	r->looked_up = true;
+	rc = grove__list_read(&r->reader, &c->task, &x, &why);
+	*fits = !rc && grove__root_belongs(r->g, c->task.root, x.l.dialect, c->task.project, x.l.cwd,
+					   r->cwd);
+	if (*fits) {
+		c->info = grove__list_describe(&x);
+		if (r->written)
+			c->info.modified = 0;
+		c->info.id = keep(r, c->info.id);
+		c->info.cwd = keep(r, c->info.cwd);
+		c->read = true;
+		rc = r->names.failed ? GROVE_ENOMEM : 0;
+	}
+	grove__list_one_release(&r->reader, &x);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(r->d) : 0;
+}
+
+/* The same for one whose header tells all that is to be known. */
+static bool peek(struct recent *r, const struct candidate *c)
+{
+	struct grove_key key = { c->task.project, c->task.session, "" };
+	struct grove__arena names;
+	struct grove__header h;
+	struct grove_log *log;
+	bool ok;
+
+	if (grove__log_open(&log, c->task.root->store, &key, GROVE_LOG_READ, NULL))
+		return false;
+	grove__arena_init(&names);
+	ok = !grove__peek_header(log, c->dialect, &names, &h, NULL) && h.usable &&
+	     grove__root_belongs(r->g, c->task.root, c->dialect, c->task.project, h.cwd, r->cwd);
+	grove__log_close(log);
+	grove__arena_release(&names);
+	return ok;
+}
+
+static int check(struct recent *r, struct candidate *c, bool *fits)
+{
+	*fits = c->noted || c->read;
+	if (*fits)
+		return 0;
+	if (!r->written || c->dialect->list_end)
+		return read_listed(r, c, fits);
+	*fits = peek(r, c);
+	return 0;
+}
+
+/* --- all of them --- */
+
+/* Its dialect and the time of its last change; 1 if it cannot be read. */
+static int look(struct recent *r, struct candidate *c, const struct grove_key *key, int64_t *ns)
+{
+	struct grove__root *root = c->task.root;
+	struct grove_log_stat st;
+	struct grove_log *log;
+	int rc;
+
+	grove__list_look(&c->task);
+	c->dialect = r->g->forced ? r->g->forced : root->dialect;
+	*ns = c->task.st.mtime_ns;
+	if (c->task.is_file && c->dialect)
+		return 0;
+	rc = grove__log_open(&log, root->store, key, GROVE_LOG_READ, NULL);
+	if (rc)
+		return rc == GROVE_ENOMEM ? rc : 1;
+	rc = grove__log_dialect(r->g, root, log, key->project, &c->dialect, NULL);
+	if (!rc)
+		rc = grove__log_stat(log, &st, NULL);
+	*ns = rc ? 0 : st.mtime_ns;
+	grove__log_close(log);
+	return rc && rc != GROVE_ENOMEM ? 1 : rc;
+}
+
+static int add(void *payload, const struct grove_key *key)
+{
+	struct recent *r = payload;
+	struct candidate c = { .task.root = r->root, .task.sub = "" };
+	bool fits = true;
+	int64_t ns;
+	int rc;
+
+	grove__buf_clear(&r->path);
+	if (grove__array_room(&r->all, &r->cap, r->nr, sizeof(*r->all)) ||
+	    grove__store_describe(r->root->store, key, &r->path))
+		return grove__fail_nomem(r->d);
+	c.task.project = keep(r, key->project);
+	c.task.session = keep(r, key->session);
+	c.task.path = grove__arena_dup(&r->names, grove__buf_slice(&r->path));
+	c.task.url = r->root->store->url;
+	rc = r->names.failed ? GROVE_ENOMEM : look(r, &c, key, &ns);
+	if (rc)
+		return rc < 0 ? grove__fail_nomem(r->d) : 0;
+	c.info = (struct grove_info){ .path = c.task.path, .id = "", .store = c.task.url, .cwd = "",
+				      .file_time_ns = ns };
+	if (!r->written && c.dialect->modified_by_file)
+		c.info.modified = grove__list_file_time(c.dialect, ns);
+	else if (!r->written)
+		rc = read_listed(r, &c, &fits);
+	if (!rc && fits)
+		r->all[r->nr++] = c;
+	return rc;
+}
+
+static const char *agent_of(const struct candidate *c)
+{
+	return strcmp(c->task.root->agent, "grove") ? c->task.root->agent : c->dialect->name;
+}
+
+/*
+ * An agent that leaves notes goes on with the session that this terminal had,
+ * though another may have been written to since: the note stands for all of that
+ * agent's sessions. Against those of other agents its time counts.
+ */
+static void pass_by(struct recent *r, struct candidate *note)
+{
+	for (size_t i = 0; i < r->nr; i++) {
+		struct candidate *c = &r->all[i];
+
+		if (c->noted || strcmp(agent_of(c), note->at.agent))
+			continue;
+		c->passed = true;
+		if (!note->at.path || strcmp(c->task.path, note->at.path))
+			continue;
+		if (c->info.modified > note->info.modified)
+			note->info.modified = c->info.modified;
+		if (c->info.file_time_ns > note->info.file_time_ns)
+			note->info.file_time_ns = c->info.file_time_ns;
+	}
+}
+
+static int follow_notes(struct recent *r)
+{
+	const struct grove__dialect *dialect;
+	int rc = 0;
+
+	for (unsigned i = 0; rc >= 0 && (dialect = grove__dialect_at(i)); i++) {
+		struct candidate note = { .noted = true };
+		int64_t ns;
+
+		if (!dialect->crumb_path || (r->g->forced && r->g->forced != dialect))
+			continue;
+		rc = grove__crumb_read(r->g, dialect, r->cwd, &note.at, &ns, r->d);
+		if (rc)
+			continue;
+		if (grove__array_room(&r->all, &r->cap, r->nr, sizeof(*r->all))) {
+			grove__where_release(&note.at);
+			return grove__fail_nomem(r->d);
+		}
+		note.info = (struct grove_info){ .path = "", .id = "", .store = "", .cwd = "",
+						 .modified = r->written ? 0 : ns / 1000000,
+						 .file_time_ns = ns };
+		pass_by(r, &note);
+		r->all[r->nr++] = note;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* --- the first one --- */
+
+static int by_time(const void *x, const void *y)
+{
+	const struct grove_info *a = &((const struct candidate *)x)->info;
+	const struct grove_info *b = &((const struct candidate *)y)->info;
+
+	if (a->modified != b->modified)
+		return a->modified > b->modified ? -1 : 1;
+	return a->file_time_ns > b->file_time_ns ? -1 : a->file_time_ns < b->file_time_ns;
+}
+
+/* Of equal times the one that a list has first, which only what was read may tell. */
+static int choose(struct recent *r, struct candidate **best)
+{
+	bool fits;
+	int rc = 0;
+
+	*best = NULL;
+	if (r->nr)
+		qsort(r->all, r->nr, sizeof(*r->all), by_time);
+	for (size_t i = 0; i < r->nr && !rc; i++) {
+		struct candidate *c = &r->all[i];
+
+		if (*best && by_time(*best, c))
+			break;
+		if (c->passed)
+			continue;
+		rc = check(r, c, &fits);
+		if (!rc && fits && (!*best || grove__list_newer(&c->info, &(*best)->info) < 0))
+			*best = c;
+	}
+	return rc;
+}
+
+static int take(struct recent *r, struct candidate *best, struct grove__where *out)
+{
+	struct grove_key key;
+
+	if (!best)
+		return grove__fail(r->d, GROVE_ENOTFOUND, NULL, "no session of %.300s yet", r->cwd);
+	if (best->noted) {
+		*out = best->at;
+		memset(&best->at, 0, sizeof(best->at));
+		return 0;
+	}
+	key = (struct grove_key){ best->task.project, best->task.session, "" };
+	return grove__where_fill(out, best->task.root, &key, r->d);
+}
+
+/* --- where to look --- */
+
+static int in_roots(struct recent *r)
+{
+	struct grove *g = r->g;
+	int rc = 0;
+
+	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
+		r->root = &g->roots[i];
+		rc = grove__root_list(g, r->root, r->cwd, add, r, r->d);
+	}
+	return rc || g->given ? rc : follow_notes(r);
+}
+
+/* The root that has the sessions of that directory as one of its projects, or is that directory. */
+static struct grove__root *root_of(struct grove *g, const char *dir, const char **project)
+{
+	const char *slash = strrchr(dir, '/');
+
+	for (size_t i = 0; i < g->nr_roots; i++) {
+		struct grove__root *root = &g->roots[i];
+		size_t n = root->dir ? strlen(root->dir) : 0;
+
+		*project = "";
+		if (n && !strcmp(root->dir, dir))
+			return root;
+		*project = slash + 1;
+		if (n && n == (size_t)(slash - dir) && !strncmp(root->dir, dir, n))
+			return root;
+	}
+	return NULL;
+}
+
+/* Those right in a directory, which may be that of a project. */
+static int in_dir(struct recent *r, char *dir, struct grove__root *own)
+{
+	struct grove_buf url = GROVE_BUF_INIT;
+	const char *project = "";
+	int rc = 0;
+
+	r->root = root_of(r->g, dir, &project);
+	if (!r->root) {
+		rc = grove__buf_addf(&url, "%s/.", dir) ? grove__fail_nomem(r->d) : 0;
+		own->likely = rc ? NULL : grove__path_dialect(url.ptr);
+		grove__buf_clear(&url);
+		if (!rc && grove__buf_addf(&url, "file:%s", dir))
+			rc = grove__fail_nomem(r->d);
+		if (!rc)
+			rc = grove__world_store(r->g, url.ptr, &own->store, r->d);
+		own->dir = dir;
+		r->root = own;
+		project = "";
+	}
+	if (!rc)
+		rc = grove__store_list(r->root->store, project, add, r, r->d);
+	grove__buf_release(&url);
+	return rc;
+}
+
+static int find(struct recent *r, const char *dir, struct grove__where *out)
+{
+	struct grove__root own = { .agent = "grove", .flat = true, .looked = true };
+	struct grove_buf full = GROVE_BUF_INIT;
+	struct candidate *best = NULL;
+	int rc = dir && grove__resolve(r->g, dir, &full) ? grove__fail_nomem(r->d) : 0;
+
+	if (!rc)
+		rc = dir ? in_dir(r, full.ptr, &own) : in_roots(r);
+	if (!rc)
+		rc = choose(r, &best);
+	if (!rc)
+		rc = take(r, best, out);
+	if (!rc && own.store && out->store == own.store)
+		out->own_store = true;
+	else if (own.store)
+		grove__store_close(own.store);
+	grove__buf_release(&full);
+	return rc;
+}
+
+static int recent(struct grove *g, const char *cwd, const char *dir, bool written,
+		  struct grove__where *out, struct grove_detail *d)
+{
+	struct recent r = { .g = g, .written = written, .d = d };
+	struct grove_buf full = GROVE_BUF_INIT;
+	int rc = grove__resolve(g, cwd, &full);
+
+	memset(out, 0, sizeof(*out));
+	grove__arena_init(&r.names);
+	r.cwd = full.ptr;
+	rc = grove__list_reader_init(&r.reader, g, NULL) || rc ? grove__fail_nomem(d)
+								: find(&r, dir, out);
+	grove__list_reader_release(&r.reader);
+	grove__catalog_close(r.reader.catalog, false, NULL);
+	for (size_t i = 0; i < r.nr; i++)
+		grove__where_release(&r.all[i].at);
+	free(r.all);
+	grove__arena_release(&r.names);
+	grove__buf_release(&r.path);
+	grove__buf_release(&full);
+	return rc;
+}
+
+int grove__recent_listed(struct grove *g, struct grove__where *out, struct grove_detail *d)
+{
+	return recent(g, g->cwd, NULL, false, out, d);
+}
+
+int grove__recent_written(struct grove *g, const char *cwd, const char *dir,
+			  struct grove__where *out, struct grove_detail *d)
+{
+	return recent(g, cwd, dir, true, out, d);
+}

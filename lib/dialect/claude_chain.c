@@ -354,54 +354,92 @@ static void unmark(struct grove__claude_work *w, const struct grove__claude_kept
  */
 static void drop_above(struct grove__claude_work *w, uint32_t boundary, uint32_t tail)
 {
-	for (uint32_t i = 0; i < boundary; i++)
-		if (grove__claude_live(w, i) && !(w->bits[i] & CHAIN_KEPT))
-			w->bits[i] = (uint8_t)((w->bits[i] & ~CHAIN_LIVE) | CHAIN_DROPPED);
+	uint32_t end = grove__claude_map_place(w, boundary), row;
+
+	for (uint32_t i = 0; i < end; i++) {
+		row = grove__claude_map_row(w, i);
+		if (is_row(row) && !(w->bits[row] & CHAIN_KEPT))
+			w->bits[row] = (uint8_t)((w->bits[row] & ~CHAIN_LIVE) | CHAIN_DROPPED);
+	}
 	for (uint32_t i = 0; i < w->r->nr; i++)
 		if (grove__claude_live(w, i) && is_row(w->parent[i]) &&
 		    w->bits[w->parent[i]] & CHAIN_DROPPED)
 			w->parent[i] = is_message(w, i) ? tail : CLAUDE_MISSING;
 }
 
-/* The boundaries above row `until` do their work; *last is the last of all. */
-static int relink_all(struct grove__claude_work *w, uint32_t until, uint32_t *last)
-{
-	const struct grove__claude_kept *k, *last_kept = NULL, *before = NULL;
-	struct sets s = { 0 };
-	uint32_t tail = CLAUDE_MISSING;
-	bool any = false;
-	int rc;
+/* Boundaries that count, in the order of the map. */
+struct boundaries {
+	const struct grove__claude_kept **at;
+	size_t nr;
+};
 
-	*last = CLAUDE_MISSING;
+static int map_order(const void *a, const void *b, void *work)
+{
+	const struct grove__claude_kept *x = *(const struct grove__claude_kept *const *)a;
+	const struct grove__claude_kept *y = *(const struct grove__claude_kept *const *)b;
+	uint32_t m = grove__claude_map_place(work, x->row), n = grove__claude_map_place(work, y->row);
+
+	return m < n ? -1 : m > n;
+}
+
+/* Those above row `until`. */
+static int find_boundaries(struct grove__claude_work *w, uint32_t until, struct boundaries *b)
+{
+	uint32_t end = until < w->r->nr ? grove__claude_map_place(w, until) : until;
+
+	b->at = malloc((w->r->nr_kept + 1) * sizeof(*b->at));
+	if (!b->at)
+		return GROVE_ENOMEM;
 	for (size_t i = 0; i < w->r->nr_kept; i++) {
-		k = &w->r->kept[i];
-		if (k->row >= until || !grove__claude_live(w, k->row) ||
-		    !(at(w, k->row)->flags & CLAUDE_BOUNDARY))
-			continue;
-		*last = k->row;
-		last_kept = k;
-		any |= k->messages || k->segment;
+		const struct grove__claude_kept *k = &w->r->kept[i];
+
+		if (grove__claude_live(w, k->row) && at(w, k->row)->flags & CLAUDE_BOUNDARY &&
+		    grove__claude_map_place(w, k->row) < end)
+			b->at[b->nr++] = k;
 	}
-	if (!any || w->opt->full_history || w->mode == CLAUDE_MODE_AGENT)
-		return 0;
-	rc = sets_init(&s, w);
-	for (size_t i = 0; !rc && i < w->r->nr_kept; i++) {
-		k = &w->r->kept[i];
-		if (k->row < until && grove__claude_live(w, k->row) &&
-		    at(w, k->row)->flags & CLAUDE_BOUNDARY &&
-		    (w->mode == CLAUDE_MODE_SDK || k == last_kept)) {
-			if (before)
-				unmark(w, before);
-			rc = relink(w, &s, k, &tail);
-			before = k;
-		}
+	qsort_r(b->at, b->nr, sizeof(*b->at), map_order, w);
+	return 0;
+}
+
+static int relink_some(struct grove__claude_work *w, const struct grove__claude_kept **k, size_t nr,
+		       uint32_t *tail)
+{
+	struct sets s = { 0 };
+	int rc = sets_init(&s, w);
+
+	for (size_t i = 0; i < nr && !rc; i++) {
+		if (i)
+			unmark(w, k[i - 1]);
+		rc = relink(w, &s, k[i], tail);
 	}
 	if (!rc)
 		settle_parents(w, &s);
 	sets_release(&s);
-	if (!rc && w->mode == CLAUDE_MODE_CLI &&
-	    (is_row(tail) || (!last_kept->messages && !last_kept->segment)))
+	return rc;
+}
+
+/* The boundaries above row `until` do their work; *last is the last of all. */
+static int relink_all(struct grove__claude_work *w, uint32_t until, uint32_t *last)
+{
+	const struct grove__claude_kept *k;
+	struct boundaries b = { 0 };
+	uint32_t tail = CLAUDE_MISSING;
+	bool any = false;
+	int rc = find_boundaries(w, until, &b);
+
+	*last = !rc && b.nr ? b.at[b.nr - 1]->row : CLAUDE_MISSING;
+	for (size_t i = 0; i < b.nr; i++)
+		any |= b.at[i]->messages || b.at[i]->segment;
+	if (rc || !any || w->opt->full_history || w->mode == CLAUDE_MODE_AGENT)
+		goto out;
+	k = b.at[b.nr - 1];
+	rc = w->mode == CLAUDE_MODE_SDK ? relink_some(w, b.at, b.nr, &tail)
+					: relink_some(w, b.at + b.nr - 1, 1, &tail);
+	w->relinked = is_row(tail);
+	if (!rc && w->mode == CLAUDE_MODE_CLI && (w->relinked || (!k->messages && !k->segment)))
 		drop_above(w, *last, tail);
+out:
+	free(b.at);
 	return rc;
 }
 
@@ -450,35 +488,66 @@ static uint32_t last_leaf(struct grove__claude_work *w, bool all)
 	return all ? CLAUDE_MISSING : last_leaf(w, true);
 }
 
+/* The message at or above the end of a branch; MISSING if the row is no end, or there is none. */
+static uint32_t end_at(const struct grove__claude_work *w, uint32_t row)
+{
+	if ((w->bits[row] & (CHAIN_LIVE | CHAIN_REFERRED)) != CHAIN_LIVE)
+		return CLAUDE_MISSING;
+	return lift(w, row);
+}
+
+/* The message that all branches end with; MISSING if there are several. */
+static uint32_t only_end(const struct grove__claude_work *w)
+{
+	uint32_t only = CLAUDE_MISSING, up;
+
+	for (uint32_t i = 0; i < w->r->nr; i++) {
+		up = end_at(w, i);
+		if (is_row(up) && is_row(only) && up != only)
+			return CLAUDE_MISSING;
+		only = is_row(up) ? up : only;
+	}
+	return only;
+}
+
+/* The message that is the latest by its time, of those that branches end with. */
+static uint32_t latest_end(const struct grove__claude_work *w)
+{
+	uint32_t best = CLAUDE_MISSING, row, up;
+
+	for (uint32_t i = 0; i < w->r->nr; i++) {
+		row = grove__claude_map_row(w, i);
+		up = is_row(row) && !is_side(w, row) ? end_at(w, row) : CLAUDE_MISSING;
+		if (is_row(up) && !is_side(w, up) &&
+		    (!is_row(best) || at(w, up)->time > at(w, best)->time))
+			best = up;
+	}
+	return best;
+}
+
 /*
- * The last record of the file; if no message lies above it, the latest message
- * (by its time) that some other end of the tree leads up to.
+ * The last record of the file. Where a boundary put what it keeps behind its
+ * summary and there is but one branch, that one's end, wherever it stands. If no
+ * message lies above the last record, the latest that a branch ends with.
  */
 static uint32_t find_tail(struct grove__claude_work *w)
 {
-	uint32_t i, best = CLAUDE_MISSING, nr = (uint32_t)w->r->nr;
+	uint32_t i, only, nr = (uint32_t)w->r->nr;
 
 	for (i = nr; i-- > 0;)
 		if (grove__claude_live(w, i) && !is_side(w, i))
 			break;
 	if (i == UINT32_MAX)
 		return CLAUDE_MISSING;
-	if (is_row(lift(w, i)))
+	if (is_row(lift(w, i)) && !w->relinked)
 		return i;
-	for (i = 0; i < nr; i++)
-		if (grove__claude_live(w, i) && is_row(w->parent[i]))
-			w->bits[w->parent[i]] |= CHAIN_REFERRED;
-	for (i = 0; i < nr; i++) {
-		uint32_t up;
-
-		if ((w->bits[i] & (CHAIN_LIVE | CHAIN_REFERRED)) != CHAIN_LIVE || is_side(w, i))
-			continue;
-		up = lift(w, i);
-		if (is_row(up) && !is_side(w, up) &&
-		    (!is_row(best) || at(w, up)->time > at(w, best)->time))
-			best = up;
-	}
-	return best;
+	for (uint32_t j = 0; j < nr; j++)
+		if (grove__claude_live(w, j) && is_row(w->parent[j]))
+			w->bits[w->parent[j]] |= CHAIN_REFERRED;
+	only = w->relinked ? only_end(w) : CLAUDE_MISSING;
+	if (is_row(only) && !is_side(w, only))
+		return only;
+	return is_row(lift(w, i)) ? i : latest_end(w);
 }
 
 /* The leaf that was written down, if it still says something. */
@@ -595,7 +664,7 @@ struct by_time {
 	bool ready;
 	struct timed {
 		int64_t time;
-		uint32_t row;
+		uint32_t row, place;   /* its place in the map */
 		uint32_t left;         /* 1 + the place where to look on; 0: nothing there */
 	} *items[2];                   /* main, side */
 	size_t nr[2];
@@ -607,7 +676,7 @@ static int by_time_order(const void *a, const void *b)
 
 	if (x->time != y->time)
 		return x->time < y->time ? -1 : 1;
-	return x->row > y->row ? -1 : x->row < y->row;
+	return x->place > y->place ? -1 : x->place < y->place;
 }
 
 static int by_time_init(struct by_time *t)
@@ -623,7 +692,8 @@ static int by_time_init(struct by_time *t)
 		if (grove__claude_live(w, i) && at(w, i)->time != GROVE_NO_TIME) {
 			int side = is_side(w, i);
 
-			t->items[side][t->nr[side]++] = (struct timed){ at(w, i)->time, i, 0 };
+			t->items[side][t->nr[side]++] =
+				(struct timed){ at(w, i)->time, i, grove__claude_map_place(w, i), 0 };
 		}
 	for (int side = 0; side < 2; side++) {
 		qsort(t->items[side], t->nr[side], sizeof(*t->items[side]), by_time_order);

@@ -33,12 +33,36 @@ struct grove__claude_work {
 	uint8_t *bits;
 	uint32_t *chain;           /* from the first record to the leaf */
 	size_t nr_chain;
+	bool relinked;             /* the last boundary keeps messages, and they were found */
 	struct grove__claude_conversation *out;
 };
 
 static inline bool grove__claude_live(const struct grove__claude_work *w, uint32_t row)
 {
 	return w->bits[row] & CHAIN_LIVE;
+}
+
+/*
+ * Where the program has a record: it keeps records in a JavaScript map, in which
+ * a repeated uuid stays where it first was, though its last line counts.
+ */
+static inline uint32_t grove__claude_map_place(const struct grove__claude_work *w, uint32_t row)
+{
+	return w->r->names[w->r->rows[row].id].first;
+}
+
+/*
+ * The record at a place of that map, if one that counts has its place there; else
+ * CLAUDE_MISSING. Going through all rows this way meets each such record once.
+ */
+static inline uint32_t grove__claude_map_row(const struct grove__claude_work *w, uint32_t place)
+{
+	uint32_t id = w->r->rows[place].id, row;
+
+	if (id == CLAUDE_NONE || w->r->names[id].first != place)
+		return CLAUDE_MISSING;
+	row = w->r->names[id].row;
+	return grove__claude_live(w, row) ? row : CLAUDE_MISSING;
 }
 
 /* The parent that a row has in the file, as a row; what is passed over is. */

@@ -27,7 +27,7 @@ struct piece {
 	int64_t time;
 	uint32_t reply;        /* number of the reply, in the order of the chain */
 	uint32_t rank;         /* among pieces of the same kind */
-	uint32_t row;
+	uint32_t row, place;   /* its place in the map */
 	uint8_t kind;
 };
 enum { PIECE_RECORD, PIECE_RESULT, PIECE_NAMED };
@@ -63,14 +63,14 @@ static int piece_add(struct replies *p, uint32_t reply, uint32_t row, int kind, 
 	int rc = grove__array_room(&p->pieces, &p->cap, p->nr, sizeof(*p->pieces));
 
 	if (!rc)
-		p->pieces[p->nr++] = (struct piece){ at(p, row)->time, reply, rank, row, (uint8_t)kind };
+		p->pieces[p->nr++] = (struct piece){ at(p, row)->time, reply, rank, row,
+						     grove__claude_map_place(p->w, row), (uint8_t)kind };
 	return rc;
 }
 
-/* Where JavaScript's map has a record: a repeated uuid stays where it first was. */
 static uint32_t map_place(const struct replies *p, uint32_t row)
 {
-	return p->w->r->names[at(p, row)->id].first;
+	return grove__claude_map_place(p->w, row);
 }
 
 static int find_records(struct replies *p)
@@ -79,15 +79,16 @@ static int find_records(struct replies *p)
 	int rc = 0;
 
 	for (uint32_t i = 0; i < p->w->r->nr && !rc; i++) {
-		const struct grove__claude_packed *a = at(p, i);
-		uint32_t reply = grove__claude_live(p->w, i) ? reply_of(p, i) : CLAUDE_NONE;
+		uint32_t row = grove__claude_map_row(p->w, i), reply = reply_of(p, row);
+		const struct grove__claude_packed *a;
 
 		if (reply == CLAUDE_NONE)
 			continue;
-		rc = piece_add(p, reply, i, PIECE_RECORD, map_place(p, i));
+		a = at(p, row);
+		rc = piece_add(p, reply, row, PIECE_RECORD, i);
 		for (uint32_t j = 0; j < a->nr_tools; j++)
 			if (p->of_tool[pool[a->tools + j]] == CLAUDE_NONE)
-				p->of_tool[pool[a->tools + j]] = i;
+				p->of_tool[pool[a->tools + j]] = row;
 	}
 	return rc;
 }
@@ -120,7 +121,7 @@ static int take_result(struct replies *p, uint32_t row)
 		/* the SDK does not look for results of a sub-agent's calls */
 		if (p->w->mode == CLAUDE_MODE_SDK && at(p, call)->flags & CLAUDE_SIDECHAIN)
 			continue;
-		rc = piece_add(p, reply_of(p, call), row, PIECE_NAMED, row);
+		rc = piece_add(p, reply_of(p, call), row, PIECE_NAMED, map_place(p, row));
 	}
 	return rc;
 }
@@ -130,19 +131,20 @@ static int find_results(struct replies *p)
 	int rc = 0;
 
 	for (uint32_t i = 0; i < p->w->r->nr && !rc; i++) {
-		const struct grove__claude_packed *a = at(p, i);
-		uint32_t parent;
+		uint32_t row = grove__claude_map_row(p->w, i), parent;
+		const struct grove__claude_packed *a;
 
-		if (!grove__claude_live(p->w, i) || a->class != CLAUDE_USER)
+		if (row == CLAUDE_MISSING || at(p, row)->class != CLAUDE_USER)
 			continue;
+		a = at(p, row);
 		if (a->flags & CLAUDE_TOOL_RESULT) {
-			rc = take_result(p, i);
+			rc = take_result(p, row);
 		} else if (a->flags & CLAUDE_META && p->w->mode == CLAUDE_MODE_CLI) {
 			/* a note that came with a call */
-			parent = grove__claude_stored(p->w, i);
+			parent = grove__claude_stored(p->w, row);
 			if (reply_of(p, parent) != CLAUDE_NONE &&
 			    at(p, parent)->flags & CLAUDE_TOOL_USE)
-				rc = piece_add(p, reply_of(p, parent), i, PIECE_RESULT, i);
+				rc = piece_add(p, reply_of(p, parent), row, PIECE_RESULT, i);
 		}
 	}
 	return rc;
@@ -170,7 +172,7 @@ static int sdk_order(const void *x, const void *y)
 		return a->kind < b->kind ? -1 : 1;
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
-	return a->row < b->row ? -1 : a->row > b->row;
+	return a->place < b->place ? -1 : a->place > b->place;
 }
 
 static int sdk_time_order(const void *x, const void *y)

@@ -163,6 +163,37 @@ static void what_a_boundary_keeps_follows_its_anchor(void **state)
 	    "S<B u @11", "4<S a @12");
 }
 
+static void what_is_kept_follows_a_summary_that_nothing_follows(void **state)
+{
+	static const struct grove__claude_options at_summary = { .leaf = { "S", 1 } };
+
+	(void)state;
+#define KEEPS_2_3 BOUNDARY("B", "'preservedMessages':{'anchorUuid':'S','uuids':['2','3']}")
+#define FROM_2_TO_3 BOUNDARY("B", "'preservedSegment':{'headUuid':'2','anchorUuid':'S','tailUuid':'3'}")
+	CLI("S 2 3", "3", "1<- u @1", "2<1 u @2", "3<2 a @3", KEEPS_2_3, "S<B u @11");
+	CLI("S 2 3", "3", "1<- u @1", "2<1 u @2", "3<2 a @3", FROM_2_TO_3, "S<B u @11");
+	SDK("S 2 3", "1<- u @1", "2<1 u @2", "3<2 a @3", KEEPS_2_3, "S<B u @11");
+	/* a plain last-prompt above the end is passed over, an explicit one counts */
+	CLI("S 2 3", "3", "1<- u @1", "2<1 u @2", "3<2 a @3", KEEPS_2_3, "S<B u @11",
+	    "{'type':'last-prompt','leafUuid':'S'}");
+	CLI("S", "S", "1<- u @1", "2<1 u @2", "3<2 a @3", KEEPS_2_3, "S<B u @11",
+	    "{'type':'last-prompt','leafUuid':'S','explicit':true}");
+	/* one that names what was forgotten says nothing */
+	CLI("S 2 3", "3", "1<- u @1", "2<1 u @2", "3<2 a @3", KEEPS_2_3, "S<B u @11",
+	    "{'type':'last-prompt','leafUuid':'1','explicit':true}");
+	/* with one branch its end counts, wherever it stands; with two the last line */
+	CLI("S 2 3 9 8", "8", "1<- u @1", "2<1 u @2", "3<2 a @3", KEEPS_2_3, "S<B u @11", "8<9 a @12",
+	    "9<S u @13");
+	CLI("S 2 3 9", "9", "1<- u @1", "2<1 u @2", "3<2 a @3", KEEPS_2_3, "S<B u @11", "8<9 a @12",
+	    "7<S u @13", "9<S u @14");
+	CLI("S", "S", "1<- u @1", "2<1 u @2", "3<2 a @3", KEEPS_2_3, "7<B u @10", "S<B u @11");
+	/* what no message stands above is no branch */
+	CLI("S 2 3", "3", "1<- u @1", "2<1 u @2", "3<2 a @3", KEEPS_2_3, "7<B t @10", "S<B u @11");
+	/* without anything kept it is the last line */
+	CLI("1 2 9", "9", "1<- u @1", "2<1 a @2", "8<9 a @3", "9<2 u @4");
+	WITH(&at_summary, "S", "S", "1<- u @1", "2<1 u @2", "3<2 a @3", KEEPS_2_3, "S<B u @11");
+}
+
 static void what_a_boundary_does_not_keep_is_forgotten_by_the_cli(void **state)
 {
 	struct world w;
@@ -214,6 +245,34 @@ static void results_beside_the_chain_belong_to_its_replies(void **state)
 	/* and ends the conversation if its call did */
 	CLI("1 A rA", "rA", "1<- u @1", CALL("A", "1", "m", "a", "02"), RESULT("rA", "A", "a", "03"), "8<rA a @4",
 	    "{'type':'last-prompt','leafUuid':'A','explicit':true}");
+}
+
+/* The last line of a uuid is what it says, the first one is where it stands. */
+static void a_repeated_record_keeps_its_place(void **state)
+{
+	(void)state;
+	CLI("1 A B C rA rB rC 9", "9", "1<- u @1", CALL("A", "1", "m", "a", "02"), CALL("B", "A", "m", "b", "03"),
+	    CALL("C", "B", "m", "c", "04"), RESULT("rA", "A", "a", "05"), RESULT("rB", "B", "b", "06"),
+	    RESULT("rC", "C", "c", "07"), CALL("B", "A", "m", "b", "08"), "9<rC a @9");
+	CLI("1 A B rA rB 9", "9", "1<- u @1", CALL("A", "1", "m", "a", "02"), CALL("B", "A", "m", "b", "03"),
+	    RESULT("rA", "A", "a", "05"), RESULT("rB", "B", "b", "06"), RESULT("rA", "A", "a", "07"),
+	    "9<rB a @8");
+	/* the leaf goes by lines */
+	CLI("1 2 3", "3", "1<- u @1", "2<1 a @2", "3<2 u @3", "4<3 a @4", "3<2 u @5");
+	SDK("1 2", "1<- u @1", "2<1 a @2", "3<1 a @3", "2<1 a @4");
+	/* above the boundary is what first stood above it, and the boundary where it first stood */
+	CLI("S 2 9", "9", "1<- u @1", "2<1 a @2",
+	    BOUNDARY("B", "'preservedMessages':{'anchorUuid':'S','uuids':['2']}"), "S<B u @11", "1<S u @12",
+	    "9<1 u @13");
+	CLI("S 2 8 9", "9", "1<- u @1", "2<1 a @2",
+	    BOUNDARY("B", "'preservedMessages':{'anchorUuid':'S','uuids':['2']}"), "S<B u @11", "8<S a @12",
+	    BOUNDARY("B", "'preservedMessages':{'anchorUuid':'S','uuids':['2']}"), "9<8 u @13");
+	SDK("R 2 8 9", "1<- u @1", "2<1 a @2",
+	    BOUNDARY("B", "'preservedMessages':{'anchorUuid':'S','uuids':['1','2']}"), "S<B u @11", "8<S a @12",
+	    BOUNDARY("C", "'preservedMessages':{'anchorUuid':'R','uuids':['2','8']}"), "R<C u @13",
+	    BOUNDARY("B", "'preservedMessages':{'anchorUuid':'S','uuids':['1','2']}"), "9<R u @14");
+	/* of equal times the bridge leads to the first in the file */
+	CLI("1 9", "9", "1<- u @1", "2<1 a @1", "1<- u @1", "9<99 u @2");
 }
 
 static void a_call_beside_the_chain_is_no_other_branch(void **state)
@@ -405,8 +464,10 @@ int main(void)
 		cmocka_unit_test(without_a_message_above_the_tail_the_latest_end_is_the_leaf),
 		cmocka_unit_test(a_boundary_begins_the_conversation),
 		cmocka_unit_test(what_a_boundary_keeps_follows_its_anchor),
+		cmocka_unit_test(what_is_kept_follows_a_summary_that_nothing_follows),
 		cmocka_unit_test(what_a_boundary_does_not_keep_is_forgotten_by_the_cli),
 		cmocka_unit_test(results_beside_the_chain_belong_to_its_replies),
+		cmocka_unit_test(a_repeated_record_keeps_its_place),
 		cmocka_unit_test(a_call_beside_the_chain_is_no_other_branch),
 		cmocka_unit_test(side_chains_notes_and_teams),
 		cmocka_unit_test(progress_is_passed_over),

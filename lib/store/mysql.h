@@ -23,6 +23,7 @@ enum {
 	MY_ENTRY,          /* session_id, id -> seq, time, kind, role, length, id, parent, line unless it is long */
 	MY_LAST_ENTRY,     /* session_id -> the same */
 	MY_SAME,           /* session_id, seq -> stored, line */
+	MY_LEASE,          /* as SQL_LEASE, then the lease_number that it has to have */
 	MY_MANY,           /* SQL_INSERT for many rows */
 	MY_NR
 };
@@ -35,6 +36,7 @@ enum {
 struct mysql_host {
 	char *name;
 	unsigned port;
+	uint64_t lacks;        /* settings that its server does not know, a bit each; atomic */
 };
 
 /* What a URL says. */

@@ -69,6 +69,8 @@ static const char *const text[MY_NR - SQL_NR] = {
 			      "ORDER BY seq DESC LIMIT 1",
 	[MY_LAST_ENTRY - SQL_NR] = ENTRY "1 ORDER BY seq DESC LIMIT 1",
 	[MY_SAME - SQL_NR] = "SELECT `stored`, line FROM entries WHERE session_id = ? AND seq = ?",
+	[MY_LEASE - SQL_NR] = "UPDATE sessions SET lease_owner = ?, lease_number = ?, lease_until = ? "
+			      "WHERE session_id = ? AND lease_number = ?",
 };
 
 static const char *text_of(unsigned what)
@@ -656,37 +658,189 @@ static int set_options(struct mysql_store *s, struct mysql_conn *c, const struct
 	return rc;
 }
 
-static int set_up(struct mysql_store *s, struct mysql_conn *c, struct grove_detail *d)
+/*
+ * What a session inherits from its server and has to be as we expect it, or
+ * acknowledged lines would be rolled back (autocommit, completion_type), answers
+ * cut short (sql_select_limit, max_statement_time), keys twice (unique_checks),
+ * names read in another alphabet (character_set_*), leases judged by a clock that
+ * jumps twice a year (time_zone). What only makes things slower is the
+ * administrator's affair, and so is how long a session may be idle.
+ */
+static const struct setting {
+	const char *name;
+	const char *value;  /* NULL: how long to wait for another writer */
+	enum { ANY_SERVER, MARIADB_ONLY, MYSQL_ONLY } of;
+	bool needed;        /* a server that does not know it cannot be used */
+} settings[] = {
+	{ "autocommit", "1", ANY_SERVER, true },
+	{ "completion_type", "0", ANY_SERVER, false },
+	{ "sql_mode", "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'", ANY_SERVER, true },
+	/* MY_APPEND lives from it: what it reads is locked until it has inserted */
+	{ "tx_isolation", "'REPEATABLE-READ'", MARIADB_ONLY, true },
+	{ "tx_read_only", "0", MARIADB_ONLY, true },
+	{ "transaction_isolation", "'REPEATABLE-READ'", MYSQL_ONLY, true },
+	{ "transaction_read_only", "0", MYSQL_ONLY, true },
+	/* else a row that was changed meanwhile would be an error of its own */
+	{ "innodb_snapshot_isolation", "0", MARIADB_ONLY, false },
+	{ "innodb_lock_wait_timeout", NULL, ANY_SERVER, false },
+	{ "lock_wait_timeout", NULL, ANY_SERVER, false },
+	{ "unique_checks", "1", ANY_SERVER, false },
+	{ "foreign_key_checks", "1", ANY_SERVER, false },
+	{ "character_set_client", "utf8mb4", ANY_SERVER, false },
+	{ "character_set_results", "utf8mb4", ANY_SERVER, false },
+	{ "collation_connection", "utf8mb4_bin", ANY_SERVER, false },
+	{ "time_zone", "_ascii'+00:00'", ANY_SERVER, false },
+	{ "sql_select_limit", "18446744073709551615", ANY_SERVER, false },
+	{ "sql_big_selects", "1", ANY_SERVER, false },
+	{ "sql_safe_updates", "0", ANY_SERVER, false },
+	{ "sql_auto_is_null", "0", ANY_SERVER, false },
+	{ "max_statement_time", "0", MARIADB_ONLY, false },
+	{ "max_execution_time", "0", MYSQL_ONLY, false },
+	{ "alter_algorithm", "'DEFAULT'", MARIADB_ONLY, false },
+	{ "query_cache_type", "0", MARIADB_ONLY, false },
+	/* on a cluster a read waits for its node; one that is cut off answers nothing */
+	{ "wsrep_sync_wait", "1", ANY_SERVER, false },
+	{ "wsrep_dirty_reads", "0", ANY_SERVER, false },
+};
+
+enum { SETTINGS = sizeof(settings) / sizeof(*settings) };
+
+static bool lacks(const struct mysql_host *h, unsigned setting)
 {
-	unsigned long caps = 0;
-	int64_t packet = 0, cluster = 0;
-	char sql[160];
+	return __atomic_load_n(&h->lacks, __ATOMIC_RELAXED) >> setting & 1;
+}
+
+/* All of them in one statement, those aside that this host does not have. */
+static int say_settings(struct mysql_store *s, struct mysql_conn *c, const struct mysql_host *h,
+			struct grove_detail *d)
+{
+	int other = mariadb_connection(c->db) ? MYSQL_ONLY : MARIADB_ONLY, rc = 0;
+	struct grove_buf sql = GROVE_BUF_INIT;
+
+	for (unsigned i = 0; i < SETTINGS && !rc; i++) {
+		if ((int)settings[i].of == other || lacks(h, i))
+			continue;
+		rc = grove__buf_addf(&sql, "%s%s = ", sql.len ? ", " : "SET SESSION ", settings[i].name);
+		if (!rc)
+			rc = settings[i].value ? grove__buf_add_str(&sql, settings[i].value)
+					       : grove__buf_addf(&sql, "%u", or_usual(s->opt.lock_s, LOCK_S));
+	}
+	rc = rc ? grove__fail_nomem(d) : say(c, sql.ptr, d);
+	grove__buf_release(&sql);
+	return rc;
+}
+
+/* The setting that the server just said it does not know; SETTINGS: none, or one that we need. */
+static unsigned unknown_setting(struct mysql_conn *c)
+{
+	char quoted[64];
+
+	if (mysql_errno(c->db) != ER_UNKNOWN_SYSTEM_VARIABLE)
+		return SETTINGS;
+	for (unsigned i = 0; i < SETTINGS; i++) {
+		snprintf(quoted, sizeof(quoted), "'%s'", settings[i].name);
+		if (!settings[i].needed && strstr(mysql_error(c->db), quoted))
+			return i;
+	}
+	return SETTINGS;
+}
+
+static int settle_session(struct mysql_store *s, struct mysql_conn *c, struct mysql_host *h,
+			  struct grove_detail *d)
+{
+	unsigned unknown;
 	int rc;
 
-	snprintf(sql, sizeof(sql), "SET SESSION autocommit = 1, innodb_lock_wait_timeout = %u, "
-		 "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'", or_usual(s->opt.lock_s, LOCK_S));
-	rc = say(c, sql, d);
-	/* MY_APPEND lives from it: what it reads is locked until it has inserted */
-	if (!rc)
-		rc = say(c, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", d);
-	if (!rc)
-		rc = say(c, "SET SESSION wsrep_sync_wait = 1", d);
-	if (rc && mysql_errno(c->db) == ER_UNKNOWN_SYSTEM_VARIABLE)
-		rc = 0;
-	if (!rc)
-		rc = ask_numbers(c, "SELECT @@max_allowed_packet", &packet, 1, d);
-	c->packet = packet > 2 * MYSQL_BESIDE ? (uint64_t)packet : 2 * MYSQL_BESIDE;
+	for (unsigned tries = 0; tries <= SETTINGS; tries++) {
+		rc = say_settings(s, c, h, d);
+		unknown = rc ? unknown_setting(c) : SETTINGS;
+		if (unknown == SETTINGS)
+			break;
+		__atomic_or_fetch(&h->lacks, (uint64_t)1 << unknown, __ATOMIC_RELAXED);
+	}
+	return rc;
+}
+
+static unsigned setting_of(const char *name)
+{
+	unsigned i = 0;
+
+	while (i < SETTINGS && strcmp(settings[i].name, name))
+		i++;
+	return i;
+}
+
+#define ABOUT_SERVER(cluster) "SELECT @@max_allowed_packet, " cluster ", DATABASE(), " \
+			      "abs(timestampdiff(SECOND, now(), sysdate())) > 60"
+
+/* As the server said with its last answer. */
+static bool in_transaction(struct mysql_conn *c)
+{
+	unsigned status = 0;
+
+	return !mariadb_get_infov(c->db, MARIADB_CONNECTION_SERVER_STATUS, &status) &&
+	       status & SERVER_STATUS_IN_TRANS;
+}
+
+/* What we have to know of the server; and is the session in another database, is its clock stopped? */
+static int ask_server(struct mysql_conn *c, const struct mysql_host *h, const char *db, bool *moved,
+		      bool *stopped, struct grove_detail *d)
+{
+	unsigned long caps = 0;
+	uint64_t packet;
+	MYSQL_RES *res;
+	MYSQL_ROW row;
+	int rc = say(c, lacks(h, setting_of("wsrep_sync_wait")) ? ABOUT_SERVER("0")
+								: ABOUT_SERVER("@@wsrep_on"), d);
+
+	if (rc)
+		return rc;
+	res = mysql_store_result(c->db);
+	row = res && mysql_num_fields(res) == 4 ? mysql_fetch_row(res) : NULL;
+	if (!row || !row[0]) {
+		mysql_free_result(res);
+		return fail_db(c, d);
+	}
+	packet = strtoull(row[0], NULL, 10);
+	c->packet = packet > 2 * MYSQL_BESIDE ? packet : 2 * MYSQL_BESIDE;
+	c->cluster = row[1] && !strcmp(row[1], "1");
+	*moved = db && (!row[2] || strcmp(row[2], db));
+	*stopped = row[3] && strcmp(row[3], "0");
+	mysql_free_result(res);
 	/*
 	 * Not on a cluster. When another node's change throws a transaction out while
 	 * it inserts an array, MariaDB 10.11 goes on with the rest of the array and
 	 * says that all is well: rows were missing. Row by row the error is told.
 	 */
-	if (!rc && ask_numbers(c, "SELECT @@wsrep_on", &cluster, 1, NULL) &&
-	    mysql_errno(c->db) != ER_UNKNOWN_SYSTEM_VARIABLE)
-		rc = fail_db(c, d);
-	c->cluster = cluster;
 	if (!mariadb_get_infov(c->db, MARIADB_CONNECTION_EXTENDED_SERVER_CAPABILITIES, &caps))
 		c->bulk = !c->cluster && caps & (MARIADB_CLIENT_STMT_BULK_OPERATIONS >> 32);
+	return 0;
+}
+
+/*
+ * A session as we expect it, whatever the server does with a new one: what is set
+ * for all sessions is settled, what init_connect began (a transaction, locks,
+ * another database, a clock that stands still) is ended. Not by resetting the
+ * connection: after that a node of a cluster (MariaDB 10.11) does not wait
+ * for the others any more, whatever wsrep_sync_wait says.
+ */
+static int set_up(struct mysql_store *s, struct mysql_conn *c, const char *db,
+		  struct grove_detail *d)
+{
+	struct mysql_host *h = &s->place.host[c->host];
+	bool moved = false, stopped = false;
+	int rc = settle_session(s, c, h, d);
+
+	if (!rc && in_transaction(c))
+		rc = say(c, "ROLLBACK", d);
+	if (!rc)
+		rc = say(c, "UNLOCK TABLES", d);
+	if (!rc)
+		rc = ask_server(c, h, db, &moved, &stopped, d);
+	if (!rc && moved && mysql_select_db(c->db, db))
+		rc = fail_db(c, d);
+	if (!rc && stopped)
+		rc = say(c, "SET SESSION timestamp = DEFAULT", d);
 	return rc;
 }
 
@@ -717,7 +871,7 @@ static int connect_to(struct mysql_store *s, size_t host, const char *db, struct
 		/* the library goes on without; our lines do not */
 		rc = grove__fail(d, GROVE_EACCESS, p->url, "the server does not speak TLS");
 	} else {
-		rc = set_up(s, c, d);
+		rc = set_up(s, c, db, d);
 		if (rc)
 			*err = mysql_errno(c->db);
 	}
@@ -862,21 +1016,38 @@ void grove__mysql_disconnect(struct mysql_store *s)
 int grove__mysql_transaction(struct mysql_conn *c, struct mysql_work *w, mysql_work_fn *fn,
 			     struct grove_detail *d)
 {
-	unsigned status = 0;
 	int rc = say(c, "START TRANSACTION", d);
 
 	if (rc)
 		return rc;
 	rc = fn(c, w, d);
 	/* thrown out without a word: what came after stands alone, and must not stay */
-	if (!rc && (mariadb_get_infov(c->db, MARIADB_CONNECTION_SERVER_STATUS, &status) ||
-		    !(status & SERVER_STATUS_IN_TRANS)))
+	if (!rc && !in_transaction(c))
 		rc = fail(c, ER_LOCK_DEADLOCK, "", d);
 	if (!rc)
 		rc = say(c, "COMMIT", d);
 	if (rc && !c->broken && mysql_real_query(c->db, "ROLLBACK", 8))
 		c->broken = true;
+	/* it has begun the next one: what would be done in there is nobody's */
+	if (in_transaction(c))
+		c->broken = true;
 	return rc;
+}
+
+/*
+ * What was done outside of a transaction is done when the server says so, unless
+ * it says as well that one is open, which somebody between us and the server must
+ * have begun: then it ends with this connection, and nothing of it stays.
+ */
+static int do_plain(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d)
+{
+	int rc = w->fn(c, w, d);
+
+	if (rc < 0 || c->broken || !in_transaction(c))
+		return rc;
+	c->broken = true;
+	return grove__fail(d, GROVE_EIO, c->url,
+			   "the server has a transaction open that grove did not begin, nothing was stored");
 }
 
 int grove__mysql_do(struct mysql_store *s, struct mysql_work *w, struct grove_detail *d)
@@ -890,7 +1061,7 @@ int grove__mysql_do(struct mysql_store *s, struct mysql_work *w, struct grove_de
 	for (unsigned tries = 0;; tries++) {
 		rc = take(s, &c, &trouble, d);
 		if (!rc) {
-			rc = w->plain ? w->fn(c, w, d) : grove__mysql_transaction(c, w, w->fn, d);
+			rc = w->plain ? do_plain(c, w, d) : grove__mysql_transaction(c, w, w->fn, d);
 			trouble = rc < 0 ? c->trouble : 0;
 			give(s, c);
 		} else if (!__atomic_load_n(&s->answered, __ATOMIC_ACQUIRE)) {

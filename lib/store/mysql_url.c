@@ -97,6 +97,7 @@ static int add_host(struct mysql_place *p, const char *at, size_t len, struct gr
 	h = &p->host[p->nr_hosts];
 	h->name = NULL;
 	h->port = (unsigned)port;
+	h->lacks = 0;
 	rc = decode(&h->name, name, (size_t)(stop - name), d);
 	if (!rc)
 		p->nr_hosts++;

@@ -1011,9 +1011,48 @@ static void parents_come_whole_whatever_happens(void **state)
 	free(line);
 }
 
+/* As a pooler between us and the server might do it. */
+static int begin_and_write(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d)
+{
+	(void)w;
+	(void)d;
+	raw_run(c->db, "START TRANSACTION");
+	raw_run(c->db, "INSERT INTO session_values VALUES (repeat('x', 16), 'a', 'b')");
+	return 0;
+}
+
+static int commit_and_chain(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d)
+{
+	(void)w;
+	(void)d;
+	raw_run(c->db, "SET SESSION completion_type = CHAIN");
+	raw_run(c->db, "INSERT INTO session_values VALUES (repeat('y', 16), 'a', 'b')");
+	return 0;
+}
+
+static void nothing_is_acknowledged_in_a_transaction_that_is_open(void **state)
+{
+	struct world *w = *state;
+	struct mysql_store *s = grove__mysql_store(w->st);
+	struct mysql_work plain = { .fn = begin_and_write, .plain = true };
+	struct mysql_work chained = { .fn = commit_and_chain };
+	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
+
+	FAILS(GROVE_EIO, "transaction open", grove__mysql_do(s, &plain, &w->d));
+	assert_int_equal(ask(w, "SELECT count(*) FROM session_values"), 0);
+	/* committed; but the connection is not used again, as it began another one */
+	OK(grove__mysql_do(s, &chained, &w->d));
+	assert_int_equal(ask(w, "SELECT count(*) FROM session_values"), 1);
+	assert_null(s->idle);
+	OK(add(w, log, str("a line"), 0));
+	assert_int_equal(ask(w, "SELECT count(*) FROM entries"), 1);
+	grove__log_close(log);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		CASE(nothing_is_acknowledged_in_a_transaction_that_is_open),
 		/* before the server's files have grown */
 		CASE(a_server_whose_files_cannot_grow_stores_nothing),
 		BARE(a_url_is_shown_without_its_password),

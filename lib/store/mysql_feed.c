@@ -7,7 +7,8 @@
  * other change has it locked: so on one server a writer whose right was taken
  * over stores nothing any more. On a cluster the one who takes it writes the key
  * at the tail, too (the fence), as every append there does, and of the two the
- * nodes let one pass.
+ * nodes let one pass. So that the one who takes it has his turn, he writes the
+ * number first, by itself.
  */
 #include "store/mysql.h"
 
@@ -101,6 +102,7 @@ struct leasing {
 	const char *owner;
 	int64_t ms;
 	struct grove_lease held;   /* how it stands now */
+	uint64_t announced;        /* the number that is in the row already, 0: none */
 };
 
 static int write_lease(struct mysql_conn *c, struct leasing *k, struct grove_detail *d)
@@ -115,6 +117,22 @@ static int write_lease(struct mysql_conn *c, struct leasing *k, struct grove_det
 	return grove__mysql_run(c, SQL_LEASE, arg, 4, NULL, d);
 }
 
+/* The same, if nobody took it since it had the number `before`; else it has to be looked at again. */
+static int write_lease_after(struct mysql_conn *c, struct leasing *k, uint64_t before,
+			     struct grove_detail *d)
+{
+	const struct grove_lease *h = &k->held;
+	const struct mysql_arg arg[] = {
+		grove__mysql_str(h->owner), grove__mysql_number((int64_t)h->number),
+		grove__mysql_number(h->until), grove__mysql_id(k->log->id),
+		grove__mysql_number((int64_t)before),
+	};
+	uint64_t changed = 0;
+	int rc = grove__mysql_run(c, MY_LEASE, arg, 5, &changed, d);
+
+	return !rc && !changed ? grove__mysql_again(c, d) : rc;
+}
+
 static int look(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d)
 {
 	struct leasing *k = (struct leasing *)w;
@@ -126,15 +144,59 @@ static int look(struct mysql_conn *c, struct mysql_work *w, struct grove_detail 
 }
 
 /*
- * After an answer that was lost it is simply done again: what we took then we
- * take from ourselves, under a higher number.
+ * May we take it, or have it already (*mine)? What was announced for us is ours,
+ * but for the fence.
  */
-static int lease(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d)
+static int judge(const struct mysql_conn *c, const struct leasing *k, const struct mysql_end *e,
+		 bool *mine, struct grove_detail *d)
 {
-	struct leasing *k = (struct leasing *)w;
 	uint64_t number = k->log->lease;
+
+	*mine = number && e->lease.number == number;
+	if (k->ms && !*mine && *e->lease.owner && e->lease.until > e->now &&
+	    strcmp(e->lease.owner, k->owner))
+		return grove__lease_refused(&e->lease, 0, c->url, d);
+	return 0;
+}
+
+/* How it is to stand: for us, from now on. */
+static void claim(struct leasing *k, const struct mysql_end *e, bool another)
+{
+	k->held = e->lease;
+	memcpy(k->held.owner, k->owner, strlen(k->owner) + 1);
+	k->held.number += another;
+	k->held.until = e->now + k->ms;
+}
+
+/*
+ * On a cluster, before the fence: the new number by itself. It conflicts with no
+ * append, so it is through at once, and appends under the old number end as soon as
+ * their node has it. Without it a holder that appends without a pause on another
+ * node would have written to the tail whenever our fence gets there.
+ */
+static int announce(struct mysql_conn *c, struct leasing *k, struct grove_detail *d)
+{
 	struct mysql_end e;
 	bool mine;
+	int rc = grove__mysql_end(c, k->log->id, &e, d);
+
+	if (!rc)
+		rc = judge(c, k, &e, &mine, d);
+	if (rc || mine || (k->announced && e.lease.number == k->announced))
+		return rc;
+	claim(k, &e, true);
+	rc = write_lease_after(c, k, e.lease.number, d);
+	if (!rc)
+		k->announced = k->held.number;
+	return rc;
+}
+
+/* With the session's row locked, and behind the fence. */
+static int settle_lease(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d)
+{
+	struct leasing *k = (struct leasing *)w;
+	bool mine, announced;
+	struct mysql_end e;
 	int rc = grove__mysql_lock(c, k->log->id, d);
 
 	if (!rc)
@@ -142,28 +204,39 @@ static int lease(struct mysql_conn *c, struct mysql_work *w, struct grove_detail
 	if (rc)
 		return rc;
 	k->held = e.lease;
-	mine = number && e.lease.number == number;
+	rc = judge(c, k, &e, &mine, d);
+	if (rc)
+		return rc;
 	if (!k->ms) {
 		if (!mine)
 			return 0;
-		k->held = (struct grove_lease){ .number = number };
+		k->held = (struct grove_lease){ .number = k->log->lease };
 		return write_lease(c, k, d);
 	}
-	if (!mine && *e.lease.owner && e.lease.until > e.now && strcmp(e.lease.owner, k->owner))
-		return grove__lease_refused(&e.lease, 0, c->url, d);
-	memcpy(k->held.owner, k->owner, strlen(k->owner) + 1);
-	k->held.number += !mine;
-	k->held.until = e.now + k->ms;
+	announced = k->announced && e.lease.number == k->announced;
+	claim(k, &e, !mine && !announced);
 	if (!mine)
 		rc = grove__mysql_fence(c, k->log->id, &e, d);
 	return rc ? rc : write_lease(c, k, d);
+}
+
+/*
+ * After an answer that was lost it is simply done again: what we took then we
+ * take from ourselves, under a higher number.
+ */
+static int lease(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d)
+{
+	struct leasing *k = (struct leasing *)w;
+	int rc = c->cluster && k->ms ? announce(c, k, d) : 0;
+
+	return rc ? rc : grove__mysql_transaction(c, w, settle_lease, d);
 }
 
 int grove__mysql_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
 		       struct grove_detail *d)
 {
 	struct mysql_store *s = grove__mysql_store(l->store);
-	struct leasing k = { .work = { .fn = ms < 0 ? look : lease, .plain = ms < 0 },
+	struct leasing k = { .work = { .fn = ms < 0 ? look : lease, .plain = true },
 			     .log = grove__mysql_log(l), .owner = owner, .ms = ms };
 	int rc;
 

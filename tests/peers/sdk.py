@@ -1,137 +1,133 @@
-#!/usr/bin/env python3
-"""
-run [--grove PROGRAM] [--seed N] [--rounds N] [-k TEXT]
-
-What grove wrote, read by Claude's own Agent SDK, and the other way round. The
-SDK comes from npm into a directory that is thrown away. Exits 77 (skipped)
-where there is no Node.js or no network. With GROVE_TEST_CLAUDE_SDK set to a
-directory that holds node_modules, nothing is fetched.
-"""
-import argparse
+"""Claude's Agent SDK: files that both read, sessions that both write."""
 import json
 import os
 import pathlib
-import random
-import shutil
-import subprocess
-import sys
-import tempfile
 import uuid
 
+import case
+import claude_files
+import driver
+import files
+import known
+import packages
+
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent.parent / "lib"))
-sys.dont_write_bytecode = True
-import scratch  # noqa: E402
-
-VERSION = "0.3.325"
-PACKAGE = "@anthropic-ai/claude-agent-sdk"
-# Without what it would need to start the program itself, which is large.
-NPM = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--omit=optional", "--omit=peer",
-       "--fetch-retries=1", f"{PACKAGE}@{VERSION}"]
-
-
-def cannot(why):
-    print(f"SKIPPED: Claude's Agent SDK was not asked: {why}", file=sys.stderr)
-    sys.exit(77)
-
-
-def fetch(into):
-    given = os.environ.get("GROVE_TEST_CLAUDE_SDK")
-    if given:
-        into = pathlib.Path(given)
-    else:
-        if not shutil.which("node") or not shutil.which("npm"):
-            cannot("no node and npm here")
-        (into / "package.json").write_text('{"private":true}')
-        try:
-            done = subprocess.run(NPM, cwd=into, capture_output=True, text=True, timeout=300)
-        except subprocess.TimeoutExpired:
-            cannot("npm did not answer in time")
-        if done.returncode:
-            told = [l for l in done.stderr.splitlines() if l.startswith("npm error")] or ["failed"]
-            cannot("npm: " + "; ".join(told[:3]))
-    sdk = into / "node_modules" / PACKAGE / "sdk.mjs"
-    if not sdk.is_file():
-        cannot(f"{sdk} is not there")
-    return sdk
-
-
-class Wrong(Exception):
-    pass
 
 
 def same(what, grove, sdk):
-    if grove != sdk:
-        raise Wrong(f"{what}:\n  grove {json.dumps(grove, ensure_ascii=False)}\n  sdk   {json.dumps(sdk, ensure_ascii=False)}")
+    if not case.equal(sdk, grove):
+        raise case.Different(what, sdk, grove)
 
 
-class Place:
+class Place(case.Place):
     """A home with grove on one side and the SDK on the other."""
 
-    def __init__(self, grove, sdk):
-        self.scratch = scratch.Scratch("claude-sdk")
-        self.grove_program = grove
+    def __init__(self, grove, found, book):
+        super().__init__(grove, "sdk", book)
         self.config = self.scratch.home / ".claude"
+        self.env["CLAUDE_CONFIG_DIR"] = str(self.config)
         self.cwd = str(self.scratch.work)
-        self.env = self.scratch.environment(CLAUDE_CONFIG_DIR=str(self.config))
-        self.node = subprocess.Popen(["node", str(HERE / "ask.mjs"), str(sdk)], cwd=self.cwd, env=self.env,
-                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.folder = self.config / "projects" / "".join(c if c.isascii() and c.isalnum() else "-" for c in self.cwd)
+        self.start([found.path(packages.NODE), str(HERE / "sdk.mjs"), found.path(packages.SDK)])
 
-    def close(self):
-        self.node.stdin.close()
-        self.node.wait()
-        self.scratch.remove()
+    def clear(self):
+        for path in sorted(self.folder.rglob("*"), reverse=True) if self.folder.exists() else []:
+            path.rmdir() if path.is_dir() else path.unlink()
 
     def sdk(self, fn, *args):
-        self.node.stdin.write(json.dumps({"fn": fn, "args": args}) + "\n")
-        self.node.stdin.flush()
-        reply = json.loads(self.node.stdout.readline())
+        reply = self.driver.ask(ask=fn, args=args)
         if "error" in reply:
-            raise Wrong(f"{fn}{args}: {reply['error']}")
+            raise case.Different(f"{fn}{args}", reply, "done")
         return reply["answer"]
 
-    def grove(self, *args, stdin=""):
-        status, out, err = self.scratch.run([self.grove_program, *args], self.env, stdin.encode())
-        if status:
-            raise Wrong(f"grove {' '.join(args)}: exit {status}: {err.decode()}")
-        return out.decode()
-
     def json(self, *args):
-        return json.loads(self.grove(*args, "--json"))
+        return driver.parse(self.must(*args, "--json"))
 
     def new(self, cwd=None):
         return self.json("new", "--dialect", "claude", "--cwd", cwd or self.cwd)
 
     def append(self, path, *entries, parent=None, cwd=None):
-        lines = "".join(json.dumps(e) + "\n" for e in entries)
+        lines = "".join(driver.text(e) + "\n" for e in entries)
         more = ["--parent", parent] if parent else []
-        return self.grove("append", "--dialect", "claude", "--cwd", cwd or self.cwd, path, *more,
-                          stdin=lines).split()
-
-    def shown(self, id, cwd=None):
-        return [m["uuid"] for m in self.sdk("getSessionMessages", id, {"dir": cwd or self.cwd})]
-
-    def context(self, path):
-        return self.json("context", path, "--mode", "sdk")["entryIds"]
+        return self.must("append", "--dialect", "claude", "--cwd", cwd or self.cwd, path, *more, stdin=lines.encode()).split()
 
     def compare_messages(self, session, cwd=None):
         shown = self.sdk("getSessionMessages", session["id"], {"dir": cwd or self.cwd})
         ours = self.json("context", session["path"], "--mode", "sdk")
+        self.book.add(self.book.answers, (self.peer, "program"), 2)
         same("messages", ours["entryIds"], [m["uuid"] for m in shown])
         same("contents", ours["messages"], [m["message"] for m in shown])
 
     def compare_lists(self, cwd=None):
-        theirs = {s["sessionId"]: s for s in self.sdk("listSessions", {"dir": cwd or self.cwd})}
-        ours = {s["id"]: s for s in self.json("ls", "--cwd", cwd or self.cwd)}
-        same("sessions listed", sorted(ours), sorted(theirs))
-        for id, s in ours.items():
-            t = theirs[id]
-            first = None if s["firstMessage"] == "(no messages)" else s["firstMessage"]
-            same(f"{id} title", s.get("name"), t.get("customTitle"))
-            same(f"{id} first prompt", first, t.get("firstPrompt"))
-            same(f"{id} directory", s["cwd"], t.get("cwd"))
-            same(f"{id} size", s["size"], t.get("fileSize"))
+        theirs = {s["sessionId"]: their_row(s) for s in self.sdk("listSessions", {"dir": cwd or self.cwd})}
+        ours = {s["id"]: our_row(s) for s in self.json("ls", "--cwd", cwd or self.cwd)}
+        self.book.add(self.book.answers, (self.peer, "program"))
+        same("the list", ours, theirs)
 
+
+def place(grove, found, book):
+    return Place(grove, found, book)
+
+
+def their_row(s):
+    return {"name": s.get("customTitle"), "firstMessage": s.get("firstPrompt") or "(no messages)", "cwd": s.get("cwd"),
+            "size": s.get("fileSize")}
+
+
+def our_row(s):
+    return {"name": s.get("name"), "firstMessage": s["firstMessage"], "cwd": s["cwd"], "size": s["size"]}
+
+
+# --- reading -----------------------------------------------------------------
+
+def ask_sdk(at, session):
+    reply = at.driver.ask(ask="getSessionMessages", args=[session, {"dir": at.cwd}])
+    listed = at.driver.ask(ask="listSessions", args=[{"dir": at.cwd}])
+    shown = reply.get("answer")
+    rows = {s["sessionId"]: their_row(s) for s in listed.get("answer") or []}
+    return {
+        "messages": reply if shown is None else [m["uuid"] for m in shown],
+        "contents": reply if shown is None else [m["message"] for m in shown],
+        "list": rows.get(session),
+    }
+
+
+def ask_grove(at, session, path):
+    context = at.ask("context", path, "--mode", "sdk")
+    listed = at.ask("ls", "--all")
+    rows = {s["id"]: our_row(s) for s in listed} if isinstance(listed, list) else {}
+    if not case.is_error(context):
+        return {"messages": context["entryIds"], "contents": context["messages"], "list": rows.get(session)}
+    return {"messages": context, "contents": context, "list": rows.get(session)}
+
+
+def compare_file(at, file):
+    path = at.folder / f"{file.session}.jsonl"
+
+    def with_file(ask):
+        def asked(some):
+            at.write(path, some.bytes())
+            try:
+                return ask()
+            finally:
+                path.unlink()
+        return asked
+    case.compare_answers(at, "reader", file, with_file(lambda: ask_sdk(at, file.session)),
+                         with_file(lambda: ask_grove(at, file.session, path)), known.SDK)
+
+
+def reader(at, rng):
+    """A random transcript."""
+    at.clear()
+    session = str(uuid.UUID(int=rng.getrandbits(128), version=4))
+    file = claude_files.transcript(rng, session, at.cwd, rng.random() < 0.6)
+    try:
+        compare_file(at, file)
+    except case.Different as wrong:
+        raise case.smaller(at, file, lambda f: compare_file(at, f), wrong)
+
+
+# --- writing -----------------------------------------------------------------
 
 def user(text):
     return {"role": "user", "content": text}
@@ -157,14 +153,12 @@ def summary(text):
             "message": {"role": "user", "content": text}}
 
 
-# --- what is compared -------------------------------------------------------
-
 def conversation(place, rng):
     s = place.new()
     place.append(s["path"], user("hello"), reply("I think", "so"), user("go on"), reply("done"))
     place.compare_messages(s)
     place.compare_lists()
-    place.grove("name", s["path"], "A title")
+    place.must("name", s["path"], "A title")
     place.compare_lists()
 
 
@@ -212,8 +206,8 @@ def renamed_by_the_sdk(place, rng):
     s = place.new()
     place.append(s["path"], user("hello"), reply("hi"))
     place.sdk("renameSession", s["id"], "  Theirs ", {"dir": place.cwd})
-    same("name", place.grove("name", s["path"]).strip(), "Theirs")
-    place.grove("name", s["path"], "Ours")
+    same("name", place.must("name", s["path"]).strip(), "Theirs")
+    place.must("name", s["path"], "Ours")
     same("title", "Ours", place.sdk("getSessionInfo", s["id"], {"dir": place.cwd})["customTitle"])
     # the lines that each of them writes are the same
     lines = [json.loads(l) for l in open(s["path"]) if "custom-title" in l]
@@ -248,7 +242,7 @@ def forks(place, rng):
                  {"type": "attachment", "attachment": {"type": "date", "date": "d"}}, user("more"), reply("sure"))
     for titled in False, True:
         if titled:
-            place.grove("name", s["path"], "A title")
+            place.must("name", s["path"], "A title")
         ours = place.json("fork", s["path"])
         theirs = place.sdk("forkSession", s["id"], {"dir": place.cwd})
         path = str(pathlib.Path(s["path"]).with_name(theirs["sessionId"] + ".jsonl"))
@@ -280,43 +274,24 @@ def at_random(place, rng):
         ])()
         ids += [i for i in place.append(s["path"], *entries, parent=parent) if i != "-"]
         if rng.random() < 0.1:
-            place.grove("leaf", s["path"], rng.choice(ids))
+            place.must("leaf", s["path"], rng.choice(ids))
         place.compare_messages(s)
     place.compare_lists()
 
 
-CASES = [conversation, branches, parallel_calls, compaction, moved, renamed_by_the_sdk, forks]
+SCENES = [conversation, branches, parallel_calls, compaction, moved, renamed_by_the_sdk, forks]
 
 
-def main():
-    ap = argparse.ArgumentParser(description="compare grove with Claude's Agent SDK")
-    ap.add_argument("--grove", default="build/grove")
-    ap.add_argument("--seed", type=int, default=1)
-    ap.add_argument("--rounds", type=int, default=20, help="random sessions")
-    ap.add_argument("-k", default="", help="only cases whose name contains it")
-    options = ap.parse_args()
-    grove = scratch.program(options.grove)
-    failed = passed = 0
-    with tempfile.TemporaryDirectory(prefix="grove-claude-sdk-") as into:
-        sdk = fetch(pathlib.Path(into))
-        cases = [(fn.__name__, fn, options.seed) for fn in CASES]
-        cases += [(f"at_random (--seed {options.seed + i})", at_random, options.seed + i)
-                  for i in range(options.rounds)]
-        for name, fn, seed in cases:
-            if options.k not in name:
-                continue
-            place = Place(grove, sdk)
-            try:
-                fn(place, random.Random(seed))
-                passed += 1
-            except Wrong as e:
-                failed += 1
-                print(f"FAIL {name}: {e}")
-            finally:
-                place.close()
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+def scene(at, rng):
+    """Every one of the sessions above, one after the other."""
+    for fn in SCENES:
+        at.clear()
+        fn(at, rng)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def program(at, rng):
+    at.clear()
+    at_random(at, rng)
+
+
+KINDS = {"reader": (reader, 1.0), "scene": (scene, 0.005), "program": (program, 0.2)}

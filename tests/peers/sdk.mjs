@@ -1,16 +1,16 @@
-// ask.mjs SDK: answers questions to Claude's Agent SDK, a JSON line each.
-// {"fn":"getSessionMessages","args":[…]} -> {"answer":…} or {"error":"…"}
+// sdk.mjs SDK: questions to Claude's Agent SDK, a line of JSON each.
+// {"ask":"getSessionMessages","args":[…]} -> {"answer":…} or {"error":"…"}
 import readline from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
 const sdk = await import(pathToFileURL(process.argv[2]));
 
 for await (const line of readline.createInterface({ input: process.stdin })) {
-	const { fn, args } = JSON.parse(line);
+	const { ask, args } = JSON.parse(line);
 	let reply;
 
 	try {
-		reply = { answer: (await sdk[fn](...args)) ?? null };
+		reply = { answer: (await sdk[ask](...args)) ?? null };
 	} catch (e) {
 		reply = { error: String(e) };
 	}

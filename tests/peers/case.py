@@ -1,0 +1,181 @@
+"""One comparison, the place it happens in, and the book that is kept of all."""
+import collections
+import json
+import pathlib
+import random
+import sys
+import threading
+
+import driver
+import files
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
+import scratch  # noqa: E402
+
+
+class Different(Exception):
+    """The two do not agree, and no known difference says why."""
+
+    def __init__(self, question, theirs, ours, file=b""):
+        super().__init__(question)
+        self.question, self.theirs, self.ours, self.file = question, theirs, ours, file
+        self.program = None         # the steps that led there
+
+
+class Book:
+    """What was compared, by peer and kind; what differed, and why that is known."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.cases = collections.Counter()
+        self.answers = collections.Counter()
+        self.known = collections.Counter()
+        self.failed = []
+
+    def add(self, counter, key, nr=1):
+        with self.lock:
+            counter[key] += nr
+
+
+class Place:
+    """A home with grove on one side and a peer on the other."""
+
+    def __init__(self, grove, peer, book, **more):
+        self.scratch = scratch.Scratch("peers-" + peer)
+        self.program, self.peer, self.book = grove, peer, book
+        self.env = self.scratch.environment(**more)
+        self.driver = None
+
+    def close(self):
+        if self.driver:
+            self.driver.close()
+        self.scratch.remove()
+
+    def start(self, argv, **more):
+        self.driver = driver.Driver(argv, {**self.env, **more}, self.scratch.work)
+
+    def grove(self, *args, stdin=b""):
+        return self.scratch.run([self.program, *map(str, args)], self.env, stdin)
+
+    def ask(self, *args, stdin=b""):
+        """What `grove ARGS --json` says, or {"error": exit status}."""
+        status, out, err = self.grove(*args, "--json", stdin=stdin)
+        if status:
+            return {"error": status, "said": err.decode("utf-8", "replace")}
+        return driver.parse(out)
+
+    def must(self, *args, stdin=b""):
+        """What grove prints; a failure is a difference."""
+        status, out, err = self.grove(*args, stdin=stdin)
+        if status:
+            raise Different("grove " + " ".join(map(str, args)), "done",
+                            {"exit": status, "said": err.decode("utf-8", "replace"), "stdin": stdin.decode("utf-8", "replace")})
+        return out.decode()
+
+    def write(self, path, content):
+        self.scratch.write(pathlib.Path(path), content)
+        return path
+
+    def peer_did(self, what, answer):
+        """The peer's answer, which must not be an error."""
+        if isinstance(answer, dict) and "error" in answer:
+            raise Different(what, answer, "done")
+        return answer
+
+
+def rng_of(seed, name):
+    return random.Random(f"{seed}/{name}")
+
+
+def equal(theirs, ours):
+    """Two errors agree, whatever their words."""
+    if is_error(theirs) or is_error(ours):
+        return is_error(theirs) and is_error(ours)
+    return driver.canonical(theirs) == driver.canonical(ours)
+
+
+def is_error(answer):
+    return isinstance(answer, dict) and "error" in answer
+
+
+def compare_answers(place, kind, file, ask_peer, ask_grove, knowns):
+    """
+    Ask both about `file` and compare question by question. What differs is
+    asked of the peer once more, about a file without what is known to be
+    answered otherwise: then the two have to agree.
+    """
+    ours = ask_grove(file)
+    theirs = ask_peer(file)
+    place.book.add(place.book.answers, (place.peer, kind), len(ours))
+    wrong = differing(theirs, ours)
+    if not wrong:
+        return
+    used = set()
+    for known in knowns:
+        concerned = known.concerns(wrong)
+        if not concerned:
+            continue
+        if known.mend:
+            mended = file.copy()
+            if known.mend(mended):
+                used.add(known)
+        elif all(known.excuses(file, q, theirs.get(q), ours.get(q)) for q in concerned):
+            used.add(known)
+    settled = set()
+    mends = [k for k in knowns if k in used and k.mend]
+    # One at a time, then all: a file may be odd in several ways.
+    for group in [[k] for k in mends] + ([mends] if len(mends) > 1 else []):
+        mended = file.copy()
+        for known in group:
+            known.mend(mended)
+        again = ask_peer(mended)
+        covered = set().union(*(k.concerns(wrong) for k in group))
+        agreed = {q for q in covered if equal(again.get(q), ours.get(q))}
+        for known in group:
+            if known.concerns(agreed):
+                place.book.add(place.book.known, (place.peer, known.row))
+        settled |= agreed
+    for known in used:
+        if known.excuses:
+            concerned = known.concerns(wrong - settled)
+            if concerned:
+                place.book.add(place.book.known, (place.peer, known.row))
+            settled |= concerned
+    if wrong - settled:
+        question = sorted(wrong - settled)[0]
+        raise Different(question, theirs.get(question), ours.get(question), file.bytes())
+
+
+def differing(theirs, ours):
+    if is_error(theirs) and is_error(ours):
+        return set()
+    if is_error(theirs):
+        theirs = {}
+        return {q for q in ours}
+    return {q for q in ours if not equal(theirs.get(q), ours[q])}
+
+
+def smaller(place, file, compare, wrong):
+    """The same difference in fewer lines; what is asked on the way is not counted."""
+    book, place.book = place.book, Book()
+    found = wrong
+
+    def still(less):
+        nonlocal found
+        try:
+            compare(less)
+        except Different as d:
+            if d.question == wrong.question:
+                found = d
+                return True
+        return False
+    try:
+        files.shrink(file, still)
+    finally:
+        place.book = book
+    return found
+
+
+def told(value, most=600):
+    out = json.dumps(value, ensure_ascii=False)
+    return out if len(out) <= most else out[:most] + f"… ({len(out)} characters)"

@@ -1,0 +1,127 @@
+"""Random session files: what all dialects have in common."""
+import copy
+import datetime
+
+import driver
+
+WORDS = ("look at the parser and fix it now please why does this test fail on main tree leaf branch entry "
+         "naïve 日本語 日本 emoji 🙂 tab\there quote\"d back\\slash <tag> &amp; `tick` %s").split(" ")
+ODD_TEXTS = ("", " ", "\n", "a\nb\r\nc", "\u2028", "\ud83d", "\x7f", "null", "0", "[object Object]",
+             "<summary>\n\nx\n</summary>", "```\ncode\n```", "- item\n\n- item", "<command-name>/x</command-name>")
+# Long ago, so that times made while the test runs are told from these.
+START = datetime.datetime(2024, 3, 1, 9, 0, tzinfo=datetime.timezone.utc)
+
+
+def words(rng, most=8):
+    if rng.random() < 0.06:
+        return rng.choice(ODD_TEXTS)
+    return " ".join(rng.choice(WORDS) for _ in range(rng.randrange(1, most)))
+
+
+def spoken(rng, most=8):
+    """What can be given on a command line."""
+    return words(rng, most).replace("\ud83d", "").strip() or "x"
+
+
+def iso(ms):
+    return (START + datetime.timedelta(milliseconds=ms)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def epoch(ms):
+    return int(START.timestamp() * 1000) + ms
+
+
+def value(rng, depth=2):
+    """Any JSON value."""
+    kind = rng.randrange(9 if depth else 6)
+    if kind == 0:
+        return None
+    if kind == 1:
+        return rng.random() < 0.5
+    if kind == 2:
+        return rng.choice([0, -1, 3, 1.5, 1e21, 1e-7, 12345678901234567890, 0.1])
+    if kind < 6:
+        return words(rng)
+    if kind == 6:
+        return [value(rng, depth - 1) for _ in range(rng.randrange(3))]
+    return {rng.choice(["a", "b", "10", "2", "text", "type", "é"]): value(rng, depth - 1)
+            for _ in range(rng.randrange(3))}
+
+
+class Clock:
+    """Times of a file: they go on, mostly."""
+
+    def __init__(self, rng):
+        self.rng, self.ms = rng, rng.randrange(10 ** 9)
+
+    def next(self):
+        step = self.rng.random()
+        if step > 0.97:
+            self.ms -= self.rng.randrange(10 ** 6)
+        elif step > 0.1:
+            self.ms += self.rng.randrange(1, 20000)
+        return self.ms
+
+
+class File:
+    """
+    A session file as a list of lines: objects, or bytes that are to stand
+    there as they are. `odd` names what is unusual in it, for the table of
+    known differences.
+    """
+
+    def __init__(self, lines):
+        self.lines = lines
+        self.end = b"\n"
+        self.bom = False
+        self.torn = b""
+        self.odd = set()
+
+    def copy(self):
+        return copy.deepcopy(self)
+
+    def bytes(self):
+        out = b"\xef\xbb\xbf" if self.bom else b""
+        for line in self.lines:
+            out += (line if isinstance(line, bytes) else driver.text(line).encode()) + self.end
+        return out + self.torn
+
+    def entries(self):
+        return [line for line in self.lines[1:] if isinstance(line, dict)]
+
+
+def frame(file, rng):
+    """How the lines stand in the file."""
+    if rng.random() < 0.08:
+        file.end = b"\r\n"
+    if rng.random() < 0.05:
+        file.bom = True
+        file.odd.add("bom")
+    if rng.random() < 0.08:
+        last = file.bytes().rstrip(b"\r\n").rsplit(b"\n", 1)[-1]
+        file.torn = last[:rng.randrange(1, len(last))]
+        file.odd.add("torn")
+    elif rng.random() < 0.06 and isinstance(file.lines[-1], dict):
+        file.torn = driver.text(file.lines.pop()).encode()     # whole, without its line end
+    for _ in range(rng.choice([0, 0, 0, 1, 2])):
+        junk = rng.choice([b"", b"   ", b"not json", b'{"type":"message"', b"\x00\x00", b'{"a":1}}', b"\xff\xfe"])
+        file.lines.insert(rng.randrange(1, len(file.lines) + 1), junk)
+
+
+def shrink(file, still_wrong, most=400):
+    """The fewest lines of `file` that are still wrong: those behind the first are left out in turn."""
+    asked = 0
+    step = max(1, len(file.lines) // 2)
+    while True:
+        at = 1
+        while at < len(file.lines) and asked < most:
+            less = file.copy()
+            del less.lines[at:at + step]
+            asked += 1
+            if still_wrong(less):
+                file = less
+            else:
+                at += step
+        if step == 1 or asked >= most:
+            return file
+        step //= 2

@@ -1,0 +1,160 @@
+"""
+What is meant to differ. Each row of this table stands in docs/compat.md, which
+says why; `tests/peers/run --rows` compares the two.
+
+A difference is told by a mend: the file is changed so that the peer has no
+reason to answer otherwise, and then both must agree. Only where no such file
+exists, an excuse looks at the two answers.
+"""
+import dataclasses
+import typing
+
+import driver
+
+
+@dataclasses.dataclass(frozen=True)
+class Known:
+    peer: str
+    row: str                                        # begins a row of docs/compat.md
+    covers: typing.FrozenSet[str] = frozenset()     # questions it is about; none: all
+    mend: typing.Optional[typing.Callable] = None   # (file) -> whether it changed anything
+    excuses: typing.Optional[typing.Callable] = None    # (file, question, theirs, ours) -> bool
+
+    def concerns(self, questions):
+        return {q for q in questions if not self.covers or q.split(" ")[0] in self.covers}
+
+
+def no_bom(file):
+    was, file.bom = file.bom, False
+    return was
+
+
+def no_circles(file):
+    """Of a circle, the entry that is first in the file becomes a root."""
+    by_id = {e["id"]: e for e in file.entries() if isinstance(e.get("id"), str)}
+    changed, sure = False, set()
+    for entry in file.entries():
+        way, at = [], entry
+        while at is not None and id(at) not in sure and not any(at is seen for seen in way):
+            way.append(at)
+            parent = at.get("parentId")
+            at = by_id.get(parent) if isinstance(parent, str) else None
+        if at is not None and id(at) not in sure:
+            circle = way[[seen is at for seen in way].index(True):]
+            first = min(circle, key=lambda e: [line is e for line in file.lines].index(True))
+            first["parentId"] = None
+            changed = True
+        sure.update(map(id, way))
+    return changed
+
+
+def last_of_each_id(file):
+    """Of entries with one id the last counts."""
+    seen, keep = set(), []
+    for line in reversed(file.lines):
+        name = line.get("id") if isinstance(line, dict) and line is not file.lines[0] else None
+        if isinstance(name, str) and name in seen:
+            continue
+        seen.add(name)
+        keep.append(line)
+    changed = len(keep) != len(file.lines)
+    file.lines = keep[::-1]
+    return changed
+
+
+def replace(file, wrong, new):
+    changed = False
+    for at, line in enumerate(file.lines):
+        if at and isinstance(line, dict) and wrong(line):
+            file.lines[at] = new(line)
+            changed = True
+    return changed
+
+
+def silent(entry):
+    return {"type": "custom", "customType": "x", **{k: entry[k] for k in ("id", "parentId", "timestamp") if k in entry}}
+
+
+def no_empty_messages(file):
+    return replace(file, lambda e: e.get("type") == "message" and not e.get("message"), silent)
+
+
+def no_open_edits(file):
+    return replace(file, lambda e: e.get("type") == "context_edit" and "replacement" not in e, silent)
+
+
+def summaries_are_texts(file):
+    def wrong(e):
+        return e.get("type") in ("compaction", "branch_summary") and isinstance(e.get("summary"), (dict, list))
+    return replace(file, wrong, lambda e: {**e, "summary": driver.text(e["summary"])})
+
+
+def only_objects(file):
+    keep = [line for line in file.lines if isinstance(line, dict) or not is_value(line)]
+    changed = len(keep) != len(file.lines)
+    file.lines = keep
+    return changed
+
+
+def is_value(line):
+    try:
+        return not isinstance(driver.parse(line), dict)
+    except ValueError:
+        return False
+
+
+def can_be_listed(file):
+    """The same session, without what makes pi drop it from its list."""
+    def new(e):
+        if e["type"] == "session_info":
+            return {**e, "name": ""}
+        message = e.get("message")
+        if not isinstance(message, dict):
+            return {**e, "message": {"role": "none"}}
+        return {**e, "message": {k: v for k, v in message.items() if k != "content"}}
+
+    def wrong(e):
+        message = e.get("message")
+        return (e.get("type") == "session_info" and not isinstance(e.get("name"), str)) or e.get("type") == "message" and (
+            not isinstance(message, dict) or "content" in message and not isinstance(message["content"], (str, list)))
+    return replace(file, wrong, new)
+
+
+def strange_ids(file, question, theirs, ours):
+    return "strange id" in file.odd
+
+
+def labels_are_texts(file):
+    def wrong(e):
+        return e.get("type") == "label" and not isinstance(e.get("label", ""), str)
+    return replace(file, wrong, lambda e: {**e, "label": ""})
+
+
+CONTEXT = frozenset(["context", "llm"])
+
+PI = [
+    Known("pi", "a file begins with a byte order mark", mend=no_bom),
+    Known("pi", "parents in a circle", mend=no_circles),
+    Known("pi", "two entries with one id", frozenset(["tree"]), mend=last_of_each_id),
+    Known("pi", "a `message` entry whose message is null or absent", CONTEXT, mend=no_empty_messages),
+    Known("pi", "a `context_edit` without a `replacement`", CONTEXT, mend=no_open_edits),
+    Known("pi", "a summary or a bash output that is an object or an array, as text for the model", frozenset(["llm"]),
+          mend=summaries_are_texts),
+    Known("pi", "a line that is a number, a text or an array", mend=only_objects),
+    Known("pi", "a message whose content is null or holds what is no block, an entry without its message, a name that is no string",
+          frozenset(["list", "parentSession"]), mend=can_be_listed),
+    Known("pi", "a label that is no text", frozenset(["tree"]), mend=labels_are_texts),
+    Known("pi", "an entry without an id, or with one that is no string, and parents that are no strings",
+          excuses=strange_ids),
+]
+
+# Of writing: told by the comparison itself.
+SILENT_FORK = Known("pi", "a branched session in which nobody has said anything")
+NUMBERS = Known("pi", "a number that a double cannot hold (2^53 + 1, 1e400, thirty digits)")
+MOVED_LEAF = Known("pi", "moving the leaf")
+
+SDK = [
+    Known("sdk", "a byte order mark", mend=no_bom),
+]
+
+ALL = PI + SDK + [SILENT_FORK, NUMBERS, MOVED_LEAF]

@@ -130,6 +130,15 @@ def labels_are_texts(file):
     return replace(file, wrong, lambda e: {**e, "label": ""})
 
 
+def short_summary_is_title(file):
+    """oh-my-pi lists a session under its last short summary, but does not call it so."""
+    told = [e["shortSummary"] for e in file.entries() if e.get("type") == "compaction" and e.get("shortSummary")]
+    if not told or "title" in file.lines[0]:
+        return False
+    file.lines[0]["title"] = told[-1]
+    return True
+
+
 CONTEXT = frozenset(["context", "llm"])
 
 PI = [
@@ -148,13 +157,26 @@ PI = [
           excuses=strange_ids),
 ]
 
-# Of writing: told by the comparison itself.
-SILENT_FORK = Known("pi", "a branched session in which nobody has said anything")
-NUMBERS = Known("pi", "a number that a double cannot hold (2^53 + 1, 1e400, thirty digits)")
-MOVED_LEAF = Known("pi", "moving the leaf")
+SHORT_SUMMARY = Known("omp", "a session without a title whose compaction has a short summary", frozenset(["name"]),
+                      mend=short_summary_is_title)
+OMP = [
+    Known("omp", "two entries with one id", frozenset(["tree"]), mend=last_of_each_id),
+    Known("omp", "parents in a circle", mend=no_circles),
+    SHORT_SUMMARY,
+]
 
 SDK = [
     Known("sdk", "a byte order mark", mend=no_bom),
 ]
 
-ALL = PI + SDK + [SILENT_FORK, NUMBERS, MOVED_LEAF]
+CLI = []
+
+# Of writing: told by the comparison itself.
+SILENT_FORK = Known("pi", "a branched session in which nobody has said anything")
+NUMBERS = Known("pi", "a number that a double cannot hold (2^53 + 1, 1e400, thirty digits)")
+SYNTHETIC = Known("ccusage", "replies of the model `<synthetic>`")
+NO_REQUEST = Known("ccusage", "the lines of a reply without a `requestId`")
+HALF_PAIR = Known("ccusage", "a line with half of a surrogate pair")
+MOVED_LEAF = Known("pi", "moving the leaf")
+
+ALL = PI + OMP + SDK + [SILENT_FORK, NUMBERS, MOVED_LEAF, SYNTHETIC, NO_REQUEST, HALF_PAIR]

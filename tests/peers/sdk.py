@@ -1,6 +1,5 @@
 """Claude's Agent SDK: files that both read, sessions that both write."""
 import json
-import os
 import pathlib
 import uuid
 
@@ -19,6 +18,10 @@ def same(what, grove, sdk):
         raise case.Different(what, sdk, grove)
 
 
+def project_key(cwd):
+    return "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd)
+
+
 class Place(case.Place):
     """A home with grove on one side and the SDK on the other."""
 
@@ -27,7 +30,7 @@ class Place(case.Place):
         self.config = self.scratch.home / ".claude"
         self.env["CLAUDE_CONFIG_DIR"] = str(self.config)
         self.cwd = str(self.scratch.work)
-        self.folder = self.config / "projects" / "".join(c if c.isascii() and c.isalnum() else "-" for c in self.cwd)
+        self.folder = self.config / "projects" / project_key(self.cwd)
         self.start([found.path(packages.NODE), str(HERE / "sdk.mjs"), found.path(packages.SDK)])
 
     def clear(self):

@@ -1,0 +1,230 @@
+"""oh-my-pi 18.2 under Bun: files that both read, programs that both carry out."""
+import pathlib
+import re
+
+import case
+import files
+import known
+import omp_files
+import packages
+import pi
+import pi_files
+
+HERE = pathlib.Path(__file__).resolve().parent
+FOLDER = ".omp/agent/sessions/--w-project--"
+CWD = "/w/project"
+INTRODUCED = re.compile(r"\A.*?(?=<summary>)", re.S)
+
+
+def place(grove, found, book):
+    at = case.Place(grove, "omp", book)
+    at.folder = at.scratch.home / FOLDER
+    at.folder.mkdir(parents=True)
+    home = at.scratch.root / "theirs"
+    at.theirs = home / FOLDER
+    at.theirs.mkdir(parents=True)
+    # A home of its own: it notes there which session a terminal had last.
+    at.start([found.path(packages.BUN), str(HERE / "omp.ts"), found.path(packages.OMP)], HOME=str(home))
+    return at
+
+
+# --- reading -----------------------------------------------------------------
+
+def plain(context):
+    """The members that both tell; what is not set may be left out."""
+    if case.is_error(context):
+        return context
+    keys = ("messages", "thinkingLevel", "models", "injectedTtsrRules", "mode", "modeData", "serviceTier")
+    return {k: context[k] for k in keys if context.get(k) not in (None, [], {})}
+
+
+def for_a_model(messages):
+    """Introductions of summaries are everybody's own, and so is the time of what is made up on the way."""
+    if case.is_error(messages):
+        return messages
+    out = []
+    for message in messages:
+        message = {k: v for k, v in message.items() if k != "timestamp" or v < files.epoch(10 ** 10)}
+        if isinstance(message.get("content"), list):
+            message["content"] = [{**b, "text": INTRODUCED.sub("", b["text"])} if isinstance(b, dict) and isinstance(b.get("text"), str)
+                                  and "<summary>" in b["text"] else b for b in message["content"]]
+        out.append(message)
+    return out
+
+
+def ask_grove(at, path, leaves):
+    context = at.ask("context", path)
+    tree = at.ask("tree", path, "--flat")
+    llm = at.ask("context", path, "--llm")
+    answers = {
+        "leaf": context if case.is_error(context) else context.get("leaf"),
+        "context": plain(context),
+        "llm": for_a_model(llm if case.is_error(llm) else llm["messages"]),
+        "tree": tree if case.is_error(tree) else pi.rows_of(tree),
+        "name": at.ask("name", path).get("name"),
+    }
+    for leaf in leaves:
+        answers["context at " + leaf] = plain(at.ask("context", path, "--leaf", leaf))
+    return answers
+
+
+def ask_omp(at, path, leaves):
+    copy = at.write(at.theirs / path.name, path.read_bytes())
+    answers = at.driver.ask(ask="read", path=str(copy), leaves=leaves, timeout=30)
+    copy.unlink(missing_ok=True)
+    if case.is_error(answers):
+        return answers
+    for q in answers:
+        if q.startswith("context"):
+            answers[q] = plain(answers[q])
+    answers["llm"] = for_a_model(answers["llm"])
+    return answers
+
+
+def compare_file(at, file, leaves):
+    path = at.folder / "2024-03-01T09-00-00-000Z_s.jsonl"
+
+    def with_file(ask):
+        def asked(some):
+            at.write(path, some.bytes())
+            try:
+                return ask(at, path, leaves)
+            finally:
+                path.unlink()
+        return asked
+    case.compare_answers(at, "reader", file, with_file(ask_omp), with_file(ask_grove), known.OMP)
+
+
+def reader(at, rng):
+    """A random file."""
+    file = omp_files.session(rng, rng.random() < 0.5)
+    leaves = pi.some_leaves(rng, file)
+    try:
+        compare_file(at, file, leaves)
+    except case.Different as wrong:
+        leaves = [leaf for leaf in leaves if leaf in wrong.question]
+        raise case.smaller(at, file, lambda f: compare_file(at, f, leaves), wrong)
+
+
+# --- writing -----------------------------------------------------------------
+
+class Session:
+    """One session that both write in turn."""
+
+    def __init__(self, at, rng):
+        self.at, self.rng = at, rng
+        messages = [pi_files.user(rng, 0), pi_files.assistant(rng, 1)]
+        if rng.random() < 0.5:
+            made = at.driver.ask(ask="create", cwd=CWD, dir=str(at.folder), messages=messages)
+            self.path = pathlib.Path(at.peer_did("create", made)["path"])
+        else:
+            made = at.ask("new", "--dialect", "omp", "--cwd", CWD)
+            self.path = pathlib.Path(at.peer_did("new", made)["path"])
+            for message in messages:
+                self.append({"type": "message", "message": message})
+
+    def append(self, entry, parent=None):
+        more = ["--parent", parent] if parent else []
+        return self.at.must("append", self.path, "--cwd", CWD, *more, stdin=pi.driver.text(entry).encode() + b"\n").strip()
+
+    def by_omp(self, step):
+        step = dict(step)
+        parent = step.pop("parent", None)
+        self.at.peer_did(step["type"], self.at.driver.ask(ask="take", path=str(self.path), parent=parent, step=step))
+
+    def by_grove(self, step):
+        step = dict(step)
+        parent = step.pop("parent", None)
+        if step["type"] == "name":
+            self.at.must("name", self.path, "--", step["name"])
+        elif step["type"] == "label":
+            self.at.must("label", self.path, step["targetId"], *([step["label"]] if "label" in step else []))
+        elif step["type"] == "branch_summary":
+            self.at.must("leaf", self.path, step["at"] or "root", "--summary", step["summary"])
+        else:
+            self.append(step, parent)
+
+
+def random_step(rng, entries, ms):
+    ids = [e["id"] for e in entries]
+    kind, own = omp_files.body(rng, ms, ids, ids)
+    if kind in ("session_init", "reset_boundary", "unheard_of"):
+        return {"type": "name", "name": files.spoken(rng, 4)}
+    step = {"type": kind, **own}
+    if kind == "label":
+        step["targetId"] = rng.choice(ids)
+        if "label" in step:
+            step["label"] = files.spoken(rng, 3)
+    if kind == "branch_summary":
+        return {"type": kind, "at": rng.choice([rng.choice(ids[:-1] or [None]), None]), "summary": files.spoken(rng)}
+    if kind == "compaction":
+        step["firstKeptEntryId"] = rng.choice(ids)
+    if rng.random() < 0.2 and kind in ("message", "custom", "custom_message"):
+        step["parent"] = rng.choice(ids + ["root"])
+    return step
+
+
+def entries_of(path):
+    return [e for e in pi.entries_of(path) if e.get("type") not in ("title", "title_change")]
+
+
+def same_reading(at, path, what):
+    theirs, ours = ask_omp(at, path, []), ask_grove(at, path, [])
+    if case.is_error(theirs):
+        raise case.Different(f"reading after {what}", theirs, ours, path.read_bytes())
+    last = pi.entries_of(path)[-1]
+    if last.get("customType") == "grove.leaf" and theirs["leaf"] == last["id"]:
+        theirs["leaf"] = last["parentId"]
+    short = [e["shortSummary"] for e in pi.entries_of(path) if e.get("shortSummary")]
+    if theirs["name"] is None and short:
+        theirs["name"] = short[-1]
+        at.book.add(at.book.known, (at.peer, known.SHORT_SUMMARY.row))
+    for q in ("leaf", "context", "llm", "tree", "name"):
+        at.book.add(at.book.answers, (at.peer, "program"))
+        if not case.equal(theirs[q], ours[q]):
+            raise case.Different(f"{q} after {what}", theirs[q], ours[q], path.read_bytes())
+
+
+def fork(session, what):
+    at, rng = session.at, session.rng
+    leaf = rng.choice(entries_of(session.path))["id"] if rng.random() < 0.6 else None
+    if rng.random() < 0.5:
+        if leaf:
+            answer = at.driver.ask(ask="branch", path=str(session.path), leaf=leaf)
+        else:
+            answer = at.driver.ask(ask="fork", path=str(session.path), cwd=CWD, dir=str(at.folder))
+        made = at.peer_did("fork", answer)["path"]
+    else:
+        made = at.peer_did("fork", at.ask("fork", session.path, *(["--leaf", leaf] if leaf else [])))["path"]
+    made = pathlib.Path(made)
+    if made.exists():
+        same_reading(at, made, what)
+        made.unlink()
+
+
+def program(at, rng):
+    """A random program on one file, a step by one, a step by the other."""
+    session = Session(at, rng)
+    done = []
+    try:
+        for number in range(rng.randrange(4, 20)):
+            step = random_step(rng, entries_of(session.path), 1000 * number)
+            by = rng.choice(["omp", "grove"])
+            done.append({"by": by, **step})
+            getattr(session, "by_" + by)(step)
+            if rng.random() < 0.1:
+                moved = rng.choice(entries_of(session.path))["id"]
+                at.must("leaf", session.path, moved)
+                done.append({"by": "grove", "leaf": moved})
+            same_reading(at, session.path, f"step {number} ({step['type']} by {by})")
+            if rng.random() < 0.15:
+                fork(session, f"a fork after step {number}")
+        pi.clean(at, session.path)
+    except case.Different as wrong:
+        wrong.program = done
+        raise
+    finally:
+        session.path.unlink(missing_ok=True)
+
+
+KINDS = {"reader": (reader, 1.0), "program": (program, 0.3)}

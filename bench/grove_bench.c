@@ -199,7 +199,7 @@ static const struct op {
 	{ "listall", op_list_all, 0, "list all of PATH/sessions" },
 	{ "usage", op_usage, 0, "add up what all sessions in PATH used" },
 	{ "messages", op_messages, 0, "the conversation of a Claude transcript, from a closed file" },
-	{ "info", op_info, 0, "open a Claude transcript" },
+	{ "info", op_info, 0, "name, first message and times of one session; with its messages counted" },
 	{ "fork", op_claude_fork, 0, "open a Claude transcript and fork it" },
 	{ "limit", op_limit, 0, "what the machine can do: read PATH, find its lines" },
 #ifdef GROVE_BENCH_SQLITE

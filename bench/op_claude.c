@@ -125,24 +125,32 @@ int op_messages(const char *path, size_t n)
 
 int op_info(const char *path, size_t n)
 {
-	struct grove_session *s = NULL;
-	struct grove_view *v = NULL;
-	struct grove_counts c = { .size = sizeof(c) };
+	struct grove_options o = { .size = sizeof(o), .cache = "" };
+	struct grove_list *l = NULL, *all = NULL;
 	struct grove *g;
-	double start;
-	int rc = open_claude(&g, "");
+	double start = now_ms(), ms;
+	int rc = grove_open(&g, &o) ? fail("open: %s", "grove") : 0;
 
 	(void)n;
+	if (!rc && grove_info(g, path, 0, &l))
+		rc = fail("info: cannot read");
+	ms = now_ms() - start;
 	start = now_ms();
-	if (!rc && (grove_session_open(g, path, GROVE_READ, &s) || grove_session_view(s, &v)))
-		rc = fail("info: cannot open");
+	if (!rc && grove_info(g, path, GROVE_INFO_COUNT, &all))
+		rc = fail("info: cannot read");
 	if (!rc) {
-		put_ms("info_ms", now_ms() - start);
-		grove_view_counts(v, &c);
-		put_flag("found", c.entries > 0);
+		const struct grove_info *a = grove_list_at(l, 0), *b = grove_list_at(all, 0);
+
+		put_ms("info_ms", ms);
+		put_ms("counted_ms", now_ms() - start);
+		put_count("n", b->message_count);
+		put_flag("found", *a->id != '\0');
+		if (strcmp(a->first_message, b->first_message) || strcmp(a->cwd, b->cwd) ||
+		    a->created != b->created || a->modified != b->modified)
+			rc = fail("info: two answers");
 	}
-	grove_view_unref(v);
-	grove_session_close(s);
+	grove_list_free(l);
+	grove_list_free(all);
 	grove_close(g);
 	return rc;
 }

@@ -215,7 +215,10 @@ static void print_row(const struct table *t, const struct grove_info *s)
 
 	cli_time(when, sizeof(when), t->expiring ? s->expires : s->modified, 0);
 	cli_size(size, sizeof(size), s->size);
-	out_printf(o, "%-16s  %6llu  %5s  ", when, (unsigned long long)s->message_count, size);
+	if (s->message_count == GROVE_NO_COUNT)
+		out_printf(o, "%-16s  %6s  %5s  ", when, "-", size);
+	else
+		out_printf(o, "%-16s  %6llu  %5s  ", when, (unsigned long long)s->message_count, size);
 	if (t->shape)
 		print_shape(t, s);
 	out_style(o, OUT_YELLOW);
@@ -255,9 +258,9 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 {
 	struct grove_list_options lo = { sizeof(lo) };
 	struct grove_list *l = NULL;
-	const char *cwd = NULL;
+	const char *cwd = NULL, *session = NULL;
 	uint64_t limit = 0, days = DAYS_DEFAULT;
-	int all = 0, named = 0, expiring = 0, threads = 0, shape = 0, sort = 0, err, status;
+	int all = 0, named = 0, expiring = 0, threads = 0, shape = 0, sort = 0, counted = 0, err, status;
 	char *query;
 	const struct opt opts[] = {
 		{ "all", .flag = &all },
@@ -268,6 +271,8 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 		{ "threads", .flag = &threads },
 		{ "long", .letter = 'l', .flag = &shape },
 		{ "expiring", .flag = &expiring, .number = &days },
+		{ "session", .string = &session },
+		{ "count", .flag = &counted },
 		{ NULL },
 	};
 
@@ -277,6 +282,10 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 		return cli_usage(c, "--all and --cwd exclude each other");
 	if (threads && expiring)
 		return cli_usage(c, "--threads and --expiring exclude each other");
+	if (session && (all || cwd || sort || limit || named || threads || shape || expiring || argc))
+		return cli_usage(c, "--session names the one to show: only --count and --json go with it");
+	if (counted && !session)
+		return cli_usage(c, "--count goes with --session: lists always count");
 	query = join(argc, argv);
 	lo.cwd = cwd;
 	lo.all = all;
@@ -291,7 +300,8 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 	lo.skipped = on_skipped;
 	lo.skipped_payload = c;
 	cli_progress(c, "reading sessions");
-	err = grove_list(c->g, &lo, &l);
+	err = session ? grove_info(c->g, session, counted ? GROVE_INFO_COUNT : 0, &l)
+		      : grove_list(c->g, &lo, &l);
 	cli_progress_end(c);
 	cli_let_interrupt();
 
@@ -302,7 +312,7 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 	} else {
 		status = EXIT_DONE;
 		if (grove_list_count(l))
-			print_table(&(struct table){ &c->out, all, expiring, shape }, l);
+			print_table(&(struct table){ &c->out, all || session, expiring, shape }, l);
 		else
 			cli_warn(c, "no session%s%s",
 				 argc || named ? " matches" : expiring ? " expires so soon" : "s",

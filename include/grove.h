@@ -201,6 +201,9 @@ GROVE_API void grove_set_progress(struct grove *g, struct grove_progress progres
 
 /* ------------------------------------------------------------------ listing */
 
+/* Nobody counted. */
+#define GROVE_NO_COUNT UINT64_MAX
+
 /* A session as a list shows it. For pi the values of pi's own listing. */
 struct grove_info {
 	const char *path;
@@ -214,7 +217,7 @@ struct grove_info {
 	const char *first_message;   /* "(no messages)" */
 	int64_t created;             /* ms, or GROVE_NO_TIME */
 	int64_t modified;
-	uint64_t message_count;
+	uint64_t message_count;      /* or GROVE_NO_COUNT */
 	uint64_t size;               /* bytes */
 	int64_t file_time;           /* ms; the file's own */
 	int64_t file_time_ns;
@@ -282,7 +285,28 @@ GROVE_API int grove_list(struct grove *g, const struct grove_list_options *opt,
 GROVE_API size_t grove_list_count(const struct grove_list *l);
 GROVE_API const struct grove_info *grove_list_at(const struct grove_list *l, size_t i);
 GROVE_API void grove_list_free(struct grove_list *l);
-/* Append one session as `ls --json` shows it. */
+
+enum grove_info_flags {
+	GROVE_INFO_COUNT = 1  /* count its messages, whatever that takes */
+};
+
+/*
+ * One session, as a list shows it; also one that lists leave out. `what` is as
+ * for grove_find(), and so are the errors; GROVE_EDAMAGED for what is no session.
+ * *out is a list of one.
+ *
+ * With GROVE_INFO_COUNT all of it is as in a list, and costs the same: reading
+ * the whole session, unless it is as it was when a list or this call read it.
+ * Without, what is kept of it counts if there is such; else only its ends are
+ * read: 64 KiB of the end, and so much of the beginning or more, up to 1 MiB,
+ * until the first message is found. Then message_count is GROVE_NO_COUNT (a
+ * session of less than 256 KiB is always counted), and what was written far from both
+ * ends is not seen: a name, or a first message. `modified` is the time of the
+ * newest message that was read.
+ */
+GROVE_API int grove_info(struct grove *g, const char *what, unsigned flags,
+			 struct grove_list **out);
+/* Append one session as `ls --json` shows it. Messages that were not counted are left out. */
 GROVE_API int grove_info_json(const struct grove_info *info, struct grove_buf *out);
 
 /*

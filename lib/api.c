@@ -211,6 +211,19 @@ int grove_list(struct grove *g, const struct grove_list_options *opt, struct gro
 	return told(g, rc, &d);
 }
 
+int grove_info(struct grove *g, const char *what, unsigned flags, struct grove_list **out)
+{
+	struct grove_list *l = calloc(1, sizeof(*l));
+	struct grove_detail d;
+
+	*out = l;
+	if (!l)
+		return GROVE_ENOMEM;
+	grove__detail_clear(&d);
+	grove__arena_init(&l->texts);
+	return told(g, grove__list_of_one(g, what, flags, l, &d), &d);
+}
+
 size_t grove_list_count(const struct grove_list *l)
 {
 	return l->nr;
@@ -292,7 +305,8 @@ int grove_info_json(const struct grove_info *i, struct grove_buf *out)
 	rc = rc ? rc : put_time(out, "created", i->created);
 	rc = rc ? rc : put_time(out, "modified", i->modified);
 	rc = rc || !i->expires ? rc : put_time(out, "expires", i->expires);
-	rc = rc ? rc : put_number(out, "messageCount", i->message_count);
+	if (i->message_count != GROVE_NO_COUNT)
+		rc = rc ? rc : put_number(out, "messageCount", i->message_count);
 	rc = rc ? rc : put_name(out, "firstMessage");
 	rc = rc ? rc : grove__json_put_string(out, grove__slice(i->first_message, i->first_message_len));
 	rc = rc ? rc : put_number(out, "size", i->size);

@@ -410,6 +410,74 @@ int grove__list(struct grove *g, const struct grove_list_options *opt, struct gr
 	return rc;
 }
 
+/* --- one by name --- */
+
+/* The root whose sessions lists find there; `own`: a place that no list looks at. */
+static struct grove__root *root_of(struct grove *g, const struct grove__where *at,
+				   struct grove__root *own)
+{
+	for (size_t i = 0; i < g->nr_roots; i++)
+		if (g->roots[i].store == at->store)
+			return &g->roots[i];
+	*own = (struct grove__root){ .store = at->store, .dialect = at->dialect, .agent = at->agent };
+	return own;
+}
+
+static int look_up(struct grove *g, const struct grove__list_task *t, unsigned flags,
+		   struct grove_list *out, struct grove_detail *d)
+{
+	struct grove__catalog *catalog = t->is_file ? grove__catalog_open(g, CATALOG_LIST, 1) : NULL;
+	struct grove__list_reader r;
+	struct grove__list_one x;
+	int rc = grove__list_reader_init(&r, g, catalog);
+
+	if (rc) {
+		rc = grove__fail_nomem(d);
+		goto out;
+	}
+	r.any = true;
+	r.ends = !(flags & GROVE_INFO_COUNT);
+	rc = grove__list_read(&r, t, &x, d);
+	if (!rc)
+		rc = add_info(out, grove__list_describe(&x), false);
+	if (rc == GROVE_ENOMEM)
+		grove__fail_nomem(d);
+	else if (rc && !d->code)
+		grove__fail(d, rc, t->path, "not a valid %s session",
+			    x.l.dialect ? x.l.dialect->name : "");
+	grove__list_one_release(&r, &x);
+out:
+	grove__list_reader_release(&r);
+	grove__catalog_close(catalog, false, &out->known);
+	return rc;
+}
+
+int grove__list_of_one(struct grove *g, const char *what, unsigned flags, struct grove_list *out,
+		       struct grove_detail *d)
+{
+	struct grove__where at;
+	struct grove__root own;
+	struct grove__list_task t;
+	int rc = grove__locate(g, what, &at, d);
+
+	if (rc)
+		return rc;
+	rc = grove__where_dialect(g, &at, d);
+	if (!rc) {
+		t = (struct grove__list_task){ .root = root_of(g, &at, &own), .project = at.project,
+					       .session = at.session, .sub = "" };
+		t.path = grove__arena_dup(&out->texts, grove__slice_str(at.path ? at.path : at.session));
+		t.url = grove__arena_dup(&out->texts, grove__slice_str(at.store->url));
+		rc = t.path && t.url ? 0 : grove__fail_nomem(d);
+	}
+	if (!rc) {
+		grove__list_look(&t);
+		rc = look_up(g, &t, flags, out, d);
+	}
+	grove__where_release(&at);
+	return rc;
+}
+
 void grove__list_release(struct grove_list *l)
 {
 	free(l->info);

@@ -29,6 +29,9 @@ int grove__recent_listed(struct grove *g, struct grove__where *out, struct grove
  */
 int grove__recent_written(struct grove *g, const char *cwd, const char *dir,
 			  struct grove__where *out, struct grove_detail *d);
+/* The session that `what` names, as grove_info() says. */
+int grove__list_of_one(struct grove *g, const char *what, unsigned flags, struct grove_list *out,
+		       struct grove_detail *d);
 /* expiring.c: only what its agent will delete within so many ms (negative: ever), soonest first. */
 int grove__list_expiring(struct grove *g, int64_t within, struct grove_list *l,
 			 struct grove_detail *d);

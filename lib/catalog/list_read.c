@@ -6,6 +6,10 @@
  * reading ended, if its bytes up to there are the same as far as we look: the
  * first ones with the header, the last ones, and some between. That is for large
  * files, and for dialects whose listing is a few sums (list_new is NULL).
+ *
+ * Who asks for one session, and not how many messages it has, gets what its two
+ * ends tell: agents write down again what a list looks for, before it is too far
+ * from the end.
  */
 #include "catalog/list_read.h"
 #include "catalog/catalog.h"
@@ -18,6 +22,10 @@
 #define MARK_ENDS ((size_t)64 << 10)     /* of the beginning and the end */
 #define MARK_SAMPLES 16
 #define MARK_SAMPLE ((size_t)4 << 10)
+#define ENDS_FROM ((uint64_t)256 << 10)  /* a shorter one is read as a whole */
+#define END ((uint64_t)64 << 10)         /* of the beginning and the end */
+#define END_LINES ((uint64_t)64)         /* of the end, where positions count lines */
+#define HEAD_MAX ((uint64_t)1 << 20)     /* in which the first message is looked for */
 
 int grove__list_reader_init(struct grove__list_reader *r, struct grove *g, struct grove__catalog *c)
 {
@@ -81,6 +89,84 @@ static int read_log(struct grove__list_reader *r, struct grove_log *log, struct 
 	return rc ? rc : x->has_header ? 0 : GROVE_EDAMAGED;
 }
 
+/* ---------------------------------------------------------------------- ends */
+
+/* The beginning is behind us: nothing failed. */
+enum { ENOUGH = 2 };
+
+static bool has_begun(const struct grove__list_one *x)
+{
+	const struct grove__dialect *dialect = x->reader->dialect;
+
+	return dialect->list_begun ? dialect->list_begun(x->sum.more) : x->sum.has_first;
+}
+
+static int read_head_line(void *payload, const struct grove__json_line *l, const char *line, uint64_t nr)
+{
+	struct grove__list_one *x = payload;
+	int rc = read_line(payload, l, line, nr);
+
+	x->head += l->len + 1;
+	if (rc || x->head < END)
+		return rc;
+	return has_begun(x) || x->head >= HEAD_MAX ? ENOUGH : 0;
+}
+
+/* Where the line begins that has the first of the last END bytes. */
+static int find_end(struct grove__list_reader *r, struct grove_log *log, struct grove__list_one *x,
+		    struct grove_detail *d)
+{
+	uint64_t pos = x->log.tail - END;
+	int rc = 0;
+
+	x->from = 0;
+	if (x->log.tail != x->log.bytes) {
+		x->from = x->log.tail > END_LINES ? x->log.tail - END_LINES : 0;
+		return 0;
+	}
+	while (pos && !rc && !x->from) {
+		size_t n = pos < END ? (size_t)pos : (size_t)END;
+		const char *lf;
+
+		rc = grove__log_fetch(log, pos - n, 0, r->scan.buf, n, d);
+		lf = rc ? NULL : memrchr(r->scan.buf, '\n', n);
+		pos -= n;
+		if (lf)
+			x->from = pos + (uint64_t)(lf - r->scan.buf) + 1;
+	}
+	return rc;
+}
+
+/* 1: the ends do not tell. */
+static int read_ends(struct grove__list_reader *r, struct grove_log *log, struct grove__list_one *x,
+		     struct grove_detail *d)
+{
+	struct grove__scan_part p = { .until = x->log.tail, .lenient = r->dialect->lenient,
+				      .value = read_head_line, .payload = x };
+	int64_t newest;
+	int rc = grove__scan_log(&r->scan, log, &p, d);
+
+	/* it had no beginning, or its values are not its lines: all of it was read */
+	x->loose = p.loose;
+	if (rc != ENOUGH)
+		return rc ? rc : x->has_header ? 0 : GROVE_EDAMAGED;
+	if (p.loose)
+		return 1;
+	x->part = true;
+	newest = x->sum.newest;
+	x->sum.newest = GROVE_NO_TIME;
+	rc = find_end(r, log, x, d);
+	p.from = x->from;
+	p.value = read_line;
+	rc = rc ? rc : grove__scan_log(&r->scan, log, &p, d);
+	/* the time of the last message is that of the session, unless its file's is */
+	if (!rc && (p.loose || (x->sum.newest == GROVE_NO_TIME && !r->dialect->modified_by_file)))
+		return 1;
+	if (newest != GROVE_NO_TIME && (x->sum.newest == GROVE_NO_TIME || newest > x->sum.newest))
+		x->sum.newest = newest;
+	return rc;
+}
+
 /* --------------------------------------------------------------------- marks */
 
 /* Of the bytes before `end`, at least MARK_FROM. False: they cannot be read, or end no line. */
@@ -113,7 +199,7 @@ static bool has_marks(const struct grove__list_reader *r, const struct grove__li
 static void set_mark(struct grove__list_reader *r, struct grove_log *log,
 		     const struct grove__list_one *x, struct grove__listed *l)
 {
-	if (!r->catalog || x->loose || !has_marks(r, x) || x->log.tail < MARK_FROM ||
+	if (!r->catalog || x->loose || x->part || !has_marks(r, x) || x->log.tail < MARK_FROM ||
 	    !mark_crc(r, log, x->log.tail, &l->mark_crc))
 		return;
 	l->mark = x->log.tail;
@@ -242,8 +328,13 @@ static int conclude(struct grove__list_reader *r, const struct grove__list_task 
 	if (!r->dialect->list_end)
 		return 0;
 	/* other files lie in a project's directory, too */
-	if (!*t->sub && !r->dialect->parse_file_name(id, &time, &id))
-		return 1;
+	if (!*t->sub && !r->dialect->parse_file_name(id, &time, &id)) {
+		if (!r->any)
+			return 1;
+		/* as it is called when it is opened */
+		if (id.len > 6 && !memcmp(id.ptr + id.len - 6, ".jsonl", 6))
+			id.len -= 6;
+	}
 	x->header.id = grove__arena_dup(&r->tmp, id);
 	if (!x->header.id)
 		return GROVE_ENOMEM;
@@ -261,8 +352,40 @@ static void fill(const struct grove__list_reader *r, const struct grove__list_on
 	l->first_len = x->sum.first.len;
 	l->created = x->header.time;
 	l->modified = modified(r->dialect, x);
-	l->messages = x->sum.messages;
+	l->messages = x->part ? GROVE_NO_COUNT : x->sum.messages;
 	l->asked = x->asked.len ? x->asked.ptr : NULL;
+}
+
+/* Nothing was read so far. */
+static int begin(struct grove__list_reader *r, struct grove__list_one *x)
+{
+	if (x->sum.more)
+		r->dialect->list_free(x->sum.more);
+	grove__buf_release(&x->slot);
+	grove__buf_release(&x->sum.first);
+	grove__buf_release(&x->sum.name);
+	x->sum = (struct grove__summary){ .newest = GROVE_NO_TIME };
+	x->header = (struct grove__header){ 0 };
+	x->has_header = x->has_slot = x->loose = x->part = false;
+	x->from = 0;
+	if (r->dialect->list_new)
+		x->sum.more = r->dialect->list_new((uint64_t)(uintptr_t)x);
+	return r->dialect->list_new && !x->sum.more ? GROVE_ENOMEM : 0;
+}
+
+static int read_lines(struct grove__list_reader *r, struct grove_log *log, struct grove__list_one *x,
+		      struct grove_detail *d)
+{
+	int rc = begin(r, x);
+
+	if (!rc && r->ends && x->log.bytes >= ENDS_FROM) {
+		rc = read_ends(r, log, x, d);
+		if (rc <= 0)
+			return rc;
+		rc = begin(r, x);
+	}
+	rc = rc ? rc : go_on(r, log, x);
+	return rc ? rc : read_log(r, log, x, d);
 }
 
 /* Read it, whatever comes of it. */
@@ -274,18 +397,15 @@ static void read_session(struct grove__list_reader *r, struct grove__list_one *x
 
 	*l = (struct grove__listed){ .rc = 0 };
 	l->rc = open_task(r, x->task, l, &log, why);
-	if (!l->rc && r->dialect->list_new) {
-		x->sum.more = r->dialect->list_new((uint64_t)(uintptr_t)x);
-		l->rc = x->sum.more ? 0 : GROVE_ENOMEM;
-	}
 	if (!l->rc)
 		l->rc = grove__log_stat(log, &x->log, why);
 	if (!l->rc)
-		l->rc = go_on(r, log, x);
-	if (!l->rc)
-		l->rc = read_log(r, log, x, why);
+		l->rc = read_lines(r, log, x, why);
 	if (!l->rc)
 		l->rc = conclude(r, x->task, x);
+	x->hidden = l->rc == 1;
+	if (x->hidden && r->any)
+		l->rc = 0;
 	if (!l->rc) {
 		fill(r, x, l);
 		set_mark(r, log, x, l);
@@ -337,11 +457,11 @@ int grove__list_read(struct grove__list_reader *r, const struct grove__list_task
 {
 	*x = (struct grove__list_one){ .sum.newest = GROVE_NO_TIME, .task = t, .reader = r, .st = t->st };
 	grove__detail_clear(why);
-	x->known = t->is_file && is_known(r, x);
+	x->known = t->is_file && is_known(r, x) && !(r->any && x->l.rc == 1);
 	if (x->known)
 		return x->l.rc;
 	read_session(r, x, why);
-	if (t->is_file && r->catalog)
+	if (t->is_file && r->catalog && !x->part && !(r->any && x->hidden))
 		remember(r, x);
 	/* as it was read, not as it was when we looked first */
 	x->st.size = x->log.bytes;

@@ -27,6 +27,8 @@ struct grove__list_reader {
 	struct grove__scan scan;
 	const struct grove__dialect *dialect;
 	struct grove__arena tmp;             /* good for this session */
+	bool any;                            /* lists may leave it out: it is asked for by name */
+	bool ends;                           /* its two ends will do: messages need not be counted */
 };
 
 /* One session while it is read, and what came of it. */
@@ -44,6 +46,9 @@ struct grove__list_one {
 	struct grove_buf asked;              /* what it depends on besides its own file */
 	uint64_t from;                       /* where reading began */
 	bool has_header, has_slot, loose, unsettled;
+	bool hidden;                         /* lists leave it out */
+	bool part;                           /* not all of it was read */
+	uint64_t head;                       /* bytes of its beginning that were looked at */
 };
 
 int grove__list_reader_init(struct grove__list_reader *r, struct grove *g, struct grove__catalog *c);

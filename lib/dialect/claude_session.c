@@ -127,6 +127,13 @@ static int list_first(const void *more, struct grove_buf *out)
 	return grove__buf_add_slice(out, grove__claude_summary_first(more));
 }
 
+static bool list_begun(const void *more)
+{
+	const struct grove__claude_summary *s = more;
+
+	return s->has_first;
+}
+
 static int list_line(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
 		     const struct grove__entry *e, struct grove__summary *sum)
 {
@@ -156,11 +163,10 @@ static int list_end(void *more, struct grove__arena *keep,
 	struct grove__claude_summary *s = more;
 	struct grove_slice name = grove__claude_summary_name(s), first, cwd;
 	struct grove_buf file = GROVE_BUF_INIT, title = GROVE_BUF_INIT;
+	/* the program passes over what has no message when it goes on with the newest session */
+	bool hidden = !s->messages || s->side || went_on(s, beside, payload);
 	int rc;
 
-	/* the program passes over what has no message when it goes on with the newest session */
-	if (!s->messages || s->side || went_on(s, beside, payload))
-		return 1;
 	/* a title beside the file counts before what the program thought of itself */
 	if (!s->custom_title.len && !beside(payload, "custom-title.json", &file) &&
 	    !grove__claude_title_file(grove__buf_slice(&file), &title) && title.len)
@@ -179,7 +185,7 @@ static int list_end(void *more, struct grove__arena *keep,
 		rc = GROVE_ENOMEM;
 	grove__buf_release(&file);
 	grove__buf_release(&title);
-	return rc;
+	return rc ? rc : hidden;
 }
 
 /* --- the conversation --- */
@@ -634,6 +640,7 @@ const struct grove__dialect grove__dialect_claude = {
 	.list_free = list_free,
 	.billed = grove__claude_billed,
 	.list_first = list_first,
+	.list_begun = list_begun,
 	.pieces = grove__claude_pieces,
 	.prompt = grove__claude_prompt,
 	.messages = messages,

@@ -318,7 +318,7 @@ struct grove__dialect {
 	/*
 	 * Where a listing has to remember more: begin (NULL: out of memory), and
 	 * end: fill `sum`, and of the header what a log without one tells. 1: it
-	 * is not one for a list. `beside` asks for a file that belongs to it
+	 * is not one for a list, but filled in it is. `beside` asks for a file that belongs to it
 	 * (0, or negative). Both NULL: nothing more.
 	 */
 	void *(*list_new)(uint64_t seed);
@@ -339,6 +339,8 @@ struct grove__dialect {
 	unsigned nr_bill_members;
 	/* The first words of the user among what was listed so far; may stay empty. */
 	int (*list_first)(const void *more, struct grove_buf *out);
+	/* Were they among it? NULL: the summary says so at once. */
+	bool (*list_begun)(const void *more);
 	/* What a person reads of an entry. */
 	int (*pieces)(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 		      grove_piece_fn *fn, void *payload);

@@ -997,6 +997,138 @@ static void a_bad_query_is_an_error_not_an_empty_list(void **state)
 	grove_list_free(l);
 }
 
+/* -------------------------------------------------------------- one by name */
+
+static uint64_t bytes_read;
+
+static void weigh(void *payload, const char *line)
+{
+	const char *op = strchr(line, '.'), *at = strstr(line, "len=");
+
+	(void)payload;
+	if (op && (!strncmp(op, ".read ", 6) || !strncmp(op, ".fetch ", 7)) && at)
+		bytes_read += strtoull(at + 4, NULL, 10);
+}
+
+/* As JSON, as in a list; what was read for it is in bytes_read. */
+static struct grove_buf info_as(const struct world *w, const char *cache, const char *path, unsigned flags,
+				struct grove_info *out)
+{
+	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd, .getenv = no_variables,
+				   .cache = cache, .trace = weigh };
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_list *l;
+	struct grove *g;
+
+	bytes_read = 0;
+	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_info(g, path, flags, &l), 0);
+	assert_int_equal(grove_list_count(l), 1);
+	*out = *grove_list_at(l, 0);
+	assert_int_equal(grove_info_json(out, &b), 0);
+	assert_int_equal(grove__buf_add_char(&b, '\n'), 0);
+	grove_list_free(l);
+	grove_close(g);
+	return b;
+}
+
+/* The text without a member. */
+static void strip(struct grove_buf *b, const char *member)
+{
+	char *at = strstr(b->ptr, member), *end = at ? strchr(at, ',') + 1 : NULL;
+
+	if (!at)
+		return;
+	memmove(at, end, strlen(end) + 1);
+	b->len -= (size_t)(end - at);
+}
+
+static void one_session_is_told_by_its_ends(void **state)
+{
+	struct world *w = *state;
+
+	for (enum kind kind = PI; kind < KINDS; kind++) {
+		const char *path = make_big(w, kind, kind + 1);
+		struct grove_info info;
+		struct grove_buf list, ends, all;
+
+		next_tick(w);
+		/* names stand all over these, so the end has one of every sort */
+		list = list_as(w, "", NULL, 0);
+		all = info_as(w, "", path, GROVE_INFO_COUNT, &info);
+		assert_true(same(&all, &list));
+		assert_true(bytes_read >= BIG);
+		assert_true(info.message_count > 0 && info.message_count != GROVE_NO_COUNT);
+		ends = info_as(w, "", path, 0, &info);
+		assert_true(info.message_count == GROVE_NO_COUNT);
+		assert_true(bytes_read < (uint64_t)1 << 20);
+		strip(&list, "\"messageCount\":");
+		/* the messages in the middle of these may be the newest ones */
+		if (kind != CLAUDE) {
+			strip(&list, "\"modified\":");
+			strip(&ends, "\"modified\":");
+		}
+		if (!same(&ends, &list))
+			fail_msg("in a list:\n%s\nby its ends:\n%s", list.ptr, ends.ptr);
+		grove__buf_release(&ends);
+		grove__buf_release(&list);
+		/* what is known need not be read at all, and a count is kept for lists */
+		ends = info_as(w, cache_of(w), path, 0, &info);
+		assert_true(info.message_count == GROVE_NO_COUNT);
+		grove__buf_release(&ends);
+		ends = info_as(w, cache_of(w), path, GROVE_INFO_COUNT, &info);
+		assert_true(same(&ends, &all));
+		grove__buf_release(&ends);
+		ends = info_as(w, cache_of(w), path, 0, &info);
+		assert_true(same(&ends, &all));
+		assert_true(bytes_read < 65536);
+		assert_int_equal(assert_same(w, "counted"), 0);
+		grove__buf_release(&ends);
+		grove__buf_release(&all);
+		unlink(path);
+	}
+}
+
+/* The first message stands behind a long line, the last line is a long one. */
+static void long_lines_at_the_ends_hide_nothing(void **state)
+{
+	struct world *w = *state;
+	const char *path = file_of(w, PI, 1);
+	struct grove_buf b = GROVE_BUF_INIT, list, ends;
+	struct grove_info info;
+	char *x = malloc(300001);
+
+	assert_non_null(x);
+	memset(x, 'x', 300000);
+	x[300000] = '\0';
+	make_dirs(w);
+	assert_int_equal(grove__buf_addf(&b, "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":"
+					     "\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w\"}\n"), 0);
+	assert_int_equal(grove__buf_addf(&b, "{\"type\":\"custom\",\"id\":\"00000001\",\"parentId\":null,\"timestamp\":"
+					     "\"2026-01-01T00:00:01.000Z\",\"customType\":\"a\",\"data\":\"%s\"}\n", x), 0);
+	for (unsigned i = 2; i < 1000; i++)
+		assert_int_equal(grove__buf_addf(&b, "{\"type\":\"message\",\"id\":\"%08x\",\"parentId\":\"%08x\","
+						     "\"timestamp\":\"2026-01-01T00:%02u:%02u.000Z\",\"message\":{\"role\":\"user\","
+						     "\"content\":\"say %u %.500s\",\"timestamp\":%u}}\n",
+						 i, i - 1, i / 60, i % 60, i, x, 1000 * i), 0);
+	assert_int_equal(grove__buf_addf(&b, "{\"type\":\"session_info\",\"id\":\"f0000001\",\"parentId\":null,\"timestamp\":"
+					     "\"2026-01-01T01:00:00.000Z\",\"name\":\"the end\"}\n"), 0);
+	/* no message within the last 64 KiB: all of it is read, for the time of the last one */
+	assert_int_equal(grove__buf_addf(&b, "{\"type\":\"custom\",\"id\":\"f0000002\",\"parentId\":null,\"timestamp\":"
+					     "\"2026-01-01T01:00:01.000Z\",\"customType\":\"a\",\"data\":\"%s\"}\n", x), 0);
+	write_file(path, &b);
+	list = list_as(w, "", NULL, 0);
+	ends = info_as(w, "", path, 0, &info);
+	assert_true(same(&ends, &list));
+	assert_true(info.message_count == 998);
+	assert_non_null(strstr(ends.ptr, "\"firstMessage\":\"say 2 "));
+	assert_non_null(strstr(ends.ptr, "\"name\":\"the end\""));
+	grove__buf_release(&ends);
+	grove__buf_release(&list);
+	grove__buf_release(&b);
+	free(x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1022,6 +1154,8 @@ int main(void)
 		WORLD_TEST(threads_in_a_circle_are_all_there),
 		WORLD_TEST(random_threads_lose_nobody),
 		WORLD_TEST(a_bad_query_is_an_error_not_an_empty_list),
+		WORLD_TEST(one_session_is_told_by_its_ends),
+		WORLD_TEST(long_lines_at_the_ends_hide_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

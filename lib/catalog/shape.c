@@ -56,11 +56,11 @@ static int pack(const struct grove__shape *s, const struct grove__dialect *diale
 
 static void count(const struct grove__spine *sp, struct grove__shape *out)
 {
-	out->entries = sp->nr;
 	for (uint32_t i = 0; i < sp->nr; i++) {
-		uint32_t child = grove__spine_child(sp, i);
-
-		out->branches += child != GROVE_NONE && grove__spine_sibling(sp, child) != GROVE_NONE;
+		if (grove__tree_is_mark(sp, i))
+			continue;
+		out->entries++;
+		out->branches += grove__tree_forks(sp, i);
 		out->compactions += grove__spine_kind(sp, i) == GROVE_KIND_COMPACTION;
 	}
 }

@@ -137,6 +137,7 @@ int grove__session_continue(struct grove_session *s, const char *id, unsigned fl
 	struct grove_buf line = GROVE_BUF_INIT;
 	struct grove_slice value, text;
 	enum grove_kind kind;
+	bool at_leaf;
 	uint32_t row;
 	int rc = look_for(s, id, flags, &row, d);
 
@@ -146,7 +147,9 @@ int grove__session_continue(struct grove_session *s, const char *id, unsigned fl
 		return grove__fail(d, GROVE_ENOTFOUND, s->at.path, "no entry %s to continue from", id);
 	sp = s->image->spine;
 	kind = grove__spine_kind(sp, row);
-	if (kind == GROVE_KIND_CUSTOM_MESSAGE ||
+	at_leaf = grove__session_leaf_row(s) == grove__tree_leaf(sp, row);
+	/* what an extension put there is a prompt only where the talk has gone on */
+	if ((kind == GROVE_KIND_CUSTOM_MESSAGE && !at_leaf) ||
 	    (kind == GROVE_KIND_MESSAGE && grove__spine_role(sp, row) == GROVE_ROLE_USER)) {
 		rc = grove__image_line(s->image, s->log, row, &line, &value, d);
 		if (!rc) {
@@ -157,7 +160,6 @@ int grove__session_continue(struct grove_session *s, const char *id, unsigned fl
 		*outcome = GROVE_OUTCOME_REPLAY;
 		return rc ? rc : move_to(s, grove__spine_parent(sp, row), flags, d);
 	}
-	*outcome = grove__session_leaf_row(s) == grove__tree_leaf(sp, row) ? GROVE_OUTCOME_APPEND
-									   : GROVE_OUTCOME_SWITCH;
+	*outcome = at_leaf ? GROVE_OUTCOME_APPEND : GROVE_OUTCOME_SWITCH;
 	return move_to(s, row, flags, d);
 }

@@ -93,10 +93,10 @@ static const char *provider(const struct grove_session *s)
 	return s->at.store->ops->name;
 }
 
-/* A node of the tree, and not the earlier one of two lines with one id. */
+/* A node of the tree, not the earlier one of two lines with one id, and no mark of ours. */
 static bool counts(const struct grove__spine *s, uint32_t row)
 {
-	return !(grove__spine_flags(s, row) & (ROW_ASIDE | ROW_SUPERSEDED));
+	return !(grove__spine_flags(s, row) & (ROW_ASIDE | ROW_SUPERSEDED | ROW_LEAF_MARK));
 }
 
 static int64_t updated(struct shot *t)
@@ -111,6 +111,15 @@ static int64_t updated(struct shot *t)
 	if (newest == GROVE_NO_TIME && !grove__log_stat(t->v->log, &st, NULL))
 		newest = st.mtime_ms;
 	return newest;
+}
+
+/* The root of the active path; one may have been begun below a mark. */
+static uint32_t root(const struct shot *t)
+{
+	for (size_t i = 0; i < t->nr_path; i++)
+		if (!grove__tree_is_mark(t->s, t->path[i]))
+			return t->path[i];
+	return GROVE_NONE;
 }
 
 static void put_session(struct shot *t)
@@ -130,7 +139,7 @@ static void put_session(struct shot *t)
 	put_text(t, ",\"agentId\":", t->agent_id.ptr);
 	put_text(t, ",\"cwd\":", h->cwd ? h->cwd : s->cwd);
 	put_text(t, ",\"name\":", t->v->name);
-	put_id(t, ",\"rootEntryId\":", t->nr_path ? t->path[0] : GROVE_NONE);
+	put_id(t, ",\"rootEntryId\":", root(t));
 	put_id(t, ",\"leafEntryId\":", t->leaf);
 	put_text(t, ",\"parentSession\":", h->parent);
 	put_time(t, ",\"createdAt\":", h->time);
@@ -253,7 +262,7 @@ static void put_path(struct shot *t)
 
 	grove__out_str(&t->o, ",\n\"activePath\":[");
 	for (size_t i = 0; i < t->nr_path; i++) {
-		if (!grove__spine_id(t->s, t->path[i]))
+		if (!grove__spine_id(t->s, t->path[i]) || grove__tree_is_mark(t->s, t->path[i]))
 			continue;
 		put_id(t, before, t->path[i]);
 		before = ",";
@@ -271,7 +280,7 @@ static int put_children(struct shot *t, uint32_t of, bool *first)
 
 	if (of != GROVE_NONE && (grove__spine_child(t->s, of) == GROVE_NONE || !grove__spine_id(t->s, of)))
 		return 0;
-	rc = grove__tree_children(t->s, t->v->nr, of, false, &list, &nr);
+	rc = grove__tree_unmarked(t->s, t->v->nr, of, &list, &nr);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < nr; i++) {
@@ -315,7 +324,8 @@ static void put_labels(struct shot *t)
 	for (size_t i = 0; i < l->nr; i++) {
 		const struct grove__label *x = &l->label[l->by_row[i]];
 
-		if (x->row >= t->v->nr || grove__labels_get(l, x->row) != x || !grove__spine_id(t->s, x->row))
+		if (x->row >= t->v->nr || grove__labels_get(l, x->row) != x || !grove__spine_id(t->s, x->row) ||
+		    grove__tree_is_mark(t->s, x->row))
 			continue;
 		put_id(t, before, x->row);
 		put_text(t, ":", x->text);
@@ -475,6 +485,14 @@ static int find_path(struct shot *t)
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(t->d) : rc;
 }
 
+static bool has_marks(const struct shot *t)
+{
+	for (uint32_t i = 0; i < t->v->nr; i++)
+		if (grove__tree_is_mark(t->s, i))
+			return true;
+	return false;
+}
+
 static int select_rows(struct shot *t)
 {
 	const struct grove_snapshot_options *o = t->opt;
@@ -484,7 +502,7 @@ static int select_rows(struct shot *t)
 	if (o->entries == GROVE_SNAPSHOT_NONE)
 		return 0;
 	t->nr_rows = nr;
-	if (!path && !o->after && !o->limit)
+	if (!path && !o->after && !o->limit && !has_marks(t))
 		return 0;
 	t->rows = malloc((nr ? nr : 1) * sizeof(*t->rows));
 	if (!t->rows)
@@ -493,7 +511,7 @@ static int select_rows(struct shot *t)
 	for (size_t i = 0; i < nr && (!o->limit || t->nr_rows < o->limit); i++) {
 		uint32_t row = path ? t->path[i] : (uint32_t)i;
 
-		if (grove__spine_line(t->s, row) >= o->after)
+		if (grove__spine_line(t->s, row) >= o->after && !grove__tree_is_mark(t->s, row))
 			t->rows[t->nr_rows++] = row;
 	}
 	return 0;

@@ -31,6 +31,18 @@ uint32_t grove__tree_named(const struct grove__spine *s, uint32_t row);
  */
 int grove__tree_children(const struct grove__spine *s, uint32_t nr, uint32_t row, bool by_time,
 			 uint32_t **out, size_t *count);
+/*
+ * The same in append order, with leaf marks looked through: in the place of one
+ * stands what hangs below it.
+ */
+int grove__tree_unmarked(const struct grove__spine *s, uint32_t nr, uint32_t row, uint32_t **out,
+			 size_t *count);
+/* Has `row` more than one of these children? */
+bool grove__tree_forks(const struct grove__spine *s, uint32_t row);
+static inline bool grove__tree_is_mark(const struct grove__spine *s, uint32_t row)
+{
+	return grove__spine_flags(s, row) & ROW_LEAF_MARK;
+}
 
 /*
  * label.c: the labels as they stand after all events, in the order a map

@@ -133,3 +133,73 @@ int grove__tree_children(const struct grove__spine *s, uint32_t nr, uint32_t row
 	*count = n;
 	return 0;
 }
+
+static int by_row(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+int grove__tree_unmarked(const struct grove__spine *s, uint32_t nr, uint32_t row, uint32_t **out,
+			 size_t *count)
+{
+	uint32_t *rows, *below, *more;
+	size_t n, nr_below, kept = 0;
+	bool sorted = true;
+	int rc = grove__tree_children(s, nr, row, false, &rows, &n);
+
+	/* a mark may hang below a mark: the list grows while we go through it */
+	for (size_t i = 0; !rc && i < n; i++) {
+		if (!grove__tree_is_mark(s, rows[i]) || grove__spine_child(s, rows[i]) == GROVE_NONE)
+			continue;
+		rc = grove__tree_children(s, nr, rows[i], false, &below, &nr_below);
+		if (rc)
+			break;
+		more = realloc(rows, (n + nr_below + 1) * sizeof(*rows));
+		if (more) {
+			rows = more;
+			memcpy(rows + n, below, nr_below * sizeof(*rows));
+			n += nr_below;
+			sorted = false;
+		} else {
+			rc = GROVE_ENOMEM;
+		}
+		free(below);
+	}
+	if (rc) {
+		free(rows);
+		return rc;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!grove__tree_is_mark(s, rows[i]))
+			rows[kept++] = rows[i];
+	if (!sorted)
+		qsort(rows, kept, sizeof(*rows), by_row);
+	*out = rows;
+	*count = kept;
+	return 0;
+}
+
+bool grove__tree_forks(const struct grove__spine *s, uint32_t row)
+{
+	uint32_t at = grove__spine_child(s, row);
+	unsigned found = 0;
+
+	while (at != GROVE_NONE) {
+		if (!grove__tree_is_mark(s, at) && ++found > 1)
+			return true;
+		if (grove__tree_is_mark(s, at) && grove__spine_child(s, at) != GROVE_NONE) {
+			at = grove__spine_child(s, at);
+			continue;
+		}
+		/* up from the last child of a mark */
+		while (grove__spine_sibling(s, at) == GROVE_NONE) {
+			at = grove__spine_parent(s, at);
+			if (at == row)
+				return false;
+		}
+		at = grove__spine_sibling(s, at);
+	}
+	return false;
+}

@@ -1297,8 +1297,10 @@ GROVE_API int grove_session_leased(struct grove_session *s, struct grove_lease *
 
 /*
  * What a host wants to know of a session later: "agentId" (whose it is) or
- * "metadata" (JSON). GROVE_ENOTSUP in files, which have no place for it;
- * GROVE_ENOTFOUND if it was never put.
+ * "metadata" (JSON). It goes where the session goes; in files it lies in the
+ * session's directory. GROVE_ENOTSUP while nothing of a new session is stored,
+ * and in files whose names do not end in .jsonl; GROVE_ENOTFOUND if it was never
+ * put.
  */
 GROVE_API int grove_session_put_value(struct grove_session *s, const char *name,
 				      struct grove_slice value);

@@ -358,6 +358,8 @@ int grove__keep_log(struct grove__keeper *k, const char *sub, bool *fresh)
 		/* nothing in it, nothing to keep, and no reason to forget what was */
 		if (!rc && p.from.bytes && !untouched(&p, note))
 			rc = keep(k, sub, &p, note, fresh);
+		if (!rc && !*sub && p.from.bytes)
+			rc = grove__kept_copy(p.src, p.dst, k->d);
 		if (!rc && !*sub)
 			k->out->total_lines = note->lines;
 		grove__log_close(p.src);

@@ -214,6 +214,8 @@ static int copy_log(struct copier *c, const char *sub)
 	}
 	if (!rc)
 		rc = copy_lines(c, &t);
+	if (!rc && !*sub)
+		rc = grove__kept_copy(t.src, t.dst, c->k.d);
 	if (!rc)
 		rc = grove__log_sync(t.dst, c->k.d);
 	grove__log_close(t.src);

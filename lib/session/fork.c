@@ -643,6 +643,8 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 		grove__buf_release(&w->bytes);
 		grove__records_release(&w->records);
 	}
+	if (!rc)
+		rc = grove__kept_copy(s->log, out->log, d);
 	/* entries may speak of attachments, so these come along */
 	if (!rc && s->at.dialect->artifacts)
 		rc = grove__attachments_copy(s->held ? s->held : s->at.store, s->held ? &held : &from,

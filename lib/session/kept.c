@@ -1,8 +1,8 @@
 /*
  * session/kept.c: what a store keeps for a session besides its lines.
  *
- * Files keep nothing, so there a moved leaf is a line of its own (leaf.c).
- * Databases have a place for it. The value is `57 1a2b3c4d`: the entry, and how
+ * Files keep what hosts put there, and nothing else: a moved leaf is a line of
+ * its own (leaf.c), so that the agent sees it. Databases have a place for it. The value is `57 1a2b3c4d`: the entry, and how
  * many lines the log had then. With one line more it means nothing: what was
  * appended is the leaf, whoever appended it, and no append has to take it back.
  */
@@ -128,15 +128,17 @@ static int full_name(const char *name, struct grove_buf *out, struct grove_detai
 {
 	for (size_t i = 0; grove__kept_names[i]; i++)
 		if (!strcmp(grove__kept_names[i], name))
-			return grove__buf_addf(out, "host.%s", name) ? grove__fail_nomem(d) : 0;
+			return grove__buf_addf(out, GROVE__META_HOST "%s", name) ? grove__fail_nomem(d) : 0;
 	return grove__fail(d, GROVE_EINVAL, NULL, "nothing is kept under the name %.100s", name);
 }
 
-static int no_place(struct grove_session *s, struct grove_detail *d)
+/* A session that waits for its first message has no place yet. */
+static int place(const struct grove_session *s, struct grove_detail *d)
 {
-	return grove__fail(d, GROVE_ENOTSUP, s->at.path,
-			   s->held ? "nothing of the session is stored yet"
-				   : "files have no place for it (a database has)");
+	return s->log && (!s->held || s->in_memory)
+		       ? 0
+		       : grove__fail(d, GROVE_ENOTSUP, s->at.path,
+				     "nothing of the session is stored yet");
 }
 
 int grove__keep_value(struct grove_session *s, const char *name, struct grove_slice value,
@@ -145,8 +147,8 @@ int grove__keep_value(struct grove_session *s, const char *name, struct grove_sl
 	struct grove_buf full = GROVE_BUF_INIT;
 	int rc = grove__session_writable(s, d);
 
-	if (!rc && !grove__keeps_values(s))
-		rc = no_place(s, d);
+	if (!rc)
+		rc = place(s, d);
 	if (!rc)
 		rc = full_name(name, &full, d);
 	if (!rc)
@@ -159,10 +161,35 @@ int grove__kept_value(struct grove_session *s, const char *name, struct grove_bu
 		      struct grove_detail *d)
 {
 	struct grove_buf full = GROVE_BUF_INIT;
-	int rc = grove__keeps_values(s) ? full_name(name, &full, d) : no_place(s, d);
+	int rc = place(s, d);
 
+	if (!rc)
+		rc = full_name(name, &full, d);
 	if (!rc)
 		rc = grove__log_meta_get(s->log, full.ptr, out, d);
 	grove__buf_release(&full);
+	return rc;
+}
+
+int grove__kept_copy(struct grove_log *from, struct grove_log *to, struct grove_detail *d)
+{
+	struct grove_buf full = GROVE_BUF_INIT, value = GROVE_BUF_INIT, have = GROVE_BUF_INIT;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && grove__kept_names[i]; i++) {
+		grove__buf_clear(&full);
+		grove__buf_clear(&value);
+		rc = full_name(grove__kept_names[i], &full, d);
+		if (!rc)
+			rc = grove__log_meta_get(from, full.ptr, &value, d);
+		if (!rc && grove__log_meta_get(to, full.ptr, &have, NULL) == GROVE_ENOTFOUND)
+			rc = grove__log_meta_put(to, full.ptr, grove__buf_slice(&value), d);
+		/* a store without values has none to give, and none to take */
+		if (rc == GROVE_ENOTFOUND || rc == GROVE_ENOTSUP)
+			rc = 0;
+	}
+	grove__buf_release(&full);
+	grove__buf_release(&value);
+	grove__buf_release(&have);
 	return rc;
 }

@@ -385,8 +385,10 @@ int grove__keep_value(struct grove_session *s, const char *name, struct grove_sl
 		      struct grove_detail *d);
 int grove__kept_value(struct grove_session *s, const char *name, struct grove_buf *out,
 		      struct grove_detail *d);
+/* What hosts keep in one log, in another one as well, unless that has it already. */
+int grove__kept_copy(struct grove_log *from, struct grove_log *to, struct grove_detail *d);
 /* What hosts may have kept, the last one NULL; stored as "host.NAME". */
-#define GROVE__META_AGENT "host.agentId"
+#define GROVE__META_AGENT GROVE__META_HOST "agentId"
 extern const char *const grove__kept_names[];
 
 /* migrate.c, fork.c, move.c, remove.c */

@@ -159,6 +159,7 @@ static int jsonl_open(struct grove_store *st, const struct grove_key *key, unsig
 		return grove__fail_nomem(d);
 	rc = grove__jsonl_path(grove__jsonl_store(st), key, &path, d);
 	log->path = path.ptr;
+	log->has_dir = !*key->subpath && grove__jsonl_has_suffix(key->session);
 	if (!rc && *key->subpath && flags & (GROVE_LOG_WRITE | GROVE_LOG_CREATE))
 		rc = grove__jsonl_inside(grove__jsonl_store(st), log->path, d);
 	if (!rc)

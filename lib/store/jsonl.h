@@ -25,6 +25,7 @@ struct jsonl_log {
 	char *path;
 	int fd;                /* the number stays, what it stands for may be replaced */
 	bool writable;
+	bool has_dir;          /* a session's own log, which may have a directory beside it */
 	bool created;          /* by this handle, and nothing is in it yet */
 	bool unnamed;          /* made by this handle: its directory is not synced yet */
 	bool new_dirs;         /* and directories for it */
@@ -139,7 +140,14 @@ int grove__jsonl_move(const char *from, const char *to, struct grove_detail *d);
 int grove__jsonl_wait(struct grove_log *l, const struct grove_log_stat *seen, int64_t ms, int wake,
 		      struct grove_detail *d);
 
-/* jsonl_meta.c: GROVE__META_UNFINISHED, and no other value. */
+/* The directory of values, in a session's own: no attachment. */
+#define GROVE__JSONL_VALUES ".grove"
+/* jsonl_attach.c: a small file as a whole, with the directories above it; it replaces another. */
+int grove__jsonl_put_small(const char *path, struct grove_slice bytes, struct grove_detail *d);
+/* Its bytes, appended to `out`. GROVE_ENOTFOUND. */
+int grove__jsonl_get_small(const char *path, struct grove_buf *out, struct grove_detail *d);
+
+/* jsonl_meta.c: GROVE__META_UNFINISHED, and what hosts keep. */
 int grove__jsonl_meta_get(struct grove_log *l, const char *name, struct grove_buf *out,
 			  struct grove_detail *d);
 int grove__jsonl_meta_put(struct grove_log *l, const char *name, struct grove_slice value,

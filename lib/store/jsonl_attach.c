@@ -67,38 +67,65 @@ static int write_new(const char *temp, struct grove_slice bytes)
 	return err;
 }
 
+int grove__jsonl_put_small(const char *path, struct grove_slice bytes, struct grove_detail *d)
+{
+	struct grove_buf temp = GROVE_BUF_INIT, dir = GROVE_BUF_INIT;
+	int err = grove__jsonl_temp_name(path, &temp) ||
+				  grove__buf_add(&dir, path, (size_t)(strrchr(path, '/') - path))
+			  ? -ENOMEM
+			  : grove__sys_mkdirs(dir.ptr, 0700);
+
+	if (!err)
+		err = write_new(temp.ptr, bytes);
+	if (!err)
+		err = grove__sys_rename(temp.ptr, path);
+	if (!err)
+		err = grove__sys_sync_parents(path);
+	if (err && temp.len)
+		grove__sys_unlink(temp.ptr);
+	grove__buf_release(&temp);
+	grove__buf_release(&dir);
+	return err ? grove__fail_sys(d, err, path, "cannot store it") : 0;
+}
+
+int grove__jsonl_get_small(const char *path, struct grove_buf *out, struct grove_detail *d)
+{
+	struct grove__sys_stat s;
+	size_t got = 0;
+	int fd = -1, err = grove__sys_open(path, O_RDONLY | O_NOFOLLOW, 0, &fd);
+
+	if (!err)
+		err = grove__sys_fstat(fd, &s);
+	if (!err && s.type != SYS_FILE)
+		err = -EISDIR;
+	if (!err && s.size > ATTACH_MAX) {
+		grove__sys_close(fd);
+		return grove__fail(d, GROVE_ETOOBIG, path, "it is too large to be read");
+	}
+	if (!err && grove__buf_reserve(out, (size_t)s.size))
+		err = -ENOMEM;
+	if (!err)
+		err = grove__sys_pread(fd, out->ptr + out->len, (size_t)s.size, 0, &got);
+	grove__sys_close(fd);
+	if (err)
+		return grove__fail_sys(d, err, path, "cannot read it");
+	grove__buf_cut(out, out->len + got);
+	return 0;
+}
+
 int grove__jsonl_attach_put(struct grove_store *st, const struct grove_key *key, const char *name,
 			    struct grove_slice bytes, struct grove_detail *d)
 {
-	struct grove_buf path = GROVE_BUF_INIT, temp = GROVE_BUF_INIT;
-	int rc = place(grove__jsonl_store(st), key, name, &path, d), err;
-	char *slash;
+	struct grove_buf path = GROVE_BUF_INIT;
+	int rc = place(grove__jsonl_store(st), key, name, &path, d);
 
 	if (!rc)
 		rc = session_there(grove__jsonl_store(st), key, d);
 	if (!rc)
 		rc = grove__jsonl_inside(grove__jsonl_store(st), path.ptr, d);
-	if (!rc && grove__jsonl_temp_name(path.ptr, &temp))
-		rc = grove__fail_nomem(d);
-	if (rc)
-		goto out;
-	slash = strrchr(path.ptr, '/');
-	*slash = '\0';
-	err = grove__sys_mkdirs(path.ptr, 0700);
-	*slash = '/';
-	if (!err)
-		err = write_new(temp.ptr, bytes);
-	if (!err)
-		err = grove__sys_rename(temp.ptr, path.ptr);
-	if (!err)
-		err = grove__sys_sync_parents(path.ptr);
-	if (err) {
-		grove__sys_unlink(temp.ptr);
-		rc = grove__fail_sys(d, err, path.ptr, "cannot store the attachment");
-	}
-out:
+	if (!rc)
+		rc = grove__jsonl_put_small(path.ptr, bytes, d);
 	grove__buf_release(&path);
-	grove__buf_release(&temp);
 	return rc;
 }
 
@@ -106,34 +133,13 @@ int grove__jsonl_attach_get(struct grove_store *st, const struct grove_key *key,
 			    struct grove_buf *out, struct grove_detail *d)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
-	struct grove__sys_stat s;
-	size_t got = 0;
-	int fd = -1, err, rc = place(grove__jsonl_store(st), key, name, &path, d);
+	int rc = place(grove__jsonl_store(st), key, name, &path, d);
 
 	/* a link could lead anywhere */
 	if (!rc)
 		rc = grove__jsonl_inside(grove__jsonl_store(st), path.ptr, d);
-	if (rc)
-		goto out;
-	err = grove__sys_open(path.ptr, O_RDONLY | O_NOFOLLOW, 0, &fd);
-	if (!err)
-		err = grove__sys_fstat(fd, &s);
-	if (!err && s.type != SYS_FILE)
-		err = -EISDIR;
-	if (!err && s.size > ATTACH_MAX) {
-		rc = grove__fail(d, GROVE_ETOOBIG, path.ptr, "the attachment is too large to be read");
-		goto out;
-	}
-	if (!err && grove__buf_reserve(out, (size_t)s.size))
-		err = -ENOMEM;
-	if (!err)
-		err = grove__sys_pread(fd, out->ptr + out->len, (size_t)s.size, 0, &got);
-	if (err)
-		rc = grove__fail_sys(d, err, path.ptr, "cannot read the attachment");
-	else
-		grove__buf_cut(out, out->len + got);
-out:
-	grove__sys_close(fd);
+	if (!rc)
+		rc = grove__jsonl_get_small(path.ptr, out, d);
 	grove__buf_release(&path);
 	return rc;
 }
@@ -149,6 +155,12 @@ struct walk {
 	int err;               /* an errno that ends the walk, negative */
 };
 
+/* The directory of values (jsonl_meta.c), right below the session's own. */
+static bool is_values(const struct walk *w, const char *name)
+{
+	return !w->depth && !strcmp(name, GROVE__JSONL_VALUES);
+}
+
 static int visit(void *payload, const char *name)
 {
 	struct walk *w = payload;
@@ -156,6 +168,8 @@ static int visit(void *payload, const char *name)
 	struct grove__sys_stat st;
 	int err, rc = 0;
 
+	if (!w->removing && is_values(w, name))
+		return 0;
 	if (grove__buf_addf(&w->path, "/%s", name)) {
 		w->err = -ENOMEM;
 		return 1;

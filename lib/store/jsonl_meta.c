@@ -1,6 +1,14 @@
 /*
- * store/jsonl_meta.c: the one value that a file of lines has a place for: that
- * its last line has no line end.
+ * store/jsonl_meta.c: the values of a session in a file.
+ *
+ * A file of lines has a place for one: that its last line has no line end. What
+ * hosts keep ("host.agentId") lies beside it, a file for each value, in the
+ * directory that belongs to the session:
+ *
+ *	NAME.jsonl
+ *	NAME/.grove/host.agentId
+ *
+ * It moves and goes with that directory, and is no attachment.
  */
 #include "store/jsonl.h"
 
@@ -14,6 +22,51 @@ static int last_byte(struct jsonl_log *log, uint64_t size, char *out, struct gro
 	if (err || !got)
 		return grove__fail_sys(d, err ? err : -EIO, log->path, "cannot read");
 	return 0;
+}
+
+/* The file of a host's value; GROVE_ENOTSUP where the log has no directory of its own. */
+static int value_path(struct jsonl_log *log, const char *name, struct grove_buf *out,
+		      struct grove_detail *d)
+{
+	size_t len = strlen(log->path);
+
+	if (strncmp(name, GROVE__META_HOST, sizeof(GROVE__META_HOST) - 1) || strchr(name, '/') ||
+	    !log->has_dir)
+		return grove__fail(d, GROVE_ENOTSUP, log->path, "a file has no place for a value");
+	if (grove__buf_addf(out, "%.*s/" GROVE__JSONL_VALUES "/%s", (int)(len - sizeof(".jsonl") + 1),
+			    log->path, name))
+		return grove__fail_nomem(d);
+	return grove__jsonl_inside(grove__jsonl_store(log->base.store), out->ptr, d);
+}
+
+static int get_value(struct jsonl_log *log, const char *name, struct grove_buf *out,
+		     struct grove_detail *d)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	int rc = value_path(log, name, &path, d);
+
+	if (!rc)
+		rc = grove__jsonl_get_small(path.ptr, out, d);
+	grove__buf_release(&path);
+	return rc == GROVE_ENOTSUP ? GROVE_ENOTFOUND : rc;
+}
+
+/* With the locks held. */
+static int put_value(struct jsonl_log *log, const char *name, struct grove_slice value,
+		     struct grove_detail *d)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove__sys_stat st;
+	int rc = value_path(log, name, &path, d);
+
+	if (!rc)
+		rc = grove__jsonl_look(log, &st, d);
+	if (!rc)
+		rc = grove__jsonl_may_write(log, d);
+	if (!rc)
+		rc = grove__jsonl_put_small(path.ptr, value, d);
+	grove__buf_release(&path);
+	return rc;
 }
 
 int grove__jsonl_meta_get(struct grove_log *l, const char *name, struct grove_buf *out,
@@ -32,6 +85,8 @@ int grove__jsonl_meta_get(struct grove_log *l, const char *name, struct grove_bu
 		pthread_mutex_unlock(&log->lock);
 		if (!rc && last != '\n')
 			return grove__buf_add_char(out, '1') ? grove__fail_nomem(d) : 0;
+	} else if (!strncmp(name, GROVE__META_HOST, sizeof(GROVE__META_HOST) - 1)) {
+		return get_value(log, name, out, d);
 	}
 	return rc ? rc : grove__fail(d, GROVE_ENOTFOUND, log->path, "no value named %.100s", name);
 }
@@ -67,17 +122,15 @@ int grove__jsonl_meta_put(struct grove_log *l, const char *name, struct grove_sl
 			  struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
-	bool locked;
+	bool end = !strcmp(name, GROVE__META_UNFINISHED), locked;
 	int rc;
 
-	if (strcmp(name, GROVE__META_UNFINISHED))
-		return grove__fail(d, GROVE_ENOTSUP, log->path, "a file has no place for a value");
 	if (!log->writable)
 		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
 	pthread_mutex_lock(&log->lock);
 	rc = grove__jsonl_lock(log, &locked, d);
 	if (!rc)
-		rc = end_line(log, value.len > 0, d);
+		rc = end ? end_line(log, value.len > 0, d) : put_value(log, name, value, d);
 	if (locked)
 		grove__sys_unlock(log->fd);
 	pthread_mutex_unlock(&log->lock);

@@ -114,6 +114,8 @@ const char *grove__store_jsonl_root(const struct grove_store *st);
  * end: "1", or "" to take it back. The next append gives it one (`pad`).
  */
 #define GROVE__META_UNFINISHED "unfinished"
+/* What the names of values begin with that hosts keep. */
+#define GROVE__META_HOST "host."
 
 /*
  * A store that tells `fn` of each call and hands it on to `inner`, which it

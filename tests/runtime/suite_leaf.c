@@ -245,13 +245,18 @@ static void continuing_from_a_prompt_hands_it_back(void **state)
 	t = again(w, s, GROVE_READ);
 	assert_leaf(t, NULL);
 	grove_session_close(t);
-	/* a message of the host's own is edited like a prompt */
+	/* a message of the host's own is edited like a prompt, once the talk has gone on */
 	OK(w->g, grove_session_set_leaf(s, "d", 0));
 	content.len = 0;
 	{
 		const char *id;
 
 		OK(w->g, grove_session_append_custom_message(s, "note", "\"mine\"", 1, NULL, &id));
+		OK(w->g, grove_session_continue(s, id, 0, &outcome, &content));
+		assert_int_equal(outcome, GROVE_OUTCOME_APPEND);
+		assert_int_equal(content.len, 0);
+		assert_leaf(s, id);
+		add(s, "x", "user");
 		OK(w->g, grove_session_continue(s, id, 0, &outcome, &content));
 	}
 	assert_int_equal(outcome, GROVE_OUTCOME_REPLAY);

@@ -70,10 +70,7 @@ static void assert_fenced(struct world *w, struct grove_session *s)
 	REFUSED(s, grove_session_move(s, to));
 	REFUSED(s, grove_session_forget(s, "c", NULL));
 	REFUSED(s, grove_session_forget(s, "d", NULL));
-	if (w->kind->keeps)
-		REFUSED(s, grove_session_put_value(s, "agentId", text("x")));
-	else
-		assert_int_equal(grove_session_put_value(s, "agentId", text("x")), GROVE_ENOTSUP);
+	REFUSED(s, grove_session_put_value(s, "agentId", text("x")));
 	assert_raw(t, &raw);
 	assert_int_equal(rev_of(t), rev);
 	assert_leaf(s, grove_session_leaf(t));

@@ -172,40 +172,72 @@ static void moving_in_a_database_changes_one_line(void **state)
 	grove_session_close(s);
 }
 
-static void values_are_kept_where_there_is_a_place(void **state)
+static void values_are_kept_beside_the_lines(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ);
 	struct grove_buf b = GROVE_BUF_INIT, doc;
-	int want = w->kind->keeps ? 0 : GROVE_ENOTSUP;
 	uint64_t lines = lines_of(s);
 
-	GOT(w->other, grove_session_get_value(t, "agentId", &b),
-	    w->kind->keeps ? GROVE_ENOTFOUND : GROVE_ENOTSUP);
-	GOT(w->g, grove_session_put_value(s, "agentId", text("agent-7")), want);
-	GOT(w->g, grove_session_put_value(s, "metadata", text("{\"a\":[1]}")), want);
-	GOT(w->other, grove_session_get_value(t, "agentId", &b), want);
-	if (w->kind->keeps) {
-		assert_string_equal(b.ptr, "agent-7");
-		b.len = 0;
-		OK(w->other, grove_session_get_value(t, "metadata", &b));
-		assert_string_equal(b.ptr, "{\"a\":[1]}");
-		GOT(w->g, grove_session_put_value(s, "other", text("x")), GROVE_EINVAL);
-		GOT(w->g, grove_session_get_value(s, "other", &b), GROVE_EINVAL);
-		/* another one takes its place */
-		OK(w->g, grove_session_put_value(s, "agentId", text("agent-8")));
-		b.len = 0;
-		OK(w->other, grove_session_get_value(t, "agentId", &b));
-		assert_string_equal(b.ptr, "agent-8");
-	}
+	GOT(w->other, grove_session_get_value(t, "agentId", &b), GROVE_ENOTFOUND);
+	OK(w->g, grove_session_put_value(s, "agentId", text("agent-7")));
+	OK(w->g, grove_session_put_value(s, "metadata", text("{\"a\":[1]}")));
+	OK(w->other, grove_session_get_value(t, "agentId", &b));
+	assert_string_equal(b.ptr, "agent-7");
+	b.len = 0;
+	OK(w->other, grove_session_get_value(t, "metadata", &b));
+	assert_string_equal(b.ptr, "{\"a\":[1]}");
+	GOT(w->g, grove_session_put_value(s, "other", text("x")), GROVE_EINVAL);
+	GOT(w->g, grove_session_get_value(s, "other", &b), GROVE_EINVAL);
+	/* another one takes its place */
+	OK(w->g, grove_session_put_value(s, "agentId", text("agent-8")));
+	b.len = 0;
+	OK(w->other, grove_session_get_value(t, "agentId", &b));
+	assert_string_equal(b.ptr, "agent-8");
 	doc = snapshot_of(t, NULL);
-	assert_has(&doc, w->kind->keeps ? "\"agentId\":\"agent-8\"" : "\"agentId\":null");
+	assert_has(&doc, "\"agentId\":\"agent-8\"");
 	/* no line is written for it, and who reads cannot put any */
 	assert_int_equal(lines_of(s), lines);
 	assert_true(grove_session_put_value(t, "agentId", text("x")) < 0);
 	grove_buf_release(&doc);
 	grove_buf_release(&b);
 	grove_session_close(t);
+	grove_session_close(s);
+}
+
+static void assert_value(struct grove_session *s, const char *name, const char *want)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	assert_int_equal(grove_session_get_value(s, name, &b), want ? 0 : GROVE_ENOTFOUND);
+	if (want)
+		assert_string_equal(b.ptr, want);
+	grove_buf_release(&b);
+}
+
+static void values_go_where_the_session_goes(void **state)
+{
+	struct world *w = *state;
+	struct grove_fork_options path = { .size = sizeof(path), .leaf = "b" };
+	struct grove_session *s = four(w), *whole, *part;
+	char to[400];
+
+	snprintf(to, sizeof(to), "%s/elsewhere", w->dir);
+	OK(w->g, grove_session_put_value(s, "agentId", text("agent-7")));
+	OK(w->g, grove_session_move(s, to));
+	assert_value(s, "agentId", "agent-7");
+	OK(w->g, grove_session_fork(s, NULL, &whole));
+	OK(w->g, grove_session_fork(s, &path, &part));
+	assert_value(whole, "agentId", "agent-7");
+	assert_value(part, "agentId", "agent-7");
+	assert_value(part, "metadata", NULL);
+	/* from here on they are two sessions */
+	OK(w->g, grove_session_put_value(part, "agentId", text("agent-8")));
+	assert_value(s, "agentId", "agent-7");
+	OK(w->g, grove_remove(w->g, grove_session_id(part), GROVE_REMOVE_NO_TRASH));
+	assert_value(s, "agentId", "agent-7");
+	grove_session_close(part);
+	grove_session_close(whole);
 	grove_session_close(s);
 }
 
@@ -293,8 +325,7 @@ static void a_session_is_deleted_where_it_is(void **state)
 	add(s, "a", "user");
 	add(t, "b", "user");
 	/* what somebody believes about its owner does not matter */
-	if (w->kind->keeps)
-		OK(w->g, grove_session_put_value(s, "agentId", text("long gone")));
+	OK(w->g, grove_session_put_value(s, "agentId", text("long gone")));
 	OK(w->other, grove_remove(w->other, "beside", GROVE_REMOVE_NO_TRASH));
 	GOT(w->g, grove_session_open(w->g, "beside", GROVE_READ, &x), GROVE_ENOTFOUND);
 	grove_session_close(x);
@@ -340,7 +371,8 @@ const struct CMUnitTest session_cases[] = {
 	CASE(a_name_is_seen_by_everybody),
 	CASE(moving_a_session_gives_it_another_directory),
 	CASE(moving_in_a_database_changes_one_line),
-	CASE(values_are_kept_where_there_is_a_place),
+	CASE(values_are_kept_beside_the_lines),
+	CASE(values_go_where_the_session_goes),
 	CASE(entries_are_listed_from_a_line_on),
 	CASE(deleting_takes_all_of_one_session),
 	CASE(a_name_that_was_deleted_is_free),

@@ -397,6 +397,47 @@ static void a_fork_without_a_path_is_known_to_its_store(void **state)
 	}
 }
 
+static void assert_agent(struct world *w, const char *store, const char *id, const char *want)
+{
+	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
+				   .getenv = no_variables, .stores = &store, .nr_stores = 1 };
+	struct grove_buf value = GROVE_BUF_INIT;
+	struct grove_session *s;
+	struct grove *g;
+
+	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_session_open(g, id, GROVE_READ, &s), 0);
+	assert_int_equal(grove_session_get_value(s, "agentId", &value), 0);
+	assert_string_equal(value.ptr, want);
+	grove_session_close(s);
+	grove_close(g);
+	grove__buf_release(&value);
+}
+
+static void what_a_host_keeps_comes_along(void **state)
+{
+	struct world *w = *state;
+	struct grove_new_options now = { .size = sizeof(now), .flags = GROVE_NEW_NOW };
+	struct grove_archive_result r;
+	struct grove_session *s;
+	const char *db = database(w, "values");
+	char id[100], back[8192];
+
+	assert_int_equal(grove_session_new(w->g, &now, &s), 0);
+	snprintf(id, sizeof(id), "%s", grove_session_id(s));
+	assert_int_equal(grove_session_append(s, text(PROMPT), NULL, NULL), 0);
+	assert_int_equal(grove_session_put_value(s, "agentId", text("agent-7")), 0);
+	grove_session_close(s);
+	/* from a file to a database, and back to files */
+	assert_int_equal(grove_store_init(w->g, db), 0);
+	assert_int_equal(copy_one(w, id, db), 0);
+	assert_agent(w, db, id, "agent-7");
+	snprintf(back, sizeof(back), "file:%s/back", w->dir);
+	assert_int_equal(grove_store_init(w->g, back), 0);
+	assert_int_equal(copy_all(w, db, back, &r), 0);
+	assert_agent(w, back, id, "agent-7");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -409,6 +450,7 @@ int main(void)
 		WORLD_TEST(files_end_without_a_line_end_when_told_so),
 		cmocka_unit_test(logs_in_memory_end_without_a_line_end_when_told_so),
 		WORLD_TEST(a_fork_without_a_path_is_known_to_its_store),
+		WORLD_TEST(what_a_host_keeps_comes_along),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,6 +147,9 @@ enum out_style brief_style(const struct grove_entry *e)
 	if (e->kind != GROVE_KIND_MESSAGE && e->kind != GROVE_KIND_CUSTOM_MESSAGE)
 		return OUT_DIM;
 	switch (e->role) {
+	case GROVE_ROLE_BRANCH_SUMMARY:
+	case GROVE_ROLE_COMPACTION_SUMMARY:
+		return OUT_MAGENTA;
 	case GROVE_ROLE_USER:
 		return OUT_GREEN;
 	case GROVE_ROLE_ASSISTANT:

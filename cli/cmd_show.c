@@ -14,9 +14,10 @@ enum {
 
 struct show {
 	struct out *o;
-	int full;
+	int full, all;
 	const struct grove_entry *e;
 	int before;       /* kind of the piece before this one */
+	int hidden;       /* a piece was left out: its agent does not show it */
 	int notes;        /* the entry before this one was a note: they stand together */
 };
 
@@ -117,6 +118,10 @@ static int on_piece(void *payload, const struct grove_piece *piece)
 	struct out *o = sh->o;
 	int aside = piece->kind == GROVE_PIECE_NOTE && sh->e->kind != GROVE_KIND_MESSAGE;
 
+	if (piece->hidden && !sh->all) {
+		sh->hidden = 1;
+		return 0;
+	}
 	if (!aside && sh->before == NOTHING_YET)
 		heading(sh);
 	else if (is_prose(sh->before) || (is_prose(piece->kind) && sh->before != NOTHING_YET))
@@ -174,18 +179,20 @@ static int on_piece(void *payload, const struct grove_piece *piece)
 	return out_failed(o);
 }
 
-static int show_entry(struct show *sh, struct grove_view *v, uint32_t i, int all)
+static int show_entry(struct show *sh, struct grove_view *v, uint32_t i)
 {
 	struct grove_entry e;
 	int err = grove_view_entry(v, i, &e);
 
-	if (err || ((e.flags & GROVE_ENTRY_LEAF_MARK) && !all))
+	if (err || ((e.flags & GROVE_ENTRY_LEAF_MARK) && !sh->all))
 		return err;
 	sh->e = &e;
 	sh->before = NOTHING_YET;
+	sh->hidden = 0;
 	err = grove_view_pieces(v, i, on_piece, sh);
 	/* an empty reply is a part of the conversation, too */
-	if (!err && sh->before == NOTHING_YET && (all || e.kind == GROVE_KIND_MESSAGE))
+	if (!err && sh->before == NOTHING_YET &&
+	    (sh->all || (e.kind == GROVE_KIND_MESSAGE && !sh->hidden)))
 		heading(sh);
 	return err;
 }
@@ -242,10 +249,10 @@ int cmd_show(struct cli *c, int argc, char **argv)
 	const char *leaf = NULL;
 	uint32_t *path = NULL, to;
 	size_t nr = 0;
-	int all = 0, blobs = 0, err = 0;
+	int blobs = 0, err = 0;
 	const struct opt opts[] = {
 		{ "leaf", .string = &leaf },
-		{ "all", .flag = &all },
+		{ "all", .flag = &sh.all },
 		{ "full", .flag = &sh.full },
 		{ "blobs", .flag = &blobs },
 		{ NULL },
@@ -253,7 +260,7 @@ int cmd_show(struct cli *c, int argc, char **argv)
 
 	if (cli_begin(c, opts, "SESSION", &argc, argv))
 		return c->status;
-	if (all && leaf)
+	if (sh.all && leaf)
 		return cli_usage(c, "--all and --leaf exclude each other");
 	if (blobs && !c->json)
 		return cli_usage(c, "--blobs needs --json");
@@ -263,7 +270,7 @@ int cmd_show(struct cli *c, int argc, char **argv)
 	v = cli_view(c, s);
 	if (!v || cli_leaf(c, v, leaf, &to))
 		goto out;
-	if (all)
+	if (sh.all)
 		nr = grove_view_count(v); /* and no path: 0, 1, 2, … */
 	else
 		err = grove_view_conversation(v, to, GROVE_CONTEXT_FULL, &path, &nr);
@@ -272,7 +279,7 @@ int cmd_show(struct cli *c, int argc, char **argv)
 	} else if (!err) {
 		title(c, s, v);
 		for (size_t i = 0; i < nr && !err; i++)
-			err = show_entry(&sh, v, path ? path[i] : (uint32_t)i, all);
+			err = show_entry(&sh, v, path ? path[i] : (uint32_t)i);
 	}
 	c->status = err ? cli_fail_view(c, v, err) : EXIT_DONE;
 out:

@@ -127,7 +127,10 @@ enum grove_role {
 	/* xcsh and oh-my-pi */
 	GROVE_ROLE_DEVELOPER,
 	GROVE_ROLE_PYTHON,
-	GROVE_ROLE_FILES            /* files that were mentioned */
+	GROVE_ROLE_FILES,           /* files that were mentioned */
+	/* summaries that stand as messages */
+	GROVE_ROLE_BRANCH_SUMMARY,
+	GROVE_ROLE_COMPACTION_SUMMARY
 };
 
 GROVE_API const char *grove_kind_name(enum grove_kind kind);
@@ -938,6 +941,7 @@ struct grove_piece {
 	struct grove_slice title;
 	struct grove_slice text;
 	int error;                /* the tool or command failed */
+	int hidden;               /* the agent keeps it from people: data, or `display` is false */
 };
 /*
  * A non-zero answer ends the walk and is handed back. An entry whose line is

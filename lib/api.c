@@ -104,6 +104,8 @@ const char *grove_role_name(enum grove_role role)
 		[GROVE_ROLE_DEVELOPER] = "developer",
 		[GROVE_ROLE_PYTHON] = "python",
 		[GROVE_ROLE_FILES] = "files",
+		[GROVE_ROLE_BRANCH_SUMMARY] = "branch-summary",
+		[GROVE_ROLE_COMPACTION_SUMMARY] = "compaction",
 	};
 
 	return (size_t)role < sizeof(names) / sizeof(*names) ? names[role] : "other";

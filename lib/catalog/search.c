@@ -52,7 +52,7 @@ static int find_role(const char *name, struct grove__search_ask *ask, struct gro
 		ask->in &= GROVE_SEARCH_CALLS;
 		return 0;
 	}
-	for (unsigned i = GROVE_ROLE_OTHER; i <= GROVE_ROLE_FILES; i++)
+	for (unsigned i = GROVE_ROLE_OTHER; i <= GROVE_ROLE_COMPACTION_SUMMARY; i++)
 		if (!strcmp(grove_role_name((enum grove_role)i), name)) {
 			ask->roles = 1u << i;
 			return 0;

@@ -25,7 +25,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#define VERSION "2"
+#define VERSION "3"
 #define BUSY_MS 2000
 #define MAKE_TRIES 50
 

@@ -49,6 +49,8 @@ static const struct {
 	{ "developer", GROVE_ROLE_DEVELOPER },
 	{ "pythonExecution", GROVE_ROLE_PYTHON },
 	{ "fileMention", GROVE_ROLE_FILES },
+	{ "branchSummary", GROVE_ROLE_BRANCH_SUMMARY },
+	{ "compactionSummary", GROVE_ROLE_COMPACTION_SUMMARY },
 };
 
 const struct grove__pi_shape *grove__pi_shape(const struct grove__pi_words *words,

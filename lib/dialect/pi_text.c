@@ -86,6 +86,7 @@ struct teller {
 	grove_piece_fn *fn;
 	void *payload;
 	struct grove_buf text, title;
+	bool hidden;
 };
 
 /* A string as text, anything else as the JSON it is. */
@@ -100,7 +101,7 @@ static int read_value(struct grove_buf *out, struct grove_slice raw)
 static int tell(struct teller *t, enum grove_piece_kind kind, struct grove_slice title,
 		struct grove_slice text, bool error)
 {
-	struct grove_piece p = { .kind = kind, .error = error };
+	struct grove_piece p = { .kind = kind, .error = error, .hidden = t->hidden };
 	int rc = read_value(&t->title, title);
 
 	if (!rc)
@@ -179,6 +180,12 @@ static int tell_files(struct teller *t, struct grove_slice files)
 	return rc;
 }
 
+/* What an extension says is for people unless it says that it is not. */
+static bool is_hidden(struct grove_slice m)
+{
+	return grove__json_type_of(grove__json_get(m, "display")) == JSON_FALSE;
+}
+
 static int tell_message(struct teller *t, struct grove_slice m, enum grove_role role)
 {
 	enum { CONTENT, TOOL_NAME, IS_ERROR, ERROR_MESSAGE, STOP_REASON, NR };
@@ -192,6 +199,9 @@ static int tell_message(struct teller *t, struct grove_slice m, enum grove_role 
 		return tell_run(t, m, "code");
 	if (role == GROVE_ROLE_FILES)
 		return tell_files(t, grove__json_get(m, "files"));
+	if (role == GROVE_ROLE_BRANCH_SUMMARY || role == GROVE_ROLE_COMPACTION_SUMMARY)
+		return tell(t, GROVE_PIECE_SUMMARY, nothing, grove__json_get(m, "summary"), false);
+	t->hidden = role == GROVE_ROLE_CUSTOM && is_hidden(m);
 	grove__json_get_all(m, names, NR, of);
 	if (role == GROVE_ROLE_TOOL_RESULT)
 		return tell_content(t, of[CONTENT], GROVE_PIECE_TOOL_RESULT, of[TOOL_NAME],
@@ -207,7 +217,8 @@ static int tell_note(struct teller *t, const char *title, struct grove_slice a, 
 		     struct grove_slice b)
 {
 	struct grove_buf text = GROVE_BUF_INIT, part = GROVE_BUF_INIT;
-	struct grove_piece p = { .kind = GROVE_PIECE_NOTE, .title = grove__slice_str(title) };
+	struct grove_piece p = { .kind = GROVE_PIECE_NOTE, .title = grove__slice_str(title),
+				 .hidden = t->hidden };
 	int rc = read_value(&text, a);
 
 	if (!rc && b.len) {
@@ -247,7 +258,7 @@ static int tell_delegation(struct teller *t, struct grove_slice line, bool begin
 int grove__pi_pieces(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 		     grove_piece_fn *fn, void *payload)
 {
-	struct teller t = { fn, payload, GROVE_BUF_INIT, GROVE_BUF_INIT };
+	struct teller t = { .fn = fn, .payload = payload };
 	int rc;
 
 #define GET(name) grove__json_get(line, name)
@@ -256,6 +267,7 @@ int grove__pi_pieces(struct grove_slice line, enum grove_kind kind, enum grove_r
 		rc = tell_message(&t, GET("message"), role);
 		break;
 	case GROVE_KIND_CUSTOM_MESSAGE:
+		t.hidden = is_hidden(line);
 		rc = tell_content(&t, GET("content"), GROVE_PIECE_TEXT, GET("customType"), false);
 		break;
 	case GROVE_KIND_COMPACTION:
@@ -315,6 +327,7 @@ int grove__pi_pieces(struct grove_slice line, enum grove_kind kind, enum grove_r
 		rc = tell_delegation(&t, line, kind == GROVE_KIND_SUBAGENT_BATCH);
 		break;
 	case GROVE_KIND_CUSTOM:
+		t.hidden = true;
 		rc = tell_note(&t, "custom", GET("customType"), " ", GET("data"));
 		break;
 	default:

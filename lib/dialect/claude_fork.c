@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "json/edit.h"
+#include "json/escape.h"
 #include "json/value.h"
 #include "json/write.h"
 
@@ -45,7 +46,7 @@ void grove__claude_fork_init(struct grove__claude_fork *f, uint64_t seed)
 {
 	f->copies = NULL;
 	f->path = NULL;
-	f->nr = f->cap = f->nr_path = f->cap_path = 0;
+	f->nr = f->cap = f->last = f->nr_path = f->cap_path = 0;
 	f->replacements = f->relocated = (struct grove_buf)GROVE_BUF_INIT;
 	f->suppressed = false;
 	grove__arena_init(&f->texts);
@@ -100,6 +101,33 @@ int grove__claude_fork_add(struct grove__claude_fork *f, const struct grove__cla
 	return rc ? rc : f->random(f->random_payload, f->copies[i].fresh);
 }
 
+/* --- names --- */
+
+/* The text of a raw string; nearly all ids stand there as they are, others go to `b`. */
+static int text_of(struct grove_slice raw, struct grove_buf *b, struct grove_slice *out)
+{
+	size_t i = 1;
+	int rc;
+
+	while (i + 1 < raw.len && raw.ptr[i] != '\\' && !(raw.ptr[i] & 0x80))
+		i++;
+	*out = grove__slice(raw.ptr + 1, raw.len - 2);
+	if (i + 1 == raw.len)
+		return 0;
+	rc = grove__json_text(b, raw);
+	*out = grove__buf_slice(b);
+	return rc;
+}
+
+/* The place of a name; it is mostly that of the record copied last, or of the next one. */
+static uint32_t find(const struct grove__claude_fork *f, struct grove_slice uuid)
+{
+	for (size_t i = f->last; i < f->nr && i < f->last + 2; i++)
+		if (grove__slice_eq(copy_name(f, (uint32_t)i), uuid))
+			return (uint32_t)i;
+	return grove__idmap_get(&f->map, uuid);
+}
+
 /* --- where a name leads --- */
 
 /* Ask for the parent of name `i`, which is not copied, and go there. */
@@ -128,7 +156,7 @@ static int step_up(struct grove__claude_fork *f, uint32_t i, uint32_t *next)
  */
 static int lead(struct grove__claude_fork *f, struct grove_slice uuid, uint32_t *out)
 {
-	uint32_t i = grove__idmap_get(&f->map, uuid), next;
+	uint32_t i = find(f, uuid), next;
 	int rc = 0;
 
 	f->nr_path = 0;
@@ -203,25 +231,27 @@ static int make_changes(struct changes *c, struct grove_slice line, struct grove
 
 static int put_fresh(const struct grove__claude_copy *c, struct grove_buf *out)
 {
-	char id[40];
-	size_t len = grove__claude_entry_id(c->fresh, false, id);
+	char id[48] = "\"";
+	size_t len = grove__claude_entry_id(c->fresh, false, id + 1) + 1;
 
-	return grove__json_put_string(out, grove__slice(id, len));
+	id[len++] = '"';
+	return grove__buf_add(out, id, len);
 }
 
 /* A uuid (raw) as it is called in the copy; as it is, if it is not copied. */
 static int put_copied(const struct grove__claude_fork *f, struct grove_slice raw,
 		      struct grove_buf *out)
 {
-	struct grove_buf text = GROVE_BUF_INIT;
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_slice text;
 	uint32_t i = GROVE__IDMAP_NONE;
 	int rc = 0;
 
 	if (grove__json_type_of(raw) == JSON_STRING) {
-		rc = grove__json_text(&text, raw);
-		i = grove__idmap_get(&f->map, grove__buf_slice(&text));
+		rc = text_of(raw, &b, &text);
+		i = rc ? i : grove__idmap_get(&f->map, text);
 	}
-	grove__buf_release(&text);
+	grove__buf_release(&b);
 	if (rc)
 		return rc;
 	if (i != GROVE__IDMAP_NONE && f->copies[i].to == TO_ITSELF)
@@ -232,7 +262,8 @@ static int put_copied(const struct grove__claude_fork *f, struct grove_slice raw
 /* What a parent (raw) becomes. */
 static int put_parent(struct grove__claude_fork *f, struct grove_slice raw, struct grove_buf *out)
 {
-	struct grove_buf text = GROVE_BUF_INIT;
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_slice text;
 	uint32_t to = TO_NOTHING;
 	int rc = 0;
 
@@ -240,9 +271,9 @@ static int put_parent(struct grove__claude_fork *f, struct grove_slice raw, stru
 	if (raw.ptr && grove__json_truthy(raw) && grove__json_type_of(raw) != JSON_STRING)
 		return grove__buf_add_slice(out, raw);
 	if (raw.ptr && grove__json_truthy(raw)) {
-		rc = grove__json_text(&text, raw);
+		rc = text_of(raw, &b, &text);
 		if (!rc)
-			rc = lead(f, grove__buf_slice(&text), &to);
+			rc = lead(f, text, &to);
 	}
 	if (!rc && to == TO_NOTHING)
 		rc = grove__buf_add_str(out, "null");
@@ -250,7 +281,7 @@ static int put_parent(struct grove__claude_fork *f, struct grove_slice raw, stru
 		rc = put_fresh(&f->copies[to], out);
 	else if (!rc)
 		rc = grove__json_put_string(out, copy_name(f, to));
-	grove__buf_release(&text);
+	grove__buf_release(&b);
 	return rc;
 }
 
@@ -304,35 +335,92 @@ static int change_kept(const struct grove__claude_fork *f, struct grove_slice co
 
 /* --- lines --- */
 
+/* What a line is asked for. From F_UUID on: what may change, in the order in which new members are added. */
 enum {
-	F_TYPE, F_UUID, F_PARENT, F_LOGICAL, F_SIDECHAIN, F_SUBTYPE, F_COMPACT, F_SESSION,
-	F_REPLACEMENTS, F_RELOCATED,
+	F_TYPE, F_SUBTYPE, F_COMPACT, F_REPLACEMENTS, F_RELOCATED,
+	F_UUID, F_PARENT, F_LOGICAL, F_SESSION, F_TIME, F_SIDECHAIN,
+	/* these go: they speak of the process that wrote the source, or name its records */
+	F_TEAM, F_AGENT, F_KIND, F_SLUG, F_SOURCE,
+	F_ORIGIN,
 	FORKED
 };
 
 static const char *const names[FORKED] = {
 	[F_TYPE] = "type",
+	[F_SUBTYPE] = "subtype",
+	[F_COMPACT] = "compactMetadata",
+	[F_REPLACEMENTS] = "replacements",
+	[F_RELOCATED] = "relocatedCwd",
 	[F_UUID] = "uuid",
 	[F_PARENT] = "parentUuid",
 	[F_LOGICAL] = "logicalParentUuid",
-	[F_SIDECHAIN] = "isSidechain",
-	[F_SUBTYPE] = "subtype",
-	[F_COMPACT] = "compactMetadata",
 	[F_SESSION] = "sessionId",
-	[F_REPLACEMENTS] = "replacements",
-	[F_RELOCATED] = "relocatedCwd",
+	[F_TIME] = "timestamp",
+	[F_SIDECHAIN] = "isSidechain",
+	[F_TEAM] = "teamName",
+	[F_AGENT] = "agentName",
+	[F_KIND] = "sessionKind",
+	[F_SLUG] = "slug",
+	[F_SOURCE] = "sourceToolAssistantUUID",
+	[F_ORIGIN] = "forkedFrom",
 };
 
-static void read_line(struct grove_slice line, struct grove_slice v[FORKED])
-{
-	struct grove__json_iter it;
+enum { MEMBERS = 48 };               /* more than records have */
 
-	memset(v, 0, FORKED * sizeof(*v));
-	grove__json_iter_init(&it, line);
-	while (grove__json_next(&it))
-		for (unsigned i = 0; i < FORKED; i++)
-			if (grove__json_string_is(it.key, names[i]))
-				v[i] = it.value;
+/* A line taken apart, once. */
+struct parts {
+	struct grove_slice v[FORKED];
+	/* all members in their order: where the key begins, the value, its name or FORKED */
+	struct part {
+		const char *key;
+		struct grove_slice value;
+		unsigned name;
+	} part[MEMBERS];
+	size_t nr;
+	bool plain;                  /* the members are all there, none of the names occurs twice */
+};
+
+/* Which of the names is it? FORKED: none. `raw` has its quotes. */
+static unsigned name_of(struct grove_slice raw)
+{
+	for (unsigned i = 0; i < FORKED; i++)
+		if (raw.ptr[1] == names[i][0] && grove__json_string_is(raw, names[i]))
+			return i;
+	return FORKED;
+}
+
+/* `message`, where it is known, is passed over without a look. */
+static void take_apart(struct grove_slice line, struct grove_slice message, struct parts *out)
+{
+	const char *p = line.ptr + 1, *end = line.ptr + line.len - 1;
+
+	memset(out->v, 0, sizeof(out->v));
+	out->nr = 0;
+	out->plain = true;
+	for (;;) {
+		struct grove_slice key, value;
+		unsigned name;
+
+		while (p < end && (*p == ',' || grove__json_is_space(*p)))
+			p++;
+		if (p >= end)
+			return;
+		key = grove__slice(p, grove__json_skip(p, end));
+		p = grove__json_skip_space(p + key.len, end);
+		p = grove__json_skip_space(p + 1, end); /* the colon */
+		value = message.ptr == p ? message : grove__slice(p, grove__json_skip(p, end));
+		p += value.len;
+		/* a name that is spelled otherwise is the same name */
+		name = memchr(key.ptr, '\\', key.len) ? FORKED + 1 : name_of(key);
+		out->plain &= name <= FORKED && out->nr < MEMBERS && (name == FORKED || !out->v[name].ptr);
+		if (name > FORKED)
+			for (name = 0; name < FORKED && !grove__json_string_is(key, names[name]);)
+				name++;
+		if (name < FORKED)
+			out->v[name] = value;
+		if (out->nr < MEMBERS)
+			out->part[out->nr++] = (struct part){ key.ptr, value, name };
+	}
 }
 
 /* Metadata is left behind, but for what the copy would read otherwise without it. */
@@ -368,11 +456,12 @@ static int note(struct grove__claude_fork *f, const struct grove_slice v[FORKED]
 }
 
 /* The place of the record on this line among the copies; NONE: it is not copied. */
-static int find_copy(const struct grove__claude_fork *f, const struct grove_slice v[FORKED],
+static int find_copy(struct grove__claude_fork *f, const struct grove_slice v[FORKED],
 		     uint32_t *out)
 {
 	static const char *const chain[] = { "user", "assistant", "attachment", "system" };
-	struct grove_buf uuid = GROVE_BUF_INIT;
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_slice uuid;
 	size_t i = 0;
 	int rc;
 
@@ -382,13 +471,13 @@ static int find_copy(const struct grove__claude_fork *f, const struct grove_slic
 	if (i == 4 || grove__json_type_of(v[F_UUID]) != JSON_STRING ||
 	    (v[F_SIDECHAIN].ptr && grove__json_truthy(v[F_SIDECHAIN])))
 		return 0;
-	rc = grove__json_text(&uuid, v[F_UUID]);
+	rc = text_of(v[F_UUID], &b, &uuid);
 	if (!rc) {
-		*out = grove__idmap_get(&f->map, grove__buf_slice(&uuid));
+		*out = find(f, uuid);
 		if (*out != GROVE__IDMAP_NONE && f->copies[*out].to != TO_ITSELF)
 			*out = GROVE__IDMAP_NONE;
 	}
-	grove__buf_release(&uuid);
+	grove__buf_release(&b);
 	return rc;
 }
 
@@ -406,56 +495,144 @@ static int put_origin(const struct grove__claude_fork *f, struct grove_slice uui
 	return rc ? rc : grove__buf_add_char(out, '}');
 }
 
-/* New members are added in the order of their changes: as the SDK has them. */
-static int copy_line(struct grove__claude_fork *f, struct grove_slice line,
+/* What becomes of a member. */
+enum fate { STAYS, GOES, CHANGES_TO };
+
+static enum fate fate_of(unsigned name, const struct grove_slice v[FORKED], bool stamped)
+{
+	switch (name) {
+	case F_UUID:
+	case F_PARENT:
+	case F_SESSION:
+	case F_ORIGIN:
+		return CHANGES_TO;
+	case F_LOGICAL:
+		return v[F_LOGICAL].ptr ? CHANGES_TO : STAYS;
+	case F_TIME:
+		return stamped ? CHANGES_TO : STAYS;
+	case F_SIDECHAIN:
+		return grove__json_type_of(v[F_SIDECHAIN]) != JSON_FALSE ? CHANGES_TO : STAYS;
+	case F_TEAM:
+	case F_AGENT:
+	case F_KIND:
+	case F_SLUG:
+	case F_SOURCE:
+		return GOES;
+	default:
+		return STAYS;
+	}
+}
+
+static int put_value(struct grove__claude_fork *f, unsigned name, const struct grove_slice v[FORKED],
+		     uint32_t copy, const int64_t *now, struct grove_buf *out)
+{
+	switch (name) {
+	case F_UUID:
+		return put_fresh(&f->copies[copy], out);
+	case F_PARENT:
+	case F_LOGICAL:
+		return put_parent(f, v[name], out);
+	case F_SESSION:
+		return grove__json_put_str(out, f->to);
+	case F_TIME:
+		return grove__json_put_time(out, *now);
+	case F_SIDECHAIN:
+		return grove__buf_add_str(out, "false");
+	default:
+		return put_origin(f, v[F_UUID], out);
+	}
+}
+
+/* By changes to the line: what goes may be its last member, and objects in it may change. */
+static int edit_line(struct grove__claude_fork *f, struct grove_slice line,
 		     const struct grove_slice v[FORKED], uint32_t copy, const int64_t *now,
 		     struct grove_buf *out)
 {
-	/* they speak of the process that wrote the source, or name its records */
-	static const char *const gone[] = { "teamName", "agentName", "sessionKind", "slug",
-					    "sourceToolAssistantUUID" };
 	struct changes c = { .nr = 0 };
-	int rc = put_fresh(&f->copies[copy], change(&c, names[F_UUID], NULL, NULL));
+	int rc = 0;
 
-	if (!rc)
-		rc = put_parent(f, v[F_PARENT], change(&c, names[F_PARENT], NULL, NULL));
-	if (!rc && v[F_LOGICAL].ptr)
-		rc = put_parent(f, v[F_LOGICAL], change(&c, names[F_LOGICAL], NULL, NULL));
-	if (!rc)
-		rc = grove__json_put_str(change(&c, names[F_SESSION], NULL, NULL), f->to);
-	if (!rc && now)
-		rc = grove__json_put_time(change(&c, "timestamp", NULL, NULL), *now);
-	if (!rc && grove__json_type_of(v[F_SIDECHAIN]) != JSON_FALSE)
-		rc = grove__buf_add_str(change(&c, names[F_SIDECHAIN], NULL, NULL), "false");
+	for (unsigned i = F_UUID; i < FORKED && !rc; i++) {
+		enum fate fate = fate_of(i, v, now);
+
+		if (fate == GOES)
+			leave_out(&c, names[i]);
+		else if (fate == CHANGES_TO)
+			rc = put_value(f, i, v, copy, now, change(&c, names[i], NULL, NULL));
+	}
 	if (!rc && grove__json_string_is(v[F_TYPE], "system") &&
 	    grove__json_string_is(v[F_SUBTYPE], "compact_boundary"))
 		rc = change_kept(f, v[F_COMPACT], &c);
-	for (size_t i = 0; i < sizeof(gone) / sizeof(*gone); i++)
-		leave_out(&c, gone[i]);
-	if (!rc)
-		rc = put_origin(f, v[F_UUID], change(&c, "forkedFrom", NULL, NULL));
 	if (!rc)
 		rc = make_changes(&c, line, out);
 	grove__buf_release(&c.values);
 	return rc;
 }
 
-int grove__claude_fork_line(struct grove__claude_fork *f, struct grove_slice line, bool last,
-			    int64_t now, struct grove_buf *out)
+/* Nearly every line: its parts, one after the other. */
+static int copy_parts(struct grove__claude_fork *f, struct grove_slice line, const struct parts *m,
+		      uint32_t copy, const int64_t *now, struct grove_buf *out)
 {
-	struct grove_slice v[FORKED];
+	const char *p = line.ptr;
+	size_t start = out->len;
+	int rc = 0;
+
+	for (size_t i = 0; i < m->nr && !rc; i++) {
+		const struct part *x = &m->part[i];
+		enum fate fate = fate_of(x->name, m->v, now);
+
+		if (fate == STAYS)
+			continue;
+		/* up to the next member, which there is: see copy_line() */
+		rc = grove__buf_add(out, p, (size_t)((fate == GOES ? x->key : x->value.ptr) - p));
+		p = fate == GOES ? m->part[i + 1].key : x->value.ptr + x->value.len;
+		if (!rc && fate == CHANGES_TO)
+			rc = put_value(f, x->name, m->v, copy, now, out);
+	}
+	if (!rc)
+		rc = grove__buf_add(out, p, (size_t)(m->part[m->nr - 1].value.ptr +
+						     m->part[m->nr - 1].value.len - p));
+	for (unsigned i = F_UUID; i < FORKED && !rc; i++) {
+		if (m->v[i].ptr || fate_of(i, m->v, now) != CHANGES_TO)
+			continue;
+		rc = grove__buf_addf(out, ",\"%s\":", names[i]);
+		rc = rc ? rc : put_value(f, i, m->v, copy, now, out);
+	}
+	p = m->part[m->nr - 1].value.ptr + m->part[m->nr - 1].value.len;
+	rc = rc ? rc : grove__buf_add(out, p, (size_t)(line.ptr + line.len - p));
+	if (rc)
+		grove__buf_cut(out, start);
+	return rc;
+}
+
+/* New members are added in the order of their names above: as the SDK has them. */
+static int copy_line(struct grove__claude_fork *f, struct grove_slice line, const struct parts *m,
+		     uint32_t copy, const int64_t *now, struct grove_buf *out)
+{
+	if (m->plain && !m->v[F_COMPACT].ptr &&
+	    fate_of(m->part[m->nr - 1].name, m->v, now) != GOES)
+		return copy_parts(f, line, m, copy, now, out);
+	return edit_line(f, line, m->v, copy, now, out);
+}
+
+int grove__claude_fork_line(struct grove__claude_fork *f, struct grove_slice line,
+			    struct grove_slice message, bool last, int64_t now, struct grove_buf *out)
+{
+	struct parts m;
 	uint32_t copy;
 	int rc;
 
 	if (grove__json_type_of(line) != JSON_OBJECT)
 		return 1;
-	read_line(line, v);
-	rc = find_copy(f, v, &copy);
+	take_apart(line, message, &m);
+	rc = find_copy(f, m.v, &copy);
 	if (rc)
 		return rc;
-	if (copy != GROVE__IDMAP_NONE)
-		return copy_line(f, line, v, copy, last ? &now : NULL, out);
-	rc = note(f, v);
+	if (copy != GROVE__IDMAP_NONE) {
+		rc = copy_line(f, line, &m, copy, last ? &now : NULL, out);
+		f->last = copy;
+		return rc;
+	}
+	rc = note(f, m.v);
 	return rc ? rc : 1;
 }
 

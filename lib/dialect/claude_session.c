@@ -587,10 +587,10 @@ static int copy_add(struct grove__copying *c, const struct grove__chain *chain, 
 	return grove__claude_fork_add(&c->fork, &r);
 }
 
-static int copy_line(struct grove__copying *c, struct grove_slice line, bool last, int64_t now,
-		     struct grove_buf *out)
+static int copy_line(struct grove__copying *c, struct grove_slice line, struct grove_slice message,
+		     bool last, int64_t now, struct grove_buf *out)
 {
-	return grove__claude_fork_line(&c->fork, line, last, now, out);
+	return grove__claude_fork_line(&c->fork, line, message, last, now, out);
 }
 
 static int copy_tail(struct grove__copying *c, const char *title, bool given, const char *cwd,

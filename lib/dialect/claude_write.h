@@ -179,6 +179,7 @@ struct grove__claude_fork {
 	/* the rest is not the caller's */
 	struct grove__claude_copy *copies;
 	size_t nr, cap;
+	size_t last;                 /* the copy of the line before */
 	uint32_t *path;
 	size_t nr_path, cap_path;
 	struct grove__idmap map;
@@ -201,11 +202,12 @@ int grove__claude_fork_add(struct grove__claude_fork *f, const struct grove__cla
  * id, forkedFrom; every other byte stays. A parent that is not copied is
  * replaced by the nearest ancestor that is; one that is nowhere stays as it is,
  * so that the copy is read as its source. `last`: the last line that is copied,
- * which gets the time `now`. 1: this one is not copied (but looked at: give it
+ * which gets the time `now`. `message`: where that member's value stands in the line,
+ * if it is known (ptr NULL). 1: this one is not copied (but looked at: give it
  * all lines of the log), GROVE_ENOMEM, or what the callbacks answered.
  */
-int grove__claude_fork_line(struct grove__claude_fork *f, struct grove_slice line, bool last,
-			    int64_t now, struct grove_buf *out);
+int grove__claude_fork_line(struct grove__claude_fork *f, struct grove_slice line,
+			    struct grove_slice message, bool last, int64_t now, struct grove_buf *out);
 /*
  * The lines behind the records: contents that were replaced, the directory it
  * works in (`cwd`, NULL: the source's own if it was moved), and the title: that

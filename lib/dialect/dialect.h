@@ -513,14 +513,15 @@ struct grove__dialect {
 	 * Forks that give other ids to what they copy; all NULL where entries
 	 * keep theirs. `row` is one of the chain's; all that are to be copied
 	 * are added before the first line. copy_line: every line of the log, in
-	 * order; 1: it is not copied. copy_tail: what stands behind them;
+	 * order, and where its message stands (ptr NULL: not known); 1: it is not
+	 * copied. copy_tail: what stands behind them;
 	 * `title` NULL: none, `given`: to be taken as it is.
 	 */
 	struct grove__copying *(*copy_new)(const struct grove__copy_in *in);
 	void (*copy_free)(struct grove__copying *c);
 	int (*copy_add)(struct grove__copying *c, const struct grove__chain *chain, uint32_t row);
-	int (*copy_line)(struct grove__copying *c, struct grove_slice line, bool last, int64_t now,
-			 struct grove_buf *out);
+	int (*copy_line)(struct grove__copying *c, struct grove_slice line, struct grove_slice message,
+			 bool last, int64_t now, struct grove_buf *out);
 	int (*copy_tail)(struct grove__copying *c, const char *title, bool given, const char *cwd,
 			 int64_t now, int (*fn)(void *payload, struct grove_slice line),
 			 void *payload);

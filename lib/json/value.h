@@ -51,6 +51,9 @@ static inline bool grove__json_string_is(struct grove_slice raw, const char *str
 	if (raw.ptr[1] != *str && raw.ptr[1] != '\\' && (unsigned char)raw.ptr[1] < 0x80 &&
 	    raw.ptr[1] != '"')
 		return false;
+	/* and those that do not are spelled plainly */
+	if (raw.len == strlen(str) + 2 && !memcmp(raw.ptr + 1, str, raw.len - 2))
+		return true;
 	return grove__json_string_equals(raw, str);
 }
 

@@ -124,23 +124,6 @@ static int write_settings(struct context *c, uint32_t leaf, struct grove_buf *ou
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(ch->d) : rc;
 }
 
-/* Where the message of a row is known, its line need not be taken apart again. */
-static bool known_message(const struct grove__choice *c, uint32_t row, struct grove_slice *value)
-{
-	struct grove__image *im = c->im;
-	size_t off, len;
-	bool known;
-
-	if (!im->chain)
-		return false;
-	pthread_rwlock_rdlock(&im->chain_lock);
-	known = im->dialect->chain_message(im->chain, row, &off, &len) && off + len <= value->len;
-	pthread_rwlock_unlock(&im->chain_lock);
-	if (known)
-		*value = grove__slice(value->ptr + off, len);
-	return known;
-}
-
 /* The time of an entry; some summaries stand just before what they kept, or what follows. */
 static int64_t time_of(const struct grove__choice *c, uint32_t row, struct grove_slice value)
 {
@@ -164,7 +147,7 @@ static int each_message(const struct context *x, uint32_t *row,
 	const struct grove__choice *c = &x->choice;
 	const struct grove__spine *s = c->im->spine;
 	struct grove__rows rows;
-	struct grove_slice value;
+	struct grove_slice value, message;
 	int rc;
 
 	grove__rows_init(&rows, c->im, c->log, c->rows, c->nr_rows);
@@ -176,8 +159,8 @@ static int each_message(const struct context *x, uint32_t *row,
 			continue;
 		if (e)
 			content = grove__buf_slice(&e->content);
-		if (known_message(c, *row, &value))
-			rc = fn(payload, value);
+		if (grove__image_message(c->im, *row, value, &message))
+			rc = fn(payload, message);
 		else
 			rc = c->im->dialect->messages(value, grove__spine_kind(s, *row),
 					      grove__spine_role(s, *row), time_of(c, *row, value),

@@ -410,7 +410,7 @@ static int copy_rows(struct copier *k, uint32_t leaf, int64_t now)
 	struct grove__image *im = w->s->image;
 	const struct grove__dialect *dialect = w->s->at.dialect;
 	struct grove__rows rows;
-	struct grove_slice value;
+	struct grove_slice value, message;
 	uint32_t row, last = GROVE_NONE;
 	int rc = leaf == GROVE_NONE ? 0 : mark_chain(k, leaf);
 
@@ -427,7 +427,9 @@ static int copy_rows(struct copier *k, uint32_t leaf, int64_t now)
 	while (!(rc = grove__rows_next(&rows, &row, &value, w->d))) {
 		size_t start = w->bytes.len;
 
-		rc = dialect->copy_line(k->c, value, row == last, now, &w->bytes);
+		if (!grove__image_message(im, row, value, &message))
+			message = grove__slice(NULL, 0);
+		rc = dialect->copy_line(k->c, value, message, row == last, now, &w->bytes);
 		if (rc < 0) {
 			rc = rc == GROVE_ENOMEM ? grove__fail_nomem(w->d) : rc;
 			break;

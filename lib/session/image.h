@@ -170,6 +170,9 @@ static inline bool grove__image_old(const struct grove__image *im)
  */
 int grove__image_line(const struct grove__image *im, struct grove_log *log, uint32_t row,
 		      struct grove_buf *out, struct grove_slice *value, struct grove_detail *d);
+/* Where the message of a row is known, its value need not be taken apart again. */
+bool grove__image_message(struct grove__image *im, uint32_t row, struct grove_slice value,
+			  struct grove_slice *out);
 /* Are the header and the last of `nr` rows still what was indexed? GROVE_ESTALE if not. */
 int grove__image_verify(const struct grove__image *im, uint32_t nr, struct grove_log *log,
 			struct grove_detail *d);

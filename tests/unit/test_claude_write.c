@@ -766,7 +766,7 @@ static void fork_close(struct source *s)
 
 static int fork_line(struct source *s, const char *line, bool last, struct grove_buf *out)
 {
-	return grove__claude_fork_line(&s->f, grove__slice_str(line), last, 1000, out);
+	return grove__claude_fork_line(&s->f, grove__slice_str(line), grove__slice(NULL, 0), last, 1000, out);
 }
 
 /* Copies as "uuid<parent uuid<parent …", fresh uuids by their number. */
@@ -1129,9 +1129,56 @@ static void memory_may_run_out_anywhere(void **state)
 	starve(fork_more);
 }
 
+/* A name that is spelled with an escape makes the line one that is edited; but for it the answer is the same. */
+static void a_line_is_copied_as_if_it_was_edited(void **state)
+{
+	static const char *const lines[] = {
+		"{'type':'user','uuid':'a','parentUuid':null,'sessionId':'OLD','message':{'role':'user','content':'}'},'x':1}",
+		"{'x':1,'type':'user','uuid':'b','parentUuid':'a','message':{'a':[1,{}]},'timestamp':'t'}",
+		"{'teamName':'t','x' : 1 ,'slug':'s','agentName':null,'uuid':'c','type':'system','sessionKind':1,'parentUuid':'b'}",
+		"{'type':'system','uuid':'d','x':1,'parentUuid':'c','teamName':'t'}",
+		"{'type':'system','uuid':'e','parentUuid':'d' , 'x':1,'teamName':'t','slug':'s' }",
+		"{ 'slug':'s','type':'system','slug':'s', 'x':1,'uuid':'?','uuid':'f','parentUuid':'e','isSidechain':0}",
+		"{'forkedFrom':{'sessionId':'older'},'type':'attachment','uuid':'g','x':1,'parentUuid':'f','isSidechain':false,'logicalParentUuid':'a'}",
+		"{'type':'system','uuid':'h','parentUuid':7,'x':1,'sourceToolAssistantUUID':'a','sessionId':5}",
+	};
+	struct grove_buf plain = GROVE_BUF_INIT, known = GROVE_BUF_INIT, edited = GROVE_BUF_INIT;
+	struct source s;
+
+	(void)state;
+	assert_int_equal(fork_open(&s, lines, sizeof(lines) / sizeof(*lines), NULL), 0);
+	for (size_t i = 0; i < 2 * sizeof(lines) / sizeof(*lines); i++) {
+		const char *json = quoted(&s.w, lines[i / 2]);
+		struct grove_slice line = grove__slice_str(json), message = grove__json_get(line, "message");
+		const char *x = strstr(json, "\"x\"");
+		struct grove_buf other = GROVE_BUF_INIT;
+		char *at;
+
+		assert_int_equal(grove__buf_addf(&other, "%.*s\"\\u0078%s", (int)(x - json), json, x + 2), 0);
+		grove__buf_clear(&plain);
+		grove__buf_clear(&known);
+		grove__buf_clear(&edited);
+		assert_int_equal(fork_line(&s, json, i & 1, &plain), 0);
+		assert_int_equal(grove__claude_fork_line(&s.f, line, message, i & 1, 1000, &known), 0);
+		assert_int_equal(fork_line(&s, other.ptr, i & 1, &edited), 0);
+		at = strstr(edited.ptr, "\\u0078");
+		assert_non_null(at);
+		*at = 'x';
+		memmove(at + 1, at + 6, strlen(at + 6) + 1);
+		assert_string_equal(plain.ptr, edited.ptr);
+		assert_string_equal(plain.ptr, known.ptr);
+		grove__buf_release(&other);
+	}
+	grove__buf_release(&plain);
+	grove__buf_release(&known);
+	grove__buf_release(&edited);
+	fork_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_line_is_copied_as_if_it_was_edited),
 		cmocka_unit_test(a_bare_message_becomes_a_record),
 		cmocka_unit_test(what_else_a_record_says_is_kept),
 		cmocka_unit_test(what_a_record_says_of_itself_counts),

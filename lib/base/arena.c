@@ -35,6 +35,22 @@ void grove__arena_release(struct grove__arena *a)
 	grove__arena_init(a);
 }
 
+void grove__arena_clear(struct grove__arena *a)
+{
+	struct grove__arena_chunk *newest = a->chunks;
+
+	if (!newest || newest->cap > CHUNK_MAX) {
+		grove__arena_release(a);
+		return;
+	}
+	/* the newest is the largest */
+	a->chunks = newest->next;
+	grove__arena_release(a);
+	newest->next = NULL;
+	newest->len = 0;
+	a->chunks = newest;
+}
+
 void *grove__arena_alloc(struct grove__arena *a, size_t len, size_t align)
 {
 	struct grove__arena_chunk *c = a->chunks;

@@ -67,9 +67,9 @@ static uint32_t value_of(uint64_t slot)
 	return (uint32_t)slot - 1;
 }
 
-static int grow(struct grove__idmap *m)
+static int resize(struct grove__idmap *m, uint32_t nr)
 {
-	uint32_t nr = m->slots ? (m->mask + 1) * 2 : FIRST_SLOTS, i, at;
+	uint32_t i, at;
 	uint64_t *slots;
 
 	if (!nr)
@@ -90,6 +90,21 @@ static int grow(struct grove__idmap *m)
 	m->slots = slots;
 	m->mask = nr - 1;
 	return 0;
+}
+
+static int grow(struct grove__idmap *m)
+{
+	return resize(m, m->slots ? (m->mask + 1) * 2 : FIRST_SLOTS);
+}
+
+void grove__idmap_expect(struct grove__idmap *m, uint64_t nr)
+{
+	uint64_t slots = FIRST_SLOTS;
+
+	while (slots - slots / 4 <= nr && slots <= UINT32_MAX / 2)
+		slots *= 2;
+	if (slots > (m->slots ? (uint64_t)m->mask + 1 : 0))
+		resize(m, (uint32_t)slots);
 }
 
 /* The slot of `name`, or the empty one where it belongs. */
@@ -116,6 +131,12 @@ uint32_t grove__idmap_get(const struct grove__idmap *m, struct grove_slice name)
 		return GROVE__IDMAP_NONE;
 	slot = probe(m, name, (uint32_t)grove__hash(m->seed, name.ptr, name.len));
 	return *slot ? value_of(*slot) : GROVE__IDMAP_NONE;
+}
+
+void grove__idmap_hint(const struct grove__idmap *m, struct grove_slice name)
+{
+	if (m->slots)
+		__builtin_prefetch(&m->slots[(uint32_t)grove__hash(m->seed, name.ptr, name.len) & m->mask]);
 }
 
 int grove__idmap_put(struct grove__idmap *m, struct grove_slice name,

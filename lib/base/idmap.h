@@ -41,6 +41,11 @@ uint32_t grove__idmap_get(const struct grove__idmap *m, struct grove_slice name)
 int grove__idmap_put(struct grove__idmap *m, struct grove_slice name,
 		     uint32_t value, uint32_t *old);
 
+/* `name` will be asked for or set soon: have its slot at hand by then. */
+void grove__idmap_hint(const struct grove__idmap *m, struct grove_slice name);
+/* There will be about `nr` names: make room for them at once. If there is none, it is made later. */
+void grove__idmap_expect(struct grove__idmap *m, uint64_t nr);
+
 /* A good 64-bit mix of some bytes. */
 uint64_t grove__hash(uint64_t seed, const void *ptr, size_t len);
 

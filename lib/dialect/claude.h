@@ -176,6 +176,8 @@ struct grove__claude_rows {
 /* The struct must stay where it is from here on. */
 void grove__claude_rows_init(struct grove__claude_rows *r, uint64_t seed);
 void grove__claude_rows_release(struct grove__claude_rows *r);
+/* This row will be added soon. */
+void grove__claude_rows_hint(const struct grove__claude_rows *r, const struct grove__claude_row *row);
 /*
  * Take in a line; rows are numbered as they come, metadata and all. Nothing of
  * `row` is referred to afterwards. Returns 0, GROVE_ENOMEM (the row is not

@@ -264,6 +264,17 @@ static int take_kept(struct grove__claude_rows *r, const struct grove__claude_ro
 	return rc;
 }
 
+void grove__claude_rows_hint(const struct grove__claude_rows *r, const struct grove__claude_row *row)
+{
+	if (row->uuid.len)
+		grove__idmap_hint(&r->map, row->uuid);
+	if (row->class == CLAUDE_ASSISTANT && row->reply.len)
+		grove__idmap_hint(&r->map, row->reply);
+	/* with its quotes; if it has escapes, somewhere else will be looked */
+	if (row->nr_tools && row->tool.len > 2)
+		grove__idmap_hint(&r->map, grove__slice(row->tool.ptr + 1, row->tool.len - 2));
+}
+
 int grove__claude_rows_add(struct grove__claude_rows *r, const struct grove__claude_row *row)
 {
 	struct grove__claude_packed p = { .time = row->time, .flags = row->flags,

@@ -220,6 +220,17 @@ static int chain_add(struct grove__chain *c, const struct grove__entry *e)
 	return e->more ? grove__claude_rows_add(&c->rows, e->more) : GROVE_ENOMEM;
 }
 
+static void chain_hint(const struct grove__chain *c, const struct grove__entry *e)
+{
+	if (e->more)
+		grove__claude_rows_hint(&c->rows, e->more);
+}
+
+static void chain_expect(struct grove__chain *c, uint64_t times)
+{
+	grove__idmap_expect(&c->rows.map, c->rows.map.used * times);
+}
+
 static int chain_freeze(const struct grove__chain *c, uint64_t at, uint64_t *end, grove__ice_fn *fn,
 			void *payload)
 {
@@ -647,6 +658,8 @@ const struct grove__dialect grove__dialect_claude = {
 	.chain_new = chain_new,
 	.chain_free = chain_free,
 	.chain_add = chain_add,
+	.chain_hint = chain_hint,
+	.chain_expect = chain_expect,
 	.chain_copy = chain_copy,
 	.chain_count = chain_count,
 	.chain_walk = chain_walk,

@@ -408,6 +408,10 @@ struct grove__dialect {
 	void (*chain_free)(struct grove__chain *c);
 	/* The next row: what index() found. GROVE_ENOMEM, GROVE_ETOOBIG. */
 	int (*chain_add)(struct grove__chain *c, const struct grove__entry *e);
+	/* It will be added soon. Cheap, and changes nothing. */
+	void (*chain_hint)(const struct grove__chain *c, const struct grove__entry *e);
+	/* There will be so many times as many rows as now. */
+	void (*chain_expect)(struct grove__chain *c, uint64_t times);
 	/* As it was with `nr` rows. NULL when out of memory. */
 	struct grove__chain *(*chain_copy)(const struct grove__chain *c, uint32_t nr);
 	uint32_t (*chain_count)(const struct grove__chain *c);

@@ -29,6 +29,9 @@
 #define THREADS_MAX 2
 #define THREADS_FROM ((uint64_t)2 << 20)  /* bytes from which a second thread pays */
 #define BATCH 4096                        /* lines that wait for being merged */
+#define HINT_AHEAD 12                     /* lines: about as long as memory takes */
+#define EXPECT_FROM ((uint64_t)8 << 20)   /* bytes from which room is made at once */
+#define EXPECT_AT 32                      /* when such a part of them is known */
 #define SPAN_MAX ((uint64_t)1 << 20)      /* members longer than this are not looked at */
 #define TEXT_MAX ((uint64_t)32 << 20)     /* bytes of a log that is far and worth keeping */
 
@@ -56,6 +59,7 @@ struct loader {
 	bool keep;               /* what is read, with the image */
 	uint64_t issued, merged; /* runs handed out, runs done */
 	bool end;                /* nothing left to hand out */
+	bool expected;           /* there is room for the ids */
 	int rc;                  /* or LOOSE */
 	uint64_t loose_pos;      /* where reading value by value begins */
 };
@@ -128,18 +132,25 @@ void grove__image_unref(struct grove__image *im)
 	free(im);
 }
 
-/* A row for an entry, and what the dialect wants to know of it. */
+static void lock_chain(struct grove__image *im)
+{
+	if (im->chain)
+		pthread_rwlock_wrlock(&im->chain_lock);
+}
+
+static void unlock_chain(struct grove__image *im)
+{
+	if (im->chain)
+		pthread_rwlock_unlock(&im->chain_lock);
+}
+
+/* A row for an entry, and what the dialect wants to know of it. With the chain locked. */
 static int add_row(struct grove__image *im, const struct grove__entry *e,
 		   const struct grove__spot *at)
 {
 	int rc = grove__spine_add(im->spine, e, at->pos, at->len, at->line, at->crc);
 
-	if (rc || !im->chain)
-		return rc;
-	pthread_rwlock_wrlock(&im->chain_lock);
-	rc = im->dialect->chain_add(im->chain, e);
-	pthread_rwlock_unlock(&im->chain_lock);
-	return rc;
+	return rc || !im->chain ? rc : im->dialect->chain_add(im->chain, e);
 }
 
 /* Without a header the entries tell what it would have said. */
@@ -186,10 +197,13 @@ int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t 
 	}
 	if (!rc && im->dialect->headless)
 		rc = take_facts(im, e);
-	if (!rc)
+	if (!rc) {
+		lock_chain(im);
 		rc = add_row(im, e, &(struct grove__spot){ .pos = pos, .len = line.len,
 							   .line = im->lines,
 							   .crc = grove__crc32c(0, line.ptr, line.len) });
+		unlock_chain(im);
+	}
 	if (!rc)
 		rc = grove__tree_link(im->spine, from);
 	grove__arena_release(&tmp);
@@ -309,7 +323,7 @@ static int give_id(struct grove__image *im, struct grove__entry *e, uint64_t lin
 
 /*
  * A value that counts: a header, the slot, or an entry. `bytes` are the value's
- * or its line's, `len` of them.
+ * or its line's, `len` of them. With the chain locked.
  */
 static int take_value(struct grove__image *im, enum grove__line_class class, struct grove__entry *e,
 		      const struct grove__spot *at, const char *bytes, size_t len)
@@ -366,6 +380,32 @@ static int merge_one(struct worker *w, struct found *f)
 	return rc ? tell_taking(w->ld, &w->d, rc, at.line, at.pos) : 0;
 }
 
+/* Ids are looked for all over memory: what will be asked for is fetched meanwhile. */
+static void hint(const struct grove__image *im, const struct found *f)
+{
+	if (f->class != LINE_ENTRY)
+		return;
+	if (f->e.has_id)
+		grove__idmap_hint(&im->spine->ids, f->e.id);
+	if (im->chain)
+		im->dialect->chain_hint(im->chain, &f->e);
+}
+
+/* Once it is known what lines are like: rooms for the ids of all that will come. */
+static void expect_more(struct loader *ld, const struct grove_run *run)
+{
+	struct grove__image *im = ld->im;
+	uint64_t all = ld->until - ld->begin, done = run->pos - ld->begin;
+
+	/* readers that know the ids would have to wait */
+	if (ld->expected || im->spine->shared || all < EXPECT_FROM || done < all / EXPECT_AT)
+		return;
+	ld->expected = true;
+	grove__idmap_expect(&im->spine->ids, im->spine->ids.used * (all / done + 1));
+	if (im->chain)
+		im->dialect->chain_expect(im->chain, all / done + 1);
+}
+
 /* Merge what was found so far; waits until all earlier runs are done. */
 static int merge(struct worker *w)
 {
@@ -382,10 +422,19 @@ static int merge(struct worker *w)
 	}
 	if (!rc && w->tmp.failed)
 		rc = grove__fail_nomem(&w->d);
-	for (size_t i = 0; i < w->nr && !rc; i++)
+	lock_chain(ld->im);
+	if (!rc)
+		expect_more(ld, &w->run);
+	for (size_t i = 0; i < w->nr && i < HINT_AHEAD && !rc; i++)
+		hint(ld->im, &w->found[i]);
+	for (size_t i = 0; i < w->nr && !rc; i++) {
+		if (w->nr - i > HINT_AHEAD)
+			hint(ld->im, &w->found[i + HINT_AHEAD]);
 		rc = merge_one(w, &w->found[i]);
+	}
+	unlock_chain(ld->im);
 	w->nr = 0;
-	grove__arena_release(&w->tmp);
+	grove__arena_clear(&w->tmp);
 	return rc;
 }
 
@@ -892,7 +941,9 @@ static int take_found(struct loader *ld, struct grove__values *v, struct grove__
 		rc = grove__values_whole(v, value);
 	if (rc)
 		return rc;
+	lock_chain(im);
 	rc = take_value(im, class, &e, &value->at, value->ptr, (size_t)value->at.len);
+	unlock_chain(im);
 	if (rc)
 		return tell_taking(ld, ld->d, rc, value->at.line, value->at.pos);
 	return im->spine->nr > rows ? note_span(ld, &value->at, grown) : 0;
@@ -948,7 +999,7 @@ static int load_values(struct loader *ld, bool grown)
 	grove__arena_init(&tmp);
 	while (!rc && !(rc = grove__values_next(v, &value))) {
 		rc = take_found(ld, v, &value, &tmp, grown);
-		grove__arena_release(&tmp);
+		grove__arena_clear(&tmp);
 		if (!rc && (im->by_line || value.at.pos - told >= RUN_BYTES)) {
 			told = ld->pos = value.at.pos;
 			rc = tell_progress(ld, ld->d);
@@ -956,6 +1007,7 @@ static int load_values(struct loader *ld, bool grown)
 	}
 	if (rc == 1)
 		rc = count_passed(ld, v, grown);
+	grove__arena_release(&tmp);
 	grove__values_free(v);
 	return rc;
 }

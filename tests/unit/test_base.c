@@ -190,6 +190,30 @@ static void what_an_arena_gave_never_moves(void **state)
 	free(kept);
 }
 
+static void a_cleared_arena_is_used_again(void **state)
+{
+	struct grove__arena a;
+
+	(void)state;
+	grove__arena_init(&a);
+	grove__arena_clear(&a);
+	for (size_t round = 0; round < 4; round++) {
+		char *first = grove__arena_dup(&a, str("first"));
+
+		for (size_t i = 0; i < 2000 * round; i++)
+			assert_non_null(grove__arena_alloc(&a, 100, 8));
+		assert_string_equal(first, "first");
+		assert_true(a.used >= 200000 * round);
+		if (round == 3)
+			assert_non_null(grove__arena_alloc(&a, (size_t)8 << 20, 8));
+		grove__arena_clear(&a);
+		assert_int_equal(a.used, 0);
+	}
+	/* what was larger than all others is not kept */
+	assert_null(a.chunks);
+	grove__arena_release(&a);
+}
+
 static void an_arena_keeps_every_alignment(void **state)
 {
 	struct chance c = chance_begin("arena");
@@ -329,8 +353,14 @@ static void a_map_grows_and_forgets_nothing(void **state)
 
 		grove__idmap_init(&m, seeds[k], name_of, &o);
 		for (uint32_t i = 0; i < NR; i++) {
+			/* that more are expected, or a name, changes nothing */
+			if (k && i == NR / 64 * k)
+				grove__idmap_expect(&m, k == 1 ? 10 : NR);
+			grove__idmap_hint(&m, name_of(&o, i));
 			assert_int_equal(grove__idmap_put(&m, name_of(&o, i), i, &old), 0);
 			assert_int_equal(old, GROVE__IDMAP_NONE);
+			if (k > 1 && i > NR / 64 * k)
+				assert_true((uint64_t)m.mask + 1 - (m.mask + 1) / 4 > NR);
 			/* at most three quarters full */
 			if ((uint64_t)m.used * 4 > ((uint64_t)m.mask + 1) * 3)
 				fail();
@@ -603,6 +633,7 @@ int main(void)
 		cmocka_unit_test(slices_compare_by_their_bytes),
 		cmocka_unit_test(what_an_arena_gave_never_moves),
 		cmocka_unit_test(an_arena_keeps_every_alignment),
+		cmocka_unit_test(a_cleared_arena_is_used_again),
 		cmocka_unit_test(an_arena_takes_any_size),
 		cmocka_unit_test(an_empty_map_knows_no_name),
 		cmocka_unit_test(a_name_set_again_gets_the_later_number),

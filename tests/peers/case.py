@@ -110,48 +110,44 @@ def compare_answers(place, kind, file, ask_peer, ask_grove, knowns):
     wrong = differing(theirs, ours)
     if not wrong:
         return
-    used = set()
-    for known in knowns:
-        concerned = known.concerns(wrong)
-        if not concerned:
-            continue
-        if known.mend:
-            mended = file.copy()
-            if known.mend(mended):
-                used.add(known)
-        elif all(known.excuses(file, q, theirs.get(q), ours.get(q)) for q in concerned):
-            used.add(known)
-    settled = set()
-    mends = [k for k in knowns if k in used and k.mend]
-    # One at a time, then all: a file may be odd in several ways.
+    mends = [k for k in knowns if k.mend and k.concerns(wrong) and k.mend(file.copy())]
+    excuses = [k for k in knowns if k.excuses]
+    left = excused(place, file, excuses, wrong, theirs, ours, [])
+    # One mend at a time, then all: a file may be odd in several ways.
     for group in [[k] for k in mends] + ([mends] if len(mends) > 1 else []):
-        mended = file.copy()
-        for known in group:
-            known.mend(mended)
-        again = ask_peer(mended)
-        covered = set().union(*(k.concerns(wrong) for k in group))
-        agreed = {q for q in covered if equal(again.get(q), ours.get(q))}
-        for known in group:
-            if known.concerns(agreed):
-                place.book.add(place.book.known, (place.peer, known.row))
-        settled |= agreed
-    for known in used:
-        if known.excuses:
-            concerned = known.concerns(wrong - settled)
-            if concerned:
-                place.book.add(place.book.known, (place.peer, known.row))
-            settled |= concerned
-    if wrong - settled:
-        question = sorted(wrong - settled)[0]
+        concerned = set().union(*(k.concerns(left) for k in group))
+        if concerned:
+            mended = file.copy()
+            for known in group:
+                known.mend(mended)
+            again = ask_peer(mended)
+            left = left - concerned | excused(place, mended, excuses, concerned, again, ours, group)
+    if left:
+        question = sorted(left)[0]
         raise Different(question, theirs.get(question), ours.get(question), file.bytes())
+
+
+def excused(place, file, excuses, questions, theirs, ours, mended):
+    """The questions that still differ; the known differences that settle the others are counted."""
+    left = set()
+    for question in questions:
+        used = list(mended)
+        if not equal(theirs.get(question), ours.get(question)):
+            used = [k for k in excuses if k.concerns([question])
+                    and k.excuses(file, question, theirs.get(question), ours.get(question))][:1] + used
+            if len(used) == len(mended):
+                left.add(question)
+                continue
+        for known in used:
+            place.book.add(place.book.known, (place.peer, known.row))
+    return left
 
 
 def differing(theirs, ours):
     if is_error(theirs) and is_error(ours):
         return set()
     if is_error(theirs):
-        theirs = {}
-        return {q for q in ours}
+        return set(ours)
     return {q for q in ours if not equal(theirs.get(q), ours[q])}
 
 

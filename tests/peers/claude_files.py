@@ -231,7 +231,7 @@ def frame(file, rng):
         last = driver.text(file.entries()[-1]).encode()
         file.torn = last[:rng.randrange(1, len(last))]
         file.odd.add("torn")
-    elif rng.random() < 0.06 and isinstance(file.lines[-1], dict) and len(file.lines) > 1:
-        file.torn = driver.text(file.lines.pop()).encode()
+    else:
+        file.open = rng.random() < 0.06
     for _ in range(rng.choice([0, 0, 0, 1, 2])):
         file.lines.insert(rng.randrange(1, len(file.lines) + 1), rng.choice([b"", b"   ", b"not json", b'{"type":"user"', b"null", b"5", b"[1]"]))

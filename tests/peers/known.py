@@ -65,7 +65,7 @@ def last_of_each_id(file):
 def replace(file, wrong, new):
     changed = False
     for at, line in enumerate(file.lines):
-        if at and isinstance(line, dict) and wrong(line):
+        if isinstance(line, dict) and line.get("type") != "session" and wrong(line):
             file.lines[at] = new(line)
             changed = True
     return changed
@@ -89,11 +89,17 @@ def summaries_are_texts(file):
     return replace(file, wrong, lambda e: {**e, "summary": driver.text(e["summary"])})
 
 
-def only_objects(file):
-    keep = [line for line in file.lines if isinstance(line, dict) or not is_value(line)]
-    changed = len(keep) != len(file.lines)
-    file.lines = keep
+def no_stray_end(file):
+    """The last line is an entry."""
+    changed = False
+    while len(file.lines) > 1 and is_stray(file.lines[-1]):
+        file.lines.pop()
+        changed = True
     return changed
+
+
+def is_stray(line):
+    return is_value(line) if isinstance(line, bytes) else "id" not in line and "parentId" not in line
 
 
 def is_value(line):
@@ -139,6 +145,31 @@ def short_summary_is_title(file):
     return True
 
 
+def nothing_to_show(file, question, theirs, ours):
+    return theirs is None and ours is not None and ours["name"] is None and ours["firstMessage"] == "(no messages)"
+
+
+def no_side_prompts(file):
+    return replace(file, lambda e: e.get("type") == "user" and e.get("isSidechain"), lambda e: {**e, "isMeta": True})
+
+
+def no_session(file, question, theirs, ours):
+    return ours is None and not any(e.get("type") in ("user", "assistant") and not e.get("isSidechain") for e in file.entries())
+
+
+def whole_segments(file):
+    """No boundary keeps a segment that begins or ends with a record that is not there."""
+    there = {e.get("uuid") for e in file.entries()}
+
+    def damaged(e):
+        segment = (e.get("compactMetadata") or {}).get("preservedSegment")
+        return segment and not {segment["headUuid"], segment["tailUuid"]} <= there
+
+    def new(e):
+        return {**e, "compactMetadata": {k: v for k, v in e["compactMetadata"].items() if k != "preservedSegment"}}
+    return replace(file, damaged, new)
+
+
 CONTEXT = frozenset(["context", "llm"])
 
 PI = [
@@ -149,7 +180,8 @@ PI = [
     Known("pi", "a `context_edit` without a `replacement`", CONTEXT, mend=no_open_edits),
     Known("pi", "a summary or a bash output that is an object or an array, as text for the model", frozenset(["llm"]),
           mend=summaries_are_texts),
-    Known("pi", "a line that is a number, a text or an array", mend=only_objects),
+    Known("pi", "the last line is a number, a text, an array, or an object with neither `id` nor `parentId`",
+          frozenset(["leaf", "context", "llm"]), mend=no_stray_end),
     Known("pi", "a message whose content is null or holds what is no block, an entry without its message, a name that is no string",
           frozenset(["list", "parentSession"]), mend=can_be_listed),
     Known("pi", "a label that is no text", frozenset(["tree"]), mend=labels_are_texts),
@@ -167,6 +199,11 @@ OMP = [
 
 SDK = [
     Known("sdk", "a byte order mark", mend=no_bom),
+    Known("sdk", "messages, but no prompt among them", frozenset(["list"]), excuses=nothing_to_show),
+    Known("sdk", "a file without a message of the user or the assistant: snapshots, a title, a summary, a last prompt, side chains alone",
+          frozenset(["list"]), excuses=no_session),
+    Known("sdk", "a boundary that keeps a segment of which an end is missing", frozenset(["messages", "contents"]), mend=whole_segments),
+    Known("sdk", "the first prompt is one of a side chain", frozenset(["list"]), mend=no_side_prompts),
 ]
 
 CLI = []

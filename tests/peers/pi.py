@@ -28,7 +28,7 @@ def place(grove, found, book):
 
 def rows_of(tree):
     """The nodes of `tree --json --flat`, as the driver tells pi's."""
-    return [[n["entry"].get("id"), n["depth"], n.get("label")] for n in tree]
+    return [[n["entry"].get("id") if isinstance(n["entry"], dict) else None, n["depth"], n.get("label")] for n in tree]
 
 
 def grove_context(answer):

@@ -6,7 +6,6 @@ import uuid
 import case
 import claude_files
 import driver
-import files
 import known
 import packages
 
@@ -73,12 +72,11 @@ def place(grove, found, book):
 
 
 def their_row(s):
-    return {"name": s.get("customTitle"), "firstMessage": s.get("firstPrompt") or "(no messages)", "cwd": s.get("cwd"),
-            "size": s.get("fileSize")}
+    return {"name": s.get("customTitle"), "firstMessage": s.get("firstPrompt") or "(no messages)", "cwd": s.get("cwd")}
 
 
 def our_row(s):
-    return {"name": s.get("name"), "firstMessage": s["firstMessage"], "cwd": s["cwd"], "size": s["size"]}
+    return {"name": s.get("name"), "firstMessage": s["firstMessage"], "cwd": s["cwd"]}
 
 
 # --- reading -----------------------------------------------------------------
@@ -198,7 +196,7 @@ def compaction(place, rng):
 def moved(place, rng):
     s = place.new()
     place.append(s["path"], user("hello"), reply("hi"))
-    other = place.scratch.work / "other"
+    other = place.scratch.work / f"other{rng.getrandbits(32)}"
     other.mkdir()
     s = place.json("mv", s["path"], str(other))
     place.compare_lists(str(other))

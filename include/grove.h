@@ -32,6 +32,13 @@
  * handle, with two exceptions: grove_session_append*() may be called by many
  * threads on one session, and a view may be read by any number of threads.
  *
+ * Processes. After fork() a session in a file may be written by the parent and by
+ * the child; a lease stays the parent's. A database that was open is the parent's
+ * alone: in the child every call that needs it returns GROVE_EINVAL, closing it
+ * does nothing to the parent, and an SQLite file that was open then cannot be
+ * opened again before exec(). As with threads, no call may be under way in
+ * another thread when the process forks.
+ *
  * Memory. What comes as a const pointer belongs to the handle or view that
  * gave it, and lives as long as that. What you must release comes in a struct
  * grove_buf. Text is UTF-8.

@@ -11,6 +11,7 @@
  */
 #include "store/jsonl.h"
 
+#include "sys/alive.h"
 #include "sys/clock.h"
 
 #include <errno.h>
@@ -77,6 +78,7 @@ static struct jsonl_log *new_log(struct grove_store *st)
 	log->base.store = st;
 	log->fd = -1;
 	log->lf_at = UINT64_MAX;
+	log->pid = grove__sys_pid();
 	log->watch = (struct grove__sys_watch)GROVE__SYS_WATCH_INIT;
 	pthread_mutex_init(&log->lock, NULL);
 	pthread_mutex_init(&log->sync_lock, NULL);
@@ -242,10 +244,43 @@ static void forget(struct jsonl_log *log)
 	log->lease_path = NULL;
 }
 
+/*
+ * A child has the descriptors of its parent, and with them its locks and its place
+ * in the file: to write, it opens the file for itself. Its parent's lease is not its own.
+ */
+static int own_descriptor(struct jsonl_log *log, struct grove_detail *d)
+{
+	struct grove__sys_stat mine, now;
+	int fd = -1, err = grove__sys_open(log->path, O_RDWR | O_APPEND, 0, &fd);
+
+	if (!err)
+		err = grove__sys_fstat(fd, &now);
+	if (!err)
+		err = grove__sys_fstat(log->fd, &mine);
+	if (!err && (now.ino != mine.ino || now.dev != mine.dev))
+		err = -ESTALE;
+	if (!err) {
+		err = grove__sys_replace_fd(log->fd, fd);
+		fd = -1;
+	}
+	if (err) {
+		grove__sys_close(fd);
+		return grove__fail_sys(d, err, log->path, "cannot open again after fork()");
+	}
+	log->lease.number = 0;
+	log->created = false;
+	log->pid = grove__sys_pid();
+	return 0;
+}
+
 int grove__jsonl_lock(struct jsonl_log *log, bool *locked, struct grove_detail *d)
 {
-	int err = grove__sys_lock(log->fd);
+	int err = 0, rc = log->pid == grove__sys_pid() ? 0 : own_descriptor(log, d);
 
+	*locked = false;
+	if (rc)
+		return rc;
+	err = grove__sys_lock(log->fd);
 	*locked = !err;
 	return err == -ETIMEDOUT ? grove__sys_lock_fail(log->fd, log->path, d) : 0;
 }
@@ -269,7 +304,8 @@ static void jsonl_close_log(struct grove_log *l)
 	struct grove__sys_stat st;
 
 	/* a file we made and could not fill is not left behind */
-	if (log->created && !grove__jsonl_look(log, &st, NULL) && !st.size)
+	if (log->created && log->pid == grove__sys_pid() && !grove__jsonl_look(log, &st, NULL) &&
+	    !st.size)
 		if (!grove__sys_unlink(log->path))
 			grove__jsonl_lease_remove(log->path);
 	free_log(log);

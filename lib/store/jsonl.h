@@ -24,6 +24,7 @@ struct jsonl_log {
 	struct grove_log base;
 	char *path;
 	int fd;                /* the number stays, what it stands for may be replaced */
+	int64_t pid;           /* of the process that opened it */
 	bool writable;
 	bool has_dir;          /* a session's own log, which may have a directory beside it */
 	bool created;          /* by this handle, and nothing is in it yet */

@@ -79,6 +79,7 @@ struct mysql_store {
 	struct grove_store base;
 	struct mysql_place place;
 	struct grove__mysql_options opt;
+	int64_t pid;           /* of the process that connected, 0: nobody yet; atomic */
 
 	pthread_mutex_t pool_lock;
 	struct mysql_conn *idle;
@@ -153,6 +154,8 @@ struct mysql_work {
 	bool unknown;   /* an earlier try broke off: it may have happened, or may yet happen */
 };
 
+/* GROVE_EINVAL in a child of the process that has the connections. */
+int grove__mysql_ours(const struct mysql_store *s, struct grove_detail *d);
 int grove__mysql_do(struct mysql_store *s, struct mysql_work *w, struct grove_detail *d);
 /* For those who are plain, and want one all the same. It is rolled back unless `fn` says 0. */
 int grove__mysql_transaction(struct mysql_conn *c, struct mysql_work *w, mysql_work_fn *fn,

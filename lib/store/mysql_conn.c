@@ -12,7 +12,9 @@
  */
 #include "store/mysql.h"
 
+#include "sys/alive.h"
 #include "sys/clock.h"
+#include "sys/file.h"
 
 #include <errmsg.h>
 #include <mysqld_error.h>
@@ -623,6 +625,15 @@ static void close_conn(struct mysql_conn *c)
 	free(c);
 }
 
+/*
+ * In a child: its descriptor goes, and not a byte is sent, which the parent's server
+ * would take for the parent's. The library cannot free the rest without a word.
+ */
+static void abandon_conn(struct mysql_conn *c)
+{
+	grove__sys_close(mysql_get_socket(c->db));
+}
+
 static void begin_library(void)
 {
 	mysql_library_init(0, NULL, NULL);
@@ -860,6 +871,7 @@ static int connect_to(struct mysql_store *s, size_t host, const char *db, struct
 	pthread_once(&once, begin_library);
 	c->url = p->url;
 	c->host = host;
+	__atomic_store_n(&s->pid, grove__sys_pid(), __ATOMIC_RELEASE);
 	c->db = mysql_init(NULL);
 	if (!c->db || set_options(s, c, h)) {
 		rc = grove__fail_nomem(d);
@@ -999,13 +1011,22 @@ static void give(struct mysql_store *s, struct mysql_conn *c)
 	}
 }
 
+int grove__mysql_ours(const struct mysql_store *s, struct grove_detail *d)
+{
+	return grove__sql_forked(__atomic_load_n(&s->pid, __ATOMIC_ACQUIRE), s->place.url, d);
+}
+
 void grove__mysql_disconnect(struct mysql_store *s)
 {
+	bool ours = !grove__mysql_ours(s, NULL);
 	struct mysql_conn *next;
 
 	for (struct mysql_conn *c = s->idle; c; c = next) {
 		next = c->next;
-		close_conn(c);
+		if (ours)
+			close_conn(c);
+		else
+			abandon_conn(c);
 	}
 	s->idle = NULL;
 	s->nr_idle = 0;
@@ -1056,8 +1077,10 @@ int grove__mysql_do(struct mysql_store *s, struct mysql_work *w, struct grove_de
 		      (int64_t)or_usual(s->opt.patience_ms, PATIENCE_MS) * 1000000;
 	struct mysql_conn *c;
 	unsigned trouble;
-	int rc;
+	int rc = grove__mysql_ours(s, d);
 
+	if (rc)
+		return rc;
 	for (unsigned tries = 0;; tries++) {
 		rc = take(s, &c, &trouble, d);
 		if (!rc) {

@@ -651,6 +651,10 @@ int grove__mysql_append_on(struct grove_log *l, const struct grove_record *rec, 
 	(void)sync;
 	if (!log->writable)
 		return grove__mysql_read_only(d);
+	/* before the lock, which a thread of the parent may have had */
+	rc = grove__mysql_ours(s, d);
+	if (rc)
+		return rc;
 	pthread_mutex_lock(&log->append_lock);
 	rc = grove__mysql_do(s, &a.work, d);
 	log->end_known = !rc;

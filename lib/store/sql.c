@@ -13,6 +13,7 @@
  */
 #include "store/sql.h"
 
+#include "sys/alive.h"
 #include "sys/clock.h"
 
 /*
@@ -212,6 +213,14 @@ bool grove__sql_value_column(const char *name, enum grove__sql *get, enum grove_
 			return true;
 		}
 	return false;
+}
+
+int grove__sql_forked(int64_t pid, const char *where, struct grove_detail *d)
+{
+	if (!pid || pid == grove__sys_pid())
+		return 0;
+	return grove__fail(d, GROVE_EINVAL, where,
+			   "a database that was opened before fork() cannot be used by the child");
 }
 
 void grove__sql_new_id(uint8_t out[GROVE__SQL_ID])

@@ -125,4 +125,10 @@ struct grove__sql_row {
 bool grove__sql_plain_id(struct grove_slice id);
 void grove__sql_row(const struct grove_record *rec, struct grove__sql_row *out);
 
+/*
+ * GROVE_EINVAL if `pid` (0: nobody) opened what this process wants to use: a
+ * connection to a database is not shared with a parent.
+ */
+int grove__sql_forked(int64_t pid, const char *where, struct grove_detail *d);
+
 #endif

@@ -16,6 +16,7 @@ enum {
 	LITE_COMMIT,
 	LITE_LINES,        /* session_id, from, until -> seq, rowid, length, line unless it is long */
 	LITE_LINE,         /* session_id, seq -> rowid, length, line unless it is long */
+	LITE_BESIDE,       /* rowid, how many -> session_id, seq, line of the rows from there on, long ones aside */
 	LITE_SAME,         /* line, session_id, seq -> length, is it that line? */
 	LITE_UNKNOWN,      /* session_id -> a row if there are lines that nobody looked at */
 	LITE_BYTES,        /* session_id, from -> how many the lines from there on have */
@@ -28,6 +29,8 @@ enum {
 /* Used by one thread at a time; its statements are kept. */
 struct sqlite_conn {
 	struct sqlite_conn *next;
+	struct sqlite_conn *next_open, **prev_open;  /* of all in this process */
+	int64_t pid;           /* that opened it */
 	sqlite3 *db;
 	sqlite3_stmt *st[LITE_NR];
 	const char *path;      /* the store's */
@@ -57,6 +60,7 @@ struct sqlite_store {
 	struct grove_store base;
 	char *path, *url;
 	struct grove__sqlite_options opt;
+	int64_t pid;           /* of the process that opened the file, 0: nobody yet; atomic */
 
 	/* one writer: threads queue for it in order, programs for the file's own lock */
 	pthread_mutex_t write_lock;

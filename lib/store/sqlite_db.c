@@ -18,6 +18,7 @@
 #include "store/sqlite_code.h"
 #include "store/sqlite_vfs.h"
 
+#include "sys/alive.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 
@@ -49,6 +50,9 @@ static const char *const text[LITE_NR - SQL_NR] = {
 				"FROM entries WHERE session_id = ? AND seq >= ? AND seq < ? ORDER BY seq",
 	[LITE_LINE - SQL_NR] = "SELECT " LINE_UNLESS_LONG
 			       "FROM entries WHERE session_id = ? AND seq = ?",
+	[LITE_BESIDE - SQL_NR] = "SELECT session_id, seq, line FROM entries WHERE rowid >= ?1 AND "
+				 "rowid < ?1 + ?2 AND length(line) <= " TEXT_OF(SQLITE_LONG_LINE) " "
+				 "ORDER BY rowid",
 	[LITE_SAME - SQL_NR] = "SELECT length(line), line = ? FROM entries "
 			       "WHERE session_id = ? AND seq = ?",
 	[LITE_UNKNOWN - SQL_NR] = "SELECT seq FROM entries WHERE session_id = ? AND id IS NULL AND "
@@ -246,10 +250,61 @@ static int make_tables(struct sqlite_store *s, struct sqlite_conn *c, unsigned f
 
 /* -------------------------------------------------------------- connections */
 
+/*
+ * All that are open in this process; in a child, those of its parent, too. SQLite
+ * keeps the locks that a process has on a file in memory, and a child, which
+ * does not inherit the locks, inherits that memory: a file that its parent had open
+ * would be used without locks, and its write-ahead log removed under the child.
+ */
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sqlite_conn *open_conns;
+
+static void note_open(struct sqlite_conn *c)
+{
+	pthread_mutex_lock(&open_lock);
+	c->pid = grove__sys_pid();
+	c->next_open = open_conns;
+	c->prev_open = &open_conns;
+	if (open_conns)
+		open_conns->prev_open = &c->next_open;
+	open_conns = c;
+	pthread_mutex_unlock(&open_lock);
+}
+
+static void note_closed(struct sqlite_conn *c)
+{
+	if (!c->prev_open)
+		return;
+	pthread_mutex_lock(&open_lock);
+	*c->prev_open = c->next_open;
+	if (c->next_open)
+		c->next_open->prev_open = c->prev_open;
+	pthread_mutex_unlock(&open_lock);
+}
+
+/* GROVE_EINVAL if a parent had that file open when it made this process. */
+static int inherited(const char *path, const struct grove__sys_stat *st, struct grove_detail *d)
+{
+	int64_t pid = 0;
+
+	pthread_mutex_lock(&open_lock);
+	for (const struct sqlite_conn *c = open_conns; c && !pid; c = c->next_open)
+		if (c->dev == st->dev && c->ino == st->ino && c->pid != grove__sys_pid())
+			pid = c->pid;
+	pthread_mutex_unlock(&open_lock);
+	return grove__sql_forked(pid, path, d);
+}
+
+static int ours(const struct sqlite_store *s, struct grove_detail *d)
+{
+	return grove__sql_forked(__atomic_load_n(&s->pid, __ATOMIC_ACQUIRE), s->path, d);
+}
+
 static void close_conn(struct sqlite_conn *c)
 {
 	if (!c)
 		return;
+	note_closed(c);
 	for (unsigned i = 0; i < LITE_NR; i++)
 		sqlite3_finalize(c->st[i]);
 	sqlite3_close(c->db);
@@ -359,6 +414,12 @@ static int connect(struct sqlite_store *s, struct sqlite_conn **out, struct grov
 	if (!c)
 		return grove__fail_nomem(d);
 	c->path = s->path;
+	rc = look_at_file(s->path, &st, d);
+	if (!rc)
+		rc = inherited(s->path, &st, d);
+	if (rc)
+		goto out;
+	__atomic_store_n(&s->pid, grove__sys_pid(), __ATOMIC_RELEASE);
 	rc = open_db(c, SQLITE_OPEN_READWRITE);
 	if (rc) {
 		int err = c->db ? sqlite3_system_errno(c->db) : 0;
@@ -371,6 +432,8 @@ static int connect(struct sqlite_store *s, struct sqlite_conn **out, struct grov
 	rc = look_at_file(s->path, &st, d);
 	c->dev = rc ? 0 : st.dev;
 	c->ino = rc ? 0 : st.ino;
+	if (!rc)
+		note_open(c);
 out:
 	if (rc) {
 		close_conn(c);
@@ -413,7 +476,10 @@ static int open_reader(struct sqlite_store *s, struct sqlite_conn **out, struct 
 int grove__sqlite_reader(struct sqlite_store *s, struct sqlite_conn **out, struct grove_detail *d)
 {
 	struct sqlite_conn *c;
+	int rc = ours(s, d);
 
+	if (rc)
+		return rc;
 	for (;;) {
 		pthread_mutex_lock(&s->pool_lock);
 		c = s->idle;
@@ -454,11 +520,13 @@ void grove__sqlite_disconnect(struct sqlite_store *s)
 {
 	struct sqlite_conn *next;
 
-	for (struct sqlite_conn *c = s->idle; c; c = next) {
+	/* in a child they stay as they are: SQLite would end what the parent has open */
+	for (struct sqlite_conn *c = ours(s, NULL) ? NULL : s->idle; c; c = next) {
 		next = c->next;
 		close_conn(c);
 	}
-	close_conn(s->writer);
+	if (!ours(s, NULL))
+		close_conn(s->writer);
 	grove__sys_close(s->wal_fd);
 	free(s->wal_path);
 }
@@ -624,8 +692,10 @@ int grove__sqlite_write(struct sqlite_store *s, bool create, struct sqlite_conn 
 			struct grove_detail *d)
 {
 	struct sqlite_conn *c;
-	int rc = 0;
+	int rc = ours(s, d);
 
+	if (rc)
+		return rc;
 	pthread_mutex_lock(&s->write_lock);
 	if (s->writer && !current(s->writer)) {
 		close_conn(s->writer);
@@ -755,8 +825,10 @@ static int sync_wal(struct sqlite_store *s, const char *path, bool named)
 int grove__sqlite_sync(struct sqlite_store *s, struct grove_detail *d)
 {
 	uint64_t ticket = __atomic_load_n(&s->written, __ATOMIC_ACQUIRE);
-	int rc = 0;
+	int rc = ours(s, d);
 
+	if (rc)
+		return rc;
 	pthread_mutex_lock(&s->sync_lock);
 	while (!rc && s->wal_path && s->synced < ticket) {
 		if (s->sync_failed) {

@@ -67,3 +67,8 @@ bool grove__sys_alive(int64_t pid, int64_t *began)
 	/* one that has ended and that nobody asked about yet */
 	return state != 'Z' && state != 'X';
 }
+
+int64_t grove__sys_pid(void)
+{
+	return getpid();
+}

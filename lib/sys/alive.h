@@ -12,5 +12,7 @@
  * when it was started, in ms; 0: the system does not tell.
  */
 bool grove__sys_alive(int64_t pid, int64_t *began);
+/* The number of this one: another after fork(). */
+int64_t grove__sys_pid(void);
 
 #endif

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include <sys/wait.h>
+
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -1049,10 +1051,54 @@ static void nothing_is_acknowledged_in_a_transaction_that_is_open(void **state)
 	grove__log_close(log);
 }
 
+static int use_in_child(struct world *w, struct grove_log *log)
+{
+	struct grove_log_stat st;
+	struct grove_store *again;
+	struct grove_log *other;
+
+	if (add(w, log, str("by the child"), GROVE_ANY_POS) != GROVE_EINVAL || !strstr(w->d.message, "fork") ||
+	    grove__log_stat(log, &st, &w->d) != GROVE_EINVAL)
+		return 1;
+	grove__log_close(log);
+	grove__store_close(w->st);
+	/* with a connection of its own it can */
+	if (grove__mysql_open(&again, w->rest, &usual, &w->d) ||
+	    grove__log_open(&other, again, &key_a, GROVE_LOG_WRITE, &w->d) ||
+	    add(w, other, str("by the child"), GROVE_ANY_POS))
+		return 2;
+	grove__log_close(other);
+	grove__store_close(again);
+	return 0;
+}
+
+static void a_child_does_not_use_its_parents_connections(void **state)
+{
+	struct world *w = *state;
+	struct mysql_store *s = grove__mysql_store(w->st);
+	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
+	int status;
+	pid_t pid;
+
+	OK(add(w, log, str("before"), 0));
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		_exit(use_in_child(w, log));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	/* the child has ended, and the connection is as it was: nothing had to be tried again */
+	OK(add(w, log, str("after"), GROVE_ANY_POS));
+	assert_int_equal(s->again, 0);
+	assert_bytes(w, log, "before\nby the child\nafter\n");
+	grove__log_close(log);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		CASE(nothing_is_acknowledged_in_a_transaction_that_is_open),
+		CASE(a_child_does_not_use_its_parents_connections),
 		/* before the server's files have grown */
 		CASE(a_server_whose_files_cannot_grow_stores_nothing),
 		BARE(a_url_is_shown_without_its_password),

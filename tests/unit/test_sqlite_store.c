@@ -1383,12 +1383,107 @@ static void what_may_not_be_written_can_be_read(void **state)
 	assert_int_equal(chmod(w->dir, 0700), 0);
 }
 
+/* All of it by reads into a buffer of that size. */
+static void assert_read(struct world *w, struct grove_log *log, const struct grove_buf *want, size_t cap)
+{
+	char *buf = malloc(cap);
+	struct grove_log_stat st;
+	struct grove_run run = { 0 };
+	size_t got = 0;
+
+	assert_non_null(buf);
+	OK(grove__log_stat(log, &st, &w->d));
+	for (uint64_t at = 0; at < st.tail; at = run.next) {
+		OK(grove__log_read(log, at, st.tail, buf, cap, &run, &w->d));
+		assert_true(run.next > at && got + run.len <= want->len);
+		assert_memory_equal(buf, want->ptr + got, run.len);
+		got += run.len;
+	}
+	assert_int_equal(got, want->len);
+	free(buf);
+}
+
+static void lines_are_read_in_order_wherever_their_rows_are(void **state)
+{
+	/* of two sessions in turn: side by side for a while, or not */
+	static const unsigned stretch[] = { 1, 100, 1, 1, 1, 40, 200, 3, 3, 31, 32, 33, 500 };
+	const struct grove_key key[] = { key_a, { "p", "b.jsonl", "" } };
+	struct world *w = *state;
+	struct grove_buf want[2] = { GROVE_BUF_INIT, GROVE_BUF_INIT };
+	struct grove_log *log[2];
+	char *line = malloc(600000);
+	uint64_t nr[2] = { 0, 0 };
+
+	assert_non_null(line);
+	for (int k = 0; k < 2; k++)
+		log[k] = log_of(w, &key[k], GROVE_LOG_CREATE);
+	for (unsigned i = 0; i < ARRAY(stretch); i++)
+		for (unsigned n = 0; n < stretch[i]; n++) {
+			unsigned k = i % 2;
+			/* some are empty, some long enough to come by themselves */
+			size_t len = nr[k] % 97 == 50 ? 300000 + nr[k] : nr[k] % 13 == 5 ? 0 : 10 + nr[k] % 300;
+
+			memset(line, 'a' + (int)(nr[k] % 26), len);
+			OK(add(w, log[k], grove__slice(line, len), nr[k]++));
+			assert_int_equal(grove__buf_add(&want[k], line, len), 0);
+			assert_int_equal(grove__buf_add_char(&want[k], '\n'), 0);
+		}
+	for (int k = 0; k < 2; k++) {
+		assert_read(w, log[k], &want[k], want[k].len + 1);
+		assert_read(w, log[k], &want[k], 400000);
+	}
+	/* what is cut off and written anew lies behind the others */
+	OK(grove__log_cut(log[0], 60, nr[0], GROVE_SYNC_NONE, &w->d));
+	want[0].len = 0;
+	for (uint64_t n = 0; n < 60; n++)
+		want[0].len = (size_t)((char *)memchr(want[0].ptr + want[0].len, '\n', 400000) + 1 - want[0].ptr);
+	for (unsigned n = 0; n < 100; n++) {
+		OK(add(w, log[0], str("anew"), 60 + n));
+		assert_int_equal(grove__buf_add_str(&want[0], "anew\n"), 0);
+	}
+	assert_read(w, log[0], &want[0], want[0].len + 1);
+	for (int k = 0; k < 2; k++) {
+		grove__log_close(log[k]);
+		grove__buf_release(&want[k]);
+	}
+	free(line);
+}
+
+static void a_file_that_was_set_up_otherwise_serves_as_well(void **state)
+{
+	static const char *const ways[] = {
+		"PRAGMA journal_mode = DELETE", "PRAGMA journal_mode = PERSIST", "PRAGMA journal_mode = WAL",
+		"PRAGMA page_size = 512", "PRAGMA page_size = 65536", "PRAGMA auto_vacuum = FULL",
+		"PRAGMA encoding = 'UTF-16le'", "PRAGMA encoding = 'UTF-16be'", "PRAGMA user_version = 99",
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY(ways); i++) {
+		struct grove_log *log;
+		char sql[256];
+
+		/* it takes effect with the first page */
+		snprintf(sql, sizeof(sql), "%s; CREATE TABLE t (a); DROP TABLE t", ways[i]);
+		raw(w, sql);
+		log = make(w, LINES("{\"id\":\"\xc3\xa9\"}", "", "\xff not text"));
+		OK(grove__log_meta_put(log, "name", str("a name"), &w->d));
+		grove__log_close(log);
+		reopen(w, &usual);
+		assert_session(w, "{\"id\":\"\xc3\xa9\"}\n\n\xff not text\n");
+		grove__store_close(w->st);
+		unlink(w->db);
+		assert_int_equal(grove__sqlite_open(&w->st, w->db, &usual, NULL), 0);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(looking_makes_no_database),
+		TEST(lines_are_read_in_order_wherever_their_rows_are),
+		TEST(a_file_that_was_set_up_otherwise_serves_as_well),
 		TEST(the_first_session_makes_it_for_its_owner_alone),
 		TEST(a_store_can_be_made_ahead_and_once_more),
 		TEST(an_empty_file_is_an_empty_store),

@@ -68,6 +68,7 @@ int op_search(const char *path, size_t n);
 int op_history(const char *path, size_t n);
 /* op_sqlite.c, which looks into the library, too: */
 int op_sqlite_append(const char *path, size_t n);
+int op_sqlite_context(const char *url, size_t n);
 #endif
 
 #ifdef GROVE_BENCH_MYSQL

@@ -207,6 +207,8 @@ static const struct op {
 	{ "history", op_history, 10000, "add N prompts to a history and search them (PATH is ignored)" },
 	{ "sqlite-append", op_sqlite_append, 20000,
 	  "N lines into an SQLite store, beside SQLite alone (PATH is ignored)" },
+	{ "sqlite-context", op_sqlite_context, 1000000,
+	  "the context of N entries in SQLite, and on a server (PATH: - or its URL), beside a file" },
 #endif
 #ifdef GROVE_BENCH_MYSQL
 	{ "mysql-append", op_mysql_append, 60,

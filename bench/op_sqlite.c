@@ -302,3 +302,105 @@ int op_sqlite_append(const char *path, size_t n)
 	free(r.text);
 	return rc;
 }
+
+/* ------------------------------------------------------------------ contexts */
+
+/* One conversation of n messages, each below the one before it. */
+static int make_session(const char *dir, size_t n)
+{
+	char path[4200];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/2026-01-01T00-00-00-000Z_bench.jsonl", dir);
+	f = fopen(path, "w");
+	if (!f)
+		return fail("%s: cannot be made", path);
+	fprintf(f, "{\"type\":\"session\",\"version\":3,\"id\":\"bench\","
+		   "\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w\"}\n");
+	for (size_t i = 0; i < n; i++) {
+		fprintf(f, "{\"type\":\"message\",\"id\":\"%08zx\",\"parentId\":", i * 2654435761u % 4294967296u);
+		if (i)
+			fprintf(f, "\"%08zx\"", (i - 1) * 2654435761u % 4294967296u);
+		else
+			fprintf(f, "null");
+		fprintf(f, ",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"message\":{\"role\":\"%s\",\"content\":"
+			   "[{\"type\":\"text\",\"text\":\"message number %zu, some words to make it of a usual length\"}],"
+			   "\"timestamp\":%zu}}\n", i % 2 ? "assistant" : "user", i, 1767225600000 + i);
+	}
+	return fclose(f) ? fail("%s: cannot be written", path) : 0;
+}
+
+static int count_bytes(void *payload, const char *ptr, size_t len)
+{
+	(void)ptr;
+	*(uint64_t *)payload += len;
+	return 0;
+}
+
+static int open_world(const char *store, struct grove **g)
+{
+	const struct grove_options opt = { .size = sizeof(opt), .cwd = "/w", .home = scratch(), .cache = "",
+					   .stores = &store, .nr_stores = 1 };
+
+	return fail_world(*g, grove_open(g, &opt), "grove_open");
+}
+
+/* The least CPU time of a context so far, and how many bytes it has. */
+static int one_context(const char *store, double *best, uint64_t *bytes)
+{
+	struct grove_sink sink = { .write = count_bytes, .payload = bytes };
+	struct grove_session *s = NULL;
+	struct grove *g = NULL;
+	double ms;
+	int rc = open_world(store, &g);
+
+	ms = cpu_ms();
+	*bytes = 0;
+	if (!rc)
+		rc = fail_world(g, grove_session_open(g, "bench", GROVE_READ, &s), "open");
+	if (!rc)
+		rc = fail_session(s, grove_session_context(s, NULL, sink), "context");
+	ms = cpu_ms() - ms;
+	if (!*best || ms < *best)
+		*best = ms;
+	grove_session_close(s);
+	grove_close(g);
+	return rc;
+}
+
+/* The same session as a file, in SQLite and, if `url` is one, on a server: in turn, nothing kept. */
+int op_sqlite_context(const char *url, size_t n)
+{
+	char file[4200], db[4200];
+	const char *store[3] = { file, db, !strncmp(url, "mysql:", 6) ? url : NULL };
+	double ms[3] = { 0 };
+	uint64_t bytes[3] = { 0 };
+	struct grove *g = NULL;
+	int rc = make_session(scratch(), n);
+
+	snprintf(file, sizeof(file), "file:%s", scratch());
+	snprintf(db, sizeof(db), "sqlite:%s/context.db", scratch());
+	if (!rc)
+		rc = open_world(file, &g);
+	for (int k = 1; k < 3 && store[k] && !rc; k++) {
+		rc = fail_world(g, grove_store_init(g, store[k]), "init");
+		if (!rc)
+			rc = fail_world(g, grove_store_copy(g, file, store[k], NULL, NULL, NULL), "copy");
+	}
+	grove_close(g);
+	for (int i = 0; i < ROUNDS && !rc; i++)
+		for (int k = 0; k < 3 && store[k] && !rc; k++)
+			rc = one_context(store[k], &ms[k], &bytes[k]);
+	if (!rc && (bytes[0] != bytes[1] || (store[2] && bytes[0] != bytes[2])))
+		rc = fail("not the same context");
+	put_count("entries", n);
+	put_count("bytes", bytes[0]);
+	put_ms("file_cpu_ms", ms[0]);
+	put_ms("sqlite_cpu_ms", ms[1]);
+	put_number("sqlite_of_file", ms[0] > 0 ? ms[1] / ms[0] : 0);
+	if (store[2]) {
+		put_ms("mysql_cpu_ms", ms[2]);
+		put_number("mysql_of_file", ms[0] > 0 ? ms[2] / ms[0] : 0);
+	}
+	return rc;
+}

@@ -9,6 +9,7 @@
 #include "cli.h"
 #include "json.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The first words of a message: its content is text, or blocks of which some are. */
@@ -28,19 +29,37 @@ static int message_text(struct grove_slice message, char *buf, size_t size, stru
 	return 0;
 }
 
-/* Columns for the roles: "assistant" at least. */
-static unsigned role_width(struct grove_slice messages)
+/* A document, taken apart once: it may be as large as its session. */
+enum { MESSAGES, ENTRY_IDS, EXPLAIN, THINKING_LEVEL, MODEL, MODELS, NR_MEMBERS };
+struct context {
+	struct grove_slice of[NR_MEMBERS];
+	unsigned has;                 /* a bit each */
+	struct grove_slice *message;
+	size_t nr, cap;
+	unsigned role_columns;        /* "assistant" at least */
+};
+
+static void take_apart(struct context *x, struct grove_slice doc)
 {
+	static const char *const names[NR_MEMBERS] = { "messages", "entryIds", "explain", "thinkingLevel",
+						       "model", "models" };
 	struct grove_slice message, value, role;
 	const char *at = NULL;
-	unsigned width = 9, n;
 	char buf[64];
+	unsigned n;
 
-	while (json_item(messages, &at, &message))
+	*x = (struct context){ .role_columns = 9 };
+	x->has = json_members(doc, names, NR_MEMBERS, x->of);
+	while (x->has & 1u << MESSAGES && json_item(x->of[MESSAGES], &at, &message)) {
+		if (x->nr == x->cap) {
+			x->cap = x->cap ? x->cap * 2 : 256;
+			x->message = cli_realloc(x->message, x->cap, sizeof(*x->message));
+		}
+		x->message[x->nr++] = message;
 		if (json_member(message, "role", &value) && json_text(value, buf, sizeof(buf), &role) &&
-		    (n = out_width(role, 20)) > width)
-			width = n < 20 ? n : 20;
-	return width;
+		    (n = out_width(role, 20)) > x->role_columns)
+			x->role_columns = n < 20 ? n : 20;
+	}
 }
 
 static void print_message(struct cli *c, struct grove_view *v, size_t nr, unsigned role_columns,
@@ -78,15 +97,13 @@ static void print_message(struct cli *c, struct grove_view *v, size_t nr, unsign
 }
 
 /* Why each entry is there, or is not. */
-static void print_reasons(struct cli *c, struct grove_slice doc)
+static void print_reasons(struct cli *c, struct grove_slice reasons)
 {
 	struct out *o = &c->out;
-	struct grove_slice reasons, item, value, text;
+	struct grove_slice item, value, text;
 	const char *place = NULL;
 	char buf[512];
 
-	if (!json_member(doc, "explain", &reasons))
-		return;
 	out_puts(o, "\n");
 	while (json_item(reasons, &place, &item) && !out_failed(o)) {
 		int in = json_member(item, "included", &value) && json_is_true(value);
@@ -109,65 +126,72 @@ static void print_reasons(struct cli *c, struct grove_slice doc)
 	}
 }
 
-static void print_text_member(struct out *o, struct grove_slice doc, const char *name)
+static void print_value(struct out *o, struct grove_slice value)
 {
-	struct grove_slice value, text;
+	struct grove_slice text;
 	char buf[256];
 
-	if (json_member(doc, name, &value) && json_text(value, buf, sizeof(buf), &text))
+	if (json_text(value, buf, sizeof(buf), &text))
 		out_fit(o, text, 80);
 	else
 		out_puts(o, "none");
 }
 
-/* Model and level, where the agent keeps them with the session. */
-static void print_settings(struct out *o, struct grove_slice doc)
+static void print_text_member(struct out *o, struct grove_slice object, const char *name)
 {
-	struct grove_slice model, value;
+	struct grove_slice value = { NULL, 0 };
+
+	json_member(object, name, &value);
+	print_value(o, value);
+}
+
+/* Model and level, where the agent keeps them with the session. */
+static void print_settings(struct out *o, const struct context *x)
+{
+	struct grove_slice model = x->of[MODEL], value;
 
 	out_puts(o, "model ");
-	if (json_member(doc, "model", &model) && *model.ptr == '{' &&
+	if (model.len && *model.ptr == '{' &&
 	    (json_member(model, "provider", &value) || json_member(model, "modelId", &value))) {
 		print_text_member(o, model, "provider");
 		out_puts(o, "/");
 		print_text_member(o, model, "modelId");
-	} else if (json_member(doc, "models", &model) && json_member(model, "default", &value)) {
-		print_text_member(o, model, "default");
+	} else if (json_member(x->of[MODELS], "default", &value)) {
+		print_value(o, value);
 	} else {
 		out_puts(o, "none");
 	}
 	out_puts(o, ", thinking ");
-	print_text_member(o, doc, "thinkingLevel");
+	print_value(o, x->of[THINKING_LEVEL]);
 	out_puts(o, ", ");
 }
 
 static void print_context(struct cli *c, struct grove_view *v, struct grove_slice doc)
 {
 	struct out *o = &c->out;
-	struct grove_slice messages = out_str("[]"), ids = out_str("[]"), message, id, value;
-	const char *at = NULL, *id_at = NULL;
+	const char *id_at = NULL;
+	struct grove_slice id;
+	struct context x;
 	uint64_t bytes = 0;
-	size_t nr = 0;
-	unsigned width;
 	char size[16];
 
-	json_member(doc, "messages", &messages);
-	json_member(doc, "entryIds", &ids);
-	width = role_width(messages);
-	while (json_item(messages, &at, &message) && !out_failed(o)) {
-		if (!json_item(ids, &id_at, &id))
+	take_apart(&x, doc);
+	for (size_t i = 0; i < x.nr && !out_failed(o); i++) {
+		if (!json_item(x.of[ENTRY_IDS], &id_at, &id))
 			id = out_str("null");
-		print_message(c, v, ++nr, width, message, id);
-		bytes += message.len;
+		print_message(c, v, i + 1, x.role_columns, x.message[i], id);
+		bytes += x.message[i].len;
 	}
-	print_reasons(c, doc);
-	if (nr)
+	if (x.has & 1u << EXPLAIN)
+		print_reasons(c, x.of[EXPLAIN]);
+	if (x.nr)
 		out_puts(o, "\n");
-	if (json_member(doc, "thinkingLevel", &value))
-		print_settings(o, doc);
+	if (x.has & 1u << THINKING_LEVEL)
+		print_settings(o, &x);
 	cli_size(size, sizeof(size), bytes);
-	out_printf(o, "%zu message%s, %s%s\n", nr, nr == 1 ? "" : "s", size,
+	out_printf(o, "%zu message%s, %s%s\n", x.nr, x.nr == 1 ? "" : "s", size,
 		   bytes < 1024 ? " bytes" : "B");
+	free(x.message);
 }
 
 int cmd_context(struct cli *c, int argc, char **argv)

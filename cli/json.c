@@ -66,34 +66,55 @@ static const char *skip_value(const char *p, const char *end)
 	return p;
 }
 
-int json_member(struct grove_slice object, const char *name, struct grove_slice *value)
+/* The next member of an object: its key without quotes, and its value. */
+static int next_member(const char **at, const char *end, struct grove_slice *key,
+		       struct grove_slice *value)
+{
+	const char *p = *at;
+
+	if (p >= end || *p != '"')
+		return 0;
+	key->ptr = p + 1;
+	p = skip_string(p, end);
+	key->len = (size_t)(p - key->ptr) - 1;
+	p = skip_space(p, end);
+	if (p < end && *p == ':')
+		p++;
+	p = skip_space(p, end);
+	value->ptr = p;
+	p = skip_value(p, end);
+	value->len = (size_t)(p - value->ptr);
+	p = skip_space(p, end);
+	if (p < end && *p == ',')
+		p = skip_space(p + 1, end);
+	*at = p;
+	return 1;
+}
+
+unsigned json_members(struct grove_slice object, const char *const *names, size_t nr,
+		      struct grove_slice *values)
 {
 	const char *end = object.ptr + object.len;
 	const char *p = skip_space(object.ptr, end);
-	size_t len = strlen(name);
+	struct grove_slice key, value;
+	unsigned found = 0;
 
 	if (p == end || *p != '{')
 		return 0;
-	for (p = skip_space(p + 1, end); p < end && *p == '"';) {
-		const char *key = p + 1;
+	p = skip_space(p + 1, end);
+	while (found != (1u << nr) - 1 && next_member(&p, end, &key, &value))
+		for (size_t i = 0; i < nr; i++)
+			if (!(found & 1u << i) && strlen(names[i]) == key.len &&
+			    !memcmp(names[i], key.ptr, key.len)) {
+				values[i] = value;
+				found |= 1u << i;
+			}
+	return found;
+}
 
-		p = skip_string(p, end);
-		int found = (size_t)(p - key) == len + 1 && !memcmp(key, name, len);
-
-		p = skip_space(p, end);
-		if (p < end && *p == ':')
-			p++;
-		p = skip_space(p, end);
-		value->ptr = p;
-		p = skip_value(p, end);
-		value->len = (size_t)(p - value->ptr);
-		if (found)
-			return 1;
-		p = skip_space(p, end);
-		if (p < end && *p == ',')
-			p = skip_space(p + 1, end);
-	}
-	return 0;
+int json_member(struct grove_slice object, const char *name, struct grove_slice *value)
+{
+	return json_members(object, &name, 1, value) != 0;
 }
 
 int json_item(struct grove_slice array, const char **place, struct grove_slice *item)

@@ -13,6 +13,12 @@
 /* The value of a member of an object; 0 if there is none. */
 int json_member(struct grove_slice object, const char *name, struct grove_slice *value);
 /*
+ * Several at once, at most 31: a large document is walked through once. A bit for
+ * each that is there; the values of the others are left as they are.
+ */
+unsigned json_members(struct grove_slice object, const char *const *names, size_t nr,
+		      struct grove_slice *values);
+/*
  * The item of an array at *place, which starts as NULL; 0 at the end. *place
  * moves on.
  */

@@ -424,17 +424,56 @@ static int cells_next(struct cells *it, struct cell *cell)
 	return 1;
 }
 
+/*
+ * Most text is ASCII, where a byte is a column: what is to be written goes into
+ * `out`, which has room for one more than `width`. Returns the columns; -1 if
+ * there is anything else in the part that counts.
+ */
+static int plain_columns(struct grove_slice text, unsigned width, int collapse, char *out)
+{
+	const char *p = text.ptr, *end = text.ptr + text.len;
+	unsigned n = 0;
+
+	while (collapse && p < end && is_space(*p))
+		p++;
+	while (p < end && n <= width) {
+		if (*p > ' ' && *p < 0x7f) {
+			out[n++] = *p++;
+		} else if (collapse && is_space(*p)) {
+			while (p < end && is_space(*p))
+				p++;
+			if (p < end)
+				out[n++] = ' ';
+		} else if (*p == ' ') {
+			out[n++] = *p++;
+		} else {
+			return -1;
+		}
+	}
+	return (int)n;
+}
+
 /* Write what fits in `width` columns; returns the columns used. */
 static unsigned fit(struct out *o, struct grove_slice text, unsigned width, int collapse)
 {
 	struct cells it;
 	struct cell cell;
 	const char *cut = text.ptr; /* the text up to here leaves a column for "…" */
-	int whole = 1;
+	int whole = 1, plain = -1;
 	unsigned used = 0;
+	char ascii[512];
 
 	if (!width)
 		return 0;
+	if (width < sizeof(ascii))
+		plain = plain_columns(text, width, collapse, ascii);
+	if (plain >= 0) {
+		whole = (unsigned)plain <= width;
+		out_bytes(o, ascii, whole ? (size_t)plain : width - 1);
+		if (!whole)
+			out_puts(o, "…");
+		return whole ? (unsigned)plain : width;
+	}
 	cells_init(&it, text, collapse);
 	for (;;) {
 		if (it.column < width)

@@ -327,11 +327,11 @@ int grove_find(struct grove *g, const char *what, struct grove_buf *out)
 	grove__detail_clear(&d);
 	rc = grove__locate(g, what, &at, &d);
 	if (!rc) {
-		key = (struct grove_key){ at.project, at.session, "" };
+		key = grove__where_key(&at);
 		rc = grove__log_open(&log, at.store, &key, GROVE_LOG_READ, &d);
 		if (!rc)
 			grove__log_close(log);
-		if (!rc && grove__buf_add_str(out, at.path ? at.path : at.session))
+		if (!rc && grove__buf_add_str(out, at.path ? at.path : grove__where_name(&at)))
 			rc = grove__fail_nomem(&d);
 		grove__where_release(&at);
 	}

@@ -290,6 +290,7 @@ struct grove__claude_summary {
 	struct grove_buf cwd, relocated;
 	bool has_cwd, has_relocated;
 	struct grove_buf continued_in;   /* the session it went on in, if no turn followed */
+	struct grove_buf forked_from;    /* the session that it is a fork of; empty: none */
 	int64_t created;                 /* the first time there is; GROVE_NO_TIME */
 	int64_t newest;                  /* of the messages that count; GROVE_NO_TIME */
 	bool any, side;                  /* a line was seen; the first is a sub-agent's */

@@ -29,6 +29,7 @@ void grove__claude_summary_release(struct grove__claude_summary *s)
 	grove__buf_release(&s->cwd);
 	grove__buf_release(&s->relocated);
 	grove__buf_release(&s->continued_in);
+	grove__buf_release(&s->forked_from);
 	free(s->seen);
 	memset(s, 0, sizeof(*s));
 }
@@ -210,6 +211,18 @@ static bool has_result(struct grove_slice content)
 	return yes;
 }
 
+/* All records that a fork copied tell whose they were: the first message is one of them. */
+static int see_origin(struct grove__claude_summary *s, struct grove_slice record,
+		      struct grove__arena *tmp)
+{
+	struct grove_slice origin = grove__json_get(record, "forkedFrom"), id;
+
+	if (grove__json_type_of(origin) != JSON_OBJECT)
+		return 0;
+	id = grove__pi_text(tmp, grove__json_get(origin, "sessionId"));
+	return grove__buf_add_slice(&s->forked_from, id);
+}
+
 static int count_message(struct grove__claude_summary *s, const struct grove__claude_row *row)
 {
 	bool is_new;
@@ -252,7 +265,11 @@ int grove__claude_summary_add(struct grove__claude_summary *s, const struct grov
 	switch (row->class) {
 	case CLAUDE_USER:
 	case CLAUDE_ASSISTANT:
-		return row->flags & CLAUDE_SIDECHAIN ? 0 : count_message(s, row);
+		if (row->flags & CLAUDE_SIDECHAIN)
+			return 0;
+		if (!s->messages)
+			rc = see_origin(s, grove__slice(line + l->value.off, (size_t)l->value.len), tmp);
+		return rc ? rc : count_message(s, row);
 	case CLAUDE_CUSTOM_TITLE:
 		return replace(&s->custom_title,
 			       grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_CUSTOM_TITLE)));

@@ -183,6 +183,9 @@ static int list_end(void *more, struct grove__arena *keep,
 	h->cwd = cwd.len ? grove__arena_dup(keep, cwd) : NULL;
 	if (cwd.len && !h->cwd)
 		rc = GROVE_ENOMEM;
+	h->parent = s->forked_from.len ? grove__arena_dup(keep, grove__buf_slice(&s->forked_from)) : NULL;
+	if (s->forked_from.len && !h->parent)
+		rc = GROVE_ENOMEM;
 	grove__buf_release(&file);
 	grove__buf_release(&title);
 	return rc ? rc : hidden;

@@ -255,6 +255,8 @@ struct grove__agents {
 		    struct grove_buf *out);
 	/* Adds to `out`; `json` is valid. */
 	int (*meta)(struct grove_slice json, struct grove__agent_meta *out);
+	/* The id of the agent whose log has that name, without its ending. False: no agent's log has. */
+	bool (*id)(struct grove_slice name, struct grove_slice *id);
 };
 
 /* What was said about a delegation, as values; empty where there is none. */

@@ -113,9 +113,16 @@ static int find_version(struct grove_session *s, struct grove_detail *d)
 static int find_owner(struct grove_session *s)
 {
 	struct grove_slice id;
+	int64_t time;
+	bool found;
 
-	if (s->owner || !grove__session_own_file(s) || !s->at.path ||
-	    !s->at.dialect->owner(s->at.path, &id))
+	if (s->owner || !grove__session_own_file(s))
+		return 0;
+	if (s->at.sub)
+		found = s->at.dialect->parse_file_name(grove__slice_str(s->at.session), &time, &id);
+	else
+		found = s->at.path && s->at.dialect->owner(s->at.path, &id);
+	if (!found)
 		return 0;
 	s->owner = strndup(id.ptr, id.len);
 	return s->owner ? 0 : GROVE_ENOMEM;

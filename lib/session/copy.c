@@ -420,6 +420,8 @@ int grove__copy(struct grove *g, const char *what, const char *url, struct grove
 		rc = grove__locate(g, what, &at, d);
 	if (!rc)
 		rc = grove__where_dialect(g, &at, d);
+	if (!rc && at.sub)
+		rc = grove__fail(d, GROVE_ENOTSUP, NULL, "a sub-agent's log is copied with its session");
 	if (!rc)
 		rc = name_it(&at, id, d);
 	if (!rc) {

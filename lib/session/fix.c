@@ -169,7 +169,7 @@ static int same_log(const struct grove__plan *p, struct grove_log *log, struct g
 static int mend(struct grove__plan *p, const struct grove_fix_options *opt,
 		struct grove_fix_result *result, uint64_t nr, struct grove_detail *d)
 {
-	struct grove_key key = { p->at->project, p->at->session, "" }, cut = key;
+	struct grove_key key = grove__where_key(p->at), cut = key;
 	struct grove_buf where = GROVE_BUF_INIT, name = GROVE_BUF_INIT;
 	struct grove_log *log = NULL;
 	int rc = grove__log_open(&log, p->at->store, &key, GROVE_LOG_WRITE, d), kept = 1;
@@ -204,7 +204,7 @@ static int mend(struct grove__plan *p, const struct grove_fix_options *opt,
 int grove__fix(struct grove *g, struct grove__where *at, const struct grove_fix_options *opt,
 	       struct grove_fix_result *result, struct grove_detail *d)
 {
-	struct grove_key key = { at->project, at->session, "" };
+	struct grove_key key = grove__where_key(at);
 	struct grove_log *log = NULL;
 	struct grove__plan p;
 	uint64_t nr = 0;

@@ -524,6 +524,9 @@ static int place(struct grove_session *s, const struct grove_fork_options *opt, 
 		grove__buf_release(&name);
 		return grove__fail_nomem(d);
 	}
+	/* what is forked from a sub-agent's log is a session like others */
+	free(at->sub);
+	at->sub = NULL;
 	free(at->session);
 	at->session = name.ptr;
 	if (opt->cwd) {

@@ -18,6 +18,7 @@ void grove__where_release(struct grove__where *w)
 		grove__store_close(w->store);
 	free(w->project);
 	free(w->session);
+	free(w->sub);
 	free(w->path);
 	memset(w, 0, sizeof(*w));
 }
@@ -28,11 +29,24 @@ int grove__where_copy(struct grove__where *to, const struct grove__where *from)
 	to->own_store = false;
 	to->project = strdup(from->project);
 	to->session = strdup(from->session);
+	to->sub = from->sub ? strdup(from->sub) : NULL;
 	to->path = from->path ? strdup(from->path) : NULL;
-	if (to->project && to->session && (to->path || !from->path))
+	if (to->project && to->session && (to->path || !from->path) && (to->sub || !from->sub))
 		return 0;
 	grove__where_release(to);
 	return GROVE_ENOMEM;
+}
+
+struct grove_key grove__where_key(const struct grove__where *w)
+{
+	return (struct grove_key){ w->project, w->session, w->sub ? w->sub : "" };
+}
+
+const char *grove__where_name(const struct grove__where *w)
+{
+	const char *slash = w->sub ? strrchr(w->sub, '/') : NULL;
+
+	return slash ? slash + 1 : w->sub ? w->sub : w->session;
 }
 
 int grove__where_fill(struct grove__where *w, struct grove__root *root, const struct grove_key *key,
@@ -46,7 +60,8 @@ int grove__where_fill(struct grove__where *w, struct grove__root *root, const st
 	w->agent = root->agent;
 	w->project = strdup(key->project);
 	w->session = strdup(key->session);
-	if (!w->project || !w->session || grove__store_describe(root->store, key, &path)) {
+	w->sub = *key->subpath ? strdup(key->subpath) : NULL;
+	if (!w->project || !w->session || (*key->subpath && !w->sub) || grove__store_describe(root->store, key, &path)) {
 		grove__buf_release(&path);
 		grove__where_release(w);
 		return grove__fail_nomem(d);
@@ -195,10 +210,8 @@ static int hit(struct search *s, const struct grove_key *key, struct grove_slice
 	if (grove__array_room(&s->hits, &s->cap, s->nr, sizeof(*s->hits)))
 		return grove__fail_nomem(s->d);
 	h = &s->hits[s->nr];
-	/* a sub-agent's log is opened by its path: where there are no paths it is not found */
-	if (*key->subpath && !s->root->dir)
-		return 0;
-	if (!*key->subpath)
+	/* among files a sub-agent's log is a file in a directory like any other */
+	if (!*key->subpath || !s->root->dir)
 		rc = grove__where_fill(&h->at, s->root, key, s->d);
 	else if (grove__store_describe(s->root->store, key, &path))
 		rc = grove__fail_nomem(s->d);
@@ -223,17 +236,25 @@ static enum rank loosely(const char *want, struct grove_slice name)
 	return name.len == n ? RANK_NAME : RANK_PREFIX;
 }
 
+static enum rank precisely(const char *want, struct grove_slice id)
+{
+	size_t n = strlen(want);
+
+	if (id.len < n || memcmp(id.ptr, want, n))
+		return RANK_NONE;
+	return id.len == n ? RANK_ID : RANK_PREFIX;
+}
+
 static enum rank rank_of(const struct search *s, const struct grove__dialect *dialect,
 			 struct grove_slice id, const char *file)
 {
 	struct grove_slice name = grove__slice_str(file), tail;
 	const size_t end = strlen(".jsonl");
 	const char *want = s->want, *bar;
-	size_t n = strlen(want);
-	enum rank best, other;
+	enum rank best = precisely(want, id), other;
 
-	if (id.len >= n && !memcmp(id.ptr, want, n))
-		return id.len == n ? RANK_ID : RANK_PREFIX;
+	if (best)
+		return best;
 	if (name.len > end && !memcmp(name.ptr + name.len - end, ".jsonl", end))
 		name.len -= end;
 	/* where there are no paths, the name is all that one without an id has */
@@ -250,6 +271,40 @@ static enum rank rank_of(const struct search *s, const struct grove__dialect *di
 	return other > best ? other : best;
 }
 
+static const struct grove__dialect *next_with_agents(const struct search *s, unsigned *i)
+{
+	const struct grove__dialect *only = s->g->forced ? s->g->forced : s->root->dialect, *d;
+
+	while ((d = grove__dialect_at((*i)++)))
+		if (d->agents && (!only || only == d))
+			return d;
+	return NULL;
+}
+
+/*
+ * A sub-agent is known by its id and by the name of its log. The name tells whose
+ * it is, so that nothing has to be opened. 1: it is no sub-agent's log.
+ */
+static int try_agent(struct search *s, const struct grove_key *key, const char *file)
+{
+	const struct grove__dialect *dialect;
+	struct grove_slice name = grove__slice_str(file), id;
+	enum rank rank = RANK_NONE;
+	const size_t end = strlen(".jsonl");
+	unsigned i = 0;
+
+	if (name.len > end && !memcmp(name.ptr + name.len - end, ".jsonl", end))
+		name.len -= end;
+	while ((dialect = next_with_agents(s, &i)))
+		if (dialect->agents->id(name, &id)) {
+			rank = precisely(s->want, name);
+			if (!rank)
+				rank = precisely(s->want, id);
+			return rank ? hit(s, key, name, rank) : 0;
+		}
+	return 1;
+}
+
 static int try_key(void *payload, const struct grove_key *key)
 {
 	struct search *s = payload;
@@ -260,8 +315,11 @@ static int try_key(void *payload, const struct grove_key *key)
 	struct grove_slice id;
 	enum rank rank;
 	int64_t time;
-	int rc = 0;
+	int rc = try_agent(s, key, file);
 
+	if (rc <= 0)
+		return rc;
+	rc = 0;
 	if (!dialect && grove__root_likely(s->g, s->root, key->project, &dialect))
 		return grove__fail_nomem(s->d);
 	if (!dialect->parse_file_name(grove__slice_str(file), &time, &id)) {
@@ -344,10 +402,12 @@ static int by_id(struct grove *g, const char *what, struct grove__where *out, st
 		s.root = &g->roots[i];
 		rc = grove__root_list(g, s.root, NULL, try_key, &s, d);
 	}
-	/* sub-agents' files have to be opened, each of them: only if it must be */
-	for (size_t i = 0; i < g->nr_roots && !rc && !s.nr; i++) {
+	/* sub-agents' logs are many, and some have to be opened: only if it must be */
+	for (size_t i = 0, nr = s.nr; i < g->nr_roots && !rc && !nr; i++) {
 		s.root = &g->roots[i];
-		rc = grove__root_list_subs(g, s.root, try_key, &s, d);
+		if (!s.root->flat)
+			rc = grove__store_list_subs(s.root->store, NULL, try_key, &s, d);
+		rc = rc == GROVE_ENOTSUP ? 0 : rc;
 	}
 	if (!rc)
 		rc = pick(&s, out);

@@ -170,6 +170,8 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 		return rc;
 	if (s->held)
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "a session without a file cannot be moved");
+	if (s->at.sub)
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "a sub-agent's log moves with its session");
 	grove__session_close_old(s);
 	/* others may have appended since we looked, and have gone */
 	rc = grove__session_refresh(s, d);
@@ -243,7 +245,8 @@ static int remove_rest(const struct grove__where *at, const struct grove_key *ke
 static int is_session(struct grove *g, struct grove__where *at, struct grove_log *log,
 		      struct grove_detail *d)
 {
-	size_t n = strlen(at->session);
+	const char *name = grove__where_name(at);
+	size_t n = strlen(name);
 	struct grove__header h = { 0 };
 	struct grove__arena keep;
 	bool ok;
@@ -254,7 +257,7 @@ static int is_session(struct grove *g, struct grove__where *at, struct grove_log
 	grove__arena_init(&keep);
 	rc = grove__peek_header(log, at->dialect, &keep, &h, d);
 	/* without a header any JSON would do */
-	ok = h.usable && (!at->dialect->headless || (n > 6 && !strcmp(at->session + n - 6, ".jsonl")));
+	ok = h.usable && (!at->dialect->headless || (n > 6 && !strcmp(name + n - 6, ".jsonl")));
 	grove__arena_release(&keep);
 	if (rc || ok)
 		return rc;
@@ -264,7 +267,7 @@ static int is_session(struct grove *g, struct grove__where *at, struct grove_log
 int grove__session_remove(struct grove *g, struct grove__where *at, unsigned flags,
 			  struct grove_detail *d)
 {
-	struct grove_key key = { at->project, at->session, "" };
+	struct grove_key key = grove__where_key(at);
 	struct grove_log *log;
 	int rc;
 

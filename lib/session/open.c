@@ -118,7 +118,7 @@ static int set_str(char **where, const char *value)
 /* Without its header a session is called as its log is, up to the ending. */
 static int name_of_log(struct grove_session *s)
 {
-	const char *name = s->at.session, *slash = strrchr(name, '/');
+	const char *name = grove__where_name(&s->at), *slash = strrchr(name, '/');
 	struct grove_slice id;
 	int64_t time;
 	size_t n;
@@ -274,7 +274,7 @@ static uint32_t leaf_by_rules(struct grove_session *s)
 
 bool grove__session_own_file(const struct grove_session *s)
 {
-	return s->at.dialect->own_file && s->at.dialect->own_file(s->at.session);
+	return s->at.dialect->own_file && s->at.dialect->own_file(grove__where_name(&s->at));
 }
 
 uint32_t grove__session_leaf_row(struct grove_session *s)
@@ -352,7 +352,7 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 	s->at = *at;
 	memset(at, 0, sizeof(*at));
 	s->flags = flags;
-	key = (struct grove_key){ s->at.project, s->at.session, "" };
+	key = grove__where_key(&s->at);
 	rc = grove__where_dialect(g, &s->at, d);
 	if (!rc)
 		rc = grove__log_open(&s->log, s->at.store, &key,

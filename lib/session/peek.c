@@ -361,7 +361,7 @@ int grove__root_dialect(struct grove *g, struct grove__root *root, const struct 
 
 int grove__where_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d)
 {
-	struct grove_key key = { w->project, w->session, "" };
+	struct grove_key key = grove__where_key(w);
 	struct grove__root *root;
 	struct grove_log *log;
 	const char *name;

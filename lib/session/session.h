@@ -49,7 +49,8 @@ struct grove__where {
 	const char *agent;
 	struct grove_store *store;
 	bool own_store;
-	char *project, *session;               /* the key */
+	char *project, *session;               /* the key … */
+	char *sub;                             /* … of a sub-agent's log in a database; else NULL */
 	char *path;                            /* NULL where there is none */
 };
 
@@ -144,6 +145,9 @@ int grove__locate_path(struct grove *g, const char *path, struct grove__where *o
 int grove__where_fill(struct grove__where *w, struct grove__root *root, const struct grove_key *key,
 		      struct grove_detail *d);
 void grove__where_release(struct grove__where *w);
+struct grove_key grove__where_key(const struct grove__where *w);
+/* The name of the log itself, as that of a file: of a sub-agent's, the last part of its subpath. */
+const char *grove__where_name(const struct grove__where *w);
 int grove__where_copy(struct grove__where *to, const struct grove__where *from);
 
 /* peek.c: what the beginning of a log tells */

@@ -477,13 +477,13 @@ static bool between(uint64_t a, uint64_t x, uint64_t b)
 /* Is what we have open still what is there? GROVE_ENOTFOUND, GROVE_ESTALE. */
 static int still_there(struct grove_watch *w, struct grove_detail *d)
 {
-	struct grove_key key = { w->at.project, w->at.session, "" };
+	struct grove_key key = grove__where_key(&w->at);
 	struct grove_log_stat there, now;
 	struct grove_log *log;
 	int rc = grove__log_open(&log, w->at.store, &key, GROVE_LOG_READ, d);
 
 	if (rc == GROVE_ENOTFOUND && !(rc = find_by_id(w, d))) {
-		key = (struct grove_key){ w->at.project, w->at.session, "" };
+		key = grove__where_key(&w->at);
 		rc = grove__log_open(&log, w->at.store, &key, GROVE_LOG_READ, d);
 	}
 	if (rc)

@@ -133,6 +133,13 @@ static int flush_batch(struct append *a)
 		err = grove_session_new(c->g, &a->make, &a->s);
 		if (err)
 			return cli_fail_session(c, a->s, err);
+		/* another was faster; from now on the library sees to that */
+		if (!access(a->make.path, F_OK)) {
+			grove_session_close(a->s);
+			a->s = cli_open(c, a->make.path, GROVE_WRITE | GROVE_BEGIN);
+			if (!a->s)
+				return c->status;
+		}
 	}
 	if (a->nr == 1) {
 		status = one_by_one(a);

@@ -27,8 +27,11 @@ int cmd_new(struct cli *c, int argc, char **argv)
 	if (now || no.name)
 		no.flags |= GROVE_NEW_NOW;
 	err = grove_session_new(c->g, &no, &s);
-	/* where there is no header a name is a line like any other */
-	if (!err && no.name && grove_session_pending(s))
+	/*
+	 * Where there is no header a name is a line like any other. And where there
+	 * are no paths an id must be found: a session that is nowhere has none.
+	 */
+	if (!err && ((no.name && grove_session_pending(s)) || !grove_session_path(s)))
 		err = grove_session_ensure(s);
 	if (err) {
 		status = cli_fail_session(c, s, err);

@@ -543,6 +543,11 @@ struct grove_new_options {
 	const char *name;            /* NULL: none */
 	const char *parent_session;  /* NULL: none */
 };
+/*
+ * If another begins a session of the same name before this one is written, the
+ * first append goes below what the other wrote. A name that is taken already is
+ * GROVE_EEXIST, here or when the session is written.
+ */
 GROVE_API int grove_session_new(struct grove *g, const struct grove_new_options *opt,
 				struct grove_session **out);
 

@@ -463,9 +463,16 @@ size_t grove_session_pending(const struct grove_session *s)
 	return s->held && !s->in_memory && s->image ? s->image->spine->nr : 0;
 }
 
+static int ensure(struct grove_session *s, struct grove_detail *d)
+{
+	int rc = grove__session_ensure(s, NULL, 0, GROVE_SYNC_NONE, d);
+
+	return rc == GROVE_EEXIST && s->held && s->joins ? grove__session_join(s, d) : rc;
+}
+
 int grove_session_ensure(struct grove_session *s)
 {
-	WITH_SESSION(s, grove__session_ensure(s, NULL, 0, GROVE_SYNC_NONE, &d));
+	WITH_SESSION(s, ensure(s, &d));
 }
 
 int grove_session_refresh(struct grove_session *s)

@@ -87,6 +87,25 @@ static int look_at_held(struct grove__records *records, struct grove_record *rec
 	return 0;
 }
 
+/*
+ * A log of that name may have come to be since the session began, and may have
+ * nothing in it yet: then whoever writes first begins it. GROVE_EEXIST: it has begun.
+ */
+static int open_new(struct grove_session *s, const struct grove_key *key, bool *made,
+		    struct grove_log **log, struct grove_detail *d)
+{
+	struct grove_log_stat st;
+	int rc = grove__log_open(log, s->at.store, key, GROVE_LOG_CREATE, d);
+
+	*made = !rc;
+	if (rc != GROVE_EEXIST || !s->joins)
+		return rc;
+	rc = grove__log_open(log, s->at.store, key, GROVE_LOG_WRITE, d);
+	if (!rc)
+		rc = grove__log_stat(*log, &st, d);
+	return rc ? rc : st.tail ? GROVE_EEXIST : 0;
+}
+
 int grove__session_ensure(struct grove_session *s, const struct grove_record *more, size_t nr,
 			  enum grove_sync sync, struct grove_detail *d)
 {
@@ -98,6 +117,7 @@ int grove__session_ensure(struct grove_session *s, const struct grove_record *mo
 	struct grove_appended out;
 	struct grove_log *log = NULL;
 	size_t held = 0;
+	bool made = false;
 	int rc;
 
 	if (!s->held || s->in_memory)
@@ -112,13 +132,18 @@ int grove__session_ensure(struct grove_session *s, const struct grove_record *mo
 		rc = prepare_held(s, rec, held + nr, &prepared, d);
 	}
 	if (!rc)
-		rc = grove__log_open(&log, s->at.store, &key, GROVE_LOG_CREATE, d);
+		rc = open_new(s, &key, &made, &log, d);
 	if (!rc && grove__log_has_update(log))
 		rc = look_at_held(&records, rec, held, &looked, d);
-	if (!rc)
+	if (!rc && held + nr)
 		rc = grove__log_append(log, rec, held + nr, 0, sync, &out, d);
+	if (rc == GROVE_ECONFLICT && s->joins)
+		rc = GROVE_EEXIST;
 	if (!rc)
 		grove__mark_dialect(log, s->at.dialect);
+	/* before the first message, and without a path, nothing else tells where it belongs */
+	if (!rc && !nr && s->at.dialect->headless && !s->at.path)
+		rc = grove__log_meta_put(log, GROVE__META_CWD, grove__slice_str(s->cwd), d);
 	free(rec);
 	grove__buf_release(&bytes);
 	grove__buf_release(&prepared);
@@ -127,8 +152,8 @@ int grove__session_ensure(struct grove_session *s, const struct grove_record *mo
 	if (!rc && s->at.dialect->artifacts)
 		rc = grove__attachments_copy(s->held, &held_key, s->at.store, &key, d);
 	if (rc) {
-		/* half a session is none */
-		if (log)
+		/* half a session is none, but what another began is not ours to remove */
+		if (made && rc != GROVE_EEXIST)
 			grove__store_remove(s->at.store, &key, NULL);
 		grove__log_close(log);
 		return grove__session_latch(s, rc, d);
@@ -139,4 +164,91 @@ int grove__session_ensure(struct grove_session *s, const struct grove_record *mo
 		return grove__session_lost_sight(s, d);
 	}
 	return grove__session_load(s, d) ? grove__session_lost_sight(s, d) : 0;
+}
+
+/* --- a session that another began --- */
+
+struct held {
+	struct grove_buf line;
+	bool root;                       /* it hangs below nothing */
+};
+
+static int take_held(struct grove_session *s, struct held **out, uint32_t *nr, struct grove_detail *d)
+{
+	const struct grove__spine *sp = s->image->spine;
+	struct grove_buf line = GROVE_BUF_INIT;
+	struct grove_slice value;
+	int rc = 0;
+
+	*nr = sp->nr;
+	*out = calloc(sp->nr ? sp->nr : 1, sizeof(**out));
+	if (!*out)
+		return grove__fail_nomem(d);
+	for (uint32_t i = 0; i < sp->nr && !rc; i++) {
+		(*out)[i].root = grove__spine_id(sp, i) && grove__spine_parent(sp, i) == GROVE_NONE;
+		rc = grove__image_line(s->image, s->log, i, &line, &value, d);
+		if (!rc && grove__buf_add_slice(&(*out)[i].line, value))
+			rc = grove__fail_nomem(d);
+	}
+	grove__buf_release(&line);
+	return rc;
+}
+
+/* Below the leaf of the log that is there. */
+static int hang_below(struct grove_session *s, struct held *x, struct grove_detail *d)
+{
+	const struct grove__spine *sp = s->image->spine;
+	uint32_t leaf = grove__tree_named(sp, grove__session_leaf_row(s));
+	struct grove_buf out = GROVE_BUF_INIT;
+
+	if (!x->root || !s->at.dialect->relink || leaf == GROVE_NONE)
+		return 0;
+	if (s->at.dialect->relink(grove__buf_slice(&x->line), grove__spine_name(grove__spine_id(sp, leaf)),
+				  NULL, &out)) {
+		grove__buf_release(&out);
+		return grove__fail_nomem(d);
+	}
+	grove__buf_release(&x->line);
+	x->line = out;
+	return 0;
+}
+
+static int append_held(struct grove_session *s, struct held *all, uint32_t nr, struct grove_detail *d)
+{
+	struct grove_slice *json = calloc(nr, sizeof(*json));
+	int rc = json ? 0 : grove__fail_nomem(d);
+
+	for (uint32_t i = 0; i < nr && !rc; i++) {
+		rc = hang_below(s, &all[i], d);
+		if (!rc)
+			json[i] = grove__buf_slice(&all[i].line);
+	}
+	if (!rc)
+		rc = grove__append_all(s, json, nr, NULL, NULL, d);
+	free(json);
+	return rc;
+}
+
+int grove__session_join(struct grove_session *s, struct grove_detail *d)
+{
+	struct grove_key key = grove__where_key(&s->at);
+	struct grove_log *log = NULL;
+	struct held *all = NULL;
+	uint32_t nr = 0;
+	int rc = take_held(s, &all, &nr, d);
+
+	if (!rc)
+		rc = grove__log_open(&log, s->at.store, &key, GROVE_LOG_WRITE, d);
+	if (!rc && grove__session_change_log(s, log)) {
+		grove__log_close(log);
+		rc = grove__fail_nomem(d);
+	}
+	if (!rc)
+		rc = grove__session_load(s, d);
+	if (!rc && nr)
+		rc = append_held(s, all, nr, d);
+	for (uint32_t i = 0; i < nr; i++)
+		grove__buf_release(&all[i].line);
+	free(all);
+	return rc;
 }

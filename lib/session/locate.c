@@ -193,7 +193,7 @@ static int id_of(struct search *s, const struct grove_key *key, struct grove_buf
 	/* without a header the name is the id, in the dialect's own way */
 	if (!rc && h.usable && h.id)
 		rc = grove__buf_add_str(out, h.id);
-	else if (!rc && h.usable &&
+	else if (!rc && (h.usable || dialect->headless) &&
 		 dialect->parse_file_name(grove__slice_str(key->session), &time, &name))
 		rc = grove__buf_add_slice(out, name);
 	grove__log_close(log);

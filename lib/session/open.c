@@ -136,6 +136,18 @@ static int name_of_log(struct grove_session *s)
 	return s->id ? 0 : GROVE_ENOMEM;
 }
 
+/* The directory of a session that is noted and has no entries yet; 1 if there is none. */
+static int noted_cwd(struct grove_session *s)
+{
+	struct grove_buf cwd = GROVE_BUF_INIT;
+	int rc = grove__log_meta_get(s->log, GROVE__META_CWD, &cwd, NULL);
+
+	if (rc != GROVE_ENOMEM)
+		rc = !rc && cwd.len ? set_str(&s->cwd, cwd.ptr) : 1;
+	grove__buf_release(&cwd);
+	return rc;
+}
+
 int grove__session_take_cwd(struct grove_session *s)
 {
 	const struct grove__header *h = &s->image->header;
@@ -143,6 +155,12 @@ int grove__session_take_cwd(struct grove_session *s)
 	/* a session that begins has nobody else to tell its directory */
 	if (!h->cwd && s->cwd && s->at.dialect->headless)
 		return 0;
+	if (!h->cwd && s->at.dialect->headless && !s->held && !s->at.path) {
+		int rc = noted_cwd(s);
+
+		if (rc <= 0)
+			return rc;
+	}
 	return set_str(&s->cwd, h->cwd ? h->cwd : s->g->cwd);
 }
 
@@ -199,7 +217,9 @@ int grove__session_load(struct grove_session *s, struct grove_detail *d)
 		}
 		if (!im)
 			return grove__fail_nomem(d);
-		im->may_be_empty = s->held && s->at.dialect->headless;
+		/* without a header nothing tells a session that has yet to begin from no session */
+		im->may_be_empty = s->at.dialect->headless &&
+				   (s->held || !s->at.path || s->flags & GROVE_WRITE);
 		rc = grove__image_load(im, s->log, s->at.path, &s->g->progress, d);
 		if (!rc) {
 			grove__cache_freeze(s, im);
@@ -328,6 +348,12 @@ static int begin(struct grove_session *s, struct grove_detail *d)
 	int64_t time;
 	int rc;
 
+	if (s->at.dialect->headless && !s->at.path) {
+		rc = noted_cwd(s);
+		if (rc < 0)
+			return grove__fail_nomem(d);
+		h.cwd = rc ? h.cwd : s->cwd;
+	}
 	grove__world_session_id(s->g, s->at.dialect, fresh);
 	h.id = fresh;
 	if (s->at.dialect->parse_file_name(grove__slice_str(s->at.session), &time, &id)) {
@@ -361,6 +387,8 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 		rc = grove__log_stat(s->log, &st, d);
 		if (!rc && !st.bytes)
 			rc = begin(s, d);
+		/* another began it a moment ago */
+		rc = rc == GROVE_ECONFLICT ? 0 : rc;
 	}
 	if (!rc && flags & GROVE_LAZY && !(flags & GROVE_WRITE) &&
 	    (s->at.dialect->headless || grove__keeps_values(s)))
@@ -441,6 +469,18 @@ int grove__session_clean_name(const struct grove__dialect *dialect, const char *
 	return grove__fail(d, GROVE_EINVAL, NULL, "a name with nothing in it");
 }
 
+/* May others have begun it already? Only what begins after us is the same session. */
+static bool is_there(const struct grove_session *s)
+{
+	struct grove_key key = grove__where_key(&s->at);
+	struct grove_log *log;
+	int rc = grove__log_open(&log, s->at.store, &key, GROVE_LOG_READ, NULL);
+
+	if (!rc)
+		grove__log_close(log);
+	return rc != GROVE_ENOTFOUND;
+}
+
 int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 		       struct grove_session *s, struct grove_detail *d)
 {
@@ -505,6 +545,7 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 
 		rc = grove__log_open(&s->log, s->at.store, &key, GROVE_LOG_CREATE, d);
 	} else if (!rc) {
+		s->joins = !s->in_memory && !is_there(s);
 		rc = hold(s, d);
 	}
 	if (opt->name && dialect->title) {

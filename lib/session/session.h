@@ -89,6 +89,7 @@ struct grove_session {
 	 * store of its own until the first message that starts a file.
 	 */
 	struct grove_store *held;
+	bool joins;                            /* if its log comes to be meanwhile, it is another's beginning of it */
 	struct grove__batch *batch;            /* of append.c; NULL until the first one */
 	struct grove__durable *durable;        /* of durable.c: appends that wait; atomic */
 	bool in_memory;                        /* and they stay there */
@@ -344,6 +345,11 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 int grove__session_append(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			  const struct grove_append_options *opt, const char **ids,
 			  struct grove_detail *d);
+/*
+ * ensure.c: after GROVE_EEXIST of a session that `joins`: go on with the log that
+ * another began under its name; what was held goes below that log's leaf.
+ */
+int grove__session_join(struct grove_session *s, struct grove_detail *d);
 /* several.c: the same, whatever the inputs become. With the lock held; no sync. */
 int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			 const struct grove_append_options *opt, const char **ids,

@@ -150,9 +150,9 @@ static uint32_t last_node(const struct grove_session *s)
 	return row ? row - 1 : GROVE_NONE;
 }
 
-int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
-			 const struct grove_append_options *opt, const char **ids,
-			 struct grove_detail *d)
+static int append_once(struct grove_session *s, const struct grove_slice *json, size_t nr,
+		       const struct grove_append_options *opt, const char **ids,
+		       struct grove_detail *d)
 {
 	uint32_t before, last;
 	bool pin;
@@ -185,4 +185,17 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 	rc = pin ? pin_leaf(s, last, d) : 0;
 	s->follows = rc ? NULL : s->image;
 	return rc;
+}
+
+int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
+			 const struct grove_append_options *opt, const char **ids,
+			 struct grove_detail *d)
+{
+	int rc = append_once(s, json, nr, opt, ids, d);
+
+	/* another had the same new session, and was first */
+	if (rc != GROVE_EEXIST || !s->held || !s->joins)
+		return rc;
+	rc = grove__session_join(s, d);
+	return rc ? rc : append_once(s, json, nr, opt, ids, d);
 }

@@ -116,6 +116,8 @@ const char *grove__store_jsonl_root(const struct grove_store *st);
 #define GROVE__META_UNFINISHED "unfinished"
 /* What the names of values begin with that hosts keep. */
 #define GROVE__META_HOST "host."
+/* The directory of a session without messages, where neither these nor a path tell it. */
+#define GROVE__META_CWD "cwd"
 
 /*
  * A store that tells `fn` of each call and hands it on to `inner`, which it

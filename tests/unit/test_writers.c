@@ -32,6 +32,49 @@
 #define WRITERS 4
 #define EACH 25
 
+/* What two handles hold of one new session, and their first messages, end up in one conversation. */
+static void two_begin_one_session(struct world *w, const char *dialect, const char *name)
+{
+	struct grove_new_options opt = { .size = sizeof(opt), .dialect = dialect };
+	struct grove_session *a, *b, *s;
+	struct grove_view *v;
+	const char *id;
+	uint32_t *path;
+	size_t nr;
+
+	opt.path = in_world(w, name);
+	OK(w, grove_session_new(w->g, &opt, &a));
+	OK(w, grove_session_new(w->g, &opt, &b));
+	if (strcmp(dialect, "claude")) {
+		OK(w, grove_session_append(a, text("{\"type\":\"custom\",\"customType\":\"a\"}"), NULL, &id));
+		OK(w, grove_session_append(b, text("{\"type\":\"custom\",\"customType\":\"b\"}"), NULL, &id));
+	}
+	OK(w, grove_session_append(a, text(OURS), NULL, &id));
+	OK(w, grove_session_append(b, text(OURS), NULL, &id));
+	OK(w, grove_session_append(a, text(OURS), NULL, &id));
+	s = session_at(w, opt.path, GROVE_READ);
+	v = view_of(w, s);
+	OK(w, grove_view_path(v, grove_view_find(v, id), &path, &nr));
+	assert_int_equal(nr, strcmp(dialect, "claude") ? 5 : 3);
+	free(path);
+	grove_view_unref(v);
+	grove_session_close(a);
+	grove_session_close(b);
+	grove_session_close(s);
+	/* what was there before is another session */
+	OK(w, grove_session_new(w->g, &opt, &a));
+	GOT(w, grove_session_append(a, text(OURS), NULL, &id), GROVE_EEXIST);
+	grove_session_close(a);
+}
+
+static void those_who_begin_a_session_at_once_share_it(void **state)
+{
+	two_begin_one_session(*state, "pi", "2026-01-01T00-00-00-000Z_p.jsonl");
+	two_begin_one_session(*state, "omp", "2026-01-01T00-00-00-000Z_o.jsonl");
+	two_begin_one_session(*state, "xcsh", "2026-01-01T00-00-00-000Z_x.jsonl");
+	two_begin_one_session(*state, "claude", "00000001-1111-4111-8111-111111111111.jsonl");
+}
+
 /* One process: so many messages, each acknowledged; how often it was told of others. */
 static void write_some(struct world *w, unsigned flags)
 {
@@ -561,6 +604,7 @@ static void the_system_knows_who_is_alive(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		WORLD_TEST(those_who_begin_a_session_at_once_share_it),
 		WORLD_TEST(each_writer_goes_below_the_last_line_of_any),
 		WORLD_TEST(writers_that_are_told_look_again_and_lose_nothing),
 		WORLD_TEST(an_agent_may_append_at_any_call_of_an_append),

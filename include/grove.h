@@ -1503,7 +1503,10 @@ struct grove_agent {
 /* A non-zero answer ends the list and is handed back. */
 typedef int grove_agent_fn(void *payload, const struct grove_agent *a);
 
-/* By group and id. GROVE_ENOTSUP for agents that keep nothing about sub-agents (all but Claude Code). */
+/*
+ * By group and id. Transcript and metadata of one id are one agent, also if they
+ * lie in different groups; then it is in that of its transcript. GROVE_ENOTSUP for agents that keep nothing about sub-agents (all but Claude Code).
+ */
 GROVE_API int grove_session_agents(struct grove_session *s, grove_agent_fn *fn, void *payload);
 /* What is known about one, a JSON object. GROVE_ENOTFOUND, GROVE_EDAMAGED. */
 GROVE_API int grove_session_agent_meta_get(struct grove_session *s, const char *agent_id,
@@ -1511,6 +1514,20 @@ GROVE_API int grove_session_agent_meta_get(struct grove_session *s, const char *
 /* Replace it, atomically; the agent need not have a transcript yet. GROVE_EJSON, GROVE_EINVAL. */
 GROVE_API int grove_session_agent_meta_put(struct grove_session *s, const char *agent_id,
 					   struct grove_slice json);
+
+/*
+ * Where a sub-agent works that has neither a transcript nor metadata yet: both
+ * will go into this group ("workflows/RUN"; "" or NULL: none). What exists stays
+ * where it is. Known to this handle only. GROVE_EINVAL, GROVE_ENOTSUP.
+ */
+GROVE_API int grove_session_agent_group(struct grove_session *s, const char *agent_id, const char *group);
+/*
+ * Append the path of a sub-agent's transcript, which need not exist yet: a
+ * session of its own, to be opened or made (grove_new_options.path) there.
+ * GROVE_EINVAL; GROVE_ENOTSUP where there are no paths.
+ */
+GROVE_API int grove_session_agent_path(struct grove_session *s, const char *agent_id,
+				       struct grove_buf *out);
 
 /* The same for agents that work elsewhere: there is a record of each, and no transcript. */
 typedef int grove_remote_agent_fn(void *payload, const char *id, const char *json);

@@ -99,6 +99,30 @@ int grove_session_agent_meta_put(struct grove_session *s, const char *agent_id,
 	return put(s, agent_id, false, json);
 }
 
+int grove_session_agent_group(struct grove_session *s, const char *agent_id, const char *group)
+{
+	struct grove_detail d;
+	int rc;
+
+	grove__detail_clear(&d);
+	pthread_mutex_lock(&s->lock);
+	rc = grove__agent_set_group(s, agent_id, group ? group : "", &d);
+	pthread_mutex_unlock(&s->lock);
+	return session_told(s, rc, &d);
+}
+
+int grove_session_agent_path(struct grove_session *s, const char *agent_id, struct grove_buf *out)
+{
+	struct grove_detail d;
+	int rc;
+
+	grove__detail_clear(&d);
+	pthread_mutex_lock(&s->lock);
+	rc = grove__agent_path(s, agent_id, out, &d);
+	pthread_mutex_unlock(&s->lock);
+	return session_told(s, rc, &d);
+}
+
 int grove_session_remote_agents(struct grove_session *s, grove_remote_agent_fn *fn, void *payload)
 {
 	struct grove_detail d;

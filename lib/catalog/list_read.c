@@ -398,7 +398,7 @@ static void read_session(struct grove__list_reader *r, struct grove__list_one *x
 	*l = (struct grove__listed){ .rc = 0 };
 	l->rc = open_task(r, x->task, l, &log, why);
 	if (!l->rc)
-		l->rc = grove__log_stat(log, &x->log, why);
+		l->rc = grove__log_stat_kept(log, &x->log, why);
 	if (!l->rc)
 		l->rc = read_lines(r, log, x, why);
 	if (!l->rc)

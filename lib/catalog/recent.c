@@ -124,7 +124,7 @@ static int look(struct recent *r, struct candidate *c, const struct grove_key *k
 		return rc == GROVE_ENOMEM ? rc : 1;
 	rc = grove__log_dialect(r->g, root, log, key->project, &c->dialect, NULL);
 	if (!rc)
-		rc = grove__log_stat(log, &st, NULL);
+		rc = grove__log_stat_kept(log, &st, NULL);
 	*ns = rc ? 0 : st.mtime_ns;
 	grove__log_close(log);
 	return rc && rc != GROVE_ENOMEM ? 1 : rc;

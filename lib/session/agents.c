@@ -4,6 +4,10 @@
  * A sub-agent has a log of its own and a small file that says what kind of
  * agent it is; who resumes it goes by that. Of agents that work elsewhere there
  * is only such a file. All of them are kept beside the session.
+ *
+ * Agents may be grouped, which is to say that their files lie in a directory. Ids are
+ * unique in a session, so the two files of an agent belong together wherever
+ * they lie. The group of one that has neither yet is what the caller says.
  */
 #include "session/archive.h"
 
@@ -100,10 +104,45 @@ static int by_name(const void *a, const void *b)
 	return c ? c : strcmp(x->id, y->id);
 }
 
+static void found_release(struct found *x)
+{
+	free(x->group);
+	free(x->id);
+	free(x->log);
+	free(x->meta);
+}
+
+/* What is known about an agent may lie in another group than its log. */
+static void join(struct finding *f)
+{
+	for (size_t i = 0; i < f->nr; i++) {
+		struct found *meta = &f->all[i];
+
+		for (size_t k = 0; k < f->nr && !meta->log && meta->meta; k++) {
+			struct found *x = &f->all[k];
+
+			if (!x->log || x->meta || strcmp(x->id, meta->id))
+				continue;
+			x->meta = meta->meta;
+			meta->meta = NULL;
+		}
+	}
+	for (size_t i = 0; i < f->nr;) {
+		if (f->all[i].log || f->all[i].meta) {
+			i++;
+			continue;
+		}
+		found_release(&f->all[i]);
+		f->all[i] = f->all[--f->nr];
+	}
+}
+
 static int find_all(struct finding *f)
 {
 	int rc = grove__beside_list(f->at->store, &f->at->key, look, f, f->d);
 
+	if (!rc)
+		join(f);
 	if (!rc && f->nr)
 		qsort(f->all, f->nr, sizeof(*f->all), by_name);
 	return rc;
@@ -111,14 +150,8 @@ static int find_all(struct finding *f)
 
 static void finding_release(struct finding *f)
 {
-	while (f->nr) {
-		struct found *x = &f->all[--f->nr];
-
-		free(x->group);
-		free(x->id);
-		free(x->log);
-		free(x->meta);
-	}
+	while (f->nr)
+		found_release(&f->all[--f->nr]);
 	free(f->all);
 }
 
@@ -239,11 +272,105 @@ static bool id_ok(const char *id)
 	return grove__store_name_ok(id) && !strchr(id, '/') && strlen(id) <= 200;
 }
 
+/* --- groups --- */
+
+struct grove__agent_group {
+	struct grove__agent_group *next;
+	char *id, *group;
+};
+
+void grove__agent_groups_free(struct grove__agent_group *g)
+{
+	while (g) {
+		struct grove__agent_group *next = g->next;
+
+		free(g->id);
+		free(g->group);
+		free(g);
+		g = next;
+	}
+}
+
+static const char *group_of(const struct grove_session *s, const char *id)
+{
+	for (const struct grove__agent_group *g = s->groups; g; g = g->next)
+		if (!strcmp(g->id, id))
+			return g->group;
+	return "";
+}
+
+int grove__agent_set_group(struct grove_session *s, const char *id, const char *group,
+			   struct grove_detail *d)
+{
+	struct grove__agent_group *g;
+	char *copy;
+
+	if (!s->at.dialect || !s->at.dialect->agents)
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "this agent keeps nothing about sub-agents");
+	if (!id_ok(id) || (*group && !grove__store_name_ok(group)))
+		return grove__fail(d, GROVE_EINVAL, NULL, "not an agent's id and group: %.100s, %.100s", id,
+				   group);
+	copy = strdup(group);
+	for (g = s->groups; g && strcmp(g->id, id);)
+		g = g->next;
+	if (copy && !g) {
+		g = calloc(1, sizeof(*g));
+		if (g && (g->id = strdup(id))) {
+			g->next = s->groups;
+			s->groups = g;
+		} else {
+			free(g);
+			g = NULL;
+		}
+	}
+	if (!copy || !g) {
+		free(copy);
+		return grove__fail_nomem(d);
+	}
+	free(g->group);
+	g->group = copy;
+	return 0;
+}
+
+int grove__agent_path(struct grove_session *s, const char *id, struct grove_buf *out,
+		      struct grove_detail *d)
+{
+	struct grove_key key = { s->at.project, s->at.session, "" };
+	struct grove_buf name = GROVE_BUF_INIT;
+	struct place p;
+	struct finding f = { .at = &p, .d = d };
+	const struct found *x = NULL;
+	size_t before = out->len;
+	int rc = place_of(s, &p, d);
+
+	if (!rc && !id_ok(id))
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "not the id of an agent: %.100s", id);
+	if (!rc && !s->at.path)
+		rc = grove__fail(d, GROVE_ENOTSUP, NULL, "there are no paths in this store");
+	if (!rc)
+		rc = find_all(&f);
+	for (size_t i = 0; i < f.nr && !rc && !(x && x->log); i++)
+		if (!strcmp(f.all[i].id, id))
+			x = &f.all[i];
+	if (!rc && x && x->log)
+		key.subpath = x->log;
+	else if (!rc && p.rules->path(AGENT_LOG, grove__slice_str(x ? x->group : group_of(s, id)),
+				      grove__slice_str(id), &name))
+		rc = grove__fail_nomem(d);
+	else if (!rc)
+		key.subpath = name.ptr;
+	if (!rc && (grove__store_describe(s->at.store, &key, out) || out->len == before))
+		rc = grove__fail_nomem(d);
+	grove__buf_release(&name);
+	finding_release(&f);
+	return rc;
+}
+
 /*
  * The name of the file about an agent: the one that is there, or the place for
- * it, beside the agent's log if that is there.
+ * it, beside the agent's log if that is there, else in the group it was given.
  */
-static int meta_name(const struct place *p, const char *id, bool remote, struct grove_buf *out,
+static int meta_name(const struct place *p, const char *id, bool remote, const char *group, struct grove_buf *out,
 		     bool *there, struct grove_detail *d)
 {
 	struct finding f = { .at = p, .remote = remote, .d = d };
@@ -263,7 +390,7 @@ static int meta_name(const struct place *p, const char *id, bool remote, struct 
 		rc = grove__buf_add_str(out, x->meta) ? grove__fail_nomem(d) : 0;
 	else if (!rc)
 		rc = p->rules->path(remote ? AGENT_REMOTE : AGENT_META,
-				    grove__slice_str(x ? x->group : ""), grove__slice_str(id), out)
+				    grove__slice_str(x ? x->group : group), grove__slice_str(id), out)
 			     ? grove__fail_nomem(d)
 			     : 0;
 	finding_release(&f);
@@ -279,7 +406,7 @@ int grove__agent_get(struct grove_session *s, const char *id, bool remote, struc
 	int rc = place_of(s, &p, d);
 
 	if (!rc)
-		rc = meta_name(&p, id, remote, &name, &there, d);
+		rc = meta_name(&p, id, remote, group_of(s, id), &name, &there, d);
 	if (!rc && !there)
 		rc = grove__fail(d, GROVE_ENOTFOUND, NULL, "nothing is known about agent %.100s", id);
 	if (!rc)
@@ -330,7 +457,7 @@ int grove__agent_put(struct grove_session *s, const char *id, bool remote, struc
 	if (!rc)
 		rc = check_object(json, d);
 	if (!rc)
-		rc = meta_name(&p, id, remote, &name, &there, d);
+		rc = meta_name(&p, id, remote, group_of(s, id), &name, &there, d);
 	if (!rc)
 		rc = grove__store_attach_put(p.store, &p.key, name.ptr, json, d);
 	grove__buf_release(&name);

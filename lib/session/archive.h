@@ -131,6 +131,12 @@ int grove__agent_get(struct grove_session *s, const char *id, bool remote, struc
 		     struct grove_detail *d);
 int grove__agent_put(struct grove_session *s, const char *id, bool remote, struct grove_slice json,
 		     struct grove_detail *d);
+/* Where the agent's files go if it has none yet. Empty: into no group. */
+int grove__agent_set_group(struct grove_session *s, const char *id, const char *group,
+			   struct grove_detail *d);
+/* Where its log is, or is to be. GROVE_ENOTSUP where there are no paths. */
+int grove__agent_path(struct grove_session *s, const char *id, struct grove_buf *out,
+		      struct grove_detail *d);
 int grove__agents_remote(struct grove_session *s, grove_remote_agent_fn *fn, void *payload,
 			 struct grove_detail *d);
 

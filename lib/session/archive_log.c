@@ -245,7 +245,7 @@ static int open_pair(struct grove__keeper *k, const char *sub, struct pair *p)
 	from.subpath = to.subpath = sub;
 	rc = grove__log_open(&p->src, k->from, &from, GROVE_LOG_READ, k->d);
 	if (!rc)
-		rc = grove__log_stat(p->src, &p->from, k->d);
+		rc = grove__log_stat_kept(p->src, &p->from, k->d);
 	if (rc || !p->from.bytes)
 		return rc;
 	rc = grove__log_open(&p->dst, k->to, &to, GROVE_LOG_WRITE, k->d);
@@ -299,10 +299,19 @@ int grove__keep_time(struct grove__keeper *k, const char *sub, int64_t mtime_ns)
 {
 	struct grove_key key = k->to_key;
 	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove_log *log;
 	int rc;
 
 	key.subpath = sub;
-	if (!mtime_ns || !grove__store_is_files(k->to))
+	if (!grove__store_is_files(k->to)) {
+		rc = grove__log_open(&log, k->to, &key, GROVE_LOG_WRITE, k->d);
+		if (!rc)
+			grove__log_keep_time(log, mtime_ns);
+		if (!rc)
+			grove__log_close(log);
+		return rc;
+	}
+	if (!mtime_ns)
 		return 0;
 	rc = grove__store_describe(k->to, &key, &path);
 	if (!rc && path.len)

@@ -144,7 +144,7 @@ static int open_twins(struct copier *c, const char *sub, struct twins *t)
 	key.subpath = sub;
 	rc = grove__log_open(&t->src, c->k.from, &key, GROVE_LOG_READ, c->k.d);
 	if (!rc)
-		rc = grove__log_stat(t->src, &t->from, c->k.d);
+		rc = grove__log_stat_kept(t->src, &t->from, c->k.d);
 	if (rc)
 		return rc;
 	rc = grove__log_open(&t->dst, c->k.to, &key, GROVE_LOG_CREATE, c->k.d);

@@ -96,6 +96,7 @@ struct grove_session {
 	const struct grove__about *stamp;      /* what a host wants its entries to say; NULL: nothing */
 	uint64_t restated_at;                  /* bytes of the log when its tail was last seen to */
 	char *owner;                           /* of a sub-agent's log; NULL: itself */
+	struct grove__agent_group *groups;     /* of sub-agents, as the caller says; see agents.c */
 	char *written_by, *branch;             /* for logs whose entries tell it; NULL: to be found */
 	int64_t branch_at;                     /* when that was, ms */
 	bool broken;                           /* a write ended in the unknown */
@@ -197,6 +198,15 @@ bool grove__same_cwd(const struct grove *g, const struct grove__dialect *dialect
 bool grove__root_belongs(struct grove *g, const struct grove__root *root,
 			 const struct grove__dialect *dialect, const char *project,
 			 const char *named, const char *cwd);
+
+/* agents.c */
+void grove__agent_groups_free(struct grove__agent_group *g);
+
+/* time.c: when a copy was written to */
+/* The log was written to at `ns`, as far as lists are concerned, until it is again. */
+void grove__log_keep_time(struct grove_log *log, int64_t ns);
+/* grove__log_stat(), with the time that was kept. */
+int grove__log_stat_kept(struct grove_log *log, struct grove_log_stat *out, struct grove_detail *d);
 
 /* crumb.c: what this terminal remembers of its last session */
 /*

@@ -540,7 +540,7 @@ static int sqlite_meta_put(struct grove_log *l, const char *name, struct grove_s
 	if (strlen(name) > GROVE__SQL_VALUE_NAME)
 		return grove__fail(d, GROVE_EINVAL, s->path, "the name of a value may have %d bytes",
 				   GROVE__SQL_VALUE_NAME);
-	if (!strcmp(name, GROVE__META_UNFINISHED) || !strcmp(name, "dialect"))
+	if (!grove__store_value_kind(name))
 		return put_finding(s, log, name, value, d);
 	rc = grove__sqlite_begin(s, log, &c, &e, d);
 	if (rc)

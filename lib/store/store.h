@@ -117,7 +117,9 @@ const char *grove__store_jsonl_root(const struct grove_store *st);
 /* What the names of values begin with that hosts keep. */
 #define GROVE__META_HOST "host."
 /* The directory of a session without messages, where neither these nor a path tell it. */
-#define GROVE__META_CWD "cwd"
+#define GROVE__META_CWD "grove.cwd"
+/* When the source of a copy was written to: see session/time.c. */
+#define GROVE__META_TIME "grove.modified"
 
 /*
  * A store that tells `fn` of each call and hands it on to `inner`, which it

@@ -287,6 +287,48 @@ static void what_is_known_is_read_and_written(void **state)
 	grove_session_close(s);
 }
 
+static void an_agent_has_its_place_before_it_has_files(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = with_agents(w, GROVE_WRITE), *a;
+	struct grove_new_options opt = { .size = sizeof(opt) };
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	OK(w, grove_session_agent_path(s, "a1", &b));
+	assert_string_equal(b.ptr, claude(w, ID "/subagents/agent-a1.jsonl"));
+	grove_buf_release(&b);
+	OK(w, grove_session_agent_path(s, "a2", &b));
+	assert_string_equal(b.ptr, claude(w, ID "/subagents/workflows/r1/agent-a2.jsonl"));
+	grove_buf_release(&b);
+	OK(w, grove_session_agent_group(s, "a9", "workflows/r2"));
+	OK(w, grove_session_agent_meta_put(s, "a9", text("{\"agentType\":\"Plan\"}")));
+	assert_file(claude(w, ID "/subagents/workflows/r2/agent-a9.meta.json"), "{\"agentType\":\"Plan\"}");
+	/* another handle knows by the metadata where the transcript goes */
+	grove_session_close(s);
+	s = session_at(w, claude(w, ID ".jsonl"), GROVE_WRITE);
+	OK(w, grove_session_agent_path(s, "a9", &b));
+	assert_string_equal(b.ptr, claude(w, ID "/subagents/workflows/r2/agent-a9.jsonl"));
+	opt.path = b.ptr;
+	OK(w, grove_session_new(w->g, &opt, &a));
+	OK(w, grove_session_append(a, text("{\"role\":\"user\",\"content\":\"go\"}"), NULL, NULL));
+	grove_session_close(a);
+	grove_buf_release(&b);
+	GOT(w, grove_session_agent_group(s, "a9", "../r2"), GROVE_EINVAL);
+	GOT(w, grove_session_agent_group(s, "../a9", "r2"), GROVE_EINVAL);
+	GOT(w, grove_session_agent_path(s, "../a9", &b), GROVE_EINVAL);
+	/* metadata in one group and the transcript in another are one agent */
+	file_make(claude(w, ID "/subagents/agent-a2.meta.json"), "{\"agentType\":\"Explore\"}");
+	OK(w, grove_session_agents(s, list_agent, &b));
+	assert_string_equal(b.ptr, "a1 Explore look around t1 agent-a1.jsonl; a3 - - - -; "
+				   "workflows/r1/a2 Explore - - agent-a2.jsonl; "
+				   "workflows/r2/a9 Plan - - agent-a9.jsonl; ");
+	grove_buf_release(&b);
+	OK(w, grove_session_agent_meta_get(s, "a2", &b));
+	assert_string_equal(b.ptr, "{\"agentType\":\"Explore\"}");
+	grove_buf_release(&b);
+	grove_session_close(s);
+}
+
 static void other_agents_have_no_such_thing(void **state)
 {
 	struct world *w = *state;
@@ -307,6 +349,7 @@ int main(void)
 		WORLD_TEST(agents_are_listed_with_what_is_known),
 		WORLD_TEST(the_transcript_of_an_agent_is_a_session),
 		WORLD_TEST(what_is_known_is_read_and_written),
+		WORLD_TEST(an_agent_has_its_place_before_it_has_files),
 		WORLD_TEST(other_agents_have_no_such_thing),
 	};
 

@@ -49,8 +49,11 @@ static void two_begin_one_session(struct world *w, const char *dialect, const ch
 		OK(w, grove_session_append(a, text("{\"type\":\"custom\",\"customType\":\"a\"}"), NULL, &id));
 		OK(w, grove_session_append(b, text("{\"type\":\"custom\",\"customType\":\"b\"}"), NULL, &id));
 	}
+	/* some agents wait for a reply before they make a file */
 	OK(w, grove_session_append(a, text(OURS), NULL, &id));
+	OK(w, grove_session_ensure(a));
 	OK(w, grove_session_append(b, text(OURS), NULL, &id));
+	OK(w, grove_session_ensure(b));
 	OK(w, grove_session_append(a, text(OURS), NULL, &id));
 	s = session_at(w, opt.path, GROVE_READ);
 	v = view_of(w, s);
@@ -63,7 +66,8 @@ static void two_begin_one_session(struct world *w, const char *dialect, const ch
 	grove_session_close(s);
 	/* what was there before is another session */
 	OK(w, grove_session_new(w->g, &opt, &a));
-	GOT(w, grove_session_append(a, text(OURS), NULL, &id), GROVE_EEXIST);
+	grove_session_append(a, text(OURS), NULL, &id);
+	GOT(w, grove_session_ensure(a), GROVE_EEXIST);
 	grove_session_close(a);
 }
 

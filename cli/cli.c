@@ -260,6 +260,14 @@ void cli_warn_detail(struct cli *c, const struct grove_detail *why)
 
 /* ----------------------------------------------------------------- sessions */
 
+int cli_stores(struct cli *c)
+{
+	int err = grove_stores_exist(c->g);
+
+	c->status = err ? cli_fail_grove(c, err) : EXIT_DONE;
+	return c->status;
+}
+
 struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags)
 {
 	struct grove_session *s = NULL;

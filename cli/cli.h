@@ -74,6 +74,8 @@ int cli_fail_view(struct cli *c, struct grove_view *v, int code);
 void cli_warn(struct cli *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void cli_warn_detail(struct cli *c, const struct grove_detail *why);
 
+/* The stores that were named must be there; else it was reported, return c->status. */
+int cli_stores(struct cli *c);
 /* Open a session; NULL: it was reported, return c->status. */
 struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags);
 /* … and look at it, with a warning about lines that no reader understands. */

@@ -193,6 +193,8 @@ int cmd_archive(struct cli *c, int argc, char **argv)
 		return cli_usage(c, "--all and --expiring exclude each other");
 	if (to && !*to)
 		return cli_usage(c, "--to needs a store");
+	if (!argc && cli_stores(c))
+		return c->status;
 	o.to = to;
 	o.expiring = expiring;
 	o.within = days < INT64_MAX / DAY_MS ? (int64_t)days * DAY_MS : -1;

@@ -95,6 +95,8 @@ int cmd_check(struct cli *c, int argc, char **argv)
 		return c->status;
 	if ((dry_run || yes) && !fix)
 		return cli_usage(c, "--%s goes with --fix", dry_run ? "dry-run" : "yes");
+	if (!argc && cli_stores(c))
+		return c->status;
 	problems_begin(&k.found, c);
 	k.found.fixing = fix;
 	k.ask = !yes && !c->json && isatty(STDIN_FILENO) && c->err.tty;

@@ -286,6 +286,8 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 		return cli_usage(c, "--session names the one to show: only --count and --json go with it");
 	if (counted && !session)
 		return cli_usage(c, "--count goes with --session: lists always count");
+	if (cli_stores(c))
+		return c->status;
 	query = join(argc, argv);
 	lo.cwd = cwd;
 	lo.all = all;

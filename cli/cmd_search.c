@@ -220,6 +220,7 @@ int cmd_search(struct cli *c, int argc, char **argv)
 	}
 	status = take_dates(&p, since, until);
 	status = status ? status : take_places(&p, &in);
+	status = status ? status : cli_stores(c);
 	if (!status && !argc)
 		status = cli_usage(c, "QUERY is missing");
 	if (!status && !limit)

@@ -243,7 +243,7 @@ int cmd_usage(struct cli *c, int argc, char **argv)
 		{ NULL },
 	};
 
-	if (cli_begin(c, opts, "", &argc, argv))
+	if (cli_begin(c, opts, "", &argc, argv) || cli_stores(c))
 		return c->status;
 	uo.by = (enum grove_usage_by)by;
 	uo.skipped = on_skipped;

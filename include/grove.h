@@ -174,8 +174,8 @@ struct grove_options {
 	void (*trace)(void *payload, const char *line);
 	void *trace_payload;
 	/*
-	 * For a log of what goes wrong: a blob that a line refers to is missing,
-	 * and the work goes on; or (`fatal`) a session could not be written, the
+	 * For a log of what goes wrong: a blob that a line refers to is missing, or
+	 * a directory cannot be read, and the work goes on; or (`fatal`) a session could not be written, the
 	 * call that tried fails, and so will all later ones: told once. From the
 	 * thread that works. NULL: nobody is told.
 	 */
@@ -1425,6 +1425,13 @@ GROVE_API int grove_copy(struct grove *g, const char *what, const char *store,
 
 /* Make what a store needs; harmless when it is there. */
 GROVE_API int grove_store_init(struct grove *g, const char *store);
+/*
+ * Are the stores that were named to grove_open(), or by $GROVE_STORE, there to be
+ * read? GROVE_ENOTFOUND for a directory that does not exist, or that has files
+ * and no session; an empty one is a store. With none named there is nothing to
+ * look at. (Lists take what is not there for empty: sessions may yet be made.)
+ */
+GROVE_API int grove_stores_exist(struct grove *g);
 /* Bring its tables up to date; from and to which version (may be NULL), 0: it has none. */
 GROVE_API int grove_store_upgrade(struct grove *g, const char *store, unsigned *from, unsigned *to);
 /*

@@ -273,7 +273,7 @@ int grove_session_put_blob(struct grove_session *s, struct grove_slice bytes,
 	int rc;
 
 	grove__detail_clear(&d);
-	rc = grove__session_blobs(s, &b, &d);
+	rc = grove__session_blobs_for(s, &b, &d);
 	if (!rc && !b)
 		rc = grove__fail(&d, GROVE_ENOTSUP, NULL, "this agent keeps no blobs");
 	if (!rc)

@@ -114,6 +114,7 @@ int grove_check(struct grove *g, const char *what, grove_problem_fn *fn, void *p
 	struct grove_detail d;
 	struct check_all c = { .g = g, .fn = fn, .payload = payload, .d = &d };
 	struct grove__where at;
+	uint64_t hidden;
 	int rc = 0;
 
 	grove__detail_clear(&d);
@@ -125,10 +126,13 @@ int grove_check(struct grove *g, const char *what, grove_problem_fn *fn, void *p
 		rc = grove__locate(g, what, &at, &d);
 		return told(g, rc ? rc : check_one(&c, &at), &d);
 	}
+	hidden = grove__hidden_count(g);
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
 		c.root = &g->roots[i];
 		rc = grove__store_list(c.root->store, NULL, check_key, &c, &d);
 	}
+	if (!rc)
+		rc = grove__hidden_check(g, hidden, &d);
 	return told(g, rc, &d);
 }
 
@@ -183,6 +187,7 @@ int grove_fix(struct grove *g, const char *what, const struct grove_fix_options 
 	struct grove_fix_result r = { .size = sizeof(r) };
 	struct fix_all f = { .g = g, .opt = &o, .result = &r };
 	struct grove__where at;
+	uint64_t hidden;
 	struct grove_detail d;
 	int rc = 0;
 
@@ -195,10 +200,13 @@ int grove_fix(struct grove *g, const char *what, const struct grove_fix_options 
 			grove__where_release(&at);
 		}
 	}
+	hidden = grove__hidden_count(g);
 	for (size_t i = 0; !what && i < g->nr_roots && !rc; i++) {
 		f.root = &g->roots[i];
 		rc = grove__store_list(f.root->store, NULL, fix_key, &f, &d);
 	}
+	if (!rc && !f.rc)
+		rc = grove__hidden_check(g, hidden, &d);
 	if (!rc && f.rc) {
 		rc = f.rc;
 		d = f.first;

@@ -25,6 +25,14 @@ int grove_copy(struct grove *g, const char *what, const char *store, struct grov
 	return told(g, grove__copy(g, what, store, id, path, &d), &d);
 }
 
+int grove_stores_exist(struct grove *g)
+{
+	struct grove_detail d;
+
+	grove__detail_clear(&d);
+	return told(g, grove__roots_there(g, &d), &d);
+}
+
 int grove_store_init(struct grove *g, const char *store)
 {
 	struct grove_buf url = GROVE_BUF_INIT;

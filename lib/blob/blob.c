@@ -32,6 +32,7 @@
 #define TEMP_TAIL ".tmp"
 #define TEMP_DIGITS 32
 #define CHUNK ((size_t)256 << 10)
+#define NOTE_MAX ((size_t)1 << 20)
 #define FRESH_NS ((int64_t)600 * 1000000000)  /* a blob younger than this needs no new time */
 
 struct grove__blobs {
@@ -616,6 +617,85 @@ int grove__blob_remove(struct grove__blobs *b, const char *hash, struct grove_de
 	else if (err)
 		rc = grove__fail_sys(d, err, path.ptr, "cannot remove the blob");
 	grove__buf_release(&path);
+	return rc;
+}
+
+/* ------------------------------------------------------- who else names them */
+
+/* The note, "" if there is none yet; `path` becomes its name. */
+static int read_note(struct grove__blobs *b, struct grove_buf *path, struct grove_buf *text,
+		     struct grove_detail *d)
+{
+	int err;
+
+	if (grove__blob_path(b, GROVE__BLOBS_NOTE, path))
+		return grove__fail_nomem(d);
+	err = grove__sys_read_small(path->ptr, NOTE_MAX, text, NULL);
+	return err && err != -ENOENT ? grove__fail_sys(d, err, path->ptr, "cannot read") : 0;
+}
+
+static int same_url(void *payload, const char *url)
+{
+	return !strcmp(url, payload);
+}
+
+/* Lines, each as a string; changes `text`. */
+static int each_line(struct grove_buf *text, int (*fn)(void *payload, const char *url), void *payload)
+{
+	char *save, *line = text->len ? strtok_r(text->ptr, "\n", &save) : NULL;
+	int rc = 0;
+
+	for (; line && !rc; line = strtok_r(NULL, "\n", &save))
+		rc = fn(payload, line);
+	return rc;
+}
+
+int grove__blobs_noted(struct grove__blobs *b, int (*fn)(void *payload, const char *url),
+		       void *payload, struct grove_detail *d)
+{
+	struct grove_buf path = GROVE_BUF_INIT, text = GROVE_BUF_INIT;
+	int rc = read_note(b, &path, &text, d);
+
+	if (!rc)
+		rc = each_line(&text, fn, payload);
+	grove__buf_release(&path);
+	grove__buf_release(&text);
+	return rc;
+}
+
+/* Two that note the same at once leave two lines, which is as good as one. */
+static int add_note(const char *dir, const char *path, const char *line, struct grove_detail *d)
+{
+	int fd = -1, err = grove__sys_mkdirs(dir, 0700);
+
+	if (!err)
+		err = grove__sys_open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0600, &fd);
+	if (!err)
+		err = grove__sys_write_all(fd, line, strlen(line));
+	if (!err)
+		err = grove__sys_sync(fd);
+	grove__sys_close(fd);
+	if (!err)
+		err = grove__sys_sync_parents(path);
+	return err ? grove__fail_sys(d, err, path, "cannot note whose blobs these are") : 0;
+}
+
+int grove__blobs_note(struct grove__blobs *b, const char *url, struct grove_detail *d)
+{
+	struct grove_buf path = GROVE_BUF_INIT, text = GROVE_BUF_INIT, line = GROVE_BUF_INIT;
+	int rc = read_note(b, &path, &text, d), known = 0;
+	/* the end of a line that a crash cut off */
+	bool torn = !rc && text.len && text.ptr[text.len - 1] != '\n';
+
+	if (!rc)
+		known = each_line(&text, same_url, (void *)(uintptr_t)url);
+	if (!rc && !known) {
+		rc = grove__buf_addf(&line, "%s%s\n", torn ? "\n" : "", url) ? grove__fail_nomem(d) : 0;
+		rc = rc ? rc : add_note(b->dir, path.ptr, line.ptr, d);
+	}
+	grove__buf_release(&path);
+	grove__buf_release(&text);
+	grove__buf_release(&line);
 	return rc;
 }
 

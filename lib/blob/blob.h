@@ -109,6 +109,18 @@ int grove__blobs_list(struct grove__blobs *b, grove__blob_fn *fn, void *payload,
 		      struct grove_detail *d);
 
 /*
+ * Stores without files whose sessions name blobs of this directory: who removes
+ * blobs must look into them as well. They are noted in a file in it, a URL
+ * (without a password) a line, before the first blob is put for them.
+ */
+#define GROVE__BLOBS_NOTE ".grove-stores"
+/* Note one; nothing to do if it is known. On the disk when this returns. */
+int grove__blobs_note(struct grove__blobs *b, const char *url, struct grove_detail *d);
+/* Call `fn` for each; a non-zero answer ends it and is handed back. */
+int grove__blobs_noted(struct grove__blobs *b, int (*fn)(void *payload, const char *url),
+		       void *payload, struct grove_detail *d);
+
+/*
  * Remove the file of that name, as a list gave it, unless it was put, or put
  * again, after `since_ns`. *gone tells. Who puts the blob at the same time keeps
  * it or stores it anew.

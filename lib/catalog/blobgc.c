@@ -134,7 +134,12 @@ int grove__blob_gc(struct grove *g, struct grove__blobs *b,
 	grove__blobrefs_ready(&gc.refs);
 	/* also when there is nothing to remove: the caller is told what was searched */
 	if (!rc)
-		rc = grove__blobrefs_scan(&gc.refs, g, grove__blobs_dir(b), d);
+		rc = grove__blobrefs_scan(&gc.refs, g, b, d);
+	/* then it is not that they are garbage: we did not find who needs them */
+	if (!rc && opt->force && gc.nr && !gc.refs.sessions)
+		rc = grove__fail(d, GROVE_EACCESS, grove__blobs_dir(b),
+				 "no session was found that could name a blob, so nothing is removed "
+				 "(is there a --store to add?)");
 	result->files = gc.refs.files;
 	result->scanned = gc.refs.bytes;
 	if (gc.nr)

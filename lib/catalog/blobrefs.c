@@ -4,8 +4,9 @@
  * The question decides what may be deleted, so it is asked of bytes, not of
  * meaning: 64 lower-case hex digits are a name wherever they stand, in whatever
  * file, spelled with `blob:sha256:` before them or as part of a path, in a line
- * no reader understands, in a dialect nobody has heard of. What this finds too
- * much costs some disk.
+ * no reader understands, in a dialect nobody has heard of. Where a digit may be
+ * spelled as an escape, the bytes are searched once more without. What this
+ * finds too much costs some disk.
  *
  * It is also quick. 64 digits in a row cover one of any 64 places in a row, so
  * only every 64th byte has to be looked at until one is a digit.
@@ -23,6 +24,7 @@
 #define DIGITS 64
 #define CHUNK ((size_t)1 << 20)
 #define DEPTH_MAX 64
+#define SQLITE "sqlite:"
 
 /* -------------------------------------------------------------- the hashes */
 
@@ -53,6 +55,7 @@ void grove__blobrefs_init(struct grove__blobrefs *r)
 void grove__blobrefs_release(struct grove__blobrefs *r)
 {
 	free(r->at);
+	grove__buf_release(&r->plain);
 	grove__blobrefs_init(r);
 }
 
@@ -118,7 +121,7 @@ static void look_up(struct grove__blobrefs *r, const char *digits)
 		ref->named = true;
 }
 
-void grove__blobrefs_feed(struct grove__blobrefs *r, const char *ptr, size_t len)
+static void search(struct grove__blobrefs *r, const char *ptr, size_t len)
 {
 	for (size_t p = DIGITS - 1; p < len; p += DIGITS) {
 		size_t from = p, to = p + 1;
@@ -136,6 +139,58 @@ void grove__blobrefs_feed(struct grove__blobrefs *r, const char *ptr, size_t len
 	}
 }
 
+/* Of \u00HH, at its u: the character, or -1 if it is none that a name has. */
+static int escaped(const char *u, const char *end)
+{
+	int hi, lo;
+
+	if (end - u < 5 || u[1] != '0' || u[2] != '0')
+		return -1;
+	hi = nibble(u[3]);
+	lo = nibble((char)(u[4] >= 'A' && u[4] <= 'F' ? u[4] + 'a' - 'A' : u[4]));
+	return hi == 3 || hi == 6 ? (lo < 0 ? -1 : hi << 4 | lo) : -1;
+}
+
+/* The next escape of a digit or letter from `p` on, at its u; NULL: none. */
+static const char *next_escape(const char *p, const char *end)
+{
+	const char *u;
+
+	for (; (u = memmem(p, (size_t)(end - p), "\\u00", 4)); p = u + 4)
+		if (escaped(u + 1, end) >= 0)
+			return u + 1;
+	return NULL;
+}
+
+/* Each such escape as what it stands for, however many backslashes are before it. */
+static int decode(struct grove_buf *out, const char *p, const char *end, const char *u)
+{
+	int rc = 0;
+
+	grove__buf_clear(out);
+	for (; u && !rc; u = next_escape(p, end)) {
+		rc = grove__buf_add(out, p, (size_t)(u - p));
+		while (out->len && out->ptr[out->len - 1] == '\\')
+			grove__buf_cut(out, out->len - 1);
+		rc = rc ? rc : grove__buf_add_char(out, (char)escaped(u, end));
+		p = u + 5;
+	}
+	return rc ? rc : grove__buf_add(out, p, (size_t)(end - p));
+}
+
+int grove__blobrefs_feed(struct grove__blobrefs *r, const char *ptr, size_t len)
+{
+	const char *u = next_escape(ptr, ptr + len);
+	int rc = 0;
+
+	search(r, ptr, len);
+	if (u)
+		rc = decode(&r->plain, ptr, ptr + len, u);
+	if (u && !rc)
+		search(r, r->plain.ptr, r->plain.len);
+	return rc;
+}
+
 /* ------------------------------------------------------------------- files */
 
 struct place {
@@ -150,6 +205,9 @@ struct scan {
 	size_t cap;
 	struct grove_buf path;      /* where the walk is */
 	unsigned depth;
+	bool may_be_empty;          /* nothing is a likely answer there */
+	uint64_t names;             /* in the directory that is being listed */
+	const char *noted;          /* the note of stores that name blobs here */
 	struct place skip;          /* the blobs themselves */
 	struct place *seen;         /* where walks began and links led */
 	size_t nr_seen;
@@ -169,6 +227,24 @@ static int unreadable(struct scan *s, int err)
 	return grove__fail_sys(s->d, err, s->path.ptr, "cannot look for references there");
 }
 
+static bool is_session(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 6 && !strcmp(path + n - 6, ".jsonl");
+}
+
+/*
+ * A disk that is not mounted leaves an empty directory, or links that lead
+ * nowhere: what the sessions there name cannot be known.
+ */
+static int not_mounted(struct scan *s, const char *what)
+{
+	return grove__fail(s->d, GROVE_EACCESS, s->path.ptr,
+			   "%s: sessions may be on a disk that is not mounted, so no blob is garbage for "
+			   "sure (if there is none, remove it)", what);
+}
+
 static int scan_file(struct scan *s)
 {
 	size_t carry = 0, got = 0;
@@ -183,7 +259,10 @@ static int scan_file(struct scan *s)
 			rc = unreadable(s, err);
 			break;
 		}
-		grove__blobrefs_feed(s->r, s->buf, carry + got);
+		if (grove__blobrefs_feed(s->r, s->buf, carry + got)) {
+			rc = grove__fail_nomem(s->d);
+			break;
+		}
 		pos += got;
 		s->r->bytes += got;
 		carry += got;
@@ -196,6 +275,7 @@ static int scan_file(struct scan *s)
 	} while (!rc && got == CHUNK);
 	grove__sys_close(fd);
 	s->r->files++;
+	s->r->sessions += is_session(s->path.ptr);
 	return rc;
 }
 
@@ -225,13 +305,17 @@ static int scan_name(void *payload, const char *name)
 	bool link;
 	int rc = 0, err;
 
+	s->names++;
 	if (grove__buf_addf(&s->path, "/%s", name))
 		return grove__fail_nomem(s->d);
 	err = grove__sys_lstat(s->path.ptr, &st);
 	link = !err && st.type == SYS_LINK;
 	if (link)
 		err = grove__sys_stat(s->path.ptr, &st);
-	if (err == -ENOENT || (link && err == -ELOOP))
+	/* a project, or a session; elsewhere a link may lead where it likes */
+	if (link && (err == -ENOENT || err == -ELOOP) && (s->depth == 1 || is_session(name)))
+		rc = not_mounted(s, "a link that leads nowhere");
+	else if (err == -ENOENT || (link && err == -ELOOP))
 		err = 0; /* gone, or a link to nowhere */
 	else if (err)
 		rc = unreadable(s, err);
@@ -256,11 +340,18 @@ static int scan_dir(struct scan *s)
 		return grove__fail(s->d, GROVE_ETOOBIG, s->path.ptr,
 				   "directories more than %d deep", DEPTH_MAX);
 	s->depth++;
+	s->names = 0;
 	err = grove__sys_list(s->path.ptr, scan_name, s, &ended);
 	s->depth--;
 	if (err == -ENOENT)
 		return 0;
-	return err ? unreadable(s, err) : ended;
+	if (err)
+		return unreadable(s, err);
+	/* whoever is above has at least this one */
+	if (!ended && !s->names && s->depth <= 1 && !s->may_be_empty)
+		ended = not_mounted(s, "an empty directory");
+	s->names = 1;
+	return ended;
 }
 
 /* `dir`, if it is there, with all that is in it. */
@@ -273,6 +364,8 @@ static int scan_tree(struct scan *s, const char *dir)
 	if (grove__buf_add_str(&s->path, dir))
 		return grove__fail_nomem(s->d);
 	err = grove__sys_stat(dir, &st);
+	if ((err == -ENOENT || err == -ELOOP) && !grove__sys_lstat(dir, &st) && st.type == SYS_LINK)
+		return not_mounted(s, "a link that leads nowhere");
 	if (err == -ENOENT || err == -ENOTDIR || (!err && st.type != SYS_DIR))
 		return 0;
 	if (err)
@@ -312,12 +405,16 @@ static int scan_log(struct scan *s, struct grove_log *log)
 		}
 		if (rc || run.next == pos)
 			break;
-		grove__blobrefs_feed(s->r, s->buf, run.len);
+		if (grove__blobrefs_feed(s->r, s->buf, run.len)) {
+			rc = grove__fail_nomem(s->d);
+			break;
+		}
 		s->r->bytes += run.len;
 		pos = run.next;
 		rc = check_progress(s);
 	}
 	s->r->files++;
+	s->r->sessions++;
 	return rc;
 }
 
@@ -334,8 +431,9 @@ static int scan_attached(void *payload, const char *name, uint64_t size)
 	int rc = grove__store_attach_get(a->store, a->key, name, &b, a->s->d);
 
 	(void)size;
+	if (!rc && grove__blobrefs_feed(a->s->r, b.ptr ? b.ptr : "", b.len))
+		rc = grove__fail_nomem(a->s->d);
 	if (!rc) {
-		grove__blobrefs_feed(a->s->r, b.ptr ? b.ptr : "", b.len);
 		a->s->r->bytes += b.len;
 		a->s->r->files++;
 	}
@@ -376,22 +474,55 @@ static int scan_key(void *payload, const struct grove_key *key)
 
 /* -------------------------------------------------------------- all of them */
 
+static int scan_store(struct scan *s, struct grove_store *store)
+{
+	struct storing x = { s, store };
+	int rc = grove__store_list(store, NULL, scan_key, &x, s->d);
+
+	return rc ? rc : grove__store_list_subs(store, NULL, scan_one, &x, s->d);
+}
+
 static int scan_roots(struct scan *s, const struct grove *g)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
-		struct storing x = { s, g->roots[i].store };
+		const struct grove__root *root = &g->roots[i];
 
-		if (g->roots[i].dir) {
-			rc = scan_tree(s, g->roots[i].dir);
-			continue;
-		}
-		rc = grove__store_list(x.store, NULL, scan_key, &x, s->d);
-		if (!rc)
-			rc = grove__store_list_subs(x.store, NULL, scan_one, &x, s->d);
+		/* an agent that keeps no blobs may keep no sessions, either */
+		s->may_be_empty = root->dialect && !root->dialect->blobs_dir;
+		rc = root->dir ? scan_tree(s, root->dir) : scan_store(s, root->store);
 	}
+	s->may_be_empty = false;
 	return rc;
+}
+
+/* A store that is noted beside the blobs, unless it was given and is searched already. */
+static int scan_noted(void *payload, const char *url)
+{
+	struct scan *s = payload;
+	struct grove_store *store = NULL;
+	struct grove__sys_stat st;
+	struct grove_detail why;
+	int rc, err;
+
+	for (size_t i = 0; i < s->g->nr_roots; i++)
+		if (!strcmp(s->g->roots[i].store->url, url))
+			return 0;
+	/* a list takes a database that is not there for an empty one */
+	err = strncmp(url, SQLITE, sizeof(SQLITE) - 1) ? 0 : grove__sys_stat(url + sizeof(SQLITE) - 1, &st);
+	rc = err ? grove__fail_sys(s->d, err, NULL, "cannot open")
+		 : grove__world_store(s->g, url, &store, s->d);
+	if (!rc) {
+		rc = scan_store(s, store);
+		grove__store_close(store);
+	}
+	if (!rc || rc == GROVE_ENOMEM || rc == GROVE_ECANCELLED || !s->d)
+		return rc;
+	why = *s->d;
+	return grove__fail(s->d, GROVE_EACCESS, s->noted,
+			   "sessions in %.150s name blobs, and it cannot be read (%.150s); give it with --store, or "
+			   "take its line out of the note if it is gone for good", url, why.message);
 }
 
 static const char *without_store(void *payload, const char *name)
@@ -462,9 +593,11 @@ static int scan_beside(struct scan *s, const char *blobs_dir)
 	return rc;
 }
 
-int grove__blobrefs_scan(struct grove__blobrefs *r, struct grove *g, const char *blobs_dir,
+int grove__blobrefs_scan(struct grove__blobrefs *r, struct grove *g, struct grove__blobs *b,
 			 struct grove_detail *d)
 {
+	const char *blobs_dir = grove__blobs_dir(b);
+	struct grove_buf note = GROVE_BUF_INIT;
 	struct scan s = { .g = g, .r = r, .d = d, .cap = CHUNK + GROVE__BLOBREFS_CARRY };
 	struct grove__sys_stat st;
 	int rc = 0;
@@ -483,6 +616,12 @@ int grove__blobrefs_scan(struct grove__blobrefs *r, struct grove *g, const char 
 		rc = scan_xcsh(&s, anything_there);
 	if (!rc)
 		rc = scan_beside(&s, blobs_dir);
+	if (!rc)
+		rc = grove__blob_path(b, GROVE__BLOBS_NOTE, &note) ? grove__fail_nomem(d) : 0;
+	s.noted = note.ptr;
+	if (!rc)
+		rc = grove__blobs_noted(b, scan_noted, &s, d);
+	grove__buf_release(&note);
 	free(s.buf);
 	free(s.seen);
 	grove__buf_release(&s.path);

@@ -17,6 +17,8 @@ struct grove__blobrefs {
 	bool ready;
 	uint64_t heads[1024];     /* bit n: a hash that begins with these 16 bits */
 	uint64_t files, bytes;    /* searched so far */
+	uint64_t sessions;        /* logs among them */
+	struct grove_buf plain;   /* bytes without their escapes */
 };
 
 void grove__blobrefs_init(struct grove__blobrefs *r);
@@ -29,19 +31,22 @@ void grove__blobrefs_ready(struct grove__blobrefs *r);
 bool grove__blobrefs_named(const struct grove__blobrefs *r, const char *hash);
 
 /*
- * Search bytes. Up to 63 of them at the end may be the head of a hash: begin
- * the next call with those.
+ * Search bytes, as they are and with the escapes of JSON decoded (\u0061 is a
+ * digit, also where a string lies within a string). Some of them at the end may
+ * be the head of a hash: begin the next call with those. GROVE_ENOMEM.
  */
-#define GROVE__BLOBREFS_CARRY 63
-void grove__blobrefs_feed(struct grove__blobrefs *r, const char *ptr, size_t len);
+#define GROVE__BLOBREFS_CARRY 1023
+int grove__blobrefs_feed(struct grove__blobrefs *r, const char *ptr, size_t len);
 
 /*
  * Search everything: all stores that were given, all that can be discovered,
  * xcsh's own, and `sessions` beside the directory of the blobs, with all files
- * below them. What is gone when we come to it is passed over; anything else
- * that cannot be read is an error.
+ * below them; and the stores that are noted beside the blobs. What is gone when we
+ * come to it is passed over; anything else that cannot be read is an error. So
+ * is what looks like a disk that is not there: a link that leads nowhere, and a
+ * directory of sessions, or of a project, with nothing in it.
  */
-int grove__blobrefs_scan(struct grove__blobrefs *r, struct grove *g, const char *blobs_dir,
+int grove__blobrefs_scan(struct grove__blobrefs *r, struct grove *g, struct grove__blobs *b,
 			 struct grove_detail *d);
 
 /* blobgc.c */

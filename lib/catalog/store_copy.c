@@ -61,6 +61,7 @@ int grove__stores_copy(struct grove *g, const char *from, const char *to, grove_
 		       void *payload, struct grove_archive_result *result, struct grove_detail *d)
 {
 	struct grove__shop a, b = { 0 };
+	uint64_t hidden = grove__hidden_count(g);
 	int rc = grove__shop_open(&a, g, from, true, d);
 
 	if (!rc)
@@ -70,6 +71,8 @@ int grove__stores_copy(struct grove *g, const char *from, const char *to, grove_
 		if (!rc)
 			rc = copy_one(g, &a, &b, i, told, payload, result, d);
 	}
+	if (!rc)
+		rc = grove__hidden_check(g, hidden, d);
 	grove__shop_close(&a);
 	grove__shop_close(&b);
 	return rc;

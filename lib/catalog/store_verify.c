@@ -243,6 +243,7 @@ int grove__store_verify(struct grove *g, const char *url, grove_problem_fn *fn, 
 			struct grove_check_result *result, struct grove_detail *d)
 {
 	struct verifier v = { .g = g, .fn = fn, .payload = payload, .result = result, .d = d };
+	uint64_t hidden = grove__hidden_count(g);
 	int rc = grove__shop_open(&v.shop, g, url, true, d);
 
 	for (size_t i = 0; i < v.shop.nr && !rc; i++) {
@@ -251,6 +252,8 @@ int grove__store_verify(struct grove *g, const char *url, grove_problem_fn *fn, 
 		if (!rc)
 			rc = verify_session(&v);
 	}
+	if (!rc)
+		rc = grove__hidden_check(g, hidden, d);
 	grove__blobs_close(v.blobs);
 	grove__shop_close(&v.shop);
 	grove__buf_release(&v.name);

@@ -447,17 +447,21 @@ int grove__archive_into(struct grove *g, const char *what, struct grove_store *t
 	struct archiver a = { .g = g, .to = to, .opt = opt, .result = result, .d = d };
 	struct grove__where at = { 0 };
 	int64_t now = grove__sys_now_ms();
+	uint64_t hidden;
 	int rc = 0;
 
 	a.before = opt->within < 0 || opt->within > INT64_MAX - now ? INT64_MAX : now + opt->within;
 	if (what)
 		rc = add_named(&a, what, &at);
+	hidden = grove__hidden_count(g);
 	for (size_t i = 0; i < g->nr_roots && !rc && !what; i++)
 		rc = add_root(&a, &g->roots[i]);
 	if (!rc && a.nr)
 		qsort(a.todo, a.nr, sizeof(*a.todo), by_key);
 	for (size_t i = 0; i < a.nr && !rc; i++)
 		rc = archive_one(&a, &a.todo[i], i);
+	if (!rc)
+		rc = grove__hidden_check(g, hidden, d);
 	for (size_t i = 0; i < a.nr; i++) {
 		free(a.todo[i].project);
 		free(a.todo[i].session);

@@ -138,12 +138,26 @@ int grove__session_resolve(struct grove_session *s, struct grove_slice *value,
 	return rc < 0 ? grove__fail_nomem(d) : 0;
 }
 
+int grove__session_blobs_for(struct grove_session *s, struct grove__blobs **out,
+			     struct grove_detail *d)
+{
+	int rc = grove__session_blobs(s, out, d);
+
+	/* files are found where agents keep them; a database only by its name */
+	if (rc || !*out || s->noted || !s->at.store || s->in_memory ||
+	    !strncmp(s->at.store->url, "file:", 5) || !strncmp(s->at.store->url, "memory:", 7))
+		return rc;
+	rc = grove__blobs_note(*out, s->at.store->url, d);
+	s->noted = !rc;
+	return rc;
+}
+
 static int put(void *payload, struct grove_slice bytes, const char *ext, struct grove_buf *ref)
 {
 	struct grove__blob_sinking *w = payload;
 	char hash[GROVE__BLOB_HASH];
 	struct grove__blobs *b;
-	int rc = grove__session_blobs(w->session, &b, w->d);
+	int rc = grove__session_blobs_for(w->session, &b, w->d);
 
 	/* on the disk before the line that names it is anywhere */
 	if (!rc)

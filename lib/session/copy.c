@@ -256,7 +256,13 @@ static int give_back(struct copier *c, struct grove_slice bytes)
 {
 	char hash[GROVE__BLOB_HASH];
 	bool known = false;
-	int rc = grove__blob_put(c->own, bytes, GROVE_SYNC_ALWAYS, 0, hash, &known, c->k.d);
+	const char *url = c->k.to->url;
+	/* files are found where agents keep them; a database only by its name */
+	int rc = !strncmp(url, "file:", 5) || !strncmp(url, "memory:", 7)
+			 ? 0 : grove__blobs_note(c->own, url, c->k.d);
+
+	if (!rc)
+		rc = grove__blob_put(c->own, bytes, GROVE_SYNC_ALWAYS, 0, hash, &known, c->k.d);
 
 	c->k.out->files += !rc && !known;
 	return rc;

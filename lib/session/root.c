@@ -9,6 +9,7 @@
 #include "session/session.h"
 
 #include "base/array.h"
+#include "sys/file.h"
 
 #include <stdlib.h>
 
@@ -97,6 +98,83 @@ int grove__root_list_subs(struct grove *g, struct grove__root *root, grove_key_f
 	return dialect->lists_subs && !root->flat
 		       ? grove__store_list_subs(root->store, NULL, fn, payload, d)
 		       : 0;
+}
+
+/* ------------------------------------------------------- stores that were named */
+
+static int any_key(void *payload, const struct grove_key *key)
+{
+	(void)payload;
+	(void)key;
+	return 1;
+}
+
+struct look {
+	const char *dir;
+	unsigned depth;
+	struct grove_detail *d;
+};
+
+/* 1: a file, here or one directory below. What begins with a dot is nobody's session. */
+static int any_file(void *payload, const char *name)
+{
+	struct look *l = payload;
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct look below = { .depth = l->depth + 1, .d = l->d };
+	struct grove__sys_stat st;
+	int rc = 0;
+
+	if (name[0] == '.')
+		return 0;
+	if (grove__buf_addf(&path, "%s/%s", l->dir, name))
+		return grove__fail_nomem(l->d);
+	below.dir = path.ptr;
+	if (grove__sys_stat(path.ptr, &st))
+		rc = 0;
+	else if (st.type != SYS_DIR)
+		rc = 1;
+	else if (!l->depth)
+		grove__sys_list(path.ptr, any_file, &below, &rc);
+	grove__buf_release(&path);
+	return rc;
+}
+
+static int root_there(struct grove *g, const struct grove__root *root, struct grove_detail *d)
+{
+	struct look l = { .dir = root->dir, .d = d };
+	uint64_t hidden = grove__hidden_count(g);
+	struct grove__sys_stat st;
+	int ended = 0, rc, err = grove__sys_stat(root->dir, &st);
+
+	if (err)
+		return grove__fail_sys(d, err, root->dir, "no store there");
+	if (st.type != SYS_DIR)
+		return grove__fail(d, GROVE_ENOTFOUND, root->dir, "no store there: not a directory");
+	rc = grove__store_list(root->store, NULL, any_key, NULL, d);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	/* there may be sessions where we cannot look */
+	if (grove__hidden_count(g) != hidden)
+		return 0;
+	err = grove__sys_list(root->dir, any_file, &l, &ended);
+	if (err)
+		return grove__fail_sys(d, err, root->dir, "cannot look for sessions there");
+	if (ended < 0)
+		return ended;
+	return !ended ? 0
+		      : grove__fail(d, GROVE_ENOTFOUND, root->dir,
+				    "no session there: looked for *.jsonl, and for *.jsonl in each directory, "
+				    "as the agents keep them");
+}
+
+int grove__roots_there(struct grove *g, struct grove_detail *d)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < g->nr_roots && !rc && g->given; i++)
+		if (g->roots[i].dir)
+			rc = root_there(g, &g->roots[i], d);
+	return rc;
 }
 
 static bool same_real(const struct grove *g, const char *a, const char *b)

@@ -37,6 +37,7 @@ struct grove {
 	void *warn_payload;
 	struct grove_progress progress;
 	grove__last_fn *last;                  /* what "last" means: lists are a room further up */
+	struct grove__hidden *hidden;          /* directories that could not be read; NULL: none yet */
 	pthread_mutex_t lock;                  /* detail, ids, what roots are likely to hold */
 	struct grove_detail detail;
 	int64_t last_ms;                       /* of the session ids made here */
@@ -104,6 +105,7 @@ struct grove_session {
 	pthread_mutex_t blobs_lock;
 	struct grove__blobs *blobs;            /* NULL: not asked for yet */
 	struct grove__blobs *blobs_beside;     /* of a copied tree; NULL: none */
+	bool noted;                            /* the store, beside the blobs that were put for it */
 };
 
 struct grove_view {
@@ -126,6 +128,19 @@ struct grove_view {
 /* world.c: the environment */
 int grove__world_open(struct grove *g, const struct grove_options *opt, struct grove_detail *d);
 void grove__world_release(struct grove *g);
+
+/*
+ * hidden.c: a directory that could not be read is told to the caller and
+ * counted. A grove__hidden_fn; `payload` is the struct grove.
+ */
+bool grove__hidden_note(void *payload, bool top, const struct grove_detail *why);
+/* The same of anything else that was passed over though it may be a session. */
+void grove__hidden_add(struct grove *g, const struct grove_detail *why);
+/* How many so far; before work that must be complete. */
+uint64_t grove__hidden_count(struct grove *g);
+/* After it: GROVE_EACCESS if there were any. */
+int grove__hidden_check(struct grove *g, uint64_t before, struct grove_detail *d);
+void grove__hidden_release(struct grove *g);
 /* Absolute, without "." and ".." and doubled slashes; links are not followed. */
 int grove__resolve(const struct grove *g, const char *path, struct grove_buf *out);
 /* A store's URL with its path, if it has one, made absolute in the same way. GROVE_ENOMEM. */
@@ -187,6 +202,12 @@ int grove__root_list(struct grove *g, struct grove__root *root, const char *cwd,
  */
 int grove__root_list_subs(struct grove *g, struct grove__root *root, grove_key_fn *fn,
 			  void *payload, struct grove_detail *d);
+/*
+ * Are the stores that were named there, and stores? GROVE_ENOTFOUND for one that
+ * does not exist, or a directory with files and no session; one that is empty
+ * is a store.
+ */
+int grove__roots_there(struct grove *g, struct grove_detail *d);
 /* Does a header's cwd (NULL or "": it has none) name the directory `cwd`, which is resolved? */
 bool grove__same_cwd(const struct grove *g, const struct grove__dialect *dialect, const char *named,
 		     const char *cwd);
@@ -267,6 +288,9 @@ struct grove__blob_sinking {
 /* Where its agent keeps blobs; *out is NULL for one that has none. */
 int grove__session_blobs(struct grove_session *s, struct grove__blobs **out,
 			 struct grove_detail *d);
+/* The same to put some there: a database is noted as one whose sessions name them. */
+int grove__session_blobs_for(struct grove_session *s, struct grove__blobs **out,
+			     struct grove_detail *d);
 void grove__session_close_blobs(struct grove_session *s);
 struct grove__blob_source grove__session_blob_source(struct grove_session *s);
 /*

@@ -81,6 +81,8 @@ int grove__world_store(struct grove *g, const char *url, struct grove_store **ou
 	int rc = grove__store_open(&inner, url, d);
 
 	*out = inner;
+	if (!rc)
+		grove__store_tell_hidden(inner, grove__hidden_note, g);
 	if (rc || !g->trace)
 		return rc;
 	rc = grove__store_trace_open(out, inner, g->trace, g->trace_payload, d);
@@ -187,7 +189,8 @@ static int found_root(void *payload, const char *agent, const char *dir, bool fl
 	struct finder *f = payload;
 	const char *star = strchr(dir, '*');
 	struct grove_buf before = GROVE_BUF_INIT;
-	int rc, ended = 0;
+	struct grove_detail why;
+	int rc, err, ended = 0;
 
 	f->agent = agent;
 	f->flat = flat;
@@ -197,9 +200,14 @@ static int found_root(void *payload, const char *agent, const char *dir, bool fl
 	if (!rc) {
 		f->before = before.ptr;
 		f->after = star + 1;
+		err = grove__sys_list(before.ptr, found_name, f, &ended);
 		/* no such directory, no such agent */
-		if (!grove__sys_list(before.ptr, found_name, f, &ended))
+		if (!err) {
 			rc = ended;
+		} else if (err != -ENOENT && err != -ENOTDIR) {
+			grove__fail_sys(&why, err, before.ptr, "passed over, sessions there are not seen");
+			grove__hidden_add(f->g, &why);
+		}
 	}
 	grove__buf_release(&before);
 	return rc;
@@ -344,6 +352,7 @@ void grove__world_release(struct grove *g)
 	free(g->cache);
 	free(g->cwd);
 	free(g->tty);
+	grove__hidden_release(g);
 	pthread_mutex_destroy(&g->lock);
 }
 

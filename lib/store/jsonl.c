@@ -483,6 +483,27 @@ struct listing {
 	int err;                  /* an errno that ends the listing, negative */
 };
 
+/* A directory that cannot be read: who asked is told, and the list goes on? */
+static bool pass_over(struct listing *li, const char *path, int err, bool top)
+{
+	struct jsonl_store *st = li->st;
+	struct grove_detail why;
+
+	if (!st->hidden)
+		return !top;
+	grove__fail_sys(&why, err, path, top ? "cannot look for sessions there"
+					     : "passed over, sessions there are not seen");
+	return st->hidden(st->hidden_payload, top, &why);
+}
+
+/* Is the name there, though nothing can be found under it: a link that leads nowhere? */
+static bool dangles(const char *path)
+{
+	struct grove__sys_stat st;
+
+	return !grove__sys_lstat(path, &st) && st.type == SYS_LINK;
+}
+
 static int list_one(void *payload, const char *name)
 {
 	struct listing *li = payload;
@@ -528,6 +549,8 @@ static int list_below(struct listing *li)
 	/* what cannot be read hides itself, not the others */
 	if (err == -ENOMEM)
 		li->err = err;
+	else if (err && err != -ENOENT && err != -ENOTDIR)
+		pass_over(li, li->path.ptr, err, false);
 	return li->err ? 1 : ended;
 }
 
@@ -579,10 +602,17 @@ static int list_top(void *payload, const char *name)
 		return 1;
 	}
 	err = grove__sys_stat(li->path.ptr, &st);
-	/* a link to nowhere, gone already, or not for us to see; but a disk that fails hides nothing */
-	if (err == -ENOENT || err == -ENOTDIR || err == -ELOOP || err == -ESTALE || err == -EACCES ||
-	    err == -EPERM)
+	/* gone already */
+	if ((err == -ENOENT || err == -ESTALE) && !dangles(li->path.ptr))
 		return 0;
+	/* a link to nowhere, or not for us to see; but a disk that fails hides nothing */
+	if (err == -ENOENT || err == -ENOTDIR || err == -ELOOP || err == -ESTALE || err == -EACCES ||
+	    err == -EPERM) {
+		/* a session is told about by whoever opens it */
+		if (!grove__jsonl_has_suffix(name))
+			pass_over(li, li->path.ptr, err, false);
+		return 0;
+	}
 	if (err) {
 		li->err = err;
 		return 1;
@@ -591,7 +621,9 @@ static int list_top(void *payload, const char *name)
 		err = list_dir(li, name, &ended);
 
 		/* a directory we may not read hides itself, not the others */
-		if (err && err != -EACCES && err != -EPERM && err != -ENOENT)
+		if (err == -EACCES || err == -EPERM)
+			pass_over(li, li->path.ptr, err, false);
+		else if (err && err != -ENOENT)
 			li->err = err;
 		return li->err ? 1 : ended;
 	}
@@ -612,8 +644,14 @@ static int list(struct grove_store *st, const char *project, bool subs, grove_ke
 		      : grove__sys_list(li.st->root, list_top, &li, &ended);
 	if (!err)
 		err = li.err;
-	if (err == -ENOENT || err == -ENOTDIR || (project && err == -ENAMETOOLONG))
+	if (err == -ENOENT && dangles(li.st->root) && pass_over(&li, li.st->root, err, true))
+		rc = 0;
+	else if (err == -ENOENT || err == -ENOTDIR || (project && err == -ENAMETOOLONG))
 		rc = 0; /* nothing was ever stored here */
+	else if (err && !project && !li.err && pass_over(&li, li.st->root, err, true))
+		rc = 0;
+	else if (err && project && (err == -EACCES || err == -EPERM) && pass_over(&li, li.path.ptr, err, false))
+		rc = 0;
 	else if (err)
 		rc = grove__fail_sys(d, err, li.path.len ? li.path.ptr : li.st->root, "cannot list");
 	else
@@ -732,6 +770,14 @@ static int jsonl_rename(struct grove_store *st, const struct grove_key *from,
 	grove__buf_release(&a);
 	grove__buf_release(&b);
 	return rc;
+}
+
+void grove__store_tell_hidden(struct grove_store *st, grove__hidden_fn *fn, void *payload)
+{
+	if (st->ops->list != jsonl_list)
+		return;
+	grove__jsonl_store(st)->hidden = fn;
+	grove__jsonl_store(st)->hidden_payload = payload;
 }
 
 static void jsonl_close(struct grove_store *st)

@@ -14,6 +14,8 @@ struct jsonl_store {
 	struct grove_store base;
 	char *root;            /* the directory, without a slash at its end */
 	char *url;
+	grove__hidden_fn *hidden;  /* NULL: nobody is told */
+	void *hidden_payload;
 };
 
 /*

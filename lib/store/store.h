@@ -106,6 +106,14 @@ int grove__store_mysql_open(struct grove_store **out, const char *rest, struct g
 int grove__store_mysql_init(const char *rest, struct grove_detail *d);
 int grove__store_mysql_upgrade(const char *rest, unsigned *from, unsigned *to,
 			       struct grove_detail *d);
+/*
+ * A list passes over directories that cannot be read, so that they hide
+ * themselves and not the others; `fn` is told of each. `top`: it is the store
+ * itself, and the list goes on (as if nothing were there) only if `fn` says so.
+ * Of stores that are not files nothing is told: there a list fails.
+ */
+typedef bool grove__hidden_fn(void *payload, bool top, const struct grove_detail *why);
+void grove__store_tell_hidden(struct grove_store *st, grove__hidden_fn *fn, void *payload);
 /* The directory of a file store, NULL if `st` is another kind. */
 const char *grove__store_jsonl_root(const struct grove_store *st);
 

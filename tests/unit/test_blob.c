@@ -806,7 +806,7 @@ static void references_are_found_wherever_they_stand(void **state)
 			piece = malloc(at - from + n);
 			assert_non_null(piece);
 			memcpy(piece, text + from, at - from + n);
-			grove__blobrefs_feed(&r, piece, at - from + n);
+			assert_int_equal(grove__blobrefs_feed(&r, piece, at - from + n), 0);
 			free(piece);
 			at += n;
 		}

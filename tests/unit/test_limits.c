@@ -288,6 +288,154 @@ static void a_signal_that_waited_before_goes_on_waiting(void **state)
 	assert_int_equal(pthread_sigmask(SIG_SETMASK, &old, NULL), 0);
 }
 
+/* ------------------------------------------------------------- what is hidden */
+
+static struct {
+	int err;             /* of the n-th call */
+	const char *call;
+	int nth, warned;
+	char path[4096];
+} hide;
+
+static int fail_nth(const char *call)
+{
+	return !strcmp(call, hide.call) && !hide.nth-- ? hide.err : 0;
+}
+
+static void count_warning(void *payload, int fatal, const struct grove_detail *why)
+{
+	(void)payload;
+	assert_false(fatal);
+	hide.warned++;
+	snprintf(hide.path, sizeof(hide.path), "%s", why->path);
+}
+
+/* Two projects of a session each, and who listens to warnings. */
+static struct grove *two_projects(struct world *w)
+{
+	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
+				   .getenv = no_variables, .cache = "", .warn = count_warning };
+	struct grove *g;
+	char path[8192];
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/.pi/agent/sessions/--%d--", w->home, i);
+		assert_int_equal(grove__sys_mkdirs(path, 0700), 0);
+		strcat(path, i ? "/2026-01-01T00-00-00-000Z_s2.jsonl" : "/2026-01-01T00-00-00-000Z_s1.jsonl");
+		file_make(path, BRANCHES);
+	}
+	OK(w, grove_open(&g, &o));
+	return g;
+}
+
+static int ignore_problem(void *payload, const struct grove_problem *p)
+{
+	(void)payload;
+	(void)p;
+	return 0;
+}
+
+static void fail_call(const char *call, int nth, int err)
+{
+	memset(&hide, 0, sizeof(hide));
+	hide.call = call;
+	hide.nth = nth;
+	hide.err = err;
+	grove__sys_fault = fail_nth;
+}
+
+/* Which of the calls to opendir() is the one for a project of pi's. */
+static int opendir_of_a_project(struct grove *g)
+{
+	struct grove_list_options lo = { .size = sizeof(lo), .all = 1 };
+	struct grove_list *l;
+
+	for (int n = 0; n < 20; n++) {
+		fail_call("opendir", n, EACCES);
+		assert_int_equal(grove_list(g, &lo, &l), 0);
+		grove__sys_fault = NULL;
+		grove_list_free(l);
+		if (hide.warned && strstr(hide.path, "--"))
+			return n;
+	}
+	fail_msg("no directory is opened");
+	return -1;
+}
+
+static void a_directory_that_cannot_be_read_is_told_about(void **state)
+{
+	struct world *w = *state;
+	struct grove *g = two_projects(w);
+	struct grove_list_options lo = { .size = sizeof(lo), .all = 1 };
+	struct grove_list *l;
+	int n = opendir_of_a_project(g), rc;
+
+	grove_close(g);
+	g = two_projects(w);
+	fail_call("opendir", n, EACCES);
+	assert_int_equal(grove_list(g, &lo, &l), 0);
+	assert_int_equal(hide.warned, 1);
+	assert_int_equal(grove_list_count(l), 1);
+	grove_list_free(l);
+	/* where all is promised, it is an error */
+	grove_close(g);
+	g = two_projects(w);
+	fail_call("opendir", 1, EACCES);
+	rc = grove_check(g, NULL, ignore_problem, NULL, NULL);
+	grove__sys_fault = NULL;
+	assert_int_equal(hide.warned, 1);
+	assert_int_equal(rc, GROVE_EACCESS);
+	grove_close(g);
+}
+
+static void descriptors_that_ran_out_are_no_empty_directory(void **state)
+{
+	struct world *w = *state;
+	struct grove *g = two_projects(w);
+	struct grove_list_options lo = { .size = sizeof(lo), .all = 1 };
+	int n = opendir_of_a_project(g);
+	static const int errs[] = { EMFILE, ENFILE };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct grove_list *l = NULL;
+
+		fail_call("opendir", n, errs[i]);
+		if (!grove_list(g, &lo, &l))
+			assert_int_not_equal(hide.warned, 0);
+		grove__sys_fault = NULL;
+		grove_list_free(l);
+	}
+	grove_close(g);
+}
+
+/* A session that may be the one that is meant cannot be opened. */
+static void so_is_a_file_when_one_is_looked_for(void **state)
+{
+	struct world *w = *state;
+	struct grove *g;
+	struct grove_session *s = NULL;
+	char path[8192];
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/.pi/agent/sessions/--w--", w->home);
+	assert_int_equal(grove__sys_mkdirs(path, 0700), 0);
+	strcat(path, "/oddly-named.jsonl");
+	file_make(path, BRANCHES);
+	g = two_projects(w);
+	for (int n = 0; n < 6; n++) {
+		fail_call("open", n, EMFILE);
+		rc = grove_session_open(g, "nosuch", GROVE_READ, &s);
+		grove__sys_fault = NULL;
+		assert_true(rc < 0);
+		grove_session_close(s);
+		if (hide.nth < 0 && rc == GROVE_ENOTFOUND)
+			assert_int_not_equal(hide.warned, 0);
+		grove_close(g);
+		g = two_projects(w);
+	}
+	grove_close(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +448,9 @@ int main(void)
 		WORLD_TEST(so_is_a_database),
 		WORLD_TEST(caches_that_may_not_grow_are_done_without),
 #endif
+		WORLD_TEST(a_directory_that_cannot_be_read_is_told_about),
+		WORLD_TEST(descriptors_that_ran_out_are_no_empty_directory),
+		WORLD_TEST(so_is_a_file_when_one_is_looked_for),
 		cmocka_unit_test(a_signal_that_waited_before_goes_on_waiting),
 	};
 

@@ -13,6 +13,7 @@
 #include "js/js.h"
 #include "sys/clock.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define THREADS_MAX 8
@@ -138,8 +139,11 @@ static int one(struct lister *li, struct grove__list_reader *r, struct grove__li
 	if (!hit && li->opt->shape)
 		rc = add_shape(li, r, &x, &info, &why);
 	pthread_mutex_lock(&li->lock);
-	if (rc < 0 && rc != GROVE_ENOMEM && why.code && li->opt->skipped)
+	if (((rc < 0 && rc != GROVE_ENOMEM) || x.too_long) && why.code && li->opt->skipped) {
+		if (!*why.path)
+			snprintf(why.path, sizeof(why.path), "%s", t->path);
 		li->opt->skipped(li->opt->skipped_payload, &why);
+	}
 	shown = !hit && rc != GROVE_ENOMEM;
 	if (shown)
 		rc = add_info(li->out, info, x.known && grove__catalog_lasts(li->catalog));

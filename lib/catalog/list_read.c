@@ -86,6 +86,9 @@ static int read_log(struct grove__list_reader *r, struct grove_log *log, struct 
 	int rc = grove__scan_log(&r->scan, log, &p, d);
 
 	x->loose = p.loose;
+	/* what is not known of it is told each time */
+	x->too_long = p.too_long > 0;
+	x->unsettled |= x->too_long;
 	return rc ? rc : x->has_header ? 0 : GROVE_EDAMAGED;
 }
 

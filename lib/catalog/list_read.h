@@ -49,6 +49,7 @@ struct grove__list_one {
 	bool hidden;                         /* lists leave it out */
 	bool part;                           /* not all of it was read */
 	uint64_t head;                       /* bytes of its beginning that were looked at */
+	bool too_long;                       /* a line was passed over; the detail tells */
 };
 
 int grove__list_reader_init(struct grove__list_reader *r, struct grove *g, struct grove__catalog *c);

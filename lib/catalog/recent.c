@@ -48,6 +48,13 @@ static const char *keep(struct recent *r, const char *text)
 	return grove__arena_dup(&r->names, grove__slice_str(text));
 }
 
+/* What is there and cannot be opened may be the one that is meant. */
+static void hide(struct recent *r, int rc, const struct grove_detail *why)
+{
+	if (rc == GROVE_EACCESS || rc == GROVE_EIO)
+		grove__hidden_add(r->g, why);
+}
+
 /* Is it one for a list of this directory? GROVE_ENOMEM. */
 static int read_listed(struct recent *r, struct candidate *c, bool *fits)
 {
@@ -59,6 +66,8 @@ static int read_listed(struct recent *r, struct candidate *c, bool *fits)
 		r->reader.catalog = grove__catalog_open(r->g, CATALOG_LIST, 0);
 	r->looked_up = true;
 	rc = grove__list_read(&r->reader, &c->task, &x, &why);
+	if (why.code)
+		hide(r, rc, &why);
 	*fits = !rc && grove__root_belongs(r->g, c->task.root, x.l.dialect, c->task.project, x.l.cwd,
 					   r->cwd);
 	if (*fits) {
@@ -80,10 +89,13 @@ static bool peek(struct recent *r, const struct candidate *c)
 	struct grove_key key = { c->task.project, c->task.session, "" };
 	struct grove__arena names;
 	struct grove__header h;
+	struct grove_detail why;
 	struct grove_log *log;
 	bool ok;
+	int rc = grove__log_open(&log, c->task.root->store, &key, GROVE_LOG_READ, &why);
 
-	if (grove__log_open(&log, c->task.root->store, &key, GROVE_LOG_READ, NULL))
+	hide(r, rc, &why);
+	if (rc)
 		return false;
 	grove__arena_init(&names);
 	ok = !grove__peek_header(log, c->dialect, &names, &h, NULL) && h.usable &&
@@ -111,6 +123,7 @@ static int look(struct recent *r, struct candidate *c, const struct grove_key *k
 {
 	struct grove__root *root = c->task.root;
 	struct grove_log_stat st;
+	struct grove_detail why;
 	struct grove_log *log;
 	int rc;
 
@@ -119,7 +132,8 @@ static int look(struct recent *r, struct candidate *c, const struct grove_key *k
 	*ns = c->task.st.mtime_ns;
 	if (c->task.is_file && c->dialect)
 		return 0;
-	rc = grove__log_open(&log, root->store, key, GROVE_LOG_READ, NULL);
+	rc = grove__log_open(&log, root->store, key, GROVE_LOG_READ, &why);
+	hide(r, rc, &why);
 	if (rc)
 		return rc == GROVE_ENOMEM ? rc : 1;
 	rc = grove__log_dialect(r->g, root, log, key->project, &c->dialect, NULL);

@@ -7,6 +7,8 @@
  */
 #include "catalog/scan.h"
 
+#include "session/lines.h"
+
 #include <stdlib.h>
 
 #define RUN_BYTES ((size_t)256 << 10)
@@ -81,6 +83,28 @@ static int read_run(struct grove__scan *s, struct grove_log *log, struct grove__
 	return rc;
 }
 
+/*
+ * A line that is longer than the buffer: 0 and the buffer is wider; 1: it is too
+ * long for any, *pos is behind it.
+ */
+static int make_room(struct grove__scan *s, struct grove_log *log, struct grove__scan_part *p,
+		     bool by_line, uint64_t *pos, struct grove_detail *d)
+{
+	uint64_t end;
+	int rc;
+
+	if (by_line || (s->cap < GROVE__LINE_LONG && s->cap * 2 <= GROVE__LINE_MAX))
+		return widen(s, d);
+	rc = grove__line_end(log, *pos, p->until, s->buf, s->cap, &end, d);
+	if (rc)
+		return rc;
+	if (end - *pos <= GROVE__LINE_MAX)
+		return widen(s, d);
+	*pos = end;
+	p->too_long++;
+	return 1;
+}
+
 int grove__scan_log(struct grove__scan *s, struct grove_log *log, struct grove__scan_part *p,
 		    struct grove_detail *d)
 {
@@ -93,7 +117,15 @@ int grove__scan_log(struct grove__scan *s, struct grove_log *log, struct grove__
 
 		rc = grove__log_read(log, pos, p->until, s->buf, s->cap, &run, d);
 		if (!rc && run.open) {
-			rc = widen(s, d);
+			rc = make_room(s, log, p, run.by_line, &pos, d);
+			if (rc == 1) {
+				line++;
+				if (p->too_long == 1)
+					grove__fail(d, GROVE_ETOOBIG, NULL,
+						    "line %llu is longer than 1 GiB and was passed over",
+						    (unsigned long long)line);
+				rc = 0;
+			}
 			continue;
 		}
 		if (!rc && !pos && run.len >= 3 && !memcmp(s->buf, "\xef\xbb\xbf", 3))

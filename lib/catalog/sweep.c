@@ -11,6 +11,7 @@
 #include "catalog/scan.h"
 #include "sys/clock.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define THREADS_MAX 8
@@ -144,6 +145,7 @@ struct reader {
 	struct grove__sweeping at;
 	void *own;
 	bool slot;
+	bool too_long;                        /* a line was passed over; the detail tells */
 };
 
 /* The id of a log without a header is its name's; where it works is in its lines. */
@@ -220,6 +222,7 @@ static int read_log(struct reader *r, struct grove_log *log, struct grove_detail
 
 	p.until = r->at.st.tail;
 	rc = rc ? rc : grove__scan_log(&r->scan, log, &p, d);
+	r->too_long = p.too_long > 0;
 	return rc ? rc : r->at.has_header ? 0 : GROVE_EDAMAGED;
 }
 
@@ -265,14 +268,17 @@ static int read_anew(struct reader *r, const char *path, const struct grove__sys
 	read = open_log(r, &s->logs[r->at.nr], &log, &why);
 	read = read ? read : read_log(r, log, &why);
 	pthread_mutex_lock(&sh->lock);
-	if (read && read != GROVE_ENOMEM && why.code && s->skipped)
+	if ((read ? read != GROVE_ENOMEM : r->too_long) && why.code && s->skipped) {
+		if (!*why.path)
+			snprintf(why.path, sizeof(why.path), "%s", path ? path : "");
 		s->skipped(s->skipped_payload, &why);
+	}
 	sh->news = true;
 	pthread_mutex_unlock(&sh->lock);
 	/* entries may have passed before it failed */
 	rc = read == GROVE_ENOMEM ? read : s->end(s->payload, &r->at, &bytes);
 	/* what fails may work the next time; what changed meanwhile is another file by now */
-	if (!rc && st && (!read || (read == GROVE_EDAMAGED && !why.code)) &&
+	if (!rc && st && !r->too_long && (!read || (read == GROVE_EDAMAGED && !why.code)) &&
 	    r->at.st.bytes == st->size && r->at.st.mtime_ns == st->mtime_ns)
 		grove__catalog_put(sh->catalog, path, st, grove__buf_slice(&bytes));
 	grove__log_close(log);
@@ -314,7 +320,7 @@ static int read_one(struct reader *r, uint32_t nr)
 	memset(&r->at, 0, sizeof(r->at));
 	r->at.nr = nr;
 	r->at.own = r->own;
-	r->slot = false;
+	r->slot = r->too_long = false;
 	grove__arena_init(&r->at.tmp);
 	grove__arena_init(&r->at.keep);
 	file = r->sh->catalog && !grove__store_describe(log->root->store, &key, &path) && path.len &&

@@ -14,8 +14,11 @@
 
 #include <pthread.h>
 
-/* A line longer than this is never held in memory as a whole. */
-#define GROVE__LINE_MAX ((uint64_t)1 << 30)
+/* A line longer than this is never held in memory as a whole. Tests make it shorter. */
+#define GROVE__LINE_MAX grove__line_max
+extern uint64_t grove__line_max;
+/* A line longer than this is measured before memory is taken for it. */
+#define GROVE__LINE_LONG ((size_t)4 << 20)
 
 /*
  * Where a value is. Mostly it is a line; but a lenient dialect's may begin

@@ -9,6 +9,26 @@
 
 #define RUN_BYTES ((size_t)1 << 20)
 
+uint64_t grove__line_max = (uint64_t)1 << 30;
+
+int grove__line_end(struct grove_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
+		    uint64_t *end, struct grove_detail *d)
+{
+	struct grove_run run = { .open = 1 };
+	const char *lf = NULL;
+	int rc = 0;
+
+	*end = pos;
+	while (!rc && !lf && *end < until) {
+		rc = grove__log_read(log, *end, until, buf, cap, &run, d);
+		if (rc || !run.len)
+			break;
+		lf = memchr(buf, '\n', run.len);
+		*end = lf ? run.pos + (uint64_t)(lf - buf) + 1 : run.pos + run.len;
+	}
+	return rc;
+}
+
 int grove__lines_init(struct grove__lines *r, struct grove_log *log, uint64_t until,
 		      struct grove_detail *d)
 {
@@ -31,11 +51,19 @@ void grove__lines_rewind(struct grove__lines *r)
 	r->open = false;
 }
 
-static int widen(struct grove__lines *r)
+static int widen(struct grove__lines *r, bool by_line)
 {
+	uint64_t end = 0;
 	char *p;
+	int rc;
 
-	if (r->cap * 2 > GROVE__LINE_MAX)
+	/* memory for all of it only if it is going to be of use */
+	if (!by_line && r->cap >= GROVE__LINE_LONG) {
+		rc = grove__line_end(r->log, r->pos, r->until, r->buf, r->cap, &end, r->d);
+		if (rc)
+			return rc;
+	}
+	if (r->cap * 2 > GROVE__LINE_MAX || (end && end - r->pos > GROVE__LINE_MAX))
 		return grove__fail(r->d, GROVE_ETOOBIG, NULL, "a line of more than 1 GiB");
 	p = realloc(r->buf, r->cap * 2 + GROVE__JSON_PAD);
 	if (!p)
@@ -58,7 +86,7 @@ static int fill(struct grove__lines *r)
 			return rc;
 		if (!run.open)
 			break;
-		rc = widen(r);
+		rc = widen(r, run.by_line);
 		if (rc)
 			return rc;
 	}

@@ -778,7 +778,12 @@ enum grove_leaf_flags {
 	/* Only to an entry of the conversation at hand: else GROVE_ENOTFOUND. */
 	GROVE_LEAF_HERE = 2
 };
-/* Move the leaf to an entry, or to GROVE_ROOT. Nothing is written if it is there already. */
+/*
+ * Move the leaf to an entry, or to GROVE_ROOT. Nothing is written if it is there already.
+ * Claude Code finds the leaf by rules, which cannot end everywhere: at an entry of a
+ * sub-agent, at one without a message at or above it, or at one above a compaction that
+ * keeps other messages. For those GROVE_ENOTSUP; the detail says why, and nothing is written.
+ */
 GROVE_API int grove_session_set_leaf(struct grove_session *s, const char *id, unsigned flags);
 
 struct grove_branch_summary {
@@ -908,9 +913,9 @@ GROVE_API int grove_view_header(struct grove_view *v, struct grove_buf *out);
 GROVE_API int grove_view_path(const struct grove_view *v, uint32_t to, uint32_t **out, size_t *nr);
 /*
  * The conversation that ends at `to`, in the order it is told. Mostly the same
- * as the path; Claude's rules bring in what parallel tool calls left beside it,
- * and leave out what lies above a compaction, unless `flags` has
- * GROVE_CONTEXT_FULL. Free with free().
+ * as the path; Claude's rules bring in what parallel tool calls left beside it
+ * and what was typed while the agent worked, and leave out what lies above a
+ * compaction, unless `flags` has GROVE_CONTEXT_FULL. Free with free().
  */
 GROVE_API int grove_view_conversation(struct grove_view *v, uint32_t to, unsigned flags,
 				      uint32_t **out, size_t *nr);

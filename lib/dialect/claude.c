@@ -26,7 +26,6 @@ const struct grove__json_member grove__claude_members[CLAUDE_MEMBERS] = {
 	[CLAUDE_M_SUMMARY] = { "isCompactSummary", -1 },
 	[CLAUDE_M_API_ERROR] = { "isApiErrorMessage", -1 },
 	[CLAUDE_M_AGENT] = { "agentId", -1 },
-	[CLAUDE_M_SOURCE] = { "sourceToolAssistantUUID", -1 },
 	[CLAUDE_M_SUBTYPE] = { "subtype", -1 },
 	[CLAUDE_M_COMPACT] = { "compactMetadata", -1 },
 	[CLAUDE_M_SNIP] = { "snipMetadata", -1 },
@@ -47,6 +46,7 @@ const struct grove__json_member grove__claude_members[CLAUDE_MEMBERS] = {
 	[CLAUDE_M_MODEL] = { "model", CLAUDE_M_MESSAGE },
 	[CLAUDE_M_USAGE] = { "usage", CLAUDE_M_MESSAGE },
 	[CLAUDE_M_CONTINUED] = { "continuedInSessionId", -1 },
+	[CLAUDE_M_ATTACHMENT] = { "attachment", -1 },
 };
 
 static const struct {
@@ -176,6 +176,26 @@ static int see_block(void *payload, struct grove_slice type, struct grove_slice 
 	return 0;
 }
 
+/* Does the program note here that somebody stopped it? Such a note is short. */
+static bool is_interruption(struct grove_slice content)
+{
+	struct grove__json_iter it;
+	struct grove_slice text = content;
+
+	if (content.len > 128)
+		return false;
+	if (grove__json_type_of(content) == JSON_ARRAY) {
+		grove__json_iter_init(&it, content);
+		if (!grove__json_next(&it))
+			return false;
+		text = grove__json_get(it.value, "text");
+		if (grove__json_next(&it))
+			return false;
+	}
+	return grove__json_string_is(text, "[Request interrupted by user]") ||
+	       grove__json_string_is(text, "[Request interrupted by user for tool use]");
+}
+
 /* --- a line --- */
 
 static bool truthy(const struct grove__json_line *l, const char *line, unsigned member)
@@ -206,6 +226,33 @@ static void read_parent(const struct grove__json_line *l, const char *line,
 	}
 }
 
+struct grove_slice grove__claude_queued(struct grove_slice attachment)
+{
+	struct grove_slice prompt = { NULL, 0 };
+	enum grove__json_type type;
+
+	if (!grove__json_string_is(grove__json_get(attachment, "type"), "queued_command"))
+		return prompt;
+	prompt = grove__json_get(attachment, "prompt");
+	type = grove__json_type_of(prompt);
+	return type == JSON_STRING || type == JSON_ARRAY ? prompt : grove__slice(NULL, 0);
+}
+
+static void read_attachment(const struct grove__json_line *l, const char *line,
+			    struct grove__arena *tmp, struct grove__claude_row *out)
+{
+	struct grove_slice attachment = grove__json_span_of(l, line, CLAUDE_M_ATTACHMENT), source;
+
+	if (!grove__claude_queued(attachment).ptr)
+		return;
+	out->flags |= CLAUDE_QUEUED;
+	if (grove__json_truthy(grove__json_get(attachment, "isMeta")))
+		out->flags |= CLAUDE_QUEUED_META;
+	source = grove__json_get(attachment, "source_uuid");
+	if (grove__json_type_of(source) == JSON_STRING)
+		out->reply = grove__pi_text(tmp, source);
+}
+
 static void read_system(const struct grove__json_line *l, const char *line,
 			struct grove__claude_row *out)
 {
@@ -220,6 +267,8 @@ static void read_system(const struct grove__json_line *l, const char *line,
 					       "removedUuids");
 		if (!out->removed.len)
 			out->removed = grove__json_span_of(l, line, CLAUDE_M_REMOVED);
+	} else if (grove__json_string_is(subtype, "local_command")) {
+		out->flags |= CLAUDE_COMMAND;
 	}
 }
 
@@ -251,6 +300,8 @@ void grove__claude_row_brief(const struct grove__json_line *l, const char *line,
 	if (grove__claude_is_message(out->class)) {
 		out->reply = text(l, line, CLAUDE_M_MESSAGE_ID, tmp);
 		out->content = grove__json_span_of(l, line, CLAUDE_M_CONTENT);
+	} else if (out->class == CLAUDE_ATTACHMENT) {
+		read_attachment(l, line, tmp, out);
 	}
 }
 
@@ -265,7 +316,6 @@ void grove__claude_row(const struct grove__json_line *l, const char *line,
 	read_parent(l, line, tmp, out);
 	out->logical = text(l, line, CLAUDE_M_LOGICAL, tmp);
 	out->agent = text(l, line, CLAUDE_M_AGENT, tmp);
-	out->source = text(l, line, CLAUDE_M_SOURCE, tmp);
 	if (grove__claude_is_message(out->class)) {
 		struct seen s = { .wanted = out->class == CLAUDE_USER ? CLAUDE_TOOL_RESULT
 								      : CLAUDE_TOOL_USE };
@@ -280,6 +330,8 @@ void grove__claude_row(const struct grove__json_line *l, const char *line,
 		out->nr_tools = s.nr_tools;
 		if (out->class == CLAUDE_ASSISTANT && s.any && !s.other)
 			out->flags |= CLAUDE_THINKING_ONLY;
+		if (out->class == CLAUDE_USER && is_interruption(out->content))
+			out->flags |= CLAUDE_INTERRUPTED;
 	} else if (out->class == CLAUDE_SYSTEM) {
 		read_system(l, line, out);
 	} else if (out->class == CLAUDE_LAST_PROMPT) {

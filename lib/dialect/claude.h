@@ -19,11 +19,11 @@
 enum {
 	CLAUDE_M_TYPE, CLAUDE_M_UUID, CLAUDE_M_PARENT, CLAUDE_M_LOGICAL, CLAUDE_M_TIME,
 	CLAUDE_M_SIDECHAIN, CLAUDE_M_META, CLAUDE_M_TEAM, CLAUDE_M_SUMMARY, CLAUDE_M_API_ERROR,
-	CLAUDE_M_AGENT, CLAUDE_M_SOURCE, CLAUDE_M_SUBTYPE, CLAUDE_M_COMPACT, CLAUDE_M_SNIP,
+	CLAUDE_M_AGENT, CLAUDE_M_SUBTYPE, CLAUDE_M_COMPACT, CLAUDE_M_SNIP,
 	CLAUDE_M_REMOVED, CLAUDE_M_LEAF, CLAUDE_M_EXPLICIT, CLAUDE_M_SESSION, CLAUDE_M_CWD,
 	CLAUDE_M_RELOCATED, CLAUDE_M_CUSTOM_TITLE, CLAUDE_M_AI_TITLE, CLAUDE_M_VERSION,
 	CLAUDE_M_REQUEST, CLAUDE_M_MESSAGE, CLAUDE_M_MESSAGE_ID, CLAUDE_M_ROLE, CLAUDE_M_CONTENT,
-	CLAUDE_M_MODEL, CLAUDE_M_USAGE, CLAUDE_M_CONTINUED,
+	CLAUDE_M_MODEL, CLAUDE_M_USAGE, CLAUDE_M_CONTINUED, CLAUDE_M_ATTACHMENT,
 	CLAUDE_MEMBERS
 };
 extern const struct grove__json_member grove__claude_members[CLAUDE_MEMBERS];
@@ -60,7 +60,11 @@ enum grove__claude_flags {
 	CLAUDE_TOOL_RESULT = 1 << 8,
 	CLAUDE_THINKING_ONLY = 1 << 9,
 	CLAUDE_EXPLICIT = 1 << 10,       /* of a last-prompt */
-	CLAUDE_LEAF_NULL = 1 << 11       /* leafUuid is there, and null */
+	CLAUDE_LEAF_NULL = 1 << 11,      /* leafUuid is there, and null */
+	CLAUDE_QUEUED = 1 << 12,         /* an attachment: a prompt typed while the agent worked */
+	CLAUDE_QUEUED_META = 1 << 13,    /* … that no person typed */
+	CLAUDE_COMMAND = 1 << 14,        /* a system record: a local command, or what it printed */
+	CLAUDE_INTERRUPTED = 1 << 15     /* a user record by which the program notes that it was stopped */
 };
 
 /* What a line says. Texts live in the line or in the arena given. */
@@ -72,7 +76,7 @@ struct grove__claude_row {
 	struct grove_slice uuid;         /* empty: none */
 	struct grove_slice parent;       /* where PARENT_NAMED */
 	struct grove_slice logical;      /* logicalParentUuid; empty: none */
-	struct grove_slice reply;        /* message.id; empty: none */
+	struct grove_slice reply;        /* message.id; of a queued prompt its source_uuid; empty: none */
 	struct grove_slice agent;        /* agentId; empty: none */
 	struct grove_slice source;       /* sourceToolAssistantUUID; empty: none */
 	struct grove_slice leaf;         /* leafUuid of a last-prompt; empty: none */
@@ -89,7 +93,10 @@ struct grove__claude_row {
 void grove__claude_row(const struct grove__json_line *l, const char *line,
 		       struct grove__arena *tmp, struct grove__claude_row *out);
 
-/* The same, but only what a list wants: class, uuid, time, reply, content, and flags as members tell them. */
+/*
+ * The same, but only what a list wants: class, uuid, time, reply, content, flags as members tell
+ * them, and whether it is a prompt typed while the agent worked.
+ */
 void grove__claude_row_brief(const struct grove__json_line *l, const char *line,
 			     struct grove__arena *tmp, struct grove__claude_row *out);
 
@@ -98,6 +105,9 @@ static inline bool grove__claude_is_chain(enum grove__claude_class c)
 {
 	return c >= CLAUDE_USER && c <= CLAUDE_SYSTEM;
 }
+
+/* The prompt in an attachment (raw) that is one typed while the agent worked; ptr NULL: it is none. */
+struct grove_slice grove__claude_queued(struct grove_slice attachment);
 
 /* And one that is sent? */
 static inline bool grove__claude_is_message(enum grove__claude_class c)
@@ -128,7 +138,7 @@ int grove__claude_blocks(struct grove_slice content, grove__claude_block_fn *fn,
 struct grove__claude_packed {
 	int64_t time;
 	uint32_t id, parent, logical;    /* names; a last-prompt's parent is its leaf */
-	uint32_t reply;                  /* name of message.id */
+	uint32_t reply;                  /* name of message.id; of a queued prompt that of source_uuid */
 	uint32_t tools;                  /* the first of its tool ids in the pool */
 	uint32_t flags;
 	uint32_t message_off, message_len; /* in its line; 0: not there, or too far */
@@ -239,6 +249,8 @@ struct grove__claude_options {
 	struct grove_slice leaf;  /* the record to end with; ptr NULL: by the rules; empty: none, a root */
 	bool apply_snips;         /* what a snip removes is not there */
 	bool full_history;        /* go on above a boundary, by its logical parent */
+	bool prompts;             /* prompts typed while the agent worked are messages; in mode sdk always */
+	bool llm;                 /* so is all else that is sent: what local commands printed */
 };
 
 struct grove__claude_conversation {
@@ -259,18 +271,32 @@ int grove__claude_chain(const struct grove__claude_rows *r, enum grove__claude_m
 			const struct grove__claude_options *opt,
 			struct grove__claude_conversation *out);
 
+/*
+ * Can a conversation be made to end at this row? Returns 0; 1 if the rules would
+ * go somewhere else whatever is written down, and *why says why; GROVE_ENOMEM.
+ */
+int grove__claude_may_end(const struct grove__claude_rows *r, enum grove__claude_mode mode,
+			  uint32_t row, const char **why);
+
 /* --- claude_llm.c --- */
+
+/* What a message does not say of itself. */
+enum grove__claude_mark {
+	CLAUDE_MARK_ERROR = 1 << 0,     /* a reply with isApiErrorMessage */
+	CLAUDE_MARK_QUEUED = 1 << 1,    /* a prompt typed while the agent worked */
+	CLAUDE_MARK_COMMAND = 1 << 2    /* a local command, or what it printed */
+};
 
 /*
  * The messages of a conversation as the program would send them: what it
- * leaves out is left out, what it makes up is made up. `errors` (may be NULL)
- * tells which are replies with isApiErrorMessage, which a message itself does
- * not. `fn` gets each, in its own bytes where nothing changes, and the number
+ * leaves out is left out, what it makes up is made up, and all stand in the
+ * order that it sends. `marks` (may be NULL) has enum grove__claude_mark of each.
+ * `fn` gets each, in its own bytes where nothing changes, and the number
  * of the message it came from (SIZE_MAX: made up).
  *
  * Returns 0, GROVE_ENOMEM, or what fn answered.
  */
-int grove__claude_llm(const struct grove_slice *messages, const bool *errors, size_t nr,
+int grove__claude_llm(const struct grove_slice *messages, const uint8_t *marks, size_t nr,
 		      int (*fn)(void *payload, size_t from, struct grove_slice json),
 		      void *payload);
 

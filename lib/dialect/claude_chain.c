@@ -72,6 +72,21 @@ static bool is_message(const struct grove__claude_work *w, uint32_t row)
 	return grove__claude_is_message((enum grove__claude_class)at(w, row)->class);
 }
 
+/* Are there rows that are no messages, but part of the answer? */
+static bool has_spoken(const struct grove__claude_work *w)
+{
+	return w->mode == CLAUDE_MODE_SDK || w->opt->prompts || w->opt->llm;
+}
+
+bool grove__claude_is_spoken(const struct grove__claude_work *w, uint32_t row)
+{
+	uint32_t flags = at(w, row)->flags;
+
+	if (flags & CLAUDE_QUEUED)
+		return w->mode == CLAUDE_MODE_SDK ? !(flags & CLAUDE_QUEUED_META) : has_spoken(w);
+	return flags & CLAUDE_COMMAND && w->opt->llm && w->mode == CLAUDE_MODE_CLI;
+}
+
 static bool is_side(const struct grove__claude_work *w, uint32_t row)
 {
 	return at(w, row)->flags & CLAUDE_SIDECHAIN;
@@ -445,8 +460,7 @@ out:
 
 /* --- the leaf --- */
 
-/* The nearest message at or above; MISSING if there is none. No gap is bridged. */
-static uint32_t lift(const struct grove__claude_work *w, uint32_t row)
+uint32_t grove__claude_lift(const struct grove__claude_work *w, uint32_t row)
 {
 	uint32_t x = row, found;
 
@@ -483,7 +497,7 @@ static uint32_t last_leaf(struct grove__claude_work *w, bool all)
 	for (i = nr; i-- > 0;)
 		if ((w->bits[i] & (CHAIN_LIVE | CHAIN_REFERRED)) == CHAIN_LIVE &&
 		    (all || (is_shown(w, i) && at(w, i)->class != CLAUDE_PROGRESS)) &&
-		    is_row(lift(w, i)))
+		    is_row(grove__claude_lift(w, i)))
 			return i;
 	return all ? CLAUDE_MISSING : last_leaf(w, true);
 }
@@ -493,7 +507,7 @@ static uint32_t end_at(const struct grove__claude_work *w, uint32_t row)
 {
 	if ((w->bits[row] & (CHAIN_LIVE | CHAIN_REFERRED)) != CHAIN_LIVE)
 		return CLAUDE_MISSING;
-	return lift(w, row);
+	return grove__claude_lift(w, row);
 }
 
 /* The message that all branches end with; MISSING if there are several. */
@@ -539,7 +553,7 @@ static uint32_t find_tail(struct grove__claude_work *w)
 			break;
 	if (i == UINT32_MAX)
 		return CLAUDE_MISSING;
-	if (is_row(lift(w, i)) && !w->relinked)
+	if (is_row(grove__claude_lift(w, i)) && !w->relinked)
 		return i;
 	for (uint32_t j = 0; j < nr; j++)
 		if (grove__claude_live(w, j) && is_row(w->parent[j]))
@@ -547,7 +561,7 @@ static uint32_t find_tail(struct grove__claude_work *w)
 	only = w->relinked ? only_end(w) : CLAUDE_MISSING;
 	if (is_row(only) && !is_side(w, only))
 		return only;
-	return is_row(lift(w, i)) ? i : latest_end(w);
+	return is_row(grove__claude_lift(w, i)) ? i : latest_end(w);
 }
 
 /* The leaf that was written down, if it still says something. */
@@ -639,7 +653,7 @@ static uint32_t cli_leaf(struct grove__claude_work *w, uint32_t boundary)
 		return tail;
 	if (rec.empty)
 		return CLAUDE_MISSING;
-	if (!live_name(w, rec.name, &row) || is_side(w, row) || !is_row(lift(w, row)))
+	if (!live_name(w, rec.name, &row) || is_side(w, row) || !is_row(grove__claude_lift(w, row)))
 		return tail;
 	return !rec.explicit && is_above(w, row, tail) ? tail : row;
 }
@@ -799,19 +813,51 @@ static int walk(struct grove__claude_work *w, uint32_t row)
 
 /* --- the answer --- */
 
+/*
+ * The SDK shows a queued prompt under the uuid of what was queued: once, and not
+ * beside a record of that uuid. *yes: it was shown already.
+ */
+static int is_repeated(struct grove__claude_work *w, uint32_t row, bool *yes)
+{
+	uint32_t source = at(w, row)->reply, other = row_of(w->r, source);
+
+	*yes = false;
+	if (source == CLAUDE_NONE)
+		return 0;
+	if (!w->sources) {
+		w->sources = calloc(w->r->nr_names, sizeof(*w->sources));
+		if (!w->sources)
+			return GROVE_ENOMEM;
+	}
+	*yes = w->sources[source] ||
+	       (is_row(other) && other != row && w->bits[other] & (CHAIN_ON | CHAIN_PLACED));
+	w->sources[source] = true;
+	return 0;
+}
+
+/* What the SDK leaves out of what is on the chain. */
+static int is_hidden(struct grove__claude_work *w, uint32_t row, bool *yes)
+{
+	uint32_t flags = at(w, row)->flags;
+
+	*yes = !is_shown(w, row) || (is_message(w, row) && flags & CLAUDE_META);
+	return *yes || !(flags & CLAUDE_QUEUED) ? 0 : is_repeated(w, row, yes);
+}
+
 int grove__claude_place(struct grove__claude_work *w, uint32_t row)
 {
 	struct grove__claude_conversation *out = w->out;
+	bool hidden = false;
 	int rc;
 
 	if (w->bits[row] & CHAIN_PLACED)
 		return 0;
 	w->bits[row] |= CHAIN_PLACED;
-	if (!is_message(w, row))
+	if (!is_message(w, row) && !grove__claude_is_spoken(w, row))
 		return 0;
-	if (w->mode == CLAUDE_MODE_SDK &&
-	    at(w, row)->flags & (CLAUDE_META | CLAUDE_SIDECHAIN | CLAUDE_TEAM))
-		return 0;
+	rc = w->mode == CLAUDE_MODE_SDK ? is_hidden(w, row, &hidden) : 0;
+	if (rc || hidden)
+		return rc;
 	rc = grove__array_room(&out->rows, &out->cap, out->nr, sizeof(*out->rows));
 	if (!rc)
 		out->rows[out->nr++] = row;
@@ -886,19 +932,54 @@ static int choose(struct grove__claude_work *w, uint32_t *leaf, bool *asked)
 	return 0;
 }
 
+/*
+ * The SDK leaves a queued prompt out if another prompt comes before any answer:
+ * it was not taken up in the turn that it was typed in.
+ */
+static void pass_over_queued(struct grove__claude_work *w)
+{
+	const uint32_t others = CLAUDE_TOOL_RESULT | CLAUDE_COMPACT_SUMMARY | CLAUDE_INTERRUPTED;
+	bool prompt = false;
+
+	for (size_t j = w->nr_chain; j-- > 0;) {
+		const struct grove__claude_packed *p = at(w, w->chain[j]);
+
+		if (p->class == CLAUDE_ASSISTANT)
+			prompt = false;
+		else if (p->class == CLAUDE_USER && !(p->flags & CLAUDE_META))
+			prompt = !(p->flags & others);
+		else if (p->flags & CLAUDE_QUEUED && prompt)
+			w->bits[w->chain[j]] |= CHAIN_PLACED;
+	}
+}
+
+/* The last message of the answer; MISSING if there is none. */
+static uint32_t last_message(const struct grove__claude_work *w)
+{
+	size_t i = w->out->nr;
+
+	while (i && !is_message(w, w->out->rows[i - 1]))
+		i--;
+	return i ? w->out->rows[i - 1] : CLAUDE_MISSING;
+}
+
 static int converse(struct grove__claude_work *w)
 {
 	struct grove__claude_conversation *out = w->out;
-	uint32_t leaf, end;
+	uint32_t leaf, end, low, last;
 	bool asked;
 	int rc = choose(w, &leaf, &asked);
 
 	if (rc)
 		return rc;
 	if (is_row(leaf)) {
-		end = lift(w, leaf);
-		if (!asked && w->mode == CLAUDE_MODE_CLI) {
+		end = low = grove__claude_lift(w, leaf);
+		if (!asked && w->mode == CLAUDE_MODE_CLI)
 			rc = end_of_run(w, &leaf);
+		/* what is no message may be said behind the last one, too */
+		if (is_row(end) && has_spoken(w))
+			low = leaf;
+		if (!asked && w->mode == CLAUDE_MODE_CLI) {
 			/* the reply to an open prompt goes before what the system noted */
 			while (!rc && at(w, end)->class == CLAUDE_USER && leaf != end &&
 			       at(w, leaf)->class == CLAUDE_SYSTEM && is_row(w->parent[leaf]) &&
@@ -906,41 +987,97 @@ static int converse(struct grove__claude_work *w)
 				leaf = w->parent[leaf];
 		}
 		if (!rc)
-			rc = walk(w, end);
+			rc = walk(w, low);
+		if (!rc && w->mode == CLAUDE_MODE_SDK)
+			pass_over_queued(w);
 		if (!rc)
 			rc = grove__claude_replies(w);
 		/* results that were found end the conversation in place of their call */
-		if (!rc && !asked && is_row(end) && out->nr && out->rows[out->nr - 1] != end &&
-		    !(w->bits[out->rows[out->nr - 1]] & CHAIN_ON))
-			leaf = out->rows[out->nr - 1];
+		last = last_message(w);
+		if (!rc && !asked && is_row(end) && is_row(last) && last != end &&
+		    !(w->bits[last] & CHAIN_ON))
+			leaf = last;
 	}
 	out->leaf = is_row(leaf) ? leaf : CLAUDE_NONE;
 	return rc ? rc : give_reasons(w);
 }
 
+static int work_init(struct grove__claude_work *w)
+{
+	size_t nr = w->r->nr;
+
+	w->parent = malloc((nr + 1) * sizeof(*w->parent));
+	w->chain = malloc((nr + 1) * sizeof(*w->chain));
+	w->lifted = malloc((nr + 1) * sizeof(*w->lifted));
+	w->bits = calloc(nr + 1, 1);
+	if (!w->parent || !w->chain || !w->lifted || !w->bits)
+		return GROVE_ENOMEM;
+	memset(w->lifted, 0xff, nr * sizeof(*w->lifted));
+	return 0;
+}
+
+static void work_release(struct grove__claude_work *w)
+{
+	free(w->parent);
+	free(w->chain);
+	free(w->lifted);
+	free(w->bits);
+	free(w->sources);
+}
+
+static const struct grove__claude_options plain;
+
 int grove__claude_chain(const struct grove__claude_rows *r, enum grove__claude_mode mode,
 			const struct grove__claude_options *opt,
 			struct grove__claude_conversation *out)
 {
-	static const struct grove__claude_options plain;
 	struct grove__claude_work w = { .r = r, .mode = mode, .opt = opt ? opt : &plain, .out = out };
-	int rc = GROVE_ENOMEM;
+	int rc;
 
 	grove__claude_conversation_release(out);
 	out->leaf = CLAUDE_NONE;
-	w.parent = malloc((r->nr + 1) * sizeof(*w.parent));
-	w.chain = malloc((r->nr + 1) * sizeof(*w.chain));
-	w.lifted = malloc((r->nr + 1) * sizeof(*w.lifted));
-	w.bits = calloc(r->nr + 1, 1);
-	if (w.parent && w.chain && w.lifted && w.bits) {
-		memset(w.lifted, 0xff, r->nr * sizeof(*w.lifted));
+	rc = work_init(&w);
+	if (!rc)
 		rc = converse(&w);
-	}
-	free(w.parent);
-	free(w.chain);
-	free(w.lifted);
-	free(w.bits);
+	work_release(&w);
 	if (rc)
 		grove__claude_conversation_release(out);
 	return rc;
+}
+
+/* Why a last-prompt that names this row would be passed over; NULL: it would not. */
+static const char *why_not(const struct grove__claude_work *w, uint32_t row)
+{
+	if (w->bits[row] & CHAIN_DROPPED)
+		return "it lies above a compaction that keeps other messages, and the agent forgets it";
+	if (!grove__claude_live(w, row))
+		return "it is not part of any conversation";
+	if (is_side(w, row))
+		return "it belongs to a sub-agent";
+	if (!is_row(grove__claude_lift(w, row)))
+		return "there is no message at or above it";
+	return NULL;
+}
+
+int grove__claude_may_end(const struct grove__claude_rows *r, enum grove__claude_mode mode,
+			  uint32_t row, const char **why)
+{
+	struct grove__claude_work w = { .r = r, .mode = mode, .opt = &plain };
+	uint32_t boundary;
+	int rc = 0;
+
+	*why = NULL;
+	if (mode == CLAUDE_MODE_AGENT) {
+		*why = "the transcript of a sub-agent always goes on after its last message";
+		return 1;
+	}
+	rc = work_init(&w);
+	if (!rc) {
+		find_live(&w);
+		rc = relink_all(&w, CLAUDE_NONE, &boundary);
+	}
+	if (!rc)
+		*why = why_not(&w, row);
+	work_release(&w);
+	return rc ? rc : *why != NULL;
 }

@@ -34,6 +34,7 @@ struct grove__claude_work {
 	uint32_t *chain;           /* from the first record to the leaf */
 	size_t nr_chain;
 	bool relinked;             /* the last boundary keeps messages, and they were found */
+	bool *sources;             /* by name: a queued prompt of this source_uuid was placed */
 	struct grove__claude_conversation *out;
 };
 
@@ -67,6 +68,10 @@ static inline uint32_t grove__claude_map_row(const struct grove__claude_work *w,
 
 /* The parent that a row has in the file, as a row; what is passed over is. */
 uint32_t grove__claude_stored(const struct grove__claude_work *w, uint32_t row);
+/* Is it no message, but in the answer all the same? */
+bool grove__claude_is_spoken(const struct grove__claude_work *w, uint32_t row);
+/* The nearest message at or above; MISSING if there is none. No gap is bridged. */
+uint32_t grove__claude_lift(const struct grove__claude_work *w, uint32_t row);
 /* Add a row to the answer, once. */
 int grove__claude_place(struct grove__claude_work *w, uint32_t row);
 /* The chain with what belongs to its replies. */

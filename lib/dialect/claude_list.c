@@ -226,8 +226,8 @@ static int see_origin(struct grove__claude_summary *s, struct grove_slice record
 static int count_message(struct grove__claude_summary *s, const struct grove__claude_row *row)
 {
 	bool is_new;
-	int rc = see(s, row->class == CLAUDE_ASSISTANT && row->reply.len ? row->reply : row->uuid,
-		     &is_new);
+	/* a reply by its own id, a queued prompt by that of what was queued */
+	int rc = see(s, row->class != CLAUDE_USER && row->reply.len ? row->reply : row->uuid, &is_new);
 
 	if (rc)
 		return rc;
@@ -270,6 +270,9 @@ int grove__claude_summary_add(struct grove__claude_summary *s, const struct grov
 		if (!s->messages)
 			rc = see_origin(s, grove__slice(line + l->value.off, (size_t)l->value.len), tmp);
 		return rc ? rc : count_message(s, row);
+	case CLAUDE_ATTACHMENT:
+		return row->flags & CLAUDE_QUEUED && !(row->flags & CLAUDE_SIDECHAIN) ? count_message(s, row)
+										      : 0;
 	case CLAUDE_CUSTOM_TITLE:
 		return replace(&s->custom_title,
 			       grove__pi_text(tmp, grove__json_span_of(l, line, CLAUDE_M_CUSTOM_TITLE)));

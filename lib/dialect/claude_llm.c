@@ -3,9 +3,15 @@
  *
  * A request with a call that nothing answers is refused, so calls and results
  * must pair. Left out: replies that tell of an error of the API, replies of
- * nothing but thinking, calls without a result, results without a call. Made
- * up: an error result for calls at the very end, which were interrupted, and an
- * answer to a prompt at the end, which had none. Messages are not merged.
+ * nothing but thinking, thinking of a reply that names no model, calls without a
+ * result, results without a call. Made up: an error result for calls of a turn
+ * that was interrupted, and an answer to a prompt at the end, which had none.
+ *
+ * Messages are not merged, but stand so that they can be:
+ *
+ *	call, text            → text, call           of one reply: calls come last
+ *	note, result, result  → result, result, note behind a reply: results come first
+ *	prompt, queued prompt → queued prompt, prompt  up to the reply or result before it
  */
 #include "dialect/claude.h"
 
@@ -29,8 +35,21 @@ struct block {
 	struct grove_slice id;    /* raw */
 };
 
+/* A message that was made up, and the one that it follows. */
+struct made {
+	uint32_t after;
+	size_t at, len;           /* in the cleaner's bytes */
+};
+
+/* What is sent, in that order: a message, or one that was made up. */
+struct item {
+	uint32_t message;         /* UINT32_MAX: made up */
+	uint32_t made;
+};
+
 struct cleaner {
 	const struct grove_slice *messages;
+	const uint8_t *marks;
 	size_t nr;
 	int (*fn)(void *payload, size_t from, struct grove_slice json);
 	void *payload;
@@ -38,15 +57,24 @@ struct cleaner {
 	size_t nr_blocks, cap_blocks;
 	struct state {
 		bool assistant, error, left_out, thinking_only;
+		bool nameless;        /* of no model: its thinking is not sent */
+		bool calls, results;  /* it has such blocks */
+		bool mixed;           /* there are others behind a call */
 		uint32_t first, nr;   /* its calls and results among the blocks */
 		uint32_t total;       /* all its blocks */
+		uint32_t thinking;    /* those that are thinking */
 	} *states;
 	struct grove_buf ids;     /* texts of tool ids, for the map */
 	size_t *id_end;           /* where each ends */
 	size_t nr_ids, cap_ids;
 	struct grove__idmap map;
+	struct made *made;
+	size_t nr_made, cap_made;
+	struct grove_buf bytes;   /* of what was made up */
+	struct item *items, *spare;
+	size_t nr_items;
 	uint32_t at;              /* the message at hand */
-	bool other;
+	bool interrupted;         /* calls at the very end had no answer */
 	struct grove_buf out;
 };
 
@@ -84,21 +112,28 @@ static int name_id(struct cleaner *c, struct grove_slice raw, uint32_t *name)
 	return grove__idmap_put(&c->map, text, *name, &old);
 }
 
+static bool is_thinking(struct grove_slice type)
+{
+	return grove__json_string_is(type, "thinking") || grove__json_string_is(type, "redacted_thinking");
+}
+
 static int note_block(void *payload, struct grove_slice type, struct grove_slice id,
 		      struct grove_slice json)
 {
 	struct cleaner *c = payload;
 	struct state *s = &c->states[c->at];
 	bool result = grove__json_string_is(type, "tool_result");
+	bool call = grove__json_string_is(type, "tool_use");
 	struct block b = { .message = c->at, .result = result, .id = id };
 	int rc;
 
 	(void)json;
 	s->total++;
-	if (!grove__json_string_is(type, "thinking") &&
-	    !grove__json_string_is(type, "redacted_thinking"))
-		c->other = true;
-	if (!result && !grove__json_string_is(type, "tool_use"))
+	s->thinking += is_thinking(type);
+	s->mixed |= s->calls && !call;
+	s->calls |= call;
+	s->results |= result;
+	if (!result && !call)
 		return 0;
 	rc = name_id(c, id, &b.name);
 	if (!rc)
@@ -110,7 +145,12 @@ static int note_block(void *payload, struct grove_slice type, struct grove_slice
 	return rc;
 }
 
-static int note_messages(struct cleaner *c, const bool *errors)
+static bool has_model(struct grove_slice message)
+{
+	return grove__json_truthy(grove__json_get(message, "model"));
+}
+
+static int note_messages(struct cleaner *c)
 {
 	int rc = 0;
 
@@ -121,16 +161,34 @@ static int note_messages(struct cleaner *c, const bool *errors)
 		s->first = (uint32_t)c->nr_blocks;
 		/* what the program itself said; a model's words are sent, whatever the flag */
 		s->left_out = s->error =
-			s->assistant && errors && errors[i] &&
+			s->assistant && c->marks && c->marks[i] & CLAUDE_MARK_ERROR &&
 			grove__json_string_is(grove__json_get(c->messages[i], "model"), "<synthetic>");
 		if (s->left_out)
 			continue;
 		c->at = (uint32_t)i;
-		c->other = false;
 		rc = grove__claude_blocks(grove__json_get(c->messages[i], "content"), note_block, c);
-		s->thinking_only = s->assistant && s->total && !c->other;
+		s->thinking_only = s->assistant && s->total && s->thinking == s->total;
+		s->nameless = s->assistant && s->thinking && !has_model(c->messages[i]);
+		s->left_out = s->nameless && s->thinking_only;
 	}
 	return rc;
+}
+
+/* Was it said beside the turns: by a queued prompt, or a local command? */
+static bool is_aside(const struct cleaner *c, size_t i)
+{
+	return c->marks && c->marks[i] & (CLAUDE_MARK_QUEUED | CLAUDE_MARK_COMMAND);
+}
+
+/* The last message of the reply that begins, or goes on, at `i`; behind it are no others of it. */
+static size_t reply_end(const struct cleaner *c, size_t i)
+{
+	struct grove_slice id = grove__json_get(c->messages[i], "id");
+
+	while (id.len && i + 1 < c->nr && c->states[i + 1].assistant &&
+	       grove__slice_eq(grove__json_get(c->messages[i + 1], "id"), id))
+		i++;
+	return i;
 }
 
 /*
@@ -177,17 +235,27 @@ static int pair(struct cleaner *c)
 	return 0;
 }
 
+/* The last message that is sent or was an answer, and is not said aside; nr if there is none. */
+static size_t last_one(const struct cleaner *c)
+{
+	size_t i = c->nr;
+
+	while (i && (is_aside(c, i - 1) || (c->states[i - 1].left_out && !c->states[i - 1].error)))
+		i--;
+	return i ? i - 1 : c->nr;
+}
+
 /* The first message of the reply at the very end; nr if it does not end with one. */
 static size_t last_reply(const struct cleaner *c)
 {
 	size_t i = c->nr;
 	struct grove_slice id;
 
-	while (i && c->states[i - 1].left_out)
+	while (i && (c->states[i - 1].left_out || is_aside(c, i - 1)))
 		i--;
 	/* results of some of its calls may stand behind it */
-	while (i && !c->states[i - 1].assistant && c->states[i - 1].nr &&
-	       c->states[i - 1].nr == c->states[i - 1].total)
+	while (i && !c->states[i - 1].assistant &&
+	       (is_aside(c, i - 1) || (c->states[i - 1].nr && c->states[i - 1].nr == c->states[i - 1].total)))
 		i--;
 	if (!i || !c->states[i - 1].assistant)
 		return c->nr;
@@ -198,11 +266,196 @@ static size_t last_reply(const struct cleaner *c)
 	return i - 1;
 }
 
-/* The message without the blocks that have no partner. */
+/* --- what is made up --- */
+
+static int make_up(struct cleaner *c, size_t after, size_t at)
+{
+	if (grove__array_room(&c->made, &c->cap_made, c->nr_made, sizeof(*c->made)))
+		return GROVE_ENOMEM;
+	c->made[c->nr_made++] = (struct made){ (uint32_t)after, at, c->bytes.len - at };
+	return 0;
+}
+
+static int add_error(struct grove_buf *out, struct grove_slice id)
+{
+	int rc = grove__buf_add_str(out, "{\"type\":\"tool_result\",\"content\":");
+
+	if (!rc)
+		rc = grove__json_put_str(out, interrupted);
+	if (!rc)
+		rc = grove__buf_add_str(out, ",\"is_error\":true,\"tool_use_id\":");
+	if (!rc)
+		rc = grove__buf_add_slice(out, id);
+	return rc ? rc : grove__buf_add_char(out, '}');
+}
+
+/* An error for each call in the messages from..to that nothing answers; they count as answered. */
+static int answer_calls(struct cleaner *c, size_t from, size_t to, size_t after)
+{
+	size_t at = c->bytes.len;
+	int rc = 0;
+
+	for (size_t i = c->states[from].first; i < c->nr_blocks && c->blocks[i].message <= to && !rc; i++) {
+		struct block *b = &c->blocks[i];
+
+		if (b->result || b->paired || b->name == GROVE__IDMAP_NONE || c->states[b->message].left_out)
+			continue;
+		b->paired = true;
+		rc = grove__buf_add_str(&c->bytes,
+					c->bytes.len > at ? "," : "{\"role\":\"user\",\"content\":[");
+		rc = rc ? rc : add_error(&c->bytes, b->id);
+	}
+	if (rc || c->bytes.len == at)
+		return rc;
+	rc = grove__buf_add_str(&c->bytes, "]}");
+	return rc ? rc : make_up(c, after, at);
+}
+
+/*
+ * Calls of the reply at the very end were interrupted. If the conversation ends
+ * with results, its whole turn was: what else in it has no answer gets one, too.
+ */
+static int answer_turn(struct cleaner *c)
+{
+	size_t last = last_one(c), reply = last_reply(c), from = reply, end, before;
+	int rc = 0;
+
+	if (reply == c->nr)
+		return 0;
+	while (c->states[last].results && from &&
+	       (c->states[from - 1].assistant || c->states[from - 1].results || is_aside(c, from - 1)))
+		from--;
+	for (size_t i = from; i < reply && !rc; i = end + 1) {
+		end = reply_end(c, i);
+		if (c->states[i].assistant)
+			rc = answer_calls(c, i, end, end);
+	}
+	before = c->nr_made;
+	rc = rc ? rc : answer_calls(c, reply, c->nr, last);
+	c->interrupted = c->nr_made > before;
+	return rc;
+}
+
+/* A record whose calls are all unanswered goes with its words. */
+static void drop_unanswered(struct cleaner *c)
+{
+	for (size_t i = 0; i < c->nr; i++) {
+		struct state *s = &c->states[i];
+		uint32_t lost = 0;
+
+		for (uint32_t j = 0; j < s->nr; j++)
+			lost += !c->blocks[s->first + j].paired;
+		if (lost && (lost == s->total || (s->assistant && lost == s->nr)))
+			s->left_out = true;
+	}
+}
+
+/* --- the order --- */
+
+static const struct state *state_of(const struct cleaner *c, const struct item *x)
+{
+	return x->message == UINT32_MAX ? NULL : &c->states[x->message];
+}
+
+typedef bool item_fn(const struct cleaner *c, const struct item *x);
+
+static bool is_queued(const struct cleaner *c, const struct item *x)
+{
+	return x->message != UINT32_MAX && c->marks && c->marks[x->message] & CLAUDE_MARK_QUEUED;
+}
+
+static bool is_assistant(const struct cleaner *c, const struct item *x)
+{
+	return state_of(c, x) && state_of(c, x)->assistant;
+}
+
+/* What was made up before the end are results. */
+static bool has_results(const struct cleaner *c, const struct item *x)
+{
+	return !state_of(c, x) || state_of(c, x)->results;
+}
+
+static bool has_no_calls(const struct cleaner *c, const struct item *x)
+{
+	return !state_of(c, x) || !state_of(c, x)->calls;
+}
+
+/* Those of which `fn` is true come first; else they stay as they are. */
+static void put_first(struct cleaner *c, size_t from, size_t to, item_fn *fn)
+{
+	size_t nr = 0;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = from; i < to; i++)
+			if (fn(c, &c->items[i]) == !pass)
+				c->spare[nr++] = c->items[i];
+	memcpy(c->items + from, c->spare, nr * sizeof(*c->items));
+}
+
+/* All that is sent in the order of the conversation, errors of the API between them. */
+static int lay_out(struct cleaner *c)
+{
+	size_t made = 0;
+
+	c->items = malloc((c->nr + c->nr_made + 1) * sizeof(*c->items));
+	c->spare = malloc((c->nr + c->nr_made + 1) * sizeof(*c->spare));
+	if (!c->items || !c->spare)
+		return GROVE_ENOMEM;
+	for (size_t i = 0; i < c->nr; i++) {
+		if (!c->states[i].left_out || c->states[i].error)
+			c->items[c->nr_items++] = (struct item){ (uint32_t)i, 0 };
+		for (; made < c->nr_made && c->made[made].after == i; made++)
+			c->items[c->nr_items++] = (struct item){ UINT32_MAX, (uint32_t)made };
+	}
+	return 0;
+}
+
+/* A queued prompt stands behind the reply, or the result, before it. */
+static void lift_queued(struct cleaner *c)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i <= c->nr_items; i++)
+		if (i == c->nr_items || is_assistant(c, &c->items[i]) || has_results(c, &c->items[i])) {
+			put_first(c, from, i, is_queued);
+			from = i + 1;
+		}
+}
+
+static void drop_errors(struct cleaner *c)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < c->nr_items; i++)
+		if (!state_of(c, &c->items[i]) || !state_of(c, &c->items[i])->error)
+			c->items[nr++] = c->items[i];
+	c->nr_items = nr;
+}
+
+static void order_runs(struct cleaner *c)
+{
+	for (size_t i = 0, j; i < c->nr_items; i = j) {
+		bool reply = is_assistant(c, &c->items[i]);
+		struct grove_slice id = { NULL, 0 };
+
+		if (reply)
+			id = grove__json_get(c->messages[c->items[i].message], "id");
+		for (j = i + 1; j < c->nr_items && is_assistant(c, &c->items[j]) == reply; j++)
+			if (reply && (!id.len || !grove__slice_eq(grove__json_get(c->messages[c->items[j].message],
+										 "id"), id)))
+				break;
+		put_first(c, i, j, reply ? has_no_calls : has_results);
+	}
+}
+
+/* --- telling --- */
+
+/* The message without the blocks that are not sent, its calls at the end. */
 struct keeper {
-	struct cleaner *c;
-	const struct block *next, *end;
+	const struct state *s;
+	const struct block *next;
 	struct grove_buf *out;
+	bool calls;               /* these now; before them the others */
 	bool any;
 };
 
@@ -210,41 +463,40 @@ static int keep_block(void *payload, struct grove_slice type, struct grove_slice
 		      struct grove_slice json)
 {
 	struct keeper *k = payload;
+	bool call = grove__json_string_is(type, "tool_use");
+	bool paired = true;
 	int rc = 0;
 
-	(void)type;
-	if (k->next < k->end && id.ptr == k->next->id.ptr) {
-		const struct block *b = k->next++;
-
-		if (!b->paired)
-			return 0;
-	}
+	(void)id;
+	if (call || grove__json_string_is(type, "tool_result"))
+		paired = k->next++->paired;
+	if (!paired || call != k->calls || (k->s->nameless && is_thinking(type)))
+		return 0;
 	if (k->any)
 		rc = grove__buf_add_char(k->out, ',');
 	k->any = true;
 	return rc ? rc : grove__buf_add_slice(k->out, json);
 }
 
-static int tell(struct cleaner *c, size_t i, bool *told)
+static int tell(struct cleaner *c, size_t i)
 {
 	const struct state *s = &c->states[i];
 	struct grove_slice m = c->messages[i], content = grove__json_get(m, "content");
-	struct keeper k = { c, c->blocks + s->first, c->blocks + s->first + s->nr, &c->out, false };
-	uint32_t lost = 0;
+	struct keeper k = { .s = s, .out = &c->out };
+	bool as_it_is = !s->mixed && !s->nameless;
 	int rc;
 
 	for (uint32_t j = 0; j < s->nr; j++)
-		lost += !k.next[j].paired;
-	/* a record whose calls are all unanswered goes with its words */
-	if (s->left_out || (lost && (lost == s->total || (s->assistant && lost == s->nr))))
-		return 0;
-	*told = true;
-	if (!lost)
+		as_it_is &= c->blocks[s->first + j].paired;
+	if (as_it_is)
 		return c->fn(c->payload, i, m);
 	grove__buf_clear(&c->out);
 	rc = grove__buf_add(&c->out, m.ptr, (size_t)(content.ptr - m.ptr) + 1);
-	if (!rc)
+	for (int pass = 0; pass < 2 && !rc; pass++) {
+		k.next = c->blocks + s->first;
+		k.calls = pass;
 		rc = grove__claude_blocks(content, keep_block, &k);
+	}
 	if (!rc)
 		rc = grove__buf_add_char(&c->out, ']');
 	if (!rc)
@@ -253,78 +505,83 @@ static int tell(struct cleaner *c, size_t i, bool *told)
 	return rc ? rc : c->fn(c->payload, i, grove__buf_slice(&c->out));
 }
 
-/* Calls at the end that nothing answers: they count as answered. */
-static int answer_calls(struct cleaner *c, size_t from, struct grove_buf *out)
+/* Local commands that were run below an open prompt are not before its answer. */
+static size_t open_end(const struct cleaner *c)
 {
-	int rc = 0;
+	size_t i = c->nr;
 
-	for (size_t i = 0; i < c->nr_blocks && !rc; i++) {
-		struct block *b = &c->blocks[i];
-
-		if (b->message < from || b->result || b->paired || b->name == GROVE__IDMAP_NONE ||
-		    c->states[b->message].left_out)
-			continue;
-		b->paired = true;
-		rc = grove__buf_add_str(out, out->len ? "," : "{\"role\":\"user\",\"content\":[");
-		if (!rc)
-			rc = grove__buf_add_str(out, "{\"type\":\"tool_result\",\"content\":");
-		if (!rc)
-			rc = grove__json_put_str(out, interrupted);
-		if (!rc)
-			rc = grove__buf_add_str(out, ",\"is_error\":true,\"tool_use_id\":");
-		if (!rc)
-			rc = grove__buf_add_slice(out, b->id);
-		if (!rc)
-			rc = grove__buf_add_char(out, '}');
-	}
-	return rc || !out->len ? rc : grove__buf_add_str(out, "]}");
+	while (i && c->marks && c->marks[i - 1] & CLAUDE_MARK_COMMAND)
+		i--;
+	return i;
 }
 
-static int clean(struct cleaner *c, const bool *errors)
+static int tell_all(struct cleaner *c)
 {
-	struct grove_buf made_up = GROVE_BUF_INIT;
-	bool ends_with_user = false, told;
-	int rc = note_messages(c, errors);
+	size_t last = last_one(c), end = open_end(c);
+	bool open = last < c->nr && (!c->states[last].assistant || c->interrupted), said = !open;
+	int rc = 0;
+
+	for (size_t i = 0; i < c->nr_items && !rc; i++) {
+		const struct item *x = &c->items[i];
+
+		if (!said && !c->interrupted && x->message != UINT32_MAX && x->message >= end) {
+			rc = c->fn(c->payload, SIZE_MAX, grove__slice_str(no_response));
+			said = true;
+		}
+		if (rc)
+			break;
+		if (x->message == UINT32_MAX)
+			rc = c->fn(c->payload, SIZE_MAX,
+				   grove__slice(c->bytes.ptr + c->made[x->made].at, c->made[x->made].len));
+		else
+			rc = tell(c, x->message);
+	}
+	return rc || said ? rc : c->fn(c->payload, SIZE_MAX, grove__slice_str(no_response));
+}
+
+static int clean(struct cleaner *c)
+{
+	int rc = note_messages(c);
 
 	if (rc)
 		return rc;
 	drop_thinking(c);
 	rc = pair(c);
 	if (!rc)
-		rc = answer_calls(c, last_reply(c), &made_up);
-	for (size_t i = 0; i < c->nr && !rc; i++) {
-		told = false;
-		rc = tell(c, i, &told);
-		/* an error is an answer, too, though it is not sent */
-		if (told || c->states[i].error)
-			ends_with_user = !c->states[i].assistant;
-	}
-	if (!rc && made_up.len) {
-		rc = c->fn(c->payload, SIZE_MAX, grove__buf_slice(&made_up));
-		ends_with_user = true;
-	}
-	if (!rc && ends_with_user)
-		rc = c->fn(c->payload, SIZE_MAX, grove__slice_str(no_response));
-	grove__buf_release(&made_up);
-	return rc;
+		rc = answer_turn(c);
+	if (rc)
+		return rc;
+	drop_unanswered(c);
+	rc = lay_out(c);
+	if (rc)
+		return rc;
+	lift_queued(c);
+	drop_errors(c);
+	order_runs(c);
+	return tell_all(c);
 }
 
-int grove__claude_llm(const struct grove_slice *messages, const bool *errors, size_t nr,
+int grove__claude_llm(const struct grove_slice *messages, const uint8_t *marks, size_t nr,
 		      int (*fn)(void *payload, size_t from, struct grove_slice json),
 		      void *payload)
 {
-	struct cleaner c = { .messages = messages, .nr = nr, .fn = fn, .payload = payload };
+	struct cleaner c = { .messages = messages, .marks = marks, .nr = nr, .fn = fn,
+			     .payload = payload };
 	int rc;
 
 	if (nr > UINT32_MAX - 1)
 		return GROVE_ETOOBIG;
 	grove__idmap_init(&c.map, 0, id_text, &c);
 	c.states = calloc(nr + 1, sizeof(*c.states));
-	rc = c.states ? clean(&c, errors) : GROVE_ENOMEM;
+	rc = c.states ? clean(&c) : GROVE_ENOMEM;
 	free(c.states);
 	free(c.blocks);
 	free(c.id_end);
+	free(c.made);
+	free(c.items);
+	free(c.spare);
 	grove__buf_release(&c.ids);
+	grove__buf_release(&c.bytes);
 	grove__buf_release(&c.out);
 	grove__idmap_release(&c.map);
 	return rc;

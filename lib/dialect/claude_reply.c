@@ -37,6 +37,7 @@ struct replies {
 	uint32_t *of_id;       /* by the name of message.id: the reply's number */
 	uint32_t *of_tool;     /* by the name of a tool id: the record with the call */
 	bool *answered;        /* by the name of a tool id */
+	bool *leads;           /* by row: no message, and one hangs below; NULL: not asked yet */
 	struct piece *pieces;
 	size_t nr, cap;
 	uint32_t count;
@@ -126,6 +127,64 @@ static int take_result(struct replies *p, uint32_t row)
 	return rc;
 }
 
+/* The reply that a call, or a result, at `row` belongs to. */
+static uint32_t reply_with(const struct replies *p, uint32_t row)
+{
+	const struct grove__claude_packed *a;
+	uint32_t reply, call;
+
+	if (row >= CLAUDE_MISSING)
+		return CLAUDE_NONE;
+	a = at(p, row);
+	if (a->class == CLAUDE_ASSISTANT)
+		return a->flags & CLAUDE_TOOL_USE ? reply_of(p, row) : CLAUDE_NONE;
+	if (!(a->flags & CLAUDE_TOOL_RESULT))
+		return CLAUDE_NONE;
+	reply = reply_of(p, grove__claude_stored(p->w, row));
+	for (uint32_t j = 0; j < a->nr_tools && reply == CLAUDE_NONE; j++) {
+		call = p->of_tool[p->w->r->pool[a->tools + j]];
+		reply = call == CLAUDE_NONE ? CLAUDE_NONE : reply_of(p, call);
+	}
+	return reply;
+}
+
+/* Which rows that are no messages have one below them, by way of others like them? */
+static int find_leads(struct replies *p)
+{
+	const struct grove__claude_work *w = p->w;
+
+	p->leads = calloc(w->r->nr + 1, sizeof(*p->leads));
+	if (!p->leads)
+		return GROVE_ENOMEM;
+	for (uint32_t i = 0; i < w->r->nr; i++) {
+		if (!grove__claude_live(w, i) ||
+		    !grove__claude_is_message((enum grove__claude_class)at(p, i)->class))
+			continue;
+		for (uint32_t x = w->parent[i];
+		     x < CLAUDE_MISSING && !p->leads[x] &&
+		     !grove__claude_is_message((enum grove__claude_class)at(p, x)->class);
+		     x = w->parent[x])
+			p->leads[x] = true;
+	}
+	return 0;
+}
+
+/* What was said below a call or a result, at the end of a branch that goes nowhere. */
+static int take_spoken(struct replies *p, uint32_t row)
+{
+	uint32_t reply;
+	int rc;
+
+	if (p->w->mode != CLAUDE_MODE_CLI || p->w->bits[row] & CHAIN_ON ||
+	    !grove__claude_is_spoken(p->w, row))
+		return 0;
+	reply = reply_with(p, grove__claude_lift(p->w, row));
+	if (reply == CLAUDE_NONE)
+		return 0;
+	rc = p->leads ? 0 : find_leads(p);
+	return rc || p->leads[row] ? rc : piece_add(p, reply, row, PIECE_RESULT, map_place(p, row));
+}
+
 static int find_results(struct replies *p)
 {
 	int rc = 0;
@@ -134,9 +193,13 @@ static int find_results(struct replies *p)
 		uint32_t row = grove__claude_map_row(p->w, i), parent;
 		const struct grove__claude_packed *a;
 
-		if (row == CLAUDE_MISSING || at(p, row)->class != CLAUDE_USER)
+		if (row == CLAUDE_MISSING)
 			continue;
 		a = at(p, row);
+		if (a->flags & (CLAUDE_QUEUED | CLAUDE_COMMAND))
+			rc = take_spoken(p, row);
+		if (a->class != CLAUDE_USER)
+			continue;
 		if (a->flags & CLAUDE_TOOL_RESULT) {
 			rc = take_result(p, row);
 		} else if (a->flags & CLAUDE_META && p->w->mode == CLAUDE_MODE_CLI) {
@@ -340,6 +403,7 @@ out:
 	free(p.of_id);
 	free(p.of_tool);
 	free(p.answered);
+	free(p.leads);
 	free(p.pieces);
 	return rc;
 }

@@ -305,6 +305,8 @@ int grove__claude_rows_add(struct grove__claude_rows *r, const struct grove__cla
 	if (!rc && row->class == CLAUDE_ASSISTANT)
 		rc = intern_like(r, row->reply, r->nr ? r->last_reply : CLAUDE_NONE, intern_new,
 				 &p.reply);
+	else if (!rc && row->flags & CLAUDE_QUEUED)
+		rc = intern(r, row->reply, &p.reply);
 	/* a record has one block as a rule, and it was read already */
 	if (!rc && row->nr_tools == 1)
 		rc = take_id(&t, row->tool);
@@ -320,7 +322,7 @@ int grove__claude_rows_add(struct grove__claude_rows *r, const struct grove__cla
 	/* before the first row there is neither */
 	if (!r->nr)
 		r->last_id = r->last_reply = CLAUDE_NONE;
-	if (p.reply != CLAUDE_NONE)
+	if (p.reply != CLAUDE_NONE && row->class == CLAUDE_ASSISTANT)
 		r->last_reply = p.reply;
 	if (p.id != CLAUDE_NONE) {
 		r->last_id = p.id;

@@ -31,7 +31,9 @@ static void set_kind(const struct grove__claude_row *row, struct grove__entry *e
 		e->role = GROVE_ROLE_ASSISTANT;
 		break;
 	case CLAUDE_ATTACHMENT:
-		e->kind = GROVE_KIND_ATTACHMENT;
+		/* what a person said is a message, wherever the program keeps it */
+		e->kind = row->flags & CLAUDE_QUEUED ? GROVE_KIND_MESSAGE : GROVE_KIND_ATTACHMENT;
+		e->role = row->flags & CLAUDE_QUEUED ? GROVE_ROLE_USER : GROVE_ROLE_NONE;
 		break;
 	case CLAUDE_SYSTEM:
 		e->kind = row->flags & CLAUDE_BOUNDARY ? GROVE_KIND_COMPACTION : GROVE_KIND_SYSTEM;
@@ -291,7 +293,8 @@ static struct grove__chain *chain_copy(const struct grove__chain *c, uint32_t nr
 static int chain_walk(const struct grove__chain *c, const struct grove__chain_ask *ask,
 		      struct grove__chain_walk *out)
 {
-	struct grove__claude_options opt = { .apply_snips = ask->snips, .full_history = ask->full };
+	struct grove__claude_options opt = { .apply_snips = ask->snips, .full_history = ask->full,
+					     .prompts = ask->prompts, .llm = ask->llm };
 	struct grove__claude_conversation conv = { 0 };
 	enum grove__claude_mode mode = CLAUDE_MODE_CLI;
 	int rc;
@@ -324,16 +327,36 @@ static int chain_llm(const struct grove__chain *c, const uint32_t *rows,
 		     const struct grove_slice *messages, size_t nr,
 		     int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload)
 {
-	bool *errors = calloc(nr ? nr : 1, sizeof(*errors));
+	uint8_t *marks = calloc(nr ? nr : 1, sizeof(*marks));
 	int rc;
 
-	if (!errors)
+	if (!marks)
 		return GROVE_ENOMEM;
-	for (size_t i = 0; i < nr; i++)
-		errors[i] = c->rows.rows[rows[i]].flags & CLAUDE_API_ERROR;
-	rc = grove__claude_llm(messages, errors, nr, fn, payload);
-	free(errors);
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t flags = c->rows.rows[rows[i]].flags;
+
+		marks[i] = flags & CLAUDE_QUEUED      ? CLAUDE_MARK_QUEUED
+			   : flags & CLAUDE_COMMAND   ? CLAUDE_MARK_COMMAND
+			   : flags & CLAUDE_API_ERROR ? CLAUDE_MARK_ERROR
+						      : 0;
+	}
+	rc = grove__claude_llm(messages, marks, nr, fn, payload);
+	free(marks);
 	return rc;
+}
+
+static int chain_may_end(const struct grove__chain *c, uint32_t row, bool own_file, const char **why)
+{
+	return grove__claude_may_end(&c->rows, own_file ? CLAUDE_MODE_AGENT : CLAUDE_MODE_CLI, row, why);
+}
+
+static struct grove_slice chain_alias(const struct grove__chain *c, uint32_t row, const char *mode)
+{
+	const struct grove__claude_packed *p = &c->rows.rows[row];
+
+	if (!mode || strcmp(mode, "sdk") || !(p->flags & CLAUDE_QUEUED) || p->reply == CLAUDE_NONE)
+		return grove__slice("", 0);
+	return grove__claude_name(&c->rows, p->reply);
 }
 
 static bool is_boundary(struct grove_slice line)
@@ -454,12 +477,28 @@ static bool chain_message(const struct grove__chain *c, uint32_t row, size_t *of
 	return *len > 0;
 }
 
+/* What a record says that has no message: a queued prompt, or a local command. Empty: nothing. */
+static struct grove_slice said_without_message(struct grove_slice line)
+{
+	struct grove_slice said = grove__claude_queued(grove__json_get(line, "attachment"));
+
+	if (said.ptr || !grove__json_string_is(grove__json_get(line, "subtype"), "local_command"))
+		return said;
+	said = grove__json_get(line, "content");
+	/* a text that is sent must not be empty */
+	return grove__json_type_of(said) == JSON_STRING && said.len > 2
+		       ? said
+		       : grove__slice_str("\"(no content)\"");
+}
+
 static int messages(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 		    int64_t time, bool newest_compaction, const struct grove_slice *edit,
 		    const struct grove__blob_source *blobs,
 		    int (*fn)(void *payload, struct grove_slice json), void *payload)
 {
-	struct grove_slice m = grove__json_get(line, "message");
+	struct grove_slice m = grove__json_get(line, "message"), said;
+	struct grove_buf made = GROVE_BUF_INIT;
+	int rc;
 
 	(void)kind;
 	(void)role;
@@ -467,7 +506,17 @@ static int messages(struct grove_slice line, enum grove_kind kind, enum grove_ro
 	(void)newest_compaction;
 	(void)edit;
 	(void)blobs;
-	return m.len ? fn(payload, m) : 0;
+	if (m.len)
+		return fn(payload, m);
+	said = said_without_message(line);
+	if (!said.len)
+		return 0;
+	rc = grove__buf_add_str(&made, "{\"role\":\"user\",\"content\":");
+	rc = rc ? rc : grove__buf_add_slice(&made, said);
+	rc = rc ? rc : grove__buf_add_char(&made, '}');
+	rc = rc ? rc : fn(payload, grove__buf_slice(&made));
+	grove__buf_release(&made);
+	return rc;
 }
 
 /* --- writing --- */
@@ -676,6 +725,8 @@ const struct grove__dialect grove__dialect_claude = {
 	.chain_message = chain_message,
 	.chain_freeze = chain_freeze,
 	.chain_thaw = chain_thaw,
+	.chain_may_end = chain_may_end,
+	.chain_alias = chain_alias,
 	.chain_llm = chain_llm,
 	.chain_has = chain_has,
 	.compose = grove__claude_compose,

@@ -102,14 +102,16 @@ static int tell_block(struct teller *t, struct grove_slice block)
 
 static int tell_message(struct teller *t, struct grove_slice line)
 {
-	enum { MESSAGE, SUMMARY, ERROR, NR };
-	static const char *const names[NR] = { "message", "isCompactSummary", "isApiErrorMessage" };
+	enum { MESSAGE, SUMMARY, ERROR, ATTACHMENT, NR };
+	static const char *const names[NR] = { "message", "isCompactSummary", "isApiErrorMessage",
+					       "attachment" };
 	struct grove_slice of[NR], content;
 	struct grove__json_iter it;
 	int rc = 0;
 
 	grove__json_get_all(line, names, NR, of);
-	content = grove__json_get(of[MESSAGE], "content");
+	content = of[MESSAGE].len ? grove__json_get(of[MESSAGE], "content")
+				  : grove__claude_queued(of[ATTACHMENT]);
 	if (grove__json_type_of(content) == JSON_STRING)
 		return tell(t, grove__json_truthy(of[SUMMARY]) ? GROVE_PIECE_SUMMARY : GROVE_PIECE_TEXT, nothing,
 			    content, grove__json_truthy(of[ERROR]));
@@ -176,6 +178,11 @@ int grove__claude_pieces(struct grove_slice line, enum grove_kind kind, enum gro
 
 struct grove_slice grove__claude_prompt(struct grove_slice line, enum grove_kind kind)
 {
-	return kind == GROVE_KIND_MESSAGE ? grove__json_get(grove__json_get(line, "message"), "content")
-					  : nothing;
+	struct grove_slice message;
+
+	if (kind != GROVE_KIND_MESSAGE)
+		return nothing;
+	message = grove__json_get(line, "message");
+	return message.len ? grove__json_get(message, "content")
+			   : grove__claude_queued(grove__json_get(line, "attachment"));
 }

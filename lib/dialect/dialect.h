@@ -172,6 +172,8 @@ struct grove__chain_ask {
 	bool own_file;            /* a sub-agent's own log */
 	bool snips;               /* leave out what was snipped */
 	bool full;                /* go on above a compaction */
+	bool prompts;             /* prompts that no message holds count as messages */
+	bool llm;                 /* so does all else that is sent */
 };
 
 struct grove__chain_walk {
@@ -455,6 +457,13 @@ struct grove__dialect {
 			   void *payload);
 	/* Where the one message of a row stands in its value; false: ask messages(). */
 	bool (*chain_message)(const struct grove__chain *c, uint32_t row, size_t *off, size_t *len);
+	/*
+	 * Can the leaf be moved to a row? 0; 1 if the rules go elsewhere whatever is
+	 * written down, and *why says why; or GROVE_ENOMEM. As of now, never of a log's past.
+	 */
+	int (*chain_may_end)(const struct grove__chain *c, uint32_t row, bool own_file, const char **why);
+	/* The id under which a mode (NULL: the usual one) shows a row, if it is not its own; else empty. */
+	struct grove_slice (*chain_alias)(const struct grove__chain *c, uint32_t row, const char *mode);
 	/* llm(), told which rows the messages come from. */
 	int (*chain_llm)(const struct grove__chain *c, const uint32_t *rows,
 			 const struct grove_slice *messages, size_t nr,

@@ -60,7 +60,7 @@ static bool counts(const struct grove__spine *s, uint32_t row, bool messages)
 static int reachable(struct grove__checker *c, uint32_t leaf, uint32_t *first, uint64_t *nr)
 {
 	const struct grove__spine *s = c->s->image->spine;
-	struct grove__chain_ask ask = { .own_file = grove__session_own_file(c->s) };
+	struct grove__chain_ask ask = { .own_file = grove__session_own_file(c->s), .prompts = true };
 	struct grove__chain_walk w;
 	int rc;
 

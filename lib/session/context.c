@@ -218,9 +218,27 @@ struct writer {
 	struct grove__out o;
 	struct grove_buf ids, settings;
 	struct kept kept, settled;
+	const char *mode;
 	uint32_t row;
 	bool llm, first;
 };
+
+/* The name by which an entry goes among the messages of this mode. */
+static int put_id(struct writer *w, uint32_t row)
+{
+	struct grove__image *im = w->c->choice.im;
+	struct grove_slice alias = { NULL, 0 };
+	int rc;
+
+	if (!im->chain)
+		return grove_buf_json_string(&w->ids, grove__spine_name(grove__spine_id(im->spine, row)));
+	pthread_rwlock_rdlock(&im->chain_lock);
+	alias = im->dialect->chain_alias(im->chain, row, w->mode);
+	rc = alias.len ? grove_buf_json_string(&w->ids, alias)
+		       : grove_buf_json_string(&w->ids, grove__spine_name(grove__spine_id(im->spine, row)));
+	pthread_rwlock_unlock(&im->chain_lock);
+	return rc;
+}
 
 /* A message, and the entry it came from (GROVE_NONE: none). */
 static int put_message(struct writer *w, struct grove_slice json, uint32_t row)
@@ -233,8 +251,7 @@ static int put_message(struct writer *w, struct grove_slice json, uint32_t row)
 	grove__out_raw(&w->o, json);
 	rc = w->first ? 0 : grove__buf_add_char(&w->ids, ',');
 	if (!rc)
-		rc = id ? grove_buf_json_string(&w->ids, grove__spine_name(id))
-			: grove__buf_add_str(&w->ids, "null");
+		rc = id ? put_id(w, row) : grove__buf_add_str(&w->ids, "null");
 	w->first = false;
 	return rc ? rc : w->o.rc;
 }
@@ -380,6 +397,7 @@ static int choose_by_rules(struct context *c, struct grove_view *v,
 		.own_file = grove__session_own_file(v->session),
 		.snips = opt && opt->flags & GROVE_CONTEXT_SNIPS,
 		.full = opt && opt->flags & GROVE_CONTEXT_FULL,
+		.llm = opt && opt->llm,
 	};
 	int rc;
 
@@ -413,7 +431,8 @@ int grove__view_context(struct grove_view *v, const struct grove_context_options
 			struct grove_sink sink, struct grove_detail *d)
 {
 	struct context c = { .blobs = grove__session_blob_source(v->session) };
-	struct writer w = { .c = &c, .first = true, .llm = opt && opt->llm };
+	struct writer w = { .c = &c, .first = true, .llm = opt && opt->llm,
+			    .mode = opt ? opt->mode : NULL };
 	bool ruled = v->image->chain != NULL;
 	uint32_t leaf;
 	int rc = ruled ? 0 : context_leaf(v, opt, &leaf, d), end;

@@ -42,11 +42,38 @@ static int persist(struct grove_session *s, uint32_t row, struct grove_detail *d
 	return grove__append_wish(s, &w, &opt, NULL, d);
 }
 
+/*
+ * Where rules find the leaf, they may not end at every entry: the move would be
+ * lost, and what is appended next would go somewhere else.
+ */
+static int check_end(struct grove_session *s, uint32_t row, struct grove_detail *d)
+{
+	const struct grove__dialect *dialect = s->at.dialect;
+	struct grove__image *im = s->image;
+	const char *why;
+	int rc;
+
+	if (!im->chain || row == GROVE_NONE)
+		return 0;
+	pthread_rwlock_rdlock(&im->chain_lock);
+	rc = dialect->chain_may_end(im->chain, row, grove__session_own_file(s), &why);
+	pthread_rwlock_unlock(&im->chain_lock);
+	if (rc == 1)
+		return grove__fail(d, GROVE_ENOTSUP, s->at.path, "the leaf cannot be %.60s: %s",
+				   grove__spine_id(im->spine, row), why);
+	return rc ? grove__fail_nomem(d) : 0;
+}
+
 static int move_to(struct grove_session *s, uint32_t row, unsigned flags, struct grove_detail *d)
 {
+	int rc;
+
 	row = grove__tree_leaf(s->image->spine, row);
 	if (row == grove__session_leaf_row(s))
 		return 0;
+	rc = check_end(s, row, d);
+	if (rc)
+		return rc;
 	if (flags & GROVE_LEAF_PERSIST)
 		return grove__keeps_values(s) ? grove__keep_leaf(s, row, d) : persist(s, row, d);
 	s->moved = true;

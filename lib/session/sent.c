@@ -85,7 +85,8 @@ static int by_all_rules(struct sent *s, const char *leaf, const char *name)
 {
 	const struct grove__dialect *dialect = s->im->dialect;
 	struct grove__chain_ask ask = { .leaf = leaf,
-					.own_file = dialect->own_file && dialect->own_file(name) };
+					.own_file = dialect->own_file && dialect->own_file(name),
+					.llm = true };
 	uint32_t last, ignored, *path = NULL;
 	size_t nr = 0;
 	int rc = by_rules(s, &ask, ROW_SENT | ROW_ON_PATH, &last);

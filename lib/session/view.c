@@ -179,7 +179,8 @@ int grove_view_conversation(struct grove_view *v, uint32_t to, unsigned flags, u
 {
 	struct grove__chain_ask ask = { .own_file = grove__session_own_file(v->session),
 					.snips = flags & GROVE_CONTEXT_SNIPS,
-					.full = flags & GROVE_CONTEXT_FULL };
+					.full = flags & GROVE_CONTEXT_FULL,
+					.prompts = true };
 	struct grove__chain_walk w;
 	uint32_t leaf;
 	int rc;

@@ -306,6 +306,73 @@ static void progress_is_passed_over(void **state)
 	CLI("1 4", "4", "1<- u @1", "2<3 p @2", "3<2 p @3", "4<3 a @4");
 }
 
+#define QUEUED(id, parent, more) \
+	"{'type':'attachment','uuid':'" id "','parentUuid':'" parent "','timestamp':'2026-01-01T00:00:30.000Z'," \
+	"'attachment':{'type':'queued_command','prompt':'" id "'" more "}}"
+
+static void what_was_typed_while_the_agent_worked_is_said(void **state)
+{
+	static const struct grove__claude_options prompts = { .prompts = true };
+
+	(void)state;
+	CLI("1 2 4", "4", "1<- u @1", "2<1 a @2", QUEUED("3", "2", ""), "4<3 a @4");
+	WITH(&prompts, "1 2 3 4", "4", "1<- u @1", "2<1 a @2", QUEUED("3", "2", ""), "4<3 a @4");
+	SDK("1 2 3 4", "1<- u @1", "2<1 a @2", QUEUED("3", "2", ""), "4<3 a @4");
+	/* at the end, too; but it is no conversation by itself */
+	WITH(&prompts, "1 2 3", "5", "1<- u @1", "2<1 a @2", QUEUED("3", "2", ""), "5<3 t @4");
+	CLI("1 2", "5", "1<- u @1", "2<1 a @2", QUEUED("3", "2", ""), "5<3 t @4");
+	SDK("1 2 3", "1<- u @1", "2<1 a @2", QUEUED("3", "2", ""), "5<3 t @4");
+	SDK("", QUEUED("3", "2", ""));
+	/* the SDK does not show what no person typed, nor what was not taken up, nor the same twice */
+	SDK("1 2 4", "1<- u @1", "2<1 a @2", QUEUED("3", "2", ",'isMeta':true"), "4<3 a @4");
+	SDK("1 2 4", "1<- u @1", "2<1 a @2", QUEUED("3", "2", ""), "4<3 u @4");
+	SDK("1 2 3 5", "1<- u @1", "2<1 a @2", QUEUED("3", "2", ""), "4<3 u @4 m", "5<4 a @5");
+	SDK("1 2 3 5", "1<- u @1", "2<1 a @2", QUEUED("3", "2", ",'source_uuid':'s'"),
+	    QUEUED("4", "3", ",'source_uuid':'s'"), "5<4 a @5");
+	SDK("1 2 5", "1<- u @1", "2<1 a @2", QUEUED("3", "2", ",'source_uuid':'1'"), "5<3 a @5");
+	/* below a result beside the chain */
+	WITH(&prompts, "1 A B rA 8 rB 9", "9", "1<- u @1", CALL("A", "1", "m", "a", "02"),
+	     CALL("B", "A", "m", "b", "03"), RESULT("rA", "A", "a", "04"), QUEUED("8", "rA", ""),
+	     RESULT("rB", "B", "b", "05"), "9<rB a @6");
+	WITH(&prompts, "1 A B rA rB 9", "9", "1<- u @1", CALL("A", "1", "m", "a", "02"),
+	     CALL("B", "A", "m", "b", "03"), RESULT("rA", "A", "a", "04"), QUEUED("8", "rA", ""), "7<8 a @5",
+	     RESULT("rB", "B", "b", "05"), "9<rB a @6");
+}
+
+static const char *why_not(const char *id, const char *const *lines, size_t nr)
+{
+	const char *why;
+	struct world w;
+	int rc;
+
+	world_init(&w);
+	world_fill(&w, lines, nr);
+	rc = grove__claude_may_end(&w.rows, CLAUDE_MODE_CLI,
+				   grove__claude_rows_find(&w.rows, grove__slice_str(id)), &why);
+	assert_int_equal(rc, why != NULL);
+	world_release(&w);
+	return why;
+}
+
+static void the_leaf_cannot_be_everywhere(void **state)
+{
+	const char *const lines[] = {
+		"0<- t @0", "1<- u @1", "2<1 a @2", "3<1 a @3 x",
+		BOUNDARY("B", "'preservedMessages':{'anchorUuid':'S','uuids':['2']}"), "S<B u @11", "4<S a @12",
+		"5<- t @13",
+	};
+
+	(void)state;
+	assert_null(why_not("2", lines, 8));
+	assert_null(why_not("S", lines, 8));
+	assert_null(why_not("4", lines, 8));
+	assert_non_null(strstr(why_not("1", lines, 8), "above a compaction"));
+	assert_non_null(strstr(why_not("5", lines, 8), "no message"));
+	/* without a boundary nothing is forgotten */
+	assert_null(why_not("1", lines, 4));
+	assert_non_null(strstr(why_not("3", lines, 4), "sub-agent"));
+}
+
 static void a_leaf_can_be_asked_for(void **state)
 {
 	struct grove__claude_options opt = { .leaf = { "2", 1 } };
@@ -471,6 +538,8 @@ int main(void)
 		cmocka_unit_test(a_call_beside_the_chain_is_no_other_branch),
 		cmocka_unit_test(side_chains_notes_and_teams),
 		cmocka_unit_test(progress_is_passed_over),
+		cmocka_unit_test(what_was_typed_while_the_agent_worked_is_said),
+		cmocka_unit_test(the_leaf_cannot_be_everywhere),
 		cmocka_unit_test(a_leaf_can_be_asked_for),
 		cmocka_unit_test(snips_are_applied_when_asked),
 		cmocka_unit_test(every_reason_has_words),

@@ -29,15 +29,23 @@ static int listen(void *payload, size_t from, struct grove_slice json)
 static struct told tell(struct world *w, const char *const *messages, size_t nr, unsigned error_mask)
 {
 	struct grove_slice in[MAX];
-	bool errors[MAX];
+	uint8_t marks[MAX], any = 0;
 	struct told t = { .nr = 0 };
 
 	assert_true(nr <= MAX);
 	for (size_t i = 0; i < nr; i++) {
-		in[i] = grove__slice_str(quoted(w, messages[i]));
-		errors[i] = error_mask >> i & 1;
+		const char *text = messages[i];
+
+		marks[i] = error_mask >> i & 1 ? CLAUDE_MARK_ERROR : 0;
+		/* q: a queued prompt, c: a local command */
+		if (text[0] != '{') {
+			marks[i] |= text[0] == 'q' ? CLAUDE_MARK_QUEUED : CLAUDE_MARK_COMMAND;
+			text += 2;
+		}
+		any |= marks[i];
+		in[i] = grove__slice_str(quoted(w, text));
 	}
-	assert_int_equal(grove__claude_llm(in, error_mask ? errors : NULL, nr, listen, &t), 0);
+	assert_int_equal(grove__claude_llm(in, any ? marks : NULL, nr, listen, &t), 0);
 	return t;
 }
 
@@ -134,8 +142,63 @@ static void errors_and_mere_thinking_are_left_out(void **state)
 	CHECK("0", NULL, 1 << 1, U, ERROR);
 	CHECK("023", NULL, 0, U, THINK("m"), U, A);
 	CHECK("0-", NULL, 0, U, THINK("m"));
-	/* thinking before the words of the same reply stays */
-	CHECK("012", NULL, 0, U, THINK("m"), "{'id':'m','role':'assistant','content':[{'type':'text','text':'x'}]}");
+	/* thinking before the words of the same reply stays, if the reply names its model */
+	CHECK("012", NULL, 0, U,
+	      "{'id':'m','model':'x','role':'assistant','content':[{'type':'thinking','thinking':'h'}]}",
+	      "{'id':'m','model':'x','role':'assistant','content':[{'type':'text','text':'x'}]}");
+	CHECK("02", NULL, 0, U, THINK("m"), "{'id':'m','role':'assistant','content':[{'type':'text','text':'x'}]}");
+	CHECK("01", "{'id':'m','role':'assistant','content':[{'type':'text','text':'x'}]}", 0, U,
+	      "{'id':'m','role':'assistant','content':[{'type':'thinking','thinking':'h'},{'type':'text','text':'x'}]}");
+}
+
+#define USE(id, reply) \
+	"{'id':'" reply "','role':'assistant','content':[{'type':'tool_use','id':'" id "','name':'n','input':{}}]}"
+#define SAYS(reply) "{'id':'" reply "','role':'assistant','content':[{'type':'text','text':'x'}]}"
+#define RES(id) "{'role':'user','content':[{'type':'tool_result','tool_use_id':'" id "','content':'r'}]}"
+#define Q "q:{'role':'user','content':'queued'}"
+#define COMMAND "c:{'role':'user','content':'printed'}"
+
+static void calls_come_last_in_a_reply(void **state)
+{
+	(void)state;
+	CHECK("0213456", NULL, 0, U, USE("a", "m"), SAYS("m"), USE("b", "m"), RES("a"), RES("b"), A);
+	/* another reply is another message */
+	CHECK("01234", NULL, 0, U, USE("a", "m"), SAYS("k"), RES("a"), A);
+}
+
+static void a_queued_prompt_stands_behind_the_reply_or_the_result_before_it(void **state)
+{
+	(void)state;
+	CHECK("01234", NULL, 0, U, USE("a", "m"), RES("a"), Q, A);
+	CHECK("01324", NULL, 0, U, A, U, Q, A);
+	CHECK("0135246", NULL, 0, U, A, U, Q, U, Q, A);
+	CHECK("10-", NULL, 0, U, Q);
+	/* an error of the API is in its way, though it is not sent */
+	CHECK("01245", NULL, 1 << 3, U, A, U, ERROR, Q, A);
+	/* behind a call the results come first */
+	CHECK("01324", NULL, 0, U, USE("a", "m"), Q, RES("a"), A);
+	/* at the end it asks for no answer of its own */
+	CHECK("012", NULL, 0, U, A, Q);
+}
+
+static void what_local_commands_print_is_sent(void **state)
+{
+	(void)state;
+	CHECK("01234", NULL, 0, U, A, COMMAND, U, A);
+	CHECK("012", NULL, 0, U, A, COMMAND);
+	/* below an open prompt it stands behind the answer that is made up */
+	CHECK("0-1", NULL, 0, U, COMMAND);
+	CHECK("201-", NULL, 0, U, COMMAND, Q);
+}
+
+static void a_turn_that_ends_with_results_was_interrupted_as_a_whole(void **state)
+{
+	(void)state;
+	CHECK("01-23-", NULL, 0, U, USE("a", "m"), USE("b", "k"), RES("b"));
+	/* not beyond its prompt, and not if it was finished */
+	CHECK("0234-", NULL, 0, U, USE("a", "m"), U, USE("b", "k"), RES("b"));
+	CHECK("0234", NULL, 0, U, USE("a", "m"), USE("b", "k"), RES("b"), A);
+	CHECK("02--", NULL, 0, U, USE("a", "m"), USE("b", "k"));
 }
 
 static void an_answer_of_the_listener_ends_it(void **state)
@@ -158,6 +221,10 @@ int main(void)
 		cmocka_unit_test(a_call_further_up_that_nothing_answers_is_left_out),
 		cmocka_unit_test(a_result_without_a_call_is_left_out),
 		cmocka_unit_test(errors_and_mere_thinking_are_left_out),
+		cmocka_unit_test(calls_come_last_in_a_reply),
+		cmocka_unit_test(a_queued_prompt_stands_behind_the_reply_or_the_result_before_it),
+		cmocka_unit_test(what_local_commands_print_is_sent),
+		cmocka_unit_test(a_turn_that_ends_with_results_was_interrupted_as_a_whole),
 		cmocka_unit_test(an_answer_of_the_listener_ends_it),
 	};
 

@@ -21,14 +21,13 @@ static void a_record_tells_its_place(void **state)
 	world_init(&w);
 	r = row_of(&w, "{'parentUuid':'p','isSidechain':false,'type':'assistant','uuid':'u',"
 		       "'timestamp':'1970-01-01T00:00:01.000Z','agentId':'a1','message':{'id':'m','role':"
-		       "'assistant','content':[{'type':'tool_use','id':'t'}]},'sourceToolAssistantUUID':'s'}");
+		       "'assistant','content':[{'type':'tool_use','id':'t'}]}}");
 	assert_int_equal(r.class, CLAUDE_ASSISTANT);
 	assert_int_equal(r.parent_is, PARENT_NAMED);
 	assert_true(grove__slice_is(r.uuid, "u"));
 	assert_true(grove__slice_is(r.parent, "p"));
 	assert_true(grove__slice_is(r.reply, "m"));
 	assert_true(grove__slice_is(r.agent, "a1"));
-	assert_true(grove__slice_is(r.source, "s"));
 	assert_int_equal(r.time, 1000);
 	assert_int_equal(r.flags, CLAUDE_TOOL_USE);
 	world_release(&w);

@@ -152,6 +152,7 @@ enum grove__line_class grove__pi_index_as(const struct grove__pi_words *words,
 	e->time = GROVE_NO_TIME;
 	e->parent_is = PARENT_ABSENT;
 	if (l->type != JSON_OBJECT) {
+		e->no_object = true;
 		raw = grove__slice(line + l->value.off, (size_t)l->value.len);
 		return grove__json_truthy(raw) ? LINE_ENTRY : LINE_SKIP;
 	}

@@ -22,6 +22,7 @@ struct grove__entry {
 	uint8_t role;               /* enum grove_role */
 	uint8_t parent_is;          /* enum grove__parent */
 	bool has_id;
+	bool no_object;             /* a number, a text, an array: no member can be added to it */
 	bool names;                 /* `text` is a name for the session … */
 	bool weak;                  /* … which gives way to one that somebody chose */
 	bool aside;                 /* no part of the tree: it says something about the session */

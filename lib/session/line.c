@@ -239,9 +239,11 @@ int grove__image_migrate(const struct grove__image *im, struct grove_log *log, u
 	if (!grove__image_old(im))
 		return 1;
 	if (row != GROVE_NONE) {
+		uint32_t before = grove__tree_before(im->spine, row);
+
 		m.id = grove__spine_name(grove__spine_id(im->spine, row));
-		if (row)
-			m.parent = grove__spine_name(grove__spine_id(im->spine, row - 1));
+		if (before != GROVE_NONE)
+			m.parent = grove__spine_name(grove__spine_id(im->spine, before));
 	}
 	return im->dialect->migrate(line, &m, out);
 }

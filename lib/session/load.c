@@ -298,12 +298,13 @@ static int take_slot(struct grove__image *im, const struct grove__spot *at, stru
 
 /*
  * Version 1 has no ids: a line gets one that follows from the session's id and
- * the line's number, and hangs below the line before it.
+ * the line's number, and hangs below the line before it that has one. A value
+ * that is no object has no room for an id.
  */
 static int give_id(struct grove__image *im, struct grove__entry *e, uint64_t line, char out[40])
 {
 	struct grove_slice session = grove__slice_str(im->header.id);
-	uint32_t nr = im->spine->nr;
+	uint32_t before = grove__tree_before(im->spine, im->spine->nr);
 
 	for (unsigned attempt = 0;; attempt++) {
 		size_t n = im->dialect->migrated_id(session, line, attempt, out);
@@ -315,9 +316,9 @@ static int give_id(struct grove__image *im, struct grove__entry *e, uint64_t lin
 			break;
 	}
 	e->has_id = true;
-	e->parent_is = nr ? PARENT_NAMED : PARENT_NULL;
-	if (nr)
-		e->parent = grove__spine_name(grove__spine_id(im->spine, nr - 1));
+	e->parent_is = before == GROVE_NONE ? PARENT_NULL : PARENT_NAMED;
+	if (before != GROVE_NONE)
+		e->parent = grove__spine_name(grove__spine_id(im->spine, before));
 	return 0;
 }
 
@@ -345,7 +346,7 @@ static int take_value(struct grove__image *im, enum grove__line_class class, str
 	if (im->dialect->headless && (rc = take_facts(im, e)))
 		return rc;
 	im->values++;
-	if (im->from < 2) {
+	if (im->from < 2 && !e->no_object) {
 		rc = give_id(im, e, at->line, id);
 		if (rc)
 			return rc;

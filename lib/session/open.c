@@ -300,14 +300,9 @@ bool grove__session_own_file(const struct grove_session *s)
 
 uint32_t grove__session_leaf_row(struct grove_session *s)
 {
-	const struct grove__spine *sp = s->image->spine;
-
 	if (s->moved)
 		return s->leaf;
-	if (s->image->chain)
-		return leaf_by_rules(s);
-	/* the last line, or the entry that it stands for */
-	return grove__tree_leaf(sp, sp->nr ? sp->nr - 1 : GROVE_NONE);
+	return s->image->chain ? leaf_by_rules(s) : grove__tree_last(s->image->spine);
 }
 
 /* Put the header, and what stands in front of it, into a log with nothing in it. */

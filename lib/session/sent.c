@@ -53,7 +53,7 @@ static int by_path(struct sent *s, const char *leaf)
 {
 	const struct grove__spine *sp = s->im->spine;
 	uint32_t row = leaf ? grove__spine_find(sp, sp->nr, grove__slice_str(leaf))
-			    : grove__tree_leaf(sp, sp->nr ? sp->nr - 1 : GROVE_NONE);
+			    : grove__tree_last(sp);
 	struct grove__choice c;
 	int rc = grove__choice_by_path(&c, s->im, s->log, row, true, s->d);
 

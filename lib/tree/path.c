@@ -43,6 +43,33 @@ uint32_t grove__tree_leaf(const struct grove__spine *s, uint32_t row)
 	return row;
 }
 
+/* A number, a text, an array, {}: nothing ties it to the others. */
+static bool is_loose(const struct grove__spine *s, uint32_t row)
+{
+	const unsigned loose = ROW_NO_ID | ROW_PARENT_ABSENT;
+
+	return (grove__spine_flags(s, row) & loose) == loose;
+}
+
+uint32_t grove__tree_last(const struct grove__spine *s)
+{
+	uint32_t row = s->nr;
+
+	while (row && is_loose(s, row - 1))
+		row--;
+	/* nothing but such rows: the last one is as good as any */
+	if (!row)
+		row = s->nr;
+	return row ? grove__tree_leaf(s, row - 1) : GROVE_NONE;
+}
+
+uint32_t grove__tree_before(const struct grove__spine *s, uint32_t row)
+{
+	while (row && !grove__spine_id(s, row - 1))
+		row--;
+	return row ? row - 1 : GROVE_NONE;
+}
+
 uint32_t grove__tree_named(const struct grove__spine *s, uint32_t row)
 {
 	while (row != GROVE_NONE && !grove__spine_id(s, row))

@@ -22,6 +22,14 @@ int grove__tree_link(struct grove__spine *s, uint32_t from);
 int grove__tree_path(const struct grove__spine *s, uint32_t row, uint32_t **out, size_t *nr);
 /* The row that a leaf stands for: leaf marks are looked through. */
 uint32_t grove__tree_leaf(const struct grove__spine *s, uint32_t row);
+/*
+ * The leaf of a log that ends here: the last row, or what that one stands for.
+ * Rows with neither an id nor a parent do not end a conversation, for nothing
+ * could go on from them; they count only where there are no others.
+ */
+uint32_t grove__tree_last(const struct grove__spine *s);
+/* The last row before `row` that has an id: its parent, in a log without branches. */
+uint32_t grove__tree_before(const struct grove__spine *s, uint32_t row);
 /* `row` itself, or the nearest ancestor that has an id. */
 uint32_t grove__tree_named(const struct grove__spine *s, uint32_t row);
 

@@ -826,12 +826,14 @@ enum grove_fork_flags {
 	 * they have, as `claude --fork-session` does. Without, as its SDK does:
 	 * all branches, fresh ids.
 	 */
-	GROVE_FORK_SAME_IDS = 1
+	GROVE_FORK_SAME_IDS = 1,
+	GROVE_FORK_MEMORY = 2  /* never a file: the new session lives in its handle */
 };
 /*
  * A new session from this one; the source is not touched. Entries keep their
  * ids and, wherever nothing in them changes, their bytes. *out is open for
- * writing.
+ * writing. The fork of a session in memory (GROVE_NEW_MEMORY) stays in memory,
+ * unless `dir` says where to put it.
  */
 GROVE_API int grove_session_fork(struct grove_session *s, const struct grove_fork_options *opt,
 				 struct grove_session **out);

@@ -504,6 +504,7 @@ static int adopt_chain(struct writer *w, uint32_t leaf, const char *session)
 
 /* --- where to --- */
 
+/* A place without a store is a session in memory. */
 static int place(struct grove_session *s, const struct grove_fork_options *opt, const char *cwd,
 		 int64_t time, const char *id, struct grove__where *at, struct grove_detail *d)
 {
@@ -511,6 +512,10 @@ static int place(struct grove_session *s, const struct grove_fork_options *opt, 
 	struct grove_key key;
 	int rc;
 
+	if (opt->flags & GROVE_FORK_MEMORY || (s->in_memory && !opt->dir)) {
+		*at = (struct grove__where){ .dialect = s->at.dialect, .agent = s->at.dialect->name };
+		return 0;
+	}
 	if (opt->dir || s->held)
 		return grove__session_place(s->g, s->at.dialect, cwd, opt->dir, time, id, at, d);
 	rc = s->at.dialect->file_name(time, id, &name);
@@ -577,14 +582,48 @@ static int name_copy(struct grove_session *out, const struct grove__header_in *h
 	return out->id && out->cwd && (out->dir || !slash) ? 0 : GROVE_ENOMEM;
 }
 
+/* Open the log of a copy that was given its place. */
+static int open_copy(struct grove_session *out, struct grove_detail *d)
+{
+	struct grove_key key = { out->at.project, out->at.session, "" };
+
+	out->in_memory = !out->at.store;
+	return out->in_memory ? grove__session_hold(out, d)
+			      : grove__log_open(&out->log, out->at.store, &key, GROVE_LOG_CREATE, d);
+}
+
+/* Half a copy is no session. */
+static void drop_copy(struct grove_session *out)
+{
+	struct grove_key key = { out->at.project, out->at.session, "" };
+
+	if (!out->log)
+		return;
+	grove__log_close(out->log);
+	out->log = NULL;
+	if (!out->in_memory)
+		grove__store_remove(out->at.store, &key, NULL);
+}
+
+/* Entries may speak of attachments, so these come along. */
+static int copy_attachments(struct grove_session *s, struct grove_session *out, struct grove_detail *d)
+{
+	struct grove_key from = { s->at.project, s->at.session, "" };
+	struct grove_key to = { out->at.project, out->at.session, "" };
+	struct grove_key held = { "", GROVE__HELD, "" };
+
+	if (!s->at.dialect->artifacts)
+		return 0;
+	return grove__attachments_copy(s->held ? s->held : s->at.store, s->held ? &held : &from,
+				       out->held ? out->held : out->at.store, out->held ? &held : &to, d);
+}
+
 int grove__session_fork(struct grove_session *s, const struct grove_fork_options *opt,
 			struct grove_session *out, struct grove_detail *d)
 {
 	struct writer *w = NULL;
 	struct grove__header_in h = { .time = grove__sys_now_ms() };
 	struct grove_buf cwd = GROVE_BUF_INIT, header = GROVE_BUF_INIT;
-	struct grove_key key, from = { s->at.project, s->at.session, "" };
-	struct grove_key held = { "", GROVE__HELD, "" };
 	uint32_t leaf = GROVE_NONE;
 	char id[40];
 	int rc = grove__session_load(s, d);
@@ -618,9 +657,8 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 	/* without a new one the directory stays as the source spells it */
 	h.cwd = opt->cwd ? cwd.ptr : s->cwd;
 	rc = place(s, opt, h.cwd, h.time, h.id, &out->at, d);
-	key = (struct grove_key){ out->at.project, out->at.session, "" };
 	if (!rc)
-		rc = grove__log_open(&out->log, out->at.store, &key, GROVE_LOG_CREATE, d);
+		rc = open_copy(out, d);
 	if (!rc) {
 		w = calloc(1, sizeof(*w));
 		rc = w ? 0 : grove__fail_nomem(d);
@@ -641,7 +679,7 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 			rc = opt->leaf ? copy_path(w, leaf) : copy_tree(w);
 		if (!rc)
 			rc = flush(w);
-		if (!rc)
+		if (!rc && !out->in_memory)
 			grove__mark_dialect(out->log, s->at.dialect);
 		if (!rc && opt->sync == GROVE_SYNC_ALWAYS)
 			rc = grove__log_sync(out->log, d);
@@ -650,17 +688,11 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 	}
 	if (!rc)
 		rc = grove__kept_copy(s->log, out->log, d);
-	/* entries may speak of attachments, so these come along */
-	if (!rc && s->at.dialect->artifacts)
-		rc = grove__attachments_copy(s->held ? s->held : s->at.store, s->held ? &held : &from,
-					     out->at.store, &key, d);
+	if (!rc)
+		rc = copy_attachments(s, out, d);
 	free(w);
-	if (rc && out->log) {
-		/* half a copy is no session */
-		grove__log_close(out->log);
-		out->log = NULL;
-		grove__store_remove(out->at.store, &key, NULL);
-	}
+	if (rc)
+		drop_copy(out);
 	if (!rc) {
 		out->flags = GROVE_WRITE;
 		out->version = s->at.dialect->version;

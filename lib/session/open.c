@@ -445,8 +445,7 @@ int grove__session_place(struct grove *g, const struct grove__dialect *dialect, 
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : rc;
 }
 
-/* Lines that wait in memory: a store and a log of this session's own. */
-static int hold(struct grove_session *s, struct grove_detail *d)
+int grove__session_hold(struct grove_session *s, struct grove_detail *d)
 {
 	static const struct grove_key key = { "", GROVE__HELD, "" };
 	int rc = grove__store_open(&s->held, "memory:", d);
@@ -542,7 +541,7 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 		rc = grove__log_open(&s->log, s->at.store, &key, GROVE_LOG_CREATE, d);
 	} else if (!rc) {
 		s->joins = !s->in_memory && !is_there(s);
-		rc = hold(s, d);
+		rc = grove__session_hold(s, d);
 	}
 	if (opt->name && dialect->title) {
 		h.title = name.ptr;

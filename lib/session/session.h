@@ -271,6 +271,8 @@ uint32_t grove__session_leaf_row(struct grove_session *s);
 /* Is it a sub-agent's own log? */
 bool grove__session_own_file(const struct grove_session *s);
 /* Where a new session of that cwd goes; fills everything but the dialect. */
+/* Lines that wait in memory, or stay there: give the session a store and a log of its own. */
+int grove__session_hold(struct grove_session *s, struct grove_detail *d);
 int grove__session_place(struct grove *g, const struct grove__dialect *dialect, const char *cwd,
 			 const char *dir, int64_t time, const char *id, struct grove__where *out,
 			 struct grove_detail *d);

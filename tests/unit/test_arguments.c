@@ -255,6 +255,88 @@ static void a_session_of_any_agent_lives_in_memory(void **state)
 	}
 }
 
+/* A fork that lives in memory goes on as its source does, and leaves nothing on the disk. */
+static void try_fork_in_memory(struct world *w, struct grove_session *s,
+			       const struct grove_fork_options *opt, const char *cwd)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_session *f, *again;
+
+	OK(w, grove_session_fork(s, opt, &f));
+	assert_null(grove_session_path(f));
+	assert_null(grove_session_dir(f));
+	assert_int_equal(grove_session_pending(f), 0);
+	assert_string_equal(grove_session_cwd(f), cwd);
+	assert_string_not_equal(grove_session_id(f), grove_session_id(s));
+	user(w, f, "one more");
+	OK(w, grove_session_ensure(f));
+	OK(w, grove_session_sync(f));
+	OK(w, grove_session_refresh(f));
+	OK(w, grove_session_context(f, NULL, grove_buf_sink(&b)));
+	assert_non_null(strstr(b.ptr, "a question"));
+	assert_non_null(strstr(b.ptr, "an answer"));
+	assert_non_null(strstr(b.ptr, "one more"));
+	grove_buf_release(&b);
+	if (!grove_session_artifact_get(s, 0, &b)) {
+		grove__buf_clear(&b);
+		OK(w, grove_session_artifact_get(f, 0, &b));
+		assert_string_equal(b.ptr, "output");
+	}
+	OK(w, grove_session_fork(f, NULL, &again));
+	assert_null(grove_session_path(again));
+	grove_session_close(again);
+	grove_session_close(f);
+	grove_buf_release(&b);
+	assert_dir(w->home, "");
+	assert_dir(w->cwd, "");
+}
+
+static void a_fork_of_a_session_in_memory_stays_there(void **state)
+{
+	static const char *const dialects[] = { "pi", "xcsh", "omp", "claude" };
+	struct world *w = *state;
+
+	for (size_t i = 0; i < 4; i++) {
+		struct grove_new_options o = { .size = sizeof(o), .dialect = dialects[i], .flags = GROVE_NEW_MEMORY };
+		struct grove_fork_options all = { .size = sizeof(all) }, path = all, moved = all, same = all;
+		struct grove_session *s;
+		char leaf[64];
+
+		OK(w, grove_session_new(w->g, &o, &s));
+		user(w, s, "a question");
+		snprintf(leaf, sizeof(leaf), "%s", say(w, s, "{\"role\":\"assistant\",\"content\":\"an answer\"}"));
+		path.leaf = leaf;
+		moved.cwd = "/elsewhere";
+		same.flags = GROVE_FORK_SAME_IDS;
+		grove_session_artifact_save(s, "bash", (struct grove_slice){ "output", 6 }, &(uint64_t){ 0 }, NULL);
+		try_fork_in_memory(w, s, NULL, grove_session_cwd(s));
+		try_fork_in_memory(w, s, &all, grove_session_cwd(s));
+		try_fork_in_memory(w, s, &path, grove_session_cwd(s));
+		try_fork_in_memory(w, s, &moved, "/elsewhere");
+		try_fork_in_memory(w, s, &same, grove_session_cwd(s));
+		grove_session_close(s);
+	}
+}
+
+static void a_fork_into_memory_is_no_file(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = fresh(w, GROVE_NEW_NOW), *f;
+	struct grove_fork_options o = { .size = sizeof(o), .flags = GROVE_FORK_MEMORY };
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	user(w, s, "a question");
+	OK(w, grove_session_fork(s, &o, &f));
+	assert_null(grove_session_path(f));
+	user(w, f, "one more");
+	assert_int_equal(lines_in(grove_session_path(s)), 2);
+	OK(w, grove_session_context(f, NULL, grove_buf_sink(&b)));
+	assert_non_null(strstr(b.ptr, "one more"));
+	grove_buf_release(&b);
+	grove_session_close(f);
+	grove_session_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,6 +349,8 @@ int main(void)
 		WORLD_TEST(all_sessions_are_mended_but_one),
 		cmocka_unit_test(an_event_is_told_as_json),
 		WORLD_TEST(a_session_of_any_agent_lives_in_memory),
+		WORLD_TEST(a_fork_of_a_session_in_memory_stays_there),
+		WORLD_TEST(a_fork_into_memory_is_no_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -442,10 +442,12 @@ static void sessions_in_memory_have_no_file_and_all_else(void **state)
 	grove_view_unref(v);
 	grove__buf_release(&b);
 	assert_dir(w->home, "");
-	/* a fork of it is a file */
-	OK(w, grove_session_fork(s, NULL, &t));
+	/* a fork of it is a file only where one is asked for */
+	OK(w, grove_session_fork(s, &(struct grove_fork_options){ .size = sizeof(struct grove_fork_options),
+								  .dir = w->cwd }, &t));
 	assert_int_equal(lines_in(grove_session_path(t)), 5);
 	grove_session_close(t);
+	assert_dir(w->home, "");
 	grove_session_close(s);
 }
 

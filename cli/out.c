@@ -215,12 +215,87 @@ static int steers(utf8proc_int32_t c)
 	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
+enum {
+	ZWNJ = 0x200c,
+	ZWJ = 0x200d,
+	EMOJI_STYLE = 0xfe0f
+};
+
+static int is_variation(utf8proc_int32_t c)
+{
+	return (c >= 0xfe00 && c <= 0xfe0f) || (c >= 0xe0100 && c <= 0xe01ef);
+}
+
+/*
+ * Would a reader see nothing where it stands? Zero-width spaces and joiners,
+ * invisible operators, the byte order mark, annotation marks, tags, variation
+ * selectors: text can be hidden in them, and two names that look alike differ.
+ */
+static int invisible(utf8proc_int32_t c)
+{
+	return (c >= 0x200b && c <= ZWJ) || (c >= 0x2060 && c <= 0x206f) || c == 0x180e ||
+	       c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe007f) ||
+	       is_variation(c);
+}
+
 /* The bytes of the character at p, 0 if there is none in UTF-8. */
 static size_t decode(const char *p, const char *end, utf8proc_int32_t *c)
 {
 	utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)p, end - p, c);
 
 	return n > 0 ? (size_t)n : 0;
+}
+
+/* What stands before a character: some invisible ones mean something there. */
+struct before {
+	utf8proc_int32_t last;
+	utf8proc_int32_t base;     /* the last that is not a variation selector or a skin tone */
+};
+
+static int is_emoji(utf8proc_int32_t c)
+{
+	return utf8proc_get_property(c)->boundclass == UTF8PROC_BOUNDCLASS_EXTENDED_PICTOGRAPHIC;
+}
+
+static int is_ideograph(utf8proc_int32_t c)
+{
+	return (c >= 0x3400 && c <= 0x9fff) || (c >= 0xf900 && c <= 0xfaff) ||
+	       (c >= 0x20000 && c <= 0x3ffff);
+}
+
+/* Arabic, the scripts of India, Burmese, Khmer, Mongolian: they are not spelled without joiners. */
+static int is_joining(utf8proc_int32_t c)
+{
+	return (c >= 0x0600 && c <= 0x0dff) || (c >= 0x1000 && c <= 0x109f) ||
+	       (c >= 0x1780 && c <= 0x18af);
+}
+
+/* A variation selector right behind what it varies, a joiner between two that it joins. */
+static int belongs(const struct before *b, utf8proc_int32_t c, const char *next, const char *end)
+{
+	utf8proc_int32_t after;
+
+	if (is_variation(c))
+		return b->last == b->base &&
+		       (is_emoji(b->base) || is_ideograph(b->base) ||
+			(c == EMOJI_STYLE && b->base < 0x7f && b->base && strchr("0123456789#*", b->base)));
+	if ((c != ZWJ && c != ZWNJ) || !decode(next, end, &after))
+		return 0;
+	return (c == ZWJ && is_emoji(b->base) && is_emoji(after)) ||
+	       (is_joining(b->last) && is_joining(after));
+}
+
+/* Must the character be made visible here? `next` is the text behind it. */
+static int shows(const struct before *b, utf8proc_int32_t c, const char *next, const char *end)
+{
+	return steers(c) || (invisible(c) && !belongs(b, c, next, end));
+}
+
+static void passed(struct before *b, utf8proc_int32_t c)
+{
+	b->last = c;
+	if (!is_variation(c) && (c < 0x1f3fb || c > 0x1f3ff))
+		b->base = c;
 }
 
 enum form {
@@ -230,12 +305,15 @@ enum form {
 
 enum { VISIBLE = 16 };
 
-/* The visible form of a character that steers. */
+/* The visible form of a character that must not be printed. */
 static size_t visible(char out[VISIBLE], utf8proc_int32_t c, enum form form)
 {
 	int n;
 
-	if (form == FORM_JSON)
+	if (form == FORM_JSON && c > 0xffff)
+		n = snprintf(out, VISIBLE, "\\u%04x\\u%04x", 0xd800u + (unsigned)((c - 0x10000) >> 10),
+			     0xdc00u + (unsigned)(c & 0x3ff));
+	else if (form == FORM_JSON)
 		n = snprintf(out, VISIBLE, "\\u%04x", (unsigned)c);
 	else if (c < 0x20 || c == 0x7f)
 		n = snprintf(out, VISIBLE, "^%c", (char)(c ^ 0x40));
@@ -259,14 +337,12 @@ static const char *skip_plain(const char *p, const char *end)
 	return p;
 }
 
-/* May bytes that are still to come make a character of those at p? */
-static int unfinished(const char *p, const char *end)
+/* Is the character at p cut off by the end? */
+static int is_cut(const char *p, const char *end)
 {
 	unsigned char b = (unsigned char)*p;
 	ptrdiff_t want = b >= 0xf0 ? 4 : b >= 0xe0 ? 3 : 2;
 
-	if (b == '\r')
-		return end - p == 1; /* a LF may follow */
 	if (b < 0xc2 || b > 0xf4 || end - p >= want)
 		return 0;
 	while (++p < end)
@@ -275,11 +351,27 @@ static int unfinished(const char *p, const char *end)
 	return 1;
 }
 
+/* May bytes that are still to come make a character of those at p, or decide how it is shown? */
+static int unfinished(const char *p, const char *end)
+{
+	utf8proc_int32_t c;
+	size_t n;
+
+	if (*p == '\r')
+		return end - p == 1; /* a LF may follow */
+	n = decode(p, end, &c);
+	if (!n || (c != ZWJ && c != ZWNJ))
+		return is_cut(p, end);
+	return p + n == end || is_cut(p + n, end);
+}
+
 /*
- * Write text in a safe form. Returns the place of a character that `end` may
- * have cut in two, or `end`.
+ * Write text in a safe form. Unless it is the `last` of a text, returns the
+ * place of what depends on bytes still to come; else, or if all is written,
+ * `end`.
  */
-static const char *write_safe(struct out *o, const char *p, const char *end, enum form form)
+static const char *write_safe(struct out *o, struct before *b, const char *p, const char *end,
+			      enum form form, int last)
 {
 	while (p < end) {
 		const char *plain = skip_plain(p, end);
@@ -288,22 +380,24 @@ static const char *write_safe(struct out *o, const char *p, const char *end, enu
 		size_t n;
 
 		out_bytes(o, p, (size_t)(plain - p));
+		if (plain > p)
+			passed(b, plain[-1]);
 		p = plain;
-		if (p == end)
+		if (p == end || (!last && unfinished(p, end)))
 			break;
-		if (unfinished(p, end))
-			return p;
 		n = decode(p, end, &c);
-		if (n && steers(c)) {
+		if (n && shows(b, c, p + n, end)) {
 			/* the CR of a CR LF says nothing */
-			if (c != '\r' || p[1] != '\n')
+			if (c != '\r' || end - p == 1 || p[1] != '\n')
 				out_bytes(o, seen, visible(seen, c, form));
 		} else if (n) {
 			out_bytes(o, p, n);
 		} else {
 			out_bytes(o, seen, visible_byte(seen, (unsigned char)*p, form));
+			c = 1;
 			n = 1;
 		}
+		passed(b, c);
 		p += n;
 	}
 	return p;
@@ -311,12 +405,7 @@ static const char *write_safe(struct out *o, const char *p, const char *end, enu
 
 static void write_whole(struct out *o, const char *p, const char *end, enum form form)
 {
-	char seen[VISIBLE];
-
-	p = write_safe(o, p, end, form);
-	for (; p < end; p++)
-		out_bytes(o, seen, *p == '\r' ? visible(seen, *p, form) :
-						visible_byte(seen, (unsigned char)*p, form));
+	write_safe(o, &(struct before){ 0 }, p, end, form, 1);
 }
 
 void out_text(struct out *o, struct grove_slice text)
@@ -330,6 +419,7 @@ struct cells {
 	const char *p, *end;
 	unsigned column;
 	int collapse;        /* white space becomes one space, none at the ends */
+	struct before before;
 };
 
 struct cell {
@@ -350,6 +440,7 @@ static void cells_init(struct cells *it, struct grove_slice text, int collapse)
 	it->end = text.ptr + text.len;
 	it->column = 0;
 	it->collapse = collapse;
+	it->before = (struct before){ 0 };
 	if (collapse)
 		while (it->p < it->end && is_space(*it->p))
 			it->p++;
@@ -372,18 +463,20 @@ static void cluster(struct cells *it, struct cell *cell, utf8proc_int32_t c, siz
 	cell->len = n;
 	cell->width = char_width(c);
 	it->p += n;
+	passed(&it->before, c);
 	while (it->p < it->end) {
 		n = decode(it->p, it->end, &next);
-		if (!n || steers(next) || utf8proc_grapheme_break_stateful(c, next, &state))
+		if (!n || shows(&it->before, next, it->p + n, it->end) || utf8proc_grapheme_break_stateful(c, next, &state))
 			break;
 		if (char_width(next) > cell->width)
 			cell->width = char_width(next);
-		if (next == 0xfe0f) /* show as emoji, which takes two columns */
+		if (next == EMOJI_STYLE) /* show as emoji, which takes two columns */
 			cell->width = 2;
 		if (cell->len + n <= LONGEST)
 			cell->len += n;
 		it->p += n;
 		c = next;
+		passed(&it->before, c);
 	}
 }
 
@@ -402,6 +495,7 @@ static int cells_next(struct cells *it, struct cell *cell)
 		cell->ptr = spaces;
 		cell->len = cell->width = 1;
 		it->column++;
+		passed(&it->before, ' ');
 		return 1;
 	}
 	if (it->p == it->end)
@@ -411,12 +505,14 @@ static int cells_next(struct cells *it, struct cell *cell)
 		cell->ptr = spaces;
 		cell->len = cell->width = 8 - it->column % 8;
 		it->p++;
-	} else if (!n || steers(c)) {
+		passed(&it->before, c);
+	} else if (!n || shows(&it->before, c, it->p + n, it->end)) {
 		cell->len = n ? visible(cell->seen, c, FORM_TEXT) :
 				visible_byte(cell->seen, (unsigned char)*it->p, FORM_TEXT);
 		cell->ptr = cell->seen;
 		cell->width = (unsigned)cell->len;
 		it->p += n ? n : 1;
+		passed(&it->before, n ? c : 1);
 	} else {
 		cluster(it, cell, c, n);
 	}
@@ -568,10 +664,16 @@ size_t out_block(struct out *o, struct grove_slice text, const char *prefix, siz
 
 void out_json(struct out *o, struct grove_slice json)
 {
-	if (o->tty)
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	if (o->tty) {
 		write_whole(o, json.ptr, json.ptr + json.len, FORM_JSON);
-	else
-		out_bytes(o, json.ptr, json.len);
+	} else if (grove_buf_utf8(&b, json)) {
+		o->failed = ENOMEM;
+	} else {
+		out_bytes(o, b.ptr, b.len);
+	}
+	grove_buf_release(&b);
 }
 
 void out_json_string(struct out *o, const char *str)
@@ -595,6 +697,7 @@ void out_json_string(struct out *o, const char *str)
  */
 static void write_piece(struct out *o, const char *p, size_t len, enum form form)
 {
+	struct before b = { o->before[0], o->before[1] };
 	const char *end = p + len;
 	const char *rest;
 
@@ -604,23 +707,27 @@ static void write_piece(struct out *o, const char *p, size_t len, enum form form
 
 		memcpy(head, o->carry, n);
 		head[n++] = *p++;
-		rest = write_safe(o, head, head + n, form);
+		rest = write_safe(o, &b, head, head + n, form, 0);
 		o->carried = (unsigned)(head + n - rest);
 		memcpy(o->carry, rest, o->carried);
 	}
-	rest = write_safe(o, p, end, form);
+	rest = write_safe(o, &b, p, end, form, 0);
 	if (rest < end) {
 		o->carried = (unsigned)(end - rest);
 		memcpy(o->carry, rest, o->carried);
 	}
+	o->before[0] = b.last;
+	o->before[1] = b.base;
 }
 
 void out_sink_end(struct out *o)
 {
+	struct before b = { o->before[0], o->before[1] };
 	unsigned n = o->carried;
 
 	o->carried = 0;
-	write_whole(o, o->carry, o->carry + n, FORM_TEXT);
+	write_safe(o, &b, o->carry, o->carry + n, FORM_TEXT, 1);
+	o->before[0] = o->before[1] = 0;
 }
 
 static int sink_json(void *payload, const char *ptr, size_t len)

@@ -4,9 +4,11 @@
  * An out is a buffered descriptor that knows whether a terminal is behind it,
  * how wide that is, and whether to use colour. Text out of a session was
  * written by others: it goes through out_text() and its kin, where control
- * characters and those that turn the direction of writing become visible
- * (^[, <U+202E>, and <9B> for a byte that is no UTF-8) instead of reaching the
- * terminal. JSON for a terminal has them as \u escapes, which is the same JSON.
+ * characters, those that turn the direction of writing and those that a reader
+ * cannot see become visible (^[, <U+202E>, <U+200B>, and <9B> for a byte that is
+ * no UTF-8) instead of reaching the terminal. What makes one emoji of several,
+ * or belongs to the spelling of a script, is left where it stands. JSON for a
+ * terminal has them as \u escapes, which is the same JSON.
  *
  * After a failed write everything here does nothing; out_failed() tells.
  */
@@ -49,8 +51,9 @@ struct out {
 	int left;          /* something has left for `fd` */
 	char *ptr;
 	size_t len, cap;
-	char carry[4];     /* a character that a sink was given the head of */
+	char carry[8];     /* what a sink was given the head of: a character, or a joiner and one */
 	unsigned carried;
+	int before[2];     /* what stood before it: see out.c */
 };
 
 void out_init(struct out *o, int fd);
@@ -90,7 +93,7 @@ size_t out_block(struct out *o, struct grove_slice text, const char *prefix, siz
 /* Columns the text needs in out_fit(); stops counting beyond `most`. */
 unsigned out_width(struct grove_slice text, unsigned most);
 
-/* JSON that is complete, and a string that becomes JSON. */
+/* JSON that is complete (what is not UTF-8 in it becomes U+FFFD), and a string that becomes JSON. */
 void out_json(struct out *o, struct grove_slice json);
 void out_json_string(struct out *o, const char *str);  /* NULL: null */
 /* For long output of the library. */

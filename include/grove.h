@@ -39,6 +39,16 @@
  * opened again before exec(). As with threads, no call may be under way in
  * another thread when the process forks.
  *
+ * Callbacks (edits, paths, artifacts, filters, sinks, hits, progress, warnings)
+ * run in the middle of the call that they were given to. They may use other
+ * handles and any view, and ask their own handle for its error and its names
+ * (id, path, dir, cwd, dialect). Every other call on the session or search that
+ * is calling them answers GROVE_EINVAL, does nothing and says so in the detail;
+ * grove_session_leaf() answers NULL. They must not close that handle.
+ *
+ * A handle that a failed open left behind can be asked for its error and closed;
+ * every other call on it answers GROVE_EINVAL, or NULL.
+ *
  * Memory. What comes as a const pointer belongs to the handle or view that
  * gave it, and lives as long as that. What you must release comes in a struct
  * grove_buf. Text is UTF-8.
@@ -75,6 +85,11 @@ GROVE_API void grove_buf_release(struct grove_buf *b);
 GROVE_API struct grove_sink grove_buf_sink(struct grove_buf *b);
 /* Append text as a JSON string literal, as JSON.stringify would write it. */
 GROVE_API int grove_buf_json_string(struct grove_buf *b, struct grove_slice text);
+/*
+ * Append text or JSON as UTF-8: what is not becomes U+FFFD. Lines are stored as
+ * they came, so this is for whoever hands one on to a strict reader.
+ */
+GROVE_API int grove_buf_utf8(struct grove_buf *b, struct grove_slice text);
 /* Append a time as ISO-8601 UTC with milliseconds: 2026-05-03T09:00:00.000Z. */
 GROVE_API int grove_buf_time(struct grove_buf *b, int64_t ms);
 
@@ -626,6 +641,12 @@ GROVE_API int grove_session_append_thinking_level(struct grove_session *s, const
 						  const char **id);
 GROVE_API int grove_session_append_model(struct grove_session *s, const char *provider,
 					 const char *model, const char **id);
+/*
+ * The same for one of the roles that xcsh and oh-my-pi give to models ("smol",
+ * "plan"; NULL: "default"). Other agents have one model, whatever the role.
+ */
+GROVE_API int grove_session_append_model_role(struct grove_session *s, const char *provider,
+					      const char *model, const char *role, const char **id);
 struct grove_compaction {
 	size_t size;
 	const char *summary;
@@ -634,7 +655,10 @@ struct grove_compaction {
 	const char *details_json;
 	const char *usage_json;
 	int from_hook;              /* 0: absent */
+	const char *short_summary;  /* xcsh, oh-my-pi: serves as the session's name, if it has none */
+	const char *preserve_json;  /* xcsh, oh-my-pi: what extensions keep across it */
 };
+/* What the agent's compactions have no member for is left out. */
 GROVE_API int grove_session_append_compaction(struct grove_session *s,
 					      const struct grove_compaction *c, const char **id);
 GROVE_API int grove_session_append_custom(struct grove_session *s, const char *type,

@@ -3,6 +3,7 @@
  * story of an error is kept; the work is done elsewhere.
  */
 #include "api.h"
+#include "base/utf8.h"
 #include "catalog/list.h"
 
 #include "json/write.h"
@@ -133,6 +134,11 @@ struct grove_sink grove_buf_sink(struct grove_buf *b)
 int grove_buf_json_string(struct grove_buf *b, struct grove_slice text)
 {
 	return grove__json_put_string(b, text);
+}
+
+int grove_buf_utf8(struct grove_buf *b, struct grove_slice text)
+{
+	return grove__utf8_repair(b, text);
 }
 
 int grove_buf_time(struct grove_buf *b, int64_t ms)
@@ -343,12 +349,16 @@ int grove_find(struct grove *g, const char *what, struct grove_buf *out)
 /* The story goes to the session and to the handle it came from. */
 int grove__session_told(struct grove_session *s, int rc, const struct grove_detail *d)
 {
+	bool inside = grove__session_inside(s);
+
 	if (rc >= 0)
 		return rc;
-	pthread_mutex_lock(&s->lock);
+	if (!inside)
+		grove__session_lock(s);
 	s->detail = *d;
 	s->detail.code = rc;
-	pthread_mutex_unlock(&s->lock);
+	if (!inside)
+		grove__session_unlock(s);
 	keep_detail(s->g, rc, d);
 	return rc;
 }
@@ -413,9 +423,13 @@ void grove_session_close(struct grove_session *s)
 
 void grove_session_error(struct grove_session *s, struct grove_detail *out)
 {
-	pthread_mutex_lock(&s->lock);
+	bool inside = grove__session_inside(s);
+
+	if (!inside)
+		grove__session_lock(s);
 	*out = s->detail;
-	pthread_mutex_unlock(&s->lock);
+	if (!inside)
+		grove__session_unlock(s);
 }
 
 const char *grove_session_id(const struct grove_session *s)
@@ -527,16 +541,28 @@ int grove_session_append_thinking_level(struct grove_session *s, const char *lev
 int grove_session_append_model(struct grove_session *s, const char *provider, const char *model,
 			       const char **id)
 {
-	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_MODEL, .a = provider, .b = model }, id);
+	return grove_session_append_model_role(s, provider, model, NULL, id);
+}
+
+int grove_session_append_model_role(struct grove_session *s, const char *provider, const char *model,
+				    const char *role, const char **id)
+{
+	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_MODEL, .a = provider, .b = model,
+					      .c = role }, id);
 }
 
 int grove_session_append_compaction(struct grove_session *s, const struct grove_compaction *c,
 				    const char **id)
 {
-	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_COMPACTION, .a = c->summary,
-					      .b = c->first_kept, .number = c->tokens_before,
-					      .json = c->details_json, .json2 = c->usage_json,
-					      .flag = c->from_hook }, id);
+	struct grove_compaction o = { .size = 0 };
+
+	/* callers that were built with an older header have a shorter one */
+	memcpy(&o, c, c->size < sizeof(o) ? c->size : sizeof(o));
+	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_COMPACTION, .a = o.summary,
+					      .b = o.first_kept, .c = o.short_summary,
+					      .number = o.tokens_before, .json = o.details_json,
+					      .json2 = o.usage_json, .preserve = o.preserve_json,
+					      .flag = o.from_hook }, id);
 }
 
 int grove_session_append_custom(struct grove_session *s, const char *type, const char *data_json,
@@ -589,16 +615,19 @@ int grove_session_set_name(struct grove_session *s, const char *name, const char
 	struct grove_detail d;
 	int rc;
 
+	if (applied)
+		*applied = 0;
 	grove__detail_clear(&d);
-	pthread_mutex_lock(&s->lock);
+	rc = grove__session_enter(s, &d);
+	if (rc)
+		return grove__session_told(s, rc, &d);
 	if (strcmp(source, "user") && strcmp(source, "auto"))
 		rc = grove__fail(&d, GROVE_EINVAL, NULL, "a name comes from \"user\" or \"auto\"");
 	else
 		rc = grove__session_rename(s, name, source, &done, NULL, &d);
-	pthread_mutex_unlock(&s->lock);
 	if (applied)
 		*applied = done;
-	return grove__session_told(s, rc, &d);
+	return grove__session_leave(s, rc, &d);
 }
 
 int grove_session_record(struct grove_session *s, const struct grove_slice *messages, size_t nr,
@@ -612,10 +641,12 @@ int grove_session_record(struct grove_session *s, const struct grove_slice *mess
 	if (!opt)
 		opt = &none;
 	grove__detail_clear(&d);
-	pthread_mutex_lock(&s->lock);
+	rc = grove__session_enter(s, &d);
+	if (rc)
+		return grove__session_told(s, rc, &d);
 	rc = grove__session_record(s, messages, nr, opt, last, &d);
 	log = s->held ? NULL : s->log;
-	pthread_mutex_unlock(&s->lock);
+	grove__session_unlock(s);
 	if (!rc && log && opt->sync == GROVE_SYNC_ALWAYS)
 		rc = grove__log_sync(log, &d);
 	return grove__session_told(s, rc, &d);
@@ -699,12 +730,13 @@ const char *grove_session_leaf(struct grove_session *s)
 	const char *id = NULL;
 	uint32_t row;
 
-	pthread_mutex_lock(&s->lock);
+	if (grove__session_enter(s, NULL))
+		return NULL;
 	if (!grove__session_load(s, NULL)) {
 		row = grove__session_leaf_row(s);
 		id = row == GROVE_NONE ? NULL : grove__spine_id(s->image->spine, row);
 	}
-	pthread_mutex_unlock(&s->lock);
+	grove__session_unlock(s);
 	return id;
 }
 
@@ -740,9 +772,11 @@ int grove_session_fork(struct grove_session *s, const struct grove_fork_options 
 	if (!f)
 		return GROVE_ENOMEM;
 	grove__detail_clear(&d);
-	pthread_mutex_lock(&s->lock);
-	rc = grove__session_fork(s, opt ? opt : &none, f, &d);
-	pthread_mutex_unlock(&s->lock);
+	rc = grove__session_enter(s, &d);
+	if (!rc) {
+		rc = grove__session_fork(s, opt ? opt : &none, f, &d);
+		grove__session_unlock(s);
+	}
 	grove__session_told(f, rc, &d);
 	return grove__session_told(s, rc, &d);
 }

@@ -2,6 +2,7 @@
  * api_archive.c: archives, hydration and sub-agents of grove.h made real,
  * thinly.
  */
+#include "api.h"
 #include "session/archive.h"
 
 static int told(struct grove *g, int rc, const struct grove_detail *d)
@@ -13,18 +14,6 @@ static int told(struct grove *g, int rc, const struct grove_detail *d)
 		pthread_mutex_unlock(&g->lock);
 	}
 	return rc;
-}
-
-/* The story goes to the session and to the handle it came from. */
-static int session_told(struct grove_session *s, int rc, const struct grove_detail *d)
-{
-	if (rc < 0) {
-		pthread_mutex_lock(&s->lock);
-		s->detail = *d;
-		s->detail.code = rc;
-		pthread_mutex_unlock(&s->lock);
-	}
-	return told(s->g, rc, d);
 }
 
 int grove_archive(struct grove *g, const char *what, const struct grove_archive_options *opt,
@@ -59,32 +48,18 @@ int grove_session_agents(struct grove_session *s, grove_agent_fn *fn, void *payl
 
 	grove__detail_clear(&d);
 	rc = grove__agents_list(s, fn, payload, &d);
-	return d.code ? session_told(s, rc, &d) : rc;
+	return d.code ? grove__session_told(s, rc, &d) : rc;
 }
 
 /* Appends of other threads may give the session its file meanwhile. */
 static int get(struct grove_session *s, const char *id, bool remote, struct grove_buf *out)
 {
-	struct grove_detail d;
-	int rc;
-
-	grove__detail_clear(&d);
-	pthread_mutex_lock(&s->lock);
-	rc = grove__agent_get(s, id, remote, out, &d);
-	pthread_mutex_unlock(&s->lock);
-	return session_told(s, rc, &d);
+	WITH_SESSION(s, grove__agent_get(s, id, remote, out, &d));
 }
 
 static int put(struct grove_session *s, const char *id, bool remote, struct grove_slice json)
 {
-	struct grove_detail d;
-	int rc;
-
-	grove__detail_clear(&d);
-	pthread_mutex_lock(&s->lock);
-	rc = grove__agent_put(s, id, remote, json, &d);
-	pthread_mutex_unlock(&s->lock);
-	return session_told(s, rc, &d);
+	WITH_SESSION(s, grove__agent_put(s, id, remote, json, &d));
 }
 
 int grove_session_agent_meta_get(struct grove_session *s, const char *agent_id,
@@ -130,7 +105,7 @@ int grove_session_remote_agents(struct grove_session *s, grove_remote_agent_fn *
 
 	grove__detail_clear(&d);
 	rc = grove__agents_remote(s, fn, payload, &d);
-	return d.code ? session_told(s, rc, &d) : rc;
+	return d.code ? grove__session_told(s, rc, &d) : rc;
 }
 
 int grove_session_remote_agent_get(struct grove_session *s, const char *id, struct grove_buf *out)

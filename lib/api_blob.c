@@ -1,6 +1,7 @@
 /*
  * api_blob.c: the blobs of grove.h made real, thinly.
  */
+#include "api.h"
 #include "catalog/blobs.h"
 #include "dialect/xcsh.h"
 #include "js/js.h"
@@ -283,11 +284,5 @@ int grove_session_put_blob(struct grove_session *s, struct grove_slice bytes,
 	if (!rc)
 		memcpy(ref, text.ptr, text.len + 1);
 	grove__buf_release(&text);
-	if (rc) {
-		pthread_mutex_lock(&s->lock);
-		s->detail = d;
-		s->detail.code = rc;
-		pthread_mutex_unlock(&s->lock);
-	}
-	return rc;
+	return grove__session_told(s, rc, &d);
 }

@@ -34,21 +34,39 @@ int grove_search_open(struct grove *g, unsigned flags, struct grove_search **out
 	return told(s, grove__search_refresh(s, &d), &d);
 }
 
+/* A callback that searches with the handle that calls it would pull the results from under it. */
+static int begin(struct grove_search *s, struct grove_detail *d)
+{
+	grove__detail_clear(d);
+	if (s->busy)
+		return grove__fail(d, GROVE_EINVAL, NULL, "a callback cannot use the search that calls it");
+	s->busy = true;
+	return 0;
+}
+
 int grove_search_refresh(struct grove_search *s)
 {
 	struct grove_detail d;
+	int rc = begin(s, &d);
 
-	grove__detail_clear(&d);
-	return told(s, grove__search_refresh(s, &d), &d);
+	if (!rc) {
+		rc = grove__search_refresh(s, &d);
+		s->busy = false;
+	}
+	return told(s, rc, &d);
 }
 
 int grove_search_run(struct grove_search *s, const char *query,
 		     const struct grove_search_options *opt, grove_search_fn *fn, void *payload)
 {
 	struct grove_detail d;
+	int rc = begin(s, &d);
 
-	grove__detail_clear(&d);
-	return told(s, grove__search_run(s, query, opt, fn, payload, &d), &d);
+	if (!rc) {
+		rc = grove__search_run(s, query, opt, fn, payload, &d);
+		s->busy = false;
+	}
+	return told(s, rc, &d);
 }
 
 void grove_search_error(struct grove_search *s, struct grove_detail *out)

@@ -423,8 +423,8 @@ int grove__search_run(struct grove_search *s, const char *query,
 
 void grove__search_note(struct grove *g, const struct grove_detail *why)
 {
-	/* one at a time; not under the lock of `g`, which whoever is told may ask */
-	static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER;
+	/* one at a time, but for who searches while being told; not under the lock of `g`, which whoever is told may ask */
+	static pthread_mutex_t telling = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 	pthread_mutex_lock(&telling);
 	if (g->warn)

@@ -65,6 +65,7 @@ struct grove_search {
 	uint8_t *look;               /* for each log: it is not in the index, look through it */
 	struct grove__search_index *index;   /* NULL: there is none */
 	bool alone;                  /* and there will be none */
+	bool busy;                   /* a call is under way: what it hands out may ask nothing here */
 	struct grove_detail detail;
 	pthread_mutex_t lock;
 };

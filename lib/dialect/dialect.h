@@ -97,6 +97,7 @@ struct grove__wish {
 	enum grove_kind kind;
 	const char *a, *b, *c;    /* see spell() in each dialect: level; provider, model; … */
 	const char *json, *json2; /* raw values */
+	const char *preserve;     /* raw: what a compaction keeps for an extension */
 	uint64_t number;
 	bool flag;
 };

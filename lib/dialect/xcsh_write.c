@@ -144,7 +144,7 @@ static int put_model(struct grove_buf *out, const char *provider, const char *mo
 /*
  * The parts of a wish are those of pi's, but for:
  *	model           c role
- *	compaction      c short summary, json2 preserved data
+ *	compaction      c short summary, preserve; there is no usage
  */
 int grove__xcsh_spell(const struct grove__wish *w, struct grove_buf *out, struct grove_detail *d)
 {
@@ -166,7 +166,7 @@ int grove__xcsh_spell(const struct grove__wish *w, struct grove_buf *out, struct
 					       (unsigned long long)w->number);
 		rc = rc ? rc : grove__pi_put_json(out, "details", w->json);
 		rc = rc ? rc : grove__pi_put_json(out, "fromExtension", w->flag ? "true" : NULL);
-		rc = rc ? rc : grove__pi_put_json(out, "preserveData", w->json2);
+		rc = rc ? rc : grove__pi_put_json(out, "preserveData", w->preserve);
 		break;
 	case GROVE_KIND_BRANCH_SUMMARY:
 		rc = grove__buf_add_str(out, "{\"type\":\"branch_summary\"");

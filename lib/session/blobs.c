@@ -58,6 +58,9 @@ int grove__session_blobs(struct grove_session *s, struct grove__blobs **out, str
 {
 	int rc = 0;
 
+	*out = NULL;
+	if (!s->at.dialect)
+		return grove__fail(d, GROVE_EINVAL, NULL, "the session is not open");
 	pthread_mutex_lock(&s->blobs_lock);
 	if (!s->blobs && s->at.dialect->blobs_dir)
 		rc = open_both(s, d);

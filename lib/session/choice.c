@@ -137,58 +137,111 @@ static int select_rows(struct grove__choice *c)
 	return 0;
 }
 
+/* --- edits of the context: found in their order, asked for by their target --- */
+
 struct grove__edit *grove__choice_edit(const struct grove__choice *c, uint32_t row)
 {
-	for (size_t i = 0; i < c->nr_edits; i++)
-		if (c->edits[i].target == row)
-			return &c->edits[i];
+	size_t lo = 0, hi = c->nr_edits;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (c->edits[mid].target == row)
+			return &c->edits[mid];
+		if (c->edits[mid].target < row)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
 	return NULL;
 }
 
-/* What the edit at `row` says; the last edit of a target wins. */
-static int take_edit(struct grove__choice *c, uint32_t row, struct grove_buf *target)
+/* What an edit says. */
+static int take_edit(struct grove__choice *c, struct grove_slice value, struct grove_buf *target)
 {
-	struct grove_slice value, content;
+	struct grove_slice content;
 	struct grove__edit *e;
 	uint32_t to;
-	int rc = read_row(c, row, &value);
+	int rc;
 
 	grove__buf_clear(target);
-	rc = rc ? rc : c->im->dialect->edit(value, target, &content);
+	rc = c->im->dialect->edit(value, target, &content);
 	if (rc)
 		return rc == 1 ? 0 : rc;
 	to = grove__spine_find(c->im->spine, GROVE_NONE, grove__buf_slice(target));
 	if (to == GROVE_NONE)
 		return 0;
-	e = grove__choice_edit(c, to);
-	if (!e) {
-		e = &c->edits[c->nr_edits++];
-		e->target = to;
-	}
+	e = &c->edits[c->nr_edits];
+	e->target = to;
+	e->order = c->nr_edits++;
 	e->drop = !content.ptr;
-	grove__buf_clear(&e->content);
 	return grove__buf_add_slice(&e->content, content);
+}
+
+static int read_edits(struct grove__choice *c, const uint32_t *list, size_t nr)
+{
+	struct grove_buf target = GROVE_BUF_INIT;
+	struct grove_slice value;
+	struct grove__rows rows;
+	uint32_t row;
+	int rc;
+
+	grove__rows_init(&rows, c->im, c->log, list, nr);
+	while (!(rc = grove__rows_next(&rows, &row, &value, c->d))) {
+		rc = take_edit(c, value, &target);
+		if (rc)
+			break;
+	}
+	grove__rows_release(&rows);
+	grove__buf_release(&target);
+	return rc == 1 ? 0 : rc == GROVE_ENOMEM ? grove__fail_nomem(c->d) : rc;
+}
+
+static int by_target(const void *a, const void *b)
+{
+	const struct grove__edit *x = a, *y = b;
+
+	if (x->target != y->target)
+		return x->target < y->target ? -1 : 1;
+	return x->order < y->order ? -1 : 1;
+}
+
+/* In the order of their targets; the last edit of a target wins. */
+static void settle_edits(struct grove__choice *c)
+{
+	size_t nr = 0;
+
+	qsort(c->edits, c->nr_edits, sizeof(*c->edits), by_target);
+	for (size_t i = 0; i < c->nr_edits; i++) {
+		if (nr && c->edits[nr - 1].target == c->edits[i].target)
+			grove__buf_release(&c->edits[--nr].content);
+		c->edits[nr++] = c->edits[i];
+	}
+	c->nr_edits = nr;
 }
 
 static int find_edits(struct grove__choice *c)
 {
 	const struct grove__spine *s = c->im->spine;
-	struct grove_buf target = GROVE_BUF_INIT;
+	uint32_t *list;
 	size_t nr = 0;
-	int rc = 0;
+	int rc;
 
 	for (size_t i = 0; i < c->nr_rows; i++)
 		nr += grove__spine_kind(s, c->rows[i]) == GROVE_KIND_CONTEXT_EDIT;
 	if (!nr)
 		return 0;
 	c->edits = calloc(nr, sizeof(*c->edits));
-	if (!c->edits)
-		return grove__fail_nomem(c->d);
-	for (size_t i = 0; i < c->nr_rows && !rc; i++)
+	list = malloc(nr * sizeof(*list));
+	nr = 0;
+	for (size_t i = 0; list && i < c->nr_rows; i++)
 		if (grove__spine_kind(s, c->rows[i]) == GROVE_KIND_CONTEXT_EDIT)
-			rc = take_edit(c, c->rows[i], &target);
-	grove__buf_release(&target);
-	return rc == GROVE_ENOMEM ? grove__fail_nomem(c->d) : rc;
+			list[nr++] = c->rows[i];
+	rc = c->edits && list ? read_edits(c, list, nr) : grove__fail_nomem(c->d);
+	free(list);
+	if (c->edits)
+		settle_edits(c);
+	return rc;
 }
 
 int grove__choice_by_path(struct grove__choice *c, struct grove__image *im, struct grove_log *log,

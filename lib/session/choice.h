@@ -11,6 +11,7 @@
 /* What a context edit says of an entry. */
 struct grove__edit {
 	uint32_t target;
+	size_t order;                    /* among the edits, as they were found */
 	struct grove_buf content;        /* raw; empty: without content */
 	bool drop;
 };
@@ -28,7 +29,7 @@ struct grove__choice {
 	uint32_t compaction;             /* the one that counts, or GROVE_NONE */
 	size_t compaction_at;            /* its place in the path */
 	size_t kept_from;                /* of the first one kept before it */
-	struct grove__edit *edits;
+	struct grove__edit *edits;       /* by target, one each */
 	size_t nr_edits;
 
 	/* By rules over the whole log. */

@@ -69,10 +69,10 @@ static void sync_failed(struct grove_session *s, struct grove__durable *list, in
 		w->rc = rc;
 		first = first ? first : w;
 	}
-	pthread_mutex_lock(&s->lock);
+	grove__session_lock(s);
 	s->broken = true;
 	grove__session_latch(s, rc, first->d);
-	pthread_mutex_unlock(&s->lock);
+	grove__session_unlock(s);
 }
 
 static void do_all(struct grove_session *s, const struct grove__durable *mine)
@@ -83,7 +83,7 @@ static void do_all(struct grove_session *s, const struct grove__durable *mine)
 	bool stored = false;
 	int rc = 0;
 
-	pthread_mutex_lock(&s->lock);
+	grove__session_lock(s);
 	list = take(s);
 	for (w = list; w; w = w->next) {
 		w->rc = grove__append_locked(s, w->json, w->nr, w->opt, w->ids, w->d);
@@ -92,7 +92,7 @@ static void do_all(struct grove_session *s, const struct grove__durable *mine)
 	log = s->held ? NULL : s->log;
 	/* as a view does: a log that the session leaves meanwhile stays open */
 	__atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&s->lock);
+	grove__session_unlock(s);
 	grove__detail_clear(&why);
 	if (stored && log)
 		rc = grove__log_sync(log, &why);
@@ -131,31 +131,35 @@ int grove__session_append(struct grove_session *s, const struct grove_slice *jso
 	struct grove__durable w = { .json = json, .nr = nr, .opt = opt, .ids = ids, .d = d };
 	int rc;
 
-	if (opt && opt->sync == GROVE_SYNC_ALWAYS)
+	/* who waits for the others must not be the one they wait for */
+	if (opt && opt->sync == GROVE_SYNC_ALWAYS && !grove__session_inside(s))
 		return append_durable(s, &w);
-	pthread_mutex_lock(&s->lock);
+	rc = grove__session_enter(s, d);
+	if (rc)
+		return rc;
 	rc = grove__append_locked(s, json, nr, opt, ids, d);
-	pthread_mutex_unlock(&s->lock);
+	grove__session_unlock(s);
 	return rc;
 }
 
 int grove__session_sync(struct grove_session *s, struct grove_detail *d)
 {
 	struct grove_log *log;
-	int rc;
+	int rc = grove__session_enter(s, d);
 
-	pthread_mutex_lock(&s->lock);
+	if (rc)
+		return rc;
 	rc = s->latch ? grove__session_writable(s, d) : grove__session_load(s, d);
 	log = s->log;
 	__atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&s->lock);
+	grove__session_unlock(s);
 	if (!rc) {
 		rc = grove__log_sync(log, d);
 		if (rc) {
-			pthread_mutex_lock(&s->lock);
+			grove__session_lock(s);
 			s->broken = true;
 			grove__session_latch(s, rc, d);
-			pthread_mutex_unlock(&s->lock);
+			grove__session_unlock(s);
 		}
 	}
 	grove__session_unref(s);

@@ -26,6 +26,44 @@ struct grove_session *grove__session_alloc(struct grove *g)
 	return s;
 }
 
+/* A name for the calling thread: the address of something that only it has. */
+static uintptr_t this_thread(void)
+{
+	static _Thread_local char self;
+
+	return (uintptr_t)&self;
+}
+
+/* Only this thread writes its own name there, so what it reads is no race. */
+bool grove__session_inside(const struct grove_session *s)
+{
+	return __atomic_load_n(&s->inside, __ATOMIC_RELAXED) == this_thread();
+}
+
+void grove__session_lock(struct grove_session *s)
+{
+	pthread_mutex_lock(&s->lock);
+	__atomic_store_n(&s->inside, this_thread(), __ATOMIC_RELAXED);
+}
+
+void grove__session_unlock(struct grove_session *s)
+{
+	__atomic_store_n(&s->inside, 0, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&s->lock);
+}
+
+int grove__session_enter(struct grove_session *s, struct grove_detail *d)
+{
+	if (grove__session_inside(s))
+		return grove__fail(d, GROVE_EINVAL, s->at.path,
+				   "a callback cannot call the session that calls it");
+	grove__session_lock(s);
+	if (s->log && s->at.dialect)
+		return 0;
+	grove__session_unlock(s);
+	return grove__fail(d, GROVE_EINVAL, s->at.path, "the session is not open");
+}
+
 void grove__session_unref(struct grove_session *s)
 {
 	if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL))

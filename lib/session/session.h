@@ -67,7 +67,8 @@ struct grove_session {
 	struct grove *g;
 	struct grove__where at;
 	unsigned flags;
-	pthread_mutex_t lock;
+	pthread_mutex_t lock;                  /* by grove__session_enter() and its kin only */
+	uintptr_t inside;                      /* atomic: the thread that has the lock; 0: none */
 	struct grove_detail detail;
 	struct grove_log *log;
 	struct grove__image *image;
@@ -241,7 +242,17 @@ int grove__crumb_write(const struct grove *g, const struct grove__dialect *diale
 		       const char *path, struct grove_detail *d);
 int grove__crumb_leave(struct grove_session *s);
 
-/* open.c */
+/*
+ * open.c: a call on a session holds its lock, and a callback runs in the middle
+ * of such a call. Were it to call its own session it would wait for itself, so
+ * grove__session_enter() answers GROVE_EINVAL there, as it does for a handle that
+ * a failed open left behind. After 0 the caller unlocks.
+ */
+int grove__session_enter(struct grove_session *s, struct grove_detail *d);
+void grove__session_lock(struct grove_session *s);
+void grove__session_unlock(struct grove_session *s);
+/* Is this thread in the middle of a call on the session already? */
+bool grove__session_inside(const struct grove_session *s);
 int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags,
 			struct grove_session *s, struct grove_detail *d);
 int grove__session_new(struct grove *g, const struct grove_new_options *opt,

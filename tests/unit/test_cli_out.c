@@ -72,6 +72,38 @@ static void marks_of_direction_become_visible(void **state)
 	assert_string_equal(text("\xd8\x9c"), "<U+061C>");
 }
 
+static void what_cannot_be_seen_becomes_visible(void **state)
+{
+	(void)state;
+	assert_string_equal(text("pass\u200bword\u2060\ufeff"), "pass<U+200B>word<U+2060><U+FEFF>");
+	assert_string_equal(text("a\u200c\u200db\u206fc\ufffbd\u180ee"),
+			    "a<U+200C><U+200D>b<U+206F>c<U+FFFB>d<U+180E>e");
+	assert_string_equal(text("x\U000e0041\U000e007f"), "x<U+E0041><U+E007F>");
+	assert_string_equal(text("A\ufe0f\u200d"), "A<U+FE0F><U+200D>");
+	/* a second selector varies nothing: that is how bytes are hidden behind an emoji */
+	assert_string_equal(text("😀\ufe0f\ufe01\U000e0101"), "😀\ufe0f<U+FE01><U+E0101>");
+	assert_string_equal(text("❤\u200d!"), "❤<U+200D>!");
+	/* cells see the same */
+	assert_string_equal(fitted("a\u200bb", 20, 10), "a<U+200B>b");
+	assert_string_equal(fitted("x\U000e0041", 20, 10), "x<U+E0041>");
+	assert_string_equal(fitted("a \ufe0f", 20, 10), "a <U+FE0F>");
+}
+
+static void what_an_emoji_or_a_script_is_made_of_stays(void **state)
+{
+	static const char *const whole[] = {
+		"❤\ufe0f", "❤\ufe0f\u200d🔥", "👩\u200d💻", "👩🏽\u200d🚀", "👨\u200d👩\u200d👧\u200d👦", "🏃🏻\u200d♀\ufe0f",
+		"1\ufe0f\u20e3", "☎\ufe0e", "می\u200cخواهم", "क्\u200dष", "葛\U000e0101",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(whole) / sizeof(*whole); i++) {
+		assert_string_equal(text(whole[i]), whole[i]);
+		out_fit(&o, out_str(whole[i]), 60);
+		assert_string_equal(printed(), whole[i]);
+	}
+}
+
 static void other_text_stays_as_it_is(void **state)
 {
 	static const char words[] = "naïve 解析器 👩‍👩‍👧 שלום\n\tnext";
@@ -194,7 +226,8 @@ static void json_for_a_pipe_is_handed_on(void **state)
 {
 	(void)state;
 	out_json(&o, out_str("\"\x7f\xe2\x80\xae\xff\""));
-	assert_string_equal(printed(), "\"\x7f\xe2\x80\xae\xff\"");
+	/* but for bytes that are no UTF-8: there is no JSON with them */
+	assert_string_equal(printed(), "\"\x7f\xe2\x80\xae\xef\xbf\xbd\"");
 }
 
 static void json_for_a_terminal_is_escaped(void **state)
@@ -217,6 +250,22 @@ static void a_sink_may_be_fed_byte_by_byte(void **state)
 		assert_int_equal(sink.write(sink.payload, in + i, 1), 0);
 	out_sink_end(&o);
 	assert_string_equal(printed(), "é<U+202E>\n^[<E2>A😀<E2><80>");
+}
+
+static void joiners_are_judged_across_the_pieces_of_a_sink(void **state)
+{
+	static const char in[] = "👩🏽\u200d🚀 ❤\ufe0f\u200d🔥 a\u200db 😀\u200d";
+	struct grove_sink sink;
+
+	(void)state;
+	o.tty = 1;
+	sink = out_raw_sink(&o);
+	for (size_t i = 0; i < sizeof(in) - 1; i++)
+		assert_int_equal(sink.write(sink.payload, in + i, 1), 0);
+	out_sink_end(&o);
+	assert_string_equal(printed(), "👩🏽\u200d🚀 ❤\ufe0f\u200d🔥 a<U+200D>b 😀<U+200D>");
+	out_json(&o, out_str("\"\u200b\U000e0041 👩\u200d💻\""));
+	assert_string_equal(printed(), "\"\\u200b\\udb40\\udc41 👩\u200d💻\"");
 }
 
 static void colour_needs_a_terminal_that_wants_it(void **state)
@@ -321,6 +370,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(control_characters_become_visible),
 		T(marks_of_direction_become_visible),
+		T(what_cannot_be_seen_becomes_visible),
+		T(what_an_emoji_or_a_script_is_made_of_stays),
 		T(other_text_stays_as_it_is),
 		T(bytes_that_are_no_text_become_visible),
 		T(line_ends_of_other_systems_are_no_news),
@@ -337,6 +388,7 @@ int main(void)
 		T(json_for_a_pipe_is_handed_on),
 		T(json_for_a_terminal_is_escaped),
 		T(a_sink_may_be_fed_byte_by_byte),
+		T(joiners_are_judged_across_the_pieces_of_a_sink),
 		T(colour_needs_a_terminal_that_wants_it),
 		T(the_width_comes_from_the_environment_first),
 		T(what_has_not_left_can_be_taken_back),

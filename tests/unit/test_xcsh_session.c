@@ -142,6 +142,40 @@ static void in_memory_nothing_touches_the_disk(void **state)
 	assert_dir(w->cwd, "");
 }
 
+static void a_compaction_and_a_model_have_all_their_members(void **state)
+{
+	struct world *w = *state;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct grove_session *s = start(w, both[i], GROVE_NEW_MEMORY);
+		struct grove_compaction c = { .size = sizeof(c), .summary = "all of it", .tokens_before = 7,
+					      .usage_json = "{\"input\":1}", .short_summary = "in short",
+					      .preserve_json = "{\"todo\":[1]}" };
+		struct grove_buf b = GROVE_BUF_INIT;
+		struct grove_view *v;
+		const char *id;
+
+		OK(w, grove_session_append_model_role(s, "p", "m", "plan", &id));
+		OK(w, grove_session_append_model(s, "p", "m", &id));
+		OK(w, grove_session_append_compaction(s, &c, &id));
+		/* a caller that knows a shorter struct */
+		c.size = offsetof(struct grove_compaction, short_summary);
+		OK(w, grove_session_append_compaction(s, &c, &id));
+		v = view_of(w, s);
+		assert_int_equal(grove_view_raw(v, grove_buf_sink(&b)), 0);
+		grove_view_unref(v);
+		assert_non_null(strstr(b.ptr, "\"model\":\"p/m\",\"role\":\"plan\""));
+		assert_non_null(strstr(b.ptr, "\"shortSummary\":\"in short\""));
+		assert_non_null(strstr(b.ptr, "\"preserveData\":{\"todo\":[1]}}"));
+		assert_null(strstr(strstr(b.ptr, "preserveData") + 1, "preserveData"));
+		assert_null(strstr(strstr(b.ptr, "shortSummary") + 1, "shortSummary"));
+		assert_null(strstr(b.ptr, "\"input\""));
+		assert_name(w, s, "in short");
+		grove_buf_release(&b);
+		grove_session_close(s);
+	}
+}
+
 /* ------------------------------------------------------- blobs before lines */
 
 static struct {
@@ -766,6 +800,7 @@ int main(void)
 		XCSH_TEST(ensured_it_is_there_and_every_entry_at_once),
 		XCSH_TEST(an_opened_file_takes_every_entry_at_once),
 		XCSH_TEST(in_memory_nothing_touches_the_disk),
+		XCSH_TEST(a_compaction_and_a_model_have_all_their_members),
 		XCSH_TEST(a_blob_is_on_the_disk_before_the_line_that_names_it),
 		XCSH_TEST(what_waited_is_prepared_when_it_is_written),
 		XCSH_TEST(without_room_for_the_blob_there_is_no_line),

@@ -1,0 +1,478 @@
+/*
+ * Every function that takes a session, where there is little to take: on handles
+ * that a failed open left behind, and in callbacks of the session itself.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <ctype.h>
+#include <glob.h>
+#include <unistd.h>
+
+#include "../lib/transcript.h"
+
+static struct grove_slice line = { USER("x"), sizeof(USER("x")) - 1 };
+
+/* What a call may leave behind; released after each. */
+static struct {
+	struct grove_buf buf;
+	struct grove_view *view;
+	struct grove_session *fork;
+	struct grove_detail detail;
+	struct grove_lease lease;
+	enum grove_outcome outcome;
+	char ref[GROVE_BLOB_REF_MAX];
+	const char *id;
+	uint64_t nr;
+	size_t written;
+	int applied;
+} got;
+
+static int on_path(void *p, const struct grove_path_entry *e)
+{
+	(void)p;
+	(void)e;
+	return 0;
+}
+
+static int on_edit(void *p, const struct grove_entry *e, struct grove_slice json, struct grove_buf *out)
+{
+	(void)p;
+	(void)e;
+	(void)json;
+	(void)out;
+	return 1;
+}
+
+static int on_artifact(void *p, uint64_t id, const char *name, uint64_t size)
+{
+	(void)p;
+	(void)id;
+	(void)name;
+	(void)size;
+	return 0;
+}
+
+static int on_agent(void *p, const struct grove_agent *a)
+{
+	(void)p;
+	(void)a;
+	return 0;
+}
+
+static int on_remote(void *p, const char *id, const char *json)
+{
+	(void)p;
+	(void)id;
+	(void)json;
+	return 0;
+}
+
+enum what {
+	VALUE,    /* it answers NULL or 0 where there is nothing, and may be asked anywhere */
+	LOCKED,   /* an int: negative where there is nothing, GROVE_EINVAL in a callback */
+	FREE,     /* an int: negative where there is nothing, may be called anywhere */
+	LEAF,     /* as a value, but not in callbacks */
+	NONE      /* void */
+};
+
+#define COMPACTION (&(struct grove_compaction){ .size = sizeof(struct grove_compaction), .summary = "s" })
+#define BRANCH (&(struct grove_branch_summary){ .size = sizeof(struct grove_branch_summary), .summary = "s" })
+#define ALWAYS (&(struct grove_append_options){ .size = sizeof(struct grove_append_options), .sync = GROVE_SYNC_ALWAYS })
+
+#define CALLS(X) \
+	X(grove_session_id, VALUE, (intptr_t)grove_session_id(s)) \
+	X(grove_session_path, VALUE, (intptr_t)grove_session_path(s)) \
+	X(grove_session_dir, VALUE, (intptr_t)grove_session_dir(s)) \
+	X(grove_session_cwd, VALUE, (intptr_t)grove_session_cwd(s)) \
+	X(grove_session_dialect, VALUE, (intptr_t)grove_session_dialect(s)) \
+	X(grove_session_agent, VALUE, (intptr_t)grove_session_agent(s)) \
+	X(grove_session_version, VALUE, (intptr_t)grove_session_version(s)) \
+	X(grove_session_migrated, VALUE, (intptr_t)grove_session_migrated(s)) \
+	X(grove_session_pending, VALUE, (intptr_t)grove_session_pending(s)) \
+	X(grove_session_error, NONE, (grove_session_error(s, &got.detail), 0)) \
+	X(grove_session_ensure, LOCKED, grove_session_ensure(s)) \
+	X(grove_session_refresh, LOCKED, grove_session_refresh(s)) \
+	X(grove_session_sync, LOCKED, grove_session_sync(s)) \
+	X(grove_session_append, LOCKED, grove_session_append(s, line, NULL, &got.id)) \
+	X(grove_session_append_many, LOCKED, grove_session_append_many(s, &line, 1, ALWAYS, &got.id)) \
+	X(grove_session_append_message, LOCKED, grove_session_append_message(s, line.ptr, &got.id)) \
+	X(grove_session_append_thinking_level, LOCKED, grove_session_append_thinking_level(s, "low", &got.id)) \
+	X(grove_session_append_model, LOCKED, grove_session_append_model(s, "p", "m", &got.id)) \
+	X(grove_session_append_model_role, LOCKED, grove_session_append_model_role(s, "p", "m", "r", &got.id)) \
+	X(grove_session_append_compaction, LOCKED, grove_session_append_compaction(s, COMPACTION, &got.id)) \
+	X(grove_session_append_custom, LOCKED, grove_session_append_custom(s, "t", "{}", &got.id)) \
+	X(grove_session_append_custom_message, LOCKED, \
+	  grove_session_append_custom_message(s, "t", "\"x\"", 1, NULL, &got.id)) \
+	X(grove_session_append_usage, LOCKED, grove_session_append_usage(s, "k", "p", "m", "{}", NULL, &got.id)) \
+	X(grove_session_append_context_edit, LOCKED, grove_session_append_context_edit(s, "x", NULL, &got.id)) \
+	X(grove_session_label, LOCKED, grove_session_label(s, "x", "y", &got.id)) \
+	X(grove_session_rename, LOCKED, grove_session_rename(s, "n", &got.id)) \
+	X(grove_session_set_name, LOCKED, grove_session_set_name(s, "n", "user", &got.applied)) \
+	X(grove_session_record, LOCKED, grove_session_record(s, &line, 1, NULL, &got.id)) \
+	X(grove_session_restate, LOCKED, grove_session_restate(s, &got.written)) \
+	X(grove_session_rewrite_entries, LOCKED, grove_session_rewrite_entries(s, on_edit, NULL, &got.nr)) \
+	X(grove_session_update, LOCKED, grove_session_update(s, "x", "/a", "1")) \
+	X(grove_session_forget, LOCKED, grove_session_forget(s, "x", &got.nr)) \
+	X(grove_session_artifact_save, LOCKED, grove_session_artifact_save(s, "t", line, &got.nr, &got.buf)) \
+	X(grove_session_artifact_new, LOCKED, grove_session_artifact_new(s, "t", &got.nr, &got.buf)) \
+	X(grove_session_artifact_path, LOCKED, grove_session_artifact_path(s, 1, &got.buf)) \
+	X(grove_session_artifact_get, LOCKED, grove_session_artifact_get(s, 1, &got.buf)) \
+	X(grove_session_artifact_list, LOCKED, grove_session_artifact_list(s, on_artifact, NULL)) \
+	X(grove_session_leaf, LEAF, (intptr_t)grove_session_leaf(s)) \
+	X(grove_session_set_leaf, LOCKED, grove_session_set_leaf(s, GROVE_ROOT, GROVE_LEAF_PERSIST)) \
+	X(grove_session_branch, LOCKED, grove_session_branch(s, GROVE_ROOT, BRANCH, &got.id)) \
+	X(grove_session_continue, LOCKED, grove_session_continue(s, "x", 0, &got.outcome, &got.buf)) \
+	X(grove_session_fork, LOCKED, grove_session_fork(s, NULL, &got.fork)) \
+	X(grove_session_move, LOCKED, grove_session_move(s, "/x")) \
+	X(grove_session_view, LOCKED, grove_session_view(s, &got.view)) \
+	X(grove_session_context, LOCKED, grove_session_context(s, NULL, grove_buf_sink(&got.buf))) \
+	X(grove_session_put_blob, FREE, grove_session_put_blob(s, line, got.ref)) \
+	X(grove_session_lease, LOCKED, grove_session_lease(s, "o", 1000, &got.lease)) \
+	X(grove_session_unlease, LOCKED, grove_session_unlease(s)) \
+	X(grove_session_leased, LOCKED, grove_session_leased(s, &got.lease)) \
+	X(grove_session_put_value, LOCKED, grove_session_put_value(s, "metadata", line)) \
+	X(grove_session_get_value, LOCKED, grove_session_get_value(s, "metadata", &got.buf)) \
+	X(grove_session_path_up, LOCKED, grove_session_path_up(s, NULL, on_path, NULL)) \
+	X(grove_session_agents, FREE, grove_session_agents(s, on_agent, NULL)) \
+	X(grove_session_agent_meta_get, LOCKED, grove_session_agent_meta_get(s, "x", &got.buf)) \
+	X(grove_session_agent_meta_put, LOCKED, grove_session_agent_meta_put(s, "x", line)) \
+	X(grove_session_remote_agents, FREE, grove_session_remote_agents(s, on_remote, NULL)) \
+	X(grove_session_remote_agent_get, LOCKED, grove_session_remote_agent_get(s, "x", &got.buf)) \
+	X(grove_session_remote_agent_put, LOCKED, grove_session_remote_agent_put(s, "x", line)) \
+	X(grove_session_close, NONE, 0) /* by every test, at its end */
+
+#define FUNCTION(name, what, expr) static intptr_t call_##name(struct grove_session *s) { (void)s; return (intptr_t)(expr); }
+CALLS(FUNCTION)
+
+static const struct call {
+	const char *name;
+	enum what what;
+	intptr_t (*fn)(struct grove_session *s);
+} calls[] = {
+#define ROW(name, what, expr) { #name, what, call_##name },
+	CALLS(ROW)
+};
+
+#define NR_CALLS (sizeof(calls) / sizeof(*calls))
+
+static intptr_t try_call(const struct call *c, struct grove_session *s)
+{
+	intptr_t answer = c->fn(s);
+
+	grove_buf_release(&got.buf);
+	grove_view_unref(got.view);
+	grove_session_close(got.fork);
+	got.view = NULL;
+	got.fork = NULL;
+	return answer;
+}
+
+/* ------------------------------------------------- all that the headers have */
+
+static bool is_known(const char *name, size_t len)
+{
+	for (size_t i = 0; i < NR_CALLS; i++)
+		if (strlen(calls[i].name) == len && !memcmp(calls[i].name, name, len))
+			return true;
+	return false;
+}
+
+/* The functions declared in `text` that take a session; fails on one that is not in the table. */
+static unsigned look_through(const char *text)
+{
+	unsigned nr = 0;
+
+	for (const char *p = text; (p = strstr(p, "GROVE_API")); p++) {
+		const char *paren = strchr(p, '('), *end = paren ? strchr(paren, ')') : NULL, *name = paren;
+		const char *takes = paren ? strstr(paren, "struct grove_session *") : NULL;
+
+		while (name && name > p && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
+			name--;
+		if (!takes || takes > end || takes[strlen("struct grove_session *")] == '*')
+			continue;
+		nr++;
+		if (!is_known(name, (size_t)(paren - name)))
+			fail_msg("%.*s() takes a session and is not tried here", (int)(paren - name), name);
+	}
+	return nr;
+}
+
+static unsigned look_into(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char *text = calloc(1, 1 << 20);
+	unsigned nr;
+
+	assert_non_null(f);
+	assert_true(fread(text, 1, (1 << 20) - 1, f) > 0);
+	fclose(f);
+	nr = look_through(text);
+	free(text);
+	return nr;
+}
+
+static void every_function_that_takes_a_session_is_tried(void **state)
+{
+	const char *data = getenv("GROVE_TEST_DATA");
+	char pattern[4096];
+	unsigned nr;
+	glob_t g;
+
+	(void)state;
+	if (!data)
+		skip();
+	snprintf(pattern, sizeof(pattern), "%s/../../include/grove.h", data);
+	nr = look_into(pattern);
+	snprintf(pattern, sizeof(pattern), "%s/../../include/grove/*.h", data);
+	assert_int_equal(glob(pattern, 0, NULL, &g), 0);
+	for (size_t i = 0; i < g.gl_pathc; i++)
+		nr += look_into(g.gl_pathv[i]);
+	globfree(&g);
+	assert_int_equal(nr, NR_CALLS);
+}
+
+/* ---------------------------------------------------------- a failed handle */
+
+static void try_all(struct grove_session *s, bool opened)
+{
+	struct grove_detail d;
+
+	assert_non_null(s);
+	for (size_t i = 0; i < NR_CALLS; i++) {
+		intptr_t answer = try_call(&calls[i], s);
+
+		if (opened) /* it may know something, but it must not fall over */
+			continue;
+		if (calls[i].what == VALUE || calls[i].what == LEAF ? answer != 0
+								    : calls[i].what != NONE && answer >= 0)
+			fail_msg("%s() on a failed handle: %ld", calls[i].name, (long)answer);
+	}
+	grove_session_error(s, &d);
+	assert_true(d.code < 0);
+	assert_true(d.message[0]);
+	grove_session_close(s);
+}
+
+static void a_failed_handle_answers_every_call(void **state)
+{
+	struct world *w = *state;
+	struct grove_new_options o = { .size = sizeof(o), .dialect = "none-such" };
+	struct grove_fork_options fo = { .size = sizeof(fo), .leaf = "none-such" };
+	struct grove_session *s, *f;
+	char path[8192];
+
+	GOT(w, grove_session_open(w->g, "none-such", GROVE_READ, &s), GROVE_ENOTFOUND);
+	try_all(s, false);
+	GOT(w, grove_session_open(w->g, "none-such", GROVE_WRITE, &s), GROVE_ENOTFOUND);
+	try_all(s, false);
+	snprintf(path, sizeof(path), "%s/none.jsonl", w->cwd);
+	GOT(w, grove_session_open(w->g, path, GROVE_READ | GROVE_LAZY, &s), GROVE_ENOTFOUND);
+	try_all(s, true); /* it has a path */
+	GOT(w, grove_session_new(w->g, &o, &s), GROVE_EINVAL);
+	try_all(s, true); /* it was to be written */
+	s = fresh(w, GROVE_NEW_NOW);
+	user(w, s, "hello");
+	GOT(w, grove_session_fork(s, &fo, &f), GROVE_ENOTFOUND);
+	try_all(f, false);
+	grove_session_close(s);
+}
+
+static void a_damaged_session_answers_every_call(void **state)
+{
+	static const char *const dialects[] = { "pi", "omp", "xcsh", "claude" };
+	struct world *w = *state;
+	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd };
+	struct grove_session *s;
+	struct grove *g;
+	char path[8192];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/damaged.jsonl", w->cwd);
+	for (size_t i = 0; i < 4; i++) {
+		o.dialect = dialects[i];
+		assert_int_equal(grove_open(&g, &o), 0);
+		for (unsigned flags = GROVE_READ; flags <= GROVE_WRITE; flags++) {
+			f = fopen(path, "w");
+			fputs("\"this is no session\"\n", f);
+			fclose(f);
+			if (grove_session_open(g, path, flags, &s))
+				try_all(s, true);
+			else
+				grove_session_close(s);
+		}
+		grove_close(g);
+	}
+}
+
+/* ------------------------------------------------------------- in a callback */
+
+static struct grove_session *own;
+static unsigned tried;
+
+/* All of them, by a callback of the session that they are called on. */
+static void call_own(void)
+{
+	struct grove_detail d;
+
+	if (tried)
+		return;
+	for (size_t i = 0; i < NR_CALLS; i++) {
+		intptr_t answer = try_call(&calls[i], own);
+
+		tried++;
+		if (calls[i].what == LEAF)
+			assert_int_equal(answer, 0);
+		if (calls[i].what != LOCKED)
+			continue;
+		if (answer != GROVE_EINVAL)
+			fail_msg("%s() in a callback: %ld", calls[i].name, (long)answer);
+		grove_session_error(own, &d);
+		assert_int_equal(d.code, GROVE_EINVAL);
+		assert_non_null(strstr(d.message, "callback"));
+	}
+}
+
+static int own_edit(void *p, const struct grove_entry *e, struct grove_slice json, struct grove_buf *out)
+{
+	call_own();
+	return on_edit(p, e, json, out);
+}
+
+static int own_path(void *p, const struct grove_path_entry *e)
+{
+	call_own();
+	return on_path(p, e);
+}
+
+static int own_artifact(void *p, uint64_t id, const char *name, uint64_t size)
+{
+	call_own();
+	return on_artifact(p, id, name, size);
+}
+
+static int own_sink(void *p, const char *ptr, size_t len)
+{
+	(void)p;
+	(void)ptr;
+	(void)len;
+	call_own();
+	return 0;
+}
+
+static int own_filter(void *p, struct grove_slice json, struct grove_buf *out)
+{
+	(void)p;
+	(void)json;
+	(void)out;
+	call_own();
+	return 1;
+}
+
+static void was_tried(void)
+{
+	assert_int_equal(tried, NR_CALLS);
+	tried = 0;
+}
+
+#define RECORD_LINE RECORD("user", "11111111-2222-4333-8444-666666666666", "null", "9", "\"recorded\"")
+
+static void a_callback_cannot_call_its_own_session(void **state)
+{
+	static const char *const dialects[] = { "pi", "omp", "xcsh", "claude" };
+	struct world *w = *state;
+
+	alarm(120); /* for the day it waits for itself */
+	for (size_t i = 0; i < 8; i++) {
+		struct grove_new_options o = { .size = sizeof(o), .dialect = dialects[i % 4],
+					       .flags = i < 4 ? GROVE_NEW_NOW : GROVE_NEW_MEMORY };
+		struct grove_record_options ro = { .size = sizeof(ro), .filter = own_filter };
+		struct grove_sink sink = { own_sink, NULL };
+		struct grove_view *before, *after;
+		uint64_t nr;
+
+		OK(w, grove_session_new(w->g, &o, &own));
+		user(w, own, "hello");
+		say(w, own, "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"a reply\"}]}");
+		tried = 0;
+		before = view_of(w, own);
+		OK(w, grove_session_rewrite_entries(own, own_edit, NULL, &nr));
+		was_tried();
+		OK(w, grove_session_path_up(own, NULL, own_path, NULL));
+		was_tried();
+		OK(w, grove_session_context(own, NULL, sink));
+		was_tried();
+		if (!grove_session_artifact_save(own, "bash", line, &nr, NULL)) {
+			OK(w, grove_session_artifact_list(own, own_artifact, NULL));
+			was_tried();
+		}
+		if (!strcmp(o.dialect, "claude")) {
+			OK(w, grove_session_record(own, &(struct grove_slice){ RECORD_LINE, sizeof(RECORD_LINE) - 1 },
+						   1, &ro, NULL));
+			was_tried();
+		} else {
+			after = view_of(w, own);
+			assert_int_equal(grove_view_count(after), grove_view_count(before));
+			grove_view_unref(after);
+		}
+		/* and it works as ever */
+		user(w, own, "goodbye");
+		grove_view_unref(before);
+		grove_session_close(own);
+	}
+	alarm(0);
+}
+
+static int own_hit(void *payload, const struct grove_search_hit *hit)
+{
+	struct grove_search *s = payload;
+	struct grove_detail d;
+
+	(void)hit;
+	assert_int_equal(grove_search_run(s, "hello", NULL, own_hit, s), GROVE_EINVAL);
+	assert_int_equal(grove_search_refresh(s), GROVE_EINVAL);
+	grove_search_error(s, &d);
+	assert_non_null(strstr(d.message, "callback"));
+	tried++;
+	return 0;
+}
+
+static void a_callback_cannot_search_with_the_handle_that_calls_it(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = fresh(w, GROVE_NEW_NOW);
+	struct grove_search *x;
+
+	user(w, s, "hello");
+	user(w, s, "hello again");
+	alarm(120);
+	for (unsigned flags = 0; flags <= GROVE_SEARCH_LIVE; flags++) {
+		OK(w, grove_search_open(w->g, flags, &x));
+		for (int times = 0; times < 2; times++) {
+			tried = 0;
+			assert_int_equal(grove_search_run(x, "hello", NULL, own_hit, x), 0);
+			assert_true(tried > 0);
+		}
+		grove_search_close(x);
+	}
+	alarm(0);
+	grove_session_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_function_that_takes_a_session_is_tried),
+		WORLD_TEST(a_failed_handle_answers_every_call),
+		WORLD_TEST(a_damaged_session_answers_every_call),
+		WORLD_TEST(a_callback_cannot_call_its_own_session),
+		WORLD_TEST(a_callback_cannot_search_with_the_handle_that_calls_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

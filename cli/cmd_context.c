@@ -201,17 +201,20 @@ int cmd_context(struct cli *c, int argc, char **argv)
 	struct grove_session *s;
 	struct grove_view *v = NULL;
 	uint32_t leaf;
-	int err, lazy;
+	int err, lazy, mode = -1;
+	static const char *const modes[] = { "cli", "sdk", NULL };
 	const struct opt opts[] = {
 		{ "leaf", .string = &co.leaf },
 		{ "llm", .flag = &co.llm },
 		{ "explain", .flag = &co.explain },
-		{ "mode", .string = &co.mode },
+		{ "mode", .choice = &mode, .choices = modes },
 		{ NULL },
 	};
 
 	if (cli_begin(c, opts, "SESSION", &argc, argv))
 		return c->status;
+	if (mode >= 0)
+		co.mode = modes[mode];
 	/* the shortest way to the answer needs nothing but that */
 	lazy = c->json && !co.leaf && !co.explain;
 	s = cli_open(c, argv[0], lazy ? GROVE_LAZY : GROVE_READ);

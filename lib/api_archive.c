@@ -76,26 +76,12 @@ int grove_session_agent_meta_put(struct grove_session *s, const char *agent_id,
 
 int grove_session_agent_group(struct grove_session *s, const char *agent_id, const char *group)
 {
-	struct grove_detail d;
-	int rc;
-
-	grove__detail_clear(&d);
-	pthread_mutex_lock(&s->lock);
-	rc = grove__agent_set_group(s, agent_id, group ? group : "", &d);
-	pthread_mutex_unlock(&s->lock);
-	return session_told(s, rc, &d);
+	WITH_SESSION(s, grove__agent_set_group(s, agent_id, group ? group : "", &d));
 }
 
 int grove_session_agent_path(struct grove_session *s, const char *agent_id, struct grove_buf *out)
 {
-	struct grove_detail d;
-	int rc;
-
-	grove__detail_clear(&d);
-	pthread_mutex_lock(&s->lock);
-	rc = grove__agent_path(s, agent_id, out, &d);
-	pthread_mutex_unlock(&s->lock);
-	return session_told(s, rc, &d);
+	WITH_SESSION(s, grove__agent_path(s, agent_id, out, &d));
 }
 
 int grove_session_remote_agents(struct grove_session *s, grove_remote_agent_fn *fn, void *payload)

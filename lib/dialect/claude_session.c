@@ -66,6 +66,7 @@ static enum grove__line_class claude_index(const struct grove__json_line *l, con
 		return LINE_SKIP;
 	e->aside = false;
 	set_kind(row, e);
+	e->hollow = e->kind == GROVE_KIND_MESSAGE && !grove__pi_has_message(l, line, CLAUDE_M_MESSAGE);
 	e->time = row->time;
 	e->has_id = row->uuid.len > 0;
 	e->id = row->uuid;

@@ -299,6 +299,7 @@ struct grove__dialect {
 	bool modified_by_file;              /* a listing shows the file's time */
 	bool cuts_file_time;                /* … in whole ms, the rest cut off instead of rounded */
 	bool branch_names_target;           /* a branch's summary tells where it begins, not what was left */
+	bool fork_settles;                  /* a branch of a session without a directory belongs to the current one */
 	bool fresh_labels;                  /* on a branched session labels get its time */
 	bool artifacts;                     /* files that lie beside a session belong to it */
 	bool latch;                         /* the first failure to write is the last */
@@ -551,6 +552,11 @@ struct grove__dialect {
 	/* The same line below another parent, and (not NULL) another first kept entry. */
 	int (*relink)(struct grove_slice line, struct grove_slice parent,
 		      const struct grove_slice *first_kept, struct grove_buf *out);
+	/*
+	 * A message that lacks what was said, as an entry that its agent passes over.
+	 * NULL: there is no such entry.
+	 */
+	int (*mute)(struct grove_slice line, struct grove_buf *out);
 	/*
 	 * A line as it is stored: what belongs into blobs goes to the sink, what
 	 * must not be kept is left out. 1: as it is; else what the sink answered.

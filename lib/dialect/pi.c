@@ -142,6 +142,12 @@ int64_t grove__pi_date(struct grove__arena *tmp, struct grove_slice raw)
 	}
 }
 
+bool grove__pi_has_message(const struct grove__json_line *l, const char *line, unsigned member)
+{
+	return l->value.len >= (1 << 20) ||
+	       grove__json_type_of(grove__json_span_of(l, line, member)) == JSON_OBJECT;
+}
+
 enum grove__line_class grove__pi_index_as(const struct grove__pi_words *words,
 					  const struct grove__json_line *l, const char *line,
 					  struct grove__arena *tmp, struct grove__entry *e)
@@ -179,6 +185,7 @@ enum grove__line_class grove__pi_index_as(const struct grove__pi_words *words,
 			e->role = (uint8_t)grove__pi_role(grove__json_span_of(l, line, PI_ROLE));
 		else
 			e->role = GROVE_ROLE_OTHER;
+		e->hollow = !grove__pi_has_message(l, line, PI_MESSAGE);
 		break;
 	case GROVE_KIND_LABEL:
 		e->target = grove__pi_text(tmp, grove__json_span_of(l, line, PI_TARGET));
@@ -297,7 +304,9 @@ const struct grove__dialect grove__dialect_pi = {
 	.kind = pi_kind,
 	.bare = grove__pi_bare,
 	.starts_file = grove__pi_starts_file,
+	.fork_settles = true,
 	.relink = grove__pi_relink,
+	.mute = grove__pi_mute,
 	.move_header = grove__pi_move_header,
 	.migrate = grove__pi_migrate,
 	.entry_id = grove__pi_entry_id,

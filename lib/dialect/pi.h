@@ -107,6 +107,13 @@ enum grove_kind grove__pi_input_kind_as(const struct grove__pi_words *words,
 					const struct grove__input *in);
 bool grove__pi_bare(const struct grove__input *in, enum grove_role *role);
 bool grove__pi_starts_file(enum grove_kind kind, enum grove_role role);
+/*
+ * Is the member of the line a message? What is said there may be too long to be
+ * at hand; so long a one is there.
+ */
+bool grove__pi_has_message(const struct grove__json_line *l, const char *line, unsigned member);
+/* A message without its message as a custom entry: a node of the tree that says nothing. */
+int grove__pi_mute(struct grove_slice line, struct grove_buf *out);
 int grove__pi_relink(struct grove_slice line, struct grove_slice parent,
 		     const struct grove_slice *first_kept, struct grove_buf *out);
 int grove__pi_move_header(struct grove_slice line, const char *cwd, const char *from,

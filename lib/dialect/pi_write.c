@@ -415,6 +415,16 @@ details:
 	return rc ? grove__fail_nomem(d) : 0;
 }
 
+int grove__pi_mute(struct grove_slice line, struct grove_buf *out)
+{
+	const struct grove__json_change changes[] = {
+		{ .path = { "type" }, .value = grove__slice_str("\"custom\"") },
+		{ .path = { "customType" }, .value = grove__slice_str("\"grove.no-message\"") },
+	};
+
+	return grove__json_edit(out, line, changes, sizeof(changes) / sizeof(*changes));
+}
+
 int grove__pi_relink(struct grove_slice line, struct grove_slice parent,
 		     const struct grove_slice *first_kept, struct grove_buf *out)
 {

@@ -148,6 +148,7 @@ const struct grove__dialect grove__dialect_xcsh = {
 	.bare = grove__pi_bare,
 	.starts_file = grove__xcsh_starts_file,
 	.relink = grove__pi_relink,
+	.mute = grove__pi_mute,
 	.prepare = grove__xcsh_prepare,
 	.title = grove__xcsh_title,
 	.slot = grove__xcsh_slot,

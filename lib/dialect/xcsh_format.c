@@ -109,19 +109,23 @@ static int put_cell(struct grove_buf *out, struct grove_slice cell, bool separat
 	return rc ? rc : grove__buf_add_char(out, '|');
 }
 
+/* Of a separator the cells with nothing in them are dropped, and nothing at all is "||". */
 static int put_row(struct grove_buf *out, struct grove_slice row)
 {
 	const char *p = row.ptr + 1, *end = row.ptr + row.len;
 	bool separator = is_separator(row);
+	size_t start = out->len + 1;
 	int rc = grove__buf_add_char(out, '|');
 
 	while (!rc && p < end) {
 		const char *q = memchr(p, '|', (size_t)(end - p));
+		struct grove_slice cell = grove__js_trim(grove__slice(p, (size_t)(q - p)));
 
-		rc = put_cell(out, grove__js_trim(grove__slice(p, (size_t)(q - p))), separator);
+		if (cell.len || !separator)
+			rc = put_cell(out, cell, separator);
 		p = q + 1;
 	}
-	return rc;
+	return rc || out->len > start ? rc : grove__buf_add_char(out, '|');
 }
 
 /* Go to a new line, the blank ones before it first. */

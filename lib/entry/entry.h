@@ -26,6 +26,7 @@ struct grove__entry {
 	bool names;                 /* `text` is a name for the session … */
 	bool weak;                  /* … which gives way to one that somebody chose */
 	bool aside;                 /* no part of the tree: it says something about the session */
+	bool hollow;                /* a message that lacks what was said */
 	bool leaf_mark;             /* written to persist a leaf: stands for its parent */
 	int64_t time;               /* ms, or GROVE_NO_TIME */
 	struct grove_slice id;      /* text, unescaped */

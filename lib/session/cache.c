@@ -35,7 +35,7 @@
 
 #define MAGIC "grovspn2"
 /* Of what is found in a line: another number, and all that was kept is made anew. */
-#define INDEX_VERSION 2
+#define INDEX_VERSION 3
 #define HEAD GROVE__ICE_PAGE
 #define WORTH ((uint64_t)16 << 20)        /* bytes of a log from which it pays */
 #define WORTH_MORE ((uint64_t)8 << 20)    /* read anew since it was kept */

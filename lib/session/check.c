@@ -36,6 +36,8 @@ static const struct {
 	[NOT_AN_ENTRY] = { "not-an-entry", "JSON, but not an object: it says nothing", true },
 	[SECOND_HEADER] = { "second-header", "a second header: readers use the first one only", true },
 	[NO_ID] = { "no-id", "an entry without an id: nothing can be hung below it", false },
+	[NO_MESSAGE] = { "no-message", "a message without what was said: agents stop at it", true },
+	[NO_MESSAGE_LEFT] = { "no-message", "a message without what was said: agents stop at it", false },
 	[DUPLICATE_ID] = { "duplicate-id", "a later line has the same id and counts instead", true },
 	[ORPHAN] = { "orphan", "its parent is nowhere in the session: shown as a root", true },
 	[CYCLE] = { "cycle", "its parents lead back to itself: shown as a root", true },

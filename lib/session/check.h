@@ -19,6 +19,8 @@ enum grove__problem {
 	NOT_AN_ENTRY,
 	SECOND_HEADER,
 	NO_ID,
+	NO_MESSAGE,
+	NO_MESSAGE_LEFT,    /* the same, where its agent has nothing that could stand there */
 	DUPLICATE_ID,
 	ORPHAN,
 	CYCLE,

@@ -225,6 +225,9 @@ static int check_rows(struct grove__checker *c)
 			if (grove__spine_flags(s, row) & flags[i].flag &&
 			    (flags[i].flag != ROW_NO_ID || !(grove__spine_flags(s, row) & ROW_ASIDE)))
 				rc = grove__check_row(c, flags[i].what, row, 0, NULL);
+		if (!rc && grove__spine_flags(s, row) & ROW_HOLLOW)
+			rc = grove__check_row(c, c->s->at.dialect->mute ? NO_MESSAGE : NO_MESSAGE_LEFT, row,
+					      0, NULL);
 		if (!rc)
 			rc = check_target(c, row);
 	}

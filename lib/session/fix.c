@@ -27,6 +27,8 @@ static const char *words_of(enum grove__problem why, const struct grove__change 
 		return "a line that says nothing goes";
 	case SECOND_HEADER:
 		return "the second header goes";
+	case NO_MESSAGE:
+		return "an entry that says nothing, as its message is nowhere";
 	case DUPLICATE_ID:
 		return c && c->id ? "another id for an entry whose id was taken"
 		       : c	  ? "it follows its parent, which got another id"

@@ -43,6 +43,7 @@ struct grove__change {
 	const char *parent;        /* the same; NULL with `relink`: none */
 	const char *kept;          /* the first entry that a compaction keeps; NULL: as it is */
 	bool relink;
+	bool mute;                 /* it becomes an entry that says nothing */
 	enum grove__problem why;
 };
 

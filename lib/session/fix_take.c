@@ -136,6 +136,20 @@ static int rename_kept(struct grove__plan *p, uint32_t row, struct grove_slice v
 	return 0;
 }
 
+/* The row that was added last: if it lacks its message, something else stands there. */
+static int mute(struct grove__plan *p, const struct grove__entry *e)
+{
+	struct grove__change *c;
+
+	if (!e->hollow || !p->dialect->mute)
+		return 0;
+	c = grove__plan_change(p, p->spine->nr - 1, NO_MESSAGE);
+	if (!c)
+		return grove__fail_nomem(p->d);
+	c->mute = true;
+	return 0;
+}
+
 static int take_entry(struct grove__plan *p, struct grove__entry *e, const struct grove__spot *at,
 		      struct grove_slice value, bool renamable, enum grove__verdict *verdict,
 		      enum grove__problem *why)
@@ -149,8 +163,10 @@ static int take_entry(struct grove__plan *p, struct grove__entry *e, const struc
 	int rc = 0;
 
 	/* where ids are not stored there is nothing that could clash */
-	if (p->version < 2)
-		return add_row(p, e, at);
+	if (p->version < 2) {
+		rc = add_row(p, e, at);
+		return rc ? rc : mute(p, e);
+	}
 	if (e->parent_is == PARENT_NAMED)
 		r = rename_of(p, e->parent);
 	/* the row, for an entry that names its own id as its parent is the next one of that id */
@@ -185,6 +201,8 @@ static int take_entry(struct grove__plan *p, struct grove__entry *e, const struc
 	}
 	if (!rc && e->has_id && e->parent_is != PARENT_ABSENT && !e->aside)
 		p->usable = true;
+	if (!rc)
+		rc = mute(p, e);
 	return rc ? rc : rename_kept(p, p->spine->nr - 1, value);
 }
 
@@ -290,13 +308,15 @@ static int put_id(const struct grove__plan *p, struct grove_buf *line, const cha
 int grove__plan_rewrite(const struct grove__plan *p, const struct grove__change *c,
 			struct grove_slice value, struct grove_buf *out)
 {
-	struct grove_buf line = GROVE_BUF_INIT;
+	struct grove_buf line = GROVE_BUF_INIT, muted = GROVE_BUF_INIT;
 	struct grove_slice kept = grove__spine_name(c->kept);
-	int rc;
+	int rc = c->mute ? p->dialect->mute(value, &muted) : 0;
 
-	if (!c->relink)
+	if (c->mute)
+		value = grove__buf_slice(&muted);
+	if (!rc && !c->relink)
 		rc = grove__buf_add_slice(&line, value);
-	else
+	else if (!rc)
 		rc = p->dialect->relink(value, c->parent ? grove__spine_name(c->parent)
 							 : grove__slice(NULL, 0),
 					c->kept ? &kept : NULL, &line);
@@ -304,5 +324,6 @@ int grove__plan_rewrite(const struct grove__plan *p, const struct grove__change 
 		rc = c->id ? put_id(p, &line, c->id, out)
 			   : grove__buf_add_slice(out, grove__buf_slice(&line));
 	grove__buf_release(&line);
+	grove__buf_release(&muted);
 	return rc;
 }

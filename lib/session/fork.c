@@ -656,6 +656,8 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 	}
 	/* without a new one the directory stays as the source spells it */
 	h.cwd = opt->cwd ? cwd.ptr : s->cwd;
+	if (opt->leaf && !*h.cwd && s->at.dialect->fork_settles)
+		h.cwd = s->g->cwd;
 	rc = place(s, opt, h.cwd, h.time, h.id, &out->at, d);
 	if (!rc)
 		rc = open_copy(out, d);

@@ -142,6 +142,8 @@ enum what {
 	X(grove_session_agents, FREE, grove_session_agents(s, on_agent, NULL)) \
 	X(grove_session_agent_meta_get, LOCKED, grove_session_agent_meta_get(s, "x", &got.buf)) \
 	X(grove_session_agent_meta_put, LOCKED, grove_session_agent_meta_put(s, "x", line)) \
+	X(grove_session_agent_group, LOCKED, grove_session_agent_group(s, "x", "y")) \
+	X(grove_session_agent_path, LOCKED, grove_session_agent_path(s, "x", &got.buf)) \
 	X(grove_session_remote_agents, FREE, grove_session_remote_agents(s, on_remote, NULL)) \
 	X(grove_session_remote_agent_get, LOCKED, grove_session_remote_agent_get(s, "x", &got.buf)) \
 	X(grove_session_remote_agent_put, LOCKED, grove_session_remote_agent_put(s, "x", line)) \

@@ -378,6 +378,8 @@ static void tables_lose_their_padding(void **state)
 {
 	(void)state;
 	check_format("| a  | b |\n|----|:--:|\n|  1 | 2|", "|a|b|\n|---|:---:|\n|1|2|");
+	check_format("| |\n| | |\n|\t|", "||\n||\n||");
+	check_format("|-| |\n|   |---|\n| a | |", "|---|\n|---|\n|a||");
 	check_format("|:|\n|:-|-:|\n  | x |", "|:---:|\n|:---|---:|\n  |x|");
 	check_format("| a\n||\na |", "| a\n||\na |");
 }

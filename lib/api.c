@@ -853,8 +853,15 @@ static int pieces(struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *pa
 	const struct grove__spine *s = v->image->spine;
 	struct grove_buf line = GROVE_BUF_INIT;
 	struct grove_slice value;
-	int rc = grove__image_line(v->image, v->log, i, &line, &value, d);
+	int rc;
 
+	/* threads that read one view at the same time do so one by one */
+	if (!pthread_mutex_trylock(&v->near_lock)) {
+		rc = grove__image_line_near(v->image, v->log, i, &v->near, &line, &value, d);
+		pthread_mutex_unlock(&v->near_lock);
+	} else {
+		rc = grove__image_line(v->image, v->log, i, &line, &value, d);
+	}
 	if (!rc) {
 		rc = v->image->dialect->pieces(value, grove__spine_kind(s, i), grove__spine_role(s, i),
 					       fn, payload);

@@ -173,6 +173,20 @@ static inline bool grove__image_old(const struct grove__image *im)
  */
 int grove__image_line(const struct grove__image *im, struct grove_log *log, uint32_t row,
 		      struct grove_buf *out, struct grove_slice *value, struct grove_detail *d);
+/*
+ * The same for rows that are asked for mostly in the order of the log: what
+ * follows a line is read with it. One thread at a time; zeroed at first but for
+ * `until`.
+ */
+struct grove__near {
+	uint64_t until;                    /* the tail of the log, as the caller knows it */
+	char *buf;
+	uint64_t pos, len;                 /* of the bytes in it */
+	uint64_t next;                     /* where the last line that was asked for ended */
+};
+int grove__image_line_near(const struct grove__image *im, struct grove_log *log, uint32_t row,
+			   struct grove__near *near, struct grove_buf *out,
+			   struct grove_slice *value, struct grove_detail *d);
 /* Where the message of a row is known, its value need not be taken apart again. */
 bool grove__image_message(struct grove__image *im, uint32_t row, struct grove_slice value,
 			  struct grove_slice *out);

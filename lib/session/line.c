@@ -129,18 +129,22 @@ int grove__spot_fetch(struct grove_log *log, const struct grove__spot *at, struc
 	return 0;
 }
 
+static void as_one_line(struct grove_buf *out)
+{
+	grove__join_lines(out->ptr, out->len);
+	while (out->len && out->ptr[out->len - 1] == '\r')
+		grove__buf_cut(out, out->len - 1);
+}
+
 /* The same as one line. */
 static int fetch(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,
 		 struct grove_detail *d)
 {
 	int rc = grove__spot_fetch(log, at, out, d);
 
-	if (rc)
-		return rc;
-	grove__join_lines(out->ptr, out->len);
-	while (out->len && out->ptr[out->len - 1] == '\r')
-		grove__buf_cut(out, out->len - 1);
-	return 0;
+	if (!rc)
+		as_one_line(out);
+	return rc;
 }
 
 /* The same bytes again, piece by piece: have they changed? */
@@ -313,6 +317,53 @@ bool grove__image_message(struct grove__image *im, uint32_t row, struct grove_sl
 	if (known)
 		*out = grove__slice(value.ptr + off, len);
 	return known;
+}
+
+/* So much is read at once, and a line must be this much shorter to be worth it. */
+#define NEAR ((size_t)256 << 10)
+#define NEAR_LINE (NEAR / 8)
+
+/* Does `n` have these bytes, perhaps after a reading? */
+static bool bring_near(struct grove_log *log, struct grove__near *n, const struct grove__spot *at)
+{
+	uint64_t next = n->next;
+	struct grove_run run;
+
+	n->next = at->pos + at->len;
+	if (at->pos >= n->pos && at->pos + at->len <= n->pos + n->len)
+		return true;
+	/* somebody who jumps about is better served one by one */
+	if (at->len > NEAR_LINE || at->pos < next || at->pos - next > NEAR_LINE)
+		return false;
+	if (!n->buf && !(n->buf = malloc(NEAR)))
+		return false;
+	n->len = 0;
+	if (grove__log_read(log, at->pos, n->until, n->buf, NEAR, &run, NULL))
+		return false;
+	n->pos = at->pos;
+	n->len = run.len;
+	return at->len <= n->len;
+}
+
+int grove__image_line_near(const struct grove__image *im, struct grove_log *log, uint32_t row,
+			   struct grove__near *near, struct grove_buf *out,
+			   struct grove_slice *value, struct grove_detail *d)
+{
+	struct grove__spot at = grove__image_spot(im, row);
+	const char *bytes;
+
+	if (im->by_line || at.off || at.lines || !bring_near(log, near, &at))
+		return grove__image_line(im, log, row, out, value, d);
+	bytes = near->buf + (at.pos - near->pos);
+	/* what was read ahead may be older than a change in place: the log decides */
+	if (grove__crc32c(0, bytes, (size_t)at.len) != at.crc)
+		return grove__image_line(im, log, row, out, value, d);
+	grove__buf_clear(out);
+	if (grove__buf_reserve(out, (size_t)at.len + GROVE__JSON_PAD) ||
+	    grove__buf_add(out, bytes, (size_t)at.len))
+		return grove__fail_nomem(d);
+	as_one_line(out);
+	return present(im, log, row, out, value, d);
 }
 
 int grove__image_header_line(const struct grove__image *im, struct grove_log *log,

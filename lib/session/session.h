@@ -124,6 +124,8 @@ struct grove_view {
 	struct grove_counts counts;
 	pthread_mutex_t lock;
 	struct grove_detail detail;
+	pthread_mutex_t near_lock;
+	struct grove__near near;               /* for whoever has its lock */
 };
 
 /* world.c: the environment */

@@ -59,6 +59,8 @@ int grove__view_new(struct grove_session *s, struct grove_view **out, struct gro
 	v->name = grove__image_name(s->image);
 	count(s->image, &v->counts);
 	pthread_mutex_init(&v->lock, NULL);
+	pthread_mutex_init(&v->near_lock, NULL);
+	v->near.until = v->tail;
 	*out = v;
 	return 0;
 }
@@ -78,6 +80,8 @@ void grove_view_unref(struct grove_view *v)
 	grove__image_unref(v->image);
 	grove__session_unref(v->session);
 	pthread_mutex_destroy(&v->lock);
+	pthread_mutex_destroy(&v->near_lock);
+	free(v->near.buf);
 	free(v);
 }
 

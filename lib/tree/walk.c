@@ -144,8 +144,8 @@ static int by_row(const void *a, const void *b)
 int grove__tree_unmarked(const struct grove__spine *s, uint32_t nr, uint32_t row, uint32_t **out,
 			 size_t *count)
 {
-	uint32_t *rows, *below, *more;
-	size_t n, nr_below, kept = 0;
+	uint32_t *rows = NULL, *below, *more;
+	size_t n = 0, nr_below, kept = 0;
 	bool sorted = true;
 	int rc = grove__tree_children(s, nr, row, false, &rows, &n);
 

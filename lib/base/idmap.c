@@ -58,7 +58,17 @@ void grove__idmap_release(struct grove__idmap *m)
 	if (!m->borrowed)
 		free(m->slots);
 	m->slots = NULL;
-	m->mask = m->used = 0;
+	m->mask = m->used = m->limit = 0;
+}
+
+void grove__idmap_borrow(struct grove__idmap *m, uint64_t *slots, uint32_t mask, uint32_t used,
+			 uint32_t limit)
+{
+	m->slots = slots;
+	m->mask = mask;
+	m->used = used;
+	m->limit = limit;
+	m->borrowed = true;
 }
 
 /* A slot is hash in the upper half, number + 1 in the lower; 0 is empty. */
@@ -77,9 +87,11 @@ static int resize(struct grove__idmap *m, uint32_t nr)
 	slots = calloc(nr, sizeof(*slots));
 	if (!slots)
 		return GROVE_ENOMEM;
+	m->used = 0;
 	for (i = 0; m->slots && i <= m->mask; i++) {
 		if (!m->slots[i])
 			continue;
+		m->used++;
 		for (at = (uint32_t)(m->slots[i] >> 32) & (nr - 1); slots[at];)
 			at = (at + 1) & (nr - 1);
 		slots[at] = m->slots[i];
@@ -107,19 +119,21 @@ void grove__idmap_expect(struct grove__idmap *m, uint64_t nr)
 		resize(m, (uint32_t)slots);
 }
 
-/* The slot of `name`, or the empty one where it belongs. */
+/* The slot of `name`, or the empty one where it belongs; NULL: there is neither, which only others do. */
 static uint64_t *probe(const struct grove__idmap *m, struct grove_slice name, uint32_t hash)
 {
 	uint32_t at = hash & m->mask;
 
-	for (;; at = (at + 1) & m->mask) {
+	for (uint32_t left = m->mask;; left--, at = (at + 1) & m->mask) {
 		uint64_t slot = m->slots[at];
 
 		if (!slot)
 			return &m->slots[at];
-		if ((uint32_t)(slot >> 32) == hash &&
+		if ((uint32_t)(slot >> 32) == hash && value_of(slot) < m->limit &&
 		    grove__slice_eq(m->name(m->owner, value_of(slot)), name))
 			return &m->slots[at];
+		if (!left)
+			return NULL;
 	}
 }
 
@@ -130,7 +144,7 @@ uint32_t grove__idmap_get(const struct grove__idmap *m, struct grove_slice name)
 	if (!m->slots)
 		return GROVE__IDMAP_NONE;
 	slot = probe(m, name, (uint32_t)grove__hash(m->seed, name.ptr, name.len));
-	return *slot ? value_of(*slot) : GROVE__IDMAP_NONE;
+	return slot && *slot ? value_of(*slot) : GROVE__IDMAP_NONE;
 }
 
 void grove__idmap_hint(const struct grove__idmap *m, struct grove_slice name)
@@ -152,9 +166,16 @@ int grove__idmap_put(struct grove__idmap *m, struct grove_slice name,
 			return rc;
 	}
 	slot = probe(m, name, hash);
+	if (!slot) {
+		if (grow(m))
+			return GROVE_ENOMEM;
+		slot = probe(m, name, hash);
+	}
 	*old = *slot ? value_of(*slot) : GROVE__IDMAP_NONE;
 	if (!*slot)
 		m->used++;
 	*slot = (uint64_t)hash << 32 | (value + 1);
+	if (value >= m->limit)
+		m->limit = value + 1;
 	return 0;
 }

@@ -20,6 +20,7 @@ struct grove__idmap {
 	uint64_t *slots;
 	uint32_t mask;   /* number of slots - 1; 0 while there are none */
 	uint32_t used;
+	uint32_t limit;  /* all numbers are below it; what is not, in slots that came from elsewhere, is nothing */
 	uint64_t seed;
 	grove__idmap_name_fn *name;
 	const void *owner;
@@ -45,6 +46,13 @@ int grove__idmap_put(struct grove__idmap *m, struct grove_slice name,
 void grove__idmap_hint(const struct grove__idmap *m, struct grove_slice name);
 /* There will be about `nr` names: make room for them at once. If there is none, it is made later. */
 void grove__idmap_expect(struct grove__idmap *m, uint64_t nr);
+
+/*
+ * Use slots that were kept, `mask` + 1 of them (a power of two, or none if it is 0), as
+ * long as the map lives. They may hold anything: numbers from `limit` on are not found.
+ */
+void grove__idmap_borrow(struct grove__idmap *m, uint64_t *slots, uint32_t mask, uint32_t used,
+			 uint32_t limit);
 
 /* A good 64-bit mix of some bytes. */
 uint64_t grove__hash(uint64_t seed, const void *ptr, size_t len);

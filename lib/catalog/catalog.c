@@ -30,7 +30,7 @@
 #include <stdlib.h>
 
 /* Of the tables, and of what their bytes mean. */
-#define VERSION "6"
+#define VERSION "7"
 #define TICK_NS INT64_C(100000000)
 /* Where times are whole seconds, there may be nothing finer than two of them. */
 #define COARSE_NS INT64_C(2500000000)
@@ -128,11 +128,45 @@ static bool make_tables(sqlite3 *db)
 	return ok;
 }
 
+/* The files of a database. */
+static const char *const ends[] = { "", "-wal", "-shm" };
+#define NR_ENDS (sizeof(ends) / sizeof(*ends))
+
+static void remove_db(const char *path)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	for (size_t i = 0; i < NR_ENDS; i++) {
+		grove__buf_clear(&b);
+		if (!grove__buf_addf(&b, "%s%s", path, ends[i]))
+			grove__sys_unlink(b.ptr);
+	}
+	grove__buf_release(&b);
+}
+
+/* One that somebody else made, or may write to, may say anything. */
+static bool is_anybodys(const char *path)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove__sys_stat st;
+	bool yes = false;
+
+	for (size_t i = 0; i < NR_ENDS && !yes; i++) {
+		grove__buf_clear(&b);
+		yes = grove__buf_addf(&b, "%s%s", path, ends[i]) ||
+		      (!grove__sys_lstat(b.ptr, &st) && (st.type != SYS_FILE || !grove__sys_is_ours(&st)));
+	}
+	grove__buf_release(&b);
+	return yes;
+}
+
 static sqlite3 *open_db(const char *path)
 {
 	sqlite3 *db = NULL;
 	int fd;
 
+	if (is_anybodys(path))
+		remove_db(path);
 	/* what is in it is nobody else's to read; SQLite would ask the umask */
 	if (!grove__sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, &fd))
 		grove__sys_close(fd);
@@ -146,19 +180,6 @@ static sqlite3 *open_db(const char *path)
 	}
 	sqlite3_close(db);
 	return NULL;
-}
-
-static void remove_db(const char *path)
-{
-	static const char *const ends[] = { "", "-wal", "-shm" };
-	struct grove_buf b = GROVE_BUF_INIT;
-
-	for (size_t i = 0; i < 3; i++) {
-		grove__buf_clear(&b);
-		if (!grove__buf_addf(&b, "%s%s", path, ends[i]))
-			grove__sys_unlink(b.ptr);
-	}
-	grove__buf_release(&b);
 }
 
 static bool is_damage(int rc)
@@ -336,13 +357,15 @@ static struct grove__catalog *new_catalog(const char *dir, enum grove__purpose p
 struct grove__catalog *grove__catalog_open(struct grove *g, enum grove__purpose purpose, size_t nr)
 {
 	struct grove__catalog *c;
+	const char *dir;
 	bool again = true;
 
-	if (!g->cache || grove__sys_mkdirs(g->cache, 0700))
+	dir = grove__cache_dir(g);
+	if (!dir)
 		return NULL;
 	/* one that is damaged goes, and is made anew, once */
 	for (int tries = 0; tries < 2 && again; tries++) {
-		c = new_catalog(g->cache, purpose);
+		c = new_catalog(dir, purpose);
 		if (!c || open_catalog(c, nr))
 			return c;
 		/* half of it is none */

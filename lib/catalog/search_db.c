@@ -29,6 +29,10 @@
 #define BUSY_MS 2000
 #define MAKE_TRIES 50
 
+/* The files of a database. */
+static const char *const ends[] = { "", "-wal", "-shm" };
+#define NR_ENDS (sizeof(ends) / sizeof(*ends))
+
 /* -------------------------------------------------------------------- words */
 
 struct cutting {
@@ -315,11 +319,27 @@ static unsigned db_number(struct grove *g)
 	return nr;
 }
 
+/* One that somebody else made, or may write to, may say anything. */
+static bool is_anybodys(struct grove *g, unsigned nr)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove__sys_stat st;
+	bool yes = false;
+
+	for (size_t i = 0; i < NR_ENDS && !yes; i++)
+		yes = db_path(g, nr, ends[i], &path) ||
+		      (!grove__sys_lstat(path.ptr, &st) &&
+		       (st.type != SYS_FILE || !grove__sys_is_ours(&st)));
+	grove__buf_release(&path);
+	return yes;
+}
+
 int grove__search_index_open(struct grove *g, struct grove__search_index **out,
 			     struct grove_detail *why)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
 	struct grove__search_index *ix;
+	unsigned nr;
 	uint64_t seed;
 	int rc;
 
@@ -327,7 +347,8 @@ int grove__search_index_open(struct grove *g, struct grove__search_index **out,
 	if (!g->cache)
 		return 0;
 	ix = calloc(1, sizeof(*ix));
-	if (!ix || db_path(g, db_number(g), "", &path)) {
+	nr = db_number(g);
+	if (!ix || db_path(g, nr, "", &path)) {
 		free(ix);
 		return grove__fail_nomem(why);
 	}
@@ -338,12 +359,16 @@ int grove__search_index_open(struct grove *g, struct grove__search_index **out,
 	if (grove__sys_mkdirs(g->cache, 0700))
 		rc = grove__fail(why, GROVE_EACCESS, g->cache,
 				 "cannot be made: all sessions are looked through instead of an index");
+	else if (!grove__cache_dir(g))
+		rc = grove__fail(why, GROVE_EACCESS, g->cache,
+				 "is not only yours to write to: all sessions are looked through instead of an "
+				 "index");
 	else if (grove__sys_is_remote(g->cache))
 		rc = grove__fail(why, GROVE_ENOTSUP, g->cache,
 				 "is on another machine, where no index can be kept: all sessions are looked "
 				 "through");
 	else
-		rc = open_db(ix, path.ptr);
+		rc = is_anybodys(g, nr) ? GROVE_EDAMAGED : open_db(ix, path.ptr);
 	if (rc && rc != GROVE_EDAMAGED && rc != GROVE_ENOMEM) {
 		if (!why->code)
 			grove__fail(why, GROVE_EIO, path.ptr,
@@ -375,7 +400,6 @@ void grove__search_index_close(struct grove__search_index *ix)
 
 void grove__search_index_remove(struct grove *g)
 {
-	static const char *const ends[] = { "", "-wal", "-shm" };
 	struct grove_buf path = GROVE_BUF_INIT;
 	unsigned nr;
 	int fd;
@@ -387,7 +411,7 @@ void grove__search_index_remove(struct grove *g)
 	if (!db_path(g, nr + 1, "", &path) &&
 	    !grove__sys_open(path.ptr, O_RDWR | O_CREAT | O_CLOEXEC, 0600, &fd))
 		grove__sys_close(fd);
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < NR_ENDS; i++)
 		if (!db_path(g, nr, ends[i], &path))
 			grove__sys_unlink(path.ptr);
 	grove__buf_release(&path);

@@ -109,11 +109,105 @@ int grove__claude_freeze(const struct grove__claude_rows *r, uint64_t at, uint64
 	return rc ? rc : put(&f, at, &h, sizeof(h));
 }
 
-/* It lies where it can lie. */
-static bool sane(const struct head *h, const struct place *p, size_t item)
+/* ------------------------------------------------------------------ thawing */
+
+/* The next array lies where it was put, with the room that it was given. */
+static bool lies(const struct place *p, struct freezing *f, size_t room, size_t item, size_t len)
 {
-	return p->at <= h->end && p->nr <= p->cap && p->cap <= (h->end - p->at) / item &&
-	       p->at % GROVE__ICE_PAGE == 0;
+	if (p->nr > len / item)
+		return false;
+	return !memcmp(p, &(struct place[]){ reserve(f, (size_t)p->nr, room, item) }, sizeof(*p)) && f->at <= len;
+}
+
+/* All of them, one behind the other. */
+static bool sane(const struct head *h, uint64_t at, size_t len)
+{
+	struct freezing f = { .at = grove__ice_page_up(at + sizeof(*h)) };
+
+	return h->slots.nr == (h->mask ? (uint64_t)h->mask + 1 : 0) && !(h->slots.nr & (h->slots.nr - 1)) &&
+	       lies(&h->rows, &f, ROOM, sizeof(struct grove__claude_packed), len) &&
+	       lies(&h->names, &f, ROOM, sizeof(struct grove__claude_name), len) &&
+	       lies(&h->kept, &f, ROOM_KEPT, sizeof(struct grove__claude_kept), len) &&
+	       lies(&h->pool, &f, ROOM, sizeof(uint32_t), len) &&
+	       lies(&h->slots, &f, 0, sizeof(uint64_t), len) && h->texts.at == f.at && h->texts.nr <= len - f.at &&
+	       h->texts.nr == h->texts.cap && h->end == f.at + h->texts.nr;
+}
+
+/* NONE, or one of so many. */
+static uint32_t beyond(uint32_t i, size_t nr)
+{
+	return i + 1 > nr;
+}
+
+static bool rows_fit(const struct grove__claude_rows *r)
+{
+	uint32_t bad = 0;
+
+	for (size_t i = 0; i < r->nr; i++) {
+		const struct grove__claude_packed *p = &r->rows[i];
+
+		bad |= beyond(p->id, r->nr_names) | beyond(p->parent, r->nr_names) |
+		       beyond(p->logical, r->nr_names) | beyond(p->reply, r->nr_names) |
+		       ((uint64_t)p->tools + p->nr_tools > r->nr_pool) | (p->class > CLAUDE_NOTE) |
+		       (p->parent_is > PARENT_NAMED);
+		/* who names a parent has a name for it */
+		bad |= (p->parent_is == PARENT_NAMED) & (p->parent == CLAUDE_NONE);
+	}
+	return !bad;
+}
+
+static bool names_fit(const struct grove__claude_rows *r, uint64_t texts)
+{
+	for (size_t i = 0; i < r->nr_names; i++) {
+		const struct grove__claude_name *n = &r->names[i];
+		uint32_t len;
+
+		/* as in a spine: the text is at base + n->text, the base being a byte before the first */
+		if (beyond(n->row, r->nr) | beyond(n->first, r->nr) || n->text < sizeof(len) + 1 ||
+		    n->text > texts + 1)
+			return false;
+		memcpy(&len, r->base + n->text - sizeof(len), sizeof(len));
+		if (len > texts + 1 - n->text)
+			return false;
+	}
+	return true;
+}
+
+/* A boolean of another's making may be anything. */
+static bool is_bool(const bool *b)
+{
+	uint8_t byte;
+
+	memcpy(&byte, b, 1);
+	return byte <= 1;
+}
+
+static bool kept_fits(const struct grove__claude_rows *r)
+{
+	uint32_t before = 0;
+
+	for (size_t i = 0; i < r->nr_kept; i++) {
+		const struct grove__claude_kept *k = &r->kept[i];
+
+		/* by row: they are searched */
+		if (k->row >= r->nr || k->row < before || beyond(k->anchor, r->nr_names) ||
+		    beyond(k->head, r->nr_names) || beyond(k->tail, r->nr_names) ||
+		    (uint64_t)k->first + k->nr > r->nr_pool || !is_bool(&k->messages) || !is_bool(&k->segment))
+			return false;
+		before = k->row;
+	}
+	return true;
+}
+
+/* Every number leads to something that is there. */
+static bool fits(const struct grove__claude_rows *r, uint64_t texts)
+{
+	uint32_t bad = 0;
+
+	for (size_t i = 0; i < r->nr_pool; i++)
+		bad |= r->pool[i] >= r->nr_names;
+	return !bad && !beyond(r->last_id, r->nr_names) && !beyond(r->last_reply, r->nr_names) && rows_fit(r) &&
+	       names_fit(r, texts) && kept_fits(r);
 }
 
 int grove__claude_thaw(struct grove__claude_rows *r, char *bytes, size_t len, uint64_t at)
@@ -123,11 +217,7 @@ int grove__claude_thaw(struct grove__claude_rows *r, char *bytes, size_t len, ui
 	if (at > len || len - at < sizeof(h))
 		return 1;
 	memcpy(&h, bytes + at, sizeof(h));
-	if (h.end > len || !sane(&h, &h.rows, sizeof(*r->rows)) ||
-	    !sane(&h, &h.names, sizeof(*r->names)) ||
-	    !sane(&h, &h.kept, sizeof(*r->kept)) || !sane(&h, &h.pool, sizeof(*r->pool)) ||
-	    !sane(&h, &h.slots, sizeof(*r->map.slots)) || !sane(&h, &h.texts, 1) || !h.texts.at ||
-	    h.slots.nr != (h.mask ? (uint64_t)h.mask + 1 : 0))
+	if (!sane(&h, at, len) || h.rows.nr >= UINT32_MAX || h.names.nr >= UINT32_MAX)
 		return 1;
 	r->rows = (void *)(bytes + h.rows.at);
 	r->nr = h.rows.nr;
@@ -142,16 +232,12 @@ int grove__claude_thaw(struct grove__claude_rows *r, char *bytes, size_t len, ui
 	r->nr_pool = h.pool.nr;
 	r->cap_pool = h.pool.cap;
 	r->map.seed = h.seed;
-	if (h.slots.nr) {
-		r->map.slots = (void *)(bytes + h.slots.at);
-		r->map.mask = h.mask;
-		r->map.used = h.used;
-		r->map.borrowed = true;
-	}
+	if (h.slots.nr)
+		grove__idmap_borrow(&r->map, (void *)(bytes + h.slots.at), h.mask, h.used, (uint32_t)h.names.nr);
 	r->last_id = h.last_id;
 	r->last_reply = h.last_reply;
 	r->ice = bytes;
 	r->ice_len = len;
 	r->base = bytes + h.texts.at - 1;
-	return 0;
+	return !fits(r, h.texts.nr);
 }

@@ -654,6 +654,7 @@ static int take_in(struct grove__batch *b, const struct grove_appended *out)
 			im->bad_pos = im->malformed ? im->bad_pos : im->next;
 			im->malformed++;
 			im->lines++;
+			im->unknown = true;
 		}
 	}
 	im->torn = im->open_tail = false;

@@ -11,11 +11,13 @@
  *
  * Nothing of it is used before the checksum of each piece was found to be right.
  *
- * It is only believed if nothing speaks against it: the same file by device,
- * inode and dialect, made by this very release, not shorter than it was; if its
- * times or its length have changed, the header, the last line that was read and
- * some in between have the same bytes. Whatever is in doubt is read from the
- * session itself, and whatever is missing costs time, never an answer.
+ * It is only believed if it is about this very file: the same by device, inode and
+ * dialect, made by this very release, and by us: whoever else may write there may
+ * not tell us what is in a session. If the file's length and times are what they
+ * were, so are its bytes. If not, all of them that were read then are compared with
+ * their checksums (proof.c), and if they are the same, that is noted (struct vouched),
+ * so that it is done once. Whatever is in doubt is read from the session itself, and
+ * whatever is missing costs time, never an answer.
  */
 #include "session/cache.h"
 
@@ -33,28 +35,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MAGIC "grovspn2"
+#define MAGIC "grovspn3"
 /* Of what is found in a line: another number, and all that was kept is made anew. */
 #define INDEX_VERSION 3
 #define HEAD GROVE__ICE_PAGE
 #define WORTH ((uint64_t)16 << 20)        /* bytes of a log from which it pays */
 #define WORTH_MORE ((uint64_t)8 << 20)    /* read anew since it was kept */
-#define SAMPLES 64
-#define TICK_MS 100
-#define TICK_SECONDS_MS 2500
 #define FILES_MAX 128
+
+/* What a file is like whose bytes are known. All 0: what nobody can be sure of. */
+struct stamp {
+	uint64_t size;
+	int64_t mtime_ns, ctime_ns;
+};
 
 /* What of an image is not in its spine. */
 struct state {
 	uint64_t next, tail, lines, bytes, malformed, blank, bad_line, bad_pos, torn_off, values;
 	uint64_t slot_pos, slot_off, slot_len, slot_line;
-	int64_t ctime_ns;
+	uint64_t odd;
+	struct stamp stamp;
 	uint64_t nr_headers;
 	struct grove__spot header_at;
 	int64_t time;                      /* of a session without a header, and its directory */
 	uint64_t cwd_len;
 	uint32_t slot_crc, from;
-	uint8_t torn, open_tail, loose, has_slot, has_cwd;
+	uint8_t torn, open_tail, loose, unknown, has_slot, has_cwd;
 };
 
 struct head {
@@ -70,15 +76,40 @@ struct head {
 	uint32_t crc;                      /* of all before it */
 };
 
-_Static_assert(sizeof(struct head) <= HEAD, "the head has its page");
+/*
+ * The file has other times, or is longer, and what was read of it then has been found
+ * to be the same. At the end of the head's page, written in its place: one that is half
+ * written has another checksum, and counts for nothing.
+ */
+struct vouched {
+	struct stamp stamp;
+	uint32_t head;                     /* its crc: this head's and no other's */
+	uint32_t crc;
+};
+#define VOUCHED_AT (HEAD - sizeof(struct vouched))
+
+_Static_assert(sizeof(struct head) <= VOUCHED_AT, "the head has its page");
+
+/* The directory, below the other: 1 if there is none where only we can write. */
+static int find_dir(const struct grove *g, struct grove_buf *out)
+{
+	const char *cache = grove__cache_dir(g);
+	struct grove__sys_stat st;
+
+	if (!cache || grove__buf_addf(out, "%s/spine", cache) || grove__sys_mkdirs(out->ptr, 0700) ||
+	    grove__sys_stat(out->ptr, &st))
+		return 1;
+	return !grove__sys_is_ours(&st);
+}
 
 /* Where it is, or is to be. 1: there is no place, or the log is no file. */
-static int place(struct grove_session *s, struct grove_buf *path, struct grove__sys_stat *st)
+static int place(struct grove_session *s, struct grove_buf *dir, struct grove_buf *path,
+		 struct grove__sys_stat *st)
 {
 	if (!s->g->cache || !s->at.path || s->held || grove__sys_stat(s->at.path, st) ||
-	    st->type != SYS_FILE || st->size < WORTH)
+	    st->type != SYS_FILE || st->size < WORTH || find_dir(s->g, dir))
 		return 1;
-	return grove__buf_addf(path, "%s/spine/%llx-%llx-%s", s->g->cache, (unsigned long long)st->dev,
+	return grove__buf_addf(path, "%s/%llx-%llx-%s", dir->ptr, (unsigned long long)st->dev,
 			       (unsigned long long)st->ino, s->at.dialect->name);
 }
 
@@ -109,11 +140,13 @@ static void take_state(const struct grove__image *im, struct state *st)
 		.malformed = im->malformed, .blank = im->blank, .bad_line = im->bad_line,
 		.bad_pos = im->bad_pos, .torn_off = im->torn_off, .values = im->values,
 		.slot_pos = im->slot_pos, .slot_off = im->slot_off, .slot_len = im->slot_len,
-		.slot_line = im->slot_line, .slot_crc = im->slot_crc, .ctime_ns = im->ctime_ns,
+		.slot_line = im->slot_line, .slot_crc = im->slot_crc, .odd = im->odd, .unknown = im->unknown,
 		.nr_headers = im->nr_headers, .header_at = im->header_at, .from = im->from,
 		.torn = im->torn, .open_tail = im->open_tail, .loose = im->loose,
 		.has_slot = im->has_slot, .time = im->header.time,
 	};
+	if (im->settled)
+		st->stamp = (struct stamp){ im->tail, im->mtime_ns, im->ctime_ns };
 	if (im->dialect->headless && im->header.cwd) {
 		st->has_cwd = true;
 		st->cwd_len = strlen(im->header.cwd);
@@ -170,10 +203,6 @@ static int write_image(int fd, struct grove__image *im, const struct grove__sys_
 	h.dev = st->dev;
 	h.ino = st->ino;
 	take_state(im, &h.state);
-	/* what changes within a tick of the clock has the same time; some file systems count seconds */
-	if (grove__sys_now_ms() - im->ctime_ns / 1000000 <
-	    (im->ctime_ns % 1000000000 ? TICK_MS : TICK_SECONDS_MS))
-		h.state.ctime_ns = 0;
 	rc = write_parts(&w, im, &h);
 	h.crc = grove__crc32c(0, &h, offsetof(struct head, crc));
 	/* a head is there only if the rest is */
@@ -228,14 +257,10 @@ void grove__cache_freeze(struct grove_session *s, struct grove__image *im)
 
 	if (im->by_line || im->kept_until + WORTH_MORE > im->tail || im->spine->linked != im->spine->nr)
 		return;
-	rc = place(s, &path, &st);
+	rc = place(s, &dir, &path, &st);
 	grove__sys_random(&random, sizeof(random));
 	if (!rc)
-		rc = grove__buf_addf(&dir, "%s/spine", s->g->cache);
-	if (!rc)
 		rc = grove__buf_addf(&temp, "%s.%016llx.tmp", path.ptr, (unsigned long long)random);
-	if (!rc)
-		rc = grove__sys_mkdirs(dir.ptr, 0700);
 	if (!rc)
 		rc = grove__sys_open(temp.ptr, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, &fd);
 	if (!rc) {
@@ -262,6 +287,31 @@ static bool within(uint64_t at, uint64_t nr, size_t item, size_t len)
 	return at <= len && nr <= (len - at) / item;
 }
 
+/* A place in the log that can be one: files have no others. */
+static bool is_spot(const struct grove__spot *at, uint64_t tail)
+{
+	uint8_t lines;
+
+	memcpy(&lines, &at->lines, 1);
+	return at->pos <= tail && at->len <= tail - at->pos && !at->off && !lines;
+}
+
+/* Nothing that is said of the log lies outside of it. */
+static bool is_sane(const struct head *h, const struct grove__dialect *dialect)
+{
+	const struct state *st = &h->state;
+	const struct grove__header_at *headers = (const void *)((const char *)h + h->headers);
+	struct grove__spot slot = { .pos = st->slot_pos, .off = st->slot_off, .len = st->slot_len };
+
+	if (st->next > st->tail || (st->has_slot && !is_spot(&slot, st->tail)) ||
+	    st->from > dialect->version || (!dialect->headless && !is_spot(&st->header_at, st->tail)))
+		return false;
+	for (uint64_t i = 0; i < st->nr_headers; i++)
+		if (!is_spot(&headers[i].at, st->tail))
+			return false;
+	return true;
+}
+
 /* Is this ours, and about that file? */
 static bool is_about(const struct grove__image *im, const struct grove__sys_stat *st,
 		     const struct head *h, size_t len)
@@ -271,20 +321,12 @@ static bool is_about(const struct grove__image *im, const struct grove__sys_stat
 	name_it(im, &want);
 	return h->crc == grove__crc32c(0, h, offsetof(struct head, crc)) &&
 	       !memcmp(h, &want, offsetof(struct head, dev)) && h->dev == st->dev &&
-	       h->ino == st->ino && h->state.tail <= st->size &&
+	       h->ino == st->ino && h->state.tail <= st->size && h->ice.end <= len &&
 	       within(h->sums, h->nr_sums, sizeof(struct grove__sum), len) &&
+	       h->sums % sizeof(uint64_t) == 0 && h->headers == align(h->ice.end) &&
 	       within(h->headers, h->state.nr_headers, sizeof(*im->headers), len) &&
+	       h->chain == grove__ice_page_up(h->headers + h->state.nr_headers * sizeof(*im->headers)) &&
 	       within(h->cwd, h->state.cwd_len, 1, len);
-}
-
-/* And as it was written? */
-static bool is_whole(const struct head *h, size_t len)
-{
-	const char *bytes = (const char *)h;
-	const struct grove__sum *sums = (const void *)(bytes + h->sums);
-
-	return h->sums_crc == grove__crc32c(0, sums, (size_t)h->nr_sums * sizeof(*sums)) &&
-	       grove__sums_hold(sums, (size_t)h->nr_sums, bytes, len);
 }
 
 /* Of a session without a header: what its entries said. */
@@ -328,7 +370,8 @@ static int give_state(struct grove__image *im, const struct head *h)
 	im->slot_len = st->slot_len;
 	im->slot_line = st->slot_line;
 	im->slot_crc = st->slot_crc;
-	im->ctime_ns = st->ctime_ns;
+	im->odd = st->odd;
+	im->unknown = st->unknown;
 	im->header_at = st->header_at;
 	im->from = st->from;
 	im->torn = st->torn;
@@ -359,35 +402,64 @@ static int read_texts(struct grove_session *s, struct grove__image *im)
 	return rc;
 }
 
-/* The file is not as it was left: some of its lines, here and there, must be. */
-static bool samples_hold(struct grove_session *s, const struct grove__image *im)
+/* Does one of the stamps say that the log is as it was? */
+static bool is_stamped(const struct head *h, const struct grove_log_stat *log)
 {
-	struct grove_buf line = GROVE_BUF_INIT;
-	uint32_t nr = im->spine->nr;
-	int rc = 0;
+	struct stamp now = { log->tail, log->mtime_ns, log->ctime_ns };
+	struct vouched v;
 
-	for (unsigned i = 0; i < SAMPLES && nr && !rc; i++) {
-		uint64_t random;
-		struct grove__spot at;
+	if (!now.ctime_ns)
+		return false;
+	memcpy(&v, (const char *)h + VOUCHED_AT, sizeof(v));
+	return !memcmp(&now, &h->state.stamp, sizeof(now)) ||
+	       (!memcmp(&now, &v.stamp, sizeof(now)) && v.head == h->crc &&
+		v.crc == grove__crc32c(0, &v, offsetof(struct vouched, crc)));
+}
 
-		grove__sys_random(&random, sizeof(random));
-		at = grove__image_spot(im, (uint32_t)(random % nr));
-		if (at.len < HEAD * 16)
-			rc = grove__spot_fetch(s->log, &at, &line, NULL);
+/* Note that the log, as it is now, has the bytes that were read. */
+static void vouch(const char *path, const struct head *h, const struct grove_log_stat *log)
+{
+	struct vouched v = { .stamp = { log->tail, log->mtime_ns, log->ctime_ns }, .head = h->crc };
+	int fd;
+
+	v.crc = grove__crc32c(0, &v, offsetof(struct vouched, crc));
+	if (grove__sys_open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0, &fd))
+		return;
+	(void)!grove__sys_pwrite_all(fd, &v, sizeof(v), VOUCHED_AT);
+	grove__sys_close(fd);
+}
+
+/* Has the log the bytes that the image is of? By its times, or because they were compared. */
+static bool is_current(struct grove_session *s, struct grove__image *im, const char *path,
+		       const struct head *h)
+{
+	struct grove_log_stat log;
+	bool settled;
+
+	if (grove__log_stat(s->log, &log, NULL) || log.tail < im->tail)
+		return false;
+	settled = grove__image_settled(log.ctime_ns);
+	if (!is_stamped(h, &log)) {
+		if (grove__image_prove(im, s->log))
+			return false;
+		if (settled)
+			vouch(path, h, &log);
 	}
-	grove__buf_release(&line);
-	return !rc;
+	im->ctime_ns = log.ctime_ns;
+	im->mtime_ns = log.mtime_ns;
+	im->generation = log.generation;
+	return true;
 }
 
 /* The file that was kept, mapped: the image's from here on. 1: there is none. */
 static int map_kept(const char *path, struct grove__image *im)
 {
 	struct grove__sys_stat st;
-	int fd = -1, rc = grove__sys_open(path, O_RDONLY | O_CLOEXEC, 0, &fd);
+	int fd = -1, rc = grove__sys_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0, &fd);
 
 	if (!rc)
 		rc = grove__sys_fstat(fd, &st);
-	if (!rc && st.size < sizeof(struct head))
+	if (!rc && (st.size < HEAD || !grove__sys_is_ours(&st)))
 		rc = 1;
 	if (!rc) {
 		im->ice_len = (size_t)st.size;
@@ -401,7 +473,7 @@ static int map_kept(const char *path, struct grove__image *im)
 /* Spine and chain, over the bytes that were mapped. 1: they are not usable. */
 static int thaw_parts(struct grove__image *im, const struct head *h)
 {
-	struct grove__spine *spine = grove__spine_thaw(&h->ice, im->ice, im->ice_len);
+	struct grove__spine *spine = grove__spine_thaw(&h->ice, im->ice, im->ice_len, h->state.tail);
 	struct grove__chain *chain = NULL;
 
 	if (!spine)
@@ -418,30 +490,50 @@ static int thaw_parts(struct grove__image *im, const struct head *h)
 	return im->dialect->chain_count(chain) == spine->nr ? 0 : 1;
 }
 
+/* All of it, if it is as it was written, and can be. 1: it is not. */
+static int thaw(struct grove__image *im, const struct head *h)
+{
+	const struct grove__sum *sums = (const void *)(im->ice + h->sums);
+	struct grove__sums_check check;
+	int rc;
+
+	if (h->sums_crc != grove__crc32c(0, sums, (size_t)h->nr_sums * sizeof(*sums)) ||
+	    !is_sane(h, im->dialect))
+		return 1;
+	/* most of this is waiting for pages: two threads, one for the sums and one for the sense */
+	grove__sums_begin(&check, sums, (size_t)h->nr_sums, im->ice, im->ice_len);
+	rc = thaw_parts(im, h);
+	if (!grove__sums_end(&check))
+		rc = 1;
+	return rc ? rc : give_state(im, h);
+}
+
 int grove__cache_thaw(struct grove_session *s, struct grove__image *im)
 {
-	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove_buf dir = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
 	struct grove__sys_stat st;
-	struct grove_log_stat log;
 	const struct head *h;
-	int rc = place(s, &path, &st);
+	int rc = place(s, &dir, &path, &st);
 
 	if (!rc)
 		rc = map_kept(path.ptr, im);
-	grove__buf_release(&path);
 	if (rc)
-		return 1;
+		goto out;
 	h = (const struct head *)im->ice;
-	rc = is_about(im, &st, h, im->ice_len) && is_whole(h, im->ice_len) ? thaw_parts(im, h) : 1;
-	if (!rc)
-		rc = give_state(im, h);
-	if (!rc)
-		rc = grove__log_stat(s->log, &log, NULL);
+	rc = is_about(im, &st, h, im->ice_len) ? thaw(im, h) : 1;
 	if (!rc)
 		rc = read_texts(s, im);
-	if (!rc && (log.ctime_ns != im->ctime_ns || log.tail != im->tail) && !samples_hold(s, im))
+	if (!rc && !is_current(s, im, path.ptr, h))
 		rc = 1;
-	if (!rc)
-		im->generation = log.generation;
+	if (!rc) {
+		im->kept_path = strdup(path.ptr);
+		rc = im->kept_path ? 0 : GROVE_ENOMEM;
+	}
+	/* nobody will have any use for it */
+	if (rc && rc != GROVE_ENOMEM)
+		grove__sys_unlink(path.ptr);
+out:
+	grove__buf_release(&dir);
+	grove__buf_release(&path);
 	return rc ? 1 : 0;
 }

@@ -14,6 +14,9 @@
 
 #include <pthread.h>
 
+/* What some editors put in front of the first line. */
+#define GROVE__MARK "\xef\xbb\xbf"
+
 /* A line longer than this is never held in memory as a whole. Tests make it shorter. */
 #define GROVE__LINE_MAX grove__line_max
 extern uint64_t grove__line_max;
@@ -58,11 +61,17 @@ struct grove__image {
 	uint64_t base;                     /* with the lines: the log's rev */
 	uint64_t kept_until;               /* so much of it is in the cache (cache.c); 0: nothing */
 	int64_t ctime_ns;                  /* of the log when we looked; 0: look closer */
+	int64_t mtime_ns;
+	bool settled;                      /* it had been so long enough that a change would have other times */
+	char *kept_path;                   /* the file it was thawed from; NULL: none */
 	char *ice;                         /* what it was thawed from, mapped; NULL: nothing */
 	size_t ice_len;
 	bool spoilt;                       /* atomic: not what is in the log; a refresh reads it anew */
 	uint64_t lines, bytes, malformed, blank;
 	uint64_t bad_line, bad_pos;        /* the first malformed one */
+	/* Files: of lines that are neither rows nor headers, grove__odd_line() added up … */
+	uint64_t odd;
+	bool unknown;                      /* … unless one of them was never seen whole */
 	bool by_line;                      /* positions count lines, not bytes */
 	/*
 	 * The log ends inside a value. Its last line is not counted in `lines`,
@@ -196,6 +205,15 @@ int grove__image_verify(const struct grove__image *im, uint32_t nr, struct grove
 int grove__image_header_line(const struct grove__image *im, struct grove_log *log,
 			     struct grove_buf *out, struct grove_slice *value,
 			     struct grove_detail *d);
+/*
+ * Is every byte before im->next what it was when it was read? All of them are read
+ * again. GROVE_ESTALE if not, or if that cannot be told; GROVE_ENOMEM.
+ */
+int grove__image_prove(const struct grove__image *im, struct grove_log *log);
+/* Is a time of change so old that another change would have another one? */
+bool grove__image_settled(int64_t ctime_ns);
+/* A number for a line that is nothing, as it stands there. */
+uint64_t grove__odd_line(uint64_t pos, uint64_t len, uint32_t crc);
 /* `line` (trimmed, of row `row`; GROVE_NONE: a header) in today's version. 1: as it is. */
 int grove__image_migrate(const struct grove__image *im, struct grove_log *log, uint32_t row,
 			 struct grove_slice line, struct grove_buf *out);

@@ -20,6 +20,7 @@
 #include "base/array.h"
 #include "base/crc32c.h"
 #include "sys/clock.h"
+#include "sys/file.h"
 #include "sys/map.h"
 
 #include <pthread.h>
@@ -33,6 +34,9 @@
 #define EXPECT_FROM ((uint64_t)8 << 20)   /* bytes from which room is made at once */
 #define EXPECT_AT 32                      /* when such a part of them is known */
 #define SPAN_MAX ((uint64_t)1 << 20)      /* members longer than this are not looked at */
+#define TICK_MS 100                       /* what changes within a tick of the clock has the same time … */
+#define TICK_SECONDS_MS 2500              /* … and some file systems count seconds */
+#define PROVE_MAX ((uint64_t)256 << 10)   /* bytes that are compared as a whole whenever a log has grown */
 #define TEXT_MAX ((uint64_t)32 << 20)     /* bytes of a log that is far and worth keeping */
 
 /* A line that counts, waiting for its turn. */
@@ -75,6 +79,8 @@ struct worker {
 	struct found *found;
 	size_t nr;
 	uint64_t lines, malformed, blank, bad_line, bad_off;
+	uint64_t odd;            /* see proof.c */
+	bool unknown;
 	bool loose;              /* the line behind the last one counted is not just a value */
 	uint64_t loose_off;
 	bool my_turn;
@@ -124,6 +130,10 @@ void grove__image_unref(struct grove__image *im)
 		im->dialect->chain_free(im->chain);
 	/* spine and chain lie there */
 	grove__sys_unmap(im->ice, im->ice_len);
+	/* whatever made it differ from the log, the next process should not have to find out again */
+	if (im->kept_path && grove__image_spoilt(im))
+		grove__sys_unlink(im->kept_path);
+	free(im->kept_path);
 	pthread_rwlock_destroy(&im->chain_lock);
 	free(im->headers);
 	free(im->spans);
@@ -457,6 +467,8 @@ static int finish_run(struct worker *w, int rc)
 		im->lines += w->lines;
 		im->malformed += w->malformed;
 		im->blank += w->blank;
+		im->odd += w->odd;
+		im->unknown = im->unknown || w->unknown;
 		if (w->loose) {
 			ld->loose_pos = w->run.by_line ? w->run.pos + w->lines
 						       : w->run.pos + w->loose_off;
@@ -470,11 +482,18 @@ static int finish_run(struct worker *w, int rc)
 	rc = ld->rc;
 	pthread_mutex_unlock(&ld->lock);
 	w->my_turn = false;
-	w->lines = w->malformed = w->blank = 0;
+	w->lines = w->malformed = w->blank = w->odd = 0;
 	return rc;
 }
 
 /* --- scanning: all threads at once --- */
+
+/* A line that is neither an entry nor a header; no more than that can be said of it. */
+static void note_odd(struct worker *w, uint64_t off, const char *line, size_t len)
+{
+	if (len && !w->run.by_line)
+		w->odd += grove__odd_line(w->run.pos + off, len, grove__crc32c(0, line, len));
+}
 
 static int note(struct worker *w, const struct grove__json_line *l, const char *at, uint64_t off,
 		uint64_t len, uint32_t crc)
@@ -491,6 +510,7 @@ static int note(struct worker *w, const struct grove__json_line *l, const char *
 	f->class = w->ld->im->dialect->index(l, at, &w->tmp, &f->e);
 	if (f->class == LINE_SKIP) {
 		w->blank++;
+		w->odd += grove__odd_line(w->run.pos + off, len, crc);
 		return 0;
 	}
 	f->off = off;
@@ -536,7 +556,7 @@ static void note_tail(struct worker *w, enum grove__json_verdict v, uint64_t off
 
 static bool has_mark(const char *p, size_t len)
 {
-	return len >= 3 && !memcmp(p, "\xef\xbb\xbf", 3);
+	return len >= 3 && !memcmp(p, GROVE__MARK, 3);
 }
 
 static int scan_run(struct worker *w)
@@ -565,6 +585,8 @@ static int scan_run(struct worker *w)
 			w->blank++;
 		else if (whole)
 			note_bad(w, off);
+		if (v == JSON_BLANK || (v == JSON_BAD && whole))
+			note_odd(w, off, line, len);
 		if (v != JSON_BAD || (whole && !w->loose))
 			w->lines++;
 		off += len + 1;
@@ -824,8 +846,10 @@ static int take(struct worker *w, struct found *longest, struct grove_buf *membe
 			w->found[w->nr++] = *longest;
 		} else if (!rc && v == JSON_BAD && closed) {
 			note_bad(w, 0);
+			w->unknown = true;
 		} else if (!rc && v != JSON_BAD) {
 			w->blank++;
+			w->unknown = true;
 		}
 		if (v != JSON_BAD || (closed && !w->loose))
 			w->lines++;
@@ -1113,9 +1137,37 @@ static int skip_mark(struct loader *ld)
 	if (ld->pos || ld->until < 3)
 		return 0;
 	rc = grove__log_read(ld->log, 0, 3, mark, sizeof(mark), &run, ld->d);
-	if (!rc && !run.by_line && has_mark(mark, run.len))
+	if (!rc && !run.by_line && has_mark(mark, run.len)) {
 		ld->pos = 3;
+		ld->im->odd += grove__odd_line(0, 3, grove__crc32c(0, mark, 3));
+	}
 	return rc;
+}
+
+bool grove__image_settled(int64_t ctime_ns)
+{
+	int64_t age_ms = grove__sys_now_ms() - ctime_ns / 1000000;
+
+	return ctime_ns && age_ms >= (ctime_ns % 1000000000 ? TICK_MS : TICK_SECONDS_MS);
+}
+
+/*
+ * The log grew, or its times moved. One that is as long as it was may have been
+ * changed anywhere, and all of it is compared. One that goes on is believed to have
+ * only grown if its ends are the same: those who follow it cannot read all of it for
+ * each new line, unless it is short. Lines that are printed are compared anyway.
+ */
+static int still_the_same(const struct grove__image *im, struct grove_log *log,
+			  const struct grove_log_stat *st, const char *path, struct grove_detail *d)
+{
+	bool moved = st->tail == im->tail && im->ctime_ns;
+	bool provable = !im->by_line && !im->loose && !im->unknown;
+	int rc;
+
+	if (!moved && (!provable || im->tail > PROVE_MAX))
+		return grove__image_verify(im, im->spine->nr, log, d);
+	rc = grove__image_prove(im, log);
+	return rc ? grove__fail(d, rc, path, rc == GROVE_ESTALE ? "was changed in its place" : "out of memory") : 0;
 }
 
 int grove__image_load(struct grove__image *im, struct grove_log *log, const char *path,
@@ -1124,12 +1176,14 @@ int grove__image_load(struct grove__image *im, struct grove_log *log, const char
 	struct loader ld = { .im = im, .log = log, .path = path, .progress = progress, .d = d };
 	struct grove_log_stat st;
 	uint32_t from = im->spine->nr;
-	bool grown = im->lines;
+	bool grown = im->lines, settled;
 	unsigned threads = 1;
 	int rc = grove__log_stat(log, &st, d);
 
 	if (rc)
 		return rc;
+	/* asked now: what changes while we read must not look as if it had not */
+	settled = grove__image_settled(st.ctime_ns);
 	if (grove__image_spoilt(im))
 		return grove__fail(d, GROVE_ESTALE, path, "was changed");
 	if (im->lines && grove__image_old(im) && st.tail > im->tail)
@@ -1140,7 +1194,7 @@ int grove__image_load(struct grove__image *im, struct grove_log *log, const char
 		return grove__fail(d, GROVE_ESTALE, path, "became shorter");
 	/* a file that is written anew in its own place need not be shorter */
 	if (im->lines && (st.tail > im->tail || st.ctime_ns != im->ctime_ns)) {
-		rc = grove__image_verify(im, from, log, d);
+		rc = still_the_same(im, log, &st, path, d);
 		if (rc)
 			return rc;
 	}
@@ -1187,6 +1241,8 @@ int grove__image_load(struct grove__image *im, struct grove_log *log, const char
 		im->next = ld.until;
 	im->tail = ld.until;
 	im->ctime_ns = st.ctime_ns;
+	im->mtime_ns = st.mtime_ns;
+	im->settled = settled;
 	im->bytes = st.bytes;
 	im->generation = st.generation;
 	if (!im->has_header && !im->may_be_empty)

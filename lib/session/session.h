@@ -146,6 +146,11 @@ int grove__hidden_check(struct grove *g, uint64_t before, struct grove_detail *d
 void grove__hidden_release(struct grove *g);
 /* Absolute, without "." and ".." and doubled slashes; links are not followed. */
 int grove__resolve(const struct grove *g, const char *path, struct grove_buf *out);
+/*
+ * The directory of what can be made again, which is made if it is not there. NULL: there is
+ * none, or others may write there, and what is in it may be anybody's.
+ */
+const char *grove__cache_dir(const struct grove *g);
 /* A store's URL with its path, if it has one, made absolute in the same way. GROVE_ENOMEM. */
 int grove__store_url(const struct grove *g, const char *url, struct grove_buf *out);
 /* A store for a directory, traced if asked for. */

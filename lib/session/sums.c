@@ -10,7 +10,6 @@
 #include "base/crc32c.h"
 #include "sys/clock.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #define PIECE ((size_t)1 << 20)
@@ -37,17 +36,9 @@ void grove__sums_release(struct grove__sums *s)
 	*s = (struct grove__sums){ NULL, 0, 0 };
 }
 
-struct checking {
-	const struct grove__sum *list;
-	size_t nr, next;                  /* atomic: the piece to look at next */
-	const char *bytes;
-	size_t len;
-	bool wrong;                       /* atomic */
-};
-
 static void *check(void *arg)
 {
-	struct checking *c = arg;
+	struct grove__sums_check *c = arg;
 	size_t i;
 
 	while ((i = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED)) < c->nr) {
@@ -62,15 +53,17 @@ static void *check(void *arg)
 	return NULL;
 }
 
-bool grove__sums_hold(const struct grove__sum *list, size_t nr, const char *bytes, size_t len)
+void grove__sums_begin(struct grove__sums_check *c, const struct grove__sum *list, size_t nr,
+		       const char *bytes, size_t len)
 {
-	struct checking c = { .list = list, .nr = nr, .bytes = bytes, .len = len };
-	pthread_t second;
-	bool two = nr >= THREADS_FROM && grove__sys_cpus() > 1 &&
-		   !pthread_create(&second, NULL, check, &c);
+	*c = (struct grove__sums_check){ .list = list, .nr = nr, .bytes = bytes, .len = len };
+	c->two = nr >= THREADS_FROM && grove__sys_cpus() > 1 && !pthread_create(&c->second, NULL, check, c);
+}
 
-	check(&c);
-	if (two)
-		pthread_join(second, NULL);
-	return !c.wrong;
+bool grove__sums_end(struct grove__sums_check *c)
+{
+	check(c);
+	if (c->two)
+		pthread_join(c->second, NULL);
+	return !c->wrong;
 }

@@ -5,6 +5,7 @@
 #ifndef GROVE_SESSION_SUMS_H
 #define GROVE_SESSION_SUMS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +24,21 @@ struct grove__sums {
 int grove__sums_add(struct grove__sums *s, uint64_t at, const void *ptr, size_t len);
 void grove__sums_release(struct grove__sums *s);
 
-/* Are all pieces among these bytes what they were? */
-bool grove__sums_hold(const struct grove__sum *list, size_t nr, const char *bytes, size_t len);
+/*
+ * Are all pieces among these bytes what they were? A second thread looks at them from
+ * the beginning on, the caller when it comes to the end and has nothing better to do.
+ */
+struct grove__sums_check {
+	const struct grove__sum *list;
+	size_t nr, next;                  /* atomic: the piece to look at next */
+	const char *bytes;
+	size_t len;
+	bool wrong;                       /* atomic */
+	bool two;
+	pthread_t second;
+};
+void grove__sums_begin(struct grove__sums_check *c, const struct grove__sum *list, size_t nr,
+		       const char *bytes, size_t len);
+bool grove__sums_end(struct grove__sums_check *c);
 
 #endif

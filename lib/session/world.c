@@ -277,6 +277,16 @@ static int find_cache(struct grove *g, const struct grove_options *opt)
 	return rc;
 }
 
+const char *grove__cache_dir(const struct grove *g)
+{
+	struct grove__sys_stat st;
+
+	return g->cache && !grove__sys_mkdirs(g->cache, 0700) && !grove__sys_stat(g->cache, &st) &&
+			       grove__sys_is_ours(&st)
+		       ? g->cache
+		       : NULL;
+}
+
 static int take_options(struct grove *g, const struct grove_options *opt, struct grove_detail *d)
 {
 	const char *home, *store;

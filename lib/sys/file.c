@@ -85,6 +85,11 @@ static void convert(const struct stat *st, struct grove__sys_stat *out)
 		    S_ISLNK(st->st_mode) ? SYS_LINK : SYS_OTHER;
 }
 
+bool grove__sys_is_ours(const struct grove__sys_stat *st)
+{
+	return st->uid == geteuid() && !(st->mode & 022);
+}
+
 int grove__sys_fstat(int fd, struct grove__sys_stat *out)
 {
 	struct stat st;

@@ -34,6 +34,8 @@ int grove__sys_fstat(int fd, struct grove__sys_stat *out);
 int grove__sys_size(int fd, uint64_t *size, unsigned *nlink);
 int grove__sys_stat(const char *path, struct grove__sys_stat *out);  /* follows links */
 int grove__sys_lstat(const char *path, struct grove__sys_stat *out);
+/* Is it this user's, and nobody else may write to it? */
+bool grove__sys_is_ours(const struct grove__sys_stat *st);
 
 /* Read until `len` bytes or the end of the file; *got says how many. */
 int grove__sys_pread(int fd, void *buf, size_t len, uint64_t off, size_t *got);

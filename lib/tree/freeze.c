@@ -179,36 +179,49 @@ struct thawing {
 	const struct grove__ice *ice;
 	char *bytes;
 	struct grove__spine *s;
+	bool bad;                 /* a name that is none, or a row */
 };
 
 static const char *name_at(struct thawing *t, uint64_t at)
 {
-	return at > t->ice->names_len ? NULL : grove__ice_pointer(t->s->base, at);
+	const char *names = t->bytes + t->ice->names;
+
+	t->bad |= at && !grove__spine_name_fits(names, t->ice->names_len, at);
+	return t->bad ? NULL : grove__ice_pointer(t->s->base, at);
 }
 
-static bool within(const struct grove__ice *ice, uint64_t at, uint64_t len)
+/* The next thing lies where it was put, and has room: *at is behind it. */
+static bool lies(uint64_t where, uint64_t *at, uint64_t nr, uint64_t item, uint64_t len)
 {
-	return at <= ice->end && len <= ice->end - at;
+	if (where != *at || where > len || nr > (len - where) / item)
+		return false;
+	*at = where + nr * item;
+	return true;
 }
 
-/* Everything lies where it can lie. */
+static void page_up(uint64_t *at)
+{
+	*at = grove__ice_page_up(*at);
+}
+
+/* Everything lies where freezing puts it, one behind the other, in the order of grove__spine_freeze(). */
 static bool sane(const struct grove__ice *ice, size_t len)
 {
-	uint64_t slots = ice->mask ? (uint64_t)ice->mask + 1 : 0;
+	uint64_t slots = ice->mask ? (uint64_t)ice->mask + 1 : 0, at = ice->nr ? ice->block[0] : ice->slots;
+	bool ok = !(slots & (slots - 1)) && ice->linked == ice->nr && ice->nr_pending <= ice->nr && ice->nr_labels <= ice->nr && at &&
+		  at % GROVE__ICE_PAGE == 0;
 
-	if (ice->end > len || !ice->names || !within(ice, ice->names, ice->names_len) ||
-	    ice->linked != ice->nr || !within(ice, ice->slots, slots * sizeof(uint64_t)) ||
-	    (slots & (slots - 1)) || ice->nr_pending > ice->nr || ice->nr_labels > ice->nr ||
-	    !within(ice, ice->pending, ice->nr_pending * sizeof(struct named_row)) ||
-	    !within(ice, ice->labels, ice->nr_labels * sizeof(struct named_row)))
-		return false;
-	for (unsigned i = 0; i < GROVE__SPINE_BLOCKS; i++)
-		if (rows_used(i, ice->nr) &&
-		    (ice->block[i] % GROVE__ICE_PAGE ||
-		     !within(ice, ice->block[i],
-			     grove__spine_block_size((size_t)GROVE__SPINE_FIRST << i))))
-			return false;
-	return true;
+	for (unsigned i = 0; i < GROVE__SPINE_BLOCKS && rows_used(i, ice->nr) && ok; i++) {
+		ok = lies(ice->block[i], &at, 1, grove__spine_block_size((size_t)GROVE__SPINE_FIRST << i), len);
+		page_up(&at);
+	}
+	ok = ok && lies(ice->slots, &at, slots, sizeof(uint64_t), len);
+	page_up(&at);
+	ok = ok && lies(ice->pending, &at, ice->nr_pending, sizeof(struct named_row), len) &&
+	     lies(ice->labels, &at, ice->nr_labels, sizeof(struct named_row), len);
+	page_up(&at);
+	ok = ok && lies(ice->names, &at, ice->names_len, 1, len);
+	return ok && ice->end == at;
 }
 
 static int thaw_lists(struct thawing *t)
@@ -220,6 +233,7 @@ static int thaw_lists(struct thawing *t)
 	for (; s->nr_pending < ice->nr_pending; row++) {
 		if (grove__array_room(&s->pending, &s->cap_pending, s->nr_pending, sizeof(*s->pending)))
 			return GROVE_ENOMEM;
+		t->bad |= row->row >= ice->nr || !row->a;
 		s->pending[s->nr_pending++] =
 			(struct grove__pending){ (uint32_t)row->row, name_at(t, row->a) };
 	}
@@ -227,6 +241,7 @@ static int thaw_lists(struct thawing *t)
 	for (; s->nr_labels < ice->nr_labels; row++) {
 		if (grove__array_room(&s->labels, &s->cap_labels, s->nr_labels, sizeof(*s->labels)))
 			return GROVE_ENOMEM;
+		t->bad |= row->row >= ice->nr || !row->a;
 		s->labels[s->nr_labels++] = (struct grove__label_event){
 			(uint32_t)row->row, name_at(t, row->a), name_at(t, row->b)
 		};
@@ -234,7 +249,8 @@ static int thaw_lists(struct thawing *t)
 	return 0;
 }
 
-struct grove__spine *grove__spine_thaw(const struct grove__ice *ice, char *bytes, size_t len)
+struct grove__spine *grove__spine_thaw(const struct grove__ice *ice, char *bytes, size_t len,
+				       uint64_t tail)
 {
 	struct thawing t = { .ice = ice, .bytes = bytes };
 	struct grove__spine *s = sane(ice, len) ? grove__spine_new(ice->seed) : NULL;
@@ -248,12 +264,8 @@ struct grove__spine *grove__spine_thaw(const struct grove__ice *ice, char *bytes
 	for (unsigned i = 0; i < GROVE__SPINE_BLOCKS && rows_used(i, ice->nr); i++)
 		grove__spine_lay_block(&s->block[i], bytes + ice->block[i],
 				       (size_t)GROVE__SPINE_FIRST << i);
-	if (ice->mask) {
-		s->ids.slots = (void *)(bytes + ice->slots);
-		s->ids.mask = ice->mask;
-		s->ids.used = ice->used;
-		s->ids.borrowed = true;
-	}
+	if (ice->mask)
+		grove__idmap_borrow(&s->ids, (void *)(bytes + ice->slots), ice->mask, ice->used, ice->nr);
 	s->nr = ice->nr;
 	s->linked = ice->linked;
 	s->shared = true;
@@ -264,7 +276,7 @@ struct grove__spine *grove__spine_thaw(const struct grove__ice *ice, char *bytes
 	s->nr_duplicates = ice->nr_duplicates;
 	s->name = name_at(&t, ice->name);
 	s->weak_name = name_at(&t, ice->weak_name);
-	if (!thaw_lists(&t))
+	if (!thaw_lists(&t) && !t.bad && grove__spine_sound(s, bytes + ice->names, ice->names_len, tail))
 		return s;
 	grove__spine_unref(s);
 	return NULL;

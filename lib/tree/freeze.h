@@ -27,9 +27,16 @@ int grove__spine_freeze(const struct grove__spine *s, uint64_t at, struct grove_
 
 /*
  * The spine again, over the same bytes, which stay as long as it does and are
- * written to. Whether they are those that were written is the caller's to know.
- * NULL if they cannot be, or there is no memory.
+ * written to; of a log of `tail` bytes. Whether they are those that were written is the
+ * caller's to know: they may be anything. NULL if it cannot be walked, or there is no
+ * memory.
  */
-struct grove__spine *grove__spine_thaw(const struct grove__ice *ice, char *bytes, size_t len);
+struct grove__spine *grove__spine_thaw(const struct grove__ice *ice, char *bytes, size_t len,
+				       uint64_t tail);
+
+/* Does everything in it lead somewhere? See sound.c. `names` are the texts, `len` bytes of them. */
+bool grove__spine_sound(const struct grove__spine *s, const char *names, uint64_t len, uint64_t tail);
+/* Is there a text at that distance? */
+bool grove__spine_name_fits(const char *names, uint64_t len, uint64_t at);
 
 #endif

@@ -153,7 +153,7 @@ static void a_thawed_spine_is_the_same(void **state)
 		assert_int_equal(grove__spine_freeze(s, 4096, &ice, write_block, &b), 0);
 		/* something follows, as in a file: a spine without any names ends in a gap */
 		write_block(&b, ice.end, "", 1);
-		t = grove__spine_thaw(&ice, b.ptr, b.len);
+		t = grove__spine_thaw(&ice, b.ptr, b.len, UINT64_MAX / 2);
 		assert_non_null(t);
 		assert_same(s, t);
 		/* and it grows, beyond the block it was in, and beyond its map */
@@ -183,7 +183,7 @@ static void what_is_cut_off_is_no_spine(void **state)
 	(void)state;
 	assert_int_equal(grove__spine_freeze(s, 4096, &ice, write_block, &b), 0);
 	for (size_t len = 0; len < b.len; len += 997)
-		assert_null(grove__spine_thaw(&ice, b.ptr, len));
+		assert_null(grove__spine_thaw(&ice, b.ptr, len, UINT64_MAX / 2));
 	grove__spine_unref(s);
 	free(b.ptr);
 }
@@ -191,6 +191,14 @@ static void what_is_cut_off_is_no_spine(void **state)
 /* -------------------------------------------------------------------- sums */
 
 #define SUMMED ((size_t)9 << 20)
+
+static bool sums_hold(const struct grove__sum *list, size_t nr, const char *bytes, size_t len)
+{
+	struct grove__sums_check c;
+
+	grove__sums_begin(&c, list, nr, bytes, len);
+	return grove__sums_end(&c);
+}
 
 static void a_byte_that_changed_is_noticed(void **state)
 {
@@ -214,20 +222,20 @@ static void a_byte_that_changed_is_noticed(void **state)
 		memset(covered + at, 1, len);
 		at += len;
 	}
-	assert_true(grove__sums_hold(sums.list, sums.nr, bytes, SUMMED));
+	assert_true(sums_hold(sums.list, sums.nr, bytes, SUMMED));
 	for (unsigned i = 0; i < 300; i++) {
 		size_t where = chance_below(&c, (uint32_t)SUMMED);
 		char bit = (char)(1u << chance_below(&c, 8));
 
 		bytes[where] ^= bit;
-		assert_int_equal(grove__sums_hold(sums.list, sums.nr, bytes, SUMMED), !covered[where]);
+		assert_int_equal(sums_hold(sums.list, sums.nr, bytes, SUMMED), !covered[where]);
 		bytes[where] ^= bit;
 	}
 	/* a piece that is not there any more */
 	assert_true(sums.nr > 0);
 	at = (size_t)(sums.list[sums.nr - 1].at + sums.list[sums.nr - 1].len);
-	assert_true(grove__sums_hold(sums.list, sums.nr, bytes, at));
-	assert_false(grove__sums_hold(sums.list, sums.nr, bytes, at - 1));
+	assert_true(sums_hold(sums.list, sums.nr, bytes, at));
+	assert_false(sums_hold(sums.list, sums.nr, bytes, at - 1));
 	grove__sums_release(&sums);
 	free(bytes);
 	free(covered);
@@ -306,7 +314,8 @@ static struct grove_buf told(struct world *w, const char *path, bool cached)
 	};
 	bool is_claude = strstr(path, "claude");
 	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
-				   .dialect = is_claude ? "claude" : NULL,
+				   .dialect = is_claude ? "claude" : strstr(path, "omp") ? "omp"
+					      : strstr(path, "xcsh") ? "xcsh" : NULL,
 				   .getenv = no_variables, .cache = cached ? NULL : "" };
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_session *s;
@@ -428,6 +437,145 @@ static void what_changed_in_its_place_is_read_again(void **state)
 	assert_int_equal(truncate(path, 200), 0);
 	append_bytes(path, "\n" MORE);
 	assert_right(w, path);
+}
+
+/* Long enough for the next change to have another time, and for this one to be known by its own. */
+static void settle(void)
+{
+	usleep(150000);
+}
+
+/* Change some bytes where they stand, in a random place: text, an id, a line end, anything. */
+static void change_in_place(struct chance *c, const char *path)
+{
+	static const char *const with[] = { "y", "z\"", "\n", " ", "{", "00000007", "\\u00e4" };
+	const char *bytes = with[chance_below(c, 7)];
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	poke(path, (off_t)(chance_next(c) % (uint64_t)(st.st_size - 10)), bytes);
+}
+
+/* One of the things that happen to a file. */
+static void change_somehow(struct chance *c, const char *path, unsigned what)
+{
+	struct timespec times[2];
+	struct stat st;
+	struct grove_buf b;
+
+	assert_int_equal(stat(path, &st), 0);
+	switch (what) {
+	case 0: /* a redaction, the file's own time put back */
+		change_in_place(c, path);
+		times[0] = st.st_atim;
+		times[1] = st.st_mtim;
+		assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+		break;
+	case 1: /* the same, and it goes on */
+		change_in_place(c, path);
+		append_bytes(path, "\n" MORE);
+		break;
+	case 2: /* it only goes on, or was only touched */
+		if (chance_below(c, 2))
+			append_bytes(path, "\n\n  \nnot json\n" MORE);
+		else
+			assert_int_equal(chmod(path, 0600), 0);
+		break;
+	case 3:
+		assert_int_equal(truncate(path, st.st_size - 1 - (off_t)chance_below(c, 5000)), 0);
+		break;
+	default: /* another file in its place */
+		b = file_bytes(path);
+		memset(b.ptr + b.len / 2, 'q', 3);
+		assert_int_equal(unlink(path), 0);
+		put_file(path, b.ptr, b.len);
+		grove__buf_release(&b);
+	}
+}
+
+static void whatever_happens_to_a_session_is_seen(void **state)
+{
+	static const char *const names[] = { "large.jsonl", "large-omp.jsonl", "large-xcsh.jsonl" };
+	struct world *w = *state;
+	struct chance c = chance_begin("cache changes");
+
+	for (unsigned i = 0; i < 3; i++) {
+		const char *path = in_world(w, names[i]);
+
+		assert_int_equal(rename(large_session(w), path), 0);
+		for (unsigned what = 0; what < 6; what++) {
+			settle();
+			assert_right(w, path);
+			/* the first of them often: it is what nothing but the bytes tells of */
+			change_somehow(&c, path, what < 5 ? what : 0);
+			assert_right(w, path);
+		}
+		assert_int_equal(unlink(path), 0);
+	}
+}
+
+static void a_handle_sees_what_changed_in_its_place(void **state)
+{
+	struct world *w = *state;
+	char path[8400];
+	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd, .getenv = no_variables };
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_session *s;
+	struct grove_view *v;
+	struct grove *g;
+
+	snprintf(path, sizeof(path), "%s", make(w, "small.jsonl", BRANCHES));
+	assert_int_equal(grove_open(&g, &o), 0);
+	settle();
+	assert_int_equal(grove_session_open(g, path, GROVE_READ, &s), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		struct grove_buf file = file_bytes(path);
+		const char *type = memmem(file.ptr + file.len / 3, file.len - file.len / 3, "\"type\":\"message\"", 16);
+
+		assert_non_null(type);
+		poke(path, (off_t)(type - file.ptr) + 8, "MESSAGE");
+		grove__buf_release(&file);
+		/* the second time it has grown, too */
+		if (i)
+			append_bytes(path, "{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"new\",\"parentId\":null}\n");
+		assert_int_equal(grove_session_refresh(s), 1);
+		assert_int_equal(grove_session_view(s, &v), 0);
+		grove__buf_clear(&b);
+		assert_int_equal(grove_view_log(v, 0, grove_buf_sink(&b)), 0);
+		grove_view_unref(v);
+		assert_non_null(strstr(b.ptr, "MESSAGE"));
+	}
+	grove__buf_release(&b);
+	grove_session_close(s);
+	grove_close(g);
+}
+
+/* What others may have written is not looked at, and makes place for our own. */
+static void what_is_not_ours_alone_is_not_believed(void **state)
+{
+	struct world *w = *state;
+	const char *path = large_session(w);
+	char keep[8400], dir[8400];
+	struct stat st;
+
+	settle();
+	assert_right(w, path);
+	snprintf(keep, sizeof(keep), "%s", kept(w));
+	assert_int_equal(chmod(keep, 0620), 0);
+	assert_right(w, path);
+	assert_int_equal(stat(keep, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	/* a directory that is open to others is not written to, either */
+	snprintf(dir, sizeof(dir), "%s/.cache/grove/spine", w->home);
+	assert_int_equal(unlink(keep), 0);
+	assert_int_equal(chmod(dir, 0777), 0);
+	assert_right(w, path);
+	assert_null(kept(w));
+	assert_int_equal(chmod(dir, 0700), 0);
+	snprintf(dir, sizeof(dir), "%s/.cache/grove", w->home);
+	assert_int_equal(chmod(dir, 0770), 0);
+	assert_right(w, path);
+	assert_null(kept(w));
 }
 
 static void what_was_kept_may_be_damaged(void **state)
@@ -734,20 +882,25 @@ static void a_transcript_that_is_rewritten_in_its_place_is_read_again(void **sta
 	struct world *w = *state;
 	struct transcript t = transcript(w, "claude rewritten");
 	ino_t file, first, second;
+	int held[3];
 
 	write_transcript(&t, 400);
 	file = inode(t.path);
 	assert_right(w, t.path);
 	assert_non_null(kept(w));
 	first = inode(kept(w));
+	/* one that is gone would lend its number to the next */
+	held[0] = open(kept(w), O_RDONLY);
 	rewrite_in_place(t.path, "-4000-8000-", "-4000-9000-", 0);
 	assert_right(w, t.path);
+	held[1] = open(kept(w), O_RDONLY);
 	second = inode(kept(w));
 	assert_int_not_equal(second, first);
 	/* and with something behind it, as if it had only gone on */
 	rewrite_in_place(t.path, "-4000-9000-", "-4000-a000-", 0);
 	append_plainly(&t);
 	assert_right(w, t.path);
+	held[2] = open(kept(w), O_RDONLY);
 	first = inode(kept(w));
 	assert_int_not_equal(first, second);
 	/* or only in the middle, where nobody looks who wants to go on at the end */
@@ -756,6 +909,8 @@ static void a_transcript_that_is_rewritten_in_its_place_is_read_again(void **sta
 	assert_right(w, t.path);
 	assert_int_not_equal(inode(kept(w)), first);
 	assert_int_equal(inode(t.path), file);
+	for (unsigned i = 0; i < 3; i++)
+		close(held[i]);
 }
 
 /* More than the room that is left behind the arrays. */
@@ -813,6 +968,9 @@ int main(void)
 		WORLD_TEST(a_large_session_is_kept_and_extended),
 		WORLD_TEST(a_small_one_is_not_and_nobody_has_to),
 		WORLD_TEST(what_changed_in_its_place_is_read_again),
+		WORLD_TEST(whatever_happens_to_a_session_is_seen),
+		WORLD_TEST(a_handle_sees_what_changed_in_its_place),
+		WORLD_TEST(what_is_not_ours_alone_is_not_believed),
 		WORLD_TEST(what_was_kept_may_be_damaged),
 		WORLD_TEST(another_file_in_its_place_is_another_file),
 		WORLD_TEST(where_nothing_can_be_written_nothing_is_kept),

@@ -19,9 +19,7 @@
 #include <stdlib.h>
 
 #define MARK_FROM ((uint64_t)1 << 20)    /* a file from which it pays */
-#define MARK_ENDS ((size_t)64 << 10)     /* of the beginning and the end */
-#define MARK_SAMPLES 16
-#define MARK_SAMPLE ((size_t)4 << 10)
+#define MARK_STEP ((size_t)256 << 10)    /* of it that is compared at one go */
 #define ENDS_FROM ((uint64_t)256 << 10)  /* a shorter one is read as a whole */
 #define END ((uint64_t)64 << 10)         /* of the beginning and the end */
 #define END_LINES ((uint64_t)64)         /* of the end, where positions count lines */
@@ -78,13 +76,22 @@ static int read_line(void *payload, const struct grove__json_line *l, const char
 	return class == LINE_HEADER ? 0 : r->dialect->list(l, line, &r->tmp, &e, &x->sum);
 }
 
+/* Can reading go on later where it ended? */
+static bool has_marks(const struct grove__list_reader *r, const struct grove__list_one *x)
+{
+	return x->task->is_file && !r->dialect->list_new && !r->dialect->headless;
+}
+
 static int read_log(struct grove__list_reader *r, struct grove_log *log, struct grove__list_one *x,
 		    struct grove_detail *d)
 {
 	struct grove__scan_part p = { .from = x->from, .until = x->log.tail, .lenient = r->dialect->lenient,
-				      .value = read_line, .payload = x };
+				      .value = read_line, .payload = x, .crc = x->crc,
+				      .sum = has_marks(r, x) && x->log.tail >= MARK_FROM };
 	int rc = grove__scan_log(&r->scan, log, &p, d);
 
+	x->crc = p.crc;
+	x->summed = p.sum && !p.too_long;
 	x->loose = p.loose;
 	/* what is not known of it is told each time */
 	x->too_long = p.too_long > 0;
@@ -172,40 +179,37 @@ static int read_ends(struct grove__list_reader *r, struct grove_log *log, struct
 
 /* --------------------------------------------------------------------- marks */
 
-/* Of the bytes before `end`, at least MARK_FROM. False: they cannot be read, or end no line. */
+/* Of all bytes before `end`. False: they cannot be read. */
 static bool mark_crc(struct grove__list_reader *r, struct grove_log *log, uint64_t end, uint32_t *out)
 {
-	uint64_t step = (end - MARK_SAMPLE) / MARK_SAMPLES;
-	char *buf = r->scan.buf;
-	uint32_t crc = 0;
-	int rc = grove__log_fetch(log, 0, 0, buf, MARK_ENDS, NULL);
+	*out = 0;
+	for (uint64_t pos = 0; pos < end;) {
+		size_t n = end - pos < MARK_STEP ? (size_t)(end - pos) : MARK_STEP;
 
-	if (!rc)
-		crc = grove__crc32c(crc, buf, MARK_ENDS);
-	for (unsigned i = 1; i < MARK_SAMPLES && !rc; i++) {
-		rc = grove__log_fetch(log, i * step, 0, buf, MARK_SAMPLE, NULL);
-		if (!rc)
-			crc = grove__crc32c(crc, buf, MARK_SAMPLE);
+		if (grove__log_fetch(log, pos, 0, r->scan.buf, n, NULL))
+			return false;
+		*out = grove__crc32c(*out, r->scan.buf, n);
+		pos += n;
 	}
-	if (!rc)
-		rc = grove__log_fetch(log, end - MARK_ENDS, 0, buf, MARK_ENDS, NULL);
-	*out = rc ? 0 : grove__crc32c(crc, buf, MARK_ENDS);
-	return !rc && buf[MARK_ENDS - 1] == '\n';
+	return true;
 }
 
-static bool has_marks(const struct grove__list_reader *r, const struct grove__list_one *x)
+/* A mark is left where a line has ended. */
+static bool ends_line(struct grove_log *log, uint64_t end)
 {
-	return x->task->is_file && !r->dialect->list_new && !r->dialect->headless;
+	char c;
+
+	return !grove__log_fetch(log, end - 1, 0, &c, 1, NULL) && c == '\n';
 }
 
 /* Leave a mark at the end of what was read. */
 static void set_mark(struct grove__list_reader *r, struct grove_log *log,
 		     const struct grove__list_one *x, struct grove__listed *l)
 {
-	if (!r->catalog || x->loose || x->part || !has_marks(r, x) || x->log.tail < MARK_FROM ||
-	    !mark_crc(r, log, x->log.tail, &l->mark_crc))
+	if (!r->catalog || !x->summed || x->loose || x->part || !ends_line(log, x->log.tail))
 		return;
 	l->mark = x->log.tail;
+	l->mark_crc = x->crc;
 	l->has_slot = x->has_slot;
 	l->has_time = x->header.time_text;
 	l->newest = x->sum.newest;
@@ -229,6 +233,7 @@ static int go_on(struct grove__list_reader *r, struct grove_log *log, struct gro
 	    crc != was.mark_crc)
 		return 0;
 	x->from = was.mark;
+	x->crc = crc;
 	x->has_header = true;
 	x->has_slot = was.has_slot;
 	x->header = (struct grove__header){ .id = was.id, .cwd = was.cwd, .parent = was.parent,

@@ -50,6 +50,8 @@ struct grove__list_one {
 	bool part;                           /* not all of it was read */
 	uint64_t head;                       /* bytes of its beginning that were looked at */
 	bool too_long;                       /* a line was passed over; the detail tells */
+	uint32_t crc;                        /* of all bytes … */
+	bool summed;                         /* … where they may become a mark */
 };
 
 int grove__list_reader_init(struct grove__list_reader *r, struct grove *g, struct grove__catalog *c);

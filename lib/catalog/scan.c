@@ -7,6 +7,7 @@
  */
 #include "catalog/scan.h"
 
+#include "base/crc32c.h"
 #include "session/lines.h"
 
 #include <stdlib.h>
@@ -130,6 +131,8 @@ int grove__scan_log(struct grove__scan *s, struct grove_log *log, struct grove__
 		}
 		if (!rc && !pos && run.len >= 3 && !memcmp(s->buf, "\xef\xbb\xbf", 3))
 			mark = 3;
+		if (!rc && p->sum)
+			p->crc = grove__crc32c(p->crc, s->buf, run.len);
 		rc = rc ? rc : read_run(s, log, p, &run, mark, &line, d);
 		pos = run.next;
 	}

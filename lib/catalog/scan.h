@@ -29,6 +29,8 @@ struct grove__scan_part {
 	int (*value)(void *payload, const struct grove__json_line *l, const char *text, uint64_t line);
 	void *payload;
 	uint64_t too_long;           /* set: lines beyond GROVE__LINE_MAX that were passed over; the detail tells */
+	bool sum;                    /* add up the bytes that are read, too … */
+	uint32_t crc;                /* … from what it was for those before them */
 	bool loose;                  /* set: a line was not just a value, and those from it on were cut otherwise */
 };
 

@@ -180,10 +180,10 @@ static int take_held(struct grove_session *s, struct held **out, uint32_t *nr, s
 	struct grove_slice value;
 	int rc = 0;
 
-	*nr = sp->nr;
 	*out = calloc(sp->nr ? sp->nr : 1, sizeof(**out));
 	if (!*out)
 		return grove__fail_nomem(d);
+	*nr = sp->nr;
 	for (uint32_t i = 0; i < sp->nr && !rc; i++) {
 		(*out)[i].root = grove__spine_id(sp, i) && grove__spine_parent(sp, i) == GROVE_NONE;
 		rc = grove__image_line(s->image, s->log, i, &line, &value, d);

@@ -99,14 +99,13 @@ def no_stray_end(file):
 
 
 def is_stray(line):
-    return is_value(line) if isinstance(line, bytes) else "id" not in line and "parentId" not in line
-
-
-def is_value(line):
-    try:
-        return not isinstance(driver.parse(line), dict)
-    except ValueError:
-        return False
+    """Is this a value, but no entry of a tree? What is no JSON is passed over anyway."""
+    if isinstance(line, bytes):
+        try:
+            line = driver.parse(line)
+        except ValueError:
+            return False
+    return not isinstance(line, dict) or "id" not in line and "parentId" not in line
 
 
 def can_be_listed(file):

@@ -650,7 +650,8 @@ static int list(struct grove_store *st, const char *project, bool subs, grove_ke
 		rc = 0; /* nothing was ever stored here */
 	else if (err && !project && !li.err && pass_over(&li, li.st->root, err, true))
 		rc = 0;
-	else if (err && project && (err == -EACCES || err == -EPERM) && pass_over(&li, li.path.ptr, err, false))
+	else if (err && project && li.st->hidden && (err == -EACCES || err == -EPERM) &&
+		 pass_over(&li, li.path.ptr, err, false))
 		rc = 0;
 	else if (err)
 		rc = grove__fail_sys(d, err, li.path.len ? li.path.ptr : li.st->root, "cannot list");

@@ -40,6 +40,15 @@ struct world {
 int set_up(void **state);
 int tear_down(void **state);
 struct grove *see_world(const struct world *w);
+/* Where everything is, once w->dir says where the world is. */
+void name_world(struct world *w, const struct kind *kind);
+/*
+ * Run this program again as one of the process_*() below: a child that was only
+ * forked must not open a database that its parent has open.
+ */
+pid_t start_process(const struct world *w, const char *act, const char *id);
+int process_writes(const struct world *w, const char *id);
+int process_takes_lease(const struct world *w, const char *id);
 
 #define CASE(name) { #name, name, set_up, tear_down, NULL }
 

@@ -271,6 +271,14 @@ static void it_goes_with_the_session(void **state)
 	grove_session_close(s);
 }
 
+int process_takes_lease(const struct world *w, const char *id)
+{
+	struct grove_session *t;
+
+	return grove_session_open(see_world(w), id, GROVE_WRITE, &t) ||
+	       grove_session_lease(t, "dead", 300, NULL);
+}
+
 /* A holder that is gone without a word: a process, or where there is none, a handle. */
 static void who_died_holds_it_until_its_time(void **state)
 {
@@ -281,13 +289,7 @@ static void who_died_holds_it_until_its_time(void **state)
 	int status;
 
 	if (w->kind->shared) {
-		pid = fork();
-		if (!pid) {
-			struct grove *g = see_world(w);
-
-			_exit(grove_session_open(g, grove_session_id(s), GROVE_WRITE, &t) ||
-			      grove_session_lease(t, "dead", 300, NULL));
-		}
+		pid = start_process(w, "takes-lease", grove_session_id(s));
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_int_equal(status, 0);
 	} else {

@@ -413,22 +413,17 @@ static void *thread_writes(void *arg)
 	return NULL;
 }
 
-static pid_t process_writes(struct world *w, const char *id)
+int process_writes(const struct world *w, const char *id)
 {
+	struct grove *g = see_world(w);
 	struct grove_session *s;
-	struct grove *g;
-	pid_t pid = fork();
 
-	if (pid)
-		return pid;
-	/* nothing that was open before may be used here */
-	g = see_world(w);
 	if (grove_session_open(g, id, GROVE_WRITE, &s))
-		_exit(1);
+		return 1;
 	write_much(g, s, w->kind->keeps);
 	grove_session_close(s);
 	grove_close(g);
-	_exit(0);
+	return 0;
 }
 
 static void what_another_process_does_is_told(void **state)
@@ -446,7 +441,7 @@ static void what_another_process_does_is_told(void **state)
 	/* the session's handle is the thread's until that has ended */
 	snprintf(session, sizeof(session), "%s", grove_session_id(s));
 	if (w->kind->shared)
-		pid = process_writes(w, session);
+		pid = start_process(w, "writes", session);
 	else
 		assert_int_equal(pthread_create(&thread, NULL, thread_writes, s), 0);
 	do {

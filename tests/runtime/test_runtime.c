@@ -41,12 +41,34 @@ static void add_case(const struct kind *kind, const struct CMUnitTest *c)
 	tests[nr_tests++].initial_state = (void *)(uintptr_t)kind;
 }
 
+/* --process ACT KIND DIR SESSION: a process of its own in the world of a case. */
+static int be_process(char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*act)(const struct world *w, const char *id);
+	} acts[] = { { "writes", process_writes }, { "takes-lease", process_takes_lease } };
+	struct world w = { 0 };
+
+	for (size_t i = 0; i < ARRAY(kinds); i++)
+		if (!strcmp(kinds[i].name, argv[1])) {
+			snprintf(w.dir, sizeof(w.dir), "%s", argv[2]);
+			name_world(&w, &kinds[i]);
+		}
+	for (size_t i = 0; w.kind && i < ARRAY(acts); i++)
+		if (!strcmp(acts[i].name, argv[0]))
+			_exit(acts[i].act(&w, argv[3]));
+	return 2;
+}
+
 /* With a server around us its store alone: the others have their turn without. */
 int main(int argc, char **argv)
 {
 	bool server = false;
 	int rc;
 
+	if (argc == 6 && !strcmp(argv[1], "--process"))
+		return be_process(argv + 2);
 	/* a word of a case's name, to run only these */
 	for (size_t i = 0; i < ARRAY(kinds); i++)
 		server |= kinds[i].env && getenv(kinds[i].env);

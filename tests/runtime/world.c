@@ -34,29 +34,46 @@ static void make_empty(struct world *w)
 	grove_list_free(l);
 }
 
+void name_world(struct world *w, const struct kind *kind)
+{
+	w->kind = kind;
+	snprintf(w->home, sizeof(w->home), "%s/home", w->dir);
+	snprintf(w->cwd, sizeof(w->cwd), "%s/w", w->dir);
+	snprintf(w->beside, sizeof(w->beside), "file:%s/beside", w->dir);
+	if (kind->env)
+		snprintf(w->url, sizeof(w->url), "%s", getenv(kind->env));
+	else
+		snprintf(w->url, sizeof(w->url), kind->url, w->dir);
+}
+
 int set_up(void **state)
 {
 	const struct kind *kind = *state;
 	struct world *w = calloc(1, sizeof(*w));
 
 	assert_non_null(w);
-	w->kind = kind;
 	scratch_make(w->dir, sizeof(w->dir));
-	snprintf(w->home, sizeof(w->home), "%s/home", w->dir);
-	snprintf(w->cwd, sizeof(w->cwd), "%s/w", w->dir);
-	snprintf(w->beside, sizeof(w->beside), "file:%s/beside", w->dir);
+	name_world(w, kind);
 	assert_int_equal(mkdir(w->home, 0700), 0);
 	assert_int_equal(mkdir(w->cwd, 0700), 0);
-	if (kind->env)
-		snprintf(w->url, sizeof(w->url), "%s", getenv(kind->env));
-	else
-		snprintf(w->url, sizeof(w->url), kind->url, w->dir);
 	w->g = see_world(w);
 	w->other = kind->shared ? see_world(w) : w->g;
 	if (kind->env)
 		make_empty(w);
 	*state = w;
 	return 0;
+}
+
+pid_t start_process(const struct world *w, const char *act, const char *id)
+{
+	const char *const argv[] = { "test_runtime", "--process", act, w->kind->name, w->dir, id, NULL };
+	pid_t pid = fork();
+
+	if (!pid) {
+		execv("/proc/self/exe", (char *const *)(uintptr_t)argv);
+		_exit(126);
+	}
+	return pid;
 }
 
 int tear_down(void **state)

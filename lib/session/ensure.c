@@ -168,6 +168,8 @@ int grove__session_ensure(struct grove_session *s, const struct grove_record *mo
 
 /* --- a session that another began --- */
 
+#define JOIN_TRIES 64
+
 struct held {
 	struct grove_buf line;
 	bool root;                       /* it hangs below nothing */
@@ -213,18 +215,25 @@ static int hang_below(struct grove_session *s, struct held *x, struct grove_deta
 	return 0;
 }
 
+/* The lines name their parent, so they are only good for the log as we know it. */
 static int append_held(struct grove_session *s, struct held *all, uint32_t nr, struct grove_detail *d)
 {
 	struct grove_slice *json = calloc(nr, sizeof(*json));
-	int rc = json ? 0 : grove__fail_nomem(d);
+	struct grove_append_options opt = { .size = sizeof(opt) };
+	int rc = json ? GROVE_ECONFLICT : grove__fail_nomem(d);
 
-	for (uint32_t i = 0; i < nr && !rc; i++) {
-		rc = hang_below(s, &all[i], d);
+	for (int tries = 0; tries < JOIN_TRIES && rc == GROVE_ECONFLICT; tries++) {
+		rc = tries ? grove__session_refresh(s, d) : 0;
+		rc = rc < 0 ? rc : 0;
+		for (uint32_t i = 0; i < nr && !rc; i++) {
+			rc = hang_below(s, &all[i], d);
+			if (!rc)
+				json[i] = grove__buf_slice(&all[i].line);
+		}
+		opt.expect_seq = s->image->lines + s->image->torn;
 		if (!rc)
-			json[i] = grove__buf_slice(&all[i].line);
+			rc = grove__append_all(s, json, nr, &opt, NULL, d);
 	}
-	if (!rc)
-		rc = grove__append_all(s, json, nr, NULL, NULL, d);
 	free(json);
 	return rc;
 }

@@ -402,6 +402,30 @@ static int begin(struct grove_session *s, struct grove_detail *d)
 	return rc;
 }
 
+/*
+ * In a lenient dialect what stands behind a value on its line is only read where the log
+ * ends inside a value (json/lenient.h). If that is the header, the first line that is
+ * appended would hide it, and with it the session.
+ */
+static int header_stays(struct grove_session *s, struct grove_detail *d)
+{
+	const struct grove__image *im = s->image;
+	const struct grove__spot *at = &im->header_at;
+	uint64_t before = im->by_line ? at->off : at->pos;
+	char c = ' ';
+	int rc = 0;
+
+	if (!im->loose || !im->torn)
+		return 0;
+	for (; before && !rc && (c == ' ' || c == '\t' || c == '\r'); before--)
+		rc = grove__log_fetch(s->log, im->by_line ? at->pos : 0, before - 1, &c, 1, d);
+	if (rc || c == ' ' || c == '\t' || c == '\r' || c == '\n' || (uint8_t)c == 0xbf)
+		return rc;
+	return grove__fail_at(d, GROVE_EDAMAGED, s->at.path, at->line + 1, at->pos,
+			      "its header stands behind something else on its line: with the next entry it would not "
+			      "be read any more");
+}
+
 int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags,
 			struct grove_session *s, struct grove_detail *d)
 {
@@ -431,6 +455,8 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 		rc = grove__session_load(s, d);
 	if (!rc)
 		s->version = s->image->header.version;
+	if (!rc && flags & GROVE_WRITE)
+		rc = header_stays(s, d);
 	if (!rc && flags & GROVE_WRITE && grove__image_old(s->image))
 		rc = grove__session_migrate(s, d);
 	if (!rc && flags & GROVE_WRITE && flags & GROVE_CRUMB)

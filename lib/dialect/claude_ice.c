@@ -206,8 +206,10 @@ static bool fits(const struct grove__claude_rows *r, uint64_t texts)
 
 	for (size_t i = 0; i < r->nr_pool; i++)
 		bad |= r->pool[i] >= r->nr_names;
-	return !bad && !beyond(r->last_id, r->nr_names) && !beyond(r->last_reply, r->nr_names) && rows_fit(r) &&
-	       names_fit(r, texts) && kept_fits(r);
+	/* where there is no row there is no last one */
+	if (r->nr && (beyond(r->last_id, r->nr_names) || beyond(r->last_reply, r->nr_names)))
+		return false;
+	return !bad && rows_fit(r) && names_fit(r, texts) && kept_fits(r);
 }
 
 int grove__claude_thaw(struct grove__claude_rows *r, char *bytes, size_t len, uint64_t at)

@@ -361,7 +361,7 @@ static int one_context(const char *store, double *best, uint64_t *bytes)
 	if (!rc)
 		rc = fail_session(s, grove_session_context(s, NULL, sink), "context");
 	ms = cpu_ms() - ms;
-	if (!*best || ms < *best)
+	if (*best <= 0 || ms < *best)
 		*best = ms;
 	grove_session_close(s);
 	grove_close(g);

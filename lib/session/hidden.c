@@ -15,7 +15,7 @@
 #define TOLD_MAX 256
 
 struct grove__hidden {
-	uint64_t nr;           /* each time that one was met */
+	uint64_t nr, nr_failed;           /* each time that one was met */
 	char **told;           /* paths */
 	size_t nr_told, cap;
 };
@@ -45,6 +45,7 @@ void grove__hidden_add(struct grove *g, const struct grove_detail *why)
 		g->hidden = calloc(1, sizeof(*g->hidden));
 	if (g->hidden) {
 		g->hidden->nr++;
+		g->hidden->nr_failed += why->code == GROVE_EIO;
 		tell = is_new(g->hidden, why->path);
 	}
 	pthread_mutex_unlock(&g->lock);
@@ -69,6 +70,16 @@ uint64_t grove__hidden_count(struct grove *g)
 
 	pthread_mutex_lock(&g->lock);
 	nr = g->hidden ? g->hidden->nr : 0;
+	pthread_mutex_unlock(&g->lock);
+	return nr;
+}
+
+uint64_t grove__hidden_failed(struct grove *g)
+{
+	uint64_t nr;
+
+	pthread_mutex_lock(&g->lock);
+	nr = g->hidden ? g->hidden->nr_failed : 0;
 	pthread_mutex_unlock(&g->lock);
 	return nr;
 }

@@ -400,6 +400,7 @@ static int pick(struct search *s, struct grove__where *out)
 static int by_id(struct grove *g, const char *what, struct grove__where *out, struct grove_detail *d)
 {
 	struct search s = { .g = g, .want = what, .d = d };
+	uint64_t failed = grove__hidden_failed(g);
 	int rc = 0;
 
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
@@ -415,6 +416,10 @@ static int by_id(struct grove *g, const char *what, struct grove__where *out, st
 	}
 	if (!rc)
 		rc = pick(&s, out);
+	/* it may be where we could not look */
+	if (rc == GROVE_ENOTFOUND && grove__hidden_failed(g) != failed)
+		rc = grove__fail(d, GROVE_EIO, NULL, "no session %.200s was found, but not all could be read",
+				 what);
 	while (s.nr) {
 		grove__where_release(&s.hits[--s.nr].at);
 		free(s.hits[s.nr].id);

@@ -141,6 +141,8 @@ bool grove__hidden_note(void *payload, bool top, const struct grove_detail *why)
 void grove__hidden_add(struct grove *g, const struct grove_detail *why);
 /* How many so far; before work that must be complete. */
 uint64_t grove__hidden_count(struct grove *g);
+/* How many of them because the system failed, and not because they are not ours to read. */
+uint64_t grove__hidden_failed(struct grove *g);
 /* After it: GROVE_EACCESS if there were any. */
 int grove__hidden_check(struct grove *g, uint64_t before, struct grove_detail *d);
 void grove__hidden_release(struct grove *g);

@@ -88,7 +88,7 @@ static bool fields_fit(const struct part *p, uint64_t *end, uint64_t tail, unsig
 	*end = b->pos[last] + b->len[last];
 	*flags = seen.flags;
 	return !((seen.bad | *end) >> 63) && *end <= tail && seen.kind <= GROVE_KIND_SUBAGENT_RESULT &&
-	       seen.role <= GROVE_ROLE_FILES;
+	       seen.role <= GROVE_ROLE_COMPACTION_SUMMARY;
 }
 
 bool grove__spine_name_fits(const char *names, uint64_t len, uint64_t at)

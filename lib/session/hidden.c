@@ -15,7 +15,8 @@
 #define TOLD_MAX 256
 
 struct grove__hidden {
-	uint64_t nr, nr_failed;           /* each time that one was met */
+	uint64_t nr;           /* each time that one was met … */
+	uint64_t nr_failed;    /* … because the system failed */
 	char **told;           /* paths */
 	size_t nr_told, cap;
 };
@@ -64,24 +65,25 @@ bool grove__hidden_note(void *payload, bool top, const struct grove_detail *why)
 	return true;
 }
 
-uint64_t grove__hidden_count(struct grove *g)
+static uint64_t count(struct grove *g, bool failed)
 {
-	uint64_t nr;
+	uint64_t nr = 0;
 
 	pthread_mutex_lock(&g->lock);
-	nr = g->hidden ? g->hidden->nr : 0;
+	if (g->hidden)
+		nr = failed ? g->hidden->nr_failed : g->hidden->nr;
 	pthread_mutex_unlock(&g->lock);
 	return nr;
 }
 
+uint64_t grove__hidden_count(struct grove *g)
+{
+	return count(g, false);
+}
+
 uint64_t grove__hidden_failed(struct grove *g)
 {
-	uint64_t nr;
-
-	pthread_mutex_lock(&g->lock);
-	nr = g->hidden ? g->hidden->nr_failed : 0;
-	pthread_mutex_unlock(&g->lock);
-	return nr;
+	return count(g, true);
 }
 
 int grove__hidden_check(struct grove *g, uint64_t before, struct grove_detail *d)

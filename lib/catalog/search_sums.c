@@ -11,6 +11,7 @@
 #include "catalog/search_sums.h"
 
 #include "base/crc32c.h"
+#include "store/sqlite_pass.h"
 #include "store/sqlite_vfs.h"
 
 #include <pthread.h>
@@ -21,18 +22,13 @@
 #define PART_MIN 512            /* what is shorter is a look at the header */
 #define RESERVED 8
 
-struct summed {
-	sqlite3_file base;
-	sqlite3_file *real;          /* right behind this */
-};
-
 static sqlite3_vfs *plain;
 static sqlite3_vfs summing;
 static sqlite3_io_methods methods;
 
 static sqlite3_file *real(sqlite3_file *f)
 {
-	return ((struct summed *)f)->real;
+	return grove__sqlite_real(f);
 }
 
 /* The place is part of it: a page that lies in that of another is none. */
@@ -74,87 +70,16 @@ static int do_write(sqlite3_file *f, const void *buf, int len, sqlite3_int64 at)
 	return real(f)->pMethods->xWrite(real(f), buf, len, at);
 }
 
-static int do_close(sqlite3_file *f)
-{
-	return real(f)->pMethods->xClose(real(f));
-}
-
-static int do_truncate(sqlite3_file *f, sqlite3_int64 size)
-{
-	return real(f)->pMethods->xTruncate(real(f), size);
-}
-
-static int do_sync(sqlite3_file *f, int flags)
-{
-	return real(f)->pMethods->xSync(real(f), flags);
-}
-
-static int do_size(sqlite3_file *f, sqlite3_int64 *size)
-{
-	return real(f)->pMethods->xFileSize(real(f), size);
-}
-
-static int do_lock(sqlite3_file *f, int lock)
-{
-	return real(f)->pMethods->xLock(real(f), lock);
-}
-
-static int do_unlock(sqlite3_file *f, int lock)
-{
-	return real(f)->pMethods->xUnlock(real(f), lock);
-}
-
-static int do_reserved(sqlite3_file *f, int *out)
-{
-	return real(f)->pMethods->xCheckReservedLock(real(f), out);
-}
-
-static int do_control(sqlite3_file *f, int op, void *arg)
-{
-	return real(f)->pMethods->xFileControl(real(f), op, arg);
-}
-
-static int do_sector(sqlite3_file *f)
-{
-	return real(f)->pMethods->xSectorSize(real(f));
-}
-
-static int do_characteristics(sqlite3_file *f)
-{
-	return real(f)->pMethods->xDeviceCharacteristics(real(f));
-}
-
-static int do_shm_map(sqlite3_file *f, int page, int size, int extend, void volatile **out)
-{
-	return real(f)->pMethods->xShmMap(real(f), page, size, extend, out);
-}
-
-static int do_shm_lock(sqlite3_file *f, int from, int nr, int flags)
-{
-	return real(f)->pMethods->xShmLock(real(f), from, nr, flags);
-}
-
-static void do_shm_barrier(sqlite3_file *f)
-{
-	real(f)->pMethods->xShmBarrier(real(f));
-}
-
-static int do_shm_unmap(sqlite3_file *f, int remove)
-{
-	return real(f)->pMethods->xShmUnmap(real(f), remove);
-}
-
 static int do_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f, int flags, int *out)
 {
-	struct summed *s = (struct summed *)f;
 	int rc;
 
 	(void)vfs;
 	if (!(flags & SQLITE_OPEN_MAIN_DB))
 		return plain->xOpen(plain, name, f, flags, out);
-	s->real = (sqlite3_file *)(s + 1);
-	rc = plain->xOpen(plain, name, s->real, flags, out);
-	f->pMethods = s->real->pMethods ? &methods : NULL;
+	rc = grove__sqlite_pass_open(plain, name, f, flags, out);
+	if (real(f)->pMethods)
+		f->pMethods = &methods;
 	return rc;
 }
 
@@ -164,16 +89,10 @@ static void begin(void)
 	if (!plain)
 		return;
 	/* version 2: no mapping, which would pass by the checks */
-	methods = (sqlite3_io_methods){
-		2, do_close, do_read, do_write, do_truncate, do_sync, do_size, do_lock, do_unlock, do_reserved,
-		do_control, do_sector, do_characteristics, do_shm_map, do_shm_lock, do_shm_barrier,
-		do_shm_unmap, NULL, NULL,
-	};
-	summing = *plain;
-	summing.zName = NAME;
-	summing.pNext = NULL;
-	summing.szOsFile = plain->szOsFile + (int)sizeof(struct summed);
-	summing.xOpen = do_open;
+	grove__sqlite_pass(2, &methods);
+	methods.xRead = do_read;
+	methods.xWrite = do_write;
+	grove__sqlite_pass_vfs(plain, NAME, do_open, &summing);
 	if (sqlite3_vfs_register(&summing, 0))
 		plain = NULL;
 }

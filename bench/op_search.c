@@ -7,7 +7,7 @@
  */
 #include "bench.h"
 
-#include "catalog/search_db.h"
+#include "search/search_db.h"
 
 #include <stdio.h>
 #include <stdlib.h>

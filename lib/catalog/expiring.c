@@ -3,8 +3,8 @@
  */
 #include "catalog/list.h"
 
-#include "session/archive.h"
 #include "sys/clock.h"
+#include "transfer/archive.h"
 
 #include <stdlib.h>
 

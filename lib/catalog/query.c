@@ -18,8 +18,8 @@
 #include "catalog/query.h"
 
 #include "base/array.h"
+#include "base/needle.h"
 #include "base/utf8.h"
-#include "catalog/search_needle.h"
 #include "js/js.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "catalog/scan.h"
 
 #include "base/crc32c.h"
-#include "session/lines.h"
+#include "image/lines.h"
 
 #include <stdlib.h>
 

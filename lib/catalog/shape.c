@@ -5,10 +5,10 @@
  * nobody is told of its progress, and the image is not kept, since what is
  * wanted of it goes into the catalog.
  */
-#include "catalog/shape.h"
 #include "catalog/catalog.h"
+#include "catalog/shape.h"
 
-#include "session/cache.h"
+#include "image/cache.h"
 
 #include <stdlib.h>
 

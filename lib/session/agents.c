@@ -9,7 +9,7 @@
  * unique in a session, so the two files of an agent belong together wherever
  * they lie. The group of one that has neither yet is what the caller says.
  */
-#include "session/archive.h"
+#include "transfer/archive.h"
 
 #include "base/array.h"
 

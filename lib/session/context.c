@@ -5,8 +5,8 @@
  * from the whole path. Only the lines that are printed are read, and the few that
  * set something.
  */
-#include "session/choice.h"
-#include "session/out.h"
+#include "image/choice.h"
+#include "json/out.h"
 #include "session/session.h"
 
 #include "base/array.h"

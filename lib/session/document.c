@@ -3,7 +3,7 @@
  *
  * A linear session is as deep as it is long, so nothing here recurses.
  */
-#include "session/out.h"
+#include "json/out.h"
 #include "session/session.h"
 
 #include "base/array.h"

@@ -4,7 +4,7 @@
  * The lines of a live session wait in memory until the first one that makes it
  * worth a file. Then all of them are written at once, prepared as any other.
  */
-#include "session/lines.h"
+#include "image/lines.h"
 #include "session/session.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  */
 #include "session/session.h"
 
-#include "session/lines.h"
+#include "image/lines.h"
 
 #include "sys/clock.h"
 

@@ -1,8 +1,8 @@
 /*
  * session/move.c: another working directory for a session, or none at all.
  */
-#include "session/crumb.h"
 #include "session/session.h"
+#include "world/last_session.h"
 
 #include "store/jsonl.h"
 #include "sys/clock.h"

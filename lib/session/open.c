@@ -5,7 +5,7 @@
  * then its lines are in a memory store of its own, so that everything else
  * works the same way.
  */
-#include "session/cache.h"
+#include "image/cache.h"
 #include "session/session.h"
 
 #include "sys/clock.h"

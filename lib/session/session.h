@@ -5,7 +5,7 @@
 #define GROVE_SESSION_SESSION_H
 
 #include "grove.h"
-#include "session/image.h"
+#include "image/image.h"
 
 /* A place where sessions are kept. */
 struct grove__root {

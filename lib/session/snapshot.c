@@ -5,8 +5,8 @@
  * spine has them anyway) and what sub-agents reported. Only when long texts are
  * to be left out is the context held as well, to find whose they are.
  */
+#include "json/out.h"
 #include "session/snapshot.h"
-#include "session/out.h"
 
 #include "js/js.h"
 #include "json/value.h"

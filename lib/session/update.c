@@ -5,7 +5,7 @@
  * keep their bytes. What an entry is called and where it hangs cannot change:
  * others name it.
  */
-#include "session/lines.h"
+#include "image/lines.h"
 #include "session/session.h"
 
 #include "json/edit.h"

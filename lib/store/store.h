@@ -126,7 +126,7 @@ const char *grove__store_jsonl_root(const struct grove_store *st);
 #define GROVE__META_HOST "host."
 /* The directory of a session without messages, where neither these nor a path tell it. */
 #define GROVE__META_CWD "grove.cwd"
-/* When the source of a copy was written to: see session/time.c. */
+/* When the source of a copy was written to: see image/time.c. */
 #define GROVE__META_TIME "grove.modified"
 
 /*

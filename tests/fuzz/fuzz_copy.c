@@ -7,8 +7,8 @@
 #include "world.h"
 
 #include "base/buf.h"
-#include "session/copy.h"
 #include "store/store.h"
+#include "transfer/copy.h"
 
 static int copy(struct grove *g, struct grove_store *from, struct grove_store *to, bool go_on)
 {

@@ -8,7 +8,7 @@
 #include "world.h"
 
 #include "base/buf.h"
-#include "session/fix.h"
+#include "check/fix.h"
 #include "store/store.h"
 
 static struct grove__where place_of(struct grove *g, struct grove_store *st)

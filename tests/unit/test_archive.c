@@ -14,8 +14,8 @@
 #include "blob/blob.h"
 #include "dialect/claude_keep.h"
 #include "dialect/dialect.h"
-#include "session/archive.h"
 #include "sys/stamp.h"
+#include "transfer/archive.h"
 
 #define ID "8f14e45f-ceea-467f-ab3c-000000000001"
 #define RECORD(n, parent, type, words) \

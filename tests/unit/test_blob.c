@@ -22,10 +22,10 @@
 #include <cmocka.h>
 
 #include "blob/blob.h"
-#include "session/session.h"
-#include "catalog/blobs.h"
 #include "dialect/xcsh.h"
+#include "session/session.h"
 #include "sys/file.h"
+#include "transfer/blobs.h"
 
 #include "../lib/chance.h"
 #include "../lib/scratch.h"

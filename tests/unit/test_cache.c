@@ -21,7 +21,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "session/sums.h"
+#include "image/sums.h"
 #include "tree/freeze.h"
 #include "tree/tree.h"
 

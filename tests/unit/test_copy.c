@@ -12,7 +12,7 @@
 #include "../lib/world.h"
 
 #include "dialect/dialect.h"
-#include "session/lines.h"
+#include "image/lines.h"
 #include "session/session.h"
 #include "store/store.h"
 

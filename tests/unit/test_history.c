@@ -16,10 +16,10 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "catalog/history.h"
-#include "dialect/xcsh.h"
 #include "../lib/chance.h"
 #include "../lib/scratch.h"
+#include "dialect/xcsh.h"
+#include "history/history.h"
 
 struct world {
 	char dir[4000];

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "catalog/prices.h"
 #include "../lib/scratch.h"
 #include "json/value.h"
+#include "usage/prices.h"
 
 #include <math.h>
 

@@ -14,11 +14,11 @@
 
 #include "../lib/chance.h"
 #include "../lib/scratch.h"
-#include "catalog/search.h"
-#include "catalog/search_needle.h"
-#include "catalog/search_sums.h"
-#include "catalog/search_words.h"
-#include "session/sent.h"
+#include "base/needle.h"
+#include "image/sent.h"
+#include "search/search.h"
+#include "search/search_sums.h"
+#include "search/search_words.h"
 
 #include <strings.h>
 #include <sys/wait.h>

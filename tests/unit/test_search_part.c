@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "../lib/chance.h"
-#include "catalog/search_part.h"
-#include "catalog/search_words.h"
+#include "search/search_part.h"
+#include "search/search_words.h"
 
 #define ENTRIES 200
 

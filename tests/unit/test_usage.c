@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
-#include "catalog/billed.h"
 #include "../lib/chance.h"
-#include "grove.h"
 #include "../lib/scratch.h"
+#include "grove.h"
 #include "sys/file.h"
+#include "usage/billed.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -1,0 +1,914 @@
+/*
+ * api/api.c: grove.h made real, thinly: arguments are checked, locks taken, the
+ * story of an error is kept; the work is done elsewhere.
+ */
+#include "api/api.h"
+#include "base/utf8.h"
+#include "catalog/list.h"
+
+#include "js/js.h"
+#include "json/write.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *grove_version(void)
+{
+	return GROVE_VERSION;
+}
+
+static const struct {
+	int code;
+	const char *name, *words;
+} errors[] = {
+	{ GROVE_OK, "OK", "done" },
+	{ GROVE_ENOMEM, "NOMEM", "out of memory" },
+	{ GROVE_EIO, "IO", "input or output error" },
+	{ GROVE_EINVAL, "INVAL", "invalid argument" },
+	{ GROVE_ENOTFOUND, "NOTFOUND", "not found" },
+	{ GROVE_EEXIST, "EXIST", "exists already" },
+	{ GROVE_ECONFLICT, "CONFLICT", "conflict with another writer" },
+	{ GROVE_EDAMAGED, "DAMAGED", "not a usable session" },
+	{ GROVE_EJSON, "JSON", "invalid JSON" },
+	{ GROVE_ENOTSUP, "NOTSUP", "not supported" },
+	{ GROVE_ESTALE, "STALE", "changed under us" },
+	{ GROVE_ETOOBIG, "TOOBIG", "too big" },
+	{ GROVE_ECANCELLED, "CANCELLED", "cancelled" },
+	{ GROVE_EAMBIGUOUS, "AMBIGUOUS", "ambiguous" },
+	{ GROVE_EACCESS, "ACCESS", "permission denied" },
+	{ GROVE_EFULL, "FULL", "no space left" },
+	{ GROVE_EPENDING, "PENDING", "not on disk yet" },
+};
+
+const char *grove_strerror(int code)
+{
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
+		if (errors[i].code == code)
+			return errors[i].words;
+	return "unknown error";
+}
+
+const char *grove_error_name(int code)
+{
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
+		if (errors[i].code == code)
+			return errors[i].name;
+	return "UNKNOWN";
+}
+
+const char *grove_kind_name(enum grove_kind kind)
+{
+	static const char *const names[] = {
+		[GROVE_KIND_OTHER] = "other",
+		[GROVE_KIND_HEADER] = "header",
+		[GROVE_KIND_MESSAGE] = "message",
+		[GROVE_KIND_THINKING_LEVEL] = "thinking",
+		[GROVE_KIND_MODEL] = "model",
+		[GROVE_KIND_USAGE] = "usage",
+		[GROVE_KIND_COMPACTION] = "compaction",
+		[GROVE_KIND_BRANCH_SUMMARY] = "branch-summary",
+		[GROVE_KIND_CUSTOM] = "custom",
+		[GROVE_KIND_CUSTOM_MESSAGE] = "custom-message",
+		[GROVE_KIND_CONTEXT_EDIT] = "context-edit",
+		[GROVE_KIND_LABEL] = "label",
+		[GROVE_KIND_NAME] = "name",
+		[GROVE_KIND_SERVICE_TIER] = "service-tier",
+		[GROVE_KIND_CONTEXT_CHANGE] = "context-change",
+		[GROVE_KIND_MODE] = "mode",
+		[GROVE_KIND_INIT] = "init",
+		[GROVE_KIND_RULES] = "rules",
+		[GROVE_KIND_TOOLS] = "tools",
+		[GROVE_KIND_RESET] = "reset",
+		[GROVE_KIND_CREDENTIAL] = "credential",
+		[GROVE_KIND_SYSTEM] = "system",
+		[GROVE_KIND_ATTACHMENT] = "attachment",
+		[GROVE_KIND_PROGRESS] = "progress",
+		[GROVE_KIND_META] = "meta",
+		[GROVE_KIND_SUBAGENT_BATCH] = "subagent-batch",
+		[GROVE_KIND_SUBAGENT_RESULT] = "subagent-result",
+	};
+
+	return (size_t)kind < sizeof(names) / sizeof(*names) ? names[kind] : "other";
+}
+
+const char *grove_role_name(enum grove_role role)
+{
+	static const char *const names[] = {
+		[GROVE_ROLE_NONE] = "",
+		[GROVE_ROLE_OTHER] = "other",
+		[GROVE_ROLE_SYSTEM] = "system",
+		[GROVE_ROLE_USER] = "user",
+		[GROVE_ROLE_ASSISTANT] = "assistant",
+		[GROVE_ROLE_TOOL_RESULT] = "tool",
+		[GROVE_ROLE_BASH] = "bash",
+		[GROVE_ROLE_CUSTOM] = "custom",
+		[GROVE_ROLE_DEVELOPER] = "developer",
+		[GROVE_ROLE_PYTHON] = "python",
+		[GROVE_ROLE_FILES] = "files",
+		[GROVE_ROLE_BRANCH_SUMMARY] = "branch-summary",
+		[GROVE_ROLE_COMPACTION_SUMMARY] = "compaction",
+	};
+
+	return (size_t)role < sizeof(names) / sizeof(*names) ? names[role] : "other";
+}
+
+/* ------------------------------------------------------------------ buffers */
+
+void grove_buf_release(struct grove_buf *b)
+{
+	grove__buf_release(b);
+}
+
+static int write_buf(void *payload, const char *ptr, size_t len)
+{
+	return grove__buf_add(payload, ptr, len);
+}
+
+struct grove_sink grove_buf_sink(struct grove_buf *b)
+{
+	struct grove_sink s = { write_buf, b };
+
+	return s;
+}
+
+int grove_buf_json_string(struct grove_buf *b, struct grove_slice text)
+{
+	return grove__json_put_string(b, text);
+}
+
+int grove_buf_utf8(struct grove_buf *b, struct grove_slice text)
+{
+	return grove__utf8_repair(b, text);
+}
+
+int grove_buf_time(struct grove_buf *b, int64_t ms)
+{
+	char iso[GROVE__JS_ISO_MAX];
+
+	return grove__buf_add(b, iso, grove__js_iso(iso, ms));
+}
+
+/* -------------------------------------------------------------- environment */
+
+static void keep_detail(struct grove *g, int rc, const struct grove_detail *d)
+{
+	pthread_mutex_lock(&g->lock);
+	g->detail = *d;
+	g->detail.code = rc;
+	pthread_mutex_unlock(&g->lock);
+}
+
+/* Every call of the library begins with a clean story and keeps the one it ends with. */
+static int told(struct grove *g, int rc, const struct grove_detail *d)
+{
+	if (rc < 0)
+		keep_detail(g, rc, d);
+	return rc;
+}
+
+int grove_open(struct grove **out, const struct grove_options *opt)
+{
+	struct grove *g = calloc(1, sizeof(*g));
+	struct grove_detail d;
+	int rc;
+
+	*out = g;
+	if (!g)
+		return GROVE_ENOMEM;
+	grove__detail_clear(&d);
+	rc = grove__world_open(g, opt, &d);
+	g->last = grove__recent_listed;
+	return told(g, rc, &d);
+}
+
+void grove_close(struct grove *g)
+{
+	if (!g)
+		return;
+	grove__world_release(g);
+	free(g);
+}
+
+void grove_error_detail(struct grove *g, struct grove_detail *out)
+{
+	pthread_mutex_lock(&g->lock);
+	*out = g->detail;
+	pthread_mutex_unlock(&g->lock);
+}
+
+void grove_set_progress(struct grove *g, struct grove_progress progress)
+{
+	g->progress = progress;
+}
+
+/* ------------------------------------------------------------------ listing */
+
+int grove_list(struct grove *g, const struct grove_list_options *opt, struct grove_list **out)
+{
+	struct grove_list_options all = { .size = sizeof(all), .all = 1 };
+	struct grove_list *l = calloc(1, sizeof(*l));
+	struct grove_detail d;
+	int rc;
+
+	*out = l;
+	if (!l)
+		return GROVE_ENOMEM;
+	grove__detail_clear(&d);
+	grove__arena_init(&l->texts);
+	rc = grove__list(g, opt ? opt : &all, l, &d);
+	return told(g, rc, &d);
+}
+
+int grove_info(struct grove *g, const char *what, unsigned flags, struct grove_list **out)
+{
+	struct grove_list *l = calloc(1, sizeof(*l));
+	struct grove_detail d;
+
+	*out = l;
+	if (!l)
+		return GROVE_ENOMEM;
+	grove__detail_clear(&d);
+	grove__arena_init(&l->texts);
+	return told(g, grove__list_of_one(g, what, flags, l, &d), &d);
+}
+
+size_t grove_list_count(const struct grove_list *l)
+{
+	return l->nr;
+}
+
+const struct grove_info *grove_list_at(const struct grove_list *l, size_t i)
+{
+	return i < l->nr ? &l->info[i] : NULL;
+}
+
+void grove_list_free(struct grove_list *l)
+{
+	if (!l)
+		return;
+	grove__list_release(l);
+	free(l);
+}
+
+/* A list may be long, and printf() slower than all the rest of it. */
+static int put_name(struct grove_buf *out, const char *name)
+{
+	int rc = out->ptr[out->len - 1] == '{' ? 0 : grove__buf_add_char(out, ',');
+
+	rc = rc ? rc : grove__buf_add_char(out, '"');
+	rc = rc ? rc : grove__buf_add_str(out, name);
+	return rc ? rc : grove__buf_add(out, "\":", 2);
+}
+
+static int put_str(struct grove_buf *out, const char *name, const char *value)
+{
+	int rc = value ? put_name(out, name) : 0;
+
+	return rc || !value ? rc : grove__json_put_str(out, value);
+}
+
+static int put_time(struct grove_buf *out, const char *name, int64_t ms)
+{
+	int rc = put_name(out, name);
+
+	if (rc)
+		return rc;
+	return ms == GROVE_NO_TIME ? grove__buf_add_str(out, "null") : grove__json_put_time(out, ms);
+}
+
+static int put_number(struct grove_buf *out, const char *name, uint64_t n)
+{
+	char digits[20], *p = digits + sizeof(digits);
+	int rc = put_name(out, name);
+
+	do
+		*--p = (char)('0' + n % 10);
+	while (n /= 10);
+	return rc ? rc : grove__buf_add(out, p, (size_t)(digits + sizeof(digits) - p));
+}
+
+static int put_shape(struct grove_buf *out, const struct grove_info *i)
+{
+	int rc = i->leaf ? put_str(out, "leaf", i->leaf) : grove__buf_add_str(out, ",\"leaf\":null");
+
+	rc = rc ? rc : put_number(out, "entries", i->entries);
+	rc = rc ? rc : put_number(out, "branches", i->branches);
+	rc = rc ? rc : put_number(out, "compactions", i->compactions);
+	rc = rc ? rc : put_number(out, "malformed", i->malformed);
+	return rc ? rc : grove__buf_add_str(out, i->torn ? ",\"torn\":true" : ",\"torn\":false");
+}
+
+int grove_info_json(const struct grove_info *i, struct grove_buf *out)
+{
+	int rc = grove__buf_add_char(out, '{');
+
+	rc = rc ? rc : put_str(out, "path", i->path);
+	rc = rc ? rc : put_str(out, "id", i->id);
+	rc = rc ? rc : put_str(out, "dialect", i->dialect);
+	rc = rc ? rc : put_str(out, "agent", i->agent);
+	rc = rc ? rc : put_str(out, "store", i->store);
+	rc = rc ? rc : put_str(out, "cwd", i->cwd);
+	rc = rc ? rc : put_str(out, "name", i->name);
+	rc = rc ? rc : put_str(out, "parentSession", i->parent_session);
+	rc = rc ? rc : put_time(out, "created", i->created);
+	rc = rc ? rc : put_time(out, "modified", i->modified);
+	rc = rc || !i->expires ? rc : put_time(out, "expires", i->expires);
+	if (i->message_count != GROVE_NO_COUNT)
+		rc = rc ? rc : put_number(out, "messageCount", i->message_count);
+	rc = rc ? rc : put_name(out, "firstMessage");
+	rc = rc ? rc : grove__json_put_string(out, grove__slice(i->first_message, i->first_message_len));
+	rc = rc ? rc : put_number(out, "size", i->size);
+	rc = rc || !i->has_shape ? rc : put_shape(out, i);
+	return rc ? rc : grove__buf_add_char(out, '}');
+}
+
+int grove_find(struct grove *g, const char *what, struct grove_buf *out)
+{
+	struct grove__where at;
+	struct grove_key key;
+	struct grove_log *log;
+	struct grove_detail d;
+	int rc;
+
+	grove__detail_clear(&d);
+	rc = grove__locate(g, what, &at, &d);
+	if (!rc) {
+		key = grove__where_key(&at);
+		rc = grove__log_open(&log, at.store, &key, GROVE_LOG_READ, &d);
+		if (!rc)
+			grove__log_close(log);
+		if (!rc && grove__buf_add_str(out, at.path ? at.path : grove__where_name(&at)))
+			rc = grove__fail_nomem(&d);
+		grove__where_release(&at);
+	}
+	return told(g, rc, &d);
+}
+
+/* ----------------------------------------------------------------- sessions */
+
+/* The story goes to the session and to the handle it came from. */
+int grove__session_told(struct grove_session *s, int rc, const struct grove_detail *d)
+{
+	bool inside = grove__session_inside(s);
+
+	if (rc >= 0)
+		return rc;
+	if (!inside)
+		grove__session_lock(s);
+	s->detail = *d;
+	s->detail.code = rc;
+	if (!inside)
+		grove__session_unlock(s);
+	keep_detail(s->g, rc, d);
+	return rc;
+}
+
+int grove_session_open(struct grove *g, const char *what, unsigned flags, struct grove_session **out)
+{
+	struct grove_session *s = grove__session_alloc(g);
+	struct grove__where at;
+	struct grove_detail d;
+	int rc;
+
+	*out = s;
+	if (!s)
+		return GROVE_ENOMEM;
+	grove__detail_clear(&d);
+	rc = grove__locate(g, what, &at, &d);
+	if (!rc)
+		rc = grove__session_open(g, &at, flags, s, &d);
+	return grove__session_told(s, rc, &d);
+}
+
+int grove_session_new(struct grove *g, const struct grove_new_options *opt,
+		      struct grove_session **out)
+{
+	struct grove_new_options none = { .size = sizeof(none) };
+	struct grove_session *s = grove__session_alloc(g);
+	struct grove_detail d;
+
+	*out = s;
+	if (!s)
+		return GROVE_ENOMEM;
+	grove__detail_clear(&d);
+	return grove__session_told(s, grove__session_new(g, opt ? opt : &none, s, &d), &d);
+}
+
+int grove_session_recent(struct grove *g, const char *cwd, const char *dir,
+			 struct grove_session **out)
+{
+	struct grove_new_options opt = { .size = sizeof(opt), .cwd = cwd, .dir = dir,
+					 .flags = GROVE_NEW_CRUMB };
+	struct grove_session *s = grove__session_alloc(g);
+	struct grove__where at;
+	struct grove_detail d;
+	int rc;
+
+	*out = s;
+	if (!s)
+		return GROVE_ENOMEM;
+	grove__detail_clear(&d);
+	rc = grove__recent_written(g, cwd ? cwd : g->cwd, dir, &at, &d);
+	if (!rc)
+		rc = grove__session_open(g, &at, GROVE_WRITE | GROVE_CRUMB, s, &d);
+	else if (rc == GROVE_ENOTFOUND)
+		rc = grove__session_new(g, &opt, s, &d);
+	return grove__session_told(s, rc, &d);
+}
+
+void grove_session_close(struct grove_session *s)
+{
+	grove__session_unref(s);
+}
+
+void grove_session_error(struct grove_session *s, struct grove_detail *out)
+{
+	bool inside = grove__session_inside(s);
+
+	if (!inside)
+		grove__session_lock(s);
+	*out = s->detail;
+	if (!inside)
+		grove__session_unlock(s);
+}
+
+const char *grove_session_id(const struct grove_session *s)
+{
+	return s->id;
+}
+
+const char *grove_session_path(const struct grove_session *s)
+{
+	return s->at.path;
+}
+
+const char *grove_session_dir(const struct grove_session *s)
+{
+	return s->dir;
+}
+
+const char *grove_session_cwd(const struct grove_session *s)
+{
+	return s->cwd;
+}
+
+const char *grove_session_dialect(const struct grove_session *s)
+{
+	return s->at.dialect ? s->at.dialect->name : NULL;
+}
+
+const char *grove_session_agent(const struct grove_session *s)
+{
+	return s->at.agent;
+}
+
+unsigned grove_session_version(const struct grove_session *s)
+{
+	return s->version;
+}
+
+uint64_t grove_session_migrated(const struct grove_session *s)
+{
+	return s->migrated;
+}
+
+size_t grove_session_pending(const struct grove_session *s)
+{
+	return s->held && !s->in_memory && s->image ? s->image->spine->nr : 0;
+}
+
+static int ensure(struct grove_session *s, struct grove_detail *d)
+{
+	int rc = grove__session_ensure(s, NULL, 0, GROVE_SYNC_NONE, d);
+
+	return rc == GROVE_EEXIST && s->held && s->joins ? grove__session_join(s, d) : rc;
+}
+
+int grove_session_ensure(struct grove_session *s)
+{
+	WITH_SESSION(s, ensure(s, &d));
+}
+
+int grove_session_refresh(struct grove_session *s)
+{
+	WITH_SESSION(s, grove__session_refresh(s, &d));
+}
+
+int grove_session_sync(struct grove_session *s)
+{
+	struct grove_detail d;
+	int rc;
+
+	grove__detail_clear(&d);
+	rc = grove__session_sync(s, &d);
+	return grove__session_told(s, rc, &d);
+}
+
+/* ------------------------------------------------------------------- append */
+
+int grove_session_append(struct grove_session *s, struct grove_slice json,
+			 const struct grove_append_options *opt, const char **id)
+{
+	return grove_session_append_many(s, &json, 1, opt, id);
+}
+
+int grove_session_append_many(struct grove_session *s, const struct grove_slice *json, size_t nr,
+			      const struct grove_append_options *opt, const char **ids)
+{
+	struct grove_detail d;
+
+	d.code = 0;
+	d.has_place = 0;
+	d.message[0] = d.path[0] = '\0';
+	return grove__session_told(s, grove__session_append(s, json, nr, opt, ids, &d), &d);
+}
+
+int grove_session_append_message(struct grove_session *s, const char *message_json, const char **id)
+{
+	return grove_session_append(s, grove__slice_str(message_json), NULL, id);
+}
+
+static int wish(struct grove_session *s, const struct grove__wish *w, const char **id)
+{
+	WITH_SESSION(s, grove__append_wish(s, w, NULL, id, &d));
+}
+
+int grove_session_append_thinking_level(struct grove_session *s, const char *level, const char **id)
+{
+	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_THINKING_LEVEL, .a = level }, id);
+}
+
+int grove_session_append_model(struct grove_session *s, const char *provider, const char *model,
+			       const char **id)
+{
+	return grove_session_append_model_role(s, provider, model, NULL, id);
+}
+
+int grove_session_append_model_role(struct grove_session *s, const char *provider, const char *model,
+				    const char *role, const char **id)
+{
+	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_MODEL, .a = provider, .b = model,
+					      .c = role }, id);
+}
+
+int grove_session_append_compaction(struct grove_session *s, const struct grove_compaction *c,
+				    const char **id)
+{
+	struct grove_compaction o = { .size = 0 };
+
+	/* callers that were built with an older header have a shorter one */
+	memcpy(&o, c, c->size < sizeof(o) ? c->size : sizeof(o));
+	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_COMPACTION, .a = o.summary,
+					      .b = o.first_kept, .c = o.short_summary,
+					      .number = o.tokens_before, .json = o.details_json,
+					      .json2 = o.usage_json, .preserve = o.preserve_json,
+					      .flag = o.from_hook }, id);
+}
+
+int grove_session_append_custom(struct grove_session *s, const char *type, const char *data_json,
+				const char **id)
+{
+	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_CUSTOM, .a = type,
+					      .json = data_json }, id);
+}
+
+int grove_session_append_custom_message(struct grove_session *s, const char *type,
+					const char *content_json, int display,
+					const char *details_json, const char **id)
+{
+	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_CUSTOM_MESSAGE, .a = type,
+					      .json = content_json, .flag = display,
+					      .json2 = details_json }, id);
+}
+
+int grove_session_append_usage(struct grove_session *s, const char *kind, const char *provider,
+			       const char *model, const char *usage_json, const char *note,
+			       const char **id)
+{
+	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_USAGE, .a = kind, .b = provider,
+					      .c = model, .json = usage_json, .json2 = note }, id);
+}
+
+int grove_session_append_context_edit(struct grove_session *s, const char *target,
+				      const char *replacement_json, const char **id)
+{
+	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_CONTEXT_EDIT, .a = target,
+					      .json = replacement_json }, id);
+}
+
+int grove_session_label(struct grove_session *s, const char *target, const char *label,
+			const char **id)
+{
+	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_LABEL, .a = target,
+					      .b = label && *label ? label : NULL }, id);
+}
+
+int grove_session_rename(struct grove_session *s, const char *name, const char **id)
+{
+	WITH_SESSION(s, grove__session_rename(s, name, "user", NULL, id, &d));
+}
+
+int grove_session_set_name(struct grove_session *s, const char *name, const char *source,
+			   int *applied)
+{
+	bool done = false;
+	struct grove_detail d;
+	int rc;
+
+	if (applied)
+		*applied = 0;
+	grove__detail_clear(&d);
+	rc = grove__session_enter(s, &d);
+	if (rc)
+		return grove__session_told(s, rc, &d);
+	if (strcmp(source, "user") && strcmp(source, "auto"))
+		rc = grove__fail(&d, GROVE_EINVAL, NULL, "a name comes from \"user\" or \"auto\"");
+	else
+		rc = grove__session_rename(s, name, source, &done, NULL, &d);
+	if (applied)
+		*applied = done;
+	return grove__session_leave(s, rc, &d);
+}
+
+int grove_session_record(struct grove_session *s, const struct grove_slice *messages, size_t nr,
+			 const struct grove_record_options *opt, const char **last)
+{
+	struct grove_record_options none = { .size = sizeof(none) };
+	struct grove_log *log;
+	struct grove_detail d;
+	int rc;
+
+	if (!opt)
+		opt = &none;
+	grove__detail_clear(&d);
+	rc = grove__session_enter(s, &d);
+	if (rc)
+		return grove__session_told(s, rc, &d);
+	rc = grove__session_record(s, messages, nr, opt, last, &d);
+	log = s->held ? NULL : s->log;
+	grove__session_unlock(s);
+	if (!rc && log && opt->sync == GROVE_SYNC_ALWAYS)
+		rc = grove__log_sync(log, &d);
+	return grove__session_told(s, rc, &d);
+}
+
+static int restate(struct grove_session *s, size_t *written, struct grove_detail *d)
+{
+	size_t nr = 0;
+	int rc = grove__session_restate(s, &nr, d);
+
+	if (written)
+		*written = nr;
+	return rc;
+}
+
+int grove_session_restate(struct grove_session *s, size_t *written)
+{
+	WITH_SESSION(s, restate(s, written, &d));
+}
+
+/* ---------------------------------------------------- changes and artifacts */
+
+int grove_session_rewrite_entries(struct grove_session *s, grove_edit_fn *fn, void *payload,
+				  uint64_t *changed)
+{
+	WITH_SESSION(s, grove__session_rewrite_entries(s, fn, payload, changed, &d));
+}
+
+int grove_session_update(struct grove_session *s, const char *id, const char *pointer,
+			 const char *value_json)
+{
+	WITH_SESSION(s, grove__session_update(s, id, pointer, grove__slice_str(value_json), &d));
+}
+
+static int forget(struct grove_session *s, const char *id, uint64_t *relinked, struct grove_detail *d)
+{
+	uint64_t nr;
+	int rc = grove__session_forget(s, id, &nr, d);
+
+	if (relinked)
+		*relinked = nr;
+	return rc;
+}
+
+int grove_session_forget(struct grove_session *s, const char *id, uint64_t *relinked)
+{
+	WITH_SESSION(s, forget(s, id, relinked, &d));
+}
+
+int grove_session_artifact_save(struct grove_session *s, const char *tool, struct grove_slice bytes,
+				uint64_t *id, struct grove_buf *path)
+{
+	WITH_SESSION(s, grove__artifact_save(s, tool, bytes, id, path, &d));
+}
+
+int grove_session_artifact_new(struct grove_session *s, const char *tool, uint64_t *id,
+			       struct grove_buf *path)
+{
+	return grove_session_artifact_save(s, tool, grove__slice(NULL, 0), id, path);
+}
+
+int grove_session_artifact_path(struct grove_session *s, uint64_t id, struct grove_buf *path)
+{
+	WITH_SESSION(s, grove__artifact_get(s, id, NULL, path, &d));
+}
+
+int grove_session_artifact_get(struct grove_session *s, uint64_t id, struct grove_buf *bytes)
+{
+	WITH_SESSION(s, grove__artifact_get(s, id, bytes, NULL, &d));
+}
+
+int grove_session_artifact_list(struct grove_session *s, grove_artifact_fn *fn, void *payload)
+{
+	WITH_SESSION(s, grove__artifact_list(s, fn, payload, &d));
+}
+
+/* --------------------------------------------------------------------- leaf */
+
+const char *grove_session_leaf(struct grove_session *s)
+{
+	const char *id = NULL;
+	uint32_t row;
+
+	if (grove__session_enter(s, NULL))
+		return NULL;
+	if (!grove__session_load(s, NULL)) {
+		row = grove__session_leaf_row(s);
+		id = row == GROVE_NONE ? NULL : grove__spine_id(s->image->spine, row);
+	}
+	grove__session_unlock(s);
+	return id;
+}
+
+int grove_session_set_leaf(struct grove_session *s, const char *id, unsigned flags)
+{
+	WITH_SESSION(s, grove__session_set_leaf(s, id, flags, &d));
+}
+
+int grove_session_branch(struct grove_session *s, const char *id,
+			 const struct grove_branch_summary *b, const char **summary_id)
+{
+	WITH_SESSION(s, grove__session_branch(s, id, b, summary_id, &d));
+}
+
+int grove_session_continue(struct grove_session *s, const char *id, unsigned flags,
+			   enum grove_outcome *outcome, struct grove_buf *content)
+{
+	WITH_SESSION(s, grove__session_continue(s, id, flags, outcome, content, &d));
+}
+
+/* ---------------------------------------------------------- whole sessions */
+
+int grove_session_fork(struct grove_session *s, const struct grove_fork_options *opt,
+		       struct grove_session **out)
+{
+	struct grove_fork_options none = { .size = sizeof(none) };
+	struct grove_session *f = grove__session_alloc(s->g);
+
+	struct grove_detail d;
+	int rc;
+
+	*out = f;
+	if (!f)
+		return GROVE_ENOMEM;
+	grove__detail_clear(&d);
+	rc = grove__session_enter(s, &d);
+	if (!rc) {
+		rc = grove__session_fork(s, opt ? opt : &none, f, &d);
+		grove__session_unlock(s);
+	}
+	grove__session_told(f, rc, &d);
+	return grove__session_told(s, rc, &d);
+}
+
+int grove_session_move(struct grove_session *s, const char *cwd)
+{
+	WITH_SESSION(s, grove__session_move(s, cwd, &d));
+}
+
+int grove_remove(struct grove *g, const char *what, unsigned flags)
+{
+	struct grove__where at;
+	struct grove_detail d;
+	int rc;
+
+	grove__detail_clear(&d);
+	rc = grove__locate(g, what, &at, &d);
+	if (!rc) {
+		rc = grove__session_remove(g, &at, flags, &d);
+		grove__where_release(&at);
+	}
+	return told(g, rc, &d);
+}
+
+/* --------------------------------------------------------------------- view */
+
+int grove_session_view(struct grove_session *s, struct grove_view **out)
+{
+	WITH_SESSION(s, grove__view_new(s, out, &d));
+}
+
+static int view_told(struct grove_view *v, int rc, const struct grove_detail *d)
+{
+	if (rc >= 0)
+		return rc;
+	pthread_mutex_lock(&v->lock);
+	v->detail = *d;
+	v->detail.code = rc;
+	if (!v->detail.path[0] && v->session->at.path)
+		snprintf(v->detail.path, sizeof(v->detail.path), "%s", v->session->at.path);
+	pthread_mutex_unlock(&v->lock);
+	return rc;
+}
+
+#define WITH_VIEW(v, call)                              \
+	do {                                            \
+		struct grove_detail d;                  \
+		grove__detail_clear(&d);                \
+		return view_told((v), (call), &d);      \
+	} while (0)
+
+void grove_view_error(struct grove_view *v, struct grove_detail *out)
+{
+	pthread_mutex_lock(&v->lock);
+	*out = v->detail;
+	pthread_mutex_unlock(&v->lock);
+}
+
+int grove_view_header(struct grove_view *v, struct grove_buf *out)
+{
+	WITH_VIEW(v, grove__image_header_line(v->image, v->log, out, NULL, &d));
+}
+
+int grove_view_line(struct grove_view *v, uint32_t i, unsigned flags, struct grove_buf *out)
+{
+	if (i >= v->nr)
+		return GROVE_ENOTFOUND;
+	WITH_VIEW(v, grove__view_line(v, i, flags, out, &d));
+}
+
+static int pieces(struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *payload,
+		  struct grove_detail *d)
+{
+	const struct grove__spine *s = v->image->spine;
+	struct grove_buf line = GROVE_BUF_INIT;
+	struct grove_slice value;
+	int rc;
+
+	/* threads that read one view at the same time do so one by one */
+	if (!pthread_mutex_trylock(&v->near_lock)) {
+		rc = grove__image_line_near(v->image, v->log, i, &v->near, &line, &value, d);
+		pthread_mutex_unlock(&v->near_lock);
+	} else {
+		rc = grove__image_line(v->image, v->log, i, &line, &value, d);
+	}
+	if (!rc) {
+		rc = v->image->dialect->pieces(value, grove__spine_kind(s, i), grove__spine_role(s, i),
+					       fn, payload);
+	} else if (rc == GROVE_ETOOBIG) {
+		/* one entry of gigabytes does not hide the others */
+		char text[64];
+		struct grove_piece p = { .kind = GROVE_PIECE_NOTE, .title = grove__slice_str("too long"),
+					 .error = 1 };
+
+		p.text = grove__slice(text, (size_t)snprintf(text, sizeof(text), "a line of %llu bytes",
+						(unsigned long long)grove__spine_len(s, i)));
+		rc = fn(payload, &p);
+	}
+	grove__buf_release(&line);
+	return rc;
+}
+
+int grove_view_pieces(struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *payload)
+{
+	if (i >= v->nr)
+		return GROVE_ENOTFOUND;
+	WITH_VIEW(v, pieces(v, i, fn, payload, &d));
+}
+
+int grove_view_context(struct grove_view *v, const struct grove_context_options *opt,
+		       struct grove_sink sink)
+{
+	WITH_VIEW(v, grove__view_context(v, opt, sink, &d));
+}
+
+int grove_session_context(struct grove_session *s, const struct grove_context_options *opt,
+			  struct grove_sink sink)
+{
+	WITH_SESSION(s, grove__session_context(s, opt, sink, &d));
+}
+
+int grove_view_log(struct grove_view *v, unsigned flags, struct grove_sink sink)
+{
+	WITH_VIEW(v, grove__view_log(v, flags & GROVE_LINE_BLOBS, sink, &d));
+}
+
+int grove_view_raw(struct grove_view *v, struct grove_sink sink)
+{
+	WITH_VIEW(v, grove__view_raw(v, sink, &d));
+}
+
+int grove_view_tree(struct grove_view *v, unsigned flags, struct grove_sink sink)
+{
+	WITH_VIEW(v, grove__view_tree(v, flags, sink, &d));
+}

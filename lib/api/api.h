@@ -1,0 +1,30 @@
+/*
+ * api/api.h: what the files of the public interface share.
+ */
+#ifndef GROVE_API_H
+#define GROVE_API_H
+
+#include "session/session.h"
+
+/* Keep the story of a failure with the session; hands `rc` on. */
+int grove__session_told(struct grove_session *s, int rc, const struct grove_detail *d);
+
+/* The end of what grove__session_enter() began: unlock, keep the story, hand `rc` on. */
+static inline int grove__session_leave(struct grove_session *s, int rc, const struct grove_detail *d)
+{
+	grove__session_unlock(s);
+	return grove__session_told(s, rc, d);
+}
+
+/* What runs under a session's lock, with its story kept. */
+#define WITH_SESSION(s, call)                                                \
+	do {                                                                 \
+		struct grove_detail d;                                       \
+		int rc_;                                                     \
+		grove__detail_clear(&d);                                     \
+		rc_ = grove__session_enter((s), &d);                         \
+		return rc_ ? grove__session_told((s), rc_, &d)               \
+			   : grove__session_leave((s), (call), &d);          \
+	} while (0)
+
+#endif

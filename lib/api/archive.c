@@ -1,0 +1,106 @@
+/*
+ * api/archive.c: archives, hydration and sub-agents of grove.h made real,
+ * thinly.
+ */
+#include "api/api.h"
+#include "transfer/archive.h"
+
+static int told(struct grove *g, int rc, const struct grove_detail *d)
+{
+	if (rc < 0) {
+		pthread_mutex_lock(&g->lock);
+		g->detail = *d;
+		g->detail.code = rc;
+		pthread_mutex_unlock(&g->lock);
+	}
+	return rc;
+}
+
+int grove_archive(struct grove *g, const char *what, const struct grove_archive_options *opt,
+		  struct grove_archive_result *result)
+{
+	struct grove_archive_options none = { .size = sizeof(none) };
+	struct grove_archive_result r = { .size = sizeof(r) };
+	struct grove_detail d;
+	int rc;
+
+	grove__detail_clear(&d);
+	rc = grove__archive(g, what, opt ? opt : &none, &r, &d);
+	if (result)
+		*result = r;
+	return told(g, rc, &d);
+}
+
+int grove_session_hydrate(struct grove *g, const struct grove_hydrate_options *opt,
+			  const struct grove_source *src, uint64_t *lines)
+{
+	struct grove_detail d;
+
+	grove__detail_clear(&d);
+	return told(g, grove__session_hydrate(g, opt, src, lines, &d), &d);
+}
+
+/* What a callback answers is its own affair: no story is told of it. */
+int grove_session_agents(struct grove_session *s, grove_agent_fn *fn, void *payload)
+{
+	struct grove_detail d;
+	int rc;
+
+	grove__detail_clear(&d);
+	rc = grove__agents_list(s, fn, payload, &d);
+	return d.code ? grove__session_told(s, rc, &d) : rc;
+}
+
+/* Appends of other threads may give the session its file meanwhile. */
+static int get(struct grove_session *s, const char *id, bool remote, struct grove_buf *out)
+{
+	WITH_SESSION(s, grove__agent_get(s, id, remote, out, &d));
+}
+
+static int put(struct grove_session *s, const char *id, bool remote, struct grove_slice json)
+{
+	WITH_SESSION(s, grove__agent_put(s, id, remote, json, &d));
+}
+
+int grove_session_agent_meta_get(struct grove_session *s, const char *agent_id,
+				 struct grove_buf *out)
+{
+	return get(s, agent_id, false, out);
+}
+
+int grove_session_agent_meta_put(struct grove_session *s, const char *agent_id,
+				 struct grove_slice json)
+{
+	return put(s, agent_id, false, json);
+}
+
+int grove_session_agent_group(struct grove_session *s, const char *agent_id, const char *group)
+{
+	WITH_SESSION(s, grove__agent_set_group(s, agent_id, group ? group : "", &d));
+}
+
+int grove_session_agent_path(struct grove_session *s, const char *agent_id, struct grove_buf *out)
+{
+	WITH_SESSION(s, grove__agent_path(s, agent_id, out, &d));
+}
+
+int grove_session_remote_agents(struct grove_session *s, grove_remote_agent_fn *fn, void *payload)
+{
+	struct grove_detail d;
+	int rc;
+
+	grove__detail_clear(&d);
+	rc = grove__agents_remote(s, fn, payload, &d);
+	return d.code ? grove__session_told(s, rc, &d) : rc;
+}
+
+int grove_session_remote_agent_get(struct grove_session *s, const char *id, struct grove_buf *out)
+{
+	return get(s, id, true, out);
+}
+
+int grove_session_remote_agent_put(struct grove_session *s, const char *id,
+				   struct grove_slice json)
+{
+	return put(s, id, true, json);
+}

@@ -1,0 +1,150 @@
+/*
+ * api/live.c: watches, leases, values and paths of grove.h made real.
+ */
+#include "api/api.h"
+#include "session/watch.h"
+#include "sys/event.h"
+
+#include <stdlib.h>
+
+static const char *const event_names[] = {
+	[GROVE_EVENT_APPEND] = "append", [GROVE_EVENT_UPDATE] = "update", [GROVE_EVENT_LEAF] = "leaf",
+	[GROVE_EVENT_RENAME] = "rename", [GROVE_EVENT_RESET] = "reset", [GROVE_EVENT_DELETE] = "delete",
+};
+
+const char *grove_event_name(enum grove_event_kind kind)
+{
+	return (size_t)kind < sizeof(event_names) / sizeof(*event_names) ? event_names[kind] : "unknown";
+}
+
+static int add_text(struct grove_buf *out, const char *before, const char *text)
+{
+	int rc = grove__buf_add_str(out, before);
+
+	if (rc)
+		return rc;
+	return text ? grove_buf_json_string(out, grove__slice_str(text))
+		    : grove__buf_add_str(out, "null");
+}
+
+int grove_event_json(const struct grove_event *e, struct grove_buf *out)
+{
+	int rc = grove__buf_addf(out, "{\"rev\":%llu,\"kind\":\"%s\"", (unsigned long long)e->rev,
+				 grove_event_name(e->kind));
+
+	if (!rc)
+		rc = add_text(out, ",\"sessionId\":", e->session_id);
+	if (!rc)
+		rc = add_text(out, ",\"entryId\":", e->entry_id);
+	if (!rc && e->seq == GROVE_ANY_SEQ)
+		return grove__buf_add_str(out, ",\"seq\":null}");
+	return rc ? rc : grove__buf_addf(out, ",\"seq\":%llu}", (unsigned long long)e->seq);
+}
+
+/* ------------------------------------------------------------------ watches */
+
+static int watch_told(struct grove_watch *w, int rc, const struct grove_detail *d)
+{
+	if (rc < 0) {
+		w->detail = *d;
+		w->detail.code = rc;
+	}
+	return rc;
+}
+
+int grove_watch_open(struct grove *g, const char *what, uint64_t since, struct grove_watch **out)
+{
+	struct grove_watch *w = calloc(1, sizeof(*w));
+	struct grove__where at;
+	struct grove_detail d;
+	int rc;
+
+	*out = w;
+	if (!w)
+		return GROVE_ENOMEM;
+	w->bell = -1;
+	grove__detail_clear(&d);
+	rc = grove__locate(g, what, &at, &d);
+	if (!rc) {
+		rc = grove__watch_open(g, &at, since, w, &d);
+		grove__where_release(&at);
+	}
+	return watch_told(w, rc, &d);
+}
+
+int grove_watch_next(struct grove_watch *w, int64_t ms, struct grove_event *out)
+{
+	struct grove_detail d;
+
+	grove__detail_clear(&d);
+	memset(out, 0, sizeof(*out));
+	return watch_told(w, grove__watch_next(w, ms, out, &d), &d);
+}
+
+void grove_watch_wake(struct grove_watch *w)
+{
+	grove__sys_bell_ring(w->bell);
+}
+
+void grove_watch_error(struct grove_watch *w, struct grove_detail *out)
+{
+	*out = w->detail;
+}
+
+void grove_watch_close(struct grove_watch *w)
+{
+	if (!w)
+		return;
+	grove__watch_release(w);
+	free(w);
+}
+
+/* ---------------------------------------------------- leases, values, paths */
+
+static int lease(struct grove_session *s, const char *owner, int64_t ms, struct grove_lease *out,
+		 struct grove_detail *d)
+{
+	struct grove_lease held;
+	int rc = ms < 0 ? 0 : grove__session_writable(s, d);
+
+	if (!rc && (s->held || !s->log))
+		rc = grove__fail(d, GROVE_ENOTSUP, s->at.path, "nothing of the session is stored yet");
+	if (!rc)
+		rc = grove__log_lease(s->log, owner, ms, &held, d);
+	if (!rc && out)
+		*out = held;
+	return rc;
+}
+
+int grove_session_lease(struct grove_session *s, const char *owner, int64_t ms,
+			struct grove_lease *out)
+{
+	WITH_SESSION(s, ms > 0 ? lease(s, owner, ms, out, &d)
+			       : grove__fail(&d, GROVE_EINVAL, NULL, "a lease for no time"));
+}
+
+int grove_session_unlease(struct grove_session *s)
+{
+	WITH_SESSION(s, lease(s, "", 0, NULL, &d));
+}
+
+int grove_session_leased(struct grove_session *s, struct grove_lease *out)
+{
+	WITH_SESSION(s, lease(s, "", -1, out, &d));
+}
+
+int grove_session_put_value(struct grove_session *s, const char *name, struct grove_slice value)
+{
+	WITH_SESSION(s, grove__keep_value(s, name, value, &d));
+}
+
+int grove_session_get_value(struct grove_session *s, const char *name, struct grove_buf *out)
+{
+	WITH_SESSION(s, grove__kept_value(s, name, out, &d));
+}
+
+int grove_session_path_up(struct grove_session *s, const char *leaf, grove_path_fn *fn,
+			  void *payload)
+{
+	WITH_SESSION(s, grove__session_path_up(s, leaf, fn, payload, &d));
+}

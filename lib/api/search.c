@@ -1,0 +1,130 @@
+/*
+ * api/search.c: the part of grove.h about searching.
+ */
+#include "search/search.h"
+
+#include "json/write.h"
+
+#include <stdlib.h>
+
+static int told(struct grove_search *s, int rc, const struct grove_detail *d)
+{
+	if (rc < 0) {
+		pthread_mutex_lock(&s->lock);
+		s->detail = *d;
+		s->detail.code = rc;
+		pthread_mutex_unlock(&s->lock);
+	}
+	return rc;
+}
+
+int grove_search_open(struct grove *g, unsigned flags, struct grove_search **out)
+{
+	struct grove_search *s = calloc(1, sizeof(*s));
+	struct grove_detail d;
+
+	*out = s;
+	if (!s)
+		return GROVE_ENOMEM;
+	s->g = g;
+	s->flags = flags;
+	s->alone = flags & GROVE_SEARCH_LIVE;
+	pthread_mutex_init(&s->lock, NULL);
+	grove__detail_clear(&d);
+	return told(s, grove__search_refresh(s, &d), &d);
+}
+
+/* A callback that searches with the handle that calls it would pull the results from under it. */
+static int begin(struct grove_search *s, struct grove_detail *d)
+{
+	grove__detail_clear(d);
+	if (s->busy)
+		return grove__fail(d, GROVE_EINVAL, NULL, "a callback cannot use the search that calls it");
+	s->busy = true;
+	return 0;
+}
+
+int grove_search_refresh(struct grove_search *s)
+{
+	struct grove_detail d;
+	int rc = begin(s, &d);
+
+	if (!rc) {
+		rc = grove__search_refresh(s, &d);
+		s->busy = false;
+	}
+	return told(s, rc, &d);
+}
+
+int grove_search_run(struct grove_search *s, const char *query,
+		     const struct grove_search_options *opt, grove_search_fn *fn, void *payload)
+{
+	struct grove_detail d;
+	int rc = begin(s, &d);
+
+	if (!rc) {
+		rc = grove__search_run(s, query, opt, fn, payload, &d);
+		s->busy = false;
+	}
+	return told(s, rc, &d);
+}
+
+void grove_search_error(struct grove_search *s, struct grove_detail *out)
+{
+	pthread_mutex_lock(&s->lock);
+	*out = s->detail;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void grove_search_close(struct grove_search *s)
+{
+	if (!s)
+		return;
+	grove__search_release(s);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+static int put_snippet(const struct grove_search_hit *h, struct grove_buf *out)
+{
+	struct grove_buf text = GROVE_BUF_INIT;
+	size_t at = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < h->nr_marks && !rc; i++) {
+		rc = grove__buf_add(&text, h->snippet.ptr + at, h->marks[i].from - at);
+		rc = rc ? rc : grove__buf_add_str(&text, "**");
+		rc = rc ? rc : grove__buf_add(&text, h->snippet.ptr + h->marks[i].from,
+					      h->marks[i].to - h->marks[i].from);
+		rc = rc ? rc : grove__buf_add_str(&text, "**");
+		at = h->marks[i].to;
+	}
+	rc = rc ? rc : grove__buf_add(&text, h->snippet.ptr + at, h->snippet.len - at);
+	rc = rc ? rc : grove__json_put_string(out, grove__buf_slice(&text));
+	grove__buf_release(&text);
+	return rc;
+}
+
+static int put_member(struct grove_buf *out, const char *name, const char *value)
+{
+	int rc = grove__buf_add_str(out, name);
+
+	return rc ? rc : value ? grove__json_put_str(out, value) : grove__buf_add_str(out, "null");
+}
+
+int grove_search_hit_json(const struct grove_search_hit *h, struct grove_buf *out)
+{
+	const char *role = h->role == GROVE_ROLE_NONE ? grove_kind_name(h->kind) : grove_role_name(h->role);
+	int rc = put_member(out, "{\"sessionId\":", h->session_id);
+
+	rc = rc ? rc : put_member(out, ",\"path\":", h->path);
+	rc = rc ? rc : put_member(out, ",\"entryId\":", h->entry_id);
+	rc = rc ? rc : put_member(out, ",\"role\":", role);
+	rc = rc ? rc : grove__buf_add_str(out, ",\"snippet\":");
+	rc = rc ? rc : put_snippet(h, out);
+	rc = rc ? rc : grove__buf_add_str(out, ",\"score\":");
+	rc = rc ? rc : grove__json_put_double(out, (double)(int64_t)(h->score * 10000 + 0.5) / 10000);
+	return rc ? rc : grove__buf_addf(out, ",\"onActivePath\":%s,\"inContext\":%s}",
+					 h->on_active_path ? "true" : "false",
+					 h->in_context ? "true" : "false");
+}

@@ -1,0 +1,119 @@
+/*
+ * api/stores.c: stores as wholes, and copies between them, of grove.h made real,
+ * thinly.
+ */
+#include "session/snapshot.h"
+#include "transfer/stores.h"
+
+static int told(struct grove *g, int rc, const struct grove_detail *d)
+{
+	if (rc < 0) {
+		pthread_mutex_lock(&g->lock);
+		g->detail = *d;
+		g->detail.code = rc;
+		pthread_mutex_unlock(&g->lock);
+	}
+	return rc;
+}
+
+int grove_copy(struct grove *g, const char *what, const char *store, struct grove_buf *id,
+	       struct grove_buf *path)
+{
+	struct grove_detail d;
+
+	grove__detail_clear(&d);
+	return told(g, grove__copy(g, what, store, id, path, &d), &d);
+}
+
+int grove_stores_exist(struct grove *g)
+{
+	struct grove_detail d;
+
+	grove__detail_clear(&d);
+	return told(g, grove__roots_there(g, &d), &d);
+}
+
+int grove_store_init(struct grove *g, const char *store)
+{
+	struct grove_buf url = GROVE_BUF_INIT;
+	struct grove_detail d;
+	int rc;
+
+	grove__detail_clear(&d);
+	rc = grove__store_url(g, store, &url) ? grove__fail_nomem(&d)
+					      : grove__store_init(url.ptr, &d);
+	grove__buf_release(&url);
+	return told(g, rc, &d);
+}
+
+int grove_store_upgrade(struct grove *g, const char *store, unsigned *from, unsigned *to)
+{
+	struct grove_buf url = GROVE_BUF_INIT;
+	struct grove_detail d;
+	unsigned a = 0, b = 0;
+	int rc;
+
+	grove__detail_clear(&d);
+	rc = grove__store_url(g, store, &url) ? grove__fail_nomem(&d)
+					      : grove__store_upgrade(url.ptr, &a, &b, &d);
+	if (from)
+		*from = a;
+	if (to)
+		*to = b;
+	grove__buf_release(&url);
+	return told(g, rc, &d);
+}
+
+int grove_store_verify(struct grove *g, const char *store, grove_problem_fn *fn, void *payload,
+		       struct grove_check_result *result)
+{
+	struct grove_check_result r = { .size = sizeof(r) };
+	struct grove_detail d;
+	int rc;
+
+	grove__detail_clear(&d);
+	rc = grove__store_verify(g, store, fn, payload, &r, &d);
+	if (result)
+		*result = r;
+	return d.code ? told(g, rc, &d) : rc;
+}
+
+int grove_store_copy(struct grove *g, const char *from, const char *to, grove_archive_fn *fn,
+		     void *payload, struct grove_archive_result *result)
+{
+	struct grove_archive_result r = { .size = sizeof(r) };
+	struct grove_detail d;
+	int rc;
+
+	grove__detail_clear(&d);
+	rc = grove__stores_copy(g, from, to, fn, payload, &r, &d);
+	if (result)
+		*result = r;
+	return told(g, rc, &d);
+}
+
+int grove_store_stats(struct grove *g, const char *store, struct grove_sink sink)
+{
+	struct grove_detail d;
+
+	grove__detail_clear(&d);
+	return told(g, grove__store_stats(g, store, sink, &d), &d);
+}
+
+int grove_view_snapshot(struct grove_view *v, const struct grove_snapshot_options *opt,
+			struct grove_sink sink)
+{
+	struct grove_snapshot_options none = { .size = sizeof(none) };
+	struct grove_detail d;
+	int rc;
+
+	grove__detail_clear(&d);
+	rc = grove__view_snapshot(v, opt ? opt : &none, sink, &d);
+	if (rc < 0) {
+		pthread_mutex_lock(&v->lock);
+		v->detail = d;
+		v->detail.code = rc;
+		pthread_mutex_unlock(&v->lock);
+	}
+	return rc;
+}

@@ -1,0 +1,244 @@
+/*
+ * catalog/list_tree.c: a list as a tree: each session below the one it came from.
+ *
+ * Those that came from none, or from one that is not in the list, stand at the
+ * top. Where parents go in a circle, its first one by the list's order does.
+ * Brothers stand as the list has them; by time, what counts is the latest of a
+ * session and all below it.
+ */
+#include "catalog/list.h"
+
+#include "base/idmap.h"
+#include "sys/clock.h"
+#include "sys/file.h"
+
+#include <stdlib.h>
+
+struct node {
+	uint32_t parent, child, last, sibling;
+	int64_t latest;
+	const char *real;            /* its path with every link resolved */
+};
+
+struct forest {
+	struct grove_list *l;
+	struct node *node;           /* and one more: what is above all */
+	uint32_t *order;
+	struct grove__idmap by_path, by_real, by_id;
+	struct grove__arena texts;
+};
+
+#define NONE GROVE__IDMAP_NONE
+
+static struct grove_slice path_of(const void *owner, uint32_t i)
+{
+	return grove__slice_str(((const struct forest *)owner)->l->info[i].path);
+}
+
+static struct grove_slice real_of(const void *owner, uint32_t i)
+{
+	return grove__slice_str(((const struct forest *)owner)->node[i].real);
+}
+
+static struct grove_slice id_of(const void *owner, uint32_t i)
+{
+	return grove__slice_str(((const struct forest *)owner)->l->info[i].id);
+}
+
+/* The path as it is, if there are no links in it, or nothing is there. GROVE_ENOMEM. */
+static int real_path(struct forest *f, const char *path, const char **out)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc = 0;
+
+	*out = path;
+	if (*path == '/' && !grove__sys_realpath(path, &b) && strcmp(b.ptr, path)) {
+		*out = grove__arena_dup(&f->texts, grove__buf_slice(&b));
+		rc = *out ? 0 : GROVE_ENOMEM;
+	}
+	grove__buf_release(&b);
+	return rc;
+}
+
+/* The first one of a name keeps it. */
+static int name_it(struct grove__idmap *m, struct grove_slice name, uint32_t i)
+{
+	uint32_t old;
+
+	if (!name.len || grove__idmap_get(m, name) != NONE)
+		return 0;
+	return grove__idmap_put(m, name, i, &old);
+}
+
+static int name_all(struct forest *f)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < f->l->nr && !rc; i++) {
+		f->node[i].latest = f->l->info[i].modified;
+		rc = real_path(f, f->l->info[i].path, &f->node[i].real);
+		rc = rc ? rc : name_it(&f->by_path, path_of(f, i), i);
+		rc = rc ? rc : name_it(&f->by_real, real_of(f, i), i);
+		rc = rc ? rc : name_it(&f->by_id, id_of(f, i), i);
+	}
+	return rc;
+}
+
+/* By path, by what the path leads to, by id. */
+static int find_parent(struct forest *f, const char *name, uint32_t *out)
+{
+	const char *real;
+	int rc;
+
+	*out = grove__idmap_get(&f->by_path, grove__slice_str(name));
+	if (*out != NONE)
+		return 0;
+	rc = real_path(f, name, &real);
+	if (!rc)
+		*out = grove__idmap_get(&f->by_real, grove__slice_str(real));
+	if (!rc && *out == NONE)
+		*out = grove__idmap_get(&f->by_id, grove__slice_str(name));
+	return rc;
+}
+
+static int find_parents(struct forest *f)
+{
+	uint32_t top = (uint32_t)f->l->nr;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < top && !rc; i++) {
+		const char *name = f->l->info[i].parent_session;
+		uint32_t parent = NONE;
+
+		rc = name && *name ? find_parent(f, name, &parent) : 0;
+		f->node[i].parent = parent == NONE || parent == i ? top : parent;
+	}
+	return rc;
+}
+
+/* `order` is free yet: it says in which round a node was seen. */
+static void cut_circles(struct forest *f)
+{
+	uint32_t top = (uint32_t)f->l->nr, at;
+
+	for (uint32_t i = 0; i < top; i++)
+		f->order[i] = NONE;
+	for (uint32_t i = 0; i < top; i++) {
+		for (at = i; at != top && f->order[at] == NONE; at = f->node[at].parent)
+			f->order[at] = i;
+		if (at == top || f->order[at] != i)
+			continue;
+		/* a circle, and `at` is in it: its first one is the least */
+		for (uint32_t k = f->node[at].parent, all = at; k != all; k = f->node[k].parent)
+			at = k < at ? k : at;
+		f->node[at].parent = top;
+	}
+}
+
+static void raise_times(struct forest *f)
+{
+	uint32_t top = (uint32_t)f->l->nr;
+
+	for (uint32_t i = 0; i < top; i++)
+		for (uint32_t at = f->node[i].parent;
+		     at != top && f->node[at].latest < f->l->info[i].modified; at = f->node[at].parent)
+			f->node[at].latest = f->l->info[i].modified;
+}
+
+static int by_latest(const void *x, const void *y, void *payload)
+{
+	const struct forest *f = payload;
+	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+	int64_t ta = f->node[a].latest, tb = f->node[b].latest;
+
+	if (ta != tb)
+		return ta > tb ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+static void link_all(struct forest *f, bool by_time)
+{
+	uint32_t top = (uint32_t)f->l->nr;
+
+	for (uint32_t i = 0; i <= top; i++)
+		f->node[i].child = f->node[i].last = f->node[i].sibling = NONE;
+	for (uint32_t i = 0; i < top; i++)
+		f->order[i] = i;
+	if (by_time)
+		qsort_r(f->order, top, sizeof(*f->order), by_latest, f);
+	for (uint32_t k = 0; k < top; k++) {
+		uint32_t i = f->order[k];
+		struct node *parent = &f->node[f->node[i].parent];
+
+		if (parent->last == NONE)
+			parent->child = i;
+		else
+			f->node[parent->last].sibling = i;
+		parent->last = i;
+	}
+}
+
+/* Down, then on, then up: no deeper than a loop. */
+static void walk(struct forest *f, struct grove_info *out)
+{
+	uint32_t top = (uint32_t)f->l->nr, at = f->node[top].child;
+	unsigned depth = 0;
+	size_t nr = 0;
+
+	while (at != NONE && at != top) {
+		out[nr] = f->l->info[at];
+		out[nr++].depth = depth;
+		if (f->node[at].child != NONE) {
+			at = f->node[at].child;
+			depth++;
+			continue;
+		}
+		while (at != top && f->node[at].sibling == NONE) {
+			at = f->node[at].parent;
+			depth -= at != top;
+		}
+		if (at != top)
+			at = f->node[at].sibling;
+	}
+}
+
+int grove__list_thread(struct grove_list *l, bool by_time)
+{
+	struct forest f = { .l = l };
+	struct grove_info *out;
+	uint64_t seed;
+	int rc;
+
+	if (l->nr < 2 || l->nr >= NONE)
+		return 0;
+	grove__sys_random(&seed, sizeof(seed));
+	grove__arena_init(&f.texts);
+	grove__idmap_init(&f.by_path, seed, path_of, &f);
+	grove__idmap_init(&f.by_real, seed, real_of, &f);
+	grove__idmap_init(&f.by_id, seed, id_of, &f);
+	f.node = calloc(l->nr + 1, sizeof(*f.node));
+	f.order = calloc(l->nr, sizeof(*f.order));
+	out = calloc(l->nr, sizeof(*out));
+	rc = f.node && f.order && out ? name_all(&f) : GROVE_ENOMEM;
+	if (!rc)
+		rc = find_parents(&f);
+	if (!rc) {
+		cut_circles(&f);
+		if (by_time)
+			raise_times(&f);
+		link_all(&f, by_time);
+		walk(&f, out);
+		free(l->info);
+		l->info = out;
+		l->cap = l->nr;
+		out = NULL;
+	}
+	free(out);
+	free(f.order);
+	free(f.node);
+	grove__idmap_release(&f.by_path);
+	grove__idmap_release(&f.by_real);
+	grove__idmap_release(&f.by_id);
+	grove__arena_release(&f.texts);
+	return rc;
+}

@@ -1,0 +1,172 @@
+/*
+ * check/check.c: find damage, change nothing.
+ *
+ * First the lines, for what no reader understands; then the tree, then what the
+ * entries name. Each has a file of its own (check_*.c). What is found is told in
+ * the order of the lines. The kinds are part of the interface: they are
+ * documented and do not change.
+ *
+ * What can be mended is mended by fix.c.
+ */
+#include "check/check.h"
+
+#include "base/array.h"
+#include "check/fix.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct {
+	const char *kind;
+	const char *words;         /* the number stands where the # is, the name where the @ is */
+	bool fixable;
+} kinds[] = {
+	[NO_HEADER] = { "no-header", "", false },
+	[BYTE_ORDER_MARK] = { "byte-order-mark",
+			      "a byte-order mark at the beginning: not every reader accepts it", true },
+	[MALFORMED] = { "malformed", "not JSON from byte # of the line on", true },
+	[MALFORMED_SAVED] = { "malformed",
+			      "not JSON from byte # of the line on, but an entry in it is whole", true },
+	[NULS] = { "malformed", "# NUL bytes", true },
+	[FUSED] = { "fused", "# entries on one line: the line end between them is missing", true },
+	[TORN] = { "torn", "the last line is not finished: # bytes, then nothing", true },
+	[NO_NEWLINE] = { "no-newline",
+			 "the last line has no line end: what an older agent appends would be lost with it",
+			 true },
+	[NOT_AN_ENTRY] = { "not-an-entry", "JSON, but not an object: it says nothing", true },
+	[SECOND_HEADER] = { "second-header", "a second header: readers use the first one only", true },
+	[NO_ID] = { "no-id", "an entry without an id: nothing can be hung below it", false },
+	[NO_MESSAGE] = { "no-message", "a message without what was said: agents stop at it", true },
+	[NO_MESSAGE_LEFT] = { "no-message", "a message without what was said: agents stop at it", false },
+	[DUPLICATE_ID] = { "duplicate-id", "a later line has the same id and counts instead", true },
+	[ORPHAN] = { "orphan", "its parent is nowhere in the session: shown as a root", true },
+	[CYCLE] = { "cycle", "its parents lead back to itself: shown as a root", true },
+	[UNREACHABLE] = { "unreachable", "# % of this session is reachable from its leaf", true },
+	[CONCURRENT] = { "concurrent",
+			 "written beside another branch while that one was still being written", false },
+	[MISSING_TARGET] = { "missing-target", "it names an entry that is not there", false },
+	[UNPAIRED_CALL] = { "unpaired-call", "a tool call without a result: @", false },
+	[UNPAIRED_RESULT] = { "unpaired-result", "a result of a tool that nothing called: @", false },
+	[MISSING_BLOB] = { "missing-blob", "it refers to a blob that is not there: @", false },
+	[WRONG_BLOB] = { "wrong-blob", "the bytes of a blob are not those of its name: @", false },
+};
+
+const char *grove__problem_kind(enum grove__problem what)
+{
+	return kinds[what].kind;
+}
+
+int grove__check_add(struct grove__checker *c, enum grove__problem what, uint64_t line,
+		     uint64_t offset, uint64_t number, const char *id, const char *name)
+{
+	if (grove__array_room(&c->found, &c->cap, c->nr, sizeof(*c->found)))
+		return grove__fail_nomem(c->d);
+	if (name) {
+		name = grove__arena_dup(&c->names, grove__slice_str(name));
+		if (!name)
+			return grove__fail_nomem(c->d);
+	}
+	c->found[c->nr] = (struct grove__finding){ line, offset, number, id, name, what, (uint32_t)c->nr };
+	c->nr++;
+	return 0;
+}
+
+int grove__check_row(struct grove__checker *c, enum grove__problem what, uint32_t row,
+		     uint64_t number, const char *name)
+{
+	const struct grove__spine *s = c->s->image->spine;
+
+	return grove__check_add(c, what, grove__spine_line(s, row), grove__spine_pos(s, row), number,
+				grove__spine_id(s, row), name);
+}
+
+/* --- telling --- */
+
+static int by_line(const void *a, const void *b)
+{
+	const struct grove__finding *x = a, *y = b;
+
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int tell(struct grove__checker *c, const struct grove__finding *f, const char *words,
+		bool fixable, grove_problem_fn *fn, void *payload, struct grove_check_result *result)
+{
+	const char *mark = strpbrk(words, "#@");
+	char text[256];
+	struct grove_problem p = {
+		.path = c->s->at.path ? c->s->at.path : "",
+		.line = f->line + 1,
+		.offset = f->offset,
+		.kind = kinds[f->what].kind,
+		.entry_id = f->id,
+		.detail = text,
+		.fixable = fixable,
+	};
+
+	if (mark && *mark == '#' && *kinds[f->what].words)
+		snprintf(text, sizeof(text), "%.*s%llu%s", (int)(mark - words), words,
+			 (unsigned long long)f->number, mark + 1);
+	else if (mark && *kinds[f->what].words)
+		snprintf(text, sizeof(text), "%.*s%.150s%s", (int)(mark - words), words,
+			 f->name ? f->name : "", mark + 1);
+	else
+		snprintf(text, sizeof(text), "%s", words);
+	result->problems++;
+	return fn(payload, &p);
+}
+
+/* No session can be made of it as it is; but perhaps of what it could be. */
+static int tell_headless(struct grove__checker *c, grove_problem_fn *fn, void *payload,
+			 struct grove_check_result *result)
+{
+	struct grove__finding f = { .what = NO_HEADER };
+	struct grove_detail *d = c->d, why;
+	bool fixable = false;
+	int rc;
+
+	grove__detail_clear(&why);
+	rc = c->s->log ? grove__fix_can_begin(c->s->g, &c->s->at, c->s->log, &fixable, &why) : 0;
+	if (rc == GROVE_ENOMEM)
+		return grove__fail_nomem(d);
+	if (d->has_place && d->line) {
+		f.line = d->line - 1;
+		f.offset = d->offset;
+	}
+	return tell(c, &f, d->message, fixable, fn, payload, result);
+}
+
+int grove__check(struct grove *g, struct grove__where *at, grove_problem_fn *fn, void *payload,
+		 struct grove_check_result *result, struct grove_detail *d)
+{
+	struct grove__checker c = { .d = d };
+	int rc;
+
+	c.s = grove__session_alloc(g);
+	if (!c.s)
+		return grove__fail_nomem(d);
+	grove__arena_init(&c.names);
+	result->files++;
+	rc = grove__session_open(g, at, GROVE_READ, c.s, d);
+	if (rc == GROVE_EDAMAGED) {
+		rc = tell_headless(&c, fn, payload, result);
+	} else if (!rc) {
+		result->entries += c.s->image->spine->nr;
+		rc = grove__check_lines(&c);
+		if (!rc)
+			rc = grove__check_tree(&c);
+		if (!rc)
+			rc = grove__check_content(&c);
+		if (!rc && c.nr)
+			qsort(c.found, c.nr, sizeof(*c.found), by_line);
+		for (size_t i = 0; i < c.nr && !rc; i++)
+			rc = tell(&c, &c.found[i], kinds[c.found[i].what].words,
+				  kinds[c.found[i].what].fixable, fn, payload, result);
+	}
+	free(c.found);
+	grove__arena_release(&c.names);
+	grove__session_unref(c.s);
+	return rc;
+}

@@ -1,0 +1,271 @@
+/*
+ * check/check_lines.c: what no reader understands.
+ *
+ * The physical lines pass by once; in lenient dialects, from the first odd one
+ * on, the values. A line that is not JSON may still have whole entries in it
+ * (check_split.c), which decides what it is called.
+ */
+#include "check/check.h"
+
+#include <stdlib.h>
+
+#define RUN_BYTES ((size_t)4 << 20)
+#define SPLIT_MAX ((uint64_t)64 << 20)  /* a longer line is not looked into */
+
+/* How many entries are whole in these bytes. */
+static int whole_in(struct grove__checker *c, struct grove_slice bytes, size_t *nr)
+{
+	struct grove__parts parts = { 0 };
+	int rc = grove__check_split(c->s->at.dialect, &c->s->image->want, bytes, &parts);
+
+	*nr = parts.nr;
+	grove__parts_release(&parts);
+	return rc ? grove__fail_nomem(c->d) : 0;
+}
+
+/* --- value by value --- */
+
+struct losing {
+	struct grove__checker *c;
+	struct grove__values *v;
+	uint64_t line;             /* where reading began */
+	bool by_line;
+};
+
+/* The same, of a part of the log that is not at hand. */
+static int whole_at(struct losing *x, uint64_t from, uint64_t end, size_t *nr)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	uint64_t off, pos = grove__values_place(x->v, from, &off);
+	int rc = 0;
+
+	*nr = 0;
+	if (end <= from || end - from > SPLIT_MAX)
+		return 0;
+	if (grove__buf_reserve(&b, (size_t)(end - from) + GROVE__JSON_PAD))
+		rc = grove__fail_nomem(x->c->d);
+	if (!rc)
+		rc = grove__log_fetch(x->c->s->log, pos, off, b.ptr, (size_t)(end - from), x->c->d);
+	if (!rc) {
+		memset(b.ptr + (end - from), 0, GROVE__JSON_PAD);
+		rc = whole_in(x->c, grove__slice(b.ptr, (size_t)(end - from)), nr);
+	}
+	grove__buf_release(&b);
+	return rc;
+}
+
+static int lose(void *payload, const struct grove__json_lost *l)
+{
+	struct losing *x = payload;
+	uint64_t off, pos = grove__values_place(x->v, l->line_pos, &off), line = x->line + l->line;
+	uint64_t at = x->by_line ? pos + l->pos - l->line_pos : l->pos;
+	size_t whole;
+	int rc;
+
+	if (l->nul && !l->rest)
+		return grove__check_add(x->c, NULS, line, pos, l->end - l->line_pos, NULL, NULL);
+	rc = whole_at(x, l->rest ? l->pos : l->line_pos, l->end, &whole);
+	if (rc)
+		return rc;
+	/* the one that was read stands before the rest */
+	if (whole + l->rest > 1)
+		return grove__check_add(x->c, FUSED, line, at, whole + l->rest, NULL, NULL);
+	return grove__check_add(x->c, whole ? MALFORMED_SAVED : MALFORMED, line, at,
+				l->pos - l->line_pos, NULL, NULL);
+}
+
+/* What a lenient dialect gives up from a line on: not what lies inside its values. */
+static int check_values(struct grove__checker *c, uint64_t pos, uint64_t line, bool by_line)
+{
+	const struct grove__image *im = c->s->image;
+	struct losing x = { .c = c, .line = line, .by_line = by_line };
+	struct grove__json_passed p;
+	struct grove__value value;
+	uint64_t last = UINT64_MAX;
+	int rc = grove__values_new(&x.v, &im->want, c->s->log, pos, im->tail, by_line, RUN_BYTES,
+				   c->d);
+
+	if (!rc)
+		grove__values_tell(x.v, lose, &x);
+	while (!rc && !(rc = grove__values_next(x.v, &value))) {
+		if (value.l.type != JSON_OBJECT)
+			rc = grove__check_add(c, NOT_AN_ENTRY, line + value.at.line, value.at.pos, 0, NULL,
+					      NULL);
+		/* found only because the log ends in a torn value: the next append would hide it */
+		else if (value.at.line == last)
+			rc = grove__check_add(c, FUSED, line + last, value.at.pos, 2, NULL, NULL);
+		last = value.at.line;
+	}
+	if (rc == 1) {
+		uint64_t off;
+
+		grove__values_passed(x.v, &p);
+		c->open = p.open && !p.torn;
+		pos = grove__values_place(x.v, p.torn_pos, &off);
+		rc = p.torn ? grove__check_add(c, TORN, line + p.torn_line, pos, p.end - p.torn_pos, NULL,
+					       NULL)
+			    : 0;
+	}
+	grove__values_free(x.v);
+	return rc;
+}
+
+/* --- line by line --- */
+
+static int bad_line(struct grove__checker *c, const struct grove__json_line *l, const char *ptr,
+		    uint64_t line, uint64_t pos, bool last)
+{
+	size_t nul = 0, whole;
+	int rc;
+
+	while (nul < l->len && !ptr[nul])
+		nul++;
+	if (l->len && nul == l->len && !last)
+		return grove__check_add(c, NULS, line, pos, l->len, NULL, NULL);
+	rc = whole_in(c, grove__slice(ptr, (size_t)l->len), &whole);
+	if (rc)
+		return rc;
+	if (whole > 1)
+		return grove__check_add(c, FUSED, line, pos + l->error_off, whole, NULL, NULL);
+	if (last)
+		return grove__check_add(c, TORN, line, pos, l->len, NULL, NULL);
+	return grove__check_add(c, whole ? MALFORMED_SAVED : MALFORMED, line, pos + l->error_off,
+				l->error_off, NULL, NULL);
+}
+
+/* The lines that are whole in the buffer. *loose: the rest was read by values. */
+static int check_run(struct grove__checker *c, const char *buf, const struct grove_run *run,
+		     size_t off, uint64_t *line, bool *loose)
+{
+	bool lenient = c->s->image->dialect->lenient;
+	int rc = 0;
+
+	for (; off < run->len && !rc && !*loose; ++*line) {
+		struct grove__json_line l;
+		enum grove__json_verdict v =
+			grove__json_scan(&c->s->image->want, buf + off, run->len - off, true, &l);
+		uint64_t pos = run->by_line ? *line : run->pos + off;
+
+		if (v == JSON_NOMEM)
+			rc = grove__fail_nomem(c->d);
+		else if (v == JSON_BAD && (*loose = lenient))
+			rc = check_values(c, pos, *line, run->by_line);
+		else if (v == JSON_BAD)
+			rc = bad_line(c, &l, buf + off, *line, pos, off + l.len >= run->len);
+		else if (v == JSON_VALUE && l.type != JSON_OBJECT)
+			rc = grove__check_add(c, NOT_AN_ENTRY, *line, pos, 0, NULL, NULL);
+		c->open |= v != JSON_BAD && off + l.len >= run->len;
+		off += (size_t)l.len + 1;
+	}
+	return rc;
+}
+
+/* A line that does not fit, piece by piece. The buffer holds the first one. */
+static int check_long(struct grove__checker *c, char *buf, struct grove_run run, uint64_t line,
+		      uint64_t *next, bool *loose)
+{
+	const struct grove__image *im = c->s->image;
+	struct grove__json_stream *stream = grove__json_stream_new(&im->want);
+	uint64_t begin = run.pos, pos = run.pos, len = 0;
+	int state = JSON_STREAM_MORE, rc = stream ? 0 : grove__fail_nomem(c->d);
+	const char *lf = NULL;
+
+	while (!rc) {
+		size_t n, used = 0;
+
+		lf = memchr(buf, '\n', run.len);
+		n = lf ? (size_t)(lf - buf) : run.len;
+		if (state == JSON_STREAM_MORE)
+			state = grove__json_stream_feed(stream, buf, n, lf || run.end, &used);
+		if (state < 0)
+			rc = grove__fail_nomem(c->d);
+		while (state == JSON_STREAM_DONE && used < n)
+			if (!strchr(" \t\r", buf[used++]) || !buf[used - 1])
+				state = JSON_STREAM_BAD;
+		len += n;
+		pos += n;
+		if (lf || run.end)
+			break;
+		if (!rc)
+			rc = grove__log_read(c->s->log, pos, im->tail, buf, RUN_BYTES, &run, c->d);
+	}
+	*next = pos + (lf ? 1 : 0);
+	c->open |= !lf && state == JSON_STREAM_DONE;
+	*loose = state != JSON_STREAM_DONE && im->dialect->lenient;
+	if (!rc && *loose) {
+		rc = check_values(c, begin, line, false);
+	} else if (!rc && state != JSON_STREAM_DONE) {
+		uint64_t at = state == JSON_STREAM_BAD ? grove__json_stream_line(stream)->error_off : len;
+
+		rc = lf ? grove__check_add(c, MALFORMED, line, begin + at, at, NULL, NULL)
+			: grove__check_add(c, TORN, line, begin, len, NULL, NULL);
+	}
+	grove__json_stream_free(stream);
+	return rc;
+}
+
+/* Where positions count lines a line is read as a whole. */
+static int widen(struct grove__checker *c, char **buf, size_t *cap)
+{
+	char *p;
+
+	if (*cap * 2 > GROVE__LINE_MAX)
+		return grove__fail(c->d, GROVE_ETOOBIG, c->s->at.path, "a line of more than 1 GiB");
+	p = realloc(*buf, *cap * 2 + GROVE__JSON_PAD);
+	if (!p)
+		return grove__fail_nomem(c->d);
+	*buf = p;
+	*cap *= 2;
+	return 0;
+}
+
+static int check_end(struct grove__checker *c)
+{
+	const struct grove__image *im = c->s->image;
+
+	if (!c->open || !im->lines)
+		return 0;
+	return grove__check_add(c, NO_NEWLINE, im->lines - 1, im->by_line ? im->tail - 1 : im->bytes, 0,
+				NULL, NULL);
+}
+
+int grove__check_lines(struct grove__checker *c)
+{
+	const struct grove__image *im = c->s->image;
+	size_t cap = RUN_BYTES;
+	char *buf = malloc(cap + GROVE__JSON_PAD);
+	uint64_t pos = 0, line = 0;
+	bool loose = false;
+	int rc = buf ? 0 : grove__fail_nomem(c->d);
+
+	while (!rc && !loose && pos < im->tail) {
+		struct grove_run run = { 0 };
+		size_t off = 0;
+
+		rc = grove__log_read(c->s->log, pos, im->tail, buf, cap, &run, c->d);
+		if (rc)
+			break;
+		if (run.open && run.by_line) {
+			rc = widen(c, &buf, &cap);
+			continue;
+		}
+		if (!pos && run.len >= 3 && !memcmp(buf, "\xef\xbb\xbf", 3)) {
+			rc = grove__check_add(c, BYTE_ORDER_MARK, 0, 0, 0, NULL, NULL);
+			/* a long line is fed from its first byte on: read once more without the mark */
+			if (run.open) {
+				pos = 3;
+				continue;
+			}
+			off = 3;
+		}
+		if (!rc && run.open) {
+			rc = check_long(c, buf, run, line++, &pos, &loose);
+			continue;
+		}
+		if (!rc)
+			rc = check_run(c, buf, &run, off, &line, &loose);
+		pos = run.next;
+	}
+	free(buf);
+	return rc ? rc : check_end(c);
+}

@@ -1,0 +1,248 @@
+/*
+ * check/fix.c: mend a damaged log and lose no byte of it.
+ *
+ * The log is read and a plan is made; the plan is shown, and whoever asked may
+ * refuse it. Then what goes is kept beside the session, on the disk, and only
+ * then the log is written anew, in one piece or not at all. If that cannot be
+ * done, what was kept is taken away again, for all of it is still in the log.
+ */
+#include "check/fix.h"
+
+#include <stdio.h>
+
+static const char *words_of(enum grove__problem why, const struct grove__change *c, bool gone)
+{
+	switch (why) {
+	case NO_HEADER:
+		return gone ? "a header that stands where none can" : "a header in front of the entries";
+	case BYTE_ORDER_MARK:
+		return "without the byte-order mark";
+	case FUSED:
+		return "each entry on a line of its own";
+	case NO_NEWLINE:
+		return "a line end behind the last line";
+	case TORN:
+		return "what is not finished goes";
+	case NOT_AN_ENTRY:
+		return "a line that says nothing goes";
+	case SECOND_HEADER:
+		return "the second header goes";
+	case NO_MESSAGE:
+		return "an entry that says nothing, as its message is nowhere";
+	case DUPLICATE_ID:
+		return c && c->id ? "another id for an entry whose id was taken"
+		       : c	  ? "it follows its parent, which got another id"
+				  : "the same entry once more goes";
+	case ORPHAN:
+		return gone	       ? "it stands on the line above now"
+		       : c && c->parent ? "below the entry before it, as its parent is nowhere"
+					: "a root, as its parent is nowhere";
+	case CYCLE:
+		return gone	       ? "it stands on the line above now"
+		       : c && c->parent ? "below the entry before it, as its parents lead back to it"
+					: "a root, as its parents lead back to it";
+	default:
+		return "what is not JSON goes";
+	}
+}
+
+static const struct grove__change *change_of(const struct grove__mended *m)
+{
+	const struct grove__plan *p = m->plan;
+
+	for (size_t i = m->edit; i > 0 && p->edits[i - 1].line == m->line; i--)
+		if (p->edits[i - 1].change != SIZE_MAX && p->edits[i - 1].why == m->why)
+			return &p->changes[p->edits[i - 1].change];
+	return NULL;
+}
+
+static int show(const struct grove__plan *p, struct grove_log *log,
+		const struct grove_fix_options *opt, uint64_t *nr, struct grove_detail *d)
+{
+	struct grove__mended m;
+	int rc = grove__mended_init(&m, p, log, d);
+
+	while (!rc && !(rc = grove__mended_next(&m))) {
+		struct grove_fix_change c = { .path = grove__fix_name(p->at),
+					  .line = m.line + 1,
+					  .new_line = m.new_line + 1,
+					  .kind = grove__problem_kind(m.why),
+					  .old_text = m.old };
+		const struct grove__change *change;
+
+		if (!m.changed)
+			continue;
+		++*nr;
+		if (!opt->change)
+			continue;
+		change = change_of(&m);
+		c.detail = words_of(m.why, change, m.gone);
+		if (change)
+			c.entry_id = grove__spine_id(p->spine, change->row);
+		if (!m.gone)
+			c.new_text = grove__buf_slice(&m.text);
+		rc = opt->change(opt->payload, &c);
+	}
+	grove__mended_release(&m);
+	return rc == 1 ? 0 : rc;
+}
+
+/* --- writing --- */
+
+struct writing {
+	struct grove__mended m;
+	struct grove__records records;
+	size_t told;
+	bool more;                 /* the line at hand has lines left */
+};
+
+static int next_line(void *payload, struct grove_slice *line)
+{
+	struct writing *w = payload;
+	const char *at, *lf;
+	size_t left;
+	int rc;
+
+	while (!w->more) {
+		rc = grove__mended_next(&w->m);
+		if (rc)
+			return rc;
+		if (!w->m.changed) {
+			*line = w->m.old;
+			return 0;
+		}
+		w->told = 0;
+		w->more = !w->m.gone;
+	}
+	at = w->m.text.ptr + w->told;
+	left = w->m.text.len - w->told;
+	lf = memchr(at, '\n', left);
+	*line = grove__slice(at, lf ? (size_t)(lf - at) : left);
+	w->told += line->len + 1;
+	w->more = lf;
+	return 0;
+}
+
+/* The same, with what a store may want to know of it. */
+static int next_record(void *payload, struct grove_record *rec)
+{
+	struct writing *w = payload;
+	struct grove_slice line;
+	int rc = next_line(w, &line);
+
+	if (rc)
+		return rc;
+	grove__records_clear(&w->records);
+	return grove__records_fill(&w->records, line, rec) ? grove__fail_nomem(w->m.lines.d) : 0;
+}
+
+/* Only stores with columns ask for more than the line. */
+static int next_bare(void *payload, struct grove_record *rec)
+{
+	return next_line(payload, &rec->line);
+}
+
+static int write_log(const struct grove__plan *p, struct grove_log *log, unsigned flags,
+		     struct grove_detail *d)
+{
+	struct writing w = { .told = 0 };
+	int rc = grove__mended_init(&w.m, p, log, d);
+
+	grove__records_init(&w.records, p->dialect);
+	if (!rc)
+		rc = grove__log_rewrite(log, grove__log_has_update(log) ? next_record : next_bare, &w,
+					p->tail, flags, d);
+	grove__records_release(&w.records);
+	grove__mended_release(&w.m);
+	return rc;
+}
+
+/* Another look before anything is written: it may have taken a while to be asked. */
+static int same_log(const struct grove__plan *p, struct grove_log *log, struct grove_detail *d)
+{
+	struct grove_log_stat st;
+	int rc = grove__log_stat(log, &st, d);
+
+	if (!rc && st.tail != p->tail)
+		rc = grove__fail(d, GROVE_ECONFLICT, p->at->path, "changed while it was looked at");
+	return rc;
+}
+
+static int mend(struct grove__plan *p, const struct grove_fix_options *opt,
+		struct grove_fix_result *result, uint64_t nr, struct grove_detail *d)
+{
+	struct grove_key key = grove__where_key(p->at), cut = key;
+	struct grove_buf where = GROVE_BUF_INIT, name = GROVE_BUF_INIT;
+	struct grove_log *log = NULL;
+	int rc = grove__log_open(&log, p->at->store, &key, GROVE_LOG_WRITE, d), kept = 1;
+
+	if (!rc)
+		rc = same_log(p, log, d);
+	if (!rc && !(opt->flags & GROVE_FIX_FORCE))
+		rc = grove__live(p->g, p->at, d);
+	if (!rc) {
+		kept = grove__fix_keep(p, log, &where, &cut, &name, d);
+		rc = kept < 0 ? kept : 0;
+	}
+	if (!rc) {
+		rc = write_log(p, log, opt->flags & GROVE_FIX_FORCE ? GROVE_LOG_FORCE : 0, d);
+		/* after GROVE_EIO the new log may be in place: then this is all that is left of the old */
+		if (rc && rc != GROVE_EIO && !kept && *cut.session && strcmp(cut.session, key.session))
+			grove__store_remove(p->at->store, &cut, NULL);
+	}
+	grove__log_close(log);
+	if (!rc) {
+		result->mended++;
+		result->changes += nr;
+		if (opt->done)
+			rc = opt->done(opt->payload, grove__fix_name(p->at),
+				       kept ? NULL : where.ptr);
+	}
+	grove__buf_release(&where);
+	grove__buf_release(&name);
+	return rc;
+}
+
+int grove__fix(struct grove *g, struct grove__where *at, const struct grove_fix_options *opt,
+	       struct grove_fix_result *result, struct grove_detail *d)
+{
+	struct grove_key key = grove__where_key(at);
+	struct grove_log *log = NULL;
+	struct grove__plan p;
+	uint64_t nr = 0;
+	int rc = grove__where_dialect(g, at, d);
+
+	result->files++;
+	if (!rc)
+		rc = grove__log_open(&log, at->store, &key, GROVE_LOG_READ, d);
+	if (rc)
+		return rc;
+	grove__plan_init(&p, g, at, at->dialect, log, d);
+	rc = grove__plan_make(&p);
+	if (!rc && p.nr_edits)
+		rc = show(&p, log, opt, &nr, d);
+	grove__log_close(log);
+	p.log = NULL;
+	if (!rc && nr && opt->flags & GROVE_FIX_DRY_RUN)
+		result->changes += nr;
+	else if (!rc && nr)
+		rc = opt->confirm ? opt->confirm(opt->payload, grove__fix_name(at), nr) : 0;
+	if (!rc && nr && !(opt->flags & GROVE_FIX_DRY_RUN))
+		rc = mend(&p, opt, result, nr, d);
+	grove__plan_release(&p);
+	/* not wanted: that is no failure */
+	return rc == 1 ? 0 : rc;
+}
+
+int grove__fix_can_begin(struct grove *g, const struct grove__where *at, struct grove_log *log,
+			 bool *yes, struct grove_detail *d)
+{
+	struct grove__plan p;
+	int rc;
+
+	grove__plan_init(&p, g, at, at->dialect, log, d);
+	rc = grove__plan_make(&p);
+	*yes = !rc && !p.beyond && p.nr_edits;
+	grove__plan_release(&p);
+	return rc;
+}

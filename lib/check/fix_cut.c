@@ -1,0 +1,185 @@
+/*
+ * check/fix_cut.c: what a fix takes out, kept beside the session.
+ *
+ * A file SESSION.jsonl.cut-20260102T030405678 of lines; in a database, an
+ * attachment of that ending. The first line says what it is. Then come two lines
+ * for each place that changes: where it is, and the bytes that stood there, as
+ * they stood:
+ *
+ *	{"line":3,"offset":245,"length":9,"at":245,"put":0,"kind":"malformed","lf":true}
+ *	{"type":"
+ *
+ * `length` bytes at `offset` of the old log, and with `lf` the line's end behind
+ * them, gave way to the `put` bytes at `at` of the new one. So whoever puts them
+ * back, last one first, has the old log again, byte for byte.
+ */
+#include "check/fix.h"
+
+#include "base/array.h"
+#include "js/js.h"
+#include "json/write.h"
+#include "sys/clock.h"
+
+#include <stdlib.h>
+
+#define BATCH ((size_t)1 << 20)
+
+struct keeping {
+	struct grove_log *log;     /* NULL: it becomes an attachment */
+	struct grove_buf out;      /* of lines, each with its end */
+	struct grove_detail *d;
+};
+
+/* "20260102T030405678" */
+static void stamp(int64_t ms, char out[24])
+{
+	char iso[GROVE__JS_ISO_MAX];
+	size_t n = grove__js_iso(iso, ms), to = 0;
+
+	for (size_t i = 0; i < n && to < 23; i++)
+		if ((iso[i] >= '0' && iso[i] <= '9') || iso[i] == 'T')
+			out[to++] = iso[i];
+	out[to] = '\0';
+}
+
+/* Hand on the lines so far. */
+static int flush(struct keeping *k, enum grove_sync sync)
+{
+	const char *at = k->out.ptr, *end = at + k->out.len, *lf;
+	struct grove_appended done;
+	struct grove_record *rec = NULL;
+	size_t nr = 0, cap = 0;
+	int rc = 0;
+
+	if (!k->log || !k->out.len)
+		return 0;
+	for (; !rc && at < end; at = lf + 1) {
+		lf = memchr(at, '\n', (size_t)(end - at));
+		if (grove__array_room(&rec, &cap, nr, sizeof(*rec)))
+			rc = grove__fail_nomem(k->d);
+		else
+			rec[nr++] = (struct grove_record){ .line = grove__slice(at, (size_t)(lf - at)) };
+	}
+	if (!rc)
+		rc = grove__log_append(k->log, rec, nr, GROVE_ANY_POS, sync, &done, k->d);
+	grove__buf_clear(&k->out);
+	free(rec);
+	return rc;
+}
+
+static int add_piece(struct keeping *k, const struct grove__mended *m, const struct grove__piece *x)
+{
+	int rc = grove__buf_addf(&k->out,
+				 "{\"line\":%llu,\"offset\":%llu,\"length\":%zu,\"at\":%llu,"
+				 "\"put\":%zu,\"kind\":\"%s\"%s}\n",
+				 (unsigned long long)m->line + 1, (unsigned long long)(m->old_at + x->off),
+				 x->len, (unsigned long long)(m->new_at + x->at), x->put,
+				 grove__problem_kind(x->why), x->lf ? ",\"lf\":true" : "");
+
+	if (!rc)
+		rc = grove__buf_add(&k->out, m->old.ptr + x->off, x->len);
+	if (!rc)
+		rc = grove__buf_add_char(&k->out, '\n');
+	if (rc)
+		return grove__fail_nomem(k->d);
+	return k->out.len < BATCH ? 0 : flush(k, GROVE_SYNC_NONE);
+}
+
+static int begin(struct keeping *k, const struct grove__plan *p, int64_t now)
+{
+	char iso[GROVE__JS_ISO_MAX];
+	size_t n = grove__js_iso(iso, now);
+	int rc = grove__buf_add_str(&k->out, "{\"cut\":1,\"session\":");
+
+	rc = rc ? rc : grove__json_put_str(&k->out, p->at->session);
+	rc = rc ? rc : grove__buf_addf(&k->out, ",\"time\":\"%.*s\"}\n", (int)n, iso);
+	return rc ? grove__fail_nomem(k->d) : 0;
+}
+
+static int keep_all(struct keeping *k, const struct grove__plan *p, struct grove_log *log)
+{
+	struct grove__mended m;
+	int rc = grove__mended_init(&m, p, log, k->d);
+
+	while (!rc && !(rc = grove__mended_next(&m)))
+		for (size_t i = 0; i < m.nr_pieces && !rc; i++)
+			rc = add_piece(k, &m, &m.pieces[i]);
+	grove__mended_release(&m);
+	return rc == 1 ? flush(k, GROVE_SYNC_ALWAYS) : rc;
+}
+
+/* Does anything go at all, or is there only more afterwards? */
+static int takes_out(const struct grove__plan *p, struct grove_log *log, struct grove_detail *d)
+{
+	struct grove__mended m;
+	int rc = grove__mended_init(&m, p, log, d);
+	bool some = false;
+
+	while (!rc && !some && !(rc = grove__mended_next(&m)))
+		for (size_t i = 0; i < m.nr_pieces; i++)
+			some |= m.pieces[i].len || m.pieces[i].lf;
+	grove__mended_release(&m);
+	return rc < 0 ? rc : some;
+}
+
+/* A store of files has a path for its sessions, and so a place beside them. */
+static bool in_files(const struct grove__where *at)
+{
+	return at->path && at->path[0] == '/';
+}
+
+static int open_beside(struct keeping *k, const struct grove__plan *p, struct grove_key *key,
+		       struct grove_buf *name, int64_t *now)
+{
+	char when[24];
+	int rc = GROVE_EEXIST;
+
+	for (int tries = 0; tries < 100 && rc == GROVE_EEXIST; tries++) {
+		*now += tries > 0;
+		stamp(*now, when);
+		grove__buf_clear(name);
+		if (grove__buf_addf(name, "%s.cut-%s", p->at->session, when))
+			return grove__fail_nomem(k->d);
+		*key = (struct grove_key){ p->at->project, name->ptr, "" };
+		rc = grove__log_open(&k->log, p->at->store, key, GROVE_LOG_CREATE, k->d);
+	}
+	return rc;
+}
+
+static int attach(struct keeping *k, const struct grove__plan *p, struct grove_buf *name, int64_t now)
+{
+	struct grove_key key = { p->at->project, p->at->session, "" };
+	char when[24];
+
+	stamp(now, when);
+	if (grove__buf_addf(name, "cut-%s", when))
+		return grove__fail_nomem(k->d);
+	return grove__store_attach_put(p->at->store, &key, name->ptr, grove__buf_slice(&k->out), k->d);
+}
+
+int grove__fix_keep(const struct grove__plan *p, struct grove_log *log, struct grove_buf *out,
+		    struct grove_key *key, struct grove_buf *name, struct grove_detail *d)
+{
+	struct keeping k = { .d = d };
+	int64_t now = grove__sys_now_ms();
+	int rc = takes_out(p, log, d);
+
+	if (rc <= 0)
+		return rc ? rc : 1;
+	rc = in_files(p->at) ? open_beside(&k, p, key, name, &now) : 0;
+	if (!rc)
+		rc = begin(&k, p, now);
+	if (!rc)
+		rc = keep_all(&k, p, log);
+	if (!rc && !k.log)
+		rc = attach(&k, p, name, now);
+	if (!rc && k.log)
+		rc = grove__store_describe(p->at->store, key, out) ? grove__fail_nomem(d) : 0;
+	else if (!rc && grove__buf_add_slice(out, grove__buf_slice(name)))
+		rc = grove__fail_nomem(d);
+	grove__log_close(k.log);
+	if (rc && k.log)
+		grove__store_remove(p->at->store, key, NULL);
+	grove__buf_release(&k.out);
+	return rc;
+}

@@ -1,0 +1,186 @@
+/*
+ * history/history.c: which history, and its handle.
+ */
+#include "history/history_impl.h"
+
+#include "dialect/xcsh.h"
+#include "sys/file.h"
+
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------- places */
+
+static bool is_dir(const char *path)
+{
+	struct grove__sys_stat st;
+
+	return !grove__sys_stat(path, &st) && st.type == SYS_DIR;
+}
+
+static const char *const agents[] = { "xcsh", "omp" };
+enum { NR_AGENTS = sizeof(agents) / sizeof(agents[0]) };
+
+static int agent_path(const struct grove *g, const char *agent, struct grove_buf *out)
+{
+	grove__buf_clear(out);
+	return grove__xcsh_history_path(&g->env, agent, out);
+}
+
+static bool has_parent(struct grove_buf *path)
+{
+	char *slash = strrchr(path->ptr, '/');
+	bool has;
+
+	*slash = '\0';
+	has = is_dir(path->ptr);
+	*slash = '/';
+	return has;
+}
+
+/*
+ * The agent's own file: that of the dialect that was asked for, else the first
+ * that is there, else the first that could be, else xcsh's.
+ */
+static int own_path(const struct grove *g, struct grove_buf *out, const char **agent,
+		    struct grove_detail *d)
+{
+	const char *asked = g->forced ? g->forced->name : NULL;
+	struct grove__sys_stat st;
+
+	for (int round = asked ? 2 : 0; round < 3; round++)
+		for (int i = 0; i < NR_AGENTS; i++) {
+			if (asked && strcmp(asked, agents[i]))
+				continue;
+			if (agent_path(g, agents[i], out))
+				return grove__fail_nomem(d);
+			*agent = agents[i];
+			if (round == 2 || (round == 1 && has_parent(out)) ||
+			    (round == 0 && !grove__sys_stat(out->ptr, &st)))
+				return 0;
+		}
+	return grove__fail(d, GROVE_ENOTSUP, NULL, "%s keeps no prompt history (name a file)", asked);
+}
+
+/* A file by name; an agent's own is that agent's, also if it is not there yet. */
+static int given_path(const struct grove *g, const char *path, struct grove_buf *out,
+		      const char **agent, struct grove_detail *d)
+{
+	struct grove_buf own = GROVE_BUF_INIT;
+	int rc = 0;
+
+	if (!*path)
+		return grove__fail(d, GROVE_EINVAL, NULL, "a file without a name");
+	if (grove__resolve(g, path, out))
+		return grove__fail_nomem(d);
+	*agent = g->forced ? g->forced->name : NULL;
+	for (int i = 0; i < NR_AGENTS && !*agent && !rc; i++) {
+		rc = agent_path(g, agents[i], &own);
+		if (!rc && !strcmp(own.ptr, out->ptr))
+			*agent = agents[i];
+	}
+	if (!*agent)
+		*agent = agents[0];
+	grove__buf_release(&own);
+	return rc ? grove__fail_nomem(d) : 0;
+}
+
+static int find_place(struct grove_history *h, const struct grove *g, const char *path,
+		      struct grove_detail *d)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	const char *agent = NULL;
+	int rc = path ? given_path(g, path, &b, &agent, d) : own_path(g, &b, &agent, d);
+
+	if (!rc)
+		h->dialect = strdup(agent);
+	if (!rc && !h->dialect)
+		rc = grove__fail_nomem(d);
+	if (rc)
+		grove__buf_release(&b);
+	else
+		h->path = b.ptr;
+	return rc;
+}
+
+/* ------------------------------------------------------------------- handle */
+
+static void init_locks(struct grove_history *h)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&h->reading, NULL);
+	pthread_mutex_init(&h->lock, NULL);
+	/* a clock that nobody sets: 100 ms are 100 ms */
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&h->wake, &attr);
+	pthread_cond_init(&h->settled_more, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+struct grove_history *grove__history_open(struct grove *g, const char *path, int *rc,
+					  struct grove_detail *d)
+{
+	struct grove_history *h = calloc(1, sizeof(*h));
+
+	if (!h) {
+		*rc = grove__fail_nomem(d);
+		return NULL;
+	}
+	init_locks(h);
+	h->tuning = (struct grove__history_tuning){
+		.busy_ms = 5000, .delay_ms = 100,
+		.scan_words = 2048, .scan_parts = 10000, .index_hits = 1000,
+	};
+	*rc = find_place(h, g, path, d);
+	if (*rc)
+		return h;
+	/* what is there must be usable; nothing there is an empty history */
+	pthread_mutex_lock(&h->reading);
+	*rc = grove__history_reader_open(h, d);
+	pthread_mutex_unlock(&h->reading);
+	if (*rc == GROVE_ENOTFOUND)
+		*rc = 0;
+	return h;
+}
+
+void grove__history_close(struct grove_history *h)
+{
+	if (!h)
+		return;
+	grove__history_writer_stop(h);
+	grove__history_reader_close(h);
+	grove__buf_release(&h->queue);
+	pthread_cond_destroy(&h->settled_more);
+	pthread_cond_destroy(&h->wake);
+	pthread_mutex_destroy(&h->lock);
+	pthread_mutex_destroy(&h->reading);
+	free(h->dialect);
+	free(h->path);
+	free(h);
+}
+
+const char *grove__history_path(const struct grove_history *h)
+{
+	return h->path;
+}
+
+struct grove__history_tuning *grove__history_tuning(struct grove_history *h)
+{
+	return &h->tuning;
+}
+
+void grove__history_keep(struct grove_history *h, int rc, const struct grove_detail *d)
+{
+	pthread_mutex_lock(&h->lock);
+	h->detail = *d;
+	h->detail.code = rc;
+	pthread_mutex_unlock(&h->lock);
+}
+
+void grove__history_error(struct grove_history *h, struct grove_detail *out)
+{
+	pthread_mutex_lock(&h->lock);
+	*out = h->detail;
+	pthread_mutex_unlock(&h->lock);
+}

@@ -1,0 +1,52 @@
+/*
+ * history/history.h: the prompts that were typed, kept in an agent's own
+ * history.db.
+ *
+ *	add ──→ queue ──→ writer thread ──→ one transaction a batch
+ *	recent, search ←── a connection of their own that only reads
+ *
+ * docs/internals/history.md tells why it is so, and what it costs.
+ */
+#ifndef GROVE_HISTORY_HISTORY_H
+#define GROVE_HISTORY_HISTORY_H
+
+#include "session/session.h"
+
+/*
+ * A handle for the history at `path`, or for the agent's own (NULL). NULL when
+ * out of memory; else there is one, also if *rc says that it cannot be used.
+ */
+struct grove_history *grove__history_open(struct grove *g, const char *path, int *rc,
+					  struct grove_detail *d);
+/* Waits for one last try to write what is queued. */
+void grove__history_close(struct grove_history *h);
+
+const char *grove__history_path(const struct grove_history *h);
+int grove__history_add(struct grove_history *h, struct grove_slice prompt, const char *cwd,
+		       const char *session_id, struct grove_detail *d);
+int grove__history_flush(struct grove_history *h, struct grove_detail *d);
+int grove__history_recent(struct grove_history *h, size_t limit, grove_history_fn *fn,
+			  void *payload, struct grove_detail *d);
+int grove__history_search(struct grove_history *h, const char *query, size_t limit, unsigned flags,
+			  grove_history_fn *fn, void *payload, struct grove_detail *d);
+int grove__history_upgrade(struct grove_history *h, struct grove_detail *d);
+
+/* The story of the last error. */
+void grove__history_keep(struct grove_history *h, int rc, const struct grove_detail *d);
+void grove__history_error(struct grove_history *h, struct grove_detail *out);
+
+/*
+ * For tests: how long to wait for a database that others hold (5,000 ms), how
+ * long a prompt may lie in the queue (100 ms), and how many prompts a search
+ * looks at one by one. Before the first call that uses them.
+ */
+struct grove__history_tuning {
+	int busy_ms;
+	int delay_ms;
+	size_t scan_words;  /* newest prompts looked at before the index is asked */
+	size_t scan_parts;  /* newest prompts looked at for parts of words */
+	size_t index_hits;  /* answers of the index looked up before order is trusted */
+};
+struct grove__history_tuning *grove__history_tuning(struct grove_history *h);
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * history/history_none.c: a grove without SQLite says so.
+ */
+#include "history/history.h"
+
+#include <stdlib.h>
+
+/* A handle all the same: there must be somewhere to ask. */
+struct grove_history {
+	struct grove__history_tuning tuning;
+	struct grove_detail detail;
+};
+
+static int none(struct grove_detail *d)
+{
+	return grove__fail(d, GROVE_ENOTSUP, NULL,
+			   "history needs SQLite, which is not built into this grove");
+}
+
+struct grove_history *grove__history_open(struct grove *g, const char *path, int *rc,
+					  struct grove_detail *d)
+{
+	(void)g;
+	(void)path;
+	*rc = none(d);
+	return calloc(1, sizeof(struct grove_history));
+}
+
+void grove__history_close(struct grove_history *h)
+{
+	free(h);
+}
+
+const char *grove__history_path(const struct grove_history *h)
+{
+	(void)h;
+	return NULL;
+}
+
+int grove__history_add(struct grove_history *h, struct grove_slice prompt, const char *cwd,
+		       const char *session_id, struct grove_detail *d)
+{
+	(void)h;
+	(void)prompt;
+	(void)cwd;
+	(void)session_id;
+	return none(d);
+}
+
+int grove__history_flush(struct grove_history *h, struct grove_detail *d)
+{
+	(void)h;
+	return none(d);
+}
+
+int grove__history_recent(struct grove_history *h, size_t limit, grove_history_fn *fn,
+			  void *payload, struct grove_detail *d)
+{
+	(void)h;
+	(void)limit;
+	(void)fn;
+	(void)payload;
+	return none(d);
+}
+
+int grove__history_search(struct grove_history *h, const char *query, size_t limit, unsigned flags,
+			  grove_history_fn *fn, void *payload, struct grove_detail *d)
+{
+	(void)h;
+	(void)query;
+	(void)limit;
+	(void)flags;
+	(void)fn;
+	(void)payload;
+	return none(d);
+}
+
+int grove__history_upgrade(struct grove_history *h, struct grove_detail *d)
+{
+	(void)h;
+	return none(d);
+}
+
+void grove__history_keep(struct grove_history *h, int rc, const struct grove_detail *d)
+{
+	h->detail = *d;
+	h->detail.code = rc;
+}
+
+void grove__history_error(struct grove_history *h, struct grove_detail *out)
+{
+	*out = h->detail;
+}
+
+struct grove__history_tuning *grove__history_tuning(struct grove_history *h)
+{
+	return &h->tuning;
+}

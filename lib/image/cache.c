@@ -1,0 +1,539 @@
+/*
+ * image/cache.c: images of large logs, kept from one process to the next.
+ *
+ * A file below the cache directory for each large session file, named by the
+ * file's device and inode: what is known of the image, then its spine, and the
+ * rows that rules over the whole log ask, as they lie in memory (tree/freeze.h,
+ * chain_freeze() of a dialect). They are mapped and used where they are. So
+ * opening a session again costs what was appended since.
+ *
+ *	head | spine | headers | chain | directory | checksums
+ *
+ * Nothing of it is used before the checksum of each piece was found to be right.
+ *
+ * It is only believed if it is about this very file: the same by device, inode and
+ * dialect, made by this very release, and by us: whoever else may write there may
+ * not tell us what is in a session. If the file's length and times are what they
+ * were, so are its bytes. If not, all of them that were read then are compared with
+ * their checksums (proof.c), and if they are the same, that is noted (struct vouched),
+ * so that it is done once. Whatever is in doubt is read from the session itself, and
+ * whatever is missing costs time, never an answer.
+ */
+#include "image/cache.h"
+
+#include "image/sums.h"
+
+#include "base/crc32c.h"
+#include "sys/clock.h"
+#include "sys/file.h"
+#include "sys/map.h"
+#include "tree/freeze.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAGIC "grovspn3"
+/* Of what is found in a line: another number, and all that was kept is made anew. */
+#define INDEX_VERSION 3
+#define HEAD GROVE__ICE_PAGE
+#define WORTH ((uint64_t)16 << 20)        /* bytes of a log from which it pays */
+#define WORTH_MORE ((uint64_t)8 << 20)    /* read anew since it was kept */
+#define FILES_MAX 128
+
+/* What a file is like whose bytes are known. All 0: what nobody can be sure of. */
+struct stamp {
+	uint64_t size;
+	int64_t mtime_ns, ctime_ns;
+};
+
+/* What of an image is not in its spine. */
+struct state {
+	uint64_t next, tail, lines, bytes, malformed, blank, bad_line, bad_pos, torn_off, values;
+	uint64_t slot_pos, slot_off, slot_len, slot_line;
+	uint64_t odd;
+	struct stamp stamp;
+	uint64_t nr_headers;
+	struct grove__spot header_at;
+	int64_t time;                      /* of a session without a header, and its directory */
+	uint64_t cwd_len;
+	uint32_t slot_crc, from;
+	uint8_t torn, open_tail, loose, unknown, has_slot, has_cwd;
+};
+
+struct head {
+	char magic[8];
+	char release[16], dialect[16];
+	uint32_t index_version, endian;
+	uint64_t dev, ino;
+	uint64_t headers, chain, cwd, sums; /* where they are */
+	uint64_t nr_sums;
+	struct state state;
+	struct grove__ice ice;
+	uint32_t sums_crc;
+	uint32_t crc;                      /* of all before it */
+};
+
+/*
+ * The file has other times, or is longer, and what was read of it then has been found
+ * to be the same. At the end of the head's page, written in its place: one that is half
+ * written has another checksum, and counts for nothing.
+ */
+struct vouched {
+	struct stamp stamp;
+	uint32_t head;                     /* its crc: this head's and no other's */
+	uint32_t crc;
+};
+#define VOUCHED_AT (HEAD - sizeof(struct vouched))
+
+_Static_assert(sizeof(struct head) <= VOUCHED_AT, "the head has its page");
+
+/* The directory, below the other: 1 if there is none where only we can write. */
+static int find_dir(const struct grove *g, struct grove_buf *out)
+{
+	const char *cache = grove__cache_dir(g);
+	struct grove__sys_stat st;
+
+	if (!cache || grove__buf_addf(out, "%s/spine", cache) || grove__sys_mkdirs(out->ptr, 0700) ||
+	    grove__sys_stat(out->ptr, &st))
+		return 1;
+	return !grove__sys_is_ours(&st);
+}
+
+/* Where it is, or is to be. 1: there is no place, or the log is no file. */
+static int place(struct grove_session *s, struct grove_buf *dir, struct grove_buf *path,
+		 struct grove__sys_stat *st)
+{
+	if (!s->g->cache || !s->at.path || s->held || grove__sys_stat(s->at.path, st) ||
+	    st->type != SYS_FILE || st->size < WORTH || find_dir(s->g, dir))
+		return 1;
+	return grove__buf_addf(path, "%s/%llx-%llx-%s", dir->ptr, (unsigned long long)st->dev,
+			       (unsigned long long)st->ino, s->at.dialect->name);
+}
+
+/* ----------------------------------------------------------------- freezing */
+
+struct writing {
+	int fd;
+	struct grove__sums sums;
+};
+
+static int write_plain(struct writing *w, uint64_t at, const void *ptr, size_t len)
+{
+	return grove__sys_pwrite_all(w->fd, ptr, len, at) ? GROVE_EIO : 0;
+}
+
+static int write_at(void *payload, uint64_t at, const void *ptr, size_t len)
+{
+	struct writing *w = payload;
+	int rc = grove__sums_add(&w->sums, at, ptr, len);
+
+	return rc || !len ? rc : write_plain(w, at, ptr, len);
+}
+
+static void take_state(const struct grove__image *im, struct state *st)
+{
+	*st = (struct state){
+		.next = im->next, .tail = im->tail, .lines = im->lines, .bytes = im->bytes,
+		.malformed = im->malformed, .blank = im->blank, .bad_line = im->bad_line,
+		.bad_pos = im->bad_pos, .torn_off = im->torn_off, .values = im->values,
+		.slot_pos = im->slot_pos, .slot_off = im->slot_off, .slot_len = im->slot_len,
+		.slot_line = im->slot_line, .slot_crc = im->slot_crc, .odd = im->odd, .unknown = im->unknown,
+		.nr_headers = im->nr_headers, .header_at = im->header_at, .from = im->from,
+		.torn = im->torn, .open_tail = im->open_tail, .loose = im->loose,
+		.has_slot = im->has_slot, .time = im->header.time,
+	};
+	if (im->settled)
+		st->stamp = (struct stamp){ im->tail, im->mtime_ns, im->ctime_ns };
+	if (im->dialect->headless && im->header.cwd) {
+		st->has_cwd = true;
+		st->cwd_len = strlen(im->header.cwd);
+	}
+}
+
+static void name_it(const struct grove__image *im, struct head *h)
+{
+	memset(h, 0, sizeof(*h));
+	memcpy(h->magic, MAGIC, sizeof(h->magic));
+	snprintf(h->release, sizeof(h->release), "%s", GROVE_VERSION);
+	snprintf(h->dialect, sizeof(h->dialect), "%s", im->dialect->name);
+	h->index_version = INDEX_VERSION;
+	h->endian = 0x01020304;
+}
+
+static uint64_t align(uint64_t at)
+{
+	return (at + 7) & ~(uint64_t)7;
+}
+
+/* All but the head, which says where it is. */
+static int write_parts(struct writing *w, const struct grove__image *im, struct head *h)
+{
+	size_t headers = im->nr_headers * sizeof(*im->headers);
+	uint64_t end;
+	int rc = grove__spine_freeze(im->spine, HEAD, &h->ice, write_at, w);
+
+	h->headers = align(h->ice.end);
+	end = h->headers + headers;
+	if (!rc)
+		rc = write_at(w, h->headers, im->headers, headers);
+	h->chain = grove__ice_page_up(end);
+	if (!rc && im->chain)
+		rc = im->dialect->chain_freeze(im->chain, h->chain, &end, write_at, w);
+	h->cwd = end;
+	if (!rc && h->state.has_cwd)
+		rc = write_at(w, h->cwd, im->header.cwd, (size_t)h->state.cwd_len);
+	h->sums = align(h->cwd + h->state.cwd_len);
+	h->nr_sums = w->sums.nr;
+	h->sums_crc = grove__crc32c(0, w->sums.list, w->sums.nr * sizeof(*w->sums.list));
+	if (!rc && w->sums.nr)
+		rc = write_plain(w, h->sums, w->sums.list, w->sums.nr * sizeof(*w->sums.list));
+	return rc;
+}
+
+static int write_image(int fd, struct grove__image *im, const struct grove__sys_stat *st)
+{
+	struct writing w = { .fd = fd };
+	struct head h;
+	int rc;
+
+	name_it(im, &h);
+	h.dev = st->dev;
+	h.ino = st->ino;
+	take_state(im, &h.state);
+	rc = write_parts(&w, im, &h);
+	h.crc = grove__crc32c(0, &h, offsetof(struct head, crc));
+	/* a head is there only if the rest is */
+	if (!rc)
+		rc = write_plain(&w, 0, &h, sizeof(h));
+	grove__sums_release(&w.sums);
+	return rc;
+}
+
+/* Files that nobody asked for in a long time make room. */
+struct oldest {
+	const char *dir;
+	struct grove_buf path, found;
+	int64_t time;
+	size_t nr;
+};
+
+static int look_at(void *payload, const char *name)
+{
+	struct oldest *o = payload;
+	struct grove__sys_stat st;
+
+	grove__buf_clear(&o->path);
+	if (grove__buf_addf(&o->path, "%s/%s", o->dir, name) || grove__sys_lstat(o->path.ptr, &st))
+		return 0;
+	o->nr++;
+	if (!o->found.len || st.mtime_ns < o->time) {
+		o->time = st.mtime_ns;
+		grove__buf_clear(&o->found);
+		(void)!grove__buf_add_str(&o->found, o->path.ptr);
+	}
+	return 0;
+}
+
+static void make_room(const char *dir)
+{
+	struct oldest o = { .dir = dir };
+	int ended;
+
+	if (!grove__sys_list(dir, look_at, &o, &ended) && o.nr > FILES_MAX && o.found.len)
+		grove__sys_unlink(o.found.ptr);
+	grove__buf_release(&o.path);
+	grove__buf_release(&o.found);
+}
+
+void grove__cache_freeze(struct grove_session *s, struct grove__image *im)
+{
+	struct grove_buf path = GROVE_BUF_INIT, temp = GROVE_BUF_INIT, dir = GROVE_BUF_INIT;
+	struct grove__sys_stat st;
+	uint64_t random;
+	int fd = -1, rc;
+
+	if (im->by_line || im->kept_until + WORTH_MORE > im->tail || im->spine->linked != im->spine->nr)
+		return;
+	rc = place(s, &dir, &path, &st);
+	grove__sys_random(&random, sizeof(random));
+	if (!rc)
+		rc = grove__buf_addf(&temp, "%s.%016llx.tmp", path.ptr, (unsigned long long)random);
+	if (!rc)
+		rc = grove__sys_open(temp.ptr, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, &fd);
+	if (!rc) {
+		rc = write_image(fd, im, &st);
+		grove__sys_close(fd);
+		if (!rc)
+			rc = grove__sys_rename(temp.ptr, path.ptr);
+		if (rc)
+			grove__sys_unlink(temp.ptr);
+		else
+			make_room(dir.ptr);
+	}
+	if (!rc)
+		im->kept_until = im->tail;
+	grove__buf_release(&path);
+	grove__buf_release(&temp);
+	grove__buf_release(&dir);
+}
+
+/* ------------------------------------------------------------------ thawing */
+
+static bool within(uint64_t at, uint64_t nr, size_t item, size_t len)
+{
+	return at <= len && nr <= (len - at) / item;
+}
+
+/* A place in the log that can be one: files have no others. */
+static bool is_spot(const struct grove__spot *at, uint64_t tail)
+{
+	uint8_t lines;
+
+	memcpy(&lines, &at->lines, 1);
+	return at->pos <= tail && at->len <= tail - at->pos && !at->off && !lines;
+}
+
+/* Nothing that is said of the log lies outside of it. */
+static bool is_sane(const struct head *h, const struct grove__dialect *dialect)
+{
+	const struct state *st = &h->state;
+	const struct grove__header_at *headers = (const void *)((const char *)h + h->headers);
+	struct grove__spot slot = { .pos = st->slot_pos, .off = st->slot_off, .len = st->slot_len };
+
+	if (st->next > st->tail || (st->has_slot && !is_spot(&slot, st->tail)) ||
+	    st->from > dialect->version || (!dialect->headless && !is_spot(&st->header_at, st->tail)))
+		return false;
+	for (uint64_t i = 0; i < st->nr_headers; i++)
+		if (!is_spot(&headers[i].at, st->tail))
+			return false;
+	return true;
+}
+
+/* Is this ours, and about that file? */
+static bool is_about(const struct grove__image *im, const struct grove__sys_stat *st,
+		     const struct head *h, size_t len)
+{
+	struct head want;
+
+	name_it(im, &want);
+	return h->crc == grove__crc32c(0, h, offsetof(struct head, crc)) &&
+	       !memcmp(h, &want, offsetof(struct head, dev)) && h->dev == st->dev &&
+	       h->ino == st->ino && h->state.tail <= st->size && h->ice.end <= len &&
+	       within(h->sums, h->nr_sums, sizeof(struct grove__sum), len) &&
+	       h->sums % sizeof(uint64_t) == 0 && h->headers == align(h->ice.end) &&
+	       within(h->headers, h->state.nr_headers, sizeof(*im->headers), len) &&
+	       h->chain == grove__ice_page_up(h->headers + h->state.nr_headers * sizeof(*im->headers)) &&
+	       within(h->cwd, h->state.cwd_len, 1, len);
+}
+
+/* Of a session without a header: what its entries said. */
+static int give_facts(struct grove__image *im, const struct head *h)
+{
+	struct grove__header *to = &im->header;
+
+	im->has_header = to->usable = im->spine->nr > 0;
+	to->version = im->dialect->version;
+	to->time = h->state.time;
+	if (!h->state.has_cwd)
+		return 0;
+	to->cwd = grove__arena_dup(&im->keep, grove__slice((const char *)h + h->cwd,
+							   (size_t)h->state.cwd_len));
+	return to->cwd ? 0 : GROVE_ENOMEM;
+}
+
+static int give_state(struct grove__image *im, const struct head *h)
+{
+	const struct state *st = &h->state;
+	size_t headers = (size_t)st->nr_headers * sizeof(*im->headers);
+
+	im->headers = malloc(headers ? headers : 1);
+	if (!im->headers)
+		return GROVE_ENOMEM;
+	if (headers)
+		memcpy(im->headers, (const char *)h + h->headers, headers);
+	im->nr_headers = im->cap_headers = (size_t)st->nr_headers;
+	im->next = st->next;
+	im->tail = im->kept_until = st->tail;
+	im->lines = st->lines;
+	im->bytes = st->bytes;
+	im->malformed = st->malformed;
+	im->blank = st->blank;
+	im->bad_line = st->bad_line;
+	im->bad_pos = st->bad_pos;
+	im->torn_off = st->torn_off;
+	im->values = st->values;
+	im->slot_pos = st->slot_pos;
+	im->slot_off = st->slot_off;
+	im->slot_len = st->slot_len;
+	im->slot_line = st->slot_line;
+	im->slot_crc = st->slot_crc;
+	im->odd = st->odd;
+	im->unknown = st->unknown;
+	im->header_at = st->header_at;
+	im->from = st->from;
+	im->torn = st->torn;
+	im->open_tail = st->open_tail;
+	im->loose = st->loose;
+	im->has_slot = st->has_slot;
+	return im->dialect->headless ? give_facts(im, h) : 0;
+}
+
+/* Texts are in the log: the header's and the slot's are read there, by those who read them first. */
+static int read_texts(struct grove_session *s, struct grove__image *im)
+{
+	struct grove__spot slot = { .pos = im->slot_pos, .off = im->slot_off, .len = im->slot_len,
+				    .line = im->slot_line, .crc = im->slot_crc };
+	struct grove_buf line = GROVE_BUF_INIT;
+	int rc;
+
+	if (im->dialect->headless)
+		return 0;
+	rc = grove__spot_fetch(s->log, &im->header_at, &line, NULL);
+	if (!rc)
+		rc = grove__image_read_header(im, grove__buf_slice(&line));
+	if (!rc && im->has_slot)
+		rc = grove__spot_fetch(s->log, &slot, &line, NULL);
+	if (!rc && im->has_slot)
+		rc = grove__image_read_slot(im, grove__buf_slice(&line));
+	grove__buf_release(&line);
+	return rc;
+}
+
+/* Does one of the stamps say that the log is as it was? */
+static bool is_stamped(const struct head *h, const struct grove_log_stat *log)
+{
+	struct stamp now = { log->tail, log->mtime_ns, log->ctime_ns };
+	struct vouched v;
+
+	if (!now.ctime_ns)
+		return false;
+	memcpy(&v, (const char *)h + VOUCHED_AT, sizeof(v));
+	return !memcmp(&now, &h->state.stamp, sizeof(now)) ||
+	       (!memcmp(&now, &v.stamp, sizeof(now)) && v.head == h->crc &&
+		v.crc == grove__crc32c(0, &v, offsetof(struct vouched, crc)));
+}
+
+/* Note that the log, as it is now, has the bytes that were read. */
+static void vouch(const char *path, const struct head *h, const struct grove_log_stat *log)
+{
+	struct vouched v = { .stamp = { log->tail, log->mtime_ns, log->ctime_ns }, .head = h->crc };
+	int fd;
+
+	v.crc = grove__crc32c(0, &v, offsetof(struct vouched, crc));
+	if (grove__sys_open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0, &fd))
+		return;
+	(void)!grove__sys_pwrite_all(fd, &v, sizeof(v), VOUCHED_AT);
+	grove__sys_close(fd);
+}
+
+/* Has the log the bytes that the image is of? By its times, or because they were compared. */
+static bool is_current(struct grove_session *s, struct grove__image *im, const char *path,
+		       const struct head *h)
+{
+	struct grove_log_stat log;
+	bool settled;
+
+	if (grove__log_stat(s->log, &log, NULL) || log.tail < im->tail)
+		return false;
+	settled = grove__image_settled(log.ctime_ns);
+	if (!is_stamped(h, &log)) {
+		if (grove__image_prove(im, s->log))
+			return false;
+		if (settled)
+			vouch(path, h, &log);
+	}
+	im->ctime_ns = log.ctime_ns;
+	im->mtime_ns = log.mtime_ns;
+	im->generation = log.generation;
+	return true;
+}
+
+/* The file that was kept, mapped: the image's from here on. 1: there is none. */
+static int map_kept(const char *path, struct grove__image *im)
+{
+	struct grove__sys_stat st;
+	int fd = -1, rc = grove__sys_open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0, &fd);
+
+	if (!rc)
+		rc = grove__sys_fstat(fd, &st);
+	if (!rc && (st.size < HEAD || !grove__sys_is_ours(&st)))
+		rc = 1;
+	if (!rc) {
+		im->ice_len = (size_t)st.size;
+		rc = grove__sys_map(fd, im->ice_len, &im->ice);
+	}
+	if (fd >= 0)
+		grove__sys_close(fd);
+	return rc ? 1 : 0;
+}
+
+/* Spine and chain, over the bytes that were mapped. 1: they are not usable. */
+static int thaw_parts(struct grove__image *im, const struct head *h)
+{
+	struct grove__spine *spine = grove__spine_thaw(&h->ice, im->ice, im->ice_len, h->state.tail);
+	struct grove__chain *chain = NULL;
+
+	if (!spine)
+		return 1;
+	grove__spine_unref(im->spine);
+	im->spine = spine;
+	if (!im->chain)
+		return 0;
+	chain = im->dialect->chain_thaw(im->ice, im->ice_len, h->chain);
+	if (!chain)
+		return 1;
+	im->dialect->chain_free(im->chain);
+	im->chain = chain;
+	return im->dialect->chain_count(chain) == spine->nr ? 0 : 1;
+}
+
+/* All of it, if it is as it was written, and can be. 1: it is not. */
+static int thaw(struct grove__image *im, const struct head *h)
+{
+	const struct grove__sum *sums = (const void *)(im->ice + h->sums);
+	struct grove__sums_check check;
+	int rc;
+
+	if (h->sums_crc != grove__crc32c(0, sums, (size_t)h->nr_sums * sizeof(*sums)) ||
+	    !is_sane(h, im->dialect))
+		return 1;
+	/* most of this is waiting for pages: two threads, one for the sums and one for the sense */
+	grove__sums_begin(&check, sums, (size_t)h->nr_sums, im->ice, im->ice_len);
+	rc = thaw_parts(im, h);
+	if (!grove__sums_end(&check))
+		rc = 1;
+	return rc ? rc : give_state(im, h);
+}
+
+int grove__cache_thaw(struct grove_session *s, struct grove__image *im)
+{
+	struct grove_buf dir = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
+	struct grove__sys_stat st;
+	const struct head *h;
+	int rc = place(s, &dir, &path, &st);
+
+	if (!rc)
+		rc = map_kept(path.ptr, im);
+	if (rc)
+		goto out;
+	h = (const struct head *)im->ice;
+	rc = is_about(im, &st, h, im->ice_len) ? thaw(im, h) : 1;
+	if (!rc)
+		rc = read_texts(s, im);
+	if (!rc && !is_current(s, im, path.ptr, h))
+		rc = 1;
+	if (!rc) {
+		im->kept_path = strdup(path.ptr);
+		rc = im->kept_path ? 0 : GROVE_ENOMEM;
+	}
+	/* nobody will have any use for it */
+	if (rc && rc != GROVE_ENOMEM)
+		grove__sys_unlink(path.ptr);
+out:
+	grove__buf_release(&dir);
+	grove__buf_release(&path);
+	return rc ? 1 : 0;
+}

@@ -1,0 +1,424 @@
+/*
+ * image/line.c: the bytes of a line, checked against what was indexed.
+ *
+ * The spine keeps a checksum of every line. What a fetch brings is compared
+ * with it: a log that was changed under us gives GROVE_ESTALE, never the wrong
+ * bytes. Lines of an old version are handed out as the migration would leave
+ * them, so that reading and migrating show the same session. A value that spans
+ * lines is handed out as one: to everybody else an entry is a line.
+ */
+#include "image/image.h"
+
+#include "base/crc32c.h"
+
+#include <stdlib.h>
+
+struct grove_slice grove__trim_value(struct grove_slice s)
+{
+	if (s.len >= 3 && !memcmp(s.ptr, "\xef\xbb\xbf", 3)) {
+		s.ptr += 3;
+		s.len -= 3;
+	}
+	while (s.len && (*s.ptr == ' ' || *s.ptr == '\t' || *s.ptr == '\r')) {
+		s.ptr++;
+		s.len--;
+	}
+	while (s.len && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t' ||
+			 s.ptr[s.len - 1] == '\r'))
+		s.len--;
+	return s;
+}
+
+void grove__join_lines(char *ptr, size_t len)
+{
+	/* a line end inside a string would not be JSON */
+	if (memchr(ptr, '\n', len))
+		for (size_t i = 0; i < len; i++)
+			if (ptr[i] == '\n' || ptr[i] == '\r')
+				ptr[i] = ' ';
+}
+
+static int span_row(const void *key, const void *span)
+{
+	uint32_t row = *(const uint32_t *)key, at = ((const struct grove__span_at *)span)->row;
+
+	return row < at ? -1 : row > at;
+}
+
+struct grove__spot grove__image_spot(const struct grove__image *im, uint32_t row)
+{
+	const struct grove__spine *s = im->spine;
+	const struct grove__span_at *span;
+	struct grove__spot at;
+
+	if (row == GROVE_NONE)
+		return im->header_at;
+	at = (struct grove__spot){
+		.pos = grove__spine_pos(s, row),
+		.len = grove__spine_len(s, row),
+		.line = grove__spine_line(s, row),
+		.crc = grove__spine_crc(s, row),
+	};
+	if (!im->nr_spans)
+		return at;
+	span = bsearch(&row, im->spans, im->nr_spans, sizeof(*im->spans), span_row);
+	if (span) {
+		at.off = span->off;
+		at.lines = span->lines;
+	}
+	return at;
+}
+
+/* A value that reaches over lines, in a store that hands them out one by one. */
+static int fetch_lines(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,
+		       struct grove_detail *d)
+{
+	struct grove_buf line = GROVE_BUF_INIT;
+	size_t cap = 4096, skip = (size_t)at->off;
+	struct grove_run run;
+	int rc = 0;
+
+	for (uint64_t pos = at->pos; out->len < at->len && !rc;) {
+		size_t left = (size_t)at->len - out->len, n;
+
+		if (grove__buf_reserve(&line, cap)) {
+			rc = grove__fail_nomem(d);
+			break;
+		}
+		rc = grove__log_read(log, pos, pos + 1, line.ptr, cap, &run, d);
+		if (!rc && run.open) {
+			cap *= 2;
+			continue;
+		}
+		if (!rc && run.len < skip)
+			rc = grove__fail(d, GROVE_ESTALE, NULL, "the line is not there any more");
+		if (rc)
+			break;
+		n = run.len - skip;
+		if (grove__buf_add(out, line.ptr + skip, n < left ? n : left))
+			rc = grove__fail_nomem(d);
+		skip = 0;
+		pos++;
+	}
+	grove__buf_release(&line);
+	return rc;
+}
+
+int grove__spot_fetch(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,
+		      struct grove_detail *d)
+{
+	int rc;
+
+	grove__buf_clear(out);
+	if (at->len > GROVE__LINE_MAX)
+		return grove__fail_at(d, GROVE_ETOOBIG, NULL, at->line + 1, at->pos,
+				      "a line of %llu bytes: too long to be held in memory",
+				      (unsigned long long)at->len);
+	if (grove__buf_reserve(out, (size_t)at->len + GROVE__JSON_PAD))
+		return grove__fail_nomem(d);
+	if (at->lines)
+		rc = fetch_lines(log, at, out, d);
+	else
+		rc = grove__log_fetch(log, at->pos, at->off, out->ptr, (size_t)at->len, d);
+	if (rc)
+		return rc;
+	grove__buf_cut(out, (size_t)at->len);
+	if (grove__crc32c(0, out->ptr, out->len) != at->crc)
+		return grove__fail_at(d, GROVE_ESTALE, NULL, at->line + 1, at->pos,
+				      "the line is not what it was: the session was changed");
+	return 0;
+}
+
+static void as_one_line(struct grove_buf *out)
+{
+	grove__join_lines(out->ptr, out->len);
+	while (out->len && out->ptr[out->len - 1] == '\r')
+		grove__buf_cut(out, out->len - 1);
+}
+
+/* The same as one line. */
+static int fetch(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,
+		 struct grove_detail *d)
+{
+	int rc = grove__spot_fetch(log, at, out, d);
+
+	if (!rc)
+		as_one_line(out);
+	return rc;
+}
+
+/* The same bytes again, piece by piece: have they changed? */
+static int verify(struct grove_log *log, const struct grove__spot *at, struct grove_detail *d)
+{
+	char buf[16384];
+	uint32_t crc = 0;
+
+	if (at->lines) {
+		struct grove_buf whole = GROVE_BUF_INIT;
+		int rc = grove__spot_fetch(log, at, &whole, d);
+
+		grove__buf_release(&whole);
+		return rc;
+	}
+	for (uint64_t off = 0; off < at->len;) {
+		size_t n = at->len - off < sizeof(buf) ? (size_t)(at->len - off) : sizeof(buf);
+		int rc = grove__log_fetch(log, at->pos, at->off + off, buf, n, d);
+
+		if (rc)
+			return rc;
+		crc = grove__crc32c(crc, buf, n);
+		off += n;
+	}
+	return crc == at->crc ? 0 : grove__fail_at(d, GROVE_ESTALE, NULL, 0, at->pos,
+						   "a line is not what it was: the session was changed");
+}
+
+int grove__image_verify(const struct grove__image *im, uint32_t nr, struct grove_log *log,
+			struct grove_detail *d)
+{
+	struct grove__spot last;
+	int rc = verify(log, &im->header_at, d);
+
+	if (rc || !nr)
+		return rc;
+	last = grove__image_spot(im, nr - 1);
+	return verify(log, &last, d);
+}
+
+struct id_at {
+	const struct grove__image *im;
+	struct grove_log *log;
+	uint32_t row;
+};
+
+/* The id that value number `index` has when the migration has come to our row. */
+static int id_at(void *payload, double index, struct grove_buf *out)
+{
+	const struct id_at *a = payload;
+	const struct grove__image *im = a->im;
+	struct grove_buf line = GROVE_BUF_INIT;
+	struct grove__arena tmp;
+	struct grove__json_line l;
+	struct grove__entry e;
+	struct grove__spot at;
+	uint64_t value, row;
+	int rc;
+
+	if (!(index >= 0) || index >= (double)im->values)
+		return 0;
+	value = row = (uint64_t)index;
+	if ((double)value != index)
+		return 0;
+	if (im->has_slot) {
+		if (!value)
+			return 0;
+		row--;
+	}
+	for (size_t i = 0; i < im->nr_headers; i++) {
+		if (im->headers[i].value == value)
+			return 0;
+		row -= im->headers[i].value < value;
+	}
+	if (row <= a->row)
+		return grove__buf_add_slice(out, grove__spine_name(grove__spine_id(im->spine,
+										   (uint32_t)row)));
+	/* a later entry still has whatever id it came with */
+	grove__arena_init(&tmp);
+	at = grove__image_spot(im, (uint32_t)row);
+	rc = fetch(a->log, &at, &line, NULL);
+	if (!rc && grove__json_scan(&im->want, line.ptr, line.len, true, &l) == JSON_VALUE &&
+	    im->dialect->index(&l, line.ptr, &tmp, &e) != LINE_SKIP && e.has_id)
+		rc = grove__buf_add_slice(out, e.id);
+	grove__buf_release(&line);
+	grove__arena_release(&tmp);
+	return rc;
+}
+
+int grove__image_migrate(const struct grove__image *im, struct grove_log *log, uint32_t row,
+			 struct grove_slice line, struct grove_buf *out)
+{
+	struct id_at at = { im, log, row };
+	struct grove__migrate m = { .from = im->from, .id_at = id_at, .payload = &at };
+
+	if (!grove__image_old(im))
+		return 1;
+	if (row != GROVE_NONE) {
+		uint32_t before = grove__tree_before(im->spine, row);
+
+		m.id = grove__spine_name(grove__spine_id(im->spine, row));
+		if (before != GROVE_NONE)
+			m.parent = grove__spine_name(grove__spine_id(im->spine, before));
+	}
+	return im->dialect->migrate(line, &m, out);
+}
+
+/*
+ * Put another value in the place of `*v`, which is in `line`; white space around it
+ * stays, as it does in the log.
+ */
+static int replace(struct grove_buf *line, struct grove_slice *v, struct grove_slice by)
+{
+	struct grove_slice old = grove__buf_slice(line);
+	size_t before = (size_t)(v->ptr - old.ptr);
+	struct grove_buf out = GROVE_BUF_INIT;
+
+	if (grove__buf_reserve(&out, old.len - v->len + by.len + GROVE__JSON_PAD) ||
+	    grove__buf_add(&out, old.ptr, before) || grove__buf_add_slice(&out, by) ||
+	    grove__buf_add(&out, v->ptr + v->len, old.len - before - v->len)) {
+		grove__buf_release(&out);
+		return GROVE_ENOMEM;
+	}
+	grove__buf_release(line);
+	*line = out;
+	*v = grove__slice(out.ptr + before, by.len);
+	return 0;
+}
+
+/* Bring `out` up to date and say where the value is in it. */
+static int present(const struct grove__image *im, struct grove_log *log, uint32_t row,
+		   struct grove_buf *out, struct grove_slice *value, struct grove_detail *d)
+{
+	struct grove_slice v = grove__trim_value(grove__buf_slice(out));
+	struct grove_buf now = GROVE_BUF_INIT;
+	int rc = grove__image_migrate(im, log, row, v, &now);
+
+	if (!rc)
+		rc = replace(out, &v, grove__buf_slice(&now));
+	grove__buf_release(&now);
+	if (value)
+		*value = v;
+	if (rc == GROVE_ENOMEM)
+		return grove__fail_nomem(d);
+	return rc < 0 ? rc : 0;
+}
+
+int grove__image_line(const struct grove__image *im, struct grove_log *log, uint32_t row,
+		      struct grove_buf *out, struct grove_slice *value, struct grove_detail *d)
+{
+	struct grove__spot at = grove__image_spot(im, row);
+	int rc = fetch(log, &at, out, d);
+
+	if (rc == GROVE_ESTALE)
+		grove__image_spoil(im);
+	return rc ? rc : present(im, log, row, out, value, d);
+}
+
+bool grove__image_message(struct grove__image *im, uint32_t row, struct grove_slice value,
+			  struct grove_slice *out)
+{
+	size_t off, len;
+	bool known;
+
+	if (!im->chain)
+		return false;
+	pthread_rwlock_rdlock(&im->chain_lock);
+	known = im->dialect->chain_message(im->chain, row, &off, &len) && off + len <= value.len;
+	pthread_rwlock_unlock(&im->chain_lock);
+	if (known)
+		*out = grove__slice(value.ptr + off, len);
+	return known;
+}
+
+/* So much is read at once, and a line must be this much shorter to be worth it. */
+#define NEAR ((size_t)256 << 10)
+#define NEAR_LINE (NEAR / 8)
+
+/* Does `n` have these bytes, perhaps after a reading? */
+static bool bring_near(struct grove_log *log, struct grove__near *n, const struct grove__spot *at)
+{
+	uint64_t next = n->next;
+	struct grove_run run;
+
+	n->next = at->pos + at->len;
+	if (at->pos >= n->pos && at->pos + at->len <= n->pos + n->len)
+		return true;
+	/* somebody who jumps about is better served one by one */
+	if (at->len > NEAR_LINE || at->pos < next || at->pos - next > NEAR_LINE)
+		return false;
+	if (!n->buf && !(n->buf = malloc(NEAR)))
+		return false;
+	n->len = 0;
+	if (grove__log_read(log, at->pos, n->until, n->buf, NEAR, &run, NULL))
+		return false;
+	n->pos = at->pos;
+	n->len = run.len;
+	return at->len <= n->len;
+}
+
+int grove__image_line_near(const struct grove__image *im, struct grove_log *log, uint32_t row,
+			   struct grove__near *near, struct grove_buf *out,
+			   struct grove_slice *value, struct grove_detail *d)
+{
+	struct grove__spot at = grove__image_spot(im, row);
+	const char *bytes;
+
+	if (im->by_line || at.off || at.lines || !bring_near(log, near, &at))
+		return grove__image_line(im, log, row, out, value, d);
+	bytes = near->buf + (at.pos - near->pos);
+	/* what was read ahead may be older than a change in place: the log decides */
+	if (grove__crc32c(0, bytes, (size_t)at.len) != at.crc)
+		return grove__image_line(im, log, row, out, value, d);
+	grove__buf_clear(out);
+	if (grove__buf_reserve(out, (size_t)at.len + GROVE__JSON_PAD) ||
+	    grove__buf_add(out, bytes, (size_t)at.len))
+		return grove__fail_nomem(d);
+	as_one_line(out);
+	return present(im, log, row, out, value, d);
+}
+
+int grove__image_header_line(const struct grove__image *im, struct grove_log *log,
+			     struct grove_buf *out, struct grove_slice *value,
+			     struct grove_detail *d)
+{
+	int rc = fetch(log, &im->header_at, out, d);
+
+	if (rc == GROVE_ESTALE)
+		grove__image_spoil(im);
+	rc = rc ? rc : present(im, log, GROVE_NONE, out, value, d);
+	/* a byte-order mark is no part of the header, be it in the line */
+	if (!rc && !value && grove__slice_starts(grove__buf_slice(out), "\xef\xbb\xbf")) {
+		memmove(out->ptr, out->ptr + 3, out->len - 3);
+		grove__buf_cut(out, out->len - 3);
+	}
+	return rc;
+}
+
+/* To JSON a line end between tokens is white space; to us it would end the entry. */
+static void join_lines(char *p, size_t len)
+{
+	bool string = false;
+
+	for (size_t i = 0; i < len; i++) {
+		if (p[i] == '\\' && string)
+			i++;
+		else if (p[i] == '"')
+			string = !string;
+		else if (p[i] == '\n' && !string)
+			p[i] = ' ';
+	}
+}
+
+int grove__image_input(const struct grove__image *im, struct grove_buf *json,
+		       struct grove__input *out, struct grove_detail *d)
+{
+	enum grove__json_verdict v;
+	struct grove__json_line l;
+
+	if (grove__buf_reserve(json, GROVE__JSON_PAD))
+		return grove__fail_nomem(d);
+	if (memchr(json->ptr, '\n', json->len))
+		join_lines(json->ptr, json->len);
+	v = grove__json_scan(&im->want, json->ptr, json->len, true, &l);
+	if (v == JSON_NOMEM)
+		return grove__fail_nomem(d);
+	if (v == JSON_VALUE && l.len == json->len) {
+		im->dialect->input(&l, json->ptr, out);
+		return 0;
+	}
+	if (v == JSON_BLANK && l.len == json->len)
+		return grove__fail_at(d, GROVE_EJSON, NULL, 0, 0, "nothing where an entry should be");
+	/* a scan that ended early met a line end within a string */
+	return grove__fail_at(d, GROVE_EJSON, NULL, 0, v == JSON_BAD ? l.error_off : l.len,
+			      "not valid JSON at byte %llu",
+			      (unsigned long long)(v == JSON_BAD ? l.error_off : l.len));
+}

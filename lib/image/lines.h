@@ -1,0 +1,72 @@
+/*
+ * image/lines.h: a log, line by line, as it is stored.
+ *
+ *	rc = grove__lines_init(&r, log, until, d);
+ *	while (!rc && !(rc = grove__lines_next(&r, &line)))
+ *		…
+ *	grove__lines_release(&r);
+ */
+#ifndef GROVE_IMAGE_LINES_H
+#define GROVE_IMAGE_LINES_H
+
+#include "image/image.h"
+
+struct grove__lines {
+	struct grove_log *log;
+	struct grove_detail *d;
+	uint64_t pos, until;
+	char *buf;
+	size_t cap, off, len;            /* what of it has not been given out yet */
+	uint64_t at;                     /* position of the line given out last */
+	uint64_t run_pos;                /* of the buffer's first line … */
+	uint64_t run_lines;              /* … and how many of it were given out */
+	bool by_line;                    /* positions count lines, not bytes */
+	uint64_t lines, bytes;           /* given out, each line with an LF */
+	uint32_t crc;                    /* of those */
+	bool open;                       /* the last of them has no LF */
+};
+
+int grove__lines_init(struct grove__lines *r, struct grove_log *log, uint64_t until,
+		      struct grove_detail *d);
+void grove__lines_release(struct grove__lines *r);
+/* From the beginning again. */
+void grove__lines_rewind(struct grove__lines *r);
+/*
+ * The next line without its LF: 0, 1 at the end, or an error. It is good as long
+ * as grove__lines_more() is true after it, and until the next call.
+ * GROVE__JSON_PAD bytes behind it are readable. GROVE_ETOOBIG beyond 1 GiB.
+ */
+int grove__lines_next(struct grove__lines *r, struct grove_slice *line);
+/*
+ * Where the line that begins at `pos` ends, its LF included, by reading it piece
+ * by piece; for logs whose positions count bytes.
+ */
+int grove__line_end(struct grove_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
+		    uint64_t *end, struct grove_detail *d);
+/* Is the next line in the same buffer? Else those given out so far are about to go. */
+static inline bool grove__lines_more(const struct grove__lines *r)
+{
+	return r->off != r->len;
+}
+
+/* records.c: lines as records, with what the dialect finds in them */
+
+struct grove__records {
+	const struct grove__dialect *dialect;
+	struct grove__json_want want;
+	struct grove__arena tmp;         /* texts that had to be unescaped */
+	bool any;                        /* there was a value before */
+};
+
+void grove__records_init(struct grove__records *r, const struct grove__dialect *dialect);
+/*
+ * The record of a line, which has GROVE__JSON_PAD readable bytes behind it. What
+ * no reader understands is a record of nothing but its line. Texts live until
+ * grove__records_clear(). GROVE_ENOMEM.
+ */
+int grove__records_fill(struct grove__records *r, struct grove_slice line,
+			struct grove_record *out);
+void grove__records_clear(struct grove__records *r);
+void grove__records_release(struct grove__records *r);
+
+#endif

@@ -1,0 +1,1261 @@
+/*
+ * image/load.c: from a log to its image.
+ *
+ * The log is read in runs of whole lines. Threads take turns: one reads a run
+ * while another scans the one before, and what they found is merged in the
+ * order of the runs, so that the spine grows as if one had done it all.
+ *
+ *	thread A   read 1 | scan 1 ........ | merge 1 | read 3 | scan 3 …
+ *	thread B            read 2 | scan 2 ........ | merge 2 | read 4 …
+ *
+ * A line that does not fit the buffer goes through the stream machine instead,
+ * piece by piece, by the thread that met it, while the others wait.
+ *
+ * In a lenient dialect this lasts until the first line that is not just a value.
+ * What is behind it is read value by value (image/values.c), by one thread:
+ * up to there both ways of reading find the same.
+ */
+#include "image/image.h"
+
+#include "base/array.h"
+#include "base/crc32c.h"
+#include "sys/clock.h"
+#include "sys/file.h"
+#include "sys/map.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define RUN_BYTES ((size_t)1 << 20)
+#define THREADS_MAX 2
+#define THREADS_FROM ((uint64_t)2 << 20)  /* bytes from which a second thread pays */
+#define BATCH 4096                        /* lines that wait for being merged */
+#define HINT_AHEAD 12                     /* lines: about as long as memory takes */
+#define EXPECT_FROM ((uint64_t)8 << 20)   /* bytes from which room is made at once */
+#define EXPECT_AT 32                      /* when such a part of them is known */
+#define SPAN_MAX ((uint64_t)1 << 20)      /* members longer than this are not looked at */
+#define TICK_MS 100                       /* what changes within a tick of the clock has the same time … */
+#define TICK_SECONDS_MS 2500              /* … and some file systems count seconds */
+#define PROVE_MAX ((uint64_t)256 << 10)   /* bytes that are compared as a whole whenever a log has grown */
+#define TEXT_MAX ((uint64_t)32 << 20)     /* bytes of a log that is far and worth keeping */
+
+/* A line that counts, waiting for its turn. */
+struct found {
+	struct grove__entry e;
+	enum grove__line_class class;
+	uint64_t off, len;       /* of the line in the run, as stored */
+	uint64_t line;           /* number within the run */
+	uint32_t crc;
+};
+
+struct loader {
+	struct grove__image *im;
+	struct grove_log *log;
+	const char *path;
+	const struct grove_progress *progress;
+	pthread_t caller;        /* progress is told from here only */
+	struct grove_detail *d;
+
+	pthread_mutex_t lock;
+	pthread_cond_t turn_cond;
+	uint64_t pos, until, begin;
+	uint64_t bytes;          /* about how many there are to read */
+	bool keep;               /* what is read, with the image */
+	uint64_t issued, merged; /* runs handed out, runs done */
+	bool end;                /* nothing left to hand out */
+	bool expected;           /* there is room for the ids */
+	int rc;                  /* or LOOSE */
+	uint64_t loose_pos;      /* where reading value by value begins */
+};
+
+/* A line that is not just a value ends the reading by lines: no failure. */
+enum { LOOSE = 1 };
+
+struct worker {
+	struct loader *ld;
+	char *buf;
+	size_t cap;
+	struct grove__arena tmp;
+	struct found *found;
+	size_t nr;
+	uint64_t lines, malformed, blank, bad_line, bad_off;
+	uint64_t odd;            /* see proof.c */
+	bool unknown;
+	bool loose;              /* the line behind the last one counted is not just a value */
+	uint64_t loose_off;
+	bool my_turn;
+	struct grove_run run;
+	uint64_t ticket;
+	struct grove__json_stream *stream;
+	struct grove_detail d;   /* of this thread's failure */
+};
+
+struct grove__image *grove__image_new(const struct grove__dialect *dialect)
+{
+	struct grove__image *im = calloc(1, sizeof(*im));
+	uint64_t seed;
+
+	if (!im)
+		return NULL;
+	im->refs = 1;
+	im->dialect = dialect;
+	im->from = dialect->version;
+	grove__json_want_init(&im->want, dialect->members, dialect->nr_members);
+	grove__arena_init(&im->keep);
+	grove__sys_random(&seed, sizeof(seed));
+	pthread_rwlock_init(&im->chain_lock, NULL);
+	im->spine = grove__spine_new(seed);
+	if (im->spine && dialect->chain_new)
+		im->chain = dialect->chain_new(seed);
+	if (!im->spine || (dialect->chain_new && !im->chain)) {
+		grove__image_unref(im);
+		return NULL;
+	}
+	return im;
+}
+
+struct grove__image *grove__image_ref(struct grove__image *im)
+{
+	__atomic_fetch_add(&im->refs, 1, __ATOMIC_RELAXED);
+	return im;
+}
+
+void grove__image_unref(struct grove__image *im)
+{
+	if (!im || __atomic_sub_fetch(&im->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	grove__spine_unref(im->spine);
+	grove__arena_release(&im->keep);
+	if (im->chain)
+		im->dialect->chain_free(im->chain);
+	/* spine and chain lie there */
+	grove__sys_unmap(im->ice, im->ice_len);
+	/* whatever made it differ from the log, the next process should not have to find out again */
+	if (im->kept_path && grove__image_spoilt(im))
+		grove__sys_unlink(im->kept_path);
+	free(im->kept_path);
+	pthread_rwlock_destroy(&im->chain_lock);
+	free(im->headers);
+	free(im->spans);
+	grove__buf_release(&im->text);
+	free(im->text_at);
+	free(im);
+}
+
+static void lock_chain(struct grove__image *im)
+{
+	if (im->chain)
+		pthread_rwlock_wrlock(&im->chain_lock);
+}
+
+static void unlock_chain(struct grove__image *im)
+{
+	if (im->chain)
+		pthread_rwlock_unlock(&im->chain_lock);
+}
+
+/* A row for an entry, and what the dialect wants to know of it. With the chain locked. */
+static int add_row(struct grove__image *im, const struct grove__entry *e,
+		   const struct grove__spot *at)
+{
+	int rc = grove__spine_add(im->spine, e, at->pos, at->len, at->line, at->crc);
+
+	return rc || !im->chain ? rc : im->dialect->chain_add(im->chain, e);
+}
+
+/* Without a header the entries tell what it would have said. */
+static int take_facts(struct grove__image *im, const struct grove__entry *e)
+{
+	struct grove__header *h = &im->header;
+
+	if (!im->has_header) {
+		im->has_header = h->usable = true;
+		h->version = im->dialect->version;
+		h->time = GROVE_NO_TIME;
+	}
+	if (h->time == GROVE_NO_TIME)
+		h->time = e->time;
+	if (!e->cwd.len || (h->cwd && !e->moves))
+		return 0;
+	h->cwd = grove__arena_dup(&im->keep, e->cwd);
+	return h->cwd ? 0 : GROVE_ENOMEM;
+}
+
+int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t pos,
+		     const struct grove__entry *e)
+{
+	struct grove__json_line l;
+	struct grove__entry own;
+	struct grove__arena tmp;
+	uint32_t from = im->spine->nr;
+	int rc = 0;
+
+	/* behind an unfinished value a line may be part of it, or make another value of it */
+	if (im->dialect->lenient && im->next != im->tail)
+		return GROVE_ESTALE;
+	grove__arena_init(&tmp);
+	if (!e) {
+		enum grove__line_class class = LINE_SKIP;
+
+		if (grove__json_scan(&im->want, line.ptr, line.len, true, &l) == JSON_VALUE)
+			class = im->dialect->index(&l, line.ptr, &tmp, &own);
+		if (tmp.failed)
+			rc = GROVE_ENOMEM;
+		else if (class != LINE_ENTRY && class != LINE_SLOT)
+			rc = GROVE_EJSON;
+		e = &own;
+	}
+	if (!rc && im->dialect->headless)
+		rc = take_facts(im, e);
+	if (!rc) {
+		lock_chain(im);
+		rc = add_row(im, e, &(struct grove__spot){ .pos = pos, .len = line.len,
+							   .line = im->lines,
+							   .crc = grove__crc32c(0, line.ptr, line.len) });
+		unlock_chain(im);
+	}
+	if (!rc)
+		rc = grove__tree_link(im->spine, from);
+	grove__arena_release(&tmp);
+	if (rc)
+		return rc;
+	im->values++;
+	im->lines++;
+	im->bytes += line.len + 1;
+	return 0;
+}
+
+/* --- merging: in order, one thread at a time --- */
+
+/* The first failure is the one that counts. With the lock held. */
+static void give_up(struct worker *w, int rc)
+{
+	struct loader *ld = w->ld;
+
+	if (ld->rc)
+		return;
+	ld->rc = rc;
+	if (ld->d)
+		*ld->d = w->d;
+}
+
+int grove__image_read_header(struct grove__image *im, struct grove_slice line)
+{
+	struct grove_slice value = grove__trim_value(line);
+	struct grove__json_line l;
+
+	if (grove__json_scan(&im->want, value.ptr, value.len, true, &l) != JSON_VALUE)
+		return GROVE_EDAMAGED;
+	im->keep.failed = false;
+	im->dialect->header(&l, value.ptr, &im->keep, &im->header);
+	if (im->keep.failed)
+		return GROVE_ENOMEM;
+	if (!im->header.usable)
+		return GROVE_EDAMAGED;
+	im->has_header = true;
+	im->from = im->header.version < im->dialect->version ? im->header.version
+							     : im->dialect->version;
+	return 0;
+}
+
+static int take_header(struct grove__image *im, const struct grove__spot *at, const char *bytes,
+		       size_t len)
+{
+	int rc;
+
+	if (grove__array_room(&im->headers, &im->cap_headers, im->nr_headers, sizeof(*im->headers)))
+		return GROVE_ENOMEM;
+	im->headers[im->nr_headers++] = (struct grove__header_at){ im->values, *at };
+	if (im->has_header)
+		return 0;
+	rc = grove__image_read_header(im, grove__slice(bytes, len));
+	if (!rc)
+		im->header_at = *at;
+	return rc;
+}
+
+/* What it says. */
+static int read_slot(struct grove__image *im, struct grove_slice title, struct grove_slice line)
+{
+	im->slot_source = im->dialect->slot_source(line);
+	im->slot_title = title.len ? grove__arena_dup(&im->keep, title) : NULL;
+	return title.len && !im->slot_title ? GROVE_ENOMEM : 0;
+}
+
+int grove__image_read_slot(struct grove__image *im, struct grove_slice line)
+{
+	struct grove_slice value = grove__trim_value(line);
+	struct grove__json_line l;
+	struct grove__entry e;
+
+	if (grove__json_scan(&im->want, value.ptr, value.len, true, &l) != JSON_VALUE ||
+	    im->dialect->index(&l, value.ptr, &im->keep, &e) != LINE_SLOT)
+		return GROVE_EDAMAGED;
+	return read_slot(im, e.text, value);
+}
+
+static int take_slot(struct grove__image *im, const struct grove__spot *at, struct grove_slice title,
+		     struct grove_slice line)
+{
+	im->has_slot = true;
+	im->slot_pos = at->pos;
+	im->slot_off = at->off;
+	im->slot_len = at->len;
+	im->slot_line = at->line;
+	im->slot_crc = at->crc;
+	return read_slot(im, title, line);
+}
+
+/*
+ * Version 1 has no ids: a line gets one that follows from the session's id and
+ * the line's number, and hangs below the line before it that has one. A value
+ * that is no object has no room for an id.
+ */
+static int give_id(struct grove__image *im, struct grove__entry *e, uint64_t line, char out[40])
+{
+	struct grove_slice session = grove__slice_str(im->header.id);
+	uint32_t before = grove__tree_before(im->spine, im->spine->nr);
+
+	for (unsigned attempt = 0;; attempt++) {
+		size_t n = im->dialect->migrated_id(session, line, attempt, out);
+
+		if (!n)
+			return GROVE_ENOMEM;
+		e->id = grove__slice(out, n);
+		if (grove__idmap_get(&im->spine->ids, e->id) == GROVE__IDMAP_NONE)
+			break;
+	}
+	e->has_id = true;
+	e->parent_is = before == GROVE_NONE ? PARENT_NULL : PARENT_NAMED;
+	if (before != GROVE_NONE)
+		e->parent = grove__spine_name(grove__spine_id(im->spine, before));
+	return 0;
+}
+
+/*
+ * A value that counts: a header, the slot, or an entry. `bytes` are the value's
+ * or its line's, `len` of them. With the chain locked.
+ */
+static int take_value(struct grove__image *im, enum grove__line_class class, struct grove__entry *e,
+		      const struct grove__spot *at, const char *bytes, size_t len)
+{
+	char id[40];
+	int rc;
+
+	if (class == LINE_HEADER) {
+		rc = take_header(im, at, bytes, len);
+		im->values++;
+		return rc;
+	}
+	if (class == LINE_SLOT && !im->values) {
+		im->values++;
+		return take_slot(im, at, e->text, grove__trim_value(grove__slice(bytes, len)));
+	}
+	if (!im->has_header && !im->dialect->headless)
+		return GROVE_EDAMAGED;
+	if (im->dialect->headless && (rc = take_facts(im, e)))
+		return rc;
+	im->values++;
+	if (im->from < 2 && !e->no_object) {
+		rc = give_id(im, e, at->line, id);
+		if (rc)
+			return rc;
+	}
+	return add_row(im, e, at);
+}
+
+/* The story of what take_value() answered. */
+static int tell_taking(struct loader *ld, struct grove_detail *d, int rc, uint64_t line,
+		       uint64_t offset)
+{
+	if (rc == GROVE_EDAMAGED)
+		return grove__fail_at(d, rc, ld->path, line + 1, offset,
+				      "not a valid %s session: it does not begin with a header",
+				      ld->im->dialect->name);
+	if (rc == GROVE_ETOOBIG)
+		return grove__fail(d, rc, ld->path, "too many lines");
+	return grove__fail_nomem(d);
+}
+
+static int merge_one(struct worker *w, struct found *f)
+{
+	struct grove__image *im = w->ld->im;
+	struct grove__spot at = {
+		.pos = w->run.by_line ? w->run.pos + f->line : w->run.pos + f->off,
+		.len = f->len,
+		.line = im->lines + f->line,
+		.crc = f->crc,
+	};
+	int rc = take_value(im, f->class, &f->e, &at, w->buf + f->off, (size_t)f->len);
+
+	return rc ? tell_taking(w->ld, &w->d, rc, at.line, at.pos) : 0;
+}
+
+/* Ids are looked for all over memory: what will be asked for is fetched meanwhile. */
+static void hint(const struct grove__image *im, const struct found *f)
+{
+	if (f->class != LINE_ENTRY)
+		return;
+	if (f->e.has_id)
+		grove__idmap_hint(&im->spine->ids, f->e.id);
+	if (im->chain)
+		im->dialect->chain_hint(im->chain, &f->e);
+}
+
+/* Once it is known what lines are like: rooms for the ids of all that will come. */
+static void expect_more(struct loader *ld, const struct grove_run *run)
+{
+	struct grove__image *im = ld->im;
+	uint64_t all = ld->until - ld->begin, done = run->pos - ld->begin;
+
+	/* readers that know the ids would have to wait */
+	if (ld->expected || im->spine->shared || all < EXPECT_FROM || done < all / EXPECT_AT)
+		return;
+	ld->expected = true;
+	grove__idmap_expect(&im->spine->ids, im->spine->ids.used * (all / done + 1));
+	if (im->chain)
+		im->dialect->chain_expect(im->chain, all / done + 1);
+}
+
+/* Merge what was found so far; waits until all earlier runs are done. */
+static int merge(struct worker *w)
+{
+	struct loader *ld = w->ld;
+	int rc = 0;
+
+	if (!w->my_turn) {
+		pthread_mutex_lock(&ld->lock);
+		while (ld->merged != w->ticket && !ld->rc)
+			pthread_cond_wait(&ld->turn_cond, &ld->lock);
+		rc = ld->rc;
+		pthread_mutex_unlock(&ld->lock);
+		w->my_turn = true;
+	}
+	if (!rc && w->tmp.failed)
+		rc = grove__fail_nomem(&w->d);
+	lock_chain(ld->im);
+	if (!rc)
+		expect_more(ld, &w->run);
+	for (size_t i = 0; i < w->nr && i < HINT_AHEAD && !rc; i++)
+		hint(ld->im, &w->found[i]);
+	for (size_t i = 0; i < w->nr && !rc; i++) {
+		if (w->nr - i > HINT_AHEAD)
+			hint(ld->im, &w->found[i + HINT_AHEAD]);
+		rc = merge_one(w, &w->found[i]);
+	}
+	unlock_chain(ld->im);
+	w->nr = 0;
+	grove__arena_clear(&w->tmp);
+	return rc;
+}
+
+/* The run is over: its counts go into the image, the next one's turn comes. */
+static int finish_run(struct worker *w, int rc)
+{
+	struct loader *ld = w->ld;
+	struct grove__image *im = ld->im;
+
+	if (!rc)
+		rc = merge(w);
+	pthread_mutex_lock(&ld->lock);
+	if (!rc && !ld->rc) {
+		if (w->malformed && !im->malformed) {
+			im->bad_line = im->lines + w->bad_line;
+			im->bad_pos = w->run.by_line ? w->run.pos + w->bad_line
+						     : w->run.pos + w->bad_off;
+		}
+		im->lines += w->lines;
+		im->malformed += w->malformed;
+		im->blank += w->blank;
+		im->odd += w->odd;
+		im->unknown = im->unknown || w->unknown;
+		if (w->loose) {
+			ld->loose_pos = w->run.by_line ? w->run.pos + w->lines
+						       : w->run.pos + w->loose_off;
+			ld->rc = LOOSE;
+		}
+	}
+	if (rc < 0)
+		give_up(w, rc);
+	ld->merged++;
+	pthread_cond_broadcast(&ld->turn_cond);
+	rc = ld->rc;
+	pthread_mutex_unlock(&ld->lock);
+	w->my_turn = false;
+	w->lines = w->malformed = w->blank = w->odd = 0;
+	return rc;
+}
+
+/* --- scanning: all threads at once --- */
+
+/* A line that is neither an entry nor a header; no more than that can be said of it. */
+static void note_odd(struct worker *w, uint64_t off, const char *line, size_t len)
+{
+	if (len && !w->run.by_line)
+		w->odd += grove__odd_line(w->run.pos + off, len, grove__crc32c(0, line, len));
+}
+
+static int note(struct worker *w, const struct grove__json_line *l, const char *at, uint64_t off,
+		uint64_t len, uint32_t crc)
+{
+	struct found *f;
+
+	if (w->nr == BATCH) {
+		int rc = merge(w);
+
+		if (rc)
+			return rc;
+	}
+	f = &w->found[w->nr];
+	f->class = w->ld->im->dialect->index(l, at, &w->tmp, &f->e);
+	if (f->class == LINE_SKIP) {
+		w->blank++;
+		w->odd += grove__odd_line(w->run.pos + off, len, crc);
+		return 0;
+	}
+	f->off = off;
+	f->len = len;
+	f->line = w->lines;
+	f->crc = crc;
+	w->nr++;
+	return 0;
+}
+
+static void note_bad(struct worker *w, uint64_t off)
+{
+	if (w->ld->im->dialect->lenient) {
+		w->loose = true;
+		w->loose_off = off;
+		return;
+	}
+	if (!w->malformed++) {
+		w->bad_line = w->lines;
+		w->bad_off = off;
+	}
+}
+
+/* The last line of the log, without its line end. */
+static void note_tail(struct worker *w, enum grove__json_verdict v, uint64_t off)
+{
+	struct grove__image *im = w->ld->im;
+
+	if (v == JSON_BAD && im->dialect->lenient) {
+		note_bad(w, off);
+		return;
+	}
+	/* only the last run comes here, and everything before it is merged or waits */
+	if (v == JSON_BAD) {
+		/* a write that is not finished, or never will be: the next reload starts here */
+		im->torn = true;
+		im->next = w->run.pos + (w->run.by_line ? w->lines : off);
+	} else {
+		/* where positions count lines, no LF follows it before the next one */
+		im->open_tail = !w->run.by_line;
+	}
+}
+
+static bool has_mark(const char *p, size_t len)
+{
+	return len >= 3 && !memcmp(p, GROVE__MARK, 3);
+}
+
+static int scan_run(struct worker *w)
+{
+	const struct grove__json_want *want = &w->ld->im->want;
+	struct grove__json_line l;
+	size_t off = 0;
+	int rc = 0;
+
+	while (off < w->run.len && !rc && !w->loose) {
+		const char *line = w->buf + off;
+		/* where positions count lines, a mark at the very start is part of the first one */
+		size_t mark = w->run.by_line && !w->run.pos && !off && has_mark(line, w->run.len) ? 3 : 0;
+		const char *at = line + mark;
+		enum grove__json_verdict v = grove__json_scan(want, at, w->run.len - off - mark, true, &l);
+		size_t len = (size_t)l.len + mark;
+		bool whole = off + len < w->run.len;
+
+		if (v == JSON_NOMEM)
+			return grove__fail_nomem(&w->d);
+		if (!whole)
+			note_tail(w, v, off);
+		if (v == JSON_VALUE)
+			rc = note(w, &l, at, off, len, grove__crc32c(0, line, len));
+		else if (v == JSON_BLANK)
+			w->blank++;
+		else if (whole)
+			note_bad(w, off);
+		if (v == JSON_BLANK || (v == JSON_BAD && whole))
+			note_odd(w, off, line, len);
+		if (v != JSON_BAD || (whole && !w->loose))
+			w->lines++;
+		off += len + 1;
+	}
+	return rc;
+}
+
+/* --- one long line --- */
+
+/*
+ * The members of a long line are not in memory any more: fetch the short ones,
+ * lay them one behind the other, and let their spans point there.
+ */
+static int gather(struct worker *w, struct grove__json_line *l, uint64_t pos, struct grove_buf *out)
+{
+	for (unsigned i = 0; i < w->ld->im->want.nr; i++) {
+		struct grove__json_span *s = &l->span[i];
+		int rc;
+
+		if (!grove__json_has(l, i))
+			continue;
+		if (s->len > SPAN_MAX) {
+			l->seen &= ~(1u << i);
+			continue;
+		}
+		if (grove__buf_reserve(out, (size_t)s->len + GROVE__JSON_PAD))
+			return grove__fail_nomem(&w->d);
+		rc = grove__log_fetch(w->ld->log, pos, s->off, out->ptr + out->len, (size_t)s->len,
+				      &w->d);
+		if (rc)
+			return rc;
+		s->off = out->len;
+		grove__buf_cut(out, out->len + (size_t)s->len);
+	}
+	return 0;
+}
+
+/* The same for a value among much white space: null, 0 and "" count for nothing. */
+static int gather_value(struct worker *w, struct grove__json_line *l, uint64_t pos,
+			struct grove_buf *out)
+{
+	size_t len = (size_t)l->value.len;
+	int rc;
+
+	if (grove__buf_reserve(out, len + GROVE__JSON_PAD))
+		return grove__fail_nomem(&w->d);
+	rc = grove__log_fetch(w->ld->log, pos, l->value.off, out->ptr, len, &w->d);
+	l->value.off = 0;
+	return rc;
+}
+
+/* Feed the pieces of a line until its LF. *len and *crc are the whole line's. */
+static int feed_line(struct worker *w, uint64_t *len, uint32_t *crc, int *state, bool *closed,
+		     bool *blank)
+{
+	struct loader *ld = w->ld;
+	struct grove_run run = w->run;
+	uint64_t pos = run.pos;
+	int rc;
+
+	*len = 0;
+	*crc = 0;
+	*state = JSON_STREAM_MORE;
+	*closed = false;
+	*blank = true;
+	for (;;) {
+		const char *lf = memchr(w->buf, '\n', run.len);
+		size_t n = lf ? (size_t)(lf - w->buf) : run.len, used = 0;
+		bool last = lf || run.end;
+
+		for (size_t i = 0; i < n && *blank; i++)
+			*blank = w->buf[i] == ' ' || w->buf[i] == '\t' || w->buf[i] == '\r';
+
+		*crc = grove__crc32c(*crc, w->buf, n);
+		*len += n;
+		if (*state == JSON_STREAM_MORE)
+			*state = grove__json_stream_feed(w->stream, w->buf, n, last, &used);
+		if (*state < 0)
+			return grove__fail_nomem(&w->d);
+		/* nothing but white space may follow the value */
+		while (*state == JSON_STREAM_DONE && used < n)
+			if (!strchr(" \t\r", w->buf[used++]) || !w->buf[used - 1])
+				*state = JSON_STREAM_BAD;
+		if (last) {
+			ld->pos = pos + n + (lf ? 1 : 0);
+			*closed = lf;
+			return 0;
+		}
+		pos += run.len;
+		rc = grove__log_read(ld->log, pos, ld->until, w->buf, w->cap, &run, &w->d);
+		if (rc)
+			return rc;
+	}
+}
+
+/* A header is needed whole, however long it is. */
+static int fetch_whole(struct worker *w, uint64_t len)
+{
+	if (len > GROVE__LINE_MAX)
+		return grove__fail_at(&w->d, GROVE_ETOOBIG, w->ld->path, 0, w->run.pos,
+				      "a header of more than 1 GiB");
+	if (w->cap < len) {
+		char *p = realloc(w->buf, (size_t)len + GROVE__JSON_PAD);
+
+		if (!p)
+			return grove__fail_nomem(&w->d);
+		w->buf = p;
+		w->cap = (size_t)len;
+	}
+	return grove__log_fetch(w->ld->log, w->run.pos, 0, w->buf, (size_t)len, &w->d);
+}
+
+/* Runs with the loader's lock held: nobody reads on before we know where. */
+static int long_line(struct worker *w, struct found *f, struct grove_buf *members,
+		     enum grove__json_verdict *v, bool *closed)
+{
+	struct grove__image *im = w->ld->im;
+	struct grove__json_line l;
+	uint64_t len;
+	uint32_t crc;
+	bool blank;
+	int rc, state;
+
+	if (!w->stream)
+		w->stream = grove__json_stream_new(&im->want);
+	if (!w->stream)
+		return grove__fail_nomem(&w->d);
+	grove__json_stream_reset(w->stream);
+	rc = feed_line(w, &len, &crc, &state, closed, &blank);
+	if (rc)
+		return rc;
+	*v = blank ? JSON_BLANK : state == JSON_STREAM_DONE ? JSON_VALUE : JSON_BAD;
+	if (*v != JSON_VALUE)
+		return 0;
+	l = *grove__json_stream_line(w->stream);
+	/* rules over the whole log look deeper into a line than its few short members */
+	if (im->chain && len <= GROVE__LINE_MAX) {
+		rc = fetch_whole(w, len);
+		if (!rc && grove__json_scan(&im->want, w->buf, (size_t)len, true, &l) != JSON_VALUE)
+			rc = grove__fail(&w->d, GROVE_ESTALE, w->ld->path, "was changed");
+		if (!rc)
+			f->class = im->dialect->index(&l, w->buf, &w->tmp, &f->e);
+	} else {
+		rc = gather(w, &l, w->run.pos, members);
+	}
+	if (rc)
+		return rc;
+	if (im->chain && len <= GROVE__LINE_MAX) {
+		; /* understood already */
+	} else if (l.type == JSON_OBJECT) {
+		f->class = im->dialect->index(&l, members->ptr, &w->tmp, &f->e);
+	} else if (l.value.len <= SPAN_MAX) {
+		rc = gather_value(w, &l, w->run.pos, members);
+		if (!rc)
+			f->class = im->dialect->index(&l, members->ptr, &w->tmp, &f->e);
+	} else {
+		/* the value itself is not at hand; so long a one is not nothing, which is all that counts */
+		static const char something[GROVE__JSON_PAD + 1] = "1";
+
+		l.value = (struct grove__json_span){ 0, 1 };
+		f->class = im->dialect->index(&l, something, &w->tmp, &f->e);
+	}
+	f->off = 0;
+	f->len = len;
+	f->line = 0;
+	f->crc = crc;
+	return !rc && f->class == LINE_HEADER ? fetch_whole(w, len) : rc;
+}
+
+/* --- the conveyor --- */
+
+/* Only the caller's own thread talks to the caller. */
+static int tell_progress(struct loader *ld, struct grove_detail *d)
+{
+	if (!ld->progress || !ld->progress->fn || !pthread_equal(pthread_self(), ld->caller))
+		return 0;
+	if (!ld->progress->fn(ld->progress->payload, ld->pos - ld->begin, ld->until - ld->begin))
+		return 0;
+	return grove__fail(d, GROVE_ECANCELLED, ld->path, "cancelled");
+}
+
+/* Make the buffer larger for a store that hands out whole lines only. */
+static int widen(struct worker *w)
+{
+	size_t cap = w->cap * 2;
+	char *p;
+
+	if (cap > GROVE__LINE_MAX)
+		return grove__fail(&w->d, GROVE_ETOOBIG, w->ld->path, "a line of more than 1 GiB");
+	p = realloc(w->buf, cap + GROVE__JSON_PAD);
+	if (!p)
+		return grove__fail_nomem(&w->d);
+	w->buf = p;
+	w->cap = cap;
+	return 0;
+}
+
+/* Nobody has to ask for these lines again. If there is no room for them, somebody has. */
+static void keep_text(struct loader *ld, const struct grove_run *run, const char *buf)
+{
+	struct grove__image *im = ld->im;
+	const char *p = buf, *end = buf + run->len;
+
+	if (!ld->keep || !run->by_line || im->text.len + run->len > UINT32_MAX)
+		return;
+	for (; p < end && ld->keep; im->text_nr++) {
+		const char *lf = memchr(p, '\n', (size_t)(end - p));
+
+		ld->keep = !grove__array_room(&im->text_at, &im->text_cap, im->text_nr, sizeof(*im->text_at));
+		if (!ld->keep)
+			break;
+		im->text_at[im->text_nr] = (uint32_t)(im->text.len + (size_t)(p - buf));
+		p = lf ? lf + 1 : end;
+	}
+	if (ld->keep && (grove__buf_add(&im->text, buf, run->len) ||
+			 grove__buf_reserve(&im->text, GROVE__JSON_PAD)))
+		ld->keep = false;
+	if (!ld->keep)
+		im->text_nr = 0;
+}
+
+/* Get the next run: 1 if there is none. */
+static int take(struct worker *w, struct found *longest, struct grove_buf *members, bool *is_long)
+{
+	struct loader *ld = w->ld;
+	enum grove__json_verdict v = JSON_BAD;
+	bool closed = true;
+	int rc = 0;
+
+	*is_long = false;
+	pthread_mutex_lock(&ld->lock);
+	if (ld->end || ld->rc) {
+		rc = ld->rc ? ld->rc : 1;
+		goto out;
+	}
+	rc = tell_progress(ld, &w->d);
+	while (!rc) {
+		rc = grove__log_read(ld->log, ld->pos, ld->until, w->buf, w->cap, &w->run, &w->d);
+		if (rc || !w->run.open || !w->run.by_line)
+			break;
+		rc = widen(w);
+	}
+	if (rc)
+		goto out;
+	keep_text(ld, &w->run, w->buf);
+	w->ticket = ld->issued++;
+	ld->pos = w->run.next;
+	/* views look at this: it is written once, before there are any */
+	if (ld->im->by_line != (bool)w->run.by_line)
+		ld->im->by_line = w->run.by_line;
+	if (w->run.open) {
+		*is_long = true;
+		rc = long_line(w, longest, members, &v, &closed);
+		if (!closed)
+			note_tail(w, v, 0);
+		if (!rc && v == JSON_VALUE && longest->class != LINE_SKIP) {
+			w->found[w->nr++] = *longest;
+		} else if (!rc && v == JSON_BAD && closed) {
+			note_bad(w, 0);
+			w->unknown = true;
+		} else if (!rc && v != JSON_BAD) {
+			w->blank++;
+			w->unknown = true;
+		}
+		if (v != JSON_BAD || (closed && !w->loose))
+			w->lines++;
+	}
+	ld->end = ld->pos >= ld->until;
+out:
+	if (rc < 0)
+		give_up(w, rc);
+	pthread_mutex_unlock(&ld->lock);
+	return rc;
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct grove_buf members = GROVE_BUF_INIT;
+	struct found longest;
+	bool is_long;
+
+	while (!take(w, &longest, &members, &is_long)) {
+		if (finish_run(w, is_long ? 0 : scan_run(w)))
+			break;
+		grove__buf_clear(&members);
+	}
+	grove__buf_release(&members);
+	/* wake whoever waits for a turn that will not come */
+	pthread_mutex_lock(&w->ld->lock);
+	pthread_cond_broadcast(&w->ld->turn_cond);
+	pthread_mutex_unlock(&w->ld->lock);
+	return NULL;
+}
+
+static int worker_init(struct worker *w, struct loader *ld)
+{
+	memset(w, 0, sizeof(*w));
+	w->ld = ld;
+	w->cap = ld->bytes < RUN_BYTES ? (size_t)ld->bytes + 1 : RUN_BYTES;
+	if (w->cap < 4096)
+		w->cap = 4096;
+	w->buf = malloc(w->cap + GROVE__JSON_PAD);
+	w->found = malloc(BATCH * sizeof(*w->found));
+	grove__arena_init(&w->tmp);
+	return w->buf && w->found ? 0 : GROVE_ENOMEM;
+}
+
+static void worker_release(struct worker *w)
+{
+	free(w->buf);
+	free(w->found);
+	grove__arena_release(&w->tmp);
+	grove__json_stream_free(w->stream);
+}
+
+static int run_workers(struct loader *ld, unsigned nr)
+{
+	struct worker w[THREADS_MAX];
+	pthread_t thread[THREADS_MAX];
+	unsigned started = 0, made = 0;
+	int rc = 0;
+
+	for (; made < nr && !rc; made++)
+		rc = worker_init(&w[made], ld);
+	if (!rc) {
+		/* a thread that cannot be started is work for the others */
+		for (unsigned i = 1; i < nr; i++)
+			if (!pthread_create(&thread[started], NULL, work, &w[i]))
+				started++;
+		work(&w[0]);
+		for (unsigned i = 0; i < started; i++)
+			pthread_join(thread[i], NULL);
+	} else {
+		grove__fail_nomem(ld->d);
+	}
+	while (made)
+		worker_release(&w[--made]);
+	return rc ? rc : ld->rc;
+}
+
+/* --- value by value --- */
+
+/* A row that is not one line from its first byte on, where positions count lines. */
+static int note_span(struct loader *ld, const struct grove__spot *at, bool grown)
+{
+	struct grove__image *im = ld->im;
+
+	if (!at->off && !at->lines)
+		return 0;
+	/* views may be looking at the spans we have */
+	if (grown)
+		return grove__fail(ld->d, GROVE_ESTALE, ld->path, "has grown by a value of several lines");
+	if (grove__array_room(&im->spans, &im->cap_spans, im->nr_spans, sizeof(*im->spans)))
+		return grove__fail_nomem(ld->d);
+	im->spans[im->nr_spans++] = (struct grove__span_at){ im->spine->nr - 1, at->lines, at->off };
+	return 0;
+}
+
+static int take_found(struct loader *ld, struct grove__values *v, struct grove__value *value,
+		      struct grove__arena *tmp, bool grown)
+{
+	struct grove__image *im = ld->im;
+	struct grove__entry e;
+	enum grove__line_class class = im->dialect->index(&value->l, value->ptr, tmp, &e);
+	uint32_t rows = im->spine->nr;
+	int rc = 0;
+
+	if (tmp->failed)
+		return grove__fail_nomem(ld->d);
+	value->at.line += im->lines;
+	if (class == LINE_SKIP) {
+		im->blank++;
+		return 0;
+	}
+	if (class == LINE_HEADER)
+		rc = grove__values_whole(v, value);
+	if (rc)
+		return rc;
+	lock_chain(im);
+	rc = take_value(im, class, &e, &value->at, value->ptr, (size_t)value->at.len);
+	unlock_chain(im);
+	if (rc)
+		return tell_taking(ld, ld->d, rc, value->at.line, value->at.pos);
+	return im->spine->nr > rows ? note_span(ld, &value->at, grown) : 0;
+}
+
+/* What was passed over goes into the counts. */
+static int count_passed(struct loader *ld, const struct grove__values *v, bool grown)
+{
+	struct grove__image *im = ld->im;
+	struct grove__json_passed p;
+	uint64_t off;
+
+	grove__values_passed(v, &p);
+	/* what an unfinished value brings to light may stand before what is new */
+	if (p.torn && grown && im->loose)
+		return grove__fail(ld->d, GROVE_ESTALE, ld->path, "ends inside a value");
+	/* a tail that is torn and nothing else leaves the lines before it what they are */
+	im->loose |= !p.torn || p.lines > 1 || p.torn_pos != ld->loose_pos || im->by_line;
+	/* an unfinished value's lines are lost, the last one as the torn one */
+	if (p.torn) {
+		uint64_t first = p.torn_line + p.torn_rest, lost = p.lines - first - 1;
+
+		if (lost && !p.bad) {
+			p.bad_line = first;
+			p.bad_pos = p.torn_pos;
+		}
+		p.bad += lost;
+		p.lines--;
+		im->torn = true;
+		im->next = grove__values_place(v, p.torn_pos, &im->torn_off);
+	}
+	im->open_tail = p.open && !im->by_line && !p.torn;
+	if (p.bad && !im->malformed) {
+		im->bad_line = im->lines + p.bad_line;
+		im->bad_pos = grove__values_place(v, p.bad_pos, &off);
+	}
+	im->lines += p.lines;
+	im->malformed += p.bad;
+	im->blank += p.blank;
+	return 0;
+}
+
+static int load_values(struct loader *ld, bool grown)
+{
+	struct grove__image *im = ld->im;
+	struct grove__values *v;
+	struct grove__value value;
+	struct grove__arena tmp;
+	uint64_t told = ld->loose_pos;
+	int rc = grove__values_new(&v, &im->want, ld->log, ld->loose_pos, ld->until, im->by_line,
+				   RUN_BYTES, ld->d);
+
+	grove__arena_init(&tmp);
+	while (!rc && !(rc = grove__values_next(v, &value))) {
+		rc = take_found(ld, v, &value, &tmp, grown);
+		grove__arena_clear(&tmp);
+		if (!rc && (im->by_line || value.at.pos - told >= RUN_BYTES)) {
+			told = ld->pos = value.at.pos;
+			rc = tell_progress(ld, ld->d);
+		}
+	}
+	if (rc == 1)
+		rc = count_passed(ld, v, grown);
+	grove__arena_release(&tmp);
+	grove__values_free(v);
+	return rc;
+}
+
+/* Feed `len` bytes; false: they go on as no unfinished value could. */
+static int feed(struct grove__json_stream *s, const char *ptr, size_t len, bool *on)
+{
+	size_t used;
+	int state = *on ? grove__json_stream_feed(s, ptr, len, false, &used) : JSON_STREAM_BAD;
+
+	*on = state == JSON_STREAM_MORE;
+	return state < 0 ? state : 0;
+}
+
+/* The bytes of the log from the unfinished value on. */
+static int feed_torn(const struct grove__image *im, struct grove_log *log,
+		     struct grove__json_stream *s, bool *on, struct grove_detail *d)
+{
+	uint64_t pos = im->next;
+	size_t skip = (size_t)im->torn_off, cap = (size_t)1 << 18;
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_run run;
+	int rc = 0;
+
+	while (!rc && *on && pos < im->tail) {
+		if (grove__buf_reserve(&b, cap)) {
+			rc = grove__fail_nomem(d);
+			break;
+		}
+		rc = grove__log_read(log, pos, im->tail, b.ptr, cap, &run, d);
+		if (!rc && run.open && run.by_line) {
+			cap *= 2;
+			continue;
+		}
+		if (!rc && (run.len < skip || run.next == pos))
+			rc = grove__fail(d, GROVE_ESTALE, NULL, "its last line was changed");
+		if (!rc && feed(s, b.ptr + skip, run.len - skip, on))
+			rc = grove__fail_nomem(d);
+		skip = 0;
+		pos = run.next;
+	}
+	grove__buf_release(&b);
+	return rc;
+}
+
+int grove__image_torn_swallows(const struct grove__image *im, struct grove_log *log, bool *yes,
+			       struct grove_detail *d)
+{
+	static const char next[] = "\n{\"a\":0}";
+	struct grove__json_want nothing;
+	struct grove__json_stream *s;
+	bool on = true;
+	int rc;
+
+	*yes = false;
+	if (!im->torn || !im->dialect->lenient)
+		return 0;
+	grove__json_want_init(&nothing, NULL, 0);
+	s = grove__json_stream_new(&nothing);
+	if (!s)
+		return grove__fail_nomem(d);
+	rc = feed_torn(im, log, s, &on, d);
+	if (!rc && feed(s, next, sizeof(next) - 1, &on))
+		rc = grove__fail_nomem(d);
+	grove__json_stream_free(s);
+	*yes = !rc && on;
+	return rc;
+}
+
+/* --- the whole --- */
+
+/*
+ * Where a last line without LF was counted, the log must go on with that LF;
+ * anything else changed the line under us.
+ */
+static int close_tail(struct loader *ld)
+{
+	struct grove__image *im = ld->im;
+	struct grove_run run;
+	char c[2];
+	int rc;
+
+	if (!im->open_tail || ld->pos >= ld->until)
+		return 0;
+	rc = grove__log_read(ld->log, ld->pos, ld->pos + 1, c, sizeof(c), &run, ld->d);
+	if (rc)
+		return rc;
+	if (run.len != 1 || c[0] != '\n')
+		return grove__fail(ld->d, GROVE_ESTALE, ld->path, "its last line was changed");
+	ld->pos++;
+	im->open_tail = false;
+	return 0;
+}
+
+/* A mark that some editors leave at the very start; agents differ, we read on. */
+static int skip_mark(struct loader *ld)
+{
+	char mark[4];
+	struct grove_run run;
+	int rc;
+
+	if (ld->pos || ld->until < 3)
+		return 0;
+	rc = grove__log_read(ld->log, 0, 3, mark, sizeof(mark), &run, ld->d);
+	if (!rc && !run.by_line && has_mark(mark, run.len)) {
+		ld->pos = 3;
+		ld->im->odd += grove__odd_line(0, 3, grove__crc32c(0, mark, 3));
+	}
+	return rc;
+}
+
+bool grove__image_settled(int64_t ctime_ns)
+{
+	int64_t age_ms = grove__sys_now_ms() - ctime_ns / 1000000;
+
+	return ctime_ns && age_ms >= (ctime_ns % 1000000000 ? TICK_MS : TICK_SECONDS_MS);
+}
+
+/*
+ * The log grew, or its times moved. One that is as long as it was may have been
+ * changed anywhere, and all of it is compared. One that goes on is believed to have
+ * only grown if its ends are the same: those who follow it cannot read all of it for
+ * each new line, unless it is short. Lines that are printed are compared anyway.
+ */
+static int still_the_same(const struct grove__image *im, struct grove_log *log,
+			  const struct grove_log_stat *st, const char *path, struct grove_detail *d)
+{
+	bool moved = st->tail == im->tail && im->ctime_ns;
+	bool provable = !im->by_line && !im->loose && !im->unknown;
+	int rc;
+
+	if (!moved && (!provable || im->tail > PROVE_MAX))
+		return grove__image_verify(im, im->spine->nr, log, d);
+	rc = grove__image_prove(im, log);
+	return rc ? grove__fail(d, rc, path, rc == GROVE_ESTALE ? "was changed in its place" : "out of memory") : 0;
+}
+
+int grove__image_load(struct grove__image *im, struct grove_log *log, const char *path,
+		      const struct grove_progress *progress, struct grove_detail *d)
+{
+	struct loader ld = { .im = im, .log = log, .path = path, .progress = progress, .d = d };
+	struct grove_log_stat st;
+	uint32_t from = im->spine->nr;
+	bool grown = im->lines, settled;
+	unsigned threads = 1;
+	int rc = grove__log_stat(log, &st, d);
+
+	if (rc)
+		return rc;
+	/* asked now: what changes while we read must not look as if it had not */
+	settled = grove__image_settled(st.ctime_ns);
+	if (grove__image_spoilt(im))
+		return grove__fail(d, GROVE_ESTALE, path, "was changed");
+	if (im->lines && grove__image_old(im) && st.tail > im->tail)
+		return grove__fail(d, GROVE_ESTALE, path, "an old version has grown");
+	if (im->lines && st.generation != im->generation)
+		return grove__fail(d, GROVE_ESTALE, path, "was rewritten");
+	if (st.tail < im->tail)
+		return grove__fail(d, GROVE_ESTALE, path, "became shorter");
+	/* a file that is written anew in its own place need not be shorter */
+	if (im->lines && (st.tail > im->tail || st.ctime_ns != im->ctime_ns)) {
+		rc = still_the_same(im, log, &st, path, d);
+		if (rc)
+			return rc;
+	}
+	/* it may change while nothing else does */
+	im->base = st.base;
+	if (im->torn && im->loose) {
+		if (st.tail == im->tail && st.ctime_ns == im->ctime_ns)
+			return 0;
+		return grove__fail(d, GROVE_ESTALE, path, "its last value goes on");
+	}
+	ld.caller = pthread_self();
+	ld.pos = ld.begin = im->next;
+	ld.until = st.tail;
+	rc = close_tail(&ld);
+	if (!rc)
+		rc = skip_mark(&ld);
+	if (rc)
+		return rc;
+	im->torn = false;
+	ld.keep = st.far && !im->next && st.bytes <= TEXT_MAX &&
+		  !grove__buf_reserve(&im->text, (size_t)(st.bytes + st.tail) + GROVE__JSON_PAD);
+	im->next = UINT64_MAX;
+	ld.end = ld.pos >= ld.until;
+	/* positions may count lines */
+	ld.bytes = st.bytes > im->bytes ? st.bytes - im->bytes : 0;
+	if (ld.bytes < ld.until - ld.pos)
+		ld.bytes = ld.until - ld.pos;
+	if (ld.bytes >= THREADS_FROM)
+		threads = grove__sys_cpus() > 1 ? THREADS_MAX : 1;
+	pthread_mutex_init(&ld.lock, NULL);
+	pthread_cond_init(&ld.turn_cond, NULL);
+	if (!ld.end)
+		rc = run_workers(&ld, threads);
+	if (rc == LOOSE)
+		rc = load_values(&ld, grown);
+	pthread_mutex_destroy(&ld.lock);
+	pthread_cond_destroy(&ld.turn_cond);
+	if (rc) {
+		grove__image_spoil(im);
+		return rc;
+	}
+	/* unless a torn line said where to read on: at the end */
+	if (im->next == UINT64_MAX)
+		im->next = ld.until;
+	im->tail = ld.until;
+	im->ctime_ns = st.ctime_ns;
+	im->mtime_ns = st.mtime_ns;
+	im->settled = settled;
+	im->bytes = st.bytes;
+	im->generation = st.generation;
+	if (!im->has_header && !im->may_be_empty)
+		return grove__fail(d, GROVE_EDAMAGED, path,
+				   st.bytes ? "not a valid %s session: there is no header in it"
+					    : "an empty file, not a %s session",
+				   im->dialect->name);
+	rc = grove__tree_link(im->spine, from);
+	if (rc)
+		grove__image_spoil(im);
+	if (rc == GROVE_ENOMEM)
+		grove__fail_nomem(d);
+	else if (rc)
+		grove__fail(d, rc, path, "new lines change what older ones mean");
+	return rc;
+}

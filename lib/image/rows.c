@@ -1,0 +1,356 @@
+/*
+ * image/rows.c: walk over many lines, reading neighbours at one go.
+ *
+ * A long walk has company: a second thread reads and checks the windows that
+ * come next, while the first works on the lines of the one at hand.
+ *
+ *	reader    window 1 | window 2 | window 3 …
+ *	walker               lines of 1 | lines of 2 …
+ */
+#include "image/image.h"
+
+#include "base/crc32c.h"
+#include "sys/clock.h"
+
+#include <stdlib.h>
+
+#define WINDOW ((uint64_t)1 << 20)
+#define GAP_LINES ((uint64_t)4)
+#define GAP ((uint64_t)4096)        /* reading over a gap is cheaper than asking twice */
+#define AHEAD ((size_t)2)           /* windows that may be ready */
+#define AHEAD_FROM ((size_t)2048)   /* lines from which a reader pays */
+
+/* Lines that were read at one go: those of list[first … first + count - 1]. */
+struct window {
+	struct grove_buf bytes;
+	uint64_t pos;
+	size_t first, count;
+	/* where positions count lines: the one that was looked at last, and where it begins */
+	uint64_t line;
+	size_t off;
+	size_t checked;             /* so many of them are as they were indexed */
+	int rc;                     /* of reading them, and its story */
+	struct grove_detail d;
+};
+
+struct grove__ahead {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t moved;
+	struct window window[AHEAD];
+	size_t filled, taken;       /* windows so far; the one at hand is taken - 1 */
+	bool stop;
+};
+
+void grove__rows_init(struct grove__rows *r, const struct grove__image *im, struct grove_log *log,
+		      const uint32_t *list, size_t nr)
+{
+	memset(r, 0, sizeof(*r));
+	r->im = im;
+	r->log = log;
+	r->list = list;
+	r->nr = nr;
+}
+
+static uint32_t row_at(const struct grove__rows *r, size_t i)
+{
+	return r->list ? r->list[i] : (uint32_t)i;
+}
+
+/* Where the row begins in a window; rows are asked for in the order of the list. */
+static size_t offset_in(const struct grove__rows *r, struct window *w, uint32_t row)
+{
+	uint64_t pos = grove__spine_pos(r->im->spine, row);
+
+	if (!r->im->by_line)
+		return (size_t)(pos - w->pos);
+	if (pos < w->line) {
+		w->line = w->pos;
+		w->off = 0;
+	}
+	for (; w->line < pos; w->line++) {
+		const char *lf = memchr(w->bytes.ptr + w->off, '\n', w->bytes.len - w->off);
+
+		w->off = lf ? (size_t)(lf - w->bytes.ptr) + 1 : w->bytes.len;
+	}
+	return w->off;
+}
+
+static bool same_bytes(const struct grove__rows *r, struct window *w, uint32_t row)
+{
+	const struct grove__spine *s = r->im->spine;
+	size_t off = offset_in(r, w, row), len = (size_t)grove__spine_len(s, row);
+
+	return off + len <= w->bytes.len &&
+	       grove__crc32c(0, w->bytes.ptr + off, len) == grove__spine_crc(s, row);
+}
+
+/* The same where positions count lines. */
+static void read_lines(const struct grove__rows *r, size_t first, struct window *w)
+{
+	const struct grove__spine *s = r->im->spine;
+	uint64_t pos = grove__spine_pos(s, row_at(r, first)), end = pos + 1;
+	uint64_t bytes = grove__spine_len(s, row_at(r, first)) + 1;
+	struct grove_run run;
+	size_t i;
+
+	for (i = first + 1; i < r->nr; i++) {
+		uint64_t p = grove__spine_pos(s, row_at(r, i)), n = grove__spine_len(s, row_at(r, i)) + 1;
+
+		if (p < end || p - end > GAP_LINES || bytes + n > WINDOW)
+			break;
+		end = p + 1;
+		bytes += n;
+	}
+	w->pos = w->line = pos;
+	w->off = 0;
+	w->count = 0;
+	if (grove__buf_reserve(&w->bytes, (size_t)bytes + 1 + GROVE__JSON_PAD)) {
+		w->rc = grove__fail_nomem(&w->d);
+		return;
+	}
+	run.next = pos;
+	if (i > first + 1)
+		w->rc = grove__log_read(r->log, pos, end, w->bytes.ptr, (size_t)bytes + 1, &run, &w->d);
+	if (w->rc)
+		return;
+	/* one that has no neighbours is cheaper to get by itself; and white space may follow a value */
+	if (run.next == pos) {
+		w->count = 1;
+		bytes = grove__spine_len(s, row_at(r, first));
+		w->rc = grove__log_fetch(r->log, pos, 0, w->bytes.ptr, (size_t)bytes, &w->d);
+		grove__buf_cut(&w->bytes, w->rc ? 0 : (size_t)bytes);
+		return;
+	}
+	grove__buf_cut(&w->bytes, run.len);
+	/* as many as came: lines between them need room, too */
+	for (; w->count < i - first; w->count++)
+		if (grove__spine_pos(s, row_at(r, first + w->count)) >= run.next)
+			break;
+	if (!w->count)
+		w->count = 1;
+}
+
+/* Read the line of list[first], and with it the lines that lie right behind it. */
+static void read_window(const struct grove__rows *r, size_t first, struct window *w)
+{
+	const struct grove__spine *s = r->im->spine;
+	uint32_t row = row_at(r, first);
+	uint64_t pos = grove__spine_pos(s, row), end = pos + grove__spine_len(s, row);
+	size_t i;
+
+	w->pos = pos;
+	w->first = first;
+	w->checked = 0;
+	w->rc = 0;
+	grove__buf_clear(&w->bytes);
+	if (r->im->by_line && end - pos <= GROVE__LINE_MAX) {
+		read_lines(r, first, w);
+		goto check;
+	}
+	for (i = first + 1; i < r->nr; i++) {
+		uint64_t p = grove__spine_pos(s, row_at(r, i)), n = grove__spine_len(s, row_at(r, i));
+
+		if (r->im->by_line || p < end || p - end > GAP || p + n - pos > WINDOW)
+			break;
+		end = p + n;
+	}
+	w->count = i - first;
+	if (end - pos > GROVE__LINE_MAX) {
+		w->rc = grove__fail_at(&w->d, GROVE_ETOOBIG, NULL, (uint64_t)grove__spine_line(s, row) + 1,
+				       pos, "a line of %llu bytes: too long to be held in memory",
+				       (unsigned long long)(end - pos));
+		return;
+	}
+	if (grove__buf_reserve(&w->bytes, (size_t)(end - pos) + GROVE__JSON_PAD)) {
+		w->rc = grove__fail_nomem(&w->d);
+		return;
+	}
+	w->rc = grove__log_fetch(r->log, pos, 0, w->bytes.ptr, (size_t)(end - pos), &w->d);
+	if (!w->rc)
+		grove__buf_cut(&w->bytes, (size_t)(end - pos));
+check:
+	while (!w->rc && w->checked < w->count && same_bytes(r, w, row_at(r, first + w->checked)))
+		w->checked++;
+}
+
+/* --- the reader --- */
+
+static void *read_ahead(void *arg)
+{
+	const struct grove__rows *r = arg;
+	struct grove__ahead *a = r->ahead;
+	struct window *w;
+	size_t next = r->ahead_from;
+	bool go;
+
+	while (next < r->nr) {
+		pthread_mutex_lock(&a->lock);
+		/* the window at hand is not ours to fill */
+		while (!a->stop && a->filled - a->taken + (a->taken > 0) >= AHEAD)
+			pthread_cond_wait(&a->moved, &a->lock);
+		go = !a->stop;
+		w = &a->window[a->filled % AHEAD];
+		pthread_mutex_unlock(&a->lock);
+		if (!go)
+			break;
+		read_window(r, next, w);
+		next = w->rc || w->checked < w->count ? r->nr : w->first + w->count;
+		pthread_mutex_lock(&a->lock);
+		a->filled++;
+		pthread_cond_broadcast(&a->moved);
+		pthread_mutex_unlock(&a->lock);
+	}
+	return NULL;
+}
+
+/* From the next window on; without a thread the walk goes on alone. */
+static void start_ahead(struct grove__rows *r)
+{
+	struct grove__ahead *a;
+
+	r->alone = true;
+	if (r->nr - r->i < AHEAD_FROM || grove__sys_cpus() < 2)
+		return;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return;
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->moved, NULL);
+	r->ahead = a;
+	r->ahead_from = r->i;
+	if (pthread_create(&a->thread, NULL, read_ahead, r)) {
+		pthread_mutex_destroy(&a->lock);
+		pthread_cond_destroy(&a->moved);
+		free(a);
+		r->ahead = NULL;
+	}
+}
+
+static void stop_ahead(struct grove__ahead *a)
+{
+	pthread_mutex_lock(&a->lock);
+	a->stop = true;
+	pthread_cond_broadcast(&a->moved);
+	pthread_mutex_unlock(&a->lock);
+	pthread_join(a->thread, NULL);
+	pthread_mutex_destroy(&a->lock);
+	pthread_cond_destroy(&a->moved);
+	for (size_t i = 0; i < AHEAD; i++)
+		grove__buf_release(&a->window[i].bytes);
+	free(a);
+}
+
+void grove__rows_release(struct grove__rows *r)
+{
+	if (r->ahead)
+		stop_ahead(r->ahead);
+	if (r->own) {
+		grove__buf_release(&r->own->bytes);
+		free(r->own);
+	}
+	grove__buf_release(&r->window);
+	grove__buf_release(&r->joined);
+	grove__buf_release(&r->changed);
+}
+
+/* The window with list[i], which comes after all that were asked for. */
+static struct window *next_window(struct grove__rows *r)
+{
+	struct grove__ahead *a;
+	struct window *w;
+
+	if (r->own && !r->ahead && !r->alone)
+		start_ahead(r);
+	a = r->ahead;
+	if (!a) {
+		if (!r->own)
+			r->own = calloc(1, sizeof(*r->own));
+		if (r->own)
+			read_window(r, r->i, r->own);
+		return r->own;
+	}
+	pthread_mutex_lock(&a->lock);
+	a->taken++;
+	pthread_cond_broadcast(&a->moved);
+	while (a->filled < a->taken)
+		pthread_cond_wait(&a->moved, &a->lock);
+	w = &a->window[(a->taken - 1) % AHEAD];
+	pthread_mutex_unlock(&a->lock);
+	return w;
+}
+
+/* Where values reach over lines that are counted, each row is a fetch of its own. */
+static int fetch_row(struct grove__rows *r, uint32_t row, struct grove_slice *line,
+		     struct grove_detail *d)
+{
+	struct grove__spot at = grove__image_spot(r->im, row);
+	int rc = grove__spot_fetch(r->log, &at, &r->window, d);
+
+	*line = grove__buf_slice(&r->window);
+	return rc;
+}
+
+/* The row's bytes as they are stored; its neighbours' were read with them. */
+static int look_row(struct grove__rows *r, uint32_t row, struct grove_slice *line,
+		    struct grove_detail *d)
+{
+	const struct grove__spine *s = r->im->spine;
+	struct window *w = r->at;
+
+	if (!w || r->i >= w->first + w->count) {
+		w = r->at = next_window(r);
+		if (!w)
+			return grove__fail_nomem(d);
+	}
+	if (w->rc) {
+		if (d)
+			*d = w->d;
+		return w->rc;
+	}
+	if (r->i - w->first >= w->checked)
+		return grove__fail_at(d, GROVE_ESTALE, NULL, (uint64_t)grove__spine_line(s, row) + 1,
+				      grove__spine_pos(s, row),
+				      "the line is not what it was: the session was changed");
+	*line = grove__slice(w->bytes.ptr + offset_in(r, w, row), (size_t)grove__spine_len(s, row));
+	return 0;
+}
+
+int grove__rows_next(struct grove__rows *r, uint32_t *row, struct grove_slice *value,
+		     struct grove_detail *d)
+{
+	struct grove_slice line;
+	int rc;
+
+	if (r->i >= r->nr)
+		return 1;
+	*row = row_at(r, r->i);
+	if (grove__image_at_hand(r->im, *row, &line))
+		rc = 0;
+	else
+		rc = r->im->nr_spans ? fetch_row(r, *row, &line, d) : look_row(r, *row, &line, d);
+	if (rc == GROVE_ESTALE)
+		grove__image_spoil(r->im);
+	if (rc)
+		return rc;
+	r->i++;
+	/* the window keeps what is stored: a row may be asked for twice */
+	if (r->im->dialect->lenient && memchr(line.ptr, '\n', line.len)) {
+		grove__buf_clear(&r->joined);
+		if (grove__buf_add_slice(&r->joined, line) ||
+		    grove__buf_reserve(&r->joined, GROVE__JSON_PAD))
+			return grove__fail_nomem(d);
+		grove__join_lines(r->joined.ptr, r->joined.len);
+		line = grove__buf_slice(&r->joined);
+	}
+	*value = grove__trim_value(line);
+	if (!grove__image_old(r->im))
+		return 0;
+	grove__buf_clear(&r->changed);
+	rc = grove__image_migrate(r->im, r->log, *row, *value, &r->changed);
+	if (rc < 0)
+		return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : rc;
+	if (!rc)
+		*value = grove__buf_slice(&r->changed);
+	return 0;
+}

@@ -1,0 +1,69 @@
+/*
+ * image/sums.c: what was written to a file of ours, and whether it is still there.
+ *
+ * A checksum for each piece of at most 1 MiB, so that two threads can share the
+ * work: most of it is waiting for pages.
+ */
+#include "image/sums.h"
+
+#include "base/array.h"
+#include "base/crc32c.h"
+#include "sys/clock.h"
+
+#include <stdlib.h>
+
+#define PIECE ((size_t)1 << 20)
+#define THREADS_FROM 8                    /* pieces from which a second thread pays */
+
+int grove__sums_add(struct grove__sums *s, uint64_t at, const void *ptr, size_t len)
+{
+	const char *p = ptr;
+
+	for (size_t off = 0; off < len; off += PIECE) {
+		size_t n = len - off < PIECE ? len - off : PIECE;
+		int rc = grove__array_room(&s->list, &s->cap, s->nr, sizeof(*s->list));
+
+		if (rc)
+			return rc;
+		s->list[s->nr++] = (struct grove__sum){ at + off, (uint32_t)n, grove__crc32c(0, p + off, n) };
+	}
+	return 0;
+}
+
+void grove__sums_release(struct grove__sums *s)
+{
+	free(s->list);
+	*s = (struct grove__sums){ NULL, 0, 0 };
+}
+
+static void *check(void *arg)
+{
+	struct grove__sums_check *c = arg;
+	size_t i;
+
+	while ((i = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED)) < c->nr) {
+		const struct grove__sum *s = &c->list[i];
+
+		if (s->at > c->len || s->len > c->len - s->at ||
+		    grove__crc32c(0, c->bytes + s->at, s->len) != s->crc) {
+			__atomic_store_n(&c->wrong, true, __ATOMIC_RELAXED);
+			__atomic_store_n(&c->next, c->nr, __ATOMIC_RELAXED);
+		}
+	}
+	return NULL;
+}
+
+void grove__sums_begin(struct grove__sums_check *c, const struct grove__sum *list, size_t nr,
+		       const char *bytes, size_t len)
+{
+	*c = (struct grove__sums_check){ .list = list, .nr = nr, .bytes = bytes, .len = len };
+	c->two = nr >= THREADS_FROM && grove__sys_cpus() > 1 && !pthread_create(&c->second, NULL, check, c);
+}
+
+bool grove__sums_end(struct grove__sums_check *c)
+{
+	check(c);
+	if (c->two)
+		pthread_join(c->second, NULL);
+	return !c->wrong;
+}

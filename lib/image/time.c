@@ -1,0 +1,44 @@
+/*
+ * image/time.c: when a copy was written to: when its source was.
+ *
+ * A file has a time that can be set. A database knows when it stored a line, and
+ * that cannot be changed; so the time of the source is a value of the log,
+ *
+ *	NANOSECONDS LINES BASE
+ *
+ * which holds as long as the log has so many lines and that base.
+ */
+#include "session/session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void grove__log_keep_time(struct grove_log *log, int64_t ns)
+{
+	struct grove_log_stat st;
+	char text[80];
+	int n;
+
+	if (!ns || grove__log_stat(log, &st, NULL))
+		return;
+	n = snprintf(text, sizeof(text), "%" PRId64 " %" PRIu64 " %" PRIu64, ns, st.tail, st.base);
+	grove__log_meta_put(log, GROVE__META_TIME, grove__slice(text, (size_t)n), NULL);
+}
+
+int grove__log_stat_kept(struct grove_log *log, struct grove_log_stat *out, struct grove_detail *d)
+{
+	struct grove_buf text = GROVE_BUF_INIT;
+	uint64_t tail, base;
+	int64_t ns;
+	int rc = grove__log_stat(log, out, d);
+
+	/* what has a ctime is a file, and its time is its own */
+	if (!rc && !out->ctime_ns && !grove__log_meta_get(log, GROVE__META_TIME, &text, NULL) && text.len &&
+	    sscanf(text.ptr, "%" SCNd64 " %" SCNu64 " %" SCNu64, &ns, &tail, &base) == 3 &&
+	    tail == out->tail && base == out->base) {
+		out->mtime_ns = ns;
+		out->mtime_ms = (ns + (ns < 0 ? 0 : 500000)) / 1000000;
+	}
+	grove__buf_release(&text);
+	return rc;
+}

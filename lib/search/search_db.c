@@ -1,0 +1,494 @@
+/*
+ * search/search_db.c: the database that the index is kept in.
+ *
+ *	files   what is indexed: what the log was like, how far it was read, who it is
+ *	docs    one for each text that was said: the file, the entry, where its line is
+ *	words   FTS5, without the texts; a row has the number of its doc
+ *	parts   some calls, or some results, that follow each other: the file, the entries
+ *	calls, results
+ *	        FTS5; a row has the number of its part, a word the place of its entry there
+ *	meta    numbers: the next file, the next doc, how many docs are dead
+ *
+ * Texts are not kept: a hit is shown from its log. So nothing can be taken out of
+ * `words`, and nothing is: a file that is read anew gets a new number, and docs of
+ * a number that is not in `files` are dead. When most are, all is made anew.
+ */
+#include "search/search_db.h"
+
+#include "base/array.h"
+#include "search/search_sums.h"
+#include "search/search_words.h"
+#include "sys/clock.h"
+#include "sys/file.h"
+#include "sys/remote.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+#define VERSION "3"
+#define BUSY_MS 2000
+#define MAKE_TRIES 50
+
+/* The files of a database. */
+static const char *const ends[] = { "", "-wal", "-shm" };
+#define NR_ENDS (sizeof(ends) / sizeof(*ends))
+
+/* -------------------------------------------------------------------- words */
+
+struct cutting {
+	void *payload;
+	int (*token)(void *payload, int flags, const char *ptr, int len, int from, int to);
+	uint64_t words;
+};
+
+static int create(void *context, const char **args, int nr, Fts5Tokenizer **out)
+{
+	(void)args;
+	(void)nr;
+	*out = context;
+	return SQLITE_OK;
+}
+
+static void delete(Fts5Tokenizer *t)
+{
+	(void)t;
+}
+
+static int tell_word(void *payload, const struct grove__word *w)
+{
+	struct cutting *c = payload;
+
+	c->words += !w->again;
+	return c->token(c->payload, w->again ? FTS5_TOKEN_COLOCATED : 0, w->ptr, (int)w->len, (int)w->from,
+			(int)w->to);
+}
+
+static int tokenize(Fts5Tokenizer *t, void *payload, int flags, const char *text, int len,
+		    int (*token)(void *, int, const char *, int, int, int))
+{
+	struct grove__search_index *ix = (struct grove__search_index *)(void *)t;
+	struct cutting c = { payload, token, 0 };
+	int rc = !text || len <= 0 ? 0 : grove__words_cut(grove__slice(text, (size_t)len),
+							  (flags & FTS5_TOKENIZE_QUERY) != 0, tell_word, &c);
+
+	/* columns without a text come, too */
+	if (c.words)
+		ix->words = c.words;
+	return rc;
+}
+
+/* Of a part: words as they were cut. Those of an entry stand at the same place. */
+static int tokenize_part(Fts5Tokenizer *t, void *payload, int flags, const char *text, int len,
+			 int (*token)(void *, int, const char *, int, int, int))
+{
+	const char *at = text, *end = text + (text ? len : 0), *word;
+	int rc = 0;
+
+	(void)t;
+	(void)flags;
+	for (flags = 0; at < end && !rc; at++) {
+		for (word = at; at < end && *at != ' ' && *at != '\n';)
+			at++;
+		if (at > word)
+			rc = token(payload, flags, word, (int)(at - word), (int)(word - text), (int)(at - text));
+		flags = at < end && *at == ' ' ? FTS5_TOKEN_COLOCATED : 0;
+	}
+	return rc;
+}
+
+static int add_functions(struct grove__search_index *ix)
+{
+	fts5_tokenizer cut = { create, delete, tokenize }, part = { create, delete, tokenize_part };
+	fts5_api *api = NULL;
+	sqlite3_stmt *st = NULL;
+
+	/* SQLite hands out FTS5's table of functions through a statement */
+	if (!sqlite3_prepare_v2(ix->db, "SELECT fts5(?1)", -1, &st, NULL) &&
+	    !sqlite3_bind_pointer(st, 1, &api, "fts5_api_ptr", NULL))
+		sqlite3_step(st);
+	sqlite3_finalize(st);
+	if (!api)
+		return GROVE_ENOTSUP;
+	if (api->xCreateTokenizer(api, "grove", ix, &cut, NULL) ||
+	    api->xCreateTokenizer(api, "grove_part", ix, &part, NULL))
+		return GROVE_ENOMEM;
+	return grove__search_find_functions(ix, api);
+}
+
+/* ---------------------------------------------------------------- statements */
+
+int grove__search_db_code(const struct grove__search_index *ix, int rc)
+{
+	(void)ix;
+	switch (rc & 0xff) {
+	case SQLITE_OK:
+	case SQLITE_ROW:
+	case SQLITE_DONE:
+		return 0;
+	case SQLITE_NOMEM:
+		return GROVE_ENOMEM;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return GROVE_ECONFLICT;
+	case SQLITE_IOERR:
+		/* what a checksum does not fit */
+		return rc == SQLITE_IOERR_DATA ? GROVE_EDAMAGED : GROVE_EIO;
+	case SQLITE_FULL:
+	case SQLITE_READONLY:
+	case SQLITE_PERM:
+	case SQLITE_CANTOPEN:
+	case SQLITE_PROTOCOL:
+		return GROVE_EIO;
+	default:
+		return GROVE_EDAMAGED;
+	}
+}
+
+int grove__search_db_run(struct grove__search_index *ix, const char *sql)
+{
+	int rc = sqlite3_exec(ix->db, sql, NULL, NULL, NULL);
+
+	return rc ? grove__search_db_code(ix, sqlite3_extended_errcode(ix->db)) : 0;
+}
+
+int grove__search_db_prepare(struct grove__search_index *ix, const char *sql, sqlite3_stmt **out)
+{
+	if (*out)
+		return 0;
+	return sqlite3_prepare_v3(ix->db, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL)
+		       ? grove__search_db_code(ix, sqlite3_extended_errcode(ix->db))
+		       : 0;
+}
+
+static void finalize(sqlite3_stmt **st)
+{
+	sqlite3_finalize(*st);
+	*st = NULL;
+}
+
+void grove__search_db_unprepare(struct grove__search_index *ix)
+{
+	for (int i = 0; i < SEARCH_CLASSES; i++)
+		finalize(&ix->add_words[i]);
+	finalize(&ix->add_doc);
+	finalize(&ix->add_part);
+	finalize(&ix->drop_file);
+	finalize(&ix->put_file);
+	finalize(&ix->one_file);
+}
+
+static int number(struct grove__search_index *ix, const char *sql, int64_t *out)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = grove__search_db_prepare(ix, sql, &st);
+
+	*out = 0;
+	if (!rc && sqlite3_step(st) == SQLITE_ROW)
+		*out = sqlite3_column_int64(st, 0);
+	else if (!rc)
+		rc = grove__search_db_code(ix, sqlite3_extended_errcode(ix->db));
+	sqlite3_finalize(st);
+	return rc;
+}
+
+/* ------------------------------------------------------------------- opening */
+
+int grove__search_db_make(struct grove__search_index *ix)
+{
+	grove__search_db_unprepare(ix);
+	return grove__search_db_run(ix,
+		"DROP TABLE IF EXISTS files; DROP TABLE IF EXISTS docs; DROP TABLE IF EXISTS meta;"
+		"DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS parts; DROP TABLE IF EXISTS calls;"
+		"DROP TABLE IF EXISTS results;"
+		"CREATE TABLE files (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, store TEXT, "
+		"dev INTEGER, ino INTEGER, size INTEGER, mtime INTEGER, ctime INTEGER, "
+		"crc INTEGER, rows INTEGER, pos INTEGER, off INTEGER, len INTEGER, sum INTEGER, "
+		"lines INTEGER, docs INTEGER, dialect TEXT, session TEXT, cwd TEXT, places BLOB);"
+		"CREATE TABLE docs (id INTEGER PRIMARY KEY, file INTEGER, role INTEGER, "
+		"time INTEGER, length INTEGER, kind INTEGER, row INTEGER, pos INTEGER, off INTEGER, "
+		"len INTEGER, sum INTEGER, lines INTEGER, entry TEXT);"
+		"CREATE TABLE meta (next_file INTEGER, next_doc INTEGER, dead INTEGER);"
+		"INSERT INTO meta VALUES (1, 1, 0);"
+		"CREATE TABLE parts (id INTEGER PRIMARY KEY, file INTEGER, since INTEGER, until INTEGER, "
+		"entries BLOB);"
+		"CREATE VIRTUAL TABLE words USING fts5(text, content='', columnsize=0, tokenize='grove');"
+		"CREATE VIRTUAL TABLE calls USING fts5(words, content='', columnsize=0, tokenize='grove_part');"
+		"CREATE VIRTUAL TABLE results USING fts5(words, content='', columnsize=0, tokenize='grove_part');"
+		/* fewer and larger pieces: to be merged less often, and asked less often */
+		"INSERT INTO words (words, rank) VALUES ('hashsize', 16777216), ('automerge', 8);"
+		"INSERT INTO calls (calls, rank) VALUES ('hashsize', 16777216), ('automerge', 8);"
+		"INSERT INTO results (results, rank) VALUES ('hashsize', 16777216), ('automerge', 8);"
+		"PRAGMA user_version = " VERSION);
+}
+
+static int is_current(struct grove__search_index *ix, bool *yes)
+{
+	int64_t version;
+	int rc = number(ix, "PRAGMA user_version", &version);
+
+	*yes = version == atoi(VERSION);
+	return rc;
+}
+
+static int make_tables(struct grove__search_index *ix)
+{
+	bool yes;
+	int rc = grove__search_db_run(ix, "PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
+
+	if (rc)
+		return rc;
+	/* somebody may have been faster */
+	rc = is_current(ix, &yes);
+	if (!rc && !yes)
+		rc = grove__search_db_make(ix);
+	if (!rc)
+		rc = grove__search_db_run(ix, "COMMIT");
+	if (rc)
+		sqlite3_exec(ix->db, "ROLLBACK", NULL, NULL, NULL);
+	return rc;
+}
+
+static struct grove_slice key_of(const void *owner, uint32_t i)
+{
+	const struct grove__search_index *ix = owner;
+
+	return grove__slice_str(ix->known[i].key);
+}
+
+static int open_db(struct grove__search_index *ix, const char *path)
+{
+	bool yes = false;
+	int fd, rc;
+
+	/* what is in it is nobody else's to read; SQLite would ask the umask */
+	if (!grove__sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, &fd))
+		grove__sys_close(fd);
+	rc = sqlite3_open_v2(path, &ix->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+			     grove__search_sums());
+	if (rc)
+		return grove__search_db_code(ix, rc);
+	sqlite3_extended_result_codes(ix->db, 1);
+	sqlite3_busy_timeout(ix->db, BUSY_MS);
+	rc = grove__search_sums_begin(ix->db) ? GROVE_EIO : add_functions(ix);
+	/* lost power may cost the last changes, never the whole */
+	rc = rc ? rc : grove__search_db_run(ix, "PRAGMA page_size = 4096; PRAGMA synchronous = OFF; "
+						"PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32768");
+	rc = rc ? rc : is_current(ix, &yes);
+	/* several may begin at once, and SQLite does not wait everywhere */
+	for (int i = 0; i < MAKE_TRIES && !rc && !yes; i++) {
+		rc = make_tables(ix);
+		if (rc != GROVE_ECONFLICT)
+			break;
+		sqlite3_sleep(20);
+		rc = is_current(ix, &yes);
+	}
+	return rc;
+}
+
+/*
+ * search.db, search.1.db, …: the last one is used. A damaged one is removed, and the
+ * next has another name: who still has the old one open would open the new one's
+ * log of changes by its name.
+ */
+static int db_path(struct grove *g, unsigned nr, const char *end, struct grove_buf *out)
+{
+	grove__buf_clear(out);
+	return nr ? grove__buf_addf(out, "%s/search.%u.db%s", g->cache, nr, end)
+		  : grove__buf_addf(out, "%s/search.db%s", g->cache, end);
+}
+
+static int newer_number(void *payload, const char *name)
+{
+	unsigned *nr = payload, n;
+	char *end;
+
+	if (strncmp(name, "search.", 7) || name[7] < '1' || name[7] > '9')
+		return 0;
+	n = (unsigned)strtoul(name + 7, &end, 10);
+	if (!strcmp(end, ".db") && n > *nr && n < 1000000)
+		*nr = n;
+	return 0;
+}
+
+static unsigned db_number(struct grove *g)
+{
+	unsigned nr = 0;
+	int ended;
+
+	grove__sys_list(g->cache, newer_number, &nr, &ended);
+	return nr;
+}
+
+/* One that somebody else made, or may write to, may say anything. */
+static bool is_anybodys(struct grove *g, unsigned nr)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove__sys_stat st;
+	bool yes = false;
+
+	for (size_t i = 0; i < NR_ENDS && !yes; i++)
+		yes = db_path(g, nr, ends[i], &path) ||
+		      (!grove__sys_lstat(path.ptr, &st) &&
+		       (st.type != SYS_FILE || !grove__sys_is_ours(&st)));
+	grove__buf_release(&path);
+	return yes;
+}
+
+int grove__search_index_open(struct grove *g, struct grove__search_index **out,
+			     struct grove_detail *why)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove__search_index *ix;
+	unsigned nr;
+	uint64_t seed;
+	int rc;
+
+	*out = NULL;
+	if (!g->cache)
+		return 0;
+	ix = calloc(1, sizeof(*ix));
+	nr = db_number(g);
+	if (!ix || db_path(g, nr, "", &path)) {
+		free(ix);
+		return grove__fail_nomem(why);
+	}
+	grove__arena_init(&ix->texts);
+	grove__sys_random(&seed, sizeof(seed));
+	grove__idmap_init(&ix->by_key, seed, key_of, ix);
+	ix->version = -1;
+	if (grove__sys_mkdirs(g->cache, 0700))
+		rc = grove__fail(why, GROVE_EACCESS, g->cache,
+				 "cannot be made: all sessions are looked through instead of an index");
+	else if (!grove__cache_dir(g))
+		rc = grove__fail(why, GROVE_EACCESS, g->cache,
+				 "is not only yours to write to: all sessions are looked through instead of an "
+				 "index");
+	else if (grove__sys_is_remote(g->cache))
+		rc = grove__fail(why, GROVE_ENOTSUP, g->cache,
+				 "is on another machine, where no index can be kept: all sessions are looked "
+				 "through");
+	else
+		rc = is_anybodys(g, nr) ? GROVE_EDAMAGED : open_db(ix, path.ptr);
+	if (rc && rc != GROVE_EDAMAGED && rc != GROVE_ENOMEM) {
+		if (!why->code)
+			grove__fail(why, GROVE_EIO, path.ptr,
+				    "the index cannot be used (%s): all sessions are looked through", ix->db ? sqlite3_errmsg(ix->db) : "no database");
+		rc = 0;
+	} else if (!rc) {
+		*out = ix;
+	}
+	if (!*out)
+		grove__search_index_close(ix);
+	grove__buf_release(&path);
+	return rc;
+}
+
+void grove__search_index_close(struct grove__search_index *ix)
+{
+	if (!ix)
+		return;
+	grove__search_db_unprepare(ix);
+	sqlite3_close(ix->db);
+	grove__idmap_release(&ix->by_key);
+	grove__arena_release(&ix->texts);
+	grove__buf_release(&ix->session);
+	grove__buf_release(&ix->cwd);
+	free(ix->known);
+	free(ix->log_of);
+	free(ix);
+}
+
+void grove__search_index_remove(struct grove *g)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	unsigned nr;
+	int fd;
+
+	if (!g->cache)
+		return;
+	/* the next one is there before this one goes: nobody makes one of this name again */
+	nr = db_number(g);
+	if (!db_path(g, nr + 1, "", &path) &&
+	    !grove__sys_open(path.ptr, O_RDWR | O_CREAT | O_CLOEXEC, 0600, &fd))
+		grove__sys_close(fd);
+	for (size_t i = 0; i < NR_ENDS; i++)
+		if (!db_path(g, nr, ends[i], &path))
+			grove__sys_unlink(path.ptr);
+	grove__buf_release(&path);
+}
+
+/* ------------------------------------------------------------------- reading */
+
+static int take_known(struct grove__search_index *ix, sqlite3_stmt *st)
+{
+	const char *key = (const char *)sqlite3_column_text(st, 1);
+	const char *store = (const char *)sqlite3_column_text(st, 2);
+	const char *dialect = (const char *)sqlite3_column_text(st, 8);
+	struct grove__search_known k = {
+		.id = sqlite3_column_int64(st, 0),
+		.like = { sqlite3_column_int64(st, 3), sqlite3_column_int64(st, 4),
+			  sqlite3_column_int64(st, 5), sqlite3_column_int64(st, 6),
+			  sqlite3_column_int64(st, 7) },
+		.docs = sqlite3_column_int64(st, 9),
+		.dialect = dialect ? grove__dialect_find(dialect) : NULL,
+	};
+
+	if (!key || !store || k.id <= 0 || k.id >= ix->next_file)
+		return GROVE_EDAMAGED;
+	k.key = grove__arena_dup(&ix->texts, grove__slice_str(key));
+	/* most are of the store of the one before */
+	k.store = ix->nr && !strcmp(ix->known[ix->nr - 1].store, store)
+			  ? ix->known[ix->nr - 1].store
+			  : grove__arena_dup(&ix->texts, grove__slice_str(store));
+	if (!k.key || !k.store || grove__array_room(&ix->known, &ix->cap, ix->nr, sizeof(k)))
+		return GROVE_ENOMEM;
+	ix->known[ix->nr++] = k;
+	return 0;
+}
+
+static void forget(struct grove__search_index *ix)
+{
+	uint64_t seed = ix->by_key.seed;
+
+	grove__idmap_release(&ix->by_key);
+	grove__idmap_init(&ix->by_key, seed, key_of, ix);
+	grove__arena_release(&ix->texts);
+	grove__arena_init(&ix->texts);
+	ix->nr = 0;
+	ix->version = -1;
+}
+
+static int read_files(struct grove__search_index *ix)
+{
+	sqlite3_stmt *st = NULL;
+	uint32_t old;
+	int step = SQLITE_DONE;
+	int rc = grove__search_db_prepare(ix, "SELECT id, key, store, dev, ino, size, mtime, ctime, dialect, "
+					      "docs FROM files", &st);
+
+	while (!rc && (step = sqlite3_step(st)) == SQLITE_ROW)
+		rc = take_known(ix, st);
+	rc = rc ? rc : grove__search_db_code(ix, step);
+	sqlite3_finalize(st);
+	for (uint32_t i = 0; i < ix->nr && !rc; i++)
+		rc = grove__idmap_put(&ix->by_key, key_of(ix, i), i, &old);
+	return rc;
+}
+
+int grove__search_db_load(struct grove__search_index *ix, bool *changed)
+{
+	int64_t version = 0;
+	int rc = number(ix, "PRAGMA data_version", &version);
+
+	*changed = version != ix->version;
+	if (rc || !*changed)
+		return rc;
+	forget(ix);
+	rc = number(ix, "SELECT next_file FROM meta", &ix->next_file);
+	rc = rc ? rc : number(ix, "SELECT next_doc FROM meta", &ix->next_doc);
+	rc = rc ? rc : number(ix, "SELECT dead FROM meta", &ix->dead);
+	rc = rc ? rc : read_files(ix);
+	if (!rc)
+		ix->version = version;
+	return rc;
+}

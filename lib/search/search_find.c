@@ -1,0 +1,406 @@
+/*
+ * search/search_find.c: what the index knows.
+ *
+ * The newest docs have the highest numbers, and FTS5 can hand them out from there
+ * on down; so a word that is everywhere costs no more than one that is somewhere:
+ * after so many hits there is an end, and the best of these are the answer.
+ */
+#include "search/search_db.h"
+#include "search/search_part.h"
+
+#include "base/array.h"
+#include "image/sent.h"
+
+#include <stdlib.h>
+
+#define DOCS 400
+#define ENTRIES 100             /* of parts: each costs more */
+
+/* ----------------------------------------------------------------- functions */
+
+static int count(const Fts5ExtensionApi *api, Fts5Context *c, int phrase, uint64_t *out)
+{
+	Fts5PhraseIter it;
+	int column, off, last_column = -1, last = -1;
+	int rc = api->xPhraseFirst(c, phrase, &it, &column, &off);
+
+	*out = 0;
+	for (; !rc && column >= 0; api->xPhraseNext(c, &it, &column, &off)) {
+		*out += column != last_column || off != last;
+		last_column = column;
+		last = off;
+	}
+	return rc;
+}
+
+/* grove_score(words, N): how well a doc of N words fits. */
+static void score(const Fts5ExtensionApi *api, Fts5Context *c, sqlite3_context *out, int nr,
+		  sqlite3_value **args)
+{
+	uint64_t times, words = nr == 1 ? (uint64_t)sqlite3_value_int64(args[0]) : 0;
+	double sum = 0;
+	int rc = 0;
+
+	for (int i = 0; i < api->xPhraseCount(c) && !rc; i++) {
+		rc = count(api, c, i, &times);
+		sum += grove__search_score(times, words);
+	}
+	if (rc)
+		sqlite3_result_error_code(out, rc);
+	else
+		sqlite3_result_double(out, sum);
+}
+
+/* The places of a phrase that are among those in `list` already; of the first one: all. */
+static int narrow(const Fts5ExtensionApi *api, Fts5Context *c, int phrase, uint32_t **list, size_t *nr,
+		  size_t *cap)
+{
+	Fts5PhraseIter it;
+	size_t i = 0, kept = 0;
+	int column, off, rc = api->xPhraseFirst(c, phrase, &it, &column, &off);
+
+	for (; !rc && column >= 0; api->xPhraseNext(c, &it, &column, &off)) {
+		if (phrase) {
+			while (i < *nr && (*list)[i] < (uint32_t)off)
+				i++;
+			if (i == *nr || (*list)[i] != (uint32_t)off)
+				continue;
+			i++;
+		} else if (grove__array_room(list, cap, kept, sizeof(**list))) {
+			return SQLITE_NOMEM;
+		}
+		(*list)[kept++] = (uint32_t)off;
+	}
+	*nr = kept;
+	return rc;
+}
+
+/* grove_entries(TABLE): which entries of a part have all words, as numbers of 32 bits. */
+static void entries(const Fts5ExtensionApi *api, Fts5Context *c, sqlite3_context *out, int nr_args,
+		    sqlite3_value **args)
+{
+	uint32_t *list = NULL;
+	size_t nr = 0, cap = 0;
+	int rc = 0;
+
+	(void)nr_args;
+	(void)args;
+	for (int i = 0; i < api->xPhraseCount(c) && !rc && (!i || nr); i++)
+		rc = narrow(api, c, i, &list, &nr, &cap);
+	if (rc)
+		sqlite3_result_error_code(out, rc);
+	else
+		sqlite3_result_blob64(out, list ? (void *)list : "", nr * sizeof(*list), SQLITE_TRANSIENT);
+	free(list);
+}
+
+/* grove_file(N): is it a file whose docs count? */
+static void file_counts(sqlite3_context *out, int nr, sqlite3_value **args)
+{
+	const struct grove__search_index *ix = sqlite3_user_data(out);
+	int64_t id = sqlite3_value_int64(args[0]);
+
+	(void)nr;
+	sqlite3_result_int(out, id > 0 && (uint64_t)id < ix->nr_log_of && ix->log_of[id] &&
+					ix->wanted[ix->log_of[id] - 1]);
+}
+
+/* grove_wants(ROLE, TIME) */
+static void doc_counts(sqlite3_context *out, int nr, sqlite3_value **args)
+{
+	const struct grove__search_index *ix = sqlite3_user_data(out);
+	int role = sqlite3_value_int(args[0]);
+
+	(void)nr;
+	sqlite3_result_int(out, role >= 0 && role < 32 &&
+					grove__search_wants(ix->ask, SEARCH_TEXT, role, sqlite3_value_int64(args[1])));
+}
+
+int grove__search_find_functions(struct grove__search_index *ix, fts5_api *api)
+{
+	if (api->xCreateFunction(api, "grove_score", NULL, score, NULL) ||
+	    api->xCreateFunction(api, "grove_entries", NULL, entries, NULL) ||
+	    sqlite3_create_function(ix->db, "grove_file", 1, SQLITE_UTF8, ix, file_counts, NULL, NULL) ||
+	    sqlite3_create_function(ix->db, "grove_wants", 2, SQLITE_UTF8, ix, doc_counts, NULL, NULL))
+		return GROVE_ENOMEM;
+	return 0;
+}
+
+/* -------------------------------------------------------------------- asking */
+
+/* Which logs are asked for, as far as the index has them. */
+static int choose_logs(struct grove__search_index *ix, const struct grove__sweep *sweep,
+		       const uint8_t *look, const struct grove__search_ask *ask, uint8_t *wanted)
+{
+	sqlite3_stmt *st = NULL;
+	int step = SQLITE_DONE;
+	int rc = ask->cwd ? grove__search_db_prepare(ix, "SELECT id, cwd FROM files", &st) : 0;
+
+	for (size_t i = 0; i < sweep->nr && !ask->cwd; i++)
+		wanted[i] = !look[i];
+	while (!rc && ask->cwd && (step = sqlite3_step(st)) == SQLITE_ROW) {
+		int64_t id = sqlite3_column_int64(st, 0);
+		uint32_t log = id > 0 && (uint64_t)id < ix->nr_log_of ? ix->log_of[id] : 0;
+
+		if (log && !look[log - 1])
+			wanted[log - 1] = grove__search_wants_log(&(struct grove__search_ask){ .cwd = ask->cwd }, "",
+								  (const char *)sqlite3_column_text(st, 1));
+	}
+	sqlite3_finalize(st);
+	for (uint32_t i = 0; i < ix->nr && ask->agent; i++) {
+		uint32_t log = ix->log_of[ix->known[i].id];
+
+		if (log && (!ix->known[i].dialect ||
+			    strcmp(ask->agent, grove__search_log_agent(&sweep->logs[log - 1], ix->known[i].dialect))))
+			wanted[log - 1] = false;
+	}
+	return rc ? rc : grove__search_db_code(ix, step);
+}
+
+/* With a copy of its entry's id, if there is one. */
+static int add_hit(struct grove__search_hits *to, const struct grove__search_hit *h, const char *entry)
+{
+	struct grove__search_hit own = *h;
+
+	if (entry && !(own.entry = grove__arena_dup(&to->texts, grove__slice_str(entry))))
+		return GROVE_ENOMEM;
+	if (grove__array_room(&to->list, &to->cap, to->nr, sizeof(own)))
+		return GROVE_ENOMEM;
+	to->list[to->nr++] = own;
+	return 0;
+}
+
+static int take_hit(struct grove__search_index *ix, sqlite3_stmt *st, struct grove__search_hits *out)
+{
+	const char *entry = (const char *)sqlite3_column_text(st, 11);
+	struct grove__search_hit h = {
+		.indexed = true,
+		.score = sqlite3_column_double(st, 0),
+		.file = (uint32_t)sqlite3_column_int64(st, 1),
+		.class = SEARCH_TEXT,
+		.role = (uint8_t)sqlite3_column_int(st, 2),
+		.time = sqlite3_column_int64(st, 3),
+		.kind = (uint8_t)sqlite3_column_int(st, 4),
+		.row = (uint32_t)sqlite3_column_int64(st, 5),
+		.at = { .pos = (uint64_t)sqlite3_column_int64(st, 6), .off = (uint64_t)sqlite3_column_int64(st, 7),
+			.len = (uint64_t)sqlite3_column_int64(st, 8), .crc = (uint32_t)sqlite3_column_int64(st, 9),
+			.lines = sqlite3_column_int(st, 10) != 0 },
+	};
+
+	h.log = ix->log_of[h.file] - 1;
+	return add_hit(out, &h, entry);
+}
+
+static const char of_docs[] =
+	"SELECT grove_score(words, d.length), d.file, d.role, d.time, d.kind, d.row, d.pos, d.off, "
+	"d.len, d.sum, d.lines, d.entry FROM words CROSS JOIN docs d ON d.id = words.rowid "
+	"WHERE words MATCH ?1 AND grove_file(d.file) AND grove_wants(d.role, d.time) "
+	"ORDER BY words.rowid DESC LIMIT ?2";
+
+/* What was said. */
+static int find_docs(struct grove__search_index *ix, const char *match, struct grove__search_hits *out)
+{
+	sqlite3_stmt *st = NULL;
+	size_t limit = ix->ask->limit;
+	int step = SQLITE_DONE, rc = grove__search_db_prepare(ix, of_docs, &st);
+
+	if (!rc) {
+		sqlite3_bind_text(st, 1, match, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(st, 2, (int64_t)(limit * 2 > DOCS ? limit * 2 : DOCS));
+	}
+	while (!rc && (step = sqlite3_step(st)) == SQLITE_ROW)
+		rc = take_hit(ix, st, out);
+	rc = rc ? rc : grove__search_db_code(ix, step);
+	sqlite3_finalize(st);
+	return rc;
+}
+
+static const char *const of_parts[SEARCH_CLASSES] = {
+	[SEARCH_CALLS] = "SELECT p.file, p.entries, grove_entries(calls) FROM calls "
+			 "CROSS JOIN parts p ON p.id = calls.rowid "
+			 "WHERE calls MATCH ?1 AND grove_file(p.file) AND p.until >= ?2 AND p.since <= ?3 "
+			 "ORDER BY calls.rowid DESC",
+	[SEARCH_RESULTS] = "SELECT p.file, p.entries, grove_entries(results) FROM results "
+			   "CROSS JOIN parts p ON p.id = results.rowid "
+			   "WHERE results MATCH ?1 AND grove_file(p.file) AND p.until >= ?2 AND p.since <= ?3 "
+			   "ORDER BY results.rowid DESC",
+};
+
+/* What tools were told, or answered: parts of logs. */
+struct parts {
+	struct grove__search_index *ix;
+	struct grove_search *s;
+	int class;
+	bool sure;                   /* an entry that has the words has what is asked for */
+	struct grove__search_matcher *m;
+	struct grove__search_texts texts;
+	struct grove_buf line;
+	uint32_t file;               /* the log that was opened last; 0: none */
+	struct grove_log *log;
+	const struct grove__dialect *dialect;
+	struct grove__search_hits *out;
+	bool lost;
+};
+
+/* Words that must stand side by side, or not at all: the text itself tells. */
+static int has_it(struct parts *p, uint32_t file, const struct grove__search_doc *e)
+{
+	const struct grove__sweep_log *l = &p->s->sweep.logs[p->ix->log_of[file] - 1];
+	double score;
+	int rc = 0;
+
+	if (p->file != file) {
+		grove__log_close(p->log);
+		p->file = 0;
+		p->dialect = grove__search_index_dialect(p->ix, l);
+		rc = grove__search_log_open(p->s->g, l, &p->log, &p->dialect, NULL);
+		p->file = rc ? 0 : file;
+	}
+	rc = rc ? rc : grove__spot_fetch(p->log, &e->at, &p->line, NULL);
+	if (rc)
+		return rc;
+	grove__join_lines(p->line.ptr, p->line.len);
+	rc = grove__search_texts(&p->texts, p->dialect, grove__trim_value(grove__buf_slice(&p->line)), e->kind,
+				 e->role);
+	return rc ? rc : grove__search_match(p->m, grove__buf_slice(&p->texts.of[p->class]), true, &score);
+}
+
+static int take_entry(struct parts *p, uint32_t file, const struct grove__search_doc *e)
+{
+	const struct grove__search_ask *ask = p->ix->ask;
+	struct grove__search_hit h = {
+		.indexed = true, .log = p->ix->log_of[file] - 1, .file = file, .class = (uint8_t)p->class,
+		.kind = e->kind, .role = e->role, .time = e->time, .at = e->at, .row = e->row,
+		.score = grove__search_query_once(ask->q, e->words),
+	};
+	int rc;
+
+	if (e->role >= 32 || !grove__search_wants(ask, p->class, e->role, e->time))
+		return 0;
+	rc = p->sure ? 1 : has_it(p, file, e);
+	if (rc < 0 && rc != GROVE_ENOMEM) {
+		/* it is gone, or was written anew: then all is looked at again */
+		p->lost = true;
+		return 0;
+	}
+	return rc == 1 ? add_hit(p->out, &h, e->entry) : rc;
+}
+
+static int take_part(struct parts *p, sqlite3_stmt *st)
+{
+	struct grove_slice rest = { sqlite3_column_blob(st, 1), (size_t)sqlite3_column_bytes(st, 1) };
+	const char *list = sqlite3_column_blob(st, 2);
+	size_t nr = (size_t)sqlite3_column_bytes(st, 2) / sizeof(uint32_t);
+	struct grove__search_doc e = { 0 };
+	uint32_t at = 0, next;
+	int rc = 0;
+
+	for (size_t i = 0; i < nr && !rc; i++) {
+		memcpy(&next, list + i * sizeof(next), sizeof(next));
+		for (; at <= next && !rc; at++)
+			rc = grove__search_part_next(&rest, &e);
+		rc = rc ? GROVE_EDAMAGED : take_entry(p, (uint32_t)sqlite3_column_int64(st, 0), &e);
+	}
+	return rc;
+}
+
+static int find_parts(struct parts *p, const char *match)
+{
+	const struct grove__search_ask *ask = p->ix->ask;
+	size_t most = p->out->nr + (ask->limit * 2 > ENTRIES ? ask->limit * 2 : ENTRIES);
+	sqlite3_stmt *st = NULL;
+	int step = SQLITE_DONE, rc = grove__search_db_prepare(p->ix, of_parts[p->class], &st);
+
+	if (!rc) {
+		sqlite3_bind_text(st, 1, match, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(st, 2, ask->since);
+		sqlite3_bind_int64(st, 3, ask->until);
+	}
+	while (!rc && p->out->nr < most && (step = sqlite3_step(st)) == SQLITE_ROW)
+		rc = take_part(p, st);
+	rc = rc ? rc : grove__search_db_code(p->ix, step);
+	sqlite3_finalize(st);
+	return rc;
+}
+
+static int find_all(struct grove__search_index *ix, struct parts *p)
+{
+	const struct grove__search_ask *ask = ix->ask;
+	struct grove_buf match = GROVE_BUF_INIT;
+	int rc = 0;
+
+	for (p->class = 0; p->class < SEARCH_CLASSES && !rc; p->class++) {
+		if (!(ask->in >> p->class & 1))
+			continue;
+		grove__buf_clear(&match);
+		rc = grove__search_query_fts(ask->q, p->class != SEARCH_TEXT, &match);
+		if (!rc)
+			rc = p->class == SEARCH_TEXT ? find_docs(ix, match.ptr, p->out) : find_parts(p, match.ptr);
+	}
+	grove__buf_release(&match);
+	return rc;
+}
+
+int grove__search_index_find(struct grove__search_index *ix, struct grove_search *s,
+			     const struct grove__search_ask *ask, struct grove__search_hits *out,
+			     bool *lost, struct grove_detail *d)
+{
+	struct parts p = { .ix = ix, .s = s, .sure = grove__search_query_is_words(ask->q),
+			   .m = grove__search_matcher_new(ask->q), .out = out };
+	uint8_t *wanted = calloc(s->sweep.nr + 1, 1);
+	int rc = wanted && p.m ? 0 : GROVE_ENOMEM;
+
+	ix->ask = ask;
+	ix->wanted = wanted;
+	rc = rc ? rc : choose_logs(ix, &s->sweep, s->look, ask, wanted);
+	rc = rc ? rc : find_all(ix, &p);
+	*lost |= p.lost;
+	grove__log_close(p.log);
+	grove__search_matcher_free(p.m);
+	grove__search_texts_release(&p.texts);
+	grove__buf_release(&p.line);
+	free(wanted);
+	ix->wanted = NULL;
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : rc ? GROVE_EDAMAGED : 0;
+}
+
+const struct grove__dialect *grove__search_index_dialect(const struct grove__search_index *ix,
+							 const struct grove__sweep_log *l)
+{
+	uint32_t k = grove__idmap_get(&ix->by_key, grove__slice_str(l->path));
+
+	return k == GROVE__IDMAP_NONE ? NULL : ix->known[k].dialect;
+}
+
+int grove__search_index_file(struct grove__search_index *ix, uint32_t file, uint32_t row,
+			     struct grove__search_file *out)
+{
+	const char *session, *cwd;
+	struct grove_slice places;
+	int rc = grove__search_db_prepare(ix, "SELECT session, cwd, places FROM files WHERE id = ?",
+					  &ix->one_file);
+
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(ix->one_file, 1, file);
+	/* another process has read the log anew meanwhile: what we have is of yesterday */
+	if (sqlite3_step(ix->one_file) != SQLITE_ROW) {
+		rc = grove__search_db_code(ix, sqlite3_reset(ix->one_file));
+		return rc ? rc : 1;
+	}
+	session = (const char *)sqlite3_column_text(ix->one_file, 0);
+	cwd = (const char *)sqlite3_column_text(ix->one_file, 1);
+	places.ptr = sqlite3_column_blob(ix->one_file, 2);
+	places.len = (size_t)sqlite3_column_bytes(ix->one_file, 2);
+	grove__buf_clear(&ix->session);
+	grove__buf_clear(&ix->cwd);
+	if (grove__buf_add_str(&ix->session, session ? session : "") ||
+	    grove__buf_add_str(&ix->cwd, cwd ? cwd : ""))
+		rc = GROVE_ENOMEM;
+	out->session = ix->session.ptr;
+	out->cwd = ix->cwd.ptr;
+	out->on_path = grove__search_place(places, row, ROW_ON_PATH);
+	out->sent = grove__search_place(places, row, ROW_SENT);
+	sqlite3_reset(ix->one_file);
+	return rc;
+}

@@ -1,0 +1,584 @@
+/*
+ * search/search_index.c: bring the index up to date.
+ *
+ * Which logs are not as they were is told by looking at each; those are read by
+ * threads, and what they say is handed to the one that writes: see search_belt.h.
+ *
+ * A file counts from the moment that its row is there, which is written last, so
+ * it does not matter where the work is cut off. What is written is committed now
+ * and then, so others can use it.
+ *
+ * Somebody else may be at it. Who cannot write within two seconds leaves the rest
+ * to be looked through.
+ */
+#include "search/search_db.h"
+#include "search/search_queue.h"
+
+#include "base/array.h"
+#include "sys/clock.h"
+
+#include <stdlib.h>
+
+#define READERS_MAX 4
+#define COMMIT_BYTES ((uint64_t)256 << 20)
+#define DEAD_MANY 50000
+
+/* A log that has to be read. */
+struct task {
+	uint32_t log;
+	uint32_t known;                      /* in the index; GROVE_NONE: it is new */
+	char *path;
+	int64_t mtime;
+	struct grove__search_like was;
+	struct grove__search_read before;
+	int64_t id;                          /* of its docs; 0: none yet */
+	int64_t docs;                        /* written so far */
+	bool touched;                        /* docs of a file that is there were added */
+};
+
+struct sync {
+	struct grove__search_index *ix;
+	struct grove *g;
+	const struct grove__sweep *sweep;
+	const struct grove__search_like *like;   /* of each log */
+	uint8_t *look;
+	struct task *tasks;
+	size_t nr, cap;
+	struct grove_detail *d;
+
+	struct grove__search_belt belt;
+	size_t next, ended;                  /* tasks; the first under the belt's lock */
+	uint64_t bytes;                      /* since the last commit */
+};
+
+/* -------------------------------------------------------------------- readers */
+
+static bool read_task(struct sync *s, size_t nr)
+{
+	const struct task *t = &s->tasks[nr];
+	struct grove__search_feed feed = { .g = s->g, .log = &s->sweep->logs[t->log], .path = t->path,
+					   .was = t->was, .before = t->before };
+
+	return grove__search_belt_read(&s->belt, nr, &feed);
+}
+
+static void *work(void *arg)
+{
+	struct sync *s = arg;
+	bool more = true;
+	size_t nr;
+
+	while (more) {
+		pthread_mutex_lock(&s->belt.lock);
+		more = !s->belt.stop && s->next < s->nr;
+		nr = s->next;
+		s->next += more;
+		pthread_mutex_unlock(&s->belt.lock);
+		if (more)
+			more = read_task(s, nr);
+	}
+	return NULL;
+}
+
+/* --------------------------------------------------------------------- writer */
+
+static int step(struct grove__search_index *ix, sqlite3_stmt *st)
+{
+	int rc = sqlite3_step(st) == SQLITE_DONE ? 0 : SQLITE_ERROR;
+
+	if (rc)
+		rc = grove__search_db_code(ix, sqlite3_extended_errcode(ix->db));
+	sqlite3_reset(st);
+	return rc;
+}
+
+static int prepare_writing(struct grove__search_index *ix)
+{
+	static const char *const sql[SEARCH_CLASSES] = {
+		"INSERT INTO words (rowid, text) VALUES (?, ?)",
+		"INSERT INTO calls (rowid, words) VALUES (?, ?)",
+		"INSERT INTO results (rowid, words) VALUES (?, ?)",
+	};
+	int rc = grove__search_db_prepare(ix, "INSERT INTO docs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", &ix->add_doc);
+
+	rc = rc ? rc : grove__search_db_prepare(ix, "INSERT INTO parts VALUES (?,?,?,?,?)", &ix->add_part);
+	for (int i = 0; i < SEARCH_CLASSES && !rc; i++)
+		rc = grove__search_db_prepare(ix, sql[i], &ix->add_words[i]);
+	/*
+	 * No REPLACE: SQLite would be ready to take it back alone, and before that have
+	 * FTS5 write down all that it has collected, for each file.
+	 */
+	rc = rc ? rc : grove__search_db_prepare(ix, "DELETE FROM files WHERE key = ?", &ix->drop_file);
+	return rc ? rc : grove__search_db_prepare(ix,
+		"INSERT INTO files (id, key, store, dev, ino, size, mtime, ctime, crc, rows, pos, off, "
+		"len, sum, lines, docs, dialect, session, cwd, places) "
+		"VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &ix->put_file);
+}
+
+static int write_doc(struct grove__search_index *ix, int64_t id, int64_t file,
+		     const struct grove__search_doc *doc)
+{
+	sqlite3_stmt *st = ix->add_doc;
+
+	sqlite3_bind_int64(st, 1, id);
+	sqlite3_bind_int64(st, 2, file);
+	sqlite3_bind_int(st, 3, doc->role);
+	sqlite3_bind_int64(st, 4, doc->time);
+	sqlite3_bind_int64(st, 5, (int64_t)ix->words);
+	sqlite3_bind_int(st, 6, doc->kind);
+	sqlite3_bind_int64(st, 7, doc->row);
+	sqlite3_bind_int64(st, 8, (int64_t)doc->at.pos);
+	sqlite3_bind_int64(st, 9, (int64_t)doc->at.off);
+	sqlite3_bind_int64(st, 10, (int64_t)doc->at.len);
+	sqlite3_bind_int64(st, 11, doc->at.crc);
+	sqlite3_bind_int(st, 12, doc->at.lines);
+	sqlite3_bind_text(st, 13, doc->entry, -1, SQLITE_STATIC);
+	return step(ix, st);
+}
+
+static int write_part(struct grove__search_index *ix, int64_t id, int64_t file,
+		      const struct grove__search_item *it)
+{
+	sqlite3_stmt *st = ix->add_part;
+
+	sqlite3_bind_int64(st, 1, id);
+	sqlite3_bind_int64(st, 2, file);
+	sqlite3_bind_int64(st, 3, it->since);
+	sqlite3_bind_int64(st, 4, it->until);
+	sqlite3_bind_blob(st, 5, it->entries.ptr, (int)it->entries.len, SQLITE_STATIC);
+	return step(ix, st);
+}
+
+static int write_item(struct grove__search_index *ix, int64_t file, const struct grove__search_item *it)
+{
+	sqlite3_stmt *st = ix->add_words[it->doc.class];
+	int64_t id = ix->next_doc++;
+	int rc;
+
+	ix->words = 0;
+	sqlite3_bind_int64(st, 1, id);
+	sqlite3_bind_text(st, 2, it->doc.text.ptr, (int)it->doc.text.len, SQLITE_STATIC);
+	rc = step(ix, st);
+	if (rc)
+		return rc;
+	return it->entries.len ? write_part(ix, id, file, it) : write_doc(ix, id, file, &it->doc);
+}
+
+static int forget_file(struct grove__search_index *ix, const struct grove__search_known *k, int64_t more)
+{
+	char sql[64];
+
+	ix->dead += k->docs + more;
+	sqlite3_snprintf((int)sizeof(sql), sql, "DELETE FROM files WHERE id = %lld", (long long)k->id);
+	return grove__search_db_run(ix, sql);
+}
+
+/*
+ * The first docs of a log. Until all are there the file is none that is known: a
+ * commit may come in between, and then the end.
+ */
+static int begin_task(struct sync *s, struct task *t, bool grown)
+{
+	struct grove__search_index *ix = s->ix;
+	char sql[80];
+
+	if (t->id)
+		return 0;
+	if (!grown) {
+		t->id = ix->next_file++;
+		return 0;
+	}
+	t->id = ix->known[t->known].id;
+	t->touched = true;
+	sqlite3_snprintf((int)sizeof(sql), sql, "UPDATE files SET rows = 0, mtime = -1 WHERE id = %lld",
+			 (long long)t->id);
+	return grove__search_db_run(ix, sql);
+}
+
+static int write_items(struct sync *s, struct grove__search_parcel *p)
+{
+	struct task *t = &s->tasks[p->task];
+	int rc = begin_task(s, t, p->grown);
+
+	grove__search_parcel_open(p);
+	for (size_t i = 0; i < p->nr && !rc; i++) {
+		rc = write_item(s->ix, t->id, &p->items[i]);
+		t->docs++;
+	}
+	s->bytes += p->bytes.len;
+	return rc;
+}
+
+static int write_file(struct sync *s, struct task *t, const struct grove__search_feed *f)
+{
+	struct grove__search_index *ix = s->ix;
+	const struct grove__search_known *k = t->known == GROVE_NONE ? NULL : &ix->known[t->known];
+	bool same = k && t->id == k->id;
+	sqlite3_stmt *st = ix->put_file;
+	const struct grove__search_read *n = &f->now;
+	int rc;
+
+	if (k && !same)
+		ix->dead += k->docs;
+	sqlite3_bind_text(ix->drop_file, 1, f->log->path, -1, SQLITE_STATIC);
+	rc = step(ix, ix->drop_file);
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(st, 1, t->id);
+	sqlite3_bind_text(st, 2, f->log->path, -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 3, f->log->root->store->url, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 4, f->like.dev);
+	sqlite3_bind_int64(st, 5, f->like.ino);
+	sqlite3_bind_int64(st, 6, f->like.size);
+	sqlite3_bind_int64(st, 7, f->like.mtime);
+	sqlite3_bind_int64(st, 8, f->like.ctime);
+	sqlite3_bind_int64(st, 9, n->crc);
+	sqlite3_bind_int64(st, 10, n->rows);
+	sqlite3_bind_int64(st, 11, (int64_t)n->last.pos);
+	sqlite3_bind_int64(st, 12, (int64_t)n->last.off);
+	sqlite3_bind_int64(st, 13, (int64_t)n->last.len);
+	sqlite3_bind_int64(st, 14, n->last.crc);
+	sqlite3_bind_int(st, 15, n->last.lines);
+	sqlite3_bind_int64(st, 16, t->docs + (same ? k->docs : 0));
+	sqlite3_bind_text(st, 17, f->dialect->name, -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 18, f->id.ptr ? f->id.ptr : "", -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 19, f->cwd.ptr ? f->cwd.ptr : "", -1, SQLITE_STATIC);
+	sqlite3_bind_blob(st, 20, f->places.ptr ? f->places.ptr : "", (int)f->places.len, SQLITE_STATIC);
+	return step(ix, st);
+}
+
+static int end_task(struct sync *s, const struct grove__search_parcel *p)
+{
+	struct task *t = &s->tasks[p->task];
+	struct grove__search_index *ix = s->ix;
+	int rc;
+
+	s->ended++;
+	if (p->rc == GROVE_ENOMEM)
+		return p->rc;
+	if (p->rc) {
+		/* it cannot be read, or changes all the time: what there was of it is not to be relied on */
+		s->look[t->log] = 1;
+		if (t->known != GROVE_NONE)
+			return forget_file(ix, &ix->known[t->known], t->docs);
+		ix->dead += t->docs;
+		return 0;
+	}
+	rc = begin_task(s, t, p->grown);
+	return rc ? rc : write_file(s, t, &p->feed);
+}
+
+static int put_meta(struct grove__search_index *ix)
+{
+	char sql[160];
+
+	sqlite3_snprintf((int)sizeof(sql), sql, "UPDATE meta SET next_file = %lld, next_doc = %lld, dead = %lld",
+			 (long long)ix->next_file, (long long)ix->next_doc, (long long)ix->dead);
+	return grove__search_db_run(ix, sql);
+}
+
+/* Let others have what there is. They may write now, too: then all begins anew. */
+static int commit_some(struct sync *s)
+{
+	bool changed;
+	int rc = put_meta(s->ix);
+
+	s->bytes = 0;
+	rc = rc ? rc : grove__search_db_run(s->ix, "COMMIT");
+	rc = rc ? rc : grove__search_db_run(s->ix, "BEGIN IMMEDIATE");
+	if (rc)
+		return rc;
+	rc = grove__search_db_load(s->ix, &changed);
+	return rc ? rc : changed ? GROVE_ESTALE : 0;
+}
+
+static int write_parcel(struct sync *s, struct grove__search_parcel *p)
+{
+	int rc = p->end ? end_task(s, p) : write_items(s, p);
+
+	if (!rc && s->bytes > COMMIT_BYTES)
+		rc = commit_some(s);
+	return rc;
+}
+
+static int tell_progress(struct sync *s)
+{
+	const struct grove_progress *p = &s->g->progress;
+
+	if (p->fn && p->fn(p->payload, s->ended, s->nr))
+		return grove__fail(s->d, GROVE_ECANCELLED, NULL, "cancelled");
+	return 0;
+}
+
+static int write_all(struct sync *s)
+{
+	pthread_t thread[READERS_MAX];
+	unsigned started = 0, want = grove__sys_cpus();
+	int rc = prepare_writing(s->ix);
+
+	if (rc)
+		return rc;
+	while (started < READERS_MAX && started < want && started < s->nr &&
+	       !pthread_create(&thread[started], NULL, work, s))
+		started++;
+	rc = started ? 0 : GROVE_ENOMEM;
+	while (!rc && s->ended < s->nr) {
+		struct grove__search_parcel *p = grove__search_belt_take(&s->belt);
+		bool end = p->end;
+
+		rc = write_parcel(s, p);
+		grove__search_parcel_free(p);
+		if (!rc && end)
+			rc = tell_progress(s);
+	}
+	grove__search_belt_stop(&s->belt);
+	while (started)
+		pthread_join(thread[--started], NULL);
+	return rc;
+}
+
+/* ---------------------------------------------------------------- what is to do */
+
+static bool is_kept(const struct grove__sweep_log *l)
+{
+	/* what another process has in its memory is called the same */
+	return strncmp(l->root->store->url, "memory:", 7) != 0;
+}
+
+static int add_task(struct sync *s, uint32_t log, uint32_t known, const char *path, int64_t mtime)
+{
+	struct task t = { .log = log, .known = known, .mtime = mtime };
+
+	if (grove__array_room(&s->tasks, &s->cap, s->nr, sizeof(t)))
+		return GROVE_ENOMEM;
+	t.path = strdup(path);
+	if (!t.path)
+		return GROVE_ENOMEM;
+	s->tasks[s->nr++] = t;
+	return 0;
+}
+
+/* Is a log as it was? If not it is one that has to be read. */
+static int look_at(struct sync *s, uint32_t i, struct grove_buf *path)
+{
+	struct grove__search_index *ix = s->ix;
+	const struct grove__sweep_log *l = &s->sweep->logs[i];
+	const struct grove__dialect *must = s->g->forced ? s->g->forced : l->root->dialect;
+	const struct grove__search_like *like = &s->like[i];
+	uint32_t k;
+
+	s->look[i] = !is_kept(l);
+	if (s->look[i])
+		return 0;
+	k = grove__idmap_get(&ix->by_key, grove__slice_str(l->path));
+	if (k != GROVE__IDMAP_NONE)
+		ix->log_of[ix->known[k].id] = i + 1;
+	if (like->gone) {
+		s->look[i] = 1;
+		return 0;
+	}
+	if (k != GROVE__IDMAP_NONE && grove__search_is_like(like, &ix->known[k].like) &&
+	    (!must || must == ix->known[k].dialect))
+		return 0;
+	/* nothing in it, nothing to keep */
+	if (k == GROVE__IDMAP_NONE && !like->size)
+		return 0;
+	s->look[i] = 1;
+	if (grove__search_log_path(l, path))
+		return GROVE_ENOMEM;
+	return add_task(s, i, k == GROVE__IDMAP_NONE ? GROVE_NONE : k, path->ptr, like->mtime);
+}
+
+static int look_at_all(struct sync *s)
+{
+	struct grove__search_index *ix = s->ix;
+	struct grove_buf path = GROVE_BUF_INIT;
+	int rc = 0;
+
+	while (s->nr)
+		free(s->tasks[--s->nr].path);
+	free(ix->log_of);
+	ix->nr_log_of = (size_t)ix->next_file;
+	ix->log_of = calloc(ix->nr_log_of + 1, sizeof(*ix->log_of));
+	if (!ix->log_of)
+		return GROVE_ENOMEM;
+	for (uint32_t i = 0; i < s->sweep->nr && !rc; i++)
+		rc = look_at(s, i, &path);
+	grove__buf_release(&path);
+	return rc;
+}
+
+/* A file of a store that was listed, and was not among what is there, is gone. */
+static bool is_gone(const struct sync *s, const struct grove__search_known *k)
+{
+	if (s->ix->log_of[k->id])
+		return false;
+	for (size_t i = 0; i < s->g->nr_roots; i++)
+		if (!strcmp(s->g->roots[i].store->url, k->store))
+			return true;
+	return false;
+}
+
+static bool any_gone(const struct sync *s)
+{
+	for (size_t i = 0; i < s->ix->nr; i++)
+		if (is_gone(s, &s->ix->known[i]))
+			return true;
+	return false;
+}
+
+static int forget_gone(struct sync *s)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->ix->nr && !rc; i++)
+		if (is_gone(s, &s->ix->known[i]))
+			rc = forget_file(s->ix, &s->ix->known[i], 0);
+	return rc;
+}
+
+/* How far those that are known were read. */
+static int recall(struct sync *s)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = grove__search_db_prepare(s->ix, "SELECT crc, rows, pos, off, len, sum, lines FROM files "
+						 "WHERE id = ?", &st);
+
+	for (size_t i = 0; i < s->nr && !rc; i++) {
+		struct task *t = &s->tasks[i];
+
+		if (t->known == GROVE_NONE)
+			continue;
+		t->was = s->ix->known[t->known].like;
+		sqlite3_bind_int64(st, 1, s->ix->known[t->known].id);
+		if (sqlite3_step(st) == SQLITE_ROW)
+			t->before = (struct grove__search_read){
+				.crc = (uint32_t)sqlite3_column_int64(st, 0),
+				.rows = (uint32_t)sqlite3_column_int64(st, 1),
+				.last = { .pos = (uint64_t)sqlite3_column_int64(st, 2),
+					  .off = (uint64_t)sqlite3_column_int64(st, 3),
+					  .len = (uint64_t)sqlite3_column_int64(st, 4),
+					  .crc = (uint32_t)sqlite3_column_int64(st, 5),
+					  .lines = sqlite3_column_int(st, 6) != 0 },
+			};
+		rc = grove__search_db_code(s->ix, sqlite3_reset(st));
+	}
+	sqlite3_finalize(st);
+	return rc;
+}
+
+/* The oldest first, so the newest docs have the highest numbers. */
+static int by_time(const void *x, const void *y)
+{
+	const struct task *a = x, *b = y;
+
+	if (a->mtime != b->mtime)
+		return a->mtime < b->mtime ? -1 : 1;
+	return a->log < b->log ? -1 : a->log > b->log;
+}
+
+/* ---------------------------------------------------------------------- sync */
+
+static int load(struct sync *s)
+{
+	bool changed;
+	int rc = grove__search_db_load(s->ix, &changed);
+
+	return rc ? rc : look_at_all(s);
+}
+
+static int begin_anew_if_dead(struct sync *s)
+{
+	struct grove__search_index *ix = s->ix;
+	int rc;
+
+	if (ix->dead < DEAD_MANY || ix->dead * 2 < ix->next_doc)
+		return 0;
+	rc = grove__search_db_make(ix);
+	ix->version = -1;
+	return rc ? rc : load(s);
+}
+
+/* With the right to write. */
+static int update(struct sync *s)
+{
+	int rc = load(s);
+
+	rc = rc ? rc : begin_anew_if_dead(s);
+	rc = rc ? rc : recall(s);
+	rc = rc ? rc : forget_gone(s);
+	if (!rc && s->nr) {
+		qsort(s->tasks, s->nr, sizeof(*s->tasks), by_time);
+		rc = write_all(s);
+	}
+	rc = rc ? rc : put_meta(s->ix);
+	return rc ? rc : grove__search_db_run(s->ix, "COMMIT");
+}
+
+static int sync_once(struct sync *s)
+{
+	struct grove__search_index *ix = s->ix;
+	int rc = grove__search_db_run(ix, "BEGIN");
+
+	if (!rc) {
+		rc = load(s);
+		sqlite3_exec(ix->db, "ROLLBACK", NULL, NULL, NULL);
+	}
+	if (rc || (!s->nr && !any_gone(s)))
+		return rc;
+	rc = grove__search_db_run(ix, "BEGIN IMMEDIATE");
+	if (!rc) {
+		s->next = s->ended = 0;
+		grove__search_belt_start(&s->belt);
+		s->bytes = 0;
+		rc = update(s);
+		if (rc)
+			sqlite3_exec(ix->db, "ROLLBACK", NULL, NULL, NULL);
+		/* our own changes do not count as such */
+		ix->version = -1;
+	}
+	return rc;
+}
+
+/* What is known after others have written, or we ourselves: once more, without writing. */
+static int settle(struct sync *s)
+{
+	int rc = grove__search_db_run(s->ix, "BEGIN");
+
+	if (!rc) {
+		rc = load(s);
+		sqlite3_exec(s->ix->db, "ROLLBACK", NULL, NULL, NULL);
+	}
+	return rc;
+}
+
+int grove__search_index_sync(struct grove__search_index *ix, struct grove *g,
+			     const struct grove__sweep *sweep, const struct grove__search_like *like,
+			     uint8_t *look, struct grove_detail *d)
+{
+	struct sync s = { .ix = ix, .g = g, .sweep = sweep, .like = like, .look = look, .d = d };
+	struct grove_detail why;
+	int rc = GROVE_ESTALE;
+
+	grove__search_belt_init(&s.belt);
+	for (int i = 0; i < 8 && rc == GROVE_ESTALE; i++)
+		rc = sync_once(&s);
+	if (rc == GROVE_EIO) {
+		grove__detail_clear(&why);
+		grove__fail(&why, rc, g->cache, "the index cannot be written (%s): what it lacks is looked through",
+			    sqlite3_errmsg(ix->db));
+		grove__search_note(g, &why);
+	}
+	/* what it lacks is looked through, whatever the reason */
+	if (rc == GROVE_EIO || rc == GROVE_ECONFLICT || rc == GROVE_ESTALE)
+		rc = 0;
+	if (!rc && ix->version < 0)
+		rc = settle(&s);
+	while (s.nr)
+		free(s.tasks[--s.nr].path);
+	free(s.tasks);
+	grove__search_belt_release(&s.belt);
+	if (rc == GROVE_ENOMEM)
+		return grove__fail_nomem(d);
+	return rc == GROVE_EIO || rc == GROVE_ECONFLICT ? GROVE_EDAMAGED : rc;
+}

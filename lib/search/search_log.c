@@ -1,0 +1,105 @@
+/*
+ * search/search_log.c: one log, for those who search it.
+ */
+#include "search/search.h"
+
+#include "sys/file.h"
+
+#define TRIES 4
+#define SUFFIX ".jsonl"
+
+int grove__search_log_open(struct grove *g, const struct grove__sweep_log *l, struct grove_log **log,
+			   const struct grove__dialect **dialect, struct grove_detail *d)
+{
+	struct grove_key key = { l->project, l->session, l->sub };
+	int rc = *dialect ? 0 : grove__root_dialect(g, l->root, &key, dialect, d);
+
+	*log = NULL;
+	return rc ? rc : grove__log_open(log, l->root->store, &key, GROVE_LOG_READ, d);
+}
+
+int grove__search_log_image(struct grove_log *log, const struct grove__dialect *dialect,
+			    struct grove__image **out, struct grove_detail *d)
+{
+	struct grove_progress nobody = { 0 };
+	int rc = GROVE_ESTALE;
+
+	*out = NULL;
+	for (int i = 0; i < TRIES && rc == GROVE_ESTALE; i++) {
+		grove__image_unref(*out);
+		*out = grove__image_new(dialect);
+		rc = *out ? grove__image_load(*out, log, NULL, &nobody, d) : grove__fail_nomem(d);
+	}
+	if (rc) {
+		grove__image_unref(*out);
+		*out = NULL;
+	}
+	return rc;
+}
+
+int grove__search_log_path(const struct grove__sweep_log *l, struct grove_buf *out)
+{
+	struct grove_key key = { l->project, l->session, l->sub };
+
+	grove__buf_clear(out);
+	/* what a database calls it is no file */
+	return l->root->dir ? grove__store_describe(l->root->store, &key, out) : grove__buf_add(out, "", 0);
+}
+
+static void look_into_store(const struct grove__sweep_log *l, struct grove__search_like *out)
+{
+	struct grove_key key = { l->project, l->session, l->sub };
+	struct grove_log_stat st;
+	struct grove_log *log;
+
+	if (grove__log_open(&log, l->root->store, &key, GROVE_LOG_READ, NULL))
+		return;
+	if (!grove__log_stat(log, &st, NULL))
+		*out = (struct grove__search_like){ (int64_t)st.base, (int64_t)st.generation,
+						    (int64_t)st.bytes, st.mtime_ns, (int64_t)st.tail };
+	grove__log_close(log);
+}
+
+void grove__search_log_look(const struct grove__sweep_log *l, const char *path,
+			    struct grove__search_like *out)
+{
+	struct grove__sys_stat st;
+
+	*out = (struct grove__search_like){ .gone = true };
+	if (!*path)
+		look_into_store(l, out);
+	else if (!grove__sys_stat(path, &st) && st.type == SYS_FILE)
+		*out = (struct grove__search_like){ (int64_t)st.dev, (int64_t)st.ino, (int64_t)st.size,
+						    st.mtime_ns, st.ctime_ns };
+}
+
+const char *grove__search_log_name(const struct grove__sweep_log *l)
+{
+	const char *name = *l->sub ? l->sub : l->session, *slash = strrchr(name, '/');
+
+	return slash ? slash + 1 : name;
+}
+
+int grove__search_log_id(const struct grove__sweep_log *l, const struct grove__image *im,
+			 struct grove_buf *own, const char **out)
+{
+	const char *name = grove__search_log_name(l);
+	size_t n = strlen(name), k = strlen(SUFFIX);
+	int rc;
+
+	*out = im->header.id;
+	if (!im->dialect->headless && im->header.id)
+		return 0;
+	if (n > k && !strcmp(name + n - k, SUFFIX))
+		n -= k;
+	grove__buf_clear(own);
+	rc = grove__buf_add(own, name, n);
+	*out = own->ptr;
+	return rc;
+}
+
+const char *grove__search_log_agent(const struct grove__sweep_log *l,
+				    const struct grove__dialect *dialect)
+{
+	return strcmp(l->root->agent, "grove") ? l->root->agent : dialect->name;
+}

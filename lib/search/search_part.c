@@ -1,0 +1,236 @@
+/*
+ * search/search_part.c: some texts of a log that are indexed together.
+ *
+ * An entry is a run of numbers, seven bits a byte, lowest first, most of them what
+ * lies between it and the one before:
+ *
+ *	row, position, offset, length, checksum, kind, role, words, flags [time] [id NUL]
+ */
+#include "search/search_part.h"
+
+#include "search/search_words.h"
+
+#include <stdlib.h>
+
+#define FULL_BYTES ((size_t)128 << 10)
+#define SLOTS_MIN 4096
+#define ROOM ((size_t)2 * (GROVE__WORD_MAX + 1))
+
+enum { HAS_TIME = 1, HAS_ID = 2, HAS_LINES = 4, TIME_BACK = 8 };
+
+/* --------------------------------------------------------------------- words */
+
+static uint64_t hash(const char *p, size_t n)
+{
+	const uint64_t k = 0x9e3779b97f4a7c15;
+	uint64_t h = n * k, part;
+
+	for (; n >= sizeof(part); p += sizeof(part), n -= sizeof(part)) {
+		memcpy(&part, p, sizeof(part));
+		h = (h ^ part) * k;
+		h ^= h >> 29;
+	}
+	for (part = 0; n; n--)
+		part = part << 8 | (unsigned char)p[n - 1];
+	h = (h ^ part) * k;
+	return h ^ h >> 29;
+}
+
+/* The slot of a word, or the empty one where it would be. */
+static struct grove__search_slot *slot_of(const struct grove__search_part *p, const char *word, size_t len)
+{
+	size_t at = hash(word, len) & (p->cap - 1);
+
+	for (; p->slots[at].at; at = (at + 1) & (p->cap - 1)) {
+		const char *there = p->words.ptr + p->slots[at].at - 1;
+
+		/* no word has a space in it */
+		if (!memcmp(there, word, len) && there[len] == ' ')
+			break;
+	}
+	return &p->slots[at];
+}
+
+static int widen(struct grove__search_part *p)
+{
+	struct grove__search_part wide = *p;
+
+	wide.cap = p->cap ? p->cap * 2 : SLOTS_MIN;
+	wide.slots = calloc(wide.cap, sizeof(*wide.slots));
+	if (!wide.slots)
+		return GROVE_ENOMEM;
+	for (size_t i = 0; i < p->cap; i++)
+		if (p->slots[i].at) {
+			const char *word = p->words.ptr + p->slots[i].at - 1;
+			size_t len = (size_t)((const char *)memchr(word, ' ', GROVE__WORD_MAX + 1) - word);
+
+			*slot_of(&wide, word, len) = p->slots[i];
+		}
+	free(p->slots);
+	*p = wide;
+	return 0;
+}
+
+static int add_word(void *payload, const struct grove__word *w)
+{
+	struct grove__search_part *p = payload;
+	struct grove__search_slot *slot;
+
+	p->count += !w->again;
+	/* room behind the last word to compare with, so nothing is read that is not there */
+	if ((p->used * 2 >= p->cap && widen(p)) ||
+	    (p->words.cap - p->words.len < ROOM && grove__buf_reserve(&p->words, ROOM)))
+		return GROVE_ENOMEM;
+	slot = slot_of(p, w->ptr, w->len);
+	if (slot->at && slot->entry == p->nr)
+		return 0;
+	if (!slot->at) {
+		slot->at = (uint32_t)p->words.len + 1;
+		p->used++;
+	}
+	slot->entry = p->nr;
+	return grove__buf_add(&p->words, w->ptr, w->len) || grove__buf_add_char(&p->words, ' ') ? GROVE_ENOMEM : 0;
+}
+
+/* ------------------------------------------------------------------- entries */
+
+static size_t put_number(char *out, uint64_t n)
+{
+	size_t len = 0;
+
+	for (; n >= 0x80; n >>= 7)
+		out[len++] = (char)(n | 0x80);
+	out[len++] = (char)n;
+	return len;
+}
+
+static int put_entry(struct grove__search_part *p, const struct grove__search_doc *e)
+{
+	const struct grove__search_doc *last = &p->last;
+	bool timed = e->time != GROVE_NO_TIME;
+	bool back = timed && e->time < last->time;
+	unsigned flags = (timed ? HAS_TIME : 0u) | (e->entry ? HAS_ID : 0u) | (e->at.lines ? HAS_LINES : 0u) |
+			 (back ? TIME_BACK : 0u);
+	uint64_t numbers[] = { e->row - last->row, e->at.pos - last->at.pos, e->at.off, e->at.len, e->at.crc,
+			       e->kind, e->role, p->count, flags };
+	char bytes[10 * (sizeof(numbers) / sizeof(*numbers) + 1)];
+	size_t len = 0;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		len += put_number(bytes + len, numbers[i]);
+	if (timed)
+		len += put_number(bytes + len, back ? (uint64_t)last->time - (uint64_t)e->time
+						    : (uint64_t)e->time - (uint64_t)last->time);
+	if (grove__buf_add(&p->entries, bytes, len) ||
+	    (e->entry && grove__buf_add(&p->entries, e->entry, strlen(e->entry) + 1)))
+		return GROVE_ENOMEM;
+	p->last = *e;
+	if (!timed)
+		p->last.time = 0;
+	return 0;
+}
+
+int grove__search_part_add(struct grove__search_part *p, const struct grove__search_doc *doc)
+{
+	int rc;
+
+	if (!p->entries.len) {
+		p->last = (struct grove__search_doc){ 0 };
+		p->since = INT64_MAX;
+		p->until = INT64_MIN;
+	}
+	p->count = 0;
+	rc = grove__words_cut(doc->text, false, add_word, p);
+	if (rc || !p->count)
+		return rc;
+	rc = grove__buf_add_char(&p->words, '\n');
+	rc = rc ? rc : put_entry(p, doc);
+	p->nr++;
+	p->bytes += doc->text.len;
+	if (doc->time != GROVE_NO_TIME) {
+		p->since = doc->time < p->since ? doc->time : p->since;
+		p->until = doc->time > p->until ? doc->time : p->until;
+	}
+	return rc;
+}
+
+bool grove__search_part_full(const struct grove__search_part *p)
+{
+	return p->bytes >= FULL_BYTES;
+}
+
+void grove__search_part_clear(struct grove__search_part *p)
+{
+	grove__buf_clear(&p->words);
+	grove__buf_clear(&p->entries);
+	if (p->used)
+		memset(p->slots, 0, p->cap * sizeof(*p->slots));
+	p->used = 0;
+	p->nr = 0;
+	p->bytes = 0;
+}
+
+void grove__search_part_release(struct grove__search_part *p)
+{
+	grove__buf_release(&p->words);
+	grove__buf_release(&p->entries);
+	free(p->slots);
+	*p = (struct grove__search_part){ 0 };
+}
+
+static bool take_number(struct grove_slice *s, uint64_t *out)
+{
+	*out = 0;
+	for (unsigned shift = 0; s->len && shift < 64; shift += 7) {
+		unsigned char c = (unsigned char)*s->ptr++;
+
+		s->len--;
+		*out |= (uint64_t)(c & 0x7f) << shift;
+		if (c < 0x80)
+			return true;
+	}
+	return false;
+}
+
+static bool take_id(struct grove_slice *s, const char **out)
+{
+	const char *end = memchr(s->ptr, '\0', s->len);
+
+	*out = s->ptr;
+	if (!end)
+		return false;
+	s->len -= (size_t)(end + 1 - s->ptr);
+	s->ptr = end + 1;
+	return true;
+}
+
+int grove__search_part_next(struct grove_slice *rest, struct grove__search_doc *e)
+{
+	uint64_t n[9], time = 0;
+	/* one without a time is followed as if it had been at 0 */
+	int64_t last = e->time == GROVE_NO_TIME ? 0 : e->time;
+
+	if (!rest->len)
+		return 1;
+	for (size_t i = 0; i < sizeof(n) / sizeof(*n); i++)
+		if (!take_number(rest, &n[i]))
+			return GROVE_EDAMAGED;
+	if (n[8] & HAS_TIME && !take_number(rest, &time))
+		return GROVE_EDAMAGED;
+	e->entry = NULL;
+	if (n[8] & HAS_ID && !take_id(rest, &e->entry))
+		return GROVE_EDAMAGED;
+	e->row += (uint32_t)n[0];
+	e->at.pos += n[1];
+	e->at.off = n[2];
+	e->at.len = n[3];
+	e->at.crc = (uint32_t)n[4];
+	e->at.lines = (n[8] & HAS_LINES) != 0;
+	e->kind = (uint8_t)n[5];
+	e->role = (uint8_t)n[6];
+	e->words = (uint32_t)n[7];
+	e->time = GROVE_NO_TIME;
+	if (n[8] & HAS_TIME)
+		e->time = (int64_t)(n[8] & TIME_BACK ? (uint64_t)last - time : (uint64_t)last + time);
+	return 0;
+}

@@ -1,0 +1,61 @@
+/*
+ * search/search_queue.h: what readers hand to the one that writes the index.
+ *
+ *	reader   log 3: texts, texts, … the rest   |  log 5 …
+ *	reader   log 4: texts, … the rest          |  log 6 …
+ *	writer   texts of 3, of 4, of 3, the rest of 4, …
+ *
+ * A parcel has some texts of a log, or the rest that is to be known of it.
+ */
+#ifndef GROVE_SEARCH_SEARCH_QUEUE_H
+#define GROVE_SEARCH_SEARCH_QUEUE_H
+
+#include "search/search_feed.h"
+
+/* A text, or a part: then `entries` has something. */
+struct grove__search_item {
+	struct grove__search_doc doc;   /* its text: what is to be indexed */
+	struct grove_slice entries;
+	int64_t since, until;
+};
+
+struct grove__search_parcel {
+	struct grove__search_parcel *next;
+	size_t task;
+	bool end;
+	bool grown;                          /* its log had texts before */
+	int rc;                              /* of an end */
+	struct grove__search_item *items;
+	size_t nr, cap;
+	struct grove_buf bytes;              /* of the items; see grove__search_parcel_open() */
+	struct grove__search_feed feed;      /* of an end */
+};
+
+struct grove__search_belt {
+	pthread_mutex_t lock;
+	pthread_cond_t moved;
+	struct grove__search_parcel *first, **last;
+	size_t waiting;                      /* parcels */
+	bool stop;                           /* nothing is taken over any more */
+};
+
+void grove__search_belt_init(struct grove__search_belt *b);
+void grove__search_belt_release(struct grove__search_belt *b);
+/* Empty, and going. */
+void grove__search_belt_start(struct grove__search_belt *b);
+/* Readers are told to end. */
+void grove__search_belt_stop(struct grove__search_belt *b);
+
+/*
+ * Read a log as `feed` says, whose doc() is ours, and hand over its texts and an
+ * end, always. false: the belt has stopped.
+ */
+bool grove__search_belt_read(struct grove__search_belt *b, size_t task, const struct grove__search_feed *feed);
+
+/* The next one; waits for it. */
+struct grove__search_parcel *grove__search_belt_take(struct grove__search_belt *b);
+/* Its items are good from now on. */
+void grove__search_parcel_open(struct grove__search_parcel *p);
+void grove__search_parcel_free(struct grove__search_parcel *p);
+
+#endif

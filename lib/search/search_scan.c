@@ -1,0 +1,333 @@
+/*
+ * search/search_scan.c: look through logs.
+ *
+ * The raw bytes are looked through first; only lines that may have what is
+ * searched for are taken apart. Threads share the logs, and each keeps its best
+ * hits, so what is found does not depend on who was faster.
+ */
+#include "search/search.h"
+
+#include "base/array.h"
+#include "base/crc32c.h"
+#include "sys/clock.h"
+
+#include <stdlib.h>
+
+#define THREADS_MAX 8
+#define RUN_BYTES ((size_t)512 << 10)
+#define TMP_BYTES ((size_t)1 << 20)
+
+struct shared {
+	struct grove_search *s;
+	const struct grove__search_ask *ask;
+	const uint32_t *logs;
+	size_t nr, next;
+	struct grove__search_hits *out;
+	pthread_t caller;
+	pthread_mutex_t lock;
+	struct grove_detail *d;
+	int rc;
+};
+
+struct reader {
+	struct shared *sh;
+	char *buf;
+	size_t cap;
+	struct grove__search_matcher *m;
+	struct grove__search_texts texts;
+	struct grove__search_hits hits;      /* of this log */
+	struct grove__arena tmp;
+	struct grove__json_want want;
+	const struct grove__dialect *ready, *dialect;
+	struct grove_log *log;
+	uint32_t nr;                         /* of the log */
+	bool known, wanted;                  /* whether the session is one that is asked for */
+	struct grove_detail why;
+};
+
+int grove__search_order(const struct grove__sweep *sweep, const struct grove__search_hit *a,
+			const struct grove__search_hit *b)
+{
+	if (a->score != b->score)
+		return a->score > b->score ? -1 : 1;
+	if (a->time != b->time)
+		return a->time > b->time ? -1 : 1;
+	if (a->log != b->log)
+		return strcmp(sweep->logs[a->log].path, sweep->logs[b->log].path);
+	if (a->at.pos != b->at.pos)
+		return a->at.pos > b->at.pos ? -1 : 1;
+	if (a->at.off != b->at.off)
+		return a->at.off > b->at.off ? -1 : 1;
+	return (int)a->class - (int)b->class;
+}
+
+static int by_order(const void *x, const void *y, void *payload)
+{
+	return grove__search_order(payload, x, y);
+}
+
+/* Of many only the best are kept. */
+static int add_hit(const struct shared *sh, struct grove__search_hits *to,
+		   const struct grove__search_hit *h)
+{
+	size_t most = sh->ask->limit;
+
+	if (to->nr >= 2 * most) {
+		qsort_r(to->list, to->nr, sizeof(*to->list), by_order, &sh->s->sweep);
+		to->nr = most;
+	}
+	if (grove__array_room(&to->list, &to->cap, to->nr, sizeof(*to->list)))
+		return GROVE_ENOMEM;
+	to->list[to->nr++] = *h;
+	return 0;
+}
+
+/* ------------------------------------------------------------------- one log */
+
+/* Is there a session at all, and is it one that is asked for? */
+static int know_session(struct reader *r)
+{
+	const struct grove__sweep_log *l = &r->sh->s->sweep.logs[r->nr];
+	struct grove__header h = { 0 };
+	struct grove__arena keep;
+	struct grove__image *im = NULL;
+	int rc = 0;
+
+	if (r->known)
+		return 0;
+	grove__arena_init(&keep);
+	if (r->dialect->headless && r->sh->ask->cwd) {
+		rc = grove__search_log_image(r->log, r->dialect, &im, &r->why);
+		h.cwd = im ? im->header.cwd : NULL;
+	} else if (!r->dialect->headless) {
+		rc = grove__peek_header(r->log, r->dialect, &keep, &h, &r->why);
+		rc = rc || h.usable ? rc : GROVE_EDAMAGED;
+	}
+	r->known = true;
+	r->wanted = !rc && grove__search_wants_log(r->sh->ask, grove__search_log_agent(l, r->dialect), h.cwd);
+	grove__image_unref(im);
+	grove__arena_release(&keep);
+	return rc == GROVE_ENOMEM ? rc : 0;
+}
+
+static int take_value(struct reader *r, struct grove_slice value, enum grove_kind kind,
+		      enum grove_role role, int64_t time, const struct grove__spot *at)
+{
+	struct grove__search_hit h = { .log = r->nr, .kind = (uint8_t)kind, .role = (uint8_t)role,
+				       .time = time, .at = *at };
+	int rc = grove__search_texts(&r->texts, r->dialect, value, kind, role);
+
+	for (int i = 0; i < SEARCH_CLASSES && !rc; i++) {
+		if (!r->texts.of[i].len || !grove__search_wants(r->sh->ask, i, role, time))
+			continue;
+		rc = grove__search_match(r->m, grove__buf_slice(&r->texts.of[i]), i != SEARCH_TEXT, &h.score);
+		if (rc <= 0)
+			continue;
+		h.class = (uint8_t)i;
+		rc = know_session(r);
+		if (!rc && r->wanted)
+			rc = add_hit(r->sh, &r->hits, &h);
+	}
+	return rc;
+}
+
+/* Every entry, by the loader's rules: for logs whose values are not lines. */
+static int read_rows(struct reader *r)
+{
+	struct grove__image *im;
+	struct grove__rows rows;
+	struct grove_slice value;
+	uint32_t row;
+	int rc = grove__search_log_image(r->log, r->dialect, &im, &r->why);
+
+	if (rc)
+		return rc;
+	r->hits.nr = 0;
+	grove__rows_init(&rows, im, r->log, NULL, im->spine->nr);
+	while (!(rc = grove__rows_next(&rows, &row, &value, &r->why))) {
+		struct grove__spot at = grove__image_spot(im, row);
+
+		rc = take_value(r, value, grove__spine_kind(im->spine, row),
+				grove__spine_role(im->spine, row), grove__spine_time(im->spine, row), &at);
+		if (rc)
+			break;
+	}
+	grove__rows_release(&rows);
+	grove__image_unref(im);
+	return rc == 1 ? 0 : rc;
+}
+
+/* 1: the line is not just a value. */
+static int take_line(struct reader *r, const char *line, size_t len, uint64_t pos)
+{
+	struct grove__json_line l;
+	struct grove__entry e;
+	struct grove__spot at = { .pos = pos, .len = len };
+	enum grove__json_verdict v = grove__json_scan(&r->want, line, len, true, &l);
+	enum grove__line_class class;
+
+	if (v == JSON_NOMEM)
+		return GROVE_ENOMEM;
+	if (v != JSON_VALUE)
+		return v == JSON_BAD && r->dialect->lenient;
+	if (r->tmp.used > TMP_BYTES)
+		grove__arena_release(&r->tmp);
+	r->tmp.failed = false;
+	class = r->dialect->index(&l, line, &r->tmp, &e);
+	if (r->tmp.failed)
+		return GROVE_ENOMEM;
+	if (class != LINE_ENTRY && class != LINE_SLOT)
+		return 0;
+	at.crc = grove__crc32c(0, line, len);
+	return take_value(r, grove__slice(line + l.value.off, (size_t)l.value.len), e.kind, e.role, e.time,
+			  &at);
+}
+
+/* The lines of a run that may have it. */
+static int take_run(struct reader *r, const struct grove_run *run)
+{
+	struct grove__search_lines lines = { r->sh->ask->q, r->buf, r->buf + run->len };
+	const char *line, *counted = r->buf;
+	uint64_t nr = 0;
+	size_t len;
+	int rc = 0;
+
+	while (!rc && (line = grove__search_lines_next(&lines, &len))) {
+		for (const char *lf; run->by_line && counted < line; counted = lf + 1, nr++)
+			lf = memchr(counted, '\n', (size_t)(line - counted));
+		rc = take_line(r, line, len, run->pos + (run->by_line ? nr : (uint64_t)(line - r->buf)));
+	}
+	return rc;
+}
+
+static int widen(struct reader *r)
+{
+	char *p;
+
+	if (r->cap * 2 > GROVE__LINE_MAX)
+		return grove__fail(&r->why, GROVE_ETOOBIG, NULL, "a line of more than 1 GiB");
+	p = realloc(r->buf, r->cap * 2 + GROVE__JSON_PAD);
+	if (!p)
+		return GROVE_ENOMEM;
+	r->buf = p;
+	r->cap *= 2;
+	return 0;
+}
+
+static int read_log(struct reader *r)
+{
+	struct grove_log_stat st;
+	struct grove_run run;
+	uint64_t pos = 0;
+	int rc = grove__log_stat(r->log, &st, &r->why);
+
+	while (!rc && pos < st.tail) {
+		rc = grove__log_read(r->log, pos, st.tail, r->buf, r->cap, &run, &r->why);
+		if (!rc && run.open) {
+			rc = widen(r);
+			continue;
+		}
+		rc = rc ? rc : take_run(r, &run);
+		pos = run.next;
+	}
+	return rc == 1 ? read_rows(r) : rc;
+}
+
+static int read_one(struct reader *r, uint32_t nr)
+{
+	struct shared *sh = r->sh;
+	const struct grove__sweep_log *l = &sh->s->sweep.logs[nr];
+	int rc;
+
+	r->nr = nr;
+	r->known = false;
+	r->hits.nr = 0;
+	r->dialect = NULL;
+	grove__detail_clear(&r->why);
+	rc = grove__search_log_open(sh->s->g, l, &r->log, &r->dialect, &r->why);
+	if (!rc && r->ready != r->dialect) {
+		grove__json_want_init(&r->want, r->dialect->members, r->dialect->nr_members);
+		r->ready = r->dialect;
+	}
+	if (!rc && (!sh->ask->agent || !strcmp(sh->ask->agent, grove__search_log_agent(l, r->dialect))))
+		rc = read_log(r);
+	grove__log_close(r->log);
+	r->log = NULL;
+	/* a pattern that takes too long is the caller's; a log that cannot be read is told about */
+	if (rc == GROVE_ETOOBIG && !r->why.code)
+		rc = grove__fail(&r->why, GROVE_EINVAL, NULL, "re: the pattern takes too long");
+	else if (rc && rc != GROVE_ENOMEM && r->why.code) {
+		grove__search_note(sh->s->g, &r->why);
+		rc = 0;
+	}
+	return rc == GROVE_ENOMEM || rc == GROVE_EINVAL ? rc : 0;
+}
+
+/* --------------------------------------------------------------- all of them */
+
+/* With the lock held: what the last log gave, and the next one. */
+static bool hand_in(struct reader *r, int rc, uint32_t *nr)
+{
+	struct shared *sh = r->sh;
+	const struct grove_progress *p = &sh->s->g->progress;
+
+	for (size_t i = 0; i < r->hits.nr && !rc; i++)
+		rc = add_hit(sh, sh->out, &r->hits.list[i]);
+	r->hits.nr = 0;
+	if (rc && !sh->rc) {
+		sh->rc = rc == GROVE_ENOMEM ? grove__fail_nomem(sh->d) : rc;
+		if (rc != GROVE_ENOMEM)
+			*sh->d = r->why;
+	}
+	if (sh->rc || sh->next == sh->nr)
+		return false;
+	*nr = sh->logs[sh->next++];
+	if (p->fn && pthread_equal(pthread_self(), sh->caller) && p->fn(p->payload, sh->next, sh->nr))
+		sh->rc = grove__fail(sh->d, GROVE_ECANCELLED, NULL, "cancelled");
+	return !sh->rc;
+}
+
+static void *work(void *arg)
+{
+	struct reader r = { .sh = arg, .cap = RUN_BYTES };
+	int rc;
+	uint32_t nr;
+	bool more;
+
+	grove__arena_init(&r.tmp);
+	r.buf = malloc(r.cap + GROVE__JSON_PAD);
+	r.m = grove__search_matcher_new(r.sh->ask->q);
+	rc = r.buf && r.m ? 0 : GROVE_ENOMEM;
+	do {
+		pthread_mutex_lock(&r.sh->lock);
+		more = hand_in(&r, rc, &nr);
+		pthread_mutex_unlock(&r.sh->lock);
+		rc = more ? read_one(&r, nr) : 0;
+	} while (more);
+	free(r.buf);
+	free(r.hits.list);
+	grove__search_matcher_free(r.m);
+	grove__search_texts_release(&r.texts);
+	grove__arena_release(&r.tmp);
+	return NULL;
+}
+
+int grove__search_scan(struct grove_search *s, const struct grove__search_ask *ask,
+		       const uint32_t *logs, size_t nr, struct grove__search_hits *out,
+		       struct grove_detail *d)
+{
+	struct shared sh = { .s = s, .ask = ask, .logs = logs, .nr = nr, .out = out, .d = d,
+			     .caller = pthread_self() };
+	pthread_t thread[THREADS_MAX];
+	unsigned cpus = grove__sys_cpus(), started = 0;
+
+	pthread_mutex_init(&sh.lock, NULL);
+	while (started + 1 < cpus && started < THREADS_MAX && started + 1 < nr &&
+	       !pthread_create(&thread[started], NULL, work, &sh))
+		started++;
+	work(&sh);
+	while (started)
+		pthread_join(thread[--started], NULL);
+	pthread_mutex_destroy(&sh.lock);
+	return sh.rc;
+}

@@ -1,0 +1,36 @@
+/*
+ * search/search_text.h: what of an entry is searched.
+ */
+#ifndef GROVE_SEARCH_SEARCH_TEXT_H
+#define GROVE_SEARCH_SEARCH_TEXT_H
+
+#include "dialect/dialect.h"
+
+/* In the order of the bits of enum grove_search_in. */
+enum grove__search_class { SEARCH_TEXT, SEARCH_CALLS, SEARCH_RESULTS, SEARCH_CLASSES };
+
+struct grove__search_texts {
+	struct grove_buf of[SEARCH_CLASSES];   /* empty: it has none */
+};
+
+/* The texts of an entry, by the value of its line. GROVE_ENOMEM. */
+int grove__search_texts(struct grove__search_texts *t, const struct grove__dialect *dialect,
+			struct grove_slice value, enum grove_kind kind, enum grove_role role);
+void grove__search_texts_release(struct grove__search_texts *t);
+/* Who says it: a tool's result is a tool's, in whatever record it stands. */
+enum grove_role grove__search_role(enum grove__search_class class, enum grove_role role);
+
+struct grove__search_snippet {
+	struct grove_buf text;
+	struct grove_search_mark *marks;
+	size_t nr, cap;
+};
+/*
+ * The part of a text around what was found, on one line, about 200 bytes long; "…"
+ * where something is left out. GROVE_ENOMEM.
+ */
+int grove__search_snippet(struct grove__search_snippet *s, struct grove_slice text,
+			  const struct grove_search_mark *marks, size_t nr);
+void grove__search_snippet_release(struct grove__search_snippet *s);
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * search/search_words.c: from a text to the words that are searched for.
+ *
+ * Most bytes are ASCII, and go through a table. What is not UTF-8 parts words.
+ */
+#include "search/search_words.h"
+
+#include "base/utf8.h"
+
+#include <utf8proc.h>
+
+/* Letters and digits in small letters, 0 for what parts words; 1: look closer. */
+static const unsigned char plain[256] = {
+	['0'] = '0', ['1'] = '1', ['2'] = '2', ['3'] = '3', ['4'] = '4', ['5'] = '5', ['6'] = '6',
+	['7'] = '7', ['8'] = '8', ['9'] = '9', ['a'] = 'a', ['b'] = 'b', ['c'] = 'c', ['d'] = 'd',
+	['e'] = 'e', ['f'] = 'f', ['g'] = 'g', ['h'] = 'h', ['i'] = 'i', ['j'] = 'j', ['k'] = 'k',
+	['l'] = 'l', ['m'] = 'm', ['n'] = 'n', ['o'] = 'o', ['p'] = 'p', ['q'] = 'q', ['r'] = 'r',
+	['s'] = 's', ['t'] = 't', ['u'] = 'u', ['v'] = 'v', ['w'] = 'w', ['x'] = 'x', ['y'] = 'y',
+	['z'] = 'z', ['A'] = 'a', ['B'] = 'b', ['C'] = 'c', ['D'] = 'd', ['E'] = 'e', ['F'] = 'f',
+	['G'] = 'g', ['H'] = 'h', ['I'] = 'i', ['J'] = 'j', ['K'] = 'k', ['L'] = 'l', ['M'] = 'm',
+	['N'] = 'n', ['O'] = 'o', ['P'] = 'p', ['Q'] = 'q', ['R'] = 'r', ['S'] = 's', ['T'] = 't',
+	['U'] = 'u', ['V'] = 'v', ['W'] = 'w', ['X'] = 'x', ['Y'] = 'y', ['Z'] = 'z',
+	[0x80 ... 0xff] = 1,
+};
+
+struct cutter {
+	const char *begin;
+	bool asked;
+	grove__word_fn *fn;
+	void *payload;
+	char word[GROVE__WORD_MAX + 8];
+	size_t len;                  /* of the word at hand; 0: none */
+	size_t from;
+	/* the run of pairs at hand: its last character, and how many there were */
+	char last[4];
+	size_t last_len, last_from, run;
+};
+
+uint32_t grove__word_fold(uint32_t cp)
+{
+	utf8proc_int32_t small;
+
+	if (cp < 0x80)
+		return plain[cp] ? plain[cp] : cp;
+	small = utf8proc_tolower((utf8proc_int32_t)cp);
+	/* U+212A is no k: raw bytes are looked through for ASCII words */
+	return small < 0x80 ? cp : (uint32_t)small;
+}
+
+bool grove__word_paired(uint32_t cp)
+{
+	return (cp >= 0x2e80 && cp < 0xa4d0) || (cp >= 0xac00 && cp < 0xd7a4) ||
+	       (cp >= 0xf900 && cp < 0xfb00) || (cp >= 0xff66 && cp < 0xffa0) ||
+	       (cp >= 0x20000 && cp < 0x40000) || (cp >= 0x0e00 && cp < 0x10a0) ||
+	       (cp >= 0x1780 && cp < 0x1800);
+}
+
+/* Does a character outside ASCII belong to a word? */
+static bool is_letter(uint32_t cp)
+{
+	switch (utf8proc_category((utf8proc_int32_t)cp)) {
+	case UTF8PROC_CATEGORY_LU:
+	case UTF8PROC_CATEGORY_LL:
+	case UTF8PROC_CATEGORY_LT:
+	case UTF8PROC_CATEGORY_LM:
+	case UTF8PROC_CATEGORY_LO:
+	case UTF8PROC_CATEGORY_MN:
+	case UTF8PROC_CATEGORY_MC:
+	case UTF8PROC_CATEGORY_ME:
+	case UTF8PROC_CATEGORY_ND:
+	case UTF8PROC_CATEGORY_NL:
+	case UTF8PROC_CATEGORY_NO:
+	case UTF8PROC_CATEGORY_CO:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int tell(struct cutter *c, const char *ptr, size_t len, size_t from, size_t to, bool again)
+{
+	struct grove__word w = { ptr, len, from, to, again };
+
+	return c->fn(c->payload, &w);
+}
+
+static int end_word(struct cutter *c, const char *p)
+{
+	size_t len = c->len;
+
+	c->len = 0;
+	return len ? tell(c, c->word, len, c->from, (size_t)(p - c->begin), false) : 0;
+}
+
+static int end_run(struct cutter *c, const char *p)
+{
+	size_t run = c->run;
+
+	c->run = 0;
+	if (!run || (c->asked && run > 1))
+		return 0;
+	return tell(c, c->last, c->last_len, c->last_from, (size_t)(p - c->begin), run > 1);
+}
+
+static int add_pair(struct cutter *c, const char *p, size_t n)
+{
+	char pair[8];
+	int rc = 0;
+
+	if (c->run) {
+		memcpy(pair, c->last, c->last_len);
+		memcpy(pair + c->last_len, p, n);
+		rc = tell(c, pair, c->last_len + n, c->last_from, (size_t)(p - c->begin) + n, false);
+	}
+	memcpy(c->last, p, n);
+	c->last_len = n;
+	c->last_from = (size_t)(p - c->begin);
+	c->run++;
+	return rc;
+}
+
+static void add_letter(struct cutter *c, uint32_t cp, const char *p)
+{
+	char bytes[4];
+	size_t n = grove__utf8_encode(bytes, grove__word_fold(cp));
+
+	if (!c->len)
+		c->from = (size_t)(p - c->begin);
+	if (c->len + n > GROVE__WORD_MAX)
+		return;
+	memcpy(c->word + c->len, bytes, n);
+	c->len += n;
+}
+
+/* A character outside ASCII at `p`. */
+static int take_wide(struct cutter *c, const char **p, const char *end)
+{
+	const char *at = *p;
+	uint32_t cp;
+	size_t n = grove__utf8_decode(at, end, &cp);
+	int rc;
+
+	*p += n;
+	if (cp == GROVE__UTF8_BAD || !is_letter(cp)) {
+		rc = end_word(c, at);
+		return rc ? rc : end_run(c, at);
+	}
+	if (grove__word_paired(cp)) {
+		rc = end_word(c, at);
+		return rc ? rc : add_pair(c, at, n);
+	}
+	rc = end_run(c, at);
+	add_letter(c, cp, at);
+	return rc;
+}
+
+/* Behind the sign at `p`; a terminal's colours are one, not a part of the word that follows. */
+static const char *pass_sign(const char *p, const char *end)
+{
+	if (*p++ != '\033' || p == end || *p != '[')
+		return p;
+	for (p++; p < end && *p >= 0x20 && *p < 0x40;)
+		p++;
+	return p < end && *p >= 0x40 && *p < 0x7f ? p + 1 : p;
+}
+
+int grove__words_cut(struct grove_slice text, bool asked, grove__word_fn *fn, void *payload)
+{
+	struct cutter c = { .begin = text.ptr, .asked = asked, .fn = fn, .payload = payload };
+	const char *p = text.ptr, *end = p + text.len;
+	int rc = 0;
+
+	while (p < end && !rc) {
+		unsigned char small = plain[(unsigned char)*p];
+
+		if (small > 1) {
+			if (c.run)
+				rc = end_run(&c, p);
+			if (!c.len)
+				c.from = (size_t)(p - c.begin);
+			/* most letters come with others of their kind */
+			do {
+				if (c.len < GROVE__WORD_MAX)
+					c.word[c.len++] = (char)small;
+				p++;
+			} while (p < end && (small = plain[(unsigned char)*p]) > 1);
+		} else if (small) {
+			rc = take_wide(&c, &p, end);
+		} else {
+			if (c.len)
+				rc = end_word(&c, p);
+			if (c.run && !rc)
+				rc = end_run(&c, p);
+			p = pass_sign(p, end);
+		}
+	}
+	rc = rc ? rc : end_word(&c, p);
+	return rc ? rc : end_run(&c, p);
+}

@@ -1,0 +1,201 @@
+/*
+ * session/append_split.c: appends to logs whose conversation is found by rules.
+ *
+ * There an input may become several entries, and the leaf is where the rules
+ * end: what was appended must be that, and if it is not, a line says so.
+ */
+#include "session/session.h"
+
+#include "base/array.h"
+#include "json/value.h"
+#include "sys/clock.h"
+
+#include <stdlib.h>
+
+struct expanding {
+	struct grove_buf bytes;
+	size_t *end;                     /* of each part, in bytes */
+	size_t nr, cap;
+};
+
+static int add_part(void *payload, struct grove_slice json)
+{
+	struct expanding *x = payload;
+
+	if (grove__array_room(&x->end, &x->cap, x->nr, sizeof(*x->end)) ||
+	    grove__buf_add_slice(&x->bytes, json))
+		return GROVE_ENOMEM;
+	x->end[x->nr++] = x->bytes.len;
+	return 0;
+}
+
+/* The id that an input brings along, if there is an entry of that id. */
+static const char *stored_as(struct grove_session *s, struct grove_slice json)
+{
+	struct grove_buf copy = GROVE_BUF_INIT, id = GROVE_BUF_INIT;
+	struct grove__input in;
+	uint32_t row = GROVE_NONE;
+
+	if (!grove__buf_add_slice(&copy, json) && !grove__image_input(s->image, &copy, &in, NULL) &&
+	    in.id.ptr && !grove__json_text(&id, in.id))
+		row = grove__spine_find(s->image->spine, GROVE_NONE, grove__buf_slice(&id));
+	grove__buf_release(&copy);
+	grove__buf_release(&id);
+	return row == GROVE_NONE ? NULL : grove__spine_id(s->image->spine, row);
+}
+
+/*
+ * Append what the inputs become. An input's id is that of the last of its
+ * parts, below which the next one goes.
+ */
+static int append_split(struct grove_session *s, const struct grove_slice *json, size_t nr,
+			const struct grove_append_options *opt, const char **ids,
+			struct grove_detail *d)
+{
+	struct expanding x = { .bytes = GROVE_BUF_INIT };
+	size_t *last = calloc(nr, sizeof(*last));
+	const char **known = calloc(nr, sizeof(*known));
+	struct grove_slice *part = NULL;
+	const char **id = NULL;
+	uint8_t random[16];
+	int rc = last && known ? 0 : GROVE_ENOMEM;
+
+	for (size_t i = 0; i < nr && !rc; i++) {
+		size_t before = x.nr, bytes = x.bytes.len;
+
+		grove__sys_random(random, sizeof(random));
+		rc = s->at.dialect->split(json[i], random, add_part, &x);
+		/* what became several before is there as several */
+		if (!rc && x.nr > before + 1 && (known[i] = stored_as(s, json[i]))) {
+			x.nr = before;
+			grove__buf_cut(&x.bytes, bytes);
+		}
+		last[i] = x.nr;
+	}
+	if (!rc) {
+		part = calloc(x.nr ? x.nr : 1, sizeof(*part));
+		id = calloc(x.nr ? x.nr : 1, sizeof(*id));
+		rc = part && id ? 0 : GROVE_ENOMEM;
+	}
+	for (size_t i = 0; i < x.nr && !rc; i++) {
+		size_t start = i ? x.end[i - 1] : 0;
+
+		part[i] = grove__slice(x.bytes.ptr + start, x.end[i] - start);
+	}
+	if (rc)
+		grove__fail_nomem(d);
+	else if (x.nr)
+		rc = grove__append_all(s, part, x.nr, opt, id, d);
+	for (size_t i = 0; ids && i < nr && !rc; i++)
+		ids[i] = known[i] ? known[i] : last[i] ? id[last[i] - 1] : NULL;
+	grove__buf_release(&x.bytes);
+	free(x.end);
+	free(last);
+	free(known);
+	free(part);
+	free(id);
+	return rc;
+}
+
+/*
+ * Where rules over the whole log find the leaf, they must end at what was
+ * appended; else a line says so. Once they do, going on below keeps it so.
+ */
+static int pin_leaf(struct grove_session *s, uint32_t last, struct grove_detail *d)
+{
+	const struct grove__spine *sp = s->image->spine;
+	struct grove__chain_ask ask = { .own_file = grove__session_own_file(s) };
+	struct grove__wish w = { .kind = GROVE_KIND_OTHER };
+	struct grove_buf json = GROVE_BUF_INIT;
+	struct grove__chain_walk walk;
+	struct grove_slice slice;
+	int rc;
+
+	if (s->held || grove__session_leaf_row(s) == last || !grove__spine_id(sp, last))
+		return 0;
+	w.a = ask.leaf = grove__spine_id(sp, last);
+	rc = grove__image_walk(s->image, sp->nr, &ask, &walk, d);
+	if (rc)
+		return rc;
+	rc = walk.nr ? 0 : 1;
+	grove__walk_release(&walk);
+	if (rc) {
+		/* a boundary alone is no conversation: only we know that it goes on there */
+		s->moved = true;
+		s->kept = false;
+		s->leaf = last;
+		return 0;
+	}
+	rc = s->at.dialect->spell(&w, &json, d);
+	slice = grove__buf_slice(&json);
+	rc = rc ? rc : grove__append_all(s, &slice, 1, NULL, NULL, d);
+	grove__buf_release(&json);
+	/* rules that will not have it there do not bind us */
+	if (!rc && grove__session_leaf_row(s) != last) {
+		s->moved = true;
+		s->kept = false;
+		s->leaf = last;
+	}
+	return rc;
+}
+
+/* The last entry of the tree, or GROVE_NONE. */
+static uint32_t last_node(const struct grove_session *s)
+{
+	const struct grove__spine *sp = s->image->spine;
+	uint32_t row = sp->nr;
+
+	while (row && grove__spine_flags(sp, row - 1) & ROW_ASIDE)
+		row--;
+	return row ? row - 1 : GROVE_NONE;
+}
+
+static int append_once(struct grove_session *s, const struct grove_slice *json, size_t nr,
+		       const struct grove_append_options *opt, const char **ids,
+		       struct grove_detail *d)
+{
+	uint32_t before, last;
+	bool pin;
+	int rc;
+
+	if (!s->at.dialect || !s->at.dialect->chain_new)
+		return grove__append_all(s, json, nr, opt, ids, d);
+	rc = grove__session_load(s, d);
+	if (rc)
+		return rc;
+	/* going on where the rules end leaves them where they are */
+	pin = (opt && opt->parent) || s->moved || s->follows != s->image;
+	before = last_node(s);
+	rc = append_split(s, json, nr, opt, ids, d);
+	if (rc)
+		return rc;
+	last = last_node(s);
+	if (last == before) {
+		/* lines about the session: they may have moved the leaf on purpose */
+		s->follows = NULL;
+		return 0;
+	}
+	/* a side chain goes on beside the conversation, which stays where it is */
+	if (s->at.dialect->chain_side(s->image->chain, last) && !grove__session_own_file(s)) {
+		s->follows = NULL;
+		return 0;
+	}
+	/* what is no message may not count where it stands */
+	pin |= grove__spine_kind(s->image->spine, last) != GROVE_KIND_MESSAGE;
+	rc = pin ? pin_leaf(s, last, d) : 0;
+	s->follows = rc ? NULL : s->image;
+	return rc;
+}
+
+int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
+			 const struct grove_append_options *opt, const char **ids,
+			 struct grove_detail *d)
+{
+	int rc = append_once(s, json, nr, opt, ids, d);
+
+	/* another had the same new session, and was first */
+	if (rc != GROVE_EEXIST || !s->held || !s->joins)
+		return rc;
+	rc = grove__session_join(s, d);
+	return rc ? rc : append_once(s, json, nr, opt, ids, d);
+}

@@ -1,0 +1,343 @@
+/*
+ * session/rewrite.c: rewrite a log line by line.
+ *
+ * Every physical line passes by, also those that no reader understands; only
+ * what has to change changes, the rest keeps its bytes. Where a lenient dialect
+ * finds a value over several lines, or several on a line, these lines are taken
+ * together:
+ *
+ *	stored    {"type":"a",⏎"n":1} and the rest⏎
+ *	          `----- value -----´
+ *	becomes   {"type":"a","n":2} and the rest⏎
+ */
+#include "image/lines.h"
+#include "session/session.h"
+
+#include "base/crc32c.h"
+#include "sys/clock.h"
+
+#include <stdlib.h>
+
+#define RUN_BYTES ((size_t)1 << 20)
+
+struct pass {
+	struct grove_session *s;
+	grove__line_edit_fn *fn;
+	void *payload;
+	struct grove_buf buf, out;
+	struct grove_buf group;  /* the lines of the values at hand, LF between them … */
+	struct grove_buf whole;  /* … and what becomes of them */
+	struct grove_buf joined; /* a value of several lines as one */
+	size_t told;             /* of `whole`; all of it: nothing waits */
+	struct grove_run run;
+	uint64_t pos, until, line;
+	uint64_t run_line;       /* lines of the run that passed by */
+	size_t off, header;
+	uint32_t row;
+	uint64_t changed;
+	struct grove_slice slot; /* what takes the place of the slot's line; empty: itself */
+	bool dropped;            /* nothing is left of the lines at hand */
+	bool fresh;              /* the run at hand still has lines */
+	struct grove__records records;
+	struct grove_buf padded; /* a line, and room behind it */
+	struct grove_detail *d;
+};
+
+/* The next stored line, as it is, and its position. 1 at the end. */
+static int stored_line(struct pass *p, struct grove_slice *line, uint64_t *pos)
+{
+	for (;;) {
+		const char *at = p->buf.ptr + p->off, *lf;
+		int rc;
+
+		if (p->fresh && p->off < p->run.len) {
+			lf = memchr(at, '\n', p->run.len - p->off);
+			if (lf || p->run.end) {
+				size_t n = lf ? (size_t)(lf - at) : p->run.len - p->off;
+
+				*line = grove__slice(at, n);
+				*pos = p->run.pos + (p->run.by_line ? p->run_line : p->off);
+				p->off += n + 1;
+				p->run_line++;
+				p->line++;
+				return 0;
+			}
+		}
+		if (p->fresh)
+			p->pos = p->run.next;
+		if (p->pos >= p->until)
+			return 1;
+		p->off = 0;
+		p->run_line = 0;
+		p->fresh = true;
+		grove__buf_clear(&p->buf);
+		if (grove__buf_reserve(&p->buf, RUN_BYTES))
+			return grove__fail_nomem(p->d);
+		/* a line that does not fit wants a larger buffer: rewriting needs it whole */
+		for (;;) {
+			rc = grove__log_read(p->s->log, p->pos, p->until, p->buf.ptr, p->buf.cap,
+					     &p->run, p->d);
+			if (rc)
+				return rc;
+			if (!p->run.open)
+				break;
+			if (p->buf.cap >= GROVE__LINE_MAX)
+				return grove__fail_at(p->d, GROVE_ETOOBIG, p->s->at.path, p->line + 1,
+						      p->pos, "a line of more than 1 GiB cannot be rewritten");
+			if (grove__buf_reserve(&p->buf, p->buf.cap * 2))
+				return grove__fail_nomem(p->d);
+		}
+	}
+}
+
+/* A value that may have to change. */
+struct item {
+	struct grove__spot at;
+	uint32_t row;            /* GROVE_NONE: a header */
+};
+
+static bool is_before(const struct grove__spot *a, const struct grove__spot *b)
+{
+	return a->pos != b->pos ? a->pos < b->pos : a->off < b->off;
+}
+
+/* The next one in the log, if it begins on line `line` or before. */
+static bool next_item(struct pass *p, uint64_t line, struct item *out)
+{
+	const struct grove__image *im = p->s->image;
+	bool row = p->row < im->spine->nr;
+
+	if (row)
+		*out = (struct item){ grove__image_spot(im, p->row), p->row };
+	if (p->header < im->nr_headers &&
+	    (!row || is_before(&im->headers[p->header].at, &out->at)))
+		*out = (struct item){ im->headers[p->header].at, GROVE_NONE };
+	else if (!row)
+		return false;
+	if (out->at.line > line)
+		return false;
+	if (out->row == GROVE_NONE)
+		p->header++;
+	else
+		p->row++;
+	return true;
+}
+
+/* Where line number `line` of the group begins in it. */
+static size_t group_line(const struct pass *p, uint64_t line)
+{
+	const char *at = p->group.ptr, *end = at + p->group.len;
+
+	while (line--) {
+		at = memchr(at, '\n', (size_t)(end - at));
+		if (!at++)
+			return p->group.len;
+	}
+	return (size_t)(at - p->group.ptr);
+}
+
+static int grow_group(struct pass *p)
+{
+	struct grove_slice line;
+	uint64_t pos;
+	int rc = stored_line(p, &line, &pos);
+
+	if (rc)
+		return rc < 0 ? rc : grove__fail(p->d, GROVE_ESTALE, p->s->at.path, "was changed");
+	if (grove__buf_add_char(&p->group, '\n') || grove__buf_add_slice(&p->group, line))
+		return grove__fail_nomem(p->d);
+	return 0;
+}
+
+/* One value of the group: `whole` gets what stands before it, and what becomes of it. */
+static int edit(struct pass *p, const struct item *it, size_t off, size_t *done)
+{
+	struct grove_slice stored, value;
+	int rc;
+
+	while (off + it->at.len > p->group.len) {
+		rc = grow_group(p);
+		if (rc)
+			return rc;
+	}
+	if (grove__buf_reserve(&p->group, GROVE__JSON_PAD))
+		return grove__fail_nomem(p->d);
+	if (grove__crc32c(0, p->group.ptr + off, (size_t)it->at.len) != it->at.crc)
+		return grove__fail_at(p->d, GROVE_ESTALE, p->s->at.path, it->at.line + 1, it->at.pos,
+				      "the line is not what it was: the session was changed");
+	/* what stands around the value (a mark, a CR) stays */
+	stored = value = grove__trim_value(grove__slice(p->group.ptr + off, (size_t)it->at.len));
+	if (memchr(value.ptr, '\n', value.len)) {
+		grove__buf_clear(&p->joined);
+		if (grove__buf_add_slice(&p->joined, value) ||
+		    grove__buf_reserve(&p->joined, GROVE__JSON_PAD))
+			return grove__fail_nomem(p->d);
+		grove__join_lines(p->joined.ptr, p->joined.len);
+		value = grove__buf_slice(&p->joined);
+	}
+	grove__buf_clear(&p->out);
+	rc = p->fn(p->payload, p->s, it->row, it->row == GROVE_NONE, value, &p->out);
+	if (rc < 0)
+		return rc == GROVE_ENOMEM ? grove__fail_nomem(p->d) : rc;
+	off = (size_t)(stored.ptr - p->group.ptr);
+	if (grove__buf_add(&p->whole, p->group.ptr + *done, off - *done) ||
+	    (rc != GROVE__DROP &&
+	     grove__buf_add_slice(&p->whole, rc ? stored : grove__buf_slice(&p->out))))
+		return grove__fail_nomem(p->d);
+	*done = off + stored.len;
+	p->changed += rc != 1;
+	p->dropped |= rc == GROVE__DROP;
+	return 0;
+}
+
+/* The values that begin on this line, and on those that they reach into. */
+static int edit_group(struct pass *p, struct item *it, struct grove_slice line, uint64_t pos)
+{
+	const struct grove__image *im = p->s->image;
+	size_t done = 0;
+	int rc;
+
+	grove__buf_clear(&p->group);
+	grove__buf_clear(&p->whole);
+	p->told = 0;
+	p->dropped = false;
+	if (grove__buf_add_slice(&p->group, line))
+		return grove__fail_nomem(p->d);
+	do {
+		rc = edit(p, it,
+			  im->by_line ? group_line(p, it->at.pos - pos) + (size_t)it->at.off
+				      : (size_t)(it->at.pos - pos),
+			  &done);
+	} while (!rc && next_item(p, p->line - 1, it));
+	if (!rc && grove__buf_add(&p->whole, p->group.ptr + done, p->group.len - done))
+		rc = grove__fail_nomem(p->d);
+	/* a line that has nothing left goes */
+	if (!rc && p->dropped && !grove__trim_value(grove__buf_slice(&p->whole)).len)
+		grove__buf_clear(&p->whole);
+	else
+		p->dropped = false;
+	return rc;
+}
+
+static int next_line(void *payload, struct grove_slice *line)
+{
+	struct pass *p = payload;
+	const char *at, *lf;
+	struct item it;
+	uint64_t pos;
+	size_t left;
+	int rc;
+
+	while (p->told >= p->whole.len) {
+		rc = stored_line(p, line, &pos);
+		if (!rc && p->slot.len && p->line - 1 == p->s->image->slot_line) {
+			*line = p->slot;
+			p->changed++;
+			return 0;
+		}
+		if (rc || !next_item(p, p->line - 1, &it))
+			return rc;
+		rc = edit_group(p, &it, *line, pos);
+		if (rc)
+			return rc;
+		if (!p->dropped)
+			break;
+	}
+	at = p->whole.ptr + p->told;
+	left = p->whole.len - p->told;
+	lf = memchr(at, '\n', left);
+	*line = grove__slice(at, lf ? (size_t)(lf - at) : left);
+	p->told += line->len + 1;
+	return 0;
+}
+
+static int next_record(void *payload, struct grove_record *rec)
+{
+	struct pass *p = payload;
+	struct grove_slice line;
+	int rc = next_line(p, &line);
+
+	if (rc)
+		return rc;
+	grove__buf_clear(&p->padded);
+	grove__records_clear(&p->records);
+	if (grove__buf_add_slice(&p->padded, line) || grove__buf_reserve(&p->padded, GROVE__JSON_PAD) ||
+	    grove__records_fill(&p->records, grove__buf_slice(&p->padded), rec))
+		return grove__fail_nomem(p->d);
+	return 0;
+}
+
+/* Only stores with columns ask for more than the line. */
+static int next_bare(void *payload, struct grove_record *rec)
+{
+	return next_line(payload, &rec->line);
+}
+
+int grove__session_rewrite(struct grove_session *s, grove__line_edit_fn *fn, void *payload,
+			   uint64_t *changed, struct grove_detail *d)
+{
+	return grove__session_rewrite_slot(s, fn, payload, grove__slice(NULL, 0), changed, d);
+}
+
+int grove__session_rewrite_slot(struct grove_session *s, grove__line_edit_fn *fn, void *payload,
+				struct grove_slice slot, uint64_t *changed, struct grove_detail *d)
+{
+	struct pass p = { .s = s, .fn = fn, .payload = payload, .until = s->image->tail, .slot = slot,
+			  .d = d };
+	int rc = s->flags & GROVE_FORCE ? 0 : grove__live(s->g, &s->at, d);
+
+	*changed = 0;
+	if (rc)
+		return rc;
+	grove__records_init(&p.records, s->at.dialect);
+	rc = grove__log_rewrite(s->log, grove__log_has_update(s->log) ? next_record : next_bare, &p,
+				s->image->tail, s->flags & GROVE_FORCE ? GROVE_LOG_FORCE : 0, d);
+	grove__records_release(&p.records);
+	grove__buf_release(&p.padded);
+	grove__buf_release(&p.buf);
+	grove__buf_release(&p.out);
+	grove__buf_release(&p.group);
+	grove__buf_release(&p.whole);
+	grove__buf_release(&p.joined);
+	*changed = p.changed;
+	if (rc)
+		return rc;
+	rc = grove__session_retire(s) ? grove__fail_nomem(d) : 0;
+	return rc ? rc : grove__session_load(s, d);
+}
+
+static int migrate_line(void *payload, struct grove_session *s, uint32_t row, bool header,
+			struct grove_slice value, struct grove_buf *out)
+{
+	(void)payload;
+	(void)header;
+	return grove__image_migrate(s->image, s->log, row, value, out);
+}
+
+int grove__session_migrate(struct grove_session *s, struct grove_detail *d)
+{
+	int rc = GROVE_ECONFLICT;
+
+	/* a log that grows meanwhile is read again: nothing is lost, nothing is half done */
+	for (int tries = 0; tries < 8 && rc == GROVE_ECONFLICT; tries++) {
+		struct grove_detail why;
+
+		grove__detail_clear(&why);
+		rc = grove__session_rewrite(s, migrate_line, NULL, &s->migrated, &why);
+		if (rc && d)
+			*d = why;
+		if (rc == GROVE_ECONFLICT) {
+			int again = grove__session_refresh(s, d);
+
+			if (again < 0)
+				return again;
+			if (!again) {
+				/* it did not grow: somebody has it open */
+				if (d)
+					*d = why;
+				return rc;
+			}
+		}
+	}
+	return rc;
+}

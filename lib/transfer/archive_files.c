@@ -1,0 +1,358 @@
+/*
+ * transfer/archive_files.c: what belongs to a session, besides lines.
+ *
+ * Attachments, files that its agent keeps for it in other places, and the blobs
+ * that its lines name: all of them become attachments in the archive. One that
+ * is there already is compared. If it merely grew it is replaced; otherwise the
+ * old one goes to .older first.
+ */
+#include "transfer/archive.h"
+
+#include "base/array.h"
+#include "blob/blob.h"
+#include "store/jsonl.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define FILE_MAX ((size_t)1 << 30)
+#define DEPTH_MAX 32
+#define BLOBS "blobs/"
+#define DIGITS 64
+
+/* --- names that are known --- */
+
+/* Its place among those that are there, or where it would be. */
+static size_t place(const struct grove__keeper *k, const char *name, bool *found)
+{
+	size_t lo = 0, hi = k->nr_there;
+
+	*found = false;
+	while (lo < hi && !*found) {
+		size_t mid = lo + (hi - lo) / 2;
+		int c = strcmp(k->there[mid].name, name);
+
+		if (c < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+		if (!c) {
+			lo = mid;
+			*found = true;
+		}
+	}
+	return lo;
+}
+
+static int remember(struct grove__keeper *k, const char *name, uint64_t size)
+{
+	bool found;
+	size_t at = place(k, name, &found);
+	char *copy;
+
+	if (found) {
+		k->there[at].size = size;
+		return 0;
+	}
+	copy = strdup(name);
+	if (!copy ||
+	    grove__array_room(&k->there, &k->cap_there, k->nr_there, sizeof(*k->there))) {
+		free(copy);
+		return grove__fail_nomem(k->d);
+	}
+	memmove(&k->there[at + 1], &k->there[at], (k->nr_there - at) * sizeof(*k->there));
+	k->there[at] = (struct grove__kept_name){ copy, size };
+	k->nr_there++;
+	return 0;
+}
+
+static int is_there(void *payload, const char *name, uint64_t size)
+{
+	return remember(payload, name, size);
+}
+
+int grove__keep_look(struct grove__keeper *k)
+{
+	int rc = grove__store_attach_list(k->to, &k->to_key, is_there, k, k->d);
+
+	return rc == GROVE_ENOTFOUND || rc == GROVE_ENOTSUP ? 0 : rc;
+}
+
+/* --- one attachment --- */
+
+static int put(struct grove__keeper *k, const char *name, struct grove_slice bytes)
+{
+	int rc = grove__store_attach_put(k->to, &k->to_key, name, bytes, k->d);
+
+	if (!rc) {
+		k->out->files++;
+		rc = remember(k, name, bytes.len);
+	}
+	return rc;
+}
+
+static int set_aside(struct grove__keeper *k, const char *name, struct grove_slice bytes)
+{
+	struct grove_buf old = GROVE_BUF_INIT;
+	int rc = grove__buf_addf(&old, "%s/%s", k->older.ptr, name);
+
+	rc = rc ? grove__fail_nomem(k->d)
+		: grove__store_attach_put(k->to, &k->to_key, old.ptr, bytes, k->d);
+	k->kept |= !rc;
+	grove__buf_release(&old);
+	return rc;
+}
+
+int grove__keep_bytes(struct grove__keeper *k, const char *name, struct grove_slice bytes)
+{
+	struct grove_buf have = GROVE_BUF_INIT;
+	bool found;
+	int rc;
+
+	place(k, name, &found);
+	if (!found)
+		return put(k, name, bytes);
+	rc = grove__store_attach_get(k->to, &k->to_key, name, &have, k->d);
+	if (rc == GROVE_ENOTFOUND)
+		rc = put(k, name, bytes);
+	else if (!rc && !grove__slice_eq(grove__buf_slice(&have), bytes)) {
+		if (have.len > bytes.len || (have.len && memcmp(have.ptr, bytes.ptr, have.len)))
+			rc = set_aside(k, name, grove__buf_slice(&have));
+		if (!rc)
+			rc = put(k, name, bytes);
+	}
+	grove__buf_release(&have);
+	return rc;
+}
+
+/*
+ * The first failure is told in the end, by the session as a whole: one file
+ * that cannot be read keeps nothing else out.
+ */
+struct walk {
+	struct grove__keeper *k;
+	int rc;
+	struct grove_detail why;
+	struct grove_buf path, name;     /* in a directory outside */
+	unsigned depth;
+};
+
+static int went(struct walk *w, int rc)
+{
+	if (rc == GROVE_ENOMEM || rc == GROVE_ECANCELLED)
+		return rc;
+	/* gone already: somebody else cleans up */
+	if (rc && rc != GROVE_ENOTFOUND && !w->rc) {
+		w->rc = rc;
+		w->why = *w->k->d;
+	}
+	return 0;
+}
+
+static int keep_attached(struct walk *w, const char *name)
+{
+	struct grove__keeper *k = w->k;
+	struct grove_buf bytes = GROVE_BUF_INIT;
+	int rc = grove__store_attach_get(k->from, &k->from_key, name, &bytes, k->d);
+
+	if (!rc)
+		rc = grove__keep_blobs(k, grove__buf_slice(&bytes));
+	if (!rc)
+		rc = grove__keep_bytes(k, name, grove__buf_slice(&bytes));
+	grove__buf_release(&bytes);
+	return rc;
+}
+
+/* The names of what lies beside it: what they name may be put while we go through them. */
+struct names {
+	struct grove__keeper *k;
+	struct {
+		char *name;
+		bool log;
+	} *at;
+	size_t nr, cap;
+};
+
+static int add_name(void *payload, const char *name, uint64_t size, bool log)
+{
+	struct names *n = payload;
+
+	(void)size;
+	/* an archive may be archived, its notes are its own */
+	if (!strcmp(name, GROVE__NOTE_NAME))
+		return 0;
+	if (grove__array_room(&n->at, &n->cap, n->nr, sizeof(*n->at)) ||
+	    !(n->at[n->nr].name = strdup(name)))
+		return grove__fail_nomem(n->k->d);
+	n->at[n->nr++].log = log;
+	return 0;
+}
+
+/* --- directories outside --- */
+
+static int keep_dir(struct walk *w);
+
+static int keep_name(void *payload, const char *name)
+{
+	struct walk *w = payload;
+	struct grove__sys_stat st;
+	struct grove_buf bytes = GROVE_BUF_INIT;
+	size_t path = w->path.len, len = w->name.len;
+	int rc = 0, err;
+
+	if (grove__buf_addf(&w->path, "/%s", name) || grove__buf_addf(&w->name, "/%s", name))
+		return grove__fail_nomem(w->k->d);
+	err = grove__sys_lstat(w->path.ptr, &st);
+	if (!err && st.type == SYS_DIR && w->depth < DEPTH_MAX) {
+		rc = keep_dir(w);
+	} else if (!err && st.type == SYS_FILE) {
+		err = grove__sys_read_small(w->path.ptr, FILE_MAX, &bytes, NULL);
+		if (!err)
+			rc = grove__keep_bytes(w->k, w->name.ptr, grove__buf_slice(&bytes));
+	}
+	if (err)
+		rc = grove__fail_sys(w->k->d, err, w->path.ptr, "cannot archive");
+	grove__buf_release(&bytes);
+	grove__buf_cut(&w->path, path);
+	grove__buf_cut(&w->name, len);
+	return went(w, rc);
+}
+
+static int keep_dir(struct walk *w)
+{
+	int ended = 0, err;
+
+	w->depth++;
+	err = grove__sys_list(w->path.ptr, keep_name, w, &ended);
+	w->depth--;
+	if (err == -ENOENT || err == -ENOTDIR)
+		return 0;
+	return err ? grove__fail_sys(w->k->d, err, w->path.ptr, "cannot archive") : ended;
+}
+
+static int keep_apart(void *payload, const char *dir, const char *name)
+{
+	struct walk *w = payload;
+
+	grove__buf_clear(&w->path);
+	grove__buf_clear(&w->name);
+	if (grove__buf_add_str(&w->path, dir) || grove__buf_add_str(&w->name, name))
+		return grove__fail_nomem(w->k->d);
+	return went(w, keep_dir(w));
+}
+
+/* By its name a session is known there, without the ending of a file. */
+static int keep_outside(struct walk *w)
+{
+	struct grove__keeper *k = w->k;
+	const char *session = k->from_key.session;
+	size_t n = strlen(session);
+	char *id;
+	int rc;
+
+	if (!k->dialect->apart || !grove__jsonl_has_suffix(session))
+		return 0;
+	id = strndup(session, n - 6);
+	if (!id)
+		return grove__fail_nomem(k->d);
+	rc = k->dialect->apart(&k->g->env, k->root_dir, id, keep_apart, w);
+	free(id);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(k->d) : rc;
+}
+
+int grove__keep_beside(struct grove__keeper *k)
+{
+	struct walk w = { .k = k };
+	struct names n = { .k = k };
+	int rc = grove__beside_list(k->from, &k->from_key, add_name, &n, k->d);
+
+	for (size_t i = 0; i < n.nr && !rc; i++) {
+		rc = n.at[i].log ? grove__keep_log(k, n.at[i].name, NULL)
+				 : keep_attached(&w, n.at[i].name);
+		rc = went(&w, rc);
+		if (!rc)
+			rc = grove__keeper_go_on(k);
+	}
+	if (!rc)
+		rc = keep_outside(&w);
+	while (n.nr)
+		free(n.at[--n.nr].name);
+	free(n.at);
+	grove__buf_release(&w.path);
+	grove__buf_release(&w.name);
+	if (rc || !w.rc)
+		return rc;
+	*k->d = w.why;
+	return w.rc;
+}
+
+/* --- blobs --- */
+
+static bool is_digit(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/* 64 digits: if a blob has that name, it belongs to the session. */
+static int keep_blob(struct grove__keeper *k, const char *digits, bool named)
+{
+	char name[sizeof(BLOBS) + DIGITS], *hash = name + sizeof(BLOBS) - 1;
+	struct grove_buf bytes = GROVE_BUF_INIT;
+	struct grove_detail why;
+	bool found;
+	int rc = GROVE_ENOTFOUND;
+
+	memcpy(name, BLOBS, sizeof(BLOBS) - 1);
+	memcpy(hash, digits, DIGITS);
+	hash[DIGITS] = '\0';
+	place(k, name, &found);
+	if (found)
+		return 0;
+	for (int i = 0; i < 2 && rc && rc != GROVE_ENOMEM; i++)
+		if (k->blobs[i])
+			rc = grove__blob_get(k->blobs[i], hash, &bytes, &why);
+	if (!rc) {
+		rc = grove__keep_bytes(k, name, grove__buf_slice(&bytes));
+	} else if (rc == GROVE_ENOMEM) {
+		grove__fail_nomem(k->d);
+	} else {
+		/* what is not there cannot be kept; other digits were never a blob */
+		k->out->missing += named;
+		rc = remember(k, name, UINT64_MAX);
+	}
+	grove__buf_release(&bytes);
+	return rc;
+}
+
+/*
+ * 64 digits in a row cover one of any 64 places in a row: only every 64th byte
+ * has to be looked at until one is a digit.
+ */
+int grove__keep_blobs(struct grove__keeper *k, struct grove_slice bytes)
+{
+	static const char mark[] = "blob:sha256:";
+	const size_t m = sizeof(mark) - 1;
+	int rc = 0;
+
+	if ((!k->blobs[0] && !k->blobs[1]) || k->no_attachments)
+		return 0;
+	for (size_t p = DIGITS - 1; p < bytes.len && !rc; p += DIGITS) {
+		size_t from = p, to = p + 1;
+
+		if (!is_digit(bytes.ptr[p]))
+			continue;
+		while (from && is_digit(bytes.ptr[from - 1]))
+			from--;
+		while (to < bytes.len && is_digit(bytes.ptr[to]))
+			to++;
+		/* of more digits the last ones: an escape may end in some */
+		if (to - from >= DIGITS) {
+			from = to - DIGITS;
+			rc = keep_blob(k, bytes.ptr + from,
+				       from >= m && !memcmp(bytes.ptr + from - m, mark, m));
+		}
+		p = to;
+	}
+	return rc;
+}

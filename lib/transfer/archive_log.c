@@ -1,0 +1,383 @@
+/*
+ * transfer/archive_log.c: one log, brought up to date in an archive.
+ *
+ * The archive's lines are compared with those of the source, and one of five
+ * things is true:
+ *
+ *     archive   source
+ *     a b c     a b c        the same: nothing to do
+ *     a b       a b c d      it grew: c and d are appended
+ *     a b c     a b cd e     c was half a line: the log is written anew
+ *     a b c     a x c        lines are gone: the old log goes to .older, whole,
+ *     a b c     a b          and the new one takes its place
+ *
+ * A line that was archived is in the archive from then on. Appending leaves a
+ * prefix if it is interrupted, which the next run takes for what it is; a log
+ * that is written anew is the old one until it is the new one.
+ *
+ * The note of the last run saves most of the reading: where the source has not
+ * been touched since, all of it; where the archive has not, the archive's half,
+ * since the checksum of its lines is known.
+ */
+#include "image/lines.h"
+#include "transfer/archive.h"
+
+#include "sys/clock.h"
+#include "sys/file.h"
+#include "sys/stamp.h"
+
+#include <stdlib.h>
+
+#define BATCH_LINES 256
+#define TRIES 4
+/* A file that changed so shortly ago may change again without its times telling. */
+#define SETTLED_NS ((int64_t)2000000000)
+
+/* --- comparing --- */
+
+enum change { SAME, GROWN, COMPLETED, CHANGED };
+
+/*
+ * With the archive's own lines. Where the source goes on, `line` is the first
+ * that is new. `open`: the archive's last line may be half of one.
+ */
+static int compare_logs(struct grove__lines *src, struct grove__lines *dst, bool open, enum change *out,
+			struct grove_slice *line)
+{
+	struct grove_slice have;
+	int a, b;
+
+	for (;;) {
+		b = grove__lines_next(dst, &have);
+		if (b < 0)
+			return b;
+		a = grove__lines_next(src, line);
+		if (a < 0)
+			return a;
+		if (a || b) {
+			*out = a && b ? SAME : b ? GROWN : CHANGED;
+			return 0;
+		}
+		if (grove__slice_eq(have, *line))
+			continue;
+		*out = CHANGED;
+		if (have.len < line->len && (!have.len || !memcmp(have.ptr, line->ptr, have.len)) &&
+		    (open || dst->open)) {
+			b = grove__lines_next(dst, &have);
+			if (b < 0)
+				return b;
+			*out = b ? COMPLETED : CHANGED;
+		}
+		return 0;
+	}
+}
+
+/* With what is known of the archive's lines. */
+static int compare_note(struct grove__lines *src, const struct grove__note_log *note, enum change *out,
+			struct grove_slice *line)
+{
+	int rc = 0;
+
+	while (!rc && src->lines < note->lines)
+		rc = grove__lines_next(src, line);
+	if (rc < 0)
+		return rc;
+	if (rc || src->bytes != note->bytes || src->crc != note->crc) {
+		*out = CHANGED;
+		return 0;
+	}
+	rc = grove__lines_next(src, line);
+	if (rc < 0)
+		return rc;
+	*out = rc ? SAME : GROWN;
+	return 0;
+}
+
+/* --- storing --- */
+
+/* Lines on their way into a log of the archive. */
+struct batch {
+	struct grove__keeper *k;
+	struct grove_log *log;
+	uint64_t tail;
+	struct grove_record rec[BATCH_LINES];
+	size_t nr;
+};
+
+static int flush(struct batch *b)
+{
+	struct grove_appended done;
+	int rc;
+
+	if (!b->nr)
+		return 0;
+	rc = grove__log_append(b->log, b->rec, b->nr, b->tail, GROVE_SYNC_NONE, &done, b->k->d);
+	if (!rc)
+		b->tail = done.tail;
+	b->nr = 0;
+	return rc ? rc : grove__keeper_go_on(b->k);
+}
+
+/* `line` and all that follow it in `r`; each blob before the line that names it. */
+static int append_rest(struct grove__keeper *k, struct grove_log *log, uint64_t tail,
+		       struct grove__lines *r, struct grove_slice line, bool blobs)
+{
+	struct batch *b = calloc(1, sizeof(*b));
+	int rc;
+
+	if (!b)
+		return grove__fail_nomem(k->d);
+	b->k = k;
+	b->log = log;
+	b->tail = tail;
+	do {
+		rc = blobs ? grove__keep_blobs(k, line) : 0;
+		if (rc)
+			break;
+		b->rec[b->nr++] = (struct grove_record){ .line = line };
+		/* the buffer that these lines lie in is about to be filled anew */
+		if (b->nr == BATCH_LINES || !grove__lines_more(r))
+			rc = flush(b);
+		if (!rc)
+			rc = grove__lines_next(r, &line);
+	} while (!rc);
+	if (rc == 1)
+		rc = flush(b);
+	free(b);
+	return rc ? rc : grove__log_sync(log, k->d);
+}
+
+/* The name that a log of the archive gets when another one takes its place. */
+static int older_name(struct grove__keeper *k, const char *sub, struct grove_buf *out)
+{
+	return grove__buf_addf(out, "%s/%s", k->older.ptr, *sub ? sub : k->to_key.session)
+		       ? grove__fail_nomem(k->d)
+		       : 0;
+}
+
+/* The whole of the archive's log, as it is, under that name. */
+static int set_aside(struct grove__keeper *k, struct grove_log *log, uint64_t until,
+		     const char *name)
+{
+	struct grove_key key = k->to_key;
+	struct grove_log *copy = NULL;
+	struct grove__lines r;
+	struct grove_slice line;
+	bool made = false;
+	int rc = grove__lines_init(&r, log, until, k->d);
+
+	key.subpath = name;
+	if (!rc)
+		rc = grove__lines_next(&r, &line);
+	if (!rc) {
+		rc = grove__log_open(&copy, k->to, &key, GROVE_LOG_CREATE, k->d);
+		made = !rc;
+	}
+	if (!rc)
+		rc = append_rest(k, copy, 0, &r, line, false);
+	grove__log_close(copy);
+	/* half a copy serves nobody: the log itself is still there */
+	if (rc && made)
+		grove__store_remove(k->to, &key, NULL);
+	grove__lines_release(&r);
+	return rc == 1 ? 0 : rc;
+}
+
+struct rewriting {
+	struct grove__keeper *k;
+	struct grove__lines *r;
+};
+
+static int rewrite_next(void *payload, struct grove_record *rec)
+{
+	struct rewriting *w = payload;
+	int rc = grove__lines_next(w->r, &rec->line);
+
+	if (!rc && w->r->lines % BATCH_LINES == 0)
+		rc = grove__keeper_go_on(w->k);
+	return rc ? rc : grove__keep_blobs(w->k, rec->line);
+}
+
+static int write_anew(struct grove__keeper *k, struct grove_log *log, uint64_t tail,
+		      struct grove__lines *src)
+{
+	struct rewriting w = { k, src };
+
+	grove__lines_rewind(src);
+	return grove__log_rewrite(log, rewrite_next, &w, tail, 0, k->d);
+}
+
+/* Lines of the archive are gone from the source: they stay, elsewhere. */
+static int take_over(struct grove__keeper *k, const char *sub, struct grove_log *log, uint64_t tail,
+		     struct grove__lines *src)
+{
+	struct grove_buf name = GROVE_BUF_INIT;
+	struct grove_key key = k->to_key;
+	int rc = older_name(k, sub, &name);
+
+	if (!rc)
+		rc = set_aside(k, log, tail, name.ptr);
+	if (!rc) {
+		rc = write_anew(k, log, tail, src);
+		key.subpath = name.ptr;
+		/* after these, and only these, the log is known to be the old one */
+		if (rc == GROVE_ESTALE || rc == GROVE_ECONFLICT || rc == GROVE_ECANCELLED)
+			grove__store_remove(k->to, &key, NULL);
+		else
+			k->kept = true;
+	}
+	grove__buf_release(&name);
+	return rc;
+}
+
+/* --- one log --- */
+
+struct pair {
+	struct grove_log *src, *dst;
+	struct grove_log_stat from, to;
+};
+
+static int open_pair(struct grove__keeper *k, const char *sub, struct pair *p)
+{
+	struct grove_key from = k->from_key, to = k->to_key;
+	int rc;
+
+	from.subpath = to.subpath = sub;
+	rc = grove__log_open(&p->src, k->from, &from, GROVE_LOG_READ, k->d);
+	if (!rc)
+		rc = grove__log_stat_kept(p->src, &p->from, k->d);
+	if (rc || !p->from.bytes)
+		return rc;
+	rc = grove__log_open(&p->dst, k->to, &to, GROVE_LOG_WRITE, k->d);
+	if (rc == GROVE_ENOTFOUND)
+		rc = grove__log_open(&p->dst, k->to, &to, GROVE_LOG_CREATE, k->d);
+	/* another run was faster: look again */
+	if (rc == GROVE_EEXIST)
+		rc = GROVE_ECONFLICT;
+	return rc ? rc : grove__log_stat(p->dst, &p->to, k->d);
+}
+
+static bool untouched(const struct pair *p, const struct grove__note_log *note)
+{
+	return note->ctime_ns && note->bytes == p->to.bytes && note->size == p->from.bytes &&
+	       note->mtime_ns == p->from.mtime_ns && note->ctime_ns == p->from.ctime_ns;
+}
+
+static int compare(struct grove__keeper *k, struct pair *p, struct grove__lines *src,
+		   const struct grove__note_log *note, enum change *change,
+		   struct grove_slice *line)
+{
+	struct grove__lines dst;
+	int rc;
+
+	if (note->lines && !note->open && note->bytes == p->to.bytes)
+		return compare_note(src, note, change, line);
+	rc = grove__lines_init(&dst, p->dst, p->to.tail, k->d);
+	if (!rc)
+		rc = compare_logs(src, &dst, note->open, change, line);
+	grove__lines_release(&dst);
+	return rc;
+}
+
+static void take_note(struct grove__note_log *note, const struct pair *p, const struct grove__lines *src)
+{
+	int64_t changed = p->from.ctime_ns > p->from.mtime_ns ? p->from.ctime_ns : p->from.mtime_ns;
+
+	note->lines = src->lines;
+	note->bytes = src->bytes;
+	note->crc = src->crc;
+	note->open = src->open;
+	note->size = p->from.bytes;
+	note->mtime_ns = p->from.mtime_ns;
+	note->ctime_ns = p->from.ctime_ns;
+	if (grove__sys_now_ms() * 1000000 - changed < SETTLED_NS)
+		note->size = 0, note->mtime_ns = note->ctime_ns = 0;
+}
+
+/* Where lists show a file's time, they should show that of the session. */
+int grove__keep_time(struct grove__keeper *k, const char *sub, int64_t mtime_ns)
+{
+	struct grove_key key = k->to_key;
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove_log *log;
+	int rc;
+
+	key.subpath = sub;
+	if (!grove__store_is_files(k->to)) {
+		rc = grove__log_open(&log, k->to, &key, GROVE_LOG_WRITE, k->d);
+		if (!rc)
+			grove__log_keep_time(log, mtime_ns);
+		if (!rc)
+			grove__log_close(log);
+		return rc;
+	}
+	if (!mtime_ns)
+		return 0;
+	rc = grove__store_describe(k->to, &key, &path);
+	if (!rc && path.len)
+		grove__sys_set_mtime(path.ptr, mtime_ns);
+	grove__buf_release(&path);
+	return rc ? grove__fail_nomem(k->d) : 0;
+}
+
+static int keep(struct grove__keeper *k, const char *sub, struct pair *p,
+		struct grove__note_log *note, bool *fresh)
+{
+	struct grove_slice line = { NULL, 0 };
+	struct grove__lines src;
+	enum change change = SAME;
+	uint64_t before;
+	int rc = grove__lines_init(&src, p->src, p->from.tail, k->d);
+
+	if (!rc)
+		rc = compare(k, p, &src, note, &change, &line);
+	before = change == GROWN || change == COMPLETED ? src.lines - 1 : 0;
+	if (!rc && change == GROWN)
+		rc = append_rest(k, p->dst, p->to.tail, &src, line, true);
+	if (!rc && change == CHANGED)
+		rc = take_over(k, sub, p->dst, p->to.tail, &src);
+	if (!rc && change == COMPLETED)
+		rc = write_anew(k, p->dst, p->to.tail, &src);
+	if (!rc) {
+		if (change != SAME)
+			k->out->lines += src.lines - before;
+		if (fresh)
+			*fresh = !p->to.bytes;
+		take_note(note, p, &src);
+		if (change != SAME)
+			rc = grove__keep_time(k, sub, p->from.mtime_ns);
+	}
+	grove__lines_release(&src);
+	return rc;
+}
+
+int grove__keep_log(struct grove__keeper *k, const char *sub, bool *fresh)
+{
+	struct grove__note_log *note = grove__note_log(&k->note, sub);
+	int64_t patience_ns = grove__sys_ticks_ns() + (int64_t)grove__sys_lock_ms * 1000000;
+	int rc = 0;
+
+	if (!note)
+		return grove__fail_nomem(k->d);
+	/* the source may change while it is read, another run may be at work */
+	for (int tries = 0; tries < TRIES; tries++) {
+		struct pair p = { 0 };
+
+		rc = open_pair(k, sub, &p);
+		/* nothing in it, nothing to keep, and no reason to forget what was */
+		if (!rc && p.from.bytes && !untouched(&p, note))
+			rc = keep(k, sub, &p, note, fresh);
+		if (!rc && !*sub && p.from.bytes)
+			rc = grove__kept_copy(p.src, p.dst, k->d);
+		if (!rc && !*sub)
+			k->out->total_lines = note->lines;
+		grove__log_close(p.src);
+		grove__log_close(p.dst);
+		if (rc != GROVE_ESTALE && rc != GROVE_ECONFLICT)
+			break;
+		/* it waited for a lock that nobody gives up: once is enough */
+		if (grove__sys_ticks_ns() >= patience_ns)
+			break;
+	}
+	return rc;
+}

@@ -1,0 +1,164 @@
+/*
+ * transfer/archive_note.c: what the last run left behind, beside a session in
+ * an archive:
+ *
+ *	{"version":1,"source":PATH,"dialect":NAME,"logs":[
+ *	 {"name":"","lines":N,"bytes":N,"crc32c":N,"open":false,
+ *	  "size":N,"mtimeNs":"N","ctimeNs":"N"},…]}
+ *
+ * It spares the next run from reading what it knows. Nanoseconds are strings,
+ * since other readers of JSON would round them.
+ */
+#include "transfer/archive.h"
+
+#include "base/array.h"
+#include "json/value.h"
+#include "json/write.h"
+
+#include <stdlib.h>
+
+#define VERSION 1
+
+struct grove__note_log *grove__note_log(struct grove__note *n, const char *name)
+{
+	struct grove__note_log *l;
+
+	for (size_t i = 0; i < n->nr; i++)
+		if (!strcmp(n->logs[i].name, name))
+			return &n->logs[i];
+	if (grove__array_room(&n->logs, &n->cap, n->nr, sizeof(*n->logs)))
+		return NULL;
+	l = &n->logs[n->nr];
+	*l = (struct grove__note_log){ .name = strdup(name) };
+	if (!l->name)
+		return NULL;
+	n->nr++;
+	return l;
+}
+
+void grove__note_release(struct grove__note *n)
+{
+	free(n->source);
+	while (n->nr)
+		free(n->logs[--n->nr].name);
+	free(n->logs);
+	memset(n, 0, sizeof(*n));
+}
+
+/* A whole number, or the digits of one as a string; 0 if it is neither. */
+static int64_t number(struct grove_slice object, const char *name)
+{
+	struct grove_slice raw = grove__json_get(object, name);
+	char digits[32];
+
+	if (raw.len >= 2 && raw.ptr[0] == '"')
+		raw = grove__slice(raw.ptr + 1, raw.len - 2);
+	if (!raw.len || raw.len >= sizeof(digits))
+		return 0;
+	memcpy(digits, raw.ptr, raw.len);
+	digits[raw.len] = '\0';
+	return strtoll(digits, NULL, 10);
+}
+
+static int parse_log(struct grove__note *n, struct grove_slice json)
+{
+	struct grove_slice raw = grove__json_get(json, "name");
+	struct grove_buf name = GROVE_BUF_INIT;
+	struct grove__note_log *l;
+	int rc;
+
+	if (grove__json_type_of(raw) != JSON_STRING)
+		return 0;
+	rc = grove__buf_reserve(&name, 1) || grove__json_text(&name, raw) ? GROVE_ENOMEM : 0;
+	l = rc ? NULL : grove__note_log(n, name.len ? name.ptr : "");
+	grove__buf_release(&name);
+	if (!l)
+		return GROVE_ENOMEM;
+	l->lines = (uint64_t)number(json, "lines");
+	l->bytes = (uint64_t)number(json, "bytes");
+	l->crc = (uint32_t)number(json, "crc32c");
+	l->open = grove__json_truthy(grove__json_get(json, "open"));
+	l->size = (uint64_t)number(json, "size");
+	l->mtime_ns = number(json, "mtimeNs");
+	l->ctime_ns = number(json, "ctimeNs");
+	return 0;
+}
+
+static int parse_source(struct grove__note *n, struct grove_slice raw)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	if (grove__json_type_of(raw) != JSON_STRING)
+		return 0;
+	if (grove__json_text(&b, raw)) {
+		grove__buf_release(&b);
+		return GROVE_ENOMEM;
+	}
+	n->source = b.ptr;
+	return 0;
+}
+
+int grove__note_parse(struct grove__note *n, struct grove_slice json)
+{
+	struct grove_buf copy = GROVE_BUF_INIT;
+	struct grove__json_want want;
+	struct grove__json_line l;
+	struct grove__json_iter it;
+	struct grove_slice logs;
+	enum grove__json_verdict v;
+	int rc = grove__buf_reserve(&copy, json.len + GROVE__JSON_PAD);
+
+	if (!rc)
+		rc = grove__buf_add_slice(&copy, json);
+	if (rc) {
+		grove__buf_release(&copy);
+		return rc;
+	}
+	grove__json_want_init(&want, NULL, 0);
+	v = grove__json_scan(&want, copy.ptr, copy.len, true, &l);
+	if (v == JSON_NOMEM)
+		rc = GROVE_ENOMEM;
+	json = grove__slice(copy.ptr + l.value.off, (size_t)l.value.len);
+	if (v == JSON_VALUE && number(json, "version") == VERSION) {
+		logs = grove__json_get(json, "logs");
+		rc = parse_source(n, grove__json_get(json, "source"));
+		if (grove__json_type_of(logs) == JSON_ARRAY) {
+			grove__json_iter_init(&it, logs);
+			while (!rc && grove__json_next(&it))
+				rc = parse_log(n, it.value);
+		}
+	}
+	grove__buf_release(&copy);
+	return rc;
+}
+
+static int compose_log(const struct grove__note_log *l, struct grove_buf *out)
+{
+	int rc = grove__buf_add_str(out, "{\"name\":");
+
+	rc = rc ? rc : grove__json_put_str(out, l->name);
+	return rc ? rc
+		  : grove__buf_addf(out,
+				    ",\"lines\":%llu,\"bytes\":%llu,\"crc32c\":%lu,\"open\":%s,"
+				    "\"size\":%llu,\"mtimeNs\":\"%lld\",\"ctimeNs\":\"%lld\"}",
+				    (unsigned long long)l->lines, (unsigned long long)l->bytes,
+				    (unsigned long)l->crc, l->open ? "true" : "false",
+				    (unsigned long long)l->size, (long long)l->mtime_ns,
+				    (long long)l->ctime_ns);
+}
+
+int grove__note_compose(const struct grove__note *n, const char *source, const char *dialect,
+			struct grove_buf *out)
+{
+	int rc = grove__buf_addf(out, "{\"version\":%d,\"source\":", VERSION);
+
+	rc = rc ? rc : grove__json_put_str(out, source);
+	rc = rc ? rc : grove__buf_add_str(out, ",\"dialect\":");
+	rc = rc ? rc : grove__json_put_str(out, dialect);
+	rc = rc ? rc : grove__buf_add_str(out, ",\"logs\":[");
+	for (size_t i = 0; i < n->nr && !rc; i++) {
+		rc = i ? grove__buf_add_char(out, ',') : 0;
+		rc = rc ? rc : compose_log(&n->logs[i], out);
+	}
+	return rc ? rc : grove__buf_add_str(out, "]}\n");
+}

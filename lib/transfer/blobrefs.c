@@ -1,0 +1,629 @@
+/*
+ * transfer/blobrefs.c: which blobs do the sessions of this world name?
+ *
+ * The question decides what may be deleted, so it is asked of bytes, not of
+ * meaning: 64 lower-case hex digits are a name wherever they stand, in whatever
+ * file, spelled with `blob:sha256:` before them or as part of a path, in a line
+ * no reader understands, in a dialect nobody has heard of. Where a digit may be
+ * spelled as an escape, the bytes are searched once more without. What this
+ * finds too much costs some disk.
+ *
+ * It is also quick. 64 digits in a row cover one of any 64 places in a row, so
+ * only every 64th byte has to be looked at until one is a digit.
+ */
+#include "transfer/blobs.h"
+
+#include "base/array.h"
+#include "dialect/xcsh.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#define DIGITS 64
+#define CHUNK ((size_t)1 << 20)
+#define DEPTH_MAX 64
+#define SQLITE "sqlite:"
+
+/* -------------------------------------------------------------- the hashes */
+
+/* Of a byte; -1: not a digit. */
+static int nibble(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static void read_hash(uint8_t hash[32], const char *digits)
+{
+	for (size_t i = 0; i < 32; i++)
+		hash[i] = (uint8_t)(nibble(digits[2 * i]) << 4 | nibble(digits[2 * i + 1]));
+}
+
+static int compare(const void *a, const void *b)
+{
+	return memcmp(a, b, 32);
+}
+
+void grove__blobrefs_init(struct grove__blobrefs *r)
+{
+	memset(r, 0, sizeof(*r));
+}
+
+void grove__blobrefs_release(struct grove__blobrefs *r)
+{
+	free(r->at);
+	grove__buf_release(&r->plain);
+	grove__blobrefs_init(r);
+}
+
+int grove__blobrefs_add(struct grove__blobrefs *r, const char *hash)
+{
+	struct grove__blobref *ref;
+	unsigned head;
+
+	if (grove__array_room(&r->at, &r->cap, r->nr, sizeof(*r->at)))
+		return GROVE_ENOMEM;
+	ref = &r->at[r->nr++];
+	read_hash(ref->hash, hash);
+	ref->named = false;
+	head = (unsigned)ref->hash[0] << 8 | ref->hash[1];
+	r->heads[head / 64] |= (uint64_t)1 << head % 64;
+	return 0;
+}
+
+void grove__blobrefs_ready(struct grove__blobrefs *r)
+{
+	size_t nr = 0;
+
+	if (r->nr)
+		qsort(r->at, r->nr, sizeof(*r->at), compare);
+	for (size_t i = 0; i < r->nr; i++)
+		if (!i || compare(&r->at[i], &r->at[nr - 1]))
+			r->at[nr++] = r->at[i];
+	r->nr = nr;
+	r->ready = true;
+}
+
+static struct grove__blobref *find(const struct grove__blobrefs *r, const uint8_t hash[32])
+{
+	return r->nr ? bsearch(hash, r->at, r->nr, sizeof(*r->at), compare) : NULL;
+}
+
+bool grove__blobrefs_named(const struct grove__blobrefs *r, const char *hash)
+{
+	const struct grove__blobref *ref;
+	uint8_t key[32];
+
+	read_hash(key, hash);
+	ref = find(r, key);
+	return ref && ref->named;
+}
+
+/* ------------------------------------------------------------------- bytes */
+
+/* 64 digits: is it one of ours? Most are not, which their first four tell. */
+static void look_up(struct grove__blobrefs *r, const char *digits)
+{
+	unsigned head = 0;
+	struct grove__blobref *ref;
+	uint8_t key[32];
+
+	for (unsigned i = 0; i < 4; i++)
+		head = head << 4 | (unsigned)nibble(digits[i]);
+	if (!(r->heads[head / 64] >> head % 64 & 1))
+		return;
+	read_hash(key, digits);
+	ref = find(r, key);
+	if (ref)
+		ref->named = true;
+}
+
+static void search(struct grove__blobrefs *r, const char *ptr, size_t len)
+{
+	for (size_t p = DIGITS - 1; p < len; p += DIGITS) {
+		size_t from = p, to = p + 1;
+
+		if (nibble(ptr[p]) < 0)
+			continue;
+		while (from && nibble(ptr[from - 1]) >= 0)
+			from--;
+		while (to < len && nibble(ptr[to]) >= 0)
+			to++;
+		/* a longer run may hold a name anywhere: "\u003a" ends in a digit, too */
+		for (; from + DIGITS <= to; from++)
+			look_up(r, ptr + from);
+		p = to; /* not a digit, or the end */
+	}
+}
+
+/* Of \u00HH, at its u: the character, or -1 if it is none that a name has. */
+static int escaped(const char *u, const char *end)
+{
+	int hi, lo;
+
+	if (end - u < 5 || u[1] != '0' || u[2] != '0')
+		return -1;
+	hi = nibble(u[3]);
+	lo = nibble((char)(u[4] >= 'A' && u[4] <= 'F' ? u[4] + 'a' - 'A' : u[4]));
+	return hi == 3 || hi == 6 ? (lo < 0 ? -1 : hi << 4 | lo) : -1;
+}
+
+/* The next escape of a digit or letter from `p` on, at its u; NULL: none. */
+static const char *next_escape(const char *p, const char *end)
+{
+	const char *u;
+
+	for (; (u = memmem(p, (size_t)(end - p), "\\u00", 4)); p = u + 4)
+		if (escaped(u + 1, end) >= 0)
+			return u + 1;
+	return NULL;
+}
+
+/* Each such escape as what it stands for, however many backslashes are before it. */
+static int decode(struct grove_buf *out, const char *p, const char *end, const char *u)
+{
+	int rc = 0;
+
+	grove__buf_clear(out);
+	for (; u && !rc; u = next_escape(p, end)) {
+		rc = grove__buf_add(out, p, (size_t)(u - p));
+		while (out->len && out->ptr[out->len - 1] == '\\')
+			grove__buf_cut(out, out->len - 1);
+		rc = rc ? rc : grove__buf_add_char(out, (char)escaped(u, end));
+		p = u + 5;
+	}
+	return rc ? rc : grove__buf_add(out, p, (size_t)(end - p));
+}
+
+int grove__blobrefs_feed(struct grove__blobrefs *r, const char *ptr, size_t len)
+{
+	const char *u = next_escape(ptr, ptr + len);
+	int rc = 0;
+
+	search(r, ptr, len);
+	if (u)
+		rc = decode(&r->plain, ptr, ptr + len, u);
+	if (u && !rc)
+		search(r, r->plain.ptr, r->plain.len);
+	return rc;
+}
+
+/* ------------------------------------------------------------------- files */
+
+struct place {
+	uint64_t dev, ino;
+};
+
+struct scan {
+	struct grove *g;
+	struct grove__blobrefs *r;
+	struct grove_detail *d;
+	char *buf;
+	size_t cap;
+	struct grove_buf path;      /* where the walk is */
+	unsigned depth;
+	bool may_be_empty;          /* nothing is a likely answer there */
+	uint64_t names;             /* in the directory that is being listed */
+	const char *noted;          /* the note of stores that name blobs here */
+	struct place skip;          /* the blobs themselves */
+	struct place *seen;         /* where walks began and links led */
+	size_t nr_seen;
+};
+
+static int check_progress(struct scan *s)
+{
+	const struct grove_progress *p = &s->g->progress;
+
+	if (p->fn && p->fn(p->payload, s->r->bytes, 0))
+		return grove__fail(s->d, GROVE_ECANCELLED, NULL, "cancelled");
+	return 0;
+}
+
+static int unreadable(struct scan *s, int err)
+{
+	return grove__fail_sys(s->d, err, s->path.ptr, "cannot look for references there");
+}
+
+static bool is_session(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 6 && !strcmp(path + n - 6, ".jsonl");
+}
+
+/*
+ * A disk that is not mounted leaves an empty directory, or links that lead
+ * nowhere: what the sessions there name cannot be known.
+ */
+static int not_mounted(struct scan *s, const char *what)
+{
+	return grove__fail(s->d, GROVE_EACCESS, s->path.ptr,
+			   "%s: sessions may be on a disk that is not mounted, so no blob is garbage for "
+			   "sure (if there is none, remove it)", what);
+}
+
+static int scan_file(struct scan *s)
+{
+	size_t carry = 0, got = 0;
+	uint64_t pos = 0;
+	int fd, rc = 0, err = grove__sys_open(s->path.ptr, O_RDONLY, 0, &fd);
+
+	if (err)
+		return err == -ENOENT ? 0 : unreadable(s, err);
+	do {
+		err = grove__sys_pread(fd, s->buf + carry, CHUNK, pos, &got);
+		if (err) {
+			rc = unreadable(s, err);
+			break;
+		}
+		if (grove__blobrefs_feed(s->r, s->buf, carry + got)) {
+			rc = grove__fail_nomem(s->d);
+			break;
+		}
+		pos += got;
+		s->r->bytes += got;
+		carry += got;
+		if (carry > GROVE__BLOBREFS_CARRY) {
+			memmove(s->buf, s->buf + carry - GROVE__BLOBREFS_CARRY,
+				GROVE__BLOBREFS_CARRY);
+			carry = GROVE__BLOBREFS_CARRY;
+		}
+		rc = check_progress(s);
+	} while (!rc && got == CHUNK);
+	grove__sys_close(fd);
+	s->r->files++;
+	s->r->sessions += is_session(s->path.ptr);
+	return rc;
+}
+
+/* 1: it was here before, so a link leads in a circle or where another one led. */
+static int been_here(struct scan *s, const struct grove__sys_stat *st)
+{
+	struct place *more;
+
+	for (size_t i = 0; i < s->nr_seen; i++)
+		if (s->seen[i].dev == st->dev && s->seen[i].ino == st->ino)
+			return 1;
+	more = realloc(s->seen, (s->nr_seen + 1) * sizeof(*more));
+	if (!more)
+		return grove__fail_nomem(s->d);
+	s->seen = more;
+	s->seen[s->nr_seen++] = (struct place){ st->dev, st->ino };
+	return 0;
+}
+
+static int scan_dir(struct scan *s);
+
+static int scan_name(void *payload, const char *name)
+{
+	struct scan *s = payload;
+	struct grove__sys_stat st;
+	size_t len = s->path.len;
+	bool link;
+	int rc = 0, err;
+
+	s->names++;
+	if (grove__buf_addf(&s->path, "/%s", name))
+		return grove__fail_nomem(s->d);
+	err = grove__sys_lstat(s->path.ptr, &st);
+	link = !err && st.type == SYS_LINK;
+	if (link)
+		err = grove__sys_stat(s->path.ptr, &st);
+	/* a project, or a session; elsewhere a link may lead where it likes */
+	if (link && (err == -ENOENT || err == -ELOOP) && (s->depth == 1 || is_session(name)))
+		rc = not_mounted(s, "a link that leads nowhere");
+	else if (err == -ENOENT || (link && err == -ELOOP))
+		err = 0; /* gone, or a link to nowhere */
+	else if (err)
+		rc = unreadable(s, err);
+	else if (st.type == SYS_FILE)
+		rc = scan_file(s);
+	else if (st.type == SYS_DIR && !(st.dev == s->skip.dev && st.ino == s->skip.ino)) {
+		rc = link ? been_here(s, &st) : 0;
+		if (!rc)
+			rc = scan_dir(s);
+		if (rc == 1)
+			rc = 0;
+	}
+	grove__buf_cut(&s->path, len);
+	return rc;
+}
+
+static int scan_dir(struct scan *s)
+{
+	int ended = 0, err;
+
+	if (s->depth == DEPTH_MAX)
+		return grove__fail(s->d, GROVE_ETOOBIG, s->path.ptr,
+				   "directories more than %d deep", DEPTH_MAX);
+	s->depth++;
+	s->names = 0;
+	err = grove__sys_list(s->path.ptr, scan_name, s, &ended);
+	s->depth--;
+	if (err == -ENOENT)
+		return 0;
+	if (err)
+		return unreadable(s, err);
+	/* whoever is above has at least this one */
+	if (!ended && !s->names && s->depth <= 1 && !s->may_be_empty)
+		ended = not_mounted(s, "an empty directory");
+	s->names = 1;
+	return ended;
+}
+
+/* `dir`, if it is there, with all that is in it. */
+static int scan_tree(struct scan *s, const char *dir)
+{
+	struct grove__sys_stat st;
+	int rc, err;
+
+	grove__buf_clear(&s->path);
+	if (grove__buf_add_str(&s->path, dir))
+		return grove__fail_nomem(s->d);
+	err = grove__sys_stat(dir, &st);
+	if ((err == -ENOENT || err == -ELOOP) && !grove__sys_lstat(dir, &st) && st.type == SYS_LINK)
+		return not_mounted(s, "a link that leads nowhere");
+	if (err == -ENOENT || err == -ENOTDIR || (!err && st.type != SYS_DIR))
+		return 0;
+	if (err)
+		return unreadable(s, err);
+	rc = been_here(s, &st);
+	if (rc)
+		return rc == 1 ? 0 : rc;
+	return scan_dir(s);
+}
+
+/* ------------------------------------------------------ stores without files */
+
+static int widen(struct scan *s)
+{
+	char *p = s->cap * 2 > GROVE__LINE_MAX ? NULL : realloc(s->buf, s->cap * 2);
+
+	if (!p)
+		return grove__fail_nomem(s->d);
+	s->buf = p;
+	s->cap *= 2;
+	return 0;
+}
+
+static int scan_log(struct scan *s, struct grove_log *log)
+{
+	struct grove_log_stat st;
+	struct grove_run run;
+	uint64_t pos = 0;
+	int rc = grove__log_stat(log, &st, s->d);
+
+	while (!rc && pos < st.tail) {
+		memset(&run, 0, sizeof(run));
+		rc = grove__log_read(log, pos, st.tail, s->buf, s->cap, &run, s->d);
+		if (!rc && run.open) {
+			rc = widen(s); /* a line as a whole: no border for a name to lie on */
+			continue;
+		}
+		if (rc || run.next == pos)
+			break;
+		if (grove__blobrefs_feed(s->r, s->buf, run.len)) {
+			rc = grove__fail_nomem(s->d);
+			break;
+		}
+		s->r->bytes += run.len;
+		pos = run.next;
+		rc = check_progress(s);
+	}
+	s->r->files++;
+	s->r->sessions++;
+	return rc;
+}
+
+struct attached {
+	struct scan *s;
+	struct grove_store *store;
+	const struct grove_key *key;
+};
+
+static int scan_attached(void *payload, const char *name, uint64_t size)
+{
+	struct attached *a = payload;
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc = grove__store_attach_get(a->store, a->key, name, &b, a->s->d);
+
+	(void)size;
+	if (!rc && grove__blobrefs_feed(a->s->r, b.ptr ? b.ptr : "", b.len))
+		rc = grove__fail_nomem(a->s->d);
+	if (!rc) {
+		a->s->r->bytes += b.len;
+		a->s->r->files++;
+	}
+	grove__buf_release(&b);
+	return rc == GROVE_ENOTFOUND ? 0 : rc;
+}
+
+struct storing {
+	struct scan *s;
+	struct grove_store *store;
+};
+
+/* A log, be it a session's or one that belongs to it. */
+static int scan_one(void *payload, const struct grove_key *key)
+{
+	struct storing *x = payload;
+	struct grove_log *log;
+	int rc = grove__log_open(&log, x->store, key, GROVE_LOG_READ, x->s->d);
+
+	if (rc)
+		return rc == GROVE_ENOTFOUND ? 0 : rc;
+	rc = scan_log(x->s, log);
+	grove__log_close(log);
+	return rc;
+}
+
+static int scan_key(void *payload, const struct grove_key *key)
+{
+	struct storing *x = payload;
+	struct attached a = { x->s, x->store, key };
+	int rc = scan_one(x, key);
+
+	if (rc)
+		return rc;
+	rc = grove__store_attach_list(x->store, key, scan_attached, &a, x->s->d);
+	return rc == GROVE_ENOTSUP || rc == GROVE_ENOTFOUND ? 0 : rc;
+}
+
+/* -------------------------------------------------------------- all of them */
+
+static int scan_store(struct scan *s, struct grove_store *store)
+{
+	struct storing x = { s, store };
+	int rc = grove__store_list(store, NULL, scan_key, &x, s->d);
+
+	return rc ? rc : grove__store_list_subs(store, NULL, scan_one, &x, s->d);
+}
+
+static int scan_roots(struct scan *s, const struct grove *g)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
+		const struct grove__root *root = &g->roots[i];
+
+		/* an agent that keeps no blobs may keep no sessions, either */
+		s->may_be_empty = root->dialect && !root->dialect->blobs_dir;
+		rc = root->dir ? scan_tree(s, root->dir) : scan_store(s, root->store);
+	}
+	s->may_be_empty = false;
+	return rc;
+}
+
+/* A store that is noted beside the blobs, unless it was given and is searched already. */
+static int scan_noted(void *payload, const char *url)
+{
+	struct scan *s = payload;
+	struct grove_store *store = NULL;
+	struct grove__sys_stat st;
+	struct grove_detail why;
+	int rc, err;
+
+	for (size_t i = 0; i < s->g->nr_roots; i++)
+		if (!strcmp(s->g->roots[i].store->url, url))
+			return 0;
+	/* a list takes a database that is not there for an empty one */
+	err = strncmp(url, SQLITE, sizeof(SQLITE) - 1) ? 0 : grove__sys_stat(url + sizeof(SQLITE) - 1, &st);
+	rc = err ? grove__fail_sys(s->d, err, NULL, "cannot open")
+		 : grove__world_store(s->g, url, &store, s->d);
+	if (!rc) {
+		rc = scan_store(s, store);
+		grove__store_close(store);
+	}
+	if (!rc || rc == GROVE_ENOMEM || rc == GROVE_ECANCELLED || !s->d)
+		return rc;
+	why = *s->d;
+	return grove__fail(s->d, GROVE_EACCESS, s->noted,
+			   "sessions in %.150s name blobs, and it cannot be read (%.150s); give it with --store, or "
+			   "take its line out of the note if it is gone for good", url, why.message);
+}
+
+static const char *without_store(void *payload, const char *name)
+{
+	const struct grove__env *env = payload;
+
+	return strcmp(name, "GROVE_STORE") ? env->getenv(env->getenv_payload, name) : NULL;
+}
+
+/* A store that was given hides the agents' own sessions, but those name blobs as well. */
+static int scan_hidden(struct scan *s)
+{
+	struct grove_options opt = {
+		.size = sizeof(opt), .cwd = s->g->cwd, .home = s->g->home,
+		.getenv = without_store, .getenv_payload = &s->g->env,
+	};
+	struct grove other;
+	int rc;
+
+	if (!s->g->given)
+		return 0;
+	rc = grove__world_open(&other, &opt, s->d);
+	if (!rc)
+		rc = scan_roots(s, &other);
+	grove__world_release(&other);
+	return rc;
+}
+
+static bool nothing_there(void *payload, const char *path)
+{
+	(void)payload;
+	(void)path;
+	return false;
+}
+
+static bool anything_there(void *payload, const char *path)
+{
+	(void)payload;
+	(void)path;
+	return true;
+}
+
+/* The places of xcsh, whichever of them it uses today. */
+static int scan_xcsh(struct scan *s, bool (*exists)(void *payload, const char *path))
+{
+	struct grove_buf dir = GROVE_BUF_INIT;
+	struct grove__env env = s->g->env;
+	int rc;
+
+	env.exists = exists;
+	rc = grove__xcsh_data_dir(&env, "xcsh", &dir);
+	if (!rc)
+		rc = grove__buf_add_str(&dir, "/sessions");
+	rc = rc ? grove__fail_nomem(s->d) : scan_tree(s, dir.ptr);
+	grove__buf_release(&dir);
+	return rc;
+}
+
+static int scan_beside(struct scan *s, const char *blobs_dir)
+{
+	struct grove_buf dir = GROVE_BUF_INIT;
+	const char *slash = strrchr(blobs_dir, '/');
+	int rc = grove__buf_addf(&dir, "%.*s/sessions", slash ? (int)(slash - blobs_dir) : 1,
+				 slash ? blobs_dir : ".");
+
+	rc = rc ? grove__fail_nomem(s->d) : scan_tree(s, dir.ptr);
+	grove__buf_release(&dir);
+	return rc;
+}
+
+int grove__blobrefs_scan(struct grove__blobrefs *r, struct grove *g, struct grove__blobs *b,
+			 struct grove_detail *d)
+{
+	const char *blobs_dir = grove__blobs_dir(b);
+	struct grove_buf note = GROVE_BUF_INIT;
+	struct scan s = { .g = g, .r = r, .d = d, .cap = CHUNK + GROVE__BLOBREFS_CARRY };
+	struct grove__sys_stat st;
+	int rc = 0;
+
+	s.buf = malloc(s.cap);
+	if (!s.buf)
+		return grove__fail_nomem(d);
+	if (!grove__sys_stat(blobs_dir, &st))
+		s.skip = (struct place){ st.dev, st.ino };
+	rc = scan_roots(&s, g);
+	if (!rc)
+		rc = scan_hidden(&s);
+	if (!rc)
+		rc = scan_xcsh(&s, nothing_there);
+	if (!rc)
+		rc = scan_xcsh(&s, anything_there);
+	if (!rc)
+		rc = scan_beside(&s, blobs_dir);
+	if (!rc)
+		rc = grove__blob_path(b, GROVE__BLOBS_NOTE, &note) ? grove__fail_nomem(d) : 0;
+	s.noted = note.ptr;
+	if (!rc)
+		rc = grove__blobs_noted(b, scan_noted, &s, d);
+	grove__buf_release(&note);
+	free(s.buf);
+	free(s.seen);
+	grove__buf_release(&s.path);
+	return rc;
+}

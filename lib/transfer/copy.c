@@ -1,0 +1,454 @@
+/*
+ * transfer/copy.c: a session in another store, byte for byte.
+ *
+ * Every physical line goes along, understood or not, and so does a line end
+ * that is missing. What the dialect finds in a line goes into the record, for
+ * stores that have columns. Sub-agents' logs and attachments lie beside the
+ * session under the same names; blobs are attached as in an archive, since a
+ * database has no other place for them, and given back to the agent where the
+ * target is its own directory.
+ *
+ * A copy that was interrupted is the beginning of its source:
+ *
+ *     there     source
+ *     a b c     a b c      the same
+ *     a b       a b c      c is appended
+ *     a b       a bb c     b had no line end: it is cut off, bb and c appended
+ *     a b c     a b        the copy went on by itself: it stays
+ *     a x       a b        another session: GROVE_ECONFLICT
+ */
+#include "image/lines.h"
+#include "transfer/copy.h"
+
+#include "base/array.h"
+#include "blob/blob.h"
+
+#include <stdlib.h>
+
+#define BATCH_LINES 256
+#define BLOBS "blobs/"
+
+struct copier {
+	struct grove__keeper k;
+	struct grove__records records;
+	bool go_on;
+	bool made;                       /* the session is ours: a failure takes it away */
+	struct grove__blobs *own;        /* the agent's, if the target is its own place; NULL */
+	struct grove_record rec[BATCH_LINES];
+	size_t nr;
+};
+
+/* One log in both stores. */
+struct twins {
+	struct grove_log *src, *dst;
+	struct grove_log_stat from, to;
+	bool there;                      /* before we came */
+};
+
+static int flush(struct copier *c, struct grove_log *log, uint64_t *tail)
+{
+	struct grove_appended done;
+	int rc;
+
+	if (!c->nr)
+		return 0;
+	rc = grove__log_append(log, c->rec, c->nr, *tail, GROVE_SYNC_NONE, &done, c->k.d);
+	if (!rc) {
+		*tail = done.tail;
+		c->k.out->lines += c->nr;
+	}
+	c->nr = 0;
+	grove__records_clear(&c->records);
+	return rc ? rc : grove__keeper_go_on(&c->k);
+}
+
+/* What the agent has is there already where the target is its own place. */
+static int keep_blobs(struct copier *c, struct grove_slice bytes)
+{
+	return c->own && !c->k.blobs[1] ? 0 : grove__keep_blobs(&c->k, bytes);
+}
+
+/* `line` and all that follow it; each blob before the line that names it. */
+static int append_rest(struct copier *c, struct grove_log *log, uint64_t tail,
+		       struct grove__lines *r, struct grove_slice line)
+{
+	int rc;
+
+	c->records.any = r->lines > 1;
+	do {
+		rc = keep_blobs(c, line);
+		if (!rc && grove__records_fill(&c->records, line, &c->rec[c->nr]))
+			rc = grove__fail_nomem(c->k.d);
+		if (rc)
+			break;
+		c->nr++;
+		if (c->nr == BATCH_LINES || !grove__lines_more(r))
+			rc = flush(c, log, &tail);
+		if (!rc)
+			rc = grove__lines_next(r, &line);
+	} while (!rc);
+	return rc == 1 ? flush(c, log, &tail) : rc;
+}
+
+static bool begins_with(struct grove_slice line, struct grove_slice part)
+{
+	return line.len > part.len && (!part.len || !memcmp(line.ptr, part.ptr, part.len));
+}
+
+/*
+ * What there is, compared: 0 and `line` is the first to append; 1: there is none
+ * to append. *tail moves back where half a line has to go first.
+ */
+static int compare(struct copier *c, struct twins *t, struct grove__lines *src,
+		   struct grove__lines *dst, struct grove_slice *line, uint64_t *tail)
+{
+	struct grove_slice have;
+	int a, b;
+
+	for (;;) {
+		b = grove__lines_next(dst, &have);
+		if (b < 0)
+			return b;
+		a = grove__lines_next(src, line);
+		if (a < 0)
+			return a;
+		if (a || b)
+			return a;
+		if (!grove__slice_eq(have, *line))
+			break;
+	}
+	if (dst->open && begins_with(*line, have)) {
+		*tail = dst->at;
+		a = grove__log_cut(t->dst, dst->at, t->to.tail, GROVE_SYNC_NONE, c->k.d);
+		return a;
+	}
+	/* half a line of the source is whole in the copy */
+	if (src->open && begins_with(have, *line))
+		return 1;
+	return grove__fail_at(c->k.d, GROVE_ECONFLICT, NULL, src->lines, src->at,
+			      "another session has this name there, it differs from line %llu on",
+			      (unsigned long long)src->lines);
+}
+
+/* Let the last line end, or not end, as it does in the source. */
+static int end_last_line(struct copier *c, struct twins *t, bool open)
+{
+	return grove__log_meta_put(t->dst, GROVE__META_UNFINISHED, grove__slice("1", open), c->k.d);
+}
+
+static int open_twins(struct copier *c, const char *sub, struct twins *t)
+{
+	struct grove_key key = c->k.from_key;
+	int rc;
+
+	key.subpath = sub;
+	rc = grove__log_open(&t->src, c->k.from, &key, GROVE_LOG_READ, c->k.d);
+	if (!rc)
+		rc = grove__log_stat_kept(t->src, &t->from, c->k.d);
+	if (rc)
+		return rc;
+	rc = grove__log_open(&t->dst, c->k.to, &key, GROVE_LOG_CREATE, c->k.d);
+	if (rc == GROVE_EEXIST && c->go_on) {
+		t->there = true;
+		rc = grove__log_open(&t->dst, c->k.to, &key, GROVE_LOG_WRITE, c->k.d);
+	}
+	return rc ? rc : grove__log_stat(t->dst, &t->to, c->k.d);
+}
+
+static int copy_lines(struct copier *c, struct twins *t)
+{
+	struct grove__lines src, dst = { 0 };
+	struct grove_slice line = { NULL, 0 };
+	uint64_t tail = t->to.tail;
+	int rc = grove__lines_init(&src, t->src, t->from.tail, c->k.d);
+
+	if (!rc && t->there) {
+		rc = grove__lines_init(&dst, t->dst, t->to.tail, c->k.d);
+		if (!rc)
+			rc = compare(c, t, &src, &dst, &line, &tail);
+	} else if (!rc) {
+		rc = grove__lines_next(&src, &line);
+	}
+	if (rc == 1) {
+		/* a log without lines is kept only if somebody says so */
+		bool say = t->there ? dst.lines == src.lines && dst.open && !src.open : true;
+
+		rc = say ? end_last_line(c, t, false) : 0;
+	} else if (!rc) {
+		rc = append_rest(c, t->dst, tail, &src, line);
+		if (!rc && src.open)
+			rc = end_last_line(c, t, true);
+	}
+	grove__lines_release(&src);
+	grove__lines_release(&dst);
+	return rc;
+}
+
+/*
+ * Which blobs are there: those of the target, and those that are attached to the
+ * source and will come along with what lies beside it.
+ */
+static int look_for_blobs(struct copier *c)
+{
+	struct grove__keeper *k = &c->k;
+	struct grove_store *to = k->to;
+	int rc;
+
+	k->to = k->from;
+	rc = grove__keep_look(k);
+	k->to = to;
+	return rc ? rc : grove__keep_look(k);
+}
+
+static int copy_log(struct copier *c, const char *sub)
+{
+	struct twins t = { 0 };
+	uint64_t before = c->k.out->lines;
+	int rc = open_twins(c, sub, &t);
+
+	if (!rc && !*sub) {
+		c->made = !t.there;
+		if (c->made && !grove__store_is_files(c->k.to))
+			grove__mark_dialect(t.dst, c->k.dialect);
+		rc = look_for_blobs(c);
+	}
+	if (!rc)
+		rc = copy_lines(c, &t);
+	if (!rc && !*sub)
+		rc = grove__kept_copy(t.src, t.dst, c->k.d);
+	if (!rc)
+		rc = grove__log_sync(t.dst, c->k.d);
+	grove__log_close(t.src);
+	grove__log_close(t.dst);
+	if (!rc && (!t.there || c->k.out->lines != before))
+		rc = grove__keep_time(&c->k, sub, t.from.mtime_ns);
+	return rc;
+}
+
+/* --- what lies beside it --- */
+
+struct names {
+	struct copier *c;
+	struct {
+		char *name;
+		bool log;
+	} *at;
+	size_t nr, cap;
+};
+
+static int add_name(void *payload, const char *name, uint64_t size, bool log)
+{
+	struct names *n = payload;
+
+	(void)size;
+	/* what an archive notes is about the archive */
+	if (!strcmp(name, GROVE__NOTE_NAME))
+		return 0;
+	if (grove__array_room(&n->at, &n->cap, n->nr, sizeof(*n->at)) ||
+	    !(n->at[n->nr].name = strdup(name)))
+		return grove__fail_nomem(n->c->k.d);
+	n->at[n->nr++].log = log;
+	return 0;
+}
+
+/* A blob that came attached goes to where the agent looks for it. */
+static int give_back(struct copier *c, struct grove_slice bytes)
+{
+	char hash[GROVE__BLOB_HASH];
+	bool known = false;
+	const char *url = c->k.to->url;
+	/* files are found where agents keep them; a database only by its name */
+	int rc = !strncmp(url, "file:", 5) || !strncmp(url, "memory:", 7)
+			 ? 0 : grove__blobs_note(c->own, url, c->k.d);
+
+	if (!rc)
+		rc = grove__blob_put(c->own, bytes, GROVE_SYNC_ALWAYS, 0, hash, &known, c->k.d);
+
+	c->k.out->files += !rc && !known;
+	return rc;
+}
+
+/* One that is there with other bytes is the newer or the older one: nobody knows. */
+static int copy_attached(struct copier *c, const char *name)
+{
+	struct grove_buf bytes = GROVE_BUF_INIT, have = GROVE_BUF_INIT;
+	struct grove_slice s;
+	int rc = grove__store_attach_get(c->k.from, &c->k.from_key, name, &bytes, c->k.d);
+
+	if (rc) {
+		grove__buf_release(&bytes);
+		/* gone already: somebody else cleans up */
+		return rc == GROVE_ENOTFOUND ? 0 : rc;
+	}
+	s = grove__buf_slice(&bytes);
+	rc = keep_blobs(c, s);
+	if (!rc && c->own && !strncmp(name, BLOBS, sizeof(BLOBS) - 1) &&
+	    grove__blob_hash_ok(grove__slice_str(name + sizeof(BLOBS) - 1))) {
+		rc = give_back(c, s);
+	} else if (!rc) {
+		rc = grove__store_attach_get(c->k.to, &c->k.to_key, name, &have, c->k.d);
+		if (rc == GROVE_ENOTFOUND) {
+			rc = grove__store_attach_put(c->k.to, &c->k.to_key, name, s, c->k.d);
+			c->k.out->files += !rc;
+		} else if (!rc && !grove__slice_eq(s, grove__buf_slice(&have))) {
+			rc = grove__fail(c->k.d, GROVE_ECONFLICT, NULL,
+					 "the attachment %.200s is there with other bytes", name);
+		}
+	}
+	grove__buf_release(&bytes);
+	grove__buf_release(&have);
+	return rc;
+}
+
+static int copy_beside(struct copier *c)
+{
+	struct names n = { .c = c };
+	int rc = grove__beside_list(c->k.from, &c->k.from_key, add_name, &n, c->k.d);
+
+	for (size_t i = 0; i < n.nr && !rc; i++) {
+		rc = n.at[i].log ? copy_log(c, n.at[i].name) : copy_attached(c, n.at[i].name);
+		if (!rc)
+			rc = grove__keeper_go_on(&c->k);
+	}
+	while (n.nr)
+		free(n.at[--n.nr].name);
+	free(n.at);
+	return rc;
+}
+
+/* DIR/sessions of an agent has its blobs in DIR/blobs. */
+static int find_own_blobs(struct copier *c)
+{
+	struct grove_buf agent = GROVE_BUF_INIT, dir = GROVE_BUF_INIT, beside = GROVE_BUF_INIT;
+	struct grove *g = c->k.g;
+	int rc = 0;
+
+	if (!c->k.blobs[0] || !grove__store_is_files(c->k.to))
+		return 0;
+	if (c->k.dialect->blobs_dir(&g->env, &dir) || grove__resolve(g, dir.ptr, &agent) ||
+	    grove__buf_addf(&beside, "%s/../blobs", c->k.to->url + strlen("file:")))
+		rc = grove__fail_nomem(c->k.d);
+	grove__buf_clear(&dir);
+	if (!rc && grove__resolve(g, beside.ptr, &dir))
+		rc = grove__fail_nomem(c->k.d);
+	if (!rc && !strcmp(agent.ptr, dir.ptr))
+		c->own = c->k.blobs[0];
+	grove__buf_release(&agent);
+	grove__buf_release(&dir);
+	grove__buf_release(&beside);
+	return rc;
+}
+
+int grove__copy_session(const struct grove__copy_job *in, struct grove_archived *out,
+			struct grove_detail *d)
+{
+	struct copier *c = calloc(1, sizeof(*c));
+	int rc;
+
+	if (!c)
+		return grove__fail_nomem(d);
+	c->k = (struct grove__keeper){
+		.g = in->g, .dialect = in->dialect, .root_dir = in->root_dir, .from = in->from,
+		.to = in->to, .from_key = in->key, .to_key = in->key, .out = out, .d = d,
+		.done = in->done, .total = in->total,
+	};
+	c->go_on = in->go_on;
+	grove__records_init(&c->records, in->dialect);
+	rc = grove__keeper_open_blobs(&c->k);
+	if (!rc)
+		rc = find_own_blobs(c);
+	if (!rc)
+		rc = copy_log(c, "");
+	if (!rc)
+		rc = copy_beside(c);
+	if (rc && c->made && !in->go_on)
+		grove__store_remove(in->to, &in->key, NULL);
+	out->state = rc	       ? GROVE_ARCHIVE_FAILED
+		     : c->made ? GROVE_ARCHIVE_NEW
+		     : out->lines || out->files ? GROVE_ARCHIVE_GROWN
+						: GROVE_ARCHIVE_UNCHANGED;
+	grove__records_release(&c->records);
+	grove__keeper_release(&c->k);
+	free(c);
+	return rc;
+}
+
+/* --- one that somebody names --- */
+
+/* What the session is called: by its header, else by its name. */
+static int name_it(const struct grove__where *at, struct grove_buf *id, struct grove_detail *d)
+{
+	struct grove_key key = { at->project, at->session, "" };
+	struct grove_slice name = grove__slice_str(at->session), part;
+	struct grove__header h = { 0 };
+	struct grove__arena keep;
+	struct grove_log *log;
+	int64_t time;
+	int rc = grove__log_open(&log, at->store, &key, GROVE_LOG_READ, d);
+
+	if (rc)
+		return rc;
+	grove__arena_init(&keep);
+	rc = grove__peek_header(log, at->dialect, &keep, &h, d);
+	if (!rc && h.usable && h.id && *h.id)
+		name = grove__slice_str(h.id);
+	else if (at->dialect->parse_file_name(name, &time, &part))
+		name = part;
+	else if (name.len > 6 && !memcmp(name.ptr + name.len - 6, ".jsonl", 6))
+		name.len -= 6;
+	/* one that cannot be read as a session can be copied all the same */
+	rc = grove__buf_add_slice(id, name) ? grove__fail_nomem(d) : 0;
+	grove__log_close(log);
+	grove__arena_release(&keep);
+	return rc;
+}
+
+static const char *root_dir(const struct grove *g, const struct grove_store *st)
+{
+	for (size_t i = 0; i < g->nr_roots; i++)
+		if (g->roots[i].store == st)
+			return g->roots[i].dir;
+	return NULL;
+}
+
+int grove__copy(struct grove *g, const char *what, const char *url, struct grove_buf *id,
+		struct grove_buf *path, struct grove_detail *d)
+{
+	struct grove_buf full = GROVE_BUF_INIT;
+	struct grove_store *to = NULL;
+	struct grove__where at = { 0 };
+	struct grove_archived out = { 0 };
+	struct grove__copy_job in;
+	int rc = grove__store_url(g, url, &full) ? grove__fail_nomem(d)
+						 : grove__world_store(g, full.ptr, &to, d);
+
+	if (!rc)
+		rc = grove__locate(g, what, &at, d);
+	if (!rc)
+		rc = grove__where_dialect(g, &at, d);
+	if (!rc && at.sub)
+		rc = grove__fail(d, GROVE_ENOTSUP, NULL, "a sub-agent's log is copied with its session");
+	if (!rc)
+		rc = name_it(&at, id, d);
+	if (!rc) {
+		in = (struct grove__copy_job){
+			.g = g, .dialect = at.dialect, .root_dir = root_dir(g, at.store),
+			.from = at.store, .to = to, .key = { at.project, at.session, "" },
+		};
+		rc = grove__copy_session(&in, &out, d);
+	}
+	if (!rc && grove__store_describe(to, &in.key, path))
+		rc = grove__fail_nomem(d);
+	if (!rc && out.missing && g->warn) {
+		struct grove_detail why;
+
+		grove__detail_clear(&why);
+		grove__fail(&why, GROVE_ENOTFOUND, at.path, "%llu blob%s missing",
+			    (unsigned long long)out.missing, out.missing == 1 ? " is" : "s are");
+		g->warn(g->warn_payload, 0, &why);
+	}
+	grove__where_release(&at);
+	grove__store_close(to);
+	grove__buf_release(&full);
+	return rc;
+}

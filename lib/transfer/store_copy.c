@@ -1,0 +1,79 @@
+/*
+ * transfer/store_copy.c: all sessions of a store, in another one as well.
+ *
+ * Each is copied as transfer/copy.c does it. What is there already is compared
+ * and continued, so a copy that was interrupted goes on where it was.
+ */
+#include "transfer/stores.h"
+
+static void count(struct grove_archive_result *r, const struct grove_archived *x)
+{
+	r->sessions++;
+	r->lines += x->lines;
+	r->files += x->files;
+	r->missing += x->missing;
+	r->added += x->state == GROVE_ARCHIVE_NEW;
+	r->grown += x->state == GROVE_ARCHIVE_GROWN;
+	r->unchanged += x->state == GROVE_ARCHIVE_UNCHANGED;
+	r->failed += x->state == GROVE_ARCHIVE_FAILED;
+}
+
+/* What went wrong with this one is told; only memory and the wish to stop end the others. */
+static int copy_one(struct grove *g, struct grove__shop *from, struct grove__shop *to, size_t i,
+		    grove_archive_fn *told, void *payload, struct grove_archive_result *result,
+		    struct grove_detail *d)
+{
+	struct grove_buf source = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
+	struct grove__copy_job in = {
+		.g = g, .root_dir = from->root.dir, .from = from->root.store, .to = to->root.store,
+		.key = from->keys[i], .go_on = true, .done = i, .total = from->nr,
+	};
+	struct grove_archived out = { 0 };
+	struct grove_detail why;
+	int rc;
+
+	grove__detail_clear(&why);
+	rc = grove__shop_name(from, &in.key, &source) || grove__shop_name(to, &in.key, &target)
+		     ? grove__fail_nomem(&why)
+		     : grove__root_dialect(g, &from->root, &in.key, &in.dialect, &why);
+	if (!rc)
+		rc = grove__copy_session(&in, &out, &why);
+	if (rc == GROVE_ENOMEM || rc == GROVE_ECANCELLED) {
+		*d = why;
+	} else if (rc == GROVE_ENOTFOUND) {
+		rc = 0; /* it was listed, and is gone */
+	} else {
+		why.code = rc;
+		out.path = source.ptr;
+		out.archive = target.ptr;
+		out.session = in.key.session;
+		out.why = rc ? &why : NULL;
+		out.state = rc ? GROVE_ARCHIVE_FAILED : out.state;
+		count(result, &out);
+		rc = told ? told(payload, &out) : 0;
+	}
+	grove__buf_release(&source);
+	grove__buf_release(&target);
+	return rc;
+}
+
+int grove__stores_copy(struct grove *g, const char *from, const char *to, grove_archive_fn *told,
+		       void *payload, struct grove_archive_result *result, struct grove_detail *d)
+{
+	struct grove__shop a, b = { 0 };
+	uint64_t hidden = grove__hidden_count(g);
+	int rc = grove__shop_open(&a, g, from, true, d);
+
+	if (!rc)
+		rc = grove__shop_open(&b, g, to, false, d);
+	for (size_t i = 0; i < a.nr && !rc; i++) {
+		rc = grove__shop_go_on(g, i, a.nr, d);
+		if (!rc)
+			rc = copy_one(g, &a, &b, i, told, payload, result, d);
+	}
+	if (!rc)
+		rc = grove__hidden_check(g, hidden, d);
+	grove__shop_close(&a);
+	grove__shop_close(&b);
+	return rc;
+}

@@ -1,0 +1,261 @@
+/*
+ * transfer/store_verify.c: is everything there that a store says it has?
+ *
+ * Every line of every log is read, also of sub-agents', and compared with what
+ * the store says of their length; logs that an archive has a checksum of are
+ * compared with that, attachments are read, and blobs among them must be what
+ * their name says. The sessions themselves are checked as `check` does.
+ */
+#include "image/lines.h"
+#include "transfer/stores.h"
+
+#include "base/array.h"
+#include "blob/blob.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct verifier {
+	struct grove *g;
+	struct grove__shop shop;
+	struct grove_key key;            /* of the session at hand */
+	struct grove__note note;
+	struct grove__blobs *blobs;      /* to hash with; NULL: there was none yet */
+	struct grove_buf name;
+	grove_problem_fn *fn;
+	void *payload;
+	struct grove_check_result *result;
+	struct grove_detail *d;
+};
+
+static int tell(struct verifier *v, const struct grove_key *key, const char *kind, uint64_t line,
+		const char *detail)
+{
+	struct grove_problem p = { .kind = kind, .line = line, .detail = detail };
+
+	if (grove__shop_name(&v->shop, key, &v->name))
+		return grove__fail_nomem(v->d);
+	p.path = v->name.ptr;
+	v->result->problems++;
+	return v->fn(v->payload, &p);
+}
+
+/* An error of the store is a finding, except for those that are about us. */
+static int found(struct verifier *v, const struct grove_key *key, uint64_t line, int rc,
+		 const struct grove_detail *why)
+{
+	if (rc == GROVE_ENOMEM || rc == GROVE_ECANCELLED) {
+		*v->d = *why;
+		return rc;
+	}
+	return tell(v, key, "unreadable", why->has_place ? why->line : line, why->message);
+}
+
+/* What is known of a log's lines: those of its last run, others may follow. */
+static const struct grove__note_log *known(const struct verifier *v, const char *sub)
+{
+	for (size_t i = 0; i < v->note.nr; i++)
+		if (!strcmp(v->note.logs[i].name, sub) && v->note.logs[i].lines &&
+		    !v->note.logs[i].open)
+			return &v->note.logs[i];
+	return NULL;
+}
+
+static int read_all(struct verifier *v, const struct grove_key *key, struct grove_log *log,
+		    const struct grove_log_stat *st, struct grove_detail *why)
+{
+	const struct grove__note_log *note = known(v, key->subpath);
+	struct grove__lines r;
+	struct grove_slice line;
+	char text[160];
+	int rc = grove__lines_init(&r, log, st->tail, why), told = 0;
+
+	while (!rc && !(rc = grove__lines_next(&r, &line)))
+		if (note && r.lines == note->lines && r.crc != note->crc && !told)
+			told = tell(v, key, "wrong-checksum", 1, "its lines are not those that were archived");
+	if (rc < 0)
+		told = found(v, key, r.lines + 1, rc, why);
+	else if (!told && r.bytes - r.open != st->bytes) {
+		snprintf(text, sizeof(text), "its lines have %llu bytes, the store says %llu",
+			 (unsigned long long)(r.bytes - r.open), (unsigned long long)st->bytes);
+		told = tell(v, key, "wrong-length", r.lines, text);
+	} else if (!told && note && r.lines < note->lines) {
+		told = tell(v, key, "wrong-checksum", r.lines, "lines that were archived are gone");
+	}
+	grove__lines_release(&r);
+	return told;
+}
+
+static int verify_log(struct verifier *v, const struct grove_key *key)
+{
+	struct grove_log_stat st;
+	struct grove_log *log;
+	struct grove_detail why;
+	int rc;
+
+	grove__detail_clear(&why);
+	rc = grove__log_open(&log, v->shop.root.store, key, GROVE_LOG_READ, &why);
+	if (!rc)
+		rc = grove__log_stat(log, &st, &why);
+	if (rc)
+		rc = rc == GROVE_ENOTFOUND ? 0 : found(v, key, 1, rc, &why);
+	else
+		rc = read_all(v, key, log, &st, &why);
+	grove__log_close(log);
+	return rc;
+}
+
+static int verify_attached(struct verifier *v, const char *name)
+{
+	struct grove_key key = { v->key.project, v->key.session, name };
+	struct grove_buf bytes = GROVE_BUF_INIT;
+	struct grove_detail why;
+	char hash[GROVE__BLOB_HASH];
+	int rc;
+
+	grove__detail_clear(&why);
+	rc = grove__store_attach_get(v->shop.root.store, &v->key, name, &bytes, &why);
+	if (rc) {
+		rc = rc == GROVE_ENOTFOUND ? 0 : found(v, &key, 1, rc, &why);
+	} else if (!strncmp(name, "blobs/", 6) && grove__blob_hash_ok(grove__slice_str(name + 6))) {
+		rc = v->blobs ? 0 : grove__blobs_open(&v->blobs, v->g->cwd, v->d);
+		if (!rc)
+			rc = grove__blob_hash(v->blobs, grove__buf_slice(&bytes), hash, v->d);
+		if (!rc && strcmp(hash, name + 6))
+			rc = tell(v, &key, "wrong-bytes", 1, "the blob is not what its name says");
+	}
+	grove__buf_release(&bytes);
+	return rc;
+}
+
+struct names {
+	struct verifier *v;
+	struct {
+		char *name;
+		bool log;
+	} *at;
+	size_t nr, cap;
+};
+
+static int add_name(void *payload, const char *name, uint64_t size, bool log)
+{
+	struct names *n = payload;
+
+	(void)size;
+	if (grove__array_room(&n->at, &n->cap, n->nr, sizeof(*n->at)) ||
+	    !(n->at[n->nr].name = strdup(name)))
+		return grove__fail_nomem(n->v->d);
+	n->at[n->nr++].log = log;
+	return 0;
+}
+
+static int verify_beside(struct verifier *v)
+{
+	struct names n = { .v = v };
+	struct grove_detail why;
+	int rc;
+
+	grove__detail_clear(&why);
+	rc = grove__beside_list(v->shop.root.store, &v->key, add_name, &n, &why);
+	if (rc)
+		rc = found(v, &v->key, 1, rc, &why);
+	for (size_t i = 0; i < n.nr && !rc; i++) {
+		struct grove_key sub = { v->key.project, v->key.session, n.at[i].name };
+
+		rc = n.at[i].log ? verify_log(v, &sub) : verify_attached(v, n.at[i].name);
+	}
+	while (n.nr)
+		free(n.at[--n.nr].name);
+	free(n.at);
+	return rc;
+}
+
+/* A database has no paths: its sessions are called by their names. */
+static int named(void *payload, const struct grove_problem *p)
+{
+	struct verifier *v = payload;
+	struct grove_problem q = *p;
+
+	if (!*q.path) {
+		if (grove__shop_name(&v->shop, &v->key, &v->name))
+			return grove__fail_nomem(v->d);
+		q.path = v->name.ptr;
+	}
+	return v->fn(v->payload, &q);
+}
+
+static int check(struct verifier *v)
+{
+	struct grove__where at = { .store = v->shop.root.store, .agent = v->shop.root.agent,
+				   .project = strdup(v->key.project),
+				   .session = strdup(v->key.session) };
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove_log_stat st;
+	struct grove_log *log;
+	struct grove_detail why;
+	uint64_t before = v->result->problems;
+	int rc = 0;
+
+	grove__detail_clear(&why);
+	if (!at.project || !at.session || grove__store_describe(at.store, &v->key, &path))
+		rc = grove__fail_nomem(&why);
+	at.path = path.ptr;
+	if (!rc)
+		rc = grove__root_dialect(v->g, &v->shop.root, &v->key, &at.dialect, &why);
+	/* a session that has not begun yet is none, and no damage */
+	if (!rc)
+		rc = grove__log_open(&log, at.store, &v->key, GROVE_LOG_READ, &why);
+	if (!rc) {
+		rc = grove__log_stat(log, &st, &why);
+		grove__log_close(log);
+	}
+	if (!rc && st.bytes)
+		rc = grove__check(v->g, &at, named, v, v->result, &why);
+	else if (!rc)
+		v->result->files++;
+	grove__where_release(&at);
+	if (!rc || !why.code || rc == GROVE_ENOTFOUND)
+		return rc == GROVE_ENOTFOUND ? 0 : rc;
+	/* what the lines could not be read for is told already */
+	return v->result->problems > before ? 0 : found(v, &v->key, 1, rc, &why);
+}
+
+static int verify_session(struct verifier *v)
+{
+	struct grove_buf text = GROVE_BUF_INIT;
+	uint64_t before = v->result->problems;
+	int rc = grove__store_attach_get(v->shop.root.store, &v->key, GROVE__NOTE_NAME, &text, NULL);
+
+	rc = rc ? 0 : grove__note_parse(&v->note, grove__buf_slice(&text));
+	rc = rc ? grove__fail_nomem(v->d) : verify_log(v, &v->key);
+	if (!rc && v->result->problems == before)
+		rc = check(v);
+	else
+		v->result->files++;
+	if (!rc)
+		rc = verify_beside(v);
+	grove__note_release(&v->note);
+	grove__buf_release(&text);
+	return rc;
+}
+
+int grove__store_verify(struct grove *g, const char *url, grove_problem_fn *fn, void *payload,
+			struct grove_check_result *result, struct grove_detail *d)
+{
+	struct verifier v = { .g = g, .fn = fn, .payload = payload, .result = result, .d = d };
+	uint64_t hidden = grove__hidden_count(g);
+	int rc = grove__shop_open(&v.shop, g, url, true, d);
+
+	for (size_t i = 0; i < v.shop.nr && !rc; i++) {
+		v.key = v.shop.keys[i];
+		rc = grove__shop_go_on(g, i, v.shop.nr, d);
+		if (!rc)
+			rc = verify_session(&v);
+	}
+	if (!rc)
+		rc = grove__hidden_check(g, hidden, d);
+	grove__blobs_close(v.blobs);
+	grove__shop_close(&v.shop);
+	grove__buf_release(&v.name);
+	return rc;
+}

@@ -1,0 +1,106 @@
+/*
+ * transfer/stores.c: a store by its URL, and the sessions in it.
+ */
+#include "transfer/stores.h"
+
+#include "base/array.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int by_key(const void *x, const void *y)
+{
+	const struct grove_key *a = x, *b = y;
+	int c = strcmp(a->project, b->project);
+
+	return c ? c : strcmp(a->session, b->session);
+}
+
+static int add_key(void *payload, const struct grove_key *key)
+{
+	struct grove__shop *s = payload;
+	struct grove_key *k;
+
+	if (grove__array_room(&s->keys, &s->cap, s->nr, sizeof(*s->keys)))
+		return grove__fail_nomem(s->d);
+	k = &s->keys[s->nr];
+	k->project = grove__arena_dup(&s->names, grove__slice_str(key->project));
+	k->session = grove__arena_dup(&s->names, grove__slice_str(key->session));
+	k->subpath = "";
+	if (!k->project || !k->session)
+		return grove__fail_nomem(s->d);
+	s->nr++;
+	return 0;
+}
+
+/* A directory that is not there is an empty store to those who write; to readers it is a slip. */
+static int must_be_there(const char *dir, struct grove_detail *d)
+{
+	struct grove__sys_stat st;
+	int err = grove__sys_stat(dir, &st);
+
+	if (!err && st.type != SYS_DIR)
+		err = -ENOTDIR;
+	return err ? grove__fail_sys(d, err, dir, "cannot look at") : 0;
+}
+
+int grove__shop_open(struct grove__shop *s, struct grove *g, const char *url, bool list,
+		     struct grove_detail *d)
+{
+	struct grove_buf full = GROVE_BUF_INIT;
+	int rc;
+
+	memset(s, 0, sizeof(*s));
+	grove__arena_init(&s->names);
+	s->d = d;
+	s->root.agent = "grove";
+	rc = grove__store_url(g, url, &full) ? grove__fail_nomem(d) : 0;
+	if (!rc && grove__slice_starts(grove__buf_slice(&full), "file:")) {
+		s->root.dir = strdup(full.ptr + 5);
+		rc = !s->root.dir ? grove__fail_nomem(d) : list ? must_be_there(s->root.dir, d) : 0;
+	}
+	if (!rc)
+		rc = grove__world_store(g, full.ptr, &s->root.store, d);
+	/* the place tells the dialect, if it is one that we know */
+	for (size_t i = 0; i < g->nr_roots && !rc && s->root.dir; i++)
+		if (g->roots[i].dir && !strcmp(g->roots[i].dir, s->root.dir)) {
+			s->root.dialect = g->roots[i].dialect;
+			s->root.agent = g->roots[i].agent;
+		}
+	if (!rc && list)
+		rc = grove__store_list(s->root.store, NULL, add_key, s, d);
+	if (!rc && s->nr)
+		qsort(s->keys, s->nr, sizeof(*s->keys), by_key);
+	grove__buf_release(&full);
+	return rc;
+}
+
+void grove__shop_close(struct grove__shop *s)
+{
+	grove__store_close(s->root.store);
+	free(s->root.dir);
+	free(s->keys);
+	grove__arena_release(&s->names);
+}
+
+int grove__shop_name(struct grove__shop *s, const struct grove_key *key, struct grove_buf *out)
+{
+	int rc;
+
+	grove__buf_clear(out);
+	rc = grove__store_describe(s->root.store, key, out);
+	if (rc || out->len)
+		return rc;
+	return grove__buf_addf(out, "%s%s%s%s%s", key->project, *key->project ? "/" : "", key->session,
+			       *key->subpath ? "/" : "", key->subpath);
+}
+
+int grove__shop_go_on(struct grove *g, uint64_t done, uint64_t total, struct grove_detail *d)
+{
+	const struct grove_progress *p = &g->progress;
+
+	if (p->fn && p->fn(p->payload, done, total))
+		return grove__fail(d, GROVE_ECANCELLED, NULL, "cancelled");
+	return 0;
+}

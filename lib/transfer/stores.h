@@ -1,0 +1,34 @@
+/*
+ * transfer/stores.h: whole stores: copied, verified, counted.
+ */
+#ifndef GROVE_TRANSFER_STORES_H
+#define GROVE_TRANSFER_STORES_H
+
+#include "transfer/copy.h"
+
+/* A store that was opened by its URL, and the sessions in it, by key. */
+struct grove__shop {
+	struct grove__root root;         /* its store is ours */
+	struct grove_key *keys;
+	size_t nr, cap;
+	struct grove__arena names;
+	struct grove_detail *d;
+};
+
+/* `list`: with its sessions. GROVE_ENOTFOUND for files where there is no such directory. */
+int grove__shop_open(struct grove__shop *s, struct grove *g, const char *url, bool list,
+		     struct grove_detail *d);
+void grove__shop_close(struct grove__shop *s);
+/* What messages call a log: its path, or PROJECT/SESSION/SUBPATH. `out` is replaced. */
+int grove__shop_name(struct grove__shop *s, const struct grove_key *key, struct grove_buf *out);
+/* Has somebody asked to stop? */
+int grove__shop_go_on(struct grove *g, uint64_t done, uint64_t total, struct grove_detail *d);
+
+int grove__stores_copy(struct grove *g, const char *from, const char *to, grove_archive_fn *told,
+		       void *payload, struct grove_archive_result *result, struct grove_detail *d);
+int grove__store_verify(struct grove *g, const char *url, grove_problem_fn *fn, void *payload,
+			struct grove_check_result *result, struct grove_detail *d);
+int grove__store_stats(struct grove *g, const char *url, struct grove_sink sink,
+		       struct grove_detail *d);
+
+#endif

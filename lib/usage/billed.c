@@ -1,0 +1,243 @@
+/*
+ * usage/billed.c: the replies of one log, as bytes for the catalog.
+ *
+ *	head | dialect | around | id | cwd | models … | replies …
+ *
+ * Numbers are written seven bits a byte, the lowest first, a text as its length and
+ * its bytes. Most counts are small and a reply comes soon after the one before it,
+ * so that one needs some forty bytes, sixteen of them its hash. A checksum is over
+ * all of it, for no reader of a sum would notice that one of its numbers is wrong.
+ */
+#include "usage/billed.h"
+
+#include "base/crc32c.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* One more whenever these bytes, or what a dialect says about a line, mean something else. */
+#define FORMAT 3
+
+struct head {
+	uint32_t crc;                    /* of all that follows */
+	uint32_t format, flags, nr, nr_models;
+};
+
+enum { SESSION = 1 };
+enum { HAS_TIME = 1, HAS_COST = 2, HAS_LONG = 4, TOLD = 8, SINGLE = 16 };
+
+/* ------------------------------------------------------------------ packing */
+
+static int put_number(struct grove_buf *out, uint64_t n)
+{
+	char bytes[10];
+	size_t len = 0;
+
+	for (; n >= 0x80; n >>= 7)
+		bytes[len++] = (char)(n | 0x80);
+	bytes[len++] = (char)n;
+	return grove__buf_add(out, bytes, len);
+}
+
+static int put_text(struct grove_buf *out, struct grove_slice text)
+{
+	int rc = put_number(out, text.len);
+
+	return rc ? rc : grove__buf_add_slice(out, text);
+}
+
+static int put_reply(struct grove_buf *out, const struct grove__reply *r, int64_t *before)
+{
+	bool time = r->time != GROVE_NO_TIME, cost = !isnan(r->cost);
+	char flags = (char)((time ? HAS_TIME : 0) | (cost ? HAS_COST : 0) |
+			    (r->cache_write_long ? HAS_LONG : 0) | (r->told ? TOLD : 0) |
+			    (r->single ? SINGLE : 0));
+	int rc = grove__buf_add_char(out, flags);
+
+	if (!rc && !r->single)
+		rc = grove__buf_add(out, r->hash, sizeof(r->hash));
+	if (!rc && time) {
+		/* 0, -1, 1, -2, … as 0, 1, 2, 3, … */
+		uint64_t step = (uint64_t)r->time - (uint64_t)*before;
+
+		rc = put_number(out, step << 1 ^ (step >> 63 ? UINT64_MAX : 0));
+		*before = r->time;
+	}
+	rc = rc ? rc : put_number(out, r->model);
+	rc = rc ? rc : put_number(out, r->input);
+	rc = rc ? rc : put_number(out, r->output);
+	rc = rc ? rc : put_number(out, r->cache_read);
+	rc = rc ? rc : put_number(out, r->cache_write);
+	if (!rc && r->cache_write_long)
+		rc = put_number(out, r->cache_write_long);
+	return rc || !cost ? rc : grove__buf_add(out, &r->cost, sizeof(r->cost));
+}
+
+int grove__billed_pack(const struct grove__billed_log *l, const struct grove__replies *rs,
+		       struct grove_buf *out)
+{
+	struct head h = { .format = FORMAT, .nr = (uint32_t)rs->nr,
+			  .flags = l->session ? SESSION : 0,
+			  .nr_models = (uint32_t)rs->nr_models };
+	size_t begin = out->len;
+	int64_t before = 0;
+	int rc = grove__buf_add(out, &h, sizeof(h));
+
+	rc = rc ? rc : put_text(out, grove__slice_str(l->dialect ? l->dialect->name : ""));
+	rc = rc ? rc : put_text(out, l->around);
+	rc = rc ? rc : put_text(out, l->id);
+	rc = rc ? rc : put_text(out, l->cwd);
+	for (size_t i = 0; i < rs->nr_models && !rc; i++)
+		rc = put_text(out, grove__slice_str(rs->models[i]));
+	for (size_t i = 0; i < rs->nr && !rc; i++)
+		rc = put_reply(out, &rs->all[i], &before);
+	if (rc)
+		return rc;
+	h.crc = grove__crc32c(0, out->ptr + begin + sizeof(h.crc), out->len - begin - sizeof(h.crc));
+	memcpy(out->ptr + begin, &h.crc, sizeof(h.crc));
+	return 0;
+}
+
+/* ---------------------------------------------------------------- unpacking */
+
+/*
+ * The checksum has said that these are the bytes that we wrote; a reader that runs
+ * over their end nevertheless stays there and says so.
+ */
+struct reader {
+	const char *p, *end;
+	bool bad;
+};
+
+static uint64_t take_number(struct reader *r)
+{
+	uint64_t n = 0;
+
+	for (unsigned shift = 0; shift < 64 && r->p < r->end; shift += 7) {
+		unsigned char c = (unsigned char)*r->p++;
+
+		n |= (uint64_t)(c & 0x7f) << shift;
+		if (c < 0x80)
+			return n;
+	}
+	r->bad = true;
+	return 0;
+}
+
+static bool take_bytes(struct reader *r, void *out, size_t len)
+{
+	if ((size_t)(r->end - r->p) < len) {
+		r->bad = true;
+		return false;
+	}
+	memcpy(out, r->p, len);
+	r->p += len;
+	return true;
+}
+
+static struct grove_slice take_text(struct reader *r)
+{
+	uint64_t len = take_number(r);
+	struct grove_slice text = grove__slice(r->p, 0);
+
+	if (len > (uint64_t)(r->end - r->p)) {
+		r->bad = true;
+		return text;
+	}
+	text.len = (size_t)len;
+	r->p += text.len;
+	return text;
+}
+
+static bool begin(struct grove_slice bytes, struct reader *r, struct head *h,
+		  struct grove__billed_log *l)
+{
+	struct grove_slice name;
+	char text[32];
+
+	*r = (struct reader){ .p = bytes.ptr, .end = bytes.ptr + bytes.len };
+	if (!take_bytes(r, h, sizeof(*h)) || h->format != FORMAT)
+		return false;
+	name = take_text(r);
+	l->around = take_text(r);
+	l->id = take_text(r);
+	l->cwd = take_text(r);
+	l->dialect = NULL;
+	l->session = h->flags & SESSION;
+	if (r->bad || name.len >= sizeof(text))
+		return false;
+	memcpy(text, name.ptr, name.len);
+	text[name.len] = '\0';
+	if (name.len)
+		l->dialect = grove__dialect_find(text);
+	return !name.len || l->dialect;
+}
+
+bool grove__billed_unpack(struct grove_slice bytes, struct grove__billed_log *l)
+{
+	struct reader r;
+	struct head h;
+
+	return begin(bytes, &r, &h, l) &&
+	       grove__crc32c(0, bytes.ptr + sizeof(h.crc), bytes.len - sizeof(h.crc)) == h.crc;
+}
+
+static void take_reply(struct reader *in, struct grove__reply *r, int64_t *before, uint64_t *model)
+{
+	unsigned char flags = 0;
+
+	memset(r, 0, sizeof(*r));
+	take_bytes(in, &flags, 1);
+	r->told = !!(flags & TOLD);
+	r->single = !!(flags & SINGLE);
+	r->time = GROVE_NO_TIME;
+	r->cost = (double)NAN;
+	if (!r->single)
+		take_bytes(in, r->hash, sizeof(r->hash));
+	if (flags & HAS_TIME) {
+		uint64_t n = take_number(in);
+
+		*before = (int64_t)((uint64_t)*before + (n >> 1 ^ (n & 1 ? UINT64_MAX : 0)));
+		r->time = *before;
+	}
+	*model = take_number(in);
+	r->input = take_number(in);
+	r->output = take_number(in);
+	r->cache_read = take_number(in);
+	r->cache_write = take_number(in);
+	if (flags & HAS_LONG)
+		r->cache_write_long = take_number(in);
+	if (flags & HAS_COST)
+		take_bytes(in, &r->cost, sizeof(r->cost));
+}
+
+int grove__billed_fold(struct grove_slice bytes, struct grove__replies *rs, uint32_t log, bool subs)
+{
+	struct grove__billed_log l;
+	struct grove__reply r;
+	struct reader in;
+	struct head h;
+	uint32_t *models;
+	uint64_t model;
+	int64_t before = 0;
+	int rc = 0;
+
+	if (!begin(bytes, &in, &h, &l) || !h.nr)
+		return 0;
+	models = calloc(h.nr_models ? h.nr_models : 1, sizeof(*models));
+	if (!models)
+		return GROVE_ENOMEM;
+	for (uint32_t i = 0; i < h.nr_models && !rc; i++)
+		rc = grove__replies_model(rs, take_text(&in), &models[i]);
+	for (uint32_t i = 0; i < h.nr && !rc; i++) {
+		take_reply(&in, &r, &before, &model);
+		if (in.bad || model >= h.nr_models)
+			break;
+		r.model = models[model] & GROVE__MODELS_MAX;
+		r.log = log;
+		r.told = r.told && subs;
+		rc = grove__replies_merge(rs, &r);
+	}
+	free(models);
+	return rc;
+}

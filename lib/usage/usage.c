@@ -1,0 +1,658 @@
+/*
+ * usage/usage.c: tokens and cost of all sessions.
+ *
+ * The replies of each log are made bytes (billed.h), which the catalog keeps, and
+ * those of all logs go into one table (replies.h); so it does not matter which of
+ * them were read and which are remembered. Which row of the answer one belongs to
+ * is asked when they are all there, because only then it is known which log it
+ * belongs to.
+ */
+#include "usage/usage.h"
+
+#include "base/array.h"
+#include "catalog/sweep.h"
+#include "js/calendar.h"
+#include "js/js.h"
+#include "json/write.h"
+#include "sys/clock.h"
+#include "usage/billed.h"
+#include "usage/prices.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SUFFIX ".jsonl"
+
+/* What is known of a log, in the order of the sweep's. */
+struct log_facts {
+	const char *id, *cwd, *agent;    /* NULL: not known */
+	uint32_t owner;                  /* the session whose sub-agent it is, or itself */
+	uint32_t row;                    /* of the answer */
+	bool subs;                       /* sub-agents of it have logs */
+};
+
+struct collector {
+	struct grove *g;
+	struct grove__sweep sweep;
+	struct grove__replies replies;
+	struct log_facts *logs;
+	struct grove__arena texts;
+	pthread_mutex_t lock;            /* replies and texts while logs are read */
+};
+
+/* --- reading --- */
+
+/* Version 1 has no ids: they are those that a migration gives. */
+static int give_id(struct grove__sweeping *at, struct grove__entry *e, char out[40])
+{
+	const struct grove__header *h = &at->header;
+
+	if (!h->id)
+		return 0;
+	e->id = grove__slice(out, at->dialect->migrated_id(grove__slice_str(h->id), at->line, 0, out));
+	e->has_id = e->id.len > 0;
+	return e->has_id ? 0 : GROVE_ENOMEM;
+}
+
+/* Those of the log at hand; `told` says what it would say if there were other logs. */
+static int take_entry(void *payload, struct grove__sweeping *at, const struct grove__json_line *l,
+		      const char *line, const struct grove__entry *e)
+{
+	struct grove__entry own = *e;
+	struct grove__billed x;
+	char id[40];
+	int rc;
+
+	(void)payload;
+	if (!at->dialect->billed)
+		return 0;
+	/* an id that no line needs is not worth its hash: most bill nothing */
+	rc = at->dialect->billed(l, line, &at->tmp, e, &x);
+	if (!rc && !at->dialect->headless && at->header.version < 2) {
+		rc = give_id(at, &own, id);
+		rc = rc ? rc : at->dialect->billed(l, line, &at->tmp, &own, &x);
+	}
+	if (rc)
+		return rc == 1 ? 0 : rc;
+	if (!at->header.id && x.session.len) {
+		at->header.id = grove__arena_dup(&at->keep, x.session);
+		if (!at->header.id)
+			return GROVE_ENOMEM;
+	}
+	return grove__replies_add(at->own, &x, 0, true);
+}
+
+static int keep_text(struct grove__arena *a, struct grove_slice text, const char **out)
+{
+	if (!text.len)
+		return 0;
+	*out = grove__arena_dup(a, text);
+	return *out ? 0 : GROVE_ENOMEM;
+}
+
+static int take_log(struct collector *c, uint32_t nr, const struct grove__billed_log *l,
+		    struct grove_slice bytes)
+{
+	struct log_facts *f = &c->logs[nr];
+	const char *agent = c->sweep.logs[nr].root->agent;
+	int rc;
+
+	if (!l->session)
+		return 0;
+	f->agent = strcmp(agent, "grove") ? agent : l->dialect->name;
+	pthread_mutex_lock(&c->lock);
+	rc = keep_text(&c->texts, l->id, &f->id);
+	rc = rc ? rc : keep_text(&c->texts, l->cwd, &f->cwd);
+	rc = rc ? rc : grove__billed_fold(bytes, &c->replies, nr, f->subs);
+	pthread_mutex_unlock(&c->lock);
+	return rc;
+}
+
+static bool take_known(void *payload, uint32_t nr, struct grove_slice bytes, int *rc)
+{
+	struct collector *c = payload;
+	struct grove__billed_log l;
+
+	if (!grove__billed_unpack(bytes, &l) || !l.dialect ||
+	    !grove__sweep_reads_as(c->g, &c->sweep.logs[nr], l.dialect, l.around))
+		return false;
+	*rc = take_log(c, nr, &l, bytes);
+	return true;
+}
+
+static int take_end(void *payload, struct grove__sweeping *at, struct grove_buf *bytes)
+{
+	struct collector *c = payload;
+	const struct grove__header *h = &at->header;
+	struct grove__billed_log l = {
+		.dialect = at->dialect, .session = at->has_header,
+		.around = grove__slice_str(grove__sweep_around(c->g, &c->sweep.logs[at->nr])),
+	};
+	struct grove__replies *own = at->own;
+	int rc;
+
+	if (l.session) {
+		l.id = grove__slice_str(h->id ? h->id : "");
+		l.cwd = grove__slice_str(h->cwd ? h->cwd : "");
+	}
+	rc = grove__billed_pack(&l, own, bytes);
+	rc = rc ? rc : take_log(c, at->nr, &l, grove__buf_slice(bytes));
+	grove__replies_clear(own);
+	return rc;
+}
+
+static void *thread_new(void *payload)
+{
+	struct grove__replies *own = malloc(sizeof(*own));
+
+	(void)payload;
+	if (own)
+		grove__replies_init(own);
+	return own;
+}
+
+static void thread_free(void *payload, void *own)
+{
+	(void)payload;
+	grove__replies_release(own);
+	free(own);
+}
+
+/* --- which log belongs to which --- */
+
+static struct grove_slice path_of(const void *owner, uint32_t i)
+{
+	const struct grove__sweep *s = owner;
+
+	return grove__slice_str(s->logs[i].path);
+}
+
+/*
+ * A session's own files lie in a directory of its name: whoever is named as one
+ * of the directories above a log is a caller of it, the outermost its session.
+ */
+static int find_owner(struct collector *c, const struct grove__idmap *map, uint32_t i,
+		      struct grove_buf *b)
+{
+	const struct grove__sweep_log *log = &c->sweep.logs[i];
+	const char *path = log->path, *p = path + strlen(log->root->store->url);
+	uint32_t above;
+	int rc = 0;
+
+	c->logs[i].owner = i;
+	while (!rc && *p && (p = strchr(p + 1, '/'))) {
+		grove__buf_clear(b);
+		rc = grove__buf_add(b, path, (size_t)(p - path));
+		rc = rc ? rc : grove__buf_add_str(b, SUFFIX);
+		above = rc ? GROVE__IDMAP_NONE : grove__idmap_get(map, grove__buf_slice(b));
+		if (above == GROVE__IDMAP_NONE)
+			continue;
+		c->logs[above].subs = true;
+		if (c->logs[i].owner == i)
+			c->logs[i].owner = above;
+	}
+	return rc;
+}
+
+static int find_owners(struct collector *c)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove__idmap map;
+	uint64_t seed;
+	uint32_t old;
+	int rc = 0;
+
+	c->logs = calloc(c->sweep.nr ? c->sweep.nr : 1, sizeof(*c->logs));
+	if (!c->logs)
+		return GROVE_ENOMEM;
+	grove__sys_random(&seed, sizeof(seed));
+	grove__idmap_init(&map, seed, path_of, &c->sweep);
+	for (uint32_t i = 0; i < c->sweep.nr && !rc; i++)
+		rc = grove__idmap_put(&map, path_of(&c->sweep, i), i, &old);
+	for (uint32_t i = 0; i < c->sweep.nr && !rc; i++)
+		rc = find_owner(c, &map, i, &b);
+	grove__idmap_release(&map);
+	grove__buf_release(&b);
+	return rc;
+}
+
+/* --- rows --- */
+
+/* What there is to know of a model. */
+struct model {
+	const struct grove__price *price;    /* NULL: none */
+	uint64_t unpriced, tokens;           /* replies without a cost, and what they used */
+	uint32_t row;                        /* GROVE__IDMAP_NONE: not yet */
+};
+
+struct grouping {
+	struct grove_usage *out;
+	struct grove__idmap map;
+	struct model *models;
+	int64_t since, until;                /* the first ms, and the first no more */
+	bool dated;                          /* these two hold */
+	int64_t day;                         /* of the last reply, and its row */
+	uint32_t day_row;                    /* GROVE__IDMAP_NONE: there was none */
+};
+
+static struct grove_slice key_of(const void *owner, uint32_t i)
+{
+	const struct grove_usage *u = owner;
+
+	return grove__slice_str(u->rows[i].row.key);
+}
+
+static int find_row(struct grouping *gr, struct grove_slice key, uint32_t *row)
+{
+	struct grove_usage *u = gr->out;
+	uint32_t old;
+	int rc;
+
+	*row = grove__idmap_get(&gr->map, key);
+	if (*row != GROVE__IDMAP_NONE)
+		return 0;
+	rc = grove__array_room(&u->rows, &u->cap, u->nr, sizeof(*u->rows));
+	if (rc)
+		return rc;
+	*row = (uint32_t)u->nr;
+	u->rows[*row] = (struct grove__usage_sum){ .row.key = grove__arena_dup(&u->texts, key) };
+	if (!u->rows[*row].row.key)
+		return GROVE_ENOMEM;
+	rc = grove__idmap_put(&gr->map, key, *row, &old);
+	u->nr += !rc;
+	return rc;
+}
+
+static int64_t day_of(int64_t time)
+{
+	return time / GROVE__JS_MS_DAY - (time % GROVE__JS_MS_DAY < 0);
+}
+
+/* Replies of a day mostly come together. */
+static int row_of_day(struct grouping *gr, int64_t time, uint32_t *row)
+{
+	char iso[GROVE__JS_ISO_MAX];
+	size_t n = 0;
+	int rc;
+
+	if (time != GROVE_NO_TIME) {
+		if (gr->day_row != GROVE__IDMAP_NONE && gr->day == day_of(time)) {
+			*row = gr->day_row;
+			return 0;
+		}
+		n = grove__js_iso(iso, time);
+	}
+	/* in years beyond 0…9999 the day ends later */
+	rc = find_row(gr, grove__slice(iso, n ? n - strlen("T00:00:00.000Z") : 0), row);
+	if (!rc && n) {
+		gr->day = day_of(time);
+		gr->day_row = *row;
+	}
+	return rc;
+}
+
+static int row_of_model(struct grouping *gr, const struct grove__replies *all, uint32_t model,
+			uint32_t *row)
+{
+	struct model *m = &gr->models[model];
+
+	if (m->row == GROVE__IDMAP_NONE) {
+		int rc = find_row(gr, grove__slice_str(all->models[model]), &m->row);
+
+		if (rc)
+			return rc;
+	}
+	*row = m->row;
+	return 0;
+}
+
+static int row_of_log(struct grouping *gr, struct collector *c, enum grove_usage_by by, uint32_t log,
+		      uint32_t *row)
+{
+	struct log_facts *own = &c->logs[log], *f = &c->logs[own->owner];
+	const char *key;
+
+	if (own->row == GROVE__IDMAP_NONE) {
+		int rc;
+
+		if (by == GROVE_USAGE_AGENT)
+			key = own->agent;
+		else if (by == GROVE_USAGE_PROJECT)
+			key = f->cwd ? f->cwd : own->cwd;
+		else
+			key = f->id ? f->id : own->id;
+		rc = find_row(gr, grove__slice_str(key ? key : ""), &own->row);
+		if (rc)
+			return rc;
+	}
+	*row = own->row;
+	return 0;
+}
+
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+	return a + b < a ? UINT64_MAX : a + b;
+}
+
+/*
+ * In whatever order prices come, and whichever copy of a reply counts, their sum
+ * is the same to its last digit.
+ */
+static void add_amount(struct grove__usage_amount *a, double x)
+{
+	double before = a->sum;
+
+	a->sum += x;
+	a->rest += before >= x ? before - a->sum + x : x - a->sum + before;
+}
+
+static void add_reply(struct grove__usage_sum *s, const struct grove__reply *r, double estimate)
+{
+	struct grove_usage_row *row = &s->row;
+	bool noted = !isnan(r->cost);
+
+	row->input = plus(row->input, r->input);
+	row->output = plus(row->output, r->output);
+	row->cache_read = plus(row->cache_read, r->cache_read);
+	row->cache_write = plus(row->cache_write, r->cache_write);
+	row->total = plus(plus(row->input, row->output), plus(row->cache_read, row->cache_write));
+	if (!noted && isnan(estimate)) {
+		row->unpriced++;
+		return;
+	}
+	add_amount(&s->cost, noted ? r->cost : estimate);
+	if (!noted)
+		add_amount(&s->estimated, estimate);
+	row->has_cost = 1;
+}
+
+static void close_sum(struct grove__usage_sum *s)
+{
+	s->row.cost = s->cost.sum + s->cost.rest;
+	s->row.estimated = s->estimated.sum + s->estimated.rest;
+}
+
+/* What its model's list price makes of a reply whose cost was not noted; NaN: nothing. */
+static double estimate_of(struct model *m, const struct grove__reply *r)
+{
+	double cost = (double)NAN;
+
+	if (!isnan(r->cost))
+		return cost;
+	if (m->price)
+		cost = grove__price_of(m->price, r);
+	if (isnan(cost)) {
+		m->unpriced++;
+		m->tokens = plus(m->tokens, plus(plus(r->input, r->output),
+						 plus(r->cache_read, r->cache_write)));
+	}
+	return cost;
+}
+
+static bool is_asked_for(const struct grouping *gr, const struct grove__reply *r)
+{
+	if (r->told)
+		return false;
+	return !gr->dated || (r->time != GROVE_NO_TIME && r->time >= gr->since && r->time < gr->until);
+}
+
+static int sum_up(struct grouping *gr, struct collector *c, enum grove_usage_by by)
+{
+	struct grove_usage *u = gr->out;
+	const struct grove__replies *all = &c->replies;
+	uint32_t row = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < all->nr && !rc; i++) {
+		const struct grove__reply *r = &all->all[i];
+
+		if (!is_asked_for(gr, r))
+			continue;
+		if (by == GROVE_USAGE_DAY)
+			rc = row_of_day(gr, r->time, &row);
+		else if (by == GROVE_USAGE_MODEL)
+			rc = row_of_model(gr, all, r->model, &row);
+		else
+			rc = row_of_log(gr, c, by, r->log, &row);
+		if (!rc) {
+			double estimate = estimate_of(&gr->models[r->model], r);
+
+			add_reply(&u->rows[row], r, estimate);
+			add_reply(&u->totals, r, estimate);
+		}
+	}
+	close_sum(&u->totals);
+	for (size_t i = 0; i < u->nr; i++)
+		close_sum(&u->rows[i]);
+	return rc;
+}
+
+/* What is not known comes last. */
+static int by_key(const void *x, const void *y)
+{
+	const struct grove__usage_sum *p = x, *q = y;
+	const struct grove_usage_row *a = &p->row, *b = &q->row;
+
+	if (!*a->key || !*b->key)
+		return !*a->key - !*b->key;
+	return strcmp(a->key, b->key);
+}
+
+static int by_total(const void *x, const void *y)
+{
+	const struct grove__usage_sum *a = x, *b = y;
+
+	if (a->row.total != b->row.total)
+		return a->row.total > b->row.total ? -1 : 1;
+	return by_key(x, y);
+}
+
+static int by_tokens(const void *x, const void *y)
+{
+	const struct grove_usage_unpriced *a = x, *b = y;
+
+	if (a->total != b->total)
+		return a->total > b->total ? -1 : 1;
+	return strcmp(a->model, b->model);
+}
+
+static int tell_unpriced(const struct grouping *gr, const struct grove__replies *all)
+{
+	struct grove_usage *u = gr->out;
+
+	if (!u->totals.row.unpriced)
+		return 0;
+	u->unpriced = calloc(all->nr_models, sizeof(*u->unpriced));
+	if (!u->unpriced)
+		return GROVE_ENOMEM;
+	for (size_t i = 0; i < all->nr_models; i++) {
+		const struct model *m = &gr->models[i];
+		struct grove_usage_unpriced *x = &u->unpriced[u->nr_unpriced];
+
+		if (!m->unpriced)
+			continue;
+		x->model = grove__arena_dup(&u->texts, grove__slice_str(all->models[i]));
+		x->replies = m->unpriced;
+		x->total = m->tokens;
+		if (!x->model)
+			return GROVE_ENOMEM;
+		u->nr_unpriced++;
+	}
+	qsort(u->unpriced, u->nr_unpriced, sizeof(*u->unpriced), by_tokens);
+	return 0;
+}
+
+static int look_up_models(struct grouping *gr, const struct grove__replies *all,
+			  const struct grove__prices *prices)
+{
+	gr->models = calloc(all->nr_models ? all->nr_models : 1, sizeof(*gr->models));
+	if (!gr->models)
+		return GROVE_ENOMEM;
+	for (size_t i = 0; i < all->nr_models; i++) {
+		gr->models[i].price = grove__prices_find(prices, all->models[i]);
+		gr->models[i].row = GROVE__IDMAP_NONE;
+	}
+	return 0;
+}
+
+static int group(struct collector *c, struct grouping *gr, enum grove_usage_by by,
+		 const struct grove__prices *prices)
+{
+	struct grove_usage *out = gr->out;
+	int rc = look_up_models(gr, &c->replies, prices);
+
+	for (size_t i = 0; i < c->sweep.nr; i++)
+		c->logs[i].row = GROVE__IDMAP_NONE;
+	gr->day_row = GROVE__IDMAP_NONE;
+	grove__idmap_init(&gr->map, c->replies.spread[0], key_of, out);
+	rc = rc ? rc : sum_up(gr, c, by);
+	rc = rc ? rc : tell_unpriced(gr, &c->replies);
+	if (!rc && out->nr)
+		qsort(out->rows, out->nr, sizeof(*out->rows),
+		      by == GROVE_USAGE_DAY ? by_key : by_total);
+	grove__idmap_release(&gr->map);
+	free(gr->models);
+	return rc;
+}
+
+/* --- all of it --- */
+
+/* "2026-05-03": its first ms; GROVE_EINVAL for what is no such day. */
+static int parse_day(const char *text, int64_t *ms, struct grove_detail *d)
+{
+	struct grove_slice day = grove__slice_str(text);
+	char iso[GROVE__JS_ISO_MAX];
+
+	*ms = day.len == strlen("2026-05-03") ? grove__js_date_parse(day) : GROVE__JS_NAN_DATE;
+	/* a 31st of February would be a day in March */
+	if (*ms == GROVE__JS_NAN_DATE || !grove__js_iso(iso, *ms) || memcmp(iso, text, day.len) ||
+	    *ms % GROVE__JS_MS_DAY)
+		return grove__fail(d, GROVE_EINVAL, NULL, "%.40s is not a day such as 2026-05-03", text);
+	return 0;
+}
+
+static int take_days(struct grouping *gr, const struct grove_usage_options *opt,
+		     struct grove_detail *d)
+{
+	int rc = 0;
+
+	gr->since = INT64_MIN;
+	gr->until = INT64_MAX;
+	gr->dated = opt->since || opt->until;
+	if (opt->since)
+		rc = parse_day(opt->since, &gr->since, d);
+	if (!rc && opt->until) {
+		rc = parse_day(opt->until, &gr->until, d);
+		gr->until += rc ? 0 : GROVE__JS_MS_DAY;
+	}
+	return rc;
+}
+
+static int collect(struct collector *c, struct grove *g, struct grove_detail *d)
+{
+	int rc;
+
+	grove__sweep_begin(&c->sweep, g);
+	rc = grove__sweep_find(&c->sweep, g, d);
+	if (!rc && find_owners(c))
+		rc = grove__fail_nomem(d);
+	return rc ? rc : grove__sweep_read(&c->sweep, g, d);
+}
+
+int grove__usage(struct grove *g, const struct grove_usage_options *opt, struct grove_usage *out,
+		 struct grove_detail *d)
+{
+	struct collector c = {
+		.g = g,
+		.sweep = { .bill = true, .purpose = CATALOG_USAGE, .thread_new = thread_new,
+			   .thread_free = thread_free, .known = take_known, .entry = take_entry,
+			   .end = take_end, .skipped = opt->skipped,
+			   .skipped_payload = opt->skipped_payload },
+	};
+	struct grouping gr = { .out = out };
+	struct grove__prices prices;
+	int rc;
+
+	c.sweep.payload = &c;
+	grove__replies_init(&c.replies);
+	grove__arena_init(&c.texts);
+	grove__prices_init(&prices);
+	pthread_mutex_init(&c.lock, NULL);
+	/* what is wrong with the question is told before the work */
+	rc = take_days(&gr, opt, d);
+	rc = rc ? rc : grove__prices_load(&prices, g, opt->prices, d);
+	rc = rc ? rc : collect(&c, g, d);
+	if (!rc && group(&c, &gr, opt->by, &prices))
+		rc = grove__fail_nomem(d);
+	pthread_mutex_destroy(&c.lock);
+	grove__prices_release(&prices);
+	grove__sweep_release(&c.sweep);
+	grove__replies_release(&c.replies);
+	grove__arena_release(&c.texts);
+	free(c.logs);
+	return rc;
+}
+
+void grove__usage_release(struct grove_usage *u)
+{
+	free(u->rows);
+	free(u->unpriced);
+	grove__arena_release(&u->texts);
+}
+
+static int put_row(struct grove_buf *out, const struct grove_usage_row *r)
+{
+	int rc = grove__buf_add_char(out, '{');
+
+	if (r->key) {
+		rc = rc ? rc : grove__buf_add_str(out, "\"key\":");
+		rc = rc ? rc : grove__json_put_str(out, r->key);
+		rc = rc ? rc : grove__buf_add_char(out, ',');
+	}
+	rc = rc ? rc : grove__buf_addf(out,
+				       "\"input\":%llu,\"output\":%llu,\"cacheRead\":%llu,"
+				       "\"cacheWrite\":%llu,\"totalTokens\":%llu,\"cost\":",
+				       (unsigned long long)r->input, (unsigned long long)r->output,
+				       (unsigned long long)r->cache_read,
+				       (unsigned long long)r->cache_write,
+				       (unsigned long long)r->total);
+	rc = rc ? rc : r->has_cost ? grove__json_put_double(out, r->cost)
+				   : grove__buf_add_str(out, "null");
+	if (!rc && r->estimated > 0) {
+		rc = grove__buf_add_str(out, ",\"estimated\":");
+		rc = rc ? rc : grove__json_put_double(out, r->estimated);
+	}
+	return rc ? rc : grove__buf_add_char(out, '}');
+}
+
+static int put_unpriced(struct grove_buf *out, const struct grove_usage *u)
+{
+	int rc = grove__buf_add_str(out, ",\"unpriced\":[");
+
+	for (size_t i = 0; i < u->nr_unpriced && !rc; i++) {
+		const struct grove_usage_unpriced *x = &u->unpriced[i];
+
+		rc = grove__buf_add_str(out, i ? ",{\"model\":" : "{\"model\":");
+		rc = rc ? rc : grove__json_put_str(out, x->model);
+		rc = rc ? rc : grove__buf_addf(out, ",\"replies\":%llu,\"totalTokens\":%llu}",
+					       (unsigned long long)x->replies,
+					       (unsigned long long)x->total);
+	}
+	return rc ? rc : grove__buf_add_char(out, ']');
+}
+
+int grove__usage_json(const struct grove_usage *u, struct grove_buf *out)
+{
+	int rc = grove__buf_add_str(out, "{\"totals\":");
+
+	rc = rc ? rc : put_row(out, &u->totals.row);
+	rc = rc ? rc : grove__buf_add_str(out, ",\"rows\":[");
+	for (size_t i = 0; i < u->nr && !rc; i++) {
+		rc = i ? grove__buf_add_str(out, ",\n") : 0;
+		rc = rc ? rc : put_row(out, &u->rows[i].row);
+	}
+	rc = rc ? rc : grove__buf_add_char(out, ']');
+	if (!rc && u->nr_unpriced)
+		rc = put_unpriced(out, u);
+	return rc ? rc : grove__buf_add_char(out, '}');
+}

@@ -1,0 +1,117 @@
+/*
+ * world/expiry.c: what agents delete by themselves.
+ *
+ * An agent cleans up in its own directory and nowhere else: a copy of its
+ * sessions in another place, an archive say, is not touched by it.
+ */
+#include "transfer/archive.h"
+
+#include "sys/file.h"
+
+#include <errno.h>
+
+#define SETTINGS_MAX ((size_t)16 << 20)
+
+struct looking {
+	struct grove *g;
+	const char *dir;
+	bool found;
+};
+
+static int is_it(void *payload, const char *agent, const char *dir, bool flat)
+{
+	struct looking *l = payload;
+	struct grove_buf path = GROVE_BUF_INIT;
+	int rc = grove__resolve(l->g, dir, &path);
+
+	(void)agent;
+	(void)flat;
+	if (!rc && !strcmp(path.ptr, l->dir))
+		l->found = true;
+	grove__buf_release(&path);
+	return rc;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t n = strlen(text), k = end ? strlen(end) : 0;
+
+	return k && n >= k && !strcmp(text + n - k, end);
+}
+
+/* The dialect whose agent has its sessions in this directory and deletes some. */
+static int sweeper(struct grove *g, const struct grove__root *root,
+		   const struct grove__dialect **out)
+{
+	const struct grove__dialect *dialect;
+	struct looking l = { .g = g, .dir = root->dir };
+	int rc = 0;
+
+	*out = NULL;
+	for (unsigned i = 0; root->dir && !*out && !rc && (dialect = grove__dialect_at(i)); i++) {
+		if (!dialect->expires)
+			continue;
+		rc = dialect->roots(&g->env, is_it, &l);
+		if (l.found || ends_in(root->dir, dialect->own_root))
+			*out = dialect;
+	}
+	return rc;
+}
+
+/* The agent would not read what is no JSON, and go by its own values. */
+static int check_settings(struct grove_buf *b)
+{
+	struct grove__json_want want;
+	struct grove__json_line l;
+	enum grove__json_verdict v;
+
+	/* a line end is white space, or wrong */
+	for (size_t i = 0; i < b->len; i++)
+		if (b->ptr[i] == '\n')
+			b->ptr[i] = ' ';
+	if (grove__buf_reserve(b, GROVE__JSON_PAD))
+		return GROVE_ENOMEM;
+	grove__json_want_init(&want, NULL, 0);
+	v = grove__json_scan(&want, b->ptr, b->len, true, &l);
+	if (v == JSON_NOMEM)
+		return GROVE_ENOMEM;
+	if (v != JSON_VALUE) {
+		grove__buf_clear(b);
+		return 0;
+	}
+	memmove(b->ptr, b->ptr + l.value.off, (size_t)l.value.len);
+	grove__buf_cut(b, (size_t)l.value.len);
+	return 0;
+}
+
+int grove__expiry_of(struct grove *g, const struct grove__root *root, struct grove__expiry *out,
+		     struct grove_detail *d)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove_detail why;
+	int rc, err;
+
+	memset(out, 0, sizeof(*out));
+	rc = sweeper(g, root, &out->dialect);
+	if (!rc && out->dialect && out->dialect->sweep_settings) {
+		rc = grove__buf_addf(&path, "%s/%s", root->dir, out->dialect->sweep_settings);
+		err = rc ? 0 : grove__sys_read_small(path.ptr, SETTINGS_MAX, &out->settings, NULL);
+		if (err && err != -ENOENT && g->warn) {
+			grove__detail_clear(&why);
+			grove__fail_sys(&why, err, path.ptr, "cannot read when sessions expire");
+			g->warn(g->warn_payload, 0, &why);
+		}
+		if (!rc)
+			rc = check_settings(&out->settings);
+	}
+	grove__buf_release(&path);
+	if (!rc)
+		return 0;
+	grove__expiry_release(out);
+	return grove__fail_nomem(d);
+}
+
+void grove__expiry_release(struct grove__expiry *e)
+{
+	grove__buf_release(&e->settings);
+}

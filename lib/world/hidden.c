@@ -1,0 +1,105 @@
+/*
+ * world/hidden.c: directories that could not be read.
+ *
+ * A list goes on without them, but nobody may take what is left for all there
+ * is: each is told to the caller's `warn`, once, and counted. Work that promises
+ * to be complete notes the count when it begins and fails at its end if there
+ * are more.
+ */
+#include "session/session.h"
+
+#include "base/array.h"
+
+#include <stdlib.h>
+
+#define TOLD_MAX 256
+
+struct grove__hidden {
+	uint64_t nr;           /* each time that one was met … */
+	uint64_t nr_failed;    /* … because the system failed */
+	char **told;           /* paths */
+	size_t nr_told, cap;
+};
+
+/* With the lock held. Is this the first time that we hear of it? */
+static bool is_new(struct grove__hidden *h, const char *path)
+{
+	for (size_t i = 0; i < h->nr_told; i++)
+		if (!strcmp(h->told[i], path))
+			return false;
+	if (h->nr_told == TOLD_MAX)
+		return false;
+	/* without memory it is told again the next time */
+	if (!grove__array_room(&h->told, &h->cap, h->nr_told, sizeof(*h->told))) {
+		h->told[h->nr_told] = strdup(path);
+		h->nr_told += h->told[h->nr_told] != NULL;
+	}
+	return true;
+}
+
+void grove__hidden_add(struct grove *g, const struct grove_detail *why)
+{
+	bool tell = true;
+
+	pthread_mutex_lock(&g->lock);
+	if (!g->hidden)
+		g->hidden = calloc(1, sizeof(*g->hidden));
+	if (g->hidden) {
+		g->hidden->nr++;
+		g->hidden->nr_failed += why->code == GROVE_EIO;
+		tell = is_new(g->hidden, why->path);
+	}
+	pthread_mutex_unlock(&g->lock);
+	if (tell && g->warn)
+		g->warn(g->warn_payload, 0, why);
+}
+
+bool grove__hidden_note(void *payload, bool top, const struct grove_detail *why)
+{
+	struct grove *g = payload;
+
+	/* a store that somebody named is not to be done without */
+	if (top && g->given)
+		return false;
+	grove__hidden_add(g, why);
+	return true;
+}
+
+static uint64_t count(struct grove *g, bool failed)
+{
+	uint64_t nr = 0;
+
+	pthread_mutex_lock(&g->lock);
+	if (g->hidden)
+		nr = failed ? g->hidden->nr_failed : g->hidden->nr;
+	pthread_mutex_unlock(&g->lock);
+	return nr;
+}
+
+uint64_t grove__hidden_count(struct grove *g)
+{
+	return count(g, false);
+}
+
+uint64_t grove__hidden_failed(struct grove *g)
+{
+	return count(g, true);
+}
+
+int grove__hidden_check(struct grove *g, uint64_t before, struct grove_detail *d)
+{
+	if (grove__hidden_count(g) == before)
+		return 0;
+	return grove__fail(d, GROVE_EACCESS, NULL,
+			   "not complete: not all directories could be read (they are named above)");
+}
+
+void grove__hidden_release(struct grove *g)
+{
+	if (!g->hidden)
+		return;
+	for (size_t i = 0; i < g->hidden->nr_told; i++)
+		free(g->hidden->told[i]);
+	free(g->hidden->told);
+	free(g->hidden);
+}

@@ -1,0 +1,117 @@
+/*
+ * world/live.c: does the agent itself work on a session right now?
+ *
+ * Who has a file open is found out by the store. But an agent that opens its
+ * file for each line has it closed nearly always, keeps the conversation in its
+ * memory, and would go on from lines that are there no more. Where the dialect
+ * knows what trace its running processes leave, that is asked. Appending needs
+ * no such question: the agent takes in what others append, or does not see it.
+ */
+#include "session/session.h"
+
+#include "json/value.h"
+#include "sys/alive.h"
+#include "sys/file.h"
+
+#include <errno.h>
+
+#define NOTE_MAX ((size_t)64 << 10)
+/* Clocks are set: a process this much younger than its note is not the one that left it. */
+#define YOUNGER_MS ((int64_t)600000)
+
+struct looking {
+	const struct grove__dialect *dialect;
+	struct grove_slice id;               /* of the session */
+	struct grove_buf path;               /* of the note */
+	struct grove_detail *d;
+	const char *session;                 /* its path, for the story */
+};
+
+/* A whole JSON value, or nothing. */
+static bool whole(struct grove_buf *b, struct grove_slice *value)
+{
+	struct grove__json_want want;
+	struct grove__json_line l;
+
+	for (size_t i = 0; i < b->len; i++)
+		if (b->ptr[i] == '\n')
+			b->ptr[i] = ' ';
+	if (!b->len || grove__buf_reserve(b, GROVE__JSON_PAD))
+		return false;
+	grove__json_want_init(&want, NULL, 0);
+	if (grove__json_scan(&want, b->ptr, b->len, true, &l) != JSON_VALUE)
+		return false;
+	*value = grove__slice(b->ptr + l.value.off, (size_t)l.value.len);
+	return true;
+}
+
+static bool at_work(const struct grove__live *note)
+{
+	int64_t began;
+
+	if (!grove__sys_alive(note->pid, &began))
+		return false;
+	return !began || note->since == GROVE_NO_TIME || began <= note->since + YOUNGER_MS;
+}
+
+/* A name in the directory of notes. Those that cannot be read say nothing. */
+static int look_at(void *payload, const char *name)
+{
+	struct looking *l = payload;
+	struct grove_buf text = GROVE_BUF_INIT, session = GROVE_BUF_INIT;
+	struct grove__live note = { .since = GROVE_NO_TIME };
+	struct grove_slice value;
+	size_t len = l->path.len;
+	int rc = 0;
+
+	if (!grove__buf_addf(&l->path, "/%s", name) &&
+	    !grove__sys_read_small(l->path.ptr, NOTE_MAX, &text, NULL) && whole(&text, &value) &&
+	    l->dialect->live_note(name, value, &note, &session) &&
+	    grove__slice_eq(grove__buf_slice(&session), l->id) && at_work(&note))
+		rc = grove__fail(l->d, GROVE_ECONFLICT, l->session,
+				 "%s works on the session (process %lld)", l->dialect->name,
+				 (long long)note.pid);
+	grove__buf_cut(&l->path, len);
+	grove__buf_release(&text);
+	grove__buf_release(&session);
+	return rc;
+}
+
+static int look_into(void *payload, const char *dir)
+{
+	struct looking *l = payload;
+	int ended = 0;
+
+	grove__buf_clear(&l->path);
+	if (grove__buf_add_str(&l->path, dir))
+		return grove__fail_nomem(l->d);
+	/* no directory, or none for us to see: no trace */
+	return grove__sys_list(l->path.ptr, look_at, l, &ended) ? 0 : ended;
+}
+
+/* As the agent calls it: a sub-agent's log is that of the session that called it. */
+static struct grove_slice id_of(const struct grove__where *at)
+{
+	struct grove_slice id = grove__slice_str(at->session);
+	const size_t end = strlen(".jsonl");
+
+	if (at->dialect->own_file && at->dialect->own_file(at->session) &&
+	    at->dialect->owner(at->path, &id))
+		return id;
+	if (id.len > end && !memcmp(id.ptr + id.len - end, ".jsonl", end))
+		id.len -= end;
+	return id;
+}
+
+int grove__live(struct grove *g, const struct grove__where *at, struct grove_detail *d)
+{
+	struct looking l = { .dialect = at->dialect, .d = d, .session = at->path };
+	int rc;
+
+	if (!at->dialect || !at->dialect->live_dirs || !at->path)
+		return 0;
+	l.id = id_of(at);
+	rc = at->dialect->live_dirs(&g->env, at->path, look_into, &l);
+	grove__buf_release(&l.path);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : rc;
+}

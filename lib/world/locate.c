@@ -1,0 +1,455 @@
+/*
+ * world/locate.c: from what a person types to a place: a path, an id, the
+ * beginning of an id, or "last".
+ */
+#include "session/session.h"
+
+#include "base/array.h"
+#include "sys/file.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+#define PREFIX_MIN 4
+
+void grove__where_release(struct grove__where *w)
+{
+	if (w->own_store)
+		grove__store_close(w->store);
+	free(w->project);
+	free(w->session);
+	free(w->sub);
+	free(w->path);
+	memset(w, 0, sizeof(*w));
+}
+
+int grove__where_copy(struct grove__where *to, const struct grove__where *from)
+{
+	*to = *from;
+	to->own_store = false;
+	to->project = strdup(from->project);
+	to->session = strdup(from->session);
+	to->sub = from->sub ? strdup(from->sub) : NULL;
+	to->path = from->path ? strdup(from->path) : NULL;
+	if (to->project && to->session && (to->path || !from->path) && (to->sub || !from->sub))
+		return 0;
+	grove__where_release(to);
+	return GROVE_ENOMEM;
+}
+
+struct grove_key grove__where_key(const struct grove__where *w)
+{
+	return (struct grove_key){ w->project, w->session, w->sub ? w->sub : "" };
+}
+
+const char *grove__where_name(const struct grove__where *w)
+{
+	const char *slash = w->sub ? strrchr(w->sub, '/') : NULL;
+
+	return slash ? slash + 1 : w->sub ? w->sub : w->session;
+}
+
+int grove__where_fill(struct grove__where *w, struct grove__root *root, const struct grove_key *key,
+		      struct grove_detail *d)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+
+	memset(w, 0, sizeof(*w));
+	w->store = root->store;
+	w->dialect = root->dialect;
+	w->agent = root->agent;
+	w->project = strdup(key->project);
+	w->session = strdup(key->session);
+	w->sub = *key->subpath ? strdup(key->subpath) : NULL;
+	if (!w->project || !w->session || (*key->subpath && !w->sub) || grove__store_describe(root->store, key, &path)) {
+		grove__buf_release(&path);
+		grove__where_release(w);
+		return grove__fail_nomem(d);
+	}
+	w->path = path.ptr;
+	return 0;
+}
+
+/* Is `path` DIR/name or DIR/project/name of a root we know? */
+static struct grove__root *root_of(struct grove *g, const char *path, struct grove_key *key,
+				   char *project, size_t size)
+{
+	const char *name = strrchr(path, '/') + 1;
+
+	for (size_t i = 0; i < g->nr_roots; i++) {
+		struct grove__root *r = &g->roots[i];
+		size_t n = r->dir ? strlen(r->dir) : 0, k;
+
+		if (!n || strncmp(path, r->dir, n) || path[n] != '/')
+			continue;
+		k = (size_t)(name - path) - n - 1; /* what stands between, with its slash */
+		if (k >= size || (k && memchr(path + n + 1, '/', k - 1)))
+			continue;
+		memcpy(project, path + n + 1, k);
+		project[k ? k - 1 : 0] = '\0';
+		*key = (struct grove_key){ project, name, "" };
+		return r;
+	}
+	return NULL;
+}
+
+/* The root that a deeper path is in: of a sub-agent's session, in the directory of another one. */
+static struct grove__root *root_above(struct grove *g, const char *path)
+{
+	for (size_t i = 0; i < g->nr_roots; i++) {
+		size_t n = g->roots[i].dir ? strlen(g->roots[i].dir) : 0;
+
+		if (n && !strncmp(path, g->roots[i].dir, n) && path[n] == '/')
+			return &g->roots[i];
+	}
+	return NULL;
+}
+
+int grove__locate_path(struct grove *g, const char *path, struct grove__where *out,
+		       struct grove_detail *d)
+{
+	struct grove_buf full = GROVE_BUF_INIT, url = GROVE_BUF_INIT;
+	struct grove__root *root, own = { 0 };
+	struct grove_key key;
+	char project[1024], *slash;
+	int rc;
+
+	if (grove__resolve(g, path, &full))
+		return grove__fail_nomem(d);
+	root = full.len > 1 ? root_of(g, full.ptr, &key, project, sizeof(project)) : NULL;
+	if (root) {
+		rc = grove__where_fill(out, root, &key, d);
+		grove__buf_release(&full);
+		return rc;
+	}
+	slash = strrchr(full.ptr, '/');
+	if (!slash[1]) {
+		rc = grove__fail(d, GROVE_EDAMAGED, path, "is a directory, not a session");
+		grove__buf_release(&full);
+		return rc;
+	}
+	rc = grove__buf_addf(&url, "file:%.*s", slash > full.ptr ? (int)(slash - full.ptr) : 1,
+			     full.ptr);
+	if (!rc)
+		rc = grove__world_store(g, url.ptr, &own.store, d);
+	if (!rc) {
+		root = root_above(g, full.ptr);
+		own.agent = root ? root->agent : "grove";
+		own.dialect = root ? root->dialect : NULL;
+		rc = grove__where_fill(out, &own, &(struct grove_key){ "", slash + 1, "" }, d);
+		if (rc)
+			grove__store_close(own.store);
+		else
+			out->own_store = true;
+	}
+	/* the path as it was meant, not as "//name" */
+	if (!rc) {
+		free(out->path);
+		out->path = full.ptr;
+		full = (struct grove_buf)GROVE_BUF_INIT;
+	}
+	grove__buf_release(&full);
+	grove__buf_release(&url);
+	return rc;
+}
+
+/* --- by id --- */
+
+/* How well a session fits what was asked for; the best ones are meant. */
+enum rank { RANK_NONE, RANK_PREFIX, RANK_NAME, RANK_ID };
+
+struct hit {
+	struct grove__where at;
+	char *id;
+	enum rank rank;
+};
+
+struct search {
+	struct grove *g;
+	struct grove__root *root;
+	const char *want;
+	struct grove_detail *d;
+	struct hit *hits;
+	size_t nr, cap;
+};
+
+/* The id in a session's header, for files whose name does not tell. */
+static int id_of(struct search *s, const struct grove_key *key, struct grove_buf *out)
+{
+	const struct grove__dialect *dialect;
+	struct grove__arena keep;
+	struct grove__header h;
+	struct grove_detail why;
+	struct grove_log *log;
+	struct grove_slice name;
+	int64_t time;
+	int rc = grove__root_dialect(s->g, s->root, key, &dialect, &why);
+
+	if (!rc)
+		rc = grove__log_open(&log, s->root->store, key, GROVE_LOG_READ, &why);
+	/* what is there and cannot be opened may be the one that is meant */
+	if (rc == GROVE_EACCESS || rc == GROVE_EIO)
+		grove__hidden_add(s->g, &why);
+	if (rc)
+		return rc == GROVE_ENOMEM ? rc : 0;
+	grove__arena_init(&keep);
+	rc = grove__peek_header(log, dialect, &keep, &h, NULL);
+	/* without a header the name is the id, in the dialect's own way */
+	if (!rc && h.usable && h.id)
+		rc = grove__buf_add_str(out, h.id);
+	else if (!rc && (h.usable || dialect->headless) &&
+		 dialect->parse_file_name(grove__slice_str(key->session), &time, &name))
+		rc = grove__buf_add_slice(out, name);
+	grove__log_close(log);
+	grove__arena_release(&keep);
+	return rc == GROVE_ENOMEM ? rc : 0;
+}
+
+static int hit(struct search *s, const struct grove_key *key, struct grove_slice id, enum rank rank)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct hit *h;
+	int rc;
+
+	if (grove__array_room(&s->hits, &s->cap, s->nr, sizeof(*s->hits)))
+		return grove__fail_nomem(s->d);
+	h = &s->hits[s->nr];
+	/* among files a sub-agent's log is a file in a directory like any other */
+	if (!*key->subpath || !s->root->dir)
+		rc = grove__where_fill(&h->at, s->root, key, s->d);
+	else if (grove__store_describe(s->root->store, key, &path))
+		rc = grove__fail_nomem(s->d);
+	else
+		rc = grove__locate_path(s->g, path.ptr, &h->at, s->d);
+	grove__buf_release(&path);
+	if (rc)
+		return rc;
+	h->id = strndup(id.ptr, id.len);
+	h->rank = rank;
+	s->nr++;
+	return h->id ? 0 : grove__fail_nomem(s->d);
+}
+
+/* Is `want` the name, or the beginning of it, in capitals or not? */
+static enum rank loosely(const char *want, struct grove_slice name)
+{
+	size_t n = strlen(want);
+
+	if (name.len < n || strncasecmp(name.ptr, want, n))
+		return RANK_NONE;
+	return name.len == n ? RANK_NAME : RANK_PREFIX;
+}
+
+static enum rank precisely(const char *want, struct grove_slice id)
+{
+	size_t n = strlen(want);
+
+	if (id.len < n || memcmp(id.ptr, want, n))
+		return RANK_NONE;
+	return id.len == n ? RANK_ID : RANK_PREFIX;
+}
+
+static enum rank rank_of(const struct search *s, const struct grove__dialect *dialect,
+			 struct grove_slice id, const char *file)
+{
+	struct grove_slice name = grove__slice_str(file), tail;
+	const size_t end = strlen(".jsonl");
+	const char *want = s->want, *bar;
+	enum rank best = precisely(want, id), other;
+
+	if (best)
+		return best;
+	if (name.len > end && !memcmp(name.ptr + name.len - end, ".jsonl", end))
+		name.len -= end;
+	/* where there are no paths, the name is all that one without an id has */
+	if (!s->root->dir && grove__slice_is(name, want))
+		return RANK_NAME;
+	if (!dialect->loose_names)
+		return RANK_NONE;
+	bar = name.len ? memrchr(name.ptr, '_', name.len) : NULL;
+	tail = bar ? grove__slice(bar + 1, (size_t)(name.ptr + name.len - bar) - 1) : name;
+	best = loosely(want, id);
+	other = loosely(want, name);
+	best = other > best ? other : best;
+	other = loosely(want, tail);
+	return other > best ? other : best;
+}
+
+static const struct grove__dialect *next_with_agents(const struct search *s, unsigned *i)
+{
+	const struct grove__dialect *only = s->g->forced ? s->g->forced : s->root->dialect, *d;
+
+	while ((d = grove__dialect_at((*i)++)))
+		if (d->agents && (!only || only == d))
+			return d;
+	return NULL;
+}
+
+/*
+ * A sub-agent is known by its id and by the name of its log. The name tells whose
+ * it is, so that nothing has to be opened. 1: it is no sub-agent's log.
+ */
+static int try_agent(struct search *s, const struct grove_key *key, const char *file)
+{
+	const struct grove__dialect *dialect;
+	struct grove_slice name = grove__slice_str(file), id;
+	enum rank rank = RANK_NONE;
+	const size_t end = strlen(".jsonl");
+	unsigned i = 0;
+
+	if (name.len > end && !memcmp(name.ptr + name.len - end, ".jsonl", end))
+		name.len -= end;
+	while ((dialect = next_with_agents(s, &i)))
+		if (dialect->agents->id(name, &id)) {
+			rank = precisely(s->want, name);
+			if (!rank)
+				rank = precisely(s->want, id);
+			return rank ? hit(s, key, name, rank) : 0;
+		}
+	return 1;
+}
+
+static int try_key(void *payload, const struct grove_key *key)
+{
+	struct search *s = payload;
+	const struct grove__dialect *dialect = s->g->forced ? s->g->forced : s->root->dialect;
+	const char *slash = strrchr(key->subpath, '/');
+	const char *file = slash ? slash + 1 : *key->subpath ? key->subpath : key->session;
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_slice id;
+	enum rank rank;
+	int64_t time;
+	int rc = try_agent(s, key, file);
+
+	if (rc <= 0)
+		return rc;
+	rc = 0;
+	if (!dialect && grove__root_likely(s->g, s->root, key->project, &dialect))
+		return grove__fail_nomem(s->d);
+	if (!dialect->parse_file_name(grove__slice_str(file), &time, &id)) {
+		rc = id_of(s, key, &b);
+		id = grove__buf_slice(&b);
+	}
+	if (rc) {
+		rc = grove__fail_nomem(s->d);
+	} else {
+		rank = rank_of(s, dialect, id, file);
+		if (rank)
+			rc = hit(s, key, id.len ? id : grove__slice_str(file), rank);
+	}
+	grove__buf_release(&b);
+	return rc;
+}
+
+static int hit_order(const void *a, const void *b)
+{
+	const struct hit *x = a, *y = b;
+	int c = (int)y->rank - (int)x->rank;
+
+	if (!c)
+		c = strcmp(x->id, y->id);
+	return c || !x->at.path || !y->at.path ? c : strcmp(x->at.path, y->at.path);
+}
+
+/* What the first `nr` hits are called, in one line. */
+static int names(const struct search *s, size_t nr, bool paths, struct grove_buf *out)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < nr && i < 8 && !rc; i++)
+		rc = grove__buf_addf(out, "%s%s", i ? ", " : "",
+				     paths && s->hits[i].at.path ? s->hits[i].at.path : s->hits[i].id);
+	if (!rc && nr > 8)
+		rc = grove__buf_add_str(out, ", …");
+	return rc;
+}
+
+static int pick(struct search *s, struct grove__where *out)
+{
+	bool whole, prefix = strlen(s->want) >= PREFIX_MIN;
+	struct grove_buf list = GROVE_BUF_INIT;
+	size_t best = 0;
+	int rc;
+
+	if (s->nr)
+		qsort(s->hits, s->nr, sizeof(*s->hits), hit_order);
+	while (best < s->nr && s->hits[best].rank == s->hits[0].rank)
+		best++;
+	whole = s->nr && s->hits[0].rank > RANK_PREFIX;
+	if (best == 1 && (whole || prefix)) {
+		*out = s->hits[0].at;
+		memset(&s->hits[0].at, 0, sizeof(s->hits[0].at));
+		return 0;
+	}
+	if (!s->nr || (!whole && !prefix))
+		return grove__fail(s->d, GROVE_ENOTFOUND, NULL, "no session %.200s%s", s->want,
+				   s->nr ? " (a prefix needs 4 characters or more)" : "");
+	if (names(s, best, whole, &list))
+		rc = grove__fail_nomem(s->d);
+	else if (whole)
+		rc = grove__fail(s->d, GROVE_EAMBIGUOUS, NULL,
+				 "%zu sessions have the id %.60s (give the path of the one you mean: %.350s)",
+				 best, s->want, list.ptr);
+	else
+		rc = grove__fail(s->d, GROVE_EAMBIGUOUS, NULL, "%.60s may mean %zu sessions: %.400s",
+				 s->want, best, list.ptr);
+	grove__buf_release(&list);
+	return rc;
+}
+
+static int by_id(struct grove *g, const char *what, struct grove__where *out, struct grove_detail *d)
+{
+	struct search s = { .g = g, .want = what, .d = d };
+	uint64_t failed = grove__hidden_failed(g);
+	int rc = 0;
+
+	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
+		s.root = &g->roots[i];
+		rc = grove__root_list(g, s.root, NULL, try_key, &s, d);
+	}
+	/* sub-agents' logs are many, and some have to be opened: only if it must be */
+	for (size_t i = 0, nr = s.nr; i < g->nr_roots && !rc && !nr; i++) {
+		s.root = &g->roots[i];
+		if (!s.root->flat)
+			rc = grove__store_list_subs(s.root->store, NULL, try_key, &s, d);
+		rc = rc == GROVE_ENOTSUP ? 0 : rc;
+	}
+	if (!rc)
+		rc = pick(&s, out);
+	/* it may be where we could not look */
+	if (rc == GROVE_ENOTFOUND && grove__hidden_failed(g) != failed)
+		rc = grove__fail(d, GROVE_EIO, NULL, "no session %.200s was found, but not all could be read",
+				 what);
+	while (s.nr) {
+		grove__where_release(&s.hits[--s.nr].at);
+		free(s.hits[s.nr].id);
+	}
+	free(s.hits);
+	return rc;
+}
+
+int grove__locate(struct grove *g, const char *what, struct grove__where *out,
+		  struct grove_detail *d)
+{
+	size_t n = strlen(what);
+	struct grove__sys_stat st;
+	struct grove_buf full = GROVE_BUF_INIT;
+	bool is_path = strchr(what, '/') || (n > 6 && !strcmp(what + n - 6, ".jsonl"));
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	if (!n)
+		return grove__fail(d, GROVE_EINVAL, NULL, "no session named");
+	if (!strcmp(what, "last"))
+		rc = g->last(g, out, d);
+	else if (is_path)
+		rc = grove__locate_path(g, what, out, d);
+	else
+		rc = by_id(g, what, out, d);
+	/* a plain word may still be a file right here */
+	if (rc == GROVE_ENOTFOUND && !is_path && strcmp(what, "last") &&
+	    !grove__resolve(g, what, &full) && !grove__sys_stat(full.ptr, &st) && st.type == SYS_FILE)
+		rc = grove__locate_path(g, what, out, d);
+	grove__buf_release(&full);
+	return rc;
+}

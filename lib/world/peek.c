@@ -1,0 +1,392 @@
+/*
+ * world/peek.c: what the beginning of a log tells: its header, its dialect.
+ *
+ * Most logs begin with their header, in a line of a few hundred bytes; but it
+ * may be a long one, and there may be something before it. So more is read
+ * until it is found, up to a limit: what is no session may be very long.
+ */
+#include "session/session.h"
+
+#include "json/value.h"
+#include "sys/file.h"
+
+#define PEEK_MAX ((size_t)16 << 20)
+#define NOT_LINES 2  /* the log is not one value a line, and its dialect does not mind */
+
+/* Non-zero ends the reading and is handed back. */
+typedef int value_fn(void *payload, const struct grove__json_line *l, const char *line);
+
+static int each_line(struct grove_log *log, const struct grove__json_want *want, bool lenient,
+		     struct grove_buf *buf, value_fn *fn, void *payload, struct grove_detail *d)
+{
+	struct grove_log_stat st;
+	struct grove__json_line l;
+	size_t off = 0;
+	int rc = grove__log_stat(log, &st, d);
+
+	for (size_t cap = 4096; !rc && cap <= PEEK_MAX; cap *= 4) {
+		struct grove_run run;
+
+		grove__buf_clear(buf);
+		if (grove__buf_reserve(buf, cap + GROVE__JSON_PAD))
+			return grove__fail_nomem(d);
+		rc = grove__log_read(log, 0, st.tail, buf->ptr, cap, &run, d);
+		if (!rc && !off && run.len >= 3 && !memcmp(buf->ptr, "\xef\xbb\xbf", 3))
+			off = 3;
+		while (!rc && off < run.len) {
+			const char *line = buf->ptr + off;
+			enum grove__json_verdict v = grove__json_scan(want, line, run.len - off,
+								      run.end, &l);
+
+			if (v == JSON_NOMEM)
+				return grove__fail_nomem(d);
+			if (v == JSON_MORE)
+				break;
+			if (v == JSON_VALUE)
+				rc = fn(payload, &l, line);
+			else if (v == JSON_BAD && lenient)
+				rc = NOT_LINES;
+			off += (size_t)l.len + 1;
+		}
+		if (run.end)
+			break;
+	}
+	return rc;
+}
+
+static int each_value(struct grove_log *log, const struct grove__json_want *want, value_fn *fn,
+		      void *payload, struct grove_detail *d)
+{
+	struct grove_log_stat st;
+	struct grove__values *v = NULL;
+	struct grove__value value;
+	struct grove_run run;
+	char mark[3];
+	uint64_t pos = 0, until;
+	int rc = grove__log_stat(log, &st, d);
+
+	if (!rc)
+		rc = grove__log_read(log, 0, st.tail, mark, sizeof(mark), &run, d);
+	if (rc)
+		return rc;
+	until = !run.by_line && st.tail > PEEK_MAX ? PEEK_MAX : st.tail;
+	if (!run.by_line && run.len == 3 && !memcmp(mark, "\xef\xbb\xbf", 3))
+		pos = 3;
+	rc = grove__values_new(&v, want, log, pos, until, run.by_line, PEEK_MAX, d);
+	while (!rc && !(rc = grove__values_next(v, &value)))
+		rc = fn(payload, &value.l, value.ptr);
+	grove__values_free(v);
+	return rc == 1 ? 0 : rc;
+}
+
+/* --- the first line --- */
+
+#define FOUND 3
+
+static int first_line(void *payload, const struct grove__json_line *l, const char *line)
+{
+	struct grove_buf *out = payload;
+	struct grove_slice value = grove__slice(line + l->value.off, (size_t)l->value.len);
+
+	/* a value that is nothing says nothing */
+	if (!grove__json_truthy(value))
+		return 0;
+	if (grove__buf_add_slice(out, value) || grove__buf_reserve(out, GROVE__JSON_PAD))
+		return GROVE_ENOMEM;
+	return FOUND;
+}
+
+int grove__peek_first_line(struct grove_log *log, struct grove_buf *out, struct grove_detail *d)
+{
+	struct grove_buf buf = GROVE_BUF_INIT;
+	struct grove__json_want want;
+	int rc;
+
+	grove__json_want_init(&want, NULL, 0);
+	grove__buf_clear(out);
+	rc = each_line(log, &want, false, &buf, first_line, out, d);
+	grove__buf_release(&buf);
+	if (rc == GROVE_ENOMEM)
+		return grove__fail_nomem(d);
+	return rc == FOUND ? 0 : rc;
+}
+
+/* --- the header --- */
+
+struct header_at {
+	const struct grove__dialect *dialect;
+	struct grove__arena *keep;
+	struct grove__header *out;
+};
+
+/* Without a header the first record that tells its directory does. */
+static int take_facts(struct header_at *h, const struct grove__json_line *l, const char *line)
+{
+	struct grove__entry e;
+
+	if (h->dialect->index(l, line, h->keep, &e) != LINE_ENTRY)
+		return 0;
+	if (!h->out->usable)
+		h->out->time = GROVE_NO_TIME;
+	h->out->usable = true;
+	h->out->version = h->dialect->version;
+	if (h->out->time == GROVE_NO_TIME)
+		h->out->time = e.time;
+	if (!e.cwd.len)
+		return 0;
+	h->out->cwd = grove__arena_dup(h->keep, e.cwd);
+	return h->out->cwd ? FOUND : GROVE_ENOMEM;
+}
+
+static int take_header(void *payload, const struct grove__json_line *l, const char *line)
+{
+	struct header_at *h = payload;
+	struct grove__entry e;
+
+	if (h->dialect->headless)
+		return take_facts(h, l, line);
+	switch (h->dialect->index(l, line, h->keep, &e)) {
+	case LINE_HEADER:
+		h->keep->failed = false;
+		h->dialect->header(l, line, h->keep, h->out);
+		return h->keep->failed ? GROVE_ENOMEM : FOUND;
+	case LINE_ENTRY:
+		return FOUND; /* what does not begin with a header is no session */
+	default:
+		return 0;
+	}
+}
+
+int grove__peek_header(struct grove_log *log, const struct grove__dialect *dialect,
+		       struct grove__arena *keep, struct grove__header *out, struct grove_detail *d)
+{
+	struct header_at at = { dialect, keep, out };
+	struct grove_buf buf = GROVE_BUF_INIT;
+	struct grove__json_want want;
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	grove__json_want_init(&want, dialect->members, dialect->nr_members);
+	rc = each_line(log, &want, dialect->lenient, &buf, take_header, &at, d);
+	grove__buf_release(&buf);
+	if (rc == NOT_LINES)
+		rc = each_value(log, &want, take_header, &at, d);
+	return rc == FOUND ? 0 : rc;
+}
+
+/* --- the dialect --- */
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t n = strlen(text), k = strlen(end);
+
+	return n >= k && !strcmp(text + n - k, end);
+}
+
+/* The agent whose place this usually is, or who alone would name a project so. */
+static const struct grove__dialect *by_name(const char *dir, const char *project)
+{
+	const struct grove__dialect *d;
+
+	for (unsigned i = 0; (d = grove__dialect_at(i)); i++)
+		if (d->own_root && ends_in(dir, d->own_root))
+			return d;
+	for (unsigned i = 0; (d = grove__dialect_at(i)); i++)
+		if (d->own_project && d->own_project(project))
+			return d;
+	return NULL;
+}
+
+static int own_project(void *payload, const char *name)
+{
+	const struct grove__dialect *d = payload;
+
+	return d->own_project(name);
+}
+
+/* The agent that left more than sessions there. */
+static int by_traces(const struct grove *g, const char *dir, const struct grove__dialect **out)
+{
+	const struct grove__dialect *d;
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc = 0, found = 0;
+
+	for (unsigned i = 0; !rc && !found && (d = grove__dialect_at(i)); i++) {
+		for (const char *const *p = d->beside; p && *p && !rc && !found; p++) {
+			grove__buf_clear(&b);
+			rc = grove__buf_addf(&b, "%s/../%s", dir, *p);
+			found = !rc && g->env.exists(g->env.file_payload, b.ptr);
+		}
+		if (!rc && !found && d->own_project)
+			grove__sys_list(dir, own_project, (void *)(uintptr_t)d, &found);
+		if (found)
+			*out = d;
+	}
+	grove__buf_release(&b);
+	return rc;
+}
+
+int grove__root_likely(struct grove *g, struct grove__root *root, const char *project,
+		       const struct grove__dialect **out)
+{
+	int rc = 0;
+
+	*out = root->dir ? by_name(root->dir, project) : NULL;
+	if (!*out && root->dir) {
+		pthread_mutex_lock(&g->lock);
+		if (!root->looked)
+			rc = by_traces(g, root->dir, &root->likely);
+		root->looked = !rc;
+		*out = root->likely;
+		pthread_mutex_unlock(&g->lock);
+	}
+	if (!*out)
+		*out = grove__dialect_at(0);
+	return rc;
+}
+
+const struct grove__dialect *grove__path_dialect(const char *path)
+{
+	const struct grove__dialect *d;
+	const char *at, *name, *end;
+	char project[256];
+
+	for (unsigned i = 0; path && (d = grove__dialect_at(i)); i++) {
+		at = d->own_root ? strstr(path, d->own_root) : NULL;
+		if (at && at[strlen(d->own_root)] == '/')
+			return d;
+	}
+	end = path ? strrchr(path, '/') : NULL;
+	name = end && end > path ? memrchr(path, '/', (size_t)(end - path)) : NULL;
+	if (name && (size_t)(end - ++name) < sizeof(project)) {
+		memcpy(project, name, (size_t)(end - name));
+		project[end - name] = '\0';
+		for (unsigned i = 0; (d = grove__dialect_at(i)); i++)
+			if (d->own_project && d->own_project(project))
+				return d;
+	}
+	return grove__dialect_at(0);
+}
+
+/* The root that a place is in, and the project. */
+static struct grove__root *root_around(struct grove *g, const struct grove__where *w, char *project,
+				       size_t size)
+{
+	for (size_t i = 0; i < g->nr_roots; i++) {
+		struct grove__root *r = &g->roots[i];
+		size_t n = r->dir ? strlen(r->dir) : 0, k;
+
+		*project = '\0';
+		if (r->store != w->store && (!n || !w->path || strncmp(w->path, r->dir, n) ||
+					     w->path[n] != '/'))
+			continue;
+		if (*w->project || !n || !w->path) {
+			k = strlen(w->project);
+			if (k < size)
+				memcpy(project, w->project, k + 1);
+		} else {
+			k = strcspn(w->path + n + 1, "/");
+			if (k < size && w->path[n + 1 + k]) {
+				memcpy(project, w->path + n + 1, k);
+				project[k] = '\0';
+			}
+		}
+		return r;
+	}
+	return NULL;
+}
+
+#define DIALECT "dialect"
+
+void grove__mark_dialect(struct grove_log *log, const struct grove__dialect *dialect)
+{
+	grove__log_meta_put(log, DIALECT, grove__slice_str(dialect->name), NULL);
+}
+
+static int by_bytes(struct grove_log *log, const char **name, struct grove_detail *d)
+{
+	struct grove_buf line = GROVE_BUF_INIT;
+	int rc = 0;
+
+	*name = NULL;
+	/* the store's own word comes first */
+	if (!grove__log_meta_get(log, DIALECT, &line, NULL) && line.len) {
+		const struct grove__dialect *own = grove__dialect_find(line.ptr);
+
+		*name = own ? own->name : NULL;
+	}
+	grove__buf_clear(&line);
+	if (!*name)
+		rc = grove__peek_first_line(log, &line, d);
+	if (!rc && !*name && line.len)
+		*name = grove__dialect_guess(grove__buf_slice(&line));
+	grove__buf_release(&line);
+	return rc;
+}
+
+int grove__log_dialect(struct grove *g, struct grove__root *root, struct grove_log *log,
+		       const char *project, const struct grove__dialect **out, struct grove_detail *d)
+{
+	const char *name;
+	int rc;
+
+	*out = g->forced ? g->forced : root->dialect;
+	if (*out)
+		return 0;
+	rc = by_bytes(log, &name, d);
+	if (rc)
+		return rc;
+	if (!name)
+		return grove__root_likely(g, root, project, out) ? grove__fail_nomem(d) : 0;
+	*out = grove__dialect_find(name);
+	return 0;
+}
+
+int grove__root_dialect(struct grove *g, struct grove__root *root, const struct grove_key *key,
+			const struct grove__dialect **out, struct grove_detail *d)
+{
+	struct grove_log *log;
+	int rc;
+
+	*out = g->forced ? g->forced : root->dialect;
+	if (*out)
+		return 0;
+	rc = grove__log_open(&log, root->store, key, GROVE_LOG_READ, d);
+	if (rc)
+		return rc;
+	rc = grove__log_dialect(g, root, log, key->project, out, d);
+	grove__log_close(log);
+	return rc;
+}
+
+int grove__where_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d)
+{
+	struct grove_key key = grove__where_key(w);
+	struct grove__root *root;
+	struct grove_log *log;
+	const char *name;
+	char project[1024];
+	int rc;
+
+	if (g->forced)
+		w->dialect = g->forced;
+	if (w->dialect)
+		return 0;
+	rc = grove__log_open(&log, w->store, &key, GROVE_LOG_READ, d);
+	if (rc)
+		return rc;
+	rc = by_bytes(log, &name, d);
+	grove__log_close(log);
+	if (rc)
+		return rc;
+	root = name ? NULL : root_around(g, w, project, sizeof(project));
+	if (name)
+		w->dialect = grove__dialect_find(name);
+	else if (root && grove__root_likely(g, root, project, &w->dialect))
+		rc = grove__fail_nomem(d);
+	else if (!root)
+		w->dialect = grove__path_dialect(w->path);
+	if (!rc && !strcmp(w->agent, "grove"))
+		w->agent = w->dialect->name;
+	return rc;
+}

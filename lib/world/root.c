@@ -1,0 +1,233 @@
+/*
+ * world/root.c: the sessions of a root.
+ *
+ * An agent keeps the sessions of a working directory together, under a name
+ * made from its path; so those of one directory are found without opening all
+ * the others. Earlier generations of an agent had other names for it, and a
+ * root may be shared by agents: each name is looked under, once.
+ */
+#include "session/session.h"
+
+#include "base/array.h"
+#include "sys/file.h"
+
+#include <stdlib.h>
+
+struct projects {
+	struct grove__root *root;
+	char **names;
+	size_t nr, cap;
+	const char *prefix;
+	grove_key_fn *fn;
+	void *payload;
+	struct grove_detail *d;
+};
+
+static int add_project(void *payload, const char *name)
+{
+	struct projects *p = payload;
+
+	for (size_t i = 0; i < p->nr; i++)
+		if (!strcmp(p->names[i], name))
+			return 0;
+	if (grove__array_room(&p->names, &p->cap, p->nr, sizeof(*p->names)))
+		return grove__fail_nomem(p->d);
+	p->names[p->nr] = strdup(name);
+	if (!p->names[p->nr])
+		return grove__fail_nomem(p->d);
+	p->nr++;
+	return grove__store_list(p->root->store, name, p->fn, p->payload, p->d);
+}
+
+/* A directory of another release: its sessions tell by their cwd whether they are meant. */
+static int add_prefixed(void *payload, const struct grove_key *key)
+{
+	struct projects *p = payload;
+
+	return strncmp(key->project, p->prefix, strlen(p->prefix)) ? 0 : add_project(p, key->project);
+}
+
+static int add_projects(struct grove *g, struct projects *p, const struct grove__dialect *dialect,
+			const char *cwd)
+{
+	struct grove_buf name = GROVE_BUF_INIT;
+	int rc = dialect->project(&g->env, cwd, &name);
+
+	rc = rc ? grove__fail_nomem(p->d) : add_project(p, name.ptr);
+	if (!rc && dialect->old_projects)
+		rc = dialect->old_projects(&g->env, cwd, add_project, p);
+	grove__buf_clear(&name);
+	if (!rc && dialect->project_prefix) {
+		rc = dialect->project_prefix(&g->env, cwd, &name);
+		p->prefix = name.ptr;
+		if (!rc)
+			rc = grove__store_list(p->root->store, NULL, add_prefixed, p, p->d);
+		else
+			rc = rc < 0 ? grove__fail_nomem(p->d) : 0;
+	}
+	grove__buf_release(&name);
+	return rc;
+}
+
+int grove__root_list(struct grove *g, struct grove__root *root, const char *cwd, grove_key_fn *fn,
+		     void *payload, struct grove_detail *d)
+{
+	struct projects p = { .root = root, .fn = fn, .payload = payload, .d = d };
+	const struct grove__dialect *dialect;
+	int rc = 0;
+
+	/* a store that was named by the user may be laid out in any way */
+	if (!cwd || root->flat || g->given)
+		return grove__store_list(root->store, NULL, fn, payload, d);
+	for (unsigned i = 0; !rc && (dialect = grove__dialect_at(i)); i++)
+		if (!root->dialect || root->dialect == dialect)
+			rc = add_projects(g, &p, dialect, cwd);
+	while (p.nr)
+		free(p.names[--p.nr]);
+	free(p.names);
+	return rc;
+}
+
+int grove__root_list_subs(struct grove *g, struct grove__root *root, grove_key_fn *fn,
+			  void *payload, struct grove_detail *d)
+{
+	const struct grove__dialect *dialect = g->forced ? g->forced : root->dialect;
+
+	if (!dialect && grove__root_likely(g, root, "", &dialect))
+		return grove__fail_nomem(d);
+	return dialect->lists_subs && !root->flat
+		       ? grove__store_list_subs(root->store, NULL, fn, payload, d)
+		       : 0;
+}
+
+/* ------------------------------------------------------- stores that were named */
+
+static int any_key(void *payload, const struct grove_key *key)
+{
+	(void)payload;
+	(void)key;
+	return 1;
+}
+
+struct look {
+	const char *dir;
+	unsigned depth;
+	struct grove_detail *d;
+};
+
+/* 1: a file, here or one directory below. What begins with a dot is nobody's session. */
+static int any_file(void *payload, const char *name)
+{
+	struct look *l = payload;
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct look below = { .depth = l->depth + 1, .d = l->d };
+	struct grove__sys_stat st;
+	int rc = 0;
+
+	if (name[0] == '.')
+		return 0;
+	if (grove__buf_addf(&path, "%s/%s", l->dir, name))
+		return grove__fail_nomem(l->d);
+	below.dir = path.ptr;
+	if (grove__sys_stat(path.ptr, &st))
+		rc = 0;
+	else if (st.type != SYS_DIR)
+		rc = 1;
+	else if (!l->depth)
+		grove__sys_list(path.ptr, any_file, &below, &rc);
+	grove__buf_release(&path);
+	return rc;
+}
+
+static int root_there(struct grove *g, const struct grove__root *root, struct grove_detail *d)
+{
+	struct look l = { .dir = root->dir, .d = d };
+	uint64_t hidden = grove__hidden_count(g);
+	struct grove__sys_stat st;
+	int ended = 0, rc, err = grove__sys_stat(root->dir, &st);
+
+	if (err)
+		return grove__fail_sys(d, err, root->dir, "no store there");
+	if (st.type != SYS_DIR)
+		return grove__fail(d, GROVE_ENOTFOUND, root->dir, "no store there: not a directory");
+	rc = grove__store_list(root->store, NULL, any_key, NULL, d);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	/* there may be sessions where we cannot look */
+	if (grove__hidden_count(g) != hidden)
+		return 0;
+	err = grove__sys_list(root->dir, any_file, &l, &ended);
+	if (err)
+		return grove__fail_sys(d, err, root->dir, "cannot look for sessions there");
+	if (ended < 0)
+		return ended;
+	return !ended ? 0
+		      : grove__fail(d, GROVE_ENOTFOUND, root->dir,
+				    "no session there: looked for *.jsonl, and for *.jsonl in each directory, "
+				    "as the agents keep them");
+}
+
+int grove__roots_there(struct grove *g, struct grove_detail *d)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < g->nr_roots && !rc && g->given; i++)
+		if (g->roots[i].dir)
+			rc = root_there(g, &g->roots[i], d);
+	return rc;
+}
+
+static bool same_real(const struct grove *g, const char *a, const char *b)
+{
+	const struct grove__env *env = &g->env;
+	struct grove_buf x = GROVE_BUF_INIT, y = GROVE_BUF_INIT;
+	bool same = !env->realpath(env->file_payload, a, &x) &&
+		    !env->realpath(env->file_payload, b, &y) && !strcmp(x.ptr, y.ptr);
+
+	grove__buf_release(&x);
+	grove__buf_release(&y);
+	return same;
+}
+
+bool grove__same_cwd(const struct grove *g, const struct grove__dialect *dialect, const char *named,
+		     const char *cwd)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	bool same = named && *named && !grove__resolve(g, named, &path) &&
+		    (!strcmp(path.ptr, cwd) || (dialect->real_cwd && same_real(g, path.ptr, cwd)));
+
+	grove__buf_release(&path);
+	return same;
+}
+
+struct place {
+	const char *project;
+	bool found;
+};
+
+static int is_place(void *payload, const char *name)
+{
+	struct place *p = payload;
+
+	p->found |= !strcmp(p->project, name);
+	return 0;
+}
+
+bool grove__root_belongs(struct grove *g, const struct grove__root *root,
+			 const struct grove__dialect *dialect, const char *project,
+			 const char *named, const char *cwd)
+{
+	struct grove_buf name = GROVE_BUF_INIT;
+	struct place p = { .project = project };
+
+	if (named && *named)
+		return grove__same_cwd(g, dialect, named, cwd);
+	if (root->flat || !*project)
+		return false;
+	if (!dialect->project(&g->env, cwd, &name))
+		is_place(&p, name.ptr);
+	if (!p.found && dialect->old_projects)
+		dialect->old_projects(&g->env, cwd, is_place, &p);
+	grove__buf_release(&name);
+	return p.found;
+}

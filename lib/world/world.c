@@ -1,0 +1,403 @@
+/*
+ * world/world.c: where the sessions of this world are.
+ *
+ * Stores are named by the caller, by $GROVE_STORE, or found: each dialect knows
+ * where its agents keep sessions.
+ */
+#include "session/session.h"
+
+#include "base/array.h"
+#include "js/js.h"
+#include "sys/clock.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char *process_getenv(void *payload, const char *name)
+{
+	(void)payload;
+	return getenv(name);
+}
+
+static int real_path(void *payload, const char *path, struct grove_buf *out)
+{
+	int err = grove__sys_realpath(path, out);
+
+	(void)payload;
+	return err == -ENOMEM ? GROVE_ENOMEM : err ? 1 : 0;
+}
+
+static bool is_there(void *payload, const char *path)
+{
+	struct grove__sys_stat st;
+
+	(void)payload;
+	return !grove__sys_stat(path, &st);
+}
+
+int grove__resolve(const struct grove *g, const char *path, struct grove_buf *out)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	size_t start = out->len;
+	char *save, *part;
+	int rc = grove__js_file_url(path, &b);
+
+	if (rc <= 0)
+		;
+	else if (path[0] == '~' && (path[1] == '/' || !path[1]))
+		rc = grove__buf_addf(&b, "%s%s", g->home, path + 1);
+	else if (path[0] == '/')
+		rc = grove__buf_add_str(&b, path);
+	else
+		rc = grove__buf_addf(&b, "%s/%s", g->cwd, path);
+	for (part = rc || !b.len ? NULL : strtok_r(b.ptr, "/", &save); part && !rc;
+	     part = strtok_r(NULL, "/", &save)) {
+		if (!strcmp(part, "."))
+			continue;
+		if (!strcmp(part, "..")) {
+			while (out->len > start && out->ptr[out->len - 1] != '/')
+				grove__buf_cut(out, out->len - 1);
+			if (out->len > start)
+				grove__buf_cut(out, out->len - 1);
+			continue;
+		}
+		rc = grove__buf_addf(out, "/%s", part);
+	}
+	if (!rc && out->len == start)
+		rc = grove__buf_add_char(out, '/');
+	grove__buf_release(&b);
+	/* half a path is none: what was empty is empty again, for callers to leave */
+	if (rc && !start)
+		grove__buf_release(out);
+	return rc;
+}
+
+int grove__world_store(struct grove *g, const char *url, struct grove_store **out,
+		       struct grove_detail *d)
+{
+	struct grove_store *inner;
+	int rc = grove__store_open(&inner, url, d);
+
+	*out = inner;
+	if (!rc)
+		grove__store_tell_hidden(inner, grove__hidden_note, g);
+	if (rc || !g->trace)
+		return rc;
+	rc = grove__store_trace_open(out, inner, g->trace, g->trace_payload, d);
+	if (rc)
+		grove__store_close(inner);
+	return rc;
+}
+
+/* Takes `dir` (NULL where the store has none). */
+static int add_root(struct grove *g, const char *url, char *dir, const char *agent,
+		    const struct grove__dialect *dialect, bool flat, struct grove_detail *d)
+{
+	struct grove__root *r;
+	int rc;
+
+	if (grove__array_room(&g->roots, &g->cap_roots, g->nr_roots, sizeof(*g->roots))) {
+		free(dir);
+		return grove__fail_nomem(d);
+	}
+	r = &g->roots[g->nr_roots];
+	*r = (struct grove__root){ .dialect = dialect, .agent = agent, .dir = dir, .flat = flat };
+	rc = grove__world_store(g, url, &r->store, d);
+	if (rc) {
+		free(dir);
+		return rc;
+	}
+	g->nr_roots++;
+	return 0;
+}
+
+struct finder {
+	struct grove *g;
+	const struct grove__dialect *dialect;
+	unsigned bit;                /* of the dialect; 0 when it has a place for new ones */
+	struct grove_detail *d;
+	/* while a `*` is expanded */
+	const char *agent, *before, *after;
+	bool flat;
+};
+
+/* The root of that directory, by whatever path. */
+static struct grove__root *known_root(struct grove *g, const char *dir)
+{
+	struct grove__sys_stat a, b;
+	bool there = !grove__sys_stat(dir, &a);
+
+	for (size_t i = 0; i < g->nr_roots; i++) {
+		struct grove__root *r = &g->roots[i];
+
+		if (!strcmp(r->dir, dir) || (there && !grove__sys_stat(r->dir, &b) &&
+					     a.dev == b.dev && a.ino == b.ino))
+			return r;
+	}
+	return NULL;
+}
+
+static int found_dir(struct finder *f, const char *dir)
+{
+	struct grove_buf path = GROVE_BUF_INIT, url = GROVE_BUF_INIT;
+	struct grove__root *r;
+	int rc = grove__resolve(f->g, dir, &path);
+
+	if (!rc)
+		rc = grove__buf_addf(&url, "file:%s", path.ptr);
+	if (rc) {
+		grove__buf_release(&path);
+		grove__buf_release(&url);
+		return grove__fail_nomem(f->d);
+	}
+	r = known_root(f->g, path.ptr);
+	if (r) {
+		/* two agents, one directory: each session has to tell whose it is */
+		if (r->dialect && r->dialect != f->dialect) {
+			r->dialect = NULL;
+			r->agent = "grove";
+		}
+		grove__buf_release(&path);
+	} else {
+		rc = add_root(f->g, url.ptr, path.ptr, f->agent, f->dialect, f->flat, f->d);
+		r = rc ? NULL : &f->g->roots[f->g->nr_roots - 1];
+	}
+	if (r)
+		r->first_of |= f->bit;
+	f->bit = 0;
+	grove__buf_release(&url);
+	return rc;
+}
+
+static int found_name(void *payload, const char *name)
+{
+	struct finder *f = payload;
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove__sys_stat st;
+	int rc = grove__buf_addf(&b, "%s%s%s", f->before, name, f->after);
+
+	if (!rc && name[0] != '.' && !grove__sys_stat(b.ptr, &st) && st.type == SYS_DIR)
+		rc = found_dir(f, b.ptr);
+	grove__buf_release(&b);
+	return rc;
+}
+
+static int found_root(void *payload, const char *agent, const char *dir, bool flat)
+{
+	struct finder *f = payload;
+	const char *star = strchr(dir, '*');
+	struct grove_buf before = GROVE_BUF_INIT;
+	struct grove_detail why;
+	int rc, err, ended = 0;
+
+	f->agent = agent;
+	f->flat = flat;
+	if (!star)
+		return found_dir(f, dir);
+	rc = grove__buf_add(&before, dir, (size_t)(star - dir));
+	if (!rc) {
+		f->before = before.ptr;
+		f->after = star + 1;
+		err = grove__sys_list(before.ptr, found_name, f, &ended);
+		/* no such directory, no such agent */
+		if (!err) {
+			rc = ended;
+		} else if (err != -ENOENT && err != -ENOTDIR) {
+			grove__fail_sys(&why, err, before.ptr, "passed over, sessions there are not seen");
+			grove__hidden_add(f->g, &why);
+		}
+	}
+	grove__buf_release(&before);
+	return rc;
+}
+
+static int discover(struct grove *g, struct grove_detail *d)
+{
+	const struct grove__dialect *dialect;
+	int rc = 0;
+
+	for (unsigned i = 0; !rc && (dialect = grove__dialect_at(i)); i++) {
+		struct finder f = { .g = g, .dialect = dialect, .bit = 1u << i, .d = d };
+
+		rc = dialect->roots(&g->env, found_root, &f);
+	}
+	return rc;
+}
+
+int grove__store_url(const struct grove *g, const char *url, struct grove_buf *out)
+{
+	static const char *const kinds[] = { "file:", "sqlite:" };
+	const char *kind = kinds[0], *path = strchr(url, ':') ? NULL : url;
+	int rc;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && !path; i++)
+		if (!strncmp(url, kinds[i], strlen(kinds[i]))) {
+			kind = kinds[i];
+			path = url + strlen(kind);
+		}
+	if (!path || !*path)
+		return grove__buf_add_str(out, url);
+	rc = grove__buf_add_str(out, kind);
+	return rc ? rc : grove__resolve(g, path, out);
+}
+
+static int add_given(struct grove *g, const char *url, struct grove_detail *d)
+{
+	struct grove_buf full = GROVE_BUF_INIT;
+	char *dir = NULL;
+	int rc = grove__store_url(g, url, &full);
+
+	if (!rc && !strncmp(full.ptr, "file:", 5) && full.ptr[5]) {
+		dir = strdup(full.ptr + 5);
+		rc = dir ? 0 : GROVE_ENOMEM;
+	}
+	rc = rc ? grove__fail_nomem(d) : add_root(g, full.ptr, dir, "grove", g->forced, false, d);
+	grove__buf_release(&full);
+	return rc;
+}
+
+/* The place for what can be made again; GROVE_ENOMEM. */
+static int find_cache(struct grove *g, const struct grove_options *opt)
+{
+	const char *xdg = g->env.getenv(g->env.getenv_payload, "XDG_CACHE_HOME");
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc;
+
+	if (opt->cache && !*opt->cache)
+		return 0;
+	if (opt->cache)
+		rc = grove__resolve(g, opt->cache, &b);
+	else if (xdg && *xdg == '/')
+		rc = grove__buf_addf(&b, "%s/grove", xdg);
+	else
+		rc = grove__buf_addf(&b, "%s/.cache/grove", g->home);
+	g->cache = b.ptr;
+	return rc;
+}
+
+const char *grove__cache_dir(const struct grove *g)
+{
+	struct grove__sys_stat st;
+
+	return g->cache && !grove__sys_mkdirs(g->cache, 0700) && !grove__sys_stat(g->cache, &st) &&
+			       grove__sys_is_ours(&st)
+		       ? g->cache
+		       : NULL;
+}
+
+static int take_options(struct grove *g, const struct grove_options *opt, struct grove_detail *d)
+{
+	const char *home, *store;
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc = 0;
+
+	g->env.getenv = opt->getenv ? opt->getenv : process_getenv;
+	g->env.getenv_payload = opt->getenv_payload;
+	home = opt->home ? opt->home : g->env.getenv(g->env.getenv_payload, "HOME");
+	g->home = strdup(home && *home ? home : "/");
+	g->cwd = opt->cwd && opt->cwd[0] == '/' ? strdup(opt->cwd) : getcwd(NULL, 0);
+	if (!g->home || (!g->cwd && errno == ENOMEM))
+		return grove__fail_nomem(d);
+	if (!g->cwd)
+		return grove__fail(d, GROVE_EIO, NULL, "cannot tell the current directory");
+	if (opt->cwd && opt->cwd[0] != '/') {
+		if (grove__resolve(g, opt->cwd, &b))
+			return grove__fail_nomem(d);
+		free(g->cwd);
+		g->cwd = b.ptr;
+	}
+	g->env.home = g->home;
+	g->env.cwd = g->cwd;
+	g->env.realpath = real_path;
+	g->env.exists = is_there;
+	b = (struct grove_buf)GROVE_BUF_INIT;
+	if (grove__sys_tty(&b) == -ENOMEM)
+		return grove__fail_nomem(d);
+	g->tty = b.ptr;
+	g->env.tty = g->tty;
+	g->warn = opt->warn;
+	g->warn_payload = opt->warn_payload;
+	g->trace = opt->trace;
+	g->trace_payload = opt->trace_payload;
+	if (find_cache(g, opt))
+		return grove__fail_nomem(d);
+	if (opt->dialect) {
+		g->forced = grove__dialect_find(opt->dialect);
+		if (!g->forced)
+			return grove__fail(d, GROVE_EINVAL, NULL, "no dialect named %.100s",
+					   opt->dialect);
+	}
+	store = g->env.getenv(g->env.getenv_payload, "GROVE_STORE");
+	g->given = opt->nr_stores || (store && *store);
+	for (size_t i = 0; i < opt->nr_stores && !rc; i++)
+		rc = add_given(g, opt->stores[i], d);
+	if (!opt->nr_stores && g->given)
+		rc = add_given(g, store, d);
+	return rc;
+}
+
+int grove__world_open(struct grove *g, const struct grove_options *opt, struct grove_detail *d)
+{
+	struct grove_options none = { .size = sizeof(none) };
+	int rc;
+
+	memset(g, 0, sizeof(*g));
+	pthread_mutex_init(&g->lock, NULL);
+	rc = take_options(g, opt ? opt : &none, d);
+	if (!rc && !g->given)
+		rc = discover(g, d);
+	return rc;
+}
+
+void grove__world_release(struct grove *g)
+{
+	for (size_t i = 0; i < g->nr_roots; i++) {
+		grove__store_close(g->roots[i].store);
+		free(g->roots[i].dir);
+	}
+	free(g->roots);
+	free(g->home);
+	free(g->cache);
+	free(g->cwd);
+	free(g->tty);
+	grove__hidden_release(g);
+	pthread_mutex_destroy(&g->lock);
+}
+
+struct grove__root *grove__world_root(struct grove *g, const struct grove__dialect *dialect)
+{
+	unsigned bit = 1;
+
+	for (unsigned i = 0; grove__dialect_at(i) && grove__dialect_at(i) != dialect; i++)
+		bit <<= 1;
+	for (size_t i = 0; i < g->nr_roots; i++)
+		if (g->given ? !g->roots[i].dialect || g->roots[i].dialect == dialect
+			     : (g->roots[i].first_of & bit) != 0)
+			return &g->roots[i];
+	return NULL;
+}
+
+#define SEQ_MASK (((uint64_t)1 << 22) - 1)
+
+void grove__world_session_id(struct grove *g, const struct grove__dialect *dialect, char out[40])
+{
+	int64_t now = grove__sys_now_ms();
+	uint8_t random[8];
+	uint64_t seq;
+
+	pthread_mutex_lock(&g->lock);
+	if (!g->last_ms)
+		grove__sys_random(&g->id_seq, sizeof(g->id_seq));
+	if (now < g->last_ms)
+		now = g->last_ms;
+	seq = ++g->id_seq;
+	/* the counter begins at random: where it begins anew, time has to go on */
+	if (now == g->last_ms && !(seq & SEQ_MASK))
+		now++;
+	g->last_ms = now;
+	pthread_mutex_unlock(&g->lock);
+	grove__sys_random(random, sizeof(random));
+	dialect->session_id(now, seq, random, out);
+}

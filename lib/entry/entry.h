@@ -10,6 +10,10 @@
 #include "base/slice.h"
 #include "grove.h"
 
+/* How many kinds and roles there are: tables are indexed by them. */
+#define GROVE__KINDS (GROVE_KIND_SUBAGENT_RESULT + 1)
+#define GROVE__ROLES (GROVE_ROLE_COMPACTION_SUMMARY + 1)
+
 /* Why an entry has no parent, or how it names it. */
 enum grove__parent {
 	PARENT_NULL,     /* says so: a root */

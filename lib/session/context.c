@@ -13,6 +13,7 @@
 
 #include "sys/clock.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Why an entry is, or is not, part of the context. */
@@ -36,7 +37,7 @@ struct context {
 
 /* Which of the rows that are passed on the way up set something; see sets(). */
 struct rules {
-	uint8_t by[32][16];              /* what sets() answers; only messages by their role */
+	uint8_t by[GROVE__KINDS][GROVE__ROLES]; /* what sets() answers; only messages by their role */
 	unsigned open;                   /* kinds of which one is still looked for */
 	bool all;                        /* there are kinds of which every one counts */
 };
@@ -44,8 +45,8 @@ struct rules {
 static void rules_init(struct rules *r, const struct grove__dialect *dialect)
 {
 	memset(r, 0, sizeof(*r));
-	for (unsigned kind = 0; kind < 32; kind++)
-		for (unsigned role = 0; role < (kind == GROVE_KIND_MESSAGE ? 16u : 1u); role++) {
+	for (unsigned kind = 0; kind < GROVE__KINDS; kind++)
+		for (unsigned role = 0; role < (kind == GROVE_KIND_MESSAGE ? GROVE__ROLES : 1u); role++) {
 			enum grove__setting set = dialect->sets((enum grove_kind)kind, (enum grove_role)role);
 
 			r->by[kind][role] = (uint8_t)set;
@@ -57,8 +58,10 @@ static void rules_init(struct rules *r, const struct grove__dialect *dialect)
 /* Is the row, on the way from the leaf up, one that tells a setting? */
 static bool rules_want(struct rules *r, unsigned kind, unsigned role)
 {
-	uint8_t *set = &r->by[kind & 31][kind == GROVE_KIND_MESSAGE ? role & 15 : 0];
+	uint8_t *set;
 
+	assert(kind < GROVE__KINDS && role < GROVE__ROLES);
+	set = &r->by[kind][kind == GROVE_KIND_MESSAGE ? role : 0];
 	if (*set == SETTING_NONE)
 		return false;
 	/* the last of its kind was the last that we need */

@@ -87,8 +87,8 @@ static bool fields_fit(const struct part *p, uint64_t *end, uint64_t tail, unsig
 	look_at_places(b, i, last - i, &seen);
 	*end = b->pos[last] + b->len[last];
 	*flags = seen.flags;
-	return !((seen.bad | *end) >> 63) && *end <= tail && seen.kind <= GROVE_KIND_SUBAGENT_RESULT &&
-	       seen.role <= GROVE_ROLE_COMPACTION_SUMMARY;
+	return !((seen.bad | *end) >> 63) && *end <= tail && seen.kind < GROVE__KINDS &&
+	       seen.role < GROVE__ROLES;
 }
 
 bool grove__spine_name_fits(const char *names, uint64_t len, uint64_t at)

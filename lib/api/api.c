@@ -119,7 +119,7 @@ int grove_open(struct grove **out, const struct grove_options *opt)
 	*out = g;
 	if (!g)
 		return GROVE_ENOMEM;
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__world_open(g, opt, &d);
 	g->last = grove__recent_listed;
 	return told(g, rc, &d);
@@ -157,7 +157,7 @@ int grove_list(struct grove *g, const struct grove_list_options *opt, struct gro
 	*out = l;
 	if (!l)
 		return GROVE_ENOMEM;
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	grove__arena_init(&l->texts);
 	rc = grove__list(g, opt ? opt : &all, l, &d);
 	return told(g, rc, &d);
@@ -171,7 +171,7 @@ int grove_info(struct grove *g, const char *what, unsigned flags, struct grove_l
 	*out = l;
 	if (!l)
 		return GROVE_ENOMEM;
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	grove__arena_init(&l->texts);
 	return told(g, grove__list_of_one(g, what, flags, l, &d), &d);
 }
@@ -274,7 +274,7 @@ int grove_find(struct grove *g, const char *what, struct grove_buf *out)
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__locate(g, what, &at, &d);
 	if (!rc) {
 		key = grove__where_key(&at);
@@ -317,7 +317,7 @@ int grove_session_open(struct grove *g, const char *what, unsigned flags, struct
 	*out = s;
 	if (!s)
 		return GROVE_ENOMEM;
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__locate(g, what, &at, &d);
 	if (!rc)
 		rc = grove__session_open(g, &at, flags, s, &d);
@@ -334,7 +334,7 @@ int grove_session_new(struct grove *g, const struct grove_new_options *opt,
 	*out = s;
 	if (!s)
 		return GROVE_ENOMEM;
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	return grove__session_told(s, grove__session_new(g, opt ? opt : &none, s, &d), &d);
 }
 
@@ -351,7 +351,7 @@ int grove_session_recent(struct grove *g, const char *cwd, const char *dir,
 	*out = s;
 	if (!s)
 		return GROVE_ENOMEM;
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__recent_written(g, cwd ? cwd : g->cwd, dir, &at, &d);
 	if (!rc)
 		rc = grove__session_open(g, &at, GROVE_WRITE | GROVE_CRUMB, s, &d);
@@ -443,7 +443,7 @@ int grove_session_sync(struct grove_session *s)
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__session_sync(s, &d);
 	return grove__session_told(s, rc, &d);
 }
@@ -561,7 +561,7 @@ int grove_session_set_name(struct grove_session *s, const char *name, const char
 
 	if (applied)
 		*applied = 0;
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__session_enter(s, &d);
 	if (rc)
 		return grove__session_told(s, rc, &d);
@@ -584,7 +584,7 @@ int grove_session_record(struct grove_session *s, const struct grove_slice *mess
 
 	if (!opt)
 		opt = &none;
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__session_enter(s, &d);
 	if (rc)
 		return grove__session_told(s, rc, &d);
@@ -715,7 +715,7 @@ int grove_session_fork(struct grove_session *s, const struct grove_fork_options 
 	*out = f;
 	if (!f)
 		return GROVE_ENOMEM;
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__session_enter(s, &d);
 	if (!rc) {
 		rc = grove__session_fork(s, opt ? opt : &none, f, &d);
@@ -736,7 +736,7 @@ int grove_remove(struct grove *g, const char *what, unsigned flags)
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__locate(g, what, &at, &d);
 	if (!rc) {
 		rc = grove__session_remove(g, &at, flags, &d);
@@ -768,7 +768,7 @@ static int view_told(struct grove_view *v, int rc, const struct grove_detail *d)
 #define WITH_VIEW(v, call)                              \
 	do {                                            \
 		struct grove_detail d;                  \
-		grove__detail_clear(&d);                \
+		grove__fail_clear(&d);                \
 		return view_told((v), (call), &d);      \
 	} while (0)
 

@@ -21,7 +21,7 @@ static inline int grove__session_leave(struct grove_session *s, int rc, const st
 	do {                                                                 \
 		struct grove_detail d;                                       \
 		int rc_;                                                     \
-		grove__detail_clear(&d);                                     \
+		grove__fail_clear(&d);                                     \
 		rc_ = grove__session_enter((s), &d);                         \
 		return rc_ ? grove__session_told((s), rc_, &d)               \
 			   : grove__session_leave((s), (call), &d);          \

@@ -24,7 +24,7 @@ int grove_archive(struct grove *g, const char *what, const struct grove_archive_
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__archive(g, what, opt ? opt : &none, &r, &d);
 	if (result)
 		*result = r;
@@ -36,7 +36,7 @@ int grove_session_hydrate(struct grove *g, const struct grove_hydrate_options *o
 {
 	struct grove_detail d;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	return told(g, grove__session_hydrate(g, opt, src, lines, &d), &d);
 }
 
@@ -46,7 +46,7 @@ int grove_session_agents(struct grove_session *s, grove_agent_fn *fn, void *payl
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__agents_list(s, fn, payload, &d);
 	return d.code ? grove__session_told(s, rc, &d) : rc;
 }
@@ -89,7 +89,7 @@ int grove_session_remote_agents(struct grove_session *s, grove_remote_agent_fn *
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__agents_remote(s, fn, payload, &d);
 	return d.code ? grove__session_told(s, rc, &d) : rc;
 }

@@ -44,7 +44,7 @@ int grove_blobs_open(struct grove *g, const char *dir, struct grove_blobs **out)
 		return GROVE_ENOMEM;
 	b->g = g;
 	pthread_mutex_init(&b->lock, NULL);
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	if (dir && !*dir)
 		rc = grove__fail(&d, GROVE_EINVAL, NULL, "blobs need a directory");
 	else if (dir ? grove__resolve(g, dir, &path) : grove__xcsh_blobs_dir(&g->env, "xcsh", &path))
@@ -102,7 +102,7 @@ int grove_blobs_put(struct grove_blobs *b, struct grove_slice bytes,
 
 	if (!opt)
 		opt = &none;
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__blob_put(b->store, bytes, opt->sync, opt->flags, hash, &there, &d);
 	if (!rc && grove__blob_ref(&text, hash))
 		rc = grove__fail_nomem(&d);
@@ -118,7 +118,7 @@ int grove_blobs_sync(struct grove_blobs *b)
 {
 	struct grove_detail d;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	return told(b, grove__blobs_sync(b->store, &d), &d);
 }
 
@@ -128,7 +128,7 @@ int grove_blobs_get(struct grove_blobs *b, const char *what, struct grove_buf *o
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = parse(what, hash, &d);
 	if (!rc)
 		rc = grove__blob_get(b->store, hash, out, &d);
@@ -141,7 +141,7 @@ int grove_blobs_has(struct grove_blobs *b, const char *what)
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = parse(what, hash, &d);
 	if (!rc)
 		rc = grove__blob_has(b->store, hash, &d);
@@ -154,7 +154,7 @@ int grove_blobs_path(struct grove_blobs *b, const char *what, struct grove_buf *
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = parse(what, hash, &d);
 	if (!rc && grove__blob_path(b->store, hash, out))
 		rc = grove__fail_nomem(&d);
@@ -187,7 +187,7 @@ static int verify_one(struct verify *v, const char *hash, bool odd)
 	uint64_t size = 0;
 	int rc;
 
-	grove__detail_clear(&why);
+	grove__fail_clear(&why);
 	rc = grove__blob_verify(v->b->store, hash, &size, &why);
 	if (rc == GROVE_ENOTFOUND || rc == GROVE_ENOMEM) {
 		*v->d = why;
@@ -226,7 +226,7 @@ int grove_blobs_verify(struct grove_blobs *b, const char *what, grove_blob_probl
 	struct grove_buf path = GROVE_BUF_INIT;
 	int rc = 0;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	v.result->blobs = v.result->bytes = v.result->problems = 0;
 	if (!what)
 		return told(b, grove__blobs_list(b->store, verify_entry, &v, &d), &d);
@@ -249,7 +249,7 @@ int grove_blobs_gc(struct grove_blobs *b, const struct grove_blob_gc_options *op
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	memset(&r, 0, sizeof(r));
 	rc = grove__blob_gc(b->g, b->store, opt ? opt : &none, fn, payload, &r, &d);
 	if (result) {
@@ -273,7 +273,7 @@ int grove_session_put_blob(struct grove_session *s, struct grove_slice bytes,
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__session_blobs_for(s, &b, &d);
 	if (!rc && !b)
 		rc = grove__fail(&d, GROVE_ENOTSUP, NULL, "this agent keeps no blobs");

@@ -97,7 +97,7 @@ static int check_key(void *payload, const struct grove_key *key)
 	struct grove__where at;
 	int rc;
 
-	grove__detail_clear(c->d);
+	grove__fail_clear(c->d);
 	rc = place(c->g, c->root, key, &at, c->d);
 	if (!rc)
 		rc = check_one(c, &at);
@@ -117,7 +117,7 @@ int grove_check(struct grove *g, const char *what, grove_problem_fn *fn, void *p
 	uint64_t hidden;
 	int rc = 0;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	if (!result)
 		result = &unwanted;
 	c.result = result;
@@ -154,7 +154,7 @@ static int fix_key(void *payload, const struct grove_key *key)
 	struct grove__where at;
 	int rc;
 
-	grove__detail_clear(f->d);
+	grove__fail_clear(f->d);
 	rc = place(f->g, f->root, key, &at, f->d);
 	if (!rc) {
 		rc = grove__fix(f->g, &at, f->opt, f->result, f->d);
@@ -191,7 +191,7 @@ int grove_fix(struct grove *g, const char *what, const struct grove_fix_options 
 	struct grove_detail d;
 	int rc = 0;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	f.d = &d;
 	if (what) {
 		rc = grove__locate(g, what, &at, &d);

@@ -15,7 +15,7 @@ int grove_history_open(struct grove *g, const char *path, struct grove_history *
 	struct grove_detail d;
 	int rc = 0;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	*out = grove__history_open(g, path, &rc, &d);
 	if (rc < 0) {
 		pthread_mutex_lock(&g->lock);
@@ -46,7 +46,7 @@ int grove_history_add(struct grove_history *h, struct grove_slice prompt, const 
 {
 	struct grove_detail d;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	return told(h, grove__history_add(h, prompt, cwd, session_id, &d), &d);
 }
 
@@ -54,7 +54,7 @@ int grove_history_flush(struct grove_history *h)
 {
 	struct grove_detail d;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	return told(h, grove__history_flush(h, &d), &d);
 }
 
@@ -62,7 +62,7 @@ int grove_history_recent(struct grove_history *h, size_t limit, grove_history_fn
 {
 	struct grove_detail d;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	return told(h, grove__history_recent(h, limit, fn, payload, &d), &d);
 }
 
@@ -71,7 +71,7 @@ int grove_history_search(struct grove_history *h, const char *query, size_t limi
 {
 	struct grove_detail d;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	return told(h, grove__history_search(h, query, limit, flags, fn, payload, &d), &d);
 }
 
@@ -79,6 +79,6 @@ int grove_history_upgrade(struct grove_history *h)
 {
 	struct grove_detail d;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	return told(h, grove__history_upgrade(h, &d), &d);
 }

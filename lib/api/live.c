@@ -63,7 +63,7 @@ int grove_watch_open(struct grove *g, const char *what, uint64_t since, struct g
 	if (!w)
 		return GROVE_ENOMEM;
 	w->bell = -1;
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__locate(g, what, &at, &d);
 	if (!rc) {
 		rc = grove__watch_open(g, &at, since, w, &d);
@@ -76,7 +76,7 @@ int grove_watch_next(struct grove_watch *w, int64_t ms, struct grove_event *out)
 {
 	struct grove_detail d;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	memset(out, 0, sizeof(*out));
 	return watch_told(w, grove__watch_next(w, ms, out, &d), &d);
 }

@@ -30,14 +30,14 @@ int grove_search_open(struct grove *g, unsigned flags, struct grove_search **out
 	s->flags = flags;
 	s->alone = flags & GROVE_SEARCH_LIVE;
 	pthread_mutex_init(&s->lock, NULL);
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	return told(s, grove__search_refresh(s, &d), &d);
 }
 
 /* A callback that searches with the handle that calls it would pull the results from under it. */
 static int begin(struct grove_search *s, struct grove_detail *d)
 {
-	grove__detail_clear(d);
+	grove__fail_clear(d);
 	if (s->busy)
 		return grove__fail(d, GROVE_EINVAL, NULL, "a callback cannot use the search that calls it");
 	s->busy = true;

@@ -21,7 +21,7 @@ int grove_copy(struct grove *g, const char *what, const char *store, struct grov
 {
 	struct grove_detail d;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	return told(g, grove__copy(g, what, store, id, path, &d), &d);
 }
 
@@ -29,7 +29,7 @@ int grove_stores_exist(struct grove *g)
 {
 	struct grove_detail d;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	return told(g, grove__roots_there(g, &d), &d);
 }
 
@@ -39,7 +39,7 @@ int grove_store_init(struct grove *g, const char *store)
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__store_url(g, store, &url) ? grove__fail_nomem(&d)
 					      : grove__store_init(url.ptr, &d);
 	grove__buf_release(&url);
@@ -53,7 +53,7 @@ int grove_store_upgrade(struct grove *g, const char *store, unsigned *from, unsi
 	unsigned a = 0, b = 0;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__store_url(g, store, &url) ? grove__fail_nomem(&d)
 					      : grove__store_upgrade(url.ptr, &a, &b, &d);
 	if (from)
@@ -71,7 +71,7 @@ int grove_store_verify(struct grove *g, const char *store, grove_problem_fn *fn,
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__store_verify(g, store, fn, payload, &r, &d);
 	if (result)
 		*result = r;
@@ -85,7 +85,7 @@ int grove_store_copy(struct grove *g, const char *from, const char *to, grove_ar
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__stores_copy(g, from, to, fn, payload, &r, &d);
 	if (result)
 		*result = r;
@@ -96,7 +96,7 @@ int grove_store_stats(struct grove *g, const char *store, struct grove_sink sink
 {
 	struct grove_detail d;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	return told(g, grove__store_stats(g, store, sink, &d), &d);
 }
 
@@ -107,7 +107,7 @@ int grove_view_snapshot(struct grove_view *v, const struct grove_snapshot_option
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__view_snapshot(v, opt ? opt : &none, sink, &d);
 	if (rc < 0) {
 		pthread_mutex_lock(&v->lock);

@@ -15,7 +15,7 @@ int grove_usage(struct grove *g, const struct grove_usage_options *opt, struct g
 	*out = u;
 	if (!u)
 		return GROVE_ENOMEM;
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	grove__arena_init(&u->texts);
 	/* a caller of an earlier release knows less of them */
 	if (opt)

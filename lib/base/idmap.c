@@ -23,7 +23,7 @@ static uint64_t load(const unsigned char *p, size_t n)
 	return v;
 }
 
-uint64_t grove__hash(uint64_t seed, const void *ptr, size_t len)
+uint64_t grove__idmap_hash(uint64_t seed, const void *ptr, size_t len)
 {
 	static const uint64_t k0 = 0x9e3779b97f4a7c15u, k1 = 0xd6e8feb86659fd93u;
 	const unsigned char *p = ptr;
@@ -143,20 +143,20 @@ uint32_t grove__idmap_get(const struct grove__idmap *m, struct grove_slice name)
 
 	if (!m->slots)
 		return GROVE__IDMAP_NONE;
-	slot = probe(m, name, (uint32_t)grove__hash(m->seed, name.ptr, name.len));
+	slot = probe(m, name, (uint32_t)grove__idmap_hash(m->seed, name.ptr, name.len));
 	return slot && *slot ? value_of(*slot) : GROVE__IDMAP_NONE;
 }
 
 void grove__idmap_hint(const struct grove__idmap *m, struct grove_slice name)
 {
 	if (m->slots)
-		__builtin_prefetch(&m->slots[(uint32_t)grove__hash(m->seed, name.ptr, name.len) & m->mask]);
+		__builtin_prefetch(&m->slots[(uint32_t)grove__idmap_hash(m->seed, name.ptr, name.len) & m->mask]);
 }
 
 int grove__idmap_put(struct grove__idmap *m, struct grove_slice name,
 		     uint32_t value, uint32_t *old)
 {
-	uint32_t hash = (uint32_t)grove__hash(m->seed, name.ptr, name.len);
+	uint32_t hash = (uint32_t)grove__idmap_hash(m->seed, name.ptr, name.len);
 	uint64_t *slot;
 
 	if (!m->slots || m->used >= m->mask - m->mask / 4) {

@@ -55,6 +55,6 @@ void grove__idmap_borrow(struct grove__idmap *m, uint64_t *slots, uint32_t mask,
 			 uint32_t limit);
 
 /* A good 64-bit mix of some bytes. */
-uint64_t grove__hash(uint64_t seed, const void *ptr, size_t len);
+uint64_t grove__idmap_hash(uint64_t seed, const void *ptr, size_t len);
 
 #endif

@@ -133,7 +133,7 @@ static uint32_t surrogate_at(const char *ptr, const char *end)
 	return 0xd000u | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
 }
 
-size_t grove__wtf8_decode(const char *p, const char *end, uint32_t *cp)
+size_t grove__utf8_decode_wtf8(const char *p, const char *end, uint32_t *cp)
 {
 	uint32_t unit = surrogate_at(p, end), low;
 

@@ -53,7 +53,7 @@ size_t grove__utf8_decode(const char *p, const char *end, uint32_t *cp);
  * The same for WTF-8. A pair of three-byte surrogates, as two strings joined
  * end to end may have, is read as the one character that it makes.
  */
-size_t grove__wtf8_decode(const char *p, const char *end, uint32_t *cp);
+size_t grove__utf8_decode_wtf8(const char *p, const char *end, uint32_t *cp);
 
 /* Write a code point, a surrogate as its three bytes. Returns the length. */
 size_t grove__utf8_encode(char out[4], uint32_t cp);

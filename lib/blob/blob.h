@@ -12,7 +12,7 @@
 #define GROVE_BLOB_BLOB_H
 
 #include "base/buf.h"
-#include "base/err.h"
+#include "base/fail.h"
 #include "grove.h"
 
 struct grove__blobs;

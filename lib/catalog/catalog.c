@@ -79,7 +79,7 @@ struct grove__catalog {
  */
 static int64_t id_of(const char *path)
 {
-	return (int64_t)(grove__hash(0, path, strlen(path)) >> 1);
+	return (int64_t)(grove__idmap_hash(0, path, strlen(path)) >> 1);
 }
 
 static struct grove_slice path_of(const void *owner, uint32_t i)

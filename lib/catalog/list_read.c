@@ -464,7 +464,7 @@ int grove__list_read(struct grove__list_reader *r, const struct grove__list_task
 		     struct grove__list_one *x, struct grove_detail *why)
 {
 	*x = (struct grove__list_one){ .sum.newest = GROVE_NO_TIME, .task = t, .reader = r, .st = t->st };
-	grove__detail_clear(why);
+	grove__fail_clear(why);
 	x->known = t->is_file && is_known(r, x) && !(r->any && x->l.rc == 1);
 	if (x->known)
 		return x->l.rc;

@@ -93,7 +93,7 @@ static bool is_final(const char *from, const char *at, const char *next, const c
 	uint32_t cp = 0;
 
 	if (next < end) {
-		grove__wtf8_decode(next, end, &cp);
+		grove__utf8_decode_wtf8(next, end, &cp);
 		if (is_letter(cp))
 			return false;
 	}
@@ -101,7 +101,7 @@ static bool is_final(const char *from, const char *at, const char *next, const c
 		return false;
 	for (at--; at > from && ((unsigned char)*at & 0xc0) == 0x80;)
 		at--;
-	grove__wtf8_decode(at, end, &cp);
+	grove__utf8_decode_wtf8(at, end, &cp);
 	return is_letter(cp);
 }
 
@@ -123,7 +123,7 @@ static int lower(struct grove_slice text, struct units *out)
 			add_unit(out, cp >= 'A' && cp <= 'Z' ? cp + 32 : cp);
 			continue;
 		}
-		p += grove__wtf8_decode(p, end, &cp);
+		p += grove__utf8_decode_wtf8(p, end, &cp);
 		if (cp == 0x130) {
 			add_unit(out, 'i');
 			cp = 0x307;
@@ -341,7 +341,7 @@ static int add_words(struct grove__query *q, struct grove_slice text)
 
 	while (p < end && !rc) {
 		uint32_t cp;
-		size_t n = grove__wtf8_decode(p, end, &cp);
+		size_t n = grove__utf8_decode_wtf8(p, end, &cp);
 
 		if (grove__js_is_space(cp)) {
 			rc = p > from ? add_token(q, grove__slice(from, (size_t)(p - from)), false) : 0;

@@ -12,7 +12,7 @@
 #define GROVE_CATALOG_QUERY_H
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "base/fail.h"
 
 #include <stdint.h>
 

@@ -264,7 +264,7 @@ static int read_anew(struct reader *r, const char *path, const struct grove__sys
 	struct grove_detail why;
 	int rc, read;
 
-	grove__detail_clear(&why);
+	grove__fail_clear(&why);
 	read = open_log(r, &s->logs[r->at.nr], &log, &why);
 	read = read ? read : read_log(r, log, &why);
 	pthread_mutex_lock(&sh->lock);

@@ -127,7 +127,7 @@ static int tell_headless(struct grove__checker *c, grove_problem_fn *fn, void *p
 	bool fixable = false;
 	int rc;
 
-	grove__detail_clear(&why);
+	grove__fail_clear(&why);
 	rc = c->s->log ? grove__fix_can_begin(c->s->g, &c->s->at, c->s->log, &fixable, &why) : 0;
 	if (rc == GROVE_ENOMEM)
 		return grove__fail_nomem(d);

@@ -80,7 +80,7 @@ static int attached(struct grove__checker *c, struct grove__blobs *b, struct gro
 	struct grove_detail why;
 	int rc;
 
-	grove__detail_clear(&why);
+	grove__fail_clear(&why);
 	memcpy(name + 6, hash, GROVE__BLOB_HASH);
 	grove__buf_clear(&n->bytes);
 	rc = grove__store_attach_get(c->s->at.store, &key, name, &n->bytes, &why);
@@ -104,7 +104,7 @@ static int look(struct grove__checker *c, struct grove__blobs_named *n, const ch
 		if (!place[i])
 			continue;
 		grove__buf_clear(&n->bytes);
-		grove__detail_clear(&why);
+		grove__fail_clear(&why);
 		rc = grove__blob_get(place[i], hash, &n->bytes, &why);
 		if (rc == GROVE_ENOMEM)
 			return grove__fail_nomem(c->d);

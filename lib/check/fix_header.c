@@ -41,7 +41,7 @@ static int ask_beside(void *payload, const struct grove_key *key)
 	if (!strcmp(key->session, p->at->session))
 		return 0;
 	grove__arena_init(&keep);
-	grove__detail_clear(&why);
+	grove__fail_clear(&why);
 	if (!grove__log_open(&log, p->at->store, key, GROVE_LOG_READ, &why) &&
 	    !grove__peek_header(log, p->dialect, &keep, &h, &why) && h.usable && h.cwd &&
 	    fits(a, h.cwd))
@@ -74,7 +74,7 @@ static int find_cwd(struct asking *a)
 
 	if (fits(a, p->g->cwd))
 		return grove__buf_add_str(&a->cwd, p->g->cwd);
-	grove__detail_clear(&why);
+	grove__fail_clear(&why);
 	grove__store_list(p->at->store, p->at->project, ask_beside, a, &why);
 	if (!a->cwd.len && n.len >= 4 && grove__slice_starts(n, "--"))
 		rc = guess(a, "/", grove__slice(n.ptr + 2, n.len - 4));

@@ -33,11 +33,11 @@ static struct grove_slice fresh_id(const struct grove__plan *p, struct grove_sli
 				   char out[40])
 {
 	for (unsigned attempt = 0;; attempt++) {
-		uint64_t mix[2] = { grove__hash(line + 1, id.ptr, id.len), 0 };
+		uint64_t mix[2] = { grove__idmap_hash(line + 1, id.ptr, id.len), 0 };
 		size_t len;
 
-		mix[0] = grove__hash(mix[0] + attempt, &line, sizeof(line));
-		mix[1] = grove__hash(mix[0], mix, sizeof(mix[0]));
+		mix[0] = grove__idmap_hash(mix[0] + attempt, &line, sizeof(line));
+		mix[1] = grove__idmap_hash(mix[0], mix, sizeof(mix[0]));
 		len = p->dialect->entry_id((const uint8_t *)mix, attempt > 100, out);
 		if (grove__idmap_get(&p->spine->ids, grove__slice(out, len)) == GROVE__IDMAP_NONE)
 			return grove__slice(out, len);

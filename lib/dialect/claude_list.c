@@ -47,7 +47,7 @@ static void put_hash(uint64_t *table, size_t cap, uint64_t hash)
 
 static int see(struct grove__claude_summary *s, struct grove_slice id, bool *is_new)
 {
-	uint64_t hash = grove__hash(s->seed, id.ptr, id.len) | 1;
+	uint64_t hash = grove__idmap_hash(s->seed, id.ptr, id.len) | 1;
 	size_t i;
 
 	*is_new = true;
@@ -119,7 +119,7 @@ static int add_cut(struct grove_buf *out, struct grove_slice text)
 	if (grove__js_length(text) <= PROMPT_MAX)
 		return grove__buf_add_slice(out, text);
 	while (p < end) {
-		q = p + grove__wtf8_decode(p, end, &cp);
+		q = p + grove__utf8_decode_wtf8(p, end, &cp);
 		units += cp < 0x10000 ? 1 : 2;
 		if (units > PROMPT_MAX)
 			break;

@@ -152,7 +152,7 @@ static int add_letters(struct grove_buf *out, struct grove_slice path, uint32_t 
 		uint32_t cp, units[2];
 		int nr_units = 1;
 
-		p += grove__wtf8_decode(p, end, &cp);
+		p += grove__utf8_decode_wtf8(p, end, &cp);
 		units[0] = cp;
 		if (cp >= 0x10000) {
 			units[0] = 0xd800 + ((cp - 0x10000) >> 10);

@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/err.h"
+#include "base/fail.h"
 #include "base/ice.h"
 #include "entry/entry.h"
 #include "json/scan.h"

@@ -145,7 +145,7 @@ static bool is_place(const char *p, const char *end)
 	r = digits_end(q + 1, end);
 	if (r == q + 1 || r == end)
 		return false;
-	grove__wtf8_decode(r, end, &cp);
+	grove__utf8_decode_wtf8(r, end, &cp);
 	return grove__js_is_space(cp);
 }
 

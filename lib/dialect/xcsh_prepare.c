@@ -241,7 +241,7 @@ static int cut_text(struct grove_buf *text)
 
 	while (n < KEEP && p < end) {
 		last = p;
-		p += grove__wtf8_decode(p, end, &cp);
+		p += grove__utf8_decode_wtf8(p, end, &cp);
 		n += cp < 0x10000 ? 1 : 2;
 	}
 	/* half a character, or one that has no second half, ends it */
@@ -290,7 +290,7 @@ static int to_utf8(struct grove_buf *bytes, struct grove_slice text)
 		p += good;
 		if (rc || p == end)
 			break;
-		p += grove__wtf8_decode(p, end, &cp);
+		p += grove__utf8_decode_wtf8(p, end, &cp);
 		if (grove__utf8_is_surrogate(cp))
 			cp = GROVE__UTF8_BAD;
 		rc = grove__buf_add(bytes, utf8, grove__utf8_encode(utf8, cp));

@@ -128,7 +128,7 @@ static int begin(struct grove_history *h, struct grove_detail *d)
 		return grove__fail(d, GROVE_EINVAL, NULL, "this history could not be opened");
 	rc = grove__history_reader_open(h, d);
 	if (rc == GROVE_ENOTFOUND) {
-		grove__detail_clear(d);
+		grove__fail_clear(d);
 		return 1;
 	}
 	if (!rc)

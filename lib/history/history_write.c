@@ -318,7 +318,7 @@ static void *writer_main(void *payload)
 			w.at = 0;
 		}
 		pthread_mutex_unlock(&h->lock);
-		grove__detail_clear(&d);
+		grove__fail_clear(&d);
 		rc = write_some(&w, &nr, &d);
 		pthread_mutex_lock(&h->lock);
 		h->settled += nr;

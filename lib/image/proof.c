@@ -14,7 +14,7 @@
 #include "image/image.h"
 
 #include "base/crc32c.h"
-#include "base/err.h"
+#include "base/fail.h"
 #include "sys/clock.h"
 
 #include <stdlib.h>

@@ -114,7 +114,7 @@ int grove__image_sent(struct grove__image *im, struct grove_log *log, const char
 	if (!s.place)
 		return grove__fail_nomem(d);
 	/* a leaf that a database keeps, if it is about the log as it is */
-	grove__detail_clear(&own);
+	grove__fail_clear(&own);
 	if (grove__log_has_changes(log) && !grove__log_meta_get(log, "leaf", &value, &own))
 		leaf = grove__kept_leaf_id(&value, im->tail);
 	rc = im->chain ? by_all_rules(&s, leaf, name) : by_path(&s, leaf);

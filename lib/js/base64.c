@@ -253,7 +253,7 @@ static size_t read_units(const char *p, const char *end, uint8_t v[2])
 		v[0] = value[(uint8_t)*p];
 		return 1;
 	}
-	n = grove__wtf8_decode(p, end, &cp);
+	n = grove__utf8_decode_wtf8(p, end, &cp);
 	if (cp >= 0x10000) {
 		v[0] = value[(cp - 0x10000) >> 10 & 0xff];
 		v[1] = value[cp & 0xff];

@@ -90,7 +90,7 @@ static bool read_word(struct reader *r, struct token *t)
 	size_t i;
 
 	while (r->p < r->end) {
-		size_t n = grove__wtf8_decode(r->p, r->end, &cp);
+		size_t n = grove__utf8_decode_wtf8(r->p, r->end, &cp);
 
 		if (cp < 'A' || grove__js_is_space(cp))
 			break;
@@ -154,7 +154,7 @@ static struct token scan(struct reader *r)
 		skip_parentheses(r);
 		return t;
 	}
-	n = grove__wtf8_decode(r->p, r->end, &cp);
+	n = grove__utf8_decode_wtf8(r->p, r->end, &cp);
 	t.kind = grove__js_is_space(cp) ? T_SPACE : T_OTHER;
 	r->p += n;
 	return t;

@@ -34,7 +34,7 @@ size_t grove__js_length(struct grove_slice text)
 		p += good;
 		if (p == end)
 			return n;
-		p += grove__wtf8_decode(p, end, &cp);
+		p += grove__utf8_decode_wtf8(p, end, &cp);
 		n += cp < 0x10000 ? 1 : 2;
 	}
 }

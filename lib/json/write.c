@@ -80,7 +80,7 @@ int grove__json_put_string(struct grove_buf *out, struct grove_slice text)
 		if (rc || p == end)
 			break;
 		/* a lone surrogate, or bytes that mean nothing */
-		p += grove__wtf8_decode(p, end, &cp);
+		p += grove__utf8_decode_wtf8(p, end, &cp);
 		rc = grove__buf_add(out, esc, grove__json_escape(esc, cp));
 	}
 	if (!rc)

@@ -552,7 +552,7 @@ int grove__search_refresh(struct grove_search *s, struct grove_detail *d)
 		return rc;
 	/* a second failure is one that making it anew does not mend */
 	for (int i = 0; i < 2 && !s->alone; i++) {
-		grove__detail_clear(&why);
+		grove__fail_clear(&why);
 		rc = s->index ? 0 : grove__search_index_open(s->g, &s->index, &why);
 		if (!rc && !s->index) {
 			if (why.code)

@@ -107,7 +107,7 @@ static int take_rows(struct grove__search_feed *f, const struct grove__image *im
 			       grove__spine_line(im->spine, row) + 1, grove__spine_pos(im->spine, row),
 			       "a line of more than 16 MiB is not in the index (search --live finds it)");
 		grove__search_note(f->g, why);
-		grove__detail_clear(why);
+		grove__fail_clear(why);
 	}
 	grove__rows_init(&rows, im, log, list, nr);
 	while (!rc && !(rc = grove__rows_next(&rows, &row, &value, why)))
@@ -207,7 +207,7 @@ static int read_log(struct grove__search_feed *f, struct grove_log *log, struct 
 
 	/* what does not begin with a header is no session, and nothing to tell about */
 	if (rc == GROVE_EDAMAGED) {
-		grove__detail_clear(why);
+		grove__fail_clear(why);
 		return 0;
 	}
 	if (rc)

@@ -564,7 +564,7 @@ int grove__search_index_sync(struct grove__search_index *ix, struct grove *g,
 	for (int i = 0; i < 8 && rc == GROVE_ESTALE; i++)
 		rc = sync_once(&s);
 	if (rc == GROVE_EIO) {
-		grove__detail_clear(&why);
+		grove__fail_clear(&why);
 		grove__fail(&why, rc, g->cache, "the index cannot be written (%s): what it lacks is looked through",
 			    sqlite3_errmsg(ix->db));
 		grove__search_note(g, &why);

@@ -11,7 +11,7 @@
 #define GROVE_SEARCH_SEARCH_QUERY_H
 
 #include "base/buf.h"
-#include "base/err.h"
+#include "base/fail.h"
 #include "grove.h"
 
 enum grove__search_how { SEARCH_WORDS, SEARCH_PARTS };

@@ -211,7 +211,7 @@ bool grove__search_belt_read(struct grove__search_belt *b, size_t task, const st
 	/* an end must come, or the writer waits for it */
 	while (!end)
 		end = parcel_new(task);
-	grove__detail_clear(&why);
+	grove__fail_clear(&why);
 	end->end = true;
 	end->feed = *feed;
 	k.feed = &end->feed;

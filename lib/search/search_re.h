@@ -4,7 +4,7 @@
 #ifndef GROVE_SEARCH_SEARCH_RE_H
 #define GROVE_SEARCH_SEARCH_RE_H
 
-#include "base/err.h"
+#include "base/fail.h"
 #include "base/slice.h"
 
 struct grove__search_re;

@@ -243,7 +243,7 @@ static int read_one(struct reader *r, uint32_t nr)
 	r->known = false;
 	r->hits.nr = 0;
 	r->dialect = NULL;
-	grove__detail_clear(&r->why);
+	grove__fail_clear(&r->why);
 	rc = grove__search_log_open(sh->s->g, l, &r->log, &r->dialect, &r->why);
 	if (!rc && r->ready != r->dialect) {
 		grove__json_want_init(&r->want, r->dialect->members, r->dialect->nr_members);

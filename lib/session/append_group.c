@@ -93,7 +93,7 @@ static void do_all(struct grove_session *s, const struct grove__durable *mine)
 	/* as a view does: a log that the session leaves meanwhile stays open */
 	__atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
 	grove__session_unlock(s);
-	grove__detail_clear(&why);
+	grove__fail_clear(&why);
 	if (stored && log)
 		rc = grove__log_sync(log, &why);
 	if (rc)

@@ -105,7 +105,7 @@ static int get(void *payload, struct grove_slice ref, struct grove_buf *bytes)
 	struct grove__blobs *b;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	if (!grove__blob_parse(ref, hash))
 		return GROVE_EINVAL;
 	rc = grove__session_blobs(s, &b, &d);

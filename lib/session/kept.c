@@ -51,7 +51,7 @@ int grove__kept_leaf(struct grove_session *s, struct grove_detail *d)
 	    (s->kept_base == s->image->base && s->kept_tail == s->image->tail))
 		return 0;
 	/* that there is none is no story: the caller may have another one to tell */
-	grove__detail_clear(&own);
+	grove__fail_clear(&own);
 	rc = grove__log_meta_get(s->log, LEAF, &value, &own);
 	if (rc && rc != GROVE_ENOTFOUND && d)
 		*d = own;

@@ -322,7 +322,7 @@ int grove__session_migrate(struct grove_session *s, struct grove_detail *d)
 	for (int tries = 0; tries < 8 && rc == GROVE_ECONFLICT; tries++) {
 		struct grove_detail why;
 
-		grove__detail_clear(&why);
+		grove__fail_clear(&why);
 		rc = grove__session_rewrite(s, migrate_line, NULL, &s->migrated, &why);
 		if (rc && d)
 			*d = why;

@@ -72,7 +72,7 @@ static void tell_malformed(struct grove_session *s, const struct grove__image *i
 
 	if (!s->g->warn || !(im->malformed || im->torn))
 		return;
-	grove__detail_clear(&why);
+	grove__fail_clear(&why);
 	grove__fail(&why, GROVE_EDAMAGED, s->at.path,
 		    "%llu malformed line%s skipped behind the last compaction (run 'grove check')",
 		    (unsigned long long)im->malformed + im->torn, im->malformed + im->torn == 1 ? "" : "s");

@@ -90,7 +90,7 @@ static void perform(struct grove_storage *st, struct grove__storage_job *j)
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__storage_told(st, grove__storage_perform(st, &j->call, &d), &d);
 	j->call.result = rc;
 	pthread_mutex_lock(&st->lock);
@@ -158,7 +158,7 @@ int grove_storage_submit(struct grove_storage *st, const struct grove_storage_ca
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__storage_check(st, call, &d);
 	if (!rc && call->op == GROVE_STORAGE_OPEN_WRITER && !done)
 		rc = grove__fail(&d, GROVE_EINVAL, call->path, "nobody to give the writer to");

@@ -333,7 +333,7 @@ int grove_storage_run(struct grove_storage *st, struct grove_storage_call *call)
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__storage_check(st, call, &d);
 	if (!rc) {
 		/* whoever is told of an error may free the writer */

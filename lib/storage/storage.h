@@ -14,7 +14,7 @@
 #define GROVE_STORAGE_STORAGE_H
 
 #include "base/buf.h"
-#include "base/err.h"
+#include "base/fail.h"
 #include "grove/storage.h"
 
 #include <pthread.h>

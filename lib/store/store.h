@@ -8,7 +8,7 @@
 #define GROVE_STORE_STORE_H
 
 #include "base/buf.h"
-#include "base/err.h"
+#include "base/fail.h"
 #include "grove/sys.h"
 
 /*

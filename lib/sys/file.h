@@ -9,7 +9,7 @@
 #define GROVE_SYS_FILE_H
 
 #include "base/buf.h"
-#include "base/err.h"
+#include "base/fail.h"
 
 #include <stdint.h>
 #include <sys/types.h>

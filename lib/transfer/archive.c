@@ -243,7 +243,7 @@ static int archive_one(struct archiver *a, const struct todo *t, size_t done)
 	bool fresh = false;
 	int rc;
 
-	grove__detail_clear(&why);
+	grove__fail_clear(&why);
 	rc = describe(t->from, &k.from_key, &from) ? grove__fail_nomem(&why) : 0;
 	if (!rc)
 		rc = choose_key(&k, from.ptr, &to);

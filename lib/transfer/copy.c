@@ -442,7 +442,7 @@ int grove__copy(struct grove *g, const char *what, const char *url, struct grove
 	if (!rc && out.missing && g->warn) {
 		struct grove_detail why;
 
-		grove__detail_clear(&why);
+		grove__fail_clear(&why);
 		grove__fail(&why, GROVE_ENOTFOUND, at.path, "%llu blob%s missing",
 			    (unsigned long long)out.missing, out.missing == 1 ? " is" : "s are");
 		g->warn(g->warn_payload, 0, &why);

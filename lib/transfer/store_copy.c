@@ -32,7 +32,7 @@ static int copy_one(struct grove *g, struct grove__shop *from, struct grove__sho
 	struct grove_detail why;
 	int rc;
 
-	grove__detail_clear(&why);
+	grove__fail_clear(&why);
 	rc = grove__shop_name(from, &in.key, &source) || grove__shop_name(to, &in.key, &target)
 		     ? grove__fail_nomem(&why)
 		     : grove__root_dialect(g, &from->root, &in.key, &in.dialect, &why);

@@ -93,7 +93,7 @@ static int verify_log(struct verifier *v, const struct grove_key *key)
 	struct grove_detail why;
 	int rc;
 
-	grove__detail_clear(&why);
+	grove__fail_clear(&why);
 	rc = grove__log_open(&log, v->shop.root.store, key, GROVE_LOG_READ, &why);
 	if (!rc)
 		rc = grove__log_stat(log, &st, &why);
@@ -113,7 +113,7 @@ static int verify_attached(struct verifier *v, const char *name)
 	char hash[GROVE__BLOB_HASH];
 	int rc;
 
-	grove__detail_clear(&why);
+	grove__fail_clear(&why);
 	rc = grove__store_attach_get(v->shop.root.store, &v->key, name, &bytes, &why);
 	if (rc) {
 		rc = rc == GROVE_ENOTFOUND ? 0 : found(v, &key, 1, rc, &why);
@@ -155,7 +155,7 @@ static int verify_beside(struct verifier *v)
 	struct grove_detail why;
 	int rc;
 
-	grove__detail_clear(&why);
+	grove__fail_clear(&why);
 	rc = grove__beside_list(v->shop.root.store, &v->key, add_name, &n, &why);
 	if (rc)
 		rc = found(v, &v->key, 1, rc, &why);
@@ -196,7 +196,7 @@ static int check(struct verifier *v)
 	uint64_t before = v->result->problems;
 	int rc = 0;
 
-	grove__detail_clear(&why);
+	grove__fail_clear(&why);
 	if (!at.project || !at.session || grove__store_describe(at.store, &v->key, &path))
 		rc = grove__fail_nomem(&why);
 	at.path = path.ptr;

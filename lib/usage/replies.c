@@ -234,6 +234,6 @@ int grove__replies_add(struct grove__replies *rs, const struct grove__billed *x,
 	rc = grove__replies_model(rs, x->model, &model);
 	r.model = model & GROVE__MODELS_MAX;
 	for (int i = 0; i < 2 && !r.single; i++)
-		r.hash[i] = grove__hash(seeds[i], x->key.ptr, x->key.len);
+		r.hash[i] = grove__idmap_hash(seeds[i], x->key.ptr, x->key.len);
 	return rc ? rc : grove__replies_merge(rs, &r);
 }

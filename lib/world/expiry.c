@@ -97,7 +97,7 @@ int grove__expiry_of(struct grove *g, const struct grove__root *root, struct gro
 		rc = grove__buf_addf(&path, "%s/%s", root->dir, out->dialect->sweep_settings);
 		err = rc ? 0 : grove__sys_read_small(path.ptr, SETTINGS_MAX, &out->settings, NULL);
 		if (err && err != -ENOENT && g->warn) {
-			grove__detail_clear(&why);
+			grove__fail_clear(&why);
 			grove__fail_sys(&why, err, path.ptr, "cannot read when sessions expire");
 			g->warn(g->warn_payload, 0, &why);
 		}

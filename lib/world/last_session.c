@@ -142,7 +142,7 @@ int grove__crumb_leave(struct grove_session *s)
 
 	if (s->in_memory || !s->at.path || !s->cwd)
 		return 1;
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	return grove__crumb_write(s->g, s->at.dialect, s->cwd, s->at.path, &d);
 }
 

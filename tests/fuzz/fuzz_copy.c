@@ -18,7 +18,7 @@ static int copy(struct grove *g, struct grove_store *from, struct grove_store *t
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__copy_session(&job, &out, &d);
 	if (rc && rc != GROVE_EEXIST)
 		fprintf(stderr, "%d: %s\n", rc, d.message);

@@ -29,7 +29,7 @@ static int fix(struct grove *g, struct grove_store *st, unsigned flags, uint64_t
 	struct grove_detail d;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__fix(g, &at, &opt, &result, &d);
 	grove__where_release(&at);
 	*changes = result.changes;
@@ -54,7 +54,7 @@ static void nothing_left(struct grove *g, struct grove_store *st)
 	struct grove_check_result result = { .size = sizeof(result) };
 	struct grove_detail d;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	CHECK(!grove__check(g, &at, a_problem, NULL, &result, &d));
 	grove__where_release(&at);
 }

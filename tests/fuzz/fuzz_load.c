@@ -75,7 +75,7 @@ static void check(struct grove *g, struct grove_store *st)
 	struct grove_detail d;
 	uint64_t told = 0;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	CHECK(!grove__check(g, &at, a_problem, &told, &result, &d));
 	CHECK(told == result.problems && result.files == 1);
 	grove__where_release(&at);

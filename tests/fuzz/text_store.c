@@ -8,7 +8,7 @@
 #include "world.h"
 
 #include "base/buf.h"
-#include "base/err.h"
+#include "base/fail.h"
 #include "store/store.h"
 
 struct text_store {

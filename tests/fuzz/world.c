@@ -110,7 +110,7 @@ struct grove_session *world_open(struct grove *g, struct grove_store *st, unsign
 	struct grove_detail d;
 
 	CHECK(s != NULL && at.project && at.session);
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	*rc = grove__session_open(g, &at, flags, s, &d);
 	if (!*rc)
 		return s;

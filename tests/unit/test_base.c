@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/crc32c.h"
-#include "base/err.h"
+#include "base/fail.h"
 #include "base/idmap.h"
 
 #include "../lib/chance.h"
@@ -423,19 +423,19 @@ static void a_hash_depends_on_every_byte_and_the_seed(void **state)
 
 		for (size_t i = 0; i < len; i++)
 			text[i] = (unsigned char)(i * 37 + 1);
-		h = grove__hash(1, text, len);
-		assert_true(h == grove__hash(1, text, len));
-		assert_true(h != grove__hash(2, text, len));
+		h = grove__idmap_hash(1, text, len);
+		assert_true(h == grove__idmap_hash(1, text, len));
+		assert_true(h != grove__idmap_hash(2, text, len));
 		for (size_t i = 0; i < len * 8; i++) {
 			text[i / 8] ^= (unsigned char)(1u << i % 8);
-			assert_true(h != grove__hash(1, text, len));
+			assert_true(h != grove__idmap_hash(1, text, len));
 			text[i / 8] ^= (unsigned char)(1u << i % 8);
 		}
 		if (len) {
-			assert_true(h != grove__hash(1, text, len - 1));
+			assert_true(h != grove__idmap_hash(1, text, len - 1));
 			/* a NUL more is another name */
 			text[len - 1] = 0;
-			assert_true(grove__hash(1, text, len) != grove__hash(1, text, len - 1));
+			assert_true(grove__idmap_hash(1, text, len) != grove__idmap_hash(1, text, len - 1));
 		}
 	}
 }
@@ -471,7 +471,7 @@ static void hostile_names_do_not_collide(void **state)
 
 					memcpy(text + 8 * place, &known[k], 8);
 					memcpy(text + 8 * !place, &other, 8);
-					h[i] = grove__hash(seed, text, sizeof(text)) & 0xffffffff;
+					h[i] = grove__idmap_hash(seed, text, sizeof(text)) & 0xffffffff;
 				}
 				qsort(h, NR, sizeof(*h), by_value);
 				for (int i = 1; i < NR; i++)
@@ -615,10 +615,10 @@ static void a_detail_is_cut_to_its_size(void **state)
 	assert_string_equal(d.path, "");
 	assert_int_equal(d.has_place, 0);
 	assert_int_equal(grove__fail_nomem(&d), GROVE_ENOMEM);
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	assert_int_equal(d.code, 0);
 	assert_string_equal(d.message, "");
-	grove__detail_clear(NULL);
+	grove__fail_clear(NULL);
 	assert_int_equal(grove__fail_at(NULL, GROVE_EJSON, "p", 1, 1, "x"), GROVE_EJSON);
 }
 

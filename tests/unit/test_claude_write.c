@@ -94,7 +94,7 @@ static void composed_release(struct composed *c)
 {
 	grove__buf_release(&c->out);
 	grove__buf_release(&c->target);
-	grove__detail_clear(&c->d);
+	grove__fail_clear(&c->d);
 	world_release(&c->w);
 }
 
@@ -325,7 +325,7 @@ static void a_wish_is_spelled_or_refused(void **state)
 		if (w.kind != GROVE_KIND_NAME)
 			assert_int_equal(grove__claude_spell(&w, &b, NULL), GROVE_ENOTSUP);
 	assert_int_equal(b.len, 0);
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	grove__buf_release(&b);
 }
 
@@ -637,7 +637,7 @@ static void a_message_without_a_uuid_cannot_be_planned(void **state)
 	assert_int_equal(grove__claude_plan(&list, &plan, &d), GROVE_EINVAL);
 	assert_string_equal(d.message, "message 1 of the list has no uuid");
 	grove__claude_plan_release(&plan);
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 }
 
 /* --------------------------------------------------------------------- tail */

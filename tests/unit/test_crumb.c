@@ -162,7 +162,7 @@ static int read_note(struct world *w, char *id, size_t size)
 	int64_t time;
 	int rc;
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	rc = grove__crumb_read(w->g, &grove__dialect_xcsh, "/w/p", &at, &time, &d);
 	if (!rc) {
 		snprintf(id, size, "%s/%s", at.agent, at.session);
@@ -221,7 +221,7 @@ static void a_note_is_written_whole(void **state)
 	struct grove_detail d;
 	char path[4200];
 
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	assert_int_equal(grove__crumb_write(w->g, &grove__dialect_xcsh, "/w/p", "/s/1.jsonl", &d), 0);
 	assert_int_equal(grove__crumb_write(w->g, &grove__dialect_xcsh, "/w/p", "/s/2.jsonl", &d), 0);
 	snprintf(path, sizeof(path), "%s/" CRUMB, w->dir);
@@ -241,7 +241,7 @@ static void without_a_terminal_there_is_no_note(void **state)
 
 	grove_close(w->g);
 	open_world(w, none);
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	assert_int_equal(grove__crumb_write(w->g, &grove__dialect_xcsh, "/w/p", "/s/1.jsonl", &d), 1);
 	snprintf(path, sizeof(path), "%s/.xcsh", w->dir);
 	assert_int_not_equal(access(path, F_OK), 0);
@@ -253,7 +253,7 @@ static void what_cannot_be_written_is_told(void **state)
 	struct grove_detail d;
 
 	put_file(w, ".xcsh/agent/terminal-sessions", "a file");
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	assert_true(grove__crumb_write(w->g, &grove__dialect_xcsh, "/w/p", "/s/1.jsonl", &d) < 0);
 	assert_int_not_equal(d.code, 0);
 }
@@ -270,7 +270,7 @@ static void a_live_session_leaves_a_note(void **state)
 	assert_int_equal(grove__crumb_leave(s), 0);
 	/* a newer one, that another terminal has */
 	put_file(w, SESSIONS "other.jsonl", HEADER("other"));
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	assert_int_equal(grove__locate(w->g, "last", &at, &d), 0);
 	assert_string_equal(at.path, grove_session_path(s));
 	grove__where_release(&at);

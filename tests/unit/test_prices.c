@@ -21,7 +21,7 @@ static int add(struct grove__prices *p, const char *text, struct grove_detail *d
 {
 	struct grove_detail none;
 
-	grove__detail_clear(d ? d : &none);
+	grove__fail_clear(d ? d : &none);
 	return grove__prices_add(p, grove__slice_str(text), "F", d ? d : &none);
 }
 
@@ -200,7 +200,7 @@ static double input_price(const char *dir, const char *file)
 
 	assert_int_equal(grove_open(&g, &o), 0);
 	grove__prices_init(&p);
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	assert_int_equal(grove__prices_load(&p, g, file, &d), 0);
 	/* what a user says nothing about is as it was */
 	assert_non_null(grove__prices_find(&p, "claude-opus-4-5"));
@@ -264,7 +264,7 @@ static void a_named_file_must_be_there(void **state)
 	for (int i = 0; i < 2; i++) {
 		variables[0] = i ? "/nowhere/prices.json" : NULL;
 		grove__prices_init(&p);
-		grove__detail_clear(&d);
+		grove__fail_clear(&d);
 		assert_int_equal(grove__prices_load(&p, g, i ? NULL : "/nowhere/prices.json", &d),
 				 GROVE_ENOTFOUND);
 		assert_string_equal(d.path, "/nowhere/prices.json");

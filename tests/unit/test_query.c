@@ -302,7 +302,7 @@ static void an_expression_that_takes_too_long_is_told(void **state)
 	assert_non_null(fit);
 	assert_int_equal(grove__query_begin(fit, &on, &d), GROVE_ETOOBIG);
 	assert_non_null(strstr(d.message, "too long"));
-	grove__detail_clear(&d);
+	grove__fail_clear(&d);
 	assert_int_equal(grove__query_begin(fit, &nothing, &d), 0);
 	assert_true(grove__query_is_open(fit));
 	assert_int_equal(grove__query_text(fit, text, &d), GROVE_ETOOBIG);

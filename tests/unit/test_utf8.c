@@ -49,7 +49,7 @@ static void every_code_point_reads_back_as_it_was_written(void **state)
 
 		assert_int_equal(len, expect);
 		assert_int_equal(grove__utf8_valid(grove__slice(utf8, len)), !surrogate);
-		assert_int_equal(grove__wtf8_decode(utf8, utf8 + len, &got), len);
+		assert_int_equal(grove__utf8_decode_wtf8(utf8, utf8 + len, &got), len);
 		assert_int_equal(got, cp);
 		if (surrogate) {
 			assert_int_equal(grove__utf8_decode(utf8, utf8 + len, &got), 1);
@@ -127,14 +127,14 @@ static void wtf8_keeps_lone_surrogates_and_joins_pairs(void **state)
 	uint32_t cp;
 
 	(void)state;
-	assert_int_equal(grove__wtf8_decode(pair, pair + 6, &cp), 6);
+	assert_int_equal(grove__utf8_decode_wtf8(pair, pair + 6, &cp), 6);
 	assert_int_equal(cp, 0x1f600);
-	assert_int_equal(grove__wtf8_decode(pair, pair + 5, &cp), 3);
+	assert_int_equal(grove__utf8_decode_wtf8(pair, pair + 5, &cp), 3);
 	assert_int_equal(cp, 0xd83d);
-	assert_int_equal(grove__wtf8_decode(pair + 3, pair + 6, &cp), 3);
+	assert_int_equal(grove__utf8_decode_wtf8(pair + 3, pair + 6, &cp), 3);
 	assert_int_equal(cp, 0xde00);
 	/* cut short it is no surrogate but bad bytes, one by one */
-	assert_int_equal(grove__wtf8_decode(pair, pair + 2, &cp), 1);
+	assert_int_equal(grove__utf8_decode_wtf8(pair, pair + 2, &cp), 1);
 	assert_int_equal(cp, GROVE__UTF8_BAD);
 }
 

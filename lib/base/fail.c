@@ -1,14 +1,14 @@
 /*
- * base/err.c: what went wrong, in enough detail to act on it.
+ * base/fail.c: what went wrong, in enough detail to act on it.
  */
-#include "base/err.h"
+#include "base/fail.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-void grove__detail_clear(struct grove_detail *d)
+void grove__fail_clear(struct grove_detail *d)
 {
 	if (!d)
 		return;
@@ -22,7 +22,7 @@ static void fill(struct grove_detail *d, int code, const char *path, const char 
 {
 	if (!d)
 		return;
-	grove__detail_clear(d);
+	grove__fail_clear(d);
 	d->code = code;
 	vsnprintf(d->message, sizeof(d->message), fmt, ap);
 	if (path)

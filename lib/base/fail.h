@@ -1,12 +1,12 @@
 /*
- * base/err.h: what went wrong, in enough detail to act on it.
+ * base/fail.h: what went wrong, in enough detail to act on it.
  *
  * Functions return a code and, where the caller gave them a struct
  * grove_detail, fill it in: the first failure writes it, everybody above
  * passes the code up untouched.
  */
-#ifndef GROVE_BASE_ERR_H
-#define GROVE_BASE_ERR_H
+#ifndef GROVE_BASE_FAIL_H
+#define GROVE_BASE_FAIL_H
 
 #include "grove/types.h"
 
@@ -21,6 +21,6 @@ int grove__fail_at(struct grove_detail *d, int code, const char *path,
 int grove__fail_sys(struct grove_detail *d, int err, const char *path, const char *what);
 int grove__fail_nomem(struct grove_detail *d);
 
-void grove__detail_clear(struct grove_detail *d);
+void grove__fail_clear(struct grove_detail *d);
 
 #endif

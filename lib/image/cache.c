@@ -3,7 +3,7 @@
  *
  * A file below the cache directory for each large session file, named by the
  * file's device and inode: what is known of the image, then its spine, and the
- * rows that rules over the whole log ask, as they lie in memory (tree/freeze.h,
+ * rows that rules over the whole log ask, as they lie in memory (tree/spine_freeze.h,
  * chain_freeze() of a dialect). They are mapped and used where they are. So
  * opening a session again costs what was appended since.
  *
@@ -27,7 +27,7 @@
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/map.h"
-#include "tree/freeze.h"
+#include "tree/spine_freeze.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -77,7 +77,7 @@ struct grove__spine {
 	bool shared;                      /* it was called: readers may know the spine */
 	uint64_t nr_orphans, nr_cycles, nr_duplicates;
 
-	/* What it was thawed from (freeze.c): the first blocks lie there. NULL: nothing. */
+	/* What it was thawed from (spine_freeze.c): the first blocks lie there. NULL: nothing. */
 	const char *ice;
 	size_t ice_len;
 	const char *base;                 /* texts are so far from here */

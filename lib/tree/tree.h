@@ -53,7 +53,7 @@ static inline bool grove__tree_is_mark(const struct grove__spine *s, uint32_t ro
 }
 
 /*
- * label.c: the labels as they stand after all events, in the order a map
+ * labels.c: the labels as they stand after all events, in the order a map
  * keeps: setting one again leaves it in its place, clearing forgets the place.
  * Immutable and counted, so that views share it.
  */

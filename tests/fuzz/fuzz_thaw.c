@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "store/store.h"
-#include "tree/freeze.h"
+#include "tree/spine_freeze.h"
 
 #define WORDS 6
 

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "image/sums.h"
-#include "tree/freeze.h"
+#include "tree/spine_freeze.h"
 #include "tree/tree.h"
 
 #include "../lib/chance.h"

@@ -1,5 +1,5 @@
 /*
- * blob/blob.c: bytes under the name of their hash.
+ * blob/blobs.c: bytes under the name of their hash.
  *
  *	DIR/0a4d…e1            a blob
  *	DIR/0a4d…e1.png        the same file, as oh-my-pi lets other programs see it

@@ -1,5 +1,5 @@
 /*
- * tree/sound.c: can a spine that was thawed be walked?
+ * tree/spine_sound.c: can a spine that was thawed be walked?
  *
  * A checksum tells that bytes are those that were written, not that they were
  * written by us, and not that they make sense. So every number that is used as an
@@ -10,7 +10,7 @@
  * All rows are looked at whenever a session is opened, so this is mostly a walk over
  * arrays without a branch, a block at a time.
  */
-#include "tree/freeze.h"
+#include "tree/spine_freeze.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /*
- * tree/freeze.h: a spine as one piece of bytes.
+ * tree/spine_freeze.h: a spine as one piece of bytes.
  */
-#ifndef GROVE_TREE_FREEZE_H
-#define GROVE_TREE_FREEZE_H
+#ifndef GROVE_TREE_SPINE_FREEZE_H
+#define GROVE_TREE_SPINE_FREEZE_H
 
 #include "tree/spine.h"
 
@@ -34,7 +34,7 @@ int grove__spine_freeze(const struct grove__spine *s, uint64_t at, struct grove_
 struct grove__spine *grove__spine_thaw(const struct grove__ice *ice, char *bytes, size_t len,
 				       uint64_t tail);
 
-/* Does everything in it lead somewhere? See sound.c. `names` are the texts, `len` bytes of them. */
+/* Does everything in it lead somewhere? See spine_sound.c. `names` are the texts, `len` bytes of them. */
 bool grove__spine_sound(const struct grove__spine *s, const char *names, uint64_t len, uint64_t tail);
 /* Is there a text at that distance? */
 bool grove__spine_name_fits(const char *names, uint64_t len, uint64_t at);

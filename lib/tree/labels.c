@@ -1,5 +1,5 @@
 /*
- * tree/label.c: the labels as they stand after all that was said about them.
+ * tree/labels.c: the labels as they stand after all that was said about them.
  */
 #include "tree/tree.h"
 

@@ -1,5 +1,5 @@
 /*
- * tree/freeze.c: a spine as one piece of bytes.
+ * tree/spine_freeze.c: a spine as one piece of bytes.
  *
  *	block 0 | block 1 | … | names | slots of the id map | pending | labels
  *
@@ -8,7 +8,7 @@
  * file. Ids are distances in memory, too: here from just before the first name, and
  * nothing has to be made anew.
  */
-#include "tree/freeze.h"
+#include "tree/spine_freeze.h"
 
 #include "base/array.h"
 #include "base/buf.h"

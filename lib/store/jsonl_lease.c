@@ -264,7 +264,7 @@ int grove__jsonl_may_write(struct jsonl_log *log, struct grove_detail *d)
 	log->leased = !err;
 	log->lease_looked_ns = now;
 	if (log->lease.number ? !has(log, &held) : is_taken(&held))
-		return grove__lease_refused(&held, log->lease.number, log->path, d);
+		return grove__log_lease_refused(&held, log->lease.number, log->path, d);
 	/* perhaps it went with the session, to another name */
 	return err ? grove__jsonl_look(log, &st, d) : 0;
 }
@@ -289,7 +289,7 @@ static int step(struct jsonl_log *log, const char *owner, int64_t ms, bool waite
 		return STEP_DONE;
 	}
 	if (ms && !mine && is_taken(held) && strcmp(held->owner, owner))
-		return grove__lease_refused(held, 0, log->path, d);
+		return grove__log_lease_refused(held, 0, log->path, d);
 	if (none || (!held->number && !waited)) {
 		err = none ? write_lease(log->lease_path, &next, true, st) : 0;
 		return err ? grove__fail_sys(d, err, log->lease_path, "cannot lease") : STEP_WAIT;

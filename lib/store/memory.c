@@ -270,7 +270,7 @@ static int memory_append_on(struct grove_log *l, const struct grove_record *rec,
 		return grove__memory_unlock(m, grove__fail(d, GROVE_ECONFLICT, NULL,
 					     "another writer has appended"));
 	if (base != GROVE_ANY_BASE && base != s->base)
-		return grove__memory_unlock(m, grove__base_moved(NULL, d));
+		return grove__memory_unlock(m, grove__log_base_moved(NULL, d));
 	before = s->nr;
 	bytes = s->bytes;
 	for (size_t i = 0; i < nr; i++) {

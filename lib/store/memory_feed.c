@@ -130,7 +130,7 @@ int grove__memory_may_write(const struct memory_log *log, struct grove_detail *d
 	if (log->lease ? held->number == log->lease
 		       : !*held->owner || held->until <= grove__sys_now_ms())
 		return 0;
-	return grove__lease_refused(held, log->lease, NULL, d);
+	return grove__log_lease_refused(held, log->lease, NULL, d);
 }
 
 int grove__memory_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
@@ -153,7 +153,7 @@ int grove__memory_lease(struct grove_log *l, const char *owner, int64_t ms, stru
 		log->lease = 0;
 	} else if (ms > 0) {
 		if (!mine && *held->owner && held->until > now && strcmp(held->owner, owner)) {
-			rc = grove__lease_refused(held, 0, NULL, d);
+			rc = grove__log_lease_refused(held, 0, NULL, d);
 		} else {
 			log->lease = held->number += !mine;
 			memcpy(held->owner, owner, strlen(owner) + 1);

@@ -93,7 +93,7 @@ int grove__mysql_may_write(struct mysql_log *log, const struct mysql_end *e, con
 
 	if (mine ? e->lease.number == mine : !*e->lease.owner || e->lease.until <= e->now)
 		return 0;
-	return grove__lease_refused(&e->lease, mine, url, d);
+	return grove__log_lease_refused(&e->lease, mine, url, d);
 }
 
 struct leasing {
@@ -155,7 +155,7 @@ static int judge(const struct mysql_conn *c, const struct leasing *k, const stru
 	*mine = number && e->lease.number == number;
 	if (k->ms && !*mine && *e->lease.owner && e->lease.until > e->now &&
 	    strcmp(e->lease.owner, k->owner))
-		return grove__lease_refused(&e->lease, 0, c->url, d);
+		return grove__log_lease_refused(&e->lease, 0, c->url, d);
 	return 0;
 }
 

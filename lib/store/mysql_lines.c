@@ -584,7 +584,7 @@ static int as_expected(const struct mysql_conn *c, const struct appending *a, st
 	if (a->expect != GROVE_ANY_POS && a->expect != a->end.tail)
 		return grove__mysql_moved(c->url, d);
 	if (a->base != GROVE_ANY_BASE && a->base != a->end.base)
-		return grove__base_moved(c->url, d);
+		return grove__log_base_moved(c->url, d);
 	return 0;
 }
 

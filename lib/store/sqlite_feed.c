@@ -167,7 +167,7 @@ int grove__sqlite_may_write(const struct sqlite_log *log, const struct grove_lea
 {
 	if (log->lease ? held->number == log->lease : !is_held(held))
 		return 0;
-	return grove__lease_refused(held, log->lease, grove__sqlite_store(log->base.store)->path, d);
+	return grove__log_lease_refused(held, log->lease, grove__sqlite_store(log->base.store)->path, d);
 }
 
 static int put_lease(struct sqlite_conn *c, const struct sqlite_log *log,
@@ -216,7 +216,7 @@ static int move_lease(struct sqlite_conn *c, const struct sqlite_log *log, const
 	if (!ms) {
 		*held = (struct grove_lease){ .number = held->number };
 	} else if (!mine && is_held(held) && strcmp(held->owner, owner)) {
-		return grove__lease_refused(held, 0, c->path, d);
+		return grove__log_lease_refused(held, 0, c->path, d);
 	} else {
 		held->number += !mine;
 		held->until = grove__sys_now_ms() + ms;

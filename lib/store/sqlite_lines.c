@@ -456,7 +456,7 @@ int grove__sqlite_append_on(struct grove_log *l, const struct grove_record *rec,
 	if (expect != GROVE_ANY_POS && expect != e.tail)
 		rc = moved(c, d);
 	else if (base != GROVE_ANY_BASE && base != e.base)
-		rc = grove__base_moved(c->path, d);
+		rc = grove__log_base_moved(c->path, d);
 	if (!rc)
 		rc = grove__sqlite_prepare(c, SQL_INSERT, &st, d);
 	if (!rc && nr && e.unfinished)

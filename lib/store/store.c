@@ -1,10 +1,7 @@
 /*
- * store/store.c: the only way to a store: registry, defaults, hand-over.
+ * store/store.c: the only way to a store: which kinds there are, defaults, hand-over.
  */
 #include "store/store.h"
-
-#include "sys/clock.h"
-#include "sys/watch.h"
 
 #include <string.h>
 
@@ -87,7 +84,7 @@ void grove__store_close(struct grove_store *st)
 		st->ops->close(st);
 }
 
-static int missing(struct grove_detail *d, const struct grove_store_ops *ops, const char *what)
+int grove__store_cannot(struct grove_detail *d, const struct grove_store_ops *ops, const char *what)
 {
 	return grove__fail(d, GROVE_ENOTSUP, NULL, "a %s store cannot %s", ops->name, what);
 }
@@ -108,13 +105,13 @@ int grove__store_list_subs(struct grove_store *st, const char *project, grove_ke
 
 int grove__store_remove(struct grove_store *st, const struct grove_key *key, struct grove_detail *d)
 {
-	return st->ops->remove ? st->ops->remove(st, key, d) : missing(d, st->ops, "remove");
+	return st->ops->remove ? st->ops->remove(st, key, d) : grove__store_cannot(d, st->ops, "remove");
 }
 
 int grove__store_rename(struct grove_store *st, const struct grove_key *from,
 			const struct grove_key *to, struct grove_detail *d)
 {
-	return st->ops->rename ? st->ops->rename(st, from, to, d) : missing(d, st->ops, "rename");
+	return st->ops->rename ? st->ops->rename(st, from, to, d) : grove__store_cannot(d, st->ops, "rename");
 }
 
 bool grove__store_name_ok(const char *name)
@@ -145,7 +142,7 @@ int grove__store_attach_put(struct grove_store *st, const struct grove_key *key,
 	if (!grove__store_name_ok(name))
 		return bad_name(d, name);
 	return st->ops->attach_put ? st->ops->attach_put(st, key, name, bytes, d)
-				   : missing(d, st->ops, "keep attachments");
+				   : grove__store_cannot(d, st->ops, "keep attachments");
 }
 
 int grove__store_attach_get(struct grove_store *st, const struct grove_key *key, const char *name,
@@ -154,7 +151,7 @@ int grove__store_attach_get(struct grove_store *st, const struct grove_key *key,
 	if (!grove__store_name_ok(name))
 		return bad_name(d, name);
 	return st->ops->attach_get ? st->ops->attach_get(st, key, name, out, d)
-				   : missing(d, st->ops, "keep attachments");
+				   : grove__store_cannot(d, st->ops, "keep attachments");
 }
 
 int grove__store_attach_list(struct grove_store *st, const struct grove_key *key,
@@ -169,199 +166,6 @@ int grove__store_describe(struct grove_store *st, const struct grove_key *key, s
 	return st->ops->describe ? st->ops->describe(st, key, out) : 0;
 }
 
-int grove__log_open(struct grove_log **out, struct grove_store *st, const struct grove_key *key,
-		    unsigned flags, struct grove_detail *d)
-{
-	*out = NULL;
-	return st->ops->open(st, key, flags, out, d);
-}
-
-void grove__log_close(struct grove_log *log)
-{
-	if (log)
-		log->ops->close_log(log);
-}
-
-int grove__log_stat(struct grove_log *log, struct grove_log_stat *out, struct grove_detail *d)
-{
-	memset(out, 0, sizeof(*out));
-	return log->ops->stat(log, out, d);
-}
-
-int grove__log_read(struct grove_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		    struct grove_run *run, struct grove_detail *d)
-{
-	memset(run, 0, sizeof(*run));
-	if (pos > until)
-		return grove__fail(d, GROVE_ESTALE, NULL, "the session became shorter");
-	return log->ops->read(log, pos, until, buf, cap, run, d);
-}
-
-int grove__log_fetch(struct grove_log *log, uint64_t pos, uint64_t off, char *buf, size_t len,
-		     struct grove_detail *d)
-{
-	return log->ops->fetch(log, pos, off, buf, len, d);
-}
-
-static bool has_lf(struct grove_slice line)
-{
-	return line.len && memchr(line.ptr, '\n', line.len);
-}
-
-static int two_lines(struct grove_detail *d)
-{
-	return grove__fail(d, GROVE_EINVAL, NULL, "a line with a line end in it");
-}
-
-int grove__base_moved(const char *path, struct grove_detail *d)
-{
-	return grove__fail(d, GROVE_ECONFLICT, path, "another writer has changed what is kept with it");
-}
-
-int grove__log_same_base(struct grove_log *log, uint64_t base, struct grove_detail *d)
-{
-	struct grove_log_stat st;
-	int rc;
-
-	if (base == GROVE_ANY_BASE || !grove__log_has_changes(log))
-		return 0;
-	rc = grove__log_stat(log, &st, d);
-	return !rc && st.base != base ? grove__base_moved(log->store->url, d) : rc;
-}
-
-int grove__log_append_on(struct grove_log *log, const struct grove_record *rec, size_t nr,
-			 uint64_t expect, uint64_t base, enum grove_sync sync,
-			 struct grove_appended *out, struct grove_detail *d)
-{
-	int rc;
-
-	memset(out, 0, sizeof(*out));
-	for (size_t i = 0; i < nr; i++)
-		if (has_lf(rec[i].line))
-			return two_lines(d);
-	if (base != GROVE_ANY_BASE && log->ops->version >= 4 && log->ops->append_on)
-		return log->ops->append_on(log, rec, nr, expect, base, sync, out, d);
-	/* a change between the two is not seen */
-	rc = grove__log_same_base(log, base, d);
-	return rc ? rc : log->ops->append(log, rec, nr, expect, sync, out, d);
-}
-
-int grove__log_append(struct grove_log *log, const struct grove_record *rec, size_t nr,
-		      uint64_t expect, enum grove_sync sync, struct grove_appended *out,
-		      struct grove_detail *d)
-{
-	return grove__log_append_on(log, rec, nr, expect, GROVE_ANY_BASE, sync, out, d);
-}
-
-int grove__log_sync(struct grove_log *log, struct grove_detail *d)
-{
-	return log->ops->sync ? log->ops->sync(log, d) : 0;
-}
-
-int grove__log_replace(struct grove_log *log, uint64_t pos, struct grove_slice line,
-		       enum grove_sync sync, struct grove_detail *d)
-{
-	if (has_lf(line))
-		return two_lines(d);
-	return log->ops->replace ? log->ops->replace(log, pos, line, sync, d)
-				 : missing(d, log->ops, "replace a line");
-}
-
-/* What a rewrite yields, looked over. */
-struct checked {
-	grove_line_fn *next;
-	void *payload;
-	struct grove_detail *d;
-};
-
-static int next_checked(void *payload, struct grove_record *rec)
-{
-	struct checked *c = payload;
-	int rc;
-
-	memset(rec, 0, sizeof(*rec));
-	rc = c->next(c->payload, rec);
-	return !rc && has_lf(rec->line) ? two_lines(c->d) : rc;
-}
-
-int grove__log_cut(struct grove_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
-		   struct grove_detail *d)
-{
-	/* the table of an older store ends before this slot, or the next ones */
-	return log->ops->version >= 2 && log->ops->cut ? log->ops->cut(log, pos, expect, sync, d)
-						       : missing(d, log->ops, "cut a log off");
-}
-
-int grove__log_rewrite(struct grove_log *log, grove_line_fn *next, void *payload, uint64_t expect,
-		       unsigned flags, struct grove_detail *d)
-{
-	struct checked c = { next, payload, d };
-
-	return log->ops->rewrite ? log->ops->rewrite(log, next_checked, &c, expect, flags, d)
-				 : missing(d, log->ops, "be rewritten");
-}
-
-int grove__log_meta_get(struct grove_log *log, const char *name, struct grove_buf *out,
-			struct grove_detail *d)
-{
-	return log->ops->meta_get ? log->ops->meta_get(log, name, out, d)
-				  : grove__fail(d, GROVE_ENOTFOUND, NULL, "no value named %s", name);
-}
-
-int grove__log_meta_put(struct grove_log *log, const char *name, struct grove_slice value,
-			struct grove_detail *d)
-{
-	return log->ops->meta_put ? log->ops->meta_put(log, name, value, d)
-				  : missing(d, log->ops, "keep values with a log");
-}
-
-/* ------------------------------------------------------- since version 3 */
-
-/* The slot, if the table of the store reaches that far. */
-#define SLOT3(ops, slot) ((ops)->version >= 3 ? (ops)->slot : NULL)
-
-bool grove__log_has_update(const struct grove_log *log)
-{
-	log = grove__store_traced(log);
-	return SLOT3(log->ops, update) != NULL;
-}
-
-int grove__log_update(struct grove_log *log, uint64_t pos, struct grove_slice was,
-		      const struct grove_record *rec, enum grove_change_kind kind,
-		      enum grove_sync sync, struct grove_detail *d)
-{
-	if (has_lf(rec->line))
-		return two_lines(d);
-	return SLOT3(log->ops, update) ? log->ops->update(log, pos, was, rec, kind, sync, d)
-				       : missing(d, log->ops, "update a line");
-}
-
-bool grove__log_has_changes(const struct grove_log *log)
-{
-	log = grove__store_traced(log);
-	return SLOT3(log->ops, changes) != NULL;
-}
-
-int grove__log_changes(struct grove_log *log, uint64_t since, grove_change_fn *fn, void *payload,
-		       struct grove_detail *d)
-{
-	return SLOT3(log->ops, changes) ? log->ops->changes(log, since, fn, payload, d)
-					: missing(d, log->ops, "tell changes");
-}
-
-int grove__log_lease(struct grove_log *log, const char *owner, int64_t ms, struct grove_lease *out,
-		     struct grove_detail *d)
-{
-	size_t n = strlen(owner);
-
-	memset(out, 0, sizeof(*out));
-	if (n > GROVE_LEASE_OWNER_MAX || (!n && ms > 0))
-		return grove__fail(d, GROVE_EINVAL, NULL, "the owner of a lease has 1 to %d bytes",
-				   GROVE_LEASE_OWNER_MAX);
-	return SLOT3(log->ops, lease) ? log->ops->lease(log, owner, ms, out, d)
-				      : missing(d, log->ops, "lease a log");
-}
-
 enum grove_change_kind grove__store_value_kind(const char *name)
 {
 	if (!strcmp(name, "leaf"))
@@ -373,60 +177,4 @@ enum grove_change_kind grove__store_value_kind(const char *name)
 	    !strcmp(name, GROVE__META_CWD) || !strcmp(name, GROVE__META_TIME))
 		return (enum grove_change_kind)0;
 	return GROVE_CHANGE_VALUE;
-}
-
-int grove__lease_refused(const struct grove_lease *held, uint64_t mine, const char *path,
-			 struct grove_detail *d)
-{
-	if (mine)
-		return grove__fail(d, GROVE_ECONFLICT, path, "the lease was taken over by %.100s",
-				   *held->owner ? held->owner : "another writer");
-	return grove__fail(d, GROVE_ECONFLICT, path, "%.100s has a lease to write to it", held->owner);
-}
-
-/* Asking often at first and seldom later: who waits for a reply waits little, who idles costs little. */
-#define POLL_FIRST_MS 5
-#define POLL_LAST_MS 400
-
-static bool differs(const struct grove_log_stat *a, const struct grove_log_stat *b)
-{
-	return a->tail != b->tail || a->bytes != b->bytes || a->generation != b->generation ||
-	       a->base != b->base || a->ctime_ns != b->ctime_ns;
-}
-
-static int ask_again(struct grove_log *log, const struct grove_log_stat *seen, int64_t ms, int wake,
-		     struct grove_detail *d)
-{
-	int64_t end = grove__sys_ticks_ns() + ms * 1000000, left, pause = POLL_FIRST_MS;
-	struct grove_log_stat now;
-	int rc;
-
-	for (;; pause = pause * 3 / 2) {
-		rc = grove__log_stat(log, &now, d);
-		if (rc)
-			return rc == GROVE_ENOTFOUND || rc == GROVE_ESTALE ? 0 : rc;
-		if (differs(seen, &now))
-			return 0;
-		left = (end - grove__sys_ticks_ns() + 999999) / 1000000;
-		if (left <= 0)
-			return 1;
-		if (pause > POLL_LAST_MS)
-			pause = POLL_LAST_MS;
-		if (grove__sys_wait_fd(wake, pause < left ? pause : left))
-			return 1;
-	}
-}
-
-int grove__log_wait(struct grove_log *log, const struct grove_log_stat *seen, int64_t ms, int wake,
-		    struct grove_detail *d)
-{
-	return SLOT3(log->ops, wait) ? log->ops->wait(log, seen, ms, wake, d)
-				     : ask_again(log, seen, ms, wake, d);
-}
-
-int grove__log_ancestors(struct grove_log *log, struct grove_slice id, grove_record_fn *fn,
-			 void *payload, struct grove_detail *d)
-{
-	return SLOT3(log->ops, ancestors) ? log->ops->ancestors(log, id, fn, payload, d)
-					  : missing(d, log->ops, "find parents");
 }

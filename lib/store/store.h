@@ -89,11 +89,11 @@ int grove__log_ancestors(struct grove_log *log, struct grove_slice id, grove_rec
 /* Which change it is when the value of this name is put; 0: none that anybody has to know of. */
 enum grove_change_kind grove__store_value_kind(const char *name);
 /* What the writers of every store say when the right to write is another's. */
-int grove__lease_refused(const struct grove_lease *held, uint64_t mine, const char *path,
+int grove__log_lease_refused(const struct grove_lease *held, uint64_t mine, const char *path,
 			 struct grove_detail *d);
 
 /* What they say when the base is another: GROVE_ECONFLICT. */
-int grove__base_moved(const char *path, struct grove_detail *d);
+int grove__log_base_moved(const char *path, struct grove_detail *d);
 
 /* The stores. Each takes what stands behind the scheme. */
 int grove__store_memory_open(struct grove_store **out, const char *rest, struct grove_detail *d);
@@ -138,6 +138,9 @@ int grove__store_trace_open(struct grove_store **out, struct grove_store *inner,
 			    struct grove_detail *d);
 /* The log that is traced, or the log itself. */
 const struct grove_log *grove__store_traced(const struct grove_log *log);
+
+/* GROVE_ENOTSUP: "a … store cannot …". */
+int grove__store_cannot(struct grove_detail *d, const struct grove_store_ops *ops, const char *what);
 
 /* Is this a name that stays below its directory: relative, no "..", no empty part? */
 bool grove__store_name_ok(const char *name);

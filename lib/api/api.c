@@ -472,14 +472,16 @@ int grove_session_append_message(struct grove_session *s, const char *message_js
 	return grove_session_append(s, grove__slice_str(message_json), NULL, id);
 }
 
-static int wish(struct grove_session *s, const struct grove__wish *w, const char **id)
+static int append_spec(struct grove_session *s, const struct grove__entry_spec *spec, const char **id)
 {
-	WITH_SESSION(s, grove__append_wish(s, w, NULL, id, &d));
+	WITH_SESSION(s, grove__append_spec(s, spec, NULL, id, &d));
 }
 
 int grove_session_append_thinking_level(struct grove_session *s, const char *level, const char **id)
 {
-	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_THINKING_LEVEL, .a = level }, id);
+	struct grove__entry_spec spec = { .kind = GROVE_KIND_THINKING_LEVEL, .thinking = { level } };
+
+	return append_spec(s, &spec, id);
 }
 
 int grove_session_append_model(struct grove_session *s, const char *provider, const char *model,
@@ -491,8 +493,9 @@ int grove_session_append_model(struct grove_session *s, const char *provider, co
 int grove_session_append_model_role(struct grove_session *s, const char *provider, const char *model,
 				    const char *role, const char **id)
 {
-	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_MODEL, .a = provider, .b = model,
-					      .c = role }, id);
+	struct grove__entry_spec spec = { .kind = GROVE_KIND_MODEL, .model = { provider, model, role } };
+
+	return append_spec(s, &spec, id);
 }
 
 int grove_session_append_compaction(struct grove_session *s, const struct grove_compaction *c,
@@ -502,49 +505,73 @@ int grove_session_append_compaction(struct grove_session *s, const struct grove_
 
 	/* callers that were built with an older header have a shorter one */
 	memcpy(&o, c, c->size < sizeof(o) ? c->size : sizeof(o));
-	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_COMPACTION, .a = o.summary,
-					      .b = o.first_kept, .c = o.short_summary,
-					      .number = o.tokens_before, .json = o.details_json,
-					      .json2 = o.usage_json, .preserve = o.preserve_json,
-					      .flag = o.from_hook }, id);
+	return append_spec(s, &(struct grove__entry_spec){
+		.kind = GROVE_KIND_COMPACTION,
+		.compaction = {
+			.summary = o.summary,
+			.short_summary = o.short_summary,
+			.first_kept = o.first_kept,
+			.details_json = o.details_json,
+			.usage_json = o.usage_json,
+			.preserve_json = o.preserve_json,
+			.tokens_before = o.tokens_before,
+			.from_hook = o.from_hook,
+		},
+	}, id);
 }
 
 int grove_session_append_custom(struct grove_session *s, const char *type, const char *data_json,
 				const char **id)
 {
-	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_CUSTOM, .a = type,
-					      .json = data_json }, id);
+	struct grove__entry_spec spec = { .kind = GROVE_KIND_CUSTOM, .custom = { type, data_json } };
+
+	return append_spec(s, &spec, id);
 }
 
 int grove_session_append_custom_message(struct grove_session *s, const char *type,
 					const char *content_json, int display,
 					const char *details_json, const char **id)
 {
-	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_CUSTOM_MESSAGE, .a = type,
-					      .json = content_json, .flag = display,
-					      .json2 = details_json }, id);
+	struct grove__entry_spec spec = {
+		.kind = GROVE_KIND_CUSTOM_MESSAGE,
+		.custom_message = { type, content_json, details_json, display },
+	};
+
+	return append_spec(s, &spec, id);
 }
 
 int grove_session_append_usage(struct grove_session *s, const char *kind, const char *provider,
 			       const char *model, const char *usage_json, const char *note,
 			       const char **id)
 {
-	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_USAGE, .a = kind, .b = provider,
-					      .c = model, .json = usage_json, .json2 = note }, id);
+	struct grove__entry_spec spec = {
+		.kind = GROVE_KIND_USAGE,
+		.usage = { kind, provider, model, usage_json, note },
+	};
+
+	return append_spec(s, &spec, id);
 }
 
 int grove_session_append_context_edit(struct grove_session *s, const char *target,
 				      const char *replacement_json, const char **id)
 {
-	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_CONTEXT_EDIT, .a = target,
-					      .json = replacement_json }, id);
+	struct grove__entry_spec spec = {
+		.kind = GROVE_KIND_CONTEXT_EDIT,
+		.context_edit = { target, replacement_json },
+	};
+
+	return append_spec(s, &spec, id);
 }
 
 int grove_session_label(struct grove_session *s, const char *target, const char *label,
 			const char **id)
 {
-	return wish(s, &(struct grove__wish){ .kind = GROVE_KIND_LABEL, .a = target,
-					      .b = label && *label ? label : NULL }, id);
+	struct grove__entry_spec spec = {
+		.kind = GROVE_KIND_LABEL,
+		.label = { target, label && *label ? label : NULL },
+	};
+
+	return append_spec(s, &spec, id);
 }
 
 int grove_session_rename(struct grove_session *s, const char *name, const char **id)

@@ -509,17 +509,18 @@ int grove__claude_last_prompt(const char *uuid, const char *prompt, bool explici
 	return end(out, session, start, rc);
 }
 
-int grove__claude_spell(const struct grove__wish *w, struct grove_buf *out, struct grove_detail *d)
+int grove__claude_spell(const struct grove__entry_spec *spec, struct grove_buf *out,
+			struct grove_detail *d)
 {
-	const char *why;
+	const char *why, *text = spec->name.text, *leaf = spec->leaf.id;
 	int rc;
 
-	switch (w->kind) {
+	switch (spec->kind) {
 	case GROVE_KIND_NAME:
-		rc = grove__claude_note(CLAUDE_NOTE_CUSTOM_TITLE, grove__slice_str(w->a ? w->a : ""), NULL, out);
+		rc = grove__claude_note(CLAUDE_NOTE_CUSTOM_TITLE, grove__slice_str(text ? text : ""), NULL, out);
 		return rc ? grove__fail_nomem(d) : 0;
 	case GROVE_KIND_OTHER:
-		rc = grove__claude_last_prompt(w->a && strcmp(w->a, GROVE_ROOT) ? w->a : NULL, NULL, true,
+		rc = grove__claude_last_prompt(leaf && strcmp(leaf, GROVE_ROOT) ? leaf : NULL, NULL, true,
 					       NULL, out);
 		return rc ? grove__fail_nomem(d) : 0;
 	case GROVE_KIND_LABEL:

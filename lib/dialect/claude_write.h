@@ -34,7 +34,7 @@ int grove__claude_compose(const struct grove__input *in, const struct grove__pla
 			  struct grove_slice system, struct grove_buf *out,
 			  struct grove_buf *target, struct grove_detail *d);
 /* name: a; other: a leaf mark, a is a uuid or GROVE_ROOT. The rest is GROVE_ENOTSUP. */
-int grove__claude_spell(const struct grove__wish *w, struct grove_buf *out,
+int grove__claude_spell(const struct grove__entry_spec *spec, struct grove_buf *out,
 			struct grove_detail *d);
 /*
  * The same line below another parent (ptr NULL: none); every other byte stays.

@@ -92,14 +92,38 @@ struct grove__blob_source {
 	void *payload;
 };
 
-/* An entry to be spelled by its parts; strings NULL where absent. */
-struct grove__wish {
+/*
+ * An entry described by its parts, for a dialect to spell. `kind` says which
+ * member of the union counts. Pointers are NULL where a part is absent; those
+ * that end in _json are raw JSON values.
+ */
+struct grove__entry_spec {
 	enum grove_kind kind;
-	const char *a, *b, *c;    /* see spell() in each dialect: level; provider, model; … */
-	const char *json, *json2; /* raw values */
-	const char *preserve;     /* raw: what a compaction keeps for an extension */
-	uint64_t number;
-	bool flag;
+	union {
+		struct { const char *level; } thinking;
+		struct { const char *provider, *model, *role; } model;
+		struct {
+			const char *summary, *short_summary;
+			const char *first_kept;       /* the id of the first entry that is kept */
+			const char *details_json, *usage_json;
+			const char *preserve_json;    /* what is kept for an extension */
+			uint64_t tokens_before;
+			bool from_hook;
+		} compaction;
+		struct {
+			const char *summary;
+			const char *from;             /* the leaf that was left, or where the branch begins */
+			const char *details_json, *usage_json;
+			bool from_hook;
+		} branch_summary;
+		struct { const char *type, *data_json; } custom;
+		struct { const char *type, *content_json, *details_json; bool display; } custom_message;
+		struct { const char *kind, *provider, *model, *usage_json, *note; } usage;
+		struct { const char *target, *replacement_json; } context_edit;
+		struct { const char *target, *text; } label;
+		struct { const char *text, *source, *before; } name;
+		struct { const char *id; } leaf;      /* GROVE_KIND_OTHER: this entry is the leaf */
+	};
 };
 
 /* An entry as a caller gives it: raw values, ptr NULL where absent. */
@@ -491,8 +515,8 @@ struct grove__dialect {
 	int (*compose)(const struct grove__input *in, const struct grove__place *at,
 		       struct grove_slice system, struct grove_buf *out,
 		       struct grove_buf *target, struct grove_detail *d);
-	/* {"type":…} for a wish; GROVE_ENOTSUP if there is no word for it. */
-	int (*spell)(const struct grove__wish *w, struct grove_buf *out, struct grove_detail *d);
+	/* {"type":…} for a spec; GROVE_ENOTSUP if there is no word for it. */
+	int (*spell)(const struct grove__entry_spec *spec, struct grove_buf *out, struct grove_detail *d);
 	/*
 	 * Inputs that become several entries: `fn` gets each. NULL: every one is
 	 * one entry. `random` is for what they have to share.

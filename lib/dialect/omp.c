@@ -71,17 +71,16 @@ static enum grove_kind kind(const struct grove__input *in)
 	return grove__pi_input_kind_as(&words, in);
 }
 
-/* A change of name: a the name, b who chose it, c the name before. */
-static int spell(const struct grove__wish *w, struct grove_buf *out, struct grove_detail *d)
+static int spell(const struct grove__entry_spec *spec, struct grove_buf *out, struct grove_detail *d)
 {
 	int rc;
 
-	if (w->kind != GROVE_KIND_NAME)
-		return grove__xcsh_spell(w, out, d);
+	if (spec->kind != GROVE_KIND_NAME)
+		return grove__xcsh_spell(spec, out, d);
 	rc = grove__buf_add_str(out, "{\"type\":\"title_change\"");
-	rc = rc ? rc : grove__pi_put_str(out, "title", w->a);
-	rc = rc ? rc : grove__pi_put_str(out, "source", w->b);
-	rc = rc ? rc : grove__pi_put_str(out, "previousTitle", w->c);
+	rc = rc ? rc : grove__pi_put_str(out, "title", spec->name.text);
+	rc = rc ? rc : grove__pi_put_str(out, "source", spec->name.source);
+	rc = rc ? rc : grove__pi_put_str(out, "previousTitle", spec->name.before);
 	rc = rc ? rc : grove__buf_add_char(out, '}');
 	return rc ? grove__fail_nomem(d) : 0;
 }

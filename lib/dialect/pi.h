@@ -101,7 +101,8 @@ int grove__pi_compose_as(const struct grove__pi_words *words, const struct grove
 /* `,"name":"text"`, nothing for NULL; the same for a raw value. */
 int grove__pi_put_str(struct grove_buf *out, const char *name, const char *text);
 int grove__pi_put_json(struct grove_buf *out, const char *name, const char *json);
-int grove__pi_spell(const struct grove__wish *w, struct grove_buf *out, struct grove_detail *d);
+int grove__pi_spell(const struct grove__entry_spec *spec, struct grove_buf *out,
+		    struct grove_detail *d);
 void grove__pi_input(const struct grove__json_line *l, const char *line, struct grove__input *out);
 enum grove_kind grove__pi_input_kind_as(const struct grove__pi_words *words,
 					const struct grove__input *in);

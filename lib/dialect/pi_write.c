@@ -335,74 +335,73 @@ int grove__pi_put_json(struct grove_buf *out, const char *name, const char *json
 	return json ? grove__buf_addf(out, ",\"%s\":%s", name, json) : 0;
 }
 
-/*
- * Which part of a wish is what:
- *	thinking level  a level
- *	model           a provider, b model
- *	compaction      a summary, b first kept, number tokens, json details, json2 usage, flag hook
- *	branch summary  a summary, b from, json details, json2 usage, flag hook
- *	custom          a type, json data
- *	custom message  a type, json content, flag display, json2 details
- *	usage           a kind, b provider, c model (note in json2), json usage
- *	context edit    a target, json replacement
- *	label           a target, b label
- *	name            a name
- *	other           a leaf mark
- */
-int grove__pi_spell(const struct grove__wish *w, struct grove_buf *out, struct grove_detail *d)
+/* How each summary ends. */
+static int put_details(struct grove_buf *out, const char *details, const char *usage, bool from_hook)
 {
-	const struct grove__pi_shape *s = grove__pi_shape(&grove__pi_words, w->kind);
+	int rc = grove__pi_put_json(out, "details", details);
+
+	rc = rc ? rc : grove__pi_put_json(out, "usage", usage);
+	return rc ? rc : grove__pi_put_json(out, "fromHook", from_hook ? "true" : NULL);
+}
+
+int grove__pi_spell(const struct grove__entry_spec *spec, struct grove_buf *out, struct grove_detail *d)
+{
+	const struct grove__pi_shape *s = grove__pi_shape(&grove__pi_words, spec->kind);
 	int rc = grove__buf_addf(out, "{\"type\":\"%s\"", s ? s->type : "custom");
 
-	switch (w->kind) {
+	switch (spec->kind) {
 	case GROVE_KIND_THINKING_LEVEL:
-		rc = rc ? rc : grove__pi_put_str(out, "thinkingLevel", w->a);
+		rc = rc ? rc : grove__pi_put_str(out, "thinkingLevel", spec->thinking.level);
 		break;
 	case GROVE_KIND_MODEL:
-		rc = rc ? rc : grove__pi_put_str(out, "provider", w->a);
-		rc = rc ? rc : grove__pi_put_str(out, "modelId", w->b);
+		rc = rc ? rc : grove__pi_put_str(out, "provider", spec->model.provider);
+		rc = rc ? rc : grove__pi_put_str(out, "modelId", spec->model.model);
 		break;
 	case GROVE_KIND_COMPACTION:
-		rc = rc ? rc : grove__pi_put_str(out, "summary", w->a);
-		rc = rc ? rc : grove__pi_put_str(out, "firstKeptEntryId", w->b);
+		rc = rc ? rc : grove__pi_put_str(out, "summary", spec->compaction.summary);
+		rc = rc ? rc : grove__pi_put_str(out, "firstKeptEntryId", spec->compaction.first_kept);
 		rc = rc ? rc : grove__buf_addf(out, ",\"tokensBefore\":%llu",
-					       (unsigned long long)w->number);
-		goto details;
+					       (unsigned long long)spec->compaction.tokens_before);
+		rc = rc ? rc : put_details(out, spec->compaction.details_json, spec->compaction.usage_json,
+					   spec->compaction.from_hook);
+		break;
 	case GROVE_KIND_BRANCH_SUMMARY:
-		rc = rc ? rc : grove__pi_put_str(out, "fromId", w->b);
-		rc = rc ? rc : grove__pi_put_str(out, "summary", w->a);
-details:
-		rc = rc ? rc : grove__pi_put_json(out, "details", w->json);
-		rc = rc ? rc : grove__pi_put_json(out, "usage", w->json2);
-		rc = rc ? rc : grove__pi_put_json(out, "fromHook", w->flag ? "true" : NULL);
+		rc = rc ? rc : grove__pi_put_str(out, "fromId", spec->branch_summary.from);
+		rc = rc ? rc : grove__pi_put_str(out, "summary", spec->branch_summary.summary);
+		rc = rc ? rc : put_details(out, spec->branch_summary.details_json,
+					   spec->branch_summary.usage_json,
+					   spec->branch_summary.from_hook);
 		break;
 	case GROVE_KIND_CUSTOM:
-		rc = rc ? rc : grove__pi_put_str(out, "customType", w->a);
-		rc = rc ? rc : grove__pi_put_json(out, "data", w->json);
+		rc = rc ? rc : grove__pi_put_str(out, "customType", spec->custom.type);
+		rc = rc ? rc : grove__pi_put_json(out, "data", spec->custom.data_json);
 		break;
 	case GROVE_KIND_CUSTOM_MESSAGE:
-		rc = rc ? rc : grove__pi_put_str(out, "customType", w->a);
-		rc = rc ? rc : grove__pi_put_json(out, "content", w->json);
-		rc = rc ? rc : grove__pi_put_json(out, "display", w->flag ? "true" : "false");
-		rc = rc ? rc : grove__pi_put_json(out, "details", w->json2);
+		rc = rc ? rc : grove__pi_put_str(out, "customType", spec->custom_message.type);
+		rc = rc ? rc : grove__pi_put_json(out, "content", spec->custom_message.content_json);
+		rc = rc ? rc : grove__pi_put_json(out, "display",
+						  spec->custom_message.display ? "true" : "false");
+		rc = rc ? rc : grove__pi_put_json(out, "details", spec->custom_message.details_json);
 		break;
 	case GROVE_KIND_USAGE:
-		rc = rc ? rc : grove__pi_put_str(out, "kind", w->a);
-		rc = rc ? rc : grove__pi_put_str(out, "provider", w->b);
-		rc = rc ? rc : grove__pi_put_str(out, "model", w->c);
-		rc = rc ? rc : grove__pi_put_json(out, "usage", w->json);
-		rc = rc ? rc : grove__pi_put_str(out, "note", w->json2);
+		rc = rc ? rc : grove__pi_put_str(out, "kind", spec->usage.kind);
+		rc = rc ? rc : grove__pi_put_str(out, "provider", spec->usage.provider);
+		rc = rc ? rc : grove__pi_put_str(out, "model", spec->usage.model);
+		rc = rc ? rc : grove__pi_put_json(out, "usage", spec->usage.usage_json);
+		rc = rc ? rc : grove__pi_put_str(out, "note", spec->usage.note);
 		break;
 	case GROVE_KIND_CONTEXT_EDIT:
-		rc = rc ? rc : grove__pi_put_str(out, "targetId", w->a);
-		rc = rc ? rc : grove__pi_put_json(out, "replacement", w->json ? w->json : "null");
+		rc = rc ? rc : grove__pi_put_str(out, "targetId", spec->context_edit.target);
+		rc = rc ? rc : grove__pi_put_json(out, "replacement",
+						  spec->context_edit.replacement_json
+							  ? spec->context_edit.replacement_json : "null");
 		break;
 	case GROVE_KIND_LABEL:
-		rc = rc ? rc : grove__pi_put_str(out, "targetId", w->a);
-		rc = rc ? rc : grove__pi_put_str(out, "label", w->b);
+		rc = rc ? rc : grove__pi_put_str(out, "targetId", spec->label.target);
+		rc = rc ? rc : grove__pi_put_str(out, "label", spec->label.text);
 		break;
 	case GROVE_KIND_NAME:
-		rc = rc ? rc : grove__pi_put_str(out, "name", w->a);
+		rc = rc ? rc : grove__pi_put_str(out, "name", spec->name.text);
 		break;
 	case GROVE_KIND_OTHER:
 		rc = rc ? rc : grove__pi_put_str(out, "customType", PI_LEAF_MARK);

@@ -141,46 +141,44 @@ static int put_model(struct grove_buf *out, const char *provider, const char *mo
 	return rc;
 }
 
-/*
- * The parts of a wish are those of pi's, but for:
- *	model           c role
- *	compaction      c short summary, preserve; there is no usage
- */
-int grove__xcsh_spell(const struct grove__wish *w, struct grove_buf *out, struct grove_detail *d)
+int grove__xcsh_spell(const struct grove__entry_spec *spec, struct grove_buf *out,
+		      struct grove_detail *d)
 {
 	size_t start = out->len;
 	int rc;
 
-	switch (w->kind) {
+	switch (spec->kind) {
 	case GROVE_KIND_MODEL:
 		rc = grove__buf_add_str(out, "{\"type\":\"model_change\"");
-		rc = rc ? rc : put_model(out, w->a, w->b);
-		rc = rc ? rc : grove__pi_put_str(out, "role", w->c);
+		rc = rc ? rc : put_model(out, spec->model.provider, spec->model.model);
+		rc = rc ? rc : grove__pi_put_str(out, "role", spec->model.role);
 		break;
 	case GROVE_KIND_COMPACTION:
 		rc = grove__buf_add_str(out, "{\"type\":\"compaction\"");
-		rc = rc ? rc : grove__pi_put_str(out, "summary", w->a);
-		rc = rc ? rc : grove__pi_put_str(out, "shortSummary", w->c);
-		rc = rc ? rc : grove__pi_put_str(out, "firstKeptEntryId", w->b);
+		rc = rc ? rc : grove__pi_put_str(out, "summary", spec->compaction.summary);
+		rc = rc ? rc : grove__pi_put_str(out, "shortSummary", spec->compaction.short_summary);
+		rc = rc ? rc : grove__pi_put_str(out, "firstKeptEntryId", spec->compaction.first_kept);
 		rc = rc ? rc : grove__buf_addf(out, ",\"tokensBefore\":%llu",
-					       (unsigned long long)w->number);
-		rc = rc ? rc : grove__pi_put_json(out, "details", w->json);
-		rc = rc ? rc : grove__pi_put_json(out, "fromExtension", w->flag ? "true" : NULL);
-		rc = rc ? rc : grove__pi_put_json(out, "preserveData", w->preserve);
+					       (unsigned long long)spec->compaction.tokens_before);
+		rc = rc ? rc : grove__pi_put_json(out, "details", spec->compaction.details_json);
+		rc = rc ? rc : grove__pi_put_json(out, "fromExtension",
+						  spec->compaction.from_hook ? "true" : NULL);
+		rc = rc ? rc : grove__pi_put_json(out, "preserveData", spec->compaction.preserve_json);
 		break;
 	case GROVE_KIND_BRANCH_SUMMARY:
 		rc = grove__buf_add_str(out, "{\"type\":\"branch_summary\"");
-		rc = rc ? rc : grove__pi_put_str(out, "fromId", w->b);
-		rc = rc ? rc : grove__pi_put_str(out, "summary", w->a);
-		rc = rc ? rc : grove__pi_put_json(out, "details", w->json);
-		rc = rc ? rc : grove__pi_put_json(out, "fromExtension", w->flag ? "true" : NULL);
+		rc = rc ? rc : grove__pi_put_str(out, "fromId", spec->branch_summary.from);
+		rc = rc ? rc : grove__pi_put_str(out, "summary", spec->branch_summary.summary);
+		rc = rc ? rc : grove__pi_put_json(out, "details", spec->branch_summary.details_json);
+		rc = rc ? rc : grove__pi_put_json(out, "fromExtension",
+						  spec->branch_summary.from_hook ? "true" : NULL);
 		break;
 	case GROVE_KIND_USAGE:
 	case GROVE_KIND_CONTEXT_EDIT:
 	case GROVE_KIND_NAME:
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "this agent has no entry of that kind");
 	default:
-		return grove__pi_spell(w, out, d);
+		return grove__pi_spell(spec, out, d);
 	}
 	if (!rc)
 		rc = grove__buf_add_char(out, '}');

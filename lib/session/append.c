@@ -847,7 +847,7 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 	return grove__session_latch(s, rc, d);
 }
 
-int grove__append_wish(struct grove_session *s, const struct grove__wish *w,
+int grove__append_spec(struct grove_session *s, const struct grove__entry_spec *spec,
 		       const struct grove_append_options *opt, const char **id,
 		       struct grove_detail *d)
 {
@@ -856,7 +856,7 @@ int grove__append_wish(struct grove_session *s, const struct grove__wish *w,
 	int rc = grove__session_load(s, d);
 
 	if (!rc)
-		rc = s->at.dialect->spell(w, &json, d);
+		rc = s->at.dialect->spell(spec, &json, d);
 	slice = grove__buf_slice(&json);
 	if (!rc)
 		rc = grove__append_locked(s, &slice, 1, opt, id, d);

@@ -105,7 +105,7 @@ static int pin_leaf(struct grove_session *s, uint32_t last, struct grove_detail 
 {
 	const struct grove__spine *sp = s->image->spine;
 	struct grove__chain_ask ask = { .own_file = grove__session_own_file(s) };
-	struct grove__wish w = { .kind = GROVE_KIND_OTHER };
+	struct grove__entry_spec spec = { .kind = GROVE_KIND_OTHER };
 	struct grove_buf json = GROVE_BUF_INIT;
 	struct grove__chain_walk walk;
 	struct grove_slice slice;
@@ -113,7 +113,7 @@ static int pin_leaf(struct grove_session *s, uint32_t last, struct grove_detail 
 
 	if (s->held || grove__session_leaf_row(s) == last || !grove__spine_id(sp, last))
 		return 0;
-	w.a = ask.leaf = grove__spine_id(sp, last);
+	spec.leaf.id = ask.leaf = grove__spine_id(sp, last);
 	rc = grove__image_walk(s->image, sp->nr, &ask, &walk, d);
 	if (rc)
 		return rc;
@@ -126,7 +126,7 @@ static int pin_leaf(struct grove_session *s, uint32_t last, struct grove_detail 
 		s->leaf = last;
 		return 0;
 	}
-	rc = s->at.dialect->spell(&w, &json, d);
+	rc = s->at.dialect->spell(&spec, &json, d);
 	slice = grove__buf_slice(&json);
 	rc = rc ? rc : grove__append_all(s, &slice, 1, NULL, NULL, d);
 	grove__buf_release(&json);

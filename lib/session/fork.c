@@ -258,7 +258,7 @@ static int put_labels(struct writer *w, const struct path *p, const struct grove
 		at.parent = grove__spine_name(grove__spine_id(sp, grove__tree_named(sp, p->rows[p->nr - 1])));
 	for (size_t i = 0; i < labels->nr && !rc; i++) {
 		const struct grove__label *l = &labels->label[i];
-		struct grove__wish wish = { .kind = GROVE_KIND_LABEL, .a = l->target, .b = l->text };
+		struct grove__entry_spec spec = { .kind = GROVE_KIND_LABEL, .label = { l->target, l->text } };
 		size_t start = w->bytes.len;
 
 		if (l->row == GROVE_NONE || !p->place[l->row] ||
@@ -270,7 +270,7 @@ static int put_labels(struct writer *w, const struct path *p, const struct grove
 		grove__buf_clear(&target);
 		rc = w->s->at.dialect->fresh_labels ? 0 : label_stamp(w, l->set_by, &stamp, &at);
 		if (!rc)
-			rc = w->s->at.dialect->spell(&wish, &json, w->d);
+			rc = w->s->at.dialect->spell(&spec, &json, w->d);
 		if (!rc)
 			rc = grove__image_input(w->s->image, &json, &in, w->d);
 		if (!rc)

@@ -36,10 +36,10 @@ static const char *name_of(const struct grove_session *s, uint32_t row)
 /* Append a line below `row` that makes every reader land there. */
 static int persist(struct grove_session *s, uint32_t row, struct grove_detail *d)
 {
-	struct grove__wish w = { .kind = GROVE_KIND_OTHER, .a = name_of(s, row) };
+	struct grove__entry_spec spec = { .kind = GROVE_KIND_OTHER, .leaf = { name_of(s, row) } };
 	struct grove_append_options opt = { .size = sizeof(opt), .parent = name_of(s, row) };
 
-	return grove__append_wish(s, &w, &opt, NULL, d);
+	return grove__append_spec(s, &spec, &opt, NULL, d);
 }
 
 /*
@@ -136,12 +136,14 @@ int grove__session_branch(struct grove_session *s, const char *id,
 			  struct grove_detail *d)
 {
 	struct grove_append_options opt = { .size = sizeof(opt) };
-	struct grove__wish w = {
+	struct grove__entry_spec spec = {
 		.kind = GROVE_KIND_BRANCH_SUMMARY,
-		.a = b->summary,
-		.json = b->details_json,
-		.json2 = b->usage_json,
-		.flag = b->from_hook,
+		.branch_summary = {
+			.summary = b->summary,
+			.details_json = b->details_json,
+			.usage_json = b->usage_json,
+			.from_hook = b->from_hook,
+		},
 	};
 	uint32_t row, from;
 	int rc = look_for(s, id, 0, &row, d);
@@ -151,9 +153,9 @@ int grove__session_branch(struct grove_session *s, const char *id,
 	row = grove__tree_leaf(s->image->spine, row);
 	/* it tells which leaf was left, or where the branch begins */
 	from = s->at.dialect->branch_names_target ? row : grove__session_leaf_row(s);
-	w.b = name_of(s, grove__tree_named(s->image->spine, from));
+	spec.branch_summary.from = name_of(s, grove__tree_named(s->image->spine, from));
 	opt.parent = name_of(s, row);
-	return grove__append_wish(s, &w, &opt, summary_id, d);
+	return grove__append_spec(s, &spec, &opt, summary_id, d);
 }
 
 int grove__session_continue(struct grove_session *s, const char *id, unsigned flags,

@@ -121,7 +121,7 @@ static int name_it(struct grove_session *s, const char *name, const char *source
 int grove__session_rename(struct grove_session *s, const char *name, const char *source,
 			  bool *applied, const char **id, struct grove_detail *d)
 {
-	struct grove__wish w = { .kind = GROVE_KIND_NAME, .b = source };
+	struct grove__entry_spec spec = { .kind = GROVE_KIND_NAME, .name = { .source = source } };
 	struct grove_buf clean = GROVE_BUF_INIT, before = GROVE_BUF_INIT, entry = GROVE_BUF_INIT;
 	bool user = false;
 	int rc = grove__session_writable(s, d);
@@ -143,19 +143,19 @@ int grove__session_rename(struct grove_session *s, const char *name, const char 
 	}
 	if (rc || user)
 		goto out;
-	w.a = clean.ptr;
+	spec.name.text = clean.ptr;
 	if (grove__image_name(s->image)) {
 		if (grove__buf_add_str(&before, grove__image_name(s->image))) {
 			rc = grove__fail_nomem(d);
 			goto out;
 		}
-		w.c = before.ptr;
+		spec.name.before = before.ptr;
 	}
 	if (s->at.dialect->title)
 		rc = name_it(s, clean.ptr, source, d);
 	/* where an entry says so, too */
-	if (!rc && (!s->at.dialect->title || !s->at.dialect->spell(&w, &entry, NULL)))
-		rc = grove__append_wish(s, &w, NULL, id, d);
+	if (!rc && (!s->at.dialect->title || !s->at.dialect->spell(&spec, &entry, NULL)))
+		rc = grove__append_spec(s, &spec, NULL, id, d);
 	if (!rc && applied)
 		*applied = true;
 out:

@@ -620,12 +620,13 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 	free(from_name);
 	grove__buf_release(&cwd);
 	if (!rc && opt->name) {
-		struct grove__wish w = { .kind = GROVE_KIND_NAME, .a = name.ptr, .b = "user" };
+		struct grove__entry_spec spec = { .kind = GROVE_KIND_NAME,
+						  .name = { name.ptr, "user", NULL } };
 		struct grove_buf entry = GROVE_BUF_INIT;
 
 		/* where the header says so an entry may, but need not */
-		if (!dialect->title || !dialect->spell(&w, &entry, NULL))
-			rc = grove__append_wish(s, &w, NULL, NULL, d);
+		if (!dialect->title || !dialect->spell(&spec, &entry, NULL))
+			rc = grove__append_spec(s, &spec, NULL, NULL, d);
 		grove__buf_release(&entry);
 	}
 	if (!rc && opt->flags & GROVE_NEW_CRUMB) {

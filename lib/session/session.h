@@ -412,7 +412,8 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 			 struct grove_detail *d);
 /* durable.c: what was appended is on the disk. Takes the lock. */
 int grove__session_sync(struct grove_session *s, struct grove_detail *d);
-int grove__append_wish(struct grove_session *s, const struct grove__wish *w,
+/* append.c: appends the entry that `spec` describes. */
+int grove__append_spec(struct grove_session *s, const struct grove__entry_spec *spec,
 		       const struct grove_append_options *opt, const char **id,
 		       struct grove_detail *d);
 void grove__batch_free(struct grove__batch *b);

@@ -303,27 +303,27 @@ static void expect_text(struct grove_buf *b, const char *text)
 	world_release(&w);
 }
 
-static void a_wish_is_spelled_or_refused(void **state)
+static void an_entry_is_spelled_from_its_parts_or_refused(void **state)
 {
-	struct grove__wish w = { .kind = GROVE_KIND_NAME, .a = " New Title " };
+	struct grove__entry_spec spec = { .kind = GROVE_KIND_NAME, .name = { .text = " New Title " } };
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_detail d = { 0 };
 
 	(void)state;
-	assert_int_equal(grove__claude_spell(&w, &b, &d), 0);
+	assert_int_equal(grove__claude_spell(&spec, &b, &d), 0);
 	expect_text(&b, "{'type':'custom-title','customTitle':'New Title'}");
-	w = (struct grove__wish){ .kind = GROVE_KIND_OTHER, .a = "u" };
-	assert_int_equal(grove__claude_spell(&w, &b, &d), 0);
+	spec = (struct grove__entry_spec){ .kind = GROVE_KIND_OTHER, .leaf = { "u" } };
+	assert_int_equal(grove__claude_spell(&spec, &b, &d), 0);
 	expect_text(&b, "{'type':'last-prompt','leafUuid':'u','explicit':true}");
-	w.a = GROVE_ROOT;
-	assert_int_equal(grove__claude_spell(&w, &b, &d), 0);
+	spec.leaf.id = GROVE_ROOT;
+	assert_int_equal(grove__claude_spell(&spec, &b, &d), 0);
 	expect_text(&b, "{'type':'last-prompt','leafUuid':null,'explicit':true}");
-	w.kind = GROVE_KIND_LABEL;
-	assert_int_equal(grove__claude_spell(&w, &b, &d), GROVE_ENOTSUP);
+	spec.kind = GROVE_KIND_LABEL;
+	assert_int_equal(grove__claude_spell(&spec, &b, &d), GROVE_ENOTSUP);
 	assert_string_equal(d.message, "Claude Code has no place for labels");
-	for (w.kind = GROVE_KIND_MESSAGE; w.kind <= GROVE_KIND_META; w.kind++)
-		if (w.kind != GROVE_KIND_NAME)
-			assert_int_equal(grove__claude_spell(&w, &b, NULL), GROVE_ENOTSUP);
+	for (spec.kind = GROVE_KIND_MESSAGE; spec.kind <= GROVE_KIND_META; spec.kind++)
+		if (spec.kind != GROVE_KIND_NAME)
+			assert_int_equal(grove__claude_spell(&spec, &b, NULL), GROVE_ENOTSUP);
 	assert_int_equal(b.len, 0);
 	grove__fail_clear(&d);
 	grove__buf_release(&b);
@@ -1041,14 +1041,16 @@ static int compose_some(void)
 
 static int spell_some(void)
 {
-	static const struct grove__wish wishes[] = { { .kind = GROVE_KIND_NAME, .a = "n" },
-						     { .kind = GROVE_KIND_OTHER, .a = "u" } };
+	static const struct grove__entry_spec specs[] = {
+		{ .kind = GROVE_KIND_NAME, .name = { .text = "n" } },
+		{ .kind = GROVE_KIND_OTHER, .leaf = { "u" } },
+	};
 	struct grove_buf b = GROVE_BUF_INIT;
-	int rc = grove__claude_spell(&wishes[0], &b, NULL);
+	int rc = grove__claude_spell(&specs[0], &b, NULL);
 
 	grove__buf_release(&b);
 	if (!rc)
-		rc = grove__claude_spell(&wishes[1], &b, NULL);
+		rc = grove__claude_spell(&specs[1], &b, NULL);
 	grove__buf_release(&b);
 	return rc;
 }
@@ -1187,7 +1189,7 @@ int main(void)
 		cmocka_unit_test(metadata_begins_with_its_type),
 		cmocka_unit_test(what_no_reader_could_use_is_refused),
 		cmocka_unit_test(inputs_have_a_kind),
-		cmocka_unit_test(a_wish_is_spelled_or_refused),
+		cmocka_unit_test(an_entry_is_spelled_from_its_parts_or_refused),
 		cmocka_unit_test(metadata_is_spelled_by_a_table),
 		cmocka_unit_test(a_child_of_a_removed_record_changes_its_parent_only),
 		cmocka_unit_test(a_reply_is_one_record_a_block),

@@ -34,8 +34,6 @@ int grove__pi_billed(const struct grove__json_line *l, const char *line, struct 
 		     const struct grove__entry *e, struct grove__billed *out);
 int grove__xcsh_billed(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
 		       const struct grove__entry *e, struct grove__billed *out);
-int grove__omp_billed(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
-		      const struct grove__entry *e, struct grove__billed *out);
 
 /* --- Claude Code --- */
 

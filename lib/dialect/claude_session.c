@@ -687,6 +687,40 @@ static bool own_file(const char *name)
 	return name && !strncmp(name, "agent-", 6);
 }
 
+/*
+ * A record, or a line about the session, which often stands before the first
+ * record: a title, a mode, files that were saved.
+ */
+static enum grove__claim claims(struct grove_slice line)
+{
+	enum { TYPE, ID, UUID, SESSION_ID, PARENT_UUID, LEAF_UUID, MESSAGE_ID, MEMBERS };
+	static const struct grove__json_member members[MEMBERS] = {
+		[TYPE] = { "type", -1 },
+		[ID] = { "id", -1 },
+		[UUID] = { "uuid", -1 },
+		[SESSION_ID] = { "sessionId", -1 },
+		[PARENT_UUID] = { "parentUuid", -1 },
+		[LEAF_UUID] = { "leafUuid", -1 },
+		[MESSAGE_ID] = { "messageId", -1 },
+	};
+	static const char history[] = "\"file-history-";
+	struct grove__json_line l;
+	struct grove_slice type;
+	bool sure;
+
+	if (!grove__dialect_scan(members, MEMBERS, line, &l))
+		return CLAIM_NONE;
+	type = grove__json_span_of(&l, line.ptr, TYPE);
+	if (grove__json_has(&l, ID) || grove__json_string_is(type, "session"))
+		sure = grove__json_has(&l, UUID) && grove__json_has(&l, SESSION_ID);
+	else
+		sure = grove__json_has(&l, SESSION_ID) || grove__json_has(&l, PARENT_UUID) ||
+		       grove__json_has(&l, LEAF_UUID) ||
+		       (grove__json_has(&l, MESSAGE_ID) && type.len >= sizeof(history) &&
+			!memcmp(type.ptr, history, sizeof(history) - 1));
+	return sure ? CLAIM_SURE : CLAIM_NONE;
+}
+
 const struct grove__dialect grove__dialect_claude = {
 	.name = "claude",
 	.version = 2,
@@ -761,6 +795,7 @@ const struct grove__dialect grove__dialect_claude = {
 	.own_file = own_file,
 	.owner = owner,
 	.roots = grove__claude_roots,
+	.claims = claims,
 	.own_root = "/.claude/projects",
 	.agents = &grove__claude_agents,
 	.apart = grove__claude_apart,

@@ -44,6 +44,13 @@ enum grove__line_class {
 	LINE_SLOT
 };
 
+/* How sure a line makes us that an agent wrote it. */
+enum grove__claim {
+	CLAIM_NONE,
+	CLAIM_LIKELY,   /* its relatives could have written the line as well, but do not */
+	CLAIM_SURE      /* no other agent writes such lines */
+};
+
 /* What a header says. Texts are NUL-terminated and live in the arena. */
 struct grove__header {
 	bool usable;              /* a session can hang on it */
@@ -655,6 +662,11 @@ struct grove__dialect {
 
 	/* --- whose place is it, where several agents could have been? --- */
 
+	/*
+	 * How sure the first line of a log makes us that this agent wrote it.
+	 * NULL: a line never tells.
+	 */
+	enum grove__claim (*claims)(struct grove_slice line);
 	/* Where two would say the same, only one of them may. */
 	const char *own_root;               /* how the path of its root usually ends */
 	const char *const *beside;          /* what it keeps beside the root, and others do not */
@@ -709,13 +721,18 @@ extern const struct grove__dialect grove__dialect_xcsh;
 extern const struct grove__dialect grove__dialect_omp;
 extern const struct grove__dialect grove__dialect_claude;
 
-/* The dialect of that name, NULL if there is none; `i` counts them all. */
+extern const struct grove__dialect *const grove__dialects[];
+
+/* The dialect of that name, NULL if there is none. `i` counts them all up to the NULL that ends them. */
 const struct grove__dialect *grove__dialect_find(const char *name);
 const struct grove__dialect *grove__dialect_at(unsigned i);
 /*
- * The dialect that the first line of a log points to: its name, or NULL if
- * the bytes do not tell.
+ * The dialect with the strongest claim to the first line of a log; NULL if there
+ * is none. GROVE__JSON_PAD bytes behind the line must be readable.
  */
-const char *grove__dialect_guess(struct grove_slice line);
+const struct grove__dialect *grove__dialect_recognise(struct grove_slice line);
+/* For those who judge one line: scans it for `members`. False: it is no JSON object. */
+bool grove__dialect_scan(const struct grove__json_member *members, unsigned nr,
+			 struct grove_slice line, struct grove__json_line *out);
 
 #endif

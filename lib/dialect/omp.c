@@ -202,6 +202,52 @@ static int blobs_dir(const struct grove__env *env, struct grove_buf *out)
 	return grove__xcsh_blobs_dir(env, "omp", out);
 }
 
+static enum grove__claim claims(struct grove_slice line)
+{
+	enum { TYPE, DIRECTORIES, PREVIOUS, CACHE_KEY, MEMBERS };
+	static const struct grove__json_member members[MEMBERS] = {
+		[TYPE] = { "type", -1 },
+		[DIRECTORIES] = { "additionalDirectories", -1 },
+		[PREVIOUS] = { "previousSessionFiles", -1 },
+		[CACHE_KEY] = { "providerPromptCacheKey", -1 },
+	};
+	struct grove__json_line l;
+	struct grove_slice type;
+
+	if (!grove__dialect_scan(members, MEMBERS, line, &l))
+		return CLAIM_NONE;
+	type = grove__json_span_of(&l, line.ptr, TYPE);
+	if (grove__json_string_is(type, "title"))
+		return CLAIM_SURE;
+	return grove__json_string_is(type, "session") &&
+			       (grove__json_has(&l, DIRECTORIES) || grove__json_has(&l, PREVIOUS) ||
+				grove__json_has(&l, CACHE_KEY))
+		       ? CLAIM_LIKELY
+		       : CLAIM_NONE;
+}
+
+static int roots(const struct grove__env *env,
+		 int (*fn)(void *payload, const char *agent, const char *dir, bool flat), void *payload)
+{
+	return grove__xcsh_roots_of(env, "omp", fn, payload);
+}
+
+static int crumb_path(const struct grove__env *env, struct grove_buf *out)
+{
+	return grove__xcsh_crumb_path_of(env, "omp", out);
+}
+
+/* An entry of its own tells what a helper model used. */
+static int billed(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
+		  const struct grove__entry *e, struct grove__billed *out)
+{
+	if (e->kind == GROVE_KIND_USAGE)
+		return grove__pi_bill(l, line, tmp, e,
+				      grove__pi_bill_member(l, line, PI_BILL_USAGE),
+				      grove__pi_bill_member(l, line, PI_BILL_MODEL), out);
+	return grove__xcsh_billed(l, line, tmp, e, out);
+}
+
 const struct grove__dialect grove__dialect_omp = {
 	.name = "omp",
 	.version = 3,
@@ -220,7 +266,7 @@ const struct grove__dialect grove__dialect_omp = {
 	.index = omp_index,
 	.header = grove__pi_header,
 	.list = grove__xcsh_list,
-	.billed = grove__omp_billed,
+	.billed = billed,
 	.bill_members = grove__pi_bill_members,
 	.nr_bill_members = PI_BILL_MEMBERS,
 	.pieces = grove__pi_pieces,
@@ -260,10 +306,11 @@ const struct grove__dialect grove__dialect_omp = {
 	.blobs_dir = blobs_dir,
 	.file_name = grove__pi_file_name,
 	.parse_file_name = grove__pi_parse_file_name,
-	.roots = grove__omp_roots,
+	.roots = roots,
+	.claims = claims,
 	.own_root = "/.omp/agent/sessions",
 	/* what else lies there could be xcsh's, and is: its own logs mostly tell */
-	.crumb_path = grove__omp_crumb_path,
+	.crumb_path = crumb_path,
 	.crumb_compose = grove__xcsh_crumb_compose,
 	.crumb_parse = grove__xcsh_crumb_parse,
 };

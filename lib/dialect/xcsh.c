@@ -12,6 +12,7 @@
 #include "dialect/xcsh.h"
 #include "dialect/bill.h"
 
+#include "js/js.h"
 #include "json/value.h"
 
 static const struct grove__pi_shape shapes[] = {
@@ -112,6 +113,51 @@ static int blobs_dir(const struct grove__env *env, struct grove_buf *out)
 	return grove__xcsh_blobs_dir(env, "xcsh", out);
 }
 
+#define MINUTE_MS 60000
+
+static struct grove_slice unquoted(struct grove_slice raw)
+{
+	return raw.len >= 2 && raw.ptr[0] == '"' ? grove__slice(raw.ptr + 1, raw.len - 2)
+						 : grove__slice("", 0);
+}
+
+/* An id that is a time, and the time is the session's: no other agent makes such ids. */
+static bool is_snowflake(struct grove_slice id, struct grove_slice timestamp)
+{
+	int64_t made = grove__xcsh_session_id_time(unquoted(id));
+	int64_t time = grove__js_date_parse(unquoted(timestamp));
+
+	return made != GROVE_NO_TIME && time != GROVE_NO_TIME && made > time - MINUTE_MS &&
+	       made < time + MINUTE_MS;
+}
+
+/* A pi header has no title and no such id. */
+static enum grove__claim claims(struct grove_slice line)
+{
+	enum { TYPE, ID, TIME, TITLE, TITLE_SOURCE, MODEL, MEMBERS };
+	static const struct grove__json_member members[MEMBERS] = {
+		[TYPE] = { "type", -1 },
+		[ID] = { "id", -1 },
+		[TIME] = { "timestamp", -1 },
+		[TITLE] = { "title", -1 },
+		[TITLE_SOURCE] = { "titleSource", -1 },
+		[MODEL] = { "model", -1 },
+	};
+	struct grove__json_line l;
+	struct grove_slice type;
+	bool likely;
+
+	if (!grove__dialect_scan(members, MEMBERS, line, &l))
+		return CLAIM_NONE;
+	type = grove__json_span_of(&l, line.ptr, TYPE);
+	likely = grove__json_has(&l, TITLE_SOURCE) ||
+		 (grove__json_string_is(type, "model_change") && grove__json_has(&l, MODEL)) ||
+		 (grove__json_string_is(type, "session") &&
+		  (grove__json_has(&l, TITLE) || is_snowflake(grove__json_span_of(&l, line.ptr, ID),
+							      grove__json_span_of(&l, line.ptr, TIME))));
+	return likely ? CLAIM_LIKELY : CLAIM_NONE;
+}
+
 const struct grove__dialect grove__dialect_xcsh = {
 	.name = "xcsh",
 	.version = 3,
@@ -168,6 +214,7 @@ const struct grove__dialect grove__dialect_xcsh = {
 	.file_name = grove__pi_file_name,
 	.parse_file_name = grove__pi_parse_file_name,
 	.roots = grove__xcsh_roots,
+	.claims = claims,
 	.own_root = "/.xcsh/agent/sessions",
 	.beside = grove__xcsh_beside,
 	.own_project = grove__xcsh_own_project,

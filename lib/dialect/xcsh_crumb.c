@@ -46,7 +46,7 @@ int grove__xcsh_terminal(const struct grove__env *env, struct grove_buf *out)
 	return 1;
 }
 
-static int crumb_path(const struct grove__env *env, const char *agent, struct grove_buf *out)
+int grove__xcsh_crumb_path_of(const struct grove__env *env, const char *agent, struct grove_buf *out)
 {
 	struct grove_buf name = GROVE_BUF_INIT;
 	int rc = grove__xcsh_terminal(env, &name);
@@ -61,12 +61,7 @@ static int crumb_path(const struct grove__env *env, const char *agent, struct gr
 
 int grove__xcsh_crumb_path(const struct grove__env *env, struct grove_buf *out)
 {
-	return crumb_path(env, "xcsh", out);
-}
-
-int grove__omp_crumb_path(const struct grove__env *env, struct grove_buf *out)
-{
-	return crumb_path(env, "omp", out);
+	return grove__xcsh_crumb_path_of(env, "xcsh", out);
 }
 
 int grove__xcsh_crumb_compose(const char *cwd, const char *path, struct grove_buf *out)

@@ -201,7 +201,7 @@ int grove__xcsh_history_path(const struct grove__env *env, const char *agent, st
 typedef int root_fn(void *payload, const char *agent, const char *dir, bool flat);
 
 /* An agent that went over to the XDG place may have left sessions in the old one. */
-static int roots(const struct grove__env *env, const char *agent, root_fn *fn, void *payload)
+int grove__xcsh_roots_of(const struct grove__env *env, const char *agent, root_fn *fn, void *payload)
 {
 	struct grove_buf data = GROVE_BUF_INIT, own = GROVE_BUF_INIT;
 	int rc = grove__xcsh_data_dir(env, agent, &data);
@@ -223,12 +223,7 @@ static int roots(const struct grove__env *env, const char *agent, root_fn *fn, v
 
 int grove__xcsh_roots(const struct grove__env *env, root_fn *fn, void *payload)
 {
-	return roots(env, "xcsh", fn, payload);
-}
-
-int grove__omp_roots(const struct grove__env *env, root_fn *fn, void *payload)
-{
-	return roots(env, "omp", fn, payload);
+	return grove__xcsh_roots_of(env, "xcsh", fn, payload);
 }
 
 /* --- the directory of a cwd --- */

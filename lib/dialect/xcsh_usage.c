@@ -28,14 +28,3 @@ int grove__xcsh_billed(const struct grove__json_line *l, const char *line, struc
 	out->of_subs = true;
 	return rc;
 }
-
-int grove__omp_billed(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
-		      const struct grove__entry *e, struct grove__billed *out)
-{
-	/* what a helper model used */
-	if (e->kind == GROVE_KIND_USAGE)
-		return grove__pi_bill(l, line, tmp, e,
-				      grove__pi_bill_member(l, line, PI_BILL_USAGE),
-				      grove__pi_bill_member(l, line, PI_BILL_MODEL), out);
-	return grove__xcsh_billed(l, line, tmp, e, out);
-}

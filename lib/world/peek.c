@@ -303,23 +303,20 @@ void grove__mark_dialect(struct grove_log *log, const struct grove__dialect *dia
 	grove__log_meta_put(log, DIALECT, grove__slice_str(dialect->name), NULL);
 }
 
-static int by_bytes(struct grove_log *log, const char **name, struct grove_detail *d)
+static int by_bytes(struct grove_log *log, const struct grove__dialect **out, struct grove_detail *d)
 {
 	struct grove_buf line = GROVE_BUF_INIT;
 	int rc = 0;
 
-	*name = NULL;
+	*out = NULL;
 	/* the store's own word comes first */
-	if (!grove__log_meta_get(log, DIALECT, &line, NULL) && line.len) {
-		const struct grove__dialect *own = grove__dialect_find(line.ptr);
-
-		*name = own ? own->name : NULL;
-	}
+	if (!grove__log_meta_get(log, DIALECT, &line, NULL) && line.len)
+		*out = grove__dialect_find(line.ptr);
 	grove__buf_clear(&line);
-	if (!*name)
+	if (!*out)
 		rc = grove__peek_first_line(log, &line, d);
-	if (!rc && !*name && line.len)
-		*name = grove__dialect_guess(grove__buf_slice(&line));
+	if (!rc && !*out && line.len)
+		*out = grove__dialect_recognise(grove__buf_slice(&line));
 	grove__buf_release(&line);
 	return rc;
 }
@@ -327,19 +324,15 @@ static int by_bytes(struct grove_log *log, const char **name, struct grove_detai
 int grove__log_dialect(struct grove *g, struct grove__root *root, struct grove_log *log,
 		       const char *project, const struct grove__dialect **out, struct grove_detail *d)
 {
-	const char *name;
 	int rc;
 
 	*out = g->forced ? g->forced : root->dialect;
 	if (*out)
 		return 0;
-	rc = by_bytes(log, &name, d);
-	if (rc)
+	rc = by_bytes(log, out, d);
+	if (rc || *out)
 		return rc;
-	if (!name)
-		return grove__root_likely(g, root, project, out) ? grove__fail_nomem(d) : 0;
-	*out = grove__dialect_find(name);
-	return 0;
+	return grove__root_likely(g, root, project, out) ? grove__fail_nomem(d) : 0;
 }
 
 int grove__root_dialect(struct grove *g, struct grove__root *root, const struct grove_key *key,
@@ -364,7 +357,6 @@ int grove__where_dialect(struct grove *g, struct grove__where *w, struct grove_d
 	struct grove_key key = grove__where_key(w);
 	struct grove__root *root;
 	struct grove_log *log;
-	const char *name;
 	char project[1024];
 	int rc;
 
@@ -375,16 +367,14 @@ int grove__where_dialect(struct grove *g, struct grove__where *w, struct grove_d
 	rc = grove__log_open(&log, w->store, &key, GROVE_LOG_READ, d);
 	if (rc)
 		return rc;
-	rc = by_bytes(log, &name, d);
+	rc = by_bytes(log, &w->dialect, d);
 	grove__log_close(log);
 	if (rc)
 		return rc;
-	root = name ? NULL : root_around(g, w, project, sizeof(project));
-	if (name)
-		w->dialect = grove__dialect_find(name);
-	else if (root && grove__root_likely(g, root, project, &w->dialect))
+	root = w->dialect ? NULL : root_around(g, w, project, sizeof(project));
+	if (root && grove__root_likely(g, root, project, &w->dialect))
 		rc = grove__fail_nomem(d);
-	else if (!root)
+	else if (!w->dialect)
 		w->dialect = grove__path_dialect(w->path);
 	if (!rc && !strcmp(w->agent, "grove"))
 		w->agent = w->dialect->name;

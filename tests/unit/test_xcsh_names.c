@@ -174,7 +174,7 @@ static void assert_roots(struct grove__env *env, const char *xcsh, const char *o
 	assert_int_equal(grove__xcsh_roots(env, join_root, &b), 0);
 	assert_string_equal(b.ptr, xcsh);
 	grove__buf_clear(&b);
-	assert_int_equal(grove__omp_roots(env, join_root, &b), 0);
+	assert_int_equal(grove__dialect_omp.roots(env, join_root, &b), 0);
 	assert_string_equal(b.ptr, omp);
 	grove__buf_release(&b);
 }
@@ -349,13 +349,13 @@ static void an_entry_id_is_hex(void **state)
 static void assert_guess(const char *line, const char *want)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
-	const char *got;
+	const struct grove__dialect *got;
 
 	assert_int_equal(grove__buf_add_str(&b, line), 0);
 	assert_int_equal(grove__buf_reserve(&b, GROVE__JSON_PAD), 0);
-	got = grove__dialect_guess(grove__buf_slice(&b));
+	got = grove__dialect_recognise(grove__buf_slice(&b));
 	if (want)
-		assert_string_equal(got ? got : "(none)", want);
+		assert_string_equal(got ? got->name : "(none)", want);
 	else
 		assert_null(got);
 	grove__buf_release(&b);

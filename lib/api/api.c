@@ -17,63 +17,7 @@ const char *grove_version(void)
 	return GROVE_VERSION;
 }
 
-static const struct {
-	int code;
-	const char *name, *words;
-} errors[] = {
-	{ GROVE_OK, "OK", "done" },
-	{ GROVE_ENOMEM, "NOMEM", "out of memory" },
-	{ GROVE_EIO, "IO", "input or output error" },
-	{ GROVE_EINVAL, "INVAL", "invalid argument" },
-	{ GROVE_ENOTFOUND, "NOTFOUND", "not found" },
-	{ GROVE_EEXIST, "EXIST", "exists already" },
-	{ GROVE_ECONFLICT, "CONFLICT", "conflict with another writer" },
-	{ GROVE_EDAMAGED, "DAMAGED", "not a usable session" },
-	{ GROVE_EJSON, "JSON", "invalid JSON" },
-	{ GROVE_ENOTSUP, "NOTSUP", "not supported" },
-	{ GROVE_ESTALE, "STALE", "changed under us" },
-	{ GROVE_ETOOBIG, "TOOBIG", "too big" },
-	{ GROVE_ECANCELLED, "CANCELLED", "cancelled" },
-	{ GROVE_EAMBIGUOUS, "AMBIGUOUS", "ambiguous" },
-	{ GROVE_EACCESS, "ACCESS", "permission denied" },
-	{ GROVE_EFULL, "FULL", "no space left" },
-	{ GROVE_EPENDING, "PENDING", "not on disk yet" },
-};
-
-const char *grove_strerror(int code)
-{
-	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
-		if (errors[i].code == code)
-			return errors[i].words;
-	return "unknown error";
-}
-
-const char *grove_error_name(int code)
-{
-	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
-		if (errors[i].code == code)
-			return errors[i].name;
-	return "UNKNOWN";
-}
-
 /* ------------------------------------------------------------------ buffers */
-
-void grove_buf_release(struct grove_buf *b)
-{
-	grove__buf_release(b);
-}
-
-static int write_buf(void *payload, const char *ptr, size_t len)
-{
-	return grove__buf_add(payload, ptr, len);
-}
-
-struct grove_sink grove_buf_sink(struct grove_buf *b)
-{
-	struct grove_sink s = { write_buf, b };
-
-	return s;
-}
 
 int grove_buf_json_string(struct grove_buf *b, struct grove_slice text)
 {
@@ -291,7 +235,7 @@ int grove_find(struct grove *g, const char *what, struct grove_buf *out)
 /* ----------------------------------------------------------------- sessions */
 
 /* The story goes to the session and to the handle it came from. */
-int grove__session_told(struct grove_session *s, int rc, const struct grove_detail *d)
+int grove__api_session_told(struct grove_session *s, int rc, const struct grove_detail *d)
 {
 	bool inside = grove__session_inside(s);
 
@@ -321,7 +265,7 @@ int grove_session_open(struct grove *g, const char *what, unsigned flags, struct
 	rc = grove__locate(g, what, &at, &d);
 	if (!rc)
 		rc = grove__session_open(g, &at, flags, s, &d);
-	return grove__session_told(s, rc, &d);
+	return grove__api_session_told(s, rc, &d);
 }
 
 int grove_session_new(struct grove *g, const struct grove_new_options *opt,
@@ -335,7 +279,7 @@ int grove_session_new(struct grove *g, const struct grove_new_options *opt,
 	if (!s)
 		return GROVE_ENOMEM;
 	grove__fail_clear(&d);
-	return grove__session_told(s, grove__session_new(g, opt ? opt : &none, s, &d), &d);
+	return grove__api_session_told(s, grove__session_new(g, opt ? opt : &none, s, &d), &d);
 }
 
 int grove_session_recent(struct grove *g, const char *cwd, const char *dir,
@@ -357,7 +301,7 @@ int grove_session_recent(struct grove *g, const char *cwd, const char *dir,
 		rc = grove__session_open(g, &at, GROVE_WRITE | GROVE_CRUMB, s, &d);
 	else if (rc == GROVE_ENOTFOUND)
 		rc = grove__session_new(g, &opt, s, &d);
-	return grove__session_told(s, rc, &d);
+	return grove__api_session_told(s, rc, &d);
 }
 
 void grove_session_close(struct grove_session *s)
@@ -445,7 +389,7 @@ int grove_session_sync(struct grove_session *s)
 
 	grove__fail_clear(&d);
 	rc = grove__session_sync(s, &d);
-	return grove__session_told(s, rc, &d);
+	return grove__api_session_told(s, rc, &d);
 }
 
 /* ------------------------------------------------------------------- append */
@@ -464,7 +408,7 @@ int grove_session_append_many(struct grove_session *s, const struct grove_slice 
 	d.code = 0;
 	d.has_place = 0;
 	d.message[0] = d.path[0] = '\0';
-	return grove__session_told(s, grove__session_append(s, json, nr, opt, ids, &d), &d);
+	return grove__api_session_told(s, grove__session_append(s, json, nr, opt, ids, &d), &d);
 }
 
 int grove_session_append_message(struct grove_session *s, const char *message_json, const char **id)
@@ -591,7 +535,7 @@ int grove_session_set_name(struct grove_session *s, const char *name, const char
 	grove__fail_clear(&d);
 	rc = grove__session_enter(s, &d);
 	if (rc)
-		return grove__session_told(s, rc, &d);
+		return grove__api_session_told(s, rc, &d);
 	if (strcmp(source, "user") && strcmp(source, "auto"))
 		rc = grove__fail(&d, GROVE_EINVAL, NULL, "a name comes from \"user\" or \"auto\"");
 	else
@@ -614,13 +558,13 @@ int grove_session_record(struct grove_session *s, const struct grove_slice *mess
 	grove__fail_clear(&d);
 	rc = grove__session_enter(s, &d);
 	if (rc)
-		return grove__session_told(s, rc, &d);
+		return grove__api_session_told(s, rc, &d);
 	rc = grove__session_record(s, messages, nr, opt, last, &d);
 	log = s->held ? NULL : s->log;
 	grove__session_unlock(s);
 	if (!rc && log && opt->sync == GROVE_SYNC_ALWAYS)
 		rc = grove__log_sync(log, &d);
-	return grove__session_told(s, rc, &d);
+	return grove__api_session_told(s, rc, &d);
 }
 
 static int restate(struct grove_session *s, size_t *written, struct grove_detail *d)
@@ -748,8 +692,8 @@ int grove_session_fork(struct grove_session *s, const struct grove_fork_options 
 		rc = grove__session_fork(s, opt ? opt : &none, f, &d);
 		grove__session_unlock(s);
 	}
-	grove__session_told(f, rc, &d);
-	return grove__session_told(s, rc, &d);
+	grove__api_session_told(f, rc, &d);
+	return grove__api_session_told(s, rc, &d);
 }
 
 int grove_session_move(struct grove_session *s, const char *cwd)

@@ -7,13 +7,13 @@
 #include "session/session.h"
 
 /* Keep the story of a failure with the session; hands `rc` on. */
-int grove__session_told(struct grove_session *s, int rc, const struct grove_detail *d);
+int grove__api_session_told(struct grove_session *s, int rc, const struct grove_detail *d);
 
 /* The end of what grove__session_enter() began: unlock, keep the story, hand `rc` on. */
 static inline int grove__session_leave(struct grove_session *s, int rc, const struct grove_detail *d)
 {
 	grove__session_unlock(s);
-	return grove__session_told(s, rc, d);
+	return grove__api_session_told(s, rc, d);
 }
 
 /* What runs under a session's lock, with its story kept. */
@@ -23,7 +23,7 @@ static inline int grove__session_leave(struct grove_session *s, int rc, const st
 		int rc_;                                                     \
 		grove__fail_clear(&d);                                     \
 		rc_ = grove__session_enter((s), &d);                         \
-		return rc_ ? grove__session_told((s), rc_, &d)               \
+		return rc_ ? grove__api_session_told((s), rc_, &d)               \
 			   : grove__session_leave((s), (call), &d);          \
 	} while (0)
 

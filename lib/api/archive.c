@@ -47,19 +47,19 @@ int grove_session_agents(struct grove_session *s, grove_agent_fn *fn, void *payl
 	int rc;
 
 	grove__fail_clear(&d);
-	rc = grove__agents_list(s, fn, payload, &d);
-	return d.code ? grove__session_told(s, rc, &d) : rc;
+	rc = grove__subagents_list(s, fn, payload, &d);
+	return d.code ? grove__api_session_told(s, rc, &d) : rc;
 }
 
 /* Appends of other threads may give the session its file meanwhile. */
 static int get(struct grove_session *s, const char *id, bool remote, struct grove_buf *out)
 {
-	WITH_SESSION(s, grove__agent_get(s, id, remote, out, &d));
+	WITH_SESSION(s, grove__subagents_get(s, id, remote, out, &d));
 }
 
 static int put(struct grove_session *s, const char *id, bool remote, struct grove_slice json)
 {
-	WITH_SESSION(s, grove__agent_put(s, id, remote, json, &d));
+	WITH_SESSION(s, grove__subagents_put(s, id, remote, json, &d));
 }
 
 int grove_session_agent_meta_get(struct grove_session *s, const char *agent_id,
@@ -76,12 +76,12 @@ int grove_session_agent_meta_put(struct grove_session *s, const char *agent_id,
 
 int grove_session_agent_group(struct grove_session *s, const char *agent_id, const char *group)
 {
-	WITH_SESSION(s, grove__agent_set_group(s, agent_id, group ? group : "", &d));
+	WITH_SESSION(s, grove__subagents_set_group(s, agent_id, group ? group : "", &d));
 }
 
 int grove_session_agent_path(struct grove_session *s, const char *agent_id, struct grove_buf *out)
 {
-	WITH_SESSION(s, grove__agent_path(s, agent_id, out, &d));
+	WITH_SESSION(s, grove__subagents_path(s, agent_id, out, &d));
 }
 
 int grove_session_remote_agents(struct grove_session *s, grove_remote_agent_fn *fn, void *payload)
@@ -90,8 +90,8 @@ int grove_session_remote_agents(struct grove_session *s, grove_remote_agent_fn *
 	int rc;
 
 	grove__fail_clear(&d);
-	rc = grove__agents_remote(s, fn, payload, &d);
-	return d.code ? grove__session_told(s, rc, &d) : rc;
+	rc = grove__subagents_remote(s, fn, payload, &d);
+	return d.code ? grove__api_session_told(s, rc, &d) : rc;
 }
 
 int grove_session_remote_agent_get(struct grove_session *s, const char *id, struct grove_buf *out)

@@ -47,7 +47,7 @@ int grove_blobs_open(struct grove *g, const char *dir, struct grove_blobs **out)
 	grove__fail_clear(&d);
 	if (dir && !*dir)
 		rc = grove__fail(&d, GROVE_EINVAL, NULL, "blobs need a directory");
-	else if (dir ? grove__resolve(g, dir, &path) : grove__xcsh_blobs_dir(&g->env, "xcsh", &path))
+	else if (dir ? grove__world_resolve(g, dir, &path) : grove__xcsh_blobs_dir(&g->env, "xcsh", &path))
 		rc = grove__fail_nomem(&d);
 	else
 		rc = grove__blobs_open(&b->store, path.ptr, &d);
@@ -284,5 +284,5 @@ int grove_session_put_blob(struct grove_session *s, struct grove_slice bytes,
 	if (!rc)
 		memcpy(ref, text.ptr, text.len + 1);
 	grove__buf_release(&text);
-	return grove__session_told(s, rc, &d);
+	return grove__api_session_told(s, rc, &d);
 }

@@ -34,7 +34,7 @@ static int place(struct grove *g, struct grove__root *root, const struct grove_k
 		if (!out->project || !out->session)
 			rc = grove__fail_nomem(d);
 		if (!rc)
-			rc = grove__root_dialect(g, root, key, &out->dialect, d);
+			rc = grove__peek_root_dialect(g, root, key, &out->dialect, d);
 		if (rc)
 			grove__where_release(out);
 	}

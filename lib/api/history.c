@@ -2,6 +2,7 @@
  * api/history.c: the prompt history of grove.h, thinly.
  */
 #include "history/history.h"
+#include "world/world.h"
 
 static int told(struct grove_history *h, int rc, const struct grove_detail *d)
 {
@@ -12,11 +13,18 @@ static int told(struct grove_history *h, int rc, const struct grove_detail *d)
 
 int grove_history_open(struct grove *g, const char *path, struct grove_history **out)
 {
+	struct grove_buf full = GROVE_BUF_INIT;
 	struct grove_detail d;
 	int rc = 0;
 
 	grove__fail_clear(&d);
-	*out = grove__history_open(g, path, &rc, &d);
+	*out = NULL;
+	if (path && *path && grove__world_resolve(g, path, &full))
+		rc = grove__fail_nomem(&d);
+	else
+		*out = grove__history_open(&g->env, g->forced ? g->forced->name : NULL,
+					   full.ptr ? full.ptr : path, &rc, &d);
+	grove__buf_release(&full);
 	if (rc < 0) {
 		pthread_mutex_lock(&g->lock);
 		g->detail = d;

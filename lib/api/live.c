@@ -135,7 +135,7 @@ int grove_session_leased(struct grove_session *s, struct grove_lease *out)
 
 int grove_session_put_value(struct grove_session *s, const char *name, struct grove_slice value)
 {
-	WITH_SESSION(s, grove__keep_value(s, name, value, &d));
+	WITH_SESSION(s, grove__kept_put_value(s, name, value, &d));
 }
 
 int grove_session_get_value(struct grove_session *s, const char *name, struct grove_buf *out)

@@ -30,7 +30,7 @@ int grove_stores_exist(struct grove *g)
 	struct grove_detail d;
 
 	grove__fail_clear(&d);
-	return told(g, grove__roots_there(g, &d), &d);
+	return told(g, grove__root_all_there(g, &d), &d);
 }
 
 int grove_store_init(struct grove *g, const char *store)
@@ -40,7 +40,7 @@ int grove_store_init(struct grove *g, const char *store)
 	int rc;
 
 	grove__fail_clear(&d);
-	rc = grove__store_url(g, store, &url) ? grove__fail_nomem(&d)
+	rc = grove__world_store_url(g, store, &url) ? grove__fail_nomem(&d)
 					      : grove__store_init(url.ptr, &d);
 	grove__buf_release(&url);
 	return told(g, rc, &d);
@@ -54,7 +54,7 @@ int grove_store_upgrade(struct grove *g, const char *store, unsigned *from, unsi
 	int rc;
 
 	grove__fail_clear(&d);
-	rc = grove__store_url(g, store, &url) ? grove__fail_nomem(&d)
+	rc = grove__world_store_url(g, store, &url) ? grove__fail_nomem(&d)
 					      : grove__store_upgrade(url.ptr, &a, &b, &d);
 	if (from)
 		*from = a;

@@ -6,6 +6,8 @@
  */
 #include "base/buf.h"
 
+#include "grove.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -89,4 +91,23 @@ int grove__buf_addf(struct grove_buf *b, const char *fmt, ...)
 	rc = grove__buf_vaddf(b, fmt, ap);
 	va_end(ap);
 	return rc;
+}
+
+/* ------------------------------------------------------------------- public */
+
+void grove_buf_release(struct grove_buf *b)
+{
+	grove__buf_release(b);
+}
+
+static int write_buf(void *payload, const char *ptr, size_t len)
+{
+	return grove__buf_add(payload, ptr, len);
+}
+
+struct grove_sink grove_buf_sink(struct grove_buf *b)
+{
+	struct grove_sink s = { write_buf, b };
+
+	return s;
 }

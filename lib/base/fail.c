@@ -3,6 +3,8 @@
  */
 #include "base/fail.h"
 
+#include "grove.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -103,4 +105,43 @@ int grove__fail_sys(struct grove_detail *d, int err, const char *path, const cha
 int grove__fail_nomem(struct grove_detail *d)
 {
 	return grove__fail(d, GROVE_ENOMEM, NULL, "out of memory");
+}
+
+static const struct {
+	int code;
+	const char *name, *words;
+} errors[] = {
+	{ GROVE_OK, "OK", "done" },
+	{ GROVE_ENOMEM, "NOMEM", "out of memory" },
+	{ GROVE_EIO, "IO", "input or output error" },
+	{ GROVE_EINVAL, "INVAL", "invalid argument" },
+	{ GROVE_ENOTFOUND, "NOTFOUND", "not found" },
+	{ GROVE_EEXIST, "EXIST", "exists already" },
+	{ GROVE_ECONFLICT, "CONFLICT", "conflict with another writer" },
+	{ GROVE_EDAMAGED, "DAMAGED", "not a usable session" },
+	{ GROVE_EJSON, "JSON", "invalid JSON" },
+	{ GROVE_ENOTSUP, "NOTSUP", "not supported" },
+	{ GROVE_ESTALE, "STALE", "changed under us" },
+	{ GROVE_ETOOBIG, "TOOBIG", "too big" },
+	{ GROVE_ECANCELLED, "CANCELLED", "cancelled" },
+	{ GROVE_EAMBIGUOUS, "AMBIGUOUS", "ambiguous" },
+	{ GROVE_EACCESS, "ACCESS", "permission denied" },
+	{ GROVE_EFULL, "FULL", "no space left" },
+	{ GROVE_EPENDING, "PENDING", "not on disk yet" },
+};
+
+const char *grove_strerror(int code)
+{
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
+		if (errors[i].code == code)
+			return errors[i].words;
+	return "unknown error";
+}
+
+const char *grove_error_name(int code)
+{
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
+		if (errors[i].code == code)
+			return errors[i].name;
+	return "UNKNOWN";
 }

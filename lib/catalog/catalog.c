@@ -360,7 +360,7 @@ struct grove__catalog *grove__catalog_open(struct grove *g, enum grove__purpose 
 	const char *dir;
 	bool again = true;
 
-	dir = grove__cache_dir(g);
+	dir = grove__world_cache_dir(g);
 	if (!dir)
 		return NULL;
 	/* one that is damaged goes, and is made anew, once */

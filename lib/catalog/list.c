@@ -395,7 +395,7 @@ int grove__list(struct grove *g, const struct grove_list_options *opt, struct gr
 	if (rc)
 		return rc;
 	if (opt->cwd || !opt->all) {
-		rc = grove__resolve(g, opt->cwd ? opt->cwd : g->cwd, &cwd);
+		rc = grove__world_resolve(g, opt->cwd ? opt->cwd : g->cwd, &cwd);
 		li.cwd = cwd.ptr;
 	}
 	pthread_mutex_init(&li.lock, NULL);
@@ -466,7 +466,7 @@ int grove__list_of_one(struct grove *g, const char *what, unsigned flags, struct
 
 	if (rc)
 		return rc;
-	rc = grove__where_dialect(g, &at, d);
+	rc = grove__peek_where_dialect(g, &at, d);
 	if (!rc) {
 		t = (struct grove__list_task){ .root = root_of(g, &at, &own), .project = at.project,
 					       .session = at.session, .sub = "" };

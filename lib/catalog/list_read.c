@@ -291,11 +291,11 @@ static int open_task(struct grove__list_reader *r, const struct grove__list_task
 	int rc = grove__log_open(log, t->root->store, &key, GROVE_LOG_READ, d);
 
 	if (!rc)
-		rc = grove__log_dialect(r->g, t->root, *log, t->project, &dialect, d);
+		rc = grove__peek_log_dialect(r->g, t->root, *log, t->project, &dialect, d);
 	if (rc)
 		return rc;
 	l->dialect = dialect;
-	if (!r->g->forced && !t->root->dialect && !grove__root_likely(r->g, t->root, t->project, &likely))
+	if (!r->g->forced && !t->root->dialect && !grove__peek_root_likely(r->g, t->root, t->project, &likely))
 		l->around = likely->name;
 	grove__list_reader_speak(r, dialect);
 	return 0;
@@ -406,7 +406,7 @@ static void read_session(struct grove__list_reader *r, struct grove__list_one *x
 	*l = (struct grove__listed){ .rc = 0 };
 	l->rc = open_task(r, x->task, l, &log, why);
 	if (!l->rc)
-		l->rc = grove__log_stat_kept(log, &x->log, why);
+		l->rc = grove__time_stat(log, &x->log, why);
 	if (!l->rc)
 		l->rc = read_lines(r, log, x, why);
 	if (!l->rc)
@@ -435,7 +435,7 @@ static bool is_known(struct grove__list_reader *r, struct grove__list_one *x)
 		return false;
 	if (must)
 		return x->l.dialect == must;
-	return x->l.around && !grove__root_likely(r->g, root, x->task->project, &likely) &&
+	return x->l.around && !grove__peek_root_likely(r->g, root, x->task->project, &likely) &&
 	       !strcmp(x->l.around, likely->name);
 }
 

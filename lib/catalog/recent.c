@@ -136,9 +136,9 @@ static int look(struct recent *r, struct candidate *c, const struct grove_key *k
 	hide(r, rc, &why);
 	if (rc)
 		return rc == GROVE_ENOMEM ? rc : 1;
-	rc = grove__log_dialect(r->g, root, log, key->project, &c->dialect, NULL);
+	rc = grove__peek_log_dialect(r->g, root, log, key->project, &c->dialect, NULL);
 	if (!rc)
-		rc = grove__log_stat_kept(log, &st, NULL);
+		rc = grove__time_stat(log, &st, NULL);
 	*ns = rc ? 0 : st.mtime_ns;
 	grove__log_close(log);
 	return rc && rc != GROVE_ENOMEM ? 1 : rc;
@@ -212,7 +212,7 @@ static int follow_notes(struct recent *r)
 
 		if (!dialect->crumb_path || (r->g->forced && r->g->forced != dialect))
 			continue;
-		rc = grove__crumb_read(r->g, dialect, r->cwd, &note.at, &ns, r->d);
+		rc = grove__last_session_read(r->g, dialect, r->cwd, &note.at, &ns, r->d);
 		if (rc)
 			continue;
 		if (grove__array_room(&r->all, &r->cap, r->nr, sizeof(*r->all))) {
@@ -321,7 +321,7 @@ static int in_dir(struct recent *r, char *dir, struct grove__root *own)
 	r->root = root_of(r->g, dir, &project);
 	if (!r->root) {
 		rc = grove__buf_addf(&url, "%s/.", dir) ? grove__fail_nomem(r->d) : 0;
-		own->likely = rc ? NULL : grove__path_dialect(url.ptr);
+		own->likely = rc ? NULL : grove__peek_path_dialect(url.ptr);
 		grove__buf_clear(&url);
 		if (!rc && grove__buf_addf(&url, "file:%s", dir))
 			rc = grove__fail_nomem(r->d);
@@ -342,7 +342,7 @@ static int find(struct recent *r, const char *dir, struct grove__where *out)
 	struct grove__root own = { .agent = "grove", .flat = true, .looked = true };
 	struct grove_buf full = GROVE_BUF_INIT;
 	struct candidate *best = NULL;
-	int rc = dir && grove__resolve(r->g, dir, &full) ? grove__fail_nomem(r->d) : 0;
+	int rc = dir && grove__world_resolve(r->g, dir, &full) ? grove__fail_nomem(r->d) : 0;
 
 	if (!rc)
 		rc = dir ? in_dir(r, full.ptr, &own) : in_roots(r);
@@ -363,7 +363,7 @@ static int recent(struct grove *g, const char *cwd, const char *dir, bool writte
 {
 	struct recent r = { .g = g, .written = written, .d = d };
 	struct grove_buf full = GROVE_BUF_INIT;
-	int rc = grove__resolve(g, cwd, &full);
+	int rc = grove__world_resolve(g, cwd, &full);
 
 	memset(out, 0, sizeof(*out));
 	grove__arena_init(&r.names);

@@ -96,7 +96,7 @@ static int make_room(struct grove__scan *s, struct grove_log *log, struct grove_
 
 	if (by_line || (s->cap < GROVE__LINE_LONG && s->cap * 2 <= GROVE__LINE_MAX))
 		return widen(s, d);
-	rc = grove__line_end(log, *pos, p->until, s->buf, s->cap, &end, d);
+	rc = grove__lines_end(log, *pos, p->until, s->buf, s->cap, &end, d);
 	if (rc)
 		return rc;
 	if (end - *pos <= GROVE__LINE_MAX)

@@ -8,7 +8,6 @@
 #include "catalog/catalog.h"
 #include "catalog/shape.h"
 
-#include "image/cache.h"
 
 #include <stdlib.h>
 
@@ -65,30 +64,6 @@ static void count(const struct grove__spine *sp, struct grove__shape *out)
 	}
 }
 
-static int load_image(struct grove_session *s, struct grove_detail *d)
-{
-	const struct grove_progress nobody = { NULL };
-	struct grove__image *im;
-	int rc = GROVE_ESTALE;
-
-	/* a log that changes while we read it is read again, a few times */
-	for (int tries = 0; tries < 4 && rc == GROVE_ESTALE; tries++) {
-		im = grove__image_new(s->at.dialect);
-		if (im && !tries && grove__cache_thaw(s, im)) {
-			grove__image_unref(im);
-			im = grove__image_new(s->at.dialect);
-		}
-		if (!im)
-			return grove__fail_nomem(d);
-		rc = grove__image_load(im, s->log, s->at.path, &nobody, d);
-		if (rc)
-			grove__image_unref(im);
-		else
-			s->image = im;
-	}
-	return rc;
-}
-
 /* A handle that is good for its image and its leaf alone. */
 static int load(struct grove *g, const struct grove__list_one *x, struct grove_session **out,
 		struct grove_detail *d)
@@ -109,7 +84,10 @@ static int load(struct grove *g, const struct grove__list_one *x, struct grove_s
 		return grove__fail_nomem(d);
 	rc = grove__log_open(&s->log, t->root->store, &key, GROVE_LOG_READ, d);
 	if (!rc)
-		rc = load_image(s, d);
+		rc = grove__image_open(&(struct grove__image_source){ .log = s->log, .dialect = s->at.dialect,
+								      .path = s->at.path, .cache = g->cache,
+								      .read_cache_only = true },
+				       &s->image, d);
 	if (!rc)
 		rc = grove__kept_leaf(s, d);
 	return rc < 0 ? rc : 0;

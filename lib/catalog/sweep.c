@@ -248,7 +248,7 @@ static int open_log(struct reader *r, const struct grove__sweep_log *at, struct 
 	int rc = grove__log_open(log, at->root->store, &key, GROVE_LOG_READ, d);
 
 	if (!rc)
-		rc = grove__log_dialect(r->sh->g, at->root, *log, at->project, &r->at.dialect, d);
+		rc = grove__peek_log_dialect(r->sh->g, at->root, *log, at->project, &r->at.dialect, d);
 	if (!rc && r->ready != r->at.dialect)
 		want(r, r->at.dialect);
 	return rc;
@@ -290,7 +290,7 @@ const char *grove__sweep_around(struct grove *g, const struct grove__sweep_log *
 {
 	const struct grove__dialect *likely;
 
-	if (g->forced || log->root->dialect || grove__root_likely(g, log->root, log->project, &likely))
+	if (g->forced || log->root->dialect || grove__peek_root_likely(g, log->root, log->project, &likely))
 		return "";
 	return likely->name;
 }

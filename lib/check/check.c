@@ -51,7 +51,7 @@ static const struct {
 	[WRONG_BLOB] = { "wrong-blob", "the bytes of a blob are not those of its name: @", false },
 };
 
-const char *grove__problem_kind(enum grove__problem what)
+const char *grove__check_problem_kind(enum grove__problem what)
 {
 	return kinds[what].kind;
 }

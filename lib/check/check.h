@@ -33,7 +33,7 @@ enum grove__problem {
 	WRONG_BLOB
 };
 
-const char *grove__problem_kind(enum grove__problem what);
+const char *grove__check_problem_kind(enum grove__problem what);
 
 struct grove__finding {
 	uint64_t line, offset;     /* line from 0 */
@@ -101,7 +101,7 @@ struct grove__parts {
  */
 int grove__check_split(const struct grove__dialect *dialect, const struct grove__json_want *want,
 		       struct grove_slice bytes, struct grove__parts *out);
-void grove__parts_release(struct grove__parts *p);
+void grove__split_parts_release(struct grove__parts *p);
 
 /* White space as it stands around a value on its line; NUL bytes count where they are no damage. */
 static inline bool grove__is_blank(char c)

@@ -19,7 +19,7 @@ static int whole_in(struct grove__checker *c, struct grove_slice bytes, size_t *
 	int rc = grove__check_split(c->s->at.dialect, &c->s->image->want, bytes, &parts);
 
 	*nr = parts.nr;
-	grove__parts_release(&parts);
+	grove__split_parts_release(&parts);
 	return rc ? grove__fail_nomem(c->d) : 0;
 }
 

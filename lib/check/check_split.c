@@ -37,7 +37,7 @@ enum trust {
 	SURE                       /* nothing speaks for it but itself */
 };
 
-void grove__parts_release(struct grove__parts *p)
+void grove__split_parts_release(struct grove__parts *p)
 {
 	free(p->part);
 	*p = (struct grove__parts){ 0 };

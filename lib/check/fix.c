@@ -60,13 +60,13 @@ static int show(const struct grove__plan *p, struct grove_log *log,
 		const struct grove_fix_options *opt, uint64_t *nr, struct grove_detail *d)
 {
 	struct grove__mended m;
-	int rc = grove__mended_init(&m, p, log, d);
+	int rc = grove__fix_mended_init(&m, p, log, d);
 
-	while (!rc && !(rc = grove__mended_next(&m))) {
+	while (!rc && !(rc = grove__fix_mended_next(&m))) {
 		struct grove_fix_change c = { .path = grove__fix_name(p->at),
 					  .line = m.line + 1,
 					  .new_line = m.new_line + 1,
-					  .kind = grove__problem_kind(m.why),
+					  .kind = grove__check_problem_kind(m.why),
 					  .old_text = m.old };
 		const struct grove__change *change;
 
@@ -83,7 +83,7 @@ static int show(const struct grove__plan *p, struct grove_log *log,
 			c.new_text = grove__buf_slice(&m.text);
 		rc = opt->change(opt->payload, &c);
 	}
-	grove__mended_release(&m);
+	grove__fix_mended_release(&m);
 	return rc == 1 ? 0 : rc;
 }
 
@@ -104,7 +104,7 @@ static int next_line(void *payload, struct grove_slice *line)
 	int rc;
 
 	while (!w->more) {
-		rc = grove__mended_next(&w->m);
+		rc = grove__fix_mended_next(&w->m);
 		if (rc)
 			return rc;
 		if (!w->m.changed) {
@@ -146,14 +146,14 @@ static int write_log(const struct grove__plan *p, struct grove_log *log, unsigne
 		     struct grove_detail *d)
 {
 	struct writing w = { .told = 0 };
-	int rc = grove__mended_init(&w.m, p, log, d);
+	int rc = grove__fix_mended_init(&w.m, p, log, d);
 
 	grove__records_init(&w.records, p->dialect);
 	if (!rc)
 		rc = grove__log_rewrite(log, grove__log_has_update(log) ? next_record : next_bare, &w,
 					p->tail, flags, d);
 	grove__records_release(&w.records);
-	grove__mended_release(&w.m);
+	grove__fix_mended_release(&w.m);
 	return rc;
 }
 
@@ -179,7 +179,7 @@ static int mend(struct grove__plan *p, const struct grove_fix_options *opt,
 	if (!rc)
 		rc = same_log(p, log, d);
 	if (!rc && !(opt->flags & GROVE_FIX_FORCE))
-		rc = grove__live(p->g, p->at, d);
+		rc = grove__live_check(p->g, p->at, d);
 	if (!rc) {
 		kept = grove__fix_keep(p, log, &where, &cut, &name, d);
 		rc = kept < 0 ? kept : 0;
@@ -210,7 +210,7 @@ int grove__fix(struct grove *g, struct grove__where *at, const struct grove_fix_
 	struct grove_log *log = NULL;
 	struct grove__plan p;
 	uint64_t nr = 0;
-	int rc = grove__where_dialect(g, at, d);
+	int rc = grove__peek_where_dialect(g, at, d);
 
 	result->files++;
 	if (!rc)

@@ -130,7 +130,7 @@ int grove__plan_take(struct grove__plan *p, const struct grove__spot *at, struct
 		     struct grove_slice stored, enum grove__verdict *verdict,
 		     enum grove__problem *why);
 /* A line with the changes made. */
-int grove__plan_rewrite(const struct grove__plan *p, const struct grove__change *c,
+int grove__fix_plan_rewrite(const struct grove__plan *p, const struct grove__change *c,
 			struct grove_slice value, struct grove_buf *out);
 /* fix_tree.c */
 int grove__plan_tree(struct grove__plan *p);
@@ -165,11 +165,11 @@ struct grove__mended {
 	struct grove_buf rewritten;
 };
 
-int grove__mended_init(struct grove__mended *m, const struct grove__plan *p, struct grove_log *log,
+int grove__fix_mended_init(struct grove__mended *m, const struct grove__plan *p, struct grove_log *log,
 		       struct grove_detail *d);
-void grove__mended_release(struct grove__mended *m);
+void grove__fix_mended_release(struct grove__mended *m);
 /* The next line: 0, 1 at the end, GROVE_ECONFLICT there if it was not the log of the plan. */
-int grove__mended_next(struct grove__mended *m);
+int grove__fix_mended_next(struct grove__mended *m);
 
 /* fix_cut.c: keep what goes, beside the session; `out` gets where. 1: nothing goes. */
 int grove__fix_keep(const struct grove__plan *p, struct grove_log *log, struct grove_buf *out,

@@ -74,7 +74,7 @@ static int add_piece(struct keeping *k, const struct grove__mended *m, const str
 				 "\"put\":%zu,\"kind\":\"%s\"%s}\n",
 				 (unsigned long long)m->line + 1, (unsigned long long)(m->old_at + x->off),
 				 x->len, (unsigned long long)(m->new_at + x->at), x->put,
-				 grove__problem_kind(x->why), x->lf ? ",\"lf\":true" : "");
+				 grove__check_problem_kind(x->why), x->lf ? ",\"lf\":true" : "");
 
 	if (!rc)
 		rc = grove__buf_add(&k->out, m->old.ptr + x->off, x->len);
@@ -99,12 +99,12 @@ static int begin(struct keeping *k, const struct grove__plan *p, int64_t now)
 static int keep_all(struct keeping *k, const struct grove__plan *p, struct grove_log *log)
 {
 	struct grove__mended m;
-	int rc = grove__mended_init(&m, p, log, k->d);
+	int rc = grove__fix_mended_init(&m, p, log, k->d);
 
-	while (!rc && !(rc = grove__mended_next(&m)))
+	while (!rc && !(rc = grove__fix_mended_next(&m)))
 		for (size_t i = 0; i < m.nr_pieces && !rc; i++)
 			rc = add_piece(k, &m, &m.pieces[i]);
-	grove__mended_release(&m);
+	grove__fix_mended_release(&m);
 	return rc == 1 ? flush(k, GROVE_SYNC_ALWAYS) : rc;
 }
 
@@ -112,13 +112,13 @@ static int keep_all(struct keeping *k, const struct grove__plan *p, struct grove
 static int takes_out(const struct grove__plan *p, struct grove_log *log, struct grove_detail *d)
 {
 	struct grove__mended m;
-	int rc = grove__mended_init(&m, p, log, d);
+	int rc = grove__fix_mended_init(&m, p, log, d);
 	bool some = false;
 
-	while (!rc && !some && !(rc = grove__mended_next(&m)))
+	while (!rc && !some && !(rc = grove__fix_mended_next(&m)))
 		for (size_t i = 0; i < m.nr_pieces; i++)
 			some |= m.pieces[i].len || m.pieces[i].lf;
-	grove__mended_release(&m);
+	grove__fix_mended_release(&m);
 	return rc < 0 ? rc : some;
 }
 

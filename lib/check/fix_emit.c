@@ -11,14 +11,14 @@
 
 #include <stdlib.h>
 
-int grove__mended_init(struct grove__mended *m, const struct grove__plan *p, struct grove_log *log,
+int grove__fix_mended_init(struct grove__mended *m, const struct grove__plan *p, struct grove_log *log,
 		       struct grove_detail *d)
 {
 	*m = (struct grove__mended){ .plan = p, .row = GROVE_NONE };
 	return grove__lines_init(&m->lines, log, p->tail, d);
 }
 
-void grove__mended_release(struct grove__mended *m)
+void grove__fix_mended_release(struct grove__mended *m)
 {
 	grove__lines_release(&m->lines);
 	grove__buf_release(&m->text);
@@ -44,7 +44,7 @@ static int emit_change(struct grove__mended *m, const struct grove__edit *e)
 
 	m->row = c->row;
 	grove__buf_clear(&m->rewritten);
-	rc = grove__plan_rewrite(m->plan, c, was, &m->rewritten);
+	rc = grove__fix_plan_rewrite(m->plan, c, was, &m->rewritten);
 	if (rc)
 		return rc;
 	is = grove__buf_slice(&m->rewritten);
@@ -152,7 +152,7 @@ static void step(struct grove__mended *m)
 		m->new_line += m->text.ptr[i] == '\n';
 }
 
-int grove__mended_next(struct grove__mended *m)
+int grove__fix_mended_next(struct grove__mended *m)
 {
 	const struct grove__plan *p = m->plan;
 	int rc;

@@ -227,7 +227,7 @@ static int split_line(struct line_plan *x, size_t begin)
 		parts.part[i].off += begin;
 	if (!rc)
 		rc = settle_line(x, &parts);
-	grove__parts_release(&parts);
+	grove__split_parts_release(&parts);
 	return rc;
 }
 
@@ -301,7 +301,7 @@ static int find_tall(struct grove__plan *p, uint64_t pos, uint64_t line, bool by
 			break;
 		}
 		/* as it is stored: what the reader hands out is one line already */
-		rc = grove__spot_fetch(p->log, &value.at, &b, p->d);
+		rc = grove__line_fetch(p->log, &value.at, &b, p->d);
 		if (rc)
 			break;
 		t.lines = 1 + count_lf(b.ptr, b.len, &t.end);
@@ -372,10 +372,10 @@ static int plan_tall(struct grove__plan *p, struct grove__lines *r, const struct
 		return grove__fail(p->d, GROVE_ESTALE, p->at->path, "was changed");
 	if (grove__buf_add(&stored, text->ptr + off, (size_t)t->at.len))
 		rc = grove__fail_nomem(p->d);
-	grove__join_lines(text->ptr + off, (size_t)t->at.len);
+	grove__line_join(text->ptr + off, (size_t)t->at.len);
 	p->in_tall = true;
 	if (!rc)
-		rc = grove__plan_take(p, &at, grove__trim_value(grove__slice(text->ptr + off, (size_t)t->at.len)),
+		rc = grove__plan_take(p, &at, grove__line_trim(grove__slice(text->ptr + off, (size_t)t->at.len)),
 				grove__buf_slice(&stored), &verdict, &why);
 	p->in_tall = false;
 	grove__buf_release(&stored);
@@ -523,14 +523,14 @@ static int place_change(struct grove__plan *p, size_t i)
 
 	if (!is_tall(p, c->row))
 		return grove__plan_edit(p, &e);
-	rc = grove__spot_fetch(p->log, &at, &b, p->d);
+	rc = grove__line_fetch(p->log, &at, &b, p->d);
 	if (rc)
 		goto out;
 	lines = count_lf(b.ptr, b.len, &last);
 	lf = memchr(b.ptr, '\n', b.len);
 	e.len = lf ? (size_t)(lf - b.ptr) : b.len;
-	grove__join_lines(b.ptr, b.len);
-	if (grove__plan_rewrite(p, c, grove__trim_value(grove__buf_slice(&b)), &out) ||
+	grove__line_join(b.ptr, b.len);
+	if (grove__fix_plan_rewrite(p, c, grove__line_trim(grove__buf_slice(&b)), &out) ||
 	    !(e.put = grove__arena_dup(&p->keep, grove__buf_slice(&out)))) {
 		rc = grove__fail_nomem(p->d);
 		goto out;

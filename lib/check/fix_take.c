@@ -22,7 +22,7 @@ static int same_bytes(struct grove__plan *p, uint32_t row, const struct grove__s
 	*same = false;
 	if (old.len != at->len || old.crc != at->crc)
 		return 0;
-	rc = grove__spot_fetch(p->log, &old, &b, p->d);
+	rc = grove__line_fetch(p->log, &old, &b, p->d);
 	*same = !rc && grove__slice_eq(grove__buf_slice(&b), value);
 	grove__buf_release(&b);
 	return rc;
@@ -305,7 +305,7 @@ static int put_id(const struct grove__plan *p, struct grove_buf *line, const cha
 	return rc ? rc : grove__buf_add(out, in.id.ptr + in.id.len, value.len - off - in.id.len);
 }
 
-int grove__plan_rewrite(const struct grove__plan *p, const struct grove__change *c,
+int grove__fix_plan_rewrite(const struct grove__plan *p, const struct grove__change *c,
 			struct grove_slice value, struct grove_buf *out)
 {
 	struct grove_buf line = GROVE_BUF_INIT, muted = GROVE_BUF_INIT;

@@ -75,7 +75,7 @@ int grove__claude_live_dirs(const struct grove__env *env, const char *path,
 	return rc;
 }
 
-bool grove__claude_live_note(const char *name, struct grove_slice json, struct grove__live *out,
+bool grove__claude_live_note(const char *name, struct grove_slice json, struct grove__live_check *out,
 			     struct grove_buf *session)
 {
 	size_t digits = strspn(name, "0123456789");

@@ -26,7 +26,7 @@ int grove__claude_apart(const struct grove__env *env, const char *root, const ch
  */
 int grove__claude_live_dirs(const struct grove__env *env, const char *path,
 			    int (*fn)(void *payload, const char *dir), void *payload);
-bool grove__claude_live_note(const char *name, struct grove_slice json, struct grove__live *out,
+bool grove__claude_live_note(const char *name, struct grove_slice json, struct grove__live_check *out,
 			     struct grove_buf *session);
 
 extern const struct grove__agents grove__claude_agents;

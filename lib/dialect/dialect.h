@@ -262,7 +262,7 @@ struct grove__migrate {
 };
 
 /* What a running process of the agent tells about itself. */
-struct grove__live {
+struct grove__live_check {
 	int64_t pid;
 	int64_t since;               /* ms, or GROVE_NO_TIME */
 };
@@ -712,7 +712,7 @@ struct grove__dialect {
 	 * Who left the note of that file name, and the id of the session it works
 	 * on, appended; false if it is not one. `json` is valid.
 	 */
-	bool (*live_note)(const char *name, struct grove_slice json, struct grove__live *out,
+	bool (*live_note)(const char *name, struct grove_slice json, struct grove__live_check *out,
 			  struct grove_buf *session);
 };
 

@@ -20,10 +20,10 @@ static bool is_dir(const char *path)
 static const char *const agents[] = { "xcsh", "omp" };
 enum { NR_AGENTS = sizeof(agents) / sizeof(agents[0]) };
 
-static int agent_path(const struct grove *g, const char *agent, struct grove_buf *out)
+static int agent_path(const struct grove__env *env, const char *agent, struct grove_buf *out)
 {
 	grove__buf_clear(out);
-	return grove__xcsh_history_path(&g->env, agent, out);
+	return grove__xcsh_history_path(env, agent, out);
 }
 
 static bool has_parent(struct grove_buf *path)
@@ -41,17 +41,16 @@ static bool has_parent(struct grove_buf *path)
  * The agent's own file: that of the dialect that was asked for, else the first
  * that is there, else the first that could be, else xcsh's.
  */
-static int own_path(const struct grove *g, struct grove_buf *out, const char **agent,
-		    struct grove_detail *d)
+static int own_path(const struct grove__env *env, const char *asked, struct grove_buf *out,
+		    const char **agent, struct grove_detail *d)
 {
-	const char *asked = g->forced ? g->forced->name : NULL;
 	struct grove__sys_stat st;
 
 	for (int round = asked ? 2 : 0; round < 3; round++)
 		for (int i = 0; i < NR_AGENTS; i++) {
 			if (asked && strcmp(asked, agents[i]))
 				continue;
-			if (agent_path(g, agents[i], out))
+			if (agent_path(env, agents[i], out))
 				return grove__fail_nomem(d);
 			*agent = agents[i];
 			if (round == 2 || (round == 1 && has_parent(out)) ||
@@ -62,19 +61,19 @@ static int own_path(const struct grove *g, struct grove_buf *out, const char **a
 }
 
 /* A file by name; an agent's own is that agent's, also if it is not there yet. */
-static int given_path(const struct grove *g, const char *path, struct grove_buf *out,
-		      const char **agent, struct grove_detail *d)
+static int given_path(const struct grove__env *env, const char *asked, const char *path,
+		      struct grove_buf *out, const char **agent, struct grove_detail *d)
 {
 	struct grove_buf own = GROVE_BUF_INIT;
 	int rc = 0;
 
 	if (!*path)
 		return grove__fail(d, GROVE_EINVAL, NULL, "a file without a name");
-	if (grove__resolve(g, path, out))
+	if (grove__buf_add_str(out, path))
 		return grove__fail_nomem(d);
-	*agent = g->forced ? g->forced->name : NULL;
+	*agent = asked;
 	for (int i = 0; i < NR_AGENTS && !*agent && !rc; i++) {
-		rc = agent_path(g, agents[i], &own);
+		rc = agent_path(env, agents[i], &own);
 		if (!rc && !strcmp(own.ptr, out->ptr))
 			*agent = agents[i];
 	}
@@ -84,12 +83,12 @@ static int given_path(const struct grove *g, const char *path, struct grove_buf 
 	return rc ? grove__fail_nomem(d) : 0;
 }
 
-static int find_place(struct grove_history *h, const struct grove *g, const char *path,
-		      struct grove_detail *d)
+static int find_place(struct grove_history *h, const struct grove__env *env, const char *asked,
+		      const char *path, struct grove_detail *d)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 	const char *agent = NULL;
-	int rc = path ? given_path(g, path, &b, &agent, d) : own_path(g, &b, &agent, d);
+	int rc = path ? given_path(env, asked, path, &b, &agent, d) : own_path(env, asked, &b, &agent, d);
 
 	if (!rc)
 		h->dialect = strdup(agent);
@@ -118,8 +117,8 @@ static void init_locks(struct grove_history *h)
 	pthread_condattr_destroy(&attr);
 }
 
-struct grove_history *grove__history_open(struct grove *g, const char *path, int *rc,
-					  struct grove_detail *d)
+struct grove_history *grove__history_open(const struct grove__env *env, const char *agent,
+					  const char *path, int *rc, struct grove_detail *d)
 {
 	struct grove_history *h = calloc(1, sizeof(*h));
 
@@ -132,7 +131,7 @@ struct grove_history *grove__history_open(struct grove *g, const char *path, int
 		.busy_ms = 5000, .delay_ms = 100,
 		.scan_words = 2048, .scan_parts = 10000, .index_hits = 1000,
 	};
-	*rc = find_place(h, g, path, d);
+	*rc = find_place(h, env, agent, path, d);
 	if (*rc)
 		return h;
 	/* what is there must be usable; nothing there is an empty history */

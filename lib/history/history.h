@@ -10,14 +10,16 @@
 #ifndef GROVE_HISTORY_HISTORY_H
 #define GROVE_HISTORY_HISTORY_H
 
-#include "session/session.h"
+#include "dialect/dialect.h"
+#include "grove.h"
 
 /*
- * A handle for the history at `path`, or for the agent's own (NULL). NULL when
+ * A handle for the history at `path` (absolute), or for the agent's own (NULL).
+ * `agent` names the agent that was asked for; NULL: any. Returns NULL when
  * out of memory; else there is one, also if *rc says that it cannot be used.
  */
-struct grove_history *grove__history_open(struct grove *g, const char *path, int *rc,
-					  struct grove_detail *d);
+struct grove_history *grove__history_open(const struct grove__env *env, const char *agent,
+					  const char *path, int *rc, struct grove_detail *d);
 /* Waits for one last try to write what is queued. */
 void grove__history_close(struct grove_history *h);
 

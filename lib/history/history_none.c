@@ -17,10 +17,11 @@ static int none(struct grove_detail *d)
 			   "history needs SQLite, which is not built into this grove");
 }
 
-struct grove_history *grove__history_open(struct grove *g, const char *path, int *rc,
-					  struct grove_detail *d)
+struct grove_history *grove__history_open(const struct grove__env *env, const char *agent,
+					  const char *path, int *rc, struct grove_detail *d)
 {
-	(void)g;
+	(void)env;
+	(void)agent;
 	(void)path;
 	*rc = none(d);
 	return calloc(1, sizeof(struct grove_history));

@@ -91,26 +91,22 @@ struct vouched {
 _Static_assert(sizeof(struct head) <= VOUCHED_AT, "the head has its page");
 
 /* The directory, below the other: 1 if there is none where only we can write. */
-static int find_dir(const struct grove *g, struct grove_buf *out)
+static int find_dir(const char *cache, struct grove_buf *out)
 {
-	const char *cache = grove__cache_dir(g);
-	struct grove__sys_stat st;
-
-	if (!cache || grove__buf_addf(out, "%s/spine", cache) || grove__sys_mkdirs(out->ptr, 0700) ||
-	    grove__sys_stat(out->ptr, &st))
+	if (!grove__sys_own_dir(cache) || grove__buf_addf(out, "%s/spine", cache))
 		return 1;
-	return !grove__sys_is_ours(&st);
+	return !grove__sys_own_dir(out->ptr);
 }
 
 /* Where it is, or is to be. 1: there is no place, or the log is no file. */
-static int place(struct grove_session *s, struct grove_buf *dir, struct grove_buf *path,
-		 struct grove__sys_stat *st)
+static int place(const struct grove__image_source *src, struct grove_buf *dir,
+		 struct grove_buf *path, struct grove__sys_stat *st)
 {
-	if (!s->g->cache || !s->at.path || s->held || grove__sys_stat(s->at.path, st) ||
-	    st->type != SYS_FILE || st->size < WORTH || find_dir(s->g, dir))
+	if (!src->cache || !src->path || grove__sys_stat(src->path, st) || st->type != SYS_FILE ||
+	    st->size < WORTH || find_dir(src->cache, dir))
 		return 1;
 	return grove__buf_addf(path, "%s/%llx-%llx-%s", dir->ptr, (unsigned long long)st->dev,
-			       (unsigned long long)st->ino, s->at.dialect->name);
+			       (unsigned long long)st->ino, src->dialect->name);
 }
 
 /* ----------------------------------------------------------------- freezing */
@@ -248,7 +244,7 @@ static void make_room(const char *dir)
 	grove__buf_release(&o.found);
 }
 
-void grove__cache_freeze(struct grove_session *s, struct grove__image *im)
+void grove__cache_freeze(const struct grove__image_source *src, struct grove__image *im)
 {
 	struct grove_buf path = GROVE_BUF_INIT, temp = GROVE_BUF_INIT, dir = GROVE_BUF_INIT;
 	struct grove__sys_stat st;
@@ -257,7 +253,7 @@ void grove__cache_freeze(struct grove_session *s, struct grove__image *im)
 
 	if (im->by_line || im->kept_until + WORTH_MORE > im->tail || im->spine->linked != im->spine->nr)
 		return;
-	rc = place(s, &dir, &path, &st);
+	rc = place(src, &dir, &path, &st);
 	grove__sys_random(&random, sizeof(random));
 	if (!rc)
 		rc = grove__buf_addf(&temp, "%s.%016llx.tmp", path.ptr, (unsigned long long)random);
@@ -382,7 +378,7 @@ static int give_state(struct grove__image *im, const struct head *h)
 }
 
 /* Texts are in the log: the header's and the slot's are read there, by those who read them first. */
-static int read_texts(struct grove_session *s, struct grove__image *im)
+static int read_texts(struct grove_log *log, struct grove__image *im)
 {
 	struct grove__spot slot = { .pos = im->slot_pos, .off = im->slot_off, .len = im->slot_len,
 				    .line = im->slot_line, .crc = im->slot_crc };
@@ -391,11 +387,11 @@ static int read_texts(struct grove_session *s, struct grove__image *im)
 
 	if (im->dialect->headless)
 		return 0;
-	rc = grove__spot_fetch(s->log, &im->header_at, &line, NULL);
+	rc = grove__line_fetch(log, &im->header_at, &line, NULL);
 	if (!rc)
 		rc = grove__image_read_header(im, grove__buf_slice(&line));
 	if (!rc && im->has_slot)
-		rc = grove__spot_fetch(s->log, &slot, &line, NULL);
+		rc = grove__line_fetch(log, &slot, &line, NULL);
 	if (!rc && im->has_slot)
 		rc = grove__image_read_slot(im, grove__buf_slice(&line));
 	grove__buf_release(&line);
@@ -430,17 +426,17 @@ static void vouch(const char *path, const struct head *h, const struct grove_log
 }
 
 /* Has the log the bytes that the image is of? By its times, or because they were compared. */
-static bool is_current(struct grove_session *s, struct grove__image *im, const char *path,
+static bool is_current(struct grove_log *l, struct grove__image *im, const char *path,
 		       const struct head *h)
 {
 	struct grove_log_stat log;
 	bool settled;
 
-	if (grove__log_stat(s->log, &log, NULL) || log.tail < im->tail)
+	if (grove__log_stat(l, &log, NULL) || log.tail < im->tail)
 		return false;
 	settled = grove__image_settled(log.ctime_ns);
 	if (!is_stamped(h, &log)) {
-		if (grove__image_prove(im, s->log))
+		if (grove__image_prove(im, l))
 			return false;
 		if (settled)
 			vouch(path, h, &log);
@@ -508,12 +504,12 @@ static int thaw(struct grove__image *im, const struct head *h)
 	return rc ? rc : give_state(im, h);
 }
 
-int grove__cache_thaw(struct grove_session *s, struct grove__image *im)
+int grove__cache_thaw(const struct grove__image_source *src, struct grove__image *im)
 {
 	struct grove_buf dir = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
 	struct grove__sys_stat st;
 	const struct head *h;
-	int rc = place(s, &dir, &path, &st);
+	int rc = place(src, &dir, &path, &st);
 
 	if (!rc)
 		rc = map_kept(path.ptr, im);
@@ -522,8 +518,8 @@ int grove__cache_thaw(struct grove_session *s, struct grove__image *im)
 	h = (const struct head *)im->ice;
 	rc = is_about(im, &st, h, im->ice_len) ? thaw(im, h) : 1;
 	if (!rc)
-		rc = read_texts(s, im);
-	if (!rc && !is_current(s, im, path.ptr, h))
+		rc = read_texts(src->log, im);
+	if (!rc && !is_current(src->log, im, path.ptr, h))
 		rc = 1;
 	if (!rc) {
 		im->kept_path = strdup(path.ptr);

@@ -69,7 +69,7 @@ struct grove__image {
 	bool spoilt;                       /* atomic: not what is in the log; a refresh reads it anew */
 	uint64_t lines, bytes, malformed, blank;
 	uint64_t bad_line, bad_pos;        /* the first malformed one */
-	/* Files: of lines that are neither rows nor headers, grove__odd_line() added up … */
+	/* Files: of lines that are neither rows nor headers, grove__proof_odd_line() added up … */
 	uint64_t odd;
 	bool unknown;                      /* … unless one of them was never seen whole */
 	bool by_line;                      /* positions count lines, not bytes */
@@ -113,10 +113,33 @@ struct grove__image {
 	unsigned from;                     /* the version of the log; below the dialect's: migrate */
 };
 
+/* What an image is made from. */
+struct grove__image_source {
+	struct grove_log *log;
+	const struct grove__dialect *dialect;
+	const char *path;                  /* of the log's file; NULL: it is in none */
+	const char *cache;                 /* the directory of what can be made again; NULL: keep nothing */
+	bool read_cache_only;              /* use what is there, add nothing to it */
+	bool may_be_empty;                 /* a log without a line is a session, too */
+	const struct grove_progress *progress;  /* NULL: nobody is told */
+};
+
+/*
+ * Load the whole log, beginning with what the cache has of it. A log that
+ * changes while it is read is read again, a few times. Returns what
+ * grove__image_load() does; *out is NULL after a failure.
+ */
+int grove__image_open(const struct grove__image_source *src, struct grove__image **out,
+		      struct grove_detail *d);
+
 /* NULL when out of memory. */
 struct grove__image *grove__image_new(const struct grove__dialect *dialect);
 struct grove__image *grove__image_ref(struct grove__image *im);
 void grove__image_unref(struct grove__image *im);
+/* What the session is called: by its slot, its header, its entries; NULL: nothing. */
+const char *grove__image_name(const struct grove__image *im);
+/* The id in the value "leaf", if that is about a log with this tail; NULL: it is about the past. */
+const char *grove__image_kept_leaf(const struct grove_buf *value, uint64_t tail);
 
 /*
  * Read from im->next to the end of the log and link what is new. `progress`
@@ -213,7 +236,7 @@ int grove__image_prove(const struct grove__image *im, struct grove_log *log);
 /* Is a time of change so old that another change would have another one? */
 bool grove__image_settled(int64_t ctime_ns);
 /* A number for a line that is nothing, as it stands there. */
-uint64_t grove__odd_line(uint64_t pos, uint64_t len, uint32_t crc);
+uint64_t grove__proof_odd_line(uint64_t pos, uint64_t len, uint32_t crc);
 /* `line` (trimmed, of row `row`; GROVE_NONE: a header) in today's version. 1: as it is. */
 int grove__image_migrate(const struct grove__image *im, struct grove_log *log, uint32_t row,
 			 struct grove_slice line, struct grove_buf *out);
@@ -275,10 +298,10 @@ static inline bool grove__image_at_hand(const struct grove__image *im, uint32_t 
 }
 
 /* The stored bytes of a value, checked: `out` is replaced, GROVE__JSON_PAD bytes behind it readable. */
-int grove__spot_fetch(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,
+int grove__line_fetch(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,
 		      struct grove_detail *d);
 /* Line ends in a value become spaces; there are none inside its strings. */
-void grove__join_lines(char *ptr, size_t len);
+void grove__line_join(char *ptr, size_t len);
 
 /*
  * The values of a log as a lenient dialect reads them (json/lenient.h), from a
@@ -315,6 +338,12 @@ void grove__values_passed(const struct grove__values *v, struct grove__json_pass
 uint64_t grove__values_place(const struct grove__values *v, uint64_t pos, uint64_t *off);
 
 /* White space of JSON, and a byte-order mark, off both ends. */
-struct grove_slice grove__trim_value(struct grove_slice s);
+struct grove_slice grove__line_trim(struct grove_slice s);
+
+/* time.c: when a copy was written to */
+/* The log was written to at `ns`, as far as lists are concerned, until it is again. */
+void grove__time_keep(struct grove_log *log, int64_t ns);
+/* grove__log_stat(), with the time that was kept. */
+int grove__time_stat(struct grove_log *log, struct grove_log_stat *out, struct grove_detail *d);
 
 #endif

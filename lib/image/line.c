@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-struct grove_slice grove__trim_value(struct grove_slice s)
+struct grove_slice grove__line_trim(struct grove_slice s)
 {
 	if (s.len >= 3 && !memcmp(s.ptr, "\xef\xbb\xbf", 3)) {
 		s.ptr += 3;
@@ -29,7 +29,7 @@ struct grove_slice grove__trim_value(struct grove_slice s)
 	return s;
 }
 
-void grove__join_lines(char *ptr, size_t len)
+void grove__line_join(char *ptr, size_t len)
 {
 	/* a line end inside a string would not be JSON */
 	if (memchr(ptr, '\n', len))
@@ -104,7 +104,7 @@ static int fetch_lines(struct grove_log *log, const struct grove__spot *at, stru
 	return rc;
 }
 
-int grove__spot_fetch(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,
+int grove__line_fetch(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,
 		      struct grove_detail *d)
 {
 	int rc;
@@ -131,7 +131,7 @@ int grove__spot_fetch(struct grove_log *log, const struct grove__spot *at, struc
 
 static void as_one_line(struct grove_buf *out)
 {
-	grove__join_lines(out->ptr, out->len);
+	grove__line_join(out->ptr, out->len);
 	while (out->len && out->ptr[out->len - 1] == '\r')
 		grove__buf_cut(out, out->len - 1);
 }
@@ -140,7 +140,7 @@ static void as_one_line(struct grove_buf *out)
 static int fetch(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,
 		 struct grove_detail *d)
 {
-	int rc = grove__spot_fetch(log, at, out, d);
+	int rc = grove__line_fetch(log, at, out, d);
 
 	if (!rc)
 		as_one_line(out);
@@ -155,7 +155,7 @@ static int verify(struct grove_log *log, const struct grove__spot *at, struct gr
 
 	if (at->lines) {
 		struct grove_buf whole = GROVE_BUF_INIT;
-		int rc = grove__spot_fetch(log, at, &whole, d);
+		int rc = grove__line_fetch(log, at, &whole, d);
 
 		grove__buf_release(&whole);
 		return rc;
@@ -278,7 +278,7 @@ static int replace(struct grove_buf *line, struct grove_slice *v, struct grove_s
 static int present(const struct grove__image *im, struct grove_log *log, uint32_t row,
 		   struct grove_buf *out, struct grove_slice *value, struct grove_detail *d)
 {
-	struct grove_slice v = grove__trim_value(grove__buf_slice(out));
+	struct grove_slice v = grove__line_trim(grove__buf_slice(out));
 	struct grove_buf now = GROVE_BUF_INIT;
 	int rc = grove__image_migrate(im, log, row, v, &now);
 

@@ -11,7 +11,7 @@
 
 uint64_t grove__line_max = (uint64_t)1 << 30;
 
-int grove__line_end(struct grove_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
+int grove__lines_end(struct grove_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
 		    uint64_t *end, struct grove_detail *d)
 {
 	struct grove_run run = { .open = 1 };
@@ -59,7 +59,7 @@ static int widen(struct grove__lines *r, bool by_line)
 
 	/* memory for all of it only if it is going to be of use */
 	if (!by_line && r->cap >= GROVE__LINE_LONG) {
-		rc = grove__line_end(r->log, r->pos, r->until, r->buf, r->cap, &end, r->d);
+		rc = grove__lines_end(r->log, r->pos, r->until, r->buf, r->cap, &end, r->d);
 		if (rc)
 			return rc;
 	}

@@ -41,7 +41,7 @@ int grove__lines_next(struct grove__lines *r, struct grove_slice *line);
  * Where the line that begins at `pos` ends, its LF included, by reading it piece
  * by piece; for logs whose positions count bytes.
  */
-int grove__line_end(struct grove_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
+int grove__lines_end(struct grove_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
 		    uint64_t *end, struct grove_detail *d);
 /* Is the next line in the same buffer? Else those given out so far are about to go. */
 static inline bool grove__lines_more(const struct grove__lines *r)

@@ -90,58 +90,6 @@ struct worker {
 	struct grove_detail d;   /* of this thread's failure */
 };
 
-struct grove__image *grove__image_new(const struct grove__dialect *dialect)
-{
-	struct grove__image *im = calloc(1, sizeof(*im));
-	uint64_t seed;
-
-	if (!im)
-		return NULL;
-	im->refs = 1;
-	im->dialect = dialect;
-	im->from = dialect->version;
-	grove__json_want_init(&im->want, dialect->members, dialect->nr_members);
-	grove__arena_init(&im->keep);
-	grove__sys_random(&seed, sizeof(seed));
-	pthread_rwlock_init(&im->chain_lock, NULL);
-	im->spine = grove__spine_new(seed);
-	if (im->spine && dialect->chain_new)
-		im->chain = dialect->chain_new(seed);
-	if (!im->spine || (dialect->chain_new && !im->chain)) {
-		grove__image_unref(im);
-		return NULL;
-	}
-	return im;
-}
-
-struct grove__image *grove__image_ref(struct grove__image *im)
-{
-	__atomic_fetch_add(&im->refs, 1, __ATOMIC_RELAXED);
-	return im;
-}
-
-void grove__image_unref(struct grove__image *im)
-{
-	if (!im || __atomic_sub_fetch(&im->refs, 1, __ATOMIC_ACQ_REL))
-		return;
-	grove__spine_unref(im->spine);
-	grove__arena_release(&im->keep);
-	if (im->chain)
-		im->dialect->chain_free(im->chain);
-	/* spine and chain lie there */
-	grove__sys_unmap(im->ice, im->ice_len);
-	/* whatever made it differ from the log, the next process should not have to find out again */
-	if (im->kept_path && grove__image_spoilt(im))
-		grove__sys_unlink(im->kept_path);
-	free(im->kept_path);
-	pthread_rwlock_destroy(&im->chain_lock);
-	free(im->headers);
-	free(im->spans);
-	grove__buf_release(&im->text);
-	free(im->text_at);
-	free(im);
-}
-
 static void lock_chain(struct grove__image *im)
 {
 	if (im->chain)
@@ -241,7 +189,7 @@ static void give_up(struct worker *w, int rc)
 
 int grove__image_read_header(struct grove__image *im, struct grove_slice line)
 {
-	struct grove_slice value = grove__trim_value(line);
+	struct grove_slice value = grove__line_trim(line);
 	struct grove__json_line l;
 
 	if (grove__json_scan(&im->want, value.ptr, value.len, true, &l) != JSON_VALUE)
@@ -284,7 +232,7 @@ static int read_slot(struct grove__image *im, struct grove_slice title, struct g
 
 int grove__image_read_slot(struct grove__image *im, struct grove_slice line)
 {
-	struct grove_slice value = grove__trim_value(line);
+	struct grove_slice value = grove__line_trim(line);
 	struct grove__json_line l;
 	struct grove__entry e;
 
@@ -349,7 +297,7 @@ static int take_value(struct grove__image *im, enum grove__line_class class, str
 	}
 	if (class == LINE_SLOT && !im->values) {
 		im->values++;
-		return take_slot(im, at, e->text, grove__trim_value(grove__slice(bytes, len)));
+		return take_slot(im, at, e->text, grove__line_trim(grove__slice(bytes, len)));
 	}
 	if (!im->has_header && !im->dialect->headless)
 		return GROVE_EDAMAGED;
@@ -492,7 +440,7 @@ static int finish_run(struct worker *w, int rc)
 static void note_odd(struct worker *w, uint64_t off, const char *line, size_t len)
 {
 	if (len && !w->run.by_line)
-		w->odd += grove__odd_line(w->run.pos + off, len, grove__crc32c(0, line, len));
+		w->odd += grove__proof_odd_line(w->run.pos + off, len, grove__crc32c(0, line, len));
 }
 
 static int note(struct worker *w, const struct grove__json_line *l, const char *at, uint64_t off,
@@ -510,7 +458,7 @@ static int note(struct worker *w, const struct grove__json_line *l, const char *
 	f->class = w->ld->im->dialect->index(l, at, &w->tmp, &f->e);
 	if (f->class == LINE_SKIP) {
 		w->blank++;
-		w->odd += grove__odd_line(w->run.pos + off, len, crc);
+		w->odd += grove__proof_odd_line(w->run.pos + off, len, crc);
 		return 0;
 	}
 	f->off = off;
@@ -1139,7 +1087,7 @@ static int skip_mark(struct loader *ld)
 	rc = grove__log_read(ld->log, 0, 3, mark, sizeof(mark), &run, ld->d);
 	if (!rc && !run.by_line && has_mark(mark, run.len)) {
 		ld->pos = 3;
-		ld->im->odd += grove__odd_line(0, 3, grove__crc32c(0, mark, 3));
+		ld->im->odd += grove__proof_odd_line(0, 3, grove__crc32c(0, mark, 3));
 	}
 	return rc;
 }

@@ -23,7 +23,7 @@
 #define WINDOW ((size_t)256 << 10)        /* of it that is in memory: as much as caches hold */
 #define THREADS_FROM ((uint64_t)8 << 20)  /* bytes from which a second thread pays */
 
-uint64_t grove__odd_line(uint64_t pos, uint64_t len, uint32_t crc)
+uint64_t grove__proof_odd_line(uint64_t pos, uint64_t len, uint32_t crc)
 {
 	uint64_t h = pos * 0x9e3779b97f4a7c15u ^ (len << 32 | crc) * 0xd6e8feb86659fd93u;
 
@@ -141,7 +141,7 @@ static int prove_gap(struct window *w, uint64_t pos, uint64_t until)
 		if (!rc)
 			rc = beside_rows(w->p->im, pos, end - pos, crc);
 		if (rc == 1)
-			__atomic_fetch_add(&w->p->odd, grove__odd_line(pos, end - pos, crc), __ATOMIC_RELAXED);
+			__atomic_fetch_add(&w->p->odd, grove__proof_odd_line(pos, end - pos, crc), __ATOMIC_RELAXED);
 		else if (rc)
 			return rc;
 		pos = end;

@@ -285,7 +285,7 @@ static int fetch_row(struct grove__rows *r, uint32_t row, struct grove_slice *li
 		     struct grove_detail *d)
 {
 	struct grove__spot at = grove__image_spot(r->im, row);
-	int rc = grove__spot_fetch(r->log, &at, &r->window, d);
+	int rc = grove__line_fetch(r->log, &at, &r->window, d);
 
 	*line = grove__buf_slice(&r->window);
 	return rc;
@@ -340,10 +340,10 @@ int grove__rows_next(struct grove__rows *r, uint32_t *row, struct grove_slice *v
 		if (grove__buf_add_slice(&r->joined, line) ||
 		    grove__buf_reserve(&r->joined, GROVE__JSON_PAD))
 			return grove__fail_nomem(d);
-		grove__join_lines(r->joined.ptr, r->joined.len);
+		grove__line_join(r->joined.ptr, r->joined.len);
 		line = grove__buf_slice(&r->joined);
 	}
-	*value = grove__trim_value(line);
+	*value = grove__line_trim(line);
 	if (!grove__image_old(r->im))
 		return 0;
 	grove__buf_clear(&r->changed);

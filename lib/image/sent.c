@@ -6,7 +6,7 @@
 #include "image/sent.h"
 
 #include "image/choice.h"
-#include "session/session.h"
+#include "image/image.h"
 
 #include <stdlib.h>
 
@@ -116,7 +116,7 @@ int grove__image_sent(struct grove__image *im, struct grove_log *log, const char
 	/* a leaf that a database keeps, if it is about the log as it is */
 	grove__fail_clear(&own);
 	if (grove__log_has_changes(log) && !grove__log_meta_get(log, "leaf", &value, &own))
-		leaf = grove__kept_leaf_id(&value, im->tail);
+		leaf = grove__image_kept_leaf(&value, im->tail);
 	rc = im->chain ? by_all_rules(&s, leaf, name) : by_path(&s, leaf);
 	grove__buf_release(&value);
 	if (rc)

@@ -8,12 +8,12 @@
  *
  * which holds as long as the log has so many lines and that base.
  */
-#include "session/session.h"
+#include "image/image.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-void grove__log_keep_time(struct grove_log *log, int64_t ns)
+void grove__time_keep(struct grove_log *log, int64_t ns)
 {
 	struct grove_log_stat st;
 	char text[80];
@@ -25,7 +25,7 @@ void grove__log_keep_time(struct grove_log *log, int64_t ns)
 	grove__log_meta_put(log, GROVE__META_TIME, grove__slice(text, (size_t)n), NULL);
 }
 
-int grove__log_stat_kept(struct grove_log *log, struct grove_log_stat *out, struct grove_detail *d)
+int grove__time_stat(struct grove_log *log, struct grove_log_stat *out, struct grove_detail *d)
 {
 	struct grove_buf text = GROVE_BUF_INIT;
 	uint64_t tail, base;

@@ -237,7 +237,7 @@ int grove__values_whole(struct grove__values *v, struct grove__value *value)
 	if (rc)
 		return rc;
 	at->crc = grove__crc32c(0, v->value.ptr, v->value.len);
-	grove__join_lines(v->value.ptr, v->value.len);
+	grove__line_join(v->value.ptr, v->value.len);
 	verdict = grove__json_scan(v->want, v->value.ptr, v->value.len, true, &value->l);
 	if (verdict == JSON_NOMEM)
 		return grove__fail_nomem(v->d);
@@ -298,7 +298,7 @@ static int gather(struct grove__values *v, struct grove__value *value)
 		rc = grove__fail_nomem(v->d);
 	if (rc)
 		return rc;
-	grove__join_lines(v->value.ptr, v->value.len);
+	grove__line_join(v->value.ptr, v->value.len);
 	value->ptr = v->value.ptr;
 	return 0;
 }

@@ -78,7 +78,7 @@ static int take_options(const struct grove *g, const struct grove_search_options
 	ask->limit = opt->limit ? opt->limit : LIMIT_DEFAULT;
 	if (ask->limit > LIMIT_MAX)
 		ask->limit = LIMIT_MAX;
-	if (opt->cwd && grove__resolve(g, opt->cwd, cwd))
+	if (opt->cwd && grove__world_resolve(g, opt->cwd, cwd))
 		return grove__fail_nomem(d);
 	ask->cwd = cwd->ptr;
 	return opt->role ? find_role(opt->role, ask, d) : 0;
@@ -136,7 +136,7 @@ static int open_log(struct teller *t, const struct grove__search_hit *h)
 	t->dialect = h->indexed ? grove__search_index_dialect(t->s->index, l) : NULL;
 	rc = grove__search_log_open(t->s->g, l, &t->log, &t->dialect, t->d);
 	if (!rc && !h->indexed) {
-		rc = grove__search_log_image(t->log, t->dialect, &t->im, t->d);
+		rc = grove__search_log_image(l, t->s->g->cache, t->log, t->dialect, &t->im, t->d);
 		rc = rc ? rc : grove__image_sent(t->im, t->log, grove__search_log_name(l), &t->places, t->d);
 	}
 	grove__buf_clear(&t->path);
@@ -176,13 +176,13 @@ static int read_hit(struct teller *t, const struct grove__search_hit *h)
 	struct grove_slice value, text;
 	double score;
 	size_t nr;
-	int rc = grove__spot_fetch(t->log, &h->at, &t->line, t->d);
+	int rc = grove__line_fetch(t->log, &h->at, &t->line, t->d);
 
 	if (rc)
 		return rc;
 	if (h->at.lines || memchr(t->line.ptr, '\n', t->line.len))
-		grove__join_lines(t->line.ptr, t->line.len);
-	value = grove__trim_value(grove__buf_slice(&t->line));
+		grove__line_join(t->line.ptr, t->line.len);
+	value = grove__line_trim(grove__buf_slice(&t->line));
 	rc = grove__search_texts(&t->texts, t->dialect, value, h->kind, h->role);
 	text = grove__buf_slice(&t->texts.of[h->class]);
 	rc = rc ? rc : grove__search_match(t->m, text, true, &score);

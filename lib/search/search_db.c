@@ -359,7 +359,7 @@ int grove__search_index_open(struct grove *g, struct grove__search_index **out,
 	if (grove__sys_mkdirs(g->cache, 0700))
 		rc = grove__fail(why, GROVE_EACCESS, g->cache,
 				 "cannot be made: all sessions are looked through instead of an index");
-	else if (!grove__cache_dir(g))
+	else if (!grove__world_cache_dir(g))
 		rc = grove__fail(why, GROVE_EACCESS, g->cache,
 				 "is not only yours to write to: all sessions are looked through instead of an "
 				 "index");

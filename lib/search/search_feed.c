@@ -203,7 +203,7 @@ static int read_log(struct grove__search_feed *f, struct grove_log *log, struct 
 	struct grove_buf own = GROVE_BUF_INIT;
 	uint8_t *place = NULL;
 	const char *id;
-	int rc = grove__search_log_image(log, f->dialect, &im, why);
+	int rc = grove__search_log_image(f->log, NULL, log, f->dialect, &im, why);
 
 	/* what does not begin with a header is no session, and nothing to tell about */
 	if (rc == GROVE_EDAMAGED) {

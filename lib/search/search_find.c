@@ -256,11 +256,11 @@ static int has_it(struct parts *p, uint32_t file, const struct grove__search_doc
 		rc = grove__search_log_open(p->s->g, l, &p->log, &p->dialect, NULL);
 		p->file = rc ? 0 : file;
 	}
-	rc = rc ? rc : grove__spot_fetch(p->log, &e->at, &p->line, NULL);
+	rc = rc ? rc : grove__line_fetch(p->log, &e->at, &p->line, NULL);
 	if (rc)
 		return rc;
-	grove__join_lines(p->line.ptr, p->line.len);
-	rc = grove__search_texts(&p->texts, p->dialect, grove__trim_value(grove__buf_slice(&p->line)), e->kind,
+	grove__line_join(p->line.ptr, p->line.len);
+	rc = grove__search_texts(&p->texts, p->dialect, grove__line_trim(grove__buf_slice(&p->line)), e->kind,
 				 e->role);
 	return rc ? rc : grove__search_match(p->m, grove__buf_slice(&p->texts.of[p->class]), true, &score);
 }

@@ -46,8 +46,8 @@ struct sync {
 	size_t nr, cap;
 	struct grove_detail *d;
 
-	struct grove__search_belt belt;
-	size_t next, ended;                  /* tasks; the first under the belt's lock */
+	struct grove__search_queue queue;
+	size_t next, ended;                  /* tasks; the first under the queue's lock */
 	uint64_t bytes;                      /* since the last commit */
 };
 
@@ -59,7 +59,7 @@ static bool read_task(struct sync *s, size_t nr)
 	struct grove__search_feed feed = { .g = s->g, .log = &s->sweep->logs[t->log], .path = t->path,
 					   .was = t->was, .before = t->before };
 
-	return grove__search_belt_read(&s->belt, nr, &feed);
+	return grove__search_queue_read(&s->queue, nr, &feed);
 }
 
 static void *work(void *arg)
@@ -69,11 +69,11 @@ static void *work(void *arg)
 	size_t nr;
 
 	while (more) {
-		pthread_mutex_lock(&s->belt.lock);
-		more = !s->belt.stop && s->next < s->nr;
+		pthread_mutex_lock(&s->queue.lock);
+		more = !s->queue.stop && s->next < s->nr;
 		nr = s->next;
 		s->next += more;
-		pthread_mutex_unlock(&s->belt.lock);
+		pthread_mutex_unlock(&s->queue.lock);
 		if (more)
 			more = read_task(s, nr);
 	}
@@ -323,7 +323,7 @@ static int write_all(struct sync *s)
 		started++;
 	rc = started ? 0 : GROVE_ENOMEM;
 	while (!rc && s->ended < s->nr) {
-		struct grove__search_parcel *p = grove__search_belt_take(&s->belt);
+		struct grove__search_parcel *p = grove__search_queue_take(&s->queue);
 		bool end = p->end;
 
 		rc = write_parcel(s, p);
@@ -331,7 +331,7 @@ static int write_all(struct sync *s)
 		if (!rc && end)
 			rc = tell_progress(s);
 	}
-	grove__search_belt_stop(&s->belt);
+	grove__search_queue_stop(&s->queue);
 	while (started)
 		pthread_join(thread[--started], NULL);
 	return rc;
@@ -529,7 +529,7 @@ static int sync_once(struct sync *s)
 	rc = grove__search_db_run(ix, "BEGIN IMMEDIATE");
 	if (!rc) {
 		s->next = s->ended = 0;
-		grove__search_belt_start(&s->belt);
+		grove__search_queue_start(&s->queue);
 		s->bytes = 0;
 		rc = update(s);
 		if (rc)
@@ -560,7 +560,7 @@ int grove__search_index_sync(struct grove__search_index *ix, struct grove *g,
 	struct grove_detail why;
 	int rc = GROVE_ESTALE;
 
-	grove__search_belt_init(&s.belt);
+	grove__search_queue_init(&s.queue);
 	for (int i = 0; i < 8 && rc == GROVE_ESTALE; i++)
 		rc = sync_once(&s);
 	if (rc == GROVE_EIO) {
@@ -577,7 +577,7 @@ int grove__search_index_sync(struct grove__search_index *ix, struct grove *g,
 	while (s.nr)
 		free(s.tasks[--s.nr].path);
 	free(s.tasks);
-	grove__search_belt_release(&s.belt);
+	grove__search_queue_release(&s.queue);
 	if (rc == GROVE_ENOMEM)
 		return grove__fail_nomem(d);
 	return rc == GROVE_EIO || rc == GROVE_ECONFLICT ? GROVE_EDAMAGED : rc;

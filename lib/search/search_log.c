@@ -5,36 +5,26 @@
 
 #include "sys/file.h"
 
-#define TRIES 4
 #define SUFFIX ".jsonl"
 
 int grove__search_log_open(struct grove *g, const struct grove__sweep_log *l, struct grove_log **log,
 			   const struct grove__dialect **dialect, struct grove_detail *d)
 {
 	struct grove_key key = { l->project, l->session, l->sub };
-	int rc = *dialect ? 0 : grove__root_dialect(g, l->root, &key, dialect, d);
+	int rc = *dialect ? 0 : grove__peek_root_dialect(g, l->root, &key, dialect, d);
 
 	*log = NULL;
 	return rc ? rc : grove__log_open(log, l->root->store, &key, GROVE_LOG_READ, d);
 }
 
-int grove__search_log_image(struct grove_log *log, const struct grove__dialect *dialect,
+int grove__search_log_image(const struct grove__sweep_log *l, const char *cache,
+			    struct grove_log *log, const struct grove__dialect *dialect,
 			    struct grove__image **out, struct grove_detail *d)
 {
-	struct grove_progress nobody = { 0 };
-	int rc = GROVE_ESTALE;
+	struct grove__image_source src = { .log = log, .dialect = dialect, .cache = cache,
+					   .path = l->root->dir ? l->path : NULL };
 
-	*out = NULL;
-	for (int i = 0; i < TRIES && rc == GROVE_ESTALE; i++) {
-		grove__image_unref(*out);
-		*out = grove__image_new(dialect);
-		rc = *out ? grove__image_load(*out, log, NULL, &nobody, d) : grove__fail_nomem(d);
-	}
-	if (rc) {
-		grove__image_unref(*out);
-		*out = NULL;
-	}
-	return rc;
+	return grove__image_open(&src, out, d);
 }
 
 int grove__search_log_path(const struct grove__sweep_log *l, struct grove_buf *out)

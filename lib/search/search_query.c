@@ -70,7 +70,7 @@ static bool is_single(const struct token *k)
 {
 	uint32_t cp;
 
-	return grove__utf8_decode(k->bytes, k->bytes + k->len, &cp) == k->len && grove__word_paired(cp);
+	return grove__utf8_decode(k->bytes, k->bytes + k->len, &cp) == k->len && grove__search_word_paired(cp);
 }
 
 static int fold_term(struct term *t)
@@ -84,7 +84,7 @@ static int fold_term(struct term *t)
 	while (p < end && !rc) {
 		p += grove__utf8_decode(p, end, &cp);
 		t->ascii &= cp < 0x80;
-		rc = grove__buf_add(&t->folded, bytes, grove__utf8_encode(bytes, grove__word_fold(cp)));
+		rc = grove__buf_add(&t->folded, bytes, grove__utf8_encode(bytes, grove__search_word_fold(cp)));
 	}
 	return rc;
 }
@@ -93,7 +93,7 @@ static int fold_term(struct term *t)
 static bool is_safe(uint32_t cp)
 {
 	return cp < 0x80 ? cp >= 0x20 && cp < 0x7f && cp != '"' && cp != '\\' && cp != '/'
-			 : grove__word_paired(cp);
+			 : grove__search_word_paired(cp);
 }
 
 /* The longest run of such characters. */
@@ -520,7 +520,7 @@ static size_t reach(const struct grove_buf *folded, const char *p, const char *e
 	while (k < k_end && p < end) {
 		k += grove__utf8_decode(k, k_end, &a);
 		p += grove__utf8_decode(p, end, &b);
-		if (grove__word_fold(b) != a)
+		if (grove__search_word_fold(b) != a)
 			return 0;
 	}
 	return k == k_end ? (size_t)(p - start) : 0;

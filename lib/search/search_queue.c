@@ -11,17 +11,17 @@
 #define PARCEL_BYTES ((size_t)256 << 10)
 #define PARCELS_MAX 32
 
-/* ---------------------------------------------------------------------- belt */
+/* ---------------------------------------------------------------------- queue */
 
-void grove__search_belt_init(struct grove__search_belt *b)
+void grove__search_queue_init(struct grove__search_queue *b)
 {
-	*b = (struct grove__search_belt){ 0 };
+	*b = (struct grove__search_queue){ 0 };
 	pthread_mutex_init(&b->lock, NULL);
 	pthread_cond_init(&b->moved, NULL);
 	b->last = &b->first;
 }
 
-void grove__search_belt_start(struct grove__search_belt *b)
+void grove__search_queue_start(struct grove__search_queue *b)
 {
 	while (b->first) {
 		struct grove__search_parcel *p = b->first;
@@ -34,14 +34,14 @@ void grove__search_belt_start(struct grove__search_belt *b)
 	b->stop = false;
 }
 
-void grove__search_belt_release(struct grove__search_belt *b)
+void grove__search_queue_release(struct grove__search_queue *b)
 {
-	grove__search_belt_start(b);
+	grove__search_queue_start(b);
 	pthread_cond_destroy(&b->moved);
 	pthread_mutex_destroy(&b->lock);
 }
 
-void grove__search_belt_stop(struct grove__search_belt *b)
+void grove__search_queue_stop(struct grove__search_queue *b)
 {
 	pthread_mutex_lock(&b->lock);
 	b->stop = true;
@@ -50,7 +50,7 @@ void grove__search_belt_stop(struct grove__search_belt *b)
 }
 
 /* Waits while too many are on their way. */
-static bool hand_over(struct grove__search_belt *b, struct grove__search_parcel *p)
+static bool hand_over(struct grove__search_queue *b, struct grove__search_parcel *p)
 {
 	bool taken;
 
@@ -71,7 +71,7 @@ static bool hand_over(struct grove__search_belt *b, struct grove__search_parcel 
 	return taken;
 }
 
-struct grove__search_parcel *grove__search_belt_take(struct grove__search_belt *b)
+struct grove__search_parcel *grove__search_queue_take(struct grove__search_queue *b)
 {
 	struct grove__search_parcel *p;
 
@@ -135,7 +135,7 @@ static struct grove__search_parcel *parcel_new(size_t task)
 /* ------------------------------------------------------------------- reading */
 
 struct packing {
-	struct grove__search_belt *belt;
+	struct grove__search_queue *queue;
 	const struct grove__search_feed *feed;
 	size_t task;
 	struct grove__search_parcel *p;
@@ -158,7 +158,7 @@ static int pack(struct packing *k, const struct grove__search_item *it)
 	if (p->bytes.len < PARCEL_BYTES)
 		return 0;
 	k->p = NULL;
-	return hand_over(k->belt, p) ? 0 : GROVE_ECANCELLED;
+	return hand_over(k->queue, p) ? 0 : GROVE_ECANCELLED;
 }
 
 static int pack_part(struct packing *k, int class)
@@ -197,14 +197,14 @@ static int pack_rest(struct packing *k)
 			rc = pack_part(k, i);
 	if (rc || !k->p)
 		return rc;
-	rc = hand_over(k->belt, k->p) ? 0 : GROVE_ECANCELLED;
+	rc = hand_over(k->queue, k->p) ? 0 : GROVE_ECANCELLED;
 	k->p = NULL;
 	return rc;
 }
 
-bool grove__search_belt_read(struct grove__search_belt *b, size_t task, const struct grove__search_feed *feed)
+bool grove__search_queue_read(struct grove__search_queue *b, size_t task, const struct grove__search_feed *feed)
 {
-	struct packing k = { .belt = b, .task = task };
+	struct packing k = { .queue = b, .task = task };
 	struct grove__search_parcel *end = parcel_new(task);
 	struct grove_detail why;
 

@@ -31,7 +31,7 @@ struct grove__search_parcel {
 	struct grove__search_feed feed;      /* of an end */
 };
 
-struct grove__search_belt {
+struct grove__search_queue {
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
 	struct grove__search_parcel *first, **last;
@@ -39,21 +39,21 @@ struct grove__search_belt {
 	bool stop;                           /* nothing is taken over any more */
 };
 
-void grove__search_belt_init(struct grove__search_belt *b);
-void grove__search_belt_release(struct grove__search_belt *b);
+void grove__search_queue_init(struct grove__search_queue *b);
+void grove__search_queue_release(struct grove__search_queue *b);
 /* Empty, and going. */
-void grove__search_belt_start(struct grove__search_belt *b);
+void grove__search_queue_start(struct grove__search_queue *b);
 /* Readers are told to end. */
-void grove__search_belt_stop(struct grove__search_belt *b);
+void grove__search_queue_stop(struct grove__search_queue *b);
 
 /*
  * Read a log as `feed` says, whose doc() is ours, and hand over its texts and an
- * end, always. false: the belt has stopped.
+ * end, always. false: the queue has stopped.
  */
-bool grove__search_belt_read(struct grove__search_belt *b, size_t task, const struct grove__search_feed *feed);
+bool grove__search_queue_read(struct grove__search_queue *b, size_t task, const struct grove__search_feed *feed);
 
 /* The next one; waits for it. */
-struct grove__search_parcel *grove__search_belt_take(struct grove__search_belt *b);
+struct grove__search_parcel *grove__search_queue_take(struct grove__search_queue *b);
 /* Its items are good from now on. */
 void grove__search_parcel_open(struct grove__search_parcel *p);
 void grove__search_parcel_free(struct grove__search_parcel *p);

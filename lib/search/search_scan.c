@@ -97,7 +97,7 @@ static int know_session(struct reader *r)
 		return 0;
 	grove__arena_init(&keep);
 	if (r->dialect->headless && r->sh->ask->cwd) {
-		rc = grove__search_log_image(r->log, r->dialect, &im, &r->why);
+		rc = grove__search_log_image(&r->sh->s->sweep.logs[r->nr], r->sh->s->g->cache, r->log, r->dialect, &im, &r->why);
 		h.cwd = im ? im->header.cwd : NULL;
 	} else if (!r->dialect->headless) {
 		rc = grove__peek_header(r->log, r->dialect, &keep, &h, &r->why);
@@ -138,7 +138,7 @@ static int read_rows(struct reader *r)
 	struct grove__rows rows;
 	struct grove_slice value;
 	uint32_t row;
-	int rc = grove__search_log_image(r->log, r->dialect, &im, &r->why);
+	int rc = grove__search_log_image(&r->sh->s->sweep.logs[r->nr], r->sh->s->g->cache, r->log, r->dialect, &im, &r->why);
 
 	if (rc)
 		return rc;

@@ -36,7 +36,7 @@ struct cutter {
 	size_t last_len, last_from, run;
 };
 
-uint32_t grove__word_fold(uint32_t cp)
+uint32_t grove__search_word_fold(uint32_t cp)
 {
 	utf8proc_int32_t small;
 
@@ -47,7 +47,7 @@ uint32_t grove__word_fold(uint32_t cp)
 	return small < 0x80 ? cp : (uint32_t)small;
 }
 
-bool grove__word_paired(uint32_t cp)
+bool grove__search_word_paired(uint32_t cp)
 {
 	return (cp >= 0x2e80 && cp < 0xa4d0) || (cp >= 0xac00 && cp < 0xd7a4) ||
 	       (cp >= 0xf900 && cp < 0xfb00) || (cp >= 0xff66 && cp < 0xffa0) ||
@@ -122,7 +122,7 @@ static int add_pair(struct cutter *c, const char *p, size_t n)
 static void add_letter(struct cutter *c, uint32_t cp, const char *p)
 {
 	char bytes[4];
-	size_t n = grove__utf8_encode(bytes, grove__word_fold(cp));
+	size_t n = grove__utf8_encode(bytes, grove__search_word_fold(cp));
 
 	if (!c->len)
 		c->from = (size_t)(p - c->begin);
@@ -145,7 +145,7 @@ static int take_wide(struct cutter *c, const char **p, const char *end)
 		rc = end_word(c, at);
 		return rc ? rc : end_run(c, at);
 	}
-	if (grove__word_paired(cp)) {
+	if (grove__search_word_paired(cp)) {
 		rc = end_word(c, at);
 		return rc ? rc : add_pair(c, at, n);
 	}

@@ -34,8 +34,8 @@ typedef int grove__word_fn(void *payload, const struct grove__word *w);
 int grove__words_cut(struct grove_slice text, bool asked, grove__word_fn *fn, void *payload);
 
 /* A character as it is compared: in its small form. ASCII has no forms outside of it. */
-uint32_t grove__word_fold(uint32_t cp);
+uint32_t grove__search_word_fold(uint32_t cp);
 /* Is it one of a script that is cut into pairs? */
-bool grove__word_paired(uint32_t cp);
+bool grove__search_word_paired(uint32_t cp);
 
 #endif

@@ -53,7 +53,7 @@ struct grove__batch {
 	struct grove_detail *d;
 };
 
-void grove__batch_free(struct grove__batch *b)
+void grove__append_batch_free(struct grove__batch *b)
 {
 	if (!b)
 		return;
@@ -781,7 +781,7 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 	patience_ns = grove__sys_ticks_ns() + (int64_t)grove__sys_lock_ms * 1000000;
 	for (tries = 0; tries < TRIES; tries++) {
 		/* who says where it belongs does not ask where the leaf is */
-		b->base = grove__keeps_values(s) && !(opt && opt->parent) ? s->image->base
+		b->base = grove__kept_has_values(s) && !(opt && opt->parent) ? s->image->base
 									   : GROVE_ANY_BASE;
 		rc = compose_all(b, json, nr);
 		/* what it speaks of may have come a moment ago: look once before it is refused */

@@ -18,8 +18,8 @@
 #include <semaphore.h>
 
 /* An append of a thread that waits. Lives on its stack. */
-struct grove__durable {
-	struct grove__durable *next;
+struct grove__append_group {
+	struct grove__append_group *next;
 	const struct grove_slice *json;
 	size_t nr;
 	const struct grove_append_options *opt;
@@ -30,9 +30,9 @@ struct grove__durable {
 };
 
 /* Put it on the list. True: that was empty, so its thread does them all. */
-static bool put(struct grove_session *s, struct grove__durable *w)
+static bool put(struct grove_session *s, struct grove__append_group *w)
 {
-	struct grove__durable *was = __atomic_load_n(&s->durable, __ATOMIC_RELAXED);
+	struct grove__append_group *was = __atomic_load_n(&s->durable, __ATOMIC_RELAXED);
 
 	do
 		w->next = was;
@@ -43,10 +43,10 @@ static bool put(struct grove_session *s, struct grove__durable *w)
 }
 
 /* All that are on the list, in the order in which they came. */
-static struct grove__durable *take(struct grove_session *s)
+static struct grove__append_group *take(struct grove_session *s)
 {
-	struct grove__durable *w = __atomic_exchange_n(&s->durable, NULL, __ATOMIC_ACQUIRE);
-	struct grove__durable *list = NULL, *next;
+	struct grove__append_group *w = __atomic_exchange_n(&s->durable, NULL, __ATOMIC_ACQUIRE);
+	struct grove__append_group *list = NULL, *next;
 
 	for (; w; w = next) {
 		next = w->next;
@@ -57,12 +57,12 @@ static struct grove__durable *take(struct grove_session *s)
 }
 
 /* What none of them can rely on is told to each whose lines were stored. */
-static void sync_failed(struct grove_session *s, struct grove__durable *list, int rc,
+static void sync_failed(struct grove_session *s, struct grove__append_group *list, int rc,
 			const struct grove_detail *why)
 {
-	struct grove__durable *first = NULL;
+	struct grove__append_group *first = NULL;
 
-	for (struct grove__durable *w = list; w; w = w->next) {
+	for (struct grove__append_group *w = list; w; w = w->next) {
 		if (w->rc)
 			continue;
 		*w->d = *why;
@@ -75,9 +75,9 @@ static void sync_failed(struct grove_session *s, struct grove__durable *list, in
 	grove__session_unlock(s);
 }
 
-static void do_all(struct grove_session *s, const struct grove__durable *mine)
+static void do_all(struct grove_session *s, const struct grove__append_group *mine)
 {
-	struct grove__durable *list, *w, *next;
+	struct grove__append_group *list, *w, *next;
 	struct grove_detail why;
 	struct grove_log *log;
 	bool stored = false;
@@ -107,7 +107,7 @@ static void do_all(struct grove_session *s, const struct grove__durable *mine)
 	}
 }
 
-static int append_durable(struct grove_session *s, struct grove__durable *w)
+static int append_durable(struct grove_session *s, struct grove__append_group *w)
 {
 	int state;
 
@@ -128,7 +128,7 @@ int grove__session_append(struct grove_session *s, const struct grove_slice *jso
 			  const struct grove_append_options *opt, const char **ids,
 			  struct grove_detail *d)
 {
-	struct grove__durable w = { .json = json, .nr = nr, .opt = opt, .ids = ids, .d = d };
+	struct grove__append_group w = { .json = json, .nr = nr, .opt = opt, .ids = ids, .d = d };
 	int rc;
 
 	/* who waits for the others must not be the one they wait for */

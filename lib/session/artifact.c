@@ -140,35 +140,3 @@ int grove__artifact_list(struct grove_session *s, grove_artifact_fn *fn, void *p
 
 	return rc ? rc : look_at_all(&a, &l, d);
 }
-
-/* --- attachments that go with a session --- */
-
-struct copying {
-	struct grove_store *from, *to;
-	const struct grove_key *from_key, *to_key;
-	struct grove_detail *d;
-};
-
-static int copy_one(void *payload, const char *name, uint64_t size)
-{
-	struct copying *c = payload;
-	struct grove_buf bytes = GROVE_BUF_INIT;
-	int rc = grove__store_attach_get(c->from, c->from_key, name, &bytes, c->d);
-
-	(void)size;
-	if (!rc)
-		rc = grove__store_attach_put(c->to, c->to_key, name, grove__buf_slice(&bytes), c->d);
-	grove__buf_release(&bytes);
-	return rc;
-}
-
-int grove__attachments_copy(struct grove_store *from, const struct grove_key *from_key,
-			    struct grove_store *to, const struct grove_key *to_key,
-			    struct grove_detail *d)
-{
-	struct copying c = { from, to, from_key, to_key, d };
-	int rc = grove__store_attach_list(from, from_key, copy_one, &c, d);
-
-	/* a store or a file that has no place for them has none */
-	return rc == GROVE_ENOTSUP || rc == GROVE_ENOTFOUND ? 0 : rc;
-}

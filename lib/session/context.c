@@ -7,6 +7,7 @@
  */
 #include "image/choice.h"
 #include "json/out.h"
+#include "json/write.h"
 #include "session/session.h"
 
 #include "base/array.h"
@@ -234,11 +235,11 @@ static int put_id(struct writer *w, uint32_t row)
 	int rc;
 
 	if (!im->chain)
-		return grove_buf_json_string(&w->ids, grove__spine_name(grove__spine_id(im->spine, row)));
+		return grove__json_put_string(&w->ids, grove__spine_name(grove__spine_id(im->spine, row)));
 	pthread_rwlock_rdlock(&im->chain_lock);
 	alias = im->dialect->chain_alias(im->chain, row, w->mode);
-	rc = alias.len ? grove_buf_json_string(&w->ids, alias)
-		       : grove_buf_json_string(&w->ids, grove__spine_name(grove__spine_id(im->spine, row)));
+	rc = alias.len ? grove__json_put_string(&w->ids, alias)
+		       : grove__json_put_string(&w->ids, grove__spine_name(grove__spine_id(im->spine, row)));
 	pthread_rwlock_unlock(&im->chain_lock);
 	return rc;
 }

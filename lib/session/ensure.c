@@ -140,7 +140,7 @@ int grove__session_ensure(struct grove_session *s, const struct grove_record *mo
 	if (rc == GROVE_ECONFLICT && s->joins)
 		rc = GROVE_EEXIST;
 	if (!rc)
-		grove__mark_dialect(log, s->at.dialect);
+		grove__peek_mark_dialect(log, s->at.dialect);
 	/* before the first message, and without a path, nothing else tells where it belongs */
 	if (!rc && !nr && s->at.dialect->headless && !s->at.path)
 		rc = grove__log_meta_put(log, GROVE__META_CWD, grove__slice_str(s->cwd), d);
@@ -150,7 +150,7 @@ int grove__session_ensure(struct grove_session *s, const struct grove_record *mo
 	grove__buf_release(&looked);
 	grove__records_release(&records);
 	if (!rc && s->at.dialect->artifacts)
-		rc = grove__attachments_copy(s->held, &held_key, s->at.store, &key, d);
+		rc = grove__beside_copy(s->held, &held_key, s->at.store, &key, d);
 	if (rc) {
 		/* half a session is none, but what another began is not ours to remove */
 		if (made && rc != GROVE_EEXIST)

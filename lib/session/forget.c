@@ -60,7 +60,7 @@ int grove__session_forget(struct grove_session *s, const char *id, uint64_t *rel
 	/* nothing hangs below the last line, and nothing follows it */
 	if (!sp->nr_duplicates && at.line + 1 == s->image->lines && !s->image->torn && !at.off && !at.lines &&
 	    grove__spine_child(sp, f.row) == GROVE_NONE) {
-		rc = s->flags & GROVE_FORCE ? 0 : grove__live(s->g, &s->at, d);
+		rc = s->flags & GROVE_FORCE ? 0 : grove__live_check(s->g, &s->at, d);
 		if (rc)
 			return rc;
 		rc = grove__log_cut(s->log, at.pos, s->image->tail, GROVE_SYNC_ALWAYS, d);

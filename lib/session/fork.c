@@ -614,7 +614,7 @@ static int copy_attachments(struct grove_session *s, struct grove_session *out, 
 
 	if (!s->at.dialect->artifacts)
 		return 0;
-	return grove__attachments_copy(s->held ? s->held : s->at.store, s->held ? &held : &from,
+	return grove__beside_copy(s->held ? s->held : s->at.store, s->held ? &held : &from,
 				       out->held ? out->held : out->at.store, out->held ? &held : &to, d);
 }
 
@@ -650,7 +650,7 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 		return rc;
 	}
 	h.title = s->at.dialect->title ? title_of(s, &h.title_source) : NULL;
-	if (grove__resolve(s->g, opt->cwd ? opt->cwd : s->cwd, &cwd)) {
+	if (grove__world_resolve(s->g, opt->cwd ? opt->cwd : s->cwd, &cwd)) {
 		grove__buf_release(&header);
 		return grove__fail_nomem(d);
 	}
@@ -682,7 +682,7 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 		if (!rc)
 			rc = flush(w);
 		if (!rc && !out->in_memory)
-			grove__mark_dialect(out->log, s->at.dialect);
+			grove__peek_mark_dialect(out->log, s->at.dialect);
 		if (!rc && opt->sync == GROVE_SYNC_ALWAYS)
 			rc = grove__log_sync(out->log, d);
 		grove__buf_release(&w->bytes);

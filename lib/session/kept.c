@@ -13,24 +13,17 @@
 #define LEAF "leaf"
 #define TRIES 16
 
-bool grove__keeps_values(const struct grove_session *s)
+bool grove__kept_has_values(const struct grove_session *s)
 {
 	/* a session that waits in memory for its first message is copied line by line */
 	return s->log && !s->held && grove__log_has_changes(s->log);
-}
-
-const char *grove__kept_leaf_id(const struct grove_buf *value, uint64_t tail)
-{
-	char *end;
-
-	return value->len && strtoull(value->ptr, &end, 10) == tail && *end == ' ' ? end + 1 : NULL;
 }
 
 /* The row that the value names, if it is about the log as it is. */
 static bool read_leaf(const struct grove_session *s, const struct grove_buf *value, uint32_t *row)
 {
 	const struct grove__spine *sp = s->image->spine;
-	const char *id = grove__kept_leaf_id(value, s->image->tail);
+	const char *id = grove__image_kept_leaf(value, s->image->tail);
 
 	if (!id)
 		return false;
@@ -47,7 +40,7 @@ int grove__kept_leaf(struct grove_session *s, struct grove_detail *d)
 	int rc;
 
 	/* a leaf that was moved in this handle alone is the one that counts here */
-	if (!grove__keeps_values(s) || (s->moved && !s->kept) ||
+	if (!grove__kept_has_values(s) || (s->moved && !s->kept) ||
 	    (s->kept_base == s->image->base && s->kept_tail == s->image->tail))
 		return 0;
 	/* that there is none is no story: the caller may have another one to tell */
@@ -70,7 +63,7 @@ bool grove__kept_moved(struct grove_session *s)
 {
 	struct grove_log_stat st;
 
-	return grove__keeps_values(s) && !grove__log_stat(s->log, &st, NULL) &&
+	return grove__kept_has_values(s) && !grove__log_stat(s->log, &st, NULL) &&
 	       st.base != s->image->base && st.tail == s->image->tail;
 }
 
@@ -90,7 +83,7 @@ static int put_leaf(struct grove_session *s, const char *id, bool *again, struct
 	return rc;
 }
 
-int grove__keep_leaf(struct grove_session *s, uint32_t row, struct grove_detail *d)
+int grove__kept_put_leaf(struct grove_session *s, uint32_t row, struct grove_detail *d)
 {
 	struct grove_buf id = GROVE_BUF_INIT;
 	int rc = grove__session_writable(s, d), tries = 0;
@@ -141,7 +134,7 @@ static int place(const struct grove_session *s, struct grove_detail *d)
 				     "nothing of the session is stored yet");
 }
 
-int grove__keep_value(struct grove_session *s, const char *name, struct grove_slice value,
+int grove__kept_put_value(struct grove_session *s, const char *name, struct grove_slice value,
 		      struct grove_detail *d)
 {
 	struct grove_buf full = GROVE_BUF_INIT;

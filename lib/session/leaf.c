@@ -75,7 +75,7 @@ static int move_to(struct grove_session *s, uint32_t row, unsigned flags, struct
 	if (rc)
 		return rc;
 	if (flags & GROVE_LEAF_PERSIST)
-		return grove__keeps_values(s) ? grove__keep_leaf(s, row, d) : persist(s, row, d);
+		return grove__kept_has_values(s) ? grove__kept_put_leaf(s, row, d) : persist(s, row, d);
 	s->moved = true;
 	s->kept = false;
 	s->leaf = row;

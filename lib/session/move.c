@@ -2,7 +2,6 @@
  * session/move.c: another working directory for a session, or none at all.
  */
 #include "session/session.h"
-#include "world/last_session.h"
 
 #include "store/jsonl.h"
 #include "sys/clock.h"
@@ -177,10 +176,10 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 	rc = grove__session_refresh(s, d);
 	if (rc < 0)
 		return rc;
-	if (grove__resolve(s->g, cwd, &full))
+	if (grove__world_resolve(s->g, cwd, &full))
 		return grove__fail_nomem(d);
 	/* it would go on where the file was, and begin another one there */
-	rc = s->flags & GROVE_FORCE ? 0 : grove__live(s->g, &s->at, d);
+	rc = s->flags & GROVE_FORCE ? 0 : grove__live_check(s->g, &s->at, d);
 	if (!rc)
 		rc = new_place(s, full.ptr, &to, d);
 	if (rc) {
@@ -202,7 +201,7 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 	if (!rc && elsewhere)
 		rc = go_over(s, &to, d);
 	if (!rc && s->flags & GROVE_CRUMB)
-		grove__crumb_leave(s);
+		grove__session_note_last(s);
 	grove__where_release(&to);
 	grove__buf_release(&full);
 	return rc;
@@ -250,7 +249,7 @@ static int is_session(struct grove *g, struct grove__where *at, struct grove_log
 	struct grove__header h = { 0 };
 	struct grove__arena keep;
 	bool ok;
-	int rc = grove__where_dialect(g, at, d);
+	int rc = grove__peek_where_dialect(g, at, d);
 
 	if (rc)
 		return rc;
@@ -288,6 +287,6 @@ int grove__session_remove(struct grove *g, struct grove__where *at, unsigned fla
 	}
 	/* blobs stay: others may name them, and who collects garbage looks */
 	if (!rc && at->path)
-		grove__crumbs_forget(g, at->path);
+		grove__last_session_forget(g, at->path);
 	return rc;
 }

@@ -10,15 +10,6 @@
 #include "base/crc32c.h"
 #include "sys/clock.h"
 
-const char *grove__image_name(const struct grove__image *im)
-{
-	if (im->slot_title)
-		return im->slot_title;
-	if (im->dialect->title && im->header.title && *im->header.title)
-		return im->header.title;
-	return im->spine->name ? im->spine->name : im->spine->weak_name;
-}
-
 struct naming {
 	const char *name, *source;
 	bool done;

@@ -5,7 +5,6 @@
  * then its lines are in a memory store of its own, so that everything else
  * works the same way.
  */
-#include "image/cache.h"
 #include "session/session.h"
 
 #include "sys/clock.h"
@@ -77,12 +76,12 @@ void grove__session_unref(struct grove_session *s)
 	}
 	free(s->retired);
 	grove__labels_unref(s->labels);
-	grove__batch_free(s->batch);
+	grove__append_batch_free(s->batch);
 	grove__store_close(s->held);
 	grove__where_release(&s->at);
 	grove__session_close_blobs(s);
 	free(s->latch);
-	grove__agent_groups_free(s->groups);
+	grove__subagents_groups_free(s->groups);
 	free(s->owner);
 	free(s->written_by);
 	free(s->branch);
@@ -237,43 +236,35 @@ static void carry_leaf(struct grove_session *s)
 	s->leaf_id = NULL;
 }
 
+void grove__session_note_last(struct grove_session *s)
+{
+	if (!s->in_memory && s->at.path && s->cwd)
+		(void)grove__last_session_write(s->g, s->at.dialect, s->cwd, s->at.path, NULL);
+}
+
 int grove__session_load(struct grove_session *s, struct grove_detail *d)
 {
-	struct grove__image *im;
-	int rc = 0;
+	struct grove__image_source src = {
+		.log = s->log, .dialect = s->at.dialect, .path = s->at.path,
+		.cache = s->held ? NULL : s->g->cache, .progress = &s->g->progress,
+		/* without a header nothing tells a session that has yet to begin from no session */
+		.may_be_empty = s->at.dialect->headless &&
+				(s->held || !s->at.path || s->flags & GROVE_WRITE),
+	};
+	int rc;
 
 	if (s->image)
 		return 0;
 	if (!s->log)
 		return grove__fail(d, GROVE_EINVAL, s->at.path, "the session is not open");
-	/* a log that changes while we read it is read again, a few times */
-	for (int tries = 0; tries < 4; tries++) {
-		im = grove__image_new(s->at.dialect);
-		/* what was kept is only looked at once: it may be what does not fit */
-		if (im && !tries && grove__cache_thaw(s, im)) {
-			grove__image_unref(im);
-			im = grove__image_new(s->at.dialect);
-		}
-		if (!im)
-			return grove__fail_nomem(d);
-		/* without a header nothing tells a session that has yet to begin from no session */
-		im->may_be_empty = s->at.dialect->headless &&
-				   (s->held || !s->at.path || s->flags & GROVE_WRITE);
-		rc = grove__image_load(im, s->log, s->at.path, &s->g->progress, d);
-		if (!rc) {
-			grove__cache_freeze(s, im);
-			s->image = im;
-			carry_leaf(s);
-			rc = take_header(s, d);
-			if (!rc)
-				rc = grove__kept_leaf(s, d);
-			return rc < 0 ? rc : 0;
-		}
-		grove__image_unref(im);
-		if (rc != GROVE_ESTALE)
-			break;
-	}
-	return rc;
+	rc = grove__image_open(&src, &s->image, d);
+	if (rc)
+		return rc;
+	carry_leaf(s);
+	rc = take_header(s, d);
+	if (!rc)
+		rc = grove__kept_leaf(s, d);
+	return rc < 0 ? rc : 0;
 }
 
 int grove__session_refresh(struct grove_session *s, struct grove_detail *d)
@@ -437,7 +428,7 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 	memset(at, 0, sizeof(*at));
 	s->flags = flags;
 	key = grove__where_key(&s->at);
-	rc = grove__where_dialect(g, &s->at, d);
+	rc = grove__peek_where_dialect(g, &s->at, d);
 	if (!rc)
 		rc = grove__log_open(&s->log, s->at.store, &key,
 				     flags & GROVE_WRITE ? GROVE_LOG_WRITE : GROVE_LOG_READ, d);
@@ -449,7 +440,7 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 		rc = rc == GROVE_ECONFLICT ? 0 : rc;
 	}
 	if (!rc && flags & GROVE_LAZY && !(flags & GROVE_WRITE) &&
-	    (s->at.dialect->headless || grove__keeps_values(s)))
+	    (s->at.dialect->headless || grove__kept_has_values(s)))
 		return s->id ? 0 : name_of_log(s) ? grove__fail_nomem(d) : 0;
 	if (!rc)
 		rc = grove__session_load(s, d);
@@ -460,7 +451,7 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 	if (!rc && flags & GROVE_WRITE && grove__image_old(s->image))
 		rc = grove__session_migrate(s, d);
 	if (!rc && flags & GROVE_WRITE && flags & GROVE_CRUMB)
-		grove__crumb_leave(s);
+		grove__session_note_last(s);
 	return rc;
 }
 
@@ -475,7 +466,7 @@ int grove__session_place(struct grove *g, const struct grove__dialect *dialect, 
 
 	memset(out, 0, sizeof(*out));
 	if (!rc && dir) {
-		rc = grove__resolve(g, dir, &path);
+		rc = grove__world_resolve(g, dir, &path);
 		if (!rc)
 			rc = grove__buf_addf(&path, "/%s", name.ptr);
 		if (!rc)
@@ -578,7 +569,7 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 	s->in_memory = opt->flags & GROVE_NEW_MEMORY;
 	grove__world_session_id(g, dialect, id);
 	h.id = opt->id ? opt->id : id;
-	rc = grove__resolve(g, opt->cwd ? opt->cwd : g->cwd, &cwd);
+	rc = grove__world_resolve(g, opt->cwd ? opt->cwd : g->cwd, &cwd);
 	if (rc) {
 		grove__buf_release(&name);
 		return grove__fail_nomem(d);
@@ -614,7 +605,7 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 	if (!rc)
 		rc = put_header(s, &h, d);
 	if (!rc && !s->held)
-		grove__mark_dialect(s->log, dialect);
+		grove__peek_mark_dialect(s->log, dialect);
 	if (!rc)
 		rc = grove__session_load(s, d);
 	free(from_name);
@@ -631,7 +622,7 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 	}
 	if (!rc && opt->flags & GROVE_NEW_CRUMB) {
 		s->flags |= GROVE_CRUMB;
-		grove__crumb_leave(s);
+		grove__session_note_last(s);
 	}
 	grove__buf_release(&name);
 	return rc;

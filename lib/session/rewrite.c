@@ -166,13 +166,13 @@ static int edit(struct pass *p, const struct item *it, size_t off, size_t *done)
 		return grove__fail_at(p->d, GROVE_ESTALE, p->s->at.path, it->at.line + 1, it->at.pos,
 				      "the line is not what it was: the session was changed");
 	/* what stands around the value (a mark, a CR) stays */
-	stored = value = grove__trim_value(grove__slice(p->group.ptr + off, (size_t)it->at.len));
+	stored = value = grove__line_trim(grove__slice(p->group.ptr + off, (size_t)it->at.len));
 	if (memchr(value.ptr, '\n', value.len)) {
 		grove__buf_clear(&p->joined);
 		if (grove__buf_add_slice(&p->joined, value) ||
 		    grove__buf_reserve(&p->joined, GROVE__JSON_PAD))
 			return grove__fail_nomem(p->d);
-		grove__join_lines(p->joined.ptr, p->joined.len);
+		grove__line_join(p->joined.ptr, p->joined.len);
 		value = grove__buf_slice(&p->joined);
 	}
 	grove__buf_clear(&p->out);
@@ -212,7 +212,7 @@ static int edit_group(struct pass *p, struct item *it, struct grove_slice line, 
 	if (!rc && grove__buf_add(&p->whole, p->group.ptr + done, p->group.len - done))
 		rc = grove__fail_nomem(p->d);
 	/* a line that has nothing left goes */
-	if (!rc && p->dropped && !grove__trim_value(grove__buf_slice(&p->whole)).len)
+	if (!rc && p->dropped && !grove__line_trim(grove__buf_slice(&p->whole)).len)
 		grove__buf_clear(&p->whole);
 	else
 		p->dropped = false;
@@ -284,7 +284,7 @@ int grove__session_rewrite_slot(struct grove_session *s, grove__line_edit_fn *fn
 {
 	struct pass p = { .s = s, .fn = fn, .payload = payload, .until = s->image->tail, .slot = slot,
 			  .d = d };
-	int rc = s->flags & GROVE_FORCE ? 0 : grove__live(s->g, &s->at, d);
+	int rc = s->flags & GROVE_FORCE ? 0 : grove__live_check(s->g, &s->at, d);
 
 	*changed = 0;
 	if (rc)

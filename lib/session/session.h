@@ -4,56 +4,7 @@
 #ifndef GROVE_SESSION_SESSION_H
 #define GROVE_SESSION_SESSION_H
 
-#include "grove.h"
-#include "image/image.h"
-
-/* A place where sessions are kept. */
-struct grove__root {
-	struct grove_store *store;
-	const struct grove__dialect *dialect;  /* NULL: the bytes tell */
-	const struct grove__dialect *likely;   /* if they do not, once looked for; NULL: pi */
-	bool looked;
-	const char *agent;
-	char *dir;                             /* NULL where there is no directory */
-	bool flat;                             /* no directory per cwd */
-	unsigned first_of;                     /* dialects whose new sessions go here, a bit each */
-};
-
-/* The session that a list of this directory shows first; GROVE_ENOTFOUND. */
-struct grove__where;
-typedef int grove__last_fn(struct grove *g, struct grove__where *out, struct grove_detail *d);
-
-struct grove {
-	struct grove__env env;
-	char *home, *cwd, *tty;
-	char *cache;                           /* for what can be made again; NULL: nowhere */
-	const struct grove__dialect *forced;
-	struct grove__root *roots;
-	size_t nr_roots, cap_roots;
-	bool given;                            /* stores were named: no discovery */
-	void (*trace)(void *payload, const char *line);
-	void *trace_payload;
-	void (*warn)(void *payload, int fatal, const struct grove_detail *why);
-	void *warn_payload;
-	struct grove_progress progress;
-	grove__last_fn *last;                  /* what "last" means: lists are a room further up */
-	struct grove__hidden *hidden;          /* directories that could not be read; NULL: none yet */
-	pthread_mutex_t lock;                  /* detail, ids, what roots are likely to hold */
-	struct grove_detail detail;
-	int64_t last_ms;                       /* of the session ids made here */
-	uint64_t id_seq;
-};
-
-/* Where a session is, or is to be. */
-struct grove__where {
-	const struct grove__dialect *dialect;
-	const char *agent;
-	struct grove_store *store;
-	bool own_store;
-	char *project, *session;               /* the key … */
-	char *sub;                             /* … of a sub-agent's log in a database; else NULL */
-	char *path;                            /* NULL where there is none */
-};
+#include "world/world.h"
 
 /* What a session used before: views and ids that were handed out may point there. */
 struct grove__retired {
@@ -93,12 +44,12 @@ struct grove_session {
 	struct grove_store *held;
 	bool joins;                            /* if its log comes to be meanwhile, it is another's beginning of it */
 	struct grove__batch *batch;            /* of append.c; NULL until the first one */
-	struct grove__durable *durable;        /* of durable.c: appends that wait; atomic */
+	struct grove__append_group *durable;        /* of durable.c: appends that wait; atomic */
 	bool in_memory;                        /* and they stay there */
 	const struct grove__about *stamp;      /* what a host wants its entries to say; NULL: nothing */
 	uint64_t restated_at;                  /* bytes of the log when its tail was last seen to */
 	char *owner;                           /* of a sub-agent's log; NULL: itself */
-	struct grove__agent_group *groups;     /* of sub-agents, as the caller says; see agents.c */
+	struct grove__subagents_group *groups;     /* of sub-agents, as the caller says; see subagents.c */
 	char *written_by, *branch;             /* for logs whose entries tell it; NULL: to be found */
 	int64_t branch_at;                     /* when that was, ms */
 	bool broken;                           /* a write ended in the unknown */
@@ -128,128 +79,23 @@ struct grove_view {
 	struct grove__near near;               /* for whoever has its lock */
 };
 
-/* world.c: the environment */
-int grove__world_open(struct grove *g, const struct grove_options *opt, struct grove_detail *d);
-void grove__world_release(struct grove *g);
-
-/*
- * hidden.c: a directory that could not be read is told to the caller and
- * counted. A grove__hidden_fn; `payload` is the struct grove.
- */
-bool grove__hidden_note(void *payload, bool top, const struct grove_detail *why);
-/* The same of anything else that was passed over though it may be a session. */
-void grove__hidden_add(struct grove *g, const struct grove_detail *why);
-/* How many so far; before work that must be complete. */
-uint64_t grove__hidden_count(struct grove *g);
-/* How many of them because the system failed, and not because they are not ours to read. */
-uint64_t grove__hidden_failed(struct grove *g);
-/* After it: GROVE_EACCESS if there were any. */
-int grove__hidden_check(struct grove *g, uint64_t before, struct grove_detail *d);
-void grove__hidden_release(struct grove *g);
-/* Absolute, without "." and ".." and doubled slashes; links are not followed. */
-int grove__resolve(const struct grove *g, const char *path, struct grove_buf *out);
-/*
- * The directory of what can be made again, which is made if it is not there. NULL: there is
- * none, or others may write there, and what is in it may be anybody's.
- */
-const char *grove__cache_dir(const struct grove *g);
-/* A store's URL with its path, if it has one, made absolute in the same way. GROVE_ENOMEM. */
-int grove__store_url(const struct grove *g, const char *url, struct grove_buf *out);
-/* A store for a directory, traced if asked for. */
-int grove__world_store(struct grove *g, const char *url, struct grove_store **out,
+/* subagents.c */
+int grove__subagents_list(struct grove_session *s, grove_agent_fn *fn, void *payload,
 		       struct grove_detail *d);
-/* The root for new sessions of a dialect. */
-struct grove__root *grove__world_root(struct grove *g, const struct grove__dialect *dialect);
-/* A new session id; one handle's only ever grow. */
-void grove__world_session_id(struct grove *g, const struct grove__dialect *dialect, char out[40]);
-
-/* locate.c: from what a person types to a place */
-int grove__locate(struct grove *g, const char *what, struct grove__where *out,
-		  struct grove_detail *d);
-int grove__locate_path(struct grove *g, const char *path, struct grove__where *out,
-		       struct grove_detail *d);
-/* The place of a log of a root. GROVE_ENOMEM. */
-int grove__where_fill(struct grove__where *w, struct grove__root *root, const struct grove_key *key,
+int grove__subagents_get(struct grove_session *s, const char *id, bool remote, struct grove_buf *out,
+		     struct grove_detail *d);
+int grove__subagents_put(struct grove_session *s, const char *id, bool remote, struct grove_slice json,
+		     struct grove_detail *d);
+/* Where the agent's files go if it has none yet. Empty: into no group. */
+int grove__subagents_set_group(struct grove_session *s, const char *id, const char *group,
+			   struct grove_detail *d);
+/* Where its log is, or is to be. GROVE_ENOTSUP where there are no paths. */
+int grove__subagents_path(struct grove_session *s, const char *id, struct grove_buf *out,
 		      struct grove_detail *d);
-void grove__where_release(struct grove__where *w);
-struct grove_key grove__where_key(const struct grove__where *w);
-/* The name of the log itself, as that of a file: of a sub-agent's, the last part of its subpath. */
-const char *grove__where_name(const struct grove__where *w);
-int grove__where_copy(struct grove__where *to, const struct grove__where *from);
+int grove__subagents_remote(struct grove_session *s, grove_remote_agent_fn *fn, void *payload,
+			 struct grove_detail *d);
+void grove__subagents_groups_free(struct grove__subagents_group *g);
 
-/* peek.c: what the beginning of a log tells */
-/* The first line that says something; empty if there is none in the first 16 MiB. */
-int grove__peek_first_line(struct grove_log *log, struct grove_buf *out, struct grove_detail *d);
-/*
- * The header, read as the dialect reads; not usable if there is none in the
- * first 16 MiB. Its texts live in `keep`.
- */
-int grove__peek_header(struct grove_log *log, const struct grove__dialect *dialect,
-		       struct grove__arena *keep, struct grove__header *out, struct grove_detail *d);
-/* Keep the dialect with a new log, where the store has room for it: there is no place to tell it. */
-void grove__mark_dialect(struct grove_log *log, const struct grove__dialect *dialect);
-/* The dialect of a place: forced, by its root, by its first line, by what lies around it, pi. */
-int grove__where_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d);
-/* The same for a log of a root. */
-int grove__root_dialect(struct grove *g, struct grove__root *root, const struct grove_key *key,
-			const struct grove__dialect **out, struct grove_detail *d);
-/* The same for one that is open. */
-int grove__log_dialect(struct grove *g, struct grove__root *root, struct grove_log *log,
-		       const char *project, const struct grove__dialect **out, struct grove_detail *d);
-/* The dialect of a place outside of all roots, where only the path can tell. */
-const struct grove__dialect *grove__path_dialect(const char *path);
-/* The dialect of what does not tell its own, by its place. GROVE_ENOMEM. */
-int grove__root_likely(struct grove *g, struct grove__root *root, const char *project,
-		       const struct grove__dialect **out);
-
-/* root.c: the sessions of a root */
-/* Those that may be those of a cwd (NULL: all of them), each once. */
-int grove__root_list(struct grove *g, struct grove__root *root, const char *cwd, grove_key_fn *fn,
-		     void *payload, struct grove_detail *d);
-/*
- * Those of sub-agents, where the agent's own list of all sessions has them: keys
- * with a subpath.
- */
-int grove__root_list_subs(struct grove *g, struct grove__root *root, grove_key_fn *fn,
-			  void *payload, struct grove_detail *d);
-/*
- * Are the stores that were named there, and stores? GROVE_ENOTFOUND for one that
- * does not exist, or a directory with files and no session; one that is empty
- * is a store.
- */
-int grove__roots_there(struct grove *g, struct grove_detail *d);
-/* Does a header's cwd (NULL or "": it has none) name the directory `cwd`, which is resolved? */
-bool grove__same_cwd(const struct grove *g, const struct grove__dialect *dialect, const char *named,
-		     const char *cwd);
-/*
- * Does a session of the root belong to the directory `cwd`, which is resolved?
- * It does if its header names that directory (`named`); if it names none, if it
- * lies where the agent keeps the sessions of that directory.
- */
-bool grove__root_belongs(struct grove *g, const struct grove__root *root,
-			 const struct grove__dialect *dialect, const char *project,
-			 const char *named, const char *cwd);
-
-/* agents.c */
-void grove__agent_groups_free(struct grove__agent_group *g);
-
-/* time.c: when a copy was written to */
-/* The log was written to at `ns`, as far as lists are concerned, until it is again. */
-void grove__log_keep_time(struct grove_log *log, int64_t ns);
-/* grove__log_stat(), with the time that was kept. */
-int grove__log_stat_kept(struct grove_log *log, struct grove_log_stat *out, struct grove_detail *d);
-
-/* crumb.c: what this terminal remembers of its last session */
-/*
- * The session that the dialect's agent had last here, for this (resolved) cwd,
- * and when it was noted. 1 if there is none any more.
- */
-int grove__crumb_read(struct grove *g, const struct grove__dialect *dialect, const char *cwd,
-		      struct grove__where *out, int64_t *time_ns, struct grove_detail *d);
-/* Note it. Nobody should fail because of it. 1: this terminal has no name. */
-int grove__crumb_write(const struct grove *g, const struct grove__dialect *dialect, const char *cwd,
-		       const char *path, struct grove_detail *d);
-int grove__crumb_leave(struct grove_session *s);
 
 /*
  * open.c: a call on a session holds its lock, and a callback runs in the middle
@@ -273,6 +119,8 @@ struct grove_session *grove__session_alloc(struct grove *g);
 void grove__session_unref(struct grove_session *s);
 /* Make sure that the image is there. With the lock held. */
 int grove__session_load(struct grove_session *s, struct grove_detail *d);
+/* The terminal notes it as its last session, where its agent does so. Failures are ignored. */
+void grove__session_note_last(struct grove_session *s);
 /* Take in growth; a new image where the old one does not do. 1: something changed. */
 int grove__session_refresh(struct grove_session *s, struct grove_detail *d);
 /* The working directory as the image tells it: entries that came may have said it. GROVE_ENOMEM. */
@@ -333,9 +181,6 @@ int grove__session_prepare(struct grove_session *s, struct grove_slice line, str
  */
 int grove__session_rename(struct grove_session *s, const char *name, const char *source,
 			  bool *applied, const char **id, struct grove_detail *d);
-/* What the session is called: by its slot, its header, its entries; NULL: nothing. */
-const char *grove__image_name(const struct grove__image *im);
-
 /* artifact.c */
 /* The name of the log in a session's own memory store. */
 #define GROVE__HELD "held.jsonl"
@@ -346,11 +191,6 @@ int grove__artifact_get(struct grove_session *s, uint64_t id, struct grove_buf *
 			struct grove_buf *path, struct grove_detail *d);
 int grove__artifact_list(struct grove_session *s, grove_artifact_fn *fn, void *payload,
 			 struct grove_detail *d);
-/* All that is attached to one log, to another one as well. */
-int grove__attachments_copy(struct grove_store *from, const struct grove_key *from_key,
-			    struct grove_store *to, const struct grove_key *to_key,
-			    struct grove_detail *d);
-
 /* record.c */
 int grove__session_record(struct grove_session *s, const struct grove_slice *messages, size_t nr,
 			  const struct grove_record_options *opt, const char **last,
@@ -386,12 +226,6 @@ int grove__session_writable(struct grove_session *s, struct grove_detail *d);
  */
 int grove__session_lost_sight(struct grove_session *s, struct grove_detail *d);
 
-/*
- * live.c: GROVE_ECONFLICT while a process of the session's own agent is at work
- * on it, as far as it leaves a trace; asked before lines that are there change.
- */
-int grove__live(struct grove *g, const struct grove__where *at, struct grove_detail *d);
-
 /* append.c */
 /* All of them in one write, each one entry. With the lock held; no sync. */
 int grove__append_all(struct grove_session *s, const struct grove_slice *json, size_t nr,
@@ -416,7 +250,7 @@ int grove__session_sync(struct grove_session *s, struct grove_detail *d);
 int grove__append_spec(struct grove_session *s, const struct grove__entry_spec *spec,
 		       const struct grove_append_options *opt, const char **id,
 		       struct grove_detail *d);
-void grove__batch_free(struct grove__batch *b);
+void grove__append_batch_free(struct grove__batch *b);
 /* ensure.c: write a deferred session, with `more` lines behind what it holds. */
 int grove__session_ensure(struct grove_session *s, const struct grove_record *more, size_t nr,
 			  enum grove_sync sync, struct grove_detail *d);
@@ -440,15 +274,13 @@ int grove__session_find(struct grove_session *s, const char *id, uint32_t *row,
 
 /* kept.c: what a store keeps for a session besides its lines */
 /* Has the store a place for values that lasts? */
-bool grove__keeps_values(const struct grove_session *s);
+bool grove__kept_has_values(const struct grove_session *s);
 /* The leaf that the store keeps, after the image was loaded or refreshed. 1: it is another now. */
 int grove__kept_leaf(struct grove_session *s, struct grove_detail *d);
-/* The id in the value "leaf", if that is about a log with this tail; NULL: it is about the past. */
-const char *grove__kept_leaf_id(const struct grove_buf *value, uint64_t tail);
 /* Did what is kept change, and nothing else? */
 bool grove__kept_moved(struct grove_session *s);
-int grove__keep_leaf(struct grove_session *s, uint32_t row, struct grove_detail *d);
-int grove__keep_value(struct grove_session *s, const char *name, struct grove_slice value,
+int grove__kept_put_leaf(struct grove_session *s, uint32_t row, struct grove_detail *d);
+int grove__kept_put_value(struct grove_session *s, const char *name, struct grove_slice value,
 		      struct grove_detail *d);
 int grove__kept_value(struct grove_session *s, const char *name, struct grove_buf *out,
 		      struct grove_detail *d);
@@ -483,7 +315,7 @@ int grove__session_rewrite_slot(struct grove_session *s, grove__line_edit_fn *fn
 /* GROVE_ENOMEM: it is not known, which is not the same as none. */
 int grove__view_leaf(struct grove_view *v, uint32_t *leaf);
 /* What the spine knows of a row; no label. */
-void grove__row_entry(const struct grove__spine *sp, uint32_t row, struct grove_entry *out);
+void grove__view_row(const struct grove__spine *sp, uint32_t row, struct grove_entry *out);
 int grove__view_new(struct grove_session *s, struct grove_view **out, struct grove_detail *d);
 
 /* upward.c: from a leaf to its root, as grove_session_path_up() says */

@@ -6,6 +6,7 @@
  * to be left out is the context held as well, to find whose they are.
  */
 #include "json/out.h"
+#include "json/write.h"
 #include "session/snapshot.h"
 
 #include "js/js.h"
@@ -158,7 +159,7 @@ static int add_reference(struct grove_buf *out, struct grove_slice id, size_t by
 	int rc = grove__buf_add_str(out, "{\"$ref\":");
 
 	if (!rc)
-		rc = id.ptr ? grove_buf_json_string(out, id) : grove__buf_add_str(out, "null");
+		rc = id.ptr ? grove__json_put_string(out, id) : grove__buf_add_str(out, "null");
 	return rc ? rc : grove__buf_addf(out, ",\"bytes\":%zu}", bytes);
 }
 
@@ -222,7 +223,7 @@ static int put_entries(struct shot *t)
 	while (!t->o.rc && !(rc = grove__rows_next(&rows, &row, &value, t->d))) {
 		const char *id = grove__spine_id(t->s, row);
 		const struct grove__delegated *x =
-			t->opt->project ? grove__delegation_of(&t->delegations, row) : NULL;
+			t->opt->project ? grove__delegations_of(&t->delegations, row) : NULL;
 
 		grove__buf_clear(&placed);
 		grove__buf_clear(&shorter);

@@ -25,7 +25,7 @@ int grove__delegations_find(struct grove__delegations *all, struct grove_view *v
 			    const uint32_t *rows, size_t nr, struct grove_detail *d);
 void grove__delegations_release(struct grove__delegations *all);
 /* That of a row, or NULL. */
-const struct grove__delegated *grove__delegation_of(const struct grove__delegations *all,
+const struct grove__delegated *grove__delegations_of(const struct grove__delegations *all,
 						    uint32_t row);
 
 /* snapshot.c */

@@ -1,224 +1,465 @@
 /*
- * session/subagents.c: delegations to sub-agents, each with what was said of it.
+ * session/subagents.c: what is known about the sub-agents of a session.
  *
- * How one ended is told by an entry, how it began by another above it, and in
- * older sessions a tool's result on the way tells more. All of them name the
- * batch; only lines that do are looked at.
+ * A sub-agent has a log of its own and a small file that says what kind of
+ * agent it is; who resumes it goes by that. Of agents that work elsewhere there
+ * is only such a file. All of them are kept beside the session.
+ *
+ * Agents may be grouped, which is to say that their files lie in a directory. Ids are
+ * unique in a session, so the two files of an agent belong together wherever
+ * they lie. The group of one that has neither yet is what the caller says.
  */
-#include "session/snapshot.h"
+#include "session/session.h"
 
 #include "base/array.h"
 
 #include <stdlib.h>
 
-/* An entry that names a batch. */
-struct mention {
-	uint32_t row;
-	enum grove_kind kind;
-	const char *batch;
+struct place {
+	const struct grove__agents *rules;
+	struct grove_store *store;
+	struct grove_key key;
 };
 
-struct mentions {
-	struct mention *at;              /* by row */
+static int place_of(struct grove_session *s, struct place *p, struct grove_detail *d)
+{
+	p->rules = s->at.dialect ? s->at.dialect->agents : NULL;
+	if (!p->rules)
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "this agent keeps nothing about sub-agents");
+	if (s->held) {
+		p->store = s->held;
+		p->key = (struct grove_key){ "", GROVE__HELD, "" };
+	} else {
+		p->store = s->at.store;
+		p->key = (struct grove_key){ s->at.project, s->at.session, "" };
+	}
+	return 0;
+}
+
+/* One sub-agent, by what lies beside the session. */
+struct found {
+	char *group, *id;
+	char *log, *meta;                /* their names; NULL: not there */
+};
+
+struct finding {
+	const struct place *at;
+	struct found *all;
 	size_t nr, cap;
+	bool remote;
+	struct grove_detail *d;
 };
 
-static int by_row(const void *x, const void *y)
+static bool is(const char *str, struct grove_slice s)
 {
-	const struct mention *a = x, *b = y;
-
-	return a->row < b->row ? -1 : a->row > b->row;
+	return grove__slice_is(s, str);
 }
 
-static const struct mention *mention_of(const struct mentions *m, uint32_t row)
+static struct found *agent(struct finding *f, struct grove_slice group, struct grove_slice id)
 {
-	struct mention key = { .row = row };
+	struct found *x;
 
-	return m->nr ? bsearch(&key, m->at, m->nr, sizeof(*m->at), by_row) : NULL;
+	for (size_t i = 0; i < f->nr; i++)
+		if (is(f->all[i].id, id) && is(f->all[i].group, group))
+			return &f->all[i];
+	if (grove__array_room(&f->all, &f->cap, f->nr, sizeof(*f->all)))
+		return NULL;
+	x = &f->all[f->nr];
+	*x = (struct found){ .group = strndup(group.ptr, group.len), .id = strndup(id.ptr, id.len) };
+	if (!x->group || !x->id) {
+		free(x->group);
+		free(x->id);
+		return NULL;
+	}
+	f->nr++;
+	return x;
 }
 
-static bool may_mention(enum grove_kind kind, enum grove_role role)
+static int look(void *payload, const char *name, uint64_t size, bool log)
 {
-	return kind == GROVE_KIND_SUBAGENT_BATCH || kind == GROVE_KIND_SUBAGENT_RESULT ||
-	       (kind == GROVE_KIND_MESSAGE &&
-		(role == GROVE_ROLE_TOOL_RESULT || role == GROVE_ROLE_OTHER));
+	struct finding *f = payload;
+	struct grove_slice id, group;
+	enum grove__agent_file what = f->at->rules->file(grove__slice_str(name), &id, &group);
+	struct found *x;
+	char **where;
+
+	(void)size;
+	(void)log;
+	if (what == AGENT_NONE || (what == AGENT_REMOTE) != f->remote)
+		return 0;
+	x = agent(f, group, id);
+	if (!x)
+		return grove__fail_nomem(f->d);
+	where = what == AGENT_LOG ? &x->log : &x->meta;
+	if (!*where)
+		*where = strdup(name);
+	return *where ? 0 : grove__fail_nomem(f->d);
 }
 
-static int find_mentions(struct grove__delegations *all, struct grove_view *v, struct mentions *m,
-			 struct grove_detail *d)
+static int by_name(const void *a, const void *b)
 {
-	const struct grove__spine *s = v->image->spine;
-	const struct grove__delegation *rules = v->image->dialect->delegation;
-	struct grove_buf name = GROVE_BUF_INIT;
-	struct grove__rows rows;
-	struct grove_slice value;
-	uint32_t *list = malloc((v->nr ? v->nr : 1) * sizeof(*list)), row;
-	size_t nr = 0;
-	int rc = list ? 0 : grove__fail_nomem(d);
+	const struct found *x = a, *y = b;
+	int c = strcmp(x->group, y->group);
 
-	for (uint32_t i = 0; i < v->nr && !rc; i++)
-		if (may_mention(grove__spine_kind(s, i), grove__spine_role(s, i)))
-			list[nr++] = i;
-	grove__rows_init(&rows, v->image, v->log, list, nr);
-	while (!rc && !(rc = grove__rows_next(&rows, &row, &value, d))) {
-		enum grove_kind kind = grove__spine_kind(s, row);
+	return c ? c : strcmp(x->id, y->id);
+}
 
-		grove__buf_clear(&name);
-		rc = rules->batch(value, kind, &name);
-		if (rc == 1 && kind != GROVE_KIND_SUBAGENT_RESULT) {
-			rc = 0;
+static void found_release(struct found *x)
+{
+	free(x->group);
+	free(x->id);
+	free(x->log);
+	free(x->meta);
+}
+
+/* What is known about an agent may lie in another group than its log. */
+static void join(struct finding *f)
+{
+	for (size_t i = 0; i < f->nr; i++) {
+		struct found *meta = &f->all[i];
+
+		for (size_t k = 0; k < f->nr && !meta->log && meta->meta; k++) {
+			struct found *x = &f->all[k];
+
+			if (!x->log || x->meta || strcmp(x->id, meta->id))
+				continue;
+			x->meta = meta->meta;
+			meta->meta = NULL;
+		}
+	}
+	for (size_t i = 0; i < f->nr;) {
+		if (f->all[i].log || f->all[i].meta) {
+			i++;
 			continue;
 		}
-		if (rc < 0 || grove__array_room(&m->at, &m->cap, m->nr, sizeof(*m->at))) {
-			rc = grove__fail_nomem(d);
-			break;
-		}
-		m->at[m->nr] = (struct mention){ row, kind,
-						 grove__arena_dup(&all->names, grove__buf_slice(&name)) };
-		rc = m->at[m->nr++].batch ? 0 : grove__fail_nomem(d);
-	}
-	grove__rows_release(&rows);
-	grove__buf_release(&name);
-	free(list);
-	return rc < 0 ? rc : 0;
-}
-
-/* Up the path, for the nearest entries that are about the same batch. */
-static void look_up(const struct grove__spine *s, const struct mentions *m, const struct mention *end,
-		    uint32_t *batch, uint32_t *tool)
-{
-	uint32_t row = grove__spine_parent(s, end->row);
-
-	*batch = *tool = GROVE_NONE;
-	if (!*end->batch)
-		return;
-	for (; row != GROVE_NONE && (*batch == GROVE_NONE || *tool == GROVE_NONE);
-	     row = grove__spine_parent(s, row)) {
-		const struct mention *x = mention_of(m, row);
-
-		if (!x || strcmp(x->batch, end->batch))
-			continue;
-		if (x->kind == GROVE_KIND_SUBAGENT_BATCH && *batch == GROVE_NONE)
-			*batch = row;
-		if (x->kind == GROVE_KIND_MESSAGE && *tool == GROVE_NONE)
-			*tool = row;
+		found_release(&f->all[i]);
+		f->all[i] = f->all[--f->nr];
 	}
 }
 
-static int read_value(struct grove_view *v, uint32_t row, struct grove_buf *line,
-		      struct grove_slice *value, struct grove_detail *d)
+static int find_all(struct finding *f)
 {
-	*value = grove__slice(NULL, 0);
-	return row == GROVE_NONE ? 0 : grove__image_line(v->image, v->log, row, line, value, d);
-}
+	int rc = grove__beside_list(f->at->store, &f->at->key, look, f, f->d);
 
-static int project(struct grove_view *v, const struct mentions *m, const struct mention *end,
-		   struct grove__delegated *out, struct grove_detail *d)
-{
-	struct grove_buf line[3] = { GROVE_BUF_INIT, GROVE_BUF_INIT, GROVE_BUF_INIT };
-	struct grove__delegation_in in;
-	uint32_t batch, tool;
-	int rc;
-
-	look_up(v->image->spine, m, end, &batch, &tool);
-	rc = read_value(v, end->row, &line[0], &in.result, d);
 	if (!rc)
-		rc = read_value(v, batch, &line[1], &in.batch, d);
-	if (!rc)
-		rc = read_value(v, tool, &line[2], &in.tool, d);
-	if (!rc && v->image->dialect->delegation->project(&in, &out->out))
-		rc = grove__fail_nomem(d);
-	for (int i = 0; i < 3; i++)
-		grove__buf_release(&line[i]);
+		join(f);
+	if (!rc && f->nr)
+		qsort(f->all, f->nr, sizeof(*f->all), by_name);
 	return rc;
 }
 
-static struct grove_slice batch_name(const void *owner, uint32_t i)
+static void finding_release(struct finding *f)
 {
-	const struct grove__delegations *all = owner;
-
-	return grove__slice_str(all->at[i].batch);
+	while (f->nr)
+		found_release(&f->all[--f->nr]);
+	free(f->all);
 }
 
-/* Of several results of a batch the last one counts. */
-static int mark_last(struct grove__delegations *all, uint64_t seed, struct grove_detail *d)
+/*
+ * The bytes of a file that should be a JSON object; 1 if it is not. `out` has
+ * room behind it.
+ */
+static int read_object(const struct place *p, const char *name, struct grove_buf *out,
+		       struct grove_detail *d)
 {
-	struct grove__idmap map;
-	uint32_t old;
-	int rc = 0;
+	struct grove__json_want want;
+	struct grove__json_line l;
+	enum grove__json_verdict v;
+	int rc = grove__store_attach_get(p->store, &p->key, name, out, d);
 
-	grove__idmap_init(&map, seed, batch_name, all);
-	for (size_t i = 0; i < all->nr && !rc; i++) {
-		if (!*all->at[i].batch)
-			continue;
-		rc = grove__idmap_put(&map, batch_name(all, (uint32_t)i), (uint32_t)i, &old);
-		all->at[i].last = true;
-		if (!rc && old != GROVE__IDMAP_NONE)
-			all->at[old].last = false;
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < out->len; i++)
+		if (out->ptr[i] == '\n')
+			out->ptr[i] = ' ';
+	if (grove__buf_reserve(out, GROVE__JSON_PAD))
+		return grove__fail_nomem(d);
+	grove__json_want_init(&want, NULL, 0);
+	v = grove__json_scan(&want, out->ptr, out->len, true, &l);
+	if (v == JSON_NOMEM)
+		return grove__fail_nomem(d);
+	if (v != JSON_VALUE || l.type != JSON_OBJECT)
+		return 1;
+	memmove(out->ptr, out->ptr + l.value.off, (size_t)l.value.len);
+	grove__buf_cut(out, (size_t)l.value.len);
+	return 0;
+}
+
+static const char *or_null(const struct grove_buf *b)
+{
+	return b->len ? b->ptr : NULL;
+}
+
+static int tell(const struct place *p, const struct found *x, grove_agent_fn *fn, void *payload,
+		struct grove_detail *d)
+{
+	struct grove_buf json = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
+	struct grove__agent_meta m = { 0 };
+	struct grove_key key = p->key;
+	struct grove_agent a = { .id = x->id, .group = x->group };
+	int rc = x->meta ? read_object(p, x->meta, &json, d) : 1;
+
+	/* one file that cannot be read hides no agent */
+	if (rc < 0 && rc != GROVE_ENOMEM)
+		rc = 1;
+	if (!rc) {
+		a.meta = json.ptr;
+		rc = p->rules->meta(grove__buf_slice(&json), &m) ? grove__fail_nomem(d) : 0;
 	}
-	grove__idmap_release(&map);
-	return rc ? grove__fail_nomem(d) : 0;
+	key.subpath = x->log ? x->log : "";
+	if (rc >= 0 && x->log) {
+		rc = grove__store_describe(p->store, &key, &path) ? grove__fail_nomem(d) : 0;
+		a.path = or_null(&path);
+	}
+	if (rc >= 0) {
+		a.type = or_null(&m.type);
+		a.description = or_null(&m.description);
+		a.tool_use_id = or_null(&m.tool_use);
+		a.parent_id = or_null(&m.parent);
+		a.worktree = or_null(&m.worktree);
+		rc = fn(payload, &a);
+	}
+	grove__buf_release(&json);
+	grove__buf_release(&path);
+	grove__buf_release(&m.type);
+	grove__buf_release(&m.description);
+	grove__buf_release(&m.tool_use);
+	grove__buf_release(&m.parent);
+	grove__buf_release(&m.worktree);
+	return rc;
 }
 
-int grove__delegations_find(struct grove__delegations *all, struct grove_view *v,
-			    const uint32_t *rows, size_t nr, struct grove_detail *d)
+int grove__subagents_list(struct grove_session *s, grove_agent_fn *fn, void *payload,
+		       struct grove_detail *d)
 {
-	const struct grove__spine *s = v->image->spine;
-	struct mentions m = { 0 };
-	bool looked = false;
-	int rc = 0;
+	struct place p;
+	struct finding f = { .at = &p, .d = d };
+	int rc = place_of(s, &p, d);
 
-	memset(all, 0, sizeof(*all));
-	grove__arena_init(&all->names);
-	if (!v->image->dialect->delegation)
-		return 0;
-	for (size_t i = 0; i < nr && !rc; i++) {
-		uint32_t row = rows ? rows[i] : (uint32_t)i;
-		const struct mention *end;
+	if (!rc)
+		rc = find_all(&f);
+	for (size_t i = 0; i < f.nr && !rc; i++)
+		rc = tell(&p, &f.all[i], fn, payload, d);
+	finding_release(&f);
+	return rc;
+}
 
-		if (grove__spine_kind(s, row) != GROVE_KIND_SUBAGENT_RESULT || !grove__spine_id(s, row))
-			continue;
-		if (!looked)
-			rc = find_mentions(all, v, &m, d);
-		looked = true;
-		end = mention_of(&m, row);
-		if (rc || !end)
-			continue;
-		if (grove__array_room(&all->at, &all->cap, all->nr, sizeof(*all->at))) {
-			rc = grove__fail_nomem(d);
-			break;
+int grove__subagents_remote(struct grove_session *s, grove_remote_agent_fn *fn, void *payload,
+			 struct grove_detail *d)
+{
+	struct place p;
+	struct finding f = { .at = &p, .remote = true, .d = d };
+	int rc = place_of(s, &p, d);
+
+	if (!rc)
+		rc = find_all(&f);
+	for (size_t i = 0; i < f.nr && !rc; i++) {
+		struct grove_buf json = GROVE_BUF_INIT;
+
+		rc = read_object(&p, f.all[i].meta, &json, d);
+		if (!rc)
+			rc = fn(payload, f.all[i].id, json.ptr);
+		else if (rc != GROVE_ENOMEM)
+			rc = 0;
+		grove__buf_release(&json);
+	}
+	finding_release(&f);
+	return rc;
+}
+
+static bool id_ok(const char *id)
+{
+	return grove__store_name_ok(id) && !strchr(id, '/') && strlen(id) <= 200;
+}
+
+/* --- groups --- */
+
+struct grove__subagents_group {
+	struct grove__subagents_group *next;
+	char *id, *group;
+};
+
+void grove__subagents_groups_free(struct grove__subagents_group *g)
+{
+	while (g) {
+		struct grove__subagents_group *next = g->next;
+
+		free(g->id);
+		free(g->group);
+		free(g);
+		g = next;
+	}
+}
+
+static const char *group_of(const struct grove_session *s, const char *id)
+{
+	for (const struct grove__subagents_group *g = s->groups; g; g = g->next)
+		if (!strcmp(g->id, id))
+			return g->group;
+	return "";
+}
+
+int grove__subagents_set_group(struct grove_session *s, const char *id, const char *group,
+			   struct grove_detail *d)
+{
+	struct grove__subagents_group *g;
+	char *copy;
+
+	if (!s->at.dialect || !s->at.dialect->agents)
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "this agent keeps nothing about sub-agents");
+	if (!id_ok(id) || (*group && !grove__store_name_ok(group)))
+		return grove__fail(d, GROVE_EINVAL, NULL, "not an agent's id and group: %.100s, %.100s", id,
+				   group);
+	copy = strdup(group);
+	for (g = s->groups; g && strcmp(g->id, id);)
+		g = g->next;
+	if (copy && !g) {
+		g = calloc(1, sizeof(*g));
+		if (g && (g->id = strdup(id))) {
+			g->next = s->groups;
+			s->groups = g;
+		} else {
+			free(g);
+			g = NULL;
 		}
-		all->at[all->nr] = (struct grove__delegated){ .row = row, .batch = end->batch };
-		rc = project(v, &m, end, &all->at[all->nr++], d);
 	}
-	free(m.at);
-	return rc ? rc : mark_last(all, s->ids.seed, d);
+	if (!copy || !g) {
+		free(copy);
+		return grove__fail_nomem(d);
+	}
+	free(g->group);
+	g->group = copy;
+	return 0;
 }
 
-void grove__delegations_release(struct grove__delegations *all)
+int grove__subagents_path(struct grove_session *s, const char *id, struct grove_buf *out,
+		      struct grove_detail *d)
 {
-	for (size_t i = 0; i < all->nr; i++) {
-		grove__buf_release(&all->at[i].out.projection);
-		grove__buf_release(&all->at[i].out.events);
-		grove__buf_release(&all->at[i].out.evidence);
-		grove__buf_release(&all->at[i].out.routes);
-	}
-	free(all->at);
-	grove__arena_release(&all->names);
+	struct grove_key key = { s->at.project, s->at.session, "" };
+	struct grove_buf name = GROVE_BUF_INIT;
+	struct place p;
+	struct finding f = { .at = &p, .d = d };
+	const struct found *x = NULL;
+	size_t before = out->len;
+	int rc = place_of(s, &p, d);
+
+	if (!rc && !id_ok(id))
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "not the id of an agent: %.100s", id);
+	if (!rc && !s->at.path)
+		rc = grove__fail(d, GROVE_ENOTSUP, NULL, "there are no paths in this store");
+	if (!rc)
+		rc = find_all(&f);
+	for (size_t i = 0; i < f.nr && !rc && !(x && x->log); i++)
+		if (!strcmp(f.all[i].id, id))
+			x = &f.all[i];
+	if (!rc && x && x->log)
+		key.subpath = x->log;
+	else if (!rc && p.rules->path(AGENT_LOG, grove__slice_str(x ? x->group : group_of(s, id)),
+				      grove__slice_str(id), &name))
+		rc = grove__fail_nomem(d);
+	else if (!rc)
+		key.subpath = name.ptr;
+	if (!rc && (grove__store_describe(s->at.store, &key, out) || out->len == before))
+		rc = grove__fail_nomem(d);
+	grove__buf_release(&name);
+	finding_release(&f);
+	return rc;
 }
 
-const struct grove__delegated *grove__delegation_of(const struct grove__delegations *all,
-						    uint32_t row)
+/*
+ * The name of the file about an agent: the one that is there, or the place for
+ * it, beside the agent's log if that is there, else in the group it was given.
+ */
+static int meta_name(const struct place *p, const char *id, bool remote, const char *group, struct grove_buf *out,
+		     bool *there, struct grove_detail *d)
 {
-	size_t lo = 0, hi = all->nr;
+	struct finding f = { .at = p, .remote = remote, .d = d };
+	const struct found *x = NULL;
+	int rc;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
+	*there = false;
+	if (!id_ok(id))
+		return grove__fail(d, GROVE_EINVAL, NULL, "not the id of an agent: %.100s", id);
+	rc = find_all(&f);
+	for (size_t i = 0; i < f.nr && !rc && !*there; i++)
+		if (!strcmp(f.all[i].id, id)) {
+			x = &f.all[i];
+			*there = x->meta != NULL;
+		}
+	if (!rc && *there)
+		rc = grove__buf_add_str(out, x->meta) ? grove__fail_nomem(d) : 0;
+	else if (!rc)
+		rc = p->rules->path(remote ? AGENT_REMOTE : AGENT_META,
+				    grove__slice_str(x ? x->group : group), grove__slice_str(id), out)
+			     ? grove__fail_nomem(d)
+			     : 0;
+	finding_release(&f);
+	return rc;
+}
 
-		if (all->at[mid].row < row)
-			lo = mid + 1;
-		else
-			hi = mid;
+int grove__subagents_get(struct grove_session *s, const char *id, bool remote, struct grove_buf *out,
+		     struct grove_detail *d)
+{
+	struct grove_buf name = GROVE_BUF_INIT, json = GROVE_BUF_INIT;
+	struct place p;
+	bool there = false;
+	int rc = place_of(s, &p, d);
+
+	if (!rc)
+		rc = meta_name(&p, id, remote, group_of(s, id), &name, &there, d);
+	if (!rc && !there)
+		rc = grove__fail(d, GROVE_ENOTFOUND, NULL, "nothing is known about agent %.100s", id);
+	if (!rc)
+		rc = read_object(&p, name.ptr, &json, d);
+	if (rc == 1)
+		rc = grove__fail(d, GROVE_EDAMAGED, NULL, "%.200s is no JSON object", name.ptr);
+	if (!rc && grove__buf_add_slice(out, grove__buf_slice(&json)))
+		rc = grove__fail_nomem(d);
+	grove__buf_release(&name);
+	grove__buf_release(&json);
+	return rc;
+}
+
+static int check_object(struct grove_slice json, struct grove_detail *d)
+{
+	struct grove_buf copy = GROVE_BUF_INIT;
+	struct grove__json_want want;
+	struct grove__json_line l;
+	enum grove__json_verdict v = JSON_NOMEM;
+
+	grove__json_want_init(&want, NULL, 0);
+	if (!grove__buf_reserve(&copy, json.len + GROVE__JSON_PAD) &&
+	    !grove__buf_add_slice(&copy, json)) {
+		for (size_t i = 0; i < copy.len; i++)
+			if (copy.ptr[i] == '\n')
+				copy.ptr[i] = ' ';
+		v = grove__json_scan(&want, copy.ptr, copy.len, true, &l);
 	}
-	return lo < all->nr && all->at[lo].row == row ? &all->at[lo] : NULL;
+	grove__buf_release(&copy);
+	if (v == JSON_NOMEM)
+		return grove__fail_nomem(d);
+	if (v != JSON_VALUE)
+		return grove__fail_at(d, GROVE_EJSON, NULL, 1, v == JSON_BAD ? l.error_off : 0,
+				      "not JSON");
+	return l.type == JSON_OBJECT ? 0 : grove__fail(d, GROVE_EINVAL, NULL, "not a JSON object");
+}
+
+int grove__subagents_put(struct grove_session *s, const char *id, bool remote, struct grove_slice json,
+		     struct grove_detail *d)
+{
+	struct grove_buf name = GROVE_BUF_INIT;
+	struct place p;
+	bool there;
+	int rc = grove__session_writable(s, d);
+
+	if (!rc)
+		rc = place_of(s, &p, d);
+	if (!rc)
+		rc = check_object(json, d);
+	if (!rc)
+		rc = meta_name(&p, id, remote, group_of(s, id), &name, &there, d);
+	if (!rc)
+		rc = grove__store_attach_put(p.store, &p.key, name.ptr, json, d);
+	grove__buf_release(&name);
+	return rc;
 }

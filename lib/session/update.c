@@ -66,7 +66,7 @@ static int edit_line(void *payload, struct grove_session *s, uint32_t row, bool 
 
 	if (header || row == GROVE_NONE)
 		return 1;
-	grove__row_entry(s->image->spine, row, &e);
+	grove__view_row(s->image->spine, row, &e);
 	grove__buf_clear(&u->json);
 	rc = u->fn(u->payload, &e, value, &u->json);
 	if (rc)
@@ -121,8 +121,8 @@ int grove__session_update_line(struct grove_session *s, const struct grove__spot
 		return 1;
 	grove__records_init(&records, s->at.dialect);
 	records.any = row != GROVE_NONE;
-	rc = grove__spot_fetch(s->log, at, &was, d);
-	stored = grove__trim_value(grove__buf_slice(&was));
+	rc = grove__line_fetch(s->log, at, &was, d);
+	stored = grove__line_trim(grove__buf_slice(&was));
 	/* what stands around the value (a mark, a CR) stays */
 	if (!rc && (grove__buf_add(&line, was.ptr, (size_t)(stored.ptr - was.ptr)) ||
 		    grove__buf_add_slice(&line, value) ||

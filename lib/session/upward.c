@@ -47,7 +47,7 @@ static int tell_held(struct climb *c, bool parent)
 	c->waits = false;
 	c->entry.id = c->id.len ? c->id.ptr : NULL;
 	c->entry.parent = parent && c->parent.len ? c->parent.ptr : NULL;
-	c->entry.json = grove__trim_value(grove__buf_slice(&c->held));
+	c->entry.json = grove__line_trim(grove__buf_slice(&c->held));
 	return tell(c, &c->entry);
 }
 
@@ -112,7 +112,7 @@ static int find_leaf(struct grove_session *s, struct grove_buf *id, struct grove
 	if (!rc)
 		rc = grove__log_meta_get(s->log, "leaf", &value, d);
 	if (!rc)
-		leaf = grove__kept_leaf_id(&value, st.tail);
+		leaf = grove__image_kept_leaf(&value, st.tail);
 	if (leaf)
 		rc = grove__buf_add_str(id, leaf) ? grove__fail_nomem(d) : 0;
 	grove__buf_release(&value);
@@ -125,7 +125,7 @@ static int climb_store(struct climb *c, const char *leaf, struct grove_detail *d
 	int rc;
 
 	if (c->s->image || !c->s->log || c->s->at.dialect->chain_new || c->s->at.dialect->lenient ||
-	    !grove__keeps_values(c->s))
+	    !grove__kept_has_values(c->s))
 		return LOAD_IT;
 	rc = leaf ? 0 : find_leaf(c->s, &id, d);
 	if (!rc && leaf && grove__buf_add_str(&id, leaf))

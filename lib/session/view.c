@@ -100,7 +100,7 @@ uint32_t grove_view_count(const struct grove_view *v)
 	return v->nr;
 }
 
-void grove__row_entry(const struct grove__spine *s, uint32_t i, struct grove_entry *out)
+void grove__view_row(const struct grove__spine *s, uint32_t i, struct grove_entry *out)
 {
 	*out = (struct grove_entry){
 		.index = i,
@@ -123,7 +123,7 @@ int grove_view_entry(const struct grove_view *v, uint32_t i, struct grove_entry 
 
 	if (i >= v->nr)
 		return GROVE_ENOTFOUND;
-	grove__row_entry(v->image->spine, i, out);
+	grove__view_row(v->image->spine, i, out);
 	l = grove__labels_get(v->labels, i);
 	if (l) {
 		out->label = l->text;

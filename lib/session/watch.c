@@ -346,7 +346,7 @@ static int slot_changed(struct grove_watch *w, struct grove_detail *d)
 
 	if (!im->has_slot || im->ctime_ns == w->seen.ctime_ns)
 		return 0;
-	rc = grove__spot_fetch(w->s->log, &at, &line, d);
+	rc = grove__line_fetch(w->s->log, &at, &line, d);
 	grove__buf_release(&line);
 	return rc == GROVE_ESTALE ? 1 : rc;
 }

@@ -379,6 +379,13 @@ int grove__sys_mkdirs(const char *path, unsigned mode)
 	return 0;
 }
 
+bool grove__sys_own_dir(const char *path)
+{
+	struct grove__sys_stat st;
+
+	return !grove__sys_mkdirs(path, 0700) && !grove__sys_stat(path, &st) && grove__sys_is_ours(&st);
+}
+
 int grove__sys_sync_dir(const char *path)
 {
 	int fd, rc;

@@ -36,6 +36,8 @@ int grove__sys_stat(const char *path, struct grove__sys_stat *out);  /* follows 
 int grove__sys_lstat(const char *path, struct grove__sys_stat *out);
 /* Is it this user's, and nobody else may write to it? */
 bool grove__sys_is_ours(const struct grove__sys_stat *st);
+/* Make a directory if need be; false if there is none that is ours in that sense. */
+bool grove__sys_own_dir(const char *path);
 
 /* Read until `len` bytes or the end of the file; *got says how many. */
 int grove__sys_pread(int fd, void *buf, size_t len, uint64_t off, size_t *got);

@@ -48,7 +48,7 @@ struct archiver {
 
 /* --- one session --- */
 
-int grove__keeper_go_on(const struct grove__keeper *k)
+int grove__archive_go_on(const struct grove__archiver *k)
 {
 	const struct grove_progress *p = &k->g->progress;
 
@@ -58,7 +58,7 @@ int grove__keeper_go_on(const struct grove__keeper *k)
 }
 
 /* DIR/sessions/PROJECT/NAME.jsonl has DIR/blobs beside it. */
-int grove__keeper_open_blobs(struct grove__keeper *k)
+int grove__archive_open_blobs(struct grove__archiver *k)
 {
 	struct grove_buf dir = GROVE_BUF_INIT;
 	int rc = 0;
@@ -83,7 +83,7 @@ static int describe(struct grove_store *st, const struct grove_key *key, struct 
 }
 
 /* Where it goes. An archive must not be its own source. */
-static int describe_to(struct grove__keeper *k, const char *from, struct grove_buf *to)
+static int describe_to(struct grove__archiver *k, const char *from, struct grove_buf *to)
 {
 	struct grove__sys_stat a, b;
 
@@ -96,7 +96,7 @@ static int describe_to(struct grove__keeper *k, const char *from, struct grove_b
 	return 0;
 }
 
-static int read_note(struct grove__keeper *k)
+static int read_note(struct grove__archiver *k)
 {
 	struct grove_buf *b = &k->note_text;
 	int rc = grove__store_attach_get(k->to, &k->to_key, GROVE__NOTE_NAME, b, NULL);
@@ -112,7 +112,7 @@ static int read_note(struct grove__keeper *k)
  * name, may have files of the same name; each would find the other's lines
  * and put them aside, time and again.
  */
-static bool is_taken(const struct grove__keeper *k, const char *source)
+static bool is_taken(const struct grove__archiver *k, const char *source)
 {
 	struct grove__sys_stat a, b;
 
@@ -122,7 +122,7 @@ static bool is_taken(const struct grove__keeper *k, const char *source)
 }
 
 /* The key in the archive: that of the source, or PROJECT~2 if somebody else has it. */
-static int choose_key(struct grove__keeper *k, const char *source, struct grove_buf *to)
+static int choose_key(struct grove__archiver *k, const char *source, struct grove_buf *to)
 {
 	const char *project = k->to_key.project;
 	int rc = describe_to(k, source, to);
@@ -143,7 +143,7 @@ static int choose_key(struct grove__keeper *k, const char *source, struct grove_
 	return rc;
 }
 
-static int write_note(struct grove__keeper *k, const char *source)
+static int write_note(struct grove__archiver *k, const char *source)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 	int rc = grove__note_compose(&k->note, source, k->dialect->name, &b);
@@ -158,7 +158,7 @@ static int write_note(struct grove__keeper *k, const char *source)
 }
 
 /* .older/20261115T083000.123Z: what this run replaces. */
-static int name_older(struct grove__keeper *k)
+static int name_older(struct grove__archiver *k)
 {
 	char iso[GROVE__JS_ISO_MAX];
 	size_t n = grove__js_iso(iso, grove__sys_now_ms()), at = 0;
@@ -171,20 +171,20 @@ static int name_older(struct grove__keeper *k)
 		       : 0;
 }
 
-static int keep_all(struct grove__keeper *k, bool *fresh, const char *source)
+static int keep_all(struct grove__archiver *k, bool *fresh, const char *source)
 {
 	int rc = name_older(k), later = 0;
 	struct grove_detail why;
 
 	if (!rc)
-		rc = grove__keep_look(k);
+		rc = grove__archive_look(k);
 	if (!rc)
-		rc = grove__keeper_open_blobs(k);
+		rc = grove__archive_open_blobs(k);
 	if (!rc)
-		rc = grove__keep_log(k, "", fresh);
+		rc = grove__archive_log(k, "", fresh);
 	if (rc || !k->out->total_lines || k->no_attachments)
 		return rc;
-	rc = grove__keep_beside(k);
+	rc = grove__archive_beside(k);
 	/* the note is about what was kept, also if something else was not */
 	why = *k->d;
 	later = write_note(k, source);
@@ -193,7 +193,7 @@ static int keep_all(struct grove__keeper *k, bool *fresh, const char *source)
 	return rc ? rc : later;
 }
 
-void grove__keeper_release(struct grove__keeper *k)
+void grove__archive_release(struct grove__archiver *k)
 {
 	while (k->nr_there)
 		free(k->there[--k->nr_there].name);
@@ -206,11 +206,11 @@ void grove__keeper_release(struct grove__keeper *k)
 	grove__blobs_close(k->blobs[1]);
 }
 
-static int dialect_of(struct archiver *a, const struct todo *t, struct grove__keeper *k)
+static int dialect_of(struct archiver *a, const struct todo *t, struct grove__archiver *k)
 {
 	struct grove__root own = { .store = t->from };
 
-	return grove__root_dialect(a->g, t->root ? t->root : &own, &k->from_key, &k->dialect, k->d);
+	return grove__peek_root_dialect(a->g, t->root ? t->root : &own, &k->from_key, &k->dialect, k->d);
 }
 
 static void count(struct grove_archive_result *r, const struct grove_archived *x)
@@ -233,7 +233,7 @@ static int archive_one(struct archiver *a, const struct todo *t, size_t done)
 	struct grove_archived out = { 0 };
 	struct grove_detail why;
 	struct grove_key sub;
-	struct grove__keeper k = {
+	struct grove__archiver k = {
 		.g = a->g, .root_dir = t->root ? t->root->dir : NULL, .from = t->from, .to = a->to,
 		.from_key = { t->project, t->session, "" },
 		.to_key = { t->to_project ? t->to_project : t->project,
@@ -277,7 +277,7 @@ static int archive_one(struct archiver *a, const struct todo *t, size_t done)
 	} else {
 		rc = 0; /* it was listed, and is gone: what the archive has of it stays */
 	}
-	grove__keeper_release(&k);
+	grove__archive_release(&k);
 	grove__buf_release(&from);
 	grove__buf_release(&to);
 	grove__buf_release(&older);
@@ -500,7 +500,7 @@ static int archive_url(struct grove *g, const char *to, struct grove_buf *out)
 	if (!dir || !*dir)
 		return grove__buf_add_str(out, to);
 	rc = grove__buf_add_str(out, "file:");
-	return rc ? rc : grove__resolve(g, dir, out);
+	return rc ? rc : grove__world_resolve(g, dir, out);
 }
 
 int grove__archive(struct grove *g, const char *what, const struct grove_archive_options *opt,

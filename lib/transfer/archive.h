@@ -7,30 +7,6 @@
 
 #include "session/session.h"
 
-/* beside.c: what belongs to a session */
-
-/* Are these logs files, which have times and modes of their own? */
-bool grove__store_is_files(const struct grove_store *st);
-
-/*
- * `log`: a log of its own, under the session's key with `name` as its subpath;
- * else an attachment. Non-zero ends the list and is handed back.
- */
-typedef int grove__beside_fn(void *payload, const char *name, uint64_t size, bool log);
-/* Everything but the session's own log. A session without anything, or that is gone: nothing. */
-int grove__beside_list(struct grove_store *st, const struct grove_key *key, grove__beside_fn *fn,
-		       void *payload, struct grove_detail *d);
-
-/* expiry.c: what agents delete by themselves */
-
-struct grove__expiry {
-	const struct grove__dialect *dialect;  /* whose agent does so; NULL: nobody */
-	struct grove_buf settings;             /* what it was told; empty: nothing */
-};
-int grove__expiry_of(struct grove *g, const struct grove__root *root, struct grove__expiry *out,
-		     struct grove_detail *d);
-void grove__expiry_release(struct grove__expiry *e);
-
 /* archive_note.c: what the last run left behind */
 
 /* A log of the archive. A hint: the log itself is the truth. */
@@ -70,7 +46,7 @@ struct grove__kept_name {
 	uint64_t size;           /* UINT64_MAX: looked for in vain */
 };
 
-struct grove__keeper {
+struct grove__archiver {
 	struct grove *g;
 	const struct grove__dialect *dialect;
 	const char *root_dir;                  /* NULL: none */
@@ -91,26 +67,26 @@ struct grove__keeper {
 };
 
 /* Where its dialect keeps blobs, and where they lie beside a copied tree. */
-int grove__keeper_open_blobs(struct grove__keeper *k);
-void grove__keeper_release(struct grove__keeper *k);
+int grove__archive_open_blobs(struct grove__archiver *k);
+void grove__archive_release(struct grove__archiver *k);
 /* Has somebody asked to stop? */
-int grove__keeper_go_on(const struct grove__keeper *k);
+int grove__archive_go_on(const struct grove__archiver *k);
 
 /*
  * Bring one log up to date, the session's own or ("subagents/…") one of those
  * that belong to it. *fresh (may be NULL): the archive had nothing of it.
  * GROVE_ENOTFOUND if the source is gone: the archive is as it was.
  */
-int grove__keep_log(struct grove__keeper *k, const char *sub, bool *fresh);
+int grove__archive_log(struct grove__archiver *k, const char *sub, bool *fresh);
 /* Give a file the time that its source had. */
-int grove__keep_time(struct grove__keeper *k, const char *sub, int64_t mtime_ns);
+int grove__archive_time(struct grove__archiver *k, const char *sub, int64_t mtime_ns);
 /* What lies beside the session, in the archive and at its source. */
-int grove__keep_look(struct grove__keeper *k);
-int grove__keep_beside(struct grove__keeper *k);
+int grove__archive_look(struct grove__archiver *k);
+int grove__archive_beside(struct grove__archiver *k);
 /* Blobs that these bytes name. */
-int grove__keep_blobs(struct grove__keeper *k, struct grove_slice bytes);
+int grove__archive_blobs(struct grove__archiver *k, struct grove_slice bytes);
 /* One attachment; what it replaces, and does not continue, goes to `older`. */
-int grove__keep_bytes(struct grove__keeper *k, const char *name, struct grove_slice bytes);
+int grove__archive_bytes(struct grove__archiver *k, const char *name, struct grove_slice bytes);
 
 int grove__archive(struct grove *g, const char *what, const struct grove_archive_options *opt,
 		   struct grove_archive_result *result, struct grove_detail *d);
@@ -123,21 +99,5 @@ int grove__archive_into(struct grove *g, const char *what, struct grove_store *t
 int grove__session_hydrate(struct grove *g, const struct grove_hydrate_options *opt,
 			   const struct grove_source *src, uint64_t *lines,
 			   struct grove_detail *d);
-
-/* agents.c */
-int grove__agents_list(struct grove_session *s, grove_agent_fn *fn, void *payload,
-		       struct grove_detail *d);
-int grove__agent_get(struct grove_session *s, const char *id, bool remote, struct grove_buf *out,
-		     struct grove_detail *d);
-int grove__agent_put(struct grove_session *s, const char *id, bool remote, struct grove_slice json,
-		     struct grove_detail *d);
-/* Where the agent's files go if it has none yet. Empty: into no group. */
-int grove__agent_set_group(struct grove_session *s, const char *id, const char *group,
-			   struct grove_detail *d);
-/* Where its log is, or is to be. GROVE_ENOTSUP where there are no paths. */
-int grove__agent_path(struct grove_session *s, const char *id, struct grove_buf *out,
-		      struct grove_detail *d);
-int grove__agents_remote(struct grove_session *s, grove_remote_agent_fn *fn, void *payload,
-			 struct grove_detail *d);
 
 #endif

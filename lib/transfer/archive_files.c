@@ -24,7 +24,7 @@
 /* --- names that are known --- */
 
 /* Its place among those that are there, or where it would be. */
-static size_t place(const struct grove__keeper *k, const char *name, bool *found)
+static size_t place(const struct grove__archiver *k, const char *name, bool *found)
 {
 	size_t lo = 0, hi = k->nr_there;
 
@@ -45,7 +45,7 @@ static size_t place(const struct grove__keeper *k, const char *name, bool *found
 	return lo;
 }
 
-static int remember(struct grove__keeper *k, const char *name, uint64_t size)
+static int remember(struct grove__archiver *k, const char *name, uint64_t size)
 {
 	bool found;
 	size_t at = place(k, name, &found);
@@ -72,7 +72,7 @@ static int is_there(void *payload, const char *name, uint64_t size)
 	return remember(payload, name, size);
 }
 
-int grove__keep_look(struct grove__keeper *k)
+int grove__archive_look(struct grove__archiver *k)
 {
 	int rc = grove__store_attach_list(k->to, &k->to_key, is_there, k, k->d);
 
@@ -81,7 +81,7 @@ int grove__keep_look(struct grove__keeper *k)
 
 /* --- one attachment --- */
 
-static int put(struct grove__keeper *k, const char *name, struct grove_slice bytes)
+static int put(struct grove__archiver *k, const char *name, struct grove_slice bytes)
 {
 	int rc = grove__store_attach_put(k->to, &k->to_key, name, bytes, k->d);
 
@@ -92,7 +92,7 @@ static int put(struct grove__keeper *k, const char *name, struct grove_slice byt
 	return rc;
 }
 
-static int set_aside(struct grove__keeper *k, const char *name, struct grove_slice bytes)
+static int set_aside(struct grove__archiver *k, const char *name, struct grove_slice bytes)
 {
 	struct grove_buf old = GROVE_BUF_INIT;
 	int rc = grove__buf_addf(&old, "%s/%s", k->older.ptr, name);
@@ -104,7 +104,7 @@ static int set_aside(struct grove__keeper *k, const char *name, struct grove_sli
 	return rc;
 }
 
-int grove__keep_bytes(struct grove__keeper *k, const char *name, struct grove_slice bytes)
+int grove__archive_bytes(struct grove__archiver *k, const char *name, struct grove_slice bytes)
 {
 	struct grove_buf have = GROVE_BUF_INIT;
 	bool found;
@@ -131,7 +131,7 @@ int grove__keep_bytes(struct grove__keeper *k, const char *name, struct grove_sl
  * that cannot be read keeps nothing else out.
  */
 struct walk {
-	struct grove__keeper *k;
+	struct grove__archiver *k;
 	int rc;
 	struct grove_detail why;
 	struct grove_buf path, name;     /* in a directory outside */
@@ -152,21 +152,21 @@ static int went(struct walk *w, int rc)
 
 static int keep_attached(struct walk *w, const char *name)
 {
-	struct grove__keeper *k = w->k;
+	struct grove__archiver *k = w->k;
 	struct grove_buf bytes = GROVE_BUF_INIT;
 	int rc = grove__store_attach_get(k->from, &k->from_key, name, &bytes, k->d);
 
 	if (!rc)
-		rc = grove__keep_blobs(k, grove__buf_slice(&bytes));
+		rc = grove__archive_blobs(k, grove__buf_slice(&bytes));
 	if (!rc)
-		rc = grove__keep_bytes(k, name, grove__buf_slice(&bytes));
+		rc = grove__archive_bytes(k, name, grove__buf_slice(&bytes));
 	grove__buf_release(&bytes);
 	return rc;
 }
 
 /* The names of what lies beside it: what they name may be put while we go through them. */
 struct names {
-	struct grove__keeper *k;
+	struct grove__archiver *k;
 	struct {
 		char *name;
 		bool log;
@@ -209,7 +209,7 @@ static int keep_name(void *payload, const char *name)
 	} else if (!err && st.type == SYS_FILE) {
 		err = grove__sys_read_small(w->path.ptr, FILE_MAX, &bytes, NULL);
 		if (!err)
-			rc = grove__keep_bytes(w->k, w->name.ptr, grove__buf_slice(&bytes));
+			rc = grove__archive_bytes(w->k, w->name.ptr, grove__buf_slice(&bytes));
 	}
 	if (err)
 		rc = grove__fail_sys(w->k->d, err, w->path.ptr, "cannot archive");
@@ -245,7 +245,7 @@ static int keep_apart(void *payload, const char *dir, const char *name)
 /* By its name a session is known there, without the ending of a file. */
 static int keep_outside(struct walk *w)
 {
-	struct grove__keeper *k = w->k;
+	struct grove__archiver *k = w->k;
 	const char *session = k->from_key.session;
 	size_t n = strlen(session);
 	char *id;
@@ -261,18 +261,18 @@ static int keep_outside(struct walk *w)
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(k->d) : rc;
 }
 
-int grove__keep_beside(struct grove__keeper *k)
+int grove__archive_beside(struct grove__archiver *k)
 {
 	struct walk w = { .k = k };
 	struct names n = { .k = k };
 	int rc = grove__beside_list(k->from, &k->from_key, add_name, &n, k->d);
 
 	for (size_t i = 0; i < n.nr && !rc; i++) {
-		rc = n.at[i].log ? grove__keep_log(k, n.at[i].name, NULL)
+		rc = n.at[i].log ? grove__archive_log(k, n.at[i].name, NULL)
 				 : keep_attached(&w, n.at[i].name);
 		rc = went(&w, rc);
 		if (!rc)
-			rc = grove__keeper_go_on(k);
+			rc = grove__archive_go_on(k);
 	}
 	if (!rc)
 		rc = keep_outside(&w);
@@ -295,7 +295,7 @@ static bool is_digit(char c)
 }
 
 /* 64 digits: if a blob has that name, it belongs to the session. */
-static int keep_blob(struct grove__keeper *k, const char *digits, bool named)
+static int keep_blob(struct grove__archiver *k, const char *digits, bool named)
 {
 	char name[sizeof(BLOBS) + DIGITS], *hash = name + sizeof(BLOBS) - 1;
 	struct grove_buf bytes = GROVE_BUF_INIT;
@@ -313,7 +313,7 @@ static int keep_blob(struct grove__keeper *k, const char *digits, bool named)
 		if (k->blobs[i])
 			rc = grove__blob_get(k->blobs[i], hash, &bytes, &why);
 	if (!rc) {
-		rc = grove__keep_bytes(k, name, grove__buf_slice(&bytes));
+		rc = grove__archive_bytes(k, name, grove__buf_slice(&bytes));
 	} else if (rc == GROVE_ENOMEM) {
 		grove__fail_nomem(k->d);
 	} else {
@@ -329,7 +329,7 @@ static int keep_blob(struct grove__keeper *k, const char *digits, bool named)
  * 64 digits in a row cover one of any 64 places in a row: only every 64th byte
  * has to be looked at until one is a digit.
  */
-int grove__keep_blobs(struct grove__keeper *k, struct grove_slice bytes)
+int grove__archive_blobs(struct grove__archiver *k, struct grove_slice bytes)
 {
 	static const char mark[] = "blob:sha256:";
 	const size_t m = sizeof(mark) - 1;

@@ -97,7 +97,7 @@ static int compare_note(struct grove__lines *src, const struct grove__note_log *
 
 /* Lines on their way into a log of the archive. */
 struct batch {
-	struct grove__keeper *k;
+	struct grove__archiver *k;
 	struct grove_log *log;
 	uint64_t tail;
 	struct grove_record rec[BATCH_LINES];
@@ -115,11 +115,11 @@ static int flush(struct batch *b)
 	if (!rc)
 		b->tail = done.tail;
 	b->nr = 0;
-	return rc ? rc : grove__keeper_go_on(b->k);
+	return rc ? rc : grove__archive_go_on(b->k);
 }
 
 /* `line` and all that follow it in `r`; each blob before the line that names it. */
-static int append_rest(struct grove__keeper *k, struct grove_log *log, uint64_t tail,
+static int append_rest(struct grove__archiver *k, struct grove_log *log, uint64_t tail,
 		       struct grove__lines *r, struct grove_slice line, bool blobs)
 {
 	struct batch *b = calloc(1, sizeof(*b));
@@ -131,7 +131,7 @@ static int append_rest(struct grove__keeper *k, struct grove_log *log, uint64_t 
 	b->log = log;
 	b->tail = tail;
 	do {
-		rc = blobs ? grove__keep_blobs(k, line) : 0;
+		rc = blobs ? grove__archive_blobs(k, line) : 0;
 		if (rc)
 			break;
 		b->rec[b->nr++] = (struct grove_record){ .line = line };
@@ -148,7 +148,7 @@ static int append_rest(struct grove__keeper *k, struct grove_log *log, uint64_t 
 }
 
 /* The name that a log of the archive gets when another one takes its place. */
-static int older_name(struct grove__keeper *k, const char *sub, struct grove_buf *out)
+static int older_name(struct grove__archiver *k, const char *sub, struct grove_buf *out)
 {
 	return grove__buf_addf(out, "%s/%s", k->older.ptr, *sub ? sub : k->to_key.session)
 		       ? grove__fail_nomem(k->d)
@@ -156,7 +156,7 @@ static int older_name(struct grove__keeper *k, const char *sub, struct grove_buf
 }
 
 /* The whole of the archive's log, as it is, under that name. */
-static int set_aside(struct grove__keeper *k, struct grove_log *log, uint64_t until,
+static int set_aside(struct grove__archiver *k, struct grove_log *log, uint64_t until,
 		     const char *name)
 {
 	struct grove_key key = k->to_key;
@@ -184,7 +184,7 @@ static int set_aside(struct grove__keeper *k, struct grove_log *log, uint64_t un
 }
 
 struct rewriting {
-	struct grove__keeper *k;
+	struct grove__archiver *k;
 	struct grove__lines *r;
 };
 
@@ -194,11 +194,11 @@ static int rewrite_next(void *payload, struct grove_record *rec)
 	int rc = grove__lines_next(w->r, &rec->line);
 
 	if (!rc && w->r->lines % BATCH_LINES == 0)
-		rc = grove__keeper_go_on(w->k);
-	return rc ? rc : grove__keep_blobs(w->k, rec->line);
+		rc = grove__archive_go_on(w->k);
+	return rc ? rc : grove__archive_blobs(w->k, rec->line);
 }
 
-static int write_anew(struct grove__keeper *k, struct grove_log *log, uint64_t tail,
+static int write_anew(struct grove__archiver *k, struct grove_log *log, uint64_t tail,
 		      struct grove__lines *src)
 {
 	struct rewriting w = { k, src };
@@ -208,7 +208,7 @@ static int write_anew(struct grove__keeper *k, struct grove_log *log, uint64_t t
 }
 
 /* Lines of the archive are gone from the source: they stay, elsewhere. */
-static int take_over(struct grove__keeper *k, const char *sub, struct grove_log *log, uint64_t tail,
+static int take_over(struct grove__archiver *k, const char *sub, struct grove_log *log, uint64_t tail,
 		     struct grove__lines *src)
 {
 	struct grove_buf name = GROVE_BUF_INIT;
@@ -237,7 +237,7 @@ struct pair {
 	struct grove_log_stat from, to;
 };
 
-static int open_pair(struct grove__keeper *k, const char *sub, struct pair *p)
+static int open_pair(struct grove__archiver *k, const char *sub, struct pair *p)
 {
 	struct grove_key from = k->from_key, to = k->to_key;
 	int rc;
@@ -245,7 +245,7 @@ static int open_pair(struct grove__keeper *k, const char *sub, struct pair *p)
 	from.subpath = to.subpath = sub;
 	rc = grove__log_open(&p->src, k->from, &from, GROVE_LOG_READ, k->d);
 	if (!rc)
-		rc = grove__log_stat_kept(p->src, &p->from, k->d);
+		rc = grove__time_stat(p->src, &p->from, k->d);
 	if (rc || !p->from.bytes)
 		return rc;
 	rc = grove__log_open(&p->dst, k->to, &to, GROVE_LOG_WRITE, k->d);
@@ -263,7 +263,7 @@ static bool untouched(const struct pair *p, const struct grove__note_log *note)
 	       note->mtime_ns == p->from.mtime_ns && note->ctime_ns == p->from.ctime_ns;
 }
 
-static int compare(struct grove__keeper *k, struct pair *p, struct grove__lines *src,
+static int compare(struct grove__archiver *k, struct pair *p, struct grove__lines *src,
 		   const struct grove__note_log *note, enum change *change,
 		   struct grove_slice *line)
 {
@@ -295,7 +295,7 @@ static void take_note(struct grove__note_log *note, const struct pair *p, const 
 }
 
 /* Where lists show a file's time, they should show that of the session. */
-int grove__keep_time(struct grove__keeper *k, const char *sub, int64_t mtime_ns)
+int grove__archive_time(struct grove__archiver *k, const char *sub, int64_t mtime_ns)
 {
 	struct grove_key key = k->to_key;
 	struct grove_buf path = GROVE_BUF_INIT;
@@ -303,10 +303,10 @@ int grove__keep_time(struct grove__keeper *k, const char *sub, int64_t mtime_ns)
 	int rc;
 
 	key.subpath = sub;
-	if (!grove__store_is_files(k->to)) {
+	if (!grove__beside_is_files(k->to)) {
 		rc = grove__log_open(&log, k->to, &key, GROVE_LOG_WRITE, k->d);
 		if (!rc)
-			grove__log_keep_time(log, mtime_ns);
+			grove__time_keep(log, mtime_ns);
 		if (!rc)
 			grove__log_close(log);
 		return rc;
@@ -320,7 +320,7 @@ int grove__keep_time(struct grove__keeper *k, const char *sub, int64_t mtime_ns)
 	return rc ? grove__fail_nomem(k->d) : 0;
 }
 
-static int keep(struct grove__keeper *k, const char *sub, struct pair *p,
+static int keep(struct grove__archiver *k, const char *sub, struct pair *p,
 		struct grove__note_log *note, bool *fresh)
 {
 	struct grove_slice line = { NULL, 0 };
@@ -345,13 +345,13 @@ static int keep(struct grove__keeper *k, const char *sub, struct pair *p,
 			*fresh = !p->to.bytes;
 		take_note(note, p, &src);
 		if (change != SAME)
-			rc = grove__keep_time(k, sub, p->from.mtime_ns);
+			rc = grove__archive_time(k, sub, p->from.mtime_ns);
 	}
 	grove__lines_release(&src);
 	return rc;
 }
 
-int grove__keep_log(struct grove__keeper *k, const char *sub, bool *fresh)
+int grove__archive_log(struct grove__archiver *k, const char *sub, bool *fresh)
 {
 	struct grove__note_log *note = grove__note_log(&k->note, sub);
 	int64_t patience_ns = grove__sys_ticks_ns() + (int64_t)grove__sys_lock_ms * 1000000;

@@ -8,7 +8,7 @@
 #include "session/session.h"
 
 /* Hashes that are looked for, and which of them were found. */
-struct grove__blobrefs {
+struct grove__blob_refs {
 	struct grove__blobref {
 		uint8_t hash[32];
 		bool named;
@@ -21,14 +21,14 @@ struct grove__blobrefs {
 	struct grove_buf plain;   /* bytes without their escapes */
 };
 
-void grove__blobrefs_init(struct grove__blobrefs *r);
-void grove__blobrefs_release(struct grove__blobrefs *r);
+void grove__blob_refs_init(struct grove__blob_refs *r);
+void grove__blob_refs_release(struct grove__blob_refs *r);
 /* Look for this one too. `hash` is 64 lower-case hex digits. */
-int grove__blobrefs_add(struct grove__blobrefs *r, const char *hash);
+int grove__blob_refs_add(struct grove__blob_refs *r, const char *hash);
 /* All have been added; from here on they can be found. */
-void grove__blobrefs_ready(struct grove__blobrefs *r);
+void grove__blob_refs_ready(struct grove__blob_refs *r);
 /* Was it named? */
-bool grove__blobrefs_named(const struct grove__blobrefs *r, const char *hash);
+bool grove__blob_refs_named(const struct grove__blob_refs *r, const char *hash);
 
 /*
  * Search bytes, as they are and with the escapes of JSON decoded (\u0061 is a
@@ -36,7 +36,7 @@ bool grove__blobrefs_named(const struct grove__blobrefs *r, const char *hash);
  * be the head of a hash: begin the next call with those. GROVE_ENOMEM.
  */
 #define GROVE__BLOBREFS_CARRY 1023
-int grove__blobrefs_feed(struct grove__blobrefs *r, const char *ptr, size_t len);
+int grove__blob_refs_feed(struct grove__blob_refs *r, const char *ptr, size_t len);
 
 /*
  * Search everything: all stores that were given, all that can be discovered,
@@ -46,10 +46,10 @@ int grove__blobrefs_feed(struct grove__blobrefs *r, const char *ptr, size_t len)
  * is what looks like a disk that is not there: a link that leads nowhere, and a
  * directory of sessions, or of a project, with nothing in it.
  */
-int grove__blobrefs_scan(struct grove__blobrefs *r, struct grove *g, struct grove__blobs *b,
+int grove__blob_refs_scan(struct grove__blob_refs *r, struct grove *g, struct grove__blobs *b,
 			 struct grove_detail *d);
 
-/* blobgc.c */
+/* blob_gc.c */
 int grove__blob_gc(struct grove *g, struct grove__blobs *b,
 		   const struct grove_blob_gc_options *opt, grove_blob_info_fn *fn, void *payload,
 		   struct grove_blob_gc_result *result, struct grove_detail *d);

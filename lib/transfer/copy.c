@@ -29,7 +29,7 @@
 #define BLOBS "blobs/"
 
 struct copier {
-	struct grove__keeper k;
+	struct grove__archiver k;
 	struct grove__records records;
 	bool go_on;
 	bool made;                       /* the session is ours: a failure takes it away */
@@ -59,13 +59,13 @@ static int flush(struct copier *c, struct grove_log *log, uint64_t *tail)
 	}
 	c->nr = 0;
 	grove__records_clear(&c->records);
-	return rc ? rc : grove__keeper_go_on(&c->k);
+	return rc ? rc : grove__archive_go_on(&c->k);
 }
 
 /* What the agent has is there already where the target is its own place. */
 static int keep_blobs(struct copier *c, struct grove_slice bytes)
 {
-	return c->own && !c->k.blobs[1] ? 0 : grove__keep_blobs(&c->k, bytes);
+	return c->own && !c->k.blobs[1] ? 0 : grove__archive_blobs(&c->k, bytes);
 }
 
 /* `line` and all that follow it; each blob before the line that names it. */
@@ -144,7 +144,7 @@ static int open_twins(struct copier *c, const char *sub, struct twins *t)
 	key.subpath = sub;
 	rc = grove__log_open(&t->src, c->k.from, &key, GROVE_LOG_READ, c->k.d);
 	if (!rc)
-		rc = grove__log_stat_kept(t->src, &t->from, c->k.d);
+		rc = grove__time_stat(t->src, &t->from, c->k.d);
 	if (rc)
 		return rc;
 	rc = grove__log_open(&t->dst, c->k.to, &key, GROVE_LOG_CREATE, c->k.d);
@@ -190,14 +190,14 @@ static int copy_lines(struct copier *c, struct twins *t)
  */
 static int look_for_blobs(struct copier *c)
 {
-	struct grove__keeper *k = &c->k;
+	struct grove__archiver *k = &c->k;
 	struct grove_store *to = k->to;
 	int rc;
 
 	k->to = k->from;
-	rc = grove__keep_look(k);
+	rc = grove__archive_look(k);
 	k->to = to;
-	return rc ? rc : grove__keep_look(k);
+	return rc ? rc : grove__archive_look(k);
 }
 
 static int copy_log(struct copier *c, const char *sub)
@@ -208,8 +208,8 @@ static int copy_log(struct copier *c, const char *sub)
 
 	if (!rc && !*sub) {
 		c->made = !t.there;
-		if (c->made && !grove__store_is_files(c->k.to))
-			grove__mark_dialect(t.dst, c->k.dialect);
+		if (c->made && !grove__beside_is_files(c->k.to))
+			grove__peek_mark_dialect(t.dst, c->k.dialect);
 		rc = look_for_blobs(c);
 	}
 	if (!rc)
@@ -221,7 +221,7 @@ static int copy_log(struct copier *c, const char *sub)
 	grove__log_close(t.src);
 	grove__log_close(t.dst);
 	if (!rc && (!t.there || c->k.out->lines != before))
-		rc = grove__keep_time(&c->k, sub, t.from.mtime_ns);
+		rc = grove__archive_time(&c->k, sub, t.from.mtime_ns);
 	return rc;
 }
 
@@ -308,7 +308,7 @@ static int copy_beside(struct copier *c)
 	for (size_t i = 0; i < n.nr && !rc; i++) {
 		rc = n.at[i].log ? copy_log(c, n.at[i].name) : copy_attached(c, n.at[i].name);
 		if (!rc)
-			rc = grove__keeper_go_on(&c->k);
+			rc = grove__archive_go_on(&c->k);
 	}
 	while (n.nr)
 		free(n.at[--n.nr].name);
@@ -323,13 +323,13 @@ static int find_own_blobs(struct copier *c)
 	struct grove *g = c->k.g;
 	int rc = 0;
 
-	if (!c->k.blobs[0] || !grove__store_is_files(c->k.to))
+	if (!c->k.blobs[0] || !grove__beside_is_files(c->k.to))
 		return 0;
-	if (c->k.dialect->blobs_dir(&g->env, &dir) || grove__resolve(g, dir.ptr, &agent) ||
+	if (c->k.dialect->blobs_dir(&g->env, &dir) || grove__world_resolve(g, dir.ptr, &agent) ||
 	    grove__buf_addf(&beside, "%s/../blobs", c->k.to->url + strlen("file:")))
 		rc = grove__fail_nomem(c->k.d);
 	grove__buf_clear(&dir);
-	if (!rc && grove__resolve(g, beside.ptr, &dir))
+	if (!rc && grove__world_resolve(g, beside.ptr, &dir))
 		rc = grove__fail_nomem(c->k.d);
 	if (!rc && !strcmp(agent.ptr, dir.ptr))
 		c->own = c->k.blobs[0];
@@ -347,14 +347,14 @@ int grove__copy_session(const struct grove__copy_job *in, struct grove_archived 
 
 	if (!c)
 		return grove__fail_nomem(d);
-	c->k = (struct grove__keeper){
+	c->k = (struct grove__archiver){
 		.g = in->g, .dialect = in->dialect, .root_dir = in->root_dir, .from = in->from,
 		.to = in->to, .from_key = in->key, .to_key = in->key, .out = out, .d = d,
 		.done = in->done, .total = in->total,
 	};
 	c->go_on = in->go_on;
 	grove__records_init(&c->records, in->dialect);
-	rc = grove__keeper_open_blobs(&c->k);
+	rc = grove__archive_open_blobs(&c->k);
 	if (!rc)
 		rc = find_own_blobs(c);
 	if (!rc)
@@ -368,7 +368,7 @@ int grove__copy_session(const struct grove__copy_job *in, struct grove_archived 
 		     : out->lines || out->files ? GROVE_ARCHIVE_GROWN
 						: GROVE_ARCHIVE_UNCHANGED;
 	grove__records_release(&c->records);
-	grove__keeper_release(&c->k);
+	grove__archive_release(&c->k);
 	free(c);
 	return rc;
 }
@@ -419,13 +419,13 @@ int grove__copy(struct grove *g, const char *what, const char *url, struct grove
 	struct grove__where at = { 0 };
 	struct grove_archived out = { 0 };
 	struct grove__copy_job in;
-	int rc = grove__store_url(g, url, &full) ? grove__fail_nomem(d)
+	int rc = grove__world_store_url(g, url, &full) ? grove__fail_nomem(d)
 						 : grove__world_store(g, full.ptr, &to, d);
 
 	if (!rc)
 		rc = grove__locate(g, what, &at, d);
 	if (!rc)
-		rc = grove__where_dialect(g, &at, d);
+		rc = grove__peek_where_dialect(g, &at, d);
 	if (!rc && at.sub)
 		rc = grove__fail(d, GROVE_ENOTSUP, NULL, "a sub-agent's log is copied with its session");
 	if (!rc)

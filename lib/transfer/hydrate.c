@@ -77,7 +77,7 @@ static int find_place(struct grove *g, const struct grove_hydrate_options *opt,
 	if (!opt->id || !dialect->session_id_ok(grove__slice_str(opt->id)))
 		return grove__fail(d, GROVE_EINVAL, NULL, "not the id of a session: %.100s",
 				   opt->id ? opt->id : "");
-	if (grove__resolve(g, opt->cwd ? opt->cwd : g->cwd, &cwd))
+	if (grove__world_resolve(g, opt->cwd ? opt->cwd : g->cwd, &cwd))
 		return grove__fail_nomem(d);
 	rc = grove__session_place(g, dialect, cwd.ptr, NULL, grove__sys_now_ms(), opt->id, at, d);
 	grove__buf_release(&cwd);
@@ -125,11 +125,11 @@ int grove__session_hydrate(struct grove *g, const struct grove_hydrate_options *
 		h.held = true;
 	}
 	if (!rc && !(opt->flags & GROVE_FORCE))
-		rc = grove__live(g, &at, d);
+		rc = grove__live_check(g, &at, d);
 	if (!rc)
 		rc = replace(&h, &at, opt->flags);
 	/* a file that was there keeps its mode in a rewrite; this one is nobody else's business */
-	if (!rc && at.path && grove__store_is_files(at.store))
+	if (!rc && at.path && grove__beside_is_files(at.store))
 		grove__sys_set_mode(at.path, 0600);
 	if (!rc && src->persist)
 		rc = src->persist(src->payload);

@@ -19,7 +19,7 @@ static void count(struct grove_archive_result *r, const struct grove_archived *x
 }
 
 /* What went wrong with this one is told; only memory and the wish to stop end the others. */
-static int copy_one(struct grove *g, struct grove__shop *from, struct grove__shop *to, size_t i,
+static int copy_one(struct grove *g, struct grove__opened_store *from, struct grove__opened_store *to, size_t i,
 		    grove_archive_fn *told, void *payload, struct grove_archive_result *result,
 		    struct grove_detail *d)
 {
@@ -33,9 +33,9 @@ static int copy_one(struct grove *g, struct grove__shop *from, struct grove__sho
 	int rc;
 
 	grove__fail_clear(&why);
-	rc = grove__shop_name(from, &in.key, &source) || grove__shop_name(to, &in.key, &target)
+	rc = grove__stores_name(from, &in.key, &source) || grove__stores_name(to, &in.key, &target)
 		     ? grove__fail_nomem(&why)
-		     : grove__root_dialect(g, &from->root, &in.key, &in.dialect, &why);
+		     : grove__peek_root_dialect(g, &from->root, &in.key, &in.dialect, &why);
 	if (!rc)
 		rc = grove__copy_session(&in, &out, &why);
 	if (rc == GROVE_ENOMEM || rc == GROVE_ECANCELLED) {
@@ -60,20 +60,20 @@ static int copy_one(struct grove *g, struct grove__shop *from, struct grove__sho
 int grove__stores_copy(struct grove *g, const char *from, const char *to, grove_archive_fn *told,
 		       void *payload, struct grove_archive_result *result, struct grove_detail *d)
 {
-	struct grove__shop a, b = { 0 };
+	struct grove__opened_store a, b = { 0 };
 	uint64_t hidden = grove__hidden_count(g);
-	int rc = grove__shop_open(&a, g, from, true, d);
+	int rc = grove__stores_open(&a, g, from, true, d);
 
 	if (!rc)
-		rc = grove__shop_open(&b, g, to, false, d);
+		rc = grove__stores_open(&b, g, to, false, d);
 	for (size_t i = 0; i < a.nr && !rc; i++) {
-		rc = grove__shop_go_on(g, i, a.nr, d);
+		rc = grove__stores_go_on(g, i, a.nr, d);
 		if (!rc)
 			rc = copy_one(g, &a, &b, i, told, payload, result, d);
 	}
 	if (!rc)
 		rc = grove__hidden_check(g, hidden, d);
-	grove__shop_close(&a);
-	grove__shop_close(&b);
+	grove__stores_close(&a);
+	grove__stores_close(&b);
 	return rc;
 }

@@ -24,7 +24,7 @@ struct large {
 
 struct counting {
 	struct grove *g;
-	struct grove__shop shop;
+	struct grove__opened_store shop;
 	struct sums all, by[DIALECTS];
 	size_t nr_by;
 	uint64_t subs, files, file_bytes, unreadable;
@@ -131,7 +131,7 @@ static int count_session(struct counting *c)
 {
 	struct names n = { .c = c };
 	struct grove_detail why;
-	int rc = grove__root_dialect(c->g, &c->shop.root, &c->key, &c->dialect, &why);
+	int rc = grove__peek_root_dialect(c->g, &c->shop.root, &c->key, &c->dialect, &why);
 
 	if (rc) {
 		c->unreadable++;
@@ -207,7 +207,7 @@ static int put_all(struct counting *c, struct grove_sink sink)
 	for (size_t i = 0; i < c->nr_largest; i++) {
 		struct grove_key key = c->largest[i].key;
 
-		if (grove__shop_name(&c->shop, &key, &name))
+		if (grove__stores_name(&c->shop, &key, &name))
 			o.rc = o.rc ? o.rc : GROVE_ENOMEM;
 		grove__out_str(&o, i ? ",{\"path\":" : "{\"path\":");
 		grove__out_string(&o, name.ptr);
@@ -231,10 +231,10 @@ int grove__store_stats(struct grove *g, const char *url, struct grove_sink sink,
 		return grove__fail_nomem(d);
 	c->g = g;
 	c->d = d;
-	rc = grove__shop_open(&c->shop, g, url, true, d);
+	rc = grove__stores_open(&c->shop, g, url, true, d);
 	for (size_t i = 0; i < c->shop.nr && !rc; i++) {
 		c->key = c->shop.keys[i];
-		rc = grove__shop_go_on(g, i, c->shop.nr, d);
+		rc = grove__stores_go_on(g, i, c->shop.nr, d);
 		if (!rc)
 			rc = count_session(c);
 	}
@@ -248,7 +248,7 @@ int grove__store_stats(struct grove *g, const char *url, struct grove_sink sink,
 		qsort(c->by, c->nr_by, sizeof(*c->by), by_bytes);
 	if (!rc)
 		rc = put_all(c, sink);
-	grove__shop_close(&c->shop);
+	grove__stores_close(&c->shop);
 	free(c);
 	return rc;
 }

@@ -17,7 +17,7 @@
 
 struct verifier {
 	struct grove *g;
-	struct grove__shop shop;
+	struct grove__opened_store shop;
 	struct grove_key key;            /* of the session at hand */
 	struct grove__note note;
 	struct grove__blobs *blobs;      /* to hash with; NULL: there was none yet */
@@ -33,7 +33,7 @@ static int tell(struct verifier *v, const struct grove_key *key, const char *kin
 {
 	struct grove_problem p = { .kind = kind, .line = line, .detail = detail };
 
-	if (grove__shop_name(&v->shop, key, &v->name))
+	if (grove__stores_name(&v->shop, key, &v->name))
 		return grove__fail_nomem(v->d);
 	p.path = v->name.ptr;
 	v->result->problems++;
@@ -177,7 +177,7 @@ static int named(void *payload, const struct grove_problem *p)
 	struct grove_problem q = *p;
 
 	if (!*q.path) {
-		if (grove__shop_name(&v->shop, &v->key, &v->name))
+		if (grove__stores_name(&v->shop, &v->key, &v->name))
 			return grove__fail_nomem(v->d);
 		q.path = v->name.ptr;
 	}
@@ -201,7 +201,7 @@ static int check(struct verifier *v)
 		rc = grove__fail_nomem(&why);
 	at.path = path.ptr;
 	if (!rc)
-		rc = grove__root_dialect(v->g, &v->shop.root, &v->key, &at.dialect, &why);
+		rc = grove__peek_root_dialect(v->g, &v->shop.root, &v->key, &at.dialect, &why);
 	/* a session that has not begun yet is none, and no damage */
 	if (!rc)
 		rc = grove__log_open(&log, at.store, &v->key, GROVE_LOG_READ, &why);
@@ -244,18 +244,18 @@ int grove__store_verify(struct grove *g, const char *url, grove_problem_fn *fn, 
 {
 	struct verifier v = { .g = g, .fn = fn, .payload = payload, .result = result, .d = d };
 	uint64_t hidden = grove__hidden_count(g);
-	int rc = grove__shop_open(&v.shop, g, url, true, d);
+	int rc = grove__stores_open(&v.shop, g, url, true, d);
 
 	for (size_t i = 0; i < v.shop.nr && !rc; i++) {
 		v.key = v.shop.keys[i];
-		rc = grove__shop_go_on(g, i, v.shop.nr, d);
+		rc = grove__stores_go_on(g, i, v.shop.nr, d);
 		if (!rc)
 			rc = verify_session(&v);
 	}
 	if (!rc)
 		rc = grove__hidden_check(g, hidden, d);
 	grove__blobs_close(v.blobs);
-	grove__shop_close(&v.shop);
+	grove__stores_close(&v.shop);
 	grove__buf_release(&v.name);
 	return rc;
 }

@@ -19,7 +19,7 @@ static int by_key(const void *x, const void *y)
 
 static int add_key(void *payload, const struct grove_key *key)
 {
-	struct grove__shop *s = payload;
+	struct grove__opened_store *s = payload;
 	struct grove_key *k;
 
 	if (grove__array_room(&s->keys, &s->cap, s->nr, sizeof(*s->keys)))
@@ -45,7 +45,7 @@ static int must_be_there(const char *dir, struct grove_detail *d)
 	return err ? grove__fail_sys(d, err, dir, "cannot look at") : 0;
 }
 
-int grove__shop_open(struct grove__shop *s, struct grove *g, const char *url, bool list,
+int grove__stores_open(struct grove__opened_store *s, struct grove *g, const char *url, bool list,
 		     struct grove_detail *d)
 {
 	struct grove_buf full = GROVE_BUF_INIT;
@@ -55,7 +55,7 @@ int grove__shop_open(struct grove__shop *s, struct grove *g, const char *url, bo
 	grove__arena_init(&s->names);
 	s->d = d;
 	s->root.agent = "grove";
-	rc = grove__store_url(g, url, &full) ? grove__fail_nomem(d) : 0;
+	rc = grove__world_store_url(g, url, &full) ? grove__fail_nomem(d) : 0;
 	if (!rc && grove__slice_starts(grove__buf_slice(&full), "file:")) {
 		s->root.dir = strdup(full.ptr + 5);
 		rc = !s->root.dir ? grove__fail_nomem(d) : list ? must_be_there(s->root.dir, d) : 0;
@@ -76,7 +76,7 @@ int grove__shop_open(struct grove__shop *s, struct grove *g, const char *url, bo
 	return rc;
 }
 
-void grove__shop_close(struct grove__shop *s)
+void grove__stores_close(struct grove__opened_store *s)
 {
 	grove__store_close(s->root.store);
 	free(s->root.dir);
@@ -84,7 +84,7 @@ void grove__shop_close(struct grove__shop *s)
 	grove__arena_release(&s->names);
 }
 
-int grove__shop_name(struct grove__shop *s, const struct grove_key *key, struct grove_buf *out)
+int grove__stores_name(struct grove__opened_store *s, const struct grove_key *key, struct grove_buf *out)
 {
 	int rc;
 
@@ -96,7 +96,7 @@ int grove__shop_name(struct grove__shop *s, const struct grove_key *key, struct 
 			       *key->subpath ? "/" : "", key->subpath);
 }
 
-int grove__shop_go_on(struct grove *g, uint64_t done, uint64_t total, struct grove_detail *d)
+int grove__stores_go_on(struct grove *g, uint64_t done, uint64_t total, struct grove_detail *d)
 {
 	const struct grove_progress *p = &g->progress;
 

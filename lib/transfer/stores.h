@@ -7,7 +7,7 @@
 #include "transfer/copy.h"
 
 /* A store that was opened by its URL, and the sessions in it, by key. */
-struct grove__shop {
+struct grove__opened_store {
 	struct grove__root root;         /* its store is ours */
 	struct grove_key *keys;
 	size_t nr, cap;
@@ -16,13 +16,13 @@ struct grove__shop {
 };
 
 /* `list`: with its sessions. GROVE_ENOTFOUND for files where there is no such directory. */
-int grove__shop_open(struct grove__shop *s, struct grove *g, const char *url, bool list,
+int grove__stores_open(struct grove__opened_store *s, struct grove *g, const char *url, bool list,
 		     struct grove_detail *d);
-void grove__shop_close(struct grove__shop *s);
+void grove__stores_close(struct grove__opened_store *s);
 /* What messages call a log: its path, or PROJECT/SESSION/SUBPATH. `out` is replaced. */
-int grove__shop_name(struct grove__shop *s, const struct grove_key *key, struct grove_buf *out);
+int grove__stores_name(struct grove__opened_store *s, const struct grove_key *key, struct grove_buf *out);
 /* Has somebody asked to stop? */
-int grove__shop_go_on(struct grove *g, uint64_t done, uint64_t total, struct grove_detail *d);
+int grove__stores_go_on(struct grove *g, uint64_t done, uint64_t total, struct grove_detail *d);
 
 int grove__stores_copy(struct grove *g, const char *from, const char *to, grove_archive_fn *told,
 		       void *payload, struct grove_archive_result *result, struct grove_detail *d);

@@ -221,7 +221,7 @@ static int add_users(struct grove__prices *p, struct grove *g, const char *file,
 		file = variable(g, "GROVE_PRICES");
 	named = file != NULL;
 	if (named)
-		rc = grove__resolve(g, file, &path);
+		rc = grove__world_resolve(g, file, &path);
 	else if (xdg && *xdg == '/')
 		rc = grove__buf_addf(&path, "%s/grove/prices.json", xdg);
 	else
@@ -252,7 +252,7 @@ const struct grove__price *grove__prices_find(const struct grove__prices *p, con
 	return i == GROVE__IDMAP_NONE ? NULL : &p->list[p->names[i].price];
 }
 
-double grove__price_of(const struct grove__price *price, const struct grove__reply *r)
+double grove__prices_of(const struct grove__price *price, const struct grove__reply *r)
 {
 	double sent = (double)r->input + (double)r->cache_read + (double)r->cache_write, cost = 0;
 	const double *rate = sent > price->above ? price->rate_above : price->rate;

@@ -52,7 +52,7 @@ int grove__prices_add(struct grove__prices *p, struct grove_slice text, const ch
 /* NULL: there is none. */
 const struct grove__price *grove__prices_find(const struct grove__prices *p, const char *model);
 /* NaN: it used something that has no price. */
-double grove__price_of(const struct grove__price *price, const struct grove__reply *r);
+double grove__prices_of(const struct grove__price *price, const struct grove__reply *r);
 
 /* The list that the library was built with (made of data/prices.json). */
 extern const char grove__prices_built_in[];

@@ -380,7 +380,7 @@ static double estimate_of(struct model *m, const struct grove__reply *r)
 	if (!isnan(r->cost))
 		return cost;
 	if (m->price)
-		cost = grove__price_of(m->price, r);
+		cost = grove__prices_of(m->price, r);
 	if (isnan(cost)) {
 		m->unpriced++;
 		m->tokens = plus(m->tokens, plus(plus(r->input, r->output),

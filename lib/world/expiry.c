@@ -4,7 +4,7 @@
  * An agent cleans up in its own directory and nowhere else: a copy of its
  * sessions in another place, an archive say, is not touched by it.
  */
-#include "transfer/archive.h"
+#include "world/world.h"
 
 #include "sys/file.h"
 
@@ -22,7 +22,7 @@ static int is_it(void *payload, const char *agent, const char *dir, bool flat)
 {
 	struct looking *l = payload;
 	struct grove_buf path = GROVE_BUF_INIT;
-	int rc = grove__resolve(l->g, dir, &path);
+	int rc = grove__world_resolve(l->g, dir, &path);
 
 	(void)agent;
 	(void)flat;

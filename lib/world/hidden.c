@@ -6,7 +6,7 @@
  * to be complete notes the count when it begins and fails at its end if there
  * are more.
  */
-#include "session/session.h"
+#include "world/world.h"
 
 #include "base/array.h"
 

@@ -5,8 +5,7 @@
  * that was there, not the newest one. A note is a convenience: one that is
  * stale, or cannot be read, is none.
  */
-#include "session/session.h"
-#include "world/last_session.h"
+#include "world/world.h"
 
 #include "sys/clock.h"
 #include "sys/file.h"
@@ -26,7 +25,7 @@ static bool usable(struct grove *g, struct grove__where *w)
 	struct grove_log *log;
 	bool ok;
 
-	if (grove__where_dialect(g, w, NULL) ||
+	if (grove__peek_where_dialect(g, w, NULL) ||
 	    grove__log_open(&log, w->store, &key, GROVE_LOG_READ, NULL))
 		return false;
 	grove__arena_init(&keep);
@@ -48,7 +47,7 @@ static int follow(struct grove *g, const struct grove__dialect *dialect, struct 
 	if (!dialect->crumb_parse(note, &for_cwd, &session))
 		return 1;
 	named = strndup(for_cwd.ptr, for_cwd.len);
-	if (!named || grove__resolve(g, named, &dir) || grove__buf_add_slice(&path, session))
+	if (!named || grove__world_resolve(g, named, &dir) || grove__buf_add_slice(&path, session))
 		rc = grove__fail_nomem(d);
 	else if (path.ptr[0] == '/' && !strcmp(dir.ptr, cwd))
 		rc = grove__locate_path(g, path.ptr, out, NULL) ? 1 : 0;
@@ -69,7 +68,7 @@ static int follow(struct grove *g, const struct grove__dialect *dialect, struct 
 	return rc;
 }
 
-int grove__crumb_read(struct grove *g, const struct grove__dialect *dialect, const char *cwd,
+int grove__last_session_read(struct grove *g, const struct grove__dialect *dialect, const char *cwd,
 		      struct grove__where *out, int64_t *time_ns, struct grove_detail *d)
 {
 	struct grove_buf path = GROVE_BUF_INIT, note = GROVE_BUF_INIT;
@@ -116,7 +115,7 @@ static int put(const char *path, struct grove_slice text)
 	return rc;
 }
 
-int grove__crumb_write(const struct grove *g, const struct grove__dialect *dialect, const char *cwd,
+int grove__last_session_write(const struct grove *g, const struct grove__dialect *dialect, const char *cwd,
 		       const char *path, struct grove_detail *d)
 {
 	struct grove_buf file = GROVE_BUF_INIT, text = GROVE_BUF_INIT;
@@ -134,16 +133,6 @@ int grove__crumb_write(const struct grove *g, const struct grove__dialect *diale
 	grove__buf_release(&file);
 	grove__buf_release(&text);
 	return rc;
-}
-
-int grove__crumb_leave(struct grove_session *s)
-{
-	struct grove_detail d;
-
-	if (s->in_memory || !s->at.path || !s->cwd)
-		return 1;
-	grove__fail_clear(&d);
-	return grove__crumb_write(s->g, s->at.dialect, s->cwd, s->at.path, &d);
 }
 
 /* --- sessions that are gone --- */
@@ -174,7 +163,7 @@ static int forget_one(void *payload, const char *name)
 	return 0;
 }
 
-void grove__crumbs_forget(struct grove *g, const char *path)
+void grove__last_session_forget(struct grove *g, const char *path)
 {
 	struct forgetting f = { .path = path };
 	struct grove__env env = g->env;

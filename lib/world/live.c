@@ -7,7 +7,7 @@
  * knows what trace its running processes leave, that is asked. Appending needs
  * no such question: the agent takes in what others append, or does not see it.
  */
-#include "session/session.h"
+#include "world/world.h"
 
 #include "json/value.h"
 #include "sys/alive.h"
@@ -45,7 +45,7 @@ static bool whole(struct grove_buf *b, struct grove_slice *value)
 	return true;
 }
 
-static bool at_work(const struct grove__live *note)
+static bool at_work(const struct grove__live_check *note)
 {
 	int64_t began;
 
@@ -59,7 +59,7 @@ static int look_at(void *payload, const char *name)
 {
 	struct looking *l = payload;
 	struct grove_buf text = GROVE_BUF_INIT, session = GROVE_BUF_INIT;
-	struct grove__live note = { .since = GROVE_NO_TIME };
+	struct grove__live_check note = { .since = GROVE_NO_TIME };
 	struct grove_slice value;
 	size_t len = l->path.len;
 	int rc = 0;
@@ -103,7 +103,7 @@ static struct grove_slice id_of(const struct grove__where *at)
 	return id;
 }
 
-int grove__live(struct grove *g, const struct grove__where *at, struct grove_detail *d)
+int grove__live_check(struct grove *g, const struct grove__where *at, struct grove_detail *d)
 {
 	struct looking l = { .dialect = at->dialect, .d = d, .session = at->path };
 	int rc;

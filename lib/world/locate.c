@@ -2,7 +2,7 @@
  * world/locate.c: from what a person types to a place: a path, an id, the
  * beginning of an id, or "last".
  */
-#include "session/session.h"
+#include "world/world.h"
 
 #include "base/array.h"
 #include "sys/file.h"
@@ -11,64 +11,6 @@
 #include <strings.h>
 
 #define PREFIX_MIN 4
-
-void grove__where_release(struct grove__where *w)
-{
-	if (w->own_store)
-		grove__store_close(w->store);
-	free(w->project);
-	free(w->session);
-	free(w->sub);
-	free(w->path);
-	memset(w, 0, sizeof(*w));
-}
-
-int grove__where_copy(struct grove__where *to, const struct grove__where *from)
-{
-	*to = *from;
-	to->own_store = false;
-	to->project = strdup(from->project);
-	to->session = strdup(from->session);
-	to->sub = from->sub ? strdup(from->sub) : NULL;
-	to->path = from->path ? strdup(from->path) : NULL;
-	if (to->project && to->session && (to->path || !from->path) && (to->sub || !from->sub))
-		return 0;
-	grove__where_release(to);
-	return GROVE_ENOMEM;
-}
-
-struct grove_key grove__where_key(const struct grove__where *w)
-{
-	return (struct grove_key){ w->project, w->session, w->sub ? w->sub : "" };
-}
-
-const char *grove__where_name(const struct grove__where *w)
-{
-	const char *slash = w->sub ? strrchr(w->sub, '/') : NULL;
-
-	return slash ? slash + 1 : w->sub ? w->sub : w->session;
-}
-
-int grove__where_fill(struct grove__where *w, struct grove__root *root, const struct grove_key *key,
-		      struct grove_detail *d)
-{
-	struct grove_buf path = GROVE_BUF_INIT;
-
-	memset(w, 0, sizeof(*w));
-	w->store = root->store;
-	w->dialect = root->dialect;
-	w->agent = root->agent;
-	w->project = strdup(key->project);
-	w->session = strdup(key->session);
-	w->sub = *key->subpath ? strdup(key->subpath) : NULL;
-	if (!w->project || !w->session || (*key->subpath && !w->sub) || grove__store_describe(root->store, key, &path)) {
-		grove__buf_release(&path);
-		grove__where_release(w);
-		return grove__fail_nomem(d);
-	}
-	w->path = path.ptr;
-	return 0;
-}
 
 /* Is `path` DIR/name or DIR/project/name of a root we know? */
 static struct grove__root *root_of(struct grove *g, const char *path, struct grove_key *key,
@@ -114,7 +56,7 @@ int grove__locate_path(struct grove *g, const char *path, struct grove__where *o
 	char project[1024], *slash;
 	int rc;
 
-	if (grove__resolve(g, path, &full))
+	if (grove__world_resolve(g, path, &full))
 		return grove__fail_nomem(d);
 	root = full.len > 1 ? root_of(g, full.ptr, &key, project, sizeof(project)) : NULL;
 	if (root) {
@@ -183,7 +125,7 @@ static int id_of(struct search *s, const struct grove_key *key, struct grove_buf
 	struct grove_log *log;
 	struct grove_slice name;
 	int64_t time;
-	int rc = grove__root_dialect(s->g, s->root, key, &dialect, &why);
+	int rc = grove__peek_root_dialect(s->g, s->root, key, &dialect, &why);
 
 	if (!rc)
 		rc = grove__log_open(&log, s->root->store, key, GROVE_LOG_READ, &why);
@@ -324,7 +266,7 @@ static int try_key(void *payload, const struct grove_key *key)
 	if (rc <= 0)
 		return rc;
 	rc = 0;
-	if (!dialect && grove__root_likely(s->g, s->root, key->project, &dialect))
+	if (!dialect && grove__peek_root_likely(s->g, s->root, key->project, &dialect))
 		return grove__fail_nomem(s->d);
 	if (!dialect->parse_file_name(grove__slice_str(file), &time, &id)) {
 		rc = id_of(s, key, &b);
@@ -448,7 +390,7 @@ int grove__locate(struct grove *g, const char *what, struct grove__where *out,
 		rc = by_id(g, what, out, d);
 	/* a plain word may still be a file right here */
 	if (rc == GROVE_ENOTFOUND && !is_path && strcmp(what, "last") &&
-	    !grove__resolve(g, what, &full) && !grove__sys_stat(full.ptr, &st) && st.type == SYS_FILE)
+	    !grove__world_resolve(g, what, &full) && !grove__sys_stat(full.ptr, &st) && st.type == SYS_FILE)
 		rc = grove__locate_path(g, what, out, d);
 	grove__buf_release(&full);
 	return rc;

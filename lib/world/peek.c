@@ -5,7 +5,7 @@
  * may be a long one, and there may be something before it. So more is read
  * until it is found, up to a limit: what is no session may be very long.
  */
-#include "session/session.h"
+#include "world/world.h"
 
 #include "json/value.h"
 #include "sys/file.h"
@@ -226,7 +226,7 @@ static int by_traces(const struct grove *g, const char *dir, const struct grove_
 	return rc;
 }
 
-int grove__root_likely(struct grove *g, struct grove__root *root, const char *project,
+int grove__peek_root_likely(struct grove *g, struct grove__root *root, const char *project,
 		       const struct grove__dialect **out)
 {
 	int rc = 0;
@@ -245,7 +245,7 @@ int grove__root_likely(struct grove *g, struct grove__root *root, const char *pr
 	return rc;
 }
 
-const struct grove__dialect *grove__path_dialect(const char *path)
+const struct grove__dialect *grove__peek_path_dialect(const char *path)
 {
 	const struct grove__dialect *d;
 	const char *at, *name, *end;
@@ -298,7 +298,7 @@ static struct grove__root *root_around(struct grove *g, const struct grove__wher
 
 #define DIALECT "dialect"
 
-void grove__mark_dialect(struct grove_log *log, const struct grove__dialect *dialect)
+void grove__peek_mark_dialect(struct grove_log *log, const struct grove__dialect *dialect)
 {
 	grove__log_meta_put(log, DIALECT, grove__slice_str(dialect->name), NULL);
 }
@@ -321,7 +321,7 @@ static int by_bytes(struct grove_log *log, const struct grove__dialect **out, st
 	return rc;
 }
 
-int grove__log_dialect(struct grove *g, struct grove__root *root, struct grove_log *log,
+int grove__peek_log_dialect(struct grove *g, struct grove__root *root, struct grove_log *log,
 		       const char *project, const struct grove__dialect **out, struct grove_detail *d)
 {
 	int rc;
@@ -332,10 +332,10 @@ int grove__log_dialect(struct grove *g, struct grove__root *root, struct grove_l
 	rc = by_bytes(log, out, d);
 	if (rc || *out)
 		return rc;
-	return grove__root_likely(g, root, project, out) ? grove__fail_nomem(d) : 0;
+	return grove__peek_root_likely(g, root, project, out) ? grove__fail_nomem(d) : 0;
 }
 
-int grove__root_dialect(struct grove *g, struct grove__root *root, const struct grove_key *key,
+int grove__peek_root_dialect(struct grove *g, struct grove__root *root, const struct grove_key *key,
 			const struct grove__dialect **out, struct grove_detail *d)
 {
 	struct grove_log *log;
@@ -347,12 +347,12 @@ int grove__root_dialect(struct grove *g, struct grove__root *root, const struct 
 	rc = grove__log_open(&log, root->store, key, GROVE_LOG_READ, d);
 	if (rc)
 		return rc;
-	rc = grove__log_dialect(g, root, log, key->project, out, d);
+	rc = grove__peek_log_dialect(g, root, log, key->project, out, d);
 	grove__log_close(log);
 	return rc;
 }
 
-int grove__where_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d)
+int grove__peek_where_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d)
 {
 	struct grove_key key = grove__where_key(w);
 	struct grove__root *root;
@@ -372,10 +372,10 @@ int grove__where_dialect(struct grove *g, struct grove__where *w, struct grove_d
 	if (rc)
 		return rc;
 	root = w->dialect ? NULL : root_around(g, w, project, sizeof(project));
-	if (root && grove__root_likely(g, root, project, &w->dialect))
+	if (root && grove__peek_root_likely(g, root, project, &w->dialect))
 		rc = grove__fail_nomem(d);
 	else if (!w->dialect)
-		w->dialect = grove__path_dialect(w->path);
+		w->dialect = grove__peek_path_dialect(w->path);
 	if (!rc && !strcmp(w->agent, "grove"))
 		w->agent = w->dialect->name;
 	return rc;

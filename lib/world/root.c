@@ -6,7 +6,7 @@
  * the others. Earlier generations of an agent had other names for it, and a
  * root may be shared by agents: each name is looked under, once.
  */
-#include "session/session.h"
+#include "world/world.h"
 
 #include "base/array.h"
 #include "sys/file.h"
@@ -93,7 +93,7 @@ int grove__root_list_subs(struct grove *g, struct grove__root *root, grove_key_f
 {
 	const struct grove__dialect *dialect = g->forced ? g->forced : root->dialect;
 
-	if (!dialect && grove__root_likely(g, root, "", &dialect))
+	if (!dialect && grove__peek_root_likely(g, root, "", &dialect))
 		return grove__fail_nomem(d);
 	return dialect->lists_subs && !root->flat
 		       ? grove__store_list_subs(root->store, NULL, fn, payload, d)
@@ -167,7 +167,7 @@ static int root_there(struct grove *g, const struct grove__root *root, struct gr
 				    "as the agents keep them");
 }
 
-int grove__roots_there(struct grove *g, struct grove_detail *d)
+int grove__root_all_there(struct grove *g, struct grove_detail *d)
 {
 	int rc = 0;
 
@@ -189,11 +189,11 @@ static bool same_real(const struct grove *g, const char *a, const char *b)
 	return same;
 }
 
-bool grove__same_cwd(const struct grove *g, const struct grove__dialect *dialect, const char *named,
+bool grove__root_same_cwd(const struct grove *g, const struct grove__dialect *dialect, const char *named,
 		     const char *cwd)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
-	bool same = named && *named && !grove__resolve(g, named, &path) &&
+	bool same = named && *named && !grove__world_resolve(g, named, &path) &&
 		    (!strcmp(path.ptr, cwd) || (dialect->real_cwd && same_real(g, path.ptr, cwd)));
 
 	grove__buf_release(&path);
@@ -221,7 +221,7 @@ bool grove__root_belongs(struct grove *g, const struct grove__root *root,
 	struct place p = { .project = project };
 
 	if (named && *named)
-		return grove__same_cwd(g, dialect, named, cwd);
+		return grove__root_same_cwd(g, dialect, named, cwd);
 	if (root->flat || !*project)
 		return false;
 	if (!dialect->project(&g->env, cwd, &name))

@@ -4,7 +4,7 @@
  * Stores are named by the caller, by $GROVE_STORE, or found: each dialect knows
  * where its agents keep sessions.
  */
-#include "session/session.h"
+#include "world/world.h"
 
 #include "base/array.h"
 #include "js/js.h"
@@ -37,7 +37,7 @@ static bool is_there(void *payload, const char *path)
 	return !grove__sys_stat(path, &st);
 }
 
-int grove__resolve(const struct grove *g, const char *path, struct grove_buf *out)
+int grove__world_resolve(const struct grove *g, const char *path, struct grove_buf *out)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 	size_t start = out->len;
@@ -143,7 +143,7 @@ static int found_dir(struct finder *f, const char *dir)
 {
 	struct grove_buf path = GROVE_BUF_INIT, url = GROVE_BUF_INIT;
 	struct grove__root *r;
-	int rc = grove__resolve(f->g, dir, &path);
+	int rc = grove__world_resolve(f->g, dir, &path);
 
 	if (!rc)
 		rc = grove__buf_addf(&url, "file:%s", path.ptr);
@@ -226,7 +226,7 @@ static int discover(struct grove *g, struct grove_detail *d)
 	return rc;
 }
 
-int grove__store_url(const struct grove *g, const char *url, struct grove_buf *out)
+int grove__world_store_url(const struct grove *g, const char *url, struct grove_buf *out)
 {
 	static const char *const kinds[] = { "file:", "sqlite:" };
 	const char *kind = kinds[0], *path = strchr(url, ':') ? NULL : url;
@@ -240,14 +240,14 @@ int grove__store_url(const struct grove *g, const char *url, struct grove_buf *o
 	if (!path || !*path)
 		return grove__buf_add_str(out, url);
 	rc = grove__buf_add_str(out, kind);
-	return rc ? rc : grove__resolve(g, path, out);
+	return rc ? rc : grove__world_resolve(g, path, out);
 }
 
 static int add_given(struct grove *g, const char *url, struct grove_detail *d)
 {
 	struct grove_buf full = GROVE_BUF_INIT;
 	char *dir = NULL;
-	int rc = grove__store_url(g, url, &full);
+	int rc = grove__world_store_url(g, url, &full);
 
 	if (!rc && !strncmp(full.ptr, "file:", 5) && full.ptr[5]) {
 		dir = strdup(full.ptr + 5);
@@ -268,7 +268,7 @@ static int find_cache(struct grove *g, const struct grove_options *opt)
 	if (opt->cache && !*opt->cache)
 		return 0;
 	if (opt->cache)
-		rc = grove__resolve(g, opt->cache, &b);
+		rc = grove__world_resolve(g, opt->cache, &b);
 	else if (xdg && *xdg == '/')
 		rc = grove__buf_addf(&b, "%s/grove", xdg);
 	else
@@ -277,14 +277,9 @@ static int find_cache(struct grove *g, const struct grove_options *opt)
 	return rc;
 }
 
-const char *grove__cache_dir(const struct grove *g)
+const char *grove__world_cache_dir(const struct grove *g)
 {
-	struct grove__sys_stat st;
-
-	return g->cache && !grove__sys_mkdirs(g->cache, 0700) && !grove__sys_stat(g->cache, &st) &&
-			       grove__sys_is_ours(&st)
-		       ? g->cache
-		       : NULL;
+	return g->cache && grove__sys_own_dir(g->cache) ? g->cache : NULL;
 }
 
 static int take_options(struct grove *g, const struct grove_options *opt, struct grove_detail *d)
@@ -303,7 +298,7 @@ static int take_options(struct grove *g, const struct grove_options *opt, struct
 	if (!g->cwd)
 		return grove__fail(d, GROVE_EIO, NULL, "cannot tell the current directory");
 	if (opt->cwd && opt->cwd[0] != '/') {
-		if (grove__resolve(g, opt->cwd, &b))
+		if (grove__world_resolve(g, opt->cwd, &b))
 			return grove__fail_nomem(d);
 		free(g->cwd);
 		g->cwd = b.ptr;

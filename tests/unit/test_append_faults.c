@@ -259,7 +259,7 @@ static void a_log_that_is_left_while_it_is_synced_stays_open(void **state)
 	grove_session_close(s);
 }
 
-static struct grove__durable *waiting(struct grove_session *s)
+static struct grove__append_group *waiting(struct grove_session *s)
 {
 	return __atomic_load_n(&s->durable, __ATOMIC_ACQUIRE);
 }
@@ -267,7 +267,7 @@ static struct grove__durable *waiting(struct grove_session *s)
 /* A, which waits for no disk, is held up with the lock; B waits for that, and C for B. */
 static void line_up(struct grove_session *s, struct one *a, struct one *b, struct one *c)
 {
-	struct grove__durable *first;
+	struct grove__append_group *first;
 
 	shut_gate("write");
 	start(a, s, GROVE_SYNC_NONE);

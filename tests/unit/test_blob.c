@@ -779,19 +779,19 @@ static void references_are_found_wherever_they_stand(void **state)
 
 	(void)state;
 	for (int round = 0; round < 2000; round++) {
-		struct grove__blobrefs r;
+		struct grove__blob_refs r;
 		size_t len = chance_below(&c, sizeof(text) + 1), at = 0;
 		/* mostly digits, or hardly any */
 		uint32_t letters = chance_below(&c, 2) ? 16 : (uint32_t)sizeof(alphabet) - 1;
 
-		grove__blobrefs_init(&r);
+		grove__blob_refs_init(&r);
 		for (size_t i = 0; i < 20; i++) {
 			for (size_t k = 0; k < 64; k++)
 				hash[i][k] = alphabet[chance_below(&c, 16)];
 			hash[i][64] = '\0';
-			assert_int_equal(grove__blobrefs_add(&r, hash[i]), 0);
+			assert_int_equal(grove__blob_refs_add(&r, hash[i]), 0);
 		}
-		grove__blobrefs_ready(&r);
+		grove__blob_refs_ready(&r);
 		for (size_t i = 0; i < len; i++)
 			text[i] = alphabet[chance_below(&c, letters)];
 		for (unsigned i = chance_below(&c, 6); i && len >= 64; i--)
@@ -806,15 +806,15 @@ static void references_are_found_wherever_they_stand(void **state)
 			piece = malloc(at - from + n);
 			assert_non_null(piece);
 			memcpy(piece, text + from, at - from + n);
-			assert_int_equal(grove__blobrefs_feed(&r, piece, at - from + n), 0);
+			assert_int_equal(grove__blob_refs_feed(&r, piece, at - from + n), 0);
 			free(piece);
 			at += n;
 		}
 		for (size_t i = 0; i < 20; i++)
-			if (grove__blobrefs_named(&r, hash[i]) != occurs(text, len, hash[i]))
+			if (grove__blob_refs_named(&r, hash[i]) != occurs(text, len, hash[i]))
 				fail_msg("round %d: %s %s", round, hash[i],
 					 occurs(text, len, hash[i]) ? "was missed" : "was invented");
-		grove__blobrefs_release(&r);
+		grove__blob_refs_release(&r);
 	}
 }
 

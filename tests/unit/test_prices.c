@@ -30,7 +30,7 @@ static double cost_of(const struct grove__prices *p, const char *model, const st
 	const struct grove__price *price = grove__prices_find(p, model);
 
 	assert_non_null(price);
-	return grove__price_of(price, r);
+	return grove__prices_of(price, r);
 }
 
 static void each_kind_of_token_has_its_price(void **state)

@@ -1,5 +1,5 @@
 /*
- * transfer/blobrefs.c: which blobs do the sessions of this world name?
+ * transfer/blob_refs.c: which blobs do the sessions of this world name?
  *
  * The question decides what may be deleted, so it is asked of bytes, not of
  * meaning: 64 lower-case hex digits are a name wherever they stand, in whatever
@@ -47,19 +47,19 @@ static int compare(const void *a, const void *b)
 	return memcmp(a, b, 32);
 }
 
-void grove__blobrefs_init(struct grove__blobrefs *r)
+void grove__blob_refs_init(struct grove__blob_refs *r)
 {
 	memset(r, 0, sizeof(*r));
 }
 
-void grove__blobrefs_release(struct grove__blobrefs *r)
+void grove__blob_refs_release(struct grove__blob_refs *r)
 {
 	free(r->at);
 	grove__buf_release(&r->plain);
-	grove__blobrefs_init(r);
+	grove__blob_refs_init(r);
 }
 
-int grove__blobrefs_add(struct grove__blobrefs *r, const char *hash)
+int grove__blob_refs_add(struct grove__blob_refs *r, const char *hash)
 {
 	struct grove__blobref *ref;
 	unsigned head;
@@ -74,7 +74,7 @@ int grove__blobrefs_add(struct grove__blobrefs *r, const char *hash)
 	return 0;
 }
 
-void grove__blobrefs_ready(struct grove__blobrefs *r)
+void grove__blob_refs_ready(struct grove__blob_refs *r)
 {
 	size_t nr = 0;
 
@@ -87,12 +87,12 @@ void grove__blobrefs_ready(struct grove__blobrefs *r)
 	r->ready = true;
 }
 
-static struct grove__blobref *find(const struct grove__blobrefs *r, const uint8_t hash[32])
+static struct grove__blobref *find(const struct grove__blob_refs *r, const uint8_t hash[32])
 {
 	return r->nr ? bsearch(hash, r->at, r->nr, sizeof(*r->at), compare) : NULL;
 }
 
-bool grove__blobrefs_named(const struct grove__blobrefs *r, const char *hash)
+bool grove__blob_refs_named(const struct grove__blob_refs *r, const char *hash)
 {
 	const struct grove__blobref *ref;
 	uint8_t key[32];
@@ -105,7 +105,7 @@ bool grove__blobrefs_named(const struct grove__blobrefs *r, const char *hash)
 /* ------------------------------------------------------------------- bytes */
 
 /* 64 digits: is it one of ours? Most are not, which their first four tell. */
-static void look_up(struct grove__blobrefs *r, const char *digits)
+static void look_up(struct grove__blob_refs *r, const char *digits)
 {
 	unsigned head = 0;
 	struct grove__blobref *ref;
@@ -121,7 +121,7 @@ static void look_up(struct grove__blobrefs *r, const char *digits)
 		ref->named = true;
 }
 
-static void search(struct grove__blobrefs *r, const char *ptr, size_t len)
+static void search(struct grove__blob_refs *r, const char *ptr, size_t len)
 {
 	for (size_t p = DIGITS - 1; p < len; p += DIGITS) {
 		size_t from = p, to = p + 1;
@@ -178,7 +178,7 @@ static int decode(struct grove_buf *out, const char *p, const char *end, const c
 	return rc ? rc : grove__buf_add(out, p, (size_t)(end - p));
 }
 
-int grove__blobrefs_feed(struct grove__blobrefs *r, const char *ptr, size_t len)
+int grove__blob_refs_feed(struct grove__blob_refs *r, const char *ptr, size_t len)
 {
 	const char *u = next_escape(ptr, ptr + len);
 	int rc = 0;
@@ -199,7 +199,7 @@ struct place {
 
 struct scan {
 	struct grove *g;
-	struct grove__blobrefs *r;
+	struct grove__blob_refs *r;
 	struct grove_detail *d;
 	char *buf;
 	size_t cap;
@@ -259,7 +259,7 @@ static int scan_file(struct scan *s)
 			rc = unreadable(s, err);
 			break;
 		}
-		if (grove__blobrefs_feed(s->r, s->buf, carry + got)) {
+		if (grove__blob_refs_feed(s->r, s->buf, carry + got)) {
 			rc = grove__fail_nomem(s->d);
 			break;
 		}
@@ -405,7 +405,7 @@ static int scan_log(struct scan *s, struct grove_log *log)
 		}
 		if (rc || run.next == pos)
 			break;
-		if (grove__blobrefs_feed(s->r, s->buf, run.len)) {
+		if (grove__blob_refs_feed(s->r, s->buf, run.len)) {
 			rc = grove__fail_nomem(s->d);
 			break;
 		}
@@ -431,7 +431,7 @@ static int scan_attached(void *payload, const char *name, uint64_t size)
 	int rc = grove__store_attach_get(a->store, a->key, name, &b, a->s->d);
 
 	(void)size;
-	if (!rc && grove__blobrefs_feed(a->s->r, b.ptr ? b.ptr : "", b.len))
+	if (!rc && grove__blob_refs_feed(a->s->r, b.ptr ? b.ptr : "", b.len))
 		rc = grove__fail_nomem(a->s->d);
 	if (!rc) {
 		a->s->r->bytes += b.len;
@@ -593,7 +593,7 @@ static int scan_beside(struct scan *s, const char *blobs_dir)
 	return rc;
 }
 
-int grove__blobrefs_scan(struct grove__blobrefs *r, struct grove *g, struct grove__blobs *b,
+int grove__blob_refs_scan(struct grove__blob_refs *r, struct grove *g, struct grove__blobs *b,
 			 struct grove_detail *d)
 {
 	const char *blobs_dir = grove__blobs_dir(b);

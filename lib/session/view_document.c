@@ -1,5 +1,5 @@
 /*
- * session/document.c: a session as JSON documents: its log, its tree.
+ * session/view_document.c: a session as JSON documents: its log, its tree.
  *
  * A linear session is as deep as it is long, so nothing here recurses.
  */

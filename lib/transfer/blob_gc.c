@@ -1,5 +1,5 @@
 /*
- * transfer/blobgc.c: remove the blobs that no session names.
+ * transfer/blob_gc.c: remove the blobs that no session names.
  *
  * First the blobs are listed, then the sessions are searched for their names:
  * what is put after the list was made is not in question. A blob that was put
@@ -26,7 +26,7 @@ struct gc {
 	struct grove__blobs *b;
 	struct item *at;
 	size_t nr, cap;
-	struct grove__blobrefs refs;
+	struct grove__blob_refs refs;
 	struct grove_detail *d;
 };
 
@@ -45,7 +45,7 @@ static int collect(void *payload, const struct grove__blob_entry *e)
 	i->size = e->kind == BLOB_ALIAS && e->nlink > 1 ? 0 : e->size;
 	i->mtime_ns = e->mtime_ns;
 	i->name = strdup(e->name);
-	if (!i->name || (*e->hash && grove__blobrefs_add(&gc->refs, e->hash))) {
+	if (!i->name || (*e->hash && grove__blob_refs_add(&gc->refs, e->hash))) {
 		free(i->name);
 		return grove__fail_nomem(gc->d);
 	}
@@ -83,7 +83,7 @@ static int decide(struct gc *gc, const struct item *i, int64_t since_ns, bool fo
 	bool gone = false;
 	int rc;
 
-	*fate = *i->hash && grove__blobrefs_named(&gc->refs, i->hash) ? GROVE_BLOB_REFERENCED :
+	*fate = *i->hash && grove__blob_refs_named(&gc->refs, i->hash) ? GROVE_BLOB_REFERENCED :
 		i->mtime_ns > since_ns ? GROVE_BLOB_YOUNG : GROVE_BLOB_GARBAGE;
 	if (*fate != GROVE_BLOB_GARBAGE || !force)
 		return 0;
@@ -129,12 +129,12 @@ int grove__blob_gc(struct grove *g, struct grove__blobs *b,
 		grace = INT64_MAX / 2000000000;
 	/* the coarse clock of file times may lag behind: with no grace at all, nothing is young */
 	since_ns = opt->grace < 0 ? INT64_MAX : grove__sys_now_ms() * 1000000 - grace * 1000000000;
-	grove__blobrefs_init(&gc.refs);
+	grove__blob_refs_init(&gc.refs);
 	rc = grove__blobs_list(b, collect, &gc, d);
-	grove__blobrefs_ready(&gc.refs);
+	grove__blob_refs_ready(&gc.refs);
 	/* also when there is nothing to remove: the caller is told what was searched */
 	if (!rc)
-		rc = grove__blobrefs_scan(&gc.refs, g, b, d);
+		rc = grove__blob_refs_scan(&gc.refs, g, b, d);
 	/* then it is not that they are garbage: we did not find who needs them */
 	if (!rc && opt->force && gc.nr && !gc.refs.sessions)
 		rc = grove__fail(d, GROVE_EACCESS, grove__blobs_dir(b),
@@ -149,6 +149,6 @@ int grove__blob_gc(struct grove *g, struct grove__blobs *b,
 	for (size_t i = 0; i < gc.nr; i++)
 		free(gc.at[i].name);
 	free(gc.at);
-	grove__blobrefs_release(&gc.refs);
+	grove__blob_refs_release(&gc.refs);
 	return rc;
 }

@@ -1,5 +1,5 @@
 /*
- * tests/unit/test_crumb.c: what a terminal remembers of its last session.
+ * tests/unit/test_last_session.c: what a terminal remembers of its last session.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -163,7 +163,7 @@ static int read_note(struct world *w, char *id, size_t size)
 	int rc;
 
 	grove__fail_clear(&d);
-	rc = grove__crumb_read(w->g, &grove__dialect_xcsh, "/w/p", &at, &time, &d);
+	rc = grove__last_session_read(w->g, &grove__dialect_xcsh, "/w/p", &at, &time, &d);
 	if (!rc) {
 		snprintf(id, size, "%s/%s", at.agent, at.session);
 		grove__where_release(&at);
@@ -222,14 +222,14 @@ static void a_note_is_written_whole(void **state)
 	char path[4200];
 
 	grove__fail_clear(&d);
-	assert_int_equal(grove__crumb_write(w->g, &grove__dialect_xcsh, "/w/p", "/s/1.jsonl", &d), 0);
-	assert_int_equal(grove__crumb_write(w->g, &grove__dialect_xcsh, "/w/p", "/s/2.jsonl", &d), 0);
+	assert_int_equal(grove__last_session_write(w->g, &grove__dialect_xcsh, "/w/p", "/s/1.jsonl", &d), 0);
+	assert_int_equal(grove__last_session_write(w->g, &grove__dialect_xcsh, "/w/p", "/s/2.jsonl", &d), 0);
 	snprintf(path, sizeof(path), "%s/" CRUMB, w->dir);
 	assert_file(path, "/w/p\n/s/2.jsonl\n");
 	*strrchr(path, '/') = '\0';
 	assert_dir(path, "kitty-7 ");
 	/* pi leaves none */
-	assert_int_equal(grove__crumb_write(w->g, &grove__dialect_pi, "/w/p", "/s/2.jsonl", &d), 1);
+	assert_int_equal(grove__last_session_write(w->g, &grove__dialect_pi, "/w/p", "/s/2.jsonl", &d), 1);
 }
 
 static void without_a_terminal_there_is_no_note(void **state)
@@ -242,7 +242,7 @@ static void without_a_terminal_there_is_no_note(void **state)
 	grove_close(w->g);
 	open_world(w, none);
 	grove__fail_clear(&d);
-	assert_int_equal(grove__crumb_write(w->g, &grove__dialect_xcsh, "/w/p", "/s/1.jsonl", &d), 1);
+	assert_int_equal(grove__last_session_write(w->g, &grove__dialect_xcsh, "/w/p", "/s/1.jsonl", &d), 1);
 	snprintf(path, sizeof(path), "%s/.xcsh", w->dir);
 	assert_int_not_equal(access(path, F_OK), 0);
 }
@@ -254,7 +254,7 @@ static void what_cannot_be_written_is_told(void **state)
 
 	put_file(w, ".xcsh/agent/terminal-sessions", "a file");
 	grove__fail_clear(&d);
-	assert_true(grove__crumb_write(w->g, &grove__dialect_xcsh, "/w/p", "/s/1.jsonl", &d) < 0);
+	assert_true(grove__last_session_write(w->g, &grove__dialect_xcsh, "/w/p", "/s/1.jsonl", &d) < 0);
 	assert_int_not_equal(d.code, 0);
 }
 
@@ -267,7 +267,7 @@ static void a_live_session_leaves_a_note(void **state)
 	struct grove_detail d;
 
 	assert_int_equal(grove_session_new(w->g, &opt, &s), 0);
-	assert_int_equal(grove__crumb_leave(s), 0);
+	grove__session_note_last(s);
 	/* a newer one, that another terminal has */
 	put_file(w, SESSIONS "other.jsonl", HEADER("other"));
 	grove__fail_clear(&d);

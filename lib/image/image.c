@@ -1,0 +1,78 @@
+/*
+ * image/image.c: an image comes and goes, and what it tells without its log.
+ */
+#include "image/image.h"
+
+#include "sys/clock.h"
+#include "sys/file.h"
+#include "sys/map.h"
+
+#include <stdlib.h>
+
+struct grove__image *grove__image_new(const struct grove__dialect *dialect)
+{
+	struct grove__image *im = calloc(1, sizeof(*im));
+	uint64_t seed;
+
+	if (!im)
+		return NULL;
+	im->refs = 1;
+	im->dialect = dialect;
+	im->from = dialect->version;
+	grove__json_want_init(&im->want, dialect->members, dialect->nr_members);
+	grove__arena_init(&im->keep);
+	grove__sys_random(&seed, sizeof(seed));
+	pthread_rwlock_init(&im->chain_lock, NULL);
+	im->spine = grove__spine_new(seed);
+	if (im->spine && dialect->chain_new)
+		im->chain = dialect->chain_new(seed);
+	if (!im->spine || (dialect->chain_new && !im->chain)) {
+		grove__image_unref(im);
+		return NULL;
+	}
+	return im;
+}
+
+struct grove__image *grove__image_ref(struct grove__image *im)
+{
+	__atomic_fetch_add(&im->refs, 1, __ATOMIC_RELAXED);
+	return im;
+}
+
+void grove__image_unref(struct grove__image *im)
+{
+	if (!im || __atomic_sub_fetch(&im->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	grove__spine_unref(im->spine);
+	grove__arena_release(&im->keep);
+	if (im->chain)
+		im->dialect->chain_free(im->chain);
+	/* spine and chain lie there */
+	grove__sys_unmap(im->ice, im->ice_len);
+	/* whatever made it differ from the log, the next process should not have to find out again */
+	if (im->kept_path && grove__image_spoilt(im))
+		grove__sys_unlink(im->kept_path);
+	free(im->kept_path);
+	pthread_rwlock_destroy(&im->chain_lock);
+	free(im->headers);
+	free(im->spans);
+	grove__buf_release(&im->text);
+	free(im->text_at);
+	free(im);
+}
+
+const char *grove__image_name(const struct grove__image *im)
+{
+	if (im->slot_title)
+		return im->slot_title;
+	if (im->dialect->title && im->header.title && *im->header.title)
+		return im->header.title;
+	return im->spine->name ? im->spine->name : im->spine->weak_name;
+}
+
+const char *grove__image_kept_leaf(const struct grove_buf *value, uint64_t tail)
+{
+	char *end;
+
+	return value->len && strtoull(value->ptr, &end, 10) == tail && *end == ' ' ? end + 1 : NULL;
+}

@@ -1,0 +1,43 @@
+/*
+ * image/open.c: a whole log, with what the cache has of it.
+ */
+#include "image/cache.h"
+
+#define TRIES 4
+
+/* What was kept is looked at once: it may be what does not fit. */
+static struct grove__image *begin(const struct grove__image_source *src, bool first)
+{
+	struct grove__image *im = grove__image_new(src->dialect);
+
+	if (im && first && grove__cache_thaw(src, im)) {
+		grove__image_unref(im);
+		im = grove__image_new(src->dialect);
+	}
+	if (im)
+		im->may_be_empty = src->may_be_empty;
+	return im;
+}
+
+int grove__image_open(const struct grove__image_source *src, struct grove__image **out,
+		      struct grove_detail *d)
+{
+	const struct grove_progress nobody = { NULL };
+	struct grove__image *im;
+	int rc = GROVE_ESTALE;
+
+	*out = NULL;
+	for (int tries = 0; tries < TRIES && rc == GROVE_ESTALE; tries++) {
+		im = begin(src, !tries);
+		if (!im)
+			return grove__fail_nomem(d);
+		rc = grove__image_load(im, src->log, src->path, src->progress ? src->progress : &nobody, d);
+		if (rc)
+			grove__image_unref(im);
+		else
+			*out = im;
+	}
+	if (!rc && !src->read_cache_only)
+		grove__cache_freeze(src, *out);
+	return rc;
+}

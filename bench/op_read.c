@@ -137,7 +137,7 @@ static size_t without_labels(const struct grove_view *v, const uint32_t *path, s
 	size_t kept = 0;
 
 	for (size_t i = 0; i < nr; i++) {
-		struct grove_entry e;
+		struct grove_entry e = { .size = sizeof(e) };
 
 		if (!grove_view_entry(v, path ? path[i] : (uint32_t)i, &e))
 			kept += e.kind != GROVE_KIND_LABEL;
@@ -151,7 +151,7 @@ static int measure_fork(const char *name, struct grove_session *s, struct grove_
 	struct grove_fork_options opt = { .size = sizeof(opt), .dir = scratch(), .sync = sync };
 	struct grove_session *forked = NULL;
 	struct grove_view *fv = NULL;
-	struct grove_entry leaf;
+	struct grove_entry leaf = { .size = sizeof(leaf) };
 	double start;
 	int rc;
 

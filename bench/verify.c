@@ -147,7 +147,7 @@ static int verify_labels(const struct reading *r, struct grove_view *v)
 	for (size_t i = 0; i < r->nr_labels; i++) {
 		const struct label *l = &r->label[i];
 		uint32_t at = grove_view_find(v, l->target);
-		struct grove_entry e;
+		struct grove_entry e = { .size = sizeof(e) };
 
 		if (at == GROVE_NONE || grove_view_entry(v, at, &e))
 			return fail("labelled entry %s not found", l->target);
@@ -157,7 +157,7 @@ static int verify_labels(const struct reading *r, struct grove_view *v)
 		expected += l->text[0] != '\0';
 	}
 	for (uint32_t i = 0; i < nr; i++) {
-		struct grove_entry e;
+		struct grove_entry e = { .size = sizeof(e) };
 
 		if (grove_view_entry(v, i, &e))
 			return fail("no entry %u", i);
@@ -179,7 +179,7 @@ static int verify_log(const struct reading *r, struct grove_view *v)
 			    (unsigned long long)r->lines);
 	for (size_t i = 0; i < r->nr_samples; i++) {
 		uint32_t at = grove_view_find(v, r->sample[i].id);
-		struct grove_entry e;
+		struct grove_entry e = { .size = sizeof(e) };
 
 		if (at == GROVE_NONE || grove_view_entry(v, at, &e))
 			return fail("entry %s not found", r->sample[i].id);
@@ -219,7 +219,7 @@ static int verify_manifest(const char *json, const struct reading *r, struct gro
 {
 	static const char *const ids[] = { "leaf", "middle", "first_user" };
 	struct grove_counts c = { .size = sizeof(c) };
-	struct grove_entry leaf;
+	struct grove_entry leaf = { .size = sizeof(leaf) };
 	char text[256];
 
 	grove_view_counts(v, &c);

@@ -289,7 +289,7 @@ struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags)
 
 static void warn_malformed(struct cli *c, struct grove_session *s, struct grove_view *v)
 {
-	struct grove_counts n;
+	struct grove_counts n = { .size = sizeof(n) };
 	struct grove_detail why;
 	const char *path = grove_session_path(s);
 

@@ -255,7 +255,7 @@ static int is_absent_path(const char *what)
  */
 static int check_expected(struct append *a)
 {
-	struct grove_counts n;
+	struct grove_counts n = { .size = sizeof(n) };
 	struct grove_view *v = NULL;
 	int err;
 

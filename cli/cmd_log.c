@@ -11,7 +11,7 @@ static unsigned id_width(const struct grove_view *v)
 {
 	enum { LOOK = 1000, LONGEST = 36 };
 	uint32_t nr = grove_view_count(v);
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 	size_t width = 4;
 
 	for (uint32_t i = 0; i < nr && i < LOOK && !grove_view_entry(v, i, &e); i++) {
@@ -31,7 +31,7 @@ static int print_lines(struct cli *c, struct grove_view *v)
 	uint32_t nr = grove_view_count(v);
 
 	for (uint32_t i = 0; i < nr && !out_failed(o); i++) {
-		struct grove_entry e;
+		struct grove_entry e = { .size = sizeof(e) };
 		struct brief b;
 		char when[32];
 		unsigned left = width;

@@ -181,7 +181,7 @@ static int on_piece(void *payload, const struct grove_piece *piece)
 
 static int show_entry(struct show *sh, struct grove_view *v, uint32_t i)
 {
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 	int err = grove_view_entry(v, i, &e);
 
 	if (err || ((e.flags & GROVE_ENTRY_LEAF_MARK) && !sh->all))

@@ -50,7 +50,7 @@ static int children(struct tree *t, uint32_t of, struct level *out)
 	if (err)
 		return err;
 	for (size_t i = 0; i < out->nr && !err; i++) {
-		struct grove_entry e;
+		struct grove_entry e = { .size = sizeof(e) };
 		uint32_t *below = NULL;
 		size_t nr = 1;
 
@@ -104,7 +104,7 @@ static unsigned print_lines(struct tree *t, int first_of_branch)
 static int print_entry(struct tree *t, uint32_t i, int first_of_branch)
 {
 	struct out *o = t->o;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 	struct brief b;
 	unsigned used, text;
 	int err = grove_view_entry(t->v, i, &e);
@@ -223,7 +223,7 @@ static void measure(struct tree *t)
 {
 	enum { LOOK = 1000, LONGEST = 8 };
 	uint32_t nr = grove_view_count(t->v);
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 
 	t->id_width = 2;
 	t->word_width = 9; /* "assistant" */

@@ -92,7 +92,7 @@ static int print_tree(struct grove_view *v, uint32_t of, int depth)
 	int rc = grove_view_children(v, of, 1, &child, &nr);
 
 	for (size_t i = 0; !rc && i < nr; i++) {
-		struct grove_entry e;
+		struct grove_entry e = { .size = sizeof(e) };
 
 		if ((rc = grove_view_entry(v, child[i], &e)))
 			break;

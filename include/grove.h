@@ -53,7 +53,12 @@
  * gave it, and lives as long as that. What you must release comes in a struct
  * grove_buf. Text is UTF-8.
  *
- * Option structs begin with their size: set it with sizeof, zero the rest.
+ * Sizes. A struct that you allocate, for options or for a result, begins with its
+ * size: set that to sizeof and the rest to zero. A call reads and writes so many
+ * bytes of it and no more, so that a program keeps working with a later library,
+ * whose structs have more members. A size of 0 is GROVE_EINVAL. Structs that grove
+ * hands out by pointer have none; they grow at their end, so do not copy them into
+ * arrays or structs of your own. NULL options are a struct of zeros.
  */
 #ifndef GROVE_H
 #define GROVE_H
@@ -460,7 +465,6 @@ struct grove_search_mark {
 };
 
 struct grove_search_hit {
-	size_t size;
 	const char *session_id;
 	const char *path;            /* "" where there is none, in a database */
 	const char *entry_id;        /* NULL: it has none */
@@ -893,6 +897,7 @@ enum grove_entry_flags {
 };
 
 struct grove_entry {
+	size_t size;
 	uint32_t index;
 	uint32_t parent;        /* index, or GROVE_NONE */
 	const char *id;         /* NULL: none */
@@ -920,9 +925,10 @@ struct grove_counts {
 	uint64_t first_malformed_offset;
 };
 
-GROVE_API void grove_view_counts(const struct grove_view *v, struct grove_counts *out);
+/* GROVE_EINVAL if `out` has no size. */
+GROVE_API int grove_view_counts(const struct grove_view *v, struct grove_counts *out);
 GROVE_API uint32_t grove_view_count(const struct grove_view *v);
-/* GROVE_ENOTFOUND beyond the last entry. */
+/* GROVE_ENOTFOUND past the last entry, GROVE_EINVAL if `out` has no size. */
 GROVE_API int grove_view_entry(const struct grove_view *v, uint32_t i, struct grove_entry *out);
 /* The entry of that id, or GROVE_NONE. */
 GROVE_API uint32_t grove_view_find(const struct grove_view *v, const char *id);
@@ -1286,6 +1292,7 @@ enum grove_event_kind {
 };
 
 struct grove_event {
+	size_t size;
 	uint64_t rev;             /* who has seen this event goes on from here */
 	enum grove_event_kind kind;
 	const char *session_id;
@@ -1325,6 +1332,7 @@ GROVE_API void grove_watch_close(struct grove_watch *w);
  */
 #define GROVE_LEASE_OWNER_MAX 127
 struct grove_lease {
+	size_t size;
 	char owner[GROVE_LEASE_OWNER_MAX + 1];  /* "": nobody */
 	uint64_t number;                        /* of the last taking; 0: there was none */
 	int64_t until;                          /* ms since 1970 */

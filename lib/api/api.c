@@ -38,19 +38,15 @@ int grove_buf_time(struct grove_buf *b, int64_t ms)
 
 /* -------------------------------------------------------------- environment */
 
-static void keep_detail(struct grove *g, int rc, const struct grove_detail *d)
+/* Every call of the library begins with a clean story and keeps the one it ends with. */
+int grove__api_told(struct grove *g, int rc, const struct grove_detail *d)
 {
+	if (rc >= 0)
+		return rc;
 	pthread_mutex_lock(&g->lock);
 	g->detail = *d;
 	g->detail.code = rc;
 	pthread_mutex_unlock(&g->lock);
-}
-
-/* Every call of the library begins with a clean story and keeps the one it ends with. */
-static int told(struct grove *g, int rc, const struct grove_detail *d)
-{
-	if (rc < 0)
-		keep_detail(g, rc, d);
 	return rc;
 }
 
@@ -66,7 +62,7 @@ int grove_open(struct grove **out, const struct grove_options *opt)
 	grove__fail_clear(&d);
 	rc = grove__world_open(g, opt, &d);
 	g->last = grove__recent_listed;
-	return told(g, rc, &d);
+	return grove__api_told(g, rc, &d);
 }
 
 void grove_close(struct grove *g)
@@ -93,7 +89,7 @@ void grove_set_progress(struct grove *g, struct grove_progress progress)
 
 int grove_list(struct grove *g, const struct grove_list_options *opt, struct grove_list **out)
 {
-	struct grove_list_options all = { .size = sizeof(all), .all = 1 };
+	struct grove_list_options o;
 	struct grove_list *l = calloc(1, sizeof(*l));
 	struct grove_detail d;
 	int rc;
@@ -103,8 +99,12 @@ int grove_list(struct grove *g, const struct grove_list_options *opt, struct gro
 		return GROVE_ENOMEM;
 	grove__fail_clear(&d);
 	grove__arena_init(&l->texts);
-	rc = grove__list(g, opt ? opt : &all, l, &d);
-	return told(g, rc, &d);
+	rc = grove__sized_take(&o, sizeof(o), opt, &d);
+	if (!opt)
+		o.all = 1;
+	if (!rc)
+		rc = grove__list(g, &o, l, &d);
+	return grove__api_told(g, rc, &d);
 }
 
 int grove_info(struct grove *g, const char *what, unsigned flags, struct grove_list **out)
@@ -117,7 +117,7 @@ int grove_info(struct grove *g, const char *what, unsigned flags, struct grove_l
 		return GROVE_ENOMEM;
 	grove__fail_clear(&d);
 	grove__arena_init(&l->texts);
-	return told(g, grove__list_of_one(g, what, flags, l, &d), &d);
+	return grove__api_told(g, grove__list_of_one(g, what, flags, l, &d), &d);
 }
 
 size_t grove_list_count(const struct grove_list *l)
@@ -229,7 +229,7 @@ int grove_find(struct grove *g, const char *what, struct grove_buf *out)
 			rc = grove__fail_nomem(&d);
 		grove__where_release(&at);
 	}
-	return told(g, rc, &d);
+	return grove__api_told(g, rc, &d);
 }
 
 /* ----------------------------------------------------------------- sessions */
@@ -247,8 +247,7 @@ int grove__api_session_told(struct grove_session *s, int rc, const struct grove_
 	s->detail.code = rc;
 	if (!inside)
 		grove__session_unlock(s);
-	keep_detail(s->g, rc, d);
-	return rc;
+	return grove__api_told(s->g, rc, d);
 }
 
 int grove_session_open(struct grove *g, const char *what, unsigned flags, struct grove_session **out)
@@ -271,15 +270,19 @@ int grove_session_open(struct grove *g, const char *what, unsigned flags, struct
 int grove_session_new(struct grove *g, const struct grove_new_options *opt,
 		      struct grove_session **out)
 {
-	struct grove_new_options none = { .size = sizeof(none) };
 	struct grove_session *s = grove__session_alloc(g);
+	struct grove_new_options o;
 	struct grove_detail d;
+	int rc;
 
 	*out = s;
 	if (!s)
 		return GROVE_ENOMEM;
 	grove__fail_clear(&d);
-	return grove__api_session_told(s, grove__session_new(g, opt ? opt : &none, s, &d), &d);
+	rc = grove__sized_take(&o, sizeof(o), opt, &d);
+	if (!rc)
+		rc = grove__session_new(g, &o, s, &d);
+	return grove__api_session_told(s, rc, &d);
 }
 
 int grove_session_recent(struct grove *g, const char *cwd, const char *dir,
@@ -403,12 +406,15 @@ int grove_session_append(struct grove_session *s, struct grove_slice json,
 int grove_session_append_many(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			      const struct grove_append_options *opt, const char **ids)
 {
+	struct grove_append_options o;
 	struct grove_detail d;
+	int rc;
 
-	d.code = 0;
-	d.has_place = 0;
-	d.message[0] = d.path[0] = '\0';
-	return grove__api_session_told(s, grove__session_append(s, json, nr, opt, ids, &d), &d);
+	grove__fail_clear(&d);
+	rc = grove__sized_take(&o, sizeof(o), opt, &d);
+	if (!rc)
+		rc = grove__session_append(s, json, nr, &o, ids, &d);
+	return grove__api_session_told(s, rc, &d);
 }
 
 int grove_session_append_message(struct grove_session *s, const char *message_json, const char **id)
@@ -445,10 +451,16 @@ int grove_session_append_model_role(struct grove_session *s, const char *provide
 int grove_session_append_compaction(struct grove_session *s, const struct grove_compaction *c,
 				    const char **id)
 {
-	struct grove_compaction o = { .size = 0 };
+	struct grove_compaction o;
+	struct grove_detail d;
+	int rc;
 
-	/* callers that were built with an older header have a shorter one */
-	memcpy(&o, c, c->size < sizeof(o) ? c->size : sizeof(o));
+	grove__fail_clear(&d);
+	rc = grove__sized_take(&o, sizeof(o), c, &d);
+	if (!rc && !o.summary)
+		rc = grove__fail(&d, GROVE_EINVAL, NULL, "a compaction needs a summary");
+	if (rc)
+		return grove__api_session_told(s, rc, &d);
 	return append_spec(s, &(struct grove__entry_spec){
 		.kind = GROVE_KIND_COMPACTION,
 		.compaction = {
@@ -542,27 +554,27 @@ int grove_session_set_name(struct grove_session *s, const char *name, const char
 		rc = grove__session_rename(s, name, source, &done, NULL, &d);
 	if (applied)
 		*applied = done;
-	return grove__session_leave(s, rc, &d);
+	return grove__api_session_leave(s, rc, &d);
 }
 
 int grove_session_record(struct grove_session *s, const struct grove_slice *messages, size_t nr,
 			 const struct grove_record_options *opt, const char **last)
 {
-	struct grove_record_options none = { .size = sizeof(none) };
+	struct grove_record_options o;
 	struct grove_log *log;
 	struct grove_detail d;
 	int rc;
 
-	if (!opt)
-		opt = &none;
 	grove__fail_clear(&d);
-	rc = grove__session_enter(s, &d);
+	rc = grove__sized_take(&o, sizeof(o), opt, &d);
+	if (!rc)
+		rc = grove__session_enter(s, &d);
 	if (rc)
 		return grove__api_session_told(s, rc, &d);
-	rc = grove__session_record(s, messages, nr, opt, last, &d);
+	rc = grove__session_record(s, messages, nr, &o, last, &d);
 	log = s->held ? NULL : s->log;
 	grove__session_unlock(s);
-	if (!rc && log && opt->sync == GROVE_SYNC_ALWAYS)
+	if (!rc && log && o.sync == GROVE_SYNC_ALWAYS)
 		rc = grove__log_sync(log, &d);
 	return grove__api_session_told(s, rc, &d);
 }
@@ -660,10 +672,21 @@ int grove_session_set_leaf(struct grove_session *s, const char *id, unsigned fla
 	WITH_SESSION(s, grove__session_set_leaf(s, id, flags, &d));
 }
 
+static int branch(struct grove_session *s, const char *id, const struct grove_branch_summary *b,
+		  const char **summary_id, struct grove_detail *d)
+{
+	struct grove_branch_summary summary;
+	int rc = grove__sized_take(&summary, sizeof(summary), b, d);
+
+	if (!rc && !summary.summary)
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "a branch summary needs a text");
+	return rc ? rc : grove__session_branch(s, id, &summary, summary_id, d);
+}
+
 int grove_session_branch(struct grove_session *s, const char *id,
 			 const struct grove_branch_summary *b, const char **summary_id)
 {
-	WITH_SESSION(s, grove__session_branch(s, id, b, summary_id, &d));
+	WITH_SESSION(s, branch(s, id, b, summary_id, &d));
 }
 
 int grove_session_continue(struct grove_session *s, const char *id, unsigned flags,
@@ -677,9 +700,8 @@ int grove_session_continue(struct grove_session *s, const char *id, unsigned fla
 int grove_session_fork(struct grove_session *s, const struct grove_fork_options *opt,
 		       struct grove_session **out)
 {
-	struct grove_fork_options none = { .size = sizeof(none) };
 	struct grove_session *f = grove__session_alloc(s->g);
-
+	struct grove_fork_options o;
 	struct grove_detail d;
 	int rc;
 
@@ -687,9 +709,11 @@ int grove_session_fork(struct grove_session *s, const struct grove_fork_options 
 	if (!f)
 		return GROVE_ENOMEM;
 	grove__fail_clear(&d);
-	rc = grove__session_enter(s, &d);
+	rc = grove__sized_take(&o, sizeof(o), opt, &d);
+	if (!rc)
+		rc = grove__session_enter(s, &d);
 	if (!rc) {
-		rc = grove__session_fork(s, opt ? opt : &none, f, &d);
+		rc = grove__session_fork(s, &o, f, &d);
 		grove__session_unlock(s);
 	}
 	grove__api_session_told(f, rc, &d);
@@ -713,7 +737,7 @@ int grove_remove(struct grove *g, const char *what, unsigned flags)
 		rc = grove__session_remove(g, &at, flags, &d);
 		grove__where_release(&at);
 	}
-	return told(g, rc, &d);
+	return grove__api_told(g, rc, &d);
 }
 
 /* --------------------------------------------------------------------- view */
@@ -801,16 +825,34 @@ int grove_view_pieces(struct grove_view *v, uint32_t i, grove_piece_fn *fn, void
 	WITH_VIEW(v, pieces(v, i, fn, payload, &d));
 }
 
+static int view_context(struct grove_view *v, const struct grove_context_options *opt,
+			struct grove_sink sink, struct grove_detail *d)
+{
+	struct grove_context_options o;
+	int rc = grove__sized_take(&o, sizeof(o), opt, d);
+
+	return rc ? rc : grove__view_context(v, &o, sink, d);
+}
+
 int grove_view_context(struct grove_view *v, const struct grove_context_options *opt,
 		       struct grove_sink sink)
 {
-	WITH_VIEW(v, grove__view_context(v, opt, sink, &d));
+	WITH_VIEW(v, view_context(v, opt, sink, &d));
+}
+
+static int session_context(struct grove_session *s, const struct grove_context_options *opt,
+			   struct grove_sink sink, struct grove_detail *d)
+{
+	struct grove_context_options o;
+	int rc = grove__sized_take(&o, sizeof(o), opt, d);
+
+	return rc ? rc : grove__session_context(s, &o, sink, d);
 }
 
 int grove_session_context(struct grove_session *s, const struct grove_context_options *opt,
 			  struct grove_sink sink)
 {
-	WITH_SESSION(s, grove__session_context(s, opt, sink, &d));
+	WITH_SESSION(s, session_context(s, opt, sink, &d));
 }
 
 int grove_view_log(struct grove_view *v, unsigned flags, struct grove_sink sink)

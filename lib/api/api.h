@@ -4,13 +4,16 @@
 #ifndef GROVE_API_H
 #define GROVE_API_H
 
+#include "base/sized.h"
 #include "session/session.h"
 
+/* Keep the story of a failure with the handle; hands `rc` on. */
+int grove__api_told(struct grove *g, int rc, const struct grove_detail *d);
 /* Keep the story of a failure with the session; hands `rc` on. */
 int grove__api_session_told(struct grove_session *s, int rc, const struct grove_detail *d);
 
 /* The end of what grove__session_enter() began: unlock, keep the story, hand `rc` on. */
-static inline int grove__session_leave(struct grove_session *s, int rc, const struct grove_detail *d)
+static inline int grove__api_session_leave(struct grove_session *s, int rc, const struct grove_detail *d)
 {
 	grove__session_unlock(s);
 	return grove__api_session_told(s, rc, d);
@@ -24,7 +27,7 @@ static inline int grove__session_leave(struct grove_session *s, int rc, const st
 		grove__fail_clear(&d);                                     \
 		rc_ = grove__session_enter((s), &d);                         \
 		return rc_ ? grove__api_session_told((s), rc_, &d)               \
-			   : grove__session_leave((s), (call), &d);          \
+			   : grove__api_session_leave((s), (call), &d);          \
 	} while (0)
 
 #endif

@@ -5,39 +5,36 @@
 #include "api/api.h"
 #include "transfer/archive.h"
 
-static int told(struct grove *g, int rc, const struct grove_detail *d)
-{
-	if (rc < 0) {
-		pthread_mutex_lock(&g->lock);
-		g->detail = *d;
-		g->detail.code = rc;
-		pthread_mutex_unlock(&g->lock);
-	}
-	return rc;
-}
-
 int grove_archive(struct grove *g, const char *what, const struct grove_archive_options *opt,
 		  struct grove_archive_result *result)
 {
-	struct grove_archive_options none = { .size = sizeof(none) };
+	struct grove_archive_options o;
 	struct grove_archive_result r = { .size = sizeof(r) };
 	struct grove_detail d;
 	int rc;
 
 	grove__fail_clear(&d);
-	rc = grove__archive(g, what, opt ? opt : &none, &r, &d);
-	if (result)
-		*result = r;
-	return told(g, rc, &d);
+	rc = grove__sized_take(&o, sizeof(o), opt, &d);
+	if (!rc)
+		rc = grove__sized_check(result, &d);
+	if (!rc)
+		rc = grove__archive(g, what, &o, &r, &d);
+	grove__sized_give(result, &r, sizeof(r));
+	return grove__api_told(g, rc, &d);
 }
 
 int grove_session_hydrate(struct grove *g, const struct grove_hydrate_options *opt,
 			  const struct grove_source *src, uint64_t *lines)
 {
+	struct grove_hydrate_options o;
 	struct grove_detail d;
+	int rc;
 
 	grove__fail_clear(&d);
-	return told(g, grove__session_hydrate(g, opt, src, lines, &d), &d);
+	rc = grove__sized_take(&o, sizeof(o), opt, &d);
+	if (!rc)
+		rc = grove__session_hydrate(g, &o, src, lines, &d);
+	return grove__api_told(g, rc, &d);
 }
 
 /* What a callback answers is its own affair: no story is told of it. */

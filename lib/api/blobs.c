@@ -25,11 +25,7 @@ static int told(struct grove_blobs *b, int rc, const struct grove_detail *d)
 	b->detail = *d;
 	b->detail.code = rc;
 	pthread_mutex_unlock(&b->lock);
-	pthread_mutex_lock(&b->g->lock);
-	b->g->detail = *d;
-	b->g->detail.code = rc;
-	pthread_mutex_unlock(&b->g->lock);
-	return rc;
+	return grove__api_told(b->g, rc, d);
 }
 
 int grove_blobs_open(struct grove *g, const char *dir, struct grove_blobs **out)
@@ -93,17 +89,17 @@ static int parse(const char *what, char hash[GROVE__BLOB_HASH], struct grove_det
 int grove_blobs_put(struct grove_blobs *b, struct grove_slice bytes,
 		    const struct grove_blob_options *opt, char ref[GROVE_BLOB_REF_MAX], int *known)
 {
-	struct grove_blob_options none = { .size = sizeof(none) };
+	struct grove_blob_options o;
 	struct grove_buf text = GROVE_BUF_INIT;
 	char hash[GROVE__BLOB_HASH];
 	struct grove_detail d;
 	bool there = false;
 	int rc;
 
-	if (!opt)
-		opt = &none;
 	grove__fail_clear(&d);
-	rc = grove__blob_put(b->store, bytes, opt->sync, opt->flags, hash, &there, &d);
+	rc = grove__sized_take(&o, sizeof(o), opt, &d);
+	if (!rc)
+		rc = grove__blob_put(b->store, bytes, o.sync, o.flags, hash, &there, &d);
 	if (!rc && grove__blob_ref(&text, hash))
 		rc = grove__fail_nomem(&d);
 	if (!rc)
@@ -215,27 +211,34 @@ static int verify_entry(void *payload, const struct grove__blob_entry *e)
 	return rc == GROVE_ENOTFOUND ? 0 : rc; /* removed just now */
 }
 
+static int verify_what(struct verify *v, const char *what)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	char hash[GROVE__BLOB_HASH];
+	struct grove__sys_stat st;
+	int rc = parse(what, hash, v->d);
+
+	if (!rc && grove__blob_path(v->b->store, hash, &path))
+		rc = grove__fail_nomem(v->d);
+	if (!rc)
+		rc = verify_one(v, hash, !grove__sys_lstat(path.ptr, &st) && st.type != SYS_FILE);
+	grove__buf_release(&path);
+	return rc;
+}
+
 int grove_blobs_verify(struct grove_blobs *b, const char *what, grove_blob_problem_fn *fn,
 		       void *payload, struct grove_blob_verify_result *result)
 {
 	struct grove_blob_verify_result r = { .size = sizeof(r) };
 	struct grove_detail d;
-	struct verify v = { b, fn, payload, result ? result : &r, &d };
-	struct grove__sys_stat st;
-	char hash[GROVE__BLOB_HASH];
-	struct grove_buf path = GROVE_BUF_INIT;
-	int rc = 0;
+	struct verify v = { b, fn, payload, &r, &d };
+	int rc;
 
 	grove__fail_clear(&d);
-	v.result->blobs = v.result->bytes = v.result->problems = 0;
-	if (!what)
-		return told(b, grove__blobs_list(b->store, verify_entry, &v, &d), &d);
-	rc = parse(what, hash, &d);
-	if (!rc && grove__blob_path(b->store, hash, &path))
-		rc = grove__fail_nomem(&d);
+	rc = grove__sized_check(result, &d);
 	if (!rc)
-		rc = verify_one(&v, hash, !grove__sys_lstat(path.ptr, &st) && st.type != SYS_FILE);
-	grove__buf_release(&path);
+		rc = what ? verify_what(&v, what) : grove__blobs_list(b->store, verify_entry, &v, &d);
+	grove__sized_give(result, &r, sizeof(r));
 	return told(b, rc, &d);
 }
 
@@ -244,18 +247,18 @@ int grove_blobs_verify(struct grove_blobs *b, const char *what, grove_blob_probl
 int grove_blobs_gc(struct grove_blobs *b, const struct grove_blob_gc_options *opt,
 		   grove_blob_info_fn *fn, void *payload, struct grove_blob_gc_result *result)
 {
-	struct grove_blob_gc_options none = { .size = sizeof(none) };
-	struct grove_blob_gc_result r;
+	struct grove_blob_gc_options o;
+	struct grove_blob_gc_result r = { .size = sizeof(r) };
 	struct grove_detail d;
 	int rc;
 
 	grove__fail_clear(&d);
-	memset(&r, 0, sizeof(r));
-	rc = grove__blob_gc(b->g, b->store, opt ? opt : &none, fn, payload, &r, &d);
-	if (result) {
-		r.size = result->size;
-		*result = r;
-	}
+	rc = grove__sized_take(&o, sizeof(o), opt, &d);
+	if (!rc)
+		rc = grove__sized_check(result, &d);
+	if (!rc)
+		rc = grove__blob_gc(b->g, b->store, &o, fn, payload, &r, &d);
+	grove__sized_give(result, &r, sizeof(r));
 	return told(b, rc, &d);
 }
 

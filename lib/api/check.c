@@ -1,20 +1,10 @@
 /*
  * api/check.c: looking for damage and mending it, of grove.h made real, thinly.
  */
+#include "api/api.h"
 #include "check/fix.h"
 
 #include <stdlib.h>
-
-static int told(struct grove *g, int rc, const struct grove_detail *d)
-{
-	if (rc < 0) {
-		pthread_mutex_lock(&g->lock);
-		g->detail = *d;
-		g->detail.code = rc;
-		pthread_mutex_unlock(&g->lock);
-	}
-	return rc;
-}
 
 /* Where a log of a root is. What has a path is found by it; the others by their key. */
 static int place(struct grove *g, struct grove__root *root, const struct grove_key *key,
@@ -107,33 +97,40 @@ static int check_key(void *payload, const struct grove_key *key)
 	return rc;
 }
 
+static int check_what(struct check_all *c, const char *what)
+{
+	struct grove__where at;
+	int rc = grove__locate(c->g, what, &at, c->d);
+
+	return rc ? rc : check_one(c, &at);
+}
+
+static int check_all(struct check_all *c)
+{
+	uint64_t hidden = grove__hidden_count(c->g);
+	int rc = 0;
+
+	for (size_t i = 0; i < c->g->nr_roots && !rc; i++) {
+		c->root = &c->g->roots[i];
+		rc = grove__store_list(c->root->store, NULL, check_key, c, c->d);
+	}
+	return rc ? rc : grove__hidden_check(c->g, hidden, c->d);
+}
+
 int grove_check(struct grove *g, const char *what, grove_problem_fn *fn, void *payload,
 		struct grove_check_result *result)
 {
-	struct grove_check_result unwanted = { .size = sizeof(unwanted) };
+	struct grove_check_result r = { .size = sizeof(r) };
 	struct grove_detail d;
-	struct check_all c = { .g = g, .fn = fn, .payload = payload, .d = &d };
-	struct grove__where at;
-	uint64_t hidden;
-	int rc = 0;
+	struct check_all c = { .g = g, .fn = fn, .payload = payload, .result = &r, .d = &d };
+	int rc;
 
 	grove__fail_clear(&d);
-	if (!result)
-		result = &unwanted;
-	c.result = result;
-	result->files = result->entries = result->problems = 0;
-	if (what) {
-		rc = grove__locate(g, what, &at, &d);
-		return told(g, rc ? rc : check_one(&c, &at), &d);
-	}
-	hidden = grove__hidden_count(g);
-	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
-		c.root = &g->roots[i];
-		rc = grove__store_list(c.root->store, NULL, check_key, &c, &d);
-	}
+	rc = grove__sized_check(result, &d);
 	if (!rc)
-		rc = grove__hidden_check(g, hidden, &d);
-	return told(g, rc, &d);
+		rc = what ? check_what(&c, what) : check_all(&c);
+	grove__sized_give(result, &r, sizeof(r));
+	return grove__api_told(g, rc, &d);
 }
 
 /* ---------------------------------------------------------------------- fix */
@@ -170,48 +167,49 @@ static int fix_key(void *payload, const struct grove_key *key)
 	return 0;
 }
 
-/* What an older caller knows of the options; the rest is as if it were not asked for. */
-static struct grove_fix_options known(const struct grove_fix_options *opt)
+static int fix_what(struct fix_all *f, const char *what)
 {
-	struct grove_fix_options o = { .size = sizeof(o) };
+	struct grove__where at;
+	int rc = grove__locate(f->g, what, &at, f->d);
 
-	if (opt)
-		memcpy(&o, opt, opt->size < sizeof(o) ? opt->size : sizeof(o));
-	return o;
+	if (!rc) {
+		rc = grove__fix(f->g, &at, f->opt, f->result, f->d);
+		grove__where_release(&at);
+	}
+	return rc;
+}
+
+static int fix_all(struct fix_all *f)
+{
+	uint64_t hidden = grove__hidden_count(f->g);
+	int rc = 0;
+
+	for (size_t i = 0; i < f->g->nr_roots && !rc; i++) {
+		f->root = &f->g->roots[i];
+		rc = grove__store_list(f->root->store, NULL, fix_key, f, f->d);
+	}
+	if (!rc && f->rc) {
+		*f->d = f->first;
+		return f->rc;
+	}
+	return rc ? rc : grove__hidden_check(f->g, hidden, f->d);
 }
 
 int grove_fix(struct grove *g, const char *what, const struct grove_fix_options *opt,
 	      struct grove_fix_result *result)
 {
-	struct grove_fix_options o = known(opt);
+	struct grove_fix_options o;
 	struct grove_fix_result r = { .size = sizeof(r) };
-	struct fix_all f = { .g = g, .opt = &o, .result = &r };
-	struct grove__where at;
-	uint64_t hidden;
 	struct grove_detail d;
-	int rc = 0;
+	struct fix_all f = { .g = g, .opt = &o, .result = &r, .d = &d };
+	int rc;
 
 	grove__fail_clear(&d);
-	f.d = &d;
-	if (what) {
-		rc = grove__locate(g, what, &at, &d);
-		if (!rc) {
-			rc = grove__fix(g, &at, &o, &r, &d);
-			grove__where_release(&at);
-		}
-	}
-	hidden = grove__hidden_count(g);
-	for (size_t i = 0; !what && i < g->nr_roots && !rc; i++) {
-		f.root = &g->roots[i];
-		rc = grove__store_list(f.root->store, NULL, fix_key, &f, &d);
-	}
-	if (!rc && !f.rc)
-		rc = grove__hidden_check(g, hidden, &d);
-	if (!rc && f.rc) {
-		rc = f.rc;
-		d = f.first;
-	}
-	if (result)
-		memcpy(result, &r, result->size && result->size < sizeof(r) ? result->size : sizeof(r));
-	return told(g, rc, &d);
+	rc = grove__sized_take(&o, sizeof(o), opt, &d);
+	if (!rc)
+		rc = grove__sized_check(result, &d);
+	if (!rc)
+		rc = what ? fix_what(&f, what) : fix_all(&f);
+	grove__sized_give(result, &r, sizeof(r));
+	return grove__api_told(g, rc, &d);
 }

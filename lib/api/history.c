@@ -1,6 +1,7 @@
 /*
  * api/history.c: the prompt history of grove.h, thinly.
  */
+#include "api/api.h"
 #include "history/history.h"
 #include "world/world.h"
 
@@ -25,12 +26,7 @@ int grove_history_open(struct grove *g, const char *path, struct grove_history *
 		*out = grove__history_open(&g->env, g->forced ? g->forced->name : NULL,
 					   full.ptr ? full.ptr : path, &rc, &d);
 	grove__buf_release(&full);
-	if (rc < 0) {
-		pthread_mutex_lock(&g->lock);
-		g->detail = d;
-		g->detail.code = rc;
-		pthread_mutex_unlock(&g->lock);
-	}
+	grove__api_told(g, rc, &d);
 	return *out ? told(*out, rc, &d) : rc;
 }
 

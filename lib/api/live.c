@@ -74,11 +74,16 @@ int grove_watch_open(struct grove *g, const char *what, uint64_t since, struct g
 
 int grove_watch_next(struct grove_watch *w, int64_t ms, struct grove_event *out)
 {
+	struct grove_event e = { .size = sizeof(e) };
 	struct grove_detail d;
+	int rc;
 
 	grove__fail_clear(&d);
-	memset(out, 0, sizeof(*out));
-	return watch_told(w, grove__watch_next(w, ms, out, &d), &d);
+	rc = grove__sized_check(out, &d);
+	if (!rc)
+		rc = grove__watch_next(w, ms, &e, &d);
+	grove__sized_give(out, &e, sizeof(e));
+	return watch_told(w, rc, &d);
 }
 
 void grove_watch_wake(struct grove_watch *w)
@@ -104,15 +109,17 @@ void grove_watch_close(struct grove_watch *w)
 static int lease(struct grove_session *s, const char *owner, int64_t ms, struct grove_lease *out,
 		 struct grove_detail *d)
 {
-	struct grove_lease held;
-	int rc = ms < 0 ? 0 : grove__session_writable(s, d);
+	struct grove_lease held = { .size = sizeof(held) };
+	int rc = grove__sized_check(out, d);
 
+	if (!rc && ms >= 0)
+		rc = grove__session_writable(s, d);
 	if (!rc && (s->held || !s->log))
 		rc = grove__fail(d, GROVE_ENOTSUP, s->at.path, "nothing of the session is stored yet");
 	if (!rc)
 		rc = grove__log_lease(s->log, owner, ms, &held, d);
-	if (!rc && out)
-		*out = held;
+	if (!rc)
+		grove__sized_give(out, &held, sizeof(held));
 	return rc;
 }
 

@@ -1,6 +1,7 @@
 /*
  * api/search.c: the part of grove.h about searching.
  */
+#include "api/api.h"
 #include "search/search.h"
 
 #include "json/write.h"
@@ -59,11 +60,14 @@ int grove_search_refresh(struct grove_search *s)
 int grove_search_run(struct grove_search *s, const char *query,
 		     const struct grove_search_options *opt, grove_search_fn *fn, void *payload)
 {
+	struct grove_search_options o;
 	struct grove_detail d;
 	int rc = begin(s, &d);
 
 	if (!rc) {
-		rc = grove__search_run(s, query, opt, fn, payload, &d);
+		rc = grove__sized_take(&o, sizeof(o), opt, &d);
+		if (!rc)
+			rc = grove__search_run(s, query, &o, fn, payload, &d);
 		s->busy = false;
 	}
 	return told(s, rc, &d);

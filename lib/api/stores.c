@@ -2,19 +2,9 @@
  * api/stores.c: stores as wholes, and copies between them, of grove.h made real,
  * thinly.
  */
+#include "api/api.h"
 #include "session/snapshot.h"
 #include "transfer/stores.h"
-
-static int told(struct grove *g, int rc, const struct grove_detail *d)
-{
-	if (rc < 0) {
-		pthread_mutex_lock(&g->lock);
-		g->detail = *d;
-		g->detail.code = rc;
-		pthread_mutex_unlock(&g->lock);
-	}
-	return rc;
-}
 
 int grove_copy(struct grove *g, const char *what, const char *store, struct grove_buf *id,
 	       struct grove_buf *path)
@@ -22,7 +12,7 @@ int grove_copy(struct grove *g, const char *what, const char *store, struct grov
 	struct grove_detail d;
 
 	grove__fail_clear(&d);
-	return told(g, grove__copy(g, what, store, id, path, &d), &d);
+	return grove__api_told(g, grove__copy(g, what, store, id, path, &d), &d);
 }
 
 int grove_stores_exist(struct grove *g)
@@ -30,7 +20,7 @@ int grove_stores_exist(struct grove *g)
 	struct grove_detail d;
 
 	grove__fail_clear(&d);
-	return told(g, grove__root_all_there(g, &d), &d);
+	return grove__api_told(g, grove__root_all_there(g, &d), &d);
 }
 
 int grove_store_init(struct grove *g, const char *store)
@@ -43,7 +33,7 @@ int grove_store_init(struct grove *g, const char *store)
 	rc = grove__world_store_url(g, store, &url) ? grove__fail_nomem(&d)
 					      : grove__store_init(url.ptr, &d);
 	grove__buf_release(&url);
-	return told(g, rc, &d);
+	return grove__api_told(g, rc, &d);
 }
 
 int grove_store_upgrade(struct grove *g, const char *store, unsigned *from, unsigned *to)
@@ -61,7 +51,7 @@ int grove_store_upgrade(struct grove *g, const char *store, unsigned *from, unsi
 	if (to)
 		*to = b;
 	grove__buf_release(&url);
-	return told(g, rc, &d);
+	return grove__api_told(g, rc, &d);
 }
 
 int grove_store_verify(struct grove *g, const char *store, grove_problem_fn *fn, void *payload,
@@ -72,10 +62,11 @@ int grove_store_verify(struct grove *g, const char *store, grove_problem_fn *fn,
 	int rc;
 
 	grove__fail_clear(&d);
-	rc = grove__store_verify(g, store, fn, payload, &r, &d);
-	if (result)
-		*result = r;
-	return d.code ? told(g, rc, &d) : rc;
+	rc = grove__sized_check(result, &d);
+	if (!rc)
+		rc = grove__store_verify(g, store, fn, payload, &r, &d);
+	grove__sized_give(result, &r, sizeof(r));
+	return d.code ? grove__api_told(g, rc, &d) : rc;
 }
 
 int grove_store_copy(struct grove *g, const char *from, const char *to, grove_archive_fn *fn,
@@ -86,10 +77,11 @@ int grove_store_copy(struct grove *g, const char *from, const char *to, grove_ar
 	int rc;
 
 	grove__fail_clear(&d);
-	rc = grove__stores_copy(g, from, to, fn, payload, &r, &d);
-	if (result)
-		*result = r;
-	return told(g, rc, &d);
+	rc = grove__sized_check(result, &d);
+	if (!rc)
+		rc = grove__stores_copy(g, from, to, fn, payload, &r, &d);
+	grove__sized_give(result, &r, sizeof(r));
+	return grove__api_told(g, rc, &d);
 }
 
 int grove_store_stats(struct grove *g, const char *store, struct grove_sink sink)
@@ -97,18 +89,20 @@ int grove_store_stats(struct grove *g, const char *store, struct grove_sink sink
 	struct grove_detail d;
 
 	grove__fail_clear(&d);
-	return told(g, grove__store_stats(g, store, sink, &d), &d);
+	return grove__api_told(g, grove__store_stats(g, store, sink, &d), &d);
 }
 
 int grove_view_snapshot(struct grove_view *v, const struct grove_snapshot_options *opt,
 			struct grove_sink sink)
 {
-	struct grove_snapshot_options none = { .size = sizeof(none) };
+	struct grove_snapshot_options o;
 	struct grove_detail d;
 	int rc;
 
 	grove__fail_clear(&d);
-	rc = grove__view_snapshot(v, opt ? opt : &none, sink, &d);
+	rc = grove__sized_take(&o, sizeof(o), opt, &d);
+	if (!rc)
+		rc = grove__view_snapshot(v, &o, sink, &d);
 	if (rc < 0) {
 		pthread_mutex_lock(&v->lock);
 		v->detail = d;

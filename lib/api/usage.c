@@ -1,13 +1,14 @@
 /*
  * api/usage.c: the part of grove.h about tokens and cost.
  */
+#include "api/api.h"
 #include "usage/usage.h"
 
 #include <stdlib.h>
 
 int grove_usage(struct grove *g, const struct grove_usage_options *opt, struct grove_usage **out)
 {
-	struct grove_usage_options o = { .size = sizeof(o) };
+	struct grove_usage_options o;
 	struct grove_usage *u = calloc(1, sizeof(*u));
 	struct grove_detail d;
 	int rc;
@@ -17,20 +18,12 @@ int grove_usage(struct grove *g, const struct grove_usage_options *opt, struct g
 		return GROVE_ENOMEM;
 	grove__fail_clear(&d);
 	grove__arena_init(&u->texts);
-	/* a caller of an earlier release knows less of them */
-	if (opt)
-		memcpy(&o, opt, opt->size < sizeof(o) ? opt->size : sizeof(o));
-	if ((unsigned)o.by > GROVE_USAGE_AGENT)
+	rc = grove__sized_take(&o, sizeof(o), opt, &d);
+	if (!rc && (unsigned)o.by > GROVE_USAGE_AGENT)
 		rc = grove__fail(&d, GROVE_EINVAL, NULL, "usage by what?");
-	else
+	if (!rc)
 		rc = grove__usage(g, &o, u, &d);
-	if (rc < 0) {
-		pthread_mutex_lock(&g->lock);
-		g->detail = d;
-		g->detail.code = rc;
-		pthread_mutex_unlock(&g->lock);
-	}
-	return rc;
+	return grove__api_told(g, rc, &d);
 }
 
 const struct grove_usage_row *grove_usage_totals(const struct grove_usage *u)

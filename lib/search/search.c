@@ -227,7 +227,7 @@ static int know_session(struct teller *t, const struct grove__search_hit *h,
 static int tell_hit(struct teller *t, const struct grove__search_hit *h)
 {
 	const struct grove__sweep_log *l = &t->s->sweep.logs[h->log];
-	struct grove_search_hit out = { .size = sizeof(out), .time = h->time, .score = h->score };
+	struct grove_search_hit out = { .time = h->time, .score = h->score };
 	int rc = open_log(t, h);
 
 	rc = rc ? rc : read_hit(t, h);

@@ -5,6 +5,7 @@
  * reached. Rows are only ever added behind, so what it shows never changes.
  */
 #include "session/session.h"
+#include "base/sized.h"
 
 #include <stdlib.h>
 
@@ -85,9 +86,13 @@ void grove_view_unref(struct grove_view *v)
 	free(v);
 }
 
-void grove_view_counts(const struct grove_view *v, struct grove_counts *out)
+int grove_view_counts(const struct grove_view *v, struct grove_counts *out)
 {
-	*out = v->counts;
+	int rc = grove__sized_check(out, NULL);
+
+	if (!rc)
+		grove__sized_give(out, &v->counts, sizeof(v->counts));
+	return rc;
 }
 
 uint64_t grove_view_rev(const struct grove_view *v)
@@ -103,6 +108,7 @@ uint32_t grove_view_count(const struct grove_view *v)
 void grove__view_row(const struct grove__spine *s, uint32_t i, struct grove_entry *out)
 {
 	*out = (struct grove_entry){
+		.size = sizeof(*out),
 		.index = i,
 		.parent = grove__spine_parent(s, i),
 		.id = grove__spine_id(s, i),
@@ -120,15 +126,20 @@ void grove__view_row(const struct grove__spine *s, uint32_t i, struct grove_entr
 int grove_view_entry(const struct grove_view *v, uint32_t i, struct grove_entry *out)
 {
 	const struct grove__label *l;
+	struct grove_entry e;
+	int rc = grove__sized_check(out, NULL);
 
+	if (rc)
+		return rc;
 	if (i >= v->nr)
 		return GROVE_ENOTFOUND;
-	grove__view_row(v->image->spine, i, out);
+	grove__view_row(v->image->spine, i, &e);
 	l = grove__labels_get(v->labels, i);
 	if (l) {
-		out->label = l->text;
-		out->label_time = grove__spine_time(v->image->spine, l->set_by);
+		e.label = l->text;
+		e.label_time = grove__spine_time(v->image->spine, l->set_by);
 	}
+	grove__sized_give(out, &e, sizeof(e));
 	return 0;
 }
 

@@ -559,7 +559,10 @@ int grove__watch_next(struct grove_watch *w, int64_t ms, struct grove_event *out
 		if (w->next < w->nr) {
 			const struct grove__happened *e = &w->queue[w->next++];
 
-			*out = (struct grove_event){ e->rev, e->kind, w->session_id, e->entry_id, e->seq };
+			*out = (struct grove_event){ .size = sizeof(*out), .rev = e->rev,
+						     .kind = e->kind, .seq = e->seq,
+						     .session_id = w->session_id,
+						     .entry_id = e->entry_id };
 			return 0;
 		}
 		if (w->gone)

@@ -62,10 +62,7 @@ static struct grove__storage_job *make_job(const struct grove_storage_call *c)
 		j->call.path2 = copy(&at, c->path2, path2);
 	j->call.bytes = grove__slice(copy(&at, c->bytes.ptr, c->bytes.len), c->bytes.len);
 	if (c->options) {
-		size_t size = c->options->size;
-
-		memcpy(&j->options, c->options, size < sizeof(j->options) ? size : sizeof(j->options));
-		j->options.size = sizeof(j->options);
+		grove__sized_take(&j->options, sizeof(j->options), c->options, NULL);
 		j->call.options = &j->options;
 	}
 	/* an opened writer is an answer, not a question */
@@ -155,14 +152,19 @@ int grove_storage_submit(struct grove_storage *st, const struct grove_storage_ca
 			 grove_storage_done_fn *done, void *payload)
 {
 	struct grove__storage_job *j = NULL;
+	struct grove_storage_call c;
 	struct grove_detail d;
 	int rc;
 
 	grove__fail_clear(&d);
-	rc = grove__storage_check(st, call, &d);
-	if (!rc && call->op == GROVE_STORAGE_OPEN_WRITER && !done)
-		rc = grove__fail(&d, GROVE_EINVAL, call->path, "nobody to give the writer to");
-	if (!rc && !(j = make_job(call)))
+	rc = grove__sized_take(&c, sizeof(c), call, &d);
+	if (!rc)
+		rc = grove__sized_check(c.options, &d);
+	if (!rc)
+		rc = grove__storage_check(st, &c, &d);
+	if (!rc && c.op == GROVE_STORAGE_OPEN_WRITER && !done)
+		rc = grove__fail(&d, GROVE_EINVAL, c.path, "nobody to give the writer to");
+	if (!rc && !(j = make_job(&c)))
 		rc = grove__fail_nomem(&d);
 	if (rc)
 		return grove__storage_told(st, rc, &d);
@@ -171,7 +173,7 @@ int grove_storage_submit(struct grove_storage *st, const struct grove_storage_ca
 
 	pthread_mutex_lock(&st->lock);
 	if (st->waiting > st->queue_max || j->cost > st->queue_max - st->waiting)
-		rc = grove__fail(&d, GROVE_EFULL, call->path, "too much is waiting to be written");
+		rc = grove__fail(&d, GROVE_EFULL, c.path, "too much is waiting to be written");
 	if (!rc)
 		rc = start(st, &d);
 	if (!rc) {

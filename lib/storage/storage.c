@@ -16,10 +16,10 @@
 int grove__storage_init(struct grove_storage *st, const struct grove__storage_ops *ops,
 			const struct grove_storage_options *opt)
 {
-	struct grove_storage_options o = { .size = sizeof(o) };
+	struct grove_storage_options o;
+	struct grove_detail d;
+	int rc = grove__sized_take(&o, sizeof(o), opt, &d);
 
-	if (opt)
-		memcpy(&o, opt, opt->size < sizeof(o) ? opt->size : sizeof(o));
 	st->ops = ops;
 	st->flags = o.flags;
 	st->queue_max = o.queue_max ? o.queue_max : QUEUE_MAX;
@@ -28,7 +28,7 @@ int grove__storage_init(struct grove_storage *st, const struct grove__storage_op
 	pthread_mutex_init(&st->lock, NULL);
 	pthread_cond_init(&st->wake, NULL);
 	pthread_cond_init(&st->settled, NULL);
-	return 0;
+	return grove__storage_told(st, rc, &d);
 }
 
 void grove__storage_ref(struct grove_storage *st)
@@ -261,7 +261,7 @@ int grove__storage_check(struct grove_storage *st, const struct grove_storage_ca
 {
 	unsigned need;
 
-	if (c->size < sizeof(*c) || (size_t)c->op >= sizeof(needs))
+	if ((size_t)c->op >= sizeof(needs))
 		return grove__fail(d, GROVE_EINVAL, NULL, "no such operation");
 	need = needs[c->op];
 	if ((need & NEEDS_PATH && (!c->path || !*c->path)) ||
@@ -329,26 +329,27 @@ static void await_turn(struct grove_storage *st, struct grove_writer *w)
 
 int grove_storage_run(struct grove_storage *st, struct grove_storage_call *call)
 {
+	struct grove_storage_call c;
 	struct grove_writer *w = NULL;
 	struct grove_detail d;
 	int rc;
 
 	grove__fail_clear(&d);
-	rc = grove__storage_check(st, call, &d);
+	rc = grove__sized_take(&c, sizeof(c), call, &d);
+	if (!rc)
+		rc = grove__storage_check(st, &c, &d);
 	if (!rc) {
 		/* whoever is told of an error may free the writer */
-		if (needs[call->op] & NEEDS_WRITER) {
-			w = call->writer;
+		if (needs[c.op] & NEEDS_WRITER) {
+			w = c.writer;
 			grove__writer_ref(w);
 			await_turn(st, w);
 		}
-		rc = grove__storage_perform(st, call, &d);
+		rc = grove__storage_perform(st, &c, &d);
 	}
-	rc = grove__storage_told(st, rc, &d);
-	if (call->size >= sizeof(*call)) {
-		call->result = rc;
-		call->detail = NULL;
-	}
+	c.result = rc = grove__storage_told(st, rc, &d);
+	c.detail = NULL;
+	grove__sized_give(call, &c, sizeof(c));
 	if (w)
 		grove__writer_unref(w);
 	return rc;
@@ -387,11 +388,16 @@ int grove_storage_write_text(struct grove_storage *st, const char *path, struct 
 int grove_storage_stat(struct grove_storage *st, const char *path, struct grove_storage_stat *out)
 {
 	struct grove_storage_call c = call_of(GROVE_STORAGE_STAT, path);
-	int rc = grove_storage_run(st, &c);
+	struct grove_storage_stat found;
+	struct grove_detail d;
+	int rc = grove__sized_check(out, &d);
 
-	out->bytes = c.file_bytes;
-	out->mtime_ms = c.mtime_ms;
-	out->mtime_ns = c.mtime_ns;
+	if (rc)
+		return grove__storage_told(st, rc, &d);
+	rc = grove_storage_run(st, &c);
+	found = (struct grove_storage_stat){ .bytes = c.file_bytes, .mtime_ms = c.mtime_ms,
+					     .mtime_ns = c.mtime_ns };
+	grove__sized_give(out, &found, sizeof(found));
 	return rc;
 }
 

@@ -13,6 +13,7 @@
 #ifndef GROVE_STORAGE_STORAGE_H
 #define GROVE_STORAGE_STORAGE_H
 
+#include "base/sized.h"
 #include "base/buf.h"
 #include "base/fail.h"
 #include "grove/storage.h"

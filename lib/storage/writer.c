@@ -58,13 +58,14 @@ int grove__writer_open(struct grove_storage *st, const char *path,
 		       const struct grove_writer_options *opt, struct grove_writer **out,
 		       struct grove_detail *d)
 {
-	struct grove_writer_options o = { .size = sizeof(o) };
-	struct grove_writer *w = calloc(1, sizeof(*w));
-	int err;
+	struct grove_writer_options o;
+	struct grove_writer *w;
+	int err, rc = grove__sized_take(&o, sizeof(o), opt, d);
 
 	*out = NULL;
-	if (opt)
-		memcpy(&o, opt, opt->size < sizeof(o) ? opt->size : sizeof(o));
+	if (rc)
+		return rc;
+	w = calloc(1, sizeof(*w));
 	if (!w || !(w->path = strdup(path))) {
 		free(w);
 		return grove__fail_nomem(d);

@@ -5,6 +5,7 @@
  * where its agents keep sessions.
  */
 #include "world/world.h"
+#include "base/sized.h"
 
 #include "base/array.h"
 #include "js/js.h"
@@ -335,12 +336,14 @@ static int take_options(struct grove *g, const struct grove_options *opt, struct
 
 int grove__world_open(struct grove *g, const struct grove_options *opt, struct grove_detail *d)
 {
-	struct grove_options none = { .size = sizeof(none) };
+	struct grove_options o;
 	int rc;
 
 	memset(g, 0, sizeof(*g));
 	pthread_mutex_init(&g->lock, NULL);
-	rc = take_options(g, opt ? opt : &none, d);
+	rc = grove__sized_take(&o, sizeof(o), opt, d);
+	if (!rc)
+		rc = take_options(g, &o, d);
 	if (!rc && !g->given)
 		rc = discover(g, d);
 	return rc;

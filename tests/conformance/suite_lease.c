@@ -380,7 +380,7 @@ static void of_many_who_take_it_one_succeeds(void **state)
 	grove__log_close(make_log(f, key, LINES("one")));
 	pthread_barrier_init(&start, NULL, ARRAY(taker));
 	for (size_t i = 0; i < ARRAY(taker); i++) {
-		taker[i] = (struct taker){ f, &start, open_log(f, key, GROVE_LOG_WRITE), { "", 0, 0 }, "",
+		taker[i] = (struct taker){ f, &start, open_log(f, key, GROVE_LOG_WRITE), { .number = 0 }, "",
 					   0 };
 		snprintf(taker[i].owner, sizeof(taker[i].owner), "owner %zu", i);
 		assert_int_equal(pthread_create(&thread[i], NULL, race_to_take, &taker[i]), 0);

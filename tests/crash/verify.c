@@ -72,7 +72,7 @@ static void collect(struct look *l, struct grove_view *v)
 	l->rows = grove_view_count(v);
 	for (uint32_t i = 0; i < l->rows; i++) {
 		const struct fact *refused;
-		struct grove_entry e;
+		struct grove_entry e = { .size = sizeof(e) };
 		unsigned mark;
 
 		line.len = 0;
@@ -264,7 +264,7 @@ static void next_one(struct look *l, struct grove *g, const char *id, const char
 	const char *mine = NULL;
 	char found[72];
 	uint32_t i = GROVE_NONE;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 	int rc;
 
 	if (path)

@@ -52,7 +52,7 @@ static void all_forms(struct grove *g, struct grove_session *a, struct grove_ses
 	static const char *const modes[] = { "cli", "sdk" };
 	struct grove_context_options opt = { .size = sizeof(opt) };
 	struct grove_view *v;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 
 	for (int llm = 0; llm < 2; llm++) {
 		for (int mode = 0; mode < (claude ? 2 : 1); mode++) {

@@ -88,7 +88,7 @@ static int nobody(void *payload, const char *ptr, size_t len)
 
 static void ask_entries(struct grove_view *v, struct grove_buf *line)
 {
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 	uint32_t *list;
 	size_t n;
 

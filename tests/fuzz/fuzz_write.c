@@ -108,7 +108,7 @@ static void append(struct grove *g, struct grove_store *st, struct grove_session
 
 static const char *some_id(struct grove_session *s, uint64_t chance, struct grove_buf *out)
 {
-	struct grove_entry e = { 0 };
+	struct grove_entry e = { .size = sizeof(e) };
 	struct grove_view *v;
 
 	CHECK(!grove_session_view(s, &v));

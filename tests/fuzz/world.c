@@ -146,7 +146,7 @@ static void tell_children(struct grove_view *v, struct grove_buf *out)
 
 	CHECK(seen != NULL);
 	for (uint32_t of = 0; of <= nr; of++) {
-		struct grove_entry e;
+		struct grove_entry e = { .size = sizeof(e) };
 
 		CHECK(!grove_view_children(v, of == nr ? GROVE_NONE : of, 0, &list, &n));
 		for (size_t i = 0; i < n; i++) {
@@ -164,7 +164,7 @@ static void tell_children(struct grove_view *v, struct grove_buf *out)
 static void tell_path(struct grove_view *v, uint32_t to, struct grove_buf *out)
 {
 	uint32_t *path;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 	size_t n;
 
 	CHECK(!grove_view_path(v, to, &path, &n));
@@ -181,7 +181,7 @@ static void tell_path(struct grove_view *v, uint32_t to, struct grove_buf *out)
 struct grove_buf world_tell(struct grove_session *s, unsigned what)
 {
 	struct grove_buf b = GROVE_BUF_INIT, line = GROVE_BUF_INIT;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 	struct grove_view *v;
 	uint32_t nr;
 

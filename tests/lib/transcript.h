@@ -147,7 +147,7 @@ static inline const char *q(const char *text)
 static inline void assert_view_says(struct grove_view *v, const char *ids, const char *file, int at)
 {
 	struct grove_buf got = GROVE_BUF_INIT;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 	uint32_t *rows;
 	size_t nr;
 

@@ -148,7 +148,7 @@ static inline void assert_path(struct world *w, struct grove_session *s, const c
 {
 	struct grove_view *v = view_of(w, s);
 	struct grove_buf got = GROVE_BUF_INIT;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 	uint32_t *path;
 	size_t nr;
 
@@ -242,7 +242,7 @@ static inline uint32_t row(struct grove_view *v, const char *id)
 static inline void assert_one_line(struct world *w, struct grove_session *s)
 {
 	struct grove_view *v = view_of(w, s);
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 
 	for (uint32_t i = 0; i < grove_view_count(v); i++) {
 		assert_int_equal(grove_view_entry(v, i, &e), 0);
@@ -255,7 +255,7 @@ static inline const char *label_of(struct world *w, struct grove_session *s, con
 {
 	struct grove_view *v = view_of(w, s);
 	static char label[256];
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 
 	assert_int_equal(grove_view_entry(v, row(v, id), &e), 0);
 	snprintf(label, sizeof(label), "%s", e.label ? e.label : "-");

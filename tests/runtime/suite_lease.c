@@ -87,7 +87,7 @@ static void who_has_it_writes_and_nobody_else(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s, *t;
-	struct grove_lease x;
+	struct grove_lease x = { .size = sizeof(x) };
 
 	two_writers(w, &s, &t);
 	OK(w->g, grove_session_leased(s, &x));
@@ -120,7 +120,7 @@ static void holding_on_to_it_keeps_its_number(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = four(w);
-	struct grove_lease x, y;
+	struct grove_lease x = { .size = sizeof(x) }, y = { .size = sizeof(y) };
 
 	OK(w->g, grove_session_lease(s, "one", 1000, &x));
 	OK(w->g, grove_session_lease(s, "one", LONG, &y));
@@ -138,7 +138,7 @@ static void after_its_time_another_may_take_it_over(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s, *t;
-	struct grove_lease x, y;
+	struct grove_lease x = { .size = sizeof(x) }, y = { .size = sizeof(y) };
 
 	two_writers(w, &s, &t);
 	OK(w->g, grove_session_lease(s, "one", 1, &x));
@@ -166,7 +166,7 @@ static void the_same_owner_may_take_it_by_another_handle(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s, *t;
-	struct grove_lease x, y;
+	struct grove_lease x = { .size = sizeof(x) }, y = { .size = sizeof(y) };
 
 	two_writers(w, &s, &t);
 	OK(w->g, grove_session_lease(s, "one", LONG, &x));
@@ -191,7 +191,7 @@ static void nonsense_is_refused(void **state)
 	struct grove_new_options o = { .size = sizeof(o) };
 	char owner[GROVE_LEASE_OWNER_MAX + 2];
 	struct grove_session *later;
-	struct grove_lease x;
+	struct grove_lease x = { .size = sizeof(x) };
 
 	memset(owner, 'o', sizeof(owner));
 	owner[sizeof(owner) - 1] = '\0';
@@ -219,7 +219,7 @@ static void taking_it_is_no_event(void **state)
 	struct world *w = *state;
 	struct grove_session *s = four(w);
 	struct grove_watch *x;
-	struct grove_event e;
+	struct grove_event e = { .size = sizeof(e) };
 	uint64_t rev = rev_of(s);
 
 	OK(w->other, grove_watch_open(w->other, grove_session_id(s), GROVE_ANY_REV, &x));
@@ -236,7 +236,7 @@ static void it_moves_with_the_session(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = four(w), *t;
-	struct grove_lease x;
+	struct grove_lease x = { .size = sizeof(x) };
 	char to[400];
 
 	snprintf(to, sizeof(to), "%s/elsewhere", w->dir);
@@ -259,7 +259,7 @@ static void it_goes_with_the_session(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = create(w, "phoenix");
-	struct grove_lease x;
+	struct grove_lease x = { .size = sizeof(x) };
 
 	OK(w->g, grove_session_lease(s, "one", LONG, NULL));
 	OK(w->other, grove_remove(w->other, "phoenix", GROVE_REMOVE_NO_TRASH));
@@ -284,7 +284,7 @@ static void who_died_holds_it_until_its_time(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = four(w), *t;
-	struct grove_lease x;
+	struct grove_lease x = { .size = sizeof(x) };
 	pid_t pid;
 	int status;
 

@@ -29,8 +29,10 @@ static struct grove_watch *watch(struct world *w, struct grove_session *s, uint6
 static bool next(struct grove_watch *x, int64_t ms, struct told *out)
 {
 	struct grove_detail d;
-	int rc = grove_watch_next(x, ms, &out->e);
+	int rc;
 
+	out->e.size = sizeof(out->e);
+	rc = grove_watch_next(x, ms, &out->e);
 	if (rc < 0) {
 		grove_watch_error(x, &d);
 		fail_msg("%s: %s", grove_error_name(rc), d.message);
@@ -57,7 +59,7 @@ static void every_kind_of_event_is_told(void **state)
 	struct world *w = *state;
 	struct grove_session *s = four(w);
 	struct grove_watch *x = watch(w, s, GROVE_ANY_REV);
-	struct grove_event e;
+	struct grove_event e = { .size = sizeof(e) };
 	struct told t;
 	const char *id;
 	char want[100];
@@ -111,7 +113,7 @@ static void an_event_is_spelled_as_json(void **state)
 	struct world *w = *state;
 	struct grove_session *s = create(w, "spelled");
 	struct grove_watch *x = watch(w, s, GROVE_ANY_REV);
-	struct grove_event e;
+	struct grove_event e = { .size = sizeof(e) };
 	struct grove_buf b = GROVE_BUF_INIT;
 	char want[300];
 

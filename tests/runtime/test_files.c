@@ -54,7 +54,7 @@ static struct grove_watch *watch(struct world *w, uint64_t since)
 static uint64_t assert_told(struct grove_watch *x, const char *want)
 {
 	char got[2048] = "";
-	struct grove_event e;
+	struct grove_event e = { .size = sizeof(e) };
 	uint64_t rev = 0;
 	size_t n = 0;
 	int rc;
@@ -165,7 +165,7 @@ static void a_name_in_a_slot_is_told(void **state)
 	struct world *w = *state;
 	struct grove_new_options o = { .size = sizeof(o), .flags = GROVE_NEW_NOW, .dialect = "omp" };
 	struct grove_session *s;
-	struct grove_event e;
+	struct grove_event e = { .size = sizeof(e) };
 	struct grove_watch *x;
 	bool renamed = false;
 

@@ -193,7 +193,7 @@ void assert_leaf(struct grove_session *s, const char *id)
 void assert_path(struct grove_session *s, const char *ids)
 {
 	struct grove_view *v = view_of(s);
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 	char got[1024] = "";
 	uint32_t *path;
 	size_t nr, n = 0;
@@ -281,7 +281,7 @@ void assert_lacks(const struct grove_buf *doc, const char *part)
 void assert_label(struct grove_session *s, const char *id, const char *label)
 {
 	struct grove_view *v = view_of(s);
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 
 	OK(NULL, grove_view_entry(v, grove_view_find(v, id), &e));
 	if (label)

@@ -43,7 +43,7 @@ static void every_kind_has_a_call(void **state)
 		GROVE_KIND_BRANCH_SUMMARY };
 	const char *u, *id;
 	struct grove_view *v;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 
 	OK(w, grove_session_append_message(s, "{\"role\":\"user\",\"content\":\"hi\"}", &u));
 	OK(w, grove_session_append_thinking_level(s, "low", &id));
@@ -474,7 +474,7 @@ static void chains_of_leaf_marks_are_looked_through(void **state)
 	struct world *w = *state;
 	struct grove_session *s;
 	struct grove_view *v;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 
 	s = session_at(w, make(w, "a.jsonl", BRANCHES MARK("m1", "\"u1\"") MARK("m2", "\"m1\"")
 			       MARK("m3", "\"m2\"")), GROVE_WRITE);
@@ -574,7 +574,7 @@ static void labels_come_and_go(void **state)
 	struct world *w = *state;
 	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_WRITE);
 	struct grove_view *old;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 	const char *id;
 
 	OK(w, grove_session_label(s, "u1", "first", &id));

@@ -127,10 +127,10 @@ static void what_is_out_of_range_is_refused(void **state)
 	struct grove_session *s = fresh(w, GROVE_NEW_NOW), *held = fresh(w, 0);
 	struct grove_buf b = GROVE_BUF_INIT;
 	char ref[GROVE_BLOB_REF_MAX];
-	struct grove_lease lease;
+	struct grove_lease lease = { .size = sizeof(lease) };
 	struct grove_view *v = view_of(w, s);
 	struct grove_blobs *x;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 	struct grove_usage *u;
 	int applied = 7;
 

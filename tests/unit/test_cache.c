@@ -290,7 +290,7 @@ static const char *kept(struct world *w)
 static void tell_entries(struct grove_view *v, struct grove_buf *b)
 {
 	for (uint32_t i = 0; i < grove_view_count(v); i++) {
-		struct grove_entry e;
+		struct grove_entry e = { .size = sizeof(e) };
 
 		assert_int_equal(grove_view_entry(v, i, &e), 0);
 		assert_int_equal(grove__buf_addf(b, "%u %u %s %d %d %u %llu %llu %lld %s\n", e.index, e.parent,

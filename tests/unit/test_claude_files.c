@@ -322,7 +322,7 @@ static void megabytes_of_progress_do_not_hide_a_message(void **state)
 	struct world *w = *state;
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_session *s;
-	struct grove_counts n;
+	struct grove_counts n = { .size = sizeof(n) };
 
 	grove__buf_add_str(&b, FIRST);
 	for (int i = 0; i < 20000; i++)
@@ -562,7 +562,7 @@ static void whatever_call_fails_the_log_is_as_it_was_or_whole(void **state)
 		for (long n = 0;; n++) {
 			struct grove_buf before, after;
 			struct grove_session *s;
-			struct grove_counts c;
+			struct grove_counts c = { .size = sizeof(c) };
 			char dir[8192];
 			bool reached;
 			int rc;

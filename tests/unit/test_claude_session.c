@@ -219,7 +219,7 @@ static void a_line_about_the_session_has_no_id_and_no_parent(void **state)
 	struct world *w = *state;
 	struct grove_session *s = opened(w, FIRST);
 	struct grove_view *v;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 
 	assert_null(say(w, s, "{\"customTitle\":\"T\",\"type\":\"custom-title\"}"));
 	assert_null(say(w, s, "{\"type\":\"a type of next year\",\"x\":1}"));
@@ -406,7 +406,7 @@ static void an_unfinished_last_line_is_ended_before_the_next(void **state)
 	struct world *w = *state;
 	struct grove_session *s = opened(w, FIRST "{\"parentUuid\":\"a1\",\"type\":\"us");
 	const char *path = grove_session_path(s);
-	struct grove_counts n;
+	struct grove_counts n = { .size = sizeof(n) };
 
 	user(w, s, "on");
 	assert_int_equal(lines_in(path), 4);

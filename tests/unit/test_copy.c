@@ -88,7 +88,7 @@ static void every_byte_comes_back(void **state)
 	};
 	static const char *const dialects[] = { "pi", "omp", "xcsh", "claude" };
 	struct world *w = *state;
-	struct grove_archive_result r;
+	struct grove_archive_result r = { .size = sizeof(r) };
 
 	for (size_t d = 0; d < sizeof(dialects) / sizeof(*dialects); d++) {
 		struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
@@ -119,7 +119,7 @@ static void any_beginning_is_continued(void **state)
 {
 	static const char whole[] = HEADER ENTRY("u1", "null", "user", "one") "\r\nx\ny";
 	struct world *w = *state;
-	struct grove_archive_result r;
+	struct grove_archive_result r = { .size = sizeof(r) };
 	const char *from = in_world(w, "from"), *path;
 	char source[8192], there[8300];
 
@@ -152,7 +152,7 @@ static void any_beginning_is_continued(void **state)
 static void what_differs_stays_as_it_is(void **state)
 {
 	struct world *w = *state;
-	struct grove_archive_result r;
+	struct grove_archive_result r = { .size = sizeof(r) };
 
 	assert_int_equal(mkdir(in_world(w, "a"), 0700), 0);
 	assert_int_equal(mkdir(in_world(w, "b"), 0700), 0);
@@ -206,7 +206,7 @@ static int stop(void *payload, uint64_t done, uint64_t total)
 static void it_can_be_stopped_and_goes_on(void **state)
 {
 	struct world *w = *state;
-	struct grove_archive_result r;
+	struct grove_archive_result r = { .size = sizeof(r) };
 	int calls = 0;
 	char name[64];
 
@@ -418,7 +418,7 @@ static void what_a_host_keeps_comes_along(void **state)
 {
 	struct world *w = *state;
 	struct grove_new_options now = { .size = sizeof(now), .flags = GROVE_NEW_NOW };
-	struct grove_archive_result r;
+	struct grove_archive_result r = { .size = sizeof(r) };
 	struct grove_session *s;
 	const char *db = database(w, "values");
 	char id[100], back[8192];

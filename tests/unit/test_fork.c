@@ -159,7 +159,7 @@ static int append_is_refused(struct world *w)
 static void a_lease_is_the_parents_alone(void **state)
 {
 	struct world *w = *state;
-	struct grove_lease lease;
+	struct grove_lease lease = { .size = sizeof(lease) };
 
 	assert_int_equal(grove_session_lease(w->s, "parent", 600000, &lease), 0);
 	in_child(w, append_is_refused, NULL);
@@ -179,7 +179,7 @@ static int database_is_refused(struct world *w)
 {
 	const struct grove_list_options every = { .size = sizeof(every), .all = 1 };
 	struct grove_session *s;
-	struct grove_lease lease;
+	struct grove_lease lease = { .size = sizeof(lease) };
 	struct grove_list *list = NULL;
 	struct grove *g;
 

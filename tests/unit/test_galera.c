@@ -465,7 +465,7 @@ static struct grove_log *open_log(struct grove_store *st)
 
 static struct grove_lease take(struct grove_log *log, const char *owner, int64_t ms)
 {
-	struct grove_lease lease;
+	struct grove_lease lease = { .size = sizeof(lease) };
 	struct grove_detail d;
 
 	if (grove__log_lease(log, owner, ms, &lease, &d))
@@ -490,7 +490,7 @@ static void a_right_that_was_taken_over_is_worth_nothing_on_any_node(void **stat
 	struct grove_log *log[NODES];
 	struct grove_record rec = { .line = str("a line") };
 	struct grove_appended out;
-	struct grove_lease first, second;
+	struct grove_lease first = { .size = sizeof(first) }, second = { .size = sizeof(second) };
 	struct grove_detail d;
 	uint64_t tail, all = 0, before, tries, most = 0;
 	unsigned acknowledged = 0;

@@ -31,7 +31,7 @@ static struct {
 	uint64_t nr;
 	size_t written;
 	int applied;
-} got;
+} got = { .lease = { .size = sizeof(got.lease) } };
 
 static int on_path(void *p, const struct grove_path_entry *e)
 {

@@ -52,7 +52,7 @@ static void a_lock_that_is_never_given_up_is_a_conflict(void **state)
 	struct world *w = *state;
 	struct grove_session *s, *other;
 	struct grove_detail d;
-	struct grove_lease lease;
+	struct grove_lease lease = { .size = sizeof(lease) };
 	int fd;
 
 	file_make(FILE_OF(w), BRANCHES);
@@ -97,7 +97,7 @@ static void a_log_under_a_lock_is_not_replaced(void **state)
 {
 	struct world *w = *state;
 	struct grove_fix_options fix = { .size = sizeof(fix), .flags = GROVE_FIX_FORCE };
-	struct grove_fix_result r = { 0 };
+	struct grove_fix_result r = { .size = sizeof(r) };
 	struct grove_session *s;
 	struct grove_detail d;
 	int fd;

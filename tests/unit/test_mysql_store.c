@@ -277,7 +277,7 @@ static void a_session_that_is_locked_for_too_long_is_a_conflict(void **state)
 						    .patience_ms = 500 };
 	struct world *w = *state;
 	const struct grove_record rec = { .line = str("1") };
-	struct grove_lease lease;
+	struct grove_lease lease = { .size = sizeof(lease) };
 	struct grove_log *log;
 	MYSQL *m = raw_open(w->db);
 
@@ -445,7 +445,7 @@ static void other_changes_survive_a_lost_answer(void **state)
 	struct grove_key to = { "q", "b.jsonl", "" };
 	const struct grove_record longer = { .line = str("longer") };
 	struct grove_log_stat st;
-	struct grove_lease lease;
+	struct grove_lease lease = { .size = sizeof(lease) };
 	struct through t;
 	struct grove_buf b = GROVE_BUF_INIT;
 	unsigned nr;

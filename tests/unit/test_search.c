@@ -854,7 +854,7 @@ static void assert_sent(const struct place *p, const char *path)
 	for (size_t i = 0; i < nr; i++)
 		on_path[path_rows[i]] = 1;
 	for (uint32_t i = 0; i < v->nr; i++) {
-		struct grove_entry e;
+		struct grove_entry e = { .size = sizeof(e) };
 
 		assert_int_equal(grove_view_entry(v, i, &e), 0);
 		if (on_path[i])

@@ -367,7 +367,7 @@ static void assert_deferral_survives(struct world *w, int err)
 {
 	struct grove_session *s = fresh(w, 0);
 	const char *a;
-	struct grove_counts n;
+	struct grove_counts n = { .size = sizeof(n) };
 
 	OK(w, grove_session_append_custom(s, "a", NULL, &a));
 	fail_at("write", err, 0, -1);
@@ -496,7 +496,7 @@ static void a_fork_of_a_path_has_its_entries_and_labels(void **state)
 		ENTRY("x", "\"l2\"", "user", "below labels")), GROVE_READ), *t;
 	struct grove_fork_options o = { .size = sizeof(o), .leaf = "x", .cwd = "/other/place" };
 	struct grove_view *v;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 
 	OK(w, grove_session_fork(s, &o, &t));
 	assert_string_equal(grove_session_cwd(t), "/other/place");

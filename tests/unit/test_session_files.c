@@ -133,7 +133,7 @@ static void half_a_line_of_another_is_closed_before_ours(void **state)
 	struct world *w = *state;
 	struct grove_session *s = open_branches(w, GROVE_WRITE);
 	const char *id;
-	struct grove_counts n, again;
+	struct grove_counts n = { .size = sizeof(n) }, again = { .size = sizeof(again) };
 	char ids[64];
 
 	file_add(FILE_OF(w), "{\"type\":\"message\",\"id\":\"half");
@@ -163,7 +163,7 @@ static void a_torn_tail_that_is_finished_later_counts(void **state)
 	static const char line[] = ENTRY("t1", "\"u3\"", "user", "finished");
 	struct world *w = *state;
 	struct grove_session *s;
-	struct grove_counts n;
+	struct grove_counts n = { .size = sizeof(n) };
 
 	make(w, "a.jsonl", BRANCHES);
 	file_put(FILE_OF(w), O_APPEND, line, 40);
@@ -400,7 +400,7 @@ static void late_parents_and_double_ids_of_others_are_settled(void **state)
 	struct world *w = *state;
 	struct grove_session *s = open_branches(w, GROVE_WRITE);
 	struct grove_view *old, *v;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 
 	file_add(FILE_OF(w), ENTRY("o", "\"later\"", "user", "orphan"));
 	grove_session_refresh(s);
@@ -532,7 +532,7 @@ static char *ids_of(struct world *w, struct grove_session *s)
 {
 	struct grove_view *v = view_of(w, s);
 	struct grove_buf b = GROVE_BUF_INIT;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 
 	for (uint32_t i = 0; i < grove_view_count(v); i++) {
 		assert_int_equal(grove_view_entry(v, i, &e), 0);
@@ -816,7 +816,7 @@ static void odd_lines_hide_no_others(void **state)
 		ENTRY("b", "\"a\"", "user", "lone \\ud800 surrogate \xff byte") "\0";
 	struct world *w = *state;
 	struct grove_session *s;
-	struct grove_counts n;
+	struct grove_counts n = { .size = sizeof(n) };
 
 	file_put(FILE_OF(w), O_CREAT, bytes, sizeof(bytes) - 1);
 	s = session_at(w, FILE_OF(w), GROVE_READ);
@@ -895,7 +895,7 @@ static void a_line_of_70_mb_is_indexed_without_holding_it(void **state)
 	int fd = open(FILE_OF(w), O_CREAT | O_WRONLY, 0600);
 	struct grove_session *s;
 	struct rusage before, after;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 	struct grove_view *v;
 
 	put_x(fd, HEADER ENTRY("a", "null", "user", "before") "{\"type\":\"custom\",\"customType\":\"t\",\"data\":\"", len,

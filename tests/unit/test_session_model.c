@@ -137,7 +137,7 @@ static void context_ids(const struct model *m, int leaf, struct grove_buf *out)
 
 static void compare_entries(const struct model *m, const struct handle *h, struct grove_view *v)
 {
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 
 	assert_int_equal(grove_view_count(v), h->known);
 	for (int i = 0; i < h->known; i++) {
@@ -405,7 +405,7 @@ static void step_leaf(struct model *m, struct handle *h)
 	bool persist = chance_below(&m->c, 2);
 	int to = -1, from;
 	struct grove_view *v;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 
 	if (m->nr && chance_below(&m->c, 6))
 		to = any(m);
@@ -514,7 +514,7 @@ static void step_fork(struct model *m, struct handle *h)
 		grove_view_unref(mine);
 	} else {
 		for (uint32_t i = 0; i < grove_view_count(v); i++) {
-			struct grove_entry e;
+			struct grove_entry e = { .size = sizeof(e) };
 
 			assert_int_equal(grove_view_entry(v, i, &e), 0);
 			assert_int_equal(e.parent, i ? i - 1 : GROVE_NONE);

@@ -88,7 +88,7 @@ static void look(struct crowd *c, struct grove_view *v)
 	uint32_t nr = grove_view_count(v), *row;
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_counts n = { .size = sizeof(n) };
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 	size_t count, bytes = 0;
 	int rc;
 

@@ -436,7 +436,7 @@ static void use_version_2(struct world *w)
 	struct grove_log *log = log_of(w, &key_a, GROVE_LOG_WRITE), *other;
 	struct grove_record rec = { .line = str("line two"), .id = str("e1"), .kind = 2, .time = 1 };
 	struct grove_log_stat st;
-	struct grove_lease lease;
+	struct grove_lease lease = { .size = sizeof(lease) };
 	struct grove_appended out;
 	unsigned kinds = 0, nr = 0;
 
@@ -1023,7 +1023,7 @@ static void a_lease_by_another_store_is_noticed(void **state)
 	struct world *w = *state;
 	struct grove_log *log = make(w, LINES("one")), *theirs;
 	struct grove_store *other;
-	struct grove_lease lease;
+	struct grove_lease lease = { .size = sizeof(lease) };
 	struct grove_detail d;
 
 	OK(add(w, log, str("two"), 1));

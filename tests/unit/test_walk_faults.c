@@ -440,7 +440,7 @@ static int act_watch(const struct stage *st, struct grove *g)
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_session *s = NULL;
 	struct grove_watch *w;
-	struct grove_event e;
+	struct grove_event e = { .size = sizeof(e) };
 	int rc = grove_watch_open(g, name_of(st), GROVE_ANY_REV, &w), more;
 
 	rc = rc ? rc : grove_session_open(g, name_of(st), GROVE_WRITE, &s);
@@ -787,7 +787,7 @@ static int act_beside(const struct stage *st, struct grove *g)
 	struct grove_buf b = GROVE_BUF_INIT;
 	char ref[GROVE_BLOB_REF_MAX];
 	struct grove_session *s;
-	struct grove_lease lease;
+	struct grove_lease lease = { .size = sizeof(lease) };
 	uint64_t id = 0;
 	int rc = grove_session_open(g, name_of(st), GROVE_WRITE, &s);
 

@@ -100,7 +100,7 @@ static void writers_take_turns(struct world *w, unsigned flags)
 {
 	struct grove_session *s;
 	struct grove_view *v;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 	pid_t pid[WRITERS];
 	int status;
 

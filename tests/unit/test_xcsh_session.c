@@ -576,7 +576,7 @@ static void a_file_of_version_1_is_migrated_when_it_is_opened_for_writing(void *
 		struct grove_session *s = session_at(w, path, GROVE_READ);
 		struct grove_buf ids = GROVE_BUF_INIT;
 		struct grove_view *v = view_of(w, s);
-		struct grove_entry e;
+		struct grove_entry e = { .size = sizeof(e) };
 
 		assert_int_equal(grove_session_version(s), 1);
 		for (uint32_t n = 0; n < 3; n++) {

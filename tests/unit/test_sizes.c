@@ -1,0 +1,506 @@
+/*
+ * tests/unit/test_sizes.c: structs that begin with their size, as programs hand
+ * them over that were built with an earlier or a later grove.h.
+ *
+ * Each call is made with a struct that is cut off, in a block of exactly that
+ * many bytes (the address sanitizer watches over its end), with one that is
+ * longer, and with one whose size was not set.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "../lib/transcript.h"
+#include "grove/storage.h"
+
+#define MORE 64
+#define FILL 0x55
+
+static struct {
+	struct world *w;
+	struct grove_session *s;
+	struct grove_view *v;
+	struct grove_watch *watch;
+	struct grove_blobs *blobs;
+	struct grove_search *search;
+	struct grove_storage *files;
+	const char *path, *db;
+	char file[8300];
+} at;
+
+static int ignore_problem(void *payload, const struct grove_problem *p)
+{
+	(void)payload;
+	(void)p;
+	return 0;
+}
+
+static int ignore_hit(void *payload, const struct grove_search_hit *h)
+{
+	(void)payload;
+	(void)h;
+	return 0;
+}
+
+static int no_line(void *payload, struct grove_slice *line)
+{
+	(void)payload;
+	(void)line;
+	return 1;
+}
+
+/* ---------------------------------------------------------------- the calls */
+
+static int options(void *p)
+{
+	struct grove *g;
+	int rc = grove_open(&g, p);
+
+	grove_close(g);
+	return rc;
+}
+
+static int list(void *p)
+{
+	struct grove_list *l;
+	int rc = grove_list(at.w->g, p, &l);
+
+	grove_list_free(l);
+	return rc;
+}
+
+static int usage(void *p)
+{
+	struct grove_usage *u;
+	int rc = grove_usage(at.w->g, p, &u);
+
+	grove_usage_free(u);
+	return rc;
+}
+
+static int search(void *p)
+{
+	return grove_search_run(at.search, "words", p, ignore_hit, NULL);
+}
+
+static int new_session(void *p)
+{
+	struct grove_session *s;
+	int rc = grove_session_new(at.w->g, p, &s);
+
+	grove_session_close(s);
+	return rc;
+}
+
+static int append(void *p)
+{
+	return grove_session_append(at.s, text(USER("x")), p, NULL);
+}
+
+static int append_many(void *p)
+{
+	struct grove_slice json[2] = { text(USER("x")), text(USER("y")) };
+
+	return grove_session_append_many(at.s, json, 2, p, NULL);
+}
+
+static int compaction(void *p)
+{
+	return grove_session_append_compaction(at.s, p, NULL);
+}
+
+static int record(void *p)
+{
+	return grove_session_record(at.s, NULL, 0, p, NULL);
+}
+
+static int branch(void *p)
+{
+	return grove_session_branch(at.s, GROVE_ROOT, p, NULL);
+}
+
+static int fork_session(void *p)
+{
+	struct grove_session *s;
+	int rc = grove_session_fork(at.s, p, &s);
+
+	grove_session_close(s);
+	return rc;
+}
+
+static int counts(void *p)
+{
+	return grove_view_counts(at.v, p);
+}
+
+static int entry(void *p)
+{
+	return grove_view_entry(at.v, 0, p);
+}
+
+static int view_context(void *p)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc = grove_view_context(at.v, p, grove_buf_sink(&b));
+
+	grove_buf_release(&b);
+	return rc;
+}
+
+static int session_context(void *p)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc = grove_session_context(at.s, p, grove_buf_sink(&b));
+
+	grove_buf_release(&b);
+	return rc;
+}
+
+static int snapshot(void *p)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc = grove_view_snapshot(at.v, p, grove_buf_sink(&b));
+
+	grove_buf_release(&b);
+	return rc;
+}
+
+static int check(void *p)
+{
+	return grove_check(at.w->g, at.path, ignore_problem, NULL, p);
+}
+
+static int check_all(void *p)
+{
+	return grove_check(at.w->g, NULL, ignore_problem, NULL, p);
+}
+
+static int verify_store(void *p)
+{
+	return grove_store_verify(at.w->g, at.db, NULL, NULL, p);
+}
+
+static int fix_options(void *p)
+{
+	return grove_fix(at.w->g, at.path, p, NULL);
+}
+
+static int fix_result(void *p)
+{
+	return grove_fix(at.w->g, NULL, NULL, p);
+}
+
+static int put_blob(void *p)
+{
+	char ref[GROVE_BLOB_REF_MAX];
+
+	return grove_blobs_put(at.blobs, text("bytes"), p, ref, NULL);
+}
+
+static int verify_blobs(void *p)
+{
+	return grove_blobs_verify(at.blobs, NULL, NULL, NULL, p);
+}
+
+static int gc_options(void *p)
+{
+	return grove_blobs_gc(at.blobs, p, NULL, NULL, NULL);
+}
+
+static int gc_result(void *p)
+{
+	return grove_blobs_gc(at.blobs, NULL, NULL, NULL, p);
+}
+
+static int next_event(void *p)
+{
+	return grove_watch_next(at.watch, 0, p);
+}
+
+static int take_lease(void *p)
+{
+	return grove_session_lease(at.s, "me", 100000, p);
+}
+
+static int see_lease(void *p)
+{
+	return grove_session_leased(at.s, p);
+}
+
+static int archive_options(void *p)
+{
+	return grove_archive(at.w->g, at.path, p, NULL);
+}
+
+static int archive_result(void *p)
+{
+	return grove_archive(at.w->g, at.path, NULL, p);
+}
+
+static int copy_result(void *p)
+{
+	return grove_store_copy(at.w->g, at.db, at.db, NULL, NULL, p);
+}
+
+static int hydrate(void *p)
+{
+	struct grove_source src = { .next = no_line };
+
+	return grove_session_hydrate(at.w->g, p, &src, NULL);
+}
+
+static int storage_files(void *p)
+{
+	struct grove_storage *st;
+	int rc = grove_storage_files(&st, p);
+
+	grove_storage_close(st);
+	return rc;
+}
+
+static int storage_memory(void *p)
+{
+	struct grove_storage *st;
+	int rc = grove_storage_memory(&st, p);
+
+	grove_storage_close(st);
+	return rc;
+}
+
+static int storage_stat(void *p)
+{
+	return grove_storage_stat(at.files, at.path, p);
+}
+
+static int storage_writer(void *p)
+{
+	struct grove_writer *w;
+	int rc = grove_storage_open_writer(at.files, at.file, p, &w);
+
+	if (!rc)
+		grove_writer_free(w);
+	return rc;
+}
+
+static int storage_run(void *p)
+{
+	return grove_storage_run(at.files, p);
+}
+
+static int storage_submit(void *p)
+{
+	int rc = grove_storage_submit(at.files, p, NULL, NULL);
+
+	grove_storage_drain(at.files);
+	return rc;
+}
+
+/* ------------------------------------------------------- what is done to them */
+
+static void say_summary(void *p)
+{
+	((struct grove_compaction *)p)->summary = "summary";
+}
+
+static void say_branch(void *p)
+{
+	((struct grove_branch_summary *)p)->summary = "summary";
+}
+
+static void say_id(void *p)
+{
+	((struct grove_hydrate_options *)p)->id = "9d9c0c4e-0000-4000-8000-000000000001";
+}
+
+static void say_path(void *p)
+{
+	((struct grove_storage_call *)p)->op = GROVE_STORAGE_EXISTS;
+	((struct grove_storage_call *)p)->path = at.path;
+}
+
+#define SIZE(name) sizeof(struct grove_##name)
+#define UP_TO(name, member) (offsetof(struct grove_##name, member) + sizeof(char *))
+
+static const struct call {
+	const char *name;
+	int (*make)(void *p);
+	size_t size;                 /* of our struct */
+	bool out;                    /* it is a result */
+	size_t least;                /* the shortest that makes sense; 0: its size alone */
+	void (*fill)(void *p);
+} calls[] = {
+	{ "grove_open", options, SIZE(options) },
+	{ "grove_list", list, SIZE(list_options) },
+	{ "grove_usage", usage, SIZE(usage_options) },
+	{ "grove_search_run", search, SIZE(search_options) },
+	{ "grove_session_new", new_session, SIZE(new_options) },
+	{ "grove_session_append", append, SIZE(append_options) },
+	{ "grove_session_append_many", append_many, SIZE(append_options) },
+	{ "grove_session_append_compaction", compaction, SIZE(compaction), .least = UP_TO(compaction, summary),
+	  .fill = say_summary },
+	{ "grove_session_record", record, SIZE(record_options) },
+	{ "grove_session_branch", branch, SIZE(branch_summary), .least = UP_TO(branch_summary, summary),
+	  .fill = say_branch },
+	{ "grove_session_fork", fork_session, SIZE(fork_options) },
+	{ "grove_view_counts", counts, SIZE(counts), true },
+	{ "grove_view_entry", entry, SIZE(entry), true },
+	{ "grove_view_context", view_context, SIZE(context_options) },
+	{ "grove_session_context", session_context, SIZE(context_options) },
+	{ "grove_view_snapshot", snapshot, SIZE(snapshot_options) },
+	{ "grove_check", check, SIZE(check_result), true },
+	{ "grove_check of all", check_all, SIZE(check_result), true },
+	{ "grove_store_verify", verify_store, SIZE(check_result), true },
+	{ "grove_fix", fix_options, SIZE(fix_options) },
+	{ "grove_fix of all", fix_result, SIZE(fix_result), true },
+	{ "grove_blobs_put", put_blob, SIZE(blob_options) },
+	{ "grove_blobs_verify", verify_blobs, SIZE(blob_verify_result), true },
+	{ "grove_blobs_gc", gc_options, SIZE(blob_gc_options) },
+	{ "grove_blobs_gc, its result", gc_result, SIZE(blob_gc_result), true },
+	{ "grove_watch_next", next_event, SIZE(event), true },
+	{ "grove_session_lease", take_lease, SIZE(lease), true },
+	{ "grove_session_leased", see_lease, SIZE(lease), true },
+	{ "grove_archive", archive_options, SIZE(archive_options) },
+	{ "grove_archive, its result", archive_result, SIZE(archive_result), true },
+	{ "grove_store_copy", copy_result, SIZE(archive_result), true },
+	{ "grove_session_hydrate", hydrate, SIZE(hydrate_options), .least = UP_TO(hydrate_options, id),
+	  .fill = say_id },
+	{ "grove_storage_files", storage_files, SIZE(storage_options) },
+	{ "grove_storage_memory", storage_memory, SIZE(storage_options) },
+	{ "grove_storage_stat", storage_stat, SIZE(storage_stat), true },
+	{ "grove_storage_open_writer", storage_writer, SIZE(writer_options) },
+	{ "grove_storage_run", storage_run, SIZE(storage_call), .least = UP_TO(storage_call, path),
+	  .fill = say_path },
+	{ "grove_storage_submit", storage_submit, SIZE(storage_call), .least = UP_TO(storage_call, path),
+	  .fill = say_path },
+};
+#define NR_CALLS (sizeof(calls) / sizeof(*calls))
+
+/* A struct in a block of `room` bytes, of which it says that it has `size`. */
+static unsigned char *block(const struct call *c, size_t room, size_t size, int beyond)
+{
+	unsigned char *p = malloc(room);
+	size_t known = room < c->size ? room : c->size;
+
+	assert_non_null(p);
+	memset(p, 0, known);
+	memset(p + known, beyond, room - known);
+	memcpy(p, &size, sizeof(size));
+	if (c->fill)
+		c->fill(p);
+	return p;
+}
+
+static void assert_answers(const struct call *c, int want, unsigned char *p)
+{
+	int rc = c->make(p);
+
+	if (rc != want)
+		fail_msg("%s: %s, not %s", c->name, grove_error_name(rc), grove_error_name(want));
+}
+
+static void assert_all(const struct call *c, const unsigned char *p, size_t from, size_t to, int byte)
+{
+	for (size_t i = from; i < to; i++)
+		if (p[i] != byte)
+			fail_msg("%s: byte %zu is %#x, not %#x", c->name, i, p[i], byte);
+}
+
+static int open_all(void **state)
+{
+	struct world *w;
+
+	world_setup(state);
+	w = at.w = *state;
+	at.s = fresh(w, GROVE_NEW_NOW);
+	user(w, at.s, "words");
+	at.v = view_of(w, at.s);
+	at.path = strdup(grove_session_path(at.s));
+	at.db = strdup(in_world(w, "store"));
+	snprintf(at.file, sizeof(at.file), "%s/written", w->dir);
+	assert_int_equal(mkdir(at.db, 0700), 0);
+	OK(w, grove_watch_open(w->g, at.path, 0, &at.watch));
+	OK(w, grove_blobs_open(w->g, in_world(w, "blobs"), &at.blobs));
+	OK(w, grove_search_open(w->g, 0, &at.search));
+	assert_int_equal(grove_storage_files(&at.files, NULL), 0);
+	return 0;
+}
+
+static int close_all(void **state)
+{
+	grove_storage_close(at.files);
+	grove_search_close(at.search);
+	grove_blobs_close(at.blobs);
+	grove_watch_close(at.watch);
+	grove_view_unref(at.v);
+	grove_session_close(at.s);
+	free((char *)at.path);
+	free((char *)at.db);
+	return world_teardown(state);
+}
+
+static void a_struct_without_its_size_is_refused(void **state)
+{
+	(void)state;
+	for (const struct call *c = calls; c < calls + NR_CALLS; c++) {
+		unsigned char *p = block(c, c->size, 0, 0);
+
+		assert_answers(c, GROVE_EINVAL, p);
+		if (c->out)
+			assert_all(c, p, 0, c->size, 0);
+		free(p);
+	}
+}
+
+static void a_shorter_struct_is_read_and_written_as_far_as_it_goes(void **state)
+{
+	(void)state;
+	for (const struct call *c = calls; c < calls + NR_CALLS; c++) {
+		size_t least = c->least ? c->least : sizeof(size_t);
+		unsigned char *whole = block(c, c->size, c->size, 0), *p;
+		int want = c->make(whole);
+
+		for (size_t size = least; size < c->size; size += sizeof(size_t)) {
+			p = block(c, size, size, 0);
+			assert_answers(c, want, p);
+			free(p);
+		}
+		/* what lies past the end that it names is the caller's own */
+		p = block(c, c->size, least, 0);
+		memset(p + least, FILL, c->size - least);
+		assert_answers(c, want, p);
+		assert_all(c, p, least, c->size, FILL);
+		free(p);
+		free(whole);
+	}
+}
+
+static void of_a_longer_struct_the_unknown_part_is_ignored_and_becomes_zero(void **state)
+{
+	(void)state;
+	for (const struct call *c = calls; c < calls + NR_CALLS; c++) {
+		unsigned char *whole = block(c, c->size, c->size, 0);
+		unsigned char *p = block(c, c->size + MORE, c->size + MORE, FILL);
+
+		assert_answers(c, c->make(whole), p);
+		assert_all(c, p, c->size, c->size + MORE, c->out ? 0 : c->make == storage_run ? 0 : FILL);
+		free(p);
+		free(whole);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_struct_without_its_size_is_refused, open_all, close_all),
+		cmocka_unit_test_setup_teardown(a_shorter_struct_is_read_and_written_as_far_as_it_goes, open_all, close_all),
+		cmocka_unit_test_setup_teardown(of_a_longer_struct_the_unknown_part_is_ignored_and_becomes_zero,
+						open_all, close_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

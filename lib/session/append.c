@@ -1,589 +1,25 @@
 /*
- * session/append.c: new entries.
+ * session/append.c: new entries, from the call to the log.
+ *
+ *     grove__session_append      take the session's lock; an append that must be
+ *       │                        durable goes through the queue of append_group.c
+ *     grove__append_locked       a new session that another began as well is joined
+ *       │
+ *     grove__append_split        append_split.c: one input may become several
+ *       │                        entries; the leaf is pinned if rules find it
+ *     grove__append_all          compose (append_compose.c), store, until it fits
  *
  * An entry names its parent, so its bytes depend on where the leaf is; and the
- * leaf may move while we think, because others write too. So: compose against
- * what we know, let the store append only if that is still the truth, else
- * look again and compose anew. Nothing changes in memory before the store has
- * said yes.
+ * leaf may move while we compose, because others write too. So: compose against
+ * what we know, let the store append only if that is still the truth, else look
+ * again and compose anew. Nothing changes in memory before the store has said yes.
  */
-#include "session/session.h"
+#include "session/append_compose.h"
 
-#include "json/value.h"
-#include "js/js.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #define TRIES 1000
-#define KEEP ((size_t)1 << 20)
-
-/* An entry on its way to the log. */
-struct item {
-	size_t off;                      /* of its line in the batch's bytes */
-	size_t id_off, id_len;           /* of its id in the batch's names */
-	size_t parent_off, parent_len;   /* the same of its parent's; length 0: it has none */
-	uint32_t retry;                  /* the row that is this entry already, or GROVE_NONE */
-	size_t up;                       /* its parent in the batch, counted from 1; 0: `row` is it */
-	uint32_t row;
-	struct grove__entry e;
-	bool plain;                      /* `e` is all there is to know */
-};
-
-/* A batch of them. Lives with its session, so that one append costs no allocation. */
-struct grove__batch {
-	struct grove_session *s;
-	const struct grove_append_options *opt;
-	struct grove_buf lines, names, input, prepared;
-	struct item *item;
-	struct grove_record *rec;        /* of those that are to be stored */
-	size_t nr, fresh, cap;
-	struct grove_slice parent;       /* of the next entry; ptr NULL: none */
-	struct grove_buf parent_buf;
-	uint64_t base;                   /* of the log where the leaf is kept that it goes below */
-	struct grove_slice first_parent; /* of the first one; in the spine */
-	uint32_t first_row;
-	uint8_t random[256];             /* bytes from `random_at` on are unused */
-	size_t random_at;
-	bool starts_file, labels;
-	struct grove__about about;       /* of the session, for logs whose entries tell it */
-	bool guard;                      /* a line goes first that ends what an unfinished one began */
-	struct grove_detail *d;
-};
-
-void grove__append_batch_free(struct grove__batch *b)
-{
-	if (!b)
-		return;
-	grove__buf_release(&b->lines);
-	grove__buf_release(&b->names);
-	grove__buf_release(&b->input);
-	grove__buf_release(&b->prepared);
-	grove__buf_release(&b->parent_buf);
-	free(b->item);
-	free(b->rec);
-	free(b);
-}
-
-/* The session's batch, ready for `nr` entries. */
-static struct grove__batch *batch_get(struct grove_session *s, size_t nr,
-				      const struct grove_append_options *opt, struct grove_detail *d)
-{
-	struct grove__batch *b = s->batch;
-
-	if (!b) {
-		b = s->batch = calloc(1, sizeof(*b));
-		if (!b)
-			goto nomem;
-		b->s = s;
-		b->random_at = sizeof(b->random);
-	}
-	if (nr > b->cap) {
-		struct item *item = realloc(b->item, nr * sizeof(*item));
-		struct grove_record *rec;
-
-		if (!item)
-			goto nomem;
-		b->item = item;
-		rec = realloc(b->rec, (nr + 1) * sizeof(*rec));
-		if (!rec)
-			goto nomem;
-		b->rec = rec;
-		b->cap = nr;
-	}
-	b->opt = opt;
-	b->d = d;
-	return b;
-nomem:
-	grove__fail_nomem(d);
-	return NULL;
-}
-
-/* A large batch is not kept for the small ones that follow. */
-static void batch_put(struct grove__batch *b)
-{
-	if (b->lines.cap > KEEP)
-		grove__buf_release(&b->lines);
-	if (b->input.cap > KEEP)
-		grove__buf_release(&b->input);
-	if (b->prepared.cap > KEEP)
-		grove__buf_release(&b->prepared);
-}
-
-static struct grove_slice id_of(const struct grove__batch *b, size_t i)
-{
-	return grove__slice(b->names.ptr + b->item[i].id_off, b->item[i].id_len);
-}
-
-static int set_parent(struct grove__batch *b, struct grove_slice id)
-{
-	grove__buf_clear(&b->parent_buf);
-	if (!id.ptr) {
-		b->parent = id;
-		return 0;
-	}
-	if (grove__buf_add_slice(&b->parent_buf, id))
-		return grove__fail_nomem(b->d);
-	b->parent = grove__buf_slice(&b->parent_buf);
-	return 0;
-}
-
-/* Where the batch begins: what the caller says, or the leaf. */
-static int first_parent(struct grove__batch *b)
-{
-	struct grove_session *s = b->s;
-	const struct grove__spine *sp = s->image->spine;
-	uint32_t row;
-
-	if (b->opt && b->opt->parent) {
-		int rc = grove__session_row(s, b->opt->parent, &row, b->d);
-
-		if (rc)
-			return rc;
-	} else {
-		row = grove__session_leaf_row(s);
-	}
-	/* an entry without an id cannot be named: its nearest ancestor that can is */
-	row = grove__tree_named(sp, row);
-	b->first_row = row;
-	b->first_parent = row == GROVE_NONE ? grove__slice(NULL, 0)
-					    : grove__spine_name(grove__spine_id(sp, row));
-	return set_parent(b, b->first_parent);
-}
-
-static bool known_id(const struct grove__batch *b, struct grove_slice id)
-{
-	for (size_t i = 0; i < b->nr; i++)
-		if (grove__slice_eq(id_of(b, i), id))
-			return true;
-	return grove__idmap_get(&b->s->image->spine->ids, id) != GROVE__IDMAP_NONE;
-}
-
-/* Add an id to the batch's names; it becomes the id of entry `i`. */
-static int keep_id(struct grove__batch *b, size_t i, struct grove_slice id)
-{
-	b->item[i].id_off = b->names.len;
-	b->item[i].id_len = id.len;
-	return grove__buf_add_slice(&b->names, id) ? grove__fail_nomem(b->d) : 0;
-}
-
-static int make_id(struct grove__batch *b, size_t i)
-{
-	char text[40];
-	struct grove_slice id = { text, 0 };
-
-	for (unsigned tries = 0;; tries++) {
-		/* one question to the system serves sixteen ids */
-		if (b->random_at + 16 > sizeof(b->random)) {
-			grove__sys_random(b->random, sizeof(b->random));
-			b->random_at = 0;
-		}
-		id.len = b->s->at.dialect->entry_id(b->random + b->random_at, tries >= 100, text);
-		b->random_at += 16;
-		if (!known_id(b, id))
-			return keep_id(b, i, id);
-	}
-}
-
-/* The entry of the batch with that id, counted from 1; 0 if there is none. */
-static size_t in_batch(const struct grove__batch *b, struct grove_slice id)
-{
-	for (size_t i = b->nr; i-- > 0;)
-		if (b->item[i].retry == GROVE_NONE && grove__slice_eq(id_of(b, i), id))
-			return i + 1;
-	return 0;
-}
-
-/* Note what entry `i` hangs below: another one of the batch, or a row. */
-static void hang(struct grove__batch *b, size_t i, const struct grove__input *in,
-		 struct grove_slice parent)
-{
-	const struct grove__spine *sp = b->s->image->spine;
-	struct item *it = &b->item[i];
-
-	it->up = i;
-	it->row = b->first_row;
-	if (in->parent.ptr) {
-		it->up = parent.ptr ? in_batch(b, parent) : 0;
-		it->row = parent.ptr ? grove__spine_find(sp, GROVE_NONE, parent) : GROVE_NONE;
-	} else if (i && b->item[i - 1].retry != GROVE_NONE) {
-		it->up = 0;
-		it->row = b->item[i - 1].retry;
-	}
-}
-
-/*
- * The system message that a compaction carries along: of the path to `row`,
- * and of the entries of the batch from there down to `up`.
- */
-static int system_of(struct grove__batch *b, const struct grove__input *in, size_t up, uint32_t row,
-		     int64_t time, struct grove_buf *out)
-{
-	struct grove__fresh *fresh = NULL;
-	size_t nr = 0;
-	int rc;
-
-	if (!b->s->at.dialect->system || b->s->at.dialect->kind(in) != GROVE_KIND_COMPACTION)
-		return 0;
-	for (size_t i = up; i; i = b->item[i - 1].up)
-		nr++;
-	if (nr) {
-		fresh = calloc(nr, sizeof(*fresh));
-		if (!fresh)
-			return grove__fail_nomem(b->d);
-	}
-	for (size_t i = up, n = nr; i; i = b->item[i - 1].up) {
-		const struct item *it = &b->item[i - 1];
-		size_t end = i < b->nr ? b->item[i].off : b->lines.len;
-
-		fresh[--n] = (struct grove__fresh){
-			.line = { b->lines.ptr + it->off, end - it->off },
-			.kind = it->e.kind,
-			.role = it->e.role,
-		};
-		row = it->row;
-	}
-	rc = grove__context_system(b->s, row, fresh, nr, time, out, b->d);
-	free(fresh);
-	return rc;
-}
-
-/*
- * The line at the end of `lines`, from `off` on, as it is stored. What waits in
- * memory is prepared when it is written.
- */
-static int prepare(struct grove__batch *b, struct grove_buf *lines, size_t off)
-{
-	struct grove_slice line = { lines->ptr + off, lines->len - off };
-	int rc;
-
-	if (b->s->held)
-		return 0;
-	grove__buf_clear(&b->prepared);
-	rc = grove__session_prepare(b->s, line, &b->prepared, b->d);
-	if (rc)
-		return rc < 0 ? rc : 0;
-	grove__buf_cut(lines, off);
-	return grove__buf_add_slice(lines, grove__buf_slice(&b->prepared)) ? grove__fail_nomem(b->d) : 0;
-}
-
-/*
- * An id that came with the input and is there already: the same entry is a
- * retry that succeeds, another one is a conflict.
- */
-static int check_retry(struct grove__batch *b, size_t i, const struct grove__input *in,
-		       struct grove__place at)
-{
-	struct grove__image *im = b->s->image;
-	uint32_t row = grove__spine_find(im->spine, im->spine->nr, at.id), up;
-	struct grove_buf stored = GROVE_BUF_INIT, mine = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
-	struct grove_buf system = GROVE_BUF_INIT;
-	struct grove_slice value;
-	uint32_t above;
-	int rc;
-
-	if (row == GROVE_NONE)
-		return 0;
-	/* where nobody said otherwise it stands where it stands */
-	up = grove__spine_parent(im->spine, row);
-	if (!in->parent.ptr && (i || !b->opt || !b->opt->parent))
-		at.parent = up == GROVE_NONE ? grove__slice(NULL, 0)
-					     : grove__spine_name(grove__spine_id(im->spine, up));
-	if (!in->time.ptr && grove__spine_time(im->spine, row) != GROVE_NO_TIME)
-		at.time = grove__spine_time(im->spine, row);
-	rc = grove__image_line(im, b->s->log, row, &stored, &value, b->d);
-	above = at.parent.ptr ? grove__spine_find(im->spine, GROVE_NONE, at.parent) : GROVE_NONE;
-	if (!rc)
-		rc = system_of(b, in, 0, above, at.time, &system);
-	if (!rc)
-		rc = b->s->at.dialect->compose(in, &at, grove__buf_slice(&system), &mine, &target, b->d);
-	if (!rc)
-		rc = prepare(b, &mine, 0);
-	if (!rc && grove__slice_eq(value, grove__buf_slice(&mine)))
-		b->item[i].retry = row;
-	else if (!rc)
-		rc = grove__fail(b->d, GROVE_ECONFLICT, b->s->at.path,
-				 "there is another entry %.60s already", grove__spine_id(im->spine, row));
-	grove__buf_release(&stored);
-	grove__buf_release(&mine);
-	grove__buf_release(&target);
-	grove__buf_release(&system);
-	return rc;
-}
-
-/* The entry that a label or an edit is about must be there, and fit. */
-static int check_target(struct grove__batch *b, size_t i, struct grove_slice target,
-			enum grove_kind kind)
-{
-	const struct grove__spine *sp = b->s->image->spine;
-	const struct item *it = &b->item[i];
-	int len = (int)(target.len < 100 ? target.len : 100);
-	uint32_t row, r = it->row;
-	size_t own;
-	bool fits;
-
-	if (!target.len)
-		return 0;
-	own = in_batch(b, target);
-	row = grove__spine_find(sp, GROVE_NONE, target);
-	if (row == GROVE_NONE && !own)
-		return grove__fail(b->d, GROVE_ENOTFOUND, b->s->at.path, "Entry %.*s not found", len,
-				   target.ptr);
-	if (kind != GROVE_KIND_CONTEXT_EDIT)
-		return 0;
-	fits = own ? b->s->at.dialect->editable(b->item[own - 1].e.kind, b->item[own - 1].e.role)
-		   : b->s->at.dialect->editable(grove__spine_kind(sp, row), grove__spine_role(sp, row));
-	if (!fits)
-		return grove__fail(b->d, GROVE_EINVAL, b->s->at.path,
-				   "Entry %.*s does not contribute editable model content", len,
-				   target.ptr);
-	for (size_t up = it->up; up; up = b->item[up - 1].up) {
-		if (up == own)
-			return 0;
-		r = b->item[up - 1].row;
-	}
-	while (r != GROVE_NONE && r != row)
-		r = grove__spine_parent(sp, r);
-	if (r == GROVE_NONE || own)
-		return grove__fail(b->d, GROVE_EINVAL, b->s->at.path,
-				   "Entry %.*s is not on the active branch", len, target.ptr);
-	return 0;
-}
-
-/* An edit is stored in the form that its target's role wants. */
-static int fit_edit(struct grove__batch *b, struct grove__input *in, struct grove_buf *store)
-{
-	const struct grove__spine *sp = b->s->image->spine;
-	struct grove_buf target = GROVE_BUF_INIT;
-	struct grove_slice content;
-	enum grove_role role = GROVE_ROLE_NONE;
-	uint32_t row;
-	size_t own;
-	int rc = b->s->at.dialect->edit(in->json, &target, &content);
-
-	if (!rc && target.len) {
-		own = in_batch(b, grove__buf_slice(&target));
-		row = own ? GROVE_NONE : grove__spine_find(sp, GROVE_NONE, grove__buf_slice(&target));
-		if (own)
-			role = b->item[own - 1].e.role;
-		else if (row != GROVE_NONE)
-			role = grove__spine_role(sp, row);
-	}
-	if (!rc)
-		rc = b->s->at.dialect->fit_edit(in->json, role, store);
-	grove__buf_release(&target);
-	if (!rc)
-		return grove__image_input(b->s->image, store, in, b->d);
-	return rc < 0 ? grove__fail_nomem(b->d) : 0;
-}
-
-/* A parent that the input itself names. */
-static int input_parent(struct grove__batch *b, struct grove_slice raw, struct grove__place *at,
-			struct grove_buf *store)
-{
-	struct grove_slice id;
-
-	if (grove__json_type_of(raw) == JSON_NULL) {
-		at->parent = grove__slice(NULL, 0);
-		return 0;
-	}
-	if (grove__json_type_of(raw) != JSON_STRING)
-		return grove__fail(b->d, GROVE_EINVAL, NULL, "a parent is an entry's id or null");
-	if (grove__json_text(store, raw))
-		return grove__fail_nomem(b->d);
-	id = grove__buf_slice(store);
-	if (!known_id(b, id))
-		return grove__fail(b->d, GROVE_ENOTFOUND, b->s->at.path, "Entry %.100s not found",
-				   id.ptr);
-	at->parent = id;
-	return 0;
-}
-
-static int input_id(struct grove__batch *b, size_t i, struct grove_slice raw)
-{
-	struct grove_buf text = GROVE_BUF_INIT;
-	int rc;
-
-	if (grove__json_type_of(raw) != JSON_STRING || raw.len <= 2 || raw.len > 1024)
-		return grove__fail(b->d, GROVE_EINVAL, NULL, "an id is a string of 1 to 1022 bytes");
-	rc = grove__json_text(&text, raw) ? grove__fail_nomem(b->d)
-					  : keep_id(b, i, grove__buf_slice(&text));
-	grove__buf_release(&text);
-	return rc;
-}
-
-static int input_time(struct grove__batch *b, struct grove_slice raw, struct grove__place *at)
-{
-	struct grove_buf text = GROVE_BUF_INIT;
-	int rc = grove__json_type_of(raw) == JSON_STRING ? grove__json_text(&text, raw) : 0;
-
-	if (!rc)
-		at->time = grove__js_date_parse(grove__buf_slice(&text));
-	grove__buf_release(&text);
-	if (rc)
-		return grove__fail_nomem(b->d);
-	return at->time == GROVE_NO_TIME
-		       ? grove__fail(b->d, GROVE_EINVAL, NULL, "a timestamp is an ISO date in a string")
-		       : 0;
-}
-
-/* A tool's result goes below its call, of which there may be several at once. */
-static int below_call(struct grove__batch *b, const struct grove__input *in, struct grove__place *at)
-{
-	const struct grove__dialect *dialect = b->s->at.dialect;
-	struct grove_slice id;
-	int rc = dialect->chain_call ? dialect->chain_call(b->s->image->chain, in->json, &id) : 1;
-
-	if (!rc)
-		at->parent = id;
-	return rc < 0 ? grove__fail_nomem(b->d) : 0;
-}
-
-/* What the caller says about where it belongs, else what follows from where we are. */
-static int find_place(struct grove__batch *b, size_t i, const struct grove__input *in,
-		      struct grove__place *at, struct grove_buf *parent)
-{
-	int rc = 0;
-
-	at->about = &b->about;
-	at->parent = b->parent;
-	at->time = grove__sys_now_ms();
-	at->stamp = grove__slice(NULL, 0);
-	b->item[i].retry = GROVE_NONE;
-	/* what is beside the tree has no id, and nobody hangs below it */
-	if (b->s->at.dialect->kind(in) == GROVE_KIND_META) {
-		at->id = at->parent = grove__slice(NULL, 0);
-		return in->time.ptr ? input_time(b, in->time, at) : 0;
-	}
-	if (in->parent.ptr)
-		rc = input_parent(b, in->parent, at, parent);
-	else if (b->s->image->chain && !(b->opt && b->opt->parent))
-		rc = below_call(b, in, at);
-	if (!rc && in->time.ptr)
-		rc = input_time(b, in->time, at);
-	if (!rc)
-		rc = in->id.ptr ? input_id(b, i, in->id) : make_id(b, i);
-	if (rc)
-		return rc;
-	at->id = id_of(b, i);
-	return in->id.ptr ? check_retry(b, i, in, *at) : 0;
-}
-
-/* A plain message is what it says it is; of the rest the finished line is looked at. */
-static int judge(struct grove__batch *b, size_t i, const struct grove__input *in,
-		 enum grove_kind kind)
-{
-	const struct grove__dialect *dialect = b->s->at.dialect;
-	struct item *it = &b->item[i];
-	enum grove_role role = GROVE_ROLE_NONE;
-
-	it->plain = !b->s->image->chain && dialect->bare(in, &role);
-	if (!it->plain) {
-		struct grove__json_line l;
-		struct grove__arena tmp;
-		bool missed;
-		int verdict;
-
-		if (grove__buf_reserve(&b->lines, GROVE__JSON_PAD))
-			return grove__fail_nomem(b->d);
-		verdict = grove__json_scan(&b->s->image->want, b->lines.ptr + it->off,
-					   b->lines.len - it->off, true, &l);
-		grove__arena_init(&tmp);
-		if (verdict == JSON_VALUE)
-			dialect->index(&l, b->lines.ptr + it->off, &tmp, &it->e);
-		role = it->e.role;
-		missed = tmp.failed;
-		grove__arena_release(&tmp);
-		if (verdict == JSON_NOMEM || missed)
-			return grove__fail_nomem(b->d);
-	}
-	it->e.kind = (uint8_t)kind;
-	it->e.role = (uint8_t)role;
-	b->labels |= kind == GROVE_KIND_LABEL;
-	b->starts_file |= dialect->starts_file(kind, role);
-	return 0;
-}
-
-static int compose_one(struct grove__batch *b, size_t i, struct grove__input *in)
-{
-	const struct grove__dialect *dialect = b->s->at.dialect;
-	struct grove_buf fitted = GROVE_BUF_INIT, system = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
-	struct grove_buf parent = GROVE_BUF_INIT;
-	enum grove_kind kind = dialect->kind(in);
-	struct grove__place at;
-	struct item *it = &b->item[i];
-	bool retry;
-	int rc = 0;
-
-	memset(it, 0, sizeof(*it));
-	it->off = b->lines.len;
-	if (kind == GROVE_KIND_CONTEXT_EDIT)
-		rc = fit_edit(b, in, &fitted);
-	if (!rc)
-		rc = find_place(b, i, in, &at, &parent);
-	retry = !rc && it->retry != GROVE_NONE;
-	if (!rc && !retry) {
-		hang(b, i, in, at.parent);
-		rc = system_of(b, in, it->up, it->row, at.time, &system);
-	}
-	if (!rc && !retry)
-		rc = dialect->compose(in, &at, grove__buf_slice(&system), &b->lines, &target, b->d);
-	if (!rc && !retry)
-		rc = check_target(b, i, grove__buf_slice(&target), kind);
-	if (!rc && !retry)
-		rc = prepare(b, &b->lines, it->off);
-	if (!rc && !retry) {
-		it->parent_off = b->names.len;
-		it->parent_len = at.parent.len;
-		rc = grove__buf_add_slice(&b->names, at.parent) ? grove__fail_nomem(b->d) : 0;
-	}
-	if (!rc && !retry)
-		rc = judge(b, i, in, kind);
-	if (!rc && !retry) {
-		it->e.time = at.time;
-		it->e.has_id = at.id.len > 0;
-		it->e.parent_is = at.parent.ptr ? PARENT_NAMED : PARENT_NULL;
-		b->fresh++;
-	}
-	if (!rc) {
-		b->nr = i + 1;
-		if (it->id_len)
-			rc = set_parent(b, id_of(b, i));
-	}
-	grove__buf_release(&fitted);
-	grove__buf_release(&system);
-	grove__buf_release(&target);
-	grove__buf_release(&parent);
-	return rc;
-}
-
-static int compose_all(struct grove__batch *b, const struct grove_slice *json, size_t nr)
-{
-	struct grove__input in;
-	int rc = b->s->image->chain ? grove__session_about(b->s, &b->about, b->d) : 0;
-
-	if (!rc)
-		rc = first_parent(b);
-
-	b->nr = b->fresh = 0;
-	b->starts_file = b->labels = false;
-	grove__buf_clear(&b->lines);
-	grove__buf_clear(&b->names);
-	for (size_t i = 0; i < nr && !rc; i++) {
-		/* the scanner wants room behind the bytes, which the caller's may not have */
-		grove__buf_clear(&b->input);
-		if (grove__buf_add_slice(&b->input, json[i]))
-			return grove__fail_nomem(b->d);
-		rc = grove__image_input(b->s->image, &b->input, &in, b->d);
-		if (!rc)
-			rc = compose_one(b, i, &in);
-	}
-	if (!rc && grove__buf_reserve(&b->lines, GROVE__JSON_PAD))
-		rc = grove__fail_nomem(b->d);
-	return rc;
-}
 
 /* The records to be stored: what is there already is left out. */
 static void make_records(struct grove__batch *b)
@@ -599,7 +35,7 @@ static void make_records(struct grove__batch *b)
 			continue;
 		b->rec[n++] = (struct grove_record){
 			.line = { b->lines.ptr + b->item[i].off, end - b->item[i].off },
-			.id = id_of(b, i),
+			.id = grove__append_id(b, i),
 			.parent = grove__slice(b->names.ptr + b->item[i].parent_off,
 					       b->item[i].parent_len),
 			.time = b->item[i].e.time,
@@ -620,16 +56,16 @@ static int add_rows(struct grove__batch *b, const struct grove_appended *out)
 	for (size_t i = 0; i < b->nr && !rc; i++) {
 		/* without a header one of them is the first to tell the directory */
 		bool facts = im->header.cwd || !im->dialect->headless;
-		struct item *it = &b->item[i];
+		struct grove__append_item *it = &b->item[i];
 		struct grove_slice line;
 
 		if (it->retry != GROVE_NONE)
 			continue;
 		line = b->rec[n++].line;
-		it->e.id = id_of(b, i);
+		it->e.id = grove__append_id(b, i);
 		/* its parent is the entry before it, unless the input said otherwise */
 		if (it->plain && it->e.parent_is == PARENT_NAMED)
-			it->e.parent = i ? id_of(b, i - 1) : b->first_parent;
+			it->e.parent = i ? grove__append_id(b, i - 1) : b->first_parent;
 		rc = grove__image_add(im, line, pos, it->plain && facts ? &it->e : NULL);
 		pos += im->by_line ? 1 : line.len + 1;
 	}
@@ -709,29 +145,10 @@ static void give_ids(struct grove__batch *b, const char **ids)
 	const struct grove__spine *sp = b->s->image->spine;
 
 	for (size_t i = 0; ids && i < b->nr; i++) {
-		uint32_t row = !b->item[i].id_len ? GROVE_NONE : grove__spine_find(sp, sp->nr, id_of(b, i));
+		uint32_t row = !b->item[i].id_len ? GROVE_NONE : grove__spine_find(sp, sp->nr, grove__append_id(b, i));
 
 		ids[i] = row == GROVE_NONE ? NULL : grove__spine_id(sp, row);
 	}
-}
-
-/* The number of lines that there must be. */
-static int check_seq(struct grove_session *s, const struct grove_append_options *opt,
-		     struct grove_detail *d)
-{
-	uint64_t seq;
-	int rc;
-
-	if (!opt || !opt->expect_seq || opt->expect_seq == GROVE_ANY_SEQ)
-		return 0;
-	rc = grove__session_refresh(s, d);
-	if (rc < 0)
-		return rc;
-	seq = s->image->lines + s->image->torn;
-	if (seq == opt->expect_seq)
-		return 0;
-	return grove__fail(d, GROVE_ECONFLICT, s->at.path, "the session has %llu lines, not %llu",
-			   (unsigned long long)seq, (unsigned long long)opt->expect_seq);
 }
 
 /*
@@ -756,95 +173,172 @@ static void settle_leaf(struct grove__batch *b)
 	s->leaf = retry;
 }
 
+/* ----------------------------------------------------------------- attempts */
+
+/* One append, tried until the store takes it or the answer is final. */
+struct attempt {
+	struct grove_session *s;
+	struct grove__batch *b;
+	size_t nr;                       /* inputs */
+	int64_t patience_ns;             /* when waiting for a lock has taken long enough */
+	bool looked;                     /* read the log again for what an input speaks of */
+	unsigned idle;                   /* refreshes in a row that found nothing new */
+	struct grove_detail *d;
+};
+
+/* Does the caller say how many lines there must be? */
+static bool is_exact(const struct grove_append_options *opt)
+{
+	return opt && opt->expect_seq && opt->expect_seq != GROVE_ANY_SEQ;
+}
+
+/* The number of lines that there must be. */
+static int check_seq(struct grove_session *s, const struct grove_append_options *opt,
+		     struct grove_detail *d)
+{
+	uint64_t seq;
+	int rc;
+
+	if (!is_exact(opt))
+		return 0;
+	rc = grove__session_refresh(s, d);
+	if (rc < 0)
+		return rc;
+	seq = s->image->lines + s->image->torn;
+	if (seq == opt->expect_seq)
+		return 0;
+	return grove__fail(d, GROVE_ECONFLICT, s->at.path, "the session has %llu lines, not %llu",
+			   (unsigned long long)seq, (unsigned long long)opt->expect_seq);
+}
+
+/* Does the caller want to be told of lines that others wrote? One with nothing to write does not. */
+static bool wants_to_know(const struct attempt *t)
+{
+	bool writes = t->b->fresh || t->b->nr < t->nr;
+
+	return writes && (is_exact(t->b->opt) || t->s->flags & GROVE_TELL);
+}
+
+/* Could an entry that an input speaks of have come a moment ago? Asked once. */
+static bool may_have_come(struct attempt *t, int rc)
+{
+	bool unknown = (rc == GROVE_ENOTFOUND || rc == GROVE_EINVAL) && !t->looked;
+
+	t->looked |= unknown;
+	return unknown;
+}
+
+/* Is this the answer, whatever others have done meanwhile? */
+static bool is_final(const struct attempt *t, int rc)
+{
+	/* nobody else writes to lines that wait in memory */
+	if (t->s->held || (rc != GROVE_ECONFLICT && rc != GROVE_ESTALE))
+		return true;
+	if (rc == GROVE_ESTALE)
+		return false;
+	/* it waited for a lock that nobody gives up: once is enough */
+	if (grove__sys_ticks_ns() >= t->patience_ns)
+		return true;
+	/* it was not the store that refused: there is another entry of that id */
+	if (t->b->nr < t->nr)
+		return true;
+	/* a leaf that was moved is followed */
+	return wants_to_know(t) && !grove__kept_moved(t->s);
+}
+
+/* Read what others did. Returns 0 if the append may be tried again. */
+static int catch_up(struct attempt *t, int refused)
+{
+	struct grove_session *s = t->s;
+	uint64_t tail = s->image->tail, base = s->image->base;
+	int rc = grove__session_refresh(s, t->d);
+
+	if (rc < 0)
+		return rc;
+	/* nothing new, twice: the conflict is no concurrent append, somebody else holds the lease */
+	t->idle = rc || s->image->tail != tail || s->image->base != base ? 0 : t->idle + 1;
+	if (t->idle == 2)
+		return GROVE_ECONFLICT;
+	/* lines may have come since the store refused */
+	if (rc && wants_to_know(t) && s->flags & GROVE_TELL &&
+	    (refused == GROVE_ESTALE || s->image->tail != tail))
+		return grove__fail(t->d, GROVE_ECONFLICT, s->at.path, "was changed by another writer");
+	return check_seq(s, t->b->opt, t->d);
+}
+
+static int try_until_final(struct attempt *t, const struct grove_slice *json)
+{
+	struct grove_session *s = t->s;
+	struct grove__batch *b = t->b;
+
+	for (int tries = 0; tries < TRIES; tries++) {
+		int rc;
+
+		/* whoever says where it belongs does not ask where the leaf is */
+		b->base = grove__kept_has_values(s) && !(b->opt && b->opt->parent) ? s->image->base
+										 : GROVE_ANY_BASE;
+		rc = grove__append_compose(b, json, t->nr);
+		if (may_have_come(t, rc)) {
+			int more = grove__session_refresh(s, t->d);
+
+			if (more > 0)
+				continue;
+			return more < 0 ? more : rc;
+		}
+		if (!rc)
+			rc = store_batch(b);
+		if (is_final(t, rc))
+			return rc;
+		rc = catch_up(t, rc);
+		if (rc)
+			return rc;
+	}
+	return grove__fail(t->d, GROVE_ECONFLICT, s->at.path, "others append all the time");
+}
+
 int grove__append_all(struct grove_session *s, const struct grove_slice *json, size_t nr,
 		      const struct grove_append_options *opt, const char **ids,
 		      struct grove_detail *d)
 {
-	bool exact = opt && opt->expect_seq && opt->expect_seq != GROVE_ANY_SEQ, looked = false;
-	struct grove__batch *b;
-	unsigned idle = 0;
-	uint64_t tail, base;
-	int64_t patience_ns;
-	bool told, stale;
-	int rc, tries;
+	struct attempt t = { .s = s, .nr = nr, .d = d };
+	int rc = grove__session_writable(s, d);
 
-	rc = grove__session_writable(s, d);
 	if (!rc)
 		rc = grove__session_load(s, d);
 	if (!rc)
 		rc = check_seq(s, opt, d);
 	if (rc)
 		return rc;
-	b = batch_get(s, nr, opt, d);
-	if (!b)
+	t.b = grove__append_batch_get(s, nr, opt, d);
+	if (!t.b)
 		return GROVE_ENOMEM;
-	patience_ns = grove__sys_ticks_ns() + (int64_t)grove__sys_lock_ms * 1000000;
-	for (tries = 0; tries < TRIES; tries++) {
-		/* who says where it belongs does not ask where the leaf is */
-		b->base = grove__kept_has_values(s) && !(opt && opt->parent) ? s->image->base
-									   : GROVE_ANY_BASE;
-		rc = compose_all(b, json, nr);
-		/* what it speaks of may have come a moment ago: look once before it is refused */
-		if ((rc == GROVE_ENOTFOUND || rc == GROVE_EINVAL) && !looked) {
-			int more = grove__session_refresh(s, d);
-
-			looked = true;
-			if (more < 0)
-				rc = more;
-			else if (more)
-				continue;
-			break;
-		}
-		if (!rc)
-			rc = store_batch(b);
-		if (s->held || (rc != GROVE_ECONFLICT && rc != GROVE_ESTALE))
-			break;
-		/* it waited for a lock that nobody gives up: once is enough */
-		if (rc == GROVE_ECONFLICT && grove__sys_ticks_ns() >= patience_ns)
-			break;
-		/* a conflict of ids is the caller's affair */
-		if (rc == GROVE_ECONFLICT && b->nr < nr)
-			break;
-		/*
-		 * Lines of another are what some want to be told of. A leaf that moved is
-		 * followed, and who has nothing to write need not know.
-		 */
-		told = (b->fresh || b->nr < nr) && (exact || s->flags & GROVE_TELL);
-		stale = rc == GROVE_ESTALE;
-		if (told && !stale && !grove__kept_moved(s))
-			break;
-		tail = s->image->tail;
-		base = s->image->base;
-		rc = grove__session_refresh(s, d);
-		if (rc < 0)
-			break;
-		/* nothing came in between: it is not the tail that is another's, it is the lease */
-		idle = rc || s->image->tail != tail || s->image->base != base ? 0 : idle + 1;
-		if (idle == 2) {
-			rc = GROVE_ECONFLICT;
-			break;
-		}
-		/* they may have come since we asked */
-		if (rc && told && s->flags & GROVE_TELL && (stale || s->image->tail != tail)) {
-			rc = grove__fail(d, GROVE_ECONFLICT, s->at.path, "was changed by another writer");
-			break;
-		}
-		rc = check_seq(s, opt, d);
-		if (rc)
-			break;
-	}
-	if (!rc && tries == TRIES)
-		rc = grove__fail(d, GROVE_ECONFLICT, s->at.path, "others append all the time");
+	t.patience_ns = grove__sys_ticks_ns() + (int64_t)grove__sys_lock_ms * 1000000;
+	rc = try_until_final(&t, json);
 	if (!rc) {
-		if (b->labels || (s->labels && grove__labels_wait(s->labels))) {
+		if (t.b->labels || (s->labels && grove__labels_wait(s->labels))) {
 			grove__labels_unref(s->labels);
 			s->labels = NULL;
 		}
-		give_ids(b, ids);
-		settle_leaf(b);
+		give_ids(t.b, ids);
+		settle_leaf(t.b);
 	}
-	batch_put(b);
+	grove__append_batch_put(t.b);
 	return grove__session_latch(s, rc, d);
+}
+
+/* ---------------------------------------------------------------- the way in */
+
+int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
+			 const struct grove_append_options *opt, const char **ids,
+			 struct grove_detail *d)
+{
+	int rc = grove__append_split(s, json, nr, opt, ids, d);
+
+	/* another had the same new session, and was first */
+	if (rc != GROVE_EEXIST || !s->held || !s->joins)
+		return rc;
+	rc = grove__session_join(s, d);
+	return rc ? rc : grove__append_split(s, json, nr, opt, ids, d);
 }
 
 int grove__append_spec(struct grove_session *s, const struct grove__entry_spec *spec,
@@ -861,5 +355,22 @@ int grove__append_spec(struct grove_session *s, const struct grove__entry_spec *
 	if (!rc)
 		rc = grove__append_locked(s, &slice, 1, opt, id, d);
 	grove__buf_release(&json);
+	return rc;
+}
+
+int grove__session_append(struct grove_session *s, const struct grove_slice *json, size_t nr,
+			  const struct grove_append_options *opt, const char **ids,
+			  struct grove_detail *d)
+{
+	int rc;
+
+	/* a callback of this session must not wait for the others: they may wait for its caller */
+	if (opt && opt->sync == GROVE_SYNC_ALWAYS && !grove__session_inside(s))
+		return grove__append_grouped(s, json, nr, opt, ids, d);
+	rc = grove__session_enter(s, d);
+	if (rc)
+		return rc;
+	rc = grove__append_locked(s, json, nr, opt, ids, d);
+	grove__session_unlock(s);
 	return rc;
 }

@@ -3,15 +3,14 @@
  *
  * Threads that append to one session at once would queue for its lock, then for
  * the sync, and be woken twice for each line: on a quick disk that costs more
- * than the sync. So whoever wants a durable append puts it on a list, and who
- * finds the list empty does all that is on it by the time he has the lock, asks
- * for one sync that covers them, and wakes the others when it has returned.
- * Meanwhile the lock is free for the next list. Several such threads share a sync
- * in the store.
+ * than the sync. So durable appends are queued. The thread that finds the queue
+ * empty leads: it takes the lock, appends all that is queued by then, syncs once,
+ * and wakes the others. While it syncs, the lock is free for the next leader;
+ * leaders that sync at the same time share a sync in the store.
  *
- *     A finds it empty    lock, append A, unlock, sync …
- *     B finds it empty    wait for the lock;  C, D, E: on B's list, asleep
- *     B                   lock, append B C D E, unlock, sync (after A's), wake C D E
+ *     A leads    lock, append A, unlock, sync …
+ *     B leads    wait for the lock;  C, D, E: queued with B, asleep
+ *     B          lock, append B C D E, unlock, sync (after A's), wake C D E
  */
 #include "session/session.h"
 
@@ -29,23 +28,23 @@ struct grove__append_group {
 	sem_t done;
 };
 
-/* Put it on the list. True: that was empty, so its thread does them all. */
+/* Queue it. Returns true if the queue was empty: its thread leads. */
 static bool put(struct grove_session *s, struct grove__append_group *w)
 {
-	struct grove__append_group *was = __atomic_load_n(&s->durable, __ATOMIC_RELAXED);
+	struct grove__append_group *was = __atomic_load_n(&s->queued, __ATOMIC_RELAXED);
 
 	do
 		w->next = was;
-	while (!__atomic_compare_exchange_n(&s->durable, &was, w, true, __ATOMIC_RELEASE,
+	while (!__atomic_compare_exchange_n(&s->queued, &was, w, true, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED));
-	/* once it is there `w->next` is for who takes the list */
+	/* from here on `w->next` belongs to the leader */
 	return !was;
 }
 
-/* All that are on the list, in the order in which they came. */
+/* All that is queued, in the order in which it came. */
 static struct grove__append_group *take(struct grove_session *s)
 {
-	struct grove__append_group *w = __atomic_exchange_n(&s->durable, NULL, __ATOMIC_ACQUIRE);
+	struct grove__append_group *w = __atomic_exchange_n(&s->queued, NULL, __ATOMIC_ACQUIRE);
 	struct grove__append_group *list = NULL, *next;
 
 	for (; w; w = next) {
@@ -56,7 +55,7 @@ static struct grove__append_group *take(struct grove_session *s)
 	return list;
 }
 
-/* What none of them can rely on is told to each whose lines were stored. */
+/* Everyone whose lines were stored is told that the sync failed. */
 static void sync_failed(struct grove_session *s, struct grove__append_group *list, int rc,
 			const struct grove_detail *why)
 {
@@ -75,7 +74,7 @@ static void sync_failed(struct grove_session *s, struct grove__append_group *lis
 	grove__session_unlock(s);
 }
 
-static void do_all(struct grove_session *s, const struct grove__append_group *mine)
+static void lead(struct grove_session *s, const struct grove__append_group *mine)
 {
 	struct grove__append_group *list, *w, *next;
 	struct grove_detail why;
@@ -107,39 +106,24 @@ static void do_all(struct grove_session *s, const struct grove__append_group *mi
 	}
 }
 
-static int append_durable(struct grove_session *s, struct grove__append_group *w)
-{
-	int state;
-
-	/* others wait for who does them all, and he has the address of those who wait */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	sem_init(&w->done, 0, 0);
-	if (put(s, w))
-		do_all(s, w);
-	else
-		while (sem_wait(&w->done))
-			; /* a signal */
-	sem_destroy(&w->done);
-	pthread_setcancelstate(state, NULL);
-	return w->rc;
-}
-
-int grove__session_append(struct grove_session *s, const struct grove_slice *json, size_t nr,
+int grove__append_grouped(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			  const struct grove_append_options *opt, const char **ids,
 			  struct grove_detail *d)
 {
 	struct grove__append_group w = { .json = json, .nr = nr, .opt = opt, .ids = ids, .d = d };
-	int rc;
+	int state;
 
-	/* who waits for the others must not be the one they wait for */
-	if (opt && opt->sync == GROVE_SYNC_ALWAYS && !grove__session_inside(s))
-		return append_durable(s, &w);
-	rc = grove__session_enter(s, d);
-	if (rc)
-		return rc;
-	rc = grove__append_locked(s, json, nr, opt, ids, d);
-	grove__session_unlock(s);
-	return rc;
+	/* the others wait for the leader, which has the addresses of those who wait */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	sem_init(&w.done, 0, 0);
+	if (put(s, &w))
+		lead(s, &w);
+	else
+		while (sem_wait(&w.done))
+			; /* a signal */
+	sem_destroy(&w.done);
+	pthread_setcancelstate(state, NULL);
+	return w.rc;
 }
 
 int grove__session_sync(struct grove_session *s, struct grove_detail *d)

@@ -1,8 +1,9 @@
 /*
- * session/append_split.c: appends to logs whose conversation is found by rules.
+ * session/append_split.c: appends to logs whose leaf is computed.
  *
- * There an input may become several entries, and the leaf is where the rules
- * end: what was appended must be that, and if it is not, a line says so.
+ * In Claude's logs one message may become several records, and the leaf is
+ * computed by rules over the whole log. If the computed leaf is not the record
+ * we just appended, we append a line that pins it.
  */
 #include "session/session.h"
 
@@ -48,7 +49,7 @@ static const char *stored_as(struct grove_session *s, struct grove_slice json)
  * Append what the inputs become. An input's id is that of the last of its
  * parts, below which the next one goes.
  */
-static int append_split(struct grove_session *s, const struct grove_slice *json, size_t nr,
+static int append_parts(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			const struct grove_append_options *opt, const char **ids,
 			struct grove_detail *d)
 {
@@ -150,9 +151,9 @@ static uint32_t last_node(const struct grove_session *s)
 	return row ? row - 1 : GROVE_NONE;
 }
 
-static int append_once(struct grove_session *s, const struct grove_slice *json, size_t nr,
-		       const struct grove_append_options *opt, const char **ids,
-		       struct grove_detail *d)
+int grove__append_split(struct grove_session *s, const struct grove_slice *json, size_t nr,
+			const struct grove_append_options *opt, const char **ids,
+			struct grove_detail *d)
 {
 	uint32_t before, last;
 	bool pin;
@@ -166,7 +167,7 @@ static int append_once(struct grove_session *s, const struct grove_slice *json, 
 	/* going on where the rules end leaves them where they are */
 	pin = (opt && opt->parent) || s->moved || s->follows != s->image;
 	before = last_node(s);
-	rc = append_split(s, json, nr, opt, ids, d);
+	rc = append_parts(s, json, nr, opt, ids, d);
 	if (rc)
 		return rc;
 	last = last_node(s);
@@ -185,17 +186,4 @@ static int append_once(struct grove_session *s, const struct grove_slice *json, 
 	rc = pin ? pin_leaf(s, last, d) : 0;
 	s->follows = rc ? NULL : s->image;
 	return rc;
-}
-
-int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
-			 const struct grove_append_options *opt, const char **ids,
-			 struct grove_detail *d)
-{
-	int rc = append_once(s, json, nr, opt, ids, d);
-
-	/* another had the same new session, and was first */
-	if (rc != GROVE_EEXIST || !s->held || !s->joins)
-		return rc;
-	rc = grove__session_join(s, d);
-	return rc ? rc : append_once(s, json, nr, opt, ids, d);
 }

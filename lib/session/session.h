@@ -43,8 +43,8 @@ struct grove_session {
 	 */
 	struct grove_store *held;
 	bool joins;                            /* if its log comes to be meanwhile, it is another's beginning of it */
-	struct grove__batch *batch;            /* of append.c; NULL until the first one */
-	struct grove__append_group *durable;        /* of durable.c: appends that wait; atomic */
+	struct grove__batch *batch;            /* of append_compose.c; NULL until the first one */
+	struct grove__append_group *queued;     /* of append_group.c: appends that wait; atomic */
 	bool in_memory;                        /* and they stay there */
 	const struct grove__about *stamp;      /* what a host wants its entries to say; NULL: nothing */
 	uint64_t restated_at;                  /* bytes of the log when its tail was last seen to */
@@ -226,31 +226,44 @@ int grove__session_writable(struct grove_session *s, struct grove_detail *d);
  */
 int grove__session_lost_sight(struct grove_session *s, struct grove_detail *d);
 
-/* append.c */
-/* All of them in one write, each one entry. With the lock held; no sync. */
-int grove__append_all(struct grove_session *s, const struct grove_slice *json, size_t nr,
-		      const struct grove_append_options *opt, const char **ids,
-		      struct grove_detail *d);
-/* durable.c: the same, and as durable as `opt` asks. Takes the lock. */
+/*
+ * append.c: an append goes through these, the first one first. `json` are `nr`
+ * inputs; ids[i] becomes the id of the last entry that input i became, or NULL if
+ * it has none (`ids` may be NULL). All of them are stored in one write, or none.
+ */
+/* Takes the lock; on return as durable as `opt` asks. */
 int grove__session_append(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			  const struct grove_append_options *opt, const char **ids,
 			  struct grove_detail *d);
-/*
- * ensure.c: after GROVE_EEXIST of a session that `joins`: go on with the log that
- * another began under its name; what was held goes below that log's leaf.
- */
-int grove__session_join(struct grove_session *s, struct grove_detail *d);
-/* several.c: the same, whatever the inputs become. With the lock held; no sync. */
+/* append_group.c: the same for those who wait for the disk, several threads at once. */
+int grove__append_grouped(struct grove_session *s, const struct grove_slice *json, size_t nr,
+			  const struct grove_append_options *opt, const char **ids,
+			  struct grove_detail *d);
+/* With the lock held, as all that follow; no sync. */
 int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			 const struct grove_append_options *opt, const char **ids,
 			 struct grove_detail *d);
-/* durable.c: what was appended is on the disk. Takes the lock. */
-int grove__session_sync(struct grove_session *s, struct grove_detail *d);
-/* append.c: appends the entry that `spec` describes. */
+/* append_split.c: what the inputs become, where one may become several entries. */
+int grove__append_split(struct grove_session *s, const struct grove_slice *json, size_t nr,
+			const struct grove_append_options *opt, const char **ids,
+			struct grove_detail *d);
+/* append.c: each input is one entry. */
+int grove__append_all(struct grove_session *s, const struct grove_slice *json, size_t nr,
+		      const struct grove_append_options *opt, const char **ids,
+		      struct grove_detail *d);
+/* An entry that is described by its parts, as grove__append_locked(). */
 int grove__append_spec(struct grove_session *s, const struct grove__entry_spec *spec,
 		       const struct grove_append_options *opt, const char **id,
 		       struct grove_detail *d);
+/* append_compose.h has the rest of it. */
 void grove__append_batch_free(struct grove__batch *b);
+/* append_group.c: what was appended is on the disk when it returns. Takes the lock. */
+int grove__session_sync(struct grove_session *s, struct grove_detail *d);
+/*
+ * ensure.c: after GROVE_EEXIST of a session that `joins`: go on with the log that
+ * another began under its name. What was held goes below that log's leaf.
+ */
+int grove__session_join(struct grove_session *s, struct grove_detail *d);
 /* ensure.c: write a deferred session, with `more` lines behind what it holds. */
 int grove__session_ensure(struct grove_session *s, const struct grove_record *more, size_t nr,
 			  enum grove_sync sync, struct grove_detail *d);

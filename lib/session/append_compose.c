@@ -1,0 +1,545 @@
+/*
+ * session/append_compose.c: from inputs to lines.
+ *
+ * An input is JSON as a host gives it. What it leaves out is filled in: the id,
+ * the parent (the leaf, or the entry before it in the batch), the time, what the
+ * dialect writes beside them. Everything an input names is looked up among the
+ * rows of the image and among the entries of the batch before it.
+ *
+ * Nothing here changes the session: a batch may be composed again and again
+ * until the store takes it (append.c).
+ */
+#include "session/append_compose.h"
+
+#include "js/js.h"
+#include "json/value.h"
+#include "sys/clock.h"
+
+#include <stdlib.h>
+
+#define KEEP ((size_t)1 << 20)
+
+void grove__append_batch_free(struct grove__batch *b)
+{
+	if (!b)
+		return;
+	grove__buf_release(&b->lines);
+	grove__buf_release(&b->names);
+	grove__buf_release(&b->input);
+	grove__buf_release(&b->prepared);
+	grove__buf_release(&b->parent_buf);
+	free(b->item);
+	free(b->rec);
+	free(b);
+}
+
+struct grove__batch *grove__append_batch_get(struct grove_session *s, size_t nr,
+					     const struct grove_append_options *opt,
+					     struct grove_detail *d)
+{
+	struct grove__batch *b = s->batch;
+
+	if (!b) {
+		b = s->batch = calloc(1, sizeof(*b));
+		if (!b)
+			goto nomem;
+		b->s = s;
+		b->random_at = sizeof(b->random);
+	}
+	if (nr > b->cap) {
+		struct grove__append_item *item = realloc(b->item, nr * sizeof(*item));
+		struct grove_record *rec;
+
+		if (!item)
+			goto nomem;
+		b->item = item;
+		rec = realloc(b->rec, (nr + 1) * sizeof(*rec));
+		if (!rec)
+			goto nomem;
+		b->rec = rec;
+		b->cap = nr;
+	}
+	b->opt = opt;
+	b->d = d;
+	return b;
+nomem:
+	grove__fail_nomem(d);
+	return NULL;
+}
+
+void grove__append_batch_put(struct grove__batch *b)
+{
+	if (b->lines.cap > KEEP)
+		grove__buf_release(&b->lines);
+	if (b->input.cap > KEEP)
+		grove__buf_release(&b->input);
+	if (b->prepared.cap > KEEP)
+		grove__buf_release(&b->prepared);
+}
+
+static int set_parent(struct grove__batch *b, struct grove_slice id)
+{
+	grove__buf_clear(&b->parent_buf);
+	if (!id.ptr) {
+		b->parent = id;
+		return 0;
+	}
+	if (grove__buf_add_slice(&b->parent_buf, id))
+		return grove__fail_nomem(b->d);
+	b->parent = grove__buf_slice(&b->parent_buf);
+	return 0;
+}
+
+/* Where the batch begins: what the caller says, or the leaf. */
+static int first_parent(struct grove__batch *b)
+{
+	struct grove_session *s = b->s;
+	const struct grove__spine *sp = s->image->spine;
+	uint32_t row;
+
+	if (b->opt && b->opt->parent) {
+		int rc = grove__session_row(s, b->opt->parent, &row, b->d);
+
+		if (rc)
+			return rc;
+	} else {
+		row = grove__session_leaf_row(s);
+	}
+	/* an entry without an id cannot be named: its nearest ancestor that can is */
+	row = grove__tree_named(sp, row);
+	b->first_row = row;
+	b->first_parent = row == GROVE_NONE ? grove__slice(NULL, 0)
+					    : grove__spine_name(grove__spine_id(sp, row));
+	return set_parent(b, b->first_parent);
+}
+
+static bool known_id(const struct grove__batch *b, struct grove_slice id)
+{
+	for (size_t i = 0; i < b->nr; i++)
+		if (grove__slice_eq(grove__append_id(b, i), id))
+			return true;
+	return grove__idmap_get(&b->s->image->spine->ids, id) != GROVE__IDMAP_NONE;
+}
+
+/* Add an id to the batch's names; it becomes the id of entry `i`. */
+static int keep_id(struct grove__batch *b, size_t i, struct grove_slice id)
+{
+	b->item[i].id_off = b->names.len;
+	b->item[i].id_len = id.len;
+	return grove__buf_add_slice(&b->names, id) ? grove__fail_nomem(b->d) : 0;
+}
+
+static int make_id(struct grove__batch *b, size_t i)
+{
+	char text[40];
+	struct grove_slice id = { text, 0 };
+
+	for (unsigned tries = 0;; tries++) {
+		/* one question to the system serves sixteen ids */
+		if (b->random_at + 16 > sizeof(b->random)) {
+			grove__sys_random(b->random, sizeof(b->random));
+			b->random_at = 0;
+		}
+		id.len = b->s->at.dialect->entry_id(b->random + b->random_at, tries >= 100, text);
+		b->random_at += 16;
+		if (!known_id(b, id))
+			return keep_id(b, i, id);
+	}
+}
+
+/* The entry of the batch with that id, counted from 1; 0 if there is none. */
+static size_t in_batch(const struct grove__batch *b, struct grove_slice id)
+{
+	for (size_t i = b->nr; i-- > 0;)
+		if (b->item[i].retry == GROVE_NONE && grove__slice_eq(grove__append_id(b, i), id))
+			return i + 1;
+	return 0;
+}
+
+/* Note what entry `i` hangs below: another one of the batch, or a row. */
+static void hang(struct grove__batch *b, size_t i, const struct grove__input *in,
+		 struct grove_slice parent)
+{
+	const struct grove__spine *sp = b->s->image->spine;
+	struct grove__append_item *it = &b->item[i];
+
+	it->up = i;
+	it->row = b->first_row;
+	if (in->parent.ptr) {
+		it->up = parent.ptr ? in_batch(b, parent) : 0;
+		it->row = parent.ptr ? grove__spine_find(sp, GROVE_NONE, parent) : GROVE_NONE;
+	} else if (i && b->item[i - 1].retry != GROVE_NONE) {
+		it->up = 0;
+		it->row = b->item[i - 1].retry;
+	}
+}
+
+/*
+ * The system message that a compaction carries along: of the path to `row`,
+ * and of the entries of the batch from there down to `up`.
+ */
+static int system_of(struct grove__batch *b, const struct grove__input *in, size_t up, uint32_t row,
+		     int64_t time, struct grove_buf *out)
+{
+	struct grove__fresh *fresh = NULL;
+	size_t nr = 0;
+	int rc;
+
+	if (!b->s->at.dialect->system || b->s->at.dialect->kind(in) != GROVE_KIND_COMPACTION)
+		return 0;
+	for (size_t i = up; i; i = b->item[i - 1].up)
+		nr++;
+	if (nr) {
+		fresh = calloc(nr, sizeof(*fresh));
+		if (!fresh)
+			return grove__fail_nomem(b->d);
+	}
+	for (size_t i = up, n = nr; i; i = b->item[i - 1].up) {
+		const struct grove__append_item *it = &b->item[i - 1];
+		size_t end = i < b->nr ? b->item[i].off : b->lines.len;
+
+		fresh[--n] = (struct grove__fresh){
+			.line = { b->lines.ptr + it->off, end - it->off },
+			.kind = it->e.kind,
+			.role = it->e.role,
+		};
+		row = it->row;
+	}
+	rc = grove__context_system(b->s, row, fresh, nr, time, out, b->d);
+	free(fresh);
+	return rc;
+}
+
+/*
+ * The line at the end of `lines`, from `off` on, as it is stored. What waits in
+ * memory is prepared when it is written.
+ */
+static int prepare(struct grove__batch *b, struct grove_buf *lines, size_t off)
+{
+	struct grove_slice line = { lines->ptr + off, lines->len - off };
+	int rc;
+
+	if (b->s->held)
+		return 0;
+	grove__buf_clear(&b->prepared);
+	rc = grove__session_prepare(b->s, line, &b->prepared, b->d);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	grove__buf_cut(lines, off);
+	return grove__buf_add_slice(lines, grove__buf_slice(&b->prepared)) ? grove__fail_nomem(b->d) : 0;
+}
+
+/*
+ * An id that came with the input and is there already: the same entry is a
+ * retry that succeeds, another one is a conflict.
+ */
+static int check_retry(struct grove__batch *b, size_t i, const struct grove__input *in,
+		       struct grove__place at)
+{
+	struct grove__image *im = b->s->image;
+	uint32_t row = grove__spine_find(im->spine, im->spine->nr, at.id), up;
+	struct grove_buf stored = GROVE_BUF_INIT, mine = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
+	struct grove_buf system = GROVE_BUF_INIT;
+	struct grove_slice value;
+	uint32_t above;
+	int rc;
+
+	if (row == GROVE_NONE)
+		return 0;
+	/* where nobody said otherwise it stands where it stands */
+	up = grove__spine_parent(im->spine, row);
+	if (!in->parent.ptr && (i || !b->opt || !b->opt->parent))
+		at.parent = up == GROVE_NONE ? grove__slice(NULL, 0)
+					     : grove__spine_name(grove__spine_id(im->spine, up));
+	if (!in->time.ptr && grove__spine_time(im->spine, row) != GROVE_NO_TIME)
+		at.time = grove__spine_time(im->spine, row);
+	rc = grove__image_line(im, b->s->log, row, &stored, &value, b->d);
+	above = at.parent.ptr ? grove__spine_find(im->spine, GROVE_NONE, at.parent) : GROVE_NONE;
+	if (!rc)
+		rc = system_of(b, in, 0, above, at.time, &system);
+	if (!rc)
+		rc = b->s->at.dialect->compose(in, &at, grove__buf_slice(&system), &mine, &target, b->d);
+	if (!rc)
+		rc = prepare(b, &mine, 0);
+	if (!rc && grove__slice_eq(value, grove__buf_slice(&mine)))
+		b->item[i].retry = row;
+	else if (!rc)
+		rc = grove__fail(b->d, GROVE_ECONFLICT, b->s->at.path,
+				 "there is another entry %.60s already", grove__spine_id(im->spine, row));
+	grove__buf_release(&stored);
+	grove__buf_release(&mine);
+	grove__buf_release(&target);
+	grove__buf_release(&system);
+	return rc;
+}
+
+/* The entry that a label or an edit is about must be there, and fit. */
+static int check_target(struct grove__batch *b, size_t i, struct grove_slice target,
+			enum grove_kind kind)
+{
+	const struct grove__spine *sp = b->s->image->spine;
+	const struct grove__append_item *it = &b->item[i];
+	int len = (int)(target.len < 100 ? target.len : 100);
+	uint32_t row, r = it->row;
+	size_t own;
+	bool fits;
+
+	if (!target.len)
+		return 0;
+	own = in_batch(b, target);
+	row = grove__spine_find(sp, GROVE_NONE, target);
+	if (row == GROVE_NONE && !own)
+		return grove__fail(b->d, GROVE_ENOTFOUND, b->s->at.path, "Entry %.*s not found", len,
+				   target.ptr);
+	if (kind != GROVE_KIND_CONTEXT_EDIT)
+		return 0;
+	fits = own ? b->s->at.dialect->editable(b->item[own - 1].e.kind, b->item[own - 1].e.role)
+		   : b->s->at.dialect->editable(grove__spine_kind(sp, row), grove__spine_role(sp, row));
+	if (!fits)
+		return grove__fail(b->d, GROVE_EINVAL, b->s->at.path,
+				   "Entry %.*s does not contribute editable model content", len,
+				   target.ptr);
+	for (size_t up = it->up; up; up = b->item[up - 1].up) {
+		if (up == own)
+			return 0;
+		r = b->item[up - 1].row;
+	}
+	while (r != GROVE_NONE && r != row)
+		r = grove__spine_parent(sp, r);
+	if (r == GROVE_NONE || own)
+		return grove__fail(b->d, GROVE_EINVAL, b->s->at.path,
+				   "Entry %.*s is not on the active branch", len, target.ptr);
+	return 0;
+}
+
+/* An edit is stored in the form that its target's role wants. */
+static int fit_edit(struct grove__batch *b, struct grove__input *in, struct grove_buf *store)
+{
+	const struct grove__spine *sp = b->s->image->spine;
+	struct grove_buf target = GROVE_BUF_INIT;
+	struct grove_slice content;
+	enum grove_role role = GROVE_ROLE_NONE;
+	uint32_t row;
+	size_t own;
+	int rc = b->s->at.dialect->edit(in->json, &target, &content);
+
+	if (!rc && target.len) {
+		own = in_batch(b, grove__buf_slice(&target));
+		row = own ? GROVE_NONE : grove__spine_find(sp, GROVE_NONE, grove__buf_slice(&target));
+		if (own)
+			role = b->item[own - 1].e.role;
+		else if (row != GROVE_NONE)
+			role = grove__spine_role(sp, row);
+	}
+	if (!rc)
+		rc = b->s->at.dialect->fit_edit(in->json, role, store);
+	grove__buf_release(&target);
+	if (!rc)
+		return grove__image_input(b->s->image, store, in, b->d);
+	return rc < 0 ? grove__fail_nomem(b->d) : 0;
+}
+
+/* A parent that the input itself names. */
+static int input_parent(struct grove__batch *b, struct grove_slice raw, struct grove__place *at,
+			struct grove_buf *store)
+{
+	struct grove_slice id;
+
+	if (grove__json_type_of(raw) == JSON_NULL) {
+		at->parent = grove__slice(NULL, 0);
+		return 0;
+	}
+	if (grove__json_type_of(raw) != JSON_STRING)
+		return grove__fail(b->d, GROVE_EINVAL, NULL, "a parent is an entry's id or null");
+	if (grove__json_text(store, raw))
+		return grove__fail_nomem(b->d);
+	id = grove__buf_slice(store);
+	if (!known_id(b, id))
+		return grove__fail(b->d, GROVE_ENOTFOUND, b->s->at.path, "Entry %.100s not found",
+				   id.ptr);
+	at->parent = id;
+	return 0;
+}
+
+static int input_id(struct grove__batch *b, size_t i, struct grove_slice raw)
+{
+	struct grove_buf text = GROVE_BUF_INIT;
+	int rc;
+
+	if (grove__json_type_of(raw) != JSON_STRING || raw.len <= 2 || raw.len > 1024)
+		return grove__fail(b->d, GROVE_EINVAL, NULL, "an id is a string of 1 to 1022 bytes");
+	rc = grove__json_text(&text, raw) ? grove__fail_nomem(b->d)
+					  : keep_id(b, i, grove__buf_slice(&text));
+	grove__buf_release(&text);
+	return rc;
+}
+
+static int input_time(struct grove__batch *b, struct grove_slice raw, struct grove__place *at)
+{
+	struct grove_buf text = GROVE_BUF_INIT;
+	int rc = grove__json_type_of(raw) == JSON_STRING ? grove__json_text(&text, raw) : 0;
+
+	if (!rc)
+		at->time = grove__js_date_parse(grove__buf_slice(&text));
+	grove__buf_release(&text);
+	if (rc)
+		return grove__fail_nomem(b->d);
+	return at->time == GROVE_NO_TIME
+		       ? grove__fail(b->d, GROVE_EINVAL, NULL, "a timestamp is an ISO date in a string")
+		       : 0;
+}
+
+/* A tool's result goes below its call, of which there may be several at once. */
+static int below_call(struct grove__batch *b, const struct grove__input *in, struct grove__place *at)
+{
+	const struct grove__dialect *dialect = b->s->at.dialect;
+	struct grove_slice id;
+	int rc = dialect->chain_call ? dialect->chain_call(b->s->image->chain, in->json, &id) : 1;
+
+	if (!rc)
+		at->parent = id;
+	return rc < 0 ? grove__fail_nomem(b->d) : 0;
+}
+
+/* What the caller says about where it belongs, else what follows from where we are. */
+static int find_place(struct grove__batch *b, size_t i, const struct grove__input *in,
+		      struct grove__place *at, struct grove_buf *parent)
+{
+	int rc = 0;
+
+	at->about = &b->about;
+	at->parent = b->parent;
+	at->time = grove__sys_now_ms();
+	at->stamp = grove__slice(NULL, 0);
+	b->item[i].retry = GROVE_NONE;
+	/* what is beside the tree has no id, and nobody hangs below it */
+	if (b->s->at.dialect->kind(in) == GROVE_KIND_META) {
+		at->id = at->parent = grove__slice(NULL, 0);
+		return in->time.ptr ? input_time(b, in->time, at) : 0;
+	}
+	if (in->parent.ptr)
+		rc = input_parent(b, in->parent, at, parent);
+	else if (b->s->image->chain && !(b->opt && b->opt->parent))
+		rc = below_call(b, in, at);
+	if (!rc && in->time.ptr)
+		rc = input_time(b, in->time, at);
+	if (!rc)
+		rc = in->id.ptr ? input_id(b, i, in->id) : make_id(b, i);
+	if (rc)
+		return rc;
+	at->id = grove__append_id(b, i);
+	return in->id.ptr ? check_retry(b, i, in, *at) : 0;
+}
+
+/* A plain message is what it says it is; of the rest the finished line is looked at. */
+static int judge(struct grove__batch *b, size_t i, const struct grove__input *in,
+		 enum grove_kind kind)
+{
+	const struct grove__dialect *dialect = b->s->at.dialect;
+	struct grove__append_item *it = &b->item[i];
+	enum grove_role role = GROVE_ROLE_NONE;
+
+	it->plain = !b->s->image->chain && dialect->bare(in, &role);
+	if (!it->plain) {
+		struct grove__json_line l;
+		struct grove__arena tmp;
+		bool missed;
+		int verdict;
+
+		if (grove__buf_reserve(&b->lines, GROVE__JSON_PAD))
+			return grove__fail_nomem(b->d);
+		verdict = grove__json_scan(&b->s->image->want, b->lines.ptr + it->off,
+					   b->lines.len - it->off, true, &l);
+		grove__arena_init(&tmp);
+		if (verdict == JSON_VALUE)
+			dialect->index(&l, b->lines.ptr + it->off, &tmp, &it->e);
+		role = it->e.role;
+		missed = tmp.failed;
+		grove__arena_release(&tmp);
+		if (verdict == JSON_NOMEM || missed)
+			return grove__fail_nomem(b->d);
+	}
+	it->e.kind = (uint8_t)kind;
+	it->e.role = (uint8_t)role;
+	b->labels |= kind == GROVE_KIND_LABEL;
+	b->starts_file |= dialect->starts_file(kind, role);
+	return 0;
+}
+
+static int compose_one(struct grove__batch *b, size_t i, struct grove__input *in)
+{
+	const struct grove__dialect *dialect = b->s->at.dialect;
+	struct grove_buf fitted = GROVE_BUF_INIT, system = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
+	struct grove_buf parent = GROVE_BUF_INIT;
+	enum grove_kind kind = dialect->kind(in);
+	struct grove__place at;
+	struct grove__append_item *it = &b->item[i];
+	bool retry;
+	int rc = 0;
+
+	memset(it, 0, sizeof(*it));
+	it->off = b->lines.len;
+	if (kind == GROVE_KIND_CONTEXT_EDIT)
+		rc = fit_edit(b, in, &fitted);
+	if (!rc)
+		rc = find_place(b, i, in, &at, &parent);
+	retry = !rc && it->retry != GROVE_NONE;
+	if (!rc && !retry) {
+		hang(b, i, in, at.parent);
+		rc = system_of(b, in, it->up, it->row, at.time, &system);
+	}
+	if (!rc && !retry)
+		rc = dialect->compose(in, &at, grove__buf_slice(&system), &b->lines, &target, b->d);
+	if (!rc && !retry)
+		rc = check_target(b, i, grove__buf_slice(&target), kind);
+	if (!rc && !retry)
+		rc = prepare(b, &b->lines, it->off);
+	if (!rc && !retry) {
+		it->parent_off = b->names.len;
+		it->parent_len = at.parent.len;
+		rc = grove__buf_add_slice(&b->names, at.parent) ? grove__fail_nomem(b->d) : 0;
+	}
+	if (!rc && !retry)
+		rc = judge(b, i, in, kind);
+	if (!rc && !retry) {
+		it->e.time = at.time;
+		it->e.has_id = at.id.len > 0;
+		it->e.parent_is = at.parent.ptr ? PARENT_NAMED : PARENT_NULL;
+		b->fresh++;
+	}
+	if (!rc) {
+		b->nr = i + 1;
+		if (it->id_len)
+			rc = set_parent(b, grove__append_id(b, i));
+	}
+	grove__buf_release(&fitted);
+	grove__buf_release(&system);
+	grove__buf_release(&target);
+	grove__buf_release(&parent);
+	return rc;
+}
+
+int grove__append_compose(struct grove__batch *b, const struct grove_slice *json, size_t nr)
+{
+	struct grove__input in;
+	int rc = b->s->image->chain ? grove__session_about(b->s, &b->about, b->d) : 0;
+
+	if (!rc)
+		rc = first_parent(b);
+	b->nr = b->fresh = 0;
+	b->starts_file = b->labels = false;
+	grove__buf_clear(&b->lines);
+	grove__buf_clear(&b->names);
+	for (size_t i = 0; i < nr && !rc; i++) {
+		/* the scanner wants room behind the bytes, which the caller's may not have */
+		grove__buf_clear(&b->input);
+		if (grove__buf_add_slice(&b->input, json[i]))
+			return grove__fail_nomem(b->d);
+		rc = grove__image_input(b->s->image, &b->input, &in, b->d);
+		if (!rc)
+			rc = compose_one(b, i, &in);
+	}
+	if (!rc && grove__buf_reserve(&b->lines, GROVE__JSON_PAD))
+		rc = grove__fail_nomem(b->d);
+	return rc;
+}

@@ -36,6 +36,22 @@ static inline void *fuzz_alloc(size_t len)
 	return p;
 }
 
+/* For the address sanitizer, where there is one: nobody has a right to touch these bytes, or everybody has again. */
+void __asan_poison_memory_region(const volatile void *p, size_t len) __attribute__((weak));
+void __asan_unpoison_memory_region(const volatile void *p, size_t len) __attribute__((weak));
+
+static inline void fuzz_forbid(const void *p, size_t len)
+{
+	if (__asan_poison_memory_region)
+		__asan_poison_memory_region(p, len);
+}
+
+static inline void fuzz_allow(const void *p, size_t len)
+{
+	if (__asan_unpoison_memory_region)
+		__asan_unpoison_memory_region(p, len);
+}
+
 /* Some number that follows from the input: where to cut it, what to choose. */
 static inline uint64_t fuzz_number(const uint8_t *bytes, size_t len)
 {

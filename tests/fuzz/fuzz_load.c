@@ -104,6 +104,32 @@ static struct grove_buf grown(struct grove *g, const char *text, size_t len, siz
 	return b;
 }
 
+/* What a session that was read in another way says. */
+static void same_words(struct grove_slice want, struct grove_buf *have, const char *how)
+{
+	struct grove_buf copy = GROVE_BUF_INIT;
+
+	CHECK(!grove__buf_add_slice(&copy, want));
+	same_bytes(&copy, have, how);
+}
+
+static void compare(struct grove *g, struct grove_session *a, struct grove_session *by_line,
+		    struct grove_session *in_pieces, const char *text, size_t len, size_t first)
+{
+	struct grove_buf all = world_tell(a, TELL_LINES | TELL_LEAF), x, y;
+	int rc;
+
+	y = world_tell(in_pieces, TELL_LINES | TELL_LEAF);
+	same_words(grove__buf_slice(&all), &y, "in pieces");
+	y = grown(g, text, len, first, &rc);
+	if (!rc)
+		same_words(grove__buf_slice(&all), &y, "grown");
+	x = world_tell(a, TELL_LEAF);
+	y = world_tell(by_line, TELL_LEAF);
+	same_bytes(&x, &y, "by lines");
+	grove__buf_release(&all);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	struct grove *g = world(FUZZ_DIALECT);
@@ -111,7 +137,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	uint64_t chance = fuzz_number(bytes, len);
 	struct grove_store *by_byte = text_store_new(text, len), *by_line = line_store_new(text, len);
 	struct grove_session *a, *b, *c;
-	struct grove_buf x, y;
 	int ra, rb, rc;
 
 	a = world_open(g, by_byte, GROVE_READ, &ra);
@@ -123,20 +148,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		fprintf(stderr, "by bytes %d, by lines %d, in pieces %d\n", ra, rb, rc);
 	CHECK(ra == rb && ra == rc);
 	if (a) {
-		x = world_tell(a, TELL_LINES | TELL_LEAF);
-		y = world_tell(c, TELL_LINES | TELL_LEAF);
-		same_bytes(&x, &y, "in pieces");
-		x = world_tell(a, TELL_LEAF);
-		y = world_tell(b, TELL_LEAF);
-		same_bytes(&x, &y, "by lines");
+		compare(g, a, b, c, text, len, (size_t)(chance % (len + 1)));
 		raw(a, text, len);
 		raw(b, text, len);
 		documents(a);
-		y = grown(g, text, len, chance % (len + 1), &rc);
-		if (!rc) {
-			x = world_tell(a, TELL_LINES | TELL_LEAF);
-			same_bytes(&x, &y, "grown");
-		}
 	}
 	check(g, by_byte);
 	check(g, by_line);

@@ -82,8 +82,7 @@ static struct grove_buf bytes_of(struct grove_store *st)
 	return b;
 }
 
-static void append(struct grove *g, struct grove_store *st, struct grove_session *s,
-		   struct grove_slice json)
+static void append(struct grove_store *st, struct grove_session *s, struct grove_slice json)
 {
 	struct grove_buf before = bytes_of(st), line = GROVE_BUF_INIT;
 	const char *id = NULL;
@@ -103,7 +102,6 @@ static void append(struct grove *g, struct grove_store *st, struct grove_session
 	}
 	grove__buf_release(&before);
 	grove__buf_release(&line);
-	as_if_opened_anew(g, st, s, "append", 0);
 }
 
 static const char *some_id(struct grove_session *s, uint64_t chance, struct grove_buf *out)
@@ -160,8 +158,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	for (int n = 0; s && p < end && n < 12 && !latched(s); n++) {
 		const char *lf = memchr(p, '\n', (size_t)(end - p));
 
-		append(g, st, s, grove__slice(p, (size_t)((lf ? lf : end) - p)));
+		append(st, s, grove__slice(p, (size_t)((lf ? lf : end) - p)));
 		p = lf ? lf + 1 : end;
+		/* somewhere on the way, and at the end */
+		if (p == end || n == 11 || (chance >> 48) % 12 == (uint64_t)n)
+			as_if_opened_anew(g, st, s, "append", 0);
 	}
 	if (s && !latched(s))
 		change(g, st, s, chance >> 8);

@@ -6,14 +6,23 @@
  * times as long as the load. So the programs that search keep theirs; the linker
  * leads all allocations of the library here. Small ones stay the sanitizer's,
  * and so do all when known inputs are replayed.
+ *
+ * Blocks lie one behind the other in one mapping, the small ones first, so that an
+ * address tells the block. The sanitizer is told what may be touched: nothing for
+ * a while behind what was asked for, and not the beginning of a block that is free.
  */
 #include "fuzz.h"
 
+#include <malloc.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
-#define LARGE ((size_t)128 << 10)
-#define KEPT ((size_t)8 << 20)
-#define BLOCKS 32
+#define LARGE ((size_t)32 << 10)
+#define CLASSES 3
+#define BLOCKS 64
+/* Forbidding all of a block would take as long as its pages do. */
+#define BEHIND ((size_t)4 << 10)
+#define BEGINNING ((size_t)16 << 10)
 
 void *__real_malloc(size_t len);
 void *__real_realloc(void *p, size_t len);
@@ -22,45 +31,82 @@ void *__wrap_malloc(size_t len);
 void *__wrap_realloc(void *p, size_t len);
 void __wrap_free(void *p);
 
-static struct block {
-	void *ptr;
-	size_t cap;
-	bool used;
-} blocks[BLOCKS];
+/* What blocks have room for; each has something behind it that nobody may touch. */
+static const size_t room[CLASSES] = { (size_t)1 << 19, (size_t)2 << 20, (size_t)8 << 20 };
+static const unsigned first[CLASSES + 1] = { 0, 32, 52, BLOCKS };
+
+static char *blocks;
+static size_t total;
+static size_t used[BLOCKS];          /* bytes that were asked for; 0: free */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct block *block_of(const void *p)
+static char *block_at(unsigned i, size_t *cap)
 {
-	for (size_t i = 0; p && i < BLOCKS && blocks[i].ptr; i++)
-		if (blocks[i].ptr == p)
-			return &blocks[i];
-	return NULL;
+	char *p = blocks;
+	unsigned c = 0;
+
+	while (i >= first[c + 1]) {
+		p += (first[c + 1] - first[c]) * (room[c] + BEHIND);
+		c++;
+	}
+	*cap = room[c];
+	return p + (i - first[c]) * (room[c] + BEHIND);
 }
 
-/* One that is free and large enough, or a new one; NULL if there is no place for it. */
+static bool is_ours(const void *p)
+{
+	return blocks && (const char *)p >= blocks && (const char *)p < blocks + total;
+}
+
+/* The number of a block that begins at `p`. */
+static unsigned block_of(const void *p)
+{
+	size_t at = (size_t)((const char *)p - blocks);
+	unsigned c = 0;
+
+	while (at >= (first[c + 1] - first[c]) * (room[c] + BEHIND)) {
+		at -= (first[c + 1] - first[c]) * (room[c] + BEHIND);
+		c++;
+	}
+	CHECK(at % (room[c] + BEHIND) == 0);
+	return first[c] + (unsigned)(at / (room[c] + BEHIND));
+}
+
+static void map_all(void)
+{
+	for (unsigned c = 0; c < CLASSES; c++)
+		total += (first[c + 1] - first[c]) * (room[c] + BEHIND);
+	blocks = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	CHECK(blocks != MAP_FAILED);
+}
+
+/* One that is free and large enough; NULL if there is none. */
 static void *take(size_t len)
 {
-	size_t i;
+	size_t cap;
+	char *p;
 
-	for (i = 0; i < BLOCKS && blocks[i].ptr; i++)
-		if (!blocks[i].used && blocks[i].cap >= len)
-			break;
-	if (i == BLOCKS)
-		return NULL;
-	if (!blocks[i].ptr) {
-		/* as large as the next one might have to be */
-		blocks[i].cap = len < KEPT / 4 ? KEPT / 4 : KEPT;
-		blocks[i].ptr = __real_malloc(blocks[i].cap);
+	if (!blocks)
+		map_all();
+	for (unsigned c = 0; c < CLASSES; c++) {
+		for (unsigned i = first[c]; len <= room[c] && i < first[c + 1]; i++) {
+			if (used[i])
+				continue;
+			p = block_at(i, &cap);
+			used[i] = len;
+			fuzz_allow(p, len < BEGINNING ? len : BEGINNING);
+			fuzz_forbid(p + len, BEHIND);
+			return p;
+		}
 	}
-	blocks[i].used = blocks[i].ptr != NULL;
-	return blocks[i].ptr;
+	return NULL;
 }
 
 void *__wrap_malloc(size_t len)
 {
 	void *p = NULL;
 
-	if (len >= LARGE && len <= KEPT) {
+	if (len >= LARGE && len <= room[CLASSES - 1]) {
 		pthread_mutex_lock(&lock);
 		p = take(len);
 		pthread_mutex_unlock(&lock);
@@ -70,33 +116,35 @@ void *__wrap_malloc(size_t len)
 
 void *__wrap_realloc(void *p, size_t len)
 {
-	struct block *b;
+	size_t had;
 	void *q;
 
-	pthread_mutex_lock(&lock);
-	b = block_of(p);
-	pthread_mutex_unlock(&lock);
-	if (b && len <= b->cap && len)
-		return p;
-	if (!b)
+	if (!is_ours(p) && len < LARGE)
 		return __real_realloc(p, len);
-	q = __wrap_malloc(len);
-	if (q) {
-		memcpy(q, p, len < b->cap ? len : b->cap);
+	had = !p ? 0 : is_ours(p) ? used[block_of(p)] : malloc_usable_size(p);
+	q = __wrap_malloc(len ? len : 1);
+	if (q && had)
+		memcpy(q, p, len < had ? len : had);
+	if (q)
 		__wrap_free(p);
-	}
 	return q;
 }
 
 void __wrap_free(void *p)
 {
-	struct block *b;
+	size_t len;
+	unsigned i;
 
-	pthread_mutex_lock(&lock);
-	b = block_of(p);
-	if (b)
-		b->used = false;
-	pthread_mutex_unlock(&lock);
-	if (!b)
+	if (!is_ours(p)) {
 		__real_free(p);
+		return;
+	}
+	pthread_mutex_lock(&lock);
+	i = block_of(p);
+	len = used[i];
+	CHECK(len != 0);
+	used[i] = 0;
+	fuzz_allow((char *)p + len, BEHIND);
+	fuzz_forbid(p, len < BEGINNING ? len : BEGINNING);
+	pthread_mutex_unlock(&lock);
 }

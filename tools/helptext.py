@@ -5,10 +5,10 @@ From the manual pages to `grove COMMAND --help`.
   helptext.py --c FILE PAGE...         the table of cli/help.h, which the program prints
   helptext.py --text COMMAND PAGE...   one text, as the program must print it
 
-Pages are scdoc sources, docs/cli/grove.1.scd first. Out of each come NAME,
-SYNOPSIS and OPTIONS (and COMMANDS, where there are any); everything else is
-for the manual. It is an error if the overview does not list a command, or
-describes it in other words than the command's own page.
+Pages are scdoc sources, docs/cli/grove.1.scd first. NAME, SYNOPSIS and OPTIONS
+(and COMMANDS, if there is one) go into the help text; everything else is for the
+manual only. It is an error if the overview does not list a command, or describes
+it in different words than the command's own page.
 """
 import argparse
 import pathlib
@@ -129,9 +129,9 @@ def help_text(page):
         if definitions:
             lines += ["", heading] + two_columns(definitions, column)
     if page.command:
-        lines += ["", f"The manual has more: man {page.title}"]
+        lines += ["", f"For more, see: man {page.title}"]
     else:
-        lines += ["", "`grove COMMAND --help` tells about a command, `man grove` about all of it."]
+        lines += ["", "Run `grove COMMAND --help` for help on a command, or `man grove` for the manual."]
     return "\n".join(lines) + "\n"
 
 

@@ -13,6 +13,12 @@
 extern "C" {
 #endif
 
+#if defined(__GNUC__)
+#define GROVE_API __attribute__((visibility("default")))
+#else
+#define GROVE_API
+#endif
+
 /*
  * Everything that can go wrong, as a small negative number. 0 is success;
  * iterators answer 1 at their end. New codes are added at the end.
@@ -76,6 +82,31 @@ struct grove_sink {
 	int (*write)(void *payload, const char *ptr, size_t len);
 	void *payload;
 };
+
+#define GROVE_VERSION "0.1.0"
+
+GROVE_API const char *grove_version(void);
+/* A few words for an error code: "not found". */
+GROVE_API const char *grove_strerror(int code);
+/* The code as scripts see it in JSON: "NOTFOUND". */
+GROVE_API const char *grove_error_name(int code);
+
+/* ------------------------------------------------------------------ buffers */
+
+GROVE_API void grove_buf_release(struct grove_buf *b);
+/* A sink that appends to `b`. */
+GROVE_API struct grove_sink grove_buf_sink(struct grove_buf *b);
+/* Append text as a JSON string literal, as JSON.stringify would write it. */
+GROVE_API int grove_buf_json_string(struct grove_buf *b, struct grove_slice text);
+/*
+ * Append text or JSON as UTF-8: what is not becomes U+FFFD. Lines are stored as
+ * they came, so this is for whoever hands one on to a strict reader.
+ */
+GROVE_API int grove_buf_utf8(struct grove_buf *b, struct grove_slice text);
+/* Append a time as ISO-8601 UTC with milliseconds: 2026-05-03T09:00:00.000Z. */
+GROVE_API int grove_buf_time(struct grove_buf *b, int64_t ms);
+/* Append bytes as base64, padded. */
+GROVE_API int grove_buf_base64(struct grove_buf *b, struct grove_slice bytes);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
  */
 #include "base/buf.h"
 
-#include "grove.h"
+#include "grove/types.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  */
 #include "base/fail.h"
 
-#include "grove.h"
+#include "grove/types.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
-#include "grove.h"
+#include "grove/blobs.h"
 
 struct grove__blobs;
 

@@ -8,7 +8,7 @@
 #define GROVE_ENTRY_ENTRY_H
 
 #include "base/slice.h"
-#include "grove.h"
+#include "grove/words.h"
 
 /* How many kinds and roles there are: tables are indexed by them. */
 #define GROVE__KINDS (GROVE_KIND_SUBAGENT_RESULT + 1)

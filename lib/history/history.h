@@ -11,7 +11,7 @@
 #define GROVE_HISTORY_HISTORY_H
 
 #include "dialect/dialect.h"
-#include "grove.h"
+#include "grove/history.h"
 
 /*
  * A handle for the history at `path` (absolute), or for the agent's own (NULL).

@@ -8,7 +8,7 @@
 #define GROVE_JSON_OUT_H
 
 #include "base/buf.h"
-#include "grove.h"
+#include "grove/words.h"
 
 struct grove__out {
 	struct grove_sink sink;

@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/fail.h"
-#include "grove.h"
+#include "grove/search.h"
 
 enum grove__search_how { SEARCH_WORDS, SEARCH_PARTS };
 

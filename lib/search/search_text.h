@@ -4,6 +4,7 @@
 #ifndef GROVE_SEARCH_SEARCH_TEXT_H
 #define GROVE_SEARCH_SEARCH_TEXT_H
 
+#include "grove/search.h"
 #include "dialect/dialect.h"
 
 /* In the order of the bits of enum grove_search_in. */

@@ -1,7 +1,5 @@
-/* The public headers, as a stranger's program sees them. */
-#include <grove.h>
-#include <grove/storage.h>
-#include <grove/sys.h>
+/* A public header, as a stranger's program sees it that includes nothing else. */
+#include GROVE_TEST_HEADER
 
 int grove_header_compiles(void);
 

@@ -1,4 +1,2 @@
-/* The public headers, as a stranger's C++ program sees them. */
-#include <grove.h>
-#include <grove/storage.h>
-#include <grove/sys.h>
+/* A public header, as a stranger's C++ program sees it that includes nothing else. */
+#include GROVE_TEST_HEADER

@@ -1,0 +1,124 @@
+/*
+ * grove/words.h: what things are called in every dialect: kinds, roles, and how durable.
+ *
+ * You get it with <grove.h>, which says what holds for all of it.
+ */
+#ifndef GROVE_WORDS_H
+#define GROVE_WORDS_H
+
+#include <grove/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How durable an append is before it returns. */
+enum grove_sync {
+	GROVE_SYNC_NONE,   /* given to the system: survives our crash, not the machine's */
+	GROVE_SYNC_FLUSH,  /* the same, and writing to the disk has begun */
+	GROVE_SYNC_ALWAYS  /* on the disk; threads that append at once share one sync */
+};
+
+/* What an entry is, in any dialect. */
+enum grove_kind {
+	GROVE_KIND_OTHER,           /* a type that we do not know: kept, a tree node */
+	GROVE_KIND_HEADER,
+	GROVE_KIND_MESSAGE,
+	GROVE_KIND_THINKING_LEVEL,
+	GROVE_KIND_MODEL,
+	GROVE_KIND_USAGE,
+	GROVE_KIND_COMPACTION,
+	GROVE_KIND_BRANCH_SUMMARY,
+	GROVE_KIND_CUSTOM,
+	GROVE_KIND_CUSTOM_MESSAGE,
+	GROVE_KIND_CONTEXT_EDIT,
+	GROVE_KIND_LABEL,
+	GROVE_KIND_NAME,
+	/* xcsh and oh-my-pi */
+	GROVE_KIND_SERVICE_TIER,
+	GROVE_KIND_CONTEXT_CHANGE,  /* of the place it works in: name, tenant, namespace */
+	GROVE_KIND_MODE,
+	GROVE_KIND_INIT,            /* what a sub-agent was started with */
+	GROVE_KIND_RULES,           /* rules that were injected into the conversation */
+	GROVE_KIND_TOOLS,           /* a selection of tools */
+	GROVE_KIND_RESET,           /* the context begins anew behind it */
+	GROVE_KIND_CREDENTIAL,      /* which account answers */
+	/* Claude Code */
+	GROVE_KIND_SYSTEM,          /* a note of the program: a boundary, a hook, a command */
+	GROVE_KIND_ATTACHMENT,
+	GROVE_KIND_PROGRESS,
+	GROVE_KIND_META,            /* says something about the session: no node of the tree */
+	/* work handed to sub-agents, in sessions of hosts */
+	GROVE_KIND_SUBAGENT_BATCH,  /* it begins */
+	GROVE_KIND_SUBAGENT_RESULT  /* it ends */
+};
+
+/* Who speaks, where the kind is a message. */
+enum grove_role {
+	GROVE_ROLE_NONE,
+	GROVE_ROLE_OTHER,
+	GROVE_ROLE_SYSTEM,
+	GROVE_ROLE_USER,
+	GROVE_ROLE_ASSISTANT,
+	GROVE_ROLE_TOOL_RESULT,
+	GROVE_ROLE_BASH,
+	GROVE_ROLE_CUSTOM,
+	/* xcsh and oh-my-pi */
+	GROVE_ROLE_DEVELOPER,
+	GROVE_ROLE_PYTHON,
+	GROVE_ROLE_FILES,           /* files that were mentioned */
+	/* summaries that stand as messages */
+	GROVE_ROLE_BRANCH_SUMMARY,
+	GROVE_ROLE_COMPACTION_SUMMARY
+};
+
+GROVE_API const char *grove_kind_name(enum grove_kind kind);
+GROVE_API const char *grove_role_name(enum grove_role role);
+
+/* What is odd about an entry. */
+enum grove_entry_flags {
+	GROVE_ENTRY_ORPHAN = 1,      /* its parent is not in the log: shown as a root */
+	GROVE_ENTRY_CYCLE = 2,       /* its parents ran in a circle, broken here */
+	GROVE_ENTRY_SUPERSEDED = 4,  /* a later line has the same id: in the log, not in the tree */
+	GROVE_ENTRY_NO_ID = 8,
+	GROVE_ENTRY_LEAF_MARK = 16   /* written by grove to persist a leaf; stands for its parent */
+};
+
+/* What a person would want to read of an entry. */
+enum grove_piece_kind {
+	GROVE_PIECE_TEXT,
+	GROVE_PIECE_THINKING,
+	GROVE_PIECE_TOOL_CALL,    /* title: the tool; text: its arguments as JSON */
+	GROVE_PIECE_TOOL_RESULT,  /* title: the tool */
+	GROVE_PIECE_COMMAND,      /* text: a shell command */
+	GROVE_PIECE_OUTPUT,       /* text: what it printed */
+	GROVE_PIECE_IMAGE,        /* title: the media type */
+	GROVE_PIECE_SUMMARY,      /* of a compaction or a branch */
+	GROVE_PIECE_NOTE          /* a change of model, a label, a name, …, in words */
+};
+struct grove_piece {
+	enum grove_piece_kind kind;
+	struct grove_slice title;
+	struct grove_slice text;
+	int error;                /* the tool or command failed */
+	int hidden;               /* the agent keeps it from people: data, or `display` is false */
+};
+/*
+ * A non-zero answer ends the walk and is handed back. An entry whose line is
+ * too long to be held in memory (over 1 GiB) is told as a note that says so.
+ */
+typedef int grove_piece_fn(void *payload, const struct grove_piece *piece);
+
+/* No entry, no parent. */
+#define GROVE_NONE UINT32_MAX
+/* Where an entry's id is expected: the place before the first entry. */
+#define GROVE_ROOT "root"
+/* A time that was missing or not a date. */
+#define GROVE_NO_TIME INT64_MIN
+/* Do not compare the seq. */
+#define GROVE_ANY_SEQ UINT64_MAX
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -150,8 +150,6 @@ static bool rows_fit(const struct grove__claude_rows *r)
 		       beyond(p->logical, r->nr_names) | beyond(p->reply, r->nr_names) |
 		       ((uint64_t)p->tools + p->nr_tools > r->nr_pool) | (p->class > CLAUDE_NOTE) |
 		       (p->parent_is > PARENT_NAMED);
-		/* who names a parent has a name for it */
-		bad |= (p->parent_is == PARENT_NAMED) & (p->parent == CLAUDE_NONE);
 	}
 	return !bad;
 }

@@ -138,11 +138,11 @@ static int find_end(struct grove__list_reader *r, struct grove_log *log, struct 
 		size_t n = pos < END ? (size_t)pos : (size_t)END;
 		const char *lf;
 
-		rc = grove__log_fetch(log, pos - n, 0, r->scan.buf, n, d);
-		lf = rc ? NULL : memrchr(r->scan.buf, '\n', n);
+		rc = grove__log_fetch(log, pos - n, 0, r->scan.runs.buf, n, d);
+		lf = rc ? NULL : memrchr(r->scan.runs.buf, '\n', n);
 		pos -= n;
 		if (lf)
-			x->from = pos + (uint64_t)(lf - r->scan.buf) + 1;
+			x->from = pos + (uint64_t)(lf - r->scan.runs.buf) + 1;
 	}
 	return rc;
 }
@@ -186,9 +186,9 @@ static bool mark_crc(struct grove__list_reader *r, struct grove_log *log, uint64
 	for (uint64_t pos = 0; pos < end;) {
 		size_t n = end - pos < MARK_STEP ? (size_t)(end - pos) : MARK_STEP;
 
-		if (grove__log_fetch(log, pos, 0, r->scan.buf, n, NULL))
+		if (grove__log_fetch(log, pos, 0, r->scan.runs.buf, n, NULL))
 			return false;
-		*out = grove__crc32c(*out, r->scan.buf, n);
+		*out = grove__crc32c(*out, r->scan.runs.buf, n);
 		pos += n;
 	}
 	return true;

@@ -101,22 +101,19 @@ static int read_line(void *payload, const struct grove__json_line *l, const char
 static int look_raw(struct grove__list_fit *f, struct grove_log *log, uint64_t until,
 		    struct grove_detail *why)
 {
-	struct grove__scan *s = &f->r->scan;
-	struct grove_run run;
-	uint64_t pos = 0;
-	int rc;
+	struct grove__runs *r = &f->r->scan.runs;
+	bool open = false;
+	int rc = 0;
 
-	while (pos < until) {
-		rc = grove__log_read(log, pos, until, s->buf, s->cap, &run, why);
-		if (rc)
-			return rc;
-		/* half a line tells nothing; who reads it makes the buffer larger */
-		if (run.open || grove__query_raw(f->fit, s->buf, s->buf + run.len))
-			return 0;
-		pos = run.next;
-	}
-	grove__query_raw_end(f->fit);
-	return 0;
+	r->pieces = true;
+	grove__runs_begin(r, log, 0, until, why);
+	/* half a line tells nothing: it has to be read as a whole */
+	while (!open && !(rc = grove__runs_next(r)))
+		open = r->run.open || grove__query_raw(f->fit, r->buf, r->buf + r->run.len);
+	r->pieces = false;
+	if (rc == 1)
+		grove__query_raw_end(f->fit);
+	return rc < 0 ? rc : 0;
 }
 
 static int read_text(struct grove__list_fit *f, const struct grove__list_task *t,

@@ -13,8 +13,7 @@
 
 /* Belongs to one thread, and reads one log after the other. */
 struct grove__scan {
-	char *buf;
-	size_t cap;
+	struct grove__runs runs;
 	struct grove__json_want want;
 };
 
@@ -29,6 +28,7 @@ struct grove__scan_part {
 	int (*value)(void *payload, const struct grove__json_line *l, const char *text, uint64_t line);
 	void *payload;
 	uint64_t too_long;           /* set: lines beyond GROVE__LINE_MAX that were passed over; the detail tells */
+	uint64_t first_long;         /* set: the number of the first of them, from 1 */
 	bool sum;                    /* add up the bytes that are read, too … */
 	uint32_t crc;                /* … from what it was for those before them */
 	bool loose;                  /* set: a line was not just a value, and those from it on were cut otherwise */

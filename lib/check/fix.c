@@ -133,7 +133,7 @@ static int next_record(void *payload, struct grove_record *rec)
 	if (rc)
 		return rc;
 	grove__records_clear(&w->records);
-	return grove__records_fill(&w->records, line, rec) ? grove__fail_nomem(w->m.lines.d) : 0;
+	return grove__records_fill(&w->records, line, rec) ? grove__fail_nomem(w->m.lines.runs.d) : 0;
 }
 
 /* Only stores with columns ask for more than the line. */

@@ -160,7 +160,7 @@ int grove__fix_mended_next(struct grove__mended *m)
 	step(m);
 	rc = grove__lines_next(&m->lines, &m->old);
 	if (rc == 1 && (m->lines.lines != p->lines || m->lines.crc != p->crc))
-		return grove__fail(m->lines.d, GROVE_ECONFLICT, p->at->path,
+		return grove__fail(m->lines.runs.d, GROVE_ECONFLICT, p->at->path,
 				   "changed while it was mended: nothing was written");
 	if (rc)
 		return rc;
@@ -171,5 +171,5 @@ int grove__fix_mended_next(struct grove__mended *m)
 	grove__buf_clear(&m->text);
 	if (!m->changed)
 		return 0;
-	return emit_line(m) ? grove__fail_nomem(m->lines.d) : 0;
+	return emit_line(m) ? grove__fail_nomem(m->lines.runs.d) : 0;
 }

@@ -250,7 +250,7 @@ static int plan_line(struct grove__plan *p, const struct grove__lines *r, struct
 	struct grove__part part;
 	int rc = 0;
 
-	if (!x.number && grove__slice_starts(line, "\xef\xbb\xbf"))
+	if (!x.number && grove__runs_marked(line.ptr, line.len))
 		rc = settle_mark(&x);
 	if (rc)
 		return rc;
@@ -355,7 +355,7 @@ static int plan_tall(struct grove__plan *p, struct grove__lines *r, const struct
 		     struct grove_slice line, struct grove_buf *text)
 {
 	uint64_t pos = r->at;
-	size_t off = r->by_line ? t->off : (size_t)(t->at.pos - pos);
+	size_t off = r->runs.run.by_line ? t->off : (size_t)(t->at.pos - pos);
 	enum grove__problem why = MALFORMED;
 	struct line_plan x = { .p = p };
 	struct grove_buf stored = GROVE_BUF_INIT;
@@ -425,17 +425,7 @@ static const struct grove__tall *tall_here(const struct grove__plan *p, const st
 	t = *next < p->nr_tall ? &p->tall[*next] : NULL;
 	if (!t || t->line != r->lines - 1)
 		return NULL;
-	return blank(grove__slice(line.ptr, r->by_line ? t->off : (size_t)(t->at.pos - r->at))) ? t : NULL;
-}
-
-/* Before more of the log is read; whoever is told may have had enough. */
-static int tell_progress(const struct grove__plan *p, const struct grove__lines *r)
-{
-	const struct grove_progress *to = &p->g->progress;
-
-	if (grove__lines_more(r) || !to->fn || !to->fn(to->payload, r->pos, p->tail))
-		return 0;
-	return grove__fail(p->d, GROVE_ECANCELLED, p->at->path, "cancelled");
+	return blank(grove__slice(line.ptr, r->runs.run.by_line ? t->off : (size_t)(t->at.pos - r->at))) ? t : NULL;
 }
 
 static int plan_lines(struct grove__plan *p)
@@ -448,13 +438,15 @@ static int plan_lines(struct grove__plan *p)
 	size_t tall = 0;
 	int rc = grove__lines_init(&r, p->log, p->tail, p->d);
 
-	while (!rc && !(rc = tell_progress(p, &r)) && !(rc = grove__lines_next(&r, &line))) {
+	r.runs.progress = &p->g->progress;
+	r.runs.path = p->at->path;
+	while (!rc && !(rc = grove__lines_next(&r, &line))) {
 		t = tall_here(p, &r, line, &tall);
 		rc = t ? plan_tall(p, &r, t, line, &g) : plan_line(p, &r, line, asked);
 		if (rc != 1)
 			continue;
 		asked = true;
-		rc = find_tall(p, r.at, r.lines - 1, r.by_line);
+		rc = find_tall(p, r.at, r.lines - 1, r.runs.run.by_line);
 		if (rc)
 			break;
 		t = tall_here(p, &r, line, &tall);

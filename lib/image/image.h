@@ -8,20 +8,12 @@
 #define GROVE_IMAGE_IMAGE_H
 
 #include "dialect/dialect.h"
+#include "image/runs.h"
 #include "json/lenient.h"
 #include "store/store.h"
 #include "tree/tree.h"
 
 #include <pthread.h>
-
-/* What some editors put in front of the first line. */
-#define GROVE__MARK "\xef\xbb\xbf"
-
-/* A line longer than this is never held in memory as a whole. Tests make it shorter. */
-#define GROVE__LINE_MAX grove__line_max
-extern uint64_t grove__line_max;
-/* A line longer than this is measured before memory is taken for it. */
-#define GROVE__LINE_LONG ((size_t)4 << 20)
 
 /*
  * Where a value is. Mostly it is a line; but a lenient dialect's may begin
@@ -212,8 +204,7 @@ int grove__image_line(const struct grove__image *im, struct grove_log *log, uint
  */
 struct grove__near {
 	uint64_t until;                    /* the tail of the log, as the caller knows it */
-	char *buf;
-	uint64_t pos, len;                 /* of the bytes in it */
+	struct grove__runs runs;           /* what was read, if anything was */
 	uint64_t next;                     /* where the last line that was asked for ended */
 };
 int grove__image_line_near(const struct grove__image *im, struct grove_log *log, uint32_t row,

@@ -15,7 +15,7 @@
 
 struct grove_slice grove__line_trim(struct grove_slice s)
 {
-	if (s.len >= 3 && !memcmp(s.ptr, "\xef\xbb\xbf", 3)) {
+	if (grove__runs_marked(s.ptr, s.len)) {
 		s.ptr += 3;
 		s.len -= 3;
 	}
@@ -73,34 +73,25 @@ struct grove__spot grove__image_spot(const struct grove__image *im, uint32_t row
 static int fetch_lines(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,
 		       struct grove_detail *d)
 {
-	struct grove_buf line = GROVE_BUF_INIT;
-	size_t cap = 4096, skip = (size_t)at->off;
-	struct grove_run run;
-	int rc = 0;
+	size_t skip = (size_t)at->off;
+	struct grove__runs r;
+	int rc = grove__runs_init(&r, 4096) ? grove__fail_nomem(d) : 0;
 
-	for (uint64_t pos = at->pos; out->len < at->len && !rc;) {
+	for (uint64_t pos = at->pos; out->len < at->len && !rc; pos++) {
 		size_t left = (size_t)at->len - out->len, n;
 
-		if (grove__buf_reserve(&line, cap)) {
-			rc = grove__fail_nomem(d);
-			break;
-		}
-		rc = grove__log_read(log, pos, pos + 1, line.ptr, cap, &run, d);
-		if (!rc && run.open) {
-			cap *= 2;
-			continue;
-		}
-		if (!rc && run.len < skip)
+		grove__runs_begin(&r, log, pos, pos + 1, d);
+		rc = grove__runs_next(&r);
+		if (rc == 1 || (!rc && r.run.len < skip))
 			rc = grove__fail(d, GROVE_ESTALE, NULL, "the line is not there any more");
 		if (rc)
 			break;
-		n = run.len - skip;
-		if (grove__buf_add(out, line.ptr + skip, n < left ? n : left))
+		n = r.run.len - skip;
+		if (grove__buf_add(out, r.buf + skip, n < left ? n : left))
 			rc = grove__fail_nomem(d);
 		skip = 0;
-		pos++;
 	}
-	grove__buf_release(&line);
+	grove__runs_release(&r);
 	return rc;
 }
 
@@ -326,23 +317,24 @@ bool grove__image_message(struct grove__image *im, uint32_t row, struct grove_sl
 /* Does `n` have these bytes, perhaps after a reading? */
 static bool bring_near(struct grove_log *log, struct grove__near *n, const struct grove__spot *at)
 {
+	struct grove__runs *r = &n->runs;
 	uint64_t next = n->next;
-	struct grove_run run;
 
 	n->next = at->pos + at->len;
-	if (at->pos >= n->pos && at->pos + at->len <= n->pos + n->len)
+	if (at->pos >= r->run.pos && at->pos + at->len <= r->run.pos + r->run.len)
 		return true;
 	/* somebody who jumps about is better served one by one */
 	if (at->len > NEAR_LINE || at->pos < next || at->pos - next > NEAR_LINE)
 		return false;
-	if (!n->buf && !(n->buf = malloc(NEAR)))
+	if (!r->buf && grove__runs_init(r, NEAR))
 		return false;
-	n->len = 0;
-	if (grove__log_read(log, at->pos, n->until, n->buf, NEAR, &run, NULL))
+	r->pieces = true;
+	grove__runs_begin(r, log, at->pos, n->until, NULL);
+	if (grove__runs_next(r)) {
+		r->run.len = 0;
 		return false;
-	n->pos = at->pos;
-	n->len = run.len;
-	return at->len <= n->len;
+	}
+	return at->len <= r->run.len;
 }
 
 int grove__image_line_near(const struct grove__image *im, struct grove_log *log, uint32_t row,
@@ -354,7 +346,7 @@ int grove__image_line_near(const struct grove__image *im, struct grove_log *log,
 
 	if (im->by_line || at.off || at.lines || !bring_near(log, near, &at))
 		return grove__image_line(im, log, row, out, value, d);
-	bytes = near->buf + (at.pos - near->pos);
+	bytes = near->runs.buf + (at.pos - near->runs.run.pos);
 	/* what was read ahead may be older than a change in place: the log decides */
 	if (grove__crc32c(0, bytes, (size_t)at.len) != at.crc)
 		return grove__image_line(im, log, row, out, value, d);
@@ -376,7 +368,7 @@ int grove__image_header_line(const struct grove__image *im, struct grove_log *lo
 		grove__image_spoil(im);
 	rc = rc ? rc : present(im, log, GROVE_NONE, out, value, d);
 	/* a byte-order mark is no part of the header, be it in the line */
-	if (!rc && !value && grove__slice_starts(grove__buf_slice(out), "\xef\xbb\xbf")) {
+	if (!rc && !value && grove__runs_marked(out->ptr, out->len)) {
 		memmove(out->ptr, out->ptr + 3, out->len - 3);
 		grove__buf_cut(out, out->len - 3);
 	}

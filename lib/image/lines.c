@@ -5,99 +5,39 @@
 
 #include "base/crc32c.h"
 
-#include <stdlib.h>
-
 #define RUN_BYTES ((size_t)1 << 20)
-
-uint64_t grove__line_max = (uint64_t)1 << 30;
-
-int grove__lines_end(struct grove_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		    uint64_t *end, struct grove_detail *d)
-{
-	struct grove_run run = { .open = 1 };
-	const char *lf = NULL;
-	int rc = 0;
-
-	*end = pos;
-	while (!rc && !lf && *end < until) {
-		rc = grove__log_read(log, *end, until, buf, cap, &run, d);
-		if (rc || !run.len)
-			break;
-		lf = memchr(buf, '\n', run.len);
-		*end = lf ? run.pos + (uint64_t)(lf - buf) + 1 : run.pos + run.len;
-	}
-	return rc;
-}
 
 int grove__lines_init(struct grove__lines *r, struct grove_log *log, uint64_t until,
 		      struct grove_detail *d)
 {
-	*r = (struct grove__lines){ .log = log, .d = d, .until = until, .cap = RUN_BYTES };
-	r->buf = malloc(r->cap + GROVE__JSON_PAD);
-	return r->buf ? 0 : grove__fail_nomem(d);
+	*r = (struct grove__lines){ 0 };
+	if (grove__runs_init(&r->runs, RUN_BYTES))
+		return grove__fail_nomem(d);
+	grove__runs_begin(&r->runs, log, 0, until, d);
+	return 0;
 }
 
 void grove__lines_release(struct grove__lines *r)
 {
-	free(r->buf);
-	r->buf = NULL;
+	grove__runs_release(&r->runs);
 }
 
 void grove__lines_rewind(struct grove__lines *r)
 {
-	r->pos = r->lines = r->bytes = 0;
-	r->off = r->len = 0;
-	r->crc = 0;
-	r->open = false;
-}
-
-static int widen(struct grove__lines *r, bool by_line)
-{
-	uint64_t end = 0;
-	char *p;
-	int rc;
-
-	/* memory for all of it only if it is going to be of use */
-	if (!by_line && r->cap >= GROVE__LINE_LONG) {
-		rc = grove__lines_end(r->log, r->pos, r->until, r->buf, r->cap, &end, r->d);
-		if (rc)
-			return rc;
-	}
-	if (r->cap * 2 > GROVE__LINE_MAX || (end && end - r->pos > GROVE__LINE_MAX))
-		return grove__fail(r->d, GROVE_ETOOBIG, NULL, "a line of more than 1 GiB");
-	p = realloc(r->buf, r->cap * 2 + GROVE__JSON_PAD);
-	if (!p)
-		return grove__fail_nomem(r->d);
-	r->buf = p;
-	r->cap *= 2;
-	return 0;
+	*r = (struct grove__lines){ .runs = r->runs };
+	r->runs.pos = 0;
 }
 
 static int fill(struct grove__lines *r)
 {
-	struct grove_run run;
-	int rc;
+	int rc = grove__runs_next(&r->runs);
 
-	for (;;) {
-		if (r->pos >= r->until)
-			return 1;
-		rc = grove__log_read(r->log, r->pos, r->until, r->buf, r->cap, &run, r->d);
-		if (rc)
-			return rc;
-		if (!run.open)
-			break;
-		rc = widen(r, run.by_line);
-		if (rc)
-			return rc;
-	}
-	r->run_pos = run.pos;
-	r->run_lines = 0;
-	r->by_line = run.by_line;
-	r->pos = run.next;
+	if (rc == GROVE_ETOOBIG)
+		grove__fail_at(r->runs.d, rc, r->runs.path, r->lines + 1, r->runs.pos, "a line of more than 1 GiB");
 	r->off = 0;
-	r->len = run.len;
-	memset(r->buf + r->len, 0, GROVE__JSON_PAD);
-	return run.len ? 0 : 1;
+	r->len = rc ? 0 : r->runs.run.len;
+	r->run_lines = 0;
+	return rc;
 }
 
 int grove__lines_next(struct grove__lines *r, struct grove_slice *line)
@@ -108,11 +48,11 @@ int grove__lines_next(struct grove__lines *r, struct grove_slice *line)
 
 	if (rc)
 		return rc;
-	p = r->buf + r->off;
+	p = r->runs.buf + r->off;
 	lf = memchr(p, '\n', r->len - r->off);
 	n = lf ? (size_t)(lf - p) : r->len - r->off;
 	*line = grove__slice(p, n);
-	r->at = r->run_pos + (r->by_line ? r->run_lines : r->off);
+	r->at = grove__runs_pos(&r->runs, r->off, r->run_lines);
 	r->run_lines++;
 	r->off += n + (lf != NULL);
 	r->lines++;

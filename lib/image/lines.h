@@ -12,15 +12,10 @@
 #include "image/image.h"
 
 struct grove__lines {
-	struct grove_log *log;
-	struct grove_detail *d;
-	uint64_t pos, until;
-	char *buf;
-	size_t cap, off, len;            /* what of it has not been given out yet */
+	struct grove__runs runs;
+	size_t off, len;                 /* what of the run at hand has not been given out yet */
+	uint64_t run_lines;              /* of it were given out */
 	uint64_t at;                     /* position of the line given out last */
-	uint64_t run_pos;                /* of the buffer's first line … */
-	uint64_t run_lines;              /* … and how many of it were given out */
-	bool by_line;                    /* positions count lines, not bytes */
 	uint64_t lines, bytes;           /* given out, each line with an LF */
 	uint32_t crc;                    /* of those */
 	bool open;                       /* the last of them has no LF */
@@ -34,15 +29,9 @@ void grove__lines_rewind(struct grove__lines *r);
 /*
  * The next line without its LF: 0, 1 at the end, or an error. It is good as long
  * as grove__lines_more() is true after it, and until the next call.
- * GROVE__JSON_PAD bytes behind it are readable. GROVE_ETOOBIG beyond 1 GiB.
+ * GROVE__JSON_PAD bytes after it are readable. GROVE_ETOOBIG beyond GROVE__LINE_MAX.
  */
 int grove__lines_next(struct grove__lines *r, struct grove_slice *line);
-/*
- * Where the line that begins at `pos` ends, its LF included, by reading it piece
- * by piece; for logs whose positions count bytes.
- */
-int grove__lines_end(struct grove_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		    uint64_t *end, struct grove_detail *d);
 /* Is the next line in the same buffer? Else those given out so far are about to go. */
 static inline bool grove__lines_more(const struct grove__lines *r)
 {

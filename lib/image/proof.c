@@ -134,7 +134,7 @@ static int prove_gap(struct window *w, uint64_t pos, uint64_t until)
 			continue;
 		}
 		/* a mark in front of the first line is something by itself */
-		if (pos || n < 3 || memcmp(p, GROVE__MARK, 3))
+		if (pos || !grove__runs_marked(p, n))
 			rc = line_end(w, pos, until, &end);
 		if (!rc)
 			rc = sum(w, pos, end - pos, &crc);

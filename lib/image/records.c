@@ -35,7 +35,7 @@ int grove__records_fill(struct grove__records *r, struct grove_slice line,
 	struct grove__json_line l;
 	struct grove__header h;
 	struct grove__entry e;
-	size_t mark = !r->any && grove__slice_starts(line, "\xef\xbb\xbf") ? 3 : 0;
+	size_t mark = !r->any && grove__runs_marked(line.ptr, line.len) ? 3 : 0;
 	const char *p = line.ptr + mark;
 	enum grove__line_class class;
 	bool first = !r->any;

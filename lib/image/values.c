@@ -27,7 +27,7 @@ struct grove__values {
 	bool by_line;
 	uint64_t *starts;                /* of every line known, and of the one behind them */
 	size_t nr_starts, cap_starts;
-	struct grove_buf lines;          /* by line: some that were read … */
+	struct grove__runs lines;        /* by line: some that were read … */
 	uint64_t lines_pos;              /* … and where they are in the text */
 	struct grove_buf value;
 	struct grove_detail *d;
@@ -74,29 +74,19 @@ static int know_start(struct grove__values *v, size_t line, uint64_t at)
 /* Have the line that holds position `at` of the text, and some behind it. */
 static int read_lines(struct grove__values *v, uint64_t at)
 {
+	struct grove__runs *r = &v->lines;
 	size_t line = line_of(v, at);
-	struct grove_run run;
-	int rc = 0;
+	int rc;
 
-	grove__buf_clear(&v->lines);
 	v->lines_pos = v->starts[line];
-	if (v->pos + line >= v->until)
-		return 0;
-	for (size_t cap = PIECE;; cap *= 2) {
-		if (cap > GROVE__LINE_MAX)
-			return grove__fail(v->d, GROVE_ETOOBIG, NULL, "a line of more than 1 GiB");
-		if (grove__buf_reserve(&v->lines, cap))
-			return grove__fail_nomem(v->d);
-		rc = grove__log_read(v->log, v->pos + line, v->until, v->lines.ptr, cap, &run, v->d);
-		if (rc || !run.open)
-			break;
-	}
-	for (size_t i = 0; i < run.len && !rc; i++)
-		if (v->lines.ptr[i] == '\n' && know_start(v, ++line, v->lines_pos + i + 1))
+	grove__runs_begin(r, v->log, v->pos + line, v->until, v->d);
+	rc = grove__runs_next(r);
+	if (rc)
+		r->run.len = 0;
+	for (size_t i = 0; i < r->run.len && !rc; i++)
+		if (r->buf[i] == '\n' && know_start(v, ++line, v->lines_pos + i + 1))
 			rc = grove__fail_nomem(v->d);
-	if (!rc)
-		grove__buf_cut(&v->lines, run.len);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 /* Some bytes of the text: a grove__json_source_fn. */
@@ -112,17 +102,17 @@ static int text(void *payload, uint64_t pos, char *buf, size_t cap, size_t *got)
 		*got = rc ? 0 : n;
 		return rc;
 	}
-	if (pos < v->lines_pos || pos >= v->lines_pos + v->lines.len) {
+	if (pos < v->lines_pos || pos >= v->lines_pos + v->lines.run.len) {
 		int rc = read_lines(v, pos);
 
 		if (rc)
 			return rc;
 	}
-	if (pos < v->lines_pos + v->lines.len) {
-		size_t off = (size_t)(pos - v->lines_pos);
+	if (pos < v->lines_pos + v->lines.run.len) {
+		size_t off = (size_t)(pos - v->lines_pos), n = v->lines.run.len - off;
 
-		*got = v->lines.len - off < cap ? v->lines.len - off : cap;
-		memcpy(buf, v->lines.ptr + off, *got);
+		*got = n < cap ? n : cap;
+		memcpy(buf, v->lines.buf + off, *got);
 	}
 	return 0;
 }
@@ -160,7 +150,7 @@ static int begin(struct grove__values *v, uint64_t *out)
 	*out = v->by_line ? 0 : v->pos;
 	if (v->by_line && !v->pos)
 		rc = text(v, 0, mark, sizeof(mark), &got);
-	if (!rc && got == 3 && !memcmp(mark, "\xef\xbb\xbf", 3))
+	if (!rc && grove__runs_marked(mark, got))
 		*out = 3;
 	return rc;
 }
@@ -182,7 +172,8 @@ int grove__values_new(struct grove__values **out, const struct grove__json_want 
 	v->by_line = by_line;
 	v->whole = whole;
 	v->d = d;
-	rc = know_start(v, 0, 0) ? grove__fail_nomem(d) : begin(v, &start);
+	rc = know_start(v, 0, 0) || (by_line && grove__runs_init(&v->lines, PIECE)) ? grove__fail_nomem(d)
+										    : begin(v, &start);
 	if (!rc) {
 		v->lenient = grove__json_lenient_new(want, text, v, start);
 		rc = v->lenient ? 0 : grove__fail_nomem(d);
@@ -199,7 +190,7 @@ void grove__values_free(struct grove__values *v)
 	if (!v)
 		return;
 	grove__json_lenient_free(v->lenient);
-	grove__buf_release(&v->lines);
+	grove__runs_release(&v->lines);
 	grove__buf_release(&v->value);
 	free(v->starts);
 	free(v);

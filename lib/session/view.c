@@ -82,7 +82,7 @@ void grove_view_unref(struct grove_view *v)
 	grove__session_unref(v->session);
 	pthread_mutex_destroy(&v->lock);
 	pthread_mutex_destroy(&v->near_lock);
-	free(v->near.buf);
+	grove__runs_release(&v->near.runs);
 	free(v);
 }
 

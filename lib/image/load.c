@@ -27,6 +27,7 @@
 #include <stdlib.h>
 
 #define RUN_BYTES ((size_t)1 << 20)
+#define TORN_BYTES ((size_t)256 << 10)
 #define THREADS_MAX 2
 #define THREADS_FROM ((uint64_t)2 << 20)  /* bytes from which a second thread pays */
 #define BATCH 4096                        /* lines that wait for being merged */
@@ -53,7 +54,6 @@ struct loader {
 	struct grove_log *log;
 	const char *path;
 	const struct grove_progress *progress;
-	pthread_t caller;        /* progress is told from here only */
 	struct grove_detail *d;
 
 	pthread_mutex_t lock;
@@ -73,8 +73,7 @@ enum { LOOSE = 1 };
 
 struct worker {
 	struct loader *ld;
-	char *buf;
-	size_t cap;
+	struct grove__runs in;   /* the position is the loader's */
 	struct grove__arena tmp;
 	struct found *found;
 	size_t nr;
@@ -84,7 +83,6 @@ struct worker {
 	bool loose;              /* the line behind the last one counted is not just a value */
 	uint64_t loose_off;
 	bool my_turn;
-	struct grove_run run;
 	uint64_t ticket;
 	struct grove__json_stream *stream;
 	struct grove_detail d;   /* of this thread's failure */
@@ -329,12 +327,12 @@ static int merge_one(struct worker *w, struct found *f)
 {
 	struct grove__image *im = w->ld->im;
 	struct grove__spot at = {
-		.pos = w->run.by_line ? w->run.pos + f->line : w->run.pos + f->off,
+		.pos = grove__runs_pos(&w->in, (size_t)f->off, f->line),
 		.len = f->len,
 		.line = im->lines + f->line,
 		.crc = f->crc,
 	};
-	int rc = take_value(im, f->class, &f->e, &at, w->buf + f->off, (size_t)f->len);
+	int rc = take_value(im, f->class, &f->e, &at, w->in.buf + f->off, (size_t)f->len);
 
 	return rc ? tell_taking(w->ld, &w->d, rc, at.line, at.pos) : 0;
 }
@@ -383,7 +381,7 @@ static int merge(struct worker *w)
 		rc = grove__fail_nomem(&w->d);
 	lock_chain(ld->im);
 	if (!rc)
-		expect_more(ld, &w->run);
+		expect_more(ld, &w->in.run);
 	for (size_t i = 0; i < w->nr && i < HINT_AHEAD && !rc; i++)
 		hint(ld->im, &w->found[i]);
 	for (size_t i = 0; i < w->nr && !rc; i++) {
@@ -409,8 +407,7 @@ static int finish_run(struct worker *w, int rc)
 	if (!rc && !ld->rc) {
 		if (w->malformed && !im->malformed) {
 			im->bad_line = im->lines + w->bad_line;
-			im->bad_pos = w->run.by_line ? w->run.pos + w->bad_line
-						     : w->run.pos + w->bad_off;
+			im->bad_pos = grove__runs_pos(&w->in, (size_t)w->bad_off, w->bad_line);
 		}
 		im->lines += w->lines;
 		im->malformed += w->malformed;
@@ -418,8 +415,7 @@ static int finish_run(struct worker *w, int rc)
 		im->odd += w->odd;
 		im->unknown = im->unknown || w->unknown;
 		if (w->loose) {
-			ld->loose_pos = w->run.by_line ? w->run.pos + w->lines
-						       : w->run.pos + w->loose_off;
+			ld->loose_pos = grove__runs_pos(&w->in, (size_t)w->loose_off, w->lines);
 			ld->rc = LOOSE;
 		}
 	}
@@ -439,8 +435,8 @@ static int finish_run(struct worker *w, int rc)
 /* A line that is neither an entry nor a header; no more than that can be said of it. */
 static void note_odd(struct worker *w, uint64_t off, const char *line, size_t len)
 {
-	if (len && !w->run.by_line)
-		w->odd += grove__proof_odd_line(w->run.pos + off, len, grove__crc32c(0, line, len));
+	if (len && !w->in.run.by_line)
+		w->odd += grove__proof_odd_line(w->in.run.pos + off, len, grove__crc32c(0, line, len));
 }
 
 static int note(struct worker *w, const struct grove__json_line *l, const char *at, uint64_t off,
@@ -458,7 +454,7 @@ static int note(struct worker *w, const struct grove__json_line *l, const char *
 	f->class = w->ld->im->dialect->index(l, at, &w->tmp, &f->e);
 	if (f->class == LINE_SKIP) {
 		w->blank++;
-		w->odd += grove__proof_odd_line(w->run.pos + off, len, crc);
+		w->odd += grove__proof_odd_line(w->in.run.pos + off, len, crc);
 		return 0;
 	}
 	f->off = off;
@@ -495,33 +491,29 @@ static void note_tail(struct worker *w, enum grove__json_verdict v, uint64_t off
 	if (v == JSON_BAD) {
 		/* a write that is not finished, or never will be: the next reload starts here */
 		im->torn = true;
-		im->next = w->run.pos + (w->run.by_line ? w->lines : off);
+		im->next = grove__runs_pos(&w->in, (size_t)off, w->lines);
 	} else {
 		/* where positions count lines, no LF follows it before the next one */
-		im->open_tail = !w->run.by_line;
+		im->open_tail = !w->in.run.by_line;
 	}
-}
-
-static bool has_mark(const char *p, size_t len)
-{
-	return len >= 3 && !memcmp(p, GROVE__MARK, 3);
 }
 
 static int scan_run(struct worker *w)
 {
 	const struct grove__json_want *want = &w->ld->im->want;
+	const struct grove_run *run = &w->in.run;
 	struct grove__json_line l;
-	size_t off = 0;
+	/* where positions count lines, a mark at the very start is part of the first one */
+	size_t off = run->by_line ? 0 : w->in.mark;
 	int rc = 0;
 
-	while (off < w->run.len && !rc && !w->loose) {
-		const char *line = w->buf + off;
-		/* where positions count lines, a mark at the very start is part of the first one */
-		size_t mark = w->run.by_line && !w->run.pos && !off && has_mark(line, w->run.len) ? 3 : 0;
+	while (off < run->len && !rc && !w->loose) {
+		const char *line = w->in.buf + off;
+		size_t mark = run->by_line && !off ? w->in.mark : 0;
 		const char *at = line + mark;
-		enum grove__json_verdict v = grove__json_scan(want, at, w->run.len - off - mark, true, &l);
+		enum grove__json_verdict v = grove__json_scan(want, at, run->len - off - mark, true, &l);
 		size_t len = (size_t)l.len + mark;
-		bool whole = off + len < w->run.len;
+		bool whole = off + len < run->len;
 
 		if (v == JSON_NOMEM)
 			return grove__fail_nomem(&w->d);
@@ -586,65 +578,15 @@ static int gather_value(struct worker *w, struct grove__json_line *l, uint64_t p
 	return rc;
 }
 
-/* Feed the pieces of a line until its LF. *len and *crc are the whole line's. */
-static int feed_line(struct worker *w, uint64_t *len, uint32_t *crc, int *state, bool *closed,
-		     bool *blank)
-{
-	struct loader *ld = w->ld;
-	struct grove_run run = w->run;
-	uint64_t pos = run.pos;
-	int rc;
-
-	*len = 0;
-	*crc = 0;
-	*state = JSON_STREAM_MORE;
-	*closed = false;
-	*blank = true;
-	for (;;) {
-		const char *lf = memchr(w->buf, '\n', run.len);
-		size_t n = lf ? (size_t)(lf - w->buf) : run.len, used = 0;
-		bool last = lf || run.end;
-
-		for (size_t i = 0; i < n && *blank; i++)
-			*blank = w->buf[i] == ' ' || w->buf[i] == '\t' || w->buf[i] == '\r';
-
-		*crc = grove__crc32c(*crc, w->buf, n);
-		*len += n;
-		if (*state == JSON_STREAM_MORE)
-			*state = grove__json_stream_feed(w->stream, w->buf, n, last, &used);
-		if (*state < 0)
-			return grove__fail_nomem(&w->d);
-		/* nothing but white space may follow the value */
-		while (*state == JSON_STREAM_DONE && used < n)
-			if (!strchr(" \t\r", w->buf[used++]) || !w->buf[used - 1])
-				*state = JSON_STREAM_BAD;
-		if (last) {
-			ld->pos = pos + n + (lf ? 1 : 0);
-			*closed = lf;
-			return 0;
-		}
-		pos += run.len;
-		rc = grove__log_read(ld->log, pos, ld->until, w->buf, w->cap, &run, &w->d);
-		if (rc)
-			return rc;
-	}
-}
-
 /* A header is needed whole, however long it is. */
 static int fetch_whole(struct worker *w, uint64_t len)
 {
 	if (len > GROVE__LINE_MAX)
-		return grove__fail_at(&w->d, GROVE_ETOOBIG, w->ld->path, 0, w->run.pos,
+		return grove__fail_at(&w->d, GROVE_ETOOBIG, w->ld->path, 0, w->in.run.pos,
 				      "a header of more than 1 GiB");
-	if (w->cap < len) {
-		char *p = realloc(w->buf, (size_t)len + GROVE__JSON_PAD);
-
-		if (!p)
-			return grove__fail_nomem(&w->d);
-		w->buf = p;
-		w->cap = (size_t)len;
-	}
-	return grove__log_fetch(w->ld->log, w->run.pos, 0, w->buf, (size_t)len, &w->d);
+	if (grove__runs_room(&w->in, (size_t)len))
+		return grove__fail_nomem(&w->d);
+	return grove__log_fetch(w->ld->log, w->in.run.pos, 0, w->in.buf, (size_t)len, &w->d);
 }
 
 /* Runs with the loader's lock held: nobody reads on before we know where. */
@@ -653,32 +595,33 @@ static int long_line(struct worker *w, struct found *f, struct grove_buf *member
 {
 	struct grove__image *im = w->ld->im;
 	struct grove__json_line l;
+	struct grove__runs_long line;
 	uint64_t len;
-	uint32_t crc;
-	bool blank;
-	int rc, state;
+	int rc;
 
 	if (!w->stream)
 		w->stream = grove__json_stream_new(&im->want);
 	if (!w->stream)
 		return grove__fail_nomem(&w->d);
 	grove__json_stream_reset(w->stream);
-	rc = feed_line(w, &len, &crc, &state, closed, &blank);
+	rc = grove__runs_stream(&w->in, w->stream, &line);
 	if (rc)
 		return rc;
-	*v = blank ? JSON_BLANK : state == JSON_STREAM_DONE ? JSON_VALUE : JSON_BAD;
+	*v = line.verdict;
+	*closed = line.closed;
+	len = line.len;
 	if (*v != JSON_VALUE)
 		return 0;
 	l = *grove__json_stream_line(w->stream);
 	/* rules over the whole log look deeper into a line than its few short members */
 	if (im->chain && len <= GROVE__LINE_MAX) {
 		rc = fetch_whole(w, len);
-		if (!rc && grove__json_scan(&im->want, w->buf, (size_t)len, true, &l) != JSON_VALUE)
+		if (!rc && grove__json_scan(&im->want, w->in.buf, (size_t)len, true, &l) != JSON_VALUE)
 			rc = grove__fail(&w->d, GROVE_ESTALE, w->ld->path, "was changed");
 		if (!rc)
-			f->class = im->dialect->index(&l, w->buf, &w->tmp, &f->e);
+			f->class = im->dialect->index(&l, w->in.buf, &w->tmp, &f->e);
 	} else {
-		rc = gather(w, &l, w->run.pos, members);
+		rc = gather(w, &l, w->in.run.pos, members);
 	}
 	if (rc)
 		return rc;
@@ -687,7 +630,7 @@ static int long_line(struct worker *w, struct found *f, struct grove_buf *member
 	} else if (l.type == JSON_OBJECT) {
 		f->class = im->dialect->index(&l, members->ptr, &w->tmp, &f->e);
 	} else if (l.value.len <= SPAN_MAX) {
-		rc = gather_value(w, &l, w->run.pos, members);
+		rc = gather_value(w, &l, w->in.run.pos, members);
 		if (!rc)
 			f->class = im->dialect->index(&l, members->ptr, &w->tmp, &f->e);
 	} else {
@@ -700,37 +643,11 @@ static int long_line(struct worker *w, struct found *f, struct grove_buf *member
 	f->off = 0;
 	f->len = len;
 	f->line = 0;
-	f->crc = crc;
+	f->crc = line.crc;
 	return !rc && f->class == LINE_HEADER ? fetch_whole(w, len) : rc;
 }
 
 /* --- the conveyor --- */
-
-/* Only the caller's own thread talks to the caller. */
-static int tell_progress(struct loader *ld, struct grove_detail *d)
-{
-	if (!ld->progress || !ld->progress->fn || !pthread_equal(pthread_self(), ld->caller))
-		return 0;
-	if (!ld->progress->fn(ld->progress->payload, ld->pos - ld->begin, ld->until - ld->begin))
-		return 0;
-	return grove__fail(d, GROVE_ECANCELLED, ld->path, "cancelled");
-}
-
-/* Make the buffer larger for a store that hands out whole lines only. */
-static int widen(struct worker *w)
-{
-	size_t cap = w->cap * 2;
-	char *p;
-
-	if (cap > GROVE__LINE_MAX)
-		return grove__fail(&w->d, GROVE_ETOOBIG, w->ld->path, "a line of more than 1 GiB");
-	p = realloc(w->buf, cap + GROVE__JSON_PAD);
-	if (!p)
-		return grove__fail_nomem(&w->d);
-	w->buf = p;
-	w->cap = cap;
-	return 0;
-}
 
 /* Nobody has to ask for these lines again. If there is no room for them, somebody has. */
 static void keep_text(struct loader *ld, const struct grove_run *run, const char *buf)
@@ -770,22 +687,19 @@ static int take(struct worker *w, struct found *longest, struct grove_buf *membe
 		rc = ld->rc ? ld->rc : 1;
 		goto out;
 	}
-	rc = tell_progress(ld, &w->d);
-	while (!rc) {
-		rc = grove__log_read(ld->log, ld->pos, ld->until, w->buf, w->cap, &w->run, &w->d);
-		if (rc || !w->run.open || !w->run.by_line)
-			break;
-		rc = widen(w);
-	}
+	w->in.pos = ld->pos;
+	rc = grove__runs_next(&w->in);
 	if (rc)
 		goto out;
-	keep_text(ld, &w->run, w->buf);
+	keep_text(ld, &w->in.run, w->in.buf);
 	w->ticket = ld->issued++;
-	ld->pos = w->run.next;
 	/* views look at this: it is written once, before there are any */
-	if (ld->im->by_line != (bool)w->run.by_line)
-		ld->im->by_line = w->run.by_line;
-	if (w->run.open) {
+	if (ld->im->by_line != (bool)w->in.run.by_line)
+		ld->im->by_line = w->in.run.by_line;
+	/* agents differ about a mark, we read on */
+	if (w->in.mark && !w->in.run.by_line)
+		ld->im->odd += grove__proof_odd_line(0, w->in.mark, grove__crc32c(0, w->in.buf, w->in.mark));
+	if (w->in.run.open) {
 		*is_long = true;
 		rc = long_line(w, longest, members, &v, &closed);
 		if (!closed)
@@ -802,6 +716,7 @@ static int take(struct worker *w, struct found *longest, struct grove_buf *membe
 		if (v != JSON_BAD || (closed && !w->loose))
 			w->lines++;
 	}
+	ld->pos = w->in.pos;
 	ld->end = ld->pos >= ld->until;
 out:
 	if (rc < 0)
@@ -832,20 +747,23 @@ static void *work(void *arg)
 
 static int worker_init(struct worker *w, struct loader *ld)
 {
+	size_t cap = ld->bytes < RUN_BYTES ? (size_t)ld->bytes + 1 : RUN_BYTES;
+
 	memset(w, 0, sizeof(*w));
 	w->ld = ld;
-	w->cap = ld->bytes < RUN_BYTES ? (size_t)ld->bytes + 1 : RUN_BYTES;
-	if (w->cap < 4096)
-		w->cap = 4096;
-	w->buf = malloc(w->cap + GROVE__JSON_PAD);
 	w->found = malloc(BATCH * sizeof(*w->found));
 	grove__arena_init(&w->tmp);
-	return w->buf && w->found ? 0 : GROVE_ENOMEM;
+	if (grove__runs_init(&w->in, cap < 4096 ? 4096 : cap) || !w->found)
+		return GROVE_ENOMEM;
+	w->in.pieces = true;
+	w->in.path = ld->path;
+	grove__runs_begin(&w->in, ld->log, ld->begin, ld->until, &w->d);
+	return 0;
 }
 
 static void worker_release(struct worker *w)
 {
-	free(w->buf);
+	grove__runs_release(&w->in);
 	free(w->found);
 	grove__arena_release(&w->tmp);
 	grove__json_stream_free(w->stream);
@@ -861,6 +779,8 @@ static int run_workers(struct loader *ld, unsigned nr)
 	for (; made < nr && !rc; made++)
 		rc = worker_init(&w[made], ld);
 	if (!rc) {
+		/* only the caller's own thread talks to the caller */
+		w[0].in.progress = ld->progress;
 		/* a thread that cannot be started is work for the others */
 		for (unsigned i = 1; i < nr; i++)
 			if (!pthread_create(&thread[started], NULL, work, &w[i]))
@@ -965,7 +885,8 @@ static int load_values(struct loader *ld, bool grown)
 	struct grove__values *v;
 	struct grove__value value;
 	struct grove__arena tmp;
-	uint64_t told = ld->loose_pos;
+	struct grove__runs told = { .progress = ld->progress, .path = ld->path, .d = ld->d, .begin = ld->begin,
+				    .pos = ld->loose_pos, .until = ld->until };
 	int rc = grove__values_new(&v, &im->want, ld->log, ld->loose_pos, ld->until, im->by_line,
 				   RUN_BYTES, ld->d);
 
@@ -973,9 +894,9 @@ static int load_values(struct loader *ld, bool grown)
 	while (!rc && !(rc = grove__values_next(v, &value))) {
 		rc = take_found(ld, v, &value, &tmp, grown);
 		grove__arena_clear(&tmp);
-		if (!rc && (im->by_line || value.at.pos - told >= RUN_BYTES)) {
-			told = ld->pos = value.at.pos;
-			rc = tell_progress(ld, ld->d);
+		if (!rc && (im->by_line || value.at.pos - told.pos >= RUN_BYTES)) {
+			told.pos = value.at.pos;
+			rc = grove__runs_tell(&told);
 		}
 	}
 	if (rc == 1)
@@ -999,31 +920,21 @@ static int feed(struct grove__json_stream *s, const char *ptr, size_t len, bool 
 static int feed_torn(const struct grove__image *im, struct grove_log *log,
 		     struct grove__json_stream *s, bool *on, struct grove_detail *d)
 {
-	uint64_t pos = im->next;
-	size_t skip = (size_t)im->torn_off, cap = (size_t)1 << 18;
-	struct grove_buf b = GROVE_BUF_INIT;
-	struct grove_run run;
-	int rc = 0;
+	size_t skip = (size_t)im->torn_off;
+	struct grove__runs r;
+	int rc = grove__runs_init(&r, TORN_BYTES) ? grove__fail_nomem(d) : 0;
 
-	while (!rc && *on && pos < im->tail) {
-		if (grove__buf_reserve(&b, cap)) {
-			rc = grove__fail_nomem(d);
-			break;
-		}
-		rc = grove__log_read(log, pos, im->tail, b.ptr, cap, &run, d);
-		if (!rc && run.open && run.by_line) {
-			cap *= 2;
-			continue;
-		}
-		if (!rc && (run.len < skip || run.next == pos))
+	r.pieces = true;
+	grove__runs_begin(&r, log, im->next, im->tail, d);
+	while (!rc && *on && !(rc = grove__runs_next(&r))) {
+		if (r.run.len < skip)
 			rc = grove__fail(d, GROVE_ESTALE, NULL, "its last line was changed");
-		if (!rc && feed(s, b.ptr + skip, run.len - skip, on))
+		else if (feed(s, r.buf + skip, r.run.len - skip, on))
 			rc = grove__fail_nomem(d);
 		skip = 0;
-		pos = run.next;
 	}
-	grove__buf_release(&b);
-	return rc;
+	grove__runs_release(&r);
+	return rc < 0 ? rc : 0;
 }
 
 int grove__image_torn_swallows(const struct grove__image *im, struct grove_log *log, bool *yes,
@@ -1059,37 +970,19 @@ int grove__image_torn_swallows(const struct grove__image *im, struct grove_log *
 static int close_tail(struct loader *ld)
 {
 	struct grove__image *im = ld->im;
-	struct grove_run run;
-	char c[2];
+	char c;
 	int rc;
 
 	if (!im->open_tail || ld->pos >= ld->until)
 		return 0;
-	rc = grove__log_read(ld->log, ld->pos, ld->pos + 1, c, sizeof(c), &run, ld->d);
+	rc = grove__log_fetch(ld->log, ld->pos, 0, &c, 1, ld->d);
 	if (rc)
 		return rc;
-	if (run.len != 1 || c[0] != '\n')
+	if (c != '\n')
 		return grove__fail(ld->d, GROVE_ESTALE, ld->path, "its last line was changed");
 	ld->pos++;
 	im->open_tail = false;
 	return 0;
-}
-
-/* A mark that some editors leave at the very start; agents differ, we read on. */
-static int skip_mark(struct loader *ld)
-{
-	char mark[4];
-	struct grove_run run;
-	int rc;
-
-	if (ld->pos || ld->until < 3)
-		return 0;
-	rc = grove__log_read(ld->log, 0, 3, mark, sizeof(mark), &run, ld->d);
-	if (!rc && !run.by_line && has_mark(mark, run.len)) {
-		ld->pos = 3;
-		ld->im->odd += grove__proof_odd_line(0, 3, grove__crc32c(0, mark, 3));
-	}
-	return rc;
 }
 
 bool grove__image_settled(int64_t ctime_ns)
@@ -1153,12 +1046,9 @@ int grove__image_load(struct grove__image *im, struct grove_log *log, const char
 			return 0;
 		return grove__fail(d, GROVE_ESTALE, path, "its last value goes on");
 	}
-	ld.caller = pthread_self();
 	ld.pos = ld.begin = im->next;
 	ld.until = st.tail;
 	rc = close_tail(&ld);
-	if (!rc)
-		rc = skip_mark(&ld);
 	if (rc)
 		return rc;
 	im->torn = false;

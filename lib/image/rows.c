@@ -22,7 +22,8 @@
 
 /* Lines that were read at one go: those of list[first … first + count - 1]. */
 struct window {
-	struct grove_buf bytes;
+	struct grove__runs in;
+	size_t len;                 /* of what is in its buffer */
 	uint64_t pos;
 	size_t first, count;
 	/* where positions count lines: the one that was looked at last, and where it begins */
@@ -69,9 +70,9 @@ static size_t offset_in(const struct grove__rows *r, struct window *w, uint32_t 
 		w->off = 0;
 	}
 	for (; w->line < pos; w->line++) {
-		const char *lf = memchr(w->bytes.ptr + w->off, '\n', w->bytes.len - w->off);
+		const char *lf = memchr(w->in.buf + w->off, '\n', w->len - w->off);
 
-		w->off = lf ? (size_t)(lf - w->bytes.ptr) + 1 : w->bytes.len;
+		w->off = lf ? (size_t)(lf - w->in.buf) + 1 : w->len;
 	}
 	return w->off;
 }
@@ -81,17 +82,33 @@ static bool same_bytes(const struct grove__rows *r, struct window *w, uint32_t r
 	const struct grove__spine *s = r->im->spine;
 	size_t off = offset_in(r, w, row), len = (size_t)grove__spine_len(s, row);
 
-	return off + len <= w->bytes.len &&
-	       grove__crc32c(0, w->bytes.ptr + off, len) == grove__spine_crc(s, row);
+	return off + len <= w->len &&
+	       grove__crc32c(0, w->in.buf + off, len) == grove__spine_crc(s, row);
+}
+
+/* Have room for `len` bytes and one more. */
+static int window_room(struct window *w, uint64_t len)
+{
+	return grove__runs_room(&w->in, (size_t)len + 1) ? grove__fail_nomem(&w->d) : 0;
+}
+
+/* The bytes from `pos` on. */
+static int fetch_window(const struct grove__rows *r, struct window *w, uint64_t len)
+{
+	int rc = window_room(w, len);
+
+	if (!rc)
+		rc = grove__log_fetch(r->log, w->pos, 0, w->in.buf, (size_t)len, &w->d);
+	w->len = rc ? 0 : (size_t)len;
+	return rc;
 }
 
 /* The same where positions count lines. */
 static void read_lines(const struct grove__rows *r, size_t first, struct window *w)
 {
 	const struct grove__spine *s = r->im->spine;
-	uint64_t pos = grove__spine_pos(s, row_at(r, first)), end = pos + 1;
+	uint64_t pos = w->pos, end = pos + 1;
 	uint64_t bytes = grove__spine_len(s, row_at(r, first)) + 1;
-	struct grove_run run;
 	size_t i;
 
 	for (i = first + 1; i < r->nr; i++) {
@@ -102,33 +119,27 @@ static void read_lines(const struct grove__rows *r, size_t first, struct window 
 		end = p + 1;
 		bytes += n;
 	}
-	w->pos = w->line = pos;
+	w->line = pos;
 	w->off = 0;
-	w->count = 0;
-	if (grove__buf_reserve(&w->bytes, (size_t)bytes + 1 + GROVE__JSON_PAD)) {
-		w->rc = grove__fail_nomem(&w->d);
+	w->count = 1;
+	/* one that has no neighbours is cheaper to get by itself */
+	if (i == first + 1) {
+		w->rc = fetch_window(r, w, bytes - 1);
 		return;
 	}
-	run.next = pos;
-	if (i > first + 1)
-		w->rc = grove__log_read(r->log, pos, end, w->bytes.ptr, (size_t)bytes + 1, &run, &w->d);
+	w->rc = window_room(w, bytes);
 	if (w->rc)
 		return;
-	/* one that has no neighbours is cheaper to get by itself; and white space may follow a value */
-	if (run.next == pos) {
-		w->count = 1;
-		bytes = grove__spine_len(s, row_at(r, first));
-		w->rc = grove__log_fetch(r->log, pos, 0, w->bytes.ptr, (size_t)bytes, &w->d);
-		grove__buf_cut(&w->bytes, w->rc ? 0 : (size_t)bytes);
+	grove__runs_begin(&w->in, r->log, pos, end, &w->d);
+	w->rc = grove__runs_next(&w->in);
+	if (w->rc == 1)
+		w->rc = grove__fail(&w->d, GROVE_ESTALE, NULL, "became shorter while it was read");
+	if (w->rc)
 		return;
-	}
-	grove__buf_cut(&w->bytes, run.len);
+	w->len = w->in.run.len;
 	/* as many as came: lines between them need room, too */
-	for (; w->count < i - first; w->count++)
-		if (grove__spine_pos(s, row_at(r, first + w->count)) >= run.next)
-			break;
-	if (!w->count)
-		w->count = 1;
+	while (w->count < i - first && grove__spine_pos(s, row_at(r, first + w->count)) < w->in.run.next)
+		w->count++;
 }
 
 /* Read the line of list[first], and with it the lines that lie right behind it. */
@@ -143,7 +154,7 @@ static void read_window(const struct grove__rows *r, size_t first, struct window
 	w->first = first;
 	w->checked = 0;
 	w->rc = 0;
-	grove__buf_clear(&w->bytes);
+	w->len = 0;
 	if (r->im->by_line && end - pos <= GROVE__LINE_MAX) {
 		read_lines(r, first, w);
 		goto check;
@@ -162,13 +173,7 @@ static void read_window(const struct grove__rows *r, size_t first, struct window
 				       (unsigned long long)(end - pos));
 		return;
 	}
-	if (grove__buf_reserve(&w->bytes, (size_t)(end - pos) + GROVE__JSON_PAD)) {
-		w->rc = grove__fail_nomem(&w->d);
-		return;
-	}
-	w->rc = grove__log_fetch(r->log, pos, 0, w->bytes.ptr, (size_t)(end - pos), &w->d);
-	if (!w->rc)
-		grove__buf_cut(&w->bytes, (size_t)(end - pos));
+	w->rc = fetch_window(r, w, end - pos);
 check:
 	while (!w->rc && w->checked < w->count && same_bytes(r, w, row_at(r, first + w->checked)))
 		w->checked++;
@@ -237,7 +242,7 @@ static void stop_ahead(struct grove__ahead *a)
 	pthread_mutex_destroy(&a->lock);
 	pthread_cond_destroy(&a->moved);
 	for (size_t i = 0; i < AHEAD; i++)
-		grove__buf_release(&a->window[i].bytes);
+		grove__runs_release(&a->window[i].in);
 	free(a);
 }
 
@@ -246,7 +251,7 @@ void grove__rows_release(struct grove__rows *r)
 	if (r->ahead)
 		stop_ahead(r->ahead);
 	if (r->own) {
-		grove__buf_release(&r->own->bytes);
+		grove__runs_release(&r->own->in);
 		free(r->own);
 	}
 	grove__buf_release(&r->window);
@@ -312,7 +317,7 @@ static int look_row(struct grove__rows *r, uint32_t row, struct grove_slice *lin
 		return grove__fail_at(d, GROVE_ESTALE, NULL, (uint64_t)grove__spine_line(s, row) + 1,
 				      grove__spine_pos(s, row),
 				      "the line is not what it was: the session was changed");
-	*line = grove__slice(w->bytes.ptr + offset_in(r, w, row), (size_t)grove__spine_len(s, row));
+	*line = grove__slice(w->in.buf + offset_in(r, w, row), (size_t)grove__spine_len(s, row));
 	return 0;
 }
 

@@ -10,73 +10,85 @@
 #include "json/value.h"
 #include "sys/file.h"
 
+#define PEEK_FIRST ((size_t)4 << 10)
+#define PEEK_RUN ((size_t)64 << 10)
 #define PEEK_MAX ((size_t)16 << 20)
 #define NOT_LINES 2  /* the log is not one value a line, and its dialect does not mind */
 
 /* Non-zero ends the reading and is handed back. */
 typedef int value_fn(void *payload, const struct grove__json_line *l, const char *line);
 
-static int each_line(struct grove_log *log, const struct grove__json_want *want, bool lenient,
-		     struct grove_buf *buf, value_fn *fn, void *payload, struct grove_detail *d)
+/* The lines of a run. */
+static int each_line(const struct grove__runs *r, const struct grove__json_want *want, bool lenient,
+		     value_fn *fn, void *payload)
 {
-	struct grove_log_stat st;
 	struct grove__json_line l;
-	size_t off = 0;
-	int rc = grove__log_stat(log, &st, d);
+	int rc = 0;
 
-	for (size_t cap = 4096; !rc && cap <= PEEK_MAX; cap *= 4) {
-		struct grove_run run;
+	for (size_t off = r->mark; !rc && off < r->run.len; off += (size_t)l.len + 1) {
+		const char *line = r->buf + off;
+		enum grove__json_verdict v = grove__json_scan(want, line, r->run.len - off, true, &l);
 
-		grove__buf_clear(buf);
-		if (grove__buf_reserve(buf, cap + GROVE__JSON_PAD))
-			return grove__fail_nomem(d);
-		rc = grove__log_read(log, 0, st.tail, buf->ptr, cap, &run, d);
-		if (!rc && !off && run.len >= 3 && !memcmp(buf->ptr, "\xef\xbb\xbf", 3))
-			off = 3;
-		while (!rc && off < run.len) {
-			const char *line = buf->ptr + off;
-			enum grove__json_verdict v = grove__json_scan(want, line, run.len - off,
-								      run.end, &l);
-
-			if (v == JSON_NOMEM)
-				return grove__fail_nomem(d);
-			if (v == JSON_MORE)
-				break;
-			if (v == JSON_VALUE)
-				rc = fn(payload, &l, line);
-			else if (v == JSON_BAD && lenient)
-				rc = NOT_LINES;
-			off += (size_t)l.len + 1;
-		}
-		if (run.end)
-			break;
+		if (v == JSON_NOMEM)
+			rc = grove__fail_nomem(r->d);
+		else if (v == JSON_VALUE)
+			rc = fn(payload, &l, line);
+		else if (v == JSON_BAD && lenient)
+			rc = NOT_LINES;
 	}
 	return rc;
 }
 
-static int each_value(struct grove_log *log, const struct grove__json_want *want, value_fn *fn,
-		      void *payload, struct grove_detail *d)
+/* From the beginning of the log, by the values that its lines are parts of. */
+static int each_value(const struct grove__runs *r, const struct grove__json_want *want, size_t mark,
+		      value_fn *fn, void *payload)
 {
-	struct grove_log_stat st;
+	bool by_line = r->run.by_line;
+	uint64_t until = !by_line && r->until > PEEK_MAX ? PEEK_MAX : r->until;
 	struct grove__values *v = NULL;
 	struct grove__value value;
-	struct grove_run run;
-	char mark[3];
-	uint64_t pos = 0, until;
-	int rc = grove__log_stat(log, &st, d);
+	int rc = grove__values_new(&v, want, r->log, by_line ? 0 : mark, until, by_line, PEEK_MAX, r->d);
 
-	if (!rc)
-		rc = grove__log_read(log, 0, st.tail, mark, sizeof(mark), &run, d);
-	if (rc)
-		return rc;
-	until = !run.by_line && st.tail > PEEK_MAX ? PEEK_MAX : st.tail;
-	if (!run.by_line && run.len == 3 && !memcmp(mark, "\xef\xbb\xbf", 3))
-		pos = 3;
-	rc = grove__values_new(&v, want, log, pos, until, run.by_line, PEEK_MAX, d);
 	while (!rc && !(rc = grove__values_next(v, &value)))
 		rc = fn(payload, &value.l, value.ptr);
 	grove__values_free(v);
 	return rc == 1 ? 0 : rc;
+}
+
+/* Tell `fn` of each value until it has heard enough. */
+static int each(struct grove_log *log, const struct grove__json_want *want, bool lenient, value_fn *fn,
+		void *payload, struct grove_detail *d)
+{
+	struct grove__runs r = { 0 };
+	struct grove_log_stat st;
+	size_t seen = 0, mark = 0;
+	int rc = grove__log_stat(log, &st, d);
+
+	if (rc)
+		return rc;
+	if (grove__runs_init(&r, PEEK_FIRST))
+		return grove__fail_nomem(d);
+	r.max = PEEK_MAX;
+	grove__runs_begin(&r, log, 0, st.tail, d);
+	while (!rc && seen < PEEK_MAX && !(rc = grove__runs_next(&r))) {
+		mark |= r.mark;
+		seen += r.run.len;
+		rc = each_line(&r, want, lenient, fn, payload);
+		/* who did not find it at once will have to look for a while */
+		if (!rc && grove__runs_room(&r, PEEK_RUN))
+			rc = grove__fail_nomem(d);
+	}
+	/* nothing was found, and nothing failed */
+	if (rc == GROVE_ETOOBIG && grove__runs_skip(&r)) {
+		grove__fail_clear(d);
+		rc = 0;
+	}
+	if (rc == 1)
+		rc = 0;
+	if (rc == NOT_LINES)
+		rc = each_value(&r, want, mark, fn, payload);
+	grove__runs_release(&r);
+	return rc;
 }
 
 /* --- the first line --- */
@@ -98,14 +110,12 @@ static int first_line(void *payload, const struct grove__json_line *l, const cha
 
 int grove__peek_first_line(struct grove_log *log, struct grove_buf *out, struct grove_detail *d)
 {
-	struct grove_buf buf = GROVE_BUF_INIT;
 	struct grove__json_want want;
 	int rc;
 
 	grove__json_want_init(&want, NULL, 0);
 	grove__buf_clear(out);
-	rc = each_line(log, &want, false, &buf, first_line, out, d);
-	grove__buf_release(&buf);
+	rc = each(log, &want, false, first_line, out, d);
 	if (rc == GROVE_ENOMEM)
 		return grove__fail_nomem(d);
 	return rc == FOUND ? 0 : rc;
@@ -161,16 +171,12 @@ int grove__peek_header(struct grove_log *log, const struct grove__dialect *diale
 		       struct grove__arena *keep, struct grove__header *out, struct grove_detail *d)
 {
 	struct header_at at = { dialect, keep, out };
-	struct grove_buf buf = GROVE_BUF_INIT;
 	struct grove__json_want want;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
 	grove__json_want_init(&want, dialect->members, dialect->nr_members);
-	rc = each_line(log, &want, dialect->lenient, &buf, take_header, &at, d);
-	grove__buf_release(&buf);
-	if (rc == NOT_LINES)
-		rc = each_value(log, &want, take_header, &at, d);
+	rc = each(log, &want, dialect->lenient, take_header, &at, d);
 	return rc == FOUND ? 0 : rc;
 }
 

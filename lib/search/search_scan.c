@@ -31,8 +31,7 @@ struct shared {
 
 struct reader {
 	struct shared *sh;
-	char *buf;
-	size_t cap;
+	struct grove__runs runs;
 	struct grove__search_matcher *m;
 	struct grove__search_texts texts;
 	struct grove__search_hits hits;      /* of this log */
@@ -184,10 +183,11 @@ static int take_line(struct reader *r, const char *line, size_t len, uint64_t po
 }
 
 /* The lines of a run that may have it. */
-static int take_run(struct reader *r, const struct grove_run *run)
+static int take_run(struct reader *r)
 {
-	struct grove__search_lines lines = { r->sh->ask->q, r->buf, r->buf + run->len };
-	const char *line, *counted = r->buf;
+	const struct grove_run *run = &r->runs.run;
+	const char *line, *buf = r->runs.buf, *counted = buf;
+	struct grove__search_lines lines = { r->sh->ask->q, buf, buf + run->len };
 	uint64_t nr = 0;
 	size_t len;
 	int rc = 0;
@@ -195,42 +195,34 @@ static int take_run(struct reader *r, const struct grove_run *run)
 	while (!rc && (line = grove__search_lines_next(&lines, &len))) {
 		for (const char *lf; run->by_line && counted < line; counted = lf + 1, nr++)
 			lf = memchr(counted, '\n', (size_t)(line - counted));
-		rc = take_line(r, line, len, run->pos + (run->by_line ? nr : (uint64_t)(line - r->buf)));
+		rc = take_line(r, line, len, grove__runs_pos(&r->runs, (size_t)(line - buf), nr));
 	}
 	return rc;
-}
-
-static int widen(struct reader *r)
-{
-	char *p;
-
-	if (r->cap * 2 > GROVE__LINE_MAX)
-		return grove__fail(&r->why, GROVE_ETOOBIG, NULL, "a line of more than 1 GiB");
-	p = realloc(r->buf, r->cap * 2 + GROVE__JSON_PAD);
-	if (!p)
-		return GROVE_ENOMEM;
-	r->buf = p;
-	r->cap *= 2;
-	return 0;
 }
 
 static int read_log(struct reader *r)
 {
 	struct grove_log_stat st;
-	struct grove_run run;
-	uint64_t pos = 0;
 	int rc = grove__log_stat(r->log, &st, &r->why);
 
-	while (!rc && pos < st.tail) {
-		rc = grove__log_read(r->log, pos, st.tail, r->buf, r->cap, &run, &r->why);
-		if (!rc && run.open) {
-			rc = widen(r);
+	if (rc)
+		return rc;
+	r->runs.path = r->sh->s->sweep.logs[r->nr].path;
+	grove__runs_begin(&r->runs, r->log, 0, st.tail, &r->why);
+	for (;;) {
+		rc = grove__runs_next(&r->runs);
+		/* a line that is too long is told about, and the others are searched */
+		if (rc == GROVE_ETOOBIG && grove__runs_skip(&r->runs)) {
+			grove__search_note(r->sh->s->g, &r->why);
+			grove__fail_clear(&r->why);
 			continue;
 		}
-		rc = rc ? rc : take_run(r, &run);
-		pos = run.next;
+		if (rc)
+			return rc == 1 ? 0 : rc;
+		rc = take_run(r);
+		if (rc)
+			return rc == 1 ? read_rows(r) : rc;
 	}
-	return rc == 1 ? read_rows(r) : rc;
 }
 
 static int read_one(struct reader *r, uint32_t nr)
@@ -289,22 +281,21 @@ static bool hand_in(struct reader *r, int rc, uint32_t *nr)
 
 static void *work(void *arg)
 {
-	struct reader r = { .sh = arg, .cap = RUN_BYTES };
+	struct reader r = { .sh = arg };
 	int rc;
 	uint32_t nr;
 	bool more;
 
 	grove__arena_init(&r.tmp);
-	r.buf = malloc(r.cap + GROVE__JSON_PAD);
 	r.m = grove__search_matcher_new(r.sh->ask->q);
-	rc = r.buf && r.m ? 0 : GROVE_ENOMEM;
+	rc = !grove__runs_init(&r.runs, RUN_BYTES) && r.m ? 0 : GROVE_ENOMEM;
 	do {
 		pthread_mutex_lock(&r.sh->lock);
 		more = hand_in(&r, rc, &nr);
 		pthread_mutex_unlock(&r.sh->lock);
 		rc = more ? read_one(&r, nr) : 0;
 	} while (more);
-	free(r.buf);
+	grove__runs_release(&r.runs);
 	free(r.hits.list);
 	grove__search_matcher_free(r.m);
 	grove__search_texts_release(&r.texts);

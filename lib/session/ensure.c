@@ -14,8 +14,9 @@ static int held_lines(struct grove_session *s, struct grove_buf *bytes, struct g
 		      size_t *nr, size_t more, struct grove_detail *d)
 {
 	struct grove_log_stat st;
-	struct grove_run run;
-	size_t i = 0, off = 0;
+	struct grove_slice line;
+	struct grove__lines r;
+	size_t i = 0;
 	int rc = grove__log_stat(s->log, &st, d);
 
 	if (rc)
@@ -23,17 +24,15 @@ static int held_lines(struct grove_session *s, struct grove_buf *bytes, struct g
 	*rec = calloc((size_t)st.tail + more, sizeof(**rec));
 	if (!*rec || grove__buf_reserve(bytes, (size_t)st.bytes + 1))
 		return grove__fail_nomem(d);
-	rc = grove__log_read(s->log, 0, st.tail, bytes->ptr, (size_t)st.bytes + 1, &run, d);
-	if (rc)
-		return rc;
-	while (off < run.len && i < st.tail) {
-		const char *lf = memchr(bytes->ptr + off, '\n', run.len - off);
-
-		(*rec)[i++].line = grove__slice(bytes->ptr + off, (size_t)(lf - bytes->ptr) - off);
-		off = (size_t)(lf - bytes->ptr) + 1;
+	rc = grove__lines_init(&r, s->log, st.tail, d);
+	while (!rc && i < st.tail && !(rc = grove__lines_next(&r, &line))) {
+		(*rec)[i++].line = grove__slice(bytes->ptr + bytes->len, line.len);
+		/* there is room */
+		grove__buf_add_slice(bytes, line);
 	}
+	grove__lines_release(&r);
 	*nr = i;
-	return 0;
+	return rc < 0 ? rc : 0;
 }
 
 /* What waited in memory, as it is stored; the lines are in `out` then. */

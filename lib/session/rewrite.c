@@ -18,76 +18,35 @@
 
 #include <stdlib.h>
 
-#define RUN_BYTES ((size_t)1 << 20)
-
 struct pass {
 	struct grove_session *s;
 	grove__line_edit_fn *fn;
 	void *payload;
-	struct grove_buf buf, out;
+	struct grove__lines lines;
+	struct grove_buf out;
 	struct grove_buf group;  /* the lines of the values at hand, LF between them … */
 	struct grove_buf whole;  /* … and what becomes of them */
 	struct grove_buf joined; /* a value of several lines as one */
 	size_t told;             /* of `whole`; all of it: nothing waits */
-	struct grove_run run;
-	uint64_t pos, until, line;
-	uint64_t run_line;       /* lines of the run that passed by */
-	size_t off, header;
+	size_t header;
 	uint32_t row;
 	uint64_t changed;
 	struct grove_slice slot; /* what takes the place of the slot's line; empty: itself */
 	bool dropped;            /* nothing is left of the lines at hand */
-	bool fresh;              /* the run at hand still has lines */
 	struct grove__records records;
 	struct grove_buf padded; /* a line, and room behind it */
 	struct grove_detail *d;
 };
 
-/* The next stored line, as it is, and its position. 1 at the end. */
-static int stored_line(struct pass *p, struct grove_slice *line, uint64_t *pos)
+/* The next stored line, as it is. 1 at the end. */
+static int stored_line(struct pass *p, struct grove_slice *line)
 {
-	for (;;) {
-		const char *at = p->buf.ptr + p->off, *lf;
-		int rc;
+	int rc = grove__lines_next(&p->lines, line);
 
-		if (p->fresh && p->off < p->run.len) {
-			lf = memchr(at, '\n', p->run.len - p->off);
-			if (lf || p->run.end) {
-				size_t n = lf ? (size_t)(lf - at) : p->run.len - p->off;
-
-				*line = grove__slice(at, n);
-				*pos = p->run.pos + (p->run.by_line ? p->run_line : p->off);
-				p->off += n + 1;
-				p->run_line++;
-				p->line++;
-				return 0;
-			}
-		}
-		if (p->fresh)
-			p->pos = p->run.next;
-		if (p->pos >= p->until)
-			return 1;
-		p->off = 0;
-		p->run_line = 0;
-		p->fresh = true;
-		grove__buf_clear(&p->buf);
-		if (grove__buf_reserve(&p->buf, RUN_BYTES))
-			return grove__fail_nomem(p->d);
-		/* a line that does not fit wants a larger buffer: rewriting needs it whole */
-		for (;;) {
-			rc = grove__log_read(p->s->log, p->pos, p->until, p->buf.ptr, p->buf.cap,
-					     &p->run, p->d);
-			if (rc)
-				return rc;
-			if (!p->run.open)
-				break;
-			if (p->buf.cap >= GROVE__LINE_MAX)
-				return grove__fail_at(p->d, GROVE_ETOOBIG, p->s->at.path, p->line + 1,
-						      p->pos, "a line of more than 1 GiB cannot be rewritten");
-			if (grove__buf_reserve(&p->buf, p->buf.cap * 2))
-				return grove__fail_nomem(p->d);
-		}
-	}
+	if (rc == GROVE_ETOOBIG)
+		grove__fail_at(p->d, rc, p->s->at.path, p->lines.lines + 1, p->lines.runs.pos,
+			       "a line of more than 1 GiB cannot be rewritten");
+	return rc;
 }
 
 /* A value that may have to change. */
@@ -139,8 +98,7 @@ static size_t group_line(const struct pass *p, uint64_t line)
 static int grow_group(struct pass *p)
 {
 	struct grove_slice line;
-	uint64_t pos;
-	int rc = stored_line(p, &line, &pos);
+	int rc = stored_line(p, &line);
 
 	if (rc)
 		return rc < 0 ? rc : grove__fail(p->d, GROVE_ESTALE, p->s->at.path, "was changed");
@@ -208,7 +166,7 @@ static int edit_group(struct pass *p, struct item *it, struct grove_slice line, 
 			  im->by_line ? group_line(p, it->at.pos - pos) + (size_t)it->at.off
 				      : (size_t)(it->at.pos - pos),
 			  &done);
-	} while (!rc && next_item(p, p->line - 1, it));
+	} while (!rc && next_item(p, p->lines.lines - 1, it));
 	if (!rc && grove__buf_add(&p->whole, p->group.ptr + done, p->group.len - done))
 		rc = grove__fail_nomem(p->d);
 	/* a line that has nothing left goes */
@@ -224,20 +182,19 @@ static int next_line(void *payload, struct grove_slice *line)
 	struct pass *p = payload;
 	const char *at, *lf;
 	struct item it;
-	uint64_t pos;
 	size_t left;
 	int rc;
 
 	while (p->told >= p->whole.len) {
-		rc = stored_line(p, line, &pos);
-		if (!rc && p->slot.len && p->line - 1 == p->s->image->slot_line) {
+		rc = stored_line(p, line);
+		if (!rc && p->slot.len && p->lines.lines - 1 == p->s->image->slot_line) {
 			*line = p->slot;
 			p->changed++;
 			return 0;
 		}
-		if (rc || !next_item(p, p->line - 1, &it))
+		if (rc || !next_item(p, p->lines.lines - 1, &it))
 			return rc;
-		rc = edit_group(p, &it, *line, pos);
+		rc = edit_group(p, &it, *line, p->lines.at);
 		if (rc)
 			return rc;
 		if (!p->dropped)
@@ -282,19 +239,20 @@ int grove__session_rewrite(struct grove_session *s, grove__line_edit_fn *fn, voi
 int grove__session_rewrite_slot(struct grove_session *s, grove__line_edit_fn *fn, void *payload,
 				struct grove_slice slot, uint64_t *changed, struct grove_detail *d)
 {
-	struct pass p = { .s = s, .fn = fn, .payload = payload, .until = s->image->tail, .slot = slot,
-			  .d = d };
+	struct pass p = { .s = s, .fn = fn, .payload = payload, .slot = slot, .d = d };
 	int rc = s->flags & GROVE_FORCE ? 0 : grove__live_check(s->g, &s->at, d);
 
 	*changed = 0;
 	if (rc)
 		return rc;
 	grove__records_init(&p.records, s->at.dialect);
-	rc = grove__log_rewrite(s->log, grove__log_has_update(s->log) ? next_record : next_bare, &p,
-				s->image->tail, s->flags & GROVE_FORCE ? GROVE_LOG_FORCE : 0, d);
+	rc = grove__lines_init(&p.lines, s->log, s->image->tail, d);
+	if (!rc)
+		rc = grove__log_rewrite(s->log, grove__log_has_update(s->log) ? next_record : next_bare, &p,
+					s->image->tail, s->flags & GROVE_FORCE ? GROVE_LOG_FORCE : 0, d);
 	grove__records_release(&p.records);
 	grove__buf_release(&p.padded);
-	grove__buf_release(&p.buf);
+	grove__lines_release(&p.lines);
 	grove__buf_release(&p.out);
 	grove__buf_release(&p.group);
 	grove__buf_release(&p.whole);

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define RUN_BYTES ((size_t)1 << 20)
+
 int grove__view_line(struct grove_view *v, uint32_t row, unsigned flags, struct grove_buf *out,
 		     struct grove_detail *d)
 {
@@ -75,31 +77,15 @@ static int unchanged(struct grove_view *v, struct grove_detail *d)
 
 int grove__view_raw(struct grove_view *v, struct grove_sink sink, struct grove_detail *d)
 {
-	size_t cap = (size_t)1 << 20;
-	struct grove_run run = { 0 };
-	char *buf = malloc(cap);
-	uint64_t pos = 0;
-	int rc = buf ? unchanged(v, d) : grove__fail_nomem(d);
+	struct grove__runs r;
+	int rc = grove__runs_init(&r, RUN_BYTES) ? grove__fail_nomem(d) : unchanged(v, d);
 
-	while (!rc && pos < v->tail) {
-		rc = grove__log_read(v->log, pos, v->tail, buf, cap, &run, d);
-		if (!rc && run.open && run.by_line) {
-			char *p = realloc(buf, cap * 2);
-
-			if (!p) {
-				rc = grove__fail_nomem(d);
-				break;
-			}
-			buf = p;
-			cap *= 2;
-			continue;
-		}
-		if (!rc)
-			rc = sink.write(sink.payload, buf, run.len);
-		pos = run.next;
-	}
-	free(buf);
-	return rc ? rc : unchanged(v, d);
+	r.pieces = true;
+	grove__runs_begin(&r, v->log, 0, v->tail, d);
+	while (!rc && !(rc = grove__runs_next(&r)))
+		rc = sink.write(sink.payload, r.buf, r.run.len);
+	grove__runs_release(&r);
+	return rc == 1 ? unchanged(v, d) : rc;
 }
 
 /* A node whose children are being written. */

@@ -133,90 +133,51 @@ static int bad_line(struct grove__checker *c, const struct grove__json_line *l, 
 				l->error_off, NULL, NULL);
 }
 
-/* The lines that are whole in the buffer. *loose: the rest was read by values. */
-static int check_run(struct grove__checker *c, const char *buf, const struct grove_run *run,
-		     size_t off, uint64_t *line, bool *loose)
+/* The lines of the run at hand. *loose: the rest was read by values. */
+static int check_run(struct grove__checker *c, const struct grove__runs *r, uint64_t *line, bool *loose)
 {
 	bool lenient = c->s->image->dialect->lenient;
 	int rc = 0;
 
-	for (; off < run->len && !rc && !*loose; ++*line) {
+	for (size_t off = r->mark; off < r->run.len && !rc && !*loose; ++*line) {
+		const char *at = r->buf + off;
 		struct grove__json_line l;
-		enum grove__json_verdict v =
-			grove__json_scan(&c->s->image->want, buf + off, run->len - off, true, &l);
-		uint64_t pos = run->by_line ? *line : run->pos + off;
+		enum grove__json_verdict v = grove__json_scan(&c->s->image->want, at, r->run.len - off, true, &l);
+		uint64_t pos = r->run.by_line ? *line : r->run.pos + off;
 
 		if (v == JSON_NOMEM)
 			rc = grove__fail_nomem(c->d);
 		else if (v == JSON_BAD && (*loose = lenient))
-			rc = check_values(c, pos, *line, run->by_line);
+			rc = check_values(c, pos, *line, r->run.by_line);
 		else if (v == JSON_BAD)
-			rc = bad_line(c, &l, buf + off, *line, pos, off + l.len >= run->len);
+			rc = bad_line(c, &l, at, *line, pos, off + l.len >= r->run.len);
 		else if (v == JSON_VALUE && l.type != JSON_OBJECT)
 			rc = grove__check_add(c, NOT_AN_ENTRY, *line, pos, 0, NULL, NULL);
-		c->open |= v != JSON_BAD && off + l.len >= run->len;
+		c->open |= v != JSON_BAD && off + l.len >= r->run.len;
 		off += (size_t)l.len + 1;
 	}
 	return rc;
 }
 
-/* A line that does not fit, piece by piece. The buffer holds the first one. */
-static int check_long(struct grove__checker *c, char *buf, struct grove_run run, uint64_t line,
-		      uint64_t *next, bool *loose)
+/* A line that does not fit, piece by piece. */
+static int check_long(struct grove__checker *c, struct grove__runs *r, uint64_t line, bool *loose)
 {
 	const struct grove__image *im = c->s->image;
 	struct grove__json_stream *stream = grove__json_stream_new(&im->want);
-	uint64_t begin = run.pos, pos = run.pos, len = 0;
-	int state = JSON_STREAM_MORE, rc = stream ? 0 : grove__fail_nomem(c->d);
-	const char *lf = NULL;
+	struct grove__runs_long l;
+	int rc = stream ? grove__runs_stream(r, stream, &l) : grove__fail_nomem(c->d);
 
-	while (!rc) {
-		size_t n, used = 0;
-
-		lf = memchr(buf, '\n', run.len);
-		n = lf ? (size_t)(lf - buf) : run.len;
-		if (state == JSON_STREAM_MORE)
-			state = grove__json_stream_feed(stream, buf, n, lf || run.end, &used);
-		if (state < 0)
-			rc = grove__fail_nomem(c->d);
-		while (state == JSON_STREAM_DONE && used < n)
-			if (!strchr(" \t\r", buf[used++]) || !buf[used - 1])
-				state = JSON_STREAM_BAD;
-		len += n;
-		pos += n;
-		if (lf || run.end)
-			break;
-		if (!rc)
-			rc = grove__log_read(c->s->log, pos, im->tail, buf, RUN_BYTES, &run, c->d);
-	}
-	*next = pos + (lf ? 1 : 0);
-	c->open |= !lf && state == JSON_STREAM_DONE;
-	*loose = state != JSON_STREAM_DONE && im->dialect->lenient;
-	if (!rc && *loose) {
-		rc = check_values(c, begin, line, false);
-	} else if (!rc && state != JSON_STREAM_DONE) {
-		uint64_t at = state == JSON_STREAM_BAD ? grove__json_stream_line(stream)->error_off : len;
-
-		rc = lf ? grove__check_add(c, MALFORMED, line, begin + at, at, NULL, NULL)
-			: grove__check_add(c, TORN, line, begin, len, NULL, NULL);
-	}
 	grove__json_stream_free(stream);
-	return rc;
-}
-
-/* Where positions count lines a line is read as a whole. */
-static int widen(struct grove__checker *c, char **buf, size_t *cap)
-{
-	char *p;
-
-	if (*cap * 2 > GROVE__LINE_MAX)
-		return grove__fail(c->d, GROVE_ETOOBIG, c->s->at.path, "a line of more than 1 GiB");
-	p = realloc(*buf, *cap * 2 + GROVE__JSON_PAD);
-	if (!p)
-		return grove__fail_nomem(c->d);
-	*buf = p;
-	*cap *= 2;
-	return 0;
+	if (rc)
+		return rc;
+	c->open |= !l.closed && l.verdict != JSON_BAD;
+	if (l.verdict != JSON_BAD)
+		return 0;
+	*loose = im->dialect->lenient;
+	if (*loose)
+		return check_values(c, r->run.pos, line, false);
+	return l.closed ? grove__check_add(c, MALFORMED, line, r->run.pos + l.error_off, l.error_off, NULL, NULL)
+			: grove__check_add(c, TORN, line, r->run.pos, l.len, NULL, NULL);
 }
 
 static int check_end(struct grove__checker *c)
@@ -231,41 +192,20 @@ static int check_end(struct grove__checker *c)
 
 int grove__check_lines(struct grove__checker *c)
 {
-	const struct grove__image *im = c->s->image;
-	size_t cap = RUN_BYTES;
-	char *buf = malloc(cap + GROVE__JSON_PAD);
-	uint64_t pos = 0, line = 0;
+	struct grove__runs r;
+	uint64_t line = 0;
 	bool loose = false;
-	int rc = buf ? 0 : grove__fail_nomem(c->d);
+	int rc = grove__runs_init(&r, RUN_BYTES) ? grove__fail_nomem(c->d) : 0;
 
-	while (!rc && !loose && pos < im->tail) {
-		struct grove_run run = { 0 };
-		size_t off = 0;
-
-		rc = grove__log_read(c->s->log, pos, im->tail, buf, cap, &run, c->d);
-		if (rc)
-			break;
-		if (run.open && run.by_line) {
-			rc = widen(c, &buf, &cap);
-			continue;
-		}
-		if (!pos && run.len >= 3 && !memcmp(buf, "\xef\xbb\xbf", 3)) {
+	r.pieces = true;
+	r.path = c->s->at.path;
+	grove__runs_begin(&r, c->s->log, 0, c->s->image->tail, c->d);
+	while (!rc && !loose && !(rc = grove__runs_next(&r))) {
+		if (r.mark)
 			rc = grove__check_add(c, BYTE_ORDER_MARK, 0, 0, 0, NULL, NULL);
-			/* a long line is fed from its first byte on: read once more without the mark */
-			if (run.open) {
-				pos = 3;
-				continue;
-			}
-			off = 3;
-		}
-		if (!rc && run.open) {
-			rc = check_long(c, buf, run, line++, &pos, &loose);
-			continue;
-		}
 		if (!rc)
-			rc = check_run(c, buf, &run, off, &line, &loose);
-		pos = run.next;
+			rc = r.run.open ? check_long(c, &r, line++, &loose) : check_run(c, &r, &line, &loose);
 	}
-	free(buf);
-	return rc ? rc : check_end(c);
+	grove__runs_release(&r);
+	return rc < 0 ? rc : check_end(c);
 }

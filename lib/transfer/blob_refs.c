@@ -201,8 +201,7 @@ struct scan {
 	struct grove *g;
 	struct grove__blob_refs *r;
 	struct grove_detail *d;
-	char *buf;
-	size_t cap;
+	struct grove__runs runs;    /* of logs, and the buffer for files */
 	struct grove_buf path;      /* where the walk is */
 	unsigned depth;
 	bool may_be_empty;          /* nothing is a likely answer there */
@@ -254,12 +253,12 @@ static int scan_file(struct scan *s)
 	if (err)
 		return err == -ENOENT ? 0 : unreadable(s, err);
 	do {
-		err = grove__sys_pread(fd, s->buf + carry, CHUNK, pos, &got);
+		err = grove__sys_pread(fd, s->runs.buf + carry, CHUNK, pos, &got);
 		if (err) {
 			rc = unreadable(s, err);
 			break;
 		}
-		if (grove__blob_refs_feed(s->r, s->buf, carry + got)) {
+		if (grove__blob_refs_feed(s->r, s->runs.buf, carry + got)) {
 			rc = grove__fail_nomem(s->d);
 			break;
 		}
@@ -267,7 +266,7 @@ static int scan_file(struct scan *s)
 		s->r->bytes += got;
 		carry += got;
 		if (carry > GROVE__BLOBREFS_CARRY) {
-			memmove(s->buf, s->buf + carry - GROVE__BLOBREFS_CARRY,
+			memmove(s->runs.buf, s->runs.buf + carry - GROVE__BLOBREFS_CARRY,
 				GROVE__BLOBREFS_CARRY);
 			carry = GROVE__BLOBREFS_CARRY;
 		}
@@ -378,44 +377,22 @@ static int scan_tree(struct scan *s, const char *dir)
 
 /* ------------------------------------------------------ stores without files */
 
-static int widen(struct scan *s)
-{
-	char *p = s->cap * 2 > GROVE__LINE_MAX ? NULL : realloc(s->buf, s->cap * 2);
-
-	if (!p)
-		return grove__fail_nomem(s->d);
-	s->buf = p;
-	s->cap *= 2;
-	return 0;
-}
-
 static int scan_log(struct scan *s, struct grove_log *log)
 {
 	struct grove_log_stat st;
-	struct grove_run run;
-	uint64_t pos = 0;
 	int rc = grove__log_stat(log, &st, s->d);
 
-	while (!rc && pos < st.tail) {
-		memset(&run, 0, sizeof(run));
-		rc = grove__log_read(log, pos, st.tail, s->buf, s->cap, &run, s->d);
-		if (!rc && run.open) {
-			rc = widen(s); /* a line as a whole: no border for a name to lie on */
-			continue;
-		}
-		if (rc || run.next == pos)
-			break;
-		if (grove__blob_refs_feed(s->r, s->buf, run.len)) {
+	grove__runs_begin(&s->runs, log, 0, st.tail, s->d);
+	/* lines as a whole: no border for a name to lie on */
+	while (!rc && !(rc = grove__runs_next(&s->runs))) {
+		if (grove__blob_refs_feed(s->r, s->runs.buf, s->runs.run.len))
 			rc = grove__fail_nomem(s->d);
-			break;
-		}
-		s->r->bytes += run.len;
-		pos = run.next;
-		rc = check_progress(s);
+		s->r->bytes += s->runs.run.len;
+		rc = rc ? rc : check_progress(s);
 	}
 	s->r->files++;
 	s->r->sessions++;
-	return rc;
+	return rc == 1 ? 0 : rc;
 }
 
 struct attached {
@@ -598,12 +575,11 @@ int grove__blob_refs_scan(struct grove__blob_refs *r, struct grove *g, struct gr
 {
 	const char *blobs_dir = grove__blobs_dir(b);
 	struct grove_buf note = GROVE_BUF_INIT;
-	struct scan s = { .g = g, .r = r, .d = d, .cap = CHUNK + GROVE__BLOBREFS_CARRY };
+	struct scan s = { .g = g, .r = r, .d = d };
 	struct grove__sys_stat st;
 	int rc = 0;
 
-	s.buf = malloc(s.cap);
-	if (!s.buf)
+	if (grove__runs_init(&s.runs, CHUNK + GROVE__BLOBREFS_CARRY))
 		return grove__fail_nomem(d);
 	if (!grove__sys_stat(blobs_dir, &st))
 		s.skip = (struct place){ st.dev, st.ino };
@@ -622,7 +598,7 @@ int grove__blob_refs_scan(struct grove__blob_refs *r, struct grove *g, struct gr
 	if (!rc)
 		rc = grove__blobs_noted(b, scan_noted, &s, d);
 	grove__buf_release(&note);
-	free(s.buf);
+	grove__runs_release(&s.runs);
 	free(s.seen);
 	grove__buf_release(&s.path);
 	return rc;

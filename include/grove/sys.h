@@ -328,6 +328,14 @@ struct grove_store_ops {
 	int (*append_on)(struct grove_log *log, const struct grove_record *rec, size_t nr,
 			 uint64_t expect, uint64_t base, enum grove_sync sync,
 			 struct grove_appended *out, struct grove_detail *d);
+
+	/*
+	 * Make what the store needs, if it is not there yet; bring the tables of a
+	 * database up to date, from and to which version. Both are harmless when there
+	 * is nothing to do. Optional: NULL means that there never is.
+	 */
+	int (*init)(struct grove_store *st, struct grove_detail *d);
+	int (*upgrade)(struct grove_store *st, unsigned *from, unsigned *to, struct grove_detail *d);
 };
 
 #ifdef __cplusplus

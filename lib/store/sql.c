@@ -144,10 +144,10 @@ const char *const grove__sql_text[SQL_NR] = {
 		     "WHERE project = ? AND session = ? AND subpath <> ''",
 	[SQL_CREATE] = "INSERT INTO sessions (session_id, project, session, subpath, generation, rev, "
 		       "lease_number, created, updated) VALUES (?, ?, ?, ?, 0, 0, 0, ?, ?)",
-	[SQL_SESSION] = "SELECT generation, unfinished, updated, rev, adjust, lease_owner, "
-			"lease_number, lease_until FROM sessions WHERE session_id = ?",
-	[SQL_LAST] = "SELECT seq, start, length(line), `stored` FROM entries WHERE session_id = ? "
-		     "ORDER BY seq DESC LIMIT 1",
+	[SQL_END] = GROVE__SQL_END("NULL"),
+	[SQL_LOCK] = "SELECT generation FROM sessions WHERE session_id = ?",
+	[SQL_GENERATION] = "SELECT generation FROM sessions WHERE session_id = ?",
+	[SQL_LAST] = "SELECT seq, start FROM entries WHERE session_id = ? ORDER BY seq DESC LIMIT 1",
 	[SQL_INSERT] = "INSERT INTO entries (session_id, seq, start, `stored`, time, kind, role, id, "
 		       "parent, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[SQL_LENGTH] = "SELECT length(line) FROM entries WHERE session_id = ? AND seq = ?",
@@ -155,20 +155,24 @@ const char *const grove__sql_text[SQL_NR] = {
 	[SQL_CUT] = "DELETE FROM entries WHERE session_id = ? AND seq >= ?",
 	[SQL_UPDATE] = "UPDATE entries SET time = ?, kind = ?, role = ?, id = ?, parent = ?, line = ? "
 		       "WHERE session_id = ? AND seq = ?",
+	/* what the lines have, beside what the rows behind them say that they have */
+	[SQL_DRIFT] = "SELECT CAST(coalesce(sum(length(line) + 1), 0) AS SIGNED), min(start) "
+		      "FROM entries WHERE session_id = ? AND seq >= ? AND seq < ?",
 	[SQL_CHANGED] = "UPDATE sessions SET generation = generation + 1, rev = ?, adjust = ?, "
 			"unfinished = ?, updated = ? WHERE session_id = ?",
 	[SQL_TOUCHED] = "UPDATE sessions SET rev = ? WHERE session_id = ?",
 	[SQL_NOTE] = "INSERT INTO changes (session_id, rev, `lines`, kind, id, time) "
 		     "VALUES (?, ?, ?, ?, ?, ?)",
+	[SQL_NOTED] = "SELECT kind, time, `lines` FROM changes WHERE session_id = ? AND rev = ?",
 	[SQL_CHANGES] = "SELECT rev, `lines`, kind, id FROM changes WHERE session_id = ? AND rev >= "
 			"coalesce((SELECT max(rev) FROM changes WHERE session_id = ? AND rev <= ?), 0) "
 			"ORDER BY rev",
 	[SQL_LEASE] = "UPDATE sessions SET lease_owner = ?, lease_number = ?, lease_until = ? "
 		      "WHERE session_id = ?",
-	[SQL_ENTRY] = "SELECT seq, time, kind, role, id, parent, line FROM entries "
-		      "WHERE session_id = ? AND id = ? ORDER BY seq DESC LIMIT 1",
-	[SQL_LAST_ENTRY] = "SELECT seq, time, kind, role, id, parent, line FROM entries "
-			   "WHERE session_id = ? ORDER BY seq DESC LIMIT 1",
+	[SQL_ENTRY] = GROVE__SQL_ENTRY("id = ?"),
+	[SQL_LAST_ENTRY] = GROVE__SQL_ENTRY("1"),
+	[SQL_UNKNOWN] = "SELECT seq FROM entries WHERE session_id = ? AND id IS NULL AND kind IS NULL "
+			"LIMIT 1",
 	[SQL_LIST] = "SELECT project, session, subpath FROM sessions WHERE subpath = ''",
 	[SQL_LIST_OF] = "SELECT project, session, subpath FROM sessions "
 			"WHERE subpath = '' AND project = ?",
@@ -223,6 +227,11 @@ int grove__sql_forked(int64_t pid, const char *where, struct grove_detail *d)
 			   "a database that was opened before fork() cannot be used by the child");
 }
 
+int grove__sql_ours(const struct sql_store *s, struct grove_detail *d)
+{
+	return grove__sql_forked(__atomic_load_n(&s->pid, __ATOMIC_ACQUIRE), s->where, d);
+}
+
 void grove__sql_new_id(uint8_t out[GROVE__SQL_ID])
 {
 	uint64_t ms = (uint64_t)grove__sys_now_ms();
@@ -262,14 +271,77 @@ bool grove__sql_plain_id(struct grove_slice id)
 	return !id.len || id.ptr[id.len - 1] != ' ';
 }
 
-void grove__sql_row(const struct grove_record *rec, struct grove__sql_row *out)
+void grove__sql_row_of(const uint8_t id[GROVE__SQL_ID], const struct grove_record *rec, uint64_t seq,
+		       uint64_t start, int64_t now, struct sql_arg arg[SQL_INSERT_ARGS])
 {
-	bool id = grove__sql_plain_id(rec->id), parent = grove__sql_plain_id(rec->parent);
+	bool has_id = grove__sql_plain_id(rec->id), has_parent = grove__sql_plain_id(rec->parent);
+	/* did a dialect look at the line, so that time, kind and role mean something? */
+	bool known = has_id && has_parent && (rec->id.len || rec->time || rec->kind || rec->role);
 
-	out->id = id ? rec->id : grove__slice("", 0);
-	out->parent = parent ? rec->parent : grove__slice("", 0);
-	out->time = rec->time;
-	out->kind = rec->kind;
-	out->role = rec->role;
-	out->known = id && parent && (rec->id.len || rec->time || rec->kind || rec->role);
+	arg[0] = grove__sql_id(id);
+	arg[1] = grove__sql_number((int64_t)seq);
+	arg[2] = grove__sql_number((int64_t)start);
+	arg[3] = grove__sql_number(now);
+	arg[SQL_INSERT_TIME] = grove__sql_number_or_null(known && rec->time != GROVE_NO_TIME, rec->time);
+	arg[5] = grove__sql_number_or_null(known, rec->kind);
+	arg[6] = grove__sql_number_or_null(known, rec->role);
+	arg[7] = has_id ? grove__sql_text_or_null(rec->id) : grove__sql_null();
+	arg[8] = has_parent ? grove__sql_text_or_null(rec->parent) : grove__sql_null();
+	arg[9] = grove__sql_bytes(rec->line);
+}
+
+/* --------------------------------------------------------------- versions */
+
+int grove__sql_judge_version(const struct sql_store *s, int64_t version, struct grove_detail *d)
+{
+	unsigned newest = s->schema->newest;
+
+	if (version > newest)
+		return grove__fail(d, GROVE_ENOTSUP, s->where,
+				   "made by a later grove (its tables have version %lld, this grove knows %u)",
+				   (long long)version, newest);
+	if (version < newest)
+		return grove__fail(d, GROVE_ENOTSUP, s->where,
+				   "made by an earlier grove: run `grove store upgrade` (its tables have version %lld, not %u)",
+				   (long long)version, newest);
+	return 0;
+}
+
+int grove__sql_judge_upgrade(const struct sql_store *s, int64_t version, unsigned *from, unsigned *to,
+			     struct grove_detail *d)
+{
+	*from = (unsigned)version;
+	*to = s->schema->newest;
+	if (!version)
+		return grove__fail(d, GROVE_ENOTFOUND, s->where,
+				   "there is no store here yet (`grove store init` makes one)");
+	return version > *to ? grove__sql_judge_version(s, version, d) : 0;
+}
+
+/* ---------------------------------------------------------------- one row */
+
+int grove__sql_first(struct sql_conn *c, unsigned what, const struct sql_arg *arg, unsigned nr,
+		     struct sql_row *row, struct grove_detail *d)
+{
+	int rc = c->driver->ask(c, what, arg, nr, row, d);
+
+	if (rc)
+		return rc;
+	rc = c->driver->next(c, row, d);
+	if (rc)
+		c->driver->done(row);
+	return rc;
+}
+
+int grove__sql_take(struct sql_conn *c, struct sql_row *row, unsigned column, char *buf, size_t cap,
+		    struct grove_detail *d)
+{
+	size_t len = row->len[column] < cap ? row->len[column] : cap;
+
+	if (row->null[column] || !len)
+		return 0;
+	if (!row->ptr[column])
+		return c->driver->take(c, row, column, buf, cap, d);
+	memcpy(buf, row->ptr[column], len);
+	return 0;
 }

@@ -1,15 +1,32 @@
 /*
- * store/sql.h: what the database stores share: tables, statements, how a record
- * becomes a row.
+ * store/sql.h: stores in a database: what they share, and what a driver brings.
  *
  * A log is a row of `sessions` and a row of `entries` for each physical line,
  * numbered from 0. The line's own bytes are the truth; the columns beside them
- * are there to be asked, and may be NULL where nobody knew.
+ * are there for queries, and may be NULL where nobody knew.
+ *
+ * The store is written once, over a driver:
+ *
+ *     sql_store.c    logs by name, values, attachments
+ *     sql_lines.c    where a log ends; read, fetch, append
+ *     sql_change.c   changes that are not appends
+ *     sql_feed.c     what listeners are told, leases, parents
+ *     sql.c          tables, statements, how a record becomes a row
+ *     ---------------------------------------------------- struct sql_driver
+ *     sqlite*.c      a file: one writer, readers beside it, syncing
+ *     mysql*.c       a server: connections, trying again, clusters
+ *
+ * Everything that touches the database is a `struct sql_work`: a function that
+ * is called with a connection, and on a server perhaps called again. It must
+ * leave nothing behind when it fails, and look at `unknown` to find out whether
+ * an earlier call, whose answer was lost, did the work.
  */
 #ifndef GROVE_STORE_SQL_H
 #define GROVE_STORE_SQL_H
 
 #include "store/store.h"
+
+#include <pthread.h>
 
 /* The longest names that the columns of every database take, in bytes. */
 enum {
@@ -20,6 +37,16 @@ enum {
 	GROVE__SQL_VALUE_NAME = 200,
 	GROVE__SQL_ENTRY_ID = 255,
 	GROVE__SQL_ID = 16           /* of a log */
+};
+
+/* Longer lines are read in pieces, straight to where they are wanted. */
+#define GROVE__SQL_LONG_LINE 262144
+
+/* Answers besides 0 and the negative codes. */
+enum {
+	GROVE__SQL_NONE = 1,     /* no such row, or no more rows */
+	GROVE__SQL_ABSENT,       /* there is no database yet, or it has no tables */
+	GROVE__SQL_SETTLED       /* an earlier try, whose answer was lost, did it */
 };
 
 /*
@@ -37,28 +64,36 @@ extern const struct grove__sql_schema grove__sql_schema_mysql;
 /* On MySQL, the comment of each table of ours. */
 #define GROVE__SQL_COMMENT "grove"
 
-/* Statements that both kinds of database understand as they are. */
+/*
+ * The statements of the common part. A driver may put its own text in the place
+ * of one, with the same values and columns, and has more of its own from SQL_NR on.
+ */
 enum grove__sql {
 	SQL_VERSION,       /* -> value */
 	SQL_SET_VERSION,   /* value */
 	SQL_FIND,          /* project, session, subpath -> session_id */
 	SQL_SUBS,          /* project, session -> session_id, subpath */
 	SQL_CREATE,        /* session_id, project, session, subpath, created, updated */
-	SQL_SESSION,       /* session_id -> generation, unfinished, updated, rev, adjust, lease_owner,
-			    * lease_number, lease_until */
-	SQL_LAST,          /* session_id -> seq, start, length, stored */
+	SQL_END,           /* session_id twice -> generation, unfinished, updated, rev, adjust, seq, start,
+			    * length, stored, lease_number, lease_until, now, lease_owner */
+	SQL_LOCK,          /* session_id -> generation; until the transaction ends nobody else has the row */
+	SQL_GENERATION,    /* session_id -> generation */
+	SQL_LAST,          /* session_id -> seq, start */
 	SQL_INSERT,        /* session_id, seq, start, stored, time, kind, role, id, parent, line */
 	SQL_LENGTH,        /* session_id, seq -> length */
 	SQL_REPLACE,       /* line, session_id, seq */
 	SQL_CUT,           /* session_id, seq */
 	SQL_UPDATE,        /* time, kind, role, id, parent, line, session_id, seq */
+	SQL_DRIFT,         /* session_id, from, until -> bytes of these lines, start of the first */
 	SQL_CHANGED,       /* rev, adjust, unfinished, updated, session_id: another generation */
 	SQL_TOUCHED,       /* rev, session_id */
 	SQL_NOTE,          /* session_id, rev, lines, kind, id, time: a change */
+	SQL_NOTED,         /* session_id, rev -> kind, time, lines */
 	SQL_CHANGES,       /* session_id, session_id, since -> rev, lines, kind, id */
 	SQL_LEASE,         /* lease_owner, lease_number, lease_until, session_id */
-	SQL_ENTRY,         /* session_id, id -> seq, time, kind, role, id, parent, line */
+	SQL_ENTRY,         /* session_id, id -> seq, time, kind, role, length, id, parent, line unless it is long */
 	SQL_LAST_ENTRY,    /* session_id -> the same */
+	SQL_UNKNOWN,       /* session_id -> a row if there are lines that no dialect looked at */
 	SQL_LIST,          /* -> project, session, subpath: sessions */
 	SQL_LIST_OF,       /* project -> the same */
 	SQL_LIST_SUBS,     /* -> the same: logs that belong to sessions */
@@ -86,6 +121,289 @@ enum grove__sql {
 
 extern const char *const grove__sql_text[SQL_NR];
 
+/* SQL_END, with an expression for the time by which leases are judged (NULL: our own clock). */
+#define GROVE__SQL_END(now) \
+	"SELECT s.generation, s.unfinished, s.updated, s.rev, s.adjust, e.seq, e.start, " \
+	"length(e.line), e.`stored`, s.lease_number, s.lease_until, " now ", s.lease_owner " \
+	"FROM sessions s LEFT JOIN entries e ON e.session_id = s.session_id AND e.seq = " \
+	"(SELECT max(m.seq) FROM entries m WHERE m.session_id = ?) WHERE s.session_id = ?"
+
+/* SQL_ENTRY and SQL_LAST_ENTRY. Of a long line only its length. */
+#define GROVE__SQL_ENTRY(which) \
+	"SELECT seq, time, kind, role, length(line), id, parent, CASE WHEN length(line) <= " \
+	GROVE__SQL_STR(GROVE__SQL_LONG_LINE) " THEN line END FROM entries " \
+	"WHERE session_id = ? AND " which " ORDER BY seq DESC LIMIT 1"
+
+#define GROVE__SQL_STR_(x) #x
+#define GROVE__SQL_STR(x) GROVE__SQL_STR_(x)
+
+/* ------------------------------------------------------ values and columns */
+
+/* A value for a question mark. Text and bytes differ where a database keeps them apart. */
+struct sql_arg {
+	enum { SQL_ARG_NULL, SQL_ARG_NUMBER, SQL_ARG_TEXT, SQL_ARG_BYTES } type;
+	const void *ptr;
+	size_t len;
+	int64_t number;
+};
+
+static inline struct sql_arg grove__sql_null(void)
+{
+	return (struct sql_arg){ SQL_ARG_NULL, NULL, 0, 0 };
+}
+
+static inline struct sql_arg grove__sql_number(int64_t n)
+{
+	return (struct sql_arg){ SQL_ARG_NUMBER, NULL, 0, n };
+}
+
+static inline struct sql_arg grove__sql_number_or_null(bool known, int64_t n)
+{
+	return known ? grove__sql_number(n) : grove__sql_null();
+}
+
+static inline struct sql_arg grove__sql_bytes(struct grove_slice s)
+{
+	return (struct sql_arg){ SQL_ARG_BYTES, s.len ? s.ptr : "", s.len, 0 };
+}
+
+static inline struct sql_arg grove__sql_str(const char *s)
+{
+	return (struct sql_arg){ SQL_ARG_TEXT, s, strlen(s), 0 };
+}
+
+static inline struct sql_arg grove__sql_text_or_null(struct grove_slice s)
+{
+	return s.len ? (struct sql_arg){ SQL_ARG_TEXT, s.ptr, s.len, 0 } : grove__sql_null();
+}
+
+static inline struct sql_arg grove__sql_id(const uint8_t id[GROVE__SQL_ID])
+{
+	return (struct sql_arg){ SQL_ARG_BYTES, id, GROVE__SQL_ID, 0 };
+}
+
+enum { SQL_COLUMNS = 16 };
+
+/* One row: numbers as they are, of text and bytes the length until they are taken. */
+struct sql_row {
+	void *st;                       /* the driver's statement */
+	int64_t number[SQL_COLUMNS];
+	unsigned long len[SQL_COLUMNS];
+	const void *ptr[SQL_COLUMNS];   /* where the driver has the bytes; NULL: it has to be asked */
+	char null[SQL_COLUMNS];
+};
+
+/* ----------------------------------------------- stores, connections, logs */
+
+/* Embedded first in the driver's own struct. Used by one thread at a time. */
+struct sql_conn {
+	struct sql_conn *next;
+	const struct sql_driver *driver;
+	const char *where;     /* path or URL of the store, for messages */
+	uint64_t epoch;        /* what a log remembers of its end holds while this is the same */
+};
+
+/* Embedded first in the driver's own struct. */
+struct sql_store {
+	struct grove_store base;
+	struct grove_store_ops ops;
+	const struct sql_driver *driver;
+	const struct grove__sql_schema *schema;
+	const char *where;
+	int64_t pid;           /* of the process that connected, 0: nobody yet; atomic */
+
+	pthread_mutex_t pool_lock;
+	struct sql_conn *idle;
+	unsigned nr_idle;
+};
+
+/* Where a log ends, and who may write there. */
+struct sql_end {
+	uint64_t generation, base;
+	uint64_t tail;
+	uint64_t start;           /* of the row that would come next */
+	int64_t adjust;           /* lines that were updated: how much longer than `start` says */
+	int64_t changed;          /* ms */
+	int64_t now;              /* ms, by the clock that leases are judged by */
+	int64_t unfinished_row;   /* the column, -1: NULL */
+	bool unfinished;          /* and that is the last line */
+	struct grove_lease lease;
+};
+
+struct sql_log {
+	struct grove_log base;
+	uint8_t id[GROVE__SQL_ID];
+	bool writable;
+	uint64_t lease;           /* the number under which it writes, 0: none; atomic */
+
+	/* threads that append queue here, not at the database */
+	pthread_mutex_t append_lock;
+	struct sql_end end;       /* after our last write */
+	uint64_t end_epoch;       /* of the connection that made it, 0: nothing is known */
+
+	/* a piece of a long line, for those who fetch it in smaller ones */
+	pthread_mutex_t window_lock;
+	char *window;
+	uint64_t window_seq, window_off, window_len, window_generation;
+};
+
+static inline struct sql_store *grove__sql_store(struct grove_store *st)
+{
+	return (struct sql_store *)st;
+}
+
+static inline struct sql_log *grove__sql_log(struct grove_log *log)
+{
+	return (struct sql_log *)log;
+}
+
+/* ------------------------------------------------------------------- works */
+
+struct sql_work;
+typedef int sql_work_fn(struct sql_conn *c, struct sql_work *w, struct grove_detail *d);
+
+enum sql_mode {
+	SQL_ONE,    /* reads by one statement */
+	SQL_READ,   /* reads by several, which a server may answer at different moments */
+	SQL_VIEW,   /* reads by several, all answered as of one moment */
+	SQL_WRITE,  /* one transaction */
+	SQL_OWN     /* writes, and begins its transactions itself (`transaction`) where it needs any */
+};
+
+/* What `fn` needs stands behind this, in a struct of its own. */
+struct sql_work {
+	sql_work_fn *fn;
+	enum sql_mode mode;
+	bool create;    /* make the database if there is none, where that takes nobody's leave */
+	bool once;      /* fn sets it when it could not be called a second time */
+	bool unknown;   /* an earlier try broke off: it may have happened, or may yet happen */
+	/*
+	 * fn sets both if it knows where the log ends once the transaction is committed:
+	 * a driver that is `alone` remembers it.
+	 */
+	struct sql_log *ended;
+	struct sql_end end;
+};
+
+/* Lines from `pos` up to `until` into a buffer. `other`: the log was rewritten in between. */
+struct sql_reading {
+	struct sql_work work;
+	struct sql_log *log;
+	uint64_t pos, until;
+	char *buf;
+	size_t cap;
+	struct grove_run *run;
+	struct sql_end end;
+	bool other;
+};
+
+struct sql_appending {
+	struct sql_work work;
+	struct sql_log *log;
+	const struct grove_record *rec;
+	size_t nr;
+	uint64_t expect, base;
+	int64_t now;
+	struct grove_appended *out;
+	/* of a driver whose answers may be lost: where the last try was sent */
+	uint64_t sent_at, sent_generation;
+	bool sent;
+};
+
+/* The right to write is taken, renewed or given back. */
+struct sql_leasing {
+	struct sql_work work;
+	struct sql_log *log;
+	const char *owner;
+	int64_t ms;
+	struct grove_lease held;   /* how it stands now */
+	uint64_t announced;        /* the number that is in the row already, 0: none */
+};
+
+/* ------------------------------------------------------------------ drivers */
+
+struct sql_driver {
+	const char *name;     /* of the kind of store: "sqlite" */
+	const char *absent;   /* what GROVE__SQL_ABSENT means, for people */
+	bool remote;          /* each question is a network round trip */
+	/*
+	 * A transaction that writes has the whole database to itself. What a log
+	 * remembers of its end is then true without a look, and no rows are locked.
+	 */
+	bool alone;
+	uint64_t window;      /* how much of a long line to read at once */
+
+	/*
+	 * Call w->fn with a connection, as w->mode says, again if an error passes
+	 * and w->once is not set. Positive answers come back untouched, and within a
+	 * transaction they roll it back, as errors do. GROVE__SQL_ABSENT.
+	 */
+	int (*work)(struct sql_store *s, struct sql_work *w, struct grove_detail *d);
+	/* Within SQL_OWN: `fn` as one transaction, which is rolled back unless it says 0. */
+	int (*transaction)(struct sql_conn *c, struct sql_work *w, sql_work_fn *fn,
+			   struct grove_detail *d);
+
+	/* A statement without rows. *changed, which may be NULL, counts the rows it touched. */
+	int (*run)(struct sql_conn *c, unsigned what, const struct sql_arg *arg, unsigned nr,
+		   uint64_t *changed, struct grove_detail *d);
+	/*
+	 * A statement with rows: next is 0, or GROVE__SQL_NONE at the end. Nothing
+	 * else can be asked on the connection until done.
+	 */
+	int (*ask)(struct sql_conn *c, unsigned what, const struct sql_arg *arg, unsigned nr,
+		   struct sql_row *row, struct grove_detail *d);
+	int (*next)(struct sql_conn *c, struct sql_row *row, struct grove_detail *d);
+	void (*done)(struct sql_row *row);
+	/* The bytes of a column that has no `ptr`. */
+	int (*take)(struct sql_conn *c, struct sql_row *row, unsigned column, char *buf, size_t cap,
+		    struct grove_detail *d);
+	/* Did that statement just fail because a key is there already? */
+	bool (*duplicate)(struct sql_conn *c, unsigned what);
+	/* GROVE_ETOOBIG unless a statement with so many bytes can be sent. Optional. */
+	int (*fits)(struct sql_conn *c, size_t len, struct grove_detail *d);
+
+	/* Lines into r->buf, from r->run->next on; r->end is how the log ends. */
+	int (*read)(struct sql_conn *c, struct sql_reading *r, struct grove_detail *d);
+	/*
+	 * `len` bytes of a line, and how long it is. GROVE__SQL_NONE: there is no such
+	 * line, or it does not have them.
+	 */
+	int (*piece)(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], uint64_t seq, uint64_t off,
+		     char *buf, uint64_t len, uint64_t *line, struct grove_detail *d);
+	/* Append, as one try. GROVE__SQL_NONE: the session is gone. */
+	int (*append)(struct sql_conn *c, struct sql_appending *a, struct grove_detail *d);
+	/* Rows behind the others; `e` goes along. */
+	int (*insert)(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], const struct grove_record *rec,
+		      size_t nr, struct sql_end *e, int64_t now, struct grove_detail *d);
+	size_t insert_rows, insert_bytes;   /* that are worth collecting for it; 1 row: none are */
+
+	/*
+	 * No append that began before, wherever, is committed after this transaction.
+	 * NULL: a transaction that writes is alone anyway.
+	 */
+	int (*fence)(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], const struct sql_end *e,
+		     struct grove_detail *d);
+	/* Before a lease is taken. Optional. */
+	int (*announce)(struct sql_conn *c, struct sql_leasing *k, struct grove_detail *d);
+
+	/* After a commit: as durable as that. Optional: a commit is. */
+	int (*settle)(struct sql_store *s, enum grove_sync sync, struct grove_detail *d);
+
+	/* Slots of the store. */
+	int (*init)(struct grove_store *st, struct grove_detail *d);
+	int (*upgrade)(struct grove_store *st, unsigned *from, unsigned *to, struct grove_detail *d);
+	void (*close)(struct grove_store *st);
+};
+
+/* Ask, and go to the first row; the caller is done with it unless there is none. */
+int grove__sql_first(struct sql_conn *c, unsigned what, const struct sql_arg *arg, unsigned nr,
+		     struct sql_row *row, struct grove_detail *d);
+/* The bytes of a column, of which it has row->len[column]; at most `cap`. */
+int grove__sql_take(struct sql_conn *c, struct sql_row *row, unsigned column, char *buf, size_t cap,
+		    struct grove_detail *d);
+
+/* --------------------------------------------------------------------- sql.c */
+
 /*
  * `rev` of a session's row counts what is told by SQL_NOTE; together with the
  * number of lines it is the rev that listeners know. That one never goes back:
@@ -110,25 +428,133 @@ void grove__sql_new_id(uint8_t out[GROVE__SQL_ID]);
 /* GROVE_EINVAL for a key that does not fit into the columns. */
 int grove__sql_check_key(const struct grove_key *key, struct grove_detail *d);
 
-/* What goes into the columns beside the line; an empty id is NULL there. */
-struct grove__sql_row {
-	struct grove_slice id, parent;
-	int64_t time;
-	int kind, role;
-	bool known;   /* the dialect looked at the line: time, kind and role mean something */
-};
-
 /*
  * Can an entry be looked for by this id? Others are in their lines alone, and of
  * a line that has or names such a one nothing is known.
  */
 bool grove__sql_plain_id(struct grove_slice id);
-void grove__sql_row(const struct grove_record *rec, struct grove__sql_row *out);
+
+enum { SQL_INSERT_ARGS = 10, SQL_INSERT_TIME = 4 };
+
+/* The values of SQL_INSERT. */
+void grove__sql_row_of(const uint8_t id[GROVE__SQL_ID], const struct grove_record *rec, uint64_t seq,
+		       uint64_t start, int64_t now, struct sql_arg arg[SQL_INSERT_ARGS]);
 
 /*
  * GROVE_EINVAL if `pid` (0: nobody) opened what this process wants to use: a
  * connection to a database is not shared with a parent.
  */
 int grove__sql_forked(int64_t pid, const char *where, struct grove_detail *d);
+/* The same for a store. */
+int grove__sql_ours(const struct sql_store *s, struct grove_detail *d);
+
+/* GROVE_ENOTSUP unless the tables have the version that this grove knows. */
+int grove__sql_judge_version(const struct sql_store *s, int64_t version, struct grove_detail *d);
+/* For an upgrade: the same, but they may be older; without any tables GROVE_ENOTFOUND. */
+int grove__sql_judge_upgrade(const struct sql_store *s, int64_t version, unsigned *from, unsigned *to,
+			     struct grove_detail *d);
+
+/* --------------------------------------------------------------- sql_store.c */
+
+/* Make a store of what the driver embeds. `where` and `url` stay the driver's. */
+void grove__sql_store_init(struct sql_store *s, const struct sql_driver *driver,
+			   const struct grove__sql_schema *schema, const char *where,
+			   const char *url);
+void grove__sql_store_release(struct sql_store *s);
+/* A connection that waits in the pool, NULL: none does. */
+struct sql_conn *grove__sql_pool_take(struct sql_store *s);
+
+/* --------------------------------------------------------------- sql_lines.c */
+
+/* Where the log ends now. GROVE__SQL_NONE: the session is gone. */
+int grove__sql_end(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], struct sql_end *e,
+		   struct grove_detail *d);
+/* The same within a transaction that writes, without a look if the log remembers it. */
+int grove__sql_end_of(struct sql_conn *c, const struct sql_log *log, struct sql_end *e,
+		      struct grove_detail *d);
+uint64_t grove__sql_bytes_in(const struct sql_end *e);
+/* Is the end where the caller of append thinks it is? Else GROVE_ECONFLICT. */
+int grove__sql_as_expected(const struct sql_conn *c, const struct sql_appending *a,
+			   const struct sql_end *e, struct grove_detail *d);
+/* A line that lies in the buffer already gets its line end, if it has one. */
+void grove__sql_add_line(struct sql_reading *r, size_t len);
+
+int grove__sql_stat(struct grove_log *l, struct grove_log_stat *out, struct grove_detail *d);
+int grove__sql_read(struct grove_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
+		    struct grove_run *run, struct grove_detail *d);
+int grove__sql_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *buf, size_t len,
+		     struct grove_detail *d);
+int grove__sql_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
+		      uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+		      struct grove_detail *d);
+int grove__sql_append_on(struct grove_log *l, const struct grove_record *rec, size_t nr,
+			 uint64_t expect, uint64_t base, enum grove_sync sync,
+			 struct grove_appended *out, struct grove_detail *d);
+
+int grove__sql_missing_line(const struct sql_conn *c, uint64_t seq, struct grove_detail *d);
+int grove__sql_wrong_length(const struct sql_conn *c, struct grove_detail *d);
+int grove__sql_no_line(const char *where, struct grove_detail *d);
+int grove__sql_moved(const struct sql_conn *c, struct grove_detail *d);
+int grove__sql_read_only(struct grove_detail *d);
+/* What is there no more (GROVE__SQL_NONE, GROVE__SQL_ABSENT) as GROVE_ESTALE. */
+int grove__sql_gone(const struct sql_store *s, int rc, struct grove_detail *d);
+/* After a commit: as durable as that. */
+int grove__sql_settle(struct sql_store *s, enum grove_sync sync, struct grove_detail *d);
+
+/* -------------------------------------------------------------- sql_change.c */
+
+/* A change, through all its tries. */
+struct sql_change {
+	enum grove_change_kind kind;
+	struct grove_slice id;     /* of the entry that it is about */
+	bool generation;           /* lines are changed by it */
+	bool tried;
+	uint64_t was, rev;         /* generation before the last try; rev after it */
+	uint64_t lines;
+	int64_t time;
+};
+
+/*
+ * Within a transaction: the session for ourselves, where it ends, and nobody
+ * else's right to write to it. GROVE__SQL_NONE: it is gone; GROVE__SQL_SETTLED.
+ */
+int grove__sql_change(struct sql_conn *c, struct sql_work *w, struct sql_log *log,
+		      struct sql_change *k, struct sql_end *e, struct grove_detail *d);
+/* It is made, and the log was as `e` before: count it and tell it. `after` is how it ends now. */
+int grove__sql_changed(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], struct sql_change *k,
+		       const struct sql_end *e, struct sql_end *after, struct grove_detail *d);
+/* The session's row for ourselves; GROVE__SQL_NONE: it is gone by now. */
+int grove__sql_lock(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], struct grove_detail *d);
+/* The same, and no append of anybody's comes after us. `e` is where the log ends. */
+int grove__sql_hold(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], struct sql_end *e,
+		    struct grove_detail *d);
+
+int grove__sql_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
+		       enum grove_sync sync, struct grove_detail *d);
+int grove__sql_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
+		   struct grove_detail *d);
+int grove__sql_update(struct grove_log *l, uint64_t pos, struct grove_slice was,
+		      const struct grove_record *rec, enum grove_change_kind kind,
+		      enum grove_sync sync, struct grove_detail *d);
+int grove__sql_rewrite(struct grove_log *l, grove_line_fn *next, void *payload, uint64_t expect,
+		       unsigned flags, struct grove_detail *d);
+
+/* ---------------------------------------------------------------- sql_feed.c */
+
+/* GROVE_ECONFLICT while another has the right to write. */
+int grove__sql_may_write(const struct sql_conn *c, const struct sql_log *log,
+			 const struct sql_end *e, struct grove_detail *d);
+/* May we take it, or have it already (*mine)? */
+int grove__sql_judge_lease(const struct sql_conn *c, const struct sql_leasing *k,
+			   const struct sql_end *e, bool *mine, struct grove_detail *d);
+/* How it is to stand: for us, from now on; under `another` number. */
+void grove__sql_claim(struct sql_leasing *k, const struct sql_end *e, bool another);
+
+int grove__sql_changes(struct grove_log *l, uint64_t since, grove_change_fn *fn, void *payload,
+		       struct grove_detail *d);
+int grove__sql_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+		     struct grove_detail *d);
+int grove__sql_ancestors(struct grove_log *l, struct grove_slice id, grove_record_fn *fn,
+			 void *payload, struct grove_detail *d);
 
 #endif

@@ -15,7 +15,6 @@
  */
 #include "store/sqlite.h"
 
-#include "store/sqlite_code.h"
 #include "store/sqlite_vfs.h"
 
 #include "sys/alive.h"
@@ -35,116 +34,14 @@ enum {
 
 #define APPLICATION "0x47525645"   /* "GRVE" in the head of the file */
 
-#define TEXT_OF_(x) #x
-#define TEXT_OF(x) TEXT_OF_(x)
-
-/* length() looks at the head of a row; the line itself is read only where it is asked for. */
-#define LINE_UNLESS_LONG \
-	"rowid, length(line), CASE WHEN length(line) <= " TEXT_OF(SQLITE_LONG_LINE) " THEN line END "
-
-static const char *const text[LITE_NR - SQL_NR] = {
-	[LITE_BEGIN - SQL_NR] = "BEGIN",
-	[LITE_BEGIN_WRITE - SQL_NR] = "BEGIN IMMEDIATE",
-	[LITE_COMMIT - SQL_NR] = "COMMIT",
-	[LITE_LINES - SQL_NR] = "SELECT seq, " LINE_UNLESS_LONG
-				"FROM entries WHERE session_id = ? AND seq >= ? AND seq < ? ORDER BY seq",
-	[LITE_LINE - SQL_NR] = "SELECT " LINE_UNLESS_LONG
-			       "FROM entries WHERE session_id = ? AND seq = ?",
-	[LITE_BESIDE - SQL_NR] = "SELECT session_id, seq, line FROM entries WHERE rowid >= ?1 AND "
-				 "rowid < ?1 + ?2 AND length(line) <= " TEXT_OF(SQLITE_LONG_LINE) " "
-				 "ORDER BY rowid",
-	[LITE_SAME - SQL_NR] = "SELECT length(line), line = ? FROM entries "
-			       "WHERE session_id = ? AND seq = ?",
-	[LITE_UNKNOWN - SQL_NR] = "SELECT seq FROM entries WHERE session_id = ? AND id IS NULL AND "
-				  "kind IS NULL LIMIT 1",
-	[LITE_BYTES - SQL_NR] = "SELECT coalesce(sum(length(line) + 1), 0) FROM entries "
-				"WHERE session_id = ? AND seq >= ?",
-};
-
-/* ------------------------------------------------------------------- errors */
-
-int grove__sqlite_fail(struct sqlite_conn *c, int rc, struct grove_detail *d)
-{
-	int code = grove__sqlite_code(rc);
-	const char *words = c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(rc);
-
-	switch (code) {
-	case GROVE_ENOMEM:
-		return grove__fail_nomem(d);
-	case GROVE_ECONFLICT:
-		return grove__fail(d, code, c->path,
-				   "another program has the database locked (try again)");
-	case GROVE_EDAMAGED:
-		return grove__fail(d, code, c->path,
-				   rc == SQLITE_NOTADB ? "not an SQLite database"
-						       : "the database is damaged: %.200s",
-				   words);
-	case GROVE_EFULL:
-		return grove__fail(d, code, c->path, "no space left, nothing was stored");
-	case GROVE_ETOOBIG:
-		return grove__fail(d, code, c->path, "larger than an SQLite store takes (1 GB)");
-	default:
-		return grove__fail(d, code, c->path, "%.200s", words);
-	}
-}
-
-/* --------------------------------------------------------------- statements */
-
-int grove__sqlite_prepare(struct sqlite_conn *c, unsigned what, sqlite3_stmt **out,
-			  struct grove_detail *d)
-{
-	int rc;
-
-	*out = c->st[what];
-	if (*out)
-		return 0;
-	rc = sqlite3_prepare_v3(c->db, what < SQL_NR ? grove__sql_text[what] : text[what - SQL_NR], -1,
-				SQLITE_PREPARE_PERSISTENT, out, NULL);
-	if (rc)
-		return grove__sqlite_fail(c, rc, d);
-	c->st[what] = *out;
-	return 0;
-}
-
-int grove__sqlite_row(struct sqlite_conn *c, sqlite3_stmt *st, struct grove_detail *d)
-{
-	int rc = sqlite3_step(st);
-
-	if (rc == SQLITE_ROW)
-		return 0;
-	rc = rc == SQLITE_DONE ? 1 : grove__sqlite_fail(c, rc, d);
-	sqlite3_reset(st);
-	return rc;
-}
-
-int grove__sqlite_run(struct sqlite_conn *c, sqlite3_stmt *st, struct grove_detail *d)
-{
-	int rc = grove__sqlite_row(c, st, d);
-
-	if (!rc)
-		sqlite3_reset(st);
-	return rc < 0 ? rc : 0;
-}
-
 static int run(struct sqlite_conn *c, unsigned what, struct grove_detail *d)
 {
-	sqlite3_stmt *st;
-	int rc = grove__sqlite_prepare(c, what, &st, d);
-
-	return rc ? rc : grove__sqlite_run(c, st, d);
+	return grove__sqlite_run(&c->base, what, NULL, 0, NULL, d);
 }
 
 static int exec(struct sqlite_conn *c, const char *sql, struct grove_detail *d)
 {
 	int rc = sqlite3_exec(c->db, sql, NULL, NULL, NULL);
-
-	return rc ? grove__sqlite_fail(c, rc, d) : 0;
-}
-
-int grove__sqlite_bind(struct sqlite_conn *c, sqlite3_stmt *st, int at, struct grove_slice bytes,
-		       struct grove_detail *d)
-{
-	int rc = sqlite3_bind_blob64(st, at, bytes.len ? bytes.ptr : "", bytes.len, SQLITE_STATIC);
 
 	return rc ? grove__sqlite_fail(c, rc, d) : 0;
 }
@@ -178,26 +75,13 @@ static int version_of(struct sqlite_conn *c, int64_t *out, struct grove_detail *
 			"name IN ('meta', 'sessions', 'entries', 'attachments', 'session_values')",
 			&meta, d);
 	if (!rc && meta < 5)
-		return grove__fail(d, GROVE_ENOTSUP, c->path, "a database, but not a store of grove");
+		return grove__fail(d, GROVE_ENOTSUP, c->base.where, "a database, but not a store of grove");
 	if (!rc)
 		rc = ask_number(c, "SELECT coalesce(max(value), 0) FROM meta WHERE name = 'version' AND "
 				"typeof(value) = 'integer'", out, d);
 	if (!rc && *out <= 0)
-		rc = grove__fail(d, GROVE_EDAMAGED, c->path, "the version of its tables is missing");
+		rc = grove__fail(d, GROVE_EDAMAGED, c->base.where, "the version of its tables is missing");
 	return rc;
-}
-
-static int judge_version(struct sqlite_store *s, int64_t version, struct grove_detail *d)
-{
-	if (version > s->opt.schema->newest)
-		return grove__fail(d, GROVE_ENOTSUP, s->path,
-				   "made by a later grove (its tables have version %lld, this grove knows %u)",
-				   (long long)version, s->opt.schema->newest);
-	if (version < s->opt.schema->newest)
-		return grove__fail(d, GROVE_ENOTSUP, s->path,
-				   "made by an earlier grove: run `grove store upgrade` (its tables have version %lld, not %u)",
-				   (long long)version, s->opt.schema->newest);
-	return 0;
 }
 
 static int check_version(struct sqlite_store *s, struct sqlite_conn *c, struct grove_detail *d)
@@ -207,7 +91,7 @@ static int check_version(struct sqlite_store *s, struct sqlite_conn *c, struct g
 
 	if (rc)
 		return rc;
-	return version ? judge_version(s, version, d) : SQLITE_ABSENT;
+	return version ? grove__sql_judge_version(&s->base, version, d) : GROVE__SQL_ABSENT;
 }
 
 /* Quicker, before each change: an upgrade may have come in between. */
@@ -218,31 +102,27 @@ static int same_version(struct sqlite_store *s, struct sqlite_conn *c, struct gr
 	int rc = grove__sqlite_prepare(c, SQL_VERSION, &st, d);
 
 	if (!rc)
-		rc = grove__sqlite_row(c, st, d);
+		rc = grove__sqlite_step(c, st, d);
 	if (rc)
 		return rc < 0 ? rc : check_version(s, c, d);
 	version = sqlite3_column_int64(st, 0);
 	sqlite3_reset(st);
-	return judge_version(s, version, d);
+	return grove__sql_judge_version(&s->base, version, d);
 }
 
 /* Statements of the versions behind `from`, within a transaction. */
 static int make_tables(struct sqlite_store *s, struct sqlite_conn *c, unsigned from,
 		       struct grove_detail *d)
 {
-	const struct grove__sql_schema *schema = s->opt.schema;
-	sqlite3_stmt *st;
+	const struct grove__sql_schema *schema = s->base.schema;
+	const struct sql_arg version = grove__sql_number(schema->newest);
 	int rc = 0;
 
 	for (unsigned v = from; v < schema->newest && !rc; v++)
 		for (const char *const *sql = schema->versions[v]; *sql && !rc; sql++)
 			rc = exec(c, *sql, d);
 	if (!rc)
-		rc = grove__sqlite_prepare(c, SQL_SET_VERSION, &st, d);
-	if (!rc) {
-		sqlite3_bind_int64(st, 1, schema->newest);
-		rc = grove__sqlite_run(c, st, d);
-	}
+		rc = grove__sqlite_run(&c->base, SQL_SET_VERSION, &version, 1, NULL, d);
 	if (!rc)
 		rc = exec(c, "PRAGMA application_id = " APPLICATION, d);
 	return rc;
@@ -295,11 +175,6 @@ static int inherited(const char *path, const struct grove__sys_stat *st, struct 
 	return grove__sql_forked(pid, path, d);
 }
 
-static int ours(const struct sqlite_store *s, struct grove_detail *d)
-{
-	return grove__sql_forked(__atomic_load_n(&s->pid, __ATOMIC_ACQUIRE), s->path, d);
-}
-
 static void close_conn(struct sqlite_conn *c)
 {
 	if (!c)
@@ -331,7 +206,7 @@ static int open_db(struct sqlite_conn *c, int flags)
 {
 	/* "./": a name is a name, be it ":memory:" or "file:x" */
 	struct grove_buf path = GROVE_BUF_INIT;
-	int rc = grove__buf_addf(&path, "%s%s", c->path[0] == '/' ? "" : "./", c->path);
+	int rc = grove__buf_addf(&path, "%s%s", c->base.where[0] == '/' ? "" : "./", c->base.where);
 
 	rc = rc ? SQLITE_NOMEM
 		: sqlite3_open_v2(path.ptr, &c->db,
@@ -350,14 +225,14 @@ static int open_still(struct sqlite_conn *c)
 {
 	struct grove_buf uri = GROVE_BUF_INIT;
 	struct grove__sys_stat st;
-	int rc = grove__buf_addf(&uri, "%s-wal", c->path);
+	int rc = grove__buf_addf(&uri, "%s-wal", c->base.where);
 
 	if (!rc && !grove__sys_stat(uri.ptr, &st) && st.size)
 		rc = 1;
 	grove__buf_clear(&uri);
 	if (!rc)
-		rc = grove__buf_addf(&uri, "file:%s", c->path[0] == '/' ? "" : "./");
-	for (const char *p = c->path; *p && !rc; p++)
+		rc = grove__buf_addf(&uri, "file:%s", c->base.where[0] == '/' ? "" : "./");
+	for (const char *p = c->base.where; *p && !rc; p++)
 		rc = strchr("%?#", *p) ? grove__buf_addf(&uri, "%%%02x", (unsigned char)*p)
 				       : grove__buf_add_char(&uri, *p);
 	if (!rc)
@@ -397,7 +272,7 @@ static int look_at_file(const char *path, struct grove__sys_stat *st, struct gro
 	int err = grove__sys_stat(path, st);
 
 	if (err == -ENOENT)
-		return SQLITE_ABSENT;
+		return GROVE__SQL_ABSENT;
 	if (err)
 		return grove__fail_sys(d, err, path, "cannot open the database");
 	if (st->type != SYS_FILE)
@@ -413,13 +288,14 @@ static int connect(struct sqlite_store *s, struct sqlite_conn **out, struct grov
 
 	if (!c)
 		return grove__fail_nomem(d);
-	c->path = s->path;
+	c->base.where = s->path;
+	c->base.driver = s->base.driver;
 	rc = look_at_file(s->path, &st, d);
 	if (!rc)
 		rc = inherited(s->path, &st, d);
 	if (rc)
 		goto out;
-	__atomic_store_n(&s->pid, grove__sys_pid(), __ATOMIC_RELEASE);
+	__atomic_store_n(&s->base.pid, grove__sys_pid(), __ATOMIC_RELEASE);
 	rc = open_db(c, SQLITE_OPEN_READWRITE);
 	if (rc) {
 		int err = c->db ? sqlite3_system_errno(c->db) : 0;
@@ -448,7 +324,7 @@ static bool current(const struct sqlite_conn *c)
 {
 	struct grove__sys_stat st;
 
-	return !grove__sys_stat(c->path, &st) && st.dev == c->dev && st.ino == c->ino;
+	return !grove__sys_stat(c->base.where, &st) && st.dev == c->dev && st.ino == c->ino;
 }
 
 static int open_reader(struct sqlite_store *s, struct sqlite_conn **out, struct grove_detail *d)
@@ -473,60 +349,49 @@ static int open_reader(struct sqlite_store *s, struct sqlite_conn **out, struct 
 	return rc;
 }
 
-int grove__sqlite_reader(struct sqlite_store *s, struct sqlite_conn **out, struct grove_detail *d)
+/* A connection of one's own, to read with, until it is handed back. GROVE__SQL_ABSENT. */
+static int take_reader(struct sqlite_store *s, struct sqlite_conn **out, struct grove_detail *d)
 {
-	struct sqlite_conn *c;
-	int rc = ours(s, d);
+	struct sql_conn *c;
 
-	if (rc)
-		return rc;
-	for (;;) {
-		pthread_mutex_lock(&s->pool_lock);
-		c = s->idle;
-		if (c) {
-			s->idle = c->next;
-			s->nr_idle--;
-		}
-		pthread_mutex_unlock(&s->pool_lock);
-		if (!c)
-			return open_reader(s, out, d);
-		if (current(c))
-			break;
-		close_conn(c);
+	while ((c = grove__sql_pool_take(&s->base))) {
+		*out = grove__sqlite_conn(c);
+		if (current(*out))
+			return 0;
+		close_conn(*out);
 	}
-	*out = c;
-	return 0;
+	return open_reader(s, out, d);
 }
 
-void grove__sqlite_reader_done(struct sqlite_store *s, struct sqlite_conn *c)
+static void give_reader(struct sqlite_store *s, struct sqlite_conn *c)
 {
+	struct sql_store *pool = &s->base;
 	bool keep;
 
 	if (!sqlite3_get_autocommit(c->db))
 		run(c, LITE_COMMIT, NULL);
-	pthread_mutex_lock(&s->pool_lock);
-	keep = s->nr_idle < IDLE_MAX && sqlite3_get_autocommit(c->db);
+	pthread_mutex_lock(&pool->pool_lock);
+	keep = pool->nr_idle < IDLE_MAX && sqlite3_get_autocommit(c->db);
 	if (keep) {
-		c->next = s->idle;
-		s->idle = c;
-		s->nr_idle++;
+		c->base.next = pool->idle;
+		pool->idle = &c->base;
+		pool->nr_idle++;
 	}
-	pthread_mutex_unlock(&s->pool_lock);
+	pthread_mutex_unlock(&pool->pool_lock);
 	if (!keep)
 		close_conn(c);
 }
 
 void grove__sqlite_disconnect(struct sqlite_store *s)
 {
-	struct sqlite_conn *next;
+	struct sql_conn *c;
 
 	/* in a child they stay as they are: SQLite would end what the parent has open */
-	for (struct sqlite_conn *c = ours(s, NULL) ? NULL : s->idle; c; c = next) {
-		next = c->next;
-		close_conn(c);
-	}
-	if (!ours(s, NULL))
+	if (!grove__sql_ours(&s->base, NULL)) {
+		while ((c = grove__sql_pool_take(&s->base)))
+			close_conn(grove__sqlite_conn(c));
 		close_conn(s->writer);
+	}
 	grove__sys_close(s->wal_fd);
 	free(s->wal_path);
 }
@@ -607,17 +472,17 @@ static int open_writer(struct sqlite_store *s, bool create, struct grove_detail 
 	int64_t version = 0;
 	int rc = look_at_file(s->path, &st, d);
 
-	if (rc == SQLITE_ABSENT && create)
+	if (rc == GROVE__SQL_ABSENT && create)
 		rc = make_file(s, d);
 	if (!rc)
 		rc = connect(s, &c, d);
 	if (!rc)
 		rc = version_of(c, &version, d);
 	if (!rc && !version && !create)
-		rc = SQLITE_ABSENT;
+		rc = GROVE__SQL_ABSENT;
 	/* what is not ours, or not of this version, stays as it is */
 	if (!rc && version)
-		rc = judge_version(s, version, d);
+		rc = grove__sql_judge_version(&s->base, version, d);
 	if (!rc)
 		rc = go_wal(s, c, d);
 	if (!rc && s->opt.max_pages) {
@@ -633,7 +498,8 @@ static int open_writer(struct sqlite_store *s, bool create, struct grove_detail 
 	else
 		s->writer = c;
 	s->ready = s->stretched = false;
-	s->left = s->last.state = 0;
+	s->left = 0;
+	s->writers++;
 	return rc;
 }
 
@@ -643,11 +509,17 @@ static void roll_back(struct sqlite_conn *c)
 		sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
-static unsigned state_of(struct sqlite_conn *c)
+/*
+ * SQLite's number for the state of the file, which changes with each commit of
+ * anybody's. It means something to one connection only, so we count those. 0: unknown.
+ */
+static uint64_t state_of(const struct sqlite_store *s, struct sqlite_conn *c)
 {
 	unsigned state = 0;
 
-	return sqlite3_file_control(c->db, "main", SQLITE_FCNTL_DATA_VERSION, &state) ? 0 : state;
+	if (sqlite3_file_control(c->db, "main", SQLITE_FCNTL_DATA_VERSION, &state) || !state)
+		return 0;
+	return (uint64_t)s->writers << 32 | state;
 }
 
 /* Within a transaction: are the tables there? Make them if asked to. */
@@ -657,9 +529,9 @@ static int get_ready(struct sqlite_store *s, struct sqlite_conn *c, bool create,
 	int rc;
 
 	if (s->ready)
-		return s->state && s->state == s->left ? 0 : same_version(s, c, d);
+		return c->base.epoch && c->base.epoch == s->left ? 0 : same_version(s, c, d);
 	rc = check_version(s, c, d);
-	if (rc == SQLITE_ABSENT && create) {
+	if (rc == GROVE__SQL_ABSENT && create) {
 		rc = make_tables(s, c, 0, d);
 		s->made_tables = !rc;
 	}
@@ -688,14 +560,17 @@ static void stretch_wal(struct sqlite_store *s)
 	grove__sys_close(fd);
 }
 
-int grove__sqlite_write(struct sqlite_store *s, bool create, struct sqlite_conn **out,
-			struct grove_detail *d)
+/*
+ * Begin to write. With `create` the database is made if there is none, else
+ * GROVE__SQL_ABSENT. GROVE_ECONFLICT if somebody else has it locked for too long.
+ * The lock is held if all is well.
+ */
+static int begin_write(struct sqlite_store *s, bool create, struct sqlite_conn **out,
+		       struct grove_detail *d)
 {
 	struct sqlite_conn *c;
-	int rc = ours(s, d);
+	int rc = 0;
 
-	if (rc)
-		return rc;
 	pthread_mutex_lock(&s->write_lock);
 	if (s->writer && !current(s->writer)) {
 		close_conn(s->writer);
@@ -707,7 +582,7 @@ int grove__sqlite_write(struct sqlite_store *s, bool create, struct sqlite_conn 
 	if (!rc)
 		rc = run(c, LITE_BEGIN_WRITE, d);
 	if (!rc)
-		s->state = state_of(c);
+		c->base.epoch = state_of(s, c);
 	if (!rc)
 		rc = get_ready(s, c, create, d);
 	if (!rc && !s->stretched && __atomic_load_n(&s->syncs, __ATOMIC_RELAXED) >= STRETCH_FROM)
@@ -721,13 +596,13 @@ int grove__sqlite_write(struct sqlite_store *s, bool create, struct sqlite_conn 
 	return rc;
 }
 
-/* With the lock held. */
-static int commit(struct sqlite_store *s, struct sqlite_conn *c, int rc, struct grove_detail *d)
+/* End it: by a rollback if `rc` says that something went wrong. With the lock held. */
+static int end_write(struct sqlite_store *s, struct sqlite_conn *c, int rc, struct grove_detail *d)
 {
 	if (!rc) {
 		rc = run(c, LITE_COMMIT, d);
 		if (!rc) {
-			s->left = state_of(c);
+			s->left = state_of(s, c);
 			__atomic_add_fetch(&s->written, 1, __ATOMIC_RELEASE);
 		}
 	}
@@ -739,32 +614,65 @@ static int commit(struct sqlite_store *s, struct sqlite_conn *c, int rc, struct 
 	return rc;
 }
 
-int grove__sqlite_write_done(struct sqlite_store *s, struct sqlite_conn *c, int rc,
-			     struct grove_detail *d)
+static int work_writing(struct sqlite_store *s, struct sql_work *w, struct grove_detail *d)
 {
-	rc = commit(s, c, rc, d);
-	pthread_mutex_unlock(&s->write_lock);
-	return rc;
-}
+	struct sqlite_conn *c;
+	int rc = begin_write(s, w->create, &c, d);
 
-int grove__sqlite_end_done(struct sqlite_store *s, struct sqlite_conn *c,
-			   const struct sqlite_log *log, const struct sqlite_end *end, int rc,
-			   struct grove_detail *d)
-{
-	rc = commit(s, c, rc, d);
-	if (!rc) {
-		memcpy(s->last.id, log->id, GROVE__SQL_ID);
-		s->last.end = *end;
-		s->last.state = s->left;
+	if (rc)
+		return rc;
+	rc = end_write(s, c, w->fn(&c->base, w, d), d);
+	if (!rc && w->ended) {
+		w->ended->end = w->end;
+		w->ended->end_epoch = s->left;
 	}
 	pthread_mutex_unlock(&s->write_lock);
 	return rc;
 }
 
+int grove__sqlite_work(struct sql_store *base, struct sql_work *w, struct grove_detail *d)
+{
+	struct sqlite_store *s = grove__sqlite_store(base);
+	struct sqlite_conn *c;
+	int rc = grove__sql_ours(base, d);
+
+	if (rc)
+		return rc;
+	if (w->mode >= SQL_WRITE)
+		return work_writing(s, w, d);
+	rc = take_reader(s, &c, d);
+	if (rc)
+		return rc;
+	if (w->mode != SQL_ONE)
+		rc = run(c, LITE_BEGIN, d);
+	if (!rc)
+		rc = w->fn(&c->base, w, d);
+	give_reader(s, c);
+	return rc;
+}
+
+/* Nothing to do but what every write does first. */
+static int touch(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
+{
+	(void)c;
+	(void)w;
+	(void)d;
+	return 0;
+}
+
+int grove__sqlite_init(struct grove_store *st, struct grove_detail *d)
+{
+	struct sql_store *s = grove__sql_store(st);
+	struct sql_work w = { .fn = touch, .mode = SQL_WRITE, .create = true };
+	int rc = grove__sqlite_work(s, &w, d);
+
+	return rc ? rc : grove__sqlite_settle(s, GROVE_SYNC_ALWAYS, d);
+}
+
 int grove__sqlite_upgrade(struct grove_store *st, unsigned *from, unsigned *to,
 			  struct grove_detail *d)
 {
-	struct sqlite_store *s = grove__sqlite_store(st);
+	struct sqlite_store *s = (struct sqlite_store *)st;
 	struct grove__sys_stat file;
 	struct sqlite_conn *c = NULL;
 	int64_t version = 0;
@@ -776,13 +684,8 @@ int grove__sqlite_upgrade(struct grove_store *st, unsigned *from, unsigned *to,
 		rc = run(c, LITE_BEGIN_WRITE, d);
 	if (!rc)
 		rc = version_of(c, &version, d);
-	if (rc == SQLITE_ABSENT || (!rc && !version))
-		rc = grove__fail(d, GROVE_ENOTFOUND, s->path,
-				 "there is no store here yet (`grove store init` makes one)");
-	*from = (unsigned)version;
-	*to = s->opt.schema->newest;
-	if (!rc && version > *to)
-		rc = judge_version(s, version, d);
+	if (rc >= 0)
+		rc = grove__sql_judge_upgrade(&s->base, version, from, to, d);
 	if (!rc && version < *to)
 		rc = make_tables(s, c, *from, d);
 	if (!rc)
@@ -822,10 +725,11 @@ static int sync_wal(struct sqlite_store *s, const char *path, bool named)
 	return err;
 }
 
-int grove__sqlite_sync(struct sqlite_store *s, struct grove_detail *d)
+/* All that was committed so far is on the disk afterwards. */
+static int sync_all(struct sqlite_store *s, struct grove_detail *d)
 {
 	uint64_t ticket = __atomic_load_n(&s->written, __ATOMIC_ACQUIRE);
-	int rc = ours(s, d);
+	int rc = grove__sql_ours(&s->base, d);
 
 	if (rc)
 		return rc;
@@ -867,10 +771,12 @@ int grove__sqlite_sync(struct sqlite_store *s, struct grove_detail *d)
 	return rc;
 }
 
-int grove__sqlite_settle(struct sqlite_store *s, enum grove_sync sync, struct grove_detail *d)
+int grove__sqlite_settle(struct sql_store *base, enum grove_sync sync, struct grove_detail *d)
 {
+	struct sqlite_store *s = grove__sqlite_store(base);
+
 	if (sync == GROVE_SYNC_ALWAYS)
-		return grove__sqlite_sync(s, d);
+		return sync_all(s, d);
 	if (sync == GROVE_SYNC_FLUSH) {
 		pthread_mutex_lock(&s->sync_lock);
 		if (s->wal_path && !s->syncing && !open_wal(s, s->wal_path))

@@ -8,14 +8,11 @@
 static const struct {
 	const char *scheme;
 	int (*open)(struct grove_store **out, const char *rest, struct grove_detail *d);
-	/* of stores that have tables; NULL: there is nothing to make */
-	int (*init)(const char *rest, struct grove_detail *d);
-	int (*upgrade)(const char *rest, unsigned *from, unsigned *to, struct grove_detail *d);
 } schemes[] = {
-	{ "file:", grove__store_jsonl_open, NULL, NULL },
-	{ "memory:", grove__store_memory_open, NULL, NULL },
-	{ "sqlite:", grove__store_sqlite_open, grove__store_sqlite_init, grove__store_sqlite_upgrade },
-	{ "mysql:", grove__store_mysql_open, grove__store_mysql_init, grove__store_mysql_upgrade },
+	{ "file:", grove__store_jsonl_open },
+	{ "memory:", grove__store_memory_open },
+	{ "sqlite:", grove__store_sqlite_open },
+	{ "mysql:", grove__store_mysql_open },
 };
 
 /* "name:" at the start of a URL, as opposed to a path with a colon in it. */
@@ -45,37 +42,27 @@ int grove__store_open(struct grove_store **out, const char *url, struct grove_de
 	return grove__store_jsonl_open(out, url, d);
 }
 
-/* Is there something to make or to upgrade? A store of another kind is opened, to be judged. */
-static int no_tables(const char *url, struct grove_detail *d)
+int grove__store_init(const char *url, struct grove_detail *d)
 {
 	struct grove_store *st;
 	int rc = grove__store_open(&st, url, d);
 
+	if (!rc && st->ops->init)
+		rc = st->ops->init(st, d);
 	grove__store_close(st);
 	return rc;
 }
 
-int grove__store_init(const char *url, struct grove_detail *d)
-{
-	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
-		size_t n = strlen(schemes[i].scheme);
-
-		if (schemes[i].init && !strncmp(url, schemes[i].scheme, n))
-			return schemes[i].init(url + n, d);
-	}
-	return no_tables(url, d);
-}
-
 int grove__store_upgrade(const char *url, unsigned *from, unsigned *to, struct grove_detail *d)
 {
-	*from = *to = 0;
-	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
-		size_t n = strlen(schemes[i].scheme);
+	struct grove_store *st;
+	int rc = grove__store_open(&st, url, d);
 
-		if (schemes[i].upgrade && !strncmp(url, schemes[i].scheme, n))
-			return schemes[i].upgrade(url + n, from, to, d);
-	}
-	return no_tables(url, d);
+	*from = *to = 0;
+	if (!rc && st->ops->upgrade)
+		rc = st->ops->upgrade(st, from, to, d);
+	grove__store_close(st);
+	return rc;
 }
 
 void grove__store_close(struct grove_store *st)

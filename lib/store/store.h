@@ -99,13 +99,7 @@ int grove__log_base_moved(const char *path, struct grove_detail *d);
 int grove__store_memory_open(struct grove_store **out, const char *rest, struct grove_detail *d);
 int grove__store_jsonl_open(struct grove_store **out, const char *rest, struct grove_detail *d);
 int grove__store_sqlite_open(struct grove_store **out, const char *rest, struct grove_detail *d);
-int grove__store_sqlite_init(const char *rest, struct grove_detail *d);
-int grove__store_sqlite_upgrade(const char *rest, unsigned *from, unsigned *to,
-				struct grove_detail *d);
 int grove__store_mysql_open(struct grove_store **out, const char *rest, struct grove_detail *d);
-int grove__store_mysql_init(const char *rest, struct grove_detail *d);
-int grove__store_mysql_upgrade(const char *rest, unsigned *from, unsigned *to,
-			       struct grove_detail *d);
 /*
  * A list passes over directories that cannot be read, so that they hide
  * themselves and not the others; `fn` is told of each. `top`: it is the store

@@ -111,6 +111,29 @@ static inline void reopen(struct world *w, const struct grove__mysql_options *op
 	OK(grove__mysql_open(&w->st, w->rest, opt, &w->d));
 }
 
+/* What stands behind "mysql:", made or upgraded by its URL. */
+static inline int init_at(const char *rest, struct grove_detail *d)
+{
+	char url[1100];
+
+	snprintf(url, sizeof(url), "mysql:%s", rest);
+	return grove__store_init(url, d);
+}
+
+static inline int upgrade_at(const char *rest, unsigned *from, unsigned *to, struct grove_detail *d)
+{
+	char url[1100];
+
+	snprintf(url, sizeof(url), "mysql:%s", rest);
+	return grove__store_upgrade(url, from, to, d);
+}
+
+/* The connection that waits in the pool. */
+static inline struct mysql_conn *idle_conn(struct world *w)
+{
+	return grove__mysql_conn(grove__mysql_store(w->st)->base.idle);
+}
+
 /* A database of its own for each case, without tables. */
 static inline int set_up_bare(void **state)
 {
@@ -138,7 +161,7 @@ static inline int set_up(void **state)
 
 	set_up_bare(state);
 	w = *state;
-	OK(grove__mysql_init(grove__mysql_store(w->st), &w->d));
+	OK(grove__mysql_init(w->st, &w->d));
 	return 0;
 }
 

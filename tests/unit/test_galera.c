@@ -284,7 +284,7 @@ static void make_sessions(void)
 	struct grove_store *st = open_store(0, false);
 	struct grove_detail d;
 
-	if (grove__mysql_init(grove__mysql_store(st), &d))
+	if (grove__mysql_init(st, &d))
 		fail_msg("%s", d.message);
 	for (unsigned i = 0; i < SHARED; i++) {
 		struct grove_key key = key_of(i);

@@ -135,8 +135,8 @@ static void odd_bytes_and_ids_come_back(void **state)
 	OK(grove__log_append(log, rec, 1, 0, GROVE_SYNC_NONE, &out, &w->d));
 	OK(grove__log_append(log, rec + 1, ARRAY(odd) - 1, 1, GROVE_SYNC_NONE, &out, &w->d));
 	/* as an array, on this server */
-	assert_true(grove__mysql_store(w->st)->idle->bulk);
-	assert_non_null(grove__mysql_store(w->st)->idle->st[MY_MANY]);
+	assert_true(idle_conn(w)->bulk);
+	assert_non_null(idle_conn(w)->st[MY_MANY]);
 	assert_bytes(w, log, want.ptr);
 	assert_int_equal(ask(w, "SELECT count(*) FROM entries WHERE id = line AND parent = line "
 				"AND kind = 1 AND role = 2 AND time = seq"), 5);
@@ -611,7 +611,7 @@ static void a_server_whose_files_cannot_grow_stores_nothing(void **state)
 	start_server(options);
 	grove__mysql_disconnect(grove__mysql_store(w->st));
 	drop_tables(w);
-	OK(grove__store_mysql_init(w->rest, &w->d));
+	OK(init_at(w->rest, &w->d));
 	log = log_of(w, GROVE_LOG_CREATE);
 	while (stored < MOST && !(rc = add(w, log, grove__slice(line, LINE), stored)))
 		stored++;
@@ -1014,21 +1014,21 @@ static void parents_come_whole_whatever_happens(void **state)
 }
 
 /* As a pooler between us and the server might do it. */
-static int begin_and_write(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d)
+static int begin_and_write(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 {
 	(void)w;
 	(void)d;
-	raw_run(c->db, "START TRANSACTION");
-	raw_run(c->db, "INSERT INTO session_values VALUES (repeat('x', 16), 'a', 'b')");
+	raw_run(grove__mysql_conn(c)->db, "START TRANSACTION");
+	raw_run(grove__mysql_conn(c)->db, "INSERT INTO session_values VALUES (repeat('x', 16), 'a', 'b')");
 	return 0;
 }
 
-static int commit_and_chain(struct mysql_conn *c, struct mysql_work *w, struct grove_detail *d)
+static int commit_and_chain(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 {
 	(void)w;
 	(void)d;
-	raw_run(c->db, "SET SESSION completion_type = CHAIN");
-	raw_run(c->db, "INSERT INTO session_values VALUES (repeat('y', 16), 'a', 'b')");
+	raw_run(grove__mysql_conn(c)->db, "SET SESSION completion_type = CHAIN");
+	raw_run(grove__mysql_conn(c)->db, "INSERT INTO session_values VALUES (repeat('y', 16), 'a', 'b')");
 	return 0;
 }
 
@@ -1036,16 +1036,16 @@ static void nothing_is_acknowledged_in_a_transaction_that_is_open(void **state)
 {
 	struct world *w = *state;
 	struct mysql_store *s = grove__mysql_store(w->st);
-	struct mysql_work plain = { .fn = begin_and_write, .plain = true };
-	struct mysql_work chained = { .fn = commit_and_chain };
+	struct sql_work plain = { .fn = begin_and_write, .mode = SQL_OWN };
+	struct sql_work chained = { .fn = commit_and_chain, .mode = SQL_WRITE };
 	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
 
-	FAILS(GROVE_EIO, "transaction open", grove__mysql_do(s, &plain, &w->d));
+	FAILS(GROVE_EIO, "transaction open", grove__mysql_work(&s->base, &plain, &w->d));
 	assert_int_equal(ask(w, "SELECT count(*) FROM session_values"), 0);
 	/* committed; but the connection is not used again, as it began another one */
-	OK(grove__mysql_do(s, &chained, &w->d));
+	OK(grove__mysql_work(&s->base, &chained, &w->d));
 	assert_int_equal(ask(w, "SELECT count(*) FROM session_values"), 1);
-	assert_null(s->idle);
+	assert_null(s->base.idle);
 	OK(add(w, log, str("a line"), 0));
 	assert_int_equal(ask(w, "SELECT count(*) FROM entries"), 1);
 	grove__log_close(log);

@@ -28,9 +28,9 @@ static void a_database_that_is_not_there_is_made_when_asked_for(void **state)
 	FAILS(GROVE_ENOTFOUND, "grove store init", grove__store_list(w->st, NULL, count_key, &nr, &w->d));
 	FAILS(GROVE_ENOTFOUND, "grove store init",
 	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_CREATE, &w->d));
-	FAILS(GROVE_ENOTFOUND, "", grove__store_mysql_upgrade(w->rest, &from, &to, &w->d));
-	OK(grove__store_mysql_init(w->rest, &w->d));
-	OK(grove__store_mysql_init(w->rest, &w->d));
+	FAILS(GROVE_ENOTFOUND, "", upgrade_at(w->rest, &from, &to, &w->d));
+	OK(init_at(w->rest, &w->d));
+	OK(init_at(w->rest, &w->d));
 	OK(grove__store_list(w->st, NULL, count_key, &nr, &w->d));
 	raw(w, "DROP DATABASE `od``d`");
 }
@@ -62,13 +62,13 @@ static void tables_of_another_program_stay_as_they_are(void **state)
 
 	raw(w, "CREATE TABLE sessions (cookie INT)");
 	FAILS(GROVE_ENOTSUP, "another program", grove__store_list(w->st, NULL, count_key, &nr, &w->d));
-	FAILS(GROVE_ENOTSUP, "another program", grove__store_mysql_init(w->rest, &w->d));
-	FAILS(GROVE_ENOTSUP, "another program", grove__store_mysql_upgrade(w->rest, &from, &to, &w->d));
+	FAILS(GROVE_ENOTSUP, "another program", init_at(w->rest, &w->d));
+	FAILS(GROVE_ENOTSUP, "another program", upgrade_at(w->rest, &from, &to, &w->d));
 	assert_int_equal(ask(w, "SELECT count(*) FROM information_schema.tables "
 				"WHERE table_schema = DATABASE()"), 1);
 	/* under other names they are welcome */
 	raw(w, "RENAME TABLE sessions TO cookies");
-	OK(grove__store_mysql_init(w->rest, &w->d));
+	OK(init_at(w->rest, &w->d));
 }
 
 static void an_init_that_was_interrupted_goes_on(void **state)
@@ -84,7 +84,7 @@ static void an_init_that_was_interrupted_goes_on(void **state)
 	for (size_t n = 0; n <= ARRAY(undo); n++) {
 		for (size_t i = 0; i < n; i++)
 			raw(w, undo[i]);
-		OK(grove__store_mysql_init(w->rest, &w->d));
+		OK(init_at(w->rest, &w->d));
 		reopen(w, &usual);
 		log = log_of(w, GROVE_LOG_CREATE);
 		OK(add(w, log, str("x"), 0));
@@ -109,22 +109,22 @@ static void tables_of_another_version_are_refused(void **state)
 	grove__log_close(log);
 	reopen(w, &later);
 	FAILS(GROVE_ENOTSUP, "grove store upgrade", grove__store_list(w->st, NULL, count_key, &nr, &w->d));
-	FAILS(GROVE_ENOTSUP, "grove store upgrade", grove__mysql_init(grove__mysql_store(w->st), &w->d));
+	FAILS(GROVE_ENOTSUP, "grove store upgrade", grove__mysql_init(w->st, &w->d));
 	/* interrupted behind its first statement */
 	raw(w, third[0]);
-	OK(grove__mysql_upgrade(grove__mysql_store(w->st), &from, &to, &w->d));
+	OK(grove__mysql_upgrade(w->st, &from, &to, &w->d));
 	assert_int_equal(from, 2);
 	assert_int_equal(to, 3);
-	OK(grove__mysql_upgrade(grove__mysql_store(w->st), &from, &to, &w->d));
+	OK(grove__mysql_upgrade(w->st, &from, &to, &w->d));
 	assert_int_equal(from, 3);
 	log = log_of(w, GROVE_LOG_READ);
 	assert_bytes(w, log, "kept\n");
 	grove__log_close(log);
 	reopen(w, &usual);
 	FAILS(GROVE_ENOTSUP, "later grove", grove__store_list(w->st, NULL, count_key, &nr, &w->d));
-	FAILS(GROVE_ENOTSUP, "later grove", grove__mysql_init(grove__mysql_store(w->st), &w->d));
+	FAILS(GROVE_ENOTSUP, "later grove", grove__mysql_init(w->st, &w->d));
 	FAILS(GROVE_ENOTSUP, "later grove",
-	      grove__mysql_upgrade(grove__mysql_store(w->st), &from, &to, &w->d));
+	      grove__mysql_upgrade(w->st, &from, &to, &w->d));
 }
 
 /* ----------------------------------------------------- tables of version 1 */
@@ -190,21 +190,21 @@ static void an_upgrade_that_was_interrupted_goes_on(void **state)
 		reopen(w, &usual);
 		FAILS(GROVE_ENOTSUP, "grove store upgrade",
 		      grove__log_open(&log, w->st, &key_a, GROVE_LOG_WRITE, &w->d));
-		OK(grove__store_mysql_upgrade(w->rest, &from, &to, &w->d));
+		OK(upgrade_at(w->rest, &from, &to, &w->d));
 		assert_int_equal(from, 1);
 		assert_int_equal(to, 2);
 		assert_upgraded(w);
 		drop_tables(w);
 	}
 	/* with the last statement it was done */
-	OK(grove__store_mysql_upgrade(w->rest, &from, &to, &w->d));
+	OK(upgrade_at(w->rest, &from, &to, &w->d));
 	assert_int_equal(from, 2);
 	assert_upgraded(w);
 	/* another program's table of the name that is new */
 	drop_tables(w);
 	make_version_1(w);
 	raw(w, "CREATE TABLE changes (colour INT)");
-	FAILS(GROVE_ENOTSUP, "another program", grove__store_mysql_upgrade(w->rest, &from, &to, &w->d));
+	FAILS(GROVE_ENOTSUP, "another program", upgrade_at(w->rest, &from, &to, &w->d));
 	reopen(w, &usual);
 	FAILS(GROVE_ENOTSUP, "another program", grove__store_list(w->st, NULL, count_key, &nr, &w->d));
 	assert_int_equal(ask(w, "SELECT value FROM meta"), 1);
@@ -223,8 +223,8 @@ static void *make_store(void *arg)
 	struct maker *m = arg;
 	unsigned from, to;
 
-	m->rc = m->init ? grove__store_mysql_init(m->rest, &m->d)
-			: grove__store_mysql_upgrade(m->rest, &from, &to, &m->d);
+	m->rc = m->init ? init_at(m->rest, &m->d)
+			: upgrade_at(m->rest, &from, &to, &m->d);
 	return NULL;
 }
 

@@ -1,0 +1,405 @@
+/*
+ * store/sql_feed.c: what others are told of a log in a database, who may write to
+ * it, and which entries come before one.
+ *
+ * Appended lines need no telling. Each other change counts in `rev` of the
+ * session's row and leaves a row in `changes`, within the transaction that makes
+ * it.
+ *
+ * The right to write stands in the session's row, with a number that each taking
+ * makes higher. Whoever writes compares the number within the transaction, or
+ * the statement, that writes: a writer whose right was taken over stores nothing
+ * any more.
+ */
+#include "store/sql.h"
+
+#include "base/arena.h"
+#include "base/array.h"
+
+#include <stdlib.h>
+
+/* ----------------------------------------------------------------- changes */
+
+struct telling {
+	struct sql_work work;
+	struct sql_log *log;
+	uint64_t since;
+	struct grove__arena ids;
+	struct grove_change *list;
+	size_t nr, cap;
+};
+
+static int gather_one(struct sql_conn *c, struct telling *t, struct sql_row *row,
+		      struct grove_detail *d)
+{
+	struct grove_change *change;
+	char *id = NULL;
+
+	if (grove__array_room(&t->list, &t->cap, t->nr, sizeof(*t->list)) ||
+	    (!row->null[3] && !(id = grove__arena_alloc(&t->ids, row->len[3] + 1, 1))))
+		return grove__fail_nomem(d);
+	change = &t->list[t->nr++];
+	*change = (struct grove_change){ .rev = (uint64_t)row->number[0],
+					 .lines = (uint64_t)row->number[1],
+					 .kind = (enum grove_change_kind)row->number[2] };
+	if (!id)
+		return 0;
+	change->id = grove__slice(id, row->len[3]);
+	return grove__sql_take(c, row, 3, id, row->len[3], d);
+}
+
+static int gather(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
+{
+	struct telling *t = (struct telling *)w;
+	int64_t since = t->since > INT64_MAX ? INT64_MAX : (int64_t)t->since;
+	const struct sql_arg arg[] = { grove__sql_id(t->log->id), grove__sql_id(t->log->id),
+				       grove__sql_number(since) };
+	struct sql_row row;
+	struct sql_end e;
+	int rc = c->driver->ask(c, SQL_CHANGES, arg, 3, &row, d);
+
+	if (rc)
+		return rc;
+	t->nr = 0;
+	while (!(rc = c->driver->next(c, &row, d)))
+		if ((rc = gather_one(c, t, &row, d)))
+			break;
+	c->driver->done(&row);
+	if (rc != GROVE__SQL_NONE)
+		return rc;
+	/* no changes, or no session? */
+	return t->nr ? 0 : grove__sql_end(c, t->log->id, &e, d);
+}
+
+int grove__sql_changes(struct grove_log *l, uint64_t since, grove_change_fn *fn, void *payload,
+		       struct grove_detail *d)
+{
+	struct sql_store *s = grove__sql_store(l->store);
+	struct telling t = { .work = { .fn = gather, .mode = SQL_READ }, .log = grove__sql_log(l),
+			     .since = since };
+	int rc;
+
+	/* `fn` may call us again: copy first */
+	grove__arena_init(&t.ids);
+	rc = grove__sql_gone(s, s->driver->work(s, &t.work, d), d);
+	for (size_t i = 0; i < t.nr && !rc; i++)
+		rc = fn(payload, &t.list[i]);
+	grove__arena_release(&t.ids);
+	free(t.list);
+	return rc;
+}
+
+/* ------------------------------------------------------------------- lease */
+
+static bool is_held(const struct sql_end *e)
+{
+	return *e->lease.owner && e->lease.until > e->now;
+}
+
+int grove__sql_may_write(const struct sql_conn *c, const struct sql_log *log,
+			 const struct sql_end *e, struct grove_detail *d)
+{
+	uint64_t mine = __atomic_load_n(&log->lease, __ATOMIC_ACQUIRE);
+
+	if (mine ? e->lease.number == mine : !is_held(e))
+		return 0;
+	return grove__log_lease_refused(&e->lease, mine, c->where, d);
+}
+
+static int look_at_lease(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
+{
+	struct sql_leasing *k = (struct sql_leasing *)w;
+	struct sql_end e;
+	int rc = grove__sql_end(c, k->log->id, &e, d);
+
+	k->held = e.lease;
+	return rc;
+}
+
+int grove__sql_judge_lease(const struct sql_conn *c, const struct sql_leasing *k,
+			   const struct sql_end *e, bool *mine, struct grove_detail *d)
+{
+	uint64_t number = __atomic_load_n(&k->log->lease, __ATOMIC_ACQUIRE);
+
+	*mine = number && e->lease.number == number;
+	if (k->ms && !*mine && is_held(e) && strcmp(e->lease.owner, k->owner))
+		return grove__log_lease_refused(&e->lease, 0, c->where, d);
+	return 0;
+}
+
+void grove__sql_claim(struct sql_leasing *k, const struct sql_end *e, bool another)
+{
+	k->held = e->lease;
+	memcpy(k->held.owner, k->owner, strlen(k->owner) + 1);
+	k->held.number += another;
+	k->held.until = e->now + k->ms;
+}
+
+static int write_lease(struct sql_conn *c, const struct sql_leasing *k, struct grove_detail *d)
+{
+	const struct grove_lease *h = &k->held;
+	const struct sql_arg arg[] = {
+		*h->owner ? grove__sql_bytes(grove__slice_str(h->owner)) : grove__sql_null(),
+		grove__sql_number((int64_t)h->number),
+		grove__sql_number_or_null(*h->owner, h->until), grove__sql_id(k->log->id),
+	};
+
+	return c->driver->run(c, SQL_LEASE, arg, 4, NULL, d);
+}
+
+static void set_number(const struct sql_leasing *k, uint64_t number)
+{
+	__atomic_store_n(&k->log->lease, number, __ATOMIC_RELEASE);
+}
+
+/*
+ * With the session's row to ourselves. A lease that was given back leaves its
+ * number, so that the next one has a higher one.
+ */
+static int move_lease(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
+{
+	struct sql_leasing *k = (struct sql_leasing *)w;
+	bool mine, announced;
+	struct sql_end e;
+	int rc = grove__sql_lock(c, k->log->id, d);
+
+	if (!rc)
+		rc = grove__sql_end(c, k->log->id, &e, d);
+	if (rc)
+		return rc;
+	k->held = e.lease;
+	rc = grove__sql_judge_lease(c, k, &e, &mine, d);
+	if (rc || (!k->ms && !mine))
+		return rc;
+	if (!k->ms) {
+		k->held = (struct grove_lease){ .number = e.lease.number };
+	} else {
+		announced = k->announced && e.lease.number == k->announced;
+		grove__sql_claim(k, &e, !mine && !announced);
+		if (!mine && c->driver->fence)
+			rc = c->driver->fence(c, k->log->id, &e, d);
+	}
+	if (!rc)
+		rc = write_lease(c, k, d);
+	if (rc)
+		return rc;
+	w->ended = k->log;
+	w->end = e;
+	w->end.lease = k->held;
+	/* while nobody else writes: whoever appends next, on whichever thread, has it or not */
+	if (c->driver->alone)
+		set_number(k, k->ms ? k->held.number : 0);
+	return 0;
+}
+
+/*
+ * After an answer that was lost it is simply done again: what we took then we
+ * take from ourselves, under a higher number.
+ */
+static int lease(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
+{
+	struct sql_leasing *k = (struct sql_leasing *)w;
+	int rc = k->ms && c->driver->announce ? c->driver->announce(c, k, d) : 0;
+
+	return rc ? rc : c->driver->transaction(c, w, move_lease, d);
+}
+
+int grove__sql_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+		     struct grove_detail *d)
+{
+	struct sql_store *s = grove__sql_store(l->store);
+	uint64_t had = __atomic_load_n(&grove__sql_log(l)->lease, __ATOMIC_ACQUIRE);
+	struct sql_leasing k = { .work = { .fn = ms < 0 ? look_at_lease : lease,
+					   .mode = ms < 0 ? SQL_ONE : SQL_OWN },
+				 .log = grove__sql_log(l), .owner = owner, .ms = ms };
+	int rc;
+
+	if (ms >= 0 && !k.log->writable)
+		return grove__sql_read_only(d);
+	rc = grove__sql_gone(s, s->driver->work(s, &k.work, d), d);
+	*out = k.held;
+	if (ms >= 0)
+		set_number(&k, rc ? had : ms ? k.held.number : 0);
+	return rc;
+}
+
+/* --------------------------------------------------------------- ancestors */
+
+/*
+ * One row a step, found by the index over the ids, all in one view. What breaks
+ * off goes on where it was if no line was changed meanwhile.
+ */
+struct climb {
+	struct sql_work work;
+	struct sql_log *log;
+	struct grove_buf next;      /* the id that comes next; the last line if it is empty */
+	struct grove_buf line;
+	char id[GROVE__SQL_ENTRY_ID], parent[GROVE__SQL_ENTRY_ID];
+	struct grove_record rec;
+	uint64_t generation;
+	uint64_t steps;
+	uint64_t *been;             /* bits, by seq */
+	size_t words;
+	grove_record_fn *fn;
+	void *payload;
+	int told;                   /* what fn said last */
+	bool done;
+};
+
+static int not_looked_at(const struct sql_conn *c, struct grove_detail *d)
+{
+	return grove__fail(d, GROVE_ENOTSUP, c->where, "a line that nobody looked at");
+}
+
+/* Was it there before? Then the circle is closed. */
+static int mark(struct climb *k, uint64_t seq, bool *before, struct grove_detail *d)
+{
+	uint64_t word = seq / 64, bit = (uint64_t)1 << seq % 64;
+
+	if (word >= k->words) {
+		size_t words = (size_t)word + word / 2 + 16;
+		uint64_t *more = seq < (uint64_t)1 << 40 ? realloc(k->been, words * sizeof(*more)) : NULL;
+
+		if (!more)
+			return grove__fail_nomem(d);
+		memset(more + k->words, 0, (words - k->words) * sizeof(*more));
+		k->been = more;
+		k->words = words;
+	}
+	*before = k->been[word] & bit;
+	k->been[word] |= bit;
+	return 0;
+}
+
+static int take_name(struct sql_conn *c, struct sql_row *row, unsigned column, char *buf,
+		     struct grove_slice *out, struct grove_detail *d)
+{
+	size_t len = row->null[column] ? 0 : row->len[column];
+
+	if (len > GROVE__SQL_ENTRY_ID)
+		return grove__fail(d, GROVE_EDAMAGED, c->where, "an id that is longer than its column");
+	*out = grove__slice(buf, len);
+	return grove__sql_take(c, row, column, buf, len, d);
+}
+
+/* A row of SQL_ENTRY into k->rec, a long line aside. */
+static int take_entry(struct sql_conn *c, struct climb *k, struct sql_row *row, bool *is_long,
+		      struct grove_detail *d)
+{
+	size_t len = (size_t)row->number[4];
+	int rc;
+
+	if (row->null[2])
+		return not_looked_at(c, d);
+	k->rec = (struct grove_record){ .time = row->null[1] ? GROVE_NO_TIME : row->number[1],
+					.kind = (uint8_t)row->number[2],
+					.role = row->null[3] ? 0 : (uint8_t)row->number[3] };
+	rc = take_name(c, row, 5, k->id, &k->rec.id, d);
+	if (!rc)
+		rc = take_name(c, row, 6, k->parent, &k->rec.parent, d);
+	grove__buf_clear(&k->line);
+	if (!rc && grove__buf_reserve(&k->line, len))
+		rc = grove__fail_nomem(d);
+	*is_long = row->null[7];
+	if (rc)
+		return rc;
+	k->rec.line = grove__slice(k->line.ptr, len);
+	if (!*is_long && row->len[7] != len)
+		return grove__sql_wrong_length(c, d);
+	return grove__sql_take(c, row, 7, k->line.ptr, len, d);
+}
+
+/* No entry has that id; or is it in a line of which we do not know it? */
+static int missing(struct sql_conn *c, const struct climb *k, struct grove_detail *d)
+{
+	const struct sql_arg arg = grove__sql_id(k->log->id);
+	struct sql_row row;
+	int rc = grove__sql_first(c, SQL_UNKNOWN, &arg, 1, &row, d);
+
+	if (rc)
+		return rc;
+	c->driver->done(&row);
+	return not_looked_at(c, d);
+}
+
+/* The entry that comes next. GROVE__SQL_NONE: there is none. */
+static int find(struct sql_conn *c, struct climb *k, uint64_t *seq, struct grove_detail *d)
+{
+	const struct sql_arg arg[] = { grove__sql_id(k->log->id),
+				       grove__sql_text_or_null(grove__buf_slice(&k->next)) };
+	struct sql_row row;
+	uint64_t len;
+	bool is_long = false;
+	int rc = grove__sql_first(c, k->next.len ? SQL_ENTRY : SQL_LAST_ENTRY, arg, k->next.len ? 2 : 1,
+				  &row, d);
+
+	if (rc)
+		return rc == GROVE__SQL_NONE ? missing(c, k, d) : rc;
+	*seq = (uint64_t)row.number[0];
+	rc = take_entry(c, k, &row, &is_long, d);
+	c->driver->done(&row);
+	if (!rc && is_long)
+		rc = c->driver->piece(c, k->log->id, *seq, 0, k->line.ptr, k->rec.line.len, &len, d);
+	return rc > 0 ? grove__sql_no_line(c->where, d) : rc;
+}
+
+static int same_generation(struct sql_conn *c, struct climb *k, struct grove_detail *d)
+{
+	const struct sql_arg arg = grove__sql_id(k->log->id);
+	struct sql_row row;
+	int rc = grove__sql_first(c, SQL_GENERATION, &arg, 1, &row, d);
+
+	if (rc)
+		return rc;
+	if (k->steps && (uint64_t)row.number[0] != k->generation)
+		rc = grove__fail(d, GROVE_ESTALE, c->where, "the session was rewritten");
+	k->generation = (uint64_t)row.number[0];
+	c->driver->done(&row);
+	return rc;
+}
+
+static int climb(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
+{
+	struct climb *k = (struct climb *)w;
+	uint64_t seq;
+	int rc = k->done ? 0 : same_generation(c, k, d);
+
+	while (!rc && !k->done) {
+		rc = find(c, k, &seq, d);
+		if (rc == GROVE__SQL_NONE && !k->steps)
+			return grove__fail(d, GROVE_ENOTFOUND, c->where, "no such entry");
+		k->done = rc == GROVE__SQL_NONE;
+		if (!rc)
+			rc = mark(k, seq, &k->done, d);
+		if (rc || k->done)
+			break;
+		k->steps++;
+		grove__buf_clear(&k->next);
+		if (grove__buf_add_slice(&k->next, k->rec.parent))
+			return grove__fail_nomem(d);
+		k->told = k->fn(k->payload, seq, &k->rec);
+		k->done = k->told || !k->next.len;
+	}
+	return rc == GROVE__SQL_NONE && k->done ? 0 : rc;
+}
+
+/* `fn` is called within the view that the lines are of: it may read from this store, too. */
+int grove__sql_ancestors(struct grove_log *l, struct grove_slice id, grove_record_fn *fn,
+			 void *payload, struct grove_detail *d)
+{
+	struct sql_store *s = grove__sql_store(l->store);
+	struct climb k = { .work = { .fn = climb, .mode = SQL_VIEW }, .log = grove__sql_log(l), .fn = fn,
+			   .payload = payload };
+	int rc;
+
+	if (!grove__sql_plain_id(id))
+		return grove__fail(d, GROVE_ENOTSUP, s->where, "an id that has no column");
+	rc = grove__buf_add_slice(&k.next, id) ? grove__fail_nomem(d) : s->driver->work(s, &k.work, d);
+	rc = grove__sql_gone(s, rc, d);
+	if (!rc)
+		rc = k.told;
+	grove__buf_release(&k.next);
+	grove__buf_release(&k.line);
+	free(k.been);
+	return rc;
+}

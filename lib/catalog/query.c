@@ -17,6 +17,7 @@
  */
 #include "catalog/query.h"
 
+#include "base/regex.h"
 #include "base/array.h"
 #include "base/needle.h"
 #include "base/utf8.h"
@@ -59,6 +60,7 @@ struct grove__query_fit {
 	const struct grove__query *q;
 	struct term *terms;
 	size_t nr;
+	struct grove__regex_matcher *matcher;   /* of an expression */
 };
 
 /* --------------------------------------------------------------------- texts */
@@ -393,7 +395,7 @@ int grove__query_new(struct grove__query **out, struct grove_slice text, struct 
 	text = grove__js_trim(text);
 	if (text.len >= 3 && !memcmp(text.ptr, "re:", 3)) {
 		text = grove__js_trim(grove__slice(text.ptr + 3, text.len - 3));
-		rc = text.len ? grove__regex_new(&q->re, text, d)
+		rc = text.len ? grove__regex_new(&q->re, text, REGEX_JAVASCRIPT, d)
 			      : grove__fail(d, GROVE_EINVAL, NULL, "there is no expression after re:");
 	} else {
 		rc = add_tokens(q, text) ? grove__fail_nomem(d) : 0;
@@ -500,19 +502,30 @@ static int match_token(struct looking *lo, const struct token *t, struct term *t
 	return t->phrase ? 0 : match_letters(lo, t, term);
 }
 
-/* Of a part of the text it does not tell anything: that begins and ends elsewhere. */
-static int match_regex(const struct grove__regex *re, const struct looking *lo, struct term *term,
-		       struct grove_detail *d)
+/* Does the expression match? 0, 1, or an error. */
+static int matches(struct grove__query_fit *f, struct grove_slice text, struct grove_detail *d)
 {
-	int rc = 1;
+	size_t from = 0, to;
+	int rc = grove__regex_next(f->matcher, text, &from, &to);
 
-	for (unsigned i = 0; i < PART && rc == 1; i++) {
+	if (rc == GROVE_ENOMEM)
+		return grove__fail_nomem(d);
+	return rc < 0 ? grove__fail(d, rc, NULL, "re: the expression takes too long") : rc;
+}
+
+/* Of a part of the text it does not tell anything: that begins and ends elsewhere. */
+static int match_regex(struct grove__query_fit *f, const struct looking *lo, struct grove_detail *d)
+{
+	struct term *term = &f->terms[0];
+	int rc = 0;
+
+	for (unsigned i = 0; i < PART && !rc; i++) {
 		term->score = i == NAME ? 0 : TIER;
 		if (i != NAME || lo->raw[i].len)
-			rc = grove__regex_match(re, lo->raw[i], d);
+			rc = matches(f, lo->raw[i], d);
 	}
-	term->found = !rc;
-	term->open = rc == 1;
+	term->found = rc == 1;
+	term->open = !rc;
 	return rc < 0 ? rc : 0;
 }
 
@@ -525,17 +538,18 @@ struct grove__query_fit *grove__query_fit_new(const struct grove__query *q)
 	f->q = q;
 	f->nr = q->re ? 1 : q->nr;
 	f->terms = calloc(f->nr + 1, sizeof(*f->terms));
-	if (!f->terms) {
-		free(f);
-		return NULL;
-	}
-	return f;
+	f->matcher = q->re ? grove__regex_matcher_new(q->re) : NULL;
+	if (f->terms && (f->matcher || !q->re))
+		return f;
+	grove__query_fit_free(f);
+	return NULL;
 }
 
 void grove__query_fit_free(struct grove__query_fit *f)
 {
 	if (!f)
 		return;
+	grove__regex_matcher_free(f->matcher);
 	free(f->terms);
 	free(f);
 }
@@ -548,7 +562,7 @@ int grove__query_begin(struct grove__query_fit *f, const struct grove__query_on 
 
 	memset(f->terms, 0, f->nr * sizeof(*f->terms));
 	if (f->q->re)
-		return match_regex(f->q->re, &lo, &f->terms[0], d);
+		return match_regex(f, &lo, d);
 	for (size_t i = 0; i < f->nr && !rc; i++)
 		rc = match_token(&lo, &f->q->token[i], &f->terms[i]);
 	looking_release(&lo);
@@ -696,10 +710,7 @@ int grove__query_text(struct grove__query_fit *f, struct grove_slice text, struc
 
 		if (!t->open)
 			continue;
-		rc = f->q->re ? grove__regex_match(f->q->re, lo.raw[PART], d)
-			      : text_has(&f->q->token[i], &lo);
-		if (f->q->re && rc >= 0)
-			rc = !rc;
+		rc = f->q->re ? matches(f, lo.raw[PART], d) : text_has(&f->q->token[i], &lo);
 		if (rc == 1)
 			*t = (struct term){ .found = true, .score = TIER };
 	}

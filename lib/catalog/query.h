@@ -65,11 +65,4 @@ bool grove__query_may(const struct grove__query_fit *f, struct grove_slice line)
 /* Are the letters of `query` in `text`, in this order? Case is ignored. 0, 1, GROVE_ENOMEM. */
 int grove__query_fuzzy(struct grove_slice query, struct grove_slice text, double *score);
 
-/* query_re.c, or query_re_none.c */
-struct grove__regex;
-int grove__regex_new(struct grove__regex **out, struct grove_slice pattern, struct grove_detail *d);
-void grove__regex_free(struct grove__regex *re);
-/* 0 it matches, 1 it does not, or an error as above. */
-int grove__regex_match(const struct grove__regex *re, struct grove_slice text, struct grove_detail *d);
-
 #endif

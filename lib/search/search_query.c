@@ -9,9 +9,9 @@
 
 #include "base/array.h"
 #include "base/needle.h"
+#include "base/regex.h"
 #include "base/utf8.h"
 #include "js/js.h"
-#include "search/search_re.h"
 #include "search/search_words.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ struct grove__search_query {
 	struct term *terms;
 	size_t nr, cap, nr_wanted;
 	const struct term *rarest;    /* whose needle is looked for first; NULL: none has one */
-	struct grove__search_re *re;  /* NULL: it is words */
+	struct grove__regex *re;  /* NULL: it is words */
 };
 
 /* -------------------------------------------------------------------- terms */
@@ -242,7 +242,7 @@ int grove__search_query_new(struct grove__search_query **out, const char *query,
 	else if (how != SEARCH_PARTS)
 		rc = grove__fail(d, GROVE_EINVAL, NULL, "re: the index has no patterns (search with --live)");
 	else
-		rc = grove__search_re_new(&q->re, grove__slice(q->text.ptr + 3, q->text.len - 3), d);
+		rc = grove__regex_new(&q->re, grove__slice(q->text.ptr + 3, q->text.len - 3), REGEX_LINES, d);
 	if (rc)
 		grove__search_query_free(q);
 	else
@@ -260,7 +260,7 @@ void grove__search_query_free(struct grove__search_query *q)
 	}
 	free(q->terms);
 	grove__buf_release(&q->text);
-	grove__search_re_free(q->re);
+	grove__regex_free(q->re);
 	free(q);
 }
 
@@ -393,7 +393,7 @@ struct grove__search_matcher {
 	uint64_t words;
 	struct grove_search_mark *marks;
 	size_t nr, cap;
-	struct grove__search_matching *matching;  /* of a pattern */
+	struct grove__regex_matcher *matching;  /* of a pattern */
 };
 
 struct grove__search_matcher *grove__search_matcher_new(const struct grove__search_query *q)
@@ -419,7 +419,7 @@ struct grove__search_matcher *grove__search_matcher_new(const struct grove__sear
 		at += q->terms[i].nr;
 	}
 	if (ok && q->re) {
-		m->matching = grove__search_matching_new(q->re);
+		m->matching = grove__regex_matcher_new(q->re);
 		ok = m->matching != NULL;
 	}
 	if (ok)
@@ -432,7 +432,7 @@ void grove__search_matcher_free(struct grove__search_matcher *m)
 {
 	if (!m)
 		return;
-	grove__search_matching_free(m->matching);
+	grove__regex_matcher_free(m->matching);
 	free(m->states);
 	free(m->flags);
 	free(m->places);
@@ -557,7 +557,7 @@ static int match_pattern(struct grove__search_matcher *m, struct grove_slice tex
 	int rc = 0;
 
 	*times = 0;
-	while (m->nr < MARKS_MAX && (rc = grove__search_matching_next(m->matching, text, &from, &to)) == 1) {
+	while (m->nr < MARKS_MAX && (rc = grove__regex_next(m->matching, text, &from, &to)) == 1) {
 		++*times;
 		rc = to > from ? add_mark(m, from, to) : 0;
 		if (rc)

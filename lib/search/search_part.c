@@ -8,6 +8,7 @@
  */
 #include "search/search_part.h"
 
+#include "base/varint.h"
 #include "search/search_words.h"
 
 #include <stdlib.h>
@@ -94,16 +95,6 @@ static int add_word(void *payload, const struct grove__word *w)
 
 /* ------------------------------------------------------------------- entries */
 
-static size_t put_number(char *out, uint64_t n)
-{
-	size_t len = 0;
-
-	for (; n >= 0x80; n >>= 7)
-		out[len++] = (char)(n | 0x80);
-	out[len++] = (char)n;
-	return len;
-}
-
 static int put_entry(struct grove__search_part *p, const struct grove__search_doc *e)
 {
 	const struct grove__search_doc *last = &p->last;
@@ -113,13 +104,13 @@ static int put_entry(struct grove__search_part *p, const struct grove__search_do
 			 (back ? TIME_BACK : 0u);
 	uint64_t numbers[] = { e->row - last->row, e->at.pos - last->at.pos, e->at.off, e->at.len, e->at.crc,
 			       e->kind, e->role, p->count, flags };
-	char bytes[10 * (sizeof(numbers) / sizeof(*numbers) + 1)];
+	char bytes[GROVE__VARINT_MAX * (sizeof(numbers) / sizeof(*numbers) + 1)];
 	size_t len = 0;
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		len += put_number(bytes + len, numbers[i]);
+		len += grove__varint_put(bytes + len, numbers[i]);
 	if (timed)
-		len += put_number(bytes + len, back ? (uint64_t)last->time - (uint64_t)e->time
+		len += grove__varint_put(bytes + len, back ? (uint64_t)last->time - (uint64_t)e->time
 						    : (uint64_t)e->time - (uint64_t)last->time);
 	if (grove__buf_add(&p->entries, bytes, len) ||
 	    (e->entry && grove__buf_add(&p->entries, e->entry, strlen(e->entry) + 1)))
@@ -178,20 +169,6 @@ void grove__search_part_release(struct grove__search_part *p)
 	*p = (struct grove__search_part){ 0 };
 }
 
-static bool take_number(struct grove_slice *s, uint64_t *out)
-{
-	*out = 0;
-	for (unsigned shift = 0; s->len && shift < 64; shift += 7) {
-		unsigned char c = (unsigned char)*s->ptr++;
-
-		s->len--;
-		*out |= (uint64_t)(c & 0x7f) << shift;
-		if (c < 0x80)
-			return true;
-	}
-	return false;
-}
-
 static bool take_id(struct grove_slice *s, const char **out)
 {
 	const char *end = memchr(s->ptr, '\0', s->len);
@@ -213,9 +190,9 @@ int grove__search_part_next(struct grove_slice *rest, struct grove__search_doc *
 	if (!rest->len)
 		return 1;
 	for (size_t i = 0; i < sizeof(n) / sizeof(*n); i++)
-		if (!take_number(rest, &n[i]))
+		if (!grove__varint_take(rest, &n[i]))
 			return GROVE_EDAMAGED;
-	if (n[8] & HAS_TIME && !take_number(rest, &time))
+	if (n[8] & HAS_TIME && !grove__varint_take(rest, &time))
 		return GROVE_EDAMAGED;
 	e->entry = NULL;
 	if (n[8] & HAS_ID && !take_id(rest, &e->entry))

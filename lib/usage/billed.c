@@ -11,6 +11,7 @@
 #include "usage/billed.h"
 
 #include "base/crc32c.h"
+#include "base/varint.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,13 +31,9 @@ enum { HAS_TIME = 1, HAS_COST = 2, HAS_LONG = 4, TOLD = 8, SINGLE = 16 };
 
 static int put_number(struct grove_buf *out, uint64_t n)
 {
-	char bytes[10];
-	size_t len = 0;
+	char bytes[GROVE__VARINT_MAX];
 
-	for (; n >= 0x80; n >>= 7)
-		bytes[len++] = (char)(n | 0x80);
-	bytes[len++] = (char)n;
-	return grove__buf_add(out, bytes, len);
+	return grove__buf_add(out, bytes, grove__varint_put(bytes, n));
 }
 
 static int put_text(struct grove_buf *out, struct grove_slice text)
@@ -52,6 +49,7 @@ static int put_reply(struct grove_buf *out, const struct grove__reply *r, int64_
 	char flags = (char)((time ? HAS_TIME : 0) | (cost ? HAS_COST : 0) |
 			    (r->cache_write_long ? HAS_LONG : 0) | (r->told ? TOLD : 0) |
 			    (r->single ? SINGLE : 0));
+	const uint64_t numbers[] = { r->model, r->input, r->output, r->cache_read, r->cache_write };
 	int rc = grove__buf_add_char(out, flags);
 
 	if (!rc && !r->single)
@@ -63,11 +61,8 @@ static int put_reply(struct grove_buf *out, const struct grove__reply *r, int64_
 		rc = put_number(out, step << 1 ^ (step >> 63 ? UINT64_MAX : 0));
 		*before = r->time;
 	}
-	rc = rc ? rc : put_number(out, r->model);
-	rc = rc ? rc : put_number(out, r->input);
-	rc = rc ? rc : put_number(out, r->output);
-	rc = rc ? rc : put_number(out, r->cache_read);
-	rc = rc ? rc : put_number(out, r->cache_write);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers) && !rc; i++)
+		rc = put_number(out, numbers[i]);
 	if (!rc && r->cache_write_long)
 		rc = put_number(out, r->cache_write_long);
 	return rc || !cost ? rc : grove__buf_add(out, &r->cost, sizeof(r->cost));
@@ -105,48 +100,48 @@ int grove__billed_pack(const struct grove__billed_log *l, const struct grove__re
  * over their end nevertheless stays there and says so.
  */
 struct reader {
-	const char *p, *end;
+	struct grove_slice rest;
 	bool bad;
 };
 
 static uint64_t take_number(struct reader *r)
 {
-	uint64_t n = 0;
+	uint64_t n;
 
-	for (unsigned shift = 0; shift < 64 && r->p < r->end; shift += 7) {
-		unsigned char c = (unsigned char)*r->p++;
-
-		n |= (uint64_t)(c & 0x7f) << shift;
-		if (c < 0x80)
-			return n;
-	}
+	if (grove__varint_take(&r->rest, &n))
+		return n;
 	r->bad = true;
 	return 0;
 }
 
+/* Empty if there are not so many. */
+static struct grove_slice take(struct reader *r, uint64_t len)
+{
+	struct grove_slice bytes = { r->rest.ptr, 0 };
+
+	if (len > r->rest.len) {
+		r->bad = true;
+		return bytes;
+	}
+	bytes.len = (size_t)len;
+	r->rest.ptr += len;
+	r->rest.len -= bytes.len;
+	return bytes;
+}
+
 static bool take_bytes(struct reader *r, void *out, size_t len)
 {
-	if ((size_t)(r->end - r->p) < len) {
-		r->bad = true;
+	struct grove_slice bytes = take(r, len);
+
+	if (bytes.len < len)
 		return false;
-	}
-	memcpy(out, r->p, len);
-	r->p += len;
+	memcpy(out, bytes.ptr, len);
 	return true;
 }
 
 static struct grove_slice take_text(struct reader *r)
 {
-	uint64_t len = take_number(r);
-	struct grove_slice text = grove__slice(r->p, 0);
-
-	if (len > (uint64_t)(r->end - r->p)) {
-		r->bad = true;
-		return text;
-	}
-	text.len = (size_t)len;
-	r->p += text.len;
-	return text;
+	return take(r, take_number(r));
 }
 
 static bool begin(struct grove_slice bytes, struct reader *r, struct head *h,
@@ -155,7 +150,7 @@ static bool begin(struct grove_slice bytes, struct reader *r, struct head *h,
 	struct grove_slice name;
 	char text[32];
 
-	*r = (struct reader){ .p = bytes.ptr, .end = bytes.ptr + bytes.len };
+	*r = (struct reader){ .rest = bytes };
 	if (!take_bytes(r, h, sizeof(*h)) || h->format != FORMAT)
 		return false;
 	name = take_text(r);

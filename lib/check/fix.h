@@ -25,7 +25,7 @@ static inline const char *grove__fix_name(const struct grove__where *at)
 }
 
 /* A part of a line, and what stands in its place. */
-struct grove__edit {
+struct grove__fix_edit {
 	uint64_t line;             /* from 0 */
 	size_t off, len;           /* what goes, within that line */
 	const char *put;           /* NULL: nothing, or `change` says it */
@@ -84,7 +84,7 @@ struct grove__plan {
 	uint32_t crc;
 	bool open;                     /* … and its last line has no line end */
 
-	struct grove__edit *edits;     /* by line and place, once the plan is made */
+	struct grove__fix_edit *edits;     /* by line and place, once the plan is made */
 	size_t nr_edits, cap_edits;
 	struct grove__change *changes; /* by row */
 	size_t nr_changes, cap_changes;
@@ -115,7 +115,7 @@ void grove__plan_init(struct grove__plan *p, struct grove *g, const struct grove
 void grove__plan_release(struct grove__plan *p);
 /* fix_plan.c: all of it. GROVE_ETOOBIG for a line of more than 1 GiB. */
 int grove__plan_make(struct grove__plan *p);
-int grove__plan_edit(struct grove__plan *p, const struct grove__edit *e);
+int grove__plan_edit(struct grove__plan *p, const struct grove__fix_edit *e);
 /* The change of a row; made if there is none. NULL: out of memory. */
 struct grove__change *grove__plan_change(struct grove__plan *p, uint32_t row,
 					 enum grove__problem why);

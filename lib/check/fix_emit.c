@@ -35,7 +35,7 @@ static int add_piece(struct grove__mended *m, struct grove__piece piece)
 }
 
 /* A value that is changed: only where it differs from what it was. */
-static int emit_change(struct grove__mended *m, const struct grove__edit *e)
+static int emit_change(struct grove__mended *m, const struct grove__fix_edit *e)
 {
 	const struct grove__change *c = &m->plan->changes[e->change];
 	struct grove_slice was = grove__slice(m->old.ptr + e->off, e->len), is;
@@ -59,7 +59,7 @@ static int emit_change(struct grove__mended *m, const struct grove__edit *e)
 	return rc ? rc : grove__buf_add_slice(&m->text, is);
 }
 
-static int emit_edit(struct grove__mended *m, const struct grove__edit *e, bool dropped)
+static int emit_edit(struct grove__mended *m, const struct grove__fix_edit *e, bool dropped)
 {
 	size_t put = e->put_len;
 
@@ -108,7 +108,7 @@ static int emit_line(struct grove__mended *m)
 	m->why = p->edits[m->edit].why;
 	m->row = GROVE_NONE;
 	for (; m->edit < p->nr_edits && p->edits[m->edit].line == m->line && !rc; m->edit++) {
-		struct grove__edit e = p->edits[m->edit];
+		struct grove__fix_edit e = p->edits[m->edit];
 
 		/* beyond the end: up to there */
 		if (e.off > m->old.len)

@@ -54,7 +54,7 @@ void grove__plan_release(struct grove__plan *p)
 	free(p->renames);
 }
 
-int grove__plan_edit(struct grove__plan *p, const struct grove__edit *e)
+int grove__plan_edit(struct grove__plan *p, const struct grove__fix_edit *e)
 {
 	if (grove__array_room(&p->edits, &p->cap_edits, p->nr_edits, sizeof(*p->edits)))
 		return grove__fail_nomem(p->d);
@@ -152,7 +152,7 @@ struct line_plan {
 
 static int edit_gap(struct line_plan *x, size_t to, const char *put)
 {
-	struct grove__edit e = { .line = x->number, .off = x->from, .len = to - x->from,
+	struct grove__fix_edit e = { .line = x->number, .off = x->from, .len = to - x->from,
 				 .put = put, .put_len = put ? strlen(put) : 0, .change = SIZE_MAX };
 	bool empty = blank(grove__slice(x->line.ptr + x->from, e.len));
 
@@ -195,7 +195,7 @@ static int settle_part(struct line_plan *x, struct grove__part part)
 /* Nothing of it stays. */
 static int drop_line(struct line_plan *x)
 {
-	struct grove__edit e = { .line = x->number, .len = x->line.len, .change = SIZE_MAX,
+	struct grove__fix_edit e = { .line = x->number, .len = x->line.len, .change = SIZE_MAX,
 				 .why = x->told ? x->why : x->last ? TORN : MALFORMED, .whole = true };
 
 	/* what was decided of it before goes with it */
@@ -233,7 +233,7 @@ static int split_line(struct line_plan *x, size_t begin)
 
 static int settle_mark(struct line_plan *x)
 {
-	struct grove__edit e = { .len = 3, .change = SIZE_MAX, .why = BYTE_ORDER_MARK };
+	struct grove__fix_edit e = { .len = 3, .change = SIZE_MAX, .why = BYTE_ORDER_MARK };
 
 	x->from = 3;
 	return grove__plan_edit(x->p, &e);
@@ -325,7 +325,7 @@ static int drop_tall(struct grove__plan *p, const struct grove__tall *t, enum gr
 	int rc = 0;
 
 	for (uint64_t i = 0; i + 1 < t->lines && !rc; i++)
-		rc = grove__plan_edit(p, &(struct grove__edit){ .line = t->line + i,
+		rc = grove__plan_edit(p, &(struct grove__fix_edit){ .line = t->line + i,
 								.len = SIZE_MAX,
 								.change = SIZE_MAX, .why = why,
 								.whole = true });
@@ -395,7 +395,7 @@ static int plan_tall(struct grove__plan *p, struct grove__lines *r, const struct
 
 static int by_place(const void *a, const void *b)
 {
-	const struct grove__edit *x = a, *y = b;
+	const struct grove__fix_edit *x = a, *y = b;
 
 	if (x->line != y->line)
 		return x->line < y->line ? -1 : 1;
@@ -464,18 +464,18 @@ static int plan_lines(struct grove__plan *p)
 /* A last line that stays and has no line end will have one. */
 static int plan_end(struct grove__plan *p)
 {
-	const struct grove__edit *e = p->nr_edits ? &p->edits[p->nr_edits - 1] : NULL;
+	const struct grove__fix_edit *e = p->nr_edits ? &p->edits[p->nr_edits - 1] : NULL;
 
 	if (!p->open || (e && e->line == p->lines - 1))
 		return 0;
-	return grove__plan_edit(p, &(struct grove__edit){ .line = p->lines - 1, .off = SIZE_MAX,
+	return grove__plan_edit(p, &(struct grove__fix_edit){ .line = p->lines - 1, .off = SIZE_MAX,
 							  .change = SIZE_MAX, .why = NO_NEWLINE });
 }
 
 static int plan_header(struct grove__plan *p)
 {
 	struct grove_buf line = GROVE_BUF_INIT;
-	struct grove__edit e = { .line = p->first_line, .change = SIZE_MAX, .why = NO_HEADER };
+	struct grove__fix_edit e = { .line = p->first_line, .change = SIZE_MAX, .why = NO_HEADER };
 	int rc = 0;
 
 	if (p->dialect->headless || (p->has_header && !p->misplaced))
@@ -506,7 +506,7 @@ static int place_change(struct grove__plan *p, size_t i)
 	const struct grove__change *c = &p->changes[i];
 	struct grove__spot at = grove__plan_spot(p, c->row);
 	struct grove_buf b = GROVE_BUF_INIT, out = GROVE_BUF_INIT;
-	struct grove__edit e = { .line = at.line, .off = (size_t)at.off, .len = (size_t)at.len,
+	struct grove__fix_edit e = { .line = at.line, .off = (size_t)at.off, .len = (size_t)at.len,
 				 .change = i, .why = c->why };
 	uint64_t lines;
 	size_t last;
@@ -531,11 +531,11 @@ static int place_change(struct grove__plan *p, size_t i)
 	rc = grove__plan_edit(p, &e);
 	/* an edit that reaches beyond its line takes all of it */
 	for (uint64_t n = 1; n < lines && !rc; n++)
-		rc = grove__plan_edit(p, &(struct grove__edit){ .line = at.line + n, .len = SIZE_MAX,
+		rc = grove__plan_edit(p, &(struct grove__fix_edit){ .line = at.line + n, .len = SIZE_MAX,
 								.change = SIZE_MAX, .why = c->why,
 								.whole = true });
 	if (!rc && lines)
-		rc = grove__plan_edit(p, &(struct grove__edit){ .line = at.line + lines, .len = last,
+		rc = grove__plan_edit(p, &(struct grove__fix_edit){ .line = at.line + lines, .len = last,
 								.change = SIZE_MAX, .why = c->why,
 								.whole = true });
 out:

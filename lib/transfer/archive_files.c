@@ -164,31 +164,6 @@ static int keep_attached(struct walk *w, const char *name)
 	return rc;
 }
 
-/* The names of what lies beside it: what they name may be put while we go through them. */
-struct names {
-	struct grove__archiver *k;
-	struct {
-		char *name;
-		bool log;
-	} *at;
-	size_t nr, cap;
-};
-
-static int add_name(void *payload, const char *name, uint64_t size, bool log)
-{
-	struct names *n = payload;
-
-	(void)size;
-	/* an archive may be archived, its notes are its own */
-	if (!strcmp(name, GROVE__NOTE_NAME))
-		return 0;
-	if (grove__array_room(&n->at, &n->cap, n->nr, sizeof(*n->at)) ||
-	    !(n->at[n->nr].name = strdup(name)))
-		return grove__fail_nomem(n->k->d);
-	n->at[n->nr++].log = log;
-	return 0;
-}
-
 /* --- directories outside --- */
 
 static int keep_dir(struct walk *w);
@@ -261,24 +236,26 @@ static int keep_outside(struct walk *w)
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(k->d) : rc;
 }
 
+static int keep_one(void *payload, const char *name, uint64_t size, bool log)
+{
+	struct walk *w = payload;
+	int rc;
+
+	(void)size;
+	/* an archive may be archived, its notes are its own */
+	if (!strcmp(name, GROVE__NOTE_NAME))
+		return 0;
+	rc = went(w, log ? grove__archive_log(w->k, name, NULL) : keep_attached(w, name));
+	return rc ? rc : grove__archive_go_on(w->k);
+}
+
 int grove__archive_beside(struct grove__archiver *k)
 {
 	struct walk w = { .k = k };
-	struct names n = { .k = k };
-	int rc = grove__beside_list(k->from, &k->from_key, add_name, &n, k->d);
+	int rc = grove__beside_list(k->from, &k->from_key, keep_one, &w, k->d);
 
-	for (size_t i = 0; i < n.nr && !rc; i++) {
-		rc = n.at[i].log ? grove__archive_log(k, n.at[i].name, NULL)
-				 : keep_attached(&w, n.at[i].name);
-		rc = went(&w, rc);
-		if (!rc)
-			rc = grove__archive_go_on(k);
-	}
 	if (!rc)
 		rc = keep_outside(&w);
-	while (n.nr)
-		free(n.at[--n.nr].name);
-	free(n.at);
 	grove__buf_release(&w.path);
 	grove__buf_release(&w.name);
 	if (rc || !w.rc)

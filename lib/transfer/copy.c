@@ -20,7 +20,6 @@
 #include "image/lines.h"
 #include "transfer/copy.h"
 
-#include "base/array.h"
 #include "blob/blob.h"
 
 #include <stdlib.h>
@@ -227,30 +226,6 @@ static int copy_log(struct copier *c, const char *sub)
 
 /* --- what lies beside it --- */
 
-struct names {
-	struct copier *c;
-	struct {
-		char *name;
-		bool log;
-	} *at;
-	size_t nr, cap;
-};
-
-static int add_name(void *payload, const char *name, uint64_t size, bool log)
-{
-	struct names *n = payload;
-
-	(void)size;
-	/* what an archive notes is about the archive */
-	if (!strcmp(name, GROVE__NOTE_NAME))
-		return 0;
-	if (grove__array_room(&n->at, &n->cap, n->nr, sizeof(*n->at)) ||
-	    !(n->at[n->nr].name = strdup(name)))
-		return grove__fail_nomem(n->c->k.d);
-	n->at[n->nr++].log = log;
-	return 0;
-}
-
 /* A blob that came attached goes to where the agent looks for it. */
 static int give_back(struct copier *c, struct grove_slice bytes)
 {
@@ -300,20 +275,22 @@ static int copy_attached(struct copier *c, const char *name)
 	return rc;
 }
 
+static int copy_one(void *payload, const char *name, uint64_t size, bool log)
+{
+	struct copier *c = payload;
+	int rc;
+
+	(void)size;
+	/* what an archive notes is about the archive */
+	if (!strcmp(name, GROVE__NOTE_NAME))
+		return 0;
+	rc = log ? copy_log(c, name) : copy_attached(c, name);
+	return rc ? rc : grove__archive_go_on(&c->k);
+}
+
 static int copy_beside(struct copier *c)
 {
-	struct names n = { .c = c };
-	int rc = grove__beside_list(c->k.from, &c->k.from_key, add_name, &n, c->k.d);
-
-	for (size_t i = 0; i < n.nr && !rc; i++) {
-		rc = n.at[i].log ? copy_log(c, n.at[i].name) : copy_attached(c, n.at[i].name);
-		if (!rc)
-			rc = grove__archive_go_on(&c->k);
-	}
-	while (n.nr)
-		free(n.at[--n.nr].name);
-	free(n.at);
-	return rc;
+	return grove__beside_list(c->k.from, &c->k.from_key, copy_one, c, c->k.d);
 }
 
 /* DIR/sessions of an agent has its blobs in DIR/blobs. */

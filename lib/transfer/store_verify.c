@@ -9,7 +9,6 @@
 #include "image/lines.h"
 #include "transfer/stores.h"
 
-#include "base/array.h"
 #include "blob/blob.h"
 
 #include <stdio.h>
@@ -17,7 +16,7 @@
 
 struct verifier {
 	struct grove *g;
-	struct grove__opened_store shop;
+	struct grove__opened_store opened;
 	struct grove_key key;            /* of the session at hand */
 	struct grove__note note;
 	struct grove__blobs *blobs;      /* to hash with; NULL: there was none yet */
@@ -25,6 +24,7 @@ struct verifier {
 	grove_problem_fn *fn;
 	void *payload;
 	struct grove_check_result *result;
+	int ended;                       /* why verify_one() ended the list */
 	struct grove_detail *d;
 };
 
@@ -33,7 +33,7 @@ static int tell(struct verifier *v, const struct grove_key *key, const char *kin
 {
 	struct grove_problem p = { .kind = kind, .line = line, .detail = detail };
 
-	if (grove__stores_name(&v->shop, key, &v->name))
+	if (grove__stores_name(&v->opened, key, &v->name))
 		return grove__fail_nomem(v->d);
 	p.path = v->name.ptr;
 	v->result->problems++;
@@ -94,7 +94,7 @@ static int verify_log(struct verifier *v, const struct grove_key *key)
 	int rc;
 
 	grove__fail_clear(&why);
-	rc = grove__log_open(&log, v->shop.root.store, key, GROVE_LOG_READ, &why);
+	rc = grove__log_open(&log, v->opened.root.store, key, GROVE_LOG_READ, &why);
 	if (!rc)
 		rc = grove__log_stat(log, &st, &why);
 	if (rc)
@@ -114,7 +114,7 @@ static int verify_attached(struct verifier *v, const char *name)
 	int rc;
 
 	grove__fail_clear(&why);
-	rc = grove__store_attach_get(v->shop.root.store, &v->key, name, &bytes, &why);
+	rc = grove__store_attach_get(v->opened.root.store, &v->key, name, &bytes, &why);
 	if (rc) {
 		rc = rc == GROVE_ENOTFOUND ? 0 : found(v, &key, 1, rc, &why);
 	} else if (!strncmp(name, "blobs/", 6) && grove__blob_hash_ok(grove__slice_str(name + 6))) {
@@ -128,46 +128,25 @@ static int verify_attached(struct verifier *v, const char *name)
 	return rc;
 }
 
-struct names {
-	struct verifier *v;
-	struct {
-		char *name;
-		bool log;
-	} *at;
-	size_t nr, cap;
-};
-
-static int add_name(void *payload, const char *name, uint64_t size, bool log)
+static int verify_one(void *payload, const char *name, uint64_t size, bool log)
 {
-	struct names *n = payload;
+	struct verifier *v = payload;
+	struct grove_key sub = { v->key.project, v->key.session, name };
 
 	(void)size;
-	if (grove__array_room(&n->at, &n->cap, n->nr, sizeof(*n->at)) ||
-	    !(n->at[n->nr].name = strdup(name)))
-		return grove__fail_nomem(n->v->d);
-	n->at[n->nr++].log = log;
-	return 0;
+	v->ended = log ? verify_log(v, &sub) : verify_attached(v, name);
+	return v->ended;
 }
 
 static int verify_beside(struct verifier *v)
 {
-	struct names n = { .v = v };
 	struct grove_detail why;
 	int rc;
 
 	grove__fail_clear(&why);
-	rc = grove__beside_list(v->shop.root.store, &v->key, add_name, &n, &why);
-	if (rc)
-		rc = found(v, &v->key, 1, rc, &why);
-	for (size_t i = 0; i < n.nr && !rc; i++) {
-		struct grove_key sub = { v->key.project, v->key.session, n.at[i].name };
-
-		rc = n.at[i].log ? verify_log(v, &sub) : verify_attached(v, n.at[i].name);
-	}
-	while (n.nr)
-		free(n.at[--n.nr].name);
-	free(n.at);
-	return rc;
+	v->ended = 0;
+	rc = grove__beside_list(v->opened.root.store, &v->key, verify_one, v, &why);
+	return rc && !v->ended ? found(v, &v->key, 1, rc, &why) : rc;
 }
 
 /* A database has no paths: its sessions are called by their names. */
@@ -177,7 +156,7 @@ static int named(void *payload, const struct grove_problem *p)
 	struct grove_problem q = *p;
 
 	if (!*q.path) {
-		if (grove__stores_name(&v->shop, &v->key, &v->name))
+		if (grove__stores_name(&v->opened, &v->key, &v->name))
 			return grove__fail_nomem(v->d);
 		q.path = v->name.ptr;
 	}
@@ -186,7 +165,7 @@ static int named(void *payload, const struct grove_problem *p)
 
 static int check(struct verifier *v)
 {
-	struct grove__where at = { .store = v->shop.root.store, .agent = v->shop.root.agent,
+	struct grove__where at = { .store = v->opened.root.store, .agent = v->opened.root.agent,
 				   .project = strdup(v->key.project),
 				   .session = strdup(v->key.session) };
 	struct grove_buf path = GROVE_BUF_INIT;
@@ -201,7 +180,7 @@ static int check(struct verifier *v)
 		rc = grove__fail_nomem(&why);
 	at.path = path.ptr;
 	if (!rc)
-		rc = grove__peek_root_dialect(v->g, &v->shop.root, &v->key, &at.dialect, &why);
+		rc = grove__peek_root_dialect(v->g, &v->opened.root, &v->key, &at.dialect, &why);
 	/* a session that has not begun yet is none, and no damage */
 	if (!rc)
 		rc = grove__log_open(&log, at.store, &v->key, GROVE_LOG_READ, &why);
@@ -224,7 +203,7 @@ static int verify_session(struct verifier *v)
 {
 	struct grove_buf text = GROVE_BUF_INIT;
 	uint64_t before = v->result->problems;
-	int rc = grove__store_attach_get(v->shop.root.store, &v->key, GROVE__NOTE_NAME, &text, NULL);
+	int rc = grove__store_attach_get(v->opened.root.store, &v->key, GROVE__NOTE_NAME, &text, NULL);
 
 	rc = rc ? 0 : grove__note_parse(&v->note, grove__buf_slice(&text));
 	rc = rc ? grove__fail_nomem(v->d) : verify_log(v, &v->key);
@@ -244,18 +223,18 @@ int grove__store_verify(struct grove *g, const char *url, grove_problem_fn *fn, 
 {
 	struct verifier v = { .g = g, .fn = fn, .payload = payload, .result = result, .d = d };
 	uint64_t hidden = grove__hidden_count(g);
-	int rc = grove__stores_open(&v.shop, g, url, true, d);
+	int rc = grove__stores_open(&v.opened, g, url, true, d);
 
-	for (size_t i = 0; i < v.shop.nr && !rc; i++) {
-		v.key = v.shop.keys[i];
-		rc = grove__stores_go_on(g, i, v.shop.nr, d);
+	for (size_t i = 0; i < v.opened.nr && !rc; i++) {
+		v.key = v.opened.keys[i];
+		rc = grove__stores_go_on(g, i, v.opened.nr, d);
 		if (!rc)
 			rc = verify_session(&v);
 	}
 	if (!rc)
 		rc = grove__hidden_check(g, hidden, d);
 	grove__blobs_close(v.blobs);
-	grove__stores_close(&v.shop);
+	grove__stores_close(&v.opened);
 	grove__buf_release(&v.name);
 	return rc;
 }

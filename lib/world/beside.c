@@ -7,11 +7,22 @@
  */
 #include "world/world.h"
 
+#include "base/array.h"
+
+#include <stdlib.h>
+
+struct found {
+	char *name;
+	uint64_t size;
+	bool log;
+};
+
 struct listing {
 	const struct grove_key *key;
 	bool files;                      /* logs are among the attachments */
-	grove__beside_fn *fn;
-	void *payload;
+	struct found *at;
+	size_t nr, cap;
+	struct grove_detail *d;
 };
 
 static bool is_log(const char *name)
@@ -21,19 +32,28 @@ static bool is_log(const char *name)
 	return n > 6 && !strcmp(name + n - 6, ".jsonl");
 }
 
+static int add(struct listing *l, const char *name, uint64_t size, bool log)
+{
+	if (grove__array_room(&l->at, &l->cap, l->nr, sizeof(*l->at)) ||
+	    !(l->at[l->nr].name = strdup(name)))
+		return grove__fail_nomem(l->d);
+	l->at[l->nr].size = size;
+	l->at[l->nr++].log = log;
+	return 0;
+}
+
 static int attached(void *payload, const char *name, uint64_t size)
 {
 	struct listing *l = payload;
 
-	return l->fn(l->payload, name, size, l->files && is_log(name));
+	return add(l, name, size, l->files && is_log(name));
 }
 
 static int sub(void *payload, const struct grove_key *key)
 {
 	struct listing *l = payload;
 
-	return strcmp(key->session, l->key->session) ? 0
-						      : l->fn(l->payload, key->subpath, 0, true);
+	return strcmp(key->session, l->key->session) ? 0 : add(l, key->subpath, 0, true);
 }
 
 bool grove__beside_is_files(const struct grove_store *st)
@@ -44,12 +64,19 @@ bool grove__beside_is_files(const struct grove_store *st)
 int grove__beside_list(struct grove_store *st, const struct grove_key *key, grove__beside_fn *fn,
 		       void *payload, struct grove_detail *d)
 {
-	struct listing l = { key, grove__beside_is_files(st), fn, payload };
+	struct listing l = { .key = key, .files = grove__beside_is_files(st), .d = d };
 	int rc = grove__store_attach_list(st, key, attached, &l, d);
 
 	if (!rc && !l.files)
 		rc = grove__store_list_subs(st, key->project, sub, &l, d);
-	return rc == GROVE_ENOTFOUND || rc == GROVE_ENOTSUP ? 0 : rc;
+	if (rc == GROVE_ENOTFOUND || rc == GROVE_ENOTSUP)
+		rc = 0;
+	for (size_t i = 0; i < l.nr && !rc; i++)
+		rc = fn(payload, l.at[i].name, l.at[i].size, l.at[i].log);
+	while (l.nr)
+		free(l.at[--l.nr].name);
+	free(l.at);
+	return rc;
 }
 
 struct copying {

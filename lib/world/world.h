@@ -189,7 +189,10 @@ bool grove__beside_is_files(const struct grove_store *st);
  * else an attachment. Non-zero ends the list and is handed back.
  */
 typedef int grove__beside_fn(void *payload, const char *name, uint64_t size, bool log);
-/* Everything but the session's own log. A session without anything, or that is gone: nothing. */
+/*
+ * Everything but the session's own log. A session without anything, or that is
+ * gone: nothing. The names are collected first, so `fn` may change the store.
+ */
 int grove__beside_list(struct grove_store *st, const struct grove_key *key, grove__beside_fn *fn,
 		       void *payload, struct grove_detail *d);
 

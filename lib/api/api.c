@@ -7,6 +7,7 @@
 #include "catalog/list.h"
 
 #include "js/js.h"
+#include "json/out.h"
 #include "json/write.h"
 
 #include <stdio.h>
@@ -138,76 +139,50 @@ void grove_list_free(struct grove_list *l)
 	free(l);
 }
 
-/* A list may be long, and printf() slower than all the rest of it. */
-static int put_name(struct grove_buf *out, const char *name)
+/* What a session does not have is left out. */
+static void put_if(struct grove__out *o, const char *key, const char *text)
 {
-	int rc = out->ptr[out->len - 1] == '{' ? 0 : grove__buf_add_char(out, ',');
-
-	rc = rc ? rc : grove__buf_add_char(out, '"');
-	rc = rc ? rc : grove__buf_add_str(out, name);
-	return rc ? rc : grove__buf_add(out, "\":", 2);
+	if (text)
+		grove__out_string(o, key, text);
 }
 
-static int put_str(struct grove_buf *out, const char *name, const char *value)
+static void put_shape(struct grove__out *o, const struct grove_info *i)
 {
-	int rc = value ? put_name(out, name) : 0;
-
-	return rc || !value ? rc : grove__json_put_str(out, value);
-}
-
-static int put_time(struct grove_buf *out, const char *name, int64_t ms)
-{
-	int rc = put_name(out, name);
-
-	if (rc)
-		return rc;
-	return ms == GROVE_NO_TIME ? grove__buf_add_str(out, "null") : grove__json_put_time(out, ms);
-}
-
-static int put_number(struct grove_buf *out, const char *name, uint64_t n)
-{
-	char digits[20], *p = digits + sizeof(digits);
-	int rc = put_name(out, name);
-
-	do
-		*--p = (char)('0' + n % 10);
-	while (n /= 10);
-	return rc ? rc : grove__buf_add(out, p, (size_t)(digits + sizeof(digits) - p));
-}
-
-static int put_shape(struct grove_buf *out, const struct grove_info *i)
-{
-	int rc = i->leaf ? put_str(out, "leaf", i->leaf) : grove__buf_add_str(out, ",\"leaf\":null");
-
-	rc = rc ? rc : put_number(out, "entries", i->entries);
-	rc = rc ? rc : put_number(out, "branches", i->branches);
-	rc = rc ? rc : put_number(out, "compactions", i->compactions);
-	rc = rc ? rc : put_number(out, "malformed", i->malformed);
-	return rc ? rc : grove__buf_add_str(out, i->torn ? ",\"torn\":true" : ",\"torn\":false");
+	grove__out_string(o, "leaf", i->leaf);
+	grove__out_number(o, "entries", i->entries);
+	grove__out_number(o, "branches", i->branches);
+	grove__out_number(o, "compactions", i->compactions);
+	grove__out_number(o, "malformed", i->malformed);
+	grove__out_bool(o, "torn", i->torn);
 }
 
 int grove_info_json(const struct grove_info *i, struct grove_buf *out)
 {
-	int rc = grove__buf_add_char(out, '{');
+	struct grove__out o;
 
-	rc = rc ? rc : put_str(out, "path", i->path);
-	rc = rc ? rc : put_str(out, "id", i->id);
-	rc = rc ? rc : put_str(out, "dialect", i->dialect);
-	rc = rc ? rc : put_str(out, "agent", i->agent);
-	rc = rc ? rc : put_str(out, "store", i->store);
-	rc = rc ? rc : put_str(out, "cwd", i->cwd);
-	rc = rc ? rc : put_str(out, "name", i->name);
-	rc = rc ? rc : put_str(out, "parentSession", i->parent_session);
-	rc = rc ? rc : put_time(out, "created", i->created);
-	rc = rc ? rc : put_time(out, "modified", i->modified);
-	rc = rc || !i->expires ? rc : put_time(out, "expires", i->expires);
+	grove__out_init_buf(&o, out);
+	grove__out_open(&o, NULL, '{');
+	put_if(&o, "path", i->path);
+	put_if(&o, "id", i->id);
+	put_if(&o, "dialect", i->dialect);
+	put_if(&o, "agent", i->agent);
+	put_if(&o, "store", i->store);
+	put_if(&o, "cwd", i->cwd);
+	put_if(&o, "name", i->name);
+	put_if(&o, "parentSession", i->parent_session);
+	grove__out_time(&o, "created", i->created);
+	grove__out_time(&o, "modified", i->modified);
+	if (i->expires)
+		grove__out_time(&o, "expires", i->expires);
 	if (i->message_count != GROVE_NO_COUNT)
-		rc = rc ? rc : put_number(out, "messageCount", i->message_count);
-	rc = rc ? rc : put_name(out, "firstMessage");
-	rc = rc ? rc : grove__json_put_string(out, grove__slice(i->first_message, i->first_message_len));
-	rc = rc ? rc : put_number(out, "size", i->size);
-	rc = rc || !i->has_shape ? rc : put_shape(out, i);
-	return rc ? rc : grove__buf_add_char(out, '}');
+		grove__out_number(&o, "messageCount", i->message_count);
+	grove__out_slice(&o, "firstMessage",
+			 grove__slice(i->first_message ? i->first_message : "", i->first_message_len));
+	grove__out_number(&o, "size", i->size);
+	if (i->has_shape)
+		put_shape(&o, i);
+	grove__out_close(&o, '}');
+	return grove__out_finish(&o);
 }
 
 int grove_find(struct grove *g, const char *what, struct grove_buf *out)

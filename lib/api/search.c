@@ -4,7 +4,7 @@
 #include "api/api.h"
 #include "search/search.h"
 
-#include "json/write.h"
+#include "json/out.h"
 
 #include <stdlib.h>
 
@@ -89,46 +89,41 @@ void grove_search_close(struct grove_search *s)
 	free(s);
 }
 
-static int put_snippet(const struct grove_search_hit *h, struct grove_buf *out)
+/* The text around a hit, with what was found between asterisks. */
+static int mark(const struct grove_search_hit *h, struct grove_buf *text)
 {
-	struct grove_buf text = GROVE_BUF_INIT;
 	size_t at = 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < h->nr_marks && !rc; i++) {
-		rc = grove__buf_add(&text, h->snippet.ptr + at, h->marks[i].from - at);
-		rc = rc ? rc : grove__buf_add_str(&text, "**");
-		rc = rc ? rc : grove__buf_add(&text, h->snippet.ptr + h->marks[i].from,
+		rc = grove__buf_add(text, h->snippet.ptr + at, h->marks[i].from - at);
+		rc = rc ? rc : grove__buf_add_str(text, "**");
+		rc = rc ? rc : grove__buf_add(text, h->snippet.ptr + h->marks[i].from,
 					      h->marks[i].to - h->marks[i].from);
-		rc = rc ? rc : grove__buf_add_str(&text, "**");
+		rc = rc ? rc : grove__buf_add_str(text, "**");
 		at = h->marks[i].to;
 	}
-	rc = rc ? rc : grove__buf_add(&text, h->snippet.ptr + at, h->snippet.len - at);
-	rc = rc ? rc : grove__json_put_string(out, grove__buf_slice(&text));
-	grove__buf_release(&text);
-	return rc;
-}
-
-static int put_member(struct grove_buf *out, const char *name, const char *value)
-{
-	int rc = grove__buf_add_str(out, name);
-
-	return rc ? rc : value ? grove__json_put_str(out, value) : grove__buf_add_str(out, "null");
+	return rc ? rc : grove__buf_add(text, h->snippet.ptr + at, h->snippet.len - at);
 }
 
 int grove_search_hit_json(const struct grove_search_hit *h, struct grove_buf *out)
 {
-	const char *role = h->role == GROVE_ROLE_NONE ? grove_kind_name(h->kind) : grove_role_name(h->role);
-	int rc = put_member(out, "{\"sessionId\":", h->session_id);
+	struct grove_buf text = GROVE_BUF_INIT;
+	struct grove__out o;
 
-	rc = rc ? rc : put_member(out, ",\"path\":", h->path);
-	rc = rc ? rc : put_member(out, ",\"entryId\":", h->entry_id);
-	rc = rc ? rc : put_member(out, ",\"role\":", role);
-	rc = rc ? rc : grove__buf_add_str(out, ",\"snippet\":");
-	rc = rc ? rc : put_snippet(h, out);
-	rc = rc ? rc : grove__buf_add_str(out, ",\"score\":");
-	rc = rc ? rc : grove__json_put_double(out, (double)(int64_t)(h->score * 10000 + 0.5) / 10000);
-	return rc ? rc : grove__buf_addf(out, ",\"onActivePath\":%s,\"inContext\":%s}",
-					 h->on_active_path ? "true" : "false",
-					 h->in_context ? "true" : "false");
+	grove__out_init_buf(&o, out);
+	grove__out_fail(&o, mark(h, &text));
+	grove__out_open(&o, NULL, '{');
+	grove__out_string(&o, "sessionId", h->session_id);
+	grove__out_string(&o, "path", h->path);
+	grove__out_string(&o, "entryId", h->entry_id);
+	grove__out_string(&o, "role",
+			  h->role == GROVE_ROLE_NONE ? grove_kind_name(h->kind) : grove_role_name(h->role));
+	grove__out_slice(&o, "snippet", grove__buf_slice(&text));
+	grove__out_double(&o, "score", (double)(int64_t)(h->score * 10000 + 0.5) / 10000);
+	grove__out_bool(&o, "onActivePath", h->on_active_path);
+	grove__out_bool(&o, "inContext", h->in_context);
+	grove__out_close(&o, '}');
+	grove__buf_release(&text);
+	return grove__out_finish(&o);
 }

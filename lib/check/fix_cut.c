@@ -17,7 +17,7 @@
 
 #include "base/array.h"
 #include "js/js.h"
-#include "json/write.h"
+#include "json/out.h"
 #include "sys/clock.h"
 
 #include <stdlib.h>
@@ -69,31 +69,39 @@ static int flush(struct keeping *k, enum grove_sync sync)
 
 static int add_piece(struct keeping *k, const struct grove__mended *m, const struct grove__piece *x)
 {
-	int rc = grove__buf_addf(&k->out,
-				 "{\"line\":%llu,\"offset\":%llu,\"length\":%zu,\"at\":%llu,"
-				 "\"put\":%zu,\"kind\":\"%s\"%s}\n",
-				 (unsigned long long)m->line + 1, (unsigned long long)(m->old_at + x->off),
-				 x->len, (unsigned long long)(m->new_at + x->at), x->put,
-				 grove__check_problem_kind(x->why), x->lf ? ",\"lf\":true" : "");
+	struct grove__out o;
 
-	if (!rc)
-		rc = grove__buf_add(&k->out, m->old.ptr + x->off, x->len);
-	if (!rc)
-		rc = grove__buf_add_char(&k->out, '\n');
-	if (rc)
+	grove__out_init_buf(&o, &k->out);
+	grove__out_open(&o, NULL, '{');
+	grove__out_number(&o, "line", m->line + 1);
+	grove__out_number(&o, "offset", m->old_at + x->off);
+	grove__out_number(&o, "length", x->len);
+	grove__out_number(&o, "at", m->new_at + x->at);
+	grove__out_number(&o, "put", x->put);
+	grove__out_string(&o, "kind", grove__check_problem_kind(x->why));
+	if (x->lf)
+		grove__out_bool(&o, "lf", true);
+	grove__out_close(&o, '}');
+	grove__out_str(&o, "\n");
+	grove__out_bytes(&o, m->old.ptr + x->off, x->len);
+	grove__out_str(&o, "\n");
+	if (grove__out_finish(&o))
 		return grove__fail_nomem(k->d);
 	return k->out.len < BATCH ? 0 : flush(k, GROVE_SYNC_NONE);
 }
 
 static int begin(struct keeping *k, const struct grove__plan *p, int64_t now)
 {
-	char iso[GROVE__JS_ISO_MAX];
-	size_t n = grove__js_iso(iso, now);
-	int rc = grove__buf_add_str(&k->out, "{\"cut\":1,\"session\":");
+	struct grove__out o;
 
-	rc = rc ? rc : grove__json_put_str(&k->out, p->at->session);
-	rc = rc ? rc : grove__buf_addf(&k->out, ",\"time\":\"%.*s\"}\n", (int)n, iso);
-	return rc ? grove__fail_nomem(k->d) : 0;
+	grove__out_init_buf(&o, &k->out);
+	grove__out_open(&o, NULL, '{');
+	grove__out_number(&o, "cut", 1);
+	grove__out_string(&o, "session", p->at->session);
+	grove__out_time(&o, "time", now);
+	grove__out_close(&o, '}');
+	grove__out_str(&o, "\n");
+	return grove__out_finish(&o) ? grove__fail_nomem(k->d) : 0;
 }
 
 static int keep_all(struct keeping *k, const struct grove__plan *p, struct grove_log *log)

@@ -139,7 +139,7 @@ static int select_rows(struct grove__choice *c)
 
 /* --- edits of the context: found in their order, asked for by their target --- */
 
-struct grove__edit *grove__choice_edit(const struct grove__choice *c, uint32_t row)
+struct grove__choice_edit *grove__choice_edit(const struct grove__choice *c, uint32_t row)
 {
 	size_t lo = 0, hi = c->nr_edits;
 
@@ -160,7 +160,7 @@ struct grove__edit *grove__choice_edit(const struct grove__choice *c, uint32_t r
 static int take_edit(struct grove__choice *c, struct grove_slice value, struct grove_buf *target)
 {
 	struct grove_slice content;
-	struct grove__edit *e;
+	struct grove__choice_edit *e;
 	uint32_t to;
 	int rc;
 
@@ -199,7 +199,7 @@ static int read_edits(struct grove__choice *c, const uint32_t *list, size_t nr)
 
 static int by_target(const void *a, const void *b)
 {
-	const struct grove__edit *x = a, *y = b;
+	const struct grove__choice_edit *x = a, *y = b;
 
 	if (x->target != y->target)
 		return x->target < y->target ? -1 : 1;

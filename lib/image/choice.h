@@ -9,7 +9,7 @@
 #include "image/image.h"
 
 /* What a context edit says of an entry. */
-struct grove__edit {
+struct grove__choice_edit {
 	uint32_t target;
 	size_t order;                    /* among the edits, as they were found */
 	struct grove_buf content;        /* raw; empty: without content */
@@ -29,7 +29,7 @@ struct grove__choice {
 	uint32_t compaction;             /* the one that counts, or GROVE_NONE */
 	size_t compaction_at;            /* its place in the path */
 	size_t kept_from;                /* of the first one kept before it */
-	struct grove__edit *edits;       /* by target, one each */
+	struct grove__choice_edit *edits;       /* by target, one each */
 	size_t nr_edits;
 
 	/* By rules over the whole log. */
@@ -53,7 +53,7 @@ void grove__choice_release(struct grove__choice *c);
 /* Is the entry at this place of the path, before the compaction, kept by it? */
 bool grove__choice_kept(const struct grove__choice *c, size_t place);
 /* The edit of a row that is sent; NULL: none. */
-struct grove__edit *grove__choice_edit(const struct grove__choice *c, uint32_t row);
+struct grove__choice_edit *grove__choice_edit(const struct grove__choice *c, uint32_t row);
 /* Does its line say anything to a model? */
 int grove__choice_speaks(struct grove__choice *c, uint32_t row, bool *yes);
 

@@ -3,6 +3,8 @@
  */
 #include "json/scan_impl.h"
 
+#include "base/buf.h"
+
 #include <assert.h>
 #include <stdatomic.h>
 
@@ -73,4 +75,27 @@ enum grove__json_verdict grove__json_scan(const struct grove__json_want *want,
 		atomic_store_explicit(&best, scan, memory_order_relaxed);
 	}
 	return scan(want, ptr, len, final, out);
+}
+
+int grove__json_document(struct grove_buf *text, uint64_t *error_off)
+{
+	struct grove__json_want nothing;
+	struct grove__json_line l;
+	enum grove__json_verdict v;
+
+	/* the scanner reads lines; between values a line end is as good as a space, in one it is wrong */
+	for (size_t i = 0; i < text->len; i++)
+		if (text->ptr[i] == '\n')
+			text->ptr[i] = ' ';
+	if (grove__buf_reserve(text, GROVE__JSON_PAD))
+		return GROVE_ENOMEM;
+	grove__json_want_init(&nothing, NULL, 0);
+	v = grove__json_scan(&nothing, text->ptr, text->len, true, &l);
+	if (error_off)
+		*error_off = v == JSON_BAD ? l.error_off : 0;
+	if (v != JSON_VALUE)
+		return v == JSON_NOMEM ? GROVE_ENOMEM : 1;
+	memmove(text->ptr, text->ptr + l.value.off, (size_t)l.value.len);
+	grove__buf_cut(text, (size_t)l.value.len);
+	return 0;
 }

@@ -96,6 +96,13 @@ enum grove__json_verdict grove__json_scan(const struct grove__json_want *want,
 					  const char *ptr, size_t len, bool final,
 					  struct grove__json_line *out);
 
+/*
+ * The text of a file, which may have several lines, as one value: `text` becomes
+ * that value, without the white space around it. 1: it is not one, and
+ * *error_off (may be NULL) is where it goes wrong. GROVE_ENOMEM.
+ */
+int grove__json_document(struct grove_buf *text, uint64_t *error_off);
+
 /* The kernels, best last; grove__json_scan() uses the best this CPU can run. */
 struct grove__json_kernel {
 	const char *name; /* "scalar", "avx2", "avx512" */

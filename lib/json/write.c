@@ -95,17 +95,21 @@ int grove__json_put_str(struct grove_buf *out, const char *text)
 	return grove__json_put_string(out, grove__slice_str(text));
 }
 
-int grove__json_put_int(struct grove_buf *out, int64_t n)
+int grove__json_put_uint(struct grove_buf *out, uint64_t n)
 {
-	char digits[24], *end = digits + sizeof digits, *p = end;
-	uint64_t u = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+	char digits[20], *end = digits + sizeof(digits), *p = end;
 
 	do
-		*--p = (char)('0' + u % 10);
-	while (u /= 10);
-	if (n < 0)
-		*--p = '-';
+		*--p = (char)('0' + n % 10);
+	while (n /= 10);
 	return grove__buf_add(out, p, (size_t)(end - p));
+}
+
+int grove__json_put_int(struct grove_buf *out, int64_t n)
+{
+	int rc = n < 0 ? grove__buf_add_char(out, '-') : 0;
+
+	return rc ? rc : grove__json_put_uint(out, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
 }
 
 int grove__json_put_double(struct grove_buf *out, double d)

@@ -16,6 +16,7 @@ int grove__json_put_string(struct grove_buf *out, struct grove_slice text);
 int grove__json_put_str(struct grove_buf *out, const char *text);
 /* A whole number with all its digits. */
 int grove__json_put_int(struct grove_buf *out, int64_t n);
+int grove__json_put_uint(struct grove_buf *out, uint64_t n);
 /* In JavaScript's shortest form; null for what is not finite. */
 int grove__json_put_double(struct grove_buf *out, double d);
 /* A time as JavaScript's toISOString, in quotes; null outside its range. */

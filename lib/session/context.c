@@ -7,7 +7,6 @@
  */
 #include "image/choice.h"
 #include "json/out.h"
-#include "json/write.h"
 #include "session/session.h"
 
 #include "base/array.h"
@@ -156,7 +155,7 @@ static int each_message(const struct context *x, uint32_t *row,
 
 	grove__rows_init(&rows, c->im, c->log, c->rows, c->nr_rows);
 	while (!(rc = grove__rows_next(&rows, row, &value, c->d))) {
-		struct grove__edit *e = c->nr_edits ? grove__choice_edit(c, *row) : NULL;
+		struct grove__choice_edit *e = c->nr_edits ? grove__choice_edit(c, *row) : NULL;
 		struct grove_slice content;
 
 		if (e && e->drop)
@@ -219,45 +218,39 @@ static void kept_settle(struct kept *k)
 
 struct writer {
 	struct context *c;
-	struct grove__out o;
-	struct grove_buf ids, settings;
+	struct grove__out o, ids;
+	struct grove_buf id_list, settings;
 	struct kept kept, settled;
 	const char *mode;
 	uint32_t row;
-	bool llm, first;
+	bool llm;
 };
 
 /* The name by which an entry goes among the messages of this mode. */
-static int put_id(struct writer *w, uint32_t row)
+static void put_id(struct writer *w, uint32_t row)
 {
 	struct grove__image *im = w->c->choice.im;
 	struct grove_slice alias = { NULL, 0 };
-	int rc;
 
-	if (!im->chain)
-		return grove__json_put_string(&w->ids, grove__spine_name(grove__spine_id(im->spine, row)));
+	if (!im->chain) {
+		grove__out_slice(&w->ids, NULL, grove__spine_name(grove__spine_id(im->spine, row)));
+		return;
+	}
 	pthread_rwlock_rdlock(&im->chain_lock);
 	alias = im->dialect->chain_alias(im->chain, row, w->mode);
-	rc = alias.len ? grove__json_put_string(&w->ids, alias)
-		       : grove__json_put_string(&w->ids, grove__spine_name(grove__spine_id(im->spine, row)));
+	grove__out_slice(&w->ids, NULL, alias.len ? alias : grove__spine_name(grove__spine_id(im->spine, row)));
 	pthread_rwlock_unlock(&im->chain_lock);
-	return rc;
 }
 
 /* A message, and the entry it came from (GROVE_NONE: none). */
 static int put_message(struct writer *w, struct grove_slice json, uint32_t row)
 {
-	const char *id = row == GROVE_NONE ? NULL : grove__spine_id(w->c->choice.im->spine, row);
-	int rc;
-
-	if (!w->first)
-		grove__out_str(&w->o, ",");
-	grove__out_raw(&w->o, json);
-	rc = w->first ? 0 : grove__buf_add_char(&w->ids, ',');
-	if (!rc)
-		rc = id ? put_id(w, row) : grove__buf_add_str(&w->ids, "null");
-	w->first = false;
-	return rc ? rc : w->o.rc;
+	grove__out_raw(&w->o, NULL, json);
+	if (row == GROVE_NONE || !grove__spine_id(w->c->choice.im->spine, row))
+		grove__out_string(&w->ids, NULL, NULL);
+	else
+		put_id(w, row);
+	return w->ids.rc ? w->ids.rc : w->o.rc;
 }
 
 static int write_message(void *payload, struct grove_slice json)
@@ -321,18 +314,28 @@ static int write_messages(struct writer *w)
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(w->c->choice.d) : rc;
 }
 
-static int explain(struct writer *w)
+static void put_reason(struct writer *w, uint32_t row, bool sent, const char *reason)
+{
+	const struct grove__spine *s = w->c->choice.im->spine;
+
+	grove__out_open(&w->o, NULL, '{');
+	grove__out_string(&w->o, "entryId", grove__spine_id(s, row));
+	grove__out_string(&w->o, "kind", grove_kind_name(grove__spine_kind(s, row)));
+	grove__out_bool(&w->o, "included", sent);
+	grove__out_string(&w->o, "reason", reason);
+	grove__out_close(&w->o, '}');
+}
+
+static int explain_path(struct writer *w)
 {
 	struct grove__choice *c = &w->c->choice;
-	const struct grove__spine *s = c->im->spine;
 
-	grove__out_str(&w->o, ",\"explain\":[");
 	for (size_t i = 0; i < c->nr_path; i++) {
 		uint32_t row = c->path[i];
 		bool before = c->compaction != GROVE_NONE && i < c->compaction_at &&
 			      !grove__choice_kept(c, i);
 		bool reset = c->compaction == GROVE_NONE && i < c->begin;
-		struct grove__edit *e = grove__choice_edit(c, row);
+		struct grove__choice_edit *e = grove__choice_edit(c, row);
 		enum why why = WHY_SENT;
 		bool yes = true;
 		int rc = before || reset ? 0 : grove__choice_speaks(c, row, &yes);
@@ -349,48 +352,36 @@ static int explain(struct writer *w)
 			why = e->drop ? WHY_DROPPED : WHY_EDITED;
 		else if (row == c->compaction)
 			why = WHY_SUMMARY;
-		grove__out_str(&w->o, i ? ",{\"entryId\":" : "{\"entryId\":");
-		grove__out_string(&w->o, grove__spine_id(s, row));
-		grove__out_str(&w->o, ",\"kind\":");
-		grove__out_string(&w->o, grove_kind_name(grove__spine_kind(s, row)));
-		grove__out_str(&w->o, why == WHY_SENT || why == WHY_EDITED || why == WHY_SUMMARY
-					      ? ",\"included\":true,\"reason\":"
-					      : ",\"included\":false,\"reason\":");
-		grove__out_string(&w->o, reasons[why]);
-		grove__out_str(&w->o, "}");
+		put_reason(w, row, why == WHY_SENT || why == WHY_EDITED || why == WHY_SUMMARY, reasons[why]);
 	}
-	grove__out_str(&w->o, "]");
 	return 0;
 }
-
-/* --- by rules over the whole log --- */
 
 static int explain_walk(struct writer *w)
 {
 	const struct grove__choice *c = &w->c->choice;
-	const struct grove__spine *s = c->im->spine;
-	bool first = true, sent;
 
-	grove__out_str(&w->o, ",\"explain\":[");
 	for (size_t i = 0; i < c->walk.nr_reasons; i++) {
+		bool sent;
 		const char *why = c->im->dialect->chain_reason(c->walk.reasons[i], &sent);
-		uint32_t row = (uint32_t)i;
 
-		if (!why)
-			continue;
-		grove__out_str(&w->o, first ? "{\"entryId\":" : ",{\"entryId\":");
-		grove__out_string(&w->o, grove__spine_id(s, row));
-		grove__out_str(&w->o, ",\"kind\":");
-		grove__out_string(&w->o, grove_kind_name(grove__spine_kind(s, row)));
-		grove__out_str(&w->o, sent ? ",\"included\":true,\"reason\":"
-					   : ",\"included\":false,\"reason\":");
-		grove__out_string(&w->o, why);
-		grove__out_str(&w->o, "}");
-		first = false;
+		if (why)
+			put_reason(w, (uint32_t)i, sent, why);
 	}
-	grove__out_str(&w->o, "]");
 	return 0;
 }
+
+static int explain(struct writer *w)
+{
+	int rc;
+
+	grove__out_open(&w->o, "explain", '[');
+	rc = w->c->choice.im->chain ? explain_walk(w) : explain_path(w);
+	grove__out_close(&w->o, ']');
+	return rc;
+}
+
+/* --- by rules over the whole log --- */
 
 static int choose_by_rules(struct context *c, struct grove_view *v,
 			   const struct grove_context_options *opt, struct grove_detail *d)
@@ -431,12 +422,30 @@ static int context_leaf(struct grove_view *v, const struct grove_context_options
 			   opt->leaf);
 }
 
+/* What comes after the messages. */
+static int write_rest(struct writer *w, uint32_t leaf, bool why)
+{
+	int rc = 0;
+
+	grove__out_close(&w->o, ']');
+	grove__out_open(&w->o, "entryIds", '[');
+	grove__out_bytes(&w->o, w->id_list.ptr, w->id_list.len);
+	grove__out_close(&w->o, ']');
+	grove__out_bytes(&w->o, w->settings.ptr, w->settings.len);
+	grove__out_string(&w->o, "leaf",
+			  leaf == GROVE_NONE ? NULL : grove__spine_id(w->c->choice.im->spine, leaf));
+	if (why)
+		rc = explain(w);
+	grove__out_close(&w->o, '}');
+	grove__out_str(&w->o, "\n");
+	return rc;
+}
+
 int grove__view_context(struct grove_view *v, const struct grove_context_options *opt,
 			struct grove_sink sink, struct grove_detail *d)
 {
 	struct context c = { .blobs = grove__session_blob_source(v->session) };
-	struct writer w = { .c = &c, .first = true, .llm = opt && opt->llm,
-			    .mode = opt ? opt->mode : NULL };
+	struct writer w = { .c = &c, .llm = opt && opt->llm, .mode = opt ? opt->mode : NULL };
 	bool ruled = v->image->chain != NULL;
 	uint32_t leaf;
 	int rc = ruled ? 0 : context_leaf(v, opt, &leaf, d), end;
@@ -455,34 +464,22 @@ int grove__view_context(struct grove_view *v, const struct grove_context_options
 			rc = write_settings(&c, leaf, &w.settings);
 	}
 	grove__out_init(&w.o, sink);
+	grove__out_init_buf(&w.ids, &w.id_list);
 	if (!rc) {
-		grove__out_str(&w.o, "{\"messages\":[");
+		grove__out_open(&w.o, NULL, '{');
+		grove__out_open(&w.o, "messages", '[');
 		rc = write_messages(&w);
 	}
-	if (!rc) {
-		grove__out_str(&w.o, "],\"entryIds\":[");
-		if (w.ids.len)
-			grove__out_str(&w.o, w.ids.ptr);
-		grove__out_str(&w.o, "]");
-		if (w.settings.len)
-			grove__out_str(&w.o, w.settings.ptr);
-		grove__out_str(&w.o, ",\"leaf\":");
-		if (!ruled)
-			leaf = grove__tree_leaf(v->image->spine, leaf);
-		grove__out_string(&w.o, leaf == GROVE_NONE ? NULL
-							   : grove__spine_id(v->image->spine, leaf));
-		if (opt && opt->explain)
-			rc = ruled ? explain_walk(&w) : explain(&w);
-		grove__out_str(&w.o, "}\n");
-	}
-	end = rc ? rc : 0;
-	rc = grove__out_finish(&w.o);
-	grove__buf_release(&w.ids);
+	if (!rc)
+		rc = write_rest(&w, ruled ? leaf : grove__tree_leaf(v->image->spine, leaf),
+				opt && opt->explain);
+	end = grove__out_finish(&w.o);
+	grove__buf_release(&w.id_list);
 	grove__buf_release(&w.settings);
 	kept_release(&w.kept);
 	kept_release(&w.settled);
 	grove__choice_release(&c.choice);
-	return end ? end : rc;
+	return rc ? rc : end;
 }
 
 /* --- the system message in force --- */

@@ -6,10 +6,8 @@
  * to be left out is the context held as well, to find whose they are.
  */
 #include "json/out.h"
-#include "json/write.h"
 #include "session/snapshot.h"
 
-#include "js/js.h"
 #include "json/value.h"
 
 #include <stdlib.h>
@@ -34,48 +32,9 @@ struct shot {
 	struct grove_detail *d;
 };
 
-/* --- pieces --- */
-
-static void put_number(struct shot *t, const char *before, uint64_t n)
+static void put_id(struct shot *t, const char *key, uint32_t row)
 {
-	struct grove_buf b = GROVE_BUF_INIT;
-
-	if (grove__buf_addf(&b, "%s%llu", before, (unsigned long long)n))
-		t->o.rc = t->o.rc ? t->o.rc : GROVE_ENOMEM;
-	else
-		grove__out_str(&t->o, b.ptr);
-	grove__buf_release(&b);
-}
-
-static void put_text(struct shot *t, const char *before, const char *text)
-{
-	grove__out_str(&t->o, before);
-	grove__out_string(&t->o, text);
-}
-
-static void put_time(struct shot *t, const char *before, int64_t ms)
-{
-	char iso[GROVE__JS_ISO_MAX + 1];
-
-	if (ms == GROVE_NO_TIME || ms < -8640000000000000 || ms > 8640000000000000) {
-		put_text(t, before, NULL);
-		return;
-	}
-	iso[grove__js_iso(iso, ms)] = '\0';
-	put_text(t, before, iso);
-}
-
-static void put_id(struct shot *t, const char *before, uint32_t row)
-{
-	put_text(t, before, row == GROVE_NONE ? NULL : grove__spine_id(t->s, row));
-}
-
-static void put_json(struct shot *t, const struct grove_buf *json, const char *fill)
-{
-	if (json->len)
-		grove__out_raw(&t->o, grove__buf_slice(json));
-	else
-		grove__out_str(&t->o, fill);
+	grove__out_string(&t->o, key, row == GROVE_NONE ? NULL : grove__spine_id(t->s, row));
 }
 
 /* --- the session --- */
@@ -128,39 +87,44 @@ static void put_session(struct shot *t)
 	const struct grove_session *s = t->v->session;
 	const struct grove__header *h = &t->v->image->header;
 	bool memory = s->in_memory || s->held;
+	struct grove__out *o = &t->o;
 	uint64_t entries = 0;
 
 	for (uint32_t i = 0; i < t->v->nr; i++)
 		entries += counts(t->s, i);
-	put_text(t, "{\"session\":{\"id\":", s->id);
-	put_text(t, ",\"provider\":", memory ? "memory" : provider(s));
-	put_text(t, ",\"store\":", memory || !s->at.store ? "memory:" : s->at.store->url);
-	put_text(t, ",\"dialect\":", t->v->image->dialect->name);
-	put_text(t, ",\"agent\":", s->at.agent ? s->at.agent : t->v->image->dialect->name);
-	put_text(t, ",\"agentId\":", t->agent_id.ptr);
-	put_text(t, ",\"cwd\":", h->cwd ? h->cwd : s->cwd);
-	put_text(t, ",\"name\":", t->v->name);
-	put_id(t, ",\"rootEntryId\":", root(t));
-	put_id(t, ",\"leafEntryId\":", t->leaf);
-	put_text(t, ",\"parentSession\":", h->parent);
-	put_time(t, ",\"createdAt\":", h->time);
-	put_time(t, ",\"updatedAt\":", updated(t));
-	put_number(t, ",\"entryCount\":", entries);
-	put_number(t, ",\"seq\":", t->v->counts.lines);
-	put_number(t, ",\"rev\":", t->v->rev);
-	put_number(t, ",\"generation\":", t->v->generation);
-	grove__out_str(&t->o, "}");
+	grove__out_open(o, "session", '{');
+	grove__out_string(o, "id", s->id);
+	grove__out_string(o, "provider", memory ? "memory" : provider(s));
+	grove__out_string(o, "store", memory || !s->at.store ? "memory:" : s->at.store->url);
+	grove__out_string(o, "dialect", t->v->image->dialect->name);
+	grove__out_string(o, "agent", s->at.agent ? s->at.agent : t->v->image->dialect->name);
+	grove__out_string(o, "agentId", t->agent_id.ptr);
+	grove__out_string(o, "cwd", h->cwd ? h->cwd : s->cwd);
+	grove__out_string(o, "name", t->v->name);
+	put_id(t, "rootEntryId", root(t));
+	put_id(t, "leafEntryId", t->leaf);
+	grove__out_string(o, "parentSession", h->parent);
+	grove__out_time(o, "createdAt", h->time);
+	grove__out_time(o, "updatedAt", updated(t));
+	grove__out_number(o, "entryCount", entries);
+	grove__out_number(o, "seq", t->v->counts.lines);
+	grove__out_number(o, "rev", t->v->rev);
+	grove__out_number(o, "generation", t->v->generation);
+	grove__out_close(o, '}');
 }
 
 /* --- entries --- */
 
 static int add_reference(struct grove_buf *out, struct grove_slice id, size_t bytes)
 {
-	int rc = grove__buf_add_str(out, "{\"$ref\":");
+	struct grove__out o;
 
-	if (!rc)
-		rc = id.ptr ? grove__json_put_string(out, id) : grove__buf_add_str(out, "null");
-	return rc ? rc : grove__buf_addf(out, ",\"bytes\":%zu}", bytes);
+	grove__out_init_buf(&o, out);
+	grove__out_open(&o, NULL, '{');
+	grove__out_slice(&o, "$ref", id);
+	grove__out_number(&o, "bytes", bytes);
+	grove__out_close(&o, '}');
+	return grove__out_finish(&o);
 }
 
 /* Behind the string that begins at `p`. */
@@ -214,11 +178,11 @@ static int put_entries(struct shot *t)
 	struct grove_buf whole = GROVE_BUF_INIT, placed = GROVE_BUF_INIT, shorter = GROVE_BUF_INIT;
 	struct grove__rows rows;
 	struct grove_slice value;
-	const char *before = "";
 	uint32_t row;
 	int rc = 0;
 
-	grove__out_str(&t->o, ",\n\"entries\":[");
+	grove__out_newline(&t->o);
+	grove__out_open(&t->o, "entries", '[');
 	grove__rows_init(&rows, t->v->image, t->v->log, t->rows, t->nr_rows);
 	while (!t->o.rc && !(rc = grove__rows_next(&rows, &row, &value, t->d))) {
 		const char *id = grove__spine_id(t->s, row);
@@ -243,15 +207,14 @@ static int put_entries(struct shot *t)
 			grove__fail_nomem(t->d);
 			break;
 		}
-		grove__out_str(&t->o, before);
-		grove__out_raw(&t->o, value);
-		before = ",\n";
+		grove__out_newline(&t->o);
+		grove__out_raw(&t->o, NULL, value);
 	}
 	grove__rows_release(&rows);
 	grove__buf_release(&whole);
 	grove__buf_release(&placed);
 	grove__buf_release(&shorter);
-	grove__out_str(&t->o, "]");
+	grove__out_close(&t->o, ']');
 	return rc < 0 ? rc : 0;
 }
 
@@ -259,20 +222,16 @@ static int put_entries(struct shot *t)
 
 static void put_path(struct shot *t)
 {
-	const char *before = "";
-
-	grove__out_str(&t->o, ",\n\"activePath\":[");
-	for (size_t i = 0; i < t->nr_path; i++) {
-		if (!grove__spine_id(t->s, t->path[i]) || grove__tree_is_mark(t->s, t->path[i]))
-			continue;
-		put_id(t, before, t->path[i]);
-		before = ",";
-	}
-	grove__out_str(&t->o, "]");
+	grove__out_newline(&t->o);
+	grove__out_open(&t->o, "activePath", '[');
+	for (size_t i = 0; i < t->nr_path; i++)
+		if (grove__spine_id(t->s, t->path[i]) && !grove__tree_is_mark(t->s, t->path[i]))
+			put_id(t, NULL, t->path[i]);
+	grove__out_close(&t->o, ']');
 }
 
-/* `,"parent":["child",…]`, or nothing. */
-static int put_children(struct shot *t, uint32_t of, bool *first)
+/* `"parent":["child",…]`, or nothing. */
+static int put_children(struct shot *t, uint32_t of)
 {
 	uint32_t *list;
 	size_t nr;
@@ -288,51 +247,48 @@ static int put_children(struct shot *t, uint32_t of, bool *first)
 		if (!counts(t->s, list[i]) || !grove__spine_id(t->s, list[i]))
 			continue;
 		if (!any) {
-			put_text(t, *first ? "" : ",",
-				 of == GROVE_NONE ? GROVE_ROOT : grove__spine_id(t->s, of));
-			grove__out_str(&t->o, ":[");
-			*first = false;
+			grove__out_key(&t->o, of == GROVE_NONE ? GROVE_ROOT : grove__spine_id(t->s, of));
+			grove__out_open(&t->o, NULL, '[');
 		}
-		put_id(t, any ? "," : "", list[i]);
+		put_id(t, NULL, list[i]);
 		any = true;
 	}
 	if (any)
-		grove__out_str(&t->o, "]");
+		grove__out_close(&t->o, ']');
 	free(list);
 	return 0;
 }
 
 static int put_tree(struct shot *t)
 {
-	bool first = true;
 	int rc;
 
-	grove__out_str(&t->o, ",\n\"childrenByParentId\":{");
-	rc = put_children(t, GROVE_NONE, &first);
+	grove__out_newline(&t->o);
+	grove__out_open(&t->o, "childrenByParentId", '{');
+	rc = put_children(t, GROVE_NONE);
 	for (uint32_t i = 0; i < t->v->nr && !rc; i++)
 		if (counts(t->s, i))
-			rc = put_children(t, i, &first);
-	grove__out_str(&t->o, "}");
+			rc = put_children(t, i);
+	grove__out_close(&t->o, '}');
 	return rc ? grove__fail_nomem(t->d) : 0;
 }
 
 static void put_labels(struct shot *t)
 {
 	const struct grove__labels *l = t->v->labels;
-	const char *before = "";
 
-	grove__out_str(&t->o, ",\n\"labelsByEntryId\":{");
+	grove__out_newline(&t->o);
+	grove__out_open(&t->o, "labelsByEntryId", '{');
 	for (size_t i = 0; i < l->nr; i++) {
 		const struct grove__label *x = &l->label[l->by_row[i]];
 
 		if (x->row >= t->v->nr || grove__labels_get(l, x->row) != x || !grove__spine_id(t->s, x->row) ||
 		    grove__tree_is_mark(t->s, x->row))
 			continue;
-		put_id(t, before, x->row);
-		put_text(t, ":", x->text);
-		before = ",";
+		grove__out_key(&t->o, grove__spine_id(t->s, x->row));
+		grove__out_string(&t->o, NULL, x->text);
 	}
-	grove__out_str(&t->o, "}");
+	grove__out_close(&t->o, '}');
 }
 
 /* --- the context --- */
@@ -361,11 +317,11 @@ static int put_short_context(struct shot *t, struct grove_slice doc)
 	struct grove_slice ids = grove__json_get(doc, "entryIds");
 	struct grove_buf out = GROVE_BUF_INIT, id = GROVE_BUF_INIT;
 	struct grove__json_iter m, i;
-	const char *before = "[";
 	bool more;
 	int rc = 0;
 
-	grove__out_raw(&t->o, grove__slice(doc.ptr, (size_t)(messages.ptr - doc.ptr)));
+	grove__out_bytes(&t->o, doc.ptr, (size_t)(messages.ptr - doc.ptr));
+	grove__out_open(&t->o, NULL, '[');
 	grove__json_iter_init(&m, messages);
 	grove__json_iter_init(&i, ids);
 	while (!rc && grove__json_next(&m)) {
@@ -378,13 +334,11 @@ static int put_short_context(struct shot *t, struct grove_slice doc)
 			rc = grove__snapshot_shorten(&out, m.value,
 						     more ? grove__buf_slice(&id) : grove__slice(NULL, 0),
 						     t->opt->max_body);
-		grove__out_str(&t->o, before);
-		grove__out_raw(&t->o, grove__buf_slice(&out));
-		before = ",";
+		grove__out_raw(&t->o, NULL, grove__buf_slice(&out));
 	}
-	grove__out_str(&t->o, *before == '[' ? "[]" : "]");
-	grove__out_raw(&t->o, grove__slice(messages.ptr + messages.len,
-					   doc.len - (size_t)(messages.ptr + messages.len - doc.ptr)));
+	grove__out_close(&t->o, ']');
+	grove__out_bytes(&t->o, messages.ptr + messages.len,
+			 doc.len - (size_t)(messages.ptr + messages.len - doc.ptr));
 	grove__buf_release(&out);
 	grove__buf_release(&id);
 	return rc ? grove__fail_nomem(t->d) : 0;
@@ -397,9 +351,13 @@ static int put_context(struct shot *t)
 	struct grove_slice whole;
 	int rc;
 
-	grove__out_str(&t->o, ",\n\"runtimeContext\":");
-	if (!t->opt->max_body)
-		return grove__view_context(t->v, NULL, (struct grove_sink){ write_inner, &in }, t->d);
+	grove__out_newline(&t->o);
+	grove__out_key(&t->o, "runtimeContext");
+	if (!t->opt->max_body) {
+		rc = grove__view_context(t->v, NULL, (struct grove_sink){ write_inner, &in }, t->d);
+		t->o.comma = true;
+		return rc;
+	}
 	rc = grove__view_context(t->v, NULL, grove_buf_sink(&doc), t->d);
 	if (!rc) {
 		whole = grove__buf_slice(&doc);
@@ -423,49 +381,33 @@ static const struct grove_buf *piece(const struct grove__delegated *x, enum map 
 				   : &x->out.routes;
 }
 
-static void put_by_entry(struct shot *t, const char *name, enum map what)
+/* By entry; or by batch, the last entry of each. */
+static void put_map(struct shot *t, const char *name, enum map what, bool by_batch)
 {
-	const char *before = "";
-
-	grove__out_str(&t->o, name);
+	grove__out_open(&t->o, name, '{');
 	for (size_t i = 0; i < t->delegations.nr; i++) {
 		const struct grove__delegated *x = &t->delegations.at[i];
+		const struct grove_buf *json = piece(x, what);
 
-		put_id(t, before, x->row);
-		grove__out_str(&t->o, ":");
-		put_json(t, piece(x, what), "[]");
-		before = ",";
-	}
-	grove__out_str(&t->o, "}");
-}
-
-static void put_by_batch(struct shot *t, const char *name, enum map what)
-{
-	const char *before = "";
-
-	grove__out_str(&t->o, name);
-	for (size_t i = 0; i < t->delegations.nr; i++) {
-		const struct grove__delegated *x = &t->delegations.at[i];
-
-		if (!x->last)
+		if (by_batch && !x->last)
 			continue;
-		put_text(t, before, x->batch);
-		grove__out_str(&t->o, ":");
-		put_json(t, piece(x, what), "[]");
-		before = ",";
+		grove__out_key(&t->o, by_batch ? x->batch : grove__spine_id(t->s, x->row));
+		grove__out_raw(&t->o, NULL, json->len ? grove__buf_slice(json) : grove__slice_str("[]"));
 	}
-	grove__out_str(&t->o, "}");
+	grove__out_close(&t->o, '}');
 }
 
 static void put_subagents(struct shot *t)
 {
-	put_by_entry(t, ",\n\"subagents\":{\"projectionByEntryId\":{", PROJECTIONS);
-	put_by_entry(t, ",\"processEventsByEntryId\":{", EVENTS);
-	put_by_entry(t, ",\"evidenceSummariesByEntryId\":{", EVIDENCE);
-	put_by_entry(t, ",\"toolRuntimeRoutesByEntryId\":{", ROUTES);
-	put_by_batch(t, ",\"subagentRuntimeByBatchId\":{", PROJECTIONS);
-	put_by_batch(t, ",\"toolRuntimeRoutesByBatchId\":{", ROUTES);
-	grove__out_str(&t->o, "}}\n");
+	grove__out_newline(&t->o);
+	grove__out_open(&t->o, "subagents", '{');
+	put_map(t, "projectionByEntryId", PROJECTIONS, false);
+	put_map(t, "processEventsByEntryId", EVENTS, false);
+	put_map(t, "evidenceSummariesByEntryId", EVIDENCE, false);
+	put_map(t, "toolRuntimeRoutesByEntryId", ROUTES, false);
+	put_map(t, "subagentRuntimeByBatchId", PROJECTIONS, true);
+	put_map(t, "toolRuntimeRoutesByBatchId", ROUTES, true);
+	grove__out_close(&t->o, '}');
 }
 
 /* --- which --- */
@@ -567,6 +509,7 @@ int grove__view_snapshot(struct grove_view *v, const struct grove_snapshot_optio
 	if (!rc) {
 		if (!opt->max_body)
 			grove__out_expect(&t.o, expected(&t));
+		grove__out_open(&t.o, NULL, '{');
 		put_session(&t);
 		rc = put_entries(&t);
 	}
@@ -578,11 +521,13 @@ int grove__view_snapshot(struct grove_view *v, const struct grove_snapshot_optio
 		put_labels(&t);
 		rc = put_context(&t);
 	}
-	if (!rc)
+	if (!rc) {
 		put_subagents(&t);
+		grove__out_close(&t.o, '}');
+		grove__out_str(&t.o, "\n");
+	}
 	/* after a failure what is left is of no use to anybody */
-	if (rc)
-		grove__buf_clear(&t.o.buf);
+	grove__out_fail(&t.o, rc);
 	end = grove__out_finish(&t.o);
 	grove__delegations_release(&t.delegations);
 	grove__buf_release(&t.agent_id);
@@ -590,5 +535,5 @@ int grove__view_snapshot(struct grove_view *v, const struct grove_snapshot_optio
 	free(t.rows);
 	if (!rc && end == GROVE_ENOMEM)
 		grove__fail_nomem(d);
-	return rc ? rc : end;
+	return end;
 }

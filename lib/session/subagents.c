@@ -155,34 +155,18 @@ static void finding_release(struct finding *f)
 	free(f->all);
 }
 
-/*
- * The bytes of a file that should be a JSON object; 1 if it is not. `out` has
- * room behind it.
- */
+/* The bytes of a file that should be a JSON object; 1 if it is not. */
 static int read_object(const struct place *p, const char *name, struct grove_buf *out,
 		       struct grove_detail *d)
 {
-	struct grove__json_want want;
-	struct grove__json_line l;
-	enum grove__json_verdict v;
 	int rc = grove__store_attach_get(p->store, &p->key, name, out, d);
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < out->len; i++)
-		if (out->ptr[i] == '\n')
-			out->ptr[i] = ' ';
-	if (grove__buf_reserve(out, GROVE__JSON_PAD))
+	rc = grove__json_document(out, NULL);
+	if (rc < 0)
 		return grove__fail_nomem(d);
-	grove__json_want_init(&want, NULL, 0);
-	v = grove__json_scan(&want, out->ptr, out->len, true, &l);
-	if (v == JSON_NOMEM)
-		return grove__fail_nomem(d);
-	if (v != JSON_VALUE || l.type != JSON_OBJECT)
-		return 1;
-	memmove(out->ptr, out->ptr + l.value.off, (size_t)l.value.len);
-	grove__buf_cut(out, (size_t)l.value.len);
-	return 0;
+	return rc || out->ptr[0] != '{';
 }
 
 static const char *or_null(const struct grove_buf *b)
@@ -423,25 +407,19 @@ int grove__subagents_get(struct grove_session *s, const char *id, bool remote, s
 static int check_object(struct grove_slice json, struct grove_detail *d)
 {
 	struct grove_buf copy = GROVE_BUF_INIT;
-	struct grove__json_want want;
-	struct grove__json_line l;
-	enum grove__json_verdict v = JSON_NOMEM;
+	uint64_t at;
+	int rc = grove__buf_add_slice(&copy, json);
 
-	grove__json_want_init(&want, NULL, 0);
-	if (!grove__buf_reserve(&copy, json.len + GROVE__JSON_PAD) &&
-	    !grove__buf_add_slice(&copy, json)) {
-		for (size_t i = 0; i < copy.len; i++)
-			if (copy.ptr[i] == '\n')
-				copy.ptr[i] = ' ';
-		v = grove__json_scan(&want, copy.ptr, copy.len, true, &l);
-	}
+	if (!rc)
+		rc = grove__json_document(&copy, &at);
+	if (rc < 0)
+		rc = grove__fail_nomem(d);
+	else if (rc)
+		rc = grove__fail_at(d, GROVE_EJSON, NULL, 1, at, "not JSON");
+	else if (copy.ptr[0] != '{')
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "not a JSON object");
 	grove__buf_release(&copy);
-	if (v == JSON_NOMEM)
-		return grove__fail_nomem(d);
-	if (v != JSON_VALUE)
-		return grove__fail_at(d, GROVE_EJSON, NULL, 1, v == JSON_BAD ? l.error_off : 0,
-				      "not JSON");
-	return l.type == JSON_OBJECT ? 0 : grove__fail(d, GROVE_EINVAL, NULL, "not a JSON object");
+	return rc;
 }
 
 int grove__subagents_put(struct grove_session *s, const char *id, bool remote, struct grove_slice json,

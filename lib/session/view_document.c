@@ -8,7 +8,6 @@
 
 #include "base/array.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define RUN_BYTES ((size_t)1 << 20)
@@ -37,23 +36,23 @@ int grove__view_log(struct grove_view *v, bool blobs, struct grove_sink sink, st
 	struct grove__out o;
 	struct grove__rows rows;
 	struct grove_slice value;
-	const char *before = "[";
 	uint32_t row;
 	int rc, end;
 
 	grove__out_init(&o, sink);
+	grove__out_open(&o, NULL, '[');
 	grove__rows_init(&rows, v->image, v->log, NULL, v->nr);
 	while (!(rc = grove__rows_next(&rows, &row, &value, d)) && !o.rc) {
 		rc = blobs ? grove__session_resolve(v->session, &value, &whole, d) : 0;
 		if (rc)
 			break;
-		grove__out_str(&o, before);
-		grove__out_raw(&o, value);
-		before = ",\n";
+		grove__out_newline(&o);
+		grove__out_raw(&o, NULL, value);
 	}
 	grove__rows_release(&rows);
 	grove__buf_release(&whole);
-	grove__out_str(&o, v->nr ? "]\n" : "[]\n");
+	grove__out_close(&o, ']');
+	grove__out_str(&o, "\n");
 	end = grove__out_finish(&o);
 	return rc < 0 ? rc : end;
 }
@@ -101,7 +100,7 @@ struct drawing {
 	struct grove_buf line, whole;
 	struct frame *stack;
 	size_t depth, cap;
-	bool flat, blobs, first;
+	bool flat, blobs;
 	struct grove_detail *d;
 };
 
@@ -124,10 +123,8 @@ static void put_label(struct drawing *t, uint32_t row)
 {
 	const struct grove__label *l = grove__labels_get(t->v->labels, row);
 
-	if (!l)
-		return;
-	grove__out_str(&t->o, ",\"label\":");
-	grove__out_string(&t->o, l->text);
+	if (l)
+		grove__out_string(&t->o, "label", l->text);
 }
 
 static int open_node(struct drawing *t, uint32_t row)
@@ -136,27 +133,22 @@ static int open_node(struct drawing *t, uint32_t row)
 	struct grove_slice value;
 	int rc = grove__image_line(t->v->image, t->v->log, row, &t->line, &value, t->d);
 	uint32_t up = grove__spine_parent(s, row);
-	char depth[32];
 
 	if (!rc && t->blobs)
 		rc = grove__session_resolve(t->v->session, &value, &t->whole, t->d);
 	if (rc)
 		return rc;
-	if (!t->first)
-		grove__out_str(&t->o, t->flat ? ",\n" : ",");
-	grove__out_str(&t->o, "{\"entry\":");
-	grove__out_raw(&t->o, value);
+	if (t->flat)
+		grove__out_newline(&t->o);
+	grove__out_open(&t->o, NULL, '{');
+	grove__out_raw(&t->o, "entry", value);
 	if (t->flat) {
-		grove__out_str(&t->o, ",\"parentId\":");
-		grove__out_string(&t->o, up == GROVE_NONE ? NULL : grove__spine_id(s, up));
-		snprintf(depth, sizeof(depth), ",\"depth\":%zu", t->depth - 1);
-		grove__out_str(&t->o, depth);
+		grove__out_string(&t->o, "parentId", up == GROVE_NONE ? NULL : grove__spine_id(s, up));
+		grove__out_number(&t->o, "depth", t->depth - 1);
 		put_label(t, row);
-		grove__out_str(&t->o, "}");
-		t->first = false;
+		grove__out_close(&t->o, '}');
 	} else {
-		grove__out_str(&t->o, ",\"children\":[");
-		t->first = true;
+		grove__out_open(&t->o, "children", '[');
 	}
 	return t->o.rc;
 }
@@ -165,21 +157,20 @@ static void close_node(struct drawing *t, uint32_t row)
 {
 	if (t->flat)
 		return;
-	grove__out_str(&t->o, "]");
+	grove__out_close(&t->o, ']');
 	put_label(t, row);
-	grove__out_str(&t->o, "}");
-	t->first = false;
+	grove__out_close(&t->o, '}');
 }
 
 int grove__view_tree(struct grove_view *v, unsigned flags, struct grove_sink sink,
 		     struct grove_detail *d)
 {
 	struct drawing t = { .v = v, .flat = flags & GROVE_TREE_FLAT, .blobs = flags & GROVE_TREE_BLOBS,
-			     .first = true, .d = d };
+			     .d = d };
 	int rc, end;
 
 	grove__out_init(&t.o, sink);
-	grove__out_str(&t.o, "[");
+	grove__out_open(&t.o, NULL, '[');
 	rc = push(&t, GROVE_NONE);
 	while (!rc && t.depth) {
 		struct frame *f = &t.stack[t.depth - 1];
@@ -202,7 +193,8 @@ int grove__view_tree(struct grove_view *v, unsigned flags, struct grove_sink sin
 	free(t.stack);
 	grove__buf_release(&t.line);
 	grove__buf_release(&t.whole);
-	grove__out_str(&t.o, "]\n");
+	grove__out_close(&t.o, ']');
+	grove__out_str(&t.o, "\n");
 	end = grove__out_finish(&t.o);
 	if (rc == GROVE_ENOMEM)
 		grove__fail_nomem(d);

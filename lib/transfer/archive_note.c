@@ -12,9 +12,11 @@
 #include "transfer/archive.h"
 
 #include "base/array.h"
+#include "json/out.h"
+#include "json/scan.h"
 #include "json/value.h"
-#include "json/write.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define VERSION 1
@@ -101,25 +103,14 @@ static int parse_source(struct grove__note *n, struct grove_slice raw)
 int grove__note_parse(struct grove__note *n, struct grove_slice json)
 {
 	struct grove_buf copy = GROVE_BUF_INIT;
-	struct grove__json_want want;
-	struct grove__json_line l;
 	struct grove__json_iter it;
 	struct grove_slice logs;
-	enum grove__json_verdict v;
-	int rc = grove__buf_reserve(&copy, json.len + GROVE__JSON_PAD);
+	int rc = grove__buf_add_slice(&copy, json);
 
 	if (!rc)
-		rc = grove__buf_add_slice(&copy, json);
-	if (rc) {
-		grove__buf_release(&copy);
-		return rc;
-	}
-	grove__json_want_init(&want, NULL, 0);
-	v = grove__json_scan(&want, copy.ptr, copy.len, true, &l);
-	if (v == JSON_NOMEM)
-		rc = GROVE_ENOMEM;
-	json = grove__slice(copy.ptr + l.value.off, (size_t)l.value.len);
-	if (v == JSON_VALUE && number(json, "version") == VERSION) {
+		rc = grove__json_document(&copy, NULL);
+	json = grove__buf_slice(&copy);
+	if (!rc && number(json, "version") == VERSION) {
 		logs = grove__json_get(json, "logs");
 		rc = parse_source(n, grove__json_get(json, "source"));
 		if (grove__json_type_of(logs) == JSON_ARRAY) {
@@ -129,36 +120,46 @@ int grove__note_parse(struct grove__note *n, struct grove_slice json)
 		}
 	}
 	grove__buf_release(&copy);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
-static int compose_log(const struct grove__note_log *l, struct grove_buf *out)
+static void put_nanoseconds(struct grove__out *o, const char *key, int64_t ns)
 {
-	int rc = grove__buf_add_str(out, "{\"name\":");
+	char digits[32];
 
-	rc = rc ? rc : grove__json_put_str(out, l->name);
-	return rc ? rc
-		  : grove__buf_addf(out,
-				    ",\"lines\":%llu,\"bytes\":%llu,\"crc32c\":%lu,\"open\":%s,"
-				    "\"size\":%llu,\"mtimeNs\":\"%lld\",\"ctimeNs\":\"%lld\"}",
-				    (unsigned long long)l->lines, (unsigned long long)l->bytes,
-				    (unsigned long)l->crc, l->open ? "true" : "false",
-				    (unsigned long long)l->size, (long long)l->mtime_ns,
-				    (long long)l->ctime_ns);
+	snprintf(digits, sizeof(digits), "%lld", (long long)ns);
+	grove__out_string(o, key, digits);
+}
+
+static void compose_log(struct grove__out *o, const struct grove__note_log *l)
+{
+	grove__out_open(o, NULL, '{');
+	grove__out_string(o, "name", l->name);
+	grove__out_number(o, "lines", l->lines);
+	grove__out_number(o, "bytes", l->bytes);
+	grove__out_number(o, "crc32c", l->crc);
+	grove__out_bool(o, "open", l->open);
+	grove__out_number(o, "size", l->size);
+	put_nanoseconds(o, "mtimeNs", l->mtime_ns);
+	put_nanoseconds(o, "ctimeNs", l->ctime_ns);
+	grove__out_close(o, '}');
 }
 
 int grove__note_compose(const struct grove__note *n, const char *source, const char *dialect,
 			struct grove_buf *out)
 {
-	int rc = grove__buf_addf(out, "{\"version\":%d,\"source\":", VERSION);
+	struct grove__out o;
 
-	rc = rc ? rc : grove__json_put_str(out, source);
-	rc = rc ? rc : grove__buf_add_str(out, ",\"dialect\":");
-	rc = rc ? rc : grove__json_put_str(out, dialect);
-	rc = rc ? rc : grove__buf_add_str(out, ",\"logs\":[");
-	for (size_t i = 0; i < n->nr && !rc; i++) {
-		rc = i ? grove__buf_add_char(out, ',') : 0;
-		rc = rc ? rc : compose_log(&n->logs[i], out);
-	}
-	return rc ? rc : grove__buf_add_str(out, "]}\n");
+	grove__out_init_buf(&o, out);
+	grove__out_open(&o, NULL, '{');
+	grove__out_number(&o, "version", VERSION);
+	grove__out_string(&o, "source", source);
+	grove__out_string(&o, "dialect", dialect);
+	grove__out_open(&o, "logs", '[');
+	for (size_t i = 0; i < n->nr; i++)
+		compose_log(&o, &n->logs[i]);
+	grove__out_close(&o, ']');
+	grove__out_close(&o, '}');
+	grove__out_str(&o, "\n");
+	return grove__out_finish(&o);
 }

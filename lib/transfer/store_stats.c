@@ -5,8 +5,6 @@
 #include "json/out.h"
 #include "transfer/stores.h"
 
-#include "base/array.h"
-
 #include <stdlib.h>
 
 #define LARGEST 10
@@ -24,7 +22,7 @@ struct large {
 
 struct counting {
 	struct grove *g;
-	struct grove__opened_store shop;
+	struct grove__opened_store opened;
 	struct sums all, by[DIALECTS];
 	size_t nr_by;
 	uint64_t subs, files, file_bytes, unreadable;
@@ -57,7 +55,7 @@ static int count_log(struct counting *c, const struct grove_key *key)
 	struct grove_slice line;
 	struct grove_log *log = NULL;
 	uint64_t entries = 0;
-	int rc = grove__log_open(&log, c->shop.root.store, key, GROVE_LOG_READ, NULL);
+	int rc = grove__log_open(&log, c->opened.root.store, key, GROVE_LOG_READ, NULL);
 
 	if (!rc)
 		rc = grove__log_stat(log, &st, NULL);
@@ -89,26 +87,18 @@ static int count_log(struct counting *c, const struct grove_key *key)
 	return 0;
 }
 
-struct names {
-	struct counting *c;
-	char **sub;
-	size_t nr, cap;
-};
-
-static int add_name(void *payload, const char *name, uint64_t size, bool log)
+static int count_beside(void *payload, const char *name, uint64_t size, bool log)
 {
-	struct names *n = payload;
+	struct counting *c = payload;
+	struct grove_key sub = { c->key.project, c->key.session, name };
 
 	if (!log) {
-		n->c->files++;
-		n->c->file_bytes += size;
+		c->files++;
+		c->file_bytes += size;
 		return 0;
 	}
-	if (grove__array_room(&n->sub, &n->cap, n->nr, sizeof(*n->sub)) ||
-	    !(n->sub[n->nr] = strdup(name)))
-		return grove__fail_nomem(n->c->d);
-	n->nr++;
-	return 0;
+	c->subs++;
+	return count_log(c, &sub);
 }
 
 static void rank(struct counting *c)
@@ -129,9 +119,8 @@ static void rank(struct counting *c)
 
 static int count_session(struct counting *c)
 {
-	struct names n = { .c = c };
 	struct grove_detail why;
-	int rc = grove__peek_root_dialect(c->g, &c->shop.root, &c->key, &c->dialect, &why);
+	int rc = grove__peek_root_dialect(c->g, &c->opened.root, &c->key, &c->dialect, &why);
 
 	if (rc) {
 		c->unreadable++;
@@ -142,16 +131,7 @@ static int count_session(struct counting *c)
 	c->own_lines = c->own_bytes = 0;
 	rc = count_log(c, &c->key);
 	if (!rc)
-		rc = grove__beside_list(c->shop.root.store, &c->key, add_name, &n, c->d);
-	for (size_t i = 0; i < n.nr && !rc; i++) {
-		struct grove_key sub = { c->key.project, c->key.session, n.sub[i] };
-
-		c->subs++;
-		rc = count_log(c, &sub);
-	}
-	while (n.nr)
-		free(n.sub[--n.nr]);
-	free(n.sub);
+		rc = grove__beside_list(c->opened.root.store, &c->key, count_beside, c, c->d);
 	rank(c);
 	return rc;
 }
@@ -165,58 +145,61 @@ static int by_bytes(const void *x, const void *y)
 	return strcmp(a->name, b->name);
 }
 
-static void put_number(struct grove__out *o, const char *name, uint64_t n)
+static void put_sums(struct grove__out *o, const struct sums *x)
 {
-	struct grove_buf b = GROVE_BUF_INIT;
+	grove__out_number(o, "lines", x->lines);
+	grove__out_number(o, "entries", x->entries);
+	grove__out_number(o, "bytes", x->bytes);
+}
 
-	if (grove__buf_addf(&b, "%s%llu", name, (unsigned long long)n))
-		o->rc = o->rc ? o->rc : GROVE_ENOMEM;
-	else
-		grove__out_str(o, b.ptr);
-	grove__buf_release(&b);
+static void put_dialects(struct counting *c, struct grove__out *o)
+{
+	grove__out_open(o, "byDialect", '[');
+	for (size_t i = 0; i < c->nr_by; i++) {
+		grove__out_open(o, NULL, '{');
+		grove__out_string(o, "dialect", c->by[i].name);
+		grove__out_number(o, "sessions", c->by[i].sessions);
+		put_sums(o, &c->by[i]);
+		grove__out_close(o, '}');
+	}
+	grove__out_close(o, ']');
+}
+
+static void put_largest(struct counting *c, struct grove__out *o)
+{
+	struct grove_buf name = GROVE_BUF_INIT;
+
+	grove__out_open(o, "largest", '[');
+	for (size_t i = 0; i < c->nr_largest; i++) {
+		grove__out_fail(o, grove__stores_name(&c->opened, &c->largest[i].key, &name));
+		grove__out_open(o, NULL, '{');
+		grove__out_string(o, "path", name.ptr);
+		grove__out_number(o, "lines", c->largest[i].lines);
+		grove__out_number(o, "bytes", c->largest[i].bytes);
+		grove__out_close(o, '}');
+	}
+	grove__out_close(o, ']');
+	grove__buf_release(&name);
 }
 
 static int put_all(struct counting *c, struct grove_sink sink)
 {
-	struct grove_buf name = GROVE_BUF_INIT;
 	struct grove__out o;
 	int rc;
 
 	grove__out_init(&o, sink);
-	grove__out_str(&o, "{\"store\":");
-	grove__out_string(&o, c->shop.root.store->url);
-	put_number(&o, ",\"sessions\":", c->all.sessions);
-	put_number(&o, ",\"subagentLogs\":", c->subs);
-	put_number(&o, ",\"lines\":", c->all.lines);
-	put_number(&o, ",\"entries\":", c->all.entries);
-	put_number(&o, ",\"bytes\":", c->all.bytes);
-	put_number(&o, ",\"attachments\":", c->files);
-	put_number(&o, ",\"attachmentBytes\":", c->file_bytes);
-	put_number(&o, ",\"unreadable\":", c->unreadable);
-	grove__out_str(&o, ",\"byDialect\":[");
-	for (size_t i = 0; i < c->nr_by; i++) {
-		grove__out_str(&o, i ? ",{\"dialect\":" : "{\"dialect\":");
-		grove__out_string(&o, c->by[i].name);
-		put_number(&o, ",\"sessions\":", c->by[i].sessions);
-		put_number(&o, ",\"lines\":", c->by[i].lines);
-		put_number(&o, ",\"entries\":", c->by[i].entries);
-		put_number(&o, ",\"bytes\":", c->by[i].bytes);
-		grove__out_str(&o, "}");
-	}
-	grove__out_str(&o, "],\"largest\":[");
-	for (size_t i = 0; i < c->nr_largest; i++) {
-		struct grove_key key = c->largest[i].key;
-
-		if (grove__stores_name(&c->shop, &key, &name))
-			o.rc = o.rc ? o.rc : GROVE_ENOMEM;
-		grove__out_str(&o, i ? ",{\"path\":" : "{\"path\":");
-		grove__out_string(&o, name.ptr);
-		put_number(&o, ",\"lines\":", c->largest[i].lines);
-		put_number(&o, ",\"bytes\":", c->largest[i].bytes);
-		grove__out_str(&o, "}");
-	}
-	grove__out_str(&o, "]}\n");
-	grove__buf_release(&name);
+	grove__out_open(&o, NULL, '{');
+	grove__out_string(&o, "store", c->opened.root.store->url);
+	grove__out_number(&o, "sessions", c->all.sessions);
+	grove__out_number(&o, "subagentLogs", c->subs);
+	put_sums(&o, &c->all);
+	grove__out_number(&o, "attachments", c->files);
+	grove__out_number(&o, "attachmentBytes", c->file_bytes);
+	grove__out_number(&o, "unreadable", c->unreadable);
+	put_dialects(c, &o);
+	put_largest(c, &o);
+	grove__out_close(&o, '}');
+	grove__out_str(&o, "\n");
 	rc = grove__out_finish(&o);
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(c->d) : rc;
 }
@@ -231,10 +214,10 @@ int grove__store_stats(struct grove *g, const char *url, struct grove_sink sink,
 		return grove__fail_nomem(d);
 	c->g = g;
 	c->d = d;
-	rc = grove__stores_open(&c->shop, g, url, true, d);
-	for (size_t i = 0; i < c->shop.nr && !rc; i++) {
-		c->key = c->shop.keys[i];
-		rc = grove__stores_go_on(g, i, c->shop.nr, d);
+	rc = grove__stores_open(&c->opened, g, url, true, d);
+	for (size_t i = 0; i < c->opened.nr && !rc; i++) {
+		c->key = c->opened.keys[i];
+		rc = grove__stores_go_on(g, i, c->opened.nr, d);
 		if (!rc)
 			rc = count_session(c);
 	}
@@ -248,7 +231,7 @@ int grove__store_stats(struct grove *g, const char *url, struct grove_sink sink,
 		qsort(c->by, c->nr_by, sizeof(*c->by), by_bytes);
 	if (!rc)
 		rc = put_all(c, sink);
-	grove__stores_close(&c->shop);
+	grove__stores_close(&c->opened);
 	free(c);
 	return rc;
 }

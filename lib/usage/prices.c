@@ -131,56 +131,40 @@ static uint64_t line_at(struct grove_slice text, uint64_t off)
 	return line;
 }
 
-/* The scanner reads lines: this is one now. Between values a line end is as good as a space. */
-static int in_one_line(struct grove_slice text, struct grove_buf *out)
+static int add_prices(struct grove__prices *p, struct grove_slice list, const char *path,
+		      struct grove_detail *d)
 {
-	static const char pad[GROVE__JSON_PAD];
-	int rc = grove__buf_add_slice(out, text);
+	struct grove__json_iter it;
+	size_t nr = 0;
+	int rc = 0;
 
-	rc = rc ? rc : grove__buf_add(out, pad, sizeof(pad));
-	for (size_t i = 0; i < text.len && !rc; i++)
-		if (out->ptr[i] == '\n')
-			out->ptr[i] = ' ';
-	return rc;
+	if (grove__json_type_of(list) != JSON_ARRAY)
+		return grove__fail(d, GROVE_EINVAL, path, "a list of prices has an array \"prices\"");
+	grove__json_iter_init(&it, list);
+	for (; !rc && grove__json_next(&it); nr++)
+		rc = add_price(p, it.value);
+	if (rc == GROVE_ENOMEM)
+		return grove__fail_nomem(d);
+	return rc ? grove__fail(d, rc, path, "price %zu is not such as grove-usage(1) describes", nr) : 0;
 }
 
 int grove__prices_add(struct grove__prices *p, struct grove_slice text, const char *path,
 		      struct grove_detail *d)
 {
-	static const struct grove__json_member wanted[] = { { "prices", -1 } };
-	struct grove_buf line = GROVE_BUF_INIT;
-	struct grove__json_want want;
-	struct grove__json_line l;
-	struct grove__json_iter it;
-	struct grove_slice list;
-	enum grove__json_verdict v;
-	size_t nr = 0;
-	int rc = in_one_line(text, &line);
+	struct grove_buf copy = GROVE_BUF_INIT;
+	uint64_t at;
+	int rc = grove__buf_add_slice(&copy, text);
 
-	if (rc) {
-		grove__buf_release(&line);
-		return grove__fail_nomem(d);
-	}
-	grove__json_want_init(&want, wanted, 1);
-	v = grove__json_scan(&want, line.ptr, text.len, true, &l);
-	list = v == JSON_VALUE ? grove__json_span_of(&l, line.ptr, 0) : grove__slice(NULL, 0);
-	if (v == JSON_NOMEM) {
+	if (!rc)
+		rc = grove__json_document(&copy, &at);
+	if (rc < 0)
 		rc = grove__fail_nomem(d);
-	} else if (v != JSON_VALUE) {
-		rc = grove__fail_at(d, GROVE_EINVAL, path, line_at(text, l.error_off), l.error_off,
+	else if (rc)
+		rc = grove__fail_at(d, GROVE_EINVAL, path, line_at(text, at), at,
 				    "a list of prices is JSON, this is not");
-	} else if (grove__json_type_of(list) != JSON_ARRAY) {
-		rc = grove__fail(d, GROVE_EINVAL, path, "a list of prices has an array \"prices\"");
-	} else {
-		grove__json_iter_init(&it, list);
-		for (; !rc && grove__json_next(&it); nr++)
-			rc = add_price(p, it.value);
-		if (rc == GROVE_ENOMEM)
-			grove__fail_nomem(d);
-		else if (rc)
-			grove__fail(d, rc, path, "price %zu is not such as grove-usage(1) describes", nr);
-	}
-	grove__buf_release(&line);
+	else
+		rc = add_prices(p, grove__json_get(grove__buf_slice(&copy), "prices"), path, d);
+	grove__buf_release(&copy);
 	return rc;
 }
 

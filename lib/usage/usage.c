@@ -13,7 +13,7 @@
 #include "catalog/sweep.h"
 #include "js/calendar.h"
 #include "js/js.h"
-#include "json/write.h"
+#include "json/out.h"
 #include "sys/clock.h"
 #include "usage/billed.h"
 #include "usage/prices.h"
@@ -600,59 +600,55 @@ void grove__usage_release(struct grove_usage *u)
 	grove__arena_release(&u->texts);
 }
 
-static int put_row(struct grove_buf *out, const struct grove_usage_row *r)
+static void put_row(struct grove__out *o, const char *key, const struct grove_usage_row *r)
 {
-	int rc = grove__buf_add_char(out, '{');
-
-	if (r->key) {
-		rc = rc ? rc : grove__buf_add_str(out, "\"key\":");
-		rc = rc ? rc : grove__json_put_str(out, r->key);
-		rc = rc ? rc : grove__buf_add_char(out, ',');
-	}
-	rc = rc ? rc : grove__buf_addf(out,
-				       "\"input\":%llu,\"output\":%llu,\"cacheRead\":%llu,"
-				       "\"cacheWrite\":%llu,\"totalTokens\":%llu,\"cost\":",
-				       (unsigned long long)r->input, (unsigned long long)r->output,
-				       (unsigned long long)r->cache_read,
-				       (unsigned long long)r->cache_write,
-				       (unsigned long long)r->total);
-	rc = rc ? rc : r->has_cost ? grove__json_put_double(out, r->cost)
-				   : grove__buf_add_str(out, "null");
-	if (!rc && r->estimated > 0) {
-		rc = grove__buf_add_str(out, ",\"estimated\":");
-		rc = rc ? rc : grove__json_put_double(out, r->estimated);
-	}
-	return rc ? rc : grove__buf_add_char(out, '}');
+	grove__out_open(o, key, '{');
+	if (r->key)
+		grove__out_string(o, "key", r->key);
+	grove__out_number(o, "input", r->input);
+	grove__out_number(o, "output", r->output);
+	grove__out_number(o, "cacheRead", r->cache_read);
+	grove__out_number(o, "cacheWrite", r->cache_write);
+	grove__out_number(o, "totalTokens", r->total);
+	if (r->has_cost)
+		grove__out_double(o, "cost", r->cost);
+	else
+		grove__out_string(o, "cost", NULL);
+	if (r->estimated > 0)
+		grove__out_double(o, "estimated", r->estimated);
+	grove__out_close(o, '}');
 }
 
-static int put_unpriced(struct grove_buf *out, const struct grove_usage *u)
+static void put_unpriced(struct grove__out *o, const struct grove_usage *u)
 {
-	int rc = grove__buf_add_str(out, ",\"unpriced\":[");
-
-	for (size_t i = 0; i < u->nr_unpriced && !rc; i++) {
+	grove__out_open(o, "unpriced", '[');
+	for (size_t i = 0; i < u->nr_unpriced; i++) {
 		const struct grove_usage_unpriced *x = &u->unpriced[i];
 
-		rc = grove__buf_add_str(out, i ? ",{\"model\":" : "{\"model\":");
-		rc = rc ? rc : grove__json_put_str(out, x->model);
-		rc = rc ? rc : grove__buf_addf(out, ",\"replies\":%llu,\"totalTokens\":%llu}",
-					       (unsigned long long)x->replies,
-					       (unsigned long long)x->total);
+		grove__out_open(o, NULL, '{');
+		grove__out_string(o, "model", x->model);
+		grove__out_number(o, "replies", x->replies);
+		grove__out_number(o, "totalTokens", x->total);
+		grove__out_close(o, '}');
 	}
-	return rc ? rc : grove__buf_add_char(out, ']');
+	grove__out_close(o, ']');
 }
 
 int grove__usage_json(const struct grove_usage *u, struct grove_buf *out)
 {
-	int rc = grove__buf_add_str(out, "{\"totals\":");
+	struct grove__out o;
 
-	rc = rc ? rc : put_row(out, &u->totals.row);
-	rc = rc ? rc : grove__buf_add_str(out, ",\"rows\":[");
-	for (size_t i = 0; i < u->nr && !rc; i++) {
-		rc = i ? grove__buf_add_str(out, ",\n") : 0;
-		rc = rc ? rc : put_row(out, &u->rows[i].row);
+	grove__out_init_buf(&o, out);
+	grove__out_open(&o, NULL, '{');
+	put_row(&o, "totals", &u->totals.row);
+	grove__out_open(&o, "rows", '[');
+	for (size_t i = 0; i < u->nr; i++) {
+		grove__out_newline(&o);
+		put_row(&o, NULL, &u->rows[i].row);
 	}
-	rc = rc ? rc : grove__buf_add_char(out, ']');
-	if (!rc && u->nr_unpriced)
-		rc = put_unpriced(out, u);
-	return rc ? rc : grove__buf_add_char(out, '}');
+	grove__out_close(&o, ']');
+	if (u->nr_unpriced)
+		put_unpriced(&o, u);
+	grove__out_close(&o, '}');
+	return grove__out_finish(&o);
 }

@@ -61,27 +61,11 @@ static int sweeper(struct grove *g, const struct grove__root *root,
 /* The agent would not read what is no JSON, and go by its own values. */
 static int check_settings(struct grove_buf *b)
 {
-	struct grove__json_want want;
-	struct grove__json_line l;
-	enum grove__json_verdict v;
+	int rc = grove__json_document(b, NULL);
 
-	/* a line end is white space, or wrong */
-	for (size_t i = 0; i < b->len; i++)
-		if (b->ptr[i] == '\n')
-			b->ptr[i] = ' ';
-	if (grove__buf_reserve(b, GROVE__JSON_PAD))
-		return GROVE_ENOMEM;
-	grove__json_want_init(&want, NULL, 0);
-	v = grove__json_scan(&want, b->ptr, b->len, true, &l);
-	if (v == JSON_NOMEM)
-		return GROVE_ENOMEM;
-	if (v != JSON_VALUE) {
+	if (rc == 1)
 		grove__buf_clear(b);
-		return 0;
-	}
-	memmove(b->ptr, b->ptr + l.value.off, (size_t)l.value.len);
-	grove__buf_cut(b, (size_t)l.value.len);
-	return 0;
+	return rc < 0 ? rc : 0;
 }
 
 int grove__expiry_of(struct grove *g, const struct grove__root *root, struct grove__expiry *out,

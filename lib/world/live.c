@@ -27,24 +27,6 @@ struct looking {
 	const char *session;                 /* its path, for the story */
 };
 
-/* A whole JSON value, or nothing. */
-static bool whole(struct grove_buf *b, struct grove_slice *value)
-{
-	struct grove__json_want want;
-	struct grove__json_line l;
-
-	for (size_t i = 0; i < b->len; i++)
-		if (b->ptr[i] == '\n')
-			b->ptr[i] = ' ';
-	if (!b->len || grove__buf_reserve(b, GROVE__JSON_PAD))
-		return false;
-	grove__json_want_init(&want, NULL, 0);
-	if (grove__json_scan(&want, b->ptr, b->len, true, &l) != JSON_VALUE)
-		return false;
-	*value = grove__slice(b->ptr + l.value.off, (size_t)l.value.len);
-	return true;
-}
-
 static bool at_work(const struct grove__live_check *note)
 {
 	int64_t began;
@@ -60,13 +42,13 @@ static int look_at(void *payload, const char *name)
 	struct looking *l = payload;
 	struct grove_buf text = GROVE_BUF_INIT, session = GROVE_BUF_INIT;
 	struct grove__live_check note = { .since = GROVE_NO_TIME };
-	struct grove_slice value;
 	size_t len = l->path.len;
 	int rc = 0;
 
 	if (!grove__buf_addf(&l->path, "/%s", name) &&
-	    !grove__sys_read_small(l->path.ptr, NOTE_MAX, &text, NULL) && whole(&text, &value) &&
-	    l->dialect->live_note(name, value, &note, &session) &&
+	    !grove__sys_read_small(l->path.ptr, NOTE_MAX, &text, NULL) &&
+	    !grove__json_document(&text, NULL) &&
+	    l->dialect->live_note(name, grove__buf_slice(&text), &note, &session) &&
 	    grove__slice_eq(grove__buf_slice(&session), l->id) && at_work(&note))
 		rc = grove__fail(l->d, GROVE_ECONFLICT, l->session,
 				 "%s works on the session (process %lld)", l->dialect->name,

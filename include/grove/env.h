@@ -18,6 +18,9 @@ extern "C" {
  */
 struct grove;
 
+/* A kind of store: <grove/sys.h>. */
+struct grove_store_type;
+
 struct grove_options {
 	size_t size;
 	const char *cwd;             /* NULL: the process's */
@@ -44,6 +47,9 @@ struct grove_options {
 	 * $XDG_CACHE_HOME or ~/.cache; "": nothing is kept.
 	 */
 	const char *cache;
+	/* Kinds of stores of your own: see <grove/sys.h>. The array itself is copied. */
+	const struct grove_store_type *store_types;
+	size_t nr_store_types;
 };
 
 /* `opt` may be NULL. GROVE_EINVAL for a store or dialect that is not known. */

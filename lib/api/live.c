@@ -117,7 +117,9 @@ static int lease(struct grove_session *s, const char *owner, int64_t ms, struct 
 	if (!rc && (s->held || !s->log))
 		rc = grove__fail(d, GROVE_ENOTSUP, s->at.path, "nothing of the session is stored yet");
 	if (!rc)
-		rc = grove__log_lease(s->log, owner, ms, &held, d);
+		rc = ms > 0 ? grove__log_lease_take(s->log, owner, ms, &held, d)
+		   : ms ? grove__log_lease_get(s->log, &held, d)
+			: grove__log_lease_release(s->log, d);
 	if (!rc)
 		grove__sized_give(out, &held, sizeof(held));
 	return rc;

@@ -31,7 +31,7 @@ int grove_store_init(struct grove *g, const char *store)
 
 	grove__fail_clear(&d);
 	rc = grove__world_store_url(g, store, &url) ? grove__fail_nomem(&d)
-					      : grove__store_init(url.ptr, &d);
+					      : grove__store_init(&g->store_types, url.ptr, &d);
 	grove__buf_release(&url);
 	return grove__api_told(g, rc, &d);
 }
@@ -45,7 +45,7 @@ int grove_store_upgrade(struct grove *g, const char *store, unsigned *from, unsi
 
 	grove__fail_clear(&d);
 	rc = grove__world_store_url(g, store, &url) ? grove__fail_nomem(&d)
-					      : grove__store_upgrade(url.ptr, &a, &b, &d);
+					      : grove__store_upgrade(&g->store_types, url.ptr, &a, &b, &d);
 	if (from)
 		*from = a;
 	if (to)

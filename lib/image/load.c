@@ -1052,7 +1052,7 @@ int grove__image_load(struct grove__image *im, struct grove_log *log, const char
 	if (rc)
 		return rc;
 	im->torn = false;
-	ld.keep = st.far && !im->next && st.bytes <= TEXT_MAX &&
+	ld.keep = st.remote && !im->next && st.bytes <= TEXT_MAX &&
 		  !grove__buf_reserve(&im->text, (size_t)(st.bytes + st.tail) + GROVE__JSON_PAD);
 	im->next = UINT64_MAX;
 	ld.end = ld.pos >= ld.until;

@@ -120,7 +120,7 @@ static int take_lease_along(const struct grove_lease *held, struct grove_log *lo
 {
 	int64_t left = held->until - grove__sys_now_ms();
 	struct grove_lease now;
-	int rc = *held->owner && left > 0 ? grove__log_lease(log, held->owner, left, &now, d) : 0;
+	int rc = *held->owner && left > 0 ? grove__log_lease_take(log, held->owner, left, &now, d) : 0;
 
 	/* another was faster: from here on it is as after any other takeover */
 	return rc == GROVE_ECONFLICT ? 0 : rc;
@@ -134,7 +134,7 @@ static int go_over(struct grove_session *s, struct grove__where *to, struct grov
 	struct grove_lease held = { .number = 0 };
 	struct grove_log *log;
 	bool own = s->at.own_store;
-	int rc = grove__log_lease(s->log, "", -1, &held, d);
+	int rc = grove__log_lease_get(s->log, &held, d);
 
 	if (!rc || rc == GROVE_ENOTSUP)
 		rc = grove__store_rename(s->at.store, &from, &key, d);

@@ -125,8 +125,12 @@ int grove__jsonl_rewrite(struct grove_log *l, grove_line_fn *next, void *payload
 int grove__jsonl_temp_name(const char *path, struct grove_buf *out);
 
 /* jsonl_lease.c */
-int grove__jsonl_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
-		       struct grove_detail *d);
+int grove__jsonl_lease_take(struct grove_log *l, const char *owner, int64_t ms,
+			    struct grove_lease *out, struct grove_detail *d);
+int grove__jsonl_lease_renew(struct grove_log *l, int64_t ms, struct grove_lease *out,
+			     struct grove_detail *d);
+int grove__jsonl_lease_release(struct grove_log *l, struct grove_detail *d);
+int grove__jsonl_lease_get(struct grove_log *l, struct grove_lease *out, struct grove_detail *d);
 /*
  * May this handle write? GROVE_ECONFLICT while another has the right. Under the
  * file's lock, after a look at the file and before anything is written.

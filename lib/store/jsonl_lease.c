@@ -273,7 +273,10 @@ int grove__jsonl_may_write(struct jsonl_log *log, struct grove_detail *d)
 
 enum { STEP_DONE, STEP_WAIT };
 
-/* One step under the locks: what there is to do, or STEP_WAIT and then once more. */
+/*
+ * One step under the locks: take it (owner), hold on to it (NULL) or, for no time,
+ * give it back; or STEP_WAIT, and then once more.
+ */
 static int step(struct jsonl_log *log, const char *owner, int64_t ms, bool waited,
 		struct grove_lease *held, const struct grove__sys_stat *st, struct grove_detail *d)
 {
@@ -288,6 +291,8 @@ static int step(struct jsonl_log *log, const char *owner, int64_t ms, bool waite
 		log->lease.number = 0;
 		return STEP_DONE;
 	}
+	if (ms && !mine && !owner)
+		return grove__log_lease_lost(held, log->lease.number, log->path, d);
 	if (ms && !mine && is_taken(held) && strcmp(held->owner, owner))
 		return grove__log_lease_refused(held, 0, log->path, d);
 	if (none || (!held->number && !waited)) {
@@ -295,6 +300,8 @@ static int step(struct jsonl_log *log, const char *owner, int64_t ms, bool waite
 		return err ? grove__fail_sys(d, err, log->lease_path, "cannot lease") : STEP_WAIT;
 	}
 	if (ms) {
+		if (!owner)
+			owner = held->owner;
 		memcpy(next.owner, owner, strlen(owner) + 1);
 		next.until = ms < UNTIL_MAX - now ? now + ms : UNTIL_MAX;
 	}
@@ -310,8 +317,9 @@ static int step(struct jsonl_log *log, const char *owner, int64_t ms, bool waite
 	return STEP_DONE;
 }
 
-static int look_only(struct jsonl_log *log, struct grove_lease *out, struct grove_detail *d)
+int grove__jsonl_lease_get(struct grove_log *l, struct grove_lease *out, struct grove_detail *d)
 {
+	struct jsonl_log *log = grove__jsonl_log(l);
 	int err;
 
 	pthread_mutex_lock(&log->lock);
@@ -323,16 +331,14 @@ static int look_only(struct jsonl_log *log, struct grove_lease *out, struct grov
 				     : 0;
 }
 
-int grove__jsonl_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
-		       struct grove_detail *d)
+static int move_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+		      struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
 	struct grove__sys_stat st;
 	bool waited = false;
 	int fd = -1, err, rc;
 
-	if (ms < 0)
-		return look_only(log, out, d);
 	if (!log->writable)
 		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
 	rc = grove__jsonl_inside(grove__jsonl_store(l->store), log->path, d);
@@ -356,6 +362,25 @@ int grove__jsonl_lease(struct grove_log *l, const char *owner, int64_t ms, struc
 			return rc;
 		grove__sys_wait_fd(-1, ANNOUNCE_MS);
 	}
+}
+
+int grove__jsonl_lease_take(struct grove_log *l, const char *owner, int64_t ms,
+			    struct grove_lease *out, struct grove_detail *d)
+{
+	return move_lease(l, owner, ms, out, d);
+}
+
+int grove__jsonl_lease_renew(struct grove_log *l, int64_t ms, struct grove_lease *out,
+			     struct grove_detail *d)
+{
+	return move_lease(l, NULL, ms, out, d);
+}
+
+int grove__jsonl_lease_release(struct grove_log *l, struct grove_detail *d)
+{
+	struct grove_lease now;
+
+	return move_lease(l, NULL, 0, &now, d);
 }
 
 /* ----------------------------------------------------------------- for movers */

@@ -78,7 +78,7 @@ int grove__log_append_on(struct grove_log *log, const struct grove_record *rec, 
 	for (size_t i = 0; i < nr; i++)
 		if (has_lf(rec[i].line))
 			return two_lines(d);
-	if (base != GROVE_ANY_BASE && log->ops->version >= 4 && log->ops->append_on)
+	if (base != GROVE_ANY_BASE && log->ops->append_on)
 		return log->ops->append_on(log, rec, nr, expect, base, sync, out, d);
 	/* a change between the two is not seen */
 	rc = grove__log_same_base(log, base, d);
@@ -126,9 +126,8 @@ static int next_checked(void *payload, struct grove_record *rec)
 int grove__log_cut(struct grove_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		   struct grove_detail *d)
 {
-	/* the table of an older store ends before this slot, or the next ones */
-	return log->ops->version >= 2 && log->ops->cut ? log->ops->cut(log, pos, expect, sync, d)
-						       : grove__store_cannot(d, log->ops, "cut a log off");
+	return log->ops->cut ? log->ops->cut(log, pos, expect, sync, d)
+			     : grove__store_cannot(d, log->ops, "cut a log off");
 }
 
 int grove__log_rewrite(struct grove_log *log, grove_line_fn *next, void *payload, uint64_t expect,
@@ -154,15 +153,10 @@ int grove__log_meta_put(struct grove_log *log, const char *name, struct grove_sl
 				  : grove__store_cannot(d, log->ops, "keep values with a log");
 }
 
-/* ------------------------------------------------------- since version 3 */
-
-/* The slot, if the table of the store reaches that far. */
-#define SLOT3(ops, slot) ((ops)->version >= 3 ? (ops)->slot : NULL)
-
 bool grove__log_has_update(const struct grove_log *log)
 {
 	log = grove__store_traced(log);
-	return SLOT3(log->ops, update) != NULL;
+	return log->ops->update != NULL;
 }
 
 int grove__log_update(struct grove_log *log, uint64_t pos, struct grove_slice was,
@@ -171,34 +165,63 @@ int grove__log_update(struct grove_log *log, uint64_t pos, struct grove_slice wa
 {
 	if (has_lf(rec->line))
 		return two_lines(d);
-	return SLOT3(log->ops, update) ? log->ops->update(log, pos, was, rec, kind, sync, d)
+	return log->ops->update ? log->ops->update(log, pos, was, rec, kind, sync, d)
 				       : grove__store_cannot(d, log->ops, "update a line");
 }
 
 bool grove__log_has_changes(const struct grove_log *log)
 {
 	log = grove__store_traced(log);
-	return SLOT3(log->ops, changes) != NULL;
+	return log->ops->changes != NULL;
 }
 
 int grove__log_changes(struct grove_log *log, uint64_t since, grove_change_fn *fn, void *payload,
 		       struct grove_detail *d)
 {
-	return SLOT3(log->ops, changes) ? log->ops->changes(log, since, fn, payload, d)
+	return log->ops->changes ? log->ops->changes(log, since, fn, payload, d)
 					: grove__store_cannot(d, log->ops, "tell changes");
 }
 
-int grove__log_lease(struct grove_log *log, const char *owner, int64_t ms, struct grove_lease *out,
-		     struct grove_detail *d)
+static int no_leases(const struct grove_log *log, struct grove_detail *d)
+{
+	return grove__store_cannot(d, log->ops, "lease a log");
+}
+
+int grove__log_lease_take(struct grove_log *log, const char *owner, int64_t ms,
+			  struct grove_lease *out, struct grove_detail *d)
 {
 	size_t n = strlen(owner);
 
 	memset(out, 0, sizeof(*out));
-	if (n > GROVE_LEASE_OWNER_MAX || (!n && ms > 0))
+	if (!n || n > GROVE_LEASE_OWNER_MAX)
 		return grove__fail(d, GROVE_EINVAL, NULL, "the owner of a lease has 1 to %d bytes",
 				   GROVE_LEASE_OWNER_MAX);
-	return SLOT3(log->ops, lease) ? log->ops->lease(log, owner, ms, out, d)
-				      : grove__store_cannot(d, log->ops, "lease a log");
+	return log->ops->lease_take ? log->ops->lease_take(log, owner, ms, out, d) : no_leases(log, d);
+}
+
+int grove__log_lease_renew(struct grove_log *log, int64_t ms, struct grove_lease *out,
+			   struct grove_detail *d)
+{
+	memset(out, 0, sizeof(*out));
+	return log->ops->lease_renew ? log->ops->lease_renew(log, ms, out, d) : no_leases(log, d);
+}
+
+int grove__log_lease_release(struct grove_log *log, struct grove_detail *d)
+{
+	return log->ops->lease_release ? log->ops->lease_release(log, d) : no_leases(log, d);
+}
+
+int grove__log_lease_get(struct grove_log *log, struct grove_lease *out, struct grove_detail *d)
+{
+	memset(out, 0, sizeof(*out));
+	return log->ops->lease_get ? log->ops->lease_get(log, out, d) : no_leases(log, d);
+}
+
+int grove__log_lease_lost(const struct grove_lease *held, uint64_t mine, const char *path,
+			  struct grove_detail *d)
+{
+	return mine ? grove__log_lease_refused(held, mine, path, d)
+		    : grove__fail(d, GROVE_ECONFLICT, path, "this handle has no lease to renew");
 }
 
 int grove__log_lease_refused(const struct grove_lease *held, uint64_t mine, const char *path,
@@ -246,13 +269,13 @@ static int ask_again(struct grove_log *log, const struct grove_log_stat *seen, i
 int grove__log_wait(struct grove_log *log, const struct grove_log_stat *seen, int64_t ms, int wake,
 		    struct grove_detail *d)
 {
-	return SLOT3(log->ops, wait) ? log->ops->wait(log, seen, ms, wake, d)
+	return log->ops->wait ? log->ops->wait(log, seen, ms, wake, d)
 				     : ask_again(log, seen, ms, wake, d);
 }
 
 int grove__log_ancestors(struct grove_log *log, struct grove_slice id, grove_record_fn *fn,
 			 void *payload, struct grove_detail *d)
 {
-	return SLOT3(log->ops, ancestors) ? log->ops->ancestors(log, id, fn, payload, d)
+	return log->ops->ancestors ? log->ops->ancestors(log, id, fn, payload, d)
 					  : grove__store_cannot(d, log->ops, "find parents");
 }

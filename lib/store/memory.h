@@ -96,8 +96,12 @@ int grove__memory_update(struct grove_log *l, uint64_t pos, struct grove_slice w
 			 enum grove_sync sync, struct grove_detail *d);
 int grove__memory_changes(struct grove_log *l, uint64_t since, grove_change_fn *fn, void *payload,
 			  struct grove_detail *d);
-int grove__memory_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
-			struct grove_detail *d);
+int grove__memory_lease_take(struct grove_log *l, const char *owner, int64_t ms,
+			     struct grove_lease *out, struct grove_detail *d);
+int grove__memory_lease_renew(struct grove_log *l, int64_t ms, struct grove_lease *out,
+			      struct grove_detail *d);
+int grove__memory_lease_release(struct grove_log *l, struct grove_detail *d);
+int grove__memory_lease_get(struct grove_log *l, struct grove_lease *out, struct grove_detail *d);
 int grove__memory_ancestors(struct grove_log *l, struct grove_slice id, grove_record_fn *fn,
 			    void *payload, struct grove_detail *d);
 

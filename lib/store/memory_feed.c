@@ -133,8 +133,9 @@ int grove__memory_may_write(const struct memory_log *log, struct grove_detail *d
 	return grove__log_lease_refused(held, log->lease, NULL, d);
 }
 
-int grove__memory_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
-			struct grove_detail *d)
+/* Take it (owner), hold on to it (NULL) or, for no time, give it back. */
+static int move_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+		      struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 	struct memory_log *log = grove__memory_log(l);
@@ -143,7 +144,7 @@ int grove__memory_lease(struct grove_log *l, const char *owner, int64_t ms, stru
 	bool mine;
 	int rc = 0;
 
-	if (ms >= 0 && !log->writable)
+	if (!log->writable)
 		return grove__fail(d, GROVE_EACCESS, NULL, "opened for reading only");
 	grove__memory_lock(m);
 	mine = log->lease && held->number == log->lease;
@@ -151,17 +152,47 @@ int grove__memory_lease(struct grove_log *l, const char *owner, int64_t ms, stru
 		if (mine)
 			*held = (struct grove_lease){ .number = held->number };
 		log->lease = 0;
-	} else if (ms > 0) {
-		if (!mine && *held->owner && held->until > now && strcmp(held->owner, owner)) {
-			rc = grove__log_lease_refused(held, 0, NULL, d);
-		} else {
-			log->lease = held->number += !mine;
+	} else if (!mine && !owner) {
+		rc = grove__log_lease_lost(held, log->lease, NULL, d);
+	} else if (!mine && *held->owner && held->until > now && strcmp(held->owner, owner)) {
+		rc = grove__log_lease_refused(held, 0, NULL, d);
+	} else {
+		log->lease = held->number += !mine;
+		if (owner)
 			memcpy(held->owner, owner, strlen(owner) + 1);
-			held->until = now + ms;
-		}
+		held->until = now + ms;
 	}
 	*out = *held;
 	return grove__memory_unlock(m, rc);
+}
+
+int grove__memory_lease_take(struct grove_log *l, const char *owner, int64_t ms,
+			     struct grove_lease *out, struct grove_detail *d)
+{
+	return move_lease(l, owner, ms, out, d);
+}
+
+int grove__memory_lease_renew(struct grove_log *l, int64_t ms, struct grove_lease *out,
+			      struct grove_detail *d)
+{
+	return move_lease(l, NULL, ms, out, d);
+}
+
+int grove__memory_lease_release(struct grove_log *l, struct grove_detail *d)
+{
+	struct grove_lease now;
+
+	return move_lease(l, NULL, 0, &now, d);
+}
+
+int grove__memory_lease_get(struct grove_log *l, struct grove_lease *out, struct grove_detail *d)
+{
+	struct memory_store *m = grove__memory_store(l->store);
+
+	(void)d;
+	grove__memory_lock(m);
+	*out = grove__memory_log(l)->shelf->lease;
+	return grove__memory_unlock(m, 0);
 }
 
 /* --------------------------------------------------------------- ancestors */

@@ -314,8 +314,8 @@ struct sql_appending {
 struct sql_leasing {
 	struct sql_work work;
 	struct sql_log *log;
-	const char *owner;
-	int64_t ms;
+	const char *owner;         /* NULL: whoever has it, if that is us */
+	int64_t ms;                /* 0: give it back */
 	struct grove_lease held;   /* how it stands now */
 	uint64_t announced;        /* the number that is in the row already, 0: none */
 };
@@ -552,8 +552,12 @@ void grove__sql_claim(struct sql_leasing *k, const struct sql_end *e, bool anoth
 
 int grove__sql_changes(struct grove_log *l, uint64_t since, grove_change_fn *fn, void *payload,
 		       struct grove_detail *d);
-int grove__sql_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
-		     struct grove_detail *d);
+int grove__sql_lease_take(struct grove_log *l, const char *owner, int64_t ms,
+			  struct grove_lease *out, struct grove_detail *d);
+int grove__sql_lease_renew(struct grove_log *l, int64_t ms, struct grove_lease *out,
+			   struct grove_detail *d);
+int grove__sql_lease_release(struct grove_log *l, struct grove_detail *d);
+int grove__sql_lease_get(struct grove_log *l, struct grove_lease *out, struct grove_detail *d);
 int grove__sql_ancestors(struct grove_log *l, struct grove_slice id, grove_record_fn *fn,
 			 void *payload, struct grove_detail *d);
 

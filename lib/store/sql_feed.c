@@ -122,6 +122,8 @@ int grove__sql_judge_lease(const struct sql_conn *c, const struct sql_leasing *k
 	uint64_t number = __atomic_load_n(&k->log->lease, __ATOMIC_ACQUIRE);
 
 	*mine = number && e->lease.number == number;
+	if (k->ms && !*mine && !k->owner)
+		return grove__log_lease_lost(&e->lease, number, c->where, d);
 	if (k->ms && !*mine && is_held(e) && strcmp(e->lease.owner, k->owner))
 		return grove__log_lease_refused(&e->lease, 0, c->where, d);
 	return 0;
@@ -130,7 +132,8 @@ int grove__sql_judge_lease(const struct sql_conn *c, const struct sql_leasing *k
 void grove__sql_claim(struct sql_leasing *k, const struct sql_end *e, bool another)
 {
 	k->held = e->lease;
-	memcpy(k->held.owner, k->owner, strlen(k->owner) + 1);
+	if (k->owner)
+		memcpy(k->held.owner, k->owner, strlen(k->owner) + 1);
 	k->held.number += another;
 	k->held.until = e->now + k->ms;
 }
@@ -204,22 +207,50 @@ static int lease(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 	return rc ? rc : c->driver->transaction(c, w, move_lease, d);
 }
 
-int grove__sql_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
-		     struct grove_detail *d)
+static int change_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+			struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
-	uint64_t had = __atomic_load_n(&grove__sql_log(l)->lease, __ATOMIC_ACQUIRE);
-	struct sql_leasing k = { .work = { .fn = ms < 0 ? look_at_lease : lease,
-					   .mode = ms < 0 ? SQL_ONE : SQL_OWN },
-				 .log = grove__sql_log(l), .owner = owner, .ms = ms };
+	struct sql_log *log = grove__sql_log(l);
+	uint64_t had = __atomic_load_n(&log->lease, __ATOMIC_ACQUIRE);
+	struct sql_leasing k = { .work = { .fn = lease, .mode = SQL_OWN }, .log = log, .owner = owner,
+				 .ms = ms };
 	int rc;
 
-	if (ms >= 0 && !k.log->writable)
+	if (!log->writable)
 		return grove__sql_read_only(d);
 	rc = grove__sql_gone(s, s->driver->work(s, &k.work, d), d);
 	*out = k.held;
-	if (ms >= 0)
-		set_number(&k, rc ? had : ms ? k.held.number : 0);
+	set_number(&k, rc ? had : ms ? k.held.number : 0);
+	return rc;
+}
+
+int grove__sql_lease_take(struct grove_log *l, const char *owner, int64_t ms,
+			  struct grove_lease *out, struct grove_detail *d)
+{
+	return change_lease(l, owner, ms, out, d);
+}
+
+int grove__sql_lease_renew(struct grove_log *l, int64_t ms, struct grove_lease *out,
+			   struct grove_detail *d)
+{
+	return change_lease(l, NULL, ms, out, d);
+}
+
+int grove__sql_lease_release(struct grove_log *l, struct grove_detail *d)
+{
+	struct grove_lease now;
+
+	return change_lease(l, NULL, 0, &now, d);
+}
+
+int grove__sql_lease_get(struct grove_log *l, struct grove_lease *out, struct grove_detail *d)
+{
+	struct sql_store *s = grove__sql_store(l->store);
+	struct sql_leasing k = { .work = { .fn = look_at_lease }, .log = grove__sql_log(l) };
+	int rc = grove__sql_gone(s, s->driver->work(s, &k.work, d), d);
+
+	*out = k.held;
 	return rc;
 }
 

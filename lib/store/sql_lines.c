@@ -124,7 +124,7 @@ int grove__sql_stat(struct grove_log *l, struct grove_log_stat *out, struct grov
 	out->tail = k.end.tail;
 	out->bytes = grove__sql_bytes_in(&k.end);
 	out->base = k.end.base;
-	out->far = s->driver->remote;
+	out->remote = s->driver->remote;
 	out->generation = k.end.generation;
 	out->mtime_ms = k.end.changed;
 	out->mtime_ns = k.end.changed * 1000000;

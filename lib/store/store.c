@@ -3,6 +3,8 @@
  */
 #include "store/store.h"
 
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -25,7 +27,91 @@ static bool has_scheme(const char *url)
 	return p > url + 1 && *p == ':';
 }
 
-int grove__store_open(struct grove_store **out, const char *url, struct grove_detail *d)
+/* ----------------------------------------------- kinds that a host brings */
+
+static bool scheme_ok(const char *scheme)
+{
+	const char *p = scheme;
+
+	while ((*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9'))
+		p++;
+	if (p < scheme + 2 || *p)
+		return false;
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++)
+		if (!strncmp(schemes[i].scheme, scheme, strlen(scheme)) &&
+		    schemes[i].scheme[strlen(scheme)] == ':')
+			return false;
+	return true;
+}
+
+static int take_type(struct grove_store_type *out, const void *given, size_t size,
+		     struct grove_detail *d)
+{
+	memset(out, 0, sizeof(*out));
+	memcpy(out, given, size < sizeof(*out) ? size : sizeof(*out));
+	if (!out->scheme || !scheme_ok(out->scheme))
+		return grove__fail(d, GROVE_EINVAL, NULL, "not a scheme for a store: %.60s",
+				   out->scheme ? out->scheme : "(none)");
+	return out->open ? 0 : grove__fail(d, GROVE_EINVAL, NULL, "a type of store that cannot be opened");
+}
+
+int grove__store_types_take(struct grove__store_types *t, const struct grove_store_type *list,
+			    size_t nr, struct grove_detail *d)
+{
+	/* a caller's struct may be older, and so may the distance from one to the next */
+	size_t size = nr ? list->size : 0;
+	int rc = 0;
+
+	memset(t, 0, sizeof(*t));
+	if (!nr)
+		return 0;
+	if (size < offsetof(struct grove_store_type, payload) + sizeof(list->payload))
+		return grove__fail(d, GROVE_EINVAL, NULL, "a type of store without its size");
+	t->list = calloc(nr, sizeof(*t->list));
+	if (!t->list)
+		return grove__fail_nomem(d);
+	for (; t->nr < nr && !rc; t->nr++)
+		rc = take_type(&t->list[t->nr], (const char *)list + t->nr * size, size, d);
+	return rc;
+}
+
+void grove__store_types_release(struct grove__store_types *t)
+{
+	free(t->list);
+	memset(t, 0, sizeof(*t));
+}
+
+/* Can the library work with that table at all? */
+static int check_ops(const struct grove_store_ops *o, const char *scheme, struct grove_detail *d)
+{
+	if (o && o->version >= 1 && o->name && o->open && o->close_log && o->stat && o->read &&
+	    o->fetch && o->append && o->list && o->close)
+		return 0;
+	return grove__fail(d, GROVE_EINVAL, NULL, "the %.60s store lacks slots that every store has",
+			   scheme);
+}
+
+static int open_type(const struct grove_store_type *t, struct grove_store **out, const char *url,
+		     struct grove_detail *d)
+{
+	int rc;
+
+	grove__fail_clear(d);
+	rc = t->open(t->payload, url, out, d);
+	if (!rc)
+		rc = *out && (*out)->url ? check_ops((*out)->ops, t->scheme, d)
+			  : grove__fail(d, GROVE_EINVAL, NULL, "the %.60s store opened nothing", t->scheme);
+	else if (d && d->code != rc)
+		grove__fail(d, rc, NULL, "the %.60s store cannot be opened", t->scheme);
+	if (rc)
+		*out = NULL;
+	return rc;
+}
+
+/* -------------------------------------------------------------- open, close */
+
+int grove__store_open_of(const struct grove__store_types *types, struct grove_store **out,
+			 const char *url, struct grove_detail *d)
 {
 	*out = NULL;
 	if (!*url)
@@ -36,16 +122,28 @@ int grove__store_open(struct grove_store **out, const char *url, struct grove_de
 		if (!strncmp(url, schemes[i].scheme, n))
 			return schemes[i].open(out, url + n, d);
 	}
+	for (size_t i = 0; types && i < types->nr; i++) {
+		size_t n = strlen(types->list[i].scheme);
+
+		if (!strncmp(url, types->list[i].scheme, n) && url[n] == ':')
+			return open_type(&types->list[i], out, url, d);
+	}
 	if (has_scheme(url))
 		return grove__fail(d, GROVE_EINVAL, NULL,
 				   "unknown kind of store (use file:DIR, sqlite:PATH, mysql://… or memory:)");
 	return grove__store_jsonl_open(out, url, d);
 }
 
-int grove__store_init(const char *url, struct grove_detail *d)
+int grove__store_open(struct grove_store **out, const char *url, struct grove_detail *d)
+{
+	return grove__store_open_of(NULL, out, url, d);
+}
+
+int grove__store_init(const struct grove__store_types *types, const char *url,
+		      struct grove_detail *d)
 {
 	struct grove_store *st;
-	int rc = grove__store_open(&st, url, d);
+	int rc = grove__store_open_of(types, &st, url, d);
 
 	if (!rc && st->ops->init)
 		rc = st->ops->init(st, d);
@@ -53,10 +151,11 @@ int grove__store_init(const char *url, struct grove_detail *d)
 	return rc;
 }
 
-int grove__store_upgrade(const char *url, unsigned *from, unsigned *to, struct grove_detail *d)
+int grove__store_upgrade(const struct grove__store_types *types, const char *url, unsigned *from,
+			 unsigned *to, struct grove_detail *d)
 {
 	struct grove_store *st;
-	int rc = grove__store_open(&st, url, d);
+	int rc = grove__store_open_of(types, &st, url, d);
 
 	*from = *to = 0;
 	if (!rc && st->ops->upgrade)
@@ -85,9 +184,7 @@ int grove__store_list(struct grove_store *st, const char *project, grove_key_fn 
 int grove__store_list_subs(struct grove_store *st, const char *project, grove_key_fn *fn,
 			   void *payload, struct grove_detail *d)
 {
-	return st->ops->version >= 2 && st->ops->list_subs
-		       ? st->ops->list_subs(st, project, fn, payload, d)
-		       : 0;
+	return st->ops->list_subs ? st->ops->list_subs(st, project, fn, payload, d) : 0;
 }
 
 int grove__store_remove(struct grove_store *st, const struct grove_key *key, struct grove_detail *d)

@@ -19,14 +19,30 @@
  * something is stored.
  */
 int grove__store_open(struct grove_store **out, const char *url, struct grove_detail *d);
+
+/* The kinds of store that a host brings, besides grove's own. */
+struct grove__store_types {
+	struct grove_store_type *list;
+	size_t nr;
+};
+
+/* Copy what a host gave. GROVE_EINVAL for a type that can never be used. */
+int grove__store_types_take(struct grove__store_types *t, const struct grove_store_type *list,
+			    size_t nr, struct grove_detail *d);
+void grove__store_types_release(struct grove__store_types *t);
+/* grove__store_open() that knows these types, too; NULL: none. */
+int grove__store_open_of(const struct grove__store_types *types, struct grove_store **out,
+			 const char *url, struct grove_detail *d);
 void grove__store_close(struct grove_store *st);
 /*
  * Make what the store needs, if it is not there yet; bring the tables of a
  * database up to date (from and to which version; 0: it has none). Both are
  * harmless when there is nothing to do.
  */
-int grove__store_init(const char *url, struct grove_detail *d);
-int grove__store_upgrade(const char *url, unsigned *from, unsigned *to, struct grove_detail *d);
+int grove__store_init(const struct grove__store_types *types, const char *url,
+		      struct grove_detail *d);
+int grove__store_upgrade(const struct grove__store_types *types, const char *url, unsigned *from,
+			 unsigned *to, struct grove_detail *d);
 
 int grove__store_list(struct grove_store *st, const char *project, grove_key_fn *fn,
 		      void *payload, struct grove_detail *d);
@@ -80,8 +96,12 @@ int grove__log_changes(struct grove_log *log, uint64_t since, grove_change_fn *f
 bool grove__log_has_changes(const struct grove_log *log);
 /* Can one line be updated? Else the log has to be rewritten. */
 bool grove__log_has_update(const struct grove_log *log);
-int grove__log_lease(struct grove_log *log, const char *owner, int64_t ms, struct grove_lease *out,
-		     struct grove_detail *d);
+int grove__log_lease_take(struct grove_log *log, const char *owner, int64_t ms,
+			  struct grove_lease *out, struct grove_detail *d);
+int grove__log_lease_renew(struct grove_log *log, int64_t ms, struct grove_lease *out,
+			   struct grove_detail *d);
+int grove__log_lease_release(struct grove_log *log, struct grove_detail *d);
+int grove__log_lease_get(struct grove_log *log, struct grove_lease *out, struct grove_detail *d);
 int grove__log_wait(struct grove_log *log, const struct grove_log_stat *seen, int64_t ms, int wake,
 		    struct grove_detail *d);
 int grove__log_ancestors(struct grove_log *log, struct grove_slice id, grove_record_fn *fn,
@@ -92,6 +112,9 @@ enum grove_change_kind grove__store_value_kind(const char *name);
 int grove__log_lease_refused(const struct grove_lease *held, uint64_t mine, const char *path,
 			 struct grove_detail *d);
 
+/* What they say when the handle has no lease to renew (any more). */
+int grove__log_lease_lost(const struct grove_lease *held, uint64_t mine, const char *path,
+			  struct grove_detail *d);
 /* What they say when the base is another: GROVE_ECONFLICT. */
 int grove__log_base_moved(const char *path, struct grove_detail *d);
 

@@ -197,14 +197,43 @@ static int trace_changes(struct grove_log *l, uint64_t since, grove_change_fn *f
 	return rc;
 }
 
-static int trace_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
-		       struct grove_detail *d)
+static int tell_lease(struct grove_log *l, const char *what, const char *owner, int64_t ms, int rc,
+		      const struct grove_lease *out)
 {
-	int rc = grove__log_lease(log_of(l)->inner, owner, ms, out, d);
-
-	tell(store_of(l->store), "lease", "%s owner=%.100s ms=%lld -> %d number=%llu", log_of(l)->key,
+	tell(store_of(l->store), what, "%s owner=%.100s ms=%lld -> %d number=%llu", log_of(l)->key,
 	     owner, (long long)ms, rc, (unsigned long long)out->number);
 	return rc;
+}
+
+static int trace_lease_take(struct grove_log *l, const char *owner, int64_t ms,
+			    struct grove_lease *out, struct grove_detail *d)
+{
+	int rc = grove__log_lease_take(log_of(l)->inner, owner, ms, out, d);
+
+	return tell_lease(l, "lease_take", owner, ms, rc, out);
+}
+
+static int trace_lease_renew(struct grove_log *l, int64_t ms, struct grove_lease *out,
+			     struct grove_detail *d)
+{
+	int rc = grove__log_lease_renew(log_of(l)->inner, ms, out, d);
+
+	return tell_lease(l, "lease_renew", out->owner, ms, rc, out);
+}
+
+static int trace_lease_release(struct grove_log *l, struct grove_detail *d)
+{
+	int rc = grove__log_lease_release(log_of(l)->inner, d);
+
+	tell(store_of(l->store), "lease_release", "%s -> %d", log_of(l)->key, rc);
+	return rc;
+}
+
+static int trace_lease_get(struct grove_log *l, struct grove_lease *out, struct grove_detail *d)
+{
+	int rc = grove__log_lease_get(log_of(l)->inner, out, d);
+
+	return tell_lease(l, "lease_get", out->owner, 0, rc, out);
 }
 
 static int trace_wait(struct grove_log *l, const struct grove_log_stat *seen, int64_t ms, int wake,
@@ -337,7 +366,10 @@ static const struct grove_store_ops trace_ops = {
 	.cut = trace_cut,
 	.update = trace_update,
 	.changes = trace_changes,
-	.lease = trace_lease,
+	.lease_take = trace_lease_take,
+	.lease_renew = trace_lease_renew,
+	.lease_release = trace_lease_release,
+	.lease_get = trace_lease_get,
 	.wait = trace_wait,
 	.ancestors = trace_ancestors,
 	.remove = trace_remove,

@@ -79,7 +79,7 @@ int grove__world_store(struct grove *g, const char *url, struct grove_store **ou
 		       struct grove_detail *d)
 {
 	struct grove_store *inner;
-	int rc = grove__store_open(&inner, url, d);
+	int rc = grove__store_open_of(&g->store_types, &inner, url, d);
 
 	*out = inner;
 	if (!rc)
@@ -325,6 +325,9 @@ static int take_options(struct grove *g, const struct grove_options *opt, struct
 			return grove__fail(d, GROVE_EINVAL, NULL, "no dialect named %.100s",
 					   opt->dialect);
 	}
+	rc = grove__store_types_take(&g->store_types, opt->store_types, opt->nr_store_types, d);
+	if (rc)
+		return rc;
 	store = g->env.getenv(g->env.getenv_payload, "GROVE_STORE");
 	g->given = opt->nr_stores || (store && *store);
 	for (size_t i = 0; i < opt->nr_stores && !rc; i++)
@@ -358,6 +361,7 @@ void grove__world_release(struct grove *g)
 	free(g->roots);
 	free(g->home);
 	free(g->cache);
+	grove__store_types_release(&g->store_types);
 	free(g->cwd);
 	free(g->tty);
 	grove__hidden_release(g);

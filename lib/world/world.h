@@ -34,6 +34,7 @@ struct grove {
 	struct grove__root *roots;
 	size_t nr_roots, cap_roots;
 	bool given;                            /* stores were named: no discovery */
+	struct grove__store_types store_types;  /* that the host brings */
 	void (*trace)(void *payload, const char *line);
 	void *trace_payload;
 	void (*warn)(void *payload, int fatal, const struct grove_detail *why);

@@ -28,7 +28,7 @@ static int remove_one(void *payload, const struct grove_key *key)
 /* A store that all cases share: it is there, and empty. */
 static void make_empty(struct fixture *f, const char *url)
 {
-	OK(grove__store_init(url, &f->d));
+	OK(grove__store_init(NULL, url, &f->d));
 	OK(grove__store_list(f->st, NULL, remove_one, f, &f->d));
 	OK(grove__store_list_subs(f->st, NULL, remove_one, f, &f->d));
 }
@@ -37,6 +37,7 @@ int suite_set_up(void **state)
 {
 	const struct store_kind *kind = *state;
 	struct fixture *f = calloc(1, sizeof(*f));
+	struct grove__store_types types = { .nr = 0 };
 	struct grove_store *inner;
 	char url[512];
 
@@ -47,8 +48,11 @@ int suite_set_up(void **state)
 		snprintf(url, sizeof(url), "%s", getenv(kind->env));
 	else
 		snprintf(url, sizeof(url), kind->url, f->dir);
-	if (grove__store_open(&f->st, url, &f->d))
+	if (kind->type)
+		assert_int_equal(grove__store_types_take(&types, kind->type, 1, &f->d), 0);
+	if (grove__store_open_of(&types, &f->st, url, &f->d))
 		fail_msg("%s: %s", url, f->d.message);
+	grove__store_types_release(&types);
 	if (kind->env)
 		make_empty(f, url);
 	if (kind->traced) {

@@ -10,11 +10,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <grove/sys.h>
+
 struct CMUnitTest;
 
 struct store_kind {
 	const char *name;       /* stands before the name of each case */
 	const char *url;        /* %s: a fresh directory for each case */
+	const struct grove_store_type *type;  /* that a host brings; NULL: one of grove's own */
 	const char *env;        /* a variable that holds the URL instead; unset: left out */
 	bool traced;            /* wrapped in the trace store */
 

@@ -21,18 +21,22 @@ static struct grove_lease take(struct fixture *f, struct grove_log *log, const c
 {
 	struct grove_lease got;
 
-	OK(grove__log_lease(log, owner, ms, &got, &f->d));
+	OK(grove__log_lease_take(log, owner, ms, &got, &f->d));
 	return got;
 }
 
 static struct grove_lease look(struct fixture *f, struct grove_log *log)
 {
-	return take(f, log, "", -1);
+	struct grove_lease got;
+
+	OK(grove__log_lease_get(log, &got, &f->d));
+	return got;
 }
 
-static void give_back(struct fixture *f, struct grove_log *log)
+static struct grove_lease give_back(struct fixture *f, struct grove_log *log)
 {
-	take(f, log, "", 0);
+	OK(grove__log_lease_release(log, &f->d));
+	return look(f, log);
 }
 
 static struct grove_log_stat stat_of(struct fixture *f, struct grove_log *log)
@@ -148,7 +152,7 @@ static void a_lease_is_taken_kept_and_given_back(void **state)
 	y = take(f, t.a, "alice", LONG);
 	assert_int_equal(y.number, x.number);
 	assert_true(y.until < grove__sys_now_ms() + 2 * LONG);
-	y = take(f, t.a, "", 0);
+	y = give_back(f, t.a);
 	assert_string_equal(y.owner, "");
 	assert_int_equal(y.number, x.number);
 	assert_string_equal(look(f, t.b).owner, "");
@@ -200,13 +204,13 @@ static void another_owner_has_to_wait(void **state)
 	struct two t = two_of(f);
 	struct grove_lease x = take(f, t.a, "alice", LONG), y;
 
-	FAILS(GROVE_ECONFLICT, grove__log_lease(t.b, "bob", LONG, &y, &f->d));
+	FAILS(GROVE_ECONFLICT, grove__log_lease_take(t.b, "bob", LONG, &y, &f->d));
 	assert_string_equal(y.owner, "alice");
 	assert_int_equal(y.number, x.number);
-	FAILS(GROVE_ECONFLICT, grove__log_lease(t.b, "Alice", LONG, &y, &f->d));
-	FAILS(GROVE_ECONFLICT, grove__log_lease(t.b, "alic", 1, &y, &f->d));
+	FAILS(GROVE_ECONFLICT, grove__log_lease_take(t.b, "Alice", LONG, &y, &f->d));
+	FAILS(GROVE_ECONFLICT, grove__log_lease_take(t.b, "alic", 1, &y, &f->d));
 	/* it says who has it */
-	assert_int_equal(grove__log_lease(t.b, "bob", LONG, &y, &f->d), GROVE_ECONFLICT);
+	assert_int_equal(grove__log_lease_take(t.b, "bob", LONG, &y, &f->d), GROVE_ECONFLICT);
 	assert_non_null(strstr(f->d.message, "alice"));
 	assert_let_in(f, t.a);
 	assert_shut_out(f, t.b);
@@ -215,6 +219,35 @@ static void another_owner_has_to_wait(void **state)
 	assert_true(y.number > x.number);
 	assert_shut_out(f, t.a);
 	assert_let_in(f, t.b);
+	close_two(&t);
+}
+
+static void only_who_has_a_lease_renews_it(void **state)
+{
+	struct fixture *f = *state;
+	struct two t = two_of(f);
+	struct grove_lease x, y;
+
+	FAILS(GROVE_ECONFLICT, grove__log_lease_renew(t.a, LONG, &y, &f->d));
+	x = take(f, t.a, "alice", LONG);
+	OK(grove__log_lease_renew(t.a, 2 * LONG, &y, &f->d));
+	assert_int_equal(y.number, x.number);
+	assert_string_equal(y.owner, "alice");
+	assert_true(y.until > x.until);
+	y = look(f, t.b);
+	assert_int_equal(y.number, x.number);
+	FAILS(GROVE_ECONFLICT, grove__log_lease_renew(t.b, LONG, &y, &f->d));
+	/* another handle of the same owner has it now */
+	y = take(f, t.b, "alice", LONG);
+	FAILS(GROVE_ECONFLICT, grove__log_lease_renew(t.a, LONG, &x, &f->d));
+	assert_shut_out(f, t.a);
+	give_back(f, t.b);
+	FAILS(GROVE_ECONFLICT, grove__log_lease_renew(t.b, LONG, &x, &f->d));
+	x = look(f, t.b);
+	assert_string_equal(x.owner, "");
+	assert_int_equal(x.number, y.number);
+	/* there is nothing to give back */
+	OK(grove__log_lease_release(t.b, &f->d));
 	close_two(&t);
 }
 
@@ -319,7 +352,7 @@ static void who_reads_can_only_look(void **state)
 
 	take(f, t.a, "alice", LONG);
 	assert_string_equal(look(f, reader).owner, "alice");
-	FAILS(GROVE_EACCESS, grove__log_lease(reader, "alice", LONG, &x, &f->d));
+	FAILS(GROVE_EACCESS, grove__log_lease_take(reader, "alice", LONG, &x, &f->d));
 	assert_log(f, reader, LINES("one", "two"));
 	grove__log_close(reader);
 	close_two(&t);
@@ -335,8 +368,8 @@ static void an_owner_may_have_any_name_of_some_length(void **state)
 
 	memset(name, 'n', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
-	FAILS(GROVE_EINVAL, grove__log_lease(t.a, name, LONG, &x, &f->d));
-	FAILS(GROVE_EINVAL, grove__log_lease(t.a, "", LONG, &x, &f->d));
+	FAILS(GROVE_EINVAL, grove__log_lease_take(t.a, name, LONG, &x, &f->d));
+	FAILS(GROVE_EINVAL, grove__log_lease_take(t.a, "", LONG, &x, &f->d));
 	name[GROVE_LEASE_OWNER_MAX] = '\0';
 	take(f, t.a, name, LONG);
 	assert_string_equal(look(f, t.b).owner, name);
@@ -363,7 +396,7 @@ static void *race_to_take(void *arg)
 	struct taker *t = arg;
 
 	pthread_barrier_wait(t->start);
-	t->rc = grove__log_lease(t->log, t->owner, LONG, &t->got, NULL);
+	t->rc = grove__log_lease_take(t->log, t->owner, LONG, &t->got, NULL);
 	return NULL;
 }
 
@@ -521,6 +554,7 @@ const struct CMUnitTest lease_cases[] = {
 	CASE(a_lease_is_taken_kept_and_given_back),
 	CASE(who_has_no_lease_cannot_write_while_another_has),
 	CASE(another_owner_has_to_wait),
+	CASE(only_who_has_a_lease_renews_it),
 	CASE(a_lease_past_its_time_is_free),
 	CASE(the_same_owner_takes_over_by_another_handle),
 	CASE(a_lease_outlives_what_its_owner_writes_and_its_handle),

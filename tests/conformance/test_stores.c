@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "../../examples/drawer.h"
 #include "store/store.h"
 #include "store_suite.h"
 
@@ -23,6 +24,8 @@ static const struct store_kind kinds[] = {
 	  .feed = true },
 	{ .name = "traced file", .url = "file:%s/store", .traced = true, .sees_writers = true,
 	  .forgets_handles = true },
+	/* written outside of the library, against <grove/sys.h> alone */
+	{ .name = "example", .url = "drawer:", .type = &drawer_type, .by_line = true, .meta = true },
 #ifdef GROVE_TEST_SQLITE
 	{ .name = "sqlite", .url = "sqlite:%s/dir/store.db", .by_line = true, .meta = true,
 	  .forgets_handles = true, .feed = true, .open_end = true },
@@ -135,6 +138,100 @@ static void a_memory_store_has_no_directory(void **state)
 	grove__store_close(st);
 }
 
+static void refused_type(struct grove_store_type type, const char *words)
+{
+	struct grove__store_types types;
+	struct grove_options opt = { .size = sizeof(opt), .store_types = &type, .nr_store_types = 1 };
+	struct grove_detail d;
+	struct grove *g;
+
+	assert_int_equal(grove__store_types_take(&types, &type, 1, &d), GROVE_EINVAL);
+	grove__store_types_release(&types);
+	if (!strstr(d.message, words))
+		fail_msg("\"%s\" does not say \"%s\"", d.message, words);
+	assert_int_equal(grove_open(&g, &opt), GROVE_EINVAL);
+	grove_close(g);
+}
+
+static void a_type_that_can_never_be_used_is_refused(void **state)
+{
+	static const char *const bad[] = { "", "x", "Drawer", "dra-wer", "drawer:", "file", "memory", "sqlite",
+					   "mysql" };
+	struct grove_store_type type = drawer_type;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		type.scheme = bad[i];
+		refused_type(type, "not a scheme");
+	}
+	type.scheme = NULL;
+	refused_type(type, "not a scheme");
+	type = drawer_type;
+	type.open = NULL;
+	refused_type(type, "cannot be opened");
+	type = drawer_type;
+	type.size = 0;
+	refused_type(type, "without its size");
+}
+
+static int open_nothing(void *payload, const char *url, struct grove_store **out,
+			struct grove_detail *d)
+{
+	static const struct grove_store_ops bare = { .version = GROVE_STORE_VERSION, .name = "bare" };
+	static struct grove_store st = { .ops = &bare, .url = "bare:" };
+
+	(void)d;
+	assert_string_equal(url, "bare:x");
+	*out = &st;
+	return *(const int *)payload;
+}
+
+static void a_store_of_a_host_is_looked_over_when_it_is_opened(void **state)
+{
+	int answer = 0;
+	struct grove_store_type type = { .size = sizeof(type), .scheme = "bare", .open = open_nothing,
+					 .payload = &answer };
+	struct grove__store_types types;
+	struct grove_store *st;
+	struct grove_detail d;
+
+	(void)state;
+	assert_int_equal(grove__store_types_take(&types, &type, 1, &d), 0);
+	assert_int_equal(grove__store_open_of(&types, &st, "bare:x", &d), GROVE_EINVAL);
+	assert_null(st);
+	assert_non_null(strstr(d.message, "lacks slots"));
+	/* an error without a word gets one */
+	answer = GROVE_EACCESS;
+	assert_int_equal(grove__store_open_of(&types, &st, "bare:x", &d), GROVE_EACCESS);
+	assert_null(st);
+	assert_int_equal(d.code, GROVE_EACCESS);
+	assert_non_null(strstr(d.message, "bare"));
+	assert_int_equal(grove__store_open_of(&types, &st, "bare:x", NULL), GROVE_EACCESS);
+	assert_int_equal(grove__store_open_of(&types, &st, "bar:x", &d), GROVE_EINVAL);
+	grove__store_types_release(&types);
+}
+
+/* As an array of a header that has another member at the end. */
+static void types_of_a_later_header_are_taken(void **state)
+{
+	struct {
+		struct grove_store_type type;
+		void *more;
+	} later[2] = { { drawer_type, later }, { drawer_type, later } };
+	struct grove__store_types types;
+	struct grove_store *st;
+	struct grove_detail d;
+
+	(void)state;
+	later[0].type.size = later[1].type.size = sizeof(later[0]);
+	later[1].type.scheme = "second";
+	assert_int_equal(grove__store_types_take(&types, &later[0].type, 2, &d), 0);
+	assert_int_equal(grove__store_open_of(&types, &st, "second:", &d), 0);
+	assert_string_equal(st->url, "second:");
+	grove__store_close(st);
+	grove__store_types_release(&types);
+}
+
 static void closing_nothing_is_harmless(void **state)
 {
 	(void)state;
@@ -164,6 +261,9 @@ int main(void)
 		cmocka_unit_test(an_empty_url_is_refused),
 		cmocka_unit_test(a_path_is_a_directory_of_files),
 		cmocka_unit_test(a_memory_store_has_no_directory),
+		cmocka_unit_test(a_type_that_can_never_be_used_is_refused),
+		cmocka_unit_test(a_store_of_a_host_is_looked_over_when_it_is_opened),
+		cmocka_unit_test(types_of_a_later_header_are_taken),
 		cmocka_unit_test(closing_nothing_is_harmless),
 		cmocka_unit_test(names_that_leave_their_directory_are_told_apart),
 	};

@@ -117,7 +117,7 @@ static inline int init_at(const char *rest, struct grove_detail *d)
 	char url[1100];
 
 	snprintf(url, sizeof(url), "mysql:%s", rest);
-	return grove__store_init(url, d);
+	return grove__store_init(NULL, url, d);
 }
 
 static inline int upgrade_at(const char *rest, unsigned *from, unsigned *to, struct grove_detail *d)
@@ -125,7 +125,7 @@ static inline int upgrade_at(const char *rest, unsigned *from, unsigned *to, str
 	char url[1100];
 
 	snprintf(url, sizeof(url), "mysql:%s", rest);
-	return grove__store_upgrade(url, from, to, d);
+	return grove__store_upgrade(NULL, url, from, to, d);
 }
 
 /* The connection that waits in the pool. */

@@ -291,7 +291,7 @@ static void a_session_that_is_locked_for_too_long_is_a_conflict(void **state)
 	FAILS(GROVE_ECONFLICT, "try again", grove__log_cut(log, 0, 1, GROVE_SYNC_NONE, &w->d));
 	FAILS(GROVE_ECONFLICT, "try again",
 	      grove__log_update(log, 0, str("one"), &rec, GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE, &w->d));
-	FAILS(GROVE_ECONFLICT, "try again", grove__log_lease(log, "me", 1000, &lease, &w->d));
+	FAILS(GROVE_ECONFLICT, "try again", grove__log_lease_take(log, "me", 1000, &lease, &w->d));
 	raw_run(m, "ROLLBACK");
 	OK(add(w, log, str("two"), 1));
 	assert_bytes(w, log, "one\ntwo\n");
@@ -471,11 +471,11 @@ static void other_changes_survive_a_lost_answer(void **state)
 		OK(grove__log_update(log, 0, str("ONE"), &longer, GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE,
 				     &w->d));
 		CUT();
-		OK(grove__log_lease(log, "me", 60000, &lease, &w->d));
+		OK(grove__log_lease_take(log, "me", 60000, &lease, &w->d));
 		CUT();
 		OK(grove__log_meta_put(log, "colour", str("red"), &w->d));
 		CUT();
-		OK(grove__log_lease(log, "me", 0, &lease, &w->d));
+		OK(grove__log_lease_release(log, &w->d));
 		/* each of them counts once */
 		OK(grove__log_stat(log, &st, &w->d));
 		assert_int_equal(st.base, 4);

@@ -228,16 +228,16 @@ static void a_store_can_be_made_ahead_and_once_more(void **state)
 	unsigned from = 7, to = 7;
 
 	snprintf(url, sizeof(url), "sqlite:%s/deep/er/x.db", w->dir);
-	OK(grove__store_init(url, &w->d));
-	OK(grove__store_init(url, &w->d));
-	OK(grove__store_upgrade(url, &from, &to, &w->d));
+	OK(grove__store_init(NULL, url, &w->d));
+	OK(grove__store_init(NULL, url, &w->d));
+	OK(grove__store_upgrade(NULL, url, &from, &to, &w->d));
 	assert_int_equal(from, 2);
 	assert_int_equal(to, 2);
 	/* a directory needs nothing */
-	OK(grove__store_init(w->dir, &w->d));
-	OK(grove__store_upgrade(w->dir, &from, &to, &w->d));
+	OK(grove__store_init(NULL, w->dir, &w->d));
+	OK(grove__store_upgrade(NULL, w->dir, &from, &to, &w->d));
 	assert_int_equal(to, 0);
-	FAILS(GROVE_EINVAL, "unknown kind", grove__store_init("ftp:x", &w->d));
+	FAILS(GROVE_EINVAL, "unknown kind", grove__store_init(NULL, "ftp:x", &w->d));
 }
 
 static void an_empty_file_is_an_empty_store(void **state)
@@ -459,7 +459,7 @@ static void use_version_2(struct world *w)
 	assert_int_equal(st.base, 7);
 	OK(grove__log_ancestors(log, str("e2"), count_record, &nr, &w->d));
 	assert_int_equal(nr, 2);
-	OK(grove__log_lease(log, "me", 60000, &lease, &w->d));
+	OK(grove__log_lease_take(log, "me", 60000, &lease, &w->d));
 	assert_int_equal(lease.number, 1);
 	other = log_of(w, &key_a, GROVE_LOG_WRITE);
 	FAILS(GROVE_ECONFLICT, "me has a lease", add(w, other, str("four"), 3));
@@ -487,20 +487,20 @@ static void a_database_of_version_1_waits_for_its_upgrade(void **state)
 	      grove__store_list(w->st, NULL, count_key, &nr, &w->d));
 	FAILS(GROVE_ENOTSUP, "grove store upgrade",
 	      grove__store_attach_get(w->st, &key_a, "a/b", &b, &w->d));
-	FAILS(GROVE_ENOTSUP, "grove store upgrade", grove__store_init(url, &w->d));
+	FAILS(GROVE_ENOTSUP, "grove store upgrade", grove__store_init(NULL, url, &w->d));
 	assert_int_equal(ask(w, "SELECT value FROM meta"), 1);
 	assert_int_equal(ask(w, "SELECT count(*) FROM pragma_table_info('changes')"), 0);
-	OK(grove__store_upgrade(url, &from, &to, &w->d));
+	OK(grove__store_upgrade(NULL, url, &from, &to, &w->d));
 	assert_int_equal(from, 1);
 	assert_int_equal(to, 2);
 	/* by the store that was refused, too */
 	assert_version_1_rows(w);
-	OK(grove__store_upgrade(url, &from, &to, &w->d));
+	OK(grove__store_upgrade(NULL, url, &from, &to, &w->d));
 	assert_int_equal(from, 2);
 	assert_version_1_rows(w);
 	use_version_2(w);
 	raw(w, "UPDATE meta SET value = 3");
-	FAILS(GROVE_ENOTSUP, "made by a later grove", grove__store_upgrade(url, &from, &to, &w->d));
+	FAILS(GROVE_ENOTSUP, "made by a later grove", grove__store_upgrade(NULL, url, &from, &to, &w->d));
 	assert_int_equal(ask(w, "SELECT value FROM meta"), 3);
 }
 
@@ -1030,16 +1030,16 @@ static void a_lease_by_another_store_is_noticed(void **state)
 	OK(add(w, log, str("three"), 2));
 	OK(grove__sqlite_open(&other, w->db, &usual, &w->d));
 	OK(grove__log_open(&theirs, other, &key_a, GROVE_LOG_WRITE, &w->d));
-	OK(grove__log_lease(theirs, "they", 60000, &lease, &w->d));
+	OK(grove__log_lease_take(theirs, "they", 60000, &lease, &w->d));
 	FAILS(GROVE_ECONFLICT, "they has a lease", add(w, log, str("four"), 3));
-	FAILS(GROVE_ECONFLICT, "they has a lease", grove__log_lease(log, "we", 1, &lease, &w->d));
-	OK(grove__log_lease(theirs, "they", 0, &lease, &d));
-	OK(grove__log_lease(log, "we", 60000, &lease, &w->d));
+	FAILS(GROVE_ECONFLICT, "they has a lease", grove__log_lease_take(log, "we", 1, &lease, &w->d));
+	OK(grove__log_lease_release(theirs, &d));
+	OK(grove__log_lease_take(log, "we", 60000, &lease, &w->d));
 	assert_int_equal(lease.number, 2);
 	OK(add(w, log, str("four"), 3));
 	OK(add(w, log, str("five"), 4));
 	/* the same owner in another program */
-	OK(grove__log_lease(theirs, "we", 60000, &lease, &d));
+	OK(grove__log_lease_take(theirs, "we", 60000, &lease, &d));
 	assert_int_equal(lease.number, 3);
 	FAILS(GROVE_ECONFLICT, "taken over by we", add(w, log, str("six"), 5));
 	OK(add(w, theirs, str("six"), 5));
@@ -1047,8 +1047,8 @@ static void a_lease_by_another_store_is_noticed(void **state)
 	assert_bytes(w, log, "one\ntwo\nthree\nfour\nfive\nsix\n");
 	/* a session that is gone has no lease */
 	OK(grove__store_remove(other, &key_a, &w->d));
-	FAILS(GROVE_ESTALE, "removed", grove__log_lease(log, "we", 60000, &lease, &w->d));
-	FAILS(GROVE_ESTALE, "removed", grove__log_lease(log, "we", -1, &lease, &w->d));
+	FAILS(GROVE_ESTALE, "removed", grove__log_lease_take(log, "we", 60000, &lease, &w->d));
+	FAILS(GROVE_ESTALE, "removed", grove__log_lease_get(log, &lease, &w->d));
 	assert_int_equal(ask(w, "SELECT count(*) FROM changes"), 0);
 	grove__log_close(theirs);
 	grove__store_close(other);

@@ -120,7 +120,7 @@ static int nothing_name(void *payload, const char *name, uint64_t size)
 
 static int open_store(struct day *y)
 {
-	int rc = grove__store_init(y->url, &y->d);
+	int rc = grove__store_init(NULL, y->url, &y->d);
 
 	return rc && rc != GROVE_ENOTSUP ? rc : grove__store_open(&y->st, y->url, &y->d);
 }

@@ -188,12 +188,19 @@ static struct grove_lease held;
 
 static int take(struct world *w, const char *owner, int64_t ms)
 {
-	return grove__log_lease(w->log, owner, ms, &held, &w->d);
+	return grove__log_lease_take(w->log, owner, ms, &held, &w->d);
 }
 
 static int take_by(struct world *w, struct grove_log *log, const char *owner, int64_t ms)
 {
-	return grove__log_lease(log, owner, ms, &held, &w->d);
+	return grove__log_lease_take(log, owner, ms, &held, &w->d);
+}
+
+static int give_back(struct world *w, struct grove_log *log)
+{
+	int rc = grove__log_lease_release(log, &w->d);
+
+	return rc ? rc : grove__log_lease_get(log, &held, &w->d);
 }
 
 static int add_by(struct world *w, struct grove_log *log, const char *line)
@@ -254,7 +261,7 @@ static void a_lease_is_a_line_beside_the_session(void **state)
 	char path[300], want[200];
 
 	have(w, TEXT);
-	OK(take(w, "", -1));
+	OK(grove__log_lease_get(w->log, &held, &w->d));
 	assert_int_equal(held.number, 0);
 	assert_dir(w->dir, "a.jsonl ");
 	OK(take(w, "me", 60000));
@@ -269,7 +276,7 @@ static void a_lease_is_a_line_beside_the_session(void **state)
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 	/* given back, it stays for its number */
-	OK(take(w, "me", 0));
+	OK(give_back(w, w->log));
 	assert_file(path, "{\"owner\":\"\",\"number\":1,\"until\":0}\n");
 	OK(take(w, "me", 60000));
 	assert_int_equal(held.number, 2);
@@ -308,10 +315,10 @@ static void an_owner_may_have_any_name(void **state)
 		const char *name = i < ARRAY(names) ? names[i] : most;
 
 		OK(take(w, name, 60000));
-		OK(take_by(w, other, "", -1));
+		OK(grove__log_lease_get(other, &held, &w->d));
 		assert_string_equal(held.owner, name);
 		assert_int_equal(held.number, i + 1);
-		OK(take(w, name, 0));
+		OK(give_back(w, w->log));
 	}
 	FAILS(GROVE_EACCESS, take_by(w, other, "me", 1));
 	grove__log_close(other);
@@ -329,7 +336,7 @@ static int child_is_refused(struct world *w)
 	if (grove__log_append(log, &rec, 1, GROVE_ANY_POS, GROVE_SYNC_NONE, &w->out, &w->d) !=
 	    GROVE_ECONFLICT)
 		return 2;
-	if (grove__log_lease(log, "child", 60000, &x, &w->d) != GROVE_ECONFLICT)
+	if (grove__log_lease_take(log, "child", 60000, &x, &w->d) != GROVE_ECONFLICT)
 		return 3;
 	return strcmp(x.owner, "parent") ? 4 : 0;
 }
@@ -341,7 +348,7 @@ static int child_takes_over(struct world *w)
 	struct grove_log *log;
 	int rc = grove__log_open(&log, w->st, &key, GROVE_LOG_WRITE, &w->d);
 
-	if (rc || grove__log_lease(log, "child", 60000, &x, &w->d) || x.number != 2)
+	if (rc || grove__log_lease_take(log, "child", 60000, &x, &w->d) || x.number != 2)
 		return 1;
 	rc = grove__log_append(log, &rec, 1, GROVE_ANY_POS, GROVE_SYNC_NONE, &w->out, &w->d);
 	return rc ? 2 : 0;
@@ -368,14 +375,14 @@ static void a_lease_holds_among_processes(void **state)
 	FAILS(GROVE_ECONFLICT, take(w, "parent", 60000));
 	assert_string_equal(held.owner, "child");
 	/* to give back what one has no more changes nothing */
-	OK(take(w, "parent", 0));
+	OK(give_back(w, w->log));
 	assert_string_equal(held.owner, "child");
 	cannot_write(w, w->log, "child has a lease");
 	/* the same owner by another handle */
 	OK(take(w, "child", 60000));
 	assert_int_equal(held.number, 3);
 	can_write(w, w->log);
-	OK(take(w, "child", 0));
+	OK(give_back(w, w->log));
 }
 
 static void a_lease_that_ended_hinders_nobody(void **state)
@@ -387,7 +394,7 @@ static void a_lease_that_ended_hinders_nobody(void **state)
 	other = open_other(w, GROVE_LOG_WRITE);
 	OK(take(w, "me", 60000));
 	cannot_write(w, other, "me has a lease");
-	OK(take(w, "me", 0));
+	OK(give_back(w, w->log));
 	OK(add_by(w, other, "free"));
 	OK(take(w, "me", 1));
 	wait_past(held.until);
@@ -395,7 +402,7 @@ static void a_lease_that_ended_hinders_nobody(void **state)
 	OK(add(w, "and still", GROVE_ANY_POS));
 	OK(take_by(w, other, "you", 60000));
 	cannot_write(w, w->log, "taken over by you");
-	OK(take_by(w, other, "you", 0));
+	OK(give_back(w, other));
 	/* it was taken in between: given back or not, the number is an old one */
 	cannot_write(w, w->log, "taken over by another writer");
 	OK(take(w, "me", 60000));
@@ -459,14 +466,14 @@ static void a_lease_that_cannot_be_written_is_not_taken(void **state)
 			break;
 		if (rc) {
 			/* and the next who asks gets it; who does not ask may write */
-			OK(take_by(w, other, "", -1));
+			OK(grove__log_lease_get(other, &held, &w->d));
 			assert_string_equal(held.owner, "");
 			assert_int_equal(held.number, number);
 			OK(add_by(w, other, "x"));
 		} else {
 			assert_true(held.number > number);
 			FAILS(GROVE_ECONFLICT, add_by(w, other, "x"));
-			OK(take(w, "me", 0));
+			OK(give_back(w, w->log));
 			number = held.number;
 		}
 	}
@@ -485,7 +492,7 @@ static void a_lease_that_cannot_be_written_is_not_taken(void **state)
 	number = held.number;
 	for (n = 1;; n++) {
 		fail_at(NULL, n, EIO);
-		rc = take(w, "me", 0);
+		rc = grove__log_lease_release(w->log, &w->d);
 		if (calm() < n)
 			break;
 		if (rc) {
@@ -521,7 +528,7 @@ static int child_dies_taking(struct world *w)
 		return 1;
 	fail_at(NULL, nth_call, 0);
 	plan.meanwhile = die;
-	return grove__log_lease(log, "child", 1, &x, &w->d) ? 2 : 0;
+	return grove__log_lease_take(log, "child", 1, &x, &w->d) ? 2 : 0;
 }
 
 static void a_taker_that_dies_leaves_the_session_usable(void **state)
@@ -542,14 +549,14 @@ static void a_taker_that_dies_leaves_the_session_usable(void **state)
 				number = 0;
 			}
 			rc = in_child(w, child_dies_taking);
-			OK(take(w, "", -1));
+			OK(grove__log_lease_get(w->log, &held, &w->d));
 			wait_past(held.until);
 			OK(add(w, "x", GROVE_ANY_POS));
 			assert_int_equal(grove__buf_add_str(&want, "x\n"), 0);
 			OK(take(w, "me", 60000));
 			assert_true(held.number > number);
 			number = held.number;
-			OK(take(w, "me", 0));
+			OK(give_back(w, w->log));
 			if (!rc)
 				break;
 			assert_int_equal(rc, 9);
@@ -572,7 +579,7 @@ static void half_a_lease_is_nobodys_and_lets_no_old_number_pass(void **state)
 	stale = open_other(w, GROVE_LOG_WRITE);
 	lease_path(w, path);
 	OK(take(w, "me", 60000));
-	OK(take(w, "me", 0));
+	OK(give_back(w, w->log));
 	OK(take_by(w, stale, "stale", 60000));
 	line = file_bytes(path);
 	OK(add_by(w, stale, "not yet"));
@@ -586,7 +593,7 @@ static void half_a_lease_is_nobodys_and_lets_no_old_number_pass(void **state)
 	number = held.number;
 	assert_true(number < (uint64_t)1 << 53);
 	cannot_write(w, stale, "taken over by me");
-	OK(take(w, "me", 0));
+	OK(give_back(w, w->log));
 	OK(take(w, "me", 60000));
 	assert_int_equal(held.number, number + 1);
 	/* bytes behind it, or other bytes, make no sense either */

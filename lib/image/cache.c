@@ -300,7 +300,8 @@ static bool is_sane(const struct head *h, const struct grove__dialect *dialect)
 	struct grove__spot slot = { .pos = st->slot_pos, .off = st->slot_off, .len = st->slot_len };
 
 	if (st->next > st->tail || (st->has_slot && !is_spot(&slot, st->tail)) ||
-	    st->from > dialect->version || (!dialect->headless && !is_spot(&st->header_at, st->tail)))
+	    st->from > dialect->version || (st->from < dialect->version && !dialect->migrate) ||
+	    (!dialect->headless && !is_spot(&st->header_at, st->tail)))
 		return false;
 	for (uint64_t i = 0; i < st->nr_headers; i++)
 		if (!is_spot(&headers[i].at, st->tail))

@@ -53,12 +53,13 @@ struct window {
 static const char *look(struct window *w, uint64_t pos, uint64_t until, size_t *len)
 {
 	if (pos < w->pos || pos >= w->pos + w->len) {
-		uint64_t left = w->p->end - pos;
+		uint64_t left = pos < w->p->end ? w->p->end - pos : 0;
 		int rc;
 
 		w->pos = pos;
 		w->len = left < WINDOW ? (size_t)left : WINDOW;
-		rc = grove__log_fetch(w->p->log, pos, 0, w->buf, w->len, NULL);
+		/* of a kept image rows may say that they lie behind all that was read */
+		rc = left ? grove__log_fetch(w->p->log, pos, 0, w->buf, w->len, NULL) : GROVE_ESTALE;
 		if (rc) {
 			w->len = 0;
 			__atomic_store_n(&w->p->rc, rc, __ATOMIC_RELAXED);

@@ -17,6 +17,7 @@ struct text_store {
 	size_t shown;          /* so much of it is there yet */
 	size_t window;         /* so much is read at once; 0: what the caller has room for */
 	uint64_t generation;
+	int64_t time_ns;
 	struct grove_store *beside;
 	unsigned made;         /* somebody said that there is to be a log */
 };
@@ -51,6 +52,7 @@ static int text_stat(struct grove_log *log, struct grove_log_stat *out, struct g
 	(void)d;
 	out->tail = out->bytes = of(log)->shown;
 	out->generation = of(log)->generation;
+	out->mtime_ns = out->ctime_ns = of(log)->time_ns;
 	return 0;
 }
 
@@ -278,6 +280,11 @@ void text_store_show(struct grove_store *st, size_t len)
 	struct text_store *t = (struct text_store *)st;
 
 	t->shown = len < t->text.len ? len : t->text.len;
+}
+
+void text_store_time(struct grove_store *st, int64_t ns)
+{
+	((struct text_store *)st)->time_ns = ns;
 }
 
 void text_store_window(struct grove_store *st, size_t len)

@@ -215,3 +215,54 @@ struct grove_buf world_tell(struct grove_session *s, unsigned what)
 	grove_view_unref(v);
 	return b;
 }
+
+static int nobody(void *payload, const char *ptr, size_t len)
+{
+	(void)payload;
+	(void)ptr;
+	(void)len;
+	return 0;
+}
+
+static void ask_entries(struct grove_view *v, struct grove_buf *line)
+{
+	struct grove_entry e = { .size = sizeof(e) };
+	uint32_t *list;
+	size_t n;
+
+	for (uint32_t i = 0; i < grove_view_count(v); i++) {
+		CHECK(!grove_view_entry(v, i, &e));
+		if (e.id)
+			grove_view_find(v, e.id);
+		grove_view_line(v, i, 0, line);
+		if (!grove_view_path(v, i, &list, &n))
+			free(list);
+		if (!grove_view_children(v, i, 0, &list, &n))
+			free(list);
+	}
+}
+
+void world_ask(struct grove_session *s)
+{
+	static const struct grove_context_options forms[] = {
+		{ .size = sizeof(*forms) },
+		{ .size = sizeof(*forms), .llm = 1 },
+		{ .size = sizeof(*forms), .explain = 1 },
+	};
+	struct grove_sink sink = { nobody, NULL };
+	struct grove_buf line = GROVE_BUF_INIT;
+	struct grove_view *v;
+
+	if (grove_session_view(s, &v))
+		return;
+	ask_entries(v, &line);
+	grove_view_tree(v, 1, sink);
+	grove_view_log(v, 0, sink);
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		grove_view_context(v, &forms[i], sink);
+	grove_view_unref(v);
+	grove__buf_release(&line);
+	/* and it goes on, in the room that was kept */
+	grove_session_append_message(s, "{\"role\":\"user\",\"content\":\"more\"}", NULL);
+	grove_session_label(s, grove_session_leaf(s) ? grove_session_leaf(s) : "x", "here", NULL);
+}

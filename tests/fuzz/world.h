@@ -22,6 +22,8 @@ struct grove_store *line_store_new(const char *text, size_t len);
 
 /* As if so much of the text was written yet. */
 void text_store_show(struct grove_store *st, size_t len);
+/* The log's times; 0, as it is at first: there is no such thing. */
+void text_store_time(struct grove_store *st, int64_t ns);
 /* Read so many bytes at once, as if lines were long; 0: as many as there is room for. */
 void text_store_window(struct grove_store *st, size_t len);
 struct grove_slice text_store_text(struct grove_store *st);
@@ -41,6 +43,9 @@ enum {
  * Complains about what cannot be.
  */
 struct grove_buf world_tell(struct grove_session *s, unsigned what);
+
+/* All that a session is asked for, and entries more; whatever it says, and if it fails. */
+void world_ask(struct grove_session *s);
 
 /* Are both the same? Releases both. */
 void same_bytes(struct grove_buf *a, struct grove_buf *b, const char *what);

@@ -233,8 +233,8 @@ static void right(struct grove *g, struct grove_store *st, struct grove_session 
 			CHECK(ice_poison(&file, &chance, 0, file.nr, tail));
 	s = open_kept(g, st, GROVE_READ, &rc);
 	CHECK(s != NULL);
-	/* after a line that was cut short, and where values span lines, all may be read anew */
-	if (!damaged && kept->image->tail == tail && !kept->image->loose && !kept->image->unknown)
+	/* where a line was cut short, and where values span lines, all may be read anew */
+	if (!damaged && kept->image->tail == tail && !kept->image->torn && !kept->image->loose && !kept->image->unknown)
 		CHECK(s->image->kept_path != NULL);
 	y = world_tell(s, TELL_LINES | TELL_LEAF);
 	CHECK(!grove__buf_add_slice(&x, grove__buf_slice(want)));

@@ -51,6 +51,20 @@ void grove__arena_clear(struct grove__arena *a)
 	a->chunks = newest;
 }
 
+void grove__arena_join(struct grove__arena *a, struct grove__arena *from)
+{
+	struct grove__arena_chunk **last = &from->chunks;
+
+	/* in front, since the newest chunk is the one that has room */
+	while (*last)
+		last = &(*last)->next;
+	*last = a->chunks;
+	a->chunks = from->chunks;
+	a->used += from->used;
+	a->failed |= from->failed;
+	grove__arena_init(from);
+}
+
 void *grove__arena_alloc(struct grove__arena *a, size_t len, size_t align)
 {
 	struct grove__arena_chunk *c = a->chunks;

@@ -30,7 +30,7 @@
 #include <stdlib.h>
 
 /* Of the tables, and of what their bytes mean. */
-#define VERSION "7"
+#define VERSION "8"
 #define TICK_NS INT64_C(100000000)
 /* Where times are whole seconds, there may be nothing finer than two of them. */
 #define COARSE_NS INT64_C(2500000000)

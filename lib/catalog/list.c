@@ -18,6 +18,9 @@
 
 #define THREADS_MAX 8
 
+/* So many files are looked at before more are looked for. */
+#define BATCH ((size_t)1 << 12)
+
 struct lister {
 	struct grove *g;
 	const struct grove_list_options *opt;
@@ -28,7 +31,8 @@ struct lister {
 	struct grove__list_task *tasks;
 	size_t nr, cap, next;
 	size_t looked, seen;         /* tasks whose file somebody looks at, or has looked at */
-	struct grove__arena names;       /* of the tasks */
+	struct grove__arena names;       /* of projects */
+	struct grove__arena batch;       /* of tasks whose files were not looked at yet */
 	struct grove_buf path;
 	struct grove__root *root;        /* whose keys are being collected, */
 	const char *url;                 /* its store's, */
@@ -41,10 +45,81 @@ struct lister {
 	int rc;
 };
 
+/* A name that its path ends with, as among files, is a part of it; or a copy. */
+static const char *tail_of(struct grove__arena *a, const char *path, const char *name)
+{
+	size_t n = strlen(path), len = strlen(name);
+
+	return n >= len && !strcmp(path + n - len, name) ? path + n - len
+							 : grove__arena_dup(a, grove__slice_str(name));
+}
+
+static int name_task(struct lister *li, struct grove__arena *a, struct grove__list_task *t,
+		     const char *path, const char *session, const char *sub)
+{
+	t->path = grove__arena_dup(a, grove__slice_str(path));
+	if (!t->path)
+		return grove__fail_nomem(li->d);
+	t->session = tail_of(a, t->path, session);
+	t->sub = tail_of(a, t->path, sub);
+	return t->session && t->sub ? 0 : grove__fail_nomem(li->d);
+}
+
+/* Files are looked at some at a time: a look takes not much longer than the lock. */
+static void *look(void *arg)
+{
+	enum { SOME = 64 };
+	struct lister *li = arg;
+	size_t from = 0, to = 0;
+
+	do {
+		pthread_mutex_lock(&li->lock);
+		li->seen += to - from;
+		if (li->seen == li->nr)
+			pthread_cond_broadcast(&li->loading);
+		from = li->looked;
+		to = li->looked = li->nr - from < SOME ? li->nr : from + SOME;
+		pthread_mutex_unlock(&li->lock);
+		for (size_t i = from; i < to; i++)
+			grove__list_look(&li->tasks[i]);
+	} while (from < to);
+	return NULL;
+}
+
+/*
+ * There may be a million files that are empty, and so no sessions: they are
+ * forgotten while directories are read on.
+ */
+static int look_at_batch(struct lister *li)
+{
+	size_t from = li->looked, nr = from;
+	pthread_t other;
+	bool helped = grove__sys_cpus() > 1 && !pthread_create(&other, NULL, look, li);
+	int rc = 0;
+
+	look(li);
+	if (helped)
+		pthread_join(other, NULL);
+	for (size_t i = from; i < li->nr; i++)
+		if (!grove__list_is_empty(&li->tasks[i]))
+			li->tasks[nr++] = li->tasks[i];
+	if (nr == li->nr)
+		grove__arena_join(&li->out->texts, &li->batch);
+	for (size_t i = from; i < nr && nr < li->nr && !rc; i++) {
+		struct grove__list_task *t = &li->tasks[i];
+
+		rc = name_task(li, &li->out->texts, t, t->path, t->session, t->sub);
+	}
+	grove__arena_clear(&li->batch);
+	li->nr = li->looked = li->seen = nr;
+	return rc;
+}
+
 static int collect(void *payload, const struct grove_key *key)
 {
 	struct lister *li = payload;
 	struct grove__list_task t = { .root = li->root };
+	int rc;
 
 	grove__buf_clear(&li->path);
 	if (grove__array_room(&li->tasks, &li->cap, li->nr, sizeof(*li->tasks)) ||
@@ -53,15 +128,14 @@ static int collect(void *payload, const struct grove_key *key)
 	if (!li->project || strcmp(li->project, key->project))
 		li->project = grove__arena_dup(&li->names, grove__slice_str(key->project));
 	t.project = li->project;
-	t.session = grove__arena_dup(&li->names, grove__slice_str(key->session));
-	t.sub = *key->subpath ? grove__arena_dup(&li->names, grove__slice_str(key->subpath)) : "";
-	/* the answer has it, too */
-	t.path = grove__arena_dup(&li->out->texts, grove__buf_slice(&li->path));
 	t.url = li->url;
-	if (!t.project || !t.session || !t.sub || !t.path)
+	if (!t.project)
 		return grove__fail_nomem(li->d);
+	rc = name_task(li, &li->batch, &t, grove__buf_slice(&li->path).ptr, key->session, key->subpath);
+	if (rc)
+		return rc;
 	li->tasks[li->nr++] = t;
-	return 0;
+	return li->nr - li->looked < BATCH ? 0 : look_at_batch(li);
 }
 
 /* --- one session --- */
@@ -155,25 +229,6 @@ static int one(struct lister *li, struct grove__list_reader *r, struct grove__li
 	pthread_mutex_unlock(&li->lock);
 	grove__list_one_release(r, &x);
 	return rc == GROVE_ENOMEM ? rc : 0;
-}
-
-/* Files are looked at some at a time: a look takes not much longer than the lock. */
-static void look(struct lister *li)
-{
-	enum { SOME = 64 };
-	size_t from = 0, to = 0;
-
-	do {
-		pthread_mutex_lock(&li->lock);
-		li->seen += to - from;
-		if (li->seen == li->nr)
-			pthread_cond_broadcast(&li->loading);
-		from = li->looked;
-		to = li->looked = li->nr - from < SOME ? li->nr : from + SOME;
-		pthread_mutex_unlock(&li->lock);
-		for (size_t i = from; i < to; i++)
-			grove__list_look(&li->tasks[i]);
-	} while (from < to);
 }
 
 /* With the lock held; NULL: there is nothing more to do. */
@@ -305,6 +360,8 @@ static int gather(struct lister *li)
 		if (!rc && !li->cwd)
 			rc = grove__root_list_subs(g, li->root, collect, li, li->d);
 	}
+	/* the answer has their paths, too */
+	grove__arena_join(&li->out->texts, &li->batch);
 	return rc;
 }
 
@@ -401,6 +458,7 @@ int grove__list(struct grove *g, const struct grove_list_options *opt, struct gr
 	pthread_mutex_init(&li.lock, NULL);
 	pthread_cond_init(&li.loading, NULL);
 	grove__arena_init(&li.names);
+	grove__arena_init(&li.batch);
 	rc = rc ? grove__fail_nomem(d) : gather_and_read(&li);
 	pthread_cond_destroy(&li.loading);
 	pthread_mutex_destroy(&li.lock);

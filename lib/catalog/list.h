@@ -36,7 +36,7 @@ int grove__list_of_one(struct grove *g, const char *what, unsigned flags, struct
 int grove__list_expiring(struct grove *g, int64_t within, struct grove_list *l,
 			 struct grove_detail *d);
 /*
- * threads.c: each below the one it came from, `depth` says how far. `by_time`:
+ * list_tree.c: each below the one it came from, `depth` says how far. `by_time`:
  * the one with the latest below it first. GROVE_ENOMEM.
  */
 int grove__list_thread(struct grove_list *l, bool by_time);

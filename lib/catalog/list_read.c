@@ -460,11 +460,19 @@ void grove__list_look(struct grove__list_task *t)
 	t->is_file = *t->path && !grove__sys_stat(t->path, &t->st);
 }
 
+bool grove__list_is_empty(const struct grove__list_task *t)
+{
+	return t->is_file && t->st.type == SYS_FILE && !t->st.size;
+}
+
 int grove__list_read(struct grove__list_reader *r, const struct grove__list_task *t,
 		     struct grove__list_one *x, struct grove_detail *why)
 {
 	*x = (struct grove__list_one){ .sum.newest = GROVE_NO_TIME, .task = t, .reader = r, .st = t->st };
 	grove__fail_clear(why);
+	/* the catalog need not remember that there is nothing in it; who asks by name is told more */
+	if (!r->any && grove__list_is_empty(t))
+		return GROVE_EDAMAGED;
 	x->known = t->is_file && is_known(r, x) && !(r->any && x->l.rc == 1);
 	if (x->known)
 		return x->l.rc;

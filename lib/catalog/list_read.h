@@ -61,6 +61,8 @@ void grove__list_reader_speak(struct grove__list_reader *r, const struct grove__
 
 /* What is its file like? The first thing to know of one; needs no reader. */
 void grove__list_look(struct grove__list_task *t);
+/* Is it a file without a byte, and so no session? */
+bool grove__list_is_empty(const struct grove__list_task *t);
 /*
  * 0; 1 if it is not one for a list; or an error, whose story is in `why` if it
  * has one. Release `x` in any case, before the next one.

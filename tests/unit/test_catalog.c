@@ -820,9 +820,9 @@ static void processes_share_it_while_another_one_writes(void **state)
 
 /* -------------------------------------------------------------------- places */
 
-static void empty_files_are_looked_at_once(void **state)
+static void empty_files_are_neither_opened_nor_remembered(void **state)
 {
-	enum { FILES = 20000 };
+	enum { FILES = 20000, SESSIONS = 4 };
 	struct world *w = *state;
 
 	make_one(w);
@@ -832,9 +832,16 @@ static void empty_files_are_looked_at_once(void **state)
 		assert_true(fd >= 0);
 		close(fd);
 	}
+	/* wherever sessions are among them, they are found */
+	for (unsigned i = 1; i < SESSIONS; i++)
+		file_make(file_of(w, PI, i * (FILES / SESSIONS)), HEADER);
 	next_tick(w);
-	assert_true(assert_same(w, "cold") >= FILES - 1);
+	assert_int_equal(assert_same(w, "cold"), SESSIONS);
+	assert_int_equal(rows_in(w, "listed"), SESSIONS);
 	assert_int_equal(assert_same(w, "warm"), 0);
+	/* one that is written to becomes a session */
+	file_make(file_of(w, PI, 2), HEADER);
+	assert_int_equal(assert_same(w, "written"), 1);
 }
 
 static void links_in_a_circle_end_somewhere(void **state)
@@ -1148,7 +1155,7 @@ int main(void)
 		WORLD_TEST(nobody_else_may_read_it),
 		WORLD_TEST(without_a_cache_nothing_is_written),
 		WORLD_TEST(processes_share_it_while_another_one_writes),
-		WORLD_TEST(empty_files_are_looked_at_once),
+		WORLD_TEST(empty_files_are_neither_opened_nor_remembered),
 		WORLD_TEST(links_in_a_circle_end_somewhere),
 		WORLD_TEST(threads_stand_below_their_parents),
 		WORLD_TEST(threads_in_a_circle_are_all_there),

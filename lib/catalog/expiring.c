@@ -4,7 +4,7 @@
 #include "catalog/list.h"
 
 #include "sys/clock.h"
-#include "transfer/archive.h"
+#include "world/world.h"
 
 #include <stdlib.h>
 

@@ -777,7 +777,7 @@ static int pieces(struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *pa
 		rc = grove__image_line(v->image, v->log, i, &line, &value, d);
 	}
 	if (!rc) {
-		rc = v->image->dialect->pieces(value, grove__spine_kind(s, i), grove__spine_role(s, i),
+		rc = v->image->dialect->text.pieces(value, grove__spine_kind(s, i), grove__spine_role(s, i),
 					       fn, payload);
 	} else if (rc == GROVE_ETOOBIG) {
 		/* one entry of gigabytes does not hide the others */

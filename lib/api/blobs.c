@@ -2,7 +2,7 @@
  * api/blobs.c: the blobs of grove.h made real, thinly.
  */
 #include "api/api.h"
-#include "dialect/xcsh.h"
+#include "dialect/dialect.h"
 #include "js/js.h"
 #include "sys/file.h"
 #include "transfer/blobs.h"
@@ -41,9 +41,10 @@ int grove_blobs_open(struct grove *g, const char *dir, struct grove_blobs **out)
 	b->g = g;
 	pthread_mutex_init(&b->lock, NULL);
 	grove__fail_clear(&d);
-	if (dir && !*dir)
+	if (dir ? !*dir : !grove__dialect_defaults.blobs)
 		rc = grove__fail(&d, GROVE_EINVAL, NULL, "blobs need a directory");
-	else if (dir ? grove__world_resolve(g, dir, &path) : grove__xcsh_blobs_dir(&g->env, "xcsh", &path))
+	else if (dir ? grove__world_resolve(g, dir, &path)
+		     : grove__dialect_defaults.blobs->blobs->dir(&g->env, &path))
 		rc = grove__fail_nomem(&d);
 	else
 		rc = grove__blobs_open(&b->store, path.ptr, &d);

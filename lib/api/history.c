@@ -23,7 +23,7 @@ int grove_history_open(struct grove *g, const char *path, struct grove_history *
 	if (path && *path && grove__world_resolve(g, path, &full))
 		rc = grove__fail_nomem(&d);
 	else
-		*out = grove__history_open(&g->env, g->forced ? g->forced->name : NULL,
+		*out = grove__history_open(&g->env, g->forced,
 					   full.ptr ? full.ptr : path, &rc, &d);
 	grove__buf_release(&full);
 	grove__api_told(g, rc, &d);

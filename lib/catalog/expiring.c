@@ -30,7 +30,7 @@ static int mark(struct grove *g, const struct grove__root *root, struct grove_li
 		struct grove_info *x = &l->info[i];
 
 		if (!strcmp(x->store, root->store->url) && !strcmp(x->dialect, e.dialect->name))
-			x->expires = e.dialect->expires(grove__buf_slice(&e.settings), x->file_time);
+			x->expires = e.dialect->retention->expires(grove__buf_slice(&e.settings), x->file_time);
 	}
 	grove__expiry_release(&e);
 	return 0;

@@ -43,7 +43,7 @@ void grove__list_reader_speak(struct grove__list_reader *r, const struct grove__
 	if (r->dialect == dialect)
 		return;
 	r->dialect = dialect;
-	grove__json_want_init(&r->scan.want, dialect->members, dialect->nr_members);
+	grove__json_want_init(&r->scan.want, dialect->read.members, dialect->read.nr_members);
 }
 
 /* -------------------------------------------------------------------- lines */
@@ -53,14 +53,14 @@ static int read_line(void *payload, const struct grove__json_line *l, const char
 	struct grove__list_one *x = payload;
 	struct grove__list_reader *r = x->reader;
 	struct grove__entry e;
-	enum grove__line_class class = r->dialect->list_index
-					       ? r->dialect->list_index(l, line, &r->tmp, &e)
-					       : r->dialect->index(l, line, &r->tmp, &e);
+	enum grove__line_class class = r->dialect->list.tally
+					       ? r->dialect->list.tally->index(l, line, &r->tmp, &e)
+					       : r->dialect->read.index(l, line, &r->tmp, &e);
 
 	(void)nr;
 	if (class == LINE_SKIP)
 		return 0;
-	x->has_header |= r->dialect->headless;
+	x->has_header |= !grove__dialect_has_header(r->dialect);
 	if (!x->has_header) {
 		if (class == LINE_SLOT && !x->has_slot) {
 			x->has_slot = true;
@@ -69,23 +69,23 @@ static int read_line(void *payload, const struct grove__json_line *l, const char
 		/* what does not begin with a header is no session */
 		if (class != LINE_HEADER)
 			return GROVE_EDAMAGED;
-		r->dialect->header(l, line, &r->tmp, &x->header);
+		r->dialect->header->read(l, line, &r->tmp, &x->header);
 		x->has_header = true;
 		return r->tmp.failed ? GROVE_ENOMEM : 0;
 	}
-	return class == LINE_HEADER ? 0 : r->dialect->list(l, line, &r->tmp, &e, &x->sum);
+	return class == LINE_HEADER ? 0 : r->dialect->list.line(l, line, &r->tmp, &e, &x->sum);
 }
 
 /* Can reading go on later where it ended? */
 static bool has_marks(const struct grove__list_reader *r, const struct grove__list_one *x)
 {
-	return x->task->is_file && !r->dialect->list_new && !r->dialect->headless;
+	return x->task->is_file && !r->dialect->list.tally && grove__dialect_has_header(r->dialect);
 }
 
 static int read_log(struct grove__list_reader *r, struct grove_log *log, struct grove__list_one *x,
 		    struct grove_detail *d)
 {
-	struct grove__scan_part p = { .from = x->from, .until = x->log.tail, .lenient = r->dialect->lenient,
+	struct grove__scan_part p = { .from = x->from, .until = x->log.tail, .lenient = grove__dialect_by_value(r->dialect),
 				      .value = read_line, .payload = x, .crc = x->crc,
 				      .sum = has_marks(r, x) && x->log.tail >= MARK_FROM };
 	int rc = grove__scan_log(&r->scan, log, &p, d);
@@ -108,7 +108,7 @@ static bool has_begun(const struct grove__list_one *x)
 {
 	const struct grove__dialect *dialect = x->reader->dialect;
 
-	return dialect->list_begun ? dialect->list_begun(x->sum.more) : x->sum.has_first;
+	return dialect->list.tally ? dialect->list.tally->begun(x->sum.more) : x->sum.has_first;
 }
 
 static int read_head_line(void *payload, const struct grove__json_line *l, const char *line, uint64_t nr)
@@ -151,7 +151,7 @@ static int find_end(struct grove__list_reader *r, struct grove_log *log, struct 
 static int read_ends(struct grove__list_reader *r, struct grove_log *log, struct grove__list_one *x,
 		     struct grove_detail *d)
 {
-	struct grove__scan_part p = { .until = x->log.tail, .lenient = r->dialect->lenient,
+	struct grove__scan_part p = { .until = x->log.tail, .lenient = grove__dialect_by_value(r->dialect),
 				      .value = read_head_line, .payload = x };
 	int64_t newest;
 	int rc = grove__scan_log(&r->scan, log, &p, d);
@@ -170,7 +170,7 @@ static int read_ends(struct grove__list_reader *r, struct grove_log *log, struct
 	p.value = read_line;
 	rc = rc ? rc : grove__scan_log(&r->scan, log, &p, d);
 	/* the time of the last message is that of the session, unless its file's is */
-	if (!rc && (p.loose || (x->sum.newest == GROVE_NO_TIME && !r->dialect->modified_by_file)))
+	if (!rc && (p.loose || (x->sum.newest == GROVE_NO_TIME && !r->dialect->list.modified_by_file)))
 		return 1;
 	if (newest != GROVE_NO_TIME && (x->sum.newest == GROVE_NO_TIME || newest > x->sum.newest))
 		x->sum.newest = newest;
@@ -258,14 +258,14 @@ static const char *name_of(const struct grove__dialect *dialect, const struct gr
 {
 	if (x->slot.len)
 		return x->slot.ptr;
-	if (dialect->title && x->header.title && *x->header.title)
+	if (grove__dialect_has_title(dialect) && x->header.title && *x->header.title)
 		return x->header.title;
 	return x->sum.name.len ? x->sum.name.ptr : NULL;
 }
 
 int64_t grove__list_file_time(const struct grove__dialect *dialect, int64_t ns)
 {
-	int64_t half = ns < 0 || dialect->cuts_file_time ? 0 : 500000;
+	int64_t half = ns < 0 || dialect->list.cuts_file_time ? 0 : 500000;
 
 	return (ns + half) / 1000000;
 }
@@ -274,7 +274,7 @@ static int64_t modified(const struct grove__dialect *dialect, const struct grove
 {
 	int64_t file_time = grove__list_file_time(dialect, x->log.mtime_ns);
 
-	if (dialect->modified_by_file)
+	if (dialect->list.modified_by_file)
 		return file_time;
 	if (x->sum.newest != GROVE_NO_TIME && x->sum.newest > 0)
 		return x->sum.newest;
@@ -333,10 +333,10 @@ static int conclude(struct grove__list_reader *r, const struct grove__list_task 
 	struct grove_slice id = grove__slice_str(t->session);
 	int64_t time;
 
-	if (!r->dialect->list_end)
+	if (!r->dialect->list.tally)
 		return 0;
 	/* other files lie in a project's directory, too */
-	if (!*t->sub && !r->dialect->parse_file_name(id, &time, &id)) {
+	if (!*t->sub && !r->dialect->paths.parse_file_name(id, &time, &id)) {
 		if (!r->any)
 			return 1;
 		/* as it is called when it is opened */
@@ -346,7 +346,7 @@ static int conclude(struct grove__list_reader *r, const struct grove__list_task 
 	x->header.id = grove__arena_dup(&r->tmp, id);
 	if (!x->header.id)
 		return GROVE_ENOMEM;
-	return r->dialect->list_end(x->sum.more, &r->tmp, beside, x, &x->header, &x->sum);
+	return r->dialect->list.tally->end(x->sum.more, &r->tmp, beside, x, &x->header, &x->sum);
 }
 
 static void fill(const struct grove__list_reader *r, const struct grove__list_one *x,
@@ -368,7 +368,7 @@ static void fill(const struct grove__list_reader *r, const struct grove__list_on
 static int begin(struct grove__list_reader *r, struct grove__list_one *x)
 {
 	if (x->sum.more)
-		r->dialect->list_free(x->sum.more);
+		r->dialect->list.tally->free(x->sum.more);
 	grove__buf_release(&x->slot);
 	grove__buf_release(&x->sum.first);
 	grove__buf_release(&x->sum.name);
@@ -376,9 +376,9 @@ static int begin(struct grove__list_reader *r, struct grove__list_one *x)
 	x->header = (struct grove__header){ 0 };
 	x->has_header = x->has_slot = x->loose = x->part = false;
 	x->from = 0;
-	if (r->dialect->list_new)
-		x->sum.more = r->dialect->list_new((uint64_t)(uintptr_t)x);
-	return r->dialect->list_new && !x->sum.more ? GROVE_ENOMEM : 0;
+	if (r->dialect->list.tally)
+		x->sum.more = r->dialect->list.tally->new((uint64_t)(uintptr_t)x);
+	return r->dialect->list.tally && !x->sum.more ? GROVE_ENOMEM : 0;
 }
 
 static int read_lines(struct grove__list_reader *r, struct grove_log *log, struct grove__list_one *x,
@@ -489,7 +489,7 @@ int grove__list_read(struct grove__list_reader *r, const struct grove__list_task
 void grove__list_one_release(struct grove__list_reader *r, struct grove__list_one *x)
 {
 	if (x->sum.more)
-		r->dialect->list_free(x->sum.more);
+		r->dialect->list.tally->free(x->sum.more);
 	grove__buf_release(&x->slot);
 	grove__buf_release(&x->asked);
 	grove__buf_release(&x->sum.first);

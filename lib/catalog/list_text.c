@@ -56,7 +56,7 @@ static int add_message(struct grove__list_fit *f, struct grove_slice value, enum
 
 	from = f->text.len;
 	if (!rc)
-		rc = f->r->dialect->pieces(value, GROVE_KIND_MESSAGE, role, add_piece, &m);
+		rc = f->r->dialect->text.pieces(value, GROVE_KIND_MESSAGE, role, add_piece, &m);
 	if (!rc && f->text.len == from && before)
 		grove__buf_cut(&f->text, before);
 	return rc;
@@ -83,7 +83,7 @@ static int read_line(void *payload, const struct grove__json_line *l, const char
 		return 0;
 	if (f->tmp.used > TMP_BYTES)
 		grove__arena_release(&f->tmp);
-	class = f->r->dialect->index(l, line, &f->tmp, &e);
+	class = f->r->dialect->read.index(l, line, &f->tmp, &e);
 	if (f->tmp.failed)
 		return GROVE_ENOMEM;
 	if (class != LINE_ENTRY || e.kind != GROVE_KIND_MESSAGE ||
@@ -120,7 +120,7 @@ static int read_text(struct grove__list_fit *f, const struct grove__list_task *t
 		     struct grove_detail *why)
 {
 	const struct grove_key key = { t->project, t->session, t->sub };
-	struct grove__scan_part p = { .lenient = f->r->dialect->lenient, .value = read_line,
+	struct grove__scan_part p = { .lenient = grove__dialect_by_value(f->r->dialect), .value = read_line,
 				      .payload = f };
 	struct grove_log_stat st;
 	struct grove_log *log;

@@ -110,7 +110,7 @@ static int check(struct recent *r, struct candidate *c, bool *fits)
 	*fits = c->noted || c->read;
 	if (*fits)
 		return 0;
-	if (!r->written || c->dialect->list_end)
+	if (!r->written || c->dialect->list.tally)
 		return read_listed(r, c, fits);
 	*fits = peek(r, c);
 	return 0;
@@ -165,7 +165,7 @@ static int add(void *payload, const struct grove_key *key)
 		return rc < 0 ? grove__fail_nomem(r->d) : 0;
 	c.info = (struct grove_info){ .path = c.task.path, .id = "", .store = c.task.url, .cwd = "",
 				      .file_time_ns = ns };
-	if (!r->written && c.dialect->modified_by_file)
+	if (!r->written && c.dialect->list.modified_by_file)
 		c.info.modified = grove__list_file_time(c.dialect, ns);
 	else if (!r->written)
 		rc = read_listed(r, &c, &fits);
@@ -210,7 +210,7 @@ static int follow_notes(struct recent *r)
 		struct candidate note = { .noted = true };
 		int64_t ns;
 
-		if (!dialect->crumb_path || (r->g->forced && r->g->forced != dialect))
+		if (!dialect->last_session || (r->g->forced && r->g->forced != dialect))
 			continue;
 		rc = grove__last_session_read(r->g, dialect, r->cwd, &note.at, &ns, r->d);
 		if (rc)

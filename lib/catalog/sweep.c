@@ -160,7 +160,7 @@ static int take_facts(struct reader *r, const struct grove__entry *e)
 		r->at.has_header = h->usable = true;
 		h->version = r->at.dialect->version;
 		h->time = e->time;
-		if (r->at.dialect->parse_file_name(grove__slice_str(log->session), &time, &id)) {
+		if (r->at.dialect->paths.parse_file_name(grove__slice_str(log->session), &time, &id)) {
 			h->id = grove__arena_dup(&r->at.keep, id);
 			if (!h->id)
 				return GROVE_ENOMEM;
@@ -182,10 +182,10 @@ static int pass_line(struct reader *r, const struct grove__json_line *l, const c
 
 	if (r->at.tmp.used > TMP_BYTES)
 		grove__arena_release(&r->at.tmp);
-	class = dialect->index(l, line, &r->at.tmp, &e);
+	class = dialect->read.index(l, line, &r->at.tmp, &e);
 	if (class == LINE_SKIP)
 		return 0;
-	if (dialect->headless)
+	if (grove__dialect_cwd_in_entries(dialect))
 		rc = take_facts(r, &e);
 	if (!r->at.has_header) {
 		if (class == LINE_SLOT && !r->slot) {
@@ -195,7 +195,7 @@ static int pass_line(struct reader *r, const struct grove__json_line *l, const c
 		/* what does not begin with a header is no session */
 		if (class != LINE_HEADER)
 			return GROVE_EDAMAGED;
-		dialect->header(l, line, &r->at.keep, &r->at.header);
+		dialect->header->read(l, line, &r->at.keep, &r->at.header);
 		r->at.has_header = true;
 		return 0;
 	}
@@ -217,7 +217,7 @@ static int take_line(void *payload, const struct grove__json_line *l, const char
 
 static int read_log(struct reader *r, struct grove_log *log, struct grove_detail *d)
 {
-	struct grove__scan_part p = { .lenient = r->at.dialect->lenient, .value = take_line, .payload = r };
+	struct grove__scan_part p = { .lenient = grove__dialect_by_value(r->at.dialect), .value = take_line, .payload = r };
 	int rc = grove__log_stat(log, &r->at.st, d);
 
 	p.until = r->at.st.tail;
@@ -229,13 +229,13 @@ static int read_log(struct reader *r, struct grove_log *log, struct grove_detail
 /* A dialect's own members, and behind them those for a bill. */
 static void want(struct reader *r, const struct grove__dialect *dialect)
 {
-	unsigned nr = dialect->nr_members;
+	unsigned nr = dialect->read.nr_members;
 
-	memcpy(r->members, dialect->members, nr * sizeof(*r->members));
-	if (r->sh->s->bill && dialect->nr_bill_members) {
-		memcpy(r->members + nr, dialect->bill_members,
-		       dialect->nr_bill_members * sizeof(*r->members));
-		nr += dialect->nr_bill_members;
+	memcpy(r->members, dialect->read.members, nr * sizeof(*r->members));
+	if (r->sh->s->bill && dialect->usage.nr_members) {
+		memcpy(r->members + nr, dialect->usage.members,
+		       dialect->usage.nr_members * sizeof(*r->members));
+		nr += dialect->usage.nr_members;
 	}
 	grove__json_want_init(&r->scan.want, r->members, nr);
 	r->ready = dialect;

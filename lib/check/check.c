@@ -119,7 +119,7 @@ static int tell(struct grove__checker *c, const struct grove__finding *f, const 
 }
 
 /* No session can be made of it as it is; but perhaps of what it could be. */
-static int tell_headless(struct grove__checker *c, grove_problem_fn *fn, void *payload,
+static int tell_no_header(struct grove__checker *c, grove_problem_fn *fn, void *payload,
 			 struct grove_check_result *result)
 {
 	struct grove__finding f = { .what = NO_HEADER };
@@ -151,7 +151,7 @@ int grove__check(struct grove *g, struct grove__where *at, grove_problem_fn *fn,
 	result->files++;
 	rc = grove__session_open(g, at, GROVE_READ, c.s, d);
 	if (rc == GROVE_EDAMAGED) {
-		rc = tell_headless(&c, fn, payload, result);
+		rc = tell_no_header(&c, fn, payload, result);
 	} else if (!rc) {
 		result->entries += c.s->image->spine->nr;
 		rc = grove__check_lines(&c);

@@ -37,7 +37,7 @@ static int choose(const struct grove__checker *c, bool blobs, uint32_t **list, s
 int grove__check_content(struct grove__checker *c)
 {
 	const struct grove__image *im = c->s->image;
-	bool with_blobs = im->dialect->blobs_dir;
+	bool with_blobs = im->dialect->blobs;
 	struct grove__pairs *pairs = grove__pairs_new();
 	struct grove__blobs_named *blobs = with_blobs ? grove__blobs_named_new() : NULL;
 	struct grove__rows r = { 0 };

@@ -136,7 +136,7 @@ static int bad_line(struct grove__checker *c, const struct grove__json_line *l, 
 /* The lines of the run at hand. *loose: the rest was read by values. */
 static int check_run(struct grove__checker *c, const struct grove__runs *r, uint64_t *line, bool *loose)
 {
-	bool lenient = c->s->image->dialect->lenient;
+	bool lenient = grove__dialect_by_value(c->s->image->dialect);
 	int rc = 0;
 
 	for (size_t off = r->mark; off < r->run.len && !rc && !*loose; ++*line) {
@@ -173,7 +173,7 @@ static int check_long(struct grove__checker *c, struct grove__runs *r, uint64_t 
 	c->open |= !l.closed && l.verdict != JSON_BAD;
 	if (l.verdict != JSON_BAD)
 		return 0;
-	*loose = im->dialect->lenient;
+	*loose = grove__dialect_by_value(im->dialect);
 	if (*loose)
 		return check_values(c, r->run.pos, line, false);
 	return l.closed ? grove__check_add(c, MALFORMED, line, r->run.pos + l.error_off, l.error_off, NULL, NULL)

@@ -57,9 +57,9 @@ static bool acceptable(const struct split *s, struct grove__part p, enum trust t
 	if (grove__json_scan(s->want, ptr, p.len, true, &l) != JSON_VALUE || l.type != JSON_OBJECT)
 		return false;
 	grove__arena_init(&tmp);
-	class = s->dialect->index(&l, ptr, &tmp, &e);
+	class = s->dialect->read.index(&l, ptr, &tmp, &e);
 	if (class == LINE_HEADER)
-		s->dialect->header(&l, ptr, &tmp, &h);
+		s->dialect->header->read(&l, ptr, &tmp, &h);
 	if (class == LINE_SKIP)
 		ok = false;
 	else if (trust == ANY)

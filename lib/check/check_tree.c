@@ -31,12 +31,12 @@ static int check_target(struct grove__checker *c, uint32_t row)
 	if (kind != GROVE_KIND_COMPACTION && kind != GROVE_KIND_CONTEXT_EDIT)
 		return 0;
 	/* where an entry of that kind speaks of none */
-	if (kind == GROVE_KIND_COMPACTION && !im->dialect->first_kept)
+	if (kind == GROVE_KIND_COMPACTION && !im->dialect->context.first_kept)
 		return 0;
 	rc = grove__image_line(im, c->s->log, row, &line, &value, c->d);
 	if (!rc) {
-		rc = kind == GROVE_KIND_COMPACTION ? im->dialect->first_kept(value, &id, &after)
-						   : im->dialect->edit(value, &id, &content);
+		rc = kind == GROVE_KIND_COMPACTION ? im->dialect->context.first_kept(value, &id, &after)
+						   : im->dialect->context.edits->read(value, &id, &content);
 		if (rc < 0)
 			rc = grove__fail_nomem(c->d);
 		else
@@ -66,7 +66,7 @@ static int reachable(struct grove__checker *c, uint32_t leaf, uint32_t *first, u
 
 	*nr = 0;
 	*first = GROVE_NONE;
-	if (!c->s->image->chain) {
+	if (!grove__image_ruled(c->s->image)) {
 		for (; leaf != GROVE_NONE; leaf = grove__spine_parent(s, leaf)) {
 			*first = leaf;
 			++*nr;
@@ -92,7 +92,7 @@ static int check_reach(struct grove__checker *c)
 {
 	const struct grove__spine *s = c->s->image->spine;
 	uint32_t leaf = grove__session_leaf_row(c->s), first;
-	bool messages = c->s->image->chain;
+	bool messages = grove__image_ruled(c->s->image);
 	uint64_t nr, all = 0;
 	int rc = leaf == GROVE_NONE ? 1 : reachable(c, leaf, &first, &nr);
 
@@ -226,7 +226,7 @@ static int check_rows(struct grove__checker *c)
 			    (flags[i].flag != ROW_NO_ID || !(grove__spine_flags(s, row) & ROW_ASIDE)))
 				rc = grove__check_row(c, flags[i].what, row, 0, NULL);
 		if (!rc && grove__spine_flags(s, row) & ROW_HOLLOW)
-			rc = grove__check_row(c, c->s->at.dialect->mute ? NO_MESSAGE : NO_MESSAGE_LEFT, row,
+			rc = grove__check_row(c, c->s->at.dialect->write.mute ? NO_MESSAGE : NO_MESSAGE_LEFT, row,
 					      0, NULL);
 		if (!rc)
 			rc = check_target(c, row);
@@ -243,8 +243,8 @@ int grove__check_tree(struct grove__checker *c)
 		if (!is_there(c, grove__spine_name(s->labels[i].target)))
 			rc = missing(c, s->labels[i].row);
 	/* what a boundary keeps and what is not there: the rest is not kept either */
-	if (!rc && c->s->image->chain)
-		rc = c->s->at.dialect->chain_lacks(c->s->image->chain, lacks, c);
+	if (!rc)
+		rc = grove__rules_lacks(c->s->image, lacks, c);
 	if (!rc)
 		rc = check_headers(c);
 	if (!rc)

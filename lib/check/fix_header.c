@@ -22,7 +22,7 @@ struct asking {
 static bool fits(const struct asking *a, const char *cwd)
 {
 	struct grove_buf name = GROVE_BUF_INIT;
-	bool same = !a->p->dialect->project(&a->p->g->env, cwd, &name) &&
+	bool same = !a->p->dialect->paths.project(&a->p->g->env, cwd, &name) &&
 		    grove__slice_eq(grove__buf_slice(&name), a->place);
 
 	grove__buf_release(&name);
@@ -109,12 +109,12 @@ static struct grove_slice named(const struct grove__plan *p, int64_t *time)
 {
 	struct grove_slice name = grove__slice_str(p->at->session), id;
 
-	if (p->dialect->parse_file_name(name, time, &id))
+	if (p->dialect->paths.parse_file_name(name, time, &id))
 		return id;
 	*time = first_time(p);
 	if (name.len > 6 && !memcmp(name.ptr + name.len - 6, ".jsonl", 6))
 		name.len -= 6;
-	return p->dialect->session_id_ok(name) ? name : grove__slice(NULL, 0);
+	return p->dialect->names.session_id_ok(name) ? name : grove__slice(NULL, 0);
 }
 
 int grove__plan_header(struct grove__plan *p, struct grove_buf *out)
@@ -133,7 +133,7 @@ int grove__plan_header(struct grove__plan *p, struct grove_buf *out)
 	/* a directory that is nowhere to be known: agents then take the one they are in */
 	h.cwd = a.cwd.len ? a.cwd.ptr : p->g->cwd;
 	if (!rc)
-		rc = p->dialect->compose_header(&h, out);
+		rc = p->dialect->header->compose(&h, out);
 	grove__buf_release(&a.cwd);
 	return rc ? grove__fail_nomem(p->d) : 0;
 }

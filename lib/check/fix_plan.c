@@ -32,19 +32,19 @@ void grove__plan_init(struct grove__plan *p, struct grove *g, const struct grove
 
 	*p = (struct grove__plan){ .g = g, .at = at, .dialect = dialect, .log = log, .d = d };
 	p->version = dialect->version;
-	grove__json_want_init(&p->want, dialect->members, dialect->nr_members);
+	grove__json_want_init(&p->want, dialect->read.members, dialect->read.nr_members);
 	grove__arena_init(&p->keep);
 	grove__sys_random(&seed, sizeof(seed));
 	grove__idmap_init(&p->renamed, seed, renamed_name, p);
 	p->spine = grove__spine_new(seed);
-	p->chain = dialect->chain_new ? dialect->chain_new(seed) : NULL;
+	p->chain = dialect->rules ? dialect->rules->new(seed) : NULL;
 }
 
 void grove__plan_release(struct grove__plan *p)
 {
 	grove__spine_unref(p->spine);
 	if (p->chain)
-		p->dialect->chain_free(p->chain);
+		p->dialect->rules->free(p->chain);
 	grove__idmap_release(&p->renamed);
 	grove__arena_release(&p->keep);
 	free(p->edits);
@@ -259,7 +259,7 @@ static int plan_line(struct grove__plan *p, const struct grove__lines *r, struct
 		return grove__fail_nomem(p->d);
 	if (v == JSON_BLANK)
 		return 0;
-	if (v == JSON_BAD && p->dialect->lenient && !asked) {
+	if (v == JSON_BAD && grove__dialect_by_value(p->dialect) && !asked) {
 		p->nr_edits = x.from ? p->nr_edits - 1 : p->nr_edits;
 		return 1;
 	}
@@ -478,7 +478,7 @@ static int plan_header(struct grove__plan *p)
 	struct grove__fix_edit e = { .line = p->first_line, .change = SIZE_MAX, .why = NO_HEADER };
 	int rc = 0;
 
-	if (p->dialect->headless || (p->has_header && !p->misplaced))
+	if (!grove__dialect_has_header(p->dialect) || (p->has_header && !p->misplaced))
 		return 0;
 	if (p->misplaced)
 		rc = grove__buf_add_slice(&line, p->header) ? grove__fail_nomem(p->d) : 0;
@@ -547,7 +547,7 @@ out:
 int grove__plan_make(struct grove__plan *p)
 {
 	struct grove_log_stat st;
-	int rc = p->spine && (p->chain || !p->dialect->chain_new) ? grove__log_stat(p->log, &st, p->d)
+	int rc = p->spine && (p->chain || !p->dialect->rules) ? grove__log_stat(p->log, &st, p->d)
 								   : grove__fail_nomem(p->d);
 
 	if (rc)
@@ -558,7 +558,7 @@ int grove__plan_make(struct grove__plan *p)
 	if (!rc)
 		rc = plan_end(p);
 	p->has_tree = true;
-	if (!rc && p->version >= 2)
+	if (!rc && !grove__dialect_lacks_ids(p->dialect, p->version))
 		rc = grove__plan_tree(p);
 	if (!rc && p->nr_changes)
 		qsort(p->changes, p->nr_changes, sizeof(*p->changes), by_row);

@@ -38,7 +38,7 @@ static struct grove_slice fresh_id(const struct grove__plan *p, struct grove_sli
 
 		mix[0] = grove__idmap_hash(mix[0] + attempt, &line, sizeof(line));
 		mix[1] = grove__idmap_hash(mix[0], mix, sizeof(mix[0]));
-		len = p->dialect->entry_id((const uint8_t *)mix, attempt > 100, out);
+		len = p->dialect->names.entry_id((const uint8_t *)mix, attempt > 100, out);
 		if (grove__idmap_get(&p->spine->ids, grove__slice(out, len)) == GROVE__IDMAP_NONE)
 			return grove__slice(out, len);
 	}
@@ -90,7 +90,7 @@ static int add_row(struct grove__plan *p, const struct grove__entry *e, const st
 	int rc = grove__spine_add(p->spine, e, at->pos, at->len, at->line, at->crc);
 
 	if (!rc && p->chain)
-		rc = p->dialect->chain_add(p->chain, e);
+		rc = p->dialect->rules->add(p->chain, e);
 	if (!rc && (at->off || p->in_tall)) {
 		if (grove__array_room(&p->odd, &p->cap_odd, p->nr_odd, sizeof(*p->odd)))
 			rc = GROVE_ENOMEM;
@@ -113,9 +113,9 @@ static int rename_kept(struct grove__plan *p, uint32_t row, struct grove_slice v
 	int rc;
 
 	if (!p->nr_renames || grove__spine_kind(p->spine, row) != GROVE_KIND_COMPACTION ||
-	    !p->dialect->first_kept)
+	    !p->dialect->context.first_kept)
 		return 0;
-	rc = p->dialect->first_kept(value, &id, &after);
+	rc = p->dialect->context.first_kept(value, &id, &after);
 	r = rc >= 0 && id.len ? rename_of(p, grove__buf_slice(&id)) : NULL;
 	grove__buf_release(&id);
 	if (rc < 0)
@@ -141,7 +141,7 @@ static int mute(struct grove__plan *p, const struct grove__entry *e)
 {
 	struct grove__change *c;
 
-	if (!e->hollow || !p->dialect->mute)
+	if (!e->hollow || !p->dialect->write.mute)
 		return 0;
 	c = grove__plan_change(p, p->spine->nr - 1, NO_MESSAGE);
 	if (!c)
@@ -163,7 +163,7 @@ static int take_entry(struct grove__plan *p, struct grove__entry *e, const struc
 	int rc = 0;
 
 	/* where ids are not stored there is nothing that could clash */
-	if (p->version < 2) {
+	if (grove__dialect_lacks_ids(p->dialect, p->version)) {
 		rc = add_row(p, e, at);
 		return rc ? rc : mute(p, e);
 	}
@@ -214,7 +214,7 @@ static int take_header(struct grove__plan *p, const struct grove__json_line *l,
 	bool failed;
 
 	grove__arena_init(&tmp);
-	p->dialect->header(l, value.ptr, &tmp, &h);
+	p->dialect->header->read(l, value.ptr, &tmp, &h);
 	failed = tmp.failed;
 	grove__arena_release(&tmp);
 	if (failed)
@@ -239,7 +239,7 @@ static bool has_plain_id(const struct grove__plan *p, const struct grove__json_l
 {
 	struct grove__input in;
 
-	p->dialect->input(l, value.ptr, &in);
+	p->dialect->write.input(l, value.ptr, &in);
 	return in.id.ptr;
 }
 
@@ -267,7 +267,7 @@ int grove__plan_take(struct grove__plan *p, const struct grove__spot *at, struct
 		return 0;
 	}
 	grove__arena_init(&tmp);
-	class = p->dialect->index(&l, value.ptr, &tmp, &e);
+	class = p->dialect->read.index(&l, value.ptr, &tmp, &e);
 	if (class == LINE_HEADER)
 		rc = take_header(p, &l, value, verdict, why);
 	else if (class == LINE_ENTRY || (class == LINE_SLOT && p->values))
@@ -298,7 +298,7 @@ static int put_id(const struct grove__plan *p, struct grove_buf *line, const cha
 	value = grove__buf_slice(line);
 	if (grove__json_scan(&p->want, value.ptr, value.len, true, &l) != JSON_VALUE)
 		return GROVE_ENOMEM;
-	p->dialect->input(&l, value.ptr, &in);
+	p->dialect->write.input(&l, value.ptr, &in);
 	off = (size_t)(in.id.ptr - value.ptr);
 	rc = grove__buf_add(out, value.ptr, off);
 	rc = rc ? rc : grove__json_put_string(out, grove__spine_name(id));
@@ -310,14 +310,14 @@ int grove__fix_plan_rewrite(const struct grove__plan *p, const struct grove__cha
 {
 	struct grove_buf line = GROVE_BUF_INIT, muted = GROVE_BUF_INIT;
 	struct grove_slice kept = grove__spine_name(c->kept);
-	int rc = c->mute ? p->dialect->mute(value, &muted) : 0;
+	int rc = c->mute ? p->dialect->write.mute(value, &muted) : 0;
 
 	if (c->mute)
 		value = grove__buf_slice(&muted);
 	if (!rc && !c->relink)
 		rc = grove__buf_add_slice(&line, value);
 	else if (!rc)
-		rc = p->dialect->relink(value, c->parent ? grove__spine_name(c->parent)
+		rc = p->dialect->write.relink(value, c->parent ? grove__spine_name(c->parent)
 							 : grove__slice(NULL, 0),
 					c->kept ? &kept : NULL, &line);
 	if (!rc)

@@ -61,7 +61,7 @@ int grove__plan_tree(struct grove__plan *p)
 		up[row] = grove__spine_parent(s, row) == GROVE_NONE ? row : grove__spine_parent(s, row);
 	for (uint32_t row = 0; row < s->nr && !rc; row++) {
 		/* a side chain goes on where it was, and so does the conversation */
-		bool side = p->chain && p->dialect->chain_side(p->chain, row);
+		bool side = p->chain && p->dialect->rules->side(p->chain, row);
 
 		if (grove__spine_flags(s, row) & (ROW_ORPHAN | ROW_CYCLE))
 			rc = hang(p, row, before[side], up);

@@ -1,13 +1,44 @@
 /*
- * dialect/claude_rows.c: the rows of a transcript.
+ * dialect/claude_rows.c: the rows of a transcript, packed.
+ *
+ * A transcript's lines name each other in many ways: a record's parent, its
+ * logical parent above a compaction, the reply that its lines belong to, the
+ * tool calls that it makes or answers, the records that a boundary keeps. The
+ * chain (claude_chain.c) follows all of these, in any order and more than once,
+ * so we keep them for every line of the log and nothing else. Four arrays:
+ *
+ *	packed  one row for each line, 48 bytes, in the order of the log
+ *	name    one for each id that any line mentions, in the order of mention
+ *	pool    numbers of names, in runs: each row, and each `kept`, owns a run
+ *	kept    one for each boundary or snip: the few lines that carry lists
+ *
+ * An id is interned: its text is stored once and the rest of the program knows
+ * it by number. A name exists as soon as somebody mentions the id, which may be
+ * before the record itself comes, or never. What it points to is filled in as
+ * records pass:
  *
  *	line       0:user a   1:last-prompt   2:assistant b   3:user a
  *	id            a            -               b              a
  *	parent        -            a               a              b
  *	name a     row 3 (first 0)     name b     row 2
  *
- * Row 0 is still there, but nothing leads to it any more: its name has gone to
- * row 3. Whether that closes a circle is for the chain to find out.
+ * Of two lines with the same id the last one counts, as in the program's own
+ * map: row 0 is still there, but nothing leads to it any more, because its name
+ * went to row 3. `first` stays, since a JavaScript map keeps the place of a key
+ * that is set again, and some rules go by that order. Whether such a change
+ * closes a circle is for the chain to find out.
+ *
+ * The pool holds lists without a pointer each. A packed row has `tools` and
+ * `nr_tools`: its run has the ids of the tool calls that the message makes
+ * (tool_use) or answers (tool_result). A `kept` has `first` and `nr`: the
+ * records that a compact boundary preserves, or that a snip removes; with
+ * `anchor`, `head` and `tail` it says where the preserved ones are attached.
+ * Such lines are rare and their lists short, so a chain never has to read the
+ * log again.
+ *
+ * Rows are only ever added. Numbers instead of pointers make the arrays one
+ * piece of bytes: claude_ice.c writes them as they are and maps them back, and
+ * arrays lie in that mapping until they outgrow it.
  */
 #include "dialect/claude.h"
 

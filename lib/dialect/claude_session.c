@@ -540,15 +540,13 @@ static int relocate(const char *cwd, struct grove_buf *out)
 static int adopt(struct grove_slice line, const char *session, struct grove_slice parent,
 		 struct grove_buf *out)
 {
-	struct grove_buf below = GROVE_BUF_INIT, id = GROVE_BUF_INIT;
-	struct grove__json_change ch = { .path = { "sessionId" } };
-	int rc = grove__json_put_str(&id, session);
+	struct grove_buf below = GROVE_BUF_INIT;
+	int rc = grove__claude_relink(line, parent, NULL, &below);
 
-	rc = rc ? rc : grove__claude_relink(line, parent, NULL, &below);
-	ch.value = grove__buf_slice(&id);
-	rc = rc ? rc : grove__json_edit(out, grove__buf_slice(&below), &ch, 1);
+	if (!rc)
+		rc = grove__json_edit_text(out, grove__buf_slice(&below), "sessionId",
+					   grove__slice_str(session));
 	grove__buf_release(&below);
-	grove__buf_release(&id);
 	return rc;
 }
 
@@ -566,7 +564,7 @@ static int planned_input(const struct grove__list_in *in, const struct grove__cl
 		return rc;
 	if (!rc)
 		m = grove__buf_slice(kept);
-	rc = above.ptr ? grove__json_put_string(&parent, above) : grove__buf_add_str(&parent, "null");
+	rc = grove__json_put_nullable(&parent, above);
 	ch[0].value = grove__buf_slice(&parent);
 	ch[1].value = grove__slice_str("true");
 	rc = rc ? rc : grove__json_edit(out, m, ch, p->side ? 2 : 1);
@@ -721,86 +719,127 @@ static enum grove__claim claims(struct grove_slice line)
 	return sure ? CLAIM_SURE : CLAIM_NONE;
 }
 
+static const struct grove__dialect_tally tally = {
+	.new = list_new,
+	.free = list_free,
+	.index = list_index,
+	.end = list_end,
+	.first = list_first,
+	.begun = list_begun,
+};
+
+static const struct grove__dialect_tail tail = {
+	.type = tail_type,
+	.lines = tail_lines,
+};
+
+static const struct grove__dialect_rules rules = {
+	.new = chain_new,
+	.free = chain_free,
+	.add = chain_add,
+	.hint = chain_hint,
+	.expect = chain_expect,
+	.copy = chain_copy,
+	.count = chain_count,
+	.freeze = chain_freeze,
+	.thaw = chain_thaw,
+	.walk = chain_walk,
+	.reason = chain_reason,
+	.has = chain_has,
+	.boundary_mark = "\"compact_boundary\"",
+	.is_boundary = is_boundary,
+	.closed = chain_closed,
+	.call = chain_call,
+	.side = chain_side,
+	.lacks = chain_lacks,
+	.message = chain_message,
+	.may_end = chain_may_end,
+	.alias = chain_alias,
+	.llm = chain_llm,
+};
+
+static const struct grove__dialect_copy copy = {
+	.new = copy_new,
+	.free = copy_free,
+	.add = copy_add,
+	.line = copy_line,
+	.tail = copy_tail,
+	.adopt = adopt,
+};
+
+static const struct grove__dialect_live live = {
+	.dirs = grove__claude_live_dirs,
+	.note = grove__claude_live_note,
+};
+
+static const struct grove__dialect_retention retention = {
+	.expires = grove__claude_expires,
+	.settings = GROVE__CLAUDE_SETTINGS,
+};
+
 const struct grove__dialect grove__dialect_claude = {
 	.name = "claude",
 	.version = 2,
-	.headless = true,
-	.modified_by_file = true,
-	.real_cwd = true,
-	.artifacts = true,
-	.members = grove__claude_members,
-	.nr_members = CLAUDE_MEMBERS,
-	.index = claude_index,
-	.list = list_line,
-	.list_new = list_new,
-	.list_index = list_index,
-	.list_end = list_end,
-	.list_free = list_free,
-	.billed = grove__claude_billed,
-	.list_first = list_first,
-	.list_begun = list_begun,
-	.pieces = grove__claude_pieces,
-	.prompt = grove__claude_prompt,
-	.messages = messages,
-	.chain_new = chain_new,
-	.chain_free = chain_free,
-	.chain_add = chain_add,
-	.chain_hint = chain_hint,
-	.chain_expect = chain_expect,
-	.chain_copy = chain_copy,
-	.chain_count = chain_count,
-	.chain_walk = chain_walk,
-	.chain_reason = chain_reason,
-	.boundary_mark = "\"compact_boundary\"",
-	.is_boundary = is_boundary,
-	.chain_closed = chain_closed,
-	.chain_call = chain_call,
-	.chain_side = chain_side,
-	.chain_lacks = chain_lacks,
-	.chain_message = chain_message,
-	.chain_freeze = chain_freeze,
-	.chain_thaw = chain_thaw,
-	.chain_may_end = chain_may_end,
-	.chain_alias = chain_alias,
-	.chain_llm = chain_llm,
-	.chain_has = chain_has,
-	.compose = grove__claude_compose,
-	.spell = grove__claude_spell,
-	.split = grove__claude_split,
-	.plan = plan,
-	.tail_type = tail_type,
-	.tail_lines = tail_lines,
-	.written_by = written_by,
-	.input = grove__claude_input,
-	.kind = grove__claude_input_kind,
-	.bare = grove__claude_bare,
-	.starts_file = grove__claude_starts_file,
-	.copy_new = copy_new,
-	.copy_free = copy_free,
-	.copy_add = copy_add,
-	.copy_line = copy_line,
-	.copy_tail = copy_tail,
-	.adopt = adopt,
-	.relink = grove__claude_relink,
-	.relocate = relocate,
-	.entry_id = grove__claude_entry_id,
-	.session_id_ok = grove__claude_session_id_ok,
-	.session_id_rule = "A session id of Claude Code is a UUID",
-	.session_id = grove__pi_session_id,
-	.clean_name = grove__claude_clean_name,
-	.project = grove__claude_project,
-	.project_prefix = grove__claude_project_prefix,
-	.file_name = grove__claude_file_name,
-	.parse_file_name = grove__claude_parse_file_name,
-	.own_file = own_file,
-	.owner = owner,
-	.roots = grove__claude_roots,
-	.claims = claims,
-	.own_root = "/.claude/projects",
+	.recognise = {
+		.claims = claims,
+		.root = "/.claude/projects",
+	},
+	.read = {
+		.members = grove__claude_members,
+		.nr_members = CLAUDE_MEMBERS,
+		.index = claude_index,
+	},
+	.text = {
+		.pieces = grove__claude_pieces,
+		.prompt = grove__claude_prompt,
+	},
+	.list = {
+		.line = list_line,
+		.tally = &tally,
+		.modified_by_file = true,
+	},
+	.usage = {
+		.billed = grove__claude_billed,
+	},
+	.context = {
+		.messages = messages,
+	},
+	.write = {
+		.input = grove__claude_input,
+		.kind = grove__claude_input_kind,
+		.bare = grove__claude_bare,
+		.compose = grove__claude_compose,
+		.spell = grove__claude_spell,
+		.starts_file = grove__claude_starts_file,
+		.relink = grove__claude_relink,
+		.split = grove__claude_split,
+		.plan = plan,
+		.tail = &tail,
+		.written_by = written_by,
+		.relocate = relocate,
+	},
+	.names = {
+		.entry_id = grove__claude_entry_id,
+		.session_id_ok = grove__claude_session_id_ok,
+		.session_id_rule = "A session id of Claude Code is a UUID",
+		.session_id = grove__pi_session_id,
+		.clean = grove__claude_clean_name,
+	},
+	.paths = {
+		.roots = grove__claude_roots,
+		.project = grove__claude_project,
+		.project_prefix = grove__claude_project_prefix,
+		.file_name = grove__claude_file_name,
+		.parse_file_name = grove__claude_parse_file_name,
+		.own_file = own_file,
+		.owner = owner,
+		.apart = grove__claude_apart,
+		.artifacts = true,
+		.real_cwd = true,
+	},
+	.rules = &rules,
+	.copy = &copy,
+	.live = &live,
+	.retention = &retention,
 	.agents = &grove__claude_agents,
-	.apart = grove__claude_apart,
-	.expires = grove__claude_expires,
-	.sweep_settings = GROVE__CLAUDE_SETTINGS,
-	.live_dirs = grove__claude_live_dirs,
-	.live_note = grove__claude_live_note,
 };

@@ -419,20 +419,11 @@ int grove__claude_compose(const struct grove__input *in, const struct grove__pla
 int grove__claude_relink(struct grove_slice line, struct grove_slice parent,
 			 const struct grove_slice *first_kept, struct grove_buf *out)
 {
-	struct grove__json_change ch = { .path = { names[G_PARENT] } };
-	struct grove_buf value = GROVE_BUF_INIT;
-	int rc = parent.ptr ? grove__json_put_string(&value, parent)
-			    : grove__buf_add_str(&value, "null");
+	bool logical = !grove__json_truthy(grove__json_get(line, names[G_PARENT])) &&
+		       grove__json_type_of(grove__json_get(line, names[G_LOGICAL])) == JSON_STRING;
 
 	(void)first_kept;
-	if (!grove__json_truthy(grove__json_get(line, names[G_PARENT])) &&
-	    grove__json_type_of(grove__json_get(line, names[G_LOGICAL])) == JSON_STRING)
-		ch.path[0] = names[G_LOGICAL];
-	ch.value = grove__buf_slice(&value);
-	if (!rc)
-		rc = grove__json_edit(out, line, &ch, 1);
-	grove__buf_release(&value);
-	return rc;
+	return grove__json_edit_text(out, line, names[logical ? G_LOGICAL : G_PARENT], parent);
 }
 
 /* --- metadata --- */

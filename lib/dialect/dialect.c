@@ -35,11 +35,19 @@ const struct grove__dialect *grove__dialect_recognise(struct grove_slice line)
 	enum grove__claim claim, most = CLAIM_NONE;
 
 	for (unsigned i = 0; (d = grove__dialect_at(i)); i++) {
-		claim = d->claims ? d->claims(line) : CLAIM_NONE;
+		claim = d->recognise.claims ? d->recognise.claims(line) : CLAIM_NONE;
 		if (claim > most) {
 			most = claim;
 			best = d;
 		}
 	}
 	return best;
+}
+
+int grove__dialect_spell(const struct grove__dialect *d, const struct grove__entry_spec *spec,
+			 struct grove_buf *out, struct grove_detail *detail)
+{
+	if (!d->write.spell)
+		return grove__fail(detail, GROVE_ENOTSUP, NULL, "%s has no entry of that kind", d->name);
+	return d->write.spell(spec, out, detail);
 }

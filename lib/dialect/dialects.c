@@ -1,7 +1,7 @@
 /*
  * dialect/dialects.c: which dialects there are.
  *
- * A new agent is one file and one row here. Nothing else is defined in this
+ * A new agent is one file and one row here. Only tables are defined in this
  * file, so a program that is linked with the static library can bring a table
  * of its own (tests/unit/test_toy.c does).
  */
@@ -14,4 +14,12 @@ const struct grove__dialect *const grove__dialects[] = {
 	&grove__dialect_xcsh,
 	&grove__dialect_claude,
 	NULL,
+};
+
+/* xcsh was the first of its family to have blobs and a history; hosts stand on Claude's logs. */
+const struct grove__dialect_defaults grove__dialect_defaults = {
+	.session = &grove__dialect_pi,
+	.remote = &grove__dialect_claude,
+	.blobs = &grove__dialect_xcsh,
+	.history = &grove__dialect_xcsh,
 };

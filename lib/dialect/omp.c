@@ -226,15 +226,19 @@ static enum grove__claim claims(struct grove_slice line)
 		       : CLAIM_NONE;
 }
 
-static int roots(const struct grove__env *env,
-		 int (*fn)(void *payload, const char *agent, const char *dir, bool flat), void *payload)
+static int roots(const struct grove__env *env, grove__root_fn *fn, void *payload)
 {
-	return grove__xcsh_roots_of(env, "omp", fn, payload);
+	return grove__xcsh_roots(env, "omp", fn, payload);
+}
+
+static int history_path(const struct grove__env *env, struct grove_buf *out)
+{
+	return grove__xcsh_history_path(env, "omp", out);
 }
 
 static int crumb_path(const struct grove__env *env, struct grove_buf *out)
 {
-	return grove__xcsh_crumb_path_of(env, "omp", out);
+	return grove__xcsh_crumb_path(env, "omp", out);
 }
 
 /* An entry of its own tells what a helper model used. */
@@ -248,69 +252,110 @@ static int billed(const struct grove__json_line *l, const char *line, struct gro
 	return grove__xcsh_billed(l, line, tmp, e, out);
 }
 
+static const struct grove__dialect_slot slot = {
+	.compose = grove__xcsh_slot,
+	.source = grove__xcsh_slot_source,
+	.first = true,
+};
+
+static const struct grove__dialect_header header = {
+	.read = grove__pi_header,
+	.compose = compose_header,
+	.move = move_header,
+	.title = grove__xcsh_title,
+	.slot = &slot,
+	.ids_since = PI_IDS_SINCE,
+	.migrate = grove__pi_migrate,
+	.migrated_id = grove__pi_migrated_id,
+};
+
+static const struct grove__dialect_blobs blobs = {
+	.dir = blobs_dir,
+	.prepare = grove__omp_prepare,
+	.resolve = grove__xcsh_resolve,
+};
+
+static const struct grove__dialect_history history = {
+	.path = history_path,
+	.counts_layouts = true,
+};
+
+static const struct grove__dialect_last_session last_session = {
+	.path = crumb_path,
+	.compose = grove__xcsh_crumb_compose,
+	.parse = grove__xcsh_crumb_parse,
+};
+
 const struct grove__dialect grove__dialect_omp = {
 	.name = "omp",
 	.version = 3,
-	.lenient = true,
-	.modified_by_file = true,
-	.cuts_file_time = true,
-	.branch_names_target = true,
-	.fresh_labels = true,
-	.artifacts = true,
-	.latch = true,
-	.real_cwd = true,
-	.loose_names = true,
-	.lists_subs = true,
-	.members = grove__pi_members,
-	.nr_members = PI_MEMBERS,
-	.index = omp_index,
-	.header = grove__pi_header,
-	.list = grove__xcsh_list,
-	.billed = billed,
-	.bill_members = grove__pi_bill_members,
-	.nr_bill_members = PI_BILL_MEMBERS,
-	.pieces = grove__pi_pieces,
-	.prompt = grove__pi_prompt,
-	.sets = grove__xcsh_sets,
-	.settings = grove__omp_settings,
-	.first_kept = grove__omp_first_kept,
-	.own_summary = grove__omp_own_summary,
-	.messages = grove__omp_messages,
-	.settle = grove__omp_settle,
-	.llm = grove__omp_llm,
-	.compose_header = compose_header,
-	.compose = compose,
-	.spell = spell,
-	.input = grove__pi_input,
-	.kind = kind,
-	.bare = grove__pi_bare,
-	.starts_file = grove__xcsh_starts_file,
-	.relink = grove__pi_relink,
-	.mute = grove__pi_mute,
-	.prepare = grove__omp_prepare,
-	.title = grove__xcsh_title,
-	.slot = grove__xcsh_slot,
-	.slot_first = true,
-	.slot_source = grove__xcsh_slot_source,
-	.move_header = move_header,
-	.migrate = grove__pi_migrate,
-	.entry_id = grove__xcsh_entry_id,
-	.migrated_id = grove__pi_migrated_id,
-	.session_id_ok = grove__pi_session_id_ok,
-	.session_id_rule = grove__pi_id_rule,
-	.session_id = grove__pi_session_id,
-	.clean_name = grove__xcsh_clean_name,
-	.project = grove__xcsh_project,
-	.old_projects = grove__xcsh_old_projects,
-	.resolve = grove__xcsh_resolve,
-	.blobs_dir = blobs_dir,
-	.file_name = grove__pi_file_name,
-	.parse_file_name = grove__pi_parse_file_name,
-	.roots = roots,
-	.claims = claims,
-	.own_root = "/.omp/agent/sessions",
-	/* what else lies there could be xcsh's, and is: its own logs mostly tell */
-	.crumb_path = crumb_path,
-	.crumb_compose = grove__xcsh_crumb_compose,
-	.crumb_parse = grove__xcsh_crumb_parse,
+	.recognise = {
+		.claims = claims,
+		.root = "/.omp/agent/sessions",
+		/* what lies beside it could be xcsh's, and is taken for it: its logs mostly tell */
+	},
+	.read = {
+		.members = grove__pi_members,
+		.nr_members = PI_MEMBERS,
+		.index = omp_index,
+		.by_value = true,
+	},
+	.text = {
+		.pieces = grove__pi_pieces,
+		.prompt = grove__pi_prompt,
+	},
+	.list = {
+		.line = grove__xcsh_list,
+		.modified_by_file = true,
+		.cuts_file_time = true,
+		.with_subagents = true,
+	},
+	.usage = {
+		.billed = billed,
+		.members = grove__pi_bill_members,
+		.nr_members = PI_BILL_MEMBERS,
+	},
+	.context = {
+		.messages = grove__omp_messages,
+		.sets = grove__xcsh_sets,
+		.settings = grove__omp_settings,
+		.first_kept = grove__omp_first_kept,
+		.own_summary = grove__omp_own_summary,
+		.settle = grove__omp_settle,
+		.llm = grove__omp_llm,
+	},
+	.write = {
+		.input = grove__pi_input,
+		.kind = kind,
+		.bare = grove__pi_bare,
+		.compose = compose,
+		.spell = spell,
+		.starts_file = grove__xcsh_starts_file,
+		.relink = grove__pi_relink,
+		.mute = grove__pi_mute,
+		.latch = true,
+		.fresh_labels = true,
+		.branch_names_target = true,
+	},
+	.names = {
+		.entry_id = grove__xcsh_entry_id,
+		.session_id_ok = grove__pi_session_id_ok,
+		.session_id_rule = grove__pi_id_rule,
+		.session_id = grove__pi_session_id,
+		.clean = grove__xcsh_clean_name,
+	},
+	.paths = {
+		.roots = roots,
+		.project = grove__xcsh_project,
+		.old_projects = grove__xcsh_old_projects,
+		.file_name = grove__pi_file_name,
+		.parse_file_name = grove__pi_parse_file_name,
+		.artifacts = true,
+		.real_cwd = true,
+		.loose_names = true,
+	},
+	.header = &header,
+	.blobs = &blobs,
+	.history = &history,
+	.last_session = &last_session,
 };

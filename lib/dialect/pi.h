@@ -15,6 +15,9 @@ enum {
 	PI_MEMBERS
 };
 
+/* Version 1 had no ids. */
+#define PI_IDS_SINCE 2
+
 /* The customType of a line that persists a leaf. */
 #define PI_LEAF_MARK "grove.leaf"
 

@@ -432,7 +432,7 @@ int grove__pi_relink(struct grove_slice line, struct grove_slice parent,
 		{ .path = { "parentId" } },
 		{ .path = { "firstKeptEntryId" } },
 	};
-	int rc = parent.ptr ? grove__json_put_string(&p, parent) : grove__buf_add_str(&p, "null");
+	int rc = grove__json_put_nullable(&p, parent);
 
 	if (!rc && first_kept)
 		rc = grove__json_put_string(&k, *first_kept);
@@ -448,16 +448,8 @@ int grove__pi_relink(struct grove_slice line, struct grove_slice parent,
 int grove__pi_move_header(struct grove_slice line, const char *cwd, const char *from,
 			  struct grove_buf *out)
 {
-	struct grove_buf b = GROVE_BUF_INIT;
-	struct grove__json_change ch = { .path = { "cwd" } };
-	int rc = grove__json_put_str(&b, cwd);
-
 	(void)from;
-	ch.value = grove__buf_slice(&b);
-	if (!rc)
-		rc = grove__json_edit(out, line, &ch, 1);
-	grove__buf_release(&b);
-	return rc;
+	return grove__json_edit_text(out, line, "cwd", grove__slice_str(cwd));
 }
 
 /* Version 1 had no tree: each entry gets an id and hangs below the one before it. */

@@ -113,6 +113,21 @@ static int blobs_dir(const struct grove__env *env, struct grove_buf *out)
 	return grove__xcsh_blobs_dir(env, "xcsh", out);
 }
 
+static int roots(const struct grove__env *env, grove__root_fn *fn, void *payload)
+{
+	return grove__xcsh_roots(env, "xcsh", fn, payload);
+}
+
+static int history_path(const struct grove__env *env, struct grove_buf *out)
+{
+	return grove__xcsh_history_path(env, "xcsh", out);
+}
+
+static int crumb_path(const struct grove__env *env, struct grove_buf *out)
+{
+	return grove__xcsh_crumb_path(env, "xcsh", out);
+}
+
 #define MINUTE_MS 60000
 
 static struct grove_slice unquoted(struct grove_slice raw)
@@ -158,67 +173,107 @@ static enum grove__claim claims(struct grove_slice line)
 	return likely ? CLAIM_LIKELY : CLAIM_NONE;
 }
 
+static const struct grove__dialect_slot slot = {
+	.compose = grove__xcsh_slot,
+	.source = grove__xcsh_slot_source,
+};
+
+static const struct grove__dialect_header header = {
+	.read = grove__pi_header,
+	.compose = grove__xcsh_compose_header,
+	.move = grove__pi_move_header,
+	.title = grove__xcsh_title,
+	.slot = &slot,
+	.ids_since = PI_IDS_SINCE,
+	.migrate = grove__pi_migrate,
+	.migrated_id = grove__pi_migrated_id,
+};
+
+static const struct grove__dialect_blobs blobs = {
+	.dir = blobs_dir,
+	.prepare = grove__xcsh_prepare,
+	.resolve = grove__xcsh_resolve,
+};
+
+static const struct grove__dialect_history history = {
+	.path = history_path,
+};
+
+static const struct grove__dialect_last_session last_session = {
+	.path = crumb_path,
+	.compose = grove__xcsh_crumb_compose,
+	.parse = grove__xcsh_crumb_parse,
+};
+
 const struct grove__dialect grove__dialect_xcsh = {
 	.name = "xcsh",
 	.version = 3,
-	.lenient = true,
-	.modified_by_file = true,
-	.cuts_file_time = true,
-	.branch_names_target = true,
-	.fresh_labels = true,
-	.artifacts = true,
-	.latch = true,
-	.real_cwd = true,
-	.loose_names = true,
-	.lists_subs = true,
-	.members = grove__pi_members,
-	.nr_members = PI_MEMBERS,
-	.index = xcsh_index,
-	.header = grove__pi_header,
-	.list = grove__xcsh_list,
-	.billed = grove__xcsh_billed,
-	.bill_members = grove__pi_bill_members,
-	.nr_bill_members = PI_BILL_MEMBERS,
-	.pieces = grove__pi_pieces,
-	.prompt = grove__pi_prompt,
-	.sets = grove__xcsh_sets,
-	.settings = grove__xcsh_settings,
-	.first_kept = grove__xcsh_first_kept,
-	.messages = grove__xcsh_messages,
-	.llm = grove__xcsh_llm,
-	.compose_header = grove__xcsh_compose_header,
-	.compose = compose,
-	.spell = grove__xcsh_spell,
-	.input = grove__pi_input,
-	.kind = kind,
-	.bare = grove__pi_bare,
-	.starts_file = grove__xcsh_starts_file,
-	.relink = grove__pi_relink,
-	.mute = grove__pi_mute,
-	.prepare = grove__xcsh_prepare,
-	.title = grove__xcsh_title,
-	.slot = grove__xcsh_slot,
-	.slot_source = grove__xcsh_slot_source,
-	.move_header = grove__pi_move_header,
-	.migrate = grove__pi_migrate,
-	.entry_id = grove__xcsh_entry_id,
-	.migrated_id = grove__pi_migrated_id,
-	.session_id_ok = grove__pi_session_id_ok,
-	.session_id_rule = grove__pi_id_rule,
-	.session_id = grove__xcsh_session_id,
-	.clean_name = grove__xcsh_clean_name,
-	.project = grove__xcsh_project,
-	.old_projects = grove__xcsh_old_projects,
-	.resolve = grove__xcsh_resolve,
-	.blobs_dir = blobs_dir,
-	.file_name = grove__pi_file_name,
-	.parse_file_name = grove__pi_parse_file_name,
-	.roots = grove__xcsh_roots,
-	.claims = claims,
-	.own_root = "/.xcsh/agent/sessions",
-	.beside = grove__xcsh_beside,
-	.own_project = grove__xcsh_own_project,
-	.crumb_path = grove__xcsh_crumb_path,
-	.crumb_compose = grove__xcsh_crumb_compose,
-	.crumb_parse = grove__xcsh_crumb_parse,
+	.recognise = {
+		.claims = claims,
+		.root = "/.xcsh/agent/sessions",
+		.beside = grove__xcsh_beside,
+		.project = grove__xcsh_own_project,
+	},
+	.read = {
+		.members = grove__pi_members,
+		.nr_members = PI_MEMBERS,
+		.index = xcsh_index,
+		.by_value = true,
+	},
+	.text = {
+		.pieces = grove__pi_pieces,
+		.prompt = grove__pi_prompt,
+	},
+	.list = {
+		.line = grove__xcsh_list,
+		.modified_by_file = true,
+		.cuts_file_time = true,
+		.with_subagents = true,
+	},
+	.usage = {
+		.billed = grove__xcsh_billed,
+		.members = grove__pi_bill_members,
+		.nr_members = PI_BILL_MEMBERS,
+	},
+	.context = {
+		.messages = grove__xcsh_messages,
+		.sets = grove__xcsh_sets,
+		.settings = grove__xcsh_settings,
+		.first_kept = grove__xcsh_first_kept,
+		.llm = grove__xcsh_llm,
+	},
+	.write = {
+		.input = grove__pi_input,
+		.kind = kind,
+		.bare = grove__pi_bare,
+		.compose = compose,
+		.spell = grove__xcsh_spell,
+		.starts_file = grove__xcsh_starts_file,
+		.relink = grove__pi_relink,
+		.mute = grove__pi_mute,
+		.latch = true,
+		.fresh_labels = true,
+		.branch_names_target = true,
+	},
+	.names = {
+		.entry_id = grove__xcsh_entry_id,
+		.session_id_ok = grove__pi_session_id_ok,
+		.session_id_rule = grove__pi_id_rule,
+		.session_id = grove__xcsh_session_id,
+		.clean = grove__xcsh_clean_name,
+	},
+	.paths = {
+		.roots = roots,
+		.project = grove__xcsh_project,
+		.old_projects = grove__xcsh_old_projects,
+		.file_name = grove__pi_file_name,
+		.parse_file_name = grove__pi_parse_file_name,
+		.artifacts = true,
+		.real_cwd = true,
+		.loose_names = true,
+	},
+	.header = &header,
+	.blobs = &blobs,
+	.history = &history,
+	.last_session = &last_session,
 };

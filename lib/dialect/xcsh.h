@@ -80,12 +80,8 @@ int grove__xcsh_history_path(const struct grove__env *env, const char *agent, st
 int grove__xcsh_project(const struct grove__env *env, const char *cwd, struct grove_buf *out);
 int grove__xcsh_old_projects(const struct grove__env *env, const char *cwd,
 			     int (*fn)(void *payload, const char *project), void *payload);
-int grove__xcsh_roots(const struct grove__env *env,
-		      int (*fn)(void *payload, const char *agent, const char *dir, bool flat),
+int grove__xcsh_roots(const struct grove__env *env, const char *agent, grove__root_fn *fn,
 		      void *payload);
-int grove__xcsh_roots_of(const struct grove__env *env, const char *agent,
-			 int (*fn)(void *payload, const char *agent, const char *dir, bool flat),
-			 void *payload);
 extern const char *const grove__xcsh_beside[];
 bool grove__xcsh_own_project(const char *name);
 void grove__xcsh_session_id(int64_t time, uint64_t seq, const uint8_t random[8], char out[40]);
@@ -97,8 +93,7 @@ size_t grove__xcsh_entry_id(const uint8_t random[16], bool again, char out[40]);
 
 /* The name of the terminal; 1 if it has none. */
 int grove__xcsh_terminal(const struct grove__env *env, struct grove_buf *out);
-int grove__xcsh_crumb_path(const struct grove__env *env, struct grove_buf *out);
-int grove__xcsh_crumb_path_of(const struct grove__env *env, const char *agent, struct grove_buf *out);
+int grove__xcsh_crumb_path(const struct grove__env *env, const char *agent, struct grove_buf *out);
 int grove__xcsh_crumb_compose(const char *cwd, const char *path, struct grove_buf *out);
 bool grove__xcsh_crumb_parse(struct grove_slice text, struct grove_slice *cwd,
 			     struct grove_slice *path);

@@ -46,7 +46,7 @@ int grove__xcsh_terminal(const struct grove__env *env, struct grove_buf *out)
 	return 1;
 }
 
-int grove__xcsh_crumb_path_of(const struct grove__env *env, const char *agent, struct grove_buf *out)
+int grove__xcsh_crumb_path(const struct grove__env *env, const char *agent, struct grove_buf *out)
 {
 	struct grove_buf name = GROVE_BUF_INIT;
 	int rc = grove__xcsh_terminal(env, &name);
@@ -57,11 +57,6 @@ int grove__xcsh_crumb_path_of(const struct grove__env *env, const char *agent, s
 		rc = grove__buf_addf(out, "/terminal-sessions/%s", name.ptr);
 	grove__buf_release(&name);
 	return rc;
-}
-
-int grove__xcsh_crumb_path(const struct grove__env *env, struct grove_buf *out)
-{
-	return grove__xcsh_crumb_path_of(env, "xcsh", out);
 }
 
 int grove__xcsh_crumb_compose(const char *cwd, const char *path, struct grove_buf *out)

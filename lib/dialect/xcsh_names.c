@@ -198,10 +198,9 @@ int grove__xcsh_history_path(const struct grove__env *env, const char *agent, st
 	return rc ? rc : grove__buf_add_str(out, "/history.db");
 }
 
-typedef int root_fn(void *payload, const char *agent, const char *dir, bool flat);
-
 /* An agent that went over to the XDG place may have left sessions in the old one. */
-int grove__xcsh_roots_of(const struct grove__env *env, const char *agent, root_fn *fn, void *payload)
+int grove__xcsh_roots(const struct grove__env *env, const char *agent, grove__root_fn *fn,
+		      void *payload)
 {
 	struct grove_buf data = GROVE_BUF_INIT, own = GROVE_BUF_INIT;
 	int rc = grove__xcsh_data_dir(env, agent, &data);
@@ -219,11 +218,6 @@ int grove__xcsh_roots_of(const struct grove__env *env, const char *agent, root_f
 	grove__buf_release(&data);
 	grove__buf_release(&own);
 	return rc;
-}
-
-int grove__xcsh_roots(const struct grove__env *env, root_fn *fn, void *payload)
-{
-	return grove__xcsh_roots_of(env, "xcsh", fn, payload);
 }
 
 /* --- the directory of a cwd --- */

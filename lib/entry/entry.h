@@ -38,7 +38,7 @@ struct grove__entry {
 	struct grove_slice target;  /* a label's target; ptr NULL: none */
 	struct grove_slice cwd;     /* text, where a log without a header tells it; empty: not here */
 	bool moves;                 /* and it is another one from here on */
-	const void *more;           /* what chain_add() wants to know; in the arena */
+	const void *more;           /* what the rules want to know; in the arena */
 	struct grove_slice text;    /* a label or a session's name, trimmed; empty clears */
 };
 

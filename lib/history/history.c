@@ -3,7 +3,7 @@
  */
 #include "history/history_impl.h"
 
-#include "dialect/xcsh.h"
+#include "dialect/dialect.h"
 #include "sys/file.h"
 
 #include <stdlib.h>
@@ -17,13 +17,21 @@ static bool is_dir(const char *path)
 	return !grove__sys_stat(path, &st) && st.type == SYS_DIR;
 }
 
-static const char *const agents[] = { "xcsh", "omp" };
-enum { NR_AGENTS = sizeof(agents) / sizeof(agents[0]) };
+/* The dialects whose agents keep a history, the default one first; NULL after the last. */
+static const struct grove__dialect *keeper(unsigned i)
+{
+	const struct grove__dialect *usual = grove__dialect_defaults.history, *d = usual;
 
-static int agent_path(const struct grove__env *env, const char *agent, struct grove_buf *out)
+	for (unsigned k = 0; i && (d = grove__dialect_at(k)); k++)
+		i -= d->history && d != usual;
+	return d;
+}
+
+static int agent_path(const struct grove__env *env, const struct grove__dialect *agent,
+		      struct grove_buf *out)
 {
 	grove__buf_clear(out);
-	return grove__xcsh_history_path(env, agent, out);
+	return agent->history->path(env, out);
 }
 
 static bool has_parent(struct grove_buf *path)
@@ -39,31 +47,34 @@ static bool has_parent(struct grove_buf *path)
 
 /*
  * The agent's own file: that of the dialect that was asked for, else the first
- * that is there, else the first that could be, else xcsh's.
+ * that is there, else the first that could be, else the default one's.
  */
-static int own_path(const struct grove__env *env, const char *asked, struct grove_buf *out,
-		    const char **agent, struct grove_detail *d)
+static int own_path(const struct grove__env *env, const struct grove__dialect *asked,
+		    struct grove_buf *out, const struct grove__dialect **agent, struct grove_detail *d)
 {
 	struct grove__sys_stat st;
 
-	for (int round = asked ? 2 : 0; round < 3; round++)
-		for (int i = 0; i < NR_AGENTS; i++) {
-			if (asked && strcmp(asked, agents[i]))
-				continue;
-			if (agent_path(env, agents[i], out))
+	if (asked && !asked->history)
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "%s keeps no prompt history (name a file)",
+				   asked->name);
+	for (int round = 0; round < 2 && !asked; round++)
+		for (unsigned i = 0; (*agent = keeper(i)); i++) {
+			if (agent_path(env, *agent, out))
 				return grove__fail_nomem(d);
-			*agent = agents[i];
-			if (round == 2 || (round == 1 && has_parent(out)) ||
-			    (round == 0 && !grove__sys_stat(out->ptr, &st)))
+			if (round ? has_parent(out) : !grove__sys_stat(out->ptr, &st))
 				return 0;
 		}
-	return grove__fail(d, GROVE_ENOTSUP, NULL, "%s keeps no prompt history (name a file)", asked);
+	*agent = asked ? asked : keeper(0);
+	if (!*agent)
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "no agent keeps a prompt history (name a file)");
+	return agent_path(env, *agent, out) ? grove__fail_nomem(d) : 0;
 }
 
 /* A file by name; an agent's own is that agent's, also if it is not there yet. */
-static int given_path(const struct grove__env *env, const char *asked, const char *path,
-		      struct grove_buf *out, const char **agent, struct grove_detail *d)
+static int given_path(const struct grove__env *env, const struct grove__dialect *asked, const char *path,
+		      struct grove_buf *out, const struct grove__dialect **agent, struct grove_detail *d)
 {
+	const struct grove__dialect *k;
 	struct grove_buf own = GROVE_BUF_INIT;
 	int rc = 0;
 
@@ -72,32 +83,31 @@ static int given_path(const struct grove__env *env, const char *asked, const cha
 	if (grove__buf_add_str(out, path))
 		return grove__fail_nomem(d);
 	*agent = asked;
-	for (int i = 0; i < NR_AGENTS && !*agent && !rc; i++) {
-		rc = agent_path(env, agents[i], &own);
+	for (unsigned i = 0; !*agent && !rc && (k = keeper(i)); i++) {
+		rc = agent_path(env, k, &own);
 		if (!rc && !strcmp(own.ptr, out->ptr))
-			*agent = agents[i];
+			*agent = k;
 	}
+	/* a file of nobody's is laid out as the default one */
 	if (!*agent)
-		*agent = agents[0];
+		*agent = keeper(0) ? keeper(0) : grove__dialect_defaults.session;
 	grove__buf_release(&own);
 	return rc ? grove__fail_nomem(d) : 0;
 }
 
-static int find_place(struct grove_history *h, const struct grove__env *env, const char *asked,
-		      const char *path, struct grove_detail *d)
+static int find_place(struct grove_history *h, const struct grove__env *env,
+		      const struct grove__dialect *asked, const char *path, struct grove_detail *d)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
-	const char *agent = NULL;
-	int rc = path ? given_path(env, asked, path, &b, &agent, d) : own_path(env, asked, &b, &agent, d);
+	int rc = path ? given_path(env, asked, path, &b, &h->dialect, d)
+		      : own_path(env, asked, &b, &h->dialect, d);
 
-	if (!rc)
-		h->dialect = strdup(agent);
-	if (!rc && !h->dialect)
-		rc = grove__fail_nomem(d);
-	if (rc)
+	if (rc) {
+		h->dialect = NULL;
 		grove__buf_release(&b);
-	else
+	} else {
 		h->path = b.ptr;
+	}
 	return rc;
 }
 
@@ -117,7 +127,7 @@ static void init_locks(struct grove_history *h)
 	pthread_condattr_destroy(&attr);
 }
 
-struct grove_history *grove__history_open(const struct grove__env *env, const char *agent,
+struct grove_history *grove__history_open(const struct grove__env *env, const struct grove__dialect *asked,
 					  const char *path, int *rc, struct grove_detail *d)
 {
 	struct grove_history *h = calloc(1, sizeof(*h));
@@ -131,7 +141,7 @@ struct grove_history *grove__history_open(const struct grove__env *env, const ch
 		.busy_ms = 5000, .delay_ms = 100,
 		.scan_words = 2048, .scan_parts = 10000, .index_hits = 1000,
 	};
-	*rc = find_place(h, env, agent, path, d);
+	*rc = find_place(h, env, asked, path, d);
 	if (*rc)
 		return h;
 	/* what is there must be usable; nothing there is an empty history */
@@ -154,7 +164,6 @@ void grove__history_close(struct grove_history *h)
 	pthread_cond_destroy(&h->wake);
 	pthread_mutex_destroy(&h->lock);
 	pthread_mutex_destroy(&h->reading);
-	free(h->dialect);
 	free(h->path);
 	free(h);
 }

@@ -15,10 +15,10 @@
 
 /*
  * A handle for the history at `path` (absolute), or for the agent's own (NULL).
- * `agent` names the agent that was asked for; NULL: any. Returns NULL when
+ * `asked` is the dialect whose agent was asked for; NULL: any. Returns NULL when
  * out of memory; else there is one, also if *rc says that it cannot be used.
  */
-struct grove_history *grove__history_open(const struct grove__env *env, const char *agent,
+struct grove_history *grove__history_open(const struct grove__env *env, const struct grove__dialect *asked,
 					  const char *path, int *rc, struct grove_detail *d);
 /* Waits for one last try to write what is queued. */
 void grove__history_close(struct grove_history *h);

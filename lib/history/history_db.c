@@ -24,7 +24,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-/* oh-my-pi counts the layouts of its history; xcsh leaves 0. */
+/* Some agents count the layouts of their history; others leave 0. */
 enum { NEWEST_LAYOUT = 1 };
 
 #define TABLE_HEAD "CREATE TABLE history (\n" \
@@ -47,11 +47,13 @@ enum { NEWEST_LAYOUT = 1 };
 	"\tINSERT INTO history_fts(rowid, prompt) VALUES (new.id, new.prompt);\n" \
 	"END;\n"
 
-static const char create_xcsh[] =
+/* Prompts may repeat. */
+static const char create_plain[] =
 	TABLE_HEAD "\tprompt TEXT NOT NULL,\n" TABLE_TAIL "\n);\n"
 	ORDER_INDEX WORDS_TABLE WORDS_TRIGGERS;
 
-static const char create_omp[] =
+/* The first layout that is counted: a prompt stands once, and tells its session. */
+static const char create_counted[] =
 	TABLE_HEAD "\tprompt TEXT NOT NULL UNIQUE,\n" TABLE_TAIL ",\n\tsession_id TEXT\n);\n"
 	ORDER_INDEX WORDS_TABLE WORDS_TRIGGERS
 	"PRAGMA user_version=1;\n";
@@ -388,10 +390,9 @@ bool grove__history_db_current(const struct grove__history_db *h)
 	return h->db && !grove__sys_stat(h->path, &st) && st.dev == h->dev && st.ino == h->ino;
 }
 
-int grove__history_db_create(struct grove__history_db *h, const char *dialect,
-			     struct grove_detail *d)
+int grove__history_db_create(struct grove__history_db *h, bool counts_layouts, struct grove_detail *d)
 {
-	int rc = grove__history_db_exec(h, !strcmp(dialect, "omp") ? create_omp : create_xcsh, d);
+	int rc = grove__history_db_exec(h, counts_layouts ? create_counted : create_plain, d);
 
 	return rc ? rc : look(h, d);
 }

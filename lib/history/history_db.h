@@ -42,9 +42,11 @@ void grove__history_db_close(struct grove__history_db *h);
 bool grove__history_db_current(const struct grove__history_db *h);
 /* Within a transaction: look again at the layout if somebody has changed it. */
 int grove__history_db_refresh(struct grove__history_db *h, struct grove_detail *d);
-/* Make the tables of `dialect`, within a transaction of the caller. */
-int grove__history_db_create(struct grove__history_db *h, const char *dialect,
-			     struct grove_detail *d);
+/*
+ * Makes the tables, within a transaction of the caller; `counts_layouts` is the
+ * dialect's (dialect.h).
+ */
+int grove__history_db_create(struct grove__history_db *h, bool counts_layouts, struct grove_detail *d);
 /* Add the index and the triggers that are missing, and index all words again. */
 int grove__history_db_upgrade(struct grove__history_db *h, struct grove_detail *d);
 

@@ -16,7 +16,7 @@ struct grove__history_statements {
 
 struct grove_history {
 	char *path;
-	char *dialect;                    /* of a file that is to be made */
+	const struct grove__dialect *dialect; /* of a file that is to be made; NULL: it was not opened */
 	struct grove__history_tuning tuning;
 
 	/* reading */

@@ -143,7 +143,7 @@ static void take_state(const struct grove__image *im, struct state *st)
 	};
 	if (im->settled)
 		st->stamp = (struct stamp){ im->tail, im->mtime_ns, im->ctime_ns };
-	if (im->dialect->headless && im->header.cwd) {
+	if (grove__dialect_cwd_in_entries(im->dialect) && im->header.cwd) {
 		st->has_cwd = true;
 		st->cwd_len = strlen(im->header.cwd);
 	}
@@ -177,7 +177,7 @@ static int write_parts(struct writing *w, const struct grove__image *im, struct 
 		rc = write_at(w, h->headers, im->headers, headers);
 	h->chain = grove__ice_page_up(end);
 	if (!rc && im->chain)
-		rc = im->dialect->chain_freeze(im->chain, h->chain, &end, write_at, w);
+		rc = im->dialect->rules->freeze(im->chain, h->chain, &end, write_at, w);
 	h->cwd = end;
 	if (!rc && h->state.has_cwd)
 		rc = write_at(w, h->cwd, im->header.cwd, (size_t)h->state.cwd_len);
@@ -300,8 +300,9 @@ static bool is_sane(const struct head *h, const struct grove__dialect *dialect)
 	struct grove__spot slot = { .pos = st->slot_pos, .off = st->slot_off, .len = st->slot_len };
 
 	if (st->next > st->tail || (st->has_slot && !is_spot(&slot, st->tail)) ||
-	    st->from > dialect->version || (st->from < dialect->version && !dialect->migrate) ||
-	    (!dialect->headless && !is_spot(&st->header_at, st->tail)))
+	    st->from > dialect->version ||
+	    (st->from < dialect->version && !grove__dialect_migrates(dialect)) ||
+	    (grove__dialect_has_header(dialect) && !is_spot(&st->header_at, st->tail)))
 		return false;
 	for (uint64_t i = 0; i < st->nr_headers; i++)
 		if (!is_spot(&headers[i].at, st->tail))
@@ -375,7 +376,7 @@ static int give_state(struct grove__image *im, const struct head *h)
 	im->open_tail = st->open_tail;
 	im->loose = st->loose;
 	im->has_slot = st->has_slot;
-	return im->dialect->headless ? give_facts(im, h) : 0;
+	return grove__dialect_cwd_in_entries(im->dialect) ? give_facts(im, h) : 0;
 }
 
 /* Texts are in the log: the header's and the slot's are read there, by those who read them first. */
@@ -386,7 +387,7 @@ static int read_texts(struct grove_log *log, struct grove__image *im)
 	struct grove_buf line = GROVE_BUF_INIT;
 	int rc;
 
-	if (im->dialect->headless)
+	if (!grove__dialect_has_header(im->dialect))
 		return 0;
 	rc = grove__line_fetch(log, &im->header_at, &line, NULL);
 	if (!rc)
@@ -479,12 +480,12 @@ static int thaw_parts(struct grove__image *im, const struct head *h)
 	im->spine = spine;
 	if (!im->chain)
 		return 0;
-	chain = im->dialect->chain_thaw(im->ice, im->ice_len, h->chain);
+	chain = im->dialect->rules->thaw(im->ice, im->ice_len, h->chain);
 	if (!chain)
 		return 1;
-	im->dialect->chain_free(im->chain);
+	im->dialect->rules->free(im->chain);
 	im->chain = chain;
-	return im->dialect->chain_count(chain) == spine->nr ? 0 : 1;
+	return im->dialect->rules->count(chain) == spine->nr ? 0 : 1;
 }
 
 /* All of it, if it is as it was written, and can be. 1: it is not. */

@@ -51,7 +51,7 @@ static int read_kept(struct grove__choice *c, uint32_t *row, bool *after)
 	struct grove_slice value;
 	int rc = read_row(c, c->compaction, &value);
 
-	if (!rc && c->im->dialect->first_kept(value, &id, after))
+	if (!rc && c->im->dialect->context.first_kept(value, &id, after))
 		rc = grove__fail_nomem(c->d);
 	*row = !rc && id.len ? grove__spine_find(c->im->spine, GROVE_NONE, grove__buf_slice(&id))
 			     : GROVE_NONE;
@@ -116,7 +116,7 @@ bool grove__choice_kept(const struct grove__choice *c, size_t place)
 	const struct grove__spine *s = c->im->spine;
 
 	/* system messages are in the compaction already, where there are such */
-	return place >= c->kept_from && !(c->im->dialect->system &&
+	return place >= c->kept_from && !(c->im->dialect->context.system &&
 					  grove__spine_kind(s, c->path[place]) == GROVE_KIND_MESSAGE &&
 					  grove__spine_role(s, c->path[place]) == GROVE_ROLE_SYSTEM);
 }
@@ -165,7 +165,7 @@ static int take_edit(struct grove__choice *c, struct grove_slice value, struct g
 	int rc;
 
 	grove__buf_clear(target);
-	rc = c->im->dialect->edit(value, target, &content);
+	rc = c->im->dialect->context.edits->read(value, target, &content);
 	if (rc)
 		return rc == 1 ? 0 : rc;
 	to = grove__spine_find(c->im->spine, GROVE_NONE, grove__buf_slice(target));
@@ -281,7 +281,7 @@ int grove__choice_speaks(struct grove__choice *c, uint32_t row, bool *yes)
 	int rc = read_row(c, row, &value);
 
 	*yes = false;
-	return rc ? rc : c->im->dialect->messages(value, grove__spine_kind(s, row),
+	return rc ? rc : c->im->dialect->context.messages(value, grove__spine_kind(s, row),
 						  grove__spine_role(s, row), 0, row == c->compaction,
 						  NULL, NULL, heard, yes);
 }

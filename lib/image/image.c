@@ -19,14 +19,14 @@ struct grove__image *grove__image_new(const struct grove__dialect *dialect)
 	im->refs = 1;
 	im->dialect = dialect;
 	im->from = dialect->version;
-	grove__json_want_init(&im->want, dialect->members, dialect->nr_members);
+	grove__json_want_init(&im->want, dialect->read.members, dialect->read.nr_members);
 	grove__arena_init(&im->keep);
 	grove__sys_random(&seed, sizeof(seed));
 	pthread_rwlock_init(&im->chain_lock, NULL);
 	im->spine = grove__spine_new(seed);
-	if (im->spine && dialect->chain_new)
-		im->chain = dialect->chain_new(seed);
-	if (!im->spine || (dialect->chain_new && !im->chain)) {
+	if (im->spine && dialect->rules)
+		im->chain = dialect->rules->new(seed);
+	if (!im->spine || (dialect->rules && !im->chain)) {
 		grove__image_unref(im);
 		return NULL;
 	}
@@ -46,7 +46,7 @@ void grove__image_unref(struct grove__image *im)
 	grove__spine_unref(im->spine);
 	grove__arena_release(&im->keep);
 	if (im->chain)
-		im->dialect->chain_free(im->chain);
+		im->dialect->rules->free(im->chain);
 	/* spine and chain lie there */
 	grove__sys_unmap(im->ice, im->ice_len);
 	/* whatever made it differ from the log, the next process should not have to find out again */
@@ -65,7 +65,7 @@ const char *grove__image_name(const struct grove__image *im)
 {
 	if (im->slot_title)
 		return im->slot_title;
-	if (im->dialect->title && im->header.title && *im->header.title)
+	if (grove__dialect_has_title(im->dialect) && im->header.title && *im->header.title)
 		return im->header.title;
 	return im->spine->name ? im->spine->name : im->spine->weak_name;
 }

@@ -10,6 +10,7 @@
 #include "dialect/dialect.h"
 #include "image/runs.h"
 #include "json/lenient.h"
+#include "json/out.h"
 #include "store/store.h"
 #include "tree/tree.h"
 
@@ -95,7 +96,7 @@ struct grove__image {
 	struct grove__chain *chain;
 	pthread_rwlock_t chain_lock;
 
-	bool may_be_empty;                 /* a log without a line is a session, too (headless ones) */
+	bool may_be_empty;                 /* a log without a line is a session, too */
 	bool has_header;
 	struct grove__header header;
 	struct grove__spot header_at;
@@ -164,6 +165,35 @@ struct grove__spot grove__image_spot(const struct grove__image *im, uint32_t row
 int grove__image_walk(struct grove__image *im, uint32_t nr, const struct grove__chain_ask *ask,
 		      struct grove__chain_walk *out, struct grove_detail *d);
 void grove__walk_release(struct grove__chain_walk *w);
+
+/*
+ * True if rules over the whole log choose the conversation, and with it the
+ * leaf. Else the conversation is the path from the root to the leaf, and the leaf
+ * is the last entry unless it was moved.
+ */
+static inline bool grove__image_ruled(const struct grove__image *im)
+{
+	return im->chain != NULL;
+}
+
+/*
+ * rules.c: the questions of struct grove__dialect_rules, asked of an image.
+ * grove__rules_llm() and grove__rules_closed() may only be asked where it is ruled.
+ */
+
+/* Writes the id under which a mode shows a row. */
+void grove__rules_put_id(struct grove__image *im, uint32_t row, const char *mode, struct grove__out *out);
+int grove__rules_llm(struct grove__image *im, const uint32_t *rows, const struct grove_slice *messages,
+		     size_t nr, grove__message_fn *fn, void *payload);
+/* Returns 0 if the leaf can be moved to the row (GROVE_NONE: before the first); else as may_end(). */
+int grove__rules_may_end(struct grove__image *im, uint32_t row, bool own_file, const char **why);
+/* Returns 1 if there is no call that the input answers. With the session's lock. */
+int grove__rules_call(struct grove__image *im, struct grove_slice json, struct grove_slice *id);
+/* These two, too. */
+bool grove__rules_side(struct grove__image *im, uint32_t row);
+int grove__rules_lacks(struct grove__image *im, int (*fn)(void *payload, uint32_t row), void *payload);
+/* True if a walk that begins with the image's first row needs nothing from before it. */
+bool grove__rules_closed(struct grove__image *im, const struct grove__chain_walk *w);
 
 /* The rev of what was read: a line that is still being written is not there yet. */
 static inline uint64_t grove__image_rev(const struct grove__image *im)

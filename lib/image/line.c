@@ -218,7 +218,7 @@ static int id_at(void *payload, double index, struct grove_buf *out)
 	at = grove__image_spot(im, (uint32_t)row);
 	rc = fetch(a->log, &at, &line, NULL);
 	if (!rc && grove__json_scan(&im->want, line.ptr, line.len, true, &l) == JSON_VALUE &&
-	    im->dialect->index(&l, line.ptr, &tmp, &e) != LINE_SKIP && e.has_id)
+	    im->dialect->read.index(&l, line.ptr, &tmp, &e) != LINE_SKIP && e.has_id)
 		rc = grove__buf_add_slice(out, e.id);
 	grove__buf_release(&line);
 	grove__arena_release(&tmp);
@@ -240,7 +240,7 @@ int grove__image_migrate(const struct grove__image *im, struct grove_log *log, u
 		if (before != GROVE_NONE)
 			m.parent = grove__spine_name(grove__spine_id(im->spine, before));
 	}
-	return im->dialect->migrate(line, &m, out);
+	return im->dialect->header->migrate(line, &m, out);
 }
 
 /*
@@ -303,7 +303,7 @@ bool grove__image_message(struct grove__image *im, uint32_t row, struct grove_sl
 	if (!im->chain)
 		return false;
 	pthread_rwlock_rdlock(&im->chain_lock);
-	known = im->dialect->chain_message(im->chain, row, &off, &len) && off + len <= value.len;
+	known = im->dialect->rules->message(im->chain, row, &off, &len) && off + len <= value.len;
 	pthread_rwlock_unlock(&im->chain_lock);
 	if (known)
 		*out = grove__slice(value.ptr + off, len);
@@ -404,7 +404,7 @@ int grove__image_input(const struct grove__image *im, struct grove_buf *json,
 	if (v == JSON_NOMEM)
 		return grove__fail_nomem(d);
 	if (v == JSON_VALUE && l.len == json->len) {
-		im->dialect->input(&l, json->ptr, out);
+		im->dialect->write.input(&l, json->ptr, out);
 		return 0;
 	}
 	if (v == JSON_BLANK && l.len == json->len)

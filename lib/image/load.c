@@ -106,7 +106,7 @@ static int add_row(struct grove__image *im, const struct grove__entry *e,
 {
 	int rc = grove__spine_add(im->spine, e, at->pos, at->len, at->line, at->crc);
 
-	return rc || !im->chain ? rc : im->dialect->chain_add(im->chain, e);
+	return rc || !im->chain ? rc : im->dialect->rules->add(im->chain, e);
 }
 
 /* Without a header the entries tell what it would have said. */
@@ -137,21 +137,21 @@ int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t 
 	int rc = 0;
 
 	/* behind an unfinished value a line may be part of it, or make another value of it */
-	if (im->dialect->lenient && im->next != im->tail)
+	if (grove__dialect_by_value(im->dialect) && im->next != im->tail)
 		return GROVE_ESTALE;
 	grove__arena_init(&tmp);
 	if (!e) {
 		enum grove__line_class class = LINE_SKIP;
 
 		if (grove__json_scan(&im->want, line.ptr, line.len, true, &l) == JSON_VALUE)
-			class = im->dialect->index(&l, line.ptr, &tmp, &own);
+			class = im->dialect->read.index(&l, line.ptr, &tmp, &own);
 		if (tmp.failed)
 			rc = GROVE_ENOMEM;
 		else if (class != LINE_ENTRY && class != LINE_SLOT)
 			rc = GROVE_EJSON;
 		e = &own;
 	}
-	if (!rc && im->dialect->headless)
+	if (!rc && grove__dialect_cwd_in_entries(im->dialect))
 		rc = take_facts(im, e);
 	if (!rc) {
 		lock_chain(im);
@@ -193,7 +193,7 @@ int grove__image_read_header(struct grove__image *im, struct grove_slice line)
 	if (grove__json_scan(&im->want, value.ptr, value.len, true, &l) != JSON_VALUE)
 		return GROVE_EDAMAGED;
 	im->keep.failed = false;
-	im->dialect->header(&l, value.ptr, &im->keep, &im->header);
+	im->dialect->header->read(&l, value.ptr, &im->keep, &im->header);
 	if (im->keep.failed)
 		return GROVE_ENOMEM;
 	if (!im->header.usable)
@@ -223,7 +223,7 @@ static int take_header(struct grove__image *im, const struct grove__spot *at, co
 /* What it says. */
 static int read_slot(struct grove__image *im, struct grove_slice title, struct grove_slice line)
 {
-	im->slot_source = im->dialect->slot_source(line);
+	im->slot_source = im->dialect->header->slot->source(line);
 	im->slot_title = title.len ? grove__arena_dup(&im->keep, title) : NULL;
 	return title.len && !im->slot_title ? GROVE_ENOMEM : 0;
 }
@@ -235,7 +235,7 @@ int grove__image_read_slot(struct grove__image *im, struct grove_slice line)
 	struct grove__entry e;
 
 	if (grove__json_scan(&im->want, value.ptr, value.len, true, &l) != JSON_VALUE ||
-	    im->dialect->index(&l, value.ptr, &im->keep, &e) != LINE_SLOT)
+	    im->dialect->read.index(&l, value.ptr, &im->keep, &e) != LINE_SLOT)
 		return GROVE_EDAMAGED;
 	return read_slot(im, e.text, value);
 }
@@ -263,7 +263,7 @@ static int give_id(struct grove__image *im, struct grove__entry *e, uint64_t lin
 	uint32_t before = grove__tree_before(im->spine, im->spine->nr);
 
 	for (unsigned attempt = 0;; attempt++) {
-		size_t n = im->dialect->migrated_id(session, line, attempt, out);
+		size_t n = im->dialect->header->migrated_id(session, line, attempt, out);
 
 		if (!n)
 			return GROVE_ENOMEM;
@@ -297,12 +297,12 @@ static int take_value(struct grove__image *im, enum grove__line_class class, str
 		im->values++;
 		return take_slot(im, at, e->text, grove__line_trim(grove__slice(bytes, len)));
 	}
-	if (!im->has_header && !im->dialect->headless)
+	if (!im->has_header && grove__dialect_has_header(im->dialect))
 		return GROVE_EDAMAGED;
-	if (im->dialect->headless && (rc = take_facts(im, e)))
+	if (grove__dialect_cwd_in_entries(im->dialect) && (rc = take_facts(im, e)))
 		return rc;
 	im->values++;
-	if (im->from < 2 && !e->no_object) {
+	if (grove__dialect_lacks_ids(im->dialect, im->from) && !e->no_object) {
 		rc = give_id(im, e, at->line, id);
 		if (rc)
 			return rc;
@@ -345,7 +345,7 @@ static void hint(const struct grove__image *im, const struct found *f)
 	if (f->e.has_id)
 		grove__idmap_hint(&im->spine->ids, f->e.id);
 	if (im->chain)
-		im->dialect->chain_hint(im->chain, &f->e);
+		im->dialect->rules->hint(im->chain, &f->e);
 }
 
 /* Once it is known what lines are like: rooms for the ids of all that will come. */
@@ -360,7 +360,7 @@ static void expect_more(struct loader *ld, const struct grove_run *run)
 	ld->expected = true;
 	grove__idmap_expect(&im->spine->ids, im->spine->ids.used * (all / done + 1));
 	if (im->chain)
-		im->dialect->chain_expect(im->chain, all / done + 1);
+		im->dialect->rules->expect(im->chain, all / done + 1);
 }
 
 /* Merge what was found so far; waits until all earlier runs are done. */
@@ -451,7 +451,7 @@ static int note(struct worker *w, const struct grove__json_line *l, const char *
 			return rc;
 	}
 	f = &w->found[w->nr];
-	f->class = w->ld->im->dialect->index(l, at, &w->tmp, &f->e);
+	f->class = w->ld->im->dialect->read.index(l, at, &w->tmp, &f->e);
 	if (f->class == LINE_SKIP) {
 		w->blank++;
 		w->odd += grove__proof_odd_line(w->in.run.pos + off, len, crc);
@@ -467,7 +467,7 @@ static int note(struct worker *w, const struct grove__json_line *l, const char *
 
 static void note_bad(struct worker *w, uint64_t off)
 {
-	if (w->ld->im->dialect->lenient) {
+	if (grove__dialect_by_value(w->ld->im->dialect)) {
 		w->loose = true;
 		w->loose_off = off;
 		return;
@@ -483,7 +483,7 @@ static void note_tail(struct worker *w, enum grove__json_verdict v, uint64_t off
 {
 	struct grove__image *im = w->ld->im;
 
-	if (v == JSON_BAD && im->dialect->lenient) {
+	if (v == JSON_BAD && grove__dialect_by_value(im->dialect)) {
 		note_bad(w, off);
 		return;
 	}
@@ -619,7 +619,7 @@ static int long_line(struct worker *w, struct found *f, struct grove_buf *member
 		if (!rc && grove__json_scan(&im->want, w->in.buf, (size_t)len, true, &l) != JSON_VALUE)
 			rc = grove__fail(&w->d, GROVE_ESTALE, w->ld->path, "was changed");
 		if (!rc)
-			f->class = im->dialect->index(&l, w->in.buf, &w->tmp, &f->e);
+			f->class = im->dialect->read.index(&l, w->in.buf, &w->tmp, &f->e);
 	} else {
 		rc = gather(w, &l, w->in.run.pos, members);
 	}
@@ -628,17 +628,17 @@ static int long_line(struct worker *w, struct found *f, struct grove_buf *member
 	if (im->chain && len <= GROVE__LINE_MAX) {
 		; /* understood already */
 	} else if (l.type == JSON_OBJECT) {
-		f->class = im->dialect->index(&l, members->ptr, &w->tmp, &f->e);
+		f->class = im->dialect->read.index(&l, members->ptr, &w->tmp, &f->e);
 	} else if (l.value.len <= SPAN_MAX) {
 		rc = gather_value(w, &l, w->in.run.pos, members);
 		if (!rc)
-			f->class = im->dialect->index(&l, members->ptr, &w->tmp, &f->e);
+			f->class = im->dialect->read.index(&l, members->ptr, &w->tmp, &f->e);
 	} else {
 		/* the value itself is not at hand; so long a one is not nothing, which is all that counts */
 		static const char something[GROVE__JSON_PAD + 1] = "1";
 
 		l.value = (struct grove__json_span){ 0, 1 };
-		f->class = im->dialect->index(&l, something, &w->tmp, &f->e);
+		f->class = im->dialect->read.index(&l, something, &w->tmp, &f->e);
 	}
 	f->off = 0;
 	f->len = len;
@@ -819,7 +819,7 @@ static int take_found(struct loader *ld, struct grove__values *v, struct grove__
 {
 	struct grove__image *im = ld->im;
 	struct grove__entry e;
-	enum grove__line_class class = im->dialect->index(&value->l, value->ptr, tmp, &e);
+	enum grove__line_class class = im->dialect->read.index(&value->l, value->ptr, tmp, &e);
 	uint32_t rows = im->spine->nr;
 	int rc = 0;
 
@@ -947,7 +947,7 @@ int grove__image_torn_swallows(const struct grove__image *im, struct grove_log *
 	int rc;
 
 	*yes = false;
-	if (!im->torn || !im->dialect->lenient)
+	if (!im->torn || !grove__dialect_by_value(im->dialect))
 		return 0;
 	grove__json_want_init(&nothing, NULL, 0);
 	s = grove__json_stream_new(&nothing);

@@ -10,7 +10,7 @@ void grove__records_init(struct grove__records *r, const struct grove__dialect *
 {
 	memset(r, 0, sizeof(*r));
 	r->dialect = dialect;
-	grove__json_want_init(&r->want, dialect->members, dialect->nr_members);
+	grove__json_want_init(&r->want, dialect->read.members, dialect->read.nr_members);
 	grove__arena_init(&r->tmp);
 }
 
@@ -50,12 +50,12 @@ int grove__records_fill(struct grove__records *r, struct grove_slice line,
 		return 0;
 	}
 	r->any = true;
-	class = r->dialect->index(&l, p, &r->tmp, &e);
+	class = r->dialect->read.index(&l, p, &r->tmp, &e);
 	if (r->tmp.failed)
 		return GROVE_ENOMEM;
 	switch (class) {
 	case LINE_HEADER:
-		r->dialect->header(&l, p, &r->tmp, &h);
+		r->dialect->header->read(&l, p, &r->tmp, &h);
 		if (r->tmp.failed)
 			return GROVE_ENOMEM;
 		out->kind = GROVE_KIND_HEADER;

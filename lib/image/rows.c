@@ -340,7 +340,7 @@ int grove__rows_next(struct grove__rows *r, uint32_t *row, struct grove_slice *v
 		return rc;
 	r->i++;
 	/* the window keeps what is stored: a row may be asked for twice */
-	if (r->im->dialect->lenient && memchr(line.ptr, '\n', line.len)) {
+	if (grove__dialect_by_value(r->im->dialect) && memchr(line.ptr, '\n', line.len)) {
 		grove__buf_clear(&r->joined);
 		if (grove__buf_add_slice(&r->joined, line) ||
 		    grove__buf_reserve(&r->joined, GROVE__JSON_PAD))

@@ -85,7 +85,7 @@ static int by_all_rules(struct sent *s, const char *leaf, const char *name)
 {
 	const struct grove__dialect *dialect = s->im->dialect;
 	struct grove__chain_ask ask = { .leaf = leaf,
-					.own_file = dialect->own_file && dialect->own_file(name),
+					.own_file = dialect->paths.own_file && dialect->paths.own_file(name),
 					.llm = true };
 	uint32_t last, ignored, *path = NULL;
 	size_t nr = 0;
@@ -117,7 +117,7 @@ int grove__image_sent(struct grove__image *im, struct grove_log *log, const char
 	grove__fail_clear(&own);
 	if (grove__log_has_changes(log) && !grove__log_meta_get(log, "leaf", &value, &own))
 		leaf = grove__image_kept_leaf(&value, im->tail);
-	rc = im->chain ? by_all_rules(&s, leaf, name) : by_path(&s, leaf);
+	rc = grove__image_ruled(im) ? by_all_rules(&s, leaf, name) : by_path(&s, leaf);
 	grove__buf_release(&value);
 	if (rc)
 		free(s.place);

@@ -21,16 +21,16 @@ int grove__image_walk(struct grove__image *im, uint32_t nr, const struct grove__
 
 	memset(out, 0, sizeof(*out));
 	pthread_rwlock_rdlock(&im->chain_lock);
-	if (dialect->chain_count(im->chain) != nr) {
+	if (dialect->rules->count(im->chain) != nr) {
 		/* the log has grown since the caller looked at it */
-		then = dialect->chain_copy(im->chain, nr);
+		then = dialect->rules->copy(im->chain, nr);
 		rc = then ? 0 : GROVE_ENOMEM;
 	}
 	if (!rc)
-		rc = dialect->chain_walk(then ? then : im->chain, ask, out);
+		rc = dialect->rules->walk(then ? then : im->chain, ask, out);
 	pthread_rwlock_unlock(&im->chain_lock);
 	if (then)
-		dialect->chain_free(then);
+		dialect->rules->free(then);
 	if (rc == GROVE_ENOMEM)
 		return grove__fail_nomem(d);
 	if (rc == GROVE_ENOTFOUND)

@@ -280,6 +280,20 @@ static struct grove_slice item_at(struct grove_slice array, const char *index)
 	return grove__json_at(array, strtoull(index, NULL, 10));
 }
 
+int grove__json_edit_text(struct grove_buf *out, struct grove_slice object, const char *member,
+			  struct grove_slice text)
+{
+	struct grove__json_change change = { .path = { member } };
+	struct grove_buf value = GROVE_BUF_INIT;
+	int rc = grove__json_put_nullable(&value, text);
+
+	change.value = grove__buf_slice(&value);
+	if (!rc)
+		rc = grove__json_edit(out, object, &change, 1);
+	grove__buf_release(&value);
+	return rc;
+}
+
 int grove__json_replace(struct grove_buf *out, struct grove_slice value, const char *pointer,
 			struct grove_slice with)
 {

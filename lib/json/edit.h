@@ -27,6 +27,10 @@ struct grove__json_change {
 int grove__json_edit(struct grove_buf *out, struct grove_slice object,
 		     const struct grove__json_change *changes, size_t nr);
 
+/* The same for one member that becomes a string; text.ptr NULL: null. */
+int grove__json_edit_text(struct grove_buf *out, struct grove_slice object, const char *member,
+			  struct grove_slice text);
+
 /*
  * Append `value` (valid) with what a JSON pointer ("/a/0/b") points at replaced
  * by the raw value `with`. 1 if it points at nothing; GROVE_ENOMEM.

@@ -95,6 +95,11 @@ int grove__json_put_str(struct grove_buf *out, const char *text)
 	return grove__json_put_string(out, grove__slice_str(text));
 }
 
+int grove__json_put_nullable(struct grove_buf *out, struct grove_slice text)
+{
+	return text.ptr ? grove__json_put_string(out, text) : grove__buf_add_str(out, "null");
+}
+
 int grove__json_put_uint(struct grove_buf *out, uint64_t n)
 {
 	char digits[20], *end = digits + sizeof(digits), *p = end;

@@ -14,6 +14,8 @@
  */
 int grove__json_put_string(struct grove_buf *out, struct grove_slice text);
 int grove__json_put_str(struct grove_buf *out, const char *text);
+/* The same; null where text.ptr is NULL. */
+int grove__json_put_nullable(struct grove_buf *out, struct grove_slice text);
 /* A whole number with all its digits. */
 int grove__json_put_int(struct grove_buf *out, int64_t n);
 int grove__json_put_uint(struct grove_buf *out, uint64_t n);

@@ -78,7 +78,7 @@ int grove__search_log_id(const struct grove__sweep_log *l, const struct grove__i
 	int rc;
 
 	*out = im->header.id;
-	if (!im->dialect->headless && im->header.id)
+	if (!grove__dialect_id_is_name(im->dialect) && im->header.id)
 		return 0;
 	if (n > k && !strcmp(name + n - k, SUFFIX))
 		n -= k;

@@ -95,10 +95,10 @@ static int know_session(struct reader *r)
 	if (r->known)
 		return 0;
 	grove__arena_init(&keep);
-	if (r->dialect->headless && r->sh->ask->cwd) {
+	if (grove__dialect_cwd_in_entries(r->dialect) && r->sh->ask->cwd) {
 		rc = grove__search_log_image(&r->sh->s->sweep.logs[r->nr], r->sh->s->g->cache, r->log, r->dialect, &im, &r->why);
 		h.cwd = im ? im->header.cwd : NULL;
-	} else if (!r->dialect->headless) {
+	} else if (grove__dialect_has_header(r->dialect)) {
 		rc = grove__peek_header(r->log, r->dialect, &keep, &h, &r->why);
 		rc = rc || h.usable ? rc : GROVE_EDAMAGED;
 	}
@@ -168,11 +168,11 @@ static int take_line(struct reader *r, const char *line, size_t len, uint64_t po
 	if (v == JSON_NOMEM)
 		return GROVE_ENOMEM;
 	if (v != JSON_VALUE)
-		return v == JSON_BAD && r->dialect->lenient;
+		return v == JSON_BAD && grove__dialect_by_value(r->dialect);
 	if (r->tmp.used > TMP_BYTES)
 		grove__arena_release(&r->tmp);
 	r->tmp.failed = false;
-	class = r->dialect->index(&l, line, &r->tmp, &e);
+	class = r->dialect->read.index(&l, line, &r->tmp, &e);
 	if (r->tmp.failed)
 		return GROVE_ENOMEM;
 	if (class != LINE_ENTRY && class != LINE_SLOT)
@@ -238,7 +238,7 @@ static int read_one(struct reader *r, uint32_t nr)
 	grove__fail_clear(&r->why);
 	rc = grove__search_log_open(sh->s->g, l, &r->log, &r->dialect, &r->why);
 	if (!rc && r->ready != r->dialect) {
-		grove__json_want_init(&r->want, r->dialect->members, r->dialect->nr_members);
+		grove__json_want_init(&r->want, r->dialect->read.members, r->dialect->read.nr_members);
 		r->ready = r->dialect;
 	}
 	if (!rc && (!sh->ask->agent || !strcmp(sh->ask->agent, grove__search_log_agent(l, r->dialect))))

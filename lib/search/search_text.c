@@ -81,7 +81,7 @@ int grove__search_texts(struct grove__search_texts *t, const struct grove__diale
 	case GROVE_KIND_CUSTOM_MESSAGE:
 	case GROVE_KIND_COMPACTION:
 	case GROVE_KIND_BRANCH_SUMMARY:
-		return dialect->pieces(value, kind, role, take_piece, t);
+		return dialect->text.pieces(value, kind, role, take_piece, t);
 	default:
 		return 0;
 	}

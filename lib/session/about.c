@@ -98,7 +98,7 @@ static int find_version(struct grove_session *s, struct grove_detail *d)
 		if (rc == GROVE_ETOOBIG)
 			rc = 1;
 		else if (!rc)
-			rc = s->at.dialect->written_by(value, &version);
+			rc = s->at.dialect->write.written_by(value, &version);
 	}
 	if (!rc || rc == 1) {
 		s->written_by = strdup(rc ? GROVE_VERSION : version.ptr);
@@ -119,9 +119,9 @@ static int find_owner(struct grove_session *s)
 	if (s->owner || !grove__session_own_file(s))
 		return 0;
 	if (s->at.sub)
-		found = s->at.dialect->parse_file_name(grove__slice_str(s->at.session), &time, &id);
+		found = s->at.dialect->paths.parse_file_name(grove__slice_str(s->at.session), &time, &id);
 	else
-		found = s->at.path && s->at.dialect->owner(s->at.path, &id);
+		found = s->at.path && s->at.dialect->paths.owner(s->at.path, &id);
 	if (!found)
 		return 0;
 	s->owner = strndup(id.ptr, id.len);

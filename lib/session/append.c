@@ -55,7 +55,7 @@ static int add_rows(struct grove__batch *b, const struct grove_appended *out)
 
 	for (size_t i = 0; i < b->nr && !rc; i++) {
 		/* without a header one of them is the first to tell the directory */
-		bool facts = im->header.cwd || !im->dialect->headless;
+		bool facts = im->header.cwd || !grove__dialect_cwd_in_entries(im->dialect);
 		struct grove__append_item *it = &b->item[i];
 		struct grove_slice line;
 
@@ -121,7 +121,7 @@ static int store_batch(struct grove__batch *b)
 	if (!b->fresh)
 		return grove__log_same_base(s->log, b->base, b->d);
 	b->guard = false;
-	if (s->image->torn && s->at.dialect->lenient) {
+	if (s->image->torn && grove__dialect_by_value(s->at.dialect)) {
 		rc = grove__image_torn_swallows(s->image, s->log, &b->guard, b->d);
 		if (rc)
 			return rc;
@@ -350,7 +350,7 @@ int grove__append_spec(struct grove_session *s, const struct grove__entry_spec *
 	int rc = grove__session_load(s, d);
 
 	if (!rc)
-		rc = s->at.dialect->spell(spec, &json, d);
+		rc = grove__dialect_spell(s->at.dialect, spec, &json, d);
 	slice = grove__buf_slice(&json);
 	if (!rc)
 		rc = grove__append_locked(s, &slice, 1, opt, id, d);

@@ -140,7 +140,7 @@ static int make_id(struct grove__batch *b, size_t i)
 			grove__sys_random(b->random, sizeof(b->random));
 			b->random_at = 0;
 		}
-		id.len = b->s->at.dialect->entry_id(b->random + b->random_at, tries >= 100, text);
+		id.len = b->s->at.dialect->names.entry_id(b->random + b->random_at, tries >= 100, text);
 		b->random_at += 16;
 		if (!known_id(b, id))
 			return keep_id(b, i, id);
@@ -185,7 +185,7 @@ static int system_of(struct grove__batch *b, const struct grove__input *in, size
 	size_t nr = 0;
 	int rc;
 
-	if (!b->s->at.dialect->system || b->s->at.dialect->kind(in) != GROVE_KIND_COMPACTION)
+	if (!b->s->at.dialect->context.system || b->s->at.dialect->write.kind(in) != GROVE_KIND_COMPACTION)
 		return 0;
 	for (size_t i = up; i; i = b->item[i - 1].up)
 		nr++;
@@ -258,7 +258,7 @@ static int check_retry(struct grove__batch *b, size_t i, const struct grove__inp
 	if (!rc)
 		rc = system_of(b, in, 0, above, at.time, &system);
 	if (!rc)
-		rc = b->s->at.dialect->compose(in, &at, grove__buf_slice(&system), &mine, &target, b->d);
+		rc = b->s->at.dialect->write.compose(in, &at, grove__buf_slice(&system), &mine, &target, b->d);
 	if (!rc)
 		rc = prepare(b, &mine, 0);
 	if (!rc && grove__slice_eq(value, grove__buf_slice(&mine)))
@@ -293,8 +293,8 @@ static int check_target(struct grove__batch *b, size_t i, struct grove_slice tar
 				   target.ptr);
 	if (kind != GROVE_KIND_CONTEXT_EDIT)
 		return 0;
-	fits = own ? b->s->at.dialect->editable(b->item[own - 1].e.kind, b->item[own - 1].e.role)
-		   : b->s->at.dialect->editable(grove__spine_kind(sp, row), grove__spine_role(sp, row));
+	fits = own ? b->s->at.dialect->context.edits->allowed(b->item[own - 1].e.kind, b->item[own - 1].e.role)
+		   : b->s->at.dialect->context.edits->allowed(grove__spine_kind(sp, row), grove__spine_role(sp, row));
 	if (!fits)
 		return grove__fail(b->d, GROVE_EINVAL, b->s->at.path,
 				   "Entry %.*s does not contribute editable model content", len,
@@ -321,7 +321,7 @@ static int fit_edit(struct grove__batch *b, struct grove__input *in, struct grov
 	enum grove_role role = GROVE_ROLE_NONE;
 	uint32_t row;
 	size_t own;
-	int rc = b->s->at.dialect->edit(in->json, &target, &content);
+	int rc = b->s->at.dialect->context.edits->read(in->json, &target, &content);
 
 	if (!rc && target.len) {
 		own = in_batch(b, grove__buf_slice(&target));
@@ -332,7 +332,7 @@ static int fit_edit(struct grove__batch *b, struct grove__input *in, struct grov
 			role = grove__spine_role(sp, row);
 	}
 	if (!rc)
-		rc = b->s->at.dialect->fit_edit(in->json, role, store);
+		rc = b->s->at.dialect->context.edits->fit(in->json, role, store);
 	grove__buf_release(&target);
 	if (!rc)
 		return grove__image_input(b->s->image, store, in, b->d);
@@ -392,9 +392,8 @@ static int input_time(struct grove__batch *b, struct grove_slice raw, struct gro
 /* A tool's result goes below its call, of which there may be several at once. */
 static int below_call(struct grove__batch *b, const struct grove__input *in, struct grove__place *at)
 {
-	const struct grove__dialect *dialect = b->s->at.dialect;
 	struct grove_slice id;
-	int rc = dialect->chain_call ? dialect->chain_call(b->s->image->chain, in->json, &id) : 1;
+	int rc = grove__rules_call(b->s->image, in->json, &id);
 
 	if (!rc)
 		at->parent = id;
@@ -413,13 +412,13 @@ static int find_place(struct grove__batch *b, size_t i, const struct grove__inpu
 	at->stamp = grove__slice(NULL, 0);
 	b->item[i].retry = GROVE_NONE;
 	/* what is beside the tree has no id, and nobody hangs below it */
-	if (b->s->at.dialect->kind(in) == GROVE_KIND_META) {
+	if (b->s->at.dialect->write.kind(in) == GROVE_KIND_META) {
 		at->id = at->parent = grove__slice(NULL, 0);
 		return in->time.ptr ? input_time(b, in->time, at) : 0;
 	}
 	if (in->parent.ptr)
 		rc = input_parent(b, in->parent, at, parent);
-	else if (b->s->image->chain && !(b->opt && b->opt->parent))
+	else if (!(b->opt && b->opt->parent))
 		rc = below_call(b, in, at);
 	if (!rc && in->time.ptr)
 		rc = input_time(b, in->time, at);
@@ -439,7 +438,7 @@ static int judge(struct grove__batch *b, size_t i, const struct grove__input *in
 	struct grove__append_item *it = &b->item[i];
 	enum grove_role role = GROVE_ROLE_NONE;
 
-	it->plain = !b->s->image->chain && dialect->bare(in, &role);
+	it->plain = !grove__image_ruled(b->s->image) && dialect->write.bare && dialect->write.bare(in, &role);
 	if (!it->plain) {
 		struct grove__json_line l;
 		struct grove__arena tmp;
@@ -452,7 +451,7 @@ static int judge(struct grove__batch *b, size_t i, const struct grove__input *in
 					   b->lines.len - it->off, true, &l);
 		grove__arena_init(&tmp);
 		if (verdict == JSON_VALUE)
-			dialect->index(&l, b->lines.ptr + it->off, &tmp, &it->e);
+			dialect->read.index(&l, b->lines.ptr + it->off, &tmp, &it->e);
 		role = it->e.role;
 		missed = tmp.failed;
 		grove__arena_release(&tmp);
@@ -462,7 +461,7 @@ static int judge(struct grove__batch *b, size_t i, const struct grove__input *in
 	it->e.kind = (uint8_t)kind;
 	it->e.role = (uint8_t)role;
 	b->labels |= kind == GROVE_KIND_LABEL;
-	b->starts_file |= dialect->starts_file(kind, role);
+	b->starts_file |= dialect->write.starts_file(kind, role);
 	return 0;
 }
 
@@ -471,7 +470,7 @@ static int compose_one(struct grove__batch *b, size_t i, struct grove__input *in
 	const struct grove__dialect *dialect = b->s->at.dialect;
 	struct grove_buf fitted = GROVE_BUF_INIT, system = GROVE_BUF_INIT, target = GROVE_BUF_INIT;
 	struct grove_buf parent = GROVE_BUF_INIT;
-	enum grove_kind kind = dialect->kind(in);
+	enum grove_kind kind = dialect->write.kind(in);
 	struct grove__place at;
 	struct grove__append_item *it = &b->item[i];
 	bool retry;
@@ -489,7 +488,7 @@ static int compose_one(struct grove__batch *b, size_t i, struct grove__input *in
 		rc = system_of(b, in, it->up, it->row, at.time, &system);
 	}
 	if (!rc && !retry)
-		rc = dialect->compose(in, &at, grove__buf_slice(&system), &b->lines, &target, b->d);
+		rc = dialect->write.compose(in, &at, grove__buf_slice(&system), &b->lines, &target, b->d);
 	if (!rc && !retry)
 		rc = check_target(b, i, grove__buf_slice(&target), kind);
 	if (!rc && !retry)
@@ -522,7 +521,7 @@ static int compose_one(struct grove__batch *b, size_t i, struct grove__input *in
 int grove__append_compose(struct grove__batch *b, const struct grove_slice *json, size_t nr)
 {
 	struct grove__input in;
-	int rc = b->s->image->chain ? grove__session_about(b->s, &b->about, b->d) : 0;
+	int rc = grove__image_ruled(b->s->image) ? grove__session_about(b->s, &b->about, b->d) : 0;
 
 	if (!rc)
 		rc = first_parent(b);

@@ -65,7 +65,7 @@ static int append_parts(struct grove_session *s, const struct grove_slice *json,
 		size_t before = x.nr, bytes = x.bytes.len;
 
 		grove__sys_random(random, sizeof(random));
-		rc = s->at.dialect->split(json[i], random, add_part, &x);
+		rc = s->at.dialect->write.split(json[i], random, add_part, &x);
 		/* what became several before is there as several */
 		if (!rc && x.nr > before + 1 && (known[i] = stored_as(s, json[i]))) {
 			x.nr = before;
@@ -127,7 +127,7 @@ static int pin_leaf(struct grove_session *s, uint32_t last, struct grove_detail 
 		s->leaf = last;
 		return 0;
 	}
-	rc = s->at.dialect->spell(&spec, &json, d);
+	rc = grove__dialect_spell(s->at.dialect, &spec, &json, d);
 	slice = grove__buf_slice(&json);
 	rc = rc ? rc : grove__append_all(s, &slice, 1, NULL, NULL, d);
 	grove__buf_release(&json);
@@ -159,7 +159,7 @@ int grove__append_split(struct grove_session *s, const struct grove_slice *json,
 	bool pin;
 	int rc;
 
-	if (!s->at.dialect || !s->at.dialect->chain_new)
+	if (!s->at.dialect || !s->at.dialect->rules)
 		return grove__append_all(s, json, nr, opt, ids, d);
 	rc = grove__session_load(s, d);
 	if (rc)
@@ -177,7 +177,7 @@ int grove__append_split(struct grove_session *s, const struct grove_slice *json,
 		return 0;
 	}
 	/* a side chain goes on beside the conversation, which stays where it is */
-	if (s->at.dialect->chain_side(s->image->chain, last) && !grove__session_own_file(s)) {
+	if (grove__rules_side(s->image, last) && !grove__session_own_file(s)) {
 		s->follows = NULL;
 		return 0;
 	}

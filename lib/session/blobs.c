@@ -39,7 +39,7 @@ static int open_both(struct grove_session *s, struct grove_detail *d)
 {
 	struct grove__blobs *own = NULL, *beside = NULL;
 	struct grove_buf dir = GROVE_BUF_INIT;
-	int rc = s->at.dialect->blobs_dir(&s->g->env, &dir) ? grove__fail_nomem(d)
+	int rc = s->at.dialect->blobs->dir(&s->g->env, &dir) ? grove__fail_nomem(d)
 							    : open_at(&own, &dir, d);
 
 	grove__buf_release(&dir);
@@ -62,7 +62,7 @@ int grove__session_blobs(struct grove_session *s, struct grove__blobs **out, str
 	if (!s->at.dialect)
 		return grove__fail(d, GROVE_EINVAL, NULL, "the session is not open");
 	pthread_mutex_lock(&s->blobs_lock);
-	if (!s->blobs && s->at.dialect->blobs_dir)
+	if (!s->blobs && s->at.dialect->blobs)
 		rc = open_both(s, d);
 	pthread_mutex_unlock(&s->blobs_lock);
 	*out = s->blobs;
@@ -132,10 +132,10 @@ int grove__session_resolve(struct grove_session *s, struct grove_slice *value,
 	struct grove__blob_source source = grove__session_blob_source(s);
 	int rc;
 
-	if (!s->at.dialect->resolve)
+	if (!s->at.dialect->blobs)
 		return 0;
 	grove__buf_clear(out);
-	rc = s->at.dialect->resolve(*value, &source, out);
+	rc = s->at.dialect->blobs->resolve(*value, &source, out);
 	if (!rc)
 		*value = grove__buf_slice(out);
 	return rc < 0 ? grove__fail_nomem(d) : 0;
@@ -180,8 +180,8 @@ int grove__session_prepare(struct grove_session *s, struct grove_slice line, str
 	struct grove__blob_sink sink = { put, &w };
 	int rc;
 
-	if (!dialect->prepare)
+	if (!dialect->blobs)
 		return 1;
-	rc = dialect->prepare(line, dialect->blobs_dir ? &sink : NULL, out);
+	rc = dialect->blobs->prepare(line, &sink, out);
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : rc;
 }

@@ -47,7 +47,8 @@ static void rules_init(struct rules *r, const struct grove__dialect *dialect)
 	memset(r, 0, sizeof(*r));
 	for (unsigned kind = 0; kind < GROVE__KINDS; kind++)
 		for (unsigned role = 0; role < (kind == GROVE_KIND_MESSAGE ? GROVE__ROLES : 1u); role++) {
-			enum grove__setting set = dialect->sets((enum grove_kind)kind, (enum grove_role)role);
+			enum grove__setting set = dialect->context.sets((enum grove_kind)kind,
+									(enum grove_role)role);
 
 			r->by[kind][role] = (uint8_t)set;
 			r->open += set == SETTING_LAST;
@@ -103,8 +104,11 @@ static int write_settings(struct context *c, uint32_t leaf, struct grove_buf *ou
 	struct grove_buf *lines = NULL;
 	uint32_t *rows = NULL;
 	size_t nr = 0;
-	int rc = find_settings(ch->im, leaf, &rows, &nr);
+	int rc;
 
+	if (!ch->im->dialect->context.sets)
+		return 0;
+	rc = find_settings(ch->im, leaf, &rows, &nr);
 	if (!rc) {
 		by = calloc(nr ? nr : 1, sizeof(*by));
 		lines = calloc(nr ? nr : 1, sizeof(*lines));
@@ -118,7 +122,7 @@ static int write_settings(struct context *c, uint32_t leaf, struct grove_buf *ou
 		rc = grove__image_line(ch->im, ch->log, row, &lines[i], &by[i].line, ch->d);
 	}
 	if (!rc)
-		rc = ch->im->dialect->settings(by, nr, out);
+		rc = ch->im->dialect->context.settings(by, nr, out);
 	for (size_t i = 0; lines && i < nr; i++)
 		grove__buf_release(&lines[i]);
 	free(lines);
@@ -134,8 +138,8 @@ static int64_t time_of(const struct grove__choice *c, uint32_t row, struct grove
 	int64_t own = grove__spine_time(s, row), first = GROVE_NO_TIME;
 	size_t i;
 
-	if (row != c->compaction || !c->im->dialect->own_summary ||
-	    !c->im->dialect->own_summary(value))
+	if (row != c->compaction || !c->im->dialect->context.own_summary ||
+	    !c->im->dialect->context.own_summary(value))
 		return own;
 	i = c->kept_from < c->compaction_at ? c->kept_from : c->compaction_at + 1;
 	if (i < c->nr_path)
@@ -165,7 +169,7 @@ static int each_message(const struct context *x, uint32_t *row,
 		if (grove__image_message(c->im, *row, value, &message))
 			rc = fn(payload, message);
 		else
-			rc = c->im->dialect->messages(value, grove__spine_kind(s, *row),
+			rc = c->im->dialect->context.messages(value, grove__spine_kind(s, *row),
 					      grove__spine_role(s, *row), time_of(c, *row, value),
 					      *row == c->compaction, e ? &content : NULL, &x->blobs, fn,
 					      payload);
@@ -226,22 +230,6 @@ struct writer {
 	bool llm;
 };
 
-/* The name by which an entry goes among the messages of this mode. */
-static void put_id(struct writer *w, uint32_t row)
-{
-	struct grove__image *im = w->c->choice.im;
-	struct grove_slice alias = { NULL, 0 };
-
-	if (!im->chain) {
-		grove__out_slice(&w->ids, NULL, grove__spine_name(grove__spine_id(im->spine, row)));
-		return;
-	}
-	pthread_rwlock_rdlock(&im->chain_lock);
-	alias = im->dialect->chain_alias(im->chain, row, w->mode);
-	grove__out_slice(&w->ids, NULL, alias.len ? alias : grove__spine_name(grove__spine_id(im->spine, row)));
-	pthread_rwlock_unlock(&im->chain_lock);
-}
-
 /* A message, and the entry it came from (GROVE_NONE: none). */
 static int put_message(struct writer *w, struct grove_slice json, uint32_t row)
 {
@@ -249,14 +237,14 @@ static int put_message(struct writer *w, struct grove_slice json, uint32_t row)
 	if (row == GROVE_NONE || !grove__spine_id(w->c->choice.im->spine, row))
 		grove__out_string(&w->ids, NULL, NULL);
 	else
-		put_id(w, row);
+		grove__rules_put_id(w->c->choice.im, row, w->mode, &w->ids);
 	return w->ids.rc ? w->ids.rc : w->o.rc;
 }
 
 static int write_message(void *payload, struct grove_slice json)
 {
 	struct writer *w = payload;
-	bool later = w->llm || w->c->choice.im->dialect->settle;
+	bool later = w->llm || w->c->choice.im->dialect->context.settle;
 
 	return later ? keep(&w->kept, json, w->row) : put_message(w, json, w->row);
 }
@@ -275,28 +263,27 @@ static int write_converted(void *payload, size_t from, struct grove_slice json)
 	return put_message(w, json, from == SIZE_MAX ? GROVE_NONE : w->kept.row[from]);
 }
 
-/* What a model is told depends on the records that the messages stand in. */
-static int converse(struct writer *w)
+/* Where the dialect's messages are plain LLM messages already. */
+static int write_unchanged(struct writer *w)
 {
-	struct grove__image *im = w->c->choice.im;
-	int rc;
+	int rc = 0;
 
-	pthread_rwlock_rdlock(&im->chain_lock);
-	rc = im->dialect->chain_llm(im->chain, w->kept.row, w->kept.list, w->kept.nr, write_converted, w);
-	pthread_rwlock_unlock(&im->chain_lock);
-	return rc == GROVE_ENOMEM ? grove__fail_nomem(w->c->choice.d) : rc;
+	for (size_t i = 0; i < w->kept.nr && !rc; i++)
+		rc = write_converted(w, i, w->kept.list[i]);
+	return rc;
 }
 
 static int write_messages(struct writer *w)
 {
-	const struct grove__dialect *dialect = w->c->choice.im->dialect;
+	struct grove__image *im = w->c->choice.im;
+	const struct grove__dialect *dialect = im->dialect;
 	int rc = each_message(w->c, &w->row, write_message, w);
 
-	if (rc || (!w->llm && !dialect->settle))
+	if (rc || (!w->llm && !dialect->context.settle))
 		return rc;
 	kept_settle(&w->kept);
-	if (dialect->settle && w->llm) {
-		rc = dialect->settle(w->kept.list, w->kept.nr, keep_settled, w);
+	if (dialect->context.settle && w->llm) {
+		rc = dialect->context.settle(w->kept.list, w->kept.nr, keep_settled, w);
 		if (!rc) {
 			struct kept all = w->kept;
 
@@ -304,13 +291,16 @@ static int write_messages(struct writer *w)
 			w->settled = all;
 			kept_settle(&w->kept);
 		}
-	} else if (dialect->settle) {
-		rc = dialect->settle(w->kept.list, w->kept.nr, write_converted, w);
+	} else if (dialect->context.settle) {
+		rc = dialect->context.settle(w->kept.list, w->kept.nr, write_converted, w);
 	}
-	if (!rc && w->llm && w->c->choice.im->chain)
-		return converse(w);
-	if (!rc && w->llm)
-		rc = dialect->llm(w->kept.list, w->kept.nr, grove__sys_now_ms(), write_converted, w);
+	/* with rules, what a model is told depends on the records that the messages stand in */
+	if (!rc && w->llm && grove__image_ruled(im))
+		rc = grove__rules_llm(im, w->kept.row, w->kept.list, w->kept.nr, write_converted, w);
+	else if (!rc && w->llm && dialect->context.llm)
+		rc = dialect->context.llm(w->kept.list, w->kept.nr, grove__sys_now_ms(), write_converted, w);
+	else if (!rc && w->llm)
+		rc = write_unchanged(w);
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(w->c->choice.d) : rc;
 }
 
@@ -363,7 +353,7 @@ static int explain_walk(struct writer *w)
 
 	for (size_t i = 0; i < c->walk.nr_reasons; i++) {
 		bool sent;
-		const char *why = c->im->dialect->chain_reason(c->walk.reasons[i], &sent);
+		const char *why = c->im->dialect->rules->reason(c->walk.reasons[i], &sent);
 
 		if (why)
 			put_reason(w, (uint32_t)i, sent, why);
@@ -446,7 +436,7 @@ int grove__view_context(struct grove_view *v, const struct grove_context_options
 {
 	struct context c = { .blobs = grove__session_blob_source(v->session) };
 	struct writer w = { .c = &c, .llm = opt && opt->llm, .mode = opt ? opt->mode : NULL };
-	bool ruled = v->image->chain != NULL;
+	bool ruled = grove__image_ruled(v->image);
 	uint32_t leaf;
 	int rc = ruled ? 0 : context_leaf(v, opt, &leaf, d), end;
 
@@ -516,7 +506,7 @@ static int collect_fresh(const struct grove__dialect *dialect, const struct grov
 
 		if (kind == GROVE_KIND_COMPACTION ||
 		    (kind == GROVE_KIND_MESSAGE && fresh[i].role == GROVE_ROLE_SYSTEM))
-			rc = dialect->messages(fresh[i].line, kind, fresh[i].role, 0, true, NULL, NULL,
+			rc = dialect->context.messages(fresh[i].line, kind, fresh[i].role, 0, true, NULL, NULL,
 					       collect, m);
 	}
 	return rc;
@@ -540,7 +530,7 @@ int grove__context_system(struct grove_session *s, uint32_t leaf, const struct g
 		rc = grove__fail_nomem(d);
 	kept_settle(&m);
 	if (!rc && m.nr) {
-		rc = s->at.dialect->system(m.list, m.nr, time, out);
+		rc = s->at.dialect->context.system(m.list, m.nr, time, out);
 		if (rc < 0)
 			rc = grove__fail_nomem(d);
 	}

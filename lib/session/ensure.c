@@ -42,7 +42,7 @@ static int prepare_held(struct grove_session *s, struct grove_record *rec, size_
 	size_t *end;
 	int rc = 0;
 
-	if (!s->at.dialect->prepare)
+	if (!s->at.dialect->blobs)
 		return 0;
 	end = calloc(nr, sizeof(*end));
 	if (!end)
@@ -141,14 +141,14 @@ int grove__session_ensure(struct grove_session *s, const struct grove_record *mo
 	if (!rc)
 		grove__peek_mark_dialect(log, s->at.dialect);
 	/* before the first message, and without a path, nothing else tells where it belongs */
-	if (!rc && !nr && s->at.dialect->headless && !s->at.path)
+	if (!rc && !nr && grove__dialect_cwd_in_entries(s->at.dialect) && !s->at.path)
 		rc = grove__log_meta_put(log, GROVE__META_CWD, grove__slice_str(s->cwd), d);
 	free(rec);
 	grove__buf_release(&bytes);
 	grove__buf_release(&prepared);
 	grove__buf_release(&looked);
 	grove__records_release(&records);
-	if (!rc && s->at.dialect->artifacts)
+	if (!rc && s->at.dialect->paths.artifacts)
 		rc = grove__beside_copy(s->held, &held_key, s->at.store, &key, d);
 	if (rc) {
 		/* half a session is none, but what another began is not ours to remove */
@@ -202,9 +202,9 @@ static int hang_below(struct grove_session *s, struct held *x, struct grove_deta
 	uint32_t leaf = grove__tree_named(sp, grove__session_leaf_row(s));
 	struct grove_buf out = GROVE_BUF_INIT;
 
-	if (!x->root || !s->at.dialect->relink || leaf == GROVE_NONE)
+	if (!x->root || !s->at.dialect->write.relink || leaf == GROVE_NONE)
 		return 0;
-	if (s->at.dialect->relink(grove__buf_slice(&x->line), grove__spine_name(grove__spine_id(sp, leaf)),
+	if (s->at.dialect->write.relink(grove__buf_slice(&x->line), grove__spine_name(grove__spine_id(sp, leaf)),
 				  NULL, &out)) {
 		grove__buf_release(&out);
 		return grove__fail_nomem(d);

@@ -86,11 +86,12 @@ static int put_header(struct writer *w, const struct grove__header_in *h)
 	size_t start = w->bytes.len;
 	int rc = 0;
 
-	if (dialect->slot_first) {
-		rc = dialect->slot(h->title, h->title_source, h->time, &w->bytes) ? grove__fail_nomem(w->d) : added(w, start);
+	if (grove__dialect_slot_first(dialect)) {
+		rc = dialect->header->slot->compose(h->title, h->title_source, h->time, &w->bytes)
+			     ? grove__fail_nomem(w->d) : added(w, start);
 		start = w->bytes.len;
 	}
-	if (!rc && dialect->compose_header(h, &w->bytes))
+	if (!rc && dialect->header->compose(h, &w->bytes))
 		rc = grove__fail_nomem(w->d);
 	return rc ? rc : added(w, start);
 }
@@ -162,7 +163,7 @@ static int moved_first_kept(const struct writer *w, const struct path *p, struct
 	uint32_t row;
 	bool after = false;
 	size_t i;
-	int rc = w->s->at.dialect->first_kept(line, &id, &after);
+	int rc = w->s->at.dialect->context.first_kept(line, &id, &after);
 
 	if (!rc && after) {
 		rc = 1;
@@ -205,7 +206,7 @@ static int put_row(struct writer *w, const struct path *p, size_t i, struct grov
 		return put(w, line);
 	if (up != GROVE_NONE)
 		parent = grove__spine_name(grove__spine_id(sp, up));
-	if (w->s->at.dialect->relink(line, parent, kept ? &first : NULL, &w->bytes))
+	if (w->s->at.dialect->write.relink(line, parent, kept ? &first : NULL, &w->bytes))
 		return grove__fail_nomem(w->d);
 	return added(w, start);
 }
@@ -218,7 +219,7 @@ static struct grove_slice fresh_id(struct writer *w, char out[40])
 
 	for (unsigned tries = 0;; tries++) {
 		grove__sys_random(random, sizeof(random));
-		id.len = w->s->at.dialect->entry_id(random, tries >= 100, out);
+		id.len = w->s->at.dialect->names.entry_id(random, tries >= 100, out);
 		if (grove__spine_find(sp, sp->nr, id) == GROVE_NONE)
 			return id;
 	}
@@ -268,13 +269,13 @@ static int put_labels(struct writer *w, const struct path *p, const struct grove
 		at.time = grove__sys_now_ms();
 		grove__buf_clear(&json);
 		grove__buf_clear(&target);
-		rc = w->s->at.dialect->fresh_labels ? 0 : label_stamp(w, l->set_by, &stamp, &at);
+		rc = w->s->at.dialect->write.fresh_labels ? 0 : label_stamp(w, l->set_by, &stamp, &at);
 		if (!rc)
-			rc = w->s->at.dialect->spell(&spec, &json, w->d);
+			rc = grove__dialect_spell(w->s->at.dialect, &spec, &json, w->d);
 		if (!rc)
 			rc = grove__image_input(w->s->image, &json, &in, w->d);
 		if (!rc)
-			rc = w->s->at.dialect->compose(&in, &at, grove__slice(NULL, 0), &w->bytes,
+			rc = w->s->at.dialect->write.compose(&in, &at, grove__slice(NULL, 0), &w->bytes,
 						       &target, w->d);
 		if (!rc)
 			rc = added(w, start);
@@ -366,7 +367,7 @@ static int mark_chain(struct copier *k, uint32_t leaf)
 		return rc;
 	k->wanted = calloc(walk.nr_reasons ? walk.nr_reasons : 1, sizeof(*k->wanted));
 	for (size_t i = 0; k->wanted && i < walk.nr_reasons; i++)
-		k->wanted[i] = s->at.dialect->chain_has(walk.reasons[i]);
+		k->wanted[i] = s->at.dialect->rules->has(walk.reasons[i]);
 	grove__walk_release(&walk);
 	return k->wanted ? 0 : grove__fail_nomem(k->w->d);
 }
@@ -380,7 +381,7 @@ static int put_tail(void *payload, struct grove_slice line)
 static int first_words(struct grove_session *s, struct grove_buf *out)
 {
 	const struct grove__dialect *dialect = s->at.dialect;
-	struct grove__summary sum = { .newest = GROVE_NO_TIME, .more = dialect->list_new(1) };
+	struct grove__summary sum = { .newest = GROVE_NO_TIME, .more = dialect->list.tally->new(1) };
 	struct grove_buf line = GROVE_BUF_INIT;
 	struct grove_slice value;
 	struct grove__arena tmp;
@@ -392,13 +393,13 @@ static int first_words(struct grove_session *s, struct grove_buf *out)
 	for (uint32_t row = 0; row < s->image->spine->nr && row < 256 && !rc; row++) {
 		rc = grove__image_line(s->image, s->log, row, &line, &value, NULL);
 		if (!rc && grove__json_scan(&s->image->want, line.ptr, line.len, true, &l) == JSON_VALUE) {
-			dialect->index(&l, line.ptr, &tmp, &e);
-			rc = dialect->list(&l, line.ptr, &tmp, &e, &sum);
+			dialect->read.index(&l, line.ptr, &tmp, &e);
+			rc = dialect->list.line(&l, line.ptr, &tmp, &e, &sum);
 		}
 	}
 	if (!rc)
-		rc = dialect->list_first(sum.more, out);
-	dialect->list_free(sum.more);
+		rc = dialect->list.tally->first(sum.more, out);
+	dialect->list.tally->free(sum.more);
 	grove__arena_release(&tmp);
 	grove__buf_release(&line);
 	return rc;
@@ -417,7 +418,7 @@ static int copy_rows(struct copier *k, uint32_t leaf, int64_t now)
 	for (uint32_t i = 0; i < im->spine->nr && !rc; i++) {
 		if (k->wanted && !k->wanted[i])
 			continue;
-		rc = dialect->copy_add(k->c, im->chain, i);
+		rc = dialect->copy->add(k->c, im->chain, i);
 		if (!(grove__spine_flags(im->spine, i) & ROW_ASIDE))
 			last = i;
 	}
@@ -429,7 +430,7 @@ static int copy_rows(struct copier *k, uint32_t leaf, int64_t now)
 
 		if (!grove__image_message(im, row, value, &message))
 			message = grove__slice(NULL, 0);
-		rc = dialect->copy_line(k->c, value, message, row == last, now, &w->bytes);
+		rc = dialect->copy->line(k->c, value, message, row == last, now, &w->bytes);
 		if (rc < 0) {
 			rc = rc == GROVE_ENOMEM ? grove__fail_nomem(w->d) : rc;
 			break;
@@ -455,15 +456,15 @@ static int copy_records(struct writer *w, uint32_t leaf, const struct grove__hea
 	int rc;
 
 	grove__sys_random(&in.seed, sizeof(in.seed));
-	k.c = s->at.dialect->copy_new(&in);
+	k.c = s->at.dialect->copy->new(&in);
 	if (!k.c)
 		return grove__fail_nomem(w->d);
 	rc = copy_rows(&k, leaf, h->time);
 	if (!rc && !title && !first_words(s, &words) && words.len)
 		title = words.ptr;
 	if (!rc)
-		rc = s->at.dialect->copy_tail(k.c, title, false, cwd, h->time, put_tail, w);
-	s->at.dialect->copy_free(k.c);
+		rc = s->at.dialect->copy->tail(k.c, title, false, cwd, h->time, put_tail, w);
+	s->at.dialect->copy->free(k.c);
 	free(k.wanted);
 	grove__buf_release(&words);
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(w->d) : rc;
@@ -491,7 +492,7 @@ static int adopt_chain(struct writer *w, uint32_t leaf, const char *session)
 	while (!(rc = grove__rows_next(&rows, &row, &value, w->d))) {
 		size_t start = w->bytes.len;
 
-		rc = s->at.dialect->adopt(value, session, parent, &w->bytes) ? grove__fail_nomem(w->d)
+		rc = s->at.dialect->copy->adopt(value, session, parent, &w->bytes) ? grove__fail_nomem(w->d)
 									     : added(w, start);
 		if (rc)
 			break;
@@ -518,7 +519,7 @@ static int place(struct grove_session *s, const struct grove_fork_options *opt, 
 	}
 	if (opt->dir || s->held)
 		return grove__session_place(s->g, s->at.dialect, cwd, opt->dir, time, id, at, d);
-	rc = s->at.dialect->file_name(time, id, &name);
+	rc = s->at.dialect->paths.file_name(time, id, &name);
 	if (!rc && opt->cwd && (!*s->at.project || s->at.own_store)) {
 		grove__buf_release(&name);
 		return grove__session_place(s->g, s->at.dialect, cwd, NULL, time, id, at, d);
@@ -537,7 +538,7 @@ static int place(struct grove_session *s, const struct grove_fork_options *opt, 
 	if (opt->cwd) {
 		struct grove_buf project = GROVE_BUF_INIT;
 
-		rc = s->at.dialect->project(&s->g->env, cwd, &project);
+		rc = s->at.dialect->paths.project(&s->g->env, cwd, &project);
 		free(at->project);
 		at->project = project.ptr;
 	}
@@ -612,7 +613,7 @@ static int copy_attachments(struct grove_session *s, struct grove_session *out, 
 	struct grove_key to = { out->at.project, out->at.session, "" };
 	struct grove_key held = { "", GROVE__HELD, "" };
 
-	if (!s->at.dialect->artifacts)
+	if (!s->at.dialect->paths.artifacts)
 		return 0;
 	return grove__beside_copy(s->held ? s->held : s->at.store, s->held ? &held : &from,
 				       out->held ? out->held : out->at.store, out->held ? &held : &to, d);
@@ -633,7 +634,7 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 		if (!rc && leaf == GROVE_NONE)
 			rc = grove__fail(d, GROVE_ENOTFOUND, s->at.path, "Entry root not found");
 	}
-	if (!rc && opt->id && !s->at.dialect->session_id_ok(grove__slice_str(opt->id)))
+	if (!rc && opt->id && !s->at.dialect->names.session_id_ok(grove__slice_str(opt->id)))
 		rc = grove__fail(d, GROVE_EINVAL, NULL, "%.100s cannot be the id of a session", opt->id);
 	if (rc)
 		return rc;
@@ -643,20 +644,21 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 	h.from_id = s->id;
 	/* where sessions have no path, the id is what they are found by */
 	h.from_path = s->held ? NULL : s->at.path ? s->at.path : s->id;
-	rc = s->at.dialect->headless
-		     ? 0 : grove__image_header_line(s->image, s->log, &header, &h.from_header, d);
+	rc = grove__dialect_has_header(s->at.dialect)
+		     ? grove__image_header_line(s->image, s->log, &header, &h.from_header, d) : 0;
 	if (rc) {
 		grove__buf_release(&header);
 		return rc;
 	}
-	h.title = s->at.dialect->title ? title_of(s, &h.title_source) : NULL;
+	h.title = grove__dialect_has_title(s->at.dialect) ? title_of(s, &h.title_source) : NULL;
 	if (grove__world_resolve(s->g, opt->cwd ? opt->cwd : s->cwd, &cwd)) {
 		grove__buf_release(&header);
 		return grove__fail_nomem(d);
 	}
 	/* without a new one the directory stays as the source spells it */
 	h.cwd = opt->cwd ? cwd.ptr : s->cwd;
-	if (opt->leaf && !*h.cwd && s->at.dialect->fork_settles)
+	if (opt->leaf && !*h.cwd && grove__dialect_has_header(s->at.dialect) &&
+	    s->at.dialect->header->fork_settles)
 		h.cwd = s->g->cwd;
 	rc = place(s, opt, h.cwd, h.time, h.id, &out->at, d);
 	if (!rc)
@@ -671,13 +673,13 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 		w->d = d;
 		w->total = s->image->spine->nr;
 		grove__records_init(&w->records, s->at.dialect);
-		if (s->at.dialect->copy_new)
+		if (s->at.dialect->copy)
 			rc = opt->flags & GROVE_FORK_SAME_IDS
 				     ? adopt_chain(w, leaf, h.id)
 				     : copy_records(w, leaf, &h, opt->cwd ? h.cwd : NULL);
 		else
 			rc = put_header(w, &h);
-		if (!rc && !s->at.dialect->copy_new)
+		if (!rc && !s->at.dialect->copy)
 			rc = opt->leaf ? copy_path(w, leaf) : copy_tree(w);
 		if (!rc)
 			rc = flush(w);

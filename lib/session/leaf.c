@@ -48,19 +48,12 @@ static int persist(struct grove_session *s, uint32_t row, struct grove_detail *d
  */
 static int check_end(struct grove_session *s, uint32_t row, struct grove_detail *d)
 {
-	const struct grove__dialect *dialect = s->at.dialect;
-	struct grove__image *im = s->image;
 	const char *why;
-	int rc;
+	int rc = grove__rules_may_end(s->image, row, grove__session_own_file(s), &why);
 
-	if (!im->chain || row == GROVE_NONE)
-		return 0;
-	pthread_rwlock_rdlock(&im->chain_lock);
-	rc = dialect->chain_may_end(im->chain, row, grove__session_own_file(s), &why);
-	pthread_rwlock_unlock(&im->chain_lock);
 	if (rc == 1)
 		return grove__fail(d, GROVE_ENOTSUP, s->at.path, "the leaf cannot be %.60s: %s",
-				   grove__spine_id(im->spine, row), why);
+				   grove__spine_id(s->image->spine, row), why);
 	return rc ? grove__fail_nomem(d) : 0;
 }
 
@@ -104,7 +97,7 @@ static int on_conversation(struct grove_session *s, uint32_t row, struct grove_d
 	struct grove__chain_walk w;
 	bool found = at == row;
 
-	if (!s->image->chain) {
+	if (!grove__image_ruled(s->image)) {
 		for (; at != GROVE_NONE && !found; at = grove__spine_parent(s->image->spine, at))
 			found = at == row;
 	} else if (!found) {
@@ -112,7 +105,7 @@ static int on_conversation(struct grove_session *s, uint32_t row, struct grove_d
 
 		if (rc)
 			return rc;
-		found = s->at.dialect->chain_has(w.reasons[row]);
+		found = s->at.dialect->rules->has(w.reasons[row]);
 		grove__walk_release(&w);
 	}
 	return found ? 0 : grove__fail(d, GROVE_ENOTFOUND, s->at.path,
@@ -152,7 +145,7 @@ int grove__session_branch(struct grove_session *s, const char *id,
 		return rc;
 	row = grove__tree_leaf(s->image->spine, row);
 	/* it tells which leaf was left, or where the branch begins */
-	from = s->at.dialect->branch_names_target ? row : grove__session_leaf_row(s);
+	from = s->at.dialect->write.branch_names_target ? row : grove__session_leaf_row(s);
 	spec.branch_summary.from = name_of(s, grove__tree_named(s->image->spine, from));
 	opt.parent = name_of(s, row);
 	return grove__append_spec(s, &spec, &opt, summary_id, d);
@@ -181,8 +174,8 @@ int grove__session_continue(struct grove_session *s, const char *id, unsigned fl
 	if ((kind == GROVE_KIND_CUSTOM_MESSAGE && !at_leaf) ||
 	    (kind == GROVE_KIND_MESSAGE && grove__spine_role(sp, row) == GROVE_ROLE_USER)) {
 		rc = grove__image_line(s->image, s->log, row, &line, &value, d);
-		if (!rc) {
-			text = s->at.dialect->prompt(value, kind);
+		if (!rc && s->at.dialect->text.prompt) {
+			text = s->at.dialect->text.prompt(value, kind);
 			rc = grove__json_put_raw(content, text) ? grove__fail_nomem(d) : 0;
 		}
 		grove__buf_release(&line);

@@ -18,7 +18,7 @@ static int move_header(void *payload, struct grove_session *s, uint32_t row, boo
 	if (!header || *done)
 		return 1;
 	*done = true;
-	return s->at.dialect->move_header(value, s->cwd, s->at.path, out);
+	return s->at.dialect->header->move(value, s->cwd, s->at.path, out);
 }
 
 /* The header's line alone. 1: the log has to be rewritten. */
@@ -31,7 +31,7 @@ static int move_header_line(struct grove_session *s, struct grove_detail *d)
 			 ? grove__image_header_line(s->image, s->log, &line, &value, d)
 			 : 1;
 
-	if (!rc && s->at.dialect->move_header(value, s->cwd, s->at.path, &out))
+	if (!rc && s->at.dialect->header->move(value, s->cwd, s->at.path, &out))
 		rc = grove__fail_nomem(d);
 	if (!rc)
 		rc = grove__session_update_line(s, &at, GROVE_NONE, grove__buf_slice(&out),
@@ -55,7 +55,7 @@ static int relocate(struct grove_session *s, struct grove_detail *d)
 {
 	struct grove_buf json = GROVE_BUF_INIT;
 	struct grove_slice slice;
-	int rc = s->at.dialect->relocate(s->cwd, &json) ? grove__fail_nomem(d) : 0;
+	int rc = s->at.dialect->write.relocate(s->cwd, &json) ? grove__fail_nomem(d) : 0;
 
 	slice = grove__buf_slice(&json);
 	rc = rc ? rc : grove__append_locked(s, &slice, 1, NULL, NULL, d);
@@ -75,7 +75,7 @@ static int new_place(struct grove_session *s, const char *cwd, struct grove__whe
 		return grove__fail_nomem(d);
 	if (!*to->project)
 		return 0;
-	rc = s->at.dialect->project(&s->g->env, cwd, &project);
+	rc = s->at.dialect->paths.project(&s->g->env, cwd, &project);
 	key = (struct grove_key){ project.ptr, to->session, "" };
 	if (!rc)
 		rc = grove__store_describe(to->store, &key, &path);
@@ -100,7 +100,7 @@ static int change_cwd(struct grove_session *s, struct grove_buf *cwd, struct gro
 
 	*cwd = (struct grove_buf)GROVE_BUF_INIT;
 	s->cwd = new;
-	rc = s->at.dialect->relocate ? relocate(s, d) : say_cwd(s, d);
+	rc = s->at.dialect->write.relocate ? relocate(s, d) : say_cwd(s, d);
 	/* a header that was read again has brought its own */
 	if (rc && s->cwd == new) {
 		s->cwd = old;
@@ -256,7 +256,7 @@ static int is_session(struct grove *g, struct grove__where *at, struct grove_log
 	grove__arena_init(&keep);
 	rc = grove__peek_header(log, at->dialect, &keep, &h, d);
 	/* without a header any JSON would do */
-	ok = h.usable && (!at->dialect->headless || (n > 6 && !strcmp(name + n - 6, ".jsonl")));
+	ok = h.usable && (grove__dialect_has_header(at->dialect) || (n > 6 && !strcmp(name + n - 6, ".jsonl")));
 	grove__arena_release(&keep);
 	if (rc || ok)
 		return rc;

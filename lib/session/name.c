@@ -24,7 +24,7 @@ static int name_header(void *payload, struct grove_session *s, uint32_t row, boo
 	if (!header || n->done)
 		return 1;
 	n->done = true;
-	return s->at.dialect->title(value, n->name, n->source, out);
+	return s->at.dialect->header->title(value, n->name, n->source, out);
 }
 
 /* The header's line alone. 1: the log has to be rewritten. */
@@ -36,7 +36,7 @@ static int name_header_line(struct grove_session *s, struct naming *n, struct gr
 	int rc = grove__log_has_update(s->log) ? grove__image_header_line(im, s->log, &line, &value, d)
 					       : 1;
 
-	if (!rc && s->at.dialect->title(value, n->name, n->source, &out))
+	if (!rc && s->at.dialect->header->title(value, n->name, n->source, &out))
 		rc = grove__fail_nomem(d);
 	if (!rc)
 		rc = grove__session_update_line(s, &im->header_at, GROVE_NONE, grove__buf_slice(&out),
@@ -55,14 +55,14 @@ static int name_slot(struct grove_session *s, const char *name, const char *sour
 	struct grove__json_line l;
 	struct grove__entry e;
 	const char *kept;
-	int rc = s->at.dialect->slot(name, source, grove__sys_now_ms(), &line);
+	int rc = s->at.dialect->header->slot->compose(name, source, grove__sys_now_ms(), &line);
 
 	if (!rc)
 		rc = grove__buf_reserve(&line, GROVE__JSON_PAD);
 	/* the slot may have taken less than all of it */
 	if (!rc) {
 		grove__json_scan(&im->want, line.ptr, line.len, true, &l);
-		im->dialect->index(&l, line.ptr, &im->keep, &e);
+		im->dialect->read.index(&l, line.ptr, &im->keep, &e);
 		kept = grove__arena_dup(&im->keep, e.text);
 		rc = kept ? 0 : GROVE_ENOMEM;
 	}
@@ -70,7 +70,7 @@ static int name_slot(struct grove_session *s, const char *name, const char *sour
 		: grove__log_replace(s->log, im->slot_pos, grove__buf_slice(&line), GROVE_SYNC_NONE, d);
 	if (!rc) {
 		im->slot_title = kept;
-		im->slot_source = im->dialect->slot_source(grove__buf_slice(&line));
+		im->slot_source = im->dialect->header->slot->source(grove__buf_slice(&line));
 		im->slot_crc = grove__crc32c(0, line.ptr, line.len);
 		im->ctime_ns = 0;
 	}
@@ -99,7 +99,7 @@ static int name_it(struct grove_session *s, const char *name, const char *source
 		rc = name_slot(s, name, source, d);
 		if (rc != GROVE_EINVAL)
 			return rc;
-		rc = s->at.dialect->slot(name, source, grove__sys_now_ms(), &slot) ? grove__fail_nomem(d) : 0;
+		rc = s->at.dialect->header->slot->compose(name, source, grove__sys_now_ms(), &slot) ? grove__fail_nomem(d) : 0;
 	}
 	if (!rc)
 		rc = slot.len ? 1 : name_header_line(s, &n, d);
@@ -127,7 +127,7 @@ int grove__session_rename(struct grove_session *s, const char *name, const char 
 	if (!rc)
 		rc = grove__session_clean_name(s->at.dialect, name, &clean, d);
 	/* what others wrote meanwhile must not be lost in a rewrite */
-	if (!rc && s->at.dialect->title) {
+	if (!rc && grove__dialect_has_title(s->at.dialect)) {
 		rc = grove__session_refresh(s, d);
 		rc = rc < 0 ? rc : 0;
 		user = !rc && strcmp(source, "user") && by_user(s->image);
@@ -142,10 +142,11 @@ int grove__session_rename(struct grove_session *s, const char *name, const char 
 		}
 		spec.name.before = before.ptr;
 	}
-	if (s->at.dialect->title)
+	if (grove__dialect_has_title(s->at.dialect))
 		rc = name_it(s, clean.ptr, source, d);
 	/* where an entry says so, too */
-	if (!rc && (!s->at.dialect->title || !s->at.dialect->spell(&spec, &entry, NULL)))
+	if (!rc && (!grove__dialect_has_title(s->at.dialect) ||
+		    !grove__dialect_spell(s->at.dialect, &spec, &entry, NULL)))
 		rc = grove__append_spec(s, &spec, NULL, id, d);
 	if (!rc && applied)
 		*applied = true;

@@ -162,8 +162,8 @@ static int name_of_log(struct grove_session *s)
 	size_t n;
 
 	name = slash ? slash + 1 : name;
-	if (!s->at.dialect->headless &&
-	    s->at.dialect->parse_file_name(grove__slice_str(name), &time, &id)) {
+	if (!grove__dialect_id_is_name(s->at.dialect) &&
+	    s->at.dialect->paths.parse_file_name(grove__slice_str(name), &time, &id)) {
 		s->id = strndup(id.ptr, id.len);
 		return s->id ? 0 : GROVE_ENOMEM;
 	}
@@ -191,9 +191,9 @@ int grove__session_take_cwd(struct grove_session *s)
 	const struct grove__header *h = &s->image->header;
 
 	/* a session that begins has nobody else to tell its directory */
-	if (!h->cwd && s->cwd && s->at.dialect->headless)
+	if (!h->cwd && s->cwd && grove__dialect_cwd_in_entries(s->at.dialect))
 		return 0;
-	if (!h->cwd && s->at.dialect->headless && !s->held && !s->at.path) {
+	if (!h->cwd && grove__dialect_cwd_in_entries(s->at.dialect) && !s->held && !s->at.path) {
 		int rc = noted_cwd(s);
 
 		if (rc <= 0)
@@ -209,7 +209,7 @@ static int take_header(struct grove_session *s, struct grove_detail *d)
 	const char *slash = s->at.path ? strrchr(s->at.path, '/') : NULL;
 	int rc;
 
-	if (s->at.dialect->headless)
+	if (grove__dialect_id_is_name(s->at.dialect))
 		rc = s->id ? 0 : name_of_log(s);
 	else
 		rc = set_str(&s->id, h->id);
@@ -248,7 +248,7 @@ int grove__session_load(struct grove_session *s, struct grove_detail *d)
 		.log = s->log, .dialect = s->at.dialect, .path = s->at.path,
 		.cache = s->held ? NULL : s->g->cache, .progress = &s->g->progress,
 		/* without a header nothing tells a session that has yet to begin from no session */
-		.may_be_empty = s->at.dialect->headless &&
+		.may_be_empty = grove__dialect_may_be_empty(s->at.dialect) &&
 				(s->held || !s->at.path || s->flags & GROVE_WRITE),
 	};
 	int rc;
@@ -324,14 +324,14 @@ static uint32_t leaf_by_rules(struct grove_session *s)
 
 bool grove__session_own_file(const struct grove_session *s)
 {
-	return s->at.dialect->own_file && s->at.dialect->own_file(grove__where_name(&s->at));
+	return s->at.dialect->paths.own_file && s->at.dialect->paths.own_file(grove__where_name(&s->at));
 }
 
 uint32_t grove__session_leaf_row(struct grove_session *s)
 {
 	if (s->moved)
 		return s->leaf;
-	return s->image->chain ? leaf_by_rules(s) : grove__tree_last(s->image->spine);
+	return grove__image_ruled(s->image) ? leaf_by_rules(s) : grove__tree_last(s->image->spine);
 }
 
 /* Put the header, and what stands in front of it, into a log with nothing in it. */
@@ -342,18 +342,18 @@ static int put_header(struct grove_session *s, const struct grove__header_in *h,
 	struct grove_buf slot = GROVE_BUF_INIT, line = GROVE_BUF_INIT;
 	struct grove_record rec[2] = { { .time = h->time }, { .kind = GROVE_KIND_HEADER, .time = h->time } };
 	struct grove_appended out;
-	bool first = dialect->slot_first;
+	bool first = grove__dialect_slot_first(dialect);
 	int rc;
 
-	if (dialect->headless) {
+	if (!grove__dialect_has_header(dialect)) {
 		rc = set_str(&s->id, h->id);
 		rc = rc ? rc : set_str(&s->cwd, h->cwd);
 		return rc ? grove__fail_nomem(d) : 0;
 	}
-	rc = first ? dialect->slot(h->title, h->title_source, h->time, &slot) : 0;
+	rc = first ? dialect->header->slot->compose(h->title, h->title_source, h->time, &slot) : 0;
 
 	if (!rc)
-		rc = dialect->compose_header(h, &line);
+		rc = dialect->header->compose(h, &line);
 	rec[0].line = grove__buf_slice(&slot);
 	rec[1].line = grove__buf_slice(&line);
 	rc = rc ? grove__fail_nomem(d)
@@ -373,7 +373,7 @@ static int begin(struct grove_session *s, struct grove_detail *d)
 	int64_t time;
 	int rc;
 
-	if (s->at.dialect->headless && !s->at.path) {
+	if (grove__dialect_cwd_in_entries(s->at.dialect) && !s->at.path) {
 		rc = noted_cwd(s);
 		if (rc < 0)
 			return grove__fail_nomem(d);
@@ -381,7 +381,7 @@ static int begin(struct grove_session *s, struct grove_detail *d)
 	}
 	grove__world_session_id(s->g, s->at.dialect, fresh);
 	h.id = fresh;
-	if (s->at.dialect->parse_file_name(grove__slice_str(s->at.session), &time, &id)) {
+	if (s->at.dialect->paths.parse_file_name(grove__slice_str(s->at.session), &time, &id)) {
 		named = strndup(id.ptr, id.len);
 		if (named) {
 			h.id = named;
@@ -440,7 +440,7 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 		rc = rc == GROVE_ECONFLICT ? 0 : rc;
 	}
 	if (!rc && flags & GROVE_LAZY && !(flags & GROVE_WRITE) &&
-	    (s->at.dialect->headless || grove__kept_has_values(s)))
+	    (grove__dialect_id_is_name(s->at.dialect) || grove__kept_has_values(s)))
 		return s->id ? 0 : name_of_log(s) ? grove__fail_nomem(d) : 0;
 	if (!rc)
 		rc = grove__session_load(s, d);
@@ -462,7 +462,7 @@ int grove__session_place(struct grove *g, const struct grove__dialect *dialect, 
 	struct grove__root *root = grove__world_root(g, dialect);
 	struct grove_buf project = GROVE_BUF_INIT, name = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
 	struct grove_key key;
-	int rc = dialect->file_name(time, id, &name);
+	int rc = dialect->paths.file_name(time, id, &name);
 
 	memset(out, 0, sizeof(*out));
 	if (!rc && dir) {
@@ -476,7 +476,7 @@ int grove__session_place(struct grove *g, const struct grove__dialect *dialect, 
 	} else if (!rc) {
 		/* a store that was named by the user is laid out like the agent's own */
 		if (!root->flat)
-			rc = dialect->project(&g->env, cwd, &project);
+			rc = dialect->paths.project(&g->env, cwd, &project);
 		key = (struct grove_key){ project.ptr ? project.ptr : "", name.ptr, "" };
 		out->store = root->store;
 		out->agent = root->agent;
@@ -511,7 +511,7 @@ int grove__session_hold(struct grove_session *s, struct grove_detail *d)
 int grove__session_clean_name(const struct grove__dialect *dialect, const char *name,
 			      struct grove_buf *out, struct grove_detail *d)
 {
-	if (dialect->clean_name(grove__slice_str(name), out))
+	if (dialect->names.clean(grove__slice_str(name), out))
 		return grove__fail_nomem(d);
 	if (out->len)
 		return 0;
@@ -554,11 +554,11 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 		grove__where_release(&at);
 	}
 	if (!opt->dialect && !dialect)
-		dialect = grove__dialect_find("pi");
+		dialect = grove__dialect_defaults.session;
 	if (!dialect)
 		return grove__fail(d, GROVE_EINVAL, NULL, "no dialect named %.100s in this grove", opt->dialect);
-	if (opt->id && !dialect->session_id_ok(grove__slice_str(opt->id)))
-		return grove__fail(d, GROVE_EINVAL, NULL, "%s", dialect->session_id_rule);
+	if (opt->id && !dialect->names.session_id_ok(grove__slice_str(opt->id)))
+		return grove__fail(d, GROVE_EINVAL, NULL, "%s", dialect->names.session_id_rule);
 	if (opt->name) {
 		rc = grove__session_clean_name(dialect, opt->name, &name, d);
 		if (rc)
@@ -580,7 +580,7 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 	} else if (opt->path) {
 		rc = grove__locate_path(g, opt->path, &s->at, d);
 		if (!rc && !opt->id &&
-		    dialect->parse_file_name(grove__slice_str(s->at.session), &h.time, &named)) {
+		    dialect->paths.parse_file_name(grove__slice_str(s->at.session), &h.time, &named)) {
 			from_name = strndup(named.ptr, named.len);
 			h.id = from_name ? from_name : h.id;
 		} else if (!rc) {
@@ -590,7 +590,7 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 		rc = grove__session_place(g, dialect, cwd.ptr, opt->dir, h.time, h.id, &s->at, d);
 	}
 	s->at.dialect = dialect;
-	if (!rc && opt->flags & GROVE_NEW_NOW && !s->in_memory && !dialect->headless) {
+	if (!rc && opt->flags & GROVE_NEW_NOW && !s->in_memory && grove__dialect_has_header(dialect)) {
 		struct grove_key key = { s->at.project, s->at.session, "" };
 
 		rc = grove__log_open(&s->log, s->at.store, &key, GROVE_LOG_CREATE, d);
@@ -598,7 +598,7 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 		s->joins = !s->in_memory && !is_there(s);
 		rc = grove__session_hold(s, d);
 	}
-	if (opt->name && dialect->title) {
+	if (opt->name && grove__dialect_has_title(dialect)) {
 		h.title = name.ptr;
 		h.title_source = "user";
 	}
@@ -616,7 +616,7 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 		struct grove_buf entry = GROVE_BUF_INIT;
 
 		/* where the header says so an entry may, but need not */
-		if (!dialect->title || !dialect->spell(&spec, &entry, NULL))
+		if (!grove__dialect_has_title(dialect) || !grove__dialect_spell(dialect, &spec, &entry, NULL))
 			rc = grove__append_spec(s, &spec, NULL, NULL, d);
 		grove__buf_release(&entry);
 	}

@@ -136,7 +136,7 @@ int grove__session_record(struct grove_session *s, const struct grove_slice *mes
 		*last = NULL;
 	if (!rc)
 		rc = grove__session_load(s, d);
-	if (!rc && !s->at.dialect->plan)
+	if (!rc && !s->at.dialect->write.plan)
 		rc = grove__fail(d, GROVE_ENOTSUP, NULL, "this agent hands over no lists of messages");
 	if (rc)
 		return rc;
@@ -152,7 +152,7 @@ int grove__session_record(struct grove_session *s, const struct grove_slice *mes
 			return rc;
 	}
 	grove__sys_random(&in.seed, sizeof(in.seed));
-	rc = s->at.dialect->plan(&in, add_input, &fresh, &end, d);
+	rc = s->at.dialect->write.plan(&in, add_input, &fresh, &end, d);
 	if (rc == GROVE_ENOMEM)
 		grove__fail_nomem(d);
 	if (!rc) {
@@ -195,7 +195,7 @@ static int find_tail(struct grove_session *s, struct grove__tail_line tail[GROVE
 		if (grove__spine_len(sp, row) > 65536)
 			continue;
 		rc = grove__image_line(s->image, s->log, row, &line, &value, d);
-		at = rc ? -1 : s->at.dialect->tail_type(value);
+		at = rc ? -1 : s->at.dialect->write.tail->type(value);
 		if (at < 0 || at >= GROVE__TAILS || tail[at].line.ptr)
 			continue;
 		if (grove__buf_add_slice(&lines[at], value)) {
@@ -218,13 +218,13 @@ int grove__session_restate(struct grove_session *s, size_t *written, struct grov
 	*written = 0;
 	if (!rc)
 		rc = grove__session_load(s, d);
-	if (rc || s->held || !s->at.dialect->tail_lines)
+	if (rc || s->held || !s->at.dialect->write.tail)
 		return rc;
 	/* what others wrote meanwhile is what is to be said again */
 	rc = grove__session_refresh(s, d);
 	rc = rc < 0 ? rc : find_tail(s, tail, lines, d);
 	if (!rc) {
-		rc = s->at.dialect->tail_lines(tail, RESTATE_EVERY, add_input, &again);
+		rc = s->at.dialect->write.tail->lines(tail, RESTATE_EVERY, add_input, &again);
 		if (rc == GROVE_ENOMEM)
 			grove__fail_nomem(d);
 	}

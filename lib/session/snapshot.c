@@ -420,7 +420,7 @@ static int find_path(struct shot *t)
 	if (rc)
 		return rc == GROVE_ENOMEM ? grove__fail_nomem(t->d) : rc;
 	t->leaf = grove__tree_leaf(t->s, leaf);
-	if (t->v->image->chain && t->leaf != GROVE_NONE)
+	if (grove__image_ruled(t->v->image) && t->leaf != GROVE_NONE)
 		rc = grove_view_conversation(t->v, t->leaf, GROVE_CONTEXT_FULL, &t->path,
 					     &t->nr_path);
 	else

@@ -22,7 +22,7 @@
 /* The last line among `len` bytes that the dialect takes for a boundary; -1: none. */
 static int64_t last_boundary(const struct grove_session *s, const char *buf, size_t len)
 {
-	const char *mark = s->at.dialect->boundary_mark, *end = buf + len, *p = end;
+	const char *mark = s->at.dialect->rules->boundary_mark, *end = buf + len, *p = end;
 	size_t n = strlen(mark);
 
 	while (p > buf) {
@@ -35,7 +35,7 @@ static int64_t last_boundary(const struct grove_session *s, const char *buf, siz
 		start = memrchr(buf, '\n', (size_t)(hit - buf));
 		stop = memchr(hit, '\n', (size_t)(end - hit));
 		/* one that begins before the buffer comes with the chunk before */
-		if (start && stop && s->at.dialect->is_boundary(grove__slice(start + 1,
+		if (start && stop && s->at.dialect->rules->is_boundary(grove__slice(start + 1,
 								  (size_t)(stop - start - 1))))
 			return start + 1 - buf;
 		p = hit;
@@ -113,8 +113,7 @@ static int from_boundary(struct grove_session *s, uint64_t pos,
 	if (!rc)
 		rc = grove__image_walk(im, im->spine->nr, &ask, &w, d);
 	if (!rc) {
-		enough = w.nr_reasons && s->at.dialect->chain_has(w.reasons[0]) &&
-			 s->at.dialect->chain_closed(im->chain);
+		enough = grove__rules_closed(im, &w);
 		grove__walk_release(&w);
 		rc = enough ? 0 : 1;
 	}
@@ -133,7 +132,8 @@ static int from_boundary(struct grove_session *s, uint64_t pos,
 int grove__session_context(struct grove_session *s, const struct grove_context_options *opt,
 			   struct grove_sink sink, struct grove_detail *d)
 {
-	bool whole = s->image || !s->log || !s->at.dialect->boundary_mark ||
+	bool whole = s->image || !s->log || !s->at.dialect->rules ||
+		     !s->at.dialect->rules->boundary_mark ||
 		     (opt && (opt->leaf || opt->explain || opt->flags));
 	struct grove_log_stat st;
 	struct grove_view *v;

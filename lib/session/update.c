@@ -40,7 +40,7 @@ static int same_entry(struct grove_session *s, uint32_t row, struct grove_buf *l
 		return grove__fail_at(d, GROVE_EJSON, NULL, 0, l.error_off, "not valid JSON at byte %llu",
 				      (unsigned long long)l.error_off);
 	grove__arena_init(&tmp);
-	same = s->at.dialect->index(&l, line->ptr, &tmp, &e) == LINE_ENTRY &&
+	same = s->at.dialect->read.index(&l, line->ptr, &tmp, &e) == LINE_ENTRY &&
 	       e.has_id == (id != NULL) && (!id || grove__slice_eq(e.id, grove__spine_name(id))) &&
 	       e.kind == grove__spine_kind(sp, row);
 	if (same && up != GROVE_NONE)
@@ -165,7 +165,7 @@ static int same_time(struct grove_session *s, int64_t time, struct grove_buf *li
 		return grove__fail_nomem(d);
 	grove__arena_init(&tmp);
 	if (grove__json_scan(&s->image->want, line->ptr, line->len, true, &l) == JSON_VALUE &&
-	    s->at.dialect->index(&l, line->ptr, &tmp, &e) == LINE_ENTRY)
+	    s->at.dialect->read.index(&l, line->ptr, &tmp, &e) == LINE_ENTRY)
 		same = e.time == time;
 	failed = tmp.failed;
 	grove__arena_release(&tmp);

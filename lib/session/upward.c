@@ -66,7 +66,7 @@ static int look_into(struct climb *c, struct grove_slice line, struct grove__ent
 	if (copy(&c->line, line) || grove__buf_reserve(&c->line, GROVE__JSON_PAD))
 		return GROVE_ENOMEM;
 	if (grove__json_scan(&c->want, c->line.ptr, c->line.len, true, &l) != JSON_VALUE ||
-	    c->s->at.dialect->index(&l, c->line.ptr, &c->tmp, e) != LINE_ENTRY)
+	    c->s->at.dialect->read.index(&l, c->line.ptr, &c->tmp, e) != LINE_ENTRY)
 		memset(e, 0, sizeof(*e));
 	return 0;
 }
@@ -124,7 +124,7 @@ static int climb_store(struct climb *c, const char *leaf, struct grove_detail *d
 	struct grove_buf id = GROVE_BUF_INIT;
 	int rc;
 
-	if (c->s->image || !c->s->log || c->s->at.dialect->chain_new || c->s->at.dialect->lenient ||
+	if (c->s->image || !c->s->log || c->s->at.dialect->rules || grove__dialect_by_value(c->s->at.dialect) ||
 	    !grove__kept_has_values(c->s))
 		return LOAD_IT;
 	rc = leaf ? 0 : find_leaf(c->s, &id, d);
@@ -205,7 +205,7 @@ int grove__session_path_up(struct grove_session *s, const char *leaf, grove_path
 	int rc;
 
 	grove__arena_init(&c.tmp);
-	grove__json_want_init(&c.want, s->at.dialect->members, s->at.dialect->nr_members);
+	grove__json_want_init(&c.want, s->at.dialect->read.members, s->at.dialect->read.nr_members);
 	rc = climb_store(&c, leaf, d);
 	if (rc == LOAD_IT && !c.stopped)
 		rc = climb_image(&c, leaf, d);

@@ -54,7 +54,7 @@ int grove__view_new(struct grove_session *s, struct grove_view **out, struct gro
 	v->nr = s->image->spine->nr;
 	/* where it takes a walk to find it, it is found when it is asked for */
 	v->moved = s->moved;
-	v->has_leaf = s->moved || !s->image->chain;
+	v->has_leaf = s->moved || !grove__image_ruled(s->image);
 	if (v->has_leaf)
 		v->leaf = grove__session_leaf_row(s);
 	v->name = grove__image_name(s->image);
@@ -201,7 +201,7 @@ int grove_view_conversation(struct grove_view *v, uint32_t to, unsigned flags, u
 	int rc;
 
 	/* an entry without an id can only be reached by its parents */
-	if (!v->image->chain || (to != GROVE_NONE && to < v->nr && !grove__spine_id(v->image->spine, to)))
+	if (!grove__image_ruled(v->image) || (to != GROVE_NONE && to < v->nr && !grove__spine_id(v->image->spine, to)))
 		return grove_view_path(v, to, out, nr);
 	if (to != GROVE_NONE && to >= v->nr)
 		return GROVE_ENOTFOUND;

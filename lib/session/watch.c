@@ -91,7 +91,7 @@ static int gives_name(struct grove_watch *w, const struct grove__image *im, uint
 	rc = grove__image_line(im, w->s->log, row, &line, &value, d);
 	grove__arena_init(&tmp);
 	*yes = !rc && grove__json_scan(&im->want, value.ptr, value.len, true, &l) == JSON_VALUE &&
-	       im->dialect->index(&l, value.ptr, &tmp, &e) == LINE_ENTRY && e.names;
+	       im->dialect->read.index(&l, value.ptr, &tmp, &e) == LINE_ENTRY && e.names;
 	grove__arena_release(&tmp);
 	grove__buf_release(&line);
 	return rc;
@@ -146,7 +146,7 @@ static int tell_leaf(struct grove_watch *w, uint64_t from, struct grove_detail *
 	uint64_t rev = grove__image_rev(im);
 	uint32_t row, leaf;
 
-	if (!im->chain)
+	if (!grove__image_ruled(im))
 		return 0;
 	for (row = row_from(im->spine, from); row < im->spine->nr; row++)
 		if (grove__spine_flags(im->spine, row) & ROW_ASIDE)

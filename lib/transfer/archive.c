@@ -63,9 +63,9 @@ int grove__archive_open_blobs(struct grove__archiver *k)
 	struct grove_buf dir = GROVE_BUF_INIT;
 	int rc = 0;
 
-	if (!k->dialect->blobs_dir)
+	if (!k->dialect->blobs)
 		return 0;
-	rc = k->dialect->blobs_dir(&k->g->env, &dir) ? grove__fail_nomem(k->d)
+	rc = k->dialect->blobs->dir(&k->g->env, &dir) ? grove__fail_nomem(k->d)
 						     : grove__blobs_open(&k->blobs[0], dir.ptr, k->d);
 	grove__buf_clear(&dir);
 	if (!rc && k->root_dir) {
@@ -311,7 +311,7 @@ static bool is_due(const struct archiver *a, const struct grove_key *key)
 		return false;
 	when = grove__log_stat(log, &st, NULL)
 		       ? GROVE_NO_TIME
-		       : a->expiry->dialect->expires(grove__buf_slice(&a->expiry->settings),
+		       : a->expiry->dialect->retention->expires(grove__buf_slice(&a->expiry->settings),
 						     st.mtime_ms);
 	grove__log_close(log);
 	return when != GROVE_NO_TIME && when < a->before;

@@ -226,12 +226,12 @@ static int keep_outside(struct walk *w)
 	char *id;
 	int rc;
 
-	if (!k->dialect->apart || !grove__jsonl_has_suffix(session))
+	if (!k->dialect->paths.apart || !grove__jsonl_has_suffix(session))
 		return 0;
 	id = strndup(session, n - 6);
 	if (!id)
 		return grove__fail_nomem(k->d);
-	rc = k->dialect->apart(&k->g->env, k->root_dir, id, keep_apart, w);
+	rc = k->dialect->paths.apart(&k->g->env, k->root_dir, id, keep_apart, w);
 	free(id);
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(k->d) : rc;
 }

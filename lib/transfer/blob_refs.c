@@ -14,7 +14,6 @@
 #include "transfer/blobs.h"
 
 #include "base/array.h"
-#include "dialect/xcsh.h"
 #include "sys/file.h"
 
 #include <errno.h>
@@ -467,7 +466,7 @@ static int scan_roots(struct scan *s, const struct grove *g)
 		const struct grove__root *root = &g->roots[i];
 
 		/* an agent that keeps no blobs may keep no sessions, either */
-		s->may_be_empty = root->dialect && !root->dialect->blobs_dir;
+		s->may_be_empty = root->dialect && !root->dialect->blobs;
 		rc = root->dir ? scan_tree(s, root->dir) : scan_store(s, root->store);
 	}
 	s->may_be_empty = false;
@@ -528,13 +527,6 @@ static int scan_hidden(struct scan *s)
 	return rc;
 }
 
-static bool nothing_there(void *payload, const char *path)
-{
-	(void)payload;
-	(void)path;
-	return false;
-}
-
 static bool anything_there(void *payload, const char *path)
 {
 	(void)payload;
@@ -542,20 +534,23 @@ static bool anything_there(void *payload, const char *path)
 	return true;
 }
 
-/* The places of xcsh, whichever of them it uses today. */
-static int scan_xcsh(struct scan *s, bool (*exists)(void *payload, const char *path))
+static int scan_place(void *payload, const char *agent, const char *dir, bool flat)
 {
-	struct grove_buf dir = GROVE_BUF_INIT;
+	(void)agent;
+	(void)flat;
+	return scan_tree(payload, dir);
+}
+
+/* The places of the agent whose blobs these usually are, whichever of them it uses today. */
+static int scan_usual(struct scan *s)
+{
+	const struct grove__dialect *usual = grove__dialect_defaults.blobs;
 	struct grove__env env = s->g->env;
 	int rc;
 
-	env.exists = exists;
-	rc = grove__xcsh_data_dir(&env, "xcsh", &dir);
-	if (!rc)
-		rc = grove__buf_add_str(&dir, "/sessions");
-	rc = rc ? grove__fail_nomem(s->d) : scan_tree(s, dir.ptr);
-	grove__buf_release(&dir);
-	return rc;
+	env.exists = anything_there;
+	rc = usual ? usual->paths.roots(&env, scan_place, s) : 0;
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(s->d) : rc;
 }
 
 static int scan_beside(struct scan *s, const char *blobs_dir)
@@ -587,9 +582,7 @@ int grove__blob_refs_scan(struct grove__blob_refs *r, struct grove *g, struct gr
 	if (!rc)
 		rc = scan_hidden(&s);
 	if (!rc)
-		rc = scan_xcsh(&s, nothing_there);
-	if (!rc)
-		rc = scan_xcsh(&s, anything_there);
+		rc = scan_usual(&s);
 	if (!rc)
 		rc = scan_beside(&s, blobs_dir);
 	if (!rc)

@@ -302,7 +302,7 @@ static int find_own_blobs(struct copier *c)
 
 	if (!c->k.blobs[0] || !grove__beside_is_files(c->k.to))
 		return 0;
-	if (c->k.dialect->blobs_dir(&g->env, &dir) || grove__world_resolve(g, dir.ptr, &agent) ||
+	if (c->k.dialect->blobs->dir(&g->env, &dir) || grove__world_resolve(g, dir.ptr, &agent) ||
 	    grove__buf_addf(&beside, "%s/../blobs", c->k.to->url + strlen("file:")))
 		rc = grove__fail_nomem(c->k.d);
 	grove__buf_clear(&dir);
@@ -369,7 +369,7 @@ static int name_it(const struct grove__where *at, struct grove_buf *id, struct g
 	rc = grove__peek_header(log, at->dialect, &keep, &h, d);
 	if (!rc && h.usable && h.id && *h.id)
 		name = grove__slice_str(h.id);
-	else if (at->dialect->parse_file_name(name, &time, &part))
+	else if (at->dialect->paths.parse_file_name(name, &time, &part))
 		name = part;
 	else if (name.len > 6 && !memcmp(name.ptr + name.len - 6, ".jsonl", 6))
 		name.len -= 6;

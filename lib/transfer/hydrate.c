@@ -70,11 +70,13 @@ static int find_place(struct grove *g, const struct grove_hydrate_options *opt,
 
 	if (opt->path)
 		return grove__locate_path(g, opt->path, at, d);
-	if (opt->dialect || !dialect)
-		dialect = grove__dialect_find(opt->dialect ? opt->dialect : "claude");
+	if (opt->dialect)
+		dialect = grove__dialect_find(opt->dialect);
+	else if (!dialect)
+		dialect = grove__dialect_defaults.remote;
 	if (!dialect)
 		return grove__fail(d, GROVE_EINVAL, NULL, "no dialect named %.100s", opt->dialect);
-	if (!opt->id || !dialect->session_id_ok(grove__slice_str(opt->id)))
+	if (!opt->id || !dialect->names.session_id_ok(grove__slice_str(opt->id)))
 		return grove__fail(d, GROVE_EINVAL, NULL, "not the id of a session: %.100s",
 				   opt->id ? opt->id : "");
 	if (grove__world_resolve(g, opt->cwd ? opt->cwd : g->cwd, &cwd))

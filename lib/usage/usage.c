@@ -49,7 +49,7 @@ static int give_id(struct grove__sweeping *at, struct grove__entry *e, char out[
 
 	if (!h->id)
 		return 0;
-	e->id = grove__slice(out, at->dialect->migrated_id(grove__slice_str(h->id), at->line, 0, out));
+	e->id = grove__slice(out, at->dialect->header->migrated_id(grove__slice_str(h->id), at->line, 0, out));
 	e->has_id = e->id.len > 0;
 	return e->has_id ? 0 : GROVE_ENOMEM;
 }
@@ -64,13 +64,13 @@ static int take_entry(void *payload, struct grove__sweeping *at, const struct gr
 	int rc;
 
 	(void)payload;
-	if (!at->dialect->billed)
+	if (!at->dialect->usage.billed)
 		return 0;
 	/* an id that no line needs is not worth its hash: most bill nothing */
-	rc = at->dialect->billed(l, line, &at->tmp, e, &x);
-	if (!rc && !at->dialect->headless && at->header.version < 2) {
+	rc = at->dialect->usage.billed(l, line, &at->tmp, e, &x);
+	if (!rc && grove__dialect_lacks_ids(at->dialect, at->header.version)) {
 		rc = give_id(at, &own, id);
-		rc = rc ? rc : at->dialect->billed(l, line, &at->tmp, &own, &x);
+		rc = rc ? rc : at->dialect->usage.billed(l, line, &at->tmp, &own, &x);
 	}
 	if (rc)
 		return rc == 1 ? 0 : rc;

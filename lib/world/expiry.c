@@ -49,10 +49,10 @@ static int sweeper(struct grove *g, const struct grove__root *root,
 
 	*out = NULL;
 	for (unsigned i = 0; root->dir && !*out && !rc && (dialect = grove__dialect_at(i)); i++) {
-		if (!dialect->expires)
+		if (!dialect->retention)
 			continue;
-		rc = dialect->roots(&g->env, is_it, &l);
-		if (l.found || ends_in(root->dir, dialect->own_root))
+		rc = dialect->paths.roots(&g->env, is_it, &l);
+		if (l.found || ends_in(root->dir, dialect->recognise.root))
 			*out = dialect;
 	}
 	return rc;
@@ -77,8 +77,8 @@ int grove__expiry_of(struct grove *g, const struct grove__root *root, struct gro
 
 	memset(out, 0, sizeof(*out));
 	rc = sweeper(g, root, &out->dialect);
-	if (!rc && out->dialect && out->dialect->sweep_settings) {
-		rc = grove__buf_addf(&path, "%s/%s", root->dir, out->dialect->sweep_settings);
+	if (!rc && out->dialect && out->dialect->retention->settings) {
+		rc = grove__buf_addf(&path, "%s/%s", root->dir, out->dialect->retention->settings);
 		err = rc ? 0 : grove__sys_read_small(path.ptr, SETTINGS_MAX, &out->settings, NULL);
 		if (err && err != -ENOENT && g->warn) {
 			grove__fail_clear(&why);

@@ -44,7 +44,7 @@ static int follow(struct grove *g, const struct grove__dialect *dialect, struct 
 	char *named = NULL;
 	int rc = 1;
 
-	if (!dialect->crumb_parse(note, &for_cwd, &session))
+	if (!dialect->last_session->parse(note, &for_cwd, &session))
 		return 1;
 	named = strndup(for_cwd.ptr, for_cwd.len);
 	if (!named || grove__world_resolve(g, named, &dir) || grove__buf_add_slice(&path, session))
@@ -75,7 +75,7 @@ int grove__last_session_read(struct grove *g, const struct grove__dialect *diale
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	rc = dialect->crumb_path ? dialect->crumb_path(&g->env, &path) : 1;
+	rc = dialect->last_session ? dialect->last_session->path(&g->env, &path) : 1;
 	if (rc == GROVE_ENOMEM)
 		rc = grove__fail_nomem(d);
 	if (!rc && grove__sys_read_small(path.ptr, CRUMB_MAX, &note, time_ns))
@@ -119,10 +119,10 @@ int grove__last_session_write(const struct grove *g, const struct grove__dialect
 		       const char *path, struct grove_detail *d)
 {
 	struct grove_buf file = GROVE_BUF_INIT, text = GROVE_BUF_INIT;
-	int rc = dialect->crumb_path ? dialect->crumb_path(&g->env, &file) : 1, err;
+	int rc = dialect->last_session ? dialect->last_session->path(&g->env, &file) : 1, err;
 
 	if (!rc)
-		rc = dialect->crumb_compose(cwd, path, &text);
+		rc = dialect->last_session->compose(cwd, path, &text);
 	if (rc < 0) {
 		rc = grove__fail_nomem(d);
 	} else if (!rc) {
@@ -155,7 +155,7 @@ static int forget_one(void *payload, const char *name)
 		return 0;
 	if (!grove__buf_add_str(&f->dir, name) &&
 	    !grove__sys_read_small(f->dir.ptr, CRUMB_MAX, &note, NULL) &&
-	    f->dialect->crumb_parse(grove__buf_slice(&note), &cwd, &session) &&
+	    f->dialect->last_session->parse(grove__buf_slice(&note), &cwd, &session) &&
 	    grove__slice_is(session, f->path))
 		grove__sys_unlink(f->dir.ptr);
 	grove__buf_cut(&f->dir, n);
@@ -173,7 +173,7 @@ void grove__last_session_forget(struct grove *g, const char *path)
 	/* any terminal will do: all notes are in one directory */
 	env.tty = "/dev/any";
 	for (unsigned i = 0; (f.dialect = grove__dialect_at(i)); i++) {
-		if (!f.dialect->crumb_path || f.dialect->crumb_path(&env, &f.dir))
+		if (!f.dialect->last_session || f.dialect->last_session->path(&env, &f.dir))
 			continue;
 		slash = strrchr(f.dir.ptr, '/');
 		grove__buf_cut(&f.dir, (size_t)(slash - f.dir.ptr) + 1);

@@ -48,7 +48,7 @@ static int look_at(void *payload, const char *name)
 	if (!grove__buf_addf(&l->path, "/%s", name) &&
 	    !grove__sys_read_small(l->path.ptr, NOTE_MAX, &text, NULL) &&
 	    !grove__json_document(&text, NULL) &&
-	    l->dialect->live_note(name, grove__buf_slice(&text), &note, &session) &&
+	    l->dialect->live->note(name, grove__buf_slice(&text), &note, &session) &&
 	    grove__slice_eq(grove__buf_slice(&session), l->id) && at_work(&note))
 		rc = grove__fail(l->d, GROVE_ECONFLICT, l->session,
 				 "%s works on the session (process %lld)", l->dialect->name,
@@ -77,8 +77,8 @@ static struct grove_slice id_of(const struct grove__where *at)
 	struct grove_slice id = grove__slice_str(at->session);
 	const size_t end = strlen(".jsonl");
 
-	if (at->dialect->own_file && at->dialect->own_file(at->session) &&
-	    at->dialect->owner(at->path, &id))
+	if (at->dialect->paths.own_file && at->dialect->paths.own_file(at->session) &&
+	    at->dialect->paths.owner(at->path, &id))
 		return id;
 	if (id.len > end && !memcmp(id.ptr + id.len - end, ".jsonl", end))
 		id.len -= end;
@@ -90,10 +90,10 @@ int grove__live_check(struct grove *g, const struct grove__where *at, struct gro
 	struct looking l = { .dialect = at->dialect, .d = d, .session = at->path };
 	int rc;
 
-	if (!at->dialect || !at->dialect->live_dirs || !at->path)
+	if (!at->dialect || !at->dialect->live || !at->path)
 		return 0;
 	l.id = id_of(at);
-	rc = at->dialect->live_dirs(&g->env, at->path, look_into, &l);
+	rc = at->dialect->live->dirs(&g->env, at->path, look_into, &l);
 	grove__buf_release(&l.path);
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : rc;
 }

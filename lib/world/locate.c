@@ -139,8 +139,8 @@ static int id_of(struct search *s, const struct grove_key *key, struct grove_buf
 	/* without a header the name is the id, in the dialect's own way */
 	if (!rc && h.usable && h.id)
 		rc = grove__buf_add_str(out, h.id);
-	else if (!rc && (h.usable || dialect->headless) &&
-		 dialect->parse_file_name(grove__slice_str(key->session), &time, &name))
+	else if (!rc && (h.usable || grove__dialect_id_is_name(dialect)) &&
+		 dialect->paths.parse_file_name(grove__slice_str(key->session), &time, &name))
 		rc = grove__buf_add_slice(out, name);
 	grove__log_close(log);
 	grove__arena_release(&keep);
@@ -206,7 +206,7 @@ static enum rank rank_of(const struct search *s, const struct grove__dialect *di
 	/* where there are no paths, the name is all that one without an id has */
 	if (!s->root->dir && grove__slice_is(name, want))
 		return RANK_NAME;
-	if (!dialect->loose_names)
+	if (!dialect->paths.loose_names)
 		return RANK_NONE;
 	bar = name.len ? memrchr(name.ptr, '_', name.len) : NULL;
 	tail = bar ? grove__slice(bar + 1, (size_t)(name.ptr + name.len - bar) - 1) : name;
@@ -268,7 +268,7 @@ static int try_key(void *payload, const struct grove_key *key)
 	rc = 0;
 	if (!dialect && grove__peek_root_likely(s->g, s->root, key->project, &dialect))
 		return grove__fail_nomem(s->d);
-	if (!dialect->parse_file_name(grove__slice_str(file), &time, &id)) {
+	if (!dialect->paths.parse_file_name(grove__slice_str(file), &time, &id)) {
 		rc = id_of(s, key, &b);
 		id = grove__buf_slice(&b);
 	}

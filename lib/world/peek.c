@@ -134,7 +134,7 @@ static int take_facts(struct header_at *h, const struct grove__json_line *l, con
 {
 	struct grove__entry e;
 
-	if (h->dialect->index(l, line, h->keep, &e) != LINE_ENTRY)
+	if (h->dialect->read.index(l, line, h->keep, &e) != LINE_ENTRY)
 		return 0;
 	if (!h->out->usable)
 		h->out->time = GROVE_NO_TIME;
@@ -153,12 +153,12 @@ static int take_header(void *payload, const struct grove__json_line *l, const ch
 	struct header_at *h = payload;
 	struct grove__entry e;
 
-	if (h->dialect->headless)
+	if (grove__dialect_cwd_in_entries(h->dialect))
 		return take_facts(h, l, line);
-	switch (h->dialect->index(l, line, h->keep, &e)) {
+	switch (h->dialect->read.index(l, line, h->keep, &e)) {
 	case LINE_HEADER:
 		h->keep->failed = false;
-		h->dialect->header(l, line, h->keep, h->out);
+		h->dialect->header->read(l, line, h->keep, h->out);
 		return h->keep->failed ? GROVE_ENOMEM : FOUND;
 	case LINE_ENTRY:
 		return FOUND; /* what does not begin with a header is no session */
@@ -175,8 +175,8 @@ int grove__peek_header(struct grove_log *log, const struct grove__dialect *diale
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	grove__json_want_init(&want, dialect->members, dialect->nr_members);
-	rc = each(log, &want, dialect->lenient, take_header, &at, d);
+	grove__json_want_init(&want, dialect->read.members, dialect->read.nr_members);
+	rc = each(log, &want, grove__dialect_by_value(dialect), take_header, &at, d);
 	return rc == FOUND ? 0 : rc;
 }
 
@@ -195,10 +195,10 @@ static const struct grove__dialect *by_name(const char *dir, const char *project
 	const struct grove__dialect *d;
 
 	for (unsigned i = 0; (d = grove__dialect_at(i)); i++)
-		if (d->own_root && ends_in(dir, d->own_root))
+		if (d->recognise.root && ends_in(dir, d->recognise.root))
 			return d;
 	for (unsigned i = 0; (d = grove__dialect_at(i)); i++)
-		if (d->own_project && d->own_project(project))
+		if (d->recognise.project && d->recognise.project(project))
 			return d;
 	return NULL;
 }
@@ -207,7 +207,7 @@ static int own_project(void *payload, const char *name)
 {
 	const struct grove__dialect *d = payload;
 
-	return d->own_project(name);
+	return d->recognise.project(name);
 }
 
 /* The agent that left more than sessions there. */
@@ -218,12 +218,12 @@ static int by_traces(const struct grove *g, const char *dir, const struct grove_
 	int rc = 0, found = 0;
 
 	for (unsigned i = 0; !rc && !found && (d = grove__dialect_at(i)); i++) {
-		for (const char *const *p = d->beside; p && *p && !rc && !found; p++) {
+		for (const char *const *p = d->recognise.beside; p && *p && !rc && !found; p++) {
 			grove__buf_clear(&b);
 			rc = grove__buf_addf(&b, "%s/../%s", dir, *p);
 			found = !rc && g->env.exists(g->env.file_payload, b.ptr);
 		}
-		if (!rc && !found && d->own_project)
+		if (!rc && !found && d->recognise.project)
 			grove__sys_list(dir, own_project, (void *)(uintptr_t)d, &found);
 		if (found)
 			*out = d;
@@ -247,7 +247,7 @@ int grove__peek_root_likely(struct grove *g, struct grove__root *root, const cha
 		pthread_mutex_unlock(&g->lock);
 	}
 	if (!*out)
-		*out = grove__dialect_at(0);
+		*out = grove__dialect_defaults.session;
 	return rc;
 }
 
@@ -258,8 +258,8 @@ const struct grove__dialect *grove__peek_path_dialect(const char *path)
 	char project[256];
 
 	for (unsigned i = 0; path && (d = grove__dialect_at(i)); i++) {
-		at = d->own_root ? strstr(path, d->own_root) : NULL;
-		if (at && at[strlen(d->own_root)] == '/')
+		at = d->recognise.root ? strstr(path, d->recognise.root) : NULL;
+		if (at && at[strlen(d->recognise.root)] == '/')
 			return d;
 	}
 	end = path ? strrchr(path, '/') : NULL;
@@ -268,10 +268,10 @@ const struct grove__dialect *grove__peek_path_dialect(const char *path)
 		memcpy(project, name, (size_t)(end - name));
 		project[end - name] = '\0';
 		for (unsigned i = 0; (d = grove__dialect_at(i)); i++)
-			if (d->own_project && d->own_project(project))
+			if (d->recognise.project && d->recognise.project(project))
 				return d;
 	}
-	return grove__dialect_at(0);
+	return grove__dialect_defaults.session;
 }
 
 /* The root that a place is in, and the project. */

@@ -51,14 +51,14 @@ static int add_projects(struct grove *g, struct projects *p, const struct grove_
 			const char *cwd)
 {
 	struct grove_buf name = GROVE_BUF_INIT;
-	int rc = dialect->project(&g->env, cwd, &name);
+	int rc = dialect->paths.project(&g->env, cwd, &name);
 
 	rc = rc ? grove__fail_nomem(p->d) : add_project(p, name.ptr);
-	if (!rc && dialect->old_projects)
-		rc = dialect->old_projects(&g->env, cwd, add_project, p);
+	if (!rc && dialect->paths.old_projects)
+		rc = dialect->paths.old_projects(&g->env, cwd, add_project, p);
 	grove__buf_clear(&name);
-	if (!rc && dialect->project_prefix) {
-		rc = dialect->project_prefix(&g->env, cwd, &name);
+	if (!rc && dialect->paths.project_prefix) {
+		rc = dialect->paths.project_prefix(&g->env, cwd, &name);
 		p->prefix = name.ptr;
 		if (!rc)
 			rc = grove__store_list(p->root->store, NULL, add_prefixed, p, p->d);
@@ -95,7 +95,7 @@ int grove__root_list_subs(struct grove *g, struct grove__root *root, grove_key_f
 
 	if (!dialect && grove__peek_root_likely(g, root, "", &dialect))
 		return grove__fail_nomem(d);
-	return dialect->lists_subs && !root->flat
+	return dialect->list.with_subagents && !root->flat
 		       ? grove__store_list_subs(root->store, NULL, fn, payload, d)
 		       : 0;
 }
@@ -194,7 +194,7 @@ bool grove__root_same_cwd(const struct grove *g, const struct grove__dialect *di
 {
 	struct grove_buf path = GROVE_BUF_INIT;
 	bool same = named && *named && !grove__world_resolve(g, named, &path) &&
-		    (!strcmp(path.ptr, cwd) || (dialect->real_cwd && same_real(g, path.ptr, cwd)));
+		    (!strcmp(path.ptr, cwd) || (dialect->paths.real_cwd && same_real(g, path.ptr, cwd)));
 
 	grove__buf_release(&path);
 	return same;
@@ -224,10 +224,10 @@ bool grove__root_belongs(struct grove *g, const struct grove__root *root,
 		return grove__root_same_cwd(g, dialect, named, cwd);
 	if (root->flat || !*project)
 		return false;
-	if (!dialect->project(&g->env, cwd, &name))
+	if (!dialect->paths.project(&g->env, cwd, &name))
 		is_place(&p, name.ptr);
-	if (!p.found && dialect->old_projects)
-		dialect->old_projects(&g->env, cwd, is_place, &p);
+	if (!p.found && dialect->paths.old_projects)
+		dialect->paths.old_projects(&g->env, cwd, is_place, &p);
 	grove__buf_release(&name);
 	return p.found;
 }

@@ -222,7 +222,7 @@ static int discover(struct grove *g, struct grove_detail *d)
 	for (unsigned i = 0; !rc && (dialect = grove__dialect_at(i)); i++) {
 		struct finder f = { .g = g, .dialect = dialect, .bit = 1u << i, .d = d };
 
-		rc = dialect->roots(&g->env, found_root, &f);
+		rc = dialect->paths.roots(&g->env, found_root, &f);
 	}
 	return rc;
 }
@@ -401,5 +401,5 @@ void grove__world_session_id(struct grove *g, const struct grove__dialect *diale
 	g->last_ms = now;
 	pthread_mutex_unlock(&g->lock);
 	grove__sys_random(random, sizeof(random));
-	dialect->session_id(now, seq, random, out);
+	dialect->names.session_id(now, seq, random, out);
 }

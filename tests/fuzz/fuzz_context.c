@@ -48,7 +48,7 @@ static void one_form(struct grove_session *a, struct grove_session *b, struct gr
 static void all_forms(struct grove *g, struct grove_session *a, struct grove_session *b,
 		      struct grove_session *lazy, uint64_t chance)
 {
-	bool claude = g->forced->chain_new != NULL;
+	bool claude = g->forced->rules != NULL;
 	static const char *const modes[] = { "cli", "sdk" };
 	struct grove_context_options opt = { .size = sizeof(opt) };
 	struct grove_view *v;

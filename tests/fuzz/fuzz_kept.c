@@ -131,7 +131,7 @@ static struct grove__image_source source_of(struct grove_session *s)
 {
 	return (struct grove__image_source){
 		.log = s->log, .dialect = s->at.dialect, .path = LOG, .cache = DIR, .read_cache_only = true,
-		.may_be_empty = s->at.dialect->headless,
+		.may_be_empty = grove__dialect_may_be_empty(s->at.dialect),
 	};
 }
 

@@ -38,7 +38,7 @@ static void freeze(const struct grove__image *im, struct frozen *f)
 	CHECK(!grove__spine_freeze(im->spine, GROVE__ICE_PAGE, &f->ice, put, f));
 	f->chain = grove__ice_page_up(f->ice.end);
 	if (im->chain)
-		CHECK(!im->dialect->chain_freeze(im->chain, f->chain, &end, put, f));
+		CHECK(!im->dialect->rules->freeze(im->chain, f->chain, &end, put, f));
 	/* something follows, as in a file: room that was never written may come last */
 	CHECK(!put(f, f->ice.end > end ? f->ice.end : end, "", 1));
 	ice_end(&f->file);
@@ -48,18 +48,18 @@ static void freeze(const struct grove__image *im, struct frozen *f)
 static bool thaw(struct grove__image *im, struct frozen *f)
 {
 	struct grove__spine *spine = grove__spine_thaw(&f->ice, f->file.ptr, f->file.len, im->tail);
-	struct grove__chain *chain = spine && f->has_chain ? im->dialect->chain_thaw(f->file.ptr, f->file.len, f->chain) : NULL;
+	struct grove__chain *chain = spine && f->has_chain ? im->dialect->rules->thaw(f->file.ptr, f->file.len, f->chain) : NULL;
 
-	if (!spine || (f->has_chain && (!chain || im->dialect->chain_count(chain) != spine->nr))) {
+	if (!spine || (f->has_chain && (!chain || im->dialect->rules->count(chain) != spine->nr))) {
 		grove__spine_unref(spine);
 		if (chain)
-			im->dialect->chain_free(chain);
+			im->dialect->rules->free(chain);
 		return false;
 	}
 	grove__spine_unref(im->spine);
 	im->spine = spine;
 	if (chain) {
-		im->dialect->chain_free(im->chain);
+		im->dialect->rules->free(im->chain);
 		im->chain = chain;
 	}
 	return true;

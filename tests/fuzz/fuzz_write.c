@@ -134,7 +134,7 @@ static void change(struct grove *g, struct grove_store *st, struct grove_session
 	as_if_opened_anew(g, st, s, "name", 0);
 	CHECK(fine(grove_session_forget(s, some_id(s, chance >> 16, &id), NULL)) || latched(s));
 	/* where there is no header, that may have been the entry that told the directory */
-	as_if_opened_anew(g, st, s, "forget", s->at.dialect->headless ? TELL_NO_CWD : 0);
+	as_if_opened_anew(g, st, s, "forget", !grove__dialect_has_header(s->at.dialect) ? TELL_NO_CWD : 0);
 	grove__buf_release(&before);
 	grove__buf_release(&id);
 }

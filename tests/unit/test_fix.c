@@ -175,7 +175,7 @@ static void new_id(struct chance *c, const struct log *l, char out[40])
 
 	for (int i = 0; i < 16; i++)
 		random[i] = (uint8_t)chance_below(c, 256);
-	out[l->dialect->entry_id(random, false, out)] = '\0';
+	out[l->dialect->names.entry_id(random, false, out)] = '\0';
 }
 
 static const char *words(struct chance *c)
@@ -189,7 +189,7 @@ static const char *words(struct chance *c)
 static void add_line(struct chance *c, struct log *l)
 {
 	struct line *x = &l->line[l->nr];
-	bool claude = l->dialect->headless, user = l->nr % 2;
+	bool claude = !grove__dialect_has_header(l->dialect), user = l->nr % 2;
 	char parent[64] = "null";
 
 	new_id(c, l, x->id);
@@ -211,7 +211,7 @@ static void add_line(struct chance *c, struct log *l)
 						 "\"text\":\"%s\"}]}}",
 						 x->id, parent, l->nr, user ? "user" : "assistant", words(c)), 0);
 	/* where a value may span lines, some do */
-	if (l->dialect->lenient && !chance_below(c, 6)) {
+	if (grove__dialect_by_value(l->dialect) && !chance_below(c, 6)) {
 		size_t at = (size_t)(strstr(x->text.ptr, "\"message\":{") - x->text.ptr);
 
 		assert_int_equal(grove__buf_add_char(&x->text, '\0'), 0);
@@ -228,7 +228,7 @@ static void make_log(struct chance *c, struct log *l, const struct grove__dialec
 	*l = (struct log){ .dialect = dialect };
 	/* a transcript of Claude's has no header: its place is taken by a line about the session */
 	assert_int_equal(grove__buf_add_str(&l->line[0].text,
-					    dialect->headless
+					    !grove__dialect_has_header(dialect)
 						    ? "{\"type\":\"mode\",\"mode\":\"normal\",\"sessionId\":\"c0ffee00-0000-4000-8000-000000000001\"}"
 						    : "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-01-01T00:00:00.000Z\","
 						      "\"cwd\":\"/w\"}"), 0);

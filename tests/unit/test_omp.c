@@ -476,12 +476,12 @@ static void check_header(enum grove__header_for what, const char *expect)
 		in.from_path = "/o.jsonl";
 		in.from_header = grove__slice_str(from);
 	}
-	assert_int_equal(grove__dialect_omp.compose_header(&in, &b), 0);
+	assert_int_equal(grove__dialect_omp.header->compose(&in, &b), 0);
 	assert_text(grove__buf_slice(&b), expect);
 	if (what == HEADER_FORK) {
 		grove__buf_clear(&b);
 		in.from_header = grove__slice_str(kept);
-		assert_int_equal(grove__dialect_omp.compose_header(&in, &b), 0);
+		assert_int_equal(grove__dialect_omp.header->compose(&in, &b), 0);
 		assert_non_null(strstr(b.ptr, "\"providerPromptCacheKey\":\"k\"}"));
 	}
 	grove__buf_release(&b);
@@ -507,7 +507,7 @@ static void check_slot(const char *title, const char *source, const char *expect
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 
-	assert_int_equal(grove__dialect_omp.slot(title, source, 0, &b), 0);
+	assert_int_equal(grove__dialect_omp.header->slot->compose(title, source, 0, &b), 0);
 	if (b.len && b.ptr[b.len - 1] == '\n')
 		grove__buf_cut(&b, b.len - 1);
 	assert_int_equal(b.len, 255);

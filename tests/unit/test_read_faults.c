@@ -301,13 +301,13 @@ static void a_header_is_read_whole_or_known_not_to_be(void **state)
 		struct grove__header h;
 		long n = 0;
 
-		grove__json_want_init(&want, d->members, d->nr_members);
+		grove__json_want_init(&want, d->read.members, d->read.nr_members);
 		assert_int_equal(grove__json_scan(&want, line, strcspn(line, " "), true, &l), JSON_VALUE);
 		do {
 			grove__arena_init(&keep);
 			failed = false;
 			countdown = n++;
-			d->header(&l, line, &keep, &h);
+			d->header->read(&l, line, &keep, &h);
 			countdown = -1;
 			assert_int_equal(keep.failed, failed);
 			if (!failed) {

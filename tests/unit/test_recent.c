@@ -112,7 +112,7 @@ static void some_project(struct world *w, struct chance *c, unsigned agent, cons
 	if (!chance_below(c, 5))
 		grove__buf_add_str(out, "odd");
 	else
-		assert_int_equal(dialect->project(&w->g->env, cwd, out), 0);
+		assert_int_equal(dialect->paths.project(&w->g->env, cwd, out), 0);
 }
 
 static void some_session(struct world *w, struct chance *c, unsigned nr)

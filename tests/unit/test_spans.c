@@ -704,7 +704,7 @@ static void check_tells_what_is_lost_not_what_is_odd(void **state)
 static enum grove__line_class index_slot(const struct grove__json_line *l, const char *line,
 					 struct grove__arena *tmp, struct grove__entry *out)
 {
-	enum grove__line_class class = grove__dialect_xcsh.index(l, line, tmp, out);
+	enum grove__line_class class = grove__dialect_xcsh.read.index(l, line, tmp, out);
 	const char *title = memmem(line, (size_t)(l->value.off + l->value.len), "\"title\":", 8);
 
 	if (class != LINE_ENTRY || !title)
@@ -718,7 +718,7 @@ static void a_slot_before_the_header_is_neither_header_nor_entry(void **state)
 	struct grove__dialect d = grove__dialect_xcsh;
 	const char *slot = "{\"type\":\"slot\",\"id\":\"t\",\"parentId\":null,\"title\":\"hi\"}\n";
 
-	d.index = index_slot;
+	d.read.index = index_slot;
 	for (int file = 0; file < 2; file++) {
 		struct grove_buf t = GROVE_BUF_INIT;
 		struct place p;
@@ -794,7 +794,7 @@ static bool model(struct grove_slice all, struct grove_buf *rows)
 	struct grove__arena tmp;
 	bool header = false, good = true;
 
-	grove__json_want_init(&want, dialect->members, dialect->nr_members);
+	grove__json_want_init(&want, dialect->read.members, dialect->read.nr_members);
 	while (good && !grove__json_lenient_next(l, &f)) {
 		enum grove__line_class class;
 
@@ -806,7 +806,7 @@ static bool model(struct grove_slice all, struct grove_buf *rows)
 				value.ptr[i] = ' ';
 		assert_int_equal(grove__json_scan(&want, value.ptr, value.len, true, &line), JSON_VALUE);
 		grove__arena_init(&tmp);
-		class = dialect->index(&line, value.ptr, &tmp, &e);
+		class = dialect->read.index(&line, value.ptr, &tmp, &e);
 		grove__arena_release(&tmp);
 		if (class == LINE_SKIP)
 			continue;

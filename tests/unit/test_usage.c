@@ -164,15 +164,15 @@ struct lines {
 
 static void lines_begin(struct lines *ls, const struct grove__dialect *dialect)
 {
-	unsigned nr = dialect->nr_members;
+	unsigned nr = dialect->read.nr_members;
 
 	ls->dialect = dialect;
-	assert_in_range(nr + dialect->nr_bill_members, 1, GROVE__JSON_WANT_MAX);
-	memcpy(ls->members, dialect->members, nr * sizeof(*ls->members));
-	if (dialect->nr_bill_members)
-		memcpy(ls->members + nr, dialect->bill_members,
-		       dialect->nr_bill_members * sizeof(*ls->members));
-	grove__json_want_init(&ls->want, ls->members, nr + dialect->nr_bill_members);
+	assert_in_range(nr + dialect->usage.nr_members, 1, GROVE__JSON_WANT_MAX);
+	memcpy(ls->members, dialect->read.members, nr * sizeof(*ls->members));
+	if (dialect->usage.nr_members)
+		memcpy(ls->members + nr, dialect->usage.members,
+		       dialect->usage.nr_members * sizeof(*ls->members));
+	grove__json_want_init(&ls->want, ls->members, nr + dialect->usage.nr_members);
 	grove__arena_init(&ls->tmp);
 	grove__replies_init(&ls->replies);
 }
@@ -198,8 +198,8 @@ static bool bill(struct lines *ls, const char *text)
 	for (size_t i = 0; i < n; i++)
 		line[i] = text[i] == '\'' ? '"' : text[i];
 	assert_int_equal(grove__json_scan(&ls->want, line, n, true, &l), JSON_VALUE);
-	assert_int_equal(ls->dialect->index(&l, line, &ls->tmp, &e), LINE_ENTRY);
-	rc = ls->dialect->billed(&l, line, &ls->tmp, &e, &x);
+	assert_int_equal(ls->dialect->read.index(&l, line, &ls->tmp, &e), LINE_ENTRY);
+	rc = ls->dialect->usage.billed(&l, line, &ls->tmp, &e, &x);
 	if (!rc)
 		assert_int_equal(grove__replies_add(&ls->replies, &x, 0, false), 0);
 	else

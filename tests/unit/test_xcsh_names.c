@@ -171,10 +171,10 @@ static void assert_roots(struct grove__env *env, const char *xcsh, const char *o
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 
-	assert_int_equal(grove__xcsh_roots(env, join_root, &b), 0);
+	assert_int_equal(grove__dialect_xcsh.paths.roots(env, join_root, &b), 0);
 	assert_string_equal(b.ptr, xcsh);
 	grove__buf_clear(&b);
-	assert_int_equal(grove__dialect_omp.roots(env, join_root, &b), 0);
+	assert_int_equal(grove__dialect_omp.paths.roots(env, join_root, &b), 0);
 	assert_string_equal(b.ptr, omp);
 	grove__buf_release(&b);
 }

@@ -1,0 +1,66 @@
+/*
+ * image/rules.c: what a dialect's rules say about the rows of an image.
+ *
+ * The rules' memory of the log (im->chain) grows while others read it, so each
+ * question takes the lock. Where the dialect has no rules, each function gives
+ * the answer that holds for a path.
+ */
+#include "image/image.h"
+
+void grove__rules_put_id(struct grove__image *im, uint32_t row, const char *mode, struct grove__out *out)
+{
+	struct grove_slice own = grove__spine_name(grove__spine_id(im->spine, row)), alias;
+
+	if (!im->chain) {
+		grove__out_slice(out, NULL, own);
+		return;
+	}
+	pthread_rwlock_rdlock(&im->chain_lock);
+	alias = im->dialect->rules->alias(im->chain, row, mode);
+	grove__out_slice(out, NULL, alias.len ? alias : own);
+	pthread_rwlock_unlock(&im->chain_lock);
+}
+
+int grove__rules_llm(struct grove__image *im, const uint32_t *rows, const struct grove_slice *messages,
+		     size_t nr, grove__message_fn *fn, void *payload)
+{
+	int rc;
+
+	pthread_rwlock_rdlock(&im->chain_lock);
+	rc = im->dialect->rules->llm(im->chain, rows, messages, nr, fn, payload);
+	pthread_rwlock_unlock(&im->chain_lock);
+	return rc;
+}
+
+int grove__rules_may_end(struct grove__image *im, uint32_t row, bool own_file, const char **why)
+{
+	int rc;
+
+	if (!im->chain || row == GROVE_NONE)
+		return 0;
+	pthread_rwlock_rdlock(&im->chain_lock);
+	rc = im->dialect->rules->may_end(im->chain, row, own_file, why);
+	pthread_rwlock_unlock(&im->chain_lock);
+	return rc;
+}
+
+int grove__rules_call(struct grove__image *im, struct grove_slice json, struct grove_slice *id)
+{
+	return im->chain ? im->dialect->rules->call(im->chain, json, id) : 1;
+}
+
+bool grove__rules_side(struct grove__image *im, uint32_t row)
+{
+	return im->chain && im->dialect->rules->side(im->chain, row);
+}
+
+int grove__rules_lacks(struct grove__image *im, int (*fn)(void *payload, uint32_t row), void *payload)
+{
+	return im->chain ? im->dialect->rules->lacks(im->chain, fn, payload) : 0;
+}
+
+bool grove__rules_closed(struct grove__image *im, const struct grove__chain_walk *w)
+{
+	return w->nr_reasons && im->dialect->rules->has(w->reasons[0]) &&
+	       im->dialect->rules->closed(im->chain);
+}

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define NOT_GIVEN UINT64_MAX   /* --expect-seq */
+
 enum {
 	CHUNK = 256 * 1024,
 	BATCH = 1024  /* lines */
@@ -57,7 +59,7 @@ static void print_ids(struct append *a, size_t from, size_t to)
 		if (id && a->branch)
 			a->opt.parent = id;
 	}
-	a->opt.expect_seq = GROVE_ANY_SEQ;
+	a->opt.expect_seq = 0;
 	if (!a->c->json)
 		out_flush(o);
 }
@@ -253,14 +255,18 @@ static int is_absent_path(const char *what)
  * The library takes 0 for "do not compare". Nobody else appends to a file that
  * is not there, so what it must have is known here.
  */
-static int check_expected(struct append *a)
+static int check_expected(struct append *a, uint64_t expect)
 {
 	struct grove_counts n = { .size = sizeof(n) };
 	struct grove_view *v = NULL;
 	int err;
 
-	if (a->opt.expect_seq == GROVE_ANY_SEQ || (a->s && a->opt.expect_seq))
+	if (expect == NOT_GIVEN)
 		return 0;
+	if (a->s && expect) {
+		a->opt.expect_seq = expect;
+		return 0;
+	}
 	memset(&n, 0, sizeof(n));
 	n.size = sizeof(n);
 	if (a->s) {
@@ -272,14 +278,13 @@ static int check_expected(struct append *a)
 		grove_view_counts(v, &n);
 		grove_view_unref(v);
 	}
-	if (n.lines != a->opt.expect_seq) {
+	if (n.lines != expect) {
 		a->c->status = cli_error(a->c, GROVE_ECONFLICT,
 					 "the session has %llu lines, not %llu",
 					 (unsigned long long)n.lines,
-					 (unsigned long long)a->opt.expect_seq);
+					 (unsigned long long)expect);
 		return 1;
 	}
-	a->opt.expect_seq = GROVE_ANY_SEQ;
 	return 0;
 }
 
@@ -310,7 +315,7 @@ static int check_parent(struct append *a)
 int cmd_append(struct cli *c, int argc, char **argv)
 {
 	struct append *a = cli_realloc(NULL, 1, sizeof(*a));
-	uint64_t expect = GROVE_ANY_SEQ;
+	uint64_t expect = NOT_GIVEN;
 	const char *cwd = NULL;
 	int sync = GROVE_SYNC_NONE, status;
 	const struct opt opts[] = {
@@ -335,7 +340,6 @@ int cmd_append(struct cli *c, int argc, char **argv)
 		goto out;
 	}
 	a->opt.size = sizeof(a->opt);
-	a->opt.expect_seq = expect;
 	a->opt.sync = (enum grove_sync)sync;
 	a->branch = a->opt.parent != NULL;
 	if (is_absent_path(argv[0])) {
@@ -350,7 +354,7 @@ int cmd_append(struct cli *c, int argc, char **argv)
 			goto out;
 		}
 	}
-	if (check_expected(a) || check_parent(a)) {
+	if (check_expected(a, expect) || check_parent(a)) {
 		status = c->status;
 		goto out;
 	}

@@ -31,7 +31,7 @@ struct grove_event {
 	enum grove_event_kind kind;
 	const char *session_id;
 	const char *entry_id;     /* NULL: none. As the others, good until the next call */
-	uint64_t seq;             /* of the line, from 0; GROVE_ANY_SEQ: of none */
+	uint64_t seq;             /* of the line, from 0; GROVE_NO_SEQ: of none */
 };
 /* "append", "update", "leaf", "rename", "reset", "delete" */
 GROVE_API const char *grove_event_name(enum grove_event_kind kind);

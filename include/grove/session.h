@@ -119,8 +119,7 @@ struct grove_append_options {
 	const char *parent;      /* NULL: the leaf; GROVE_ROOT: none; else an entry's id */
 	/*
 	 * The number of lines the log must have, header included; else
-	 * GROVE_ECONFLICT and nothing is written. GROVE_ANY_SEQ, or 0 as in a
-	 * zeroed struct: do not compare.
+	 * GROVE_ECONFLICT and nothing is written. 0: do not compare.
 	 */
 	uint64_t expect_seq;
 	enum grove_sync sync;

@@ -115,8 +115,8 @@ typedef int grove_piece_fn(void *payload, const struct grove_piece *piece);
 #define GROVE_ROOT "root"
 /* A time that was missing or not a date. */
 #define GROVE_NO_TIME INT64_MIN
-/* Do not compare the seq. */
-#define GROVE_ANY_SEQ UINT64_MAX
+/* The seq of an event that is about no line. */
+#define GROVE_NO_SEQ UINT64_MAX
 
 #ifdef __cplusplus
 }

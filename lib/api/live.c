@@ -36,7 +36,7 @@ int grove_event_json(const struct grove_event *e, struct grove_buf *out)
 		rc = add_text(out, ",\"sessionId\":", e->session_id);
 	if (!rc)
 		rc = add_text(out, ",\"entryId\":", e->entry_id);
-	if (!rc && e->seq == GROVE_ANY_SEQ)
+	if (!rc && e->seq == GROVE_NO_SEQ)
 		return grove__buf_add_str(out, ",\"seq\":null}");
 	return rc ? rc : grove__buf_addf(out, ",\"seq\":%llu}", (unsigned long long)e->seq);
 }

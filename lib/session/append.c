@@ -189,7 +189,7 @@ struct attempt {
 /* Does the caller say how many lines there must be? */
 static bool is_exact(const struct grove_append_options *opt)
 {
-	return opt && opt->expect_seq && opt->expect_seq != GROVE_ANY_SEQ;
+	return opt && opt->expect_seq;
 }
 
 /* The number of lines that there must be. */

@@ -158,7 +158,7 @@ static int tell_leaf(struct grove_watch *w, uint64_t from, struct grove_detail *
 		return 0;
 	if (w->nr > w->next && w->queue[w->nr - 1].rev == rev)
 		w->queue[w->nr - 1].rev--;
-	return push(w, GROVE_EVENT_LEAF, rev, GROVE_ANY_SEQ, row_id(im, leaf), d);
+	return push(w, GROVE_EVENT_LEAF, rev, GROVE_NO_SEQ, row_id(im, leaf), d);
 }
 
 /* -------------------------------------------------- with a record of changes */
@@ -193,16 +193,16 @@ static int tell_change(struct grove_watch *w, const struct grove_change *c, stru
 
 	switch (c->kind) {
 	case GROVE_CHANGE_LEAF:
-		return push(w, GROVE_EVENT_LEAF, c->rev, GROVE_ANY_SEQ,
+		return push(w, GROVE_EVENT_LEAF, c->rev, GROVE_NO_SEQ,
 			    row_id(im, grove__session_leaf_row(w->s)), d);
 	case GROVE_CHANGE_NAME:
-		return push(w, GROVE_EVENT_RENAME, c->rev, GROVE_ANY_SEQ, NULL, d);
+		return push(w, GROVE_EVENT_RENAME, c->rev, GROVE_NO_SEQ, NULL, d);
 	case GROVE_CHANGE_RESET:
-		return push(w, GROVE_EVENT_RESET, c->rev, GROVE_ANY_SEQ, NULL, d);
+		return push(w, GROVE_EVENT_RESET, c->rev, GROVE_NO_SEQ, NULL, d);
 	default:
 		row = c->id.len ? grove__spine_find(im->spine, im->spine->nr, c->id) : GROVE_NONE;
 		return push(w, GROVE_EVENT_UPDATE, c->rev,
-			    row == GROVE_NONE ? GROVE_ANY_SEQ : grove__spine_line(im->spine, row),
+			    row == GROVE_NONE ? GROVE_NO_SEQ : grove__spine_line(im->spine, row),
 			    row_id(im, row), d);
 	}
 }
@@ -212,7 +212,7 @@ static int tell_reset(struct grove_watch *w, struct grove_detail *d)
 {
 	w->rev = grove__image_rev(w->s->image);
 	w->lines = w->s->image->lines;
-	return push(w, GROVE_EVENT_RESET, w->rev, GROVE_ANY_SEQ, NULL, d);
+	return push(w, GROVE_EVENT_RESET, w->rev, GROVE_NO_SEQ, NULL, d);
 }
 
 /* `l` is what is known from w->rev on, as far as the image reaches. */
@@ -327,9 +327,9 @@ static int tell_difference(struct grove_watch *w, const struct grove__image *old
 			rc = push(w, GROVE_EVENT_UPDATE, before, grove__spine_line(im->spine, i),
 				  row_id(im, i), d);
 	if (!rc && !same_text(grove__image_name(old), grove__image_name(im)))
-		rc = push(w, GROVE_EVENT_RENAME, before, GROVE_ANY_SEQ, NULL, d);
+		rc = push(w, GROVE_EVENT_RENAME, before, GROVE_NO_SEQ, NULL, d);
 	else if (!rc && w->next == w->nr && im->lines == w->lines && !same_around(old, im))
-		rc = push(w, GROVE_EVENT_UPDATE, before, GROVE_ANY_SEQ, NULL, d);
+		rc = push(w, GROVE_EVENT_UPDATE, before, GROVE_NO_SEQ, NULL, d);
 	if (w->nr > w->next)
 		w->queue[w->nr - 1].rev = im->base + w->lines;
 	return rc;
@@ -454,7 +454,7 @@ static int lost(struct grove_watch *w, struct grove_detail *d)
 
 	if (rc == GROVE_ENOTFOUND) {
 		w->gone = true;
-		return push(w, GROVE_EVENT_DELETE, w->rev + 1, GROVE_ANY_SEQ, NULL, d);
+		return push(w, GROVE_EVENT_DELETE, w->rev + 1, GROVE_NO_SEQ, NULL, d);
 	}
 	if (rc)
 		return rc;
@@ -614,7 +614,7 @@ int grove__watch_open(struct grove *g, struct grove__where *at, uint64_t since,
 		return tell_reset(w, d);
 	/* a name that is overwritten in its place leaves no trace: say it to be sure */
 	if (im->has_slot)
-		rc = push(w, GROVE_EVENT_RENAME, since, GROVE_ANY_SEQ, NULL, d);
+		rc = push(w, GROVE_EVENT_RENAME, since, GROVE_NO_SEQ, NULL, d);
 	if (!rc)
 		rc = tell_lines(w, since - im->base, im->lines, im->base, d);
 	if (!rc)

@@ -81,7 +81,7 @@ static int connect_plain(struct server *s, const struct mysql_place *p)
 {
 	enum mysql_protocol_type tcp = MYSQL_PROTOCOL_TCP;
 
-	if (p->tls != MYSQL_TLS_OFF)
+	if (p->tls != PLACE_TLS_OFF)
 		return fail("without TLS, so that both sides are alike");
 	s->db = mysql_init(NULL);
 	if (!s->db || mysql_options(s->db, MYSQL_SET_CHARSET_NAME, "utf8mb4") ||

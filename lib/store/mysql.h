@@ -36,7 +36,7 @@ struct mysql_host {
 struct mysql_place {
 	char *user, *password, *db, *socket;
 	char *ca, *cert, *key;
-	enum { MYSQL_TLS_OFF, MYSQL_TLS_ON, MYSQL_TLS_VERIFY } tls;
+	enum { PLACE_TLS_OFF, PLACE_TLS_ON, PLACE_TLS_VERIFY } tls;
 	struct mysql_host *host;
 	size_t nr_hosts, cap_hosts;
 	char *url;             /* without the password */

@@ -192,12 +192,12 @@ static int set_options(struct mysql_store *s, struct mysql_conn *c, const struct
 	/* "localhost" would be a socket, whatever its port */
 	if (!rc && !p->socket && h->port)
 		rc = mysql_options(c->db, MYSQL_OPT_PROTOCOL, &tcp);
-	if (!rc && p->tls != MYSQL_TLS_OFF)
+	if (!rc && p->tls != PLACE_TLS_OFF)
 		rc = mysql_options(c->db, MYSQL_OPT_SSL_ENFORCE, &yes) ||
 		     (p->ca && mysql_options(c->db, MYSQL_OPT_SSL_CA, p->ca)) ||
 		     (p->cert && mysql_options(c->db, MYSQL_OPT_SSL_CERT, p->cert)) ||
 		     (p->key && mysql_options(c->db, MYSQL_OPT_SSL_KEY, p->key));
-	if (!rc && p->tls == MYSQL_TLS_VERIFY)
+	if (!rc && p->tls == PLACE_TLS_VERIFY)
 		rc = mysql_options(c->db, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
 	return rc;
 }
@@ -413,7 +413,7 @@ static int connect_to(struct mysql_store *s, size_t host, const char *db, struct
 				       h->port, p->socket, 0)) {
 		*err = mysql_errno(c->db);
 		rc = grove__mysql_fail_db(c, d);
-	} else if (p->tls != MYSQL_TLS_OFF && !mysql_get_ssl_cipher(c->db)) {
+	} else if (p->tls != PLACE_TLS_OFF && !mysql_get_ssl_cipher(c->db)) {
 		/* the library goes on without; our lines do not */
 		rc = grove__fail(d, GROVE_EACCESS, p->url, "the server does not speak TLS");
 	} else {

@@ -142,11 +142,11 @@ static int add_option(struct mysql_place *p, const char *at, size_t len, struct 
 		return decode(&p->key, value, n, d);
 	if (value && is(at, name, "tls")) {
 		if (is(value, n, "off"))
-			p->tls = MYSQL_TLS_OFF;
+			p->tls = PLACE_TLS_OFF;
 		else if (is(value, n, "on"))
-			p->tls = MYSQL_TLS_ON;
+			p->tls = PLACE_TLS_ON;
 		else if (is(value, n, "verify"))
-			p->tls = MYSQL_TLS_VERIFY;
+			p->tls = PLACE_TLS_VERIFY;
 		else
 			return grove__fail(d, GROVE_EINVAL, NULL, "tls of a mysql: URL is off, on or verify");
 		return 0;

@@ -114,19 +114,19 @@ const struct grove__sql_schema grove__sql_schema_sqlite = {
  * have 3000 bytes, of the 3072 that a key can take. The comment tells our tables
  * from somebody else's of the same name.
  */
-#define MYSQL_TAIL " ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=ascii COLLATE=ascii_bin " \
+#define TABLE_TAIL " ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=ascii COLLATE=ascii_bin " \
 		   "COMMENT='" GROVE__SQL_COMMENT "'"
 
 static const char *const mysql_1[] = {
 	VERSION_1("BIGINT", "VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin", "BINARY(16)",
 		  "VARBINARY(1000)", "VARBINARY(500)", "VARBINARY(1500)", "VARBINARY(1500)",
-		  "VARBINARY(200)", "VARBINARY(64)", "LONGBLOB", MYSQL_TAIL),
+		  "VARBINARY(200)", "VARBINARY(64)", "LONGBLOB", TABLE_TAIL),
 	NULL
 };
 
 static const char *const mysql_2[] = {
 	VERSION_2("BIGINT", "VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin", "BINARY(16)",
-		  MYSQL_TAIL),
+		  TABLE_TAIL),
 	NULL
 };
 

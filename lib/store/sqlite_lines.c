@@ -96,16 +96,14 @@ static int take_row(struct sqlite_conn *c, sqlite3_stmt *st, struct sql_reading 
 /* The row of LITE_BESIDE, if it is the line that comes next. GROVE__SQL_NONE: it is not, or does not fit. */
 static int take_beside(sqlite3_stmt *st, struct sql_reading *r)
 {
-	const void *id = sqlite3_column_blob(st, 0), *line;
+	const void *line;
 	size_t len;
 
-	if (!id || sqlite3_column_bytes(st, 0) != GROVE__SQL_ID ||
-	    memcmp(id, r->log->id, GROVE__SQL_ID) ||
-	    (uint64_t)sqlite3_column_int64(st, 1) != r->run->next ||
-	    sqlite3_column_type(st, 2) != SQLITE_BLOB)
+	if ((uint64_t)sqlite3_column_int64(st, 0) != r->run->next ||
+	    sqlite3_column_type(st, 1) != SQLITE_BLOB)
 		return GROVE__SQL_NONE;
-	line = sqlite3_column_blob(st, 2);
-	len = (size_t)sqlite3_column_bytes(st, 2);
+	line = sqlite3_column_blob(st, 1);
+	len = (size_t)sqlite3_column_bytes(st, 1);
 	if (len >= r->cap - r->run->len)
 		return GROVE__SQL_NONE;
 	if (len)
@@ -115,13 +113,33 @@ static int take_beside(sqlite3_stmt *st, struct sql_reading *r)
 }
 
 /*
- * From where the first line is, as far as the rows are the lines that come next.
- * That takes half the time that the index would. The others are looked for.
+ * The rows from there on, as long as they are the lines that come next. A long
+ * line must not be read whole, and to ask for each length is what would cost
+ * most here; so SQLite is told not to hand out longer values meanwhile, and one
+ * that it refuses (SQLITE_TOOBIG) ends the run like any other that does not fit.
+ */
+static int step_beside(struct sqlite_conn *c, sqlite3_stmt *st, struct sql_reading *r,
+		       struct grove_detail *d)
+{
+	int limit = sqlite3_limit(c->db, SQLITE_LIMIT_LENGTH, GROVE__SQL_LONG_LINE), rc = SQLITE_DONE;
+
+	while (r->run->next < r->until && (rc = sqlite3_step(st)) == SQLITE_ROW && !take_beside(st, r))
+		;
+	sqlite3_limit(c->db, SQLITE_LIMIT_LENGTH, limit);
+	rc = rc == SQLITE_ROW || rc == SQLITE_DONE || (rc & 0xff) == SQLITE_TOOBIG
+		     ? 0 : grove__sqlite_fail(c, rc, d);
+	sqlite3_reset(st);
+	return rc;
+}
+
+/*
+ * From where the first line is. That takes half the time that the index would. The
+ * lines that do not lie there are looked for.
  */
 static int read_beside(struct sqlite_conn *c, struct sql_reading *r, struct grove_detail *d)
 {
+	int64_t next = (int64_t)r->run->next, rowid;
 	sqlite3_stmt *st;
-	int64_t rowid;
 	int rc = find_line(c, r->log->id, r->run->next, &st, d);
 
 	if (rc)
@@ -132,12 +150,10 @@ static int read_beside(struct sqlite_conn *c, struct sql_reading *r, struct grov
 	if (rc)
 		return rc;
 	sqlite3_bind_int64(st, 1, rowid);
-	sqlite3_bind_int64(st, 2, (int64_t)(r->until - r->run->next));
-	while (r->run->next < r->until && !(rc = grove__sqlite_step(c, st, d)) &&
-	       !(rc = take_beside(st, r)))
-		;
-	sqlite3_reset(st);
-	return rc < 0 ? rc : 0;
+	sqlite3_bind_int64(st, 2, (int64_t)r->until - next);
+	sqlite3_bind_blob(st, 3, r->log->id, GROVE__SQL_ID, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 4, rowid - next);
+	return step_beside(c, st, r, d);
 }
 
 /* The rows of the lines that come next, wherever they are, as far as they fit. */

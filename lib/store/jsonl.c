@@ -8,6 +8,25 @@
  * Files are foreign: an agent may append, truncate or replace them while we
  * look. So they are read with pread, never mapped, and nothing is believed to
  * be where it was.
+ *
+ * What a database knows, a file has to be asked for (memory.c has the terms):
+ *
+ *     tail        the size of the file
+ *     generation  counted by each handle for itself: one more when the name leads
+ *                 to another file than before, or the file became shorter. A
+ *                 line that was replaced in its place is not noticed by it, which
+ *                 is why stat gives the times of the file as well
+ *     base        when the file was made, or its inode where that is not known: it
+ *                 differs between a file and the one that took its place, and that
+ *                 is all that is known of changes
+ *
+ * A handle stays with the file that it opened (its descriptor), not with the name.
+ * Both are compared; a stat goes over to the new file (follow()), a write is
+ * refused (GROVE_ESTALE), because what it wants to add was made for the old one.
+ *
+ * Two locks, always in this order: the handle's mutex, for the threads of this
+ * process, and then the lock on the file, for other processes of ours. Agents take
+ * neither.
  */
 #include "store/jsonl.h"
 

@@ -1,5 +1,11 @@
 /*
  * store/log.c: one open log: defaults, checks, hand-over to its store.
+ *
+ * Three slots have a substitute where a store lacks them. append_on: the base is
+ * compared by a stat before the append, so a change between the two is not seen;
+ * a store whose values change under many writers should have the slot. wait:
+ * stat is asked again and again, often at first, seldom later. update: the caller
+ * rewrites the log (grove__log_has_update()).
  */
 #include "store/store.h"
 

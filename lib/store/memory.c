@@ -1,10 +1,42 @@
 /*
  * store/memory.c: logs in memory: the reference for every other store.
  *
- * A log is an array of lines; a position is a line's place in it. All handles
- * of a store share its logs, under one lock: this store is for truth, not for
- * speed. A log that is removed while a handle is open lives on for that handle
- * alone.
+ * All handles of a store share its logs, under one lock: this store is for truth,
+ * not for speed. What the numbers of a log mean is easiest to see here, and every
+ * other store means the same by them:
+ *
+ *     seq         a line's place in the log, from 0; here it is the position, too
+ *     tail        the seq of the line that would come next; compare-and-swap
+ *                 compares it, so of two writers that saw the same tail one wins
+ *     generation  changes when a line that was there is not what it was: replaced,
+ *                 updated, cut off, rewritten. While it is the same, what was read
+ *                 up to the old tail is still true, and the log only grew
+ *     base        counts the changes that are not appends: those of lines, and those
+ *                 of values that are kept with the log (leaf, name, ...)
+ *     rev         base + tail: one number for "everything that happened so far"
+ *
+ * A log of three lines, step by step:
+ *
+ *     what happens              tail  generation  base  rev   noted as
+ *                                  3       0        0    3
+ *     a line is appended           4       0        0    4    -
+ *     the value "leaf" is put      4       0        1    5    LEAF, rev 5, 4 lines
+ *     line 1 is updated            4       1        2    6    UPDATE, rev 6, 4 lines
+ *     cut off at 2                 2       2        5    7    RESET, rev 7, 2 lines
+ *
+ * The rev must never go back, or a listener that knows rev 6 would take 5 for
+ * old news. An append makes it larger by the tail. A cut makes the tail smaller by
+ * two, so the base grows by three: one for the change, two to make up for the
+ * lines (grove__memory_note()).
+ *
+ * A listener that knows rev R asks for the last change at R or before and all
+ * after it. What is missing between two changes, or after the last, are appended
+ * lines: they need no note. After a RESET everything is to be read again, so the
+ * changes before it are forgotten.
+ *
+ * A change makes room for its note before it touches anything, so that it happens
+ * with its note or not at all. A log that is removed while a handle is open lives
+ * on for that handle alone: the shelf counts its users.
  */
 #include "store/memory.h"
 

@@ -5,6 +5,18 @@
  * its connections and syncing (sqlite_db.c), statements (sqlite_stmt.c), and how
  * lines lie in it (sqlite_lines.c).
  *
+ * SQLite lets one transaction write at a time, to whichever session. The driver
+ * builds on that: whoever has begun to write is alone (`alone`), so compare and
+ * insert are two steps of one transaction, no row is locked, and a lease is
+ * compared by reading it. What makes it quick is to do without questions: a
+ * number of SQLite's (SQLITE_FCNTL_DATA_VERSION) tells under the write lock
+ * whether anybody has committed anything since our last commit. If not, the end
+ * of the log, its lease and the version of the tables are what they were, and an
+ * append is BEGIN, INSERT, COMMIT.
+ *
+ * Readers do not wait for the writer and it does not wait for them: each has a
+ * connection of its own and sees the database as it was when it began.
+ *
  * A database that is not there is an empty store, as a directory that is not
  * there is one of files: looking makes nothing, and the first session that is
  * created makes the file, for its owner alone. `grove store init` makes it

@@ -1,5 +1,22 @@
 /*
  * store/store.c: the only way to a store: which kinds there are, defaults, hand-over.
+ *
+ * Nobody else calls the slots of <grove/sys.h>: grove__store_...() for what is
+ * asked of a store, grove__log_...() (log.c) for what is asked of an open log. So
+ * two things are decided here and nowhere else. What a missing slot means: it
+ * cannot be done (GROVE_ENOTSUP), there is nothing (a listing), or it is done
+ * another way. And what no store has to check again: attachments with names that
+ * leave their session, lines with a line end in them, output structs that are not
+ * zeroed.
+ *
+ * Which store a URL means is looked up in two tables: grove's own, which cannot be
+ * overruled, and then the types that the host brought for this environment. A
+ * URL without a scheme is a directory of files.
+ *
+ * A table of slots from a host is looked over once, when its store is opened. Its
+ * version says how far the table reaches: slots are only ever added at the end. All
+ * that exist today are in version 1; a later one must not be called without a look
+ * at the version.
  */
 #include "store/store.h"
 

@@ -120,9 +120,9 @@ struct grove__dialect_read {
 	enum grove__line_class (*index)(const struct grove__json_line *l, const char *line,
 					struct grove__arena *tmp, struct grove__entry *out);
 	/*
-	 * Optional. True if values are read one after the other, whatever the lines
-	 * are: see json/lenient.h. Else a line is a value or nothing. Ask with
-	 * grove__dialect_by_value().
+	 * Optional. True in a lenient dialect: values are read one after the other,
+	 * whatever the lines are (json/lenient.h). Else a line is a value or
+	 * nothing. Ask with grove__dialect_by_value().
 	 */
 	bool by_value;
 };

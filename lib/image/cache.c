@@ -4,7 +4,7 @@
  * A file below the cache directory for each large session file, named by the
  * file's device and inode: what is known of the image, then its spine, and the
  * rows that rules over the whole log ask, as they lie in memory (tree/spine_freeze.h,
- * chain_freeze() of a dialect). They are mapped and used where they are. So
+ * freeze() of a dialect's rules). They are mapped and used where they are. So
  * opening a session again costs what was appended since.
  *
  *	head | spine | headers | chain | directory | checksums

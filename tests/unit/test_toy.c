@@ -122,7 +122,7 @@ static void its_tree_and_its_context_are_what_was_appended(void **state)
 	struct world *w = *state;
 	struct grove_session *s;
 	struct grove_view *v;
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 	struct grove_buf json = GROVE_BUF_INIT;
 
 	grove_session_close(conversation(w));

@@ -11,12 +11,11 @@
 
 #include "base/array.h"
 #include "js/js.h"
-#include "sys/clock.h"
+#include "sys/pool.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define THREADS_MAX 8
 
 /* So many files are looked at before more are looked for. */
 #define BATCH ((size_t)1 << 12)
@@ -37,7 +36,6 @@ struct lister {
 	struct grove__root *root;        /* whose keys are being collected, */
 	const char *url;                 /* its store's, */
 	const char *project;             /* and the last one's project */
-	pthread_t caller;
 	bool loaded;                     /* the catalog is, if there is one */
 	pthread_cond_t loading;
 	pthread_mutex_t lock;
@@ -66,12 +64,13 @@ static int name_task(struct lister *li, struct grove__arena *a, struct grove__li
 }
 
 /* Files are looked at some at a time: a look takes not much longer than the lock. */
-static void *look(void *arg)
+static void look(void *payload, unsigned thread)
 {
 	enum { SOME = 64 };
-	struct lister *li = arg;
+	struct lister *li = payload;
 	size_t from = 0, to = 0;
 
+	(void)thread;
 	do {
 		pthread_mutex_lock(&li->lock);
 		li->seen += to - from;
@@ -83,7 +82,6 @@ static void *look(void *arg)
 		for (size_t i = from; i < to; i++)
 			grove__list_look(&li->tasks[i]);
 	} while (from < to);
-	return NULL;
 }
 
 /*
@@ -93,13 +91,9 @@ static void *look(void *arg)
 static int look_at_batch(struct lister *li)
 {
 	size_t from = li->looked, nr = from;
-	pthread_t other;
-	bool helped = grove__sys_cpus() > 1 && !pthread_create(&other, NULL, look, li);
 	int rc = 0;
 
-	look(li);
-	if (helped)
-		pthread_join(other, NULL);
+	grove__pool_run(2, look, li);
 	for (size_t i = from; i < li->nr; i++)
 		if (!grove__list_is_empty(&li->tasks[i]))
 			li->tasks[nr++] = li->tasks[i];
@@ -232,29 +226,29 @@ static int one(struct lister *li, struct grove__list_reader *r, struct grove__li
 }
 
 /* With the lock held; NULL: there is nothing more to do. */
-static struct grove__list_task *next_task(struct lister *li)
+static struct grove__list_task *next_task(struct lister *li, unsigned thread)
 {
 	const struct grove_progress *p = &li->g->progress;
 
 	if (li->rc || li->next == li->nr)
 		return NULL;
 	li->next++;
-	if (p->fn && pthread_equal(pthread_self(), li->caller) && p->fn(p->payload, li->next, li->nr)) {
+	if (p->fn && !thread && p->fn(p->payload, li->next, li->nr)) {
 		li->rc = grove__fail(li->d, GROVE_ECANCELLED, NULL, "cancelled");
 		return NULL;
 	}
 	return &li->tasks[li->next - 1];
 }
 
-static void *work(void *arg)
+static void work(void *payload, unsigned thread)
 {
-	struct lister *li = arg;
+	struct lister *li = payload;
 	struct grove__list_reader r;
 	struct grove__list_fit fit;
 	struct grove__list_task *t;
 	int rc;
 
-	look(li);
+	look(li, thread);
 	pthread_mutex_lock(&li->lock);
 	while (!li->loaded || li->seen < li->nr)
 		pthread_cond_wait(&li->loading, &li->lock);
@@ -266,14 +260,13 @@ static void *work(void *arg)
 		pthread_mutex_lock(&li->lock);
 		if (rc && !li->rc)
 			li->rc = grove__fail_nomem(li->d);
-		t = next_task(li);
+		t = next_task(li, thread);
 		pthread_mutex_unlock(&li->lock);
 		if (t)
 			rc = one(li, &r, &fit, t);
 	} while (t);
 	grove__list_fit_release(&fit);
 	grove__list_reader_release(&r);
-	return NULL;
 }
 
 /* --- order --- */
@@ -371,48 +364,37 @@ static bool wants_all(const struct lister *li)
 	return !li->cwd && !li->g->given;
 }
 
-static void *load(void *arg)
+static void load(void *payload, unsigned thread)
 {
-	struct lister *li = arg;
+	struct lister *li = payload;
 	size_t nr = wants_all(li) ? SIZE_MAX : li->nr;
 	struct grove__catalog *listed = grove__catalog_open(li->g, CATALOG_LIST, nr);
 	struct grove__catalog *shapes = li->opt->shape ? grove__catalog_open(li->g, CATALOG_SHAPE, nr) : NULL;
 
+	(void)thread;
 	pthread_mutex_lock(&li->lock);
 	li->catalog = listed;
 	li->shapes = shapes;
 	li->loaded = true;
 	pthread_cond_broadcast(&li->loading);
 	pthread_mutex_unlock(&li->lock);
-	return NULL;
-}
-
-static void read_all(struct lister *li)
-{
-	pthread_t thread[THREADS_MAX];
-	unsigned want = grove__sys_cpus(), started = 0;
-
-	while (started + 1 < want && started < THREADS_MAX && started + 1 < li->nr &&
-	       !pthread_create(&thread[started], NULL, work, li))
-		started++;
-	work(li);
-	while (started)
-		pthread_join(thread[--started], NULL);
 }
 
 /* The catalog is read while directories are, if it is known what of it will be needed. */
 static int gather_and_read(struct lister *li)
 {
-	pthread_t loader;
-	bool beside = wants_all(li) && grove__sys_cpus() > 1 && !pthread_create(&loader, NULL, load, li), all;
-	int rc = gather(li);
+	struct grove__pool loader = { .nr = 0 };
+	bool all;
+	int rc;
 
-	if (!rc && !beside)
-		load(li);
+	if (wants_all(li))
+		grove__pool_begin_one(&loader, load, li);
+	rc = gather(li);
+	if (!rc && !loader.nr)
+		load(li, 0);
 	if (!rc)
-		read_all(li);
-	if (beside)
-		pthread_join(loader, NULL);
+		grove__pool_run(li->nr, work, li);
+	grove__pool_end(&loader);
 	/* what was not looked up because we were stopped is not gone */
 	all = !li->cwd && !rc && !li->rc;
 	grove__catalog_close(li->catalog, all, &li->out->known);
@@ -443,7 +425,7 @@ static int arrange(struct grove *g, const struct grove_list_options *opt, bool q
 int grove__list(struct grove *g, const struct grove_list_options *opt, struct grove_list *out,
 		struct grove_detail *d)
 {
-	struct lister li = { .g = g, .opt = opt, .out = out, .d = d, .caller = pthread_self() };
+	struct lister li = { .g = g, .opt = opt, .out = out, .d = d };
 	struct grove_buf cwd = GROVE_BUF_INIT;
 	int rc = 0;
 

@@ -9,12 +9,10 @@
 
 #include "base/array.h"
 #include "catalog/scan.h"
-#include "sys/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define THREADS_MAX 8
 #define TMP_BYTES ((size_t)1 << 20)
 #define SUFFIX ".jsonl"
 
@@ -93,31 +91,25 @@ int grove__sweep_find(struct grove__sweep *s, struct grove *g, struct grove_deta
 	return 0;
 }
 
-static void *load(void *arg)
+static void load(void *payload, unsigned thread)
 {
-	struct grove__sweep *s = arg;
+	struct grove__sweep *s = payload;
 
+	(void)thread;
 	s->catalog = grove__catalog_open(s->g, s->purpose, SIZE_MAX);
-	return NULL;
 }
 
 void grove__sweep_begin(struct grove__sweep *s, struct grove *g)
 {
 	s->g = g;
 	/* of a place that somebody names, the catalog may know little and much else */
-	s->loading = !g->given && grove__sys_cpus() > 1 && !pthread_create(&s->loader, NULL, load, s);
-}
-
-static void end_loading(struct grove__sweep *s)
-{
-	if (s->loading)
-		pthread_join(s->loader, NULL);
-	s->loading = false;
+	if (!g->given)
+		grove__pool_begin_one(&s->loader, load, s);
 }
 
 void grove__sweep_release(struct grove__sweep *s)
 {
-	end_loading(s);
+	grove__pool_end(&s->loader);
 	grove__catalog_close(s->catalog, false, NULL);
 	free(s->logs);
 	grove__arena_release(&s->texts);
@@ -131,7 +123,6 @@ struct shared {
 	struct grove__catalog *catalog;  /* NULL: none */
 	size_t next;
 	bool news;                       /* a log was read that the catalog did not know */
-	pthread_t caller;
 	pthread_mutex_t lock;
 	struct grove_detail *d;
 	int rc;
@@ -337,22 +328,21 @@ static int read_one(struct reader *r, uint32_t nr)
 /* --- all of them --- */
 
 /* With the lock held. */
-static bool next_log(struct shared *sh, uint32_t *nr)
+static bool next_log(struct shared *sh, unsigned thread, uint32_t *nr)
 {
 	const struct grove_progress *p = &sh->g->progress;
 
 	if (sh->rc || sh->next == sh->s->nr)
 		return false;
 	*nr = (uint32_t)sh->next++;
-	if (p->fn && pthread_equal(pthread_self(), sh->caller) &&
-	    p->fn(p->payload, sh->next, sh->s->nr))
+	if (p->fn && !thread && p->fn(p->payload, sh->next, sh->s->nr))
 		sh->rc = grove__fail(sh->d, GROVE_ECANCELLED, NULL, "cancelled");
 	return !sh->rc;
 }
 
-static void *work(void *arg)
+static void work(void *payload, unsigned thread)
 {
-	struct shared *sh = arg;
+	struct shared *sh = payload;
 	struct grove__sweep *s = sh->s;
 	struct reader *r = calloc(1, sizeof(*r));
 	int rc = GROVE_ENOMEM;
@@ -370,7 +360,7 @@ static void *work(void *arg)
 		if (rc && !sh->rc)
 			sh->rc = rc == GROVE_ENOMEM ? grove__fail_nomem(sh->d)
 						    : grove__fail(sh->d, rc, NULL, "too many replies");
-		more = next_log(sh, &nr);
+		more = next_log(sh, thread, &nr);
 		pthread_mutex_unlock(&sh->lock);
 		if (more)
 			rc = read_one(r, nr);
@@ -380,27 +370,19 @@ static void *work(void *arg)
 	if (r)
 		grove__scan_release(&r->scan);
 	free(r);
-	return NULL;
 }
 
 int grove__sweep_read(struct grove__sweep *s, struct grove *g, struct grove_detail *d)
 {
-	struct shared sh = { .s = s, .g = g, .d = d, .caller = pthread_self() };
-	pthread_t thread[THREADS_MAX];
-	unsigned cpus = grove__sys_cpus(), started = 0;
+	struct shared sh = { .s = s, .g = g, .d = d };
 
-	if (s->loading)
-		end_loading(s);
+	if (s->loader.nr)
+		grove__pool_end(&s->loader);
 	else
 		s->catalog = grove__catalog_open(g, s->purpose, s->nr);
 	sh.catalog = s->catalog;
 	pthread_mutex_init(&sh.lock, NULL);
-	while (started + 1 < cpus && started < THREADS_MAX && started + 1 < s->nr &&
-	       !pthread_create(&thread[started], NULL, work, &sh))
-		started++;
-	work(&sh);
-	while (started)
-		pthread_join(thread[--started], NULL);
+	grove__pool_run(s->nr, work, &sh);
 	pthread_mutex_destroy(&sh.lock);
 	/* where nothing is new, it is not worth looking for what is gone */
 	grove__catalog_close(s->catalog, !sh.rc && sh.news, NULL);

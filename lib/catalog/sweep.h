@@ -12,6 +12,7 @@
 #define GROVE_CATALOG_SWEEP_H
 
 #include "catalog/catalog.h"
+#include "sys/pool.h"
 
 struct grove__sweep_log {
 	struct grove__root *root;
@@ -63,8 +64,7 @@ struct grove__sweep {
 
 	struct grove *g;
 	struct grove__catalog *catalog;  /* NULL: none (yet) */
-	pthread_t loader;
-	bool loading;                    /* there is such a thread */
+	struct grove__pool loader;       /* a thread that reads it, if there is one; s is not moved then */
 };
 
 /* Let the catalog be read while logs are looked for. Who does not read them need not. */

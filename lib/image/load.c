@@ -20,6 +20,7 @@
 #include "base/array.h"
 #include "base/crc32c.h"
 #include "sys/clock.h"
+#include "sys/pool.h"
 #include "sys/file.h"
 #include "sys/map.h"
 
@@ -725,9 +726,9 @@ out:
 	return rc;
 }
 
-static void *work(void *arg)
+static void work(void *payload, unsigned thread)
 {
-	struct worker *w = arg;
+	struct worker *w = (struct worker *)payload + thread;
 	struct grove_buf members = GROVE_BUF_INIT;
 	struct found longest;
 	bool is_long;
@@ -742,7 +743,6 @@ static void *work(void *arg)
 	pthread_mutex_lock(&w->ld->lock);
 	pthread_cond_broadcast(&w->ld->turn_cond);
 	pthread_mutex_unlock(&w->ld->lock);
-	return NULL;
 }
 
 static int worker_init(struct worker *w, struct loader *ld)
@@ -772,8 +772,7 @@ static void worker_release(struct worker *w)
 static int run_workers(struct loader *ld, unsigned nr)
 {
 	struct worker w[THREADS_MAX];
-	pthread_t thread[THREADS_MAX];
-	unsigned started = 0, made = 0;
+	unsigned made = 0;
 	int rc = 0;
 
 	for (; made < nr && !rc; made++)
@@ -781,13 +780,7 @@ static int run_workers(struct loader *ld, unsigned nr)
 	if (!rc) {
 		/* only the caller's own thread talks to the caller */
 		w[0].in.progress = ld->progress;
-		/* a thread that cannot be started is work for the others */
-		for (unsigned i = 1; i < nr; i++)
-			if (!pthread_create(&thread[started], NULL, work, &w[i]))
-				started++;
-		work(&w[0]);
-		for (unsigned i = 0; i < started; i++)
-			pthread_join(thread[i], NULL);
+		grove__pool_run(nr, work, w);
 	} else {
 		grove__fail_nomem(ld->d);
 	}

@@ -15,7 +15,7 @@
 
 #include "base/crc32c.h"
 #include "base/fail.h"
-#include "sys/clock.h"
+#include "sys/pool.h"
 
 #include <stdlib.h>
 
@@ -204,12 +204,13 @@ static int prove_piece(struct window *w, uint64_t from, uint64_t until)
 	return rc;
 }
 
-static void *work(void *arg)
+static void work(void *payload, unsigned thread)
 {
-	struct proof *p = arg;
+	struct proof *p = payload;
 	struct window w = { .p = p, .buf = malloc(WINDOW) };
 	int rc = w.buf ? 0 : GROVE_ENOMEM;
 
+	(void)thread;
 	while (!rc && !__atomic_load_n(&p->rc, __ATOMIC_RELAXED)) {
 		uint64_t from = __atomic_fetch_add(&p->next, PIECE, __ATOMIC_RELAXED);
 
@@ -220,22 +221,16 @@ static void *work(void *arg)
 	free(w.buf);
 	if (rc)
 		__atomic_store_n(&p->rc, rc, __ATOMIC_RELAXED);
-	return NULL;
 }
 
 int grove__image_prove(const struct grove__image *im, struct grove_log *log)
 {
 	struct proof p = { .im = im, .log = log, .end = im->next };
-	pthread_t second;
-	bool two;
 
 	/* values need not be lines there; and where positions count lines nothing is changed in its place */
 	if (im->by_line || im->loose || im->unknown || im->spine->linked != im->spine->nr)
 		return GROVE_ESTALE;
-	two = p.end >= THREADS_FROM && grove__sys_cpus() > 1 && !pthread_create(&second, NULL, work, &p);
-	work(&p);
-	if (two)
-		pthread_join(second, NULL);
+	grove__pool_run(p.end >= THREADS_FROM ? 2 : 1, work, &p);
 	if (!p.rc && p.odd != im->odd)
 		p.rc = GROVE_ESTALE;
 	return p.rc;

@@ -10,7 +10,7 @@
 #include "image/image.h"
 
 #include "base/crc32c.h"
-#include "sys/clock.h"
+#include "sys/pool.h"
 
 #include <stdlib.h>
 
@@ -35,7 +35,7 @@ struct window {
 };
 
 struct grove__ahead {
-	pthread_t thread;
+	struct grove__pool reader;
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
 	struct window window[AHEAD];
@@ -181,14 +181,15 @@ check:
 
 /* --- the reader --- */
 
-static void *read_ahead(void *arg)
+static void read_ahead(void *payload, unsigned thread)
 {
-	const struct grove__rows *r = arg;
+	const struct grove__rows *r = payload;
 	struct grove__ahead *a = r->ahead;
 	struct window *w;
 	size_t next = r->ahead_from;
 	bool go;
 
+	(void)thread;
 	while (next < r->nr) {
 		pthread_mutex_lock(&a->lock);
 		/* the window at hand is not ours to fill */
@@ -206,30 +207,6 @@ static void *read_ahead(void *arg)
 		pthread_cond_broadcast(&a->moved);
 		pthread_mutex_unlock(&a->lock);
 	}
-	return NULL;
-}
-
-/* From the next window on; without a thread the walk goes on alone. */
-static void start_ahead(struct grove__rows *r)
-{
-	struct grove__ahead *a;
-
-	r->alone = true;
-	if (r->nr - r->i < AHEAD_FROM || grove__sys_cpus() < 2)
-		return;
-	a = calloc(1, sizeof(*a));
-	if (!a)
-		return;
-	pthread_mutex_init(&a->lock, NULL);
-	pthread_cond_init(&a->moved, NULL);
-	r->ahead = a;
-	r->ahead_from = r->i;
-	if (pthread_create(&a->thread, NULL, read_ahead, r)) {
-		pthread_mutex_destroy(&a->lock);
-		pthread_cond_destroy(&a->moved);
-		free(a);
-		r->ahead = NULL;
-	}
 }
 
 static void stop_ahead(struct grove__ahead *a)
@@ -238,12 +215,34 @@ static void stop_ahead(struct grove__ahead *a)
 	a->stop = true;
 	pthread_cond_broadcast(&a->moved);
 	pthread_mutex_unlock(&a->lock);
-	pthread_join(a->thread, NULL);
+	grove__pool_end(&a->reader);
 	pthread_mutex_destroy(&a->lock);
 	pthread_cond_destroy(&a->moved);
 	for (size_t i = 0; i < AHEAD; i++)
 		grove__runs_release(&a->window[i].in);
 	free(a);
+}
+
+/* From the next window on; without a thread the walk goes on alone. */
+static void start_ahead(struct grove__rows *r)
+{
+	struct grove__ahead *a;
+
+	r->alone = true;
+	if (r->nr - r->i < AHEAD_FROM)
+		return;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return;
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->moved, NULL);
+	r->ahead = a;
+	r->ahead_from = r->i;
+	grove__pool_begin_one(&a->reader, read_ahead, r);
+	if (!a->reader.nr) {
+		stop_ahead(a);
+		r->ahead = NULL;
+	}
 }
 
 void grove__rows_release(struct grove__rows *r)

@@ -8,7 +8,6 @@
 
 #include "base/array.h"
 #include "base/crc32c.h"
-#include "sys/clock.h"
 
 #include <stdlib.h>
 
@@ -36,11 +35,12 @@ void grove__sums_release(struct grove__sums *s)
 	*s = (struct grove__sums){ NULL, 0, 0 };
 }
 
-static void *check(void *arg)
+static void check(void *payload, unsigned thread)
 {
-	struct grove__sums_check *c = arg;
+	struct grove__sums_check *c = payload;
 	size_t i;
 
+	(void)thread;
 	while ((i = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED)) < c->nr) {
 		const struct grove__sum *s = &c->list[i];
 
@@ -50,20 +50,19 @@ static void *check(void *arg)
 			__atomic_store_n(&c->next, c->nr, __ATOMIC_RELAXED);
 		}
 	}
-	return NULL;
 }
 
 void grove__sums_begin(struct grove__sums_check *c, const struct grove__sum *list, size_t nr,
 		       const char *bytes, size_t len)
 {
 	*c = (struct grove__sums_check){ .list = list, .nr = nr, .bytes = bytes, .len = len };
-	c->two = nr >= THREADS_FROM && grove__sys_cpus() > 1 && !pthread_create(&c->second, NULL, check, c);
+	if (nr >= THREADS_FROM)
+		grove__pool_begin_one(&c->pool, check, c);
 }
 
 bool grove__sums_end(struct grove__sums_check *c)
 {
-	check(c);
-	if (c->two)
-		pthread_join(c->second, NULL);
+	check(c, 0);
+	grove__pool_end(&c->pool);
 	return !c->wrong;
 }

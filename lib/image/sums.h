@@ -5,7 +5,8 @@
 #ifndef GROVE_IMAGE_SUMS_H
 #define GROVE_IMAGE_SUMS_H
 
-#include <pthread.h>
+#include "sys/pool.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,8 +35,7 @@ struct grove__sums_check {
 	const char *bytes;
 	size_t len;
 	bool wrong;                       /* atomic */
-	bool two;
-	pthread_t second;
+	struct grove__pool pool;
 };
 void grove__sums_begin(struct grove__sums_check *c, const struct grove__sum *list, size_t nr,
 		       const char *bytes, size_t len);

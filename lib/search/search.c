@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "image/sent.h"
-#include "sys/clock.h"
+#include "sys/pool.h"
 
 #include <stdlib.h>
 
@@ -484,47 +484,48 @@ static int drop_doubles(struct grove_search *s)
 	return nr ? 0 : GROVE_ENOMEM;
 }
 
-/* A part of the logs, for one thread. */
+/* What threads share that look at all logs, so many at a time. */
 struct looking {
 	struct grove_search *s;
-	size_t from, to;
-	int rc;
+	size_t next;             /* atomic */
+	int rc;                  /* atomic */
 };
 
-static void *look_at(void *arg)
+static int look_at_some(struct grove_search *s, size_t from, struct grove_buf *path)
 {
-	struct looking *l = arg;
-	struct grove_buf path = GROVE_BUF_INIT;
+	size_t end = from + LOOK_AT_ONCE < s->sweep.nr ? from + LOOK_AT_ONCE : s->sweep.nr;
+	int rc = 0;
 
-	for (size_t i = l->from; i < l->to && !l->rc; i++) {
-		l->rc = grove__search_log_path(&l->s->sweep.logs[i], &path);
-		if (!l->rc)
-			grove__search_log_look(&l->s->sweep.logs[i], path.ptr, &l->s->like[i]);
+	for (size_t i = from; i < end && !rc; i++) {
+		rc = grove__search_log_path(&s->sweep.logs[i], path);
+		if (!rc)
+			grove__search_log_look(&s->sweep.logs[i], path->ptr, &s->like[i]);
 	}
+	return rc;
+}
+
+static void look_at(void *payload, unsigned thread)
+{
+	struct looking *l = payload;
+	struct grove_buf path = GROVE_BUF_INIT;
+	size_t from;
+	int rc = 0;
+
+	(void)thread;
+	while (!rc && (from = __atomic_fetch_add(&l->next, LOOK_AT_ONCE, __ATOMIC_RELAXED)) < l->s->sweep.nr)
+		rc = look_at_some(l->s, from, &path);
+	if (rc)
+		__atomic_store_n(&l->rc, rc, __ATOMIC_RELAXED);
 	grove__buf_release(&path);
-	return NULL;
 }
 
 static int look_at_all(struct grove_search *s)
 {
-	struct looking part[LOOKERS_MAX];
-	pthread_t thread[LOOKERS_MAX];
-	size_t nr = s->sweep.nr / LOOK_AT_ONCE + 1, started = 0;
-	int rc = 0;
+	size_t want = s->sweep.nr / LOOK_AT_ONCE + 1;
+	struct looking l = { .s = s };
 
-	nr = nr < LOOKERS_MAX ? nr : LOOKERS_MAX;
-	nr = nr < grove__sys_cpus() ? nr : grove__sys_cpus();
-	for (size_t i = 0; i < nr; i++)
-		part[i] = (struct looking){ s, s->sweep.nr * i / nr, s->sweep.nr * (i + 1) / nr, 0 };
-	while (started + 1 < nr && !pthread_create(&thread[started], NULL, look_at, &part[started]))
-		started++;
-	for (size_t i = started; i < nr; i++)
-		look_at(&part[i]);
-	for (size_t i = 0; i < started; i++)
-		pthread_join(thread[i], NULL);
-	for (size_t i = 0; i < nr && !rc; i++)
-		rc = part[i].rc;
-	return rc;
+	grove__pool_run(want < LOOKERS_MAX ? want : LOOKERS_MAX, look_at, &l);
+	return l.rc;
 }
 
 static int find_logs(struct grove_search *s, struct grove_detail *d)

@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "sys/clock.h"
+#include "sys/pool.h"
 
 #include <stdlib.h>
 
@@ -62,12 +63,13 @@ static bool read_task(struct sync *s, size_t nr)
 	return grove__search_queue_read(&s->queue, nr, &feed);
 }
 
-static void *work(void *arg)
+static void work(void *payload, unsigned thread)
 {
-	struct sync *s = arg;
+	struct sync *s = payload;
 	bool more = true;
 	size_t nr;
 
+	(void)thread;
 	while (more) {
 		pthread_mutex_lock(&s->queue.lock);
 		more = !s->queue.stop && s->next < s->nr;
@@ -77,7 +79,6 @@ static void *work(void *arg)
 		if (more)
 			more = read_task(s, nr);
 	}
-	return NULL;
 }
 
 /* --------------------------------------------------------------------- writer */
@@ -312,16 +313,15 @@ static int tell_progress(struct sync *s)
 
 static int write_all(struct sync *s)
 {
-	pthread_t thread[READERS_MAX];
-	unsigned started = 0, want = grove__sys_cpus();
+	unsigned cpus = grove__sys_cpus();
+	size_t want = cpus < READERS_MAX ? cpus : READERS_MAX;
+	struct grove__pool readers;
 	int rc = prepare_writing(s->ix);
 
 	if (rc)
 		return rc;
-	while (started < READERS_MAX && started < want && started < s->nr &&
-	       !pthread_create(&thread[started], NULL, work, s))
-		started++;
-	rc = started ? 0 : GROVE_ENOMEM;
+	grove__pool_begin(&readers, want < s->nr ? want : s->nr, work, s);
+	rc = readers.nr ? 0 : GROVE_ENOMEM;
 	while (!rc && s->ended < s->nr) {
 		struct grove__search_parcel *p = grove__search_queue_take(&s->queue);
 		bool end = p->end;
@@ -332,8 +332,7 @@ static int write_all(struct sync *s)
 			rc = tell_progress(s);
 	}
 	grove__search_queue_stop(&s->queue);
-	while (started)
-		pthread_join(thread[--started], NULL);
+	grove__pool_end(&readers);
 	return rc;
 }
 

@@ -9,11 +9,10 @@
 
 #include "base/array.h"
 #include "base/crc32c.h"
-#include "sys/clock.h"
+#include "sys/pool.h"
 
 #include <stdlib.h>
 
-#define THREADS_MAX 8
 #define RUN_BYTES ((size_t)512 << 10)
 #define TMP_BYTES ((size_t)1 << 20)
 
@@ -23,7 +22,6 @@ struct shared {
 	const uint32_t *logs;
 	size_t nr, next;
 	struct grove__search_hits *out;
-	pthread_t caller;
 	pthread_mutex_t lock;
 	struct grove_detail *d;
 	int rc;
@@ -258,7 +256,7 @@ static int read_one(struct reader *r, uint32_t nr)
 /* --------------------------------------------------------------- all of them */
 
 /* With the lock held: what the last log gave, and the next one. */
-static bool hand_in(struct reader *r, int rc, uint32_t *nr)
+static bool hand_in(struct reader *r, int rc, unsigned thread, uint32_t *nr)
 {
 	struct shared *sh = r->sh;
 	const struct grove_progress *p = &sh->s->g->progress;
@@ -274,14 +272,14 @@ static bool hand_in(struct reader *r, int rc, uint32_t *nr)
 	if (sh->rc || sh->next == sh->nr)
 		return false;
 	*nr = sh->logs[sh->next++];
-	if (p->fn && pthread_equal(pthread_self(), sh->caller) && p->fn(p->payload, sh->next, sh->nr))
+	if (p->fn && !thread && p->fn(p->payload, sh->next, sh->nr))
 		sh->rc = grove__fail(sh->d, GROVE_ECANCELLED, NULL, "cancelled");
 	return !sh->rc;
 }
 
-static void *work(void *arg)
+static void work(void *payload, unsigned thread)
 {
-	struct reader r = { .sh = arg };
+	struct reader r = { .sh = payload };
 	int rc;
 	uint32_t nr;
 	bool more;
@@ -291,7 +289,7 @@ static void *work(void *arg)
 	rc = !grove__runs_init(&r.runs, RUN_BYTES) && r.m ? 0 : GROVE_ENOMEM;
 	do {
 		pthread_mutex_lock(&r.sh->lock);
-		more = hand_in(&r, rc, &nr);
+		more = hand_in(&r, rc, thread, &nr);
 		pthread_mutex_unlock(&r.sh->lock);
 		rc = more ? read_one(&r, nr) : 0;
 	} while (more);
@@ -300,25 +298,16 @@ static void *work(void *arg)
 	grove__search_matcher_free(r.m);
 	grove__search_texts_release(&r.texts);
 	grove__arena_release(&r.tmp);
-	return NULL;
 }
 
 int grove__search_scan(struct grove_search *s, const struct grove__search_ask *ask,
 		       const uint32_t *logs, size_t nr, struct grove__search_hits *out,
 		       struct grove_detail *d)
 {
-	struct shared sh = { .s = s, .ask = ask, .logs = logs, .nr = nr, .out = out, .d = d,
-			     .caller = pthread_self() };
-	pthread_t thread[THREADS_MAX];
-	unsigned cpus = grove__sys_cpus(), started = 0;
+	struct shared sh = { .s = s, .ask = ask, .logs = logs, .nr = nr, .out = out, .d = d };
 
 	pthread_mutex_init(&sh.lock, NULL);
-	while (started + 1 < cpus && started < THREADS_MAX && started + 1 < nr &&
-	       !pthread_create(&thread[started], NULL, work, &sh))
-		started++;
-	work(&sh);
-	while (started)
-		pthread_join(thread[--started], NULL);
+	grove__pool_run(nr, work, &sh);
 	pthread_mutex_destroy(&sh.lock);
 	return sh.rc;
 }

@@ -226,6 +226,98 @@ int grove__jsonl_append(struct grove_log *l, const struct grove_record *rec, siz
 	return 0;
 }
 
+/* One piece more of a line; *end is after all that was written of it. */
+static int put_piece(struct jsonl_log *log, const char *ptr, size_t len, uint64_t *end,
+		     struct grove_detail *d)
+{
+	uint64_t at;
+	int rc = put(log, ptr, len, *end, &at, d);
+
+	if (rc)
+		return rc;
+	if (at != *end)
+		return grove__fail(d, GROVE_EIO, log->path, "another writer came into the middle of an append");
+	*end += len;
+	return 0;
+}
+
+/* The pieces from `start` to `end` go, if they are the last of the file. */
+static int take_back(struct jsonl_log *log, uint64_t start, uint64_t end, int rc, struct grove_detail *d)
+{
+	struct grove__sys_stat st;
+
+	log->size = start;
+	log->lf_at = UINT64_MAX;
+	if (end == start || rc == GROVE_EIO ||
+	    (!grove__sys_fstat(log->fd, &st) && st.size == end && !grove__sys_truncate(log->fd, start)))
+		return rc;
+	return grove__fail(d, GROVE_EIO, log->path, "an append was cut short and could not be taken back");
+}
+
+static int append_long_locked(struct jsonl_log *log, struct grove_log *from, uint64_t pos, uint64_t len,
+			      uint64_t expect, struct grove_appended *out, struct grove_detail *d)
+{
+	struct grove__sys_stat st;
+	uint64_t end;
+	int lf, rc = grove__jsonl_glance(log, &st, d);
+
+	if (!rc)
+		rc = grove__jsonl_may_write(log, d);
+	if (rc)
+		return rc;
+	grove__jsonl_seen(log, &st);
+	if (expect != GROVE_ANY_POS && expect != st.size)
+		return grove__fail(d, GROVE_ECONFLICT, log->path, "another writer has appended");
+	lf = ends_in_lf(log, st.size);
+	if (lf < 0)
+		return grove__fail_sys(d, lf, log->path, "cannot read");
+	end = st.size;
+	out->pad = !lf;
+	if (out->pad)
+		rc = put_piece(log, "\n", 1, &end, d);
+	out->pos = end;
+	for (uint64_t off = 0; off < len && !rc;) {
+		size_t n = len - off < KEEP_BUFFER ? (size_t)(len - off) : KEEP_BUFFER;
+
+		rc = grove__log_fetch(from, pos, off, log->out.ptr, n, d);
+		if (!rc)
+			rc = put_piece(log, log->out.ptr, n, &end, d);
+		off += n;
+	}
+	if (!rc)
+		rc = put_piece(log, "\n", 1, &end, d);
+	if (rc)
+		return take_back(log, st.size, end, rc, d);
+	out->tail = log->size = log->lf_at = end;
+	return 0;
+}
+
+int grove__store_jsonl_append_long(struct grove_log *log, struct grove_log *from, uint64_t pos,
+				   uint64_t len, uint64_t expect, struct grove_appended *out,
+				   struct grove_detail *d)
+{
+	struct jsonl_log *l = grove__jsonl_log((struct grove_log *)(uintptr_t)grove__store_traced(log));
+	bool locked;
+	int rc;
+
+	if (!l->writable)
+		return grove__fail(d, GROVE_EACCESS, l->path, "opened for reading only");
+	pthread_mutex_lock(&l->lock);
+	rc = grove__jsonl_lock(l, &locked, d);
+	if (!rc && grove__buf_reserve(&l->out, KEEP_BUFFER))
+		rc = grove__fail_nomem(d);
+	if (!rc)
+		rc = append_long_locked(l, from, pos, len, expect, out, d);
+	if (locked)
+		grove__sys_unlock(l->fd);
+	if (!rc) {
+		l->created = false;
+		__atomic_add_fetch(&l->written, 1, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&l->lock);
+	return rc;
+}
+
 int grove__jsonl_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
 			 enum grove_sync sync, struct grove_detail *d)
 {

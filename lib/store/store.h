@@ -131,6 +131,14 @@ int grove__store_mysql_open(struct grove_store **out, const char *rest, struct g
  */
 typedef bool grove__hidden_fn(void *payload, bool top, const struct grove_detail *why);
 void grove__store_tell_hidden(struct grove_store *st, grove__hidden_fn *fn, void *payload);
+/*
+ * Append the line of `len` bytes at `pos` of `from` to `log`, piece by piece: it is
+ * too long to be held. Both are logs of file stores. As grove__log_append() else,
+ * but a crash may leave a part of the line, without its LF.
+ */
+int grove__store_jsonl_append_long(struct grove_log *log, struct grove_log *from, uint64_t pos,
+				   uint64_t len, uint64_t expect, struct grove_appended *out,
+				   struct grove_detail *d);
 /* The directory of a file store, NULL if `st` is another kind. */
 const char *grove__store_jsonl_root(const struct grove_store *st);
 

@@ -19,7 +19,6 @@
  * been touched since, all of it; where the archive has not, the archive's half,
  * since the checksum of its lines is known.
  */
-#include "image/lines.h"
 #include "transfer/archive.h"
 
 #include "sys/clock.h"
@@ -29,6 +28,8 @@
 #include <stdlib.h>
 
 #define BATCH_LINES 256
+#define PIECE ((size_t)1 << 20)
+#define CARRY ((size_t)1 << 10)      /* longer than the name of a blob */
 #define TRIES 4
 /* A file that changed so shortly ago may change again without its times telling. */
 #define SETTLED_NS ((int64_t)2000000000)
@@ -58,11 +59,13 @@ static int compare_logs(struct grove__lines *src, struct grove__lines *dst, bool
 			*out = a && b ? SAME : b ? GROWN : CHANGED;
 			return 0;
 		}
-		if (grove__slice_eq(have, *line))
+		a = grove__lines_begins(src, *line, dst, have);
+		if (a < 0)
+			return a;
+		if (a && src->len == dst->len)
 			continue;
 		*out = CHANGED;
-		if (have.len < line->len && (!have.len || !memcmp(have.ptr, line->ptr, have.len)) &&
-		    (open || dst->open)) {
+		if (a && (open || dst->open)) {
 			b = grove__lines_next(dst, &have);
 			if (b < 0)
 				return b;
@@ -118,6 +121,50 @@ static int flush(struct batch *b)
 	return rc ? rc : grove__archive_go_on(b->k);
 }
 
+int grove__archive_lines(struct grove__archiver *k, struct grove__lines *r, struct grove_log *log,
+			 uint64_t until)
+{
+	int rc = grove__lines_init(r, log, until, k->d);
+
+	r->long_lines = grove__beside_is_files(k->from) && grove__beside_is_files(k->to);
+	return rc;
+}
+
+/* The blobs that a long line names; a name may lie on the border of two pieces. */
+static int long_blobs(struct grove__archiver *k, const struct grove__lines *r)
+{
+	char *piece = malloc(PIECE + CARRY);
+	size_t carry = 0;
+	int rc = piece ? 0 : grove__fail_nomem(k->d);
+
+	for (uint64_t off = 0; off < r->len && !rc;) {
+		size_t n = r->len - off < PIECE ? (size_t)(r->len - off) : PIECE, all = carry + n;
+
+		rc = grove__log_fetch(r->runs.log, r->at, off, piece + carry, n, k->d);
+		if (!rc)
+			rc = grove__archive_blobs(k, grove__slice(piece, all));
+		carry = all < CARRY ? all : CARRY;
+		memmove(piece, piece + all - carry, carry);
+		off += n;
+	}
+	free(piece);
+	return rc;
+}
+
+int grove__archive_long(struct grove__archiver *k, struct grove_log *log, const struct grove__lines *r,
+			uint64_t *tail, bool blobs)
+{
+	struct grove_appended done;
+	int rc = blobs ? long_blobs(k, r) : 0;
+
+	if (!rc)
+		rc = grove__store_jsonl_append_long(log, r->runs.log, r->at, r->len, *tail, &done, k->d);
+	if (rc)
+		return rc;
+	*tail = done.tail;
+	return grove__archive_go_on(k);
+}
+
 /* `line` and all that follow it in `r`; each blob before the line that names it. */
 static int append_rest(struct grove__archiver *k, struct grove_log *log, uint64_t tail,
 		       struct grove__lines *r, struct grove_slice line, bool blobs)
@@ -131,6 +178,12 @@ static int append_rest(struct grove__archiver *k, struct grove_log *log, uint64_
 	b->log = log;
 	b->tail = tail;
 	do {
+		if (r->is_long) {
+			rc = flush(b);
+			rc = rc ? rc : grove__archive_long(k, log, r, &b->tail, blobs);
+			rc = rc ? rc : grove__lines_next(r, &line);
+			continue;
+		}
 		rc = blobs ? grove__archive_blobs(k, line) : 0;
 		if (rc)
 			break;
@@ -164,7 +217,7 @@ static int set_aside(struct grove__archiver *k, struct grove_log *log, uint64_t 
 	struct grove__lines r;
 	struct grove_slice line;
 	bool made = false;
-	int rc = grove__lines_init(&r, log, until, k->d);
+	int rc = grove__archive_lines(k, &r, log, until);
 
 	key.subpath = name;
 	if (!rc)
@@ -193,6 +246,10 @@ static int rewrite_next(void *payload, struct grove_record *rec)
 	struct rewriting *w = payload;
 	int rc = grove__lines_next(w->r, &rec->line);
 
+	if (!rc && w->r->is_long)
+		rc = grove__fail_at(w->k->d, GROVE_ETOOBIG, NULL, w->r->lines, w->r->at,
+				    "line %llu is longer than 1 GiB, in a log that was rewritten",
+				    (unsigned long long)w->r->lines);
 	if (!rc && w->r->lines % BATCH_LINES == 0)
 		rc = grove__archive_go_on(w->k);
 	return rc ? rc : grove__archive_blobs(w->k, rec->line);
@@ -272,9 +329,15 @@ static int compare(struct grove__archiver *k, struct pair *p, struct grove__line
 
 	if (note->lines && !note->open && note->bytes == p->to.bytes)
 		return compare_note(src, note, change, line);
-	rc = grove__lines_init(&dst, p->dst, p->to.tail, k->d);
+	rc = grove__archive_lines(k, &dst, p->dst, p->to.tail);
 	if (!rc)
 		rc = compare_logs(src, &dst, note->open, change, line);
+	/* half of a long line is cut off: it is appended as a whole */
+	if (!rc && *change == COMPLETED && src->is_long) {
+		rc = grove__log_cut(p->dst, dst.at, p->to.tail, GROVE_SYNC_NONE, k->d);
+		p->to.tail = dst.at;
+		*change = GROWN;
+	}
 	grove__lines_release(&dst);
 	return rc;
 }
@@ -327,7 +390,7 @@ static int keep(struct grove__archiver *k, const char *sub, struct pair *p,
 	struct grove__lines src;
 	enum change change = SAME;
 	uint64_t before;
-	int rc = grove__lines_init(&src, p->src, p->from.tail, k->d);
+	int rc = grove__archive_lines(k, &src, p->src, p->from.tail);
 
 	if (!rc)
 		rc = compare(k, p, &src, note, &change, &line);

@@ -17,7 +17,6 @@
  *     a b c     a b        the copy went on by itself: it stays
  *     a x       a b        another session: GROVE_ECONFLICT
  */
-#include "image/lines.h"
 #include "transfer/copy.h"
 
 #include "blob/blob.h"
@@ -75,6 +74,13 @@ static int append_rest(struct copier *c, struct grove_log *log, uint64_t tail,
 
 	c->records.any = r->lines > 1;
 	do {
+		if (r->is_long) {
+			rc = flush(c, log, &tail);
+			rc = rc ? rc : grove__archive_long(&c->k, log, r, &tail, !c->own || c->k.blobs[1]);
+			c->k.out->lines += !rc;
+			rc = rc ? rc : grove__lines_next(r, &line);
+			continue;
+		}
 		rc = keep_blobs(c, line);
 		if (!rc && grove__records_fill(&c->records, line, &c->rec[c->nr]))
 			rc = grove__fail_nomem(c->k.d);
@@ -87,11 +93,6 @@ static int append_rest(struct copier *c, struct grove_log *log, uint64_t tail,
 			rc = grove__lines_next(r, &line);
 	} while (!rc);
 	return rc == 1 ? flush(c, log, &tail) : rc;
-}
-
-static bool begins_with(struct grove_slice line, struct grove_slice part)
-{
-	return line.len > part.len && (!part.len || !memcmp(line.ptr, part.ptr, part.len));
 }
 
 /*
@@ -113,17 +114,20 @@ static int compare(struct copier *c, struct twins *t, struct grove__lines *src,
 			return a;
 		if (a || b)
 			return a;
-		if (!grove__slice_eq(have, *line))
+		a = grove__lines_begins(src, *line, dst, have);
+		if (a < 0)
+			return a;
+		if (!a || src->len != dst->len)
 			break;
 	}
-	if (dst->open && begins_with(*line, have)) {
+	if (dst->open && a) {
 		*tail = dst->at;
-		a = grove__log_cut(t->dst, dst->at, t->to.tail, GROVE_SYNC_NONE, c->k.d);
-		return a;
+		return grove__log_cut(t->dst, dst->at, t->to.tail, GROVE_SYNC_NONE, c->k.d);
 	}
 	/* half a line of the source is whole in the copy */
-	if (src->open && begins_with(have, *line))
-		return 1;
+	b = src->open ? grove__lines_begins(dst, have, src, *line) : 0;
+	if (b)
+		return b;
 	return grove__fail_at(c->k.d, GROVE_ECONFLICT, NULL, src->lines, src->at,
 			      "another session has this name there, it differs from line %llu on",
 			      (unsigned long long)src->lines);
@@ -159,10 +163,10 @@ static int copy_lines(struct copier *c, struct twins *t)
 	struct grove__lines src, dst = { 0 };
 	struct grove_slice line = { NULL, 0 };
 	uint64_t tail = t->to.tail;
-	int rc = grove__lines_init(&src, t->src, t->from.tail, c->k.d);
+	int rc = grove__archive_lines(&c->k, &src, t->src, t->from.tail);
 
 	if (!rc && t->there) {
-		rc = grove__lines_init(&dst, t->dst, t->to.tail, c->k.d);
+		rc = grove__archive_lines(&c->k, &dst, t->dst, t->to.tail);
 		if (!rc)
 			rc = compare(c, t, &src, &dst, &line, &tail);
 	} else if (!rc) {

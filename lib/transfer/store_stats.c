@@ -61,8 +61,14 @@ static int count_log(struct counting *c, const struct grove_key *key)
 		rc = grove__log_stat(log, &st, NULL);
 	if (!rc)
 		rc = grove__lines_init(&r, log, st.tail, NULL);
+	r.long_lines = true;
 	grove__records_init(&records, c->dialect);
 	while (!rc && !(rc = grove__lines_next(&r, &line))) {
+		/* too long to be looked at: hardly anything but an entry is */
+		if (r.is_long) {
+			entries++;
+			continue;
+		}
 		rc = grove__records_fill(&records, line, &rec);
 		if (rc)
 			break;

@@ -70,6 +70,7 @@ static int read_all(struct verifier *v, const struct grove_key *key, struct grov
 	char text[160];
 	int rc = grove__lines_init(&r, log, st->tail, why), told = 0;
 
+	r.long_lines = true;
 	while (!rc && !(rc = grove__lines_next(&r, &line)))
 		if (note && r.lines == note->lines && r.crc != note->crc && !told)
 			told = tell(v, key, "wrong-checksum", 1, "its lines are not those that were archived");

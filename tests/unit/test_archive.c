@@ -539,6 +539,36 @@ static void one_bad_session_keeps_no_other_out(void **state)
 	assert_file(ARC(ID ".jsonl"), ONE);
 }
 
+static void a_line_too_long_to_be_held_is_kept(void **state)
+{
+	struct world *w = *state;
+	size_t len = (size_t)3 << 20, n = sizeof(ONE) - 1;
+	char *text = malloc(n + len + sizeof(TWO));
+	uint64_t max = grove__line_max;
+	struct grove_buf got;
+
+	assert_non_null(text);
+	memcpy(text, ONE, n);
+	memset(text + n, 'x', len - 1);
+	text[n + len - 1] = '\n';
+	memcpy(text + n + len, TWO, sizeof(TWO));
+	grove__line_max = (uint64_t)3 << 19;
+	/* half of it first */
+	file_put(SRC(ID ".jsonl"), O_CREAT | O_TRUNC | O_WRONLY, text, n + len / 2);
+	archive(w, GROVE_ARCHIVE_NEW, 2, 0);
+	file_put(SRC(ID ".jsonl"), O_CREAT | O_TRUNC | O_WRONLY, text, n + len);
+	archive(w, GROVE_ARCHIVE_GROWN, 1, 0);
+	archive(w, GROVE_ARCHIVE_UNCHANGED, 0, 0);
+	file_make(SRC(ID ".jsonl"), text);
+	archive(w, GROVE_ARCHIVE_GROWN, 1, 0);
+	got = file_bytes(ARC(ID ".jsonl"));
+	assert_int_equal(got.len, strlen(text));
+	assert_memory_equal(got.ptr, text, got.len);
+	grove__buf_release(&got);
+	grove__line_max = max;
+	free(text);
+}
+
 static void a_wrong_archive_is_refused(void **state)
 {
 	struct world *w = *state;
@@ -789,6 +819,7 @@ int main(void)
 		WORLD_TEST(a_store_without_files_holds_the_same),
 		WORLD_TEST(blobs_go_along_and_are_found),
 		WORLD_TEST(one_bad_session_keeps_no_other_out),
+		WORLD_TEST(a_line_too_long_to_be_held_is_kept),
 		WORLD_TEST(a_wrong_archive_is_refused),
 		WORLD_TEST(whatever_fails_the_next_run_makes_it_good),
 		WORLD_TEST(a_failure_loses_no_line),

@@ -149,6 +149,69 @@ static void any_beginning_is_continued(void **state)
 	}
 }
 
+/* A session whose second line is longer than can be held, and where that line begins. */
+static struct bytes with_a_long_line(size_t *at)
+{
+	static char text[sizeof(HEADER BRANCHES) + ((size_t)3 << 20)];
+	size_t n = sizeof(HEADER) - 1, end = n + ((size_t)3 << 20);
+
+	memcpy(text, HEADER, n);
+	for (size_t i = n; i < end; i++)
+		text[i] = (char)('a' + i % 23);
+	memcpy(text + n, "{\"x\":\"", 6);
+	memcpy(text + end - 3, "\"}\n", 3);
+	memcpy(text + end, BRANCHES, sizeof(BRANCHES) - 1);
+	*at = n;
+	return (struct bytes){ text, end + sizeof(BRANCHES) - 1 };
+}
+
+static void a_line_too_long_to_be_held_goes_from_file_to_file(void **state)
+{
+	struct world *w = *state;
+	struct grove_archive_result r = { .size = sizeof(r) };
+	uint64_t max = grove__line_max;
+	size_t at, n[8];
+	struct bytes whole = with_a_long_line(&at);
+	char from[8000], source[8192], there[8300], to[64];
+	struct grove_detail d;
+
+	grove__line_max = (uint64_t)3 << 19;
+	snprintf(from, sizeof(from), "%s/from", w->dir);
+	assert_int_equal(mkdir(from, 0700), 0);
+	snprintf(source, sizeof(source), "%s/s.jsonl", from);
+	memcpy(n, (size_t[]){ 0, at, at + 7, at + (1 << 20), at + (2 << 20), at + (3 << 20) - 1, at + (3 << 20), whole.len },
+	       sizeof(n));
+	/* as a whole, and on from wherever it was interrupted */
+	for (size_t i = 0; i < 8; i++) {
+		snprintf(to, sizeof(to), "to-%zu", i);
+		put(source, (struct bytes){ whole.ptr, n[i] });
+		OK(w, copy_all(w, from, in_world(w, to), &r));
+		assert_int_equal(r.failed, 0);
+		snprintf(there, sizeof(there), "%s/s.jsonl", in_world(w, to));
+		assert_bytes(there, (struct bytes){ whole.ptr, n[i] });
+		put(source, whole);
+		OK(w, copy_all(w, from, in_world(w, to), &r));
+		assert_int_equal(r.failed, 0);
+		assert_bytes(there, whole);
+		OK(w, copy_all(w, from, in_world(w, to), &r));
+		assert_int_equal(r.unchanged, 1);
+	}
+	/* a byte of it differs: that is another session */
+	put(there, (struct bytes){ whole.ptr, at + (2 << 20) });
+	file_put(there, O_WRONLY | O_APPEND, "!", 1);
+	OK(w, copy_all(w, from, in_world(w, to), &r));
+	assert_int_equal(r.failed, 1);
+
+	OK(w, copy_one(w, source, in_world(w, "one")));
+	snprintf(there, sizeof(there), "%s/s.jsonl", in_world(w, "one"));
+	assert_bytes(there, whole);
+	/* a database takes lines as a whole */
+	GOT(w, copy_one(w, source, database(w, "db")), GROVE_ETOOBIG);
+	grove_error_detail(w->g, &d);
+	assert_int_equal(d.line, 2);
+	grove__line_max = max;
+}
+
 static void what_differs_stays_as_it_is(void **state)
 {
 	struct world *w = *state;
@@ -443,6 +506,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(every_byte_comes_back),
 		WORLD_TEST(any_beginning_is_continued),
+		WORLD_TEST(a_line_too_long_to_be_held_goes_from_file_to_file),
 		WORLD_TEST(what_differs_stays_as_it_is),
 		WORLD_TEST(a_copy_that_fails_leaves_nothing),
 		WORLD_TEST(it_can_be_stopped_and_goes_on),

@@ -979,6 +979,54 @@ static void a_name_that_is_too_long_is_refused(void **state)
 	FAILS(GROVE_EINVAL, grove__log_open(&w->log, w->st, &k, GROVE_LOG_READ, &w->d));
 }
 
+/* A line of 2.5 MiB that is appended from another log, piece by piece. */
+static void a_long_line_is_appended_whole_or_not_at_all(void **state)
+{
+	static const struct {
+		const char *call;
+		int nth, err, code;
+	} fault[] = {
+		{ "write", 1, ENOSPC, GROVE_EFULL }, { "write", 2, ENOSPC, GROVE_EFULL },
+		{ "write", 4, EACCES, GROVE_EACCESS }, { "pread", 3, ESTALE, GROVE_ESTALE },
+	};
+	const struct grove_key other = { "", "b.jsonl", "" };
+	struct world *w = *state;
+	size_t len = (size_t)5 << 19;
+	struct grove_buf text = GROVE_BUF_INIT, got;
+	struct grove_log *from;
+	char path[300];
+
+	assert_int_equal(grove__buf_reserve(&text, len + 8), 0);
+	memset(text.ptr, 'x', len);
+	memcpy(text.ptr + len, "\nb\n", 4);
+	snprintf(path, sizeof(path), "%s/b.jsonl", w->dir);
+	file_make(path, text.ptr);
+	OK(grove__log_open(&from, w->st, &other, GROVE_LOG_READ, &w->d));
+	for (size_t i = 0; i < ARRAY(fault); i++) {
+		have(w, "one");
+		fail_at(fault[i].call, fault[i].nth, fault[i].err);
+		FAILS(fault[i].code, grove__store_jsonl_append_long(w->log, from, 0, len, 3, &w->out, &w->d));
+		calm();
+		got = file_bytes(w->path);
+		assert_true(grove__slice_eq(grove__buf_slice(&got), str("one")));
+		grove__buf_release(&got);
+	}
+	FAILS(GROVE_ECONFLICT, grove__store_jsonl_append_long(w->log, from, 0, len, 2, &w->out, &w->d));
+	OK(grove__store_jsonl_append_long(w->log, from, 0, len, 3, &w->out, &w->d));
+	assert_int_equal(w->out.pos, 4);
+	assert_int_equal(w->out.tail, 4 + len + 1);
+	assert_true(w->out.pad);
+	OK(add(w, "two", w->out.tail));
+	got = file_bytes(w->path);
+	assert_int_equal(got.len, 4 + len + 1 + 4);
+	assert_memory_equal(got.ptr, "one\n", 4);
+	assert_memory_equal(got.ptr + 4, text.ptr, len + 1);
+	assert_memory_equal(got.ptr + 4 + len + 1, "two\n", 4);
+	grove__buf_release(&got);
+	grove__buf_release(&text);
+	grove__log_close(from);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -995,6 +1043,7 @@ int main(void)
 		CASE(a_replaced_file_is_stale_until_we_look),
 		CASE(a_file_that_was_moved_away_is_not_appended_to),
 		CASE(a_replaced_file_with_another_name_is_not_appended_to),
+		CASE(a_long_line_is_appended_whole_or_not_at_all),
 		CASE(what_happens_right_after_an_append_is_noticed),
 		CASE(a_removed_file_is_not_revived),
 		CASE(a_file_replaced_by_something_else_is_damaged),

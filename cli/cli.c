@@ -302,14 +302,14 @@ static void warn_malformed(struct cli *c, struct grove_session *s, struct grove_
 	snprintf(why.path, sizeof(why.path), "%s", path ? path : grove_session_id(s));
 	if (n.torn && n.malformed == 1)
 		snprintf(why.message, sizeof(why.message),
-			 "the last line is not finished, skipped (line %llu; run 'grove check')",
+			 "skipped the last line, which is unfinished (line %llu; run 'grove check')",
 			 (unsigned long long)n.lines);
 	else
 		snprintf(why.message, sizeof(why.message),
 			 "%llu malformed line%s skipped%s (%s line %llu; run 'grove check')",
 			 (unsigned long long)n.malformed, n.malformed == 1 ? "" : "s",
-			 n.torn ? ", the last one not finished" : "",
-			 n.malformed == 1 ? "it is" : "first at",
+			 n.torn ? ", the last one unfinished" : "",
+			 n.malformed == 1 ? "at" : "first at",
 			 (unsigned long long)n.first_malformed_line + 1);
 	cli_warn_detail(c, &why);
 }
@@ -340,7 +340,7 @@ int cli_leaf(struct cli *c, struct grove_view *v, const char *id, uint32_t *leaf
 	if (*leaf != GROVE_NONE)
 		return 0;
 	c->status = cli_error(c, GROVE_ENOTFOUND,
-			      "%s: no such entry in this session (grove log lists them)", id);
+			      "%s: no such entry in this session (run 'grove log' to list them)", id);
 	return 1;
 }
 

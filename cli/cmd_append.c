@@ -298,7 +298,7 @@ static int check_parent(struct append *a)
 	if (!a->opt.parent || !strcmp(a->opt.parent, GROVE_ROOT))
 		return 0;
 	if (!a->s) {
-		a->c->status = cli_error(a->c, GROVE_ENOTFOUND, "%s: a new session has no entries",
+		a->c->status = cli_error(a->c, GROVE_ENOTFOUND, "%s: no such entry: the session is new",
 					 a->opt.parent);
 		return 1;
 	}
@@ -336,7 +336,7 @@ int cmd_append(struct cli *c, int argc, char **argv)
 		goto out;
 	}
 	if (argc == 2 && strcmp(argv[1], "-")) {
-		status = cli_usage(c, "entries come from standard input, not from '%.64s'", argv[1]);
+		status = cli_usage(c, "entries are read from standard input, not from '%.64s'", argv[1]);
 		goto out;
 	}
 	a->opt.size = sizeof(a->opt);

@@ -97,7 +97,7 @@ static void print_line(struct archive *a, const struct grove_archived *x)
 	out_puts(o, "  ");
 	out_text(o, out_str(x->path));
 	if (x->older) {
-		out_puts(o, "  (kept old copy: ");
+		out_puts(o, "  (previous copy kept: ");
 		out_text(o, out_str(x->older));
 		out_puts(o, ")");
 	}
@@ -186,13 +186,13 @@ int cmd_archive(struct cli *c, int argc, char **argv)
 	if (cli_begin(c, opts, "[SESSION...]", &argc, argv))
 		return c->status;
 	if (!argc && !all && !expiring)
-		return cli_usage(c, "SESSION, --all or --expiring is missing");
+		return cli_usage(c, "no session given (use SESSION, --all or --expiring)");
 	if (argc && (all || expiring))
-		return cli_usage(c, "%s takes no SESSION", all ? "--all" : "--expiring");
+		return cli_usage(c, "%s cannot be used with SESSION", all ? "--all" : "--expiring");
 	if (all && expiring)
-		return cli_usage(c, "--all and --expiring exclude each other");
+		return cli_usage(c, "--all and --expiring cannot be used together");
 	if (to && !*to)
-		return cli_usage(c, "--to needs a store");
+		return cli_usage(c, "--to requires a store");
 	if (!argc && cli_stores(c))
 		return c->status;
 	o.to = to;
@@ -214,6 +214,6 @@ int cmd_archive(struct cli *c, int argc, char **argv)
 	if (c->json)
 		out_puts(&c->out, "]\n");
 	else if (!a.told)
-		cli_warn(c, "no session%s", expiring ? " expires so soon" : "s");
+		cli_warn(c, "no session%s", expiring ? " expires that soon" : "s");
 	return a.failed ? EXIT_FAILED : EXIT_DONE;
 }

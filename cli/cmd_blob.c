@@ -64,7 +64,7 @@ static int fail_too_big(struct cli *c, const char *path)
 
 	memset(&why, 0, sizeof(why));
 	snprintf(why.path, sizeof(why.path), "%s", path);
-	snprintf(why.message, sizeof(why.message), "a blob of more than 1 GiB");
+	snprintf(why.message, sizeof(why.message), "a blob cannot be larger than 1 GiB");
 	return cli_fail(c, GROVE_ETOOBIG, &why);
 }
 
@@ -240,7 +240,7 @@ static int get(struct blob *x, int argc, char **argv)
 		x->force = 1;
 	}
 	if (!c->json && !x->output && c->out.tty && !x->force)
-		return cli_usage(c, "bytes are not for a terminal (-o FILE keeps them, --force shows them)");
+		return cli_usage(c, "not printing binary data to a terminal (use -o FILE to save it, or --force)");
 	err = grove_blobs_get(x->b, argv[0], &b);
 	if (err)
 		status = fail_blob(x, err);
@@ -399,13 +399,13 @@ static int gc(struct blob *x, int argc, char **argv)
 	}
 	out_flush(&c->out);
 	if (!r.files && r.garbage)
-		cli_warn(c, "no session was found that could name a blob (is there a --store to add?)");
+		cli_warn(c, "found no sessions that could refer to a blob (add a --store?)");
 	say_sum(&c->err, "referenced", r.referenced, r.referenced_bytes);
 	out_puts(&c->err, ", ");
 	say_sum(&c->err, "young", r.young, r.young_bytes);
 	out_puts(&c->err, ", ");
 	say_sum(&c->err, x->force ? "removed" : "garbage", r.garbage, r.garbage_bytes);
-	out_puts(&c->err, r.garbage && !x->force ? "; --force removes it\n" : "\n");
+	out_puts(&c->err, r.garbage && !x->force ? "; use --force to delete it\n" : "\n");
 	return EXIT_DONE;
 }
 
@@ -463,7 +463,7 @@ int cmd_blob(struct cli *c, int argc, char **argv)
 		return c->status;
 	a = find_action(argv[0]);
 	if (!a)
-		return cli_usage(c, "'%.64s' is none of put, get, verify, gc", argv[0]);
+		return cli_usage(c, "'%.64s' is not one of put, get, verify, gc", argv[0]);
 	if (misplaced(&x, a))
 		return cli_usage(c, "%s has no option --%s", a->name, misplaced(&x, a));
 	if (opt_operands(a->operands, argc - 1, argv + 1, why, sizeof(why)))

@@ -94,7 +94,7 @@ int cmd_check(struct cli *c, int argc, char **argv)
 	if (cli_begin(c, opts, "[SESSION...]", &argc, argv))
 		return c->status;
 	if ((dry_run || yes) && !fix)
-		return cli_usage(c, "--%s goes with --fix", dry_run ? "dry-run" : "yes");
+		return cli_usage(c, "--%s requires --fix", dry_run ? "dry-run" : "yes");
 	if (!argc && cli_stores(c))
 		return c->status;
 	problems_begin(&k.found, c);

@@ -45,7 +45,7 @@ static int print_words(struct cli *c, struct grove_session *s, const char *entry
 		out_puts(&c->out, "\n");
 		return 0;
 	}
-	out_puts(&c->out, "; to be edited and sent again:\n\n");
+	out_puts(&c->out, "; edit this prompt and send it again:\n\n");
 	err = grove_session_view(s, &v);
 	if (err)
 		return err;

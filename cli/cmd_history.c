@@ -46,7 +46,7 @@ static int read_stdin(struct cli *c, struct grove_buf *b)
 
 	while ((n = read(STDIN_FILENO, part, sizeof(part))) > 0)
 		add_bytes(b, part, (size_t)n);
-	return n < 0 ? cli_error(c, GROVE_EIO, "standard input: cannot be read") : 0;
+	return n < 0 ? cli_error(c, GROVE_EIO, "cannot read standard input") : 0;
 }
 
 /* The words as one text; "-" alone is what standard input has. */
@@ -210,14 +210,14 @@ int cmd_history(struct cli *c, int argc, char **argv)
 		return c->status;
 	action = find_action(argv[0]);
 	if (action == NR_ACTIONS)
-		return cli_usage(c, "'%.64s' is none of add, recent, search, upgrade", argv[0]);
+		return cli_usage(c, "'%.64s' is not one of add, recent, search, upgrade", argv[0]);
 	if ((action == ADD || action == SEARCH) && argc < 2)
 		return cli_usage(c, "%s: TEXT is missing", argv[0]);
 	if ((action == RECENT || action == UPGRADE) && argc > 1)
-		return cli_usage(c, "%s: '%.64s' is one argument too many", argv[0], argv[1]);
+		return cli_usage(c, "%s: unexpected argument '%.64s'", argv[0], argv[1]);
 	if ((action != ADD && (cwd || session)) || (action != SEARCH && parts))
-		return cli_usage(c, "--%s is not for %s", parts && action != SEARCH ? "parts" :
-				 cwd ? "cwd" : "session", argv[0]);
+		return cli_usage(c, "%s has no option --%s", argv[0],
+				 parts && action != SEARCH ? "parts" : cwd ? "cwd" : "session");
 	if (text_of(c, argc - 1, argv + 1, &text)) {
 		grove_buf_release(&text);
 		return EXIT_FAILED;

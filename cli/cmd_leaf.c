@@ -31,7 +31,7 @@ int cmd_leaf(struct cli *c, int argc, char **argv)
 	if (cli_begin(c, opts, "SESSION [ENTRY]", &argc, argv))
 		return c->status;
 	if (argc < 2 && (b.summary || persist))
-		return cli_usage(c, "--%s needs an ENTRY to move to", b.summary ? "summary" : "persist");
+		return cli_usage(c, "--%s requires an ENTRY to move to", b.summary ? "summary" : "persist");
 	s = cli_open(c, argv[0], argc < 2 ? GROVE_READ : GROVE_WRITE);
 	if (!s)
 		return c->status;

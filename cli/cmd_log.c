@@ -81,9 +81,9 @@ int cmd_log(struct cli *c, int argc, char **argv)
 	if (cli_begin(c, opts, "SESSION", &argc, argv))
 		return c->status;
 	if (raw && c->json)
-		return cli_usage(c, "--raw and --json exclude each other");
+		return cli_usage(c, "--raw and --json cannot be used together");
 	if (blobs && !c->json)
-		return cli_usage(c, "--blobs needs --json");
+		return cli_usage(c, "--blobs requires --json");
 	s = cli_open(c, argv[0], GROVE_READ);
 	if (!s)
 		return c->status;

@@ -279,13 +279,13 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 	if (cli_begin(c, opts, "[WORD...]", &argc, argv))
 		return c->status;
 	if (all && cwd)
-		return cli_usage(c, "--all and --cwd exclude each other");
+		return cli_usage(c, "--all and --cwd cannot be used together");
 	if (threads && expiring)
-		return cli_usage(c, "--threads and --expiring exclude each other");
+		return cli_usage(c, "--threads and --expiring cannot be used together");
 	if (session && (all || cwd || sort || limit || named || threads || shape || expiring || argc))
-		return cli_usage(c, "--session names the one to show: only --count and --json go with it");
+		return cli_usage(c, "--session can only be combined with --count and --json");
 	if (counted && !session)
-		return cli_usage(c, "--count goes with --session: lists always count");
+		return cli_usage(c, "--count requires --session: listings always count");
 	if (cli_stores(c))
 		return c->status;
 	query = join(argc, argv);
@@ -317,9 +317,9 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 			print_table(&(struct table){ &c->out, all || session, expiring, shape }, l);
 		else
 			cli_warn(c, "no session%s%s",
-				 argc || named ? " matches" : expiring ? " expires so soon" : "s",
-				 all ? "" : cwd ? " of that directory (--all looks everywhere)" :
-						  " here (--all looks everywhere)");
+				 argc || named ? " matches" : expiring ? " expires that soon" : "s",
+				 all ? "" : cwd ? " in that directory (use --all to look everywhere)" :
+						  " here (use --all to look everywhere)");
 	}
 	grove_list_free(l);
 	free(query);

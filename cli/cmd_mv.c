@@ -16,7 +16,7 @@ int cmd_mv(struct cli *c, int argc, char **argv)
 	if (cli_begin(c, opts, "SESSION [DIR]", &argc, argv))
 		return c->status;
 	if (cwd && argc == 2)
-		return cli_usage(c, "DIR and --cwd exclude each other");
+		return cli_usage(c, "DIR and --cwd cannot be used together");
 	if (!cwd && argc == 1)
 		return cli_usage(c, "DIR is missing (usage: grove mv SESSION DIR)");
 	s = cli_open(c, argv[0], GROVE_WRITE);

@@ -39,7 +39,7 @@ int cmd_new(struct cli *c, int argc, char **argv)
 		path = grove_session_path(s);
 		if (now && path && access(path, F_OK))
 			cli_warn(c, "%s: not written yet (this format has no header; the first entry "
-				    "makes the file)", path);
+				    "creates the file)", path);
 		cli_print_session(c, s);
 	}
 	grove_session_close(s);

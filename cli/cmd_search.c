@@ -59,9 +59,9 @@ static int read_date(const char *text, int end, int64_t *ms)
 static int take_dates(struct search *p, const char *since, const char *until)
 {
 	if (since && read_date(since, 0, &p->opt.since))
-		return cli_usage(p->c, "--since: '%.64s' is no date (2026-05-03, 2026-05-03T09:00)", since);
+		return cli_usage(p->c, "--since: '%.64s' is not a date (try 2026-05-03 or 2026-05-03T09:00)", since);
 	if (until && read_date(until, 1, &p->opt.until))
-		return cli_usage(p->c, "--until: '%.64s' is no date (2026-05-03, 2026-05-03T09:00)", until);
+		return cli_usage(p->c, "--until: '%.64s' is not a date (try 2026-05-03 or 2026-05-03T09:00)", until);
 	return 0;
 }
 
@@ -76,7 +76,7 @@ static int take_places(struct search *p, const struct opt_list *in)
 			while (places[j] && (strlen(places[j]) != n || memcmp(places[j], at, n)))
 				j++;
 			if (!places[j])
-				return cli_usage(p->c, "--in: '%.*s' is none of text, calls, results",
+				return cli_usage(p->c, "--in: '%.*s' is not one of text, calls, results",
 						 n < 64 ? (int)n : 64, at);
 			p->opt.in |= 1u << j;
 			at = at[n] ? at + n + 1 : NULL;
@@ -153,7 +153,7 @@ static int print_block(struct search *p, const struct grove_search_hit *h)
 	if (!h->on_active_path)
 		out_puts(o, "  (on another branch)");
 	else if (!h->in_context)
-		out_puts(o, "  (the model does not see it any more)");
+		out_puts(o, "  (no longer in the context)");
 	out_puts(o, "\n    ");
 	out_text(o, out_str(*h->path ? h->path : h->store));
 	out_style(o, OUT_PLAIN);

@@ -61,7 +61,7 @@ static void styled_block(struct show *sh, enum out_style style, struct grove_sli
 		out_style(o, OUT_PLAIN);
 	if (hidden) {
 		out_style(o, OUT_DIM);
-		out_printf(o, "%s… %zu more line%s (--full shows %s)\n", prefix, hidden,
+		out_printf(o, "%s… %zu more line%s (use --full to see %s)\n", prefix, hidden,
 			   hidden == 1 ? "" : "s", hidden == 1 ? "it" : "them");
 		out_style(o, OUT_PLAIN);
 	}
@@ -261,9 +261,9 @@ int cmd_show(struct cli *c, int argc, char **argv)
 	if (cli_begin(c, opts, "SESSION", &argc, argv))
 		return c->status;
 	if (sh.all && leaf)
-		return cli_usage(c, "--all and --leaf exclude each other");
+		return cli_usage(c, "--all and --leaf cannot be used together");
 	if (blobs && !c->json)
-		return cli_usage(c, "--blobs needs --json");
+		return cli_usage(c, "--blobs requires --json");
 	s = cli_open(c, argv[0], GROVE_READ);
 	if (!s)
 		return c->status;

@@ -85,7 +85,7 @@ int cmd_snapshot(struct cli *c, int argc, char **argv)
 	if (cli_begin(c, opts, "SESSION", &argc, argv))
 		return c->status;
 	if (blobs && !c->json)
-		return cli_usage(c, "--blobs needs --json");
+		return cli_usage(c, "--blobs requires --json");
 	s = cli_open(c, argv[0], GROVE_READ);
 	if (!s)
 		return c->status;

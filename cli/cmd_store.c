@@ -31,7 +31,7 @@ static int upgrade(struct cli *c, char **argv)
 	if (c->json)
 		out_printf(&c->out, "{\"from\":%u,\"to\":%u}\n", from, to);
 	else if (from != to)
-		out_printf(&c->out, "version %u is now version %u\n", from, to);
+		out_printf(&c->out, "upgraded from version %u to version %u\n", from, to);
 	else if (to)
 		out_printf(&c->out, "version %u, nothing to do\n", to);
 	else
@@ -269,7 +269,7 @@ int cmd_store(struct cli *c, int argc, char **argv)
 		if (!strcmp(actions[i].name, argv[0]))
 			a = &actions[i];
 	if (!a)
-		return cli_usage(c, "'%.64s' is none of init, upgrade, verify, copy, stats", argv[0]);
+		return cli_usage(c, "'%.64s' is not one of init, upgrade, verify, copy, stats", argv[0]);
 	if (opt_operands(a->operands, argc - 1, argv + 1, why, sizeof(why)))
 		return cli_usage(c, "%s (usage: grove store %s %s)", why, a->name, a->operands);
 	return a->run(c, argv + 1);

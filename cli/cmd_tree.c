@@ -278,9 +278,9 @@ int cmd_tree(struct cli *c, int argc, char **argv)
 	if (cli_begin(c, opts, "SESSION", &argc, argv))
 		return c->status;
 	if (flat && !c->json)
-		return cli_usage(c, "--flat needs --json");
+		return cli_usage(c, "--flat requires --json");
 	if (blobs && !c->json)
-		return cli_usage(c, "--blobs needs --json");
+		return cli_usage(c, "--blobs requires --json");
 	s = cli_open(c, argv[0], GROVE_READ);
 	if (!s)
 		return c->status;

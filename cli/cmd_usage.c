@@ -260,7 +260,7 @@ int cmd_usage(struct cli *c, int argc, char **argv)
 	else if (grove_usage_count(u))
 		print_table(c, u, by, bars || (c->out.tty && by == GROVE_USAGE_DAY));
 	else
-		cli_warn(c, "no session tells what it used");
+		cli_warn(c, "no session records token usage");
 	grove_usage_free(u);
 	return status;
 }

@@ -84,7 +84,7 @@ int help_print(struct out *o, const char *command)
 
 	if (!h)
 		h = find_page("grove");
-	out_puts(o, h ? h->text : "grove: there is no help in this build\n");
+	out_puts(o, h ? h->text : "grove: this build has no help\n");
 	return EXIT_DONE;
 }
 

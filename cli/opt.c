@@ -111,7 +111,7 @@ static int choice(const struct opt *o, const char *value, char *why, size_t size
 			len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s",
 						len ? ", " : "", o->choices[i]);
 	}
-	return wrong(why, size, "--%s: '%s' is none of %s", o->name, value, all);
+	return wrong(why, size, "--%s: '%s' is not one of %s", o->name, value, all);
 }
 
 static int list_add(struct opt_list *list, const char *value, char *why, size_t size)
@@ -238,6 +238,6 @@ int opt_operands(const char *spec, int argc, char **argv, char *why, size_t size
 		p += strspn(p, " ");
 	}
 	if (argc > nr && !any)
-		return wrong(why, size, "'%.64s' is one argument too many", argv[nr]);
+		return wrong(why, size, "unexpected argument '%.64s'", argv[nr]);
 	return 0;
 }

@@ -84,9 +84,9 @@ void problems_mended(struct problems *ck, const char *path, const char *cut)
 	if (!ck->c->json) {
 		out_flush(&ck->c->out);
 		out_text(&ck->c->err, out_str(path));
-		out_puts(&ck->c->err, ": mended");
+		out_puts(&ck->c->err, ": repaired");
 		if (cut) {
-			out_puts(&ck->c->err, "; what was taken out is in ");
+			out_puts(&ck->c->err, "; what was removed is in ");
 			out_text(&ck->c->err, out_str(cut));
 		}
 		out_puts(&ck->c->err, "\n");

@@ -433,7 +433,7 @@ int grove_session_append_compaction(struct grove_session *s, const struct grove_
 	grove__fail_clear(&d);
 	rc = grove__sized_take(&o, sizeof(o), c, &d);
 	if (!rc && !o.summary)
-		rc = grove__fail(&d, GROVE_EINVAL, NULL, "a compaction needs a summary");
+		rc = grove__fail(&d, GROVE_EINVAL, NULL, "a compaction must have a summary");
 	if (rc)
 		return grove__api_session_told(s, rc, &d);
 	return append_spec(s, &(struct grove__entry_spec){
@@ -524,7 +524,7 @@ int grove_session_set_name(struct grove_session *s, const char *name, const char
 	if (rc)
 		return grove__api_session_told(s, rc, &d);
 	if (strcmp(source, "user") && strcmp(source, "auto"))
-		rc = grove__fail(&d, GROVE_EINVAL, NULL, "a name comes from \"user\" or \"auto\"");
+		rc = grove__fail(&d, GROVE_EINVAL, NULL, "the source of a name must be \"user\" or \"auto\"");
 	else
 		rc = grove__session_rename(s, name, source, &done, NULL, &d);
 	if (applied)
@@ -654,7 +654,7 @@ static int branch(struct grove_session *s, const char *id, const struct grove_br
 	int rc = grove__sized_take(&summary, sizeof(summary), b, d);
 
 	if (!rc && !summary.summary)
-		rc = grove__fail(d, GROVE_EINVAL, NULL, "a branch summary needs a text");
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "a branch summary must have a text");
 	return rc ? rc : grove__session_branch(s, id, &summary, summary_id, d);
 }
 

@@ -42,7 +42,7 @@ int grove_blobs_open(struct grove *g, const char *dir, struct grove_blobs **out)
 	pthread_mutex_init(&b->lock, NULL);
 	grove__fail_clear(&d);
 	if (dir ? !*dir : !grove__dialect_defaults.blobs)
-		rc = grove__fail(&d, GROVE_EINVAL, NULL, "blobs need a directory");
+		rc = grove__fail(&d, GROVE_EINVAL, NULL, "no directory for blobs given");
 	else if (dir ? grove__world_resolve(g, dir, &path)
 		     : grove__dialect_defaults.blobs->blobs->dir(&g->env, &path))
 		rc = grove__fail_nomem(&d);
@@ -280,7 +280,7 @@ int grove_session_put_blob(struct grove_session *s, struct grove_slice bytes,
 	grove__fail_clear(&d);
 	rc = grove__session_blobs_for(s, &b, &d);
 	if (!rc && !b)
-		rc = grove__fail(&d, GROVE_ENOTSUP, NULL, "this agent keeps no blobs");
+		rc = grove__fail(&d, GROVE_ENOTSUP, NULL, "this agent does not use blobs");
 	if (!rc)
 		rc = grove__blob_put(b, bytes, GROVE_SYNC_ALWAYS, 0, hash, NULL, &d);
 	if (!rc && grove__blob_ref(&text, hash))

@@ -129,7 +129,7 @@ int grove_session_lease(struct grove_session *s, const char *owner, int64_t ms,
 			struct grove_lease *out)
 {
 	WITH_SESSION(s, ms > 0 ? lease(s, owner, ms, out, &d)
-			       : grove__fail(&d, GROVE_EINVAL, NULL, "a lease for no time"));
+			       : grove__fail(&d, GROVE_EINVAL, NULL, "the duration of a lease must be positive"));
 }
 
 int grove_session_unlease(struct grove_session *s)

@@ -40,7 +40,7 @@ static int begin(struct grove_search *s, struct grove_detail *d)
 {
 	grove__fail_clear(d);
 	if (s->busy)
-		return grove__fail(d, GROVE_EINVAL, NULL, "a callback cannot use the search that calls it");
+		return grove__fail(d, GROVE_EINVAL, NULL, "a callback must not use the search that called it");
 	s->busy = true;
 	return 0;
 }

@@ -20,7 +20,7 @@ int grove_usage(struct grove *g, const struct grove_usage_options *opt, struct g
 	grove__arena_init(&u->texts);
 	rc = grove__sized_take(&o, sizeof(o), opt, &d);
 	if (!rc && (unsigned)o.by > GROVE_USAGE_AGENT)
-		rc = grove__fail(&d, GROVE_EINVAL, NULL, "usage by what?");
+		rc = grove__fail(&d, GROVE_EINVAL, NULL, "no such way to group usage");
 	if (!rc)
 		rc = grove__usage(g, &o, u, &d);
 	return grove__api_told(g, rc, &d);

@@ -9,7 +9,7 @@ int grove__regex_new(struct grove__regex **out, struct grove_slice pattern,
 	(void)pattern;
 	(void)style;
 	*out = NULL;
-	return grove__fail(d, GROVE_ENOTSUP, NULL, "re: is not built in (it needs PCRE2)");
+	return grove__fail(d, GROVE_ENOTSUP, NULL, "re: not available in this build (it needs PCRE2)");
 }
 
 void grove__regex_free(struct grove__regex *re)

@@ -18,7 +18,7 @@ int grove__sized_check(const void *theirs, struct grove_detail *d)
 {
 	if (!theirs || size_of(theirs) >= sizeof(size_t))
 		return 0;
-	return grove__fail(d, GROVE_EINVAL, NULL, "a struct without its size: set .size = sizeof(it)");
+	return grove__fail(d, GROVE_EINVAL, NULL, "the size of a struct is not set (set .size = sizeof(it))");
 }
 
 int grove__sized_take(void *ours, size_t size, const void *theirs, struct grove_detail *d)

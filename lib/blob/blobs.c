@@ -53,7 +53,7 @@ int grove__blobs_open(struct grove__blobs **out, const char *dir, struct grove_d
 		n--;
 	if (!n) {
 		free(b);
-		return grove__fail(d, GROVE_EINVAL, NULL, "blobs need a directory");
+		return grove__fail(d, GROVE_EINVAL, NULL, "no directory for blobs given");
 	}
 	if (!b || !(b->dir = strndup(dir, n))) {
 		free(b);
@@ -241,7 +241,7 @@ static int open_if_there(const char *path, int *fd, struct grove__sys_stat *st,
 	if (err)
 		return grove__fail_sys(d, err, path, "cannot read the blob");
 	return grove__fail(d, GROVE_EDAMAGED, path, "is %s, not a blob",
-			   st->type == SYS_DIR ? "a directory" : "no regular file");
+			   st->type == SYS_DIR ? "a directory" : "not a regular file");
 }
 
 static int open_blob(const char *path, int *fd, struct grove__sys_stat *st, struct grove_detail *d)
@@ -253,7 +253,7 @@ static int open_blob(const char *path, int *fd, struct grove__sys_stat *st, stru
 
 static int wrong_bytes(struct grove_detail *d, const char *path)
 {
-	return grove__fail(d, GROVE_EDAMAGED, path, "does not have the bytes its name promises");
+	return grove__fail(d, GROVE_EDAMAGED, path, "contents do not match its name");
 }
 
 static int read_whole(const struct grove__blobs *b, int fd, uint64_t size, const char *hash,
@@ -264,7 +264,7 @@ static int read_whole(const struct grove__blobs *b, int fd, uint64_t size, const
 	int err, rc;
 
 	if (size > GROVE__BLOB_MAX)
-		return grove__fail(d, GROVE_ETOOBIG, path, "a blob of more than 1 GiB");
+		return grove__fail(d, GROVE_ETOOBIG, path, "a blob cannot be larger than 1 GiB");
 	if (grove__buf_reserve(out, (size_t)size))
 		return grove__fail_nomem(d);
 	err = grove__sys_pread(fd, out->ptr + before, (size_t)size, 0, &got);
@@ -455,7 +455,7 @@ static int store(struct grove__blobs *b, const char *path, struct grove_slice by
 		return grove__fail_nomem(d);
 	err = write_blob(b, temp.ptr, path, bytes, sync);
 	if (err == -ENOTDIR)
-		rc = grove__fail(d, GROVE_EINVAL, b->dir, "is not a directory for blobs");
+		rc = grove__fail(d, GROVE_EINVAL, b->dir, "is not a directory of blobs");
 	else if (err)
 		rc = grove__fail_sys(d, err, b->dir, "cannot store a blob");
 	grove__buf_release(&temp);
@@ -471,7 +471,7 @@ int grove__blob_put(struct grove__blobs *b, struct grove_slice bytes, enum grove
 	int rc;
 
 	if (bytes.len > GROVE__BLOB_MAX)
-		return grove__fail(d, GROVE_ETOOBIG, NULL, "a blob of more than 1 GiB");
+		return grove__fail(d, GROVE_ETOOBIG, NULL, "a blob cannot be larger than 1 GiB");
 	rc = grove__blob_hash(b, bytes, hash, d);
 	if (!rc && grove__blob_path(b, hash, &path))
 		rc = grove__fail_nomem(d);
@@ -677,7 +677,7 @@ static int add_note(const char *dir, const char *path, const char *line, struct 
 	grove__sys_close(fd);
 	if (!err)
 		err = grove__sys_sync_parents(path);
-	return err ? grove__fail_sys(d, err, path, "cannot note whose blobs these are") : 0;
+	return err ? grove__fail_sys(d, err, path, "cannot record which stores use these blobs") : 0;
 }
 
 int grove__blobs_note(struct grove__blobs *b, const char *url, struct grove_detail *d)

@@ -396,7 +396,7 @@ int grove__query_new(struct grove__query **out, struct grove_slice text, struct 
 	if (text.len >= 3 && !memcmp(text.ptr, "re:", 3)) {
 		text = grove__js_trim(grove__slice(text.ptr + 3, text.len - 3));
 		rc = text.len ? grove__regex_new(&q->re, text, REGEX_JAVASCRIPT, d)
-			      : grove__fail(d, GROVE_EINVAL, NULL, "there is no expression after re:");
+			      : grove__fail(d, GROVE_EINVAL, NULL, "re: no expression given");
 	} else {
 		rc = add_tokens(q, text) ? grove__fail_nomem(d) : 0;
 	}
@@ -510,7 +510,7 @@ static int matches(struct grove__query_fit *f, struct grove_slice text, struct g
 
 	if (rc == GROVE_ENOMEM)
 		return grove__fail_nomem(d);
-	return rc < 0 ? grove__fail(d, rc, NULL, "re: the expression takes too long") : rc;
+	return rc < 0 ? grove__fail(d, rc, NULL, "re: the expression takes too long to match") : rc;
 }
 
 /* Of a part of the text it does not tell anything: that begins and ends elsewhere. */

@@ -73,7 +73,7 @@ static int pass_over(struct grove__scan *s, struct grove__scan_part *p, uint64_t
 	++*line;
 	if (!p->too_long++)
 		p->first_long = *line;
-	grove__fail(s->runs.d, GROVE_ETOOBIG, NULL, "line %llu is longer than 1 GiB and was passed over",
+	grove__fail(s->runs.d, GROVE_ETOOBIG, NULL, "skipped line %llu, which is longer than 1 GiB",
 		    (unsigned long long)p->first_long);
 	return 0;
 }

@@ -14,35 +14,35 @@ static const char *words_of(enum grove__problem why, const struct grove__change 
 {
 	switch (why) {
 	case NO_HEADER:
-		return gone ? "a header that stands where none can" : "a header in front of the entries";
+		return gone ? "remove the misplaced header" : "add a header before the entries";
 	case BYTE_ORDER_MARK:
-		return "without the byte-order mark";
+		return "remove the byte-order mark";
 	case FUSED:
-		return "each entry on a line of its own";
+		return "put each entry on its own line";
 	case NO_NEWLINE:
-		return "a line end behind the last line";
+		return "add a line end after the last line";
 	case TORN:
-		return "what is not finished goes";
+		return "remove the unfinished line";
 	case NOT_AN_ENTRY:
-		return "a line that says nothing goes";
+		return "remove a line that is not an entry";
 	case SECOND_HEADER:
-		return "the second header goes";
+		return "remove the second header";
 	case NO_MESSAGE:
-		return "an entry that says nothing, as its message is nowhere";
+		return "turn the entry, which has no message, into a custom entry";
 	case DUPLICATE_ID:
-		return c && c->id ? "another id for an entry whose id was taken"
-		       : c	  ? "it follows its parent, which got another id"
-				  : "the same entry once more goes";
+		return c && c->id ? "give the entry a new id, since its id was already used"
+		       : c	  ? "change its parent to the parent's new id"
+				  : "remove the repeated entry";
 	case ORPHAN:
-		return gone	       ? "it stands on the line above now"
-		       : c && c->parent ? "below the entry before it, as its parent is nowhere"
-					: "a root, as its parent is nowhere";
+		return gone	       ? "it is now on the line above"
+		       : c && c->parent ? "attach it to the entry before it, since its parent is missing"
+					: "make it a root, since its parent is missing";
 	case CYCLE:
-		return gone	       ? "it stands on the line above now"
-		       : c && c->parent ? "below the entry before it, as its parents lead back to it"
-					: "a root, as its parents lead back to it";
+		return gone	       ? "it is now on the line above"
+		       : c && c->parent ? "attach it to the entry before it, since its parents form a cycle"
+					: "make it a root, since its parents form a cycle";
 	default:
-		return "what is not JSON goes";
+		return "remove what is not valid JSON";
 	}
 }
 
@@ -164,7 +164,7 @@ static int same_log(const struct grove__plan *p, struct grove_log *log, struct g
 	int rc = grove__log_stat(log, &st, d);
 
 	if (!rc && st.tail != p->tail)
-		rc = grove__fail(d, GROVE_ECONFLICT, p->at->path, "changed while it was looked at");
+		rc = grove__fail(d, GROVE_ECONFLICT, p->at->path, "changed while it was being checked (try again)");
 	return rc;
 }
 

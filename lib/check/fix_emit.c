@@ -161,7 +161,7 @@ int grove__fix_mended_next(struct grove__mended *m)
 	rc = grove__lines_next(&m->lines, &m->old);
 	if (rc == 1 && (m->lines.lines != p->lines || m->lines.crc != p->crc))
 		return grove__fail(m->lines.runs.d, GROVE_ECONFLICT, p->at->path,
-				   "changed while it was mended: nothing was written");
+				   "changed while it was being repaired; nothing was written (try again)");
 	if (rc)
 		return rc;
 	m->line = m->lines.lines - 1;

@@ -297,7 +297,7 @@ static int find_tall(struct grove__plan *p, uint64_t pos, uint64_t line, bool by
 					 .at = value.at };
 
 		if (value.at.len > GROVE__LINE_MAX) {
-			rc = grove__fail(p->d, GROVE_ETOOBIG, p->at->path, "a value of more than 1 GiB");
+			rc = grove__fail(p->d, GROVE_ETOOBIG, p->at->path, "a value is longer than 1 GiB");
 			break;
 		}
 		/* as it is stored: what the reader hands out is one line already */

@@ -1049,13 +1049,13 @@ int grove__claude_chain(const struct grove__claude_rows *r, enum grove__claude_m
 static const char *why_not(const struct grove__claude_work *w, uint32_t row)
 {
 	if (w->bits[row] & CHAIN_DROPPED)
-		return "it lies above a compaction that keeps other messages, and the agent forgets it";
+		return "it is above a compaction that keeps other messages, so the agent does not load it";
 	if (!grove__claude_live(w, row))
 		return "it is not part of any conversation";
 	if (is_side(w, row))
 		return "it belongs to a sub-agent";
 	if (!is_row(grove__claude_lift(w, row)))
-		return "there is no message at or above it";
+		return "there is no message in it or above it";
 	return NULL;
 }
 
@@ -1068,7 +1068,7 @@ int grove__claude_may_end(const struct grove__claude_rows *r, enum grove__claude
 
 	*why = NULL;
 	if (mode == CLAUDE_MODE_AGENT) {
-		*why = "the transcript of a sub-agent always goes on after its last message";
+		*why = "the transcript of a sub-agent always continues after its last message";
 		return 1;
 	}
 	rc = work_init(&w);

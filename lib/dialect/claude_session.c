@@ -821,7 +821,7 @@ const struct grove__dialect grove__dialect_claude = {
 	.names = {
 		.entry_id = grove__claude_entry_id,
 		.session_id_ok = grove__claude_session_id_ok,
-		.session_id_rule = "A session id of Claude Code is a UUID",
+		.session_id_rule = "a Claude Code session id must be a UUID",
 		.session_id = grove__pi_session_id,
 		.clean = grove__claude_clean_name,
 	},

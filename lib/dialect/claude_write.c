@@ -232,13 +232,13 @@ static int check(const struct record *r, struct grove_detail *d)
 
 	if (r->kind == GROVE_KIND_ATTACHMENT &&
 	    grove__json_type_of(r->given[G_ATTACHMENT]) != JSON_OBJECT)
-		return bad(d, "an attachment record needs an attachment");
+		return bad(d, "an attachment record must have an attachment");
 	if (r->kind != GROVE_KIND_MESSAGE)
 		return 0;
 	if (grove__json_type_of(m) != JSON_OBJECT || grove__json_type_of(role) != JSON_STRING)
-		return bad(d, "a user or assistant record needs a message with a role");
+		return bad(d, "a user or assistant record must have a message with a role");
 	if (!grove__json_string_is(role, r->user ? "user" : "assistant"))
-		return bad(d, "the message's role must be that of its record, user or assistant");
+		return bad(d, "the role of the message must match its record: user or assistant");
 	return 0;
 }
 
@@ -381,7 +381,7 @@ static int read_input(struct record *r, const struct grove__input *in, struct gr
 		r->given[G_MESSAGE] = in->json;
 		r->user = grove__json_string_is(in->role, "user");
 		if (!r->user && !grove__json_string_is(in->role, "assistant"))
-			return bad(d, "a message is the user's or the assistant's; anything else is an object with a type");
+			return bad(d, "a message must have the role user or assistant; other entries must have a type");
 	}
 	return rc ? grove__fail_nomem(d) : check(r, d);
 }
@@ -398,9 +398,9 @@ int grove__claude_compose(const struct grove__input *in, const struct grove__pla
 
 	(void)system;
 	if (!in->type.ptr && grove__json_type_of(in->role) != JSON_STRING)
-		return bad(d, "an entry is an object with a type, or a message with a role");
+		return bad(d, "an entry must be an object with a type, or a message with a role");
 	if (in->type.ptr && grove__json_type_of(in->type) != JSON_STRING)
-		return bad(d, "an entry's type is a string");
+		return bad(d, "the type of an entry must be a string");
 	if (r.kind == GROVE_KIND_PROGRESS)
 		return bad(d, "ephemeral tool progress is not stored");
 	if (r.kind == GROVE_KIND_META) {
@@ -515,26 +515,26 @@ int grove__claude_spell(const struct grove__entry_spec *spec, struct grove_buf *
 					       NULL, out);
 		return rc ? grove__fail_nomem(d) : 0;
 	case GROVE_KIND_LABEL:
-		why = "Claude Code has no place for labels";
+		why = "Claude Code does not support labels";
 		break;
 	case GROVE_KIND_MODEL:
 	case GROVE_KIND_THINKING_LEVEL:
-		why = "Claude Code does not record a choice of model: each reply names its own";
+		why = "Claude Code does not record model changes: each reply names its own model";
 		break;
 	case GROVE_KIND_COMPACTION:
-		why = "a compaction of Claude Code is a compact_boundary record and a summary below it: append both";
+		why = "a Claude Code compaction is a compact_boundary record with a summary below it: append both";
 		break;
 	case GROVE_KIND_BRANCH_SUMMARY:
-		why = "Claude Code has no summaries of branches";
+		why = "Claude Code does not support branch summaries";
 		break;
 	case GROVE_KIND_CONTEXT_EDIT:
-		why = "Claude Code has no edits of the context";
+		why = "Claude Code does not support context edits";
 		break;
 	case GROVE_KIND_USAGE:
-		why = "Claude Code keeps usage in its replies only";
+		why = "Claude Code records usage only in replies";
 		break;
 	default:
-		why = "Claude Code has no entry of that kind";
+		why = "Claude Code has no entries of that kind";
 	}
 	return grove__fail(d, GROVE_ENOTSUP, NULL, "%s", why);
 }

@@ -191,7 +191,7 @@ static int check(const struct grove__pi_shape *s, struct grove_slice input, stru
 		v = grove__json_get(input, "message");
 		if (grove__json_type_of(v) != JSON_OBJECT ||
 		    grove__json_type_of(grove__json_get(v, "role")) != JSON_STRING)
-			return bad(d, "a message entry needs a message with a role");
+			return bad(d, "a message entry must have a message with a role");
 		return 0;
 	case GROVE_KIND_CONTEXT_EDIT:
 		v = grove__json_get(input, "replacement");
@@ -206,7 +206,7 @@ static int check(const struct grove__pi_shape *s, struct grove_slice input, stru
 	case GROVE_KIND_LABEL:
 		v = grove__json_get(input, "targetId");
 		if (grove__json_type_of(v) != JSON_STRING)
-			return bad(d, "targetId must name an entry");
+			return bad(d, "targetId must be the id of an entry");
 		return grove__json_text(target, v) ? grove__fail_nomem(d) : 0;
 	case GROVE_KIND_NAME:
 		v = grove__json_get(input, "name");
@@ -214,7 +214,7 @@ static int check(const struct grove__pi_shape *s, struct grove_slice input, stru
 			return bad(d, "name must be a string");
 		return 0;
 	case GROVE_KIND_HEADER:
-		return bad(d, "a session has one header, which is there already");
+		return bad(d, "the session already has a header");
 	default:
 		return 0;
 	}
@@ -229,7 +229,7 @@ static int compose_typed(const struct grove__pi_words *words, const struct grove
 	int rc;
 
 	if (kind == GROVE_KIND_HEADER)
-		return bad(d, "a session has one header, which is there already");
+		return bad(d, "the session already has a header");
 	rc = check(s, in->json, target, d);
 	if (rc)
 		return rc;
@@ -262,7 +262,7 @@ int grove__pi_compose_as(const struct grove__pi_words *words, const struct grove
 	if (grove__json_type_of(in->type) == JSON_STRING)
 		return compose_typed(words, in, at, system, out, target, d);
 	if (in->type.ptr || grove__json_type_of(in->role) != JSON_STRING)
-		return bad(d, "an entry is an object with a type, or a message with a role");
+		return bad(d, "an entry must be an object with a type, or a message with a role");
 	rc = grove__buf_add_str(out, "{\"type\":\"message\"");
 	if (!rc)
 		rc = put_base(out, at);
@@ -407,7 +407,7 @@ int grove__pi_spell(const struct grove__entry_spec *spec, struct grove_buf *out,
 		rc = rc ? rc : grove__pi_put_str(out, "customType", PI_LEAF_MARK);
 		break;
 	default:
-		return grove__fail(d, GROVE_ENOTSUP, NULL, "pi has no entry of that kind");
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "pi has no entries of that kind");
 	}
 	if (!rc)
 		rc = grove__buf_add_char(out, '}');

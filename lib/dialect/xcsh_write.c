@@ -176,7 +176,7 @@ int grove__xcsh_spell(const struct grove__entry_spec *spec, struct grove_buf *ou
 	case GROVE_KIND_USAGE:
 	case GROVE_KIND_CONTEXT_EDIT:
 	case GROVE_KIND_NAME:
-		return grove__fail(d, GROVE_ENOTSUP, NULL, "this agent has no entry of that kind");
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "this agent has no entries of that kind");
 	default:
 		return grove__pi_spell(spec, out, d);
 	}

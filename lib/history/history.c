@@ -55,7 +55,7 @@ static int own_path(const struct grove__env *env, const struct grove__dialect *a
 	struct grove__sys_stat st;
 
 	if (asked && !asked->history)
-		return grove__fail(d, GROVE_ENOTSUP, NULL, "%s keeps no prompt history (name a file)",
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "%s has no prompt history (give a file)",
 				   asked->name);
 	for (int round = 0; round < 2 && !asked; round++)
 		for (unsigned i = 0; (*agent = keeper(i)); i++) {
@@ -79,7 +79,7 @@ static int given_path(const struct grove__env *env, const struct grove__dialect 
 	int rc = 0;
 
 	if (!*path)
-		return grove__fail(d, GROVE_EINVAL, NULL, "a file without a name");
+		return grove__fail(d, GROVE_EINVAL, NULL, "the file name is empty");
 	if (grove__buf_add_str(out, path))
 		return grove__fail_nomem(d);
 	*agent = asked;

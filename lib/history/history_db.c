@@ -68,7 +68,7 @@ int grove__history_db_fail(struct grove__history_db *h, int rc, struct grove_det
 		return grove__fail_nomem(d);
 	case GROVE_ECONFLICT:
 		return grove__fail(d, code, h->path,
-				   "another program holds the history (try again)");
+				   "another program has the history locked (try again)");
 	case GROVE_EDAMAGED:
 		return grove__fail(d, code, h->path, "the history is damaged: %.200s", words);
 	default:
@@ -162,7 +162,7 @@ static int look_at_columns(struct grove__history_db *h, struct grove__history_sh
 		return 1;
 	if (seen != 15)
 		return grove__fail(d, GROVE_ENOTSUP, h->path,
-				   "not a prompt history that this grove knows (its table lacks a column)");
+				   "not a prompt history that this version of grove knows (a column is missing)");
 	return 0;
 }
 
@@ -202,14 +202,14 @@ static int look_closely(struct grove__history_db *h, struct grove_detail *d)
 		return rc;
 	if (version < 0 || version > NEWEST_LAYOUT)
 		return grove__fail(d, GROVE_ENOTSUP, h->path,
-				   "the history has layout %d, newer than this grove knows (%d)", version,
+				   "the history has layout %d, newer than this version of grove knows (%d)", version,
 				   NEWEST_LAYOUT);
 	rc = look_at_columns(h, &s, d);
 	if (rc == 1) {
 		rc = ask_number(h, "SELECT count(*) FROM sqlite_master", &other, d);
 		if (!rc && other)
 			rc = grove__fail(d, GROVE_ENOTSUP, h->path,
-					 "a database, but not a prompt history");
+					 "this database is not a prompt history");
 		s.absent = true;
 		s.insertable = true;
 	} else if (!rc) {

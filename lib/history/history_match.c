@@ -180,7 +180,7 @@ int grove__history_match_new(struct grove__history_match **out, struct grove__hi
 	if (!m)
 		return grove__fail_nomem(d);
 	if (len > 65536) {
-		rc = grove__fail(d, GROVE_ETOOBIG, NULL, "a query of more than 65,536 bytes");
+		rc = grove__fail(d, GROVE_ETOOBIG, NULL, "the query is longer than 65,536 bytes");
 		goto out;
 	}
 	rc = find_tokenizer(m, h, d);

@@ -14,7 +14,7 @@ struct grove_history {
 static int none(struct grove_detail *d)
 {
 	return grove__fail(d, GROVE_ENOTSUP, NULL,
-			   "history needs SQLite, which is not built into this grove");
+			   "this build of grove has no SQLite, which prompt history needs");
 }
 
 struct grove_history *grove__history_open(const struct grove__env *env, const char *agent,

@@ -125,7 +125,7 @@ static int begin(struct grove_history *h, struct grove_detail *d)
 	int rc;
 
 	if (!h->path)
-		return grove__fail(d, GROVE_EINVAL, NULL, "this history could not be opened");
+		return grove__fail(d, GROVE_EINVAL, NULL, "the history could not be opened");
 	rc = grove__history_reader_open(h, d);
 	if (rc == GROVE_ENOTFOUND) {
 		grove__fail_clear(d);

@@ -70,7 +70,7 @@ static int make_parent(const char *path, struct grove_detail *d)
 		return grove__fail_nomem(d);
 	rc = grove__sys_mkdirs(b.ptr, 0700);
 	if (rc)
-		rc = grove__fail_sys(d, rc, b.ptr, "cannot make the directory");
+		rc = grove__fail_sys(d, rc, b.ptr, "cannot create the directory");
 	grove__buf_release(&b);
 	return rc;
 }
@@ -233,7 +233,7 @@ static int write_some(struct writer *w, uint64_t *nr, struct grove_detail *d)
 		rc = grove__history_db_create(&w->db, counts_layouts(w->h), d);
 	if (!rc && !w->db.shape.insertable)
 		rc = grove__fail(d, GROVE_ENOTSUP, w->h->path,
-				 "the history has a column that this grove cannot fill");
+				 "the history has a column that this version of grove cannot fill");
 	if (!rc)
 		rc = writer_prepare(w, d);
 	if (!rc)
@@ -418,9 +418,9 @@ int grove__history_add(struct grove_history *h, struct grove_slice prompt, const
 	int rc = 0;
 
 	if (prompt.len > LONGEST_PROMPT)
-		return grove__fail(d, GROVE_ETOOBIG, NULL, "a prompt of more than 64 MiB");
+		return grove__fail(d, GROVE_ETOOBIG, NULL, "a prompt cannot be longer than 64 MiB");
 	if (!h->dialect)
-		return grove__fail(d, GROVE_EINVAL, NULL, "this history could not be opened");
+		return grove__fail(d, GROVE_EINVAL, NULL, "the history could not be opened");
 	if (!grove__utf8_valid(prompt)) {
 		if (grove__utf8_repair(&repaired, prompt)) {
 			grove__buf_release(&repaired);
@@ -437,7 +437,7 @@ int grove__history_add(struct grove_history *h, struct grove_slice prompt, const
 	if (prompt.len) {
 		pthread_mutex_lock(&h->lock);
 		if (h->queue.len > QUEUE_MOST)
-			rc = grove__fail(d, GROVE_EFULL, h->path, "too many prompts wait to be written");
+			rc = grove__fail(d, GROVE_EFULL, h->path, "too many prompts are waiting to be written");
 		if (!rc)
 			rc = writer_start(h, d);
 		if (!rc && enqueue(h, &r, prompt, cwd, session_id))

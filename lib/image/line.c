@@ -83,7 +83,7 @@ static int fetch_lines(struct grove_log *log, const struct grove__spot *at, stru
 		grove__runs_begin(&r, log, pos, pos + 1, d);
 		rc = grove__runs_next(&r);
 		if (rc == 1 || (!rc && r.run.len < skip))
-			rc = grove__fail(d, GROVE_ESTALE, NULL, "the line is not there any more");
+			rc = grove__fail(d, GROVE_ESTALE, NULL, "the line no longer exists");
 		if (rc)
 			break;
 		n = r.run.len - skip;
@@ -103,7 +103,7 @@ int grove__line_fetch(struct grove_log *log, const struct grove__spot *at, struc
 	grove__buf_clear(out);
 	if (at->len > GROVE__LINE_MAX)
 		return grove__fail_at(d, GROVE_ETOOBIG, NULL, at->line + 1, at->pos,
-				      "a line of %llu bytes: too long to be held in memory",
+				      "a line of %llu bytes is too long to be held in memory",
 				      (unsigned long long)at->len);
 	if (grove__buf_reserve(out, (size_t)at->len + GROVE__JSON_PAD))
 		return grove__fail_nomem(d);
@@ -116,7 +116,7 @@ int grove__line_fetch(struct grove_log *log, const struct grove__spot *at, struc
 	grove__buf_cut(out, (size_t)at->len);
 	if (grove__crc32c(0, out->ptr, out->len) != at->crc)
 		return grove__fail_at(d, GROVE_ESTALE, NULL, at->line + 1, at->pos,
-				      "the line is not what it was: the session was changed");
+				      "the line has changed: another program changed the session");
 	return 0;
 }
 
@@ -161,7 +161,7 @@ static int verify(struct grove_log *log, const struct grove__spot *at, struct gr
 		off += n;
 	}
 	return crc == at->crc ? 0 : grove__fail_at(d, GROVE_ESTALE, NULL, 0, at->pos,
-						   "a line is not what it was: the session was changed");
+						   "a line has changed: another program changed the session");
 }
 
 int grove__image_verify(const struct grove__image *im, uint32_t nr, struct grove_log *log,
@@ -408,7 +408,7 @@ int grove__image_input(const struct grove__image *im, struct grove_buf *json,
 		return 0;
 	}
 	if (v == JSON_BLANK && l.len == json->len)
-		return grove__fail_at(d, GROVE_EJSON, NULL, 0, 0, "nothing where an entry should be");
+		return grove__fail_at(d, GROVE_EJSON, NULL, 0, 0, "an empty line where an entry was expected");
 	/* a scan that ended early met a line end within a string */
 	return grove__fail_at(d, GROVE_EJSON, NULL, 0, v == JSON_BAD ? l.error_off : l.len,
 			      "not valid JSON at byte %llu",

@@ -584,7 +584,7 @@ static int fetch_whole(struct worker *w, uint64_t len)
 {
 	if (len > GROVE__LINE_MAX)
 		return grove__fail_at(&w->d, GROVE_ETOOBIG, w->ld->path, 0, w->in.run.pos,
-				      "a header of more than 1 GiB");
+				      "the header is longer than 1 GiB");
 	if (grove__runs_room(&w->in, (size_t)len))
 		return grove__fail_nomem(&w->d);
 	return grove__log_fetch(w->ld->log, w->in.run.pos, 0, w->in.buf, (size_t)len, &w->d);
@@ -1078,8 +1078,8 @@ int grove__image_load(struct grove__image *im, struct grove_log *log, const char
 	im->generation = st.generation;
 	if (!im->has_header && !im->may_be_empty)
 		return grove__fail(d, GROVE_EDAMAGED, path,
-				   st.bytes ? "not a valid %s session: there is no header in it"
-					    : "an empty file, not a %s session",
+				   st.bytes ? "not a valid %s session: it has no header"
+					    : "not a %s session: the file is empty",
 				   im->dialect->name);
 	rc = grove__tree_link(im->spine, from);
 	if (rc)

@@ -133,7 +133,7 @@ static void read_lines(const struct grove__rows *r, size_t first, struct window 
 	grove__runs_begin(&w->in, r->log, pos, end, &w->d);
 	w->rc = grove__runs_next(&w->in);
 	if (w->rc == 1)
-		w->rc = grove__fail(&w->d, GROVE_ESTALE, NULL, "became shorter while it was read");
+		w->rc = grove__fail(&w->d, GROVE_ESTALE, NULL, "became shorter while it was being read");
 	if (w->rc)
 		return;
 	w->len = w->in.run.len;
@@ -169,7 +169,7 @@ static void read_window(const struct grove__rows *r, size_t first, struct window
 	w->count = i - first;
 	if (end - pos > GROVE__LINE_MAX) {
 		w->rc = grove__fail_at(&w->d, GROVE_ETOOBIG, NULL, (uint64_t)grove__spine_line(s, row) + 1,
-				       pos, "a line of %llu bytes: too long to be held in memory",
+				       pos, "a line of %llu bytes is too long to be held in memory",
 				       (unsigned long long)(end - pos));
 		return;
 	}
@@ -315,7 +315,7 @@ static int look_row(struct grove__rows *r, uint32_t row, struct grove_slice *lin
 	if (r->i - w->first >= w->checked)
 		return grove__fail_at(d, GROVE_ESTALE, NULL, (uint64_t)grove__spine_line(s, row) + 1,
 				      grove__spine_pos(s, row),
-				      "the line is not what it was: the session was changed");
+				      "the line has changed: another program changed the session");
 	*line = grove__slice(w->in.buf + offset_in(r, w, row), (size_t)grove__spine_len(s, row));
 	return 0;
 }

@@ -93,7 +93,7 @@ static int widen(struct grove__runs *r)
 		cap = r->after_long - r->pos;
 	}
 	if (cap > max)
-		return grove__fail(r->d, GROVE_ETOOBIG, r->path, "a line of more than 1 GiB");
+		return grove__fail(r->d, GROVE_ETOOBIG, r->path, "a line is longer than 1 GiB");
 	return grove__runs_room(r, (size_t)cap) ? grove__fail_nomem(r->d) : 0;
 }
 

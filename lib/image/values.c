@@ -127,7 +127,7 @@ static int add_text(struct grove__values *v, uint64_t pos, uint64_t len, struct 
 		int rc = text(v, pos, out->ptr + out->len, (size_t)len, &got);
 
 		if (!rc && !got)
-			rc = grove__fail(v->d, GROVE_ESTALE, NULL, "became shorter while it was read");
+			rc = grove__fail(v->d, GROVE_ESTALE, NULL, "became shorter while it was being read");
 		if (rc)
 			return rc;
 		grove__buf_cut(out, out->len + got);
@@ -222,7 +222,7 @@ int grove__values_whole(struct grove__values *v, struct grove__value *value)
 		return 0;
 	if (at->len > GROVE__LINE_MAX)
 		return grove__fail_at(v->d, GROVE_ETOOBIG, NULL, 0, at->pos,
-				      "a value of more than 1 GiB");
+				      "a value is longer than 1 GiB");
 	grove__buf_clear(&v->value);
 	rc = add_text(v, text_pos(v, at), at->len, &v->value);
 	if (rc)
@@ -233,7 +233,7 @@ int grove__values_whole(struct grove__values *v, struct grove__value *value)
 	if (verdict == JSON_NOMEM)
 		return grove__fail_nomem(v->d);
 	if (verdict != JSON_VALUE)
-		return grove__fail(v->d, GROVE_ESTALE, NULL, "was changed while it was read");
+		return grove__fail(v->d, GROVE_ESTALE, NULL, "was changed while it was being read");
 	value->ptr = v->value.ptr;
 	value->whole = true;
 	return 0;

@@ -70,7 +70,7 @@ static int take_options(const struct grove *g, const struct grove_search_options
 	if (!opt)
 		return 0;
 	if (opt->in & ~all)
-		return grove__fail(d, GROVE_EINVAL, NULL, "search in what?");
+		return grove__fail(d, GROVE_EINVAL, NULL, "unknown kind of text to search in");
 	ask->in = opt->in ? opt->in : all;
 	ask->agent = opt->agent;
 	ask->since = opt->since ? opt->since : INT64_MIN;

@@ -358,21 +358,22 @@ int grove__search_index_open(struct grove *g, struct grove__search_index **out,
 	ix->version = -1;
 	if (grove__sys_mkdirs(g->cache, 0700))
 		rc = grove__fail(why, GROVE_EACCESS, g->cache,
-				 "cannot be made: all sessions are looked through instead of an index");
+				 "cannot create the cache directory; reading all sessions instead");
 	else if (!grove__world_cache_dir(g))
 		rc = grove__fail(why, GROVE_EACCESS, g->cache,
-				 "is not only yours to write to: all sessions are looked through instead of an "
-				 "index");
+				 "not used for an index, since others can write to it; reading all sessions "
+				 "instead");
 	else if (grove__sys_is_remote(g->cache))
 		rc = grove__fail(why, GROVE_ENOTSUP, g->cache,
-				 "is on another machine, where no index can be kept: all sessions are looked "
-				 "through");
+				 "cannot hold an index, since it is on a network file system; reading all "
+				 "sessions instead");
 	else
 		rc = is_anybodys(g, nr) ? GROVE_EDAMAGED : open_db(ix, path.ptr);
 	if (rc && rc != GROVE_EDAMAGED && rc != GROVE_ENOMEM) {
 		if (!why->code)
 			grove__fail(why, GROVE_EIO, path.ptr,
-				    "the index cannot be used (%s): all sessions are looked through", ix->db ? sqlite3_errmsg(ix->db) : "no database");
+				    "cannot use the index (%s); reading all sessions instead",
+				    ix->db ? sqlite3_errmsg(ix->db) : "no database");
 		rc = 0;
 	} else if (!rc) {
 		*out = ix;

@@ -105,7 +105,7 @@ static int take_rows(struct grove__search_feed *f, const struct grove__image *im
 		}
 		grove__fail_at(why, GROVE_ETOOBIG, *f->path ? f->path : f->log->path,
 			       grove__spine_line(im->spine, row) + 1, grove__spine_pos(im->spine, row),
-			       "a line of more than 16 MiB is not in the index (search --live finds it)");
+			       "a line longer than 16 MiB is not indexed (use search --live to find it)");
 		grove__search_note(f->g, why);
 		grove__fail_clear(why);
 	}

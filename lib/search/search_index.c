@@ -564,7 +564,7 @@ int grove__search_index_sync(struct grove__search_index *ix, struct grove *g,
 		rc = sync_once(&s);
 	if (rc == GROVE_EIO) {
 		grove__fail_clear(&why);
-		grove__fail(&why, rc, g->cache, "the index cannot be written (%s): what it lacks is looked through",
+		grove__fail(&why, rc, g->cache, "cannot update the index (%s); reading the sessions it lacks",
 			    sqlite3_errmsg(ix->db));
 		grove__search_note(g, &why);
 	}

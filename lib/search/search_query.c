@@ -138,7 +138,7 @@ static int add_term(struct grove__search_query *q, struct grove_slice text, bool
 	int rc;
 
 	if (q->nr == TERMS_MAX)
-		return grove__fail(d, GROVE_EINVAL, NULL, "a query of more than %d words", TERMS_MAX);
+		return grove__fail(d, GROVE_EINVAL, NULL, "the query has more than %d words", TERMS_MAX);
 	if (grove__array_room(&q->terms, &q->cap, q->nr, sizeof(*q->terms)))
 		return grove__fail_nomem(d);
 	t = &q->terms[q->nr];
@@ -149,7 +149,7 @@ static int add_term(struct grove__search_query *q, struct grove_slice text, bool
 		free(t->tokens);
 		grove__buf_release(&t->folded);
 		return rc == GROVE_ENOMEM ? grove__fail_nomem(d)
-					  : grove__fail(d, GROVE_EINVAL, NULL, "a phrase of more than %d words",
+					  : grove__fail(d, GROVE_EINVAL, NULL, "a phrase has more than %d words",
 							WORDS_MAX);
 	}
 	t->prefix = prefix || (t->nr && is_single(&t->tokens[t->nr - 1]));
@@ -234,13 +234,13 @@ int grove__search_query_new(struct grove__search_query **out, const char *query,
 		return grove__fail_nomem(d);
 	q->how = how;
 	if (len > QUERY_MAX)
-		rc = grove__fail(d, GROVE_EINVAL, NULL, "a query of more than %d bytes", QUERY_MAX);
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "the query is longer than %d bytes", QUERY_MAX);
 	else if (grove__utf8_repair(&q->text, grove__slice(query, len)))
 		rc = grove__fail_nomem(d);
 	else if (strncmp(query, "re:", 3))
 		rc = split(q, d);
 	else if (how != SEARCH_PARTS)
-		rc = grove__fail(d, GROVE_EINVAL, NULL, "re: the index has no patterns (search with --live)");
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "re: the index does not support patterns (use --live)");
 	else
 		rc = grove__regex_new(&q->re, grove__slice(q->text.ptr + 3, q->text.len - 3), REGEX_LINES, d);
 	if (rc)

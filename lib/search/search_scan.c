@@ -245,7 +245,7 @@ static int read_one(struct reader *r, uint32_t nr)
 	r->log = NULL;
 	/* a pattern that takes too long is the caller's; a log that cannot be read is told about */
 	if (rc == GROVE_ETOOBIG && !r->why.code)
-		rc = grove__fail(&r->why, GROVE_EINVAL, NULL, "re: the pattern takes too long");
+		rc = grove__fail(&r->why, GROVE_EINVAL, NULL, "re: the pattern takes too long to match");
 	else if (rc && rc != GROVE_ENOMEM && r->why.code) {
 		grove__search_note(sh->s->g, &r->why);
 		rc = 0;

@@ -293,7 +293,7 @@ static int try_until_final(struct attempt *t, const struct grove_slice *json)
 		if (rc)
 			return rc;
 	}
-	return grove__fail(t->d, GROVE_ECONFLICT, s->at.path, "others append all the time");
+	return grove__fail(t->d, GROVE_ECONFLICT, s->at.path, "other writers keep appending (try again)");
 }
 
 int grove__append_all(struct grove_session *s, const struct grove_slice *json, size_t nr,

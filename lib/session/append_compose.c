@@ -265,7 +265,7 @@ static int check_retry(struct grove__batch *b, size_t i, const struct grove__inp
 		b->item[i].retry = row;
 	else if (!rc)
 		rc = grove__fail(b->d, GROVE_ECONFLICT, b->s->at.path,
-				 "there is another entry %.60s already", grove__spine_id(im->spine, row));
+				 "there is already another entry %.60s", grove__spine_id(im->spine, row));
 	grove__buf_release(&stored);
 	grove__buf_release(&mine);
 	grove__buf_release(&target);
@@ -350,7 +350,7 @@ static int input_parent(struct grove__batch *b, struct grove_slice raw, struct g
 		return 0;
 	}
 	if (grove__json_type_of(raw) != JSON_STRING)
-		return grove__fail(b->d, GROVE_EINVAL, NULL, "a parent is an entry's id or null");
+		return grove__fail(b->d, GROVE_EINVAL, NULL, "a parent must be the id of an entry, or null");
 	if (grove__json_text(store, raw))
 		return grove__fail_nomem(b->d);
 	id = grove__buf_slice(store);
@@ -367,7 +367,7 @@ static int input_id(struct grove__batch *b, size_t i, struct grove_slice raw)
 	int rc;
 
 	if (grove__json_type_of(raw) != JSON_STRING || raw.len <= 2 || raw.len > 1024)
-		return grove__fail(b->d, GROVE_EINVAL, NULL, "an id is a string of 1 to 1022 bytes");
+		return grove__fail(b->d, GROVE_EINVAL, NULL, "an id must be a string of 1 to 1022 bytes");
 	rc = grove__json_text(&text, raw) ? grove__fail_nomem(b->d)
 					  : keep_id(b, i, grove__buf_slice(&text));
 	grove__buf_release(&text);
@@ -385,7 +385,7 @@ static int input_time(struct grove__batch *b, struct grove_slice raw, struct gro
 	if (rc)
 		return grove__fail_nomem(b->d);
 	return at->time == GROVE_NO_TIME
-		       ? grove__fail(b->d, GROVE_EINVAL, NULL, "a timestamp is an ISO date in a string")
+		       ? grove__fail(b->d, GROVE_EINVAL, NULL, "a timestamp must be a string with an ISO 8601 date")
 		       : 0;
 }
 

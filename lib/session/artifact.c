@@ -16,7 +16,7 @@ struct artifacts {
 static int place(struct grove_session *s, struct artifacts *a, struct grove_detail *d)
 {
 	if (!s->at.dialect || !s->at.dialect->paths.artifacts)
-		return grove__fail(d, GROVE_ENOTSUP, NULL, "this agent keeps no artifacts");
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "this agent does not use artifacts");
 	if (s->held)
 		*a = (struct artifacts){ s->held, { "", GROVE__HELD, "" } };
 	else

@@ -21,12 +21,12 @@ enum why { WHY_SENT, WHY_SILENT, WHY_COMPACTED, WHY_SUMMARY, WHY_EDITED, WHY_DRO
 
 static const char *const reasons[] = {
 	[WHY_SENT] = "sent as it is",
-	[WHY_SILENT] = "says nothing to the model",
-	[WHY_COMPACTED] = "before the last compaction and not kept by it",
-	[WHY_SUMMARY] = "stands for what it compacted",
+	[WHY_SILENT] = "not sent to the model",
+	[WHY_COMPACTED] = "before the last compaction, which did not keep it",
+	[WHY_SUMMARY] = "sent in place of what it compacted",
 	[WHY_EDITED] = "sent with the content of a context edit",
 	[WHY_DROPPED] = "dropped by a context edit",
-	[WHY_RESET] = "before the context began anew",
+	[WHY_RESET] = "before the context was restarted",
 };
 
 /* What is to be written, and for whom. */

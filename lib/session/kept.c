@@ -101,7 +101,7 @@ int grove__kept_put_leaf(struct grove_session *s, uint32_t row, struct grove_det
 			rc = grove__session_row(s, id.ptr, &row, d);
 	}
 	if (!rc && again)
-		rc = grove__fail(d, GROVE_ECONFLICT, s->at.path, "others append all the time");
+		rc = grove__fail(d, GROVE_ECONFLICT, s->at.path, "other writers keep appending (try again)");
 	if (!rc) {
 		s->kept = s->moved = true;
 		s->leaf = row;

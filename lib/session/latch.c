@@ -36,7 +36,7 @@ int grove__session_latch(struct grove_session *s, int rc, struct grove_detail *d
 int grove__session_writable(struct grove_session *s, struct grove_detail *d)
 {
 	if (!(s->flags & GROVE_WRITE))
-		return grove__fail(d, GROVE_EACCESS, s->at.path, "opened for reading only");
+		return grove__fail(d, GROVE_EACCESS, s->at.path, "opened read-only");
 	if (s->latch) {
 		if (d)
 			*d = *s->latch;
@@ -44,7 +44,7 @@ int grove__session_writable(struct grove_session *s, struct grove_detail *d)
 	}
 	if (s->broken)
 		return grove__fail(d, GROVE_EIO, s->at.path,
-				   "an earlier write failed, the tail is unknown (open the session again)");
+				   "an earlier write failed and may or may not be stored (open the session again)");
 	return 0;
 }
 
@@ -60,5 +60,5 @@ int grove__session_lost_sight(struct grove_session *s, struct grove_detail *d)
 		snprintf(why, sizeof(why), "%.199s", d->message);
 	s->broken = true;
 	return grove__fail(d, GROVE_EIO, s->at.path,
-			   "stored, but the session could not be read again: %s", why);
+			   "stored, but reading the session again failed: %s", why);
 }

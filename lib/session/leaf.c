@@ -166,7 +166,7 @@ int grove__session_continue(struct grove_session *s, const char *id, unsigned fl
 	if (rc)
 		return rc;
 	if (row == GROVE_NONE)
-		return grove__fail(d, GROVE_ENOTFOUND, s->at.path, "no entry %s to continue from", id);
+		return grove__fail(d, GROVE_ENOTFOUND, s->at.path, "no such entry to continue from: %s", id);
 	sp = s->image->spine;
 	kind = grove__spine_kind(sp, row);
 	at_leaf = grove__session_leaf_row(s) == grove__tree_leaf(sp, row);

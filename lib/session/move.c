@@ -170,7 +170,7 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 	if (s->held)
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "a session without a file cannot be moved");
 	if (s->at.sub)
-		return grove__fail(d, GROVE_ENOTSUP, NULL, "a sub-agent's log moves with its session");
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "the transcript of a sub-agent moves with its session");
 	grove__session_close_old(s);
 	/* others may have appended since we looked, and have gone */
 	rc = grove__session_refresh(s, d);
@@ -194,7 +194,7 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 	elsewhere = strcmp(to.project, s->at.project) != 0;
 	if (elsewhere && !grove__log_open(&log, to.store, &key, GROVE_LOG_READ, NULL)) {
 		grove__log_close(log);
-		rc = grove__fail(d, GROVE_EEXIST, to.path, "there is a session of that name already");
+		rc = grove__fail(d, GROVE_EEXIST, to.path, "there is already a session of that name");
 	}
 	if (!rc)
 		rc = change_cwd(s, &full, d);
@@ -260,7 +260,7 @@ static int is_session(struct grove *g, struct grove__where *at, struct grove_log
 	grove__arena_release(&keep);
 	if (rc || ok)
 		return rc;
-	return grove__fail(d, GROVE_EDAMAGED, at->path, "not a session, and not removed");
+	return grove__fail(d, GROVE_EDAMAGED, at->path, "not a session, so not removed");
 }
 
 int grove__session_remove(struct grove *g, struct grove__where *at, unsigned flags,

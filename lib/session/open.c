@@ -55,7 +55,7 @@ int grove__session_enter(struct grove_session *s, struct grove_detail *d)
 {
 	if (grove__session_inside(s))
 		return grove__fail(d, GROVE_EINVAL, s->at.path,
-				   "a callback cannot call the session that calls it");
+				   "a callback must not use the session that called it");
 	grove__session_lock(s);
 	if (s->log && s->at.dialect)
 		return 0;
@@ -472,7 +472,7 @@ int grove__session_place(struct grove *g, const struct grove__dialect *dialect, 
 		if (!rc)
 			rc = grove__locate_path(g, path.ptr, out, d);
 	} else if (!root) {
-		rc = grove__fail(d, GROVE_EINVAL, NULL, "no store to keep the session in");
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "no store for the session");
 	} else if (!rc) {
 		/* a store that was named by the user is laid out like the agent's own */
 		if (!root->flat)
@@ -516,7 +516,7 @@ int grove__session_clean_name(const struct grove__dialect *dialect, const char *
 	if (out->len)
 		return 0;
 	grove__buf_release(out);
-	return grove__fail(d, GROVE_EINVAL, NULL, "a name with nothing in it");
+	return grove__fail(d, GROVE_EINVAL, NULL, "the name is empty");
 }
 
 /* May others have begun it already? Only what begins after us is the same session. */
@@ -556,7 +556,8 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 	if (!opt->dialect && !dialect)
 		dialect = grove__dialect_defaults.session;
 	if (!dialect)
-		return grove__fail(d, GROVE_EINVAL, NULL, "no dialect named %.100s in this grove", opt->dialect);
+		return grove__fail(d, GROVE_EINVAL, NULL, "this build of grove has no dialect named %.100s",
+				   opt->dialect);
 	if (opt->id && !dialect->names.session_id_ok(grove__slice_str(opt->id)))
 		return grove__fail(d, GROVE_EINVAL, NULL, "%s", dialect->names.session_id_rule);
 	if (opt->name) {

@@ -80,7 +80,7 @@ static int filter(void *payload, struct grove_slice json, struct grove_buf *out)
 		return GROVE_ENOMEM;
 	if (!out->len || grove__json_scan(&want, out->ptr, out->len, true, &l) != JSON_VALUE ||
 	    l.type != JSON_OBJECT || l.len != out->len)
-		return grove__fail(f->d, GROVE_EJSON, NULL, "what the filter left is no message");
+		return grove__fail(f->d, GROVE_EJSON, NULL, "the filter did not return a message");
 	return 0;
 }
 
@@ -94,7 +94,7 @@ static int check_message(struct grove_session *s, struct grove_slice json, size_
 						   : grove__image_input(s->image, &copy, &in, d);
 
 	if (!rc && (!copy.len || copy.ptr[0] != '{'))
-		rc = grove__fail(d, GROVE_EJSON, NULL, "message %zu of the list is no object", i + 1);
+		rc = grove__fail(d, GROVE_EJSON, NULL, "message %zu of the list is not an object", i + 1);
 	grove__buf_release(&copy);
 	return rc;
 }
@@ -137,7 +137,7 @@ int grove__session_record(struct grove_session *s, const struct grove_slice *mes
 	if (!rc)
 		rc = grove__session_load(s, d);
 	if (!rc && !s->at.dialect->write.plan)
-		rc = grove__fail(d, GROVE_ENOTSUP, NULL, "this agent hands over no lists of messages");
+		rc = grove__fail(d, GROVE_ENOTSUP, NULL, "this agent does not pass on lists of messages");
 	if (rc)
 		return rc;
 	if (opt->parent) {

@@ -45,7 +45,7 @@ static int stored_line(struct pass *p, struct grove_slice *line)
 
 	if (rc == GROVE_ETOOBIG)
 		grove__fail_at(p->d, rc, p->s->at.path, p->lines.lines + 1, p->lines.runs.pos,
-			       "a line of more than 1 GiB cannot be rewritten");
+			       "cannot rewrite a line longer than 1 GiB");
 	return rc;
 }
 
@@ -122,7 +122,7 @@ static int edit(struct pass *p, const struct item *it, size_t off, size_t *done)
 		return grove__fail_nomem(p->d);
 	if (grove__crc32c(0, p->group.ptr + off, (size_t)it->at.len) != it->at.crc)
 		return grove__fail_at(p->d, GROVE_ESTALE, p->s->at.path, it->at.line + 1, it->at.pos,
-				      "the line is not what it was: the session was changed");
+				      "the line has changed: another program changed the session");
 	/* what stands around the value (a mark, a CR) stays */
 	stored = value = grove__line_trim(grove__slice(p->group.ptr + off, (size_t)it->at.len));
 	if (memchr(value.ptr, '\n', value.len)) {

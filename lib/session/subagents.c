@@ -25,7 +25,7 @@ static int place_of(struct grove_session *s, struct place *p, struct grove_detai
 {
 	p->rules = s->at.dialect ? s->at.dialect->agents : NULL;
 	if (!p->rules)
-		return grove__fail(d, GROVE_ENOTSUP, NULL, "this agent keeps nothing about sub-agents");
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "this agent does not store sub-agents");
 	if (s->held) {
 		p->store = s->held;
 		p->key = (struct grove_key){ "", GROVE__HELD, "" };
@@ -290,7 +290,7 @@ int grove__subagents_set_group(struct grove_session *s, const char *id, const ch
 	char *copy;
 
 	if (!s->at.dialect || !s->at.dialect->agents)
-		return grove__fail(d, GROVE_ENOTSUP, NULL, "this agent keeps nothing about sub-agents");
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "this agent does not store sub-agents");
 	if (!id_ok(id) || (*group && !grove__store_name_ok(group)))
 		return grove__fail(d, GROVE_EINVAL, NULL, "not an agent's id and group: %.100s, %.100s", id,
 				   group);
@@ -396,7 +396,7 @@ int grove__subagents_get(struct grove_session *s, const char *id, bool remote, s
 	if (!rc)
 		rc = read_object(&p, name.ptr, &json, d);
 	if (rc == 1)
-		rc = grove__fail(d, GROVE_EDAMAGED, NULL, "%.200s is no JSON object", name.ptr);
+		rc = grove__fail(d, GROVE_EDAMAGED, NULL, "%.200s is not a JSON object", name.ptr);
 	if (!rc && grove__buf_add_slice(out, grove__buf_slice(&json)))
 		rc = grove__fail_nomem(d);
 	grove__buf_release(&name);

@@ -74,7 +74,7 @@ static void tell_malformed(struct grove_session *s, const struct grove__image *i
 		return;
 	grove__fail_clear(&why);
 	grove__fail(&why, GROVE_EDAMAGED, s->at.path,
-		    "%llu malformed line%s skipped behind the last compaction (run 'grove check')",
+		    "skipped %llu malformed line%s after the last compaction (run 'grove check')",
 		    (unsigned long long)im->malformed + im->torn, im->malformed + im->torn == 1 ? "" : "s");
 	s->g->warn(s->g->warn_payload, 0, &why);
 }

@@ -53,7 +53,7 @@ static int same_entry(struct grove_session *s, uint32_t row, struct grove_buf *l
 	if (failed)
 		return grove__fail_nomem(d);
 	return same ? 0 : grove__fail(d, GROVE_EINVAL, s->at.path,
-				      "an entry keeps its type, its id and its parent (%.60s)",
+				      "the type, id and parent of an entry cannot be changed (%.60s)",
 				      id ? id : "without an id");
 }
 
@@ -171,7 +171,7 @@ static int same_time(struct grove_session *s, int64_t time, struct grove_buf *li
 	grove__arena_release(&tmp);
 	if (failed)
 		return grove__fail_nomem(d);
-	return same ? 0 : grove__fail(d, GROVE_EINVAL, s->at.path, "an entry keeps its time");
+	return same ? 0 : grove__fail(d, GROVE_EINVAL, s->at.path, "the time of an entry cannot be changed");
 }
 
 static int replace_value(void *payload, const struct grove_entry *e, struct grove_slice json,

@@ -163,7 +163,7 @@ int grove_storage_submit(struct grove_storage *st, const struct grove_storage_ca
 	if (!rc)
 		rc = grove__storage_check(st, &c, &d);
 	if (!rc && c.op == GROVE_STORAGE_OPEN_WRITER && !done)
-		rc = grove__fail(&d, GROVE_EINVAL, c.path, "nobody to give the writer to");
+		rc = grove__fail(&d, GROVE_EINVAL, c.path, "no writer to return");
 	if (!rc && !(j = make_job(&c)))
 		rc = grove__fail_nomem(&d);
 	if (rc)
@@ -206,7 +206,7 @@ int grove_storage_drain(struct grove_storage *st)
 	if (!inside)
 		return 0;
 	return grove__storage_told(st, grove__fail(&d, GROVE_EINVAL, NULL,
-						   "a completion cannot wait for itself"), &d);
+						   "a completion callback must not wait for the queue"), &d);
 }
 
 void grove__storage_stop(struct grove_storage *st)

@@ -139,7 +139,7 @@ static int list_files(struct grove_storage *st, struct grove_storage_call *c, st
 	c->paths = NULL;
 	c->nr_paths = 0;
 	if (!known_pattern(c->path2))
-		return grove__fail(d, GROVE_ENOTSUP, c->path, "a pattern of another form: %.200s",
+		return grove__fail(d, GROVE_ENOTSUP, c->path, "unsupported pattern: %.200s",
 				   c->path2);
 	err = st->ops->list(st, c->path, c->path2, &names);
 	if (!err)
@@ -174,7 +174,7 @@ static int read_text(struct grove_storage *st, struct grove_storage_call *c, str
 	if (whole)
 		err = st->ops->stat(st, c->path, &s);
 	if (!err && whole && s.bytes > TEXT_MAX && !s.is_dir)
-		return grove__fail(d, GROVE_ETOOBIG, c->path, "a file of more than 1 GiB");
+		return grove__fail(d, GROVE_ETOOBIG, c->path, "the file is larger than 1 GiB");
 	if (!err)
 		err = st->ops->read(st, c->path, max, &c->text, &more);
 	if (err)
@@ -192,7 +192,7 @@ static int exists(struct grove_storage *st, const char *path, struct grove_detai
 
 	if (err == -ENOENT || err == -ENOTDIR)
 		return 0;
-	return err ? grove__fail_sys(d, err, path, "cannot look") : 1;
+	return err ? grove__fail_sys(d, err, path, "cannot examine") : 1;
 }
 
 static int stat_file(struct grove_storage *st, struct grove_storage_call *c, struct grove_detail *d)
@@ -201,7 +201,7 @@ static int stat_file(struct grove_storage *st, struct grove_storage_call *c, str
 	int err = st->ops->stat(st, c->path, &s);
 
 	if (err)
-		return grove__fail_sys(d, err, c->path, "cannot look");
+		return grove__fail_sys(d, err, c->path, "cannot examine");
 	c->file_bytes = s.bytes;
 	c->mtime_ns = s.mtime_ns;
 	/* towards the past, before 1970 too */
@@ -283,7 +283,7 @@ int grove__storage_perform(struct grove_storage *st, struct grove_storage_call *
 	switch (c->op) {
 	case GROVE_STORAGE_ENSURE_DIR:
 		err = ops->mkdirs(st, c->path);
-		return err ? grove__fail_sys(d, err, c->path, "cannot make the directory") : 0;
+		return err ? grove__fail_sys(d, err, c->path, "cannot create the directory") : 0;
 	case GROVE_STORAGE_EXISTS:
 		return exists(st, c->path, d);
 	case GROVE_STORAGE_WRITE_TEXT:

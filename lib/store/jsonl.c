@@ -118,12 +118,12 @@ static int create(struct jsonl_log *log, struct grove_detail *d)
 		*slash = '\0';
 		rc = grove__sys_mkdirs(log->path, 0700);
 		if (rc)
-			return grove__fail_sys(d, rc, log->path, "cannot make the directory");
+			return grove__fail_sys(d, rc, log->path, "cannot create the directory");
 		*slash = '/';
 		rc = grove__sys_open(log->path, flags, 0600, &log->fd);
 	}
 	if (rc == -EEXIST)
-		return grove__fail(d, GROVE_EEXIST, log->path, "the file exists already");
+		return grove__fail(d, GROVE_EEXIST, log->path, "the file already exists");
 	if (rc)
 		return grove__fail_sys(d, rc, log->path, "cannot create");
 	log->created = log->unnamed = true;
@@ -159,7 +159,7 @@ static int open_file(struct jsonl_log *log, unsigned flags, struct grove_detail 
 	}
 	rc = grove__sys_fstat(log->fd, &st);
 	if (rc)
-		return grove__fail_sys(d, rc, log->path, "cannot look at");
+		return grove__fail_sys(d, rc, log->path, "cannot examine");
 	rc = check_type(log, &st, d);
 	if (rc)
 		return rc;
@@ -203,7 +203,7 @@ int grove__jsonl_look(struct jsonl_log *log, struct grove__sys_stat *st, struct 
 	if (err == -ENOENT || (!err && (st->ino != log->ino || st->dev != log->dev)))
 		return grove__fail(d, GROVE_ESTALE, log->path, "was replaced or removed");
 	if (err)
-		return grove__fail_sys(d, err, log->path, "cannot look at");
+		return grove__fail_sys(d, err, log->path, "cannot examine");
 	log->nlink = st->nlink;
 	log->looked_ns = grove__sys_ticks_coarse_ns();
 	return 0;
@@ -218,7 +218,7 @@ int grove__jsonl_glance(struct jsonl_log *log, struct grove__sys_stat *st, struc
 		return grove__jsonl_look(log, st, d);
 	err = grove__sys_size(log->fd, &st->size, &nlink);
 	if (err)
-		return grove__fail_sys(d, err, log->path, "cannot look at");
+		return grove__fail_sys(d, err, log->path, "cannot examine");
 	/* a name more or less: somebody put another file in our place, perhaps */
 	if (nlink != log->nlink)
 		return grove__jsonl_look(log, st, d);
@@ -247,7 +247,7 @@ int grove__jsonl_base(struct jsonl_log *log, uint64_t *base, struct grove_detail
 	int err = log->born_known ? 0 : grove__jsonl_base_of(log->fd, &st, &log->born, &timed);
 
 	if (err)
-		return grove__fail_sys(d, err, log->path, "cannot look at");
+		return grove__fail_sys(d, err, log->path, "cannot examine");
 	log->born_known = true;
 	*base = log->born;
 	return 0;
@@ -342,7 +342,7 @@ static int follow(struct jsonl_log *log, struct grove__sys_stat *st, struct grov
 	if (rc == -ENOENT)
 		return grove__fail(d, GROVE_ENOTFOUND, log->path, "the file was removed");
 	if (rc)
-		return grove__fail_sys(d, rc, log->path, "cannot look at");
+		return grove__fail_sys(d, rc, log->path, "cannot examine");
 	if (now.ino == st->ino && now.dev == st->dev)
 		return 0;
 	rc = check_type(log, &now, d);
@@ -353,7 +353,7 @@ static int follow(struct jsonl_log *log, struct grove__sys_stat *st, struct grov
 		return grove__fail_sys(d, rc, log->path, "cannot open again");
 	rc = grove__sys_fstat(fd, &now);
 	if (rc)
-		rc = grove__fail_sys(d, rc, log->path, "cannot look at");
+		rc = grove__fail_sys(d, rc, log->path, "cannot examine");
 	else
 		rc = check_type(log, &now, d);
 	if (rc) {
@@ -379,7 +379,7 @@ static int jsonl_stat(struct grove_log *l, struct grove_log_stat *out, struct gr
 			     : grove__jsonl_base_of(log->fd, &st, &log->born, &timed);
 	log->born_known |= !rc;
 	if (rc)
-		rc = grove__fail_sys(d, rc, log->path, "cannot look at");
+		rc = grove__fail_sys(d, rc, log->path, "cannot examine");
 	else
 		rc = follow(log, &st, d);
 	if (!rc) {
@@ -412,7 +412,7 @@ static int jsonl_read(struct grove_log *l, uint64_t pos, uint64_t until, char *b
 		return grove__fail_sys(d, rc, log->path, "cannot read");
 	if (got < want)
 		return grove__fail_at(d, GROVE_ESTALE, log->path, 0, pos + got,
-				      "became shorter while it was read");
+				      "became shorter while it was being read");
 	run->end = pos + got == until;
 	lf = got ? memrchr(buf, '\n', got) : NULL;
 	if (run->end)
@@ -436,7 +436,7 @@ static int jsonl_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *bu
 		return grove__fail_sys(d, rc, log->path, "cannot read");
 	if (got < len)
 		return grove__fail_at(d, GROVE_ESTALE, log->path, 0, pos + off + got,
-				      "became shorter while it was read");
+				      "became shorter while it was being read");
 	return 0;
 }
 
@@ -480,11 +480,11 @@ int grove__jsonl_inside(const struct jsonl_store *st, const char *path, struct g
 	if (!err)
 		err = grove__sys_realpath(st->root, &root);
 	if (err < 0)
-		rc = grove__fail_sys(d, err, dir.ptr, "cannot see where it leads");
+		rc = grove__fail_sys(d, err, dir.ptr, "cannot resolve the link");
 	else if (!err && strcmp(root.ptr, "/") &&
 		 (strncmp(real.ptr, root.ptr, root.len) ||
 		  (real.ptr[root.len] && real.ptr[root.len] != '/')))
-		rc = grove__fail(d, GROVE_EACCESS, dir.ptr, "a link leads out of %.200s", st->root);
+		rc = grove__fail(d, GROVE_EACCESS, dir.ptr, "a link points outside %.200s", st->root);
 	grove__buf_release(&dir);
 	grove__buf_release(&real);
 	grove__buf_release(&root);
@@ -511,7 +511,7 @@ static bool pass_over(struct listing *li, const char *path, int err, bool top)
 	if (!st->hidden)
 		return !top;
 	grove__fail_sys(&why, err, path, top ? "cannot look for sessions there"
-					     : "passed over, sessions there are not seen");
+					     : "skipped, so sessions there are not found");
 	return st->hidden(st->hidden_payload, top, &why);
 }
 
@@ -860,7 +860,7 @@ int grove__store_jsonl_open(struct grove_store **out, const char *dir, struct gr
 		free(st->root);
 		free(st);
 		grove__buf_release(&url);
-		return grove__fail(d, GROVE_EINVAL, NULL, "file: needs a directory");
+		return grove__fail(d, GROVE_EINVAL, NULL, "file: must be followed by a directory");
 	}
 	st->base.ops = &jsonl_ops;
 	st->url = url.ptr;

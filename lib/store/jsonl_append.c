@@ -65,9 +65,9 @@ static int roll_back(struct jsonl_log *log, uint64_t start, uint64_t written, in
 
 	if (!written || (!grove__sys_fstat(log->fd, &st) && st.size == start + written &&
 			 !grove__sys_truncate(log->fd, start)))
-		return grove__fail_sys(d, err, log->path, "cannot append, nothing was stored");
+		return grove__fail_sys(d, err, log->path, "cannot append; nothing was stored");
 	return grove__fail(d, GROVE_EIO, log->path,
-			   "an append was cut short and could not be taken back");
+			   "an append was cut short and could not be undone");
 }
 
 /*
@@ -91,12 +91,12 @@ static int put(struct jsonl_log *log, const char *ptr, size_t len, uint64_t size
 		err = grove__sys_seek_cur(log->fd, &end);
 		if (err)
 			return grove__fail(d, GROVE_EIO, log->path,
-					   "cannot tell where an append ended up");
+					   "cannot tell where an append was written");
 		if (!done)
 			*start = end - (uint64_t)n;
 		else if (end != *start + done + (uint64_t)n)
 			return grove__fail(d, GROVE_EIO, log->path,
-					   "another writer came into the middle of an append");
+					   "another writer interrupted an append");
 		done += (size_t)n;
 	}
 	return 0;
@@ -116,7 +116,7 @@ static int append_locked(struct jsonl_log *log, uint64_t expect, struct grove_ap
 		return rc;
 	grove__jsonl_seen(log, &st);
 	if (expect != GROVE_ANY_POS && expect != st.size)
-		return grove__fail(d, GROVE_ECONFLICT, log->path, "another writer has appended");
+		return grove__fail(d, GROVE_ECONFLICT, log->path, "another writer appended first");
 	out->pos = out->tail = st.size;
 	if (log->out.len == 1)
 		return 0; /* nothing to append: not even the LF */
@@ -156,7 +156,7 @@ int grove__jsonl_sync(struct grove_log *l, struct grove_detail *d)
 	while (!rc && log->synced < ticket) {
 		if (log->sync_failed) {
 			rc = grove__fail(d, GROVE_EIO, log->path,
-					 "an earlier sync failed: the tail is unknown");
+					 "an earlier sync failed, so it is unknown what is on disk");
 		} else if (log->syncing) {
 			pthread_cond_wait(&log->synced_cond, &log->sync_lock);
 		} else {
@@ -199,7 +199,7 @@ int grove__jsonl_append(struct grove_log *l, const struct grove_record *rec, siz
 	int rc;
 
 	if (!log->writable)
-		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
+		return grove__fail(d, GROVE_EACCESS, log->path, "opened read-only");
 	pthread_mutex_lock(&log->lock);
 	if (compose(log, rec, nr)) {
 		pthread_mutex_unlock(&log->lock);
@@ -236,7 +236,7 @@ static int put_piece(struct jsonl_log *log, const char *ptr, size_t len, uint64_
 	if (rc)
 		return rc;
 	if (at != *end)
-		return grove__fail(d, GROVE_EIO, log->path, "another writer came into the middle of an append");
+		return grove__fail(d, GROVE_EIO, log->path, "another writer interrupted an append");
 	*end += len;
 	return 0;
 }
@@ -251,7 +251,7 @@ static int take_back(struct jsonl_log *log, uint64_t start, uint64_t end, int rc
 	if (end == start || rc == GROVE_EIO ||
 	    (!grove__sys_fstat(log->fd, &st) && st.size == end && !grove__sys_truncate(log->fd, start)))
 		return rc;
-	return grove__fail(d, GROVE_EIO, log->path, "an append was cut short and could not be taken back");
+	return grove__fail(d, GROVE_EIO, log->path, "an append was cut short and could not be undone");
 }
 
 static int append_long_locked(struct jsonl_log *log, struct grove_log *from, uint64_t pos, uint64_t len,
@@ -267,7 +267,7 @@ static int append_long_locked(struct jsonl_log *log, struct grove_log *from, uin
 		return rc;
 	grove__jsonl_seen(log, &st);
 	if (expect != GROVE_ANY_POS && expect != st.size)
-		return grove__fail(d, GROVE_ECONFLICT, log->path, "another writer has appended");
+		return grove__fail(d, GROVE_ECONFLICT, log->path, "another writer appended first");
 	lf = ends_in_lf(log, st.size);
 	if (lf < 0)
 		return grove__fail_sys(d, lf, log->path, "cannot read");
@@ -301,7 +301,7 @@ int grove__store_jsonl_append_long(struct grove_log *log, struct grove_log *from
 	int rc;
 
 	if (!l->writable)
-		return grove__fail(d, GROVE_EACCESS, l->path, "opened for reading only");
+		return grove__fail(d, GROVE_EACCESS, l->path, "opened read-only");
 	pthread_mutex_lock(&l->lock);
 	rc = grove__jsonl_lock(l, &locked, d);
 	if (!rc && grove__buf_reserve(&l->out, KEEP_BUFFER))
@@ -329,7 +329,7 @@ int grove__jsonl_replace(struct grove_log *l, uint64_t pos, struct grove_slice l
 	bool locked;
 
 	if (!log->writable)
-		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
+		return grove__fail(d, GROVE_EACCESS, log->path, "opened read-only");
 	if (grove__buf_reserve(&old, line.len + 2))
 		return grove__fail_nomem(d);
 	pthread_mutex_lock(&log->lock);
@@ -356,7 +356,7 @@ int grove__jsonl_replace(struct grove_log *l, uint64_t pos, struct grove_slice l
 	    ((before && old.ptr[0] != '\n') || got < before + line.len ||
 	     memchr(old.ptr + before, '\n', line.len) ||
 	     (got > before + line.len && old.ptr[before + line.len] != '\n')))
-		rc = grove__fail(d, GROVE_EINVAL, log->path, "a line of another length");
+		rc = grove__fail(d, GROVE_EINVAL, log->path, "the new line must have the length of the old one");
 	if (!err && !rc && line.len)
 		err = grove__sys_pwrite_all(fd, line.ptr, line.len, pos);
 	if (!err && !rc && sync == GROVE_SYNC_ALWAYS)
@@ -386,7 +386,7 @@ static int cut_locked(struct jsonl_log *log, uint64_t pos, uint64_t expect, enum
 	if (rc)
 		return rc;
 	if (expect != st.size)
-		return grove__fail(d, GROVE_ECONFLICT, log->path, "another writer has appended");
+		return grove__fail(d, GROVE_ECONFLICT, log->path, "another writer appended first");
 	err = pos ? grove__sys_pread(log->fd, &before, 1, pos - 1, &got) : 0;
 	if (err)
 		return grove__fail_sys(d, err, log->path, "cannot read");
@@ -396,7 +396,7 @@ static int cut_locked(struct jsonl_log *log, uint64_t pos, uint64_t expect, enum
 	if (!err && sync == GROVE_SYNC_ALWAYS)
 		err = grove__sys_datasync(log->fd);
 	if (err)
-		return grove__fail_sys(d, err, log->path, "cannot cut off the end");
+		return grove__fail_sys(d, err, log->path, "cannot truncate the file");
 	log->size = pos;
 	log->lf_at = UINT64_MAX;
 	return 0;
@@ -410,7 +410,7 @@ int grove__jsonl_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum gr
 	int rc;
 
 	if (!log->writable)
-		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
+		return grove__fail(d, GROVE_EACCESS, log->path, "opened read-only");
 	pthread_mutex_lock(&log->lock);
 	rc = grove__jsonl_lock(log, &locked, d);
 	if (!rc)

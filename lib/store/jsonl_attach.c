@@ -20,7 +20,7 @@ static int place(struct jsonl_store *st, const struct grove_key *key, const char
 
 	if (!grove__jsonl_has_suffix(key->session))
 		return grove__fail(d, GROVE_ENOTSUP, NULL,
-				   "a file without .jsonl has no place for attachments: %.200s",
+				   "a file not named *.jsonl cannot have attachments: %.200s",
 				   key->session);
 	rc = grove__jsonl_path(st, &sub, out, d);
 	if (!rc && !name)
@@ -100,7 +100,7 @@ int grove__jsonl_get_small(const char *path, struct grove_buf *out, struct grove
 		err = -EISDIR;
 	if (!err && s.size > ATTACH_MAX) {
 		grove__sys_close(fd);
-		return grove__fail(d, GROVE_ETOOBIG, path, "it is too large to be read");
+		return grove__fail(d, GROVE_ETOOBIG, path, "it is too large to read");
 	}
 	if (!err && grove__buf_reserve(out, (size_t)s.size))
 		err = -ENOMEM;
@@ -224,7 +224,7 @@ static int walk(struct jsonl_store *st, const struct grove_key *key, struct walk
 			err = grove__sys_rmdir(w->path.ptr);
 		if (w->err)
 			err = w->err;
-		rc = err ? grove__fail_sys(d, err, w->path.ptr, "cannot go through the attachments")
+		rc = err ? grove__fail_sys(d, err, w->path.ptr, "cannot list the attachments")
 			 : ended;
 	}
 	grove__buf_release(&w->path);
@@ -266,11 +266,11 @@ int grove__jsonl_attach_may_rename(struct jsonl_store *st, const struct grove_ke
 	int rc = has_dir(from) ? place(st, from, NULL, &a, d) : 0;
 
 	if (!rc && a.len && !grove__sys_lstat(a.ptr, &s)) {
-		rc = *to->subpath ? grove__fail(d, GROVE_EINVAL, a.ptr, "has attachments of its own")
+		rc = *to->subpath ? grove__fail(d, GROVE_EINVAL, a.ptr, "already has attachments")
 				  : place(st, to, NULL, &b, d);
 		if (!rc && !grove__sys_lstat(b.ptr, &s))
 			rc = grove__fail(d, GROVE_EEXIST, b.ptr,
-					 "something lies where the attachments belong");
+					 "another file is where the attachments belong");
 	}
 	grove__buf_release(&a);
 	grove__buf_release(&b);

@@ -340,7 +340,7 @@ static int move_lease(struct grove_log *l, const char *owner, int64_t ms, struct
 	int fd = -1, err, rc;
 
 	if (!log->writable)
-		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
+		return grove__fail(d, GROVE_EACCESS, log->path, "opened read-only");
 	rc = grove__jsonl_inside(grove__jsonl_store(l->store), log->path, d);
 	if (rc)
 		return rc;

@@ -32,7 +32,7 @@ static int value_path(struct jsonl_log *log, const char *name, struct grove_buf 
 
 	if (strncmp(name, GROVE__META_HOST, sizeof(GROVE__META_HOST) - 1) || strchr(name, '/') ||
 	    !log->has_dir)
-		return grove__fail(d, GROVE_ENOTSUP, log->path, "a file has no place for a value");
+		return grove__fail(d, GROVE_ENOTSUP, log->path, "a file cannot store a value");
 	if (grove__buf_addf(out, "%.*s/" GROVE__JSONL_VALUES "/%s", (int)(len - sizeof(".jsonl") + 1),
 			    log->path, name))
 		return grove__fail_nomem(d);
@@ -126,7 +126,7 @@ int grove__jsonl_meta_put(struct grove_log *l, const char *name, struct grove_sl
 	int rc;
 
 	if (!log->writable)
-		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
+		return grove__fail(d, GROVE_EACCESS, log->path, "opened read-only");
 	pthread_mutex_lock(&log->lock);
 	rc = grove__jsonl_lock(log, &locked, d);
 	if (!rc)

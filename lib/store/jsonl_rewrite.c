@@ -62,7 +62,7 @@ static int fill(int fd, grove_line_fn *next, void *payload, const char *path, st
 
 static int changed(struct jsonl_log *log, struct grove_detail *d)
 {
-	return grove__fail(d, GROVE_ECONFLICT, log->path, "changed while it was rewritten");
+	return grove__fail(d, GROVE_ECONFLICT, log->path, "changed while it was being rewritten (try again)");
 }
 
 /* Is the old file still what the caller read, and ours alone? */
@@ -83,7 +83,7 @@ static int may_replace(struct jsonl_log *log, uint64_t expect, unsigned flags,
 		return 0;
 	if (grove__sys_open_for_writing(log->path, log->writable ? log->fd : -1) == 1)
 		return grove__fail(d, GROVE_ECONFLICT, log->path,
-				   "somebody has the file open for writing");
+				   "another program has the file open for writing");
 	return 0;
 }
 
@@ -189,7 +189,7 @@ int grove__jsonl_rewrite(struct grove_log *l, grove_line_fn *next, void *payload
 	bool locked;
 
 	if (!log->writable)
-		return grove__fail(d, GROVE_EACCESS, log->path, "opened for reading only");
+		return grove__fail(d, GROVE_EACCESS, log->path, "opened read-only");
 	pthread_mutex_lock(&log->lock);
 	rc = grove__jsonl_lock(log, &locked, d);
 	if (!rc)
@@ -205,7 +205,7 @@ int grove__jsonl_rewrite(struct grove_log *l, grove_line_fn *next, void *payload
 	if (!err)
 		err = grove__sys_open(temp.ptr, O_RDWR | O_APPEND | O_CREAT | O_EXCL, 0600, &fd);
 	if (err) {
-		rc = grove__fail_sys(d, err, log->path, "cannot make a temporary file beside it");
+		rc = grove__fail_sys(d, err, log->path, "cannot create a temporary file next to it");
 		goto out;
 	}
 	rc = fill(fd, next, payload, temp.ptr, d);
@@ -237,7 +237,7 @@ out:
 	if (locked)
 		grove__sys_unlock(log->fd);
 	if (again >= 0 && grove__sys_replace_fd(log->fd, again) && !rc)
-		rc = grove__fail(d, GROVE_EIO, log->path, "cannot go over to the new file");
+		rc = grove__fail(d, GROVE_EIO, log->path, "cannot switch to the new file");
 	grove__sys_close(fd);
 	pthread_mutex_unlock(&log->lock);
 	grove__buf_release(&temp);

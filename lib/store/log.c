@@ -55,12 +55,12 @@ static bool has_lf(struct grove_slice line)
 
 static int two_lines(struct grove_detail *d)
 {
-	return grove__fail(d, GROVE_EINVAL, NULL, "a line with a line end in it");
+	return grove__fail(d, GROVE_EINVAL, NULL, "a line must not contain a line end");
 }
 
 int grove__log_base_moved(const char *path, struct grove_detail *d)
 {
-	return grove__fail(d, GROVE_ECONFLICT, path, "another writer has changed what is kept with it");
+	return grove__fail(d, GROVE_ECONFLICT, path, "another writer changed the stored value");
 }
 
 int grove__log_same_base(struct grove_log *log, uint64_t base, struct grove_detail *d)
@@ -200,7 +200,7 @@ int grove__log_lease_take(struct grove_log *log, const char *owner, int64_t ms,
 
 	memset(out, 0, sizeof(*out));
 	if (!n || n > GROVE_LEASE_OWNER_MAX)
-		return grove__fail(d, GROVE_EINVAL, NULL, "the owner of a lease has 1 to %d bytes",
+		return grove__fail(d, GROVE_EINVAL, NULL, "the owner of a lease must have 1 to %d bytes",
 				   GROVE_LEASE_OWNER_MAX);
 	return log->ops->lease_take ? log->ops->lease_take(log, owner, ms, out, d) : no_leases(log, d);
 }
@@ -236,7 +236,7 @@ int grove__log_lease_refused(const struct grove_lease *held, uint64_t mine, cons
 	if (mine)
 		return grove__fail(d, GROVE_ECONFLICT, path, "the lease was taken over by %.100s",
 				   *held->owner ? held->owner : "another writer");
-	return grove__fail(d, GROVE_ECONFLICT, path, "%.100s has a lease to write to it", held->owner);
+	return grove__fail(d, GROVE_ECONFLICT, path, "%.100s holds the lease on the session", held->owner);
 }
 
 /* Asking often at first and seldom later: who waits for a reply waits little, who idles costs little. */

@@ -136,7 +136,7 @@ static int create(struct memory_shelf **at, const struct grove_key *key)
 
 static int read_only(struct grove_detail *d)
 {
-	return grove__fail(d, GROVE_EACCESS, NULL, "opened for reading only");
+	return grove__fail(d, GROVE_EACCESS, NULL, "opened read-only");
 }
 
 static int memory_open(struct grove_store *st, const struct grove_key *key, unsigned flags,
@@ -152,7 +152,7 @@ static int memory_open(struct grove_store *st, const struct grove_key *key, unsi
 	grove__memory_lock(m);
 	at = place(m, key);
 	if (*at && flags & GROVE_LOG_CREATE)
-		rc = grove__fail(d, GROVE_EEXIST, NULL, "there is a session %.200s already",
+		rc = grove__fail(d, GROVE_EEXIST, NULL, "there is already a session %.200s",
 				 key->session);
 	else if (!*at && !(flags & GROVE_LOG_CREATE))
 		rc = no_log(d, key);
@@ -230,7 +230,7 @@ static int memory_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *b
 
 	grove__memory_lock(m);
 	if (pos >= s->nr || off > s->lines[pos].len || len > s->lines[pos].len - off)
-		rc = grove__fail(d, GROVE_ESTALE, NULL, "the line is not there any more");
+		rc = grove__fail(d, GROVE_ESTALE, NULL, "the line no longer exists");
 	else if (len)
 		memcpy(buf, s->lines[pos].ptr + off, len);
 	return grove__memory_unlock(m, rc);
@@ -300,7 +300,7 @@ static int memory_append_on(struct grove_log *l, const struct grove_record *rec,
 		return grove__memory_unlock(m, rc);
 	if (expect != GROVE_ANY_POS && expect != s->nr)
 		return grove__memory_unlock(m, grove__fail(d, GROVE_ECONFLICT, NULL,
-					     "another writer has appended"));
+					     "another writer appended first"));
 	if (base != GROVE_ANY_BASE && base != s->base)
 		return grove__memory_unlock(m, grove__log_base_moved(NULL, d));
 	before = s->nr;
@@ -341,9 +341,9 @@ static int memory_replace(struct grove_log *l, uint64_t pos, struct grove_slice 
 	grove__memory_lock(m);
 	rc = grove__memory_may_write(grove__memory_log(l), d);
 	if (!rc && pos >= s->nr)
-		rc = grove__fail(d, GROVE_ESTALE, NULL, "the line is not there any more");
+		rc = grove__fail(d, GROVE_ESTALE, NULL, "the line no longer exists");
 	else if (!rc && s->lines[pos].len != line.len)
-		rc = grove__fail(d, GROVE_EINVAL, NULL, "a line of another length");
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "the new line must have the length of the old one");
 	if (!rc)
 		rc = grove__memory_note_room(s, d);
 	if (rc)
@@ -369,7 +369,7 @@ static int memory_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum g
 	grove__memory_lock(m);
 	rc = grove__memory_may_write(grove__memory_log(l), d);
 	if (!rc && expect != s->nr)
-		rc = grove__fail(d, GROVE_ECONFLICT, NULL, "another writer has appended");
+		rc = grove__fail(d, GROVE_ECONFLICT, NULL, "another writer appended first");
 	else if (!rc && pos > s->nr)
 		rc = grove__fail(d, GROVE_EINVAL, NULL, "no line begins there");
 	if (!rc)
@@ -406,7 +406,7 @@ static int memory_rewrite(struct grove_log *l, grove_line_fn *next, void *payloa
 	if (rc)
 		return rc;
 	if (expect != GROVE_ANY_POS && expect != before)
-		return grove__fail(d, GROVE_ECONFLICT, NULL, "another writer has appended");
+		return grove__fail(d, GROVE_ECONFLICT, NULL, "another writer appended first");
 	/* `next` may read this very log: no lock while it runs */
 	while (!(rc = next(payload, &rec))) {
 		if (push(&lines, &nr, &cap, &rec)) {
@@ -418,7 +418,7 @@ static int memory_rewrite(struct grove_log *l, grove_line_fn *next, void *payloa
 	rc = rc == 1 ? 0 : rc;
 	grove__memory_lock(m);
 	if (!rc && before != s->nr)
-		rc = grove__fail(d, GROVE_ECONFLICT, NULL, "another writer has appended");
+		rc = grove__fail(d, GROVE_ECONFLICT, NULL, "another writer appended first");
 	if (!rc)
 		rc = grove__memory_may_write(grove__memory_log(l), d);
 	if (!rc)
@@ -547,10 +547,10 @@ static int memory_rename(struct grove_store *st, const struct grove_key *from,
 	if (!first)
 		rc = no_log(d, from);
 	else if (taken(m, to))
-		rc = grove__fail(d, GROVE_EEXIST, NULL, "there is a session %.200s already",
+		rc = grove__fail(d, GROVE_EEXIST, NULL, "there is already a session %.200s",
 				 to->session);
 	else if (*to->subpath && (more || first->attached))
-		rc = grove__fail(d, GROVE_EINVAL, NULL, "%.200s has attachments of its own",
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "%.200s already has attachments",
 				 from->session);
 	if (!rc)
 		rc = grove__memory_note_room(first, d);
@@ -605,7 +605,7 @@ static int get_named(struct memory_named *list, const char *name, struct grove_b
 	struct memory_named *n = find_named(list, name);
 
 	if (!n)
-		return grove__fail(d, GROVE_ENOTFOUND, NULL, "nothing named %.200s", name);
+		return grove__fail(d, GROVE_ENOTFOUND, NULL, "nothing is named %.200s", name);
 	return grove__buf_add_slice(out, grove__buf_slice(&n->bytes)) ? grove__fail_nomem(d) : 0;
 }
 
@@ -780,7 +780,7 @@ int grove__store_memory_open(struct grove_store **out, const char *rest, struct 
 
 	*out = NULL;
 	if (*rest)
-		return grove__fail(d, GROVE_EINVAL, NULL, "memory: takes nothing behind it");
+		return grove__fail(d, GROVE_EINVAL, NULL, "memory: must not be followed by anything");
 	m = calloc(1, sizeof(*m));
 	if (!m || pthread_mutex_init(&m->lock, NULL)) {
 		free(m);

@@ -48,14 +48,14 @@ int grove__memory_update(struct grove_log *l, uint64_t pos, struct grove_slice w
 
 	(void)sync;
 	if (!rc && !log->writable)
-		rc = grove__fail(d, GROVE_EACCESS, NULL, "opened for reading only");
+		rc = grove__fail(d, GROVE_EACCESS, NULL, "opened read-only");
 	grove__memory_lock(m);
 	if (!rc)
 		rc = grove__memory_may_write(log, d);
 	if (!rc && pos >= s->nr)
-		rc = grove__fail(d, GROVE_ESTALE, NULL, "the line is not there any more");
+		rc = grove__fail(d, GROVE_ESTALE, NULL, "the line no longer exists");
 	if (!rc && !grove__slice_eq(was, grove__slice(s->lines[pos].ptr, s->lines[pos].len)))
-		rc = grove__fail(d, GROVE_ECONFLICT, NULL, "another writer has changed the line");
+		rc = grove__fail(d, GROVE_ECONFLICT, NULL, "another writer changed the line first");
 	if (!rc)
 		rc = grove__memory_note_room(s, d);
 	if (!rc) {
@@ -145,7 +145,7 @@ static int move_lease(struct grove_log *l, const char *owner, int64_t ms, struct
 	int rc = 0;
 
 	if (!log->writable)
-		return grove__fail(d, GROVE_EACCESS, NULL, "opened for reading only");
+		return grove__fail(d, GROVE_EACCESS, NULL, "opened read-only");
 	grove__memory_lock(m);
 	mine = log->lease && held->number == log->lease;
 	if (!ms) {
@@ -219,7 +219,7 @@ static bool any_unknown(const struct memory_shelf *s)
 
 static int unknown(struct grove_detail *d)
 {
-	return grove__fail(d, GROVE_ENOTSUP, NULL, "a line that nobody looked at");
+	return grove__fail(d, GROVE_ENOTSUP, NULL, "a line that was not examined");
 }
 
 static int tell_line(const struct memory_line *x, uint64_t pos, grove_record_fn *fn, void *payload)

@@ -26,7 +26,7 @@ static void close_store(struct grove_store *st)
 /* How durable a commit is, is the server's affair: nothing to settle. */
 static const struct sql_driver driver = {
 	.name = "mysql",
-	.absent = "the database has no tables yet (`grove store init` makes them)",
+	.absent = "the database has no tables yet (run 'grove store init')",
 	.remote = true,
 	.window = 8 << 20,
 	.work = grove__mysql_work,

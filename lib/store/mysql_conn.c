@@ -82,7 +82,7 @@ static int version_of(struct mysql_conn *c, bool thorough, int64_t *out, struct 
 			return rc;
 		if (tables[1] < tables[0])
 			return grove__fail(d, GROVE_ENOTSUP, c->base.where,
-					   "the database has tables of another program under names that grove uses");
+					   "another program has tables in this database under names that grove uses");
 		if (tables[0] < 5)
 			return 0;
 	}
@@ -415,7 +415,7 @@ static int connect_to(struct mysql_store *s, size_t host, const char *db, struct
 		rc = grove__mysql_fail_db(c, d);
 	} else if (p->tls != PLACE_TLS_OFF && !mysql_get_ssl_cipher(c->db)) {
 		/* the library goes on without; our lines do not */
-		rc = grove__fail(d, GROVE_EACCESS, p->url, "the server does not speak TLS");
+		rc = grove__fail(d, GROVE_EACCESS, p->url, "the server does not support TLS");
 	} else {
 		rc = set_up(s, c, db, d);
 		if (rc)
@@ -587,7 +587,7 @@ static int do_plain(struct mysql_conn *c, struct sql_work *w, struct grove_detai
 		return rc;
 	c->broken = true;
 	return grove__fail(d, GROVE_EIO, c->base.where,
-			   "the server has a transaction open that grove did not begin, nothing was stored");
+			   "the server has a transaction open that grove did not start; nothing was stored");
 }
 
 int grove__mysql_work(struct sql_store *base, struct sql_work *w, struct grove_detail *d)

@@ -278,7 +278,8 @@ static int settle(struct sql_conn *c, struct sql_appending *a, bool *ours, struc
 		return rc;
 	if (a->work.end.generation != a->sent_generation)
 		return grove__fail(d, GROVE_EIO, c->where,
-				   "the connection broke off and the session was changed: the tail is unknown");
+				   "the connection was lost and the session has changed since: "
+				   "it is unknown whether this was stored");
 	if (a->work.end.tail <= a->sent_at)
 		return 0;
 	/* another's: ours was refused, or will be when it arrives */

@@ -146,14 +146,14 @@ static int fail(struct mysql_conn *c, unsigned err, const char *words, struct gr
 	switch (err) {
 	case ER_BAD_DB_ERROR:
 		return grove__fail(d, code, c->base.where,
-				   "there is no such database yet (`grove store init` makes it)");
+				   "the database does not exist yet (run 'grove store init')");
 	case ER_LOCK_DEADLOCK:
 	case ER_LOCK_WAIT_TIMEOUT:
 		return grove__fail(d, code, c->base.where,
-				   "another writer has the session locked, nothing was stored (try again)");
+				   "another writer has the session locked; nothing was stored (try again)");
 	case ER_DISK_FULL:
 	case ER_RECORD_FILE_FULL:
-		return grove__fail(d, code, c->base.where, "no space left on the server, nothing was stored");
+		return grove__fail(d, code, c->base.where, "no space left on the server; nothing was stored");
 	default:
 		return grove__fail(d, code, c->base.where, "%.300s (%u)", words, err);
 	}

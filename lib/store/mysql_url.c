@@ -59,7 +59,7 @@ static int decode(char **out, const char *p, size_t len, struct grove_detail *d)
 	return 0;
 bad:
 	grove__buf_release(&b);
-	return wrong(d, "a mysql: URL with a % that is not followed by two hexadecimal digits");
+	return wrong(d, "in a mysql: URL, % must be followed by two hexadecimal digits");
 }
 
 /* One of the hosts: name, name:port, [IPv6], [IPv6]:port. */
@@ -74,7 +74,7 @@ static int add_host(struct mysql_place *p, const char *at, size_t len, struct gr
 		name++;
 		stop = memchr(at, ']', len);
 		if (!stop || (stop + 1 < end && stop[1] != ':'))
-			return wrong(d, "a mysql: URL with a host that is none");
+			return wrong(d, "the host of the mysql: URL is invalid");
 		if (stop + 1 < end)
 			digits = stop + 2;
 	} else {
@@ -86,12 +86,12 @@ static int add_host(struct mysql_place *p, const char *at, size_t len, struct gr
 	}
 	for (const char *q = digits; q && q < end; q++) {
 		if (*q < '0' || *q > '9' || (port = port * 10 + (unsigned long)(*q - '0')) > 65535)
-			return wrong(d, "a mysql: URL with a port that is none");
+			return wrong(d, "the port of the mysql: URL is invalid");
 	}
 	if (digits && !port)
-		return wrong(d, "a mysql: URL with a port that is none");
+		return wrong(d, "the port of the mysql: URL is invalid");
 	if (stop == name)
-		return wrong(d, "a mysql: URL needs a host");
+		return wrong(d, "a mysql: URL must have a host");
 	if (grove__array_room(&p->host, &p->cap_hosts, p->nr_hosts, sizeof(*p->host)))
 		return grove__fail_nomem(d);
 	h = &p->host[p->nr_hosts];
@@ -148,7 +148,7 @@ static int add_option(struct mysql_place *p, const char *at, size_t len, struct 
 		else if (is(value, n, "verify"))
 			p->tls = PLACE_TLS_VERIFY;
 		else
-			return grove__fail(d, GROVE_EINVAL, NULL, "tls of a mysql: URL is off, on or verify");
+			return grove__fail(d, GROVE_EINVAL, NULL, "tls in a mysql: URL must be off, on or verify");
 		return 0;
 	}
 	return grove__fail(d, GROVE_EINVAL, NULL,
@@ -210,10 +210,10 @@ int grove__mysql_parse(struct mysql_place *p, const char *rest, struct grove_det
 		return rc;
 	slash = memchr(rest, '/', (size_t)(end - rest));
 	if (!slash || slash + 1 == end)
-		return wrong(d, "a mysql: URL needs a database");
+		return wrong(d, "a mysql: URL must have a database");
 	for (q = slash + 1; q < end; q++)
 		if (*q == '/')
-			return wrong(d, "a mysql: URL with more than a database");
+			return wrong(d, "a mysql: URL must end with the database");
 	rc = decode(&p->db, slash + 1, (size_t)(end - slash - 1), d);
 	for (q = end; !rc && *q;) {
 		size_t n = strcspn(++q, "&");

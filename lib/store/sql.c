@@ -224,7 +224,7 @@ int grove__sql_forked(int64_t pid, const char *where, struct grove_detail *d)
 	if (!pid || pid == grove__sys_pid())
 		return 0;
 	return grove__fail(d, GROVE_EINVAL, where,
-			   "a database that was opened before fork() cannot be used by the child");
+			   "a database opened before fork() cannot be used in the child process");
 }
 
 int grove__sql_ours(const struct sql_store *s, struct grove_detail *d)
@@ -243,7 +243,7 @@ void grove__sql_new_id(uint8_t out[GROVE__SQL_ID])
 
 static int too_long(struct grove_detail *d, const char *what, const char *name, unsigned max)
 {
-	return grove__fail(d, GROVE_EINVAL, NULL, "the name of a %s may have %u bytes: %.60s…", what,
+	return grove__fail(d, GROVE_EINVAL, NULL, "the name of a %s is limited to %u bytes: %.60s…", what,
 			   max, name);
 }
 
@@ -298,11 +298,11 @@ int grove__sql_judge_version(const struct sql_store *s, int64_t version, struct 
 
 	if (version > newest)
 		return grove__fail(d, GROVE_ENOTSUP, s->where,
-				   "made by a later grove (its tables have version %lld, this grove knows %u)",
+				   "created by a newer grove (its tables have version %lld, this grove knows %u)",
 				   (long long)version, newest);
 	if (version < newest)
 		return grove__fail(d, GROVE_ENOTSUP, s->where,
-				   "made by an earlier grove: run `grove store upgrade` (its tables have version %lld, not %u)",
+				   "created by an older grove: run 'grove store upgrade' (its tables have version %lld, not %u)",
 				   (long long)version, newest);
 	return 0;
 }
@@ -314,7 +314,7 @@ int grove__sql_judge_upgrade(const struct sql_store *s, int64_t version, unsigne
 	*to = s->schema->newest;
 	if (!version)
 		return grove__fail(d, GROVE_ENOTFOUND, s->where,
-				   "there is no store here yet (`grove store init` makes one)");
+				   "there is no store here yet (run 'grove store init')");
 	return version > *to ? grove__sql_judge_version(s, version, d) : 0;
 }
 

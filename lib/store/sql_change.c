@@ -64,7 +64,8 @@ static int settle(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], const str
 	}
 	if (e->generation != k->was)
 		return grove__fail(d, GROVE_EIO, c->where,
-				   "the connection broke off and the session was changed: what became of it is unknown");
+				   "the connection was lost and the session has changed since: "
+				   "it is unknown whether this was stored");
 	return 0;
 }
 
@@ -200,7 +201,7 @@ static int replace(struct sql_conn *c, struct sql_work *w, struct grove_detail *
 	if (!rc)
 		rc = length_at(c, k, &e, &len, d);
 	if (!rc && len != k->rec->line.len)
-		rc = grove__fail(d, GROVE_EINVAL, c->where, "a line of another length");
+		rc = grove__fail(d, GROVE_EINVAL, c->where, "the new line must have the length of the old one");
 	if (!rc)
 		rc = c->driver->run(c, SQL_REPLACE, arg, 3, NULL, d);
 	return rc ? rc : made(c, k, &e, &e, d);
@@ -234,7 +235,7 @@ static int compare(struct sql_conn *c, const struct changing *k, const struct sq
 			rc = grove__sql_no_line(c->where, d);
 	}
 	if (!rc && !same)
-		rc = grove__fail(d, GROVE_ECONFLICT, c->where, "another writer has changed the line");
+		rc = grove__fail(d, GROVE_ECONFLICT, c->where, "another writer changed the line first");
 	return rc;
 }
 

@@ -279,7 +279,7 @@ struct climb {
 
 static int not_looked_at(const struct sql_conn *c, struct grove_detail *d)
 {
-	return grove__fail(d, GROVE_ENOTSUP, c->where, "a line that nobody looked at");
+	return grove__fail(d, GROVE_ENOTSUP, c->where, "a line that was not examined");
 }
 
 /* Was it there before? Then the circle is closed. */
@@ -424,7 +424,7 @@ int grove__sql_ancestors(struct grove_log *l, struct grove_slice id, grove_recor
 	int rc;
 
 	if (!grove__sql_plain_id(id))
-		return grove__fail(d, GROVE_ENOTSUP, s->where, "an id that has no column");
+		return grove__fail(d, GROVE_ENOTSUP, s->where, "an id that does not fit its column");
 	rc = grove__buf_add_slice(&k.next, id) ? grove__fail_nomem(d) : s->driver->work(s, &k.work, d);
 	rc = grove__sql_gone(s, rc, d);
 	if (!rc)

@@ -23,7 +23,7 @@ int grove__sql_gone(const struct sql_store *s, int rc, struct grove_detail *d)
 
 int grove__sql_no_line(const char *where, struct grove_detail *d)
 {
-	return grove__fail(d, GROVE_ESTALE, where, "the line is not there any more");
+	return grove__fail(d, GROVE_ESTALE, where, "the line no longer exists");
 }
 
 int grove__sql_missing_line(const struct sql_conn *c, uint64_t seq, struct grove_detail *d)
@@ -39,12 +39,12 @@ int grove__sql_wrong_length(const struct sql_conn *c, struct grove_detail *d)
 
 int grove__sql_read_only(struct grove_detail *d)
 {
-	return grove__fail(d, GROVE_EACCESS, NULL, "opened for reading only");
+	return grove__fail(d, GROVE_EACCESS, NULL, "opened read-only");
 }
 
 int grove__sql_moved(const struct sql_conn *c, struct grove_detail *d)
 {
-	return grove__fail(d, GROVE_ECONFLICT, c->where, "another writer has appended");
+	return grove__fail(d, GROVE_ECONFLICT, c->where, "another writer appended first");
 }
 
 int grove__sql_settle(struct sql_store *s, enum grove_sync sync, struct grove_detail *d)

@@ -28,19 +28,19 @@ static int no_log(const struct sql_store *s, int rc, const struct grove_key *k,
 
 static int exists(const struct sql_conn *c, const struct grove_key *k, struct grove_detail *d)
 {
-	return grove__fail(d, GROVE_EEXIST, c->where, "there is a session %.200s already", k->session);
+	return grove__fail(d, GROVE_EEXIST, c->where, "there is already a session %.200s", k->session);
 }
 
 static int nothing_named(const char *where, const char *name, struct grove_detail *d)
 {
-	return grove__fail(d, GROVE_ENOTFOUND, where, "nothing named %.200s", name);
+	return grove__fail(d, GROVE_ENOTFOUND, where, "nothing is named %.200s", name);
 }
 
 static int take_id(struct sql_conn *c, struct sql_row *row, uint8_t id[GROVE__SQL_ID],
 		   struct grove_detail *d)
 {
 	if (row->len[0] != GROVE__SQL_ID)
-		return grove__fail(d, GROVE_EDAMAGED, c->where, "a session_id that is none");
+		return grove__fail(d, GROVE_EDAMAGED, c->where, "invalid session_id");
 	return grove__sql_take(c, row, 0, (char *)id, GROVE__SQL_ID, d);
 }
 
@@ -428,7 +428,7 @@ static int rename_log(struct sql_conn *c, struct sql_work *w, struct grove_detai
 	n->tried = true;
 	rc = find_subs(c, n->from, &subs, d);
 	if (!rc && *n->to->subpath && (subs.nr || attached))
-		rc = grove__fail(d, GROVE_EINVAL, c->where, "%.200s has attachments of its own",
+		rc = grove__fail(d, GROVE_EINVAL, c->where, "%.200s already has attachments",
 				 n->from->session);
 	if (!rc)
 		rc = give_key(c, n->id, n->to, d);
@@ -581,7 +581,7 @@ static int meta_put(struct grove_log *l, const char *name, struct grove_slice va
 	if (!v.log->writable)
 		return grove__sql_read_only(d);
 	if (strlen(name) > GROVE__SQL_VALUE_NAME)
-		return grove__fail(d, GROVE_EINVAL, s->where, "the name of a value may have %d bytes",
+		return grove__fail(d, GROVE_EINVAL, s->where, "the name of a value is limited to %d bytes",
 				   GROVE__SQL_VALUE_NAME);
 	rc = s->driver->work(s, &v.work, d);
 	return rc == GROVE__SQL_SETTLED ? 0 : grove__sql_gone(s, rc, d);
@@ -616,7 +616,7 @@ static int attach_put(struct grove_store *st, const struct grove_key *key, const
 
 	if (strlen(name) > GROVE__SQL_NAME)
 		return grove__fail(d, GROVE_EINVAL, s->where,
-				   "the name of an attachment may have %d bytes", GROVE__SQL_NAME);
+				   "the name of an attachment is limited to %d bytes", GROVE__SQL_NAME);
 	rc = s->driver->work(s, &v.work, d);
 	if (rc)
 		return rc < 0 ? rc : no_log(s, rc, key, d);

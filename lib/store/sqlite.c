@@ -50,7 +50,7 @@ static void close_store(struct grove_store *st)
 
 static const struct sql_driver driver = {
 	.name = "sqlite",
-	.absent = "there is no such database yet (`grove store init` makes one)",
+	.absent = "the database does not exist yet (run 'grove store init')",
 	.alone = true,
 	.window = 4 << 20,
 	.work = grove__sqlite_work,
@@ -79,7 +79,7 @@ int grove__sqlite_open(struct grove_store **out, const char *path,
 
 	*out = NULL;
 	if (!*path)
-		return grove__fail(d, GROVE_EINVAL, NULL, "sqlite: needs a path");
+		return grove__fail(d, GROVE_EINVAL, NULL, "sqlite: must be followed by a path");
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return grove__fail_nomem(d);

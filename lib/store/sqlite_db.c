@@ -75,7 +75,7 @@ static int version_of(struct sqlite_conn *c, int64_t *out, struct grove_detail *
 			"name IN ('meta', 'sessions', 'entries', 'attachments', 'session_values')",
 			&meta, d);
 	if (!rc && meta < 5)
-		return grove__fail(d, GROVE_ENOTSUP, c->base.where, "a database, but not a store of grove");
+		return grove__fail(d, GROVE_ENOTSUP, c->base.where, "this database is not a grove store");
 	if (!rc)
 		rc = ask_number(c, "SELECT coalesce(max(value), 0) FROM meta WHERE name = 'version' AND "
 				"typeof(value) = 'integer'", out, d);
@@ -276,7 +276,7 @@ static int look_at_file(const char *path, struct grove__sys_stat *st, struct gro
 	if (err)
 		return grove__fail_sys(d, err, path, "cannot open the database");
 	if (st->type != SYS_FILE)
-		return grove__fail(d, GROVE_EINVAL, path, "not a file, so not an SQLite store");
+		return grove__fail(d, GROVE_EINVAL, path, "not a file, so it cannot be an SQLite store");
 	return 0;
 }
 
@@ -444,7 +444,7 @@ static int make_file(struct sqlite_store *s, struct grove_detail *d)
 		grove__sys_close(fd);
 		s->made_file = true;
 	}
-	return err && err != -EEXIST ? grove__fail_sys(d, err, s->path, "cannot make the database")
+	return err && err != -EEXIST ? grove__fail_sys(d, err, s->path, "cannot create the database")
 				     : 0;
 }
 
@@ -737,7 +737,7 @@ static int sync_all(struct sqlite_store *s, struct grove_detail *d)
 	while (!rc && s->wal_path && s->synced < ticket) {
 		if (s->sync_failed) {
 			rc = grove__fail(d, GROVE_EIO, s->path,
-					 "an earlier sync failed: the tail is unknown");
+					 "an earlier sync failed, so it is unknown what is on disk");
 		} else if (s->syncing) {
 			pthread_cond_wait(&s->synced_cond, &s->sync_lock);
 		} else {

@@ -39,9 +39,9 @@ int grove__sqlite_fail(struct sqlite_conn *c, int rc, struct grove_detail *d)
 						       : "the database is damaged: %.200s",
 				   words);
 	case GROVE_EFULL:
-		return grove__fail(d, code, path, "no space left, nothing was stored");
+		return grove__fail(d, code, path, "no space left; nothing was stored");
 	case GROVE_ETOOBIG:
-		return grove__fail(d, code, path, "larger than an SQLite store takes (1 GB)");
+		return grove__fail(d, code, path, "too large for an SQLite store (the limit is 1 GB)");
 	default:
 		return grove__fail(d, code, path, "%.200s", words);
 	}

@@ -198,8 +198,8 @@ int grove__sys_lock_fail(int fd, const char *path, struct grove_detail *d)
 
 	if (pid <= 0)
 		return grove__fail(d, GROVE_ECONFLICT, path,
-				   "another program holds a lock on it and does not give it up");
+				   "another program has it locked and did not release it in time");
 	name_of(pid, name, sizeof(name));
 	return grove__fail(d, GROVE_ECONFLICT, path,
-			   "process %ld (%s) holds a lock on it and does not give it up", pid, name);
+			   "process %ld (%s) has it locked and did not release it in time", pid, name);
 }

@@ -92,7 +92,7 @@ static int describe_to(struct grove__archiver *k, const char *from, struct grove
 		return grove__fail_nomem(k->d);
 	if (*from && to->len && !grove__sys_stat(from, &a) && !grove__sys_stat(to->ptr, &b) &&
 	    a.dev == b.dev && a.ino == b.ino)
-		return grove__fail(k->d, GROVE_EINVAL, from, "is in the archive itself");
+		return grove__fail(k->d, GROVE_EINVAL, from, "is already in the archive");
 	return 0;
 }
 

@@ -138,8 +138,8 @@ int grove__blob_gc(struct grove *g, struct grove__blobs *b,
 	/* then it is not that they are garbage: we did not find who needs them */
 	if (!rc && opt->force && gc.nr && !gc.refs.sessions)
 		rc = grove__fail(d, GROVE_EACCESS, grove__blobs_dir(b),
-				 "no session was found that could name a blob, so nothing is removed "
-				 "(is there a --store to add?)");
+				 "found no sessions that could refer to a blob, so nothing was removed "
+				 "(add a --store?)");
 	result->files = gc.refs.files;
 	result->scanned = gc.refs.bytes;
 	if (gc.nr)

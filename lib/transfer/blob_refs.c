@@ -312,7 +312,7 @@ static int scan_name(void *payload, const char *name)
 		err = grove__sys_stat(s->path.ptr, &st);
 	/* a project, or a session; elsewhere a link may lead where it likes */
 	if (link && (err == -ENOENT || err == -ELOOP) && (s->depth == 1 || is_session(name)))
-		rc = not_mounted(s, "a link that leads nowhere");
+		rc = not_mounted(s, "a dangling link");
 	else if (err == -ENOENT || (link && err == -ELOOP))
 		err = 0; /* gone, or a link to nowhere */
 	else if (err)
@@ -363,7 +363,7 @@ static int scan_tree(struct scan *s, const char *dir)
 		return grove__fail_nomem(s->d);
 	err = grove__sys_stat(dir, &st);
 	if ((err == -ENOENT || err == -ELOOP) && !grove__sys_lstat(dir, &st) && st.type == SYS_LINK)
-		return not_mounted(s, "a link that leads nowhere");
+		return not_mounted(s, "a dangling link");
 	if (err == -ENOENT || err == -ENOTDIR || (!err && st.type != SYS_DIR))
 		return 0;
 	if (err)

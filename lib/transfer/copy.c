@@ -129,7 +129,7 @@ static int compare(struct copier *c, struct twins *t, struct grove__lines *src,
 	if (b)
 		return b;
 	return grove__fail_at(c->k.d, GROVE_ECONFLICT, NULL, src->lines, src->at,
-			      "another session has this name there, it differs from line %llu on",
+			      "there is another session of this name, which differs from line %llu on",
 			      (unsigned long long)src->lines);
 }
 
@@ -271,7 +271,7 @@ static int copy_attached(struct copier *c, const char *name)
 			c->k.out->files += !rc;
 		} else if (!rc && !grove__slice_eq(s, grove__buf_slice(&have))) {
 			rc = grove__fail(c->k.d, GROVE_ECONFLICT, NULL,
-					 "the attachment %.200s is there with other bytes", name);
+					 "there is already an attachment %.200s with different contents", name);
 		}
 	}
 	grove__buf_release(&bytes);
@@ -408,7 +408,7 @@ int grove__copy(struct grove *g, const char *what, const char *url, struct grove
 	if (!rc)
 		rc = grove__peek_where_dialect(g, &at, d);
 	if (!rc && at.sub)
-		rc = grove__fail(d, GROVE_ENOTSUP, NULL, "a sub-agent's log is copied with its session");
+		rc = grove__fail(d, GROVE_ENOTSUP, NULL, "the transcript of a sub-agent is copied with its session");
 	if (!rc)
 		rc = name_it(&at, id, d);
 	if (!rc) {

@@ -46,7 +46,7 @@ static int fetch(struct hydrating *h)
 	if (v != JSON_VALUE || l.type != JSON_OBJECT || l.len != h->line.len)
 		return grove__fail_at(h->d, GROVE_EJSON, NULL, h->lines,
 				      v == JSON_BAD ? l.error_off : 0,
-				      "line %llu of the remote log is no JSON object",
+				      "line %llu of the remote log is not a JSON object",
 				      (unsigned long long)h->lines);
 	return 0;
 }

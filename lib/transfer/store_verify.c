@@ -73,15 +73,15 @@ static int read_all(struct verifier *v, const struct grove_key *key, struct grov
 	r.long_lines = true;
 	while (!rc && !(rc = grove__lines_next(&r, &line)))
 		if (note && r.lines == note->lines && r.crc != note->crc && !told)
-			told = tell(v, key, "wrong-checksum", 1, "its lines are not those that were archived");
+			told = tell(v, key, "wrong-checksum", 1, "its lines differ from those that were archived");
 	if (rc < 0)
 		told = found(v, key, r.lines + 1, rc, why);
 	else if (!told && r.bytes - r.open != st->bytes) {
-		snprintf(text, sizeof(text), "its lines have %llu bytes, the store says %llu",
+		snprintf(text, sizeof(text), "its lines have %llu bytes, but the store recorded %llu",
 			 (unsigned long long)(r.bytes - r.open), (unsigned long long)st->bytes);
 		told = tell(v, key, "wrong-length", r.lines, text);
 	} else if (!told && note && r.lines < note->lines) {
-		told = tell(v, key, "wrong-checksum", r.lines, "lines that were archived are gone");
+		told = tell(v, key, "wrong-checksum", r.lines, "lines that were archived are missing");
 	}
 	grove__lines_release(&r);
 	return told;
@@ -123,7 +123,7 @@ static int verify_attached(struct verifier *v, const char *name)
 		if (!rc)
 			rc = grove__blob_hash(v->blobs, grove__buf_slice(&bytes), hash, v->d);
 		if (!rc && strcmp(hash, name + 6))
-			rc = tell(v, &key, "wrong-bytes", 1, "the blob is not what its name says");
+			rc = tell(v, &key, "wrong-bytes", 1, "the contents of the blob do not match its name");
 	}
 	grove__buf_release(&bytes);
 	return rc;

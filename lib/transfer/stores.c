@@ -42,7 +42,7 @@ static int must_be_there(const char *dir, struct grove_detail *d)
 
 	if (!err && st.type != SYS_DIR)
 		err = -ENOTDIR;
-	return err ? grove__fail_sys(d, err, dir, "cannot look at") : 0;
+	return err ? grove__fail_sys(d, err, dir, "cannot examine") : 0;
 }
 
 int grove__stores_open(struct grove__opened_store *s, struct grove *g, const char *url, bool list,

@@ -139,13 +139,13 @@ static int add_prices(struct grove__prices *p, struct grove_slice list, const ch
 	int rc = 0;
 
 	if (grove__json_type_of(list) != JSON_ARRAY)
-		return grove__fail(d, GROVE_EINVAL, path, "a list of prices has an array \"prices\"");
+		return grove__fail(d, GROVE_EINVAL, path, "the price list has no array \"prices\"");
 	grove__json_iter_init(&it, list);
 	for (; !rc && grove__json_next(&it); nr++)
 		rc = add_price(p, it.value);
 	if (rc == GROVE_ENOMEM)
 		return grove__fail_nomem(d);
-	return rc ? grove__fail(d, rc, path, "price %zu is not such as grove-usage(1) describes", nr) : 0;
+	return rc ? grove__fail(d, rc, path, "price %zu is not in the form described in grove-usage(1)", nr) : 0;
 }
 
 int grove__prices_add(struct grove__prices *p, struct grove_slice text, const char *path,
@@ -161,7 +161,7 @@ int grove__prices_add(struct grove__prices *p, struct grove_slice text, const ch
 		rc = grove__fail_nomem(d);
 	else if (rc)
 		rc = grove__fail_at(d, GROVE_EINVAL, path, line_at(text, at), at,
-				    "a list of prices is JSON, this is not");
+				    "the price list is not valid JSON");
 	else
 		rc = add_prices(p, grove__json_get(grove__buf_slice(&copy), "prices"), path, d);
 	grove__buf_release(&copy);
@@ -179,7 +179,7 @@ static int add_file(struct grove__prices *p, const char *path, bool may_lack, st
 	if (may_lack && (err == -ENOENT || err == -ENOTDIR))
 		rc = 1;
 	else if (err)
-		rc = grove__fail_sys(d, err, path, "cannot read prices");
+		rc = grove__fail_sys(d, err, path, "cannot read the price list");
 	else
 		rc = grove__prices_add(p, grove__buf_slice(&text), path, d);
 	grove__buf_release(&text);

@@ -91,7 +91,7 @@ int grove__hidden_check(struct grove *g, uint64_t before, struct grove_detail *d
 	if (grove__hidden_count(g) == before)
 		return 0;
 	return grove__fail(d, GROVE_EACCESS, NULL,
-			   "not complete: not all directories could be read (they are named above)");
+			   "incomplete: not all directories could be read (see above)");
 }
 
 void grove__hidden_release(struct grove *g)

@@ -128,7 +128,7 @@ int grove__last_session_write(const struct grove *g, const struct grove__dialect
 	} else if (!rc) {
 		err = put(file.ptr, grove__buf_slice(&text));
 		if (err)
-			rc = grove__fail_sys(d, err, file.ptr, "cannot note the session");
+			rc = grove__fail_sys(d, err, file.ptr, "cannot record the last session of this terminal");
 	}
 	grove__buf_release(&file);
 	grove__buf_release(&text);

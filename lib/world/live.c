@@ -51,7 +51,7 @@ static int look_at(void *payload, const char *name)
 	    l->dialect->live->note(name, grove__buf_slice(&text), &note, &session) &&
 	    grove__slice_eq(grove__buf_slice(&session), l->id) && at_work(&note))
 		rc = grove__fail(l->d, GROVE_ECONFLICT, l->session,
-				 "%s works on the session (process %lld)", l->dialect->name,
+				 "%s is using the session (process %lld)", l->dialect->name,
 				 (long long)note.pid);
 	grove__buf_cut(&l->path, len);
 	grove__buf_release(&text);

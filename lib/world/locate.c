@@ -333,7 +333,7 @@ static int pick(struct search *s, struct grove__where *out)
 				 "%zu sessions have the id %.60s (give the path of the one you mean: %.350s)",
 				 best, s->want, list.ptr);
 	else
-		rc = grove__fail(s->d, GROVE_EAMBIGUOUS, NULL, "%.60s may mean %zu sessions: %.400s",
+		rc = grove__fail(s->d, GROVE_EAMBIGUOUS, NULL, "%.60s is ambiguous, it matches %zu sessions: %.400s",
 				 s->want, best, list.ptr);
 	grove__buf_release(&list);
 	return rc;
@@ -360,7 +360,7 @@ static int by_id(struct grove *g, const char *what, struct grove__where *out, st
 		rc = pick(&s, out);
 	/* it may be where we could not look */
 	if (rc == GROVE_ENOTFOUND && grove__hidden_failed(g) != failed)
-		rc = grove__fail(d, GROVE_EIO, NULL, "no session %.200s was found, but not all could be read",
+		rc = grove__fail(d, GROVE_EIO, NULL, "no session %.200s was found, but some could not be read",
 				 what);
 	while (s.nr) {
 		grove__where_release(&s.hits[--s.nr].at);
@@ -381,7 +381,7 @@ int grove__locate(struct grove *g, const char *what, struct grove__where *out,
 
 	memset(out, 0, sizeof(*out));
 	if (!n)
-		return grove__fail(d, GROVE_EINVAL, NULL, "no session named");
+		return grove__fail(d, GROVE_EINVAL, NULL, "no session given");
 	if (!strcmp(what, "last"))
 		rc = g->last(g, out, d);
 	else if (is_path)

@@ -163,8 +163,7 @@ static int root_there(struct grove *g, const struct grove__root *root, struct gr
 		return ended;
 	return !ended ? 0
 		      : grove__fail(d, GROVE_ENOTFOUND, root->dir,
-				    "no session there: looked for *.jsonl, and for *.jsonl in each directory, "
-				    "as the agents keep them");
+				    "no sessions there (looked for *.jsonl, here and in each directory)");
 }
 
 int grove__root_all_there(struct grove *g, struct grove_detail *d)

@@ -206,7 +206,7 @@ static int found_root(void *payload, const char *agent, const char *dir, bool fl
 		if (!err) {
 			rc = ended;
 		} else if (err != -ENOENT && err != -ENOTDIR) {
-			grove__fail_sys(&why, err, before.ptr, "passed over, sessions there are not seen");
+			grove__fail_sys(&why, err, before.ptr, "skipped, so sessions there are not found");
 			grove__hidden_add(f->g, &why);
 		}
 	}
@@ -297,7 +297,7 @@ static int take_options(struct grove *g, const struct grove_options *opt, struct
 	if (!g->home || (!g->cwd && errno == ENOMEM))
 		return grove__fail_nomem(d);
 	if (!g->cwd)
-		return grove__fail(d, GROVE_EIO, NULL, "cannot tell the current directory");
+		return grove__fail(d, GROVE_EIO, NULL, "cannot determine the current directory");
 	if (opt->cwd && opt->cwd[0] != '/') {
 		if (grove__world_resolve(g, opt->cwd, &b))
 			return grove__fail_nomem(d);

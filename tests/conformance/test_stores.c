@@ -84,10 +84,10 @@ static void a_store_that_is_not_built_in_says_so(void **state)
 {
 	(void)state;
 #ifndef GROVE_TEST_SQLITE
-	refused("sqlite:/tmp/x.db", GROVE_ENOTSUP, "sqlite: stores are not built into");
+	refused("sqlite:/tmp/x.db", GROVE_ENOTSUP, "no support for sqlite: stores");
 #endif
 #ifndef GROVE_TEST_MYSQL
-	refused("mysql://h/db", GROVE_ENOTSUP, "mysql: stores are not built into");
+	refused("mysql://h/db", GROVE_ENOTSUP, "no support for mysql: stores");
 #endif
 }
 
@@ -95,10 +95,10 @@ static void an_empty_url_is_refused(void **state)
 {
 	(void)state;
 	refused("", GROVE_EINVAL, "empty");
-	refused("file:", GROVE_EINVAL, "needs a directory");
-	refused("memory:x", GROVE_EINVAL, "nothing behind it");
+	refused("file:", GROVE_EINVAL, "followed by a directory");
+	refused("memory:x", GROVE_EINVAL, "must not be followed");
 #ifdef GROVE_TEST_SQLITE
-	refused("sqlite:", GROVE_EINVAL, "needs a path");
+	refused("sqlite:", GROVE_EINVAL, "followed by a path");
 #endif
 }
 

@@ -100,7 +100,7 @@ static int text_append(struct grove_log *log, const struct grove_record *rec, si
 
 	(void)sync;
 	if (expect != GROVE_ANY_POS && expect != t->shown)
-		return grove__fail(d, GROVE_ECONFLICT, NULL, "another writer has appended");
+		return grove__fail(d, GROVE_ECONFLICT, NULL, "another writer appended first");
 	out->pad = t->text.len && t->text.ptr[t->text.len - 1] != '\n';
 	if (out->pad)
 		CHECK(!grove__buf_add_char(&t->text, '\n'));
@@ -119,7 +119,7 @@ static int text_replace(struct grove_log *log, uint64_t pos, struct grove_slice 
 
 	(void)sync;
 	if (pos > t->shown || line.len > t->shown - pos || memchr(t->text.ptr + pos, '\n', line.len))
-		return grove__fail(d, GROVE_EINVAL, NULL, "a line of another length");
+		return grove__fail(d, GROVE_EINVAL, NULL, "the new line must have the length of the old one");
 	memcpy(t->text.ptr + pos, line.ptr, line.len);
 	return 0;
 }
@@ -134,7 +134,7 @@ static int text_rewrite(struct grove_log *log, grove_line_fn *next, void *payloa
 
 	(void)flags;
 	if (expect != GROVE_ANY_POS && expect != t->shown)
-		return grove__fail(d, GROVE_ECONFLICT, NULL, "another writer has appended");
+		return grove__fail(d, GROVE_ECONFLICT, NULL, "another writer appended first");
 	for (;;) {
 		rec = (struct grove_record){ 0 };
 		rc = next(payload, &rec);
@@ -160,7 +160,7 @@ static int text_cut(struct grove_log *log, uint64_t pos, uint64_t expect, enum g
 
 	(void)sync;
 	if (expect != t->shown)
-		return grove__fail(d, GROVE_ECONFLICT, NULL, "another writer has appended");
+		return grove__fail(d, GROVE_ECONFLICT, NULL, "another writer appended first");
 	if (pos > t->shown || (pos && t->text.ptr[pos - 1] != '\n'))
 		return grove__fail(d, GROVE_EINVAL, NULL, "no line begins there");
 	grove__buf_cut(&t->text, (size_t)pos);

@@ -241,12 +241,12 @@ static void what_no_reader_could_use_is_refused(void **state)
 	expect_refused("{'type':'progress','uuid':'x','data':{}}", "ephemeral tool progress is not stored");
 	expect_refused("{'content':'x'}", "a type, or a message with a role");
 	expect_refused("[1]", "a type, or a message with a role");
-	expect_refused("{'type':5}", "type is a string");
-	expect_refused("{'role':'system','content':'x'}", "the user's or the assistant's");
-	expect_refused("{'type':'user'}", "needs a message");
-	expect_refused("{'type':'user','message':{'content':'x'}}", "needs a message");
-	expect_refused("{'type':'user','message':{'role':'assistant','content':'x'}}", "role must be");
-	expect_refused("{'type':'attachment'}", "needs an attachment");
+	expect_refused("{'type':5}", "must be a string");
+	expect_refused("{'role':'system','content':'x'}", "must have the role user or assistant");
+	expect_refused("{'type':'user'}", "must have a message");
+	expect_refused("{'type':'user','message':{'content':'x'}}", "must have a message");
+	expect_refused("{'type':'user','message':{'role':'assistant','content':'x'}}", "must match its record");
+	expect_refused("{'type':'attachment'}", "must have an attachment");
 }
 
 static void inputs_have_a_kind(void **state)
@@ -320,7 +320,7 @@ static void an_entry_is_spelled_from_its_parts_or_refused(void **state)
 	expect_text(&b, "{'type':'last-prompt','leafUuid':null,'explicit':true}");
 	spec.kind = GROVE_KIND_LABEL;
 	assert_int_equal(grove__claude_spell(&spec, &b, &d), GROVE_ENOTSUP);
-	assert_string_equal(d.message, "Claude Code has no place for labels");
+	assert_string_equal(d.message, "Claude Code does not support labels");
 	for (spec.kind = GROVE_KIND_MESSAGE; spec.kind <= GROVE_KIND_META; spec.kind++)
 		if (spec.kind != GROVE_KIND_NAME)
 			assert_int_equal(grove__claude_spell(&spec, &b, NULL), GROVE_ENOTSUP);

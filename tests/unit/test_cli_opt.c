@@ -202,7 +202,7 @@ static void mistakes_are_told_in_words(void **state)
 		{ "--limit 1x", "--limit: '1x' is not a number" },
 		{ "--limit=", "--limit: '' is not a number" },
 		{ "--limit 99999999999999999999", "--limit: '99999999999999999999' is not a number" },
-		{ "--sort name", "--sort: 'name' is none of modified, size" },
+		{ "--sort name", "--sort: 'name' is not one of modified, size" },
 	};
 	int argc;
 
@@ -232,7 +232,7 @@ static void operands_are_counted_by_their_synopsis(void **state)
 	assert_int_equal(operands("SESSION ENTRY [TEXT]", 1), -1);
 	assert_string_equal(why, "ENTRY is missing");
 	assert_int_equal(operands("SESSION [ENTRY]", 3), -1);
-	assert_string_equal(why, "'c' is one argument too many");
+	assert_string_equal(why, "unexpected argument 'c'");
 	assert_int_equal(operands("SESSION...", 0), -1);
 	assert_string_equal(why, "SESSION is missing");
 	assert_int_equal(operands("SESSION...", 4), 0);

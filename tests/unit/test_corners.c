@@ -112,7 +112,7 @@ static void xcsh_has_words_of_its_own_for_models_and_compactions(void **state)
 static void warned(void *payload, int fatal, const struct grove_detail *why)
 {
 	(void)fatal;
-	if (strstr(why->message, "behind the last compaction"))
+	if (strstr(why->message, "after the last compaction"))
 		++*(int *)payload;
 }
 

@@ -261,7 +261,7 @@ static void a_kind_without_a_word_is_not_supported(void **state)
 	}
 	mute.write.spell = NULL;
 	assert_int_equal(grove__dialect_spell(&mute, &spec, &b, &detail), GROVE_ENOTSUP);
-	assert_string_equal(detail.message, "pi has no entry of that kind");
+	assert_string_equal(detail.message, "pi has no entries of that kind");
 	grove__buf_release(&b);
 }
 

@@ -982,7 +982,7 @@ static void a_locked_history_keeps_nobody_waiting_and_loses_nothing(void **state
 	assert_true(seconds() - start < 5);
 	assert_int_equal(grove_history_flush(w->h), GROVE_ECONFLICT);
 	grove_history_error(w->h, &d);
-	assert_string_equal(d.message, "another program holds the history (try again)");
+	assert_string_equal(d.message, "another program has the history locked (try again)");
 	assert_string_equal(d.path, w->path);
 	/* reading goes on */
 	assert_recent(w, 10, "before");
@@ -1049,7 +1049,7 @@ static void a_table_without_our_columns_is_left_alone(void **state)
 	struct world *w = *state;
 
 	raw(w->path, "CREATE TABLE history(id INTEGER PRIMARY KEY, text TEXT, created_at INTEGER, cwd TEXT)");
-	assert_refused(w, GROVE_ENOTSUP, "lacks a column");
+	assert_refused(w, GROVE_ENOTSUP, "a column is missing");
 }
 
 static void a_column_that_must_be_filled_and_cannot_is_not_guessed(void **state)

@@ -407,7 +407,7 @@ static void nothing_is_kept_behind_a_link_out_of_the_store(void **state)
 	snprintf(outside, sizeof(outside), "%s/outside", w->dir);
 	GOT(w, grove_session_artifact_save(s, "bash", text("x"), &id, NULL), GROVE_EACCESS);
 	grove_session_error(s, &d);
-	assert_non_null(strstr(d.message, "a link leads out of"));
+	assert_non_null(strstr(d.message, "a link points outside"));
 	assert_int_equal(entries_in(outside), 1);
 	/* nor shown, were it named like ours */
 	file_make(theirs, "");

@@ -690,13 +690,13 @@ static void check_tells_what_is_lost_not_what_is_odd(void **state)
 {
 	assert_int_equal(strlen(HEAD "\n"), 91);
 	checks(*state, TALL("a") "\n" E("b") "\n", "");
-	checks(*state, "junk\n" TALL("a") "\n", "2 91 malformed: not JSON from byte 0 of the line on\n");
+	checks(*state, "junk\n" TALL("a") "\n", "2 91 malformed: invalid JSON from byte 0 of the line on\n");
 	checks(*state, "{\"c\":\n" E("a") "\n" E("b") "\n",
-	       "2 96 malformed: not JSON from byte 5 of the line on\n");
+	       "2 96 malformed: invalid JSON from byte 5 of the line on\n");
 	checks(*state, TALL("a") " [1]\n" E("b") "\n",
-	       "4 139 malformed: not JSON from byte 17 of the line on\n");
+	       "4 139 malformed: invalid JSON from byte 17 of the line on\n");
 	checks(*state, E("a") "\n{\"c\":\n{\"d\":\n",
-	       "3 151 torn: the last line is not finished: 12 bytes, then nothing\n");
+	       "3 151 torn: the last line is unfinished: it ends after 12 bytes\n");
 }
 
 /* ----------------------------------------------------------------------- slots */

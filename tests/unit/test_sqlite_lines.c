@@ -315,9 +315,9 @@ static void a_parent_may_be_in_a_line_that_nobody_looked_at(void **state)
 	unsigned nr = 0;
 
 	OK(grove__log_append(log, &rec, 1, 1, GROVE_SYNC_NONE, &out, &w->d));
-	FAILS(GROVE_ENOTSUP, "nobody looked at",
+	FAILS(GROVE_ENOTSUP, "was not examined",
 	      grove__log_ancestors(log, str("b"), count_record, &nr, &w->d));
-	FAILS(GROVE_ENOTSUP, "nobody looked at",
+	FAILS(GROVE_ENOTSUP, "was not examined",
 	      grove__log_ancestors(log, str("a"), count_record, &nr, &w->d));
 	rec = (struct grove_record){ .line = str("A"), .id = str("a"), .kind = 2 };
 	OK(grove__log_update(log, 0, str("{\"id\":\"a\"}"), &rec, GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE,

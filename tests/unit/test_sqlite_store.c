@@ -102,11 +102,11 @@ static void another_programs_database_is_left_alone(void **state)
 
 	raw(w, "CREATE TABLE sessions (x); INSERT INTO sessions VALUES (1)");
 	before = file_bytes(w->db);
-	FAILS(GROVE_ENOTSUP, "not a store of grove",
+	FAILS(GROVE_ENOTSUP, "not a grove store",
 	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_READ, &w->d));
-	FAILS(GROVE_ENOTSUP, "not a store of grove",
+	FAILS(GROVE_ENOTSUP, "not a grove store",
 	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_CREATE, &w->d));
-	FAILS(GROVE_ENOTSUP, "not a store of grove", grove__sqlite_init(w->st, &w->d));
+	FAILS(GROVE_ENOTSUP, "not a grove store", grove__sqlite_init(w->st, &w->d));
 	after = file_bytes(w->db);
 	assert_int_equal(before.len, after.len);
 	assert_memory_equal(before.ptr, after.ptr, after.len);
@@ -170,8 +170,8 @@ static void a_lease_by_another_store_is_noticed(void **state)
 	OK(grove__sqlite_open(&other, w->db, &usual, &w->d));
 	OK(grove__log_open(&theirs, other, &key_a, GROVE_LOG_WRITE, &w->d));
 	OK(grove__log_lease_take(theirs, "they", 60000, &lease, &w->d));
-	FAILS(GROVE_ECONFLICT, "they has a lease", add(w, log, str("four"), 3));
-	FAILS(GROVE_ECONFLICT, "they has a lease", grove__log_lease_take(log, "we", 1, &lease, &w->d));
+	FAILS(GROVE_ECONFLICT, "they holds the lease", add(w, log, str("four"), 3));
+	FAILS(GROVE_ECONFLICT, "they holds the lease", grove__log_lease_take(log, "we", 1, &lease, &w->d));
 	OK(grove__log_lease_release(theirs, &d));
 	OK(grove__log_lease_take(log, "we", 60000, &lease, &w->d));
 	assert_int_equal(lease.number, 2);

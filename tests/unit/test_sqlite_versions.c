@@ -118,7 +118,7 @@ static void use_version_2(struct world *w)
 	OK(grove__log_lease_take(log, "me", 60000, &lease, &w->d));
 	assert_int_equal(lease.number, 1);
 	other = log_of(w, &key_a, GROVE_LOG_WRITE);
-	FAILS(GROVE_ECONFLICT, "me has a lease", add(w, other, str("four"), 3));
+	FAILS(GROVE_ECONFLICT, "me holds the lease", add(w, other, str("four"), 3));
 	OK(add(w, log, str("four"), 3));
 	grove__log_close(other);
 	grove__log_close(log);
@@ -134,7 +134,7 @@ static void a_database_of_version_1_waits_for_its_upgrade(void **state)
 
 	snprintf(url, sizeof(url), "sqlite:%s", w->db);
 	raw(w, version_1);
-	FAILS(GROVE_ENOTSUP, "run `grove store upgrade` (its tables have version 1, not 2)",
+	FAILS(GROVE_ENOTSUP, "run 'grove store upgrade' (its tables have version 1, not 2)",
 	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_READ, &w->d));
 	FAILS(GROVE_ENOTSUP, "grove store upgrade",
 	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_CREATE, &w->d));
@@ -156,7 +156,7 @@ static void a_database_of_version_1_waits_for_its_upgrade(void **state)
 	assert_version_1_rows(w);
 	use_version_2(w);
 	raw(w, "UPDATE meta SET value = 3");
-	FAILS(GROVE_ENOTSUP, "made by a later grove", grove__store_upgrade(NULL, url, &from, &to, &w->d));
+	FAILS(GROVE_ENOTSUP, "created by a newer grove", grove__store_upgrade(NULL, url, &from, &to, &w->d));
 	assert_int_equal(ask(w, "SELECT value FROM meta"), 3);
 }
 
@@ -231,9 +231,9 @@ static void an_upgrade_keeps_what_is_there(void **state)
 	assert_int_equal(ask(w, "SELECT value FROM meta"), 3);
 	/* this grove does not touch it, nor make it older */
 	reopen(w, &usual);
-	FAILS(GROVE_ENOTSUP, "made by a later grove",
+	FAILS(GROVE_ENOTSUP, "created by a newer grove",
 	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_READ, &w->d));
-	FAILS(GROVE_ENOTSUP, "made by a later grove", grove__sqlite_upgrade(w->st, &from, &to, &w->d));
+	FAILS(GROVE_ENOTSUP, "created by a newer grove", grove__sqlite_upgrade(w->st, &from, &to, &w->d));
 }
 
 static void an_upgrade_that_fails_changes_nothing(void **state)
@@ -268,16 +268,16 @@ static void a_later_version_is_refused_and_left_alone(void **state)
 	raw(w, version_1);
 	raw(w, version_2);
 	raw(w, "UPDATE meta SET value = 99");
-	FAILS(GROVE_ENOTSUP, "made by a later grove",
+	FAILS(GROVE_ENOTSUP, "created by a newer grove",
 	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_READ, &w->d));
 	FAILS(GROVE_ENOTSUP, "version 99",
 	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_CREATE, &w->d));
-	FAILS(GROVE_ENOTSUP, "made by a later grove", grove__store_remove(w->st, &key_a, &w->d));
-	FAILS(GROVE_ENOTSUP, "made by a later grove",
+	FAILS(GROVE_ENOTSUP, "created by a newer grove", grove__store_remove(w->st, &key_a, &w->d));
+	FAILS(GROVE_ENOTSUP, "created by a newer grove",
 	      grove__store_list(w->st, NULL, count_key, &nr, &w->d));
-	FAILS(GROVE_ENOTSUP, "made by a later grove",
+	FAILS(GROVE_ENOTSUP, "created by a newer grove",
 	      grove__store_attach_get(w->st, &key_a, "a/b", &b, &w->d));
-	FAILS(GROVE_ENOTSUP, "made by a later grove", grove__sqlite_init(w->st, &w->d));
+	FAILS(GROVE_ENOTSUP, "created by a newer grove", grove__sqlite_init(w->st, &w->d));
 	raw(w, "UPDATE meta SET value = 2");
 	assert_version_1_rows(w);
 }
@@ -288,7 +288,7 @@ static void an_upgrade_under_an_open_session_is_noticed(void **state)
 	struct grove_log *log = make(w, LINES("one"));
 
 	raw(w, "UPDATE meta SET value = 3");
-	FAILS(GROVE_ENOTSUP, "made by a later grove", add(w, log, str("two"), 1));
+	FAILS(GROVE_ENOTSUP, "created by a newer grove", add(w, log, str("two"), 1));
 	raw(w, "UPDATE meta SET value = 2");
 	OK(add(w, log, str("two"), 1));
 	assert_bytes(w, log, "one\ntwo\n");
@@ -312,7 +312,7 @@ static void a_version_that_cannot_be_read_is_damage(void **state)
 	}
 	raw(w, version_1);
 	raw(w, "DROP TABLE entries");
-	FAILS(GROVE_ENOTSUP, "not a store of grove",
+	FAILS(GROVE_ENOTSUP, "not a grove store",
 	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_READ, &w->d));
 }
 

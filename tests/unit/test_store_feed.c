@@ -377,7 +377,7 @@ static void a_lease_holds_among_processes(void **state)
 	/* to give back what one has no more changes nothing */
 	OK(give_back(w, w->log));
 	assert_string_equal(held.owner, "child");
-	cannot_write(w, w->log, "child has a lease");
+	cannot_write(w, w->log, "child holds the lease");
 	/* the same owner by another handle */
 	OK(take(w, "child", 60000));
 	assert_int_equal(held.number, 3);
@@ -393,7 +393,7 @@ static void a_lease_that_ended_hinders_nobody(void **state)
 	have(w, TEXT);
 	other = open_other(w, GROVE_LOG_WRITE);
 	OK(take(w, "me", 60000));
-	cannot_write(w, other, "me has a lease");
+	cannot_write(w, other, "me holds the lease");
 	OK(give_back(w, w->log));
 	OK(add_by(w, other, "free"));
 	OK(take(w, "me", 1));
@@ -629,12 +629,12 @@ static void a_lease_outlives_a_rewrite(void **state)
 	FAILS(GROVE_ESTALE, add_by(w, other, "lost"));
 	FAILS(GROVE_ECONFLICT, take_by(w, other, "you", 60000));
 	OK(grove__log_stat(other, &w->stat, &w->d));
-	cannot_write(w, other, "me has a lease");
+	cannot_write(w, other, "me holds the lease");
 	/* a file that an agent put there is under it as well */
 	replace_file(w, TEXT);
 	FAILS(GROVE_ESTALE, add(w, "lost", GROVE_ANY_POS));
 	OK(grove__log_stat(other, &w->stat, &w->d));
-	cannot_write(w, other, "me has a lease");
+	cannot_write(w, other, "me holds the lease");
 	OK(look(w));
 	OK(add(w, "four", GROVE_ANY_POS));
 	assert_file(w->path, "one\ntwo\nthree\nfour\n");
@@ -689,7 +689,7 @@ static void a_move_that_fails_leaves_the_lease(void **state)
 		rc = grove__store_rename(w->st, &key, &to, &w->d);
 		if (calm() < n || !rc)
 			break;
-		cannot_write(w, other, "me has a lease");
+		cannot_write(w, other, "me holds the lease");
 		OK(add(w, "mine", GROVE_ANY_POS));
 	}
 	OK(rc);
@@ -709,7 +709,7 @@ static void a_link_and_its_target_have_one_lease(void **state)
 	OK(grove__log_open(&link, w->st, &by_link, GROVE_LOG_WRITE, &w->d));
 	OK(take_by(w, link, "me", 60000));
 	assert_dir(w->dir, ".a.jsonl.lease a.jsonl link.jsonl ");
-	cannot_write(w, w->log, "me has a lease");
+	cannot_write(w, w->log, "me holds the lease");
 	OK(add_by(w, link, "mine"));
 	grove__log_close(link);
 	OK(grove__store_remove(w->st, &by_link, &w->d));

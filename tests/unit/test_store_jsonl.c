@@ -429,7 +429,7 @@ static void a_part_that_stays_makes_the_tail_unknown(void **state)
 	grove__sys_fault = short_then_stuck;
 	FAILS(GROVE_EIO, add(w, "0123456789", 2));
 	grove__sys_fault = NULL;
-	said(w, "could not be taken back", w->path);
+	said(w, "could not be undone", w->path);
 	assert_file(w->path, "a\n01234");
 	/* the next append closes it */
 	OK(add(w, "next", GROVE_ANY_POS));
@@ -470,7 +470,7 @@ static void what_others_wrote_is_never_cut_off(void **state)
 	grove__sys_fault = short_then_foreign;
 	FAILS(GROVE_EIO, add(w, "0123456789", 2));
 	grove__sys_fault = NULL;
-	said(w, "middle of an append", w->path);
+	said(w, "interrupted an append", w->path);
 	assert_file(w->path, "a\n01234foreign\n56789\n");
 	have(w, "a\n");
 	grove__sys_fault = short_then_foreign_then_full;
@@ -939,7 +939,7 @@ static void what_we_may_not_touch_is_refused_with_a_reason(void **state)
 	in_project.project = "new";
 	assert_int_equal(chmod(w->dir, 0555), 0);
 	be_nobody();
-	refuses(w, in_project, GROVE_LOG_CREATE, GROVE_EACCESS, "cannot make the directory", "new");
+	refuses(w, in_project, GROVE_LOG_CREATE, GROVE_EACCESS, "cannot create the directory", "new");
 	assert_int_equal(chmod(w->dir, 0755), 0);
 }
 

@@ -16,8 +16,8 @@ static const char *const text[LITE_NR - SQL_NR] = {
 	[LITE_COMMIT - SQL_NR] = "COMMIT",
 	[LITE_LINES - SQL_NR] = "SELECT seq, " LINE_UNLESS_LONG
 				"FROM entries WHERE session_id = ? AND seq >= ? AND seq < ? ORDER BY seq",
-	[LITE_LINE - SQL_NR] = "SELECT " LINE_UNLESS_LONG
-			       "FROM entries WHERE session_id = ? AND seq = ?",
+	[LITE_LINE - SQL_NR] = ("SELECT " LINE_UNLESS_LONG
+				"FROM entries WHERE session_id = ? AND seq = ?"),
 	/* by rowid and not by the index, which the plus signs keep SQLite from */
 	[LITE_BESIDE - SQL_NR] = "SELECT seq, line FROM entries WHERE rowid >= ?1 AND rowid < ?1 + ?2 "
 				 "AND +session_id = ?3 AND +seq = rowid - ?4 ORDER BY rowid",

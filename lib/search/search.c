@@ -231,9 +231,9 @@ static int tell_hit(struct teller *t, const struct grove__search_hit *h)
 	int rc = open_log(t, h);
 
 	rc = rc ? rc : read_hit(t, h);
-	/* gone, or not what it was */
+	/* gone, or not what it was; no line that is indexed is too long */
 	if (rc)
-		return rc == GROVE_ENOMEM || rc == GROVE_ETOOBIG ? rc : 1;
+		return rc == GROVE_ENOMEM || (rc == GROVE_ETOOBIG && !h->indexed) ? rc : 1;
 	rc = know_session(t, h, &out);
 	if (rc)
 		return rc;
@@ -406,9 +406,11 @@ int grove__search_run(struct grove_search *s, const char *query,
 			rc = begin_anew(s, i > 0, d);
 		else if (rc || !lost)
 			break;
-		/* the logs have moved on since they were found */
-		else if (i + 1 < TRIES)
+		/* the logs have moved on since they were found; or, if they are as they were, the index is wrong */
+		else if (i + 2 < TRIES || !s->index)
 			rc = grove__search_refresh(s, d);
+		else
+			rc = begin_anew(s, false, d);
 	}
 	for (size_t i = 0; i < a.nr && !rc; i++)
 		rc = fn(payload, &a.list[i].hit);

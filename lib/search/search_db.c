@@ -28,6 +28,9 @@
 #define VERSION "3"
 #define BUSY_MS 2000
 #define MAKE_TRIES 50
+/* Numbers that no index comes to. */
+#define FILES_MOST (INT64_C(1) << 28)
+#define DOCS_MOST (INT64_C(1) << 48)
 
 /* The files of a database. */
 static const char *const ends[] = { "", "-wal", "-shm" };
@@ -488,6 +491,10 @@ int grove__search_db_load(struct grove__search_index *ix, bool *changed)
 	rc = number(ix, "SELECT next_file FROM meta", &ix->next_file);
 	rc = rc ? rc : number(ix, "SELECT next_doc FROM meta", &ix->next_doc);
 	rc = rc ? rc : number(ix, "SELECT dead FROM meta", &ix->dead);
+	/* room is made for so many files, and the others are counted on */
+	if (!rc && (ix->next_file <= 0 || ix->next_file > FILES_MOST || ix->next_doc < 0 ||
+		    ix->next_doc > DOCS_MOST || ix->dead < 0 || ix->dead > DOCS_MOST))
+		rc = GROVE_EDAMAGED;
 	rc = rc ? rc : read_files(ix);
 	if (!rc)
 		ix->version = version;

@@ -159,7 +159,8 @@ static bool begin(struct grove_slice bytes, struct reader *r, struct head *h,
 	l->cwd = take_text(r);
 	l->dialect = NULL;
 	l->session = h->flags & SESSION;
-	if (r->bad || name.len >= sizeof(text))
+	/* each model and each reply has a byte at least */
+	if (r->bad || name.len >= sizeof(text) || (uint64_t)h->nr_models + h->nr > r->rest.len)
 		return false;
 	memcpy(text, name.ptr, name.len);
 	text[name.len] = '\0';

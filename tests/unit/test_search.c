@@ -601,6 +601,54 @@ static void a_page_in_the_place_of_another_is_noticed(void **state)
 	free(keep);
 }
 
+/* Sums tell that pages are those that were written, not by whom. */
+static void wrong_numbers_with_right_sums_are_noticed(void **state)
+{
+	static const char *const wrong[] = {
+		"UPDATE meta SET next_file = -1",
+		"DELETE FROM files; UPDATE meta SET next_file = -1",
+		"UPDATE meta SET next_file = 0",
+		"UPDATE meta SET next_file = 1 << 60",
+		"UPDATE meta SET next_file = NULL",
+		"DELETE FROM meta",
+		"UPDATE meta SET next_doc = -5",
+		"UPDATE meta SET next_doc = 9223372036854775807",
+		"UPDATE meta SET dead = 9223372036854775807",
+		"UPDATE files SET id = id + (1 << 40)",
+		"UPDATE files SET id = -id",
+		"UPDATE files SET dialect = 'none'",
+		"UPDATE files SET rows = 4294967295, size = 0",
+		"UPDATE files SET pos = -1, len = 1 << 60, size = 0",
+		"UPDATE docs SET pos = pos + 1",
+		"UPDATE docs SET pos = -1",
+		"UPDATE docs SET len = 1 << 60",
+		"UPDATE docs SET off = -1",
+		"UPDATE docs SET sum = sum + 1",
+		"UPDATE docs SET lines = 1, off = 1 << 50",
+		"UPDATE parts SET entries = NULL",
+		"UPDATE parts SET entries = x'ffffffffffffffffffffff'",
+		"UPDATE parts SET entries = substr(entries, 1, length(entries) / 2)",
+	};
+	struct place *p = *state;
+	sqlite3 *db;
+
+	p->c = chance_begin("wrong");
+	for (int i = 0; i < SESSIONS; i++)
+		replace(p, &p->s[i]);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		/* one that is made anew has another name */
+		scratch_remove(p->cache);
+		assert_all_same(p, 1);
+		db = open_pages(p->db);
+		if (sqlite3_exec(db, wrong[i], NULL, NULL, NULL))
+			fail_msg("%s: %s", wrong[i], sqlite3_errmsg(db));
+		sqlite3_close(db);
+		print_message("# %s\n", wrong[i]);
+		assert_all_same(p, 3);
+		assert_count(p, "beta");
+	}
+}
+
 static void an_index_of_another_release_is_made_anew(void **state)
 {
 	struct place *p = *state;
@@ -919,6 +967,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_index_finds_what_looking_through_finds, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_damaged_index_is_made_anew, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_page_in_the_place_of_another_is_noticed, setup, teardown),
+		cmocka_unit_test_setup_teardown(wrong_numbers_with_right_sums_are_noticed, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_index_of_another_release_is_made_anew, setup, teardown),
 		cmocka_unit_test_setup_teardown(where_no_index_can_be_all_is_looked_through, setup, teardown),
 		cmocka_unit_test_setup_teardown(odd_files_do_no_harm, setup, teardown),

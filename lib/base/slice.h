@@ -20,6 +20,17 @@ static inline struct grove_slice grove__slice_str(const char *str)
 	return grove__slice(str, strlen(str));
 }
 
+/* If it ends with `end`, and that is not all of it, cut that off: true. */
+static inline bool grove__slice_cut_end(struct grove_slice *s, const char *end)
+{
+	size_t n = strlen(end);
+
+	if (s->len <= n || memcmp(s->ptr + s->len - n, end, n))
+		return false;
+	s->len -= n;
+	return true;
+}
+
 static inline bool grove__slice_eq(struct grove_slice a, struct grove_slice b)
 {
 	return a.len == b.len && (!a.len || !memcmp(a.ptr, b.ptr, a.len));

@@ -340,8 +340,7 @@ static int conclude(struct grove__list_reader *r, const struct grove__list_task 
 		if (!r->any)
 			return 1;
 		/* as it is called when it is opened */
-		if (id.len > 6 && !memcmp(id.ptr + id.len - 6, ".jsonl", 6))
-			id.len -= 6;
+		grove__slice_cut_end(&id, ".jsonl");
 	}
 	x->header.id = grove__arena_dup(&r->tmp, id);
 	if (!x->header.id)

@@ -102,16 +102,15 @@ bool grove__listed_unpack(struct grove_slice bytes, struct grove__listed *l)
 /* The path of a file that a listing asks for: its own directory's, or ("../NAME") one beside it. */
 static int path_of(struct grove_buf *out, const char *path, const char *name)
 {
-	size_t n = strlen(path);
+	struct grove_slice dir = grove__slice_str(path);
 
 	if (!strncmp(name, "../", 3)) {
 		const char *slash = strrchr(path, '/');
 
 		return grove__buf_addf(out, "%.*s/%s", (int)(slash ? slash - path : 0), path, name + 3);
 	}
-	if (n > 6 && !strcmp(path + n - 6, ".jsonl"))
-		n -= 6;
-	return grove__buf_addf(out, "%.*s/%s", (int)n, path, name);
+	grove__slice_cut_end(&dir, ".jsonl");
+	return grove__buf_addf(out, "%.*s/%s", (int)dir.len, dir.ptr, name);
 }
 
 int grove__listed_note(struct grove_buf *asked, const char *path, const char *name, bool *there,

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 
 #define TMP_BYTES ((size_t)1 << 20)
-#define SUFFIX ".jsonl"
 
 /* --- which --- */
 
@@ -26,13 +25,13 @@ struct finding {
 
 static int add_path(struct grove_buf *b, const struct grove__root *root, const struct grove_key *key)
 {
-	size_t n = strlen(key->session), k = strlen(SUFFIX);
+	struct grove_slice session = grove__slice_str(key->session);
 	int rc = grove__buf_addf(b, "%s/%s%s", root->store->url, key->project, *key->project ? "/" : "");
 
 	/* what belongs to a session lies in a directory of its name */
-	if (*key->subpath && n > k && !strcmp(key->session + n - k, SUFFIX))
-		n -= k;
-	rc = rc ? rc : grove__buf_add(b, key->session, n);
+	if (*key->subpath)
+		grove__slice_cut_end(&session, ".jsonl");
+	rc = rc ? rc : grove__buf_add_slice(b, session);
 	return rc || !*key->subpath ? rc : grove__buf_addf(b, "/%s", key->subpath);
 }
 

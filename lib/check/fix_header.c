@@ -112,8 +112,7 @@ static struct grove_slice named(const struct grove__plan *p, int64_t *time)
 	if (p->dialect->paths.parse_file_name(name, time, &id))
 		return id;
 	*time = first_time(p);
-	if (name.len > 6 && !memcmp(name.ptr + name.len - 6, ".jsonl", 6))
-		name.len -= 6;
+	grove__slice_cut_end(&name, ".jsonl");
 	return p->dialect->names.session_id_ok(name) ? name : grove__slice(NULL, 0);
 }
 

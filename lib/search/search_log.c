@@ -5,8 +5,6 @@
 
 #include "sys/file.h"
 
-#define SUFFIX ".jsonl"
-
 int grove__search_log_open(struct grove *g, const struct grove__sweep_log *l, struct grove_log **log,
 			   const struct grove__dialect **dialect, struct grove_detail *d)
 {
@@ -73,17 +71,15 @@ const char *grove__search_log_name(const struct grove__sweep_log *l)
 int grove__search_log_id(const struct grove__sweep_log *l, const struct grove__image *im,
 			 struct grove_buf *own, const char **out)
 {
-	const char *name = grove__search_log_name(l);
-	size_t n = strlen(name), k = strlen(SUFFIX);
+	struct grove_slice name = grove__slice_str(grove__search_log_name(l));
 	int rc;
 
 	*out = im->header.id;
 	if (!grove__dialect_id_is_name(im->dialect) && im->header.id)
 		return 0;
-	if (n > k && !strcmp(name + n - k, SUFFIX))
-		n -= k;
+	grove__slice_cut_end(&name, ".jsonl");
 	grove__buf_clear(own);
-	rc = grove__buf_add(own, name, n);
+	rc = grove__buf_add_slice(own, name);
 	*out = own->ptr;
 	return rc;
 }

@@ -245,7 +245,6 @@ static int is_session(struct grove *g, struct grove__where *at, struct grove_log
 		      struct grove_detail *d)
 {
 	const char *name = grove__where_name(at);
-	size_t n = strlen(name);
 	struct grove__header h = { 0 };
 	struct grove__arena keep;
 	bool ok;
@@ -256,7 +255,7 @@ static int is_session(struct grove *g, struct grove__where *at, struct grove_log
 	grove__arena_init(&keep);
 	rc = grove__peek_header(log, at->dialect, &keep, &h, d);
 	/* without a header any JSON would do */
-	ok = h.usable && (grove__dialect_has_header(at->dialect) || (n > 6 && !strcmp(name + n - 6, ".jsonl")));
+	ok = h.usable && (grove__dialect_has_header(at->dialect) || grove__jsonl_has_suffix(name));
 	grove__arena_release(&keep);
 	if (rc || ok)
 		return rc;

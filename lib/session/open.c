@@ -159,7 +159,6 @@ static int name_of_log(struct grove_session *s)
 	const char *name = grove__where_name(&s->at), *slash = strrchr(name, '/');
 	struct grove_slice id;
 	int64_t time;
-	size_t n;
 
 	name = slash ? slash + 1 : name;
 	if (!grove__dialect_id_is_name(s->at.dialect) &&
@@ -167,10 +166,9 @@ static int name_of_log(struct grove_session *s)
 		s->id = strndup(id.ptr, id.len);
 		return s->id ? 0 : GROVE_ENOMEM;
 	}
-	n = strlen(name);
-	if (n > 6 && !strcmp(name + n - 6, ".jsonl"))
-		n -= 6;
-	s->id = strndup(name, n);
+	id = grove__slice_str(name);
+	grove__slice_cut_end(&id, ".jsonl");
+	s->id = strndup(id.ptr, id.len);
 	return s->id ? 0 : GROVE_ENOMEM;
 }
 

@@ -315,16 +315,25 @@ static int memory_list(struct grove_storage *st, const char *dir, const char *pa
 	return end(m, &at, err);
 }
 
+/* begin(), for a file that must be there. */
+static int begin_file(struct memory *m, const char *path, struct grove_buf *at, const struct node **out)
+{
+	int err = begin(m, path, at);
+
+	*out = err ? NULL : find(m, at->ptr);
+	if (err)
+		return err;
+	return !at->len || (*out && (*out)->dir) ? -EISDIR : *out ? 0 : -ENOENT;
+}
+
 static int memory_read(struct grove_storage *st, const char *path, size_t max, struct grove_buf *out,
 		       bool *more)
 {
 	struct memory *m = memory_of(st);
 	struct grove_buf at = GROVE_BUF_INIT;
-	int err = begin(m, path, &at);
-	const struct node *n = err ? NULL : find(m, at.ptr);
+	const struct node *n;
+	int err = begin_file(m, path, &at, &n);
 
-	if (!err)
-		err = !at.len || (n && n->dir) ? -EISDIR : n ? 0 : -ENOENT;
 	if (!err) {
 		*more = n->bytes.len > max;
 		if (grove__buf_add(out, n->bytes.ptr, *more ? max : n->bytes.len))
@@ -337,11 +346,9 @@ static int memory_unlink(struct grove_storage *st, const char *path)
 {
 	struct memory *m = memory_of(st);
 	struct grove_buf at = GROVE_BUF_INIT;
-	int err = begin(m, path, &at);
-	const struct node *n = err ? NULL : find(m, at.ptr);
+	const struct node *n;
+	int err = begin_file(m, path, &at, &n);
 
-	if (!err)
-		err = !at.len || (n && n->dir) ? -EISDIR : n ? 0 : -ENOENT;
 	if (!err) {
 		size_t i = place_of(m, at.ptr);
 

@@ -19,6 +19,7 @@
 #include "base/array.h"
 #include "blob/blob.h"
 #include "js/js.h"
+#include "store/jsonl.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 
@@ -213,7 +214,7 @@ static int dialect_of(struct archiver *a, const struct todo *t, struct grove__ar
 	return grove__peek_root_dialect(a->g, t->root ? t->root : &own, &k->from_key, &k->dialect, k->d);
 }
 
-static void count(struct grove_archive_result *r, const struct grove_archived *x)
+void grove__archive_count(struct grove_archive_result *r, const struct grove_archived *x)
 {
 	r->sessions++;
 	r->lines += x->lines;
@@ -272,7 +273,7 @@ static int archive_one(struct archiver *a, const struct todo *t, size_t done)
 			  : k.kept ? GROVE_ARCHIVE_KEPT
 			  : out.lines || out.files ? GROVE_ARCHIVE_GROWN
 						   : GROVE_ARCHIVE_UNCHANGED;
-		count(a->result, &out);
+		grove__archive_count(a->result, &out);
 		rc = a->opt->told ? a->opt->told(a->opt->payload, &out) : 0;
 	} else {
 		rc = 0; /* it was listed, and is gone: what the archive has of it stays */
@@ -403,13 +404,6 @@ static char *with_ending(const char *name)
 	return grove__buf_addf(&b, "%s.jsonl", name) ? NULL : b.ptr;
 }
 
-static bool has_ending(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n > 6 && !strcmp(name + n - 6, ".jsonl");
-}
-
 static int add_named(struct archiver *a, const char *what, struct grove__where *at)
 {
 	int rc = grove__locate(a->g, what, at, a->d);
@@ -425,7 +419,7 @@ static int add_named(struct archiver *a, const char *what, struct grove__where *
 	t = (struct todo){ .root = root_with(a->g, at->store), .from = at->store,
 			   .project = strdup(at->project), .session = strdup(at->session) };
 	if ((at->own_store && at->path && !(t.to_project = own_project(at->path))) ||
-	    (!has_ending(at->session) && !(t.to_session = with_ending(at->session)))) {
+	    (!grove__jsonl_has_suffix(at->session) && !(t.to_session = with_ending(at->session)))) {
 		free(t.project);
 		t.project = NULL; /* there is no memory: it will be said */
 	}

@@ -70,6 +70,8 @@ struct grove__archiver {
 /* Where its dialect keeps blobs, and where they lie beside a copied tree. */
 int grove__archive_open_blobs(struct grove__archiver *k);
 void grove__archive_release(struct grove__archiver *k);
+/* Add what came of one session to what came of all. */
+void grove__archive_count(struct grove_archive_result *r, const struct grove_archived *x);
 /* Has somebody asked to stop? */
 int grove__archive_go_on(const struct grove__archiver *k);
 

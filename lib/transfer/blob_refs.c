@@ -14,6 +14,7 @@
 #include "transfer/blobs.h"
 
 #include "base/array.h"
+#include "store/jsonl.h"
 #include "sys/file.h"
 
 #include <errno.h>
@@ -225,13 +226,6 @@ static int unreadable(struct scan *s, int err)
 	return grove__fail_sys(s->d, err, s->path.ptr, "cannot look for references there");
 }
 
-static bool is_session(const char *path)
-{
-	size_t n = strlen(path);
-
-	return n > 6 && !strcmp(path + n - 6, ".jsonl");
-}
-
 /*
  * A disk that is not mounted leaves an empty directory, or links that lead
  * nowhere: what the sessions there name cannot be known.
@@ -273,7 +267,7 @@ static int scan_file(struct scan *s)
 	} while (!rc && got == CHUNK);
 	grove__sys_close(fd);
 	s->r->files++;
-	s->r->sessions += is_session(s->path.ptr);
+	s->r->sessions += grove__jsonl_has_suffix(s->path.ptr);
 	return rc;
 }
 
@@ -311,7 +305,7 @@ static int scan_name(void *payload, const char *name)
 	if (link)
 		err = grove__sys_stat(s->path.ptr, &st);
 	/* a project, or a session; elsewhere a link may lead where it likes */
-	if (link && (err == -ENOENT || err == -ELOOP) && (s->depth == 1 || is_session(name)))
+	if (link && (err == -ENOENT || err == -ELOOP) && (s->depth == 1 || grove__jsonl_has_suffix(name)))
 		rc = not_mounted(s, "a dangling link");
 	else if (err == -ENOENT || (link && err == -ELOOP))
 		err = 0; /* gone, or a link to nowhere */

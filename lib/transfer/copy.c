@@ -375,8 +375,8 @@ static int name_it(const struct grove__where *at, struct grove_buf *id, struct g
 		name = grove__slice_str(h.id);
 	else if (at->dialect->paths.parse_file_name(name, &time, &part))
 		name = part;
-	else if (name.len > 6 && !memcmp(name.ptr + name.len - 6, ".jsonl", 6))
-		name.len -= 6;
+	else
+		grove__slice_cut_end(&name, ".jsonl");
 	/* one that cannot be read as a session can be copied all the same */
 	rc = grove__buf_add_slice(id, name) ? grove__fail_nomem(d) : 0;
 	grove__log_close(log);

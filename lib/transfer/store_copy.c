@@ -6,18 +6,6 @@
  */
 #include "transfer/stores.h"
 
-static void count(struct grove_archive_result *r, const struct grove_archived *x)
-{
-	r->sessions++;
-	r->lines += x->lines;
-	r->files += x->files;
-	r->missing += x->missing;
-	r->added += x->state == GROVE_ARCHIVE_NEW;
-	r->grown += x->state == GROVE_ARCHIVE_GROWN;
-	r->unchanged += x->state == GROVE_ARCHIVE_UNCHANGED;
-	r->failed += x->state == GROVE_ARCHIVE_FAILED;
-}
-
 /* What went wrong with this one is told; only memory and the wish to stop end the others. */
 static int copy_one(struct grove *g, struct grove__opened_store *from, struct grove__opened_store *to, size_t i,
 		    grove_archive_fn *told, void *payload, struct grove_archive_result *result,
@@ -49,7 +37,7 @@ static int copy_one(struct grove *g, struct grove__opened_store *from, struct gr
 		out.session = in.key.session;
 		out.why = rc ? &why : NULL;
 		out.state = rc ? GROVE_ARCHIVE_FAILED : out.state;
-		count(result, &out);
+		grove__archive_count(result, &out);
 		rc = told ? told(payload, &out) : 0;
 	}
 	grove__buf_release(&source);

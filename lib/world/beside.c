@@ -8,6 +8,7 @@
 #include "world/world.h"
 
 #include "base/array.h"
+#include "store/jsonl.h"
 
 #include <stdlib.h>
 
@@ -25,13 +26,6 @@ struct listing {
 	struct grove_detail *d;
 };
 
-static bool is_log(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n > 6 && !strcmp(name + n - 6, ".jsonl");
-}
-
 static int add(struct listing *l, const char *name, uint64_t size, bool log)
 {
 	if (grove__array_room(&l->at, &l->cap, l->nr, sizeof(*l->at)) ||
@@ -46,7 +40,7 @@ static int attached(void *payload, const char *name, uint64_t size)
 {
 	struct listing *l = payload;
 
-	return add(l, name, size, l->files && is_log(name));
+	return add(l, name, size, l->files && grove__jsonl_has_suffix(name));
 }
 
 static int sub(void *payload, const struct grove_key *key)

@@ -75,13 +75,11 @@ static int look_into(void *payload, const char *dir)
 static struct grove_slice id_of(const struct grove__where *at)
 {
 	struct grove_slice id = grove__slice_str(at->session);
-	const size_t end = strlen(".jsonl");
 
 	if (at->dialect->paths.own_file && at->dialect->paths.own_file(at->session) &&
 	    at->dialect->paths.owner(at->path, &id))
 		return id;
-	if (id.len > end && !memcmp(id.ptr + id.len - end, ".jsonl", end))
-		id.len -= end;
+	grove__slice_cut_end(&id, ".jsonl");
 	return id;
 }
 

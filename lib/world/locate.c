@@ -195,14 +195,12 @@ static enum rank rank_of(const struct search *s, const struct grove__dialect *di
 			 struct grove_slice id, const char *file)
 {
 	struct grove_slice name = grove__slice_str(file), tail;
-	const size_t end = strlen(".jsonl");
 	const char *want = s->want, *bar;
 	enum rank best = precisely(want, id), other;
 
 	if (best)
 		return best;
-	if (name.len > end && !memcmp(name.ptr + name.len - end, ".jsonl", end))
-		name.len -= end;
+	grove__slice_cut_end(&name, ".jsonl");
 	/* where there are no paths, the name is all that one without an id has */
 	if (!s->root->dir && grove__slice_is(name, want))
 		return RANK_NAME;
@@ -236,11 +234,9 @@ static int try_agent(struct search *s, const struct grove_key *key, const char *
 	const struct grove__dialect *dialect;
 	struct grove_slice name = grove__slice_str(file), id;
 	enum rank rank = RANK_NONE;
-	const size_t end = strlen(".jsonl");
 	unsigned i = 0;
 
-	if (name.len > end && !memcmp(name.ptr + name.len - end, ".jsonl", end))
-		name.len -= end;
+	grove__slice_cut_end(&name, ".jsonl");
 	while ((dialect = next_with_agents(s, &i)))
 		if (dialect->agents->id(name, &id)) {
 			rank = precisely(s->want, name);

@@ -258,6 +258,11 @@ void cli_warn_detail(struct cli *c, const struct grove_detail *why)
 	print_line(c, why);
 }
 
+void cli_skipped(void *payload, const struct grove_detail *why)
+{
+	cli_warn_detail(payload, why);
+}
+
 /* ----------------------------------------------------------------- sessions */
 
 int cli_stores(struct cli *c)
@@ -514,4 +519,12 @@ void *cli_realloc(void *p, size_t nr, size_t size)
 		_exit(EXIT_FAILED);
 	}
 	return p;
+}
+
+void cli_add(struct grove_buf *b, const char *ptr, size_t len)
+{
+	struct grove_sink s = grove_buf_sink(b);
+
+	if (s.write(s.payload, ptr, len))
+		cli_realloc(NULL, SIZE_MAX, SIZE_MAX); /* says so, and ends */
 }

@@ -73,6 +73,8 @@ int cli_fail_view(struct cli *c, struct grove_view *v, int code);
 /* A line on stderr, for people: nothing failed. */
 void cli_warn(struct cli *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void cli_warn_detail(struct cli *c, const struct grove_detail *why);
+/* The same, as a callback about what was passed over; `payload` is the struct cli. */
+void cli_skipped(void *payload, const struct grove_detail *why);
 
 /* The stores that were named must be there; else it was reported, return c->status. */
 int cli_stores(struct cli *c);
@@ -107,6 +109,7 @@ void cli_size(char *out, size_t size, uint64_t bytes);
 
 /* Memory, or the end. */
 void *cli_realloc(void *p, size_t nr, size_t size);
+void cli_add(struct grove_buf *b, const char *ptr, size_t len);
 
 int cmd_append(struct cli *c, int argc, char **argv);
 int cmd_archive(struct cli *c, int argc, char **argv);

@@ -17,11 +17,6 @@ struct archive {
 
 static const char *const states[] = { "new", "grown", "unchanged", "kept", "failed" };
 
-static void count_json(struct out *o, const char *name, uint64_t n)
-{
-	out_printf(o, ",\"%s\":%llu", name, (unsigned long long)n);
-}
-
 static void error_json(struct out *o, const struct grove_detail *why)
 {
 	out_puts(o, ",\"error\":{\"code\":");
@@ -51,10 +46,10 @@ static void print_json(struct archive *a, const struct grove_archived *x)
 	out_json_string(o, x->archive);
 	out_puts(o, ",\"state\":");
 	out_json_string(o, states[x->state]);
-	count_json(o, "lines", x->lines);
-	count_json(o, "totalLines", x->total_lines);
-	count_json(o, "files", x->files);
-	count_json(o, "missingBlobs", x->missing);
+	out_json_count(o, "lines", x->lines);
+	out_json_count(o, "totalLines", x->total_lines);
+	out_json_count(o, "files", x->files);
+	out_json_count(o, "missingBlobs", x->missing);
 	if (x->older) {
 		out_puts(o, ",\"older\":");
 		out_json_string(o, x->older);

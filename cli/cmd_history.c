@@ -31,21 +31,13 @@ static int fail_history(struct history *p, int err)
 
 /* ------------------------------------------------------------------ operands */
 
-static void add_bytes(struct grove_buf *b, const char *ptr, size_t len)
-{
-	struct grove_sink s = grove_buf_sink(b);
-
-	if (s.write(s.payload, ptr, len))
-		cli_realloc(NULL, SIZE_MAX, SIZE_MAX); /* says so, and ends */
-}
-
 static int read_stdin(struct cli *c, struct grove_buf *b)
 {
 	char part[65536];
 	ssize_t n;
 
 	while ((n = read(STDIN_FILENO, part, sizeof(part))) > 0)
-		add_bytes(b, part, (size_t)n);
+		cli_add(b, part, (size_t)n);
 	return n < 0 ? cli_error(c, GROVE_EIO, "cannot read standard input") : 0;
 }
 
@@ -56,8 +48,8 @@ static int text_of(struct cli *c, int argc, char **argv, struct grove_buf *b)
 		return read_stdin(c, b);
 	for (int i = 0; i < argc; i++) {
 		if (i)
-			add_bytes(b, " ", 1);
-		add_bytes(b, argv[i], strlen(argv[i]));
+			cli_add(b, " ", 1);
+		cli_add(b, argv[i], strlen(argv[i]));
 	}
 	return 0;
 }
@@ -109,10 +101,10 @@ static int print_line(struct history *p, const struct grove_history_entry *e)
 
 		while (at + n < end && at[n] != '\n' && at[n] != '\r')
 			n++;
-		add_bytes(&p->line, at, n);
+		cli_add(&p->line, at, n);
 		at += n;
 		if (at < end) {
-			add_bytes(&p->line, mark, sizeof(mark) - 1);
+			cli_add(&p->line, mark, sizeof(mark) - 1);
 			at += at + 1 < end && at[0] == '\r' && at[1] == '\n' ? 2 : 1;
 		}
 	}

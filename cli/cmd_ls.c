@@ -12,11 +12,6 @@
 static const char *const sorts[] = { "modified", "created", "size", "messages", "name", "relevance",
 				     NULL };
 
-static void on_skipped(void *payload, const struct grove_detail *why)
-{
-	cli_warn_detail(payload, why);
-}
-
 /* The words of the query, as one. */
 static char *join(int argc, char **argv)
 {
@@ -299,7 +294,7 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 	lo.within = days < INT64_MAX / DAY_MS ? (int64_t)days * DAY_MS : -1;
 	lo.shape = shape;
 	lo.threads = threads && !c->json;
-	lo.skipped = on_skipped;
+	lo.skipped = cli_skipped;
 	lo.skipped_payload = c;
 	cli_progress(c, "reading sessions");
 	err = session ? grove_info(c->g, session, counted ? GROVE_INFO_COUNT : 0, &l)

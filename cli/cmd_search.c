@@ -84,14 +84,6 @@ static int take_places(struct search *p, const struct opt_list *in)
 	return 0;
 }
 
-static void add_bytes(struct grove_buf *b, const char *ptr, size_t len)
-{
-	struct grove_sink s = grove_buf_sink(b);
-
-	if (s.write(s.payload, ptr, len))
-		cli_realloc(NULL, SIZE_MAX, SIZE_MAX); /* says so, and ends */
-}
-
 /* ------------------------------------------------------------------- results */
 
 static int print_json(struct search *p, const struct grove_search_hit *h)
@@ -231,8 +223,8 @@ int cmd_search(struct cli *c, int argc, char **argv)
 	p.opt.limit = limit < SIZE_MAX ? (size_t)limit : SIZE_MAX;
 	for (int i = 0; i < argc; i++) {
 		if (i)
-			add_bytes(&query, " ", 1);
-		add_bytes(&query, argv[i], strlen(argv[i]));
+			cli_add(&query, " ", 1);
+		cli_add(&query, argv[i], strlen(argv[i]));
 	}
 	status = run(&p, query.ptr ? query.ptr : "", live);
 	grove_search_close(p.s);

@@ -66,11 +66,6 @@ struct copying {
 	int told, failed, conflicts;
 };
 
-static void count_json(struct out *o, const char *name, uint64_t n)
-{
-	out_printf(o, ",\"%s\":%llu", name, (unsigned long long)n);
-}
-
 static void session_json(struct copying *x, const struct grove_archived *a)
 {
 	struct out *o = &x->json;
@@ -81,9 +76,9 @@ static void session_json(struct copying *x, const struct grove_archived *a)
 	out_json_string(o, a->archive);
 	out_puts(o, ",\"state\":");
 	out_json_string(o, states[a->state]);
-	count_json(o, "lines", a->lines);
-	count_json(o, "files", a->files);
-	count_json(o, "missingBlobs", a->missing);
+	out_json_count(o, "lines", a->lines);
+	out_json_count(o, "files", a->files);
+	out_json_count(o, "missingBlobs", a->missing);
 	if (a->why) {
 		out_puts(o, ",\"error\":{\"code\":");
 		out_json_string(o, grove_error_name(a->why->code));
@@ -121,13 +116,13 @@ static void print_sums(struct copying *x, const struct grove_archive_result *r)
 
 	if (x->c->json) {
 		out_printf(o, "{\"sessions\":%llu", (unsigned long long)r->sessions);
-		count_json(o, "new", r->added);
-		count_json(o, "grown", r->grown);
-		count_json(o, "unchanged", r->unchanged);
-		count_json(o, "failed", r->failed);
-		count_json(o, "lines", r->lines);
-		count_json(o, "files", r->files);
-		count_json(o, "missingBlobs", r->missing);
+		out_json_count(o, "new", r->added);
+		out_json_count(o, "grown", r->grown);
+		out_json_count(o, "unchanged", r->unchanged);
+		out_json_count(o, "failed", r->failed);
+		out_json_count(o, "lines", r->lines);
+		out_json_count(o, "files", r->files);
+		out_json_count(o, "missingBlobs", r->missing);
 		out_puts(o, ",\"results\":[");
 		out_bytes(o, x->json.ptr, x->json.len);
 		out_puts(o, "]}\n");

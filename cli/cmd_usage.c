@@ -13,11 +13,6 @@ enum { COUNTS = 5, TOTAL = COUNTS - 1, KEY_SHORTEST = 10, BAR_SHORTEST = 10, BAR
 static const char *const heads[COUNTS + 1] = { "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE",
 					       "TOTAL", "COST" };
 
-static void on_skipped(void *payload, const struct grove_detail *why)
-{
-	cli_warn_detail(payload, why);
-}
-
 static uint64_t count_of(const struct grove_usage_row *r, int column)
 {
 	const uint64_t counts[COUNTS] = { r->input, r->output, r->cache_read, r->cache_write, r->total };
@@ -246,7 +241,7 @@ int cmd_usage(struct cli *c, int argc, char **argv)
 	if (cli_begin(c, opts, "", &argc, argv) || cli_stores(c))
 		return c->status;
 	uo.by = (enum grove_usage_by)by;
-	uo.skipped = on_skipped;
+	uo.skipped = cli_skipped;
 	uo.skipped_payload = c;
 	cli_progress(c, "reading sessions");
 	err = grove_usage(c->g, &uo, &u);

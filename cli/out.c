@@ -676,6 +676,11 @@ void out_json(struct out *o, struct grove_slice json)
 	grove_buf_release(&b);
 }
 
+void out_json_count(struct out *o, const char *name, uint64_t n)
+{
+	out_printf(o, ",\"%s\":%llu", name, (unsigned long long)n);
+}
+
 void out_json_string(struct out *o, const char *str)
 {
 	struct grove_buf b = GROVE_BUF_INIT;

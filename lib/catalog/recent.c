@@ -1,12 +1,17 @@
 /*
- * catalog/recent.c: the session of a directory that somebody means who says "go on".
+ * catalog/recent.c: the session to continue with in a directory.
  *
- * There are two orders. "last" is the first row of a list, so that people get what
- * they see; agents go by the time of the file. The sessions are the same ones.
+ * The candidates are the sessions that a list of the directory shows. There are two
+ * orders. "last" is the first row of that list, so that users get what they see;
+ * grove_session_recent() goes by the time of the file, as the agents do.
  *
- * Where a list shows the file's time, the order is known without reading: sessions
- * are read from the newest on until one of them is one for a list. Only pi's
- * times stand in the messages, and these are read, or known from an earlier list.
+ * If the list shows file times, candidates are sorted by them before any is opened,
+ * and then read from the newest on until one is a session that the list would show.
+ * pi's list shows the time of the last message instead,
+ * which is inside the file: those are read, or known from the catalog.
+ *
+ * oh-my-pi and xcsh record the last session of each terminal. If there is a record
+ * for this terminal, it stands for all sessions of its agent.
  */
 #include "catalog/catalog.h"
 #include "catalog/list.h"
@@ -20,17 +25,17 @@
 struct candidate {
 	struct grove__list_task task;
 	const struct grove__dialect *dialect;
-	struct grove_info info;          /* modified (0 if it does not count) and the file's time … */
-	bool read;                       /* … and all that decides which of two comes first */
-	bool passed;                     /* its agent noted another one */
-	bool noted;                      /* by its agent, as this terminal's last one: */
+	struct grove_info info;          /* modified (0: does not count) and the time of the file … */
+	bool read;                       /* … and everything else that decides the order */
+	bool passed;                     /* its agent recorded another session for this terminal */
+	bool noted;                      /* its agent recorded it as the last one of this terminal: */
 	struct grove__where at;          /* there */
 };
 
 struct recent {
 	struct grove *g;
 	const char *cwd;                 /* resolved */
-	bool written;                    /* by the file's time alone */
+	bool written;                    /* order by the time of the file only */
 	struct candidate *all;
 	size_t nr, cap;
 	struct grove__root *root;        /* whose keys are being collected */
@@ -48,7 +53,7 @@ static const char *keep(struct recent *r, const char *text)
 	return grove__arena_dup(&r->names, grove__slice_str(text));
 }
 
-/* What is there and cannot be opened may be the one that is meant. */
+/* A session that cannot be opened may be the one that is wanted, so it is reported. */
 static void hide(struct recent *r, int rc, const struct grove_detail *why)
 {
 	if (rc == GROVE_EACCESS || rc == GROVE_EIO)

@@ -1,12 +1,15 @@
 /*
- * image/time.c: when a copy was written to: when its source was.
+ * image/time.c: the modification time of a copy is that of its source.
  *
- * A file has a time that can be set. A database knows when it stored a line, and
- * that cannot be changed; so the time of the source is a value of the log,
+ * Lists go by the time a log was last written to, and copying a session must not
+ * make it look new. The time of a file can simply be set. A database
+ * records when it stored a line, and that cannot be changed. So the time of the
+ * source is stored as a value next to the log,
  *
  *	NANOSECONDS LINES BASE
  *
- * which holds as long as the log has so many lines and that base.
+ * which applies as long as the log has that many lines and that base. Any later
+ * change, by whomever, makes it void without anybody having to remove it.
  */
 #include "image/image.h"
 
@@ -32,7 +35,7 @@ int grove__time_stat(struct grove_log *log, struct grove_log_stat *out, struct g
 	int64_t ns;
 	int rc = grove__log_stat(log, out, d);
 
-	/* what has a ctime is a file, and its time is its own */
+	/* only a file has a ctime, and its own time counts */
 	if (!rc && !out->ctime_ns && !grove__log_meta_get(log, GROVE__META_TIME, &text, NULL) && text.len &&
 	    sscanf(text.ptr, "%" SCNd64 " %" SCNu64 " %" SCNu64, &ns, &tail, &base) == 3 &&
 	    tail == out->tail && base == out->base) {

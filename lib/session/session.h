@@ -6,69 +6,72 @@
 
 #include "world/world.h"
 
-/* What a session used before: views and ids that were handed out may point there. */
+/*
+ * What a session used earlier. Views, and ids that were returned, may point into
+ * it; see docs/internals/lifetimes.md.
+ */
 struct grove__retired {
-	struct grove__image *image;            /* each of them may be NULL */
+	struct grove__image *image;            /* any of these may be NULL */
 	struct grove_log *log;
 	struct grove_store *store;
 };
 
 struct grove_session {
-	unsigned refs;                         /* atomic: the handle's, and one a view */
+	unsigned refs;                         /* atomic: one for the handle, one for each view */
 	struct grove *g;
 	struct grove__where at;
 	unsigned flags;
-	pthread_mutex_t lock;                  /* by grove__session_enter() and its kin only */
-	uintptr_t inside;                      /* atomic: the thread that has the lock; 0: none */
+	pthread_mutex_t lock;                  /* taken by grove__session_enter() and its relatives only */
+	uintptr_t inside;                      /* atomic: the thread that holds the lock, or 0 */
 	struct grove_detail detail;
 	struct grove_log *log;
 	struct grove__image *image;
 	struct grove__retired *retired;
 	size_t nr_retired;
-	struct grove__labels *labels;          /* NULL: to be made */
+	struct grove__labels *labels;          /* NULL: not computed yet */
 	char *id, *cwd, *dir;
 	uint64_t migrated;
-	unsigned version;                      /* of the log as it was found */
-	bool moved;                            /* the leaf was moved in memory … */
-	uint32_t leaf;                         /* … to here */
-	bool kept;                             /* no, the store says so */
-	uint64_t kept_base, kept_tail;         /* of the log when it was last asked; see kept.c */
-	const struct grove__image *follows;    /* with this image the rules end at what we wrote last */
-	const struct grove__image *ruled;      /* with this image of so many rows … */
-	uint32_t ruled_at, ruled_leaf;         /* … the rules end here */
-	const char *leaf_id;                   /* the same between two images; in a retired one */
+	unsigned version;                      /* of the log when it was opened */
+	bool moved;                            /* the leaf is not where the log says (docs/internals/leaf.md) … */
+	uint32_t leaf;                         /* … but here */
+	bool kept;                             /* the move is a value in the store, which others see too */
+	uint64_t kept_base, kept_tail;         /* the state of the log when that value was last read; see kept.c */
+	const struct grove__image *follows;    /* in this image the rules end at the entry we appended last */
+	const struct grove__image *ruled;      /* in this image, with ruled_at rows … */
+	uint32_t ruled_at, ruled_leaf;         /* … the rules end at ruled_leaf */
+	const char *leaf_id;                   /* its id while there is no image; in a retired one */
 	/*
-	 * A live session without a file: its lines are in a log of a memory
-	 * store of its own until the first message that starts a file.
+	 * The store of a deferred session: until the first message creates the
+	 * file, its lines are in a memory store of its own.
 	 */
 	struct grove_store *held;
-	bool joins;                            /* if its log comes to be meanwhile, it is another's beginning of it */
-	struct grove__batch *batch;            /* of append_compose.c; NULL until the first one */
-	struct grove__append_group *queued;     /* of append_group.c: appends that wait; atomic */
-	bool in_memory;                        /* and they stay there */
-	const struct grove__about *stamp;      /* what a host wants its entries to say; NULL: nothing */
-	uint64_t restated_at;                  /* bytes of the log when its tail was last seen to */
-	char *owner;                           /* of a sub-agent's log; NULL: itself */
-	struct grove__subagents_group *groups;     /* of sub-agents, as the caller says; see subagents.c */
-	char *written_by, *branch;             /* for logs whose entries tell it; NULL: to be found */
-	int64_t branch_at;                     /* when that was, ms */
-	bool broken;                           /* a write ended in the unknown */
-	struct grove_detail *latch;            /* the first failure to write, where it is the last */
+	bool joins;                            /* if the log appears meanwhile, another process began it */
+	struct grove__batch *batch;            /* see append_compose.c; NULL until the first append */
+	struct grove__append_group *queued;     /* atomic: waiting appends, see append_group.c */
+	bool in_memory;                        /* the session stays in memory for good */
+	const struct grove__about *stamp;      /* fields that the host adds to its entries, or NULL */
+	uint64_t restated_at;                  /* the size of the log when metadata was last repeated near its end */
+	char *owner;                           /* the session that a sub-agent's log belongs to; NULL: this one */
+	struct grove__subagents_group *groups;     /* of sub-agents, as set by the caller; see subagents.c */
+	char *written_by, *branch;             /* for formats whose entries record them; NULL: not known yet */
+	int64_t branch_at;                     /* when the branch was looked up, in ms */
+	bool broken;                           /* a write failed, and it is unknown what was stored */
+	struct grove_detail *latch;            /* the first failed write, in formats that refuse all later ones */
 	pthread_mutex_t blobs_lock;
-	struct grove__blobs *blobs;            /* NULL: not asked for yet */
-	struct grove__blobs *blobs_beside;     /* of a copied tree; NULL: none */
-	bool noted;                            /* the store, beside the blobs that were put for it */
+	struct grove__blobs *blobs;            /* NULL: not opened yet */
+	struct grove__blobs *blobs_beside;     /* the blobs next to a copied tree, or NULL */
+	bool noted;                            /* the store has been recorded next to its blobs */
 };
 
 struct grove_view {
 	unsigned refs;
 	struct grove_session *session;
 	struct grove__image *image;
-	struct grove_log *log;                 /* the session's at that moment */
+	struct grove_log *log;                 /* the session's log at that moment */
 	struct grove__labels *labels;
-	uint64_t tail, generation;             /* of the log, then */
+	uint64_t tail, generation;             /* of the log at that moment */
 	uint32_t nr;
-	uint32_t leaf;                         /* once it is asked for, where rules find it */
+	uint32_t leaf;                         /* computed on first use in formats with rules */
 	bool has_leaf, moved;
 	uint64_t rev;
 	const char *name;
@@ -76,7 +79,7 @@ struct grove_view {
 	pthread_mutex_t lock;
 	struct grove_detail detail;
 	pthread_mutex_t near_lock;
-	struct grove__near near;               /* for whoever has its lock */
+	struct grove__near near;               /* protected by near_lock */
 };
 
 /* subagents.c */
@@ -86,10 +89,10 @@ int grove__subagents_get(struct grove_session *s, const char *id, bool remote, s
 		     struct grove_detail *d);
 int grove__subagents_put(struct grove_session *s, const char *id, bool remote, struct grove_slice json,
 		     struct grove_detail *d);
-/* Where the agent's files go if it has none yet. Empty: into no group. */
+/* Sets the directory for the files of an agent that has none yet; "" means no group. */
 int grove__subagents_set_group(struct grove_session *s, const char *id, const char *group,
 			   struct grove_detail *d);
-/* Where its log is, or is to be. GROVE_ENOTSUP where there are no paths. */
+/* Returns the path of its log, existing or not. GROVE_ENOTSUP in a store without paths. */
 int grove__subagents_path(struct grove_session *s, const char *id, struct grove_buf *out,
 		      struct grove_detail *d);
 int grove__subagents_remote(struct grove_session *s, grove_remote_agent_fn *fn, void *payload,
@@ -98,55 +101,55 @@ void grove__subagents_groups_free(struct grove__subagents_group *g);
 
 
 /*
- * open.c: a call on a session holds its lock, and a callback runs in the middle
- * of such a call. Were it to call its own session it would wait for itself, so
- * grove__session_enter() answers GROVE_EINVAL there, as it does for a handle that
- * a failed open left behind. After 0 the caller unlocks.
+ * open.c: a call on a session holds its lock, and callbacks run inside such a
+ * call. A callback that used its own session would wait for itself, so
+ * grove__session_enter() returns GROVE_EINVAL in that case, and also for a handle
+ * whose open failed. If it returns 0, the caller must unlock.
  */
 int grove__session_enter(struct grove_session *s, struct grove_detail *d);
 void grove__session_lock(struct grove_session *s);
 void grove__session_unlock(struct grove_session *s);
-/* Is this thread in the middle of a call on the session already? */
+/* Returns true if this thread is already inside a call on the session. */
 bool grove__session_inside(const struct grove_session *s);
 int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags,
 			struct grove_session *s, struct grove_detail *d);
 int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 		       struct grove_session *s, struct grove_detail *d);
-/* A name as it is kept; GROVE_EINVAL if nothing is left of it. */
+/* Turns a name into the form that is stored. GROVE_EINVAL if nothing is left of it. */
 int grove__session_clean_name(const struct grove__dialect *dialect, const char *name,
 			      struct grove_buf *out, struct grove_detail *d);
 struct grove_session *grove__session_alloc(struct grove *g);
 void grove__session_unref(struct grove_session *s);
-/* Make sure that the image is there. With the lock held. */
+/* Loads the image unless it is loaded. The lock is held. */
 int grove__session_load(struct grove_session *s, struct grove_detail *d);
-/* The terminal notes it as its last session, where its agent does so. Failures are ignored. */
+/* Records it as the last session of this terminal if its agent does that. Ignores failures. */
 void grove__session_note_last(struct grove_session *s);
-/* Take in growth; a new image where the old one does not do. 1: something changed. */
+/* Reads what is new, into a new image if necessary. Returns 1 if something changed. */
 int grove__session_refresh(struct grove_session *s, struct grove_detail *d);
-/* The working directory as the image tells it: entries that came may have said it. GROVE_ENOMEM. */
+/* Updates the working directory from the image, since new entries may name it. GROVE_ENOMEM. */
 int grove__session_take_cwd(struct grove_session *s);
-/* Give up the present image; the next one is loaded when it is asked for. */
+/* Retires the image; the next one is loaded when it is needed. */
 int grove__session_retire(struct grove_session *s);
-/* Go over to another log; the image goes as well, and the store that held a deferred session. */
+/* Switches to another log, and retires the old one with its image and the store of a deferred session. */
 int grove__session_change_log(struct grove_session *s, struct grove_log *log);
 /*
- * Close earlier logs that nobody reads any more: a file that we have open
- * twice looks as if somebody else was writing to it.
+ * Closes retired logs once there are no views. A file that we have open twice
+ * looks as if another program were writing to it.
  */
 void grove__session_close_old(struct grove_session *s);
-/* The row that the next append goes below; GROVE_NONE: a root. */
+/* Returns the row that the next append goes below, or GROVE_NONE for a root. */
 uint32_t grove__session_leaf_row(struct grove_session *s);
-/* Is it a sub-agent's own log? */
+/* Returns true if this is a sub-agent's own log. */
 bool grove__session_own_file(const struct grove_session *s);
-/* Where a new session of that cwd goes; fills everything but the dialect. */
-/* Lines that wait in memory, or stay there: give the session a store and a log of its own. */
+/* Gives a session that is deferred, or stays in memory, a store and a log of its own. */
 int grove__session_hold(struct grove_session *s, struct grove_detail *d);
+/* Computes where a new session of `cwd` goes. Fills in everything but the dialect. */
 int grove__session_place(struct grove *g, const struct grove__dialect *dialect, const char *cwd,
 			 const char *dir, int64_t time, const char *id, struct grove__where *out,
 			 struct grove_detail *d);
 
 /* about.c */
-/* What the session's entries have to say about it; good until the next call. */
+/* Returns the facts that entries record about their session; valid until the next call. */
 int grove__session_about(struct grove_session *s, struct grove__about *out, struct grove_detail *d);
 
 /* blobs.c */
@@ -155,29 +158,29 @@ struct grove__blob_sinking {
 	struct grove_session *session;
 	struct grove_detail *d;
 };
-/* Where its agent keeps blobs; *out is NULL for one that has none. */
+/* Returns the blobs of its agent; *out is NULL if the agent does not use any. */
 int grove__session_blobs(struct grove_session *s, struct grove__blobs **out,
 			 struct grove_detail *d);
-/* The same to put some there: a database is noted as one whose sessions name them. */
+/* The same, before storing some: a database is first recorded next to the blobs. */
 int grove__session_blobs_for(struct grove_session *s, struct grove__blobs **out,
 			     struct grove_detail *d);
 void grove__session_close_blobs(struct grove_session *s);
 struct grove__blob_source grove__session_blob_source(struct grove_session *s);
 /*
- * `*value` with what its references to blobs stand for: in `out` then, which is
- * replaced. GROVE_ENOMEM.
+ * Replaces references to blobs in `*value` by what they stand for; the result is
+ * in `out` if there were any. GROVE_ENOMEM.
  */
 int grove__session_resolve(struct grove_session *s, struct grove_slice *value,
 			   struct grove_buf *out, struct grove_detail *d);
-/* A line as it is stored; what goes into blobs is on the disk then. 1: as it is. */
+/* Turns a line into its stored form. Its blobs are on disk on return. Returns 1 if nothing changes. */
 int grove__session_prepare(struct grove_session *s, struct grove_slice line, struct grove_buf *out,
 			   struct grove_detail *d);
 
 /* name.c */
 /*
- * Name the session. `source` is "user" or "auto"; a name that the user gave is
- * not replaced by an automatic one: *applied tells (may be NULL). *id is that
- * of the entry that says so, NULL where the header does.
+ * Names the session. `source` is "user" or "auto". An automatic name does not
+ * replace one given by the user; *applied (may be NULL) says whether it was set.
+ * *id is the entry with the name, or NULL if the name is in the header.
  */
 int grove__session_rename(struct grove_session *s, const char *name, const char *source,
 			  bool *applied, const char **id, struct grove_detail *d);
@@ -186,7 +189,7 @@ int grove__session_rename(struct grove_session *s, const char *name, const char 
 #define GROVE__HELD "held.jsonl"
 int grove__artifact_save(struct grove_session *s, const char *tool, struct grove_slice bytes,
 			 uint64_t *id, struct grove_buf *path, struct grove_detail *d);
-/* Its bytes and its path; each may be NULL. */
+/* Returns its bytes and its path; either may be NULL. */
 int grove__artifact_get(struct grove_session *s, uint64_t id, struct grove_buf *bytes,
 			struct grove_buf *path, struct grove_detail *d);
 int grove__artifact_list(struct grove_session *s, grove_artifact_fn *fn, void *payload,
@@ -195,7 +198,10 @@ int grove__artifact_list(struct grove_session *s, grove_artifact_fn *fn, void *p
 int grove__session_record(struct grove_session *s, const struct grove_slice *messages, size_t nr,
 			  const struct grove_record_options *opt, const char **last,
 			  struct grove_detail *d);
-/* Write once more what has to stay near the end of the log; *written counts lines. */
+/*
+ * Claude's list reads only the last 64 KiB of a file, so metadata lines are appended
+ * again when they drift out of that window. *written is the number of lines.
+ */
 int grove__session_restate(struct grove_session *s, size_t *written, struct grove_detail *d);
 
 /* forget.c */
@@ -209,62 +215,62 @@ int grove__session_update(struct grove_session *s, const char *id, const char *p
 			  struct grove_slice value, struct grove_detail *d);
 
 /*
- * The header, the slot (GROVE_NONE for both) or a row, with `value` in the place
- * of what is there. 1: it cannot be done by one line, the log has to be rewritten.
+ * Replaces the header, the slot (GROVE_NONE for both) or a row by `value`. Returns
+ * 1 if replacing one line is not enough and the log has to be rewritten.
  */
 int grove__session_update_line(struct grove_session *s, const struct grove__spot *at, uint32_t row,
 			       struct grove_slice value, enum grove_change_kind kind,
 			       struct grove_detail *d);
 
 /* latch.c */
-/* The first failure to write is kept and told; every later write gets it. */
+/* Remembers and reports the first failed write; every later write returns the same error. */
 int grove__session_latch(struct grove_session *s, int rc, struct grove_detail *d);
 int grove__session_writable(struct grove_session *s, struct grove_detail *d);
 /*
- * The lines are in the log, but we cannot tell what it looks like now: the
- * caller has to open the session anew.
+ * Called when lines were stored but the log could not be read afterwards: the
+ * caller has to open the session again.
  */
 int grove__session_lost_sight(struct grove_session *s, struct grove_detail *d);
 
 /*
- * append.c: an append goes through these, the first one first. `json` are `nr`
- * inputs; ids[i] becomes the id of the last entry that input i became, or NULL if
- * it has none (`ids` may be NULL). All of them are stored in one write, or none.
+ * append.c: an append goes through these functions in this order. `json` is `nr`
+ * inputs. ids[i] is set to the id of the last entry that input i became, or NULL
+ * if it has none (`ids` may be NULL). All inputs are stored in one write, or none.
  */
-/* Takes the lock; on return as durable as `opt` asks. */
+/* Takes the lock. On return the entries are as durable as `opt` asks. */
 int grove__session_append(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			  const struct grove_append_options *opt, const char **ids,
 			  struct grove_detail *d);
-/* append_group.c: the same for those who wait for the disk, several threads at once. */
+/* append_group.c: the same for durable appends, of several threads at once. */
 int grove__append_grouped(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			  const struct grove_append_options *opt, const char **ids,
 			  struct grove_detail *d);
-/* With the lock held, as all that follow; no sync. */
+/* This and the following are called with the lock held, and do not sync. */
 int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			 const struct grove_append_options *opt, const char **ids,
 			 struct grove_detail *d);
-/* append_split.c: what the inputs become, where one may become several entries. */
+/* append_split.c: for formats in which one input may become several entries. */
 int grove__append_split(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			const struct grove_append_options *opt, const char **ids,
 			struct grove_detail *d);
-/* append.c: each input is one entry. */
+/* append.c: each input becomes one entry. */
 int grove__append_all(struct grove_session *s, const struct grove_slice *json, size_t nr,
 		      const struct grove_append_options *opt, const char **ids,
 		      struct grove_detail *d);
-/* An entry that is described by its parts, as grove__append_locked(). */
+/* Like grove__append_locked(), for an entry that is described by its parts. */
 int grove__append_spec(struct grove_session *s, const struct grove__entry_spec *spec,
 		       const struct grove_append_options *opt, const char **id,
 		       struct grove_detail *d);
 /* append_compose.h has the rest of it. */
 void grove__append_batch_free(struct grove__batch *b);
-/* append_group.c: what was appended is on the disk when it returns. Takes the lock. */
+/* append_group.c: returns once everything appended is on disk. Takes the lock. */
 int grove__session_sync(struct grove_session *s, struct grove_detail *d);
 /*
- * ensure.c: after GROVE_EEXIST of a session that `joins`: go on with the log that
- * another began under its name. What was held goes below that log's leaf.
+ * ensure.c: called after GROVE_EEXIST if the session `joins`: continues with the
+ * log that another process created. The held lines go below the leaf of that log.
  */
 int grove__session_join(struct grove_session *s, struct grove_detail *d);
-/* ensure.c: write a deferred session, with `more` lines behind what it holds. */
+/* ensure.c: writes a deferred session: the lines it holds, then `more`. */
 int grove__session_ensure(struct grove_session *s, const struct grove_record *more, size_t nr,
 			  enum grove_sync sync, struct grove_detail *d);
 
@@ -277,33 +283,33 @@ int grove__session_branch(struct grove_session *s, const char *id,
 int grove__session_continue(struct grove_session *s, const char *id, unsigned flags,
 			    enum grove_outcome *outcome, struct grove_buf *content,
 			    struct grove_detail *d);
-/* The row of an id, or GROVE_ROOT: GROVE_NONE. GROVE_ENOTFOUND. */
+/* Returns the row of an id; GROVE_NONE for GROVE_ROOT. GROVE_ENOTFOUND. */
 int grove__session_row(struct grove_session *s, const char *id, uint32_t *row,
 		       struct grove_detail *d);
 
-/* The same; what another writer has just appended is there, too. */
+/* The same, but refreshes first if the id is unknown: another writer may have appended it. */
 int grove__session_find(struct grove_session *s, const char *id, uint32_t *row,
 			struct grove_detail *d);
 
-/* kept.c: what a store keeps for a session besides its lines */
-/* Has the store a place for values that lasts? */
+/* kept.c: values that a store has for a session besides its lines */
+/* Returns true if the store has room for such values, and the session is stored. */
 bool grove__kept_has_values(const struct grove_session *s);
-/* The leaf that the store keeps, after the image was loaded or refreshed. 1: it is another now. */
+/* Reads the leaf from the store; called after a load or refresh. Returns 1 if it has changed. */
 int grove__kept_leaf(struct grove_session *s, struct grove_detail *d);
-/* Did what is kept change, and nothing else? */
+/* Returns true if values have changed and lines have not. */
 bool grove__kept_moved(struct grove_session *s);
 int grove__kept_put_leaf(struct grove_session *s, uint32_t row, struct grove_detail *d);
 int grove__kept_put_value(struct grove_session *s, const char *name, struct grove_slice value,
 		      struct grove_detail *d);
 int grove__kept_value(struct grove_session *s, const char *name, struct grove_buf *out,
 		      struct grove_detail *d);
-/* What hosts keep in one log, in another one as well, unless that has it already. */
+/* Copies the values of hosts from one log to another, unless it has them already. */
 int grove__kept_copy(struct grove_log *from, struct grove_log *to, struct grove_detail *d);
-/* What hosts may have kept, the last one NULL; stored as "host.NAME". */
+/* The names of values that hosts may store, NULL last; stored as "host.NAME". */
 #define GROVE__META_AGENT GROVE__META_HOST "agentId"
 extern const char *const grove__kept_names[];
 
-/* migrate.c, fork.c, move.c, remove.c */
+/* rewrite.c, fork.c, move.c */
 int grove__session_migrate(struct grove_session *s, struct grove_detail *d);
 int grove__session_fork(struct grove_session *s, const struct grove_fork_options *opt,
 			struct grove_session *out, struct grove_detail *d);
@@ -311,23 +317,23 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 int grove__session_remove(struct grove *g, struct grove__where *at, unsigned flags,
 			  struct grove_detail *d);
 /*
- * Rewrite the log with each value passed through `fn` (row GROVE_NONE: a
- * header): 0 and what takes its place; 1: it stays; GROVE__DROP: it goes, and
- * its line with it.
+ * Rewrites the log, passing each value through `fn` (row GROVE_NONE: a header),
+ * which returns 0 and the new value, 1 to keep it, or GROVE__DROP to remove it
+ * with its line.
  */
 #define GROVE__DROP 2
 typedef int grove__line_edit_fn(void *payload, struct grove_session *s, uint32_t row, bool header,
 				struct grove_slice value, struct grove_buf *out);
 int grove__session_rewrite(struct grove_session *s, grove__line_edit_fn *fn, void *payload,
 			   uint64_t *changed, struct grove_detail *d);
-/* The same, with another line in the place of the slot's, of any length. */
+/* The same, and replaces the line of the slot by one of any length. */
 int grove__session_rewrite_slot(struct grove_session *s, grove__line_edit_fn *fn, void *payload,
 				struct grove_slice slot, uint64_t *changed, struct grove_detail *d);
 
 /* view.c */
-/* GROVE_ENOMEM: it is not known, which is not the same as none. */
+/* GROVE_ENOMEM means that the leaf is unknown, not that there is none. */
 int grove__view_leaf(struct grove_view *v, uint32_t *leaf);
-/* What the spine knows of a row; no label. */
+/* Fills in what the spine knows about a row; no label. */
 void grove__view_row(const struct grove__spine *sp, uint32_t row, struct grove_entry *out);
 int grove__view_new(struct grove_session *s, struct grove_view **out, struct grove_detail *d);
 

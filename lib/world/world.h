@@ -1,8 +1,8 @@
 /*
  * world/world.h: where sessions are.
  *
- * The environment of a caller: its stores (roots), how a session in one of them
- * is found by what a person types, and what agents leave around their sessions.
+ * The environment of a caller: its stores (roots), how to find a session by what
+ * a user types, and the files that agents leave around their sessions.
  */
 #ifndef GROVE_WORLD_WORLD_H
 #define GROVE_WORLD_WORLD_H
@@ -10,53 +10,53 @@
 #include "grove.h"
 #include "image/image.h"
 
-/* A place where sessions are kept. */
+/* A place that holds sessions. */
 struct grove__root {
 	struct grove_store *store;
-	const struct grove__dialect *dialect;  /* NULL: the bytes tell */
-	const struct grove__dialect *likely;   /* if they do not, once looked for; NULL: pi */
+	const struct grove__dialect *dialect;  /* NULL: detected from the contents */
+	const struct grove__dialect *likely;   /* what to assume if that fails, once looked for; NULL: pi */
 	bool looked;
 	const char *agent;
-	char *dir;                             /* NULL where there is no directory */
-	bool flat;                             /* no directory per cwd */
-	unsigned first_of;                     /* dialects whose new sessions go here, a bit each */
+	char *dir;                             /* NULL if it is not a directory */
+	bool flat;                             /* sessions are not grouped by working directory */
+	unsigned first_of;                     /* bit set of dialects whose new sessions go here */
 };
 
-/* The session that a list of this directory shows first; GROVE_ENOTFOUND. */
+/* Finds the session that a list of this directory shows first. GROVE_ENOTFOUND. */
 struct grove__where;
 typedef int grove__last_fn(struct grove *g, struct grove__where *out, struct grove_detail *d);
 
 struct grove {
 	struct grove__env env;
 	char *home, *cwd, *tty;
-	char *cache;                           /* for what can be made again; NULL: nowhere */
+	char *cache;                           /* the cache directory, or NULL */
 	const struct grove__dialect *forced;
 	struct grove__root *roots;
 	size_t nr_roots, cap_roots;
-	bool given;                            /* stores were named: no discovery */
+	bool given;                            /* stores were given, so the agents' own are not used */
 	struct grove__store_types store_types;  /* that the host brings */
 	void (*trace)(void *payload, const char *line);
 	void *trace_payload;
 	void (*warn)(void *payload, int fatal, const struct grove_detail *why);
 	void *warn_payload;
 	struct grove_progress progress;
-	grove__last_fn *last;                  /* what "last" means: lists are a room further up */
-	struct grove__hidden *hidden;          /* directories that could not be read; NULL: none yet */
-	pthread_mutex_t lock;                  /* detail, ids, what roots are likely to hold */
+	grove__last_fn *last;                  /* finds "last"; a pointer because lists are in a higher room */
+	struct grove__hidden *hidden;          /* directories that could not be read, or NULL */
+	pthread_mutex_t lock;                  /* protects detail, ids, and `likely` of roots */
 	struct grove_detail detail;
-	int64_t last_ms;                       /* of the session ids made here */
+	int64_t last_ms;                       /* time of the last session id made here */
 	uint64_t id_seq;
 };
 
-/* Where a session is, or is to be. */
+/* Where a session is, or will be. */
 struct grove__where {
 	const struct grove__dialect *dialect;
 	const char *agent;
 	struct grove_store *store;
 	bool own_store;
 	char *project, *session;               /* the key … */
-	char *sub;                             /* … of a sub-agent's log in a database; else NULL */
-	char *path;                            /* NULL where there is none */
+	char *sub;                             /* … with this subpath for a sub-agent's log in a database; else NULL */
+	char *path;                            /* NULL in a store without paths */
 };
 
 /* world.c: the environment */
@@ -64,130 +64,129 @@ int grove__world_open(struct grove *g, const struct grove_options *opt, struct g
 void grove__world_release(struct grove *g);
 
 /*
- * hidden.c: a directory that could not be read is told to the caller and
- * counted. A grove__hidden_fn; `payload` is the struct grove.
+ * hidden.c: reports a directory that could not be read to the caller, and counts
+ * it. A grove__hidden_fn; `payload` is the struct grove.
  */
 bool grove__hidden_note(void *payload, bool top, const struct grove_detail *why);
-/* The same of anything else that was passed over though it may be a session. */
+/* The same for anything else that was skipped although it may be a session. */
 void grove__hidden_add(struct grove *g, const struct grove_detail *why);
-/* How many so far; before work that must be complete. */
+/* Returns how many so far. Called before work that must be complete. */
 uint64_t grove__hidden_count(struct grove *g);
-/* How many of them because the system failed, and not because they are not ours to read. */
+/* Returns how many of them failed with an I/O error rather than for lack of permission. */
 uint64_t grove__hidden_failed(struct grove *g);
-/* After it: GROVE_EACCESS if there were any. */
+/* Called after that work. GROVE_EACCESS if there were any more. */
 int grove__hidden_check(struct grove *g, uint64_t before, struct grove_detail *d);
 void grove__hidden_release(struct grove *g);
-/* Absolute, without "." and ".." and doubled slashes; links are not followed. */
+/* Makes a path absolute, without ".", ".." and double slashes. Does not follow links. */
 int grove__world_resolve(const struct grove *g, const char *path, struct grove_buf *out);
 /*
- * The directory of what can be made again, which is made if it is not there. NULL: there is
- * none, or others may write there, and what is in it may be anybody's.
+ * Returns the cache directory, which is created if necessary. NULL if there is none, or
+ * if other users can write to it, so that its contents cannot be trusted.
  */
 const char *grove__world_cache_dir(const struct grove *g);
-/* A store's URL with its path, if it has one, made absolute in the same way. GROVE_ENOMEM. */
+/* Makes the path in a store's URL, if it has one, absolute in the same way. GROVE_ENOMEM. */
 int grove__world_store_url(const struct grove *g, const char *url, struct grove_buf *out);
-/* A store for a directory, traced if asked for. */
+/* Opens a store, with tracing if the caller asked for it. */
 int grove__world_store(struct grove *g, const char *url, struct grove_store **out,
 		       struct grove_detail *d);
-/* The root for new sessions of a dialect. */
+/* Returns the root for new sessions of a dialect. */
 struct grove__root *grove__world_root(struct grove *g, const struct grove__dialect *dialect);
-/* A new session id; one handle's only ever grow. */
+/* Makes a new session id, greater than all before it from this handle. */
 void grove__world_session_id(struct grove *g, const struct grove__dialect *dialect, char out[40]);
 
-/* locate.c: from what a person types to a place */
+/* locate.c: finds a session by what a user types */
 int grove__locate(struct grove *g, const char *what, struct grove__where *out,
 		  struct grove_detail *d);
 int grove__locate_path(struct grove *g, const char *path, struct grove__where *out,
 		       struct grove_detail *d);
-/* The place of a log of a root. GROVE_ENOMEM. */
+/* Fills in the place of a log in a root. GROVE_ENOMEM. */
 int grove__where_fill(struct grove__where *w, struct grove__root *root, const struct grove_key *key,
 		      struct grove_detail *d);
 void grove__where_release(struct grove__where *w);
 struct grove_key grove__where_key(const struct grove__where *w);
-/* The name of the log itself, as that of a file: of a sub-agent's, the last part of its subpath. */
+/* Returns the file name of the log; for a sub-agent, the last part of its subpath. */
 const char *grove__where_name(const struct grove__where *w);
 int grove__where_copy(struct grove__where *to, const struct grove__where *from);
 
-/* peek.c: what the beginning of a log tells */
-/* The first line that says something; empty if there is none in the first 16 MiB. */
+/* peek.c: what the beginning of a log says */
+/* Reads the first line that is not blank; empty if there is none in the first 16 MiB. */
 int grove__peek_first_line(struct grove_log *log, struct grove_buf *out, struct grove_detail *d);
 /*
- * The header, read as the dialect reads; not usable if there is none in the
- * first 16 MiB. Its texts live in `keep`.
+ * Reads the header as the dialect does. It is not usable if there is none in the
+ * first 16 MiB. Its texts are allocated in `keep`.
  */
 int grove__peek_header(struct grove_log *log, const struct grove__dialect *dialect,
 		       struct grove__arena *keep, struct grove__header *out, struct grove_detail *d);
-/* Keep the dialect with a new log, where the store has room for it: there is no place to tell it. */
+/* Stores the dialect with a new log, if the store has room: without a path nothing else says it. */
 void grove__peek_mark_dialect(struct grove_log *log, const struct grove__dialect *dialect);
-/* The dialect of a place: forced, by its root, by its first line, by what lies around it, pi. */
+/* Finds the dialect: forced, or by the root, the first line, the files around it; else pi. */
 int grove__peek_where_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d);
-/* The same for a log of a root. */
+/* The same for a log in a root. */
 int grove__peek_root_dialect(struct grove *g, struct grove__root *root, const struct grove_key *key,
 			const struct grove__dialect **out, struct grove_detail *d);
-/* The same for one that is open. */
+/* The same for an open log. */
 int grove__peek_log_dialect(struct grove *g, struct grove__root *root, struct grove_log *log,
 		       const char *project, const struct grove__dialect **out, struct grove_detail *d);
-/* The dialect of a place outside of all roots, where only the path can tell. */
+/* Guesses the dialect of a file outside of all roots from its path. */
 const struct grove__dialect *grove__peek_path_dialect(const char *path);
-/* The dialect of what does not tell its own, by its place. GROVE_ENOMEM. */
+/* Guesses the dialect from the place, for logs that do not show it. GROVE_ENOMEM. */
 int grove__peek_root_likely(struct grove *g, struct grove__root *root, const char *project,
 		       const struct grove__dialect **out);
 
 /* root.c: the sessions of a root */
-/* Those that may be those of a cwd (NULL: all of them), each once. */
+/* Lists the logs that may belong to a cwd (NULL: all), each once. */
 int grove__root_list(struct grove *g, struct grove__root *root, const char *cwd, grove_key_fn *fn,
 		     void *payload, struct grove_detail *d);
 /*
- * Those of sub-agents, where the agent's own list of all sessions has them: keys
- * with a subpath.
+ * Lists the logs of sub-agents, as keys with a subpath, for agents that list them
+ * among all sessions.
  */
 int grove__root_list_subs(struct grove *g, struct grove__root *root, grove_key_fn *fn,
 			  void *payload, struct grove_detail *d);
 /*
- * Are the stores that were named there, and stores? GROVE_ENOTFOUND for one that
- * does not exist, or a directory with files and no session; one that is empty
- * is a store.
+ * Checks that the stores that were given exist. GROVE_ENOTFOUND for one that does
+ * not, or for a directory with files but no sessions. An empty one is a store.
  */
 int grove__root_all_there(struct grove *g, struct grove_detail *d);
-/* Does a header's cwd (NULL or "": it has none) name the directory `cwd`, which is resolved? */
+/* Returns true if a header's cwd (NULL or "" if it has none) is `cwd`, which is resolved. */
 bool grove__root_same_cwd(const struct grove *g, const struct grove__dialect *dialect, const char *named,
 		     const char *cwd);
 /*
- * Does a session of the root belong to the directory `cwd`, which is resolved?
- * It does if its header names that directory (`named`); if it names none, if it
- * lies where the agent keeps the sessions of that directory.
+ * Returns true if a session of the root belongs to the directory `cwd`, which is
+ * resolved: if its header names that directory (`named`) or, if it names none, if
+ * it is where the agent keeps the sessions of that directory.
  */
 bool grove__root_belongs(struct grove *g, const struct grove__root *root,
 			 const struct grove__dialect *dialect, const char *project,
 			 const char *named, const char *cwd);
 
-/* crumb.c: what this terminal remembers of its last session */
+/* last_session.c: the last session of this terminal */
 /*
- * The session that the dialect's agent had last here, for this (resolved) cwd,
- * and when it was noted. 1 if there is none any more.
+ * Finds the session that the dialect's agent last used in this terminal for this
+ * (resolved) cwd, and when that was recorded. Returns 1 if there is none.
  */
 int grove__last_session_read(struct grove *g, const struct grove__dialect *dialect, const char *cwd,
 		      struct grove__where *out, int64_t *time_ns, struct grove_detail *d);
-/* Note it. Nobody should fail because of it. 1: this terminal has no name. */
+/* Records it. Callers should ignore failures. Returns 1 if the terminal has no name. */
 int grove__last_session_write(const struct grove *g, const struct grove__dialect *dialect, const char *cwd,
 		       const char *path, struct grove_detail *d);
-/* Every terminal whose note names the session at this path forgets it. Failures are ignored. */
+/* Deletes the records of all terminals that name the session at this path. Ignores failures. */
 void grove__last_session_forget(struct grove *g, const char *path);
 
 /*
- * live.c: GROVE_ECONFLICT while a process of the session's own agent is at work
- * on it, as far as it leaves a trace; asked before lines that are there change.
+ * live.c: GROVE_ECONFLICT if a process of the agent is using the session, as far
+ * as it leaves a trace. Called before existing lines are changed.
  */
 int grove__live_check(struct grove *g, const struct grove__where *at, struct grove_detail *d);
 
-/* beside.c: what belongs to a session */
+/* beside.c: the files that belong to a session */
 
-/* Are these logs files, which have times and modes of their own? */
+/* Returns true if logs of this store are files, with times and modes of their own. */
 bool grove__beside_is_files(const struct grove_store *st);
 
 /*
- * `log`: a log of its own, under the session's key with `name` as its subpath;
- * else an attachment. Non-zero ends the list and is handed back.
+ * If `log` is set, it is a log under the session's key with `name` as its subpath,
+ * otherwise an attachment. A non-zero result ends the list and is returned.
  */
 typedef int grove__beside_fn(void *payload, const char *name, uint64_t size, bool log);
 /*
@@ -197,16 +196,16 @@ typedef int grove__beside_fn(void *payload, const char *name, uint64_t size, boo
 int grove__beside_list(struct grove_store *st, const struct grove_key *key, grove__beside_fn *fn,
 		       void *payload, struct grove_detail *d);
 
-/* All that is attached to one log, to another one as well. */
+/* Copies all attachments of one log to another. */
 int grove__beside_copy(struct grove_store *from, const struct grove_key *from_key,
 			    struct grove_store *to, const struct grove_key *to_key,
 			    struct grove_detail *d);
 
-/* expiry.c: what agents delete by themselves */
+/* expiry.c: sessions that agents delete automatically */
 
 struct grove__expiry {
-	const struct grove__dialect *dialect;  /* whose agent does so; NULL: nobody */
-	struct grove_buf settings;             /* what it was told; empty: nothing */
+	const struct grove__dialect *dialect;  /* whose agent deletes sessions here, or NULL */
+	struct grove_buf settings;             /* the agent's settings; empty if there are none */
 };
 int grove__expiry_of(struct grove *g, const struct grove__root *root, struct grove__expiry *out,
 		     struct grove_detail *d);

@@ -78,6 +78,15 @@ int brief_read(struct brief *b, struct grove_view *v, uint32_t i)
 	return err > 0 ? 0 : err;
 }
 
+int brief_message(struct brief *b, const struct grove_message *m)
+{
+	int err;
+
+	b->found = 0;
+	err = grove_message_pieces(m, on_piece, b);
+	return err > 0 ? 0 : err;
+}
+
 unsigned brief_print(struct out *o, const struct brief *b, unsigned width)
 {
 	enum out_style style = OUT_PLAIN;

@@ -17,6 +17,8 @@ struct brief {
 
 /* Its beginning: the first text, or else what says most about it. */
 int brief_read(struct brief *b, struct grove_view *v, uint32_t i);
+/* The same of the entry that a message comes from, while the message is told. */
+int brief_message(struct brief *b, const struct grove_message *m);
 /* Print that within `width` columns; returns the columns used. */
 unsigned brief_print(struct out *o, const struct brief *b, unsigned width);
 

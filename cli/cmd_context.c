@@ -1,203 +1,195 @@
 /*
  * cmd_context.c: what the model would be sent.
  *
- * The library answers with a document. For people it is read again and
- * listed, a line a message: what a message says comes from the document, since
- * it may differ from the entry it was made of.
+ * For people it is listed, a line a message. How wide the column of roles must
+ * be is known after the last message, so what a line shows of each message is
+ * kept until then: a few hundred bytes, however long the message is.
  */
 #include "brief.h"
 #include "cli.h"
-#include "json.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The first words of a message: its content is text, or blocks of which some are. */
-static int message_text(struct grove_slice message, char *buf, size_t size, struct grove_slice *text)
-{
-	struct grove_slice content, block, value;
-	const char *place = NULL;
+#define ROLE_MIN 9               /* "assistant" */
+#define ROLE_MAX 20
+#define ID_COLUMNS 8
 
-	if (!json_member(message, "content", &content))
-		return 0;
-	if (json_text(content, buf, size, text))
-		return 1;
-	while (json_item(content, &place, &block))
-		if (json_member(block, "text", &value) && json_text(value, buf, size, text) &&
-		    text->len)
-			return 1;
+/* What a line shows of a message. */
+struct row {
+	size_t at;               /* of its texts in the listing's bytes, in this order: */
+	uint32_t role, id, title, text;
+	uint64_t size;
+	enum grove_piece_kind kind;
+	int has_text;            /* the message's own; else what its entry is about */
+	int found, error;
+};
+
+struct listing {
+	struct cli *c;
+	struct grove_view *v;
+	char *bytes;
+	size_t len, cap_bytes;
+	struct row *row;
+	size_t nr, cap;
+	size_t text_max;         /* so many bytes fill a line, whatever they are */
+	unsigned role_columns;
+	uint64_t total;
+	int explain, printed;
+};
+
+static uint32_t keep(struct listing *l, struct grove_slice text, size_t max)
+{
+	size_t n = text.len < max ? text.len : max;
+
+	/* not within a character */
+	while (n && n < text.len && ((unsigned char)text.ptr[n] & 0xc0) == 0x80)
+		n--;
+	if (l->len + n > l->cap_bytes) {
+		l->cap_bytes = 2 * (l->len + n) + 4096;
+		l->bytes = cli_realloc(l->bytes, l->cap_bytes, 1);
+	}
+	if (n)
+		memcpy(l->bytes + l->len, text.ptr, n);
+	l->len += n;
+	return (uint32_t)n;
+}
+
+static int on_message(void *payload, const struct grove_message *m)
+{
+	struct listing *l = payload;
+	struct row r = { .at = l->len, .size = m->json.len, .has_text = m->text.len > 0 };
+	struct grove_slice role = m->role.len ? m->role : out_str("-");
+	unsigned columns = out_width(role, ROLE_MAX);
+	struct brief b = { .found = 0 };
+	int err = r.has_text ? 0 : brief_message(&b, m);
+
+	if (err)
+		return err;
+	if (columns > l->role_columns)
+		l->role_columns = columns;
+	r.role = keep(l, role, 4 * ROLE_MAX);
+	r.id = keep(l, out_str(m->id ? m->id : "-"), ID_COLUMNS);
+	r.title = keep(l, b.title, l->text_max);
+	r.text = keep(l, r.has_text ? m->text : b.text, l->text_max);
+	r.found = b.found;
+	r.kind = b.kind;
+	r.error = b.error;
+	if (l->nr == l->cap) {
+		l->cap = l->cap ? l->cap * 2 : 256;
+		l->row = cli_realloc(l->row, l->cap, sizeof(*l->row));
+	}
+	l->row[l->nr++] = r;
+	l->total += r.size;
 	return 0;
 }
 
-/* A document, taken apart once: it may be as large as its session. */
-enum { MESSAGES, ENTRY_IDS, EXPLAIN, THINKING_LEVEL, MODEL, MODELS, NR_MEMBERS };
-struct context {
-	struct grove_slice of[NR_MEMBERS];
-	unsigned has;                 /* a bit each */
-	struct grove_slice *message;
-	size_t nr, cap;
-	unsigned role_columns;        /* "assistant" at least */
-};
-
-static void take_apart(struct context *x, struct grove_slice doc)
+static void print_row(const struct listing *l, size_t i)
 {
-	static const char *const names[NR_MEMBERS] = { "messages", "entryIds", "explain", "thinkingLevel",
-						       "model", "models" };
-	struct grove_slice message, value, role;
-	const char *at = NULL;
-	char buf[64];
-	unsigned n;
-
-	*x = (struct context){ .role_columns = 9 };
-	x->has = json_members(doc, names, NR_MEMBERS, x->of);
-	while (x->has & 1u << MESSAGES && json_item(x->of[MESSAGES], &at, &message)) {
-		if (x->nr == x->cap) {
-			x->cap = x->cap ? x->cap * 2 : 256;
-			x->message = cli_realloc(x->message, x->cap, sizeof(*x->message));
-		}
-		x->message[x->nr++] = message;
-		if (json_member(message, "role", &value) && json_text(value, buf, sizeof(buf), &role) &&
-		    (n = out_width(role, 20)) > x->role_columns)
-			x->role_columns = n < 20 ? n : 20;
-	}
-}
-
-static void print_message(struct cli *c, struct grove_view *v, size_t nr, unsigned role_columns,
-			  struct grove_slice message, struct grove_slice id_json)
-{
-	struct out *o = &c->out;
-	struct grove_slice role = out_str("-"), id = out_str("-"), text, value;
-	char role_buf[64], id_buf[128], text_buf[1024], size[16];
-	unsigned head = 6 + 1 + role_columns + 1 + 8 + 1 + 6 + 2;
+	const struct row *r = &l->row[i];
+	const char *at = l->bytes + r->at;
+	struct out *o = &l->c->out;
+	unsigned head = 6 + 1 + l->role_columns + 1 + ID_COLUMNS + 1 + 6 + 2;
 	unsigned width = o->width > head + 10 ? o->width - head - 1 : 10;
-	uint32_t entry = GROVE_NONE;
-	struct brief b;
+	struct grove_slice role = { at, r->role }, id = { at + r->role, r->id };
+	struct brief b = { .found = r->found, .kind = r->kind, .error = r->error };
+	char size[16];
 
-	if (json_member(message, "role", &value))
-		json_text(value, role_buf, sizeof(role_buf), &role);
-	if (json_text(id_json, id_buf, sizeof(id_buf) - 1, &id)) {
-		id_buf[id.len] = '\0';
-		entry = grove_view_find(v, id_buf);
-	}
-	cli_size(size, sizeof(size), message.len);
-	out_printf(o, "%6zu ", nr);
+	b.title = (struct grove_slice){ id.ptr + id.len, r->title };
+	b.text = (struct grove_slice){ b.title.ptr + r->title, r->text };
+	cli_size(size, sizeof(size), r->size);
+	out_printf(o, "%6zu ", i + 1);
 	out_style(o, OUT_BOLD);
-	out_column(o, role, role_columns);
+	out_column(o, role, l->role_columns);
 	out_style(o, OUT_PLAIN);
 	out_puts(o, " ");
 	out_style(o, OUT_YELLOW);
-	out_column(o, (struct grove_slice){ id.ptr, id.len < 8 ? id.len : 8 }, 8);
+	out_column(o, id, ID_COLUMNS);
 	out_style(o, OUT_PLAIN);
 	out_printf(o, " %6s  ", size);
-	if (message_text(message, text_buf, sizeof(text_buf), &text))
-		out_fit(o, text, width);
-	else if (entry != GROVE_NONE && !brief_read(&b, v, entry))
+	if (r->has_text)
+		out_fit(o, b.text, width);
+	else
 		brief_print(o, &b, width);
 	out_puts(o, "\n");
 }
 
-/* Why each entry is there, or is not. */
-static void print_reasons(struct cli *c, struct grove_slice reasons)
+/* All messages are there: list them, once. Reasons stand in a paragraph of their own. */
+static void print_rows(struct listing *l, int reasons)
 {
-	struct out *o = &c->out;
-	struct grove_slice item, value, text;
-	const char *place = NULL;
-	char buf[512];
-
-	out_puts(o, "\n");
-	while (json_item(reasons, &place, &item) && !out_failed(o)) {
-		int in = json_member(item, "included", &value) && json_is_true(value);
-
-		out_puts(o, in ? "  + " : "  - ");
-		if (!json_member(item, "entryId", &value) ||
-		    !json_text(value, buf, sizeof(buf), &text))
-			text = out_str("-");
-		out_style(o, in ? OUT_YELLOW : OUT_DIM);
-		out_column(o, (struct grove_slice){ text.ptr, text.len < 8 ? text.len : 8 }, 8);
-		out_style(o, OUT_PLAIN);
-		out_puts(o, " ");
-		if (!json_member(item, "kind", &value) || !json_text(value, buf, sizeof(buf), &text))
-			text = out_str("-");
-		out_column(o, text, 14);
-		out_puts(o, " ");
-		if (json_member(item, "reason", &value) && json_text(value, buf, sizeof(buf), &text))
-			out_fit(o, text, o->width > 42 ? o->width - 29 : 14);
-		out_puts(o, "\n");
-	}
+	if (l->printed)
+		return;
+	l->printed = 1;
+	for (size_t i = 0; i < l->nr && !out_failed(&l->c->out); i++)
+		print_row(l, i);
+	if (reasons)
+		out_puts(&l->c->out, "\n");
 }
 
-static void print_value(struct out *o, struct grove_slice value)
+/* Why an entry is there, or is not. */
+static int on_reason(void *payload, const struct grove_context_reason *r)
 {
-	struct grove_slice text;
-	char buf[256];
-
-	if (json_text(value, buf, sizeof(buf), &text))
-		out_fit(o, text, 80);
-	else
-		out_puts(o, "none");
-}
-
-static void print_text_member(struct out *o, struct grove_slice object, const char *name)
-{
-	struct grove_slice value = { NULL, 0 };
-
-	json_member(object, name, &value);
-	print_value(o, value);
-}
-
-/* Model and level, where the agent keeps them with the session. */
-static void print_settings(struct out *o, const struct context *x)
-{
-	struct grove_slice model = x->of[MODEL], value;
-
-	out_puts(o, "model ");
-	if (model.len && *model.ptr == '{' &&
-	    (json_member(model, "provider", &value) || json_member(model, "modelId", &value))) {
-		print_text_member(o, model, "provider");
-		out_puts(o, "/");
-		print_text_member(o, model, "modelId");
-	} else if (json_member(x->of[MODELS], "default", &value)) {
-		print_value(o, value);
-	} else {
-		out_puts(o, "none");
-	}
-	out_puts(o, ", thinking ");
-	print_value(o, x->of[THINKING_LEVEL]);
-	out_puts(o, ", ");
-}
-
-static void print_context(struct cli *c, struct grove_view *v, struct grove_slice doc)
-{
-	struct out *o = &c->out;
-	const char *id_at = NULL;
+	struct listing *l = payload;
+	struct out *o = &l->c->out;
+	struct grove_entry e = { .size = sizeof(e) };
 	struct grove_slice id;
-	struct context x;
-	uint64_t bytes = 0;
+	int err = grove_view_entry(l->v, r->entry, &e);
+
+	if (err)
+		return err;
+	print_rows(l, 1);
+	id = out_str(e.id ? e.id : "-");
+	out_puts(o, r->included ? "  + " : "  - ");
+	out_style(o, r->included ? OUT_YELLOW : OUT_DIM);
+	out_column(o, (struct grove_slice){ id.ptr, id.len < ID_COLUMNS ? id.len : ID_COLUMNS }, ID_COLUMNS);
+	out_style(o, OUT_PLAIN);
+	out_puts(o, " ");
+	out_column(o, out_str(grove_kind_name(e.kind)), 14);
+	out_puts(o, " ");
+	out_fit(o, out_str(r->reason), o->width > 42 ? o->width - 29 : 14);
+	out_puts(o, "\n");
+	return 0;
+}
+
+/* Model and level, where the agent keeps them with the session; and how much it is. */
+static int on_about(void *payload, const struct grove_context_about *a)
+{
+	struct listing *l = payload;
+	struct out *o = &l->c->out;
 	char size[16];
 
-	take_apart(&x, doc);
-	for (size_t i = 0; i < x.nr && !out_failed(o); i++) {
-		if (!json_item(x.of[ENTRY_IDS], &id_at, &id))
-			id = out_str("null");
-		print_message(c, v, i + 1, x.role_columns, x.message[i], id);
-		bytes += x.message[i].len;
-	}
-	if (x.has & 1u << EXPLAIN)
-		print_reasons(c, x.of[EXPLAIN]);
-	if (x.nr)
+	print_rows(l, l->explain);
+	if (l->nr)
 		out_puts(o, "\n");
-	if (x.has & 1u << THINKING_LEVEL)
-		print_settings(o, &x);
-	cli_size(size, sizeof(size), bytes);
-	out_printf(o, "%zu message%s, %s%s\n", x.nr, x.nr == 1 ? "" : "s", size,
-		   bytes < 1024 ? " bytes" : "B");
-	free(x.message);
+	if (a->has_settings) {
+		out_puts(o, "model ");
+		out_fit(o, out_str(a->model ? a->model : "none"), 160);
+		out_puts(o, ", thinking ");
+		out_fit(o, out_str(a->thinking ? a->thinking : "none"), 80);
+		out_puts(o, ", ");
+	}
+	cli_size(size, sizeof(size), l->total);
+	out_printf(o, "%zu message%s, %s%s\n", l->nr, l->nr == 1 ? "" : "s", size,
+		   l->total < 1024 ? " bytes" : "B");
+	return 0;
+}
+
+static int print_context(struct cli *c, struct grove_view *v, const struct grove_context_options *opt)
+{
+	struct listing l = { .c = c, .v = v, .role_columns = ROLE_MIN, .explain = opt->explain,
+			     .text_max = 4 * (size_t)c->out.width };
+	struct grove_context_reader reader = { .size = sizeof(reader), .payload = &l, .message = on_message,
+					       .reason = on_reason, .about = on_about };
+	int err = grove_view_messages(v, opt, &reader);
+
+	free(l.bytes);
+	free(l.row);
+	return err;
 }
 
 int cmd_context(struct cli *c, int argc, char **argv)
 {
 	struct grove_context_options co = { sizeof(co) };
-	struct grove_buf doc = GROVE_BUF_INIT;
 	struct grove_session *s;
 	struct grove_view *v = NULL;
 	uint32_t leaf;
@@ -239,13 +231,10 @@ int cmd_context(struct cli *c, int argc, char **argv)
 		if (!err)
 			out_end_line(&c->out);
 	} else {
-		err = grove_view_context(v, &co, grove_buf_sink(&doc));
-		if (!err)
-			print_context(c, v, (struct grove_slice){ doc.ptr, doc.len });
+		err = print_context(c, v, &co);
 	}
 	c->status = err ? cli_fail_view(c, v, err) : EXIT_DONE;
 out:
-	grove_buf_release(&doc);
 	grove_view_unref(v);
 	grove_session_close(s);
 	return c->status;

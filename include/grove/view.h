@@ -119,8 +119,51 @@ enum grove_context_flags {
 GROVE_API int grove_view_context(struct grove_view *v, const struct grove_context_options *opt,
 				 struct grove_sink sink);
 
+/* A message of a context. It lives until the function that is told of it returns. */
+struct grove_message {
+	uint32_t entry;            /* the entry it comes from; GROVE_NONE: it is made up, not stored */
+	const char *id;            /* of that entry, as `entryIds` has it; NULL: none */
+	struct grove_slice role;   /* as the message spells it; empty: it has none */
+	struct grove_slice text;   /* its first text, at most 1 KiB of it; empty: it has none */
+	struct grove_slice json;   /* the message, as `messages` has it */
+	const struct grove__message_at *at;  /* for grove_message_pieces() */
+};
+/* Why an entry is, or is not, part of a context. */
+struct grove_context_reason {
+	uint32_t entry;
+	int included;
+	const char *reason;        /* a sentence; lives as long as the library */
+};
+struct grove_context_about {
+	uint32_t leaf;             /* GROVE_NONE: none */
+	int has_settings;          /* the agent keeps model and level with the session */
+	const char *model;         /* PROVIDER/ID, or the one name that it has; NULL: none */
+	const char *thinking;      /* the level; NULL: none */
+};
+struct grove_context_reader {
+	size_t size;
+	void *payload;
+	/* Each may be NULL. They are called in this order: all messages, all reasons, once `about`. */
+	int (*message)(void *payload, const struct grove_message *m);
+	int (*reason)(void *payload, const struct grove_context_reason *r);  /* with `explain` */
+	int (*about)(void *payload, const struct grove_context_about *a);
+};
 /*
- * The same of a session, as it is now. If the session was opened with
+ * What the model would be sent, message by message. A function that returns
+ * something other than 0 ends it, and that is returned. Nothing but the message at
+ * hand is held in memory, unless `llm` asks for a conversion that looks at all of them.
+ */
+GROVE_API int grove_view_messages(struct grove_view *v, const struct grove_context_options *opt,
+				  const struct grove_context_reader *to);
+/*
+ * What a person would want to read of the entry that a message comes from, as
+ * grove_view_pieces(). Call it before the function that was told of the message
+ * returns: the entry's line is at hand then, and mostly need not be read again.
+ */
+GROVE_API int grove_message_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload);
+
+/*
+ * What grove_view_context() writes, of a session as it is now. If the session was opened with
  * GROVE_LAZY, only as much of the log is read as the answer needs: of a Claude
  * transcript that was compacted, mostly what lies behind the last boundary.
  */

@@ -200,3 +200,22 @@ int grove__utf8_repair(struct grove_buf *out, struct grove_slice s)
 		grove__buf_cut(out, start);
 	return rc;
 }
+
+int grove__utf8_repair_wtf8(struct grove_buf *out, struct grove_slice s)
+{
+	const char *p = s.ptr, *end = s.ptr + s.len;
+	char one[4];
+	int rc = 0;
+
+	if (grove__utf8_valid(s))
+		return grove__buf_add_slice(out, s);
+	while (p < end && !rc) {
+		uint32_t cp;
+
+		p += grove__utf8_decode_wtf8(p, end, &cp);
+		if (grove__utf8_is_surrogate(cp))
+			cp = GROVE__UTF8_BAD;
+		rc = grove__buf_add(out, one, grove__utf8_encode(one, cp));
+	}
+	return rc;
+}

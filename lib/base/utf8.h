@@ -60,5 +60,7 @@ size_t grove__utf8_encode(char out[4], uint32_t cp);
 
 /* Append `s` with bad bytes replaced by U+FFFD. Returns 0 or GROVE_ENOMEM. */
 int grove__utf8_repair(struct grove_buf *out, struct grove_slice s);
+/* The same of WTF-8: half a surrogate pair becomes one U+FFFD. */
+int grove__utf8_repair_wtf8(struct grove_buf *out, struct grove_slice s);
 
 #endif

@@ -180,8 +180,8 @@ static inline bool grove__image_ruled(const struct grove__image *im)
  * grove__rules_llm() and grove__rules_closed() may only be asked where it is ruled.
  */
 
-/* Writes the id under which a mode shows a row. */
-void grove__rules_put_id(struct grove__image *im, uint32_t row, const char *mode, struct grove__out *out);
+/* Fills `out` with the id under which a mode shows a row. */
+int grove__rules_name(struct grove__image *im, uint32_t row, const char *mode, struct grove_buf *out);
 int grove__rules_llm(struct grove__image *im, const uint32_t *rows, const struct grove_slice *messages,
 		     size_t nr, grove__message_fn *fn, void *payload);
 /* Returns 0 if the leaf can be moved to the row (GROVE_NONE: before the first); else as may_end(). */

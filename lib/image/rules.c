@@ -7,18 +7,19 @@
  */
 #include "image/image.h"
 
-void grove__rules_put_id(struct grove__image *im, uint32_t row, const char *mode, struct grove__out *out)
+int grove__rules_name(struct grove__image *im, uint32_t row, const char *mode, struct grove_buf *out)
 {
 	struct grove_slice own = grove__spine_name(grove__spine_id(im->spine, row)), alias;
+	int rc;
 
-	if (!im->chain) {
-		grove__out_slice(out, NULL, own);
-		return;
-	}
+	grove__buf_clear(out);
+	if (!im->chain)
+		return grove__buf_add_slice(out, own);
 	pthread_rwlock_rdlock(&im->chain_lock);
 	alias = im->dialect->rules->alias(im->chain, row, mode);
-	grove__out_slice(out, NULL, alias.len ? alias : own);
+	rc = grove__buf_add_slice(out, alias.len ? alias : own);
 	pthread_rwlock_unlock(&im->chain_lock);
+	return rc;
 }
 
 int grove__rules_llm(struct grove__image *im, const uint32_t *rows, const struct grove_slice *messages,

@@ -7,14 +7,18 @@
  */
 #include "image/choice.h"
 #include "json/out.h"
+#include "json/value.h"
 #include "session/session.h"
 
 #include "base/array.h"
-
+#include "base/utf8.h"
 #include "sys/clock.h"
 
 #include <assert.h>
 #include <stdlib.h>
+
+/* So many bytes of a message's first text are told. */
+#define PREVIEW_MAX ((size_t)1024)
 
 /* Why an entry is, or is not, part of the context. */
 enum why { WHY_SENT, WHY_SILENT, WHY_COMPACTED, WHY_SUMMARY, WHY_EDITED, WHY_DROPPED, WHY_RESET };
@@ -29,10 +33,11 @@ static const char *const reasons[] = {
 	[WHY_RESET] = "before the context was restarted",
 };
 
-/* What is to be written, and for whom. */
+/* What is sent, and what it is made from. */
 struct context {
 	struct grove__choice choice;
 	struct grove__blob_source blobs;
+	struct grove_slice line;         /* of the entry whose messages are told; empty: not at hand */
 };
 
 /* Which of the rows that are passed on the way up set something; see sets(). */
@@ -148,7 +153,7 @@ static int64_t time_of(const struct grove__choice *c, uint32_t row, struct grove
 }
 
 /* Call `fn` with each message, in order; *row says which entry it comes from. */
-static int each_message(const struct context *x, uint32_t *row,
+static int each_message(struct context *x, uint32_t *row,
 			int (*fn)(void *payload, struct grove_slice json), void *payload)
 {
 	const struct grove__choice *c = &x->choice;
@@ -166,6 +171,7 @@ static int each_message(const struct context *x, uint32_t *row,
 			continue;
 		if (e)
 			content = grove__buf_slice(&e->content);
+		x->line = value;
 		if (grove__image_message(c->im, *row, value, &message))
 			rc = fn(payload, message);
 		else
@@ -177,12 +183,13 @@ static int each_message(const struct context *x, uint32_t *row,
 			break;
 	}
 	grove__rows_release(&rows);
+	x->line = grove__slice(NULL, 0);
 	if (rc == GROVE_ENOMEM)
 		return grove__fail_nomem(c->d);
 	return rc == 1 ? 0 : rc;
 }
 
-/* --- as a document --- */
+/* --- told message by message --- */
 
 /* Messages kept for a conversion that looks at all of them. */
 struct kept {
@@ -220,105 +227,85 @@ static void kept_settle(struct kept *k)
 	}
 }
 
-struct writer {
+/* Whoever is told; embedded first in what it fills. */
+struct teller {
 	struct context *c;
-	struct grove__out o, ids;
-	struct grove_buf id_list, settings;
-	struct kept kept, settled;
 	const char *mode;
-	uint32_t row;
 	bool llm;
+	uint32_t row;
+	struct kept kept, settled;
+	struct grove_buf settings;       /* as members of an object */
+	/* A message, and the entry it came from (GROVE_NONE: none). */
+	int (*message)(struct teller *t, struct grove_slice json, uint32_t row);
+	int (*reason)(struct teller *t, uint32_t row, bool sent, const char *reason);
 };
 
-/* A message, and the entry it came from (GROVE_NONE: none). */
-static int put_message(struct writer *w, struct grove_slice json, uint32_t row)
+static int on_message(void *payload, struct grove_slice json)
 {
-	grove__out_raw(&w->o, NULL, json);
-	if (row == GROVE_NONE || !grove__spine_id(w->c->choice.im->spine, row))
-		grove__out_string(&w->ids, NULL, NULL);
-	else
-		grove__rules_put_id(w->c->choice.im, row, w->mode, &w->ids);
-	return w->ids.rc ? w->ids.rc : w->o.rc;
+	struct teller *t = payload;
+	bool later = t->llm || t->c->choice.im->dialect->context.settle;
+
+	return later ? keep(&t->kept, json, t->row) : t->message(t, json, t->row);
 }
 
-static int write_message(void *payload, struct grove_slice json)
+static int on_settled(void *payload, size_t from, struct grove_slice json)
 {
-	struct writer *w = payload;
-	bool later = w->llm || w->c->choice.im->dialect->context.settle;
+	struct teller *t = payload;
 
-	return later ? keep(&w->kept, json, w->row) : put_message(w, json, w->row);
+	return keep(&t->settled, json, t->kept.row[from]);
 }
 
-static int keep_settled(void *payload, size_t from, struct grove_slice json)
+static int on_converted(void *payload, size_t from, struct grove_slice json)
 {
-	struct writer *w = payload;
+	struct teller *t = payload;
 
-	return keep(&w->settled, json, w->kept.row[from]);
-}
-
-static int write_converted(void *payload, size_t from, struct grove_slice json)
-{
-	struct writer *w = payload;
-
-	return put_message(w, json, from == SIZE_MAX ? GROVE_NONE : w->kept.row[from]);
+	return t->message(t, json, from == SIZE_MAX ? GROVE_NONE : t->kept.row[from]);
 }
 
 /* Where the dialect's messages are plain LLM messages already. */
-static int write_unchanged(struct writer *w)
+static int tell_unchanged(struct teller *t)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < w->kept.nr && !rc; i++)
-		rc = write_converted(w, i, w->kept.list[i]);
+	for (size_t i = 0; i < t->kept.nr && !rc; i++)
+		rc = on_converted(t, i, t->kept.list[i]);
 	return rc;
 }
 
-static int write_messages(struct writer *w)
+static int tell_messages(struct teller *t)
 {
-	struct grove__image *im = w->c->choice.im;
+	struct grove__image *im = t->c->choice.im;
 	const struct grove__dialect *dialect = im->dialect;
-	int rc = each_message(w->c, &w->row, write_message, w);
+	int rc = each_message(t->c, &t->row, on_message, t);
 
-	if (rc || (!w->llm && !dialect->context.settle))
+	if (rc || (!t->llm && !dialect->context.settle))
 		return rc;
-	kept_settle(&w->kept);
-	if (dialect->context.settle && w->llm) {
-		rc = dialect->context.settle(w->kept.list, w->kept.nr, keep_settled, w);
+	kept_settle(&t->kept);
+	if (dialect->context.settle && t->llm) {
+		rc = dialect->context.settle(t->kept.list, t->kept.nr, on_settled, t);
 		if (!rc) {
-			struct kept all = w->kept;
+			struct kept all = t->kept;
 
-			w->kept = w->settled;
-			w->settled = all;
-			kept_settle(&w->kept);
+			t->kept = t->settled;
+			t->settled = all;
+			kept_settle(&t->kept);
 		}
 	} else if (dialect->context.settle) {
-		rc = dialect->context.settle(w->kept.list, w->kept.nr, write_converted, w);
+		rc = dialect->context.settle(t->kept.list, t->kept.nr, on_converted, t);
 	}
 	/* with rules, what a model is told depends on the records that the messages stand in */
-	if (!rc && w->llm && grove__image_ruled(im))
-		rc = grove__rules_llm(im, w->kept.row, w->kept.list, w->kept.nr, write_converted, w);
-	else if (!rc && w->llm && dialect->context.llm)
-		rc = dialect->context.llm(w->kept.list, w->kept.nr, grove__sys_now_ms(), write_converted, w);
-	else if (!rc && w->llm)
-		rc = write_unchanged(w);
-	return rc == GROVE_ENOMEM ? grove__fail_nomem(w->c->choice.d) : rc;
+	if (!rc && t->llm && grove__image_ruled(im))
+		rc = grove__rules_llm(im, t->kept.row, t->kept.list, t->kept.nr, on_converted, t);
+	else if (!rc && t->llm && dialect->context.llm)
+		rc = dialect->context.llm(t->kept.list, t->kept.nr, grove__sys_now_ms(), on_converted, t);
+	else if (!rc && t->llm)
+		rc = tell_unchanged(t);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(t->c->choice.d) : rc;
 }
 
-static void put_reason(struct writer *w, uint32_t row, bool sent, const char *reason)
+static int explain_path(struct teller *t)
 {
-	const struct grove__spine *s = w->c->choice.im->spine;
-
-	grove__out_open(&w->o, NULL, '{');
-	grove__out_string(&w->o, "entryId", grove__spine_id(s, row));
-	grove__out_string(&w->o, "kind", grove_kind_name(grove__spine_kind(s, row)));
-	grove__out_bool(&w->o, "included", sent);
-	grove__out_string(&w->o, "reason", reason);
-	grove__out_close(&w->o, '}');
-}
-
-static int explain_path(struct writer *w)
-{
-	struct grove__choice *c = &w->c->choice;
+	struct grove__choice *c = &t->c->choice;
 
 	for (size_t i = 0; i < c->nr_path; i++) {
 		uint32_t row = c->path[i];
@@ -342,33 +329,31 @@ static int explain_path(struct writer *w)
 			why = e->drop ? WHY_DROPPED : WHY_EDITED;
 		else if (row == c->compaction)
 			why = WHY_SUMMARY;
-		put_reason(w, row, why == WHY_SENT || why == WHY_EDITED || why == WHY_SUMMARY, reasons[why]);
+		rc = t->reason(t, row, why == WHY_SENT || why == WHY_EDITED || why == WHY_SUMMARY, reasons[why]);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
 
-static int explain_walk(struct writer *w)
+static int explain_walk(struct teller *t)
 {
-	const struct grove__choice *c = &w->c->choice;
+	const struct grove__choice *c = &t->c->choice;
+	int rc = 0;
 
-	for (size_t i = 0; i < c->walk.nr_reasons; i++) {
+	for (size_t i = 0; i < c->walk.nr_reasons && !rc; i++) {
 		bool sent;
 		const char *why = c->im->dialect->rules->reason(c->walk.reasons[i], &sent);
 
 		if (why)
-			put_reason(w, (uint32_t)i, sent, why);
+			rc = t->reason(t, (uint32_t)i, sent, why);
 	}
-	return 0;
+	return rc;
 }
 
-static int explain(struct writer *w)
+static int explain(struct teller *t)
 {
-	int rc;
-
-	grove__out_open(&w->o, "explain", '[');
-	rc = w->c->choice.im->chain ? explain_walk(w) : explain_path(w);
-	grove__out_close(&w->o, ']');
-	return rc;
+	return grove__image_ruled(t->c->choice.im) ? explain_walk(t) : explain_path(t);
 }
 
 /* --- by rules over the whole log --- */
@@ -412,6 +397,83 @@ static int context_leaf(struct grove_view *v, const struct grove_context_options
 			   opt->leaf);
 }
 
+/* Choose what is sent; *leaf is the last entry of it. */
+static int choose(struct teller *t, struct grove_view *v, const struct grove_context_options *opt,
+		  uint32_t *leaf, struct grove_detail *d)
+{
+	struct context *c = t->c;
+	bool ruled = grove__image_ruled(v->image);
+	int rc = ruled ? 0 : context_leaf(v, opt, leaf, d);
+
+	if (rc)
+		return rc;
+	c->blobs = grove__session_blob_source(v->session);
+	t->llm = opt && opt->llm;
+	t->mode = opt ? opt->mode : NULL;
+	if (t->mode && !ruled)
+		return grove__fail(d, GROVE_ENOTSUP, NULL, "a %s session has one mode only",
+				   v->image->dialect->name);
+	if (ruled) {
+		rc = choose_by_rules(c, v, opt, d);
+		*leaf = c->choice.walk.leaf;
+		return rc;
+	}
+	rc = grove__choice_by_path(&c->choice, v->image, v->log, *leaf, opt && opt->explain, d);
+	if (!rc)
+		rc = write_settings(c, *leaf, &t->settings);
+	*leaf = grove__tree_leaf(v->image->spine, *leaf);
+	return rc;
+}
+
+static void teller_release(struct teller *t)
+{
+	grove__buf_release(&t->settings);
+	kept_release(&t->kept);
+	kept_release(&t->settled);
+	grove__choice_release(&t->c->choice);
+}
+
+static bool is_named(const struct teller *t, uint32_t row)
+{
+	return row != GROVE_NONE && grove__spine_id(t->c->choice.im->spine, row);
+}
+
+/* --- as a document --- */
+
+struct writer {
+	struct teller t;
+	struct grove__out o, ids;
+	struct grove_buf id_list, id;
+};
+
+static int write_message(struct teller *t, struct grove_slice json, uint32_t row)
+{
+	struct writer *w = (struct writer *)t;
+
+	grove__out_raw(&w->o, NULL, json);
+	if (!is_named(t, row)) {
+		grove__out_string(&w->ids, NULL, NULL);
+	} else {
+		grove__out_fail(&w->ids, grove__rules_name(t->c->choice.im, row, t->mode, &w->id));
+		grove__out_slice(&w->ids, NULL, grove__buf_slice(&w->id));
+	}
+	return w->ids.rc ? w->ids.rc : w->o.rc;
+}
+
+static int write_reason(struct teller *t, uint32_t row, bool sent, const char *reason)
+{
+	struct writer *w = (struct writer *)t;
+	const struct grove__spine *s = t->c->choice.im->spine;
+
+	grove__out_open(&w->o, NULL, '{');
+	grove__out_string(&w->o, "entryId", grove__spine_id(s, row));
+	grove__out_string(&w->o, "kind", grove_kind_name(grove__spine_kind(s, row)));
+	grove__out_bool(&w->o, "included", sent);
+	grove__out_string(&w->o, "reason", reason);
+	grove__out_close(&w->o, '}');
+	return w->o.rc;
+}
+
 /* What comes after the messages. */
 static int write_rest(struct writer *w, uint32_t leaf, bool why)
 {
@@ -421,11 +483,14 @@ static int write_rest(struct writer *w, uint32_t leaf, bool why)
 	grove__out_open(&w->o, "entryIds", '[');
 	grove__out_bytes(&w->o, w->id_list.ptr, w->id_list.len);
 	grove__out_close(&w->o, ']');
-	grove__out_bytes(&w->o, w->settings.ptr, w->settings.len);
+	grove__out_bytes(&w->o, w->t.settings.ptr, w->t.settings.len);
 	grove__out_string(&w->o, "leaf",
-			  leaf == GROVE_NONE ? NULL : grove__spine_id(w->c->choice.im->spine, leaf));
-	if (why)
-		rc = explain(w);
+			  leaf == GROVE_NONE ? NULL : grove__spine_id(w->t.c->choice.im->spine, leaf));
+	if (why) {
+		grove__out_open(&w->o, "explain", '[');
+		rc = explain(&w->t);
+		grove__out_close(&w->o, ']');
+	}
 	grove__out_close(&w->o, '}');
 	grove__out_str(&w->o, "\n");
 	return rc;
@@ -434,42 +499,218 @@ static int write_rest(struct writer *w, uint32_t leaf, bool why)
 int grove__view_context(struct grove_view *v, const struct grove_context_options *opt,
 			struct grove_sink sink, struct grove_detail *d)
 {
-	struct context c = { .blobs = grove__session_blob_source(v->session) };
-	struct writer w = { .c = &c, .llm = opt && opt->llm, .mode = opt ? opt->mode : NULL };
-	bool ruled = grove__image_ruled(v->image);
-	uint32_t leaf;
-	int rc = ruled ? 0 : context_leaf(v, opt, &leaf, d), end;
+	struct context c = { 0 };
+	struct writer w = { .t = { .c = &c, .message = write_message, .reason = write_reason } };
+	uint32_t leaf = GROVE_NONE;
+	int rc = choose(&w.t, v, opt, &leaf, d), end;
 
-	if (rc)
-		return rc;
-	if (opt && opt->mode && !ruled)
-		return grove__fail(d, GROVE_ENOTSUP, NULL, "a %s session has one mode only",
-				   v->image->dialect->name);
-	if (ruled) {
-		rc = choose_by_rules(&c, v, opt, d);
-		leaf = c.choice.walk.leaf;
-	} else {
-		rc = grove__choice_by_path(&c.choice, v->image, v->log, leaf, opt && opt->explain, d);
-		if (!rc)
-			rc = write_settings(&c, leaf, &w.settings);
-	}
 	grove__out_init(&w.o, sink);
 	grove__out_init_buf(&w.ids, &w.id_list);
 	if (!rc) {
 		grove__out_open(&w.o, NULL, '{');
 		grove__out_open(&w.o, "messages", '[');
-		rc = write_messages(&w);
+		rc = tell_messages(&w.t);
 	}
 	if (!rc)
-		rc = write_rest(&w, ruled ? leaf : grove__tree_leaf(v->image->spine, leaf),
-				opt && opt->explain);
+		rc = write_rest(&w, leaf, opt && opt->explain);
 	end = grove__out_finish(&w.o);
 	grove__buf_release(&w.id_list);
-	grove__buf_release(&w.settings);
-	kept_release(&w.kept);
-	kept_release(&w.settled);
-	grove__choice_release(&c.choice);
+	grove__buf_release(&w.id);
+	teller_release(&w.t);
 	return rc ? rc : end;
+}
+
+/* --- to a host's own functions --- */
+
+struct reading {
+	struct teller t;
+	struct grove_view *v;
+	const struct grove_context_reader *to;
+	struct grove_buf id, role, raw, text;
+	struct grove_detail *d;
+};
+
+/* What grove_message_pieces() needs, for as long as the message is told. */
+struct grove__message_at {
+	struct reading *r;
+	struct grove_slice line;         /* empty: to be fetched */
+};
+
+/* The first bytes of a raw string, cut between two characters, as text. */
+static int text_start(struct grove_slice raw, struct grove_buf *out)
+{
+	struct grove_buf part = GROVE_BUF_INIT;
+	size_t n = 1;
+	int rc;
+
+	if (raw.len <= PREVIEW_MAX)
+		return grove__json_text(out, raw);
+	while (n < PREVIEW_MAX - 8)
+		n += raw.ptr[n] != '\\' ? 1 : raw.ptr[n + 1] == 'u' ? 6 : 2;
+	while (n > 1 && ((unsigned char)raw.ptr[n] & 0xc0) == 0x80)
+		n--;
+	rc = grove__buf_add(&part, raw.ptr, n);
+	rc = rc ? rc : grove__buf_add_char(&part, '"');
+	rc = rc ? rc : grove__json_text(out, grove__buf_slice(&part));
+	grove__buf_release(&part);
+	return rc;
+}
+
+/* The first text of a message: its content is text, or blocks of which some are. */
+static int first_text(struct grove_slice content, struct grove_buf *out)
+{
+	struct grove_slice text;
+	struct grove__json_iter it;
+	int rc = 0;
+
+	if (!content.ptr)
+		return 0;
+	if (grove__json_type_of(content) == JSON_STRING)
+		return text_start(content, out);
+	if (grove__json_type_of(content) != JSON_ARRAY)
+		return 0;
+	grove__json_iter_init(&it, content);
+	while (!rc && !out->len && grove__json_next(&it)) {
+		text = grove__json_get(it.value, "text");
+		if (text.ptr && grove__json_type_of(text) == JSON_STRING)
+			rc = text_start(text, out);
+	}
+	return rc;
+}
+
+/* The same for people: half a surrogate pair is no character. */
+static int readable_text(struct grove_slice content, struct grove_buf *raw, struct grove_buf *out)
+{
+	int rc;
+
+	grove__buf_clear(raw);
+	grove__buf_clear(out);
+	rc = first_text(content, raw);
+	return rc ? rc : grove__utf8_repair_wtf8(out, grove__buf_slice(raw));
+}
+
+static int read_message(struct teller *t, struct grove_slice json, uint32_t row)
+{
+	struct reading *r = (struct reading *)t;
+	struct grove__message_at at = { .r = r, .line = t->c->line };
+	struct grove_message m = { .entry = row, .json = json, .at = &at };
+	static const char *const names[] = { "role", "content" };
+	struct grove_slice of[2];
+	int rc;
+
+	grove__json_get_all(json, names, 2, of);
+	rc = readable_text(of[1], &r->raw, &r->text);
+	grove__buf_clear(&r->role);
+	if (!rc && of[0].ptr && grove__json_type_of(of[0]) == JSON_STRING)
+		rc = grove__json_text(&r->role, of[0]);
+	if (!rc && is_named(t, row)) {
+		rc = grove__rules_name(t->c->choice.im, row, t->mode, &r->id);
+		m.id = r->id.ptr;
+	}
+	if (rc)
+		return rc;
+	m.role = grove__buf_slice(&r->role);
+	m.text = grove__buf_slice(&r->text);
+	return r->to->message(r->to->payload, &m);
+}
+
+int grove__message_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload)
+{
+	const struct grove__message_at *at = m->at;
+	struct grove_view *v = at->r->v;
+
+	return m->entry == GROVE_NONE ? 0
+				      : grove__view_pieces(v, m->entry, at->line, fn, payload, at->r->d);
+}
+
+static int read_reason(struct teller *t, uint32_t row, bool sent, const char *reason)
+{
+	struct reading *r = (struct reading *)t;
+	struct grove_context_reason why = { .entry = row, .included = sent, .reason = reason };
+
+	return r->to->reason ? r->to->reason(r->to->payload, &why) : 0;
+}
+
+/* Text of a member, or NULL; kept in `out`, which holds several after each other. */
+static int text_of(struct grove_slice object, const char *name, struct grove_buf *out, bool *has)
+{
+	struct grove_slice raw = object.ptr ? grove__json_get(object, name) : object;
+
+	*has = raw.ptr && grove__json_type_of(raw) == JSON_STRING;
+	return *has ? grove__json_text(out, raw) : 0;
+}
+
+/* The model as PROVIDER/ID, or by the one name that it has. */
+static int model_of(struct grove_slice settings, struct grove_buf *out, bool *has)
+{
+	struct grove_slice model = grove__json_get(settings, "model");
+	struct grove_slice models = grove__json_get(settings, "models");
+	bool either = model.ptr && grove__json_type_of(model) == JSON_OBJECT &&
+		      (grove__json_get(model, "provider").ptr || grove__json_get(model, "modelId").ptr);
+	int rc;
+
+	if (!either)
+		return models.ptr ? text_of(models, "default", out, has) : 0;
+	rc = text_of(model, "provider", out, has);
+	if (!rc && !*has)
+		rc = grove__buf_add_str(out, "none");
+	if (!rc)
+		rc = grove__buf_add_char(out, '/');
+	if (!rc)
+		rc = text_of(model, "modelId", out, has);
+	if (!rc && !*has)
+		rc = grove__buf_add_str(out, "none");
+	*has = true;
+	return rc;
+}
+
+static int tell_about(struct reading *r, uint32_t leaf)
+{
+	struct grove_buf settings = GROVE_BUF_INIT, model = GROVE_BUF_INIT, thinking = GROVE_BUF_INIT;
+	struct grove_context_about a = { .leaf = leaf };
+	struct grove_slice members = grove__buf_slice(&r->t.settings), all;
+	bool has_model = false, has_thinking = false;
+	int rc;
+
+	if (members.len && *members.ptr == ',')
+		members = grove__slice(members.ptr + 1, members.len - 1);
+	rc = grove__buf_add_char(&settings, '{');
+	rc = rc ? rc : grove__buf_add_slice(&settings, members);
+	rc = rc ? rc : grove__buf_add_char(&settings, '}');
+	all = grove__buf_slice(&settings);
+	a.has_settings = !rc && grove__json_get(all, "thinkingLevel").ptr != NULL;
+	rc = rc ? rc : model_of(all, &model, &has_model);
+	rc = rc ? rc : text_of(all, "thinkingLevel", &thinking, &has_thinking);
+	a.model = has_model ? model.ptr : NULL;
+	a.thinking = has_thinking ? thinking.ptr : NULL;
+	rc = rc ? grove__fail_nomem(r->d) : r->to->about(r->to->payload, &a);
+	grove__buf_release(&settings);
+	grove__buf_release(&model);
+	grove__buf_release(&thinking);
+	return rc;
+}
+
+int grove__view_messages(struct grove_view *v, const struct grove_context_options *opt,
+			 const struct grove_context_reader *to, struct grove_detail *d)
+{
+	struct context c = { 0 };
+	struct reading r = { .t = { .c = &c, .message = read_message, .reason = read_reason },
+			     .v = v, .to = to, .d = d };
+	uint32_t leaf = GROVE_NONE;
+	int rc = choose(&r.t, v, opt, &leaf, d);
+
+	if (!rc && to->message)
+		rc = tell_messages(&r.t);
+	if (!rc && to->reason && opt && opt->explain)
+		rc = explain(&r.t);
+	if (!rc && to->about)
+		rc = tell_about(&r, leaf);
+	grove__buf_release(&r.id);
+	grove__buf_release(&r.role);
+	grove__buf_release(&r.raw);
+	grove__buf_release(&r.text);
+	teller_release(&r.t);
+	return rc;
 }
 
 /* --- the system message in force --- */

@@ -152,6 +152,18 @@ static int view_context(void *p)
 	return rc;
 }
 
+static int view_messages(void *p)
+{
+	struct grove_context_reader to = { .size = sizeof(to) };
+
+	return grove_view_messages(at.v, p, &to);
+}
+
+static int view_reader(void *p)
+{
+	return grove_view_messages(at.v, NULL, p);
+}
+
 static int session_context(void *p)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -350,6 +362,8 @@ static const struct call {
 	{ "grove_view_counts", counts, SIZE(counts), true },
 	{ "grove_view_entry", entry, SIZE(entry), true },
 	{ "grove_view_context", view_context, SIZE(context_options) },
+	{ "grove_view_messages", view_messages, SIZE(context_options) },
+	{ "grove_view_messages, its reader", view_reader, SIZE(context_reader) },
 	{ "grove_session_context", session_context, SIZE(context_options) },
 	{ "grove_view_snapshot", snapshot, SIZE(snapshot_options) },
 	{ "grove_check", check, SIZE(check_result), true },

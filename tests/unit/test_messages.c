@@ -1,0 +1,252 @@
+/*
+ * tests/unit/test_messages.c: a context message by message is the context as a
+ * document.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "json/value.h"
+#include "lib/world.h"
+
+#define PI_HEADER "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-01-02T03:04:05.000Z\",\"cwd\":\"/w\"}\n"
+#define PI(id, parent, message) \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":" parent \
+	",\"timestamp\":\"2026-01-02T03:04:06.000Z\",\"message\":" message "}\n"
+#define USER(text) "{\"role\":\"user\",\"content\":\"" text "\",\"timestamp\":1}"
+
+static const char pi[] = PI_HEADER
+	PI("aaaaaaaa", "null", USER("one"))
+	PI("bbbbbbbb", "\"aaaaaaaa\"",
+	   "{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"t\",\"name\":\"ls\",\"arguments\":{}}],"
+	   "\"provider\":\"p\",\"model\":\"m\",\"stopReason\":\"toolUse\",\"timestamp\":2}")
+	PI("cccccccc", "\"bbbbbbbb\"",
+	   "{\"role\":\"toolResult\",\"toolCallId\":\"t\",\"toolName\":\"ls\",\"content\":[{\"type\":\"text\",\"text\":\"\"},"
+	   "{\"type\":\"text\",\"text\":\"half \\ud800 a pair\"}],\"isError\":false,\"timestamp\":3}")
+	"{\"type\":\"compaction\",\"id\":\"dddddddd\",\"parentId\":\"cccccccc\",\"timestamp\":\"2026-01-02T03:04:07.000Z\","
+	"\"summary\":\"so far\",\"firstKeptEntryId\":\"bbbbbbbb\",\"tokensBefore\":9}\n"
+	PI("eeeeeeee", "\"dddddddd\"", USER("two"));
+
+struct told {
+	struct grove_buf messages, ids, texts, roles, pieces;
+	size_t nr, reasons, included, about;
+	struct grove_context_about last;
+	char model[64];
+	size_t stop_after;
+};
+
+static int on_piece(void *payload, const struct grove_piece *p)
+{
+	struct told *t = payload;
+
+	return grove__buf_addf(&t->pieces, "%d:%.*s;", (int)p->kind, (int)p->title.len, p->title.ptr);
+}
+
+static int on_message(void *payload, const struct grove_message *m)
+{
+	struct told *t = payload;
+	const char *comma = t->nr++ ? "," : "";
+
+	if (t->stop_after && t->nr > t->stop_after)
+		return 7;
+	assert_int_equal(grove__buf_addf(&t->messages, "%s%.*s", comma, (int)m->json.len, m->json.ptr), 0);
+	assert_int_equal(grove__buf_addf(&t->ids, m->id ? "%s\"%s\"" : "%snull", comma, m->id), 0);
+	assert_int_equal(grove__buf_addf(&t->texts, "%.*s|", (int)m->text.len, m->text.ptr), 0);
+	assert_int_equal(grove__buf_addf(&t->roles, "%.*s|", (int)m->role.len, m->role.ptr), 0);
+	return grove_message_pieces(m, on_piece, t);
+}
+
+static int on_reason(void *payload, const struct grove_context_reason *r)
+{
+	struct told *t = payload;
+
+	assert_non_null(r->reason);
+	t->reasons++;
+	t->included += r->included != 0;
+	return 0;
+}
+
+static int on_about(void *payload, const struct grove_context_about *a)
+{
+	struct told *t = payload;
+
+	t->about++;
+	t->last = *a;
+	snprintf(t->model, sizeof(t->model), "%s", a->model ? a->model : "-");
+	return 0;
+}
+
+static void told_release(struct told *t)
+{
+	grove_buf_release(&t->messages);
+	grove_buf_release(&t->ids);
+	grove_buf_release(&t->texts);
+	grove_buf_release(&t->roles);
+	grove_buf_release(&t->pieces);
+}
+
+static struct grove_view *file_view(const struct world *w, const char *name, const char *bytes,
+				  struct grove_session **s)
+{
+	FILE *f = fopen(in_world(w, name), "w");
+	struct grove_view *v;
+
+	assert_non_null(f);
+	fputs(bytes, f);
+	fclose(f);
+	assert_int_equal(grove_session_open(w->g, in_world(w, name), GROVE_READ, s), 0);
+	assert_int_equal(grove_session_view(*s, &v), 0);
+	return v;
+}
+
+/* What is told adds up to the document. */
+static void compare(struct grove_view *v, const struct grove_context_options *opt, struct told *t)
+{
+	struct grove_context_reader reader = { sizeof(reader), t, on_message, on_reason, on_about };
+	struct grove_buf doc = GROVE_BUF_INIT, want = GROVE_BUF_INIT;
+	struct grove_slice part;
+
+	assert_int_equal(grove_view_context(v, opt, grove_buf_sink(&doc)), 0);
+	assert_int_equal(grove_view_messages(v, opt, &reader), 0);
+	part = grove__json_get(grove__buf_slice(&doc), "messages");
+	assert_int_equal(grove__buf_addf(&want, "[%s]", t->messages.ptr ? t->messages.ptr : ""), 0);
+	assert_int_equal(part.len, want.len);
+	assert_memory_equal(part.ptr, want.ptr, want.len);
+	grove_buf_release(&want);
+	part = grove__json_get(grove__buf_slice(&doc), "entryIds");
+	assert_int_equal(grove__buf_addf(&want, "[%s]", t->ids.ptr ? t->ids.ptr : ""), 0);
+	assert_int_equal(part.len, want.len);
+	assert_memory_equal(part.ptr, want.ptr, want.len);
+	grove_buf_release(&want);
+	grove_buf_release(&doc);
+	assert_int_equal(t->about, 1);
+}
+
+static void messages_add_up_to_the_document(void **state)
+{
+	struct grove_context_options opt = { .size = sizeof(opt), .explain = 1 };
+	struct world *w = *state;
+	struct told t = { 0 };
+	struct grove_session *s;
+	struct grove_view *v = file_view(w, "pi.jsonl", pi, &s);
+
+	compare(v, &opt, &t);
+	assert_string_equal(t.roles.ptr, "compactionSummary|assistant|toolResult|user|");
+	/* the first text that says something, and no half characters */
+	assert_string_equal(t.texts.ptr, "||half \xef\xbf\xbd a pair|two|");
+	assert_string_equal(t.model, "p/m");
+	assert_int_equal(t.last.has_settings, 1);
+	assert_int_equal(t.last.leaf, 4);
+	assert_int_equal(t.reasons, 5);
+	assert_int_equal(t.included, 4);
+	told_release(&t);
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
+static void plain_messages_add_up_as_well(void **state)
+{
+	struct grove_context_options opt = { .size = sizeof(opt), .llm = 1 };
+	struct world *w = *state;
+	struct told t = { 0 };
+	struct grove_session *s;
+	struct grove_view *v = file_view(w, "pi.jsonl", pi, &s);
+
+	compare(v, &opt, &t);
+	assert_int_equal(t.reasons, 0);
+	told_release(&t);
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
+static void an_entry_is_read_as_a_view_reads_it(void **state)
+{
+	struct grove_context_reader reader = { .size = sizeof(reader), .message = on_message };
+	struct world *w = *state;
+	struct told t = { 0 }, by_entry = { 0 };
+	struct grove_session *s;
+	struct grove_view *v = file_view(w, "pi.jsonl", pi, &s);
+
+	reader.payload = &t;
+	assert_int_equal(grove_view_messages(v, NULL, &reader), 0);
+	assert_int_equal(grove_view_pieces(v, 3, on_piece, &by_entry), 0);
+	assert_int_equal(grove_view_pieces(v, 1, on_piece, &by_entry), 0);
+	assert_int_equal(grove_view_pieces(v, 2, on_piece, &by_entry), 0);
+	assert_int_equal(grove_view_pieces(v, 4, on_piece, &by_entry), 0);
+	assert_string_equal(t.pieces.ptr, by_entry.pieces.ptr);
+	told_release(&t);
+	told_release(&by_entry);
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
+static void a_long_text_is_cut_between_two_characters(void **state)
+{
+	struct grove_context_reader reader = { .size = sizeof(reader), .message = on_message };
+	struct grove_buf file = GROVE_BUF_INIT;
+	struct world *w = *state;
+	struct grove_session *s;
+	struct grove_view *v;
+
+	for (int shift = 0; shift < 7; shift++) {
+		struct told t = { 0 };
+
+		grove_buf_release(&file);
+		assert_int_equal(grove__buf_add_str(&file, PI_HEADER
+						    "{\"type\":\"message\",\"id\":\"aaaaaaaa\",\"parentId\":null,\"timestamp\":"
+						    "\"2026-01-02T03:04:06.000Z\",\"message\":{\"role\":\"user\",\"content\":\""), 0);
+		for (int i = 0; i < shift; i++)
+			assert_int_equal(grove__buf_add_char(&file, 'x'), 0);
+		for (int i = 0; i < 700; i++)
+			assert_int_equal(grove__buf_add_str(&file, i % 3 ? "\\u00e4" : "\xe2\x82\xac"), 0);
+		assert_int_equal(grove__buf_add_str(&file, "\"}}\n"), 0);
+		v = file_view(w, "long.jsonl", file.ptr, &s);
+		reader.payload = &t;
+		assert_int_equal(grove_view_messages(v, NULL, &reader), 0);
+		assert_true(t.texts.len > 200 && t.texts.len < 1024);
+		assert_null(strstr(t.texts.ptr, "\xef\xbf\xbd"));
+		assert_null(strchr(t.texts.ptr, 'u'));
+		told_release(&t);
+		grove_view_unref(v);
+		grove_session_close(s);
+	}
+	grove_buf_release(&file);
+}
+
+static void whoever_reads_may_stop(void **state)
+{
+	struct told t = { .stop_after = 2 };
+	struct grove_context_reader reader = { sizeof(reader), &t, on_message, on_reason, on_about };
+	struct world *w = *state;
+	struct grove_session *s;
+	struct grove_view *v = file_view(w, "pi.jsonl", pi, &s);
+
+	assert_int_equal(grove_view_messages(v, NULL, &reader), 7);
+	assert_int_equal(t.nr, 3);
+	assert_int_equal(t.about, 0);
+	assert_int_equal(grove_view_messages(v, NULL, NULL), GROVE_EINVAL);
+	told_release(&t);
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(messages_add_up_to_the_document),
+		WORLD_TEST(plain_messages_add_up_as_well),
+		WORLD_TEST(an_entry_is_read_as_a_view_reads_it),
+		WORLD_TEST(a_long_text_is_cut_between_two_characters),
+		WORLD_TEST(whoever_reads_may_stop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

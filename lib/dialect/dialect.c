@@ -48,6 +48,6 @@ int grove__dialect_spell(const struct grove__dialect *d, const struct grove__ent
 			 struct grove_buf *out, struct grove_detail *detail)
 {
 	if (!d->write.spell)
-		return grove__fail(detail, GROVE_ENOTSUP, NULL, "%s has no entry of that kind", d->name);
+		return grove__fail(detail, GROVE_ENOTSUP, NULL, "%s has no entries of that kind", d->name);
 	return d->write.spell(spec, out, detail);
 }

@@ -154,7 +154,7 @@ static void what_a_toy_cannot_say_is_refused(void **state)
 
 	assert_int_equal(grove_session_append_thinking_level(s, "high", NULL), GROVE_ENOTSUP);
 	grove_session_error(s, &d);
-	assert_string_equal(d.message, "toy has no entry of that kind");
+	assert_string_equal(d.message, "toy has no entries of that kind");
 	assert_int_equal(grove_session_append(s, grove__slice_str("{\"type\":\"x\"}"), NULL, NULL), GROVE_EINVAL);
 	grove_session_close(s);
 }

@@ -121,9 +121,9 @@ static void tables_of_another_version_are_refused(void **state)
 	assert_bytes(w, log, "kept\n");
 	grove__log_close(log);
 	reopen(w, &usual);
-	FAILS(GROVE_ENOTSUP, "later grove", grove__store_list(w->st, NULL, count_key, &nr, &w->d));
-	FAILS(GROVE_ENOTSUP, "later grove", grove__mysql_init(w->st, &w->d));
-	FAILS(GROVE_ENOTSUP, "later grove",
+	FAILS(GROVE_ENOTSUP, "newer grove", grove__store_list(w->st, NULL, count_key, &nr, &w->d));
+	FAILS(GROVE_ENOTSUP, "newer grove", grove__mysql_init(w->st, &w->d));
+	FAILS(GROVE_ENOTSUP, "newer grove",
 	      grove__mysql_upgrade(w->st, &from, &to, &w->d));
 }
 

@@ -92,7 +92,7 @@ int fail_world(struct grove *g, int code, const char *what)
 	if (!code)
 		return 0;
 	if (g)
-		grove_error_detail(g, &d);
+		grove_error(g, &d);
 	return fail("%s: %s: %s", what, grove_error_name(code), d.message);
 }
 

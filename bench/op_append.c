@@ -67,11 +67,11 @@ static int append_some(struct grove_session *s, size_t from, size_t n, enum grov
 
 static int new_session(struct grove *g, struct grove_session **s)
 {
-	struct grove_new_options opt = {
+	struct grove_create_options opt = {
 		.size = sizeof(opt), .cwd = "/home/dev/project", .dir = scratch()
 	};
 
-	return fail_world(g, grove_session_new(g, &opt, s), "new");
+	return fail_world(g, grove_session_create(g, &opt, s), "new");
 }
 
 /* Is the file of `s` there with all `n` messages, and one header? */
@@ -80,7 +80,7 @@ static int verify_appended(struct grove *g, struct grove_session *s, uint64_t n,
 	struct grove_counts c = { .size = sizeof(c) };
 	struct grove_session *again = NULL;
 	struct grove_view *v = NULL;
-	int rc = fail_world(g, grove_session_open(g, grove_session_path(s), GROVE_READ, &again),
+	int rc = fail_world(g, grove_session_open(g, grove_session_path(s), GROVE_OPEN_READ, &again),
 			    "reopen");
 
 	if (!rc)
@@ -209,7 +209,7 @@ static int append_new(size_t n, enum grove_sync sync)
 	struct grove *g = NULL;
 	uint64_t bytes = 0;
 	double start, took = 0, cpu, bare = 0, stored = 0;
-	int rc = fail_world(g, grove_open(&g, NULL), "world");
+	int rc = fail_world(g, grove_open(NULL, &g), "world");
 
 	if (!rc)
 		rc = new_session(g, &s);
@@ -298,7 +298,7 @@ int op_append_sync(const char *path, size_t n)
 	struct grove *g = NULL;
 	uint64_t bytes = 0;
 	double start, took, alone = 0, bare;
-	int rc = fail_world(g, grove_open(&g, NULL), "world");
+	int rc = fail_world(g, grove_open(NULL, &g), "world");
 
 	(void)path;
 	if (!rc)
@@ -369,9 +369,9 @@ int op_append_to(const char *path, size_t n)
 	if (rc)
 		return rc;
 	start = now_ms();
-	rc = fail_world(g, grove_open(&g, NULL), "world");
+	rc = fail_world(g, grove_open(NULL, &g), "world");
 	if (!rc)
-		rc = fail_world(g, grove_session_open(g, copy, GROVE_WRITE, &s), "open");
+		rc = fail_world(g, grove_session_open(g, copy, GROVE_OPEN_WRITE, &s), "open");
 	if (!rc)
 		rc = fail_session(s, grove_session_view(s, &v), "view");
 	put_ms("open_ms", now_ms() - start);

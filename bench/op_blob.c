@@ -197,7 +197,7 @@ static int side_by_side(struct puts *p, double *put_least, double *bare_least)
 		for (size_t k = 0; k < 2 && !rc; k++) {
 			start = now_ms();
 			if ((turn + k) % 2) {
-				rc = put_some(p, from, to, GROVE_BLOB_LATER, false);
+				rc = put_some(p, from, to, GROVE_BLOBS_PUT_LATER, false);
 				put += now_ms() - start;
 			} else {
 				rc = write_some(p, from, to);
@@ -275,7 +275,7 @@ static int run_puts(struct puts *p)
 
 	for (int i = 0; i < ROUNDS && !rc; i++) {
 		rc = begin(p) || side_by_side(p, &put, &bare) || put_again(p, 0, &again) ||
-		     put_again(p, GROVE_BLOB_TRUST, &trusted) || verify_puts(p);
+		     put_again(p, GROVE_BLOBS_PUT_TRUST, &trusted) || verify_puts(p);
 		end(p);
 	}
 	put_count("n", p->n);

@@ -15,7 +15,7 @@ static int open_claude(struct grove **g, const char *cache)
 {
 	struct grove_options o = { .size = sizeof(o), .dialect = "claude", .cache = cache };
 
-	return grove_open(g, &o) ? fail("open: %s", "grove") : 0;
+	return grove_open(&o, g) ? fail("open: %s", "grove") : 0;
 }
 
 /* Counts the elements of the first array in a document, as it comes. */
@@ -62,7 +62,7 @@ static int conversation(struct grove *g, const char *path, struct grove_sink sin
 	struct grove_context_options co = { .size = sizeof(co), .mode = "sdk" };
 	struct grove_session *s;
 	double start = now_ms();
-	int rc = grove_session_open(g, path, GROVE_LAZY, &s);
+	int rc = grove_session_open(g, path, GROVE_OPEN_LAZY, &s);
 
 	if (!rc)
 		rc = grove_session_context(s, &co, sink);
@@ -129,17 +129,17 @@ int op_info(const char *path, size_t n)
 	struct grove_list *l = NULL, *all = NULL;
 	struct grove *g;
 	double start = now_ms(), ms;
-	int rc = grove_open(&g, &o) ? fail("open: %s", "grove") : 0;
+	int rc = grove_open(&o, &g) ? fail("open: %s", "grove") : 0;
 
 	(void)n;
-	if (!rc && grove_info(g, path, 0, &l))
+	if (!rc && grove_find(g, path, 0, &l))
 		rc = fail("info: cannot read");
 	ms = now_ms() - start;
 	start = now_ms();
-	if (!rc && grove_info(g, path, GROVE_INFO_COUNT, &all))
+	if (!rc && grove_find(g, path, GROVE_FIND_COUNT, &all))
 		rc = fail("info: cannot read");
 	if (!rc) {
-		const struct grove_info *a = grove_list_at(l, 0), *b = grove_list_at(all, 0);
+		const struct grove_list_item *a = grove_list_at(l, 0), *b = grove_list_at(all, 0);
 
 		put_ms("info_ms", ms);
 		put_ms("counted_ms", now_ms() - start);
@@ -161,7 +161,7 @@ static int one_fork(struct grove *g, const char *path, enum grove_sync sync, dou
 	struct grove_session *s = NULL, *copy = NULL;
 	struct stat st;
 	double start = now_ms();
-	int rc = grove_session_open(g, path, GROVE_READ, &s);
+	int rc = grove_session_open(g, path, GROVE_OPEN_READ, &s);
 
 	if (!rc)
 		rc = grove_session_fork(s, &fo, &copy);

@@ -239,7 +239,7 @@ int op_history(const char *path, size_t n)
 	char own[4096], spread[4096], omp[4096], bare[4096], rare[32];
 	size_t hits = 0;
 	double ms;
-	int rc = fail_world(g, grove_open(&g, NULL), "world");
+	int rc = fail_world(g, grove_open(NULL, &g), "world");
 
 	(void)path;
 	snprintf(own, sizeof(own), "%s/history.db", scratch());

@@ -102,7 +102,7 @@ static int open_world(const char *url, struct grove **g)
 					   .stores = &url,
 					   .nr_stores = 1 };
 
-	return fail_world(*g, grove_open(g, &opt), "world");
+	return fail_world(*g, grove_open(&opt, g), "world");
 }
 
 static int take_database(struct server *s, const char *url, const char *name)
@@ -220,17 +220,18 @@ static size_t message(char *out, size_t cap, size_t i, size_t len)
 
 static int new_session(struct server *s, struct grove_session **out)
 {
-	const struct grove_new_options opt = { .size = sizeof(opt),
+	const struct grove_create_options opt = { .size = sizeof(opt),
 					       .cwd = "/home/dev/project",
-					       .flags = GROVE_NEW_NOW };
+					       .flags = GROVE_CREATE_NOW };
 
-	return fail_world(s->g, grove_session_new(s->g, &opt, out), "new");
+	return fail_world(s->g, grove_session_create(s->g, &opt, out), "new");
 }
 
 /* `n` messages below each other, the first below `parent`; the last's id. */
 static int add_chain(struct grove_session *s, size_t from, size_t n, size_t len, const char *parent,
 		     const char **last)
 {
+	struct grove_append_result r = { .size = sizeof(r) };
 	const struct grove_append_options opt = { .size = sizeof(opt), .parent = parent };
 	const char *ids[MANY];
 	struct grove_slice json[MANY];
@@ -244,7 +245,8 @@ static int add_chain(struct grove_session *s, size_t from, size_t n, size_t len,
 
 		json[i] = (struct grove_slice){ p, message(p, len + 256, from + i, len) };
 	}
-	rc = fail_session(s, grove_session_append_many(s, json, n, &opt, ids), "append of many");
+	r.ids = ids;
+	rc = fail_session(s, grove_session_append_many(s, json, n, &opt, &r), "append of many");
 	free(text);
 	if (!rc && last)
 		*last = ids[n - 1];
@@ -667,7 +669,7 @@ static int cost_of_context(struct server *s, const char *url, const char *id, si
 	if (!rc)
 		rc = open_world(url, &g);
 	if (!rc)
-		rc = fail_world(g, grove_session_open(g, id, GROVE_READ | GROVE_LAZY, &session),
+		rc = fail_world(g, grove_session_open(g, id, GROVE_OPEN_READ | GROVE_OPEN_LAZY, &session),
 				"open");
 	if (!rc)
 		rc = fail_session(session,
@@ -686,7 +688,7 @@ static int cost_of_context(struct server *s, const char *url, const char *id, si
 	return rc;
 }
 
-static int count_entry(void *payload, const struct grove_path_entry *e)
+static int count_entry(void *payload, const struct grove_ancestor *e)
 {
 	size_t *nr = payload;
 
@@ -706,10 +708,10 @@ static int cost_of_path(struct server *s, const char *url, const char *id, size_
 	if (!rc)
 		rc = open_world(url, &g);
 	if (!rc)
-		rc = fail_world(g, grove_session_open(g, id, GROVE_READ | GROVE_LAZY, &session),
+		rc = fail_world(g, grove_session_open(g, id, GROVE_OPEN_READ | GROVE_OPEN_LAZY, &session),
 				"open");
 	if (!rc)
-		rc = fail_session(session, grove_session_path_up(session, NULL, count_entry, &nr),
+		rc = fail_session(session, grove_session_ancestors(session, NULL, count_entry, &nr),
 				  "path");
 	grove_session_close(session);
 	grove_close(g);
@@ -776,7 +778,7 @@ static int snapshot(struct server *s, const char *id, struct grove_buf *json, st
 	struct grove_session *session = NULL;
 	struct grove_view *v = NULL;
 	double start = now_ms(), opened;
-	int rc = fail_world(s->g, grove_session_open(s->g, id, GROVE_READ, &session), "open");
+	int rc = fail_world(s->g, grove_session_open(s->g, id, GROVE_OPEN_READ, &session), "open");
 
 	if (!rc)
 		rc = fail_session(session, grove_session_view(session, &v), "view");

@@ -98,25 +98,24 @@ static int measure_tree(struct grove_view *v)
 	size_t cap = (size_t)grove_view_count(v) + 1, top = 0, roots = 0, walked = 0;
 	uint32_t *stack = malloc(cap * sizeof(*stack));
 	struct grove_counts c = { .size = sizeof(c) };
-	uint32_t of = GROVE_NONE;
+	uint32_t of = GROVE_NO_ENTRY;
 	double start = now_ms();
 
 	if (!stack)
 		return fail("out of memory");
 	for (;;) {
-		uint32_t *child;
-		size_t nr;
+		struct grove_rows child = { NULL, 0 };
 
-		if (grove_view_children(v, of, 1, &child, &nr) || nr > cap - top) {
+		if (grove_view_children(v, of, GROVE_ORDER_TIME, &child) || child.nr > cap - top) {
 			free(stack);
 			return fail("tree: children of %u", of);
 		}
-		memcpy(stack + top, child, nr * sizeof(*child));
-		free(child);
-		top += nr;
-		walked += nr;
-		if (of == GROVE_NONE)
-			roots = nr;
+		memcpy(stack + top, child.at, child.nr * sizeof(*child.at));
+		top += child.nr;
+		walked += child.nr;
+		if (of == GROVE_NO_ENTRY)
+			roots = child.nr;
+		grove_rows_release(&child);
 		if (!top)
 			break;
 		of = stack[--top];
@@ -177,8 +176,7 @@ static int measure_fork(const char *name, struct grove_session *s, struct grove_
 static int measure_view(const char *path, struct grove_session *s, struct grove_view *v)
 {
 	const char *no_fork = getenv("FORK");
-	uint32_t *way = NULL;
-	size_t nr = 0;
+	struct grove_rows way = { NULL, 0 };
 	double start;
 	int rc = measure_context(v);
 
@@ -187,16 +185,16 @@ static int measure_view(const char *path, struct grove_session *s, struct grove_
 	if (rc)
 		return rc;
 	start = now_ms();
-	rc = grove_view_path(v, grove_view_leaf(v), &way, &nr);
+	rc = grove_view_ancestors(v, grove_view_leaf(v), &way);
 	put_ms("branch_ms", now_ms() - start);
-	put_count("path", nr);
+	put_count("path", way.nr);
 	rc = rc ? fail("path: %s", grove_error_name(rc)) : verify(path, v);
 	if (!rc && (!no_fork || strcmp(no_fork, "0"))) {
-		rc = measure_fork("fork_ms", s, v, way, nr, GROVE_SYNC_NONE);
+		rc = measure_fork("fork_ms", s, v, way.at, way.nr, GROVE_SYNC_NONE);
 		if (!rc)
-			rc = measure_fork("fork_sync_ms", s, v, way, nr, GROVE_SYNC_ALWAYS);
+			rc = measure_fork("fork_sync_ms", s, v, way.at, way.nr, GROVE_SYNC_ALWAYS);
 	}
-	free(way);
+	grove_rows_release(&way);
 	return rc;
 }
 
@@ -217,9 +215,9 @@ static int measure_reopen(const char *path)
 		uint64_t bytes = 0;
 		double start = now_ms();
 
-		rc = fail_world(g, grove_open(&g, &o), "world");
+		rc = fail_world(g, grove_open(&o, &g), "world");
 		if (!rc)
-			rc = fail_world(g, grove_session_open(g, path, GROVE_READ, &s), "open");
+			rc = fail_world(g, grove_session_open(g, path, GROVE_OPEN_READ, &s), "open");
 		if (!rc)
 			rc = fail_session(s, grove_session_view(s, &v), "view");
 		if (!rc)
@@ -251,9 +249,9 @@ int op_open(const char *path, size_t n)
 	/* From nothing, kept by nobody, to a view of everything: handle, session, index, labels. */
 	cpu = cpu_ms();
 	start = now_ms();
-	rc = fail_world(g, grove_open(&g, &o), "world");
+	rc = fail_world(g, grove_open(&o, &g), "world");
 	if (!rc)
-		rc = fail_world(g, grove_session_open(g, path, GROVE_READ, &s), "open");
+		rc = fail_world(g, grove_session_open(g, path, GROVE_OPEN_READ, &s), "open");
 	if (!rc)
 		rc = fail_session(s, grove_session_view(s, &v), "view");
 	put_ms("open_ms", now_ms() - start);
@@ -281,11 +279,11 @@ int op_forkfrom(const char *path, size_t n)
 	struct grove_view *v = NULL, *fv = NULL;
 	struct grove *g = NULL;
 	double start = now_ms(), opened = start;
-	int rc = fail_world(g, grove_open(&g, NULL), "world");
+	int rc = fail_world(g, grove_open(NULL, &g), "world");
 
 	(void)n;
 	if (!rc)
-		rc = fail_world(g, grove_session_open(g, path, GROVE_READ, &s), "open");
+		rc = fail_world(g, grove_session_open(g, path, GROVE_OPEN_READ, &s), "open");
 	if (!rc) {
 		opened = now_ms();
 		rc = fail_session(s, grove_session_fork(s, &opt, &forked), "fork");
@@ -320,13 +318,13 @@ static int measure_list(const char *member, const char *dir, const char *cwd)
 	struct grove_options world = { .size = sizeof(world), .stores = stores, .nr_stores = 1 };
 	uint64_t skipped = 0, messages = 0;
 	struct grove_list_options opt = {
-		.size = sizeof(opt), .cwd = cwd, .all = !cwd,
+		.size = sizeof(opt), .cwd = cwd, .flags = cwd ? 0 : GROVE_LIST_ALL,
 		.skipped = count_skipped, .skipped_payload = &skipped
 	};
 	struct grove_list *l = NULL;
 	struct grove *g = NULL;
 	double start = now_ms();
-	int rc = fail_world(g, grove_open(&g, &world), "world");
+	int rc = fail_world(g, grove_open(&world, &g), "world");
 
 	if (!rc)
 		rc = fail_world(g, grove_list(g, &opt, &l), "list");

@@ -28,7 +28,7 @@ static int by_value(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
-static int count_hit(void *payload, const struct grove_search_hit *h)
+static int count_hit(void *payload, const struct grove_hit *h)
 {
 	(void)h;
 	++*(size_t *)payload;
@@ -147,7 +147,7 @@ static int live(struct grove *g, const char *word)
 	struct grove_search *s = NULL;
 	size_t hits = 0;
 	double start = now_ms();
-	int rc = fail_search(s, grove_search_open(g, GROVE_SEARCH_LIVE, &s), "live");
+	int rc = fail_search(s, grove_search_open(g, GROVE_SEARCH_NO_INDEX, &s), "live");
 
 	rc = rc ? rc : fail_search(s, grove_search_run(s, word, NULL, count_hit, &hits), "live");
 	put_ms("live_ms", now_ms() - start);
@@ -170,7 +170,7 @@ int op_search(const char *path, size_t n)
 
 	(void)n;
 	snprintf(cache, sizeof(cache), "%s/cache", scratch());
-	rc = fail_world(g, grove_open(&g, &opt), "world");
+	rc = fail_world(g, grove_open(&opt, &g), "world");
 	start = now_ms();
 	rc = rc ? rc : fail_search(s, grove_search_open(g, 0, &s), "index");
 	took = now_ms() - start;

@@ -342,7 +342,7 @@ static int open_world(const char *store, struct grove **g)
 	const struct grove_options opt = { .size = sizeof(opt), .cwd = "/w", .home = scratch(), .cache = "",
 					   .stores = &store, .nr_stores = 1 };
 
-	return fail_world(*g, grove_open(g, &opt), "grove_open");
+	return fail_world(*g, grove_open(&opt, g), "grove_open");
 }
 
 /* The least CPU time of a context so far, and how many bytes it has. */
@@ -357,7 +357,7 @@ static int one_context(const char *store, double *best, uint64_t *bytes)
 	ms = cpu_ms();
 	*bytes = 0;
 	if (!rc)
-		rc = fail_world(g, grove_session_open(g, "bench", GROVE_READ, &s), "open");
+		rc = fail_world(g, grove_session_open(g, "bench", GROVE_OPEN_READ, &s), "open");
 	if (!rc)
 		rc = fail_session(s, grove_session_context(s, NULL, sink), "context");
 	ms = cpu_ms() - ms;

@@ -28,7 +28,7 @@ static int measure(const char *path, const char *cache, double *ms, struct answe
 	struct grove_usage *u = NULL;
 	struct grove *g = NULL;
 	double start = now_ms();
-	int rc = fail_world(g, grove_open(&g, &world), "world");
+	int rc = fail_world(g, grove_open(&world, &g), "world");
 
 	if (!rc)
 		rc = fail_world(g, grove_usage(g, &opt, &u), "usage");

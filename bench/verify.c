@@ -146,10 +146,10 @@ static int verify_labels(const struct reading *r, struct grove_view *v)
 
 	for (size_t i = 0; i < r->nr_labels; i++) {
 		const struct label *l = &r->label[i];
-		uint32_t at = grove_view_find(v, l->target);
+		uint32_t at;
 		struct grove_entry e = { .size = sizeof(e) };
 
-		if (at == GROVE_NONE || grove_view_entry(v, at, &e))
+		if (grove_view_find(v, l->target, &at) || grove_view_entry(v, at, &e))
 			return fail("labelled entry %s not found", l->target);
 		if (strcmp(e.label ? e.label : "", l->text))
 			return fail("entry %s is labelled \"%s\", should be \"%s\"", l->target,
@@ -168,6 +168,7 @@ static int verify_labels(const struct reading *r, struct grove_view *v)
 
 static int verify_log(const struct reading *r, struct grove_view *v)
 {
+	uint32_t at;
 	struct grove_counts c = { .size = sizeof(c) };
 
 	grove_view_counts(v, &c);
@@ -178,17 +179,16 @@ static int verify_log(const struct reading *r, struct grove_view *v)
 		return fail("%llu lines, should be %llu", (unsigned long long)c.lines,
 			    (unsigned long long)r->lines);
 	for (size_t i = 0; i < r->nr_samples; i++) {
-		uint32_t at = grove_view_find(v, r->sample[i].id);
 		struct grove_entry e = { .size = sizeof(e) };
 
-		if (at == GROVE_NONE || grove_view_entry(v, at, &e))
+		if (grove_view_find(v, r->sample[i].id, &at) || grove_view_entry(v, at, &e))
 			return fail("entry %s not found", r->sample[i].id);
 		if (!e.id || strcmp(e.id, r->sample[i].id) || e.line != r->sample[i].line)
 			return fail("entry %s found at line %llu, should be %llu", r->sample[i].id,
 				    (unsigned long long)e.line,
 				    (unsigned long long)r->sample[i].line);
 	}
-	if (grove_view_find(v, "no such id") != GROVE_NONE)
+	if (!grove_view_find(v, "no such id", &at))
 		return fail("an id that is not there was found");
 	put_count("looked_up", r->nr_samples);
 	return verify_labels(r, v);
@@ -217,6 +217,7 @@ static int told(const char *json, const char *name, char *out, size_t cap)
 
 static int verify_manifest(const char *json, const struct reading *r, struct grove_view *v)
 {
+	uint32_t at;
 	static const char *const ids[] = { "leaf", "middle", "first_user" };
 	struct grove_counts c = { .size = sizeof(c) };
 	struct grove_entry leaf = { .size = sizeof(leaf) };
@@ -232,7 +233,7 @@ static int verify_manifest(const char *json, const struct reading *r, struct gro
 			    (unsigned long long)r->label_lines, text);
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
 		if (told(json, ids[i], text, sizeof(text)) &&
-		    grove_view_find(v, text) == GROVE_NONE)
+		    grove_view_find(v, text, &at))
 			return fail("%s %s of the manifest not found", ids[i], text);
 	if (grove_view_entry(v, grove_view_leaf(v), &leaf) ||
 	    !told(json, "leaf", text, sizeof(text)) || !leaf.id || strcmp(leaf.id, text))

@@ -74,7 +74,7 @@ int brief_read(struct brief *b, struct grove_view *v, uint32_t i)
 	int err;
 
 	b->found = 0;
-	err = grove_view_pieces(v, i, on_piece, b);
+	err = grove_view_piece_each(v, i, on_piece, b);
 	return err > 0 ? 0 : err;
 }
 

@@ -57,9 +57,9 @@ int cli_parse(struct cli *c, const struct opt *opts, const char *operands, int *
 }
 
 /* What ends a command is told when it ends. */
-static void warned(void *payload, int fatal, const struct grove_detail *why)
+static void warned(void *payload, enum grove_severity severity, const struct grove_detail *why)
 {
-	if (!fatal)
+	if (severity == GROVE_SEVERITY_WARNING)
 		cli_warn_detail(payload, why);
 }
 
@@ -76,7 +76,7 @@ int cli_begin(struct cli *c, const struct opt *opts, const char *operands, int *
 	go.cache = c->no_cache ? "" : NULL;
 	go.warn = warned;
 	go.warn_payload = c;
-	err = grove_open(&c->g, &go);
+	err = grove_open(&go, &c->g);
 	if (err)
 		c->status = cli_fail_grove(c, err);
 	return err;
@@ -216,7 +216,7 @@ int cli_fail_grove(struct cli *c, int code)
 
 	memset(&why, 0, sizeof(why));
 	if (c->g)
-		grove_error_detail(c->g, &why);
+		grove_error(c->g, &why);
 	return fail_detail(c, code, &why);
 }
 
@@ -283,7 +283,7 @@ struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags)
 	cli_progress_end(c);
 	if (!err && cli_interrupted())
 		err = GROVE_ECANCELLED;
-	if (!(flags & GROVE_WRITE))
+	if (!(flags & GROVE_OPEN_WRITE))
 		cli_let_interrupt(); /* what follows only prints */
 	if (!err)
 		return s;
@@ -338,11 +338,7 @@ int cli_leaf(struct cli *c, struct grove_view *v, const char *id, uint32_t *leaf
 		*leaf = grove_view_leaf(v);
 		return 0;
 	}
-	*leaf = GROVE_NONE;
-	if (!strcmp(id, GROVE_ROOT))
-		return 0;
-	*leaf = grove_view_find(v, id);
-	if (*leaf != GROVE_NONE)
+	if (!grove_view_find(v, id, leaf))
 		return 0;
 	c->status = cli_error(c, GROVE_ENOTFOUND,
 			      "%s: no such entry in this session (run 'grove log' to list them)", id);

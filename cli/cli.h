@@ -84,7 +84,7 @@ struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags);
 struct grove_view *cli_view(struct cli *c, struct grove_session *s);
 /*
  * The entry that --leaf names: NULL is the view's own leaf, "root" is
- * GROVE_NONE. 0, or non-zero when it was reported.
+ * GROVE_NO_ENTRY. 0, or non-zero when it was reported.
  */
 int cli_leaf(struct cli *c, struct grove_view *v, const char *id, uint32_t *leaf);
 /* A session that was made: {id, path}, or the path for people. */

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NOT_GIVEN UINT64_MAX   /* --expect-seq */
 
 enum {
 	CHUNK = 256 * 1024,
@@ -25,7 +24,7 @@ enum {
 struct append {
 	struct cli *c;
 	struct grove_session *s;          /* NULL: made with the first line */
-	struct grove_new_options make;
+	struct grove_create_options make;
 	struct grove_append_options opt;
 	int branch;                       /* --parent was given: stay on that branch */
 
@@ -59,7 +58,7 @@ static void print_ids(struct append *a, size_t from, size_t to)
 		if (id && a->branch)
 			a->opt.parent = id;
 	}
-	a->opt.expect_seq = 0;
+	a->opt.flags &= ~(unsigned)GROVE_APPEND_IF_SEQ;
 	if (!a->c->json)
 		out_flush(o);
 }
@@ -101,25 +100,30 @@ static int settle(struct append *a)
 	return err;
 }
 
-static int one_by_one(struct append *a)
+/* Append the first `nr` of what was gathered; *failed is the one that was refused, or `nr`. */
+static int append_first(struct append *a, size_t nr, size_t *failed)
 {
-	for (size_t i = 0; i < a->nr; i++) {
-		int err = grove_session_append(a->s, a->line[i], &a->opt, &a->id[i]);
+	struct grove_append_result r = { .size = sizeof(r), .ids = a->id };
+	int err = grove_session_append_many(a->s, a->line, nr, &a->opt, &r);
 
-		if (err)
-			return fail_line(a, err, a->number[i]);
-		err = settle(a);
-		if (err)
-			return cli_fail_session(a->c, a->s, err);
-		print_ids(a, i, i + 1);
-	}
-	return EXIT_DONE;
+	*failed = r.failed;
+	if (!err && !(err = settle(a)))
+		print_ids(a, 0, nr);
+	return err;
 }
 
-static int refused(int err)
+/* All of them; or those before the one that is refused, which is told of. */
+static int append_all(struct append *a)
 {
-	return err == GROVE_EJSON || err == GROVE_EINVAL || err == GROVE_ENOTFOUND ||
-	       err == GROVE_ECONFLICT || err == GROVE_ETOOBIG;
+	size_t failed, before;
+	int err = append_first(a, a->nr, &failed), again;
+
+	if (!err)
+		return EXIT_DONE;
+	if (failed >= a->nr)
+		return cli_fail_session(a->c, a->s, err);
+	again = failed ? append_first(a, failed, &before) : 0;
+	return again ? cli_fail_session(a->c, a->s, again) : fail_line(a, err, a->number[failed]);
 }
 
 /* Append what was gathered. */
@@ -132,29 +136,18 @@ static int flush_batch(struct append *a)
 		return EXIT_DONE;
 	if (!a->s) {
 		cli_progress(c, "appending"); /* an open session has caught Ctrl-C already */
-		err = grove_session_new(c->g, &a->make, &a->s);
+		err = grove_session_create(c->g, &a->make, &a->s);
 		if (err)
 			return cli_fail_session(c, a->s, err);
 		/* another was faster; from now on the library sees to that */
 		if (!access(a->make.path, F_OK)) {
 			grove_session_close(a->s);
-			a->s = cli_open(c, a->make.path, GROVE_WRITE | GROVE_BEGIN);
+			a->s = cli_open(c, a->make.path, GROVE_OPEN_WRITE | GROVE_OPEN_INIT);
 			if (!a->s)
 				return c->status;
 		}
 	}
-	if (a->nr == 1) {
-		status = one_by_one(a);
-	} else {
-		err = grove_session_append_many(a->s, a->line, a->nr, &a->opt, a->id);
-		if (refused(err)) {
-			status = one_by_one(a);
-		} else if (err || (err = settle(a))) {
-			status = cli_fail_session(c, a->s, err);
-		} else {
-			print_ids(a, 0, a->nr);
-		}
-	}
+	status = append_all(a);
 	a->nr = 0;
 	if (!status && (out_failed(&c->out) || cli_interrupted()))
 		status = EXIT_FAILED;
@@ -251,41 +244,17 @@ static int is_absent_path(const char *what)
 	return path && access(what, F_OK) && errno == ENOENT;
 }
 
-/*
- * The library takes 0 for "do not compare". Nobody else appends to a file that
- * is not there, so what it must have is known here.
- */
-static int check_expected(struct append *a, uint64_t expect)
+/* Nobody else appends to a file that is not there, so what it must have is known here. */
+static int check_expected(struct append *a)
 {
-	struct grove_counts n = { .size = sizeof(n) };
-	struct grove_view *v = NULL;
-	int err;
-
-	if (expect == NOT_GIVEN)
+	if (!(a->opt.flags & GROVE_APPEND_IF_SEQ) || a->s)
 		return 0;
-	if (a->s && expect) {
-		a->opt.expect_seq = expect;
+	a->opt.flags &= ~(unsigned)GROVE_APPEND_IF_SEQ;
+	if (!a->opt.seq)
 		return 0;
-	}
-	memset(&n, 0, sizeof(n));
-	n.size = sizeof(n);
-	if (a->s) {
-		err = grove_session_view(a->s, &v);
-		if (err) {
-			a->c->status = cli_fail_session(a->c, a->s, err);
-			return 1;
-		}
-		grove_view_counts(v, &n);
-		grove_view_unref(v);
-	}
-	if (n.lines != expect) {
-		a->c->status = cli_error(a->c, GROVE_ECONFLICT,
-					 "the session has %llu lines, not %llu",
-					 (unsigned long long)n.lines,
-					 (unsigned long long)expect);
-		return 1;
-	}
-	return 0;
+	a->c->status = cli_error(a->c, GROVE_ECONFLICT, "the session has 0 lines, not %llu",
+				 (unsigned long long)a->opt.seq);
+	return 1;
 }
 
 /* An unknown --parent is told before a line is read. */
@@ -315,7 +284,7 @@ static int check_parent(struct append *a)
 int cmd_append(struct cli *c, int argc, char **argv)
 {
 	struct append *a = cli_realloc(NULL, 1, sizeof(*a));
-	uint64_t expect = NOT_GIVEN;
+	uint64_t expect = GROVE_NO_SEQ;
 	const char *cwd = NULL;
 	int sync = GROVE_SYNC_NONE, status;
 	const struct opt opts[] = {
@@ -340,6 +309,8 @@ int cmd_append(struct cli *c, int argc, char **argv)
 		goto out;
 	}
 	a->opt.size = sizeof(a->opt);
+	a->opt.flags = expect == GROVE_NO_SEQ ? 0 : GROVE_APPEND_IF_SEQ;
+	a->opt.seq = expect;
 	a->opt.sync = (enum grove_sync)sync;
 	a->branch = a->opt.parent != NULL;
 	if (is_absent_path(argv[0])) {
@@ -348,13 +319,13 @@ int cmd_append(struct cli *c, int argc, char **argv)
 		a->make.cwd = cwd;
 		a->make.dialect = c->dialect;
 	} else {
-		a->s = cli_open(c, argv[0], GROVE_WRITE | GROVE_BEGIN);
+		a->s = cli_open(c, argv[0], GROVE_OPEN_WRITE | GROVE_OPEN_INIT);
 		if (!a->s) {
 			status = c->status;
 			goto out;
 		}
 	}
-	if (check_expected(a, expect) || check_parent(a)) {
+	if (check_expected(a) || check_parent(a)) {
 		status = c->status;
 		goto out;
 	}

@@ -129,7 +129,7 @@ static void not_found(struct archive *a, const char *what, int err)
 {
 	struct grove_detail why;
 
-	grove_error_detail(a->c->g, &why);
+	grove_error(a->c->g, &why);
 	why.code = err;
 	a->told++;
 	a->failed++;
@@ -191,7 +191,7 @@ int cmd_archive(struct cli *c, int argc, char **argv)
 	if (!argc && cli_stores(c))
 		return c->status;
 	o.to = to;
-	o.expiring = expiring;
+	o.flags = expiring ? GROVE_ARCHIVE_EXPIRING : 0;
 	o.within = days < INT64_MAX / DAY_MS ? (int64_t)days * DAY_MS : -1;
 	o.told = on_archived;
 	o.payload = &a;

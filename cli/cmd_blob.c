@@ -143,10 +143,10 @@ static void print_stored(struct blob *x, const struct stored *s, size_t nr)
 
 static int put_one(struct blob *x, const char *path, struct stored *s)
 {
-	struct grove_blob_options bo = {
+	struct grove_blobs_put_options bo = {
 		.size = sizeof(bo),
 		.sync = x->sync ? GROVE_SYNC_ALWAYS : GROVE_SYNC_NONE,
-		.flags = GROVE_BLOB_LATER,
+		.flags = GROVE_BLOBS_PUT_LATER,
 	};
 	struct grove_buf b = GROVE_BUF_INIT;
 	int err, status = read_file(x->c, path, &b);
@@ -283,7 +283,7 @@ static int on_problem(void *payload, const struct grove_blob_problem *p)
 
 static int verify(struct blob *x, int argc, char **argv)
 {
-	struct grove_blob_verify_result sum = { sizeof(sum) }, r = { sizeof(r) };
+	struct grove_blobs_verify_result sum = { sizeof(sum) }, r = { sizeof(r) };
 	struct cli *c = x->c;
 	char size[16];
 	int err;
@@ -319,13 +319,13 @@ static int verify(struct blob *x, int argc, char **argv)
 /* ----------------------------------------------------------------------- gc */
 
 static const char *const fates[] = {
-	[GROVE_BLOB_REFERENCED] = "referenced",
-	[GROVE_BLOB_YOUNG] = "young",
-	[GROVE_BLOB_GARBAGE] = "garbage",
-	[GROVE_BLOB_REMOVED] = "removed",
+	[GROVE_BLOB_FATE_REFERENCED] = "referenced",
+	[GROVE_BLOB_FATE_YOUNG] = "young",
+	[GROVE_BLOB_FATE_GARBAGE] = "garbage",
+	[GROVE_BLOB_FATE_REMOVED] = "removed",
 };
 
-static int on_blob(void *payload, const struct grove_blob_info *i)
+static int on_blob(void *payload, const struct grove_blob_item *i)
 {
 	struct blob *x = payload;
 	struct out *o = x->c->json ? &x->json : &x->c->out;
@@ -343,11 +343,11 @@ static int on_blob(void *payload, const struct grove_blob_info *i)
 		grove_buf_release(&when);
 		return 0;
 	}
-	if (i->fate != GROVE_BLOB_GARBAGE && i->fate != GROVE_BLOB_REMOVED)
+	if (i->fate != GROVE_BLOB_FATE_GARBAGE && i->fate != GROVE_BLOB_FATE_REMOVED)
 		return 0;
 	cli_progress_end(x->c);
 	cli_size(size, sizeof(size), i->bytes);
-	out_printf(o, "%s %5s  ", i->fate == GROVE_BLOB_REMOVED ? "removed" : "garbage", size);
+	out_printf(o, "%s %5s  ", i->fate == GROVE_BLOB_FATE_REMOVED ? "removed" : "garbage", size);
 	out_text(o, out_str(i->path));
 	out_puts(o, "\n");
 	return out_failed(o);
@@ -369,15 +369,15 @@ static void say_sum(struct out *o, const char *words, uint64_t nr, uint64_t byte
 
 static int gc(struct blob *x, int argc, char **argv)
 {
-	struct grove_blob_gc_options go = { .size = sizeof(go), .force = x->force };
-	struct grove_blob_gc_result r = { sizeof(r) };
+	struct grove_blobs_gc_options go = { .size = sizeof(go), .flags = x->force ? GROVE_BLOBS_GC_REMOVE : 0 };
+	struct grove_blobs_gc_result r = { sizeof(r) };
 	struct cli *c = x->c;
 	int err;
 
 	(void)argc;
 	(void)argv;
 	if (x->grace != NO_GRACE)
-		go.grace = !x->grace ? -1 : x->grace > INT64_MAX ? INT64_MAX : (int64_t)x->grace;
+		go.grace = !x->grace ? -1 : x->grace > INT64_MAX / 1000 ? INT64_MAX : (int64_t)x->grace * 1000;
 	cli_progress(c, "looking for references");
 	err = grove_blobs_gc(x->b, &go, on_blob, x, &r);
 	cli_progress_end(c);

@@ -176,7 +176,7 @@ static int on_about(void *payload, const struct grove_context_about *a)
 
 static int print_context(struct cli *c, struct grove_view *v, const struct grove_context_options *opt)
 {
-	struct listing l = { .c = c, .v = v, .role_columns = ROLE_MIN, .explain = opt->explain,
+	struct listing l = { .c = c, .v = v, .role_columns = ROLE_MIN, .explain = opt->flags & GROVE_CONTEXT_EXPLAIN,
 			     .text_max = 4 * (size_t)c->out.width };
 	struct grove_context_reader reader = { .size = sizeof(reader), .payload = &l, .message = on_message,
 					       .reason = on_reason, .about = on_about };
@@ -193,12 +193,12 @@ int cmd_context(struct cli *c, int argc, char **argv)
 	struct grove_session *s;
 	struct grove_view *v = NULL;
 	uint32_t leaf;
-	int err, lazy, mode = -1;
+	int err, lazy, llm = 0, explain = 0, mode = -1;
 	static const char *const modes[] = { "cli", "sdk", NULL };
 	const struct opt opts[] = {
 		{ "leaf", .string = &co.leaf },
-		{ "llm", .flag = &co.llm },
-		{ "explain", .flag = &co.explain },
+		{ "llm", .flag = &llm },
+		{ "explain", .flag = &explain },
 		{ "mode", .choice = &mode, .choices = modes },
 		{ NULL },
 	};
@@ -208,8 +208,9 @@ int cmd_context(struct cli *c, int argc, char **argv)
 	if (mode >= 0)
 		co.mode = modes[mode];
 	/* the shortest way to the answer needs nothing but that */
-	lazy = c->json && !co.leaf && !co.explain;
-	s = cli_open(c, argv[0], lazy ? GROVE_LAZY : GROVE_READ);
+	co.flags = (llm ? GROVE_CONTEXT_LLM : 0) | (explain ? GROVE_CONTEXT_EXPLAIN : 0);
+	lazy = c->json && !co.leaf && !explain;
+	s = cli_open(c, argv[0], lazy ? GROVE_OPEN_LAZY : GROVE_OPEN_READ);
 	if (!s)
 		return c->status;
 	/* nothing was read yet, and perhaps not all of it need be */

@@ -49,32 +49,31 @@ static int print_words(struct cli *c, struct grove_session *s, const char *entry
 	err = grove_session_view(s, &v);
 	if (err)
 		return err;
-	i = grove_view_find(v, entry);
-	if (i != GROVE_NONE)
-		err = grove_view_pieces(v, i, on_piece, &c->out);
+	if (!grove_view_find(v, entry, &i))
+		err = grove_view_piece_each(v, i, on_piece, &c->out);
 	grove_view_unref(v);
 	return err;
 }
 
 int cmd_continue(struct cli *c, int argc, char **argv)
 {
-	struct grove_buf content = GROVE_BUF_INIT;
-	enum grove_outcome outcome;
+	struct grove_leaf_options lo = { .size = sizeof(lo), .flags = GROVE_LEAF_PERSIST };
+	struct grove_leaf_result r = { .size = sizeof(r) };
 	struct grove_session *s;
 	int err;
 
 	if (cli_begin(c, NULL, "SESSION ENTRY", &argc, argv))
 		return c->status;
-	s = cli_open(c, argv[0], GROVE_WRITE);
+	s = cli_open(c, argv[0], GROVE_OPEN_WRITE);
 	if (!s)
 		return c->status;
-	err = grove_session_continue(s, argv[1], GROVE_LEAF_PERSIST, &outcome, &content);
+	err = grove_session_continue(s, argv[1], &lo, &r);
 	if (!err && c->json)
-		print_json(c, outcome, grove_session_leaf(s), &content);
+		print_json(c, r.outcome, r.leaf, &r.content);
 	else if (!err)
-		err = print_words(c, s, argv[1], outcome, grove_session_leaf(s));
+		err = print_words(c, s, argv[1], r.outcome, r.leaf);
 	c->status = err ? cli_fail_session(c, s, err) : EXIT_DONE;
-	grove_buf_release(&content);
+	grove_buf_release(&r.content);
 	grove_session_close(s);
 	return c->status;
 }

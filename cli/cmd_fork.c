@@ -17,7 +17,7 @@ int cmd_fork(struct cli *c, int argc, char **argv)
 
 	if (cli_begin(c, opts, "SESSION", &argc, argv))
 		return c->status;
-	s = cli_open(c, argv[0], GROVE_READ);
+	s = cli_open(c, argv[0], GROVE_OPEN_READ);
 	if (!s)
 		return c->status;
 	fo.sync = sync ? GROVE_SYNC_ALWAYS : GROVE_SYNC_NONE;

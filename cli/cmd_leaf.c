@@ -20,6 +20,7 @@ static void print_leaf(struct cli *c, struct grove_session *s)
 int cmd_leaf(struct cli *c, int argc, char **argv)
 {
 	struct grove_branch_summary b = { sizeof(b) };
+	struct grove_leaf_options lo = { .size = sizeof(lo), .flags = GROVE_LEAF_PERSIST };
 	struct grove_session *s;
 	int persist = 0, err = 0, status = EXIT_DONE;
 	const struct opt opts[] = {
@@ -32,14 +33,12 @@ int cmd_leaf(struct cli *c, int argc, char **argv)
 		return c->status;
 	if (argc < 2 && (b.summary || persist))
 		return cli_usage(c, "--%s requires an ENTRY to move to", b.summary ? "summary" : "persist");
-	s = cli_open(c, argv[0], argc < 2 ? GROVE_READ : GROVE_WRITE);
+	s = cli_open(c, argv[0], argc < 2 ? GROVE_OPEN_READ : GROVE_OPEN_WRITE);
 	if (!s)
 		return c->status;
 	if (argc == 2) {
-		if (b.summary)
-			err = grove_session_branch(s, argv[1], &b, NULL);
-		else
-			err = grove_session_set_leaf(s, argv[1], GROVE_LEAF_PERSIST);
+		lo.summary = b.summary ? &b : NULL;
+		err = grove_session_set_leaf(s, argv[1], &lo, NULL);
 	}
 	if (err)
 		status = cli_fail_session(c, s, err);

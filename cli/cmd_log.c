@@ -84,7 +84,7 @@ int cmd_log(struct cli *c, int argc, char **argv)
 		return cli_usage(c, "--raw and --json cannot be used together");
 	if (blobs && !c->json)
 		return cli_usage(c, "--blobs requires --json");
-	s = cli_open(c, argv[0], GROVE_READ);
+	s = cli_open(c, argv[0], GROVE_OPEN_READ);
 	if (!s)
 		return c->status;
 	v = cli_view(c, s);

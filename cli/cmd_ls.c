@@ -45,7 +45,7 @@ static int print_json(struct cli *c, const struct grove_list *l)
 		if (i)
 			out_puts(&c->out, ",\n");
 		b.len = 0;
-		err = grove_info_json(grove_list_at(l, i), &b);
+		err = grove_list_item_json(grove_list_at(l, i), &b);
 		if (!err)
 			out_json(&c->out, (struct grove_slice){ b.ptr, b.len });
 	}
@@ -171,7 +171,7 @@ static void print_heads(const struct table *t)
 	out_puts(o, "\n");
 }
 
-static void print_shape(const struct table *t, const struct grove_info *s)
+static void print_shape(const struct table *t, const struct grove_list_item *s)
 {
 	struct out *o = t->o;
 
@@ -202,7 +202,7 @@ static unsigned indent(const struct table *t, unsigned depth)
 	return n;
 }
 
-static void print_row(const struct table *t, const struct grove_info *s)
+static void print_row(const struct table *t, const struct grove_list_item *s)
 {
 	struct out *o = t->o;
 	char when[32], size[16];
@@ -285,19 +285,17 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 		return c->status;
 	query = join(argc, argv);
 	lo.cwd = cwd;
-	lo.all = all;
-	lo.named = named;
+	lo.flags = (all ? GROVE_LIST_ALL : 0) | (named ? GROVE_LIST_NAMED : 0) |
+		   (expiring ? GROVE_LIST_EXPIRING : 0) | (shape ? GROVE_LIST_SHAPE : 0) |
+		   (threads && !c->json ? GROVE_LIST_THREADS : 0);
 	lo.query = query;
 	lo.sort = (enum grove_sort)sort;
 	lo.limit = limit < SIZE_MAX ? (size_t)limit : 0;
-	lo.expiring = expiring;
 	lo.within = days < INT64_MAX / DAY_MS ? (int64_t)days * DAY_MS : -1;
-	lo.shape = shape;
-	lo.threads = threads && !c->json;
 	lo.skipped = cli_skipped;
 	lo.skipped_payload = c;
 	cli_progress(c, "reading sessions");
-	err = session ? grove_info(c->g, session, counted ? GROVE_INFO_COUNT : 0, &l)
+	err = session ? grove_find(c->g, session, counted ? GROVE_FIND_COUNT : 0, &l)
 		      : grove_list(c->g, &lo, &l);
 	cli_progress_end(c);
 	cli_let_interrupt();

@@ -11,7 +11,7 @@ int cmd_migrate(struct cli *c, int argc, char **argv)
 
 	if (cli_begin(c, NULL, "SESSION", &argc, argv))
 		return c->status;
-	s = cli_open(c, argv[0], GROVE_WRITE); /* which migrates it */
+	s = cli_open(c, argv[0], GROVE_OPEN_WRITE); /* which migrates it */
 	if (!s)
 		return c->status;
 	c->status = EXIT_DONE;
@@ -19,7 +19,7 @@ int cmd_migrate(struct cli *c, int argc, char **argv)
 		from = grove_session_version(s);
 		lines = grove_session_migrated(s);
 		/* only the dialect knows which version is today's: look */
-		now = cli_open(c, grove_session_path(s), GROVE_READ);
+		now = cli_open(c, grove_session_path(s), GROVE_OPEN_READ);
 		if (now)
 			out_printf(&c->out, "{\"from\":%u,\"to\":%u,\"lines\":%llu}\n", from,
 				   grove_session_version(now), (unsigned long long)lines);

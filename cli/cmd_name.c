@@ -23,11 +23,11 @@ int cmd_name(struct cli *c, int argc, char **argv)
 
 	if (cli_begin(c, NULL, "SESSION [NAME]", &argc, argv))
 		return c->status;
-	s = cli_open(c, argv[0], argc < 2 ? GROVE_READ : GROVE_WRITE);
+	s = cli_open(c, argv[0], argc < 2 ? GROVE_OPEN_READ : GROVE_OPEN_WRITE);
 	if (!s)
 		return c->status;
 	if (argc == 2)
-		err = grove_session_rename(s, argv[1], NULL);
+		err = grove_session_set_name(s, argv[1], GROVE_NAME_BY_USER, NULL);
 	if (!err && (argc < 2 || c->json)) {
 		err = grove_session_view(s, &v);
 		if (!err)

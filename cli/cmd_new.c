@@ -7,7 +7,7 @@
 
 int cmd_new(struct cli *c, int argc, char **argv)
 {
-	struct grove_new_options no = { sizeof(no) };
+	struct grove_create_options no = { sizeof(no) };
 	struct grove_session *s = NULL;
 	const char *path;
 	int now = 0, err, status = EXIT_DONE;
@@ -25,8 +25,8 @@ int cmd_new(struct cli *c, int argc, char **argv)
 	no.dialect = c->dialect;
 	/* a name has no other place than the file */
 	if (now || no.name)
-		no.flags |= GROVE_NEW_NOW;
-	err = grove_session_new(c->g, &no, &s);
+		no.flags |= GROVE_CREATE_NOW;
+	err = grove_session_create(c->g, &no, &s);
 	/*
 	 * Where there is no header a name is a line like any other. And where there
 	 * are no paths an id must be found: a session that is nowhere has none.

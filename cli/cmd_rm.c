@@ -11,7 +11,7 @@
 static int find_all(struct cli *c, struct grove_buf *path, char **what, int nr)
 {
 	for (int i = 0; i < nr; i++) {
-		int err = grove_find(c->g, what[i], &path[i]);
+		int err = grove_resolve(c->g, what[i], &path[i]);
 
 		if (err) {
 			c->status = cli_fail_grove(c, err);

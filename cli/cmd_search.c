@@ -86,12 +86,12 @@ static int take_places(struct search *p, const struct opt_list *in)
 
 /* ------------------------------------------------------------------- results */
 
-static int print_json(struct search *p, const struct grove_search_hit *h)
+static int print_json(struct search *p, const struct grove_hit *h)
 {
 	int err;
 
 	p->line.len = 0;
-	err = grove_search_hit_json(h, &p->line);
+	err = grove_hit_json(h, &p->line);
 	if (err)
 		return err;
 	if (p->nr)
@@ -100,20 +100,20 @@ static int print_json(struct search *p, const struct grove_search_hit *h)
 	return 0;
 }
 
-static const char *word_of(const struct grove_search_hit *h)
+static const char *word_of(const struct grove_hit *h)
 {
-	if (h->in == GROVE_SEARCH_CALLS)
+	if (h->in == GROVE_SEARCH_IN_CALLS)
 		return "call";
 	return h->role == GROVE_ROLE_NONE ? grove_kind_name(h->kind) : grove_role_name(h->role);
 }
 
-static void print_snippet(struct out *o, const struct grove_search_hit *h)
+static void print_snippet(struct out *o, const struct grove_hit *h)
 {
 	size_t at = 0;
 
 	out_puts(o, "    ");
 	for (size_t i = 0; i < h->nr_marks; i++) {
-		const struct grove_search_mark *m = &h->marks[i];
+		const struct grove_hit_mark *m = &h->marks[i];
 
 		out_text(o, (struct grove_slice){ h->snippet.ptr + at, m->from - at });
 		out_style(o, OUT_YELLOW);
@@ -125,7 +125,7 @@ static void print_snippet(struct out *o, const struct grove_search_hit *h)
 	out_puts(o, "\n");
 }
 
-static int print_block(struct search *p, const struct grove_search_hit *h)
+static int print_block(struct search *p, const struct grove_hit *h)
 {
 	struct out *o = &p->c->out;
 	char time[32];
@@ -154,7 +154,7 @@ static int print_block(struct search *p, const struct grove_search_hit *h)
 	return 0;
 }
 
-static int on_hit(void *payload, const struct grove_search_hit *h)
+static int on_hit(void *payload, const struct grove_hit *h)
 {
 	struct search *p = payload;
 	int err = p->c->json ? print_json(p, h) : print_block(p, h);
@@ -169,7 +169,7 @@ static int run(struct search *p, const char *query, int live)
 	int err;
 
 	cli_progress(c, live ? "searching sessions" : "indexing sessions");
-	err = grove_search_open(c->g, live ? GROVE_SEARCH_LIVE : 0, &p->s);
+	err = grove_search_open(c->g, live ? GROVE_SEARCH_NO_INDEX : 0, &p->s);
 	if (!err && c->json)
 		out_puts(&c->out, "[");
 	if (!err)

@@ -189,7 +189,7 @@ static int show_entry(struct show *sh, struct grove_view *v, uint32_t i)
 	sh->e = &e;
 	sh->before = NOTHING_YET;
 	sh->hidden = 0;
-	err = grove_view_pieces(v, i, on_piece, sh);
+	err = grove_view_piece_each(v, i, on_piece, sh);
 	/* an empty reply is a part of the conversation, too */
 	if (!err && sh->before == NOTHING_YET &&
 	    (sh->all || (e.kind == GROVE_KIND_MESSAGE && !sh->hidden)))
@@ -247,8 +247,8 @@ int cmd_show(struct cli *c, int argc, char **argv)
 	struct grove_session *s;
 	struct grove_view *v = NULL;
 	const char *leaf = NULL;
-	uint32_t *path = NULL, to;
-	size_t nr = 0;
+	struct grove_rows path = { NULL, 0 };
+	uint32_t to;
 	int blobs = 0, err = 0;
 	const struct opt opts[] = {
 		{ "leaf", .string = &leaf },
@@ -264,26 +264,26 @@ int cmd_show(struct cli *c, int argc, char **argv)
 		return cli_usage(c, "--all and --leaf cannot be used together");
 	if (blobs && !c->json)
 		return cli_usage(c, "--blobs requires --json");
-	s = cli_open(c, argv[0], GROVE_READ);
+	s = cli_open(c, argv[0], GROVE_OPEN_READ);
 	if (!s)
 		return c->status;
 	v = cli_view(c, s);
 	if (!v || cli_leaf(c, v, leaf, &to))
 		goto out;
 	if (sh.all)
-		nr = grove_view_count(v); /* and no path: 0, 1, 2, … */
+		path.nr = grove_view_count(v); /* and no rows: 0, 1, 2, … */
 	else
-		err = grove_view_conversation(v, to, GROVE_CONTEXT_FULL, &path, &nr);
+		err = grove_view_conversation(v, to, GROVE_CONVERSATION_WHOLE, &path);
 	if (!err && c->json) {
-		err = show_json(c, v, path, nr, blobs ? GROVE_LINE_BLOBS : 0);
+		err = show_json(c, v, path.at, path.nr, blobs ? GROVE_LINE_BLOBS : 0);
 	} else if (!err) {
 		title(c, s, v);
-		for (size_t i = 0; i < nr && !err; i++)
-			err = show_entry(&sh, v, path ? path[i] : (uint32_t)i);
+		for (size_t i = 0; i < path.nr && !err; i++)
+			err = show_entry(&sh, v, path.at ? path.at[i] : (uint32_t)i);
 	}
 	c->status = err ? cli_fail_view(c, v, err) : EXIT_DONE;
 out:
-	free(path);
+	grove_rows_release(&path);
 	grove_view_unref(v);
 	grove_session_close(s);
 	return c->status;

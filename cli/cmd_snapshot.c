@@ -71,13 +71,13 @@ int cmd_snapshot(struct cli *c, int argc, char **argv)
 	struct grove_buf doc = GROVE_BUF_INIT;
 	struct grove_session *s;
 	struct grove_view *v;
-	int which = 0, blobs = 0, err;
+	int which = 0, blobs = 0, project = 0, err;
 	const struct opt opts[] = {
 		{ "entries", .choice = &which, .choices = entries },
 		{ "after", .number = &so.after },
 		{ "limit", .number = &so.limit },
 		{ "max-body", .number = &so.max_body },
-		{ "project", .flag = &so.project },
+		{ "project", .flag = &project },
 		{ "blobs", .flag = &blobs },
 		{ NULL },
 	};
@@ -86,14 +86,14 @@ int cmd_snapshot(struct cli *c, int argc, char **argv)
 		return c->status;
 	if (blobs && !c->json)
 		return cli_usage(c, "--blobs requires --json");
-	s = cli_open(c, argv[0], GROVE_READ);
+	s = cli_open(c, argv[0], GROVE_OPEN_READ);
 	if (!s)
 		return c->status;
 	v = cli_view(c, s);
 	if (!v)
 		goto out;
 	so.entries = (enum grove_snapshot_entries)which;
-	so.flags = blobs ? GROVE_SNAPSHOT_BLOBS : 0;
+	so.flags = (blobs ? GROVE_SNAPSHOT_BLOBS : 0) | (project ? GROVE_SNAPSHOT_PROJECT : 0);
 	if (c->json) {
 		err = grove_view_snapshot(v, &so, out_json_sink(&c->out));
 		if (!err)

@@ -22,8 +22,8 @@
 #include <string.h>
 
 struct level {
-	uint32_t *child;
-	size_t nr, at;      /* child[at] is the one being drawn */
+	struct grove_rows child;
+	size_t at;          /* child.at[at] is the one being drawn */
 };
 
 struct tree {
@@ -44,28 +44,25 @@ struct tree {
 static int children(struct tree *t, uint32_t of, struct level *out)
 {
 	size_t kept = 0;
-	int err = grove_view_children(t->v, of, 1, &out->child, &out->nr);
+	int err = grove_view_children(t->v, of, GROVE_ORDER_TIME, &out->child);
 
 	out->at = 0;
 	if (err)
 		return err;
-	for (size_t i = 0; i < out->nr && !err; i++) {
+	for (size_t i = 0; i < out->child.nr && !err; i++) {
 		struct grove_entry e = { .size = sizeof(e) };
-		uint32_t *below = NULL;
-		size_t nr = 1;
+		struct grove_rows below = { NULL, 1 };
 
-		err = grove_view_entry(t->v, out->child[i], &e);
+		err = grove_view_entry(t->v, out->child.at[i], &e);
 		if (!err && (e.flags & GROVE_ENTRY_LEAF_MARK))
-			err = grove_view_children(t->v, out->child[i], 0, &below, &nr);
-		free(below);
-		if (!err && nr && !(e.flags & GROVE_ENTRY_SUPERSEDED))
-			out->child[kept++] = out->child[i];
+			err = grove_view_children(t->v, out->child.at[i], GROVE_ORDER_APPENDED, &below);
+		if (!err && below.nr && !(e.flags & GROVE_ENTRY_SUPERSEDED))
+			out->child.at[kept++] = out->child.at[i];
+		grove_rows_release(&below);
 	}
-	out->nr = kept;
-	if (err) {
-		free(out->child);
-		out->child = NULL;
-	}
+	out->child.nr = kept;
+	if (err)
+		grove_rows_release(&out->child);
 	return err;
 }
 
@@ -90,7 +87,7 @@ static unsigned print_lines(struct tree *t, int first_of_branch)
 	}
 	for (size_t i = from; i < t->depth; i++) {
 		const struct level *l = &t->level[i];
-		int last = l->at + 1 == l->nr;
+		int last = l->at + 1 == l->child.nr;
 
 		if (first_of_branch && i + 1 == t->depth)
 			out_puts(t->o, last ? "└─" : "├─");
@@ -169,30 +166,30 @@ static int print_entry(struct tree *t, uint32_t i, int first_of_branch)
 /* Draw what `l` holds and everything below. Takes over `l`. */
 static int draw(struct tree *t, struct level l)
 {
-	int err = 0, first = l.nr > 1;
+	int err = 0, first = l.child.nr > 1;
 	uint32_t i;
 
-	if (l.nr > 1)
+	if (l.child.nr > 1)
 		push(t, &l);
 	for (;;) {
-		if (l.nr) {
-			i = l.child[l.at];
-			if (l.nr == 1)
-				free(l.child);
+		if (l.child.nr) {
+			i = l.child.at[l.at];
+			if (l.child.nr == 1)
+				grove_rows_release(&l.child);
 			err = print_entry(t, i, first);
 			if (!err)
 				err = children(t, i, &l);
 			if (err)
 				return err;
-			first = l.nr > 1;
+			first = l.child.nr > 1;
 			if (first)
 				push(t, &l);
 			continue;
 		}
 		/* the end of a branch: on to the next one of the innermost level */
-		free(l.child);
-		while (t->depth && ++t->level[t->depth - 1].at == t->level[t->depth - 1].nr)
-			free(t->level[--t->depth].child);
+		grove_rows_release(&l.child);
+		while (t->depth && ++t->level[t->depth - 1].at == t->level[t->depth - 1].child.nr)
+			grove_rows_release(&t->level[--t->depth].child);
 		if (!t->depth)
 			return 0;
 		l = t->level[t->depth - 1];
@@ -202,19 +199,18 @@ static int draw(struct tree *t, struct level l)
 
 static int mark_active(struct tree *t)
 {
-	uint32_t *path;
-	size_t nr;
+	struct grove_rows path = { NULL, 0 };
 	int err;
 
 	t->active = cli_realloc(NULL, grove_view_count(t->v), 1);
 	memset(t->active, 0, grove_view_count(t->v));
 	t->leaf = grove_view_leaf(t->v);
-	err = grove_view_path(t->v, t->leaf, &path, &nr);
+	err = grove_view_ancestors(t->v, t->leaf, &path);
 	if (err)
 		return err;
-	for (size_t i = 0; i < nr; i++)
-		t->active[path[i]] = 1;
-	free(path);
+	for (size_t i = 0; i < path.nr; i++)
+		t->active[path.at[i]] = 1;
+	grove_rows_release(&path);
 	return 0;
 }
 
@@ -249,16 +245,16 @@ static int print_tree(struct cli *c, struct grove_session *s, struct grove_view 
 	t.room = c->out.width < 64 ? 8 : c->out.width > 192 ? 24 : c->out.width / 8;
 	err = mark_active(&t);
 	if (!err)
-		err = children(&t, GROVE_NONE, &roots);
+		err = children(&t, GROVE_NO_ENTRY, &roots);
 	if (!err) {
 		out_style(&c->out, OUT_BOLD);
 		out_fit(&c->out, out_str(name ? name : grove_session_id(s)), c->out.width - 1);
 		out_style(&c->out, OUT_PLAIN);
-		out_puts(&c->out, t.leaf == GROVE_NONE && roots.nr ? "  ← leaf\n" : "\n");
+		out_puts(&c->out, t.leaf == GROVE_NO_ENTRY && roots.child.nr ? "  ← leaf\n" : "\n");
 		err = draw(&t, roots);
 	}
 	while (t.depth)
-		free(t.level[--t.depth].child);
+		grove_rows_release(&t.level[--t.depth].child);
 	free(t.level);
 	free(t.active);
 	return err;
@@ -281,7 +277,7 @@ int cmd_tree(struct cli *c, int argc, char **argv)
 		return cli_usage(c, "--flat requires --json");
 	if (blobs && !c->json)
 		return cli_usage(c, "--blobs requires --json");
-	s = cli_open(c, argv[0], GROVE_READ);
+	s = cli_open(c, argv[0], GROVE_OPEN_READ);
 	if (!s)
 		return c->status;
 	v = cli_view(c, s);

@@ -14,12 +14,12 @@
 
 static int converse(struct grove_session *s)
 {
-	int rc = grove_session_append_message(s, "{\"role\":\"user\",\"content\":\"What is in the drawer?\"}",
-					      NULL);
+	const char *question = "{\"role\":\"user\",\"content\":\"What is in the drawer?\"}";
+	const char *answer = "{\"role\":\"assistant\",\"content\":"
+			     "[{\"type\":\"text\",\"text\":\"Two lines.\"}]}";
+	int rc = grove_session_append(s, grove_str(question), NULL, NULL);
 
-	return rc ? rc : grove_session_append_message(s, "{\"role\":\"assistant\",\"content\":"
-							 "[{\"type\":\"text\",\"text\":\"Two lines.\"}]}",
-						      NULL);
+	return rc ? rc : grove_session_append(s, grove_str(answer), NULL, NULL);
 }
 
 static int list(struct grove *g, const char *cwd)
@@ -42,13 +42,13 @@ int main(void)
 	const char *const stores[] = { "drawer:desk" };
 	struct grove_options opt = { .size = sizeof(opt), .stores = stores, .nr_stores = 1,
 				     .store_types = &drawer_type, .nr_store_types = 1 };
-	struct grove_new_options what = { .size = sizeof(what), .cwd = "/home/me/project" };
+	struct grove_create_options what = { .size = sizeof(what), .cwd = "/home/me/project" };
 	struct grove_session *s = NULL;
 	struct grove *g;
-	int rc = grove_open(&g, &opt);
+	int rc = grove_open(&opt, &g);
 
 	if (!rc)
-		rc = grove_session_new(g, &what, &s);
+		rc = grove_session_create(g, &what, &s);
 	if (!rc)
 		rc = converse(s);
 	if (!rc)

@@ -33,6 +33,7 @@ static int say(struct grove_session *s, const char *role, const char *text, cons
 				    : ",\"provider\":\"example\",\"model\":\"tour-1\"";
 	struct grove_slice t = { text, strlen(text) };
 	struct grove_buf quoted = GROVE_BUF_INIT;
+	struct grove_append_result r = { .size = sizeof(r) };
 	char json[1024];
 	int rc = grove_buf_json_string(&quoted, t);
 
@@ -40,7 +41,9 @@ static int say(struct grove_session *s, const char *role, const char *text, cons
 		snprintf(json, sizeof(json),
 			 "{\"role\":\"%s\",\"content\":[{\"type\":\"text\",\"text\":%s}]%s}", role,
 			 quoted.ptr, model);
-		rc = grove_session_append_message(s, json, id);
+		rc = grove_session_append(s, grove_str(json), NULL, &r);
+		if (id)
+			*id = r.id;
 	}
 	grove_buf_release(&quoted);
 	return rc;
@@ -61,7 +64,7 @@ static int converse(struct grove_session *s)
 	 * of the question. The first answer stays in the log. Ids are good as
 	 * long as the session is open.
 	 */
-	if ((rc = grove_session_set_leaf(s, question, 0)) ||
+	if ((rc = grove_session_set_leaf(s, question, NULL, NULL)) ||
 	    (rc = say(s, "assistant", "By mistake: I would make it an error.", &second)))
 		return failed(s, "branch", rc);
 
@@ -69,7 +72,7 @@ static int converse(struct grove_session *s)
 	 * A label is a line of the log like any other, and so the new leaf.
 	 * It stands on the entry it names, in every view from now on.
 	 */
-	rc = grove_session_label(s, question, "the question", NULL);
+	rc = grove_session_append_label(s, question, "the question", NULL, NULL);
 	return rc ? failed(s, "label", rc) : 0;
 }
 
@@ -87,25 +90,23 @@ static int print_piece(void *payload, const struct grove_piece *piece)
  */
 static int print_tree(struct grove_view *v, uint32_t of, int depth)
 {
-	uint32_t *child;
-	size_t nr;
-	int rc = grove_view_children(v, of, 1, &child, &nr);
+	struct grove_rows child = { NULL, 0 };
+	int rc = grove_view_children(v, of, GROVE_ORDER_TIME, &child);
 
-	for (size_t i = 0; !rc && i < nr; i++) {
+	for (size_t i = 0; !rc && i < child.nr; i++) {
 		struct grove_entry e = { .size = sizeof(e) };
 
-		if ((rc = grove_view_entry(v, child[i], &e)))
+		if ((rc = grove_view_entry(v, child.at[i], &e)))
 			break;
 		printf("%*s%s %s:", depth * 2, "", e.id ? e.id : "-", grove_kind_name(e.kind));
-		rc = grove_view_pieces(v, child[i], print_piece, NULL);
+		rc = grove_view_piece_each(v, child.at[i], print_piece, NULL);
 		if (e.label)
 			printf("  [%s]", e.label);
 		puts(e.index == grove_view_leaf(v) ? "  <- leaf" : "");
 		if (!rc)
-			rc = print_tree(v, child[i], depth + 1);
+			rc = print_tree(v, child.at[i], depth + 1);
 	}
-	if (!rc)
-		free(child);
+	grove_rows_release(&child);
 	return rc;
 }
 
@@ -118,7 +119,7 @@ static int look(struct grove_session *s)
 
 	if (rc)
 		return failed(s, "view", rc);
-	rc = print_tree(v, GROVE_NONE, 0);
+	rc = print_tree(v, GROVE_NO_ENTRY, 0);
 	if (!rc)
 		rc = grove_view_context(v, NULL, grove_buf_sink(&context));
 	if (!rc)
@@ -135,7 +136,7 @@ static int list(struct grove *g, const char *cwd)
 	int rc = grove_list(g, &opt, &l);
 
 	for (size_t i = 0; !rc && i < grove_list_count(l); i++) {
-		const struct grove_info *info = grove_list_at(l, i);
+		const struct grove_list_item *info = grove_list_at(l, i);
 
 		printf("%s: %llu messages, \"%s\"\n", info->id,
 		       (unsigned long long)info->message_count, info->first_message);
@@ -159,9 +160,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	/* Without `stores`, grove finds the agents' own sessions of this user. */
-	rc = grove_open(&g, &opt);
+	rc = grove_open(&opt, &g);
 	if (!rc)
-		rc = grove_session_recent(g, cwd, NULL, &s);
+		rc = grove_session_open_recent(g, &(struct grove_create_options){ .size = sizeof(struct grove_create_options), .cwd = cwd, .dir = NULL }, &s);
 	if (!rc)
 		rc = converse(s);
 	if (!rc)

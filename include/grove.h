@@ -11,9 +11,9 @@
  *	struct grove_view *v;
  *	struct grove_buf json = GROVE_BUF_INIT;
  *
- *	if (grove_open(&g, NULL))
+ *	if (grove_open(NULL, &g))
  *		…
- *	if (!grove_session_open(g, "last", GROVE_READ, &s) &&
+ *	if (!grove_session_open(g, "last", GROVE_OPEN_READ, &s) &&
  *	    !grove_session_view(s, &v)) {
  *		grove_view_context(v, NULL, grove_buf_sink(&json));
  *		puts(json.ptr);
@@ -23,8 +23,8 @@
  *	grove_session_close(s);
  *	grove_close(g);
  *
- * Errors. Functions return 0 or a negative enum grove_error. The story is kept
- * in the handle: grove_error_detail(), grove_session_error(). Constructors
+ * Errors. Functions return 0 or a negative enum grove_error. The detail is kept
+ * in the handle: grove_error(), grove_session_error(), every handle has one. Constructors
  * yield a handle even when they fail (out of memory aside), so that there is
  * somewhere to ask; every close and free accepts NULL.
  *

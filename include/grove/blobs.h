@@ -36,20 +36,20 @@ GROVE_API void grove_blobs_close(struct grove_blobs *b);
 GROVE_API void grove_blobs_error(struct grove_blobs *b, struct grove_detail *out);
 GROVE_API const char *grove_blobs_dir(const struct grove_blobs *b);
 
-enum grove_blob_flags {
+enum grove_blobs_put_flags {
 	/* A file of the right name and size is the blob: do not compare its bytes. */
-	GROVE_BLOB_TRUST = 1,
+	GROVE_BLOBS_PUT_TRUST = 1,
 	/*
 	 * With GROVE_SYNC_ALWAYS: the bytes are on the disk, the name only after
 	 * grove_blobs_sync(). For many puts at once.
 	 */
-	GROVE_BLOB_LATER = 2
+	GROVE_BLOBS_PUT_LATER = 2
 };
 
-struct grove_blob_options {
+struct grove_blobs_put_options {
 	size_t size;
 	enum grove_sync sync;
-	unsigned flags;      /* enum grove_blob_flags */
+	unsigned flags;      /* enum grove_blobs_put_flags */
 };
 
 /*
@@ -61,7 +61,7 @@ struct grove_blob_options {
  * the blob's name; GROVE_EDAMAGED: a directory or a link lies there.
  */
 GROVE_API int grove_blobs_put(struct grove_blobs *b, struct grove_slice bytes,
-			      const struct grove_blob_options *opt,
+			      const struct grove_blobs_put_options *opt,
 			      char ref[GROVE_BLOB_REF_MAX], int *known);
 /* Put the names of all blobs put so far on the disk: one sync for all of them. */
 GROVE_API int grove_blobs_sync(struct grove_blobs *b);
@@ -83,7 +83,7 @@ struct grove_blob_problem {
 	const char *kind;    /* "wrong-bytes", "not-a-file", "unreadable" */
 	const char *detail;
 };
-struct grove_blob_verify_result {
+struct grove_blobs_verify_result {
 	size_t size;
 	uint64_t blobs, bytes, problems;
 };
@@ -92,39 +92,42 @@ typedef int grove_blob_problem_fn(void *payload, const struct grove_blob_problem
 /* Read a blob, or all of them (NULL), and tell what is wrong. GROVE_ENOTFOUND for one that is not there. */
 GROVE_API int grove_blobs_verify(struct grove_blobs *b, const char *what,
 				 grove_blob_problem_fn *fn, void *payload,
-				 struct grove_blob_verify_result *result);
+				 struct grove_blobs_verify_result *result);
 
 enum grove_blob_fate {
-	GROVE_BLOB_REFERENCED,  /* a session names it: kept */
-	GROVE_BLOB_YOUNG,       /* nobody names it, but it may be about to be named: kept */
-	GROVE_BLOB_GARBAGE,     /* nobody names it: it would go */
-	GROVE_BLOB_REMOVED      /* nobody names it: it went */
+	GROVE_BLOB_FATE_REFERENCED,  /* a session names it: kept */
+	GROVE_BLOB_FATE_YOUNG,       /* nobody names it, but it may be about to be named: kept */
+	GROVE_BLOB_FATE_GARBAGE,     /* nobody names it: it would go */
+	GROVE_BLOB_FATE_REMOVED      /* nobody names it: it went */
 };
-struct grove_blob_info {
+struct grove_blob_item {
 	const char *hash;       /* NULL: what a put that never ended left behind */
 	const char *path;
 	uint64_t bytes;         /* 0 for another name of a blob */
 	int64_t modified;       /* ms: when it was put, or put again */
 	enum grove_blob_fate fate;
 };
-struct grove_blob_gc_options {
+enum grove_blobs_gc_flags {
+	GROVE_BLOBS_GC_REMOVE = 1   /* remove them; without, they are only told of */
+};
+struct grove_blobs_gc_options {
 	size_t size;
-	int force;              /* remove; 0: only tell */
+	unsigned flags;         /* enum grove_blobs_gc_flags */
 	/*
-	 * Seconds that a blob nobody names is left alone: between the put and
-	 * the line that names it there is a moment. 0: an hour; negative: none,
+	 * For how many ms a blob that nobody names is left alone: between the put
+	 * and the line that names it there is a moment. 0: an hour; negative: none,
 	 * for when no agent is at work.
 	 */
 	int64_t grace;
 };
-struct grove_blob_gc_result {
+struct grove_blobs_gc_result {
 	size_t size;
 	uint64_t files, scanned;             /* what was searched for references, and its bytes */
 	uint64_t referenced, referenced_bytes;
 	uint64_t young, young_bytes;
 	uint64_t garbage, garbage_bytes;     /* what would go, or went */
 };
-typedef int grove_blob_info_fn(void *payload, const struct grove_blob_info *i);
+typedef int grove_blob_item_fn(void *payload, const struct grove_blob_item *i);
 /*
  * Remove blobs that no session names. References are looked for in every file
  * of every store that grove was given or can discover, and beside the blobs in
@@ -133,15 +136,15 @@ typedef int grove_blob_info_fn(void *payload, const struct grove_blob_info *i);
  * NULL) is told of each blob; a non-zero answer ends the work and is handed
  * back.
  */
-GROVE_API int grove_blobs_gc(struct grove_blobs *b, const struct grove_blob_gc_options *opt,
-			     grove_blob_info_fn *fn, void *payload,
-			     struct grove_blob_gc_result *result);
+GROVE_API int grove_blobs_gc(struct grove_blobs *b, const struct grove_blobs_gc_options *opt,
+			     grove_blob_item_fn *fn, void *payload,
+			     struct grove_blobs_gc_result *result);
 
 /*
  * Keep bytes where the session's agent keeps its blobs, on the disk when this
  * returns. GROVE_ENOTSUP for agents that have none.
  */
-GROVE_API int grove_session_put_blob(struct grove_session *s, struct grove_slice bytes,
+GROVE_API int grove_session_blob_put(struct grove_session *s, struct grove_slice bytes,
 				     char ref[GROVE_BLOB_REF_MAX]);
 
 #ifdef __cplusplus

@@ -21,6 +21,13 @@ struct grove;
 /* A kind of store: <grove/sys.h>. */
 struct grove_store_type;
 
+enum grove_severity {
+	/* A blob is missing or a directory cannot be read; the work goes on. */
+	GROVE_SEVERITY_WARNING,
+	/* A session could not be written: this call fails, and so will all later ones. Told once. */
+	GROVE_SEVERITY_FATAL
+};
+
 struct grove_options {
 	size_t size;
 	const char *cwd;             /* NULL: the process's */
@@ -35,12 +42,10 @@ struct grove_options {
 	void (*trace)(void *payload, const char *line);
 	void *trace_payload;
 	/*
-	 * For a log of what goes wrong: a blob that a line refers to is missing, or
-	 * a directory cannot be read, and the work goes on; or (`fatal`) a session could not be written, the
-	 * call that tried fails, and so will all later ones: told once. From the
-	 * thread that works. NULL: nobody is told.
+	 * For a log of what goes wrong. Called from the thread that works. NULL:
+	 * nobody is told.
 	 */
-	void (*warn)(void *payload, int fatal, const struct grove_detail *why);
+	void (*warn)(void *payload, enum grove_severity severity, const struct grove_detail *why);
 	void *warn_payload;
 	/*
 	 * The directory for what can be made again at any time. NULL: grove below
@@ -53,10 +58,10 @@ struct grove_options {
 };
 
 /* `opt` may be NULL. GROVE_EINVAL for a store or dialect that is not known. */
-GROVE_API int grove_open(struct grove **out, const struct grove_options *opt);
+GROVE_API int grove_open(const struct grove_options *opt, struct grove **out);
 GROVE_API void grove_close(struct grove *g);
-/* The story of the last error of `g`; code 0 if there was none. */
-GROVE_API void grove_error_detail(struct grove *g, struct grove_detail *out);
+/* Copies the detail of the last error of `g`; its code is 0 if there was none. */
+GROVE_API void grove_error(struct grove *g, struct grove_detail *out);
 
 /*
  * Long work tells how far it is: `done` of `total` (0: not known). A non-zero

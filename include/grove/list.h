@@ -16,7 +16,7 @@ extern "C" {
 #define GROVE_NO_COUNT UINT64_MAX
 
 /* A session as a list shows it. For pi the values of pi's own listing. */
-struct grove_info {
+struct grove_list_item {
 	const char *path;
 	const char *id;
 	const char *dialect;         /* "pi" */
@@ -56,11 +56,27 @@ enum grove_sort {
 	GROVE_SORT_RELEVANCE  /* what fits the query best first */
 };
 
+enum grove_list_flags {
+	GROVE_LIST_ALL = 1,       /* of every directory; what NULL options mean */
+	GROVE_LIST_NAMED = 2,     /* only those with a name */
+	/*
+	 * Each session after the one it came from; `depth` says how far below. Threads
+	 * are ordered by the newest session in them. With a query there are no
+	 * threads, and `sort` 0 means GROVE_SORT_RELEVANCE.
+	 */
+	GROVE_LIST_THREADS = 4,
+	/*
+	 * Only sessions that their agent will delete by itself (Claude Code) before
+	 * `within` has passed, the soonest first whatever `sort` says.
+	 */
+	GROVE_LIST_EXPIRING = 8,
+	GROVE_LIST_SHAPE = 16     /* with what the trees tell; costs loading each session once */
+};
+
 struct grove_list_options {
 	size_t size;
-	const char *cwd;          /* only sessions of this directory; NULL: `all` decides */
-	int all;                  /* every session, not only those of grove's own cwd */
-	int named;                /* only those with a name */
+	unsigned flags;           /* enum grove_list_flags */
+	const char *cwd;          /* only sessions of this directory; NULL: of grove's own, or all (GROVE_LIST_ALL) */
 	/*
 	 * In pi's language: words and "phrases" that must all occur in id, name,
 	 * cwd or what was said (of a word it is enough if name or cwd has its
@@ -74,58 +90,44 @@ struct grove_list_options {
 	/* Told of each session file that could not be read; the list goes on. */
 	void (*skipped)(void *payload, const struct grove_detail *why);
 	void *skipped_payload;
-	/*
-	 * Only sessions that their agent will delete by itself (Claude Code), the
-	 * soonest first whatever `sort` says; those that it deletes within so
-	 * many ms from now, negative: all of them.
-	 */
-	int expiring;
-	int64_t within;
-	int shape;                /* what the trees of the sessions tell, too; costs loading them once */
-	/*
-	 * Each session behind the one it came from, `depth` says how far below;
-	 * by the latest of all that came from them, the newest first. With a query
-	 * there are no threads, and `sort` 0 means GROVE_SORT_RELEVANCE.
-	 */
-	int threads;
+	int64_t within;           /* with GROVE_LIST_EXPIRING: ms from now; negative: however late */
 };
 
 struct grove_list;
 GROVE_API int grove_list(struct grove *g, const struct grove_list_options *opt,
 			 struct grove_list **out);
 GROVE_API size_t grove_list_count(const struct grove_list *l);
-GROVE_API const struct grove_info *grove_list_at(const struct grove_list *l, size_t i);
+GROVE_API const struct grove_list_item *grove_list_at(const struct grove_list *l, size_t i);
 GROVE_API void grove_list_free(struct grove_list *l);
 
-enum grove_info_flags {
-	GROVE_INFO_COUNT = 1  /* count its messages, whatever that takes */
+enum grove_find_flags {
+	GROVE_FIND_COUNT = 1  /* count its messages, whatever that takes */
 };
 
 /*
- * One session, as a list shows it; also one that lists leave out. `what` is as
- * for grove_find(), and so are the errors; GROVE_EDAMAGED for what is no session.
- * *out is a list of one.
+ * Finds one session, also one that lists leave out. `what` is a path, an id, a
+ * prefix of an id (4 characters or more), or "last". *out is a list of one.
  *
- * With GROVE_INFO_COUNT all of it is as in a list, and costs the same: reading
- * the whole session, unless it is as it was when a list or this call read it.
- * Without, what is kept of it counts if there is such; else only its ends are
- * read: 64 KiB of the end, and so much of the beginning or more, up to 1 MiB,
- * until the first message is found. Then message_count is GROVE_NO_COUNT (a
- * session of less than 256 KiB is always counted), and what was written far from both
- * ends is not seen: a name, or a first message. `modified` is the time of the
- * newest message that was read.
+ * Returns 0; GROVE_ENOTFOUND; GROVE_EAMBIGUOUS, with the sessions that it may mean
+ * in the detail; GROVE_EDAMAGED for a file that is no session.
+ *
+ * With GROVE_FIND_COUNT the item is as in a list and costs the same: the whole
+ * session is read, unless it is as it was when it was last listed. Without, only
+ * its ends are read: the last 64 KiB, and up to 1 MiB of the beginning until the
+ * first message is found. Then message_count is GROVE_NO_COUNT (a session of less
+ * than 256 KiB is always counted), a name or a first message far from both ends is
+ * not seen, and `modified` is the time of the newest message that was read.
  */
-GROVE_API int grove_info(struct grove *g, const char *what, unsigned flags,
-			 struct grove_list **out);
+GROVE_API int grove_find(struct grove *g, const char *what, unsigned flags, struct grove_list **out);
 /* Append one session as `ls --json` shows it. Messages that were not counted are left out. */
-GROVE_API int grove_info_json(const struct grove_info *info, struct grove_buf *out);
+GROVE_API int grove_list_item_json(const struct grove_list_item *info, struct grove_buf *out);
 
 /*
- * The sessions that `what` may mean: a path, an id, a prefix of an id (4
- * characters or more), or "last". Exactly one: 0 and its path in `out`. None:
- * GROVE_ENOTFOUND. Several: GROVE_EAMBIGUOUS, the detail lists them.
+ * Appends what names a session in its store, and no other: its path, or its id
+ * where there are no files. `what` and the errors are as for grove_find(); nothing
+ * of the session is read.
  */
-GROVE_API int grove_find(struct grove *g, const char *what, struct grove_buf *out);
+GROVE_API int grove_resolve(struct grove *g, const char *what, struct grove_buf *out);
 
 #ifdef __cplusplus
 }

@@ -39,7 +39,7 @@ GROVE_API const char *grove_event_name(enum grove_event_kind kind);
 GROVE_API int grove_event_json(const struct grove_event *e, struct grove_buf *out);
 
 /* From now on. */
-#define GROVE_ANY_REV UINT64_MAX
+#define GROVE_REV_NOW UINT64_MAX
 
 /*
  * Listen to a session (`what` as in grove_session_open()), from the rev on that
@@ -72,17 +72,21 @@ struct grove_lease {
 	int64_t until;                          /* ms since 1970 */
 };
 /*
- * Take it for `ms` from now, or hold on to it for that long. *out (may be NULL)
- * is how it stands then. GROVE_ECONFLICT if another owner has it. Once another
- * has taken it over, after its time or under the same name, everything that this
- * handle writes is refused (GROVE_ECONFLICT). Handles without it cannot write
- * while somebody has it.
+ * Takes the lease for `ms` from now. Returns GROVE_ECONFLICT if another owner has
+ * it. Once another has taken it over, after its time or under the same name,
+ * everything that this handle writes is refused (GROVE_ECONFLICT). Handles without
+ * it cannot write while somebody has it. *out (may be NULL) is how it stands then.
  */
-GROVE_API int grove_session_lease(struct grove_session *s, const char *owner, int64_t ms,
-				  struct grove_lease *out);
-GROVE_API int grove_session_unlease(struct grove_session *s);
-/* Who has it. */
-GROVE_API int grove_session_leased(struct grove_session *s, struct grove_lease *out);
+GROVE_API int grove_session_lease_take(struct grove_session *s, const char *owner, int64_t ms,
+				       struct grove_lease *out);
+/*
+ * Holds on to the lease that this handle took, until `ms` from now. It never takes
+ * one: GROVE_ECONFLICT if this handle has none, or another has taken it over.
+ */
+GROVE_API int grove_session_lease_renew(struct grove_session *s, int64_t ms, struct grove_lease *out);
+GROVE_API int grove_session_lease_release(struct grove_session *s);
+/* Who has the lease. */
+GROVE_API int grove_session_lease_get(struct grove_session *s, struct grove_lease *out);
 
 #ifdef __cplusplus
 }

@@ -31,7 +31,7 @@ enum grove_search_flags {
 	 * No index: look through all logs, for parts of words as well; a query
 	 * `re:PATTERN` is a regular expression (as Perl has them).
 	 */
-	GROVE_SEARCH_LIVE = 1
+	GROVE_SEARCH_NO_INDEX = 1
 };
 
 GROVE_API int grove_search_open(struct grove *g, unsigned flags, struct grove_search **out);
@@ -42,9 +42,9 @@ GROVE_API void grove_search_close(struct grove_search *s);
 
 /* Where it stands; bits. */
 enum grove_search_in {
-	GROVE_SEARCH_TEXT = 1,       /* messages, and summaries of them */
-	GROVE_SEARCH_CALLS = 2,      /* names and arguments of tools, commands */
-	GROVE_SEARCH_RESULTS = 4     /* what these answered */
+	GROVE_SEARCH_IN_TEXT = 1,       /* messages, and summaries of them */
+	GROVE_SEARCH_IN_CALLS = 2,      /* names and arguments of tools, commands */
+	GROVE_SEARCH_IN_RESULTS = 4     /* what these answered */
 };
 
 struct grove_search_options {
@@ -52,16 +52,16 @@ struct grove_search_options {
 	unsigned in;                 /* 0: all */
 	const char *role;            /* "user", "assistant", "tool", …; "call"; NULL: any */
 	const char *cwd;             /* only sessions of this directory, and of those below it */
-	const char *agent;           /* as in struct grove_info */
+	const char *agent;           /* as in struct grove_list_item */
 	int64_t since, until;        /* ms; `until` is not included; 0: any */
 	size_t limit;                /* 0: 20; never more than 10,000 */
 };
 
-struct grove_search_mark {
+struct grove_hit_mark {
 	size_t from, to;             /* bytes */
 };
 
-struct grove_search_hit {
+struct grove_hit {
 	const char *session_id;
 	const char *path;            /* "" where there is none, in a database */
 	const char *entry_id;        /* NULL: it has none */
@@ -77,14 +77,14 @@ struct grove_search_hit {
 	 * there, in order.
 	 */
 	struct grove_slice snippet;
-	const struct grove_search_mark *marks;
+	const struct grove_hit_mark *marks;
 	size_t nr_marks;
 	double score;                /* the higher the better; does not depend on other texts */
 	int on_active_path;          /* it is part of the conversation that ends at the leaf … */
 	int in_context;              /* … and the model still sees it: it was not compacted away */
 };
 /* What it is given lives until it returns. A non-zero answer ends the list and is handed back. */
-typedef int grove_search_fn(void *payload, const struct grove_search_hit *hit);
+typedef int grove_hit_fn(void *payload, const struct grove_hit *hit);
 
 /*
  * The texts that have all words of `query`, the best first: words, "words side by
@@ -94,10 +94,10 @@ typedef int grove_search_fn(void *payload, const struct grove_search_hit *hit);
  * is none.
  */
 GROVE_API int grove_search_run(struct grove_search *s, const char *query,
-			       const struct grove_search_options *opt, grove_search_fn *fn,
+			       const struct grove_search_options *opt, grove_hit_fn *fn,
 			       void *payload);
 /* Append a hit as `search --json` shows it, what was found between ** and **. */
-GROVE_API int grove_search_hit_json(const struct grove_search_hit *hit, struct grove_buf *out);
+GROVE_API int grove_hit_json(const struct grove_hit *hit, struct grove_buf *out);
 
 #ifdef __cplusplus
 }

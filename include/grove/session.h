@@ -16,27 +16,27 @@ extern "C" {
 struct grove_session;
 
 enum grove_open_flags {
-	GROVE_READ = 0,   /* writes nothing, whatever state the log is in */
-	GROVE_WRITE = 1,  /* an old version is migrated at once, atomically */
+	GROVE_OPEN_READ = 0,   /* writes nothing, whatever state the log is in */
+	GROVE_OPEN_WRITE = 1,  /* an old version is migrated at once, atomically */
 	/*
 	 * When another writer has appended since we looked: answer
 	 * GROVE_ECONFLICT instead of going on below its last entry.
 	 */
-	GROVE_TELL = 2,
+	GROVE_OPEN_STRICT = 2,
 	/* Rewrites happen even while another process has the file open, or works on the session. */
-	GROVE_FORCE = 4,
-	/* With GROVE_WRITE: a file with nothing in it becomes a session, with a header. */
-	GROVE_BEGIN = 8,
+	GROVE_OPEN_FORCE = 4,
+	/* With GROVE_OPEN_WRITE: a file with nothing in it becomes a session, with a header. */
+	GROVE_OPEN_INIT = 8,
 	/*
-	 * With GROVE_WRITE, for agents: note the session as the last one of this
+	 * With GROVE_OPEN_WRITE, for agents: note the session as the last one of this
 	 * terminal, where its agent does so (xcsh, oh-my-pi); "last" follows it.
 	 */
-	GROVE_CRUMB = 16,
+	GROVE_OPEN_NOTE_LAST = 16,
 	/*
-	 * With GROVE_READ: a log without a header (Claude), or in a database, is
+	 * With GROVE_OPEN_READ: a log without a header (Claude), or in a database, is
 	 * not read before something asks for it. Until then the session has no cwd.
 	 */
-	GROVE_LAZY = 32
+	GROVE_OPEN_LAZY = 32
 };
 
 /*
@@ -48,19 +48,19 @@ enum grove_open_flags {
 GROVE_API int grove_session_open(struct grove *g, const char *what, unsigned flags,
 				 struct grove_session **out);
 
-enum grove_new_flags {
+enum grove_create_flags {
 	/*
 	 * A live handle, as an agent keeps it, defers the file until the first
 	 * user or assistant message (appends before that are acknowledged with
 	 * an id, and grove_session_pending() says so). With this flag the header
 	 * is written at once.
 	 */
-	GROVE_NEW_NOW = 1,
-	GROVE_NEW_MEMORY = 2,  /* never a file: the session lives in this handle */
-	GROVE_NEW_CRUMB = 4    /* as GROVE_CRUMB */
+	GROVE_CREATE_NOW = 1,
+	GROVE_CREATE_MEMORY = 2,  /* never a file: the session lives in this handle */
+	GROVE_CREATE_NOTE_LAST = 4    /* as GROVE_OPEN_NOTE_LAST */
 };
 
-struct grove_new_options {
+struct grove_create_options {
 	size_t size;
 	unsigned flags;
 	const char *dialect;         /* NULL: "pi" */
@@ -76,19 +76,19 @@ struct grove_new_options {
  * first append goes below what the other wrote. A name that is taken already is
  * GROVE_EEXIST, here or when the session is written.
  */
-GROVE_API int grove_session_new(struct grove *g, const struct grove_new_options *opt,
+GROVE_API int grove_session_create(struct grove *g, const struct grove_create_options *opt,
 				struct grove_session **out);
 
 /*
- * The session of `cwd` (NULL: grove's) that its agent would continue, or a new
- * one. It is one of those that grove_list() has for `cwd`: the one that this
- * terminal had last, where the agent notes that (xcsh, oh-my-pi), else the one
- * whose log was written to last. ("last" follows the order of the list, which
- * for pi goes by the times of messages.) With `dir`, sessions are looked for in
- * that directory alone.
+ * Opens the session of opt->cwd (NULL: grove's) that its agent would continue, or
+ * creates one as `opt` says. It is one of those that grove_list() has for that
+ * directory: the one that this terminal had last, where the agent notes that
+ * (xcsh, oh-my-pi), else the one whose log was written to last. ("last" follows
+ * the order of the list, which for pi goes by the times of messages.) With
+ * opt->dir, sessions are looked for in that directory alone.
  */
-GROVE_API int grove_session_recent(struct grove *g, const char *cwd, const char *dir,
-				   struct grove_session **out);
+GROVE_API int grove_session_open_recent(struct grove *g, const struct grove_create_options *opt,
+					struct grove_session **out);
 
 GROVE_API void grove_session_close(struct grove_session *s);
 GROVE_API void grove_session_error(struct grove_session *s, struct grove_detail *out);
@@ -105,34 +105,56 @@ GROVE_API unsigned grove_session_version(const struct grove_session *s);
 GROVE_API uint64_t grove_session_migrated(const struct grove_session *s);
 /* Entries that this handle holds and no file does yet. */
 GROVE_API size_t grove_session_pending(const struct grove_session *s);
-/* Write a session whose file was deferred, now. */
+/* Writes a session whose file was deferred. */
 GROVE_API int grove_session_ensure(struct grove_session *s);
-/* Take in what others appended. 1 if there was something, 0 if not. */
-GROVE_API int grove_session_refresh(struct grove_session *s);
-/* Wait until everything appended so far is on the disk. */
+/* Waits until everything appended so far is on the disk. A deferred session stays deferred. */
 GROVE_API int grove_session_sync(struct grove_session *s);
+/* Takes in what others appended. Returns 1 if there was something, 0 if not. */
+GROVE_API int grove_session_refresh(struct grove_session *s);
 
 /* ------------------------------------------------------------------- append */
 
+enum grove_append_flags {
+	/* Only if the log has `seq` lines, header included; else GROVE_ECONFLICT, and nothing is written. */
+	GROVE_APPEND_IF_SEQ = 1,
+	GROVE_APPEND_LINES = 2   /* the result has the lines as they were stored */
+};
+
 struct grove_append_options {
 	size_t size;
+	unsigned flags;
 	const char *parent;      /* NULL: the leaf; GROVE_ROOT: none; else an entry's id */
-	/*
-	 * The number of lines the log must have, header included; else
-	 * GROVE_ECONFLICT and nothing is written. 0: do not compare.
-	 */
-	uint64_t expect_seq;
+	uint64_t seq;            /* with GROVE_APPEND_IF_SEQ */
 	enum grove_sync sync;
 };
 
+/* What became of an append. Ids are valid until the session closes. */
+struct grove_append_result {
+	size_t size;
+	const char *id;          /* of the last entry; NULL: its line has none */
+	/* Yours, with room for one id per input, which are filled in; or NULL. */
+	const char **ids;
+	/*
+	 * The new entries are [first, first + nr) of every later view, until the log
+	 * is rewritten; entries between the count you knew and `first` are others'.
+	 */
+	uint32_t first, nr;
+	uint64_t seq, rev;       /* of the log, after it */
+	/* With GROVE_APPEND_LINES, each with its LF; release it. */
+	struct grove_buf lines;
+	/* After a failure: the input that was refused, or the number of inputs. */
+	size_t failed;
+	/* Yours, for threads that share a session; or NULL. grove_session_error() has it too. */
+	struct grove_detail *why;
+};
+
 /*
- * Append one entry below `opt->parent` and make it the leaf. `json` is
+ * Appends one entry below `opt->parent` and makes it the leaf. `json` is
  * {"type":…, the type's own members} or a bare message {"role":…}; it is
  * stored in the dialect's own order and JSON.stringify's spelling. An id given
  * in it is kept: if the session has that entry already with the same content
  * the call succeeds and writes nothing, with other content it is
- * GROVE_ECONFLICT. *id (may be NULL) is valid until the session closes; NULL
- * for a line that has no id.
+ * GROVE_ECONFLICT. `opt` and `out` may be NULL, here and below.
  *
  * Returns 0; GROVE_EJSON (the detail has the offset), GROVE_EINVAL (not an
  * entry), GROVE_ENOTFOUND (no such parent or target), GROVE_ECONFLICT: nothing
@@ -140,25 +162,25 @@ struct grove_append_options {
  * tail is unknown: the handle refuses to write until it is reopened.
  */
 GROVE_API int grove_session_append(struct grove_session *s, struct grove_slice json,
-				   const struct grove_append_options *opt, const char **id);
-/* Several, each below the one before it, in one write: all of them or none. */
+				   const struct grove_append_options *opt,
+				   struct grove_append_result *out);
+/* Appends several, each below the one before it, in one write: all of them or none. */
 GROVE_API int grove_session_append_many(struct grove_session *s, const struct grove_slice *json,
 					size_t nr, const struct grove_append_options *opt,
-					const char **ids);
+					struct grove_append_result *out);
 
 /* The kinds, spelled out. Text is UTF-8; arguments that end in _json are JSON, NULL: absent. */
-GROVE_API int grove_session_append_message(struct grove_session *s, const char *message_json,
-					   const char **id);
 GROVE_API int grove_session_append_thinking_level(struct grove_session *s, const char *level,
-						  const char **id);
-GROVE_API int grove_session_append_model(struct grove_session *s, const char *provider,
-					 const char *model, const char **id);
+						  const struct grove_append_options *opt,
+						  struct grove_append_result *out);
 /*
- * The same for one of the roles that xcsh and oh-my-pi give to models ("smol",
- * "plan"; NULL: "default"). Other agents have one model, whatever the role.
+ * `role` is one of those that xcsh and oh-my-pi give to models ("smol", "plan";
+ * NULL: "default"). Other agents have one model, whatever the role.
  */
-GROVE_API int grove_session_append_model_role(struct grove_session *s, const char *provider,
-					      const char *model, const char *role, const char **id);
+GROVE_API int grove_session_append_model(struct grove_session *s, const char *provider,
+					 const char *model, const char *role,
+					 const struct grove_append_options *opt,
+					 struct grove_append_result *out);
 struct grove_compaction {
 	size_t size;
 	const char *summary;
@@ -172,33 +194,43 @@ struct grove_compaction {
 };
 /* What the agent's compactions have no member for is left out. */
 GROVE_API int grove_session_append_compaction(struct grove_session *s,
-					      const struct grove_compaction *c, const char **id);
+					      const struct grove_compaction *c,
+					      const struct grove_append_options *opt,
+					      struct grove_append_result *out);
 GROVE_API int grove_session_append_custom(struct grove_session *s, const char *type,
-					  const char *data_json, const char **id);
+					  const char *data_json,
+					  const struct grove_append_options *opt,
+					  struct grove_append_result *out);
+enum grove_custom_flags {
+	GROVE_CUSTOM_HIDDEN = 1     /* the agent does not show it to people */
+};
 GROVE_API int grove_session_append_custom_message(struct grove_session *s, const char *type,
-						  const char *content_json, int display,
-						  const char *details_json, const char **id);
+						  const char *content_json, const char *details_json,
+						  unsigned flags,
+						  const struct grove_append_options *opt,
+						  struct grove_append_result *out);
 GROVE_API int grove_session_append_usage(struct grove_session *s, const char *kind,
 					 const char *provider, const char *model,
-					 const char *usage_json, const char *note, const char **id);
+					 const char *usage_json, const char *note,
+					 const struct grove_append_options *opt,
+					 struct grove_append_result *out);
 /* `replacement_json`: {"content":…}; NULL: the target is dropped from the context. */
 GROVE_API int grove_session_append_context_edit(struct grove_session *s, const char *target,
-						const char *replacement_json, const char **id);
-/* Label an entry; NULL or "" clears. GROVE_ENOTFOUND if there is no such entry. */
-GROVE_API int grove_session_label(struct grove_session *s, const char *target, const char *label,
-				  const char **id);
+						const char *replacement_json,
+						const struct grove_append_options *opt,
+						struct grove_append_result *out);
+/* Labels an entry; NULL or "" clears. GROVE_ENOTFOUND if there is no such entry. */
+GROVE_API int grove_session_append_label(struct grove_session *s, const char *target,
+					 const char *label, const struct grove_append_options *opt,
+					 struct grove_append_result *out);
 /*
- * Name the session. The name is trimmed; GROVE_EINVAL if nothing is left. Where
- * the header holds the name (xcsh) the log is written anew, and *id is NULL.
+ * Names the session. The name is trimmed; GROVE_EINVAL if nothing is left. Where
+ * the header holds the name (xcsh) the log is written anew, and out->id is NULL.
+ * Returns 1, and writes nothing, if the agent notes who chose a name and one that
+ * the user chose would be replaced by one of GROVE_NAME_BY_AGENT.
  */
-GROVE_API int grove_session_rename(struct grove_session *s, const char *name, const char **id);
-/*
- * The same, told who chose it: "user" or "auto". Where the agent keeps that, an
- * automatic name does not replace one that the user chose: *applied (may be
- * NULL) is 0 then, and nothing is written.
- */
-GROVE_API int grove_session_set_name(struct grove_session *s, const char *name, const char *source,
-				     int *applied);
+GROVE_API int grove_session_set_name(struct grove_session *s, const char *name,
+				     enum grove_name_source by, struct grove_append_result *out);
 
 /*
  * Hosts that keep the conversation themselves (Claude Code) hand over their
@@ -252,16 +284,8 @@ enum grove_leaf_flags {
 	 */
 	GROVE_LEAF_PERSIST = 1,
 	/* Only to an entry of the conversation at hand: else GROVE_ENOTFOUND. */
-	GROVE_LEAF_HERE = 2
+	GROVE_LEAF_IN_CONVERSATION = 2
 };
-/*
- * Move the leaf to an entry, or to GROVE_ROOT. Nothing is written if it is there already.
- * Claude Code finds the leaf by rules, which cannot end everywhere: at an entry of a
- * sub-agent, at one without a message at or above it, or at one above a compaction that
- * keeps other messages. For those GROVE_ENOTSUP; the detail says why, and nothing is written.
- */
-GROVE_API int grove_session_set_leaf(struct grove_session *s, const char *id, unsigned flags);
-
 struct grove_branch_summary {
 	size_t size;
 	const char *summary;
@@ -269,21 +293,45 @@ struct grove_branch_summary {
 	const char *usage_json;
 	int from_hook;
 };
-/* Move the leaf to `id` (or GROVE_ROOT) and append a summary of the branch left behind. */
-GROVE_API int grove_session_branch(struct grove_session *s, const char *id,
-				   const struct grove_branch_summary *b, const char **summary_id);
+
+struct grove_leaf_options {
+	size_t size;
+	unsigned flags;             /* enum grove_leaf_flags */
+	/* Appended below the new leaf, about the branch that is left; NULL: none. Implies PERSIST. */
+	const struct grove_branch_summary *summary;
+};
 
 enum grove_outcome {
 	GROVE_OUTCOME_APPEND,  /* it is the leaf: go on */
 	GROVE_OUTCOME_SWITCH,  /* the leaf was moved there */
 	GROVE_OUTCOME_REPLAY   /* a prompt: the leaf is its parent, its content is handed back */
 };
+
+struct grove_leaf_result {
+	size_t size;
+	enum grove_outcome outcome;
+	const char *leaf;           /* where it is now; NULL: before the first entry */
+	const char *summary_id;     /* of the entry that holds the summary */
+	struct grove_buf content;   /* after GROVE_OUTCOME_REPLAY: the prompt's content as JSON. Release it */
+};
+
 /*
- * Continue from an entry. For GROVE_OUTCOME_REPLAY `content` gets the JSON of
- * the prompt's content, to be edited and sent again.
+ * Moves the leaf to an entry, or to GROVE_ROOT. Nothing is written if it is there
+ * already. Claude Code computes the leaf by rules, which cannot end everywhere: at
+ * an entry of a sub-agent, at one without a message at or above it, or at one above
+ * a compaction that keeps other messages. For those it returns GROVE_ENOTSUP; the
+ * detail says why, and nothing is written. `opt` and `out` may be NULL.
  */
-GROVE_API int grove_session_continue(struct grove_session *s, const char *id, unsigned flags,
-				     enum grove_outcome *outcome, struct grove_buf *content);
+GROVE_API int grove_session_set_leaf(struct grove_session *s, const char *id,
+				     const struct grove_leaf_options *opt,
+				     struct grove_leaf_result *out);
+/*
+ * Continues from an entry. For GROVE_OUTCOME_REPLAY out->content is the prompt, to
+ * be edited and sent again. opt->summary must be NULL (GROVE_EINVAL).
+ */
+GROVE_API int grove_session_continue(struct grove_session *s, const char *id,
+				     const struct grove_leaf_options *opt,
+				     struct grove_leaf_result *out);
 
 /* ------------------------------------------------------------------- change */
 
@@ -300,10 +348,10 @@ typedef int grove_edit_fn(void *payload, const struct grove_entry *e, struct gro
  * Let `fn` look at every entry and write the log anew, atomically: the entries
  * that it changed, every other line as it was. An entry keeps its type, its id
  * and its parent (GROVE_EINVAL). GROVE_ECONFLICT if another program has the log
- * open for writing, unless the session was opened with GROVE_FORCE. *changed
+ * open for writing, unless the session was opened with GROVE_OPEN_FORCE. *changed
  * (may be NULL) counts.
  */
-GROVE_API int grove_session_rewrite_entries(struct grove_session *s, grove_edit_fn *fn,
+GROVE_API int grove_session_rewrite(struct grove_session *s, grove_edit_fn *fn,
 					    void *payload, uint64_t *changed);
 /*
  * Put another value into one place of one entry, say the arguments of a tool
@@ -344,7 +392,7 @@ enum grove_fork_flags {
 /*
  * A new session from this one; the source is not touched. Entries keep their
  * ids and, wherever nothing in them changes, their bytes. *out is open for
- * writing. The fork of a session in memory (GROVE_NEW_MEMORY) stays in memory,
+ * writing. The fork of a session in memory (GROVE_CREATE_MEMORY) stays in memory,
  * unless `dir` says where to put it.
  */
 GROVE_API int grove_session_fork(struct grove_session *s, const struct grove_fork_options *opt,
@@ -362,9 +410,9 @@ GROVE_API int grove_session_move(struct grove_session *s, const char *cwd);
  * and in files whose names do not end in .jsonl; GROVE_ENOTFOUND if it was never
  * put.
  */
-GROVE_API int grove_session_put_value(struct grove_session *s, const char *name,
+GROVE_API int grove_session_value_put(struct grove_session *s, const char *name,
 				      struct grove_slice value);
-GROVE_API int grove_session_get_value(struct grove_session *s, const char *name,
+GROVE_API int grove_session_value_get(struct grove_session *s, const char *name,
 				      struct grove_buf *out);
 
 /* ---------------------------------------------------------------- ancestors */
@@ -372,9 +420,9 @@ GROVE_API int grove_session_get_value(struct grove_session *s, const char *name,
 /*
  * The entries from a leaf (NULL: the session's own) up to its root, as they are
  * stored, the leaf first. Where the store can, nothing else is read: open the
- * session with GROVE_LAZY. A non-zero answer ends it and is handed back.
+ * session with GROVE_OPEN_LAZY. A non-zero answer ends it and is handed back.
  */
-struct grove_path_entry {
+struct grove_ancestor {
 	const char *id;              /* NULL: none */
 	const char *parent;          /* NULL: none, or it is not there */
 	enum grove_kind kind;
@@ -382,8 +430,8 @@ struct grove_path_entry {
 	int64_t time;                /* ms, or GROVE_NO_TIME */
 	struct grove_slice json;
 };
-typedef int grove_path_fn(void *payload, const struct grove_path_entry *e);
-GROVE_API int grove_session_path_up(struct grove_session *s, const char *leaf, grove_path_fn *fn,
+typedef int grove_ancestor_fn(void *payload, const struct grove_ancestor *e);
+GROVE_API int grove_session_ancestors(struct grove_session *s, const char *leaf, grove_ancestor_fn *fn,
 				    void *payload);
 
 /* ---------------------------------------------------------------- artifacts */
@@ -407,13 +455,13 @@ GROVE_API int grove_session_artifact_get(struct grove_session *s, uint64_t id,
 					 struct grove_buf *bytes);
 /* A non-zero answer ends the list and is handed back. */
 typedef int grove_artifact_fn(void *payload, uint64_t id, const char *name, uint64_t size);
-GROVE_API int grove_session_artifact_list(struct grove_session *s, grove_artifact_fn *fn,
+GROVE_API int grove_session_artifact_each(struct grove_session *s, grove_artifact_fn *fn,
 					  void *payload);
 
 /* --------------------------------------------------------------- sub-agents */
 
 /* A sub-agent of a session; NULL where it is not known. */
-struct grove_agent {
+struct grove_subagent {
 	const char *id;
 	const char *group;        /* the directories it is grouped in, "workflows/RUN"; "": none */
 	const char *type;         /* who resumes it needs an agent of this type */
@@ -425,18 +473,18 @@ struct grove_agent {
 	const char *meta;         /* all that is known, as a JSON object */
 };
 /* A non-zero answer ends the list and is handed back. */
-typedef int grove_agent_fn(void *payload, const struct grove_agent *a);
+typedef int grove_subagent_fn(void *payload, const struct grove_subagent *a);
 
 /*
  * By group and id. Transcript and metadata of one id are one agent, also if they
  * lie in different groups; then it is in that of its transcript. GROVE_ENOTSUP for agents that keep nothing about sub-agents (all but Claude Code).
  */
-GROVE_API int grove_session_agents(struct grove_session *s, grove_agent_fn *fn, void *payload);
+GROVE_API int grove_session_subagent_each(struct grove_session *s, grove_subagent_fn *fn, void *payload);
 /* What is known about one, a JSON object. GROVE_ENOTFOUND, GROVE_EDAMAGED. */
-GROVE_API int grove_session_agent_meta_get(struct grove_session *s, const char *agent_id,
+GROVE_API int grove_session_subagent_meta_get(struct grove_session *s, const char *agent_id,
 					   struct grove_buf *out);
 /* Replace it, atomically; the agent need not have a transcript yet. GROVE_EJSON, GROVE_EINVAL. */
-GROVE_API int grove_session_agent_meta_put(struct grove_session *s, const char *agent_id,
+GROVE_API int grove_session_subagent_meta_put(struct grove_session *s, const char *agent_id,
 					   struct grove_slice json);
 
 /*
@@ -444,18 +492,18 @@ GROVE_API int grove_session_agent_meta_put(struct grove_session *s, const char *
  * will go into this group ("workflows/RUN"; "" or NULL: none). What exists stays
  * where it is. Known to this handle only. GROVE_EINVAL, GROVE_ENOTSUP.
  */
-GROVE_API int grove_session_agent_group(struct grove_session *s, const char *agent_id, const char *group);
+GROVE_API int grove_session_subagent_group(struct grove_session *s, const char *agent_id, const char *group);
 /*
  * Append the path of a sub-agent's transcript, which need not exist yet: a
- * session of its own, to be opened or made (grove_new_options.path) there.
+ * session of its own, to be opened or made (grove_create_options.path) there.
  * GROVE_EINVAL; GROVE_ENOTSUP where there are no paths.
  */
-GROVE_API int grove_session_agent_path(struct grove_session *s, const char *agent_id,
+GROVE_API int grove_session_subagent_path(struct grove_session *s, const char *agent_id,
 				       struct grove_buf *out);
 
 /* The same for agents that work elsewhere: there is a record of each, and no transcript. */
 typedef int grove_remote_agent_fn(void *payload, const char *id, const char *json);
-GROVE_API int grove_session_remote_agents(struct grove_session *s, grove_remote_agent_fn *fn,
+GROVE_API int grove_session_remote_agent_each(struct grove_session *s, grove_remote_agent_fn *fn,
 					  void *payload);
 GROVE_API int grove_session_remote_agent_get(struct grove_session *s, const char *id,
 					     struct grove_buf *out);

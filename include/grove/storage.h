@@ -70,17 +70,17 @@ struct grove_storage_options {
 };
 
 /* The file system. `opt` may be NULL. GROVE_ENOMEM. */
-GROVE_API int grove_storage_files(struct grove_storage **out,
-				  const struct grove_storage_options *opt);
+GROVE_API int grove_storage_files(const struct grove_storage_options *opt,
+				  struct grove_storage **out);
 /* Files in memory, of this handle alone. */
-GROVE_API int grove_storage_memory(struct grove_storage **out,
-				   const struct grove_storage_options *opt);
+GROVE_API int grove_storage_memory(const struct grove_storage_options *opt,
+				  struct grove_storage **out);
 /*
  * Carries out what was submitted, then lets go. Not from a completion. Writers
  * that are still open can be used on, but not submitted to.
  */
 GROVE_API void grove_storage_close(struct grove_storage *st);
-/* The story of the last error of `st`; code 0 if there was none. */
+/* Copies the detail of the last error of `st`; its code is 0 if there was none. */
 GROVE_API void grove_storage_error(struct grove_storage *st, struct grove_detail *out);
 
 /* --------------------------------------------------------------- operations */

@@ -52,6 +52,10 @@ struct grove_archived {
 /* A non-zero answer ends the work and is handed back. */
 typedef int grove_archive_fn(void *payload, const struct grove_archived *a);
 
+enum grove_archive_flags {
+	/* Of all sessions only those that their agent will delete before `within` has passed. */
+	GROVE_ARCHIVE_EXPIRING = 1
+};
 struct grove_archive_options {
 	size_t size;
 	/*
@@ -59,12 +63,8 @@ struct grove_archive_options {
 	 * below $XDG_DATA_HOME or ~/.local/share.
 	 */
 	const char *to;
-	/*
-	 * With all sessions: only those that their agent will delete within so
-	 * many ms, negative: ever.
-	 */
-	int expiring;
-	int64_t within;
+	unsigned flags;           /* enum grove_archive_flags */
+	int64_t within;           /* with GROVE_ARCHIVE_EXPIRING: ms from now; negative: however late */
 	grove_archive_fn *told;   /* NULL: nobody */
 	void *payload;
 };
@@ -144,13 +144,16 @@ struct grove_source {
 	void *payload;
 };
 
+enum grove_hydrate_flags {
+	GROVE_HYDRATE_FORCE = 1  /* even while another process has the file open */
+};
 struct grove_hydrate_options {
 	size_t size;
 	const char *path;        /* exactly this file, or … */
 	const char *id;          /* … the session of this id, … */
 	const char *dialect;     /* NULL: "claude" */
 	const char *cwd;         /* … of this directory; NULL: grove's */
-	unsigned flags;          /* GROVE_FORCE: even while another process has the file open */
+	unsigned flags;          /* enum grove_hydrate_flags */
 };
 
 /*
@@ -162,7 +165,7 @@ struct grove_hydrate_options {
  * source answered; GROVE_ENOTFOUND if it is empty; GROVE_EJSON if one of its
  * lines is no JSON object; GROVE_ECONFLICT if the local log is being written.
  */
-GROVE_API int grove_session_hydrate(struct grove *g, const struct grove_hydrate_options *opt,
+GROVE_API int grove_hydrate(struct grove *g, const struct grove_hydrate_options *opt,
 				    const struct grove_source *src, uint64_t *lines);
 
 #ifdef __cplusplus

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,7 +22,7 @@ extern "C" {
 
 /*
  * Everything that can go wrong, as a small negative number. 0 is success;
- * iterators answer 1 at their end. New codes are added at the end.
+ * 1 means that there is no more, or that nothing happened. New codes are added at the end.
  */
 enum grove_error {
 	GROVE_OK = 0,
@@ -39,8 +40,8 @@ enum grove_error {
 	GROVE_ECANCELLED = -12,/* a callback asked to stop */
 	GROVE_EAMBIGUOUS = -13,/* a prefix that several sessions share */
 	GROVE_EACCESS = -14,   /* permission denied */
-	GROVE_EFULL = -15,     /* no space left, a quota or the limit on the size of files exceeded */
-	GROVE_EPENDING = -16   /* kept in the handle, not yet on disk */
+	GROVE_EFULL = -15      /* no space left, a quota or the limit on the size of files exceeded */
+	/* -16 is free: nothing ever returned it */
 };
 
 /* Bytes that somebody else owns. Never NUL-terminated by promise. */
@@ -60,8 +61,29 @@ struct grove_buf {
 };
 #define GROVE_BUF_INIT { NULL, 0, 0 }
 
+/* The bytes of a string without its NUL; those of a buffer, for as long as it does not change. */
+static inline struct grove_slice grove_str(const char *text)
+{
+	struct grove_slice s = { text, text ? strlen(text) : 0 };
+
+	return s;
+}
+
+static inline struct grove_slice grove_buf_slice(const struct grove_buf *b)
+{
+	struct grove_slice s = { b->ptr, b->len };
+
+	return s;
+}
+
+/* Rows of a view that you own: zero it, and end with grove_rows_release(). */
+struct grove_rows {
+	uint32_t *at;
+	size_t nr;
+};
+
 /*
- * The story behind an error code. `message` is one line without a full stop,
+ * The detail of an error. `message` is one line without a full stop,
  * `path` is empty when no file is involved, `line` (from 1) and `offset` (in
  * bytes) mean something when `has_place` is set.
  */
@@ -84,8 +106,12 @@ struct grove_sink {
 };
 
 #define GROVE_VERSION "0.1.0"
+/* The same for #if: major * 10000 + minor * 100 + patch. */
+#define GROVE_VERSION_NUMBER 100
 
+/* What the library says of itself, which may be later than this header. */
 GROVE_API const char *grove_version(void);
+GROVE_API unsigned grove_version_number(void);
 /* A few words for an error code: "not found". */
 GROVE_API const char *grove_strerror(int code);
 /* The code as scripts see it in JSON: "NOTFOUND". */
@@ -94,6 +120,9 @@ GROVE_API const char *grove_error_name(int code);
 /* ------------------------------------------------------------------ buffers */
 
 GROVE_API void grove_buf_release(struct grove_buf *b);
+GROVE_API void grove_rows_release(struct grove_rows *r);
+/* Appends bytes. Returns 0 or GROVE_ENOMEM, as all of these do. */
+GROVE_API int grove_buf_add(struct grove_buf *b, struct grove_slice bytes);
 /* A sink that appends to `b`. */
 GROVE_API struct grove_sink grove_buf_sink(struct grove_buf *b);
 /* Append text as a JSON string literal, as JSON.stringify would write it. */

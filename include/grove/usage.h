@@ -26,7 +26,7 @@ enum grove_usage_by {
 	GROVE_USAGE_MODEL,
 	GROVE_USAGE_SESSION,  /* its id; sub-agents count for the session that called them */
 	GROVE_USAGE_PROJECT,  /* its working directory */
-	GROVE_USAGE_AGENT     /* "pi", "claude", "openclaw": as in struct grove_info */
+	GROVE_USAGE_AGENT     /* "pi", "claude", "openclaw": as in struct grove_list_item */
 };
 
 struct grove_usage_options {

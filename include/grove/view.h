@@ -26,7 +26,7 @@ GROVE_API void grove_view_unref(struct grove_view *v);
 struct grove_entry {
 	size_t size;
 	uint32_t index;
-	uint32_t parent;        /* index, or GROVE_NONE */
+	uint32_t parent;        /* index, or GROVE_NO_ENTRY */
 	const char *id;         /* NULL: none */
 	const char *label;      /* NULL: none */
 	int64_t time;           /* ms, or GROVE_NO_TIME */
@@ -57,33 +57,42 @@ GROVE_API int grove_view_counts(const struct grove_view *v, struct grove_counts 
 GROVE_API uint32_t grove_view_count(const struct grove_view *v);
 /* GROVE_ENOTFOUND past the last entry, GROVE_EINVAL if `out` has no size. */
 GROVE_API int grove_view_entry(const struct grove_view *v, uint32_t i, struct grove_entry *out);
-/* The entry of that id, or GROVE_NONE. */
-GROVE_API uint32_t grove_view_find(const struct grove_view *v, const char *id);
-/* The leaf at that moment, or GROVE_NONE: leaf marks are looked through. */
+/*
+ * Finds the entry of an id; GROVE_ROOT is GROVE_NO_ENTRY. Returns 0 or
+ * GROVE_ENOTFOUND; *out is GROVE_NO_ENTRY then.
+ */
+GROVE_API int grove_view_find(const struct grove_view *v, const char *id, uint32_t *out);
+/* The leaf at that moment, or GROVE_NO_ENTRY: leaf marks are looked through. */
 GROVE_API uint32_t grove_view_leaf(const struct grove_view *v);
 /* The rev of the session at that moment: what grove_watch_open() goes on from. */
 GROVE_API uint64_t grove_view_rev(const struct grove_view *v);
 /* The session's name, or NULL. */
 GROVE_API const char *grove_view_name(const struct grove_view *v);
 /* The header line as JSON. */
-GROVE_API int grove_view_header(struct grove_view *v, struct grove_buf *out);
+GROVE_API int grove_view_header(const struct grove_view *v, struct grove_buf *out);
 
-/* The way from the root to entry `to`, root first; GROVE_NONE: empty. Free with free(). */
-GROVE_API int grove_view_path(const struct grove_view *v, uint32_t to, uint32_t **out, size_t *nr);
+/* The entries from the root down to `of`; none for GROVE_NO_ENTRY. */
+GROVE_API int grove_view_ancestors(const struct grove_view *v, uint32_t of, struct grove_rows *out);
+
+enum grove_conversation_flags {
+	GROVE_CONVERSATION_WHOLE = 1  /* Claude: go on above a compaction */
+};
 /*
- * The conversation that ends at `to`, in the order it is told. Mostly the same
- * as the path; Claude's rules bring in what parallel tool calls left beside it
+ * The conversation that ends at `to`, in the order it is told. Mostly the same as
+ * the ancestors; Claude's rules bring in what parallel tool calls left beside them
  * and what was typed while the agent worked, and leave out what lies above a
- * compaction, unless `flags` has GROVE_CONTEXT_FULL. Free with free().
+ * compaction, unless GROVE_CONVERSATION_WHOLE.
  */
-GROVE_API int grove_view_conversation(struct grove_view *v, uint32_t to, unsigned flags,
-				      uint32_t **out, size_t *nr);
-/*
- * The children of `of` (GROVE_NONE: the roots) in append order, or, as the
- * agents draw them, by time. Free with free().
- */
-GROVE_API int grove_view_children(const struct grove_view *v, uint32_t of, int by_time,
-				  uint32_t **out, size_t *nr);
+GROVE_API int grove_view_conversation(const struct grove_view *v, uint32_t to, unsigned flags,
+				      struct grove_rows *out);
+
+enum grove_order {
+	GROVE_ORDER_APPENDED,
+	GROVE_ORDER_TIME          /* as the agents draw them */
+};
+/* The children of `of`; of GROVE_NO_ENTRY: the roots. */
+GROVE_API int grove_view_children(const struct grove_view *v, uint32_t of, enum grove_order order,
+				  struct grove_rows *out);
 
 enum grove_line_flags {
 	/*
@@ -97,31 +106,32 @@ enum grove_line_flags {
  * migration to today's version leaves them. GROVE_ESTALE if the log changed
  * under us: refresh the session and take a new view.
  */
-GROVE_API int grove_view_line(struct grove_view *v, uint32_t i, unsigned flags,
+GROVE_API int grove_view_line(const struct grove_view *v, uint32_t i, unsigned flags,
 			      struct grove_buf *out);
 
 /* What a person would want to read of an entry, piece by piece. */
-GROVE_API int grove_view_pieces(struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *payload);
+GROVE_API int grove_view_piece_each(const struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *payload);
+
+enum grove_context_flags {
+	GROVE_CONTEXT_SNIPS = 1,    /* Claude: leave out what was snipped */
+	GROVE_CONTEXT_WHOLE = 2,    /* Claude: go on above a compaction */
+	GROVE_CONTEXT_LLM = 4,      /* as plain messages for a model */
+	GROVE_CONTEXT_EXPLAIN = 8   /* with the reason why each entry is, or is not, part of it */
+};
 
 struct grove_context_options {
 	size_t size;
 	const char *leaf;   /* NULL: the view's; GROVE_ROOT: none; else an id (GROVE_ENOTFOUND) */
-	int llm;            /* as plain messages for a model */
-	int explain;        /* add why each entry is, or is not, part of it */
 	const char *mode;   /* Claude: "cli" or "sdk"; NULL: the default */
 	unsigned flags;     /* enum grove_context_flags */
 };
-enum grove_context_flags {
-	GROVE_CONTEXT_SNIPS = 1, /* Claude: leave out what was snipped */
-	GROVE_CONTEXT_FULL = 2   /* Claude: go on above a compaction */
-};
 /* What the model would be sent, as `context --json` prints it. */
-GROVE_API int grove_view_context(struct grove_view *v, const struct grove_context_options *opt,
+GROVE_API int grove_view_context(const struct grove_view *v, const struct grove_context_options *opt,
 				 struct grove_sink sink);
 
 /* A message of a context. It lives until the function that is told of it returns. */
 struct grove_message {
-	uint32_t entry;            /* the entry it comes from; GROVE_NONE: it is made up, not stored */
+	uint32_t entry;            /* the entry it comes from; GROVE_NO_ENTRY: it is made up, not stored */
 	const char *id;            /* of that entry, as `entryIds` has it; NULL: none */
 	struct grove_slice role;   /* as the message spells it; empty: it has none */
 	struct grove_slice text;   /* its first text, at most 1 KiB of it; empty: it has none */
@@ -135,7 +145,7 @@ struct grove_context_reason {
 	const char *reason;        /* a sentence; lives as long as the library */
 };
 struct grove_context_about {
-	uint32_t leaf;             /* GROVE_NONE: none */
+	uint32_t leaf;             /* GROVE_NO_ENTRY: none */
 	int has_settings;          /* the agent keeps model and level with the session */
 	const char *model;         /* PROVIDER/ID, or the one name that it has; NULL: none */
 	const char *thinking;      /* the level; NULL: none */
@@ -151,20 +161,20 @@ struct grove_context_reader {
 /*
  * What the model would be sent, message by message. A function that returns
  * something other than 0 ends it, and that is returned. Nothing but the message at
- * hand is held in memory, unless `llm` asks for a conversion that looks at all of them.
+ * hand is held in memory, unless GROVE_CONTEXT_LLM asks for a conversion that looks at all of them.
  */
-GROVE_API int grove_view_messages(struct grove_view *v, const struct grove_context_options *opt,
+GROVE_API int grove_view_messages(const struct grove_view *v, const struct grove_context_options *opt,
 				  const struct grove_context_reader *to);
 /*
  * What a person would want to read of the entry that a message comes from, as
- * grove_view_pieces(). Call it before the function that was told of the message
+ * grove_view_piece_each(). Call it before the function that was told of the message
  * returns: the entry's line is at hand then, and mostly need not be read again.
  */
 GROVE_API int grove_message_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload);
 
 /*
  * What grove_view_context() writes, of a session as it is now. If the session was opened with
- * GROVE_LAZY, only as much of the log is read as the answer needs: of a Claude
+ * GROVE_OPEN_LAZY, only as much of the log is read as the answer needs: of a Claude
  * transcript that was compacted, mostly what lies behind the last boundary.
  */
 GROVE_API int grove_session_context(struct grove_session *s,
@@ -172,9 +182,9 @@ GROVE_API int grove_session_context(struct grove_session *s,
 				    struct grove_sink sink);
 
 /* All entries as one JSON array, in append order, as `log --json` prints it; enum grove_line_flags. */
-GROVE_API int grove_view_log(struct grove_view *v, unsigned flags, struct grove_sink sink);
+GROVE_API int grove_view_log(const struct grove_view *v, unsigned flags, struct grove_sink sink);
 /* The log's own bytes. */
-GROVE_API int grove_view_raw(struct grove_view *v, struct grove_sink sink);
+GROVE_API int grove_view_raw(const struct grove_view *v, struct grove_sink sink);
 
 enum grove_snapshot_entries {
 	GROVE_SNAPSHOT_ALL,
@@ -182,7 +192,8 @@ enum grove_snapshot_entries {
 	GROVE_SNAPSHOT_NONE
 };
 enum grove_snapshot_flags {
-	GROVE_SNAPSHOT_BLOBS = 1 /* in entries, too, references to blobs become what they stand for */
+	GROVE_SNAPSHOT_BLOBS = 1,   /* in entries, too, references to blobs become what they stand for */
+	GROVE_SNAPSHOT_PROJECT = 2  /* results of sub-agents carry their projection in metadata */
 };
 struct grove_snapshot_options {
 	size_t size;
@@ -194,7 +205,6 @@ struct grove_snapshot_options {
 	 * do. Texts of less than 128 bytes never do.
 	 */
 	uint64_t max_body;
-	int project;             /* results of sub-agents carry their projection in metadata */
 	unsigned flags;          /* enum grove_snapshot_flags */
 };
 /*
@@ -203,7 +213,7 @@ struct grove_snapshot_options {
  * `opt` may be NULL. With a window (`after`, `limit`) sub-agents are told of for
  * the entries in it.
  */
-GROVE_API int grove_view_snapshot(struct grove_view *v, const struct grove_snapshot_options *opt,
+GROVE_API int grove_view_snapshot(const struct grove_view *v, const struct grove_snapshot_options *opt,
 				  struct grove_sink sink);
 
 enum grove_tree_flags {
@@ -211,10 +221,10 @@ enum grove_tree_flags {
 	GROVE_TREE_BLOBS = 2     /* as GROVE_LINE_BLOBS */
 };
 /* The tree as JSON: nested {entry, children, label?}, or flat. */
-GROVE_API int grove_view_tree(struct grove_view *v, unsigned flags, struct grove_sink sink);
+GROVE_API int grove_view_tree(const struct grove_view *v, unsigned flags, struct grove_sink sink);
 
-/* The story of the last error of this view (of any thread). */
-GROVE_API void grove_view_error(struct grove_view *v, struct grove_detail *out);
+/* Copies the detail of the last error of this view, of any thread. */
+GROVE_API void grove_view_error(const struct grove_view *v, struct grove_detail *out);
 
 #ifdef __cplusplus
 }

@@ -19,6 +19,12 @@ enum grove_sync {
 	GROVE_SYNC_ALWAYS  /* on the disk; threads that append at once share one sync */
 };
 
+/* Who chose the name of a session. */
+enum grove_name_source {
+	GROVE_NAME_BY_USER,
+	GROVE_NAME_BY_AGENT   /* made up by the program: does not replace one that the user chose */
+};
+
 /* What an entry is, in any dialect. */
 enum grove_kind {
 	GROVE_KIND_OTHER,           /* a type that we do not know: kept, a tree node */
@@ -110,12 +116,12 @@ struct grove_piece {
 typedef int grove_piece_fn(void *payload, const struct grove_piece *piece);
 
 /* No entry, no parent. */
-#define GROVE_NONE UINT32_MAX
+#define GROVE_NO_ENTRY UINT32_MAX
 /* Where an entry's id is expected: the place before the first entry. */
 #define GROVE_ROOT "root"
 /* A time that was missing or not a date. */
 #define GROVE_NO_TIME INT64_MIN
-/* The seq of an event that is about no line. */
+/* The seq of no line. */
 #define GROVE_NO_SEQ UINT64_MAX
 
 #ifdef __cplusplus

@@ -18,6 +18,11 @@ const char *grove_version(void)
 	return GROVE_VERSION;
 }
 
+unsigned grove_version_number(void)
+{
+	return GROVE_VERSION_NUMBER;
+}
+
 /* ------------------------------------------------------------------ buffers */
 
 int grove_buf_json_string(struct grove_buf *b, struct grove_slice text)
@@ -51,7 +56,7 @@ int grove__api_told(struct grove *g, int rc, const struct grove_detail *d)
 	return rc;
 }
 
-int grove_open(struct grove **out, const struct grove_options *opt)
+int grove_open(const struct grove_options *opt, struct grove **out)
 {
 	struct grove *g = calloc(1, sizeof(*g));
 	struct grove_detail d;
@@ -74,7 +79,7 @@ void grove_close(struct grove *g)
 	free(g);
 }
 
-void grove_error_detail(struct grove *g, struct grove_detail *out)
+void grove_error(struct grove *g, struct grove_detail *out)
 {
 	pthread_mutex_lock(&g->lock);
 	*out = g->detail;
@@ -102,13 +107,13 @@ int grove_list(struct grove *g, const struct grove_list_options *opt, struct gro
 	grove__arena_init(&l->texts);
 	rc = grove__sized_take(&o, sizeof(o), opt, &d);
 	if (!opt)
-		o.all = 1;
+		o.flags = GROVE_LIST_ALL;
 	if (!rc)
 		rc = grove__list(g, &o, l, &d);
 	return grove__api_told(g, rc, &d);
 }
 
-int grove_info(struct grove *g, const char *what, unsigned flags, struct grove_list **out)
+int grove_find(struct grove *g, const char *what, unsigned flags, struct grove_list **out)
 {
 	struct grove_list *l = calloc(1, sizeof(*l));
 	struct grove_detail d;
@@ -126,7 +131,7 @@ size_t grove_list_count(const struct grove_list *l)
 	return l->nr;
 }
 
-const struct grove_info *grove_list_at(const struct grove_list *l, size_t i)
+const struct grove_list_item *grove_list_at(const struct grove_list *l, size_t i)
 {
 	return i < l->nr ? &l->info[i] : NULL;
 }
@@ -146,7 +151,7 @@ static void put_if(struct grove__out *o, const char *key, const char *text)
 		grove__out_string(o, key, text);
 }
 
-static void put_shape(struct grove__out *o, const struct grove_info *i)
+static void put_shape(struct grove__out *o, const struct grove_list_item *i)
 {
 	grove__out_string(o, "leaf", i->leaf);
 	grove__out_number(o, "entries", i->entries);
@@ -156,7 +161,7 @@ static void put_shape(struct grove__out *o, const struct grove_info *i)
 	grove__out_bool(o, "torn", i->torn);
 }
 
-int grove_info_json(const struct grove_info *i, struct grove_buf *out)
+int grove_list_item_json(const struct grove_list_item *i, struct grove_buf *out)
 {
 	struct grove__out o;
 
@@ -185,7 +190,7 @@ int grove_info_json(const struct grove_info *i, struct grove_buf *out)
 	return grove__out_finish(&o);
 }
 
-int grove_find(struct grove *g, const char *what, struct grove_buf *out)
+int grove_resolve(struct grove *g, const char *what, struct grove_buf *out)
 {
 	struct grove__where at;
 	struct grove_key key;
@@ -242,11 +247,11 @@ int grove_session_open(struct grove *g, const char *what, unsigned flags, struct
 	return grove__api_session_told(s, rc, &d);
 }
 
-int grove_session_new(struct grove *g, const struct grove_new_options *opt,
+int grove_session_create(struct grove *g, const struct grove_create_options *opt,
 		      struct grove_session **out)
 {
 	struct grove_session *s = grove__session_alloc(g);
-	struct grove_new_options o;
+	struct grove_create_options o;
 	struct grove_detail d;
 	int rc;
 
@@ -260,12 +265,11 @@ int grove_session_new(struct grove *g, const struct grove_new_options *opt,
 	return grove__api_session_told(s, rc, &d);
 }
 
-int grove_session_recent(struct grove *g, const char *cwd, const char *dir,
-			 struct grove_session **out)
+int grove_session_open_recent(struct grove *g, const struct grove_create_options *opt,
+			      struct grove_session **out)
 {
-	struct grove_new_options opt = { .size = sizeof(opt), .cwd = cwd, .dir = dir,
-					 .flags = GROVE_NEW_CRUMB };
 	struct grove_session *s = grove__session_alloc(g);
+	struct grove_create_options o;
 	struct grove__where at;
 	struct grove_detail d;
 	int rc;
@@ -274,11 +278,15 @@ int grove_session_recent(struct grove *g, const char *cwd, const char *dir,
 	if (!s)
 		return GROVE_ENOMEM;
 	grove__fail_clear(&d);
-	rc = grove__recent_written(g, cwd ? cwd : g->cwd, dir, &at, &d);
+	rc = grove__sized_take(&o, sizeof(o), opt, &d);
+	if (rc)
+		return grove__api_session_told(s, rc, &d);
+	o.flags |= GROVE_CREATE_NOTE_LAST;
+	rc = grove__recent_written(g, o.cwd ? o.cwd : g->cwd, o.dir, &at, &d);
 	if (!rc)
-		rc = grove__session_open(g, &at, GROVE_WRITE | GROVE_CRUMB, s, &d);
+		rc = grove__session_open(g, &at, GROVE_OPEN_WRITE | GROVE_OPEN_NOTE_LAST, s, &d);
 	else if (rc == GROVE_ENOTFOUND)
-		rc = grove__session_new(g, &opt, s, &d);
+		rc = grove__session_new(g, &o, s, &d);
 	return grove__api_session_told(s, rc, &d);
 }
 
@@ -355,76 +363,122 @@ int grove_session_ensure(struct grove_session *s)
 	WITH_SESSION(s, ensure(s, &d));
 }
 
+int grove_session_sync(struct grove_session *s)
+{
+	struct grove_detail d;
+
+	grove__fail_clear(&d);
+	return grove__api_session_told(s, grove__session_sync(s, &d), &d);
+}
+
 int grove_session_refresh(struct grove_session *s)
 {
 	WITH_SESSION(s, grove__session_refresh(s, &d));
 }
 
-int grove_session_sync(struct grove_session *s)
-{
-	struct grove_detail d;
-	int rc;
-
-	grove__fail_clear(&d);
-	rc = grove__session_sync(s, &d);
-	return grove__api_session_told(s, rc, &d);
-}
-
 /* ------------------------------------------------------------------- append */
 
 int grove_session_append(struct grove_session *s, struct grove_slice json,
-			 const struct grove_append_options *opt, const char **id)
+			 const struct grove_append_options *opt, struct grove_append_result *out)
 {
-	return grove_session_append_many(s, &json, 1, opt, id);
+	return grove_session_append_many(s, &json, 1, opt, out);
+}
+
+/* The end of every append: the result and the detail go where they are wanted. */
+static int appended(struct grove_session *s, int rc, const struct grove_append_result *r,
+		    struct grove_append_result *out, const struct grove_detail *d)
+{
+	grove__sized_give(out, r, sizeof(*r));
+	if (rc < 0 && r->why) {
+		*r->why = *d;
+		r->why->code = rc;
+	}
+	return grove__api_session_told(s, rc, d);
+}
+
+static int take_append(const struct grove_append_options *opt, struct grove_append_options *o,
+		       const struct grove_append_result *out, struct grove_append_result *r,
+		       struct grove_detail *d)
+{
+	int rc = grove__sized_take(o, sizeof(*o), opt, d);
+
+	if (!rc)
+		rc = grove__sized_take(r, sizeof(*r), out, d);
+	/* of a result only these are the caller's */
+	*r = (struct grove_append_result){ .size = sizeof(*r), .ids = r->ids, .why = r->why };
+	return rc;
 }
 
 int grove_session_append_many(struct grove_session *s, const struct grove_slice *json, size_t nr,
-			      const struct grove_append_options *opt, const char **ids)
+			      const struct grove_append_options *opt, struct grove_append_result *out)
 {
 	struct grove_append_options o;
+	struct grove_append_result r;
 	struct grove_detail d;
 	int rc;
 
 	grove__fail_clear(&d);
-	rc = grove__sized_take(&o, sizeof(o), opt, &d);
+	rc = take_append(opt, &o, out, &r, &d);
 	if (!rc)
-		rc = grove__session_append(s, json, nr, &o, ids, &d);
-	return grove__api_session_told(s, rc, &d);
+		rc = grove__session_append(s, json, nr, &o, &r, &d);
+	return appended(s, rc, &r, out, &d);
 }
 
-int grove_session_append_message(struct grove_session *s, const char *message_json, const char **id)
+static int spell(struct grove_session *s, const struct grove__entry_spec *spec, struct grove_buf *json,
+		 struct grove_detail *d)
 {
-	return grove_session_append(s, grove__slice_str(message_json), NULL, id);
+	int rc = grove__session_enter(s, d);
+
+	if (rc)
+		return rc;
+	rc = grove__session_load(s, d);
+	if (!rc)
+		rc = grove__dialect_spell(s->at.dialect, spec, json, d);
+	grove__session_unlock(s);
+	return rc;
 }
 
-static int append_spec(struct grove_session *s, const struct grove__entry_spec *spec, const char **id)
+static int append_spec(struct grove_session *s, const struct grove__entry_spec *spec,
+		       const struct grove_append_options *opt, struct grove_append_result *out)
 {
-	WITH_SESSION(s, grove__append_spec(s, spec, NULL, id, &d));
+	struct grove_buf json = GROVE_BUF_INIT;
+	struct grove_append_options o;
+	struct grove_append_result r;
+	struct grove_slice line;
+	struct grove_detail d;
+	int rc;
+
+	grove__fail_clear(&d);
+	rc = take_append(opt, &o, out, &r, &d);
+	if (!rc)
+		rc = spell(s, spec, &json, &d);
+	line = grove__buf_slice(&json);
+	if (!rc)
+		rc = grove__session_append(s, &line, 1, &o, &r, &d);
+	grove__buf_release(&json);
+	return appended(s, rc, &r, out, &d);
 }
 
-int grove_session_append_thinking_level(struct grove_session *s, const char *level, const char **id)
+int grove_session_append_thinking_level(struct grove_session *s, const char *level, const struct grove_append_options *opt,
+	struct grove_append_result *out)
 {
 	struct grove__entry_spec spec = { .kind = GROVE_KIND_THINKING_LEVEL, .thinking = { level } };
 
-	return append_spec(s, &spec, id);
+	return append_spec(s, &spec, opt, out);
 }
 
 int grove_session_append_model(struct grove_session *s, const char *provider, const char *model,
-			       const char **id)
-{
-	return grove_session_append_model_role(s, provider, model, NULL, id);
-}
-
-int grove_session_append_model_role(struct grove_session *s, const char *provider, const char *model,
-				    const char *role, const char **id)
+				    const char *role, const struct grove_append_options *opt,
+	struct grove_append_result *out)
 {
 	struct grove__entry_spec spec = { .kind = GROVE_KIND_MODEL, .model = { provider, model, role } };
 
-	return append_spec(s, &spec, id);
+	return append_spec(s, &spec, opt, out);
 }
 
 int grove_session_append_compaction(struct grove_session *s, const struct grove_compaction *c,
-				    const char **id)
+				    const struct grove_append_options *opt,
+	struct grove_append_result *out)
 {
 	struct grove_compaction o;
 	struct grove_detail d;
@@ -448,88 +502,87 @@ int grove_session_append_compaction(struct grove_session *s, const struct grove_
 			.tokens_before = o.tokens_before,
 			.from_hook = o.from_hook,
 		},
-	}, id);
+	}, opt, out);
 }
 
 int grove_session_append_custom(struct grove_session *s, const char *type, const char *data_json,
-				const char **id)
+				const struct grove_append_options *opt,
+	struct grove_append_result *out)
 {
 	struct grove__entry_spec spec = { .kind = GROVE_KIND_CUSTOM, .custom = { type, data_json } };
 
-	return append_spec(s, &spec, id);
+	return append_spec(s, &spec, opt, out);
 }
 
 int grove_session_append_custom_message(struct grove_session *s, const char *type,
-					const char *content_json, int display,
-					const char *details_json, const char **id)
+					const char *content_json, const char *details_json,
+					unsigned flags, const struct grove_append_options *opt,
+	struct grove_append_result *out)
 {
 	struct grove__entry_spec spec = {
 		.kind = GROVE_KIND_CUSTOM_MESSAGE,
-		.custom_message = { type, content_json, details_json, display },
+		.custom_message = { type, content_json, details_json, !(flags & GROVE_CUSTOM_HIDDEN) },
 	};
 
-	return append_spec(s, &spec, id);
+	return append_spec(s, &spec, opt, out);
 }
 
 int grove_session_append_usage(struct grove_session *s, const char *kind, const char *provider,
 			       const char *model, const char *usage_json, const char *note,
-			       const char **id)
+			       const struct grove_append_options *opt,
+	struct grove_append_result *out)
 {
 	struct grove__entry_spec spec = {
 		.kind = GROVE_KIND_USAGE,
 		.usage = { kind, provider, model, usage_json, note },
 	};
 
-	return append_spec(s, &spec, id);
+	return append_spec(s, &spec, opt, out);
 }
 
 int grove_session_append_context_edit(struct grove_session *s, const char *target,
-				      const char *replacement_json, const char **id)
+				      const char *replacement_json, const struct grove_append_options *opt,
+	struct grove_append_result *out)
 {
 	struct grove__entry_spec spec = {
 		.kind = GROVE_KIND_CONTEXT_EDIT,
 		.context_edit = { target, replacement_json },
 	};
 
-	return append_spec(s, &spec, id);
+	return append_spec(s, &spec, opt, out);
 }
 
-int grove_session_label(struct grove_session *s, const char *target, const char *label,
-			const char **id)
+int grove_session_append_label(struct grove_session *s, const char *target, const char *label,
+			const struct grove_append_options *opt,
+	struct grove_append_result *out)
 {
 	struct grove__entry_spec spec = {
 		.kind = GROVE_KIND_LABEL,
 		.label = { target, label && *label ? label : NULL },
 	};
 
-	return append_spec(s, &spec, id);
+	return append_spec(s, &spec, opt, out);
 }
 
-int grove_session_rename(struct grove_session *s, const char *name, const char **id)
+int grove_session_set_name(struct grove_session *s, const char *name, enum grove_name_source by,
+			   struct grove_append_result *out)
 {
-	WITH_SESSION(s, grove__session_rename(s, name, "user", NULL, id, &d));
-}
-
-int grove_session_set_name(struct grove_session *s, const char *name, const char *source,
-			   int *applied)
-{
-	bool done = false;
+	struct grove_append_options none;
+	struct grove_append_result r;
 	struct grove_detail d;
 	int rc;
 
-	if (applied)
-		*applied = 0;
 	grove__fail_clear(&d);
-	rc = grove__session_enter(s, &d);
-	if (rc)
-		return grove__api_session_told(s, rc, &d);
-	if (strcmp(source, "user") && strcmp(source, "auto"))
-		rc = grove__fail(&d, GROVE_EINVAL, NULL, "the source of a name must be \"user\" or \"auto\"");
-	else
-		rc = grove__session_rename(s, name, source, &done, NULL, &d);
-	if (applied)
-		*applied = done;
-	return grove__api_session_leave(s, rc, &d);
+	rc = take_append(NULL, &none, out, &r, &d);
+	if (!rc && by != GROVE_NAME_BY_USER && by != GROVE_NAME_BY_AGENT)
+		rc = grove__fail(&d, GROVE_EINVAL, NULL, "a name is chosen by the user or by the agent");
+	if (!rc)
+		rc = grove__session_enter(s, &d);
+	if (!rc) {
+		rc = grove__session_rename(s, name, by == GROVE_NAME_BY_USER ? "user" : "auto", &r, &d);
+		grove__session_unlock(s);
+	}
+	return appended(s, rc, &r, out, &d);
 }
 
 int grove_session_record(struct grove_session *s, const struct grove_slice *messages, size_t nr,
@@ -571,7 +624,7 @@ int grove_session_restate(struct grove_session *s, size_t *written)
 
 /* ---------------------------------------------------- changes and artifacts */
 
-int grove_session_rewrite_entries(struct grove_session *s, grove_edit_fn *fn, void *payload,
+int grove_session_rewrite(struct grove_session *s, grove_edit_fn *fn, void *payload,
 				  uint64_t *changed)
 {
 	WITH_SESSION(s, grove__session_rewrite_entries(s, fn, payload, changed, &d));
@@ -620,7 +673,7 @@ int grove_session_artifact_get(struct grove_session *s, uint64_t id, struct grov
 	WITH_SESSION(s, grove__artifact_get(s, id, bytes, NULL, &d));
 }
 
-int grove_session_artifact_list(struct grove_session *s, grove_artifact_fn *fn, void *payload)
+int grove_session_artifact_each(struct grove_session *s, grove_artifact_fn *fn, void *payload)
 {
 	WITH_SESSION(s, grove__artifact_list(s, fn, payload, &d));
 }
@@ -636,38 +689,85 @@ const char *grove_session_leaf(struct grove_session *s)
 		return NULL;
 	if (!grove__session_load(s, NULL)) {
 		row = grove__session_leaf_row(s);
-		id = row == GROVE_NONE ? NULL : grove__spine_id(s->image->spine, row);
+		id = row == GROVE_NO_ENTRY ? NULL : grove__spine_id(s->image->spine, row);
 	}
 	grove__session_unlock(s);
 	return id;
 }
 
-int grove_session_set_leaf(struct grove_session *s, const char *id, unsigned flags)
+static int take_leaf(const struct grove_leaf_options *opt, struct grove_leaf_options *o,
+		     struct grove_branch_summary *summary, const struct grove_leaf_result *out,
+		     struct grove_detail *d)
 {
-	WITH_SESSION(s, grove__session_set_leaf(s, id, flags, &d));
-}
+	int rc = grove__sized_take(o, sizeof(*o), opt, d);
 
-static int branch(struct grove_session *s, const char *id, const struct grove_branch_summary *b,
-		  const char **summary_id, struct grove_detail *d)
-{
-	struct grove_branch_summary summary;
-	int rc = grove__sized_take(&summary, sizeof(summary), b, d);
-
-	if (!rc && !summary.summary)
+	if (!rc)
+		rc = grove__sized_check(out, d);
+	if (!rc && o->summary) {
+		rc = grove__sized_take(summary, sizeof(*summary), o->summary, d);
+		o->summary = summary;
+	}
+	if (!rc && o->summary && !summary->summary)
 		rc = grove__fail(d, GROVE_EINVAL, NULL, "a branch summary must have a text");
-	return rc ? rc : grove__session_branch(s, id, &summary, summary_id, d);
+	return rc;
 }
 
-int grove_session_branch(struct grove_session *s, const char *id,
-			 const struct grove_branch_summary *b, const char **summary_id)
+static void give_leaf(struct grove_session *s, int rc, struct grove_leaf_result *r,
+		      struct grove_leaf_result *out)
 {
-	WITH_SESSION(s, branch(s, id, b, summary_id, &d));
+	uint32_t row = rc ? GROVE_NO_ENTRY : grove__session_leaf_row(s);
+
+	r->leaf = row == GROVE_NO_ENTRY ? NULL : grove__spine_id(s->image->spine, row);
+	grove__sized_give(out, r, sizeof(*r));
+	/* nobody else releases it */
+	if (!out || out->size < offsetof(struct grove_leaf_result, content) + sizeof(r->content))
+		grove__buf_release(&r->content);
 }
 
-int grove_session_continue(struct grove_session *s, const char *id, unsigned flags,
-			   enum grove_outcome *outcome, struct grove_buf *content)
+static int set_leaf(struct grove_session *s, const char *id, const struct grove_leaf_options *opt,
+		    struct grove_leaf_result *out, struct grove_detail *d)
 {
-	WITH_SESSION(s, grove__session_continue(s, id, flags, outcome, content, &d));
+	struct grove_leaf_result r = { .size = sizeof(r), .outcome = GROVE_OUTCOME_SWITCH };
+	struct grove_append_result added = { .size = sizeof(added) };
+	struct grove_branch_summary summary;
+	struct grove_leaf_options o;
+	int rc = take_leaf(opt, &o, &summary, out, d);
+
+	if (!rc && o.summary)
+		rc = grove__session_branch(s, id, o.summary, &added, d);
+	else if (!rc)
+		rc = grove__session_set_leaf(s, id, o.flags, d);
+	r.summary_id = added.id;
+	give_leaf(s, rc, &r, out);
+	return rc;
+}
+
+int grove_session_set_leaf(struct grove_session *s, const char *id, const struct grove_leaf_options *opt,
+			   struct grove_leaf_result *out)
+{
+	WITH_SESSION(s, set_leaf(s, id, opt, out, &d));
+}
+
+static int continue_from(struct grove_session *s, const char *id, const struct grove_leaf_options *opt,
+			 struct grove_leaf_result *out, struct grove_detail *d)
+{
+	struct grove_leaf_result r = { .size = sizeof(r) };
+	struct grove_branch_summary summary;
+	struct grove_leaf_options o;
+	int rc = take_leaf(opt, &o, &summary, out, d);
+
+	if (!rc && o.summary)
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "continuing leaves no branch to sum up");
+	if (!rc)
+		rc = grove__session_continue(s, id, o.flags, &r.outcome, &r.content, d);
+	give_leaf(s, rc, &r, out);
+	return rc;
+}
+
+int grove_session_continue(struct grove_session *s, const char *id, const struct grove_leaf_options *opt,
+			   struct grove_leaf_result *out)
+{
+	WITH_SESSION(s, continue_from(s, id, opt, out, &d));
 }
 
 /* ---------------------------------------------------------- whole sessions */
@@ -713,126 +813,4 @@ int grove_remove(struct grove *g, const char *what, unsigned flags)
 		grove__where_release(&at);
 	}
 	return grove__api_told(g, rc, &d);
-}
-
-/* --------------------------------------------------------------------- view */
-
-int grove_session_view(struct grove_session *s, struct grove_view **out)
-{
-	WITH_SESSION(s, grove__view_new(s, out, &d));
-}
-
-static int view_told(struct grove_view *v, int rc, const struct grove_detail *d)
-{
-	if (rc >= 0)
-		return rc;
-	pthread_mutex_lock(&v->lock);
-	v->detail = *d;
-	v->detail.code = rc;
-	if (!v->detail.path[0] && v->session->at.path)
-		snprintf(v->detail.path, sizeof(v->detail.path), "%s", v->session->at.path);
-	pthread_mutex_unlock(&v->lock);
-	return rc;
-}
-
-#define WITH_VIEW(v, call)                              \
-	do {                                            \
-		struct grove_detail d;                  \
-		grove__fail_clear(&d);                \
-		return view_told((v), (call), &d);      \
-	} while (0)
-
-void grove_view_error(struct grove_view *v, struct grove_detail *out)
-{
-	pthread_mutex_lock(&v->lock);
-	*out = v->detail;
-	pthread_mutex_unlock(&v->lock);
-}
-
-int grove_view_header(struct grove_view *v, struct grove_buf *out)
-{
-	WITH_VIEW(v, grove__image_header_line(v->image, v->log, out, NULL, &d));
-}
-
-int grove_view_line(struct grove_view *v, uint32_t i, unsigned flags, struct grove_buf *out)
-{
-	if (i >= v->nr)
-		return GROVE_ENOTFOUND;
-	WITH_VIEW(v, grove__view_line(v, i, flags, out, &d));
-}
-
-int grove_view_pieces(struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *payload)
-{
-	if (i >= v->nr)
-		return GROVE_ENOTFOUND;
-	WITH_VIEW(v, grove__view_pieces(v, i, (struct grove_slice){ NULL, 0 }, fn, payload, &d));
-}
-
-static int view_context(struct grove_view *v, const struct grove_context_options *opt,
-			struct grove_sink sink, struct grove_detail *d)
-{
-	struct grove_context_options o;
-	int rc = grove__sized_take(&o, sizeof(o), opt, d);
-
-	return rc ? rc : grove__view_context(v, &o, sink, d);
-}
-
-int grove_view_context(struct grove_view *v, const struct grove_context_options *opt,
-		       struct grove_sink sink)
-{
-	WITH_VIEW(v, view_context(v, opt, sink, &d));
-}
-
-static int view_messages(struct grove_view *v, const struct grove_context_options *opt,
-			 const struct grove_context_reader *to, struct grove_detail *d)
-{
-	struct grove_context_reader reader;
-	struct grove_context_options o;
-	int rc = grove__sized_take(&o, sizeof(o), opt, d);
-
-	if (!rc)
-		rc = to ? grove__sized_take(&reader, sizeof(reader), to, d)
-			: grove__fail(d, GROVE_EINVAL, NULL, "nobody to read it");
-	return rc ? rc : grove__view_messages(v, &o, &reader, d);
-}
-
-int grove_view_messages(struct grove_view *v, const struct grove_context_options *opt,
-			const struct grove_context_reader *to)
-{
-	WITH_VIEW(v, view_messages(v, opt, to, &d));
-}
-
-int grove_message_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload)
-{
-	return grove__message_pieces(m, fn, payload);
-}
-
-static int session_context(struct grove_session *s, const struct grove_context_options *opt,
-			   struct grove_sink sink, struct grove_detail *d)
-{
-	struct grove_context_options o;
-	int rc = grove__sized_take(&o, sizeof(o), opt, d);
-
-	return rc ? rc : grove__session_context(s, &o, sink, d);
-}
-
-int grove_session_context(struct grove_session *s, const struct grove_context_options *opt,
-			  struct grove_sink sink)
-{
-	WITH_SESSION(s, session_context(s, opt, sink, &d));
-}
-
-int grove_view_log(struct grove_view *v, unsigned flags, struct grove_sink sink)
-{
-	WITH_VIEW(v, grove__view_log(v, flags & GROVE_LINE_BLOBS, sink, &d));
-}
-
-int grove_view_raw(struct grove_view *v, struct grove_sink sink)
-{
-	WITH_VIEW(v, grove__view_raw(v, sink, &d));
-}
-
-int grove_view_tree(struct grove_view *v, unsigned flags, struct grove_sink sink)
-{
-	WITH_VIEW(v, grove__view_tree(v, flags, sink, &d));
 }

@@ -23,7 +23,7 @@ int grove_archive(struct grove *g, const char *what, const struct grove_archive_
 	return grove__api_told(g, rc, &d);
 }
 
-int grove_session_hydrate(struct grove *g, const struct grove_hydrate_options *opt,
+int grove_hydrate(struct grove *g, const struct grove_hydrate_options *opt,
 			  const struct grove_source *src, uint64_t *lines)
 {
 	struct grove_hydrate_options o;
@@ -38,7 +38,7 @@ int grove_session_hydrate(struct grove *g, const struct grove_hydrate_options *o
 }
 
 /* What a callback answers is its own affair: no story is told of it. */
-int grove_session_agents(struct grove_session *s, grove_agent_fn *fn, void *payload)
+int grove_session_subagent_each(struct grove_session *s, grove_subagent_fn *fn, void *payload)
 {
 	struct grove_detail d;
 	int rc;
@@ -59,29 +59,29 @@ static int put(struct grove_session *s, const char *id, bool remote, struct grov
 	WITH_SESSION(s, grove__subagents_put(s, id, remote, json, &d));
 }
 
-int grove_session_agent_meta_get(struct grove_session *s, const char *agent_id,
+int grove_session_subagent_meta_get(struct grove_session *s, const char *agent_id,
 				 struct grove_buf *out)
 {
 	return get(s, agent_id, false, out);
 }
 
-int grove_session_agent_meta_put(struct grove_session *s, const char *agent_id,
+int grove_session_subagent_meta_put(struct grove_session *s, const char *agent_id,
 				 struct grove_slice json)
 {
 	return put(s, agent_id, false, json);
 }
 
-int grove_session_agent_group(struct grove_session *s, const char *agent_id, const char *group)
+int grove_session_subagent_group(struct grove_session *s, const char *agent_id, const char *group)
 {
 	WITH_SESSION(s, grove__subagents_set_group(s, agent_id, group ? group : "", &d));
 }
 
-int grove_session_agent_path(struct grove_session *s, const char *agent_id, struct grove_buf *out)
+int grove_session_subagent_path(struct grove_session *s, const char *agent_id, struct grove_buf *out)
 {
 	WITH_SESSION(s, grove__subagents_path(s, agent_id, out, &d));
 }
 
-int grove_session_remote_agents(struct grove_session *s, grove_remote_agent_fn *fn, void *payload)
+int grove_session_remote_agent_each(struct grove_session *s, grove_remote_agent_fn *fn, void *payload)
 {
 	struct grove_detail d;
 	int rc;

@@ -88,9 +88,9 @@ static int parse(const char *what, char hash[GROVE__BLOB_HASH], struct grove_det
 }
 
 int grove_blobs_put(struct grove_blobs *b, struct grove_slice bytes,
-		    const struct grove_blob_options *opt, char ref[GROVE_BLOB_REF_MAX], int *known)
+		    const struct grove_blobs_put_options *opt, char ref[GROVE_BLOB_REF_MAX], int *known)
 {
-	struct grove_blob_options o;
+	struct grove_blobs_put_options o;
 	struct grove_buf text = GROVE_BUF_INIT;
 	char hash[GROVE__BLOB_HASH];
 	struct grove_detail d;
@@ -164,7 +164,7 @@ struct verify {
 	struct grove_blobs *b;
 	grove_blob_problem_fn *fn;
 	void *payload;
-	struct grove_blob_verify_result *result;
+	struct grove_blobs_verify_result *result;
 	struct grove_detail *d;
 };
 
@@ -228,9 +228,9 @@ static int verify_what(struct verify *v, const char *what)
 }
 
 int grove_blobs_verify(struct grove_blobs *b, const char *what, grove_blob_problem_fn *fn,
-		       void *payload, struct grove_blob_verify_result *result)
+		       void *payload, struct grove_blobs_verify_result *result)
 {
-	struct grove_blob_verify_result r = { .size = sizeof(r) };
+	struct grove_blobs_verify_result r = { .size = sizeof(r) };
 	struct grove_detail d;
 	struct verify v = { b, fn, payload, &r, &d };
 	int rc;
@@ -245,11 +245,11 @@ int grove_blobs_verify(struct grove_blobs *b, const char *what, grove_blob_probl
 
 /* ----------------------------------------------------------------------- gc */
 
-int grove_blobs_gc(struct grove_blobs *b, const struct grove_blob_gc_options *opt,
-		   grove_blob_info_fn *fn, void *payload, struct grove_blob_gc_result *result)
+int grove_blobs_gc(struct grove_blobs *b, const struct grove_blobs_gc_options *opt,
+		   grove_blob_item_fn *fn, void *payload, struct grove_blobs_gc_result *result)
 {
-	struct grove_blob_gc_options o;
-	struct grove_blob_gc_result r = { .size = sizeof(r) };
+	struct grove_blobs_gc_options o;
+	struct grove_blobs_gc_result r = { .size = sizeof(r) };
 	struct grove_detail d;
 	int rc;
 
@@ -268,7 +268,7 @@ int grove_buf_base64(struct grove_buf *b, struct grove_slice bytes)
 	return grove__js_base64(b, bytes);
 }
 
-int grove_session_put_blob(struct grove_session *s, struct grove_slice bytes,
+int grove_session_blob_put(struct grove_session *s, struct grove_slice bytes,
 			   char ref[GROVE_BLOB_REF_MAX])
 {
 	struct grove_buf text = GROVE_BUF_INIT;

@@ -120,39 +120,59 @@ static int lease(struct grove_session *s, const char *owner, int64_t ms, struct 
 		rc = ms > 0 ? grove__log_lease_take(s->log, owner, ms, &held, d)
 		   : ms ? grove__log_lease_get(s->log, &held, d)
 			: grove__log_lease_release(s->log, d);
-	if (!rc)
-		grove__sized_give(out, &held, sizeof(held));
-	return rc;
+	if (rc)
+		return rc;
+	if (ms >= 0)
+		s->lease = ms ? held.number : 0;
+	grove__sized_give(out, &held, sizeof(held));
+	return 0;
 }
 
-int grove_session_lease(struct grove_session *s, const char *owner, int64_t ms,
-			struct grove_lease *out)
+int grove_session_lease_take(struct grove_session *s, const char *owner, int64_t ms,
+			     struct grove_lease *out)
 {
 	WITH_SESSION(s, ms > 0 ? lease(s, owner, ms, out, &d)
 			       : grove__fail(&d, GROVE_EINVAL, NULL, "the duration of a lease must be positive"));
 }
 
-int grove_session_unlease(struct grove_session *s)
+/* Renewing is taking under the name that has it, as long as nobody has taken it since. */
+static int renew(struct grove_session *s, int64_t ms, struct grove_lease *out, struct grove_detail *d)
+{
+	struct grove_lease now = { .size = sizeof(now) };
+	int rc = ms > 0 ? lease(s, "", -1, &now, d)
+			: grove__fail(d, GROVE_EINVAL, NULL, "a lease for no time");
+
+	if (!rc && (!s->lease || now.number != s->lease || !now.owner[0]))
+		rc = grove__fail(d, GROVE_ECONFLICT, s->at.path, "this handle does not have the lease");
+	return rc ? rc : lease(s, now.owner, ms, out, d);
+}
+
+int grove_session_lease_renew(struct grove_session *s, int64_t ms, struct grove_lease *out)
+{
+	WITH_SESSION(s, renew(s, ms, out, &d));
+}
+
+int grove_session_lease_release(struct grove_session *s)
 {
 	WITH_SESSION(s, lease(s, "", 0, NULL, &d));
 }
 
-int grove_session_leased(struct grove_session *s, struct grove_lease *out)
+int grove_session_lease_get(struct grove_session *s, struct grove_lease *out)
 {
 	WITH_SESSION(s, lease(s, "", -1, out, &d));
 }
 
-int grove_session_put_value(struct grove_session *s, const char *name, struct grove_slice value)
+int grove_session_value_put(struct grove_session *s, const char *name, struct grove_slice value)
 {
 	WITH_SESSION(s, grove__kept_put_value(s, name, value, &d));
 }
 
-int grove_session_get_value(struct grove_session *s, const char *name, struct grove_buf *out)
+int grove_session_value_get(struct grove_session *s, const char *name, struct grove_buf *out)
 {
 	WITH_SESSION(s, grove__kept_value(s, name, out, &d));
 }
 
-int grove_session_path_up(struct grove_session *s, const char *leaf, grove_path_fn *fn,
+int grove_session_ancestors(struct grove_session *s, const char *leaf, grove_ancestor_fn *fn,
 			  void *payload)
 {
 	WITH_SESSION(s, grove__session_path_up(s, leaf, fn, payload, &d));

@@ -29,7 +29,7 @@ int grove_search_open(struct grove *g, unsigned flags, struct grove_search **out
 		return GROVE_ENOMEM;
 	s->g = g;
 	s->flags = flags;
-	s->alone = flags & GROVE_SEARCH_LIVE;
+	s->alone = flags & GROVE_SEARCH_NO_INDEX;
 	pthread_mutex_init(&s->lock, NULL);
 	grove__fail_clear(&d);
 	return told(s, grove__search_refresh(s, &d), &d);
@@ -58,7 +58,7 @@ int grove_search_refresh(struct grove_search *s)
 }
 
 int grove_search_run(struct grove_search *s, const char *query,
-		     const struct grove_search_options *opt, grove_search_fn *fn, void *payload)
+		     const struct grove_search_options *opt, grove_hit_fn *fn, void *payload)
 {
 	struct grove_search_options o;
 	struct grove_detail d;
@@ -90,7 +90,7 @@ void grove_search_close(struct grove_search *s)
 }
 
 /* The text around a hit, with what was found between asterisks. */
-static int mark(const struct grove_search_hit *h, struct grove_buf *text)
+static int mark(const struct grove_hit *h, struct grove_buf *text)
 {
 	size_t at = 0;
 	int rc = 0;
@@ -106,7 +106,7 @@ static int mark(const struct grove_search_hit *h, struct grove_buf *text)
 	return rc ? rc : grove__buf_add(text, h->snippet.ptr + at, h->snippet.len - at);
 }
 
-int grove_search_hit_json(const struct grove_search_hit *h, struct grove_buf *out)
+int grove_hit_json(const struct grove_hit *h, struct grove_buf *out)
 {
 	struct grove_buf text = GROVE_BUF_INIT;
 	struct grove__out o;

@@ -3,7 +3,6 @@
  * thinly.
  */
 #include "api/api.h"
-#include "session/snapshot.h"
 #include "transfer/stores.h"
 
 int grove_copy(struct grove *g, const char *what, const char *store, struct grove_buf *id,
@@ -90,24 +89,4 @@ int grove_store_stats(struct grove *g, const char *store, struct grove_sink sink
 
 	grove__fail_clear(&d);
 	return grove__api_told(g, grove__store_stats(g, store, sink, &d), &d);
-}
-
-int grove_view_snapshot(struct grove_view *v, const struct grove_snapshot_options *opt,
-			struct grove_sink sink)
-{
-	struct grove_snapshot_options o;
-	struct grove_detail d;
-	int rc;
-
-	grove__fail_clear(&d);
-	rc = grove__sized_take(&o, sizeof(o), opt, &d);
-	if (!rc)
-		rc = grove__view_snapshot(v, &o, sink, &d);
-	if (rc < 0) {
-		pthread_mutex_lock(&v->lock);
-		v->detail = d;
-		v->detail.code = rc;
-		pthread_mutex_unlock(&v->lock);
-	}
-	return rc;
 }

@@ -95,6 +95,11 @@ int grove__buf_addf(struct grove_buf *b, const char *fmt, ...)
 
 /* ------------------------------------------------------------------- public */
 
+int grove_buf_add(struct grove_buf *b, struct grove_slice bytes)
+{
+	return grove__buf_add(b, bytes.ptr, bytes.len);
+}
+
 void grove_buf_release(struct grove_buf *b)
 {
 	grove__buf_release(b);

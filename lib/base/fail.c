@@ -127,7 +127,6 @@ static const struct {
 	{ GROVE_EAMBIGUOUS, "AMBIGUOUS", "ambiguous" },
 	{ GROVE_EACCESS, "ACCESS", "permission denied" },
 	{ GROVE_EFULL, "FULL", "no space left" },
-	{ GROVE_EPENDING, "PENDING", "not on disk yet" },
 };
 
 const char *grove_strerror(int code)

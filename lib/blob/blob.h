@@ -45,13 +45,13 @@ int grove__blob_hash(const struct grove__blobs *b, struct grove_slice bytes,
 
 /*
  * Keep bytes; `hash` gets their name. A blob that is there already is compared
- * with them (GROVE_BLOB_TRUST: its size alone) and left as it is, *known says
+ * with them (GROVE_BLOBS_PUT_TRUST: its size alone) and left as it is, *known says
  * so (may be NULL); only the time of one that has not been put for a while is
  * renewed, so that no sweep takes it. A file that has the name but not the
  * bytes is replaced.
  *
  * On return as durable as `sync` asks, also if it was known; with
- * GROVE_BLOB_LATER its name only after grove__blobs_sync(). Without
+ * GROVE_BLOBS_PUT_LATER its name only after grove__blobs_sync(). Without
  * GROVE_SYNC_ALWAYS a crash of the machine may leave a damaged file under the
  * name: readers notice, and the next put mends it.
  *

@@ -391,7 +391,7 @@ static int is_known(struct grove__blobs *b, const char *path, struct grove_slice
 	if (rc)
 		return rc == GROVE_ENOTFOUND ? 0 : rc;
 	if (st.size == bytes.len) {
-		err = flags & GROVE_BLOB_TRUST ? 1 : same_bytes(fd, bytes);
+		err = flags & GROVE_BLOBS_PUT_TRUST ? 1 : same_bytes(fd, bytes);
 		*known = err == 1 && renew(path, &st);
 		err = err < 0 ? err : 0;
 	}
@@ -479,7 +479,7 @@ int grove__blob_put(struct grove__blobs *b, struct grove_slice bytes, enum grove
 		rc = is_known(b, path.ptr, bytes, sync, flags, &there, d);
 	if (!rc && !there)
 		rc = store(b, path.ptr, bytes, sync, d);
-	if (!rc && sync == GROVE_SYNC_ALWAYS && !(flags & GROVE_BLOB_LATER))
+	if (!rc && sync == GROVE_SYNC_ALWAYS && !(flags & GROVE_BLOBS_PUT_LATER))
 		rc = grove__blobs_sync(b, d);
 	if (known)
 		*known = there;

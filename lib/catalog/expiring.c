@@ -10,7 +10,7 @@
 
 static int soonest_first(const void *x, const void *y)
 {
-	const struct grove_info *a = x, *b = y;
+	const struct grove_list_item *a = x, *b = y;
 
 	if (a->expires != b->expires)
 		return a->expires < b->expires ? -1 : 1;
@@ -27,7 +27,7 @@ static int mark(struct grove *g, const struct grove__root *root, struct grove_li
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < l->nr && e.dialect; i++) {
-		struct grove_info *x = &l->info[i];
+		struct grove_list_item *x = &l->info[i];
 
 		if (!strcmp(x->store, root->store->url) && !strcmp(x->dialect, e.dialect->name))
 			x->expires = e.dialect->retention->expires(grove__buf_slice(&e.settings), x->file_time);

@@ -138,7 +138,7 @@ static int collect(void *payload, const struct grove_key *key)
 static bool wanted(const struct lister *li, const struct grove__list_task *t,
 		   const struct grove__listed *l)
 {
-	if (li->opt->named && !l->name)
+	if (li->opt->flags & GROVE_LIST_NAMED && !l->name)
 		return false;
 	/* the header's word counts before the directory's name, which is ambiguous */
 	return !li->cwd || grove__root_belongs(li->g, t->root, l->dialect, t->project, l->cwd, li->cwd);
@@ -152,7 +152,7 @@ static int keep(struct grove__arena *a, const char **text)
 }
 
 /* With the lock held. `lasts`: so do its texts, but for the leaf's. GROVE_ENOMEM. */
-static int add_info(struct grove_list *out, struct grove_info info, bool lasts)
+static int add_info(struct grove_list *out, struct grove_list_item info, bool lasts)
 {
 	struct grove__arena *a = &out->texts;
 	const char **texts[] = { &info.id, &info.cwd, &info.name, &info.parent_session };
@@ -173,7 +173,7 @@ static int add_info(struct grove_list *out, struct grove_info info, bool lasts)
 }
 
 static int add_shape(struct lister *li, struct grove__list_reader *r, const struct grove__list_one *x,
-		     struct grove_info *info, struct grove_detail *why)
+		     struct grove_list_item *info, struct grove_detail *why)
 {
 	struct grove__shape s;
 	int rc = grove__shape_of(li->g, li->shapes, x, &r->tmp, &s, why);
@@ -195,7 +195,7 @@ static int one(struct lister *li, struct grove__list_reader *r, struct grove__li
 {
 	struct grove__list_one x;
 	struct grove_detail why;
-	struct grove_info info;
+	struct grove_list_item info;
 	bool shown = false;
 	int rc = grove__list_read(r, t, &x, &why), hit = 1;
 
@@ -204,7 +204,7 @@ static int one(struct lister *li, struct grove__list_reader *r, struct grove__li
 		if (wanted(li, t, &x.l))
 			rc = grove__list_fits(fit, &x, &info.score, &hit, &why);
 	}
-	if (!hit && li->opt->shape)
+	if (!hit && li->opt->flags & GROVE_LIST_SHAPE)
 		rc = add_shape(li, r, &x, &info, &why);
 	pthread_mutex_lock(&li->lock);
 	if (((rc < 0 && rc != GROVE_ENOMEM) || x.too_long) && why.code && li->opt->skipped) {
@@ -271,7 +271,7 @@ static void work(void *payload, unsigned thread)
 
 /* --- order --- */
 
-static int by_name(const struct grove_info *a, const struct grove_info *b)
+static int by_name(const struct grove_list_item *a, const struct grove_list_item *b)
 {
 	if (!a->name || !b->name)
 		return !a->name - !b->name;
@@ -290,7 +290,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-int grove__list_newer(const struct grove_info *a, const struct grove_info *b)
+int grove__list_newer(const struct grove_list_item *a, const struct grove_list_item *b)
 {
 	int c = newer(a->modified, b->modified);
 
@@ -311,7 +311,7 @@ int grove__list_newer(const struct grove_info *a, const struct grove_info *b)
 
 static int compare(const void *x, const void *y, void *payload)
 {
-	const struct grove_info *a = x, *b = y;
+	const struct grove_list_item *a = x, *b = y;
 	int c = 0;
 
 	switch (*(enum grove_sort *)payload) {
@@ -369,7 +369,7 @@ static void load(void *payload, unsigned thread)
 	struct lister *li = payload;
 	size_t nr = wants_all(li) ? SIZE_MAX : li->nr;
 	struct grove__catalog *listed = grove__catalog_open(li->g, CATALOG_LIST, nr);
-	struct grove__catalog *shapes = li->opt->shape ? grove__catalog_open(li->g, CATALOG_SHAPE, nr) : NULL;
+	struct grove__catalog *shapes = li->opt->flags & GROVE_LIST_SHAPE ? grove__catalog_open(li->g, CATALOG_SHAPE, nr) : NULL;
 
 	(void)thread;
 	pthread_mutex_lock(&li->lock);
@@ -407,15 +407,15 @@ static int arrange(struct grove *g, const struct grove_list_options *opt, bool q
 		   struct grove_list *out, struct grove_detail *d)
 {
 	/* pi shows what was looked for without threads, the best first */
-	bool threads = opt->threads && !query && !opt->expiring;
-	enum grove_sort sort = opt->threads && query && !opt->sort ? GROVE_SORT_RELEVANCE : opt->sort;
+	bool threads = opt->flags & GROVE_LIST_THREADS && !query && !(opt->flags & GROVE_LIST_EXPIRING);
+	enum grove_sort sort = opt->flags & GROVE_LIST_THREADS && query && !opt->sort ? GROVE_SORT_RELEVANCE : opt->sort;
 	int rc = 0;
 
 	if (out->nr)
 		qsort_r(out->info, out->nr, sizeof(*out->info), compare, &sort);
 	if (threads && grove__list_thread(out, sort == GROVE_SORT_MODIFIED))
 		return grove__fail_nomem(d);
-	if (opt->expiring)
+	if (opt->flags & GROVE_LIST_EXPIRING)
 		rc = grove__list_expiring(g, opt->within, out, d);
 	if (!rc && opt->limit && out->nr > opt->limit)
 		out->nr = opt->limit;
@@ -433,7 +433,7 @@ int grove__list(struct grove *g, const struct grove_list_options *opt, struct gr
 		rc = grove__query_new(&li.query, grove__slice_str(opt->query), d);
 	if (rc)
 		return rc;
-	if (opt->cwd || !opt->all) {
+	if (opt->cwd || !(opt->flags & GROVE_LIST_ALL)) {
 		rc = grove__world_resolve(g, opt->cwd ? opt->cwd : g->cwd, &cwd);
 		li.cwd = cwd.ptr;
 	}
@@ -480,7 +480,7 @@ static int look_up(struct grove *g, const struct grove__list_task *t, unsigned f
 		goto out;
 	}
 	r.any = true;
-	r.ends = !(flags & GROVE_INFO_COUNT);
+	r.ends = !(flags & GROVE_FIND_COUNT);
 	rc = grove__list_read(&r, t, &x, d);
 	if (!rc)
 		rc = add_info(out, grove__list_describe(&x), false);

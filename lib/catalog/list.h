@@ -7,7 +7,7 @@
 #include "session/session.h"
 
 struct grove_list {
-	struct grove_info *info;
+	struct grove_list_item *info;
 	size_t nr, cap;
 	struct grove__arena texts;
 	struct grove__arena known;   /* texts as the catalog had them */
@@ -16,7 +16,7 @@ struct grove_list {
 int grove__list(struct grove *g, const struct grove_list_options *opt, struct grove_list *out,
 		struct grove_detail *d);
 /* Negative if `a` stands before `b` in a list, the most recently modified first. */
-int grove__list_newer(const struct grove_info *a, const struct grove_info *b);
+int grove__list_newer(const struct grove_list_item *a, const struct grove_list_item *b);
 /*
  * recent.c: the session that a list of `cwd` (NULL: grove's) shows first; of an
  * agent that notes each terminal's last session, the one that is noted. As a

@@ -496,12 +496,12 @@ void grove__list_one_release(struct grove__list_reader *r, struct grove__list_on
 	grove__arena_release(&r->tmp);
 }
 
-struct grove_info grove__list_describe(const struct grove__list_one *x)
+struct grove_list_item grove__list_describe(const struct grove__list_one *x)
 {
 	const struct grove__listed *l = &x->l;
 	const struct grove__root *root = x->task->root;
 
-	return (struct grove_info){
+	return (struct grove_list_item){
 		.path = x->task->path,
 		.id = l->id ? l->id : "",
 		.dialect = l->dialect->name,

@@ -70,7 +70,7 @@ bool grove__list_is_empty(const struct grove__list_task *t);
 int grove__list_read(struct grove__list_reader *r, const struct grove__list_task *t,
 		     struct grove__list_one *x, struct grove_detail *why);
 /* What was read, as a list shows it; good as long as `x` is. */
-struct grove_info grove__list_describe(const struct grove__list_one *x);
+struct grove_list_item grove__list_describe(const struct grove__list_one *x);
 /* A file's time in ms as the dialect's agent shows it. */
 int64_t grove__list_file_time(const struct grove__dialect *dialect, int64_t ns);
 void grove__list_one_release(struct grove__list_reader *r, struct grove__list_one *x);

@@ -179,7 +179,7 @@ static void link_all(struct forest *f, bool by_time)
 }
 
 /* Down, then on, then up: no deeper than a loop. */
-static void walk(struct forest *f, struct grove_info *out)
+static void walk(struct forest *f, struct grove_list_item *out)
 {
 	uint32_t top = (uint32_t)f->l->nr, at = f->node[top].child;
 	unsigned depth = 0;
@@ -205,7 +205,7 @@ static void walk(struct forest *f, struct grove_info *out)
 int grove__list_thread(struct grove_list *l, bool by_time)
 {
 	struct forest f = { .l = l };
-	struct grove_info *out;
+	struct grove_list_item *out;
 	uint64_t seed;
 	int rc;
 

@@ -25,7 +25,7 @@
 struct candidate {
 	struct grove__list_task task;
 	const struct grove__dialect *dialect;
-	struct grove_info info;          /* modified (0: does not count) and the time of the file … */
+	struct grove_list_item info;          /* modified (0: does not count) and the time of the file … */
 	bool read;                       /* … and everything else that decides the order */
 	bool passed;                     /* its agent recorded another session for this terminal */
 	bool noted;                      /* its agent recorded it as the last one of this terminal: */
@@ -168,7 +168,7 @@ static int add(void *payload, const struct grove_key *key)
 	rc = r->names.failed ? GROVE_ENOMEM : look(r, &c, key, &ns);
 	if (rc)
 		return rc < 0 ? grove__fail_nomem(r->d) : 0;
-	c.info = (struct grove_info){ .path = c.task.path, .id = "", .store = c.task.url, .cwd = "",
+	c.info = (struct grove_list_item){ .path = c.task.path, .id = "", .store = c.task.url, .cwd = "",
 				      .file_time_ns = ns };
 	if (!r->written && c.dialect->list.modified_by_file)
 		c.info.modified = grove__list_file_time(c.dialect, ns);
@@ -224,7 +224,7 @@ static int follow_notes(struct recent *r)
 			grove__where_release(&note.at);
 			return grove__fail_nomem(r->d);
 		}
-		note.info = (struct grove_info){ .path = "", .id = "", .store = "", .cwd = "",
+		note.info = (struct grove_list_item){ .path = "", .id = "", .store = "", .cwd = "",
 						 .modified = r->written ? 0 : ns / 1000000,
 						 .file_time_ns = ns };
 		pass_by(r, &note);
@@ -237,8 +237,8 @@ static int follow_notes(struct recent *r)
 
 static int by_time(const void *x, const void *y)
 {
-	const struct grove_info *a = &((const struct candidate *)x)->info;
-	const struct grove_info *b = &((const struct candidate *)y)->info;
+	const struct grove_list_item *a = &((const struct candidate *)x)->info;
+	const struct grove_list_item *b = &((const struct candidate *)y)->info;
 
 	if (a->modified != b->modified)
 		return a->modified > b->modified ? -1 : 1;

@@ -104,7 +104,7 @@ static int read_shape(const struct grove__list_one *x, struct grove_session *s,
 		st.bytes == x->st.size && st.mtime_ns == x->st.mtime_ns && st.ctime_ns == x->st.ctime_ns;
 	*out = (struct grove__shape){ .malformed = im->malformed + im->torn, .torn = im->torn };
 	count(im->spine, out);
-	if (leaf == GROVE_NONE || !grove__spine_id(im->spine, leaf))
+	if (leaf == GROVE_NO_ENTRY || !grove__spine_id(im->spine, leaf))
 		return 0;
 	out->leaf = grove__arena_dup(tmp, grove__slice_str(grove__spine_id(im->spine, leaf)));
 	return out->leaf ? 0 : GROVE_ENOMEM;

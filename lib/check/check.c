@@ -149,7 +149,7 @@ int grove__check(struct grove *g, struct grove__where *at, grove_problem_fn *fn,
 		return grove__fail_nomem(d);
 	grove__arena_init(&c.names);
 	result->files++;
-	rc = grove__session_open(g, at, GROVE_READ, c.s, d);
+	rc = grove__session_open(g, at, GROVE_OPEN_READ, c.s, d);
 	if (rc == GROVE_EDAMAGED) {
 		rc = tell_no_header(&c, fn, payload, result);
 	} else if (!rc) {

@@ -111,7 +111,7 @@ static uint8_t *prompts_below(const struct grove__spine *s)
 	for (uint32_t row = s->nr; below && row-- > 0;) {
 		uint32_t up = grove__spine_parent(s, row);
 
-		if (up != GROVE_NONE && (below[row] || grove__spine_role(s, row) == GROVE_ROLE_USER))
+		if (up != GROVE_NO_ENTRY && (below[row] || grove__spine_role(s, row) == GROVE_ROLE_USER))
 			below[up] = 1;
 	}
 	return below;

@@ -10,7 +10,7 @@ static bool is_there(const struct grove__checker *c, struct grove_slice id)
 {
 	const struct grove__spine *s = c->s->image->spine;
 
-	return grove__spine_find(s, s->nr, id) != GROVE_NONE;
+	return grove__spine_find(s, s->nr, id) != GROVE_NO_ENTRY;
 }
 
 static int missing(struct grove__checker *c, uint32_t row)
@@ -65,9 +65,9 @@ static int reachable(struct grove__checker *c, uint32_t leaf, uint32_t *first, u
 	int rc;
 
 	*nr = 0;
-	*first = GROVE_NONE;
+	*first = GROVE_NO_ENTRY;
 	if (!grove__image_ruled(c->s->image)) {
-		for (; leaf != GROVE_NONE; leaf = grove__spine_parent(s, leaf)) {
+		for (; leaf != GROVE_NO_ENTRY; leaf = grove__spine_parent(s, leaf)) {
 			*first = leaf;
 			++*nr;
 		}
@@ -94,9 +94,9 @@ static int check_reach(struct grove__checker *c)
 	uint32_t leaf = grove__session_leaf_row(c->s), first;
 	bool messages = grove__image_ruled(c->s->image);
 	uint64_t nr, all = 0;
-	int rc = leaf == GROVE_NONE ? 1 : reachable(c, leaf, &first, &nr);
+	int rc = leaf == GROVE_NO_ENTRY ? 1 : reachable(c, leaf, &first, &nr);
 
-	if (rc || first == GROVE_NONE || !(grove__spine_flags(s, first) & (ROW_ORPHAN | ROW_CYCLE)))
+	if (rc || first == GROVE_NO_ENTRY || !(grove__spine_flags(s, first) & (ROW_ORPHAN | ROW_CYCLE)))
 		return rc < 0 ? rc : 0;
 	for (uint32_t row = 0; row < s->nr; row++)
 		all += counts(s, row, messages);
@@ -122,16 +122,16 @@ struct strands {
 
 static bool is_prompt(const struct grove__spine *s, uint32_t row)
 {
-	return row != GROVE_NONE && grove__spine_kind(s, row) == GROVE_KIND_MESSAGE &&
+	return row != GROVE_NO_ENTRY && grove__spine_kind(s, row) == GROVE_KIND_MESSAGE &&
 	       grove__spine_role(s, row) == GROVE_ROLE_USER;
 }
 
 /* Strand `x` goes on, `y` was written last: are they two prompts below one entry? */
 static bool beside(const struct grove__spine *s, const struct strands *st, uint32_t x, uint32_t y)
 {
-	uint32_t parent = grove__spine_parent(s, y), other = GROVE_NONE;
+	uint32_t parent = grove__spine_parent(s, y), other = GROVE_NO_ENTRY;
 
-	if (parent == GROVE_NONE || !is_prompt(s, y))
+	if (parent == GROVE_NO_ENTRY || !is_prompt(s, y))
 		return false;
 	if (grove__spine_parent(s, x) == parent)
 		other = x;
@@ -143,7 +143,7 @@ static bool beside(const struct grove__spine *s, const struct strands *st, uint3
 static int follow(struct grove__checker *c, struct strands *st)
 {
 	const struct grove__spine *s = c->s->image->spine;
-	uint32_t last = GROVE_NONE;
+	uint32_t last = GROVE_NO_ENTRY;
 	int rc = 0;
 
 	for (uint32_t row = 0; row < s->nr && !rc; row++) {
@@ -156,7 +156,7 @@ static int follow(struct grove__checker *c, struct strands *st)
 			strand = st->of[up];
 		st->of[row] = strand;
 		st->tip[strand] = row;
-		if (strand != row && last != GROVE_NONE && strand != last && !is_prompt(s, row) &&
+		if (strand != row && last != GROVE_NO_ENTRY && strand != last && !is_prompt(s, row) &&
 		    grove__spine_kind(s, row) == GROVE_KIND_MESSAGE && !st->told[last] &&
 		    beside(s, st, strand, last)) {
 			st->told[last] = 1;

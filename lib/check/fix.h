@@ -158,7 +158,7 @@ struct grove__mended {
 	bool changed;
 	bool gone;                 /* nothing is left of it, not even a line end */
 	enum grove__problem why;   /* of the first edit */
-	uint32_t row;              /* that it is about; GROVE_NONE */
+	uint32_t row;              /* that it is about; GROVE_NO_ENTRY */
 	struct grove_buf text;     /* what becomes of it, without its line end */
 	struct grove__piece *pieces;
 	size_t nr_pieces, cap_pieces;

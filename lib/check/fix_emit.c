@@ -14,7 +14,7 @@
 int grove__fix_mended_init(struct grove__mended *m, const struct grove__plan *p, struct grove_log *log,
 		       struct grove_detail *d)
 {
-	*m = (struct grove__mended){ .plan = p, .row = GROVE_NONE };
+	*m = (struct grove__mended){ .plan = p, .row = GROVE_NO_ENTRY };
 	return grove__lines_init(&m->lines, log, p->tail, d);
 }
 
@@ -106,7 +106,7 @@ static int emit_line(struct grove__mended *m)
 	int rc = 0;
 
 	m->why = p->edits[m->edit].why;
-	m->row = GROVE_NONE;
+	m->row = GROVE_NO_ENTRY;
 	for (; m->edit < p->nr_edits && p->edits[m->edit].line == m->line && !rc; m->edit++) {
 		struct grove__fix_edit e = p->edits[m->edit];
 

@@ -131,7 +131,7 @@ static int rename_kept(struct grove__plan *p, uint32_t row, struct grove_slice v
 		uint32_t up = grove__spine_parent(p->spine, row);
 
 		c->relink = true;
-		c->parent = up == GROVE_NONE ? NULL : grove__spine_id(p->spine, up);
+		c->parent = up == GROVE_NO_ENTRY ? NULL : grove__spine_id(p->spine, up);
 	}
 	return 0;
 }
@@ -170,7 +170,7 @@ static int take_entry(struct grove__plan *p, struct grove__entry *e, const struc
 	if (e->parent_is == PARENT_NAMED)
 		r = rename_of(p, e->parent);
 	/* the row, for an entry that names its own id as its parent is the next one of that id */
-	below = r ? r->row : GROVE_NONE;
+	below = r ? r->row : GROVE_NO_ENTRY;
 	taken = e->has_id && grove__idmap_get(&p->spine->ids, e->id) != GROVE__IDMAP_NONE;
 	if (taken)
 		rc = is_copy(p, e->id, at, value, &copy);
@@ -184,17 +184,17 @@ static int take_entry(struct grove__plan *p, struct grove__entry *e, const struc
 	}
 	if (taken)
 		e->id = fresh_id(p, e->id, at->line, id);
-	if (below != GROVE_NONE)
+	if (below != GROVE_NO_ENTRY)
 		e->parent = grove__spine_name(grove__spine_id(p->spine, below));
 	rc = add_row(p, e, at);
 	if (!rc && taken && note_rename(p, old, p->spine->nr - 1))
 		rc = grove__fail_nomem(p->d);
-	if (!rc && (taken || below != GROVE_NONE)) {
+	if (!rc && (taken || below != GROVE_NO_ENTRY)) {
 		c = grove__plan_change(p, p->spine->nr - 1, DUPLICATE_ID);
 		if (!c)
 			return grove__fail_nomem(p->d);
 		c->id = taken ? grove__spine_id(p->spine, p->spine->nr - 1) : NULL;
-		if (below != GROVE_NONE) {
+		if (below != GROVE_NO_ENTRY) {
 			c->relink = true;
 			c->parent = grove__spine_id(p->spine, below);
 		}

@@ -35,11 +35,11 @@ static int hang(struct grove__plan *p, uint32_t row, uint32_t below, uint32_t *u
 
 	if (!c)
 		return grove__fail_nomem(p->d);
-	if (below != GROVE_NONE && top_of(up, below) == top_of(up, row))
-		below = GROVE_NONE;
+	if (below != GROVE_NO_ENTRY && top_of(up, below) == top_of(up, row))
+		below = GROVE_NO_ENTRY;
 	c->relink = true;
-	c->parent = below == GROVE_NONE ? NULL : grove__spine_id(p->spine, below);
-	if (below != GROVE_NONE)
+	c->parent = below == GROVE_NO_ENTRY ? NULL : grove__spine_id(p->spine, below);
+	if (below != GROVE_NO_ENTRY)
 		up[row] = below;
 	return 0;
 }
@@ -47,7 +47,7 @@ static int hang(struct grove__plan *p, uint32_t row, uint32_t below, uint32_t *u
 int grove__plan_tree(struct grove__plan *p)
 {
 	struct grove__spine *s = p->spine;
-	uint32_t *up, before[2] = { GROVE_NONE, GROVE_NONE };
+	uint32_t *up, before[2] = { GROVE_NO_ENTRY, GROVE_NO_ENTRY };
 	int rc = grove__tree_link(s, 0);
 
 	if (rc)
@@ -58,7 +58,7 @@ int grove__plan_tree(struct grove__plan *p)
 	if (!up)
 		return grove__fail_nomem(p->d);
 	for (uint32_t row = 0; row < s->nr; row++)
-		up[row] = grove__spine_parent(s, row) == GROVE_NONE ? row : grove__spine_parent(s, row);
+		up[row] = grove__spine_parent(s, row) == GROVE_NO_ENTRY ? row : grove__spine_parent(s, row);
 	for (uint32_t row = 0; row < s->nr && !rc; row++) {
 		/* a side chain goes on where it was, and so does the conversation */
 		bool side = p->chain && p->dialect->rules->side(p->chain, row);

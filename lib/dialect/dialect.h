@@ -640,7 +640,7 @@ struct grove__chain_ask {
 struct grove__chain_walk {
 	uint32_t *rows;           /* what is sent, in that order */
 	size_t nr;
-	uint32_t leaf;            /* the entry that the next one goes below; GROVE_NONE */
+	uint32_t leaf;            /* the entry that the next one goes below; GROVE_NO_ENTRY */
 	uint8_t *reasons;         /* one for each row of the log; see reason() */
 	size_t nr_reasons;
 };

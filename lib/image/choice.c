@@ -36,7 +36,7 @@ static void init(struct grove__choice *c, struct grove__image *im, struct grove_
 	c->im = im;
 	c->log = log;
 	c->d = d;
-	c->compaction = GROVE_NONE;
+	c->compaction = GROVE_NO_ENTRY;
 }
 
 static int read_row(struct grove__choice *c, uint32_t row, struct grove_slice *value)
@@ -53,8 +53,8 @@ static int read_kept(struct grove__choice *c, uint32_t *row, bool *after)
 
 	if (!rc && c->im->dialect->context.first_kept(value, &id, after))
 		rc = grove__fail_nomem(c->d);
-	*row = !rc && id.len ? grove__spine_find(c->im->spine, GROVE_NONE, grove__buf_slice(&id))
-			     : GROVE_NONE;
+	*row = !rc && id.len ? grove__spine_find(c->im->spine, GROVE_NO_ENTRY, grove__buf_slice(&id))
+			     : GROVE_NO_ENTRY;
 	grove__buf_release(&id);
 	return rc;
 }
@@ -79,11 +79,11 @@ static void turn_round(struct grove__choice *c)
 static int climb(struct grove__choice *c, uint32_t row, bool whole)
 {
 	const struct grove__spine *s = c->im->spine;
-	uint32_t kept = GROVE_NONE;
+	uint32_t kept = GROVE_NO_ENTRY;
 	bool open = true, after = false;
 	int rc = 0;
 
-	for (; row != GROVE_NONE && !rc; row = grove__spine_parent(s, row)) {
+	for (; row != GROVE_NO_ENTRY && !rc; row = grove__spine_parent(s, row)) {
 		size_t at = c->nr_path;
 		enum grove_kind kind = grove__spine_kind(s, row);
 
@@ -100,11 +100,11 @@ static int climb(struct grove__choice *c, uint32_t row, bool whole)
 			open = false;
 		} else if (row == kept && !open) {
 			c->kept_from = at - after;
-			kept = GROVE_NONE;
+			kept = GROVE_NO_ENTRY;
 		} else if (open) {
 			c->begin = at;
 		}
-		if (!open && kept == GROVE_NONE && !whole)
+		if (!open && kept == GROVE_NO_ENTRY && !whole)
 			break;
 	}
 	turn_round(c);
@@ -123,7 +123,7 @@ bool grove__choice_kept(const struct grove__choice *c, size_t place)
 
 static int select_rows(struct grove__choice *c)
 {
-	bool compacted = c->compaction != GROVE_NONE;
+	bool compacted = c->compaction != GROVE_NO_ENTRY;
 
 	c->rows = malloc((c->nr_path ? c->nr_path : 1) * sizeof(*c->rows));
 	if (!c->rows)
@@ -168,8 +168,8 @@ static int take_edit(struct grove__choice *c, struct grove_slice value, struct g
 	rc = c->im->dialect->context.edits->read(value, target, &content);
 	if (rc)
 		return rc == 1 ? 0 : rc;
-	to = grove__spine_find(c->im->spine, GROVE_NONE, grove__buf_slice(target));
-	if (to == GROVE_NONE)
+	to = grove__spine_find(c->im->spine, GROVE_NO_ENTRY, grove__buf_slice(target));
+	if (to == GROVE_NO_ENTRY)
 		return 0;
 	e = &c->edits[c->nr_edits];
 	e->target = to;

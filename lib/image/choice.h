@@ -26,7 +26,7 @@ struct grove__choice {
 	uint32_t *path;
 	size_t nr_path, cap_path;
 	size_t begin;                    /* nothing before this place of it is sent */
-	uint32_t compaction;             /* the one that counts, or GROVE_NONE */
+	uint32_t compaction;             /* the one that counts, or GROVE_NO_ENTRY */
 	size_t compaction_at;            /* its place in the path */
 	size_t kept_from;                /* of the first one kept before it */
 	struct grove__choice_edit *edits;       /* by target, one each */
@@ -40,7 +40,7 @@ struct grove__choice {
 };
 
 /*
- * By the path to `leaf` (GROVE_NONE: nothing). `whole`: all of the path is wanted,
+ * By the path to `leaf` (GROVE_NO_ENTRY: nothing). `whole`: all of the path is wanted,
  * not only what can be sent. Release `c` whatever the answer.
  */
 int grove__choice_by_path(struct grove__choice *c, struct grove__image *im, struct grove_log *log,

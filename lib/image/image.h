@@ -154,7 +154,7 @@ int grove__image_read_slot(struct grove__image *im, struct grove_slice line);
 int grove__image_torn_swallows(const struct grove__image *im, struct grove_log *log, bool *yes,
 			       struct grove_detail *d);
 
-/* Returns where a row is, or the header (GROVE_NONE). */
+/* Returns where a row is, or the header (GROVE_NO_ENTRY). */
 struct grove__spot grove__image_spot(const struct grove__image *im, uint32_t row);
 
 /*
@@ -184,7 +184,7 @@ static inline bool grove__image_ruled(const struct grove__image *im)
 int grove__rules_name(struct grove__image *im, uint32_t row, const char *mode, struct grove_buf *out);
 int grove__rules_llm(struct grove__image *im, const uint32_t *rows, const struct grove_slice *messages,
 		     size_t nr, grove__message_fn *fn, void *payload);
-/* Returns 0 if the leaf can be moved to the row (GROVE_NONE: before the first); else as may_end(). */
+/* Returns 0 if the leaf can be moved to the row (GROVE_NO_ENTRY: before the first); else as may_end(). */
 int grove__rules_may_end(struct grove__image *im, uint32_t row, bool own_file, const char **why);
 /* Returns 1 if there is no call that the input answers. With the session's lock. */
 int grove__rules_call(struct grove__image *im, struct grove_slice json, struct grove_slice *id);
@@ -256,7 +256,7 @@ int grove__image_prove(const struct grove__image *im, struct grove_log *log);
 bool grove__image_settled(int64_t ctime_ns);
 /* Returns a number for a line that is neither a row nor a header, from its place and bytes. */
 uint64_t grove__proof_odd_line(uint64_t pos, uint64_t len, uint32_t crc);
-/* Migrates `line` (trimmed, of row `row`; GROVE_NONE: a header). Returns 1 if nothing changes. */
+/* Migrates `line` (trimmed, of row `row`; GROVE_NO_ENTRY: a header). Returns 1 if nothing changes. */
 int grove__image_migrate(const struct grove__image *im, struct grove_log *log, uint32_t row,
 			 struct grove_slice line, struct grove_buf *out);
 

@@ -51,7 +51,7 @@ struct grove__spot grove__image_spot(const struct grove__image *im, uint32_t row
 	const struct grove__span_at *span;
 	struct grove__spot at;
 
-	if (row == GROVE_NONE)
+	if (row == GROVE_NO_ENTRY)
 		return im->header_at;
 	at = (struct grove__spot){
 		.pos = grove__spine_pos(s, row),
@@ -233,11 +233,11 @@ int grove__image_migrate(const struct grove__image *im, struct grove_log *log, u
 
 	if (!grove__image_old(im))
 		return 1;
-	if (row != GROVE_NONE) {
+	if (row != GROVE_NO_ENTRY) {
 		uint32_t before = grove__tree_before(im->spine, row);
 
 		m.id = grove__spine_name(grove__spine_id(im->spine, row));
-		if (before != GROVE_NONE)
+		if (before != GROVE_NO_ENTRY)
 			m.parent = grove__spine_name(grove__spine_id(im->spine, before));
 	}
 	return im->dialect->header->migrate(line, &m, out);
@@ -366,7 +366,7 @@ int grove__image_header_line(const struct grove__image *im, struct grove_log *lo
 
 	if (rc == GROVE_ESTALE)
 		grove__image_spoil(im);
-	rc = rc ? rc : present(im, log, GROVE_NONE, out, value, d);
+	rc = rc ? rc : present(im, log, GROVE_NO_ENTRY, out, value, d);
 	/* a byte-order mark is no part of the header, be it in the line */
 	if (!rc && !value && grove__runs_marked(out->ptr, out->len)) {
 		memmove(out->ptr, out->ptr + 3, out->len - 3);

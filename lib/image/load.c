@@ -273,8 +273,8 @@ static int give_id(struct grove__image *im, struct grove__entry *e, uint64_t lin
 			break;
 	}
 	e->has_id = true;
-	e->parent_is = before == GROVE_NONE ? PARENT_NULL : PARENT_NAMED;
-	if (before != GROVE_NONE)
+	e->parent_is = before == GROVE_NO_ENTRY ? PARENT_NULL : PARENT_NAMED;
+	if (before != GROVE_NO_ENTRY)
 		e->parent = grove__spine_name(grove__spine_id(im->spine, before));
 	return 0;
 }

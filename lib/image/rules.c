@@ -37,7 +37,7 @@ int grove__rules_may_end(struct grove__image *im, uint32_t row, bool own_file, c
 {
 	int rc;
 
-	if (!im->chain || row == GROVE_NONE)
+	if (!im->chain || row == GROVE_NO_ENTRY)
 		return 0;
 	pthread_rwlock_rdlock(&im->chain_lock);
 	rc = im->dialect->rules->may_end(im->chain, row, own_file, why);

@@ -49,7 +49,7 @@ bool grove__search_wants_log(const struct grove__search_ask *ask, const char *ag
 static int find_role(const char *name, struct grove__search_ask *ask, struct grove_detail *d)
 {
 	if (!strcmp(name, "call")) {
-		ask->in &= GROVE_SEARCH_CALLS;
+		ask->in &= GROVE_SEARCH_IN_CALLS;
 		return 0;
 	}
 	for (unsigned i = GROVE_ROLE_OTHER; i <= GROVE_ROLE_COMPACTION_SUMMARY; i++)
@@ -63,7 +63,7 @@ static int find_role(const char *name, struct grove__search_ask *ask, struct gro
 static int take_options(const struct grove *g, const struct grove_search_options *opt,
 			struct grove__search_ask *ask, struct grove_buf *cwd, struct grove_detail *d)
 {
-	const unsigned all = GROVE_SEARCH_TEXT | GROVE_SEARCH_CALLS | GROVE_SEARCH_RESULTS;
+	const unsigned all = GROVE_SEARCH_IN_TEXT | GROVE_SEARCH_IN_CALLS | GROVE_SEARCH_IN_RESULTS;
 
 	*ask = (struct grove__search_ask){ .in = all, .roles = UINT32_MAX, .since = INT64_MIN,
 					   .until = INT64_MAX, .limit = LIMIT_DEFAULT };
@@ -90,7 +90,7 @@ static int take_options(const struct grove *g, const struct grove_search_options
 struct teller {
 	struct grove_search *s;
 	struct grove__search_matcher *m;
-	uint32_t at;                 /* place in the sweep's list; GROVE_NONE: none */
+	uint32_t at;                 /* place in the sweep's list; GROVE_NO_ENTRY: none */
 	struct grove_log *log;
 	const struct grove__dialect *dialect;
 	struct grove__image *im;     /* where the index does not know the log */
@@ -98,7 +98,7 @@ struct teller {
 	struct grove_buf line, path, id;
 	struct grove__search_texts texts;
 	struct grove__search_snippet snippet;
-	grove_search_fn *fn;
+	grove_hit_fn *fn;
 	void *payload;
 	struct grove_detail *d;
 };
@@ -111,7 +111,7 @@ static void close_log(struct teller *t)
 	t->log = NULL;
 	t->im = NULL;
 	t->places = NULL;
-	t->at = GROVE_NONE;
+	t->at = GROVE_NO_ENTRY;
 }
 
 static void teller_release(struct teller *t)
@@ -162,7 +162,7 @@ static uint32_t row_at(const struct grove__image *im, const struct grove__spot *
 	}
 	/* white space may stand before a value */
 	if (low == im->spine->nr || grove__spine_pos(im->spine, low) >= at->pos + (im->by_line ? 1 : at->len))
-		return GROVE_NONE;
+		return GROVE_NO_ENTRY;
 	for (; at->off && low + 1 < im->spine->nr; low++)
 		if (grove__image_spot(im, low).off == at->off)
 			break;
@@ -172,7 +172,7 @@ static uint32_t row_at(const struct grove__image *im, const struct grove__spot *
 /* Text and marks of what is shown. 1: the text does not have it. */
 static int read_hit(struct teller *t, const struct grove__search_hit *h)
 {
-	const struct grove_search_mark *marks;
+	const struct grove_hit_mark *marks;
 	struct grove_slice value, text;
 	double score;
 	size_t nr;
@@ -193,7 +193,7 @@ static int read_hit(struct teller *t, const struct grove__search_hit *h)
 }
 
 static int know_session(struct teller *t, const struct grove__search_hit *h,
-			struct grove_search_hit *out)
+			struct grove_hit *out)
 {
 	const struct grove__sweep_log *l = &t->s->sweep.logs[h->log];
 	struct grove__search_file f;
@@ -212,7 +212,7 @@ static int know_session(struct teller *t, const struct grove__search_hit *h,
 		return 0;
 	}
 	row = row_at(t->im, &h->at);
-	if (row == GROVE_NONE)
+	if (row == GROVE_NO_ENTRY)
 		return 1;
 	if (grove__search_log_id(l, t->im, &t->id, &out->session_id))
 		return grove__fail_nomem(t->d);
@@ -227,7 +227,7 @@ static int know_session(struct teller *t, const struct grove__search_hit *h,
 static int tell_hit(struct teller *t, const struct grove__search_hit *h)
 {
 	const struct grove__sweep_log *l = &t->s->sweep.logs[h->log];
-	struct grove_search_hit out = { .time = h->time, .score = h->score };
+	struct grove_hit out = { .time = h->time, .score = h->score };
 	int rc = open_log(t, h);
 
 	rc = rc ? rc : read_hit(t, h);
@@ -282,7 +282,7 @@ out:
 
 /* Answers that wait until it is sure that they are all. */
 struct kept {
-	struct grove_search_hit hit;
+	struct grove_hit hit;
 	char *texts;                 /* one allocation: all that the hit points to */
 };
 
@@ -302,7 +302,7 @@ static char *put(char **at, const char *text, size_t len)
 	return start;
 }
 
-static int keep(void *payload, const struct grove_search_hit *h)
+static int keep(void *payload, const struct grove_hit *h)
 {
 	struct answers *a = payload;
 	struct kept *k;
@@ -320,7 +320,7 @@ static int keep(void *payload, const struct grove_search_hit *h)
 	if (marks)
 		memcpy(k->texts, h->marks, marks);
 	at = k->texts + marks;
-	k->hit.marks = (const struct grove_search_mark *)(const void *)k->texts;
+	k->hit.marks = (const struct grove_hit_mark *)(const void *)k->texts;
 	k->hit.session_id = put(&at, h->session_id, strlen(h->session_id));
 	k->hit.path = put(&at, h->path, strlen(h->path));
 	k->hit.cwd = put(&at, h->cwd, strlen(h->cwd));
@@ -342,7 +342,7 @@ static int tell(struct grove_search *s, const struct grove__search_ask *ask,
 		const struct grove__search_hits *hits, struct answers *a, bool *lost,
 		struct grove_detail *d)
 {
-	struct teller t = { .s = s, .at = GROVE_NONE, .fn = keep, .payload = a, .d = d };
+	struct teller t = { .s = s, .at = GROVE_NO_ENTRY, .fn = keep, .payload = a, .d = d };
 	int rc = 0;
 
 	t.m = grove__search_matcher_new(ask->q);
@@ -386,14 +386,14 @@ static int begin_anew(struct grove_search *s, bool last, struct grove_detail *d)
 }
 
 int grove__search_run(struct grove_search *s, const char *query,
-		      const struct grove_search_options *opt, grove_search_fn *fn, void *payload,
+		      const struct grove_search_options *opt, grove_hit_fn *fn, void *payload,
 		      struct grove_detail *d)
 {
 	struct grove__search_query *q = NULL;
 	struct grove_buf cwd = GROVE_BUF_INIT;
 	struct grove__search_ask ask;
 	struct answers a = { 0 };
-	enum grove__search_how how = s->flags & GROVE_SEARCH_LIVE ? SEARCH_PARTS : SEARCH_WORDS;
+	enum grove__search_how how = s->flags & GROVE_SEARCH_NO_INDEX ? SEARCH_PARTS : SEARCH_WORDS;
 	bool lost = false;
 	int rc = take_options(s->g, opt, &ask, &cwd, d);
 

@@ -73,7 +73,7 @@ struct grove_search {
 /* search.c */
 int grove__search_refresh(struct grove_search *s, struct grove_detail *d);
 int grove__search_run(struct grove_search *s, const char *query,
-		      const struct grove_search_options *opt, grove_search_fn *fn, void *payload,
+		      const struct grove_search_options *opt, grove_hit_fn *fn, void *payload,
 		      struct grove_detail *d);
 void grove__search_release(struct grove_search *s);
 /* Is it one that is asked for? */

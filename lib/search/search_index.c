@@ -27,7 +27,7 @@
 /* A log that has to be read. */
 struct task {
 	uint32_t log;
-	uint32_t known;                      /* in the index; GROVE_NONE: it is new */
+	uint32_t known;                      /* in the index; GROVE_NO_ENTRY: it is new */
 	char *path;
 	int64_t mtime;
 	struct grove__search_like was;
@@ -213,7 +213,7 @@ static int write_items(struct sync *s, struct grove__search_parcel *p)
 static int write_file(struct sync *s, struct task *t, const struct grove__search_feed *f)
 {
 	struct grove__search_index *ix = s->ix;
-	const struct grove__search_known *k = t->known == GROVE_NONE ? NULL : &ix->known[t->known];
+	const struct grove__search_known *k = t->known == GROVE_NO_ENTRY ? NULL : &ix->known[t->known];
 	bool same = k && t->id == k->id;
 	sqlite3_stmt *st = ix->put_file;
 	const struct grove__search_read *n = &f->now;
@@ -260,7 +260,7 @@ static int end_task(struct sync *s, const struct grove__search_parcel *p)
 	if (p->rc) {
 		/* it cannot be read, or changes all the time: what there was of it is not to be relied on */
 		s->look[t->log] = 1;
-		if (t->known != GROVE_NONE)
+		if (t->known != GROVE_NO_ENTRY)
 			return forget_file(ix, &ix->known[t->known], t->docs);
 		ix->dead += t->docs;
 		return 0;
@@ -385,7 +385,7 @@ static int look_at(struct sync *s, uint32_t i, struct grove_buf *path)
 	s->look[i] = 1;
 	if (grove__search_log_path(l, path))
 		return GROVE_ENOMEM;
-	return add_task(s, i, k == GROVE__IDMAP_NONE ? GROVE_NONE : k, path->ptr, like->mtime);
+	return add_task(s, i, k == GROVE__IDMAP_NONE ? GROVE_NO_ENTRY : k, path->ptr, like->mtime);
 }
 
 static int look_at_all(struct sync *s)
@@ -446,7 +446,7 @@ static int recall(struct sync *s)
 	for (size_t i = 0; i < s->nr && !rc; i++) {
 		struct task *t = &s->tasks[i];
 
-		if (t->known == GROVE_NONE)
+		if (t->known == GROVE_NO_ENTRY)
 			continue;
 		t->was = s->ix->known[t->known].like;
 		sqlite3_bind_int64(st, 1, s->ix->known[t->known].id);

@@ -391,7 +391,7 @@ struct grove__search_matcher {
 	bool *flags;                  /* the memory of these */
 	size_t *places;
 	uint64_t words;
-	struct grove_search_mark *marks;
+	struct grove_hit_mark *marks;
 	size_t nr, cap;
 	struct grove__regex_matcher *matching;  /* of a pattern */
 };
@@ -446,7 +446,7 @@ static int add_mark(struct grove__search_matcher *m, size_t from, size_t to)
 		return 0;
 	if (grove__array_room(&m->marks, &m->cap, m->nr, sizeof(*m->marks)))
 		return GROVE_ENOMEM;
-	m->marks[m->nr++] = (struct grove_search_mark){ from, to };
+	m->marks[m->nr++] = (struct grove_hit_mark){ from, to };
 	return 0;
 }
 
@@ -573,7 +573,7 @@ static int match_pattern(struct grove__search_matcher *m, struct grove_slice tex
 
 static int by_place(const void *x, const void *y)
 {
-	const struct grove_search_mark *a = x, *b = y;
+	const struct grove_hit_mark *a = x, *b = y;
 
 	return a->from < b->from ? -1 : a->from > b->from;
 }
@@ -638,7 +638,7 @@ int grove__search_match(struct grove__search_matcher *m, struct grove_slice text
 	return 1;
 }
 
-const struct grove_search_mark *grove__search_marks(const struct grove__search_matcher *m, size_t *nr)
+const struct grove_hit_mark *grove__search_marks(const struct grove__search_matcher *m, size_t *nr)
 {
 	*nr = m->nr;
 	return m->marks;

@@ -56,6 +56,6 @@ void grove__search_matcher_free(struct grove__search_matcher *m);
  * until the next call. `once`: for the score it does not matter how often.
  */
 int grove__search_match(struct grove__search_matcher *m, struct grove_slice text, bool once, double *score);
-const struct grove_search_mark *grove__search_marks(const struct grove__search_matcher *m, size_t *nr);
+const struct grove_hit_mark *grove__search_marks(const struct grove__search_matcher *m, size_t *nr);
 
 #endif

@@ -23,7 +23,7 @@ static bool begins_character(const char *p)
 }
 
 /* The mark from which a window has the most of them. */
-static size_t best_mark(const struct grove_search_mark *marks, size_t nr)
+static size_t best_mark(const struct grove_hit_mark *marks, size_t nr)
 {
 	size_t best = 0, most = 0;
 
@@ -88,7 +88,7 @@ static int add_part(struct grove__search_snippet *s, const char *p, const char *
 /* The mark behind the last one counts, unless it is empty; words side by side have one. */
 static void take_mark(struct grove__search_snippet *s)
 {
-	struct grove_search_mark *m = &s->marks[s->nr];
+	struct grove_hit_mark *m = &s->marks[s->nr];
 
 	if (m->to == m->from)
 		return;
@@ -99,7 +99,7 @@ static void take_mark(struct grove__search_snippet *s)
 }
 
 int grove__search_snippet(struct grove__search_snippet *s, struct grove_slice text,
-			  const struct grove_search_mark *marks, size_t nr)
+			  const struct grove_hit_mark *marks, size_t nr)
 {
 	size_t first = nr ? best_mark(marks, nr) : 0, at, end;
 	int rc = 0;

@@ -23,7 +23,7 @@ enum grove_role grove__search_role(enum grove__search_class class, enum grove_ro
 
 struct grove__search_snippet {
 	struct grove_buf text;
-	struct grove_search_mark *marks;
+	struct grove_hit_mark *marks;
 	size_t nr, cap;
 };
 /*
@@ -31,7 +31,7 @@ struct grove__search_snippet {
  * where something is left out. GROVE_ENOMEM.
  */
 int grove__search_snippet(struct grove__search_snippet *s, struct grove_slice text,
-			  const struct grove_search_mark *marks, size_t nr);
+			  const struct grove_hit_mark *marks, size_t nr);
 void grove__search_snippet_release(struct grove__search_snippet *s);
 
 #endif

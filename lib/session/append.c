@@ -31,7 +31,7 @@ static void make_records(struct grove__batch *b)
 	for (size_t i = 0; i < b->nr; i++) {
 		size_t end = i + 1 < b->nr ? b->item[i + 1].off : b->lines.len;
 
-		if (b->item[i].retry != GROVE_NONE)
+		if (b->item[i].retry != GROVE_NO_ENTRY)
 			continue;
 		b->rec[n++] = (struct grove_record){
 			.line = { b->lines.ptr + b->item[i].off, end - b->item[i].off },
@@ -59,7 +59,7 @@ static int add_rows(struct grove__batch *b, const struct grove_appended *out)
 		struct grove__append_item *it = &b->item[i];
 		struct grove_slice line;
 
-		if (it->retry != GROVE_NONE)
+		if (it->retry != GROVE_NO_ENTRY)
 			continue;
 		line = b->rec[n++].line;
 		it->e.id = grove__append_id(b, i);
@@ -140,15 +140,39 @@ static int store_batch(struct grove__batch *b)
 	return rc;
 }
 
-static void give_ids(struct grove__batch *b, const char **ids)
+static int give_lines(struct grove__batch *b, struct grove_buf *out)
+{
+	int rc = 0;
+
+	for (size_t i = b->guard; i < b->fresh + b->guard && !rc; i++) {
+		rc = grove__buf_add_slice(out, b->rec[i].line);
+		rc = rc ? rc : grove__buf_add_char(out, '\n');
+	}
+	return rc ? grove__fail_nomem(b->d) : 0;
+}
+
+/* What became of the batch. Its fresh entries stand together: they came in one write. */
+static int give(struct grove__batch *b, struct grove_append_result *out)
 {
 	const struct grove__spine *sp = b->s->image->spine;
 
-	for (size_t i = 0; ids && i < b->nr; i++) {
-		uint32_t row = !b->item[i].id_len ? GROVE_NONE : grove__spine_find(sp, sp->nr, grove__append_id(b, i));
+	if (!out)
+		return 0;
+	out->nr = 0;
+	for (size_t i = 0; i < b->nr; i++) {
+		uint32_t row = !b->item[i].id_len ? GROVE_NO_ENTRY : grove__spine_find(sp, sp->nr, grove__append_id(b, i));
 
-		ids[i] = row == GROVE_NONE ? NULL : grove__spine_id(sp, row);
+		out->id = row == GROVE_NO_ENTRY ? NULL : grove__spine_id(sp, row);
+		if (out->ids)
+			out->ids[i] = out->id;
+		if (row == GROVE_NO_ENTRY || b->item[i].retry != GROVE_NO_ENTRY)
+			continue;
+		out->first = out->nr ? out->first : row;
+		out->nr = row - out->first + 1;
 	}
+	out->seq = b->s->image->lines + b->s->image->torn;
+	out->rev = grove__image_rev(b->s->image);
+	return b->opt && b->opt->flags & GROVE_APPEND_LINES ? give_lines(b, &out->lines) : 0;
 }
 
 /*
@@ -158,13 +182,13 @@ static void give_ids(struct grove__batch *b, const char **ids)
 static void settle_leaf(struct grove__batch *b)
 {
 	struct grove_session *s = b->s;
-	uint32_t retry = b->nr ? b->item[b->nr - 1].retry : GROVE_NONE, row;
+	uint32_t retry = b->nr ? b->item[b->nr - 1].retry : GROVE_NO_ENTRY, row;
 
 	if (b->fresh)
 		s->moved = s->kept = false;
-	if (retry == GROVE_NONE)
+	if (retry == GROVE_NO_ENTRY)
 		return;
-	for (row = grove__session_leaf_row(s); row != GROVE_NONE && row != retry;)
+	for (row = grove__session_leaf_row(s); row != GROVE_NO_ENTRY && row != retry;)
 		row = grove__spine_parent(s->image->spine, row);
 	if (row == retry)
 		return;
@@ -189,7 +213,7 @@ struct attempt {
 /* Does the caller say how many lines there must be? */
 static bool is_exact(const struct grove_append_options *opt)
 {
-	return opt && opt->expect_seq;
+	return opt && opt->flags & GROVE_APPEND_IF_SEQ;
 }
 
 /* The number of lines that there must be. */
@@ -205,10 +229,10 @@ static int check_seq(struct grove_session *s, const struct grove_append_options 
 	if (rc < 0)
 		return rc;
 	seq = s->image->lines + s->image->torn;
-	if (seq == opt->expect_seq)
+	if (seq == opt->seq)
 		return 0;
 	return grove__fail(d, GROVE_ECONFLICT, s->at.path, "the session has %llu lines, not %llu",
-			   (unsigned long long)seq, (unsigned long long)opt->expect_seq);
+			   (unsigned long long)seq, (unsigned long long)opt->seq);
 }
 
 /* Does the caller want to be told of lines that others wrote? One with nothing to write does not. */
@@ -216,7 +240,7 @@ static bool wants_to_know(const struct attempt *t)
 {
 	bool writes = t->b->fresh || t->b->nr < t->nr;
 
-	return writes && (is_exact(t->b->opt) || t->s->flags & GROVE_TELL);
+	return writes && (is_exact(t->b->opt) || t->s->flags & GROVE_OPEN_STRICT);
 }
 
 /* Could an entry that an input speaks of have come a moment ago? Asked once. */
@@ -260,7 +284,7 @@ static int catch_up(struct attempt *t, int refused)
 	if (t->idle == 2)
 		return GROVE_ECONFLICT;
 	/* lines may have come since the store refused */
-	if (rc && wants_to_know(t) && s->flags & GROVE_TELL &&
+	if (rc && wants_to_know(t) && s->flags & GROVE_OPEN_STRICT &&
 	    (refused == GROVE_ESTALE || s->image->tail != tail))
 		return grove__fail(t->d, GROVE_ECONFLICT, s->at.path, "was changed by another writer");
 	return check_seq(s, t->b->opt, t->d);
@@ -297,7 +321,7 @@ static int try_until_final(struct attempt *t, const struct grove_slice *json)
 }
 
 int grove__append_all(struct grove_session *s, const struct grove_slice *json, size_t nr,
-		      const struct grove_append_options *opt, const char **ids,
+		      const struct grove_append_options *opt, struct grove_append_result *out,
 		      struct grove_detail *d)
 {
 	struct attempt t = { .s = s, .nr = nr, .d = d };
@@ -319,8 +343,10 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 			grove__labels_unref(s->labels);
 			s->labels = NULL;
 		}
-		give_ids(t.b, ids);
 		settle_leaf(t.b);
+		rc = give(t.b, out);
+	} else if (out) {
+		out->failed = t.b->nr < nr ? t.b->nr : nr;
 	}
 	grove__append_batch_put(t.b);
 	return grove__session_latch(s, rc, d);
@@ -329,20 +355,20 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 /* ---------------------------------------------------------------- the way in */
 
 int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
-			 const struct grove_append_options *opt, const char **ids,
+			 const struct grove_append_options *opt, struct grove_append_result *out,
 			 struct grove_detail *d)
 {
-	int rc = grove__append_split(s, json, nr, opt, ids, d);
+	int rc = grove__append_split(s, json, nr, opt, out, d);
 
 	/* another had the same new session, and was first */
 	if (rc != GROVE_EEXIST || !s->held || !s->joins)
 		return rc;
 	rc = grove__session_join(s, d);
-	return rc ? rc : grove__append_split(s, json, nr, opt, ids, d);
+	return rc ? rc : grove__append_split(s, json, nr, opt, out, d);
 }
 
 int grove__append_spec(struct grove_session *s, const struct grove__entry_spec *spec,
-		       const struct grove_append_options *opt, const char **id,
+		       const struct grove_append_options *opt, struct grove_append_result *out,
 		       struct grove_detail *d)
 {
 	struct grove_buf json = GROVE_BUF_INIT;
@@ -353,24 +379,24 @@ int grove__append_spec(struct grove_session *s, const struct grove__entry_spec *
 		rc = grove__dialect_spell(s->at.dialect, spec, &json, d);
 	slice = grove__buf_slice(&json);
 	if (!rc)
-		rc = grove__append_locked(s, &slice, 1, opt, id, d);
+		rc = grove__append_locked(s, &slice, 1, opt, out, d);
 	grove__buf_release(&json);
 	return rc;
 }
 
 int grove__session_append(struct grove_session *s, const struct grove_slice *json, size_t nr,
-			  const struct grove_append_options *opt, const char **ids,
+			  const struct grove_append_options *opt, struct grove_append_result *out,
 			  struct grove_detail *d)
 {
 	int rc;
 
 	/* a callback of this session must not wait for the others: they may wait for its caller */
 	if (opt && opt->sync == GROVE_SYNC_ALWAYS && !grove__session_inside(s))
-		return grove__append_grouped(s, json, nr, opt, ids, d);
+		return grove__append_grouped(s, json, nr, opt, out, d);
 	rc = grove__session_enter(s, d);
 	if (rc)
 		return rc;
-	rc = grove__append_locked(s, json, nr, opt, ids, d);
+	rc = grove__append_locked(s, json, nr, opt, out, d);
 	grove__session_unlock(s);
 	return rc;
 }

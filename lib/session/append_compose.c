@@ -108,7 +108,7 @@ static int first_parent(struct grove__batch *b)
 	/* an entry without an id cannot be named: its nearest ancestor that can is */
 	row = grove__tree_named(sp, row);
 	b->first_row = row;
-	b->first_parent = row == GROVE_NONE ? grove__slice(NULL, 0)
+	b->first_parent = row == GROVE_NO_ENTRY ? grove__slice(NULL, 0)
 					    : grove__spine_name(grove__spine_id(sp, row));
 	return set_parent(b, b->first_parent);
 }
@@ -151,7 +151,7 @@ static int make_id(struct grove__batch *b, size_t i)
 static size_t in_batch(const struct grove__batch *b, struct grove_slice id)
 {
 	for (size_t i = b->nr; i-- > 0;)
-		if (b->item[i].retry == GROVE_NONE && grove__slice_eq(grove__append_id(b, i), id))
+		if (b->item[i].retry == GROVE_NO_ENTRY && grove__slice_eq(grove__append_id(b, i), id))
 			return i + 1;
 	return 0;
 }
@@ -167,8 +167,8 @@ static void hang(struct grove__batch *b, size_t i, const struct grove__input *in
 	it->row = b->first_row;
 	if (in->parent.ptr) {
 		it->up = parent.ptr ? in_batch(b, parent) : 0;
-		it->row = parent.ptr ? grove__spine_find(sp, GROVE_NONE, parent) : GROVE_NONE;
-	} else if (i && b->item[i - 1].retry != GROVE_NONE) {
+		it->row = parent.ptr ? grove__spine_find(sp, GROVE_NO_ENTRY, parent) : GROVE_NO_ENTRY;
+	} else if (i && b->item[i - 1].retry != GROVE_NO_ENTRY) {
 		it->up = 0;
 		it->row = b->item[i - 1].retry;
 	}
@@ -244,17 +244,17 @@ static int check_retry(struct grove__batch *b, size_t i, const struct grove__inp
 	uint32_t above;
 	int rc;
 
-	if (row == GROVE_NONE)
+	if (row == GROVE_NO_ENTRY)
 		return 0;
 	/* where nobody said otherwise it stands where it stands */
 	up = grove__spine_parent(im->spine, row);
 	if (!in->parent.ptr && (i || !b->opt || !b->opt->parent))
-		at.parent = up == GROVE_NONE ? grove__slice(NULL, 0)
+		at.parent = up == GROVE_NO_ENTRY ? grove__slice(NULL, 0)
 					     : grove__spine_name(grove__spine_id(im->spine, up));
 	if (!in->time.ptr && grove__spine_time(im->spine, row) != GROVE_NO_TIME)
 		at.time = grove__spine_time(im->spine, row);
 	rc = grove__image_line(im, b->s->log, row, &stored, &value, b->d);
-	above = at.parent.ptr ? grove__spine_find(im->spine, GROVE_NONE, at.parent) : GROVE_NONE;
+	above = at.parent.ptr ? grove__spine_find(im->spine, GROVE_NO_ENTRY, at.parent) : GROVE_NO_ENTRY;
 	if (!rc)
 		rc = system_of(b, in, 0, above, at.time, &system);
 	if (!rc)
@@ -287,8 +287,8 @@ static int check_target(struct grove__batch *b, size_t i, struct grove_slice tar
 	if (!target.len)
 		return 0;
 	own = in_batch(b, target);
-	row = grove__spine_find(sp, GROVE_NONE, target);
-	if (row == GROVE_NONE && !own)
+	row = grove__spine_find(sp, GROVE_NO_ENTRY, target);
+	if (row == GROVE_NO_ENTRY && !own)
 		return grove__fail(b->d, GROVE_ENOTFOUND, b->s->at.path, "Entry %.*s not found", len,
 				   target.ptr);
 	if (kind != GROVE_KIND_CONTEXT_EDIT)
@@ -304,9 +304,9 @@ static int check_target(struct grove__batch *b, size_t i, struct grove_slice tar
 			return 0;
 		r = b->item[up - 1].row;
 	}
-	while (r != GROVE_NONE && r != row)
+	while (r != GROVE_NO_ENTRY && r != row)
 		r = grove__spine_parent(sp, r);
-	if (r == GROVE_NONE || own)
+	if (r == GROVE_NO_ENTRY || own)
 		return grove__fail(b->d, GROVE_EINVAL, b->s->at.path,
 				   "Entry %.*s is not on the active branch", len, target.ptr);
 	return 0;
@@ -325,10 +325,10 @@ static int fit_edit(struct grove__batch *b, struct grove__input *in, struct grov
 
 	if (!rc && target.len) {
 		own = in_batch(b, grove__buf_slice(&target));
-		row = own ? GROVE_NONE : grove__spine_find(sp, GROVE_NONE, grove__buf_slice(&target));
+		row = own ? GROVE_NO_ENTRY : grove__spine_find(sp, GROVE_NO_ENTRY, grove__buf_slice(&target));
 		if (own)
 			role = b->item[own - 1].e.role;
-		else if (row != GROVE_NONE)
+		else if (row != GROVE_NO_ENTRY)
 			role = grove__spine_role(sp, row);
 	}
 	if (!rc)
@@ -410,7 +410,7 @@ static int find_place(struct grove__batch *b, size_t i, const struct grove__inpu
 	at->parent = b->parent;
 	at->time = grove__sys_now_ms();
 	at->stamp = grove__slice(NULL, 0);
-	b->item[i].retry = GROVE_NONE;
+	b->item[i].retry = GROVE_NO_ENTRY;
 	/* what is beside the tree has no id, and nobody hangs below it */
 	if (b->s->at.dialect->write.kind(in) == GROVE_KIND_META) {
 		at->id = at->parent = grove__slice(NULL, 0);
@@ -482,7 +482,7 @@ static int compose_one(struct grove__batch *b, size_t i, struct grove__input *in
 		rc = fit_edit(b, in, &fitted);
 	if (!rc)
 		rc = find_place(b, i, in, &at, &parent);
-	retry = !rc && it->retry != GROVE_NONE;
+	retry = !rc && it->retry != GROVE_NO_ENTRY;
 	if (!rc && !retry) {
 		hang(b, i, in, at.parent);
 		rc = system_of(b, in, it->up, it->row, at.time, &system);

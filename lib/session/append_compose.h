@@ -11,7 +11,7 @@ struct grove__append_item {
 	size_t off;                      /* of its line in the batch's bytes */
 	size_t id_off, id_len;           /* of its id in the batch's names */
 	size_t parent_off, parent_len;   /* the same of its parent's; length 0: it has none */
-	uint32_t retry;                  /* the row that is this entry already, or GROVE_NONE */
+	uint32_t retry;                  /* the row that is this entry already, or GROVE_NO_ENTRY */
 	size_t up;                       /* its parent in the batch, counted from 1; 0: `row` is it */
 	uint32_t row;
 	struct grove__entry e;

@@ -22,7 +22,7 @@ struct grove__append_group {
 	const struct grove_slice *json;
 	size_t nr;
 	const struct grove_append_options *opt;
-	const char **ids;
+	struct grove_append_result *out;
 	struct grove_detail *d;
 	int rc;
 	sem_t done;
@@ -85,7 +85,7 @@ static void lead(struct grove_session *s, const struct grove__append_group *mine
 	grove__session_lock(s);
 	list = take(s);
 	for (w = list; w; w = w->next) {
-		w->rc = grove__append_locked(s, w->json, w->nr, w->opt, w->ids, w->d);
+		w->rc = grove__append_locked(s, w->json, w->nr, w->opt, w->out, w->d);
 		stored |= !w->rc;
 	}
 	log = s->held ? NULL : s->log;
@@ -107,10 +107,10 @@ static void lead(struct grove_session *s, const struct grove__append_group *mine
 }
 
 int grove__append_grouped(struct grove_session *s, const struct grove_slice *json, size_t nr,
-			  const struct grove_append_options *opt, const char **ids,
+			  const struct grove_append_options *opt, struct grove_append_result *out,
 			  struct grove_detail *d)
 {
-	struct grove__append_group w = { .json = json, .nr = nr, .opt = opt, .ids = ids, .d = d };
+	struct grove__append_group w = { .json = json, .nr = nr, .opt = opt, .out = out, .d = d };
 	int state;
 
 	/* the others wait for the leader, which has the addresses of those who wait */

@@ -35,14 +35,14 @@ static const char *stored_as(struct grove_session *s, struct grove_slice json)
 {
 	struct grove_buf copy = GROVE_BUF_INIT, id = GROVE_BUF_INIT;
 	struct grove__input in;
-	uint32_t row = GROVE_NONE;
+	uint32_t row = GROVE_NO_ENTRY;
 
 	if (!grove__buf_add_slice(&copy, json) && !grove__image_input(s->image, &copy, &in, NULL) &&
 	    in.id.ptr && !grove__json_text(&id, in.id))
-		row = grove__spine_find(s->image->spine, GROVE_NONE, grove__buf_slice(&id));
+		row = grove__spine_find(s->image->spine, GROVE_NO_ENTRY, grove__buf_slice(&id));
 	grove__buf_release(&copy);
 	grove__buf_release(&id);
-	return row == GROVE_NONE ? NULL : grove__spine_id(s->image->spine, row);
+	return row == GROVE_NO_ENTRY ? NULL : grove__spine_id(s->image->spine, row);
 }
 
 /*
@@ -50,14 +50,14 @@ static const char *stored_as(struct grove_session *s, struct grove_slice json)
  * parts, below which the next one goes.
  */
 static int append_parts(struct grove_session *s, const struct grove_slice *json, size_t nr,
-			const struct grove_append_options *opt, const char **ids,
+			const struct grove_append_options *opt, struct grove_append_result *out,
 			struct grove_detail *d)
 {
 	struct expanding x = { .bytes = GROVE_BUF_INIT };
 	size_t *last = calloc(nr, sizeof(*last));
 	const char **known = calloc(nr, sizeof(*known));
+	struct grove_append_result got = { .size = sizeof(got) };
 	struct grove_slice *part = NULL;
-	const char **id = NULL;
 	uint8_t random[16];
 	int rc = last && known ? 0 : GROVE_ENOMEM;
 
@@ -75,8 +75,8 @@ static int append_parts(struct grove_session *s, const struct grove_slice *json,
 	}
 	if (!rc) {
 		part = calloc(x.nr ? x.nr : 1, sizeof(*part));
-		id = calloc(x.nr ? x.nr : 1, sizeof(*id));
-		rc = part && id ? 0 : GROVE_ENOMEM;
+		got.ids = calloc(x.nr ? x.nr : 1, sizeof(*got.ids));
+		rc = part && got.ids ? 0 : GROVE_ENOMEM;
 	}
 	for (size_t i = 0; i < x.nr && !rc; i++) {
 		size_t start = i ? x.end[i - 1] : 0;
@@ -86,15 +86,27 @@ static int append_parts(struct grove_session *s, const struct grove_slice *json,
 	if (rc)
 		grove__fail_nomem(d);
 	else if (x.nr)
-		rc = grove__append_all(s, part, x.nr, opt, id, d);
-	for (size_t i = 0; ids && i < nr && !rc; i++)
-		ids[i] = known[i] ? known[i] : last[i] ? id[last[i] - 1] : NULL;
+		rc = grove__append_all(s, part, x.nr, opt, &got, d);
+	for (size_t i = 0; i < nr && !rc; i++) {
+		got.id = known[i] ? known[i] : last[i] ? got.ids[last[i] - 1] : NULL;
+		if (out && out->ids)
+			out->ids[i] = got.id;
+	}
+	/* parts before the one that was refused belong to inputs before its own */
+	if (rc && last)
+		for (size_t part_nr = got.failed, i = 0; i < nr && last[i] <= part_nr; i++)
+			got.failed = i + 1;
 	grove__buf_release(&x.bytes);
 	free(x.end);
 	free(last);
 	free(known);
 	free(part);
-	free(id);
+	free(got.ids);
+	if (out) {
+		got.ids = out->ids;
+		got.why = out->why;
+		*out = got;
+	}
 	return rc;
 }
 
@@ -140,7 +152,7 @@ static int pin_leaf(struct grove_session *s, uint32_t last, struct grove_detail 
 	return rc;
 }
 
-/* The last entry of the tree, or GROVE_NONE. */
+/* The last entry of the tree, or GROVE_NO_ENTRY. */
 static uint32_t last_node(const struct grove_session *s)
 {
 	const struct grove__spine *sp = s->image->spine;
@@ -148,11 +160,11 @@ static uint32_t last_node(const struct grove_session *s)
 
 	while (row && grove__spine_flags(sp, row - 1) & ROW_ASIDE)
 		row--;
-	return row ? row - 1 : GROVE_NONE;
+	return row ? row - 1 : GROVE_NO_ENTRY;
 }
 
 int grove__append_split(struct grove_session *s, const struct grove_slice *json, size_t nr,
-			const struct grove_append_options *opt, const char **ids,
+			const struct grove_append_options *opt, struct grove_append_result *out,
 			struct grove_detail *d)
 {
 	uint32_t before, last;
@@ -160,14 +172,14 @@ int grove__append_split(struct grove_session *s, const struct grove_slice *json,
 	int rc;
 
 	if (!s->at.dialect || !s->at.dialect->rules)
-		return grove__append_all(s, json, nr, opt, ids, d);
+		return grove__append_all(s, json, nr, opt, out, d);
 	rc = grove__session_load(s, d);
 	if (rc)
 		return rc;
 	/* going on where the rules end leaves them where they are */
 	pin = (opt && opt->parent) || s->moved || s->follows != s->image;
 	before = last_node(s);
-	rc = append_parts(s, json, nr, opt, ids, d);
+	rc = append_parts(s, json, nr, opt, out, d);
 	if (rc)
 		return rc;
 	last = last_node(s);

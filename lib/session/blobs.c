@@ -117,7 +117,7 @@ static int get(void *payload, struct grove_slice ref, struct grove_buf *bytes)
 	if (rc && rc != GROVE_ENOMEM && !from_archive(s, b, hash, bytes))
 		rc = 0;
 	if (rc && rc != GROVE_ENOMEM && s->g->warn)
-		s->g->warn(s->g->warn_payload, 0, &d);
+		s->g->warn(s->g->warn_payload, GROVE_SEVERITY_WARNING, &d);
 	return rc;
 }
 

@@ -86,7 +86,7 @@ static int find_settings(const struct grove__image *im, uint32_t leaf, uint32_t 
 	size_t cap = 0;
 
 	rules_init(&rules, im->dialect);
-	for (uint32_t row = leaf; row != GROVE_NONE && (rules.open || rules.all);
+	for (uint32_t row = leaf; row != GROVE_NO_ENTRY && (rules.open || rules.all);
 	     row = grove__spine_parent(s, row)) {
 		if (!rules_want(&rules, grove__spine_kind(s, row), grove__spine_role(s, row)))
 			continue;
@@ -235,7 +235,7 @@ struct teller {
 	uint32_t row;
 	struct kept kept, settled;
 	struct grove_buf settings;       /* as members of an object */
-	/* A message, and the entry it came from (GROVE_NONE: none). */
+	/* A message, and the entry it came from (GROVE_NO_ENTRY: none). */
 	int (*message)(struct teller *t, struct grove_slice json, uint32_t row);
 	int (*reason)(struct teller *t, uint32_t row, bool sent, const char *reason);
 };
@@ -259,7 +259,7 @@ static int on_converted(void *payload, size_t from, struct grove_slice json)
 {
 	struct teller *t = payload;
 
-	return t->message(t, json, from == SIZE_MAX ? GROVE_NONE : t->kept.row[from]);
+	return t->message(t, json, from == SIZE_MAX ? GROVE_NO_ENTRY : t->kept.row[from]);
 }
 
 /* Where the dialect's messages are plain LLM messages already. */
@@ -309,9 +309,9 @@ static int explain_path(struct teller *t)
 
 	for (size_t i = 0; i < c->nr_path; i++) {
 		uint32_t row = c->path[i];
-		bool before = c->compaction != GROVE_NONE && i < c->compaction_at &&
+		bool before = c->compaction != GROVE_NO_ENTRY && i < c->compaction_at &&
 			      !grove__choice_kept(c, i);
-		bool reset = c->compaction == GROVE_NONE && i < c->begin;
+		bool reset = c->compaction == GROVE_NO_ENTRY && i < c->begin;
 		struct grove__choice_edit *e = grove__choice_edit(c, row);
 		enum why why = WHY_SENT;
 		bool yes = true;
@@ -366,14 +366,14 @@ static int choose_by_rules(struct context *c, struct grove_view *v,
 		.leaf = opt ? opt->leaf : NULL,
 		.own_file = grove__session_own_file(v->session),
 		.snips = opt && opt->flags & GROVE_CONTEXT_SNIPS,
-		.full = opt && opt->flags & GROVE_CONTEXT_FULL,
-		.llm = opt && opt->llm,
+		.full = opt && opt->flags & GROVE_CONTEXT_WHOLE,
+		.llm = opt && opt->flags & GROVE_CONTEXT_LLM,
 	};
 	int rc;
 
 	/* a leaf that was moved in the handle, not in the log */
 	if (!ask.leaf && v->has_leaf && v->moved)
-		ask.leaf = v->leaf == GROVE_NONE ? GROVE_ROOT
+		ask.leaf = v->leaf == GROVE_NO_ENTRY ? GROVE_ROOT
 						 : grove__spine_id(v->image->spine, v->leaf);
 	rc = grove__choice_by_rules(&c->choice, v->image, v->log, v->nr, &ask, d);
 	if (rc == GROVE_ENOTFOUND && d && v->session->at.path)
@@ -390,8 +390,8 @@ static int context_leaf(struct grove_view *v, const struct grove_context_options
 		grove__fail_nomem(d);
 	if (rc || !opt || !opt->leaf)
 		return rc;
-	*leaf = grove_view_find(v, opt->leaf);
-	if (*leaf != GROVE_NONE || !strcmp(opt->leaf, GROVE_ROOT))
+	*leaf = grove__spine_find(v->image->spine, v->nr, grove__slice_str(opt->leaf));
+	if (*leaf != GROVE_NO_ENTRY || !strcmp(opt->leaf, GROVE_ROOT))
 		return 0;
 	return grove__fail(d, GROVE_ENOTFOUND, v->session->at.path, "Entry %.200s not found",
 			   opt->leaf);
@@ -408,7 +408,7 @@ static int choose(struct teller *t, struct grove_view *v, const struct grove_con
 	if (rc)
 		return rc;
 	c->blobs = grove__session_blob_source(v->session);
-	t->llm = opt && opt->llm;
+	t->llm = opt && opt->flags & GROVE_CONTEXT_LLM;
 	t->mode = opt ? opt->mode : NULL;
 	if (t->mode && !ruled)
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "a %s session has one mode only",
@@ -418,7 +418,7 @@ static int choose(struct teller *t, struct grove_view *v, const struct grove_con
 		*leaf = c->choice.walk.leaf;
 		return rc;
 	}
-	rc = grove__choice_by_path(&c->choice, v->image, v->log, *leaf, opt && opt->explain, d);
+	rc = grove__choice_by_path(&c->choice, v->image, v->log, *leaf, opt && opt->flags & GROVE_CONTEXT_EXPLAIN, d);
 	if (!rc)
 		rc = write_settings(c, *leaf, &t->settings);
 	*leaf = grove__tree_leaf(v->image->spine, *leaf);
@@ -435,7 +435,7 @@ static void teller_release(struct teller *t)
 
 static bool is_named(const struct teller *t, uint32_t row)
 {
-	return row != GROVE_NONE && grove__spine_id(t->c->choice.im->spine, row);
+	return row != GROVE_NO_ENTRY && grove__spine_id(t->c->choice.im->spine, row);
 }
 
 /* --- as a document --- */
@@ -485,7 +485,7 @@ static int write_rest(struct writer *w, uint32_t leaf, bool why)
 	grove__out_close(&w->o, ']');
 	grove__out_bytes(&w->o, w->t.settings.ptr, w->t.settings.len);
 	grove__out_string(&w->o, "leaf",
-			  leaf == GROVE_NONE ? NULL : grove__spine_id(w->t.c->choice.im->spine, leaf));
+			  leaf == GROVE_NO_ENTRY ? NULL : grove__spine_id(w->t.c->choice.im->spine, leaf));
 	if (why) {
 		grove__out_open(&w->o, "explain", '[');
 		rc = explain(&w->t);
@@ -501,7 +501,7 @@ int grove__view_context(struct grove_view *v, const struct grove_context_options
 {
 	struct context c = { 0 };
 	struct writer w = { .t = { .c = &c, .message = write_message, .reason = write_reason } };
-	uint32_t leaf = GROVE_NONE;
+	uint32_t leaf = GROVE_NO_ENTRY;
 	int rc = choose(&w.t, v, opt, &leaf, d), end;
 
 	grove__out_init(&w.o, sink);
@@ -512,7 +512,7 @@ int grove__view_context(struct grove_view *v, const struct grove_context_options
 		rc = tell_messages(&w.t);
 	}
 	if (!rc)
-		rc = write_rest(&w, leaf, opt && opt->explain);
+		rc = write_rest(&w, leaf, opt && opt->flags & GROVE_CONTEXT_EXPLAIN);
 	end = grove__out_finish(&w.o);
 	grove__buf_release(&w.id_list);
 	grove__buf_release(&w.id);
@@ -619,7 +619,7 @@ int grove__message_pieces(const struct grove_message *m, grove_piece_fn *fn, voi
 	const struct grove__message_at *at = m->at;
 	struct grove_view *v = at->r->v;
 
-	return m->entry == GROVE_NONE ? 0
+	return m->entry == GROVE_NO_ENTRY ? 0
 				      : grove__view_pieces(v, m->entry, at->line, fn, payload, at->r->d);
 }
 
@@ -696,12 +696,12 @@ int grove__view_messages(struct grove_view *v, const struct grove_context_option
 	struct context c = { 0 };
 	struct reading r = { .t = { .c = &c, .message = read_message, .reason = read_reason },
 			     .v = v, .to = to, .d = d };
-	uint32_t leaf = GROVE_NONE;
+	uint32_t leaf = GROVE_NO_ENTRY;
 	int rc = choose(&r.t, v, opt, &leaf, d);
 
 	if (!rc && to->message)
 		rc = tell_messages(&r.t);
-	if (!rc && to->reason && opt && opt->explain)
+	if (!rc && to->reason && opt && opt->flags & GROVE_CONTEXT_EXPLAIN)
 		rc = explain(&r.t);
 	if (!rc && to->about)
 		rc = tell_about(&r, leaf);
@@ -717,7 +717,7 @@ int grove__view_messages(struct grove_view *v, const struct grove_context_option
 
 static int collect(void *payload, struct grove_slice json)
 {
-	return keep(payload, json, GROVE_NONE);
+	return keep(payload, json, GROVE_NO_ENTRY);
 }
 
 /* Only these can say something about the system message; the others would be many. */

@@ -89,18 +89,18 @@ static void look_up(const struct grove__spine *s, const struct mentions *m, cons
 {
 	uint32_t row = grove__spine_parent(s, end->row);
 
-	*batch = *tool = GROVE_NONE;
+	*batch = *tool = GROVE_NO_ENTRY;
 	if (!*end->batch)
 		return;
-	for (; row != GROVE_NONE && (*batch == GROVE_NONE || *tool == GROVE_NONE);
+	for (; row != GROVE_NO_ENTRY && (*batch == GROVE_NO_ENTRY || *tool == GROVE_NO_ENTRY);
 	     row = grove__spine_parent(s, row)) {
 		const struct mention *x = mention_of(m, row);
 
 		if (!x || strcmp(x->batch, end->batch))
 			continue;
-		if (x->kind == GROVE_KIND_SUBAGENT_BATCH && *batch == GROVE_NONE)
+		if (x->kind == GROVE_KIND_SUBAGENT_BATCH && *batch == GROVE_NO_ENTRY)
 			*batch = row;
-		if (x->kind == GROVE_KIND_MESSAGE && *tool == GROVE_NONE)
+		if (x->kind == GROVE_KIND_MESSAGE && *tool == GROVE_NO_ENTRY)
 			*tool = row;
 	}
 }
@@ -109,7 +109,7 @@ static int read_value(struct grove_view *v, uint32_t row, struct grove_buf *line
 		      struct grove_slice *value, struct grove_detail *d)
 {
 	*value = grove__slice(NULL, 0);
-	return row == GROVE_NONE ? 0 : grove__image_line(v->image, v->log, row, line, value, d);
+	return row == GROVE_NO_ENTRY ? 0 : grove__image_line(v->image, v->log, row, line, value, d);
 }
 
 static int project(struct grove_view *v, const struct mentions *m, const struct mention *end,

@@ -186,7 +186,7 @@ static int take_held(struct grove_session *s, struct held **out, uint32_t *nr, s
 		return grove__fail_nomem(d);
 	*nr = sp->nr;
 	for (uint32_t i = 0; i < sp->nr && !rc; i++) {
-		(*out)[i].root = grove__spine_id(sp, i) && grove__spine_parent(sp, i) == GROVE_NONE;
+		(*out)[i].root = grove__spine_id(sp, i) && grove__spine_parent(sp, i) == GROVE_NO_ENTRY;
 		rc = grove__image_line(s->image, s->log, i, &line, &value, d);
 		if (!rc && grove__buf_add_slice(&(*out)[i].line, value))
 			rc = grove__fail_nomem(d);
@@ -202,7 +202,7 @@ static int hang_below(struct grove_session *s, struct held *x, struct grove_deta
 	uint32_t leaf = grove__tree_named(sp, grove__session_leaf_row(s));
 	struct grove_buf out = GROVE_BUF_INIT;
 
-	if (!x->root || !s->at.dialect->write.relink || leaf == GROVE_NONE)
+	if (!x->root || !s->at.dialect->write.relink || leaf == GROVE_NO_ENTRY)
 		return 0;
 	if (s->at.dialect->write.relink(grove__buf_slice(&x->line), grove__spine_name(grove__spine_id(sp, leaf)),
 				  NULL, &out)) {
@@ -229,7 +229,8 @@ static int append_held(struct grove_session *s, struct held *all, uint32_t nr, s
 			if (!rc)
 				json[i] = grove__buf_slice(&all[i].line);
 		}
-		opt.expect_seq = s->image->lines + s->image->torn;
+		opt.flags = GROVE_APPEND_IF_SEQ;
+		opt.seq = s->image->lines + s->image->torn;
 		if (!rc)
 			rc = grove__append_all(s, json, nr, &opt, NULL, d);
 	}

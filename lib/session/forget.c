@@ -28,7 +28,7 @@ static int forget_line(void *payload, struct grove_session *s, uint32_t row, boo
 		return GROVE__DROP;
 	if (grove__spine_parent(sp, row) != f->row)
 		return 1;
-	if (f->up != GROVE_NONE)
+	if (f->up != GROVE_NO_ENTRY)
 		parent = grove__spine_name(grove__spine_id(sp, f->up));
 	f->relinked++;
 	return s->at.dialect->write.relink(value, parent, NULL, out);
@@ -37,7 +37,7 @@ static int forget_line(void *payload, struct grove_session *s, uint32_t row, boo
 int grove__session_forget(struct grove_session *s, const char *id, uint64_t *relinked,
 			  struct grove_detail *d)
 {
-	struct forgetting f = { .row = GROVE_NONE };
+	struct forgetting f = { .row = GROVE_NO_ENTRY };
 	const struct grove__spine *sp;
 	struct grove__spot at;
 	uint64_t changed;
@@ -49,7 +49,7 @@ int grove__session_forget(struct grove_session *s, const char *id, uint64_t *rel
 	grove__session_close_old(s);
 	rc = grove__session_refresh(s, d);
 	rc = rc < 0 ? rc : grove__session_row(s, id, &f.row, d);
-	if (!rc && f.row == GROVE_NONE)
+	if (!rc && f.row == GROVE_NO_ENTRY)
 		rc = grove__fail(d, GROVE_ENOTFOUND, s->at.path, "Entry %.200s not found", id);
 	if (rc)
 		return rc;
@@ -59,8 +59,8 @@ int grove__session_forget(struct grove_session *s, const char *id, uint64_t *rel
 	at = grove__image_spot(s->image, f.row);
 	/* nothing hangs below the last line, and nothing follows it */
 	if (!sp->nr_duplicates && at.line + 1 == s->image->lines && !s->image->torn && !at.off && !at.lines &&
-	    grove__spine_child(sp, f.row) == GROVE_NONE) {
-		rc = s->flags & GROVE_FORCE ? 0 : grove__live_check(s->g, &s->at, d);
+	    grove__spine_child(sp, f.row) == GROVE_NO_ENTRY) {
+		rc = s->flags & GROVE_OPEN_FORCE ? 0 : grove__live_check(s->g, &s->at, d);
 		if (rc)
 			return rc;
 		rc = grove__log_cut(s->log, at.pos, s->image->tail, GROVE_SYNC_ALWAYS, d);

@@ -170,7 +170,7 @@ static int moved_first_kept(const struct writer *w, const struct path *p, struct
 	} else if (!rc) {
 		row = grove__spine_find(sp, sp->nr, grove__buf_slice(&id));
 		rc = 1;
-		i = row == GROVE_NONE || !p->place[row] ? p->nr_all : p->place[row] - 1;
+		i = row == GROVE_NO_ENTRY || !p->place[row] ? p->nr_all : p->place[row] - 1;
 		if (i < p->nr_all && grove__spine_kind(sp, row) == GROVE_KIND_LABEL) {
 			while (i < p->nr_all && grove__spine_kind(sp, p->all[i]) == GROVE_KIND_LABEL)
 				i++;
@@ -187,7 +187,7 @@ static int moved_first_kept(const struct writer *w, const struct path *p, struct
 static int put_row(struct writer *w, const struct path *p, size_t i, struct grove_slice line)
 {
 	const struct grove__spine *sp = w->s->image->spine;
-	uint32_t row = p->rows[i], up = i ? p->rows[i - 1] : GROVE_NONE;
+	uint32_t row = p->rows[i], up = i ? p->rows[i - 1] : GROVE_NO_ENTRY;
 	struct grove_slice parent = { NULL, 0 }, first;
 	bool rehang = grove__spine_parent(sp, row) != up, kept = false;
 	size_t start = w->bytes.len;
@@ -204,7 +204,7 @@ static int put_row(struct writer *w, const struct path *p, size_t i, struct grov
 		return grove__fail_nomem(w->d);
 	if (!rehang && !kept)
 		return put(w, line);
-	if (up != GROVE_NONE)
+	if (up != GROVE_NO_ENTRY)
 		parent = grove__spine_name(grove__spine_id(sp, up));
 	if (w->s->at.dialect->write.relink(line, parent, kept ? &first : NULL, &w->bytes))
 		return grove__fail_nomem(w->d);
@@ -220,7 +220,7 @@ static struct grove_slice fresh_id(struct writer *w, char out[40])
 	for (unsigned tries = 0;; tries++) {
 		grove__sys_random(random, sizeof(random));
 		id.len = w->s->at.dialect->names.entry_id(random, tries >= 100, out);
-		if (grove__spine_find(sp, sp->nr, id) == GROVE_NONE)
+		if (grove__spine_find(sp, sp->nr, id) == GROVE_NO_ENTRY)
 			return id;
 	}
 }
@@ -262,7 +262,7 @@ static int put_labels(struct writer *w, const struct path *p, const struct grove
 		struct grove__entry_spec spec = { .kind = GROVE_KIND_LABEL, .label = { l->target, l->text } };
 		size_t start = w->bytes.len;
 
-		if (l->row == GROVE_NONE || !p->place[l->row] ||
+		if (l->row == GROVE_NO_ENTRY || !p->place[l->row] ||
 		    grove__spine_kind(sp, l->row) == GROVE_KIND_LABEL)
 			continue;
 		at.id = fresh_id(w, id[turn]);
@@ -347,10 +347,10 @@ static int parent_of(void *payload, struct grove_slice id, struct grove_slice *o
 	const struct grove__spine *sp = ((struct writer *)payload)->s->image->spine;
 	uint32_t row = grove__spine_find(sp, sp->nr, id), up;
 
-	if (row == GROVE_NONE)
+	if (row == GROVE_NO_ENTRY)
 		return 1;
 	up = grove__spine_parent(sp, row);
-	*out = up == GROVE_NONE ? grove__slice(NULL, 0) : grove__spine_name(grove__spine_id(sp, up));
+	*out = up == GROVE_NO_ENTRY ? grove__slice(NULL, 0) : grove__spine_name(grove__spine_id(sp, up));
 	return 0;
 }
 
@@ -412,8 +412,8 @@ static int copy_rows(struct copier *k, uint32_t leaf, int64_t now)
 	const struct grove__dialect *dialect = w->s->at.dialect;
 	struct grove__rows rows;
 	struct grove_slice value, message;
-	uint32_t row, last = GROVE_NONE;
-	int rc = leaf == GROVE_NONE ? 0 : mark_chain(k, leaf);
+	uint32_t row, last = GROVE_NO_ENTRY;
+	int rc = leaf == GROVE_NO_ENTRY ? 0 : mark_chain(k, leaf);
 
 	for (uint32_t i = 0; i < im->spine->nr && !rc; i++) {
 		if (k->wanted && !k->wanted[i])
@@ -482,7 +482,7 @@ static int adopt_chain(struct writer *w, uint32_t leaf, const char *session)
 	uint32_t row;
 	int rc;
 
-	if (leaf != GROVE_NONE)
+	if (leaf != GROVE_NO_ENTRY)
 		ask.leaf = grove__spine_id(im->spine, leaf);
 	rc = grove__image_walk(im, im->spine->nr, &ask, &walk, w->d);
 	if (rc)
@@ -625,13 +625,13 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 	struct writer *w = NULL;
 	struct grove__header_in h = { .time = grove__sys_now_ms() };
 	struct grove_buf cwd = GROVE_BUF_INIT, header = GROVE_BUF_INIT;
-	uint32_t leaf = GROVE_NONE;
+	uint32_t leaf = GROVE_NO_ENTRY;
 	char id[40];
 	int rc = grove__session_load(s, d);
 
 	if (!rc && opt->leaf) {
 		rc = grove__session_find(s, opt->leaf, &leaf, d);
-		if (!rc && leaf == GROVE_NONE)
+		if (!rc && leaf == GROVE_NO_ENTRY)
 			rc = grove__fail(d, GROVE_ENOTFOUND, s->at.path, "Entry root not found");
 	}
 	if (!rc && opt->id && !s->at.dialect->names.session_id_ok(grove__slice_str(opt->id)))
@@ -698,7 +698,7 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 	if (rc)
 		drop_copy(out);
 	if (!rc) {
-		out->flags = GROVE_WRITE;
+		out->flags = GROVE_OPEN_WRITE;
 		out->version = s->at.dialect->version;
 		rc = name_copy(out, &h) ? grove__fail_nomem(d) : 0;
 	}

@@ -28,13 +28,13 @@ static bool read_leaf(const struct grove_session *s, const struct grove_buf *val
 	if (!id)
 		return false;
 	*row = grove__spine_find(sp, sp->nr, grove__slice_str(id));
-	return *row != GROVE_NONE || !strcmp(id, GROVE_ROOT);
+	return *row != GROVE_NO_ENTRY || !strcmp(id, GROVE_ROOT);
 }
 
 int grove__kept_leaf(struct grove_session *s, struct grove_detail *d)
 {
 	struct grove_buf value = GROVE_BUF_INIT;
-	uint32_t row = GROVE_NONE, was = s->kept ? s->leaf : GROVE_NONE;
+	uint32_t row = GROVE_NO_ENTRY, was = s->kept ? s->leaf : GROVE_NO_ENTRY;
 	struct grove_detail own;
 	bool had = s->kept;
 	int rc;
@@ -50,7 +50,7 @@ int grove__kept_leaf(struct grove_session *s, struct grove_detail *d)
 		*d = own;
 	if (!rc || rc == GROVE_ENOTFOUND) {
 		s->kept = s->moved = !rc && read_leaf(s, &value, &row);
-		s->leaf = s->kept ? row : GROVE_NONE;
+		s->leaf = s->kept ? row : GROVE_NO_ENTRY;
 		s->kept_base = s->image->base;
 		s->kept_tail = s->image->tail;
 		rc = s->kept != had || (had && s->leaf != was);
@@ -89,7 +89,7 @@ int grove__kept_put_leaf(struct grove_session *s, uint32_t row, struct grove_det
 	int rc = grove__session_writable(s, d), tries = 0;
 	bool again = true;
 
-	if (!rc && grove__buf_add_str(&id, row == GROVE_NONE ? GROVE_ROOT
+	if (!rc && grove__buf_add_str(&id, row == GROVE_NO_ENTRY ? GROVE_ROOT
 							     : grove__spine_id(s->image->spine, row)))
 		rc = grove__fail_nomem(d);
 	/* somebody who appends in this very moment makes it a value about the past */

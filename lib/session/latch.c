@@ -29,13 +29,13 @@ int grove__session_latch(struct grove_session *s, int rc, struct grove_detail *d
 		snprintf(s->latch->path, sizeof(s->latch->path), "%s", s->at.path);
 	}
 	if (s->g->warn)
-		s->g->warn(s->g->warn_payload, 1, s->latch);
+		s->g->warn(s->g->warn_payload, GROVE_SEVERITY_FATAL, s->latch);
 	return rc;
 }
 
 int grove__session_writable(struct grove_session *s, struct grove_detail *d)
 {
-	if (!(s->flags & GROVE_WRITE))
+	if (!(s->flags & GROVE_OPEN_WRITE))
 		return grove__fail(d, GROVE_EACCESS, s->at.path, "opened read-only");
 	if (s->latch) {
 		if (d)

@@ -12,7 +12,7 @@ int grove__session_row(struct grove_session *s, const char *id, uint32_t *row,
 	const struct grove__spine *sp = s->image->spine;
 
 	*row = grove__spine_find(sp, sp->nr, grove__slice_str(id));
-	if (*row != GROVE_NONE || !strcmp(id, GROVE_ROOT))
+	if (*row != GROVE_NO_ENTRY || !strcmp(id, GROVE_ROOT))
 		return 0;
 	return grove__fail(d, GROVE_ENOTFOUND, s->at.path, "Entry %.200s not found", id);
 }
@@ -30,7 +30,7 @@ int grove__session_find(struct grove_session *s, const char *id, uint32_t *row,
 
 static const char *name_of(const struct grove_session *s, uint32_t row)
 {
-	return row == GROVE_NONE ? GROVE_ROOT : grove__spine_id(s->image->spine, row);
+	return row == GROVE_NO_ENTRY ? GROVE_ROOT : grove__spine_id(s->image->spine, row);
 }
 
 /* Append a line below `row` that makes every reader land there. */
@@ -98,7 +98,7 @@ static int on_conversation(struct grove_session *s, uint32_t row, struct grove_d
 	bool found = at == row;
 
 	if (!grove__image_ruled(s->image)) {
-		for (; at != GROVE_NONE && !found; at = grove__spine_parent(s->image->spine, at))
+		for (; at != GROVE_NO_ENTRY && !found; at = grove__spine_parent(s->image->spine, at))
 			found = at == row;
 	} else if (!found) {
 		int rc = grove__image_walk(s->image, s->image->spine->nr, &ask, &w, d);
@@ -119,13 +119,13 @@ int grove__session_set_leaf(struct grove_session *s, const char *id, unsigned fl
 	uint32_t row;
 	int rc = look_for(s, id, flags, &row, d);
 
-	if (!rc && flags & GROVE_LEAF_HERE && row != GROVE_NONE)
+	if (!rc && flags & GROVE_LEAF_IN_CONVERSATION && row != GROVE_NO_ENTRY)
 		rc = on_conversation(s, row, d);
 	return rc ? rc : move_to(s, row, flags, d);
 }
 
 int grove__session_branch(struct grove_session *s, const char *id,
-			  const struct grove_branch_summary *b, const char **summary_id,
+			  const struct grove_branch_summary *b, struct grove_append_result *out,
 			  struct grove_detail *d)
 {
 	struct grove_append_options opt = { .size = sizeof(opt) };
@@ -148,7 +148,7 @@ int grove__session_branch(struct grove_session *s, const char *id,
 	from = s->at.dialect->write.branch_names_target ? row : grove__session_leaf_row(s);
 	spec.branch_summary.from = name_of(s, grove__tree_named(s->image->spine, from));
 	opt.parent = name_of(s, row);
-	return grove__append_spec(s, &spec, &opt, summary_id, d);
+	return grove__append_spec(s, &spec, &opt, out, d);
 }
 
 int grove__session_continue(struct grove_session *s, const char *id, unsigned flags,
@@ -165,7 +165,7 @@ int grove__session_continue(struct grove_session *s, const char *id, unsigned fl
 
 	if (rc)
 		return rc;
-	if (row == GROVE_NONE)
+	if (row == GROVE_NO_ENTRY)
 		return grove__fail(d, GROVE_ENOTFOUND, s->at.path, "no such entry to continue from: %s", id);
 	sp = s->image->spine;
 	kind = grove__spine_kind(sp, row);

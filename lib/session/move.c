@@ -34,7 +34,7 @@ static int move_header_line(struct grove_session *s, struct grove_detail *d)
 	if (!rc && s->at.dialect->header->move(value, s->cwd, s->at.path, &out))
 		rc = grove__fail_nomem(d);
 	if (!rc)
-		rc = grove__session_update_line(s, &at, GROVE_NONE, grove__buf_slice(&out),
+		rc = grove__session_update_line(s, &at, GROVE_NO_ENTRY, grove__buf_slice(&out),
 						GROVE_CHANGE_UPDATE, d);
 	grove__buf_release(&line);
 	grove__buf_release(&out);
@@ -179,7 +179,7 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 	if (grove__world_resolve(s->g, cwd, &full))
 		return grove__fail_nomem(d);
 	/* it would go on where the file was, and begin another one there */
-	rc = s->flags & GROVE_FORCE ? 0 : grove__live_check(s->g, &s->at, d);
+	rc = s->flags & GROVE_OPEN_FORCE ? 0 : grove__live_check(s->g, &s->at, d);
 	if (!rc)
 		rc = new_place(s, full.ptr, &to, d);
 	if (rc) {
@@ -200,7 +200,7 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 		rc = change_cwd(s, &full, d);
 	if (!rc && elsewhere)
 		rc = go_over(s, &to, d);
-	if (!rc && s->flags & GROVE_CRUMB)
+	if (!rc && s->flags & GROVE_OPEN_NOTE_LAST)
 		grove__session_note_last(s);
 	grove__where_release(&to);
 	grove__buf_release(&full);

@@ -39,7 +39,7 @@ static int name_header_line(struct grove_session *s, struct naming *n, struct gr
 	if (!rc && s->at.dialect->header->title(value, n->name, n->source, &out))
 		rc = grove__fail_nomem(d);
 	if (!rc)
-		rc = grove__session_update_line(s, &im->header_at, GROVE_NONE, grove__buf_slice(&out),
+		rc = grove__session_update_line(s, &im->header_at, GROVE_NO_ENTRY, grove__buf_slice(&out),
 						GROVE_CHANGE_NAME, d);
 	grove__buf_release(&line);
 	grove__buf_release(&out);
@@ -110,17 +110,13 @@ static int name_it(struct grove_session *s, const char *name, const char *source
 }
 
 int grove__session_rename(struct grove_session *s, const char *name, const char *source,
-			  bool *applied, const char **id, struct grove_detail *d)
+			  struct grove_append_result *out, struct grove_detail *d)
 {
 	struct grove__entry_spec spec = { .kind = GROVE_KIND_NAME, .name = { .source = source } };
 	struct grove_buf clean = GROVE_BUF_INIT, before = GROVE_BUF_INIT, entry = GROVE_BUF_INIT;
 	bool user = false;
 	int rc = grove__session_writable(s, d);
 
-	if (id)
-		*id = NULL;
-	if (applied)
-		*applied = false;
 	if (rc)
 		return rc;
 	rc = grove__session_load(s, d);
@@ -147,12 +143,10 @@ int grove__session_rename(struct grove_session *s, const char *name, const char 
 	/* where an entry says so, too */
 	if (!rc && (!grove__dialect_has_title(s->at.dialect) ||
 		    !grove__dialect_spell(s->at.dialect, &spec, &entry, NULL)))
-		rc = grove__append_spec(s, &spec, NULL, id, d);
-	if (!rc && applied)
-		*applied = true;
+		rc = grove__append_spec(s, &spec, NULL, out, d);
 out:
 	grove__buf_release(&clean);
 	grove__buf_release(&before);
 	grove__buf_release(&entry);
-	return grove__session_latch(s, rc, d);
+	return user ? 1 : grove__session_latch(s, rc, d);
 }

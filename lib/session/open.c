@@ -19,7 +19,7 @@ struct grove_session *grove__session_alloc(struct grove *g)
 		return NULL;
 	s->refs = 1;
 	s->g = g;
-	s->leaf = GROVE_NONE;
+	s->leaf = GROVE_NO_ENTRY;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->blobs_lock, NULL);
 	return s;
@@ -102,7 +102,7 @@ static int retire(struct grove_session *s, struct grove__retired what)
 	s->retired = p;
 	s->retired[s->nr_retired++] = what;
 	/* rows are numbered by their image, ids stay */
-	s->leaf_id = s->image && s->moved && s->leaf != GROVE_NONE
+	s->leaf_id = s->image && s->moved && s->leaf != GROVE_NO_ENTRY
 			     ? grove__spine_id(s->image->spine, s->leaf)
 			     : NULL;
 	s->image = NULL;
@@ -226,11 +226,11 @@ static void carry_leaf(struct grove_session *s)
 {
 	const struct grove__spine *sp = s->image->spine;
 
-	if (!s->moved || s->leaf == GROVE_NONE)
+	if (!s->moved || s->leaf == GROVE_NO_ENTRY)
 		return;
 	s->leaf = s->leaf_id ? grove__spine_find(sp, sp->nr, grove__spine_name(s->leaf_id))
-			     : GROVE_NONE;
-	s->moved = s->leaf != GROVE_NONE;
+			     : GROVE_NO_ENTRY;
+	s->moved = s->leaf != GROVE_NO_ENTRY;
 	s->leaf_id = NULL;
 }
 
@@ -247,7 +247,7 @@ int grove__session_load(struct grove_session *s, struct grove_detail *d)
 		.cache = s->held ? NULL : s->g->cache, .progress = &s->g->progress,
 		/* without a header nothing tells a session that has yet to begin from no session */
 		.may_be_empty = grove__dialect_may_be_empty(s->at.dialect) &&
-				(s->held || !s->at.path || s->flags & GROVE_WRITE),
+				(s->held || !s->at.path || s->flags & GROVE_OPEN_WRITE),
 	};
 	int rc;
 
@@ -311,7 +311,7 @@ static uint32_t leaf_by_rules(struct grove_session *s)
 	if (s->ruled != s->image || s->ruled_at != nr) {
 		s->ruled = NULL;
 		if (grove__image_walk(s->image, nr, &ask, &w, NULL))
-			return GROVE_NONE;
+			return GROVE_NO_ENTRY;
 		s->ruled = s->image;
 		s->ruled_at = nr;
 		s->ruled_leaf = w.leaf;
@@ -429,26 +429,26 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 	rc = grove__peek_where_dialect(g, &s->at, d);
 	if (!rc)
 		rc = grove__log_open(&s->log, s->at.store, &key,
-				     flags & GROVE_WRITE ? GROVE_LOG_WRITE : GROVE_LOG_READ, d);
-	if (!rc && flags & GROVE_WRITE && flags & GROVE_BEGIN) {
+				     flags & GROVE_OPEN_WRITE ? GROVE_LOG_WRITE : GROVE_LOG_READ, d);
+	if (!rc && flags & GROVE_OPEN_WRITE && flags & GROVE_OPEN_INIT) {
 		rc = grove__log_stat(s->log, &st, d);
 		if (!rc && !st.bytes)
 			rc = begin(s, d);
 		/* another began it a moment ago */
 		rc = rc == GROVE_ECONFLICT ? 0 : rc;
 	}
-	if (!rc && flags & GROVE_LAZY && !(flags & GROVE_WRITE) &&
+	if (!rc && flags & GROVE_OPEN_LAZY && !(flags & GROVE_OPEN_WRITE) &&
 	    (grove__dialect_id_is_name(s->at.dialect) || grove__kept_has_values(s)))
 		return s->id ? 0 : name_of_log(s) ? grove__fail_nomem(d) : 0;
 	if (!rc)
 		rc = grove__session_load(s, d);
 	if (!rc)
 		s->version = s->image->header.version;
-	if (!rc && flags & GROVE_WRITE)
+	if (!rc && flags & GROVE_OPEN_WRITE)
 		rc = header_stays(s, d);
-	if (!rc && flags & GROVE_WRITE && grove__image_old(s->image))
+	if (!rc && flags & GROVE_OPEN_WRITE && grove__image_old(s->image))
 		rc = grove__session_migrate(s, d);
-	if (!rc && flags & GROVE_WRITE && flags & GROVE_CRUMB)
+	if (!rc && flags & GROVE_OPEN_WRITE && flags & GROVE_OPEN_NOTE_LAST)
 		grove__session_note_last(s);
 	return rc;
 }
@@ -529,7 +529,7 @@ static bool is_there(const struct grove_session *s)
 	return rc != GROVE_ENOTFOUND;
 }
 
-int grove__session_new(struct grove *g, const struct grove_new_options *opt,
+int grove__session_new(struct grove *g, const struct grove_create_options *opt,
 		       struct grove_session *s, struct grove_detail *d)
 {
 	const struct grove__dialect *dialect = g->forced;
@@ -541,7 +541,7 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 
 	if (opt->dialect) {
 		dialect = grove__dialect_find(opt->dialect);
-	} else if (!dialect && opt->path && !(opt->flags & GROVE_NEW_MEMORY)) {
+	} else if (!dialect && opt->path && !(opt->flags & GROVE_CREATE_MEMORY)) {
 		/* the place tells */
 		struct grove__where at;
 
@@ -563,9 +563,9 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 		if (rc)
 			return rc;
 	}
-	s->flags = GROVE_WRITE;
+	s->flags = GROVE_OPEN_WRITE;
 	s->version = dialect->version;
-	s->in_memory = opt->flags & GROVE_NEW_MEMORY;
+	s->in_memory = opt->flags & GROVE_CREATE_MEMORY;
 	grove__world_session_id(g, dialect, id);
 	h.id = opt->id ? opt->id : id;
 	rc = grove__world_resolve(g, opt->cwd ? opt->cwd : g->cwd, &cwd);
@@ -589,7 +589,7 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 		rc = grove__session_place(g, dialect, cwd.ptr, opt->dir, h.time, h.id, &s->at, d);
 	}
 	s->at.dialect = dialect;
-	if (!rc && opt->flags & GROVE_NEW_NOW && !s->in_memory && grove__dialect_has_header(dialect)) {
+	if (!rc && opt->flags & GROVE_CREATE_NOW && !s->in_memory && grove__dialect_has_header(dialect)) {
 		struct grove_key key = { s->at.project, s->at.session, "" };
 
 		rc = grove__log_open(&s->log, s->at.store, &key, GROVE_LOG_CREATE, d);
@@ -619,8 +619,8 @@ int grove__session_new(struct grove *g, const struct grove_new_options *opt,
 			rc = grove__append_spec(s, &spec, NULL, NULL, d);
 		grove__buf_release(&entry);
 	}
-	if (!rc && opt->flags & GROVE_NEW_CRUMB) {
-		s->flags |= GROVE_CRUMB;
+	if (!rc && opt->flags & GROVE_CREATE_NOTE_LAST) {
+		s->flags |= GROVE_OPEN_NOTE_LAST;
 		grove__session_note_last(s);
 	}
 	grove__buf_release(&name);

@@ -103,7 +103,7 @@ static bool is_stored(void *payload, struct grove_slice id)
 {
 	const struct grove_session *s = payload;
 
-	return grove__spine_find(s->image->spine, GROVE_NONE, id) != GROVE_NONE;
+	return grove__spine_find(s->image->spine, GROVE_NO_ENTRY, id) != GROVE_NO_ENTRY;
 }
 
 int grove__session_record(struct grove_session *s, const struct grove_slice *messages, size_t nr,
@@ -163,8 +163,8 @@ int grove__session_record(struct grove_session *s, const struct grove_slice *mes
 	if (!rc && !s->held && s->image->bytes - s->restated_at > RESTATE_EVERY)
 		rc = grove__session_restate(s, &(size_t){ 0 }, d);
 	if (!rc && last && end.len) {
-		row = grove__spine_find(s->image->spine, GROVE_NONE, grove__buf_slice(&end));
-		*last = row == GROVE_NONE ? NULL : grove__spine_id(s->image->spine, row);
+		row = grove__spine_find(s->image->spine, GROVE_NO_ENTRY, grove__buf_slice(&end));
+		*last = row == GROVE_NO_ENTRY ? NULL : grove__spine_id(s->image->spine, row);
 	}
 	inputs_release(&fresh);
 	grove__buf_release(&end);

@@ -52,7 +52,7 @@ static int stored_line(struct pass *p, struct grove_slice *line)
 /* A value that may have to change. */
 struct item {
 	struct grove__spot at;
-	uint32_t row;            /* GROVE_NONE: a header */
+	uint32_t row;            /* GROVE_NO_ENTRY: a header */
 };
 
 static bool is_before(const struct grove__spot *a, const struct grove__spot *b)
@@ -70,12 +70,12 @@ static bool next_item(struct pass *p, uint64_t line, struct item *out)
 		*out = (struct item){ grove__image_spot(im, p->row), p->row };
 	if (p->header < im->nr_headers &&
 	    (!row || is_before(&im->headers[p->header].at, &out->at)))
-		*out = (struct item){ im->headers[p->header].at, GROVE_NONE };
+		*out = (struct item){ im->headers[p->header].at, GROVE_NO_ENTRY };
 	else if (!row)
 		return false;
 	if (out->at.line > line)
 		return false;
-	if (out->row == GROVE_NONE)
+	if (out->row == GROVE_NO_ENTRY)
 		p->header++;
 	else
 		p->row++;
@@ -134,7 +134,7 @@ static int edit(struct pass *p, const struct item *it, size_t off, size_t *done)
 		value = grove__buf_slice(&p->joined);
 	}
 	grove__buf_clear(&p->out);
-	rc = p->fn(p->payload, p->s, it->row, it->row == GROVE_NONE, value, &p->out);
+	rc = p->fn(p->payload, p->s, it->row, it->row == GROVE_NO_ENTRY, value, &p->out);
 	if (rc < 0)
 		return rc == GROVE_ENOMEM ? grove__fail_nomem(p->d) : rc;
 	off = (size_t)(stored.ptr - p->group.ptr);
@@ -240,7 +240,7 @@ int grove__session_rewrite_slot(struct grove_session *s, grove__line_edit_fn *fn
 				struct grove_slice slot, uint64_t *changed, struct grove_detail *d)
 {
 	struct pass p = { .s = s, .fn = fn, .payload = payload, .slot = slot, .d = d };
-	int rc = s->flags & GROVE_FORCE ? 0 : grove__live_check(s->g, &s->at, d);
+	int rc = s->flags & GROVE_OPEN_FORCE ? 0 : grove__live_check(s->g, &s->at, d);
 
 	*changed = 0;
 	if (rc)
@@ -249,7 +249,7 @@ int grove__session_rewrite_slot(struct grove_session *s, grove__line_edit_fn *fn
 	rc = grove__lines_init(&p.lines, s->log, s->image->tail, d);
 	if (!rc)
 		rc = grove__log_rewrite(s->log, grove__log_has_update(s->log) ? next_record : next_bare, &p,
-					s->image->tail, s->flags & GROVE_FORCE ? GROVE_LOG_FORCE : 0, d);
+					s->image->tail, s->flags & GROVE_OPEN_FORCE ? GROVE_LOG_FORCE : 0, d);
 	grove__records_release(&p.records);
 	grove__buf_release(&p.padded);
 	grove__lines_release(&p.lines);

@@ -30,6 +30,7 @@ struct grove_session {
 	size_t nr_retired;
 	struct grove__labels *labels;          /* NULL: not computed yet */
 	char *id, *cwd, *dir;
+	uint64_t lease;                        /* the number under which this handle took it; 0: it has none */
 	uint64_t migrated;
 	unsigned version;                      /* of the log when it was opened */
 	bool moved;                            /* the leaf is not where the log says (docs/internals/leaf.md) … */
@@ -83,7 +84,7 @@ struct grove_view {
 };
 
 /* subagents.c */
-int grove__subagents_list(struct grove_session *s, grove_agent_fn *fn, void *payload,
+int grove__subagents_list(struct grove_session *s, grove_subagent_fn *fn, void *payload,
 		       struct grove_detail *d);
 int grove__subagents_get(struct grove_session *s, const char *id, bool remote, struct grove_buf *out,
 		     struct grove_detail *d);
@@ -113,7 +114,7 @@ void grove__session_unlock(struct grove_session *s);
 bool grove__session_inside(const struct grove_session *s);
 int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags,
 			struct grove_session *s, struct grove_detail *d);
-int grove__session_new(struct grove *g, const struct grove_new_options *opt,
+int grove__session_new(struct grove *g, const struct grove_create_options *opt,
 		       struct grove_session *s, struct grove_detail *d);
 /* Turns a name into the form that is stored. GROVE_EINVAL if nothing is left of it. */
 int grove__session_clean_name(const struct grove__dialect *dialect, const char *name,
@@ -137,7 +138,7 @@ int grove__session_change_log(struct grove_session *s, struct grove_log *log);
  * looks as if another program were writing to it.
  */
 void grove__session_close_old(struct grove_session *s);
-/* Returns the row that the next append goes below, or GROVE_NONE for a root. */
+/* Returns the row that the next append goes below, or GROVE_NO_ENTRY for a root. */
 uint32_t grove__session_leaf_row(struct grove_session *s);
 /* Returns true if this is a sub-agent's own log. */
 bool grove__session_own_file(const struct grove_session *s);
@@ -178,12 +179,12 @@ int grove__session_prepare(struct grove_session *s, struct grove_slice line, str
 
 /* name.c */
 /*
- * Names the session. `source` is "user" or "auto". An automatic name does not
- * replace one given by the user; *applied (may be NULL) says whether it was set.
- * *id is the entry with the name, or NULL if the name is in the header.
+ * Name the session. `source` is "user" or "auto". Returns 1 if the user gave it a
+ * name, which an automatic one does not replace. out->id is that of the entry that
+ * says so, NULL where the header does.
  */
 int grove__session_rename(struct grove_session *s, const char *name, const char *source,
-			  bool *applied, const char **id, struct grove_detail *d);
+			  struct grove_append_result *out, struct grove_detail *d);
 /* artifact.c */
 /* The name of the log in a session's own memory store. */
 #define GROVE__HELD "held.jsonl"
@@ -215,7 +216,7 @@ int grove__session_update(struct grove_session *s, const char *id, const char *p
 			  struct grove_slice value, struct grove_detail *d);
 
 /*
- * Replaces the header, the slot (GROVE_NONE for both) or a row by `value`. Returns
+ * Replaces the header, the slot (GROVE_NO_ENTRY for both) or a row by `value`. Returns
  * 1 if replacing one line is not enough and the log has to be rewritten.
  */
 int grove__session_update_line(struct grove_session *s, const struct grove__spot *at, uint32_t row,
@@ -234,32 +235,32 @@ int grove__session_lost_sight(struct grove_session *s, struct grove_detail *d);
 
 /*
  * append.c: an append goes through these functions in this order. `json` is `nr`
- * inputs. ids[i] is set to the id of the last entry that input i became, or NULL
- * if it has none (`ids` may be NULL). All inputs are stored in one write, or none.
+ * inputs. out->ids[i] is set to the id of the last entry that input i became, or NULL
+ * if it has none (`out` and its `ids` may be NULL). All inputs are stored in one write, or none.
  */
 /* Takes the lock. On return the entries are as durable as `opt` asks. */
 int grove__session_append(struct grove_session *s, const struct grove_slice *json, size_t nr,
-			  const struct grove_append_options *opt, const char **ids,
+			  const struct grove_append_options *opt, struct grove_append_result *out,
 			  struct grove_detail *d);
 /* append_group.c: the same for durable appends, of several threads at once. */
 int grove__append_grouped(struct grove_session *s, const struct grove_slice *json, size_t nr,
-			  const struct grove_append_options *opt, const char **ids,
+			  const struct grove_append_options *opt, struct grove_append_result *out,
 			  struct grove_detail *d);
 /* This and the following are called with the lock held, and do not sync. */
 int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
-			 const struct grove_append_options *opt, const char **ids,
+			 const struct grove_append_options *opt, struct grove_append_result *out,
 			 struct grove_detail *d);
 /* append_split.c: for formats in which one input may become several entries. */
 int grove__append_split(struct grove_session *s, const struct grove_slice *json, size_t nr,
-			const struct grove_append_options *opt, const char **ids,
+			const struct grove_append_options *opt, struct grove_append_result *out,
 			struct grove_detail *d);
 /* append.c: each input becomes one entry. */
 int grove__append_all(struct grove_session *s, const struct grove_slice *json, size_t nr,
-		      const struct grove_append_options *opt, const char **ids,
+		      const struct grove_append_options *opt, struct grove_append_result *out,
 		      struct grove_detail *d);
 /* Like grove__append_locked(), for an entry that is described by its parts. */
 int grove__append_spec(struct grove_session *s, const struct grove__entry_spec *spec,
-		       const struct grove_append_options *opt, const char **id,
+		       const struct grove_append_options *opt, struct grove_append_result *out,
 		       struct grove_detail *d);
 /* append_compose.h has the rest of it. */
 void grove__append_batch_free(struct grove__batch *b);
@@ -278,12 +279,12 @@ int grove__session_ensure(struct grove_session *s, const struct grove_record *mo
 int grove__session_set_leaf(struct grove_session *s, const char *id, unsigned flags,
 			    struct grove_detail *d);
 int grove__session_branch(struct grove_session *s, const char *id,
-			  const struct grove_branch_summary *b, const char **summary_id,
+			  const struct grove_branch_summary *b, struct grove_append_result *out,
 			  struct grove_detail *d);
 int grove__session_continue(struct grove_session *s, const char *id, unsigned flags,
 			    enum grove_outcome *outcome, struct grove_buf *content,
 			    struct grove_detail *d);
-/* Returns the row of an id; GROVE_NONE for GROVE_ROOT. GROVE_ENOTFOUND. */
+/* Returns the row of an id; GROVE_NO_ENTRY for GROVE_ROOT. GROVE_ENOTFOUND. */
 int grove__session_row(struct grove_session *s, const char *id, uint32_t *row,
 		       struct grove_detail *d);
 
@@ -317,7 +318,7 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 int grove__session_remove(struct grove *g, struct grove__where *at, unsigned flags,
 			  struct grove_detail *d);
 /*
- * Rewrites the log, passing each value through `fn` (row GROVE_NONE: a header),
+ * Rewrites the log, passing each value through `fn` (row GROVE_NO_ENTRY: a header),
  * which returns 0 and the new value, 1 to keep it, or GROVE__DROP to remove it
  * with its line.
  */
@@ -333,12 +334,14 @@ int grove__session_rewrite_slot(struct grove_session *s, grove__line_edit_fn *fn
 /* view.c */
 /* GROVE_ENOMEM means that the leaf is unknown, not that there is none. */
 int grove__view_leaf(struct grove_view *v, uint32_t *leaf);
+/* As grove_view_conversation(); `to` is a row of the view, or GROVE_NO_ENTRY. */
+int grove__view_conversation(struct grove_view *v, uint32_t to, bool whole, struct grove_rows *out);
 /* Fills in what the spine knows about a row; no label. */
 void grove__view_row(const struct grove__spine *sp, uint32_t row, struct grove_entry *out);
 int grove__view_new(struct grove_session *s, struct grove_view **out, struct grove_detail *d);
 
-/* upward.c: from a leaf to its root, as grove_session_path_up() says */
-int grove__session_path_up(struct grove_session *s, const char *leaf, grove_path_fn *fn,
+/* upward.c: from a leaf to its root, as grove_session_ancestors() says */
+int grove__session_path_up(struct grove_session *s, const char *leaf, grove_ancestor_fn *fn,
 			   void *payload, struct grove_detail *d);
 /* tail.c: the same, from as little of the log as will do */
 int grove__session_context(struct grove_session *s, const struct grove_context_options *opt,

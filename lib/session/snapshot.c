@@ -34,7 +34,7 @@ struct shot {
 
 static void put_id(struct shot *t, const char *key, uint32_t row)
 {
-	grove__out_string(&t->o, key, row == GROVE_NONE ? NULL : grove__spine_id(t->s, row));
+	grove__out_string(&t->o, key, row == GROVE_NO_ENTRY ? NULL : grove__spine_id(t->s, row));
 }
 
 /* --- the session --- */
@@ -79,7 +79,7 @@ static uint32_t root(const struct shot *t)
 	for (size_t i = 0; i < t->nr_path; i++)
 		if (!grove__tree_is_mark(t->s, t->path[i]))
 			return t->path[i];
-	return GROVE_NONE;
+	return GROVE_NO_ENTRY;
 }
 
 static void put_session(struct shot *t)
@@ -187,7 +187,7 @@ static int put_entries(struct shot *t)
 	while (!t->o.rc && !(rc = grove__rows_next(&rows, &row, &value, t->d))) {
 		const char *id = grove__spine_id(t->s, row);
 		const struct grove__delegated *x =
-			t->opt->project ? grove__delegations_of(&t->delegations, row) : NULL;
+			t->opt->flags & GROVE_SNAPSHOT_PROJECT ? grove__delegations_of(&t->delegations, row) : NULL;
 
 		grove__buf_clear(&placed);
 		grove__buf_clear(&shorter);
@@ -238,7 +238,7 @@ static int put_children(struct shot *t, uint32_t of)
 	bool any = false;
 	int rc;
 
-	if (of != GROVE_NONE && (grove__spine_child(t->s, of) == GROVE_NONE || !grove__spine_id(t->s, of)))
+	if (of != GROVE_NO_ENTRY && (grove__spine_child(t->s, of) == GROVE_NO_ENTRY || !grove__spine_id(t->s, of)))
 		return 0;
 	rc = grove__tree_unmarked(t->s, t->v->nr, of, &list, &nr);
 	if (rc)
@@ -247,7 +247,7 @@ static int put_children(struct shot *t, uint32_t of)
 		if (!counts(t->s, list[i]) || !grove__spine_id(t->s, list[i]))
 			continue;
 		if (!any) {
-			grove__out_key(&t->o, of == GROVE_NONE ? GROVE_ROOT : grove__spine_id(t->s, of));
+			grove__out_key(&t->o, of == GROVE_NO_ENTRY ? GROVE_ROOT : grove__spine_id(t->s, of));
 			grove__out_open(&t->o, NULL, '[');
 		}
 		put_id(t, NULL, list[i]);
@@ -265,7 +265,7 @@ static int put_tree(struct shot *t)
 
 	grove__out_newline(&t->o);
 	grove__out_open(&t->o, "childrenByParentId", '{');
-	rc = put_children(t, GROVE_NONE);
+	rc = put_children(t, GROVE_NO_ENTRY);
 	for (uint32_t i = 0; i < t->v->nr && !rc; i++)
 		if (counts(t->s, i))
 			rc = put_children(t, i);
@@ -414,17 +414,19 @@ static void put_subagents(struct shot *t)
 
 static int find_path(struct shot *t)
 {
+	struct grove_rows path = { NULL, 0 };
 	uint32_t leaf;
 	int rc = grove__view_leaf(t->v, &leaf);
 
 	if (rc)
 		return rc == GROVE_ENOMEM ? grove__fail_nomem(t->d) : rc;
 	t->leaf = grove__tree_leaf(t->s, leaf);
-	if (grove__image_ruled(t->v->image) && t->leaf != GROVE_NONE)
-		rc = grove_view_conversation(t->v, t->leaf, GROVE_CONTEXT_FULL, &t->path,
-					     &t->nr_path);
+	if (grove__image_ruled(t->v->image) && t->leaf != GROVE_NO_ENTRY)
+		rc = grove__view_conversation(t->v, t->leaf, true, &path);
 	else
-		rc = grove__tree_path(t->s, t->leaf, &t->path, &t->nr_path);
+		rc = grove__tree_path(t->s, t->leaf, &path.at, &path.nr);
+	t->path = path.at;
+	t->nr_path = path.nr;
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(t->d) : rc;
 }
 

@@ -174,13 +174,13 @@ static const char *or_null(const struct grove_buf *b)
 	return b->len ? b->ptr : NULL;
 }
 
-static int tell(const struct place *p, const struct found *x, grove_agent_fn *fn, void *payload,
+static int tell(const struct place *p, const struct found *x, grove_subagent_fn *fn, void *payload,
 		struct grove_detail *d)
 {
 	struct grove_buf json = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
 	struct grove__agent_meta m = { 0 };
 	struct grove_key key = p->key;
-	struct grove_agent a = { .id = x->id, .group = x->group };
+	struct grove_subagent a = { .id = x->id, .group = x->group };
 	int rc = x->meta ? read_object(p, x->meta, &json, d) : 1;
 
 	/* one file that cannot be read hides no agent */
@@ -213,7 +213,7 @@ static int tell(const struct place *p, const struct found *x, grove_agent_fn *fn
 	return rc;
 }
 
-int grove__subagents_list(struct grove_session *s, grove_agent_fn *fn, void *payload,
+int grove__subagents_list(struct grove_session *s, grove_subagent_fn *fn, void *payload,
 		       struct grove_detail *d)
 {
 	struct place p;

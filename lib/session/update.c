@@ -43,7 +43,7 @@ static int same_entry(struct grove_session *s, uint32_t row, struct grove_buf *l
 	same = s->at.dialect->read.index(&l, line->ptr, &tmp, &e) == LINE_ENTRY &&
 	       e.has_id == (id != NULL) && (!id || grove__slice_eq(e.id, grove__spine_name(id))) &&
 	       e.kind == grove__spine_kind(sp, row);
-	if (same && up != GROVE_NONE)
+	if (same && up != GROVE_NO_ENTRY)
 		same = e.parent_is == PARENT_NAMED &&
 		       grove__slice_eq(e.parent, grove__spine_name(grove__spine_id(sp, up)));
 	else if (same && !(grove__spine_flags(sp, row) & ROOT_BY_DAMAGE))
@@ -64,7 +64,7 @@ static int edit_line(void *payload, struct grove_session *s, uint32_t row, bool 
 	struct grove_entry e;
 	int rc;
 
-	if (header || row == GROVE_NONE)
+	if (header || row == GROVE_NO_ENTRY)
 		return 1;
 	grove__view_row(s->image->spine, row, &e);
 	grove__buf_clear(&u->json);
@@ -120,7 +120,7 @@ int grove__session_update_line(struct grove_session *s, const struct grove__spot
 	    !grove__log_has_update(s->log))
 		return 1;
 	grove__records_init(&records, s->at.dialect);
-	records.any = row != GROVE_NONE;
+	records.any = row != GROVE_NO_ENTRY;
 	rc = grove__line_fetch(s->log, at, &was, d);
 	stored = grove__line_trim(grove__buf_slice(&was));
 	/* what stands around the value (a mark, a CR) stays */
@@ -227,7 +227,7 @@ int grove__session_update(struct grove_session *s, const char *id, const char *p
 	rc = grove__session_refresh(s, d);
 	if (rc >= 0)
 		rc = grove__session_find(s, id, &p.row, d);
-	if (!rc && p.row == GROVE_NONE)
+	if (!rc && p.row == GROVE_NO_ENTRY)
 		rc = grove__fail(d, GROVE_ENOTFOUND, s->at.path, "Entry %.200s not found", id);
 	if (!rc && grove__buf_add_slice(&input, value))
 		rc = grove__fail_nomem(d);

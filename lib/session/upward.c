@@ -23,16 +23,16 @@ struct climb {
 	struct grove__arena tmp;
 	struct grove_buf line;           /* an entry's, and room behind it */
 	struct grove_buf held, id, parent;
-	struct grove_path_entry entry;   /* the one that waits */
+	struct grove_ancestor entry;   /* the one that waits */
 	bool waits;
-	grove_path_fn *fn;
+	grove_ancestor_fn *fn;
 	void *payload;
 	bool named;                      /* the leaf is what somebody said, not where the log ends */
 	bool began, stopped;             /* an entry was found; `fn` wants no more */
 	int rc;                          /* what it said */
 };
 
-static int tell(struct climb *c, struct grove_path_entry *e)
+static int tell(struct climb *c, struct grove_ancestor *e)
 {
 	c->rc = c->fn(c->payload, e);
 	c->stopped = c->rc != 0;
@@ -94,7 +94,7 @@ static int stored_line(void *payload, uint64_t pos, const struct grove_record *r
 		parent = e.parent;
 	if (copy(&c->held, rec->line) || copy(&c->id, rec->id) || copy(&c->parent, parent))
 		return GROVE_ENOMEM;
-	c->entry = (struct grove_path_entry){ .kind = rec->kind, .role = rec->role,
+	c->entry = (struct grove_ancestor){ .kind = rec->kind, .role = rec->role,
 					      .time = rec->time ? rec->time : GROVE_NO_TIME };
 	c->waits = true;
 	/* the store was not told of its parent: go on without it */
@@ -153,9 +153,9 @@ static uint32_t next_row(const struct climb *c, const struct grove__spine *sp)
 {
 	uint32_t row = grove__spine_find(sp, sp->nr, grove__buf_slice(&c->parent)), root = row;
 
-	while (root != GROVE_NONE && grove__spine_parent(sp, root) != GROVE_NONE)
+	while (root != GROVE_NO_ENTRY && grove__spine_parent(sp, root) != GROVE_NO_ENTRY)
 		root = grove__spine_parent(sp, root);
-	return root != GROVE_NONE && grove__spine_flags(sp, root) & ROW_CYCLE ? GROVE_NONE : row;
+	return root != GROVE_NO_ENTRY && grove__spine_flags(sp, root) & ROW_CYCLE ? GROVE_NO_ENTRY : row;
 }
 
 /* Where to begin, or to go on when the store did not know how. */
@@ -165,7 +165,7 @@ static int first_row(struct climb *c, const char *leaf, uint32_t *row, struct gr
 
 	if (c->began) {
 		*row = next_row(c, s->image->spine);
-		return tell_held(c, *row != GROVE_NONE);
+		return tell_held(c, *row != GROVE_NO_ENTRY);
 	}
 	if (leaf)
 		return grove__session_find(s, leaf, row, d);
@@ -176,17 +176,17 @@ static int first_row(struct climb *c, const char *leaf, uint32_t *row, struct gr
 static int climb_image(struct climb *c, const char *leaf, struct grove_detail *d)
 {
 	struct grove_session *s = c->s;
-	uint32_t row = GROVE_NONE;
+	uint32_t row = GROVE_NO_ENTRY;
 	int rc = grove__session_load(s, d);
 
 	if (!rc)
 		rc = first_row(c, leaf, &row, d);
-	for (; !rc && row != GROVE_NONE; row = grove__spine_parent(s->image->spine, row)) {
+	for (; !rc && row != GROVE_NO_ENTRY; row = grove__spine_parent(s->image->spine, row)) {
 		const struct grove__spine *sp = s->image->spine;
 		uint32_t up = grove__spine_parent(sp, row);
-		struct grove_path_entry e = {
+		struct grove_ancestor e = {
 			.id = grove__spine_id(sp, row),
-			.parent = up == GROVE_NONE ? NULL : grove__spine_id(sp, up),
+			.parent = up == GROVE_NO_ENTRY ? NULL : grove__spine_id(sp, up),
 			.kind = grove__spine_kind(sp, row), .role = grove__spine_role(sp, row),
 			.time = grove__spine_time(sp, row),
 		};
@@ -198,7 +198,7 @@ static int climb_image(struct climb *c, const char *leaf, struct grove_detail *d
 	return rc;
 }
 
-int grove__session_path_up(struct grove_session *s, const char *leaf, grove_path_fn *fn,
+int grove__session_path_up(struct grove_session *s, const char *leaf, grove_ancestor_fn *fn,
 			   void *payload, struct grove_detail *d)
 {
 	struct climb c = { .s = s, .named = leaf != NULL, .fn = fn, .payload = payload };

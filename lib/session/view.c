@@ -5,7 +5,6 @@
  * reached. Rows are only ever added behind, so what it shows never changes.
  */
 #include "session/session.h"
-#include "base/sized.h"
 
 #include <stdlib.h>
 
@@ -86,25 +85,6 @@ void grove_view_unref(struct grove_view *v)
 	free(v);
 }
 
-int grove_view_counts(const struct grove_view *v, struct grove_counts *out)
-{
-	int rc = grove__sized_check(out, NULL);
-
-	if (!rc)
-		grove__sized_give(out, &v->counts, sizeof(v->counts));
-	return rc;
-}
-
-uint64_t grove_view_rev(const struct grove_view *v)
-{
-	return v->rev;
-}
-
-uint32_t grove_view_count(const struct grove_view *v)
-{
-	return v->nr;
-}
-
 void grove__view_row(const struct grove__spine *s, uint32_t i, struct grove_entry *out)
 {
 	*out = (struct grove_entry){
@@ -123,31 +103,6 @@ void grove__view_row(const struct grove__spine *s, uint32_t i, struct grove_entr
 	};
 }
 
-int grove_view_entry(const struct grove_view *v, uint32_t i, struct grove_entry *out)
-{
-	const struct grove__label *l;
-	struct grove_entry e;
-	int rc = grove__sized_check(out, NULL);
-
-	if (rc)
-		return rc;
-	if (i >= v->nr)
-		return GROVE_ENOTFOUND;
-	grove__view_row(v->image->spine, i, &e);
-	l = grove__labels_get(v->labels, i);
-	if (l) {
-		e.label = l->text;
-		e.label_time = grove__spine_time(v->image->spine, l->set_by);
-	}
-	grove__sized_give(out, &e, sizeof(e));
-	return 0;
-}
-
-uint32_t grove_view_find(const struct grove_view *v, const char *id)
-{
-	return grove__spine_find(v->image->spine, v->nr, grove__slice_str(id));
-}
-
 int grove__view_leaf(struct grove_view *v, uint32_t *leaf)
 {
 	struct grove__chain_ask ask = { .own_file = grove__session_own_file(v->session) };
@@ -156,7 +111,7 @@ int grove__view_leaf(struct grove_view *v, uint32_t *leaf)
 
 	pthread_mutex_lock(&v->lock);
 	if (!v->has_leaf) {
-		v->leaf = GROVE_NONE;
+		v->leaf = GROVE_NO_ENTRY;
 		rc = grove__image_walk(v->image, v->nr, &ask, &w, NULL);
 		if (!rc) {
 			v->leaf = w.leaf;
@@ -169,60 +124,26 @@ int grove__view_leaf(struct grove_view *v, uint32_t *leaf)
 	return rc;
 }
 
-uint32_t grove_view_leaf(const struct grove_view *v)
+int grove__view_conversation(struct grove_view *v, uint32_t to, bool whole, struct grove_rows *out)
 {
-	uint32_t leaf;
-
-	grove__view_leaf((struct grove_view *)(uintptr_t)v, &leaf);
-	return leaf;
-}
-
-const char *grove_view_name(const struct grove_view *v)
-{
-	return v->name;
-}
-
-int grove_view_path(const struct grove_view *v, uint32_t to, uint32_t **out, size_t *nr)
-{
-	if (to != GROVE_NONE && to >= v->nr)
-		return GROVE_ENOTFOUND;
-	return grove__tree_path(v->image->spine, to, out, nr);
-}
-
-int grove_view_conversation(struct grove_view *v, uint32_t to, unsigned flags, uint32_t **out,
-			    size_t *nr)
-{
-	struct grove__chain_ask ask = { .own_file = grove__session_own_file(v->session),
-					.snips = flags & GROVE_CONTEXT_SNIPS,
-					.full = flags & GROVE_CONTEXT_FULL,
+	struct grove__chain_ask ask = { .own_file = grove__session_own_file(v->session), .full = whole,
 					.prompts = true };
 	struct grove__chain_walk w;
 	uint32_t leaf;
 	int rc;
 
 	/* an entry without an id can only be reached by its parents */
-	if (!grove__image_ruled(v->image) || (to != GROVE_NONE && to < v->nr && !grove__spine_id(v->image->spine, to)))
-		return grove_view_path(v, to, out, nr);
-	if (to != GROVE_NONE && to >= v->nr)
-		return GROVE_ENOTFOUND;
+	if (!grove__image_ruled(v->image) || (to != GROVE_NO_ENTRY && !grove__spine_id(v->image->spine, to)))
+		return grove__tree_path(v->image->spine, to, &out->at, &out->nr);
 	rc = grove__view_leaf(v, &leaf);
 	if (rc)
 		return rc;
 	if (to != leaf)
-		ask.leaf = to == GROVE_NONE ? GROVE_ROOT : grove__spine_id(v->image->spine, to);
+		ask.leaf = to == GROVE_NO_ENTRY ? GROVE_ROOT : grove__spine_id(v->image->spine, to);
 	rc = grove__image_walk(v->image, v->nr, &ask, &w, NULL);
 	if (rc)
 		return rc;
-	*out = w.rows;
-	*nr = w.nr;
+	*out = (struct grove_rows){ w.rows, w.nr };
 	free(w.reasons);
 	return 0;
-}
-
-int grove_view_children(const struct grove_view *v, uint32_t of, int by_time,
-			uint32_t **out, size_t *nr)
-{
-	if (of != GROVE_NONE && of >= v->nr)
-		return GROVE_ENOTFOUND;
-	return grove__tree_children(v->image->spine, v->nr, of, by_time, out, nr);
 }

@@ -143,7 +143,7 @@ static int open_node(struct drawing *t, uint32_t row)
 	grove__out_open(&t->o, NULL, '{');
 	grove__out_raw(&t->o, "entry", value);
 	if (t->flat) {
-		grove__out_string(&t->o, "parentId", up == GROVE_NONE ? NULL : grove__spine_id(s, up));
+		grove__out_string(&t->o, "parentId", up == GROVE_NO_ENTRY ? NULL : grove__spine_id(s, up));
 		grove__out_number(&t->o, "depth", t->depth - 1);
 		put_label(t, row);
 		grove__out_close(&t->o, '}');
@@ -171,7 +171,7 @@ int grove__view_tree(struct grove_view *v, unsigned flags, struct grove_sink sin
 
 	grove__out_init(&t.o, sink);
 	grove__out_open(&t.o, NULL, '[');
-	rc = push(&t, GROVE_NONE);
+	rc = push(&t, GROVE_NO_ENTRY);
 	while (!rc && t.depth) {
 		struct frame *f = &t.stack[t.depth - 1];
 

@@ -55,7 +55,7 @@ static void clear_queue(struct grove_watch *w)
 
 static const char *row_id(const struct grove__image *im, uint32_t row)
 {
-	return row == GROVE_NONE ? NULL : grove__spine_id(im->spine, row);
+	return row == GROVE_NO_ENTRY ? NULL : grove__spine_id(im->spine, row);
 }
 
 /* The first row that begins on line `line` or behind it. */
@@ -154,7 +154,7 @@ static int tell_leaf(struct grove_watch *w, uint64_t from, struct grove_detail *
 	if (row == im->spine->nr)
 		return 0;
 	leaf = grove__session_leaf_row(w->s);
-	if (leaf != GROVE_NONE && grove__spine_line(im->spine, leaf) >= from)
+	if (leaf != GROVE_NO_ENTRY && grove__spine_line(im->spine, leaf) >= from)
 		return 0;
 	if (w->nr > w->next && w->queue[w->nr - 1].rev == rev)
 		w->queue[w->nr - 1].rev--;
@@ -200,9 +200,9 @@ static int tell_change(struct grove_watch *w, const struct grove_change *c, stru
 	case GROVE_CHANGE_RESET:
 		return push(w, GROVE_EVENT_RESET, c->rev, GROVE_NO_SEQ, NULL, d);
 	default:
-		row = c->id.len ? grove__spine_find(im->spine, im->spine->nr, c->id) : GROVE_NONE;
+		row = c->id.len ? grove__spine_find(im->spine, im->spine->nr, c->id) : GROVE_NO_ENTRY;
 		return push(w, GROVE_EVENT_UPDATE, c->rev,
-			    row == GROVE_NONE ? GROVE_NO_SEQ : grove__spine_line(im->spine, row),
+			    row == GROVE_NO_ENTRY ? GROVE_NO_SEQ : grove__spine_line(im->spine, row),
 			    row_id(im, row), d);
 	}
 }
@@ -399,7 +399,7 @@ static int open_session(struct grove_watch *w, struct grove_detail *d)
 		grove__where_release(&at);
 		return grove__fail_nomem(d);
 	}
-	rc = grove__session_open(w->g, &at, GROVE_READ, w->s, d);
+	rc = grove__session_open(w->g, &at, GROVE_OPEN_READ, w->s, d);
 	grove__where_release(&at);
 	if (!rc)
 		rc = grove__log_stat(w->s->log, &w->seen, d);
@@ -605,10 +605,10 @@ int grove__watch_open(struct grove *g, struct grove__where *at, uint64_t since,
 		return grove__fail_nomem(d);
 	/* from here on the lines of this image have been told, unless `since` says otherwise */
 	im = w->s->image;
-	w->rev = since == GROVE_ANY_REV ? grove__image_rev(im) : since;
+	w->rev = since == GROVE_REV_NOW ? grove__image_rev(im) : since;
 	w->lines = im->lines;
 	take_image(w);
-	if (since == GROVE_ANY_REV || grove__log_has_changes(w->s->log))
+	if (since == GROVE_REV_NOW || grove__log_has_changes(w->s->log))
 		return 0;
 	if (since < im->base || since > grove__image_rev(im))
 		return tell_reset(w, d);

@@ -473,7 +473,7 @@ static const struct grove__storage_ops files_ops = {
 	.release = files_release,
 };
 
-int grove_storage_files(struct grove_storage **out, const struct grove_storage_options *opt)
+int grove_storage_files(const struct grove_storage_options *opt, struct grove_storage **out)
 {
 	*out = calloc(1, sizeof(**out));
 	return *out ? grove__storage_init(*out, &files_ops, opt) : GROVE_ENOMEM;

@@ -578,7 +578,7 @@ static const struct grove__storage_ops memory_ops = {
 	.release = memory_release,
 };
 
-int grove_storage_memory(struct grove_storage **out, const struct grove_storage_options *opt)
+int grove_storage_memory(const struct grove_storage_options *opt, struct grove_storage **out)
 {
 	struct memory *m = calloc(1, sizeof(*m));
 

@@ -336,7 +336,7 @@ static int add_root(struct archiver *a, struct grove__root *root)
 
 	a->root = root;
 	a->expiry = NULL;
-	if (a->opt->expiring) {
+	if (a->opt->flags & GROVE_ARCHIVE_EXPIRING) {
 		rc = grove__expiry_of(a->g, root, &e, a->d);
 		if (rc || !e.dialect)
 			return rc;

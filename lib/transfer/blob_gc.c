@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-#define GRACE_SECONDS 3600
+#define GRACE_MS 3600000
 
 struct item {
 	char *name;
@@ -58,19 +58,19 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct item *)a)->name, ((const struct item *)b)->name);
 }
 
-static void count(struct grove_blob_gc_result *r, enum grove_blob_fate fate, uint64_t bytes)
+static void count(struct grove_blobs_gc_result *r, enum grove_blob_fate fate, uint64_t bytes)
 {
 	switch (fate) {
-	case GROVE_BLOB_REFERENCED:
+	case GROVE_BLOB_FATE_REFERENCED:
 		r->referenced++;
 		r->referenced_bytes += bytes;
 		break;
-	case GROVE_BLOB_YOUNG:
+	case GROVE_BLOB_FATE_YOUNG:
 		r->young++;
 		r->young_bytes += bytes;
 		break;
-	case GROVE_BLOB_GARBAGE:
-	case GROVE_BLOB_REMOVED:
+	case GROVE_BLOB_FATE_GARBAGE:
+	case GROVE_BLOB_FATE_REMOVED:
 		r->garbage++;
 		r->garbage_bytes += bytes;
 		break;
@@ -83,20 +83,20 @@ static int decide(struct gc *gc, const struct item *i, int64_t since_ns, bool fo
 	bool gone = false;
 	int rc;
 
-	*fate = *i->hash && grove__blob_refs_named(&gc->refs, i->hash) ? GROVE_BLOB_REFERENCED :
-		i->mtime_ns > since_ns ? GROVE_BLOB_YOUNG : GROVE_BLOB_GARBAGE;
-	if (*fate != GROVE_BLOB_GARBAGE || !force)
+	*fate = *i->hash && grove__blob_refs_named(&gc->refs, i->hash) ? GROVE_BLOB_FATE_REFERENCED :
+		i->mtime_ns > since_ns ? GROVE_BLOB_FATE_YOUNG : GROVE_BLOB_FATE_GARBAGE;
+	if (*fate != GROVE_BLOB_FATE_GARBAGE || !force)
 		return 0;
 	rc = grove__blob_sweep(gc->b, i->name, since_ns, &gone, gc->d);
-	*fate = gone ? GROVE_BLOB_REMOVED : GROVE_BLOB_YOUNG;
+	*fate = gone ? GROVE_BLOB_FATE_REMOVED : GROVE_BLOB_FATE_YOUNG;
 	return rc;
 }
 
 static int one(struct gc *gc, const struct item *i, int64_t since_ns, bool force,
-	       grove_blob_info_fn *fn, void *payload, struct grove_blob_gc_result *result)
+	       grove_blob_item_fn *fn, void *payload, struct grove_blobs_gc_result *result)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
-	struct grove_blob_info info = {
+	struct grove_blob_item info = {
 		.hash = *i->hash ? i->hash : NULL,
 		.bytes = i->size,
 		.modified = i->mtime_ns / 1000000,
@@ -117,18 +117,18 @@ static int one(struct gc *gc, const struct item *i, int64_t since_ns, bool force
 }
 
 int grove__blob_gc(struct grove *g, struct grove__blobs *b,
-		   const struct grove_blob_gc_options *opt, grove_blob_info_fn *fn, void *payload,
-		   struct grove_blob_gc_result *result, struct grove_detail *d)
+		   const struct grove_blobs_gc_options *opt, grove_blob_item_fn *fn, void *payload,
+		   struct grove_blobs_gc_result *result, struct grove_detail *d)
 {
 	struct gc gc = { .b = b, .d = d };
-	int64_t grace = opt->grace > 0 ? opt->grace : opt->grace < 0 ? 0 : GRACE_SECONDS;
+	int64_t grace = opt->grace > 0 ? opt->grace : opt->grace < 0 ? 0 : GRACE_MS;
 	int64_t since_ns;
 	int rc;
 
-	if (grace > INT64_MAX / 2000000000)
-		grace = INT64_MAX / 2000000000;
+	if (grace > INT64_MAX / 2000000)
+		grace = INT64_MAX / 2000000;
 	/* the coarse clock of file times may lag behind: with no grace at all, nothing is young */
-	since_ns = opt->grace < 0 ? INT64_MAX : grove__sys_now_ms() * 1000000 - grace * 1000000000;
+	since_ns = opt->grace < 0 ? INT64_MAX : (grove__sys_now_ms() - grace) * 1000000;
 	grove__blob_refs_init(&gc.refs);
 	rc = grove__blobs_list(b, collect, &gc, d);
 	grove__blob_refs_ready(&gc.refs);
@@ -136,7 +136,7 @@ int grove__blob_gc(struct grove *g, struct grove__blobs *b,
 	if (!rc)
 		rc = grove__blob_refs_scan(&gc.refs, g, b, d);
 	/* then it is not that they are garbage: we did not find who needs them */
-	if (!rc && opt->force && gc.nr && !gc.refs.sessions)
+	if (!rc && opt->flags & GROVE_BLOBS_GC_REMOVE && gc.nr && !gc.refs.sessions)
 		rc = grove__fail(d, GROVE_EACCESS, grove__blobs_dir(b),
 				 "found no sessions that could refer to a blob, so nothing was removed "
 				 "(add a --store?)");
@@ -145,7 +145,7 @@ int grove__blob_gc(struct grove *g, struct grove__blobs *b,
 	if (gc.nr)
 		qsort(gc.at, gc.nr, sizeof(*gc.at), by_name);
 	for (size_t i = 0; i < gc.nr && !rc; i++)
-		rc = one(&gc, &gc.at[i], since_ns, opt->force, fn, payload, result);
+		rc = one(&gc, &gc.at[i], since_ns, opt->flags & GROVE_BLOBS_GC_REMOVE, fn, payload, result);
 	for (size_t i = 0; i < gc.nr; i++)
 		free(gc.at[i].name);
 	free(gc.at);

@@ -51,7 +51,7 @@ int grove__blob_refs_scan(struct grove__blob_refs *r, struct grove *g, struct gr
 
 /* blob_gc.c */
 int grove__blob_gc(struct grove *g, struct grove__blobs *b,
-		   const struct grove_blob_gc_options *opt, grove_blob_info_fn *fn, void *payload,
-		   struct grove_blob_gc_result *result, struct grove_detail *d);
+		   const struct grove_blobs_gc_options *opt, grove_blob_item_fn *fn, void *payload,
+		   struct grove_blobs_gc_result *result, struct grove_detail *d);
 
 #endif

@@ -103,7 +103,7 @@ static int replace(struct hydrating *h, struct grove__where *at, unsigned flags)
 		rc = grove__log_stat(log, &st, h->d);
 	if (!rc)
 		rc = grove__log_rewrite(log, give, h, st.tail,
-					flags & GROVE_FORCE ? GROVE_LOG_FORCE : 0, h->d);
+					flags & GROVE_HYDRATE_FORCE ? GROVE_LOG_FORCE : 0, h->d);
 	if (rc && made && !grove__log_stat(log, &st, NULL) && !st.bytes)
 		grove__store_remove(at->store, &key, NULL);
 	grove__log_close(log);
@@ -126,7 +126,7 @@ int grove__session_hydrate(struct grove *g, const struct grove_hydrate_options *
 			rc = grove__fail(d, GROVE_ENOTFOUND, at.path, "the remote log is empty");
 		h.held = true;
 	}
-	if (!rc && !(opt->flags & GROVE_FORCE))
+	if (!rc && !(opt->flags & GROVE_HYDRATE_FORCE))
 		rc = grove__live_check(g, &at, d);
 	if (!rc)
 		rc = replace(&h, &at, opt->flags);

@@ -57,7 +57,7 @@ static bool answers_orphan(struct grove__spine *s, uint32_t from)
 /* The row that counts for the id of `row`. */
 static uint32_t winner(const struct grove__spine *s, uint32_t row)
 {
-	if (row == GROVE_NONE || !(grove__spine_flags(s, row) & ROW_SUPERSEDED))
+	if (row == GROVE_NO_ENTRY || !(grove__spine_flags(s, row) & ROW_SUPERSEDED))
 		return row;
 	return grove__idmap_get(&s->ids, grove__spine_name(grove__spine_id(s, row)));
 }
@@ -76,9 +76,9 @@ static int break_cycles(struct grove__spine *s)
 	if (!state)
 		return GROVE_ENOMEM;
 	for (row = 0; row < s->nr; row++) {
-		for (r = row; r != GROVE_NONE && state[r] == NEW; r = grove__spine_parent(s, r))
+		for (r = row; r != GROVE_NO_ENTRY && state[r] == NEW; r = grove__spine_parent(s, r))
 			state[r] = WALK;
-		if (r != GROVE_NONE && state[r] == WALK) {
+		if (r != GROVE_NO_ENTRY && state[r] == WALK) {
 			uint32_t end = r;
 
 			/* all round it: the walk may have come in behind `first` */
@@ -89,11 +89,11 @@ static int break_cycles(struct grove__spine *s)
 				if (r < first)
 					first = r;
 			} while (r != end);
-			grove__spine_set_parent(s, first, GROVE_NONE);
+			grove__spine_set_parent(s, first, GROVE_NO_ENTRY);
 			grove__spine_set_flag(s, first, ROW_CYCLE);
 			s->nr_cycles++;
 		}
-		for (r = row; r != GROVE_NONE && state[r] == WALK; r = grove__spine_parent(s, r))
+		for (r = row; r != GROVE_NO_ENTRY && state[r] == WALK; r = grove__spine_parent(s, r))
 			state[r] = GOOD;
 	}
 	free(state);

@@ -46,7 +46,7 @@ struct grove__labels *grove__labels_new(const struct grove__spine *s)
 			l->label[at].text = NULL;
 		if (!ev->text)
 			continue;
-		l->label[nr] = (struct grove__label){ ev->target, ev->text, GROVE_NONE, ev->row };
+		l->label[nr] = (struct grove__label){ ev->target, ev->text, GROVE_NO_ENTRY, ev->row };
 		if (grove__idmap_put(&places, target, (uint32_t)nr, &old))
 			goto fail;
 		nr++;
@@ -88,7 +88,7 @@ void grove__labels_unref(struct grove__labels *l)
 
 bool grove__labels_wait(const struct grove__labels *l)
 {
-	return l->nr && l->label[l->by_row[l->nr - 1]].row == GROVE_NONE;
+	return l->nr && l->label[l->by_row[l->nr - 1]].row == GROVE_NO_ENTRY;
 }
 
 const struct grove__label *grove__labels_get(const struct grove__labels *l, uint32_t row)

@@ -11,7 +11,7 @@ int grove__tree_path(const struct grove__spine *s, uint32_t row, uint32_t **out,
 	uint32_t *path = malloc(cap * sizeof(*path)), *more;
 
 	/* up, from the leaf; parents lie far apart in memory, so only once */
-	for (; path && row != GROVE_NONE; row = grove__spine_parent(s, row)) {
+	for (; path && row != GROVE_NO_ENTRY; row = grove__spine_parent(s, row)) {
 		if (n == cap) {
 			cap *= 2;
 			more = realloc(path, cap * sizeof(*path));
@@ -38,7 +38,7 @@ int grove__tree_path(const struct grove__spine *s, uint32_t row, uint32_t **out,
 
 uint32_t grove__tree_leaf(const struct grove__spine *s, uint32_t row)
 {
-	while (row != GROVE_NONE && grove__spine_flags(s, row) & ROW_LEAF_MARK)
+	while (row != GROVE_NO_ENTRY && grove__spine_flags(s, row) & ROW_LEAF_MARK)
 		row = grove__spine_parent(s, row);
 	return row;
 }
@@ -60,19 +60,19 @@ uint32_t grove__tree_last(const struct grove__spine *s)
 	/* nothing but such rows: the last one is as good as any */
 	if (!row)
 		row = s->nr;
-	return row ? grove__tree_leaf(s, row - 1) : GROVE_NONE;
+	return row ? grove__tree_leaf(s, row - 1) : GROVE_NO_ENTRY;
 }
 
 uint32_t grove__tree_before(const struct grove__spine *s, uint32_t row)
 {
 	while (row && !grove__spine_id(s, row - 1))
 		row--;
-	return row ? row - 1 : GROVE_NONE;
+	return row ? row - 1 : GROVE_NO_ENTRY;
 }
 
 uint32_t grove__tree_named(const struct grove__spine *s, uint32_t row)
 {
-	while (row != GROVE_NONE && !grove__spine_id(s, row))
+	while (row != GROVE_NO_ENTRY && !grove__spine_id(s, row))
 		row = grove__spine_parent(s, row);
 	return row;
 }

@@ -23,7 +23,7 @@ struct grove__spine *grove__spine_new(uint64_t seed)
 		return NULL;
 	}
 	s->refs = 1;
-	s->root_first = s->root_last = GROVE_NONE;
+	s->root_first = s->root_last = GROVE_NO_ENTRY;
 	grove__arena_init(&s->names);
 	grove__idmap_init(&s->ids, seed, name_of_row, s);
 	return s;
@@ -137,7 +137,7 @@ static int find_parent(struct grove__spine *s, const struct grove__entry *e, uin
 {
 	struct grove__pending *p;
 
-	*parent = GROVE_NONE;
+	*parent = GROVE_NO_ENTRY;
 	if (e->parent_is != PARENT_NAMED)
 		return 0;
 	/* nearly always the line before */
@@ -149,7 +149,7 @@ static int find_parent(struct grove__spine *s, const struct grove__entry *e, uin
 	*parent = grove__idmap_get(&s->ids, e->parent);
 	if (*parent != GROVE__IDMAP_NONE)
 		return 0;
-	*parent = GROVE_NONE;
+	*parent = GROVE_NO_ENTRY;
 	if (grove__array_room(&s->pending, &s->cap_pending, s->nr_pending, sizeof(*s->pending)))
 		return GROVE_ENOMEM;
 	p = &s->pending[s->nr_pending];
@@ -195,7 +195,7 @@ int grove__spine_add(struct grove__spine *s, const struct grove__entry *e,
 	struct grove__block *b = grove__spine_at(s, row, &at);
 	int rc;
 
-	if (row >= GROVE_NONE - GROVE__SPINE_FIRST || line > UINT32_MAX)
+	if (row >= GROVE_NO_ENTRY - GROVE__SPINE_FIRST || line > UINT32_MAX)
 		return GROVE_ETOOBIG;
 	if (!at && !b->pos && open_block(b, (size_t)GROVE__SPINE_FIRST << (b - s->block)))
 		return GROVE_ENOMEM;
@@ -208,7 +208,7 @@ int grove__spine_add(struct grove__spine *s, const struct grove__entry *e,
 	b->line[at] = (uint32_t)line;
 	b->crc[at] = crc;
 	b->parent[at] = parent;
-	b->child[at] = b->last[at] = b->sibling[at] = GROVE_NONE;
+	b->child[at] = b->last[at] = b->sibling[at] = GROVE_NO_ENTRY;
 	b->flags[at] = (uint16_t)((e->has_id ? 0 : ROW_NO_ID) | (e->leaf_mark ? ROW_LEAF_MARK : 0) |
 				  (e->parent_is == PARENT_ABSENT ? ROW_PARENT_ABSENT : 0) |
 				  (e->aside ? ROW_ASIDE : 0) | (e->hollow ? ROW_HOLLOW : 0));
@@ -247,7 +247,7 @@ uint32_t grove__spine_find(const struct grove__spine *s, uint32_t nr, struct gro
 	pthread_rwlock_rdlock(lock);
 	row = grove__idmap_get(&s->ids, id);
 	pthread_rwlock_unlock(lock);
-	return row < nr ? row : GROVE_NONE;
+	return row < nr ? row : GROVE_NO_ENTRY;
 }
 
 void grove__spine_set_parent(struct grove__spine *s, uint32_t row, uint32_t parent)
@@ -277,7 +277,7 @@ void grove__spine_link_child(struct grove__spine *s, uint32_t row)
 	uint32_t *first, *last;
 	struct grove__block *b;
 
-	if (parent == GROVE_NONE) {
+	if (parent == GROVE_NO_ENTRY) {
 		first = &s->root_first;
 		last = &s->root_last;
 	} else {
@@ -286,7 +286,7 @@ void grove__spine_link_child(struct grove__spine *s, uint32_t row)
 		last = &b->last[at];
 	}
 	prev = *last;
-	if (prev == GROVE_NONE) {
+	if (prev == GROVE_NO_ENTRY) {
 		set(first, row);
 	} else {
 		b = grove__spine_at(s, prev, &at);

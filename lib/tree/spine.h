@@ -142,7 +142,7 @@ int grove__spine_add(struct grove__spine *s, const struct grove__entry *e,
 void grove__spine_lay_block(struct grove__block *b, char *mem, size_t rows);
 size_t grove__spine_block_size(size_t rows);
 
-/* The row of an id among the first `nr`, or GROVE_NONE. */
+/* The row of an id among the first `nr`, or GROVE_NO_ENTRY. */
 uint32_t grove__spine_find(const struct grove__spine *s, uint32_t nr, struct grove_slice id);
 
 void grove__spine_set_parent(struct grove__spine *s, uint32_t row, uint32_t parent);

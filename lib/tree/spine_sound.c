@@ -34,7 +34,7 @@ static struct part part_of(const struct grove__spine *s, unsigned block)
 /* NONE, or a row. */
 static bool is_row(uint32_t row, uint32_t nr)
 {
-	return row == GROVE_NONE || row < nr;
+	return row == GROVE_NO_ENTRY || row < nr;
 }
 
 /* Rows are looked at in steps of so many: loops of a known length are what compilers make wide. */
@@ -117,14 +117,14 @@ static bool links_fit(const struct grove__spine *s, const struct part *p, uint32
 	uint32_t row = p->first + i, child = b->child[i], last = b->last[i], sibling = b->sibling[i];
 
 	if (!is_row(b->parent[i], s->nr) || !is_row(child, s->nr) || !is_row(last, s->nr) ||
-	    !is_row(sibling, s->nr) || (child == GROVE_NONE) != (last == GROVE_NONE))
+	    !is_row(sibling, s->nr) || (child == GROVE_NO_ENTRY) != (last == GROVE_NO_ENTRY))
 		return false;
-	if (child != GROVE_NONE &&
+	if (child != GROVE_NO_ENTRY &&
 	    (grove__spine_parent(s, child) != row || grove__spine_parent(s, last) != row))
 		return false;
-	if (sibling != GROVE_NONE && grove__spine_parent(s, sibling) != b->parent[i])
+	if (sibling != GROVE_NO_ENTRY && grove__spine_parent(s, sibling) != b->parent[i])
 		return false;
-	*back |= sibling <= row || (b->parent[i] >= row && b->parent[i] != GROVE_NONE);
+	*back |= sibling <= row || (b->parent[i] >= row && b->parent[i] != GROVE_NO_ENTRY);
 	return true;
 }
 
@@ -165,7 +165,7 @@ static bool lists_end(const struct grove__spine *s)
 	for (uint32_t of = 0; of <= s->nr; of++) {
 		uint32_t row = of == s->nr ? s->root_first : grove__spine_child(s, of);
 
-		for (; row != GROVE_NONE; row = grove__spine_sibling(s, row))
+		for (; row != GROVE_NO_ENTRY; row = grove__spine_sibling(s, row))
 			if (++nr > s->nr)
 				return false;
 	}
@@ -181,13 +181,13 @@ static bool parents_end(const struct grove__spine *s)
 	for (uint32_t row = 0; good && row < s->nr; row++) {
 		uint64_t steps = 0;
 
-		for (r = row; r != GROVE_NONE && !good[r] && steps <= s->nr; steps++)
+		for (r = row; r != GROVE_NO_ENTRY && !good[r] && steps <= s->nr; steps++)
 			r = grove__spine_parent(s, r);
 		if (steps > s->nr) {
 			free(good);
 			return false;
 		}
-		for (r = row; r != GROVE_NONE && !good[r]; r = grove__spine_parent(s, r))
+		for (r = row; r != GROVE_NO_ENTRY && !good[r]; r = grove__spine_parent(s, r))
 			good[r] = 1;
 	}
 	free(good);
@@ -196,7 +196,7 @@ static bool parents_end(const struct grove__spine *s)
 
 static bool root_fits(const struct grove__spine *s, uint32_t row)
 {
-	return row == GROVE_NONE || (row < s->nr && grove__spine_parent(s, row) == GROVE_NONE);
+	return row == GROVE_NO_ENTRY || (row < s->nr && grove__spine_parent(s, row) == GROVE_NO_ENTRY);
 }
 
 /* A line whose id a later one has: that one is found by it. */
@@ -225,7 +225,7 @@ bool grove__spine_sound(const struct grove__spine *s, const char *names, uint64_
 		     lists_fit(s, &p, &back);
 	}
 	ok = ok && root_fits(s, s->root_first) && root_fits(s, s->root_last) &&
-	     (s->root_first == GROVE_NONE) == (s->root_last == GROVE_NONE);
+	     (s->root_first == GROVE_NO_ENTRY) == (s->root_last == GROVE_NO_ENTRY);
 	/* by now ids can be looked at */
 	for (unsigned i = 0; i < GROVE__SPINE_BLOCKS && ok; i++)
 		if (flags[i] & ROW_SUPERSEDED)

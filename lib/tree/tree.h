@@ -2,7 +2,7 @@
  * tree/tree.h: parents, children, paths. No JSON, no files.
  *
  * A "row" is an index into the spine; `nr` says how many rows the caller
- * knows of. GROVE_NONE is no row.
+ * knows of. GROVE_NO_ENTRY is no row.
  */
 #ifndef GROVE_TREE_TREE_H
 #define GROVE_TREE_TREE_H
@@ -34,7 +34,7 @@ uint32_t grove__tree_before(const struct grove__spine *s, uint32_t row);
 uint32_t grove__tree_named(const struct grove__spine *s, uint32_t row);
 
 /*
- * walk.c: the children of `row` (GROVE_NONE: the roots) in append order or by
+ * walk.c: the children of `row` (GROVE_NO_ENTRY: the roots) in append order or by
  * time. Free *out with free().
  */
 int grove__tree_children(const struct grove__spine *s, uint32_t nr, uint32_t row, bool by_time,
@@ -60,7 +60,7 @@ static inline bool grove__tree_is_mark(const struct grove__spine *s, uint32_t ro
 struct grove__label {
 	const char *target;    /* as an id */
 	const char *text;
-	uint32_t row;          /* the target, or GROVE_NONE if there is no such entry */
+	uint32_t row;          /* the target, or GROVE_NO_ENTRY if there is no such entry */
 	uint32_t set_by;       /* the row that set it */
 };
 struct grove__labels {

@@ -107,23 +107,23 @@ static int sort_by_time(const struct grove__spine *s, uint32_t *rows, size_t nr)
 int grove__tree_children(const struct grove__spine *s, uint32_t nr, uint32_t row, bool by_time,
 			 uint32_t **out, size_t *count)
 {
-	uint32_t first = row == GROVE_NONE ? __atomic_load_n(&s->root_first, __ATOMIC_RELAXED)
+	uint32_t first = row == GROVE_NO_ENTRY ? __atomic_load_n(&s->root_first, __ATOMIC_RELAXED)
 					   : grove__spine_child(s, row);
 	uint32_t r, *rows;
 	size_t n = 0;
 	int rc = 0;
 
 	/* rows behind `nr` came after the caller's view was taken */
-	for (r = first; r != GROVE_NONE && r < nr; r = grove__spine_sibling(s, r))
+	for (r = first; r != GROVE_NO_ENTRY && r < nr; r = grove__spine_sibling(s, r))
 		n++;
 	rows = malloc((n ? n : 1) * sizeof(*rows));
 	if (!rows)
 		return GROVE_ENOMEM;
 	n = 0;
-	for (r = first; r != GROVE_NONE && r < nr; r = grove__spine_sibling(s, r))
+	for (r = first; r != GROVE_NO_ENTRY && r < nr; r = grove__spine_sibling(s, r))
 		rows[n++] = r;
 	/* roots stay in the order of the log */
-	if (by_time && row != GROVE_NONE)
+	if (by_time && row != GROVE_NO_ENTRY)
 		rc = sort_by_time(s, rows, n);
 	if (rc) {
 		free(rows);
@@ -151,7 +151,7 @@ int grove__tree_unmarked(const struct grove__spine *s, uint32_t nr, uint32_t row
 
 	/* a mark may hang below a mark: the list grows while we go through it */
 	for (size_t i = 0; !rc && i < n; i++) {
-		if (!grove__tree_is_mark(s, rows[i]) || grove__spine_child(s, rows[i]) == GROVE_NONE)
+		if (!grove__tree_is_mark(s, rows[i]) || grove__spine_child(s, rows[i]) == GROVE_NO_ENTRY)
 			continue;
 		rc = grove__tree_children(s, nr, rows[i], false, &below, &nr_below);
 		if (rc)
@@ -186,15 +186,15 @@ bool grove__tree_forks(const struct grove__spine *s, uint32_t row)
 	uint32_t at = grove__spine_child(s, row);
 	unsigned found = 0;
 
-	while (at != GROVE_NONE) {
+	while (at != GROVE_NO_ENTRY) {
 		if (!grove__tree_is_mark(s, at) && ++found > 1)
 			return true;
-		if (grove__tree_is_mark(s, at) && grove__spine_child(s, at) != GROVE_NONE) {
+		if (grove__tree_is_mark(s, at) && grove__spine_child(s, at) != GROVE_NO_ENTRY) {
 			at = grove__spine_child(s, at);
 			continue;
 		}
 		/* up from the last child of a mark */
-		while (grove__spine_sibling(s, at) == GROVE_NONE) {
+		while (grove__spine_sibling(s, at) == GROVE_NO_ENTRY) {
 			at = grove__spine_parent(s, at);
 			if (at == row)
 				return false;

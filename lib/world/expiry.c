@@ -83,7 +83,7 @@ int grove__expiry_of(struct grove *g, const struct grove__root *root, struct gro
 		if (err && err != -ENOENT && g->warn) {
 			grove__fail_clear(&why);
 			grove__fail_sys(&why, err, path.ptr, "cannot read when sessions expire");
-			g->warn(g->warn_payload, 0, &why);
+			g->warn(g->warn_payload, GROVE_SEVERITY_WARNING, &why);
 		}
 		if (!rc)
 			rc = check_settings(&out->settings);

@@ -51,7 +51,7 @@ void grove__hidden_add(struct grove *g, const struct grove_detail *why)
 	}
 	pthread_mutex_unlock(&g->lock);
 	if (tell && g->warn)
-		g->warn(g->warn_payload, 0, why);
+		g->warn(g->warn_payload, GROVE_SEVERITY_WARNING, why);
 }
 
 bool grove__hidden_note(void *payload, bool top, const struct grove_detail *why)

@@ -37,7 +37,7 @@ struct grove {
 	struct grove__store_types store_types;  /* that the host brings */
 	void (*trace)(void *payload, const char *line);
 	void *trace_payload;
-	void (*warn)(void *payload, int fatal, const struct grove_detail *why);
+	void (*warn)(void *payload, enum grove_severity severity, const struct grove_detail *why);
 	void *warn_payload;
 	struct grove_progress progress;
 	grove__last_fn *last;                  /* finds "last"; a pointer because lists are in a higher room */

@@ -149,7 +149,7 @@ static void refused_type(struct grove_store_type type, const char *words)
 	grove__store_types_release(&types);
 	if (!strstr(d.message, words))
 		fail_msg("\"%s\" does not say \"%s\"", d.message, words);
-	assert_int_equal(grove_open(&g, &opt), GROVE_EINVAL);
+	assert_int_equal(grove_open(&opt, &g), GROVE_EINVAL);
 	grove_close(g);
 }
 

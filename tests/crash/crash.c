@@ -103,7 +103,7 @@ static void set_up(struct run *r, const struct combo *k)
 	if (k->sqlite) {
 		struct grove *g = NULL;
 
-		if (grove_open(&g, NULL) || grove_store_init(g, r->store)) {
+		if (grove_open(NULL, &g) || grove_store_init(g, r->store)) {
 			fprintf(stderr, "crash: cannot make %s\n", r->store);
 			exit(2);
 		}

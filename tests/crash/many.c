@@ -28,6 +28,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "../lib/calls.h"
 
 enum { WRITERS = 16, AGENTS = 4 };
 
@@ -77,7 +78,7 @@ static struct grove *world(void)
 				   .nr_stores = m.in_file ? 0 : 1 };
 	struct grove *g = NULL;
 
-	if (grove_open(&g, &o)) {
+	if (grove_open(&o, &g)) {
 		grove_close(g);
 		return NULL;
 	}
@@ -140,7 +141,7 @@ static void write_entries(int slot, int turn)
 	struct grove_detail d;
 	int fd = log_of(slot), rc;
 
-	if (!g || (rc = grove_session_open(g, m.id, GROVE_WRITE, &s)))
+	if (!g || (rc = grove_session_open(g, m.id, GROVE_OPEN_WRITE, &s)))
 		_exit(2);
 	for (long i = told_so_far(fd); i < m.each; i++) {
 		char json[2048], words[64], pad[1600];
@@ -150,7 +151,7 @@ static void write_entries(int slot, int turn)
 		pad_of(i, pad, sizeof(pad));
 		snprintf(json, sizeof(json), "{\"role\":\"user\",\"content\":\"%s%s\"}", words, pad);
 		o.sync = i % 64 ? GROVE_SYNC_NONE : GROVE_SYNC_ALWAYS;
-		rc = grove_session_append(s, (struct grove_slice){ json, strlen(json) }, &o, &id);
+		rc = grove_session_append(s, (struct grove_slice){ json, strlen(json) }, &o, INTO(&id));
 		if (rc) {
 			grove_session_error(s, &d);
 			fprintf(stderr, "%s %s: %s\n", words, grove_error_name(rc), d.message);
@@ -331,7 +332,7 @@ static void look_at(struct grove_view *v, struct told *t, size_t nr, long killed
 		}
 		if (seen[hit - t])
 			wrong("%s is there twice", key.words);
-		if (grove_view_find(v, hit->id) != i)
+		if (find_row(v, hit->id) != i)
 			wrong("%s has not the id it was told, %s", key.words, hit->id);
 		seen[hit - t] = true;
 		found++;
@@ -390,7 +391,7 @@ static void look(long killed)
 
 	if (g && m.agents)
 		mend(g, killed);
-	rc = g ? grove_session_open(g, m.id, GROVE_READ, &s) : GROVE_ENOMEM;
+	rc = g ? grove_session_open(g, m.id, GROVE_OPEN_READ, &s) : GROVE_ENOMEM;
 	rc = rc ? rc : grove_session_view(s, &v);
 	if (rc) {
 		wrong("the session cannot be opened: %s", grove_error_name(rc));
@@ -419,7 +420,7 @@ static void look(long killed)
 
 static int set_up(const char *what)
 {
-	struct grove_new_options o = { .size = sizeof(o), .flags = GROVE_NEW_NOW, .dialect = "pi" };
+	struct grove_create_options o = { .size = sizeof(o), .flags = GROVE_CREATE_NOW, .dialect = "pi" };
 	const char *tmp = getenv("TMPDIR"), *server = getenv("GROVE_TEST_MYSQL");
 	struct grove_session *s = NULL;
 	struct grove_detail d;
@@ -447,9 +448,9 @@ static int set_up(const char *what)
 	g = world();
 	rc = !g ? GROVE_EINVAL : m.in_file ? 0 : grove_store_init(g, m.url);
 	if (!rc)
-		rc = grove_session_new(g, &o, &s);
+		rc = grove_session_create(g, &o, &s);
 	if (rc && g) {
-		grove_error_detail(g, &d);
+		grove_error(g, &d);
 		wrong("%s: %s", grove_error_name(rc), d.message);
 	} else {
 		snprintf(m.id, sizeof(m.id), "%s", grove_session_id(s));

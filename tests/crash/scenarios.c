@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "../lib/calls.h"
 
 #define ALL "pi xcsh omp claude"
 #define FORK_ID "0f0f0f0f-1111-4222-8333-444444444444"
@@ -107,7 +108,7 @@ struct grove *run_open(struct run *r, char tag)
 				   .getenv = no_variables, .dialect = store ? NULL : r->dialect,
 				   .stores = store ? &store : NULL, .nr_stores = store ? 1 : 0 };
 	struct grove *g = NULL;
-	int rc = grove_open(&g, &o);
+	int rc = grove_open(&o, &g);
 
 	if (rc) {
 		also(r, rc);
@@ -132,12 +133,12 @@ static struct grove_session *open_main(struct run *r, unsigned flags)
 
 static struct grove_session *new_main(struct run *r, unsigned flags)
 {
-	struct grove_new_options o = { .size = sizeof(o), .dialect = r->dialect, .flags = flags };
+	struct grove_create_options o = { .size = sizeof(o), .dialect = r->dialect, .flags = flags };
 	struct grove_session *s = NULL;
 
 	if (!r->g)
 		return NULL;
-	if (also(r, grove_session_new(r->g, &o, &s))) {
+	if (also(r, grove_session_create(r->g, &o, &s))) {
 		grove_session_close(s);
 		return NULL;
 	}
@@ -195,8 +196,8 @@ static void say_many(struct run *r, struct grove_session *s, enum grove_sync syn
 		json[i] = message(++r->ledger.marks, text[i], sizeof(text[i]));
 		note(r, FACT_TRIED, TAG_MAIN, r->ledger.marks, 0, NULL);
 	}
-	rc = nr == 1 ? grove_session_append(s, json[0], &o, id)
-		     : grove_session_append_many(s, json, nr, &o, id);
+	rc = nr == 1 ? grove_session_append(s, json[0], &o, INTO(id))
+		     : grove_session_append_many(s, json, nr, &o, INTO(id));
 	for (size_t i = 0; i < nr; i++) {
 		if (rc)
 			note(r, FACT_REFUSED, TAG_MAIN, first + (unsigned)i, rc, NULL);
@@ -279,7 +280,7 @@ static void work_create(struct run *r)
 /* The header at once, and nothing behind it when the power goes. */
 static void work_create_now(struct run *r)
 {
-	struct grove_session *s = new_main(r, GROVE_NEW_NOW);
+	struct grove_session *s = new_main(r, GROVE_CREATE_NOW);
 
 	sync_main(r, s);
 	say(r, s, GROVE_SYNC_NONE);
@@ -289,7 +290,7 @@ static void work_create_now(struct run *r)
 
 static void work_append(struct run *r)
 {
-	struct grove_session *s = open_main(r, GROVE_WRITE);
+	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE);
 
 	say(r, s, GROVE_SYNC_NONE);
 	say(r, s, GROVE_SYNC_NONE);
@@ -305,7 +306,7 @@ static void work_append(struct run *r)
 
 static void work_batch(struct run *r)
 {
-	struct grove_session *s = open_main(r, GROVE_WRITE);
+	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE);
 
 	say_many(r, s, GROVE_SYNC_NONE, 4);
 	say_many(r, s, GROVE_SYNC_ALWAYS, 3);
@@ -317,7 +318,7 @@ static void work_batch(struct run *r)
 /* Two handles in turn: each finds what the other wrote. */
 static void work_turns(struct run *r)
 {
-	struct grove_session *s = open_main(r, GROVE_WRITE), *t = open_main(r, GROVE_WRITE);
+	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE), *t = open_main(r, GROVE_OPEN_WRITE);
 
 	for (int i = 0; i < 3; i++) {
 		say(r, s, GROVE_SYNC_NONE);
@@ -329,7 +330,7 @@ static void work_turns(struct run *r)
 
 static void work_entries(struct run *r)
 {
-	struct grove_session *s = open_main(r, GROVE_WRITE);
+	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE);
 	struct grove_compaction c = { .size = sizeof(c), .tokens_before = 1 };
 	struct grove_branch_summary b = { .size = sizeof(b) };
 	const char *id = NULL;
@@ -340,20 +341,20 @@ static void work_entries(struct run *r)
 	if (!s)
 		return;
 	mark = begin_entry(r, words);
-	rc = grove_session_label(s, nth_id(r, 1), words, &id);
+	rc = grove_session_append_label(s, nth_id(r, 1), words, NULL, INTO(&id));
 	end_entry(r, mark, rc, id);
 	mark = begin_entry(r, words);
 	c.summary = words;
 	c.first_kept = nth_id(r, 2);
-	rc = grove_session_append_compaction(s, &c, &id);
+	rc = grove_session_append_compaction(s, &c, NULL, INTO(&id));
 	end_entry(r, mark, rc, id);
 	mark = begin_entry(r, words);
 	b.summary = words;
-	rc = grove_session_branch(s, nth_id(r, 1), &b, &id);
+	rc = branch_from(s, nth_id(r, 1), &b, &id);
 	end_entry(r, mark, rc, id);
 	say(r, s, GROVE_SYNC_NONE);
 	begin(r, STEP_LEAF);
-	end(r, STEP_LEAF, grove_session_set_leaf(s, nth_id(r, 0), GROVE_LEAF_PERSIST));
+	end(r, STEP_LEAF, grove_session_set_leaf(s, nth_id(r, 0), LEAF(GROVE_LEAF_PERSIST), NULL));
 	say(r, s, GROVE_SYNC_ALWAYS);
 	grove_session_close(s);
 }
@@ -361,7 +362,7 @@ static void work_entries(struct run *r)
 /* What Claude's own library does: the whole conversation again and again. */
 static void work_record(struct run *r)
 {
-	struct grove_session *s = open_main(r, GROVE_WRITE);
+	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE);
 	static char text[4][6400];
 	struct grove_slice json[4];
 	unsigned first = r->ledger.marks + 1;
@@ -402,12 +403,12 @@ static void work_record(struct run *r)
 
 static void work_rename(struct run *r)
 {
-	struct grove_session *s = open_main(r, GROVE_WRITE);
+	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE);
 
 	say(r, s, GROVE_SYNC_NONE);
 	if (s) {
 		begin(r, STEP_RENAME);
-		end(r, STEP_RENAME, grove_session_rename(s, "another name", NULL));
+		end(r, STEP_RENAME, grove_session_set_name(s, "another name", GROVE_NAME_BY_USER, NULL));
 	}
 	say(r, s, GROVE_SYNC_ALWAYS);
 	grove_session_close(s);
@@ -420,7 +421,7 @@ static void after_rename(struct run *r)
 	struct grove_view *v = NULL;
 	const char *name = NULL;
 
-	if (g && !grove_session_open(g, r->id, GROVE_READ, &s) && !grove_session_view(s, &v))
+	if (g && !grove_session_open(g, r->id, GROVE_OPEN_READ, &s) && !grove_session_view(s, &v))
 		name = grove_view_name(v);
 	if (settled(r, STEP_RENAME) && v && (!name || strcmp(name, "another name")))
 		run_wrong(r, "the name is %s", name ? name : "gone");
@@ -435,7 +436,7 @@ static void after_rename(struct run *r)
 
 static void work_update(struct run *r)
 {
-	struct grove_session *s = open_main(r, GROVE_WRITE);
+	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE);
 
 	say(r, s, GROVE_SYNC_NONE);
 	if (s) {
@@ -455,9 +456,9 @@ static void after_update(struct run *r)
 	struct grove_buf line = GROVE_BUF_INIT;
 	bool changed, padded;
 
-	if (g && !grove_session_open(g, r->id, GROVE_READ, &s) && !grove_session_view(s, &v) &&
-	    grove_view_find(v, nth_id(r, 1)) != GROVE_NONE &&
-	    !grove_view_line(v, grove_view_find(v, nth_id(r, 1)), 0, &line)) {
+	if (g && !grove_session_open(g, r->id, GROVE_OPEN_READ, &s) && !grove_session_view(s, &v) &&
+	    find_row(v, nth_id(r, 1)) != GROVE_NO_ENTRY &&
+	    !grove_view_line(v, find_row(v, nth_id(r, 1)), 0, &line)) {
 		changed = strstr(line.ptr, CHANGED "\"") != NULL;
 		padded = strstr(line.ptr, "[m0002]xxxx") != NULL;
 		if (changed == padded)
@@ -507,7 +508,7 @@ static void before_migrate(struct run *r)
 
 static void work_migrate(struct run *r)
 {
-	struct grove_session *s = open_main(r, GROVE_WRITE);
+	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE);
 
 	say(r, s, GROVE_SYNC_NONE);
 	say(r, s, GROVE_SYNC_ALWAYS);
@@ -517,20 +518,20 @@ static void work_migrate(struct run *r)
 /* The last line is cut off, another one is taken out of the middle. */
 static void work_forget(struct run *r)
 {
-	struct grove_session *s = open_main(r, GROVE_WRITE);
+	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE);
 	char words[24];
 	const char *id = NULL;
 	unsigned mark;
 
 	if (!s)
 		return;
-	end(r, STEP_CUSTOM, grove_session_append_custom(s, "last", "{}", &id));
+	end(r, STEP_CUSTOM, grove_session_append_custom(s, "last", "{}", NULL, INTO(&id)));
 	if (id)
 		end(r, STEP_FORGET, grove_session_forget(s, id, NULL));
 	id = NULL;
-	end(r, STEP_CUSTOM, grove_session_append_custom(s, "middle", "{}", &id));
+	end(r, STEP_CUSTOM, grove_session_append_custom(s, "middle", "{}", NULL, INTO(&id)));
 	mark = begin_entry(r, words);
-	end_entry(r, mark, grove_session_label(s, nth_id(r, 1), words, NULL), NULL);
+	end_entry(r, mark, grove_session_append_label(s, nth_id(r, 1), words, NULL, NULL), NULL);
 	if (id)
 		end(r, STEP_FORGET, grove_session_forget(s, id, NULL));
 	say(r, s, GROVE_SYNC_ALWAYS);
@@ -569,7 +570,7 @@ static void note_copy_tried(struct run *r, char tag)
 
 static void work_fork(struct run *r)
 {
-	struct grove_session *s = open_main(r, GROVE_WRITE), *t = NULL;
+	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE), *t = NULL;
 	struct grove_fork_options o = { .size = sizeof(o), .id = FORK_ID, .sync = GROVE_SYNC_ALWAYS };
 
 	if (!s)
@@ -586,7 +587,7 @@ static void work_fork(struct run *r)
 
 static void work_branch(struct run *r)
 {
-	struct grove_session *s = open_main(r, GROVE_WRITE), *t = NULL;
+	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE), *t = NULL;
 	struct grove_fork_options o = { .size = sizeof(o), .id = FORK_ID, .leaf = nth_id(r, 3),
 					.cwd = r->other_cwd, .sync = GROVE_SYNC_ALWAYS };
 
@@ -603,7 +604,7 @@ static void work_branch(struct run *r)
 
 static void work_move(struct run *r)
 {
-	struct grove_session *s = open_main(r, GROVE_WRITE);
+	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE);
 
 	say(r, s, GROVE_SYNC_NONE);
 	if (s) {
@@ -629,7 +630,7 @@ static void before_artifact(struct run *r)
 
 	four(r);
 	r->g = run_open(r, TAG_MAIN);
-	s = open_main(r, GROVE_WRITE);
+	s = open_main(r, GROVE_OPEN_WRITE);
 	if (!s || grove_session_artifact_save(s, "bash", (struct grove_slice){ "out", 3 }, &id, NULL))
 		abort();
 	grove_session_close(s);
@@ -639,7 +640,7 @@ static void before_artifact(struct run *r)
 
 static void work_artifact(struct run *r)
 {
-	struct grove_session *s = open_main(r, GROVE_WRITE);
+	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE);
 	static char big[3000];
 	uint64_t id;
 
@@ -660,7 +661,7 @@ static void after_artifact(struct run *r)
 	struct grove_buf b = GROVE_BUF_INIT;
 	int rc;
 
-	if (!g || grove_session_open(g, r->id, GROVE_READ, &s)) {
+	if (!g || grove_session_open(g, r->id, GROVE_OPEN_READ, &s)) {
 		run_wrong(r, "the session cannot be opened");
 	} else {
 		rc = grove_session_artifact_get(s, 0, &b);
@@ -742,7 +743,7 @@ static void work_archive(struct run *r)
 			rc = GROVE_EIO;
 		if (!end(r, STEP_ARCHIVE, rc))
 			note_copy(r, TAG_ARCHIVE, true);
-		s = turn ? NULL : open_main(r, GROVE_WRITE);
+		s = turn ? NULL : open_main(r, GROVE_OPEN_WRITE);
 		say(r, s, GROVE_SYNC_NONE);
 		grove_session_close(s);
 	}
@@ -829,7 +830,7 @@ static struct grove_blobs *blobs(struct run *r, struct grove *g)
 static void work_blob(struct run *r)
 {
 	struct grove_blobs *b = blobs(r, r->g);
-	struct grove_blob_options o = { .size = sizeof(o), .sync = GROVE_SYNC_ALWAYS };
+	struct grove_blobs_put_options o = { .size = sizeof(o), .sync = GROVE_SYNC_ALWAYS };
 	char ref[GROVE_BLOB_REF_MAX];
 
 	if (!b)
@@ -845,7 +846,7 @@ static void after_blob(struct run *r)
 {
 	struct grove *g = run_open(r, TAG_MAIN);
 	struct grove_blobs *b = blobs(r, g);
-	struct grove_blob_options o = { .size = sizeof(o), .sync = GROVE_SYNC_ALWAYS };
+	struct grove_blobs_put_options o = { .size = sizeof(o), .sync = GROVE_SYNC_ALWAYS };
 	struct grove_buf got = GROVE_BUF_INIT;
 	char ref[GROVE_BLOB_REF_MAX];
 	int known = 0, rc = b ? grove_blobs_put(b, (struct grove_slice){ blob_bytes, sizeof(blob_bytes) },
@@ -871,7 +872,7 @@ static void after_blob(struct run *r)
 /* An image goes to the blobs before the line that names it goes to the log. */
 static void work_image(struct run *r)
 {
-	struct grove_session *s = open_main(r, GROVE_WRITE);
+	struct grove_session *s = open_main(r, GROVE_OPEN_WRITE);
 	struct grove_append_options o = { .size = sizeof(o), .sync = GROVE_SYNC_ALWAYS };
 	static char json[4200];
 	const char *id = NULL;
@@ -887,7 +888,7 @@ static void work_image(struct run *r)
 	memset(json + n, 'A', 2000);
 	n += 2000;
 	n += snprintf(json + n, sizeof(json) - (size_t)n, "\"}]}");
-	rc = grove_session_append(s, (struct grove_slice){ json, (size_t)n }, &o, &id);
+	rc = grove_session_append(s, (struct grove_slice){ json, (size_t)n }, &o, INTO(&id));
 	end_entry(r, mark, rc, id);
 	if (!rc)
 		note(r, FACT_SYNCED, TAG_MAIN, 0, 0, NULL);

@@ -13,6 +13,7 @@
 #include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "../lib/calls.h"
 
 #define MARKS 10000
 #define LINES 512
@@ -122,7 +123,7 @@ static void compare(struct look *l, struct grove_view *v)
 			gap = true;
 			continue;
 		}
-		if (*f->id && grove_view_find(v, f->id) != row - 1)
+		if (*f->id && find_row(v, f->id) != row - 1)
 			run_wrong(l->r, "%c: [m%04u] has another id than %s", l->tag, f->mark, f->id);
 		/* a copy is told once more when it is made once more */
 		if (row < last && f == run_fact(l->r, FACT_KEPT, l->tag, f->mark) &&
@@ -263,31 +264,31 @@ static void next_one(struct look *l, struct grove *g, const char *id, const char
 	struct grove_detail d;
 	const char *mine = NULL;
 	char found[72];
-	uint32_t i = GROVE_NONE;
+	uint32_t i = GROVE_NO_ENTRY;
 	struct grove_entry e = { .size = sizeof(e) };
 	int rc;
 
 	if (path)
 		read_lines(path, &before);
-	rc = grove_session_open(g, id, GROVE_WRITE, &s);
+	rc = grove_session_open(g, id, GROVE_OPEN_WRITE, &s);
 	if (!rc)
-		rc = grove_session_append(s, (struct grove_slice){ json, strlen(json) }, &o, &mine);
+		rc = grove_session_append(s, (struct grove_slice){ json, strlen(json) }, &o, INTO(&mine));
 	if (rc) {
-		grove_error_detail(g, &d);
+		grove_error(g, &d);
 		run_wrong(l->r, "%c: the next one cannot write: %s: %s", l->tag, grove_error_name(rc),
 			  d.message);
 	}
 	snprintf(found, sizeof(found), "%s", mine ? mine : "");
 	grove_session_close(s);
 	s = NULL;
-	if (!rc && !grove_session_open(g, id, GROVE_READ, &s) && !grove_session_view(s, &v))
-		i = grove_view_find(v, found);
-	if (!rc && (i == GROVE_NONE || grove_view_entry(v, i, &e)))
+	if (!rc && !grove_session_open(g, id, GROVE_OPEN_READ, &s) && !grove_session_view(s, &v))
+		i = find_row(v, found);
+	if (!rc && (i == GROVE_NO_ENTRY || grove_view_entry(v, i, &e)))
 		run_wrong(l->r, "%c: the next entry is not found", l->tag);
 	else if (!rc && grove_view_count(v) != l->rows + 1)
 		run_wrong(l->r, "%c: there were %u entries, with one more there are %u", l->tag, l->rows,
 			  grove_view_count(v));
-	else if (!rc && l->rows && !l->e->power && e.parent == GROVE_NONE)
+	else if (!rc && l->rows && !l->e->power && e.parent == GROVE_NO_ENTRY)
 		run_wrong(l->r, "%c: the next entry hangs nowhere", l->tag);
 	/* where values are read past line ends, a line of its own may end the half one before */
 	if (!rc && path && read_lines(path, &after) &&
@@ -314,11 +315,11 @@ static size_t session(struct run *r, const struct expectation *e, char tag, cons
 	l->r = r;
 	l->e = e;
 	l->tag = tag;
-	rc = grove_session_open(g, id, GROVE_READ, &s);
+	rc = grove_session_open(g, id, GROVE_OPEN_READ, &s);
 	if (!rc)
 		rc = grove_session_view(s, &v);
 	if (rc && needed(l)) {
-		grove_error_detail(g, &d);
+		grove_error(g, &d);
 		run_wrong(r, "%c: cannot be opened: %s: %s", tag, grove_error_name(rc), d.message);
 	}
 	if (!rc) {

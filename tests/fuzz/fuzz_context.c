@@ -56,28 +56,26 @@ static void all_forms(struct grove *g, struct grove_session *a, struct grove_ses
 
 	for (int llm = 0; llm < 2; llm++) {
 		for (int mode = 0; mode < (claude ? 2 : 1); mode++) {
-			opt.llm = llm;
+			opt.flags = llm ? GROVE_CONTEXT_LLM : 0;
 			opt.mode = claude ? modes[mode] : NULL;
 			one_form(a, b, lazy, &opt);
 		}
 		if (claude) {
 			opt.mode = NULL;
-			opt.flags = GROVE_CONTEXT_SNIPS | (llm ? GROVE_CONTEXT_FULL : 0);
+			opt.flags |= GROVE_CONTEXT_SNIPS | (llm ? GROVE_CONTEXT_WHOLE : 0);
 			one_form(a, b, lazy, &opt);
-			opt.flags = 0;
 		}
 	}
-	opt.llm = 0;
-	opt.explain = 1;
+	opt.flags = GROVE_CONTEXT_EXPLAIN;
 	one_form(a, b, NULL, &opt);
-	opt.explain = 0;
+	opt.flags = 0;
 	CHECK(!grove_session_view(a, &v));
 	if (grove_view_count(v)) {
 		CHECK(!grove_view_entry(v, (uint32_t)(chance % grove_view_count(v)), &e));
 		/* an id with U+0000 in it cannot be asked for */
 		if (e.id && strlen(e.id) == grove__spine_name(e.id).len && strcmp(e.id, GROVE_ROOT)) {
 			opt.leaf = e.id;
-			opt.llm = chance >> 32 & 1;
+			opt.flags = chance >> 32 & 1 ? GROVE_CONTEXT_LLM : 0;
 			one_form(a, b, NULL, &opt);
 		}
 	}
@@ -92,11 +90,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	struct grove_session *a, *b, *lazy;
 	int ra, rb, rc;
 
-	a = world_open(g, by_byte, GROVE_READ, &ra);
-	b = world_open(g, by_line, GROVE_READ, &rb);
+	a = world_open(g, by_byte, GROVE_OPEN_READ, &ra);
+	b = world_open(g, by_line, GROVE_OPEN_READ, &rb);
 	CHECK(ra == rb);
 	if (a) {
-		lazy = world_open(g, by_byte, GROVE_READ | GROVE_LAZY, &rc);
+		lazy = world_open(g, by_byte, GROVE_OPEN_READ | GROVE_OPEN_LAZY, &rc);
 		CHECK(lazy != NULL);
 		all_forms(g, a, b, lazy, fuzz_number(bytes, len));
 		grove_session_close(lazy);

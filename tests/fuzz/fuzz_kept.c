@@ -231,7 +231,7 @@ static void right(struct grove *g, struct grove_store *st, struct grove_session 
 	if (damaged)
 		for (uint64_t nr = 1 + chance % WORDS; nr; nr--)
 			CHECK(ice_poison(&file, &chance, 0, file.nr, tail));
-	s = open_kept(g, st, GROVE_READ, &rc);
+	s = open_kept(g, st, GROVE_OPEN_READ, &rc);
 	CHECK(s != NULL);
 	/* where a line was cut short, and where values span lines, all may be read anew */
 	if (!damaged && kept->image->tail == tail && !kept->image->torn && !kept->image->loose && !kept->image->unknown)
@@ -252,7 +252,7 @@ static void forged(struct grove *g, struct grove_store *st, struct grove_session
 	if (!keep(kept))
 		return;
 	forge(chance, tail);
-	s = open_kept(g, st, GROVE_WRITE, &rc);
+	s = open_kept(g, st, GROVE_OPEN_WRITE, &rc);
 	if (s)
 		world_ask(s);
 	grove_session_close(s);
@@ -270,11 +270,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 
 	/* by its times, or by its bytes, it is found to be the same */
 	text_store_time(st, chance & 1 ? 1700000000123456789 : 0);
-	s = world_open(g, st, GROVE_READ, &rc);
+	s = world_open(g, st, GROVE_OPEN_READ, &rc);
 	if (s) {
 		all = world_tell(s, TELL_LINES | TELL_LEAF);
 		text_store_show(st, chance & 2 ? (size_t)(chance >> 8) % (len + 1) : len);
-		part = world_open(g, st, GROVE_READ, &rc);
+		part = world_open(g, st, GROVE_OPEN_READ, &rc);
 		if (chance & 2 && chance & 1)
 			text_store_time(st, 1700000005123456789);
 		text_store_show(st, len);

@@ -28,7 +28,7 @@ static int a_piece(void *payload, const struct grove_piece *p)
 
 static void documents(struct grove_session *s)
 {
-	struct grove_snapshot_options opt = { .size = sizeof(opt), .max_body = 128, .project = 1 };
+	struct grove_snapshot_options opt = { .size = sizeof(opt), .flags = GROVE_SNAPSHOT_PROJECT, .max_body = 128 };
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_view *v;
 	size_t sum = 0;
@@ -40,7 +40,7 @@ static void documents(struct grove_session *s)
 	CHECK(!grove_view_snapshot(v, NULL, to(&b)) && ref_is_document(b.ptr, b.len));
 	CHECK(!grove_view_snapshot(v, &opt, to(&b)) && ref_is_document(b.ptr, b.len));
 	for (uint32_t i = 0; i < grove_view_count(v); i++)
-		CHECK(!grove_view_pieces(v, i, a_piece, &sum));
+		CHECK(!grove_view_piece_each(v, i, a_piece, &sum));
 	grove__buf_release(&b);
 	grove_view_unref(v);
 }
@@ -89,7 +89,7 @@ static struct grove_buf grown(struct grove *g, const char *text, size_t len, siz
 	struct grove_session *s;
 
 	text_store_show(st, first);
-	s = world_open(g, st, GROVE_READ, rc);
+	s = world_open(g, st, GROVE_OPEN_READ, rc);
 	text_store_show(st, len);
 	if (s) {
 		*rc = grove_session_refresh(s);
@@ -139,10 +139,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	struct grove_session *a, *b, *c;
 	int ra, rb, rc;
 
-	a = world_open(g, by_byte, GROVE_READ, &ra);
-	b = world_open(g, by_line, GROVE_READ, &rb);
+	a = world_open(g, by_byte, GROVE_OPEN_READ, &ra);
+	b = world_open(g, by_line, GROVE_OPEN_READ, &rb);
 	text_store_window(by_byte, 1 + chance % 300);
-	c = world_open(g, by_byte, GROVE_READ, &rc);
+	c = world_open(g, by_byte, GROVE_OPEN_READ, &rc);
 	text_store_window(by_byte, 0);
 	if (ra != rb || ra != rc)
 		fprintf(stderr, "by bytes %d, by lines %d, in pieces %d\n", ra, rb, rc);

@@ -54,7 +54,7 @@ static void migrate(struct grove *g, struct grove_store *st)
 	bool joined;
 	int rc;
 
-	s = world_open(g, st, GROVE_READ, &rc);
+	s = world_open(g, st, GROVE_OPEN_READ, &rc);
 	if (!s) {
 		grove__buf_release(&bytes);
 		return;
@@ -65,7 +65,7 @@ static void migrate(struct grove *g, struct grove_store *st)
 	joined = s->image->loose;
 	grove_session_close(s);
 
-	s = world_open(g, st, GROVE_WRITE, &rc);
+	s = world_open(g, st, GROVE_OPEN_WRITE, &rc);
 	/* a header that is only read because the log ends where it does is not written to */
 	if (!s && joined) {
 		after = store_bytes(st);
@@ -89,7 +89,7 @@ static void migrate(struct grove *g, struct grove_store *st)
 	}
 	grove_session_close(s);
 
-	s = world_open(g, st, GROVE_WRITE, &rc);
+	s = world_open(g, st, GROVE_OPEN_WRITE, &rc);
 	CHECK(s != NULL && !grove_session_migrated(s));
 	grove_session_close(s);
 	again = store_bytes(st);

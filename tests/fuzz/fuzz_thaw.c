@@ -86,13 +86,13 @@ static void without_poison(struct grove *g, struct grove_store *st)
 	struct frozen f;
 	int rc;
 
-	s = world_open(g, st, GROVE_READ, &rc);
+	s = world_open(g, st, GROVE_OPEN_READ, &rc);
 	if (!s)
 		return;
 	x = world_tell(s, TELL_LINES | TELL_LEAF);
 	grove_session_close(s);
 	/* one that nobody has looked at yet */
-	s = world_open(g, st, GROVE_READ, &rc);
+	s = world_open(g, st, GROVE_OPEN_READ, &rc);
 	freeze(s->image, &f);
 	CHECK(thaw(s->image, &f));
 	y = world_tell(s, TELL_LINES | TELL_LEAF);
@@ -112,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 
 	without_poison(g, st);
 	for (int i = 0; i < ROUNDS; i++) {
-		s = world_open(g, st, GROVE_WRITE, &rc);
+		s = world_open(g, st, GROVE_OPEN_WRITE, &rc);
 		if (!s)
 			break;
 		freeze(s->image, &f);

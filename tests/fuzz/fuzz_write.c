@@ -13,6 +13,7 @@
 #include "json/scan.h"
 #include "json/write.h"
 #include "store/store.h"
+#include "../lib/calls.h"
 
 static bool fine(int rc)
 {
@@ -38,7 +39,7 @@ static void as_if_opened_anew(struct grove *g, struct grove_store *st, struct gr
 	struct grove_session *fresh;
 	int rc;
 
-	fresh = world_open(g, st, GROVE_READ, &rc);
+	fresh = world_open(g, st, GROVE_OPEN_READ, &rc);
 	CHECK(fresh != NULL);
 	y = world_tell(fresh, what | but);
 	grove_session_close(fresh);
@@ -86,7 +87,7 @@ static void append(struct grove_store *st, struct grove_session *s, struct grove
 {
 	struct grove_buf before = bytes_of(st), line = GROVE_BUF_INIT;
 	const char *id = NULL;
-	int rc = grove_session_append(s, json, NULL, &id);
+	int rc = grove_session_append(s, json, NULL, INTO(&id));
 	struct grove_view *v;
 
 	CHECK(fine(rc) || latched(s));
@@ -95,8 +96,8 @@ static void append(struct grove_store *st, struct grove_session *s, struct grove
 		CHECK(text_store_text(st).len == before.len);
 	} else if (id) {
 		CHECK(!grove_session_view(s, &v));
-		CHECK(grove_view_find(v, id) != GROVE_NONE);
-		CHECK(!grove_view_line(v, grove_view_find(v, id), 0, &line));
+		CHECK(find_row(v, id) != GROVE_NO_ENTRY);
+		CHECK(!grove_view_line(v, find_row(v, id), 0, &line));
 		CHECK(ref_is_document(line.ptr, line.len));
 		grove_view_unref(v);
 	}
@@ -122,15 +123,15 @@ static void change(struct grove *g, struct grove_store *st, struct grove_session
 {
 	struct grove_buf before = bytes_of(st), id = GROVE_BUF_INIT;
 
-	CHECK(fine(grove_session_label(s, some_id(s, chance, &id), "here", NULL)) || latched(s));
+	CHECK(fine(grove_session_append_label(s, some_id(s, chance, &id), "here", NULL, NULL)) || latched(s));
 	only_added(st, &before);
 	as_if_opened_anew(g, st, s, "label", 0);
 	grove__buf_release(&before);
 	before = bytes_of(st);
-	CHECK(fine(grove_session_set_leaf(s, some_id(s, chance >> 8, &id), GROVE_LEAF_PERSIST)) || latched(s));
+	CHECK(fine(grove_session_set_leaf(s, some_id(s, chance >> 8, &id), LEAF(GROVE_LEAF_PERSIST), NULL)) || latched(s));
 	only_added(st, &before);
 	as_if_opened_anew(g, st, s, "leaf", 0);
-	CHECK(fine(grove_session_rename(s, "a \"name\"", NULL)) || latched(s));
+	CHECK(fine(grove_session_set_name(s, "a \"name\"", GROVE_NAME_BY_USER, NULL)) || latched(s));
 	as_if_opened_anew(g, st, s, "name", 0);
 	CHECK(fine(grove_session_forget(s, some_id(s, chance >> 16, &id), NULL)) || latched(s));
 	/* where there is no header, that may have been the entry that told the directory */
@@ -154,7 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		p = lf ? lf + 1 : end;
 	}
 	st = text_store_new(text, (size_t)(p - text) - (p > text && chance >> 40 & 1));
-	s = world_open(g, st, GROVE_WRITE, &rc);
+	s = world_open(g, st, GROVE_OPEN_WRITE, &rc);
 	for (int n = 0; s && p < end && n < 12 && !latched(s); n++) {
 		const char *lf = memchr(p, '\n', (size_t)(end - p));
 

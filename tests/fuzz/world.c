@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "store/store.h"
+#include "../lib/calls.h"
 
 /*
  * Time stands still, and chance is the same for all: what two sessions say can
@@ -53,7 +54,7 @@ struct grove *world(const char *dialect)
 
 	chance = 0;
 	if (!g)
-		CHECK(!grove_open(&g, &o));
+		CHECK(!grove_open(&o, &g));
 	return g;
 }
 
@@ -148,11 +149,11 @@ static void tell_children(struct grove_view *v, struct grove_buf *out)
 	for (uint32_t of = 0; of <= nr; of++) {
 		struct grove_entry e = { .size = sizeof(e) };
 
-		CHECK(!grove_view_children(v, of == nr ? GROVE_NONE : of, 0, &list, &n));
+		CHECK(!children_rows(v, of == nr ? GROVE_NO_ENTRY : of, 0, &list, &n));
 		for (size_t i = 0; i < n; i++) {
 			CHECK(list[i] < nr && !seen[list[i]]++);
 			CHECK(!grove_view_entry(v, list[i], &e));
-			CHECK(e.parent == (of == nr ? GROVE_NONE : of));
+			CHECK(e.parent == (of == nr ? GROVE_NO_ENTRY : of));
 			CHECK(!grove__buf_addf(out, " %u", list[i]));
 		}
 		free(list);
@@ -167,11 +168,11 @@ static void tell_path(struct grove_view *v, uint32_t to, struct grove_buf *out)
 	struct grove_entry e = { .size = sizeof(e) };
 	size_t n;
 
-	CHECK(!grove_view_path(v, to, &path, &n));
-	CHECK((to == GROVE_NONE) == !n);
+	CHECK(!path_rows(v, to, &path, &n));
+	CHECK((to == GROVE_NO_ENTRY) == !n);
 	for (size_t i = 0; i < n; i++) {
 		CHECK(!grove_view_entry(v, path[i], &e));
-		CHECK(e.parent == (i ? path[i - 1] : GROVE_NONE));
+		CHECK(e.parent == (i ? path[i - 1] : GROVE_NO_ENTRY));
 		CHECK(!grove__buf_addf(out, "/%u", path[i]));
 	}
 	CHECK(!n || path[n - 1] == to);
@@ -193,14 +194,14 @@ struct grove_buf world_tell(struct grove_session *s, unsigned what)
 			       what & TELL_NO_CWD ? "-" : grove_session_cwd(s)));
 	for (uint32_t i = 0; i < nr; i++) {
 		CHECK(!grove_view_entry(v, i, &e));
-		CHECK(e.index == i && (e.parent == GROVE_NONE || e.parent < nr) && e.parent != i);
+		CHECK(e.index == i && (e.parent == GROVE_NO_ENTRY || e.parent < nr) && e.parent != i);
 		CHECK(!grove__buf_addf(&b, "%u: parent %u id %s label %s at %lld %lld kind %d role %d flags %u line %llu\n",
 				       i, e.parent, e.id ? e.id : "-", e.label ? e.label : "-",
 				       (long long)e.time, (long long)e.label_time, (int)e.kind,
 				       (int)e.role, e.flags, (unsigned long long)e.line));
 		/* an id with U+0000 in it cannot be asked for */
 		if (e.id && !(e.flags & GROVE_ENTRY_SUPERSEDED) && strlen(e.id) == grove__spine_name(e.id).len)
-			CHECK(grove_view_find(v, e.id) == i);
+			CHECK(find_row(v, e.id) == i);
 		if (!(what & TELL_LINES))
 			continue;
 		grove__buf_clear(&line);
@@ -233,11 +234,11 @@ static void ask_entries(struct grove_view *v, struct grove_buf *line)
 	for (uint32_t i = 0; i < grove_view_count(v); i++) {
 		CHECK(!grove_view_entry(v, i, &e));
 		if (e.id)
-			grove_view_find(v, e.id);
+			find_row(v, e.id);
 		grove_view_line(v, i, 0, line);
-		if (!grove_view_path(v, i, &list, &n))
+		if (!path_rows(v, i, &list, &n))
 			free(list);
-		if (!grove_view_children(v, i, 0, &list, &n))
+		if (!children_rows(v, i, 0, &list, &n))
 			free(list);
 	}
 }
@@ -246,8 +247,8 @@ void world_ask(struct grove_session *s)
 {
 	static const struct grove_context_options forms[] = {
 		{ .size = sizeof(*forms) },
-		{ .size = sizeof(*forms), .llm = 1 },
-		{ .size = sizeof(*forms), .explain = 1 },
+		{ .size = sizeof(*forms), .flags = GROVE_CONTEXT_LLM },
+		{ .size = sizeof(*forms), .flags = GROVE_CONTEXT_EXPLAIN },
 	};
 	struct grove_sink sink = { nobody, NULL };
 	struct grove_buf line = GROVE_BUF_INIT;
@@ -263,6 +264,6 @@ void world_ask(struct grove_session *s)
 	grove_view_unref(v);
 	grove__buf_release(&line);
 	/* and it goes on, in the room that was kept */
-	grove_session_append_message(s, "{\"role\":\"user\",\"content\":\"more\"}", NULL);
-	grove_session_label(s, grove_session_leaf(s) ? grove_session_leaf(s) : "x", "here", NULL);
+	grove_session_append(s, grove_str("{\"role\":\"user\",\"content\":\"more\"}"), NULL, NULL);
+	grove_session_append_label(s, grove_session_leaf(s) ? grove_session_leaf(s) : "x", "here", NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "world.h"
 
 #include "json/value.h"
+#include "calls.h"
 
 #define SID "11111111-2222-4333-8444-555555555555"
 
@@ -77,16 +78,16 @@ static inline const char *beside(struct world *w, const char *name, const char *
 
 static inline struct grove_session *begin(struct world *w)
 {
-	struct grove_new_options o = { .size = sizeof(o), .dialect = "claude", .id = SID };
+	struct grove_create_options o = { .size = sizeof(o), .dialect = "claude", .id = SID };
 	struct grove_session *s;
 
-	OK(w, grove_session_new(w->g, &o, &s));
+	OK(w, grove_session_create(w->g, &o, &s));
 	return s;
 }
 
 static inline struct grove_session *opened(struct world *w, const char *bytes)
 {
-	return session_at(w, transcript(w, bytes), GROVE_WRITE);
+	return session_at(w, transcript(w, bytes), GROVE_OPEN_WRITE);
 }
 
 /* Line n of a file, from 0; negative: from the end. It lives until the next call but seven. */
@@ -151,7 +152,7 @@ static inline void assert_view_says(struct grove_view *v, const char *ids, const
 	uint32_t *rows;
 	size_t nr;
 
-	assert_int_equal(grove_view_conversation(v, grove_view_leaf(v), 0, &rows, &nr), 0);
+	assert_int_equal(conversation_rows(v, grove_view_leaf(v), 0, &rows, &nr), 0);
 	for (size_t i = 0; i < nr; i++) {
 		assert_int_equal(grove_view_entry(v, rows[i], &e), 0);
 		grove__buf_addf(&got, "%s%s", i ? " " : "", e.id);
@@ -175,7 +176,7 @@ static inline void assert_said(struct world *w, struct grove_session *s, const c
 	grove_view_unref(v);
 	if (!grove_session_path(s) || grove_session_pending(s))
 		return;
-	other = session_at(w, grove_session_path(s), GROVE_READ);
+	other = session_at(w, grove_session_path(s), GROVE_OPEN_READ);
 	v = view_of(w, other);
 	assert_view_says(v, ids, file, at);
 	grove_view_unref(v);
@@ -189,7 +190,7 @@ static inline const char *append_below(struct world *w, struct grove_session *s,
 	struct grove_append_options o = { .size = sizeof(o), .parent = parent };
 	const char *id = NULL;
 
-	OK(w, grove_session_append(s, text(json), &o, &id));
+	OK(w, grove_session_append(s, text(json), &o, INTO(&id)));
 	return id;
 }
 

@@ -13,6 +13,7 @@
 #include "grove.h"
 #include "scratch.h"
 #include "sys/file.h"
+#include "calls.h"
 
 struct world {
 	char dir[4000];
@@ -34,7 +35,7 @@ static inline struct grove *world_grove(const struct world *w)
 				   .getenv = no_variables, .cache = "" };
 	struct grove *g;
 
-	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
 	return g;
 }
 
@@ -83,7 +84,7 @@ static inline void assert_grove(struct grove *g, int got, int want, const char *
 
 	if (got == want)
 		return;
-	grove_error_detail(g, &d);
+	grove_error(g, &d);
 	print_error("%s:%d: %s, not %s: %s: %s\n", file, line, grove_error_name(got),
 		    grove_error_name(want), d.path, d.message);
 	_fail(file, line);
@@ -118,7 +119,7 @@ static inline const char *say(struct world *w, struct grove_session *s, const ch
 {
 	const char *id = NULL;
 
-	OK(w, grove_session_append(s, text(json), NULL, &id));
+	OK(w, grove_session_append(s, text(json), NULL, INTO(&id)));
 	return id;
 }
 
@@ -152,7 +153,7 @@ static inline void assert_path(struct world *w, struct grove_session *s, const c
 	uint32_t *path;
 	size_t nr;
 
-	assert_int_equal(grove_view_path(v, grove_view_leaf(v), &path, &nr), 0);
+	assert_int_equal(path_rows(v, grove_view_leaf(v), &path, &nr), 0);
 	for (size_t i = 0; i < nr; i++) {
 		assert_int_equal(grove_view_entry(v, path[i], &e), 0);
 		assert_int_equal(grove__buf_addf(&got, "%s%s", i ? " " : "", e.id ? e.id : "-"), 0);
@@ -213,10 +214,10 @@ static inline const char *make(struct world *w, const char *name, const char *by
 
 static inline struct grove_session *fresh(struct world *w, unsigned flags)
 {
-	struct grove_new_options o = { .size = sizeof(o), .flags = flags };
+	struct grove_create_options o = { .size = sizeof(o), .flags = flags };
 	struct grove_session *s;
 
-	OK(w, grove_session_new(w->g, &o, &s));
+	OK(w, grove_session_create(w->g, &o, &s));
 	return s;
 }
 
@@ -232,9 +233,9 @@ static inline void assert_story(struct grove_session *s, int code, const char *w
 
 static inline uint32_t row(struct grove_view *v, const char *id)
 {
-	uint32_t i = grove_view_find(v, id);
+	uint32_t i = find_row(v, id);
 
-	assert_int_not_equal(i, GROVE_NONE);
+	assert_int_not_equal(i, GROVE_NO_ENTRY);
 	return i;
 }
 
@@ -246,7 +247,7 @@ static inline void assert_one_line(struct world *w, struct grove_session *s)
 
 	for (uint32_t i = 0; i < grove_view_count(v); i++) {
 		assert_int_equal(grove_view_entry(v, i, &e), 0);
-		assert_int_equal(e.parent, i ? i - 1 : GROVE_NONE);
+		assert_int_equal(e.parent, i ? i - 1 : GROVE_NO_ENTRY);
 	}
 	grove_view_unref(v);
 }

@@ -11,13 +11,14 @@
 
 #include "json/json.h"
 #include "json/value.h"
+#include "calls.h"
 
 static struct {
 	int calls, fatal;
 	struct grove_detail last;
 } told;
 
-static inline void warn(void *payload, int fatal, const struct grove_detail *why)
+static inline void warn(void *payload, enum grove_severity fatal, const struct grove_detail *why)
 {
 	(void)payload;
 	told.calls++;
@@ -35,7 +36,7 @@ static inline int xcsh_setup(void **state)
 	grove_close(w->g);
 	o.home = w->home;
 	o.cwd = w->cwd;
-	assert_int_equal(grove_open(&w->g, &o), 0);
+	assert_int_equal(grove_open(&o, &w->g), 0);
 	memset(&told, 0, sizeof(told));
 	return 0;
 }
@@ -93,10 +94,10 @@ static inline const char *path_of(struct grove_session *s)
 
 static inline struct grove_session *start(struct world *w, const char *dialect, unsigned flags)
 {
-	struct grove_new_options o = { .size = sizeof(o), .flags = flags, .dialect = dialect };
+	struct grove_create_options o = { .size = sizeof(o), .flags = flags, .dialect = dialect };
 	struct grove_session *s;
 
-	OK(w, grove_session_new(w->g, &o, &s));
+	OK(w, grove_session_create(w->g, &o, &s));
 	return s;
 }
 
@@ -228,7 +229,7 @@ static inline void assert_name(struct world *w, struct grove_session *s, const c
 /* As somebody else finds it. */
 static inline void assert_name_on_disk(struct world *w, const char *path, const char *want)
 {
-	struct grove_session *s = session_at(w, path, GROVE_READ);
+	struct grove_session *s = session_at(w, path, GROVE_OPEN_READ);
 
 	assert_name(w, s, want);
 	grove_session_close(s);
@@ -279,16 +280,16 @@ static inline void assert_latched(struct world *w, struct grove_session *s, int 
 	grove_session_error(s, &d);
 	assert_string_equal(d.message, told.last.message);
 	assert_string_equal(d.path, told.last.path);
-	GOT(w, grove_session_set_name(s, "x", "user", NULL), code);
-	GOT(w, grove_session_label(s, "u1", "x", NULL), code);
+	GOT(w, name_session(s, "x", GROVE_NAME_BY_USER, NULL), code);
+	GOT(w, grove_session_append_label(s, "u1", "x", NULL, NULL), code);
 	GOT(w, grove_session_update(s, "u1", "/message/content", "\"x\""), code);
-	GOT(w, grove_session_set_leaf(s, "u1", GROVE_LEAF_PERSIST), code);
+	GOT(w, grove_session_set_leaf(s, "u1", LEAF(GROVE_LEAF_PERSIST), NULL), code);
 	assert_int_equal(told.calls, 1);
 }
 
 static inline void assert_works_again(struct world *w, const char *path, size_t lines)
 {
-	struct grove_session *s = session_at(w, path, GROVE_WRITE);
+	struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 
 	assert_int_equal(lines_in(path), lines);
 	say(w, s, REPLY);

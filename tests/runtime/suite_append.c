@@ -2,6 +2,7 @@
  * tests/runtime/suite_append.c: new entries, of every type.
  */
 #include "runtime.h"
+#include "../lib/calls.h"
 
 static void every_type_of_entry_is_stored(void **state)
 {
@@ -20,20 +21,20 @@ static void every_type_of_entry_is_stored(void **state)
 	struct grove_buf raw;
 	const char *id, *user, *p;
 
-	OK(w->g, grove_session_append_thinking_level(s, "high", NULL));
-	OK(w->g, grove_session_append_model(s, "p", "m", NULL));
-	OK(w->g, grove_session_append_message(s, "{\"role\":\"user\",\"content\":\"x\"}", &user));
-	OK(w->g, grove_session_append_message(s, "{\"role\":\"assistant\",\"content\":[]}", &id));
+	OK(w->g, grove_session_append_thinking_level(s, "high", NULL, NULL));
+	OK(w->g, grove_session_append_model(s, "p", "m", NULL, NULL, NULL));
+	OK(w->g, grove_session_append(s, grove_str("{\"role\":\"user\",\"content\":\"x\"}"), NULL, INTO(&user)));
+	OK(w->g, grove_session_append(s, grove_str("{\"role\":\"assistant\",\"content\":[]}"), NULL, INTO(&id)));
 	c.first_kept = id;
-	OK(w->g, grove_session_append_compaction(s, &c, &id));
-	OK(w->g, grove_session_branch(s, id, &b, NULL));
-	OK(w->g, grove_session_label(s, user, "here", NULL));
-	OK(w->g, grove_session_rename(s, "name", NULL));
-	OK(w->g, grove_session_append_custom(s, "host.data", "{\"n\":1}", NULL));
-	OK(w->g, grove_session_append_custom_message(s, "host.note", "\"read me\"", 1, NULL, NULL));
+	OK(w->g, grove_session_append_compaction(s, &c, NULL, INTO(&id)));
+	OK(w->g, branch_from(s, id, &b, NULL));
+	OK(w->g, grove_session_append_label(s, user, "here", NULL, NULL));
+	OK(w->g, grove_session_set_name(s, "name", GROVE_NAME_BY_USER, NULL));
+	OK(w->g, grove_session_append_custom(s, "host.data", "{\"n\":1}", NULL, NULL));
+	OK(w->g, grove_session_append_custom_message(s, "host.note", "\"read me\"", NULL, 0, NULL, NULL));
 	say(s, "{\"type\":\"subagent_batch\",\"batchId\":\"B\",\"tasks\":[]}");
 	say(s, "{\"type\":\"subagent_result\",\"batchId\":\"B\",\"results\":[]}");
-	t = again(w, s, GROVE_READ);
+	t = again(w, s, GROVE_OPEN_READ);
 	raw = raw_of(t);
 	p = raw.ptr;
 	for (size_t i = 0; i < ARRAY(types); i++) {
@@ -63,7 +64,7 @@ static void an_entry_goes_below_the_leaf_or_where_it_is_told_to(void **state)
 	add_below(s, GROVE_ROOT, "f", "user");
 	assert_path(s, "f");
 	add(s, "g", "assistant");
-	t = again(w, s, GROVE_READ);
+	t = again(w, s, GROVE_OPEN_READ);
 	assert_path(t, "f g");
 	assert_int_equal(lines_of(t), 8);
 	grove_buf_release(&raw);
@@ -74,8 +75,8 @@ static void an_entry_goes_below_the_leaf_or_where_it_is_told_to(void **state)
 static void a_number_of_lines_can_be_insisted_on(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_WRITE);
-	struct grove_append_options o = { .size = sizeof(o), .expect_seq = 5 };
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_WRITE);
+	struct grove_append_options o = { .size = sizeof(o), .flags = GROVE_APPEND_IF_SEQ, .seq = 5 };
 	struct grove_slice json = text("{\"role\":\"user\",\"content\":\"x\"}");
 	struct grove_buf raw;
 
@@ -83,10 +84,10 @@ static void a_number_of_lines_can_be_insisted_on(void **state)
 	raw = raw_of(s);
 	/* the other one has not looked since: that is what it asks for */
 	GOT(w->other, grove_session_append(t, json, &o, NULL), GROVE_ECONFLICT);
-	o.expect_seq = 7;
+	o.seq = 7;
 	GOT(w->other, grove_session_append(t, json, &o, NULL), GROVE_ECONFLICT);
 	assert_raw(t, &raw);
-	o.expect_seq = 6;
+	o.seq = 6;
 	OK(w->other, grove_session_append(t, json, &o, NULL));
 	assert_int_equal(lines_of(s), 7);
 	grove_buf_release(&raw);
@@ -101,18 +102,18 @@ static void a_retry_writes_nothing_twice(void **state)
 	static const char other[] = "{\"type\":\"message\",\"id\":\"mine\","
 				    "\"message\":{\"role\":\"user\",\"content\":\"twice\"}}";
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_WRITE);
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_WRITE);
 	struct grove_append_options o = { .size = sizeof(o), .parent = "a" };
 	struct grove_buf raw;
 	const char *id;
 
-	OK(w->g, grove_session_append(s, text(mine), NULL, &id));
+	OK(w->g, grove_session_append(s, text(mine), NULL, INTO(&id)));
 	assert_string_equal(id, "mine");
 	raw = raw_of(s);
-	OK(w->g, grove_session_append(s, text(mine), NULL, &id));
+	OK(w->g, grove_session_append(s, text(mine), NULL, INTO(&id)));
 	assert_string_equal(id, "mine");
 	/* by who did not know that it was there */
-	OK(w->other, grove_session_append(t, text(mine), NULL, &id));
+	OK(w->other, grove_session_append(t, text(mine), NULL, INTO(&id)));
 	assert_string_equal(id, "mine");
 	assert_raw(t, &raw);
 	GOT(w->g, grove_session_append(s, text(other), NULL, NULL), GROVE_ECONFLICT);
@@ -136,9 +137,9 @@ static void several_are_stored_or_none(void **state)
 	struct grove_buf raw = raw_of(s);
 	const char *ids[3];
 
-	GOT(w->g, grove_session_append_many(s, json, 3, NULL, ids), GROVE_EJSON);
+	GOT(w->g, grove_session_append_many(s, json, 3, NULL, INTO(ids)), GROVE_EJSON);
 	assert_raw(s, &raw);
-	OK(w->g, grove_session_append_many(s, json, 2, NULL, ids));
+	OK(w->g, grove_session_append_many(s, json, 2, NULL, INTO(ids)));
 	assert_leaf(s, ids[1]);
 	assert_int_equal(lines_of(s), 7);
 	grove_buf_release(&raw);
@@ -148,7 +149,7 @@ static void several_are_stored_or_none(void **state)
 static void two_writers_go_on_below_each_other(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_WRITE);
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_WRITE);
 
 	for (int i = 0; i < 10; i++) {
 		char a[8], b[8];
@@ -168,7 +169,7 @@ static void two_writers_go_on_below_each_other(void **state)
 static void who_wants_to_be_told_of_other_writers_is(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_WRITE | GROVE_TELL);
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_WRITE | GROVE_OPEN_STRICT);
 	struct grove_slice json = text("{\"role\":\"user\",\"content\":\"x\"}");
 	struct grove_buf raw;
 
@@ -198,7 +199,7 @@ static void a_line_that_is_long_or_odd_stays_what_it_is(void **state)
 	strcpy(p + n, "\"}");
 	say(s, p);
 	raw = raw_of(s);
-	t = again(w, s, GROVE_READ);
+	t = again(w, s, GROVE_OPEN_READ);
 	assert_raw(t, &raw);
 	assert_has(&raw, "\\u0000 \\ud800 \xf0\x9f\x8c\xb3 ' \\\\ \",\"odd\":\"xxx");
 	assert_true(raw.len > n);

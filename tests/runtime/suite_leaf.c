@@ -2,6 +2,7 @@
  * tests/runtime/suite_leaf.c: where the conversation goes on, and the way there.
  */
 #include "runtime.h"
+#include "../lib/calls.h"
 
 /* What a persisted move adds: a line of its own where there is no other place. */
 static uint64_t mark(const struct world *w)
@@ -12,20 +13,20 @@ static uint64_t mark(const struct world *w)
 static void a_move_lives_in_its_handle(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ);
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_READ);
 	struct grove_buf raw = raw_of(s);
 
-	OK(w->g, grove_session_set_leaf(s, "b", 0));
+	OK(w->g, grove_session_set_leaf(s, "b", NULL, NULL));
 	assert_path(s, "a b");
 	assert_leaf(t, "d");
-	GOT(w->g, grove_session_set_leaf(s, "nobody", 0), GROVE_ENOTFOUND);
+	GOT(w->g, grove_session_set_leaf(s, "nobody", NULL, NULL), GROVE_ENOTFOUND);
 	assert_leaf(s, "b");
-	OK(w->g, grove_session_set_leaf(s, GROVE_ROOT, 0));
+	OK(w->g, grove_session_set_leaf(s, GROVE_ROOT, NULL, NULL));
 	assert_leaf(s, NULL);
 	assert_path(s, "");
 	assert_raw(s, &raw);
 	/* an append goes there, and is the leaf of everybody */
-	OK(w->g, grove_session_set_leaf(s, "b", 0));
+	OK(w->g, grove_session_set_leaf(s, "b", NULL, NULL));
 	add(s, "e", "user");
 	assert_path(s, "a b e");
 	assert_int_equal(grove_session_refresh(t), 1);
@@ -38,24 +39,24 @@ static void a_move_lives_in_its_handle(void **state)
 static void a_move_can_be_kept_for_everybody(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ), *x;
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_READ), *x;
 	uint64_t rev = rev_of(s);
 
-	OK(w->g, grove_session_set_leaf(s, "b", GROVE_LEAF_PERSIST));
+	OK(w->g, grove_session_set_leaf(s, "b", LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_path(s, "a b");
 	assert_int_equal(lines_of(s), 5 + mark(w));
 	assert_true(rev_of(s) > rev);
 	assert_int_equal(grove_session_refresh(t), 1);
 	assert_path(t, "a b");
-	x = again(w, s, GROVE_READ);
+	x = again(w, s, GROVE_OPEN_READ);
 	assert_path(x, "a b");
 	grove_session_close(x);
 	/* where it is already: nothing happens */
 	rev = rev_of(s);
-	OK(w->g, grove_session_set_leaf(s, "b", GROVE_LEAF_PERSIST));
+	OK(w->g, grove_session_set_leaf(s, "b", LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_int_equal(lines_of(s), 5 + mark(w));
 	assert_int_equal(rev_of(s), rev);
-	GOT(w->g, grove_session_set_leaf(s, "nobody", GROVE_LEAF_PERSIST), GROVE_ENOTFOUND);
+	GOT(w->g, grove_session_set_leaf(s, "nobody", LEAF(GROVE_LEAF_PERSIST), NULL), GROVE_ENOTFOUND);
 	assert_int_equal(rev_of(s), rev);
 	grove_session_close(t);
 	grove_session_close(s);
@@ -66,10 +67,10 @@ static void a_reset_can_be_kept_too(void **state)
 	struct world *w = *state;
 	struct grove_session *s = four(w), *t;
 
-	OK(w->g, grove_session_set_leaf(s, GROVE_ROOT, GROVE_LEAF_PERSIST));
+	OK(w->g, grove_session_set_leaf(s, GROVE_ROOT, LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_leaf(s, NULL);
 	assert_int_equal(lines_of(s), 5 + mark(w));
-	t = again(w, s, GROVE_WRITE);
+	t = again(w, s, GROVE_OPEN_WRITE);
 	assert_leaf(t, NULL);
 	assert_path(t, "");
 	add(t, "e", "user");
@@ -85,19 +86,19 @@ static void an_append_moves_a_kept_leaf_on(void **state)
 	struct world *w = *state;
 	struct grove_session *s = four(w), *t;
 
-	OK(w->g, grove_session_set_leaf(s, "b", GROVE_LEAF_PERSIST));
+	OK(w->g, grove_session_set_leaf(s, "b", LEAF(GROVE_LEAF_PERSIST), NULL));
 	add(s, "e", "user");
 	assert_path(s, "a b e");
-	t = again(w, s, GROVE_WRITE);
+	t = again(w, s, GROVE_OPEN_WRITE);
 	assert_path(t, "a b e");
 	add(t, "f", "assistant");
 	assert_int_equal(grove_session_refresh(s), 1);
 	assert_path(s, "a b e f");
 	/* and back to a place where it was before */
-	OK(w->other, grove_session_set_leaf(t, "b", GROVE_LEAF_PERSIST));
+	OK(w->other, grove_session_set_leaf(t, "b", LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_int_equal(grove_session_refresh(s), 1);
 	assert_path(s, "a b");
-	OK(w->other, grove_session_set_leaf(t, "f", GROVE_LEAF_PERSIST));
+	OK(w->other, grove_session_set_leaf(t, "f", LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_int_equal(grove_session_refresh(s), 1);
 	assert_path(s, "a b e f");
 	grove_session_close(t);
@@ -107,15 +108,15 @@ static void an_append_moves_a_kept_leaf_on(void **state)
 static void who_appends_later_goes_on_below_the_moved_leaf(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_WRITE);
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_WRITE);
 
 	assert_leaf(t, "d");
-	OK(w->g, grove_session_set_leaf(s, "b", GROVE_LEAF_PERSIST));
+	OK(w->g, grove_session_set_leaf(s, "b", LEAF(GROVE_LEAF_PERSIST), NULL));
 	/* t has not looked since, and does not have to */
 	add(t, "e", "user");
 	assert_path(t, "a b e");
-	OK(w->g, grove_session_set_leaf(s, "a", GROVE_LEAF_PERSIST));
-	OK(w->g, grove_session_set_leaf(s, "c", GROVE_LEAF_PERSIST));
+	OK(w->g, grove_session_set_leaf(s, "a", LEAF(GROVE_LEAF_PERSIST), NULL));
+	OK(w->g, grove_session_set_leaf(s, "c", LEAF(GROVE_LEAF_PERSIST), NULL));
 	add(t, "f", "user");
 	assert_path(t, "a b c f");
 	assert_int_equal(grove_session_refresh(s), 1);
@@ -128,10 +129,10 @@ static void who_appends_later_goes_on_below_the_moved_leaf(void **state)
 static void who_wants_to_be_told_of_lines_follows_a_moved_leaf(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_WRITE | GROVE_TELL);
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_WRITE | GROVE_OPEN_STRICT);
 	struct grove_slice json = text("{\"role\":\"user\",\"content\":\"x\"}");
 
-	OK(w->g, grove_session_set_leaf(s, "b", GROVE_LEAF_PERSIST));
+	OK(w->g, grove_session_set_leaf(s, "b", LEAF(GROVE_LEAF_PERSIST), NULL));
 	if (!w->kind->keeps) {
 		GOT(w->other, grove_session_append(t, json, NULL, NULL), GROVE_ECONFLICT);
 		assert_int_equal(grove_session_refresh(t), 1);
@@ -140,7 +141,7 @@ static void who_wants_to_be_told_of_lines_follows_a_moved_leaf(void **state)
 	assert_path(t, "a b x");
 	if (w->kind->keeps) {
 		/* both at once: the lines are told of */
-		OK(w->g, grove_session_set_leaf(s, "a", GROVE_LEAF_PERSIST));
+		OK(w->g, grove_session_set_leaf(s, "a", LEAF(GROVE_LEAF_PERSIST), NULL));
 		add(s, "y", "user");
 		GOT(w->other, grove_session_append(t, json, NULL, NULL), GROVE_ECONFLICT);
 	}
@@ -151,10 +152,10 @@ static void who_wants_to_be_told_of_lines_follows_a_moved_leaf(void **state)
 static void a_leaf_of_ones_own_stays_when_others_move_theirs(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_WRITE);
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_WRITE);
 
-	OK(w->other, grove_session_set_leaf(t, "c", 0));
-	OK(w->g, grove_session_set_leaf(s, "b", GROVE_LEAF_PERSIST));
+	OK(w->other, grove_session_set_leaf(t, "c", NULL, NULL));
+	OK(w->g, grove_session_set_leaf(s, "b", LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_in_range(grove_session_refresh(t), 0, 1);
 	assert_leaf(t, "c");
 	add(t, "e", "assistant");
@@ -173,12 +174,12 @@ static void a_branch_begins_with_a_summary(void **state)
 	const char *id;
 	char path[64];
 
-	GOT(w->g, grove_session_branch(s, "nobody", &b, NULL), GROVE_ENOTFOUND);
+	GOT(w->g, branch_from(s, "nobody", &b, NULL), GROVE_ENOTFOUND);
 	assert_int_equal(lines_of(s), 5);
-	OK(w->g, grove_session_branch(s, "b", &b, &id));
+	OK(w->g, branch_from(s, "b", &b, &id));
 	snprintf(path, sizeof(path), "a b %s", id);
 	assert_path(s, path);
-	t = again(w, s, GROVE_READ);
+	t = again(w, s, GROVE_OPEN_READ);
 	assert_path(t, path);
 	raw = raw_of(t);
 	assert_has(&raw, ",\"fromId\":\"d\",\"summary\":\"what was tried\",");
@@ -198,7 +199,7 @@ static void a_branch_becomes_a_session(void **state)
 	OK(w->g, grove_session_fork(s, &o, &f));
 	assert_path(f, "a b");
 	add(f, "x", "user");
-	t = again(w, f, GROVE_READ);
+	t = again(w, f, GROVE_OPEN_READ);
 	assert_string_equal(grove_session_id(t), "forked");
 	assert_path(t, "a b x");
 	doc = snapshot_of(t, NULL);
@@ -229,35 +230,35 @@ static void continuing_from_a_prompt_hands_it_back(void **state)
 	struct grove_buf content = GROVE_BUF_INIT;
 	enum grove_outcome outcome;
 
-	OK(w->g, grove_session_continue(s, "c", GROVE_LEAF_PERSIST, &outcome, &content));
+	OK(w->g, continue_from(s, "c", GROVE_LEAF_PERSIST, &outcome, &content));
 	assert_int_equal(outcome, GROVE_OUTCOME_REPLAY);
 	assert_string_equal(content.ptr, "\"says c\"");
 	assert_leaf(s, "b");
-	t = again(w, s, GROVE_READ);
+	t = again(w, s, GROVE_OPEN_READ);
 	assert_leaf(t, "b");
 	grove_session_close(t);
 	/* a root's parent is none */
 	content.len = 0;
-	OK(w->g, grove_session_continue(s, "a", GROVE_LEAF_PERSIST, &outcome, &content));
+	OK(w->g, continue_from(s, "a", GROVE_LEAF_PERSIST, &outcome, &content));
 	assert_int_equal(outcome, GROVE_OUTCOME_REPLAY);
 	assert_string_equal(content.ptr, "\"says a\"");
 	assert_leaf(s, NULL);
-	t = again(w, s, GROVE_READ);
+	t = again(w, s, GROVE_OPEN_READ);
 	assert_leaf(t, NULL);
 	grove_session_close(t);
 	/* a message of the host's own is edited like a prompt, once the talk has gone on */
-	OK(w->g, grove_session_set_leaf(s, "d", 0));
+	OK(w->g, grove_session_set_leaf(s, "d", NULL, NULL));
 	content.len = 0;
 	{
 		const char *id;
 
-		OK(w->g, grove_session_append_custom_message(s, "note", "\"mine\"", 1, NULL, &id));
-		OK(w->g, grove_session_continue(s, id, 0, &outcome, &content));
+		OK(w->g, grove_session_append_custom_message(s, "note", "\"mine\"", NULL, 0, NULL, INTO(&id)));
+		OK(w->g, continue_from(s, id, 0, &outcome, &content));
 		assert_int_equal(outcome, GROVE_OUTCOME_APPEND);
 		assert_int_equal(content.len, 0);
 		assert_leaf(s, id);
 		add(s, "x", "user");
-		OK(w->g, grove_session_continue(s, id, 0, &outcome, &content));
+		OK(w->g, continue_from(s, id, 0, &outcome, &content));
 	}
 	assert_int_equal(outcome, GROVE_OUTCOME_REPLAY);
 	assert_string_equal(content.ptr, "\"mine\"");
@@ -277,27 +278,27 @@ static void continuing_from_elsewhere_goes_there(void **state)
 	const char *summary, *compaction;
 	uint64_t rev;
 
-	OK(w->g, grove_session_append_compaction(s, &c, &compaction));
-	OK(w->g, grove_session_branch(s, "b", &b, &summary));
-	OK(w->g, grove_session_continue(s, compaction, 0, &outcome, &content));
+	OK(w->g, grove_session_append_compaction(s, &c, NULL, INTO(&compaction)));
+	OK(w->g, branch_from(s, "b", &b, &summary));
+	OK(w->g, continue_from(s, compaction, 0, &outcome, &content));
 	assert_int_equal(outcome, GROVE_OUTCOME_SWITCH);
 	assert_leaf(s, compaction);
-	OK(w->g, grove_session_continue(s, summary, 0, &outcome, &content));
+	OK(w->g, continue_from(s, summary, 0, &outcome, &content));
 	assert_int_equal(outcome, GROVE_OUTCOME_SWITCH);
 	assert_leaf(s, summary);
-	OK(w->g, grove_session_continue(s, "b", GROVE_LEAF_PERSIST, &outcome, &content));
+	OK(w->g, continue_from(s, "b", GROVE_LEAF_PERSIST, &outcome, &content));
 	assert_int_equal(outcome, GROVE_OUTCOME_SWITCH);
-	t = again(w, s, GROVE_READ);
+	t = again(w, s, GROVE_OPEN_READ);
 	assert_leaf(t, "b");
 	grove_session_close(t);
 	/* the leaf itself: nothing moves, nothing is written */
 	raw = raw_of(s);
 	rev = rev_of(s);
-	OK(w->g, grove_session_continue(s, "b", GROVE_LEAF_PERSIST, &outcome, &content));
+	OK(w->g, continue_from(s, "b", GROVE_LEAF_PERSIST, &outcome, &content));
 	assert_int_equal(outcome, GROVE_OUTCOME_APPEND);
 	assert_int_equal(rev_of(s), rev);
 	/* nobody: the same */
-	GOT(w->g, grove_session_continue(s, "nobody", GROVE_LEAF_PERSIST, &outcome, &content),
+	GOT(w->g, continue_from(s, "nobody", GROVE_LEAF_PERSIST, &outcome, &content),
 	    GROVE_ENOTFOUND);
 	assert_leaf(s, "b");
 	assert_int_equal(rev_of(s), rev);
@@ -316,7 +317,7 @@ struct climbed {
 	int left;                /* so many more, then stop; negative: all */
 };
 
-static int climb(void *payload, const struct grove_path_entry *e)
+static int climb(void *payload, const struct grove_ancestor *e)
 {
 	struct climbed *c = payload;
 	char part[80];
@@ -339,13 +340,13 @@ static int climb(void *payload, const struct grove_path_entry *e)
 
 static void assert_up(struct world *w, struct grove_session *s, const char *leaf, const char *ids)
 {
-	static const unsigned flags[] = { GROVE_READ, GROVE_READ | GROVE_LAZY };
+	static const unsigned flags[] = { GROVE_OPEN_READ, GROVE_OPEN_READ | GROVE_OPEN_LAZY };
 
 	for (size_t i = 0; i < ARRAY(flags); i++) {
 		struct grove_session *t = again(w, s, flags[i]);
 		struct climbed c = { .left = -1 };
 
-		OK(w->other, grove_session_path_up(t, leaf, climb, &c));
+		OK(w->other, grove_session_ancestors(t, leaf, climb, &c));
 		assert_string_equal(c.ids, ids);
 		grove_session_close(t);
 	}
@@ -362,26 +363,26 @@ static void the_way_up_is_told_from_the_leaf(void **state)
 	assert_up(w, s, "d", "d c b a");
 	assert_up(w, s, "a", "a");
 	assert_up(w, s, GROVE_ROOT, "");
-	OK(w->g, grove_session_set_leaf(s, "d", GROVE_LEAF_PERSIST));
+	OK(w->g, grove_session_set_leaf(s, "d", LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_up(w, s, NULL, "d c b a");
-	OK(w->g, grove_session_set_leaf(s, GROVE_ROOT, GROVE_LEAF_PERSIST));
+	OK(w->g, grove_session_set_leaf(s, GROVE_ROOT, LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_up(w, s, NULL, "");
 	add(s, "f", "user");
 	assert_up(w, s, NULL, "f");
-	for (unsigned lazy = 0; lazy <= GROVE_LAZY; lazy += GROVE_LAZY) {
-		t = again(w, s, GROVE_READ | lazy);
+	for (unsigned lazy = 0; lazy <= GROVE_OPEN_LAZY; lazy += GROVE_OPEN_LAZY) {
+		t = again(w, s, GROVE_OPEN_READ | lazy);
 		c = (struct climbed){ .left = 2 };
-		GOT(w->other, grove_session_path_up(t, "d", climb, &c), 77);
+		GOT(w->other, grove_session_ancestors(t, "d", climb, &c), 77);
 		assert_string_equal(c.ids, "d c");
 		c = (struct climbed){ .left = -1 };
-		GOT(w->other, grove_session_path_up(t, "nobody", climb, &c), GROVE_ENOTFOUND);
+		GOT(w->other, grove_session_ancestors(t, "nobody", climb, &c), GROVE_ENOTFOUND);
 		assert_string_equal(c.ids, "");
 		grove_session_close(t);
 	}
 	/* by a handle that moved its leaf for itself */
-	OK(w->g, grove_session_set_leaf(s, "c", 0));
+	OK(w->g, grove_session_set_leaf(s, "c", NULL, NULL));
 	c = (struct climbed){ .left = -1 };
-	OK(w->g, grove_session_path_up(s, NULL, climb, &c));
+	OK(w->g, grove_session_ancestors(s, NULL, climb, &c));
 	assert_string_equal(c.ids, "c b a");
 	grove_session_close(s);
 }
@@ -389,13 +390,13 @@ static void the_way_up_is_told_from_the_leaf(void **state)
 static void the_way_up_goes_by_what_waited_for_the_first_message(void **state)
 {
 	struct world *w = *state;
-	struct grove_new_options o = { .size = sizeof(o) };
+	struct grove_create_options o = { .size = sizeof(o) };
 	struct grove_session *s;
 	const char *level;
 	char ids[64];
 
-	OK(w->g, grove_session_new(w->g, &o, &s));
-	OK(w->g, grove_session_append_thinking_level(s, "high", &level));
+	OK(w->g, grove_session_create(w->g, &o, &s));
+	OK(w->g, grove_session_append_thinking_level(s, "high", NULL, INTO(&level)));
 	snprintf(ids, sizeof(ids), "c b a %s", level);
 	add(s, "a", "user");
 	add(s, "b", "assistant");
@@ -432,25 +433,25 @@ static void a_lazy_way_up_reads_nothing_else(void **state)
 	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
 				   .stores = stores, .nr_stores = 1, .trace = count_reads,
 				   .trace_payload = &reads };
-	struct grove_new_options n = { .size = sizeof(n), .flags = GROVE_NEW_NOW, .id = "lazy" };
+	struct grove_create_options n = { .size = sizeof(n), .flags = GROVE_CREATE_NOW, .id = "lazy" };
 	struct climbed c = { .left = -1 };
 	struct grove_session *s;
 	struct grove *g;
 
-	OK(NULL, grove_open(&g, &o));
-	OK(g, grove_session_new(g, &n, &s));
+	OK(NULL, grove_open(&o, &g));
+	OK(g, grove_session_create(g, &n, &s));
 	add(s, "a", "user");
 	add(s, "b", "assistant");
 	add_below(s, "a", "c", "assistant");
 	grove_session_close(s);
-	OK(g, grove_session_open(g, "lazy", GROVE_READ | GROVE_LAZY, &s));
+	OK(g, grove_session_open(g, "lazy", GROVE_OPEN_READ | GROVE_OPEN_LAZY, &s));
 	reads = 0;
-	OK(g, grove_session_path_up(s, NULL, climb, &c));
+	OK(g, grove_session_ancestors(s, NULL, climb, &c));
 	assert_string_equal(c.ids, "c a");
 	/* files are loaded when they are opened */
 	assert_int_equal(reads, 0);
 	c = (struct climbed){ .left = -1 };
-	OK(g, grove_session_path_up(s, "b", climb, &c));
+	OK(g, grove_session_ancestors(s, "b", climb, &c));
 	assert_string_equal(c.ids, "b a");
 	assert_int_equal(reads, 0);
 	grove_session_close(s);

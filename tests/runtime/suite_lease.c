@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "runtime.h"
+#include "../lib/calls.h"
 
 #define LONG 600000
 
@@ -24,7 +25,7 @@ static struct grove_session *writer(struct grove *g, const char *id)
 {
 	struct grove_session *s;
 
-	OK(g, grove_session_open(g, id, GROVE_WRITE | GROVE_FORCE, &s));
+	OK(g, grove_session_open(g, id, GROVE_OPEN_WRITE | GROVE_OPEN_FORCE, &s));
 	return s;
 }
 
@@ -53,7 +54,7 @@ static void assert_refused(struct grove_session *s, int rc, const char *what)
 /* Nothing of what this handle would write is written. */
 static void assert_fenced(struct world *w, struct grove_session *s)
 {
-	struct grove_session *t = again(w, s, GROVE_READ);
+	struct grove_session *t = again(w, s, GROVE_OPEN_READ);
 	struct grove_slice json = text("{\"role\":\"user\",\"content\":\"x\"}");
 	struct grove_branch_summary b = { .size = sizeof(b), .summary = "left" };
 	struct grove_buf raw = raw_of(t);
@@ -63,20 +64,20 @@ static void assert_fenced(struct world *w, struct grove_session *s)
 	snprintf(to, sizeof(to), "%s/elsewhere", w->dir);
 	REFUSED(s, grove_session_append(s, json, NULL, NULL));
 	REFUSED(s, grove_session_update(s, "b", "/message/content", "\"x\""));
-	REFUSED(s, grove_session_rename(s, "name", NULL));
-	REFUSED(s, grove_session_label(s, "b", "mark", NULL));
-	REFUSED(s, grove_session_branch(s, "b", &b, NULL));
-	REFUSED(s, grove_session_set_leaf(s, "a", GROVE_LEAF_PERSIST));
+	REFUSED(s, grove_session_set_name(s, "name", GROVE_NAME_BY_USER, NULL));
+	REFUSED(s, grove_session_append_label(s, "b", "mark", NULL, NULL));
+	REFUSED(s, branch_from(s, "b", &b, NULL));
+	REFUSED(s, grove_session_set_leaf(s, "a", LEAF(GROVE_LEAF_PERSIST), NULL));
 	REFUSED(s, grove_session_move(s, to));
 	REFUSED(s, grove_session_forget(s, "c", NULL));
 	REFUSED(s, grove_session_forget(s, "d", NULL));
-	REFUSED(s, grove_session_put_value(s, "agentId", text("x")));
+	REFUSED(s, grove_session_value_put(s, "agentId", text("x")));
 	assert_raw(t, &raw);
 	assert_int_equal(rev_of(t), rev);
 	assert_leaf(s, grove_session_leaf(t));
 	assert_string_equal(grove_session_cwd(s), w->cwd);
 	grove_session_close(t);
-	t = again(w, s, GROVE_READ);
+	t = again(w, s, GROVE_OPEN_READ);
 	assert_raw(t, &raw);
 	assert_string_equal(grove_session_cwd(t), w->cwd);
 	grove_buf_release(&raw);
@@ -90,27 +91,27 @@ static void who_has_it_writes_and_nobody_else(void **state)
 	struct grove_lease x = { .size = sizeof(x) };
 
 	two_writers(w, &s, &t);
-	OK(w->g, grove_session_leased(s, &x));
+	OK(w->g, grove_session_lease_get(s, &x));
 	assert_string_equal(x.owner, "");
 	assert_int_equal(x.number, 0);
-	OK(w->g, grove_session_lease(s, "one", LONG, &x));
+	OK(w->g, grove_session_lease_take(s, "one", LONG, &x));
 	assert_string_equal(x.owner, "one");
 	assert_int_equal(x.number, 1);
-	OK(w->other, grove_session_leased(t, &x));
+	OK(w->other, grove_session_lease_get(t, &x));
 	assert_string_equal(x.owner, "one");
-	GOT(w->other, grove_session_lease(t, "two", LONG, &x), GROVE_ECONFLICT);
+	GOT(w->other, grove_session_lease_take(t, "two", LONG, &x), GROVE_ECONFLICT);
 	assert_fenced(w, t);
 	add(s, "e", "user");
 	OK(w->g, grove_session_update(s, "b", "/message/content", "\"x\""));
-	OK(w->g, grove_session_set_leaf(s, "b", GROVE_LEAF_PERSIST));
-	OK(w->g, grove_session_unlease(s));
-	OK(w->g, grove_session_leased(s, &x));
+	OK(w->g, grove_session_set_leaf(s, "b", LEAF(GROVE_LEAF_PERSIST), NULL));
+	OK(w->g, grove_session_lease_release(s));
+	OK(w->g, grove_session_lease_get(s, &x));
 	assert_string_equal(x.owner, "");
 	/* free again: everybody may, without one or with one */
 	add(t, "f", "user");
 	add(s, "g", "user");
 	assert_path(s, "a b f g");
-	OK(w->other, grove_session_lease(t, "two", LONG, &x));
+	OK(w->other, grove_session_lease_take(t, "two", LONG, &x));
 	assert_int_equal(x.number, 2);
 	grove_session_close(t);
 	grove_session_close(s);
@@ -122,14 +123,14 @@ static void holding_on_to_it_keeps_its_number(void **state)
 	struct grove_session *s = four(w);
 	struct grove_lease x = { .size = sizeof(x) }, y = { .size = sizeof(y) };
 
-	OK(w->g, grove_session_lease(s, "one", 1000, &x));
-	OK(w->g, grove_session_lease(s, "one", LONG, &y));
+	OK(w->g, grove_session_lease_take(s, "one", 1000, &x));
+	OK(w->g, grove_session_lease_take(s, "one", LONG, &y));
 	assert_int_equal(x.number, y.number);
 	assert_true(y.until > x.until);
-	OK(w->g, grove_session_unlease(s));
-	OK(w->g, grove_session_unlease(s));
-	OK(w->g, grove_session_lease(s, "one", LONG, NULL));
-	OK(w->g, grove_session_leased(s, &y));
+	OK(w->g, grove_session_lease_release(s));
+	OK(w->g, grove_session_lease_release(s));
+	OK(w->g, grove_session_lease_take(s, "one", LONG, NULL));
+	OK(w->g, grove_session_lease_get(s, &y));
 	assert_int_equal(y.number, x.number + 1);
 	grove_session_close(s);
 }
@@ -141,20 +142,20 @@ static void after_its_time_another_may_take_it_over(void **state)
 	struct grove_lease x = { .size = sizeof(x) }, y = { .size = sizeof(y) };
 
 	two_writers(w, &s, &t);
-	OK(w->g, grove_session_lease(s, "one", 1, &x));
+	OK(w->g, grove_session_lease_take(s, "one", 1, &x));
 	outlast(&x);
 	/* past its time, and nobody has taken it: it still counts */
 	add(s, "e", "user");
-	OK(w->other, grove_session_lease(t, "two", LONG, &y));
+	OK(w->other, grove_session_lease_take(t, "two", LONG, &y));
 	assert_int_equal(y.number, x.number + 1);
 	assert_fenced(w, s);
 	add(t, "f", "user");
 	assert_path(t, "a b c d e f");
 	/* and stays so when the other gives it back: what we know is old */
-	OK(w->other, grove_session_unlease(t));
+	OK(w->other, grove_session_lease_release(t));
 	assert_fenced(w, s);
 	/* until we take it anew, or let it go */
-	OK(w->g, grove_session_lease(s, "one", LONG, &x));
+	OK(w->g, grove_session_lease_take(s, "one", LONG, &x));
 	assert_int_equal(x.number, y.number + 1);
 	add(s, "g", "user");
 	assert_path(s, "a b c d e f g");
@@ -169,14 +170,14 @@ static void the_same_owner_may_take_it_by_another_handle(void **state)
 	struct grove_lease x = { .size = sizeof(x) }, y = { .size = sizeof(y) };
 
 	two_writers(w, &s, &t);
-	OK(w->g, grove_session_lease(s, "one", LONG, &x));
+	OK(w->g, grove_session_lease_take(s, "one", LONG, &x));
 	/* as after a crash, when the old one may still be at work */
-	OK(w->other, grove_session_lease(t, "one", LONG, &y));
+	OK(w->other, grove_session_lease_take(t, "one", LONG, &y));
 	assert_int_equal(y.number, x.number + 1);
 	assert_fenced(w, s);
 	add(t, "e", "user");
-	OK(w->g, grove_session_unlease(s));
-	OK(w->g, grove_session_leased(s, &x));
+	OK(w->g, grove_session_lease_release(s));
+	OK(w->g, grove_session_lease_get(s, &x));
 	assert_int_equal(x.number, y.number);
 	assert_string_equal(x.owner, "one");
 	add(t, "f", "user");
@@ -187,28 +188,28 @@ static void the_same_owner_may_take_it_by_another_handle(void **state)
 static void nonsense_is_refused(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ);
-	struct grove_new_options o = { .size = sizeof(o) };
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_READ);
+	struct grove_create_options o = { .size = sizeof(o) };
 	char owner[GROVE_LEASE_OWNER_MAX + 2];
 	struct grove_session *later;
 	struct grove_lease x = { .size = sizeof(x) };
 
 	memset(owner, 'o', sizeof(owner));
 	owner[sizeof(owner) - 1] = '\0';
-	GOT(w->g, grove_session_lease(s, owner, LONG, NULL), GROVE_EINVAL);
-	GOT(w->g, grove_session_lease(s, "", LONG, NULL), GROVE_EINVAL);
-	GOT(w->g, grove_session_lease(s, "one", 0, NULL), GROVE_EINVAL);
-	GOT(w->g, grove_session_lease(s, "one", -1, NULL), GROVE_EINVAL);
+	GOT(w->g, grove_session_lease_take(s, owner, LONG, NULL), GROVE_EINVAL);
+	GOT(w->g, grove_session_lease_take(s, "", LONG, NULL), GROVE_EINVAL);
+	GOT(w->g, grove_session_lease_take(s, "one", 0, NULL), GROVE_EINVAL);
+	GOT(w->g, grove_session_lease_take(s, "one", -1, NULL), GROVE_EINVAL);
 	owner[GROVE_LEASE_OWNER_MAX] = '\0';
-	OK(w->g, grove_session_lease(s, owner, LONG, &x));
+	OK(w->g, grove_session_lease_take(s, owner, LONG, &x));
 	assert_string_equal(x.owner, owner);
 	/* who only reads needs none, gets none, and can see who has it */
-	assert_true(grove_session_lease(t, "two", LONG, NULL) < 0);
-	OK(w->other, grove_session_leased(t, &x));
+	assert_true(grove_session_lease_take(t, "two", LONG, NULL) < 0);
+	OK(w->other, grove_session_lease_get(t, &x));
 	assert_string_equal(x.owner, owner);
 	assert_path(t, "a b c d");
-	OK(w->g, grove_session_new(w->g, &o, &later));
-	GOT(w->g, grove_session_lease(later, "one", LONG, NULL), GROVE_ENOTSUP);
+	OK(w->g, grove_session_create(w->g, &o, &later));
+	GOT(w->g, grove_session_lease_take(later, "one", LONG, NULL), GROVE_ENOTSUP);
 	grove_session_close(later);
 	grove_session_close(t);
 	grove_session_close(s);
@@ -222,9 +223,9 @@ static void taking_it_is_no_event(void **state)
 	struct grove_event e = { .size = sizeof(e) };
 	uint64_t rev = rev_of(s);
 
-	OK(w->other, grove_watch_open(w->other, grove_session_id(s), GROVE_ANY_REV, &x));
-	OK(w->g, grove_session_lease(s, "one", LONG, NULL));
-	OK(w->g, grove_session_unlease(s));
+	OK(w->other, grove_watch_open(w->other, grove_session_id(s), GROVE_REV_NOW, &x));
+	OK(w->g, grove_session_lease_take(s, "one", LONG, NULL));
+	OK(w->g, grove_session_lease_release(s));
 	assert_int_equal(grove_watch_next(x, 0, &e), 1);
 	assert_int_equal(rev_of(s), rev);
 	assert_int_equal(lines_of(s), 5);
@@ -240,16 +241,16 @@ static void it_moves_with_the_session(void **state)
 	char to[400];
 
 	snprintf(to, sizeof(to), "%s/elsewhere", w->dir);
-	OK(w->g, grove_session_lease(s, "one", LONG, NULL));
+	OK(w->g, grove_session_lease_take(s, "one", LONG, NULL));
 	OK(w->g, grove_session_move(s, to));
 	add(s, "e", "user");
 	OK(w->g, grove_session_update(s, "b", "/message/content", "\"x\""));
-	t = again(w, s, GROVE_WRITE);
-	OK(w->other, grove_session_leased(t, &x));
+	t = again(w, s, GROVE_OPEN_WRITE);
+	OK(w->other, grove_session_lease_get(t, &x));
 	assert_string_equal(x.owner, "one");
 	REFUSED(t, grove_session_append(t, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, NULL));
 	assert_path(t, "a b c d e");
-	OK(w->g, grove_session_unlease(s));
+	OK(w->g, grove_session_lease_release(s));
 	add(t, "f", "user");
 	grove_session_close(t);
 	grove_session_close(s);
@@ -261,11 +262,11 @@ static void it_goes_with_the_session(void **state)
 	struct grove_session *s = create(w, "phoenix");
 	struct grove_lease x = { .size = sizeof(x) };
 
-	OK(w->g, grove_session_lease(s, "one", LONG, NULL));
+	OK(w->g, grove_session_lease_take(s, "one", LONG, NULL));
 	OK(w->other, grove_remove(w->other, "phoenix", GROVE_REMOVE_NO_TRASH));
 	grove_session_close(s);
 	s = create(w, "phoenix");
-	OK(w->g, grove_session_leased(s, &x));
+	OK(w->g, grove_session_lease_get(s, &x));
 	assert_string_equal(x.owner, "");
 	add(s, "a", "user");
 	grove_session_close(s);
@@ -275,8 +276,8 @@ int process_takes_lease(const struct world *w, const char *id)
 {
 	struct grove_session *t;
 
-	return grove_session_open(see_world(w), id, GROVE_WRITE, &t) ||
-	       grove_session_lease(t, "dead", 300, NULL);
+	return grove_session_open(see_world(w), id, GROVE_OPEN_WRITE, &t) ||
+	       grove_session_lease_take(t, "dead", 300, NULL);
 }
 
 /* A holder that is gone without a word: a process, or where there is none, a handle. */
@@ -293,15 +294,15 @@ static void who_died_holds_it_until_its_time(void **state)
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_int_equal(status, 0);
 	} else {
-		t = again(w, s, GROVE_WRITE);
-		OK(w->g, grove_session_lease(t, "dead", 300, NULL));
+		t = again(w, s, GROVE_OPEN_WRITE);
+		OK(w->g, grove_session_lease_take(t, "dead", 300, NULL));
 		grove_session_close(t);
 	}
-	OK(w->g, grove_session_leased(s, &x));
+	OK(w->g, grove_session_lease_get(s, &x));
 	assert_string_equal(x.owner, "dead");
 	assert_int_equal(x.number, 1);
 	outlast(&x);
-	OK(w->g, grove_session_lease(s, "one", LONG, &x));
+	OK(w->g, grove_session_lease_take(s, "one", LONG, &x));
 	assert_int_equal(x.number, 2);
 	add(s, "e", "user");
 	grove_session_close(s);

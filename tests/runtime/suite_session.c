@@ -10,17 +10,17 @@ static void a_session_is_found_by_its_id(void **state)
 	struct grove_session *s = create(w, "session-one"), *t;
 
 	add(s, "a", "user");
-	t = again(w, s, GROVE_READ);
+	t = again(w, s, GROVE_OPEN_READ);
 	assert_string_equal(grove_session_id(t), "session-one");
 	assert_string_equal(grove_session_cwd(t), w->cwd);
 	assert_string_equal(grove_session_dialect(t), "pi");
 	assert_path(t, "a");
 	grove_session_close(t);
 	/* by the beginning of its id, too */
-	OK(w->other, grove_session_open(w->other, "session-o", GROVE_READ, &t));
+	OK(w->other, grove_session_open(w->other, "session-o", GROVE_OPEN_READ, &t));
 	assert_path(t, "a");
 	grove_session_close(t);
-	GOT(w->other, grove_session_open(w->other, "session-two", GROVE_READ, &t), GROVE_ENOTFOUND);
+	GOT(w->other, grove_session_open(w->other, "session-two", GROVE_OPEN_READ, &t), GROVE_ENOTFOUND);
 	grove_session_close(t);
 	grove_session_close(s);
 }
@@ -28,17 +28,17 @@ static void a_session_is_found_by_its_id(void **state)
 static void a_session_waits_for_its_first_message(void **state)
 {
 	struct world *w = *state;
-	struct grove_new_options o = { .size = sizeof(o), .id = "later" };
+	struct grove_create_options o = { .size = sizeof(o), .id = "later" };
 	struct grove_session *s, *t;
 
-	OK(w->g, grove_session_new(w->g, &o, &s));
-	OK(w->g, grove_session_append_thinking_level(s, "high", NULL));
+	OK(w->g, grove_session_create(w->g, &o, &s));
+	OK(w->g, grove_session_append_thinking_level(s, "high", NULL, NULL));
 	assert_int_equal(grove_session_pending(s), 1);
-	GOT(w->other, grove_session_open(w->other, "later", GROVE_READ, &t), GROVE_ENOTFOUND);
+	GOT(w->other, grove_session_open(w->other, "later", GROVE_OPEN_READ, &t), GROVE_ENOTFOUND);
 	grove_session_close(t);
 	add(s, "a", "user");
 	assert_int_equal(grove_session_pending(s), 0);
-	t = again(w, s, GROVE_READ);
+	t = again(w, s, GROVE_OPEN_READ);
 	assert_int_equal(lines_of(t), 3);
 	assert_leaf(t, "a");
 	grove_session_close(t);
@@ -48,16 +48,16 @@ static void a_session_waits_for_its_first_message(void **state)
 static void the_record_of_a_session_is_complete(void **state)
 {
 	struct world *w = *state;
-	struct grove_new_options o = { .size = sizeof(o), .flags = GROVE_NEW_NOW, .id = "s-1",
+	struct grove_create_options o = { .size = sizeof(o), .flags = GROVE_CREATE_NOW, .id = "s-1",
 				       .name = "a name", .parent_session = "before" };
 	struct grove_session *s, *t;
 	struct grove_buf doc;
 	char part[800];
 
-	OK(w->g, grove_session_new(w->g, &o, &s));
+	OK(w->g, grove_session_create(w->g, &o, &s));
 	add(s, "a", "user");
 	add(s, "b", "assistant");
-	t = again(w, s, GROVE_READ);
+	t = again(w, s, GROVE_OPEN_READ);
 	doc = snapshot_of(t, NULL);
 	snprintf(part, sizeof(part), "{\"session\":{\"id\":\"s-1\",\"provider\":\"%s\",\"store\":\"%s:",
 		 w->kind->name, w->kind->name);
@@ -82,12 +82,12 @@ static void the_record_of_a_session_is_complete(void **state)
 static void what_cannot_be_an_id_makes_no_session(void **state)
 {
 	struct world *w = *state;
-	struct grove_new_options o = { .size = sizeof(o), .flags = GROVE_NEW_NOW, .id = "no good/id" };
-	struct grove_list_options all = { .size = sizeof(all), .all = 1 };
+	struct grove_create_options o = { .size = sizeof(o), .flags = GROVE_CREATE_NOW, .id = "no good/id" };
+	struct grove_list_options all = { .size = sizeof(all), .flags = GROVE_LIST_ALL };
 	struct grove_session *s;
 	struct grove_list *l;
 
-	GOT(w->g, grove_session_new(w->g, &o, &s), GROVE_EINVAL);
+	GOT(w->g, grove_session_create(w->g, &o, &s), GROVE_EINVAL);
 	grove_session_close(s);
 	OK(w->g, grove_list(w->g, &all, &l));
 	assert_int_equal(grove_list_count(l), 0);
@@ -97,12 +97,12 @@ static void what_cannot_be_an_id_makes_no_session(void **state)
 static void a_name_is_seen_by_everybody(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ);
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_READ);
 	struct grove_view *v;
 
-	OK(w->g, grove_session_rename(s, " first ", NULL));
-	OK(w->g, grove_session_rename(s, "second", NULL));
-	GOT(w->g, grove_session_rename(s, "  ", NULL), GROVE_EINVAL);
+	OK(w->g, grove_session_set_name(s, " first ", GROVE_NAME_BY_USER, NULL));
+	OK(w->g, grove_session_set_name(s, "second", GROVE_NAME_BY_USER, NULL));
+	GOT(w->g, grove_session_set_name(s, "  ", GROVE_NAME_BY_USER, NULL), GROVE_EINVAL);
 	assert_int_equal(grove_session_refresh(t), 1);
 	v = view_of(t);
 	assert_string_equal(grove_view_name(v), "second");
@@ -125,7 +125,7 @@ static void moving_a_session_gives_it_another_directory(void **state)
 	assert_string_equal(grove_session_cwd(s), to);
 	assert_path(s, "a b c d");
 	add(s, "e", "user");
-	t = again(w, s, GROVE_READ);
+	t = again(w, s, GROVE_OPEN_READ);
 	assert_string_equal(grove_session_cwd(t), to);
 	assert_path(t, "a b c d e");
 	assert_int_equal(lines_of(t), 6);
@@ -148,7 +148,7 @@ static void moving_a_session_gives_it_another_directory(void **state)
 static void moving_in_a_database_changes_one_line(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ);
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_READ);
 	struct grove_buf before = raw_of(s), after;
 	size_t head;
 	char to[400];
@@ -175,30 +175,30 @@ static void moving_in_a_database_changes_one_line(void **state)
 static void values_are_kept_beside_the_lines(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ);
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_READ);
 	struct grove_buf b = GROVE_BUF_INIT, doc;
 	uint64_t lines = lines_of(s);
 
-	GOT(w->other, grove_session_get_value(t, "agentId", &b), GROVE_ENOTFOUND);
-	OK(w->g, grove_session_put_value(s, "agentId", text("agent-7")));
-	OK(w->g, grove_session_put_value(s, "metadata", text("{\"a\":[1]}")));
-	OK(w->other, grove_session_get_value(t, "agentId", &b));
+	GOT(w->other, grove_session_value_get(t, "agentId", &b), GROVE_ENOTFOUND);
+	OK(w->g, grove_session_value_put(s, "agentId", text("agent-7")));
+	OK(w->g, grove_session_value_put(s, "metadata", text("{\"a\":[1]}")));
+	OK(w->other, grove_session_value_get(t, "agentId", &b));
 	assert_string_equal(b.ptr, "agent-7");
 	b.len = 0;
-	OK(w->other, grove_session_get_value(t, "metadata", &b));
+	OK(w->other, grove_session_value_get(t, "metadata", &b));
 	assert_string_equal(b.ptr, "{\"a\":[1]}");
-	GOT(w->g, grove_session_put_value(s, "other", text("x")), GROVE_EINVAL);
-	GOT(w->g, grove_session_get_value(s, "other", &b), GROVE_EINVAL);
+	GOT(w->g, grove_session_value_put(s, "other", text("x")), GROVE_EINVAL);
+	GOT(w->g, grove_session_value_get(s, "other", &b), GROVE_EINVAL);
 	/* another one takes its place */
-	OK(w->g, grove_session_put_value(s, "agentId", text("agent-8")));
+	OK(w->g, grove_session_value_put(s, "agentId", text("agent-8")));
 	b.len = 0;
-	OK(w->other, grove_session_get_value(t, "agentId", &b));
+	OK(w->other, grove_session_value_get(t, "agentId", &b));
 	assert_string_equal(b.ptr, "agent-8");
 	doc = snapshot_of(t, NULL);
 	assert_has(&doc, "\"agentId\":\"agent-8\"");
 	/* no line is written for it, and who reads cannot put any */
 	assert_int_equal(lines_of(s), lines);
-	assert_true(grove_session_put_value(t, "agentId", text("x")) < 0);
+	assert_true(grove_session_value_put(t, "agentId", text("x")) < 0);
 	grove_buf_release(&doc);
 	grove_buf_release(&b);
 	grove_session_close(t);
@@ -209,7 +209,7 @@ static void assert_value(struct grove_session *s, const char *name, const char *
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 
-	assert_int_equal(grove_session_get_value(s, name, &b), want ? 0 : GROVE_ENOTFOUND);
+	assert_int_equal(grove_session_value_get(s, name, &b), want ? 0 : GROVE_ENOTFOUND);
 	if (want)
 		assert_string_equal(b.ptr, want);
 	grove_buf_release(&b);
@@ -223,7 +223,7 @@ static void values_go_where_the_session_goes(void **state)
 	char to[400];
 
 	snprintf(to, sizeof(to), "%s/elsewhere", w->dir);
-	OK(w->g, grove_session_put_value(s, "agentId", text("agent-7")));
+	OK(w->g, grove_session_value_put(s, "agentId", text("agent-7")));
 	OK(w->g, grove_session_move(s, to));
 	assert_value(s, "agentId", "agent-7");
 	OK(w->g, grove_session_fork(s, NULL, &whole));
@@ -232,7 +232,7 @@ static void values_go_where_the_session_goes(void **state)
 	assert_value(part, "agentId", "agent-7");
 	assert_value(part, "metadata", NULL);
 	/* from here on they are two sessions */
-	OK(w->g, grove_session_put_value(part, "agentId", text("agent-8")));
+	OK(w->g, grove_session_value_put(part, "agentId", text("agent-8")));
 	assert_value(s, "agentId", "agent-7");
 	OK(w->g, grove_remove(w->g, grove_session_id(part), GROVE_REMOVE_NO_TRASH));
 	assert_value(s, "agentId", "agent-7");
@@ -244,7 +244,7 @@ static void values_go_where_the_session_goes(void **state)
 static void entries_are_listed_from_a_line_on(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ);
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_READ);
 	struct grove_snapshot_options o = { .size = sizeof(o), .after = 2, .limit = 2 };
 	struct grove_buf doc = snapshot_of(t, &o);
 
@@ -273,14 +273,14 @@ static void deleting_takes_all_of_one_session(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = four(w), *t = four(w), *x;
-	struct grove_list_options o = { .size = sizeof(o), .all = 1 };
+	struct grove_list_options o = { .size = sizeof(o), .flags = GROVE_LIST_ALL };
 	struct grove_list *l;
 	char id[64];
 
 	snprintf(id, sizeof(id), "%s", grove_session_id(s));
 	grove_session_close(s);
 	OK(w->other, grove_remove(w->other, id, GROVE_REMOVE_NO_TRASH));
-	GOT(w->g, grove_session_open(w->g, id, GROVE_READ, &x), GROVE_ENOTFOUND);
+	GOT(w->g, grove_session_open(w->g, id, GROVE_OPEN_READ, &x), GROVE_ENOTFOUND);
 	grove_session_close(x);
 	OK(w->g, grove_list(w->g, &o, &l));
 	assert_int_equal(grove_list_count(l), 1);
@@ -309,11 +309,11 @@ static void a_name_that_was_deleted_is_free(void **state)
 
 static struct grove_session *create_beside(struct world *w, const char *id)
 {
-	struct grove_new_options o = { .size = sizeof(o), .flags = GROVE_NEW_NOW, .id = id,
+	struct grove_create_options o = { .size = sizeof(o), .flags = GROVE_CREATE_NOW, .id = id,
 				       .dir = w->beside + strlen("file:") };
 	struct grove_session *s;
 
-	OK(w->g, grove_session_new(w->g, &o, &s));
+	OK(w->g, grove_session_create(w->g, &o, &s));
 	return s;
 }
 
@@ -325,9 +325,9 @@ static void a_session_is_deleted_where_it_is(void **state)
 	add(s, "a", "user");
 	add(t, "b", "user");
 	/* what somebody believes about its owner does not matter */
-	OK(w->g, grove_session_put_value(s, "agentId", text("long gone")));
+	OK(w->g, grove_session_value_put(s, "agentId", text("long gone")));
 	OK(w->other, grove_remove(w->other, "beside", GROVE_REMOVE_NO_TRASH));
-	GOT(w->g, grove_session_open(w->g, "beside", GROVE_READ, &x), GROVE_ENOTFOUND);
+	GOT(w->g, grove_session_open(w->g, "beside", GROVE_OPEN_READ, &x), GROVE_ENOTFOUND);
 	grove_session_close(x);
 	assert_path(s, "a");
 	assert_int_equal(lines_of(s), 2);
@@ -335,7 +335,7 @@ static void a_session_is_deleted_where_it_is(void **state)
 	t = create_beside(w, "beside");
 	add(t, "b", "user");
 	OK(w->other, grove_remove(w->other, "here", GROVE_REMOVE_NO_TRASH));
-	GOT(w->g, grove_session_open(w->g, "here", GROVE_READ, &x), GROVE_ENOTFOUND);
+	GOT(w->g, grove_session_open(w->g, "here", GROVE_OPEN_READ, &x), GROVE_ENOTFOUND);
 	grove_session_close(x);
 	assert_int_equal(lines_of(t), 2);
 	GOT(w->other, grove_remove(w->other, "here", GROVE_REMOVE_NO_TRASH), GROVE_ENOTFOUND);
@@ -356,7 +356,7 @@ static void of_two_with_one_id_none_is_guessed(void **state)
 	assert_int_equal(lines_of(t), 2);
 	/* a path says which one */
 	OK(w->g, grove_remove(w->g, grove_session_path(t), GROVE_REMOVE_NO_TRASH));
-	OK(w->g, grove_session_open(w->g, "twin", GROVE_READ, &x));
+	OK(w->g, grove_session_open(w->g, "twin", GROVE_OPEN_READ, &x));
 	assert_path(x, "a");
 	grove_session_close(x);
 	grove_session_close(t);

@@ -2,6 +2,7 @@
  * tests/runtime/suite_snapshot.c: what a user interface loads on refresh.
  */
 #include "runtime.h"
+#include "../lib/calls.h"
 
 static void a_snapshot_has_tree_path_labels_and_context(void **state)
 {
@@ -12,11 +13,11 @@ static void a_snapshot_has_tree_path_labels_and_context(void **state)
 	char part[300];
 
 	add_below(s, "b", "e", "user");
-	OK(w->g, grove_session_append_model(s, "p", "m", NULL));
-	OK(w->g, grove_session_append_thinking_level(s, "high", NULL));
-	OK(w->g, grove_session_label(s, "b", "mark", &label));
-	OK(w->g, grove_session_set_leaf(s, "e", GROVE_LEAF_PERSIST));
-	t = again(w, s, GROVE_READ);
+	OK(w->g, grove_session_append_model(s, "p", "m", NULL, NULL, NULL));
+	OK(w->g, grove_session_append_thinking_level(s, "high", NULL, NULL));
+	OK(w->g, grove_session_append_label(s, "b", "mark", NULL, INTO(&label)));
+	OK(w->g, grove_session_set_leaf(s, "e", LEAF(GROVE_LEAF_PERSIST), NULL));
+	t = again(w, s, GROVE_OPEN_READ);
 	doc = snapshot_of(t, NULL);
 	assert_has(&doc, "\"activePath\":[\"a\",\"b\",\"e\"]");
 	assert_has(&doc, "\"childrenByParentId\":{\"root\":[\"a\"],\"a\":[\"b\"],"
@@ -27,7 +28,7 @@ static void a_snapshot_has_tree_path_labels_and_context(void **state)
 	assert_has(&doc, "\"entryIds\":[\"a\",\"b\",\"e\"]");
 	grove_buf_release(&doc);
 	/* at the label's own place the settings before it are in force */
-	OK(w->g, grove_session_set_leaf(s, label, GROVE_LEAF_PERSIST));
+	OK(w->g, grove_session_set_leaf(s, label, LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_int_equal(grove_session_refresh(t), 1);
 	doc = snapshot_of(t, NULL);
 	snprintf(part, sizeof(part), "\"leafEntryId\":\"%s\"", label);
@@ -41,7 +42,7 @@ static void a_snapshot_has_tree_path_labels_and_context(void **state)
 static void windows_leave_out_what_was_not_asked_for(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ);
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_READ);
 	struct grove_snapshot_options o = { .size = sizeof(o), .entries = GROVE_SNAPSHOT_NONE };
 	struct grove_buf doc;
 	char json[500];
@@ -82,7 +83,7 @@ static void windows_leave_out_what_was_not_asked_for(void **state)
 static void a_snapshot_stays_when_the_session_goes_on(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ);
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_READ);
 	struct grove_buf one = GROVE_BUF_INIT, two = GROVE_BUF_INIT;
 	struct grove_view *v = view_of(t);
 
@@ -101,14 +102,14 @@ static void a_snapshot_stays_when_the_session_goes_on(void **state)
 static void seq_rev_and_generation_tell_what_happened(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ);
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_READ);
 	struct grove_buf doc;
 	uint64_t rev = rev_of(t), before = rev;
 	char part[100];
 
 	add(s, "e", "user");
 	assert_int_equal(rev_of(t), rev + 1);
-	OK(w->g, grove_session_set_leaf(s, "b", GROVE_LEAF_PERSIST));
+	OK(w->g, grove_session_set_leaf(s, "b", LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_int_equal(rev_of(t), rev + 2);
 	rev = rev_of(t);
 	OK(w->g, grove_session_update(s, "a", "/message/content", "\"x\""));
@@ -116,11 +117,11 @@ static void seq_rev_and_generation_tell_what_happened(void **state)
 	if (w->kind->keeps) {
 		assert_int_equal(rev_of(t), rev + 1);
 		rev = rev_of(t);
-		OK(w->g, grove_session_put_value(s, "metadata", text("{}")));
+		OK(w->g, grove_session_value_put(s, "metadata", text("{}")));
 		assert_int_equal(rev_of(t), rev + 1);
 	}
 	rev = rev_of(t);
-	OK(w->g, grove_session_rename(s, "name", NULL));
+	OK(w->g, grove_session_set_name(s, "name", GROVE_NAME_BY_USER, NULL));
 	assert_int_equal(rev_of(t), rev + 1);
 	/* removing a line is a rewrite, and still it only grows */
 	rev = rev_of(t);
@@ -140,7 +141,7 @@ static void results_of_sub_agents_have_one_shape(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = four(w), *t;
-	struct grove_snapshot_options o = { .size = sizeof(o), .project = 1 };
+	struct grove_snapshot_options o = { .size = sizeof(o), .flags = GROVE_SNAPSHOT_PROJECT };
 	struct grove_buf doc;
 	char part[200];
 	const char *id;
@@ -152,7 +153,7 @@ static void results_of_sub_agents_have_one_shape(void **state)
 		    "\"processEvents\":[{\"taskId\":\"1\",\"kind\":\"started\"}],"
 		    "\"evidenceSummaries\":[{\"taskId\":\"1\",\"text\":\"a file\"}],"
 		    "\"toolRuntimeRoutes\":[{\"taskId\":\"1\",\"tool\":\"read\"}]}}");
-	t = again(w, s, GROVE_READ);
+	t = again(w, s, GROVE_OPEN_READ);
 	doc = snapshot_of(t, NULL);
 	snprintf(part, sizeof(part), "\"projectionByEntryId\":{\"%s\":{\"batchId\":\"B\","
 		 "\"status\":\"completed\",\"workers\":[{\"taskId\":\"1\",\"agent\":\"scout\",", id);
@@ -178,15 +179,15 @@ static void context_has_what_the_model_is_sent(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = four(w), *t;
-	struct grove_context_options o = { .size = sizeof(o), .llm = 1 };
+	struct grove_context_options o = { .size = sizeof(o), .flags = GROVE_CONTEXT_LLM };
 	struct grove_compaction c = { .size = sizeof(c), .summary = "so far", .first_kept = "c" };
 	struct grove_buf doc = GROVE_BUF_INIT;
 
 	say(s, "{\"role\":\"tool\",\"toolCallId\":\"x\",\"content\":\"done\"}");
-	OK(w->g, grove_session_append_custom(s, "data", "{\"secret\":1}", NULL));
-	OK(w->g, grove_session_append_compaction(s, &c, NULL));
+	OK(w->g, grove_session_append_custom(s, "data", "{\"secret\":1}", NULL, NULL));
+	OK(w->g, grove_session_append_compaction(s, &c, NULL, NULL));
 	say(s, "{\"type\":\"subagent_batch\",\"batchId\":\"B\",\"tasks\":[]}");
-	t = again(w, s, GROVE_READ | GROVE_LAZY);
+	t = again(w, s, GROVE_OPEN_READ | GROVE_OPEN_LAZY);
 	OK(w->other, grove_session_context(t, &o, grove_buf_sink(&doc)));
 	assert_has(&doc, "so far");
 	assert_has(&doc, "says c");

@@ -2,6 +2,7 @@
  * tests/runtime/suite_update.c: entries that are changed after they were stored.
  */
 #include "runtime.h"
+#include "../lib/calls.h"
 
 #define CONTENT "/message/content"
 
@@ -42,7 +43,7 @@ static void one_entry_changes_and_no_other(void **state)
 	assert_one_line(&before, &after, 2, "\"content\":[{\"type\":\"text\",\"text\":\"other words\"}]");
 	assert_true(rev_of(s) > rev);
 	assert_path(s, "a b c d");
-	t = again(w, s, GROVE_READ);
+	t = again(w, s, GROVE_OPEN_READ);
 	assert_raw(t, &after);
 	grove_session_close(t);
 	grove_buf_release(&before);
@@ -73,7 +74,7 @@ static void what_an_entry_is_and_where_it_hangs_stays(void **state)
 static void what_is_not_there_cannot_be_changed(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ);
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_READ);
 	struct grove_buf raw = raw_of(s);
 
 	GOT(w->g, grove_session_update(s, "nobody", CONTENT, "1"), GROVE_ENOTFOUND);
@@ -90,14 +91,14 @@ static void what_is_not_there_cannot_be_changed(void **state)
 static void a_change_is_seen_by_who_had_it_open(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ);
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_READ);
 	struct grove_buf line = GROVE_BUF_INIT;
 	struct grove_view *v;
 
 	OK(w->g, grove_session_update(s, "d", CONTENT, "\"changed\""));
 	assert_int_equal(grove_session_refresh(t), 1);
 	v = view_of(t);
-	OK(NULL, grove_view_line(v, grove_view_find(v, "d"), 0, &line));
+	OK(NULL, grove_view_line(v, find_row(v, "d"), 0, &line));
 	assert_has(&line, "\"content\":\"changed\"");
 	grove_view_unref(v);
 	grove_buf_release(&line);
@@ -108,14 +109,14 @@ static void a_change_is_seen_by_who_had_it_open(void **state)
 static void what_others_appended_meanwhile_stays(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_WRITE);
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_WRITE);
 
 	add(t, "e", "user");
 	grove_session_close(t);
 	OK(w->g, grove_session_update(s, "a", CONTENT, "\"first\""));
 	assert_path(s, "a b c d e");
 	/* an entry that we have not seen yet can be changed, too */
-	t = again(w, s, GROVE_WRITE);
+	t = again(w, s, GROVE_OPEN_WRITE);
 	add(s, "f", "assistant");
 	grove_session_close(s);
 	OK(w->other, grove_session_update(t, "f", CONTENT, "\"last\""));
@@ -129,13 +130,13 @@ static void a_change_moves_no_leaf(void **state)
 	struct world *w = *state;
 	struct grove_session *s = four(w), *t;
 
-	OK(w->g, grove_session_set_leaf(s, "b", GROVE_LEAF_PERSIST));
+	OK(w->g, grove_session_set_leaf(s, "b", LEAF(GROVE_LEAF_PERSIST), NULL));
 	OK(w->g, grove_session_update(s, "d", CONTENT, "\"aside\""));
 	assert_leaf(s, "b");
-	t = again(w, s, GROVE_READ);
+	t = again(w, s, GROVE_OPEN_READ);
 	assert_leaf(t, "b");
 	grove_session_close(t);
-	OK(w->g, grove_session_set_leaf(s, "c", 0));
+	OK(w->g, grove_session_set_leaf(s, "c", NULL, NULL));
 	OK(w->g, grove_session_update(s, "a", CONTENT, "\"again\""));
 	assert_leaf(s, "c");
 	grove_session_close(s);

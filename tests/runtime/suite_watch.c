@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "runtime.h"
+#include "../lib/calls.h"
 
 #define PATIENCE 20000
 
@@ -58,7 +59,7 @@ static void every_kind_of_event_is_told(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = four(w);
-	struct grove_watch *x = watch(w, s, GROVE_ANY_REV);
+	struct grove_watch *x = watch(w, s, GROVE_REV_NOW);
 	struct grove_event e = { .size = sizeof(e) };
 	struct told t;
 	const char *id;
@@ -73,20 +74,20 @@ static void every_kind_of_event_is_told(void **state)
 	assert_int_equal(t.e.seq, 5);
 	assert_int_equal(t.e.rev, rev_of(s));
 	assert_told(x, "");
-	OK(w->g, grove_session_set_leaf(s, "b", GROVE_LEAF_PERSIST));
+	OK(w->g, grove_session_set_leaf(s, "b", LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_told(x, "leaf:b");
-	OK(w->g, grove_session_set_leaf(s, GROVE_ROOT, GROVE_LEAF_PERSIST));
+	OK(w->g, grove_session_set_leaf(s, GROVE_ROOT, LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_told(x, "leaf");
-	OK(w->g, grove_session_rename(s, "name", &id));
+	OK(w->g, grove_session_set_name(s, "name", GROVE_NAME_BY_USER, INTO(&id)));
 	snprintf(want, sizeof(want), "rename:%s", id);
 	assert_told(x, want);
 	OK(w->g, grove_session_update(s, "c", "/message/content", "\"x\""));
 	assert_told(x, "update:c");
-	OK(w->g, grove_session_label(s, "c", "mark", &id));
+	OK(w->g, grove_session_append_label(s, "c", "mark", NULL, INTO(&id)));
 	snprintf(want, sizeof(want), "append:%s", id);
 	assert_told(x, want);
 	if (w->kind->keeps) {
-		OK(w->g, grove_session_put_value(s, "agentId", text("x")));
+		OK(w->g, grove_session_value_put(s, "agentId", text("x")));
 		assert_told(x, "update");
 	}
 	OK(w->g, grove_session_forget(s, "e", NULL));
@@ -94,7 +95,7 @@ static void every_kind_of_event_is_told(void **state)
 	add(s, "f", "user");
 	assert_told(x, "append:f");
 	/* a leaf of one's own is nobody else's affair */
-	OK(w->g, grove_session_set_leaf(s, "a", 0));
+	OK(w->g, grove_session_set_leaf(s, "a", NULL, NULL));
 	assert_told(x, "");
 	OK(w->g, grove_remove(w->g, grove_session_id(s), GROVE_REMOVE_NO_TRASH));
 	assert_true(next(x, 0, &t));
@@ -102,7 +103,7 @@ static void every_kind_of_event_is_told(void **state)
 	assert_int_equal(grove_watch_next(x, 0, &e), GROVE_ENOTFOUND);
 	assert_int_equal(grove_watch_next(x, -1, &e), GROVE_ENOTFOUND);
 	grove_watch_close(x);
-	GOT(w->other, grove_watch_open(w->other, grove_session_id(s), GROVE_ANY_REV, &x),
+	GOT(w->other, grove_watch_open(w->other, grove_session_id(s), GROVE_REV_NOW, &x),
 	    GROVE_ENOTFOUND);
 	grove_watch_close(x);
 	grove_session_close(s);
@@ -112,7 +113,7 @@ static void an_event_is_spelled_as_json(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = create(w, "spelled");
-	struct grove_watch *x = watch(w, s, GROVE_ANY_REV);
+	struct grove_watch *x = watch(w, s, GROVE_REV_NOW);
 	struct grove_event e = { .size = sizeof(e) };
 	struct grove_buf b = GROVE_BUF_INIT;
 	char want[300];
@@ -138,7 +139,7 @@ static void several_at_once_are_told_one_by_one(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = four(w);
-	struct grove_watch *x = watch(w, s, GROVE_ANY_REV);
+	struct grove_watch *x = watch(w, s, GROVE_REV_NOW);
 	struct grove_slice json[] = { text("{\"role\":\"user\",\"content\":\"x\"}"),
 				      text("{\"role\":\"assistant\",\"content\":[]}"),
 				      text("{\"role\":\"user\",\"content\":\"y\"}") };
@@ -146,7 +147,7 @@ static void several_at_once_are_told_one_by_one(void **state)
 	struct told t;
 	uint64_t rev = rev_of(s);
 
-	OK(w->g, grove_session_append_many(s, json, 3, NULL, ids));
+	OK(w->g, grove_session_append_many(s, json, 3, NULL, INTO(ids)));
 	for (size_t i = 0; i < 3; i++) {
 		assert_true(next(x, PATIENCE, &t));
 		assert_string_equal(t.id, ids[i]);
@@ -164,28 +165,28 @@ static void do_this_and_that(struct world *w, struct grove_session *s)
 	struct grove_branch_summary b = { .size = sizeof(b), .summary = "left" };
 
 	add(s, "e", "user");
-	OK(w->g, grove_session_set_leaf(s, "b", GROVE_LEAF_PERSIST));
-	OK(w->g, grove_session_set_leaf(s, "d", GROVE_LEAF_PERSIST));
+	OK(w->g, grove_session_set_leaf(s, "b", LEAF(GROVE_LEAF_PERSIST), NULL));
+	OK(w->g, grove_session_set_leaf(s, "d", LEAF(GROVE_LEAF_PERSIST), NULL));
 	add(s, "f", "user");
-	OK(w->g, grove_session_rename(s, "one", NULL));
+	OK(w->g, grove_session_set_name(s, "one", GROVE_NAME_BY_USER, NULL));
 	if (w->kind->keeps) {
 		OK(w->g, grove_session_update(s, "b", "/message/content", "\"x\""));
 		OK(w->g, grove_session_update(s, "b", "/message/content", "\"y\""));
-		OK(w->g, grove_session_put_value(s, "metadata", text("{}")));
+		OK(w->g, grove_session_value_put(s, "metadata", text("{}")));
 	}
-	OK(w->g, grove_session_set_leaf(s, GROVE_ROOT, GROVE_LEAF_PERSIST));
+	OK(w->g, grove_session_set_leaf(s, GROVE_ROOT, LEAF(GROVE_LEAF_PERSIST), NULL));
 	add(s, "g", "user");
-	OK(w->g, grove_session_branch(s, "c", &b, NULL));
+	OK(w->g, branch_from(s, "c", &b, NULL));
 	if (w->kind->keeps)
 		OK(w->g, grove_session_update(s, "g", "/message/content", "\"z\""));
-	OK(w->g, grove_session_label(s, "a", "mark", NULL));
+	OK(w->g, grove_session_append_label(s, "a", "mark", NULL, NULL));
 }
 
 static void who_was_away_misses_nothing_and_hears_nothing_twice(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = four(w);
-	struct grove_watch *x = watch(w, s, GROVE_ANY_REV), *y;
+	struct grove_watch *x = watch(w, s, GROVE_REV_NOW), *y;
 	struct told all[40], t;
 	uint64_t first = rev_of(s);
 	size_t nr = 0;
@@ -270,7 +271,7 @@ static void a_line_cut_off_is_a_reset(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = four(w);
-	struct grove_watch *x = watch(w, s, GROVE_ANY_REV);
+	struct grove_watch *x = watch(w, s, GROVE_REV_NOW);
 	uint64_t rev = rev_of(s);
 
 	OK(w->g, grove_session_forget(s, "d", NULL));
@@ -288,7 +289,7 @@ static void a_line_cut_off_is_a_reset(void **state)
 static void a_view_says_where_to_listen_from(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = four(w), *t = again(w, s, GROVE_READ);
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_READ);
 	struct grove_view *v = view_of(t);
 	struct grove_watch *x;
 
@@ -306,7 +307,7 @@ static void many_changes_of_one_entry_are_all_told(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = four(w);
-	struct grove_watch *x = watch(w, s, GROVE_ANY_REV);
+	struct grove_watch *x = watch(w, s, GROVE_REV_NOW);
 	char value[20], told[40];
 
 	for (int i = 0; i < 40; i++) {
@@ -328,7 +329,7 @@ static void a_session_that_moves_is_followed(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = four(w);
-	struct grove_watch *x = watch(w, s, GROVE_ANY_REV);
+	struct grove_watch *x = watch(w, s, GROVE_REV_NOW);
 	char to[400];
 	struct told t;
 
@@ -356,7 +357,7 @@ static void a_session_made_anew_is_a_reset(void **state)
 
 	add(s, "a", "user");
 	add(s, "b", "assistant");
-	x = watch(w, s, GROVE_ANY_REV);
+	x = watch(w, s, GROVE_REV_NOW);
 	OK(w->g, grove_remove(w->g, "phoenix", GROVE_REMOVE_NO_TRASH));
 	grove_session_close(s);
 	s = create(w, "phoenix");
@@ -372,7 +373,7 @@ static void waiting_can_be_ended(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = four(w);
-	struct grove_watch *x = watch(w, s, GROVE_ANY_REV);
+	struct grove_watch *x = watch(w, s, GROVE_REV_NOW);
 	struct told t;
 
 	grove_watch_wake(x);
@@ -400,13 +401,13 @@ static void write_much(struct grove *g, struct grove_session *s, bool keeps)
 		snprintf(id, sizeof(id), "n%d", i);
 		add(s, id, i % 2 ? "assistant" : "user");
 		if (i % 10 == 9)
-			OK(g, grove_session_set_leaf(s, "a", GROVE_LEAF_PERSIST));
+			OK(g, grove_session_set_leaf(s, "a", LEAF(GROVE_LEAF_PERSIST), NULL));
 		if (keeps && i % 4 == 3)
 			OK(g, grove_session_update(s, "b", "/message/content", i % 8 == 3 ? "1" : "[]"));
 		if (keeps && i % 10 == 5)
-			OK(g, grove_session_put_value(s, "metadata", text("{}")));
+			OK(g, grove_session_value_put(s, "metadata", text("{}")));
 	}
-	OK(g, grove_session_rename(s, "done", NULL));
+	OK(g, grove_session_set_name(s, "done", GROVE_NAME_BY_USER, NULL));
 }
 
 static void *thread_writes(void *arg)
@@ -420,7 +421,7 @@ int process_writes(const struct world *w, const char *id)
 	struct grove *g = see_world(w);
 	struct grove_session *s;
 
-	if (grove_session_open(g, id, GROVE_WRITE, &s))
+	if (grove_session_open(g, id, GROVE_OPEN_WRITE, &s))
 		return 1;
 	write_much(g, s, w->kind->keeps);
 	grove_session_close(s);
@@ -432,7 +433,7 @@ static void what_another_process_does_is_told(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = four(w);
-	struct grove_watch *x = watch(w, s, GROVE_ANY_REV);
+	struct grove_watch *x = watch(w, s, GROVE_REV_NOW);
 	uint64_t rev = rev_of(s);
 	pthread_t thread;
 	int status = 0, appends = 0, leaves = 0, updates = 0;
@@ -479,7 +480,7 @@ static void a_listener_that_waits_is_told_of_a_delete(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = four(w);
-	struct grove_watch *x = watch(w, s, GROVE_ANY_REV);
+	struct grove_watch *x = watch(w, s, GROVE_REV_NOW);
 	struct told t;
 
 	assert_false(next(x, 1, &t));
@@ -495,7 +496,7 @@ static void a_listener_that_waits_is_told_of_a_delete(void **state)
 static void other_dialects_tell_names_and_leaves_too(void **state)
 {
 	struct world *w = *state;
-	struct grove_new_options o = { .size = sizeof(o), .dialect = "claude" };
+	struct grove_create_options o = { .size = sizeof(o), .dialect = "claude" };
 	struct grove_session *s;
 	struct grove_watch *x;
 	const char *a, *b;
@@ -503,16 +504,16 @@ static void other_dialects_tell_names_and_leaves_too(void **state)
 	struct told t;
 	bool renamed = false, moved = false;
 
-	OK(w->g, grove_session_new(w->g, &o, &s));
-	OK(w->g, grove_session_append(s, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, &a));
+	OK(w->g, grove_session_create(w->g, &o, &s));
+	OK(w->g, grove_session_append(s, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, INTO(&a)));
 	snprintf(first, sizeof(first), "%s", a);
-	OK(w->g, grove_session_append(s, text("{\"role\":\"user\",\"content\":\"y\"}"), NULL, &b));
-	x = watch(w, s, GROVE_ANY_REV);
-	OK(w->g, grove_session_rename(s, "a name", NULL));
+	OK(w->g, grove_session_append(s, text("{\"role\":\"user\",\"content\":\"y\"}"), NULL, INTO(&b)));
+	x = watch(w, s, GROVE_REV_NOW);
+	OK(w->g, grove_session_set_name(s, "a name", GROVE_NAME_BY_USER, NULL));
 	while (next(x, 0, &t))
 		renamed |= t.e.kind == GROVE_EVENT_RENAME;
 	assert_true(renamed);
-	OK(w->g, grove_session_set_leaf(s, first, GROVE_LEAF_PERSIST));
+	OK(w->g, grove_session_set_leaf(s, first, LEAF(GROVE_LEAF_PERSIST), NULL));
 	while (next(x, 0, &t)) {
 		moved |= t.e.kind == GROVE_EVENT_LEAF;
 		if (t.e.kind == GROVE_EVENT_LEAF)

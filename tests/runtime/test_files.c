@@ -25,7 +25,7 @@ static int begin(void **state)
 	assert_non_null(w);
 	scratch_make(w->dir, sizeof(w->dir));
 	o.home = o.cwd = w->dir;
-	OK(NULL, grove_open(&w->g, &o));
+	OK(NULL, grove_open(&o, &w->g));
 	snprintf(w->url, sizeof(w->url), "%s/s.jsonl", w->dir);
 	file_make(w->url, LOG);
 	*state = w;
@@ -74,7 +74,7 @@ static void a_line_is_told_when_it_is_whole(void **state)
 {
 	static const char line[] = ENTRY("c", "\"b\"", "three");
 	struct world *w = *state;
-	struct grove_watch *x = watch(w, GROVE_ANY_REV), *y;
+	struct grove_watch *x = watch(w, GROVE_REV_NOW), *y;
 	uint64_t rev;
 
 	file_put(w->url, O_APPEND, line, 20);
@@ -96,7 +96,7 @@ static void a_line_is_told_when_it_is_whole(void **state)
 static void what_was_changed_in_a_new_file_is_told(void **state)
 {
 	struct world *w = *state;
-	struct grove_watch *x = watch(w, GROVE_ANY_REV), *y;
+	struct grove_watch *x = watch(w, GROVE_REV_NOW), *y;
 	char temp[600];
 	uint64_t rev;
 
@@ -130,7 +130,7 @@ static void what_was_changed_in_a_new_file_is_told(void **state)
 static void a_file_that_is_written_anew_in_its_place_is_a_reset(void **state)
 {
 	struct world *w = *state;
-	struct grove_watch *x = watch(w, GROVE_ANY_REV);
+	struct grove_watch *x = watch(w, GROVE_REV_NOW);
 
 	file_put(w->url, O_TRUNC, HEADER ENTRY("z", "null", "one"), strlen(HEADER ENTRY("z", "null", "one")));
 	assert_told(x, "reset");
@@ -149,7 +149,7 @@ static void a_file_that_is_written_anew_in_its_place_is_a_reset(void **state)
 static void a_file_that_is_gone_and_comes_back_is_a_reset(void **state)
 {
 	struct world *w = *state;
-	struct grove_watch *x = watch(w, GROVE_ANY_REV);
+	struct grove_watch *x = watch(w, GROVE_REV_NOW);
 
 	assert_int_equal(unlink(w->url), 0);
 	file_make(w->url, HEADER ENTRY("q", "null", "one"));
@@ -163,16 +163,16 @@ static void a_file_that_is_gone_and_comes_back_is_a_reset(void **state)
 static void a_name_in_a_slot_is_told(void **state)
 {
 	struct world *w = *state;
-	struct grove_new_options o = { .size = sizeof(o), .flags = GROVE_NEW_NOW, .dialect = "omp" };
+	struct grove_create_options o = { .size = sizeof(o), .flags = GROVE_CREATE_NOW, .dialect = "omp" };
 	struct grove_session *s;
 	struct grove_event e = { .size = sizeof(e) };
 	struct grove_watch *x;
 	bool renamed = false;
 
-	OK(w->g, grove_session_new(w->g, &o, &s));
+	OK(w->g, grove_session_create(w->g, &o, &s));
 	add(s, "a", "user");
-	OK(w->g, grove_watch_open(w->g, grove_session_path(s), GROVE_ANY_REV, &x));
-	OK(w->g, grove_session_rename(s, "a name", NULL));
+	OK(w->g, grove_watch_open(w->g, grove_session_path(s), GROVE_REV_NOW, &x));
+	OK(w->g, grove_session_set_name(s, "a name", GROVE_NAME_BY_USER, NULL));
 	while (!grove_watch_next(x, 0, &e))
 		renamed |= e.kind == GROVE_EVENT_RENAME;
 	assert_true(renamed);

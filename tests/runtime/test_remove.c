@@ -28,7 +28,7 @@ static int begin(void **state)
 	assert_int_equal(mkdir(w->cwd, 0700), 0);
 	o.home = w->home;
 	o.cwd = w->cwd;
-	OK(NULL, grove_open(&w->g, &o));
+	OK(NULL, grove_open(&o, &w->g));
 	*state = w;
 	return 0;
 }
@@ -45,10 +45,10 @@ static int end(void **state)
 
 static struct grove_session *made(struct world *w, const char *dialect)
 {
-	struct grove_new_options o = { .size = sizeof(o), .flags = GROVE_NEW_NOW, .dialect = dialect };
+	struct grove_create_options o = { .size = sizeof(o), .flags = GROVE_CREATE_NOW, .dialect = dialect };
 	struct grove_session *s;
 
-	OK(w->g, grove_session_new(w->g, &o, &s));
+	OK(w->g, grove_session_create(w->g, &o, &s));
 	say(s, "{\"role\":\"user\",\"content\":\"x\"}");
 	return s;
 }
@@ -141,8 +141,8 @@ static void its_directory_and_its_lease_go_and_blobs_stay(void **state)
 	snprintf(other, sizeof(other), "%s", beside(grove_session_path(t)));
 	OK(w->g, grove_session_artifact_save(s, "bash", text("printed"), &id, NULL));
 	OK(w->g, grove_session_artifact_save(t, "bash", text("printed"), &id, NULL));
-	OK(w->g, grove_session_put_blob(s, text("an image"), ref));
-	OK(w->g, grove_session_lease(s, "me", 600000, NULL));
+	OK(w->g, grove_session_blob_put(s, text("an image"), ref));
+	OK(w->g, grove_session_lease_take(s, "me", 600000, NULL));
 	assert_true(is_there(dir));
 	grove_session_close(s);
 	OK(w->g, grove_remove(w->g, path, GROVE_REMOVE_NO_TRASH));
@@ -167,14 +167,14 @@ static void its_directory_and_its_lease_go_and_blobs_stay(void **state)
 static void its_sub_agents_go_with_it(void **state)
 {
 	struct world *w = *state;
-	struct grove_new_options o = { .size = sizeof(o), .dialect = "claude" };
+	struct grove_create_options o = { .size = sizeof(o), .dialect = "claude" };
 	struct grove_session *s;
 	char path[4200], sub[4300];
 
-	OK(w->g, grove_session_new(w->g, &o, &s));
+	OK(w->g, grove_session_create(w->g, &o, &s));
 	say(s, "{\"role\":\"user\",\"content\":\"x\"}");
 	snprintf(path, sizeof(path), "%s", grove_session_path(s));
-	OK(w->g, grove_session_agent_meta_put(s, "a1", text("{\"agentType\":\"scout\"}")));
+	OK(w->g, grove_session_subagent_meta_put(s, "a1", text("{\"agentType\":\"scout\"}")));
 	snprintf(sub, sizeof(sub), "%s/subagents/agent-a1.jsonl", beside(path));
 	file_make(sub, "{}\n");
 	grove_session_close(s);
@@ -194,7 +194,7 @@ static void the_trash_gets_all_of_it(void **state)
 
 	snprintf(path, sizeof(path), "%s", grove_session_path(s));
 	OK(w->g, grove_session_artifact_save(s, "bash", text("printed"), &id, NULL));
-	OK(w->g, grove_session_lease(s, "me", 600000, NULL));
+	OK(w->g, grove_session_lease_take(s, "me", 600000, NULL));
 	note(w, XCSH, "pts-1", path);
 	grove_session_close(s);
 	snprintf(script, sizeof(script), "#!/bin/sh\nmkdir -p '%s/can' && mv \"$1\" '%s/can/'\n", w->home,

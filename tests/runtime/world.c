@@ -2,6 +2,7 @@
  * tests/runtime/world.c: a world of one kind of store.
  */
 #include "runtime.h"
+#include "../lib/calls.h"
 
 static const char *no_variables(void *payload, const char *name)
 {
@@ -17,14 +18,14 @@ struct grove *see_world(const struct world *w)
 				   .getenv = no_variables, .stores = stores, .nr_stores = 2 };
 	struct grove *g = NULL;
 
-	OK(g, grove_open(&g, &o));
+	OK(g, grove_open(&o, &g));
 	return g;
 }
 
 /* A server keeps what earlier cases left. */
 static void make_empty(struct world *w)
 {
-	struct grove_list_options o = { .size = sizeof(o), .all = 1 };
+	struct grove_list_options o = { .size = sizeof(o), .flags = GROVE_LIST_ALL };
 	struct grove_list *l;
 
 	OK(w->g, grove_store_init(w->g, w->url));
@@ -95,7 +96,7 @@ void check(struct grove *g, int got, int want, const char *what, const char *fil
 	if (got == want)
 		return;
 	if (g)
-		grove_error_detail(g, &d);
+		grove_error(g, &d);
 	print_error("%s:%d: %s: %s, not %s: %s: %s\n", file, line, what, grove_error_name(got),
 		    grove_error_name(want), d.path, d.message);
 	_fail(file, line);
@@ -108,10 +109,10 @@ struct grove_slice text(const char *s)
 
 struct grove_session *create(struct world *w, const char *id)
 {
-	struct grove_new_options o = { .size = sizeof(o), .flags = GROVE_NEW_NOW, .id = id };
+	struct grove_create_options o = { .size = sizeof(o), .flags = GROVE_CREATE_NOW, .id = id };
 	struct grove_session *s;
 
-	OK(w->g, grove_session_new(w->g, &o, &s));
+	OK(w->g, grove_session_create(w->g, &o, &s));
 	return s;
 }
 
@@ -146,7 +147,7 @@ const char *say(struct grove_session *s, const char *json)
 {
 	const char *id = NULL;
 
-	check_session(s, grove_session_append(s, text(json), NULL, &id), json);
+	check_session(s, grove_session_append(s, text(json), NULL, INTO(&id)), json);
 	assert_non_null(id);
 	return id;
 }
@@ -198,7 +199,7 @@ void assert_path(struct grove_session *s, const char *ids)
 	uint32_t *path;
 	size_t nr, n = 0;
 
-	OK(NULL, grove_view_path(v, grove_view_leaf(v), &path, &nr));
+	OK(NULL, path_rows(v, grove_view_leaf(v), &path, &nr));
 	for (size_t i = 0; i < nr; i++) {
 		OK(NULL, grove_view_entry(v, path[i], &e));
 		n += (size_t)snprintf(got + n, sizeof(got) - n, "%s%s", i ? " " : "", e.id ? e.id : "-");
@@ -283,7 +284,7 @@ void assert_label(struct grove_session *s, const char *id, const char *label)
 	struct grove_view *v = view_of(s);
 	struct grove_entry e = { .size = sizeof(e) };
 
-	OK(NULL, grove_view_entry(v, grove_view_find(v, id), &e));
+	OK(NULL, grove_view_entry(v, find_row(v, id), &e));
 	if (label)
 		assert_string_equal(e.label ? e.label : "(none)", label);
 	else

@@ -62,7 +62,7 @@ static int hydrate(struct world *w, const char *path, struct remote *r, uint64_t
 	struct grove_hydrate_options o = { .size = sizeof(o), .path = path };
 	struct grove_source src = { next, persist, r };
 
-	return grove_session_hydrate(w->g, &o, &src, lines);
+	return grove_hydrate(w->g, &o, &src, lines);
 }
 
 static const char *const two[] = { ONE, TWO };
@@ -99,7 +99,7 @@ static void a_session_that_is_not_there_yet_is_made(void **state)
 	struct grove_source src = { next, persist, &r };
 	char path[9000], dir[8192];
 
-	OK(w, grove_session_hydrate(w->g, &o, &src, NULL));
+	OK(w, grove_hydrate(w->g, &o, &src, NULL));
 	snprintf(dir, sizeof(dir), "%s/.claude/projects/-x-y", w->home);
 	snprintf(path, sizeof(path), "%s/" ID ".jsonl", dir);
 	assert_file(path, ONE "\n" TWO "\n");
@@ -107,7 +107,7 @@ static void a_session_that_is_not_there_yet_is_made(void **state)
 	assert_mode(dir, 0700);
 	o.id = "../x";
 	r.next = 0;
-	GOT(w, grove_session_hydrate(w->g, &o, &src, NULL), GROVE_EINVAL);
+	GOT(w, grove_hydrate(w->g, &o, &src, NULL), GROVE_EINVAL);
 	assert_int_equal(r.next, 0);
 }
 
@@ -118,7 +118,7 @@ static void assert_refused(struct world *w, struct remote *r, int code, const ch
 
 	file_make(path, "{\"type\":\"mode\"}\n");
 	GOT(w, hydrate(w, path, r, NULL), code);
-	grove_error_detail(w->g, &d);
+	grove_error(w->g, &d);
 	if (!strstr(d.message, words))
 		fail_msg("'%s' does not say '%s'", d.message, words);
 	assert_file(path, "{\"type\":\"mode\"}\n");
@@ -173,7 +173,7 @@ static void a_log_that_is_being_written_is_left_alone(void **state)
 {
 	struct world *w = *state;
 	const char *path = claude(w, ID ".jsonl");
-	struct grove_hydrate_options o = { .size = sizeof(o), .path = path, .flags = GROVE_FORCE };
+	struct grove_hydrate_options o = { .size = sizeof(o), .path = path, .flags = GROVE_OPEN_FORCE };
 	struct remote r = { two, 2, 0, 0, 0 };
 	struct grove_source src = { next, NULL, &r };
 	int fd;
@@ -184,14 +184,14 @@ static void a_log_that_is_being_written_is_left_alone(void **state)
 	GOT(w, hydrate(w, path, &r, NULL), GROVE_ECONFLICT);
 	assert_file(path, "{\"type\":\"mode\"}\n");
 	r.next = 0;
-	OK(w, grove_session_hydrate(w->g, &o, &src, NULL));
+	OK(w, grove_hydrate(w->g, &o, &src, NULL));
 	assert_file(path, ONE "\n" TWO "\n");
 	close(fd);
 }
 
 /* --------------------------------------------------------------- sub-agents */
 
-static int list_agent(void *payload, const struct grove_agent *a)
+static int list_agent(void *payload, const struct grove_subagent *a)
 {
 	const char *slash = a->path ? strrchr(a->path, '/') : NULL;
 
@@ -221,23 +221,23 @@ static struct grove_session *with_agents(struct world *w, unsigned flags)
 static void agents_are_listed_with_what_is_known(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = with_agents(w, GROVE_READ);
+	struct grove_session *s = with_agents(w, GROVE_OPEN_READ);
 	struct grove_buf b = GROVE_BUF_INIT;
 
-	OK(w, grove_session_agents(s, list_agent, &b));
+	OK(w, grove_session_subagent_each(s, list_agent, &b));
 	assert_string_equal(b.ptr, "a1 Explore look around t1 agent-a1.jsonl; a3 - - - -; "
 				   "workflows/r1/a2 - - - agent-a2.jsonl; ");
 	grove__buf_clear(&b);
-	OK(w, grove_session_remote_agents(s, list_remote, &b));
+	OK(w, grove_session_remote_agent_each(s, list_remote, &b));
 	assert_string_equal(b.ptr, "r7={\"taskId\":\"r7\"} ");
 	grove__buf_release(&b);
 	grove_session_close(s);
 }
 
-static int open_agent(void *payload, const struct grove_agent *a)
+static int open_agent(void *payload, const struct grove_subagent *a)
 {
 	struct world *w = payload;
-	struct grove_session *s = session_at(w, a->path, GROVE_READ);
+	struct grove_session *s = session_at(w, a->path, GROVE_OPEN_READ);
 
 	assert_string_equal(grove_session_dialect(s), "claude");
 	assert_int_equal(counts_of(w, s).entries, 1);
@@ -248,33 +248,33 @@ static int open_agent(void *payload, const struct grove_agent *a)
 static void the_transcript_of_an_agent_is_a_session(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = with_agents(w, GROVE_READ);
+	struct grove_session *s = with_agents(w, GROVE_OPEN_READ);
 
-	assert_int_equal(grove_session_agents(s, open_agent, w), 7);
+	assert_int_equal(grove_session_subagent_each(s, open_agent, w), 7);
 	grove_session_close(s);
 }
 
 static void what_is_known_is_read_and_written(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = with_agents(w, GROVE_WRITE);
+	struct grove_session *s = with_agents(w, GROVE_OPEN_WRITE);
 	struct grove_buf b = GROVE_BUF_INIT;
 
-	OK(w, grove_session_agent_meta_get(s, "a1", &b));
+	OK(w, grove_session_subagent_meta_get(s, "a1", &b));
 	assert_non_null(strstr(b.ptr, "\"Explore\""));
-	GOT(w, grove_session_agent_meta_get(s, "nobody", &b), GROVE_ENOTFOUND);
-	GOT(w, grove_session_agent_meta_get(s, "a3", &b), GROVE_EDAMAGED);
-	GOT(w, grove_session_agent_meta_get(s, "../a1", &b), GROVE_EINVAL);
-	OK(w, grove_session_agent_meta_put(s, "a1", text("{\"agentType\":\"Plan\"}")));
+	GOT(w, grove_session_subagent_meta_get(s, "nobody", &b), GROVE_ENOTFOUND);
+	GOT(w, grove_session_subagent_meta_get(s, "a3", &b), GROVE_EDAMAGED);
+	GOT(w, grove_session_subagent_meta_get(s, "../a1", &b), GROVE_EINVAL);
+	OK(w, grove_session_subagent_meta_put(s, "a1", text("{\"agentType\":\"Plan\"}")));
 	assert_file(claude(w, ID "/subagents/agent-a1.meta.json"), "{\"agentType\":\"Plan\"}");
 	/* beside the transcript, wherever that is */
-	OK(w, grove_session_agent_meta_put(s, "a2", text("{}")));
+	OK(w, grove_session_subagent_meta_put(s, "a2", text("{}")));
 	assert_file(claude(w, ID "/subagents/workflows/r1/agent-a2.meta.json"), "{}");
-	OK(w, grove_session_agent_meta_put(s, "a9", text("{\"x\":1}")));
+	OK(w, grove_session_subagent_meta_put(s, "a9", text("{\"x\":1}")));
 	assert_file(claude(w, ID "/subagents/agent-a9.meta.json"), "{\"x\":1}");
-	GOT(w, grove_session_agent_meta_put(s, "a1", text("[]")), GROVE_EINVAL);
-	GOT(w, grove_session_agent_meta_put(s, "a1", text("{")), GROVE_EJSON);
-	GOT(w, grove_session_agent_meta_put(s, "../a1", text("{}")), GROVE_EINVAL);
+	GOT(w, grove_session_subagent_meta_put(s, "a1", text("[]")), GROVE_EINVAL);
+	GOT(w, grove_session_subagent_meta_put(s, "a1", text("{")), GROVE_EJSON);
+	GOT(w, grove_session_subagent_meta_put(s, "../a1", text("{}")), GROVE_EINVAL);
 	OK(w, grove_session_remote_agent_put(s, "r8", text("{\"y\":2}")));
 	assert_file(claude(w, ID "/remote-agents/r8.json"), "{\"y\":2}");
 	grove__buf_clear(&b);
@@ -282,48 +282,48 @@ static void what_is_known_is_read_and_written(void **state)
 	assert_string_equal(b.ptr, "{\"y\":2}");
 	grove__buf_release(&b);
 	grove_session_close(s);
-	s = session_at(w, claude(w, ID ".jsonl"), GROVE_READ);
-	assert_int_not_equal(grove_session_agent_meta_put(s, "a1", text("{}")), 0);
+	s = session_at(w, claude(w, ID ".jsonl"), GROVE_OPEN_READ);
+	assert_int_not_equal(grove_session_subagent_meta_put(s, "a1", text("{}")), 0);
 	grove_session_close(s);
 }
 
 static void an_agent_has_its_place_before_it_has_files(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = with_agents(w, GROVE_WRITE), *a;
-	struct grove_new_options opt = { .size = sizeof(opt) };
+	struct grove_session *s = with_agents(w, GROVE_OPEN_WRITE), *a;
+	struct grove_create_options opt = { .size = sizeof(opt) };
 	struct grove_buf b = GROVE_BUF_INIT;
 
-	OK(w, grove_session_agent_path(s, "a1", &b));
+	OK(w, grove_session_subagent_path(s, "a1", &b));
 	assert_string_equal(b.ptr, claude(w, ID "/subagents/agent-a1.jsonl"));
 	grove_buf_release(&b);
-	OK(w, grove_session_agent_path(s, "a2", &b));
+	OK(w, grove_session_subagent_path(s, "a2", &b));
 	assert_string_equal(b.ptr, claude(w, ID "/subagents/workflows/r1/agent-a2.jsonl"));
 	grove_buf_release(&b);
-	OK(w, grove_session_agent_group(s, "a9", "workflows/r2"));
-	OK(w, grove_session_agent_meta_put(s, "a9", text("{\"agentType\":\"Plan\"}")));
+	OK(w, grove_session_subagent_group(s, "a9", "workflows/r2"));
+	OK(w, grove_session_subagent_meta_put(s, "a9", text("{\"agentType\":\"Plan\"}")));
 	assert_file(claude(w, ID "/subagents/workflows/r2/agent-a9.meta.json"), "{\"agentType\":\"Plan\"}");
 	/* another handle knows by the metadata where the transcript goes */
 	grove_session_close(s);
-	s = session_at(w, claude(w, ID ".jsonl"), GROVE_WRITE);
-	OK(w, grove_session_agent_path(s, "a9", &b));
+	s = session_at(w, claude(w, ID ".jsonl"), GROVE_OPEN_WRITE);
+	OK(w, grove_session_subagent_path(s, "a9", &b));
 	assert_string_equal(b.ptr, claude(w, ID "/subagents/workflows/r2/agent-a9.jsonl"));
 	opt.path = b.ptr;
-	OK(w, grove_session_new(w->g, &opt, &a));
+	OK(w, grove_session_create(w->g, &opt, &a));
 	OK(w, grove_session_append(a, text("{\"role\":\"user\",\"content\":\"go\"}"), NULL, NULL));
 	grove_session_close(a);
 	grove_buf_release(&b);
-	GOT(w, grove_session_agent_group(s, "a9", "../r2"), GROVE_EINVAL);
-	GOT(w, grove_session_agent_group(s, "../a9", "r2"), GROVE_EINVAL);
-	GOT(w, grove_session_agent_path(s, "../a9", &b), GROVE_EINVAL);
+	GOT(w, grove_session_subagent_group(s, "a9", "../r2"), GROVE_EINVAL);
+	GOT(w, grove_session_subagent_group(s, "../a9", "r2"), GROVE_EINVAL);
+	GOT(w, grove_session_subagent_path(s, "../a9", &b), GROVE_EINVAL);
 	/* metadata in one group and the transcript in another are one agent */
 	file_make(claude(w, ID "/subagents/agent-a2.meta.json"), "{\"agentType\":\"Explore\"}");
-	OK(w, grove_session_agents(s, list_agent, &b));
+	OK(w, grove_session_subagent_each(s, list_agent, &b));
 	assert_string_equal(b.ptr, "a1 Explore look around t1 agent-a1.jsonl; a3 - - - -; "
 				   "workflows/r1/a2 Explore - - agent-a2.jsonl; "
 				   "workflows/r2/a9 Plan - - agent-a9.jsonl; ");
 	grove_buf_release(&b);
-	OK(w, grove_session_agent_meta_get(s, "a2", &b));
+	OK(w, grove_session_subagent_meta_get(s, "a2", &b));
 	assert_string_equal(b.ptr, "{\"agentType\":\"Explore\"}");
 	grove_buf_release(&b);
 	grove_session_close(s);
@@ -332,9 +332,9 @@ static void an_agent_has_its_place_before_it_has_files(void **state)
 static void other_agents_have_no_such_thing(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_READ);
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_OPEN_READ);
 
-	GOT(w, grove_session_agents(s, list_agent, NULL), GROVE_ENOTSUP);
+	GOT(w, grove_session_subagent_each(s, list_agent, NULL), GROVE_ENOTSUP);
 	grove_session_close(s);
 }
 

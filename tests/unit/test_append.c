@@ -11,13 +11,14 @@
 #include <cmocka.h>
 
 #include "../lib/world.h"
+#include "../lib/calls.h"
 
 /* ---------------------------------------------------------------- appending */
 
 static void each_entry_hangs_below_the_one_before(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", HEADER), GROVE_WRITE);
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", HEADER), GROVE_OPEN_WRITE);
 	const char *a = user(w, s, "a"), *b = user(w, s, "b"), *c = user(w, s, "c");
 	char ids[128];
 
@@ -25,7 +26,7 @@ static void each_entry_hangs_below_the_one_before(void **state)
 	assert_path(w, s, ids);
 	assert_leaf(s, c);
 	grove_session_close(s);
-	s = session_at(w, in_world(w, "a.jsonl"), GROVE_READ);
+	s = session_at(w, in_world(w, "a.jsonl"), GROVE_OPEN_READ);
 	assert_path(w, s, ids);
 	grove_session_close(s);
 }
@@ -33,7 +34,7 @@ static void each_entry_hangs_below_the_one_before(void **state)
 static void every_kind_has_a_call(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = fresh(w, GROVE_NEW_NOW);
+	struct grove_session *s = fresh(w, GROVE_CREATE_NOW);
 	struct grove_compaction c = { .size = sizeof(c), .summary = "sum", .tokens_before = 42,
 				      .details_json = "{\"d\":1}", .usage_json = "{}", .from_hook = 1 };
 	struct grove_branch_summary b = { .size = sizeof(b), .summary = "left" };
@@ -45,18 +46,18 @@ static void every_kind_has_a_call(void **state)
 	struct grove_view *v;
 	struct grove_entry e = { .size = sizeof(e) };
 
-	OK(w, grove_session_append_message(s, "{\"role\":\"user\",\"content\":\"hi\"}", &u));
-	OK(w, grove_session_append_thinking_level(s, "low", &id));
-	OK(w, grove_session_append_model(s, "p", "m", &id));
-	OK(w, grove_session_append_custom(s, "t", NULL, &id));
-	OK(w, grove_session_append_custom_message(s, "t", "\"words\"", 1, "{\"x\":2}", &id));
-	OK(w, grove_session_append_usage(s, "summary", "p", "m", "{\"input\":1}", "note", &id));
-	OK(w, grove_session_append_context_edit(s, u, "{\"content\":\"ho\"}", &id));
+	OK(w, grove_session_append(s, grove_str("{\"role\":\"user\",\"content\":\"hi\"}"), NULL, INTO(&u)));
+	OK(w, grove_session_append_thinking_level(s, "low", NULL, INTO(&id)));
+	OK(w, grove_session_append_model(s, "p", "m", NULL, NULL, INTO(&id)));
+	OK(w, grove_session_append_custom(s, "t", NULL, NULL, INTO(&id)));
+	OK(w, grove_session_append_custom_message(s, "t", "\"words\"", "{\"x\":2}", 0, NULL, INTO(&id)));
+	OK(w, grove_session_append_usage(s, "summary", "p", "m", "{\"input\":1}", "note", NULL, INTO(&id)));
+	OK(w, grove_session_append_context_edit(s, u, "{\"content\":\"ho\"}", NULL, INTO(&id)));
 	c.first_kept = u;
-	OK(w, grove_session_append_compaction(s, &c, &id));
-	OK(w, grove_session_label(s, u, "L", &id));
-	OK(w, grove_session_rename(s, "N", &id));
-	OK(w, grove_session_branch(s, u, &b, &id));
+	OK(w, grove_session_append_compaction(s, &c, NULL, INTO(&id)));
+	OK(w, grove_session_append_label(s, u, "L", NULL, INTO(&id)));
+	OK(w, grove_session_set_name(s, "N", GROVE_NAME_BY_USER, INTO(&id)));
+	OK(w, branch_from(s, u, &b, &id));
 	assert_leaf(s, id);
 	v = view_of(w, s);
 	assert_int_equal(grove_view_count(v), sizeof(kinds) / sizeof(*kinds));
@@ -68,27 +69,27 @@ static void every_kind_has_a_call(void **state)
 	assert_int_equal(grove_view_entry(v, grove_view_count(v), &e), GROVE_ENOTFOUND);
 	grove_view_unref(v);
 	/* JSON that a caller hands in is looked at */
-	GOT(w, grove_session_append_custom(s, "t", "{bad", &id), GROVE_EJSON);
-	GOT(w, grove_session_append_context_edit(s, "nobody", NULL, &id), GROVE_ENOTFOUND);
-	GOT(w, grove_session_label(s, "nobody", "x", &id), GROVE_ENOTFOUND);
-	GOT(w, grove_session_rename(s, " \n ", &id), GROVE_EINVAL);
+	GOT(w, grove_session_append_custom(s, "t", "{bad", NULL, INTO(&id)), GROVE_EJSON);
+	GOT(w, grove_session_append_context_edit(s, "nobody", NULL, NULL, INTO(&id)), GROVE_ENOTFOUND);
+	GOT(w, grove_session_append_label(s, "nobody", "x", NULL, INTO(&id)), GROVE_ENOTFOUND);
+	GOT(w, grove_session_set_name(s, " \n ", GROVE_NAME_BY_USER, INTO(&id)), GROVE_EINVAL);
 	grove_session_close(s);
 }
 
 static void a_parent_may_be_named_or_none(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_WRITE);
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_OPEN_WRITE);
 	struct grove_append_options o = { .size = sizeof(o), .parent = "u2" };
 	struct grove_buf before, after;
 	const char *id;
 	char ids[64];
 
-	OK(w, grove_session_append(s, text("{\"role\":\"user\",\"content\":\"x\"}"), &o, &id));
+	OK(w, grove_session_append(s, text("{\"role\":\"user\",\"content\":\"x\"}"), &o, INTO(&id)));
 	snprintf(ids, sizeof(ids), "u1 a1 u2 %s", id);
 	assert_path(w, s, ids);
 	o.parent = GROVE_ROOT;
-	OK(w, grove_session_append(s, text("{\"role\":\"user\",\"content\":\"y\"}"), &o, &id));
+	OK(w, grove_session_append(s, text("{\"role\":\"user\",\"content\":\"y\"}"), &o, INTO(&id)));
 	assert_path(w, s, id);
 	before = file_bytes(in_world(w, "a.jsonl"));
 	o.parent = "nobody";
@@ -102,12 +103,10 @@ static void a_parent_may_be_named_or_none(void **state)
 	assert_int_equal(before.len, after.len);
 	assert_leaf(s, id);
 	/* in the entry itself */
-	OK(w, grove_session_append(s, text("{\"type\":\"custom\",\"customType\":\"c\",\"parentId\":\"u1\"}"),
-				   NULL, &id));
+	OK(w, grove_session_append(s, text("{\"type\":\"custom\",\"customType\":\"c\",\"parentId\":\"u1\"}"), NULL, INTO(&id)));
 	snprintf(ids, sizeof(ids), "u1 %s", id);
 	assert_path(w, s, ids);
-	OK(w, grove_session_append(s, text("{\"type\":\"custom\",\"customType\":\"c\",\"parentId\":null}"),
-				   NULL, &id));
+	OK(w, grove_session_append(s, text("{\"type\":\"custom\",\"customType\":\"c\",\"parentId\":null}"), NULL, INTO(&id)));
 	assert_path(w, s, id);
 	grove__buf_release(&before);
 	grove__buf_release(&after);
@@ -140,7 +139,7 @@ static void what_is_no_entry_is_refused_with_its_place(void **state)
 		{ "{\"type\":\"label\"}", GROVE_EINVAL, 0 },
 	};
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_WRITE);
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_OPEN_WRITE);
 	struct grove_detail d;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
@@ -168,7 +167,7 @@ static void what_is_no_entry_is_refused_with_its_place(void **state)
 static void of_many_all_are_stored_or_none(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_WRITE);
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_OPEN_WRITE);
 	struct grove_slice json[3] = { text("{\"role\":\"user\",\"content\":\"1\"}"),
 				       text("{\"role\":\"assistant\",\"content\":\"2\"}"),
 				       text("{\"role\":\"user\",\"content\":\"3\"}") };
@@ -176,23 +175,23 @@ static void of_many_all_are_stored_or_none(void **state)
 	char path[128];
 
 	json[2] = text("{\"role\":");
-	GOT(w, grove_session_append_many(s, json, 3, NULL, ids), GROVE_EJSON);
+	GOT(w, grove_session_append_many(s, json, 3, NULL, INTO(ids)), GROVE_EJSON);
 	json[2] = text("{\"type\":\"label\",\"targetId\":\"nobody\",\"label\":\"x\"}");
-	GOT(w, grove_session_append_many(s, json, 3, NULL, ids), GROVE_ENOTFOUND);
+	GOT(w, grove_session_append_many(s, json, 3, NULL, INTO(ids)), GROVE_ENOTFOUND);
 	fail_at("write", ENOSPC, 0, 1);
 	json[2] = text("{\"role\":\"user\",\"content\":\"3\"}");
-	GOT(w, grove_session_append_many(s, json, 3, NULL, ids), GROVE_EFULL);
+	GOT(w, grove_session_append_many(s, json, 3, NULL, INTO(ids)), GROVE_EFULL);
 	all_is_well();
 	assert_file(in_world(w, "a.jsonl"), BRANCHES);
 	assert_leaf(s, "u3");
-	OK(w, grove_session_append_many(s, json, 3, NULL, ids));
+	OK(w, grove_session_append_many(s, json, 3, NULL, INTO(ids)));
 	snprintf(path, sizeof(path), "u1 a1 u3 %s %s %s", ids[0], ids[1], ids[2]);
 	assert_path(w, s, path);
 	/* one may be about another of the same batch */
 	json[0] = text("{\"type\":\"custom\",\"customType\":\"t\",\"id\":\"new1\"}");
 	json[1] = text("{\"type\":\"label\",\"targetId\":\"new1\",\"label\":\"here\"}");
 	json[2] = text("{\"type\":\"custom\",\"customType\":\"t\",\"parentId\":\"new1\"}");
-	OK(w, grove_session_append_many(s, json, 3, NULL, ids));
+	OK(w, grove_session_append_many(s, json, 3, NULL, INTO(ids)));
 	assert_string_equal(label_of(w, s, "new1"), "here");
 	snprintf(path + strlen(path), sizeof(path) - strlen(path), " new1 %s", ids[2]);
 	assert_path(w, s, path);
@@ -214,7 +213,7 @@ static int short_then_full(const char *call)
 static void a_write_that_is_cut_short_is_taken_back(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_WRITE);
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_OPEN_WRITE);
 
 	grove__sys_fault = short_then_full;
 	GOT(w, grove_session_append(s, text("{\"role\":\"user\",\"content\":\"1\"}"), NULL, NULL),
@@ -231,7 +230,7 @@ static void an_id_of_the_callers_own_makes_a_retry_harmless(void **state)
 	static const char one[] = "{\"type\":\"message\",\"id\":\"mine\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}";
 	static const char other[] = "{\"type\":\"message\",\"id\":\"mine\",\"message\":{\"role\":\"user\",\"content\":\"y\"}}";
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_WRITE);
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_OPEN_WRITE);
 	struct grove_append_options o = { .size = sizeof(o), .parent = "u1" };
 	struct grove_buf b;
 	const char *next;
@@ -254,7 +253,7 @@ static void an_id_of_the_callers_own_makes_a_retry_harmless(void **state)
 	assert_leaf(s, next);
 	grove_session_close(s);
 	/* the handle that wrote it is gone: the same answer */
-	s = session_at(w, in_world(w, "a.jsonl"), GROVE_WRITE);
+	s = session_at(w, in_world(w, "a.jsonl"), GROVE_OPEN_WRITE);
 	assert_string_equal(say(w, s, one), "mine");
 	GOT(w, grove_session_append(s, text(other), NULL, NULL), GROVE_ECONFLICT);
 	assert_int_equal(lines_in(in_world(w, "a.jsonl")), 8);
@@ -265,20 +264,20 @@ static void a_retry_on_another_branch_goes_there(void **state)
 {
 	static const char one[] = "{\"type\":\"message\",\"id\":\"mine\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}";
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_WRITE);
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_OPEN_WRITE);
 	const char *more[2];
 	struct grove_slice json[2];
 
 	say(w, s, one);
-	OK(w, grove_session_set_leaf(s, "a2", 0));
+	OK(w, grove_session_set_leaf(s, "a2", NULL, NULL));
 	say(w, s, one);
 	assert_leaf(s, "mine");
 	/* half a retry: what was lost is written, what was not is not */
 	json[0] = text(one);
 	json[1] = text("{\"type\":\"custom\",\"customType\":\"c\",\"id\":\"second\"}");
-	OK(w, grove_session_append_many(s, json, 2, NULL, more));
+	OK(w, grove_session_append_many(s, json, 2, NULL, INTO(more)));
 	assert_path(w, s, "u1 a1 u3 mine second");
-	OK(w, grove_session_append_many(s, json, 2, NULL, more));
+	OK(w, grove_session_append_many(s, json, 2, NULL, INTO(more)));
 	assert_string_equal(more[1], "second");
 	assert_int_equal(lines_in(in_world(w, "a.jsonl")), 8);
 	grove_session_close(s);
@@ -299,7 +298,7 @@ static void every_kind_can_be_retried(void **state)
 		"{\"type\":\"custom\",\"id\":\"i9\",\"customType\":\"t\",\"timestamp\":\"2026-03-04T05:06:07.000Z\"}",
 	};
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", HEADER), GROVE_WRITE);
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", HEADER), GROVE_OPEN_WRITE);
 	size_t nr = sizeof(json) / sizeof(*json);
 
 	for (size_t i = 0; i < nr; i++)
@@ -314,25 +313,27 @@ static void every_kind_can_be_retried(void **state)
 static void the_expected_number_of_lines_is_compared(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_WRITE);
-	struct grove_append_options o = { .size = sizeof(o), .expect_seq = 5 };
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_OPEN_WRITE);
+	struct grove_append_options o = { .size = sizeof(o), .flags = GROVE_APPEND_IF_SEQ, .seq = 5 };
 	struct grove_slice json = text("{\"role\":\"user\",\"content\":\"x\"}");
 
 	GOT(w, grove_session_append(s, json, &o, NULL), GROVE_ECONFLICT);
 	assert_story(s, GROVE_ECONFLICT, "6 lines, not 5");
-	o.expect_seq = 7;
+	o.seq = 7;
 	GOT(w, grove_session_append(s, json, &o, NULL), GROVE_ECONFLICT);
 	assert_file(in_world(w, "a.jsonl"), BRANCHES);
-	o.expect_seq = 6;
+	o.seq = 6;
 	OK(w, grove_session_append(s, json, &o, NULL));
 	GOT(w, grove_session_append(s, json, &o, NULL), GROVE_ECONFLICT);
 	/* it is the file that counts, not what this handle knows of it */
 	file_add(in_world(w, "a.jsonl"), ENTRY("f1", "\"u1\"", "user", "foreign"));
-	o.expect_seq = 7;
+	o.seq = 7;
 	GOT(w, grove_session_append(s, json, &o, NULL), GROVE_ECONFLICT);
-	o.expect_seq = 8;
+	o.seq = 8;
 	OK(w, grove_session_append(s, json, &o, NULL));
-	o.expect_seq = 0;
+	/* a number without the flag is not looked at */
+	o.flags = 0;
+	o.seq = 1;
 	OK(w, grove_session_append(s, json, &o, NULL));
 	grove_session_close(s);
 }
@@ -340,17 +341,17 @@ static void the_expected_number_of_lines_is_compared(void **state)
 static void after_an_unknown_end_the_handle_writes_no_more(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_WRITE);
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_OPEN_WRITE);
 
 	fail_at("write", EIO, 0, 1);
 	GOT(w, grove_session_append(s, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, NULL), GROVE_EIO);
 	all_is_well();
 	GOT(w, grove_session_append(s, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, NULL), GROVE_EIO);
 	assert_story(s, GROVE_EIO, "open the session again");
-	GOT(w, grove_session_set_leaf(s, "u1", GROVE_LEAF_PERSIST), GROVE_EIO);
+	GOT(w, grove_session_set_leaf(s, "u1", LEAF(GROVE_LEAF_PERSIST), NULL), GROVE_EIO);
 	assert_leaf(s, "u3");
 	grove_session_close(s);
-	s = session_at(w, in_world(w, "a.jsonl"), GROVE_WRITE);
+	s = session_at(w, in_world(w, "a.jsonl"), GROVE_OPEN_WRITE);
 	user(w, s, "again");
 	assert_int_equal(lines_in(in_world(w, "a.jsonl")), 7);
 	grove_session_close(s);
@@ -359,7 +360,7 @@ static void after_an_unknown_end_the_handle_writes_no_more(void **state)
 static void a_sync_that_fails_is_told_and_latched(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_WRITE);
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_OPEN_WRITE);
 	struct grove_append_options o = { .size = sizeof(o), .sync = GROVE_SYNC_ALWAYS };
 	struct grove_slice json = text("{\"role\":\"user\",\"content\":\"x\"}");
 
@@ -391,7 +392,7 @@ static void what_cannot_be_read_back_is_not_written_twice(void **state)
 {
 	struct world *w = *state;
 	const char *path = make(w, "a.jsonl", HEADER);
-	struct grove_session *s = session_at(w, path, GROVE_WRITE);
+	struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 
 	meddled = path;
 	grove__sys_fault = meddle_and_break;
@@ -408,22 +409,22 @@ static void what_cannot_be_read_back_is_not_written_twice(void **state)
 static void a_moved_leaf_lives_in_its_handle(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_WRITE), *t;
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_OPEN_WRITE), *t;
 
 	assert_leaf(s, "u3");
-	OK(w, grove_session_set_leaf(s, "a2", 0));
+	OK(w, grove_session_set_leaf(s, "a2", NULL, NULL));
 	assert_leaf(s, "a2");
-	GOT(w, grove_session_set_leaf(s, "nobody", 0), GROVE_ENOTFOUND);
+	GOT(w, grove_session_set_leaf(s, "nobody", NULL, NULL), GROVE_ENOTFOUND);
 	assert_leaf(s, "a2");
 	assert_file(in_world(w, "a.jsonl"), BRANCHES);
-	t = session_at(w, in_world(w, "a.jsonl"), GROVE_READ);
+	t = session_at(w, in_world(w, "a.jsonl"), GROVE_OPEN_READ);
 	assert_leaf(t, "u3");
 	grove_session_close(t);
 	/* it survives what others append */
 	file_add(in_world(w, "a.jsonl"), ENTRY("f1", "\"u3\"", "user", "x"));
 	assert_int_equal(grove_session_refresh(s), 1);
 	assert_leaf(s, "a2");
-	OK(w, grove_session_set_leaf(s, GROVE_ROOT, 0));
+	OK(w, grove_session_set_leaf(s, GROVE_ROOT, NULL, NULL));
 	assert_leaf(s, NULL);
 	assert_path(w, s, "");
 	assert_context(w, s, NULL, "\"messages\":[]");
@@ -434,32 +435,32 @@ static void a_moved_leaf_lives_in_its_handle(void **state)
 static void a_persisted_leaf_is_where_every_reader_lands(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_WRITE), *t;
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_OPEN_WRITE), *t;
 	const char *id;
 	char ids[64];
 
-	OK(w, grove_session_set_leaf(s, "u3", GROVE_LEAF_PERSIST));
+	OK(w, grove_session_set_leaf(s, "u3", LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_file(in_world(w, "a.jsonl"), BRANCHES);
-	OK(w, grove_session_set_leaf(s, "a2", GROVE_LEAF_PERSIST));
+	OK(w, grove_session_set_leaf(s, "a2", LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_int_equal(lines_in(in_world(w, "a.jsonl")), 7);
 	assert_leaf(s, "a2");
-	t = session_at(w, in_world(w, "a.jsonl"), GROVE_WRITE);
+	t = session_at(w, in_world(w, "a.jsonl"), GROVE_OPEN_WRITE);
 	assert_leaf(t, "a2");
 	assert_path(w, t, "u1 a1 u2 a2");
 	/* the mark stands for its parent: moving there again writes nothing */
-	OK(w, grove_session_set_leaf(t, "a2", GROVE_LEAF_PERSIST));
+	OK(w, grove_session_set_leaf(t, "a2", LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_int_equal(lines_in(in_world(w, "a.jsonl")), 7);
 	/* what comes next hangs below the entry, not below the mark */
 	id = user(w, t, "on");
 	snprintf(ids, sizeof(ids), "u1 a1 u2 a2 %s", id);
 	assert_path(w, t, ids);
 	/* to the root, and on from there */
-	OK(w, grove_session_set_leaf(t, GROVE_ROOT, GROVE_LEAF_PERSIST));
+	OK(w, grove_session_set_leaf(t, GROVE_ROOT, LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_leaf(t, NULL);
 	grove_session_close(t);
-	t = session_at(w, in_world(w, "a.jsonl"), GROVE_WRITE);
+	t = session_at(w, in_world(w, "a.jsonl"), GROVE_OPEN_WRITE);
 	assert_leaf(t, NULL);
-	OK(w, grove_session_set_leaf(t, GROVE_ROOT, GROVE_LEAF_PERSIST));
+	OK(w, grove_session_set_leaf(t, GROVE_ROOT, LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_int_equal(lines_in(in_world(w, "a.jsonl")), 9);
 	id = user(w, t, "root again");
 	assert_path(w, t, id);
@@ -477,23 +478,23 @@ static void chains_of_leaf_marks_are_looked_through(void **state)
 	struct grove_entry e = { .size = sizeof(e) };
 
 	s = session_at(w, make(w, "a.jsonl", BRANCHES MARK("m1", "\"u1\"") MARK("m2", "\"m1\"")
-			       MARK("m3", "\"m2\"")), GROVE_WRITE);
+			       MARK("m3", "\"m2\"")), GROVE_OPEN_WRITE);
 	assert_leaf(s, "u1");
 	v = view_of(w, s);
 	assert_int_equal(grove_view_entry(v, row(v, "m3"), &e), 0);
 	assert_true(e.flags & GROVE_ENTRY_LEAF_MARK);
 	grove_view_unref(v);
 	/* to move to a mark is to move to what it stands for */
-	OK(w, grove_session_set_leaf(s, "a2", 0));
-	OK(w, grove_session_set_leaf(s, "m2", 0));
+	OK(w, grove_session_set_leaf(s, "a2", NULL, NULL));
+	OK(w, grove_session_set_leaf(s, "m2", NULL, NULL));
 	assert_leaf(s, "u1");
 	grove_session_close(s);
-	s = session_at(w, make(w, "b.jsonl", BRANCHES MARK("m1", "null") MARK("m2", "\"m1\"")), GROVE_READ);
+	s = session_at(w, make(w, "b.jsonl", BRANCHES MARK("m1", "null") MARK("m2", "\"m1\"")), GROVE_OPEN_READ);
 	assert_leaf(s, NULL);
 	grove_session_close(s);
 	/* somebody who does not know marks went on below one: that is the path now */
 	s = session_at(w, make(w, "c.jsonl", BRANCHES MARK("m1", "\"u1\"")
-			       ENTRY("x", "\"m1\"", "user", "on")), GROVE_READ);
+			       ENTRY("x", "\"m1\"", "user", "on")), GROVE_OPEN_READ);
 	assert_leaf(s, "x");
 	assert_path(w, s, "u1 m1 x");
 	grove_session_close(s);
@@ -502,7 +503,7 @@ static void chains_of_leaf_marks_are_looked_through(void **state)
 static void a_branch_leaves_a_summary_of_what_was_left(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_WRITE);
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_OPEN_WRITE);
 	struct grove_branch_summary b = { .size = sizeof(b), .summary = "went astray",
 					  .details_json = "{\"n\":1}", .from_hook = 1 };
 	struct grove_buf line = GROVE_BUF_INIT;
@@ -510,7 +511,7 @@ static void a_branch_leaves_a_summary_of_what_was_left(void **state)
 	const char *id;
 	char ids[64];
 
-	OK(w, grove_session_branch(s, "u1", &b, &id));
+	OK(w, branch_from(s, "u1", &b, &id));
 	snprintf(ids, sizeof(ids), "u1 %s", id);
 	assert_path(w, s, ids);
 	v = view_of(w, s);
@@ -518,9 +519,9 @@ static void a_branch_leaves_a_summary_of_what_was_left(void **state)
 	assert_non_null(strstr(line.ptr, "\"fromId\":\"u3\""));
 	assert_non_null(strstr(line.ptr, "\"fromHook\":true"));
 	grove_view_unref(v);
-	OK(w, grove_session_branch(s, GROVE_ROOT, &b, &id));
+	OK(w, branch_from(s, GROVE_ROOT, &b, &id));
 	assert_path(w, s, id);
-	GOT(w, grove_session_branch(s, "nobody", &b, &id), GROVE_ENOTFOUND);
+	GOT(w, branch_from(s, "nobody", &b, &id), GROVE_ENOTFOUND);
 	grove__buf_release(&line);
 	grove_session_close(s);
 }
@@ -530,39 +531,39 @@ static void continue_appends_switches_or_replays(void **state)
 	struct world *w = *state;
 	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES
 		"{\"type\":\"custom_message\",\"customType\":\"t\",\"content\":[{\"type\":\"text\",\"text\":\"note\"}],"
-		"\"display\":true,\"id\":\"cm\",\"parentId\":\"a2\"" STAMP "}\n"), GROVE_WRITE);
+		"\"display\":true,\"id\":\"cm\",\"parentId\":\"a2\"" STAMP "}\n"), GROVE_OPEN_WRITE);
 	struct grove_buf b = GROVE_BUF_INIT;
 	enum grove_outcome o;
 
-	OK(w, grove_session_set_leaf(s, "a2", 0));
-	OK(w, grove_session_continue(s, "a2", 0, &o, &b));
+	OK(w, grove_session_set_leaf(s, "a2", NULL, NULL));
+	OK(w, continue_from(s, "a2", 0, &o, &b));
 	assert_int_equal(o, GROVE_OUTCOME_APPEND);
 	assert_leaf(s, "a2");
-	OK(w, grove_session_continue(s, "a1", 0, &o, &b));
+	OK(w, continue_from(s, "a1", 0, &o, &b));
 	assert_int_equal(o, GROVE_OUTCOME_SWITCH);
 	assert_leaf(s, "a1");
 	assert_int_equal(b.len, 0);
-	OK(w, grove_session_continue(s, "u2", 0, &o, &b));
+	OK(w, continue_from(s, "u2", 0, &o, &b));
 	assert_int_equal(o, GROVE_OUTCOME_REPLAY);
 	assert_string_equal(b.ptr, "\"three\"");
 	assert_leaf(s, "a1");
 	grove__buf_release(&b);
-	OK(w, grove_session_continue(s, "cm", 0, &o, &b));
+	OK(w, continue_from(s, "cm", 0, &o, &b));
 	assert_int_equal(o, GROVE_OUTCOME_REPLAY);
 	assert_string_equal(b.ptr, "[{\"type\":\"text\",\"text\":\"note\"}]");
 	assert_leaf(s, "a2");
 	grove__buf_release(&b);
-	OK(w, grove_session_continue(s, "u1", 0, &o, &b));
+	OK(w, continue_from(s, "u1", 0, &o, &b));
 	assert_leaf(s, NULL);
-	GOT(w, grove_session_continue(s, "nobody", 0, &o, &b), GROVE_ENOTFOUND);
-	GOT(w, grove_session_continue(s, GROVE_ROOT, 0, &o, &b), GROVE_ENOTFOUND);
+	GOT(w, continue_from(s, "nobody", 0, &o, &b), GROVE_ENOTFOUND);
+	GOT(w, continue_from(s, GROVE_ROOT, 0, &o, &b), GROVE_ENOTFOUND);
 	assert_leaf(s, NULL);
 	assert_int_equal(lines_in(in_world(w, "a.jsonl")), 7);
-	OK(w, grove_session_continue(s, "a1", GROVE_LEAF_PERSIST, &o, &b));
+	OK(w, continue_from(s, "a1", GROVE_LEAF_PERSIST, &o, &b));
 	assert_int_equal(lines_in(in_world(w, "a.jsonl")), 8);
 	/* what others did counts when everybody is to see it */
 	file_add(in_world(w, "a.jsonl"), ENTRY("f1", "\"a2\"", "assistant", "x"));
-	OK(w, grove_session_continue(s, "f1", GROVE_LEAF_PERSIST, &o, &b));
+	OK(w, continue_from(s, "f1", GROVE_LEAF_PERSIST, &o, &b));
 	assert_int_equal(o, GROVE_OUTCOME_APPEND);
 	assert_int_equal(lines_in(in_world(w, "a.jsonl")), 9);
 	grove__buf_release(&b);
@@ -572,22 +573,22 @@ static void continue_appends_switches_or_replays(void **state)
 static void labels_come_and_go(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_WRITE);
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_OPEN_WRITE);
 	struct grove_view *old;
 	struct grove_entry e = { .size = sizeof(e) };
 	const char *id;
 
-	OK(w, grove_session_label(s, "u1", "first", &id));
+	OK(w, grove_session_append_label(s, "u1", "first", NULL, INTO(&id)));
 	assert_non_null(id);
 	assert_leaf(s, id);
 	assert_string_equal(label_of(w, s, "u1"), "first");
 	old = view_of(w, s);
-	OK(w, grove_session_label(s, "u1", "second", NULL));
-	OK(w, grove_session_label(s, "a1", "other", NULL));
+	OK(w, grove_session_append_label(s, "u1", "second", NULL, NULL));
+	OK(w, grove_session_append_label(s, "a1", "other", NULL, NULL));
 	assert_string_equal(label_of(w, s, "u1"), "second");
-	OK(w, grove_session_label(s, "u1", NULL, NULL));
+	OK(w, grove_session_append_label(s, "u1", NULL, NULL, NULL));
 	assert_string_equal(label_of(w, s, "u1"), "-");
-	OK(w, grove_session_label(s, "a1", "", NULL));
+	OK(w, grove_session_append_label(s, "a1", "", NULL, NULL));
 	assert_string_equal(label_of(w, s, "a1"), "-");
 	/* a view is of its moment */
 	assert_int_equal(grove_view_entry(old, row(old, "u1"), &e), 0);
@@ -595,7 +596,7 @@ static void labels_come_and_go(void **state)
 	assert_true(e.label_time > 0);
 	grove_view_unref(old);
 	grove_session_close(s);
-	s = session_at(w, in_world(w, "a.jsonl"), GROVE_READ);
+	s = session_at(w, in_world(w, "a.jsonl"), GROVE_OPEN_READ);
 	assert_string_equal(label_of(w, s, "u1"), "-");
 	grove_session_close(s);
 }
@@ -616,13 +617,13 @@ static void pair_open(struct world *w, struct pair *p)
 	const char *const stores[] = { "memory:" };
 	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
 				   .getenv = no_variables, .cache = "", .stores = stores, .nr_stores = 1 };
-	struct grove_new_options new = { .size = sizeof(new), .flags = GROVE_NEW_NOW };
+	struct grove_create_options new = { .size = sizeof(new), .flags = GROVE_CREATE_NOW };
 
-	assert_int_equal(grove_open(&p->g, &o), 0);
-	assert_int_equal(grove_session_new(p->g, &new, &p->s), 0);
+	assert_int_equal(grove_open(&o, &p->g), 0);
+	assert_int_equal(grove_session_create(p->g, &new, &p->s), 0);
 	p->first = user(w, p->s, "first");
 	assert_int_equal(grove_session_append(p->s, text(mine), NULL, NULL), 0);
-	assert_int_equal(grove_session_open(p->g, grove_session_id(p->s), GROVE_WRITE | GROVE_TELL, &p->t),
+	assert_int_equal(grove_session_open(p->g, grove_session_id(p->s), GROVE_OPEN_WRITE | GROVE_OPEN_STRICT, &p->t),
 			 0);
 	assert_leaf(p->t, "mine");
 }
@@ -637,7 +638,7 @@ static void pair_close(struct pair *p)
 /* Another moves the leaf, and goes on there. */
 static void go_elsewhere(struct world *w, struct pair *p)
 {
-	assert_int_equal(grove_session_set_leaf(p->s, p->first, GROVE_LEAF_PERSIST), 0);
+	assert_int_equal(grove_session_set_leaf(p->s, p->first, LEAF(GROVE_LEAF_PERSIST), NULL), 0);
 	user(w, p->s, "elsewhere");
 }
 

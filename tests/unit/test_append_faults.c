@@ -28,13 +28,14 @@ static int due(void)
 
 #define ALLOC_DUE due
 #include "../lib/alloc.h"
+#include "../lib/calls.h"
 
 static struct grove_session *begin(struct world *w)
 {
-	struct grove_new_options o = { .size = sizeof(o), .cwd = w->cwd, .dir = w->cwd };
+	struct grove_create_options o = { .size = sizeof(o), .cwd = w->cwd, .dir = w->cwd };
 	struct grove_session *s;
 
-	OK(w, grove_session_new(w->g, &o, &s));
+	OK(w, grove_session_create(w->g, &o, &s));
 	return s;
 }
 
@@ -239,11 +240,11 @@ static void assert_appended(struct one *o)
 static void a_log_that_is_left_while_it_is_synced_stays_open(void **state)
 {
 	struct world *w = *state;
-	struct grove_new_options o = { .size = sizeof(o), .cwd = w->cwd };
+	struct grove_create_options o = { .size = sizeof(o), .cwd = w->cwd };
 	struct grove_session *s;
 	struct one one;
 
-	OK(w, grove_session_new(w->g, &o, &s));
+	OK(w, grove_session_create(w->g, &o, &s));
 	user(w, s, "there is a file");
 	shut_gate("fdatasync");
 	start(&one, s, GROVE_SYNC_ALWAYS);
@@ -334,8 +335,7 @@ int __wrap_grove__log_stat(struct grove_log *log, struct grove_log_stat *out, st
 
 	quick = NULL;
 	if (s)
-		assert_int_equal(grove_session_append(s, text("{\"role\":\"user\",\"content\":\"y\"}"),
-						      NULL, NULL), 0);
+		assert_int_equal(grove_session_append(s, text("{\"role\":\"user\",\"content\":\"y\"}"), NULL, NULL), 0);
 	return rc;
 }
 
@@ -347,18 +347,18 @@ static void a_line_behind_a_moved_leaf_is_told_of(void **state)
 	const char *const stores[] = { "memory:" };
 	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
 				   .getenv = no_variables, .cache = "", .stores = stores, .nr_stores = 1 };
-	struct grove_new_options new = { .size = sizeof(new), .flags = GROVE_NEW_NOW };
+	struct grove_create_options new = { .size = sizeof(new), .flags = GROVE_CREATE_NOW };
 	struct grove_session *s, *t;
 	const char *first;
 	struct grove *g;
 
-	assert_int_equal(grove_open(&g, &o), 0);
-	assert_int_equal(grove_session_new(g, &new, &s), 0);
-	assert_int_equal(grove_session_append(s, json, NULL, &first), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
+	assert_int_equal(grove_session_create(g, &new, &s), 0);
+	assert_int_equal(grove_session_append(s, json, NULL, INTO(&first)), 0);
 	assert_int_equal(grove_session_append(s, json, NULL, NULL), 0);
-	assert_int_equal(grove_session_open(g, grove_session_id(s), GROVE_WRITE | GROVE_TELL, &t), 0);
+	assert_int_equal(grove_session_open(g, grove_session_id(s), GROVE_OPEN_WRITE | GROVE_OPEN_STRICT, &t), 0);
 	assert_int_equal(grove_session_refresh(t), 0);
-	assert_int_equal(grove_session_set_leaf(s, first, GROVE_LEAF_PERSIST), 0);
+	assert_int_equal(grove_session_set_leaf(s, first, LEAF(GROVE_LEAF_PERSIST), NULL), 0);
 	quick = s;
 	assert_int_equal(grove_session_append(t, json, NULL, NULL), GROVE_ECONFLICT);
 	assert_null(quick);

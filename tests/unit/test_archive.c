@@ -399,13 +399,13 @@ static void an_archive_is_read_like_any_store(void **state)
 	archive(w, GROVE_ARCHIVE_KEPT, 2, 0);
 	o.stores = &store;
 	o.nr_stores = 1;
-	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
 	assert_int_equal(grove_list(g, NULL, &l), 0);
 	assert_int_equal(grove_list_count(l), 1);
 	assert_string_equal(grove_list_at(l, 0)->dialect, "claude");
 	assert_string_equal(grove_list_at(l, 0)->name, "mine");
 	grove_list_free(l);
-	assert_int_equal(grove_session_open(g, ID, GROVE_READ, &s), 0);
+	assert_int_equal(grove_session_open(g, ID, GROVE_OPEN_READ, &s), 0);
 	assert_string_equal(grove_session_dialect(s), "claude");
 	grove_session_close(s);
 	grove_close(g);
@@ -483,7 +483,7 @@ static void a_store_without_files_holds_the_same(void **state)
 static void blobs_go_along_and_are_found(void **state)
 {
 	struct world *w = *state;
-	struct grove_blob_options bo = { .size = sizeof(bo) };
+	struct grove_blobs_put_options bo = { .size = sizeof(bo) };
 	char ref[GROVE_BLOB_REF_MAX], line[2048], name[256];
 	const char *hash = ref + strlen("blob:sha256:");
 	struct grove_session *s;
@@ -509,12 +509,12 @@ static void blobs_go_along_and_are_found(void **state)
 	/* the agent's own are gone, the archive can be read all the same */
 	OK(w, grove_blobs_path(b, ref, &path));
 	assert_int_equal(unlink(path.ptr), 0);
-	s = session_at(w, at(w, "archive/-p", "a.jsonl"), GROVE_READ);
+	s = session_at(w, at(w, "archive/-p", "a.jsonl"), GROVE_OPEN_READ);
 	assert_context(w, s, "u1", "cGljdHVyZQ==");
 	grove_session_close(s);
 	/* other bytes under its name are not it */
 	file_make(at(w, "archive/-p", name), "another");
-	s = session_at(w, at(w, "archive/-p", "a.jsonl"), GROVE_READ);
+	s = session_at(w, at(w, "archive/-p", "a.jsonl"), GROVE_OPEN_READ);
 	assert_context(w, s, "u1", ref);
 	grove_session_close(s);
 	grove_blobs_close(b);
@@ -719,7 +719,7 @@ static void the_settings_say_how_long_a_session_lives(void **state)
 
 static size_t expiring(struct grove *g, int64_t within, const char *first)
 {
-	struct grove_list_options o = { .size = sizeof(o), .all = 1, .expiring = 1, .within = within };
+	struct grove_list_options o = { .size = sizeof(o), .flags = GROVE_LIST_ALL | GROVE_LIST_EXPIRING, .within = within };
 	struct grove_list *l;
 	size_t nr;
 
@@ -734,7 +734,7 @@ static size_t expiring(struct grove *g, int64_t within, const char *first)
 static void a_list_tells_what_expires(void **state)
 {
 	struct world *w = *state;
-	struct grove_archive_options o = { .size = sizeof(o), .expiring = 1, .within = 7 * DAY };
+	struct grove_archive_options o = { .size = sizeof(o), .flags = GROVE_ARCHIVE_EXPIRING, .within = 7 * DAY };
 	struct grove_archive_result r = { .size = sizeof(r) };
 	int64_t now = (int64_t)time(NULL) * 1000;
 	struct grove_options other = { .size = sizeof(other), .home = w->home, .cwd = w->cwd,
@@ -763,12 +763,12 @@ static void a_list_tells_what_expires(void **state)
 	store = o.to;
 	other.stores = &store;
 	other.nr_stores = 1;
-	assert_int_equal(grove_open(&g, &other), 0);
+	assert_int_equal(grove_open(&other, &g), 0);
 	assert_int_equal(expiring(g, -1, ""), 0);
 	grove_close(g);
 	/* but in the agent's own directory, also when it was named */
 	store = at(w, "home/.claude", "projects");
-	assert_int_equal(grove_open(&g, &other), 0);
+	assert_int_equal(grove_open(&other, &g), 0);
 	assert_int_equal(expiring(g, -1, "000000000003"), 3);
 	grove_close(g);
 }

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "../lib/transcript.h"
+#include "../lib/calls.h"
 
 static void what_has_no_name_is_called_so(void **state)
 {
@@ -49,7 +50,7 @@ static void options_may_be_left_out(void **state)
 	struct world *w = *state;
 	struct grove_buf b = GROVE_BUF_INIT;
 	char path[8400], db[8300];
-	struct grove_session *s = fresh(w, GROVE_NEW_NOW), *t;
+	struct grove_session *s = fresh(w, GROVE_CREATE_NOW), *t;
 	struct grove_view *v;
 	struct grove_list *l;
 	struct grove_usage *u;
@@ -58,7 +59,7 @@ static void options_may_be_left_out(void **state)
 	user(w, s, "one");
 	snprintf(path, sizeof(path), "%s", grove_session_path(s));
 	snprintf(db, sizeof(db), "sqlite:%s/x.db", w->dir);
-	OK(w, grove_open(&g, NULL));
+	OK(w, grove_open(NULL, &g));
 	grove_close(g);
 	OK(w, grove_list(w->g, NULL, &l));
 	assert_int_equal(grove_list_count(l), 1);
@@ -81,9 +82,9 @@ static void options_may_be_left_out(void **state)
 	OK(w, grove_store_init(w->g, db));
 	OK(w, grove_store_upgrade(w->g, db, NULL, NULL));
 	OK(w, grove_store_verify(w->g, db, NULL, NULL, NULL));
-	OK(w, grove_session_lease(s, "me", 1000, NULL));
-	OK(w, grove_session_unlease(s));
-	OK(w, grove_session_set_name(s, "name", "user", NULL));
+	OK(w, grove_session_lease_take(s, "me", 1000, NULL));
+	OK(w, grove_session_lease_release(s));
+	OK(w, name_session(s, "name", GROVE_NAME_BY_USER, NULL));
 	OK(w, grove_session_forget(s, grove_session_leaf(s), NULL));
 	grove_session_close(s);
 	grove_buf_release(&b);
@@ -99,13 +100,13 @@ static void a_handle_that_failed_can_still_be_asked(void **state)
 	struct grove *g;
 	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd, .dialect = "nobody" };
 
-	GOT(w, grove_session_open(w->g, "none-such", GROVE_READ, &s), GROVE_ENOTFOUND);
+	GOT(w, grove_session_open(w->g, "none-such", GROVE_OPEN_READ, &s), GROVE_ENOTFOUND);
 	assert_story(s, GROVE_ENOTFOUND, "none-such");
 	assert_null(grove_session_dialect(s));
 	assert_null(grove_session_path(s));
 	assert_int_equal(grove_session_pending(s), 0);
 	grove_session_close(s);
-	GOT(w, grove_watch_open(w->g, "none-such", GROVE_ANY_REV, &x), GROVE_ENOTFOUND);
+	GOT(w, grove_watch_open(w->g, "none-such", GROVE_REV_NOW, &x), GROVE_ENOTFOUND);
 	grove_watch_error(x, &d);
 	assert_int_equal(d.code, GROVE_ENOTFOUND);
 	grove_watch_close(x);
@@ -114,8 +115,8 @@ static void a_handle_that_failed_can_still_be_asked(void **state)
 	assert_int_equal(d.code, GROVE_EINVAL);
 	assert_null(grove_blobs_dir(b));
 	grove_blobs_close(b);
-	assert_int_equal(grove_open(&g, &o), GROVE_EINVAL);
-	grove_error_detail(g, &d);
+	assert_int_equal(grove_open(&o, &g), GROVE_EINVAL);
+	grove_error(g, &d);
 	assert_int_equal(d.code, GROVE_EINVAL);
 	grove_close(g);
 }
@@ -124,7 +125,7 @@ static void what_is_out_of_range_is_refused(void **state)
 {
 	struct world *w = *state;
 	struct grove_usage_options by = { .size = sizeof(by), .by = (enum grove_usage_by)99 };
-	struct grove_session *s = fresh(w, GROVE_NEW_NOW), *held = fresh(w, 0);
+	struct grove_session *s = fresh(w, GROVE_CREATE_NOW), *held = fresh(w, 0);
 	struct grove_buf b = GROVE_BUF_INIT;
 	char ref[GROVE_BLOB_REF_MAX];
 	struct grove_lease lease = { .size = sizeof(lease) };
@@ -138,13 +139,13 @@ static void what_is_out_of_range_is_refused(void **state)
 	grove_usage_free(u);
 	assert_int_equal(grove_view_entry(v, 0, &e), GROVE_ENOTFOUND);
 	assert_int_equal(grove_view_line(v, 0, 0, &b), GROVE_ENOTFOUND);
-	assert_int_equal(grove_view_pieces(v, 0, NULL, NULL), GROVE_ENOTFOUND);
-	GOT(w, grove_session_set_name(s, "name", "nobody", &applied), GROVE_EINVAL);
+	assert_int_equal(grove_view_piece_each(v, 0, NULL, NULL), GROVE_ENOTFOUND);
+	GOT(w, name_session(s, "name", (enum grove_name_source)9, &applied), GROVE_EINVAL);
 	assert_int_equal(applied, 0);
-	GOT(w, grove_session_lease(s, "me", 0, &lease), GROVE_EINVAL);
-	GOT(w, grove_session_lease(held, "me", 10, &lease), GROVE_ENOTSUP);
-	GOT(w, grove_session_leased(held, &lease), GROVE_ENOTSUP);
-	GOT(w, grove_session_put_blob(s, text("bytes"), ref), GROVE_ENOTSUP);
+	GOT(w, grove_session_lease_take(s, "me", 0, &lease), GROVE_EINVAL);
+	GOT(w, grove_session_lease_take(held, "me", 10, &lease), GROVE_ENOTSUP);
+	GOT(w, grove_session_lease_get(held, &lease), GROVE_ENOTSUP);
+	GOT(w, grove_session_blob_put(s, text("bytes"), ref), GROVE_ENOTSUP);
 	assert_story(s, GROVE_ENOTSUP, "blobs");
 	OK(w, grove_blobs_open(w->g, w->cwd, &x));
 	GOT(w, grove_blobs_get(x, "blob:sha256:0", &b), GROVE_EINVAL);
@@ -197,13 +198,13 @@ static void all_sessions_are_mended_but_one(void **state)
 	assert_int_equal(mkdir(dir, 0700), 0);
 	make(w, "s/2026-01-01T00-00-00-000Z_s1.jsonl", HEADER ENTRY("u1", "null", "user", "one") "no json\n");
 	make(w, "s/2026-01-01T00-00-00-000Z_s2.jsonl", HEADER ENTRY("u1", "null", "user", "one") "no json\n");
-	assert_int_equal(grove_open(&g, &wo), 0);
+	assert_int_equal(grove_open(&wo, &g), 0);
 	fail_at("rename", EACCES, 0, 1);
 	assert_int_equal(grove_fix(g, NULL, NULL, &r), GROVE_EACCESS);
 	all_is_well();
 	assert_int_equal(r.files, 2);
 	assert_int_equal(r.mended, 1);
-	grove_error_detail(g, &d);
+	grove_error(g, &d);
 	assert_int_equal(d.code, GROVE_EACCESS);
 	assert_int_equal(grove_fix(g, NULL, NULL, &r), 0);
 	assert_int_equal(r.mended, 1);
@@ -234,13 +235,13 @@ static void a_session_of_any_agent_lives_in_memory(void **state)
 	struct world *w = *state;
 
 	for (size_t i = 0; i < 4; i++) {
-		struct grove_new_options o = { .size = sizeof(o), .dialect = dialects[i], .flags = GROVE_NEW_MEMORY };
+		struct grove_create_options o = { .size = sizeof(o), .dialect = dialects[i], .flags = GROVE_CREATE_MEMORY };
 		struct grove_buf b = GROVE_BUF_INIT;
 		struct grove_session *s;
 		struct grove_view *v;
 		char leaf[64];
 
-		OK(w, grove_session_new(w->g, &o, &s));
+		OK(w, grove_session_create(w->g, &o, &s));
 		assert_null(grove_session_path(s));
 		user(w, s, "a question");
 		snprintf(leaf, sizeof(leaf), "%s", say(w, s, "{\"role\":\"assistant\",\"content\":\"an answer\"}"));
@@ -297,12 +298,12 @@ static void a_fork_of_a_session_in_memory_stays_there(void **state)
 	struct world *w = *state;
 
 	for (size_t i = 0; i < 4; i++) {
-		struct grove_new_options o = { .size = sizeof(o), .dialect = dialects[i], .flags = GROVE_NEW_MEMORY };
+		struct grove_create_options o = { .size = sizeof(o), .dialect = dialects[i], .flags = GROVE_CREATE_MEMORY };
 		struct grove_fork_options all = { .size = sizeof(all) }, path = all, moved = all, same = all;
 		struct grove_session *s;
 		char leaf[64];
 
-		OK(w, grove_session_new(w->g, &o, &s));
+		OK(w, grove_session_create(w->g, &o, &s));
 		user(w, s, "a question");
 		snprintf(leaf, sizeof(leaf), "%s", say(w, s, "{\"role\":\"assistant\",\"content\":\"an answer\"}"));
 		path.leaf = leaf;
@@ -321,7 +322,7 @@ static void a_fork_of_a_session_in_memory_stays_there(void **state)
 static void a_fork_into_memory_is_no_file(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = fresh(w, GROVE_NEW_NOW), *f;
+	struct grove_session *s = fresh(w, GROVE_CREATE_NOW), *f;
 	struct grove_fork_options o = { .size = sizeof(o), .flags = GROVE_FORK_MEMORY };
 	struct grove_buf b = GROVE_BUF_INIT;
 

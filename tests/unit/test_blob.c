@@ -169,8 +169,8 @@ static void a_bad_reference_touches_no_file(void **state)
 	struct grove_blobs *b;
 	struct grove *g;
 
-	assert_int_equal(grove_open(&g, &(struct grove_options){ .size = sizeof(struct grove_options),
-								 .home = w->top }), 0);
+	assert_int_equal(grove_open(&(struct grove_options){ .size = sizeof(struct grove_options),
+								 .home = w->top }, &g), 0);
 	assert_int_equal(grove_blobs_open(g, w->dir, &b), 0);
 	calls = 0;
 	grove__sys_fault = count_calls;
@@ -255,7 +255,7 @@ static void a_known_blob_is_not_written(void **state)
 	grove__sys_fault = watch_writes;
 	OK(put(w, "hello"));
 	assert_true(w->known);
-	OK(put_as(w, "hello", GROVE_SYNC_NONE, GROVE_BLOB_TRUST));
+	OK(put_as(w, "hello", GROVE_SYNC_NONE, GROVE_BLOBS_PUT_TRUST));
 	assert_true(w->known);
 	grove__sys_fault = NULL;
 	assert_false(wrote);
@@ -306,7 +306,7 @@ static void a_damaged_blob_is_mended_by_a_put(void **state)
 	file_make(path_of(w, HELLO), "hellO");
 	ino = stat_of(w, HELLO).st_ino;
 	/* who trusts the size is told that it is there */
-	OK(put_as(w, "hello", GROVE_SYNC_NONE, GROVE_BLOB_TRUST));
+	OK(put_as(w, "hello", GROVE_SYNC_NONE, GROVE_BLOBS_PUT_TRUST));
 	assert_true(w->known);
 	assert_file(path_of(w, HELLO), "hellO");
 	OK(put(w, "hello"));
@@ -314,7 +314,7 @@ static void a_damaged_blob_is_mended_by_a_put(void **state)
 	assert_file(path_of(w, HELLO), "hello");
 	assert_true(stat_of(w, HELLO).st_ino != ino); /* a new file, not the old one rewritten */
 	file_make(path_of(w, HELLO), "he");
-	OK(put_as(w, "hello", GROVE_SYNC_NONE, GROVE_BLOB_TRUST));
+	OK(put_as(w, "hello", GROVE_SYNC_NONE, GROVE_BLOBS_PUT_TRUST));
 	assert_file(path_of(w, HELLO), "hello");
 }
 
@@ -547,7 +547,7 @@ static void many_puts_share_one_sync_of_the_directory(void **state)
 	grove__sys_fault = count_syncs;
 	for (int i = 0; i < 10; i++) {
 		snprintf(text, sizeof(text), "blob %d", i);
-		OK(put_as(w, text, GROVE_SYNC_ALWAYS, GROVE_BLOB_LATER));
+		OK(put_as(w, text, GROVE_SYNC_ALWAYS, GROVE_BLOBS_PUT_LATER));
 	}
 	assert_int_equal(syncs, 10);
 	OK(grove__blobs_sync(w->b, &w->d));
@@ -825,7 +825,7 @@ struct fates {
 	char last[65];
 };
 
-static int add_fate(void *payload, const struct grove_blob_info *i)
+static int add_fate(void *payload, const struct grove_blob_item *i)
 {
 	struct fates *f = payload;
 
@@ -848,7 +848,7 @@ static struct grove *open_home(struct world *w, struct grove_blobs **b)
 				   .getenv = test_variables };
 	struct grove *g;
 
-	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
 	assert_int_equal(grove_blobs_open(g, NULL, b), 0);
 	snprintf(w->dir, sizeof(w->dir), "%s/.xcsh/agent/blobs", w->top);
 	assert_string_equal(grove_blobs_dir(*b), w->dir);
@@ -882,8 +882,8 @@ static void gc_keeps_what_any_file_names(void **state)
 		".pi/agent/sessions/--x--/b.jsonl",            /* another agent's */
 	};
 	struct world *w = *state;
-	struct grove_blob_gc_options go = { .size = sizeof(go), .grace = -1 };
-	struct grove_blob_gc_result r = { .size = sizeof(r) };
+	struct grove_blobs_gc_options go = { .size = sizeof(go), .grace = -1 };
+	struct grove_blobs_gc_result r = { .size = sizeof(r) };
 	struct fates f = { { 0 }, "" };
 	struct grove_buf line = GROVE_BUF_INIT;
 	struct grove_blobs *b;
@@ -900,14 +900,14 @@ static void gc_keeps_what_any_file_names(void **state)
 	keep_text(b, "hello", ref);
 	/* a dry run tells, and removes nothing */
 	assert_int_equal(grove_blobs_gc(b, &go, add_fate, &f, &r), 0);
-	assert_int_equal(f.nr[GROVE_BLOB_REFERENCED], 5);
-	assert_int_equal(f.nr[GROVE_BLOB_GARBAGE], 1);
+	assert_int_equal(f.nr[GROVE_BLOB_FATE_REFERENCED], 5);
+	assert_int_equal(f.nr[GROVE_BLOB_FATE_GARBAGE], 1);
 	assert_int_equal(r.garbage, 1);
 	assert_int_equal(r.garbage_bytes, 5);
 	assert_int_equal(r.files, 5);
 	assert_int_equal(grove_blobs_has(b, HELLO), 1);
 	/* within the grace period it stays, whatever is forced */
-	go.force = 1;
+	go.flags = GROVE_BLOBS_GC_REMOVE;
 	go.grace = 0;
 	assert_int_equal(grove_blobs_gc(b, &go, NULL, NULL, &r), 0);
 	assert_int_equal(r.young, 1);
@@ -915,8 +915,8 @@ static void gc_keeps_what_any_file_names(void **state)
 	make_old(w, HELLO, 4000);
 	memset(&f, 0, sizeof(f));
 	assert_int_equal(grove_blobs_gc(b, &go, add_fate, &f, &r), 0);
-	assert_int_equal(f.nr[GROVE_BLOB_REMOVED], 1);
-	assert_int_equal(f.nr[GROVE_BLOB_REFERENCED], 5);
+	assert_int_equal(f.nr[GROVE_BLOB_FATE_REMOVED], 1);
+	assert_int_equal(f.nr[GROVE_BLOB_FATE_REFERENCED], 5);
 	assert_int_equal(grove_blobs_has(b, HELLO), 0);
 	grove__buf_release(&line);
 	grove_blobs_close(b);
@@ -926,7 +926,7 @@ static void gc_keeps_what_any_file_names(void **state)
 static void gc_sees_what_a_given_store_would_hide(void **state)
 {
 	struct world *w = *state;
-	struct grove_blob_gc_options go = { .size = sizeof(go), .grace = -1, .force = 1 };
+	struct grove_blobs_gc_options go = { .size = sizeof(go), .flags = GROVE_BLOBS_GC_REMOVE, .grace = -1 };
 	struct grove_options o = { .size = sizeof(o), .home = w->top, .cwd = w->top,
 				   .getenv = test_variables, .nr_stores = 1 };
 	const char *store = "memory:";
@@ -939,7 +939,7 @@ static void gc_sees_what_a_given_store_would_hide(void **state)
 	grove_blobs_close(b);
 	grove_close(g);
 	o.stores = &store;
-	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
 	assert_int_equal(grove_blobs_open(g, NULL, &b), 0);
 	assert_int_equal(grove_blobs_gc(b, &go, NULL, NULL, NULL), 0);
 	assert_int_equal(grove_blobs_has(b, ref), 1);
@@ -950,7 +950,7 @@ static void gc_sees_what_a_given_store_would_hide(void **state)
 static void gc_looks_into_what_belongs_to_sessions_without_files(void **state)
 {
 	struct world *w = *state;
-	struct grove_blob_gc_options go = { .size = sizeof(go), .grace = -1, .force = 1 };
+	struct grove_blobs_gc_options go = { .size = sizeof(go), .flags = GROVE_BLOBS_GC_REMOVE, .grace = -1 };
 	struct grove_options o = { .size = sizeof(o), .home = w->top, .cwd = w->top,
 				   .getenv = test_variables, .nr_stores = 1 };
 	const char *store = "memory:";
@@ -964,7 +964,7 @@ static void gc_looks_into_what_belongs_to_sessions_without_files(void **state)
 	char ref[GROVE_BLOB_REF_MAX];
 
 	o.stores = &store;
-	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
 	assert_int_equal(grove_blobs_open(g, NULL, &b), 0);
 	keep_text(b, "hello", ref);
 	assert_int_equal(grove__log_open(&log, g->roots[0].store, &session, GROVE_LOG_CREATE, NULL), 0);
@@ -982,7 +982,7 @@ static void gc_looks_into_what_belongs_to_sessions_without_files(void **state)
 static void gc_removes_nothing_if_it_cannot_read_everything(void **state)
 {
 	struct world *w = *state;
-	struct grove_blob_gc_options go = { .size = sizeof(go), .grace = -1, .force = 1 };
+	struct grove_blobs_gc_options go = { .size = sizeof(go), .flags = GROVE_BLOBS_GC_REMOVE, .grace = -1 };
 	struct grove_blobs *b;
 	struct grove *g = open_home(w, &b);
 	char ref[GROVE_BLOB_REF_MAX];
@@ -1003,7 +1003,7 @@ static void gc_removes_nothing_if_it_cannot_read_everything(void **state)
 static void gc_walks_links_but_not_in_circles(void **state)
 {
 	struct world *w = *state;
-	struct grove_blob_gc_result r = { .size = sizeof(r) };
+	struct grove_blobs_gc_result r = { .size = sizeof(r) };
 	struct grove_blobs *b;
 	struct grove *g = open_home(w, &b);
 	char ref[GROVE_BLOB_REF_MAX], from[400], to[400];
@@ -1029,8 +1029,8 @@ static void gc_walks_links_but_not_in_circles(void **state)
 static void gc_takes_other_names_and_leftovers_along(void **state)
 {
 	struct world *w = *state;
-	struct grove_blob_gc_options go = { .size = sizeof(go), .grace = -1, .force = 1 };
-	struct grove_blob_gc_result r = { .size = sizeof(r) };
+	struct grove_blobs_gc_options go = { .size = sizeof(go), .flags = GROVE_BLOBS_GC_REMOVE, .grace = -1 };
+	struct grove_blobs_gc_result r = { .size = sizeof(r) };
 	struct grove_blobs *b;
 	struct grove *g = open_home(w, &b);
 	char ref[GROVE_BLOB_REF_MAX];

@@ -27,6 +27,7 @@
 
 #include "../lib/chance.h"
 #include "../lib/world.h"
+#include "../lib/calls.h"
 
 /* ------------------------------------------------------------------ spines */
 
@@ -298,7 +299,7 @@ static void tell_entries(struct grove_view *v, struct grove_buf *b)
 						 (unsigned long long)e.line, (unsigned long long)e.bytes,
 						 (long long)e.time, e.label ? e.label : ""), 0);
 		if (e.id)
-			assert_int_equal(grove__buf_addf(b, "found %u\n", grove_view_find(v, e.id)), 0);
+			assert_int_equal(grove__buf_addf(b, "found %u\n", find_row(v, e.id)), 0);
 	}
 	assert_int_equal(grove__buf_addf(b, "name %s leaf %u\n", grove_view_name(v), grove_view_leaf(v)), 0);
 }
@@ -307,10 +308,10 @@ static void tell_entries(struct grove_view *v, struct grove_buf *b)
 static struct grove_buf told(struct world *w, const char *path, bool cached)
 {
 	static const struct grove_context_options claude[] = {
-		{ .size = sizeof(*claude), .explain = 1 },
-		{ .size = sizeof(*claude), .mode = "sdk", .explain = 1 },
-		{ .size = sizeof(*claude), .llm = 1, .flags = GROVE_CONTEXT_SNIPS },
-		{ .size = sizeof(*claude), .flags = GROVE_CONTEXT_FULL },
+		{ .size = sizeof(*claude), .flags = GROVE_CONTEXT_EXPLAIN },
+		{ .size = sizeof(*claude), .flags = GROVE_CONTEXT_EXPLAIN, .mode = "sdk" },
+		{ .size = sizeof(*claude), .flags = GROVE_CONTEXT_LLM | GROVE_CONTEXT_SNIPS},
+		{ .size = sizeof(*claude), .flags = GROVE_CONTEXT_WHOLE },
 	};
 	bool is_claude = strstr(path, "claude");
 	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
@@ -322,8 +323,8 @@ static struct grove_buf told(struct world *w, const char *path, bool cached)
 	struct grove_view *v;
 	struct grove *g;
 
-	assert_int_equal(grove_open(&g, &o), 0);
-	assert_int_equal(grove_session_open(g, path, GROVE_READ, &s), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
+	assert_int_equal(grove_session_open(g, path, GROVE_OPEN_READ, &s), 0);
 	assert_int_equal(grove_session_view(s, &v), 0);
 	assert_int_equal(grove_view_tree(v, 1, grove_buf_sink(&b)), 0);
 	assert_int_equal(grove_view_context(v, NULL, grove_buf_sink(&b)), 0);
@@ -525,9 +526,9 @@ static void a_handle_sees_what_changed_in_its_place(void **state)
 	struct grove *g;
 
 	snprintf(path, sizeof(path), "%s", make(w, "small.jsonl", BRANCHES));
-	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
 	settle();
-	assert_int_equal(grove_session_open(g, path, GROVE_READ, &s), 0);
+	assert_int_equal(grove_session_open(g, path, GROVE_OPEN_READ, &s), 0);
 	for (unsigned i = 0; i < 2; i++) {
 		struct grove_buf file = file_bytes(path);
 		const char *type = memmem(file.ptr + file.len / 3, file.len - file.len / 3, "\"type\":\"message\"", 16);

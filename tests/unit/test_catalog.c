@@ -94,17 +94,17 @@ static struct grove_buf list_as(const struct world *w, const char *cache, const 
 {
 	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd, .dialect = dialect,
 				   .getenv = no_variables, .cache = cache, .trace = trace };
-	struct grove_list_options lo = { .size = sizeof(lo), .all = 1, .shape = shape };
+	struct grove_list_options lo = { .size = sizeof(lo), .flags = GROVE_LIST_ALL | (shape ? GROVE_LIST_SHAPE : 0) };
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_list *l;
 	struct grove *g;
 
 	opened = 0;
 	read_from = 0;
-	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
 	assert_int_equal(grove_list(g, &lo, &l), 0);
 	for (size_t i = 0; i < grove_list_count(l); i++) {
-		assert_int_equal(grove_info_json(grove_list_at(l, i), &b), 0);
+		assert_int_equal(grove_list_item_json(grove_list_at(l, i), &b), 0);
 		assert_int_equal(grove__buf_add_char(&b, '\n'), 0);
 	}
 	grove_list_free(l);
@@ -877,8 +877,7 @@ static struct grove_list *threads_of(struct world *w, struct grove_list_options 
 	struct grove_list *l;
 
 	lo.size = sizeof(lo);
-	lo.all = 1;
-	lo.threads = 1;
+	lo.flags = GROVE_LIST_ALL | GROVE_LIST_THREADS;
 	OK(w, grove_list(w->g, &lo, &l));
 	return l;
 }
@@ -890,7 +889,7 @@ static void assert_threads(struct world *w, struct grove_list_options lo, const 
 	struct grove_buf b = GROVE_BUF_INIT;
 
 	for (size_t i = 0; i < grove_list_count(l); i++) {
-		const struct grove_info *s = grove_list_at(l, i);
+		const struct grove_list_item *s = grove_list_at(l, i);
 
 		assert_int_equal(grove__buf_addf(&b, "%s%.*s%s", i ? " " : "", (int)s->depth, "..........", s->id), 0);
 	}
@@ -972,7 +971,7 @@ static void random_threads_lose_nobody(void **state)
 		l = threads_of(w, none);
 		assert_int_equal(grove_list_count(l), nr);
 		for (size_t i = 0; i < nr; i++) {
-			const struct grove_info *s = grove_list_at(l, i);
+			const struct grove_list_item *s = grove_list_at(l, i);
 
 			seen[atoi(s->id + 1)]++;
 			assert_true(s->depth <= (i ? grove_list_at(l, i - 1)->depth + 1 : 0));
@@ -988,7 +987,7 @@ static void random_threads_lose_nobody(void **state)
 static void a_bad_query_is_an_error_not_an_empty_list(void **state)
 {
 	struct world *w = *state;
-	struct grove_list_options lo = { .size = sizeof(lo), .all = 1, .query = "re:(" };
+	struct grove_list_options lo = { .size = sizeof(lo), .flags = GROVE_LIST_ALL, .query = "re:(" };
 	struct grove_list *l;
 	int rc;
 
@@ -1019,7 +1018,7 @@ static void weigh(void *payload, const char *line)
 
 /* As JSON, as in a list; what was read for it is in bytes_read. */
 static struct grove_buf info_as(const struct world *w, const char *cache, const char *path, unsigned flags,
-				struct grove_info *out)
+				struct grove_list_item *out)
 {
 	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd, .getenv = no_variables,
 				   .cache = cache, .trace = weigh };
@@ -1028,11 +1027,11 @@ static struct grove_buf info_as(const struct world *w, const char *cache, const 
 	struct grove *g;
 
 	bytes_read = 0;
-	assert_int_equal(grove_open(&g, &o), 0);
-	assert_int_equal(grove_info(g, path, flags, &l), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
+	assert_int_equal(grove_find(g, path, flags, &l), 0);
 	assert_int_equal(grove_list_count(l), 1);
 	*out = *grove_list_at(l, 0);
-	assert_int_equal(grove_info_json(out, &b), 0);
+	assert_int_equal(grove_list_item_json(out, &b), 0);
 	assert_int_equal(grove__buf_add_char(&b, '\n'), 0);
 	grove_list_free(l);
 	grove_close(g);
@@ -1056,13 +1055,13 @@ static void one_session_is_told_by_its_ends(void **state)
 
 	for (enum kind kind = PI; kind < KINDS; kind++) {
 		const char *path = make_big(w, kind, kind + 1);
-		struct grove_info info;
+		struct grove_list_item info;
 		struct grove_buf list, ends, all;
 
 		next_tick(w);
 		/* names stand all over these, so the end has one of every sort */
 		list = list_as(w, "", NULL, 0);
-		all = info_as(w, "", path, GROVE_INFO_COUNT, &info);
+		all = info_as(w, "", path, GROVE_FIND_COUNT, &info);
 		assert_true(same(&all, &list));
 		assert_true(bytes_read >= BIG);
 		assert_true(info.message_count > 0 && info.message_count != GROVE_NO_COUNT);
@@ -1083,7 +1082,7 @@ static void one_session_is_told_by_its_ends(void **state)
 		ends = info_as(w, cache_of(w), path, 0, &info);
 		assert_true(info.message_count == GROVE_NO_COUNT);
 		grove__buf_release(&ends);
-		ends = info_as(w, cache_of(w), path, GROVE_INFO_COUNT, &info);
+		ends = info_as(w, cache_of(w), path, GROVE_FIND_COUNT, &info);
 		assert_true(same(&ends, &all));
 		grove__buf_release(&ends);
 		ends = info_as(w, cache_of(w), path, 0, &info);
@@ -1102,7 +1101,7 @@ static void long_lines_at_the_ends_hide_nothing(void **state)
 	struct world *w = *state;
 	const char *path = file_of(w, PI, 1);
 	struct grove_buf b = GROVE_BUF_INIT, list, ends;
-	struct grove_info info;
+	struct grove_list_item info;
 	char *x = malloc(300001);
 
 	assert_non_null(x);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "../lib/transcript.h"
+#include "../lib/calls.h"
 
 /* ------------------------------------------------------------------- forget */
 
@@ -231,7 +232,7 @@ static void a_session_moves_with_all_that_belongs_to_it(void **state)
 	user(w, s, "here");
 	RAW(line_of(grove_session_path(s), -1), "cwd", q(other));
 	grove_session_close(s);
-	s = session_at(w, SID, GROVE_READ);
+	s = session_at(w, SID, GROVE_OPEN_READ);
 	assert_string_equal(grove_session_cwd(s), other);
 	grove_session_close(s);
 }
@@ -263,7 +264,7 @@ static void a_view_shows_the_conversation_as_it_was(void **state)
 		text("{\"type\":\"user\",\"uuid\":\"sum\",\"message\":{\"role\":\"user\",\"content\":\"s\"}}"),
 	};
 
-	OK(w, grove_session_set_leaf(s, "a2", GROVE_LEAF_PERSIST));
+	OK(w, grove_session_set_leaf(s, "a2", LEAF(GROVE_LEAF_PERSIST), NULL));
 	two = view_of(w, s);
 	OK(w, grove_session_append_many(s, compaction, 2, NULL, NULL));
 	three = view_of(w, s);
@@ -419,7 +420,7 @@ static void marks_line_ends_and_half_characters_hide_nothing(void **state)
 static void what_lies_beside_may_be_missing_or_unreadable(void **state)
 {
 	struct world *w = *state;
-	struct grove_list_options o = { .size = sizeof(o), .all = 1 };
+	struct grove_list_options o = { .size = sizeof(o), .flags = GROVE_LIST_ALL };
 	struct grove_session *s;
 	struct grove_list *l;
 	char path[16384];
@@ -427,7 +428,7 @@ static void what_lies_beside_may_be_missing_or_unreadable(void **state)
 	transcript(w, ONE_WAY);
 	/* a sub-agent that nothing is known about */
 	beside(w, SID "/subagents/agent-a1.jsonl", LINE("user", "x", "null", "1") LINE("assistant", "y", "\"x\"", "2"));
-	s = session_at(w, session_file(w, SID "/subagents/agent-a1.jsonl"), GROVE_READ);
+	s = session_at(w, session_file(w, SID "/subagents/agent-a1.jsonl"), GROVE_OPEN_READ);
 	SAID(w, s, "x y");
 	grove_session_close(s);
 	/* a directory where a file should be; one that is no JSON */
@@ -479,12 +480,12 @@ static int work_record(struct grove_session *s)
 
 static int work_rename(struct grove_session *s)
 {
-	return grove_session_rename(s, "N", NULL);
+	return grove_session_set_name(s, "N", GROVE_NAME_BY_USER, NULL);
 }
 
 static int work_leaf(struct grove_session *s)
 {
-	return grove_session_set_leaf(s, "a2", GROVE_LEAF_PERSIST);
+	return grove_session_set_leaf(s, "a2", LEAF(GROVE_LEAF_PERSIST), NULL);
 }
 
 static int work_forget_last(struct grove_session *s)
@@ -588,7 +589,7 @@ static void whatever_call_fails_the_log_is_as_it_was_or_whole(void **state)
 			grove__buf_release(&before);
 			grove__buf_release(&after);
 			/* the session is there, under its id, and can be read and written */
-			s = session_at(w, SID, GROVE_WRITE);
+			s = session_at(w, SID, GROVE_OPEN_WRITE);
 			c = counts_of(w, s);
 			assert_int_equal(c.malformed + c.blank + (uint64_t)c.torn, 0);
 			assert_true(c.entries >= 5);

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "../lib/transcript.h"
+#include "../lib/calls.h"
 
 /* ---------------------------------------------------------------- the file */
 
@@ -62,10 +63,10 @@ static void a_session_that_said_nothing_leaves_nothing(void **state)
 static void a_path_in_the_programs_place_is_a_session_of_its(void **state)
 {
 	struct world *w = *state;
-	struct grove_new_options o = { .size = sizeof(o), .path = session_file(w, SID ".jsonl") };
+	struct grove_create_options o = { .size = sizeof(o), .path = session_file(w, SID ".jsonl") };
 	struct grove_session *s;
 
-	OK(w, grove_session_new(w->g, &o, &s));
+	OK(w, grove_session_create(w->g, &o, &s));
 	assert_string_equal(grove_session_dialect(s), "claude");
 	assert_string_equal(grove_session_id(s), SID);
 	user(w, s, "hello");
@@ -124,10 +125,10 @@ static void put_text_file(struct world *w, const char *name, const char *bytes)
 
 static void assert_branch(struct world *w, const char *cwd, const char *want)
 {
-	struct grove_new_options o = { .size = sizeof(o), .dialect = "claude", .cwd = cwd };
+	struct grove_create_options o = { .size = sizeof(o), .dialect = "claude", .cwd = cwd };
 	struct grove_session *s;
 
-	OK(w, grove_session_new(w->g, &o, &s));
+	OK(w, grove_session_create(w->g, &o, &s));
 	user(w, s, "x");
 	RAW(line_of(grove_session_path(s), 0), "gitBranch", want);
 	grove_session_close(s);
@@ -288,7 +289,7 @@ static void below_what_is_not_there_nothing_is_written(void **state)
 	assert_int_equal(grove_session_append(s, text("{\"type\":\"user\"}"), NULL, NULL), GROVE_EINVAL);
 	assert_int_equal(grove_session_append(s, text("{\"role\":\"system\",\"content\":\"x\"}"), NULL, NULL), GROVE_EINVAL);
 	assert_int_equal(grove_session_append(s, text("{"), NULL, NULL), GROVE_EJSON);
-	assert_int_equal(grove_session_label(s, "a1", "l", NULL), GROVE_ENOTSUP);
+	assert_int_equal(grove_session_append_label(s, "a1", "l", NULL, NULL), GROVE_ENOTSUP);
 	assert_file(grove_session_path(s), FIRST);
 	grove_session_close(s);
 }
@@ -382,9 +383,9 @@ static void two_handles_write_one_conversation(void **state)
 	const char *path = grove_session_path(s), *a, *b, *c;
 	char want[200];
 
-	assert_int_equal(grove_session_open(g, path, GROVE_WRITE, &t), 0);
+	assert_int_equal(grove_session_open(g, path, GROVE_OPEN_WRITE, &t), 0);
 	a = user(w, s, "one");
-	assert_int_equal(grove_session_append(t, text(USER("two")), NULL, &b), 0);
+	assert_int_equal(grove_session_append(t, text(USER("two")), NULL, INTO(&b)), 0);
 	c = user(w, s, "three");
 	RAW(line_of(path, 3), "parentUuid", q(a));
 	RAW(line_of(path, 4), "parentUuid", q(b));
@@ -638,14 +639,14 @@ static void a_side_chain_says_so_and_whose_it_is(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = begin(w), *sub;
-	struct grove_new_options n = { .size = sizeof(n), .dialect = "claude",
+	struct grove_create_options n = { .size = sizeof(n), .dialect = "claude",
 				       .path = session_file(w, SID "/subagents/agent-a1.jsonl") };
 	struct grove_record_options o = { .size = sizeof(o), .side = 1, .agent_id = "a1", .team_name = "t",
 					  .agent_name = "n", .entrypoint = "sdk-ts" };
 	struct grove_slice l;
 
 	record(w, s, LIST_AB);
-	OK(w, grove_session_new(w->g, &n, &sub));
+	OK(w, grove_session_create(w->g, &n, &sub));
 	record_with(w, sub, MESSAGE("user", "X") "\n" MESSAGE("assistant", "Y"), &o, 0);
 	l = line_of(grove_session_path(sub), 1);
 	RAW(l, "isSidechain", "true");
@@ -678,17 +679,17 @@ static void a_side_chain_does_not_move_the_conversation(void **state)
 static void a_sub_agents_records_are_of_the_session_that_called_it(void **state)
 {
 	struct world *w = *state;
-	struct grove_new_options n = { .size = sizeof(n), .dialect = "claude",
+	struct grove_create_options n = { .size = sizeof(n), .dialect = "claude",
 				       .path = session_file(w, SID "/subagents/agent-a1.jsonl") };
 	struct grove_record_options o = { .size = sizeof(o), .side = 1, .agent_id = "a1" };
 	struct grove_session *s;
 
 	transcript(w, FIRST);
-	OK(w, grove_session_new(w->g, &n, &s));
+	OK(w, grove_session_create(w->g, &n, &s));
 	record_with(w, s, MESSAGE("user", "X"), &o, 0);
 	RAW(line_of(grove_session_path(s), -1), "sessionId", q(SID));
 	grove_session_close(s);
-	s = session_at(w, session_file(w, SID "/subagents/agent-a1.jsonl"), GROVE_WRITE);
+	s = session_at(w, session_file(w, SID "/subagents/agent-a1.jsonl"), GROVE_OPEN_WRITE);
 	record_with(w, s, MESSAGE("user", "X") "\n" MESSAGE("assistant", "Y"), &o, 0);
 	RAW(line_of(grove_session_path(s), -1), "sessionId", q(SID));
 	RAW(line_of(grove_session_path(s), -1), "parentUuid", "\"X\"");
@@ -698,7 +699,7 @@ static void a_sub_agents_records_are_of_the_session_that_called_it(void **state)
 static void only_hosts_of_this_kind_hand_over_lists(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = fresh(w, GROVE_NEW_NOW);
+	struct grove_session *s = fresh(w, GROVE_CREATE_NOW);
 
 	record_with(w, s, LIST_AB, NULL, GROVE_ENOTSUP);
 	grove_session_close(s);
@@ -734,11 +735,11 @@ static void a_title_never_leaves_the_end_of_the_log(void **state)
 	struct world *w = *state;
 	struct grove_session *s = begin(w);
 	const char *path = grove_session_path(s);
-	struct grove_list_options lo = { .size = sizeof(lo), .all = 1 };
+	struct grove_list_options lo = { .size = sizeof(lo), .flags = GROVE_LIST_ALL };
 	struct grove_list *l;
 
 	record(w, s, LIST_AB);
-	OK(w, grove_session_rename(s, "  The title  ", NULL));
+	OK(w, grove_session_set_name(s, "  The title  ", GROVE_NAME_BY_USER, NULL));
 	say(w, s, "{\"type\":\"tag\",\"tag\":\"x\"}");
 	for (int i = 0; i < 40; i++) {
 		record(w, s, long_message(i, 10000));
@@ -780,7 +781,7 @@ static void said_again_a_leaf_is_no_choice_if_the_talk_went_on(void **state)
 	const char *id;
 	char want[300];
 
-	OK(w, grove_session_set_leaf(s, "a2", GROVE_LEAF_PERSIST));
+	OK(w, grove_session_set_leaf(s, "a2", LEAF(GROVE_LEAF_PERSIST), NULL));
 	id = user(w, s, "on");
 	snprintf(want, sizeof(want), "u1 a1 u2 a2 %s m7", id);
 	say(w, s, long_message(7, 70000));
@@ -797,11 +798,11 @@ static void a_new_name_is_a_line_at_the_end(void **state)
 	struct grove_session *s = opened(w, TWO_WAYS);
 	const char *id = "x";
 
-	OK(w, grove_session_rename(s, " \t Caf\xc3\xa9 \"q\" \n", &id));
+	OK(w, grove_session_set_name(s, " \t Caf\xc3\xa9 \"q\" \n", GROVE_NAME_BY_USER, INTO(&id)));
 	assert_null(id);
 	assert_file(grove_session_path(s), TWO_WAYS "{\"type\":\"custom-title\",\"customTitle\":\"Caf\xc3\xa9 \\\"q\\\"\","
 						    "\"sessionId\":\"" SID "\"}\n");
-	assert_int_equal(grove_session_rename(s, "  \n ", &id), GROVE_EINVAL);
+	assert_int_equal(grove_session_set_name(s, "  \n ", GROVE_NAME_BY_USER, INTO(&id)), GROVE_EINVAL);
 	assert_leaf(s, "a3");
 	grove_session_close(s);
 }
@@ -815,9 +816,9 @@ static void a_leaf_can_be_kept_for_every_reader(void **state)
 	const char *path = grove_session_path(s), *id;
 	char want[100];
 
-	OK(w, grove_session_set_leaf(s, "a3", GROVE_LEAF_PERSIST));
+	OK(w, grove_session_set_leaf(s, "a3", LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_int_equal(lines_in(path), 6);      /* it is there already */
-	OK(w, grove_session_set_leaf(s, "a1", GROVE_LEAF_PERSIST));
+	OK(w, grove_session_set_leaf(s, "a1", LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_int_equal(lines_in(path), 7);
 	assert_memory_equal(line_of(path, 6).ptr,
 			    "{\"type\":\"last-prompt\",\"leafUuid\":\"a1\",\"explicit\":true,\"sessionId\":\"" SID "\"}",
@@ -836,7 +837,7 @@ static void before_the_first_record_there_is_a_leaf_too(void **state)
 	struct grove_session *s = opened(w, TWO_WAYS);
 	const char *path = grove_session_path(s), *id;
 
-	OK(w, grove_session_set_leaf(s, GROVE_ROOT, GROVE_LEAF_PERSIST));
+	OK(w, grove_session_set_leaf(s, GROVE_ROOT, LEAF(GROVE_LEAF_PERSIST), NULL));
 	RAW(line_of(path, 6), "leafUuid", "null");
 	RAW(line_of(path, 6), "explicit", "true");
 	assert_leaf(s, NULL);
@@ -854,9 +855,9 @@ static void a_leaf_that_is_not_kept_lives_in_its_handle(void **state)
 	const char *id;
 	char want[100];
 
-	OK(w, grove_session_set_leaf(s, "a2", 0));
+	OK(w, grove_session_set_leaf(s, "a2", NULL, NULL));
 	assert_leaf(s, "a2");
-	t = session_at(w, grove_session_path(s), GROVE_READ);
+	t = session_at(w, grove_session_path(s), GROVE_OPEN_READ);
 	assert_leaf(t, "a3");
 	grove_session_close(t);
 	assert_file(grove_session_path(s), TWO_WAYS);
@@ -871,13 +872,13 @@ static void here_is_only_what_belongs_to_the_conversation(void **state)
 	struct world *w = *state;
 	struct grove_session *s = opened(w, TWO_WAYS);
 
-	assert_int_equal(grove_session_set_leaf(s, "u2", GROVE_LEAF_HERE), GROVE_ENOTFOUND);
+	assert_int_equal(grove_session_set_leaf(s, "u2", LEAF(GROVE_LEAF_IN_CONVERSATION), NULL), GROVE_ENOTFOUND);
 	assert_story(s, GROVE_ENOTFOUND, "not part of the conversation");
 	assert_leaf(s, "a3");
-	OK(w, grove_session_set_leaf(s, "a1", GROVE_LEAF_HERE | GROVE_LEAF_PERSIST));
+	OK(w, grove_session_set_leaf(s, "a1", LEAF(GROVE_LEAF_IN_CONVERSATION | GROVE_LEAF_PERSIST), NULL));
 	SAID(w, s, "u1 a1");
-	assert_int_equal(grove_session_set_leaf(s, "u3", GROVE_LEAF_HERE), GROVE_ENOTFOUND);
-	assert_int_equal(grove_session_set_leaf(s, "nobody", 0), GROVE_ENOTFOUND);
+	assert_int_equal(grove_session_set_leaf(s, "u3", LEAF(GROVE_LEAF_IN_CONVERSATION), NULL), GROVE_ENOTFOUND);
+	assert_int_equal(grove_session_set_leaf(s, "nobody", NULL, NULL), GROVE_ENOTFOUND);
 	grove_session_close(s);
 }
 
@@ -888,11 +889,11 @@ static void continuing_from_a_prompt_hands_it_back(void **state)
 	struct grove_buf content = GROVE_BUF_INIT;
 	enum grove_outcome how;
 
-	OK(w, grove_session_continue(s, "u2", GROVE_LEAF_PERSIST, &how, &content));
+	OK(w, continue_from(s, "u2", GROVE_LEAF_PERSIST, &how, &content));
 	assert_int_equal(how, GROVE_OUTCOME_REPLAY);
 	assert_string_equal(content.ptr, "\"u2\"");
 	SAID(w, s, "u1 a1");
-	OK(w, grove_session_continue(s, "a2", GROVE_LEAF_PERSIST, &how, &content));
+	OK(w, continue_from(s, "a2", GROVE_LEAF_PERSIST, &how, &content));
 	assert_int_equal(how, GROVE_OUTCOME_SWITCH);
 	SAID(w, s, "u1 a1 u2 a2");
 	grove__buf_release(&content);

@@ -15,6 +15,7 @@
 #include "image/lines.h"
 #include "session/session.h"
 #include "store/store.h"
+#include "../lib/calls.h"
 
 #define MARK "\xef\xbb\xbf"
 #define PROMPT "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}"
@@ -96,7 +97,7 @@ static void every_byte_comes_back(void **state)
 		char name[64], back[8192], path[8300];
 
 		grove_close(w->g);
-		OK(w, grove_open(&w->g, &o));
+		OK(w, grove_open(&o, &w->g));
 		for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 			snprintf(name, sizeof(name), "case-%zu.jsonl", i);
 			put(in_world(w, name), cases[i]);
@@ -207,7 +208,7 @@ static void a_line_too_long_to_be_held_goes_from_file_to_file(void **state)
 	assert_bytes(there, whole);
 	/* a database takes lines as a whole */
 	GOT(w, copy_one(w, source, database(w, "db")), GROVE_ETOOBIG);
-	grove_error_detail(w->g, &d);
+	grove_error(w->g, &d);
 	assert_int_equal(d.line, 2);
 	grove__line_max = max;
 }
@@ -439,7 +440,7 @@ static void a_fork_without_a_path_is_known_to_its_store(void **state)
 {
 	struct world *w = *state;
 	const char *store = "memory:", *first, *id;
-	struct grove_new_options now = { .size = sizeof(now), .flags = GROVE_NEW_NOW };
+	struct grove_create_options now = { .size = sizeof(now), .flags = GROVE_CREATE_NOW };
 
 	for (int i = 0; i < 3; i++) {
 		const char *dialect[] = { "pi", "omp", "xcsh" };
@@ -449,10 +450,10 @@ static void a_fork_without_a_path_is_known_to_its_store(void **state)
 		struct grove_session *s;
 		struct grove *g;
 
-		assert_int_equal(grove_open(&g, &o), 0);
-		assert_int_equal(grove_session_new(g, &now, &s), 0);
-		assert_int_equal(grove_session_append(s, text(PROMPT), NULL, &first), 0);
-		assert_int_equal(grove_session_append(s, text(PROMPT), NULL, &id), 0);
+		assert_int_equal(grove_open(&o, &g), 0);
+		assert_int_equal(grove_session_create(g, &now, &s), 0);
+		assert_int_equal(grove_session_append(s, text(PROMPT), NULL, INTO(&first)), 0);
+		assert_int_equal(grove_session_append(s, text(PROMPT), NULL, INTO(&id)), 0);
 		assert_fork(s, NULL);
 		assert_fork(s, first);
 		grove_session_close(s);
@@ -468,9 +469,9 @@ static void assert_agent(struct world *w, const char *store, const char *id, con
 	struct grove_session *s;
 	struct grove *g;
 
-	assert_int_equal(grove_open(&g, &o), 0);
-	assert_int_equal(grove_session_open(g, id, GROVE_READ, &s), 0);
-	assert_int_equal(grove_session_get_value(s, "agentId", &value), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
+	assert_int_equal(grove_session_open(g, id, GROVE_OPEN_READ, &s), 0);
+	assert_int_equal(grove_session_value_get(s, "agentId", &value), 0);
 	assert_string_equal(value.ptr, want);
 	grove_session_close(s);
 	grove_close(g);
@@ -480,16 +481,16 @@ static void assert_agent(struct world *w, const char *store, const char *id, con
 static void what_a_host_keeps_comes_along(void **state)
 {
 	struct world *w = *state;
-	struct grove_new_options now = { .size = sizeof(now), .flags = GROVE_NEW_NOW };
+	struct grove_create_options now = { .size = sizeof(now), .flags = GROVE_CREATE_NOW };
 	struct grove_archive_result r = { .size = sizeof(r) };
 	struct grove_session *s;
 	const char *db = database(w, "values");
 	char id[100], back[8192];
 
-	assert_int_equal(grove_session_new(w->g, &now, &s), 0);
+	assert_int_equal(grove_session_create(w->g, &now, &s), 0);
 	snprintf(id, sizeof(id), "%s", grove_session_id(s));
 	assert_int_equal(grove_session_append(s, text(PROMPT), NULL, NULL), 0);
-	assert_int_equal(grove_session_put_value(s, "agentId", text("agent-7")), 0);
+	assert_int_equal(grove_session_value_put(s, "agentId", text("agent-7")), 0);
 	grove_session_close(s);
 	/* from a file to a database, and back to files */
 	assert_int_equal(grove_store_init(w->g, db), 0);

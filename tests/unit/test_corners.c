@@ -84,20 +84,20 @@ static void system_messages_add_up(void **state)
 static void xcsh_has_words_of_its_own_for_models_and_compactions(void **state)
 {
 	struct world *w = *state;
-	struct grove_new_options o = { .size = sizeof(o), .dialect = "xcsh" };
+	struct grove_create_options o = { .size = sizeof(o), .dialect = "xcsh" };
 	struct grove_compaction c = { .size = sizeof(c), .summary = "short", .tokens_before = 42,
 				      .details_json = "{\"d\":1}", .from_hook = 1 };
 	struct grove_session *s;
 	struct grove_slice l;
 
-	OK(w, grove_session_new(w->g, &o, &s));
+	OK(w, grove_session_create(w->g, &o, &s));
 	c.first_kept = user(w, s, "hello");
 	OK(w, grove_session_ensure(s));
-	OK(w, grove_session_append_model(s, "acme", "big", NULL));
+	OK(w, grove_session_append_model(s, "acme", "big", NULL, NULL, NULL));
 	l = line_of(grove_session_path(s), -1);
 	RAW(l, "type", "\"model_change\"");
 	RAW(l, "model", "\"acme/big\"");
-	OK(w, grove_session_append_compaction(s, &c, NULL));
+	OK(w, grove_session_append_compaction(s, &c, NULL, NULL));
 	l = line_of(grove_session_path(s), -1);
 	RAW(l, "type", "\"compaction\"");
 	RAW(l, "summary", "\"short\"");
@@ -109,7 +109,7 @@ static void xcsh_has_words_of_its_own_for_models_and_compactions(void **state)
 
 /* ------------------------------------------- the end of a long transcript */
 
-static void warned(void *payload, int fatal, const struct grove_detail *why)
+static void warned(void *payload, enum grove_severity fatal, const struct grove_detail *why)
 {
 	(void)fatal;
 	if (strstr(why->message, "after the last compaction"))
@@ -147,13 +147,13 @@ static void contexts_agree(struct world *w, const char *path, int tells)
 	struct grove_session *s;
 
 	grove_close(w->g);
-	assert_int_equal(grove_open(&w->g, &o), 0);
-	s = session_at(w, path, GROVE_READ);
+	assert_int_equal(grove_open(&o, &w->g), 0);
+	s = session_at(w, path, GROVE_OPEN_READ);
 	grove_view_unref(view_of(w, s));
 	OK(w, grove_session_context(s, NULL, grove_buf_sink(&whole)));
 	grove_session_close(s);
 	assert_int_equal(told, 0);
-	s = session_at(w, path, GROVE_READ | GROVE_LAZY);
+	s = session_at(w, path, GROVE_OPEN_READ | GROVE_OPEN_LAZY);
 	OK(w, grove_session_context(s, NULL, grove_buf_sink(&lazy)));
 	grove_session_close(s);
 	assert_int_equal(told, tells);

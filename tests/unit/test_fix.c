@@ -572,7 +572,7 @@ static int try_to_mend(struct world *w, const char *path)
 	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
 				   .getenv = no_variables };
 	struct grove *g = NULL;
-	int rc = grove_open(&g, &o);
+	int rc = grove_open(&o, &g);
 
 	if (!rc)
 		rc = grove_fix(g, path, NULL, NULL);

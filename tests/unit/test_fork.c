@@ -33,12 +33,12 @@ static struct grove *open_grove(const struct world *w, const char *url)
 					   .stores = stores, .nr_stores = 1 };
 	struct grove *g;
 
-	return grove_open(&g, &opt) ? NULL : g;
+	return grove_open(&opt, &g) ? NULL : g;
 }
 
 static int set_up(void **state, const char *format)
 {
-	const struct grove_new_options opt = { .size = sizeof(opt), .flags = GROVE_NEW_NOW, .id = "one" };
+	const struct grove_create_options opt = { .size = sizeof(opt), .flags = GROVE_CREATE_NOW, .id = "one" };
 	struct world *w = calloc(1, sizeof(*w));
 
 	assert_non_null(w);
@@ -47,9 +47,9 @@ static int set_up(void **state, const char *format)
 	snprintf(w->other, sizeof(w->other), format, w->dir, "b");
 	w->g = open_grove(w, w->url);
 	assert_non_null(w->g);
-	assert_int_equal(grove_session_new(w->g, &opt, &w->s), 0);
+	assert_int_equal(grove_session_create(w->g, &opt, &w->s), 0);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(grove_session_append_message(w->s, PROMPT, NULL), 0);
+		assert_int_equal(grove_session_append(w->s, grove_str(PROMPT), NULL, NULL), 0);
 	*state = w;
 	return 0;
 }
@@ -84,7 +84,7 @@ static uint32_t entries(struct world *w)
 	struct grove_view *v;
 	uint32_t n;
 
-	assert_int_equal(grove_session_open(g, "one", GROVE_READ, &s), 0);
+	assert_int_equal(grove_session_open(g, "one", GROVE_OPEN_READ, &s), 0);
 	assert_int_equal(grove_session_view(s, &v), 0);
 	n = grove_view_count(v);
 	grove_view_counts(v, &counts);
@@ -126,7 +126,7 @@ enum { EACH = 40 };
 static int append_each(struct world *w)
 {
 	for (int i = 0; i < EACH; i++)
-		CHECK(!grove_session_append_message(w->s, PROMPT, NULL));
+		CHECK(!grove_session_append(w->s, grove_str(PROMPT), NULL, NULL));
 	grove_session_close(w->s);
 	grove_close(w->g);
 	return 0;
@@ -135,7 +135,7 @@ static int append_each(struct world *w)
 static void append_meanwhile(struct world *w)
 {
 	for (int i = 0; i < EACH; i++)
-		assert_int_equal(grove_session_append_message(w->s, PROMPT, NULL), 0);
+		assert_int_equal(grove_session_append(w->s, grove_str(PROMPT), NULL, NULL), 0);
 }
 
 static void a_file_is_written_by_parent_and_child(void **state)
@@ -150,7 +150,7 @@ static void a_file_is_written_by_parent_and_child(void **state)
 
 static int append_is_refused(struct world *w)
 {
-	CHECK(grove_session_append_message(w->s, PROMPT, NULL) == GROVE_ECONFLICT);
+	CHECK(grove_session_append(w->s, grove_str(PROMPT), NULL, NULL) == GROVE_ECONFLICT);
 	grove_session_close(w->s);
 	grove_close(w->g);
 	return 0;
@@ -161,7 +161,7 @@ static void a_lease_is_the_parents_alone(void **state)
 	struct world *w = *state;
 	struct grove_lease lease = { .size = sizeof(lease) };
 
-	assert_int_equal(grove_session_lease(w->s, "parent", 600000, &lease), 0);
+	assert_int_equal(grove_session_lease_take(w->s, "parent", 600000, &lease), 0);
 	in_child(w, append_is_refused, NULL);
 	append_meanwhile(w);
 	assert_int_equal(entries(w), 3 + EACH);
@@ -177,16 +177,16 @@ static bool says_fork(struct grove_session *s)
 
 static int database_is_refused(struct world *w)
 {
-	const struct grove_list_options every = { .size = sizeof(every), .all = 1 };
+	const struct grove_list_options every = { .size = sizeof(every), .flags = GROVE_LIST_ALL };
 	struct grove_session *s;
 	struct grove_lease lease = { .size = sizeof(lease) };
 	struct grove_list *list = NULL;
 	struct grove *g;
 
-	CHECK(grove_session_append_message(w->s, PROMPT, NULL) == GROVE_EINVAL && says_fork(w->s));
+	CHECK(grove_session_append(w->s, grove_str(PROMPT), NULL, NULL) == GROVE_EINVAL && says_fork(w->s));
 	CHECK(grove_session_refresh(w->s) == GROVE_EINVAL && says_fork(w->s));
-	CHECK(grove_session_lease(w->s, "child", 1000, &lease) == GROVE_EINVAL && says_fork(w->s));
-	CHECK(grove_session_open(w->g, "one", GROVE_READ, &s) < 0);
+	CHECK(grove_session_lease_take(w->s, "child", 1000, &lease) == GROVE_EINVAL && says_fork(w->s));
+	CHECK(grove_session_open(w->g, "one", GROVE_OPEN_READ, &s) < 0);
 	grove_session_close(s);
 	CHECK(grove_list(w->g, &every, &list) < 0);
 	grove_list_free(list);
@@ -194,13 +194,13 @@ static int database_is_refused(struct world *w)
 	grove_close(w->g);
 	/* nor opened again: SQLite would do without locks. Another one can be. */
 	g = open_grove(w, w->url);
-	CHECK(g && grove_session_open(g, "one", GROVE_READ, &s) < 0);
+	CHECK(g && grove_session_open(g, "one", GROVE_OPEN_READ, &s) < 0);
 	grove_session_close(s);
 	grove_close(g);
 	g = open_grove(w, w->other);
-	CHECK(g && !grove_session_new(g, &(struct grove_new_options){ .size = sizeof(struct grove_new_options),
-								      .flags = GROVE_NEW_NOW }, &s));
-	CHECK(!grove_session_append_message(s, PROMPT, NULL));
+	CHECK(g && !grove_session_create(g, &(struct grove_create_options){ .size = sizeof(struct grove_create_options),
+								      .flags = GROVE_CREATE_NOW }, &s));
+	CHECK(!grove_session_append(s, grove_str(PROMPT), NULL, NULL));
 	grove_session_close(s);
 	grove_close(g);
 	return 0;
@@ -220,8 +220,8 @@ static int use_it(struct world *w)
 	struct grove *g = open_grove(w, w->url);
 	struct grove_session *s;
 
-	CHECK(!grove_session_open(g, "one", GROVE_WRITE, &s));
-	CHECK(!grove_session_append_message(s, PROMPT, NULL));
+	CHECK(!grove_session_open(g, "one", GROVE_OPEN_WRITE, &s));
+	CHECK(!grove_session_append(s, grove_str(PROMPT), NULL, NULL));
 	grove_session_close(s);
 	grove_close(g);
 	return 0;

@@ -33,7 +33,7 @@ static struct {
 	int applied;
 } got = { .lease = { .size = sizeof(got.lease) } };
 
-static int on_path(void *p, const struct grove_path_entry *e)
+static int on_path(void *p, const struct grove_ancestor *e)
 {
 	(void)p;
 	(void)e;
@@ -58,7 +58,7 @@ static int on_artifact(void *p, uint64_t id, const char *name, uint64_t size)
 	return 0;
 }
 
-static int on_agent(void *p, const struct grove_agent *a)
+static int on_agent(void *p, const struct grove_subagent *a)
 {
 	(void)p;
 	(void)a;
@@ -99,52 +99,52 @@ enum what {
 	X(grove_session_ensure, LOCKED, grove_session_ensure(s)) \
 	X(grove_session_refresh, LOCKED, grove_session_refresh(s)) \
 	X(grove_session_sync, LOCKED, grove_session_sync(s)) \
-	X(grove_session_append, LOCKED, grove_session_append(s, line, NULL, &got.id)) \
-	X(grove_session_append_many, LOCKED, grove_session_append_many(s, &line, 1, ALWAYS, &got.id)) \
-	X(grove_session_append_message, LOCKED, grove_session_append_message(s, line.ptr, &got.id)) \
-	X(grove_session_append_thinking_level, LOCKED, grove_session_append_thinking_level(s, "low", &got.id)) \
-	X(grove_session_append_model, LOCKED, grove_session_append_model(s, "p", "m", &got.id)) \
-	X(grove_session_append_model_role, LOCKED, grove_session_append_model_role(s, "p", "m", "r", &got.id)) \
-	X(grove_session_append_compaction, LOCKED, grove_session_append_compaction(s, COMPACTION, &got.id)) \
-	X(grove_session_append_custom, LOCKED, grove_session_append_custom(s, "t", "{}", &got.id)) \
+	X(grove_session_append, LOCKED, grove_session_append(s, line, NULL, INTO(&got.id))) \
+	X(grove_session_append_many, LOCKED, grove_session_append_many(s, &line, 1, ALWAYS, INTO(&got.id))) \
+	X(grove_session_append_message, LOCKED, grove_session_append(s, grove_str(line.ptr), NULL, INTO(&got.id))) \
+	X(grove_session_append_thinking_level, LOCKED, grove_session_append_thinking_level(s, "low", NULL, INTO(&got.id))) \
+	X(grove_session_append_model, LOCKED, grove_session_append_model(s, "p", "m", NULL, NULL, INTO(&got.id))) \
+	X(grove_session_append_model_role, LOCKED, grove_session_append_model(s, "p", "m", "r", NULL, INTO(&got.id))) \
+	X(grove_session_append_compaction, LOCKED, grove_session_append_compaction(s, COMPACTION, NULL, INTO(&got.id))) \
+	X(grove_session_append_custom, LOCKED, grove_session_append_custom(s, "t", "{}", NULL, INTO(&got.id))) \
 	X(grove_session_append_custom_message, LOCKED, \
-	  grove_session_append_custom_message(s, "t", "\"x\"", 1, NULL, &got.id)) \
-	X(grove_session_append_usage, LOCKED, grove_session_append_usage(s, "k", "p", "m", "{}", NULL, &got.id)) \
-	X(grove_session_append_context_edit, LOCKED, grove_session_append_context_edit(s, "x", NULL, &got.id)) \
-	X(grove_session_label, LOCKED, grove_session_label(s, "x", "y", &got.id)) \
-	X(grove_session_rename, LOCKED, grove_session_rename(s, "n", &got.id)) \
-	X(grove_session_set_name, LOCKED, grove_session_set_name(s, "n", "user", &got.applied)) \
+	  grove_session_append_custom_message(s, "t", "\"x\"", NULL, 0, NULL, INTO(&got.id))) \
+	X(grove_session_append_usage, LOCKED, grove_session_append_usage(s, "k", "p", "m", "{}", NULL, NULL, INTO(&got.id))) \
+	X(grove_session_append_context_edit, LOCKED, grove_session_append_context_edit(s, "x", NULL, NULL, INTO(&got.id))) \
+	X(grove_session_label, LOCKED, grove_session_append_label(s, "x", "y", NULL, INTO(&got.id))) \
+	X(grove_session_rename, LOCKED, grove_session_set_name(s, "n", GROVE_NAME_BY_USER, INTO(&got.id))) \
+	X(grove_session_set_name, LOCKED, name_session(s, "n", GROVE_NAME_BY_USER, &got.applied)) \
 	X(grove_session_record, LOCKED, grove_session_record(s, &line, 1, NULL, &got.id)) \
 	X(grove_session_restate, LOCKED, grove_session_restate(s, &got.written)) \
-	X(grove_session_rewrite_entries, LOCKED, grove_session_rewrite_entries(s, on_edit, NULL, &got.nr)) \
+	X(grove_session_rewrite, LOCKED, grove_session_rewrite(s, on_edit, NULL, &got.nr)) \
 	X(grove_session_update, LOCKED, grove_session_update(s, "x", "/a", "1")) \
 	X(grove_session_forget, LOCKED, grove_session_forget(s, "x", &got.nr)) \
 	X(grove_session_artifact_save, LOCKED, grove_session_artifact_save(s, "t", line, &got.nr, &got.buf)) \
 	X(grove_session_artifact_new, LOCKED, grove_session_artifact_new(s, "t", &got.nr, &got.buf)) \
 	X(grove_session_artifact_path, LOCKED, grove_session_artifact_path(s, 1, &got.buf)) \
 	X(grove_session_artifact_get, LOCKED, grove_session_artifact_get(s, 1, &got.buf)) \
-	X(grove_session_artifact_list, LOCKED, grove_session_artifact_list(s, on_artifact, NULL)) \
+	X(grove_session_artifact_each, LOCKED, grove_session_artifact_each(s, on_artifact, NULL)) \
 	X(grove_session_leaf, LEAF, (intptr_t)grove_session_leaf(s)) \
-	X(grove_session_set_leaf, LOCKED, grove_session_set_leaf(s, GROVE_ROOT, GROVE_LEAF_PERSIST)) \
-	X(grove_session_branch, LOCKED, grove_session_branch(s, GROVE_ROOT, BRANCH, &got.id)) \
-	X(grove_session_continue, LOCKED, grove_session_continue(s, "x", 0, &got.outcome, &got.buf)) \
+	X(grove_session_set_leaf, LOCKED, grove_session_set_leaf(s, GROVE_ROOT, LEAF(GROVE_LEAF_PERSIST), NULL)) \
+	X(grove_session_branch, LOCKED, branch_from(s, GROVE_ROOT, BRANCH, &got.id)) \
+	X(grove_session_continue, LOCKED, continue_from(s, "x", 0, &got.outcome, &got.buf)) \
 	X(grove_session_fork, LOCKED, grove_session_fork(s, NULL, &got.fork)) \
 	X(grove_session_move, LOCKED, grove_session_move(s, "/x")) \
 	X(grove_session_view, LOCKED, grove_session_view(s, &got.view)) \
 	X(grove_session_context, LOCKED, grove_session_context(s, NULL, grove_buf_sink(&got.buf))) \
-	X(grove_session_put_blob, FREE, grove_session_put_blob(s, line, got.ref)) \
-	X(grove_session_lease, LOCKED, grove_session_lease(s, "o", 1000, &got.lease)) \
-	X(grove_session_unlease, LOCKED, grove_session_unlease(s)) \
-	X(grove_session_leased, LOCKED, grove_session_leased(s, &got.lease)) \
-	X(grove_session_put_value, LOCKED, grove_session_put_value(s, "metadata", line)) \
-	X(grove_session_get_value, LOCKED, grove_session_get_value(s, "metadata", &got.buf)) \
-	X(grove_session_path_up, LOCKED, grove_session_path_up(s, NULL, on_path, NULL)) \
-	X(grove_session_agents, FREE, grove_session_agents(s, on_agent, NULL)) \
-	X(grove_session_agent_meta_get, LOCKED, grove_session_agent_meta_get(s, "x", &got.buf)) \
-	X(grove_session_agent_meta_put, LOCKED, grove_session_agent_meta_put(s, "x", line)) \
-	X(grove_session_agent_group, LOCKED, grove_session_agent_group(s, "x", "y")) \
-	X(grove_session_agent_path, LOCKED, grove_session_agent_path(s, "x", &got.buf)) \
-	X(grove_session_remote_agents, FREE, grove_session_remote_agents(s, on_remote, NULL)) \
+	X(grove_session_blob_put, FREE, grove_session_blob_put(s, line, got.ref)) \
+	X(grove_session_lease_take, LOCKED, grove_session_lease_take(s, "o", 1000, &got.lease)) \
+	X(grove_session_lease_release, LOCKED, grove_session_lease_release(s)) \
+	X(grove_session_lease_get, LOCKED, grove_session_lease_get(s, &got.lease)) \
+	X(grove_session_value_put, LOCKED, grove_session_value_put(s, "metadata", line)) \
+	X(grove_session_value_get, LOCKED, grove_session_value_get(s, "metadata", &got.buf)) \
+	X(grove_session_ancestors, LOCKED, grove_session_ancestors(s, NULL, on_path, NULL)) \
+	X(grove_session_subagent_each, FREE, grove_session_subagent_each(s, on_agent, NULL)) \
+	X(grove_session_subagent_meta_get, LOCKED, grove_session_subagent_meta_get(s, "x", &got.buf)) \
+	X(grove_session_subagent_meta_put, LOCKED, grove_session_subagent_meta_put(s, "x", line)) \
+	X(grove_session_subagent_group, LOCKED, grove_session_subagent_group(s, "x", "y")) \
+	X(grove_session_subagent_path, LOCKED, grove_session_subagent_path(s, "x", &got.buf)) \
+	X(grove_session_remote_agent_each, FREE, grove_session_remote_agent_each(s, on_remote, NULL)) \
 	X(grove_session_remote_agent_get, LOCKED, grove_session_remote_agent_get(s, "x", &got.buf)) \
 	X(grove_session_remote_agent_put, LOCKED, grove_session_remote_agent_put(s, "x", line)) \
 	X(grove_session_close, NONE, 0) /* by every test, at its end */
@@ -264,21 +264,21 @@ static void try_all(struct grove_session *s, bool opened)
 static void a_failed_handle_answers_every_call(void **state)
 {
 	struct world *w = *state;
-	struct grove_new_options o = { .size = sizeof(o), .dialect = "none-such" };
+	struct grove_create_options o = { .size = sizeof(o), .dialect = "none-such" };
 	struct grove_fork_options fo = { .size = sizeof(fo), .leaf = "none-such" };
 	struct grove_session *s, *f;
 	char path[8192];
 
-	GOT(w, grove_session_open(w->g, "none-such", GROVE_READ, &s), GROVE_ENOTFOUND);
+	GOT(w, grove_session_open(w->g, "none-such", GROVE_OPEN_READ, &s), GROVE_ENOTFOUND);
 	try_all(s, false);
-	GOT(w, grove_session_open(w->g, "none-such", GROVE_WRITE, &s), GROVE_ENOTFOUND);
+	GOT(w, grove_session_open(w->g, "none-such", GROVE_OPEN_WRITE, &s), GROVE_ENOTFOUND);
 	try_all(s, false);
 	snprintf(path, sizeof(path), "%s/none.jsonl", w->cwd);
-	GOT(w, grove_session_open(w->g, path, GROVE_READ | GROVE_LAZY, &s), GROVE_ENOTFOUND);
+	GOT(w, grove_session_open(w->g, path, GROVE_OPEN_READ | GROVE_OPEN_LAZY, &s), GROVE_ENOTFOUND);
 	try_all(s, true); /* it has a path */
-	GOT(w, grove_session_new(w->g, &o, &s), GROVE_EINVAL);
+	GOT(w, grove_session_create(w->g, &o, &s), GROVE_EINVAL);
 	try_all(s, true); /* it was to be written */
-	s = fresh(w, GROVE_NEW_NOW);
+	s = fresh(w, GROVE_CREATE_NOW);
 	user(w, s, "hello");
 	GOT(w, grove_session_fork(s, &fo, &f), GROVE_ENOTFOUND);
 	try_all(f, false);
@@ -298,8 +298,8 @@ static void a_damaged_session_answers_every_call(void **state)
 	snprintf(path, sizeof(path), "%s/damaged.jsonl", w->cwd);
 	for (size_t i = 0; i < 4; i++) {
 		o.dialect = dialects[i];
-		assert_int_equal(grove_open(&g, &o), 0);
-		for (unsigned flags = GROVE_READ; flags <= GROVE_WRITE; flags++) {
+		assert_int_equal(grove_open(&o, &g), 0);
+		for (unsigned flags = GROVE_OPEN_READ; flags <= GROVE_OPEN_WRITE; flags++) {
 			f = fopen(path, "w");
 			fputs("\"this is no session\"\n", f);
 			fclose(f);
@@ -346,7 +346,7 @@ static int own_edit(void *p, const struct grove_entry *e, struct grove_slice jso
 	return on_edit(p, e, json, out);
 }
 
-static int own_path(void *p, const struct grove_path_entry *e)
+static int own_path(void *p, const struct grove_ancestor *e)
 {
 	call_own();
 	return on_path(p, e);
@@ -391,26 +391,26 @@ static void a_callback_cannot_call_its_own_session(void **state)
 
 	alarm(120); /* for the day it waits for itself */
 	for (size_t i = 0; i < 8; i++) {
-		struct grove_new_options o = { .size = sizeof(o), .dialect = dialects[i % 4],
-					       .flags = i < 4 ? GROVE_NEW_NOW : GROVE_NEW_MEMORY };
+		struct grove_create_options o = { .size = sizeof(o), .dialect = dialects[i % 4],
+					       .flags = i < 4 ? GROVE_CREATE_NOW : GROVE_CREATE_MEMORY };
 		struct grove_record_options ro = { .size = sizeof(ro), .filter = own_filter };
 		struct grove_sink sink = { own_sink, NULL };
 		struct grove_view *before, *after;
 		uint64_t nr;
 
-		OK(w, grove_session_new(w->g, &o, &own));
+		OK(w, grove_session_create(w->g, &o, &own));
 		user(w, own, "hello");
 		say(w, own, "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"a reply\"}]}");
 		tried = 0;
 		before = view_of(w, own);
-		OK(w, grove_session_rewrite_entries(own, own_edit, NULL, &nr));
+		OK(w, grove_session_rewrite(own, own_edit, NULL, &nr));
 		was_tried();
-		OK(w, grove_session_path_up(own, NULL, own_path, NULL));
+		OK(w, grove_session_ancestors(own, NULL, own_path, NULL));
 		was_tried();
 		OK(w, grove_session_context(own, NULL, sink));
 		was_tried();
 		if (!grove_session_artifact_save(own, "bash", line, &nr, NULL)) {
-			OK(w, grove_session_artifact_list(own, own_artifact, NULL));
+			OK(w, grove_session_artifact_each(own, own_artifact, NULL));
 			was_tried();
 		}
 		if (!strcmp(o.dialect, "claude")) {
@@ -430,7 +430,7 @@ static void a_callback_cannot_call_its_own_session(void **state)
 	alarm(0);
 }
 
-static int own_hit(void *payload, const struct grove_search_hit *hit)
+static int own_hit(void *payload, const struct grove_hit *hit)
 {
 	struct grove_search *s = payload;
 	struct grove_detail d;
@@ -447,13 +447,13 @@ static int own_hit(void *payload, const struct grove_search_hit *hit)
 static void a_callback_cannot_search_with_the_handle_that_calls_it(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = fresh(w, GROVE_NEW_NOW);
+	struct grove_session *s = fresh(w, GROVE_CREATE_NOW);
 	struct grove_search *x;
 
 	user(w, s, "hello");
 	user(w, s, "hello again");
 	alarm(120);
-	for (unsigned flags = 0; flags <= GROVE_SEARCH_LIVE; flags++) {
+	for (unsigned flags = 0; flags <= GROVE_SEARCH_NO_INDEX; flags++) {
 		OK(w, grove_search_open(w->g, flags, &x));
 		for (int times = 0; times < 2; times++) {
 			tried = 0;

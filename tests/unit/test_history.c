@@ -44,7 +44,7 @@ static int setup(void **state)
 	scratch_make(w->dir, sizeof(w->dir));
 	snprintf(w->path, sizeof(w->path), "%s/history.db", w->dir);
 	o.home = o.cwd = w->dir;
-	assert_int_equal(grove_open(&w->g, &o), 0);
+	assert_int_equal(grove_open(&o, &w->g), 0);
 	*state = w;
 	return 0;
 }
@@ -921,7 +921,7 @@ static int add_many(const char *path, const char *name)
 	struct grove_history *h = NULL;
 	struct grove *g;
 	char prompt[64];
-	int rc = grove_open(&g, &o);
+	int rc = grove_open(&o, &g);
 
 	if (!rc)
 		rc = grove_history_open(g, path, &h);

@@ -114,11 +114,11 @@ static int no_problem(void *payload, const struct grove_problem *p)
 	return 0;
 }
 
-static int one_agent(void *payload, const struct grove_agent *a)
+static int one_agent(void *payload, const struct grove_subagent *a)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
 
-	grove_session_agent_meta_get(payload, a->id, &b);
+	grove_session_subagent_meta_get(payload, a->id, &b);
 	grove__buf_release(&b);
 	return 0;
 }
@@ -136,13 +136,13 @@ static void read_all(struct world *w, const char *path)
 	struct grove_session *s;
 	struct grove_view *v = NULL;
 
-	if (!grove_session_open(w->g, path, GROVE_READ, &s) && !grove_session_view(s, &v)) {
+	if (!grove_session_open(w->g, path, GROVE_OPEN_READ, &s) && !grove_session_view(s, &v)) {
 		grove_view_context(v, NULL, grove_buf_sink(&b));
 		grove_view_snapshot(v, NULL, grove_buf_sink(&b));
 		grove_view_tree(v, 0, grove_buf_sink(&b));
-		grove_session_agents(s, one_agent, s);
+		grove_session_subagent_each(s, one_agent, s);
 		for (uint32_t i = 0; i < grove_view_count(v); i++)
-			grove_view_pieces(v, i, one_piece, NULL);
+			grove_view_piece_each(v, i, one_piece, NULL);
 	}
 	grove_view_unref(v);
 	grove_session_close(s);
@@ -154,9 +154,9 @@ static void change_all(struct world *w, const char *path)
 	struct grove_fork_options fork = { .size = sizeof(fork) };
 	struct grove_session *s, *t;
 
-	if (!grove_session_open(w->g, path, GROVE_WRITE | GROVE_CRUMB, &s)) {
+	if (!grove_session_open(w->g, path, GROVE_OPEN_WRITE | GROVE_OPEN_NOTE_LAST, &s)) {
 		grove_session_append(s, text(USER("hello")), NULL, NULL);
-		grove_session_rename(s, "a name", NULL);
+		grove_session_set_name(s, "a name", GROVE_NAME_BY_USER, NULL);
 		grove_session_artifact_save(s, "bash", text("x"), &(uint64_t){ 0 }, NULL);
 		if (!grove_session_fork(s, &fork, &t))
 			grove_session_close(t);
@@ -170,7 +170,7 @@ static void change_all(struct world *w, const char *path)
 
 static void look_at_all(struct world *w)
 {
-	struct grove_list_options o = { .size = sizeof(o), .all = 1, .threads = 1, .shape = 1 };
+	struct grove_list_options o = { .size = sizeof(o), .flags = GROVE_LIST_ALL | GROVE_LIST_THREADS | GROVE_LIST_SHAPE };
 	struct grove_usage_options u = { .size = sizeof(u) };
 	struct grove_list *l = NULL;
 	struct grove_usage *sum = NULL;
@@ -322,7 +322,7 @@ static void a_file_whose_directory_would_be_another_has_none(void **state)
 		path = in_world(w, name);
 		file_make(path, "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-01-01T00:00:00.000Z\","
 				"\"cwd\":\"/w\",\"title\":\"t\",\"titleSource\":\"user\"}\n");
-		s = session_at(w, path, GROVE_WRITE);
+		s = session_at(w, path, GROVE_OPEN_WRITE);
 		assert_string_equal(grove_session_dialect(s), "xcsh");
 		GOT(w, grove_session_artifact_save(s, "bash", text("x"), &id, NULL), GROVE_ENOTSUP);
 		grove_session_close(s);
@@ -345,13 +345,13 @@ static void names_of_tools_and_sub_agents_stay_in_their_directory(void **state)
 	memset(longest, 'a', sizeof(longest));
 	longest[sizeof(longest) - 1] = '\0';
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		GOT(w, grove_session_agent_meta_put(s, bad[i], text("{}")), GROVE_EINVAL);
-		GOT(w, grove_session_agent_meta_get(s, bad[i], &b), GROVE_EINVAL);
+		GOT(w, grove_session_subagent_meta_put(s, bad[i], text("{}")), GROVE_EINVAL);
+		GOT(w, grove_session_subagent_meta_get(s, bad[i], &b), GROVE_EINVAL);
 		GOT(w, grove_session_remote_agent_put(s, bad[i], text("{}")), GROVE_EINVAL);
 		if (strchr(bad[i], '/') || !*bad[i])
 			GOT(w, grove_session_artifact_save(s, bad[i], text("x"), &id, NULL), GROVE_EINVAL);
 	}
-	GOT(w, grove_session_agent_meta_get(s, longest, &b), GROVE_EINVAL);
+	GOT(w, grove_session_subagent_meta_get(s, longest, &b), GROVE_EINVAL);
 	GOT(w, grove_session_artifact_save(s, longest, text("x"), &id, NULL), GROVE_EINVAL);
 	assert_false(is_there(session_file(w, SID)));
 	grove__buf_release(&b);
@@ -398,7 +398,7 @@ static void nothing_is_kept_behind_a_link_out_of_the_store(void **state)
 {
 	struct world *w = *state;
 	const char *path = transcript(w, FIRST), *dir = session_file(w, SID), *theirs = link_out(w, dir);
-	struct grove_session *s = session_at(w, path, GROVE_WRITE);
+	struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 	struct grove_detail d;
 	char outside[8300];
 	uint64_t id;
@@ -413,7 +413,7 @@ static void nothing_is_kept_behind_a_link_out_of_the_store(void **state)
 	file_make(theirs, "");
 	snprintf(outside, sizeof(outside), "%s/outside/0.bash.log", w->dir);
 	file_make(outside, "a secret");
-	OK(w, grove_session_artifact_list(s, count, &n));
+	OK(w, grove_session_artifact_each(s, count, &n));
 	assert_int_equal(n, 0);
 	/* the session itself is written as ever */
 	user(w, s, "more");
@@ -434,7 +434,7 @@ static void a_link_that_stays_in_the_store_may_be_followed(void **state)
 
 	assert_int_equal(mkdir(session_file(w, "elsewhere"), 0700), 0);
 	assert_int_equal(symlink("elsewhere", dir), 0);
-	s = session_at(w, path, GROVE_WRITE);
+	s = session_at(w, path, GROVE_OPEN_WRITE);
 	OK(w, grove_session_artifact_save(s, "bash", text("x"), &id, NULL));
 	assert_true(is_there(session_file(w, "elsewhere/0.bash.log")));
 	/* the next one does not take its place */
@@ -457,8 +457,8 @@ static void a_link_deeper_down_leads_nowhere_either(void **state)
 	snprintf(outside, sizeof(outside), "%s/outside", w->dir);
 	assert_int_equal(mkdir(session_file(w, SID), 0700), 0);
 	link_out(w, session_file(w, SID "/subagents"));
-	s = session_at(w, path, GROVE_WRITE);
-	GOT(w, grove_session_agent_meta_put(s, "a1", text("{}")), GROVE_EACCESS);
+	s = session_at(w, path, GROVE_OPEN_WRITE);
+	GOT(w, grove_session_subagent_meta_put(s, "a1", text("{}")), GROVE_EACCESS);
 	assert_int_equal(entries_in(outside), 1);
 	grove_session_close(s);
 }
@@ -478,8 +478,8 @@ static void a_lease_is_not_left_behind_a_link_out_of_the_store(void **state)
 	grove_close(w->g);
 	w->g = world_grove(w);
 	snprintf(path, sizeof(path), "%s/--p--/s.jsonl", real);
-	s = session_at(w, path, GROVE_WRITE);
-	GOT(w, grove_session_lease(s, "me", 1000, NULL), GROVE_EACCESS);
+	s = session_at(w, path, GROVE_OPEN_WRITE);
+	GOT(w, grove_session_lease_take(s, "me", 1000, NULL), GROVE_EACCESS);
 	/* agents follow such a link, and so do we with what is theirs */
 	user(w, s, "hello");
 	assert_int_equal(lines_in(path), 7);
@@ -508,21 +508,21 @@ static void what_is_new_is_its_owners_alone(void **state)
 	char home[8300];
 
 	for (size_t i = 0; i < 4; i++) {
-		struct grove_new_options o = { .size = sizeof(o), .dialect = dialects[i] };
+		struct grove_create_options o = { .size = sizeof(o), .dialect = dialects[i] };
 		struct grove_archive_options a = { .size = sizeof(a) };
 		struct grove_session *s, *t;
 		char ref[GROVE_BLOB_REF_MAX];
 		uint64_t id;
 
-		OK(w, grove_session_new(w->g, &o, &s));
+		OK(w, grove_session_create(w->g, &o, &s));
 		user(w, s, "hello");
 		OK(w, grove_session_ensure(s));
 		if (i)
 			OK(w, grove_session_artifact_save(s, "bash", text("x"), &id, NULL));
 		if (i == 1 || i == 2)
-			OK(w, grove_session_put_blob(s, text("bytes"), ref));
-		OK(w, grove_session_lease(s, "me", 10, NULL));
-		OK(w, grove_session_unlease(s));
+			OK(w, grove_session_blob_put(s, text("bytes"), ref));
+		OK(w, grove_session_lease_take(s, "me", 10, NULL));
+		OK(w, grove_session_lease_release(s));
 		OK(w, grove_session_fork(s, &(struct grove_fork_options){ .size = sizeof(struct grove_fork_options) }, &t));
 		grove_session_close(t);
 		OK(w, grove_archive(w->g, grove_session_path(s), &a, NULL));

@@ -101,7 +101,7 @@ static struct grove *open_world(struct world *w, const char *const *variables)
 	struct grove_options o = { .size = sizeof(o), .cwd = "/w/p", .home = w->dir, .getenv = lookup,
 				   .getenv_payload = (void *)(uintptr_t)variables };
 
-	assert_int_equal(grove_open(&w->g, &o), 0);
+	assert_int_equal(grove_open(&o, &w->g), 0);
 	/* whatever terminal the tests run in */
 	w->g->env.tty = NULL;
 	return w->g;
@@ -260,13 +260,13 @@ static void what_cannot_be_written_is_told(void **state)
 
 static void a_live_session_leaves_a_note(void **state)
 {
-	struct grove_new_options opt = { .size = sizeof(opt), .dialect = "xcsh", .flags = GROVE_NEW_NOW };
+	struct grove_create_options opt = { .size = sizeof(opt), .dialect = "xcsh", .flags = GROVE_CREATE_NOW };
 	struct world *w = *state;
 	struct grove_session *s;
 	struct grove__where at;
 	struct grove_detail d;
 
-	assert_int_equal(grove_session_new(w->g, &opt, &s), 0);
+	assert_int_equal(grove_session_create(w->g, &opt, &s), 0);
 	grove__session_note_last(s);
 	/* a newer one, that another terminal has */
 	put_file(w, SESSIONS "other.jsonl", HEADER("other"));

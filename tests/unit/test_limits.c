@@ -19,6 +19,7 @@
 
 #include "../lib/world.h"
 #include "sys/limit.h"
+#include "../lib/calls.h"
 
 #define FILE_OF(w) in_world(w, "a.jsonl")
 #define OURS "{\"role\":\"user\",\"content\":\"ours\"}"
@@ -56,19 +57,19 @@ static void a_lock_that_is_never_given_up_is_a_conflict(void **state)
 	int fd;
 
 	file_make(FILE_OF(w), BRANCHES);
-	s = session_at(w, FILE_OF(w), GROVE_WRITE);
+	s = session_at(w, FILE_OF(w), GROVE_OPEN_WRITE);
 	fd = hold(FILE_OF(w), O_RDWR, F_WRLCK);
 	GOT(w, grove_session_append(s, text(OURS), NULL, NULL), GROVE_ECONFLICT);
 	grove_session_error(s, &d);
 	assert_names_us(d.message);
-	GOT(w, grove_session_label(s, "u1", "x", NULL), GROVE_ECONFLICT);
-	GOT(w, grove_session_set_leaf(s, "u2", GROVE_LEAF_PERSIST), GROVE_ECONFLICT);
-	GOT(w, grove_session_lease(s, "me", 1000, &lease), GROVE_ECONFLICT);
+	GOT(w, grove_session_append_label(s, "u1", "x", NULL, NULL), GROVE_ECONFLICT);
+	GOT(w, grove_session_set_leaf(s, "u2", LEAF(GROVE_LEAF_PERSIST), NULL), GROVE_ECONFLICT);
+	GOT(w, grove_session_lease_take(s, "me", 1000, &lease), GROVE_ECONFLICT);
 	grove_session_error(s, &d);
 	assert_names_us(d.message);
 
 	/* who reads is not in its way, nor who makes another session of it */
-	other = session_at(w, FILE_OF(w), GROVE_READ);
+	other = session_at(w, FILE_OF(w), GROVE_OPEN_READ);
 	assert_int_equal(grove_session_refresh(other), 0);
 	grove_session_close(other);
 	close(fd);
@@ -86,7 +87,7 @@ static void so_is_that_of_somebody_who_may_only_read(void **state)
 
 	file_make(FILE_OF(w), BRANCHES);
 	fd = hold(FILE_OF(w), O_RDONLY, F_RDLCK);
-	s = session_at(w, FILE_OF(w), GROVE_WRITE);
+	s = session_at(w, FILE_OF(w), GROVE_OPEN_WRITE);
 	GOT(w, grove_session_append(s, text(OURS), NULL, NULL), GROVE_ECONFLICT);
 	close(fd);
 	OK(w, grove_session_append(s, text(OURS), NULL, NULL));
@@ -105,7 +106,7 @@ static void a_log_under_a_lock_is_not_replaced(void **state)
 	file_make(FILE_OF(w), OLD);
 	fd = hold(FILE_OF(w), O_RDWR, F_WRLCK);
 	/* of an old version: it is migrated before anything is appended */
-	GOT(w, grove_session_open(w->g, FILE_OF(w), GROVE_WRITE, &s), GROVE_ECONFLICT);
+	GOT(w, grove_session_open(w->g, FILE_OF(w), GROVE_OPEN_WRITE, &s), GROVE_ECONFLICT);
 	grove_session_close(s);
 	assert_int_equal(lines_in(FILE_OF(w)), 2);
 	close(fd);
@@ -113,7 +114,7 @@ static void a_log_under_a_lock_is_not_replaced(void **state)
 	file_make(in_world(w, "b.jsonl"), HEADER "{\"broken\n" ENTRY("u1", "null", "user", "one"));
 	fd = hold(in_world(w, "b.jsonl"), O_RDWR, F_WRLCK);
 	GOT(w, grove_fix(w->g, in_world(w, "b.jsonl"), &fix, &r), GROVE_ECONFLICT);
-	grove_error_detail(w->g, &d);
+	grove_error(w->g, &d);
 	assert_names_us(d.message);
 	assert_int_equal(lines_in(in_world(w, "b.jsonl")), 3);
 	close(fd);
@@ -161,7 +162,7 @@ static void a_file_that_may_not_grow_is_full(void **state)
 
 	file_make(FILE_OF(w), BRANCHES);
 	was = file_bytes(FILE_OF(w));
-	s = session_at(w, FILE_OF(w), GROVE_WRITE);
+	s = session_at(w, FILE_OF(w), GROVE_OPEN_WRITE);
 	limit_files(was.len + 40);
 	rc = grove_session_append(s, text(OURS), NULL, NULL);
 	no_limit();
@@ -200,7 +201,7 @@ static void so_is_a_blob(void **state)
 static void so_is_a_database(void **state)
 {
 	struct world *w = *state;
-	struct grove_new_options o = { .size = sizeof(o), .dialect = "pi", .id = "s1" };
+	struct grove_create_options o = { .size = sizeof(o), .dialect = "pi", .id = "s1" };
 	char url[8200], big[70000];
 	struct grove_options wo = { .size = sizeof(wo), .home = w->home, .cwd = w->cwd,
 				    .getenv = no_variables, .cache = "" };
@@ -212,8 +213,8 @@ static void so_is_a_database(void **state)
 	snprintf(url, sizeof(url), "sqlite:%s", in_world(w, "s.db"));
 	wo.stores = stores;
 	wo.nr_stores = 1;
-	OK(w, grove_open(&g, &wo));
-	OK(w, grove_session_new(g, &o, &s));
+	OK(w, grove_open(&wo, &g));
+	OK(w, grove_session_create(g, &o, &s));
 	assert_grove(g, grove_session_append(s, text(OURS), NULL, NULL), 0, __FILE__, __LINE__);
 	snprintf(big, sizeof(big), "{\"role\":\"user\",\"content\":\"%065000d\"}", 0);
 	limit_files(40000);
@@ -226,7 +227,7 @@ static void so_is_a_database(void **state)
 	grove_close(g);
 }
 
-static int count_nothing(void *payload, const struct grove_search_hit *hit)
+static int count_nothing(void *payload, const struct grove_hit *hit)
 {
 	(void)hit;
 	++*(int *)payload;
@@ -239,7 +240,7 @@ static void caches_that_may_not_grow_are_done_without(void **state)
 	struct world *w = *state;
 	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
 				   .getenv = no_variables, .cache = in_world(w, "cache") };
-	struct grove_list_options lo = { .size = sizeof(lo), .all = 1 };
+	struct grove_list_options lo = { .size = sizeof(lo), .flags = GROVE_LIST_ALL };
 	struct grove_search_options so = { .size = sizeof(so) };
 	struct grove_search *search;
 	struct grove_list *l;
@@ -251,7 +252,7 @@ static void caches_that_may_not_grow_are_done_without(void **state)
 	assert_int_equal(grove__sys_mkdirs(dir, 0700), 0);
 	strcat(dir, "/2026-01-01T00-00-00-000Z_s1.jsonl");
 	file_make(dir, BRANCHES);
-	OK(w, grove_open(&g, &o));
+	OK(w, grove_open(&o, &g));
 	limit_files(1000);
 	rc = grove_list(g, &lo, &l);
 	if (!rc && !grove_search_open(g, 0, &search)) {
@@ -302,7 +303,7 @@ static int fail_nth(const char *call)
 	return !strcmp(call, hide.call) && !hide.nth-- ? hide.err : 0;
 }
 
-static void count_warning(void *payload, int fatal, const struct grove_detail *why)
+static void count_warning(void *payload, enum grove_severity fatal, const struct grove_detail *why)
 {
 	(void)payload;
 	assert_false(fatal);
@@ -324,7 +325,7 @@ static struct grove *two_projects(struct world *w)
 		strcat(path, i ? "/2026-01-01T00-00-00-000Z_s2.jsonl" : "/2026-01-01T00-00-00-000Z_s1.jsonl");
 		file_make(path, BRANCHES);
 	}
-	OK(w, grove_open(&g, &o));
+	OK(w, grove_open(&o, &g));
 	return g;
 }
 
@@ -347,7 +348,7 @@ static void fail_call(const char *call, int nth, int err)
 /* Which of the calls to opendir() is the one for a project of pi's. */
 static int opendir_of_a_project(struct grove *g)
 {
-	struct grove_list_options lo = { .size = sizeof(lo), .all = 1 };
+	struct grove_list_options lo = { .size = sizeof(lo), .flags = GROVE_LIST_ALL };
 	struct grove_list *l;
 
 	for (int n = 0; n < 20; n++) {
@@ -366,7 +367,7 @@ static void a_directory_that_cannot_be_read_is_told_about(void **state)
 {
 	struct world *w = *state;
 	struct grove *g = two_projects(w);
-	struct grove_list_options lo = { .size = sizeof(lo), .all = 1 };
+	struct grove_list_options lo = { .size = sizeof(lo), .flags = GROVE_LIST_ALL };
 	struct grove_list *l;
 	int n = opendir_of_a_project(g), rc;
 
@@ -392,7 +393,7 @@ static void descriptors_that_ran_out_are_no_empty_directory(void **state)
 {
 	struct world *w = *state;
 	struct grove *g = two_projects(w);
-	struct grove_list_options lo = { .size = sizeof(lo), .all = 1 };
+	struct grove_list_options lo = { .size = sizeof(lo), .flags = GROVE_LIST_ALL };
 	int n = opendir_of_a_project(g);
 	static const int errs[] = { EMFILE, ENFILE };
 
@@ -424,7 +425,7 @@ static void so_is_a_file_when_one_is_looked_for(void **state)
 	g = two_projects(w);
 	for (int n = 0; n < 6; n++) {
 		fail_call("open", n, EMFILE);
-		rc = grove_session_open(g, "nosuch", GROVE_READ, &s);
+		rc = grove_session_open(g, "nosuch", GROVE_OPEN_READ, &s);
 		grove__sys_fault = NULL;
 		assert_true(rc < 0);
 		grove_session_close(s);

@@ -102,7 +102,7 @@ static struct grove_view *file_view(const struct world *w, const char *name, con
 	assert_non_null(f);
 	fputs(bytes, f);
 	fclose(f);
-	assert_int_equal(grove_session_open(w->g, in_world(w, name), GROVE_READ, s), 0);
+	assert_int_equal(grove_session_open(w->g, in_world(w, name), GROVE_OPEN_READ, s), 0);
 	assert_int_equal(grove_session_view(*s, &v), 0);
 	return v;
 }
@@ -132,7 +132,7 @@ static void compare(struct grove_view *v, const struct grove_context_options *op
 
 static void messages_add_up_to_the_document(void **state)
 {
-	struct grove_context_options opt = { .size = sizeof(opt), .explain = 1 };
+	struct grove_context_options opt = { .size = sizeof(opt), .flags = GROVE_CONTEXT_EXPLAIN };
 	struct world *w = *state;
 	struct told t = { 0 };
 	struct grove_session *s;
@@ -154,7 +154,7 @@ static void messages_add_up_to_the_document(void **state)
 
 static void plain_messages_add_up_as_well(void **state)
 {
-	struct grove_context_options opt = { .size = sizeof(opt), .llm = 1 };
+	struct grove_context_options opt = { .size = sizeof(opt), .flags = GROVE_CONTEXT_LLM };
 	struct world *w = *state;
 	struct told t = { 0 };
 	struct grove_session *s;
@@ -177,10 +177,10 @@ static void an_entry_is_read_as_a_view_reads_it(void **state)
 
 	reader.payload = &t;
 	assert_int_equal(grove_view_messages(v, NULL, &reader), 0);
-	assert_int_equal(grove_view_pieces(v, 3, on_piece, &by_entry), 0);
-	assert_int_equal(grove_view_pieces(v, 1, on_piece, &by_entry), 0);
-	assert_int_equal(grove_view_pieces(v, 2, on_piece, &by_entry), 0);
-	assert_int_equal(grove_view_pieces(v, 4, on_piece, &by_entry), 0);
+	assert_int_equal(grove_view_piece_each(v, 3, on_piece, &by_entry), 0);
+	assert_int_equal(grove_view_piece_each(v, 1, on_piece, &by_entry), 0);
+	assert_int_equal(grove_view_piece_each(v, 2, on_piece, &by_entry), 0);
+	assert_int_equal(grove_view_piece_each(v, 4, on_piece, &by_entry), 0);
 	assert_string_equal(t.pieces.ptr, by_entry.pieces.ptr);
 	told_release(&t);
 	told_release(&by_entry);

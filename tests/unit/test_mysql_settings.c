@@ -22,6 +22,7 @@
 
 #include <ctype.h>
 #include <grove.h>
+#include "../lib/calls.h"
 
 enum { SESSIONS = 9, SAID = 30 };
 
@@ -41,20 +42,20 @@ static struct grove *open_grove(void)
 					   .stores = stores, .nr_stores = 1 };
 	struct grove *g;
 
-	assert_int_equal(grove_open(&g, &opt), 0);
+	assert_int_equal(grove_open(&opt, &g), 0);
 	return g;
 }
 
 static void make_session(struct grove *g, const char *id, unsigned messages)
 {
-	const struct grove_new_options opt = { .size = sizeof(opt), .flags = GROVE_NEW_NOW, .id = id };
+	const struct grove_create_options opt = { .size = sizeof(opt), .flags = GROVE_CREATE_NOW, .id = id };
 	struct grove_session *s;
 	char text[64];
 
-	assert_int_equal(grove_session_new(g, &opt, &s), 0);
+	assert_int_equal(grove_session_create(g, &opt, &s), 0);
 	for (unsigned i = 0; i < messages; i++) {
 		snprintf(text, sizeof(text), PROMPT("needle %u"), i);
-		assert_int_equal(grove_session_append_message(s, text, NULL), 0);
+		assert_int_equal(grove_session_append(s, grove_str(text), NULL, NULL), 0);
 	}
 	grove_session_close(s);
 }
@@ -62,7 +63,7 @@ static void make_session(struct grove *g, const char *id, unsigned messages)
 static int take_context(struct grove *g, struct grove_buf *out)
 {
 	struct grove_session *s;
-	int rc = grove_session_open(g, "long", GROVE_READ, &s);
+	int rc = grove_session_open(g, "long", GROVE_OPEN_READ, &s);
 
 	if (!rc)
 		rc = grove_session_context(s, NULL, grove_buf_sink(out));
@@ -137,7 +138,7 @@ static void tell(const char *setting, struct grove *g, const char *what, long lo
 {
 	struct grove_detail d;
 
-	grove_error_detail(g, &d);
+	grove_error(g, &d);
 	print_error("%s: %s: %lld, not %lld %s\n", setting, what, got, want, d.code ? d.message : "");
 	wrong++;
 }
@@ -180,31 +181,31 @@ static void write_all(const char *setting, struct grove *g)
 	struct grove_session *s;
 	struct grove_lease lease;
 	size_t nr = 0;
-	int rc = grove_session_open(g, "growing", GROVE_WRITE, &s);
+	int rc = grove_session_open(g, "growing", GROVE_OPEN_WRITE, &s);
 
 	expect(setting, g, "open", rc, 0);
 	for (int i = 0; i < 2 && !rc; i++) {
-		rc = grove_session_append_message(s, PROMPT("by itself"), &id);
+		rc = grove_session_append(s, grove_str(PROMPT("by itself")), NULL, INTO(&id));
 		expect(setting, g, "append", rc, 0);
 		if (!rc) {
 			snprintf(kept[nr++], sizeof(kept[0]), "%s", id);
 			expect(setting, g, "an acknowledged line", found(&id, 1), 1);
 			/* a transaction: what follows it stands alone again */
-			expect(setting, g, "set a leaf", grove_session_set_leaf(s, kept[0], 0), 0);
+			expect(setting, g, "set a leaf", grove_session_set_leaf(s, kept[0], NULL, NULL), 0);
 		}
 	}
 	if (!rc)
-		expect(setting, g, "lease", grove_session_lease(s, "me", 60000, &lease), 0);
+		expect(setting, g, "lease", grove_session_lease_take(s, "me", 60000, &lease), 0);
 	if (!rc)
 		expect(setting, g, "until", lease.until > number("SELECT unix_timestamp() * 1000") + 50000, 1);
 	if (!rc) {
-		rc = grove_session_append_many(s, many, MANY, NULL, ids);
+		rc = grove_session_append_many(s, many, MANY, NULL, INTO(ids));
 		expect(setting, g, "append several", rc, 0);
 		for (int i = 0; i < MANY && !rc; i++)
 			snprintf(kept[nr++], sizeof(kept[0]), "%s", ids[i]);
 	}
 	if (!rc)
-		expect(setting, g, "give back", grove_session_unlease(s), 0);
+		expect(setting, g, "give back", grove_session_lease_release(s), 0);
 	/* the handle and its connections are still there: nothing of it is in the air */
 	for (size_t i = 0; i < nr; i++)
 		all[i] = kept[i];
@@ -213,7 +214,7 @@ static void write_all(const char *setting, struct grove *g)
 	grove_session_close(s);
 }
 
-static int count_hit(void *payload, const struct grove_search_hit *hit)
+static int count_hit(void *payload, const struct grove_hit *hit)
 {
 	(void)hit;
 	++*(long long *)payload;
@@ -229,7 +230,7 @@ static int ignore_problem(void *payload, const struct grove_problem *p)
 
 static void read_all(const char *setting, struct grove *g)
 {
-	const struct grove_list_options every = { .size = sizeof(every), .all = 1 };
+	const struct grove_list_options every = { .size = sizeof(every), .flags = GROVE_LIST_ALL };
 	const struct grove_search_options most = { .size = sizeof(most), .limit = 1000 };
 	struct grove_archive_result copied = { .size = sizeof(copied) };
 	struct grove_check_result checked = { .size = sizeof(checked) };
@@ -250,7 +251,7 @@ static void read_all(const char *setting, struct grove *g)
 	expect(setting, g, "problems", (long long)checked.problems, 0);
 	rc = grove_store_copy(g, url, "memory:", NULL, NULL, &copied);
 	expect(setting, g, "copy", rc ? rc : (long long)copied.added, SESSIONS);
-	rc = grove_search_open(g, GROVE_SEARCH_LIVE, &search);
+	rc = grove_search_open(g, GROVE_SEARCH_NO_INDEX, &search);
 	if (!rc)
 		rc = grove_search_run(search, "needle", &most, count_hit, &hits);
 	expect(setting, g, "search", rc ? rc : hits, SAID + SESSIONS - 1);

@@ -198,7 +198,7 @@ static double input_price(const char *dir, const char *file)
 	struct grove *g;
 	double cost;
 
-	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
 	grove__prices_init(&p);
 	grove__fail_clear(&d);
 	assert_int_equal(grove__prices_load(&p, g, file, &d), 0);
@@ -260,7 +260,7 @@ static void a_named_file_must_be_there(void **state)
 
 	(void)state;
 	variables[0] = variables[1] = NULL;
-	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
 	for (int i = 0; i < 2; i++) {
 		variables[0] = i ? "/nowhere/prices.json" : NULL;
 		grove__prices_init(&p);

@@ -82,14 +82,14 @@ static int ask_context(struct asking *a)
 
 static int ask_llm(struct asking *a)
 {
-	struct grove_context_options o = { .size = sizeof(o), .llm = 1, .explain = 1 };
+	struct grove_context_options o = { .size = sizeof(o), .flags = GROVE_CONTEXT_LLM | GROVE_CONTEXT_EXPLAIN };
 
 	return grove_view_context(a->v, &o, (struct grove_sink){ tell, a->out });
 }
 
 static int ask_snapshot(struct asking *a)
 {
-	struct grove_snapshot_options o = { .size = sizeof(o), .project = 1, .max_body = 128 };
+	struct grove_snapshot_options o = { .size = sizeof(o), .flags = GROVE_SNAPSHOT_PROJECT, .max_body = 128 };
 
 	return grove_view_snapshot(a->v, &o, (struct grove_sink){ tell, a->out });
 }
@@ -106,7 +106,7 @@ static int ask_pieces(struct asking *a)
 	int rc = 0;
 
 	for (uint32_t i = 0; i < grove_view_count(a->v) && !rc; i++)
-		rc = grove_view_pieces(a->v, i, tell_piece, a->out);
+		rc = grove_view_piece_each(a->v, i, tell_piece, a->out);
 	return rc;
 }
 
@@ -122,13 +122,13 @@ static int ask_check(struct asking *a)
 
 static int ask_list(struct asking *a)
 {
-	struct grove_list_options o = { .size = sizeof(o), .all = 1, .shape = 1, .threads = 1 };
+	struct grove_list_options o = { .size = sizeof(o), .flags = GROVE_LIST_ALL | GROVE_LIST_THREADS | GROVE_LIST_SHAPE };
 	struct grove_list *l = NULL;
 	int rc = grove_list(a->g, &o, &l);
 
 	if (!rc)
 		for (size_t i = 0; i < grove_list_count(l); i++) {
-			const struct grove_info *x = grove_list_at(l, i);
+			const struct grove_list_item *x = grove_list_at(l, i);
 
 			tell(a->out, x->id, strlen(x->id));
 			tell(a->out, x->name ? x->name : "-", x->name ? strlen(x->name) : 1);
@@ -177,7 +177,7 @@ static int ask(struct world *w, const char *path, size_t q, long nth, struct tol
 	failed = false;
 	countdown = nth;
 	if (!questions[q].alone) {
-		rc = grove_session_open(a.g, path, GROVE_READ, &a.s);
+		rc = grove_session_open(a.g, path, GROVE_OPEN_READ, &a.s);
 		if (!rc)
 			rc = grove_session_view(a.s, &a.v);
 	}

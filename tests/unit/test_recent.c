@@ -154,7 +154,7 @@ static void assert_agree(struct grove *g)
 	if (!grove_list_count(l)) {
 		assert_int_equal(rc, GROVE_ENOTFOUND);
 	} else {
-		const struct grove_info *first = grove_list_at(l, 0);
+		const struct grove_list_item *first = grove_list_at(l, 0);
 
 		assert_int_equal(rc, 0);
 		assert_string_equal(grove_session_id(s), first->id);
@@ -170,15 +170,15 @@ static void assert_agree(struct grove *g)
 static void assert_goes_on(struct grove *g)
 {
 	struct grove_list_options opt = { .size = sizeof(opt) };
-	const struct grove_info *found = NULL;
+	const struct grove_list_item *found = NULL;
 	struct grove_session *s;
 	struct grove_list *l;
 	int64_t newest = INT64_MIN;
 
 	assert_int_equal(grove_list(g, &opt, &l), 0);
-	assert_int_equal(grove_session_recent(g, NULL, NULL, &s), 0);
+	assert_int_equal(grove_session_open_recent(g, NULL, &s), 0);
 	for (size_t i = 0; i < grove_list_count(l); i++) {
-		const struct grove_info *x = grove_list_at(l, i);
+		const struct grove_list_item *x = grove_list_at(l, i);
 
 		if (x->file_time_ns > newest)
 			newest = x->file_time_ns;
@@ -201,7 +201,7 @@ static struct grove *other_grove(struct world *w, const char *store)
 
 	o.stores = &store;
 	o.nr_stores = store ? 1 : 0;
-	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
 	g->env.tty = NULL;
 	return g;
 }

@@ -22,6 +22,7 @@
 
 #include <strings.h>
 #include <sys/wait.h>
+#include "../lib/calls.h"
 
 /* -------------------------------------------------------------------- words */
 
@@ -143,7 +144,7 @@ static struct grove *open_world(const struct place *p, bool cached)
 				     .stores = stores, .nr_stores = 1, .cache = cached ? p->cache : "" };
 	struct grove *g;
 
-	assert_int_equal(grove_open(&g, &opt), 0);
+	assert_int_equal(grove_open(&opt, &g), 0);
 	return g;
 }
 
@@ -259,16 +260,16 @@ static void write_session(struct place *p, struct session *s)
 
 /* ------------------------------------------------------------------ answers */
 
-static int put_hit(void *payload, const struct grove_search_hit *h)
+static int put_hit(void *payload, const struct grove_hit *h)
 {
 	struct grove_buf *b = payload;
 	int rc = grove__buf_addf(b, "%u %lld %s ", h->in, (long long)h->time, h->cwd);
 
-	rc = rc ? rc : grove_search_hit_json(h, b);
+	rc = rc ? rc : grove_hit_json(h, b);
 	return rc ? rc : grove__buf_add_char(b, '\n');
 }
 
-static void warned(void *payload, int fatal, const struct grove_detail *why)
+static void warned(void *payload, enum grove_severity fatal, const struct grove_detail *why)
 {
 	(void)payload;
 	(void)fatal;
@@ -728,7 +729,7 @@ static void live_finds_parts_and_patterns(void **state)
 		s->entry[0].kind = 0;
 		snprintf(s->entry[0].text, sizeof(s->entry[0].text), "%s", cases[i].text);
 		write_session(p, s);
-		b = answer(p, true, GROVE_SEARCH_LIVE, cases[i].query, &opt);
+		b = answer(p, true, GROVE_SEARCH_NO_INDEX, cases[i].query, &opt);
 		if (lines_of(&b) != cases[i].yes)
 			fail_msg("%s in %s: %s", cases[i].query, cases[i].text, b.ptr);
 		grove__buf_release(&b);
@@ -750,7 +751,7 @@ static void queries_that_say_nothing_are_told_so(void **state)
 	assert_int_equal(grove_search_run(s, "\"", NULL, put_hit, &b), GROVE_EINVAL);
 	assert_int_equal(grove_search_run(s, "word\" OR NEAR(", NULL, put_hit, &b), 0);
 	grove_search_close(s);
-	assert_int_equal(grove_search_open(g, GROVE_SEARCH_LIVE, &s), 0);
+	assert_int_equal(grove_search_open(g, GROVE_SEARCH_NO_INDEX, &s), 0);
 	assert_int_equal(grove_search_run(s, "re:(", NULL, put_hit, &b), GROVE_EINVAL);
 	grove_search_close(s);
 	grove_close(g);
@@ -786,7 +787,7 @@ static void sessions_in_a_database_are_found(void **state)
 
 		snprintf(line, sizeof(line), "id-%d", (int)(own - p->s));
 		g = open_world(p, false);
-		assert_int_equal(grove_session_open(g, line, GROVE_WRITE, &s), 0);
+		assert_int_equal(grove_session_open(g, line, GROVE_OPEN_WRITE, &s), 0);
 		if (chance_below(&p->c, 3)) {
 			struct grove_slice json;
 
@@ -796,7 +797,7 @@ static void sessions_in_a_database_are_found(void **state)
 			json = grove__slice_str(line);
 			assert_int_equal(grove_session_append(s, json, NULL, NULL), 0);
 		} else {
-			assert_int_equal(grove_session_set_leaf(s, GROVE_ROOT, GROVE_LEAF_PERSIST), 0);
+			assert_int_equal(grove_session_set_leaf(s, GROVE_ROOT, LEAF(GROVE_LEAF_PERSIST), NULL), 0);
 		}
 		grove_session_close(s);
 		grove_close(g);
@@ -882,14 +883,14 @@ static void assert_sent(const struct place *p, const char *path)
 	struct grove_buf document = GROVE_BUF_INIT;
 	struct grove_session *s;
 	struct grove_view *v;
-	uint32_t *path_rows;
+	uint32_t *ancestors;
 	uint8_t *places, *on_path;
 	size_t nr;
 	const char *slash = strrchr(path, '/');
 
 	g->warn = warned;
 	/* what is no session is nobody's */
-	if (grove_session_open(g, path, GROVE_READ, &s)) {
+	if (grove_session_open(g, path, GROVE_OPEN_READ, &s)) {
 		grove_session_close(s);
 		grove_close(g);
 		return;
@@ -897,10 +898,10 @@ static void assert_sent(const struct place *p, const char *path)
 	assert_int_equal(grove_session_view(s, &v), 0);
 	assert_int_equal(grove_view_context(v, NULL, grove_buf_sink(&document)), 0);
 	assert_int_equal(grove__image_sent(v->image, v->log, slash + 1, &places, NULL), 0);
-	assert_int_equal(grove_view_path(v, grove_view_leaf(v), &path_rows, &nr), 0);
+	assert_int_equal(path_rows(v, grove_view_leaf(v), &ancestors, &nr), 0);
 	on_path = calloc(v->nr + 1, 1);
 	for (size_t i = 0; i < nr; i++)
-		on_path[path_rows[i]] = 1;
+		on_path[ancestors[i]] = 1;
 	for (uint32_t i = 0; i < v->nr; i++) {
 		struct grove_entry e = { .size = sizeof(e) };
 
@@ -914,7 +915,7 @@ static void assert_sent(const struct place *p, const char *path)
 		if (((places[i] & ROW_SENT) != 0) != is_id(&document, e.id))
 			fail_msg("%s: %s is %ssent", path, e.id, places[i] & ROW_SENT ? "not " : "");
 	}
-	free(path_rows);
+	free(ancestors);
 	free(on_path);
 	free(places);
 	grove_view_unref(v);

@@ -13,15 +13,16 @@
 #include <cmocka.h>
 
 #include "../lib/world.h"
+#include "../lib/calls.h"
 
 /* ------------------------------------------------------------------ opening */
 
 static void a_session_opens_by_path_id_and_prefix(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = fresh(w, GROVE_NEW_NOW), *t;
+	struct grove_session *s = fresh(w, GROVE_CREATE_NOW), *t;
 	char id[64], path[4096], prefix[16];
-	struct grove_buf found = GROVE_BUF_INIT;
+	struct grove_list *found;
 
 	snprintf(id, sizeof(id), "%s", grove_session_id(s));
 	snprintf(path, sizeof(path), "%s", grove_session_path(s));
@@ -30,7 +31,7 @@ static void a_session_opens_by_path_id_and_prefix(void **state)
 	for (int i = 0; i < 4; i++) {
 		const char *what[] = { id, path, prefix, "last" };
 
-		t = session_at(w, what[i], GROVE_READ);
+		t = session_at(w, what[i], GROVE_OPEN_READ);
 		assert_string_equal(grove_session_id(t), id);
 		assert_string_equal(grove_session_path(t), path);
 		assert_string_equal(grove_session_cwd(t), w->cwd);
@@ -39,9 +40,9 @@ static void a_session_opens_by_path_id_and_prefix(void **state)
 		assert_int_equal(grove_session_version(t), 3);
 		grove_session_close(t);
 	}
-	OK(w, grove_find(w->g, prefix, &found));
-	assert_string_equal(found.ptr, path);
-	grove__buf_release(&found);
+	OK(w, grove_find(w->g, prefix, 0, &found));
+	assert_string_equal(grove_list_at(found, 0)->path, path);
+	grove_list_free(found);
 }
 
 static void what_is_not_there_is_not_found(void **state)
@@ -51,12 +52,12 @@ static void what_is_not_there_is_not_found(void **state)
 	struct grove_session *s;
 
 	for (size_t i = 0; i < sizeof(what) / sizeof(*what); i++) {
-		GOT(w, grove_session_open(w->g, what[i], GROVE_READ, &s), GROVE_ENOTFOUND);
+		GOT(w, grove_session_open(w->g, what[i], GROVE_OPEN_READ, &s), GROVE_ENOTFOUND);
 		assert_non_null(s);
 		assert_story(s, GROVE_ENOTFOUND, "");
 		grove_session_close(s);
 	}
-	GOT(w, grove_session_open(w->g, "", GROVE_READ, &s), GROVE_EINVAL);
+	GOT(w, grove_session_open(w->g, "", GROVE_OPEN_READ, &s), GROVE_EINVAL);
 	grove_session_close(s);
 }
 
@@ -80,27 +81,27 @@ static void a_file_whose_name_does_not_tell_is_found_by_its_header(void **state)
 	snprintf(path, sizeof(path), "%s/.pi/agent/sessions/--w--/plain.jsonl", w->home);
 	make_dirs(path);
 	file_make(path, "\xef\xbb\xbf\nnull\n{\"type\":\"session\",\"version\":3,\"id\":\"in-the-header\",\"cwd\":\"/w\"}\n");
-	s = session_at(w, "in-the-header", GROVE_READ);
+	s = session_at(w, "in-the-header", GROVE_OPEN_READ);
 	assert_string_equal(grove_session_path(s), path);
 	grove_session_close(s);
-	s = session_at(w, "in-the", GROVE_READ);
+	s = session_at(w, "in-the", GROVE_OPEN_READ);
 	grove_session_close(s);
 	/* a path may begin at home, or here */
-	s = session_at(w, "~/.pi/agent/sessions/--w--/plain.jsonl", GROVE_READ);
+	s = session_at(w, "~/.pi/agent/sessions/--w--/plain.jsonl", GROVE_OPEN_READ);
 	assert_string_equal(grove_session_path(s), path);
 	grove_session_close(s);
-	s = session_at(w, "../home/./.pi/agent//sessions/--w--/plain.jsonl", GROVE_READ);
+	s = session_at(w, "../home/./.pi/agent//sessions/--w--/plain.jsonl", GROVE_OPEN_READ);
 	assert_string_equal(grove_session_path(s), path);
 	grove_session_close(s);
 	make(w, "word", BRANCHES);
-	s = session_at(w, "word", GROVE_READ);
+	s = session_at(w, "word", GROVE_OPEN_READ);
 	grove_session_close(s);
 }
 
 static void other_agents_of_the_dialect_are_discovered(void **state)
 {
 	struct world *w = *state;
-	struct grove_list_options o = { .size = sizeof(o), .all = 1 };
+	struct grove_list_options o = { .size = sizeof(o), .flags = GROVE_LIST_ALL };
 	struct grove_list *l;
 	struct grove *g;
 	char path[8192];
@@ -121,24 +122,24 @@ static void other_agents_of_the_dialect_are_discovered(void **state)
 static void a_prefix_that_fits_two_is_ambiguous_and_names_them(void **state)
 {
 	struct world *w = *state;
-	struct grove_new_options o = { .size = sizeof(o), .flags = GROVE_NEW_NOW, .id = "same-one" };
+	struct grove_create_options o = { .size = sizeof(o), .flags = GROVE_CREATE_NOW, .id = "same-one" };
 	struct grove_session *s;
 	struct grove_detail d;
 
-	OK(w, grove_session_new(w->g, &o, &s));
+	OK(w, grove_session_create(w->g, &o, &s));
 	grove_session_close(s);
 	o.id = "same-two";
-	OK(w, grove_session_new(w->g, &o, &s));
+	OK(w, grove_session_create(w->g, &o, &s));
 	grove_session_close(s);
-	GOT(w, grove_session_open(w->g, "same", GROVE_READ, &s), GROVE_EAMBIGUOUS);
+	GOT(w, grove_session_open(w->g, "same", GROVE_OPEN_READ, &s), GROVE_EAMBIGUOUS);
 	grove_session_error(s, &d);
 	assert_non_null(strstr(d.message, "same-one"));
 	assert_non_null(strstr(d.message, "same-two"));
 	grove_session_close(s);
 	/* three characters are no prefix, the whole id is no prefix of another */
-	GOT(w, grove_session_open(w->g, "sam", GROVE_READ, &s), GROVE_ENOTFOUND);
+	GOT(w, grove_session_open(w->g, "sam", GROVE_OPEN_READ, &s), GROVE_ENOTFOUND);
 	grove_session_close(s);
-	OK(w, grove_session_open(w->g, "same-o", GROVE_READ, &s));
+	OK(w, grove_session_open(w->g, "same-o", GROVE_OPEN_READ, &s));
 	grove_session_close(s);
 }
 
@@ -150,17 +151,17 @@ static void a_handle_that_did_not_open_answers_and_does_nothing(void **state)
 	struct grove_buf b = GROVE_BUF_INIT;
 	enum grove_outcome o;
 
-	GOT(w, grove_session_open(w->g, "/no/such.jsonl", GROVE_WRITE, &s), GROVE_ENOTFOUND);
+	GOT(w, grove_session_open(w->g, "/no/such.jsonl", GROVE_OPEN_WRITE, &s), GROVE_ENOTFOUND);
 	assert_null(grove_session_id(s));
 	assert_null(grove_session_leaf(s));
 	assert_int_equal(grove_session_pending(s), 0);
 	assert_int_equal(grove_session_view(s, &v), GROVE_EINVAL);
 	assert_null(v);
 	assert_int_equal(grove_session_append(s, text("{\"role\":\"user\"}"), NULL, NULL), GROVE_EINVAL);
-	assert_int_equal(grove_session_label(s, "x", "y", NULL), GROVE_EINVAL);
-	assert_int_equal(grove_session_rename(s, "x", NULL), GROVE_EINVAL);
-	assert_int_equal(grove_session_set_leaf(s, "x", 0), GROVE_EINVAL);
-	assert_int_equal(grove_session_continue(s, "x", 0, &o, &b), GROVE_EINVAL);
+	assert_int_equal(grove_session_append_label(s, "x", "y", NULL, NULL), GROVE_EINVAL);
+	assert_int_equal(grove_session_set_name(s, "x", GROVE_NAME_BY_USER, NULL), GROVE_EINVAL);
+	assert_int_equal(grove_session_set_leaf(s, "x", NULL, NULL), GROVE_EINVAL);
+	assert_int_equal(continue_from(s, "x", 0, &o, &b), GROVE_EINVAL);
 	assert_int_equal(grove_session_refresh(s), GROVE_EINVAL);
 	assert_int_equal(grove_session_sync(s), GROVE_EINVAL);
 	assert_int_equal(grove_session_move(s, "/x"), GROVE_EINVAL);
@@ -177,14 +178,14 @@ static void opening_for_reading_lets_nothing_be_written(void **state)
 {
 	struct world *w = *state;
 	const char *path = make(w, "a.jsonl", BRANCHES);
-	struct grove_session *s = session_at(w, path, GROVE_READ);
+	struct grove_session *s = session_at(w, path, GROVE_OPEN_READ);
 
 	GOT(w, grove_session_append(s, text("{\"role\":\"user\"}"), NULL, NULL), GROVE_EACCESS);
-	GOT(w, grove_session_label(s, "u1", "x", NULL), GROVE_EACCESS);
-	GOT(w, grove_session_set_leaf(s, "u1", GROVE_LEAF_PERSIST), GROVE_EACCESS);
+	GOT(w, grove_session_append_label(s, "u1", "x", NULL, NULL), GROVE_EACCESS);
+	GOT(w, grove_session_set_leaf(s, "u1", LEAF(GROVE_LEAF_PERSIST), NULL), GROVE_EACCESS);
 	GOT(w, grove_session_move(s, "/x"), GROVE_EACCESS);
 	/* but the handle's own leaf moves */
-	OK(w, grove_session_set_leaf(s, "u1", 0));
+	OK(w, grove_session_set_leaf(s, "u1", NULL, NULL));
 	assert_leaf(s, "u1");
 	grove_session_close(s);
 	assert_file(path, BRANCHES);
@@ -196,30 +197,30 @@ static void options_that_are_not_known_are_refused(void **state)
 	const char *const stores[] = { "ftp://x" };
 	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
 				   .getenv = no_variables, .dialect = "cobol" };
-	struct grove_new_options n = { .size = sizeof(n), .dialect = "cobol" };
+	struct grove_create_options n = { .size = sizeof(n), .dialect = "cobol" };
 	struct grove_session *s;
 	struct grove_detail d;
 	struct grove *g;
 
-	assert_int_equal(grove_open(&g, &o), GROVE_EINVAL);
-	grove_error_detail(g, &d);
+	assert_int_equal(grove_open(&o, &g), GROVE_EINVAL);
+	grove_error(g, &d);
 	assert_non_null(strstr(d.message, "cobol"));
 	grove_close(g);
 	o.dialect = NULL;
 	o.stores = stores;
 	o.nr_stores = 1;
-	assert_int_equal(grove_open(&g, &o), GROVE_EINVAL);
+	assert_int_equal(grove_open(&o, &g), GROVE_EINVAL);
 	grove_close(g);
-	GOT(w, grove_session_new(w->g, &n, &s), GROVE_EINVAL);
+	GOT(w, grove_session_create(w->g, &n, &s), GROVE_EINVAL);
 	grove_session_close(s);
 	n.dialect = NULL;
 	n.id = "../escape";
-	GOT(w, grove_session_new(w->g, &n, &s), GROVE_EINVAL);
+	GOT(w, grove_session_create(w->g, &n, &s), GROVE_EINVAL);
 	grove_session_close(s);
 	n.id = NULL;
 	n.name = " \n\t ";
-	n.flags = GROVE_NEW_NOW;
-	GOT(w, grove_session_new(w->g, &n, &s), GROVE_EINVAL);
+	n.flags = GROVE_CREATE_NOW;
+	GOT(w, grove_session_create(w->g, &n, &s), GROVE_EINVAL);
 	grove_session_close(s);
 	assert_dir(w->home, "");
 }
@@ -228,7 +229,7 @@ static void error_names_are_those_of_the_enum(void **state)
 {
 	static const char *const names[] = { "OK", "NOMEM", "IO", "INVAL", "NOTFOUND", "EXIST",
 		"CONFLICT", "DAMAGED", "JSON", "NOTSUP", "STALE", "TOOBIG", "CANCELLED", "AMBIGUOUS",
-		"ACCESS", "FULL", "PENDING" };
+		"ACCESS", "FULL" };
 
 	(void)state;
 	for (int i = 0; i < (int)(sizeof(names) / sizeof(*names)); i++) {
@@ -250,11 +251,11 @@ static void nothing_is_on_disk_until_somebody_speaks(void **state)
 	struct grove_session *s = fresh(w, 0);
 	const char *path = grove_session_path(s), *id;
 
-	OK(w, grove_session_append_model(s, "acme", "big", NULL));
-	OK(w, grove_session_append_thinking_level(s, "high", NULL));
-	OK(w, grove_session_append_custom(s, "x", "{\"a\":1}", &id));
-	OK(w, grove_session_label(s, id, "mark", NULL));
-	OK(w, grove_session_rename(s, "a name", NULL));
+	OK(w, grove_session_append_model(s, "acme", "big", NULL, NULL, NULL));
+	OK(w, grove_session_append_thinking_level(s, "high", NULL, NULL));
+	OK(w, grove_session_append_custom(s, "x", "{\"a\":1}", NULL, INTO(&id)));
+	OK(w, grove_session_append_label(s, id, "mark", NULL, NULL));
+	OK(w, grove_session_set_name(s, "a name", GROVE_NAME_BY_USER, NULL));
 	say(w, s, "{\"role\":\"system\",\"content\":\"be good\"}");
 	assert_false(is_there(path));
 	assert_int_equal(grove_session_pending(s), 6);
@@ -290,18 +291,18 @@ static void ensure_writes_a_deferred_session_and_keeps_its_leaf(void **state)
 	struct grove_session *s = fresh(w, 0), *t;
 	const char *a, *b;
 
-	OK(w, grove_session_append_custom(s, "a", NULL, &a));
-	OK(w, grove_session_append_custom(s, "b", NULL, &b));
-	OK(w, grove_session_set_leaf(s, a, 0));
+	OK(w, grove_session_append_custom(s, "a", NULL, NULL, INTO(&a)));
+	OK(w, grove_session_append_custom(s, "b", NULL, NULL, INTO(&b)));
+	OK(w, grove_session_set_leaf(s, a, NULL, NULL));
 	OK(w, grove_session_ensure(s));
 	assert_int_equal(lines_in(grove_session_path(s)), 3);
 	assert_leaf(s, a);
 	OK(w, grove_session_ensure(s));
-	t = session_at(w, grove_session_path(s), GROVE_READ);
+	t = session_at(w, grove_session_path(s), GROVE_OPEN_READ);
 	assert_leaf(t, b);
 	grove_session_close(t);
 	/* a reset is a place, too */
-	OK(w, grove_session_set_leaf(s, GROVE_ROOT, 0));
+	OK(w, grove_session_set_leaf(s, GROVE_ROOT, NULL, NULL));
 	assert_leaf(s, NULL);
 	assert_path(w, s, user(w, s, "from the root"));
 	grove_session_close(s);
@@ -312,7 +313,7 @@ static void a_closed_deferred_session_leaves_nothing(void **state)
 	struct world *w = *state;
 	struct grove_session *s = fresh(w, 0);
 
-	OK(w, grove_session_append_custom(s, "a", NULL, NULL));
+	OK(w, grove_session_append_custom(s, "a", NULL, NULL, NULL));
 	grove_session_close(s);
 	assert_dir(w->home, "");
 }
@@ -320,14 +321,14 @@ static void a_closed_deferred_session_leaves_nothing(void **state)
 static void new_now_writes_the_header_and_the_name(void **state)
 {
 	struct world *w = *state;
-	struct grove_new_options o = { .size = sizeof(o), .flags = GROVE_NEW_NOW, .name = "  my \n name ",
+	struct grove_create_options o = { .size = sizeof(o), .flags = GROVE_CREATE_NOW, .name = "  my \n name ",
 				       .id = "abc", .cwd = "/p/q", .dir = in_world(w, "here"),
 				       .parent_session = "/old.jsonl" };
 	struct grove_session *s;
 	struct grove_view *v;
 	struct grove_buf b = GROVE_BUF_INIT;
 
-	OK(w, grove_session_new(w->g, &o, &s));
+	OK(w, grove_session_create(w->g, &o, &s));
 	assert_int_equal(lines_in(grove_session_path(s)), 2);
 	assert_string_equal(grove_session_dir(s), in_world(w, "here"));
 	v = view_of(w, s);
@@ -344,12 +345,12 @@ static void new_now_writes_the_header_and_the_name(void **state)
 static void a_path_of_its_own_gives_id_and_time(void **state)
 {
 	struct world *w = *state;
-	struct grove_new_options o = { .size = sizeof(o),
+	struct grove_create_options o = { .size = sizeof(o),
 		.path = in_world(w, "2026-02-03T04-05-06-789Z_my-id.jsonl") };
 	struct grove_session *s;
 	struct grove_buf b;
 
-	OK(w, grove_session_new(w->g, &o, &s));
+	OK(w, grove_session_create(w->g, &o, &s));
 	assert_string_equal(grove_session_id(s), "my-id");
 	user(w, s, "hi");
 	b = file_bytes(grove_session_path(s));
@@ -357,7 +358,7 @@ static void a_path_of_its_own_gives_id_and_time(void **state)
 	grove__buf_release(&b);
 	grove_session_close(s);
 	o.path = in_world(w, "plain.jsonl");
-	OK(w, grove_session_new(w->g, &o, &s));
+	OK(w, grove_session_create(w->g, &o, &s));
 	assert_int_equal(strlen(grove_session_id(s)), 36);
 	grove_session_close(s);
 }
@@ -369,7 +370,7 @@ static void assert_deferral_survives(struct world *w, int err)
 	const char *a;
 	struct grove_counts n = { .size = sizeof(n) };
 
-	OK(w, grove_session_append_custom(s, "a", NULL, &a));
+	OK(w, grove_session_append_custom(s, "a", NULL, NULL, INTO(&a)));
 	fail_at("write", err, 0, -1);
 	assert_int_equal(grove_session_append(s, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, NULL),
 			 GROVE_EFULL);
@@ -395,18 +396,18 @@ static void a_file_that_is_there_already_is_not_touched(void **state)
 {
 	struct world *w = *state;
 	const char *path = make(w, "x.jsonl", "something\n");
-	struct grove_new_options o = { .size = sizeof(o), .path = path };
+	struct grove_create_options o = { .size = sizeof(o), .path = path };
 	struct grove_session *s, *t;
 
-	OK(w, grove_session_new(w->g, &o, &s));
+	OK(w, grove_session_create(w->g, &o, &s));
 	GOT(w, grove_session_append(s, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, NULL),
 	    GROVE_EEXIST);
 	GOT(w, grove_session_ensure(s), GROVE_EEXIST);
 	assert_file(path, "something\n");
 	assert_leaf(s, NULL);
 	assert_int_equal(counts_of(w, s).entries, 0);
-	o.flags = GROVE_NEW_NOW;
-	GOT(w, grove_session_new(w->g, &o, &t), GROVE_EEXIST);
+	o.flags = GROVE_CREATE_NOW;
+	GOT(w, grove_session_create(w->g, &o, &t), GROVE_EEXIST);
 	assert_file(path, "something\n");
 	grove_session_close(t);
 	/* it goes away: the session comes */
@@ -419,7 +420,7 @@ static void a_file_that_is_there_already_is_not_touched(void **state)
 static void sessions_in_memory_have_no_file_and_all_else(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = fresh(w, GROVE_NEW_MEMORY), *t;
+	struct grove_session *s = fresh(w, GROVE_CREATE_MEMORY), *t;
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_view *v;
 	const char *a, *c;
@@ -429,9 +430,9 @@ static void sessions_in_memory_have_no_file_and_all_else(void **state)
 	a = user(w, s, "one");
 	c = user(w, s, "two");
 	assert_int_equal(grove_session_pending(s), 0);
-	OK(w, grove_session_set_leaf(s, a, GROVE_LEAF_PERSIST));
+	OK(w, grove_session_set_leaf(s, a, LEAF(GROVE_LEAF_PERSIST), NULL));
 	assert_leaf(s, a);
-	OK(w, grove_session_label(s, c, "x", NULL));
+	OK(w, grove_session_append_label(s, c, "x", NULL, NULL));
 	OK(w, grove_session_ensure(s));
 	OK(w, grove_session_sync(s));
 	OK(w, grove_session_refresh(s));
@@ -457,7 +458,7 @@ static void a_fork_of_the_tree_has_its_lines(void **state)
 {
 	struct world *w = *state;
 	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES "garbage\n"
-					     ENTRY("z", "\"u3\"", "user", "end")), GROVE_READ), *t;
+					     ENTRY("z", "\"u3\"", "user", "end")), GROVE_OPEN_READ), *t;
 	struct grove_fork_options o = { .size = sizeof(o), .id = "copy", .sync = GROVE_SYNC_ALWAYS };
 	struct grove_buf b;
 
@@ -493,7 +494,7 @@ static void a_fork_of_a_path_has_its_entries_and_labels(void **state)
 	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES
 		"{\"type\":\"label\",\"id\":\"l1\",\"parentId\":\"u3\"" STAMP ",\"targetId\":\"u1\",\"label\":\"start\"}\n"
 		"{\"type\":\"label\",\"id\":\"l2\",\"parentId\":\"l1\"" STAMP ",\"targetId\":\"a2\",\"label\":\"off\"}\n"
-		ENTRY("x", "\"l2\"", "user", "below labels")), GROVE_READ), *t;
+		ENTRY("x", "\"l2\"", "user", "below labels")), GROVE_OPEN_READ), *t;
 	struct grove_fork_options o = { .size = sizeof(o), .leaf = "x", .cwd = "/other/place" };
 	struct grove_view *v;
 	struct grove_entry e = { .size = sizeof(e) };
@@ -503,8 +504,8 @@ static void a_fork_of_a_path_has_its_entries_and_labels(void **state)
 	assert_non_null(strstr(grove_session_path(t), "--other-place--"));
 	v = view_of(w, t);
 	assert_int_equal(grove_view_count(v), 5);
-	assert_int_equal(grove_view_find(v, "l1"), GROVE_NONE);
-	assert_int_equal(grove_view_find(v, "a2"), GROVE_NONE);
+	assert_int_equal(find_row(v, "l1"), GROVE_NO_ENTRY);
+	assert_int_equal(find_row(v, "a2"), GROVE_NO_ENTRY);
 	assert_int_equal(grove_view_entry(v, row(v, "x"), &e), 0);
 	assert_int_equal(e.parent, row(v, "u3"));
 	grove_view_unref(v);
@@ -516,7 +517,7 @@ static void a_fork_of_a_path_has_its_entries_and_labels(void **state)
 static void half_a_fork_is_not_left_behind(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_READ), *t;
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_OPEN_READ), *t;
 
 	fail_at("write", ENOSPC, 0, -1);
 	GOT(w, grove_session_fork(s, NULL, &t), GROVE_EFULL);
@@ -542,12 +543,12 @@ static void long_work_can_be_cancelled(void **state)
 	struct grove_session *s, *t;
 	int asked = 0;
 
-	s = session_at(w, path, GROVE_READ);
+	s = session_at(w, path, GROVE_OPEN_READ);
 	grove_set_progress(w->g, (struct grove_progress){ never, &asked });
 	GOT(w, grove_session_fork(s, NULL, &t), GROVE_ECANCELLED);
 	grove_session_close(t);
 	grove_session_close(s);
-	GOT(w, grove_session_open(w->g, path, GROVE_READ, &s), GROVE_ECANCELLED);
+	GOT(w, grove_session_open(w->g, path, GROVE_OPEN_READ, &s), GROVE_ECANCELLED);
 	grove_session_close(s);
 	assert_true(asked >= 2);
 	grove_set_progress(w->g, (struct grove_progress){ NULL, NULL });
@@ -557,7 +558,7 @@ static void long_work_can_be_cancelled(void **state)
 static void a_moved_session_lies_in_its_new_place(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = fresh(w, GROVE_NEW_NOW), *t;
+	struct grove_session *s = fresh(w, GROVE_CREATE_NOW), *t;
 	const char *a = user(w, s, "a");
 	struct grove_view *v;
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -565,7 +566,7 @@ static void a_moved_session_lies_in_its_new_place(void **state)
 
 	snprintf(old, sizeof(old), "%s", grove_session_path(s));
 	/* somebody else wrote meanwhile, and went */
-	t = session_at(w, old, GROVE_WRITE);
+	t = session_at(w, old, GROVE_OPEN_WRITE);
 	user(w, t, "b");
 	grove_session_close(t);
 	v = view_of(w, s);
@@ -585,7 +586,7 @@ static void a_moved_session_lies_in_its_new_place(void **state)
 	OK(w, grove_session_move(s, "/some/where/else"));
 	user(w, s, "d");
 	assert_int_equal(lines_in(grove_session_path(s)), 5);
-	t = session_at(w, grove_session_id(s), GROVE_READ);
+	t = session_at(w, grove_session_id(s), GROVE_OPEN_READ);
 	assert_string_equal(grove_session_cwd(t), "/some/where/else");
 	grove_session_close(t);
 	grove_session_close(s);
@@ -594,14 +595,14 @@ static void a_moved_session_lies_in_its_new_place(void **state)
 static void a_move_onto_another_file_is_refused(void **state)
 {
 	struct world *w = *state;
-	struct grove_new_options o = { .size = sizeof(o), .flags = GROVE_NEW_NOW, .id = "x", .cwd = "/there" };
+	struct grove_create_options o = { .size = sizeof(o), .flags = GROVE_CREATE_NOW, .id = "x", .cwd = "/there" };
 	struct grove_session *s, *t;
 	struct grove_buf b = GROVE_BUF_INIT;
 	char *name;
 
-	OK(w, grove_session_new(w->g, &o, &t));
+	OK(w, grove_session_create(w->g, &o, &t));
 	o.cwd = "/here";
-	OK(w, grove_session_new(w->g, &o, &s));
+	OK(w, grove_session_create(w->g, &o, &s));
 	/* the names differ by their time: make them one */
 	name = strrchr(grove_session_path(s), '/');
 	assert_int_equal(grove__buf_addf(&b, "%s%s", grove_session_dir(t), name), 0);
@@ -619,7 +620,7 @@ static void a_move_that_fails_leaves_a_whole_session_where_it_was(void **state)
 {
 	static const char *const names[] = { "write", "fsync", "rename", "renameat2", "mkdir" };
 	struct world *w = *state;
-	struct grove_session *s = fresh(w, GROVE_NEW_NOW);
+	struct grove_session *s = fresh(w, GROVE_CREATE_NOW);
 	char path[4096];
 
 	user(w, s, "a");
@@ -662,25 +663,25 @@ static void recent_finds_the_newest_of_the_directory_or_begins_one(void **state)
 	struct grove_session *s, *t;
 	char id[64];
 
-	OK(w, grove_session_recent(w->g, NULL, NULL, &s));
+	OK(w, grove_session_open_recent(w->g, NULL, &s));
 	assert_false(is_there(grove_session_path(s)));
 	user(w, s, "first");
 	snprintf(id, sizeof(id), "%s", grove_session_id(s));
-	OK(w, grove_session_recent(w->g, NULL, NULL, &t));
+	OK(w, grove_session_open_recent(w->g, NULL, &t));
 	assert_string_equal(grove_session_id(t), id);
 	user(w, t, "second");
 	assert_int_equal(grove_session_refresh(s), 1);
 	grove_session_close(t);
-	OK(w, grove_session_recent(w->g, "/elsewhere", NULL, &t));
+	OK(w, grove_session_open_recent(w->g, &(struct grove_create_options){ .size = sizeof(struct grove_create_options), .cwd = "/elsewhere", .dir = NULL }, &t));
 	assert_string_not_equal(grove_session_id(t), id);
 	grove_session_close(t);
 	/* in a directory of the caller's own */
-	OK(w, grove_session_recent(w->g, NULL, in_world(w, "mine"), &t));
+	OK(w, grove_session_open_recent(w->g, &(struct grove_create_options){ .size = sizeof(struct grove_create_options), .cwd = NULL, .dir = in_world(w, "mine") }, &t));
 	assert_string_equal(grove_session_dir(t), in_world(w, "mine"));
 	user(w, t, "there");
 	snprintf(id, sizeof(id), "%s", grove_session_id(t));
 	grove_session_close(t);
-	OK(w, grove_session_recent(w->g, NULL, in_world(w, "mine"), &t));
+	OK(w, grove_session_open_recent(w->g, &(struct grove_create_options){ .size = sizeof(struct grove_create_options), .cwd = NULL, .dir = in_world(w, "mine") }, &t));
 	assert_string_equal(grove_session_id(t), id);
 	grove_session_close(t);
 	grove_session_close(s);
@@ -704,16 +705,16 @@ static void a_list_shows_what_was_asked_for(void **state)
 		{ "two", "/p", NULL, "a longer message than the others have" },
 		{ "three", "/q", "apple", "Straße" },
 	};
-	struct grove_list_options o = { .size = sizeof(o), .all = 1 };
+	struct grove_list_options o = { .size = sizeof(o), .flags = GROVE_LIST_ALL };
 	struct grove_list *l;
 	int told = 0;
 
 	for (size_t i = 0; i < 3; i++) {
-		struct grove_new_options n = { .size = sizeof(n), .id = made[i].id, .cwd = made[i].cwd,
+		struct grove_create_options n = { .size = sizeof(n), .id = made[i].id, .cwd = made[i].cwd,
 					       .name = made[i].name };
 		struct grove_session *s;
 
-		OK(w, grove_session_new(w->g, &n, &s));
+		OK(w, grove_session_create(w->g, &n, &s));
 		user(w, s, made[i].says);
 		if (!i)
 			user(w, s, "and more");
@@ -739,21 +740,20 @@ static void a_list_shows_what_was_asked_for(void **state)
 	LIST(1, "one");
 	o.limit = 0;
 	o.sort = GROVE_SORT_CREATED;
-	o.named = 1;
+	o.flags = GROVE_LIST_ALL | GROVE_LIST_NAMED;
 	o.query = "STRAßE";
 	LIST(1, "three");
 	o.query = "nothing of the kind";
 	LIST(0, "");
 	o.query = NULL;
-	o.named = 0;
-	o.all = 0;
+	o.flags = 0;
 	LIST(0, "");
 	o.cwd = "/p/";
 	o.sort = GROVE_SORT_NAME;
 	LIST(2, "one");
 	/* a file that cannot be read is told about, and hides no other */
 	o.cwd = NULL;
-	o.all = 1;
+	o.flags = GROVE_LIST_ALL;
 	o.skipped = skipped;
 	o.skipped_payload = &told;
 	fail_at("open", EACCES, 0, 1);
@@ -772,27 +772,27 @@ static void two_stores_and_two_worlds_are_apart(void **state)
 	const char *const stores[] = { a, b };
 	struct grove_options o = { .size = sizeof(o), .home = w->home, .cwd = w->cwd,
 				   .getenv = no_variables, .stores = stores, .nr_stores = 2 };
-	struct grove_new_options n = { .size = sizeof(n), .flags = GROVE_NEW_NOW, .id = "twin" };
+	struct grove_create_options n = { .size = sizeof(n), .flags = GROVE_CREATE_NOW, .id = "twin" };
 	struct grove_session *s;
-	struct grove_list_options lo = { .size = sizeof(lo), .all = 1 };
+	struct grove_list_options lo = { .size = sizeof(lo), .flags = GROVE_LIST_ALL };
 	struct grove_list *l;
 	struct grove_detail d;
 	struct grove *g;
 
 	snprintf(a, sizeof(a), "file:%s/a", w->dir);
 	snprintf(b, sizeof(b), "%s/b", w->dir);
-	assert_int_equal(grove_open(&g, &o), 0);
-	assert_int_equal(grove_session_new(g, &n, &s), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
+	assert_int_equal(grove_session_create(g, &n, &s), 0);
 	assert_true(!strncmp(grove_session_path(s), w->dir, strlen(w->dir)));
 	grove_session_close(s);
 	n.dir = b;
-	assert_int_equal(grove_session_new(g, &n, &s), 0);
+	assert_int_equal(grove_session_create(g, &n, &s), 0);
 	grove_session_close(s);
 	assert_int_equal(grove_list(g, &lo, &l), 0);
 	assert_int_equal(grove_list_count(l), 2);
 	grove_list_free(l);
 	/* one id in two places: the error says where they are */
-	assert_int_equal(grove_session_open(g, "twin", GROVE_READ, &s), GROVE_EAMBIGUOUS);
+	assert_int_equal(grove_session_open(g, "twin", GROVE_OPEN_READ, &s), GROVE_EAMBIGUOUS);
 	grove_session_error(s, &d);
 	assert_non_null(strstr(d.message, "2 sessions"));
 	grove_session_close(s);
@@ -818,11 +818,11 @@ static void every_call_that_reaches_a_store_can_be_traced(void **state)
 	struct grove *g;
 	int before;
 
-	assert_int_equal(grove_open(&g, &o), 0);
-	assert_int_equal(grove_session_open(g, make(w, "a.jsonl", BRANCHES), GROVE_WRITE, &s), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
+	assert_int_equal(grove_session_open(g, make(w, "a.jsonl", BRANCHES), GROVE_OPEN_WRITE, &s), 0);
 	before = calls;
 	assert_true(before);
-	assert_int_equal(grove_session_append_message(s, "{\"role\":\"user\"}", NULL), 0);
+	assert_int_equal(grove_session_append(s, grove_str("{\"role\":\"user\"}"), NULL, NULL), 0);
 	assert_true(calls > before);
 	grove_session_close(s);
 	grove_close(g);

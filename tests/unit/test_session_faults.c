@@ -29,6 +29,7 @@ static int due(void)
 
 #define ALLOC_DUE due
 #include "../lib/alloc.h"
+#include "../lib/calls.h"
 
 static long calls = -1;
 static int call_error;
@@ -71,7 +72,7 @@ static int ignore(void *payload, const char *ptr, size_t len)
 static void look(struct day *d, struct grove_session *s)
 {
 	struct grove_sink sink = { ignore, NULL };
-	struct grove_context_options o = { .size = sizeof(o), .llm = 1, .explain = 1 };
+	struct grove_context_options o = { .size = sizeof(o), .flags = GROVE_CONTEXT_LLM | GROVE_CONTEXT_EXPLAIN };
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_view *v = NULL;
 	uint32_t *child;
@@ -84,9 +85,9 @@ static void look(struct day *d, struct grove_session *s)
 		note(d, grove_view_log(v, 0, sink), NULL);
 		note(d, grove_view_raw(v, sink), NULL);
 		note(d, grove_view_line(v, 0, 0, &b), NULL);
-		if (!note(d, grove_view_children(v, GROVE_NONE, 1, &child, &nr), NULL))
+		if (!note(d, children_rows(v, GROVE_NO_ENTRY, 1, &child, &nr), NULL))
 			free(child);
-		if (!note(d, grove_view_path(v, grove_view_leaf(v), &child, &nr), NULL))
+		if (!note(d, path_rows(v, grove_view_leaf(v), &child, &nr), NULL))
 			free(child);
 	}
 	grove_buf_release(&b);
@@ -102,15 +103,15 @@ static void write_some(struct day *d, struct grove_session *s)
 				       text("{\"role\":\"assistant\",\"content\":\"2\"}") };
 	const char *id = NULL, *ids[2] = { NULL, NULL };
 
-	note(d, grove_session_append(s, json[0], &o, &id), id);
-	if (!note(d, grove_session_append_many(s, json, 2, NULL, ids), ids[0]))
+	note(d, grove_session_append(s, json[0], &o, INTO(&id)), id);
+	if (!note(d, grove_session_append_many(s, json, 2, NULL, INTO(ids)), ids[0]))
 		note(d, 0, ids[1]);
-	note(d, grove_session_label(s, "u1", "label", &id), id);
-	note(d, grove_session_append_context_edit(s, "u1", NULL, &id), id);
-	note(d, grove_session_rename(s, "name", &id), id);
-	note(d, grove_session_append_compaction(s, &c, &id), id);
-	note(d, grove_session_branch(s, "a1", &b, &id), id);
-	note(d, grove_session_set_leaf(s, "u1", GROVE_LEAF_PERSIST), NULL);
+	note(d, grove_session_append_label(s, "u1", "label", NULL, INTO(&id)), id);
+	note(d, grove_session_append_context_edit(s, "u1", NULL, NULL, INTO(&id)), id);
+	note(d, grove_session_set_name(s, "name", GROVE_NAME_BY_USER, INTO(&id)), id);
+	note(d, grove_session_append_compaction(s, &c, NULL, INTO(&id)), id);
+	note(d, branch_from(s, "a1", &b, &id), id);
+	note(d, grove_session_set_leaf(s, "u1", LEAF(GROVE_LEAF_PERSIST), NULL), NULL);
 }
 
 static int problem(void *payload, const struct grove_problem *p)
@@ -123,7 +124,7 @@ static int problem(void *payload, const struct grove_problem *p)
 static void whole_sessions(struct day *d, struct grove_session *s)
 {
 	struct grove_fork_options o = { .size = sizeof(o), .leaf = "a1", .cwd = "/somewhere" };
-	struct grove_list_options lo = { .size = sizeof(lo), .all = 1, .query = "one" };
+	struct grove_list_options lo = { .size = sizeof(lo), .flags = GROVE_LIST_ALL, .query = "one" };
 	struct grove_check_result r = { .size = sizeof(r) };
 	struct grove_session *t;
 	struct grove_list *l;
@@ -136,11 +137,11 @@ static void whole_sessions(struct day *d, struct grove_session *s)
 	note(d, grove_list(d->g, &lo, &l), NULL);
 	if (l)
 		grove_list_free(l);
-	note(d, grove_session_new(d->g, NULL, &t), NULL);
+	note(d, grove_session_create(d->g, NULL, &t), NULL);
 	if (t && grove_session_id(t))
 		note(d, grove_session_append(t, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, NULL), NULL);
 	grove_session_close(t);
-	rc = grove_session_open(d->g, "last", GROVE_READ, &t);
+	rc = grove_session_open(d->g, "last", GROVE_OPEN_READ, &t);
 	if (rc != GROVE_ENOTFOUND) /* where it could not be made, it is not there */
 		note(d, rc, NULL);
 	grove_session_close(t);
@@ -153,8 +154,8 @@ static void work(struct day *d)
 				   .getenv = no_variables };
 	struct grove_session *s = NULL;
 
-	if (!note(d, grove_open(&d->g, &o), NULL) &&
-	    !note(d, grove_session_open(d->g, d->path, GROVE_WRITE, &s), NULL)) {
+	if (!note(d, grove_open(&o, &d->g), NULL) &&
+	    !note(d, grove_session_open(d->g, d->path, GROVE_OPEN_WRITE, &s), NULL)) {
 		write_some(d, s);
 		look(d, s);
 		file_add(d->path, ENTRY("f1", "\"u1\"", "user", "foreign"));
@@ -171,8 +172,8 @@ static void open_only(struct day *d)
 				   .getenv = no_variables };
 	struct grove_session *s = NULL;
 
-	if (!note(d, grove_open(&d->g, &o), NULL))
-		note(d, grove_session_open(d->g, d->path, GROVE_WRITE, &s), NULL);
+	if (!note(d, grove_open(&o, &d->g), NULL))
+		note(d, grove_session_open(d->g, d->path, GROVE_OPEN_WRITE, &s), NULL);
 	grove_session_close(s);
 	grove_close(d->g);
 }
@@ -185,17 +186,17 @@ static void open_only(struct day *d)
 static void assert_sound(struct day *d)
 {
 	struct world *w = d->w;
-	struct grove_session *s = session_at(w, d->path, GROVE_WRITE);
+	struct grove_session *s = session_at(w, d->path, GROVE_OPEN_WRITE);
 	struct grove_counts n = counts_of(w, s);
 	struct grove_view *v = view_of(w, s);
 
 	assert_int_equal(n.malformed, 0);
 	assert_int_equal(n.duplicates, 0);
 	assert_int_equal(n.orphans, 0);
-	assert_int_not_equal(grove_view_find(v, "u1"), GROVE_NONE);
-	assert_int_not_equal(grove_view_find(v, "a1"), GROVE_NONE);
+	assert_int_not_equal(find_row(v, "u1"), GROVE_NO_ENTRY);
+	assert_int_not_equal(find_row(v, "a1"), GROVE_NO_ENTRY);
 	for (int i = 0; i < d->nr; i++)
-		assert_int_not_equal(grove_view_find(v, d->id[i]), GROVE_NONE);
+		assert_int_not_equal(find_row(v, d->id[i]), GROVE_NO_ENTRY);
 	grove_view_unref(v);
 	user(w, s, "the next one");
 	grove_session_close(s);

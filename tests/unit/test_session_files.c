@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 
 #include "../lib/world.h"
+#include "../lib/calls.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
@@ -52,7 +53,7 @@ static void assert_raw(struct world *w, struct grove_session *s, const char *byt
 /* The whole file is what a reader shows as raw. */
 static void assert_raw_is_file(struct world *w, const char *path)
 {
-	struct grove_session *s = session_at(w, path, GROVE_READ);
+	struct grove_session *s = session_at(w, path, GROVE_OPEN_READ);
 	struct grove_buf b = file_bytes(path);
 
 	assert_raw(w, s, b.ptr, b.len);
@@ -65,7 +66,7 @@ static void assert_raw_is_file(struct world *w, const char *path)
 static void two_handles_follow_each_other(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = open_branches(w, GROVE_WRITE), *t = session_at(w, FILE_OF(w), GROVE_WRITE);
+	struct grove_session *s = open_branches(w, GROVE_OPEN_WRITE), *t = session_at(w, FILE_OF(w), GROVE_OPEN_WRITE);
 	const char *id[6];
 	char ids[256];
 
@@ -77,7 +78,7 @@ static void two_handles_follow_each_other(void **state)
 	assert_int_equal(grove_session_refresh(s), 0);
 	assert_path(w, s, ids);
 	/* ids of one are known to the other */
-	OK(w, grove_session_label(s, id[5], "x", NULL));
+	OK(w, grove_session_append_label(s, id[5], "x", NULL, NULL));
 	grove_session_close(s);
 	grove_session_close(t);
 }
@@ -85,12 +86,12 @@ static void two_handles_follow_each_other(void **state)
 static void who_asked_is_told_of_another_writer(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = open_branches(w, GROVE_WRITE | GROVE_TELL);
+	struct grove_session *s = open_branches(w, GROVE_OPEN_WRITE | GROVE_OPEN_STRICT);
 	struct grove_slice json = text("{\"role\":\"user\",\"content\":\"x\"}");
 	struct grove_session *t;
 
 	user(w, s, "mine");
-	t = session_at(w, FILE_OF(w), GROVE_WRITE);
+	t = session_at(w, FILE_OF(w), GROVE_OPEN_WRITE);
 	user(w, t, "theirs");
 	GOT(w, grove_session_append(s, json, NULL, NULL), GROVE_ECONFLICT);
 	GOT(w, grove_session_append(s, json, NULL, NULL), GROVE_ECONFLICT);
@@ -111,7 +112,7 @@ static void who_asked_is_told_of_another_writer(void **state)
 static void plain_lines_of_others_are_taken_in(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = open_branches(w, GROVE_WRITE);
+	struct grove_session *s = open_branches(w, GROVE_OPEN_WRITE);
 	const char *id;
 	char ids[128];
 
@@ -131,7 +132,7 @@ static void plain_lines_of_others_are_taken_in(void **state)
 static void half_a_line_of_another_is_closed_before_ours(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = open_branches(w, GROVE_WRITE);
+	struct grove_session *s = open_branches(w, GROVE_OPEN_WRITE);
 	const char *id;
 	struct grove_counts n = { .size = sizeof(n) }, again = { .size = sizeof(again) };
 	char ids[64];
@@ -147,7 +148,7 @@ static void half_a_line_of_another_is_closed_before_ours(void **state)
 	assert_int_equal(n.first_malformed_offset, strlen(BRANCHES));
 	assert_int_equal(n.torn, 0);
 	grove_session_close(s);
-	s = session_at(w, FILE_OF(w), GROVE_READ);
+	s = session_at(w, FILE_OF(w), GROVE_OPEN_READ);
 	assert_path(w, s, ids);
 	again = counts_of(w, s);
 	assert_int_equal(n.lines, again.lines);
@@ -167,7 +168,7 @@ static void a_torn_tail_that_is_finished_later_counts(void **state)
 
 	make(w, "a.jsonl", BRANCHES);
 	file_put(FILE_OF(w), O_APPEND, line, 40);
-	s = session_at(w, FILE_OF(w), GROVE_READ);
+	s = session_at(w, FILE_OF(w), GROVE_OPEN_READ);
 	n = counts_of(w, s);
 	assert_int_equal(n.torn, 1);
 	assert_int_equal(n.malformed, 1);
@@ -202,7 +203,7 @@ static void a_whole_last_line_without_its_end_is_an_entry(void **state)
 	char ids[64];
 
 	bytes[strlen(bytes) - 1] = '\0';
-	s = session_at(w, make(w, "a.jsonl", bytes), GROVE_WRITE);
+	s = session_at(w, make(w, "a.jsonl", bytes), GROVE_OPEN_WRITE);
 	assert_leaf(s, "u3");
 	assert_file(FILE_OF(w), bytes);
 	id = user(w, s, "next");
@@ -210,11 +211,11 @@ static void a_whole_last_line_without_its_end_is_an_entry(void **state)
 	assert_path(w, s, ids);
 	assert_int_equal(counts_of(w, s).lines, 7);
 	grove_session_close(s);
-	s = session_at(w, FILE_OF(w), GROVE_READ);
+	s = session_at(w, FILE_OF(w), GROVE_OPEN_READ);
 	assert_path(w, s, ids);
 	grove_session_close(s);
 	/* and when it is changed instead of ended, it is read anew */
-	s = session_at(w, make(w, "a.jsonl", bytes), GROVE_READ);
+	s = session_at(w, make(w, "a.jsonl", bytes), GROVE_OPEN_READ);
 	file_add(FILE_OF(w), " ");
 	file_add(FILE_OF(w), "\n" ENTRY("z", "\"u3\"", "user", "x"));
 	assert_int_equal(grove_session_refresh(s), 1);
@@ -226,7 +227,7 @@ static void a_whole_last_line_without_its_end_is_an_entry(void **state)
 static void a_file_that_became_shorter_is_read_again(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = open_branches(w, GROVE_WRITE);
+	struct grove_session *s = open_branches(w, GROVE_OPEN_WRITE);
 	struct grove_view *v = view_of(w, s);
 	struct grove_buf b = GROVE_BUF_INIT;
 	const char *id;
@@ -251,7 +252,7 @@ static void a_file_that_became_shorter_is_read_again(void **state)
 static void a_file_that_was_replaced_is_followed(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = open_branches(w, GROVE_WRITE);
+	struct grove_session *s = open_branches(w, GROVE_OPEN_WRITE);
 	struct grove_view *v = view_of(w, s);
 	struct grove_buf b = GROVE_BUF_INIT;
 	const char *id;
@@ -280,7 +281,7 @@ static void a_file_that_was_replaced_is_followed(void **state)
 static void a_file_that_was_deleted_is_not_found_and_not_made(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = open_branches(w, GROVE_WRITE);
+	struct grove_session *s = open_branches(w, GROVE_OPEN_WRITE);
 	struct grove_slice json = text("{\"role\":\"user\",\"content\":\"x\"}");
 
 	user(w, s, "before");
@@ -300,7 +301,7 @@ static void a_file_that_was_deleted_is_not_found_and_not_made(void **state)
 static void a_file_that_was_replaced_by_rubbish_is_left_alone(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = open_branches(w, GROVE_WRITE);
+	struct grove_session *s = open_branches(w, GROVE_OPEN_WRITE);
 
 	make(w, "b", "no session at all\n");
 	assert_int_equal(rename(in_world(w, "b"), FILE_OF(w)), 0);
@@ -317,7 +318,7 @@ static void a_file_that_was_replaced_by_rubbish_is_left_alone(void **state)
 static void a_file_written_anew_in_its_place_is_noticed(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = open_branches(w, GROVE_WRITE);
+	struct grove_session *s = open_branches(w, GROVE_OPEN_WRITE);
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_view *v = view_of(w, s);
 
@@ -349,7 +350,7 @@ static void a_file_written_anew_in_its_place_is_noticed(void **state)
 static void a_line_changed_in_the_middle_is_stale_until_the_next_look(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = open_branches(w, GROVE_READ);
+	struct grove_session *s = open_branches(w, GROVE_OPEN_READ);
 	struct grove_view *v = view_of(w, s);
 	struct grove_buf b = GROVE_BUF_INIT, f = file_bytes(FILE_OF(w));
 	char *p = strstr(f.ptr, "three");
@@ -378,9 +379,9 @@ static void a_line_changed_in_the_middle_is_stale_until_the_next_look(void **sta
 static void a_read_that_fails_loses_nothing(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = open_branches(w, GROVE_WRITE);
+	struct grove_session *s = open_branches(w, GROVE_OPEN_WRITE);
 
-	OK(w, grove_session_set_leaf(s, "a2", 0));
+	OK(w, grove_session_set_leaf(s, "a2", NULL, NULL));
 	file_add(FILE_OF(w), ENTRY("f1", "\"u3\"", "user", "x") ENTRY("f2", "\"f1\"", "user", "y"));
 	for (int i = 0; i < 6; i++) {
 		fail_at("pread", EIO, i, 1);
@@ -390,7 +391,7 @@ static void a_read_that_fails_loses_nothing(void **state)
 	}
 	grove_session_refresh(s);
 	assert_int_equal(counts_of(w, s).entries, 7);
-	OK(w, grove_session_set_leaf(s, "f2", 0));
+	OK(w, grove_session_set_leaf(s, "f2", NULL, NULL));
 	assert_path(w, s, "u1 a1 u3 f1 f2");
 	grove_session_close(s);
 }
@@ -398,7 +399,7 @@ static void a_read_that_fails_loses_nothing(void **state)
 static void late_parents_and_double_ids_of_others_are_settled(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = open_branches(w, GROVE_WRITE);
+	struct grove_session *s = open_branches(w, GROVE_OPEN_WRITE);
 	struct grove_view *old, *v;
 	struct grove_entry e = { .size = sizeof(e) };
 
@@ -414,17 +415,17 @@ static void late_parents_and_double_ids_of_others_are_settled(void **state)
 	assert_int_equal(e.parent, row(v, "later"));
 	/* the old view is as it was */
 	assert_int_equal(grove_view_entry(old, row(old, "o"), &e), 0);
-	assert_int_equal(e.parent, GROVE_NONE);
+	assert_int_equal(e.parent, GROVE_NO_ENTRY);
 	assert_true(e.flags & GROVE_ENTRY_ORPHAN);
-	assert_int_equal(grove_view_find(old, "later"), GROVE_NONE);
+	assert_int_equal(find_row(old, "later"), GROVE_NO_ENTRY);
 	grove_view_unref(old);
 	file_add(FILE_OF(w), ENTRY("u1", "null", "user", "again"));
 	assert_int_equal(grove_session_refresh(s), 1);
 	assert_int_equal(counts_of(w, s).duplicates, 1);
-	assert_int_equal(grove_view_find(v, "u1"), 0);
+	assert_int_equal(find_row(v, "u1"), 0);
 	grove_view_unref(v);
 	v = view_of(w, s);
-	assert_int_equal(grove_view_find(v, "u1"), grove_view_count(v) - 1);
+	assert_int_equal(find_row(v, "u1"), grove_view_count(v) - 1);
 	assert_int_equal(grove_view_entry(v, 0, &e), 0);
 	assert_true(e.flags & GROVE_ENTRY_SUPERSEDED);
 	grove_view_unref(v);
@@ -437,7 +438,7 @@ static void late_parents_and_double_ids_of_others_are_settled(void **state)
 static void a_view_does_not_change_while_its_session_grows(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = open_branches(w, GROVE_WRITE);
+	struct grove_session *s = open_branches(w, GROVE_OPEN_WRITE);
 	struct grove_view *v = view_of(w, s), *ref;
 	struct grove_buf a = GROVE_BUF_INIT, b = GROVE_BUF_INIT;
 	uint32_t *child;
@@ -446,23 +447,23 @@ static void a_view_does_not_change_while_its_session_grows(void **state)
 	assert_int_equal(grove_view_tree(v, 0, grove_buf_sink(&a)), 0);
 	for (int i = 0; i < 1000; i++)
 		user(w, s, "more");
-	OK(w, grove_session_rename(s, "named", NULL));
-	OK(w, grove_session_label(s, "u1", "labelled", NULL));
+	OK(w, grove_session_set_name(s, "named", GROVE_NAME_BY_USER, NULL));
+	OK(w, grove_session_append_label(s, "u1", "labelled", NULL, NULL));
 	assert_int_equal(grove_view_tree(v, 0, grove_buf_sink(&b)), 0);
 	assert_string_equal(a.ptr, b.ptr);
 	assert_int_equal(grove_view_count(v), 5);
 	assert_null(grove_view_name(v));
-	assert_int_equal(grove_view_children(v, row(v, "u3"), 0, &child, &nr), 0);
+	assert_int_equal(children_rows(v, row(v, "u3"), 0, &child, &nr), 0);
 	assert_int_equal(nr, 0);
 	free(child);
 	grove__buf_release(&b);
 	assert_int_equal(grove_view_raw(v, grove_buf_sink(&b)), 0);
 	assert_string_equal(b.ptr, BRANCHES);
 	grove__buf_release(&b);
-	assert_int_equal(grove_view_children(v, 99, 0, &child, &nr), GROVE_ENOTFOUND);
-	assert_int_equal(grove_view_path(v, 99, &child, &nr), GROVE_ENOTFOUND);
+	assert_int_equal(children_rows(v, 99, 0, &child, &nr), GROVE_ENOTFOUND);
+	assert_int_equal(path_rows(v, 99, &child, &nr), GROVE_ENOTFOUND);
 	assert_int_equal(grove_view_line(v, 99, 0, &b), GROVE_ENOTFOUND);
-	assert_int_equal(grove_view_pieces(v, 99, NULL, NULL), GROVE_ENOTFOUND);
+	assert_int_equal(grove_view_piece_each(v, 99, NULL, NULL), GROVE_ENOTFOUND);
 	/* and it outlives the handle */
 	ref = grove_view_ref(v);
 	grove_session_close(s);
@@ -482,7 +483,7 @@ static void a_view_of_a_deferred_session_outlives_its_deferral(void **state)
 	struct grove_view *v;
 	const char *id;
 
-	OK(w, grove_session_append_custom(s, "kept", "{\"n\":1}", &id));
+	OK(w, grove_session_append_custom(s, "kept", "{\"n\":1}", NULL, INTO(&id)));
 	v = view_of(w, s);
 	assert_int_equal(grove_view_raw(v, grove_buf_sink(&a)), 0);
 	user(w, s, "now there is a file");
@@ -503,7 +504,7 @@ static void a_view_of_a_deferred_session_outlives_its_deferral(void **state)
 static void ids_stay_valid_when_the_file_is_read_anew(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = open_branches(w, GROVE_WRITE);
+	struct grove_session *s = open_branches(w, GROVE_OPEN_WRITE);
 	const char *leaf = grove_session_leaf(s), *id = user(w, s, "x");
 	char copy[64];
 
@@ -545,7 +546,7 @@ static char *ids_of(struct world *w, struct grove_session *s)
 static void reading_an_old_version_shows_what_migrating_it_writes(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", OLD), GROVE_READ), *t;
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", OLD), GROVE_OPEN_READ), *t;
 	struct grove_buf before = GROVE_BUF_INIT, after = GROVE_BUF_INIT, f;
 	char *a = ids_of(w, s), *b, *c;
 	struct grove_view *v = view_of(w, s), *now;
@@ -554,7 +555,7 @@ static void reading_an_old_version_shows_what_migrating_it_writes(void **state)
 	assert_int_equal(grove_view_log(v, 0, grove_buf_sink(&before)), 0);
 	assert_non_null(strstr(before.ptr, "\"role\":\"custom\""));
 	assert_file(FILE_OF(w), OLD);
-	t = session_at(w, FILE_OF(w), GROVE_WRITE);
+	t = session_at(w, FILE_OF(w), GROVE_OPEN_WRITE);
 	assert_int_equal(grove_session_version(t), 1);
 	assert_int_equal(grove_session_migrated(t), 5);
 	b = ids_of(w, t);
@@ -583,7 +584,7 @@ static void reading_an_old_version_shows_what_migrating_it_writes(void **state)
 	}
 	/* a second time there is nothing to do */
 	f = file_bytes(FILE_OF(w));
-	t = session_at(w, FILE_OF(w), GROVE_WRITE);
+	t = session_at(w, FILE_OF(w), GROVE_OPEN_WRITE);
 	assert_int_equal(grove_session_migrated(t), 0);
 	assert_int_equal(grove_session_version(t), 3);
 	assert_file(FILE_OF(w), f.ptr);
@@ -601,7 +602,7 @@ static void reading_an_old_version_shows_what_migrating_it_writes(void **state)
 static void an_old_version_that_grows_is_read_again(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", OLD), GROVE_READ);
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", OLD), GROVE_OPEN_READ);
 	char *a = ids_of(w, s), *b;
 
 	file_add(FILE_OF(w), "{\"type\":\"message\"" STAMP ",\"message\":{\"role\":\"user\",\"content\":\"4\"}}\n");
@@ -635,15 +636,15 @@ static void nothing_is_migrated_while_somebody_may_write(void **state)
 		_exit(0);
 	}
 	assert_int_equal(read(ready[0], &c, 1), 1);
-	GOT(w, grove_session_open(w->g, path, GROVE_WRITE, &s), GROVE_ECONFLICT);
+	GOT(w, grove_session_open(w->g, path, GROVE_OPEN_WRITE, &s), GROVE_ECONFLICT);
 	assert_story(s, GROVE_ECONFLICT, "open for writing");
 	grove_session_close(s);
 	assert_file(path, OLD);
 	assert_dir(w->cwd, "a.jsonl ");
 	/* reading is allowed, and so is force */
-	s = session_at(w, path, GROVE_READ);
+	s = session_at(w, path, GROVE_OPEN_READ);
 	grove_session_close(s);
-	s = session_at(w, path, GROVE_WRITE | GROVE_FORCE);
+	s = session_at(w, path, GROVE_OPEN_WRITE | GROVE_OPEN_FORCE);
 	assert_int_equal(grove_session_migrated(s), 5);
 	grove_session_close(s);
 	make(w, "a.jsonl", OLD);
@@ -654,7 +655,7 @@ static void nothing_is_migrated_while_somebody_may_write(void **state)
 	close(ready[1]);
 	close(done[0]);
 	close(done[1]);
-	s = session_at(w, path, GROVE_WRITE);
+	s = session_at(w, path, GROVE_OPEN_WRITE);
 	assert_int_equal(grove_session_migrated(s), 5);
 	grove_session_close(s);
 }
@@ -676,7 +677,7 @@ static void a_migration_that_fails_leaves_the_file_as_it_was(void **state)
 
 	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
 		fail_at(faults[i].call, faults[i].err, 0, -1);
-		GOT(w, grove_session_open(w->g, path, GROVE_WRITE, &s), faults[i].code);
+		GOT(w, grove_session_open(w->g, path, GROVE_OPEN_WRITE, &s), faults[i].code);
 		all_is_well();
 		grove_session_close(s);
 		assert_file(path, OLD);
@@ -693,7 +694,7 @@ static void a_link_stays_a_link(void **state)
 	make(w, "real.jsonl", OLD);
 	assert_int_equal(chmod(in_world(w, "real.jsonl"), 0640), 0);
 	assert_int_equal(symlink("real.jsonl", FILE_OF(w)), 0);
-	s = session_at(w, FILE_OF(w), GROVE_WRITE);
+	s = session_at(w, FILE_OF(w), GROVE_OPEN_WRITE);
 	assert_int_equal(grove_session_migrated(s), 5);
 	user(w, s, "through the link");
 	grove_session_close(s);
@@ -705,7 +706,7 @@ static void a_link_stays_a_link(void **state)
 	assert_int_equal(lines_in(in_world(w, "real.jsonl")), 7);
 	/* to nowhere */
 	assert_int_equal(symlink("gone.jsonl", in_world(w, "b.jsonl")), 0);
-	GOT(w, grove_session_open(w->g, in_world(w, "b.jsonl"), GROVE_READ, &s), GROVE_ENOTFOUND);
+	GOT(w, grove_session_open(w->g, in_world(w, "b.jsonl"), GROVE_OPEN_READ, &s), GROVE_ENOTFOUND);
 	grove_session_close(s);
 }
 
@@ -715,7 +716,7 @@ static void assert_damaged(struct world *w, const char *path)
 {
 	struct grove_session *s;
 
-	for (unsigned flags = GROVE_READ; flags <= GROVE_WRITE; flags++) {
+	for (unsigned flags = GROVE_OPEN_READ; flags <= GROVE_OPEN_WRITE; flags++) {
 		int rc = grove_session_open(w->g, path, flags, &s);
 
 		if (rc != GROVE_EDAMAGED)
@@ -772,11 +773,11 @@ static void an_empty_file_becomes_a_session_only_when_asked_to(void **state)
 	struct grove_session *s;
 
 	assert_damaged(w, path);
-	GOT(w, grove_session_open(w->g, path, GROVE_READ | GROVE_BEGIN, &s), GROVE_EDAMAGED);
+	GOT(w, grove_session_open(w->g, path, GROVE_OPEN_READ | GROVE_OPEN_INIT, &s), GROVE_EDAMAGED);
 	assert_story(s, GROVE_EDAMAGED, "empty");
 	grove_session_close(s);
 	assert_file(path, "");
-	s = session_at(w, path, GROVE_WRITE | GROVE_BEGIN);
+	s = session_at(w, path, GROVE_OPEN_WRITE | GROVE_OPEN_INIT);
 	assert_string_equal(grove_session_id(s), "begun");
 	user(w, s, "hello");
 	assert_int_equal(lines_in(path), 2);
@@ -790,22 +791,22 @@ static void a_file_one_may_not_read_is_said_to_be_so(void **state)
 	struct grove_session *s;
 
 	fail_at("open", EACCES, 0, -1);
-	GOT(w, grove_session_open(w->g, path, GROVE_READ, &s), GROVE_EACCESS);
+	GOT(w, grove_session_open(w->g, path, GROVE_OPEN_READ, &s), GROVE_EACCESS);
 	assert_story(s, GROVE_EACCESS, "ermission");
 	grove_session_close(s);
 	fail_at("open", EMFILE, 0, -1);
-	GOT(w, grove_session_open(w->g, path, GROVE_READ, &s), GROVE_EIO);
+	GOT(w, grove_session_open(w->g, path, GROVE_OPEN_READ, &s), GROVE_EIO);
 	grove_session_close(s);
 	fail_at("pread", EIO, 0, -1);
-	GOT(w, grove_session_open(w->g, path, GROVE_READ, &s), GROVE_EIO);
+	GOT(w, grove_session_open(w->g, path, GROVE_OPEN_READ, &s), GROVE_EIO);
 	grove_session_close(s);
 	all_is_well();
 	if (!geteuid())
 		return;
 	assert_int_equal(chmod(path, 0400), 0);
-	GOT(w, grove_session_open(w->g, path, GROVE_WRITE, &s), GROVE_EACCESS);
+	GOT(w, grove_session_open(w->g, path, GROVE_OPEN_WRITE, &s), GROVE_EACCESS);
 	grove_session_close(s);
-	s = session_at(w, path, GROVE_READ);
+	s = session_at(w, path, GROVE_OPEN_READ);
 	grove_session_close(s);
 }
 
@@ -819,7 +820,7 @@ static void odd_lines_hide_no_others(void **state)
 	struct grove_counts n = { .size = sizeof(n) };
 
 	file_put(FILE_OF(w), O_CREAT, bytes, sizeof(bytes) - 1);
-	s = session_at(w, FILE_OF(w), GROVE_READ);
+	s = session_at(w, FILE_OF(w), GROVE_OPEN_READ);
 	n = counts_of(w, s);
 	assert_leaf(s, "b");
 	assert_path(w, s, "a b");
@@ -831,11 +832,11 @@ static void odd_lines_hide_no_others(void **state)
 	grove_session_close(s);
 	assert_raw_is_file(w, FILE_OF(w));
 	/* what a writer adds stands behind all that */
-	s = session_at(w, FILE_OF(w), GROVE_WRITE);
+	s = session_at(w, FILE_OF(w), GROVE_OPEN_WRITE);
 	user(w, s, "c");
 	n = counts_of(w, s);
 	grove_session_close(s);
-	s = session_at(w, FILE_OF(w), GROVE_READ);
+	s = session_at(w, FILE_OF(w), GROVE_OPEN_READ);
 	assert_int_equal(counts_of(w, s).malformed, n.malformed);
 	assert_int_equal(counts_of(w, s).lines, n.lines);
 	assert_int_equal(counts_of(w, s).entries, 5);
@@ -864,7 +865,7 @@ static void a_long_message_comes_back_as_it_was(void **state)
 {
 	enum { LEN = 3 << 20 };
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, make(w, "a.jsonl", HEADER), GROVE_WRITE);
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", HEADER), GROVE_OPEN_WRITE);
 	struct grove_buf json = GROVE_BUF_INIT, line = GROVE_BUF_INIT;
 	struct grove_view *v;
 
@@ -880,7 +881,7 @@ static void a_long_message_comes_back_as_it_was(void **state)
 		assert_non_null(strstr(line.ptr, json.ptr));
 		grove_view_unref(v);
 		grove_session_close(s);
-		s = session_at(w, FILE_OF(w), GROVE_READ);
+		s = session_at(w, FILE_OF(w), GROVE_OPEN_READ);
 	}
 	assert_int_equal(counts_of(w, s).entries, 2);
 	grove__buf_release(&json);
@@ -903,7 +904,7 @@ static void a_line_of_70_mb_is_indexed_without_holding_it(void **state)
 	put_x(fd, "{\"no\":\"", (size_t)5 << 20, "\n" ENTRY("c", "\"b\"", "user", "behind a bad one"));
 	close(fd);
 	getrusage(RUSAGE_SELF, &before);
-	s = session_at(w, FILE_OF(w), GROVE_READ);
+	s = session_at(w, FILE_OF(w), GROVE_OPEN_READ);
 	assert_path(w, s, "a big b c");
 	assert_int_equal(counts_of(w, s).malformed, 1);
 	getrusage(RUSAGE_SELF, &after);
@@ -922,7 +923,7 @@ static void a_line_of_70_mb_is_indexed_without_holding_it(void **state)
 		assert_int_equal(write(fd, "                                                                ", 64), 64);
 	put_x(fd, "\n", 0, ENTRY("b", "\"a\"", "user", "x"));
 	close(fd);
-	s = session_at(w, FILE_OF(w), GROVE_READ);
+	s = session_at(w, FILE_OF(w), GROVE_OPEN_READ);
 	assert_path(w, s, "a b");
 	assert_int_equal(counts_of(w, s).malformed, 0);
 	assert_int_equal(counts_of(w, s).blank, 1);
@@ -932,7 +933,7 @@ static void a_line_of_70_mb_is_indexed_without_holding_it(void **state)
 	fd = open(FILE_OF(w), O_TRUNC | O_WRONLY, 0600);
 	put_x(fd, HEADER ENTRY("a", "null", "user", "x") "{\"x\":\"", (size_t)5 << 20, "");
 	close(fd);
-	s = session_at(w, FILE_OF(w), GROVE_READ);
+	s = session_at(w, FILE_OF(w), GROVE_OPEN_READ);
 	assert_path(w, s, "a");
 	assert_int_equal(counts_of(w, s).torn, 1);
 	assert_int_equal(counts_of(w, s).malformed, 1);
@@ -947,8 +948,8 @@ static void long_lines_are_listed_migrated_and_kept_in_memory(void **state)
 {
 	const size_t len = (size_t)3 << 20;
 	struct world *w = *state;
-	struct grove_new_options o = { .size = sizeof(o), .flags = GROVE_NEW_MEMORY };
-	struct grove_list_options lo = { .size = sizeof(lo), .all = 1 };
+	struct grove_create_options o = { .size = sizeof(o), .flags = GROVE_CREATE_MEMORY };
+	struct grove_list_options lo = { .size = sizeof(lo), .flags = GROVE_LIST_ALL };
 	const char *const stores[] = { w->cwd };
 	struct grove_options go = { .size = sizeof(go), .home = w->home, .cwd = w->cwd,
 				    .getenv = no_variables, .stores = stores, .nr_stores = 1 };
@@ -964,20 +965,20 @@ static void long_lines_are_listed_migrated_and_kept_in_memory(void **state)
 	      "{\"type\":\"compaction\",\"summary\":\"s\",\"firstKeptEntryIndex\":2,\"tokensBefore\":1" STAMP "}\n"
 	      "{\"type\":\"message\",\"id\":\"early\"" STAMP ",\"message\":{\"role\":\"user\",\"content\":\"", len, "\"}}\n");
 	close(fd);
-	assert_int_equal(grove_open(&g, &go), 0);
+	assert_int_equal(grove_open(&go, &g), 0);
 	assert_int_equal(grove_list(g, &lo, &l), 0);
 	assert_int_equal(grove_list_count(l), 1);
 	assert_int_equal(strlen(grove_list_at(l, 0)->first_message), len);
 	grove_list_free(l);
 	grove_close(g);
-	s = session_at(w, FILE_OF(w), GROVE_READ);
+	s = session_at(w, FILE_OF(w), GROVE_OPEN_READ);
 	v = view_of(w, s);
 	assert_int_equal(grove_view_log(v, 0, grove_buf_sink(&raw)), 0);
 	assert_non_null(strstr(raw.ptr, "\"firstKeptEntryId\":\"early\""));
 	grove__buf_release(&raw);
 	grove_view_unref(v);
 	grove_session_close(s);
-	s = session_at(w, FILE_OF(w), GROVE_WRITE);
+	s = session_at(w, FILE_OF(w), GROVE_OPEN_WRITE);
 	assert_int_equal(grove_session_migrated(s), 3);
 	grove_session_close(s);
 	assert_raw_is_file(w, FILE_OF(w));
@@ -986,7 +987,7 @@ static void long_lines_are_listed_migrated_and_kept_in_memory(void **state)
 	for (size_t i = 0; i < len; i += 16)
 		assert_int_equal(grove__buf_add_str(&json, "0123456789abcdef"), 0);
 	assert_int_equal(grove__buf_add_str(&json, "\"}"), 0);
-	OK(w, grove_session_new(w->g, &o, &s));
+	OK(w, grove_session_create(w->g, &o, &s));
 	OK(w, grove_session_append(s, grove__buf_slice(&json), NULL, NULL));
 	user(w, s, "behind");
 	v = view_of(w, s);
@@ -999,7 +1000,7 @@ static void long_lines_are_listed_migrated_and_kept_in_memory(void **state)
 	grove__buf_release(&raw);
 	/* a deferred one, too, when it gets its file */
 	o.flags = 0;
-	OK(w, grove_session_new(w->g, &o, &s));
+	OK(w, grove_session_create(w->g, &o, &s));
 	json.ptr[9] = 'U'; /* a role that nobody knows starts no file */
 	OK(w, grove_session_append(s, grove__buf_slice(&json), NULL, NULL));
 	assert_int_equal(grove_session_pending(s), 1);
@@ -1020,7 +1021,7 @@ static void a_header_of_2_mb_is_a_header(void **state)
 	      "\",\"id\":\"long-header\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w\"}\n"
 	      ENTRY("a", "null", "user", "x"));
 	close(fd);
-	s = session_at(w, FILE_OF(w), GROVE_WRITE);
+	s = session_at(w, FILE_OF(w), GROVE_OPEN_WRITE);
 	assert_string_equal(grove_session_id(s), "long-header");
 	user(w, s, "on");
 	assert_int_equal(counts_of(w, s).entries, 2);
@@ -1058,9 +1059,9 @@ static void a_hundred_thousand_deep_is_not_too_deep(void **state)
 	limit = was;
 	limit.rlim_cur = 256 << 10;
 	assert_int_equal(setrlimit(RLIMIT_STACK, &limit), 0);
-	s = session_at(w, FILE_OF(w), GROVE_READ);
+	s = session_at(w, FILE_OF(w), GROVE_OPEN_READ);
 	v = view_of(w, s);
-	assert_int_equal(grove_view_path(v, grove_view_leaf(v), &path, &nr), 0);
+	assert_int_equal(path_rows(v, grove_view_leaf(v), &path, &nr), 0);
 	assert_int_equal(nr, DEEP);
 	free(path);
 	assert_int_equal(grove_view_tree(v, 0, (struct grove_sink){ count_bytes, &bytes }), 0);
@@ -1084,7 +1085,7 @@ static int full(void *payload, const char *ptr, size_t len)
 static void a_sink_that_fails_ends_the_work(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = open_branches(w, GROVE_READ);
+	struct grove_session *s = open_branches(w, GROVE_OPEN_READ);
 	struct grove_view *v = view_of(w, s);
 	struct grove_sink sink = { full, NULL };
 
@@ -1198,7 +1199,7 @@ static void a_check_of_all_goes_on_behind_a_bad_file_and_can_be_stopped(void **s
 	int asked = 0;
 
 	for (int i = 0; i < 3; i++) {
-		s = fresh(w, GROVE_NEW_NOW);
+		s = fresh(w, GROVE_CREATE_NOW);
 		snprintf(dir, sizeof(dir), "%s", grove_session_dir(s));
 		grove_session_close(s);
 	}

@@ -17,6 +17,7 @@
 
 #include "../lib/chance.h"
 #include "../lib/world.h"
+#include "../lib/calls.h"
 
 enum { MOST = 400, STEPS = 260, RUNS = 80 };
 
@@ -146,11 +147,11 @@ static void compare_entries(const struct model *m, const struct handle *h, struc
 
 		assert_int_equal(grove_view_entry(v, (uint32_t)i, &e), 0);
 		assert_string_equal(e.id, it->id);
-		assert_int_equal(e.parent, it->parent < 0 ? GROVE_NONE : (uint32_t)it->parent);
+		assert_int_equal(e.parent, it->parent < 0 ? GROVE_NO_ENTRY : (uint32_t)it->parent);
 		assert_int_equal(e.kind, it->kind);
 		assert_int_equal(e.role, it->role);
 		assert_int_equal(!!(e.flags & GROVE_ENTRY_LEAF_MARK), it->mark);
-		assert_int_equal(grove_view_find(v, it->id), i);
+		assert_int_equal(find_row(v, it->id), i);
 		if (label)
 			assert_string_equal(e.label ? e.label : "(none)", label);
 		else
@@ -163,7 +164,7 @@ static void compare_children(const struct model *m, const struct handle *h, stru
 	uint32_t *child;
 	size_t nr, at = 0;
 
-	assert_int_equal(grove_view_children(v, of < 0 ? GROVE_NONE : (uint32_t)of, 0, &child, &nr), 0);
+	assert_int_equal(children_rows(v, of < 0 ? GROVE_NO_ENTRY : (uint32_t)of, 0, &child, &nr), 0);
 	for (int i = 0; i < h->known; i++)
 		if (m->item[i].parent == of) {
 			assert_true(at < nr);
@@ -204,8 +205,8 @@ static void compare(struct model *m, struct handle *h)
 		assert_null(grove_session_leaf(h->s));
 	else
 		assert_string_equal(grove_session_leaf(h->s), m->item[leaf].id);
-	assert_int_equal(grove_view_leaf(v), leaf < 0 ? GROVE_NONE : (uint32_t)leaf);
-	assert_int_equal(grove_view_path(v, grove_view_leaf(v), &got, &got_nr), 0);
+	assert_int_equal(grove_view_leaf(v), leaf < 0 ? GROVE_NO_ENTRY : (uint32_t)leaf);
+	assert_int_equal(path_rows(v, grove_view_leaf(v), &got, &got_nr), 0);
 	assert_int_equal(got_nr, nr);
 	for (int i = 0; i < nr; i++)
 		assert_int_equal(got[i], path[i]);
@@ -284,7 +285,7 @@ static void step_message(struct model *m, struct handle *h)
 		o.parent = GROVE_ROOT;
 		parent = -1;
 	}
-	OK(m->w, grove_session_append(h->s, text(json), &o, &id));
+	OK(m->w, grove_session_append(h->s, text(json), &o, INTO(&id)));
 	added(m, h, parent, GROVE_KIND_MESSAGE, roles[r].role, id);
 }
 
@@ -297,7 +298,7 @@ static void step_many(struct model *m, struct handle *h)
 
 	for (uint32_t i = 0; i < nr; i++)
 		json[i] = text("{\"role\":\"user\",\"content\":\"one of many\"}");
-	OK(m->w, grove_session_append_many(h->s, json, nr, NULL, ids));
+	OK(m->w, grove_session_append_many(h->s, json, nr, NULL, INTO(ids)));
 	for (uint32_t i = 0; i < nr; i++) {
 		added(m, h, parent, GROVE_KIND_MESSAGE, GROVE_ROLE_USER, ids[i]);
 		parent = m->nr - 1;
@@ -313,23 +314,23 @@ static void step_other(struct model *m, struct handle *h)
 	switch (chance_below(&m->c, 5)) {
 	case 0:
 		kind = GROVE_KIND_CUSTOM;
-		OK(m->w, grove_session_append_custom(h->s, "t", "[1]", &id));
+		OK(m->w, grove_session_append_custom(h->s, "t", "[1]", NULL, INTO(&id)));
 		break;
 	case 1:
 		kind = GROVE_KIND_CUSTOM_MESSAGE;
-		OK(m->w, grove_session_append_custom_message(h->s, "t", "\"c\"", 1, NULL, &id));
+		OK(m->w, grove_session_append_custom_message(h->s, "t", "\"c\"", NULL, 0, NULL, INTO(&id)));
 		break;
 	case 2:
 		kind = GROVE_KIND_THINKING_LEVEL;
-		OK(m->w, grove_session_append_thinking_level(h->s, "high", &id));
+		OK(m->w, grove_session_append_thinking_level(h->s, "high", NULL, INTO(&id)));
 		break;
 	case 3:
 		kind = GROVE_KIND_MODEL;
-		OK(m->w, grove_session_append_model(h->s, "p", "m", &id));
+		OK(m->w, grove_session_append_model(h->s, "p", "m", NULL, NULL, INTO(&id)));
 		break;
 	default:
 		kind = GROVE_KIND_OTHER;
-		OK(m->w, grove_session_append(h->s, text("{\"type\":\"unheard_of\",\"x\":{}}"), NULL, &id));
+		OK(m->w, grove_session_append(h->s, text("{\"type\":\"unheard_of\",\"x\":{}}"), NULL, INTO(&id)));
 		break;
 	}
 	added(m, h, parent, kind, GROVE_ROLE_NONE, id);
@@ -347,7 +348,7 @@ static void step_label(struct model *m, struct handle *h)
 		return;
 	target = any(m);
 	snprintf(label, sizeof(label), "label %d", m->nr);
-	OK(m->w, grove_session_label(h->s, m->item[target].id, clear ? NULL : label, &id));
+	OK(m->w, grove_session_append_label(h->s, m->item[target].id, clear ? NULL : label, NULL, INTO(&id)));
 	it = added(m, h, parent, GROVE_KIND_LABEL, GROVE_ROLE_NONE, id);
 	it->target = target;
 	if (!clear)
@@ -362,7 +363,7 @@ static void step_name(struct model *m, struct handle *h)
 	char name[32];
 
 	snprintf(name, sizeof(name), "name %d", m->nr);
-	OK(m->w, grove_session_rename(h->s, name, &id));
+	OK(m->w, grove_session_set_name(h->s, name, GROVE_NAME_BY_USER, INTO(&id)));
 	it = added(m, h, parent, GROVE_KIND_NAME, GROVE_ROLE_NONE, id);
 	snprintf(it->text, sizeof(it->text), "%s", name);
 }
@@ -377,7 +378,7 @@ static void step_compaction(struct model *m, struct handle *h)
 		kept = path[chance_below(&m->c, (uint32_t)nr)];
 		c.first_kept = m->item[kept].id;
 	}
-	OK(m->w, grove_session_append_compaction(h->s, &c, &id));
+	OK(m->w, grove_session_append_compaction(h->s, &c, NULL, INTO(&id)));
 	added(m, h, parent, GROVE_KIND_COMPACTION, GROVE_ROLE_NONE, id)->kept = kept;
 }
 
@@ -394,7 +395,7 @@ static void step_edit(struct model *m, struct handle *h)
 	it = &m->item[target];
 	if (it->kind != GROVE_KIND_MESSAGE || it->role == GROVE_ROLE_BASH)
 		return;
-	OK(m->w, grove_session_append_context_edit(h->s, it->id, drop ? NULL : "{\"content\":\"e\"}", &id));
+	OK(m->w, grove_session_append_context_edit(h->s, it->id, drop ? NULL : "{\"content\":\"e\"}", NULL, INTO(&id)));
 	it = added(m, h, parent, GROVE_KIND_CONTEXT_EDIT, GROVE_ROLE_NONE, id);
 	it->target = target;
 	it->drop = drop;
@@ -409,8 +410,7 @@ static void step_leaf(struct model *m, struct handle *h)
 
 	if (m->nr && chance_below(&m->c, 6))
 		to = any(m);
-	OK(m->w, grove_session_set_leaf(h->s, to < 0 ? GROVE_ROOT : m->item[to].id,
-					persist ? GROVE_LEAF_PERSIST : 0));
+	OK(m->w, grove_session_set_leaf(h->s, to < 0 ? GROVE_ROOT : m->item[to].id, LEAF(persist ? GROVE_LEAF_PERSIST : 0), NULL));
 	if (persist || to >= h->known)
 		h->known = m->nr; /* it looked */
 	from = leaf_of(m, h);
@@ -437,7 +437,7 @@ static void step_branch(struct model *m, struct handle *h)
 
 	if (m->nr && chance_below(&m->c, 6))
 		to = any(m);
-	OK(m->w, grove_session_branch(h->s, to < 0 ? GROVE_ROOT : m->item[to].id, &b, &id));
+	OK(m->w, branch_from(h->s, to < 0 ? GROVE_ROOT : m->item[to].id, &b, &id));
 	added(m, h, through_marks(m, to), GROVE_KIND_BRANCH_SUMMARY, GROVE_ROLE_NONE, id);
 }
 
@@ -474,7 +474,7 @@ static void step_refresh(struct model *m, struct handle *h)
 static void step_reload(struct model *m, struct handle *h)
 {
 	grove_session_close(h->s);
-	h->s = session_at(m->w, m->path, GROVE_WRITE);
+	h->s = session_at(m->w, m->path, GROVE_OPEN_WRITE);
 	h->known = m->nr;
 	h->moved = false;
 }
@@ -517,7 +517,7 @@ static void step_fork(struct model *m, struct handle *h)
 			struct grove_entry e = { .size = sizeof(e) };
 
 			assert_int_equal(grove_view_entry(v, i, &e), 0);
-			assert_int_equal(e.parent, i ? i - 1 : GROVE_NONE);
+			assert_int_equal(e.parent, i ? i - 1 : GROVE_NO_ENTRY);
 		}
 	}
 	grove__buf_release(&a);
@@ -542,7 +542,7 @@ static void one_run(struct model *m)
 	m->nr = m->garbage = 0;
 	snprintf(m->path, sizeof(m->path), "%s", make(m->w, "model.jsonl", HEADER));
 	for (int i = 0; i < 2; i++)
-		m->h[i] = (struct handle){ .s = session_at(m->w, m->path, GROVE_WRITE) };
+		m->h[i] = (struct handle){ .s = session_at(m->w, m->path, GROVE_OPEN_WRITE) };
 	for (int i = 0; i < STEPS && m->nr < MOST - 8; i++) {
 		struct handle *h = &m->h[!chance_below(&m->c, 4)];
 

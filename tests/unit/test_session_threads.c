@@ -19,6 +19,7 @@
 
 #include "../lib/chance.h"
 #include "../lib/world.h"
+#include "../lib/calls.h"
 
 enum { WRITERS = 16, READERS = 4, EACH = 200 };
 
@@ -60,7 +61,7 @@ static void *writer(void *arg)
 				 m->nr, i, k);
 			json[k] = text(words[k]);
 		}
-		rc = grove_session_append_many(m->c->s, json, nr, &o, id);
+		rc = grove_session_append_many(m->c->s, json, nr, &o, INTO(id));
 		if (rc)
 			fault(m->c, "append", rc);
 		else
@@ -95,16 +96,16 @@ static void look(struct crowd *c, struct grove_view *v)
 	grove_view_counts(v, &n);
 	if (n.entries != nr || n.lines != nr + 1)
 		fault(c, "counts", 0);
-	rc = grove_view_path(v, grove_view_leaf(v), &row, &count);
+	rc = path_rows(v, grove_view_leaf(v), &row, &count);
 	if (rc || count != nr)
 		fault(c, "path", rc);
 	if (!rc)
 		free(row);
 	for (uint32_t i = 0; i < nr; i += 1 + nr / 16) {
 		rc = grove_view_entry(v, i, &e);
-		if (rc || grove_view_find(v, e.id) != i || e.parent != (i ? i - 1 : GROVE_NONE))
+		if (rc || find_row(v, e.id) != i || e.parent != (i ? i - 1 : GROVE_NO_ENTRY))
 			fault(c, "entry", rc);
-		rc = grove_view_children(v, i, 1, &row, &count);
+		rc = children_rows(v, i, 1, &row, &count);
 		if (rc || count != (i + 1 < nr) || (count && row[0] != i + 1))
 			fault(c, "children", rc);
 		if (!rc)
@@ -112,7 +113,7 @@ static void look(struct crowd *c, struct grove_view *v)
 		rc = grove_view_line(v, i, 0, &b);
 		if (rc || !strstr(b.ptr, e.id))
 			fault(c, "line", rc);
-		rc = grove_view_pieces(v, i, ignore_piece, &bytes);
+		rc = grove_view_piece_each(v, i, ignore_piece, &bytes);
 		if (rc)
 			fault(c, "pieces", rc);
 	}
@@ -160,9 +161,9 @@ static void assert_each_once(struct world *w, struct crowd *c)
 
 	assert_int_equal(grove_view_count(v), WRITERS * (EACH + EACH / 10));
 	for (int i = 0; i < WRITERS * EACH; i++) {
-		uint32_t at = grove_view_find(v, c->id[i]);
+		uint32_t at = find_row(v, c->id[i]);
 
-		assert_int_not_equal(at, GROVE_NONE);
+		assert_int_not_equal(at, GROVE_NO_ENTRY);
 		assert_int_equal(seen[at]++, 0);
 	}
 	free(seen);
@@ -188,7 +189,7 @@ static void crowd(struct world *w, unsigned flags, enum grove_sync sync)
 	assert_int_equal(c.failed, 0);
 	assert_each_once(w, &c);
 	if (grove_session_path(c.s)) {
-		struct grove_session *s = session_at(w, grove_session_path(c.s), GROVE_READ);
+		struct grove_session *s = session_at(w, grove_session_path(c.s), GROVE_OPEN_READ);
 
 		assert_one_line(w, s);
 		assert_int_equal(counts_of(w, s).malformed, 0);
@@ -202,12 +203,12 @@ static void crowd(struct world *w, unsigned flags, enum grove_sync sync)
 
 static void threads_share_one_handle(void **state)
 {
-	crowd(*state, GROVE_NEW_NOW, GROVE_SYNC_NONE);
+	crowd(*state, GROVE_CREATE_NOW, GROVE_SYNC_NONE);
 }
 
 static void threads_share_one_sync(void **state)
 {
-	crowd(*state, GROVE_NEW_NOW, GROVE_SYNC_ALWAYS);
+	crowd(*state, GROVE_CREATE_NOW, GROVE_SYNC_ALWAYS);
 }
 
 static void threads_share_a_session_that_gets_its_file_meanwhile(void **state)
@@ -217,7 +218,7 @@ static void threads_share_a_session_that_gets_its_file_meanwhile(void **state)
 
 static void threads_share_a_session_in_memory(void **state)
 {
-	crowd(*state, GROVE_NEW_MEMORY, GROVE_SYNC_NONE);
+	crowd(*state, GROVE_CREATE_MEMORY, GROVE_SYNC_NONE);
 }
 
 /* ---------------------------------------------------------------- processes */
@@ -234,7 +235,7 @@ static void process(const struct world *w, const char *path, int out, int nr)
 
 	memset(x, 'x', sizeof(x) - 1);
 	x[sizeof(x) - 1] = '\0';
-	if (grove_session_open(g, path, GROVE_WRITE, &s))
+	if (grove_session_open(g, path, GROVE_OPEN_WRITE, &s))
 		_exit(1);
 	for (int i = 0; i < PER_PROCESS; i++) {
 		char line[64];
@@ -244,7 +245,7 @@ static void process(const struct world *w, const char *path, int out, int nr)
 		o.sync = i % 50 ? GROVE_SYNC_NONE : GROVE_SYNC_ALWAYS;
 		snprintf(json, sizeof(json), "{\"role\":\"user\",\"content\":\"%d.%d %.*s\"}", nr, i,
 			 (i * 37) % 2000, x);
-		if (grove_session_append(s, text(json), &o, &id))
+		if (grove_session_append(s, text(json), &o, INTO(&id)))
 			_exit(2);
 		n = snprintf(line, sizeof(line), "%s\n", id);
 		if (write(out, line, (size_t)n) != n)
@@ -288,7 +289,7 @@ static void what_processes_were_told_is_in_the_file_once(void **state)
 		else if (WIFEXITED(status))
 			assert_int_equal(WEXITSTATUS(status), 0);
 	}
-	s = session_at(w, path, GROVE_READ);
+	s = session_at(w, path, GROVE_OPEN_READ);
 	v = view_of(w, s);
 	torn = (int)counts_of(w, s).malformed;
 	/* a write is one call: killed or not, lines are whole */
@@ -307,7 +308,7 @@ static void what_processes_were_told_is_in_the_file_once(void **state)
 			if (!id[n])
 				break; /* killed while it told us */
 			id[n] = '\0';
-			assert_int_not_equal(grove_view_find(v, id), GROVE_NONE);
+			assert_int_not_equal(find_row(v, id), GROVE_NO_ENTRY);
 			acknowledged++;
 		}
 		fclose(f);

@@ -17,6 +17,7 @@
 
 #include "../lib/transcript.h"
 #include "grove/storage.h"
+#include "../lib/calls.h"
 
 #define MORE 64
 #define FILL 0x55
@@ -40,7 +41,7 @@ static int ignore_problem(void *payload, const struct grove_problem *p)
 	return 0;
 }
 
-static int ignore_hit(void *payload, const struct grove_search_hit *h)
+static int ignore_hit(void *payload, const struct grove_hit *h)
 {
 	(void)payload;
 	(void)h;
@@ -59,7 +60,7 @@ static int no_line(void *payload, struct grove_slice *line)
 static int options(void *p)
 {
 	struct grove *g;
-	int rc = grove_open(&g, p);
+	int rc = grove_open(p, &g);
 
 	grove_close(g);
 	return rc;
@@ -91,7 +92,7 @@ static int search(void *p)
 static int new_session(void *p)
 {
 	struct grove_session *s;
-	int rc = grove_session_new(at.w->g, p, &s);
+	int rc = grove_session_create(at.w->g, p, &s);
 
 	grove_session_close(s);
 	return rc;
@@ -111,7 +112,7 @@ static int append_many(void *p)
 
 static int compaction(void *p)
 {
-	return grove_session_append_compaction(at.s, p, NULL);
+	return grove_session_append_compaction(at.s, p, NULL, NULL);
 }
 
 static int record(void *p)
@@ -121,7 +122,7 @@ static int record(void *p)
 
 static int branch(void *p)
 {
-	return grove_session_branch(at.s, GROVE_ROOT, p, NULL);
+	return branch_from(at.s, GROVE_ROOT, p, NULL);
 }
 
 static int fork_session(void *p)
@@ -236,12 +237,12 @@ static int next_event(void *p)
 
 static int take_lease(void *p)
 {
-	return grove_session_lease(at.s, "me", 100000, p);
+	return grove_session_lease_take(at.s, "me", 100000, p);
 }
 
 static int see_lease(void *p)
 {
-	return grove_session_leased(at.s, p);
+	return grove_session_lease_get(at.s, p);
 }
 
 static int archive_options(void *p)
@@ -263,13 +264,13 @@ static int hydrate(void *p)
 {
 	struct grove_source src = { .next = no_line };
 
-	return grove_session_hydrate(at.w->g, p, &src, NULL);
+	return grove_hydrate(at.w->g, p, &src, NULL);
 }
 
 static int storage_files(void *p)
 {
 	struct grove_storage *st;
-	int rc = grove_storage_files(&st, p);
+	int rc = grove_storage_files(p, &st);
 
 	grove_storage_close(st);
 	return rc;
@@ -278,7 +279,7 @@ static int storage_files(void *p)
 static int storage_memory(void *p)
 {
 	struct grove_storage *st;
-	int rc = grove_storage_memory(&st, p);
+	int rc = grove_storage_memory(p, &st);
 
 	grove_storage_close(st);
 	return rc;
@@ -350,7 +351,7 @@ static const struct call {
 	{ "grove_list", list, SIZE(list_options) },
 	{ "grove_usage", usage, SIZE(usage_options) },
 	{ "grove_search_run", search, SIZE(search_options) },
-	{ "grove_session_new", new_session, SIZE(new_options) },
+	{ "grove_session_create", new_session, SIZE(create_options) },
 	{ "grove_session_append", append, SIZE(append_options) },
 	{ "grove_session_append_many", append_many, SIZE(append_options) },
 	{ "grove_session_append_compaction", compaction, SIZE(compaction), .least = UP_TO(compaction, summary),
@@ -371,17 +372,17 @@ static const struct call {
 	{ "grove_store_verify", verify_store, SIZE(check_result), true },
 	{ "grove_fix", fix_options, SIZE(fix_options) },
 	{ "grove_fix of all", fix_result, SIZE(fix_result), true },
-	{ "grove_blobs_put", put_blob, SIZE(blob_options) },
-	{ "grove_blobs_verify", verify_blobs, SIZE(blob_verify_result), true },
-	{ "grove_blobs_gc", gc_options, SIZE(blob_gc_options) },
-	{ "grove_blobs_gc, its result", gc_result, SIZE(blob_gc_result), true },
+	{ "grove_blobs_put", put_blob, SIZE(blobs_put_options) },
+	{ "grove_blobs_verify", verify_blobs, SIZE(blobs_verify_result), true },
+	{ "grove_blobs_gc", gc_options, SIZE(blobs_gc_options) },
+	{ "grove_blobs_gc, its result", gc_result, SIZE(blobs_gc_result), true },
 	{ "grove_watch_next", next_event, SIZE(event), true },
-	{ "grove_session_lease", take_lease, SIZE(lease), true },
-	{ "grove_session_leased", see_lease, SIZE(lease), true },
+	{ "grove_session_lease_take", take_lease, SIZE(lease), true },
+	{ "grove_session_lease_get", see_lease, SIZE(lease), true },
 	{ "grove_archive", archive_options, SIZE(archive_options) },
 	{ "grove_archive, its result", archive_result, SIZE(archive_result), true },
 	{ "grove_store_copy", copy_result, SIZE(archive_result), true },
-	{ "grove_session_hydrate", hydrate, SIZE(hydrate_options), .least = UP_TO(hydrate_options, id),
+	{ "grove_hydrate", hydrate, SIZE(hydrate_options), .least = UP_TO(hydrate_options, id),
 	  .fill = say_id },
 	{ "grove_storage_files", storage_files, SIZE(storage_options) },
 	{ "grove_storage_memory", storage_memory, SIZE(storage_options) },
@@ -430,7 +431,7 @@ static int open_all(void **state)
 
 	world_setup(state);
 	w = at.w = *state;
-	at.s = fresh(w, GROVE_NEW_NOW);
+	at.s = fresh(w, GROVE_CREATE_NOW);
 	user(w, at.s, "words");
 	at.v = view_of(w, at.s);
 	at.path = strdup(grove_session_path(at.s));
@@ -440,7 +441,7 @@ static int open_all(void **state)
 	OK(w, grove_watch_open(w->g, at.path, 0, &at.watch));
 	OK(w, grove_blobs_open(w->g, in_world(w, "blobs"), &at.blobs));
 	OK(w, grove_search_open(w->g, 0, &at.search));
-	assert_int_equal(grove_storage_files(&at.files, NULL), 0);
+	assert_int_equal(grove_storage_files(NULL, &at.files), 0);
 	return 0;
 }
 

@@ -54,10 +54,10 @@ static struct grove_slice member(struct grove_slice doc, const char *a, const ch
 
 static struct grove_session *memory(struct world *w)
 {
-	struct grove_new_options o = { .size = sizeof(o), .flags = GROVE_NEW_MEMORY };
+	struct grove_create_options o = { .size = sizeof(o), .flags = GROVE_CREATE_MEMORY };
 	struct grove_session *s;
 
-	OK(w, grove_session_new(w->g, &o, &s));
+	OK(w, grove_session_create(w->g, &o, &s));
 	return s;
 }
 
@@ -70,9 +70,9 @@ static void a_snapshot_tells_the_session_and_its_tree(void **state)
 	struct grove_view *v;
 	struct grove_slice d;
 
-	OK(w, grove_session_set_leaf(s, a, 0));
+	OK(w, grove_session_set_leaf(s, a, NULL, NULL));
 	user(w, s, "c");
-	OK(w, grove_session_label(s, b, "here", NULL));
+	OK(w, grove_session_append_label(s, b, "here", NULL, NULL));
 	v = view_of(w, s);
 	/* what comes later is not in it */
 	user(w, s, "d");
@@ -241,7 +241,7 @@ static void only_what_lies_on_the_path_is_about_a_result(void **state)
 
 	/* the batch of that name is on another branch */
 	say(w, s, "{\"type\":\"subagent_batch\",\"batchId\":\"b\",\"tasks\":[{\"taskId\":\"t\"}]}");
-	OK(w, grove_session_set_leaf(s, a, 0));
+	OK(w, grove_session_set_leaf(s, a, NULL, NULL));
 	r = say(w, s, "{\"type\":\"subagent_result\",\"batchId\":\"b\",\"results\":[]}");
 	v = view_of(w, s);
 	d = snapshot(w, v, NULL, &doc);

@@ -491,7 +491,7 @@ static void an_open_value_swallows_the_next_line(void **state)
 			add_text(&p, text("\n" E("new") "\n"));
 			assert_int_equal(load(&p), 0);
 			assert_int_equal(grove__spine_find(p.im->spine, p.im->spine->nr, text("new")) ==
-					 GROVE_NONE, yes);
+					 GROVE_NO_ENTRY, yes);
 			grove__buf_release(&t);
 			take_away(&p);
 		}
@@ -508,7 +508,7 @@ static struct grove_session *session_on(struct world *w, struct place *p)
 	s->log = p->log;
 	s->at.store = p->store;
 	s->at.dialect = &grove__dialect_xcsh;
-	s->flags = GROVE_WRITE | GROVE_FORCE;
+	s->flags = GROVE_OPEN_WRITE | GROVE_OPEN_FORCE;
 	assert_int_equal(grove__session_load(s, &p->d), 0);
 	p->log = NULL;
 	return s;
@@ -518,9 +518,9 @@ static struct grove_session *session_on(struct world *w, struct place *p)
 static int change(void *payload, struct grove_session *s, uint32_t row, bool header,
 		  struct grove_slice value, struct grove_buf *out)
 {
-	const char *id = row == GROVE_NONE ? NULL : grove__spine_id(s->image->spine, row);
+	const char *id = row == GROVE_NO_ENTRY ? NULL : grove__spine_id(s->image->spine, row);
 
-	assert_int_equal(row == GROVE_NONE, header);
+	assert_int_equal(row == GROVE_NO_ENTRY, header);
 	assert_null(memchr(value.ptr, '\n', value.len));
 	assert_int_equal(*value.ptr, '{');
 	assert_int_equal(value.ptr[value.len - 1], '}');
@@ -629,7 +629,7 @@ static void an_old_version_is_migrated_as_it_was_shown(void **state)
 static void a_list_sees_the_values_that_a_session_has(void **state)
 {
 	struct world *w = *state;
-	struct grove_list_options o = { .size = sizeof(o), .all = 1 };
+	struct grove_list_options o = { .size = sizeof(o), .flags = GROVE_LIST_ALL };
 	char path[8300];
 	struct grove_list *l;
 	struct grove *g;

@@ -276,7 +276,7 @@ static void assert_sound(struct world *w, bool sound)
 	char url[400];
 
 	snprintf(url, sizeof(url), "sqlite:%s", w->db);
-	assert_int_equal(grove_open(&g, &opt), 0);
+	assert_int_equal(grove_open(&opt, &g), 0);
 	assert_int_equal(grove_store_verify(g, url, count_problem, &problems, NULL), 0);
 	assert_int_equal(problems, sound ? 0 : 1);
 	grove_close(g);

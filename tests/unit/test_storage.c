@@ -31,7 +31,7 @@
 
 struct kind {
 	const char *name;
-	int (*make)(struct grove_storage **out, const struct grove_storage_options *opt);
+	int (*make)(const struct grove_storage_options *opt, struct grove_storage **out);
 	bool on_disk;
 };
 
@@ -61,7 +61,7 @@ static int set_up(void **state)
 		scratch_make(w->dir, sizeof(w->dir));
 	else
 		snprintf(w->dir, sizeof(w->dir), "/w");
-	assert_int_equal(w->kind->make(&w->st, NULL), 0);
+	assert_int_equal(w->kind->make(NULL, &w->st), 0);
 	assert_int_equal(grove_storage_ensure_dir(w->st, w->dir), 0);
 	*state = w;
 	return 0;
@@ -853,7 +853,7 @@ static void the_queue_has_an_end(void **state)
 	unsigned nr = 0;
 
 	grove_storage_close(w->st);
-	assert_int_equal(w->kind->make(&w->st, &o), 0);
+	assert_int_equal(w->kind->make(&o, &w->st), 0);
 	memset(text, 'x', sizeof(text));
 	c.bytes = grove__slice(text, sizeof(text));
 	pthread_mutex_lock(&gate);
@@ -875,7 +875,7 @@ static void a_writer_needs_a_taker_and_its_own_storage(void **state)
 
 	GIVES(GROVE_EINVAL, grove_storage_submit(w->st, &c, NULL, NULL));
 	open_it(w, "a", 0);
-	assert_int_equal(grove_storage_memory(&other, NULL), 0);
+	assert_int_equal(grove_storage_memory(NULL, &other), 0);
 	c = ask(GROVE_STORAGE_FLUSH, NULL);
 	c.writer = w->w;
 	assert_int_equal(grove_storage_run(other, &c), GROVE_EINVAL);
@@ -1065,7 +1065,7 @@ static void without_sync_nothing_waits(void **state)
 	OK(grove_storage_rename(w->st, at(w, "a"), at(w, "b")));
 	assert_int_equal(plan.seen, 4);
 	grove_storage_close(w->st);
-	assert_int_equal(grove_storage_files(&w->st, &o), 0);
+	assert_int_equal(grove_storage_files(&o, &w->st), 0);
 	fail_at("fsync", 0, 0, 0);
 	put(w, "a", "1");
 	OK(grove_storage_rename(w->st, at(w, "a"), at(w, "b")));

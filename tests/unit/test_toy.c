@@ -17,6 +17,7 @@
 #include "grove.h"
 
 #include "../lib/scratch.h"
+#include "../lib/calls.h"
 
 extern const struct grove__dialect dialect_toy;
 
@@ -46,7 +47,7 @@ static int set_up(void **state)
 	assert_non_null(w);
 	scratch_make(w->dir, sizeof(w->dir));
 	opt.home = w->dir;
-	assert_int_equal(grove_open(&w->g, &opt), 0);
+	assert_int_equal(grove_open(&opt, &w->g), 0);
 	*state = w;
 	return 0;
 }
@@ -66,18 +67,18 @@ static const char *say(struct grove_session *s, const char *json, const char *pa
 	struct grove_append_options opt = { .size = sizeof(opt), .parent = parent };
 	const char *id;
 
-	assert_int_equal(grove_session_append(s, grove__slice_str(json), &opt, &id), 0);
+	assert_int_equal(grove_session_append(s, grove__slice_str(json), &opt, INTO(&id)), 0);
 	return id;
 }
 
 /* A question, two answers to it; the second one is the leaf. */
 static struct grove_session *conversation(struct world *w)
 {
-	struct grove_new_options opt = { .size = sizeof(opt), .dialect = "toy", .id = "t1" };
+	struct grove_create_options opt = { .size = sizeof(opt), .dialect = "toy", .id = "t1" };
 	struct grove_session *s;
 	const char *first;
 
-	assert_int_equal(grove_session_new(w->g, &opt, &s), 0);
+	assert_int_equal(grove_session_create(w->g, &opt, &s), 0);
 	first = say(s, "{\"role\":\"user\",\"content\":\"hello\"}", NULL);
 	say(s, "{\"role\":\"assistant\",\"content\":\"hi\"}", NULL);
 	say(s, "{\"role\":\"assistant\",\"content\":\"hey\"}", first);
@@ -88,7 +89,7 @@ static void a_toy_is_listed_and_recognised(void **state)
 {
 	struct world *w = *state;
 	struct grove_list *l;
-	const struct grove_info *info;
+	const struct grove_list_item *info;
 
 	grove_session_close(conversation(w));
 	assert_int_equal(grove_list(w->g, NULL, &l), 0);
@@ -110,7 +111,7 @@ static void a_toy_in_a_strange_place_is_known_by_its_first_line(void **state)
 
 	snprintf(path, sizeof(path), "%s/x.jsonl", w->dir);
 	file_make(path, "{\"toy\":\"t2\",\"dir\":\"/v\"}\n{\"n\":\"1\",\"up\":null,\"who\":\"user\",\"say\":\"a\"}\n");
-	assert_int_equal(grove_session_open(w->g, path, GROVE_READ, &s), 0);
+	assert_int_equal(grove_session_open(w->g, path, GROVE_OPEN_READ, &s), 0);
 	assert_string_equal(grove_session_dialect(s), "toy");
 	assert_string_equal(grove_session_id(s), "t2");
 	assert_string_equal(grove_session_cwd(s), "/v");
@@ -126,11 +127,11 @@ static void its_tree_and_its_context_are_what_was_appended(void **state)
 	struct grove_buf json = GROVE_BUF_INIT;
 
 	grove_session_close(conversation(w));
-	assert_int_equal(grove_session_open(w->g, "t1", GROVE_READ, &s), 0);
+	assert_int_equal(grove_session_open(w->g, "t1", GROVE_OPEN_READ, &s), 0);
 	assert_int_equal(grove_session_view(s, &v), 0);
 	assert_int_equal(grove_view_count(v), 3);
 	assert_int_equal(grove_view_entry(v, 0, &e), 0);
-	assert_int_equal(e.parent, GROVE_NONE);
+	assert_int_equal(e.parent, GROVE_NO_ENTRY);
 	assert_int_equal(e.role, GROVE_ROLE_USER);
 	for (uint32_t i = 1; i < 3; i++) {
 		assert_int_equal(grove_view_entry(v, i, &e), 0);
@@ -152,7 +153,7 @@ static void what_a_toy_cannot_say_is_refused(void **state)
 	struct grove_session *s = conversation(w);
 	struct grove_detail d;
 
-	assert_int_equal(grove_session_append_thinking_level(s, "high", NULL), GROVE_ENOTSUP);
+	assert_int_equal(grove_session_append_thinking_level(s, "high", NULL, NULL), GROVE_ENOTSUP);
 	grove_session_error(s, &d);
 	assert_string_equal(d.message, "toy has no entries of that kind");
 	assert_int_equal(grove_session_append(s, grove__slice_str("{\"type\":\"x\"}"), NULL, NULL), GROVE_EINVAL);

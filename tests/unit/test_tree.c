@@ -20,7 +20,7 @@
 
 #define str grove__slice_str
 #define ARRAY(a) (sizeof(a) / sizeof(*(a)))
-#define NO GROVE_NONE
+#define NO GROVE_NO_ENTRY
 
 /* One line: "id<parent", "id<" (parent null), "id" (no parent member), "<x" (no id). */
 static struct grove__entry entry_of(const char *text)
@@ -1220,7 +1220,7 @@ static void rows_are_found_across_the_edges_of_blocks(void **state)
 		struct grove__spine *s = grove__spine_new(1);
 		uint32_t at;
 
-		assert_ptr_equal(grove__spine_at(s, GROVE_NONE - GROVE__SPINE_FIRST, &at),
+		assert_ptr_equal(grove__spine_at(s, GROVE_NO_ENTRY - GROVE__SPINE_FIRST, &at),
 				 &s->block[GROVE__SPINE_BLOCKS - 1]);
 		grove__spine_unref(s);
 	}

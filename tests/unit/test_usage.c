@@ -442,7 +442,7 @@ static void assert_usage(const char *dir, bool claude, const struct model_reply 
 				   .getenv = no_variables };
 	struct grove *g;
 
-	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
 	for (int by = GROVE_USAGE_DAY; by <= GROVE_USAGE_AGENT; by++) {
 		struct grove_usage_options uo = { .size = sizeof(uo), .by = (enum grove_usage_by)by };
 		uint64_t input = 0, output = 0, in_rows = 0;
@@ -517,7 +517,7 @@ static double cost_of(const char *dir)
 	struct grove *g;
 	double cost;
 
-	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
 	assert_int_equal(grove_usage(g, NULL, &u), 0);
 	assert_true(grove_usage_totals(u)->has_cost);
 	cost = grove_usage_totals(u)->cost;
@@ -986,7 +986,7 @@ static void forks_copies_blocks_and_sub_agents_count_once(void **state)
 		struct grove_options o = { .size = sizeof(o), .home = home, .cwd = home, .getenv = no_variables };
 		struct grove *g;
 
-		assert_int_equal(grove_open(&g, &o), 0);
+		assert_int_equal(grove_open(&o, &g), 0);
 		assert_rows(g, GROVE_USAGE_AGENT, agents, by_agent, 4);
 		assert_rows(g, GROVE_USAGE_SESSION, sessions, by_session, 12);
 		grove_close(g);
@@ -1003,7 +1003,7 @@ static uint64_t input_of(const char *dir, const char *dialect, const struct grov
 	struct grove *g;
 	uint64_t input;
 
-	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
 	assert_int_equal(grove_usage(g, opt, &u), 0);
 	input = grove_usage_totals(u)->input;
 	grove_usage_free(u);
@@ -1110,7 +1110,7 @@ static void only_the_days_that_are_asked_for_count(void **state)
 	scratch_remove(dir);
 	grove__buf_release(&b);
 
-	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct grove_usage_options uo = { .size = sizeof(uo), .until = wrong[i] };
 
@@ -1145,7 +1145,7 @@ static void what_no_agent_noted_is_estimated_or_told(void **state)
 			  "{\"models\":[\"x2\"],\"input\":1}]}");
 	o.home = o.cwd = stores[0] = dir;
 	uo.prices = "prices";
-	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
 	assert_int_equal(grove_usage(g, &uo, &u), 0);
 	row = grove_usage_totals(u);
 	assert_true(row->has_cost && row->cost == row->estimated && row->unpriced == 4);
@@ -1181,7 +1181,7 @@ static void what_is_asked_for_must_be_known(void **state)
 	struct grove *g;
 
 	(void)state;
-	assert_int_equal(grove_open(&g, &o), 0);
+	assert_int_equal(grove_open(&o, &g), 0);
 	assert_int_equal(grove_usage(g, &uo, &u), GROVE_EINVAL);
 	grove_usage_free(u);
 	assert_int_equal(grove_usage(g, NULL, &u), 0);

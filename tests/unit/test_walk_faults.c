@@ -26,6 +26,7 @@
 #include "../lib/transcript.h"
 
 #include "sys/stamp.h"
+#include "../lib/calls.h"
 
 /* What the caller answers when it has had enough. */
 #define ENOUGH 77
@@ -95,7 +96,7 @@ static int open_world(const struct stage *st, bool more, struct grove **out)
 				   .stores = st->sqlite ? &store : NULL, .nr_stores = st->sqlite,
 				   .trace = more ? on_trace : NULL };
 
-	return grove_open(out, &o);
+	return grove_open(&o, out);
 }
 
 static struct grove *world_of(const struct stage *st, int *rc)
@@ -165,11 +166,11 @@ static int on_progress(void *payload, uint64_t done, uint64_t total)
 static int act_list(const struct stage *st, struct grove *g)
 {
 	struct grove_list_options o[] = {
-		{ .size = sizeof(o[0]), .all = 1, .shape = 1, .threads = 1 },
-		{ .size = sizeof(o[0]), .all = 1, .query = "one \"a branch\"", .sort = GROVE_SORT_RELEVANCE },
-		{ .size = sizeof(o[0]), .all = 1, .query = "re:on+e", .sort = GROVE_SORT_NAME, .limit = 1 },
-		{ .size = sizeof(o[0]), .cwd = "/w", .expiring = 1, .within = -1, .sort = GROVE_SORT_SIZE },
-		{ .size = sizeof(o[0]), .named = 1, .sort = GROVE_SORT_CREATED },
+		{ .size = sizeof(o[0]), .flags = GROVE_LIST_ALL | GROVE_LIST_THREADS | GROVE_LIST_SHAPE },
+		{ .size = sizeof(o[0]), .flags = GROVE_LIST_ALL, .query = "one \"a branch\"", .sort = GROVE_SORT_RELEVANCE },
+		{ .size = sizeof(o[0]), .flags = GROVE_LIST_ALL, .query = "re:on+e", .sort = GROVE_SORT_NAME, .limit = 1 },
+		{ .size = sizeof(o[0]), .flags = GROVE_LIST_EXPIRING, .cwd = "/w", .within = -1, .sort = GROVE_SORT_SIZE },
+		{ .size = sizeof(o[0]), .flags = GROVE_LIST_NAMED, .sort = GROVE_SORT_CREATED },
 	};
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_list *l;
@@ -179,7 +180,7 @@ static int act_list(const struct stage *st, struct grove *g)
 	for (size_t i = 0; i < sizeof(o) / sizeof(*o) && !rc; i++) {
 		rc = grove_list(g, &o[i], &l);
 		for (size_t k = 0; !rc && k < grove_list_count(l); k++)
-			rc = grove_info_json(grove_list_at(l, k), &b);
+			rc = grove_list_item_json(grove_list_at(l, k), &b);
 		grove_list_free(l);
 	}
 	grove_buf_release(&b);
@@ -188,12 +189,14 @@ static int act_list(const struct stage *st, struct grove *g)
 
 static int act_find(const struct stage *st, struct grove *g)
 {
-	struct grove_buf b = GROVE_BUF_INIT;
-	int rc = grove_find(g, name_of(st), &b);
+	const char *what[] = { name_of(st), strcmp(st->dialect, "claude") ? "s1" : "11111111", "last" };
+	struct grove_list *l;
+	int rc = 0;
 
-	rc = rc ? rc : grove_find(g, strcmp(st->dialect, "claude") ? "s1" : "11111111", &b);
-	rc = rc ? rc : grove_find(g, "last", &b);
-	grove_buf_release(&b);
+	for (size_t i = 0; i < 3 && !rc; i++) {
+		rc = grove_find(g, what[i], 0, &l);
+		grove_list_free(l);
+	}
 	return rc;
 }
 
@@ -270,7 +273,7 @@ static int on_archived(void *payload, const struct grove_archived *a)
 static int grow(const struct stage *st, struct grove *g, bool change)
 {
 	struct grove_session *s;
-	int rc = grove_session_open(g, name_of(st), GROVE_WRITE, &s);
+	int rc = grove_session_open(g, name_of(st), GROVE_OPEN_WRITE, &s);
 
 	if (!rc)
 		rc = change ? grove_session_update(s, st->id, "/message/content", "\"other words\"")
@@ -292,7 +295,7 @@ static int act_archive(const struct stage *st, struct grove *g)
 	/* lines that the archive has are not what they were: both are kept */
 	rc = rc ? rc : failed ? failed : grow(st, g, true);
 	rc = rc ? rc : grove_archive(g, name_of(st), &o, NULL);
-	o.expiring = 1;
+	o.flags = GROVE_ARCHIVE_EXPIRING;
 	o.within = -1;
 	rc = rc ? rc : failed ? failed : grove_archive(g, NULL, &o, NULL);
 	return rc ? rc : failed;
@@ -333,7 +336,7 @@ static int act_store(const struct stage *st, struct grove *g)
 	return rc ? rc : grove_store_stats(g, from, sink);
 }
 
-static int on_blob(void *payload, const struct grove_blob_info *i)
+static int on_blob(void *payload, const struct grove_blob_item *i)
 {
 	(void)payload;
 	(void)i;
@@ -355,8 +358,8 @@ static int is_so(int rc)
 
 static int act_blobs(const struct stage *st, struct grove *g)
 {
-	struct grove_blob_gc_options o = { .size = sizeof(o), .force = 1, .grace = -1 };
-	struct grove_blob_options po = { .size = sizeof(po), .sync = GROVE_SYNC_ALWAYS };
+	struct grove_blobs_gc_options o = { .size = sizeof(o), .flags = GROVE_BLOBS_GC_REMOVE, .grace = -1 };
+	struct grove_blobs_put_options po = { .size = sizeof(po), .sync = GROVE_SYNC_ALWAYS };
 	struct grove_buf b = GROVE_BUF_INIT;
 	char ref[GROVE_BLOB_REF_MAX];
 	struct grove_blobs *x;
@@ -427,7 +430,7 @@ static int act_hydrate(const struct stage *st, struct grove *g)
 	struct lines_of l = { 0 };
 	struct grove_source src = { next_line, NULL, &l };
 
-	return grove_session_hydrate(g, &o, &src, NULL);
+	return grove_hydrate(g, &o, &src, NULL);
 }
 
 static int act_remove(const struct stage *st, struct grove *g)
@@ -441,11 +444,11 @@ static int act_watch(const struct stage *st, struct grove *g)
 	struct grove_session *s = NULL;
 	struct grove_watch *w;
 	struct grove_event e = { .size = sizeof(e) };
-	int rc = grove_watch_open(g, name_of(st), GROVE_ANY_REV, &w), more;
+	int rc = grove_watch_open(g, name_of(st), GROVE_REV_NOW, &w), more;
 
-	rc = rc ? rc : grove_session_open(g, name_of(st), GROVE_WRITE, &s);
+	rc = rc ? rc : grove_session_open(g, name_of(st), GROVE_OPEN_WRITE, &s);
 	rc = rc ? rc : grove_session_append(s, text(USER("watched")), NULL, NULL);
-	rc = rc ? rc : grove_session_set_leaf(s, st->id, GROVE_LEAF_PERSIST);
+	rc = rc ? rc : grove_session_set_leaf(s, st->id, LEAF(GROVE_LEAF_PERSIST), NULL);
 	do {
 		more = rc ? 1 : grove_watch_next(w, 0, &e);
 		if (!more)
@@ -460,14 +463,14 @@ static int act_watch(const struct stage *st, struct grove *g)
 
 static int act_recent(const struct stage *st, struct grove *g)
 {
-	struct grove_new_options o = { .size = sizeof(o), .dialect = st->dialect, .name = "new",
-				       .flags = GROVE_NEW_NOW | GROVE_NEW_CRUMB };
+	struct grove_create_options o = { .size = sizeof(o), .dialect = st->dialect, .name = "new",
+				       .flags = GROVE_CREATE_NOW | GROVE_CREATE_NOTE_LAST };
 	struct grove_session *s;
-	int rc = grove_session_recent(g, NULL, NULL, &s);
+	int rc = grove_session_open_recent(g, NULL, &s);
 
 	grove_session_close(s);
 	s = NULL;
-	rc = rc ? rc : grove_session_new(g, &o, &s);
+	rc = rc ? rc : grove_session_create(g, &o, &s);
 	rc = rc ? rc : grove_session_append(s, text(USER("hello")), NULL, NULL);
 	rc = rc ? rc : grove_session_ensure(s);
 	rc = rc ? rc : grove_session_sync(s);
@@ -521,13 +524,13 @@ static int use_storage(struct grove_storage *x, const char *dir)
 static int act_storage(const struct stage *st, struct grove *g)
 {
 	struct grove_storage *x;
-	int rc = grove_storage_files(&x, NULL);
+	int rc = grove_storage_files(NULL, &x);
 
 	(void)g;
 	rc = rc ? rc : use_storage(x, st->run);
 	grove_storage_close(x);
 	if (!rc) {
-		rc = grove_storage_memory(&x, NULL);
+		rc = grove_storage_memory(NULL, &x);
 		rc = rc ? rc : use_storage(x, "/nowhere");
 		grove_storage_close(x);
 	}
@@ -554,13 +557,13 @@ static int act_cached(const struct stage *st, struct grove *g)
 /* A session that is in no file. */
 static int act_memory(const struct stage *st, struct grove *g)
 {
-	struct grove_new_options o = { .size = sizeof(o), .dialect = st->dialect, .flags = GROVE_NEW_MEMORY };
+	struct grove_create_options o = { .size = sizeof(o), .dialect = st->dialect, .flags = GROVE_CREATE_MEMORY };
 	struct grove_session *s;
 	struct grove_view *v = NULL;
 	const char *id = NULL;
-	int rc = grove_session_new(g, &o, &s);
+	int rc = grove_session_create(g, &o, &s);
 
-	rc = rc ? rc : grove_session_append(s, text(USER("1")), NULL, &id);
+	rc = rc ? rc : grove_session_append(s, text(USER("1")), NULL, INTO(&id));
 	rc = rc ? rc : grove_session_append(s, text("{\"role\":\"assistant\",\"content\":\"2\"}"), NULL, NULL);
 	rc = rc ? rc : grove_session_update(s, id, "/message/content", "\"other\"");
 	rc = rc ? rc : grove_session_view(s, &v);
@@ -576,7 +579,7 @@ static int act_memory(const struct stage *st, struct grove *g)
 static int act_migrate(const struct stage *st, struct grove *g)
 {
 	struct grove_session *s;
-	int rc = grove_session_open(g, "s3", GROVE_READ, &s);
+	int rc = grove_session_open(g, "s3", GROVE_OPEN_READ, &s);
 	struct grove_view *v = NULL;
 
 	rc = rc ? rc : grove_session_view(s, &v);
@@ -584,7 +587,7 @@ static int act_migrate(const struct stage *st, struct grove *g)
 	grove_view_unref(v);
 	grove_session_close(s);
 	s = NULL;
-	rc = rc ? rc : grove_session_open(g, "s3", GROVE_WRITE, &s);
+	rc = rc ? rc : grove_session_open(g, "s3", GROVE_OPEN_WRITE, &s);
 	if (!rc && !st->sqlite)
 		assert_true(grove_session_migrated(s) > 0);
 	grove_session_close(s);
@@ -600,7 +603,7 @@ static int on_piece(void *payload, const struct grove_piece *p)
 	return enough();
 }
 
-static int on_up(void *payload, const struct grove_path_entry *e)
+static int on_up(void *payload, const struct grove_ancestor *e)
 {
 	(void)payload;
 	(void)e;
@@ -609,11 +612,11 @@ static int on_up(void *payload, const struct grove_path_entry *e)
 
 static int ask_view(const struct stage *st, struct grove_view *v)
 {
-	struct grove_context_options llm = { .size = sizeof(llm), .llm = 1, .explain = 1 };
+	struct grove_context_options llm = { .size = sizeof(llm), .flags = GROVE_CONTEXT_LLM | GROVE_CONTEXT_EXPLAIN };
 	struct grove_context_options other = { .size = sizeof(other), .leaf = st->id,
-					       .flags = GROVE_CONTEXT_FULL | GROVE_CONTEXT_SNIPS,
+					       .flags = GROVE_CONTEXT_WHOLE | GROVE_CONTEXT_SNIPS,
 					       .mode = strcmp(st->dialect, "claude") ? NULL : "sdk" };
-	struct grove_snapshot_options so = { .size = sizeof(so), .project = 1, .max_body = 128 };
+	struct grove_snapshot_options so = { .size = sizeof(so), .flags = GROVE_SNAPSHOT_PROJECT, .max_body = 128 };
 	struct grove_snapshot_options path = { .size = sizeof(path), .entries = GROVE_SNAPSHOT_PATH,
 					       .after = 2, .limit = 3 };
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -631,14 +634,14 @@ static int ask_view(const struct stage *st, struct grove_view *v)
 	rc = rc ? rc : grove_view_log(v, 0, sink);
 	rc = rc ? rc : grove_view_raw(v, sink);
 	for (uint32_t i = 0; i < grove_view_count(v) && !rc; i++)
-		rc = grove_view_pieces(v, i, on_piece, NULL);
-	rc = rc ? rc : grove_view_conversation(v, grove_view_leaf(v), 0, &rows, &nr);
+		rc = grove_view_piece_each(v, i, on_piece, NULL);
+	rc = rc ? rc : conversation_rows(v, grove_view_leaf(v), 0, &rows, &nr);
 	free(rows);
 	rows = NULL;
-	rc = rc ? rc : grove_view_path(v, grove_view_leaf(v), &rows, &nr);
+	rc = rc ? rc : path_rows(v, grove_view_leaf(v), &rows, &nr);
 	free(rows);
 	rows = NULL;
-	rc = rc ? rc : grove_view_children(v, GROVE_NONE, 1, &rows, &nr);
+	rc = rc ? rc : children_rows(v, GROVE_NO_ENTRY, 1, &rows, &nr);
 	free(rows);
 	rc = rc ? rc : grove_view_line(v, 0, 0, &b);
 	if (strcmp(st->dialect, "claude"))
@@ -651,7 +654,7 @@ static int act_read(const struct stage *st, struct grove *g)
 {
 	struct grove_session *s;
 	struct grove_view *v = NULL;
-	int rc = grove_session_open(g, name_of(st), GROVE_READ, &s);
+	int rc = grove_session_open(g, name_of(st), GROVE_OPEN_READ, &s);
 
 	rc = rc ? rc : grove_session_view(s, &v);
 	rc = rc ? rc : ask_view(st, v);
@@ -663,10 +666,10 @@ static int act_read(const struct stage *st, struct grove *g)
 static int act_lazy(const struct stage *st, struct grove *g)
 {
 	struct grove_session *s;
-	int rc = grove_session_open(g, name_of(st), GROVE_READ | GROVE_LAZY, &s);
+	int rc = grove_session_open(g, name_of(st), GROVE_OPEN_READ | GROVE_OPEN_LAZY, &s);
 
-	rc = rc ? rc : grove_session_path_up(s, NULL, on_up, NULL);
-	rc = rc ? rc : grove_session_path_up(s, st->id, on_up, NULL);
+	rc = rc ? rc : grove_session_ancestors(s, NULL, on_up, NULL);
+	rc = rc ? rc : grove_session_ancestors(s, st->id, on_up, NULL);
 	rc = rc ? rc : grove_session_context(s, NULL, sink);
 	grove_session_close(s);
 	return rc;
@@ -687,21 +690,21 @@ static int act_append(const struct stage *st, struct grove *g)
 	enum grove_outcome outcome;
 	struct grove_buf content = GROVE_BUF_INIT;
 	struct grove_session *s;
-	int rc = grove_session_open(g, name_of(st), GROVE_WRITE | GROVE_CRUMB, &s);
+	int rc = grove_session_open(g, name_of(st), GROVE_OPEN_WRITE | GROVE_OPEN_NOTE_LAST, &s);
 
 	rc = rc ? rc : grove_session_append(s, json[0], &o, NULL);
 	rc = rc ? rc : grove_session_append_many(s, json, 2, NULL, NULL);
-	rc = rc ? rc : or_notsup(grove_session_append_thinking_level(s, "high", NULL));
-	rc = rc ? rc : or_notsup(grove_session_append_model(s, "p", "m", NULL));
-	rc = rc ? rc : or_notsup(grove_session_append_compaction(s, &c, NULL));
-	rc = rc ? rc : or_notsup(grove_session_append_custom(s, "t", "{\"x\":1}", NULL));
-	rc = rc ? rc : or_notsup(grove_session_append_custom_message(s, "t", "\"x\"", 1, NULL, NULL));
-	rc = rc ? rc : or_notsup(grove_session_label(s, st->id, "label", NULL));
-	rc = rc ? rc : or_notsup(grove_session_rename(s, "its name", NULL));
-	rc = rc ? rc : or_notsup(grove_session_set_name(s, "a name", "auto", NULL));
-	rc = rc ? rc : or_notsup(grove_session_branch(s, st->id, &b, NULL));
-	rc = rc ? rc : grove_session_set_leaf(s, st->id, GROVE_LEAF_PERSIST);
-	rc = rc ? rc : or_notsup(grove_session_continue(s, st->id, 0, &outcome, &content));
+	rc = rc ? rc : or_notsup(grove_session_append_thinking_level(s, "high", NULL, NULL));
+	rc = rc ? rc : or_notsup(grove_session_append_model(s, "p", "m", NULL, NULL, NULL));
+	rc = rc ? rc : or_notsup(grove_session_append_compaction(s, &c, NULL, NULL));
+	rc = rc ? rc : or_notsup(grove_session_append_custom(s, "t", "{\"x\":1}", NULL, NULL));
+	rc = rc ? rc : or_notsup(grove_session_append_custom_message(s, "t", "\"x\"", NULL, 0, NULL, NULL));
+	rc = rc ? rc : or_notsup(grove_session_append_label(s, st->id, "label", NULL, NULL));
+	rc = rc ? rc : or_notsup(grove_session_set_name(s, "its name", GROVE_NAME_BY_USER, NULL));
+	rc = rc ? rc : or_notsup(name_session(s, "a name", GROVE_NAME_BY_AGENT, NULL));
+	rc = rc ? rc : or_notsup(branch_from(s, st->id, &b, NULL));
+	rc = rc ? rc : grove_session_set_leaf(s, st->id, LEAF(GROVE_LEAF_PERSIST), NULL);
+	rc = rc ? rc : or_notsup(continue_from(s, st->id, 0, &outcome, &content));
 	grove_session_close(s);
 	grove_buf_release(&content);
 	return rc;
@@ -721,9 +724,9 @@ static int act_change(const struct stage *st, struct grove *g)
 {
 	struct grove_session *s;
 	uint64_t nr;
-	int rc = grove_session_open(g, name_of(st), GROVE_WRITE, &s);
+	int rc = grove_session_open(g, name_of(st), GROVE_OPEN_WRITE, &s);
 
-	rc = rc ? rc : grove_session_rewrite_entries(s, edit, NULL, &nr);
+	rc = rc ? rc : grove_session_rewrite(s, edit, NULL, &nr);
 	rc = rc ? rc : grove_session_update(s, st->id, "/message/content", "\"other words\"");
 	rc = rc ? rc : grove_session_forget(s, st->id, &nr);
 	grove_session_close(s);
@@ -735,7 +738,7 @@ static int act_fork(const struct stage *st, struct grove *g)
 	struct grove_fork_options o = { .size = sizeof(o), .leaf = st->id, .cwd = st->cwd,
 					.sync = GROVE_SYNC_ALWAYS };
 	struct grove_session *s, *t = NULL;
-	int rc = grove_session_open(g, name_of(st), GROVE_WRITE, &s);
+	int rc = grove_session_open(g, name_of(st), GROVE_OPEN_WRITE, &s);
 
 	rc = rc ? rc : grove_session_fork(s, NULL, &t);
 	grove_session_close(t);
@@ -749,7 +752,7 @@ static int act_fork(const struct stage *st, struct grove *g)
 static int act_move(const struct stage *st, struct grove *g)
 {
 	struct grove_session *s;
-	int rc = grove_session_open(g, name_of(st), GROVE_WRITE, &s);
+	int rc = grove_session_open(g, name_of(st), GROVE_OPEN_WRITE, &s);
 
 	rc = rc ? rc : or_notsup(grove_session_move(s, st->cwd));
 	grove_session_close(s);
@@ -765,7 +768,7 @@ static int on_artifact(void *payload, uint64_t id, const char *name, uint64_t si
 	return enough();
 }
 
-static int on_agent(void *payload, const struct grove_agent *a)
+static int on_agent(void *payload, const struct grove_subagent *a)
 {
 	(void)payload;
 	(void)a;
@@ -789,31 +792,31 @@ static int act_beside(const struct stage *st, struct grove *g)
 	struct grove_session *s;
 	struct grove_lease lease = { .size = sizeof(lease) };
 	uint64_t id = 0;
-	int rc = grove_session_open(g, name_of(st), GROVE_WRITE, &s);
+	int rc = grove_session_open(g, name_of(st), GROVE_OPEN_WRITE, &s);
 
 	if (!rc && strcmp(st->dialect, "claude") && strcmp(st->dialect, "pi")) {
 		rc = grove_session_artifact_save(s, "bash", text("out"), &id, &b);
 		rc = rc ? rc : grove_session_artifact_new(s, "read", &id, NULL);
 		rc = rc ? rc : grove_session_artifact_get(s, 0, &b);
 		rc = rc ? rc : or_notsup(grove_session_artifact_path(s, 0, &b));
-		rc = rc ? rc : grove_session_artifact_list(s, on_artifact, NULL);
-		rc = rc ? rc : or_notsup(grove_session_put_blob(s, text("bytes"), ref));
+		rc = rc ? rc : grove_session_artifact_each(s, on_artifact, NULL);
+		rc = rc ? rc : or_notsup(grove_session_blob_put(s, text("bytes"), ref));
 	}
 	if (!rc && !strcmp(st->dialect, "claude")) {
-		rc = grove_session_agent_meta_put(s, "x2", record);
-		rc = rc ? rc : grove_session_agent_meta_get(s, "x2", &b);
-		rc = rc ? rc : grove_session_agents(s, on_agent, NULL);
+		rc = grove_session_subagent_meta_put(s, "x2", record);
+		rc = rc ? rc : grove_session_subagent_meta_get(s, "x2", &b);
+		rc = rc ? rc : grove_session_subagent_each(s, on_agent, NULL);
 		rc = rc ? rc : grove_session_remote_agent_put(s, "r1", record);
 		rc = rc ? rc : grove_session_remote_agent_get(s, "r1", &b);
-		rc = rc ? rc : grove_session_remote_agents(s, on_remote, NULL);
+		rc = rc ? rc : grove_session_remote_agent_each(s, on_remote, NULL);
 		rc = rc ? rc : grove_session_restate(s, NULL);
 	}
-	rc = rc ? rc : or_notsup(grove_session_put_value(s, "metadata", text("{\"a\":1}")));
+	rc = rc ? rc : or_notsup(grove_session_value_put(s, "metadata", text("{\"a\":1}")));
 	if (!rc && st->sqlite)
-		rc = grove_session_get_value(s, "metadata", &b);
-	rc = rc ? rc : grove_session_lease(s, "me", 60000, &lease);
-	rc = rc ? rc : grove_session_leased(s, &lease);
-	rc = rc ? rc : grove_session_unlease(s);
+		rc = grove_session_value_get(s, "metadata", &b);
+	rc = rc ? rc : grove_session_lease_take(s, "me", 60000, &lease);
+	rc = rc ? rc : grove_session_lease_get(s, &lease);
+	rc = rc ? rc : grove_session_lease_release(s);
 	grove_session_close(s);
 	grove_buf_release(&b);
 	return rc;
@@ -834,7 +837,7 @@ static int act_record(const struct stage *st, struct grove *g)
 				   text(MESSAGE("assistant", "33333333-2222-4333-8444-555555555552")) };
 	struct grove_session *s;
 	const char *last;
-	int rc = grove_session_open(g, name_of(st), GROVE_WRITE, &s);
+	int rc = grove_session_open(g, name_of(st), GROVE_OPEN_WRITE, &s);
 
 	rc = rc ? rc : grove_session_record(s, m, 2, &o, &last);
 	grove_session_close(s);
@@ -895,7 +898,7 @@ static int perform(struct stage *st, size_t a, struct grove_detail *d)
 	own++;
 	d->message[0] = '\0';
 	if (g)
-		grove_error_detail(g, d);
+		grove_error(g, d);
 	own--;
 	grove_close(g);
 	return rc;
@@ -943,7 +946,7 @@ static void look_afterwards(const struct stage *st, size_t a)
 	struct grove *g = world_of(st, NULL);
 	struct grove_session *s;
 	struct grove_view *v = NULL;
-	int rc = grove_session_open(g, id, GROVE_READ, &s);
+	int rc = grove_session_open(g, id, GROVE_OPEN_READ, &s);
 
 	rc = rc ? rc : grove_session_view(s, &v);
 	if (!rc && grove_view_count(v) < 5)

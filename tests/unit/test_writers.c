@@ -21,6 +21,7 @@
 #include "../lib/transcript.h"
 #include "sys/alive.h"
 #include "sys/clock.h"
+#include "../lib/calls.h"
 
 #define FILE_OF(w) in_world(w, "a.jsonl")
 #define TWO HEADER ENTRY("u1", "null", "user", "one") ENTRY("a1", "\"u1\"", "assistant", "two")
@@ -35,7 +36,7 @@
 /* What two handles hold of one new session, and their first messages, end up in one conversation. */
 static void two_begin_one_session(struct world *w, const char *dialect, const char *name)
 {
-	struct grove_new_options opt = { .size = sizeof(opt), .dialect = dialect };
+	struct grove_create_options opt = { .size = sizeof(opt), .dialect = dialect };
 	struct grove_session *a, *b, *s;
 	struct grove_view *v;
 	const char *id;
@@ -43,21 +44,21 @@ static void two_begin_one_session(struct world *w, const char *dialect, const ch
 	size_t nr;
 
 	opt.path = in_world(w, name);
-	OK(w, grove_session_new(w->g, &opt, &a));
-	OK(w, grove_session_new(w->g, &opt, &b));
+	OK(w, grove_session_create(w->g, &opt, &a));
+	OK(w, grove_session_create(w->g, &opt, &b));
 	if (strcmp(dialect, "claude")) {
-		OK(w, grove_session_append(a, text("{\"type\":\"custom\",\"customType\":\"a\"}"), NULL, &id));
-		OK(w, grove_session_append(b, text("{\"type\":\"custom\",\"customType\":\"b\"}"), NULL, &id));
+		OK(w, grove_session_append(a, text("{\"type\":\"custom\",\"customType\":\"a\"}"), NULL, INTO(&id)));
+		OK(w, grove_session_append(b, text("{\"type\":\"custom\",\"customType\":\"b\"}"), NULL, INTO(&id)));
 	}
 	/* some agents wait for a reply before they make a file */
-	OK(w, grove_session_append(a, text(OURS), NULL, &id));
+	OK(w, grove_session_append(a, text(OURS), NULL, INTO(&id)));
 	OK(w, grove_session_ensure(a));
-	OK(w, grove_session_append(b, text(OURS), NULL, &id));
+	OK(w, grove_session_append(b, text(OURS), NULL, INTO(&id)));
 	OK(w, grove_session_ensure(b));
-	OK(w, grove_session_append(a, text(OURS), NULL, &id));
-	s = session_at(w, opt.path, GROVE_READ);
+	OK(w, grove_session_append(a, text(OURS), NULL, INTO(&id)));
+	s = session_at(w, opt.path, GROVE_OPEN_READ);
 	v = view_of(w, s);
-	OK(w, grove_view_path(v, grove_view_find(v, id), &path, &nr));
+	OK(w, path_rows(v, find_row(v, id), &path, &nr));
 	assert_int_equal(nr, strcmp(dialect, "claude") ? 5 : 3);
 	free(path);
 	grove_view_unref(v);
@@ -65,8 +66,8 @@ static void two_begin_one_session(struct world *w, const char *dialect, const ch
 	grove_session_close(b);
 	grove_session_close(s);
 	/* what was there before is another session */
-	OK(w, grove_session_new(w->g, &opt, &a));
-	grove_session_append(a, text(OURS), NULL, &id);
+	OK(w, grove_session_create(w->g, &opt, &a));
+	grove_session_append(a, text(OURS), NULL, INTO(&id));
 	GOT(w, grove_session_ensure(a), GROVE_EEXIST);
 	grove_session_close(a);
 }
@@ -84,11 +85,11 @@ static void write_some(struct world *w, unsigned flags)
 {
 	struct grove *g = world_grove(w);
 	struct grove_session *s;
-	int rc = grove_session_open(g, FILE_OF(w), GROVE_WRITE | flags, &s);
+	int rc = grove_session_open(g, FILE_OF(w), GROVE_OPEN_WRITE | flags, &s);
 
 	for (int i = 0; i < EACH && !rc; i++) {
 		rc = grove_session_append(s, text(OURS), NULL, NULL);
-		while (rc == GROVE_ECONFLICT && flags & GROVE_TELL) {
+		while (rc == GROVE_ECONFLICT && flags & GROVE_OPEN_STRICT) {
 			rc = grove_session_refresh(s);
 			rc = rc < 0 ? rc : grove_session_append(s, text(OURS), NULL, NULL);
 		}
@@ -115,7 +116,7 @@ static void writers_take_turns(struct world *w, unsigned flags)
 		assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
 		assert_int_equal(status, 0);
 	}
-	s = session_at(w, FILE_OF(w), GROVE_READ);
+	s = session_at(w, FILE_OF(w), GROVE_OPEN_READ);
 	v = view_of(w, s);
 	assert_int_equal(grove_view_count(v), 2 + WRITERS * EACH);
 	/* nobody wrote below anything but what was the last line then */
@@ -134,7 +135,7 @@ static void each_writer_goes_below_the_last_line_of_any(void **state)
 
 static void writers_that_are_told_look_again_and_lose_nothing(void **state)
 {
-	writers_take_turns(*state, GROVE_TELL);
+	writers_take_turns(*state, GROVE_OPEN_STRICT);
 }
 
 /* ------------------------------------------------------------ grove and agent */
@@ -276,7 +277,7 @@ static void append_meanwhile(struct world *w, void (*deed)(const char *), unsign
 {
 	for (int nth = 1;; nth++) {
 		const char *path = prepare(w);
-		struct grove_session *s = session_at(w, path, GROVE_WRITE | flags);
+		struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE | flags);
 		int rc, here, elsewhere;
 
 		grove_view_unref(view_of(w, s));
@@ -321,31 +322,31 @@ static void append_meanwhile(struct world *w, void (*deed)(const char *), unsign
 static void an_agent_may_append_at_any_call_of_an_append(void **state)
 {
 	append_meanwhile(*state, grows, 0);
-	append_meanwhile(*state, grows, GROVE_TELL);
+	append_meanwhile(*state, grows, GROVE_OPEN_STRICT);
 }
 
 static void an_agent_may_leave_half_a_line_at_any_call_of_an_append(void **state)
 {
 	append_meanwhile(*state, grows_by_half, 0);
-	append_meanwhile(*state, grows_by_half, GROVE_TELL);
+	append_meanwhile(*state, grows_by_half, GROVE_OPEN_STRICT);
 }
 
 static void an_agent_may_truncate_at_any_call_of_an_append(void **state)
 {
 	append_meanwhile(*state, truncates, 0);
-	append_meanwhile(*state, truncates, GROVE_TELL);
+	append_meanwhile(*state, truncates, GROVE_OPEN_STRICT);
 }
 
 static void an_agent_may_replace_the_file_at_any_call_of_an_append(void **state)
 {
 	append_meanwhile(*state, replaces, 0);
-	append_meanwhile(*state, replaces, GROVE_TELL);
+	append_meanwhile(*state, replaces, GROVE_OPEN_STRICT);
 }
 
 static void an_agent_may_delete_the_file_at_any_call_of_an_append(void **state)
 {
 	append_meanwhile(*state, deletes, 0);
-	append_meanwhile(*state, deletes, GROVE_TELL);
+	append_meanwhile(*state, deletes, GROVE_OPEN_STRICT);
 }
 
 static int shout(void *payload, const struct grove_entry *e, struct grove_slice json,
@@ -369,14 +370,14 @@ static void rewrite_meanwhile(struct world *w, void (*deed)(const char *))
 {
 	for (int nth = 1;; nth++) {
 		const char *path = prepare(w);
-		struct grove_session *s = session_at(w, path, GROVE_WRITE);
+		struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 		uint64_t changed;
 		bool last_moment;
 		int rc;
 
 		grove_view_unref(view_of(w, s));
 		agent_comes(deed, path, nth);
-		rc = grove_session_rewrite_entries(s, shout, NULL, &changed);
+		rc = grove_session_rewrite(s, shout, NULL, &changed);
 		if (!agent_came()) {
 			assert_int_equal(rc, 0);
 			assert_int_equal(whole_lines(path, "\"ONE\""), 1);
@@ -486,14 +487,14 @@ static void a_session_that_claude_works_on_is_appended_to_but_not_rewritten(void
 	assert_non_null(strstr(d.message, words));
 	assert_string_equal(d.path, grove_session_path(s));
 	GOT(w, grove_session_forget(s, "a3", &n), GROVE_ECONFLICT);
-	GOT(w, grove_session_rewrite_entries(s, shout, NULL, &n), GROVE_ECONFLICT);
+	GOT(w, grove_session_rewrite(s, shout, NULL, &n), GROVE_ECONFLICT);
 	GOT(w, grove_session_move(s, w->home), GROVE_ECONFLICT);
 	assert_file(grove_session_path(s), TWO_WAYS);
 
 	user(w, s, "appending is safe");
 	assert_int_equal(lines_in(grove_session_path(s)), 7);
 
-	forced = session_at(w, grove_session_path(s), GROVE_WRITE | GROVE_FORCE);
+	forced = session_at(w, grove_session_path(s), GROVE_OPEN_WRITE | GROVE_OPEN_FORCE);
 	OK(w, grove_session_forget(forced, "a2", &n));
 	grove_session_close(forced);
 
@@ -556,7 +557,7 @@ static void a_sub_agents_log_belongs_to_the_session_that_claude_works_on(void **
 	transcript(w, FIRST);
 	path = beside(w, SID "/subagents/agent-a1.jsonl", TWO_WAYS);
 	leave_note(w, (long)getpid(), SID, grove__sys_now_ms());
-	s = session_at(w, path, GROVE_WRITE);
+	s = session_at(w, path, GROVE_OPEN_WRITE);
 	GOT(w, grove_session_forget(s, "a1", &n), GROVE_ECONFLICT);
 	grove_session_close(s);
 }
@@ -572,7 +573,7 @@ static void a_tree_that_was_copied_has_notes_of_its_own(void **state)
 	assert_int_equal(grove__sys_mkdirs(path, 0700), 0);
 	strcat(path, "/" SID ".jsonl");
 	file_make(path, TWO_WAYS);
-	s = session_at(w, path, GROVE_WRITE);
+	s = session_at(w, path, GROVE_OPEN_WRITE);
 	assert_string_equal(grove_session_dialect(s), "claude");
 	OK(w, grove_session_forget(s, "a2", &n));
 	snprintf(path, sizeof(path), "%s/copy/sessions", w->dir);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "../lib/xcsh_world.h"
+#include "../lib/calls.h"
 
 /* --------------------------------------------------------------------- names */
 
@@ -30,13 +31,13 @@ static void a_name_goes_into_the_header_and_every_other_line_stays(void **state)
 	assert_int_equal(grove__buf_addf(&from, ",\"zzz\":[1, 2]}\n%s", rest), 0);
 	assert_int_equal(grove__buf_addf(&want, "%s%s", named, rest), 0);
 	path = put_file(w, "xcsh", from.ptr);
-	s = session_at(w, path, GROVE_WRITE);
-	OK(w, grove_session_rename(s, " Caf\xc3\xa9\t \x1b 1 ", NULL));
+	s = session_at(w, path, GROVE_OPEN_WRITE);
+	OK(w, grove_session_set_name(s, " Caf\xc3\xa9\t \x1b 1 ", GROVE_NAME_BY_USER, NULL));
 	assert_file(path, want.ptr);
 	assert_name(w, s, "Caf\xc3\xa9 1");
 	assert_name_on_disk(w, path, "Caf\xc3\xa9 1");
 	/* another one keeps its place */
-	OK(w, grove_session_rename(s, "B", NULL));
+	OK(w, grove_session_set_name(s, "B", GROVE_NAME_BY_USER, NULL));
 	assert_true(says(line_of(path, 0), "\"zzz\":[1, 2],\"title\":\"B\",\"titleSource\":\"user\"}"));
 	user(w, s, "on");
 	assert_int_equal(counts_of(w, s).malformed, 1);
@@ -50,34 +51,34 @@ static void an_automatic_name_does_not_replace_the_users(void **state)
 	struct world *w = *state;
 
 	for (size_t i = 0; i < 2; i++) {
-		struct grove_session *s = start(w, both[i], GROVE_NEW_NOW);
+		struct grove_session *s = start(w, both[i], GROVE_CREATE_NOW);
 		char path[8192];
 		struct grove_buf before;
 		int applied = 5;
 
 		snprintf(path, sizeof(path), "%s", grove_session_path(s));
-		OK(w, grove_session_set_name(s, "by itself", "auto", &applied));
+		OK(w, name_session(s, "by itself", GROVE_NAME_BY_AGENT, &applied));
 		assert_int_equal(applied, 1);
-		OK(w, grove_session_set_name(s, "by itself again", "auto", &applied));
+		OK(w, name_session(s, "by itself again", GROVE_NAME_BY_AGENT, &applied));
 		assert_int_equal(applied, 1);
 		assert_name_on_disk(w, path, "by itself again");
-		OK(w, grove_session_set_name(s, "mine", "user", &applied));
+		OK(w, name_session(s, "mine", GROVE_NAME_BY_USER, &applied));
 		assert_int_equal(applied, 1);
 		before = file_bytes(path);
-		OK(w, grove_session_set_name(s, "by itself", "auto", &applied));
+		OK(w, name_session(s, "by itself", GROVE_NAME_BY_AGENT, &applied));
 		assert_int_equal(applied, 0);
 		assert_file(path, before.ptr);
 		assert_name(w, s, "mine");
 		grove_session_close(s);
 		/* nor when somebody else has the session */
-		s = session_at(w, path, GROVE_WRITE);
-		OK(w, grove_session_set_name(s, "by itself", "auto", &applied));
+		s = session_at(w, path, GROVE_OPEN_WRITE);
+		OK(w, name_session(s, "by itself", GROVE_NAME_BY_AGENT, &applied));
 		assert_int_equal(applied, 0);
 		assert_file(path, before.ptr);
-		OK(w, grove_session_set_name(s, "mine again", "user", &applied));
+		OK(w, name_session(s, "mine again", GROVE_NAME_BY_USER, &applied));
 		assert_int_equal(applied, 1);
 		assert_name_on_disk(w, path, "mine again");
-		GOT(w, grove_session_set_name(s, "x", "nobody", NULL), GROVE_EINVAL);
+		GOT(w, name_session(s, "x", (enum grove_name_source)9, NULL), GROVE_EINVAL);
 		grove__buf_release(&before);
 		grove_session_close(s);
 	}
@@ -93,7 +94,7 @@ static void a_name_given_before_there_is_a_file_is_in_it_later(void **state)
 		const char *path = path_of(s);
 
 		user(w, s, "one");
-		OK(w, grove_session_set_name(s, "early", "auto", NULL));
+		OK(w, name_session(s, "early", GROVE_NAME_BY_AGENT, NULL));
 		assert_false(is_there(path));
 		assert_name(w, s, "early");
 		say(w, s, REPLY);
@@ -134,9 +135,9 @@ static void a_slot_is_overwritten_in_its_place(void **state)
 		assert_int_equal(grove__buf_add_str(&file, HEADER TALK "junk\n"), 0);
 		path = put_file(w, both[i], file.ptr);
 		assert_int_equal(stat(path, &a), 0);
-		s = session_at(w, path, GROVE_WRITE);
+		s = session_at(w, path, GROVE_OPEN_WRITE);
 		assert_name(w, s, "");
-		OK(w, grove_session_set_name(s, "in its place", "user", NULL));
+		OK(w, name_session(s, "in its place", GROVE_NAME_BY_USER, NULL));
 		assert_int_equal(stat(path, &b), 0);
 		assert_int_equal(a.st_ino, b.st_ino);
 		now = file_bytes(path);
@@ -155,7 +156,7 @@ static void a_slot_is_overwritten_in_its_place(void **state)
 			assert_int_equal(now.len, file.len);
 		}
 		user(w, s, "on");
-		OK(w, grove_session_set_name(s, "again", "user", NULL));
+		OK(w, name_session(s, "again", GROVE_NAME_BY_USER, NULL));
 		assert_name_on_disk(w, path, "again");
 		if (i == 1)
 			assert_keys(line_of(path, 7), "type,id,parentId,timestamp,title,source,previousTitle");
@@ -189,8 +190,8 @@ static void a_slot_holds_as_much_of_a_name_as_fits(void **state)
 			if (n < cases[i].fits)
 				assert_int_equal(grove__buf_add_str(&kept, cases[i].unit), 0);
 		}
-		s = session_at(w, path, GROVE_WRITE);
-		OK(w, grove_session_set_name(s, name.ptr, "user", NULL));
+		s = session_at(w, path, GROVE_OPEN_WRITE);
+		OK(w, name_session(s, name.ptr, GROVE_NAME_BY_USER, NULL));
 		assert_int_equal(line_of(path, 0).len, 255);
 		assert_slice(line_of(path, 1), "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w\"}");
 		assert_name_on_disk(w, path, kept.ptr);
@@ -216,11 +217,11 @@ static void a_slot_of_another_length_is_not_overwritten_in_place(void **state)
 		assert_int_equal(file.len, lengths[i] + 1);
 		assert_int_equal(grove__buf_add_str(&file, HEADER TALK), 0);
 		path = put_file(w, "omp", file.ptr);
-		s = session_at(w, path, GROVE_WRITE);
-		OK(w, grove_session_set_name(s, "other", "user", NULL));
+		s = session_at(w, path, GROVE_OPEN_WRITE);
+		OK(w, name_session(s, "other", GROVE_NAME_BY_USER, NULL));
 		assert_name(w, s, "other");
 		grove_session_close(s);
-		s = session_at(w, path, GROVE_WRITE);
+		s = session_at(w, path, GROVE_OPEN_WRITE);
 		/* the header is still a header, and the talk is all there */
 		assert_string_equal(grove_session_id(s), "s1");
 		assert_name(w, s, "other");
@@ -257,8 +258,8 @@ static void the_slot_names_before_the_header_does(void **state)
 			"{\"type\":\"compaction\",\"id\":\"c1\",\"parentId\":\"a1\"" STAMP ",\"summary\":\"long\",\"shortSummary\":\"short 1\",\"firstKeptEntryId\":\"a1\",\"tokensBefore\":1}\n"
 			"{\"type\":\"compaction\",\"id\":\"c2\",\"parentId\":\"c1\"" STAMP ",\"summary\":\"long\",\"shortSummary\":\"short 2\",\"firstKeptEntryId\":\"a1\",\"tokensBefore\":1}\n");
 	assert_name_on_disk(w, path, "short 2");
-	s = session_at(w, path, GROVE_WRITE);
-	OK(w, grove_session_set_name(s, "better", "auto", NULL));
+	s = session_at(w, path, GROVE_OPEN_WRITE);
+	OK(w, name_session(s, "better", GROVE_NAME_BY_AGENT, NULL));
 	assert_name_on_disk(w, path, "better");
 	grove_session_close(s);
 	grove__buf_release(&file);
@@ -275,10 +276,10 @@ static void a_name_in_a_slot_survives_a_failing_disk(void **state)
 	put_slot(&file, "old", 255);
 	assert_int_equal(grove__buf_add_str(&file, HEADER TALK), 0);
 	path = put_file(w, "omp", file.ptr);
-	s = session_at(w, path, GROVE_WRITE);
+	s = session_at(w, path, GROVE_OPEN_WRITE);
 	remember(w, s, &b);
 	fail_at("pwrite", EIO, 0, 1);
-	GOT(w, grove_session_set_name(s, "new", "user", NULL), GROVE_EIO);
+	GOT(w, name_session(s, "new", GROVE_NAME_BY_USER, NULL), GROVE_EIO);
 	all_is_well();
 	assert_name(w, s, "old");
 	assert_latched(w, s, GROVE_EIO);
@@ -301,7 +302,7 @@ static void the_arguments_of_a_call_are_replaced_and_nothing_else(void **state)
 
 	for (size_t i = 0; i < 2; i++) {
 		const char *path = put_file(w, both[i], HEADER "bad\n" ENTRY("u1", "null", "user", "one") CALL "  \n" RESULT);
-		struct grove_session *s = session_at(w, path, GROVE_WRITE);
+		struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 
 		OK(w, grove_session_update(s, "a2", "/message/content/1/arguments", "{ \"command\" : \"ls\\u0020-l\" }"));
 		assert_file(path, HEADER "bad\n" ENTRY("u1", "null", "user", "one")
@@ -325,7 +326,7 @@ static int change_users(void *payload, const struct grove_entry *e, struct grove
 	assert_true(says(json, "\"role\":\"user\""));
 	return grove__buf_addf(out, "{\"type\":\"message\",\"id\":\"%s\",\"parentId\":%s" STAMP
 			       ",\"message\":{\"role\":\"user\",\"content\":\"pruned\"}}",
-			       e->id, e->parent == GROVE_NONE ? "null" : "\"a1\"");
+			       e->id, e->parent == GROVE_NO_ENTRY ? "null" : "\"a1\"");
 }
 
 static int fail_at_second(void *payload, const struct grove_entry *e, struct grove_slice json,
@@ -341,16 +342,16 @@ static void entries_are_rewritten_and_other_lines_stay(void **state)
 {
 	struct world *w = *state;
 	const char *path = put_file(w, "xcsh", HEADER TALK "junk\n" ENTRY("u2", "\"a1\"", "user", "two"));
-	struct grove_session *s = session_at(w, path, GROVE_WRITE);
+	struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 	uint64_t changed = 9;
 	int calls = 0;
 
-	OK(w, grove_session_rewrite_entries(s, change_users, &calls, &changed));
+	OK(w, grove_session_rewrite(s, change_users, &calls, &changed));
 	assert_int_equal(calls, 3);
 	assert_int_equal(changed, 2);
 	assert_file(path, HEADER ENTRY("u1", "null", "user", "pruned") MESSAGE("a1", "\"u1\"", REPLY) "junk\n"
 		    ENTRY("u2", "\"a1\"", "user", "pruned"));
-	GOT(w, grove_session_rewrite_entries(s, fail_at_second, NULL, &changed), GROVE_ECANCELLED);
+	GOT(w, grove_session_rewrite(s, fail_at_second, NULL, &changed), GROVE_ECANCELLED);
 	assert_int_equal(changed, 0);
 	assert_file(path, HEADER ENTRY("u1", "null", "user", "pruned") MESSAGE("a1", "\"u1\"", REPLY) "junk\n"
 		    ENTRY("u2", "\"a1\"", "user", "pruned"));
@@ -377,7 +378,7 @@ static void what_others_go_by_cannot_be_changed(void **state)
 	};
 	struct world *w = *state;
 	const char *path = put_file(w, "xcsh", file);
-	struct grove_session *s = session_at(w, path, GROVE_WRITE);
+	struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		int rc = grove_session_update(s, cases[i].id, cases[i].pointer, cases[i].value);
@@ -400,7 +401,7 @@ static void a_picture_that_an_update_brings_goes_to_the_blobs(void **state)
 {
 	struct world *w = *state;
 	const char *path = put_file(w, "xcsh", HEADER TALK);
-	struct grove_session *s = session_at(w, path, GROVE_WRITE);
+	struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 	char *image = image_message("user", 1024, 'A');
 
 	OK(w, grove_session_update(s, "u1", "/message", image));
@@ -425,7 +426,7 @@ static void assert_artifacts(struct world *w, struct grove_session *s, uint64_t 
 	struct grove_buf b = GROVE_BUF_INIT;
 	size_t n = 0;
 
-	OK(w, grove_session_artifact_list(s, count_artifacts, &b));
+	OK(w, grove_session_artifact_each(s, count_artifacts, &b));
 	for (size_t i = 0; i < b.len; i++)
 		n += b.ptr[i] == ' ';
 	assert_int_equal(n, nr);
@@ -459,7 +460,7 @@ static void artifacts_are_numbered_over_all_tools(void **state)
 
 	for (size_t i = 0; i < 2; i++) {
 		const char *path = put_file(w, both[i], HEADER TALK);
-		struct grove_session *s = session_at(w, path, GROVE_WRITE);
+		struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 		struct grove_buf at = GROVE_BUF_INIT;
 		uint64_t id = 99;
 
@@ -524,7 +525,7 @@ static void artifacts_fork_move_and_go_with_their_session(void **state)
 		struct grove_fork_options o = { .size = sizeof(o) }, path = { .size = sizeof(o), .leaf = "u1" };
 		struct grove_fork_options there = { .size = sizeof(o), .cwd = "/else/where" };
 		const struct grove_fork_options *how[] = { &o, &path, &there };
-		struct grove_session *s = session_at(w, put_file(w, both[i], HEADER TALK), GROVE_WRITE), *t;
+		struct grove_session *s = session_at(w, put_file(w, both[i], HEADER TALK), GROVE_OPEN_WRITE), *t;
 		char old[8192];
 		uint64_t id;
 
@@ -565,7 +566,7 @@ static void artifacts_fork_move_and_go_with_their_session(void **state)
 static void an_artifact_that_does_not_fit_is_not_there(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = session_at(w, put_file(w, "xcsh", HEADER TALK), GROVE_WRITE);
+	struct grove_session *s = session_at(w, put_file(w, "xcsh", HEADER TALK), GROVE_OPEN_WRITE);
 	uint64_t id = 7;
 
 	fail_at("write", ENOSPC, 0, 1);

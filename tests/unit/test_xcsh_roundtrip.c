@@ -20,6 +20,7 @@
 #include "blob/blob.h"
 #include "dialect/xcsh.h"
 #include "js/js.h"
+#include "../lib/calls.h"
 
 #define LIMIT 500000
 #define NOTICE "\\n\\n[Session persistence truncated large content]"
@@ -545,7 +546,7 @@ static void assert_others(const char *path, struct grove_slice before, size_t ch
 
 static void one_session(struct world *w, struct maker *k, const char *dialect)
 {
-	struct grove_session *s = start(w, dialect, chance_below(&k->c, 2) ? GROVE_NEW_NOW : 0);
+	struct grove_session *s = start(w, dialect, chance_below(&k->c, 2) ? GROVE_CREATE_NOW : 0);
 	const char *path = path_of(s);
 	struct log log = { .nr = 0 };
 	struct grove_buf before;
@@ -568,10 +569,10 @@ static void one_session(struct world *w, struct maker *k, const char *dialect)
 	/* lines that nobody understands */
 	file_add(path, "half a line {\n\n \t \n");
 	before = file_bytes(path);
-	s = session_at(w, path, GROVE_WRITE);
+	s = session_at(w, path, GROVE_OPEN_WRITE);
 	assert_lines(w, k, s, &log);
 	assert_messages(w, s, &log);
-	OK(w, grove_session_set_name(s, "another", "user", NULL));
+	OK(w, name_session(s, "another", GROVE_NAME_BY_USER, NULL));
 	/* the first line has the name: the header, or the slot before it */
 	assert_others(path, grove__buf_slice(&before), 0);
 	grove_session_close(s);

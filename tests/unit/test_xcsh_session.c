@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "../lib/xcsh_world.h"
+#include "../lib/calls.h"
 
 /* ------------------------------------------------------------------ beginning */
 
@@ -45,7 +46,7 @@ static void a_live_session_has_no_file_before_the_first_reply(void **state)
 		assert_int_equal(lines_in(path), 7 + slot);
 		assert_true(says(line_of(path, 6 + slot), "at once"));
 		grove_session_close(s);
-		s = session_at(w, path, GROVE_READ);
+		s = session_at(w, path, GROVE_OPEN_READ);
 		assert_one_line(w, s);
 		assert_int_equal(counts_of(w, s).entries, 6);
 		grove_session_close(s);
@@ -101,7 +102,7 @@ static void an_opened_file_takes_every_entry_at_once(void **state)
 {
 	struct world *w = *state;
 	const char *path = put_file(w, "xcsh", HEADER);
-	struct grove_session *s = session_at(w, path, GROVE_WRITE);
+	struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 
 	assert_string_equal(grove_session_dialect(s), "xcsh");
 	user(w, s, "no reply yet");
@@ -114,7 +115,7 @@ static void in_memory_nothing_touches_the_disk(void **state)
 	struct world *w = *state;
 
 	for (size_t i = 0; i < 2; i++) {
-		struct grove_session *s = start(w, both[i], GROVE_NEW_MEMORY);
+		struct grove_session *s = start(w, both[i], GROVE_CREATE_MEMORY);
 		char *image = image_message("user", 2048, 'A');
 		struct grove_buf b = GROVE_BUF_INIT;
 		const char *id;
@@ -123,9 +124,9 @@ static void in_memory_nothing_touches_the_disk(void **state)
 		assert_null(grove_session_path(s));
 		id = say(w, s, image);
 		say(w, s, REPLY);
-		OK(w, grove_session_set_name(s, "a name", "user", NULL));
+		OK(w, name_session(s, "a name", GROVE_NAME_BY_USER, NULL));
 		assert_name(w, s, "a name");
-		OK(w, grove_session_label(s, id, "here", NULL));
+		OK(w, grove_session_append_label(s, id, "here", NULL, NULL));
 		OK(w, grove_session_update(s, id, "/message/role", "\"developer\""));
 		OK(w, grove_session_artifact_save(s, "bash", text("out"), &nr, NULL));
 		assert_int_equal(nr, 0);
@@ -147,7 +148,7 @@ static void a_compaction_and_a_model_have_all_their_members(void **state)
 	struct world *w = *state;
 
 	for (size_t i = 0; i < 2; i++) {
-		struct grove_session *s = start(w, both[i], GROVE_NEW_MEMORY);
+		struct grove_session *s = start(w, both[i], GROVE_CREATE_MEMORY);
 		struct grove_compaction c = { .size = sizeof(c), .summary = "all of it", .tokens_before = 7,
 					      .usage_json = "{\"input\":1}", .short_summary = "in short",
 					      .preserve_json = "{\"todo\":[1]}" };
@@ -155,12 +156,12 @@ static void a_compaction_and_a_model_have_all_their_members(void **state)
 		struct grove_view *v;
 		const char *id;
 
-		OK(w, grove_session_append_model_role(s, "p", "m", "plan", &id));
-		OK(w, grove_session_append_model(s, "p", "m", &id));
-		OK(w, grove_session_append_compaction(s, &c, &id));
+		OK(w, grove_session_append_model(s, "p", "m", "plan", NULL, INTO(&id)));
+		OK(w, grove_session_append_model(s, "p", "m", NULL, NULL, INTO(&id)));
+		OK(w, grove_session_append_compaction(s, &c, NULL, INTO(&id)));
 		/* a caller that knows a shorter struct */
 		c.size = offsetof(struct grove_compaction, short_summary);
-		OK(w, grove_session_append_compaction(s, &c, &id));
+		OK(w, grove_session_append_compaction(s, &c, NULL, INTO(&id)));
 		v = view_of(w, s);
 		assert_int_equal(grove_view_raw(v, grove_buf_sink(&b)), 0);
 		grove_view_unref(v);
@@ -204,7 +205,7 @@ static void a_blob_is_on_the_disk_before_the_line_that_names_it(void **state)
 
 	for (size_t i = 0; i < 2; i++) {
 		const char *path = put_file(w, both[i], HEADER);
-		struct grove_session *s = session_at(w, path, GROVE_WRITE);
+		struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 		struct grove_buf names;
 
 		memset(&order, 0, sizeof(order));
@@ -259,7 +260,7 @@ static void what_waited_is_prepared_when_it_is_written(void **state)
 static void no_room_for(struct world *w, const char *dialect, int after)
 {
 	const char *path = put_file(w, dialect, HEADER TALK);
-	struct grove_session *s = session_at(w, path, GROVE_WRITE);
+	struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 	char *image = image_message("user", 1024, (char)('A' + after));
 	struct before b;
 
@@ -302,7 +303,7 @@ static void where_blobs_cannot_be_written_there_is_no_line(void **state)
 
 	for (size_t i = 0; i < 3; i++) {
 		const char *path = put_file(w, "xcsh", HEADER TALK);
-		struct grove_session *s = session_at(w, path, GROVE_WRITE);
+		struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 		struct before b;
 		int rc;
 
@@ -327,7 +328,7 @@ static void a_directory_of_blobs_that_is_a_file_is_an_error(void **state)
 {
 	struct world *w = *state;
 	const char *path = put_file(w, "xcsh", HEADER TALK);
-	struct grove_session *s = session_at(w, path, GROVE_WRITE);
+	struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 	char *image = image_message("user", 1024, 'A');
 	struct before b;
 
@@ -374,12 +375,12 @@ static void what_was_asked_wrongly_is_no_failure_of_the_disk(void **state)
 {
 	struct world *w = *state;
 	const char *path = put_file(w, "xcsh", HEADER TALK);
-	struct grove_session *s = session_at(w, path, GROVE_WRITE);
+	struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 
 	GOT(w, grove_session_append(s, text("{"), NULL, NULL), GROVE_EJSON);
 	GOT(w, grove_session_append(s, text("{\"type\":\"label\",\"targetId\":\"nope\"}"), NULL, NULL),
 	    GROVE_ENOTFOUND);
-	GOT(w, grove_session_set_name(s, " \t ", "user", NULL), GROVE_EINVAL);
+	GOT(w, name_session(s, " \t ", GROVE_NAME_BY_USER, NULL), GROVE_EINVAL);
 	GOT(w, grove_session_update(s, "nope", "/message", "1"), GROVE_ENOTFOUND);
 	GOT(w, grove_session_update(s, "u1", "/message/nope", "1"), GROVE_ENOTFOUND);
 	GOT(w, grove_session_update(s, "u1", "/message", "{"), GROVE_EJSON);
@@ -392,11 +393,11 @@ static void a_reader_who_writes_is_refused_and_nobody_is_told(void **state)
 {
 	struct world *w = *state;
 	const char *path = put_file(w, "xcsh", HEADER TALK);
-	struct grove_session *s = session_at(w, path, GROVE_READ);
+	struct grove_session *s = session_at(w, path, GROVE_OPEN_READ);
 	uint64_t id;
 
 	GOT(w, grove_session_append(s, text(REPLY), NULL, NULL), GROVE_EACCESS);
-	GOT(w, grove_session_set_name(s, "x", "user", NULL), GROVE_EACCESS);
+	GOT(w, name_session(s, "x", GROVE_NAME_BY_USER, NULL), GROVE_EACCESS);
 	GOT(w, grove_session_update(s, "u1", "/message/content", "\"x\""), GROVE_EACCESS);
 	GOT(w, grove_session_artifact_save(s, "bash", text("x"), &id, NULL), GROVE_EACCESS);
 	assert_int_equal(told.calls, 0);
@@ -408,7 +409,7 @@ static void a_flush_fails_when_a_write_has_failed(void **state)
 {
 	struct world *w = *state;
 	const char *path = put_file(w, "xcsh", HEADER TALK);
-	struct grove_session *s = session_at(w, path, GROVE_WRITE);
+	struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 	int failed, later;
 
 	fail_at("write", ENOSPC, 0, 1);
@@ -418,7 +419,7 @@ static void a_flush_fails_when_a_write_has_failed(void **state)
 	grove_session_close(s);
 	assert_int_equal(later, GROVE_EFULL);
 	/* and what the disk did not take for good is no less of a failure */
-	s = session_at(w, path, GROVE_WRITE);
+	s = session_at(w, path, GROVE_OPEN_WRITE);
 	say(w, s, REPLY);
 	fail_at("fdatasync", EIO, 0, 1);
 	failed = grove_session_sync(s);
@@ -437,14 +438,14 @@ static void a_rewrite_that_fails_leaves_the_old_file(void **state)
 
 	for (size_t i = 0; i < 3; i++) {
 		const char *path = put_file(w, "xcsh", HEADER TALK);
-		struct grove_session *s = session_at(w, path, GROVE_WRITE);
+		struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 		struct before b;
 		int rc;
 
 		memset(&told, 0, sizeof(told));
 		remember(w, s, &b);
 		fail_at(calls[i], errors[i], 0, 1);
-		rc = grove_session_set_name(s, "new", "user", NULL);
+		rc = name_session(s, "new", GROVE_NAME_BY_USER, NULL);
 		all_is_well();
 		assert_true(rc < 0);
 		assert_name(w, s, "");
@@ -468,7 +469,7 @@ static void a_missing_blob_costs_a_picture_and_is_told(void **state)
 
 	for (size_t i = 0; i < 2; i++) {
 		const char *path = put_file(w, both[i], HEADER MESSAGE("u1", "null", PICTURE("blob:sha256:" DIGITS)));
-		struct grove_session *s = session_at(w, path, GROVE_READ);
+		struct grove_session *s = session_at(w, path, GROVE_OPEN_READ);
 
 		memset(&told, 0, sizeof(told));
 		before = file_bytes(path);
@@ -489,7 +490,7 @@ static void a_blob_with_wrong_bytes_is_not_shown(void **state)
 {
 	struct world *w = *state;
 	const char *path = put_file(w, "xcsh", HEADER MESSAGE("u1", "null", PICTURE("blob:sha256:" DIGITS)));
-	struct grove_session *s = session_at(w, path, GROVE_WRITE);
+	struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 	struct grove_buf c;
 
 	make_dirs(in_home(w, "xcsh", "blobs"));
@@ -525,7 +526,7 @@ static void a_reference_that_leads_elsewhere_is_a_text(void **state)
 			 ",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"image\",\"data\":\"%s\",\"mimeType\":\"image/png\"}],\"image_url\":\"%s\"}}\n",
 			 refs[i], refs[i]);
 		path = put_file(w, "xcsh", line);
-		s = session_at(w, path, GROVE_READ);
+		s = session_at(w, path, GROVE_OPEN_READ);
 		c = context_of(w, s);
 		snprintf(want, sizeof(want), "\"data\":\"%s\"", refs[i]);
 		assert_true(says(grove__buf_slice(&c), want));
@@ -551,9 +552,9 @@ static void a_corrupt_header_never_costs_the_file(void **state)
 		for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 			const char *path = put_file(w, both[d], files[i]);
 
-			GOT(w, grove_session_open(w->g, path, GROVE_WRITE, &s), GROVE_EDAMAGED);
+			GOT(w, grove_session_open(w->g, path, GROVE_OPEN_WRITE, &s), GROVE_EDAMAGED);
 			grove_session_close(s);
-			GOT(w, grove_session_open(w->g, path, GROVE_WRITE | GROVE_BEGIN, &s), GROVE_EDAMAGED);
+			GOT(w, grove_session_open(w->g, path, GROVE_OPEN_WRITE | GROVE_OPEN_INIT, &s), GROVE_EDAMAGED);
 			grove_session_close(s);
 			assert_file(path, files[i]);
 			assert_dir(in_home(w, both[d], "sessions/-p"), "a.jsonl ");
@@ -573,7 +574,7 @@ static void a_file_of_version_1_is_migrated_when_it_is_opened_for_writing(void *
 
 	for (size_t i = 0; i < 2; i++) {
 		const char *path = put_file(w, both[i], v1);
-		struct grove_session *s = session_at(w, path, GROVE_READ);
+		struct grove_session *s = session_at(w, path, GROVE_OPEN_READ);
 		struct grove_buf ids = GROVE_BUF_INIT;
 		struct grove_view *v = view_of(w, s);
 		struct grove_entry e = { .size = sizeof(e) };
@@ -586,7 +587,7 @@ static void a_file_of_version_1_is_migrated_when_it_is_opened_for_writing(void *
 		grove_view_unref(v);
 		grove_session_close(s);
 		assert_file(path, v1);
-		s = session_at(w, path, GROVE_WRITE);
+		s = session_at(w, path, GROVE_OPEN_WRITE);
 		assert_int_equal(grove_session_migrated(s), 4);
 		/* a reader before and a writer after agree on who is who */
 		assert_path(w, s, ids.ptr);
@@ -619,22 +620,22 @@ static void behind_an_unfinished_value_an_entry_is_still_read(void **state)
 
 			snprintf(file, sizeof(file), "%s%s", HEADER TALK, tails[i]);
 			path = put_file(w, both[d], file);
-			s = session_at(w, path, GROVE_WRITE);
+			s = session_at(w, path, GROVE_OPEN_WRITE);
 			first = user(w, s, "first");
 			snprintf(a, sizeof(a), "%s", first);
 			assert_leaf(s, a);
 			grove_session_close(s);
-			s = session_at(w, path, GROVE_WRITE);
+			s = session_at(w, path, GROVE_OPEN_WRITE);
 			assert_leaf(s, a);
 			second = user(w, s, "second");
 			snprintf(b, sizeof(b), "%s", second);
 			user(w, s, "third");
 			grove_session_close(s);
-			s = session_at(w, path, GROVE_READ);
+			s = session_at(w, path, GROVE_OPEN_READ);
 			v = view_of(w, s);
-			if (grove_view_find(v, a) == GROVE_NONE || grove_view_find(v, b) == GROVE_NONE)
+			if (find_row(v, a) == GROVE_NO_ENTRY || find_row(v, b) == GROVE_NO_ENTRY)
 				fail_msg("lost behind %s", tails[i]);
-			assert_int_not_equal(grove_view_find(v, "a1"), GROVE_NONE);
+			assert_int_not_equal(find_row(v, "a1"), GROVE_NO_ENTRY);
 			grove_view_unref(v);
 			grove_session_close(s);
 		}
@@ -645,27 +646,27 @@ static void a_retry_with_the_same_id_is_the_same_entry(void **state)
 	struct world *w = *state;
 
 	for (size_t d = 0; d < 2; d++) {
-		struct grove_session *s = session_at(w, put_file(w, both[d], HEADER TALK), GROVE_WRITE);
+		struct grove_session *s = session_at(w, put_file(w, both[d], HEADER TALK), GROVE_OPEN_WRITE);
 		const char *path = path_of(s), *id;
 		char *image = image_message("user", 1024, 'A');
 		struct grove_buf json = GROVE_BUF_INIT;
 
 		assert_int_equal(grove__buf_addf(&json, "{\"type\":\"message\",\"id\":\"mine\",\"message\":%s}", image), 0);
-		OK(w, grove_session_append(s, grove__buf_slice(&json), NULL, &id));
+		OK(w, grove_session_append(s, grove__buf_slice(&json), NULL, INTO(&id)));
 		assert_string_equal(id, "mine");
 		assert_int_equal(lines_in(path), 4);
-		OK(w, grove_session_append(s, grove__buf_slice(&json), NULL, &id));
+		OK(w, grove_session_append(s, grove__buf_slice(&json), NULL, INTO(&id)));
 		assert_string_equal(id, "mine");
 		assert_int_equal(lines_in(path), 4);
 		grove_session_close(s);
 		/* nor from another process, with the blobs gone meanwhile */
-		s = session_at(w, path, GROVE_WRITE);
+		s = session_at(w, path, GROVE_OPEN_WRITE);
 		scratch_remove(in_home(w, both[d], "blobs"));
-		OK(w, grove_session_append(s, grove__buf_slice(&json), NULL, &id));
+		OK(w, grove_session_append(s, grove__buf_slice(&json), NULL, INTO(&id)));
 		assert_int_equal(lines_in(path), 4);
 		assert_int_equal(blobs_in(in_home(w, both[d], "blobs")), 1);
 		json.ptr[strlen("{\"type\":\"message\",\"id\":\"mine\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"image\",\"data\":\"")] = 'B';
-		GOT(w, grove_session_append(s, grove__buf_slice(&json), NULL, &id), GROVE_ECONFLICT);
+		GOT(w, grove_session_append(s, grove__buf_slice(&json), NULL, INTO(&id)), GROVE_ECONFLICT);
 		assert_int_equal(lines_in(path), 4);
 		assert_int_equal(told.calls, 0);
 		grove__buf_release(&json);
@@ -705,7 +706,7 @@ static void a_copy_has_the_header_of_its_kind(void **state)
 		const struct kind_of_copy *k = &kinds[i];
 		struct grove_fork_options o = { .size = sizeof(o), .leaf = k->leaf, .cwd = k->cwd };
 		const char *path = put_file(w, k->dialect, file);
-		struct grove_session *s = session_at(w, path, GROVE_READ), *t;
+		struct grove_session *s = session_at(w, path, GROVE_OPEN_READ), *t;
 		bool slot = !strcmp(k->dialect, "omp");
 		struct grove_slice h, have;
 
@@ -739,11 +740,11 @@ static void a_new_session_says_who_its_parent_is(void **state)
 	struct world *w = *state;
 
 	for (size_t i = 0; i < 2; i++) {
-		struct grove_new_options o = { .size = sizeof(o), .flags = GROVE_NEW_NOW, .dialect = both[i],
+		struct grove_create_options o = { .size = sizeof(o), .flags = GROVE_CREATE_NOW, .dialect = both[i],
 					       .parent_session = "older", .name = "N" };
 		struct grove_session *s;
 
-		OK(w, grove_session_new(w->g, &o, &s));
+		OK(w, grove_session_create(w->g, &o, &s));
 		assert_keys(line_of(grove_session_path(s), i),
 			    "type,version,id,timestamp,cwd,parentSession,title,titleSource");
 		assert_true(says(line_of(grove_session_path(s), i), "\"titleSource\":\"user\""));
@@ -755,17 +756,17 @@ static void a_new_session_says_who_its_parent_is(void **state)
 static void a_copy_of_a_renamed_session_keeps_its_name(void **state)
 {
 	struct world *w = *state;
-	struct grove_session *s = start(w, "omp", GROVE_NEW_NOW), *t;
+	struct grove_session *s = start(w, "omp", GROVE_CREATE_NOW), *t;
 	int applied;
 
 	user(w, s, "one");
-	OK(w, grove_session_set_name(s, "given", "user", NULL));
+	OK(w, name_session(s, "given", GROVE_NAME_BY_USER, NULL));
 	OK(w, grove_session_fork(s, NULL, &t));
 	assert_name(w, t, "given");
 	/* and who gave it */
 	assert_true(says(line_of(grove_session_path(t), 0), SLOT_HEAD "\"given\",\"source\":\"user\","));
 	assert_true(says(line_of(grove_session_path(t), 1), "\"title\":\"given\",\"titleSource\":\"user\""));
-	OK(w, grove_session_set_name(t, "other", "auto", &applied));
+	OK(w, name_session(t, "other", GROVE_NAME_BY_AGENT, &applied));
 	assert_int_equal(applied, 0);
 	grove_session_close(t);
 	grove_session_close(s);
@@ -775,7 +776,7 @@ static void a_moved_session_remembers_where_it_was(void **state)
 {
 	struct world *w = *state;
 	const char *path = put_file(w, "omp", HEADER TALK);
-	struct grove_session *s = session_at(w, path, GROVE_WRITE);
+	struct grove_session *s = session_at(w, path, GROVE_OPEN_WRITE);
 	char want[8300];
 
 	OK(w, grove_session_move(s, "/q"));
@@ -785,7 +786,7 @@ static void a_moved_session_remembers_where_it_was(void **state)
 	assert_false(is_there(path));
 	grove_session_close(s);
 	path = put_file(w, "xcsh", HEADER TALK);
-	s = session_at(w, path, GROVE_WRITE);
+	s = session_at(w, path, GROVE_OPEN_WRITE);
 	OK(w, grove_session_move(s, "/q"));
 	assert_keys(line_of(grove_session_path(s), 0), "type,version,id,timestamp,cwd");
 	grove_session_close(s);

@@ -1,0 +1,284 @@
+/*
+ * api/view.c: views of grove.h made real, thinly.
+ */
+#include "api/api.h"
+
+#include "base/sized.h"
+#include "session/snapshot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int grove_session_view(struct grove_session *s, struct grove_view **out)
+{
+	WITH_SESSION(s, grove__view_new(s, out, &d));
+}
+
+/*
+ * What a view shows never changes; its error, its leaf once it is known and the
+ * bytes that were read last do, under locks of their own.
+ */
+static struct grove_view *inside(const struct grove_view *v)
+{
+	return (struct grove_view *)(uintptr_t)v;
+}
+
+static int told(const struct grove_view *shown, int rc, const struct grove_detail *d)
+{
+	struct grove_view *v = inside(shown);
+
+	if (rc >= 0)
+		return rc;
+	pthread_mutex_lock(&v->lock);
+	v->detail = *d;
+	v->detail.code = rc;
+	if (!v->detail.path[0] && v->session->at.path)
+		snprintf(v->detail.path, sizeof(v->detail.path), "%s", v->session->at.path);
+	pthread_mutex_unlock(&v->lock);
+	return rc;
+}
+
+/* What runs on a view, with the detail of its error kept. */
+#define WITH_VIEW(v, call)                              \
+	do {                                            \
+		struct grove_detail d;                  \
+		grove__fail_clear(&d);                  \
+		return told((v), (call), &d);           \
+	} while (0)
+
+void grove_view_error(const struct grove_view *v, struct grove_detail *out)
+{
+	pthread_mutex_lock(&inside(v)->lock);
+	*out = v->detail;
+	pthread_mutex_unlock(&inside(v)->lock);
+}
+
+/* ----------------------------------------------------------- what is in it */
+
+int grove_view_counts(const struct grove_view *v, struct grove_counts *out)
+{
+	int rc = grove__sized_check(out, NULL);
+
+	if (!rc)
+		grove__sized_give(out, &v->counts, sizeof(v->counts));
+	return rc;
+}
+
+uint64_t grove_view_rev(const struct grove_view *v)
+{
+	return v->rev;
+}
+
+uint32_t grove_view_count(const struct grove_view *v)
+{
+	return v->nr;
+}
+
+const char *grove_view_name(const struct grove_view *v)
+{
+	return v->name;
+}
+
+uint32_t grove_view_leaf(const struct grove_view *v)
+{
+	uint32_t leaf;
+
+	grove__view_leaf(inside(v), &leaf);
+	return leaf;
+}
+
+int grove_view_entry(const struct grove_view *v, uint32_t i, struct grove_entry *out)
+{
+	const struct grove__label *l;
+	struct grove_entry e;
+	int rc = grove__sized_check(out, NULL);
+
+	if (rc)
+		return rc;
+	if (i >= v->nr)
+		return GROVE_ENOTFOUND;
+	grove__view_row(v->image->spine, i, &e);
+	l = grove__labels_get(v->labels, i);
+	if (l) {
+		e.label = l->text;
+		e.label_time = grove__spine_time(v->image->spine, l->set_by);
+	}
+	grove__sized_give(out, &e, sizeof(e));
+	return 0;
+}
+
+int grove_view_find(const struct grove_view *v, const char *id, uint32_t *out)
+{
+	*out = grove__spine_find(v->image->spine, v->nr, grove__slice_str(id));
+	return *out != GROVE_NO_ENTRY || !strcmp(id, GROVE_ROOT) ? 0 : GROVE_ENOTFOUND;
+}
+
+static bool is_row(const struct grove_view *v, uint32_t row)
+{
+	return row == GROVE_NO_ENTRY || row < v->nr;
+}
+
+void grove_rows_release(struct grove_rows *r)
+{
+	free(r->at);
+	r->at = NULL;
+	r->nr = 0;
+}
+
+int grove_view_ancestors(const struct grove_view *v, uint32_t of, struct grove_rows *out)
+{
+	return is_row(v, of) ? grove__tree_path(v->image->spine, of, &out->at, &out->nr)
+			     : GROVE_ENOTFOUND;
+}
+
+int grove_view_conversation(const struct grove_view *v, uint32_t to, unsigned flags,
+			    struct grove_rows *out)
+{
+	return is_row(v, to) ? grove__view_conversation(inside(v), to, flags & GROVE_CONVERSATION_WHOLE, out)
+			     : GROVE_ENOTFOUND;
+}
+
+int grove_view_children(const struct grove_view *v, uint32_t of, enum grove_order order,
+			struct grove_rows *out)
+{
+	return is_row(v, of) ? grove__tree_children(v->image->spine, v->nr, of, order == GROVE_ORDER_TIME,
+						    &out->at, &out->nr)
+			     : GROVE_ENOTFOUND;
+}
+
+/* ------------------------------------------------------------------- lines */
+
+int grove_view_header(const struct grove_view *v, struct grove_buf *out)
+{
+	WITH_VIEW(v, grove__image_header_line(v->image, v->log, out, NULL, &d));
+}
+
+int grove_view_line(const struct grove_view *v, uint32_t i, unsigned flags, struct grove_buf *out)
+{
+	if (i >= v->nr)
+		return GROVE_ENOTFOUND;
+	WITH_VIEW(v, grove__view_line(inside(v), i, flags, out, &d));
+}
+
+static int pieces(struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *payload,
+		  struct grove_detail *d)
+{
+	const struct grove__spine *s = v->image->spine;
+	struct grove_buf line = GROVE_BUF_INIT;
+	struct grove_slice value;
+	int rc;
+
+	/* threads that read one view at the same time do so one by one */
+	if (!pthread_mutex_trylock(&v->near_lock)) {
+		rc = grove__image_line_near(v->image, v->log, i, &v->near, &line, &value, d);
+		pthread_mutex_unlock(&v->near_lock);
+	} else {
+		rc = grove__image_line(v->image, v->log, i, &line, &value, d);
+	}
+	if (!rc) {
+		rc = v->image->dialect->text.pieces(value, grove__spine_kind(s, i), grove__spine_role(s, i),
+					       fn, payload);
+	} else if (rc == GROVE_ETOOBIG) {
+		/* one entry of gigabytes does not hide the others */
+		char text[64];
+		struct grove_piece p = { .kind = GROVE_PIECE_NOTE, .title = grove__slice_str("too long"),
+					 .error = 1 };
+
+		p.text = grove__slice(text, (size_t)snprintf(text, sizeof(text), "a line of %llu bytes",
+						(unsigned long long)grove__spine_len(s, i)));
+		rc = fn(payload, &p);
+	}
+	grove__buf_release(&line);
+	return rc;
+}
+
+int grove_view_piece_each(const struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *payload)
+{
+	if (i >= v->nr)
+		return GROVE_ENOTFOUND;
+	WITH_VIEW(v, pieces(inside(v), i, fn, payload, &d));
+}
+
+static int view_context(struct grove_view *v, const struct grove_context_options *opt,
+			struct grove_sink sink, struct grove_detail *d)
+{
+	struct grove_context_options o;
+	int rc = grove__sized_take(&o, sizeof(o), opt, d);
+
+	return rc ? rc : grove__view_context(v, &o, sink, d);
+}
+
+int grove_view_context(const struct grove_view *v, const struct grove_context_options *opt,
+		       struct grove_sink sink)
+{
+	WITH_VIEW(v, view_context(inside(v), opt, sink, &d));
+}
+
+static int view_messages(struct grove_view *v, const struct grove_context_options *opt,
+			 const struct grove_context_reader *to, struct grove_detail *d)
+{
+	struct grove_context_reader reader;
+	struct grove_context_options o;
+	int rc = grove__sized_take(&o, sizeof(o), opt, d);
+
+	if (!rc)
+		rc = to ? grove__sized_take(&reader, sizeof(reader), to, d)
+			: grove__fail(d, GROVE_EINVAL, NULL, "nobody to read it");
+	return rc ? rc : grove__view_messages(v, &o, &reader, d);
+}
+
+int grove_view_messages(const struct grove_view *v, const struct grove_context_options *opt,
+			const struct grove_context_reader *to)
+{
+	WITH_VIEW(v, view_messages(inside(v), opt, to, &d));
+}
+
+int grove_message_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload)
+{
+	return grove__message_pieces(m, fn, payload);
+}
+
+static int session_context(struct grove_session *s, const struct grove_context_options *opt,
+			   struct grove_sink sink, struct grove_detail *d)
+{
+	struct grove_context_options o;
+	int rc = grove__sized_take(&o, sizeof(o), opt, d);
+
+	return rc ? rc : grove__session_context(s, &o, sink, d);
+}
+
+int grove_session_context(struct grove_session *s, const struct grove_context_options *opt,
+			  struct grove_sink sink)
+{
+	WITH_SESSION(s, session_context(s, opt, sink, &d));
+}
+
+int grove_view_log(const struct grove_view *v, unsigned flags, struct grove_sink sink)
+{
+	WITH_VIEW(v, grove__view_log(inside(v), flags & GROVE_LINE_BLOBS, sink, &d));
+}
+
+int grove_view_raw(const struct grove_view *v, struct grove_sink sink)
+{
+	WITH_VIEW(v, grove__view_raw(inside(v), sink, &d));
+}
+
+int grove_view_tree(const struct grove_view *v, unsigned flags, struct grove_sink sink)
+{
+	WITH_VIEW(v, grove__view_tree(inside(v), flags, sink, &d));
+}
+
+static int snapshot(struct grove_view *v, const struct grove_snapshot_options *opt, struct grove_sink sink,
+		    struct grove_detail *d)
+{
+	struct grove_snapshot_options o;
+	int rc = grove__sized_take(&o, sizeof(o), opt, d);
+
+	return rc ? rc : grove__view_snapshot(v, &o, sink, d);
+}
+
+int grove_view_snapshot(const struct grove_view *v, const struct grove_snapshot_options *opt,
+			struct grove_sink sink)
+{
+	WITH_VIEW(v, snapshot(inside(v), opt, sink, &d));
+}

@@ -1,0 +1,98 @@
+/*
+ * tests/lib/calls.h: calls of grove.h that take a struct, in the short form that
+ * most tests need. Include after grove.h.
+ */
+#ifndef TESTS_LIB_CALLS_H
+#define TESTS_LIB_CALLS_H
+
+#include <stdlib.h>
+
+/* The result of an append, of which only the ids matter: INTO(&id). */
+#define INTO(ids_) (&(struct grove_append_result){ .size = sizeof(struct grove_append_result), .ids = (ids_) })
+/* Options for grove_session_set_leaf() and grove_session_continue(): LEAF(GROVE_LEAF_PERSIST). */
+#define LEAF(flags_) (&(struct grove_leaf_options){ .size = sizeof(struct grove_leaf_options), .flags = (flags_) })
+
+static inline int name_session(struct grove_session *s, const char *name, enum grove_name_source by,
+			       int *applied)
+{
+	int rc = grove_session_set_name(s, name, by, NULL);
+
+	if (applied)
+		*applied = !rc;
+	return rc < 0 ? rc : 0;
+}
+
+static inline int branch_from(struct grove_session *s, const char *id, const struct grove_branch_summary *b,
+			      const char **summary_id)
+{
+	struct grove_leaf_options o = { .size = sizeof(o), .summary = b };
+	struct grove_leaf_result r = { .size = sizeof(r) };
+	int rc = grove_session_set_leaf(s, id, &o, &r);
+
+	if (summary_id)
+		*summary_id = r.summary_id;
+	return rc;
+}
+
+/* Adds the prompt's content to `content`. */
+static inline int continue_from(struct grove_session *s, const char *id, unsigned flags,
+				enum grove_outcome *outcome, struct grove_buf *content)
+{
+	struct grove_leaf_result r = { .size = sizeof(r) };
+	int rc = grove_session_continue(s, id, LEAF(flags), &r);
+
+	*outcome = r.outcome;
+	if (r.content.len)
+		grove_buf_add(content, grove_buf_slice(&r.content));
+	grove_buf_release(&r.content);
+	return rc;
+}
+
+/* The row of an id, or GROVE_NO_ENTRY. */
+static inline uint32_t find_row(const struct grove_view *v, const char *id)
+{
+	uint32_t row;
+
+	grove_view_find(v, id, &row);
+	return row;
+}
+
+/* Rows in memory of malloc(), for tests that go through them by pointer and number. */
+static inline int give_rows(int rc, struct grove_rows *r, uint32_t **out, size_t *nr)
+{
+	*out = NULL;
+	*nr = 0;
+	if (rc)
+		return rc;
+	*nr = r->nr;
+	*out = malloc((r->nr + 1) * sizeof(**out));
+	for (size_t i = 0; *out && i < r->nr; i++)
+		(*out)[i] = r->at[i];
+	grove_rows_release(r);
+	return *out ? 0 : GROVE_ENOMEM;
+}
+
+static inline int path_rows(const struct grove_view *v, uint32_t of, uint32_t **out, size_t *nr)
+{
+	struct grove_rows r = { NULL, 0 };
+
+	return give_rows(grove_view_ancestors(v, of, &r), &r, out, nr);
+}
+
+static inline int conversation_rows(const struct grove_view *v, uint32_t to, unsigned flags, uint32_t **out,
+				    size_t *nr)
+{
+	struct grove_rows r = { NULL, 0 };
+
+	return give_rows(grove_view_conversation(v, to, flags, &r), &r, out, nr);
+}
+
+static inline int children_rows(const struct grove_view *v, uint32_t of, enum grove_order order,
+				uint32_t **out, size_t *nr)
+{
+	struct grove_rows r = { NULL, 0 };
+
+	return give_rows(grove_view_children(v, of, order, &r), &r, out, nr);
+}
+
+#endif

@@ -179,7 +179,7 @@ static void write_all(const char *setting, struct grove *g)
 	char kept[2 + MANY][64];
 	const char *ids[MANY], *id, *all[2 + MANY];
 	struct grove_session *s;
-	struct grove_lease lease;
+	struct grove_lease lease = { .size = sizeof(lease) };
 	size_t nr = 0;
 	int rc = grove_session_open(g, "growing", GROVE_OPEN_WRITE, &s);
 

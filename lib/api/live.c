@@ -139,9 +139,11 @@ int grove_session_lease_take(struct grove_session *s, const char *owner, int64_t
 static int renew(struct grove_session *s, int64_t ms, struct grove_lease *out, struct grove_detail *d)
 {
 	struct grove_lease now = { .size = sizeof(now) };
-	int rc = ms > 0 ? lease(s, "", -1, &now, d)
-			: grove__fail(d, GROVE_EINVAL, NULL, "a lease for no time");
+	int rc = grove__sized_check(out, d);
 
+	if (!rc)
+		rc = ms > 0 ? lease(s, "", -1, &now, d)
+			    : grove__fail(d, GROVE_EINVAL, NULL, "a lease for no time");
 	if (!rc && (!s->lease || now.number != s->lease || !now.owner[0]))
 		rc = grove__fail(d, GROVE_ECONFLICT, s->at.path, "this handle does not have the lease");
 	return rc ? rc : lease(s, now.owner, ms, out, d);

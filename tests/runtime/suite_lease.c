@@ -135,6 +135,32 @@ static void holding_on_to_it_keeps_its_number(void **state)
 	grove_session_close(s);
 }
 
+static void renewing_holds_on_and_never_takes(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s, *t;
+	struct grove_lease x = { .size = sizeof(x) }, y = { .size = sizeof(y) };
+
+	two_writers(w, &s, &t);
+	GOT(w->g, grove_session_lease_renew(s, LONG, NULL), GROVE_ECONFLICT);
+	OK(w->g, grove_session_lease_take(s, "one", 1000, &x));
+	GOT(w->g, grove_session_lease_renew(s, 0, NULL), GROVE_EINVAL);
+	OK(w->g, grove_session_lease_renew(s, LONG, &y));
+	assert_int_equal(x.number, y.number);
+	assert_string_equal(y.owner, "one");
+	assert_true(y.until > x.until);
+	/* another handle does not have it, whoever its owner is */
+	GOT(w->other, grove_session_lease_renew(t, LONG, NULL), GROVE_ECONFLICT);
+	/* it was taken over under the same name */
+	OK(w->other, grove_session_lease_take(t, "one", LONG, &y));
+	GOT(w->g, grove_session_lease_renew(s, LONG, NULL), GROVE_ECONFLICT);
+	OK(w->other, grove_session_lease_renew(t, LONG, NULL));
+	OK(w->other, grove_session_lease_release(t));
+	GOT(w->other, grove_session_lease_renew(t, LONG, NULL), GROVE_ECONFLICT);
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
 static void after_its_time_another_may_take_it_over(void **state)
 {
 	struct world *w = *state;
@@ -311,6 +337,7 @@ static void who_died_holds_it_until_its_time(void **state)
 const struct CMUnitTest lease_cases[] = {
 	CASE(who_has_it_writes_and_nobody_else),
 	CASE(holding_on_to_it_keeps_its_number),
+	CASE(renewing_holds_on_and_never_takes),
 	CASE(after_its_time_another_may_take_it_over),
 	CASE(the_same_owner_may_take_it_by_another_handle),
 	CASE(nonsense_is_refused),

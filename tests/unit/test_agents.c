@@ -173,7 +173,7 @@ static void a_log_that_is_being_written_is_left_alone(void **state)
 {
 	struct world *w = *state;
 	const char *path = claude(w, ID ".jsonl");
-	struct grove_hydrate_options o = { .size = sizeof(o), .path = path, .flags = GROVE_OPEN_FORCE };
+	struct grove_hydrate_options o = { .size = sizeof(o), .path = path, .flags = GROVE_HYDRATE_FORCE };
 	struct remote r = { two, 2, 0, 0, 0 };
 	struct grove_source src = { next, NULL, &r };
 	int fd;

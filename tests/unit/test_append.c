@@ -310,6 +310,43 @@ static void every_kind_can_be_retried(void **state)
 	grove_session_close(s);
 }
 
+static void an_append_says_what_became_of_it(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_OPEN_WRITE);
+	struct grove_append_options o = { .size = sizeof(o), .flags = GROVE_APPEND_LINES };
+	struct grove_slice json[3] = { text("{\"role\":\"user\",\"content\":\"x\"}"),
+				       text("{\"role\":\"user\",\"content\":\"y\"}"), text("{\"role\":") };
+	struct grove_detail why = { .code = 0 };
+	const char *ids[3] = { NULL };
+	struct grove_append_result r = { .size = sizeof(r), .ids = ids, .why = &why };
+	struct grove_view *v = view_of(w, s);
+	uint32_t before = grove_view_count(v);
+	struct grove_entry e = { .size = sizeof(e) };
+
+	grove_view_unref(v);
+	GOT(w, grove_session_append_many(s, json, 3, &o, &r), GROVE_EJSON);
+	assert_int_equal(r.failed, 2);
+	assert_int_equal(why.code, GROVE_EJSON);
+	assert_file(in_world(w, "a.jsonl"), BRANCHES);
+	OK(w, grove_session_append_many(s, json, 2, &o, &r));
+	assert_int_equal(r.first, before);
+	assert_int_equal(r.nr, 2);
+	assert_int_equal(r.seq, 8);
+	assert_string_equal(r.id, ids[1]);
+	v = view_of(w, s);
+	assert_int_equal(r.rev, grove_view_rev(v));
+	OK(w, grove_view_entry(v, r.first, &e));
+	assert_string_equal(e.id, ids[0]);
+	grove_view_unref(v);
+	assert_int_equal(lines_in(in_world(w, "a.jsonl")), 8);
+	assert_int_equal(r.lines.ptr[r.lines.len - 1], '\n');
+	assert_non_null(strstr(r.lines.ptr, ids[0]));
+	assert_non_null(strstr(r.lines.ptr, ids[1]));
+	grove_buf_release(&r.lines);
+	grove_session_close(s);
+}
+
 static void the_expected_number_of_lines_is_compared(void **state)
 {
 	struct world *w = *state;
@@ -696,6 +733,7 @@ int main(void)
 		WORLD_TEST(an_id_of_the_callers_own_makes_a_retry_harmless),
 		WORLD_TEST(a_retry_on_another_branch_goes_there),
 		WORLD_TEST(every_kind_can_be_retried),
+		WORLD_TEST(an_append_says_what_became_of_it),
 		WORLD_TEST(the_expected_number_of_lines_is_compared),
 		WORLD_TEST(after_an_unknown_end_the_handle_writes_no_more),
 		WORLD_TEST(a_sync_that_fails_is_told_and_latched),

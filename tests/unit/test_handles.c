@@ -134,6 +134,7 @@ enum what {
 	X(grove_session_context, LOCKED, grove_session_context(s, NULL, grove_buf_sink(&got.buf))) \
 	X(grove_session_blob_put, FREE, grove_session_blob_put(s, line, got.ref)) \
 	X(grove_session_lease_take, LOCKED, grove_session_lease_take(s, "o", 1000, &got.lease)) \
+	X(grove_session_lease_renew, LOCKED, grove_session_lease_renew(s, 1000, &got.lease)) \
 	X(grove_session_lease_release, LOCKED, grove_session_lease_release(s)) \
 	X(grove_session_lease_get, LOCKED, grove_session_lease_get(s, &got.lease)) \
 	X(grove_session_value_put, LOCKED, grove_session_value_put(s, "metadata", line)) \

@@ -110,6 +110,26 @@ static int append_many(void *p)
 	return grove_session_append_many(at.s, json, 2, p, NULL);
 }
 
+static int append_result(void *p)
+{
+	return grove_session_append(at.s, text(USER("x")), NULL, p);
+}
+
+static int set_leaf(void *p)
+{
+	return grove_session_set_leaf(at.s, GROVE_ROOT, p, NULL);
+}
+
+static int leaf_result(void *p)
+{
+	return grove_session_set_leaf(at.s, GROVE_ROOT, NULL, p);
+}
+
+static int renew_lease(void *p)
+{
+	return grove_session_lease_renew(at.s, 100000, p);
+}
+
 static int compaction(void *p)
 {
 	return grove_session_append_compaction(at.s, p, NULL, NULL);
@@ -353,6 +373,9 @@ static const struct call {
 	{ "grove_search_run", search, SIZE(search_options) },
 	{ "grove_session_create", new_session, SIZE(create_options) },
 	{ "grove_session_append", append, SIZE(append_options) },
+	{ "grove_session_append, its result", append_result, SIZE(append_result), true },
+	{ "grove_session_set_leaf", set_leaf, SIZE(leaf_options) },
+	{ "grove_session_set_leaf, its result", leaf_result, SIZE(leaf_result), true },
 	{ "grove_session_append_many", append_many, SIZE(append_options) },
 	{ "grove_session_append_compaction", compaction, SIZE(compaction), .least = UP_TO(compaction, summary),
 	  .fill = say_summary },
@@ -378,6 +401,7 @@ static const struct call {
 	{ "grove_blobs_gc, its result", gc_result, SIZE(blobs_gc_result), true },
 	{ "grove_watch_next", next_event, SIZE(event), true },
 	{ "grove_session_lease_take", take_lease, SIZE(lease), true },
+	{ "grove_session_lease_renew", renew_lease, SIZE(lease), true },
 	{ "grove_session_lease_get", see_lease, SIZE(lease), true },
 	{ "grove_archive", archive_options, SIZE(archive_options) },
 	{ "grove_archive, its result", archive_result, SIZE(archive_result), true },

@@ -101,18 +101,15 @@ enum what {
 	X(grove_session_sync, LOCKED, grove_session_sync(s)) \
 	X(grove_session_append, LOCKED, grove_session_append(s, line, NULL, INTO(&got.id))) \
 	X(grove_session_append_many, LOCKED, grove_session_append_many(s, &line, 1, ALWAYS, INTO(&got.id))) \
-	X(grove_session_append_message, LOCKED, grove_session_append(s, grove_str(line.ptr), NULL, INTO(&got.id))) \
 	X(grove_session_append_thinking_level, LOCKED, grove_session_append_thinking_level(s, "low", NULL, INTO(&got.id))) \
 	X(grove_session_append_model, LOCKED, grove_session_append_model(s, "p", "m", NULL, NULL, INTO(&got.id))) \
-	X(grove_session_append_model_role, LOCKED, grove_session_append_model(s, "p", "m", "r", NULL, INTO(&got.id))) \
 	X(grove_session_append_compaction, LOCKED, grove_session_append_compaction(s, COMPACTION, NULL, INTO(&got.id))) \
 	X(grove_session_append_custom, LOCKED, grove_session_append_custom(s, "t", "{}", NULL, INTO(&got.id))) \
 	X(grove_session_append_custom_message, LOCKED, \
 	  grove_session_append_custom_message(s, "t", "\"x\"", NULL, 0, NULL, INTO(&got.id))) \
 	X(grove_session_append_usage, LOCKED, grove_session_append_usage(s, "k", "p", "m", "{}", NULL, NULL, INTO(&got.id))) \
 	X(grove_session_append_context_edit, LOCKED, grove_session_append_context_edit(s, "x", NULL, NULL, INTO(&got.id))) \
-	X(grove_session_label, LOCKED, grove_session_append_label(s, "x", "y", NULL, INTO(&got.id))) \
-	X(grove_session_rename, LOCKED, grove_session_set_name(s, "n", GROVE_NAME_BY_USER, INTO(&got.id))) \
+	X(grove_session_append_label, LOCKED, grove_session_append_label(s, "x", "y", NULL, INTO(&got.id))) \
 	X(grove_session_set_name, LOCKED, name_session(s, "n", GROVE_NAME_BY_USER, &got.applied)) \
 	X(grove_session_record, LOCKED, grove_session_record(s, &line, 1, NULL, &got.id)) \
 	X(grove_session_restate, LOCKED, grove_session_restate(s, &got.written)) \
@@ -126,7 +123,6 @@ enum what {
 	X(grove_session_artifact_each, LOCKED, grove_session_artifact_each(s, on_artifact, NULL)) \
 	X(grove_session_leaf, LEAF, (intptr_t)grove_session_leaf(s)) \
 	X(grove_session_set_leaf, LOCKED, grove_session_set_leaf(s, GROVE_ROOT, LEAF(GROVE_LEAF_PERSIST), NULL)) \
-	X(grove_session_branch, LOCKED, branch_from(s, GROVE_ROOT, BRANCH, &got.id)) \
 	X(grove_session_continue, LOCKED, continue_from(s, "x", 0, &got.outcome, &got.buf)) \
 	X(grove_session_fork, LOCKED, grove_session_fork(s, NULL, &got.fork)) \
 	X(grove_session_move, LOCKED, grove_session_move(s, "/x")) \

@@ -17,11 +17,11 @@ static int none(struct grove_detail *d)
 			   "this build of grove has no SQLite, which prompt history needs");
 }
 
-struct grove_history *grove__history_open(const struct grove__env *env, const char *agent,
+struct grove_history *grove__history_open(const struct grove__env *env, const struct grove__dialect *asked,
 					  const char *path, int *rc, struct grove_detail *d)
 {
 	(void)env;
-	(void)agent;
+	(void)asked;
 	(void)path;
 	*rc = none(d);
 	return calloc(1, sizeof(struct grove_history));

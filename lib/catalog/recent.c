@@ -3,7 +3,7 @@
  *
  * The candidates are the sessions that a list of the directory shows. There are two
  * orders. "last" is the first row of that list, so that users get what they see;
- * grove_session_recent() goes by the time of the file, as the agents do.
+ * grove_session_open_recent() goes by the time of the file, as the agents do.
  *
  * If the list shows file times, candidates are sorted by them before any is opened,
  * and then read from the newest on until one is a session that the list would show.

@@ -160,43 +160,11 @@ int grove_view_line(const struct grove_view *v, uint32_t i, unsigned flags, stru
 	WITH_VIEW(v, grove__view_line(inside(v), i, flags, out, &d));
 }
 
-static int pieces(struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *payload,
-		  struct grove_detail *d)
-{
-	const struct grove__spine *s = v->image->spine;
-	struct grove_buf line = GROVE_BUF_INIT;
-	struct grove_slice value;
-	int rc;
-
-	/* threads that read one view at the same time do so one by one */
-	if (!pthread_mutex_trylock(&v->near_lock)) {
-		rc = grove__image_line_near(v->image, v->log, i, &v->near, &line, &value, d);
-		pthread_mutex_unlock(&v->near_lock);
-	} else {
-		rc = grove__image_line(v->image, v->log, i, &line, &value, d);
-	}
-	if (!rc) {
-		rc = v->image->dialect->text.pieces(value, grove__spine_kind(s, i), grove__spine_role(s, i),
-					       fn, payload);
-	} else if (rc == GROVE_ETOOBIG) {
-		/* one entry of gigabytes does not hide the others */
-		char text[64];
-		struct grove_piece p = { .kind = GROVE_PIECE_NOTE, .title = grove__slice_str("too long"),
-					 .error = 1 };
-
-		p.text = grove__slice(text, (size_t)snprintf(text, sizeof(text), "a line of %llu bytes",
-						(unsigned long long)grove__spine_len(s, i)));
-		rc = fn(payload, &p);
-	}
-	grove__buf_release(&line);
-	return rc;
-}
-
 int grove_view_piece_each(const struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *payload)
 {
 	if (i >= v->nr)
 		return GROVE_ENOTFOUND;
-	WITH_VIEW(v, pieces(inside(v), i, fn, payload, &d));
+	WITH_VIEW(v, grove__view_pieces(inside(v), i, grove__slice(NULL, 0), fn, payload, &d));
 }
 
 static int view_context(struct grove_view *v, const struct grove_context_options *opt,
@@ -223,8 +191,8 @@ static int view_messages(struct grove_view *v, const struct grove_context_option
 
 	if (!rc)
 		rc = to ? grove__sized_take(&reader, sizeof(reader), to, d)
-			: grove__fail(d, GROVE_EINVAL, NULL, "nobody to read it");
-	return rc ? rc : grove__view_messages(v, &o, &reader, d);
+			: grove__fail(d, GROVE_EINVAL, NULL, "no reader was given");
+	return rc ? rc : grove__context_messages(v, &o, &reader, d);
 }
 
 int grove_view_messages(const struct grove_view *v, const struct grove_context_options *opt,
@@ -235,7 +203,7 @@ int grove_view_messages(const struct grove_view *v, const struct grove_context_o
 
 int grove_message_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload)
 {
-	return grove__message_pieces(m, fn, payload);
+	return grove__context_pieces(m, fn, payload);
 }
 
 static int session_context(struct grove_session *s, const struct grove_context_options *opt,

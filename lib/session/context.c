@@ -5,13 +5,12 @@
  * from the whole path. Only the lines that are printed are read, and the few that
  * set something.
  */
+#include "dialect/message.h"
 #include "image/choice.h"
 #include "json/out.h"
-#include "json/value.h"
 #include "session/session.h"
 
 #include "base/array.h"
-#include "base/utf8.h"
 #include "sys/clock.h"
 
 #include <assert.h>
@@ -526,7 +525,7 @@ struct reading {
 	struct teller t;
 	struct grove_view *v;
 	const struct grove_context_reader *to;
-	struct grove_buf id, role, raw, text;
+	struct grove_buf id, role, text;
 	struct grove_detail *d;
 };
 
@@ -536,73 +535,13 @@ struct grove__message_at {
 	struct grove_slice line;         /* empty: to be fetched */
 };
 
-/* The first bytes of a raw string, cut between two characters, as text. */
-static int text_start(struct grove_slice raw, struct grove_buf *out)
-{
-	struct grove_buf part = GROVE_BUF_INIT;
-	size_t n = 1;
-	int rc;
-
-	if (raw.len <= PREVIEW_MAX)
-		return grove__json_text(out, raw);
-	while (n < PREVIEW_MAX - 8)
-		n += raw.ptr[n] != '\\' ? 1 : raw.ptr[n + 1] == 'u' ? 6 : 2;
-	while (n > 1 && ((unsigned char)raw.ptr[n] & 0xc0) == 0x80)
-		n--;
-	rc = grove__buf_add(&part, raw.ptr, n);
-	rc = rc ? rc : grove__buf_add_char(&part, '"');
-	rc = rc ? rc : grove__json_text(out, grove__buf_slice(&part));
-	grove__buf_release(&part);
-	return rc;
-}
-
-/* The first text of a message: its content is text, or blocks of which some are. */
-static int first_text(struct grove_slice content, struct grove_buf *out)
-{
-	struct grove_slice text;
-	struct grove__json_iter it;
-	int rc = 0;
-
-	if (!content.ptr)
-		return 0;
-	if (grove__json_type_of(content) == JSON_STRING)
-		return text_start(content, out);
-	if (grove__json_type_of(content) != JSON_ARRAY)
-		return 0;
-	grove__json_iter_init(&it, content);
-	while (!rc && !out->len && grove__json_next(&it)) {
-		text = grove__json_get(it.value, "text");
-		if (text.ptr && grove__json_type_of(text) == JSON_STRING)
-			rc = text_start(text, out);
-	}
-	return rc;
-}
-
-/* The same for people: half a surrogate pair is no character. */
-static int readable_text(struct grove_slice content, struct grove_buf *raw, struct grove_buf *out)
-{
-	int rc;
-
-	grove__buf_clear(raw);
-	grove__buf_clear(out);
-	rc = first_text(content, raw);
-	return rc ? rc : grove__utf8_repair_wtf8(out, grove__buf_slice(raw));
-}
-
 static int read_message(struct teller *t, struct grove_slice json, uint32_t row)
 {
 	struct reading *r = (struct reading *)t;
 	struct grove__message_at at = { .r = r, .line = t->c->line };
 	struct grove_message m = { .entry = row, .json = json, .at = &at };
-	static const char *const names[] = { "role", "content" };
-	struct grove_slice of[2];
-	int rc;
+	int rc = grove__message_head(json, PREVIEW_MAX, &r->role, &r->text);
 
-	grove__json_get_all(json, names, 2, of);
-	rc = readable_text(of[1], &r->raw, &r->text);
-	grove__buf_clear(&r->role);
-	if (!rc && of[0].ptr && grove__json_type_of(of[0]) == JSON_STRING)
-		rc = grove__json_text(&r->role, of[0]);
 	if (!rc && is_named(t, row)) {
 		rc = grove__rules_name(t->c->choice.im, row, t->mode, &r->id);
 		m.id = r->id.ptr;
@@ -614,7 +553,7 @@ static int read_message(struct teller *t, struct grove_slice json, uint32_t row)
 	return r->to->message(r->to->payload, &m);
 }
 
-int grove__message_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload)
+int grove__context_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload)
 {
 	const struct grove__message_at *at = m->at;
 	struct grove_view *v = at->r->v;
@@ -631,66 +570,22 @@ static int read_reason(struct teller *t, uint32_t row, bool sent, const char *re
 	return r->to->reason ? r->to->reason(r->to->payload, &why) : 0;
 }
 
-/* Text of a member, or NULL; kept in `out`, which holds several after each other. */
-static int text_of(struct grove_slice object, const char *name, struct grove_buf *out, bool *has)
-{
-	struct grove_slice raw = object.ptr ? grove__json_get(object, name) : object;
-
-	*has = raw.ptr && grove__json_type_of(raw) == JSON_STRING;
-	return *has ? grove__json_text(out, raw) : 0;
-}
-
-/* The model as PROVIDER/ID, or by the one name that it has. */
-static int model_of(struct grove_slice settings, struct grove_buf *out, bool *has)
-{
-	struct grove_slice model = grove__json_get(settings, "model");
-	struct grove_slice models = grove__json_get(settings, "models");
-	bool either = model.ptr && grove__json_type_of(model) == JSON_OBJECT &&
-		      (grove__json_get(model, "provider").ptr || grove__json_get(model, "modelId").ptr);
-	int rc;
-
-	if (!either)
-		return models.ptr ? text_of(models, "default", out, has) : 0;
-	rc = text_of(model, "provider", out, has);
-	if (!rc && !*has)
-		rc = grove__buf_add_str(out, "none");
-	if (!rc)
-		rc = grove__buf_add_char(out, '/');
-	if (!rc)
-		rc = text_of(model, "modelId", out, has);
-	if (!rc && !*has)
-		rc = grove__buf_add_str(out, "none");
-	*has = true;
-	return rc;
-}
-
 static int tell_about(struct reading *r, uint32_t leaf)
 {
-	struct grove_buf settings = GROVE_BUF_INIT, model = GROVE_BUF_INIT, thinking = GROVE_BUF_INIT;
+	struct grove__settings s = { .any = false };
 	struct grove_context_about a = { .leaf = leaf };
-	struct grove_slice members = grove__buf_slice(&r->t.settings), all;
-	bool has_model = false, has_thinking = false;
-	int rc;
+	int rc = grove__settings_read(grove__buf_slice(&r->t.settings), &s);
 
-	if (members.len && *members.ptr == ',')
-		members = grove__slice(members.ptr + 1, members.len - 1);
-	rc = grove__buf_add_char(&settings, '{');
-	rc = rc ? rc : grove__buf_add_slice(&settings, members);
-	rc = rc ? rc : grove__buf_add_char(&settings, '}');
-	all = grove__buf_slice(&settings);
-	a.has_settings = !rc && grove__json_get(all, "thinkingLevel").ptr != NULL;
-	rc = rc ? rc : model_of(all, &model, &has_model);
-	rc = rc ? rc : text_of(all, "thinkingLevel", &thinking, &has_thinking);
-	a.model = has_model ? model.ptr : NULL;
-	a.thinking = has_thinking ? thinking.ptr : NULL;
+	a.has_settings = s.any;
+	a.model = s.has_model ? s.model.ptr : NULL;
+	a.thinking = s.has_thinking ? s.thinking.ptr : NULL;
 	rc = rc ? grove__fail_nomem(r->d) : r->to->about(r->to->payload, &a);
-	grove__buf_release(&settings);
-	grove__buf_release(&model);
-	grove__buf_release(&thinking);
+	grove__buf_release(&s.model);
+	grove__buf_release(&s.thinking);
 	return rc;
 }
 
-int grove__view_messages(struct grove_view *v, const struct grove_context_options *opt,
+int grove__context_messages(struct grove_view *v, const struct grove_context_options *opt,
 			 const struct grove_context_reader *to, struct grove_detail *d)
 {
 	struct context c = { 0 };
@@ -707,7 +602,6 @@ int grove__view_messages(struct grove_view *v, const struct grove_context_option
 		rc = tell_about(&r, leaf);
 	grove__buf_release(&r.id);
 	grove__buf_release(&r.role);
-	grove__buf_release(&r.raw);
 	grove__buf_release(&r.text);
 	teller_release(&r.t);
 	return rc;

@@ -350,10 +350,10 @@ int grove__session_context(struct grove_session *s, const struct grove_context_o
 int grove__view_context(struct grove_view *v, const struct grove_context_options *opt,
 			struct grove_sink sink, struct grove_detail *d);
 /* The same, message by message to a host's own functions. */
-int grove__view_messages(struct grove_view *v, const struct grove_context_options *opt,
+int grove__context_messages(struct grove_view *v, const struct grove_context_options *opt,
 			 const struct grove_context_reader *to, struct grove_detail *d);
 /* As grove_message_pieces() says. */
-int grove__message_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload);
+int grove__context_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload);
 /* view_document.c: what a person reads of an entry; `line` is its line, or empty if that is to be read. */
 int grove__view_pieces(struct grove_view *v, uint32_t row, struct grove_slice line, grove_piece_fn *fn,
 		       void *payload, struct grove_detail *d);

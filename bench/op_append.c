@@ -170,8 +170,8 @@ static int measure_store(const char *name, const char *path, double *ms)
 {
 	const struct grove_key key = { "", "stored.jsonl", "" };
 	struct grove_store *st = NULL;
-	struct grove_log *log = NULL;
-	struct grove_appended done = { 0 };
+	struct grove_store_log *log = NULL;
+	struct grove_store_appended done = { 0 };
 	size_t len = 0;
 	char url[4200], *all = slurp(path, &len), *p;
 	double start = 0;
@@ -182,11 +182,11 @@ static int measure_store(const char *name, const char *path, double *ms)
 	snprintf(url, sizeof(url), "file:%s", scratch());
 	rc = grove__store_open(&st, url, NULL);
 	if (!rc)
-		rc = grove__log_open(&log, st, &key, GROVE_LOG_CREATE, NULL);
+		rc = grove__log_open(&log, st, &key, GROVE_STORE_CREATE, NULL);
 	start = now_ms();
 	for (p = all; !rc && p < all + len;) {
 		size_t n = line_len(p, all + len);
-		struct grove_record rec = { .line = { p, n - 1 } };
+		struct grove_store_record rec = { .line = { p, n - 1 } };
 
 		rc = grove__log_append(log, &rec, 1, done.tail, GROVE_SYNC_NONE, &done, NULL);
 		p += n;

@@ -19,7 +19,7 @@
 enum { ROUNDS = 5, DURABLE = 2000, THREADS = 32 };
 
 struct rows {
-	struct grove_record *rec;
+	struct grove_store_record *rec;
 	char (*id)[20];
 	char *text;
 	size_t nr;
@@ -44,7 +44,7 @@ static int make_rows(struct rows *r, size_t n)
 				i);
 		memset(r->text + off + head, 'a' + (int)(i % 26), len - (size_t)head);
 		memcpy(r->text + off + len - 2, "\"}", 2);
-		r->rec[i] = (struct grove_record){
+		r->rec[i] = (struct grove_store_record){
 			.line = { r->text + off, len }, .id = { r->id[i], 8 },
 			.parent = { i ? r->id[i - 1] : "", i ? 8 : 0 },
 			.time = 1700000000000 + (int64_t)i, .kind = GROVE_KIND_MESSAGE,
@@ -67,7 +67,7 @@ static void forget(const char *path)
 	unlink(name);
 }
 
-static int open_new(const char *path, struct grove_store **st, struct grove_log **log)
+static int open_new(const char *path, struct grove_store **st, struct grove_store_log **log)
 {
 	const struct grove_key key = { "bench", "a.jsonl", "" };
 	struct grove_detail d = { 0 };
@@ -76,7 +76,7 @@ static int open_new(const char *path, struct grove_store **st, struct grove_log 
 	forget(path);
 	rc = grove__store_sqlite_open(st, path, &d);
 	if (!rc)
-		rc = grove__log_open(log, *st, &key, GROVE_LOG_CREATE, &d);
+		rc = grove__log_open(log, *st, &key, GROVE_STORE_CREATE, &d);
 	return rc ? fail("store: %s", d.message) : 0;
 }
 
@@ -110,7 +110,7 @@ static int plain_batch(const char *path, const struct rows *r, double *ms)
 	if (!rc)
 		rc = sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
 	for (size_t i = 0; i < r->nr && !rc; i++) {
-		const struct grove_record *x = &r->rec[i];
+		const struct grove_store_record *x = &r->rec[i];
 
 		sqlite3_bind_blob(st, 1, id, 16, SQLITE_STATIC);
 		sqlite3_bind_int64(st, 2, (int64_t)i);
@@ -137,11 +137,11 @@ static int plain_batch(const char *path, const struct rows *r, double *ms)
 static int store_batch(const char *path, const struct rows *r, double *ms, double *read_ms)
 {
 	struct grove_store *st = NULL;
-	struct grove_log *log = NULL;
-	struct grove_appended out;
+	struct grove_store_log *log = NULL;
+	struct grove_store_appended out;
 	struct grove_detail d = { 0 };
-	struct grove_log_stat stat;
-	struct grove_run run = { 0 };
+	struct grove_store_log_stat stat;
+	struct grove_store_run run = { 0 };
 	const size_t cap = (size_t)1 << 20;
 	char *buf = malloc(cap);
 	uint64_t bytes = 0;
@@ -179,8 +179,8 @@ static int store_each(const char *path, const struct rows *r, size_t n, enum gro
 		      double *ms)
 {
 	struct grove_store *st = NULL;
-	struct grove_log *log = NULL;
-	struct grove_appended out = { 0 };
+	struct grove_store_log *log = NULL;
+	struct grove_store_appended out = { 0 };
 	struct grove_detail d = { 0 };
 	double t;
 	int rc = open_new(path, &st, &log);
@@ -200,8 +200,8 @@ static int store_each(const char *path, const struct rows *r, size_t n, enum gro
 }
 
 struct share {
-	struct grove_log *log;
-	const struct grove_record *rec;
+	struct grove_store_log *log;
+	const struct grove_store_record *rec;
 	size_t n;
 	int rc;
 };
@@ -209,7 +209,7 @@ struct share {
 static void *append_share(void *payload)
 {
 	struct share *s = payload;
-	struct grove_appended out;
+	struct grove_store_appended out;
 
 	for (size_t i = 0; i < s->n && !s->rc; i++)
 		s->rc = grove__log_append(s->log, &s->rec[i], 1, GROVE_ANY_POS, GROVE_SYNC_ALWAYS, &out,
@@ -222,7 +222,7 @@ static int store_threads(const char *path, const struct rows *r, size_t n, doubl
 	struct share share[THREADS];
 	pthread_t thread[THREADS];
 	struct grove_store *st = NULL;
-	struct grove_log *log = NULL;
+	struct grove_store_log *log = NULL;
 	double t;
 	int started = 0, rc = open_new(path, &st, &log);
 

@@ -51,7 +51,7 @@ struct cabinet {
 };
 
 struct handle {
-	struct grove_log base;
+	struct grove_store_log base;
 	struct drawer *drawer;
 	uint64_t lease;          /* the number that this handle has; 0: none */
 	int writable;
@@ -202,16 +202,16 @@ static int add_drawer(struct drawer **at, const struct grove_key *key)
 /* ---------------------------------------------------------- open, look, read */
 
 static int drawer_open(struct grove_store *st, const struct grove_key *key, unsigned flags,
-		       struct grove_log **out, struct grove_detail *d)
+		       struct grove_store_log **out, struct grove_detail *d)
 {
 	struct cabinet *c = lock(st);
 	struct drawer **at = find(c, key);
 	struct handle *h = calloc(1, sizeof(*h));
 	int rc = h ? 0 : no_memory(d);
 
-	if (!rc && *at && flags & GROVE_LOG_CREATE)
+	if (!rc && *at && flags & GROVE_STORE_CREATE)
 		rc = fail(d, GROVE_EEXIST, "there is a session %.200s already", key->session);
-	else if (!rc && !*at && !(flags & GROVE_LOG_CREATE))
+	else if (!rc && !*at && !(flags & GROVE_STORE_CREATE))
 		rc = no_session(d, key);
 	else if (!rc && !*at && add_drawer(at, key))
 		rc = no_memory(d);
@@ -223,12 +223,12 @@ static int drawer_open(struct grove_store *st, const struct grove_key *key, unsi
 	h->base.store = st;
 	h->drawer = *at;
 	h->drawer->refs++;
-	h->writable = (flags & (GROVE_LOG_WRITE | GROVE_LOG_CREATE)) != 0;
+	h->writable = (flags & (GROVE_STORE_WRITE | GROVE_STORE_CREATE)) != 0;
 	*out = &h->base;
 	return unlock(c, 0);
 }
 
-static void drawer_close_log(struct grove_log *log)
+static void drawer_close_log(struct grove_store_log *log)
 {
 	struct cabinet *c = lock(log->store);
 
@@ -237,7 +237,7 @@ static void drawer_close_log(struct grove_log *log)
 	free(log);
 }
 
-static int drawer_stat(struct grove_log *log, struct grove_log_stat *out, struct grove_detail *d)
+static int drawer_stat(struct grove_store_log *log, struct grove_store_log_stat *out, struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);
 	const struct drawer *x = ((struct handle *)log)->drawer;
@@ -250,8 +250,8 @@ static int drawer_stat(struct grove_log *log, struct grove_log_stat *out, struct
 	return unlock(c, 0);
 }
 
-static int drawer_read(struct grove_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		       struct grove_run *run, struct grove_detail *d)
+static int drawer_read(struct grove_store_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
+		       struct grove_store_run *run, struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);
 	const struct drawer *x = ((struct handle *)log)->drawer;
@@ -273,7 +273,7 @@ static int drawer_read(struct grove_log *log, uint64_t pos, uint64_t until, char
 	return unlock(c, 0);
 }
 
-static int drawer_fetch(struct grove_log *log, uint64_t pos, uint64_t off, char *buf, size_t len,
+static int drawer_fetch(struct grove_store_log *log, uint64_t pos, uint64_t off, char *buf, size_t len,
 			struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);
@@ -343,8 +343,8 @@ static void changed(struct drawer *x, uint64_t lines_before)
 	x->base += 1 + (x->nr < lines_before ? lines_before - x->nr : 0);
 }
 
-static int drawer_append(struct grove_log *log, const struct grove_record *rec, size_t nr,
-			 uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+static int drawer_append(struct grove_store_log *log, const struct grove_store_record *rec, size_t nr,
+			 uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
 			 struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);
@@ -368,7 +368,7 @@ static int drawer_append(struct grove_log *log, const struct grove_record *rec, 
 	return unlock(c, 0);
 }
 
-static int drawer_replace(struct grove_log *log, uint64_t pos, struct grove_slice line,
+static int drawer_replace(struct grove_store_log *log, uint64_t pos, struct grove_slice line,
 			  enum grove_sync sync, struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);
@@ -389,7 +389,7 @@ static int drawer_replace(struct grove_log *log, uint64_t pos, struct grove_slic
 	return unlock(c, 0);
 }
 
-static int drawer_cut(struct grove_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
+static int drawer_cut(struct grove_store_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		      struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);
@@ -411,13 +411,13 @@ static int drawer_cut(struct grove_log *log, uint64_t pos, uint64_t expect, enum
 }
 
 /* `next` may read this very log, so there is no lock while it runs; the tail is compared twice. */
-static int drawer_rewrite(struct grove_log *log, grove_line_fn *next, void *payload, uint64_t expect,
+static int drawer_rewrite(struct grove_store_log *log, grove_line_fn *next, void *payload, uint64_t expect,
 			  unsigned flags, struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);
 	struct drawer *x = ((struct handle *)log)->drawer, fresh = { .nr = 0 };
 	uint64_t before = x->nr;
-	struct grove_record rec;
+	struct grove_store_record rec;
 	int rc = may_write((struct handle *)log, d);
 
 	(void)flags;
@@ -450,7 +450,7 @@ static int drawer_rewrite(struct grove_log *log, grove_line_fn *next, void *payl
 /* ------------------------------------------------------------------- leases */
 
 /* Take it (owner), hold on to it (NULL) or, for no time, give it back. */
-static int move_lease(struct grove_log *log, const char *owner, int64_t ms, struct grove_lease *out,
+static int move_lease(struct grove_store_log *log, const char *owner, int64_t ms, struct grove_lease *out,
 		      struct grove_detail *d)
 {
 	struct handle *h = (struct handle *)log;
@@ -478,26 +478,26 @@ static int move_lease(struct grove_log *log, const char *owner, int64_t ms, stru
 	return unlock(c, rc);
 }
 
-static int drawer_lease_take(struct grove_log *log, const char *owner, int64_t ms,
+static int drawer_lease_take(struct grove_store_log *log, const char *owner, int64_t ms,
 			     struct grove_lease *out, struct grove_detail *d)
 {
 	return move_lease(log, owner, ms, out, d);
 }
 
-static int drawer_lease_renew(struct grove_log *log, int64_t ms, struct grove_lease *out,
+static int drawer_lease_renew(struct grove_store_log *log, int64_t ms, struct grove_lease *out,
 			      struct grove_detail *d)
 {
 	return move_lease(log, NULL, ms, out, d);
 }
 
-static int drawer_lease_release(struct grove_log *log, struct grove_detail *d)
+static int drawer_lease_release(struct grove_store_log *log, struct grove_detail *d)
 {
 	struct grove_lease now;
 
 	return move_lease(log, NULL, 0, &now, d);
 }
 
-static int drawer_lease_get(struct grove_log *log, struct grove_lease *out, struct grove_detail *d)
+static int drawer_lease_get(struct grove_store_log *log, struct grove_lease *out, struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);
 
@@ -550,7 +550,7 @@ static int get_named(const struct named *n, const char *name, struct grove_buf *
 	return to.write(to.payload, n->bytes, n->len) ? no_memory(d) : 0;
 }
 
-static int drawer_meta_get(struct grove_log *log, const char *name, struct grove_buf *out,
+static int drawer_meta_get(struct grove_store_log *log, const char *name, struct grove_buf *out,
 			   struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);
@@ -558,7 +558,7 @@ static int drawer_meta_get(struct grove_log *log, const char *name, struct grove
 	return unlock(c, get_named(((struct handle *)log)->drawer->values, name, out, d));
 }
 
-static int drawer_meta_put(struct grove_log *log, const char *name, struct grove_slice value,
+static int drawer_meta_put(struct grove_store_log *log, const char *name, struct grove_slice value,
 			   struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);

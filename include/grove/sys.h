@@ -46,7 +46,7 @@ struct grove_key {
 #define GROVE_ANY_BASE UINT64_MAX
 
 /* A line to store, without its line end, and what the dialect found in it. */
-struct grove_record {
+struct grove_store_record {
 	struct grove_slice line;
 	struct grove_slice id;      /* empty: none */
 	struct grove_slice parent;  /* empty: none */
@@ -56,7 +56,7 @@ struct grove_record {
 };
 
 /* A piece of the log as it was read: whole lines with their LF wherever possible. */
-struct grove_run {
+struct grove_store_run {
 	uint64_t pos;     /* of the first byte or line */
 	uint64_t next;    /* where to read on */
 	size_t len;       /* bytes in the buffer; 0 at the end */
@@ -69,7 +69,7 @@ struct grove_run {
 	int end;          /* nothing follows (the last line may lack its LF) */
 };
 
-struct grove_log_stat {
+struct grove_store_log_stat {
 	uint64_t tail;        /* position after the last line */
 	uint64_t bytes;       /* in all lines */
 	int64_t mtime_ms;
@@ -93,7 +93,7 @@ enum grove_change_kind {
 	GROVE_CHANGE_VALUE       /* another value, or its key */
 };
 
-struct grove_change {
+struct grove_store_change {
 	uint64_t rev;            /* of the log, just after the change */
 	uint64_t lines;          /* in the log, just after the change */
 	enum grove_change_kind kind;
@@ -101,28 +101,28 @@ struct grove_change {
 };
 
 /* What append did. */
-struct grove_appended {
+struct grove_store_appended {
 	uint64_t pos;   /* of the first record */
 	uint64_t tail;  /* after the last one */
 	int pad;        /* 1: an unfinished last line was closed with an LF first */
 };
 
 /* Fills in the next line of a rewrite: 0, 1 at the end, or an error. `rec` comes zeroed. */
-typedef int grove_line_fn(void *payload, struct grove_record *rec);
+typedef int grove_line_fn(void *payload, struct grove_store_record *rec);
 /* One key of a listing. Anything but 0 ends the listing and is returned from it. */
 typedef int grove_key_fn(void *payload, const struct grove_key *key);
 /* One change of a log; the same rule. */
-typedef int grove_change_fn(void *payload, const struct grove_change *c);
+typedef int grove_change_fn(void *payload, const struct grove_store_change *c);
 /* One stored line with what came with it, and its position; the same rule. */
-typedef int grove_record_fn(void *payload, uint64_t pos, const struct grove_record *rec);
+typedef int grove_record_fn(void *payload, uint64_t pos, const struct grove_store_record *rec);
 /* One name of a listing; the same rule. */
 typedef int grove_name_fn(void *payload, const char *name, uint64_t size);
 
-enum grove_log_flags {
-	GROVE_LOG_READ = 0,
-	GROVE_LOG_WRITE = 1,
-	GROVE_LOG_CREATE = 2,  /* must not exist; implies write */
-	GROVE_LOG_FORCE = 4    /* rewrite: even while others have it open */
+enum grove_store_log_flags {
+	GROVE_STORE_READ = 0,
+	GROVE_STORE_WRITE = 1,
+	GROVE_STORE_CREATE = 2,  /* must not exist; implies write */
+	GROVE_STORE_FORCE = 4    /* rewrite: even while others have it open */
 };
 
 /* A place that keeps logs. Embed this first in your own struct. */
@@ -132,7 +132,7 @@ struct grove_store {
 };
 
 /* An open log. Embed this first in your own struct. */
-struct grove_log {
+struct grove_store_log {
 	const struct grove_store_ops *ops;
 	struct grove_store *store;
 };
@@ -227,29 +227,29 @@ struct grove_store_ops {
 
 	/*
 	 * Open the log under `key`. GROVE_ENOTFOUND if there is none; with
-	 * GROVE_LOG_CREATE, GROVE_EEXIST if there is one. Required.
+	 * GROVE_STORE_CREATE, GROVE_EEXIST if there is one. Required.
 	 */
 	int (*open)(struct grove_store *st, const struct grove_key *key, unsigned flags,
-		    struct grove_log **out, struct grove_detail *d);
+		    struct grove_store_log **out, struct grove_detail *d);
 	/* Free the handle. Required. */
-	void (*close_log)(struct grove_log *log);
+	void (*close_log)(struct grove_store_log *log);
 
 	/* How far the log reaches now. `out` comes zeroed. Required. */
-	int (*stat)(struct grove_log *log, struct grove_log_stat *out, struct grove_detail *d);
+	int (*stat)(struct grove_store_log *log, struct grove_store_log_stat *out, struct grove_detail *d);
 
 	/*
 	 * Fill `buf` with whole lines from `pos` on, not past `until`. If not even
 	 * one line fits, as much of it as does (run->open). GROVE_ESTALE if the log
 	 * no longer reaches `until`. `run` comes zeroed. Required.
 	 */
-	int (*read)(struct grove_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		    struct grove_run *run, struct grove_detail *d);
+	int (*read)(struct grove_store_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
+		    struct grove_store_run *run, struct grove_detail *d);
 
 	/*
 	 * `len` bytes from `off` of the line at `pos`. GROVE_ESTALE if they are not
 	 * there any more. Required.
 	 */
-	int (*fetch)(struct grove_log *log, uint64_t pos, uint64_t off, char *buf, size_t len,
+	int (*fetch)(struct grove_store_log *log, uint64_t pos, uint64_t off, char *buf, size_t len,
 		     struct grove_detail *d);
 
 	/*
@@ -260,8 +260,8 @@ struct grove_store_ops {
 	 * GROVE_ECONFLICT nothing of it is in the log; after GROVE_EIO the tail is
 	 * unknown. `out` comes zeroed. Required.
 	 */
-	int (*append)(struct grove_log *log, const struct grove_record *rec, size_t nr,
-		      uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+	int (*append)(struct grove_store_log *log, const struct grove_store_record *rec, size_t nr,
+		      uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
 		      struct grove_detail *d);
 
 	/*
@@ -270,23 +270,23 @@ struct grove_store_ops {
 	 * it, or a line, has changed. Optional: NULL means that stat is asked before
 	 * the append.
 	 */
-	int (*append_on)(struct grove_log *log, const struct grove_record *rec, size_t nr,
+	int (*append_on)(struct grove_store_log *log, const struct grove_store_record *rec, size_t nr,
 			 uint64_t expect, uint64_t base, enum grove_sync sync,
-			 struct grove_appended *out, struct grove_detail *d);
+			 struct grove_store_appended *out, struct grove_detail *d);
 
 	/*
 	 * Wait until everything appended so far is on the disk. Threads that ask at
 	 * the same time may share the work. After a failure the tail is unknown.
 	 * Optional: NULL means that append leaves nothing to wait for.
 	 */
-	int (*sync)(struct grove_log *log, struct grove_detail *d);
+	int (*sync)(struct grove_store_log *log, struct grove_detail *d);
 
 	/*
 	 * Wait until the log differs from `seen`, or is gone: 0. 1 after `ms`, or as
 	 * soon as the descriptor `wake` (-1: none) is readable. What happened between
 	 * `seen` and the call counts. Optional: NULL means that stat is polled.
 	 */
-	int (*wait)(struct grove_log *log, const struct grove_log_stat *seen, int64_t ms, int wake,
+	int (*wait)(struct grove_store_log *log, const struct grove_store_log_stat *seen, int64_t ms, int wake,
 		    struct grove_detail *d);
 
 	/* ----------------------------------------- changes that are not appends */
@@ -295,7 +295,7 @@ struct grove_store_ops {
 	 * Put a line of the same length in the place of the one at `pos`.
 	 * GROVE_EINVAL if the lengths differ. Optional.
 	 */
-	int (*replace)(struct grove_log *log, uint64_t pos, struct grove_slice line,
+	int (*replace)(struct grove_store_log *log, uint64_t pos, struct grove_slice line,
 		       enum grove_sync sync, struct grove_detail *d);
 
 	/*
@@ -304,8 +304,8 @@ struct grove_store_ops {
 	 * reports. All of it happens or nothing. Optional: NULL means that the log has
 	 * to be rewritten.
 	 */
-	int (*update)(struct grove_log *log, uint64_t pos, struct grove_slice was,
-		      const struct grove_record *rec, enum grove_change_kind kind,
+	int (*update)(struct grove_store_log *log, uint64_t pos, struct grove_slice was,
+		      const struct grove_store_record *rec, enum grove_change_kind kind,
 		      enum grove_sync sync, struct grove_detail *d);
 
 	/*
@@ -313,21 +313,21 @@ struct grove_store_ops {
 	 * is not `expect`, GROVE_EINVAL if no line begins there. All of it happens or
 	 * nothing. Optional.
 	 */
-	int (*cut)(struct grove_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
+	int (*cut)(struct grove_store_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		   struct grove_detail *d);
 
 	/*
 	 * Replace all lines by what `next` yields, or leave the log as it was.
 	 * GROVE_ECONFLICT if the tail is not `expect`, or if somebody has the log open
-	 * for writing and `flags` lacks GROVE_LOG_FORCE. Durable on return. Optional.
+	 * for writing and `flags` lacks GROVE_STORE_FORCE. Durable on return. Optional.
 	 */
-	int (*rewrite)(struct grove_log *log, grove_line_fn *next, void *payload,
+	int (*rewrite)(struct grove_store_log *log, grove_line_fn *next, void *payload,
 		       uint64_t expect, unsigned flags, struct grove_detail *d);
 
 	/* Small values kept with a log, by name. get: GROVE_ENOTFOUND if unset. Optional. */
-	int (*meta_get)(struct grove_log *log, const char *name, struct grove_buf *out,
+	int (*meta_get)(struct grove_store_log *log, const char *name, struct grove_buf *out,
 			struct grove_detail *d);
-	int (*meta_put)(struct grove_log *log, const char *name, struct grove_slice value,
+	int (*meta_put)(struct grove_store_log *log, const char *name, struct grove_slice value,
 			struct grove_detail *d);
 
 	/*
@@ -336,7 +336,7 @@ struct grove_store_ops {
 	 * is known. Optional: NULL means that only the base is known, and a different
 	 * base means a reset.
 	 */
-	int (*changes)(struct grove_log *log, uint64_t since, grove_change_fn *fn, void *payload,
+	int (*changes)(struct grove_store_log *log, uint64_t since, grove_change_fn *fn, void *payload,
 		       struct grove_detail *d);
 
 	/* ------------------------------------------------------------- leases */
@@ -357,12 +357,12 @@ struct grove_store_ops {
 	 * even after its time. Handles without it cannot write while somebody has it.
 	 * Optional, all four or none.
 	 */
-	int (*lease_take)(struct grove_log *log, const char *owner, int64_t ms,
+	int (*lease_take)(struct grove_store_log *log, const char *owner, int64_t ms,
 			  struct grove_lease *out, struct grove_detail *d);
-	int (*lease_renew)(struct grove_log *log, int64_t ms, struct grove_lease *out,
+	int (*lease_renew)(struct grove_store_log *log, int64_t ms, struct grove_lease *out,
 			   struct grove_detail *d);
-	int (*lease_release)(struct grove_log *log, struct grove_detail *d);
-	int (*lease_get)(struct grove_log *log, struct grove_lease *out, struct grove_detail *d);
+	int (*lease_release)(struct grove_store_log *log, struct grove_detail *d);
+	int (*lease_get)(struct grove_store_log *log, struct grove_lease *out, struct grove_detail *d);
 
 	/* ------------------------------------------------------------ parents */
 
@@ -374,7 +374,7 @@ struct grove_store_ops {
 	 * dialect looked at. A circle ends where it closes. Optional: NULL means the
 	 * same as GROVE_ENOTSUP.
 	 */
-	int (*ancestors)(struct grove_log *log, struct grove_slice id, grove_record_fn *fn,
+	int (*ancestors)(struct grove_store_log *log, struct grove_slice id, grove_record_fn *fn,
 			 void *payload, struct grove_detail *d);
 };
 

@@ -194,7 +194,7 @@ int grove_resolve(struct grove *g, const char *what, struct grove_buf *out)
 {
 	struct grove__where at;
 	struct grove_key key;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	struct grove_detail d;
 	int rc;
 
@@ -202,7 +202,7 @@ int grove_resolve(struct grove *g, const char *what, struct grove_buf *out)
 	rc = grove__locate(g, what, &at, &d);
 	if (!rc) {
 		key = grove__where_key(&at);
-		rc = grove__log_open(&log, at.store, &key, GROVE_LOG_READ, &d);
+		rc = grove__log_open(&log, at.store, &key, GROVE_STORE_READ, &d);
 		if (!rc)
 			grove__log_close(log);
 		if (!rc && grove__buf_add_str(out, at.path ? at.path : grove__where_name(&at)))
@@ -589,7 +589,7 @@ int grove_session_record(struct grove_session *s, const struct grove_slice *mess
 			 const struct grove_record_options *opt, const char **last)
 {
 	struct grove_record_options o;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	struct grove_detail d;
 	int rc;
 

@@ -82,7 +82,7 @@ static bool has_marks(const struct grove__list_reader *r, const struct grove__li
 	return x->task->is_file && !r->dialect->list.tally && grove__dialect_has_header(r->dialect);
 }
 
-static int read_log(struct grove__list_reader *r, struct grove_log *log, struct grove__list_one *x,
+static int read_log(struct grove__list_reader *r, struct grove_store_log *log, struct grove__list_one *x,
 		    struct grove_detail *d)
 {
 	struct grove__scan_part p = { .from = x->from, .until = x->log.tail, .lenient = grove__dialect_by_value(r->dialect),
@@ -123,7 +123,7 @@ static int read_head_line(void *payload, const struct grove__json_line *l, const
 }
 
 /* Where the line begins that has the first of the last END bytes. */
-static int find_end(struct grove__list_reader *r, struct grove_log *log, struct grove__list_one *x,
+static int find_end(struct grove__list_reader *r, struct grove_store_log *log, struct grove__list_one *x,
 		    struct grove_detail *d)
 {
 	uint64_t pos = x->log.tail - END;
@@ -148,7 +148,7 @@ static int find_end(struct grove__list_reader *r, struct grove_log *log, struct 
 }
 
 /* 1: the ends do not tell. */
-static int read_ends(struct grove__list_reader *r, struct grove_log *log, struct grove__list_one *x,
+static int read_ends(struct grove__list_reader *r, struct grove_store_log *log, struct grove__list_one *x,
 		     struct grove_detail *d)
 {
 	struct grove__scan_part p = { .until = x->log.tail, .lenient = grove__dialect_by_value(r->dialect),
@@ -180,7 +180,7 @@ static int read_ends(struct grove__list_reader *r, struct grove_log *log, struct
 /* --------------------------------------------------------------------- marks */
 
 /* Of all bytes before `end`. False: they cannot be read. */
-static bool mark_crc(struct grove__list_reader *r, struct grove_log *log, uint64_t end, uint32_t *out)
+static bool mark_crc(struct grove__list_reader *r, struct grove_store_log *log, uint64_t end, uint32_t *out)
 {
 	*out = 0;
 	for (uint64_t pos = 0; pos < end;) {
@@ -195,7 +195,7 @@ static bool mark_crc(struct grove__list_reader *r, struct grove_log *log, uint64
 }
 
 /* A mark is left where a line has ended. */
-static bool ends_line(struct grove_log *log, uint64_t end)
+static bool ends_line(struct grove_store_log *log, uint64_t end)
 {
 	char c;
 
@@ -203,7 +203,7 @@ static bool ends_line(struct grove_log *log, uint64_t end)
 }
 
 /* Leave a mark at the end of what was read. */
-static void set_mark(struct grove__list_reader *r, struct grove_log *log,
+static void set_mark(struct grove__list_reader *r, struct grove_store_log *log,
 		     const struct grove__list_one *x, struct grove__listed *l)
 {
 	if (!r->catalog || !x->summed || x->loose || x->part || !ends_line(log, x->log.tail))
@@ -219,7 +219,7 @@ static void set_mark(struct grove__list_reader *r, struct grove_log *log,
 }
 
 /* Go on from the mark of an earlier list, if there is one that holds. */
-static int go_on(struct grove__list_reader *r, struct grove_log *log, struct grove__list_one *x)
+static int go_on(struct grove__list_reader *r, struct grove_store_log *log, struct grove__list_one *x)
 {
 	struct grove__listed was;
 	struct grove_slice bytes;
@@ -284,11 +284,11 @@ static int64_t modified(const struct grove__dialect *dialect, const struct grove
 }
 
 static int open_task(struct grove__list_reader *r, const struct grove__list_task *t,
-		     struct grove__listed *l, struct grove_log **log, struct grove_detail *d)
+		     struct grove__listed *l, struct grove_store_log **log, struct grove_detail *d)
 {
 	struct grove_key key = { t->project, t->session, t->sub };
 	const struct grove__dialect *dialect, *likely;
-	int rc = grove__log_open(log, t->root->store, &key, GROVE_LOG_READ, d);
+	int rc = grove__log_open(log, t->root->store, &key, GROVE_STORE_READ, d);
 
 	if (!rc)
 		rc = grove__peek_log_dialect(r->g, t->root, *log, t->project, &dialect, d);
@@ -307,7 +307,7 @@ static int beside(void *payload, const char *name, struct grove_buf *out)
 	struct grove__list_one *x = payload;
 	const struct grove__list_task *t = x->task;
 	struct grove_key key = { t->project, t->session, t->sub };
-	struct grove_log *log;
+	struct grove_store_log *log;
 	bool there, settled;
 
 	if (grove__listed_note(&x->asked, t->path, name, &there, &settled))
@@ -318,7 +318,7 @@ static int beside(void *payload, const char *name, struct grove_buf *out)
 		return GROVE_ENOTFOUND;
 	if (!strncmp(name, "../", 3)) {
 		key.session = name + 3;
-		if (grove__log_open(&log, t->root->store, &key, GROVE_LOG_READ, NULL))
+		if (grove__log_open(&log, t->root->store, &key, GROVE_STORE_READ, NULL))
 			return GROVE_ENOTFOUND;
 		grove__log_close(log);
 		return 0;
@@ -380,7 +380,7 @@ static int begin(struct grove__list_reader *r, struct grove__list_one *x)
 	return r->dialect->list.tally && !x->sum.more ? GROVE_ENOMEM : 0;
 }
 
-static int read_lines(struct grove__list_reader *r, struct grove_log *log, struct grove__list_one *x,
+static int read_lines(struct grove__list_reader *r, struct grove_store_log *log, struct grove__list_one *x,
 		      struct grove_detail *d)
 {
 	int rc = begin(r, x);
@@ -400,7 +400,7 @@ static void read_session(struct grove__list_reader *r, struct grove__list_one *x
 			 struct grove_detail *why)
 {
 	struct grove__listed *l = &x->l;
-	struct grove_log *log = NULL;
+	struct grove_store_log *log = NULL;
 
 	*l = (struct grove__listed){ .rc = 0 };
 	l->rc = open_task(r, x->task, l, &log, why);

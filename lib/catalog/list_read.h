@@ -41,7 +41,7 @@ struct grove__list_one {
 	struct grove__list_reader *reader;
 	struct grove__header header;
 	struct grove__summary sum;
-	struct grove_log_stat log;
+	struct grove_store_log_stat log;
 	struct grove_buf slot;               /* a title before the header */
 	struct grove_buf asked;              /* what it depends on besides its own file */
 	uint64_t from;                       /* where reading began */

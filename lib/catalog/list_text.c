@@ -98,7 +98,7 @@ static int read_line(void *payload, const struct grove__json_line *l, const char
 /* --- the log --- */
 
 /* Most sessions do not have it, and their raw bytes tell. */
-static int look_raw(struct grove__list_fit *f, struct grove_log *log, uint64_t until,
+static int look_raw(struct grove__list_fit *f, struct grove_store_log *log, uint64_t until,
 		    struct grove_detail *why)
 {
 	struct grove__runs *r = &f->r->scan.runs;
@@ -122,9 +122,9 @@ static int read_text(struct grove__list_fit *f, const struct grove__list_task *t
 	const struct grove_key key = { t->project, t->session, t->sub };
 	struct grove__scan_part p = { .lenient = grove__dialect_by_value(f->r->dialect), .value = read_line,
 				      .payload = f };
-	struct grove_log_stat st;
-	struct grove_log *log;
-	int rc = grove__log_open(&log, t->root->store, &key, GROVE_LOG_READ, why);
+	struct grove_store_log_stat st;
+	struct grove_store_log *log;
+	int rc = grove__log_open(&log, t->root->store, &key, GROVE_STORE_READ, why);
 
 	if (rc)
 		return rc;

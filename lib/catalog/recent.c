@@ -95,9 +95,9 @@ static bool peek(struct recent *r, const struct candidate *c)
 	struct grove__arena names;
 	struct grove__header h;
 	struct grove_detail why;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	bool ok;
-	int rc = grove__log_open(&log, c->task.root->store, &key, GROVE_LOG_READ, &why);
+	int rc = grove__log_open(&log, c->task.root->store, &key, GROVE_STORE_READ, &why);
 
 	hide(r, rc, &why);
 	if (rc)
@@ -127,9 +127,9 @@ static int check(struct recent *r, struct candidate *c, bool *fits)
 static int look(struct recent *r, struct candidate *c, const struct grove_key *key, int64_t *ns)
 {
 	struct grove__root *root = c->task.root;
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	struct grove_detail why;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	int rc;
 
 	grove__list_look(&c->task);
@@ -137,7 +137,7 @@ static int look(struct recent *r, struct candidate *c, const struct grove_key *k
 	*ns = c->task.st.mtime_ns;
 	if (c->task.is_file && c->dialect)
 		return 0;
-	rc = grove__log_open(&log, root->store, key, GROVE_LOG_READ, &why);
+	rc = grove__log_open(&log, root->store, key, GROVE_STORE_READ, &why);
 	hide(r, rc, &why);
 	if (rc)
 		return rc == GROVE_ENOMEM ? rc : 1;

@@ -38,7 +38,7 @@ static int read_values(struct grove__scan *s, struct grove__scan_part *p, uint64
 /* The lines of the run at hand; `line` is the number of the first and the next. */
 static int read_run(struct grove__scan *s, struct grove__scan_part *p, uint64_t *line)
 {
-	const struct grove_run *run = &s->runs.run;
+	const struct grove_store_run *run = &s->runs.run;
 	uint64_t first = *line;
 	struct grove__json_line l;
 	int rc = 0;
@@ -78,7 +78,7 @@ static int pass_over(struct grove__scan *s, struct grove__scan_part *p, uint64_t
 	return 0;
 }
 
-int grove__scan_log(struct grove__scan *s, struct grove_log *log, struct grove__scan_part *p,
+int grove__scan_log(struct grove__scan *s, struct grove_store_log *log, struct grove__scan_part *p,
 		    struct grove_detail *d)
 {
 	uint64_t line = 0;

@@ -37,7 +37,7 @@ struct grove__scan_part {
 int grove__scan_init(struct grove__scan *s);
 void grove__scan_release(struct grove__scan *s);
 /* 0, what `value` said, or why it cannot be read. */
-int grove__scan_log(struct grove__scan *s, struct grove_log *log, struct grove__scan_part *p,
+int grove__scan_log(struct grove__scan *s, struct grove_store_log *log, struct grove__scan_part *p,
 		    struct grove_detail *d);
 
 #endif

@@ -82,7 +82,7 @@ static int load(struct grove *g, const struct grove__list_one *x, struct grove_s
 	s->at.path = t->is_file ? strdup(t->path) : NULL;
 	if (!s->at.project || !s->at.session || (t->is_file && !s->at.path))
 		return grove__fail_nomem(d);
-	rc = grove__log_open(&s->log, t->root->store, &key, GROVE_LOG_READ, d);
+	rc = grove__log_open(&s->log, t->root->store, &key, GROVE_STORE_READ, d);
 	if (!rc)
 		rc = grove__image_open(&(struct grove__image_source){ .log = s->log, .dialect = s->at.dialect,
 								      .path = s->at.path, .cache = g->cache,
@@ -97,7 +97,7 @@ static int read_shape(const struct grove__list_one *x, struct grove_session *s,
 		      struct grove__arena *tmp, struct grove__shape *out, bool *same)
 {
 	const struct grove__image *im = s->image;
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	uint32_t leaf = grove__session_leaf_row(s);
 
 	*same = x->task->is_file && !grove__log_stat(s->log, &st, NULL) && im->tail <= st.tail &&

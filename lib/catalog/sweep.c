@@ -205,7 +205,7 @@ static int take_line(void *payload, const struct grove__json_line *l, const char
 	return r->at.tmp.failed || r->at.keep.failed ? GROVE_ENOMEM : rc;
 }
 
-static int read_log(struct reader *r, struct grove_log *log, struct grove_detail *d)
+static int read_log(struct reader *r, struct grove_store_log *log, struct grove_detail *d)
 {
 	struct grove__scan_part p = { .lenient = grove__dialect_by_value(r->at.dialect), .value = take_line, .payload = r };
 	int rc = grove__log_stat(log, &r->at.st, d);
@@ -231,11 +231,11 @@ static void want(struct reader *r, const struct grove__dialect *dialect)
 	r->ready = dialect;
 }
 
-static int open_log(struct reader *r, const struct grove__sweep_log *at, struct grove_log **log,
+static int open_log(struct reader *r, const struct grove__sweep_log *at, struct grove_store_log **log,
 		    struct grove_detail *d)
 {
 	struct grove_key key = { at->project, at->session, at->sub };
-	int rc = grove__log_open(log, at->root->store, &key, GROVE_LOG_READ, d);
+	int rc = grove__log_open(log, at->root->store, &key, GROVE_STORE_READ, d);
 
 	if (!rc)
 		rc = grove__peek_log_dialect(r->sh->g, at->root, *log, at->project, &r->at.dialect, d);
@@ -250,7 +250,7 @@ static int read_anew(struct reader *r, const char *path, const struct grove__sys
 	struct shared *sh = r->sh;
 	struct grove__sweep *s = sh->s;
 	struct grove_buf bytes = GROVE_BUF_INIT;
-	struct grove_log *log = NULL;
+	struct grove_store_log *log = NULL;
 	struct grove_detail why;
 	int rc, read;
 

@@ -56,7 +56,7 @@ static const struct grove__change *change_of(const struct grove__mended *m)
 	return NULL;
 }
 
-static int show(const struct grove__plan *p, struct grove_log *log,
+static int show(const struct grove__plan *p, struct grove_store_log *log,
 		const struct grove_fix_options *opt, uint64_t *nr, struct grove_detail *d)
 {
 	struct grove__mended m;
@@ -124,7 +124,7 @@ static int next_line(void *payload, struct grove_slice *line)
 }
 
 /* The same, with what a store may want to know of it. */
-static int next_record(void *payload, struct grove_record *rec)
+static int next_record(void *payload, struct grove_store_record *rec)
 {
 	struct writing *w = payload;
 	struct grove_slice line;
@@ -137,12 +137,12 @@ static int next_record(void *payload, struct grove_record *rec)
 }
 
 /* Only stores with columns ask for more than the line. */
-static int next_bare(void *payload, struct grove_record *rec)
+static int next_bare(void *payload, struct grove_store_record *rec)
 {
 	return next_line(payload, &rec->line);
 }
 
-static int write_log(const struct grove__plan *p, struct grove_log *log, unsigned flags,
+static int write_log(const struct grove__plan *p, struct grove_store_log *log, unsigned flags,
 		     struct grove_detail *d)
 {
 	struct writing w = { .told = 0 };
@@ -158,9 +158,9 @@ static int write_log(const struct grove__plan *p, struct grove_log *log, unsigne
 }
 
 /* Another look before anything is written: it may have taken a while to be asked. */
-static int same_log(const struct grove__plan *p, struct grove_log *log, struct grove_detail *d)
+static int same_log(const struct grove__plan *p, struct grove_store_log *log, struct grove_detail *d)
 {
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	int rc = grove__log_stat(log, &st, d);
 
 	if (!rc && st.tail != p->tail)
@@ -173,8 +173,8 @@ static int mend(struct grove__plan *p, const struct grove_fix_options *opt,
 {
 	struct grove_key key = grove__where_key(p->at), cut = key;
 	struct grove_buf where = GROVE_BUF_INIT, name = GROVE_BUF_INIT;
-	struct grove_log *log = NULL;
-	int rc = grove__log_open(&log, p->at->store, &key, GROVE_LOG_WRITE, d), kept = 1;
+	struct grove_store_log *log = NULL;
+	int rc = grove__log_open(&log, p->at->store, &key, GROVE_STORE_WRITE, d), kept = 1;
 
 	if (!rc)
 		rc = same_log(p, log, d);
@@ -185,7 +185,7 @@ static int mend(struct grove__plan *p, const struct grove_fix_options *opt,
 		rc = kept < 0 ? kept : 0;
 	}
 	if (!rc) {
-		rc = write_log(p, log, opt->flags & GROVE_FIX_FORCE ? GROVE_LOG_FORCE : 0, d);
+		rc = write_log(p, log, opt->flags & GROVE_FIX_FORCE ? GROVE_STORE_FORCE : 0, d);
 		/* after GROVE_EIO the new log may be in place: then this is all that is left of the old */
 		if (rc && rc != GROVE_EIO && !kept && *cut.session && strcmp(cut.session, key.session))
 			grove__store_remove(p->at->store, &cut, NULL);
@@ -207,14 +207,14 @@ int grove__fix(struct grove *g, struct grove__where *at, const struct grove_fix_
 	       struct grove_fix_result *result, struct grove_detail *d)
 {
 	struct grove_key key = grove__where_key(at);
-	struct grove_log *log = NULL;
+	struct grove_store_log *log = NULL;
 	struct grove__plan p;
 	uint64_t nr = 0;
 	int rc = grove__peek_where_dialect(g, at, d);
 
 	result->files++;
 	if (!rc)
-		rc = grove__log_open(&log, at->store, &key, GROVE_LOG_READ, d);
+		rc = grove__log_open(&log, at->store, &key, GROVE_STORE_READ, d);
 	if (rc)
 		return rc;
 	grove__plan_init(&p, g, at, at->dialect, log, d);
@@ -234,7 +234,7 @@ int grove__fix(struct grove *g, struct grove__where *at, const struct grove_fix_
 	return rc == 1 ? 0 : rc;
 }
 
-int grove__fix_can_begin(struct grove *g, const struct grove__where *at, struct grove_log *log,
+int grove__fix_can_begin(struct grove *g, const struct grove__where *at, struct grove_store_log *log,
 			 bool *yes, struct grove_detail *d)
 {
 	struct grove__plan p;

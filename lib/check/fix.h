@@ -72,7 +72,7 @@ struct grove__plan {
 	struct grove *g;
 	const struct grove__where *at;
 	const struct grove__dialect *dialect;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	struct grove__json_want want;
 	struct grove__arena keep;
 	struct grove__spine *spine;    /* of the log as it will be */
@@ -110,7 +110,7 @@ struct grove__plan {
 };
 
 void grove__plan_init(struct grove__plan *p, struct grove *g, const struct grove__where *at,
-		      const struct grove__dialect *dialect, struct grove_log *log,
+		      const struct grove__dialect *dialect, struct grove_store_log *log,
 		      struct grove_detail *d);
 void grove__plan_release(struct grove__plan *p);
 /* fix_plan.c: all of it. GROVE_ETOOBIG for a line of more than 1 GiB. */
@@ -165,21 +165,21 @@ struct grove__mended {
 	struct grove_buf rewritten;
 };
 
-int grove__fix_mended_init(struct grove__mended *m, const struct grove__plan *p, struct grove_log *log,
+int grove__fix_mended_init(struct grove__mended *m, const struct grove__plan *p, struct grove_store_log *log,
 		       struct grove_detail *d);
 void grove__fix_mended_release(struct grove__mended *m);
 /* The next line: 0, 1 at the end, GROVE_ECONFLICT there if it was not the log of the plan. */
 int grove__fix_mended_next(struct grove__mended *m);
 
 /* fix_cut.c: keep what goes, beside the session; `out` gets where. 1: nothing goes. */
-int grove__fix_keep(const struct grove__plan *p, struct grove_log *log, struct grove_buf *out,
+int grove__fix_keep(const struct grove__plan *p, struct grove_store_log *log, struct grove_buf *out,
 		    struct grove_key *key, struct grove_buf *name, struct grove_detail *d);
 
 /* fix.c */
 int grove__fix(struct grove *g, struct grove__where *at, const struct grove_fix_options *opt,
 	       struct grove_fix_result *result, struct grove_detail *d);
 /* Could a log that has no usable header get one? */
-int grove__fix_can_begin(struct grove *g, const struct grove__where *at, struct grove_log *log,
+int grove__fix_can_begin(struct grove *g, const struct grove__where *at, struct grove_store_log *log,
 			 bool *yes, struct grove_detail *d);
 
 #endif

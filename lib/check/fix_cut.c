@@ -25,7 +25,7 @@
 #define BATCH ((size_t)1 << 20)
 
 struct keeping {
-	struct grove_log *log;     /* NULL: it becomes an attachment */
+	struct grove_store_log *log;     /* NULL: it becomes an attachment */
 	struct grove_buf out;      /* of lines, each with its end */
 	struct grove_detail *d;
 };
@@ -46,8 +46,8 @@ static void stamp(int64_t ms, char out[24])
 static int flush(struct keeping *k, enum grove_sync sync)
 {
 	const char *at = k->out.ptr, *end = at + k->out.len, *lf;
-	struct grove_appended done;
-	struct grove_record *rec = NULL;
+	struct grove_store_appended done;
+	struct grove_store_record *rec = NULL;
 	size_t nr = 0, cap = 0;
 	int rc = 0;
 
@@ -58,7 +58,7 @@ static int flush(struct keeping *k, enum grove_sync sync)
 		if (grove__array_room(&rec, &cap, nr, sizeof(*rec)))
 			rc = grove__fail_nomem(k->d);
 		else
-			rec[nr++] = (struct grove_record){ .line = grove__slice(at, (size_t)(lf - at)) };
+			rec[nr++] = (struct grove_store_record){ .line = grove__slice(at, (size_t)(lf - at)) };
 	}
 	if (!rc)
 		rc = grove__log_append(k->log, rec, nr, GROVE_ANY_POS, sync, &done, k->d);
@@ -104,7 +104,7 @@ static int begin(struct keeping *k, const struct grove__plan *p, int64_t now)
 	return grove__out_finish(&o) ? grove__fail_nomem(k->d) : 0;
 }
 
-static int keep_all(struct keeping *k, const struct grove__plan *p, struct grove_log *log)
+static int keep_all(struct keeping *k, const struct grove__plan *p, struct grove_store_log *log)
 {
 	struct grove__mended m;
 	int rc = grove__fix_mended_init(&m, p, log, k->d);
@@ -117,7 +117,7 @@ static int keep_all(struct keeping *k, const struct grove__plan *p, struct grove
 }
 
 /* Does anything go at all, or is there only more afterwards? */
-static int takes_out(const struct grove__plan *p, struct grove_log *log, struct grove_detail *d)
+static int takes_out(const struct grove__plan *p, struct grove_store_log *log, struct grove_detail *d)
 {
 	struct grove__mended m;
 	int rc = grove__fix_mended_init(&m, p, log, d);
@@ -149,7 +149,7 @@ static int open_beside(struct keeping *k, const struct grove__plan *p, struct gr
 		if (grove__buf_addf(name, "%s.cut-%s", p->at->session, when))
 			return grove__fail_nomem(k->d);
 		*key = (struct grove_key){ p->at->project, name->ptr, "" };
-		rc = grove__log_open(&k->log, p->at->store, key, GROVE_LOG_CREATE, k->d);
+		rc = grove__log_open(&k->log, p->at->store, key, GROVE_STORE_CREATE, k->d);
 	}
 	return rc;
 }
@@ -165,7 +165,7 @@ static int attach(struct keeping *k, const struct grove__plan *p, struct grove_b
 	return grove__store_attach_put(p->at->store, &key, name->ptr, grove__buf_slice(&k->out), k->d);
 }
 
-int grove__fix_keep(const struct grove__plan *p, struct grove_log *log, struct grove_buf *out,
+int grove__fix_keep(const struct grove__plan *p, struct grove_store_log *log, struct grove_buf *out,
 		    struct grove_key *key, struct grove_buf *name, struct grove_detail *d)
 {
 	struct keeping k = { .d = d };

@@ -35,14 +35,14 @@ static int ask_beside(void *payload, const struct grove_key *key)
 	struct grove__plan *p = a->p;
 	struct grove__header h = { 0 };
 	struct grove__arena keep;
-	struct grove_log *log = NULL;
+	struct grove_store_log *log = NULL;
 	struct grove_detail why;
 
 	if (!strcmp(key->session, p->at->session))
 		return 0;
 	grove__arena_init(&keep);
 	grove__fail_clear(&why);
-	if (!grove__log_open(&log, p->at->store, key, GROVE_LOG_READ, &why) &&
+	if (!grove__log_open(&log, p->at->store, key, GROVE_STORE_READ, &why) &&
 	    !grove__peek_header(log, p->dialect, &keep, &h, &why) && h.usable && h.cwd &&
 	    fits(a, h.cwd))
 		grove__buf_add_str(&a->cwd, h.cwd);

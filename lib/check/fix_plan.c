@@ -25,7 +25,7 @@ static struct grove_slice renamed_name(const void *owner, uint32_t i)
 }
 
 void grove__plan_init(struct grove__plan *p, struct grove *g, const struct grove__where *at,
-		      const struct grove__dialect *dialect, struct grove_log *log,
+		      const struct grove__dialect *dialect, struct grove_store_log *log,
 		      struct grove_detail *d)
 {
 	uint64_t seed;
@@ -546,7 +546,7 @@ out:
 
 int grove__plan_make(struct grove__plan *p)
 {
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	int rc = p->spine && (p->chain || !p->dialect->rules) ? grove__log_stat(p->log, &st, p->d)
 								   : grove__fail_nomem(p->d);
 

@@ -380,7 +380,7 @@ static int give_state(struct grove__image *im, const struct head *h)
 }
 
 /* Texts are in the log: the header's and the slot's are read there, by those who read them first. */
-static int read_texts(struct grove_log *log, struct grove__image *im)
+static int read_texts(struct grove_store_log *log, struct grove__image *im)
 {
 	struct grove__spot slot = { .pos = im->slot_pos, .off = im->slot_off, .len = im->slot_len,
 				    .line = im->slot_line, .crc = im->slot_crc };
@@ -401,7 +401,7 @@ static int read_texts(struct grove_log *log, struct grove__image *im)
 }
 
 /* Does one of the stamps say that the log is as it was? */
-static bool is_stamped(const struct head *h, const struct grove_log_stat *log)
+static bool is_stamped(const struct head *h, const struct grove_store_log_stat *log)
 {
 	struct stamp now = { log->tail, log->mtime_ns, log->ctime_ns };
 	struct vouched v;
@@ -415,7 +415,7 @@ static bool is_stamped(const struct head *h, const struct grove_log_stat *log)
 }
 
 /* Note that the log, as it is now, has the bytes that were read. */
-static void vouch(const char *path, const struct head *h, const struct grove_log_stat *log)
+static void vouch(const char *path, const struct head *h, const struct grove_store_log_stat *log)
 {
 	struct vouched v = { .stamp = { log->tail, log->mtime_ns, log->ctime_ns }, .head = h->crc };
 	int fd;
@@ -428,10 +428,10 @@ static void vouch(const char *path, const struct head *h, const struct grove_log
 }
 
 /* Has the log the bytes that the image is of? By its times, or because they were compared. */
-static bool is_current(struct grove_log *l, struct grove__image *im, const char *path,
+static bool is_current(struct grove_store_log *l, struct grove__image *im, const char *path,
 		       const struct head *h)
 {
-	struct grove_log_stat log;
+	struct grove_store_log_stat log;
 	bool settled;
 
 	if (grove__log_stat(l, &log, NULL) || log.tail < im->tail)

@@ -29,7 +29,7 @@ void grove__choice_release(struct grove__choice *c)
 	grove__buf_release(&c->line);
 }
 
-static void init(struct grove__choice *c, struct grove__image *im, struct grove_log *log,
+static void init(struct grove__choice *c, struct grove__image *im, struct grove_store_log *log,
 		 struct grove_detail *d)
 {
 	memset(c, 0, sizeof(*c));
@@ -244,7 +244,7 @@ static int find_edits(struct grove__choice *c)
 	return rc;
 }
 
-int grove__choice_by_path(struct grove__choice *c, struct grove__image *im, struct grove_log *log,
+int grove__choice_by_path(struct grove__choice *c, struct grove__image *im, struct grove_store_log *log,
 			  uint32_t leaf, bool whole, struct grove_detail *d)
 {
 	int rc;
@@ -255,7 +255,7 @@ int grove__choice_by_path(struct grove__choice *c, struct grove__image *im, stru
 	return rc ? rc : find_edits(c);
 }
 
-int grove__choice_by_rules(struct grove__choice *c, struct grove__image *im, struct grove_log *log,
+int grove__choice_by_rules(struct grove__choice *c, struct grove__image *im, struct grove_store_log *log,
 			   uint32_t nr, const struct grove__chain_ask *ask, struct grove_detail *d)
 {
 	int rc;

@@ -108,7 +108,7 @@ struct grove__image {
 
 /* What an image is made from. */
 struct grove__image_source {
-	struct grove_log *log;
+	struct grove_store_log *log;
 	const struct grove__dialect *dialect;
 	const char *path;                  /* of the file, or NULL */
 	const char *cache;                 /* the cache directory; NULL: do not cache */
@@ -140,7 +140,7 @@ const char *grove__image_kept_leaf(const struct grove_buf *value, uint64_t tail)
  * GROVE_ESTALE if the log changed in a way that needs a new image. If reading
  * lines fails, the image is spoilt: old views may use it, but nothing may be added.
  */
-int grove__image_load(struct grove__image *im, struct grove_log *log, const char *path,
+int grove__image_load(struct grove__image *im, struct grove_store_log *log, const char *path,
 		      const struct grove_progress *progress, struct grove_detail *d);
 
 /* Parses the line of the header, or of the slot. GROVE_EDAMAGED if it is not one. */
@@ -151,7 +151,7 @@ int grove__image_read_slot(struct grove__image *im, struct grove_slice line);
  * Sets *yes if the next line would be read as part of the unfinished value at the
  * end of the log; only in lenient dialects, where a value may contain line ends.
  */
-int grove__image_torn_swallows(const struct grove__image *im, struct grove_log *log, bool *yes,
+int grove__image_torn_swallows(const struct grove__image *im, struct grove_store_log *log, bool *yes,
 			       struct grove_detail *d);
 
 /* Returns where a row is, or the header (GROVE_NO_ENTRY). */
@@ -224,7 +224,7 @@ static inline bool grove__image_old(const struct grove__image *im)
  * GROVE_ESTALE if the bytes are not those that were indexed, GROVE_ETOOBIG
  * beyond GROVE__LINE_MAX.
  */
-int grove__image_line(const struct grove__image *im, struct grove_log *log, uint32_t row,
+int grove__image_line(const struct grove__image *im, struct grove_store_log *log, uint32_t row,
 		      struct grove_buf *out, struct grove_slice *value, struct grove_detail *d);
 /*
  * The same for rows that are mostly read in the order of the log: reads ahead.
@@ -235,29 +235,29 @@ struct grove__near {
 	struct grove__runs runs;           /* what was read, if anything was */
 	uint64_t next;                     /* where the last line that was returned ended */
 };
-int grove__image_line_near(const struct grove__image *im, struct grove_log *log, uint32_t row,
+int grove__image_line_near(const struct grove__image *im, struct grove_store_log *log, uint32_t row,
 			   struct grove__near *near, struct grove_buf *out,
 			   struct grove_slice *value, struct grove_detail *d);
 /* Returns the message in the value of a row if its place is known, so that it need not be parsed. */
 bool grove__image_message(struct grove__image *im, uint32_t row, struct grove_slice value,
 			  struct grove_slice *out);
 /* Checks that the header and the last of `nr` rows are what was indexed. GROVE_ESTALE if not. */
-int grove__image_verify(const struct grove__image *im, uint32_t nr, struct grove_log *log,
+int grove__image_verify(const struct grove__image *im, uint32_t nr, struct grove_store_log *log,
 			struct grove_detail *d);
-int grove__image_header_line(const struct grove__image *im, struct grove_log *log,
+int grove__image_header_line(const struct grove__image *im, struct grove_store_log *log,
 			     struct grove_buf *out, struct grove_slice *value,
 			     struct grove_detail *d);
 /*
  * Checks that every byte before im->next is what it was when it was read, by reading
  * all of them again. GROVE_ESTALE if not, or if it cannot be decided; GROVE_ENOMEM.
  */
-int grove__image_prove(const struct grove__image *im, struct grove_log *log);
+int grove__image_prove(const struct grove__image *im, struct grove_store_log *log);
 /* Returns true if a change time is so old that a later change has a different one. */
 bool grove__image_settled(int64_t ctime_ns);
 /* Returns a number for a line that is neither a row nor a header, from its place and bytes. */
 uint64_t grove__proof_odd_line(uint64_t pos, uint64_t len, uint32_t crc);
 /* Migrates `line` (trimmed, of row `row`; GROVE_NO_ENTRY: a header). Returns 1 if nothing changes. */
-int grove__image_migrate(const struct grove__image *im, struct grove_log *log, uint32_t row,
+int grove__image_migrate(const struct grove__image *im, struct grove_store_log *log, uint32_t row,
 			 struct grove_slice line, struct grove_buf *out);
 
 /*
@@ -289,7 +289,7 @@ int grove__image_input(const struct grove__image *im, struct grove_buf *json,
  */
 struct grove__rows {
 	const struct grove__image *im;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	const uint32_t *list;
 	size_t nr, i;
 	struct window *at, *own;           /* the current lines; those that we read ourselves */
@@ -298,7 +298,7 @@ struct grove__rows {
 	bool alone;                        /* do not start one */
 	struct grove_buf window, joined, changed;
 };
-void grove__rows_init(struct grove__rows *r, const struct grove__image *im, struct grove_log *log,
+void grove__rows_init(struct grove__rows *r, const struct grove__image *im, struct grove_store_log *log,
 		      const uint32_t *list, size_t nr);
 void grove__rows_release(struct grove__rows *r);
 int grove__rows_next(struct grove__rows *r, uint32_t *row, struct grove_slice *value,
@@ -317,7 +317,7 @@ static inline bool grove__image_at_hand(const struct grove__image *im, uint32_t 
 }
 
 /* Reads the stored bytes of a value into `out` and checks them; GROVE__JSON_PAD more are readable. */
-int grove__line_fetch(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,
+int grove__line_fetch(struct grove_store_log *log, const struct grove__spot *at, struct grove_buf *out,
 		      struct grove_detail *d);
 /* Turns line ends in a value into spaces; its strings contain none. */
 void grove__line_join(char *ptr, size_t len);
@@ -342,7 +342,7 @@ struct grove__value {
 	bool whole;                        /* the bytes are the complete value, on one line */
 };
 int grove__values_new(struct grove__values **out, const struct grove__json_want *want,
-		      struct grove_log *log, uint64_t pos, uint64_t until, bool by_line,
+		      struct grove_store_log *log, uint64_t pos, uint64_t until, bool by_line,
 		      uint64_t whole, struct grove_detail *d);
 void grove__values_free(struct grove__values *v);
 /* Reports what is skipped; positions are those of the text, see grove__values_place(). */
@@ -361,8 +361,8 @@ struct grove_slice grove__line_trim(struct grove_slice s);
 
 /* time.c: the modification time of a copy */
 /* Makes lists show `ns` as the modification time of the log, until it is written to again. */
-void grove__time_keep(struct grove_log *log, int64_t ns);
+void grove__time_keep(struct grove_store_log *log, int64_t ns);
 /* grove__log_stat(), with that time if there is one. */
-int grove__time_stat(struct grove_log *log, struct grove_log_stat *out, struct grove_detail *d);
+int grove__time_stat(struct grove_store_log *log, struct grove_store_log_stat *out, struct grove_detail *d);
 
 #endif

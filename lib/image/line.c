@@ -70,7 +70,7 @@ struct grove__spot grove__image_spot(const struct grove__image *im, uint32_t row
 }
 
 /* A value that reaches over lines, in a store that hands them out one by one. */
-static int fetch_lines(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,
+static int fetch_lines(struct grove_store_log *log, const struct grove__spot *at, struct grove_buf *out,
 		       struct grove_detail *d)
 {
 	size_t skip = (size_t)at->off;
@@ -95,7 +95,7 @@ static int fetch_lines(struct grove_log *log, const struct grove__spot *at, stru
 	return rc;
 }
 
-int grove__line_fetch(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,
+int grove__line_fetch(struct grove_store_log *log, const struct grove__spot *at, struct grove_buf *out,
 		      struct grove_detail *d)
 {
 	int rc;
@@ -128,7 +128,7 @@ static void as_one_line(struct grove_buf *out)
 }
 
 /* The same as one line. */
-static int fetch(struct grove_log *log, const struct grove__spot *at, struct grove_buf *out,
+static int fetch(struct grove_store_log *log, const struct grove__spot *at, struct grove_buf *out,
 		 struct grove_detail *d)
 {
 	int rc = grove__line_fetch(log, at, out, d);
@@ -139,7 +139,7 @@ static int fetch(struct grove_log *log, const struct grove__spot *at, struct gro
 }
 
 /* The same bytes again, piece by piece: have they changed? */
-static int verify(struct grove_log *log, const struct grove__spot *at, struct grove_detail *d)
+static int verify(struct grove_store_log *log, const struct grove__spot *at, struct grove_detail *d)
 {
 	char buf[16384];
 	uint32_t crc = 0;
@@ -164,7 +164,7 @@ static int verify(struct grove_log *log, const struct grove__spot *at, struct gr
 						   "a line has changed: another program changed the session");
 }
 
-int grove__image_verify(const struct grove__image *im, uint32_t nr, struct grove_log *log,
+int grove__image_verify(const struct grove__image *im, uint32_t nr, struct grove_store_log *log,
 			struct grove_detail *d)
 {
 	struct grove__spot last;
@@ -178,7 +178,7 @@ int grove__image_verify(const struct grove__image *im, uint32_t nr, struct grove
 
 struct id_at {
 	const struct grove__image *im;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	uint32_t row;
 };
 
@@ -225,7 +225,7 @@ static int id_at(void *payload, double index, struct grove_buf *out)
 	return rc;
 }
 
-int grove__image_migrate(const struct grove__image *im, struct grove_log *log, uint32_t row,
+int grove__image_migrate(const struct grove__image *im, struct grove_store_log *log, uint32_t row,
 			 struct grove_slice line, struct grove_buf *out)
 {
 	struct id_at at = { im, log, row };
@@ -266,7 +266,7 @@ static int replace(struct grove_buf *line, struct grove_slice *v, struct grove_s
 }
 
 /* Bring `out` up to date and say where the value is in it. */
-static int present(const struct grove__image *im, struct grove_log *log, uint32_t row,
+static int present(const struct grove__image *im, struct grove_store_log *log, uint32_t row,
 		   struct grove_buf *out, struct grove_slice *value, struct grove_detail *d)
 {
 	struct grove_slice v = grove__line_trim(grove__buf_slice(out));
@@ -283,7 +283,7 @@ static int present(const struct grove__image *im, struct grove_log *log, uint32_
 	return rc < 0 ? rc : 0;
 }
 
-int grove__image_line(const struct grove__image *im, struct grove_log *log, uint32_t row,
+int grove__image_line(const struct grove__image *im, struct grove_store_log *log, uint32_t row,
 		      struct grove_buf *out, struct grove_slice *value, struct grove_detail *d)
 {
 	struct grove__spot at = grove__image_spot(im, row);
@@ -315,7 +315,7 @@ bool grove__image_message(struct grove__image *im, uint32_t row, struct grove_sl
 #define NEAR_LINE (NEAR / 8)
 
 /* Does `n` have these bytes, perhaps after a reading? */
-static bool bring_near(struct grove_log *log, struct grove__near *n, const struct grove__spot *at)
+static bool bring_near(struct grove_store_log *log, struct grove__near *n, const struct grove__spot *at)
 {
 	struct grove__runs *r = &n->runs;
 	uint64_t next = n->next;
@@ -337,7 +337,7 @@ static bool bring_near(struct grove_log *log, struct grove__near *n, const struc
 	return at->len <= r->run.len;
 }
 
-int grove__image_line_near(const struct grove__image *im, struct grove_log *log, uint32_t row,
+int grove__image_line_near(const struct grove__image *im, struct grove_store_log *log, uint32_t row,
 			   struct grove__near *near, struct grove_buf *out,
 			   struct grove_slice *value, struct grove_detail *d)
 {
@@ -358,7 +358,7 @@ int grove__image_line_near(const struct grove__image *im, struct grove_log *log,
 	return present(im, log, row, out, value, d);
 }
 
-int grove__image_header_line(const struct grove__image *im, struct grove_log *log,
+int grove__image_header_line(const struct grove__image *im, struct grove_store_log *log,
 			     struct grove_buf *out, struct grove_slice *value,
 			     struct grove_detail *d)
 {

@@ -8,7 +8,7 @@
 #define RUN_BYTES ((size_t)1 << 20)
 #define PIECE ((size_t)64 << 10)
 
-int grove__lines_init(struct grove__lines *r, struct grove_log *log, uint64_t until,
+int grove__lines_init(struct grove__lines *r, struct grove_store_log *log, uint64_t until,
 		      struct grove_detail *d)
 {
 	*r = (struct grove__lines){ 0 };

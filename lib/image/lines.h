@@ -24,7 +24,7 @@ struct grove__lines {
 	bool long_lines;                 /* set by who can do with that; else they are GROVE_ETOOBIG */
 };
 
-int grove__lines_init(struct grove__lines *r, struct grove_log *log, uint64_t until,
+int grove__lines_init(struct grove__lines *r, struct grove_store_log *log, uint64_t until,
 		      struct grove_detail *d);
 void grove__lines_release(struct grove__lines *r);
 /* From the beginning again. */
@@ -64,7 +64,7 @@ void grove__records_init(struct grove__records *r, const struct grove__dialect *
  * grove__records_clear(). GROVE_ENOMEM.
  */
 int grove__records_fill(struct grove__records *r, struct grove_slice line,
-			struct grove_record *out);
+			struct grove_store_record *out);
 void grove__records_clear(struct grove__records *r);
 void grove__records_release(struct grove__records *r);
 

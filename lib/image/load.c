@@ -52,7 +52,7 @@ struct found {
 
 struct loader {
 	struct grove__image *im;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	const char *path;
 	const struct grove_progress *progress;
 	struct grove_detail *d;
@@ -350,7 +350,7 @@ static void hint(const struct grove__image *im, const struct found *f)
 }
 
 /* Once it is known what lines are like: rooms for the ids of all that will come. */
-static void expect_more(struct loader *ld, const struct grove_run *run)
+static void expect_more(struct loader *ld, const struct grove_store_run *run)
 {
 	struct grove__image *im = ld->im;
 	uint64_t all = ld->until - ld->begin, done = run->pos - ld->begin;
@@ -502,7 +502,7 @@ static void note_tail(struct worker *w, enum grove__json_verdict v, uint64_t off
 static int scan_run(struct worker *w)
 {
 	const struct grove__json_want *want = &w->ld->im->want;
-	const struct grove_run *run = &w->in.run;
+	const struct grove_store_run *run = &w->in.run;
 	struct grove__json_line l;
 	/* where positions count lines, a mark at the very start is part of the first one */
 	size_t off = run->by_line ? 0 : w->in.mark;
@@ -651,7 +651,7 @@ static int long_line(struct worker *w, struct found *f, struct grove_buf *member
 /* --- the conveyor --- */
 
 /* Nobody has to ask for these lines again. If there is no room for them, somebody has. */
-static void keep_text(struct loader *ld, const struct grove_run *run, const char *buf)
+static void keep_text(struct loader *ld, const struct grove_store_run *run, const char *buf)
 {
 	struct grove__image *im = ld->im;
 	const char *p = buf, *end = buf + run->len;
@@ -910,7 +910,7 @@ static int feed(struct grove__json_stream *s, const char *ptr, size_t len, bool 
 }
 
 /* The bytes of the log from the unfinished value on. */
-static int feed_torn(const struct grove__image *im, struct grove_log *log,
+static int feed_torn(const struct grove__image *im, struct grove_store_log *log,
 		     struct grove__json_stream *s, bool *on, struct grove_detail *d)
 {
 	size_t skip = (size_t)im->torn_off;
@@ -930,7 +930,7 @@ static int feed_torn(const struct grove__image *im, struct grove_log *log,
 	return rc < 0 ? rc : 0;
 }
 
-int grove__image_torn_swallows(const struct grove__image *im, struct grove_log *log, bool *yes,
+int grove__image_torn_swallows(const struct grove__image *im, struct grove_store_log *log, bool *yes,
 			       struct grove_detail *d)
 {
 	static const char next[] = "\n{\"a\":0}";
@@ -991,8 +991,8 @@ bool grove__image_settled(int64_t ctime_ns)
  * only grown if its ends are the same: those who follow it cannot read all of it for
  * each new line, unless it is short. Lines that are printed are compared anyway.
  */
-static int still_the_same(const struct grove__image *im, struct grove_log *log,
-			  const struct grove_log_stat *st, const char *path, struct grove_detail *d)
+static int still_the_same(const struct grove__image *im, struct grove_store_log *log,
+			  const struct grove_store_log_stat *st, const char *path, struct grove_detail *d)
 {
 	bool moved = st->tail == im->tail && im->ctime_ns;
 	bool provable = !im->by_line && !im->loose && !im->unknown;
@@ -1004,11 +1004,11 @@ static int still_the_same(const struct grove__image *im, struct grove_log *log,
 	return rc ? grove__fail(d, rc, path, rc == GROVE_ESTALE ? "was changed in its place" : "out of memory") : 0;
 }
 
-int grove__image_load(struct grove__image *im, struct grove_log *log, const char *path,
+int grove__image_load(struct grove__image *im, struct grove_store_log *log, const char *path,
 		      const struct grove_progress *progress, struct grove_detail *d)
 {
 	struct loader ld = { .im = im, .log = log, .path = path, .progress = progress, .d = d };
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	uint32_t from = im->spine->nr;
 	bool grown = im->lines, settled;
 	unsigned threads = 1;

@@ -34,7 +34,7 @@ uint64_t grove__proof_odd_line(uint64_t pos, uint64_t len, uint32_t crc)
 
 struct proof {
 	const struct grove__image *im;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	uint64_t end;            /* behind what was read */
 	uint64_t next;           /* atomic: the piece to look at next */
 	uint64_t odd;            /* atomic: the sum of lines that are nothing else */
@@ -223,7 +223,7 @@ static void work(void *payload, unsigned thread)
 		__atomic_store_n(&p->rc, rc, __ATOMIC_RELAXED);
 }
 
-int grove__image_prove(const struct grove__image *im, struct grove_log *log)
+int grove__image_prove(const struct grove__image *im, struct grove_store_log *log)
 {
 	struct proof p = { .im = im, .log = log, .end = im->next };
 

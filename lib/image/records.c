@@ -30,7 +30,7 @@ static int64_t time_or_none(int64_t time)
 }
 
 int grove__records_fill(struct grove__records *r, struct grove_slice line,
-			struct grove_record *out)
+			struct grove_store_record *out)
 {
 	struct grove__json_line l;
 	struct grove__header h;
@@ -40,7 +40,7 @@ int grove__records_fill(struct grove__records *r, struct grove_slice line,
 	enum grove__line_class class;
 	bool first = !r->any;
 
-	*out = (struct grove_record){ .line = line };
+	*out = (struct grove_store_record){ .line = line };
 	switch (grove__json_scan(&r->want, p, line.len - mark, true, &l)) {
 	case JSON_VALUE:
 		break;

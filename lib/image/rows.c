@@ -43,7 +43,7 @@ struct grove__ahead {
 	bool stop;
 };
 
-void grove__rows_init(struct grove__rows *r, const struct grove__image *im, struct grove_log *log,
+void grove__rows_init(struct grove__rows *r, const struct grove__image *im, struct grove_store_log *log,
 		      const uint32_t *list, size_t nr)
 {
 	memset(r, 0, sizeof(*r));

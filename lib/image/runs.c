@@ -41,7 +41,7 @@ int grove__runs_room(struct grove__runs *r, size_t cap)
 	return 0;
 }
 
-void grove__runs_begin(struct grove__runs *r, struct grove_log *log, uint64_t from, uint64_t until,
+void grove__runs_begin(struct grove__runs *r, struct grove_store_log *log, uint64_t from, uint64_t until,
 		       struct grove_detail *d)
 {
 	r->log = log;
@@ -140,7 +140,7 @@ int grove__runs_stream(struct grove__runs *r, struct grove__json_stream *s,
 		       struct grove__runs_long *out)
 {
 	int state = JSON_STREAM_MORE, rc;
-	struct grove_run run = r->run;
+	struct grove_store_run run = r->run;
 	const char *p = r->buf + r->mark;
 	bool blank = true, last;
 

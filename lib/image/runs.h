@@ -46,10 +46,10 @@ struct grove__runs {
 	const struct grove_progress *progress;   /* NULL: nobody asks */
 	const char *path;        /* for what is told of failures; NULL: the store's business */
 
-	struct grove_log *log;
+	struct grove_store_log *log;
 	struct grove_detail *d;
 	uint64_t begin, pos, until;   /* the next run begins at `pos`; callers may move it */
-	struct grove_run run;
+	struct grove_store_run run;
 	size_t mark;             /* 3: the run begins with a byte-order mark */
 	uint64_t after_long;     /* where the line ends that was too long, or 0 */
 };
@@ -60,7 +60,7 @@ void grove__runs_release(struct grove__runs *r);
 /* Have room for runs, or something else, of `cap` bytes. What is in the buffer stays. GROVE_ENOMEM. */
 int grove__runs_room(struct grove__runs *r, size_t cap);
 /* Read `log` from `from` up to `until`. Failures go to `d`. */
-void grove__runs_begin(struct grove__runs *r, struct grove_log *log, uint64_t from, uint64_t until,
+void grove__runs_begin(struct grove__runs *r, struct grove_store_log *log, uint64_t from, uint64_t until,
 		       struct grove_detail *d);
 /*
  * The next run: 0, or 1 at the end. The last line of a log may lack its LF. With

@@ -12,7 +12,7 @@
 
 struct sent {
 	struct grove__image *im;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	uint8_t *place;
 	struct grove_detail *d;
 };
@@ -100,7 +100,7 @@ static int by_all_rules(struct sent *s, const char *leaf, const char *name)
 	return rc;
 }
 
-int grove__image_sent(struct grove__image *im, struct grove_log *log, const char *name,
+int grove__image_sent(struct grove__image *im, struct grove_store_log *log, const char *name,
 		      uint8_t **out, struct grove_detail *d)
 {
 	struct sent s = { .im = im, .log = log, .d = d };

@@ -18,7 +18,7 @@ enum grove__row_place {
  * A byte for each row of the image, of enum grove__row_place; free it. `name` is
  * that of the log's file, by which a sub-agent's own is known.
  */
-int grove__image_sent(struct grove__image *im, struct grove_log *log, const char *name,
+int grove__image_sent(struct grove__image *im, struct grove_store_log *log, const char *name,
 		      uint8_t **out, struct grove_detail *d);
 
 #endif

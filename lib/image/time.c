@@ -16,9 +16,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-void grove__time_keep(struct grove_log *log, int64_t ns)
+void grove__time_keep(struct grove_store_log *log, int64_t ns)
 {
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	char text[80];
 	int n;
 
@@ -28,7 +28,7 @@ void grove__time_keep(struct grove_log *log, int64_t ns)
 	grove__log_meta_put(log, GROVE__META_TIME, grove__slice(text, (size_t)n), NULL);
 }
 
-int grove__time_stat(struct grove_log *log, struct grove_log_stat *out, struct grove_detail *d)
+int grove__time_stat(struct grove_store_log *log, struct grove_store_log_stat *out, struct grove_detail *d)
 {
 	struct grove_buf text = GROVE_BUF_INIT;
 	uint64_t tail, base;

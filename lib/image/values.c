@@ -22,7 +22,7 @@
 struct grove__values {
 	struct grove__json_lenient *lenient;
 	const struct grove__json_want *want;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	uint64_t pos, until, whole;
 	bool by_line;
 	uint64_t *starts;                /* of every line known, and of the one behind them */
@@ -156,7 +156,7 @@ static int begin(struct grove__values *v, uint64_t *out)
 }
 
 int grove__values_new(struct grove__values **out, const struct grove__json_want *want,
-		      struct grove_log *log, uint64_t pos, uint64_t until, bool by_line,
+		      struct grove_store_log *log, uint64_t pos, uint64_t until, bool by_line,
 		      uint64_t whole, struct grove_detail *d)
 {
 	struct grove__values *v = *out = calloc(1, sizeof(*v));

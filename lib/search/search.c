@@ -91,7 +91,7 @@ struct teller {
 	struct grove_search *s;
 	struct grove__search_matcher *m;
 	uint32_t at;                 /* place in the sweep's list; GROVE_NO_ENTRY: none */
-	struct grove_log *log;
+	struct grove_store_log *log;
 	const struct grove__dialect *dialect;
 	struct grove__image *im;     /* where the index does not know the log */
 	uint8_t *places;

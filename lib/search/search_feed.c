@@ -84,7 +84,7 @@ static int take_row(struct grove__search_feed *f, const struct grove__image *im,
 }
 
 static int take_rows(struct grove__search_feed *f, const struct grove__image *im,
-		     struct grove_log *log, struct grove_detail *why)
+		     struct grove_store_log *log, struct grove_detail *why)
 {
 	uint32_t from = f->grown ? f->before.rows : 0, row;
 	uint32_t *list = malloc(((size_t)(f->now.rows - from) + 1) * sizeof(*list));
@@ -197,7 +197,7 @@ bool grove__search_place(struct grove_slice s, uint32_t row, unsigned place)
 
 /* -------------------------------------------------------------------- a log */
 
-static int read_log(struct grove__search_feed *f, struct grove_log *log, struct grove_detail *why)
+static int read_log(struct grove__search_feed *f, struct grove_store_log *log, struct grove_detail *why)
 {
 	struct grove__image *im;
 	struct grove_buf own = GROVE_BUF_INIT;
@@ -229,7 +229,7 @@ static int read_log(struct grove__search_feed *f, struct grove_log *log, struct 
 int grove__search_feed(struct grove__search_feed *f, struct grove_detail *why)
 {
 	struct grove__search_like after;
-	struct grove_log *log = NULL;
+	struct grove_store_log *log = NULL;
 	int rc;
 
 	grove__search_log_look(f->log, f->path, &f->like);

@@ -236,7 +236,7 @@ struct parts {
 	struct grove__search_texts texts;
 	struct grove_buf line;
 	uint32_t file;               /* the log that was opened last; 0: none */
-	struct grove_log *log;
+	struct grove_store_log *log;
 	const struct grove__dialect *dialect;
 	struct grove__search_hits *out;
 	bool lost;

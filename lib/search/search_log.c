@@ -5,18 +5,18 @@
 
 #include "sys/file.h"
 
-int grove__search_log_open(struct grove *g, const struct grove__sweep_log *l, struct grove_log **log,
+int grove__search_log_open(struct grove *g, const struct grove__sweep_log *l, struct grove_store_log **log,
 			   const struct grove__dialect **dialect, struct grove_detail *d)
 {
 	struct grove_key key = { l->project, l->session, l->sub };
 	int rc = *dialect ? 0 : grove__peek_root_dialect(g, l->root, &key, dialect, d);
 
 	*log = NULL;
-	return rc ? rc : grove__log_open(log, l->root->store, &key, GROVE_LOG_READ, d);
+	return rc ? rc : grove__log_open(log, l->root->store, &key, GROVE_STORE_READ, d);
 }
 
 int grove__search_log_image(const struct grove__sweep_log *l, const char *cache,
-			    struct grove_log *log, const struct grove__dialect *dialect,
+			    struct grove_store_log *log, const struct grove__dialect *dialect,
 			    struct grove__image **out, struct grove_detail *d)
 {
 	struct grove__image_source src = { .log = log, .dialect = dialect, .cache = cache,
@@ -37,10 +37,10 @@ int grove__search_log_path(const struct grove__sweep_log *l, struct grove_buf *o
 static void look_into_store(const struct grove__sweep_log *l, struct grove__search_like *out)
 {
 	struct grove_key key = { l->project, l->session, l->sub };
-	struct grove_log_stat st;
-	struct grove_log *log;
+	struct grove_store_log_stat st;
+	struct grove_store_log *log;
 
-	if (grove__log_open(&log, l->root->store, &key, GROVE_LOG_READ, NULL))
+	if (grove__log_open(&log, l->root->store, &key, GROVE_STORE_READ, NULL))
 		return;
 	if (!grove__log_stat(log, &st, NULL))
 		*out = (struct grove__search_like){ (int64_t)st.base, (int64_t)st.generation,

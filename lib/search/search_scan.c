@@ -36,7 +36,7 @@ struct reader {
 	struct grove__arena tmp;
 	struct grove__json_want want;
 	const struct grove__dialect *ready, *dialect;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	uint32_t nr;                         /* of the log */
 	bool known, wanted;                  /* whether the session is one that is asked for */
 	struct grove_detail why;
@@ -183,7 +183,7 @@ static int take_line(struct reader *r, const char *line, size_t len, uint64_t po
 /* The lines of a run that may have it. */
 static int take_run(struct reader *r)
 {
-	const struct grove_run *run = &r->runs.run;
+	const struct grove_store_run *run = &r->runs.run;
 	const char *line, *buf = r->runs.buf, *counted = buf;
 	struct grove__search_lines lines = { r->sh->ask->q, buf, buf + run->len };
 	uint64_t nr = 0;
@@ -200,7 +200,7 @@ static int take_run(struct reader *r)
 
 static int read_log(struct reader *r)
 {
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	int rc = grove__log_stat(r->log, &st, &r->why);
 
 	if (rc)

@@ -27,13 +27,13 @@ static void make_records(struct grove__batch *b)
 	size_t n = 0;
 
 	if (b->guard)
-		b->rec[n++] = (struct grove_record){ .line = { "]", 1 } };
+		b->rec[n++] = (struct grove_store_record){ .line = { "]", 1 } };
 	for (size_t i = 0; i < b->nr; i++) {
 		size_t end = i + 1 < b->nr ? b->item[i + 1].off : b->lines.len;
 
 		if (b->item[i].retry != GROVE_NO_ENTRY)
 			continue;
-		b->rec[n++] = (struct grove_record){
+		b->rec[n++] = (struct grove_store_record){
 			.line = { b->lines.ptr + b->item[i].off, end - b->item[i].off },
 			.id = grove__append_id(b, i),
 			.parent = grove__slice(b->names.ptr + b->item[i].parent_off,
@@ -46,7 +46,7 @@ static void make_records(struct grove__batch *b)
 }
 
 /* The rows of entries that are plain messages need no second look at their lines. */
-static int add_rows(struct grove__batch *b, const struct grove_appended *out)
+static int add_rows(struct grove__batch *b, const struct grove_store_appended *out)
 {
 	struct grove__image *im = b->s->image;
 	uint64_t pos = out->pos;
@@ -73,7 +73,7 @@ static int add_rows(struct grove__batch *b, const struct grove_appended *out)
 }
 
 /* What the log now holds is taken into the image. */
-static int take_in(struct grove__batch *b, const struct grove_appended *out)
+static int take_in(struct grove__batch *b, const struct grove_store_appended *out)
 {
 	struct grove__image *im = b->s->image;
 	int rc;
@@ -114,7 +114,7 @@ static int store_batch(struct grove__batch *b)
 	/* ALWAYS comes later, outside of the session's lock */
 	enum grove_sync sync = b->opt && b->opt->sync == GROVE_SYNC_FLUSH ? GROVE_SYNC_FLUSH
 									  : GROVE_SYNC_NONE;
-	struct grove_appended out;
+	struct grove_store_appended out;
 	int rc;
 
 	/* what is there already is not sent, so the store has no occasion to say it */

@@ -48,7 +48,7 @@ struct grove__batch *grove__append_batch_get(struct grove_session *s, size_t nr,
 	}
 	if (nr > b->cap) {
 		struct grove__append_item *item = realloc(b->item, nr * sizeof(*item));
-		struct grove_record *rec;
+		struct grove_store_record *rec;
 
 		if (!item)
 			goto nomem;

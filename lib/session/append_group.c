@@ -78,7 +78,7 @@ static void lead(struct grove_session *s, const struct grove__append_group *mine
 {
 	struct grove__append_group *list, *w, *next;
 	struct grove_detail why;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	bool stored = false;
 	int rc = 0;
 
@@ -128,7 +128,7 @@ int grove__append_grouped(struct grove_session *s, const struct grove_slice *jso
 
 int grove__session_sync(struct grove_session *s, struct grove_detail *d)
 {
-	struct grove_log *log;
+	struct grove_store_log *log;
 	int rc = grove__session_enter(s, d);
 
 	if (rc)

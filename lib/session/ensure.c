@@ -10,10 +10,10 @@
 #include <stdlib.h>
 
 /* All lines of the memory log, as records. */
-static int held_lines(struct grove_session *s, struct grove_buf *bytes, struct grove_record **rec,
+static int held_lines(struct grove_session *s, struct grove_buf *bytes, struct grove_store_record **rec,
 		      size_t *nr, size_t more, struct grove_detail *d)
 {
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	struct grove_slice line;
 	struct grove__lines r;
 	size_t i = 0;
@@ -36,7 +36,7 @@ static int held_lines(struct grove_session *s, struct grove_buf *bytes, struct g
 }
 
 /* What waited in memory, as it is stored; the lines are in `out` then. */
-static int prepare_held(struct grove_session *s, struct grove_record *rec, size_t nr,
+static int prepare_held(struct grove_session *s, struct grove_store_record *rec, size_t nr,
 			struct grove_buf *out, struct grove_detail *d)
 {
 	size_t *end;
@@ -63,7 +63,7 @@ static int prepare_held(struct grove_session *s, struct grove_record *rec, size_
 }
 
 /* For stores with columns: what the lines are, which are in `out` then. */
-static int look_at_held(struct grove__records *records, struct grove_record *rec, size_t nr,
+static int look_at_held(struct grove__records *records, struct grove_store_record *rec, size_t nr,
 			struct grove_buf *out, struct grove_detail *d)
 {
 	size_t total = 0;
@@ -91,30 +91,30 @@ static int look_at_held(struct grove__records *records, struct grove_record *rec
  * nothing in it yet: then whoever writes first begins it. GROVE_EEXIST: it has begun.
  */
 static int open_new(struct grove_session *s, const struct grove_key *key, bool *made,
-		    struct grove_log **log, struct grove_detail *d)
+		    struct grove_store_log **log, struct grove_detail *d)
 {
-	struct grove_log_stat st;
-	int rc = grove__log_open(log, s->at.store, key, GROVE_LOG_CREATE, d);
+	struct grove_store_log_stat st;
+	int rc = grove__log_open(log, s->at.store, key, GROVE_STORE_CREATE, d);
 
 	*made = !rc;
 	if (rc != GROVE_EEXIST || !s->joins)
 		return rc;
-	rc = grove__log_open(log, s->at.store, key, GROVE_LOG_WRITE, d);
+	rc = grove__log_open(log, s->at.store, key, GROVE_STORE_WRITE, d);
 	if (!rc)
 		rc = grove__log_stat(*log, &st, d);
 	return rc ? rc : st.tail ? GROVE_EEXIST : 0;
 }
 
-int grove__session_ensure(struct grove_session *s, const struct grove_record *more, size_t nr,
+int grove__session_ensure(struct grove_session *s, const struct grove_store_record *more, size_t nr,
 			  enum grove_sync sync, struct grove_detail *d)
 {
 	struct grove_key key = { s->at.project, s->at.session, "" };
 	struct grove_key held_key = { "", GROVE__HELD, "" };
 	struct grove_buf bytes = GROVE_BUF_INIT, prepared = GROVE_BUF_INIT, looked = GROVE_BUF_INIT;
 	struct grove__records records;
-	struct grove_record *rec = NULL;
-	struct grove_appended out;
-	struct grove_log *log = NULL;
+	struct grove_store_record *rec = NULL;
+	struct grove_store_appended out;
+	struct grove_store_log *log = NULL;
 	size_t held = 0;
 	bool made = false;
 	int rc;
@@ -241,13 +241,13 @@ static int append_held(struct grove_session *s, struct held *all, uint32_t nr, s
 int grove__session_join(struct grove_session *s, struct grove_detail *d)
 {
 	struct grove_key key = grove__where_key(&s->at);
-	struct grove_log *log = NULL;
+	struct grove_store_log *log = NULL;
 	struct held *all = NULL;
 	uint32_t nr = 0;
 	int rc = take_held(s, &all, &nr, d);
 
 	if (!rc)
-		rc = grove__log_open(&log, s->at.store, &key, GROVE_LOG_WRITE, d);
+		rc = grove__log_open(&log, s->at.store, &key, GROVE_STORE_WRITE, d);
 	if (!rc && grove__session_change_log(s, log)) {
 		grove__log_close(log);
 		rc = grove__fail_nomem(d);

@@ -19,7 +19,7 @@
 
 struct writer {
 	struct grove_session *s;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	struct grove_buf bytes;          /* lines of the batch, one behind the other */
 	size_t off[BATCH_LINES];
 	size_t nr;
@@ -32,8 +32,8 @@ struct writer {
 
 static int flush(struct writer *w)
 {
-	struct grove_record rec[BATCH_LINES];
-	struct grove_appended out;
+	struct grove_store_record rec[BATCH_LINES];
+	struct grove_store_appended out;
 	bool columns = grove__log_has_update(w->log);
 	int rc = 0;
 
@@ -590,7 +590,7 @@ static int open_copy(struct grove_session *out, struct grove_detail *d)
 
 	out->in_memory = !out->at.store;
 	return out->in_memory ? grove__session_hold(out, d)
-			      : grove__log_open(&out->log, out->at.store, &key, GROVE_LOG_CREATE, d);
+			      : grove__log_open(&out->log, out->at.store, &key, GROVE_STORE_CREATE, d);
 }
 
 /* Half a copy is no session. */

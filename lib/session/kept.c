@@ -61,7 +61,7 @@ int grove__kept_leaf(struct grove_session *s, struct grove_detail *d)
 
 bool grove__kept_moved(struct grove_session *s)
 {
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 
 	return grove__kept_has_values(s) && !grove__log_stat(s->log, &st, NULL) &&
 	       st.base != s->image->base && st.tail == s->image->tail;
@@ -71,7 +71,7 @@ bool grove__kept_moved(struct grove_session *s)
 static int put_leaf(struct grove_session *s, const char *id, bool *again, struct grove_detail *d)
 {
 	struct grove_buf value = GROVE_BUF_INIT;
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	int rc = grove__buf_addf(&value, "%llu %s", (unsigned long long)s->image->tail, id)
 			 ? grove__fail_nomem(d)
 			 : grove__log_meta_put(s->log, LEAF, grove__buf_slice(&value), d);
@@ -164,7 +164,7 @@ int grove__kept_value(struct grove_session *s, const char *name, struct grove_bu
 	return rc;
 }
 
-int grove__kept_copy(struct grove_log *from, struct grove_log *to, struct grove_detail *d)
+int grove__kept_copy(struct grove_store_log *from, struct grove_store_log *to, struct grove_detail *d)
 {
 	struct grove_buf full = GROVE_BUF_INIT, value = GROVE_BUF_INIT, have = GROVE_BUF_INIT;
 	int rc = 0;

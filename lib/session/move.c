@@ -115,7 +115,7 @@ static int change_cwd(struct grove_session *s, struct grove_buf *cwd, struct gro
  * Who could tell the log where it belongs now has the right to write, if anybody
  * has; it goes along.
  */
-static int take_lease_along(const struct grove_lease *held, struct grove_log *log,
+static int take_lease_along(const struct grove_lease *held, struct grove_store_log *log,
 			    struct grove_detail *d)
 {
 	int64_t left = held->until - grove__sys_now_ms();
@@ -132,14 +132,14 @@ static int go_over(struct grove_session *s, struct grove__where *to, struct grov
 	struct grove_key from = { s->at.project, s->at.session, "" };
 	struct grove_key key = { to->project, to->session, "" };
 	struct grove_lease held = { .number = 0 };
-	struct grove_log *log;
+	struct grove_store_log *log;
 	bool own = s->at.own_store;
 	int rc = grove__log_lease_get(s->log, &held, d);
 
 	if (!rc || rc == GROVE_ENOTSUP)
 		rc = grove__store_rename(s->at.store, &from, &key, d);
 	if (!rc)
-		rc = grove__log_open(&log, to->store, &key, GROVE_LOG_WRITE, d);
+		rc = grove__log_open(&log, to->store, &key, GROVE_STORE_WRITE, d);
 	if (rc)
 		return rc;
 	rc = take_lease_along(&held, log, d);
@@ -160,7 +160,7 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 	struct grove_buf full = GROVE_BUF_INIT;
 	struct grove__where to;
 	struct grove_key key;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	bool elsewhere;
 	int rc;
 
@@ -192,7 +192,7 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 	 */
 	key = (struct grove_key){ to.project, to.session, "" };
 	elsewhere = strcmp(to.project, s->at.project) != 0;
-	if (elsewhere && !grove__log_open(&log, to.store, &key, GROVE_LOG_READ, NULL)) {
+	if (elsewhere && !grove__log_open(&log, to.store, &key, GROVE_STORE_READ, NULL)) {
 		grove__log_close(log);
 		rc = grove__fail(d, GROVE_EEXIST, to.path, "there is already a session of that name");
 	}
@@ -241,7 +241,7 @@ static int remove_rest(const struct grove__where *at, const struct grove_key *ke
 }
 
 /* Only sessions are ours to remove: other files may have been named by mistake. */
-static int is_session(struct grove *g, struct grove__where *at, struct grove_log *log,
+static int is_session(struct grove *g, struct grove__where *at, struct grove_store_log *log,
 		      struct grove_detail *d)
 {
 	const char *name = grove__where_name(at);
@@ -266,10 +266,10 @@ int grove__session_remove(struct grove *g, struct grove__where *at, unsigned fla
 			  struct grove_detail *d)
 {
 	struct grove_key key = grove__where_key(at);
-	struct grove_log *log;
+	struct grove_store_log *log;
 	int rc;
 
-	rc = grove__log_open(&log, at->store, &key, GROVE_LOG_READ, d);
+	rc = grove__log_open(&log, at->store, &key, GROVE_STORE_READ, d);
 	if (rc && rc != GROVE_EACCESS)
 		return rc;
 	if (!rc) {

@@ -116,7 +116,7 @@ int grove__session_retire(struct grove_session *s)
 	return s->image ? retire(s, (struct grove__retired){ .image = s->image }) : 0;
 }
 
-int grove__session_change_log(struct grove_session *s, struct grove_log *log)
+int grove__session_change_log(struct grove_session *s, struct grove_store_log *log)
 {
 	int rc = retire(s, (struct grove__retired){ s->image, s->log, s->held });
 
@@ -338,8 +338,8 @@ static int put_header(struct grove_session *s, const struct grove__header_in *h,
 {
 	const struct grove__dialect *dialect = s->at.dialect;
 	struct grove_buf slot = GROVE_BUF_INIT, line = GROVE_BUF_INIT;
-	struct grove_record rec[2] = { { .time = h->time }, { .kind = GROVE_KIND_HEADER, .time = h->time } };
-	struct grove_appended out;
+	struct grove_store_record rec[2] = { { .time = h->time }, { .kind = GROVE_KIND_HEADER, .time = h->time } };
+	struct grove_store_appended out;
 	bool first = grove__dialect_slot_first(dialect);
 	int rc;
 
@@ -419,7 +419,7 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 			struct grove_session *s, struct grove_detail *d)
 {
 	struct grove_key key;
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	int rc;
 
 	s->at = *at;
@@ -429,7 +429,7 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 	rc = grove__peek_where_dialect(g, &s->at, d);
 	if (!rc)
 		rc = grove__log_open(&s->log, s->at.store, &key,
-				     flags & GROVE_OPEN_WRITE ? GROVE_LOG_WRITE : GROVE_LOG_READ, d);
+				     flags & GROVE_OPEN_WRITE ? GROVE_STORE_WRITE : GROVE_STORE_READ, d);
 	if (!rc && flags & GROVE_OPEN_WRITE && flags & GROVE_OPEN_INIT) {
 		rc = grove__log_stat(s->log, &st, d);
 		if (!rc && !st.bytes)
@@ -503,7 +503,7 @@ int grove__session_hold(struct grove_session *s, struct grove_detail *d)
 	static const struct grove_key key = { "", GROVE__HELD, "" };
 	int rc = grove__store_open(&s->held, "memory:", d);
 
-	return rc ? rc : grove__log_open(&s->log, s->held, &key, GROVE_LOG_CREATE, d);
+	return rc ? rc : grove__log_open(&s->log, s->held, &key, GROVE_STORE_CREATE, d);
 }
 
 int grove__session_clean_name(const struct grove__dialect *dialect, const char *name,
@@ -521,8 +521,8 @@ int grove__session_clean_name(const struct grove__dialect *dialect, const char *
 static bool is_there(const struct grove_session *s)
 {
 	struct grove_key key = grove__where_key(&s->at);
-	struct grove_log *log;
-	int rc = grove__log_open(&log, s->at.store, &key, GROVE_LOG_READ, NULL);
+	struct grove_store_log *log;
+	int rc = grove__log_open(&log, s->at.store, &key, GROVE_STORE_READ, NULL);
 
 	if (!rc)
 		grove__log_close(log);
@@ -592,7 +592,7 @@ int grove__session_new(struct grove *g, const struct grove_create_options *opt,
 	if (!rc && opt->flags & GROVE_CREATE_NOW && !s->in_memory && grove__dialect_has_header(dialect)) {
 		struct grove_key key = { s->at.project, s->at.session, "" };
 
-		rc = grove__log_open(&s->log, s->at.store, &key, GROVE_LOG_CREATE, d);
+		rc = grove__log_open(&s->log, s->at.store, &key, GROVE_STORE_CREATE, d);
 	} else if (!rc) {
 		s->joins = !s->in_memory && !is_there(s);
 		rc = grove__session_hold(s, d);

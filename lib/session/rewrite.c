@@ -208,7 +208,7 @@ static int next_line(void *payload, struct grove_slice *line)
 	return 0;
 }
 
-static int next_record(void *payload, struct grove_record *rec)
+static int next_record(void *payload, struct grove_store_record *rec)
 {
 	struct pass *p = payload;
 	struct grove_slice line;
@@ -225,7 +225,7 @@ static int next_record(void *payload, struct grove_record *rec)
 }
 
 /* Only stores with columns ask for more than the line. */
-static int next_bare(void *payload, struct grove_record *rec)
+static int next_bare(void *payload, struct grove_store_record *rec)
 {
 	return next_line(payload, &rec->line);
 }
@@ -249,7 +249,7 @@ int grove__session_rewrite_slot(struct grove_session *s, grove__line_edit_fn *fn
 	rc = grove__lines_init(&p.lines, s->log, s->image->tail, d);
 	if (!rc)
 		rc = grove__log_rewrite(s->log, grove__log_has_update(s->log) ? next_record : next_bare, &p,
-					s->image->tail, s->flags & GROVE_OPEN_FORCE ? GROVE_LOG_FORCE : 0, d);
+					s->image->tail, s->flags & GROVE_OPEN_FORCE ? GROVE_STORE_FORCE : 0, d);
 	grove__records_release(&p.records);
 	grove__buf_release(&p.padded);
 	grove__lines_release(&p.lines);

@@ -12,7 +12,7 @@
  */
 struct grove__retired {
 	struct grove__image *image;            /* any of these may be NULL */
-	struct grove_log *log;
+	struct grove_store_log *log;
 	struct grove_store *store;
 };
 
@@ -24,7 +24,7 @@ struct grove_session {
 	pthread_mutex_t lock;                  /* taken by grove__session_enter() and its relatives only */
 	uintptr_t inside;                      /* atomic: the thread that holds the lock, or 0 */
 	struct grove_detail detail;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	struct grove__image *image;
 	struct grove__retired *retired;
 	size_t nr_retired;
@@ -68,7 +68,7 @@ struct grove_view {
 	unsigned refs;
 	struct grove_session *session;
 	struct grove__image *image;
-	struct grove_log *log;                 /* the session's log at that moment */
+	struct grove_store_log *log;                 /* the session's log at that moment */
 	struct grove__labels *labels;
 	uint64_t tail, generation;             /* of the log at that moment */
 	uint32_t nr;
@@ -132,7 +132,7 @@ int grove__session_take_cwd(struct grove_session *s);
 /* Retires the image; the next one is loaded when it is needed. */
 int grove__session_retire(struct grove_session *s);
 /* Switches to another log, and retires the old one with its image and the store of a deferred session. */
-int grove__session_change_log(struct grove_session *s, struct grove_log *log);
+int grove__session_change_log(struct grove_session *s, struct grove_store_log *log);
 /*
  * Closes retired logs once there are no views. A file that we have open twice
  * looks as if another program were writing to it.
@@ -272,7 +272,7 @@ int grove__session_sync(struct grove_session *s, struct grove_detail *d);
  */
 int grove__session_join(struct grove_session *s, struct grove_detail *d);
 /* ensure.c: writes a deferred session: the lines it holds, then `more`. */
-int grove__session_ensure(struct grove_session *s, const struct grove_record *more, size_t nr,
+int grove__session_ensure(struct grove_session *s, const struct grove_store_record *more, size_t nr,
 			  enum grove_sync sync, struct grove_detail *d);
 
 /* leaf.c */
@@ -305,7 +305,7 @@ int grove__kept_put_value(struct grove_session *s, const char *name, struct grov
 int grove__kept_value(struct grove_session *s, const char *name, struct grove_buf *out,
 		      struct grove_detail *d);
 /* Copies the values of hosts from one log to another, unless it has them already. */
-int grove__kept_copy(struct grove_log *from, struct grove_log *to, struct grove_detail *d);
+int grove__kept_copy(struct grove_store_log *from, struct grove_store_log *to, struct grove_detail *d);
 /* The names of values that hosts may store, NULL last; stored as "host.NAME". */
 #define GROVE__META_AGENT GROVE__META_HOST "agentId"
 extern const char *const grove__kept_names[];

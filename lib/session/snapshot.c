@@ -62,7 +62,7 @@ static bool counts(const struct grove__spine *s, uint32_t row)
 static int64_t updated(struct shot *t)
 {
 	const struct grove__header *h = &t->v->image->header;
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	int64_t newest = h->time;
 
 	for (uint32_t i = 0; i < t->v->nr; i++)

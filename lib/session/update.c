@@ -110,7 +110,7 @@ int grove__session_update_line(struct grove_session *s, const struct grove__spot
 			       struct grove_detail *d)
 {
 	struct grove_buf was = GROVE_BUF_INIT, line = GROVE_BUF_INIT;
-	struct grove_record rec = { 0 };
+	struct grove_store_record rec = { 0 };
 	struct grove__records records;
 	struct grove_slice stored;
 	int rc;

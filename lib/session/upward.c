@@ -71,7 +71,7 @@ static int look_into(struct climb *c, struct grove_slice line, struct grove__ent
 	return 0;
 }
 
-static int stored_line(void *payload, uint64_t pos, const struct grove_record *rec)
+static int stored_line(void *payload, uint64_t pos, const struct grove_store_record *rec)
 {
 	struct climb *c = payload;
 	struct grove_slice parent = rec->parent;
@@ -105,7 +105,7 @@ static int stored_line(void *payload, uint64_t pos, const struct grove_record *r
 static int find_leaf(struct grove_session *s, struct grove_buf *id, struct grove_detail *d)
 {
 	struct grove_buf value = GROVE_BUF_INIT;
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	const char *leaf = NULL;
 	int rc = grove__log_stat(s->log, &st, d);
 

@@ -60,7 +60,7 @@ int grove__view_log(struct grove_view *v, bool blobs, struct grove_sink sink, st
 /* Bytes that no checksum covers are only as good as the log is the same. */
 static int unchanged(struct grove_view *v, struct grove_detail *d)
 {
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	int rc = grove__log_stat(v->log, &st, d);
 
 	if (rc)

@@ -164,12 +164,12 @@ static int tell_leaf(struct grove_watch *w, uint64_t from, struct grove_detail *
 /* -------------------------------------------------- with a record of changes */
 
 struct changes {
-	struct grove_change *list;
+	struct grove_store_change *list;
 	size_t nr, cap;
 	struct grove__arena ids;
 };
 
-static int add_change(void *payload, const struct grove_change *c)
+static int add_change(void *payload, const struct grove_store_change *c)
 {
 	struct changes *l = payload;
 	const char *id = grove__arena_dup(&l->ids, c->id);
@@ -181,12 +181,12 @@ static int add_change(void *payload, const struct grove_change *c)
 	return 0;
 }
 
-static uint64_t base_after(const struct grove_change *c)
+static uint64_t base_after(const struct grove_store_change *c)
 {
 	return c->rev - c->lines;
 }
 
-static int tell_change(struct grove_watch *w, const struct grove_change *c, struct grove_detail *d)
+static int tell_change(struct grove_watch *w, const struct grove_store_change *c, struct grove_detail *d)
 {
 	const struct grove__image *im = w->s->image;
 	uint32_t row;
@@ -240,7 +240,7 @@ static int tell_changes(struct grove_watch *w, const struct changes *l, struct g
 		return tell_reset(w, d);
 	line = from = w->rev - base;
 	for (; i < l->nr && !rc; i++) {
-		const struct grove_change *c = &l->list[i];
+		const struct grove_store_change *c = &l->list[i];
 
 		if (line > c->lines)
 			return tell_reset(w, d);
@@ -478,13 +478,13 @@ static bool between(uint64_t a, uint64_t x, uint64_t b)
 static int still_there(struct grove_watch *w, struct grove_detail *d)
 {
 	struct grove_key key = grove__where_key(&w->at);
-	struct grove_log_stat there, now;
-	struct grove_log *log;
-	int rc = grove__log_open(&log, w->at.store, &key, GROVE_LOG_READ, d);
+	struct grove_store_log_stat there, now;
+	struct grove_store_log *log;
+	int rc = grove__log_open(&log, w->at.store, &key, GROVE_STORE_READ, d);
 
 	if (rc == GROVE_ENOTFOUND && !(rc = find_by_id(w, d))) {
 		key = grove__where_key(&w->at);
-		rc = grove__log_open(&log, w->at.store, &key, GROVE_LOG_READ, d);
+		rc = grove__log_open(&log, w->at.store, &key, GROVE_STORE_READ, d);
 	}
 	if (rc)
 		return rc;

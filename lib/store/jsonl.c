@@ -144,8 +144,8 @@ static int open_file(struct jsonl_log *log, unsigned flags, struct grove_detail 
 	struct grove__sys_stat st;
 	int rc;
 
-	log->writable = flags & (GROVE_LOG_WRITE | GROVE_LOG_CREATE);
-	if (flags & GROVE_LOG_CREATE) {
+	log->writable = flags & (GROVE_STORE_WRITE | GROVE_STORE_CREATE);
+	if (flags & GROVE_STORE_CREATE) {
 		rc = create(log, d);
 		if (rc)
 			return rc;
@@ -170,7 +170,7 @@ static int open_file(struct jsonl_log *log, unsigned flags, struct grove_detail 
 }
 
 static int jsonl_open(struct grove_store *st, const struct grove_key *key, unsigned flags,
-		      struct grove_log **out, struct grove_detail *d)
+		      struct grove_store_log **out, struct grove_detail *d)
 {
 	struct jsonl_log *log = new_log(st);
 	struct grove_buf path = GROVE_BUF_INIT;
@@ -181,7 +181,7 @@ static int jsonl_open(struct grove_store *st, const struct grove_key *key, unsig
 	rc = grove__jsonl_path(grove__jsonl_store(st), key, &path, d);
 	log->path = path.ptr;
 	log->has_dir = !*key->subpath && grove__jsonl_has_suffix(key->session);
-	if (!rc && *key->subpath && flags & (GROVE_LOG_WRITE | GROVE_LOG_CREATE))
+	if (!rc && *key->subpath && flags & (GROVE_STORE_WRITE | GROVE_STORE_CREATE))
 		rc = grove__jsonl_inside(grove__jsonl_store(st), log->path, d);
 	if (!rc)
 		rc = open_file(log, flags, d);
@@ -317,7 +317,7 @@ void grove__jsonl_seen(struct jsonl_log *log, const struct grove__sys_stat *st)
 	log->size = st->size;
 }
 
-static void jsonl_close_log(struct grove_log *l)
+static void jsonl_close_log(struct grove_store_log *l)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
 	struct grove__sys_stat st;
@@ -367,7 +367,7 @@ static int follow(struct jsonl_log *log, struct grove__sys_stat *st, struct grov
 	return 0;
 }
 
-static int jsonl_stat(struct grove_log *l, struct grove_log_stat *out, struct grove_detail *d)
+static int jsonl_stat(struct grove_store_log *l, struct grove_store_log_stat *out, struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
 	struct grove__sys_stat st;
@@ -398,8 +398,8 @@ static int jsonl_stat(struct grove_log *l, struct grove_log_stat *out, struct gr
 	return rc;
 }
 
-static int jsonl_read(struct grove_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		      struct grove_run *run, struct grove_detail *d)
+static int jsonl_read(struct grove_store_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
+		      struct grove_store_run *run, struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
 	size_t want = until - pos < cap ? (size_t)(until - pos) : cap, got;
@@ -425,7 +425,7 @@ static int jsonl_read(struct grove_log *l, uint64_t pos, uint64_t until, char *b
 	return 0;
 }
 
-static int jsonl_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *buf, size_t len,
+static int jsonl_fetch(struct grove_store_log *l, uint64_t pos, uint64_t off, char *buf, size_t len,
 		       struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);

@@ -23,7 +23,7 @@ struct jsonl_store {
  * this process take turns; the file's own lock keeps other processes out.
  */
 struct jsonl_log {
-	struct grove_log base;
+	struct grove_store_log base;
 	char *path;
 	int fd;                /* the number stays, what it stands for may be replaced */
 	int64_t pid;           /* of the process that opened it */
@@ -60,7 +60,7 @@ static inline struct jsonl_store *grove__jsonl_store(struct grove_store *st)
 	return (struct jsonl_store *)st;
 }
 
-static inline struct jsonl_log *grove__jsonl_log(struct grove_log *log)
+static inline struct jsonl_log *grove__jsonl_log(struct grove_store_log *log)
 {
 	return (struct jsonl_log *)log;
 }
@@ -109,28 +109,28 @@ int grove__jsonl_lock(struct jsonl_log *log, bool *locked, struct grove_detail *
 void grove__jsonl_seen(struct jsonl_log *log, const struct grove__sys_stat *st);
 
 /* jsonl_append.c */
-int grove__jsonl_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
-			uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+int grove__jsonl_append(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
+			uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
 			struct grove_detail *d);
-int grove__jsonl_sync(struct grove_log *l, struct grove_detail *d);
-int grove__jsonl_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
+int grove__jsonl_sync(struct grove_store_log *l, struct grove_detail *d);
+int grove__jsonl_cut(struct grove_store_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		     struct grove_detail *d);
-int grove__jsonl_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
+int grove__jsonl_replace(struct grove_store_log *l, uint64_t pos, struct grove_slice line,
 			 enum grove_sync sync, struct grove_detail *d);
 
 /* jsonl_rewrite.c */
-int grove__jsonl_rewrite(struct grove_log *l, grove_line_fn *next, void *payload, uint64_t expect,
+int grove__jsonl_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload, uint64_t expect,
 			 unsigned flags, struct grove_detail *d);
 /* A temporary name beside `path` that nobody can guess, appended to `out`. */
 int grove__jsonl_temp_name(const char *path, struct grove_buf *out);
 
 /* jsonl_lease.c */
-int grove__jsonl_lease_take(struct grove_log *l, const char *owner, int64_t ms,
+int grove__jsonl_lease_take(struct grove_store_log *l, const char *owner, int64_t ms,
 			    struct grove_lease *out, struct grove_detail *d);
-int grove__jsonl_lease_renew(struct grove_log *l, int64_t ms, struct grove_lease *out,
+int grove__jsonl_lease_renew(struct grove_store_log *l, int64_t ms, struct grove_lease *out,
 			     struct grove_detail *d);
-int grove__jsonl_lease_release(struct grove_log *l, struct grove_detail *d);
-int grove__jsonl_lease_get(struct grove_log *l, struct grove_lease *out, struct grove_detail *d);
+int grove__jsonl_lease_release(struct grove_store_log *l, struct grove_detail *d);
+int grove__jsonl_lease_get(struct grove_store_log *l, struct grove_lease *out, struct grove_detail *d);
 /*
  * May this handle write? GROVE_ECONFLICT while another has the right. Under the
  * file's lock, after a look at the file and before anything is written.
@@ -144,7 +144,7 @@ void grove__jsonl_lease_remove(const char *path);
 int grove__jsonl_move(const char *from, const char *to, struct grove_detail *d);
 
 /* jsonl_wait.c */
-int grove__jsonl_wait(struct grove_log *l, const struct grove_log_stat *seen, int64_t ms, int wake,
+int grove__jsonl_wait(struct grove_store_log *l, const struct grove_store_log_stat *seen, int64_t ms, int wake,
 		      struct grove_detail *d);
 
 /* The directory of values, in a session's own: no attachment. */
@@ -155,9 +155,9 @@ int grove__jsonl_put_small(const char *path, struct grove_slice bytes, struct gr
 int grove__jsonl_get_small(const char *path, struct grove_buf *out, struct grove_detail *d);
 
 /* jsonl_meta.c: GROVE__META_UNFINISHED, and what hosts keep. */
-int grove__jsonl_meta_get(struct grove_log *l, const char *name, struct grove_buf *out,
+int grove__jsonl_meta_get(struct grove_store_log *l, const char *name, struct grove_buf *out,
 			  struct grove_detail *d);
-int grove__jsonl_meta_put(struct grove_log *l, const char *name, struct grove_slice value,
+int grove__jsonl_meta_put(struct grove_store_log *l, const char *name, struct grove_slice value,
 			  struct grove_detail *d);
 
 /* jsonl_attach.c: files beside a session, in the directory named like it. */

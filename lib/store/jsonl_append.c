@@ -38,7 +38,7 @@ static int ends_in_lf(struct jsonl_log *log, uint64_t size)
 	return got == 1 && c == '\n';
 }
 
-static int compose(struct jsonl_log *log, const struct grove_record *rec, size_t nr)
+static int compose(struct jsonl_log *log, const struct grove_store_record *rec, size_t nr)
 {
 	int rc = 0;
 
@@ -102,7 +102,7 @@ static int put(struct jsonl_log *log, const char *ptr, size_t len, uint64_t size
 	return 0;
 }
 
-static int append_locked(struct jsonl_log *log, uint64_t expect, struct grove_appended *out,
+static int append_locked(struct jsonl_log *log, uint64_t expect, struct grove_store_appended *out,
 			 struct grove_detail *d)
 {
 	struct grove__sys_stat st;
@@ -146,7 +146,7 @@ static int append_locked(struct jsonl_log *log, uint64_t expect, struct grove_ap
 	}
 }
 
-int grove__jsonl_sync(struct grove_log *l, struct grove_detail *d)
+int grove__jsonl_sync(struct grove_store_log *l, struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
 	uint64_t ticket = __atomic_load_n(&log->written, __ATOMIC_ACQUIRE);
@@ -190,8 +190,8 @@ int grove__jsonl_sync(struct grove_log *l, struct grove_detail *d)
 	return rc;
 }
 
-int grove__jsonl_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
-			uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+int grove__jsonl_append(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
+			uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
 			struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
@@ -254,8 +254,8 @@ static int take_back(struct jsonl_log *log, uint64_t start, uint64_t end, int rc
 	return grove__fail(d, GROVE_EIO, log->path, "an append was cut short and could not be undone");
 }
 
-static int append_long_locked(struct jsonl_log *log, struct grove_log *from, uint64_t pos, uint64_t len,
-			      uint64_t expect, struct grove_appended *out, struct grove_detail *d)
+static int append_long_locked(struct jsonl_log *log, struct grove_store_log *from, uint64_t pos, uint64_t len,
+			      uint64_t expect, struct grove_store_appended *out, struct grove_detail *d)
 {
 	struct grove__sys_stat st;
 	uint64_t end;
@@ -292,11 +292,11 @@ static int append_long_locked(struct jsonl_log *log, struct grove_log *from, uin
 	return 0;
 }
 
-int grove__store_jsonl_append_long(struct grove_log *log, struct grove_log *from, uint64_t pos,
-				   uint64_t len, uint64_t expect, struct grove_appended *out,
+int grove__store_jsonl_append_long(struct grove_store_log *log, struct grove_store_log *from, uint64_t pos,
+				   uint64_t len, uint64_t expect, struct grove_store_appended *out,
 				   struct grove_detail *d)
 {
-	struct jsonl_log *l = grove__jsonl_log((struct grove_log *)(uintptr_t)grove__store_traced(log));
+	struct jsonl_log *l = grove__jsonl_log((struct grove_store_log *)(uintptr_t)grove__store_traced(log));
 	bool locked;
 	int rc;
 
@@ -318,7 +318,7 @@ int grove__store_jsonl_append_long(struct grove_log *log, struct grove_log *from
 	return rc;
 }
 
-int grove__jsonl_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
+int grove__jsonl_replace(struct grove_store_log *l, uint64_t pos, struct grove_slice line,
 			 enum grove_sync sync, struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
@@ -402,7 +402,7 @@ static int cut_locked(struct jsonl_log *log, uint64_t pos, uint64_t expect, enum
 	return 0;
 }
 
-int grove__jsonl_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
+int grove__jsonl_cut(struct grove_store_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		     struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);

@@ -317,7 +317,7 @@ static int step(struct jsonl_log *log, const char *owner, int64_t ms, bool waite
 	return STEP_DONE;
 }
 
-int grove__jsonl_lease_get(struct grove_log *l, struct grove_lease *out, struct grove_detail *d)
+int grove__jsonl_lease_get(struct grove_store_log *l, struct grove_lease *out, struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
 	int err;
@@ -331,7 +331,7 @@ int grove__jsonl_lease_get(struct grove_log *l, struct grove_lease *out, struct 
 				     : 0;
 }
 
-static int move_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+static int move_lease(struct grove_store_log *l, const char *owner, int64_t ms, struct grove_lease *out,
 		      struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
@@ -364,19 +364,19 @@ static int move_lease(struct grove_log *l, const char *owner, int64_t ms, struct
 	}
 }
 
-int grove__jsonl_lease_take(struct grove_log *l, const char *owner, int64_t ms,
+int grove__jsonl_lease_take(struct grove_store_log *l, const char *owner, int64_t ms,
 			    struct grove_lease *out, struct grove_detail *d)
 {
 	return move_lease(l, owner, ms, out, d);
 }
 
-int grove__jsonl_lease_renew(struct grove_log *l, int64_t ms, struct grove_lease *out,
+int grove__jsonl_lease_renew(struct grove_store_log *l, int64_t ms, struct grove_lease *out,
 			     struct grove_detail *d)
 {
 	return move_lease(l, NULL, ms, out, d);
 }
 
-int grove__jsonl_lease_release(struct grove_log *l, struct grove_detail *d)
+int grove__jsonl_lease_release(struct grove_store_log *l, struct grove_detail *d)
 {
 	struct grove_lease now;
 

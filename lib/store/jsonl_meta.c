@@ -69,7 +69,7 @@ static int put_value(struct jsonl_log *log, const char *name, struct grove_slice
 	return rc;
 }
 
-int grove__jsonl_meta_get(struct grove_log *l, const char *name, struct grove_buf *out,
+int grove__jsonl_meta_get(struct grove_store_log *l, const char *name, struct grove_buf *out,
 			  struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
@@ -118,7 +118,7 @@ static int end_line(struct jsonl_log *log, bool open, struct grove_detail *d)
 	return err ? grove__fail_sys(d, err, log->path, "cannot end the last line") : 0;
 }
 
-int grove__jsonl_meta_put(struct grove_log *l, const char *name, struct grove_slice value,
+int grove__jsonl_meta_put(struct grove_store_log *l, const char *name, struct grove_slice value,
 			  struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);

@@ -37,7 +37,7 @@ int grove__jsonl_temp_name(const char *path, struct grove_buf *out)
 static int fill(int fd, grove_line_fn *next, void *payload, const char *path, struct grove_detail *d)
 {
 	struct grove_buf out = GROVE_BUF_INIT;
-	struct grove_record rec;
+	struct grove_store_record rec;
 	int rc, err = 0;
 
 	while (!(rc = next(payload, &rec))) {
@@ -79,7 +79,7 @@ static int may_replace(struct jsonl_log *log, uint64_t expect, unsigned flags,
 		return rc;
 	if (expect != GROVE_ANY_POS && st->size != expect)
 		return changed(log, d);
-	if (flags & GROVE_LOG_FORCE)
+	if (flags & GROVE_STORE_FORCE)
 		return 0;
 	if (grove__sys_open_for_writing(log->path, log->writable ? log->fd : -1) == 1)
 		return grove__fail(d, GROVE_ECONFLICT, log->path,
@@ -179,7 +179,7 @@ static int settle(struct jsonl_log *log, const char *target, int fd, uint64_t ol
 	return GROVE_EIO;
 }
 
-int grove__jsonl_rewrite(struct grove_log *l, grove_line_fn *next, void *payload, uint64_t expect,
+int grove__jsonl_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload, uint64_t expect,
 			 unsigned flags, struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);

@@ -26,7 +26,7 @@
  * 1 if the file is as it was seen, 0 if not, or an error. By name, and without
  * going over to another file: that is for the thread that knows what to do then.
  */
-static int unchanged(struct jsonl_log *log, const struct grove_log_stat *seen,
+static int unchanged(struct jsonl_log *log, const struct grove_store_log_stat *seen,
 		     struct grove_detail *d)
 {
 	struct grove__sys_stat st;
@@ -65,7 +65,7 @@ static int sleep_until(struct jsonl_log *log, int64_t moment_ns, int wake, bool 
 	return 0;
 }
 
-int grove__jsonl_wait(struct grove_log *l, const struct grove_log_stat *seen, int64_t ms, int wake,
+int grove__jsonl_wait(struct grove_store_log *l, const struct grove_store_log_stat *seen, int64_t ms, int wake,
 		      struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);

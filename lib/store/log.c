@@ -14,27 +14,27 @@
 
 #include <string.h>
 
-int grove__log_open(struct grove_log **out, struct grove_store *st, const struct grove_key *key,
+int grove__log_open(struct grove_store_log **out, struct grove_store *st, const struct grove_key *key,
 		    unsigned flags, struct grove_detail *d)
 {
 	*out = NULL;
 	return st->ops->open(st, key, flags, out, d);
 }
 
-void grove__log_close(struct grove_log *log)
+void grove__log_close(struct grove_store_log *log)
 {
 	if (log)
 		log->ops->close_log(log);
 }
 
-int grove__log_stat(struct grove_log *log, struct grove_log_stat *out, struct grove_detail *d)
+int grove__log_stat(struct grove_store_log *log, struct grove_store_log_stat *out, struct grove_detail *d)
 {
 	memset(out, 0, sizeof(*out));
 	return log->ops->stat(log, out, d);
 }
 
-int grove__log_read(struct grove_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		    struct grove_run *run, struct grove_detail *d)
+int grove__log_read(struct grove_store_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
+		    struct grove_store_run *run, struct grove_detail *d)
 {
 	memset(run, 0, sizeof(*run));
 	if (pos > until)
@@ -42,7 +42,7 @@ int grove__log_read(struct grove_log *log, uint64_t pos, uint64_t until, char *b
 	return log->ops->read(log, pos, until, buf, cap, run, d);
 }
 
-int grove__log_fetch(struct grove_log *log, uint64_t pos, uint64_t off, char *buf, size_t len,
+int grove__log_fetch(struct grove_store_log *log, uint64_t pos, uint64_t off, char *buf, size_t len,
 		     struct grove_detail *d)
 {
 	return log->ops->fetch(log, pos, off, buf, len, d);
@@ -63,9 +63,9 @@ int grove__log_base_moved(const char *path, struct grove_detail *d)
 	return grove__fail(d, GROVE_ECONFLICT, path, "another writer changed the stored value");
 }
 
-int grove__log_same_base(struct grove_log *log, uint64_t base, struct grove_detail *d)
+int grove__log_same_base(struct grove_store_log *log, uint64_t base, struct grove_detail *d)
 {
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	int rc;
 
 	if (base == GROVE_ANY_BASE || !grove__log_has_changes(log))
@@ -74,9 +74,9 @@ int grove__log_same_base(struct grove_log *log, uint64_t base, struct grove_deta
 	return !rc && st.base != base ? grove__log_base_moved(log->store->url, d) : rc;
 }
 
-int grove__log_append_on(struct grove_log *log, const struct grove_record *rec, size_t nr,
+int grove__log_append_on(struct grove_store_log *log, const struct grove_store_record *rec, size_t nr,
 			 uint64_t expect, uint64_t base, enum grove_sync sync,
-			 struct grove_appended *out, struct grove_detail *d)
+			 struct grove_store_appended *out, struct grove_detail *d)
 {
 	int rc;
 
@@ -91,19 +91,19 @@ int grove__log_append_on(struct grove_log *log, const struct grove_record *rec, 
 	return rc ? rc : log->ops->append(log, rec, nr, expect, sync, out, d);
 }
 
-int grove__log_append(struct grove_log *log, const struct grove_record *rec, size_t nr,
-		      uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+int grove__log_append(struct grove_store_log *log, const struct grove_store_record *rec, size_t nr,
+		      uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
 		      struct grove_detail *d)
 {
 	return grove__log_append_on(log, rec, nr, expect, GROVE_ANY_BASE, sync, out, d);
 }
 
-int grove__log_sync(struct grove_log *log, struct grove_detail *d)
+int grove__log_sync(struct grove_store_log *log, struct grove_detail *d)
 {
 	return log->ops->sync ? log->ops->sync(log, d) : 0;
 }
 
-int grove__log_replace(struct grove_log *log, uint64_t pos, struct grove_slice line,
+int grove__log_replace(struct grove_store_log *log, uint64_t pos, struct grove_slice line,
 		       enum grove_sync sync, struct grove_detail *d)
 {
 	if (has_lf(line))
@@ -119,7 +119,7 @@ struct checked {
 	struct grove_detail *d;
 };
 
-static int next_checked(void *payload, struct grove_record *rec)
+static int next_checked(void *payload, struct grove_store_record *rec)
 {
 	struct checked *c = payload;
 	int rc;
@@ -129,14 +129,14 @@ static int next_checked(void *payload, struct grove_record *rec)
 	return !rc && has_lf(rec->line) ? two_lines(c->d) : rc;
 }
 
-int grove__log_cut(struct grove_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
+int grove__log_cut(struct grove_store_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		   struct grove_detail *d)
 {
 	return log->ops->cut ? log->ops->cut(log, pos, expect, sync, d)
 			     : grove__store_cannot(d, log->ops, "cut a log off");
 }
 
-int grove__log_rewrite(struct grove_log *log, grove_line_fn *next, void *payload, uint64_t expect,
+int grove__log_rewrite(struct grove_store_log *log, grove_line_fn *next, void *payload, uint64_t expect,
 		       unsigned flags, struct grove_detail *d)
 {
 	struct checked c = { next, payload, d };
@@ -145,28 +145,28 @@ int grove__log_rewrite(struct grove_log *log, grove_line_fn *next, void *payload
 				 : grove__store_cannot(d, log->ops, "be rewritten");
 }
 
-int grove__log_meta_get(struct grove_log *log, const char *name, struct grove_buf *out,
+int grove__log_meta_get(struct grove_store_log *log, const char *name, struct grove_buf *out,
 			struct grove_detail *d)
 {
 	return log->ops->meta_get ? log->ops->meta_get(log, name, out, d)
 				  : grove__fail(d, GROVE_ENOTFOUND, NULL, "no value named %s", name);
 }
 
-int grove__log_meta_put(struct grove_log *log, const char *name, struct grove_slice value,
+int grove__log_meta_put(struct grove_store_log *log, const char *name, struct grove_slice value,
 			struct grove_detail *d)
 {
 	return log->ops->meta_put ? log->ops->meta_put(log, name, value, d)
 				  : grove__store_cannot(d, log->ops, "keep values with a log");
 }
 
-bool grove__log_has_update(const struct grove_log *log)
+bool grove__log_has_update(const struct grove_store_log *log)
 {
 	log = grove__store_traced(log);
 	return log->ops->update != NULL;
 }
 
-int grove__log_update(struct grove_log *log, uint64_t pos, struct grove_slice was,
-		      const struct grove_record *rec, enum grove_change_kind kind,
+int grove__log_update(struct grove_store_log *log, uint64_t pos, struct grove_slice was,
+		      const struct grove_store_record *rec, enum grove_change_kind kind,
 		      enum grove_sync sync, struct grove_detail *d)
 {
 	if (has_lf(rec->line))
@@ -175,25 +175,25 @@ int grove__log_update(struct grove_log *log, uint64_t pos, struct grove_slice wa
 				       : grove__store_cannot(d, log->ops, "update a line");
 }
 
-bool grove__log_has_changes(const struct grove_log *log)
+bool grove__log_has_changes(const struct grove_store_log *log)
 {
 	log = grove__store_traced(log);
 	return log->ops->changes != NULL;
 }
 
-int grove__log_changes(struct grove_log *log, uint64_t since, grove_change_fn *fn, void *payload,
+int grove__log_changes(struct grove_store_log *log, uint64_t since, grove_change_fn *fn, void *payload,
 		       struct grove_detail *d)
 {
 	return log->ops->changes ? log->ops->changes(log, since, fn, payload, d)
 					: grove__store_cannot(d, log->ops, "tell changes");
 }
 
-static int no_leases(const struct grove_log *log, struct grove_detail *d)
+static int no_leases(const struct grove_store_log *log, struct grove_detail *d)
 {
 	return grove__store_cannot(d, log->ops, "lease a log");
 }
 
-int grove__log_lease_take(struct grove_log *log, const char *owner, int64_t ms,
+int grove__log_lease_take(struct grove_store_log *log, const char *owner, int64_t ms,
 			  struct grove_lease *out, struct grove_detail *d)
 {
 	size_t n = strlen(owner);
@@ -205,19 +205,19 @@ int grove__log_lease_take(struct grove_log *log, const char *owner, int64_t ms,
 	return log->ops->lease_take ? log->ops->lease_take(log, owner, ms, out, d) : no_leases(log, d);
 }
 
-int grove__log_lease_renew(struct grove_log *log, int64_t ms, struct grove_lease *out,
+int grove__log_lease_renew(struct grove_store_log *log, int64_t ms, struct grove_lease *out,
 			   struct grove_detail *d)
 {
 	memset(out, 0, sizeof(*out));
 	return log->ops->lease_renew ? log->ops->lease_renew(log, ms, out, d) : no_leases(log, d);
 }
 
-int grove__log_lease_release(struct grove_log *log, struct grove_detail *d)
+int grove__log_lease_release(struct grove_store_log *log, struct grove_detail *d)
 {
 	return log->ops->lease_release ? log->ops->lease_release(log, d) : no_leases(log, d);
 }
 
-int grove__log_lease_get(struct grove_log *log, struct grove_lease *out, struct grove_detail *d)
+int grove__log_lease_get(struct grove_store_log *log, struct grove_lease *out, struct grove_detail *d)
 {
 	memset(out, 0, sizeof(*out));
 	return log->ops->lease_get ? log->ops->lease_get(log, out, d) : no_leases(log, d);
@@ -243,17 +243,17 @@ int grove__log_lease_refused(const struct grove_lease *held, uint64_t mine, cons
 #define POLL_FIRST_MS 5
 #define POLL_LAST_MS 400
 
-static bool differs(const struct grove_log_stat *a, const struct grove_log_stat *b)
+static bool differs(const struct grove_store_log_stat *a, const struct grove_store_log_stat *b)
 {
 	return a->tail != b->tail || a->bytes != b->bytes || a->generation != b->generation ||
 	       a->base != b->base || a->ctime_ns != b->ctime_ns;
 }
 
-static int ask_again(struct grove_log *log, const struct grove_log_stat *seen, int64_t ms, int wake,
+static int ask_again(struct grove_store_log *log, const struct grove_store_log_stat *seen, int64_t ms, int wake,
 		     struct grove_detail *d)
 {
 	int64_t end = grove__sys_ticks_ns() + ms * 1000000, left, pause = POLL_FIRST_MS;
-	struct grove_log_stat now;
+	struct grove_store_log_stat now;
 	int rc;
 
 	for (;; pause = pause * 3 / 2) {
@@ -272,14 +272,14 @@ static int ask_again(struct grove_log *log, const struct grove_log_stat *seen, i
 	}
 }
 
-int grove__log_wait(struct grove_log *log, const struct grove_log_stat *seen, int64_t ms, int wake,
+int grove__log_wait(struct grove_store_log *log, const struct grove_store_log_stat *seen, int64_t ms, int wake,
 		    struct grove_detail *d)
 {
 	return log->ops->wait ? log->ops->wait(log, seen, ms, wake, d)
 				     : ask_again(log, seen, ms, wake, d);
 }
 
-int grove__log_ancestors(struct grove_log *log, struct grove_slice id, grove_record_fn *fn,
+int grove__log_ancestors(struct grove_store_log *log, struct grove_slice id, grove_record_fn *fn,
 			 void *payload, struct grove_detail *d)
 {
 	return log->ops->ancestors ? log->ops->ancestors(log, id, fn, payload, d)

@@ -140,7 +140,7 @@ static int read_only(struct grove_detail *d)
 }
 
 static int memory_open(struct grove_store *st, const struct grove_key *key, unsigned flags,
-		       struct grove_log **out, struct grove_detail *d)
+		       struct grove_store_log **out, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(st);
 	struct memory_log *log = calloc(1, sizeof(*log));
@@ -151,10 +151,10 @@ static int memory_open(struct grove_store *st, const struct grove_key *key, unsi
 		return grove__fail_nomem(d);
 	grove__memory_lock(m);
 	at = place(m, key);
-	if (*at && flags & GROVE_LOG_CREATE)
+	if (*at && flags & GROVE_STORE_CREATE)
 		rc = grove__fail(d, GROVE_EEXIST, NULL, "there is already a session %.200s",
 				 key->session);
-	else if (!*at && !(flags & GROVE_LOG_CREATE))
+	else if (!*at && !(flags & GROVE_STORE_CREATE))
 		rc = no_log(d, key);
 	else if (!*at && create(at, key))
 		rc = grove__fail_nomem(d);
@@ -166,12 +166,12 @@ static int memory_open(struct grove_store *st, const struct grove_key *key, unsi
 	log->base.store = st;
 	log->shelf = *at;
 	log->shelf->refs++;
-	log->writable = flags & (GROVE_LOG_WRITE | GROVE_LOG_CREATE);
+	log->writable = flags & (GROVE_STORE_WRITE | GROVE_STORE_CREATE);
 	*out = &log->base;
 	return grove__memory_unlock(m, 0);
 }
 
-static void memory_close_log(struct grove_log *l)
+static void memory_close_log(struct grove_store_log *l)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 
@@ -181,7 +181,7 @@ static void memory_close_log(struct grove_log *l)
 	free(l);
 }
 
-static int memory_stat(struct grove_log *l, struct grove_log_stat *out, struct grove_detail *d)
+static int memory_stat(struct grove_store_log *l, struct grove_store_log_stat *out, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 	struct memory_shelf *s = grove__memory_log(l)->shelf;
@@ -195,8 +195,8 @@ static int memory_stat(struct grove_log *l, struct grove_log_stat *out, struct g
 	return grove__memory_unlock(m, 0);
 }
 
-static int memory_read(struct grove_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		       struct grove_run *run, struct grove_detail *d)
+static int memory_read(struct grove_store_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
+		       struct grove_store_run *run, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 	struct memory_shelf *s = grove__memory_log(l)->shelf;
@@ -221,7 +221,7 @@ static int memory_read(struct grove_log *l, uint64_t pos, uint64_t until, char *
 	return grove__memory_unlock(m, 0);
 }
 
-static int memory_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *buf, size_t len,
+static int memory_fetch(struct grove_store_log *l, uint64_t pos, uint64_t off, char *buf, size_t len,
 			struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
@@ -242,7 +242,7 @@ static char *text_of(struct grove_slice text)
 	return text.len ? strndup(text.ptr, text.len) : NULL;
 }
 
-struct memory_line grove__memory_line(const struct grove_record *rec)
+struct memory_line grove__memory_line(const struct grove_store_record *rec)
 {
 	struct memory_line x = {
 		.ptr = malloc(rec->line.len + 1), .len = rec->line.len,
@@ -261,7 +261,7 @@ struct memory_line grove__memory_line(const struct grove_record *rec)
 }
 
 static int push(struct memory_line **lines, uint64_t *nr, uint64_t *cap,
-		const struct grove_record *rec)
+		const struct grove_store_record *rec)
 {
 	struct memory_line x = grove__memory_line(rec);
 
@@ -282,9 +282,9 @@ static int push(struct memory_line **lines, uint64_t *nr, uint64_t *cap,
 	return 0;
 }
 
-static int memory_append_on(struct grove_log *l, const struct grove_record *rec, size_t nr,
+static int memory_append_on(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
 			    uint64_t expect, uint64_t base, enum grove_sync sync,
-			    struct grove_appended *out, struct grove_detail *d)
+			    struct grove_store_appended *out, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 	struct memory_shelf *s = grove__memory_log(l)->shelf;
@@ -321,14 +321,14 @@ static int memory_append_on(struct grove_log *l, const struct grove_record *rec,
 	return grove__memory_unlock(m, 0);
 }
 
-static int memory_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
-			 uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+static int memory_append(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
+			 uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
 			 struct grove_detail *d)
 {
 	return memory_append_on(l, rec, nr, expect, GROVE_ANY_BASE, sync, out, d);
 }
 
-static int memory_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
+static int memory_replace(struct grove_store_log *l, uint64_t pos, struct grove_slice line,
 			  enum grove_sync sync, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
@@ -355,7 +355,7 @@ static int memory_replace(struct grove_log *l, uint64_t pos, struct grove_slice 
 	return grove__memory_unlock(m, 0);
 }
 
-static int memory_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
+static int memory_cut(struct grove_store_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		      struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
@@ -387,14 +387,14 @@ static int memory_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum g
 	return grove__memory_unlock(m, 0);
 }
 
-static int memory_rewrite(struct grove_log *l, grove_line_fn *next, void *payload, uint64_t expect,
+static int memory_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload, uint64_t expect,
 			  unsigned flags, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 	struct memory_shelf *s = grove__memory_log(l)->shelf;
 	struct memory_line *lines = NULL;
 	uint64_t nr = 0, cap = 0, bytes = 0, before;
-	struct grove_record rec;
+	struct grove_store_record rec;
 	int rc;
 
 	(void)flags;
@@ -629,7 +629,7 @@ static int put_value(struct memory_shelf *s, const char *name, struct grove_slic
 	return 0;
 }
 
-static int memory_meta_get(struct grove_log *l, const char *name, struct grove_buf *out,
+static int memory_meta_get(struct grove_store_log *l, const char *name, struct grove_buf *out,
 			   struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
@@ -638,7 +638,7 @@ static int memory_meta_get(struct grove_log *l, const char *name, struct grove_b
 	return grove__memory_unlock(m, get_value(grove__memory_log(l)->shelf, name, out, d));
 }
 
-static int memory_meta_put(struct grove_log *l, const char *name, struct grove_slice value,
+static int memory_meta_put(struct grove_store_log *l, const char *name, struct grove_slice value,
 			   struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);

@@ -49,7 +49,7 @@ struct memory_store {
 };
 
 struct memory_log {
-	struct grove_log base;
+	struct grove_store_log base;
 	struct memory_shelf *shelf;
 	uint64_t lease;          /* the number this handle has; 0: none */
 	bool writable;
@@ -60,7 +60,7 @@ static inline struct memory_store *grove__memory_store(struct grove_store *st)
 	return (struct memory_store *)st;
 }
 
-static inline struct memory_log *grove__memory_log(struct grove_log *log)
+static inline struct memory_log *grove__memory_log(struct grove_store_log *log)
 {
 	return (struct memory_log *)log;
 }
@@ -78,7 +78,7 @@ static inline int grove__memory_unlock(struct memory_store *m, int rc)
 
 /* memory.c */
 /* A line of its own for a record; .ptr is NULL if there is no memory. */
-struct memory_line grove__memory_line(const struct grove_record *rec);
+struct memory_line grove__memory_line(const struct grove_store_record *rec);
 void grove__memory_free_line(struct memory_line *x);
 
 /* memory_feed.c. All with the lock held, but for the slots. */
@@ -91,18 +91,18 @@ void grove__memory_note(struct memory_shelf *s, uint64_t before, enum grove_chan
 			char *id);
 void grove__memory_free_changes(struct memory_shelf *s);
 
-int grove__memory_update(struct grove_log *l, uint64_t pos, struct grove_slice was,
-			 const struct grove_record *rec, enum grove_change_kind kind,
+int grove__memory_update(struct grove_store_log *l, uint64_t pos, struct grove_slice was,
+			 const struct grove_store_record *rec, enum grove_change_kind kind,
 			 enum grove_sync sync, struct grove_detail *d);
-int grove__memory_changes(struct grove_log *l, uint64_t since, grove_change_fn *fn, void *payload,
+int grove__memory_changes(struct grove_store_log *l, uint64_t since, grove_change_fn *fn, void *payload,
 			  struct grove_detail *d);
-int grove__memory_lease_take(struct grove_log *l, const char *owner, int64_t ms,
+int grove__memory_lease_take(struct grove_store_log *l, const char *owner, int64_t ms,
 			     struct grove_lease *out, struct grove_detail *d);
-int grove__memory_lease_renew(struct grove_log *l, int64_t ms, struct grove_lease *out,
+int grove__memory_lease_renew(struct grove_store_log *l, int64_t ms, struct grove_lease *out,
 			      struct grove_detail *d);
-int grove__memory_lease_release(struct grove_log *l, struct grove_detail *d);
-int grove__memory_lease_get(struct grove_log *l, struct grove_lease *out, struct grove_detail *d);
-int grove__memory_ancestors(struct grove_log *l, struct grove_slice id, grove_record_fn *fn,
+int grove__memory_lease_release(struct grove_store_log *l, struct grove_detail *d);
+int grove__memory_lease_get(struct grove_store_log *l, struct grove_lease *out, struct grove_detail *d);
+int grove__memory_ancestors(struct grove_store_log *l, struct grove_slice id, grove_record_fn *fn,
 			    void *payload, struct grove_detail *d);
 
 #endif

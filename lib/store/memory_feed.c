@@ -35,8 +35,8 @@ void grove__memory_note(struct memory_shelf *s, uint64_t before, enum grove_chan
 	s->changes[s->nr_changes++] = (struct memory_change){ s->base + s->nr, s->nr, kind, id };
 }
 
-int grove__memory_update(struct grove_log *l, uint64_t pos, struct grove_slice was,
-			 const struct grove_record *rec, enum grove_change_kind kind,
+int grove__memory_update(struct grove_store_log *l, uint64_t pos, struct grove_slice was,
+			 const struct grove_store_record *rec, enum grove_change_kind kind,
 			 enum grove_sync sync, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
@@ -96,7 +96,7 @@ static int copy_changes(const struct memory_shelf *s, uint64_t since, struct mem
 	return 0;
 }
 
-int grove__memory_changes(struct grove_log *l, uint64_t since, grove_change_fn *fn, void *payload,
+int grove__memory_changes(struct grove_store_log *l, uint64_t since, grove_change_fn *fn, void *payload,
 			  struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
@@ -109,7 +109,7 @@ int grove__memory_changes(struct grove_log *l, uint64_t since, grove_change_fn *
 	if (rc)
 		grove__fail_nomem(d);
 	for (size_t i = 0; i < nr && !rc; i++) {
-		struct grove_change told = { .rev = c[i].rev, .lines = c[i].lines, .kind = c[i].kind };
+		struct grove_store_change told = { .rev = c[i].rev, .lines = c[i].lines, .kind = c[i].kind };
 
 		if (c[i].id)
 			told.id = grove__slice_str(c[i].id);
@@ -134,7 +134,7 @@ int grove__memory_may_write(const struct memory_log *log, struct grove_detail *d
 }
 
 /* Take it (owner), hold on to it (NULL) or, for no time, give it back. */
-static int move_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+static int move_lease(struct grove_store_log *l, const char *owner, int64_t ms, struct grove_lease *out,
 		      struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
@@ -166,26 +166,26 @@ static int move_lease(struct grove_log *l, const char *owner, int64_t ms, struct
 	return grove__memory_unlock(m, rc);
 }
 
-int grove__memory_lease_take(struct grove_log *l, const char *owner, int64_t ms,
+int grove__memory_lease_take(struct grove_store_log *l, const char *owner, int64_t ms,
 			     struct grove_lease *out, struct grove_detail *d)
 {
 	return move_lease(l, owner, ms, out, d);
 }
 
-int grove__memory_lease_renew(struct grove_log *l, int64_t ms, struct grove_lease *out,
+int grove__memory_lease_renew(struct grove_store_log *l, int64_t ms, struct grove_lease *out,
 			      struct grove_detail *d)
 {
 	return move_lease(l, NULL, ms, out, d);
 }
 
-int grove__memory_lease_release(struct grove_log *l, struct grove_detail *d)
+int grove__memory_lease_release(struct grove_store_log *l, struct grove_detail *d)
 {
 	struct grove_lease now;
 
 	return move_lease(l, NULL, 0, &now, d);
 }
 
-int grove__memory_lease_get(struct grove_log *l, struct grove_lease *out, struct grove_detail *d)
+int grove__memory_lease_get(struct grove_store_log *l, struct grove_lease *out, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 
@@ -224,7 +224,7 @@ static int unknown(struct grove_detail *d)
 
 static int tell_line(const struct memory_line *x, uint64_t pos, grove_record_fn *fn, void *payload)
 {
-	struct grove_record rec = {
+	struct grove_store_record rec = {
 		.line = grove__slice(x->ptr, x->len), .time = x->time, .kind = x->kind, .role = x->role,
 	};
 
@@ -253,7 +253,7 @@ static int climb(const struct memory_shelf *s, uint64_t at, char *been, grove_re
 	return rc;
 }
 
-int grove__memory_ancestors(struct grove_log *l, struct grove_slice id, grove_record_fn *fn,
+int grove__memory_ancestors(struct grove_store_log *l, struct grove_slice id, grove_record_fn *fn,
 			    void *payload, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);

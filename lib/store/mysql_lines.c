@@ -72,7 +72,7 @@ int grove__mysql_piece(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], uint
 static int take_row(struct sql_conn *c, struct sql_row *row, struct sql_reading *r, bool *is_long,
 		    struct grove_detail *d)
 {
-	struct grove_run *run = r->run;
+	struct grove_store_run *run = r->run;
 	uint64_t len = (uint64_t)row->number[2];
 	int rc;
 
@@ -126,7 +126,7 @@ struct answer {
 static int ask_lines(struct sql_conn *c, struct sql_reading *r, struct answer *a,
 		     struct grove_detail *d)
 {
-	struct grove_run *run = r->run;
+	struct grove_store_run *run = r->run;
 	const struct sql_arg from = grove__sql_number((int64_t)run->next);
 	const struct sql_arg arg[] = {
 		grove__sql_id(r->log->id), from, grove__sql_number((int64_t)worth(r)),
@@ -151,7 +151,7 @@ static int ask_lines(struct sql_conn *c, struct sql_reading *r, struct answer *a
 
 int grove__mysql_read(struct sql_conn *c, struct sql_reading *r, struct grove_detail *d)
 {
-	struct grove_run *run = r->run;
+	struct grove_store_run *run = r->run;
 	struct answer a = { .full = false };
 	uint64_t before;
 	int rc;
@@ -166,13 +166,13 @@ int grove__mysql_read(struct sql_conn *c, struct sql_reading *r, struct grove_de
 
 /* ---------------------------------------------------------------- appending */
 
-static size_t bytes_of(const struct grove_record *rec)
+static size_t bytes_of(const struct grove_store_record *rec)
 {
 	return rec->line.len + 2 * GROVE__SQL_ENTRY_ID + 128;
 }
 
 int grove__mysql_insert(struct sql_conn *base, const uint8_t id[GROVE__SQL_ID],
-			const struct grove_record *rec, size_t nr, struct sql_end *e, int64_t now,
+			const struct grove_store_record *rec, size_t nr, struct sql_end *e, int64_t now,
 			struct grove_detail *d)
 {
 	struct mysql_conn *c = grove__mysql_conn(base);
@@ -358,7 +358,7 @@ int grove__mysql_append(struct sql_conn *c, struct sql_appending *a, struct grov
 int grove__mysql_fence(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], const struct sql_end *e,
 		       struct grove_detail *d)
 {
-	const struct grove_record none = { 0 };
+	const struct grove_store_record none = { 0 };
 	struct sql_arg arg[SQL_INSERT_ARGS];
 	int rc;
 

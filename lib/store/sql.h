@@ -231,7 +231,7 @@ struct sql_end {
 };
 
 struct sql_log {
-	struct grove_log base;
+	struct grove_store_log base;
 	uint8_t id[GROVE__SQL_ID];
 	bool writable;
 	uint64_t lease;           /* the number under which it writes, 0: none; atomic */
@@ -252,7 +252,7 @@ static inline struct sql_store *grove__sql_store(struct grove_store *st)
 	return (struct sql_store *)st;
 }
 
-static inline struct sql_log *grove__sql_log(struct grove_log *log)
+static inline struct sql_log *grove__sql_log(struct grove_store_log *log)
 {
 	return (struct sql_log *)log;
 }
@@ -292,7 +292,7 @@ struct sql_reading {
 	uint64_t pos, until;
 	char *buf;
 	size_t cap;
-	struct grove_run *run;
+	struct grove_store_run *run;
 	struct sql_end end;
 	bool other;
 };
@@ -300,11 +300,11 @@ struct sql_reading {
 struct sql_appending {
 	struct sql_work work;
 	struct sql_log *log;
-	const struct grove_record *rec;
+	const struct grove_store_record *rec;
 	size_t nr;
 	uint64_t expect, base;
 	int64_t now;
-	struct grove_appended *out;
+	struct grove_store_appended *out;
 	/* of a driver whose answers may be lost: where the last try was sent */
 	uint64_t sent_at, sent_generation;
 	bool sent;
@@ -373,7 +373,7 @@ struct sql_driver {
 	/* Append, as one try. GROVE__SQL_NONE: the session is gone. */
 	int (*append)(struct sql_conn *c, struct sql_appending *a, struct grove_detail *d);
 	/* Rows behind the others; `e` goes along. */
-	int (*insert)(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], const struct grove_record *rec,
+	int (*insert)(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], const struct grove_store_record *rec,
 		      size_t nr, struct sql_end *e, int64_t now, struct grove_detail *d);
 	size_t insert_rows, insert_bytes;   /* that are worth collecting for it; 1 row: none are */
 
@@ -437,7 +437,7 @@ bool grove__sql_plain_id(struct grove_slice id);
 enum { SQL_INSERT_ARGS = 10, SQL_INSERT_TIME = 4 };
 
 /* The values of SQL_INSERT. */
-void grove__sql_row_of(const uint8_t id[GROVE__SQL_ID], const struct grove_record *rec, uint64_t seq,
+void grove__sql_row_of(const uint8_t id[GROVE__SQL_ID], const struct grove_store_record *rec, uint64_t seq,
 		       uint64_t start, int64_t now, struct sql_arg arg[SQL_INSERT_ARGS]);
 
 /*
@@ -479,17 +479,17 @@ int grove__sql_as_expected(const struct sql_conn *c, const struct sql_appending 
 /* A line that lies in the buffer already gets its line end, if it has one. */
 void grove__sql_add_line(struct sql_reading *r, size_t len);
 
-int grove__sql_stat(struct grove_log *l, struct grove_log_stat *out, struct grove_detail *d);
-int grove__sql_read(struct grove_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		    struct grove_run *run, struct grove_detail *d);
-int grove__sql_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *buf, size_t len,
+int grove__sql_stat(struct grove_store_log *l, struct grove_store_log_stat *out, struct grove_detail *d);
+int grove__sql_read(struct grove_store_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
+		    struct grove_store_run *run, struct grove_detail *d);
+int grove__sql_fetch(struct grove_store_log *l, uint64_t pos, uint64_t off, char *buf, size_t len,
 		     struct grove_detail *d);
-int grove__sql_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
-		      uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+int grove__sql_append(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
+		      uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
 		      struct grove_detail *d);
-int grove__sql_append_on(struct grove_log *l, const struct grove_record *rec, size_t nr,
+int grove__sql_append_on(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
 			 uint64_t expect, uint64_t base, enum grove_sync sync,
-			 struct grove_appended *out, struct grove_detail *d);
+			 struct grove_store_appended *out, struct grove_detail *d);
 
 int grove__sql_missing_line(const struct sql_conn *c, uint64_t seq, struct grove_detail *d);
 int grove__sql_wrong_length(const struct sql_conn *c, struct grove_detail *d);
@@ -529,14 +529,14 @@ int grove__sql_lock(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], struct 
 int grove__sql_hold(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], struct sql_end *e,
 		    struct grove_detail *d);
 
-int grove__sql_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
+int grove__sql_replace(struct grove_store_log *l, uint64_t pos, struct grove_slice line,
 		       enum grove_sync sync, struct grove_detail *d);
-int grove__sql_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
+int grove__sql_cut(struct grove_store_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		   struct grove_detail *d);
-int grove__sql_update(struct grove_log *l, uint64_t pos, struct grove_slice was,
-		      const struct grove_record *rec, enum grove_change_kind kind,
+int grove__sql_update(struct grove_store_log *l, uint64_t pos, struct grove_slice was,
+		      const struct grove_store_record *rec, enum grove_change_kind kind,
 		      enum grove_sync sync, struct grove_detail *d);
-int grove__sql_rewrite(struct grove_log *l, grove_line_fn *next, void *payload, uint64_t expect,
+int grove__sql_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload, uint64_t expect,
 		       unsigned flags, struct grove_detail *d);
 
 /* ---------------------------------------------------------------- sql_feed.c */
@@ -550,15 +550,15 @@ int grove__sql_judge_lease(const struct sql_conn *c, const struct sql_leasing *k
 /* How it is to stand: for us, from now on; under `another` number. */
 void grove__sql_claim(struct sql_leasing *k, const struct sql_end *e, bool another);
 
-int grove__sql_changes(struct grove_log *l, uint64_t since, grove_change_fn *fn, void *payload,
+int grove__sql_changes(struct grove_store_log *l, uint64_t since, grove_change_fn *fn, void *payload,
 		       struct grove_detail *d);
-int grove__sql_lease_take(struct grove_log *l, const char *owner, int64_t ms,
+int grove__sql_lease_take(struct grove_store_log *l, const char *owner, int64_t ms,
 			  struct grove_lease *out, struct grove_detail *d);
-int grove__sql_lease_renew(struct grove_log *l, int64_t ms, struct grove_lease *out,
+int grove__sql_lease_renew(struct grove_store_log *l, int64_t ms, struct grove_lease *out,
 			   struct grove_detail *d);
-int grove__sql_lease_release(struct grove_log *l, struct grove_detail *d);
-int grove__sql_lease_get(struct grove_log *l, struct grove_lease *out, struct grove_detail *d);
-int grove__sql_ancestors(struct grove_log *l, struct grove_slice id, grove_record_fn *fn,
+int grove__sql_lease_release(struct grove_store_log *l, struct grove_detail *d);
+int grove__sql_lease_get(struct grove_store_log *l, struct grove_lease *out, struct grove_detail *d);
+int grove__sql_ancestors(struct grove_store_log *l, struct grove_slice id, grove_record_fn *fn,
 			 void *payload, struct grove_detail *d);
 
 #endif

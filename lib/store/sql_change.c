@@ -142,12 +142,12 @@ struct changing {
 	struct sql_change change;
 	uint64_t pos, expect;
 	struct grove_slice was;
-	const struct grove_record *rec;
+	const struct grove_store_record *rec;
 	grove_line_fn *next;
 	void *payload;
 };
 
-static int make(struct grove_log *l, struct changing *k, sql_work_fn *fn, enum grove_sync sync,
+static int make(struct grove_store_log *l, struct changing *k, sql_work_fn *fn, enum grove_sync sync,
 		struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
@@ -207,10 +207,10 @@ static int replace(struct sql_conn *c, struct sql_work *w, struct grove_detail *
 	return rc ? rc : made(c, k, &e, &e, d);
 }
 
-int grove__sql_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
+int grove__sql_replace(struct grove_store_log *l, uint64_t pos, struct grove_slice line,
 		       enum grove_sync sync, struct grove_detail *d)
 {
-	const struct grove_record rec = { .line = line };
+	const struct grove_store_record rec = { .line = line };
 	struct changing k = { .change.kind = GROVE_CHANGE_NAME, .pos = pos, .rec = &rec };
 
 	return make(l, &k, replace, sync, d);
@@ -272,8 +272,8 @@ static int update(struct sql_conn *c, struct sql_work *w, struct grove_detail *d
 	return made(c, k, &e, &after, d);
 }
 
-int grove__sql_update(struct grove_log *l, uint64_t pos, struct grove_slice was,
-		      const struct grove_record *rec, enum grove_change_kind kind,
+int grove__sql_update(struct grove_store_log *l, uint64_t pos, struct grove_slice was,
+		      const struct grove_store_record *rec, enum grove_change_kind kind,
 		      enum grove_sync sync, struct grove_detail *d)
 {
 	struct changing k = { .change = { .kind = kind, .id = rec->id }, .pos = pos, .was = was,
@@ -338,7 +338,7 @@ static int cut(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 	return rc ? rc : grove__sql_changed(c, k->log->id, &k->change, &e, &after, d);
 }
 
-int grove__sql_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
+int grove__sql_cut(struct grove_store_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		   struct grove_detail *d)
 {
 	struct changing k = { .change.kind = GROVE_CHANGE_RESET, .pos = pos, .expect = expect };
@@ -349,7 +349,7 @@ int grove__sql_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum grov
 /* Records that wait to be sent together; `bytes` has line, id and parent of each. */
 struct batch {
 	struct grove_buf bytes;
-	struct grove_record *rec;
+	struct grove_store_record *rec;
 	size_t nr;
 };
 
@@ -378,7 +378,7 @@ static int send_batch(struct sql_conn *c, struct changing *k, struct batch *b, s
 
 /* To the others that wait, or at once where nothing is gained by waiting. */
 static int add_to_batch(struct sql_conn *c, struct changing *k, struct batch *b,
-			const struct grove_record *rec, struct sql_end *e, int64_t now,
+			const struct grove_store_record *rec, struct sql_end *e, int64_t now,
 			struct grove_detail *d)
 {
 	size_t len = rec->line.len + rec->id.len + rec->parent.len;
@@ -402,7 +402,7 @@ static int rewrite_lines(struct sql_conn *c, struct changing *k, struct sql_end 
 {
 	int64_t now = grove__sys_now_ms();
 	struct batch b = { .rec = calloc(c->driver->insert_rows, sizeof(*b.rec)) };
-	struct grove_record rec;
+	struct grove_store_record rec;
 	int rc = b.rec ? 0 : grove__fail_nomem(d);
 
 	while (!rc && !(rc = k->next(k->payload, &rec))) {
@@ -454,7 +454,7 @@ static int look_back(struct sql_conn *c, struct sql_work *w, struct grove_detail
 	return rc ? rc : settle(c, k->log->id, &k->change, &e, d);
 }
 
-int grove__sql_rewrite(struct grove_log *l, grove_line_fn *next, void *payload, uint64_t expect,
+int grove__sql_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload, uint64_t expect,
 		       unsigned flags, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);

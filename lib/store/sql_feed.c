@@ -25,21 +25,21 @@ struct telling {
 	struct sql_log *log;
 	uint64_t since;
 	struct grove__arena ids;
-	struct grove_change *list;
+	struct grove_store_change *list;
 	size_t nr, cap;
 };
 
 static int gather_one(struct sql_conn *c, struct telling *t, struct sql_row *row,
 		      struct grove_detail *d)
 {
-	struct grove_change *change;
+	struct grove_store_change *change;
 	char *id = NULL;
 
 	if (grove__array_room(&t->list, &t->cap, t->nr, sizeof(*t->list)) ||
 	    (!row->null[3] && !(id = grove__arena_alloc(&t->ids, row->len[3] + 1, 1))))
 		return grove__fail_nomem(d);
 	change = &t->list[t->nr++];
-	*change = (struct grove_change){ .rev = (uint64_t)row->number[0],
+	*change = (struct grove_store_change){ .rev = (uint64_t)row->number[0],
 					 .lines = (uint64_t)row->number[1],
 					 .kind = (enum grove_change_kind)row->number[2] };
 	if (!id)
@@ -71,7 +71,7 @@ static int gather(struct sql_conn *c, struct sql_work *w, struct grove_detail *d
 	return t->nr ? 0 : grove__sql_end(c, t->log->id, &e, d);
 }
 
-int grove__sql_changes(struct grove_log *l, uint64_t since, grove_change_fn *fn, void *payload,
+int grove__sql_changes(struct grove_store_log *l, uint64_t since, grove_change_fn *fn, void *payload,
 		       struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
@@ -207,7 +207,7 @@ static int lease(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 	return rc ? rc : c->driver->transaction(c, w, move_lease, d);
 }
 
-static int change_lease(struct grove_log *l, const char *owner, int64_t ms, struct grove_lease *out,
+static int change_lease(struct grove_store_log *l, const char *owner, int64_t ms, struct grove_lease *out,
 			struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
@@ -225,26 +225,26 @@ static int change_lease(struct grove_log *l, const char *owner, int64_t ms, stru
 	return rc;
 }
 
-int grove__sql_lease_take(struct grove_log *l, const char *owner, int64_t ms,
+int grove__sql_lease_take(struct grove_store_log *l, const char *owner, int64_t ms,
 			  struct grove_lease *out, struct grove_detail *d)
 {
 	return change_lease(l, owner, ms, out, d);
 }
 
-int grove__sql_lease_renew(struct grove_log *l, int64_t ms, struct grove_lease *out,
+int grove__sql_lease_renew(struct grove_store_log *l, int64_t ms, struct grove_lease *out,
 			   struct grove_detail *d)
 {
 	return change_lease(l, NULL, ms, out, d);
 }
 
-int grove__sql_lease_release(struct grove_log *l, struct grove_detail *d)
+int grove__sql_lease_release(struct grove_store_log *l, struct grove_detail *d)
 {
 	struct grove_lease now;
 
 	return change_lease(l, NULL, 0, &now, d);
 }
 
-int grove__sql_lease_get(struct grove_log *l, struct grove_lease *out, struct grove_detail *d)
+int grove__sql_lease_get(struct grove_store_log *l, struct grove_lease *out, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
 	struct sql_leasing k = { .work = { .fn = look_at_lease }, .log = grove__sql_log(l) };
@@ -266,7 +266,7 @@ struct climb {
 	struct grove_buf next;      /* the id that comes next; the last line if it is empty */
 	struct grove_buf line;
 	char id[GROVE__SQL_ENTRY_ID], parent[GROVE__SQL_ENTRY_ID];
-	struct grove_record rec;
+	struct grove_store_record rec;
 	uint64_t generation;
 	uint64_t steps;
 	uint64_t *been;             /* bits, by seq */
@@ -322,7 +322,7 @@ static int take_entry(struct sql_conn *c, struct climb *k, struct sql_row *row, 
 
 	if (row->null[2])
 		return not_looked_at(c, d);
-	k->rec = (struct grove_record){ .time = row->null[1] ? GROVE_NO_TIME : row->number[1],
+	k->rec = (struct grove_store_record){ .time = row->null[1] ? GROVE_NO_TIME : row->number[1],
 					.kind = (uint8_t)row->number[2],
 					.role = row->null[3] ? 0 : (uint8_t)row->number[3] };
 	rc = take_name(c, row, 5, k->id, &k->rec.id, d);
@@ -415,7 +415,7 @@ static int climb(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 }
 
 /* `fn` is called within the view that the lines are of: it may read from this store, too. */
-int grove__sql_ancestors(struct grove_log *l, struct grove_slice id, grove_record_fn *fn,
+int grove__sql_ancestors(struct grove_store_log *l, struct grove_slice id, grove_record_fn *fn,
 			 void *payload, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);

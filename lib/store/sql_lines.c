@@ -113,7 +113,7 @@ static int look(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 	return grove__sql_end(c, l->log->id, &l->end, d);
 }
 
-int grove__sql_stat(struct grove_log *l, struct grove_log_stat *out, struct grove_detail *d)
+int grove__sql_stat(struct grove_store_log *l, struct grove_store_log_stat *out, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
 	struct look k = { .work = { .fn = look }, .log = grove__sql_log(l) };
@@ -135,7 +135,7 @@ int grove__sql_stat(struct grove_log *l, struct grove_log_stat *out, struct grov
 
 void grove__sql_add_line(struct sql_reading *r, size_t len)
 {
-	struct grove_run *run = r->run;
+	struct grove_store_run *run = r->run;
 
 	run->len += len;
 	run->next++;
@@ -161,8 +161,8 @@ static int read_lines(struct sql_conn *c, struct sql_work *w, struct grove_detai
 	return rc;
 }
 
-int grove__sql_read(struct grove_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		    struct grove_run *run, struct grove_detail *d)
+int grove__sql_read(struct grove_store_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
+		    struct grove_store_run *run, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
 	struct sql_reading r = { .work = { .fn = read_lines, .mode = SQL_READ }, .log = grove__sql_log(l),
@@ -270,7 +270,7 @@ static int fetch(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 	return rc;
 }
 
-int grove__sql_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *buf, size_t len,
+int grove__sql_fetch(struct grove_store_log *l, uint64_t pos, uint64_t off, char *buf, size_t len,
 		     struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
@@ -299,9 +299,9 @@ static int append(struct sql_conn *c, struct sql_work *w, struct grove_detail *d
 	return c->driver->append(c, (struct sql_appending *)w, d);
 }
 
-int grove__sql_append_on(struct grove_log *l, const struct grove_record *rec, size_t nr,
+int grove__sql_append_on(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
 			 uint64_t expect, uint64_t base, enum grove_sync sync,
-			 struct grove_appended *out, struct grove_detail *d)
+			 struct grove_store_appended *out, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
 	struct sql_log *log = grove__sql_log(l);
@@ -322,8 +322,8 @@ int grove__sql_append_on(struct grove_log *l, const struct grove_record *rec, si
 	return rc ? grove__sql_gone(s, rc, d) : grove__sql_settle(s, sync, d);
 }
 
-int grove__sql_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
-		      uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+int grove__sql_append(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
+		      uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
 		      struct grove_detail *d)
 {
 	return grove__sql_append_on(l, rec, nr, expect, GROVE_ANY_BASE, sync, out, d);

@@ -103,10 +103,10 @@ static int look_up(struct sql_conn *c, struct sql_work *w, struct grove_detail *
 }
 
 static int sql_open(struct grove_store *st, const struct grove_key *key, unsigned flags,
-		    struct grove_log **out, struct grove_detail *d)
+		    struct grove_store_log **out, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(st);
-	bool make = flags & GROVE_LOG_CREATE;
+	bool make = flags & GROVE_STORE_CREATE;
 	struct opening o = { .work = { .fn = make ? create : look_up, .mode = make ? SQL_OWN : SQL_ONE,
 				       .create = make },
 			     .key = key };
@@ -130,12 +130,12 @@ static int sql_open(struct grove_store *st, const struct grove_key *key, unsigne
 	pthread_mutex_init(&log->window_lock, NULL);
 	log->base.ops = st->ops;
 	log->base.store = st;
-	log->writable = flags & (GROVE_LOG_WRITE | GROVE_LOG_CREATE);
+	log->writable = flags & (GROVE_STORE_WRITE | GROVE_STORE_CREATE);
 	*out = &log->base;
 	return 0;
 }
 
-static void close_log(struct grove_log *l)
+static void close_log(struct grove_store_log *l)
 {
 	struct sql_log *log = grove__sql_log(l);
 
@@ -505,7 +505,7 @@ static int get_value(struct sql_conn *c, struct sql_work *w, struct grove_detail
 	return take_bytes(c, SQL_VALUE_GET, arg, 2, v->out, d);
 }
 
-static int meta_get(struct grove_log *l, const char *name, struct grove_buf *out,
+static int meta_get(struct grove_store_log *l, const char *name, struct grove_buf *out,
 		    struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
@@ -570,7 +570,7 @@ static int put_value(struct sql_conn *c, struct sql_work *w, struct grove_detail
 	return grove__sql_changed(c, v->log->id, &v->change, &e, &w->end, d);
 }
 
-static int meta_put(struct grove_log *l, const char *name, struct grove_slice value,
+static int meta_put(struct grove_store_log *l, const char *name, struct grove_slice value,
 		    struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
@@ -695,7 +695,7 @@ static int attach_list(struct grove_store *st, const struct grove_key *key, grov
 
 /* ---------------------------------------------------------------- the store */
 
-static int sync_log(struct grove_log *l, struct grove_detail *d)
+static int sync_log(struct grove_store_log *l, struct grove_detail *d)
 {
 	return grove__sql_settle(grove__sql_store(l->store), GROVE_SYNC_ALWAYS, d);
 }

@@ -73,7 +73,7 @@ int grove__sqlite_piece(struct sql_conn *base, const uint8_t id[GROVE__SQL_ID], 
 static int take_row(struct sqlite_conn *c, sqlite3_stmt *st, struct sql_reading *r,
 		    struct grove_detail *d)
 {
-	struct grove_run *run = r->run;
+	struct grove_store_run *run = r->run;
 	uint64_t len = (uint64_t)sqlite3_column_int64(st, 2);
 	const void *line = sqlite3_column_blob(st, 3);
 	int rc = 0;
@@ -187,7 +187,7 @@ int grove__sqlite_read(struct sql_conn *base, struct sql_reading *r, struct grov
 /* ------------------------------------------------------------------ writing */
 
 int grove__sqlite_insert(struct sql_conn *base, const uint8_t id[GROVE__SQL_ID],
-			 const struct grove_record *rec, size_t nr, struct sql_end *e, int64_t now,
+			 const struct grove_store_record *rec, size_t nr, struct sql_end *e, int64_t now,
 			 struct grove_detail *d)
 {
 	struct sqlite_conn *c = grove__sqlite_conn(base);

@@ -19,8 +19,8 @@ struct trace_store {
 };
 
 struct trace_log {
-	struct grove_log base;
-	struct grove_log *inner;
+	struct grove_store_log base;
+	struct grove_store_log *inner;
 	char *key;
 };
 
@@ -31,7 +31,7 @@ static struct trace_store *store_of(struct grove_store *st)
 	return (struct trace_store *)st;
 }
 
-static struct trace_log *log_of(struct grove_log *l)
+static struct trace_log *log_of(struct grove_store_log *l)
 {
 	return (struct trace_log *)l;
 }
@@ -53,7 +53,7 @@ static void tell(struct trace_store *t, const char *op, const char *fmt, ...)
 #define KEY_OF(k) (k)->project, (k)->session, *(k)->subpath ? "/" : "", (k)->subpath
 
 static int trace_open(struct grove_store *st, const struct grove_key *key, unsigned flags,
-		      struct grove_log **out, struct grove_detail *d)
+		      struct grove_store_log **out, struct grove_detail *d)
 {
 	struct trace_store *t = store_of(st);
 	struct trace_log *log = calloc(1, sizeof(*log));
@@ -78,7 +78,7 @@ static int trace_open(struct grove_store *st, const struct grove_key *key, unsig
 	return 0;
 }
 
-static void trace_close_log(struct grove_log *l)
+static void trace_close_log(struct grove_store_log *l)
 {
 	struct trace_log *log = log_of(l);
 
@@ -88,7 +88,7 @@ static void trace_close_log(struct grove_log *l)
 	free(log);
 }
 
-static int trace_stat(struct grove_log *l, struct grove_log_stat *out, struct grove_detail *d)
+static int trace_stat(struct grove_store_log *l, struct grove_store_log_stat *out, struct grove_detail *d)
 {
 	int rc = grove__log_stat(log_of(l)->inner, out, d);
 
@@ -97,8 +97,8 @@ static int trace_stat(struct grove_log *l, struct grove_log_stat *out, struct gr
 	return rc;
 }
 
-static int trace_read(struct grove_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		      struct grove_run *run, struct grove_detail *d)
+static int trace_read(struct grove_store_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
+		      struct grove_store_run *run, struct grove_detail *d)
 {
 	int rc = grove__log_read(log_of(l)->inner, pos, until, buf, cap, run, d);
 
@@ -108,7 +108,7 @@ static int trace_read(struct grove_log *l, uint64_t pos, uint64_t until, char *b
 	return rc;
 }
 
-static int trace_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *buf, size_t len,
+static int trace_fetch(struct grove_store_log *l, uint64_t pos, uint64_t off, char *buf, size_t len,
 		       struct grove_detail *d)
 {
 	int rc = grove__log_fetch(log_of(l)->inner, pos, off, buf, len, d);
@@ -118,9 +118,9 @@ static int trace_fetch(struct grove_log *l, uint64_t pos, uint64_t off, char *bu
 	return rc;
 }
 
-static int trace_append_on(struct grove_log *l, const struct grove_record *rec, size_t nr,
+static int trace_append_on(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
 			   uint64_t expect, uint64_t base, enum grove_sync sync,
-			   struct grove_appended *out, struct grove_detail *d)
+			   struct grove_store_appended *out, struct grove_detail *d)
 {
 	int64_t t0 = grove__sys_ticks_ns();
 	int rc = grove__log_append_on(log_of(l)->inner, rec, nr, expect, base, sync, out, d);
@@ -131,14 +131,14 @@ static int trace_append_on(struct grove_log *l, const struct grove_record *rec, 
 	return rc;
 }
 
-static int trace_append(struct grove_log *l, const struct grove_record *rec, size_t nr,
-			uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+static int trace_append(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
+			uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
 			struct grove_detail *d)
 {
 	return trace_append_on(l, rec, nr, expect, GROVE_ANY_BASE, sync, out, d);
 }
 
-static int trace_sync(struct grove_log *l, struct grove_detail *d)
+static int trace_sync(struct grove_store_log *l, struct grove_detail *d)
 {
 	int rc = grove__log_sync(log_of(l)->inner, d);
 
@@ -146,7 +146,7 @@ static int trace_sync(struct grove_log *l, struct grove_detail *d)
 	return rc;
 }
 
-static int trace_replace(struct grove_log *l, uint64_t pos, struct grove_slice line,
+static int trace_replace(struct grove_store_log *l, uint64_t pos, struct grove_slice line,
 			 enum grove_sync sync, struct grove_detail *d)
 {
 	int rc = grove__log_replace(log_of(l)->inner, pos, line, sync, d);
@@ -156,7 +156,7 @@ static int trace_replace(struct grove_log *l, uint64_t pos, struct grove_slice l
 	return rc;
 }
 
-static int trace_rewrite(struct grove_log *l, grove_line_fn *next, void *payload, uint64_t expect,
+static int trace_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload, uint64_t expect,
 			 unsigned flags, struct grove_detail *d)
 {
 	int rc = grove__log_rewrite(log_of(l)->inner, next, payload, expect, flags, d);
@@ -166,7 +166,7 @@ static int trace_rewrite(struct grove_log *l, grove_line_fn *next, void *payload
 	return rc;
 }
 
-static int trace_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
+static int trace_cut(struct grove_store_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		     struct grove_detail *d)
 {
 	int rc = grove__log_cut(log_of(l)->inner, pos, expect, sync, d);
@@ -176,8 +176,8 @@ static int trace_cut(struct grove_log *l, uint64_t pos, uint64_t expect, enum gr
 	return rc;
 }
 
-static int trace_update(struct grove_log *l, uint64_t pos, struct grove_slice was,
-			const struct grove_record *rec, enum grove_change_kind kind,
+static int trace_update(struct grove_store_log *l, uint64_t pos, struct grove_slice was,
+			const struct grove_store_record *rec, enum grove_change_kind kind,
 			enum grove_sync sync, struct grove_detail *d)
 {
 	int rc = grove__log_update(log_of(l)->inner, pos, was, rec, kind, sync, d);
@@ -187,7 +187,7 @@ static int trace_update(struct grove_log *l, uint64_t pos, struct grove_slice wa
 	return rc;
 }
 
-static int trace_changes(struct grove_log *l, uint64_t since, grove_change_fn *fn, void *payload,
+static int trace_changes(struct grove_store_log *l, uint64_t since, grove_change_fn *fn, void *payload,
 			 struct grove_detail *d)
 {
 	int rc = grove__log_changes(log_of(l)->inner, since, fn, payload, d);
@@ -197,7 +197,7 @@ static int trace_changes(struct grove_log *l, uint64_t since, grove_change_fn *f
 	return rc;
 }
 
-static int tell_lease(struct grove_log *l, const char *what, const char *owner, int64_t ms, int rc,
+static int tell_lease(struct grove_store_log *l, const char *what, const char *owner, int64_t ms, int rc,
 		      const struct grove_lease *out)
 {
 	tell(store_of(l->store), what, "%s owner=%.100s ms=%lld -> %d number=%llu", log_of(l)->key,
@@ -205,7 +205,7 @@ static int tell_lease(struct grove_log *l, const char *what, const char *owner, 
 	return rc;
 }
 
-static int trace_lease_take(struct grove_log *l, const char *owner, int64_t ms,
+static int trace_lease_take(struct grove_store_log *l, const char *owner, int64_t ms,
 			    struct grove_lease *out, struct grove_detail *d)
 {
 	int rc = grove__log_lease_take(log_of(l)->inner, owner, ms, out, d);
@@ -213,7 +213,7 @@ static int trace_lease_take(struct grove_log *l, const char *owner, int64_t ms,
 	return tell_lease(l, "lease_take", owner, ms, rc, out);
 }
 
-static int trace_lease_renew(struct grove_log *l, int64_t ms, struct grove_lease *out,
+static int trace_lease_renew(struct grove_store_log *l, int64_t ms, struct grove_lease *out,
 			     struct grove_detail *d)
 {
 	int rc = grove__log_lease_renew(log_of(l)->inner, ms, out, d);
@@ -221,7 +221,7 @@ static int trace_lease_renew(struct grove_log *l, int64_t ms, struct grove_lease
 	return tell_lease(l, "lease_renew", out->owner, ms, rc, out);
 }
 
-static int trace_lease_release(struct grove_log *l, struct grove_detail *d)
+static int trace_lease_release(struct grove_store_log *l, struct grove_detail *d)
 {
 	int rc = grove__log_lease_release(log_of(l)->inner, d);
 
@@ -229,14 +229,14 @@ static int trace_lease_release(struct grove_log *l, struct grove_detail *d)
 	return rc;
 }
 
-static int trace_lease_get(struct grove_log *l, struct grove_lease *out, struct grove_detail *d)
+static int trace_lease_get(struct grove_store_log *l, struct grove_lease *out, struct grove_detail *d)
 {
 	int rc = grove__log_lease_get(log_of(l)->inner, out, d);
 
 	return tell_lease(l, "lease_get", out->owner, 0, rc, out);
 }
 
-static int trace_wait(struct grove_log *l, const struct grove_log_stat *seen, int64_t ms, int wake,
+static int trace_wait(struct grove_store_log *l, const struct grove_store_log_stat *seen, int64_t ms, int wake,
 		      struct grove_detail *d)
 {
 	int rc = grove__log_wait(log_of(l)->inner, seen, ms, wake, d);
@@ -245,7 +245,7 @@ static int trace_wait(struct grove_log *l, const struct grove_log_stat *seen, in
 	return rc;
 }
 
-static int trace_ancestors(struct grove_log *l, struct grove_slice id, grove_record_fn *fn,
+static int trace_ancestors(struct grove_store_log *l, struct grove_slice id, grove_record_fn *fn,
 			   void *payload, struct grove_detail *d)
 {
 	int rc = grove__log_ancestors(log_of(l)->inner, id, fn, payload, d);
@@ -291,7 +291,7 @@ static int trace_rename(struct grove_store *st, const struct grove_key *from,
 	return rc;
 }
 
-static int trace_meta_get(struct grove_log *l, const char *name, struct grove_buf *out,
+static int trace_meta_get(struct grove_store_log *l, const char *name, struct grove_buf *out,
 			  struct grove_detail *d)
 {
 	int rc = grove__log_meta_get(log_of(l)->inner, name, out, d);
@@ -300,7 +300,7 @@ static int trace_meta_get(struct grove_log *l, const char *name, struct grove_bu
 	return rc;
 }
 
-static int trace_meta_put(struct grove_log *l, const char *name, struct grove_slice value,
+static int trace_meta_put(struct grove_store_log *l, const char *name, struct grove_slice value,
 			  struct grove_detail *d)
 {
 	int rc = grove__log_meta_put(log_of(l)->inner, name, value, d);
@@ -401,7 +401,7 @@ int grove__store_trace_open(struct grove_store **out, struct grove_store *inner,
 	return 0;
 }
 
-const struct grove_log *grove__store_traced(const struct grove_log *log)
+const struct grove_store_log *grove__store_traced(const struct grove_store_log *log)
 {
 	while (log->ops == &trace_ops)
 		log = ((const struct trace_log *)log)->inner;

@@ -304,11 +304,11 @@ static int add_todo(struct archiver *a, struct todo t)
 /* Will its agent delete it soon? */
 static bool is_due(const struct archiver *a, const struct grove_key *key)
 {
-	struct grove_log_stat st;
-	struct grove_log *log;
+	struct grove_store_log_stat st;
+	struct grove_store_log *log;
 	int64_t when;
 
-	if (grove__log_open(&log, a->root->store, key, GROVE_LOG_READ, NULL))
+	if (grove__log_open(&log, a->root->store, key, GROVE_STORE_READ, NULL))
 		return false;
 	when = grove__log_stat(log, &st, NULL)
 		       ? GROVE_NO_TIME

@@ -101,15 +101,15 @@ static int compare_note(struct grove__lines *src, const struct grove__note_log *
 /* Lines on their way into a log of the archive. */
 struct batch {
 	struct grove__archiver *k;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	uint64_t tail;
-	struct grove_record rec[BATCH_LINES];
+	struct grove_store_record rec[BATCH_LINES];
 	size_t nr;
 };
 
 static int flush(struct batch *b)
 {
-	struct grove_appended done;
+	struct grove_store_appended done;
 	int rc;
 
 	if (!b->nr)
@@ -121,7 +121,7 @@ static int flush(struct batch *b)
 	return rc ? rc : grove__archive_go_on(b->k);
 }
 
-int grove__archive_lines(struct grove__archiver *k, struct grove__lines *r, struct grove_log *log,
+int grove__archive_lines(struct grove__archiver *k, struct grove__lines *r, struct grove_store_log *log,
 			 uint64_t until)
 {
 	int rc = grove__lines_init(r, log, until, k->d);
@@ -151,10 +151,10 @@ static int long_blobs(struct grove__archiver *k, const struct grove__lines *r)
 	return rc;
 }
 
-int grove__archive_long(struct grove__archiver *k, struct grove_log *log, const struct grove__lines *r,
+int grove__archive_long(struct grove__archiver *k, struct grove_store_log *log, const struct grove__lines *r,
 			uint64_t *tail, bool blobs)
 {
-	struct grove_appended done;
+	struct grove_store_appended done;
 	int rc = blobs ? long_blobs(k, r) : 0;
 
 	if (!rc)
@@ -166,7 +166,7 @@ int grove__archive_long(struct grove__archiver *k, struct grove_log *log, const 
 }
 
 /* `line` and all that follow it in `r`; each blob before the line that names it. */
-static int append_rest(struct grove__archiver *k, struct grove_log *log, uint64_t tail,
+static int append_rest(struct grove__archiver *k, struct grove_store_log *log, uint64_t tail,
 		       struct grove__lines *r, struct grove_slice line, bool blobs)
 {
 	struct batch *b = calloc(1, sizeof(*b));
@@ -187,7 +187,7 @@ static int append_rest(struct grove__archiver *k, struct grove_log *log, uint64_
 		rc = blobs ? grove__archive_blobs(k, line) : 0;
 		if (rc)
 			break;
-		b->rec[b->nr++] = (struct grove_record){ .line = line };
+		b->rec[b->nr++] = (struct grove_store_record){ .line = line };
 		/* the buffer that these lines lie in is about to be filled anew */
 		if (b->nr == BATCH_LINES || !grove__lines_more(r))
 			rc = flush(b);
@@ -209,11 +209,11 @@ static int older_name(struct grove__archiver *k, const char *sub, struct grove_b
 }
 
 /* The whole of the archive's log, as it is, under that name. */
-static int set_aside(struct grove__archiver *k, struct grove_log *log, uint64_t until,
+static int set_aside(struct grove__archiver *k, struct grove_store_log *log, uint64_t until,
 		     const char *name)
 {
 	struct grove_key key = k->to_key;
-	struct grove_log *copy = NULL;
+	struct grove_store_log *copy = NULL;
 	struct grove__lines r;
 	struct grove_slice line;
 	bool made = false;
@@ -223,7 +223,7 @@ static int set_aside(struct grove__archiver *k, struct grove_log *log, uint64_t 
 	if (!rc)
 		rc = grove__lines_next(&r, &line);
 	if (!rc) {
-		rc = grove__log_open(&copy, k->to, &key, GROVE_LOG_CREATE, k->d);
+		rc = grove__log_open(&copy, k->to, &key, GROVE_STORE_CREATE, k->d);
 		made = !rc;
 	}
 	if (!rc)
@@ -241,7 +241,7 @@ struct rewriting {
 	struct grove__lines *r;
 };
 
-static int rewrite_next(void *payload, struct grove_record *rec)
+static int rewrite_next(void *payload, struct grove_store_record *rec)
 {
 	struct rewriting *w = payload;
 	int rc = grove__lines_next(w->r, &rec->line);
@@ -255,7 +255,7 @@ static int rewrite_next(void *payload, struct grove_record *rec)
 	return rc ? rc : grove__archive_blobs(w->k, rec->line);
 }
 
-static int write_anew(struct grove__archiver *k, struct grove_log *log, uint64_t tail,
+static int write_anew(struct grove__archiver *k, struct grove_store_log *log, uint64_t tail,
 		      struct grove__lines *src)
 {
 	struct rewriting w = { k, src };
@@ -265,7 +265,7 @@ static int write_anew(struct grove__archiver *k, struct grove_log *log, uint64_t
 }
 
 /* Lines of the archive are gone from the source: they stay, elsewhere. */
-static int take_over(struct grove__archiver *k, const char *sub, struct grove_log *log, uint64_t tail,
+static int take_over(struct grove__archiver *k, const char *sub, struct grove_store_log *log, uint64_t tail,
 		     struct grove__lines *src)
 {
 	struct grove_buf name = GROVE_BUF_INIT;
@@ -290,8 +290,8 @@ static int take_over(struct grove__archiver *k, const char *sub, struct grove_lo
 /* --- one log --- */
 
 struct pair {
-	struct grove_log *src, *dst;
-	struct grove_log_stat from, to;
+	struct grove_store_log *src, *dst;
+	struct grove_store_log_stat from, to;
 };
 
 static int open_pair(struct grove__archiver *k, const char *sub, struct pair *p)
@@ -300,14 +300,14 @@ static int open_pair(struct grove__archiver *k, const char *sub, struct pair *p)
 	int rc;
 
 	from.subpath = to.subpath = sub;
-	rc = grove__log_open(&p->src, k->from, &from, GROVE_LOG_READ, k->d);
+	rc = grove__log_open(&p->src, k->from, &from, GROVE_STORE_READ, k->d);
 	if (!rc)
 		rc = grove__time_stat(p->src, &p->from, k->d);
 	if (rc || !p->from.bytes)
 		return rc;
-	rc = grove__log_open(&p->dst, k->to, &to, GROVE_LOG_WRITE, k->d);
+	rc = grove__log_open(&p->dst, k->to, &to, GROVE_STORE_WRITE, k->d);
 	if (rc == GROVE_ENOTFOUND)
-		rc = grove__log_open(&p->dst, k->to, &to, GROVE_LOG_CREATE, k->d);
+		rc = grove__log_open(&p->dst, k->to, &to, GROVE_STORE_CREATE, k->d);
 	/* another run was faster: look again */
 	if (rc == GROVE_EEXIST)
 		rc = GROVE_ECONFLICT;
@@ -362,12 +362,12 @@ int grove__archive_time(struct grove__archiver *k, const char *sub, int64_t mtim
 {
 	struct grove_key key = k->to_key;
 	struct grove_buf path = GROVE_BUF_INIT;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	int rc;
 
 	key.subpath = sub;
 	if (!grove__beside_is_files(k->to)) {
-		rc = grove__log_open(&log, k->to, &key, GROVE_LOG_WRITE, k->d);
+		rc = grove__log_open(&log, k->to, &key, GROVE_STORE_WRITE, k->d);
 		if (!rc)
 			grove__time_keep(log, mtime_ns);
 		if (!rc)

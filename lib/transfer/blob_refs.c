@@ -370,9 +370,9 @@ static int scan_tree(struct scan *s, const char *dir)
 
 /* ------------------------------------------------------ stores without files */
 
-static int scan_log(struct scan *s, struct grove_log *log)
+static int scan_log(struct scan *s, struct grove_store_log *log)
 {
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	int rc = grove__log_stat(log, &st, s->d);
 
 	grove__runs_begin(&s->runs, log, 0, st.tail, s->d);
@@ -420,8 +420,8 @@ struct storing {
 static int scan_one(void *payload, const struct grove_key *key)
 {
 	struct storing *x = payload;
-	struct grove_log *log;
-	int rc = grove__log_open(&log, x->store, key, GROVE_LOG_READ, x->s->d);
+	struct grove_store_log *log;
+	int rc = grove__log_open(&log, x->store, key, GROVE_STORE_READ, x->s->d);
 
 	if (rc)
 		return rc == GROVE_ENOTFOUND ? 0 : rc;

@@ -32,20 +32,20 @@ struct copier {
 	bool go_on;
 	bool made;                       /* the session is ours: a failure takes it away */
 	struct grove__blobs *own;        /* the agent's, if the target is its own place; NULL */
-	struct grove_record rec[BATCH_LINES];
+	struct grove_store_record rec[BATCH_LINES];
 	size_t nr;
 };
 
 /* One log in both stores. */
 struct twins {
-	struct grove_log *src, *dst;
-	struct grove_log_stat from, to;
+	struct grove_store_log *src, *dst;
+	struct grove_store_log_stat from, to;
 	bool there;                      /* before we came */
 };
 
-static int flush(struct copier *c, struct grove_log *log, uint64_t *tail)
+static int flush(struct copier *c, struct grove_store_log *log, uint64_t *tail)
 {
-	struct grove_appended done;
+	struct grove_store_appended done;
 	int rc;
 
 	if (!c->nr)
@@ -67,7 +67,7 @@ static int keep_blobs(struct copier *c, struct grove_slice bytes)
 }
 
 /* `line` and all that follow it; each blob before the line that names it. */
-static int append_rest(struct copier *c, struct grove_log *log, uint64_t tail,
+static int append_rest(struct copier *c, struct grove_store_log *log, uint64_t tail,
 		       struct grove__lines *r, struct grove_slice line)
 {
 	int rc;
@@ -145,15 +145,15 @@ static int open_twins(struct copier *c, const char *sub, struct twins *t)
 	int rc;
 
 	key.subpath = sub;
-	rc = grove__log_open(&t->src, c->k.from, &key, GROVE_LOG_READ, c->k.d);
+	rc = grove__log_open(&t->src, c->k.from, &key, GROVE_STORE_READ, c->k.d);
 	if (!rc)
 		rc = grove__time_stat(t->src, &t->from, c->k.d);
 	if (rc)
 		return rc;
-	rc = grove__log_open(&t->dst, c->k.to, &key, GROVE_LOG_CREATE, c->k.d);
+	rc = grove__log_open(&t->dst, c->k.to, &key, GROVE_STORE_CREATE, c->k.d);
 	if (rc == GROVE_EEXIST && c->go_on) {
 		t->there = true;
-		rc = grove__log_open(&t->dst, c->k.to, &key, GROVE_LOG_WRITE, c->k.d);
+		rc = grove__log_open(&t->dst, c->k.to, &key, GROVE_STORE_WRITE, c->k.d);
 	}
 	return rc ? rc : grove__log_stat(t->dst, &t->to, c->k.d);
 }
@@ -363,9 +363,9 @@ static int name_it(const struct grove__where *at, struct grove_buf *id, struct g
 	struct grove_slice name = grove__slice_str(at->session), part;
 	struct grove__header h = { 0 };
 	struct grove__arena keep;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	int64_t time;
-	int rc = grove__log_open(&log, at->store, &key, GROVE_LOG_READ, d);
+	int rc = grove__log_open(&log, at->store, &key, GROVE_STORE_READ, d);
 
 	if (rc)
 		return rc;

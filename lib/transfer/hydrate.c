@@ -51,7 +51,7 @@ static int fetch(struct hydrating *h)
 	return 0;
 }
 
-static int give(void *payload, struct grove_record *rec)
+static int give(void *payload, struct grove_store_record *rec)
 {
 	struct hydrating *h = payload;
 	int rc = h->held ? 0 : fetch(h);
@@ -90,20 +90,20 @@ static int find_place(struct grove *g, const struct grove_hydrate_options *opt,
 static int replace(struct hydrating *h, struct grove__where *at, unsigned flags)
 {
 	struct grove_key key = { at->project, at->session, "" };
-	struct grove_log *log = NULL;
-	struct grove_log_stat st;
+	struct grove_store_log *log = NULL;
+	struct grove_store_log_stat st;
 	bool made = false;
-	int rc = grove__log_open(&log, at->store, &key, GROVE_LOG_WRITE, h->d);
+	int rc = grove__log_open(&log, at->store, &key, GROVE_STORE_WRITE, h->d);
 
 	if (rc == GROVE_ENOTFOUND) {
-		rc = grove__log_open(&log, at->store, &key, GROVE_LOG_CREATE, h->d);
+		rc = grove__log_open(&log, at->store, &key, GROVE_STORE_CREATE, h->d);
 		made = !rc;
 	}
 	if (!rc)
 		rc = grove__log_stat(log, &st, h->d);
 	if (!rc)
 		rc = grove__log_rewrite(log, give, h, st.tail,
-					flags & GROVE_HYDRATE_FORCE ? GROVE_LOG_FORCE : 0, h->d);
+					flags & GROVE_HYDRATE_FORCE ? GROVE_STORE_FORCE : 0, h->d);
 	if (rc && made && !grove__log_stat(log, &st, NULL) && !st.bytes)
 		grove__store_remove(at->store, &key, NULL);
 	grove__log_close(log);

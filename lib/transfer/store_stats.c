@@ -49,13 +49,13 @@ static struct sums *sums_of(struct counting *c, const char *name)
 static int count_log(struct counting *c, const struct grove_key *key)
 {
 	struct grove__records records;
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	struct grove__lines r = { 0 };
-	struct grove_record rec;
+	struct grove_store_record rec;
 	struct grove_slice line;
-	struct grove_log *log = NULL;
+	struct grove_store_log *log = NULL;
 	uint64_t entries = 0;
-	int rc = grove__log_open(&log, c->opened.root.store, key, GROVE_LOG_READ, NULL);
+	int rc = grove__log_open(&log, c->opened.root.store, key, GROVE_STORE_READ, NULL);
 
 	if (!rc)
 		rc = grove__log_stat(log, &st, NULL);

@@ -61,8 +61,8 @@ static const struct grove__note_log *known(const struct verifier *v, const char 
 	return NULL;
 }
 
-static int read_all(struct verifier *v, const struct grove_key *key, struct grove_log *log,
-		    const struct grove_log_stat *st, struct grove_detail *why)
+static int read_all(struct verifier *v, const struct grove_key *key, struct grove_store_log *log,
+		    const struct grove_store_log_stat *st, struct grove_detail *why)
 {
 	const struct grove__note_log *note = known(v, key->subpath);
 	struct grove__lines r;
@@ -89,13 +89,13 @@ static int read_all(struct verifier *v, const struct grove_key *key, struct grov
 
 static int verify_log(struct verifier *v, const struct grove_key *key)
 {
-	struct grove_log_stat st;
-	struct grove_log *log;
+	struct grove_store_log_stat st;
+	struct grove_store_log *log;
 	struct grove_detail why;
 	int rc;
 
 	grove__fail_clear(&why);
-	rc = grove__log_open(&log, v->opened.root.store, key, GROVE_LOG_READ, &why);
+	rc = grove__log_open(&log, v->opened.root.store, key, GROVE_STORE_READ, &why);
 	if (!rc)
 		rc = grove__log_stat(log, &st, &why);
 	if (rc)
@@ -170,8 +170,8 @@ static int check(struct verifier *v)
 				   .project = strdup(v->key.project),
 				   .session = strdup(v->key.session) };
 	struct grove_buf path = GROVE_BUF_INIT;
-	struct grove_log_stat st;
-	struct grove_log *log;
+	struct grove_store_log_stat st;
+	struct grove_store_log *log;
 	struct grove_detail why;
 	uint64_t before = v->result->problems;
 	int rc = 0;
@@ -184,7 +184,7 @@ static int check(struct verifier *v)
 		rc = grove__peek_root_dialect(v->g, &v->opened.root, &v->key, &at.dialect, &why);
 	/* a session that has not begun yet is none, and no damage */
 	if (!rc)
-		rc = grove__log_open(&log, at.store, &v->key, GROVE_LOG_READ, &why);
+		rc = grove__log_open(&log, at.store, &v->key, GROVE_STORE_READ, &why);
 	if (!rc) {
 		rc = grove__log_stat(log, &st, &why);
 		grove__log_close(log);

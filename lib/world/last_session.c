@@ -22,11 +22,11 @@ static bool usable(struct grove *g, struct grove__where *w)
 	struct grove_key key = { w->project, w->session, "" };
 	struct grove__arena keep;
 	struct grove__header h;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	bool ok;
 
 	if (grove__peek_where_dialect(g, w, NULL) ||
-	    grove__log_open(&log, w->store, &key, GROVE_LOG_READ, NULL))
+	    grove__log_open(&log, w->store, &key, GROVE_STORE_READ, NULL))
 		return false;
 	grove__arena_init(&keep);
 	ok = !grove__peek_header(log, w->dialect, &keep, &h, NULL) && h.usable;

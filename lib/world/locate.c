@@ -122,13 +122,13 @@ static int id_of(struct search *s, const struct grove_key *key, struct grove_buf
 	struct grove__arena keep;
 	struct grove__header h;
 	struct grove_detail why;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	struct grove_slice name;
 	int64_t time;
 	int rc = grove__peek_root_dialect(s->g, s->root, key, &dialect, &why);
 
 	if (!rc)
-		rc = grove__log_open(&log, s->root->store, key, GROVE_LOG_READ, &why);
+		rc = grove__log_open(&log, s->root->store, key, GROVE_STORE_READ, &why);
 	/* what is there and cannot be opened may be the one that is meant */
 	if (rc == GROVE_EACCESS || rc == GROVE_EIO)
 		grove__hidden_add(s->g, &why);

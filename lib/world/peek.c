@@ -56,11 +56,11 @@ static int each_value(const struct grove__runs *r, const struct grove__json_want
 }
 
 /* Tell `fn` of each value until it has heard enough. */
-static int each(struct grove_log *log, const struct grove__json_want *want, bool lenient, value_fn *fn,
+static int each(struct grove_store_log *log, const struct grove__json_want *want, bool lenient, value_fn *fn,
 		void *payload, struct grove_detail *d)
 {
 	struct grove__runs r = { 0 };
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	size_t seen = 0, mark = 0;
 	int rc = grove__log_stat(log, &st, d);
 
@@ -108,7 +108,7 @@ static int first_line(void *payload, const struct grove__json_line *l, const cha
 	return FOUND;
 }
 
-int grove__peek_first_line(struct grove_log *log, struct grove_buf *out, struct grove_detail *d)
+int grove__peek_first_line(struct grove_store_log *log, struct grove_buf *out, struct grove_detail *d)
 {
 	struct grove__json_want want;
 	int rc;
@@ -167,7 +167,7 @@ static int take_header(void *payload, const struct grove__json_line *l, const ch
 	}
 }
 
-int grove__peek_header(struct grove_log *log, const struct grove__dialect *dialect,
+int grove__peek_header(struct grove_store_log *log, const struct grove__dialect *dialect,
 		       struct grove__arena *keep, struct grove__header *out, struct grove_detail *d)
 {
 	struct header_at at = { dialect, keep, out };
@@ -304,12 +304,12 @@ static struct grove__root *root_around(struct grove *g, const struct grove__wher
 
 #define DIALECT "dialect"
 
-void grove__peek_mark_dialect(struct grove_log *log, const struct grove__dialect *dialect)
+void grove__peek_mark_dialect(struct grove_store_log *log, const struct grove__dialect *dialect)
 {
 	grove__log_meta_put(log, DIALECT, grove__slice_str(dialect->name), NULL);
 }
 
-static int by_bytes(struct grove_log *log, const struct grove__dialect **out, struct grove_detail *d)
+static int by_bytes(struct grove_store_log *log, const struct grove__dialect **out, struct grove_detail *d)
 {
 	struct grove_buf line = GROVE_BUF_INIT;
 	int rc = 0;
@@ -327,7 +327,7 @@ static int by_bytes(struct grove_log *log, const struct grove__dialect **out, st
 	return rc;
 }
 
-int grove__peek_log_dialect(struct grove *g, struct grove__root *root, struct grove_log *log,
+int grove__peek_log_dialect(struct grove *g, struct grove__root *root, struct grove_store_log *log,
 		       const char *project, const struct grove__dialect **out, struct grove_detail *d)
 {
 	int rc;
@@ -344,13 +344,13 @@ int grove__peek_log_dialect(struct grove *g, struct grove__root *root, struct gr
 int grove__peek_root_dialect(struct grove *g, struct grove__root *root, const struct grove_key *key,
 			const struct grove__dialect **out, struct grove_detail *d)
 {
-	struct grove_log *log;
+	struct grove_store_log *log;
 	int rc;
 
 	*out = g->forced ? g->forced : root->dialect;
 	if (*out)
 		return 0;
-	rc = grove__log_open(&log, root->store, key, GROVE_LOG_READ, d);
+	rc = grove__log_open(&log, root->store, key, GROVE_STORE_READ, d);
 	if (rc)
 		return rc;
 	rc = grove__peek_log_dialect(g, root, log, key->project, out, d);
@@ -362,7 +362,7 @@ int grove__peek_where_dialect(struct grove *g, struct grove__where *w, struct gr
 {
 	struct grove_key key = grove__where_key(w);
 	struct grove__root *root;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	char project[1024];
 	int rc;
 
@@ -370,7 +370,7 @@ int grove__peek_where_dialect(struct grove *g, struct grove__where *w, struct gr
 		w->dialect = g->forced;
 	if (w->dialect)
 		return 0;
-	rc = grove__log_open(&log, w->store, &key, GROVE_LOG_READ, d);
+	rc = grove__log_open(&log, w->store, &key, GROVE_STORE_READ, d);
 	if (rc)
 		return rc;
 	rc = by_bytes(log, &w->dialect, d);

@@ -94,9 +94,9 @@ struct grove_key key_of(const char *project, const char *session)
 	return (struct grove_key){ project, session, "" };
 }
 
-struct grove_log *open_log(struct fixture *f, struct grove_key key, unsigned flags)
+struct grove_store_log *open_log(struct fixture *f, struct grove_key key, unsigned flags)
 {
-	struct grove_log *log = NULL;
+	struct grove_store_log *log = NULL;
 
 	OK(grove__log_open(&log, f->st, &key, flags, &f->d));
 	assert_non_null(log);
@@ -104,41 +104,41 @@ struct grove_log *open_log(struct fixture *f, struct grove_key key, unsigned fla
 	return log;
 }
 
-struct grove_log *make_log(struct fixture *f, struct grove_key key, const char *const *line,
+struct grove_store_log *make_log(struct fixture *f, struct grove_key key, const char *const *line,
 				  size_t nr)
 {
-	struct grove_log *log = open_log(f, key, GROVE_LOG_CREATE);
-	struct grove_appended out;
+	struct grove_store_log *log = open_log(f, key, GROVE_STORE_CREATE);
+	struct grove_store_appended out;
 
 	for (size_t i = 0; i < nr; i++) {
-		struct grove_record rec = { .line = str(line[i]) };
+		struct grove_store_record rec = { .line = str(line[i]) };
 
 		OK(grove__log_append(log, &rec, 1, GROVE_ANY_POS, GROVE_SYNC_NONE, &out, &f->d));
 	}
 	return log;
 }
 
-int add(struct fixture *f, struct grove_log *log, struct grove_slice line, uint64_t expect,
-	       struct grove_appended *out)
+int add(struct fixture *f, struct grove_store_log *log, struct grove_slice line, uint64_t expect,
+	       struct grove_store_appended *out)
 {
-	struct grove_record rec = { .line = line, .id = str("id"), .parent = str("parent"),
+	struct grove_store_record rec = { .line = line, .id = str("id"), .parent = str("parent"),
 				    .time = 12345, .kind = GROVE_KIND_MESSAGE,
 				    .role = GROVE_ROLE_USER };
 
 	return grove__log_append(log, &rec, 1, expect, GROVE_SYNC_NONE, out, &f->d);
 }
 
-uint64_t tail_of(struct fixture *f, struct grove_log *log)
+uint64_t tail_of(struct fixture *f, struct grove_store_log *log)
 {
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 
 	OK(grove__log_stat(log, &st, &f->d));
 	return st.tail;
 }
 
-uint64_t generation_of(struct fixture *f, struct grove_log *log)
+uint64_t generation_of(struct fixture *f, struct grove_store_log *log)
 {
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 
 	OK(grove__log_stat(log, &st, &f->d));
 	return st.generation;
@@ -165,7 +165,7 @@ void free_lines(struct read_lines *l)
 }
 
 /* Take a run apart into lines; pieces of a long line are put together. */
-static void take_run(struct fixture *f, struct read_lines *l, const struct grove_run *run,
+static void take_run(struct fixture *f, struct read_lines *l, const struct grove_store_run *run,
 		     const char *buf)
 {
 	const char *p = buf, *end = buf + run->len;
@@ -185,11 +185,11 @@ static void take_run(struct fixture *f, struct read_lines *l, const struct grove
 	}
 }
 
-struct read_lines read_lines(struct fixture *f, struct grove_log *log, uint64_t pos,
+struct read_lines read_lines(struct fixture *f, struct grove_store_log *log, uint64_t pos,
 				    uint64_t until, size_t cap)
 {
 	struct read_lines l = { NULL, 0, 0, false };
-	struct grove_run run;
+	struct grove_store_run run;
 	char *buf = malloc(cap);
 
 	assert_non_null(buf);
@@ -227,7 +227,7 @@ struct read_lines read_lines(struct fixture *f, struct grove_log *log, uint64_t 
 	return l;
 }
 
-struct read_lines read_all(struct fixture *f, struct grove_log *log, size_t cap)
+struct read_lines read_all(struct fixture *f, struct grove_store_log *log, size_t cap)
 {
 	return read_lines(f, log, 0, tail_of(f, log), cap);
 }
@@ -239,7 +239,7 @@ void assert_line(const struct read_line *x, struct grove_slice want)
 		assert_memory_equal(x->bytes.ptr, want.ptr, want.len);
 }
 
-void assert_log(struct fixture *f, struct grove_log *log, const char *const *line, size_t nr)
+void assert_log(struct fixture *f, struct grove_store_log *log, const char *const *line, size_t nr)
 {
 	struct read_lines l = read_all(f, log, 4096);
 
@@ -249,14 +249,14 @@ void assert_log(struct fixture *f, struct grove_log *log, const char *const *lin
 	free_lines(&l);
 }
 
-struct grove_record entry_of(const char *line, const char *id, const char *parent)
+struct grove_store_record entry_of(const char *line, const char *id, const char *parent)
 {
-	return (struct grove_record){ .line = str(line), .id = str(id), .parent = str(parent),
+	return (struct grove_store_record){ .line = str(line), .id = str(id), .parent = str(parent),
 				      .time = 1700000000000, .kind = GROVE_KIND_MESSAGE,
 				      .role = GROVE_ROLE_USER };
 }
 
-int next_rewritten(void *payload, struct grove_record *rec)
+int next_rewritten(void *payload, struct grove_store_record *rec)
 {
 	struct rewriting *r = payload;
 

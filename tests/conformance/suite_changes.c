@@ -7,19 +7,19 @@
 
 #include "suite_world.h"
 
-static struct grove_log_stat stat_of(struct fixture *f, struct grove_log *log)
+static struct grove_store_log_stat stat_of(struct fixture *f, struct grove_store_log *log)
 {
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 
 	OK(grove__log_stat(log, &st, &f->d));
 	return st;
 }
 
 /* Lines in the log; the bytes that are there are those that the store tells of. */
-static uint64_t count_lines(struct fixture *f, struct grove_log *log)
+static uint64_t count_lines(struct fixture *f, struct grove_store_log *log)
 {
-	struct grove_log_stat st = stat_of(f, log);
-	struct grove_run run = { .end = 0 };
+	struct grove_store_log_stat st = stat_of(f, log);
+	struct grove_store_run run = { .end = 0 };
 	uint64_t lines = 0;
 	char *buf = malloc((size_t)st.bytes + 1);
 
@@ -37,16 +37,16 @@ static uint64_t count_lines(struct fixture *f, struct grove_log *log)
 	return lines;
 }
 
-static uint64_t rev_of(struct fixture *f, struct grove_log *log)
+static uint64_t rev_of(struct fixture *f, struct grove_store_log *log)
 {
 	return stat_of(f, log).base + count_lines(f, log);
 }
 
 /* Every byte of the log, the last line without its LF if that is missing. */
-static void assert_bytes(struct fixture *f, struct grove_log *log, const char *want)
+static void assert_bytes(struct fixture *f, struct grove_store_log *log, const char *want)
 {
-	struct grove_log_stat st = stat_of(f, log);
-	struct grove_run run = { .end = 0 };
+	struct grove_store_log_stat st = stat_of(f, log);
+	struct grove_store_run run = { .end = 0 };
 	char buf[4096];
 
 	assert_int_equal(st.bytes, strlen(want));
@@ -55,10 +55,10 @@ static void assert_bytes(struct fixture *f, struct grove_log *log, const char *w
 	assert_memory_equal(buf, want, run.len);
 }
 
-static int update(struct fixture *f, struct grove_log *log, uint64_t pos, const char *was,
+static int update(struct fixture *f, struct grove_store_log *log, uint64_t pos, const char *was,
 		  const char *line)
 {
-	struct grove_record rec = entry_of(line, "e1", "");
+	struct grove_store_record rec = entry_of(line, "e1", "");
 
 	return grove__log_update(log, pos, str(was), &rec, GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE, &f->d);
 }
@@ -68,7 +68,7 @@ static int update(struct fixture *f, struct grove_log *log, uint64_t pos, const 
 static void a_store_that_cannot_update_says_so(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one"));
+	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one"));
 
 	if (f->kind->feed) {
 		OK(update(f, log, 0, "one", "1"));
@@ -86,11 +86,11 @@ static void a_line_can_become_one_of_another_length(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("one", "two", "", "four")), *reader;
+	struct grove_store_log *log = make_log(f, key, LINES("one", "two", "", "four")), *reader;
 	uint64_t generation = generation_of(f, log);
-	struct grove_appended out;
+	struct grove_store_appended out;
 
-	reader = open_log(f, key, GROVE_LOG_READ);
+	reader = open_log(f, key, GROVE_STORE_READ);
 	if (!f->kind->feed) {
 		FAILS(GROVE_ENOTSUP, update(f, log, 0, "one", "a longer one"));
 		goto out;
@@ -123,12 +123,12 @@ static void an_update_wants_the_line_to_be_what_it_was(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("one", "two")), *reader;
-	struct grove_record lf = entry_of("a\nb", "e", "");
-	struct grove_log_stat before = stat_of(f, log), after;
+	struct grove_store_log *log = make_log(f, key, LINES("one", "two")), *reader;
+	struct grove_store_record lf = entry_of("a\nb", "e", "");
+	struct grove_store_log_stat before = stat_of(f, log), after;
 	static const char *const wrong[] = { "", "o", "onE", "one ", "two", "one\r" };
 
-	reader = open_log(f, key, GROVE_LOG_READ);
+	reader = open_log(f, key, GROVE_STORE_READ);
 	if (!f->kind->feed) {
 		FAILS(GROVE_ENOTSUP, update(f, log, 0, "two", "x"));
 		goto out;
@@ -157,13 +157,13 @@ out:
 static void long_lines_can_be_updated_too(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one", "two", "three"));
-	struct grove_record huge, other, small = entry_of("2", "e", "");
+	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one", "two", "three"));
+	struct grove_store_record huge, other, small = entry_of("2", "e", "");
 	struct hard h;
 	char buf[8], *copy;
 
 	hard_make(&h);
-	huge = other = (struct grove_record){ .line = h.line[HARD_HUGE], .id = str("e"), .kind = 2 };
+	huge = other = (struct grove_store_record){ .line = h.line[HARD_HUGE], .id = str("e"), .kind = 2 };
 	if (!f->kind->feed) {
 		FAILS(GROVE_ENOTSUP, grove__log_update(log, 1, str("two"), &huge, GROVE_CHANGE_UPDATE,
 						       GROVE_SYNC_NONE, &f->d));
@@ -189,7 +189,7 @@ static void long_lines_can_be_updated_too(void **state)
 	free(copy);
 	assert_bytes(f, log, "one\n2\nthree\n");
 	for (size_t i = 0; i < h.nr; i++) {
-		struct grove_record rec = { .line = h.line[i] };
+		struct grove_store_record rec = { .line = h.line[i] };
 
 		OK(grove__log_update(log, 0, i ? h.line[i - 1] : str("one"), &rec, GROVE_CHANGE_UPDATE,
 				     GROVE_SYNC_NONE, &f->d));
@@ -204,8 +204,8 @@ static void a_last_line_stays_unfinished_when_it_is_updated(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("one", "two"));
-	struct grove_appended out = { .pad = 0 };
+	struct grove_store_log *log = make_log(f, key, LINES("one", "two"));
+	struct grove_store_appended out = { .pad = 0 };
 
 	if (!f->kind->open_end) {
 		/* elsewhere the value is one like any other, or there are none */
@@ -233,8 +233,8 @@ static void a_last_line_stays_unfinished_when_it_is_updated(void **state)
 static void a_cut_after_updates_leaves_the_right_length(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("a", "bb", "ccc", "dddd"));
-	struct grove_appended out;
+	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("a", "bb", "ccc", "dddd"));
+	struct grove_store_appended out;
 
 	if (!f->kind->feed) {
 		FAILS(GROVE_ENOTSUP, update(f, log, 0, "a", "aaaaaaaa"));
@@ -283,11 +283,11 @@ static void any_line(uint64_t *seed, char out[48])
 }
 
 /* One step on the log and on the model. */
-static void one_step(struct fixture *f, struct grove_log *log, struct model *m, uint64_t *seed)
+static void one_step(struct fixture *f, struct grove_store_log *log, struct model *m, uint64_t *seed)
 {
-	struct grove_record rec[3];
+	struct grove_store_record rec[3];
 	struct rewriting r = { .rec = rec };
-	struct grove_appended out;
+	struct grove_store_appended out;
 	char line[48];
 	unsigned what = dice(seed, 20);
 	size_t at = m->nr ? dice(seed, (unsigned)m->nr) : 0;
@@ -306,7 +306,7 @@ static void one_step(struct fixture *f, struct grove_log *log, struct model *m, 
 	} else if (what == 18) {
 		for (r.nr = 0; r.nr < m->nr && r.nr < 3; r.nr++)
 			rec[r.nr] = entry_of(m->line[r.nr], "", "");
-		OK(grove__log_rewrite(log, next_rewritten, &r, m->nr, GROVE_LOG_FORCE, &f->d));
+		OK(grove__log_rewrite(log, next_rewritten, &r, m->nr, GROVE_STORE_FORCE, &f->d));
 		m->nr = r.nr;
 	} else if (m->nr && f->kind->open_end && what == 19) {
 		OK(grove__log_meta_put(log, GROVE__META_UNFINISHED, str("1"), &f->d));
@@ -317,7 +317,7 @@ static void one_step(struct fixture *f, struct grove_log *log, struct model *m, 
 static void whatever_is_done_the_log_is_what_it_should_be(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = make_log(f, key_of("p", "a.jsonl"), NULL, 0);
+	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), NULL, 0);
 	uint64_t first = (uint64_t)getpid() * 2654435761u, seed = first, rev = 0, now;
 	struct model *m = calloc(1, sizeof(*m));
 
@@ -357,13 +357,13 @@ static void *add_up(void *arg)
 {
 	struct adder *a = arg;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *log = NULL;
-	struct grove_run run;
+	struct grove_store_log *log = NULL;
+	struct grove_store_run run;
 	char was[32], line[32];
 
-	a->rc = grove__log_open(&log, a->f->st, &key, GROVE_LOG_WRITE, NULL);
+	a->rc = grove__log_open(&log, a->f->st, &key, GROVE_STORE_WRITE, NULL);
 	while (!a->rc && a->times) {
-		struct grove_record rec = entry_of("", "n", "");
+		struct grove_store_record rec = entry_of("", "n", "");
 
 		a->rc = grove__log_read(log, 0, 1, was, sizeof(was), &run, NULL);
 		if (a->rc)
@@ -385,7 +385,7 @@ static void of_those_who_update_at_once_none_is_lost(void **state)
 {
 	enum { TIMES = 20 };
 	struct fixture *f = *state;
-	struct grove_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("0", "x"));
+	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("0", "x"));
 	struct adder adder[4];
 	pthread_t thread[ARRAY(adder)];
 	uint64_t base = stat_of(f, log).base;
@@ -411,12 +411,12 @@ static void of_those_who_update_at_once_none_is_lost(void **state)
 /* ----------------------------------------------------------------- changes */
 
 struct told {
-	struct grove_change list[32];
+	struct grove_store_change list[32];
 	char id[32][300];
 	size_t nr, stop;         /* `stop`: after so many; 0: never */
 };
 
-static int take_change(void *payload, const struct grove_change *c)
+static int take_change(void *payload, const struct grove_store_change *c)
 {
 	struct told *t = payload;
 
@@ -426,14 +426,14 @@ static int take_change(void *payload, const struct grove_change *c)
 	return ++t->nr == t->stop ? 1 : 0;
 }
 
-static void ask_changes(struct fixture *f, struct grove_log *log, uint64_t since, struct told *t)
+static void ask_changes(struct fixture *f, struct grove_store_log *log, uint64_t since, struct told *t)
 {
 	memset(t, 0, sizeof(*t));
 	OK(grove__log_changes(log, since, take_change, t, &f->d));
 }
 
 /* The last of `nr` changes is this one, just made. */
-static void assert_last(struct fixture *f, struct grove_log *log, size_t nr,
+static void assert_last(struct fixture *f, struct grove_store_log *log, size_t nr,
 			enum grove_change_kind kind, const char *id)
 {
 	struct told t;
@@ -451,7 +451,7 @@ static void assert_last(struct fixture *f, struct grove_log *log, size_t nr,
 static void a_store_without_a_record_of_changes_says_so(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one", "two"));
+	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one", "two"));
 	struct told t = { .nr = 0 };
 
 	if (f->kind->feed) {
@@ -470,9 +470,9 @@ static void every_change_is_told_in_its_order(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl"), to = key_of("q", "b.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("one", "two"));
-	struct grove_record name = entry_of("renamed", "n1", "");
-	struct grove_appended out;
+	struct grove_store_log *log = make_log(f, key, LINES("one", "two"));
+	struct grove_store_record name = entry_of("renamed", "n1", "");
+	struct grove_store_appended out;
 	uint64_t rev = rev_of(f, log);
 
 	if (!f->kind->feed) {
@@ -514,8 +514,8 @@ static void every_change_is_told_in_its_order(void **state)
 static void changes_are_told_from_where_the_listener_is(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one", "two"));
-	struct grove_appended out;
+	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one", "two"));
+	struct grove_store_appended out;
 	struct told all, t;
 
 	if (!f->kind->feed) {
@@ -556,8 +556,8 @@ static void a_reset_is_the_first_change_that_is_known(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("one", "two", "three", "four"));
-	struct grove_record rec[2] = { entry_of("ONE", "e1", ""), entry_of("TWO", "e2", "e1") };
+	struct grove_store_log *log = make_log(f, key, LINES("one", "two", "three", "four"));
+	struct grove_store_record rec[2] = { entry_of("ONE", "e1", ""), entry_of("TWO", "e2", "e1") };
 	struct rewriting r = { rec, 2, 0 };
 	struct told t;
 	uint64_t rev;
@@ -603,7 +603,7 @@ static void a_log_that_was_made_anew_has_no_changes(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("one"));
+	struct grove_store_log *log = make_log(f, key, LINES("one"));
 	struct told t;
 
 	if (!f->kind->feed) {
@@ -627,13 +627,13 @@ static void lines_behind_the_others_leave_the_base_alone(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("one")), *reader;
+	struct grove_store_log *log = make_log(f, key, LINES("one")), *reader;
 	uint64_t base = stat_of(f, log).base, rev = rev_of(f, log);
-	struct grove_record rec[3] = { entry_of("a", "a", ""), entry_of("b", "b", "a"),
+	struct grove_store_record rec[3] = { entry_of("a", "a", ""), entry_of("b", "b", "a"),
 				       entry_of("c", "c", "b") };
-	struct grove_appended out;
+	struct grove_store_appended out;
 
-	reader = open_log(f, key, GROVE_LOG_READ);
+	reader = open_log(f, key, GROVE_STORE_READ);
 	assert_int_equal(stat_of(f, reader).base, base);
 	OK(grove__log_append(log, rec, 3, GROVE_ANY_POS, GROVE_SYNC_NONE, &out, &f->d));
 	assert_int_equal(stat_of(f, log).base, base);
@@ -645,11 +645,11 @@ static void lines_behind_the_others_leave_the_base_alone(void **state)
 
 /* ------------------------------------------------------ appends on a base */
 
-static int add_on(struct fixture *f, struct grove_log *log, const char *line, uint64_t expect,
+static int add_on(struct fixture *f, struct grove_store_log *log, const char *line, uint64_t expect,
 		  uint64_t base)
 {
-	struct grove_record rec[2] = { entry_of(line, "e1", ""), entry_of(line, "e2", "e1") };
-	struct grove_appended out;
+	struct grove_store_record rec[2] = { entry_of(line, "e1", ""), entry_of(line, "e2", "e1") };
+	struct grove_store_appended out;
 
 	return grove__log_append_on(log, rec, ARRAY(rec), expect, base, GROVE_SYNC_NONE, &out, &f->d);
 }
@@ -658,9 +658,9 @@ static void an_append_on_another_base_is_refused(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("one")), *other = open_log(f, key, GROVE_LOG_WRITE);
+	struct grove_store_log *log = make_log(f, key, LINES("one")), *other = open_log(f, key, GROVE_STORE_WRITE);
 	uint64_t base = stat_of(f, log).base, tail = tail_of(f, log);
-	struct grove_appended out;
+	struct grove_store_appended out;
 
 	OK(add_on(f, log, "a", tail, base));
 	if (!f->kind->feed) {
@@ -711,9 +711,9 @@ static void *move_leaf(void *arg)
 {
 	struct mover *m = arg;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *log = NULL;
+	struct grove_store_log *log = NULL;
 
-	m->rc = grove__log_open(&log, m->f->st, &key, GROVE_LOG_WRITE, NULL);
+	m->rc = grove__log_open(&log, m->f->st, &key, GROVE_STORE_WRITE, NULL);
 	for (; !m->rc && m->times; m->times--)
 		m->rc = grove__log_meta_put(log, "leaf", str("x"), NULL);
 	grove__log_close(log);
@@ -735,7 +735,7 @@ static void no_change_slips_in_before_an_append(void **state)
 {
 	enum { TIMES = 15, APPENDS = 40 };
 	struct fixture *f = *state;
-	struct grove_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("0"));
+	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("0"));
 	struct mover mover[2] = { { f, TIMES, 0 }, { f, TIMES, 0 } };
 	pthread_t thread[ARRAY(mover)];
 	uint64_t base = stat_of(f, log).base;
@@ -750,9 +750,9 @@ static void no_change_slips_in_before_an_append(void **state)
 	for (size_t i = 0; i < ARRAY(mover); i++)
 		assert_int_equal(pthread_create(&thread[i], NULL, move_leaf, &mover[i]), 0);
 	for (unsigned n = 0; n < APPENDS;) {
-		struct grove_log_stat st = stat_of(f, log);
-		struct grove_record rec = { .kind = 0 };
-		struct grove_appended out;
+		struct grove_store_log_stat st = stat_of(f, log);
+		struct grove_store_record rec = { .kind = 0 };
+		struct grove_store_appended out;
 		char line[32];
 		int rc;
 

@@ -16,7 +16,7 @@ static void clock_passes(int64_t until)
 		usleep(200);
 }
 
-static struct grove_lease take(struct fixture *f, struct grove_log *log, const char *owner,
+static struct grove_lease take(struct fixture *f, struct grove_store_log *log, const char *owner,
 			       int64_t ms)
 {
 	struct grove_lease got;
@@ -25,7 +25,7 @@ static struct grove_lease take(struct fixture *f, struct grove_log *log, const c
 	return got;
 }
 
-static struct grove_lease look(struct fixture *f, struct grove_log *log)
+static struct grove_lease look(struct fixture *f, struct grove_store_log *log)
 {
 	struct grove_lease got;
 
@@ -33,35 +33,35 @@ static struct grove_lease look(struct fixture *f, struct grove_log *log)
 	return got;
 }
 
-static struct grove_lease give_back(struct fixture *f, struct grove_log *log)
+static struct grove_lease give_back(struct fixture *f, struct grove_store_log *log)
 {
 	OK(grove__log_lease_release(log, &f->d));
 	return look(f, log);
 }
 
-static struct grove_log_stat stat_of(struct fixture *f, struct grove_log *log)
+static struct grove_store_log_stat stat_of(struct fixture *f, struct grove_store_log *log)
 {
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 
 	OK(grove__log_stat(log, &st, &f->d));
 	return st;
 }
 
 /* Every way of writing is refused, and leaves no trace. */
-static void assert_shut_out(struct fixture *f, struct grove_log *log)
+static void assert_shut_out(struct fixture *f, struct grove_store_log *log)
 {
-	struct grove_log_stat before = stat_of(f, log), after;
-	struct grove_record rec = entry_of("new", "e", "");
+	struct grove_store_log_stat before = stat_of(f, log), after;
+	struct grove_store_record rec = entry_of("new", "e", "");
 	struct rewriting r = { &rec, 1, 0 };
 	struct read_lines l = read_all(f, log, 4096), now;
 	struct grove_slice first = grove__buf_slice(&l.line[0].bytes);
-	struct grove_appended out;
+	struct grove_store_appended out;
 
 	FAILS(GROVE_ECONFLICT, add(f, log, str("new"), GROVE_ANY_POS, &out));
 	FAILS(GROVE_ECONFLICT, add(f, log, str("new"), before.tail, &out));
 	FAILS(GROVE_ECONFLICT, grove__log_replace(log, 0, first, GROVE_SYNC_NONE, &f->d));
 	FAILS(GROVE_ECONFLICT, grove__log_cut(log, 0, before.tail, GROVE_SYNC_NONE, &f->d));
-	FAILS(GROVE_ECONFLICT, grove__log_rewrite(log, next_rewritten, &r, before.tail, GROVE_LOG_FORCE,
+	FAILS(GROVE_ECONFLICT, grove__log_rewrite(log, next_rewritten, &r, before.tail, GROVE_STORE_FORCE,
 						  &f->d));
 	FAILS(f->kind->feed ? GROVE_ECONFLICT : GROVE_ENOTSUP,
 	      grove__log_update(log, 0, first, &rec, GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE, &f->d));
@@ -84,18 +84,18 @@ static void assert_shut_out(struct fixture *f, struct grove_log *log)
 }
 
 /* The ways of writing, one after another; the log has one line afterwards. */
-static void assert_let_in(struct fixture *f, struct grove_log *log)
+static void assert_let_in(struct fixture *f, struct grove_store_log *log)
 {
-	struct grove_record rec = entry_of("new", "e", "");
+	struct grove_store_record rec = entry_of("new", "e", "");
 	struct rewriting r = { &rec, 1, 0 };
-	struct grove_appended out;
+	struct grove_store_appended out;
 
 	/* where another has written the log anew, this is how a handle goes on */
 	stat_of(f, log);
 	OK(add(f, log, str("line"), GROVE_ANY_POS, &out));
 	OK(add(f, log, str("line"), out.tail, &out));
 	OK(grove__log_cut(log, out.pos, out.tail, GROVE_SYNC_NONE, &f->d));
-	OK(grove__log_rewrite(log, next_rewritten, &r, out.pos, GROVE_LOG_FORCE, &f->d));
+	OK(grove__log_rewrite(log, next_rewritten, &r, out.pos, GROVE_STORE_FORCE, &f->d));
 	OK(grove__log_replace(log, 0, str("two"), GROVE_SYNC_NONE, &f->d));
 	if (f->kind->feed)
 		OK(grove__log_update(log, 0, str("two"), &rec, GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE,
@@ -107,7 +107,7 @@ static void assert_let_in(struct fixture *f, struct grove_log *log)
 /* Two handles of one log with two lines. */
 struct two {
 	struct grove_key key;
-	struct grove_log *a, *b;
+	struct grove_store_log *a, *b;
 };
 
 static struct two two_of(struct fixture *f)
@@ -115,7 +115,7 @@ static struct two two_of(struct fixture *f)
 	struct two t = { .key = key_of("p", "a.jsonl") };
 
 	t.a = make_log(f, t.key, LINES("one", "two"));
-	t.b = open_log(f, t.key, GROVE_LOG_WRITE);
+	t.b = open_log(f, t.key, GROVE_STORE_WRITE);
 	return t;
 }
 
@@ -131,7 +131,7 @@ static void a_lease_is_taken_kept_and_given_back(void **state)
 {
 	struct fixture *f = *state;
 	struct two t = two_of(f);
-	struct grove_log_stat before = stat_of(f, t.a), after;
+	struct grove_store_log_stat before = stat_of(f, t.a), after;
 	struct grove_lease x = look(f, t.b), y;
 	int64_t now = grove__sys_now_ms();
 
@@ -175,15 +175,15 @@ static void who_has_no_lease_cannot_write_while_another_has(void **state)
 {
 	struct fixture *f = *state;
 	struct two t = two_of(f);
-	struct grove_log *late;
-	struct grove_appended out;
+	struct grove_store_log *late;
+	struct grove_store_appended out;
 
 	/* nobody has one: everybody may */
 	OK(add(f, t.a, str("three"), GROVE_ANY_POS, &out));
 	OK(add(f, t.b, str("four"), GROVE_ANY_POS, &out));
 	take(f, t.a, "alice", LONG);
 	assert_shut_out(f, t.b);
-	late = open_log(f, t.key, GROVE_LOG_WRITE);
+	late = open_log(f, t.key, GROVE_STORE_WRITE);
 	assert_shut_out(f, late);
 	grove__log_close(late);
 	assert_let_in(f, t.a);
@@ -256,7 +256,7 @@ static void a_lease_past_its_time_is_free(void **state)
 	struct fixture *f = *state;
 	struct two t = two_of(f);
 	struct grove_lease x = take(f, t.a, "alice", 1), y;
-	struct grove_appended out;
+	struct grove_store_appended out;
 
 	OK(add(f, t.a, str("three"), GROVE_ANY_POS, &out));
 	clock_passes(x.until);
@@ -287,7 +287,7 @@ static void the_same_owner_takes_over_by_another_handle(void **state)
 	struct fixture *f = *state;
 	struct two t = two_of(f);
 	struct grove_lease x = take(f, t.a, "alice", LONG), y;
-	struct grove_appended out;
+	struct grove_store_appended out;
 
 	OK(add(f, t.a, str("three"), GROVE_ANY_POS, &out));
 	y = take(f, t.b, "alice", LONG);
@@ -320,7 +320,7 @@ static void a_lease_outlives_what_its_owner_writes_and_its_handle(void **state)
 	assert_int_equal(y.until, x.until);
 	grove__log_close(t.a);
 	assert_shut_out(f, t.b);
-	t.a = open_log(f, t.key, GROVE_LOG_WRITE);
+	t.a = open_log(f, t.key, GROVE_STORE_WRITE);
 	assert_shut_out(f, t.a);
 	y = take(f, t.a, "alice", LONG);
 	assert_true(y.number > x.number);
@@ -347,7 +347,7 @@ static void who_reads_can_only_look(void **state)
 {
 	struct fixture *f = *state;
 	struct two t = two_of(f);
-	struct grove_log *reader = open_log(f, t.key, GROVE_LOG_READ);
+	struct grove_store_log *reader = open_log(f, t.key, GROVE_STORE_READ);
 	struct grove_lease x;
 
 	take(f, t.a, "alice", LONG);
@@ -385,7 +385,7 @@ static void an_owner_may_have_any_name_of_some_length(void **state)
 struct taker {
 	struct fixture *f;
 	pthread_barrier_t *start;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	struct grove_lease got;
 	char owner[16];
 	int rc;
@@ -407,13 +407,13 @@ static void of_many_who_take_it_one_succeeds(void **state)
 	struct taker taker[6];
 	pthread_t thread[ARRAY(taker)];
 	pthread_barrier_t start;
-	struct grove_appended out;
+	struct grove_store_appended out;
 	unsigned taken = 0;
 
 	grove__log_close(make_log(f, key, LINES("one")));
 	pthread_barrier_init(&start, NULL, ARRAY(taker));
 	for (size_t i = 0; i < ARRAY(taker); i++) {
-		taker[i] = (struct taker){ f, &start, open_log(f, key, GROVE_LOG_WRITE), { .number = 0 }, "",
+		taker[i] = (struct taker){ f, &start, open_log(f, key, GROVE_STORE_WRITE), { .number = 0 }, "",
 					   0 };
 		snprintf(taker[i].owner, sizeof(taker[i].owner), "owner %zu", i);
 		assert_int_equal(pthread_create(&thread[i], NULL, race_to_take, &taker[i]), 0);
@@ -440,10 +440,10 @@ static void what_happened_already_is_not_waited_for(void **state)
 {
 	struct fixture *f = *state;
 	struct two t = two_of(f);
-	struct grove_log_stat seen = stat_of(f, t.a);
-	struct grove_record rec = entry_of("anew", "e", "");
+	struct grove_store_log_stat seen = stat_of(f, t.a);
+	struct grove_store_record rec = entry_of("anew", "e", "");
 	struct rewriting r = { &rec, 1, 0 };
-	struct grove_appended out;
+	struct grove_store_appended out;
 
 	OK(add(f, t.b, str("three"), GROVE_ANY_POS, &out));
 	OK(grove__log_wait(t.a, &seen, LONG, -1, &f->d));
@@ -460,7 +460,7 @@ static void what_happened_already_is_not_waited_for(void **state)
 		OK(grove__log_wait(t.a, &seen, LONG, -1, &f->d));
 		seen = stat_of(f, t.a);
 	}
-	OK(grove__log_rewrite(t.b, next_rewritten, &r, seen.tail, GROVE_LOG_FORCE, &f->d));
+	OK(grove__log_rewrite(t.b, next_rewritten, &r, seen.tail, GROVE_STORE_FORCE, &f->d));
 	OK(grove__log_wait(t.a, &seen, LONG, -1, &f->d));
 	seen = stat_of(f, t.a);
 	OK(grove__store_remove(f->st, &t.key, &f->d));
@@ -474,7 +474,7 @@ static void waiting_ends_with_its_time(void **state)
 {
 	struct fixture *f = *state;
 	struct two t = two_of(f);
-	struct grove_log_stat seen = stat_of(f, t.a);
+	struct grove_store_log_stat seen = stat_of(f, t.a);
 	int64_t begin = grove__sys_ticks_ns();
 
 	assert_int_equal(grove__log_wait(t.a, &seen, 0, -1, &f->d), 1);
@@ -485,7 +485,7 @@ static void waiting_ends_with_its_time(void **state)
 
 struct writer {
 	struct fixture *f;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	int fd;                  /* instead of the log; -1: none */
 	pthread_barrier_t *start;
 	int rc;
@@ -494,8 +494,8 @@ struct writer {
 static void *write_soon(void *arg)
 {
 	struct writer *w = arg;
-	struct grove_record rec = { .line = str("three") };
-	struct grove_appended out;
+	struct grove_store_record rec = { .line = str("three") };
+	struct grove_store_appended out;
 
 	pthread_barrier_wait(w->start);
 	/* most likely after the other has begun to wait; right in either order */
@@ -509,7 +509,7 @@ static void *write_soon(void *arg)
 
 static void wait_for_thread(struct fixture *f, struct two *t, const int pipe_fd[2], int answer)
 {
-	struct grove_log_stat seen = stat_of(f, t->a);
+	struct grove_store_log_stat seen = stat_of(f, t->a);
 	pthread_barrier_t start;
 	struct writer w = { f, t->b, pipe_fd[1], &start, 0 };
 	pthread_t thread;
@@ -538,7 +538,7 @@ static void who_waits_can_be_woken(void **state)
 {
 	struct fixture *f = *state;
 	struct two t = two_of(f);
-	struct grove_log_stat seen = stat_of(f, t.a);
+	struct grove_store_log_stat seen = stat_of(f, t.a);
 	int fd[2];
 
 	assert_int_equal(pipe(fd), 0);

@@ -12,16 +12,16 @@ static void creating_is_exclusive(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("--w-p--", "a.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("{\"first\":1}")), *other = NULL;
+	struct grove_store_log *log = make_log(f, key, LINES("{\"first\":1}")), *other = NULL;
 
-	FAILS(GROVE_EEXIST, grove__log_open(&other, f->st, &key, GROVE_LOG_CREATE, &f->d));
+	FAILS(GROVE_EEXIST, grove__log_open(&other, f->st, &key, GROVE_STORE_CREATE, &f->d));
 	assert_null(other);
 	grove__log_close(log);
-	FAILS(GROVE_EEXIST, grove__log_open(&other, f->st, &key, GROVE_LOG_CREATE, &f->d));
+	FAILS(GROVE_EEXIST, grove__log_open(&other, f->st, &key, GROVE_STORE_CREATE, &f->d));
 	/* nor with other flags beside it */
-	FAILS(GROVE_EEXIST, grove__log_open(&other, f->st, &key, GROVE_LOG_CREATE | GROVE_LOG_WRITE,
+	FAILS(GROVE_EEXIST, grove__log_open(&other, f->st, &key, GROVE_STORE_CREATE | GROVE_STORE_WRITE,
 					    &f->d));
-	log = open_log(f, key, GROVE_LOG_READ);
+	log = open_log(f, key, GROVE_STORE_READ);
 	assert_log(f, log, LINES("{\"first\":1}"));
 	grove__log_close(log);
 }
@@ -29,7 +29,7 @@ static void creating_is_exclusive(void **state)
 struct racer {
 	struct fixture *f;
 	pthread_barrier_t *start;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	int rc;
 };
 
@@ -39,7 +39,7 @@ static void *race_to_create(void *arg)
 	struct grove_key key = key_of("p", "raced.jsonl");
 
 	pthread_barrier_wait(r->start);
-	r->rc = grove__log_open(&r->log, r->f->st, &key, GROVE_LOG_CREATE, NULL);
+	r->rc = grove__log_open(&r->log, r->f->st, &key, GROVE_STORE_CREATE, NULL);
 	return NULL;
 }
 
@@ -72,15 +72,15 @@ static void what_is_missing_is_not_found(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("nowhere", "a.jsonl"), flat = key_of("", "a.jsonl");
-	struct grove_log *log = (struct grove_log *)&log;
+	struct grove_store_log *log = (struct grove_store_log *)&log;
 
-	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &key, GROVE_LOG_READ, &f->d));
+	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &key, GROVE_STORE_READ, &f->d));
 	assert_null(log);
-	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &key, GROVE_LOG_WRITE, &f->d));
-	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &flat, GROVE_LOG_READ, &f->d));
+	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &key, GROVE_STORE_WRITE, &f->d));
+	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &flat, GROVE_STORE_READ, &f->d));
 	/* looking made nothing */
 	grove__log_close(make_log(f, key, LINES("x")));
-	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &flat, GROVE_LOG_WRITE, &f->d));
+	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &flat, GROVE_STORE_WRITE, &f->d));
 }
 
 static void keys_that_differ_in_one_part_are_different(void **state)
@@ -99,7 +99,7 @@ static void keys_that_differ_in_one_part_are_different(void **state)
 		grove__log_close(make_log(f, key[i], want, 1));
 	}
 	for (size_t i = 0; i < ARRAY(key); i++) {
-		struct grove_log *log = open_log(f, key[i], GROVE_LOG_READ);
+		struct grove_store_log *log = open_log(f, key[i], GROVE_STORE_READ);
 
 		snprintf(line, sizeof(line), "line of %zu", i);
 		assert_log(f, log, want, 1);
@@ -111,11 +111,11 @@ static void a_handle_for_reading_refuses_to_write(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("one"));
-	struct grove_appended out;
+	struct grove_store_log *log = make_log(f, key, LINES("one"));
+	struct grove_store_appended out;
 
 	grove__log_close(log);
-	log = open_log(f, key, GROVE_LOG_READ);
+	log = open_log(f, key, GROVE_STORE_READ);
 	FAILS(GROVE_EACCESS, add(f, log, str("two"), GROVE_ANY_POS, &out));
 	FAILS(GROVE_EACCESS, grove__log_replace(log, 0, str("two"), GROVE_SYNC_NONE, &f->d));
 	FAILS(GROVE_EACCESS, grove__log_rewrite(log, NULL, NULL, GROVE_ANY_POS, 0, &f->d));
@@ -131,10 +131,10 @@ static void a_handle_for_reading_refuses_to_write(void **state)
 static void come_back(struct fixture *f, const char *name, const struct hard *h, size_t nr,
 		      const size_t *caps, size_t nr_caps)
 {
-	struct grove_log *log = open_log(f, key_of("p", name), GROVE_LOG_CREATE), *other;
-	struct grove_appended out;
+	struct grove_store_log *log = open_log(f, key_of("p", name), GROVE_STORE_CREATE), *other;
+	struct grove_store_appended out;
 	uint64_t bytes = 0, tail = 0;
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 
 	for (size_t i = 0; i < nr; i++) {
 		OK(add(f, log, h->line[i], tail, &out));
@@ -146,7 +146,7 @@ static void come_back(struct fixture *f, const char *name, const struct hard *h,
 	OK(grove__log_stat(log, &st, &f->d));
 	assert_int_equal(st.bytes, bytes);
 	assert_int_equal(st.tail, f->kind->by_line ? nr : bytes);
-	other = open_log(f, key_of("p", name), GROVE_LOG_READ);
+	other = open_log(f, key_of("p", name), GROVE_STORE_READ);
 	for (size_t c = 0; c < nr_caps; c++) {
 		struct read_lines l = read_all(f, c % 2 ? log : other, caps[c]);
 
@@ -177,9 +177,9 @@ static void bytes_come_back_as_they_were(void **state)
 static void one_append_takes_many_records(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = open_log(f, key_of("p", "batch.jsonl"), GROVE_LOG_CREATE);
-	struct grove_record rec[16] = { 0 };
-	struct grove_appended out;
+	struct grove_store_log *log = open_log(f, key_of("p", "batch.jsonl"), GROVE_STORE_CREATE);
+	struct grove_store_record rec[16] = { 0 };
+	struct grove_store_appended out;
 	struct read_lines l;
 	struct hard h;
 
@@ -206,9 +206,9 @@ static void ten_thousand_lines_are_as_good_as_one(void **state)
 	enum { NR = 10000 };
 	static const size_t caps[] = { 50, 1000, 65536, (size_t)4 << 20 };
 	struct fixture *f = *state;
-	struct grove_log *log = open_log(f, key_of("p", "many.jsonl"), GROVE_LOG_CREATE);
+	struct grove_store_log *log = open_log(f, key_of("p", "many.jsonl"), GROVE_STORE_CREATE);
 	uint64_t *pos = calloc(NR, sizeof(*pos));
-	struct grove_appended out;
+	struct grove_store_appended out;
 	char line[64];
 
 	assert_non_null(pos);
@@ -248,9 +248,9 @@ static void ten_thousand_lines_are_as_good_as_one(void **state)
 static void appending_nothing_writes_nothing(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one", "two"));
+	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one", "two"));
 	uint64_t tail = tail_of(f, log);
-	struct grove_appended out;
+	struct grove_store_appended out;
 
 	OK(grove__log_append(log, NULL, 0, GROVE_ANY_POS, GROVE_SYNC_ALWAYS, &out, &f->d));
 	assert_int_equal(out.pos, tail);
@@ -264,9 +264,9 @@ static void appending_nothing_writes_nothing(void **state)
 static void an_empty_log_reads_as_empty(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = open_log(f, key_of("p", "empty.jsonl"), GROVE_LOG_CREATE);
-	struct grove_log_stat st;
-	struct grove_run run;
+	struct grove_store_log *log = open_log(f, key_of("p", "empty.jsonl"), GROVE_STORE_CREATE);
+	struct grove_store_log_stat st;
+	struct grove_store_run run;
 	char buf[8];
 
 	OK(grove__log_stat(log, &st, &f->d));
@@ -282,10 +282,10 @@ static void an_empty_log_reads_as_empty(void **state)
 static void a_line_with_a_line_end_in_it_is_refused(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one", "two"));
-	const struct grove_record rec[] = { { .line = str("three") }, { .line = str("fo\nur") },
+	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one", "two"));
+	const struct grove_store_record rec[] = { { .line = str("three") }, { .line = str("fo\nur") },
 					    { .line = str("five") } };
-	struct grove_appended out;
+	struct grove_store_appended out;
 	uint64_t second = f->kind->by_line ? 1 : 4;
 
 	FAILS(GROVE_EINVAL, add(f, log, str("a\nb"), GROVE_ANY_POS, &out));
@@ -302,9 +302,9 @@ static void a_line_with_a_line_end_in_it_is_refused(void **state)
 static void every_level_of_sync_stores_the_line(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = open_log(f, key_of("new-project", "a.jsonl"), GROVE_LOG_CREATE);
-	struct grove_record rec = { .line = str("line") };
-	struct grove_appended out;
+	struct grove_store_log *log = open_log(f, key_of("new-project", "a.jsonl"), GROVE_STORE_CREATE);
+	struct grove_store_record rec = { .line = str("line") };
+	struct grove_store_appended out;
 
 	OK(grove__log_sync(log, &f->d));
 	OK(grove__log_append(log, &rec, 1, GROVE_ANY_POS, GROVE_SYNC_NONE, &out, &f->d));
@@ -322,9 +322,9 @@ static void every_level_of_sync_stores_the_line(void **state)
 static void an_append_can_ask_for_the_tail_to_be_where_it_was(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one"));
+	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one"));
 	uint64_t tail = tail_of(f, log);
-	struct grove_appended out;
+	struct grove_store_appended out;
 
 	OK(add(f, log, str("two"), tail, &out));
 	assert_int_equal(out.pos, tail);
@@ -341,18 +341,18 @@ static void two_handles_take_turns(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *a = open_log(f, key, GROVE_LOG_CREATE);
-	struct grove_log *b = NULL, *reader;
-	struct grove_appended out;
+	struct grove_store_log *a = open_log(f, key, GROVE_STORE_CREATE);
+	struct grove_store_log *b = NULL, *reader;
+	struct grove_store_appended out;
 	uint64_t tail = 0, seen;
 	char line[32];
 
 	OK(add(f, a, str("0"), 0, &out));
 	tail = out.tail;
-	b = open_log(f, key, GROVE_LOG_WRITE);
-	reader = open_log(f, key, GROVE_LOG_READ);
+	b = open_log(f, key, GROVE_STORE_WRITE);
+	reader = open_log(f, key, GROVE_STORE_READ);
 	for (int i = 1; i < 200; i++) {
-		struct grove_log *mine = i % 3 ? a : b, *theirs = i % 3 ? b : a;
+		struct grove_store_log *mine = i % 3 ? a : b, *theirs = i % 3 ? b : a;
 
 		snprintf(line, sizeof(line), "%d", i);
 		seen = tail_of(f, theirs);
@@ -381,7 +381,7 @@ static void two_handles_take_turns(void **state)
 enum { THREADS = 16, APPENDS = 40 };
 
 struct appender {
-	struct grove_log *log;
+	struct grove_store_log *log;
 	pthread_barrier_t *start;
 	unsigned number;
 	int rc;
@@ -401,8 +401,8 @@ static void *append_many(void *arg)
 
 	pthread_barrier_wait(a->start);
 	for (unsigned n = 0; n < APPENDS && !a->rc; n++) {
-		struct grove_record rec[2] = { 0 };
-		struct grove_appended out;
+		struct grove_store_record rec[2] = { 0 };
+		struct grove_store_appended out;
 
 		thread_line(one, sizeof(one), a->number, n, 'a');
 		thread_line(two, sizeof(two), a->number, n, 'b');
@@ -423,7 +423,7 @@ static void *append_many(void *arg)
 static void append_from_threads(struct fixture *f, unsigned handles)
 {
 	struct grove_key key = key_of("p", "threads.jsonl");
-	struct grove_log *log[4];
+	struct grove_store_log *log[4];
 	struct appender a[THREADS];
 	pthread_t thread[THREADS];
 	pthread_barrier_t start;
@@ -433,7 +433,7 @@ static void append_from_threads(struct fixture *f, unsigned handles)
 
 	log[0] = make_log(f, key, LINES("header"));
 	for (unsigned i = 1; i < handles; i++)
-		log[i] = open_log(f, key, GROVE_LOG_WRITE);
+		log[i] = open_log(f, key, GROVE_STORE_WRITE);
 	pthread_barrier_init(&start, NULL, THREADS);
 	for (unsigned i = 0; i < THREADS; i++) {
 		a[i] = (struct appender){ log[i % handles], &start, i, 0 };
@@ -475,7 +475,7 @@ static void many_threads_append_on_several_handles(void **state)
 
 struct counter {
 	struct fixture *f;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	unsigned number, conflicts;
 	int rc;
 };
@@ -484,12 +484,12 @@ struct counter {
 static void *count_by_swap(void *arg)
 {
 	struct counter *c = arg;
-	struct grove_log_stat st;
-	struct grove_appended out;
+	struct grove_store_log_stat st;
+	struct grove_store_appended out;
 	char line[32];
 
 	for (unsigned done = 0; done < 50 && !c->rc;) {
-		struct grove_record rec = { 0 };
+		struct grove_store_record rec = { 0 };
 
 		c->rc = grove__log_stat(c->log, &st, NULL);
 		if (c->rc)
@@ -511,13 +511,13 @@ static void of_those_who_expect_one_tail_one_succeeds(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "swap.jsonl");
-	struct grove_log *first = make_log(f, key, LINES("header"));
+	struct grove_store_log *first = make_log(f, key, LINES("header"));
 	struct counter c[6];
 	pthread_t thread[ARRAY(c)];
 	struct read_lines l;
 
 	for (unsigned i = 0; i < ARRAY(c); i++) {
-		c[i] = (struct counter){ f, open_log(f, key, GROVE_LOG_WRITE), i, 0, 0 };
+		c[i] = (struct counter){ f, open_log(f, key, GROVE_STORE_WRITE), i, 0, 0 };
 		assert_int_equal(pthread_create(&thread[i], NULL, count_by_swap, &c[i]), 0);
 	}
 	for (unsigned i = 0; i < ARRAY(c); i++) {
@@ -538,8 +538,8 @@ static void of_those_who_expect_one_tail_one_succeeds(void **state)
 static void a_part_of_a_line_can_be_fetched(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = open_log(f, key_of("p", "a.jsonl"), GROVE_LOG_CREATE);
-	struct grove_appended out;
+	struct grove_store_log *log = open_log(f, key_of("p", "a.jsonl"), GROVE_STORE_CREATE);
+	struct grove_store_appended out;
 	uint64_t pos[16];
 	struct hard h;
 	char *buf;
@@ -572,9 +572,9 @@ static void a_part_of_a_line_can_be_fetched(void **state)
 static void what_lies_beyond_the_end_is_stale(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one", "twotwo"));
+	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one", "twotwo"));
 	uint64_t tail = tail_of(f, log), last = f->kind->by_line ? 1 : 4;
-	struct grove_run run;
+	struct grove_store_run run;
 	char buf[64];
 
 	FAILS(GROVE_ESTALE, grove__log_fetch(log, last, 0, buf, 8, &f->d));
@@ -600,11 +600,11 @@ static void a_line_can_be_replaced_by_one_as_long(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("title one", "{\"a\":1}", "", "last"));
-	struct grove_log *reader = open_log(f, key, GROVE_LOG_READ);
+	struct grove_store_log *log = make_log(f, key, LINES("title one", "{\"a\":1}", "", "last"));
+	struct grove_store_log *reader = open_log(f, key, GROVE_STORE_READ);
 	struct read_lines l = read_all(f, log, 4096);
 	uint64_t tail = tail_of(f, log);
-	struct grove_appended out;
+	struct grove_store_appended out;
 
 	OK(grove__log_replace(log, l.line[0].pos, str("title two"), GROVE_SYNC_ALWAYS, &f->d));
 	OK(grove__log_replace(log, l.line[1].pos, str("{\"a\":2}"), GROVE_SYNC_NONE, &f->d));
@@ -624,7 +624,7 @@ static void a_line_can_be_replaced_by_one_as_long(void **state)
 static void a_line_of_another_length_is_refused(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("abc", "", "defg", "hi"));
+	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("abc", "", "defg", "hi"));
 	struct read_lines l = read_all(f, log, 4096);
 	const char *const wrong[] = { "", "x", "xx", "xxxxx", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" };
 
@@ -651,11 +651,11 @@ static void a_log_can_be_cut_off_where_a_line_begins(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("one", "two", "three", "four"));
-	struct grove_log *reader = open_log(f, key, GROVE_LOG_READ);
+	struct grove_store_log *log = make_log(f, key, LINES("one", "two", "three", "four"));
+	struct grove_store_log *reader = open_log(f, key, GROVE_STORE_READ);
 	struct read_lines l = read_all(f, log, 4096);
 	uint64_t tail = tail_of(f, log);
-	struct grove_appended out;
+	struct grove_store_appended out;
 
 	FAILS(GROVE_EACCESS, grove__log_cut(reader, l.line[2].pos, tail, GROVE_SYNC_NONE, &f->d));
 	FAILS(GROVE_ECONFLICT, grove__log_cut(log, l.line[2].pos, tail - 1, GROVE_SYNC_NONE, &f->d));
@@ -688,12 +688,12 @@ struct source {
 	size_t nr, at;
 	int end;                 /* what comes behind the last line: 1, or an error */
 	struct fixture *f;
-	struct grove_log *read;  /* yield the lines of this log instead, upside down */
+	struct grove_store_log *read;  /* yield the lines of this log instead, upside down */
 	struct read_lines lines;
 	struct grove_buf buf;
 };
 
-static int next_of(void *payload, struct grove_record *rec)
+static int next_of(void *payload, struct grove_store_record *rec)
 {
 	struct source *s = payload;
 
@@ -723,9 +723,9 @@ static void a_rewrite_replaces_every_line(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("one", "two", "three"));
+	struct grove_store_log *log = make_log(f, key, LINES("one", "two", "three"));
 	struct source s = source_of(LINES("ONE", "", "a longer second line", "THREE"), 1);
-	struct grove_appended out;
+	struct grove_store_appended out;
 	uint64_t before = generation_of(f, log);
 
 	OK(grove__log_rewrite(log, next_of, &s, tail_of(f, log), 0, &f->d));
@@ -735,7 +735,7 @@ static void a_rewrite_replaces_every_line(void **state)
 	OK(add(f, log, str("four"), tail_of(f, log), &out));
 	assert_log(f, log, LINES("ONE", "", "a longer second line", "THREE", "four"));
 	grove__log_close(log);
-	log = open_log(f, key, GROVE_LOG_READ);
+	log = open_log(f, key, GROVE_STORE_READ);
 	assert_log(f, log, LINES("ONE", "", "a longer second line", "THREE", "four"));
 	grove__log_close(log);
 }
@@ -743,7 +743,7 @@ static void a_rewrite_replaces_every_line(void **state)
 static void a_rewrite_may_leave_nothing(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one", "two"));
+	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one", "two"));
 	struct source none = source_of(NULL, 0, 1), some = source_of(LINES("again"), 1);
 
 	OK(grove__log_rewrite(log, next_of, &none, GROVE_ANY_POS, 0, &f->d));
@@ -757,9 +757,9 @@ static void a_rewrite_may_read_the_log_it_rewrites(void **state)
 {
 	enum { NR = 3000 };
 	struct fixture *f = *state;
-	struct grove_log *log = open_log(f, key_of("p", "a.jsonl"), GROVE_LOG_CREATE);
+	struct grove_store_log *log = open_log(f, key_of("p", "a.jsonl"), GROVE_STORE_CREATE);
 	struct source s = { .nr = NR, .end = 1, .read = log, .buf = GROVE_BUF_INIT };
-	struct grove_appended out;
+	struct grove_store_appended out;
 	struct read_lines l;
 	char line[1024];
 
@@ -785,10 +785,10 @@ static void a_rewrite_that_fails_changes_nothing(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("one", "two"));
+	struct grove_store_log *log = make_log(f, key, LINES("one", "two"));
 	uint64_t before = generation_of(f, log), tail = tail_of(f, log);
 	const int codes[] = { GROVE_EJSON, GROVE_ECANCELLED, GROVE_EIO, GROVE_ENOMEM };
-	struct grove_appended out;
+	struct grove_store_appended out;
 
 	for (size_t i = 0; i < ARRAY(codes); i++)
 		for (size_t nr = 0; nr < 3; nr++) {
@@ -808,7 +808,7 @@ static void a_rewrite_that_fails_changes_nothing(void **state)
 	assert_int_equal(generation_of(f, log), before);
 	OK(add(f, log, str("three"), tail, &out));
 	grove__log_close(log);
-	log = open_log(f, key, GROVE_LOG_READ);
+	log = open_log(f, key, GROVE_STORE_READ);
 	assert_log(f, log, LINES("one", "two", "three"));
 	grove__log_close(log);
 }
@@ -817,16 +817,16 @@ static void a_rewrite_is_refused_when_the_tail_has_moved(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("one")), *other;
+	struct grove_store_log *log = make_log(f, key, LINES("one")), *other;
 	uint64_t tail = tail_of(f, log);
 	struct source s = source_of(LINES("new"), 1);
-	struct grove_appended out;
+	struct grove_store_appended out;
 
-	other = open_log(f, key, GROVE_LOG_WRITE);
+	other = open_log(f, key, GROVE_STORE_WRITE);
 	OK(add(f, other, str("two"), tail, &out));
 	grove__log_close(other);
 	FAILS(GROVE_ECONFLICT, grove__log_rewrite(log, next_of, &s, tail, 0, &f->d));
-	FAILS(GROVE_ECONFLICT, grove__log_rewrite(log, next_of, &s, tail, GROVE_LOG_FORCE, &f->d));
+	FAILS(GROVE_ECONFLICT, grove__log_rewrite(log, next_of, &s, tail, GROVE_STORE_FORCE, &f->d));
 	FAILS(GROVE_ECONFLICT, grove__log_rewrite(log, next_of, &s, 0, 0, &f->d));
 	assert_log(f, log, LINES("one", "two"));
 	s.at = 0;
@@ -839,12 +839,12 @@ static void a_reader_notices_a_rewrite_and_goes_on(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("one", "two", "three"));
-	struct grove_log *reader = open_log(f, key, GROVE_LOG_READ);
+	struct grove_store_log *log = make_log(f, key, LINES("one", "two", "three"));
+	struct grove_store_log *reader = open_log(f, key, GROVE_STORE_READ);
 	struct read_lines old = read_all(f, reader, 4096);
 	uint64_t before = generation_of(f, reader), tail = tail_of(f, reader);
 	struct source s = source_of(LINES("1"), 1);
-	struct grove_run run;
+	struct grove_store_run run;
 	char buf[64];
 
 	OK(grove__log_rewrite(log, next_of, &s, tail, 0, &f->d));
@@ -870,17 +870,17 @@ static void a_writer_notices_a_rewrite_and_goes_on(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("one", "two", "three"));
-	struct grove_log *writer = open_log(f, key, GROVE_LOG_WRITE);
+	struct grove_store_log *log = make_log(f, key, LINES("one", "two", "three"));
+	struct grove_store_log *writer = open_log(f, key, GROVE_STORE_WRITE);
 	uint64_t tail = tail_of(f, writer), before = generation_of(f, writer);
 	struct source s = source_of(LINES("1", "2"), 1);
-	struct grove_appended out;
+	struct grove_store_appended out;
 	int rc;
 
 	if (f->kind->sees_writers)
 		FAILS(GROVE_ECONFLICT, grove__log_rewrite(log, next_of, &s, tail, 0, &f->d));
 	s.at = 0;
-	OK(grove__log_rewrite(log, next_of, &s, tail, GROVE_LOG_FORCE, &f->d));
+	OK(grove__log_rewrite(log, next_of, &s, tail, GROVE_STORE_FORCE, &f->d));
 	rc = add(f, writer, str("lost"), tail, &out);
 	assert_true(rc == GROVE_ESTALE || rc == GROVE_ECONFLICT);
 	assert_int_not_equal(generation_of(f, writer), before);

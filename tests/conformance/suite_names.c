@@ -165,7 +165,7 @@ static void removing_twice_is_harmless(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl"), other = key_of("p", "b.jsonl");
-	struct grove_log *log = make_log(f, other, LINES("stays"));
+	struct grove_store_log *log = make_log(f, other, LINES("stays"));
 	struct grove_buf got = GROVE_BUF_INIT;
 
 	FAILS(GROVE_ENOTFOUND, grove__store_remove(f->st, &key, &f->d));
@@ -192,9 +192,9 @@ static void a_removed_log_is_not_revived_by_its_handle(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("one")), *none;
-	struct grove_log_stat st;
-	struct grove_appended out;
+	struct grove_store_log *log = make_log(f, key, LINES("one")), *none;
+	struct grove_store_log_stat st;
+	struct grove_store_appended out;
 
 	OK(grove__store_remove(f->st, &key, &f->d));
 	if (f->kind->forgets_handles) {
@@ -204,9 +204,9 @@ static void a_removed_log_is_not_revived_by_its_handle(void **state)
 		OK(grove__log_stat(log, &st, &f->d));
 		OK(add(f, log, str("two"), GROVE_ANY_POS, &out));
 	}
-	FAILS(GROVE_ENOTFOUND, grove__log_open(&none, f->st, &key, GROVE_LOG_READ, &f->d));
+	FAILS(GROVE_ENOTFOUND, grove__log_open(&none, f->st, &key, GROVE_STORE_READ, &f->d));
 	grove__log_close(log);
-	FAILS(GROVE_ENOTFOUND, grove__log_open(&none, f->st, &key, GROVE_LOG_READ, &f->d));
+	FAILS(GROVE_ENOTFOUND, grove__log_open(&none, f->st, &key, GROVE_STORE_READ, &f->d));
 }
 
 static void removing_a_session_takes_its_logs_along(void **state)
@@ -215,14 +215,14 @@ static void removing_a_session_takes_its_logs_along(void **state)
 	struct grove_key key = key_of("p", "a.jsonl");
 	struct grove_key sub = { "p", "a.jsonl", "subagents/x.jsonl" };
 	struct grove_key foreign = { "p", "b.jsonl", "subagents/x.jsonl" };
-	struct grove_log *log;
+	struct grove_store_log *log;
 
 	grove__log_close(make_log(f, key, LINES("x")));
 	grove__log_close(make_log(f, sub, LINES("of a")));
 	grove__log_close(make_log(f, foreign, LINES("of b")));
 	OK(grove__store_remove(f->st, &key, &f->d));
-	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &sub, GROVE_LOG_READ, &f->d));
-	log = open_log(f, foreign, GROVE_LOG_READ);
+	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &sub, GROVE_STORE_READ, &f->d));
+	log = open_log(f, foreign, GROVE_STORE_READ);
 	assert_log(f, log, LINES("of b"));
 	grove__log_close(log);
 }
@@ -235,7 +235,7 @@ static void removing_a_log_of_a_session_leaves_the_rest(void **state)
 	struct grove_key y = { "p", "a.jsonl", "subagents/y.jsonl" };
 	struct grove_key z = { "p", "a.jsonl", "subagents/z.jsonl" };
 	struct grove_buf got = GROVE_BUF_INIT;
-	struct grove_log *log;
+	struct grove_store_log *log;
 
 	grove__log_close(make_log(f, key, LINES("session")));
 	grove__log_close(make_log(f, x, LINES("x")));
@@ -243,13 +243,13 @@ static void removing_a_log_of_a_session_leaves_the_rest(void **state)
 	OK(grove__store_attach_put(f->st, &key, "meta.json", str("{}"), &f->d));
 	OK(grove__store_remove(f->st, &x, &f->d));
 	FAILS(GROVE_ENOTFOUND, grove__store_remove(f->st, &x, &f->d));
-	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &x, GROVE_LOG_READ, &f->d));
+	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &x, GROVE_STORE_READ, &f->d));
 	/* the same for another name */
 	OK(grove__store_rename(f->st, &y, &z, &f->d));
-	log = open_log(f, z, GROVE_LOG_READ);
+	log = open_log(f, z, GROVE_STORE_READ);
 	assert_log(f, log, LINES("y"));
 	grove__log_close(log);
-	log = open_log(f, key, GROVE_LOG_READ);
+	log = open_log(f, key, GROVE_STORE_READ);
 	assert_log(f, log, LINES("session"));
 	grove__log_close(log);
 	OK(grove__store_attach_get(f->st, &key, "meta.json", &got, &f->d));
@@ -265,7 +265,7 @@ static void a_log_moves_to_a_free_name_with_all_it_has(void **state)
 	struct grove_key moved = { "new-project", "b.jsonl", "subagents/x.jsonl" };
 	struct grove_buf got = GROVE_BUF_INIT;
 	struct names n = { .f = f };
-	struct grove_log *log = make_log(f, from, LINES("one", "two"));
+	struct grove_store_log *log = make_log(f, from, LINES("one", "two"));
 
 	if (f->kind->meta)
 		OK(grove__log_meta_put(log, "leaf", str("abc"), &f->d));
@@ -273,9 +273,9 @@ static void a_log_moves_to_a_free_name_with_all_it_has(void **state)
 	grove__log_close(make_log(f, sub, LINES("sub")));
 	OK(grove__store_attach_put(f->st, &from, "tool-results/1.txt", str("result"), &f->d));
 	OK(grove__store_rename(f->st, &from, &to, &f->d));
-	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &from, GROVE_LOG_READ, &f->d));
-	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &sub, GROVE_LOG_READ, &f->d));
-	log = open_log(f, to, GROVE_LOG_READ);
+	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &from, GROVE_STORE_READ, &f->d));
+	FAILS(GROVE_ENOTFOUND, grove__log_open(&log, f->st, &sub, GROVE_STORE_READ, &f->d));
+	log = open_log(f, to, GROVE_STORE_READ);
 	assert_log(f, log, LINES("one", "two"));
 	if (f->kind->meta) {
 		OK(grove__log_meta_get(log, "leaf", &got, &f->d));
@@ -283,7 +283,7 @@ static void a_log_moves_to_a_free_name_with_all_it_has(void **state)
 		grove__buf_clear(&got);
 	}
 	grove__log_close(log);
-	log = open_log(f, moved, GROVE_LOG_READ);
+	log = open_log(f, moved, GROVE_STORE_READ);
 	assert_log(f, log, LINES("sub"));
 	grove__log_close(log);
 	OK(grove__store_attach_get(f->st, &to, "tool-results/1.txt", &got, &f->d));
@@ -307,7 +307,7 @@ static void a_name_that_is_taken_is_not_overwritten(void **state)
 	struct grove_key of_c = { "p", "c.jsonl", "subagents/x.jsonl" };
 	struct grove_buf got = GROVE_BUF_INIT;
 	struct names n = { .f = f };
-	struct grove_log *log;
+	struct grove_store_log *log;
 
 	grove__log_close(make_log(f, a, LINES("a")));
 	grove__log_close(make_log(f, b, LINES("b")));
@@ -319,10 +319,10 @@ static void a_name_that_is_taken_is_not_overwritten(void **state)
 	/* no log of that name, but something that would belong to it */
 	grove__log_close(make_log(f, of_c, LINES("of c")));
 	FAILS(GROVE_EEXIST, grove__store_rename(f->st, &a, &c, &f->d));
-	log = open_log(f, a, GROVE_LOG_READ);
+	log = open_log(f, a, GROVE_STORE_READ);
 	assert_log(f, log, LINES("a"));
 	grove__log_close(log);
-	log = open_log(f, b, GROVE_LOG_READ);
+	log = open_log(f, b, GROVE_STORE_READ);
 	assert_log(f, log, LINES("b"));
 	grove__log_close(log);
 	OK(grove__store_attach_get(f->st, &a, "x", &got, &f->d));
@@ -451,7 +451,7 @@ static void values_are_kept_with_a_log_or_the_store_says_no(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl"), other = key_of("p", "b.jsonl");
-	struct grove_log *log = make_log(f, key, LINES("x")), *second = make_log(f, other, LINES("y"));
+	struct grove_store_log *log = make_log(f, key, LINES("x")), *second = make_log(f, other, LINES("y"));
 	struct grove_buf got = GROVE_BUF_INIT;
 	struct hard h;
 
@@ -470,7 +470,7 @@ static void values_are_kept_with_a_log_or_the_store_says_no(void **state)
 	OK(grove__log_meta_put(second, "leaf", str("another"), &f->d));
 	OK(grove__log_meta_put(log, "leaf", str("abcd"), &f->d));
 	grove__log_close(log);
-	log = open_log(f, key, GROVE_LOG_READ);
+	log = open_log(f, key, GROVE_STORE_READ);
 	OK(grove__log_meta_get(log, "leaf", &got, &f->d));
 	assert_string_equal(got.ptr, "abcd");
 	OK(grove__log_meta_get(log, "empty", &got, &f->d));
@@ -496,7 +496,7 @@ static void the_trace_tells_of_every_call(void **state)
 	struct grove_key key = key_of("p", "a.jsonl");
 	struct grove_buf got = GROVE_BUF_INIT;
 	struct names n = { .f = f };
-	struct grove_log *log;
+	struct grove_store_log *log;
 	unsigned before = f->traced;
 
 	log = make_log(f, key, LINES("x", "y"));

@@ -21,7 +21,7 @@ static void copy_text(char *out, size_t cap, struct grove_slice text)
 	snprintf(out, cap, "%.*s", (int)text.len, text.len ? text.ptr : "");
 }
 
-static int take_entry(void *payload, uint64_t pos, const struct grove_record *rec)
+static int take_entry(void *payload, uint64_t pos, const struct grove_store_record *rec)
 {
 	struct path *p = payload;
 
@@ -40,7 +40,7 @@ static int take_entry(void *payload, uint64_t pos, const struct grove_record *re
 }
 
 /* No parents to be found here: said, and that is all that there is to test. */
-static bool finds_parents(struct fixture *f, struct grove_log *log)
+static bool finds_parents(struct fixture *f, struct grove_store_log *log)
 {
 	struct path p = { .nr = 0 };
 
@@ -53,17 +53,17 @@ static bool finds_parents(struct fixture *f, struct grove_log *log)
 	return false;
 }
 
-static void put(struct fixture *f, struct grove_log *log, const char *line, const char *id,
+static void put(struct fixture *f, struct grove_store_log *log, const char *line, const char *id,
 		const char *parent)
 {
-	struct grove_record rec = entry_of(line, id, parent);
-	struct grove_appended out;
+	struct grove_store_record rec = entry_of(line, id, parent);
+	struct grove_store_appended out;
 
 	OK(grove__log_append(log, &rec, 1, GROVE_ANY_POS, GROVE_SYNC_NONE, &out, &f->d));
 }
 
 /* The lines on the way up from `id`, with spaces between them. */
-static void assert_path(struct fixture *f, struct grove_log *log, const char *id, const char *want)
+static void assert_path(struct fixture *f, struct grove_store_log *log, const char *id, const char *want)
 {
 	struct path p = { .nr = 0 };
 	char got[512] = "";
@@ -77,22 +77,22 @@ static void assert_path(struct fixture *f, struct grove_log *log, const char *id
 	assert_string_equal(got, want);
 }
 
-static void no_path(struct fixture *f, struct grove_log *log, const char *id, int code)
+static void no_path(struct fixture *f, struct grove_store_log *log, const char *id, int code)
 {
 	struct path p = { .nr = 0 };
 
 	FAILS(code, grove__log_ancestors(log, str(id), take_entry, &p, &f->d));
 }
 
-static struct grove_log *new_log(struct fixture *f)
+static struct grove_store_log *new_log(struct fixture *f)
 {
-	return open_log(f, key_of("p", "a.jsonl"), GROVE_LOG_CREATE);
+	return open_log(f, key_of("p", "a.jsonl"), GROVE_STORE_CREATE);
 }
 
 static void an_entry_leads_to_its_root(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = new_log(f), *reader;
+	struct grove_store_log *log = new_log(f), *reader;
 	struct path p = { .nr = 0 };
 
 	if (!finds_parents(f, log))
@@ -110,7 +110,7 @@ static void an_entry_leads_to_its_root(void **state)
 	assert_path(f, log, "", "E D A");
 	put(f, log, "no node", "", "");
 	assert_path(f, log, "", "no node");
-	reader = open_log(f, key_of("p", "a.jsonl"), GROVE_LOG_READ);
+	reader = open_log(f, key_of("p", "a.jsonl"), GROVE_STORE_READ);
 	assert_path(f, reader, "c", "C B A");
 	grove__log_close(reader);
 	/* all that came with the record */
@@ -136,9 +136,9 @@ static void an_entry_leads_to_its_root(void **state)
 static void a_time_that_is_none_stays_none(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = new_log(f);
-	struct grove_record rec = entry_of("A", "a", "");
-	struct grove_appended out;
+	struct grove_store_log *log = new_log(f);
+	struct grove_store_record rec = entry_of("A", "a", "");
+	struct grove_store_appended out;
 	struct path p = { .nr = 0 };
 
 	if (!finds_parents(f, log))
@@ -158,7 +158,7 @@ static void a_time_that_is_none_stays_none(void **state)
 static void what_is_not_there_is_not_found(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = new_log(f);
+	struct grove_store_log *log = new_log(f);
 
 	if (!finds_parents(f, log))
 		return;
@@ -183,7 +183,7 @@ static void what_is_not_there_is_not_found(void **state)
 static void a_circle_ends_where_it_closes(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = new_log(f);
+	struct grove_store_log *log = new_log(f);
 
 	if (!finds_parents(f, log))
 		return;
@@ -203,7 +203,7 @@ static void a_circle_ends_where_it_closes(void **state)
 static void of_two_with_the_same_id_the_later_counts(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = new_log(f);
+	struct grove_store_log *log = new_log(f);
 
 	if (!finds_parents(f, log))
 		return;
@@ -225,7 +225,7 @@ static void of_two_with_the_same_id_the_later_counts(void **state)
 static void a_line_that_nobody_looked_at_is_told(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("unknown"));
+	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("unknown"));
 
 	if (!finds_parents(f, log))
 		return;
@@ -242,7 +242,7 @@ static void ids_are_compared_byte_by_byte(void **state)
 		"a", "A", "a'", "o'x\"`;--", "%", "_", "\\", "NULL", "0", "00", "a b", "a  b", "?",
 	};
 	struct fixture *f = *state;
-	struct grove_log *log = new_log(f);
+	struct grove_store_log *log = new_log(f);
 	char line[16];
 
 	if (!finds_parents(f, log))
@@ -267,7 +267,7 @@ static void ids_that_are_hard_to_keep_mislead_nobody(void **state)
 	static char many[301];
 	const char *const id[] = { "\xc3\xa9", "a ", " ", "a\t", "\xff", "\x01", many };
 	struct fixture *f = *state;
-	struct grove_log *log = new_log(f);
+	struct grove_store_log *log = new_log(f);
 	char line[16];
 
 	memset(many, 'm', sizeof(many) - 1);
@@ -296,9 +296,9 @@ static void ids_that_are_hard_to_keep_mislead_nobody(void **state)
 static void long_lines_are_on_the_way_too(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = new_log(f);
-	struct grove_record rec = entry_of("", "b", "a");
-	struct grove_appended out;
+	struct grove_store_log *log = new_log(f);
+	struct grove_store_record rec = entry_of("", "b", "a");
+	struct grove_store_appended out;
 	struct path p = { .nr = 0 };
 	struct hard h;
 
@@ -323,9 +323,9 @@ static void a_long_way_is_no_trouble(void **state)
 {
 	enum { NR = 3000 };
 	struct fixture *f = *state;
-	struct grove_log *log = new_log(f);
-	struct grove_record *rec;
-	struct grove_appended out;
+	struct grove_store_log *log = new_log(f);
+	struct grove_store_record *rec;
+	struct grove_store_appended out;
 	struct path p = { .nr = 0 };
 	char (*id)[16];
 
@@ -350,10 +350,10 @@ static void a_long_way_is_no_trouble(void **state)
 static void what_is_written_anew_is_found_as_it_is_now(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_log *log = new_log(f);
-	struct grove_record rec[3] = { entry_of("X", "x", ""), entry_of("Y", "y", "x"),
+	struct grove_store_log *log = new_log(f);
+	struct grove_store_record rec[3] = { entry_of("X", "x", ""), entry_of("Y", "y", "x"),
 				       entry_of("Z", "z", "y") };
-	struct grove_record other = entry_of("Y2", "y2", "");
+	struct grove_store_record other = entry_of("Y2", "y2", "");
 	struct rewriting r = { rec, 3, 0 };
 
 	if (!finds_parents(f, log))

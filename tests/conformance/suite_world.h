@@ -38,14 +38,14 @@ void check(struct fixture *f, int rc, int code, const char *what, const char *fi
 #define OK(call) FAILS(0, call)
 
 struct grove_key key_of(const char *project, const char *session);
-struct grove_log *open_log(struct fixture *f, struct grove_key key, unsigned flags);
+struct grove_store_log *open_log(struct fixture *f, struct grove_key key, unsigned flags);
 /* A new log with these lines in it, open for writing. */
-struct grove_log *make_log(struct fixture *f, struct grove_key key, const char *const *line,
+struct grove_store_log *make_log(struct fixture *f, struct grove_key key, const char *const *line,
 			   size_t nr);
-int add(struct fixture *f, struct grove_log *log, struct grove_slice line, uint64_t expect,
-	struct grove_appended *out);
-uint64_t tail_of(struct fixture *f, struct grove_log *log);
-uint64_t generation_of(struct fixture *f, struct grove_log *log);
+int add(struct fixture *f, struct grove_store_log *log, struct grove_slice line, uint64_t expect,
+	struct grove_store_appended *out);
+uint64_t tail_of(struct fixture *f, struct grove_store_log *log);
+uint64_t generation_of(struct fixture *f, struct grove_store_log *log);
 
 struct read_line {
 	uint64_t pos;
@@ -59,25 +59,25 @@ struct read_lines {
 };
 
 /* From `pos` to `until` with a buffer of `cap` bytes, made larger only where the store asks. */
-struct read_lines read_lines(struct fixture *f, struct grove_log *log, uint64_t pos, uint64_t until,
+struct read_lines read_lines(struct fixture *f, struct grove_store_log *log, uint64_t pos, uint64_t until,
 			     size_t cap);
-struct read_lines read_all(struct fixture *f, struct grove_log *log, size_t cap);
+struct read_lines read_all(struct fixture *f, struct grove_store_log *log, size_t cap);
 void free_lines(struct read_lines *l);
 void assert_line(const struct read_line *x, struct grove_slice want);
-void assert_log(struct fixture *f, struct grove_log *log, const char *const *line, size_t nr);
+void assert_log(struct fixture *f, struct grove_store_log *log, const char *const *line, size_t nr);
 
 #define LINES(...) (const char *const[]){ __VA_ARGS__ }, ARRAY(((const char *const[]){ __VA_ARGS__ }))
 
 /* A record that a dialect has looked at. */
-struct grove_record entry_of(const char *line, const char *id, const char *parent);
+struct grove_store_record entry_of(const char *line, const char *id, const char *parent);
 
 /* The lines of a rewrite; start with { .rec = …, .nr = … }. */
 struct rewriting {
-	const struct grove_record *rec;
+	const struct grove_store_record *rec;
 	size_t nr, at;
 };
 
-int next_rewritten(void *payload, struct grove_record *rec);
+int next_rewritten(void *payload, struct grove_store_record *rec);
 
 /* Lines that a careless store would spoil. */
 struct hard {

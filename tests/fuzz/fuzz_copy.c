@@ -29,11 +29,11 @@ static int copy(struct grove *g, struct grove_store *from, struct grove_store *t
 static void same_end(struct grove_store *st, const char *text, size_t len)
 {
 	struct grove_buf mark = GROVE_BUF_INIT;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	bool open = len && text[len - 1] != '\n';
 	int rc;
 
-	CHECK(!grove__log_open(&log, st, &world_key, GROVE_LOG_READ, NULL));
+	CHECK(!grove__log_open(&log, st, &world_key, GROVE_STORE_READ, NULL));
 	rc = grove__log_meta_get(log, GROVE__META_UNFINISHED, &mark, NULL);
 	CHECK(!rc || rc == GROVE_ENOTFOUND);
 	CHECK((mark.len != 0) == open);

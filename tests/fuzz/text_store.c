@@ -22,32 +22,32 @@ struct text_store {
 	unsigned made;         /* somebody said that there is to be a log */
 };
 
-static struct text_store *of(struct grove_log *log)
+static struct text_store *of(struct grove_store_log *log)
 {
 	return (struct text_store *)log->store;
 }
 
 static int text_open(struct grove_store *st, const struct grove_key *key, unsigned flags,
-		     struct grove_log **out, struct grove_detail *d)
+		     struct grove_store_log **out, struct grove_detail *d)
 {
-	struct grove_log *log = fuzz_alloc(sizeof(*log));
+	struct grove_store_log *log = fuzz_alloc(sizeof(*log));
 
 	(void)key;
-	if (flags & GROVE_LOG_CREATE && ((struct text_store *)st)->made++) {
+	if (flags & GROVE_STORE_CREATE && ((struct text_store *)st)->made++) {
 		free(log);
 		return grove__fail(d, GROVE_EEXIST, NULL, "it is there already");
 	}
-	*log = (struct grove_log){ st->ops, st };
+	*log = (struct grove_store_log){ st->ops, st };
 	*out = log;
 	return 0;
 }
 
-static void text_close_log(struct grove_log *log)
+static void text_close_log(struct grove_store_log *log)
 {
 	free(log);
 }
 
-static int text_stat(struct grove_log *log, struct grove_log_stat *out, struct grove_detail *d)
+static int text_stat(struct grove_store_log *log, struct grove_store_log_stat *out, struct grove_detail *d)
 {
 	(void)d;
 	out->tail = out->bytes = of(log)->shown;
@@ -56,8 +56,8 @@ static int text_stat(struct grove_log *log, struct grove_log_stat *out, struct g
 	return 0;
 }
 
-static int text_read(struct grove_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		     struct grove_run *run, struct grove_detail *d)
+static int text_read(struct grove_store_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
+		     struct grove_store_run *run, struct grove_detail *d)
 {
 	struct text_store *t = of(log);
 	const char *lf;
@@ -80,7 +80,7 @@ static int text_read(struct grove_log *log, uint64_t pos, uint64_t until, char *
 	return 0;
 }
 
-static int text_fetch(struct grove_log *log, uint64_t pos, uint64_t off, char *buf, size_t len,
+static int text_fetch(struct grove_store_log *log, uint64_t pos, uint64_t off, char *buf, size_t len,
 		      struct grove_detail *d)
 {
 	struct text_store *t = of(log);
@@ -92,8 +92,8 @@ static int text_fetch(struct grove_log *log, uint64_t pos, uint64_t off, char *b
 	return 0;
 }
 
-static int text_append(struct grove_log *log, const struct grove_record *rec, size_t nr,
-		       uint64_t expect, enum grove_sync sync, struct grove_appended *out,
+static int text_append(struct grove_store_log *log, const struct grove_store_record *rec, size_t nr,
+		       uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
 		       struct grove_detail *d)
 {
 	struct text_store *t = of(log);
@@ -112,7 +112,7 @@ static int text_append(struct grove_log *log, const struct grove_record *rec, si
 	return 0;
 }
 
-static int text_replace(struct grove_log *log, uint64_t pos, struct grove_slice line,
+static int text_replace(struct grove_store_log *log, uint64_t pos, struct grove_slice line,
 			enum grove_sync sync, struct grove_detail *d)
 {
 	struct text_store *t = of(log);
@@ -124,19 +124,19 @@ static int text_replace(struct grove_log *log, uint64_t pos, struct grove_slice 
 	return 0;
 }
 
-static int text_rewrite(struct grove_log *log, grove_line_fn *next, void *payload, uint64_t expect,
+static int text_rewrite(struct grove_store_log *log, grove_line_fn *next, void *payload, uint64_t expect,
 			unsigned flags, struct grove_detail *d)
 {
 	struct text_store *t = of(log);
 	struct grove_buf b = GROVE_BUF_INIT;
-	struct grove_record rec;
+	struct grove_store_record rec;
 	int rc;
 
 	(void)flags;
 	if (expect != GROVE_ANY_POS && expect != t->shown)
 		return grove__fail(d, GROVE_ECONFLICT, NULL, "another writer appended first");
 	for (;;) {
-		rec = (struct grove_record){ 0 };
+		rec = (struct grove_store_record){ 0 };
 		rc = next(payload, &rec);
 		if (rc)
 			break;
@@ -153,7 +153,7 @@ static int text_rewrite(struct grove_log *log, grove_line_fn *next, void *payloa
 	return 0;
 }
 
-static int text_cut(struct grove_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
+static int text_cut(struct grove_store_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
 		    struct grove_detail *d)
 {
 	struct text_store *t = of(log);
@@ -182,7 +182,7 @@ static bool unfinished(const struct text_store *t)
 	return t->shown && t->text.ptr[t->shown - 1] != '\n';
 }
 
-static int text_meta_get(struct grove_log *log, const char *name, struct grove_buf *out,
+static int text_meta_get(struct grove_store_log *log, const char *name, struct grove_buf *out,
 			 struct grove_detail *d)
 {
 	if (strcmp(name, GROVE__META_UNFINISHED) || !unfinished(of(log)))
@@ -190,7 +190,7 @@ static int text_meta_get(struct grove_log *log, const char *name, struct grove_b
 	return grove__buf_add_char(out, '1');
 }
 
-static int text_meta_put(struct grove_log *log, const char *name, struct grove_slice value,
+static int text_meta_put(struct grove_store_log *log, const char *name, struct grove_slice value,
 			 struct grove_detail *d)
 {
 	struct text_store *t = of(log);
@@ -210,11 +210,11 @@ static int text_meta_put(struct grove_log *log, const char *name, struct grove_s
 static struct grove_store *beside(struct grove_store *st)
 {
 	struct text_store *t = (struct text_store *)st;
-	struct grove_log *log;
+	struct grove_store_log *log;
 
 	if (!t->beside) {
 		CHECK(!grove__store_open(&t->beside, "memory:", NULL));
-		CHECK(!grove__log_open(&log, t->beside, &world_key, GROVE_LOG_CREATE, NULL));
+		CHECK(!grove__log_open(&log, t->beside, &world_key, GROVE_STORE_CREATE, NULL));
 		grove__log_close(log);
 	}
 	return t->beside;

@@ -61,15 +61,15 @@ struct grove *world(const char *dialect)
 struct grove_store *line_store_new(const char *text, size_t len)
 {
 	struct grove_store *st;
-	struct grove_appended out;
-	struct grove_log *log;
+	struct grove_store_appended out;
+	struct grove_store_log *log;
 
 	CHECK(!grove__store_open(&st, "memory:", NULL));
-	CHECK(!grove__log_open(&log, st, &world_key, GROVE_LOG_CREATE, NULL));
+	CHECK(!grove__log_open(&log, st, &world_key, GROVE_STORE_CREATE, NULL));
 	while (len) {
 		const char *lf = memchr(text, '\n', len);
 		size_t n = lf ? (size_t)(lf - text) : len;
-		struct grove_record rec = { .line = { text, n } };
+		struct grove_store_record rec = { .line = { text, n } };
 
 		CHECK(!grove__log_append(log, &rec, 1, GROVE_ANY_POS, GROVE_SYNC_NONE, &out, NULL));
 		n += lf != NULL;
@@ -86,11 +86,11 @@ struct grove_store *line_store_new(const char *text, size_t len)
 struct grove_buf store_bytes(struct grove_store *st)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
-	struct grove_log_stat stat;
-	struct grove_run run = { 0 };
-	struct grove_log *log;
+	struct grove_store_log_stat stat;
+	struct grove_store_run run = { 0 };
+	struct grove_store_log *log;
 
-	CHECK(!grove__log_open(&log, st, &world_key, GROVE_LOG_READ, NULL));
+	CHECK(!grove__log_open(&log, st, &world_key, GROVE_STORE_READ, NULL));
 	CHECK(!grove__log_stat(log, &stat, NULL));
 	CHECK(!grove__buf_reserve(&b, (size_t)stat.bytes + 1));
 	if (stat.tail)

@@ -181,28 +181,28 @@ static inline int tear_down(void **state)
 
 static const struct grove_key key_a = { "p", "a.jsonl", "" };
 
-static inline struct grove_log *log_of(struct world *w, unsigned flags)
+static inline struct grove_store_log *log_of(struct world *w, unsigned flags)
 {
-	struct grove_log *log = NULL;
+	struct grove_store_log *log = NULL;
 
 	OK(grove__log_open(&log, w->st, &key_a, flags, &w->d));
 	return log;
 }
 
-static inline int add(struct world *w, struct grove_log *log, struct grove_slice line, uint64_t expect)
+static inline int add(struct world *w, struct grove_store_log *log, struct grove_slice line, uint64_t expect)
 {
-	struct grove_record rec = { .line = line };
-	struct grove_appended out;
+	struct grove_store_record rec = { .line = line };
+	struct grove_store_appended out;
 
 	return grove__log_append(log, &rec, 1, expect, GROVE_SYNC_NONE, &out, &w->d);
 }
 
 /* Everything in the log, as the bytes of a file. */
-static inline struct grove_buf bytes_of(struct world *w, struct grove_log *log)
+static inline struct grove_buf bytes_of(struct world *w, struct grove_store_log *log)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
-	struct grove_log_stat st;
-	struct grove_run run = { 0 };
+	struct grove_store_log_stat st;
+	struct grove_store_run run = { 0 };
 	uint64_t at = 0;
 
 	OK(grove__log_stat(log, &st, &w->d));
@@ -219,7 +219,7 @@ static inline struct grove_buf bytes_of(struct world *w, struct grove_log *log)
 	return b;
 }
 
-static inline void assert_bytes(struct world *w, struct grove_log *log, const char *text)
+static inline void assert_bytes(struct world *w, struct grove_store_log *log, const char *text)
 {
 	struct grove_buf b = bytes_of(w, log);
 
@@ -239,7 +239,7 @@ static inline void drop_tables(struct world *w)
 	raw(w, "DROP TABLE IF EXISTS meta, sessions, entries, attachments, session_values, changes");
 }
 
-static inline int count_line(void *payload, uint64_t pos, const struct grove_record *rec)
+static inline int count_line(void *payload, uint64_t pos, const struct grove_store_record *rec)
 {
 	(void)pos;
 	(void)rec;

@@ -116,25 +116,25 @@ static inline int64_t ask(struct world *w, const char *sql)
 
 static const struct grove_key key_a = { "p", "a.jsonl", "" };
 
-static inline struct grove_log *log_of(struct world *w, const struct grove_key *key, unsigned flags)
+static inline struct grove_store_log *log_of(struct world *w, const struct grove_key *key, unsigned flags)
 {
-	struct grove_log *log = NULL;
+	struct grove_store_log *log = NULL;
 
 	OK(grove__log_open(&log, w->st, key, flags, &w->d));
 	return log;
 }
 
-static inline int add(struct world *w, struct grove_log *log, struct grove_slice line, uint64_t expect)
+static inline int add(struct world *w, struct grove_store_log *log, struct grove_slice line, uint64_t expect)
 {
-	struct grove_record rec = { .line = line };
-	struct grove_appended out;
+	struct grove_store_record rec = { .line = line };
+	struct grove_store_appended out;
 
 	return grove__log_append(log, &rec, 1, expect, GROVE_SYNC_NONE, &out, &w->d);
 }
 
-static inline struct grove_log *make(struct world *w, const char *const *line, size_t nr)
+static inline struct grove_store_log *make(struct world *w, const char *const *line, size_t nr)
 {
-	struct grove_log *log = log_of(w, &key_a, GROVE_LOG_CREATE);
+	struct grove_store_log *log = log_of(w, &key_a, GROVE_STORE_CREATE);
 
 	for (size_t i = 0; i < nr; i++)
 		OK(add(w, log, str(line[i]), i));
@@ -144,11 +144,11 @@ static inline struct grove_log *make(struct world *w, const char *const *line, s
 #define LINES(...) (const char *const[]){ __VA_ARGS__ }, ARRAY(((const char *const[]){ __VA_ARGS__ }))
 
 /* Everything in the log, as the bytes of a file. */
-static inline struct grove_buf bytes_of(struct world *w, struct grove_log *log)
+static inline struct grove_buf bytes_of(struct world *w, struct grove_store_log *log)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
-	struct grove_log_stat st;
-	struct grove_run run = { 0 };
+	struct grove_store_log_stat st;
+	struct grove_store_run run = { 0 };
 
 	OK(grove__log_stat(log, &st, &w->d));
 	OK(grove__buf_reserve(&b, (size_t)st.bytes + 1));
@@ -160,7 +160,7 @@ static inline struct grove_buf bytes_of(struct world *w, struct grove_log *log)
 	return b;
 }
 
-static inline void assert_bytes(struct world *w, struct grove_log *log, const char *text)
+static inline void assert_bytes(struct world *w, struct grove_store_log *log, const char *text)
 {
 	struct grove_buf b = bytes_of(w, log);
 
@@ -170,7 +170,7 @@ static inline void assert_bytes(struct world *w, struct grove_log *log, const ch
 
 static inline void assert_session(struct world *w, const char *text)
 {
-	struct grove_log *log = log_of(w, &key_a, GROVE_LOG_READ);
+	struct grove_store_log *log = log_of(w, &key_a, GROVE_STORE_READ);
 
 	assert_bytes(w, log, text);
 	grove__log_close(log);
@@ -183,7 +183,7 @@ static inline int count_key(void *payload, const struct grove_key *key)
 	return 0;
 }
 
-static inline int count_change(void *payload, const struct grove_change *c)
+static inline int count_change(void *payload, const struct grove_store_change *c)
 {
 	unsigned *kinds = payload;
 
@@ -191,7 +191,7 @@ static inline int count_change(void *payload, const struct grove_change *c)
 	return 0;
 }
 
-static inline int count_record(void *payload, uint64_t pos, const struct grove_record *rec)
+static inline int count_record(void *payload, uint64_t pos, const struct grove_store_record *rec)
 {
 	(void)pos;
 	(void)rec;
@@ -199,7 +199,7 @@ static inline int count_record(void *payload, uint64_t pos, const struct grove_r
 	return 0;
 }
 
-static inline int one_line(void *payload, struct grove_record *rec)
+static inline int one_line(void *payload, struct grove_store_record *rec)
 {
 	const char **next = payload;
 

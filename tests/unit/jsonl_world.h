@@ -24,9 +24,9 @@ struct world {
 	char dir[256];            /* the store */
 	char path[300];           /* dir/a.jsonl */
 	struct grove_store *st;
-	struct grove_log *log;    /* on path; closed at the end if not NULL */
-	struct grove_appended out;
-	struct grove_log_stat stat;
+	struct grove_store_log *log;    /* on path; closed at the end if not NULL */
+	struct grove_store_appended out;
+	struct grove_store_log_stat stat;
 	struct grove_detail d;
 	bool mounted;
 };
@@ -85,14 +85,14 @@ static inline void said(struct world *w, const char *words, const char *path)
 
 static inline int add(struct world *w, const char *line, uint64_t expect)
 {
-	struct grove_record rec = { .line = str(line) };
+	struct grove_store_record rec = { .line = str(line) };
 
 	return grove__log_append(w->log, &rec, 1, expect, GROVE_SYNC_NONE, &w->out, &w->d);
 }
 
 static inline int add_synced(struct world *w, const char *line)
 {
-	struct grove_record rec = { .line = str(line) };
+	struct grove_store_record rec = { .line = str(line) };
 
 	return grove__log_append(w->log, &rec, 1, GROVE_ANY_POS, GROVE_SYNC_ALWAYS, &w->out, &w->d);
 }
@@ -107,7 +107,7 @@ static inline void have(struct world *w, const char *text)
 {
 	grove__log_close(w->log);
 	file_make(w->path, text);
-	OK(grove__log_open(&w->log, w->st, &key, GROVE_LOG_WRITE, &w->d));
+	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_WRITE, &w->d));
 }
 
 /* ----------------------------------------------------------------- faults */
@@ -200,7 +200,7 @@ struct source {
 	void *payload;
 };
 
-static inline int next_of(void *payload, struct grove_record *rec)
+static inline int next_of(void *payload, struct grove_store_record *rec)
 {
 	struct source *s = payload;
 

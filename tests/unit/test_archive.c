@@ -422,12 +422,12 @@ static int gather_key(void *payload, const struct grove_key *key)
 {
 	struct gathered *x = payload;
 	struct grove_detail d;
-	struct grove_log *log;
-	struct grove_log_stat st;
-	struct grove_run run;
+	struct grove_store_log *log;
+	struct grove_store_log_stat st;
+	struct grove_store_run run;
 	char buf[4096];
 
-	assert_int_equal(grove__log_open(&log, x->st, key, GROVE_LOG_READ, &d), 0);
+	assert_int_equal(grove__log_open(&log, x->st, key, GROVE_STORE_READ, &d), 0);
 	assert_int_equal(grove__log_stat(log, &st, &d), 0);
 	assert_int_equal(grove__log_read(log, 0, st.tail, buf, sizeof(buf), &run, &d), 0);
 	assert_int_equal(grove__buf_addf(&x->text, "[%s]%.*s", key->subpath, (int)run.len, buf), 0);

@@ -291,10 +291,10 @@ static void it_can_be_stopped_and_goes_on(void **state)
 
 /* --- records --- */
 
-static struct grove_record record(struct grove__records *r, const char *line)
+static struct grove_store_record record(struct grove__records *r, const char *line)
 {
 	static char padded[4096];
-	struct grove_record rec;
+	struct grove_store_record rec;
 
 	memset(padded, 0, sizeof(padded));
 	memcpy(padded, line, strlen(line));
@@ -305,7 +305,7 @@ static struct grove_record record(struct grove__records *r, const char *line)
 static void records_say_what_the_dialect_finds(void **state)
 {
 	struct grove__records r;
-	struct grove_record rec;
+	struct grove_store_record rec;
 
 	(void)state;
 	grove__records_init(&r, &grove__dialect_pi);
@@ -334,15 +334,15 @@ static void files_end_without_a_line_end_when_told_so(void **state)
 {
 	struct world *w = *state;
 	struct grove_key key = { "", "s.jsonl", "" };
-	struct grove_record rec = { .line = text("a") };
+	struct grove_store_record rec = { .line = text("a") };
 	struct grove_buf got = GROVE_BUF_INIT;
-	struct grove_appended done;
+	struct grove_store_appended done;
 	struct grove_detail d;
 	struct grove_store *st;
-	struct grove_log *log;
+	struct grove_store_log *log;
 
 	assert_int_equal(grove__store_open(&st, w->cwd, &d), 0);
-	assert_int_equal(grove__log_open(&log, st, &key, GROVE_LOG_CREATE, &d), 0);
+	assert_int_equal(grove__log_open(&log, st, &key, GROVE_STORE_CREATE, &d), 0);
 	assert_int_equal(grove__log_append(log, &rec, 1, 0, GROVE_SYNC_NONE, &done, &d), 0);
 	assert_int_equal(grove__log_meta_get(log, GROVE__META_UNFINISHED, &got, &d), GROVE_ENOTFOUND);
 	for (int i = 0; i < 2; i++)
@@ -364,19 +364,19 @@ static void files_end_without_a_line_end_when_told_so(void **state)
 static void logs_in_memory_end_without_a_line_end_when_told_so(void **state)
 {
 	struct grove_key key = { "", "s.jsonl", "" };
-	struct grove_record rec[2] = { { .line = text("a") }, { .line = text("b") } };
+	struct grove_store_record rec[2] = { { .line = text("a") }, { .line = text("b") } };
 	struct grove_buf got = GROVE_BUF_INIT;
-	struct grove_log_stat stat;
-	struct grove_appended done;
-	struct grove_run run = { 0 };
+	struct grove_store_log_stat stat;
+	struct grove_store_appended done;
+	struct grove_store_run run = { 0 };
 	struct grove_detail d;
 	struct grove_store *st;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	char buf[16];
 
 	(void)state;
 	assert_int_equal(grove__store_open(&st, "memory:", &d), 0);
-	assert_int_equal(grove__log_open(&log, st, &key, GROVE_LOG_CREATE, &d), 0);
+	assert_int_equal(grove__log_open(&log, st, &key, GROVE_STORE_CREATE, &d), 0);
 	assert_int_equal(grove__log_meta_put(log, GROVE__META_UNFINISHED, text("1"), &d), GROVE_EINVAL);
 	assert_int_equal(grove__log_append(log, rec, 2, 0, GROVE_SYNC_NONE, &done, &d), 0);
 	assert_int_equal(grove__log_meta_put(log, GROVE__META_UNFINISHED, text("1"), &d), 0);
@@ -406,7 +406,7 @@ static void logs_in_memory_end_without_a_line_end_when_told_so(void **state)
 
 /* ------------------------------------------------------------------- forks */
 
-static int a_record(void *payload, uint64_t pos, const struct grove_record *rec)
+static int a_record(void *payload, uint64_t pos, const struct grove_store_record *rec)
 {
 	assert_true(pos > 0);
 	assert_true(rec->id.len && rec->kind == GROVE_KIND_MESSAGE);

@@ -92,12 +92,12 @@ static struct grove_key key_of(unsigned n)
 	return (struct grove_key){ "p", name[n % SHARED], "" };
 }
 
-static int write_one(struct writer *x, struct grove_log *log)
+static int write_one(struct writer *x, struct grove_store_log *log)
 {
 	unsigned nr = x->acknowledged % 3 == 2 && x->acknowledged + 4 < MOST ? 4 : 1;
-	struct grove_record rec[4] = { 0 };
-	struct grove_appended out;
-	struct grove_log_stat st = { 0 };
+	struct grove_store_record rec[4] = { 0 };
+	struct grove_store_appended out;
+	struct grove_store_log_stat st = { 0 };
 	char line[4][64];
 	int rc = x->swap ? grove__log_stat(log, &st, &x->d) : 0;
 
@@ -122,9 +122,9 @@ static void *write_on(void *arg)
 	struct writer *x = arg;
 	struct grove_store *st = open_store((int)(x->number % NODES), false);
 	struct grove_key key = key_of(x->number / 2);
-	struct grove_log *log = NULL;
+	struct grove_store_log *log = NULL;
 
-	x->rc = grove__log_open(&log, st, &key, GROVE_LOG_WRITE, &x->d);
+	x->rc = grove__log_open(&log, st, &key, GROVE_STORE_WRITE, &x->d);
 	while (!x->rc && !__atomic_load_n(&finish, __ATOMIC_RELAXED) && x->acknowledged + 4 < MOST)
 		x->rc = write_one(x, log);
 	x->again = grove__mysql_store(st)->again;
@@ -138,13 +138,13 @@ static struct grove_buf lines_on(struct grove_store *st, unsigned session, uint6
 {
 	struct grove_key key = key_of(session);
 	struct grove_buf b = GROVE_BUF_INIT;
-	struct grove_log_stat stat;
-	struct grove_run r = { 0 };
-	struct grove_log *log;
+	struct grove_store_log_stat stat;
+	struct grove_store_run r = { 0 };
+	struct grove_store_log *log;
 	struct grove_detail d;
 	uint64_t at = 0;
 
-	if (grove__log_open(&log, st, &key, GROVE_LOG_READ, &d) || grove__log_stat(log, &stat, &d))
+	if (grove__log_open(&log, st, &key, GROVE_STORE_READ, &d) || grove__log_stat(log, &stat, &d))
 		fail_msg("%s", d.message);
 	assert_int_equal(grove__buf_reserve(&b, (size_t)stat.bytes + 1), 0);
 	while (at < stat.tail) {
@@ -185,10 +185,10 @@ static void *change_on(void *arg)
 	struct writer *x = arg;
 	struct grove_store *st = open_store((int)(x->number % NODES), false);
 	struct grove_key key = key_of(0);
-	struct grove_log *log = NULL;
+	struct grove_store_log *log = NULL;
 	char leaf[32];
 
-	x->rc = grove__log_open(&log, st, &key, GROVE_LOG_WRITE, &x->d);
+	x->rc = grove__log_open(&log, st, &key, GROVE_STORE_WRITE, &x->d);
 	while (!x->rc && !__atomic_load_n(&finish, __ATOMIC_RELAXED)) {
 		snprintf(leaf, sizeof(leaf), "%u", x->acknowledged);
 		x->rc = grove__log_meta_put(log, "leaf", str(leaf), &x->d);
@@ -221,10 +221,10 @@ static void *look_on(void *arg)
 	struct seen *x = arg;
 	struct grove_store *st = open_store(1, false);
 	struct grove_key key = key_of(0);
-	struct grove_log_stat now;
-	struct grove_log *log = NULL;
+	struct grove_store_log_stat now;
+	struct grove_store_log *log = NULL;
 
-	x->rc = grove__log_open(&log, st, &key, GROVE_LOG_READ, &x->d);
+	x->rc = grove__log_open(&log, st, &key, GROVE_STORE_READ, &x->d);
 	while (!x->rc && !__atomic_load_n(&finish, __ATOMIC_RELAXED)) {
 		x->rc = grove__log_stat(log, &now, &x->d);
 		if (x->rc || now.base >= CHANGES)
@@ -247,7 +247,7 @@ struct told {
 };
 
 /* The n-th change: n of them, and as many lines as were seen before it, but not more than after it. */
-static int compare_change(void *payload, const struct grove_change *c)
+static int compare_change(void *payload, const struct grove_store_change *c)
 {
 	struct told *t = payload;
 
@@ -266,11 +266,11 @@ static void compare_changes(struct grove_store *st, unsigned acknowledged, const
 {
 	struct grove_key key = key_of(0);
 	struct told t = { .seen = seen };
-	struct grove_log_stat stat;
-	struct grove_log *log;
+	struct grove_store_log_stat stat;
+	struct grove_store_log *log;
 	struct grove_detail d;
 
-	if (grove__log_open(&log, st, &key, GROVE_LOG_READ, &d) || grove__log_stat(log, &stat, &d) ||
+	if (grove__log_open(&log, st, &key, GROVE_STORE_READ, &d) || grove__log_stat(log, &stat, &d) ||
 	    grove__log_changes(log, 0, compare_change, &t, &d))
 		fail_msg("%s", d.message);
 	assert_int_equal(t.nr, acknowledged);
@@ -288,11 +288,11 @@ static void make_sessions(void)
 		fail_msg("%s", d.message);
 	for (unsigned i = 0; i < SHARED; i++) {
 		struct grove_key key = key_of(i);
-		struct grove_log *log;
+		struct grove_store_log *log;
 
 		if (grove__store_remove(st, &key, &d) && d.code != GROVE_ENOTFOUND)
 			fail_msg("%s", d.message);
-		if (grove__log_open(&log, st, &key, GROVE_LOG_CREATE, &d))
+		if (grove__log_open(&log, st, &key, GROVE_STORE_CREATE, &d))
 			fail_msg("%s", d.message);
 		grove__log_close(log);
 	}
@@ -423,7 +423,7 @@ static void nodes_that_are_killed_or_cut_off_take_nothing_along(void **state)
 
 struct holder {
 	pthread_t thread;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	unsigned acknowledged;
 	bool taken;         /* by another, so that what begins now has to be refused; atomic */
 	bool late;          /* something that began then was stored */
@@ -435,8 +435,8 @@ struct holder {
 static void *append_until_refused(void *arg)
 {
 	struct holder *h = arg;
-	struct grove_record rec = { .line = str("by the holder") };
-	struct grove_appended out;
+	struct grove_store_record rec = { .line = str("by the holder") };
+	struct grove_store_appended out;
 
 	for (;;) {
 		bool taken = __atomic_load_n(&h->taken, __ATOMIC_ACQUIRE);
@@ -452,18 +452,18 @@ static void *append_until_refused(void *arg)
 	}
 }
 
-static struct grove_log *open_log(struct grove_store *st)
+static struct grove_store_log *open_log(struct grove_store *st)
 {
 	struct grove_key key = key_of(0);
-	struct grove_log *log = NULL;
+	struct grove_store_log *log = NULL;
 	struct grove_detail d;
 
-	if (grove__log_open(&log, st, &key, GROVE_LOG_WRITE, &d))
+	if (grove__log_open(&log, st, &key, GROVE_STORE_WRITE, &d))
 		fail_msg("%s", d.message);
 	return log;
 }
 
-static struct grove_lease take(struct grove_log *log, const char *owner, int64_t ms)
+static struct grove_lease take(struct grove_store_log *log, const char *owner, int64_t ms)
 {
 	struct grove_lease lease = { .size = sizeof(lease) };
 	struct grove_detail d;
@@ -473,9 +473,9 @@ static struct grove_lease take(struct grove_log *log, const char *owner, int64_t
 	return lease;
 }
 
-static uint64_t tail_of(struct grove_log *log)
+static uint64_t tail_of(struct grove_store_log *log)
 {
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	struct grove_detail d;
 
 	if (grove__log_stat(log, &st, &d))
@@ -487,9 +487,9 @@ static void a_right_that_was_taken_over_is_worth_nothing_on_any_node(void **stat
 {
 	enum { ROUNDS = 60 };
 	struct grove_store *st[NODES];
-	struct grove_log *log[NODES];
-	struct grove_record rec = { .line = str("a line") };
-	struct grove_appended out;
+	struct grove_store_log *log[NODES];
+	struct grove_store_record rec = { .line = str("a line") };
+	struct grove_store_appended out;
 	struct grove_lease first = { .size = sizeof(first) }, second = { .size = sizeof(second) };
 	struct grove_detail d;
 	uint64_t tail, all = 0, before, tries, most = 0;
@@ -558,7 +558,7 @@ static void what_one_node_has_made_is_found_on_the_others_at_once(void **state)
 {
 	struct grove_key key = key_of(0);
 	struct grove_store *st[NODES], *fresh;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	struct grove_detail d;
 
 	(void)state;
@@ -569,11 +569,11 @@ static void what_one_node_has_made_is_found_on_the_others_at_once(void **state)
 		struct grove_store *maker = st[round % NODES];
 
 		if (grove__store_remove(maker, &key, &d) ||
-		    grove__log_open(&log, maker, &key, GROVE_LOG_CREATE, &d))
+		    grove__log_open(&log, maker, &key, GROVE_STORE_CREATE, &d))
 			fail_msg("%s", d.message);
 		grove__log_close(log);
 		fresh = open_store((int)((round + 1) % NODES), true);
-		if (grove__log_open(&log, fresh, &key, GROVE_LOG_WRITE, &d))
+		if (grove__log_open(&log, fresh, &key, GROVE_STORE_WRITE, &d))
 			fail_msg("round %u: %s", round, d.message);
 		grove__log_close(log);
 		grove__store_close(fresh);

@@ -122,13 +122,13 @@ static void odd_bytes_and_ids_come_back(void **state)
 	static const char *const odd[] = { "it's", "a\"b", "back\\slash", "'; DROP TABLE entries; --",
 					   "\xff\xfe\xed\xa0\x80", "\xc3\xa9t\xc3\xa9", "a\tb", "%_" };
 	struct world *w = *state;
-	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
-	struct grove_record rec[ARRAY(odd)] = { 0 };
+	struct grove_store_log *log = log_of(w, GROVE_STORE_CREATE);
+	struct grove_store_record rec[ARRAY(odd)] = { 0 };
 	struct grove_buf want = GROVE_BUF_INIT;
-	struct grove_appended out;
+	struct grove_store_appended out;
 
 	for (size_t i = 0; i < ARRAY(odd); i++) {
-		rec[i] = (struct grove_record){ .line = str(odd[i]), .id = str(odd[i]), .parent = str(odd[i]),
+		rec[i] = (struct grove_store_record){ .line = str(odd[i]), .id = str(odd[i]), .parent = str(odd[i]),
 						.time = (int64_t)i, .kind = 1, .role = 2 };
 		OK(grove__buf_addf(&want, "%s\n", odd[i]));
 	}
@@ -147,11 +147,11 @@ static void odd_bytes_and_ids_come_back(void **state)
 	for (size_t i = 0; i < ARRAY(odd); i++) {
 		struct grove_key key = { odd[i], odd[i], "" };
 
-		OK(grove__log_open(&log, w->st, &key, GROVE_LOG_CREATE, &w->d));
+		OK(grove__log_open(&log, w->st, &key, GROVE_STORE_CREATE, &w->d));
 		OK(grove__log_meta_put(log, odd[i], str(odd[i]), &w->d));
 		grove__log_close(log);
 		OK(grove__store_attach_put(w->st, &key, odd[i], str(odd[i]), &w->d));
-		OK(grove__log_open(&log, w->st, &key, GROVE_LOG_READ, &w->d));
+		OK(grove__log_open(&log, w->st, &key, GROVE_STORE_READ, &w->d));
 		grove__buf_clear(&want);
 		OK(grove__log_meta_get(log, odd[i], &want, &w->d));
 		OK(grove__store_attach_get(w->st, &key, odd[i], &want, &w->d));
@@ -166,10 +166,10 @@ static void names_differ_in_case_and_in_blanks(void **state)
 	static const struct grove_key key[] = { { "p", "a", "" }, { "P", "a", "" }, { "p", "A", "" },
 						{ "p", "a ", "" }, { "p ", "a", "" }, { "p", "a", " " } };
 	struct world *w = *state;
-	struct grove_log *log;
+	struct grove_store_log *log;
 
 	for (size_t i = 0; i < ARRAY(key); i++) {
-		OK(grove__log_open(&log, w->st, &key[i], GROVE_LOG_CREATE, &w->d));
+		OK(grove__log_open(&log, w->st, &key[i], GROVE_STORE_CREATE, &w->d));
 		grove__log_close(log);
 	}
 }
@@ -179,15 +179,15 @@ static void the_longest_names_fit(void **state)
 	struct world *w = *state;
 	char *name = calloc(1, 4096);
 	struct grove_key key = { name, name + 500, name };
-	struct grove_log *log;
+	struct grove_store_log *log;
 
 	assert_non_null(name);
 	memset(name, 'n', GROVE__SQL_PROJECT);
 	key.subpath = "s";
-	OK(grove__log_open(&log, w->st, &key, GROVE_LOG_CREATE, &w->d));
+	OK(grove__log_open(&log, w->st, &key, GROVE_STORE_CREATE, &w->d));
 	grove__log_close(log);
 	key.session = name;
-	FAILS(GROVE_EINVAL, "500 bytes", grove__log_open(&log, w->st, &key, GROVE_LOG_CREATE, &w->d));
+	FAILS(GROVE_EINVAL, "500 bytes", grove__log_open(&log, w->st, &key, GROVE_STORE_CREATE, &w->d));
 	free(name);
 }
 
@@ -195,13 +195,13 @@ static void a_line_over_the_servers_limit_is_refused_before_it_is_sent(void **st
 {
 	const size_t len = (size_t)100 << 20;
 	struct world *w = *state;
-	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
+	struct grove_store_log *log = log_of(w, GROVE_STORE_CREATE);
 	char *line = malloc(len), *back = malloc(len + 1);
-	struct grove_record rec[3] = { { .line = str("two") }, { .line = { NULL, 0 } },
+	struct grove_store_record rec[3] = { { .line = str("two") }, { .line = { NULL, 0 } },
 				       { .line = str("four") } };
-	struct grove_appended out;
-	struct grove_run run = { 0 };
-	struct grove_log_stat st;
+	struct grove_store_appended out;
+	struct grove_store_run run = { 0 };
+	struct grove_store_log_stat st;
 
 	assert_non_null(line);
 	assert_non_null(back);
@@ -221,7 +221,7 @@ static void a_line_over_the_servers_limit_is_refused_before_it_is_sent(void **st
 	/* where the server takes more, so do we */
 	raw(w, "SET GLOBAL max_allowed_packet = 268435456");
 	reopen(w, &usual);
-	log = log_of(w, GROVE_LOG_WRITE);
+	log = log_of(w, GROVE_STORE_WRITE);
 	OK(grove__log_append(log, rec, 3, 1, GROVE_SYNC_NONE, &out, &w->d));
 	OK(grove__log_stat(log, &st, &w->d));
 	assert_int_equal(st.bytes, len + 4 + 4 + 1 + 5);
@@ -229,7 +229,7 @@ static void a_line_over_the_servers_limit_is_refused_before_it_is_sent(void **st
 	/* and it can be read where the limit is lower again: in pieces */
 	reopen(w, &usual);
 	grove__log_close(log);
-	log = log_of(w, GROVE_LOG_READ);
+	log = log_of(w, GROVE_STORE_READ);
 	OK(grove__log_read(log, 2, 4, back, 1 << 20, &run, &w->d));
 	assert_int_equal(run.open, 1);
 	OK(grove__log_read(log, 2, 4, back, len + 1, &run, &w->d));
@@ -243,7 +243,7 @@ static void a_line_over_the_servers_limit_is_refused_before_it_is_sent(void **st
 	}
 	grove__log_close(log);
 	/* what it was is compared in pieces, too; it came longer than anything that could be sent */
-	log = log_of(w, GROVE_LOG_WRITE);
+	log = log_of(w, GROVE_STORE_WRITE);
 	OK(grove__log_update(log, 2, rec[1].line, &rec[0], GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE, &w->d));
 	assert_bytes(w, log, "one\ntwo\ntwo\nfour\n");
 	grove__log_close(log);
@@ -254,9 +254,9 @@ static void a_line_over_the_servers_limit_is_refused_before_it_is_sent(void **st
 static void a_full_server_stores_nothing(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
-	struct grove_record rec[3] = { { .line = str("two") }, { .line = str("full") }, { .line = str("x") } };
-	struct grove_appended out;
+	struct grove_store_log *log = log_of(w, GROVE_STORE_CREATE);
+	struct grove_store_record rec[3] = { { .line = str("two") }, { .line = str("full") }, { .line = str("x") } };
+	struct grove_store_appended out;
 
 	OK(add(w, log, str("one"), 0));
 	raw(w, "CREATE TRIGGER no_room BEFORE INSERT ON entries FOR EACH ROW IF NEW.line = 'full' THEN "
@@ -276,13 +276,13 @@ static void a_session_that_is_locked_for_too_long_is_a_conflict(void **state)
 	const struct grove__mysql_options hasty = { .schema = &grove__sql_schema_mysql, .lock_s = 1,
 						    .patience_ms = 500 };
 	struct world *w = *state;
-	const struct grove_record rec = { .line = str("1") };
+	const struct grove_store_record rec = { .line = str("1") };
 	struct grove_lease lease = { .size = sizeof(lease) };
-	struct grove_log *log;
+	struct grove_store_log *log;
 	MYSQL *m = raw_open(w->db);
 
 	reopen(w, &hasty);
-	log = log_of(w, GROVE_LOG_CREATE);
+	log = log_of(w, GROVE_STORE_CREATE);
 	OK(add(w, log, str("one"), 0));
 	raw_run(m, "START TRANSACTION");
 	raw_run(m, "SELECT * FROM sessions FOR UPDATE");
@@ -302,8 +302,8 @@ static void a_session_that_is_locked_for_too_long_is_a_conflict(void **state)
 static void a_hole_in_the_numbers_is_damage(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
-	struct grove_run run = { 0 };
+	struct grove_store_log *log = log_of(w, GROVE_STORE_CREATE);
+	struct grove_store_run run = { 0 };
 	char buf[64];
 
 	for (uint64_t i = 0; i < 4; i++)
@@ -316,13 +316,13 @@ static void a_hole_in_the_numbers_is_damage(void **state)
 static void a_last_line_without_its_end_is_kept_so(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log = log_of(w, GROVE_LOG_CREATE), *other;
-	struct grove_record rec = { .line = str("three") };
-	struct grove_appended out;
+	struct grove_store_log *log = log_of(w, GROVE_STORE_CREATE), *other;
+	struct grove_store_record rec = { .line = str("three") };
+	struct grove_store_appended out;
 
 	OK(add(w, log, str("one"), 0));
 	OK(add(w, log, str("two"), 1));
-	other = log_of(w, GROVE_LOG_WRITE);
+	other = log_of(w, GROVE_STORE_WRITE);
 	OK(grove__log_meta_put(other, GROVE__META_UNFINISHED, str("1"), &w->d));
 	assert_bytes(w, log, "one\ntwo");
 	/* a handle that knew the end before */
@@ -358,16 +358,16 @@ static void break_off(struct world *w, int way, uint64_t expect_of(uint64_t), si
 {
 	enum { STEPS = 60 };
 	struct through t;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	struct grove_buf want = GROVE_BUF_INIT;
 	uint64_t tail = 0;
 	char line[8][64];
 
 	go_through(w, &t, false);
-	log = log_of(w, GROVE_LOG_CREATE);
+	log = log_of(w, GROVE_STORE_CREATE);
 	for (unsigned i = 0; i < STEPS; i++) {
-		struct grove_record rec[8] = { 0 };
-		struct grove_appended out;
+		struct grove_store_record rec[8] = { 0 };
+		struct grove_store_appended out;
 
 		for (size_t k = 0; k < batch; k++) {
 			snprintf(line[k], sizeof(line[k]), "{\"n\":%u,\"k\":%zu}", i, k);
@@ -430,7 +430,7 @@ static void an_append_that_is_cut_short_is_sent_again(void **state)
 	break_off(*state, PROXY_TO_SERVER, any, 5);
 }
 
-static int next_line(void *payload, struct grove_record *rec)
+static int next_line(void *payload, struct grove_store_record *rec)
 {
 	unsigned *left = payload;
 
@@ -443,8 +443,8 @@ static void other_changes_survive_a_lost_answer(void **state)
 {
 	struct world *w = *state;
 	struct grove_key to = { "q", "b.jsonl", "" };
-	const struct grove_record longer = { .line = str("longer") };
-	struct grove_log_stat st;
+	const struct grove_store_record longer = { .line = str("longer") };
+	struct grove_store_log_stat st;
 	struct grove_lease lease = { .size = sizeof(lease) };
 	struct through t;
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -454,13 +454,13 @@ static void other_changes_survive_a_lost_answer(void **state)
 	/* a server that never answered would not be tried again */
 	OK(grove__store_list(w->st, NULL, count_key, &nr, &w->d));
 	for (unsigned i = 0; i < 60; i++) {
-		struct grove_log *log;
+		struct grove_store_log *log;
 		unsigned left = 3;
 		int rc;
 
 #define CUT() proxy_cut(&t.proxy, PROXY_TO_CLIENT, (long)(i * 7 % 160))
 		CUT();
-		log = log_of(w, GROVE_LOG_CREATE);
+		log = log_of(w, GROVE_STORE_CREATE);
 		OK(add(w, log, str("one"), 0));
 		OK(add(w, log, str("two"), 1));
 		CUT();
@@ -513,10 +513,10 @@ static void the_next_host_takes_over(void **state)
 {
 	struct world *w = *state;
 	struct through t;
-	struct grove_log *log;
+	struct grove_store_log *log;
 
 	go_through(w, &t, true);
-	log = log_of(w, GROVE_LOG_CREATE);
+	log = log_of(w, GROVE_STORE_CREATE);
 	OK(add(w, log, str("one"), 0));
 	proxy_stop(&t.proxy);
 	OK(add(w, log, str("two"), 1));
@@ -526,7 +526,7 @@ static void the_next_host_takes_over(void **state)
 	grove__log_close(log);
 	/* and a first host that was never there is passed over */
 	reopen(w, &usual);
-	log = log_of(w, GROVE_LOG_READ);
+	log = log_of(w, GROVE_STORE_READ);
 	assert_bytes(w, log, "one\ntwo\nthree\n");
 	grove__log_close(log);
 }
@@ -593,8 +593,8 @@ static void a_server_whose_files_cannot_grow_stores_nothing(void **state)
 {
 	enum { LINE = 200000, MOST = 2000 };
 	struct world *w = *state;
-	struct grove_log *log;
-	struct grove_log_stat st, after;
+	struct grove_store_log *log;
+	struct grove_store_log_stat st, after;
 	char *line = malloc(LINE);
 	uint64_t stored = 0;
 	char path[600], options[128];
@@ -612,7 +612,7 @@ static void a_server_whose_files_cannot_grow_stores_nothing(void **state)
 	grove__mysql_disconnect(grove__mysql_store(w->st));
 	drop_tables(w);
 	OK(init_at(w->rest, &w->d));
-	log = log_of(w, GROVE_LOG_CREATE);
+	log = log_of(w, GROVE_STORE_CREATE);
 	while (stored < MOST && !(rc = add(w, log, grove__slice(line, LINE), stored)))
 		stored++;
 	FAILS(GROVE_EFULL, "no space left", rc);
@@ -651,11 +651,11 @@ static void a_server_that_is_killed_in_the_middle_loses_nothing(void **state)
 {
 	enum { BATCH = 400 };
 	struct world *w = *state;
-	struct grove_record *rec = calloc(BATCH, sizeof(*rec));
+	struct grove_store_record *rec = calloc(BATCH, sizeof(*rec));
 	char(*line)[64] = calloc(BATCH, sizeof(*line));
-	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
+	struct grove_store_log *log = log_of(w, GROVE_STORE_CREATE);
 	struct grove_buf want = GROVE_BUF_INIT;
-	struct grove_appended out;
+	struct grove_store_appended out;
 	unsigned after[] = { 30, 80 };
 	unsigned n = 0;
 
@@ -669,7 +669,7 @@ static void a_server_that_is_killed_in_the_middle_loses_nothing(void **state)
 		while (grove__sys_ticks_ns() < end) {
 			for (size_t i = 0; i < BATCH; i++) {
 				snprintf(line[i], sizeof(line[i]), "{\"n\":%u}", n++);
-				rec[i] = (struct grove_record){ .line = str(line[i]) };
+				rec[i] = (struct grove_store_record){ .line = str(line[i]) };
 				OK(grove__buf_addf(&want, "%s\n", line[i]));
 			}
 			OK(grove__log_append(log, rec, BATCH, n - BATCH, GROVE_SYNC_ALWAYS, &out, &w->d));
@@ -698,14 +698,14 @@ struct writer {
 static void *write_by_swap(void *arg)
 {
 	struct writer *x = arg;
-	struct grove_log *log = NULL;
-	struct grove_log_stat st;
-	struct grove_appended out;
+	struct grove_store_log *log = NULL;
+	struct grove_store_log_stat st;
+	struct grove_store_appended out;
 	char line[64];
 
-	x->rc = grove__log_open(&log, x->st, &key_a, GROVE_LOG_WRITE, &x->d);
+	x->rc = grove__log_open(&log, x->st, &key_a, GROVE_STORE_WRITE, &x->d);
 	for (unsigned done = 0; done < EACH && !x->rc;) {
-		struct grove_record rec = { 0 };
+		struct grove_store_record rec = { 0 };
 
 		x->rc = grove__log_stat(log, &st, &x->d);
 		snprintf(line, sizeof(line), "%llu by %u n %u", (unsigned long long)st.tail, x->number, done);
@@ -726,7 +726,7 @@ static void *write_by_swap(void *arg)
 static void writers_of_several_programs_leave_no_gap(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
+	struct grove_store_log *log = log_of(w, GROVE_STORE_CREATE);
 	struct writer x[WRITERS];
 	pthread_t thread[WRITERS];
 	unsigned next[WRITERS] = { 0 };
@@ -763,13 +763,13 @@ static void writers_of_several_programs_leave_no_gap(void **state)
 static void *append_on(void *arg)
 {
 	struct writer *x = arg;
-	struct grove_log *log = NULL;
-	struct grove_appended out;
+	struct grove_store_log *log = NULL;
+	struct grove_store_appended out;
 	char line[2][64];
 
-	x->rc = grove__log_open(&log, x->st, &key_a, GROVE_LOG_WRITE, &x->d);
+	x->rc = grove__log_open(&log, x->st, &key_a, GROVE_STORE_WRITE, &x->d);
 	for (unsigned n = 0; n < EACH && !x->rc; n++) {
-		struct grove_record rec[2] = { 0 };
+		struct grove_store_record rec[2] = { 0 };
 
 		snprintf(line[0], sizeof(line[0]), "by %u n %u", x->number, n);
 		snprintf(line[1], sizeof(line[1]), "by %u n %u'", x->number, n);
@@ -785,10 +785,10 @@ static void *append_on(void *arg)
 static void cuts_and_rewrites_among_appends_leave_no_gap(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
+	struct grove_store_log *log = log_of(w, GROVE_STORE_CREATE);
 	struct writer x[WRITERS];
 	pthread_t thread[WRITERS];
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	unsigned done = 0;
 
 	memset(x, 0, sizeof(x));
@@ -827,11 +827,11 @@ static void cuts_and_rewrites_among_appends_leave_no_gap(void **state)
 static void *append_many(void *arg)
 {
 	struct writer *x = arg;
-	struct grove_log *log = NULL;
-	struct grove_appended out;
-	struct grove_record rec = { .line = str("a line") };
+	struct grove_store_log *log = NULL;
+	struct grove_store_appended out;
+	struct grove_store_record rec = { .line = str("a line") };
 
-	x->rc = grove__log_open(&log, x->st, &key_a, GROVE_LOG_WRITE, &x->d);
+	x->rc = grove__log_open(&log, x->st, &key_a, GROVE_STORE_WRITE, &x->d);
 	for (unsigned n = 0; n < EACH && !x->rc; n++)
 		x->rc = grove__log_append(log, &rec, 1, GROVE_ANY_POS, GROVE_SYNC_NONE, &out, &x->d);
 	grove__log_close(log);
@@ -843,11 +843,11 @@ static void changes_among_appends_tell_how_many_lines_there_were(void **state)
 {
 	enum { CHANGES = 120 };
 	struct world *w = *state;
-	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
+	struct grove_store_log *log = log_of(w, GROVE_STORE_CREATE);
 	struct writer x[WRITERS];
 	pthread_t thread[WRITERS];
-	struct grove_record rec = { .id = str("h") };
-	struct grove_log_stat st;
+	struct grove_store_record rec = { .id = str("h") };
+	struct grove_store_log_stat st;
 	char line[2][32] = { "header" };
 
 	memset(x, 0, sizeof(x));
@@ -904,17 +904,17 @@ static long long rows_read(MYSQL *m)
 }
 
 /* A path of `steps` entries, each behind `every` - 1 others that are on none. */
-static void add_path(struct world *w, struct grove_log *log, unsigned nr, unsigned every)
+static void add_path(struct world *w, struct grove_store_log *log, unsigned nr, unsigned every)
 {
-	struct grove_record *rec = calloc(nr, sizeof(*rec));
+	struct grove_store_record *rec = calloc(nr, sizeof(*rec));
 	char(*id)[16] = calloc(nr + 1, sizeof(*id));
-	struct grove_appended out;
+	struct grove_store_appended out;
 
 	assert_non_null(rec);
 	assert_non_null(id);
 	for (unsigned i = 0; i < nr; i++) {
 		snprintf(id[i], sizeof(id[i]), "%s%u", i % every ? "x" : "e", i);
-		rec[i] = (struct grove_record){ .line = str("a line of no great length"), .id = str(id[i]),
+		rec[i] = (struct grove_store_record){ .line = str("a line of no great length"), .id = str(id[i]),
 						.time = i, .kind = 2, .role = 1 };
 		if (i >= every)
 			rec[i].parent = str(id[i / every * every - every]);
@@ -929,15 +929,15 @@ static void a_path_is_found_without_reading_the_session(void **state)
 	enum { ROWS = 100000, EVERY = 100 };
 	struct world *w = *state;
 	struct grove_key other = { "p", "b.jsonl", "" };
-	struct grove_record rec = { .line = str("another's"), .id = str("elsewhere"), .kind = 2 };
-	struct grove_log *log = log_of(w, GROVE_LOG_CREATE), *theirs;
-	struct grove_appended out;
+	struct grove_store_record rec = { .line = str("another's"), .id = str("elsewhere"), .kind = 2 };
+	struct grove_store_log *log = log_of(w, GROVE_STORE_CREATE), *theirs;
+	struct grove_store_appended out;
 	MYSQL *m = raw_open(w->db);
 	long long before;
 	unsigned nr = 0;
 
 	add_path(w, log, ROWS, EVERY);
-	OK(grove__log_open(&theirs, w->st, &other, GROVE_LOG_CREATE, &w->d));
+	OK(grove__log_open(&theirs, w->st, &other, GROVE_STORE_CREATE, &w->d));
 	OK(grove__log_append(theirs, &rec, 1, 0, GROVE_SYNC_NONE, &out, &w->d));
 	before = rows_read(m);
 	OK(grove__log_ancestors(log, str("e99900"), count_line, &nr, &w->d));
@@ -964,7 +964,7 @@ struct last_line {
 	unsigned nr;
 };
 
-static int keep_line(void *payload, uint64_t pos, const struct grove_record *rec)
+static int keep_line(void *payload, uint64_t pos, const struct grove_store_record *rec)
 {
 	struct last_line *l = payload;
 
@@ -979,12 +979,12 @@ static void parents_come_whole_whatever_happens(void **state)
 {
 	const size_t len = (size_t)20 << 20;
 	struct world *w = *state;
-	struct grove_record rec[3] = { { .line = str("one"), .id = str("a'b"), .kind = 2 },
+	struct grove_store_record rec[3] = { { .line = str("one"), .id = str("a'b"), .kind = 2 },
 				       { .id = str("c"), .parent = str("a'b"), .kind = 2 },
 				       { .line = str("three"), .id = str("d"), .parent = str("c"), .kind = 2 } };
-	struct grove_appended out;
+	struct grove_store_appended out;
 	struct last_line l = { .nr = 0 };
-	struct grove_log *log;
+	struct grove_store_log *log;
 	struct through t;
 	unsigned nr = 0;
 	char *line = malloc(len);
@@ -993,12 +993,12 @@ static void parents_come_whole_whatever_happens(void **state)
 	memset(line, 'x', len);
 	rec[1].line = grove__slice(line, len);
 	raw(w, "SET GLOBAL max_allowed_packet = 67108864");
-	log = log_of(w, GROVE_LOG_CREATE);
+	log = log_of(w, GROVE_STORE_CREATE);
 	OK(grove__log_append(log, rec, 3, 0, GROVE_SYNC_NONE, &out, &w->d));
 	grove__log_close(log);
 	raw(w, "SET GLOBAL max_allowed_packet = 16777216");
 	go_through(w, &t, false);
-	log = log_of(w, GROVE_LOG_WRITE);
+	log = log_of(w, GROVE_STORE_WRITE);
 	OK(grove__log_ancestors(log, str("c"), count_line, &nr, &w->d));
 	assert_int_equal(nr, 2);
 	for (unsigned i = 0; i < 12; i++) {
@@ -1041,7 +1041,7 @@ static void nothing_is_acknowledged_in_a_transaction_that_is_open(void **state)
 	struct mysql_store *s = grove__mysql_store(w->st);
 	struct sql_work plain = { .fn = begin_and_write, .mode = SQL_OWN };
 	struct sql_work chained = { .fn = commit_and_chain, .mode = SQL_WRITE };
-	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
+	struct grove_store_log *log = log_of(w, GROVE_STORE_CREATE);
 
 	FAILS(GROVE_EIO, "transaction open", grove__mysql_work(&s->base, &plain, &w->d));
 	assert_int_equal(ask(w, "SELECT count(*) FROM session_values"), 0);
@@ -1054,11 +1054,11 @@ static void nothing_is_acknowledged_in_a_transaction_that_is_open(void **state)
 	grove__log_close(log);
 }
 
-static int use_in_child(struct world *w, struct grove_log *log)
+static int use_in_child(struct world *w, struct grove_store_log *log)
 {
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	struct grove_store *again;
-	struct grove_log *other;
+	struct grove_store_log *other;
 
 	if (add(w, log, str("by the child"), GROVE_ANY_POS) != GROVE_EINVAL || !strstr(w->d.message, "fork") ||
 	    grove__log_stat(log, &st, &w->d) != GROVE_EINVAL)
@@ -1067,7 +1067,7 @@ static int use_in_child(struct world *w, struct grove_log *log)
 	grove__store_close(w->st);
 	/* with a connection of its own it can */
 	if (grove__mysql_open(&again, w->rest, &usual, &w->d) ||
-	    grove__log_open(&other, again, &key_a, GROVE_LOG_WRITE, &w->d) ||
+	    grove__log_open(&other, again, &key_a, GROVE_STORE_WRITE, &w->d) ||
 	    add(w, other, str("by the child"), GROVE_ANY_POS))
 		return 2;
 	grove__log_close(other);
@@ -1079,7 +1079,7 @@ static void a_child_does_not_use_its_parents_connections(void **state)
 {
 	struct world *w = *state;
 	struct mysql_store *s = grove__mysql_store(w->st);
-	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
+	struct grove_store_log *log = log_of(w, GROVE_STORE_CREATE);
 	int status;
 	pid_t pid;
 

@@ -19,7 +19,7 @@
 static void a_database_that_is_not_there_is_made_when_asked_for(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	unsigned nr, from, to;
 
 	raw(w, "DROP DATABASE IF EXISTS `od``d`");
@@ -27,7 +27,7 @@ static void a_database_that_is_not_there_is_made_when_asked_for(void **state)
 	reopen(w, &usual);
 	FAILS(GROVE_ENOTFOUND, "grove store init", grove__store_list(w->st, NULL, count_key, &nr, &w->d));
 	FAILS(GROVE_ENOTFOUND, "grove store init",
-	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_CREATE, &w->d));
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_CREATE, &w->d));
 	FAILS(GROVE_ENOTFOUND, "", upgrade_at(w->rest, &from, &to, &w->d));
 	OK(init_at(w->rest, &w->d));
 	OK(init_at(w->rest, &w->d));
@@ -39,16 +39,16 @@ static void looking_makes_no_tables(void **state)
 {
 	struct world *w = *state;
 	struct grove_buf b = GROVE_BUF_INIT;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	unsigned nr = 0;
 
 	OK(grove__store_list(w->st, NULL, count_key, &nr, &w->d));
 	OK(grove__store_list_subs(w->st, NULL, count_key, &nr, &w->d));
 	assert_int_equal(nr, 0);
 	FAILS(GROVE_ENOTFOUND, "grove store init",
-	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_READ, &w->d));
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_READ, &w->d));
 	FAILS(GROVE_ENOTFOUND, "grove store init",
-	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_CREATE, &w->d));
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_CREATE, &w->d));
 	FAILS(GROVE_ENOTFOUND, "", grove__store_remove(w->st, &key_a, &w->d));
 	FAILS(GROVE_ENOTFOUND, "", grove__store_attach_get(w->st, &key_a, "x", &b, &w->d));
 	assert_int_equal(ask(w, "SELECT count(*) FROM information_schema.tables "
@@ -79,14 +79,14 @@ static void an_init_that_was_interrupted_goes_on(void **state)
 					    "DROP TABLE attachments", "DROP TABLE entries",
 					    "DROP TABLE sessions", "DROP TABLE meta" };
 	struct world *w = *state;
-	struct grove_log *log;
+	struct grove_store_log *log;
 
 	for (size_t n = 0; n <= ARRAY(undo); n++) {
 		for (size_t i = 0; i < n; i++)
 			raw(w, undo[i]);
 		OK(init_at(w->rest, &w->d));
 		reopen(w, &usual);
-		log = log_of(w, GROVE_LOG_CREATE);
+		log = log_of(w, GROVE_STORE_CREATE);
 		OK(add(w, log, str("x"), 0));
 		grove__log_close(log);
 		OK(grove__store_remove(w->st, &key_a, &w->d));
@@ -102,7 +102,7 @@ static void tables_of_another_version_are_refused(void **state)
 	const struct grove__sql_schema three = { 3, versions };
 	const struct grove__mysql_options later = { .schema = &three };
 	struct world *w = *state;
-	struct grove_log *log = log_of(w, GROVE_LOG_CREATE);
+	struct grove_store_log *log = log_of(w, GROVE_STORE_CREATE);
 	unsigned nr, from, to;
 
 	OK(add(w, log, str("kept"), 0));
@@ -117,7 +117,7 @@ static void tables_of_another_version_are_refused(void **state)
 	assert_int_equal(to, 3);
 	OK(grove__mysql_upgrade(w->st, &from, &to, &w->d));
 	assert_int_equal(from, 3);
-	log = log_of(w, GROVE_LOG_READ);
+	log = log_of(w, GROVE_STORE_READ);
 	assert_bytes(w, log, "kept\n");
 	grove__log_close(log);
 	reopen(w, &usual);
@@ -148,13 +148,13 @@ static void make_version_1(struct world *w)
 static void assert_upgraded(struct world *w)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
-	struct grove_record rec = { .line = str("ONE!"), .id = str("a"), .kind = 2 };
-	struct grove_log_stat st;
-	struct grove_log *log;
+	struct grove_store_record rec = { .line = str("ONE!"), .id = str("a"), .kind = 2 };
+	struct grove_store_log_stat st;
+	struct grove_store_log *log;
 	unsigned nr = 0;
 
 	reopen(w, &usual);
-	log = log_of(w, GROVE_LOG_WRITE);
+	log = log_of(w, GROVE_STORE_WRITE);
 	OK(grove__log_stat(log, &st, &w->d));
 	assert_int_equal(st.base, 7);
 	assert_int_equal(st.generation, 3);
@@ -179,7 +179,7 @@ static void an_upgrade_that_was_interrupted_goes_on(void **state)
 	const char *const *steps = grove__sql_schema_mysql.versions[1];
 	struct world *w = *state;
 	unsigned from, to, nr;
-	struct grove_log *log;
+	struct grove_store_log *log;
 
 	for (size_t done = 0;; done++) {
 		make_version_1(w);
@@ -189,7 +189,7 @@ static void an_upgrade_that_was_interrupted_goes_on(void **state)
 			break;
 		reopen(w, &usual);
 		FAILS(GROVE_ENOTSUP, "grove store upgrade",
-		      grove__log_open(&log, w->st, &key_a, GROVE_LOG_WRITE, &w->d));
+		      grove__log_open(&log, w->st, &key_a, GROVE_STORE_WRITE, &w->d));
 		OK(upgrade_at(w->rest, &from, &to, &w->d));
 		assert_int_equal(from, 1);
 		assert_int_equal(to, 2);

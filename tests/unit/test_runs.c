@@ -23,7 +23,7 @@ static void file_with(struct world *w, const char *bytes, size_t len)
 	assert_non_null(f);
 	assert_int_equal(fwrite(bytes, 1, len, f), len);
 	OK(fclose(f));
-	OK(grove__log_open(&w->log, w->st, &key, GROVE_LOG_READ, &w->d));
+	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_READ, &w->d));
 	OK(grove__log_stat(w->log, &w->stat, &w->d));
 }
 
@@ -32,9 +32,9 @@ static void memory_with(struct world *w, const char *const *line, size_t nr)
 {
 	grove__store_close(w->st);
 	OK(grove__store_open(&w->st, "memory:", &w->d));
-	OK(grove__log_open(&w->log, w->st, &key, GROVE_LOG_CREATE | GROVE_LOG_WRITE, &w->d));
+	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_CREATE | GROVE_STORE_WRITE, &w->d));
 	for (size_t i = 0; i < nr; i++)
-		OK(grove__log_append(w->log, &(struct grove_record){ .line = str(line[i]) }, 1, GROVE_ANY_POS,
+		OK(grove__log_append(w->log, &(struct grove_store_record){ .line = str(line[i]) }, 1, GROVE_ANY_POS,
 				     GROVE_SYNC_NONE, &w->out, &w->d));
 	OK(grove__log_stat(w->log, &w->stat, &w->d));
 }

@@ -33,7 +33,7 @@ struct place {
 	bool file;
 	char path[4200];
 	struct grove_store *store;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	struct grove__image *im;
 	struct grove_detail d;
 };
@@ -54,8 +54,8 @@ static void add_text(struct place *p, struct grove_slice text)
 	while (text.len) {
 		const char *lf = memchr(text.ptr, '\n', text.len);
 		size_t n = lf ? (size_t)(lf - text.ptr) : text.len;
-		struct grove_record rec = { .line = { text.ptr, n } };
-		struct grove_appended out;
+		struct grove_store_record rec = { .line = { text.ptr, n } };
+		struct grove_store_appended out;
 
 		assert_int_equal(grove__log_append(p->log, &rec, 1, GROVE_ANY_POS, GROVE_SYNC_NONE,
 						   &out, &p->d), 0);
@@ -78,7 +78,7 @@ static void put(struct world *w, struct place *p, bool file, struct grove_slice 
 		add_text(p, text);
 	assert_int_equal(grove__store_open(&p->store, file ? url : "memory:", &p->d), 0);
 	assert_int_equal(grove__log_open(&p->log, p->store, &key,
-					 file ? GROVE_LOG_WRITE : GROVE_LOG_CREATE, &p->d), 0);
+					 file ? GROVE_STORE_WRITE : GROVE_STORE_CREATE, &p->d), 0);
 	if (!file)
 		add_text(p, text);
 }
@@ -116,8 +116,8 @@ static void reload(struct place *p)
 static struct grove_buf bytes_of(struct place *p)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
-	struct grove_log_stat st;
-	struct grove_run run;
+	struct grove_store_log_stat st;
+	struct grove_store_run run;
 
 	assert_int_equal(grove__log_stat(p->log, &st, &p->d), 0);
 	assert_int_equal(grove__buf_reserve(&b, (size_t)st.bytes + 1), 0);

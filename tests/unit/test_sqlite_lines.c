@@ -13,19 +13,19 @@ static void every_name_is_taken_as_it_is(void **state)
 		{ "a", "a.jsonl", "" }, { "a ", "a.jsonl ", "" }, { "\xc3\xa9", "e\xcc\x81", "" },
 	};
 	struct world *w = *state;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	unsigned nr = 0;
 	char line[32];
 
 	for (size_t i = 0; i < ARRAY(key); i++) {
-		log = log_of(w, &key[i], GROVE_LOG_CREATE);
+		log = log_of(w, &key[i], GROVE_STORE_CREATE);
 		snprintf(line, sizeof(line), "%zu", i);
 		OK(add(w, log, str(line), 0));
 		OK(grove__log_meta_put(log, "it's \"quoted\"", str("v'v"), &w->d));
 		grove__log_close(log);
 	}
 	for (size_t i = 0; i < ARRAY(key); i++) {
-		log = log_of(w, &key[i], GROVE_LOG_READ);
+		log = log_of(w, &key[i], GROVE_STORE_READ);
 		snprintf(line, sizeof(line), "%zu\n", i);
 		assert_bytes(w, log, line);
 		grove__log_close(log);
@@ -37,7 +37,7 @@ static void every_name_is_taken_as_it_is(void **state)
 static void names_that_no_database_takes_are_refused(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log = make(w, LINES("one"));
+	struct grove_store_log *log = make(w, LINES("one"));
 	struct grove_key key = key_a, none = { "p", "", "" };
 	char huge[2000];
 
@@ -49,20 +49,20 @@ static void names_that_no_database_takes_are_refused(void **state)
 	      grove__store_attach_put(w->st, &key_a, huge, str("x"), &w->d));
 	FAILS(GROVE_EINVAL, "value", grove__log_meta_put(log, huge, str("x"), &w->d));
 	grove__log_close(log);
-	FAILS(GROVE_EINVAL, "session", grove__log_open(&log, w->st, &key, GROVE_LOG_CREATE, &w->d));
-	FAILS(GROVE_EINVAL, "session", grove__log_open(&log, w->st, &none, GROVE_LOG_CREATE, &w->d));
+	FAILS(GROVE_EINVAL, "session", grove__log_open(&log, w->st, &key, GROVE_STORE_CREATE, &w->d));
+	FAILS(GROVE_EINVAL, "session", grove__log_open(&log, w->st, &none, GROVE_STORE_CREATE, &w->d));
 	key = key_a;
 	key.project = huge;
-	FAILS(GROVE_EINVAL, "project", grove__log_open(&log, w->st, &key, GROVE_LOG_CREATE, &w->d));
+	FAILS(GROVE_EINVAL, "project", grove__log_open(&log, w->st, &key, GROVE_STORE_CREATE, &w->d));
 	assert_session(w, "one\n");
 }
 
 static void columns_hold_what_they_can(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log = make(w, LINES("header"));
+	struct grove_store_log *log = make(w, LINES("header"));
 	char long_id[400];
-	struct grove_record rec[] = {
+	struct grove_store_record rec[] = {
 		{ .line = str("a"), .id = str("o'brien\"; --"), .parent = str("x"), .time = -5,
 		  .kind = GROVE_KIND_MESSAGE, .role = GROVE_ROLE_USER },
 		{ .line = str("b"), .id = grove__slice("n\0ul", 4), .parent = str("\xc3\xa9"),
@@ -71,7 +71,7 @@ static void columns_hold_what_they_can(void **state)
 		/* twice the same id is legal */
 		{ .line = str("d"), .id = str("o'brien\"; --") },
 	};
-	struct grove_appended out;
+	struct grove_store_appended out;
 
 	memset(long_id, 'i', sizeof(long_id));
 	OK(grove__log_append(log, rec, ARRAY(rec), 1, GROVE_SYNC_NONE, &out, &w->d));
@@ -90,10 +90,10 @@ static void a_line_of_100_mb_is_kept_and_read_in_pieces(void **state)
 {
 	const size_t len = (size_t)100 << 20;
 	struct world *w = *state;
-	struct grove_log *log = make(w, LINES("header"));
+	struct grove_store_log *log = make(w, LINES("header"));
 	char *line = malloc(len), *back = malloc(len + 64), small[16384];
-	struct grove_log_stat st;
-	struct grove_run run;
+	struct grove_store_log_stat st;
+	struct grove_store_run run;
 	uint64_t x = 88172645463325252u;
 
 	assert_true(line && back);
@@ -141,7 +141,7 @@ static void what_is_over_the_limit_of_sqlite_is_refused(void **state)
 {
 	const size_t len = (size_t)1000000001;
 	struct world *w = *state;
-	struct grove_log *log = make(w, LINES("one"));
+	struct grove_store_log *log = make(w, LINES("one"));
 	/* never touched: no memory behind it */
 	char *line = calloc(len, 1);
 
@@ -160,12 +160,12 @@ static void what_is_over_the_limit_of_sqlite_is_refused(void **state)
 static void a_last_line_may_lack_its_line_end(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log = make(w, LINES("one", "two")), *empty;
+	struct grove_store_log *log = make(w, LINES("one", "two")), *empty;
 	const struct grove_key key = { "p", "empty.jsonl", "" };
-	struct grove_record rec = { .line = str("three") };
+	struct grove_store_record rec = { .line = str("three") };
 	struct grove_buf b = GROVE_BUF_INIT;
-	struct grove_appended out;
-	struct grove_run run = { 0 };
+	struct grove_store_appended out;
+	struct grove_store_run run = { 0 };
 	char buf[16];
 
 	FAILS(GROVE_ENOTFOUND, "", grove__log_meta_get(log, GROVE__META_UNFINISHED, &b, &w->d));
@@ -198,7 +198,7 @@ static void a_last_line_may_lack_its_line_end(void **state)
 	OK(grove__log_meta_put(log, GROVE__META_UNFINISHED, str(""), &w->d));
 	assert_bytes(w, log, "one\nTWO\n");
 	grove__log_close(log);
-	empty = log_of(w, &key, GROVE_LOG_CREATE);
+	empty = log_of(w, &key, GROVE_STORE_CREATE);
 	FAILS(GROVE_EINVAL, "", grove__log_meta_put(empty, GROVE__META_UNFINISHED, str("1"), &w->d));
 	grove__log_close(empty);
 }
@@ -207,8 +207,8 @@ static void generation_and_rev_count_what_they_should(void **state)
 {
 	static const char rev[] = "SELECT rev FROM sessions", generation[] = "SELECT generation FROM sessions";
 	struct world *w = *state;
-	struct grove_log *log = make(w, LINES("one", "two"));
-	struct grove_log_stat before, after;
+	struct grove_store_log *log = make(w, LINES("one", "two"));
+	struct grove_store_log_stat before, after;
 	const char *line = "anew";
 
 	assert_int_equal(ask(w, rev), 0);
@@ -243,8 +243,8 @@ static void generation_and_rev_count_what_they_should(void **state)
 static void an_update_does_not_touch_the_rows_behind_it(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log = make(w, LINES("one", "two", "three"));
-	struct grove_record rec = { .line = str("a longer line") };
+	struct grove_store_log *log = make(w, LINES("one", "two", "three"));
+	struct grove_store_record rec = { .line = str("a longer line") };
 
 	OK(grove__log_update(log, 0, str("one"), &rec, GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE, &w->d));
 	assert_int_equal(ask(w, "SELECT start FROM entries WHERE seq = 1"), 4);
@@ -291,8 +291,8 @@ static void a_session_with_updated_lines_is_verified(void **state)
 	static const char entry[] = "{\"type\":\"session_info\",\"id\":\"aaaaaaaa\",\"parentId\":null,"
 				    "\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"name\":\"x\"}";
 	struct world *w = *state;
-	struct grove_log *log = make(w, LINES(header, entry));
-	struct grove_record rec = { .line = str(longer) };
+	struct grove_store_log *log = make(w, LINES(header, entry));
+	struct grove_store_record rec = { .line = str(longer) };
 
 	assert_sound(w, true);
 	OK(grove__log_update(log, 0, str(header), &rec, GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE, &w->d));
@@ -309,9 +309,9 @@ static void a_session_with_updated_lines_is_verified(void **state)
 static void a_parent_may_be_in_a_line_that_nobody_looked_at(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log = make(w, LINES("{\"id\":\"a\"}"));
-	struct grove_record rec = { .line = str("B"), .id = str("b"), .parent = str("a"), .kind = 2 };
-	struct grove_appended out;
+	struct grove_store_log *log = make(w, LINES("{\"id\":\"a\"}"));
+	struct grove_store_record rec = { .line = str("B"), .id = str("b"), .parent = str("a"), .kind = 2 };
+	struct grove_store_appended out;
 	unsigned nr = 0;
 
 	OK(grove__log_append(log, &rec, 1, 1, GROVE_SYNC_NONE, &out, &w->d));
@@ -319,7 +319,7 @@ static void a_parent_may_be_in_a_line_that_nobody_looked_at(void **state)
 	      grove__log_ancestors(log, str("b"), count_record, &nr, &w->d));
 	FAILS(GROVE_ENOTSUP, "was not examined",
 	      grove__log_ancestors(log, str("a"), count_record, &nr, &w->d));
-	rec = (struct grove_record){ .line = str("A"), .id = str("a"), .kind = 2 };
+	rec = (struct grove_store_record){ .line = str("A"), .id = str("a"), .kind = 2 };
 	OK(grove__log_update(log, 0, str("{\"id\":\"a\"}"), &rec, GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE,
 			     &w->d));
 	nr = 0;
@@ -350,8 +350,8 @@ static void an_entry_is_found_by_an_index(void **state)
 static void a_missing_line_is_damage_and_no_shift(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log = make(w, LINES("one", "two", "three"));
-	struct grove_run run = { 0 };
+	struct grove_store_log *log = make(w, LINES("one", "two", "three"));
+	struct grove_store_run run = { 0 };
 	char buf[64];
 
 	raw(w, "DELETE FROM entries WHERE seq = 1");
@@ -365,11 +365,11 @@ static void a_missing_line_is_damage_and_no_shift(void **state)
 }
 
 /* All of it by reads into a buffer of that size. */
-static void assert_read(struct world *w, struct grove_log *log, const struct grove_buf *want, size_t cap)
+static void assert_read(struct world *w, struct grove_store_log *log, const struct grove_buf *want, size_t cap)
 {
 	char *buf = malloc(cap);
-	struct grove_log_stat st;
-	struct grove_run run = { 0 };
+	struct grove_store_log_stat st;
+	struct grove_store_run run = { 0 };
 	size_t got = 0;
 
 	assert_non_null(buf);
@@ -391,13 +391,13 @@ static void lines_are_read_in_order_wherever_their_rows_are(void **state)
 	const struct grove_key key[] = { key_a, { "p", "b.jsonl", "" } };
 	struct world *w = *state;
 	struct grove_buf want[2] = { GROVE_BUF_INIT, GROVE_BUF_INIT };
-	struct grove_log *log[2];
+	struct grove_store_log *log[2];
 	char *line = malloc(600000);
 	uint64_t nr[2] = { 0, 0 };
 
 	assert_non_null(line);
 	for (int k = 0; k < 2; k++)
-		log[k] = log_of(w, &key[k], GROVE_LOG_CREATE);
+		log[k] = log_of(w, &key[k], GROVE_STORE_CREATE);
 	for (unsigned i = 0; i < ARRAY(stretch); i++)
 		for (unsigned n = 0; n < stretch[i]; n++) {
 			unsigned k = i % 2;

@@ -12,14 +12,14 @@
 static void looking_makes_no_database(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	struct grove_buf b = GROVE_BUF_INIT;
 	unsigned nr = 0, from, to;
 
 	FAILS(GROVE_ENOTFOUND, "grove store init",
-	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_READ, &w->d));
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_READ, &w->d));
 	FAILS(GROVE_ENOTFOUND, "grove store init",
-	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_WRITE, &w->d));
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_WRITE, &w->d));
 	FAILS(GROVE_ENOTFOUND, "", grove__store_remove(w->st, &key_a, &w->d));
 	FAILS(GROVE_ENOTFOUND, "", grove__store_attach_get(w->st, &key_a, "x", &b, &w->d));
 	FAILS(GROVE_ENOTFOUND, "grove store init", grove__sqlite_upgrade(w->st, &from, &to, &w->d));
@@ -66,10 +66,10 @@ static void a_store_can_be_made_ahead_and_once_more(void **state)
 static void an_empty_file_is_an_empty_store(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log;
+	struct grove_store_log *log;
 
 	file_make(w->db, "");
-	FAILS(GROVE_ENOTFOUND, "", grove__log_open(&log, w->st, &key_a, GROVE_LOG_READ, &w->d));
+	FAILS(GROVE_ENOTFOUND, "", grove__log_open(&log, w->st, &key_a, GROVE_STORE_READ, &w->d));
 	grove__log_close(make(w, LINES("one")));
 	assert_session(w, "one\n");
 }
@@ -77,35 +77,35 @@ static void an_empty_file_is_an_empty_store(void **state)
 static void what_is_no_database_is_refused(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	char text[3000];
 
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
 	file_make(w->db, text);
 	FAILS(GROVE_EDAMAGED, "not an SQLite database",
-	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_READ, &w->d));
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_READ, &w->d));
 	FAILS(GROVE_EDAMAGED, "not an SQLite database",
-	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_CREATE, &w->d));
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_CREATE, &w->d));
 	assert_file(w->db, text);
 	assert_int_equal(unlink(w->db), 0);
 	assert_int_equal(mkdir(w->db, 0700), 0);
-	FAILS(GROVE_EINVAL, "not a file", grove__log_open(&log, w->st, &key_a, GROVE_LOG_READ, &w->d));
-	FAILS(GROVE_EINVAL, "not a file", grove__log_open(&log, w->st, &key_a, GROVE_LOG_CREATE, &w->d));
+	FAILS(GROVE_EINVAL, "not a file", grove__log_open(&log, w->st, &key_a, GROVE_STORE_READ, &w->d));
+	FAILS(GROVE_EINVAL, "not a file", grove__log_open(&log, w->st, &key_a, GROVE_STORE_CREATE, &w->d));
 }
 
 static void another_programs_database_is_left_alone(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	struct grove_buf before, after;
 
 	raw(w, "CREATE TABLE sessions (x); INSERT INTO sessions VALUES (1)");
 	before = file_bytes(w->db);
 	FAILS(GROVE_ENOTSUP, "not a grove store",
-	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_READ, &w->d));
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_READ, &w->d));
 	FAILS(GROVE_ENOTSUP, "not a grove store",
-	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_CREATE, &w->d));
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_CREATE, &w->d));
 	FAILS(GROVE_ENOTSUP, "not a grove store", grove__sqlite_init(w->st, &w->d));
 	after = file_bytes(w->db);
 	assert_int_equal(before.len, after.len);
@@ -137,7 +137,7 @@ static void a_name_is_a_name(void **state)
 static void a_link_leads_to_the_database(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	char link[300];
 
 	snprintf(link, sizeof(link), "%s/link.db", w->dir);
@@ -146,7 +146,7 @@ static void a_link_leads_to_the_database(void **state)
 	assert_int_equal(symlink("store.db", link), 0);
 	grove__store_close(w->st);
 	assert_int_equal(grove__sqlite_open(&w->st, link, &usual, NULL), 0);
-	log = log_of(w, &key_a, GROVE_LOG_WRITE);
+	log = log_of(w, &key_a, GROVE_STORE_WRITE);
 	OK(add(w, log, str("two"), 1));
 	OK(grove__log_sync(log, &w->d));
 	grove__log_close(log);
@@ -160,7 +160,7 @@ static void a_link_leads_to_the_database(void **state)
 static void a_lease_by_another_store_is_noticed(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log = make(w, LINES("one")), *theirs;
+	struct grove_store_log *log = make(w, LINES("one")), *theirs;
 	struct grove_store *other;
 	struct grove_lease lease = { .size = sizeof(lease) };
 	struct grove_detail d;
@@ -168,7 +168,7 @@ static void a_lease_by_another_store_is_noticed(void **state)
 	OK(add(w, log, str("two"), 1));
 	OK(add(w, log, str("three"), 2));
 	OK(grove__sqlite_open(&other, w->db, &usual, &w->d));
-	OK(grove__log_open(&theirs, other, &key_a, GROVE_LOG_WRITE, &w->d));
+	OK(grove__log_open(&theirs, other, &key_a, GROVE_STORE_WRITE, &w->d));
 	OK(grove__log_lease_take(theirs, "they", 60000, &lease, &w->d));
 	FAILS(GROVE_ECONFLICT, "they holds the lease", add(w, log, str("four"), 3));
 	FAILS(GROVE_ECONFLICT, "they holds the lease", grove__log_lease_take(log, "we", 1, &lease, &w->d));
@@ -197,7 +197,7 @@ static void a_lease_by_another_store_is_noticed(void **state)
 static void a_locked_database_is_waited_for_and_then_told(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log = make(w, LINES("one")), *other;
+	struct grove_store_log *log = make(w, LINES("one")), *other;
 	sqlite3 *db = raw_open(w);
 
 	raw_run(db, "BEGIN IMMEDIATE");
@@ -205,7 +205,7 @@ static void a_locked_database_is_waited_for_and_then_told(void **state)
 	FAILS(GROVE_ECONFLICT, "locked", grove__store_remove(w->st, &key_a, &w->d));
 	FAILS(GROVE_ECONFLICT, "locked", grove__log_meta_put(log, "leaf", str("x"), &w->d));
 	FAILS(GROVE_ECONFLICT, "locked",
-	      grove__log_open(&other, w->st, &(struct grove_key){ "p", "b", "" }, GROVE_LOG_CREATE, &w->d));
+	      grove__log_open(&other, w->st, &(struct grove_key){ "p", "b", "" }, GROVE_STORE_CREATE, &w->d));
 	/* reading goes on */
 	assert_bytes(w, log, "one\n");
 	raw_run(db, "COMMIT");
@@ -218,8 +218,8 @@ static void a_locked_database_is_waited_for_and_then_told(void **state)
 static void a_database_that_was_deleted_takes_nothing_more(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log = make(w, LINES("one")), *again;
-	struct grove_log_stat st;
+	struct grove_store_log *log = make(w, LINES("one")), *again;
+	struct grove_store_log_stat st;
 
 	assert_int_equal(unlink(w->db), 0);
 	FAILS(GROVE_ESTALE, "removed", add(w, log, str("lost"), GROVE_ANY_POS));
@@ -238,16 +238,16 @@ static void write_lines(const char *db, char who, unsigned nr, enum grove_sync s
 {
 	const struct grove__sqlite_options patient = { .schema = &grove__sql_schema_sqlite };
 	struct grove_store *st;
-	struct grove_log *log;
-	struct grove_appended out;
+	struct grove_store_log *log;
+	struct grove_store_appended out;
 	char line[700];
 
 	if (grove__sqlite_open(&st, db, &patient, NULL) ||
-	    grove__log_open(&log, st, &key_a, GROVE_LOG_WRITE, NULL))
+	    grove__log_open(&log, st, &key_a, GROVE_STORE_WRITE, NULL))
 		_exit(2);
 	memset(line, who, sizeof(line));
 	for (unsigned i = 0; i < nr; i++) {
-		struct grove_record rec[2] = { 0 };
+		struct grove_store_record rec[2] = { 0 };
 		int n = snprintf(line, sizeof(line), "%c %06u", who, i);
 
 		line[n] = ' ';
@@ -268,7 +268,7 @@ static void two_processes_write_to_one_session(void **state)
 	enum { NR = 150 };
 	struct world *w = *state;
 	struct grove_buf b;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	unsigned next[2] = { 0 };
 	pid_t pid[2];
 	int status;
@@ -288,7 +288,7 @@ static void two_processes_write_to_one_session(void **state)
 		assert_int_equal(status, 0);
 	}
 	assert_int_equal(grove__sqlite_open(&w->st, w->db, &usual, NULL), 0);
-	log = log_of(w, &key_a, GROVE_LOG_READ);
+	log = log_of(w, &key_a, GROVE_STORE_READ);
 	b = bytes_of(w, log);
 	p = strchr(b.ptr, '\n') + 1;
 	for (unsigned i = 0; i < 2 * NR; i++) {
@@ -317,7 +317,7 @@ static void a_writer_that_is_killed_loses_nothing_that_it_told(void **state)
 	for (unsigned round = 0; round < 6; round++) {
 		enum grove_sync sync = round % 2 ? GROVE_SYNC_ALWAYS : GROVE_SYNC_NONE;
 		unsigned told = 0, i = 0, lines = 0, last = 0;
-		struct grove_log *log;
+		struct grove_store_log *log;
 		struct grove_buf b;
 		int ack[2];
 		pid_t pid;
@@ -338,7 +338,7 @@ static void a_writer_that_is_killed_loses_nothing_that_it_told(void **state)
 		close(ack[0]);
 		assert_int_equal(waitpid(pid, NULL, 0), pid);
 		assert_int_equal(grove__sqlite_open(&w->st, w->db, &usual, NULL), 0);
-		log = log_of(w, &key_a, GROVE_LOG_WRITE);
+		log = log_of(w, &key_a, GROVE_STORE_WRITE);
 		b = bytes_of(w, log);
 		for (char *p = strchr(b.ptr, '\n') + 1; *p; p = strchr(p, '\n') + 1)
 			if (*p == (char)('a' + round)) {
@@ -366,19 +366,19 @@ static void a_full_disk_leaves_the_session_as_it_was(void **state)
 	const struct grove__sqlite_options tight = { .schema = &grove__sql_schema_sqlite,
 						     .busy_ms = 60, .max_pages = 40 };
 	struct world *w = *state;
-	struct grove_log *log = make(w, LINES("one"));
-	struct grove_record rec[64] = { 0 };
-	struct grove_appended out;
+	struct grove_store_log *log = make(w, LINES("one"));
+	struct grove_store_record rec[64] = { 0 };
+	struct grove_store_appended out;
 	struct grove_buf b;
-	struct grove_record large = { .line = grove__slice((char[400000]){ "x" }, 400000),
+	struct grove_store_record large = { .line = grove__slice((char[400000]){ "x" }, 400000),
 				      .id = str("e") };
-	struct grove_log_stat before, after;
+	struct grove_store_log_stat before, after;
 	char line[8000];
 	const char *anew = line;
 
 	grove__log_close(log);
 	reopen(w, &tight);
-	log = log_of(w, &key_a, GROVE_LOG_WRITE);
+	log = log_of(w, &key_a, GROVE_STORE_WRITE);
 	OK(grove__log_stat(log, &before, &w->d));
 	memset(line, 'x', sizeof(line));
 	line[sizeof(line) - 1] = '\0';
@@ -409,7 +409,7 @@ static void a_full_disk_leaves_the_session_as_it_was(void **state)
 	grove__log_close(log);
 	/* and with room again, all of it */
 	reopen(w, &usual);
-	log = log_of(w, &key_a, GROVE_LOG_WRITE);
+	log = log_of(w, &key_a, GROVE_STORE_WRITE);
 	OK(grove__log_append(log, rec, ARRAY(rec), 1, GROVE_SYNC_ALWAYS, &out, &w->d));
 	assert_int_equal(out.tail, 65);
 	grove__log_close(log);
@@ -423,9 +423,9 @@ static int fail_sync(const char *call)
 static void after_a_sync_that_failed_nothing_is_called_durable(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log = make(w, LINES("one"));
-	struct grove_record rec = { .line = str("two") };
-	struct grove_appended out;
+	struct grove_store_log *log = make(w, LINES("one"));
+	struct grove_store_record rec = { .line = str("two") };
+	struct grove_store_appended out;
 
 	grove__sys_fault = fail_sync;
 	FAILS(GROVE_EIO, "", grove__log_append(log, &rec, 1, 1, GROVE_SYNC_ALWAYS, &out, &w->d));
@@ -441,7 +441,7 @@ static void a_damaged_file_is_an_error_and_no_crash(void **state)
 {
 	struct world *w = *state;
 	struct grove_buf whole;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	unsigned seed = 1;
 
 	log = make(w, LINES("header"));
@@ -452,8 +452,8 @@ static void a_damaged_file_is_an_error_and_no_crash(void **state)
 	grove__store_close(w->st);
 	whole = file_bytes(w->db);
 	for (int round = 0; round < 60; round++) {
-		struct grove_log_stat st;
-		struct grove_run run = { 0 };
+		struct grove_store_log_stat st;
+		struct grove_store_run run = { 0 };
 		static char buf[65536];
 		char *copy = malloc(whole.len);
 		int rc;
@@ -468,7 +468,7 @@ static void a_damaged_file_is_an_error_and_no_crash(void **state)
 		file_put(w->db, O_CREAT | O_TRUNC, copy, whole.len);
 		free(copy);
 		assert_int_equal(grove__sqlite_open(&w->st, w->db, &usual, NULL), 0);
-		rc = grove__log_open(&log, w->st, &key_a, GROVE_LOG_WRITE, NULL);
+		rc = grove__log_open(&log, w->st, &key_a, GROVE_STORE_WRITE, NULL);
 		if (!rc) {
 			if (!grove__log_stat(log, &st, NULL))
 				grove__log_read(log, 0, st.tail, buf, sizeof(buf), &run, NULL);
@@ -485,7 +485,7 @@ static void a_damaged_file_is_an_error_and_no_crash(void **state)
 static void what_may_not_be_written_can_be_read(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	bool root = !geteuid();
 
 	grove__log_close(make(w, LINES("one")));
@@ -497,7 +497,7 @@ static void what_may_not_be_written_can_be_read(void **state)
 		assert_int_equal(seteuid(65534), 0);
 	assert_int_equal(grove__sqlite_open(&w->st, w->db, &usual, NULL), 0);
 	assert_session(w, "one\n");
-	log = log_of(w, &key_a, GROVE_LOG_WRITE);
+	log = log_of(w, &key_a, GROVE_STORE_WRITE);
 	FAILS(GROVE_EACCESS, "", add(w, log, str("two"), 1));
 	grove__log_close(log);
 	if (root)
@@ -515,7 +515,7 @@ static void a_file_that_was_set_up_otherwise_serves_as_well(void **state)
 	struct world *w = *state;
 
 	for (size_t i = 0; i < ARRAY(ways); i++) {
-		struct grove_log *log;
+		struct grove_store_log *log;
 		char sql[256];
 
 		/* it takes effect with the first page */

@@ -52,9 +52,9 @@ static const char *const bad_version[] = {
 
 static void assert_version_1_rows(struct world *w)
 {
-	struct grove_log *log = log_of(w, &key_a, GROVE_LOG_READ);
+	struct grove_store_log *log = log_of(w, &key_a, GROVE_STORE_READ);
 	struct grove_buf b = bytes_of(w, log);
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 
 	assert_int_equal(b.len, 6);
 	assert_memory_equal(b.ptr, "{}\n\xff\0\n", 6);
@@ -75,12 +75,12 @@ static void assert_version_1_rows(struct world *w)
 static void a_database_of_version_2_is_read_and_written(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log;
+	struct grove_store_log *log;
 
 	raw(w, version_1);
 	raw(w, version_2);
 	assert_version_1_rows(w);
-	log = log_of(w, &key_a, GROVE_LOG_WRITE);
+	log = log_of(w, &key_a, GROVE_STORE_WRITE);
 	OK(add(w, log, str("three"), 2));
 	grove__log_close(log);
 	assert_int_equal(ask(w, "SELECT start FROM entries WHERE seq = 2"), 6);
@@ -89,11 +89,11 @@ static void a_database_of_version_2_is_read_and_written(void **state)
 /* Everything that version 2 brought, on a session of version 1. */
 static void use_version_2(struct world *w)
 {
-	struct grove_log *log = log_of(w, &key_a, GROVE_LOG_WRITE), *other;
-	struct grove_record rec = { .line = str("line two"), .id = str("e1"), .kind = 2, .time = 1 };
-	struct grove_log_stat st;
+	struct grove_store_log *log = log_of(w, &key_a, GROVE_STORE_WRITE), *other;
+	struct grove_store_record rec = { .line = str("line two"), .id = str("e1"), .kind = 2, .time = 1 };
+	struct grove_store_log_stat st;
 	struct grove_lease lease = { .size = sizeof(lease) };
-	struct grove_appended out;
+	struct grove_store_appended out;
 	unsigned kinds = 0, nr = 0;
 
 	OK(grove__log_stat(log, &st, &w->d));
@@ -102,9 +102,9 @@ static void use_version_2(struct world *w)
 	assert_int_equal(kinds, 0);
 	OK(grove__log_update(log, 1, grove__slice("\xff\0", 2), &rec, GROVE_CHANGE_UPDATE,
 			     GROVE_SYNC_NONE, &w->d));
-	OK(grove__log_update(log, 0, str("{}"), &(struct grove_record){ .line = str("header") },
+	OK(grove__log_update(log, 0, str("{}"), &(struct grove_store_record){ .line = str("header") },
 			     GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE, &w->d));
-	rec = (struct grove_record){ .line = str("three"), .id = str("e2"), .parent = str("e1"),
+	rec = (struct grove_store_record){ .line = str("three"), .id = str("e2"), .parent = str("e1"),
 				     .kind = 2 };
 	OK(grove__log_append(log, &rec, 1, 2, GROVE_SYNC_NONE, &out, &w->d));
 	assert_bytes(w, log, "header\nline two\nthree\n");
@@ -117,7 +117,7 @@ static void use_version_2(struct world *w)
 	assert_int_equal(nr, 2);
 	OK(grove__log_lease_take(log, "me", 60000, &lease, &w->d));
 	assert_int_equal(lease.number, 1);
-	other = log_of(w, &key_a, GROVE_LOG_WRITE);
+	other = log_of(w, &key_a, GROVE_STORE_WRITE);
 	FAILS(GROVE_ECONFLICT, "me holds the lease", add(w, other, str("four"), 3));
 	OK(add(w, log, str("four"), 3));
 	grove__log_close(other);
@@ -128,16 +128,16 @@ static void a_database_of_version_1_waits_for_its_upgrade(void **state)
 {
 	struct world *w = *state;
 	struct grove_buf b = GROVE_BUF_INIT;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	char url[400];
 	unsigned from, to, nr = 0;
 
 	snprintf(url, sizeof(url), "sqlite:%s", w->db);
 	raw(w, version_1);
 	FAILS(GROVE_ENOTSUP, "run 'grove store upgrade' (its tables have version 1, not 2)",
-	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_READ, &w->d));
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_READ, &w->d));
 	FAILS(GROVE_ENOTSUP, "grove store upgrade",
-	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_CREATE, &w->d));
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_CREATE, &w->d));
 	FAILS(GROVE_ENOTSUP, "grove store upgrade", grove__store_remove(w->st, &key_a, &w->d));
 	FAILS(GROVE_ENOTSUP, "grove store upgrade",
 	      grove__store_list(w->st, NULL, count_key, &nr, &w->d));
@@ -203,15 +203,15 @@ static void an_upgrade_keeps_what_is_there(void **state)
 	const struct grove__sql_schema schema = { 3, all };
 	const struct grove__sqlite_options later = { .schema = &schema, .busy_ms = 60 };
 	struct world *w = *state;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	unsigned from, to;
 
 	raw(w, version_1);
 	reopen(w, &later);
 	FAILS(GROVE_ENOTSUP, "grove store upgrade",
-	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_READ, &w->d));
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_READ, &w->d));
 	FAILS(GROVE_ENOTSUP, "grove store upgrade",
-	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_CREATE, &w->d));
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_CREATE, &w->d));
 	FAILS(GROVE_ENOTSUP, "grove store upgrade", grove__store_remove(w->st, &key_a, &w->d));
 	assert_int_equal(ask(w, "SELECT value FROM meta"), 1);
 	OK(grove__sqlite_upgrade(w->st, &from, &to, &w->d));
@@ -221,7 +221,7 @@ static void an_upgrade_keeps_what_is_there(void **state)
 	OK(grove__sqlite_upgrade(w->st, &from, &to, &w->d));
 	assert_int_equal(from, 3);
 	assert_int_equal(ask(w, "SELECT count(colour) FROM sessions"), 0);
-	log = log_of(w, &key_a, GROVE_LOG_WRITE);
+	log = log_of(w, &key_a, GROVE_STORE_WRITE);
 	OK(add(w, log, str("three"), 2));
 	grove__log_close(log);
 	/* and from nothing all versions are made */
@@ -232,7 +232,7 @@ static void an_upgrade_keeps_what_is_there(void **state)
 	/* this grove does not touch it, nor make it older */
 	reopen(w, &usual);
 	FAILS(GROVE_ENOTSUP, "created by a newer grove",
-	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_READ, &w->d));
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_READ, &w->d));
 	FAILS(GROVE_ENOTSUP, "created by a newer grove", grove__sqlite_upgrade(w->st, &from, &to, &w->d));
 }
 
@@ -261,7 +261,7 @@ static void an_upgrade_that_fails_changes_nothing(void **state)
 static void a_later_version_is_refused_and_left_alone(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	struct grove_buf b = GROVE_BUF_INIT;
 	unsigned nr = 0;
 
@@ -269,9 +269,9 @@ static void a_later_version_is_refused_and_left_alone(void **state)
 	raw(w, version_2);
 	raw(w, "UPDATE meta SET value = 99");
 	FAILS(GROVE_ENOTSUP, "created by a newer grove",
-	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_READ, &w->d));
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_READ, &w->d));
 	FAILS(GROVE_ENOTSUP, "version 99",
-	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_CREATE, &w->d));
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_CREATE, &w->d));
 	FAILS(GROVE_ENOTSUP, "created by a newer grove", grove__store_remove(w->st, &key_a, &w->d));
 	FAILS(GROVE_ENOTSUP, "created by a newer grove",
 	      grove__store_list(w->st, NULL, count_key, &nr, &w->d));
@@ -285,7 +285,7 @@ static void a_later_version_is_refused_and_left_alone(void **state)
 static void an_upgrade_under_an_open_session_is_noticed(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *log = make(w, LINES("one"));
+	struct grove_store_log *log = make(w, LINES("one"));
 
 	raw(w, "UPDATE meta SET value = 3");
 	FAILS(GROVE_ENOTSUP, "created by a newer grove", add(w, log, str("two"), 1));
@@ -300,20 +300,20 @@ static void a_version_that_cannot_be_read_is_damage(void **state)
 	static const char *const how[] = { "DELETE FROM meta", "UPDATE meta SET value = 'x'",
 					   "UPDATE meta SET value = 0", "UPDATE meta SET value = -1" };
 	struct world *w = *state;
-	struct grove_log *log;
+	struct grove_store_log *log;
 
 	for (size_t i = 0; i < ARRAY(how); i++) {
 		raw(w, version_1);
 		raw(w, how[i]);
-		FAILS(GROVE_EDAMAGED, "version", grove__log_open(&log, w->st, &key_a, GROVE_LOG_READ, &w->d));
+		FAILS(GROVE_EDAMAGED, "version", grove__log_open(&log, w->st, &key_a, GROVE_STORE_READ, &w->d));
 		FAILS(GROVE_EDAMAGED, "version",
-		      grove__log_open(&log, w->st, &key_a, GROVE_LOG_CREATE, &w->d));
+		      grove__log_open(&log, w->st, &key_a, GROVE_STORE_CREATE, &w->d));
 		assert_int_equal(unlink(w->db), 0);
 	}
 	raw(w, version_1);
 	raw(w, "DROP TABLE entries");
 	FAILS(GROVE_ENOTSUP, "not a grove store",
-	      grove__log_open(&log, w->st, &key_a, GROVE_LOG_READ, &w->d));
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_READ, &w->d));
 }
 
 int main(void)

@@ -94,9 +94,9 @@ static void calm(void)
 struct day {
 	char dir[256], url[320];
 	struct grove_store *st;
-	struct grove_log *log;
-	struct grove_appended at;
-	struct grove_log_stat stat;
+	struct grove_store_log *log;
+	struct grove_store_appended at;
+	struct grove_store_log_stat stat;
 	struct grove_detail d;
 	char lines[256];         /* what has to be there, with LF */
 	char maybe[256];         /* what the step that failed would have made of it */
@@ -127,12 +127,12 @@ static int open_store(struct day *y)
 
 static int create(struct day *y)
 {
-	return grove__log_open(&y->log, y->st, &y->key, GROVE_LOG_CREATE, &y->d);
+	return grove__log_open(&y->log, y->st, &y->key, GROVE_STORE_CREATE, &y->d);
 }
 
 static int append(struct day *y)
 {
-	struct grove_record rec[2] = { { .line = str("{\"a\":1}") }, { .line = str("{\"b\":2}") } };
+	struct grove_store_record rec[2] = { { .line = str("{\"a\":1}") }, { .line = str("{\"b\":2}") } };
 
 	strcpy(y->maybe, "{\"a\":1}\n{\"b\":2}\n");
 	return grove__log_append(y->log, rec, 2, 0, GROVE_SYNC_ALWAYS, &y->at, &y->d);
@@ -143,14 +143,14 @@ static int look(struct day *y)
 	return grove__log_stat(y->log, &y->stat, &y->d);
 }
 
-static int next_line(void *payload, struct grove_record *rec)
+static int next_line(void *payload, struct grove_store_record *rec)
 {
 	static const char *const lines[] = { "{\"c\":3}", "{\"d\":4}", "{\"e\":5}" };
 	int *i = payload;
 
 	if (*i == 3)
 		return 1;
-	*rec = (struct grove_record){ .line = str(lines[(*i)++]) };
+	*rec = (struct grove_store_record){ .line = str(lines[(*i)++]) };
 	return 0;
 }
 
@@ -233,14 +233,14 @@ static const struct {
 static void see(const struct day *y, const char *step)
 {
 	struct grove_store *st = NULL;
-	struct grove_log *log = NULL;
-	struct grove_log_stat stat;
-	struct grove_run run;
+	struct grove_store_log *log = NULL;
+	struct grove_store_log_stat stat;
+	struct grove_store_run run;
 	char buf[1024];
 	int rc = grove__store_open(&st, y->url, NULL);
 
 	assert_int_equal(rc, 0);
-	rc = grove__log_open(&log, st, &y->key, GROVE_LOG_READ, NULL);
+	rc = grove__log_open(&log, st, &y->key, GROVE_STORE_READ, NULL);
 	if (!rc) {
 		size_t len;
 
@@ -453,7 +453,7 @@ static void what_cannot_be_is_refused_by_every_store(void **state)
 	for (size_t i = 0; i < sizeof(urls) / sizeof(*urls); i++) {
 		const struct grove_key longest = { "p", "a.jsonl", deep };
 		struct day *y = calloc(1, sizeof(*y));
-		struct grove_log *reader = NULL, *none = NULL;
+		struct grove_store_log *reader = NULL, *none = NULL;
 
 		assert_non_null(y);
 		scratch_make(y->dir, sizeof(y->dir));
@@ -468,14 +468,14 @@ static void what_cannot_be_is_refused_by_every_store(void **state)
 			assert_int_equal(grove__store_rename(y->st, &key, &sub, &y->d), GROVE_EINVAL);
 			/* a column has an end; memory has none, and a file's name is the system's affair */
 			if (i == 2)
-				assert_true(grove__log_open(&none, y->st, &longest, GROVE_LOG_CREATE, &y->d) < 0);
-			assert_int_equal(grove__log_open(&reader, y->st, &key, GROVE_LOG_READ, &y->d), 0);
+				assert_true(grove__log_open(&none, y->st, &longest, GROVE_STORE_CREATE, &y->d) < 0);
+			assert_int_equal(grove__log_open(&reader, y->st, &key, GROVE_STORE_READ, &y->d), 0);
 			assert_int_equal(grove__log_meta_put(reader, GROVE__META_UNFINISHED, str("1"), &y->d),
 					 GROVE_EACCESS);
 			grove__log_close(reader);
 			grove__log_close(y->log);
 			/* still there, under its name */
-			assert_int_equal(grove__log_open(&reader, y->st, &key, GROVE_LOG_READ, &y->d), 0);
+			assert_int_equal(grove__log_open(&reader, y->st, &key, GROVE_STORE_READ, &y->d), 0);
 			grove__log_close(reader);
 		}
 		grove__store_close(y->st);

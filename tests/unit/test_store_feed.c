@@ -59,9 +59,9 @@ static void lease_path(const struct world *w, char out[300])
 	snprintf(out, 300, "%s/.a.jsonl.lease", w->dir);
 }
 
-static struct grove_log *open_other(struct world *w, unsigned flags)
+static struct grove_store_log *open_other(struct world *w, unsigned flags)
 {
-	struct grove_log *log;
+	struct grove_store_log *log;
 
 	OK(grove__log_open(&log, w->st, &key, flags, &w->d));
 	return log;
@@ -78,7 +78,7 @@ static uint64_t base_of(struct world *w)
 static void a_file_keeps_its_base_while_it_grows(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *other;
+	struct grove_store_log *other;
 	uint64_t base;
 
 	have(w, TEXT);
@@ -88,26 +88,26 @@ static void a_file_keeps_its_base_while_it_grows(void **state)
 	assert_int_equal(base_of(w), base);
 	OK(grove__log_replace(w->log, 0, str("ONE"), GROVE_SYNC_NONE, &w->d));
 	assert_int_equal(base_of(w), base);
-	other = open_other(w, GROVE_LOG_READ);
+	other = open_other(w, GROVE_STORE_READ);
 	OK(grove__log_stat(other, &w->stat, &w->d));
 	assert_int_equal(w->stat.base, base);
 	grove__log_close(other);
 	grove__log_close(w->log);
-	OK(grove__log_open(&w->log, w->st, &key, GROVE_LOG_WRITE, &w->d));
+	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_WRITE, &w->d));
 	assert_int_equal(base_of(w), base);
 }
 
 static void a_rewrite_has_a_higher_rev_than_all_before_it(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *reader;
+	struct grove_store_log *reader;
 	uint64_t rev;
 
 	/* many short lines, that become three: the base alone must make up for them */
 	have(w, "");
 	for (int i = 0; i < 1000; i++)
 		OK(add(w, "a line of some thirty bytes or so", GROVE_ANY_POS));
-	reader = open_other(w, GROVE_LOG_READ);
+	reader = open_other(w, GROVE_STORE_READ);
 	rev = base_of(w) + 1000;
 	for (int i = 0; i < 20; i++) {
 		OK(rewrite(w, GROVE_ANY_POS, 0));
@@ -172,7 +172,7 @@ static void a_base_that_cannot_be_told_is_no_other_base(void **state)
 	have(w, TEXT);
 	base = base_of(w);
 	grove__log_close(w->log);
-	OK(grove__log_open(&w->log, w->st, &key, GROVE_LOG_WRITE, &w->d));
+	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_WRITE, &w->d));
 	fail_at("statx", 0, EIO);
 	FAILS(GROVE_EIO, look(w));
 	FAILS(GROVE_EIO, rewrite(w, GROVE_ANY_POS, 0));
@@ -191,21 +191,21 @@ static int take(struct world *w, const char *owner, int64_t ms)
 	return grove__log_lease_take(w->log, owner, ms, &held, &w->d);
 }
 
-static int take_by(struct world *w, struct grove_log *log, const char *owner, int64_t ms)
+static int take_by(struct world *w, struct grove_store_log *log, const char *owner, int64_t ms)
 {
 	return grove__log_lease_take(log, owner, ms, &held, &w->d);
 }
 
-static int give_back(struct world *w, struct grove_log *log)
+static int give_back(struct world *w, struct grove_store_log *log)
 {
 	int rc = grove__log_lease_release(log, &w->d);
 
 	return rc ? rc : grove__log_lease_get(log, &held, &w->d);
 }
 
-static int add_by(struct world *w, struct grove_log *log, const char *line)
+static int add_by(struct world *w, struct grove_store_log *log, const char *line)
 {
-	struct grove_record rec = { .line = str(line) };
+	struct grove_store_record rec = { .line = str(line) };
 
 	return grove__log_append(log, &rec, 1, GROVE_ANY_POS, GROVE_SYNC_NONE, &w->out, &w->d);
 }
@@ -218,7 +218,7 @@ static void wait_past(int64_t until)
 }
 
 /* Every way to write is refused, and nothing is written. */
-static void cannot_write(struct world *w, struct grove_log *log, const char *words)
+static void cannot_write(struct world *w, struct grove_store_log *log, const char *words)
 {
 	struct source s = { new_lines, 3, 0, NULL, NULL };
 	struct grove_buf before = file_bytes(w->path);
@@ -230,7 +230,7 @@ static void cannot_write(struct world *w, struct grove_log *log, const char *wor
 	said(w, words, w->path);
 	FAILS(GROVE_ECONFLICT, grove__log_cut(log, 4, size, GROVE_SYNC_NONE, &w->d));
 	said(w, words, w->path);
-	FAILS(GROVE_ECONFLICT, grove__log_rewrite(log, next_of, &s, GROVE_ANY_POS, GROVE_LOG_FORCE,
+	FAILS(GROVE_ECONFLICT, grove__log_rewrite(log, next_of, &s, GROVE_ANY_POS, GROVE_STORE_FORCE,
 						  &w->d));
 	said(w, words, w->path);
 	FAILS(GROVE_ECONFLICT, grove__log_meta_put(log, GROVE__META_UNFINISHED, str("1"), &w->d));
@@ -239,17 +239,17 @@ static void cannot_write(struct world *w, struct grove_log *log, const char *wor
 	grove__buf_release(&before);
 }
 
-static void can_write(struct world *w, struct grove_log *log)
+static void can_write(struct world *w, struct grove_store_log *log)
 {
 	struct source s = { new_lines, 3, 0, NULL, NULL };
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 
 	OK(grove__log_stat(log, &st, &w->d));
 	OK(add_by(w, log, "yes"));
 	OK(grove__log_meta_put(log, GROVE__META_UNFINISHED, str("1"), &w->d));
 	OK(grove__log_meta_put(log, GROVE__META_UNFINISHED, str(""), &w->d));
 	OK(grove__log_cut(log, w->out.pos, w->out.tail, GROVE_SYNC_NONE, &w->d));
-	OK(grove__log_rewrite(log, next_of, &s, GROVE_ANY_POS, GROVE_LOG_FORCE, &w->d));
+	OK(grove__log_rewrite(log, next_of, &s, GROVE_ANY_POS, GROVE_STORE_FORCE, &w->d));
 	OK(grove__log_replace(log, 0, str("NeW 1"), GROVE_SYNC_NONE, &w->d));
 }
 
@@ -304,13 +304,13 @@ static void an_owner_may_have_any_name(void **state)
 	static const char *const names[] = { "\"", "\\", "a\nb", "\x01\x1f", "h\xc3\xb6st:7", "\xff\xfe",
 					     "{}", "\\u0041", "x\",\"number\":9" };
 	struct world *w = *state;
-	struct grove_log *other;
+	struct grove_store_log *other;
 	char most[GROVE_LEASE_OWNER_MAX + 1];
 
 	memset(most, '\x02', sizeof(most) - 1);
 	most[sizeof(most) - 1] = '\0';
 	have(w, TEXT);
-	other = open_other(w, GROVE_LOG_READ);
+	other = open_other(w, GROVE_STORE_READ);
 	for (size_t i = 0; i <= ARRAY(names); i++) {
 		const char *name = i < ARRAY(names) ? names[i] : most;
 
@@ -326,10 +326,10 @@ static void an_owner_may_have_any_name(void **state)
 
 static int child_is_refused(struct world *w)
 {
-	struct grove_record rec = { .line = str("child") };
+	struct grove_store_record rec = { .line = str("child") };
 	struct grove_lease x;
-	struct grove_log *log;
-	int rc = grove__log_open(&log, w->st, &key, GROVE_LOG_WRITE, &w->d);
+	struct grove_store_log *log;
+	int rc = grove__log_open(&log, w->st, &key, GROVE_STORE_WRITE, &w->d);
 
 	if (rc)
 		return 1;
@@ -343,10 +343,10 @@ static int child_is_refused(struct world *w)
 
 static int child_takes_over(struct world *w)
 {
-	struct grove_record rec = { .line = str("child") };
+	struct grove_store_record rec = { .line = str("child") };
 	struct grove_lease x;
-	struct grove_log *log;
-	int rc = grove__log_open(&log, w->st, &key, GROVE_LOG_WRITE, &w->d);
+	struct grove_store_log *log;
+	int rc = grove__log_open(&log, w->st, &key, GROVE_STORE_WRITE, &w->d);
 
 	if (rc || grove__log_lease_take(log, "child", 60000, &x, &w->d) || x.number != 2)
 		return 1;
@@ -388,10 +388,10 @@ static void a_lease_holds_among_processes(void **state)
 static void a_lease_that_ended_hinders_nobody(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *other;
+	struct grove_store_log *other;
 
 	have(w, TEXT);
-	other = open_other(w, GROVE_LOG_WRITE);
+	other = open_other(w, GROVE_STORE_WRITE);
 	OK(take(w, "me", 60000));
 	cannot_write(w, other, "me holds the lease");
 	OK(give_back(w, w->log));
@@ -413,9 +413,9 @@ static void a_lease_that_ended_hinders_nobody(void **state)
 /* Append without a pause until somebody has a lease. */
 static int child_appends_until_refused(struct world *w)
 {
-	struct grove_record rec = { .line = str("line") };
-	struct grove_log *log;
-	int rc = grove__log_open(&log, w->st, &key, GROVE_LOG_WRITE, &w->d);
+	struct grove_store_record rec = { .line = str("line") };
+	struct grove_store_log *log;
+	int rc = grove__log_open(&log, w->st, &key, GROVE_STORE_WRITE, &w->d);
 
 	while (!rc)
 		rc = grove__log_append(log, &rec, 1, GROVE_ANY_POS, GROVE_SYNC_NONE, &w->out, &w->d);
@@ -453,12 +453,12 @@ static void from_the_first_taking_on_nobody_else_writes(void **state)
 static void a_lease_that_cannot_be_written_is_not_taken(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *other;
+	struct grove_store_log *other;
 	uint64_t number = 0;
 	int n, rc;
 
 	have(w, TEXT);
-	other = open_other(w, GROVE_LOG_WRITE);
+	other = open_other(w, GROVE_STORE_WRITE);
 	for (n = 1;; n++) {
 		fail_at(NULL, n, EIO);
 		rc = take(w, "me", 60000);
@@ -522,9 +522,9 @@ static int nth_call;
 static int child_dies_taking(struct world *w)
 {
 	struct grove_lease x;
-	struct grove_log *log;
+	struct grove_store_log *log;
 
-	if (grove__log_open(&log, w->st, &key, GROVE_LOG_WRITE, &w->d))
+	if (grove__log_open(&log, w->st, &key, GROVE_STORE_WRITE, &w->d))
 		return 1;
 	fail_at(NULL, nth_call, 0);
 	plan.meanwhile = die;
@@ -570,13 +570,13 @@ static void a_taker_that_dies_leaves_the_session_usable(void **state)
 static void half_a_lease_is_nobodys_and_lets_no_old_number_pass(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *stale;
+	struct grove_store_log *stale;
 	struct grove_buf line;
 	char path[300];
 	uint64_t number = 0;
 
 	have(w, TEXT);
-	stale = open_other(w, GROVE_LOG_WRITE);
+	stale = open_other(w, GROVE_STORE_WRITE);
 	lease_path(w, path);
 	OK(take(w, "me", 60000));
 	OK(give_back(w, w->log));
@@ -616,13 +616,13 @@ static void half_a_lease_is_nobodys_and_lets_no_old_number_pass(void **state)
 static void a_lease_outlives_a_rewrite(void **state)
 {
 	struct world *w = *state;
-	struct grove_log *other;
+	struct grove_store_log *other;
 
 	have(w, TEXT);
-	other = open_other(w, GROVE_LOG_WRITE);
+	other = open_other(w, GROVE_STORE_WRITE);
 	OK(add_by(w, other, "four"));
 	OK(take(w, "me", 60000));
-	OK(rewrite(w, GROVE_ANY_POS, GROVE_LOG_FORCE));
+	OK(rewrite(w, GROVE_ANY_POS, GROVE_STORE_FORCE));
 	assert_file(w->path, NEW_TEXT);
 	OK(add(w, "NEW 4", GROVE_ANY_POS));
 	/* who has the old file open finds the new one, and the lease */
@@ -645,14 +645,14 @@ static void a_lease_goes_with_the_session(void **state)
 {
 	static const struct grove_key to = { "p", "b.jsonl", "" };
 	struct world *w = *state;
-	struct grove_log *other;
+	struct grove_store_log *other;
 	char dir[300];
 
 	have(w, TEXT);
 	snprintf(dir, sizeof(dir), "%s/p", w->dir);
 	OK(take(w, "me", 60000));
 	/* a place that is not free keeps its own */
-	OK(grove__log_open(&other, w->st, &to, GROVE_LOG_CREATE, &w->d));
+	OK(grove__log_open(&other, w->st, &to, GROVE_STORE_CREATE, &w->d));
 	OK(add_by(w, other, "b"));
 	FAILS(GROVE_EEXIST, grove__store_rename(w->st, &key, &to, &w->d));
 	assert_dir(dir, "b.jsonl ");
@@ -664,7 +664,7 @@ static void a_lease_goes_with_the_session(void **state)
 	assert_dir(w->dir, "p ");
 	assert_dir(dir, ".b.jsonl.lease b.jsonl ");
 	FAILS(GROVE_ESTALE, add(w, "lost", GROVE_ANY_POS));
-	OK(grove__log_open(&other, w->st, &to, GROVE_LOG_WRITE, &w->d));
+	OK(grove__log_open(&other, w->st, &to, GROVE_STORE_WRITE, &w->d));
 	FAILS(GROVE_ECONFLICT, add_by(w, other, "no"));
 	OK(take_by(w, other, "me", 60000));
 	assert_int_equal(held.number, 2);
@@ -678,12 +678,12 @@ static void a_move_that_fails_leaves_the_lease(void **state)
 {
 	static const struct grove_key to = { "", "b.jsonl", "" };
 	struct world *w = *state;
-	struct grove_log *other;
+	struct grove_store_log *other;
 	int n, rc;
 
 	have(w, TEXT);
 	OK(take(w, "me", 60000));
-	other = open_other(w, GROVE_LOG_WRITE);
+	other = open_other(w, GROVE_STORE_WRITE);
 	for (n = 1;; n++) {
 		fail_at(NULL, n, EIO);
 		rc = grove__store_rename(w->st, &key, &to, &w->d);
@@ -700,13 +700,13 @@ static void a_link_and_its_target_have_one_lease(void **state)
 {
 	static const struct grove_key by_link = { "", "link.jsonl", "" };
 	struct world *w = *state;
-	struct grove_log *link;
+	struct grove_store_log *link;
 	char path[300];
 
 	have(w, TEXT);
 	snprintf(path, sizeof(path), "%s/link.jsonl", w->dir);
 	assert_int_equal(symlink("a.jsonl", path), 0);
-	OK(grove__log_open(&link, w->st, &by_link, GROVE_LOG_WRITE, &w->d));
+	OK(grove__log_open(&link, w->st, &by_link, GROVE_STORE_WRITE, &w->d));
 	OK(take_by(w, link, "me", 60000));
 	assert_dir(w->dir, ".a.jsonl.lease a.jsonl link.jsonl ");
 	cannot_write(w, w->log, "me holds the lease");
@@ -720,7 +720,7 @@ static void a_new_log_that_stays_empty_leaves_no_lease(void **state)
 {
 	struct world *w = *state;
 
-	OK(grove__log_open(&w->log, w->st, &key, GROVE_LOG_CREATE, &w->d));
+	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_CREATE, &w->d));
 	OK(take(w, "me", 60000));
 	grove__log_close(w->log);
 	w->log = NULL;
@@ -746,13 +746,13 @@ static void leases_are_not_listed(void **state)
 {
 	static const struct grove_key sub = { "", "a.jsonl", "agents/x.jsonl" };
 	struct world *w = *state;
-	struct grove_log *log;
+	struct grove_store_log *log;
 	char path[300];
 	int nr = 0;
 
 	have(w, TEXT);
 	OK(grove__store_attach_put(w->st, &key, "tool.txt", str("x"), &w->d));
-	OK(grove__log_open(&log, w->st, &sub, GROVE_LOG_CREATE, &w->d));
+	OK(grove__log_open(&log, w->st, &sub, GROVE_STORE_CREATE, &w->d));
 	OK(add_by(w, log, "x"));
 	OK(take_by(w, log, "me", 60000));
 	OK(take(w, "me", 60000));
@@ -981,9 +981,9 @@ static void a_descriptor_ends_it_too(void **state)
 
 static int child_appends_quickly(struct world *w)
 {
-	struct grove_record rec = { .line = str("a line") };
-	struct grove_log *log;
-	int rc = grove__log_open(&log, w->st, &key, GROVE_LOG_WRITE, &w->d);
+	struct grove_store_record rec = { .line = str("a line") };
+	struct grove_store_log *log;
+	int rc = grove__log_open(&log, w->st, &key, GROVE_STORE_WRITE, &w->d);
 
 	for (int i = 0; i < QUICK && !rc; i++) {
 		rc = grove__log_append(log, &rec, 1, GROVE_ANY_POS, GROVE_SYNC_NONE, &w->out, &w->d);
@@ -1011,7 +1011,7 @@ static void a_reader_sees_all_that_another_process_appends(void **state)
 static void *wait_for_all(void *arg)
 {
 	struct world *w = arg;
-	struct grove_log_stat st;
+	struct grove_store_log_stat st;
 	int rc = grove__log_stat(w->log, &st, NULL);
 
 	while (!rc && st.tail < QUICK * 7) {

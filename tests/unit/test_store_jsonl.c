@@ -60,7 +60,7 @@ static void an_empty_file_is_not_torn(void **state)
 static void a_torn_tail_reads_as_the_last_line(void **state)
 {
 	struct world *w = *state;
-	struct grove_run run;
+	struct grove_store_run run;
 	char buf[64];
 
 	have(w, "one\ntwo");
@@ -311,7 +311,7 @@ static void a_file_replaced_by_something_else_is_damaged(void **state)
 static void a_truncated_file_is_another_generation(void **state)
 {
 	struct world *w = *state;
-	struct grove_run run;
+	struct grove_store_run run;
 	char buf[64];
 
 	have(w, "one\ntwo\nthree\n");
@@ -387,7 +387,7 @@ static void a_write_that_fails_leaves_the_file_as_it_was(void **state)
 		{ EPERM, GROVE_EACCESS }, { EFBIG, GROVE_EFULL },
 	};
 	struct world *w = *state;
-	struct grove_record rec[3] = { { .line = str("first") }, { .line = str("second") },
+	struct grove_store_record rec[3] = { { .line = str("first") }, { .line = str("second") },
 				       { .line = str("third") } };
 
 	for (size_t i = 0; i < ARRAY(fault); i++)
@@ -545,7 +545,7 @@ static void after_a_failed_sync_every_sync_refuses(void **state)
 		assert_int_equal(calm(), 0);
 		/* another handle may try its own luck */
 		grove__log_close(w->log);
-		OK(grove__log_open(&w->log, w->st, &key, GROVE_LOG_WRITE, &w->d));
+		OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_WRITE, &w->d));
 		OK(add_synced(w, "e"));
 	}
 }
@@ -568,7 +568,7 @@ static void a_new_file_has_its_name_synced_too(void **state)
 	struct grove_key deep = { "project", "b.jsonl", "" };
 	int in_place, made;
 
-	OK(grove__log_open(&w->log, w->st, &key, GROVE_LOG_CREATE, &w->d));
+	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_CREATE, &w->d));
 	OK(add(w, "a", 0));
 	fail_at("fsync", 0, 0);
 	OK(grove__log_sync(w->log, &w->d));
@@ -580,7 +580,7 @@ static void a_new_file_has_its_name_synced_too(void **state)
 	assert_int_equal(calm(), 0);
 	grove__log_close(w->log);
 	/* a directory that was made for it has a name as well */
-	OK(grove__log_open(&w->log, w->st, &deep, GROVE_LOG_CREATE, &w->d));
+	OK(grove__log_open(&w->log, w->st, &deep, GROVE_STORE_CREATE, &w->d));
 	fail_at("fsync", 0, 0);
 	OK(add_synced(w, "a"));
 	made = calm();
@@ -588,7 +588,7 @@ static void a_new_file_has_its_name_synced_too(void **state)
 	grove__log_close(w->log);
 	/* and if that cannot be synced, the line is not safe */
 	deep.session = "c.jsonl";
-	OK(grove__log_open(&w->log, w->st, &deep, GROVE_LOG_CREATE, &w->d));
+	OK(grove__log_open(&w->log, w->st, &deep, GROVE_STORE_CREATE, &w->d));
 	fail_at("fsync", 1, EIO);
 	FAILS(GROVE_EIO, add_synced(w, "a"));
 	calm();
@@ -613,11 +613,11 @@ struct writer {
 static void *write_synced(void *arg)
 {
 	struct writer *t = arg;
-	struct grove_appended out;
+	struct grove_store_appended out;
 	char line[64];
 
 	for (unsigned i = 0; i < EACH && !t->rc; i++) {
-		struct grove_record rec = { 0 };
+		struct grove_store_record rec = { 0 };
 
 		snprintf(line, sizeof(line), "%u %u", t->number, i);
 		rec.line = str(line);
@@ -710,21 +710,21 @@ static void a_failed_sync_is_told_to_all_who_wait(void **state)
 /* In a child, with a handle of its own: 200 lines. 0 if all went well. */
 static int child_appends(struct world *w, unsigned number)
 {
-	struct grove_log *log;
-	struct grove_appended out;
+	struct grove_store_log *log;
+	struct grove_store_appended out;
 	char line[200];
 
-	if (grove__log_open(&log, w->st, &key, GROVE_LOG_WRITE, NULL))
+	if (grove__log_open(&log, w->st, &key, GROVE_STORE_WRITE, NULL))
 		return 1;
 	for (unsigned i = 0; i < 200; i++) {
-		struct grove_record rec = { 0 };
+		struct grove_store_record rec = { 0 };
 		int rc;
 
 		snprintf(line, sizeof(line), "%u %u %*u", number, i, (int)(i * number % 100), i);
 		rec.line = str(line);
 		/* with and without a look first */
 		do {
-			struct grove_log_stat st;
+			struct grove_store_log_stat st;
 
 			if (grove__log_stat(log, &st, NULL))
 				return 2;
@@ -780,7 +780,7 @@ static void a_file_that_never_got_a_line_is_removed(void **state)
 {
 	struct world *w = *state;
 
-	OK(grove__log_open(&w->log, w->st, &key, GROVE_LOG_CREATE, &w->d));
+	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_CREATE, &w->d));
 	assert_dir(w->dir, "a.jsonl ");
 	/* an append that fails is no line */
 	fail_at("write", 0, ENOSPC);
@@ -800,13 +800,13 @@ static void a_new_file_that_others_filled_or_replaced_is_kept(void **state)
 {
 	struct world *w = *state;
 
-	OK(grove__log_open(&w->log, w->st, &key, GROVE_LOG_CREATE, &w->d));
+	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_CREATE, &w->d));
 	file_add(w->path, "foreign\n");
 	grove__log_close(w->log);
 	w->log = NULL;
 	assert_file(w->path, "foreign\n");
 	assert_int_equal(unlink(w->path), 0);
-	OK(grove__log_open(&w->log, w->st, &key, GROVE_LOG_CREATE, &w->d));
+	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_CREATE, &w->d));
 	/* another empty one in its place, ours has a name elsewhere */
 	{
 		char moved[320];
@@ -829,14 +829,14 @@ static void creating_fails_cleanly_at_every_call(void **state)
 
 	snprintf(project, sizeof(project), "%s/project", w->dir);
 	fail_at(NULL, 0, 0);
-	OK(grove__log_open(&w->log, w->st, &deep, GROVE_LOG_CREATE, &w->d));
+	OK(grove__log_open(&w->log, w->st, &deep, GROVE_STORE_CREATE, &w->d));
 	calls = calm();
 	for (int i = 1; i <= calls; i++) {
 		grove__log_close(w->log);
 		w->log = NULL;
 		rmdir(project);
 		fail_at(NULL, i, EIO);
-		rc = grove__log_open(&w->log, w->st, &deep, GROVE_LOG_CREATE, &w->d);
+		rc = grove__log_open(&w->log, w->st, &deep, GROVE_STORE_CREATE, &w->d);
 		calm();
 		if (rc) {
 			assert_int_equal(rc, GROVE_EIO);
@@ -854,7 +854,7 @@ static void a_new_file_is_its_owners_alone(void **state)
 	struct stat st;
 	char path[320];
 
-	OK(grove__log_open(&w->log, w->st, &deep, GROVE_LOG_CREATE, &w->d));
+	OK(grove__log_open(&w->log, w->st, &deep, GROVE_STORE_CREATE, &w->d));
 	OK(add(w, "secret", 0));
 	snprintf(path, sizeof(path), "%s/project/b.jsonl", w->dir);
 	assert_int_equal(stat(path, &st), 0);
@@ -890,26 +890,26 @@ static void what_is_not_a_file_is_refused_with_a_reason(void **state)
 
 	snprintf(path, sizeof(path), "%s/dir.jsonl", w->dir);
 	assert_int_equal(mkdir(path, 0700), 0);
-	refuses(w, dir, GROVE_LOG_READ, GROVE_EDAMAGED, "is a directory", "dir.jsonl");
-	refuses(w, dir, GROVE_LOG_WRITE, GROVE_EDAMAGED, "is a directory", "dir.jsonl");
-	refuses(w, dir, GROVE_LOG_CREATE, GROVE_EEXIST, "exists", "dir.jsonl");
+	refuses(w, dir, GROVE_STORE_READ, GROVE_EDAMAGED, "is a directory", "dir.jsonl");
+	refuses(w, dir, GROVE_STORE_WRITE, GROVE_EDAMAGED, "is a directory", "dir.jsonl");
+	refuses(w, dir, GROVE_STORE_CREATE, GROVE_EEXIST, "exists", "dir.jsonl");
 	snprintf(path, sizeof(path), "%s/fifo.jsonl", w->dir);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	refuses(w, fifo, GROVE_LOG_READ, GROVE_EDAMAGED, "not a regular file", "fifo.jsonl");
-	refuses(w, fifo, GROVE_LOG_WRITE, GROVE_EDAMAGED, "not a regular file", "fifo.jsonl");
-	refuses(w, missing, GROVE_LOG_READ, GROVE_ENOTFOUND, "No such file", "project/b.jsonl");
-	refuses(w, missing, GROVE_LOG_WRITE, GROVE_ENOTFOUND, "No such file", "project/b.jsonl");
+	refuses(w, fifo, GROVE_STORE_READ, GROVE_EDAMAGED, "not a regular file", "fifo.jsonl");
+	refuses(w, fifo, GROVE_STORE_WRITE, GROVE_EDAMAGED, "not a regular file", "fifo.jsonl");
+	refuses(w, missing, GROVE_STORE_READ, GROVE_ENOTFOUND, "No such file", "project/b.jsonl");
+	refuses(w, missing, GROVE_STORE_WRITE, GROVE_ENOTFOUND, "No such file", "project/b.jsonl");
 	snprintf(path, sizeof(path), "%s/x.jsonl", w->dir);
 	file_make(path, "x\n");
-	refuses(w, below, GROVE_LOG_READ, GROVE_ENOTFOUND, "Not a directory", "x.jsonl/b.jsonl");
-	refuses(w, below, GROVE_LOG_CREATE, GROVE_ENOTFOUND, "Not a directory", "x.jsonl/b.jsonl");
+	refuses(w, below, GROVE_STORE_READ, GROVE_ENOTFOUND, "Not a directory", "x.jsonl/b.jsonl");
+	refuses(w, below, GROVE_STORE_CREATE, GROVE_ENOTFOUND, "Not a directory", "x.jsonl/b.jsonl");
 	snprintf(path, sizeof(path), "%s/loop.jsonl", w->dir);
 	assert_int_equal(symlink("loop.jsonl", path), 0);
-	refuses(w, loop, GROVE_LOG_READ, GROVE_EINVAL, "symbolic links", "loop.jsonl");
+	refuses(w, loop, GROVE_STORE_READ, GROVE_EINVAL, "symbolic links", "loop.jsonl");
 	snprintf(path, sizeof(path), "%s/to.jsonl", w->dir);
 	assert_int_equal(symlink("nowhere", path), 0);
-	refuses(w, dangling, GROVE_LOG_READ, GROVE_ENOTFOUND, "No such file", "to.jsonl");
-	refuses(w, dangling, GROVE_LOG_CREATE, GROVE_EEXIST, "exists", "to.jsonl");
+	refuses(w, dangling, GROVE_STORE_READ, GROVE_ENOTFOUND, "No such file", "to.jsonl");
+	refuses(w, dangling, GROVE_STORE_CREATE, GROVE_EEXIST, "exists", "to.jsonl");
 }
 
 static void what_we_may_not_touch_is_refused_with_a_reason(void **state)
@@ -921,25 +921,25 @@ static void what_we_may_not_touch_is_refused_with_a_reason(void **state)
 	file_make(w->path, "a\n");
 	assert_int_equal(chmod(w->path, 0), 0);
 	be_nobody();
-	refuses(w, key, GROVE_LOG_READ, GROVE_EACCESS, "Permission denied", "a.jsonl");
+	refuses(w, key, GROVE_STORE_READ, GROVE_EACCESS, "Permission denied", "a.jsonl");
 	assert_int_equal(chmod(w->path, 0444), 0);
 	be_nobody();
-	refuses(w, key, GROVE_LOG_WRITE, GROVE_EACCESS, "Permission denied", "a.jsonl");
+	refuses(w, key, GROVE_STORE_WRITE, GROVE_EACCESS, "Permission denied", "a.jsonl");
 	/* reading it is fine */
 	be_nobody();
-	OK(grove__log_open(&w->log, w->st, &key, GROVE_LOG_READ, &w->d));
+	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_READ, &w->d));
 	be_ourselves();
 	grove__log_close(w->log);
 	w->log = NULL;
 	snprintf(path, sizeof(path), "%s/project", w->dir);
 	assert_int_equal(mkdir(path, 0555), 0);
 	be_nobody();
-	refuses(w, in_project, GROVE_LOG_CREATE, GROVE_EACCESS, "Permission denied",
+	refuses(w, in_project, GROVE_STORE_CREATE, GROVE_EACCESS, "Permission denied",
 		"project/b.jsonl");
 	in_project.project = "new";
 	assert_int_equal(chmod(w->dir, 0555), 0);
 	be_nobody();
-	refuses(w, in_project, GROVE_LOG_CREATE, GROVE_EACCESS, "cannot create the directory", "new");
+	refuses(w, in_project, GROVE_STORE_CREATE, GROVE_EACCESS, "cannot create the directory", "new");
 	assert_int_equal(chmod(w->dir, 0755), 0);
 }
 
@@ -952,7 +952,7 @@ static void names_that_lead_elsewhere_are_refused(void **state)
 		{ "", "a.jsonl", "../b.jsonl" }, { "", "a.jsonl", "/b.jsonl" },
 		{ "", "a.jsonl", "x/../../b.jsonl" }, { "", "a.jsonl", "x//y" },
 	};
-	static const unsigned flags[] = { GROVE_LOG_READ, GROVE_LOG_WRITE, GROVE_LOG_CREATE };
+	static const unsigned flags[] = { GROVE_STORE_READ, GROVE_STORE_WRITE, GROVE_STORE_CREATE };
 	struct world *w = *state;
 	struct grove_key to = { "", "free.jsonl", "" };
 
@@ -975,8 +975,8 @@ static void a_name_that_is_too_long_is_refused(void **state)
 
 	memset(name, 'n', sizeof(name));
 	memcpy(name + sizeof(name) - 7, ".jsonl", 7);
-	FAILS(GROVE_EINVAL, grove__log_open(&w->log, w->st, &k, GROVE_LOG_CREATE, &w->d));
-	FAILS(GROVE_EINVAL, grove__log_open(&w->log, w->st, &k, GROVE_LOG_READ, &w->d));
+	FAILS(GROVE_EINVAL, grove__log_open(&w->log, w->st, &k, GROVE_STORE_CREATE, &w->d));
+	FAILS(GROVE_EINVAL, grove__log_open(&w->log, w->st, &k, GROVE_STORE_READ, &w->d));
 }
 
 /* A line of 2.5 MiB that is appended from another log, piece by piece. */
@@ -993,7 +993,7 @@ static void a_long_line_is_appended_whole_or_not_at_all(void **state)
 	struct world *w = *state;
 	size_t len = (size_t)5 << 19;
 	struct grove_buf text = GROVE_BUF_INIT, got;
-	struct grove_log *from;
+	struct grove_store_log *from;
 	char path[300];
 
 	assert_int_equal(grove__buf_reserve(&text, len + 8), 0);
@@ -1001,7 +1001,7 @@ static void a_long_line_is_appended_whole_or_not_at_all(void **state)
 	memcpy(text.ptr + len, "\nb\n", 4);
 	snprintf(path, sizeof(path), "%s/b.jsonl", w->dir);
 	file_make(path, text.ptr);
-	OK(grove__log_open(&from, w->st, &other, GROVE_LOG_READ, &w->d));
+	OK(grove__log_open(&from, w->st, &other, GROVE_STORE_READ, &w->d));
 	for (size_t i = 0; i < ARRAY(fault); i++) {
 		have(w, "one");
 		fail_at(fault[i].call, fault[i].nth, fault[i].err);

@@ -226,7 +226,7 @@ static void a_file_without_the_ending_has_no_attachments(void **state)
 	/* a directory "a" of a.jsonl, and a file "b" that is a session by name only */
 	file_make(w->path, "a\n");
 	OK(grove__store_attach_put(w->st, &key, "x", str("1"), &w->d));
-	OK(grove__log_open(&w->log, w->st, &other, GROVE_LOG_CREATE, &w->d));
+	OK(grove__log_open(&w->log, w->st, &other, GROVE_STORE_CREATE, &w->d));
 	OK(add(w, "b", 0));
 	FAILS(GROVE_ENOTSUP, grove__store_attach_put(w->st, &other, "x", str("1"), &w->d));
 	FAILS(GROVE_ENOTSUP, grove__store_attach_get(w->st, &other, "x", &n.text, &w->d));

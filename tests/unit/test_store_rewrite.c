@@ -49,7 +49,7 @@ static void a_rewrite_goes_to_the_target_of_a_link(void **state)
 	snprintf(target, sizeof(target), "%s/elsewhere/real", w->dir);
 	file_make(target, "old\n");
 	assert_int_equal(symlink("elsewhere/real", w->path), 0);
-	OK(grove__log_open(&w->log, w->st, &key, GROVE_LOG_WRITE, &w->d));
+	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_WRITE, &w->d));
 	OK(add(w, "more", 4));
 	OK(rewrite(w, 9, 0));
 	assert_file(target, NEW_TEXT);
@@ -108,12 +108,12 @@ static void a_rewrite_is_refused_while_an_agent_has_the_file_open(void **state)
 
 	file_make(w->path, "old\n");
 	pid = holder(w->path, O_WRONLY | O_APPEND, &tell);
-	OK(grove__log_open(&w->log, w->st, &key, GROVE_LOG_WRITE, &w->d));
+	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_WRITE, &w->d));
 	FAILS(GROVE_ECONFLICT, rewrite(w, 4, 0));
 	said(w, "open for writing", w->path);
 	assert_file(w->path, "old\n");
 	assert_dir(w->dir, "a.jsonl ");
-	OK(rewrite(w, 4, GROVE_LOG_FORCE));
+	OK(rewrite(w, 4, GROVE_STORE_FORCE));
 	assert_file(w->path, NEW_TEXT);
 	dismiss(pid, tell);
 	have(w, "old\n");
@@ -128,7 +128,7 @@ static void who_only_reads_does_not_stop_a_rewrite(void **state)
 
 	file_make(w->path, "old\n");
 	pid = holder(w->path, O_RDONLY, &tell);
-	OK(grove__log_open(&w->log, w->st, &key, GROVE_LOG_WRITE, &w->d));
+	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_WRITE, &w->d));
 	OK(rewrite(w, 4, 0));
 	assert_file(w->path, NEW_TEXT);
 	dismiss(pid, tell);
@@ -162,7 +162,7 @@ static void growth_while_a_rewrite_runs_is_not_lost(void **state)
 	struct world *w = *state;
 	struct source s = { new_lines, 3, 0, add_whole, w->path };
 	static const uint64_t expect[] = { 4, GROVE_ANY_POS };
-	static const unsigned flags[] = { 0, GROVE_LOG_FORCE };
+	static const unsigned flags[] = { 0, GROVE_STORE_FORCE };
 
 	for (size_t i = 0; i < ARRAY(expect); i++)
 		for (size_t k = 0; k < ARRAY(flags); k++) {
@@ -209,7 +209,7 @@ static void growth_at_the_last_moment_is_carried_over(void **state)
 	have(w, "old\n");
 	fd = open(w->path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	assert_true(fd >= 0);
-	OK(rewrite(w, 4, GROVE_LOG_FORCE));
+	OK(rewrite(w, 4, GROVE_STORE_FORCE));
 	/* from here on nobody can help it: it writes to a file without a name */
 	assert_int_equal(write(fd, "late\n", 5), 5);
 	close(fd);
@@ -351,7 +351,7 @@ static void a_full_disk_loses_nothing_that_was_acknowledged(void **state)
 	w->mounted = true;
 	memset(line, 'x', sizeof(line));
 	line[sizeof(line) - 1] = '\0';
-	OK(grove__log_open(&w->log, w->st, &key, GROVE_LOG_CREATE, &w->d));
+	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_CREATE, &w->d));
 	while (!rc && stored < 1000) {
 		line[0] = (char)('a' + stored % 26);
 		rc = add(w, line, want.len);

@@ -45,9 +45,11 @@ static int make_rows(struct rows *r, size_t n)
 		memset(r->text + off + head, 'a' + (int)(i % 26), len - (size_t)head);
 		memcpy(r->text + off + len - 2, "\"}", 2);
 		r->rec[i] = (struct grove_store_record){
-			.line = { r->text + off, len }, .id = { r->id[i], 8 },
+			.line = { r->text + off, len },
+			.id = { r->id[i], 8 },
 			.parent = { i ? r->id[i - 1] : "", i ? 8 : 0 },
-			.time = 1700000000000 + (int64_t)i, .kind = GROVE_KIND_MESSAGE,
+			.time = 1700000000000 + (int64_t)i,
+			.kind = GROVE_KIND_MESSAGE,
 			.role = i % 2 ? GROVE_ROLE_ASSISTANT : GROVE_ROLE_USER,
 		};
 		off += len;

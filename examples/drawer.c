@@ -237,7 +237,8 @@ static void drawer_close_log(struct grove_store_log *log)
 	free(log);
 }
 
-static int drawer_stat(struct grove_store_log *log, struct grove_store_log_stat *out, struct grove_detail *d)
+static int drawer_stat(struct grove_store_log *log, struct grove_store_log_stat *out,
+		       struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);
 	const struct drawer *x = ((struct handle *)log)->drawer;
@@ -250,8 +251,8 @@ static int drawer_stat(struct grove_store_log *log, struct grove_store_log_stat 
 	return unlock(c, 0);
 }
 
-static int drawer_read(struct grove_store_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		       struct grove_store_run *run, struct grove_detail *d)
+static int drawer_read(struct grove_store_log *log, uint64_t pos, uint64_t until, char *buf,
+		       size_t cap, struct grove_store_run *run, struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);
 	const struct drawer *x = ((struct handle *)log)->drawer;
@@ -273,8 +274,8 @@ static int drawer_read(struct grove_store_log *log, uint64_t pos, uint64_t until
 	return unlock(c, 0);
 }
 
-static int drawer_fetch(struct grove_store_log *log, uint64_t pos, uint64_t off, char *buf, size_t len,
-			struct grove_detail *d)
+static int drawer_fetch(struct grove_store_log *log, uint64_t pos, uint64_t off, char *buf,
+			size_t len, struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);
 	const struct drawer *x = ((struct handle *)log)->drawer;
@@ -343,9 +344,9 @@ static void changed(struct drawer *x, uint64_t lines_before)
 	x->base += 1 + (x->nr < lines_before ? lines_before - x->nr : 0);
 }
 
-static int drawer_append(struct grove_store_log *log, const struct grove_store_record *rec, size_t nr,
-			 uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
-			 struct grove_detail *d)
+static int drawer_append(struct grove_store_log *log, const struct grove_store_record *rec,
+			 size_t nr, uint64_t expect, enum grove_sync sync,
+			 struct grove_store_appended *out, struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);
 	struct drawer *x = ((struct handle *)log)->drawer;
@@ -389,8 +390,8 @@ static int drawer_replace(struct grove_store_log *log, uint64_t pos, struct grov
 	return unlock(c, 0);
 }
 
-static int drawer_cut(struct grove_store_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
-		      struct grove_detail *d)
+static int drawer_cut(struct grove_store_log *log, uint64_t pos, uint64_t expect,
+		      enum grove_sync sync, struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);
 	struct drawer *x = ((struct handle *)log)->drawer;
@@ -411,8 +412,8 @@ static int drawer_cut(struct grove_store_log *log, uint64_t pos, uint64_t expect
 }
 
 /* `next` may read this very log, so there is no lock while it runs; the tail is compared twice. */
-static int drawer_rewrite(struct grove_store_log *log, grove_line_fn *next, void *payload, uint64_t expect,
-			  unsigned flags, struct grove_detail *d)
+static int drawer_rewrite(struct grove_store_log *log, grove_line_fn *next, void *payload,
+			  uint64_t expect, unsigned flags, struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);
 	struct drawer *x = ((struct handle *)log)->drawer, fresh = { .nr = 0 };
@@ -450,8 +451,8 @@ static int drawer_rewrite(struct grove_store_log *log, grove_line_fn *next, void
 /* ------------------------------------------------------------------- leases */
 
 /* Take it (owner), hold on to it (NULL) or, for no time, give it back. */
-static int move_lease(struct grove_store_log *log, const char *owner, int64_t ms, struct grove_lease *out,
-		      struct grove_detail *d)
+static int move_lease(struct grove_store_log *log, const char *owner, int64_t ms,
+		      struct grove_lease *out, struct grove_detail *d)
 {
 	struct handle *h = (struct handle *)log;
 	struct cabinet *c = lock(log->store);
@@ -497,7 +498,8 @@ static int drawer_lease_release(struct grove_store_log *log, struct grove_detail
 	return move_lease(log, NULL, 0, &now, d);
 }
 
-static int drawer_lease_get(struct grove_store_log *log, struct grove_lease *out, struct grove_detail *d)
+static int drawer_lease_get(struct grove_store_log *log, struct grove_lease *out,
+			    struct grove_detail *d)
 {
 	struct cabinet *c = lock(log->store);
 

@@ -121,8 +121,8 @@ typedef int grove_name_fn(void *payload, const char *name, uint64_t size);
 enum grove_store_log_flags {
 	GROVE_STORE_READ = 0,
 	GROVE_STORE_WRITE = 1,
-	GROVE_STORE_CREATE = 2,  /* must not exist; implies write */
-	GROVE_STORE_FORCE = 4    /* rewrite: even while others have it open */
+	GROVE_STORE_CREATE = 2, /* must not exist; implies write */
+	GROVE_STORE_FORCE = 4	/* rewrite: even while others have it open */
 };
 
 /* A place that keeps logs. Embed this first in your own struct. */
@@ -235,15 +235,16 @@ struct grove_store_ops {
 	void (*close_log)(struct grove_store_log *log);
 
 	/* How far the log reaches now. `out` comes zeroed. Required. */
-	int (*stat)(struct grove_store_log *log, struct grove_store_log_stat *out, struct grove_detail *d);
+	int (*stat)(struct grove_store_log *log, struct grove_store_log_stat *out,
+		    struct grove_detail *d);
 
 	/*
 	 * Fill `buf` with whole lines from `pos` on, not past `until`. If not even
 	 * one line fits, as much of it as does (run->open). GROVE_ESTALE if the log
 	 * no longer reaches `until`. `run` comes zeroed. Required.
 	 */
-	int (*read)(struct grove_store_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		    struct grove_store_run *run, struct grove_detail *d);
+	int (*read)(struct grove_store_log *log, uint64_t pos, uint64_t until, char *buf,
+		    size_t cap, struct grove_store_run *run, struct grove_detail *d);
 
 	/*
 	 * `len` bytes from `off` of the line at `pos`. GROVE_ESTALE if they are not
@@ -270,8 +271,8 @@ struct grove_store_ops {
 	 * it, or a line, has changed. Optional: NULL means that stat is asked before
 	 * the append.
 	 */
-	int (*append_on)(struct grove_store_log *log, const struct grove_store_record *rec, size_t nr,
-			 uint64_t expect, uint64_t base, enum grove_sync sync,
+	int (*append_on)(struct grove_store_log *log, const struct grove_store_record *rec,
+			 size_t nr, uint64_t expect, uint64_t base, enum grove_sync sync,
 			 struct grove_store_appended *out, struct grove_detail *d);
 
 	/*
@@ -286,8 +287,8 @@ struct grove_store_ops {
 	 * soon as the descriptor `wake` (-1: none) is readable. What happened between
 	 * `seen` and the call counts. Optional: NULL means that stat is polled.
 	 */
-	int (*wait)(struct grove_store_log *log, const struct grove_store_log_stat *seen, int64_t ms, int wake,
-		    struct grove_detail *d);
+	int (*wait)(struct grove_store_log *log, const struct grove_store_log_stat *seen,
+		    int64_t ms, int wake, struct grove_detail *d);
 
 	/* ----------------------------------------- changes that are not appends */
 
@@ -336,8 +337,8 @@ struct grove_store_ops {
 	 * is known. Optional: NULL means that only the base is known, and a different
 	 * base means a reset.
 	 */
-	int (*changes)(struct grove_store_log *log, uint64_t since, grove_change_fn *fn, void *payload,
-		       struct grove_detail *d);
+	int (*changes)(struct grove_store_log *log, uint64_t since, grove_change_fn *fn,
+		       void *payload, struct grove_detail *d);
 
 	/* ------------------------------------------------------------- leases */
 
@@ -362,7 +363,8 @@ struct grove_store_ops {
 	int (*lease_renew)(struct grove_store_log *log, int64_t ms, struct grove_lease *out,
 			   struct grove_detail *d);
 	int (*lease_release)(struct grove_store_log *log, struct grove_detail *d);
-	int (*lease_get)(struct grove_store_log *log, struct grove_lease *out, struct grove_detail *d);
+	int (*lease_get)(struct grove_store_log *log, struct grove_lease *out,
+			 struct grove_detail *d);
 
 	/* ------------------------------------------------------------ parents */
 

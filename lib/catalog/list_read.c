@@ -82,8 +82,8 @@ static bool has_marks(const struct grove__list_reader *r, const struct grove__li
 	return x->task->is_file && !r->dialect->list.tally && grove__dialect_has_header(r->dialect);
 }
 
-static int read_log(struct grove__list_reader *r, struct grove_store_log *log, struct grove__list_one *x,
-		    struct grove_detail *d)
+static int read_log(struct grove__list_reader *r, struct grove_store_log *log,
+		    struct grove__list_one *x, struct grove_detail *d)
 {
 	struct grove__scan_part p = { .from = x->from, .until = x->log.tail, .lenient = grove__dialect_by_value(r->dialect),
 				      .value = read_line, .payload = x, .crc = x->crc,
@@ -123,8 +123,8 @@ static int read_head_line(void *payload, const struct grove__json_line *l, const
 }
 
 /* Where the line begins that has the first of the last END bytes. */
-static int find_end(struct grove__list_reader *r, struct grove_store_log *log, struct grove__list_one *x,
-		    struct grove_detail *d)
+static int find_end(struct grove__list_reader *r, struct grove_store_log *log,
+		    struct grove__list_one *x, struct grove_detail *d)
 {
 	uint64_t pos = x->log.tail - END;
 	int rc = 0;
@@ -148,8 +148,8 @@ static int find_end(struct grove__list_reader *r, struct grove_store_log *log, s
 }
 
 /* 1: the ends do not tell. */
-static int read_ends(struct grove__list_reader *r, struct grove_store_log *log, struct grove__list_one *x,
-		     struct grove_detail *d)
+static int read_ends(struct grove__list_reader *r, struct grove_store_log *log,
+		     struct grove__list_one *x, struct grove_detail *d)
 {
 	struct grove__scan_part p = { .until = x->log.tail, .lenient = grove__dialect_by_value(r->dialect),
 				      .value = read_head_line, .payload = x };
@@ -180,7 +180,8 @@ static int read_ends(struct grove__list_reader *r, struct grove_store_log *log, 
 /* --------------------------------------------------------------------- marks */
 
 /* Of all bytes before `end`. False: they cannot be read. */
-static bool mark_crc(struct grove__list_reader *r, struct grove_store_log *log, uint64_t end, uint32_t *out)
+static bool mark_crc(struct grove__list_reader *r, struct grove_store_log *log, uint64_t end,
+		     uint32_t *out)
 {
 	*out = 0;
 	for (uint64_t pos = 0; pos < end;) {
@@ -219,7 +220,8 @@ static void set_mark(struct grove__list_reader *r, struct grove_store_log *log,
 }
 
 /* Go on from the mark of an earlier list, if there is one that holds. */
-static int go_on(struct grove__list_reader *r, struct grove_store_log *log, struct grove__list_one *x)
+static int go_on(struct grove__list_reader *r, struct grove_store_log *log,
+		 struct grove__list_one *x)
 {
 	struct grove__listed was;
 	struct grove_slice bytes;
@@ -380,8 +382,8 @@ static int begin(struct grove__list_reader *r, struct grove__list_one *x)
 	return r->dialect->list.tally && !x->sum.more ? GROVE_ENOMEM : 0;
 }
 
-static int read_lines(struct grove__list_reader *r, struct grove_store_log *log, struct grove__list_one *x,
-		      struct grove_detail *d)
+static int read_lines(struct grove__list_reader *r, struct grove_store_log *log,
+		      struct grove__list_one *x, struct grove_detail *d)
 {
 	int rc = begin(r, x);
 

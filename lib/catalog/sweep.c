@@ -231,8 +231,8 @@ static void want(struct reader *r, const struct grove__dialect *dialect)
 	r->ready = dialect;
 }
 
-static int open_log(struct reader *r, const struct grove__sweep_log *at, struct grove_store_log **log,
-		    struct grove_detail *d)
+static int open_log(struct reader *r, const struct grove__sweep_log *at,
+		    struct grove_store_log **log, struct grove_detail *d)
 {
 	struct grove_key key = { at->project, at->session, at->sub };
 	int rc = grove__log_open(log, at->root->store, &key, GROVE_STORE_READ, d);

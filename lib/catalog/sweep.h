@@ -30,7 +30,7 @@ struct grove__sweeping {
 	uint64_t line;                   /* number of the line at hand, from 0 */
 	struct grove__arena tmp;         /* good for this line */
 	struct grove__arena keep;        /* good for this log */
-	struct grove_store_log_stat st;        /* of the log as it was read */
+	struct grove_store_log_stat st;	 /* of the log as it was read */
 	void *own;                       /* the thread's, see `thread_new` */
 };
 

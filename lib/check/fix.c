@@ -158,7 +158,8 @@ static int write_log(const struct grove__plan *p, struct grove_store_log *log, u
 }
 
 /* Another look before anything is written: it may have taken a while to be asked. */
-static int same_log(const struct grove__plan *p, struct grove_store_log *log, struct grove_detail *d)
+static int same_log(const struct grove__plan *p, struct grove_store_log *log,
+		    struct grove_detail *d)
 {
 	struct grove_store_log_stat st;
 	int rc = grove__log_stat(log, &st, d);
@@ -234,8 +235,8 @@ int grove__fix(struct grove *g, struct grove__where *at, const struct grove_fix_
 	return rc == 1 ? 0 : rc;
 }
 
-int grove__fix_can_begin(struct grove *g, const struct grove__where *at, struct grove_store_log *log,
-			 bool *yes, struct grove_detail *d)
+int grove__fix_can_begin(struct grove *g, const struct grove__where *at,
+			 struct grove_store_log *log, bool *yes, struct grove_detail *d)
 {
 	struct grove__plan p;
 	int rc;

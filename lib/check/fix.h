@@ -165,8 +165,8 @@ struct grove__mended {
 	struct grove_buf rewritten;
 };
 
-int grove__fix_mended_init(struct grove__mended *m, const struct grove__plan *p, struct grove_store_log *log,
-		       struct grove_detail *d);
+int grove__fix_mended_init(struct grove__mended *m, const struct grove__plan *p,
+			   struct grove_store_log *log, struct grove_detail *d);
 void grove__fix_mended_release(struct grove__mended *m);
 /* The next line: 0, 1 at the end, GROVE_ECONFLICT there if it was not the log of the plan. */
 int grove__fix_mended_next(struct grove__mended *m);
@@ -179,7 +179,7 @@ int grove__fix_keep(const struct grove__plan *p, struct grove_store_log *log, st
 int grove__fix(struct grove *g, struct grove__where *at, const struct grove_fix_options *opt,
 	       struct grove_fix_result *result, struct grove_detail *d);
 /* Could a log that has no usable header get one? */
-int grove__fix_can_begin(struct grove *g, const struct grove__where *at, struct grove_store_log *log,
-			 bool *yes, struct grove_detail *d);
+int grove__fix_can_begin(struct grove *g, const struct grove__where *at,
+			 struct grove_store_log *log, bool *yes, struct grove_detail *d);
 
 #endif

@@ -25,7 +25,7 @@
 #define BATCH ((size_t)1 << 20)
 
 struct keeping {
-	struct grove_store_log *log;     /* NULL: it becomes an attachment */
+	struct grove_store_log *log; /* NULL: it becomes an attachment */
 	struct grove_buf out;      /* of lines, each with its end */
 	struct grove_detail *d;
 };
@@ -58,7 +58,8 @@ static int flush(struct keeping *k, enum grove_sync sync)
 		if (grove__array_room(&rec, &cap, nr, sizeof(*rec)))
 			rc = grove__fail_nomem(k->d);
 		else
-			rec[nr++] = (struct grove_store_record){ .line = grove__slice(at, (size_t)(lf - at)) };
+			rec[nr++] = (struct grove_store_record){ .line = grove__slice(
+									 at, (size_t)(lf - at)) };
 	}
 	if (!rc)
 		rc = grove__log_append(k->log, rec, nr, GROVE_ANY_POS, sync, &done, k->d);
@@ -117,7 +118,8 @@ static int keep_all(struct keeping *k, const struct grove__plan *p, struct grove
 }
 
 /* Does anything go at all, or is there only more afterwards? */
-static int takes_out(const struct grove__plan *p, struct grove_store_log *log, struct grove_detail *d)
+static int takes_out(const struct grove__plan *p, struct grove_store_log *log,
+		     struct grove_detail *d)
 {
 	struct grove__mended m;
 	int rc = grove__fix_mended_init(&m, p, log, d);

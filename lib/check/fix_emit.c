@@ -11,8 +11,8 @@
 
 #include <stdlib.h>
 
-int grove__fix_mended_init(struct grove__mended *m, const struct grove__plan *p, struct grove_store_log *log,
-		       struct grove_detail *d)
+int grove__fix_mended_init(struct grove__mended *m, const struct grove__plan *p,
+			   struct grove_store_log *log, struct grove_detail *d)
 {
 	*m = (struct grove__mended){ .plan = p, .row = GROVE_NO_ENTRY };
 	return grove__lines_init(&m->lines, log, p->tail, d);

@@ -244,8 +244,9 @@ static int find_edits(struct grove__choice *c)
 	return rc;
 }
 
-int grove__choice_by_path(struct grove__choice *c, struct grove__image *im, struct grove_store_log *log,
-			  uint32_t leaf, bool whole, struct grove_detail *d)
+int grove__choice_by_path(struct grove__choice *c, struct grove__image *im,
+			  struct grove_store_log *log, uint32_t leaf, bool whole,
+			  struct grove_detail *d)
 {
 	int rc;
 
@@ -255,8 +256,9 @@ int grove__choice_by_path(struct grove__choice *c, struct grove__image *im, stru
 	return rc ? rc : find_edits(c);
 }
 
-int grove__choice_by_rules(struct grove__choice *c, struct grove__image *im, struct grove_store_log *log,
-			   uint32_t nr, const struct grove__chain_ask *ask, struct grove_detail *d)
+int grove__choice_by_rules(struct grove__choice *c, struct grove__image *im,
+			   struct grove_store_log *log, uint32_t nr,
+			   const struct grove__chain_ask *ask, struct grove_detail *d)
 {
 	int rc;
 

@@ -43,11 +43,13 @@ struct grove__choice {
  * By the path to `leaf` (GROVE_NO_ENTRY: nothing). `whole`: all of the path is wanted,
  * not only what can be sent. Release `c` whatever the answer.
  */
-int grove__choice_by_path(struct grove__choice *c, struct grove__image *im, struct grove_store_log *log,
-			  uint32_t leaf, bool whole, struct grove_detail *d);
+int grove__choice_by_path(struct grove__choice *c, struct grove__image *im,
+			  struct grove_store_log *log, uint32_t leaf, bool whole,
+			  struct grove_detail *d);
 /* By the rules, among the first `nr` rows; answers as grove__image_walk(). */
-int grove__choice_by_rules(struct grove__choice *c, struct grove__image *im, struct grove_store_log *log,
-			   uint32_t nr, const struct grove__chain_ask *ask, struct grove_detail *d);
+int grove__choice_by_rules(struct grove__choice *c, struct grove__image *im,
+			   struct grove_store_log *log, uint32_t nr,
+			   const struct grove__chain_ask *ask, struct grove_detail *d);
 void grove__choice_release(struct grove__choice *c);
 
 /* Is the entry at this place of the path, before the compaction, kept by it? */

@@ -151,8 +151,8 @@ int grove__image_read_slot(struct grove__image *im, struct grove_slice line);
  * Sets *yes if the next line would be read as part of the unfinished value at the
  * end of the log; only in lenient dialects, where a value may contain line ends.
  */
-int grove__image_torn_swallows(const struct grove__image *im, struct grove_store_log *log, bool *yes,
-			       struct grove_detail *d);
+int grove__image_torn_swallows(const struct grove__image *im, struct grove_store_log *log,
+			       bool *yes, struct grove_detail *d);
 
 /* Returns where a row is, or the header (GROVE_NO_ENTRY). */
 struct grove__spot grove__image_spot(const struct grove__image *im, uint32_t row);
@@ -298,8 +298,8 @@ struct grove__rows {
 	bool alone;                        /* do not start one */
 	struct grove_buf window, joined, changed;
 };
-void grove__rows_init(struct grove__rows *r, const struct grove__image *im, struct grove_store_log *log,
-		      const uint32_t *list, size_t nr);
+void grove__rows_init(struct grove__rows *r, const struct grove__image *im,
+		      struct grove_store_log *log, const uint32_t *list, size_t nr);
 void grove__rows_release(struct grove__rows *r);
 int grove__rows_next(struct grove__rows *r, uint32_t *row, struct grove_slice *value,
 		     struct grove_detail *d);
@@ -317,8 +317,8 @@ static inline bool grove__image_at_hand(const struct grove__image *im, uint32_t 
 }
 
 /* Reads the stored bytes of a value into `out` and checks them; GROVE__JSON_PAD more are readable. */
-int grove__line_fetch(struct grove_store_log *log, const struct grove__spot *at, struct grove_buf *out,
-		      struct grove_detail *d);
+int grove__line_fetch(struct grove_store_log *log, const struct grove__spot *at,
+		      struct grove_buf *out, struct grove_detail *d);
 /* Turns line ends in a value into spaces; its strings contain none. */
 void grove__line_join(char *ptr, size_t len);
 
@@ -363,6 +363,7 @@ struct grove_slice grove__line_trim(struct grove_slice s);
 /* Makes lists show `ns` as the modification time of the log, until it is written to again. */
 void grove__time_keep(struct grove_store_log *log, int64_t ns);
 /* grove__log_stat(), with that time if there is one. */
-int grove__time_stat(struct grove_store_log *log, struct grove_store_log_stat *out, struct grove_detail *d);
+int grove__time_stat(struct grove_store_log *log, struct grove_store_log_stat *out,
+		     struct grove_detail *d);
 
 #endif

@@ -70,8 +70,8 @@ struct grove__spot grove__image_spot(const struct grove__image *im, uint32_t row
 }
 
 /* A value that reaches over lines, in a store that hands them out one by one. */
-static int fetch_lines(struct grove_store_log *log, const struct grove__spot *at, struct grove_buf *out,
-		       struct grove_detail *d)
+static int fetch_lines(struct grove_store_log *log, const struct grove__spot *at,
+		       struct grove_buf *out, struct grove_detail *d)
 {
 	size_t skip = (size_t)at->off;
 	struct grove__runs r;
@@ -95,8 +95,8 @@ static int fetch_lines(struct grove_store_log *log, const struct grove__spot *at
 	return rc;
 }
 
-int grove__line_fetch(struct grove_store_log *log, const struct grove__spot *at, struct grove_buf *out,
-		      struct grove_detail *d)
+int grove__line_fetch(struct grove_store_log *log, const struct grove__spot *at,
+		      struct grove_buf *out, struct grove_detail *d)
 {
 	int rc;
 
@@ -315,7 +315,8 @@ bool grove__image_message(struct grove__image *im, uint32_t row, struct grove_sl
 #define NEAR_LINE (NEAR / 8)
 
 /* Does `n` have these bytes, perhaps after a reading? */
-static bool bring_near(struct grove_store_log *log, struct grove__near *n, const struct grove__spot *at)
+static bool bring_near(struct grove_store_log *log, struct grove__near *n,
+		       const struct grove__spot *at)
 {
 	struct grove__runs *r = &n->runs;
 	uint64_t next = n->next;

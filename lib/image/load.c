@@ -930,8 +930,8 @@ static int feed_torn(const struct grove__image *im, struct grove_store_log *log,
 	return rc < 0 ? rc : 0;
 }
 
-int grove__image_torn_swallows(const struct grove__image *im, struct grove_store_log *log, bool *yes,
-			       struct grove_detail *d)
+int grove__image_torn_swallows(const struct grove__image *im, struct grove_store_log *log,
+			       bool *yes, struct grove_detail *d)
 {
 	static const char next[] = "\n{\"a\":0}";
 	struct grove__json_want nothing;
@@ -992,7 +992,8 @@ bool grove__image_settled(int64_t ctime_ns)
  * each new line, unless it is short. Lines that are printed are compared anyway.
  */
 static int still_the_same(const struct grove__image *im, struct grove_store_log *log,
-			  const struct grove_store_log_stat *st, const char *path, struct grove_detail *d)
+			  const struct grove_store_log_stat *st, const char *path,
+			  struct grove_detail *d)
 {
 	bool moved = st->tail == im->tail && im->ctime_ns;
 	bool provable = !im->by_line && !im->loose && !im->unknown;

@@ -43,8 +43,8 @@ struct grove__ahead {
 	bool stop;
 };
 
-void grove__rows_init(struct grove__rows *r, const struct grove__image *im, struct grove_store_log *log,
-		      const uint32_t *list, size_t nr)
+void grove__rows_init(struct grove__rows *r, const struct grove__image *im,
+		      struct grove_store_log *log, const uint32_t *list, size_t nr)
 {
 	memset(r, 0, sizeof(*r));
 	r->im = im;

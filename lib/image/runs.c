@@ -41,8 +41,8 @@ int grove__runs_room(struct grove__runs *r, size_t cap)
 	return 0;
 }
 
-void grove__runs_begin(struct grove__runs *r, struct grove_store_log *log, uint64_t from, uint64_t until,
-		       struct grove_detail *d)
+void grove__runs_begin(struct grove__runs *r, struct grove_store_log *log, uint64_t from,
+		       uint64_t until, struct grove_detail *d)
 {
 	r->log = log;
 	r->begin = r->pos = from;

@@ -60,8 +60,8 @@ void grove__runs_release(struct grove__runs *r);
 /* Have room for runs, or something else, of `cap` bytes. What is in the buffer stays. GROVE_ENOMEM. */
 int grove__runs_room(struct grove__runs *r, size_t cap);
 /* Read `log` from `from` up to `until`. Failures go to `d`. */
-void grove__runs_begin(struct grove__runs *r, struct grove_store_log *log, uint64_t from, uint64_t until,
-		       struct grove_detail *d);
+void grove__runs_begin(struct grove__runs *r, struct grove_store_log *log, uint64_t from,
+		       uint64_t until, struct grove_detail *d);
 /*
  * The next run: 0, or 1 at the end. The last line of a log may lack its LF. With
  * `pieces` run.open says that it is part of a line only. GROVE_ETOOBIG for a line

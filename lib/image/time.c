@@ -28,7 +28,8 @@ void grove__time_keep(struct grove_store_log *log, int64_t ns)
 	grove__log_meta_put(log, GROVE__META_TIME, grove__slice(text, (size_t)n), NULL);
 }
 
-int grove__time_stat(struct grove_store_log *log, struct grove_store_log_stat *out, struct grove_detail *d)
+int grove__time_stat(struct grove_store_log *log, struct grove_store_log_stat *out,
+		     struct grove_detail *d)
 {
 	struct grove_buf text = GROVE_BUF_INIT;
 	uint64_t tail, base;

@@ -95,8 +95,9 @@ int grove__search_order(const struct grove__sweep *sweep, const struct grove__se
 
 /* search_log.c */
 /* *dialect: which one it is, if that is known; else NULL, and it will be. */
-int grove__search_log_open(struct grove *g, const struct grove__sweep_log *l, struct grove_store_log **log,
-			   const struct grove__dialect **dialect, struct grove_detail *d);
+int grove__search_log_open(struct grove *g, const struct grove__sweep_log *l,
+			   struct grove_store_log **log, const struct grove__dialect **dialect,
+			   struct grove_detail *d);
 /* All of a log that a session can hang on. */
 int grove__search_log_image(const struct grove__sweep_log *l, const char *cache,
 			    struct grove_store_log *log, const struct grove__dialect *dialect,

@@ -197,7 +197,8 @@ bool grove__search_place(struct grove_slice s, uint32_t row, unsigned place)
 
 /* -------------------------------------------------------------------- a log */
 
-static int read_log(struct grove__search_feed *f, struct grove_store_log *log, struct grove_detail *why)
+static int read_log(struct grove__search_feed *f, struct grove_store_log *log,
+		    struct grove_detail *why)
 {
 	struct grove__image *im;
 	struct grove_buf own = GROVE_BUF_INIT;

@@ -5,8 +5,9 @@
 
 #include "sys/file.h"
 
-int grove__search_log_open(struct grove *g, const struct grove__sweep_log *l, struct grove_store_log **log,
-			   const struct grove__dialect **dialect, struct grove_detail *d)
+int grove__search_log_open(struct grove *g, const struct grove__sweep_log *l,
+			   struct grove_store_log **log, const struct grove__dialect **dialect,
+			   struct grove_detail *d)
 {
 	struct grove_key key = { l->project, l->session, l->sub };
 	int rc = *dialect ? 0 : grove__peek_root_dialect(g, l->root, &key, dialect, d);

@@ -24,7 +24,7 @@ struct grove__batch {
 	const struct grove_append_options *opt;
 	struct grove_buf lines, names, input, prepared;
 	struct grove__append_item *item;
-	struct grove_store_record *rec;        /* of those that are to be stored */
+	struct grove_store_record *rec; /* of those that are to be stored */
 	size_t nr, fresh, cap;
 	struct grove_slice parent;       /* of the next entry; ptr NULL: none */
 	struct grove_buf parent_buf;

@@ -10,8 +10,9 @@
 #include <stdlib.h>
 
 /* All lines of the memory log, as records. */
-static int held_lines(struct grove_session *s, struct grove_buf *bytes, struct grove_store_record **rec,
-		      size_t *nr, size_t more, struct grove_detail *d)
+static int held_lines(struct grove_session *s, struct grove_buf *bytes,
+		      struct grove_store_record **rec, size_t *nr, size_t more,
+		      struct grove_detail *d)
 {
 	struct grove_store_log_stat st;
 	struct grove_slice line;

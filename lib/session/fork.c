@@ -589,8 +589,9 @@ static int open_copy(struct grove_session *out, struct grove_detail *d)
 	struct grove_key key = { out->at.project, out->at.session, "" };
 
 	out->in_memory = !out->at.store;
-	return out->in_memory ? grove__session_hold(out, d)
-			      : grove__log_open(&out->log, out->at.store, &key, GROVE_STORE_CREATE, d);
+	return out->in_memory
+		       ? grove__session_hold(out, d)
+		       : grove__log_open(&out->log, out->at.store, &key, GROVE_STORE_CREATE, d);
 }
 
 /* Half a copy is no session. */

@@ -164,7 +164,8 @@ int grove__kept_value(struct grove_session *s, const char *name, struct grove_bu
 	return rc;
 }
 
-int grove__kept_copy(struct grove_store_log *from, struct grove_store_log *to, struct grove_detail *d)
+int grove__kept_copy(struct grove_store_log *from, struct grove_store_log *to,
+		     struct grove_detail *d)
 {
 	struct grove_buf full = GROVE_BUF_INIT, value = GROVE_BUF_INIT, have = GROVE_BUF_INIT;
 	int rc = 0;

@@ -338,7 +338,8 @@ static int put_header(struct grove_session *s, const struct grove__header_in *h,
 {
 	const struct grove__dialect *dialect = s->at.dialect;
 	struct grove_buf slot = GROVE_BUF_INIT, line = GROVE_BUF_INIT;
-	struct grove_store_record rec[2] = { { .time = h->time }, { .kind = GROVE_KIND_HEADER, .time = h->time } };
+	struct grove_store_record rec[2] = { { .time = h->time },
+					     { .kind = GROVE_KIND_HEADER, .time = h->time } };
 	struct grove_store_appended out;
 	bool first = grove__dialect_slot_first(dialect);
 	int rc;
@@ -428,8 +429,9 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 	key = grove__where_key(&s->at);
 	rc = grove__peek_where_dialect(g, &s->at, d);
 	if (!rc)
-		rc = grove__log_open(&s->log, s->at.store, &key,
-				     flags & GROVE_OPEN_WRITE ? GROVE_STORE_WRITE : GROVE_STORE_READ, d);
+		rc = grove__log_open(
+			&s->log, s->at.store, &key,
+			flags & GROVE_OPEN_WRITE ? GROVE_STORE_WRITE : GROVE_STORE_READ, d);
 	if (!rc && flags & GROVE_OPEN_WRITE && flags & GROVE_OPEN_INIT) {
 		rc = grove__log_stat(s->log, &st, d);
 		if (!rc && !st.bytes)

@@ -248,8 +248,9 @@ int grove__session_rewrite_slot(struct grove_session *s, grove__line_edit_fn *fn
 	grove__records_init(&p.records, s->at.dialect);
 	rc = grove__lines_init(&p.lines, s->log, s->image->tail, d);
 	if (!rc)
-		rc = grove__log_rewrite(s->log, grove__log_has_update(s->log) ? next_record : next_bare, &p,
-					s->image->tail, s->flags & GROVE_OPEN_FORCE ? GROVE_STORE_FORCE : 0, d);
+		rc = grove__log_rewrite(
+			s->log, grove__log_has_update(s->log) ? next_record : next_bare, &p,
+			s->image->tail, s->flags & GROVE_OPEN_FORCE ? GROVE_STORE_FORCE : 0, d);
 	grove__records_release(&p.records);
 	grove__buf_release(&p.padded);
 	grove__lines_release(&p.lines);

@@ -68,7 +68,7 @@ struct grove_view {
 	unsigned refs;
 	struct grove_session *session;
 	struct grove__image *image;
-	struct grove_store_log *log;                 /* the session's log at that moment */
+	struct grove_store_log *log; /* the session's log at that moment */
 	struct grove__labels *labels;
 	uint64_t tail, generation;             /* of the log at that moment */
 	uint32_t nr;
@@ -305,7 +305,8 @@ int grove__kept_put_value(struct grove_session *s, const char *name, struct grov
 int grove__kept_value(struct grove_session *s, const char *name, struct grove_buf *out,
 		      struct grove_detail *d);
 /* Copies the values of hosts from one log to another, unless it has them already. */
-int grove__kept_copy(struct grove_store_log *from, struct grove_store_log *to, struct grove_detail *d);
+int grove__kept_copy(struct grove_store_log *from, struct grove_store_log *to,
+		     struct grove_detail *d);
 /* The names of values that hosts may store, NULL last; stored as "host.NAME". */
 #define GROVE__META_AGENT GROVE__META_HOST "agentId"
 extern const char *const grove__kept_names[];

@@ -186,7 +186,8 @@ static uint64_t base_after(const struct grove_store_change *c)
 	return c->rev - c->lines;
 }
 
-static int tell_change(struct grove_watch *w, const struct grove_store_change *c, struct grove_detail *d)
+static int tell_change(struct grove_watch *w, const struct grove_store_change *c,
+		       struct grove_detail *d)
 {
 	const struct grove__image *im = w->s->image;
 	uint32_t row;

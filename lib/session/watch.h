@@ -18,7 +18,7 @@ struct grove_watch {
 	struct grove__where at;
 	struct grove_session *s;         /* a handle of our own; NULL: to be opened anew */
 	char *session_id;
-	struct grove_store_log_stat seen;      /* taken before we looked last */
+	struct grove_store_log_stat seen; /* taken before we looked last */
 	uint64_t rev;                    /* told up to here */
 	uint64_t lines;                  /* the same, in lines of the image */
 	struct grove__image *image;      /* they were told from; stores without a record of changes */

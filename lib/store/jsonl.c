@@ -367,7 +367,8 @@ static int follow(struct jsonl_log *log, struct grove__sys_stat *st, struct grov
 	return 0;
 }
 
-static int jsonl_stat(struct grove_store_log *l, struct grove_store_log_stat *out, struct grove_detail *d)
+static int jsonl_stat(struct grove_store_log *l, struct grove_store_log_stat *out,
+		      struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
 	struct grove__sys_stat st;
@@ -398,8 +399,8 @@ static int jsonl_stat(struct grove_store_log *l, struct grove_store_log_stat *ou
 	return rc;
 }
 
-static int jsonl_read(struct grove_store_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		      struct grove_store_run *run, struct grove_detail *d)
+static int jsonl_read(struct grove_store_log *l, uint64_t pos, uint64_t until, char *buf,
+		      size_t cap, struct grove_store_run *run, struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
 	size_t want = until - pos < cap ? (size_t)(until - pos) : cap, got;

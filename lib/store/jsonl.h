@@ -119,8 +119,8 @@ int grove__jsonl_replace(struct grove_store_log *l, uint64_t pos, struct grove_s
 			 enum grove_sync sync, struct grove_detail *d);
 
 /* jsonl_rewrite.c */
-int grove__jsonl_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload, uint64_t expect,
-			 unsigned flags, struct grove_detail *d);
+int grove__jsonl_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload,
+			 uint64_t expect, unsigned flags, struct grove_detail *d);
 /* A temporary name beside `path` that nobody can guess, appended to `out`. */
 int grove__jsonl_temp_name(const char *path, struct grove_buf *out);
 
@@ -130,7 +130,8 @@ int grove__jsonl_lease_take(struct grove_store_log *l, const char *owner, int64_
 int grove__jsonl_lease_renew(struct grove_store_log *l, int64_t ms, struct grove_lease *out,
 			     struct grove_detail *d);
 int grove__jsonl_lease_release(struct grove_store_log *l, struct grove_detail *d);
-int grove__jsonl_lease_get(struct grove_store_log *l, struct grove_lease *out, struct grove_detail *d);
+int grove__jsonl_lease_get(struct grove_store_log *l, struct grove_lease *out,
+			   struct grove_detail *d);
 /*
  * May this handle write? GROVE_ECONFLICT while another has the right. Under the
  * file's lock, after a look at the file and before anything is written.
@@ -144,8 +145,8 @@ void grove__jsonl_lease_remove(const char *path);
 int grove__jsonl_move(const char *from, const char *to, struct grove_detail *d);
 
 /* jsonl_wait.c */
-int grove__jsonl_wait(struct grove_store_log *l, const struct grove_store_log_stat *seen, int64_t ms, int wake,
-		      struct grove_detail *d);
+int grove__jsonl_wait(struct grove_store_log *l, const struct grove_store_log_stat *seen,
+		      int64_t ms, int wake, struct grove_detail *d);
 
 /* The directory of values, in a session's own: no attachment. */
 #define GROVE__JSONL_VALUES ".grove"

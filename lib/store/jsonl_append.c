@@ -254,8 +254,9 @@ static int take_back(struct jsonl_log *log, uint64_t start, uint64_t end, int rc
 	return grove__fail(d, GROVE_EIO, log->path, "an append was cut short and could not be undone");
 }
 
-static int append_long_locked(struct jsonl_log *log, struct grove_store_log *from, uint64_t pos, uint64_t len,
-			      uint64_t expect, struct grove_store_appended *out, struct grove_detail *d)
+static int append_long_locked(struct jsonl_log *log, struct grove_store_log *from, uint64_t pos,
+			      uint64_t len, uint64_t expect, struct grove_store_appended *out,
+			      struct grove_detail *d)
 {
 	struct grove__sys_stat st;
 	uint64_t end;
@@ -292,11 +293,12 @@ static int append_long_locked(struct jsonl_log *log, struct grove_store_log *fro
 	return 0;
 }
 
-int grove__store_jsonl_append_long(struct grove_store_log *log, struct grove_store_log *from, uint64_t pos,
-				   uint64_t len, uint64_t expect, struct grove_store_appended *out,
-				   struct grove_detail *d)
+int grove__store_jsonl_append_long(struct grove_store_log *log, struct grove_store_log *from,
+				   uint64_t pos, uint64_t len, uint64_t expect,
+				   struct grove_store_appended *out, struct grove_detail *d)
 {
-	struct jsonl_log *l = grove__jsonl_log((struct grove_store_log *)(uintptr_t)grove__store_traced(log));
+	struct jsonl_log *l =
+		grove__jsonl_log((struct grove_store_log *)(uintptr_t)grove__store_traced(log));
 	bool locked;
 	int rc;
 

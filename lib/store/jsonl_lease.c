@@ -317,7 +317,8 @@ static int step(struct jsonl_log *log, const char *owner, int64_t ms, bool waite
 	return STEP_DONE;
 }
 
-int grove__jsonl_lease_get(struct grove_store_log *l, struct grove_lease *out, struct grove_detail *d)
+int grove__jsonl_lease_get(struct grove_store_log *l, struct grove_lease *out,
+			   struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
 	int err;
@@ -331,8 +332,8 @@ int grove__jsonl_lease_get(struct grove_store_log *l, struct grove_lease *out, s
 				     : 0;
 }
 
-static int move_lease(struct grove_store_log *l, const char *owner, int64_t ms, struct grove_lease *out,
-		      struct grove_detail *d)
+static int move_lease(struct grove_store_log *l, const char *owner, int64_t ms,
+		      struct grove_lease *out, struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
 	struct grove__sys_stat st;

@@ -179,8 +179,8 @@ static int settle(struct jsonl_log *log, const char *target, int fd, uint64_t ol
 	return GROVE_EIO;
 }
 
-int grove__jsonl_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload, uint64_t expect,
-			 unsigned flags, struct grove_detail *d)
+int grove__jsonl_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload,
+			 uint64_t expect, unsigned flags, struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
 	struct grove_buf temp = GROVE_BUF_INIT, target = GROVE_BUF_INIT;

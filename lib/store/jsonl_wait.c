@@ -65,8 +65,8 @@ static int sleep_until(struct jsonl_log *log, int64_t moment_ns, int wake, bool 
 	return 0;
 }
 
-int grove__jsonl_wait(struct grove_store_log *l, const struct grove_store_log_stat *seen, int64_t ms, int wake,
-		      struct grove_detail *d)
+int grove__jsonl_wait(struct grove_store_log *l, const struct grove_store_log_stat *seen,
+		      int64_t ms, int wake, struct grove_detail *d)
 {
 	struct jsonl_log *log = grove__jsonl_log(l);
 	int64_t now = grove__sys_ticks_ns(), pause = POLL_FIRST_MS, most;

@@ -14,8 +14,8 @@
 
 #include <string.h>
 
-int grove__log_open(struct grove_store_log **out, struct grove_store *st, const struct grove_key *key,
-		    unsigned flags, struct grove_detail *d)
+int grove__log_open(struct grove_store_log **out, struct grove_store *st,
+		    const struct grove_key *key, unsigned flags, struct grove_detail *d)
 {
 	*out = NULL;
 	return st->ops->open(st, key, flags, out, d);
@@ -27,14 +27,15 @@ void grove__log_close(struct grove_store_log *log)
 		log->ops->close_log(log);
 }
 
-int grove__log_stat(struct grove_store_log *log, struct grove_store_log_stat *out, struct grove_detail *d)
+int grove__log_stat(struct grove_store_log *log, struct grove_store_log_stat *out,
+		    struct grove_detail *d)
 {
 	memset(out, 0, sizeof(*out));
 	return log->ops->stat(log, out, d);
 }
 
-int grove__log_read(struct grove_store_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		    struct grove_store_run *run, struct grove_detail *d)
+int grove__log_read(struct grove_store_log *log, uint64_t pos, uint64_t until, char *buf,
+		    size_t cap, struct grove_store_run *run, struct grove_detail *d)
 {
 	memset(run, 0, sizeof(*run));
 	if (pos > until)
@@ -74,8 +75,8 @@ int grove__log_same_base(struct grove_store_log *log, uint64_t base, struct grov
 	return !rc && st.base != base ? grove__log_base_moved(log->store->url, d) : rc;
 }
 
-int grove__log_append_on(struct grove_store_log *log, const struct grove_store_record *rec, size_t nr,
-			 uint64_t expect, uint64_t base, enum grove_sync sync,
+int grove__log_append_on(struct grove_store_log *log, const struct grove_store_record *rec,
+			 size_t nr, uint64_t expect, uint64_t base, enum grove_sync sync,
 			 struct grove_store_appended *out, struct grove_detail *d)
 {
 	int rc;
@@ -136,8 +137,8 @@ int grove__log_cut(struct grove_store_log *log, uint64_t pos, uint64_t expect, e
 			     : grove__store_cannot(d, log->ops, "cut a log off");
 }
 
-int grove__log_rewrite(struct grove_store_log *log, grove_line_fn *next, void *payload, uint64_t expect,
-		       unsigned flags, struct grove_detail *d)
+int grove__log_rewrite(struct grove_store_log *log, grove_line_fn *next, void *payload,
+		       uint64_t expect, unsigned flags, struct grove_detail *d)
 {
 	struct checked c = { next, payload, d };
 
@@ -181,8 +182,8 @@ bool grove__log_has_changes(const struct grove_store_log *log)
 	return log->ops->changes != NULL;
 }
 
-int grove__log_changes(struct grove_store_log *log, uint64_t since, grove_change_fn *fn, void *payload,
-		       struct grove_detail *d)
+int grove__log_changes(struct grove_store_log *log, uint64_t since, grove_change_fn *fn,
+		       void *payload, struct grove_detail *d)
 {
 	return log->ops->changes ? log->ops->changes(log, since, fn, payload, d)
 					: grove__store_cannot(d, log->ops, "tell changes");
@@ -217,7 +218,8 @@ int grove__log_lease_release(struct grove_store_log *log, struct grove_detail *d
 	return log->ops->lease_release ? log->ops->lease_release(log, d) : no_leases(log, d);
 }
 
-int grove__log_lease_get(struct grove_store_log *log, struct grove_lease *out, struct grove_detail *d)
+int grove__log_lease_get(struct grove_store_log *log, struct grove_lease *out,
+			 struct grove_detail *d)
 {
 	memset(out, 0, sizeof(*out));
 	return log->ops->lease_get ? log->ops->lease_get(log, out, d) : no_leases(log, d);
@@ -249,8 +251,8 @@ static bool differs(const struct grove_store_log_stat *a, const struct grove_sto
 	       a->base != b->base || a->ctime_ns != b->ctime_ns;
 }
 
-static int ask_again(struct grove_store_log *log, const struct grove_store_log_stat *seen, int64_t ms, int wake,
-		     struct grove_detail *d)
+static int ask_again(struct grove_store_log *log, const struct grove_store_log_stat *seen,
+		     int64_t ms, int wake, struct grove_detail *d)
 {
 	int64_t end = grove__sys_ticks_ns() + ms * 1000000, left, pause = POLL_FIRST_MS;
 	struct grove_store_log_stat now;
@@ -272,8 +274,8 @@ static int ask_again(struct grove_store_log *log, const struct grove_store_log_s
 	}
 }
 
-int grove__log_wait(struct grove_store_log *log, const struct grove_store_log_stat *seen, int64_t ms, int wake,
-		    struct grove_detail *d)
+int grove__log_wait(struct grove_store_log *log, const struct grove_store_log_stat *seen,
+		    int64_t ms, int wake, struct grove_detail *d)
 {
 	return log->ops->wait ? log->ops->wait(log, seen, ms, wake, d)
 				     : ask_again(log, seen, ms, wake, d);

@@ -181,7 +181,8 @@ static void memory_close_log(struct grove_store_log *l)
 	free(l);
 }
 
-static int memory_stat(struct grove_store_log *l, struct grove_store_log_stat *out, struct grove_detail *d)
+static int memory_stat(struct grove_store_log *l, struct grove_store_log_stat *out,
+		       struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 	struct memory_shelf *s = grove__memory_log(l)->shelf;
@@ -195,8 +196,8 @@ static int memory_stat(struct grove_store_log *l, struct grove_store_log_stat *o
 	return grove__memory_unlock(m, 0);
 }
 
-static int memory_read(struct grove_store_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		       struct grove_store_run *run, struct grove_detail *d)
+static int memory_read(struct grove_store_log *l, uint64_t pos, uint64_t until, char *buf,
+		       size_t cap, struct grove_store_run *run, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 	struct memory_shelf *s = grove__memory_log(l)->shelf;
@@ -221,8 +222,8 @@ static int memory_read(struct grove_store_log *l, uint64_t pos, uint64_t until, 
 	return grove__memory_unlock(m, 0);
 }
 
-static int memory_fetch(struct grove_store_log *l, uint64_t pos, uint64_t off, char *buf, size_t len,
-			struct grove_detail *d)
+static int memory_fetch(struct grove_store_log *l, uint64_t pos, uint64_t off, char *buf,
+			size_t len, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 	struct memory_shelf *s = grove__memory_log(l)->shelf;
@@ -282,8 +283,8 @@ static int push(struct memory_line **lines, uint64_t *nr, uint64_t *cap,
 	return 0;
 }
 
-static int memory_append_on(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
-			    uint64_t expect, uint64_t base, enum grove_sync sync,
+static int memory_append_on(struct grove_store_log *l, const struct grove_store_record *rec,
+			    size_t nr, uint64_t expect, uint64_t base, enum grove_sync sync,
 			    struct grove_store_appended *out, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
@@ -355,8 +356,8 @@ static int memory_replace(struct grove_store_log *l, uint64_t pos, struct grove_
 	return grove__memory_unlock(m, 0);
 }
 
-static int memory_cut(struct grove_store_log *l, uint64_t pos, uint64_t expect, enum grove_sync sync,
-		      struct grove_detail *d)
+static int memory_cut(struct grove_store_log *l, uint64_t pos, uint64_t expect,
+		      enum grove_sync sync, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 	struct memory_shelf *s = grove__memory_log(l)->shelf;
@@ -387,8 +388,8 @@ static int memory_cut(struct grove_store_log *l, uint64_t pos, uint64_t expect, 
 	return grove__memory_unlock(m, 0);
 }
 
-static int memory_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload, uint64_t expect,
-			  unsigned flags, struct grove_detail *d)
+static int memory_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload,
+			  uint64_t expect, unsigned flags, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 	struct memory_shelf *s = grove__memory_log(l)->shelf;

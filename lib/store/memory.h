@@ -94,14 +94,15 @@ void grove__memory_free_changes(struct memory_shelf *s);
 int grove__memory_update(struct grove_store_log *l, uint64_t pos, struct grove_slice was,
 			 const struct grove_store_record *rec, enum grove_change_kind kind,
 			 enum grove_sync sync, struct grove_detail *d);
-int grove__memory_changes(struct grove_store_log *l, uint64_t since, grove_change_fn *fn, void *payload,
-			  struct grove_detail *d);
+int grove__memory_changes(struct grove_store_log *l, uint64_t since, grove_change_fn *fn,
+			  void *payload, struct grove_detail *d);
 int grove__memory_lease_take(struct grove_store_log *l, const char *owner, int64_t ms,
 			     struct grove_lease *out, struct grove_detail *d);
 int grove__memory_lease_renew(struct grove_store_log *l, int64_t ms, struct grove_lease *out,
 			      struct grove_detail *d);
 int grove__memory_lease_release(struct grove_store_log *l, struct grove_detail *d);
-int grove__memory_lease_get(struct grove_store_log *l, struct grove_lease *out, struct grove_detail *d);
+int grove__memory_lease_get(struct grove_store_log *l, struct grove_lease *out,
+			    struct grove_detail *d);
 int grove__memory_ancestors(struct grove_store_log *l, struct grove_slice id, grove_record_fn *fn,
 			    void *payload, struct grove_detail *d);
 

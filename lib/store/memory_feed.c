@@ -96,8 +96,8 @@ static int copy_changes(const struct memory_shelf *s, uint64_t since, struct mem
 	return 0;
 }
 
-int grove__memory_changes(struct grove_store_log *l, uint64_t since, grove_change_fn *fn, void *payload,
-			  struct grove_detail *d)
+int grove__memory_changes(struct grove_store_log *l, uint64_t since, grove_change_fn *fn,
+			  void *payload, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 	struct memory_change *c;
@@ -109,7 +109,9 @@ int grove__memory_changes(struct grove_store_log *l, uint64_t since, grove_chang
 	if (rc)
 		grove__fail_nomem(d);
 	for (size_t i = 0; i < nr && !rc; i++) {
-		struct grove_store_change told = { .rev = c[i].rev, .lines = c[i].lines, .kind = c[i].kind };
+		struct grove_store_change told = { .rev = c[i].rev,
+						   .lines = c[i].lines,
+						   .kind = c[i].kind };
 
 		if (c[i].id)
 			told.id = grove__slice_str(c[i].id);
@@ -134,8 +136,8 @@ int grove__memory_may_write(const struct memory_log *log, struct grove_detail *d
 }
 
 /* Take it (owner), hold on to it (NULL) or, for no time, give it back. */
-static int move_lease(struct grove_store_log *l, const char *owner, int64_t ms, struct grove_lease *out,
-		      struct grove_detail *d)
+static int move_lease(struct grove_store_log *l, const char *owner, int64_t ms,
+		      struct grove_lease *out, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 	struct memory_log *log = grove__memory_log(l);
@@ -185,7 +187,8 @@ int grove__memory_lease_release(struct grove_store_log *l, struct grove_detail *
 	return move_lease(l, NULL, 0, &now, d);
 }
 
-int grove__memory_lease_get(struct grove_store_log *l, struct grove_lease *out, struct grove_detail *d)
+int grove__memory_lease_get(struct grove_store_log *l, struct grove_lease *out,
+			    struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 
@@ -225,7 +228,10 @@ static int unknown(struct grove_detail *d)
 static int tell_line(const struct memory_line *x, uint64_t pos, grove_record_fn *fn, void *payload)
 {
 	struct grove_store_record rec = {
-		.line = grove__slice(x->ptr, x->len), .time = x->time, .kind = x->kind, .role = x->role,
+		.line = grove__slice(x->ptr, x->len),
+		.time = x->time,
+		.kind = x->kind,
+		.role = x->role,
 	};
 
 	if (x->id)

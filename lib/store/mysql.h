@@ -139,8 +139,8 @@ int grove__mysql_piece(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], uint
 		       struct grove_detail *d);
 int grove__mysql_append(struct sql_conn *c, struct sql_appending *a, struct grove_detail *d);
 int grove__mysql_insert(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID],
-			const struct grove_store_record *rec, size_t nr, struct sql_end *e, int64_t now,
-			struct grove_detail *d);
+			const struct grove_store_record *rec, size_t nr, struct sql_end *e,
+			int64_t now, struct grove_detail *d);
 int grove__mysql_fence(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], const struct sql_end *e,
 		       struct grove_detail *d);
 int grove__mysql_announce(struct sql_conn *c, struct sql_leasing *k, struct grove_detail *d);

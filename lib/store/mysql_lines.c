@@ -172,8 +172,8 @@ static size_t bytes_of(const struct grove_store_record *rec)
 }
 
 int grove__mysql_insert(struct sql_conn *base, const uint8_t id[GROVE__SQL_ID],
-			const struct grove_store_record *rec, size_t nr, struct sql_end *e, int64_t now,
-			struct grove_detail *d)
+			const struct grove_store_record *rec, size_t nr, struct sql_end *e,
+			int64_t now, struct grove_detail *d)
 {
 	struct mysql_conn *c = grove__mysql_conn(base);
 	size_t most = c->packet / 2 < GROVE__MYSQL_BYTES ? c->packet / 2 : GROVE__MYSQL_BYTES;

@@ -271,8 +271,9 @@ bool grove__sql_plain_id(struct grove_slice id)
 	return !id.len || id.ptr[id.len - 1] != ' ';
 }
 
-void grove__sql_row_of(const uint8_t id[GROVE__SQL_ID], const struct grove_store_record *rec, uint64_t seq,
-		       uint64_t start, int64_t now, struct sql_arg arg[SQL_INSERT_ARGS])
+void grove__sql_row_of(const uint8_t id[GROVE__SQL_ID], const struct grove_store_record *rec,
+		       uint64_t seq, uint64_t start, int64_t now,
+		       struct sql_arg arg[SQL_INSERT_ARGS])
 {
 	bool has_id = grove__sql_plain_id(rec->id), has_parent = grove__sql_plain_id(rec->parent);
 	/* did a dialect look at the line, so that time, kind and role mean something? */

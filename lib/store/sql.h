@@ -373,8 +373,9 @@ struct sql_driver {
 	/* Append, as one try. GROVE__SQL_NONE: the session is gone. */
 	int (*append)(struct sql_conn *c, struct sql_appending *a, struct grove_detail *d);
 	/* Rows behind the others; `e` goes along. */
-	int (*insert)(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], const struct grove_store_record *rec,
-		      size_t nr, struct sql_end *e, int64_t now, struct grove_detail *d);
+	int (*insert)(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID],
+		      const struct grove_store_record *rec, size_t nr, struct sql_end *e,
+		      int64_t now, struct grove_detail *d);
 	size_t insert_rows, insert_bytes;   /* that are worth collecting for it; 1 row: none are */
 
 	/*
@@ -437,8 +438,9 @@ bool grove__sql_plain_id(struct grove_slice id);
 enum { SQL_INSERT_ARGS = 10, SQL_INSERT_TIME = 4 };
 
 /* The values of SQL_INSERT. */
-void grove__sql_row_of(const uint8_t id[GROVE__SQL_ID], const struct grove_store_record *rec, uint64_t seq,
-		       uint64_t start, int64_t now, struct sql_arg arg[SQL_INSERT_ARGS]);
+void grove__sql_row_of(const uint8_t id[GROVE__SQL_ID], const struct grove_store_record *rec,
+		       uint64_t seq, uint64_t start, int64_t now,
+		       struct sql_arg arg[SQL_INSERT_ARGS]);
 
 /*
  * GROVE_EINVAL if `pid` (0: nobody) opened what this process wants to use: a
@@ -479,7 +481,8 @@ int grove__sql_as_expected(const struct sql_conn *c, const struct sql_appending 
 /* A line that lies in the buffer already gets its line end, if it has one. */
 void grove__sql_add_line(struct sql_reading *r, size_t len);
 
-int grove__sql_stat(struct grove_store_log *l, struct grove_store_log_stat *out, struct grove_detail *d);
+int grove__sql_stat(struct grove_store_log *l, struct grove_store_log_stat *out,
+		    struct grove_detail *d);
 int grove__sql_read(struct grove_store_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
 		    struct grove_store_run *run, struct grove_detail *d);
 int grove__sql_fetch(struct grove_store_log *l, uint64_t pos, uint64_t off, char *buf, size_t len,
@@ -536,8 +539,8 @@ int grove__sql_cut(struct grove_store_log *l, uint64_t pos, uint64_t expect, enu
 int grove__sql_update(struct grove_store_log *l, uint64_t pos, struct grove_slice was,
 		      const struct grove_store_record *rec, enum grove_change_kind kind,
 		      enum grove_sync sync, struct grove_detail *d);
-int grove__sql_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload, uint64_t expect,
-		       unsigned flags, struct grove_detail *d);
+int grove__sql_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload,
+		       uint64_t expect, unsigned flags, struct grove_detail *d);
 
 /* ---------------------------------------------------------------- sql_feed.c */
 
@@ -550,14 +553,15 @@ int grove__sql_judge_lease(const struct sql_conn *c, const struct sql_leasing *k
 /* How it is to stand: for us, from now on; under `another` number. */
 void grove__sql_claim(struct sql_leasing *k, const struct sql_end *e, bool another);
 
-int grove__sql_changes(struct grove_store_log *l, uint64_t since, grove_change_fn *fn, void *payload,
-		       struct grove_detail *d);
+int grove__sql_changes(struct grove_store_log *l, uint64_t since, grove_change_fn *fn,
+		       void *payload, struct grove_detail *d);
 int grove__sql_lease_take(struct grove_store_log *l, const char *owner, int64_t ms,
 			  struct grove_lease *out, struct grove_detail *d);
 int grove__sql_lease_renew(struct grove_store_log *l, int64_t ms, struct grove_lease *out,
 			   struct grove_detail *d);
 int grove__sql_lease_release(struct grove_store_log *l, struct grove_detail *d);
-int grove__sql_lease_get(struct grove_store_log *l, struct grove_lease *out, struct grove_detail *d);
+int grove__sql_lease_get(struct grove_store_log *l, struct grove_lease *out,
+			 struct grove_detail *d);
 int grove__sql_ancestors(struct grove_store_log *l, struct grove_slice id, grove_record_fn *fn,
 			 void *payload, struct grove_detail *d);
 

@@ -147,8 +147,8 @@ struct changing {
 	void *payload;
 };
 
-static int make(struct grove_store_log *l, struct changing *k, sql_work_fn *fn, enum grove_sync sync,
-		struct grove_detail *d)
+static int make(struct grove_store_log *l, struct changing *k, sql_work_fn *fn,
+		enum grove_sync sync, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
 	int rc;
@@ -454,8 +454,8 @@ static int look_back(struct sql_conn *c, struct sql_work *w, struct grove_detail
 	return rc ? rc : settle(c, k->log->id, &k->change, &e, d);
 }
 
-int grove__sql_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload, uint64_t expect,
-		       unsigned flags, struct grove_detail *d)
+int grove__sql_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload,
+		       uint64_t expect, unsigned flags, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
 	struct changing k = { .change.kind = GROVE_CHANGE_RESET, .expect = expect, .next = next,

@@ -40,8 +40,8 @@ static int gather_one(struct sql_conn *c, struct telling *t, struct sql_row *row
 		return grove__fail_nomem(d);
 	change = &t->list[t->nr++];
 	*change = (struct grove_store_change){ .rev = (uint64_t)row->number[0],
-					 .lines = (uint64_t)row->number[1],
-					 .kind = (enum grove_change_kind)row->number[2] };
+					       .lines = (uint64_t)row->number[1],
+					       .kind = (enum grove_change_kind)row->number[2] };
 	if (!id)
 		return 0;
 	change->id = grove__slice(id, row->len[3]);
@@ -71,8 +71,8 @@ static int gather(struct sql_conn *c, struct sql_work *w, struct grove_detail *d
 	return t->nr ? 0 : grove__sql_end(c, t->log->id, &e, d);
 }
 
-int grove__sql_changes(struct grove_store_log *l, uint64_t since, grove_change_fn *fn, void *payload,
-		       struct grove_detail *d)
+int grove__sql_changes(struct grove_store_log *l, uint64_t since, grove_change_fn *fn,
+		       void *payload, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
 	struct telling t = { .work = { .fn = gather, .mode = SQL_READ }, .log = grove__sql_log(l),
@@ -207,8 +207,8 @@ static int lease(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 	return rc ? rc : c->driver->transaction(c, w, move_lease, d);
 }
 
-static int change_lease(struct grove_store_log *l, const char *owner, int64_t ms, struct grove_lease *out,
-			struct grove_detail *d)
+static int change_lease(struct grove_store_log *l, const char *owner, int64_t ms,
+			struct grove_lease *out, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
 	struct sql_log *log = grove__sql_log(l);
@@ -323,8 +323,8 @@ static int take_entry(struct sql_conn *c, struct climb *k, struct sql_row *row, 
 	if (row->null[2])
 		return not_looked_at(c, d);
 	k->rec = (struct grove_store_record){ .time = row->null[1] ? GROVE_NO_TIME : row->number[1],
-					.kind = (uint8_t)row->number[2],
-					.role = row->null[3] ? 0 : (uint8_t)row->number[3] };
+					      .kind = (uint8_t)row->number[2],
+					      .role = row->null[3] ? 0 : (uint8_t)row->number[3] };
 	rc = take_name(c, row, 5, k->id, &k->rec.id, d);
 	if (!rc)
 		rc = take_name(c, row, 6, k->parent, &k->rec.parent, d);

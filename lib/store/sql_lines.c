@@ -113,7 +113,8 @@ static int look(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 	return grove__sql_end(c, l->log->id, &l->end, d);
 }
 
-int grove__sql_stat(struct grove_store_log *l, struct grove_store_log_stat *out, struct grove_detail *d)
+int grove__sql_stat(struct grove_store_log *l, struct grove_store_log_stat *out,
+		    struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
 	struct look k = { .work = { .fn = look }, .log = grove__sql_log(l) };

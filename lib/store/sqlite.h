@@ -118,8 +118,8 @@ int grove__sqlite_piece(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], uin
 			struct grove_detail *d);
 int grove__sqlite_append(struct sql_conn *c, struct sql_appending *a, struct grove_detail *d);
 int grove__sqlite_insert(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID],
-			 const struct grove_store_record *rec, size_t nr, struct sql_end *e, int64_t now,
-			 struct grove_detail *d);
+			 const struct grove_store_record *rec, size_t nr, struct sql_end *e,
+			 int64_t now, struct grove_detail *d);
 
 /* sqlite.c: a store with other options. */
 int grove__sqlite_open(struct grove_store **out, const char *path,

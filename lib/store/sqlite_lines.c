@@ -187,8 +187,8 @@ int grove__sqlite_read(struct sql_conn *base, struct sql_reading *r, struct grov
 /* ------------------------------------------------------------------ writing */
 
 int grove__sqlite_insert(struct sql_conn *base, const uint8_t id[GROVE__SQL_ID],
-			 const struct grove_store_record *rec, size_t nr, struct sql_end *e, int64_t now,
-			 struct grove_detail *d)
+			 const struct grove_store_record *rec, size_t nr, struct sql_end *e,
+			 int64_t now, struct grove_detail *d)
 {
 	struct sqlite_conn *c = grove__sqlite_conn(base);
 	struct sql_arg arg[SQL_INSERT_ARGS];

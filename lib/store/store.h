@@ -59,20 +59,21 @@ int grove__store_attach_list(struct grove_store *st, const struct grove_key *key
 			     grove_name_fn *fn, void *payload, struct grove_detail *d);
 int grove__store_describe(struct grove_store *st, const struct grove_key *key, struct grove_buf *out);
 
-int grove__log_open(struct grove_store_log **out, struct grove_store *st, const struct grove_key *key,
-		    unsigned flags, struct grove_detail *d);
+int grove__log_open(struct grove_store_log **out, struct grove_store *st,
+		    const struct grove_key *key, unsigned flags, struct grove_detail *d);
 void grove__log_close(struct grove_store_log *log);
-int grove__log_stat(struct grove_store_log *log, struct grove_store_log_stat *out, struct grove_detail *d);
-int grove__log_read(struct grove_store_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		    struct grove_store_run *run, struct grove_detail *d);
+int grove__log_stat(struct grove_store_log *log, struct grove_store_log_stat *out,
+		    struct grove_detail *d);
+int grove__log_read(struct grove_store_log *log, uint64_t pos, uint64_t until, char *buf,
+		    size_t cap, struct grove_store_run *run, struct grove_detail *d);
 int grove__log_fetch(struct grove_store_log *log, uint64_t pos, uint64_t off, char *buf, size_t len,
 		     struct grove_detail *d);
 int grove__log_append(struct grove_store_log *log, const struct grove_store_record *rec, size_t nr,
 		      uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
 		      struct grove_detail *d);
 /* The same, if the base is `base` still. Of a store without changes it is not asked. */
-int grove__log_append_on(struct grove_store_log *log, const struct grove_store_record *rec, size_t nr,
-			 uint64_t expect, uint64_t base, enum grove_sync sync,
+int grove__log_append_on(struct grove_store_log *log, const struct grove_store_record *rec,
+			 size_t nr, uint64_t expect, uint64_t base, enum grove_sync sync,
 			 struct grove_store_appended *out, struct grove_detail *d);
 /* Is it? Else GROVE_ECONFLICT. */
 int grove__log_same_base(struct grove_store_log *log, uint64_t base, struct grove_detail *d);
@@ -84,14 +85,14 @@ int grove__log_cut(struct grove_store_log *log, uint64_t pos, uint64_t expect, e
 int grove__log_update(struct grove_store_log *log, uint64_t pos, struct grove_slice was,
 		      const struct grove_store_record *rec, enum grove_change_kind kind,
 		      enum grove_sync sync, struct grove_detail *d);
-int grove__log_rewrite(struct grove_store_log *log, grove_line_fn *next, void *payload, uint64_t expect,
-		       unsigned flags, struct grove_detail *d);
+int grove__log_rewrite(struct grove_store_log *log, grove_line_fn *next, void *payload,
+		       uint64_t expect, unsigned flags, struct grove_detail *d);
 int grove__log_meta_get(struct grove_store_log *log, const char *name, struct grove_buf *out,
 			struct grove_detail *d);
 int grove__log_meta_put(struct grove_store_log *log, const char *name, struct grove_slice value,
 			struct grove_detail *d);
-int grove__log_changes(struct grove_store_log *log, uint64_t since, grove_change_fn *fn, void *payload,
-		       struct grove_detail *d);
+int grove__log_changes(struct grove_store_log *log, uint64_t since, grove_change_fn *fn,
+		       void *payload, struct grove_detail *d);
 /* Has the store a record of changes? Else another base means a reset. */
 bool grove__log_has_changes(const struct grove_store_log *log);
 /* Can one line be updated? Else the log has to be rewritten. */
@@ -101,9 +102,10 @@ int grove__log_lease_take(struct grove_store_log *log, const char *owner, int64_
 int grove__log_lease_renew(struct grove_store_log *log, int64_t ms, struct grove_lease *out,
 			   struct grove_detail *d);
 int grove__log_lease_release(struct grove_store_log *log, struct grove_detail *d);
-int grove__log_lease_get(struct grove_store_log *log, struct grove_lease *out, struct grove_detail *d);
-int grove__log_wait(struct grove_store_log *log, const struct grove_store_log_stat *seen, int64_t ms, int wake,
-		    struct grove_detail *d);
+int grove__log_lease_get(struct grove_store_log *log, struct grove_lease *out,
+			 struct grove_detail *d);
+int grove__log_wait(struct grove_store_log *log, const struct grove_store_log_stat *seen,
+		    int64_t ms, int wake, struct grove_detail *d);
 int grove__log_ancestors(struct grove_store_log *log, struct grove_slice id, grove_record_fn *fn,
 			 void *payload, struct grove_detail *d);
 /* Which change it is when the value of this name is put; 0: none that anybody has to know of. */
@@ -136,9 +138,9 @@ void grove__store_tell_hidden(struct grove_store *st, grove__hidden_fn *fn, void
  * too long to be held. Both are logs of file stores. As grove__log_append() else,
  * but a crash may leave a part of the line, without its LF.
  */
-int grove__store_jsonl_append_long(struct grove_store_log *log, struct grove_store_log *from, uint64_t pos,
-				   uint64_t len, uint64_t expect, struct grove_store_appended *out,
-				   struct grove_detail *d);
+int grove__store_jsonl_append_long(struct grove_store_log *log, struct grove_store_log *from,
+				   uint64_t pos, uint64_t len, uint64_t expect,
+				   struct grove_store_appended *out, struct grove_detail *d);
 /* The directory of a file store, NULL if `st` is another kind. */
 const char *grove__store_jsonl_root(const struct grove_store *st);
 

@@ -88,7 +88,8 @@ static void trace_close_log(struct grove_store_log *l)
 	free(log);
 }
 
-static int trace_stat(struct grove_store_log *l, struct grove_store_log_stat *out, struct grove_detail *d)
+static int trace_stat(struct grove_store_log *l, struct grove_store_log_stat *out,
+		      struct grove_detail *d)
 {
 	int rc = grove__log_stat(log_of(l)->inner, out, d);
 
@@ -97,8 +98,8 @@ static int trace_stat(struct grove_store_log *l, struct grove_store_log_stat *ou
 	return rc;
 }
 
-static int trace_read(struct grove_store_log *l, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		      struct grove_store_run *run, struct grove_detail *d)
+static int trace_read(struct grove_store_log *l, uint64_t pos, uint64_t until, char *buf,
+		      size_t cap, struct grove_store_run *run, struct grove_detail *d)
 {
 	int rc = grove__log_read(log_of(l)->inner, pos, until, buf, cap, run, d);
 
@@ -118,8 +119,8 @@ static int trace_fetch(struct grove_store_log *l, uint64_t pos, uint64_t off, ch
 	return rc;
 }
 
-static int trace_append_on(struct grove_store_log *l, const struct grove_store_record *rec, size_t nr,
-			   uint64_t expect, uint64_t base, enum grove_sync sync,
+static int trace_append_on(struct grove_store_log *l, const struct grove_store_record *rec,
+			   size_t nr, uint64_t expect, uint64_t base, enum grove_sync sync,
 			   struct grove_store_appended *out, struct grove_detail *d)
 {
 	int64_t t0 = grove__sys_ticks_ns();
@@ -156,8 +157,8 @@ static int trace_replace(struct grove_store_log *l, uint64_t pos, struct grove_s
 	return rc;
 }
 
-static int trace_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload, uint64_t expect,
-			 unsigned flags, struct grove_detail *d)
+static int trace_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload,
+			 uint64_t expect, unsigned flags, struct grove_detail *d)
 {
 	int rc = grove__log_rewrite(log_of(l)->inner, next, payload, expect, flags, d);
 
@@ -187,8 +188,8 @@ static int trace_update(struct grove_store_log *l, uint64_t pos, struct grove_sl
 	return rc;
 }
 
-static int trace_changes(struct grove_store_log *l, uint64_t since, grove_change_fn *fn, void *payload,
-			 struct grove_detail *d)
+static int trace_changes(struct grove_store_log *l, uint64_t since, grove_change_fn *fn,
+			 void *payload, struct grove_detail *d)
 {
 	int rc = grove__log_changes(log_of(l)->inner, since, fn, payload, d);
 
@@ -197,8 +198,8 @@ static int trace_changes(struct grove_store_log *l, uint64_t since, grove_change
 	return rc;
 }
 
-static int tell_lease(struct grove_store_log *l, const char *what, const char *owner, int64_t ms, int rc,
-		      const struct grove_lease *out)
+static int tell_lease(struct grove_store_log *l, const char *what, const char *owner, int64_t ms,
+		      int rc, const struct grove_lease *out)
 {
 	tell(store_of(l->store), what, "%s owner=%.100s ms=%lld -> %d number=%llu", log_of(l)->key,
 	     owner, (long long)ms, rc, (unsigned long long)out->number);
@@ -229,15 +230,16 @@ static int trace_lease_release(struct grove_store_log *l, struct grove_detail *d
 	return rc;
 }
 
-static int trace_lease_get(struct grove_store_log *l, struct grove_lease *out, struct grove_detail *d)
+static int trace_lease_get(struct grove_store_log *l, struct grove_lease *out,
+			   struct grove_detail *d)
 {
 	int rc = grove__log_lease_get(log_of(l)->inner, out, d);
 
 	return tell_lease(l, "lease_get", out->owner, 0, rc, out);
 }
 
-static int trace_wait(struct grove_store_log *l, const struct grove_store_log_stat *seen, int64_t ms, int wake,
-		      struct grove_detail *d)
+static int trace_wait(struct grove_store_log *l, const struct grove_store_log_stat *seen,
+		      int64_t ms, int wake, struct grove_detail *d)
 {
 	int rc = grove__log_wait(log_of(l)->inner, seen, ms, wake, d);
 

@@ -82,11 +82,11 @@ int grove__archive_go_on(const struct grove__archiver *k);
  */
 int grove__archive_log(struct grove__archiver *k, const char *sub, bool *fresh);
 /* Read `log` of either store; where both are files, lines of any length are handed out. */
-int grove__archive_lines(struct grove__archiver *k, struct grove__lines *r, struct grove_store_log *log,
-			 uint64_t until);
+int grove__archive_lines(struct grove__archiver *k, struct grove__lines *r,
+			 struct grove_store_log *log, uint64_t until);
 /* Append the line at hand, which is long, at *tail, which moves; first the blobs that it names. */
-int grove__archive_long(struct grove__archiver *k, struct grove_store_log *log, const struct grove__lines *r,
-			uint64_t *tail, bool blobs);
+int grove__archive_long(struct grove__archiver *k, struct grove_store_log *log,
+			const struct grove__lines *r, uint64_t *tail, bool blobs);
 /* Give a file the time that its source had. */
 int grove__archive_time(struct grove__archiver *k, const char *sub, int64_t mtime_ns);
 /* What lies beside the session, in the archive and at its source. */

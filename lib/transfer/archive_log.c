@@ -121,8 +121,8 @@ static int flush(struct batch *b)
 	return rc ? rc : grove__archive_go_on(b->k);
 }
 
-int grove__archive_lines(struct grove__archiver *k, struct grove__lines *r, struct grove_store_log *log,
-			 uint64_t until)
+int grove__archive_lines(struct grove__archiver *k, struct grove__lines *r,
+			 struct grove_store_log *log, uint64_t until)
 {
 	int rc = grove__lines_init(r, log, until, k->d);
 
@@ -151,8 +151,8 @@ static int long_blobs(struct grove__archiver *k, const struct grove__lines *r)
 	return rc;
 }
 
-int grove__archive_long(struct grove__archiver *k, struct grove_store_log *log, const struct grove__lines *r,
-			uint64_t *tail, bool blobs)
+int grove__archive_long(struct grove__archiver *k, struct grove_store_log *log,
+			const struct grove__lines *r, uint64_t *tail, bool blobs)
 {
 	struct grove_store_appended done;
 	int rc = blobs ? long_blobs(k, r) : 0;
@@ -265,8 +265,8 @@ static int write_anew(struct grove__archiver *k, struct grove_store_log *log, ui
 }
 
 /* Lines of the archive are gone from the source: they stay, elsewhere. */
-static int take_over(struct grove__archiver *k, const char *sub, struct grove_store_log *log, uint64_t tail,
-		     struct grove__lines *src)
+static int take_over(struct grove__archiver *k, const char *sub, struct grove_store_log *log,
+		     uint64_t tail, struct grove__lines *src)
 {
 	struct grove_buf name = GROVE_BUF_INIT;
 	struct grove_key key = k->to_key;

@@ -56,8 +56,8 @@ static int each_value(const struct grove__runs *r, const struct grove__json_want
 }
 
 /* Tell `fn` of each value until it has heard enough. */
-static int each(struct grove_store_log *log, const struct grove__json_want *want, bool lenient, value_fn *fn,
-		void *payload, struct grove_detail *d)
+static int each(struct grove_store_log *log, const struct grove__json_want *want, bool lenient,
+		value_fn *fn, void *payload, struct grove_detail *d)
 {
 	struct grove__runs r = { 0 };
 	struct grove_store_log_stat st;
@@ -108,7 +108,8 @@ static int first_line(void *payload, const struct grove__json_line *l, const cha
 	return FOUND;
 }
 
-int grove__peek_first_line(struct grove_store_log *log, struct grove_buf *out, struct grove_detail *d)
+int grove__peek_first_line(struct grove_store_log *log, struct grove_buf *out,
+			   struct grove_detail *d)
 {
 	struct grove__json_want want;
 	int rc;
@@ -309,7 +310,8 @@ void grove__peek_mark_dialect(struct grove_store_log *log, const struct grove__d
 	grove__log_meta_put(log, DIALECT, grove__slice_str(dialect->name), NULL);
 }
 
-static int by_bytes(struct grove_store_log *log, const struct grove__dialect **out, struct grove_detail *d)
+static int by_bytes(struct grove_store_log *log, const struct grove__dialect **out,
+		    struct grove_detail *d)
 {
 	struct grove_buf line = GROVE_BUF_INIT;
 	int rc = 0;
@@ -328,7 +330,8 @@ static int by_bytes(struct grove_store_log *log, const struct grove__dialect **o
 }
 
 int grove__peek_log_dialect(struct grove *g, struct grove__root *root, struct grove_store_log *log,
-		       const char *project, const struct grove__dialect **out, struct grove_detail *d)
+			    const char *project, const struct grove__dialect **out,
+			    struct grove_detail *d)
 {
 	int rc;
 

@@ -110,13 +110,15 @@ int grove__where_copy(struct grove__where *to, const struct grove__where *from);
 
 /* peek.c: what the beginning of a log says */
 /* Reads the first line that is not blank; empty if there is none in the first 16 MiB. */
-int grove__peek_first_line(struct grove_store_log *log, struct grove_buf *out, struct grove_detail *d);
+int grove__peek_first_line(struct grove_store_log *log, struct grove_buf *out,
+			   struct grove_detail *d);
 /*
  * Reads the header as the dialect does. It is not usable if there is none in the
  * first 16 MiB. Its texts are allocated in `keep`.
  */
 int grove__peek_header(struct grove_store_log *log, const struct grove__dialect *dialect,
-		       struct grove__arena *keep, struct grove__header *out, struct grove_detail *d);
+		       struct grove__arena *keep, struct grove__header *out,
+		       struct grove_detail *d);
 /* Stores the dialect with a new log, if the store has room: without a path nothing else says it. */
 void grove__peek_mark_dialect(struct grove_store_log *log, const struct grove__dialect *dialect);
 /* Finds the dialect: forced, or by the root, the first line, the files around it; else pi. */
@@ -126,7 +128,8 @@ int grove__peek_root_dialect(struct grove *g, struct grove__root *root, const st
 			const struct grove__dialect **out, struct grove_detail *d);
 /* The same for an open log. */
 int grove__peek_log_dialect(struct grove *g, struct grove__root *root, struct grove_store_log *log,
-		       const char *project, const struct grove__dialect **out, struct grove_detail *d);
+			    const char *project, const struct grove__dialect **out,
+			    struct grove_detail *d);
 /* Guesses the dialect of a file outside of all roots from its path. */
 const struct grove__dialect *grove__peek_path_dialect(const char *path);
 /* Guesses the dialect from the place, for logs that do not show it. GROVE_ENOMEM. */

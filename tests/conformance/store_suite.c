@@ -105,7 +105,7 @@ struct grove_store_log *open_log(struct fixture *f, struct grove_key key, unsign
 }
 
 struct grove_store_log *make_log(struct fixture *f, struct grove_key key, const char *const *line,
-				  size_t nr)
+				 size_t nr)
 {
 	struct grove_store_log *log = open_log(f, key, GROVE_STORE_CREATE);
 	struct grove_store_appended out;
@@ -119,11 +119,14 @@ struct grove_store_log *make_log(struct fixture *f, struct grove_key key, const 
 }
 
 int add(struct fixture *f, struct grove_store_log *log, struct grove_slice line, uint64_t expect,
-	       struct grove_store_appended *out)
+	struct grove_store_appended *out)
 {
-	struct grove_store_record rec = { .line = line, .id = str("id"), .parent = str("parent"),
-				    .time = 12345, .kind = GROVE_KIND_MESSAGE,
-				    .role = GROVE_ROLE_USER };
+	struct grove_store_record rec = { .line = line,
+					  .id = str("id"),
+					  .parent = str("parent"),
+					  .time = 12345,
+					  .kind = GROVE_KIND_MESSAGE,
+					  .role = GROVE_ROLE_USER };
 
 	return grove__log_append(log, &rec, 1, expect, GROVE_SYNC_NONE, out, &f->d);
 }
@@ -186,7 +189,7 @@ static void take_run(struct fixture *f, struct read_lines *l, const struct grove
 }
 
 struct read_lines read_lines(struct fixture *f, struct grove_store_log *log, uint64_t pos,
-				    uint64_t until, size_t cap)
+			     uint64_t until, size_t cap)
 {
 	struct read_lines l = { NULL, 0, 0, false };
 	struct grove_store_run run;
@@ -251,9 +254,12 @@ void assert_log(struct fixture *f, struct grove_store_log *log, const char *cons
 
 struct grove_store_record entry_of(const char *line, const char *id, const char *parent)
 {
-	return (struct grove_store_record){ .line = str(line), .id = str(id), .parent = str(parent),
-				      .time = 1700000000000, .kind = GROVE_KIND_MESSAGE,
-				      .role = GROVE_ROLE_USER };
+	return (struct grove_store_record){ .line = str(line),
+					    .id = str(id),
+					    .parent = str(parent),
+					    .time = 1700000000000,
+					    .kind = GROVE_KIND_MESSAGE,
+					    .role = GROVE_ROLE_USER };
 }
 
 int next_rewritten(void *payload, struct grove_store_record *rec)

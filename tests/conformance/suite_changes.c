@@ -157,13 +157,15 @@ out:
 static void long_lines_can_be_updated_too(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one", "two", "three"));
+	struct grove_store_log *log =
+		make_log(f, key_of("p", "a.jsonl"), LINES("one", "two", "three"));
 	struct grove_store_record huge, other, small = entry_of("2", "e", "");
 	struct hard h;
 	char buf[8], *copy;
 
 	hard_make(&h);
-	huge = other = (struct grove_store_record){ .line = h.line[HARD_HUGE], .id = str("e"), .kind = 2 };
+	huge = other =
+		(struct grove_store_record){ .line = h.line[HARD_HUGE], .id = str("e"), .kind = 2 };
 	if (!f->kind->feed) {
 		FAILS(GROVE_ENOTSUP, grove__log_update(log, 1, str("two"), &huge, GROVE_CHANGE_UPDATE,
 						       GROVE_SYNC_NONE, &f->d));
@@ -233,7 +235,8 @@ static void a_last_line_stays_unfinished_when_it_is_updated(void **state)
 static void a_cut_after_updates_leaves_the_right_length(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("a", "bb", "ccc", "dddd"));
+	struct grove_store_log *log =
+		make_log(f, key_of("p", "a.jsonl"), LINES("a", "bb", "ccc", "dddd"));
 	struct grove_store_appended out;
 
 	if (!f->kind->feed) {
@@ -283,7 +286,8 @@ static void any_line(uint64_t *seed, char out[48])
 }
 
 /* One step on the log and on the model. */
-static void one_step(struct fixture *f, struct grove_store_log *log, struct model *m, uint64_t *seed)
+static void one_step(struct fixture *f, struct grove_store_log *log, struct model *m,
+		     uint64_t *seed)
 {
 	struct grove_store_record rec[3];
 	struct rewriting r = { .rec = rec };
@@ -426,7 +430,8 @@ static int take_change(void *payload, const struct grove_store_change *c)
 	return ++t->nr == t->stop ? 1 : 0;
 }
 
-static void ask_changes(struct fixture *f, struct grove_store_log *log, uint64_t since, struct told *t)
+static void ask_changes(struct fixture *f, struct grove_store_log *log, uint64_t since,
+			struct told *t)
 {
 	memset(t, 0, sizeof(*t));
 	OK(grove__log_changes(log, since, take_change, t, &f->d));
@@ -557,7 +562,8 @@ static void a_reset_is_the_first_change_that_is_known(void **state)
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
 	struct grove_store_log *log = make_log(f, key, LINES("one", "two", "three", "four"));
-	struct grove_store_record rec[2] = { entry_of("ONE", "e1", ""), entry_of("TWO", "e2", "e1") };
+	struct grove_store_record rec[2] = { entry_of("ONE", "e1", ""),
+					     entry_of("TWO", "e2", "e1") };
 	struct rewriting r = { rec, 2, 0 };
 	struct told t;
 	uint64_t rev;
@@ -630,7 +636,7 @@ static void lines_behind_the_others_leave_the_base_alone(void **state)
 	struct grove_store_log *log = make_log(f, key, LINES("one")), *reader;
 	uint64_t base = stat_of(f, log).base, rev = rev_of(f, log);
 	struct grove_store_record rec[3] = { entry_of("a", "a", ""), entry_of("b", "b", "a"),
-				       entry_of("c", "c", "b") };
+					     entry_of("c", "c", "b") };
 	struct grove_store_appended out;
 
 	reader = open_log(f, key, GROVE_STORE_READ);
@@ -658,7 +664,8 @@ static void an_append_on_another_base_is_refused(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl");
-	struct grove_store_log *log = make_log(f, key, LINES("one")), *other = open_log(f, key, GROVE_STORE_WRITE);
+	struct grove_store_log *log = make_log(f, key, LINES("one")),
+			       *other = open_log(f, key, GROVE_STORE_WRITE);
 	uint64_t base = stat_of(f, log).base, tail = tail_of(f, log);
 	struct grove_store_appended out;
 

@@ -61,8 +61,8 @@ static void assert_shut_out(struct fixture *f, struct grove_store_log *log)
 	FAILS(GROVE_ECONFLICT, add(f, log, str("new"), before.tail, &out));
 	FAILS(GROVE_ECONFLICT, grove__log_replace(log, 0, first, GROVE_SYNC_NONE, &f->d));
 	FAILS(GROVE_ECONFLICT, grove__log_cut(log, 0, before.tail, GROVE_SYNC_NONE, &f->d));
-	FAILS(GROVE_ECONFLICT, grove__log_rewrite(log, next_rewritten, &r, before.tail, GROVE_STORE_FORCE,
-						  &f->d));
+	FAILS(GROVE_ECONFLICT,
+	      grove__log_rewrite(log, next_rewritten, &r, before.tail, GROVE_STORE_FORCE, &f->d));
 	FAILS(f->kind->feed ? GROVE_ECONFLICT : GROVE_ENOTSUP,
 	      grove__log_update(log, 0, first, &rec, GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE, &f->d));
 	if (f->kind->meta) {
@@ -413,8 +413,9 @@ static void of_many_who_take_it_one_succeeds(void **state)
 	grove__log_close(make_log(f, key, LINES("one")));
 	pthread_barrier_init(&start, NULL, ARRAY(taker));
 	for (size_t i = 0; i < ARRAY(taker); i++) {
-		taker[i] = (struct taker){ f, &start, open_log(f, key, GROVE_STORE_WRITE), { .number = 0 }, "",
-					   0 };
+		taker[i] = (struct taker){
+			f, &start, open_log(f, key, GROVE_STORE_WRITE), { .number = 0 }, "", 0
+		};
 		snprintf(taker[i].owner, sizeof(taker[i].owner), "owner %zu", i);
 		assert_int_equal(pthread_create(&thread[i], NULL, race_to_take, &taker[i]), 0);
 	}

@@ -19,8 +19,8 @@ static void creating_is_exclusive(void **state)
 	grove__log_close(log);
 	FAILS(GROVE_EEXIST, grove__log_open(&other, f->st, &key, GROVE_STORE_CREATE, &f->d));
 	/* nor with other flags beside it */
-	FAILS(GROVE_EEXIST, grove__log_open(&other, f->st, &key, GROVE_STORE_CREATE | GROVE_STORE_WRITE,
-					    &f->d));
+	FAILS(GROVE_EEXIST,
+	      grove__log_open(&other, f->st, &key, GROVE_STORE_CREATE | GROVE_STORE_WRITE, &f->d));
 	log = open_log(f, key, GROVE_STORE_READ);
 	assert_log(f, log, LINES("{\"first\":1}"));
 	grove__log_close(log);
@@ -283,8 +283,9 @@ static void a_line_with_a_line_end_in_it_is_refused(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("one", "two"));
-	const struct grove_store_record rec[] = { { .line = str("three") }, { .line = str("fo\nur") },
-					    { .line = str("five") } };
+	const struct grove_store_record rec[] = { { .line = str("three") },
+						  { .line = str("fo\nur") },
+						  { .line = str("five") } };
 	struct grove_store_appended out;
 	uint64_t second = f->kind->by_line ? 1 : 4;
 
@@ -302,7 +303,8 @@ static void a_line_with_a_line_end_in_it_is_refused(void **state)
 static void every_level_of_sync_stores_the_line(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_store_log *log = open_log(f, key_of("new-project", "a.jsonl"), GROVE_STORE_CREATE);
+	struct grove_store_log *log =
+		open_log(f, key_of("new-project", "a.jsonl"), GROVE_STORE_CREATE);
 	struct grove_store_record rec = { .line = str("line") };
 	struct grove_store_appended out;
 
@@ -624,7 +626,8 @@ static void a_line_can_be_replaced_by_one_as_long(void **state)
 static void a_line_of_another_length_is_refused(void **state)
 {
 	struct fixture *f = *state;
-	struct grove_store_log *log = make_log(f, key_of("p", "a.jsonl"), LINES("abc", "", "defg", "hi"));
+	struct grove_store_log *log =
+		make_log(f, key_of("p", "a.jsonl"), LINES("abc", "", "defg", "hi"));
 	struct read_lines l = read_all(f, log, 4096);
 	const char *const wrong[] = { "", "x", "xx", "xxxxx", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" };
 
@@ -688,7 +691,7 @@ struct source {
 	size_t nr, at;
 	int end;                 /* what comes behind the last line: 1, or an error */
 	struct fixture *f;
-	struct grove_store_log *read;  /* yield the lines of this log instead, upside down */
+	struct grove_store_log *read; /* yield the lines of this log instead, upside down */
 	struct read_lines lines;
 	struct grove_buf buf;
 };
@@ -826,7 +829,8 @@ static void a_rewrite_is_refused_when_the_tail_has_moved(void **state)
 	OK(add(f, other, str("two"), tail, &out));
 	grove__log_close(other);
 	FAILS(GROVE_ECONFLICT, grove__log_rewrite(log, next_of, &s, tail, 0, &f->d));
-	FAILS(GROVE_ECONFLICT, grove__log_rewrite(log, next_of, &s, tail, GROVE_STORE_FORCE, &f->d));
+	FAILS(GROVE_ECONFLICT,
+	      grove__log_rewrite(log, next_of, &s, tail, GROVE_STORE_FORCE, &f->d));
 	FAILS(GROVE_ECONFLICT, grove__log_rewrite(log, next_of, &s, 0, 0, &f->d));
 	assert_log(f, log, LINES("one", "two"));
 	s.at = 0;

@@ -451,7 +451,8 @@ static void values_are_kept_with_a_log_or_the_store_says_no(void **state)
 {
 	struct fixture *f = *state;
 	struct grove_key key = key_of("p", "a.jsonl"), other = key_of("p", "b.jsonl");
-	struct grove_store_log *log = make_log(f, key, LINES("x")), *second = make_log(f, other, LINES("y"));
+	struct grove_store_log *log = make_log(f, key, LINES("x")),
+			       *second = make_log(f, other, LINES("y"));
 	struct grove_buf got = GROVE_BUF_INIT;
 	struct hard h;
 

@@ -63,7 +63,8 @@ static void put(struct fixture *f, struct grove_store_log *log, const char *line
 }
 
 /* The lines on the way up from `id`, with spaces between them. */
-static void assert_path(struct fixture *f, struct grove_store_log *log, const char *id, const char *want)
+static void assert_path(struct fixture *f, struct grove_store_log *log, const char *id,
+			const char *want)
 {
 	struct path p = { .nr = 0 };
 	char got[512] = "";
@@ -352,7 +353,7 @@ static void what_is_written_anew_is_found_as_it_is_now(void **state)
 	struct fixture *f = *state;
 	struct grove_store_log *log = new_log(f);
 	struct grove_store_record rec[3] = { entry_of("X", "x", ""), entry_of("Y", "y", "x"),
-				       entry_of("Z", "z", "y") };
+					     entry_of("Z", "z", "y") };
 	struct grove_store_record other = entry_of("Y2", "y2", "");
 	struct rewriting r = { rec, 3, 0 };
 

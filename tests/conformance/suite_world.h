@@ -41,7 +41,7 @@ struct grove_key key_of(const char *project, const char *session);
 struct grove_store_log *open_log(struct fixture *f, struct grove_key key, unsigned flags);
 /* A new log with these lines in it, open for writing. */
 struct grove_store_log *make_log(struct fixture *f, struct grove_key key, const char *const *line,
-			   size_t nr);
+				 size_t nr);
 int add(struct fixture *f, struct grove_store_log *log, struct grove_slice line, uint64_t expect,
 	struct grove_store_appended *out);
 uint64_t tail_of(struct fixture *f, struct grove_store_log *log);
@@ -59,8 +59,8 @@ struct read_lines {
 };
 
 /* From `pos` to `until` with a buffer of `cap` bytes, made larger only where the store asks. */
-struct read_lines read_lines(struct fixture *f, struct grove_store_log *log, uint64_t pos, uint64_t until,
-			     size_t cap);
+struct read_lines read_lines(struct fixture *f, struct grove_store_log *log, uint64_t pos,
+			     uint64_t until, size_t cap);
 struct read_lines read_all(struct fixture *f, struct grove_store_log *log, size_t cap);
 void free_lines(struct read_lines *l);
 void assert_line(const struct read_line *x, struct grove_slice want);

@@ -47,7 +47,8 @@ static void text_close_log(struct grove_store_log *log)
 	free(log);
 }
 
-static int text_stat(struct grove_store_log *log, struct grove_store_log_stat *out, struct grove_detail *d)
+static int text_stat(struct grove_store_log *log, struct grove_store_log_stat *out,
+		     struct grove_detail *d)
 {
 	(void)d;
 	out->tail = out->bytes = of(log)->shown;
@@ -56,8 +57,8 @@ static int text_stat(struct grove_store_log *log, struct grove_store_log_stat *o
 	return 0;
 }
 
-static int text_read(struct grove_store_log *log, uint64_t pos, uint64_t until, char *buf, size_t cap,
-		     struct grove_store_run *run, struct grove_detail *d)
+static int text_read(struct grove_store_log *log, uint64_t pos, uint64_t until, char *buf,
+		     size_t cap, struct grove_store_run *run, struct grove_detail *d)
 {
 	struct text_store *t = of(log);
 	const char *lf;
@@ -80,8 +81,8 @@ static int text_read(struct grove_store_log *log, uint64_t pos, uint64_t until, 
 	return 0;
 }
 
-static int text_fetch(struct grove_store_log *log, uint64_t pos, uint64_t off, char *buf, size_t len,
-		      struct grove_detail *d)
+static int text_fetch(struct grove_store_log *log, uint64_t pos, uint64_t off, char *buf,
+		      size_t len, struct grove_detail *d)
 {
 	struct text_store *t = of(log);
 
@@ -124,8 +125,8 @@ static int text_replace(struct grove_store_log *log, uint64_t pos, struct grove_
 	return 0;
 }
 
-static int text_rewrite(struct grove_store_log *log, grove_line_fn *next, void *payload, uint64_t expect,
-			unsigned flags, struct grove_detail *d)
+static int text_rewrite(struct grove_store_log *log, grove_line_fn *next, void *payload,
+			uint64_t expect, unsigned flags, struct grove_detail *d)
 {
 	struct text_store *t = of(log);
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -153,8 +154,8 @@ static int text_rewrite(struct grove_store_log *log, grove_line_fn *next, void *
 	return 0;
 }
 
-static int text_cut(struct grove_store_log *log, uint64_t pos, uint64_t expect, enum grove_sync sync,
-		    struct grove_detail *d)
+static int text_cut(struct grove_store_log *log, uint64_t pos, uint64_t expect,
+		    enum grove_sync sync, struct grove_detail *d)
 {
 	struct text_store *t = of(log);
 

@@ -189,7 +189,8 @@ static inline struct grove_store_log *log_of(struct world *w, unsigned flags)
 	return log;
 }
 
-static inline int add(struct world *w, struct grove_store_log *log, struct grove_slice line, uint64_t expect)
+static inline int add(struct world *w, struct grove_store_log *log, struct grove_slice line,
+		      uint64_t expect)
 {
 	struct grove_store_record rec = { .line = line };
 	struct grove_store_appended out;

@@ -116,7 +116,8 @@ static inline int64_t ask(struct world *w, const char *sql)
 
 static const struct grove_key key_a = { "p", "a.jsonl", "" };
 
-static inline struct grove_store_log *log_of(struct world *w, const struct grove_key *key, unsigned flags)
+static inline struct grove_store_log *log_of(struct world *w, const struct grove_key *key,
+					     unsigned flags)
 {
 	struct grove_store_log *log = NULL;
 
@@ -124,7 +125,8 @@ static inline struct grove_store_log *log_of(struct world *w, const struct grove
 	return log;
 }
 
-static inline int add(struct world *w, struct grove_store_log *log, struct grove_slice line, uint64_t expect)
+static inline int add(struct world *w, struct grove_store_log *log, struct grove_slice line,
+		      uint64_t expect)
 {
 	struct grove_store_record rec = { .line = line };
 	struct grove_store_appended out;

@@ -24,7 +24,7 @@ struct world {
 	char dir[256];            /* the store */
 	char path[300];           /* dir/a.jsonl */
 	struct grove_store *st;
-	struct grove_store_log *log;    /* on path; closed at the end if not NULL */
+	struct grove_store_log *log; /* on path; closed at the end if not NULL */
 	struct grove_store_appended out;
 	struct grove_store_log_stat stat;
 	struct grove_detail d;

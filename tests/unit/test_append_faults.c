@@ -326,9 +326,12 @@ static void those_who_waited_for_another_are_told_too(void **state)
 
 static struct grove_session *quick;     /* appends right after the next look at a log */
 
-int __real_grove__log_stat(struct grove_store_log *log, struct grove_store_log_stat *out, struct grove_detail *d);
-int __wrap_grove__log_stat(struct grove_store_log *log, struct grove_store_log_stat *out, struct grove_detail *d);
-int __wrap_grove__log_stat(struct grove_store_log *log, struct grove_store_log_stat *out, struct grove_detail *d)
+int __real_grove__log_stat(struct grove_store_log *log, struct grove_store_log_stat *out,
+			   struct grove_detail *d);
+int __wrap_grove__log_stat(struct grove_store_log *log, struct grove_store_log_stat *out,
+			   struct grove_detail *d);
+int __wrap_grove__log_stat(struct grove_store_log *log, struct grove_store_log_stat *out,
+			   struct grove_detail *d)
 {
 	int rc = __real_grove__log_stat(log, out, d);
 	struct grove_session *s = quick;

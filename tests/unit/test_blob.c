@@ -954,7 +954,8 @@ static void gc_looks_into_what_belongs_to_sessions_without_files(void **state)
 	struct grove_options o = { .size = sizeof(o), .home = w->top, .cwd = w->top,
 				   .getenv = test_variables, .nr_stores = 1 };
 	const char *store = "memory:";
-	struct grove_store_record rec = { .line = grove__slice_str("{\"image_url\":\"blob:sha256:" HELLO "\"}") };
+	struct grove_store_record rec = { .line = grove__slice_str(
+						  "{\"image_url\":\"blob:sha256:" HELLO "\"}") };
 	struct grove_key session = { "p", "s.jsonl", "" }, sub = { "p", "s.jsonl", "task.jsonl" };
 	struct grove_store_record first = { .line = grove__slice_str("{}") };
 	struct grove_store_appended out;
@@ -967,10 +968,12 @@ static void gc_looks_into_what_belongs_to_sessions_without_files(void **state)
 	assert_int_equal(grove_open(&o, &g), 0);
 	assert_int_equal(grove_blobs_open(g, NULL, &b), 0);
 	keep_text(b, "hello", ref);
-	assert_int_equal(grove__log_open(&log, g->roots[0].store, &session, GROVE_STORE_CREATE, NULL), 0);
+	assert_int_equal(
+		grove__log_open(&log, g->roots[0].store, &session, GROVE_STORE_CREATE, NULL), 0);
 	assert_int_equal(grove__log_append(log, &first, 1, 0, GROVE_SYNC_NONE, &out, NULL), 0);
 	grove__log_close(log);
-	assert_int_equal(grove__log_open(&log, g->roots[0].store, &sub, GROVE_STORE_CREATE, NULL), 0);
+	assert_int_equal(grove__log_open(&log, g->roots[0].store, &sub, GROVE_STORE_CREATE, NULL),
+			 0);
 	assert_int_equal(grove__log_append(log, &rec, 1, 0, GROVE_SYNC_NONE, &out, NULL), 0);
 	grove__log_close(log);
 	assert_int_equal(grove_blobs_gc(b, &go, NULL, NULL, NULL), 0);

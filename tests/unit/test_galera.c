@@ -144,7 +144,8 @@ static struct grove_buf lines_on(struct grove_store *st, unsigned session, uint6
 	struct grove_detail d;
 	uint64_t at = 0;
 
-	if (grove__log_open(&log, st, &key, GROVE_STORE_READ, &d) || grove__log_stat(log, &stat, &d))
+	if (grove__log_open(&log, st, &key, GROVE_STORE_READ, &d) ||
+	    grove__log_stat(log, &stat, &d))
 		fail_msg("%s", d.message);
 	assert_int_equal(grove__buf_reserve(&b, (size_t)stat.bytes + 1), 0);
 	while (at < stat.tail) {
@@ -270,8 +271,8 @@ static void compare_changes(struct grove_store *st, unsigned acknowledged, const
 	struct grove_store_log *log;
 	struct grove_detail d;
 
-	if (grove__log_open(&log, st, &key, GROVE_STORE_READ, &d) || grove__log_stat(log, &stat, &d) ||
-	    grove__log_changes(log, 0, compare_change, &t, &d))
+	if (grove__log_open(&log, st, &key, GROVE_STORE_READ, &d) ||
+	    grove__log_stat(log, &stat, &d) || grove__log_changes(log, 0, compare_change, &t, &d))
 		fail_msg("%s", d.message);
 	assert_int_equal(t.nr, acknowledged);
 	assert_int_equal(stat.base, acknowledged);

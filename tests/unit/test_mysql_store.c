@@ -128,8 +128,12 @@ static void odd_bytes_and_ids_come_back(void **state)
 	struct grove_store_appended out;
 
 	for (size_t i = 0; i < ARRAY(odd); i++) {
-		rec[i] = (struct grove_store_record){ .line = str(odd[i]), .id = str(odd[i]), .parent = str(odd[i]),
-						.time = (int64_t)i, .kind = 1, .role = 2 };
+		rec[i] = (struct grove_store_record){ .line = str(odd[i]),
+						      .id = str(odd[i]),
+						      .parent = str(odd[i]),
+						      .time = (int64_t)i,
+						      .kind = 1,
+						      .role = 2 };
 		OK(grove__buf_addf(&want, "%s\n", odd[i]));
 	}
 	OK(grove__log_append(log, rec, 1, 0, GROVE_SYNC_NONE, &out, &w->d));
@@ -187,7 +191,8 @@ static void the_longest_names_fit(void **state)
 	OK(grove__log_open(&log, w->st, &key, GROVE_STORE_CREATE, &w->d));
 	grove__log_close(log);
 	key.session = name;
-	FAILS(GROVE_EINVAL, "500 bytes", grove__log_open(&log, w->st, &key, GROVE_STORE_CREATE, &w->d));
+	FAILS(GROVE_EINVAL, "500 bytes",
+	      grove__log_open(&log, w->st, &key, GROVE_STORE_CREATE, &w->d));
 	free(name);
 }
 
@@ -197,8 +202,9 @@ static void a_line_over_the_servers_limit_is_refused_before_it_is_sent(void **st
 	struct world *w = *state;
 	struct grove_store_log *log = log_of(w, GROVE_STORE_CREATE);
 	char *line = malloc(len), *back = malloc(len + 1);
-	struct grove_store_record rec[3] = { { .line = str("two") }, { .line = { NULL, 0 } },
-				       { .line = str("four") } };
+	struct grove_store_record rec[3] = { { .line = str("two") },
+					     { .line = { NULL, 0 } },
+					     { .line = str("four") } };
 	struct grove_store_appended out;
 	struct grove_store_run run = { 0 };
 	struct grove_store_log_stat st;
@@ -255,7 +261,9 @@ static void a_full_server_stores_nothing(void **state)
 {
 	struct world *w = *state;
 	struct grove_store_log *log = log_of(w, GROVE_STORE_CREATE);
-	struct grove_store_record rec[3] = { { .line = str("two") }, { .line = str("full") }, { .line = str("x") } };
+	struct grove_store_record rec[3] = { { .line = str("two") },
+					     { .line = str("full") },
+					     { .line = str("x") } };
 	struct grove_store_appended out;
 
 	OK(add(w, log, str("one"), 0));
@@ -914,8 +922,11 @@ static void add_path(struct world *w, struct grove_store_log *log, unsigned nr, 
 	assert_non_null(id);
 	for (unsigned i = 0; i < nr; i++) {
 		snprintf(id[i], sizeof(id[i]), "%s%u", i % every ? "x" : "e", i);
-		rec[i] = (struct grove_store_record){ .line = str("a line of no great length"), .id = str(id[i]),
-						.time = i, .kind = 2, .role = 1 };
+		rec[i] = (struct grove_store_record){ .line = str("a line of no great length"),
+						      .id = str(id[i]),
+						      .time = i,
+						      .kind = 2,
+						      .role = 1 };
 		if (i >= every)
 			rec[i].parent = str(id[i / every * every - every]);
 	}
@@ -929,7 +940,9 @@ static void a_path_is_found_without_reading_the_session(void **state)
 	enum { ROWS = 100000, EVERY = 100 };
 	struct world *w = *state;
 	struct grove_key other = { "p", "b.jsonl", "" };
-	struct grove_store_record rec = { .line = str("another's"), .id = str("elsewhere"), .kind = 2 };
+	struct grove_store_record rec = { .line = str("another's"),
+					  .id = str("elsewhere"),
+					  .kind = 2 };
 	struct grove_store_log *log = log_of(w, GROVE_STORE_CREATE), *theirs;
 	struct grove_store_appended out;
 	MYSQL *m = raw_open(w->db);
@@ -979,9 +992,11 @@ static void parents_come_whole_whatever_happens(void **state)
 {
 	const size_t len = (size_t)20 << 20;
 	struct world *w = *state;
-	struct grove_store_record rec[3] = { { .line = str("one"), .id = str("a'b"), .kind = 2 },
-				       { .id = str("c"), .parent = str("a'b"), .kind = 2 },
-				       { .line = str("three"), .id = str("d"), .parent = str("c"), .kind = 2 } };
+	struct grove_store_record rec[3] = {
+		{ .line = str("one"), .id = str("a'b"), .kind = 2 },
+		{ .id = str("c"), .parent = str("a'b"), .kind = 2 },
+		{ .line = str("three"), .id = str("d"), .parent = str("c"), .kind = 2 }
+	};
 	struct grove_store_appended out;
 	struct last_line l = { .nr = 0 };
 	struct grove_store_log *log;

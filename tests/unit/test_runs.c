@@ -34,8 +34,8 @@ static void memory_with(struct world *w, const char *const *line, size_t nr)
 	OK(grove__store_open(&w->st, "memory:", &w->d));
 	OK(grove__log_open(&w->log, w->st, &key, GROVE_STORE_CREATE | GROVE_STORE_WRITE, &w->d));
 	for (size_t i = 0; i < nr; i++)
-		OK(grove__log_append(w->log, &(struct grove_store_record){ .line = str(line[i]) }, 1, GROVE_ANY_POS,
-				     GROVE_SYNC_NONE, &w->out, &w->d));
+		OK(grove__log_append(w->log, &(struct grove_store_record){ .line = str(line[i]) },
+				     1, GROVE_ANY_POS, GROVE_SYNC_NONE, &w->out, &w->d));
 	OK(grove__log_stat(w->log, &w->stat, &w->d));
 }
 

@@ -78,7 +78,8 @@ static void put(struct world *w, struct place *p, bool file, struct grove_slice 
 		add_text(p, text);
 	assert_int_equal(grove__store_open(&p->store, file ? url : "memory:", &p->d), 0);
 	assert_int_equal(grove__log_open(&p->log, p->store, &key,
-					 file ? GROVE_STORE_WRITE : GROVE_STORE_CREATE, &p->d), 0);
+					 file ? GROVE_STORE_WRITE : GROVE_STORE_CREATE, &p->d),
+			 0);
 	if (!file)
 		add_text(p, text);
 }

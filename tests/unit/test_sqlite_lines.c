@@ -49,11 +49,14 @@ static void names_that_no_database_takes_are_refused(void **state)
 	      grove__store_attach_put(w->st, &key_a, huge, str("x"), &w->d));
 	FAILS(GROVE_EINVAL, "value", grove__log_meta_put(log, huge, str("x"), &w->d));
 	grove__log_close(log);
-	FAILS(GROVE_EINVAL, "session", grove__log_open(&log, w->st, &key, GROVE_STORE_CREATE, &w->d));
-	FAILS(GROVE_EINVAL, "session", grove__log_open(&log, w->st, &none, GROVE_STORE_CREATE, &w->d));
+	FAILS(GROVE_EINVAL, "session",
+	      grove__log_open(&log, w->st, &key, GROVE_STORE_CREATE, &w->d));
+	FAILS(GROVE_EINVAL, "session",
+	      grove__log_open(&log, w->st, &none, GROVE_STORE_CREATE, &w->d));
 	key = key_a;
 	key.project = huge;
-	FAILS(GROVE_EINVAL, "project", grove__log_open(&log, w->st, &key, GROVE_STORE_CREATE, &w->d));
+	FAILS(GROVE_EINVAL, "project",
+	      grove__log_open(&log, w->st, &key, GROVE_STORE_CREATE, &w->d));
 	assert_session(w, "one\n");
 }
 
@@ -63,10 +66,17 @@ static void columns_hold_what_they_can(void **state)
 	struct grove_store_log *log = make(w, LINES("header"));
 	char long_id[400];
 	struct grove_store_record rec[] = {
-		{ .line = str("a"), .id = str("o'brien\"; --"), .parent = str("x"), .time = -5,
-		  .kind = GROVE_KIND_MESSAGE, .role = GROVE_ROLE_USER },
-		{ .line = str("b"), .id = grove__slice("n\0ul", 4), .parent = str("\xc3\xa9"),
-		  .time = GROVE_NO_TIME, .kind = GROVE_KIND_MESSAGE },
+		{ .line = str("a"),
+		  .id = str("o'brien\"; --"),
+		  .parent = str("x"),
+		  .time = -5,
+		  .kind = GROVE_KIND_MESSAGE,
+		  .role = GROVE_ROLE_USER },
+		{ .line = str("b"),
+		  .id = grove__slice("n\0ul", 4),
+		  .parent = str("\xc3\xa9"),
+		  .time = GROVE_NO_TIME,
+		  .kind = GROVE_KIND_MESSAGE },
 		{ .line = str("c"), .id = grove__slice(long_id, sizeof(long_id)) },
 		/* twice the same id is legal */
 		{ .line = str("d"), .id = str("o'brien\"; --") },
@@ -310,7 +320,9 @@ static void a_parent_may_be_in_a_line_that_nobody_looked_at(void **state)
 {
 	struct world *w = *state;
 	struct grove_store_log *log = make(w, LINES("{\"id\":\"a\"}"));
-	struct grove_store_record rec = { .line = str("B"), .id = str("b"), .parent = str("a"), .kind = 2 };
+	struct grove_store_record rec = {
+		.line = str("B"), .id = str("b"), .parent = str("a"), .kind = 2
+	};
 	struct grove_store_appended out;
 	unsigned nr = 0;
 
@@ -365,7 +377,8 @@ static void a_missing_line_is_damage_and_no_shift(void **state)
 }
 
 /* All of it by reads into a buffer of that size. */
-static void assert_read(struct world *w, struct grove_store_log *log, const struct grove_buf *want, size_t cap)
+static void assert_read(struct world *w, struct grove_store_log *log, const struct grove_buf *want,
+			size_t cap)
 {
 	char *buf = malloc(cap);
 	struct grove_store_log_stat st;

@@ -90,8 +90,10 @@ static void what_is_no_database_is_refused(void **state)
 	assert_file(w->db, text);
 	assert_int_equal(unlink(w->db), 0);
 	assert_int_equal(mkdir(w->db, 0700), 0);
-	FAILS(GROVE_EINVAL, "not a file", grove__log_open(&log, w->st, &key_a, GROVE_STORE_READ, &w->d));
-	FAILS(GROVE_EINVAL, "not a file", grove__log_open(&log, w->st, &key_a, GROVE_STORE_CREATE, &w->d));
+	FAILS(GROVE_EINVAL, "not a file",
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_READ, &w->d));
+	FAILS(GROVE_EINVAL, "not a file",
+	      grove__log_open(&log, w->st, &key_a, GROVE_STORE_CREATE, &w->d));
 }
 
 static void another_programs_database_is_left_alone(void **state)
@@ -205,7 +207,8 @@ static void a_locked_database_is_waited_for_and_then_told(void **state)
 	FAILS(GROVE_ECONFLICT, "locked", grove__store_remove(w->st, &key_a, &w->d));
 	FAILS(GROVE_ECONFLICT, "locked", grove__log_meta_put(log, "leaf", str("x"), &w->d));
 	FAILS(GROVE_ECONFLICT, "locked",
-	      grove__log_open(&other, w->st, &(struct grove_key){ "p", "b", "" }, GROVE_STORE_CREATE, &w->d));
+	      grove__log_open(&other, w->st, &(struct grove_key){ "p", "b", "" },
+			      GROVE_STORE_CREATE, &w->d));
 	/* reading goes on */
 	assert_bytes(w, log, "one\n");
 	raw_run(db, "COMMIT");
@@ -371,7 +374,7 @@ static void a_full_disk_leaves_the_session_as_it_was(void **state)
 	struct grove_store_appended out;
 	struct grove_buf b;
 	struct grove_store_record large = { .line = grove__slice((char[400000]){ "x" }, 400000),
-				      .id = str("e") };
+					    .id = str("e") };
 	struct grove_store_log_stat before, after;
 	char line[8000];
 	const char *anew = line;

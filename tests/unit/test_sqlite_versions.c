@@ -90,7 +90,9 @@ static void a_database_of_version_2_is_read_and_written(void **state)
 static void use_version_2(struct world *w)
 {
 	struct grove_store_log *log = log_of(w, &key_a, GROVE_STORE_WRITE), *other;
-	struct grove_store_record rec = { .line = str("line two"), .id = str("e1"), .kind = 2, .time = 1 };
+	struct grove_store_record rec = {
+		.line = str("line two"), .id = str("e1"), .kind = 2, .time = 1
+	};
 	struct grove_store_log_stat st;
 	struct grove_lease lease = { .size = sizeof(lease) };
 	struct grove_store_appended out;
@@ -102,10 +104,12 @@ static void use_version_2(struct world *w)
 	assert_int_equal(kinds, 0);
 	OK(grove__log_update(log, 1, grove__slice("\xff\0", 2), &rec, GROVE_CHANGE_UPDATE,
 			     GROVE_SYNC_NONE, &w->d));
-	OK(grove__log_update(log, 0, str("{}"), &(struct grove_store_record){ .line = str("header") },
+	OK(grove__log_update(log, 0, str("{}"),
+			     &(struct grove_store_record){ .line = str("header") },
 			     GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE, &w->d));
-	rec = (struct grove_store_record){ .line = str("three"), .id = str("e2"), .parent = str("e1"),
-				     .kind = 2 };
+	rec = (struct grove_store_record){
+		.line = str("three"), .id = str("e2"), .parent = str("e1"), .kind = 2
+	};
 	OK(grove__log_append(log, &rec, 1, 2, GROVE_SYNC_NONE, &out, &w->d));
 	assert_bytes(w, log, "header\nline two\nthree\n");
 	OK(grove__log_meta_put(log, "leaf", str("e2"), &w->d));
@@ -305,7 +309,8 @@ static void a_version_that_cannot_be_read_is_damage(void **state)
 	for (size_t i = 0; i < ARRAY(how); i++) {
 		raw(w, version_1);
 		raw(w, how[i]);
-		FAILS(GROVE_EDAMAGED, "version", grove__log_open(&log, w->st, &key_a, GROVE_STORE_READ, &w->d));
+		FAILS(GROVE_EDAMAGED, "version",
+		      grove__log_open(&log, w->st, &key_a, GROVE_STORE_READ, &w->d));
 		FAILS(GROVE_EDAMAGED, "version",
 		      grove__log_open(&log, w->st, &key_a, GROVE_STORE_CREATE, &w->d));
 		assert_int_equal(unlink(w->db), 0);

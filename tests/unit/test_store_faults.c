@@ -132,7 +132,8 @@ static int create(struct day *y)
 
 static int append(struct day *y)
 {
-	struct grove_store_record rec[2] = { { .line = str("{\"a\":1}") }, { .line = str("{\"b\":2}") } };
+	struct grove_store_record rec[2] = { { .line = str("{\"a\":1}") },
+					     { .line = str("{\"b\":2}") } };
 
 	strcpy(y->maybe, "{\"a\":1}\n{\"b\":2}\n");
 	return grove__log_append(y->log, rec, 2, 0, GROVE_SYNC_ALWAYS, &y->at, &y->d);
@@ -468,14 +469,17 @@ static void what_cannot_be_is_refused_by_every_store(void **state)
 			assert_int_equal(grove__store_rename(y->st, &key, &sub, &y->d), GROVE_EINVAL);
 			/* a column has an end; memory has none, and a file's name is the system's affair */
 			if (i == 2)
-				assert_true(grove__log_open(&none, y->st, &longest, GROVE_STORE_CREATE, &y->d) < 0);
-			assert_int_equal(grove__log_open(&reader, y->st, &key, GROVE_STORE_READ, &y->d), 0);
+				assert_true(grove__log_open(&none, y->st, &longest,
+							    GROVE_STORE_CREATE, &y->d) < 0);
+			assert_int_equal(
+				grove__log_open(&reader, y->st, &key, GROVE_STORE_READ, &y->d), 0);
 			assert_int_equal(grove__log_meta_put(reader, GROVE__META_UNFINISHED, str("1"), &y->d),
 					 GROVE_EACCESS);
 			grove__log_close(reader);
 			grove__log_close(y->log);
 			/* still there, under its name */
-			assert_int_equal(grove__log_open(&reader, y->st, &key, GROVE_STORE_READ, &y->d), 0);
+			assert_int_equal(
+				grove__log_open(&reader, y->st, &key, GROVE_STORE_READ, &y->d), 0);
 			grove__log_close(reader);
 		}
 		grove__store_close(y->st);

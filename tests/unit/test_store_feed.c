@@ -230,8 +230,8 @@ static void cannot_write(struct world *w, struct grove_store_log *log, const cha
 	said(w, words, w->path);
 	FAILS(GROVE_ECONFLICT, grove__log_cut(log, 4, size, GROVE_SYNC_NONE, &w->d));
 	said(w, words, w->path);
-	FAILS(GROVE_ECONFLICT, grove__log_rewrite(log, next_of, &s, GROVE_ANY_POS, GROVE_STORE_FORCE,
-						  &w->d));
+	FAILS(GROVE_ECONFLICT,
+	      grove__log_rewrite(log, next_of, &s, GROVE_ANY_POS, GROVE_STORE_FORCE, &w->d));
 	said(w, words, w->path);
 	FAILS(GROVE_ECONFLICT, grove__log_meta_put(log, GROVE__META_UNFINISHED, str("1"), &w->d));
 	said(w, words, w->path);

@@ -387,8 +387,9 @@ static void a_write_that_fails_leaves_the_file_as_it_was(void **state)
 		{ EPERM, GROVE_EACCESS }, { EFBIG, GROVE_EFULL },
 	};
 	struct world *w = *state;
-	struct grove_store_record rec[3] = { { .line = str("first") }, { .line = str("second") },
-				       { .line = str("third") } };
+	struct grove_store_record rec[3] = { { .line = str("first") },
+					     { .line = str("second") },
+					     { .line = str("third") } };
 
 	for (size_t i = 0; i < ARRAY(fault); i++)
 		for (size_t k = 0; k < ARRAY(starts); k++)
@@ -902,7 +903,8 @@ static void what_is_not_a_file_is_refused_with_a_reason(void **state)
 	snprintf(path, sizeof(path), "%s/x.jsonl", w->dir);
 	file_make(path, "x\n");
 	refuses(w, below, GROVE_STORE_READ, GROVE_ENOTFOUND, "Not a directory", "x.jsonl/b.jsonl");
-	refuses(w, below, GROVE_STORE_CREATE, GROVE_ENOTFOUND, "Not a directory", "x.jsonl/b.jsonl");
+	refuses(w, below, GROVE_STORE_CREATE, GROVE_ENOTFOUND, "Not a directory",
+		"x.jsonl/b.jsonl");
 	snprintf(path, sizeof(path), "%s/loop.jsonl", w->dir);
 	assert_int_equal(symlink("loop.jsonl", path), 0);
 	refuses(w, loop, GROVE_STORE_READ, GROVE_EINVAL, "symbolic links", "loop.jsonl");
@@ -939,7 +941,8 @@ static void what_we_may_not_touch_is_refused_with_a_reason(void **state)
 	in_project.project = "new";
 	assert_int_equal(chmod(w->dir, 0555), 0);
 	be_nobody();
-	refuses(w, in_project, GROVE_STORE_CREATE, GROVE_EACCESS, "cannot create the directory", "new");
+	refuses(w, in_project, GROVE_STORE_CREATE, GROVE_EACCESS, "cannot create the directory",
+		"new");
 	assert_int_equal(chmod(w->dir, 0755), 0);
 }
 

@@ -292,8 +292,12 @@ static void what_processes_were_told_is_in_the_file_once(void **state)
 	s = session_at(w, path, GROVE_OPEN_READ);
 	v = view_of(w, s);
 	torn = (int)counts_of(w, s).malformed;
-	/* a write is one call: killed or not, lines are whole */
-	assert_int_equal(torn, 0);
+	/*
+	 * A write is one call, but the kernel ends it between two pages when the
+	 * process is killed: each of the dead may leave the first part of the line
+	 * that it never acknowledged. The next writer closes it off.
+	 */
+	assert_in_range(torn, 0, 2);
 	assert_int_equal(counts_of(w, s).duplicates, 0);
 	assert_int_equal(counts_of(w, s).orphans, 0);
 	for (int i = 0; i < PROCESSES; i++) {

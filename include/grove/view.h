@@ -66,6 +66,11 @@ GROVE_API int grove_view_find(const struct grove_view *v, const char *id, uint32
 GROVE_API uint32_t grove_view_leaf(const struct grove_view *v);
 /* The rev of the session at that moment: what grove_watch_open() goes on from. */
 GROVE_API uint64_t grove_view_rev(const struct grove_view *v);
+/*
+ * The generation of the log: it changes when lines are rewritten or removed.
+ * Two views of a session with the same generation and rev show the same.
+ */
+GROVE_API uint64_t grove_view_generation(const struct grove_view *v);
 /* The session's name, or NULL. */
 GROVE_API const char *grove_view_name(const struct grove_view *v);
 /* The header line as JSON. */

@@ -69,6 +69,11 @@ uint64_t grove_view_rev(const struct grove_view *v)
 	return v->rev;
 }
 
+uint64_t grove_view_generation(const struct grove_view *v)
+{
+	return v->generation;
+}
+
 uint32_t grove_view_count(const struct grove_view *v)
 {
 	return v->nr;

@@ -104,6 +104,7 @@ static void seq_rev_and_generation_tell_what_happened(void **state)
 	struct world *w = *state;
 	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_READ);
 	struct grove_buf doc;
+	struct grove_view *v;
 	uint64_t rev = rev_of(t), before = rev;
 	char part[100];
 
@@ -129,8 +130,11 @@ static void seq_rev_and_generation_tell_what_happened(void **state)
 	assert_true(rev_of(t) > rev);
 	assert_true(rev_of(t) > before);
 	doc = snapshot_of(t, NULL);
-	snprintf(part, sizeof(part), "\"seq\":%llu,\"rev\":%llu,\"generation\":",
-		 (unsigned long long)lines_of(t), (unsigned long long)rev_of(t));
+	v = view_of(t);
+	snprintf(part, sizeof(part), "\"seq\":%llu,\"rev\":%llu,\"generation\":%llu",
+		 (unsigned long long)lines_of(t), (unsigned long long)grove_view_rev(v),
+		 (unsigned long long)grove_view_generation(v));
+	grove_view_unref(v);
 	assert_has(&doc, part);
 	grove_buf_release(&doc);
 	grove_session_close(t);

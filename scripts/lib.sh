@@ -7,8 +7,12 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Debian packages. The first list builds the library and the program.
 build_packages=(gcc libc6-dev meson ninja-build pkg-config python3
 	libssl-dev libutf8proc-dev libsqlite3-dev libmariadb-dev libpcre2-dev scdoc)
-test_packages=(g++ clang binutils libcmocka-dev libsimdjson-dev nodejs tzdata
+test_packages=(g++ clang binutils libcmocka-dev libsimdjson-dev nodejs npm libnode-dev tzdata
 	mariadb-server galera-4 rsync iproute2 openssl)
+
+# What some of them are wanted for: a command or a file. Whoever has it from
+# elsewhere (upstream's Node brings npm and headers along) keeps that.
+declare -A wanted_for=([nodejs]=node [npm]=npm [libnode-dev]=/usr/include/node/node_api.h)
 
 say() {
 	printf '%s\n' "$*"
@@ -46,6 +50,11 @@ without_services() {
 	return "$status"
 }
 
+# have COMMAND|FILE
+have() {
+	[ -n "$1" ] && { [ -e "$1" ] || command -v "$1" >/dev/null; }
+}
+
 # install_packages NAME...: those that are missing, and nothing if none is.
 install_packages() {
 	local missing=() name log around=()
@@ -54,6 +63,7 @@ install_packages() {
 		return
 	fi
 	for name; do
+		! have "${wanted_for[$name]-}" || continue
 		case $(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null || :) in
 		installed) ;;
 		*)

@@ -1,0 +1,19 @@
+"use strict";
+
+const { Grove, groveFor } = require("./lib/world.cjs");
+const { Session } = require("./lib/session.cjs");
+const { GroveError } = require("./lib/errors.cjs");
+const binding = require("./lib/binding.cjs");
+
+module.exports = {
+	open: (what, options) => groveFor(options).open(what, options),
+	create: (options) => groveFor(options).create(options),
+	recent: (options) => groveFor(options).recent(options),
+	list: (options) => groveFor(options).list(options),
+	search: (query, options) => groveFor(options).search(query, options),
+	usage: (options) => groveFor(options).usage(options),
+	Grove,
+	Session,
+	GroveError,
+	version: binding.version(),
+};

@@ -1,0 +1,4 @@
+import grove from "./index.cjs";
+
+export const { open, create, recent, list, search, usage, Grove, Session, GroveError, version } = grove;
+export default grove;

@@ -1,0 +1,61 @@
+"use strict";
+
+// Finds and loads grove.node, and says what to do if there is none.
+
+const fs = require("node:fs");
+const os = require("node:os");
+const path = require("node:path");
+const { GroveError } = require("./errors.cjs");
+
+const root = path.join(__dirname, "..");
+
+/** Where grove.node may be, the first one counts: named, built here, prebuilt, of a build directory of a clone. */
+function places() {
+	return [
+		process.env.GROVE_NODE_ADDON,
+		path.join(root, "build", "grove.node"),
+		path.join(root, "prebuilds", `${process.platform}-${process.arch}`, "grove.node"),
+		path.join(root, "..", "..", "build", "bindings", "node", "grove.node"),
+	].filter(Boolean);
+}
+
+function refuse(message) {
+	const error = new Error(`grove-sessions: ${message}`);
+	error.code = "GROVE_NO_ADDON";
+	return error;
+}
+
+function load() {
+	const file = places().find((place) => fs.existsSync(place));
+	if (!file) {
+		throw refuse(
+			"the addon has not been built, most likely because npm ran with --ignore-scripts. " +
+				`Run "node ${path.join(root, "scripts", "install.cjs")}"; it needs a C compiler, pkg-config ` +
+				"and the development files of libcrypto and libutf8proc.",
+		);
+	}
+	const module = { exports: {} };
+	try {
+		// Upstream's Node exports the OpenSSL that it was built with. DEEPBIND makes the
+		// libraries that we pull in (libcrypto, libmariadb) use the one they were built for.
+		const { RTLD_NOW, RTLD_DEEPBIND } = os.constants.dlopen;
+		process.dlopen(module, file, RTLD_NOW | (RTLD_DEEPBIND ?? 0));
+	} catch (error) {
+		const missing = /([\w.+-]+\.so[\w.]*): cannot open shared object file/.exec(error.message);
+		throw refuse(
+			missing
+				? `${file} needs the shared library ${missing[1]}, which is not installed. Install it (on Debian 12: ` +
+						"apt-get install libssl3 libutf8proc2 libsqlite3-0 libmariadb3 libpcre2-8-0), " +
+						`or build the addon for this machine: node ${path.join(root, "scripts", "install.cjs")} --force`
+				: `${file} cannot be loaded: ${error.message}`,
+		);
+	}
+	return module.exports;
+}
+
+const binding = load();
+binding.setUp(GroveError);
+// process.exit() waits for threads that work: let them end early.
+process.on("exit", () => binding.shutDown());
+
+module.exports = binding;

@@ -1,0 +1,73 @@
+"use strict";
+
+// Work that takes long, on another thread: promises, with AbortSignal and progress.
+
+const binding = require("./binding.cjs");
+
+const SORT = ["modified", "created", "size", "messages", "name", "relevance"];
+const USAGE_BY = ["day", "model", "session", "project", "agent"];
+const SEARCH_IN = { text: 1, calls: 2, results: 4 };
+const LIST = { all: 1, named: 2, threads: 4, shape: 16 };
+
+function choose(names, value, what) {
+	if (value === undefined) return undefined;
+	const at = names.indexOf(value);
+	if (at < 0) throw new TypeError(`${what} must be one of ${names.join(", ")}`);
+	return at;
+}
+
+function flags(names, options) {
+	return Object.keys(names).reduce((sum, name) => (options[name] ? sum | names[name] : sum), 0);
+}
+
+/** A time as a Date, a number of milliseconds, or a text that Date understands. */
+function time(value, what) {
+	if (value === undefined || value === null) return undefined;
+	const ms = new Date(value).getTime();
+	if (Number.isNaN(ms)) throw new TypeError(`${what} is not a time`);
+	return ms;
+}
+
+/** Runs start(ticket, onProgress); `signal` cancels it. The answer is JSON. */
+async function run(options, start) {
+	const { signal, onProgress } = options;
+	if (!signal) return JSON.parse(await start(undefined, onProgress));
+	signal.throwIfAborted();
+	const ticket = binding.ticket();
+	const abort = () => binding.cancel(ticket);
+	signal.addEventListener("abort", abort, { once: true });
+	try {
+		return JSON.parse(await start(ticket, onProgress));
+	} catch (error) {
+		if (signal.aborted && error.code === "CANCELLED") throw signal.reason;
+		throw error;
+	} finally {
+		signal.removeEventListener("abort", abort);
+	}
+}
+
+function list(world, options) {
+	const how = options.cwd === undefined ? { all: true, ...options } : options;
+	return run(options, (ticket, onProgress) =>
+		binding.list(world, flags(LIST, how), how.cwd, how.query, choose(SORT, how.sort, "sort"), how.limit, ticket, onProgress),
+	);
+}
+
+function usage(world, options) {
+	const by = choose(USAGE_BY, options.by, "by");
+	return run(options, (ticket, onProgress) =>
+		binding.usage(world, by, options.since, options.until, options.prices, ticket, onProgress),
+	);
+}
+
+function search(world, query, options) {
+	const where = (options.in ?? []).reduce((sum, name) => sum | (SEARCH_IN[name] ?? 0), 0);
+	return run(options, (ticket, onProgress) =>
+		binding.search(
+			world, query, options.index === false ? 1 : 0, where, options.role, options.cwd, options.agent,
+			time(options.since, "since"), time(options.until, "until"), options.limit, ticket, onProgress,
+		),
+	);
+}
+
+module.exports = { list, usage, search };

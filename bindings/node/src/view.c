@@ -1,0 +1,241 @@
+/*
+ * view.c: what is in a session: entries, tree, context.
+ */
+#include "addon.h"
+
+/* The session's view of this moment; NULL: an exception is pending. */
+static struct grove_view *take_view(struct call *c, struct session **s)
+{
+	struct grove_view *v = NULL;
+	int rc;
+
+	*s = take_session(c, 0);
+	if (!*s)
+		return NULL;
+	rc = grove_session_view((*s)->s, &v);
+	if (rc)
+		throw_session(c, *s, rc);
+	return v;
+}
+
+/* The end of a call that read from a view: a string, or what went wrong. */
+static napi_value answer(struct call *c, struct grove_view *v, int rc, struct grove_buf *out)
+{
+	struct grove_detail why;
+	napi_value result;
+
+	if (rc) {
+		memset(&why, 0, sizeof(why));
+		grove_view_error(v, &why);
+		result = throw_error(c, rc, &why);
+	} else {
+		result = js_slice(c->env, grove_buf_slice(out));
+	}
+	grove_buf_release(out);
+	grove_view_unref(v);
+	return result;
+}
+
+static napi_value view_count(struct call *c)
+{
+	struct session *s;
+	struct grove_view *v = take_view(c, &s);
+	napi_value result;
+
+	if (!v)
+		return NULL;
+	result = js_number(c, grove_view_count(v));
+	grove_view_unref(v);
+	return result;
+}
+
+static napi_value view_name(struct call *c)
+{
+	struct session *s;
+	struct grove_view *v = take_view(c, &s);
+	napi_value result;
+
+	if (!v)
+		return NULL;
+	result = js_text(c, grove_view_name(v));
+	grove_view_unref(v);
+	return result;
+}
+
+static napi_value view_header(struct call *c)
+{
+	struct session *s;
+	struct grove_view *v = take_view(c, &s);
+	struct grove_buf out = GROVE_BUF_INIT;
+
+	return v ? answer(c, v, grove_view_header(v, &out), &out) : NULL;
+}
+
+/* viewFind(session, id): its index, or -1. */
+static napi_value view_find(struct call *c)
+{
+	struct session *s;
+	struct grove_view *v;
+	const char *id = NULL;
+	uint32_t at = GROVE_NO_ENTRY;
+
+	if (!take_text(c, 1, &id))
+		return NULL;
+	v = take_view(c, &s);
+	if (!v)
+		return NULL;
+	if (id && strcmp(id, GROVE_ROOT) && grove_view_find(v, id, &at))
+		at = GROVE_NO_ENTRY;
+	grove_view_unref(v);
+	return js_number(c, at == GROVE_NO_ENTRY ? -1 : (double)at);
+}
+
+/* viewLine(session, index, flags) */
+static napi_value view_line(struct call *c)
+{
+	struct session *s;
+	struct grove_view *v;
+	struct grove_buf out = GROVE_BUF_INIT;
+	uint32_t at = GROVE_NO_ENTRY;
+	unsigned flags = 0;
+
+	if (!take_u32(c, 1, &at) || !take_unsigned(c, 2, &flags))
+		return NULL;
+	v = take_view(c, &s);
+	return v ? answer(c, v, grove_view_line(v, at, flags, &out), &out) : NULL;
+}
+
+/* viewLog(session, flags): all entries, a JSON array. */
+static napi_value view_log(struct call *c)
+{
+	struct session *s;
+	struct grove_view *v;
+	struct grove_buf out = GROVE_BUF_INIT;
+	unsigned flags = 0;
+
+	if (!take_unsigned(c, 1, &flags))
+		return NULL;
+	v = take_view(c, &s);
+	return v ? answer(c, v, grove_view_log(v, flags, grove_buf_sink(&out)), &out) : NULL;
+}
+
+/* viewContext(session, leaf, mode, flags): as JSON. */
+static napi_value view_context(struct call *c)
+{
+	struct grove_context_options opt = { .size = sizeof(opt) };
+	struct session *s;
+	struct grove_view *v;
+	struct grove_buf out = GROVE_BUF_INIT;
+
+	if (!take_text(c, 1, &opt.leaf) || !take_text(c, 2, &opt.mode) || !take_unsigned(c, 3, &opt.flags))
+		return NULL;
+	v = take_view(c, &s);
+	return v ? answer(c, v, grove_view_context(v, &opt, grove_buf_sink(&out)), &out) : NULL;
+}
+
+/* Rows as a Uint32Array; releases them. */
+static napi_value js_rows(struct call *c, struct grove_rows *rows)
+{
+	napi_value buffer, array = NULL;
+	void *bytes = NULL;
+
+	if (napi_create_arraybuffer(c->env, rows->nr * sizeof(*rows->at), &bytes, &buffer) == napi_ok) {
+		if (rows->nr)
+			memcpy(bytes, rows->at, rows->nr * sizeof(*rows->at));
+		napi_create_typedarray(c->env, napi_uint32_array, rows->nr, buffer, 0, &array);
+	}
+	grove_rows_release(rows);
+	return array;
+}
+
+/* viewConversation(session, id, flags): rows of the conversation that ends there; absent: at the leaf. */
+static napi_value view_conversation(struct call *c)
+{
+	struct grove_rows rows = { NULL, 0 };
+	struct session *s;
+	struct grove_view *v;
+	const char *id = NULL;
+	unsigned flags = 0;
+	uint32_t to;
+	int rc = 0;
+
+	if (!take_text(c, 1, &id) || !take_unsigned(c, 2, &flags))
+		return NULL;
+	v = take_view(c, &s);
+	if (!v)
+		return NULL;
+	to = grove_view_leaf(v);
+	if (id)
+		rc = grove_view_find(v, id, &to);
+	if (!rc)
+		rc = grove_view_conversation(v, to, flags, &rows);
+	if (rc)
+		return answer(c, v, rc, &(struct grove_buf)GROVE_BUF_INIT);
+	grove_view_unref(v);
+	return js_rows(c, &rows);
+}
+
+/* viewRows(session): for each entry its parent's row, kind, role and flags, in a Uint32Array of 4 each. */
+static napi_value view_rows(struct call *c)
+{
+	struct session *s;
+	struct grove_view *v = take_view(c, &s);
+	napi_value buffer, array = NULL;
+	uint32_t *cell = NULL, nr;
+
+	if (!v)
+		return NULL;
+	nr = grove_view_count(v);
+	if (napi_create_arraybuffer(c->env, nr * 4 * sizeof(*cell), (void **)&cell, &buffer) == napi_ok) {
+		for (uint32_t i = 0; i < nr; i++, cell += 4) {
+			struct grove_entry e = { .size = sizeof(e) };
+
+			grove_view_entry(v, i, &e);
+			cell[0] = e.parent;
+			cell[1] = e.kind;
+			cell[2] = e.role;
+			cell[3] = e.flags;
+		}
+		napi_create_typedarray(c->env, napi_uint32_array, nr * 4u, buffer, 0, &array);
+	}
+	grove_view_unref(v);
+	return array;
+}
+
+/* viewLabel(session, index): [label or null, its time or null] */
+static napi_value view_label(struct call *c)
+{
+	struct grove_entry e = { .size = sizeof(e), .label_time = GROVE_NO_TIME };
+	struct session *s;
+	struct grove_view *v;
+	napi_value array = NULL;
+	uint32_t at = GROVE_NO_ENTRY;
+
+	if (!take_u32(c, 1, &at))
+		return NULL;
+	v = take_view(c, &s);
+	if (!v)
+		return NULL;
+	grove_view_entry(v, at, &e);
+	if (napi_create_array_with_length(c->env, 2, &array) == napi_ok) {
+		napi_set_element(c->env, array, 0, js_text(c, e.label));
+		napi_set_element(c->env, array, 1, e.label_time == GROVE_NO_TIME ? js_text(c, NULL) :
+							   js_number(c, (double)e.label_time));
+	}
+	grove_view_unref(v);
+	return array;
+}
+
+const struct function view_functions[] = {
+	{ "viewCount", view_count },
+	{ "viewName", view_name },
+	{ "viewHeader", view_header },
+	{ "viewFind", view_find },
+	{ "viewLine", view_line },
+	{ "viewLog", view_log },
+	{ "viewContext", view_context },
+	{ "viewConversation", view_conversation },
+	{ "viewRows", view_rows },
+	{ "viewLabel", view_label },
+	{ NULL, NULL }
+};

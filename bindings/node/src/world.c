@@ -1,0 +1,164 @@
+/*
+ * world.c: struct grove, with a copy of the variables of its environment.
+ *
+ * process.env is copied when a world is made: in a worker it is not the process's
+ * own, and a thread that reads variables must not meet one that sets them.
+ */
+#include "addon.h"
+
+#include <stdlib.h>
+
+static const char kind[] = "a world";
+
+static void free_texts(char **texts, size_t nr)
+{
+	while (nr)
+		free(texts[--nr]);
+	free(texts);
+}
+
+static void world_free(struct world *w)
+{
+	grove_close(w->g);
+	free(w->cwd);
+	free(w->home);
+	free(w->dialect);
+	free(w->cache);
+	free_texts(w->variables, w->nr_variables);
+	free_texts(w->stores, w->nr_stores);
+	free(w);
+}
+
+struct world *world_ref(struct world *w)
+{
+	w->refs++;
+	return w;
+}
+
+void world_unref(struct world *w)
+{
+	if (w && !--w->refs)
+		world_free(w);
+}
+
+struct world *take_world(struct call *c, size_t i)
+{
+	return take_handle(c, i, kind);
+}
+
+static const char *variable(void *payload, const char *name)
+{
+	const struct world *w = payload;
+
+	for (size_t i = 0; i + 1 < w->nr_variables; i += 2)
+		if (!strcmp(w->variables[i], name))
+			return w->variables[i + 1];
+	return NULL;
+}
+
+int world_another(const struct world *w, struct grove **out)
+{
+	struct grove_options opt = {
+		.size = sizeof(opt),
+		.cwd = w->cwd,
+		.home = w->home,
+		.getenv = variable,
+		.getenv_payload = (void *)(uintptr_t)w,
+		.stores = (const char *const *)w->stores,
+		.nr_stores = w->nr_stores,
+		.dialect = w->dialect,
+		.cache = w->cache,
+	};
+
+	return grove_open(&opt, out);
+}
+
+napi_value throw_world(struct call *c, struct world *w, int code)
+{
+	struct grove_detail why;
+
+	memset(&why, 0, sizeof(why));
+	grove_error(w->g, &why);
+	return throw_error(c, code, &why);
+}
+
+/* ------------------------------------------------------------------ opening */
+
+static bool copy_array(struct call *c, size_t i, char ***out, size_t *nr)
+{
+	uint32_t count = 0;
+	bool is_array = false;
+
+	if (is_absent(c, i))
+		return true;
+	if (napi_is_array(c->env, c->arg[i], &is_array) != napi_ok || !is_array ||
+	    napi_get_array_length(c->env, c->arg[i], &count) != napi_ok) {
+		throw_type(c, "an array of strings is expected");
+		return false;
+	}
+	*out = calloc(count + 1u, sizeof(**out));
+	if (!*out) {
+		throw_error(c, GROVE_ENOMEM, NULL);
+		return false;
+	}
+	for (; *nr < count; ++*nr) {
+		napi_value v;
+		size_t len;
+
+		if (napi_get_element(c->env, c->arg[i], (uint32_t)*nr, &v) != napi_ok)
+			return false;
+		(*out)[*nr] = copy_text(c, v, &len);
+		if (!(*out)[*nr])
+			return false;
+	}
+	return true;
+}
+
+static bool copy_member(struct call *c, size_t i, char **out)
+{
+	const char *text = NULL;
+
+	if (!take_text(c, i, &text))
+		return false;
+	*out = text ? strdup(text) : NULL;
+	return true;
+}
+
+static void finalise(napi_env env, void *data, void *hint)
+{
+	(void)env;
+	(void)hint;
+	world_unref(data);
+}
+
+/* worldOpen(cwd, home, variables, stores, dialect, cache) */
+static napi_value world_open(struct call *c)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	napi_value result = NULL;
+	int rc;
+
+	if (!w)
+		return throw_error(c, GROVE_ENOMEM, NULL);
+	w->handle.kind = kind;
+	w->refs = 1;
+	if (!copy_member(c, 0, &w->cwd) || !copy_member(c, 1, &w->home) ||
+	    !copy_array(c, 2, &w->variables, &w->nr_variables) || !copy_array(c, 3, &w->stores, &w->nr_stores) ||
+	    !copy_member(c, 4, &w->dialect) || !copy_member(c, 5, &w->cache))
+		goto fail;
+	rc = world_another(w, &w->g);
+	if (rc) {
+		throw_world(c, w, rc);
+		goto fail;
+	}
+	if (napi_create_external(c->env, w, finalise, NULL, &result) == napi_ok)
+		return result;
+fail:
+	world_unref(w);
+	return NULL;
+}
+
+const struct function world_functions[] = {
+	{ "worldOpen", world_open },
+	{ NULL, NULL }
+};

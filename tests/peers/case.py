@@ -113,9 +113,11 @@ def compare_answers(place, kind, file, ask_peer, ask_grove, knowns):
     mends = [k for k in knowns if k.mend and k.concerns(wrong) and k.mend(file.copy())]
     excuses = [k for k in knowns if k.excuses]
     left = excused(place, file, excuses, wrong, theirs, ours, [])
-    # One mend at a time, then all: a file may be odd in several ways.
-    for group in [[k] for k in mends] + ([mends] if len(mends) > 1 else []):
-        concerned = set().union(*(k.concerns(left) for k in group))
+    # One mend at a time, then all that concern a question: a file may be odd in several ways.
+    together = [[k for k in mends if k.concerns([question])] for question in sorted(left)]
+    groups = [[k] for k in mends] + [group for group in together if len(group) > 1]
+    for group in groups:
+        concerned = set.intersection(*(set(k.concerns(left)) for k in group))
         if concerned:
             mended = file.copy()
             for known in group:

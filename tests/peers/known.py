@@ -49,17 +49,30 @@ def no_circles(file):
 
 
 def last_of_each_id(file):
-    """Of entries with one id the last counts."""
-    seen, keep = set(), []
-    for line in reversed(file.lines):
+    """Of entries with one id the last counts, in the place of the first."""
+    place, keep = {}, []
+    for line in file.lines:
         name = line.get("id") if isinstance(line, dict) and line is not file.lines[0] else None
-        if isinstance(name, str) and name in seen:
+        if isinstance(name, str) and name in place:
+            keep[place[name]] = line
             continue
-        seen.add(name)
+        if isinstance(name, str):
+            place[name] = len(keep)
         keep.append(line)
     changed = len(keep) != len(file.lines)
-    file.lines = keep[::-1]
+    file.lines = keep
     return changed
+
+
+def hides_a_label(file, question, theirs, ours):
+    """A label whose id a later entry has, too: it labels all the same, and cannot be taken out."""
+    later = set()
+    for line in reversed(file.lines[1:]):
+        if isinstance(line, dict) and isinstance(line.get("id"), str):
+            if line.get("type") == "label" and line["id"] in later:
+                return True
+            later.add(line["id"])
+    return False
 
 
 def replace(file, wrong, new):
@@ -90,21 +103,32 @@ def summaries_are_texts(file):
 
 
 def no_stray_end(file):
-    """The last line is an entry."""
-    changed = False
-    while len(file.lines) > 1 and is_stray(file.lines[-1]):
-        file.lines.pop()
-        changed = True
+    """The last value is an entry."""
+    last = len(file.lines) - 1
+    while last > 0 and is_stray(file.lines[last]):
+        last -= 1
+    kept = [line for at, line in enumerate(file.lines) if at <= last or not is_value(line)]
+    changed = len(kept) != len(file.lines)
+    file.lines = kept
     return changed
 
 
+def is_value(line):
+    if isinstance(line, bytes):
+        try:
+            driver.parse(line)
+        except ValueError:
+            return False
+    return True
+
+
 def is_stray(line):
-    """Is this a value, but no entry of a tree? What is no JSON is passed over anyway."""
+    """Is this something else than an entry of a tree: another value, or no JSON?"""
     if isinstance(line, bytes):
         try:
             line = driver.parse(line)
         except ValueError:
-            return False
+            return True
     return not isinstance(line, dict) or "id" not in line and "parentId" not in line
 
 
@@ -116,7 +140,7 @@ def can_be_listed(file):
         message = e.get("message")
         if not isinstance(message, dict):
             return {**e, "message": {"role": "none"}}
-        return {**e, "message": {k: v for k, v in message.items() if k != "content"}}
+        return {**e, "message": {**message, "content": ""}}
 
     def wrong(e):
         message = e.get("message")
@@ -175,6 +199,7 @@ PI = [
     Known("pi", "a file begins with a byte order mark", mend=no_bom),
     Known("pi", "parents in a circle", mend=no_circles),
     Known("pi", "two entries with one id", frozenset(["tree"]), mend=last_of_each_id),
+    Known("pi", "two entries with one id", frozenset(["tree"]), excuses=hides_a_label),
     Known("pi", "a `message` entry whose message is null or absent", CONTEXT, mend=no_empty_messages),
     Known("pi", "a `context_edit` without a `replacement`", CONTEXT, mend=no_open_edits),
     Known("pi", "a summary or a bash output that is an object or an array, as text for the model", frozenset(["llm"]),

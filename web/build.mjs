@@ -1,0 +1,107 @@
+// Builds the viewer into dist/: one page, content-hashed code, style and worker, each gzipped beside
+// itself, and manifest.json, which says what there is. `--tests` builds the unit tests into dist-test/
+// instead. The build fails when a part grows past its gate: what is loaded before the first text is
+// painted must stay small.
+import * as esbuild from 'esbuild';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { licenceText } from './licences.mjs';
+
+const here = new URL('.', import.meta.url).pathname;
+const args = process.argv.slice(2);
+const option = (name) => { const i = args.indexOf(name); return i < 0 ? undefined : args[i + 1]; };
+
+const KB = 1024;
+const GATES = { main: 80 * KB, css: 14 * KB, worker: 60 * KB, chunk: 25 * KB, first: 150 * KB };
+
+const common = {
+  absWorkingDir: here, bundle: true, charset: 'utf8', format: 'esm', target: 'es2022',
+  jsx: 'automatic', jsxImportSource: 'preact', logLevel: 'warning', legalComments: 'none',
+};
+
+async function buildTests() {
+  const out = join(here, 'dist-test');
+  rmSync(out, { recursive: true, force: true });
+  const tests = readdirSync(join(here, 'test')).filter((f) => f.endsWith('.test.ts')).map((f) => `test/${f}`);
+  await esbuild.build({ ...common, entryPoints: tests, outdir: out, outExtension: { '.js': '.mjs' }, platform: 'node', target: 'node18', sourcemap: 'inline' });
+}
+
+// esbuild names what it writes by a hash of its content; the worker's address has to stand in the main
+// bundle, so the worker comes first.
+async function bundle(out) {
+  const part = (entryPoints, more = {}) => esbuild.build({ ...common, outdir: out, minify: true, metafile: true, entryNames: '[name]-[hash]', chunkNames: '[name]-[hash]', assetNames: '[name]-[hash]', entryPoints, ...more });
+  const named = (result, name) => Object.keys(result.metafile.outputs).map((f) => basename(f)).find((f) => f.startsWith(`${name}-`));
+  const worker = await part(['src/worker/worker.ts'], { format: 'iife' });
+  const style = await part(['src/styles/app.css']);
+  const boot = await part(['src/boot.ts'], { format: 'iife' });
+  const workerName = named(worker, 'worker');
+  const main = await part(['src/main.tsx'], { splitting: true, define: { WORKER_URL: JSON.stringify(`/${workerName}`) } });
+  const mainName = named(main, 'main');
+  const linked = main.metafile.outputs[Object.keys(main.metafile.outputs).find((f) => basename(f) === mainName)].imports
+    .filter((i) => i.kind === 'import-statement').map((i) => basename(i.path));
+  return { main: mainName, linked, worker: workerName, css: named(style, 'app'), boot: named(boot, 'boot') };
+}
+
+function page(names) {
+  return readFileSync(join(here, 'src/index.html'), 'utf8')
+    .replace('{{css}}', `/${names.css}`).replace('{{boot}}', `/${names.boot}`).replace('{{main}}', `/${names.main}`)
+    .replace('{{preload}}', names.linked.map((f) => `<link rel="modulepreload" href="/${f}">`).join(''));
+}
+
+const TYPES = { html: 'text/html; charset=utf-8', js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml', txt: 'text/plain; charset=utf-8' };
+
+// A file as the server hands it out: gzipped once, at build time, with a time stamp of zero so that the
+// same sources give the same bytes.
+function pack(out, names) {
+  return readdirSync(out).filter((f) => TYPES[f.split('.').pop()]).sort().map((file) => {
+    const bytes = readFileSync(join(out, file));
+    const gz = gzipSync(bytes, { level: 9 });
+    gz.fill(0, 4, 8);
+    writeFileSync(join(out, `${file}.gz`), gz);
+    const path = file === 'index.html' ? '/' : file === 'licenses.txt' ? '/licenses' : `/${file}`;
+    return { path, file, type: TYPES[file.split('.').pop()], bytes: bytes.length, gzip: gz.length, immutable: /-[A-Z0-9]{8}\./.test(file), first: [names.main, names.css, names.worker, names.boot, ...names.linked].includes(file) };
+  });
+}
+
+function gate(files, names) {
+  const size = (name) => files.find((f) => f.file === name)?.gzip ?? 0;
+  const main = size(names.main) + names.linked.reduce((sum, f) => sum + size(f), 0);
+  const first = files.filter((f) => f.first || f.file === 'index.html').reduce((sum, f) => sum + f.gzip, 0);
+  const lazy = files.filter((f) => f.file.endsWith('.js') && !f.first);
+  const checks = [['main', main, GATES.main], ['css', size(names.css), GATES.css], ['worker', size(names.worker), GATES.worker], ['first load', first, GATES.first],
+    ...lazy.map((f) => [f.file, f.gzip, GATES.chunk])];
+  const show = checks.map(([n, v, max]) => `${n} ${(v / KB).toFixed(1)} of ${max / KB} KB${v > max ? ' TOO LARGE' : ''}`);
+  if (!args.includes('--quiet')) console.log(show.join('\n'));
+  if (checks.some(([, v, max]) => v > max)) throw new Error(`too large:\n${show.join('\n')}`);
+}
+
+// The same files as C, for the program that serves them: bytes as they are sent, that is gzipped.
+function writeC(file, out, files) {
+  const rows = files.map((f, i) => {
+    const gz = readFileSync(join(out, `${f.file}.gz`));
+    const lines = [];
+    for (let k = 0; k < gz.length; k += 24) lines.push(`\t${[...gz.subarray(k, k + 24)].join(',')},`);
+    const tag = createHash('sha256').update(gz).digest('hex').slice(0, 16);
+    return { data: `static const unsigned char file_${i}[] = {\n${lines.join('\n')}\n};\n`, row: `\t{"${f.path}", "${f.type}", "${tag}", file_${i}, sizeof(file_${i}), ${f.immutable ? 1 : 0}},` };
+  });
+  writeFileSync(file, `/* Made by web/build.mjs from web/src. Do not edit. */\n#include "assets.h"\n\n${rows.map((r) => r.data).join('\n')}\nconst struct asset grove_assets[] = {\n${rows.map((r) => r.row).join('\n')}\n};\nconst size_t grove_assets_count = ${rows.length};\n`);
+}
+
+async function build() {
+  const out = option('--out') ?? join(here, 'dist');
+  rmSync(out, { recursive: true, force: true });
+  mkdirSync(out, { recursive: true });
+  const names = await bundle(out);
+  writeFileSync(join(out, 'index.html'), page(names));
+  writeFileSync(join(out, 'favicon.svg'), readFileSync(join(here, 'src/favicon.svg')));
+  writeFileSync(join(out, 'licenses.txt'), licenceText(here));
+  const files = pack(out, names);
+  writeFileSync(join(out, 'manifest.json'), `${JSON.stringify({ files }, null, 1)}\n`);
+  gate(files, names);
+  const c = option('--c');
+  if (c) writeC(c, out, files);
+}
+
+await (args.includes('--tests') ? buildTests() : build());

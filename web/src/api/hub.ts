@@ -1,0 +1,151 @@
+// One event stream for the whole browser. Tabs elect a leader with the Web Locks API; it subscribes for
+// all of them and passes events on over a BroadcastChannel. HTTP/1.1 allows six connections to a server, so
+// a stream in every tab would freeze the seventh without an error. Where there are no locks (plain HTTP off
+// loopback) only a visible tab holds a stream.
+import { signal } from '@preact/signals';
+import { silent } from './http.ts';
+
+export interface GroveEvent { kind: string; key: string | null; data: any }
+type Listener = (e: GroveEvent) => void;
+
+export const live = signal<'connecting' | 'live' | 'lost'>('connecting');
+
+const KINDS = ['sessions', 'append', 'update', 'leaf', 'meta', 'label', 'live', 'remove', 'reset', 'bye'];
+const WAIT_MAX = 30_000;
+
+interface Want { list: boolean; sessions: Record<string, number> }
+
+class Hub {
+  private listeners = new Set<Listener>();
+  private mine: Want = { list: false, sessions: {} };
+  private others = new Map<string, Want>();
+  private channel = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel('grove-events');
+  private source: EventSource | null = null;
+  private subscribed = '';
+  private leads = false;
+  private wait = 1000;
+  private timer = 0;
+  private readonly tab = Math.random().toString(36).slice(2);
+
+  start(): void {
+    if (this.channel) this.channel.onmessage = (m) => this.heard(m.data);
+    addEventListener('pagehide', () => this.channel?.postMessage({ gone: this.tab }));
+    if ('locks' in navigator && this.channel) {
+      void navigator.locks.request('grove-events', () => {
+        this.leads = true;
+        this.channel!.postMessage({ roll: true });
+        this.connect();
+        return new Promise<void>(() => undefined);
+      });
+    } else {
+      const look = (): void => {
+        this.leads = document.visibilityState === 'visible';
+        if (this.leads) this.connect(); else this.close();
+      };
+      document.addEventListener('visibilitychange', look);
+      look();
+    }
+  }
+
+  on(listener: Listener): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  // What this tab wants to hear. `rev` is where it stands, so that nothing between load and subscription is lost.
+  want(want: Want): void {
+    this.mine = want;
+    this.channel?.postMessage({ want, tab: this.tab });
+    if (this.leads) this.connect();
+  }
+
+  saw(key: string, rev: number): void {
+    if (key in this.mine.sessions) this.mine.sessions[key] = rev;
+  }
+
+  retry(): void {
+    this.wait = 1000;
+    this.subscribed = '';
+    if (this.leads) this.connect();
+  }
+
+  private heard(m: any): void {
+    if (m?.roll) this.channel?.postMessage({ want: this.mine, tab: this.tab });
+    else if (m?.want && typeof m.tab === 'string') {
+      this.others.set(m.tab, m.want);
+      if (this.leads) this.connect();
+    } else if (m?.gone) this.others.delete(m.gone);
+    else if (m?.event && !this.leads) this.tell(m.event);
+    else if (m?.state && !this.leads) live.value = m.state;
+  }
+
+  private tell(e: GroveEvent): void {
+    for (const l of [...this.listeners]) l(e);
+  }
+
+  private all(): Want {
+    const sum: Want = { list: this.mine.list, sessions: { ...this.mine.sessions } };
+    for (const w of this.others.values()) {
+      sum.list ||= w.list;
+      for (const [k, rev] of Object.entries(w.sessions)) sum.sessions[k] = Math.min(sum.sessions[k] ?? rev, rev);
+    }
+    return sum;
+  }
+
+  private connect(): void {
+    const want = this.all();
+    const keys = Object.keys(want.sessions).sort();
+    const name = `${want.list}|${keys.join()}`;
+    if (!want.list && !keys.length) return;
+    if (this.source && name === this.subscribed && this.source.readyState !== EventSource.CLOSED) return;
+    this.close();
+    this.subscribed = name;
+    const q = new URLSearchParams();
+    if (want.list) q.set('list', '1');
+    for (const k of keys) q.append('s', `${k}:${want.sessions[k]}`);
+    const source = new EventSource(`/api/v1/events?${q}`);
+    this.source = source;
+    source.onopen = () => { this.wait = 1000; this.state('live'); };
+    source.onerror = () => { if (source === this.source) this.lost(); };
+    for (const kind of KINDS) source.addEventListener(kind, (e) => this.came(kind, e as MessageEvent));
+  }
+
+  private came(kind: string, m: MessageEvent): void {
+    if (kind === 'bye') { this.lost(); return; }
+    let data: any = null;
+    try { data = JSON.parse(m.data); } catch { return; }
+    const event = { kind, key: data?.key ?? data?.session ?? data?.sessionId ?? null, data };
+    this.channel?.postMessage({ event });
+    this.tell(event);
+  }
+
+  private state(s: typeof live.value): void {
+    live.value = s;
+    this.channel?.postMessage({ state: s });
+  }
+
+  private lost(): void {
+    this.close();
+    this.state('lost');
+    silent();
+    const wait = this.wait * (0.75 + Math.random() / 2);
+    this.wait = Math.min(WAIT_MAX, this.wait * 2);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => (document.visibilityState === 'hidden' ? this.whenVisible() : this.connect()), wait) as unknown as number;
+  }
+
+  private whenVisible(): void {
+    const once = (): void => {
+      document.removeEventListener('visibilitychange', once);
+      this.connect();
+    };
+    document.addEventListener('visibilitychange', once);
+  }
+
+  private close(): void {
+    this.source?.close();
+    this.source = null;
+  }
+}
+
+export const hub = new Hub();

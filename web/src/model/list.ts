@@ -1,0 +1,97 @@
+// The session list: threads, days, and an order that holds still under the pointer.
+import type { ListItem } from '../api/types.ts';
+import { day } from './format.ts';
+
+export type ListRow =
+  | { is: 'day'; key: string; title: string; sessions: number; cost: number | null }
+  | { is: 'session'; key: string; item: ListItem; depth: number }
+  | { is: 'more'; key: string; parent: string; count: number };
+
+const KIDS_SHOWN = 2;
+
+// A fork hangs below the session it was made from, when that is in the list; forks of forks hang below
+// the same root, in order of time.
+export function threads(items: ListItem[]): { item: ListItem; kids: ListItem[] }[] {
+  const byRef = new Map<string, ListItem>();
+  for (const s of items) {
+    byRef.set(s.id, s);
+    if (s.path) byRef.set(s.path, s);
+  }
+  const rootOf = (s: ListItem): ListItem => {
+    let at = s;
+    const seen = new Set([s]);
+    for (let p = at.parentSession; p;) {
+      const up = byRef.get(p);
+      if (up && seen.has(up)) return s;
+      if (!up) break;
+      seen.add(up);
+      at = up;
+      p = up.parentSession;
+    }
+    return at;
+  };
+  const kids = new Map<ListItem, ListItem[]>();
+  const roots: ListItem[] = [];
+  for (const s of items) {
+    const root = rootOf(s);
+    if (root === s) roots.push(s);
+    else kids.set(root, [...(kids.get(root) ?? []), s]);
+  }
+  return roots.map((item) => ({ item, kids: (kids.get(item) ?? []).sort((a, b) => (a.created < b.created ? -1 : 1)) }));
+}
+
+// The newest of a thread decides where it stands. What runs is placed by when it began to run, so that
+// two agents that write in turn do not swap places.
+export function placeTime(item: ListItem, kids: ListItem[] = []): number {
+  const own = item.live?.since ? Date.parse(item.live.since) : Date.parse(item.modified);
+  return kids.reduce((t, k) => Math.max(t, k.live?.since ? Date.parse(k.live.since) : Date.parse(k.modified)), own);
+}
+
+export interface RowsOptions { now: number; days: boolean; open: ReadonlySet<string>; threads: boolean }
+
+export function listRows(items: ListItem[], o: RowsOptions): ListRow[] {
+  const rows: ListRow[] = [];
+  let head = null as Extract<ListRow, { is: 'day' }> | null;
+  const groups = o.threads ? threads(items) : items.map((item) => ({ item, kids: [] as ListItem[] }));
+  for (const { item, kids } of groups) {
+    const title = o.days ? day(placeTime(item, kids), o.now) : null;
+    if (title && head?.title !== title) {
+      head = { is: 'day', key: `day:${title}`, title, sessions: 0, cost: null };
+      rows.push(head);
+    }
+    rows.push({ is: 'session', key: item.key, item, depth: 0 });
+    const shown = o.open.has(item.key) ? kids : kids.slice(0, KIDS_SHOWN);
+    for (const kid of shown) rows.push({ is: 'session', key: kid.key, item: kid, depth: 1 });
+    if (shown.length < kids.length) rows.push({ is: 'more', key: `more:${item.key}`, parent: item.key, count: kids.length - shown.length });
+    if (head) {
+      head.sessions += 1 + kids.length;
+      for (const s of [item, ...kids]) if (typeof s.cost === 'number') head.cost = (head.cost ?? 0) + s.cost;
+    }
+  }
+  return rows;
+}
+
+// New data in the old order: what is known keeps its place and takes its new values, what is gone goes,
+// what is new waits until the list may move.
+export function holdStill(shown: ListItem[], fresh: ListItem[]): { items: ListItem[]; waiting: number } {
+  const now = new Map(fresh.map((s) => [s.key, s]));
+  const items = shown.filter((s) => now.has(s.key)).map((s) => now.get(s.key)!);
+  return { items, waiting: fresh.length - items.length };
+}
+
+export const VIEWS: { view: string; title: string; icon: string }[] = [
+  { view: '', title: 'All sessions', icon: 'list' }, { view: 'running', title: 'Running', icon: 'dot' }, { view: 'labelled', title: 'Labelled', icon: 'tag' },
+  { view: 'branched', title: 'Branched', icon: 'branch' }, { view: 'expiring', title: 'Expiring soon', icon: 'clock' }, { view: 'damaged', title: 'Damaged', icon: 'alert' },
+];
+
+export const SORTS: [string, string][] = [['modified', 'Recent first'], ['created', 'Newest first'], ['size', 'Largest first'], ['cost', 'Dearest first'], ['name', 'By name']];
+
+// The address's query as the server wants it.
+export function listParams(q: URLSearchParams): URLSearchParams {
+  const out = new URLSearchParams();
+  for (const key of ['q', 'project', 'agent', 'store', 'sort']) if (q.get(key)) out.set(key, q.get(key)!);
+  const view = q.get('view');
+  if (view === 'expiring') out.set('expiring', '7');
+  else if (view) out.set(view, '1');
+  return out;
+}

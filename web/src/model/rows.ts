@@ -1,0 +1,100 @@
+// The conversation: the viewed path made into rows. Only the skeleton is needed, so that a row exists
+// (with its place and a guess of its height) before its body has come.
+import { LEAF_MARK, SUPERSEDED, type Skeleton } from './skeleton.ts';
+
+export type RowKind = 'prompt' | 'reply' | 'lone' | 'seam' | 'summary' | 'change' | 'batch' | 'raw' | 'hidden' | 'leaf';
+
+export interface Row {
+  key: string;         // stays the same while entries are appended
+  kind: RowKind;
+  entries: number[];   // indices; a reply's results follow it
+  lead: boolean;       // the first of several rows of one author: it has the header
+  faded: boolean;      // the model no longer sees it
+}
+
+const CHANGES = 'otdvhna';
+
+function kindOfRow(s: Skeleton, i: number): RowKind {
+  const kind = s.kindAt(i), role = s.roleAt(i);
+  if (kind === 'm') {
+    if (role === 'u') return 'prompt';
+    if (role === 'a') return 'reply';
+    if (role === 't' || role === 'b' || role === 'p') return 'lone';
+    return role === 's' || role === 'd' || role === 'f' ? 'raw' : 'prompt';
+  }
+  if (kind === 'y') return 'prompt';
+  if (kind === 'c' || kind === 'z') return 'seam';
+  if (kind === 'b') return 'summary';
+  if (kind === 'w' || kind === 'W') return 'batch';
+  return CHANGES.includes(kind) ? 'change' : 'raw';
+}
+
+export interface Projected { rows: Row[]; rowOf: Map<number, number>; notShown: number }
+
+// Which row an entry joins: results and shell runs join the reply above them, changes join changes,
+// a batch's result joins its batch. The rest stand alone.
+function joins(kind: RowKind, s: Skeleton, i: number, above: Row | undefined): boolean {
+  if (!above) return false;
+  if (kind === 'lone') return above.kind === 'reply' || (above.kind === 'lone' && s.roleAt(i) === 't' && s.roleAt(above.entries[0]!) === 't');
+  if (kind === 'change') return above.kind === 'change';
+  if (kind === 'batch') return above.kind === 'batch' && s.kindAt(i) === 'W';
+  return false;
+}
+
+export interface ProjectOptions { all: boolean; leaf: boolean; seamAt?: number }
+
+export function project(s: Skeleton, path: number[], o: ProjectOptions): Projected {
+  const rows: Row[] = [];
+  const rowOf = new Map<number, number>();
+  let notShown = 0, speaker: RowKind | null = null;
+  for (const i of path) {
+    if (s.flags[i]! & (LEAF_MARK | SUPERSEDED)) continue;
+    const kind = kindOfRow(s, i);
+    const above = rows[rows.length - 1];
+    if (joins(kind, s, i, above)) {
+      above!.entries.push(i);
+      rowOf.set(i, rows.length - 1);
+      continue;
+    }
+    if (kind === 'raw' && !o.all) {
+      notShown++;
+      rowOf.set(i, Math.max(0, rows.length - 1));
+      continue;
+    }
+    const lead: boolean = speaker !== kind;
+    if (kind !== 'change') speaker = kind;
+    rowOf.set(i, rows.length);
+    rows.push({ key: s.id[i]!, kind, entries: [i], lead, faded: false });
+  }
+  fade(s, rows);
+  if (notShown) rows.push({ key: '#hidden', kind: 'hidden', entries: [], lead: true, faded: false });
+  if (o.leaf) rows.push({ key: '#leaf', kind: 'leaf', entries: [], lead: true, faded: false });
+  return { rows, rowOf, notShown };
+}
+
+// Everything above the last seam is out of the model's sight.
+function fade(s: Skeleton, rows: Row[]): void {
+  let seam = rows.length - 1;
+  while (seam >= 0 && !(rows[seam]!.kind === 'seam' && s.kindAt(rows[seam]!.entries[0]!) !== 'b')) seam--;
+  for (let k = 0; k < seam; k++) rows[k]!.faded = true;
+}
+
+// A guess from kind and bytes; the list measures what it draws.
+export function guessHeight(s: Skeleton, row: Row): number {
+  const bytes = Math.min(8192, s.bytes[row.entries[0] ?? 0] ?? 0);
+  switch (row.kind) {
+    case 'prompt': return 92 + Math.ceil(bytes / 90) * 12;
+    case 'reply': return 60 + Math.ceil(bytes / 110) * 14 + (row.entries.length - 1) * 34;
+    case 'seam': case 'summary': return 80;
+    case 'batch': return 150;
+    case 'change': case 'raw': case 'hidden': return 34;
+    case 'lone': return 60;
+    case 'leaf': return 92;
+  }
+}
+
+// Rows that begin a prompt, for J and K.
+export function promptRow(rows: Row[], from: number, step: 1 | -1): number {
+  for (let k = from + step; k >= 0 && k < rows.length; k += step) if (rows[k]!.kind === 'prompt') return k;
+  return -1;
+}

@@ -1,0 +1,170 @@
+// The shape of a session without its bodies: columns, and the links between them. It only grows; a new
+// generation is a new skeleton.
+import type { TreeWire } from '../api/types.ts';
+
+export const ORPHAN = 1, CYCLE = 2, SUPERSEDED = 4, LEAF_MARK = 16;
+const NONE = -1;
+
+function grown<T extends Int32Array | Float64Array | Uint16Array>(old: T, size: number): T {
+  const bigger = new (old.constructor as { new (n: number): T })(size);
+  bigger.set(old as never);
+  return bigger;
+}
+
+export class Skeleton {
+  n = 0;
+  id: string[] = [];
+  seq = new Float64Array(16);
+  parent = new Int32Array(16);
+  kind = new Uint16Array(16);
+  role = new Uint16Array(16);
+  flags = new Uint16Array(16);
+  bytes = new Float64Array(16);
+  time = new Float64Array(16);
+  first = new Int32Array(16);
+  last = new Int32Array(16);
+  next = new Int32Array(16);
+  roots: number[] = [];
+  labels = new Map<number, string>();
+  text = new Map<number, string>();
+  failed = new Map<number, number>();
+  index = new Map<string, number>();
+  leaf = NONE;
+
+  static from(wire: TreeWire): Skeleton {
+    const s = new Skeleton();
+    s.append(wire);
+    s.leaf = wire.leaf ?? NONE;
+    return s;
+  }
+
+  private reserve(n: number): void {
+    if (n <= this.seq.length) return;
+    const size = Math.max(n, this.seq.length * 2);
+    this.seq = grown(this.seq, size);
+    this.parent = grown(this.parent, size);
+    this.kind = grown(this.kind, size);
+    this.role = grown(this.role, size);
+    this.flags = grown(this.flags, size);
+    this.bytes = grown(this.bytes, size);
+    this.time = grown(this.time, size);
+    this.first = grown(this.first, size);
+    this.last = grown(this.last, size);
+    this.next = grown(this.next, size);
+  }
+
+  // Appends a page of columns. An entry that is there already (the same page came twice, or an event
+  // and a page overlap) is left alone. Parents are indices into the page; -2 stands for one before it.
+  append(wire: TreeWire): number[] {
+    const place = new Int32Array(wire.n).fill(NONE);
+    const added: number[] = [];
+    let time = 0;
+    this.reserve(this.n + wire.n);
+    for (let i = 0; i < wire.n; i++) {
+      time += wire.time[i] ?? 0;
+      const id = wire.id[i]!;
+      const known = this.index.get(id);
+      if (known !== undefined) { place[i] = known; continue; }
+      const at = this.n++;
+      place[i] = at;
+      added.push(at);
+      this.id.push(id);
+      this.index.set(id, at);
+      this.seq[at] = wire.seq[i] ?? at;
+      this.kind[at] = wire.kind.charCodeAt(i);
+      this.role[at] = wire.role.charCodeAt(i);
+      this.flags[at] = wire.flags[i] ?? 0;
+      this.bytes[at] = wire.bytes[i] ?? 0;
+      this.time[at] = time;
+      this.link(at, this.parentIn(wire, i, place));
+    }
+    for (const [i, text] of Object.entries(wire.labels ?? {})) this.labels.set(place[Number(i)]!, text);
+    return added;
+  }
+
+  private parentIn(wire: TreeWire, i: number, place: Int32Array): number {
+    const p = wire.parent[i] ?? NONE;
+    if (p >= 0) return p < i ? place[p]! : NONE;
+    return p === -2 ? this.index.get(wire.parentId?.[i] ?? '') ?? NONE : NONE;
+  }
+
+  private link(at: number, parent: number): void {
+    this.parent[at] = parent;
+    this.first[at] = this.last[at] = this.next[at] = NONE;
+    if (parent < 0) { this.roots.push(at); return; }
+    if (this.first[parent] === NONE) this.first[parent] = at;
+    else this.next[this.last[parent]!] = at;
+    this.last[parent] = at;
+  }
+
+  // First words and failures, which only level=turns has.
+  describe(turns: TreeWire): void {
+    for (let i = 0; i < turns.n; i++) {
+      const at = this.index.get(turns.id[i]!);
+      if (at === undefined) continue;
+      const text = turns.text?.[i];
+      if (text) this.text.set(at, text);
+      if (turns.failed?.[i]) this.failed.set(at, turns.failed[i]!);
+    }
+  }
+
+  kindAt(i: number): string { return String.fromCharCode(this.kind[i]!); }
+  roleAt(i: number): string { return String.fromCharCode(this.role[i]!); }
+
+  *children(i: number): Generator<number> {
+    for (let c = this.first[i]!; c >= 0; c = this.next[c]!) yield c;
+  }
+
+  siblings(i: number): number[] {
+    const p = this.parent[i]!;
+    return p < 0 ? this.roots : [...this.children(p)];
+  }
+
+  // Indices from the root to the entry; empty for "before the first entry".
+  path(leaf: number): number[] {
+    const path: number[] = [];
+    for (let i = leaf; i >= 0; i = this.parent[i]!) path.push(i);
+    return path.reverse();
+  }
+
+  // The newest entry below (or at) an entry, by walking its newest children: where a branch ends.
+  tip(i: number): number {
+    let newest = i;
+    const stack = [i];
+    while (stack.length) {
+      const at = stack.pop()!;
+      if (at > newest) newest = at;
+      for (const c of this.children(at)) stack.push(c);
+    }
+    return newest;
+  }
+
+  under(i: number): number {
+    let count = 0;
+    const stack = [i];
+    while (stack.length) {
+      const at = stack.pop()!;
+      count++;
+      for (const c of this.children(at)) stack.push(c);
+    }
+    return count;
+  }
+
+  isAncestor(a: number, b: number): boolean {
+    for (let i = b; i >= a; i = this.parent[i]!) if (i === a) return true;
+    return false;
+  }
+
+  // Where an entry's branch left the path that `onPath` marks: the first entry of the branch.
+  branchStart(i: number, onPath: Uint8Array): number {
+    let at = i;
+    while (this.parent[at]! >= 0 && !onPath[this.parent[at]!]) at = this.parent[at]!;
+    return at;
+  }
+
+  mask(path: number[]): Uint8Array {
+    const mask = new Uint8Array(this.n);
+    for (const i of path) mask[i] = 1;
+    return mask;
+  }
+}

@@ -1,0 +1,30 @@
+// What the worker hands back: plain data that parts make into elements. No string in it is ever markup.
+
+export type Run = [string, string];   // class of a token ("" for none), its text
+
+export type Inline =
+  | string
+  | { t: 'code'; x: string }
+  | { t: 'b' | 'i' | 's'; c: Inline[] }
+  | { t: 'a'; href: string; c: Inline[] }
+  | { t: 'img'; href: string; x: string }
+  | { t: 'html'; x: string }
+  | { t: 'br' };
+
+export type Node =
+  | { t: 'p'; c: Inline[] }
+  | { t: 'h'; level: number; c: Inline[] }
+  | { t: 'ul' | 'ol'; start: number; items: { task: boolean | null; c: Node[] }[] }
+  | { t: 'quote'; c: Node[] }
+  | { t: 'pre'; lang: string; lines: Run[][]; cut: number }
+  | { t: 'table'; head: Inline[][]; align: (string | null)[]; rows: Inline[][][]; cut: number }
+  | { t: 'html'; x: string }
+  | { t: 'hr' };
+
+export type DiffLine = { sign: ' ' | '+' | '-' | '@'; old: number | null; new: number | null; runs: Run[]; hi?: [number, number] | undefined };
+
+export type Job =
+  | { id: number; job: 'markdown'; text: string }
+  | { id: number; job: 'code'; text: string; lang: string }
+  | { id: number; job: 'diff'; before: string; after: string; lang: string }
+  | { id: number; job: 'patch'; lines: { sign: ' ' | '+' | '-' | '@'; old: number | null; new: number | null; text: string }[]; lang: string };

@@ -117,7 +117,9 @@ GROVE_API int grove_session_refresh(struct grove_session *s);
 enum grove_append_flags {
 	/* Only if the log has `seq` lines, header included; else GROVE_ECONFLICT, and nothing is written. */
 	GROVE_APPEND_IF_SEQ = 1,
-	GROVE_APPEND_LINES = 2   /* the result has the lines as they were stored */
+	GROVE_APPEND_LINES = 2,  /* the result has the lines as they were stored */
+	/* The same for the revision: nothing at all has changed, the leaf in a database included. */
+	GROVE_APPEND_IF_REV = 4
 };
 
 struct grove_append_options {
@@ -126,6 +128,7 @@ struct grove_append_options {
 	const char *parent;      /* NULL: the leaf; GROVE_ROOT: none; else an entry's id */
 	uint64_t seq;            /* with GROVE_APPEND_IF_SEQ */
 	enum grove_sync sync;
+	uint64_t rev;            /* with GROVE_APPEND_IF_REV */
 };
 
 /* What became of an append. Ids are valid until the session closes. */
@@ -134,18 +137,26 @@ struct grove_append_result {
 	const char *id;          /* of the last entry; NULL: its line has none */
 	/* Yours, with room for one id per input, which are filled in; or NULL. */
 	const char **ids;
-	/*
-	 * The new entries are [first, first + nr) of every later view, until the log
-	 * is rewritten; entries between the count you knew and `first` are others'.
-	 */
+	/* The new entries are [first, first + nr) of every later view, until the log is rewritten. */
 	uint32_t first, nr;
 	uint64_t seq, rev;       /* of the log, after it */
-	/* With GROVE_APPEND_LINES, each with its LF; release it. */
+	/*
+	 * With GROVE_APPEND_LINES: the new lines, each with its LF; release it. While
+	 * the session is deferred they are as its handle holds them. A line that is
+	 * written besides to pin the leaf (Claude) is not among them, nor in `nr`.
+	 */
 	struct grove_buf lines;
 	/* After a failure: the input that was refused, or the number of inputs. */
 	size_t failed;
 	/* Yours, for threads that share a session; or NULL. grove_session_error() has it too. */
 	struct grove_detail *why;
+	uint64_t generation;     /* changes when lines that were there are rewritten or removed */
+	/*
+	 * Entries of others that this call took in: those right before `first`. If
+	 * it found the log rewritten, GROVE_NO_ENTRY: numbers of entries that you
+	 * knew mean nothing any more.
+	 */
+	uint32_t others;
 };
 
 /*

@@ -385,10 +385,13 @@ int grove_session_append(struct grove_session *s, struct grove_slice json,
 }
 
 /* The end of every append: the result and the detail go where they are wanted. */
-static int appended(struct grove_session *s, int rc, const struct grove_append_result *r,
+static int appended(struct grove_session *s, int rc, struct grove_append_result *r,
 		    struct grove_append_result *out, const struct grove_detail *d)
 {
 	grove__sized_give(out, r, sizeof(*r));
+	/* nobody else releases it */
+	if (!out || out->size < offsetof(struct grove_append_result, lines) + sizeof(r->lines))
+		grove__buf_release(&r->lines);
 	if (rc < 0 && r->why) {
 		*r->why = *d;
 		r->why->code = rc;

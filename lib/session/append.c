@@ -53,6 +53,7 @@ static int add_rows(struct grove__batch *b, const struct grove_store_appended *o
 	size_t n = 0;
 	int rc = 0;
 
+	b->first_new = im->spine->nr;
 	for (size_t i = 0; i < b->nr && !rc; i++) {
 		/* without a header one of them is the first to tell the directory */
 		bool facts = im->header.cwd || !grove__dialect_cwd_in_entries(im->dialect);
@@ -101,6 +102,7 @@ static int take_in(struct grove__batch *b, const struct grove_store_appended *ou
 		return grove__fail_nomem(b->d);
 	if (rc) {
 		/* stored, but not understood in place: build the image anew */
+		b->first_new = GROVE_NO_ENTRY;
 		rc = grove__session_retire(b->s) ? grove__fail_nomem(b->d) : 0;
 		if (!rc)
 			rc = grove__session_load(b->s, b->d);
@@ -115,8 +117,11 @@ static int store_batch(struct grove__batch *b)
 	enum grove_sync sync = b->opt && b->opt->sync == GROVE_SYNC_FLUSH ? GROVE_SYNC_FLUSH
 									  : GROVE_SYNC_NONE;
 	struct grove_store_appended out;
+	uint32_t held_rows = s->image->spine->nr;
 	int rc;
 
+	b->first_new = GROVE_NO_ENTRY;
+	b->began = false;
 	/* what is there already is not sent, so the store has no occasion to say it */
 	if (!b->fresh)
 		return grove__log_same_base(s->log, b->base, b->d);
@@ -127,8 +132,13 @@ static int store_batch(struct grove__batch *b)
 			return rc;
 	}
 	make_records(b);
+	/* once it is stored nothing may fail any more */
+	if (b->gives && grove__buf_reserve(b->gives, b->lines.len + b->fresh + 1))
+		return grove__fail_nomem(b->d);
 	if (s->held && !s->in_memory && b->starts_file) {
 		rc = grove__session_ensure(s, b->rec, b->fresh, sync, b->d);
+		b->began = true;
+		b->first_new = held_rows;
 	} else {
 		rc = grove__log_append_on(s->log, b->rec, b->fresh + b->guard, s->image->tail, b->base,
 					  sync, &out, b->d);
@@ -140,39 +150,76 @@ static int store_batch(struct grove__batch *b)
 	return rc;
 }
 
-static int give_lines(struct grove__batch *b, struct grove_buf *out)
+/* The rows of the batch, where the lines were stored and read as they are. */
+static void give_place(const struct grove__batch *b, struct grove_append_result *out)
+{
+	const struct grove__spine *sp = b->s->image->spine;
+
+	out->first = sp->nr;
+	out->nr = 0;
+	if (b->fresh && b->first_new != GROVE_NO_ENTRY) {
+		out->first = b->first_new;
+		out->nr = sp->nr - b->first_new;
+		return;
+	}
+	/* lines of others came with ours, but ours stand together: they were one write */
+	for (size_t i = 0; i < b->nr; i++) {
+		uint32_t row = !b->item[i].id_len || b->item[i].retry != GROVE_NO_ENTRY
+				       ? GROVE_NO_ENTRY
+				       : grove__spine_find(sp, sp->nr, grove__append_id(b, i));
+
+		if (row == GROVE_NO_ENTRY)
+			continue;
+		out->first = out->nr ? out->first : row;
+		out->nr = row - out->first + 1;
+	}
+}
+
+/* Lines that waited in memory, and those that came with them, were prepared when they were written. */
+static int give_stored(struct grove__batch *b, struct grove_append_result *out)
+{
+	struct grove_buf line = GROVE_BUF_INIT;
+	struct grove_slice value;
+	int rc = 0;
+
+	for (uint32_t row = out->first; row < out->first + out->nr && !rc; row++) {
+		rc = grove__image_line(b->s->image, b->s->log, row, &line, &value, b->d);
+		if (!rc && (grove__buf_add_slice(&out->lines, value) || grove__buf_add_char(&out->lines, '\n')))
+			rc = grove__fail_nomem(b->d);
+	}
+	grove__buf_release(&line);
+	return rc;
+}
+
+static int give_lines(struct grove__batch *b, struct grove_append_result *out)
 {
 	int rc = 0;
 
+	if (b->began && b->s->at.dialect->blobs)
+		return give_stored(b, out);
 	for (size_t i = b->guard; i < b->fresh + b->guard && !rc; i++) {
-		rc = grove__buf_add_slice(out, b->rec[i].line);
-		rc = rc ? rc : grove__buf_add_char(out, '\n');
+		rc = grove__buf_add_slice(&out->lines, b->rec[i].line);
+		rc = rc ? rc : grove__buf_add_char(&out->lines, '\n');
 	}
 	return rc ? grove__fail_nomem(b->d) : 0;
 }
 
-/* What became of the batch. Its fresh entries stand together: they came in one write. */
+/* What became of the batch. */
 static int give(struct grove__batch *b, struct grove_append_result *out)
 {
 	const struct grove__spine *sp = b->s->image->spine;
 
 	if (!out)
 		return 0;
-	out->nr = 0;
 	for (size_t i = 0; i < b->nr; i++) {
 		uint32_t row = !b->item[i].id_len ? GROVE_NO_ENTRY : grove__spine_find(sp, sp->nr, grove__append_id(b, i));
 
 		out->id = row == GROVE_NO_ENTRY ? NULL : grove__spine_id(sp, row);
 		if (out->ids)
 			out->ids[i] = out->id;
-		if (row == GROVE_NO_ENTRY || b->item[i].retry != GROVE_NO_ENTRY)
-			continue;
-		out->first = out->nr ? out->first : row;
-		out->nr = row - out->first + 1;
 	}
-	out->seq = b->s->image->lines + b->s->image->torn;
-	out->rev = grove__image_rev(b->s->image);
-	return b->opt && b->opt->flags & GROVE_APPEND_LINES ? give_lines(b, &out->lines) : 0;
+	give_place(b, out);
+	return b->gives && give_lines(b, out) ? grove__session_lost_sight(b->s, b->d) : 0;
 }
 
 /*
@@ -210,17 +257,21 @@ struct attempt {
 	struct grove_detail *d;
 };
 
-/* Does the caller say how many lines there must be? */
+/* Does the caller say what there must be? */
 static bool is_exact(const struct grove_append_options *opt)
 {
-	return opt && opt->flags & GROVE_APPEND_IF_SEQ;
+	return opt && opt->flags & (GROVE_APPEND_IF_SEQ | GROVE_APPEND_IF_REV);
 }
 
-/* The number of lines that there must be. */
-static int check_seq(struct grove_session *s, const struct grove_append_options *opt,
-		     struct grove_detail *d)
+static uint64_t seq_of(const struct grove__image *im)
 {
-	uint64_t seq;
+	return im->lines + im->torn;
+}
+
+/* The number of lines that there must be, or the state. */
+static int check_exact(struct grove_session *s, const struct grove_append_options *opt,
+		       struct grove_detail *d)
+{
 	int rc;
 
 	if (!is_exact(opt))
@@ -228,11 +279,14 @@ static int check_seq(struct grove_session *s, const struct grove_append_options 
 	rc = grove__session_refresh(s, d);
 	if (rc < 0)
 		return rc;
-	seq = s->image->lines + s->image->torn;
-	if (seq == opt->seq)
-		return 0;
-	return grove__fail(d, GROVE_ECONFLICT, s->at.path, "the session has %llu lines, not %llu",
-			   (unsigned long long)seq, (unsigned long long)opt->seq);
+	if (opt->flags & GROVE_APPEND_IF_SEQ && seq_of(s->image) != opt->seq)
+		return grove__fail(d, GROVE_ECONFLICT, s->at.path, "the session has %llu lines, not %llu",
+				   (unsigned long long)seq_of(s->image), (unsigned long long)opt->seq);
+	if (opt->flags & GROVE_APPEND_IF_REV && grove__image_rev(s->image) != opt->rev)
+		return grove__fail(d, GROVE_ECONFLICT, s->at.path, "the session is at revision %llu, not %llu",
+				   (unsigned long long)grove__image_rev(s->image),
+				   (unsigned long long)opt->rev);
+	return 0;
 }
 
 /* Does the caller want to be told of lines that others wrote? One with nothing to write does not. */
@@ -287,7 +341,15 @@ static int catch_up(struct attempt *t, int refused)
 	if (rc && wants_to_know(t) && s->flags & GROVE_OPEN_STRICT &&
 	    (refused == GROVE_ESTALE || s->image->tail != tail))
 		return grove__fail(t->d, GROVE_ECONFLICT, s->at.path, "was changed by another writer");
-	return check_seq(s, t->b->opt, t->d);
+	return check_exact(s, t->b->opt, t->d);
+}
+
+/* Does a value that changes, such as the leaf, spoil the append? */
+static bool counts_values(const struct grove__batch *b)
+{
+	/* whoever says where it belongs does not ask where the leaf is */
+	return grove__kept_has_values(b->s) &&
+	       (!b->opt || !b->opt->parent || b->opt->flags & GROVE_APPEND_IF_REV);
 }
 
 static int try_until_final(struct attempt *t, const struct grove_slice *json)
@@ -298,9 +360,7 @@ static int try_until_final(struct attempt *t, const struct grove_slice *json)
 	for (int tries = 0; tries < TRIES; tries++) {
 		int rc;
 
-		/* whoever says where it belongs does not ask where the leaf is */
-		b->base = grove__kept_has_values(s) && !(b->opt && b->opt->parent) ? s->image->base
-										 : GROVE_ANY_BASE;
+		b->base = counts_values(b) ? s->image->base : GROVE_ANY_BASE;
 		rc = grove__append_compose(b, json, t->nr);
 		if (may_have_come(t, rc)) {
 			int more = grove__session_refresh(s, t->d);
@@ -330,12 +390,13 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 	if (!rc)
 		rc = grove__session_load(s, d);
 	if (!rc)
-		rc = check_seq(s, opt, d);
+		rc = check_exact(s, opt, d);
 	if (rc)
 		return rc;
 	t.b = grove__append_batch_get(s, nr, opt, d);
 	if (!t.b)
 		return GROVE_ENOMEM;
+	t.b->gives = out && opt && opt->flags & GROVE_APPEND_LINES ? &out->lines : NULL;
 	t.patience_ns = grove__sys_ticks_ns() + (int64_t)grove__sys_lock_ms * 1000000;
 	rc = try_until_final(&t, json);
 	if (!rc) {
@@ -354,17 +415,44 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 
 /* ---------------------------------------------------------------- the way in */
 
+/* The state of the log after an append, and what of others was found by it. */
+static void give_state(const struct grove_session *s, const struct grove__image *before, uint32_t rows,
+		       bool same, struct grove_append_result *out)
+{
+	const struct grove__image *im = s->image;
+
+	out->seq = seq_of(im);
+	out->rev = grove__image_rev(im);
+	out->generation = im->generation;
+	out->others = im != before && !same ? GROVE_NO_ENTRY : out->first - rows;
+}
+
 int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			 const struct grove_append_options *opt, struct grove_append_result *out,
 			 struct grove_detail *d)
 {
-	int rc = grove__append_split(s, json, nr, opt, out, d);
+	const struct grove__image *before;
+	bool held = s->held, joined = false;
+	uint32_t rows;
+	int rc = grove__session_writable(s, d);
 
-	/* another had the same new session, and was first */
-	if (rc != GROVE_EEXIST || !s->held || !s->joins)
+	if (!rc)
+		rc = grove__session_load(s, d);
+	if (rc)
 		return rc;
-	rc = grove__session_join(s, d);
-	return rc ? rc : grove__append_split(s, json, nr, opt, out, d);
+	before = s->image;
+	rows = before->spine->nr;
+	rc = grove__append_split(s, json, nr, opt, out, d);
+	/* another had the same new session, and was first */
+	if (rc == GROVE_EEXIST && s->held && s->joins) {
+		joined = true;
+		rc = grove__session_join(s, d);
+		rc = rc ? rc : grove__append_split(s, json, nr, opt, out, d);
+	}
+	/* what waited in memory has the same numbers once it is stored */
+	if (!rc && out)
+		give_state(s, before, rows, held && !joined, out);
+	return rc;
 }
 
 int grove__append_spec(struct grove_session *s, const struct grove__entry_spec *spec,

@@ -35,6 +35,9 @@ struct grove__batch {
 	size_t random_at;
 	bool starts_file, labels;
 	struct grove__about about;       /* of the session, for logs whose entries tell it */
+	uint32_t first_new;              /* the row of the first that was stored; GROVE_NO_ENTRY: look for it */
+	struct grove_buf *gives;         /* the caller wants the lines here; NULL: it does not */
+	bool began;                      /* it was the one that created the log */
 	bool guard;                      /* a line goes first that ends what an unfinished one began */
 	struct grove_detail *d;
 };

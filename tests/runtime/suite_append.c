@@ -227,6 +227,189 @@ static void delegations_keep_their_order_of_members(void **state)
 	grove_session_close(s);
 }
 
+static bool ends_with(const struct grove_buf *raw, const struct grove_buf *lines)
+{
+	return lines->len && raw->len >= lines->len &&
+	       !memcmp(raw->ptr + raw->len - lines->len, lines->ptr, lines->len);
+}
+
+/* The lines of a result are the last of the log. */
+static void assert_last(struct grove_session *s, struct grove_append_result *r)
+{
+	struct grove_buf raw = raw_of(s);
+
+	if (!ends_with(&raw, &r->lines))
+		fail_msg("%s does not end with %s", raw.ptr, r->lines.ptr ? r->lines.ptr : "(nothing)");
+	grove_buf_release(&raw);
+	grove_buf_release(&r->lines);
+}
+
+static uint32_t count_of(struct grove_session *s)
+{
+	struct grove_view *v = view_of(s);
+	uint32_t nr = grove_view_count(v);
+
+	grove_view_unref(v);
+	return nr;
+}
+
+static void an_append_tells_its_lines_in_every_dialect(void **state)
+{
+	static const char *const dialects[] = { "pi", "omp", "xcsh", "claude" };
+	static const char *const json[] = { "{\"role\":\"user\",\"content\":\"one\"}",
+					    "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"two\"}]}",
+					    "{\"role\":\"user\",\"content\":\"three\"}" };
+	struct world *w = *state;
+	struct grove_append_options o = { .size = sizeof(o), .flags = GROVE_APPEND_LINES };
+
+	for (size_t i = 0; i < ARRAY(dialects); i++) {
+		struct grove_create_options c = { .size = sizeof(c), .dialect = dialects[i] };
+		struct grove_session *s;
+		uint32_t known = 0;
+
+		OK(w->g, grove_session_create(w->g, &c, &s));
+		for (size_t n = 0; n < ARRAY(json); n++) {
+			struct grove_append_result r = { .size = sizeof(r) };
+			uint32_t after;
+
+			OK(w->g, grove_session_append(s, text(json[n]), &o, &r));
+			after = count_of(s);
+			assert_int_equal(r.first, known);
+			assert_int_equal(r.nr, 1);
+			assert_int_equal(r.others, 0);
+			assert_int_equal(r.seq, lines_of(s));
+			assert_int_equal(r.rev, rev_of(s));
+			assert_non_null(strstr(r.lines.ptr, r.id));
+			/* a line that pins the leaf may follow */
+			if (after == r.first + r.nr)
+				assert_last(s, &r);
+			known = after;
+			grove_buf_release(&r.lines);
+		}
+		grove_session_close(s);
+	}
+}
+
+/* The first message creates the log; what waited until then goes through the same preparation. */
+static void an_image_is_told_as_it_is_stored(void **state)
+{
+	static const char *const dialects[] = { "omp", "xcsh" };
+	struct world *w = *state;
+	struct grove_append_options o = { .size = sizeof(o), .flags = GROVE_APPEND_LINES };
+	char json[9000];
+
+	snprintf(json, sizeof(json), "{\"role\":\"assistant\",\"content\":[{\"type\":\"image\",\"data\":\"%08000d\",\"mimeType\":\"image/png\"}]}", 0);
+	for (size_t i = 0; i < ARRAY(dialects); i++) {
+		struct grove_create_options c = { .size = sizeof(c), .dialect = dialects[i] };
+		struct grove_append_result r = { .size = sizeof(r) };
+		struct grove_session *s;
+
+		OK(w->g, grove_session_create(w->g, &c, &s));
+		OK(w->g, grove_session_append(s, text("{\"type\":\"model_change\",\"model\":\"p/m\"}"), NULL, NULL));
+		OK(w->g, grove_session_append(s, text(json), &o, &r));
+		OK(w->g, grove_session_ensure(s));
+		assert_in_range(r.lines.len, 1, 1000);
+		assert_last(s, &r);
+		grove_session_close(s);
+	}
+}
+
+static void what_others_wrote_is_told_before_ones_own(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_WRITE);
+	struct grove_append_options o = { .size = sizeof(o), .flags = GROVE_APPEND_LINES };
+	struct grove_append_result r = { .size = sizeof(r) };
+	struct grove_slice two[2] = { text("{\"role\":\"user\",\"content\":\"x\"}"),
+				      text("{\"role\":\"user\",\"content\":\"y\"}") };
+	const char *ids[2];
+	uint64_t generation;
+
+	OK(w->g, grove_session_append_many(s, two, 2, &o, &r));
+	assert_int_equal(r.others, 0);
+	assert_int_equal(r.first, 4);
+	assert_int_equal(r.nr, 2);
+	assert_last(s, &r);
+	generation = r.generation;
+	/* the other handle has not looked since */
+	r.ids = ids;
+	OK(w->other, grove_session_append(t, text("{\"type\":\"message\",\"id\":\"mine\",\"message\":{\"role\":\"user\",\"content\":\"z\"}}"), &o, &r));
+	assert_int_equal(r.others, 2);
+	assert_int_equal(r.first, 6);
+	assert_int_equal(r.nr, 1);
+	assert_int_equal(r.seq, 8);
+	assert_int_equal(r.generation, generation);
+	assert_string_equal(ids[0], "mine");
+	assert_last(t, &r);
+	/* one that is there already is nobody's news, what came before it is */
+	r.ids = NULL;
+	OK(w->g, grove_session_append(s, text("{\"type\":\"message\",\"id\":\"mine\",\"message\":{\"role\":\"user\",\"content\":\"z\"}}"), &o, &r));
+	assert_int_equal(r.nr, 0);
+	assert_int_equal(r.lines.len, 0);
+	assert_string_equal(r.id, "mine");
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
+static void a_log_that_was_rewritten_is_told(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_WRITE | GROVE_OPEN_FORCE);
+	struct grove_append_result r = { .size = sizeof(r) };
+	struct grove_slice json = text("{\"role\":\"user\",\"content\":\"x\"}");
+	uint64_t generation;
+
+	OK(w->g, grove_session_append(s, json, NULL, &r));
+	generation = r.generation;
+	OK(w->other, grove_session_forget(t, "b", NULL));
+	OK(w->g, grove_session_append(s, json, NULL, &r));
+	assert_int_equal(r.others, GROVE_NO_ENTRY);
+	assert_int_not_equal(r.generation, generation);
+	assert_int_equal(r.first, 4);
+	assert_int_equal(r.seq, 6);
+	OK(w->g, grove_session_append(s, json, NULL, &r));
+	assert_int_equal(r.others, 0);
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
+static void a_revision_can_be_insisted_on(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_WRITE);
+	struct grove_append_options o = { .size = sizeof(o), .flags = GROVE_APPEND_IF_REV, .rev = rev_of(t) };
+	struct grove_append_result r = { .size = sizeof(r) };
+	struct grove_slice json = text("{\"role\":\"user\",\"content\":\"x\"}");
+
+	OK(w->other, grove_session_append(t, json, &o, &r));
+	GOT(w->g, grove_session_append(s, json, &o, NULL), GROVE_ECONFLICT);
+	o.rev = r.rev;
+	/* a leaf that was moved is a change, whoever says where the entry belongs */
+	OK(w->other, grove_session_set_leaf(t, "b", LEAF(GROVE_LEAF_PERSIST), NULL));
+	o.parent = "d";
+	GOT(w->g, grove_session_append(s, json, &o, NULL), GROVE_ECONFLICT);
+	o.rev = rev_of(s);
+	OK(w->g, grove_session_append(s, json, &o, NULL));
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
+/* A reader that asks for lines and has no room for them is given none, and loses none. */
+static void lines_that_nobody_takes_are_released(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w);
+	struct grove_append_options o = { .size = sizeof(o), .flags = GROVE_APPEND_LINES };
+	struct grove_append_result r = { .size = offsetof(struct grove_append_result, lines) };
+	struct grove_slice json = text("{\"role\":\"user\",\"content\":\"x\"}");
+
+	OK(w->g, grove_session_append(s, json, &o, NULL));
+	OK(w->g, grove_session_append(s, json, &o, &r));
+	assert_int_equal(r.first, 5);
+	assert_null(r.lines.ptr);
+	grove_session_close(s);
+}
+
 const struct CMUnitTest append_cases[] = {
 	CASE(every_type_of_entry_is_stored),
 	CASE(an_entry_goes_below_the_leaf_or_where_it_is_told_to),
@@ -237,5 +420,11 @@ const struct CMUnitTest append_cases[] = {
 	CASE(who_wants_to_be_told_of_other_writers_is),
 	CASE(a_line_that_is_long_or_odd_stays_what_it_is),
 	CASE(delegations_keep_their_order_of_members),
+	CASE(an_append_tells_its_lines_in_every_dialect),
+	CASE(an_image_is_told_as_it_is_stored),
+	CASE(what_others_wrote_is_told_before_ones_own),
+	CASE(a_log_that_was_rewritten_is_told),
+	CASE(a_revision_can_be_insisted_on),
+	CASE(lines_that_nobody_takes_are_released),
 };
 const size_t nr_append_cases = ARRAY(append_cases);

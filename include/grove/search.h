@@ -1,5 +1,5 @@
 /*
- * grove/search.h: text in all sessions.
+ * grove/search.h: searching the text of all sessions.
  *
  * You get it with <grove.h>, which says what holds for all of it.
  */
@@ -14,13 +14,13 @@ extern "C" {
 #endif
 
 /*
- * Text in all sessions, those of sub-agents included: what was said and summed
- * up, which tools were called with what, what they answered.
+ * Searches the text of all sessions, including those of sub-agents: messages and
+ * summaries, tool calls and their arguments, and results.
  *
- * An index is kept in the cache directory. It is brought up to date by open and
- * refresh; what another process is just adding to it, and everything where there
- * can be none, is looked through instead. What is handed out is what the logs say
- * at that moment.
+ * The index is in the cache directory. Opening and refreshing a handle bring it up
+ * to date. Logs that another process is adding to it at the moment, and all logs
+ * if there can be no index, are scanned instead. Hits always show what is in the
+ * logs at the time of the search.
  *
  * A handle is for one thread at a time.
  */
@@ -28,33 +28,33 @@ struct grove_search;
 
 enum grove_search_flags {
 	/*
-	 * No index: look through all logs, for parts of words as well; a query
-	 * `re:PATTERN` is a regular expression (as Perl has them).
+	 * Scan all logs instead of using the index, and match parts of words too. A
+	 * query `re:PATTERN` is then a Perl-compatible regular expression.
 	 */
 	GROVE_SEARCH_NO_INDEX = 1
 };
 
 GROVE_API int grove_search_open(struct grove *g, unsigned flags, struct grove_search **out);
-/* Take in what happened since. */
+/* Brings the index up to date with what was written since. */
 GROVE_API int grove_search_refresh(struct grove_search *s);
 GROVE_API void grove_search_error(struct grove_search *s, struct grove_detail *out);
 GROVE_API void grove_search_close(struct grove_search *s);
 
-/* Where it stands; bits. */
+/* Which texts to search; bits. */
 enum grove_search_in {
 	GROVE_SEARCH_IN_TEXT = 1,       /* messages, and summaries of them */
-	GROVE_SEARCH_IN_CALLS = 2,      /* names and arguments of tools, commands */
-	GROVE_SEARCH_IN_RESULTS = 4     /* what these answered */
+	GROVE_SEARCH_IN_CALLS = 2,      /* names and arguments of tool calls, commands */
+	GROVE_SEARCH_IN_RESULTS = 4     /* the results of those */
 };
 
 struct grove_search_options {
 	size_t size;
 	unsigned in;                 /* 0: all */
 	const char *role;            /* "user", "assistant", "tool", …; "call"; NULL: any */
-	const char *cwd;             /* only sessions of this directory, and of those below it */
-	const char *agent;           /* as in struct grove_list_item */
-	int64_t since, until;        /* ms; `until` is not included; 0: any */
-	size_t limit;                /* 0: 20; never more than 10,000 */
+	const char *cwd;             /* only sessions of this directory or below; NULL: any */
+	const char *agent;           /* as in struct grove_list_item; NULL: any */
+	int64_t since, until;        /* ms; `until` is exclusive; 0: no limit */
+	size_t limit;                /* 0: 20; at most 10,000 */
 };
 
 struct grove_hit_mark {
@@ -63,8 +63,8 @@ struct grove_hit_mark {
 
 struct grove_hit {
 	const char *session_id;
-	const char *path;            /* "" where there is none, in a database */
-	const char *entry_id;        /* NULL: it has none */
+	const char *path;            /* "" in a database, which has none */
+	const char *entry_id;        /* NULL: none */
 	const char *cwd;             /* "" if unknown */
 	const char *agent;
 	const char *store;           /* URL, without password */
@@ -73,30 +73,33 @@ struct grove_hit {
 	unsigned in;                 /* one of enum grove_search_in */
 	int64_t time;                /* ms, or GROVE_NO_TIME */
 	/*
-	 * What was found, with a few words around it, on one line; and where in
-	 * there, in order.
+	 * The match with a few words around it, on one line, and the positions of the
+	 * matched words in it, in order.
 	 */
 	struct grove_slice snippet;
 	const struct grove_hit_mark *marks;
 	size_t nr_marks;
-	double score;                /* the higher the better; does not depend on other texts */
-	int on_active_path;          /* it is part of the conversation that ends at the leaf … */
-	int in_context;              /* … and the model still sees it: it was not compacted away */
+	double score;                /* higher is better; does not depend on other texts */
+	int on_active_path;          /* it is on the path to the leaf … */
+	int in_context;              /* … and the model still sees it: it was not compacted */
 };
-/* What it is given lives until it returns. A non-zero answer ends the list and is handed back. */
+/*
+ * `hit` is valid until the function returns. A non-zero result ends the search and
+ * is returned by grove_search_run().
+ */
 typedef int grove_hit_fn(void *payload, const struct grove_hit *hit);
 
 /*
- * The texts that have all words of `query`, the best first: words, "words side by
- * side", beginnings*, -words that must not occur. In scripts without spaces every
- * part of a text is found. Of very frequent words, the best among the newest few
- * hundred. `opt` may be NULL. GROVE_EINVAL: the query says nothing, or its pattern
- * is none.
+ * Reports the texts that match all words of `query`, best first. A query consists of
+ * words, "adjacent words", prefixes*, and -words that must not occur. In scripts
+ * without spaces, any part of a text matches. For very common words, the best of
+ * the newest few hundred texts are reported. `opt` may be NULL. Returns GROVE_EINVAL
+ * if the query has no words, or its pattern is invalid.
  */
 GROVE_API int grove_search_run(struct grove_search *s, const char *query,
 			       const struct grove_search_options *opt, grove_hit_fn *fn,
 			       void *payload);
-/* Append a hit as `search --json` shows it, what was found between ** and **. */
+/* Appends a hit as `search --json` prints it, with each match between ** and **. */
 GROVE_API int grove_hit_json(const struct grove_hit *hit, struct grove_buf *out);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /*
- * grove/transfer.h: sessions from one place to another: archives, copies, whole stores.
+ * grove/transfer.h: moving sessions between stores: archives, copies, whole stores.
  *
  * You get it with <grove.h>, which says what holds for all of it.
  */
@@ -13,47 +13,47 @@ extern "C" {
 #endif
 
 enum grove_remove_flags {
-	GROVE_REMOVE_NO_TRASH = 1  /* do not even try the desktop's trash */
+	GROVE_REMOVE_NO_TRASH = 1  /* delete, do not use the desktop's trash */
 };
-/* Delete a session: into the trash where the `trash` program is there. */
+/* Deletes a session: moves it to the trash if the `trash` program is installed. */
 GROVE_API int grove_remove(struct grove *g, const char *what, unsigned flags);
 
 /* ------------------------------------------------------------------ archive */
 
 /*
  * Claude Code deletes sessions that have not been written to for a month. An
- * archive is a store that keeps them: the log, line by line, and all that
- * belongs to it, under the same names, so that everything that reads a session
- * reads it there. What is in an archive stays in it: where the source has lost
- * or changed lines, what the archive had is kept beside the new copy, and a
- * source that is gone changes nothing.
+ * archive is a store that preserves them: the log, line by line, and everything
+ * that belongs to it, under the same names, so that any reader of sessions can
+ * read them there. Nothing in an archive is ever lost: if the source has lost or
+ * changed lines, the archive's version is saved next to the new copy, and a source
+ * that has been deleted changes nothing.
  */
 enum grove_archive_state {
 	GROVE_ARCHIVE_NEW,
 	GROVE_ARCHIVE_GROWN,      /* lines or files were added */
 	GROVE_ARCHIVE_UNCHANGED,
-	GROVE_ARCHIVE_KEPT,       /* the source was rewritten: see `older` */
-	GROVE_ARCHIVE_FAILED      /* see `why`; what could be kept was */
+	GROVE_ARCHIVE_KEPT,       /* the source was rewritten; `older` has the old version */
+	GROVE_ARCHIVE_FAILED      /* see `why`; as much as possible was archived */
 };
 
-/* One session that was archived; good until the callback returns. */
+/* One archived session; valid until the callback returns. */
 struct grove_archived {
 	const char *path;         /* where it came from … */
-	const char *archive;      /* … and where it is kept */
+	const char *archive;      /* … and where it is archived */
 	const char *session;      /* its name: the file's, in files */
 	enum grove_archive_state state;
-	uint64_t lines;           /* stored now, those of sub-agents included */
+	uint64_t lines;           /* stored by this call, including those of sub-agents */
 	uint64_t total_lines;     /* of the session's own log in the archive */
-	uint64_t files;           /* stored now: attachments and blobs */
-	uint64_t missing;         /* blobs that are named and could not be found */
-	const char *older;        /* where what was replaced went; NULL: nothing was */
-	const struct grove_detail *why;  /* NULL: it went well */
+	uint64_t files;           /* stored by this call: attachments and blobs */
+	uint64_t missing;         /* blobs that lines refer to but that were not found */
+	const char *older;        /* where the replaced version is; NULL: none */
+	const struct grove_detail *why;  /* NULL: success */
 };
-/* A non-zero answer ends the work and is handed back. */
+/* A non-zero result ends the work and is returned by the call. */
 typedef int grove_archive_fn(void *payload, const struct grove_archived *a);
 
 enum grove_archive_flags {
-	/* Of all sessions only those that their agent will delete before `within` has passed. */
+	/* Of all sessions, only those that their agent will delete within `within` ms. */
 	GROVE_ARCHIVE_EXPIRING = 1
 };
 struct grove_archive_options {
@@ -64,8 +64,8 @@ struct grove_archive_options {
 	 */
 	const char *to;
 	unsigned flags;           /* enum grove_archive_flags */
-	int64_t within;           /* with GROVE_ARCHIVE_EXPIRING: ms from now; negative: however late */
-	grove_archive_fn *told;   /* NULL: nobody */
+	int64_t within;           /* with GROVE_ARCHIVE_EXPIRING: ms from now; negative: any time */
+	grove_archive_fn *told;   /* called for each session; may be NULL */
 	void *payload;
 };
 
@@ -77,13 +77,12 @@ struct grove_archive_result {
 };
 
 /*
- * Bring an archive up to date with one session (`what` as in
- * grove_session_open(); what lies in a session's own directory means that
- * session), or with all of them (NULL). A session that fails is told of and
- * counted, and the others go on: the call returns 0. GROVE_ENOTFOUND and
- * GROVE_EAMBIGUOUS for `what`; GROVE_EINVAL, GROVE_ENOTSUP for the archive.
- * After GROVE_ECANCELLED, or a crash, everything in it is whole, and the next
- * call goes on from there.
+ * Updates an archive with one session, or with all of them if `what` is NULL. `what` is
+ * as in grove_session_open(); a path inside a session's own directory means that
+ * session. A session that fails is reported and counted, the others continue, and
+ * the call returns 0. GROVE_ENOTFOUND and GROVE_EAMBIGUOUS are about `what`,
+ * GROVE_EINVAL and GROVE_ENOTSUP about the archive. After GROVE_ECANCELLED or a
+ * crash, everything in the archive is whole, and the next call continues from there.
  */
 GROVE_API int grove_archive(struct grove *g, const char *what,
 			    const struct grove_archive_options *opt,
@@ -92,53 +91,56 @@ GROVE_API int grove_archive(struct grove *g, const char *what,
 /* ------------------------------------------------------------------- stores */
 
 /*
- * Copy a session (`what` as in grove_session_open()) into another store, under
- * the same key: every line as it is stored, sub-agents' logs, attachments, and
- * the blobs that it names. Its id is added to `id`, its path, if it has one
- * there, to `path`. On the disk when this returns; after a failure there is
- * nothing new. GROVE_EEXIST if the store has that session.
+ * Copies a session (`what` is as in grove_session_open()) into another store under the
+ * same key: every line as it is stored, logs of sub-agents, attachments, and the
+ * blobs it refers to. Appends its id to `id`, and its path, if it has one there, to
+ * `path`. The copy is durable when this returns; after a failure there is nothing
+ * new. Returns GROVE_EEXIST if the store already has that session.
  */
 GROVE_API int grove_copy(struct grove *g, const char *what, const char *store,
 			 struct grove_buf *id, struct grove_buf *path);
 
-/* Make what a store needs; harmless when it is there. */
+/* Creates what a store needs, such as tables; does nothing if it exists. */
 GROVE_API int grove_store_init(struct grove *g, const char *store);
 /*
- * Are the stores that were named to grove_open(), or by $GROVE_STORE, there to be
- * read? GROVE_ENOTFOUND for a directory that does not exist, or that has files
- * and no session; an empty one is a store. With none named there is nothing to
- * look at. (Lists take what is not there for empty: sessions may yet be made.)
+ * Checks that the stores named to grove_open() or by $GROVE_STORE exist. Returns
+ * GROVE_ENOTFOUND for a directory that does not exist, or that has files but no
+ * session; an empty directory is a store. If no store is named, returns 0. (Lists
+ * treat a missing store as empty, since sessions may yet be created there.)
  */
 GROVE_API int grove_stores_exist(struct grove *g);
-/* Bring its tables up to date; from and to which version (may be NULL), 0: it has none. */
+/*
+ * Upgrades the tables of a store. *from and *to are set to the versions before and
+ * after, 0 if the store has none; either pointer may be NULL.
+ */
 GROVE_API int grove_store_upgrade(struct grove *g, const char *store, unsigned *from, unsigned *to);
 
 /*
- * Copy all sessions of a store into another one. What is there already is
- * compared and continued; where it differs nothing is changed, and `fn` (may be
- * NULL) is told (GROVE_ECONFLICT). One that fails is counted, and the others go
- * on: the call returns 0. `result` may be NULL. After GROVE_ECANCELLED, or a
- * crash, the next call goes on from there.
+ * Copies all sessions of a store into another one. A session that exists there is
+ * compared and continued; if it differs, it is left alone and reported to `fn` (which
+ * may be NULL) as GROVE_ECONFLICT. A session that fails is counted, the others
+ * continue, and the call returns 0. `result` may be NULL. After GROVE_ECANCELLED or
+ * a crash, the next call continues from there.
  */
 GROVE_API int grove_store_copy(struct grove *g, const char *from, const char *to,
 			       grove_archive_fn *fn, void *payload,
 			       struct grove_archive_result *result);
-/* What a store holds, as `store stats --json` prints it. */
+/* Writes statistics about a store, as `store stats --json` prints them. */
 GROVE_API int grove_store_stats(struct grove *g, const char *store, struct grove_sink sink);
 
 /* ------------------------------------------------------------------ hydrate */
 
-/* A log that is somewhere else, line by line. */
+/* A remote log, line by line. */
 struct grove_source {
 	/*
-	 * The next line, without its end: 0, 1 behind the last one, or a negative
-	 * error, which ends the work. It is good until the next call.
+	 * Gets the next line, without its newline. Returns 0, 1 after the last line, or
+	 * a negative error, which ends the work. The line is valid until the next call.
 	 */
 	int (*next)(void *payload, struct grove_slice *line);
 	/*
-	 * Called once, when the local log is the remote one: from here on what is
-	 * appended may be sent there. Not called after a failure. NULL: nobody
-	 * wants to know. What it answers is handed back.
+	 * Called once, after the local log has become the remote one: from now on,
+	 * appended lines may be sent there. Not called after a failure; may be NULL. Its
+	 * result is returned by grove_hydrate().
 	 */
 	int (*persist)(void *payload);
 	void *payload;
@@ -150,20 +152,20 @@ enum grove_hydrate_flags {
 struct grove_hydrate_options {
 	size_t size;
 	const char *path;        /* exactly this file, or … */
-	const char *id;          /* … the session of this id, … */
+	const char *id;          /* … the session with this id … */
 	const char *dialect;     /* NULL: "claude" */
-	const char *cwd;         /* … of this directory; NULL: grove's */
+	const char *cwd;         /* … in this directory; NULL: that of `g` */
 	unsigned flags;          /* enum grove_hydrate_flags */
 };
 
 /*
- * Put a remote log in the place of the local one, atomically; in a file it is
- * nobody else's to read (0600, directories that are made 0700). *lines (may be
- * NULL) counts.
+ * Replaces the local log with a remote one, atomically. A file is private to its owner
+ * (mode 0600, created directories 0700). *lines is set to the number of lines;
+ * `lines` may be NULL.
  *
- * On any failure the local log is as it was, and the detail tells why: what the
- * source answered; GROVE_ENOTFOUND if it is empty; GROVE_EJSON if one of its
- * lines is no JSON object; GROVE_ECONFLICT if the local log is being written.
+ * If this fails, the local log is unchanged and the detail says why. Returns the
+ * source's error; GROVE_ENOTFOUND if the source is empty; GROVE_EJSON if one of its
+ * lines is not a JSON object; GROVE_ECONFLICT if the local log is being written.
  */
 GROVE_API int grove_hydrate(struct grove *g, const struct grove_hydrate_options *opt,
 				    const struct grove_source *src, uint64_t *lines);

@@ -13,18 +13,18 @@ extern "C" {
 #endif
 
 /*
- * Tokens and cost of all sessions, those of sub-agents included. A reply counts
- * once, however many lines, forks, copies or logs of sub-agents repeat it; then
- * its largest counts hold, and it belongs to the log that has its earliest line
- * (of several the first by path).
+ * Tokens and cost of all sessions, including those of sub-agents. A reply counts
+ * once, however many lines, forks, copies or logs of sub-agents repeat it: its
+ * largest counts apply, and it belongs to the log that has its earliest line (if
+ * several do, to the first by path).
  *
- * Where the agent noted no cost, it is estimated by the list price of the model;
- * a model that is not in the list of prices has none.
+ * If the agent recorded no cost, it is estimated from the list price of the model;
+ * a model without a list price has no cost.
  */
 enum grove_usage_by {
 	GROVE_USAGE_DAY,      /* of the reply, in UTC: "2026-05-03" */
 	GROVE_USAGE_MODEL,
-	GROVE_USAGE_SESSION,  /* its id; sub-agents count for the session that called them */
+	GROVE_USAGE_SESSION,  /* its id; sub-agents count for the session that started them */
 	GROVE_USAGE_PROJECT,  /* its working directory */
 	GROVE_USAGE_AGENT     /* "pi", "claude", "openclaw": as in struct grove_list_item */
 };
@@ -32,50 +32,51 @@ enum grove_usage_by {
 struct grove_usage_options {
 	size_t size;
 	enum grove_usage_by by;
-	/* Told of each session file that could not be read; the work goes on. */
+	/* Called for each session file that could not be read, and then skipped. May be NULL. */
 	void (*skipped)(void *payload, const struct grove_detail *why);
 	void *skipped_payload;
-	/* Only replies of these days and those between, in UTC, "2026-05-03"; NULL: no limit. */
+	/* The first and the last day to count, in UTC, "2026-05-03"; NULL: no limit. */
 	const char *since, *until;
 	/*
-	 * A file of prices, see grove-usage(1), which come before those that grove
-	 * has. NULL: $GROVE_PRICES, or prices.json beside grove's configuration.
+	 * A file of prices, see grove-usage(1), which override grove's own. NULL:
+	 * $GROVE_PRICES, or grove/prices.json in $XDG_CONFIG_HOME or ~/.config.
 	 */
 	const char *prices;
 };
 
 struct grove_usage_row {
-	const char *key;          /* "" where it is not known; NULL in totals */
+	const char *key;          /* "" if unknown; NULL in totals */
 	uint64_t input, output, cache_read, cache_write;
-	uint64_t total;           /* of these four */
-	double cost;              /* US dollars, of the replies that have one … */
-	int has_cost;             /* … if any has */
-	double estimated;         /* how much of it no agent noted: it is by list prices */
-	uint64_t unpriced;        /* replies that have no cost */
+	uint64_t total;           /* the sum of these four */
+	double cost;              /* US dollars, of the replies that have a cost … */
+	int has_cost;             /* … 0 if none has */
+	double estimated;         /* the part of it that is estimated from list prices */
+	uint64_t unpriced;        /* replies without a cost */
 };
 
-/* A model with replies that have no cost: none was noted, and its price is not known. */
+/* A model whose replies have no cost: none was recorded, and its price is unknown. */
 struct grove_usage_unpriced {
-	const char *model;        /* "": not told */
+	const char *model;        /* "" if unknown */
 	uint64_t replies, total;
 };
 
 struct grove_usage;
 /*
- * `opt` may be NULL: by day. GROVE_EINVAL if a day or a list of prices is not one,
- * GROVE_ENOTFOUND if that list is not there.
+ * Computes the usage of all sessions. `opt` may be NULL, which means by day. Returns
+ * GROVE_EINVAL if a day or the file of prices is invalid, GROVE_ENOTFOUND if that
+ * file does not exist.
  */
 GROVE_API int grove_usage(struct grove *g, const struct grove_usage_options *opt,
 			  struct grove_usage **out);
 GROVE_API const struct grove_usage_row *grove_usage_totals(const struct grove_usage *u);
 GROVE_API size_t grove_usage_count(const struct grove_usage *u);
-/* Days in their order, everything else by `total`, the largest first. */
+/* Days are in order; everything else is sorted by `total`, largest first. */
 GROVE_API const struct grove_usage_row *grove_usage_at(const struct grove_usage *u, size_t i);
-/* The one that used most first; NULL behind the last. */
+/* Sorted by `total`, largest first. Returns NULL after the last. */
 GROVE_API const struct grove_usage_unpriced *grove_usage_unpriced_at(const struct grove_usage *u,
 								     size_t i);
 GROVE_API void grove_usage_free(struct grove_usage *u);
-/* Append it as `usage --json` shows it. */
+/* Appends the usage as `usage --json` prints it. */
 GROVE_API int grove_usage_json(const struct grove_usage *u, struct grove_buf *out);
 
 #ifdef __cplusplus

@@ -90,6 +90,32 @@ static int measure_context(struct grove_view *v)
 	return 0;
 }
 
+/* --------------------------------------------------------------------- heads */
+
+static int measure_heads(struct grove_view *v)
+{
+	double best = 1e12;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		struct grove_heads *h;
+		double start = now_ms(), took;
+		int rc = grove_view_heads(v, (struct grove_range){ 0 }, &h);
+
+		took = now_ms() - start;
+		if (rc || h->nr != grove_view_count(v)) {
+			grove_heads_free(h);
+			return fail("heads: %s", grove_error_name(rc));
+		}
+		if (took < best)
+			best = took;
+		if (!i)
+			put_count("heads_bytes", h->block_len);
+		grove_heads_free(h);
+	}
+	put_ms("heads_ms", best);
+	return 0;
+}
+
 /* ---------------------------------------------------------------------- tree */
 
 /* All children of all entries, as an agent's tree view wants them: by time. */
@@ -182,6 +208,8 @@ static int measure_view(const char *path, struct grove_session *s, struct grove_
 
 	if (!rc)
 		rc = measure_tree(v);
+	if (!rc)
+		rc = measure_heads(v);
 	if (rc)
 		return rc;
 	start = now_ms();

@@ -76,6 +76,11 @@ static inline struct grove_slice grove_buf_slice(const struct grove_buf *b)
 	return s;
 }
 
+/* From `from` up to, but not including, `to`. `to` 0: to the end, so { 0 } is everything. */
+struct grove_range {
+	uint64_t from, to;
+};
+
 /* Rows of a view that you own: zero it, and end with grove_rows_release(). */
 struct grove_rows {
 	uint32_t *at;

@@ -79,6 +79,55 @@ GROVE_API int grove_view_header(const struct grove_view *v, struct grove_buf *ou
 /* The entries from the root down to `of`; none for GROVE_NO_ENTRY. */
 GROVE_API int grove_view_ancestors(const struct grove_view *v, uint32_t of, struct grove_rows *out);
 
+/*
+ * Entries as they are stored, but for their long values. Each has a shape: a JSON
+ * object with its members, in their order, in which
+ *
+ *	{"$":"text"}     is the next of its texts
+ *	{"$":"json"}     its next text, which is a JSON value
+ *	{"$":"number"}   the next of its numbers
+ *	{"$":"parent"}   the id of the entry with this index: its next number
+ *	{"$":"left"}     left out; its next number is how many bytes of JSON that saved
+ *	{"$":"blocks"}   the same of a list of blocks, and its next text has a letter
+ *	                 for each of them (enum grove_block)
+ *
+ * and all else is as it stands there. Numbers and texts are counted apart, each
+ * in the order of the members. An entry whose shape is {"$":"line"} as a whole
+ * was not taken apart: read it with grove_view_line(). Left out is what has more
+ * than 128 bytes, and the content of messages however short it is; usage and other
+ * objects that hold numbers are opened like the message itself.
+ *
+ * What is not said in ASCII is JSON with escapes, so that all texts are ASCII, and
+ * an offset counts characters as well as bytes. Of entry `i`, the first number is
+ * numbers[number[i]], and the first text begins at strings[text_at[text[i]]]; a
+ * text ends where the next one begins. `text_at` has one element more than there
+ * are texts.
+ *
+ * It is one block: everything but this struct lies in [block, block + block_len).
+ */
+struct grove_heads {
+	uint32_t nr;                 /* entries */
+	uint32_t nr_shapes;
+	struct grove_slice shapes;   /* a JSON array */
+	const uint32_t *shape, *number, *text;  /* of each entry */
+	const double *numbers;       /* first in the block */
+	size_t nr_numbers;
+	const uint32_t *text_at;
+	size_t nr_texts;
+	const char *strings;
+	size_t strings_len;
+	const void *block;
+	size_t block_len;
+};
+/*
+ * The heads of a range of entries, by index. Their lines are read, all at one go.
+ * Returns 0, GROVE_ESTALE as grove_view_line(), or GROVE_ETOOBIG if there are over
+ * 4 GiB of texts.
+ */
+GROVE_API int grove_view_heads(const struct grove_view *v, struct grove_range index,
+			       struct grove_heads **out);
+GROVE_API void grove_heads_free(struct grove_heads *h);
+
 enum grove_conversation_flags {
 	GROVE_CONVERSATION_WHOLE = 1  /* Claude: go on above a compaction */
 };

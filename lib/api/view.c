@@ -4,6 +4,7 @@
 #include "api/api.h"
 
 #include "base/sized.h"
+#include "session/heads.h"
 #include "session/snapshot.h"
 
 #include <stdio.h>
@@ -149,6 +150,26 @@ int grove_view_children(const struct grove_view *v, uint32_t of, enum grove_orde
 	return is_row(v, of) ? grove__tree_children(v->image->spine, v->nr, of, order == GROVE_ORDER_TIME,
 						    &out->at, &out->nr)
 			     : GROVE_ENOTFOUND;
+}
+
+/* A range of rows, all of which there are. */
+static void within(const struct grove_view *v, struct grove_range r, uint32_t *from, uint32_t *to)
+{
+	*to = !r.to || r.to > v->nr ? v->nr : (uint32_t)r.to;
+	*from = r.from > *to ? *to : (uint32_t)r.from;
+}
+
+int grove_view_heads(const struct grove_view *v, struct grove_range index, struct grove_heads **out)
+{
+	uint32_t from, to;
+
+	within(v, index, &from, &to);
+	WITH_VIEW(v, grove__view_heads(inside(v), from, to, out, &d));
+}
+
+void grove_heads_free(struct grove_heads *h)
+{
+	free(h);
 }
 
 /* ------------------------------------------------------------------- lines */

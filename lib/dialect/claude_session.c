@@ -10,6 +10,7 @@
 
 #include "dialect/bill.h"
 #include "dialect/claude_keep.h"
+#include "dialect/heads.h"
 #include "dialect/pi.h"
 #include "json/edit.h"
 #include "json/value.h"
@@ -842,4 +843,5 @@ const struct grove__dialect grove__dialect_claude = {
 	.live = &live,
 	.retention = &retention,
 	.agents = &grove__claude_agents,
+	.heads = &grove__heads_claude,
 };

@@ -30,6 +30,7 @@
  *	retention     sessions that the agent deletes after a while
  *	agents        files about sub-agents
  *	delegation    entries about sub-agents
+ *	heads         entries without their long values
  *
  * Each slot is marked Required or Optional. Required in an optional chapter
  * means: where the chapter is given. tests/unit/test_dialect.c walks all
@@ -881,6 +882,22 @@ struct grove__delegation {
 	int (*place)(struct grove_slice value, struct grove_slice projection, struct grove_buf *out);
 };
 
+/* -------------------------------------------------------------------- heads */
+
+/* Which members of an entry are what; see session/heads.c. Lists end with NULL. */
+struct grove__dialect_heads {
+	/* Required. Members whose objects are opened: their members are told one by one. */
+	const char *const *inside;
+	/* Required. Members whose texts are few, and repeat from entry to entry. */
+	const char *const *words;
+	/* Required. The member of an entry that names its parent. */
+	const char *parent;
+	/* Optional. The member that holds what was said; a list of blocks, mostly. NULL: there is none. */
+	const char *content;
+	/* Required. The letter of a block (enum grove_block), by the raw value of its type, which may be empty. */
+	char (*block)(struct grove_slice type);
+};
+
 /* ---------------------------------------------------------------- the table */
 
 struct grove__dialect {
@@ -917,6 +934,8 @@ struct grove__dialect {
 	const struct grove__agents *agents;
 	/* NULL: entries tell of no sub-agents. */
 	const struct grove__delegation *delegation;
+	/* NULL: no member is special. */
+	const struct grove__dialect_heads *heads;
 };
 
 extern const struct grove__dialect grove__dialect_pi;

@@ -11,6 +11,7 @@
  */
 #include "dialect/omp.h"
 #include "dialect/bill.h"
+#include "dialect/heads.h"
 #include "dialect/xcsh.h"
 
 #include "json/edit.h"
@@ -354,6 +355,7 @@ const struct grove__dialect grove__dialect_omp = {
 		.real_cwd = true,
 		.loose_names = true,
 	},
+	.heads = &grove__heads_pi,
 	.header = &header,
 	.blobs = &blobs,
 	.history = &history,

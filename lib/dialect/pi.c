@@ -8,6 +8,7 @@
  */
 #include "dialect/pi.h"
 #include "dialect/bill.h"
+#include "dialect/heads.h"
 
 #include "js/js.h"
 #include "json/value.h"
@@ -343,6 +344,7 @@ const struct grove__dialect grove__dialect_pi = {
 		.file_name = grove__pi_file_name,
 		.parse_file_name = grove__pi_parse_file_name,
 	},
+	.heads = &grove__heads_pi,
 	.header = &header,
 	.delegation = &grove__pi_delegation,
 };

@@ -11,6 +11,7 @@
  */
 #include "dialect/xcsh.h"
 #include "dialect/bill.h"
+#include "dialect/heads.h"
 
 #include "js/js.h"
 #include "json/value.h"
@@ -272,6 +273,7 @@ const struct grove__dialect grove__dialect_xcsh = {
 		.real_cwd = true,
 		.loose_names = true,
 	},
+	.heads = &grove__heads_pi,
 	.header = &header,
 	.blobs = &blobs,
 	.history = &history,

@@ -1,0 +1,324 @@
+/*
+ * tests/unit/test_heads.c: entries without their long values, put together again
+ * as a program of another language would, and compared with their lines.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "../lib/transcript.h"
+#include "js/js.h"
+
+#define SESSION_LINE "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w\"}\n"
+#define LONG16 "0123456789abcdef"
+#define LONG LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16 LONG16
+#define USAGE(n) "{\"input\":" n ",\"output\":-0,\"cost\":{\"total\":0.0293724,\"long\":1e-7}}"
+
+/* An entry that is put together: what was taken of its numbers and texts. */
+struct reading {
+	const struct grove_heads *h;
+	struct grove_view *v;
+	const double *number;
+	const uint32_t *text_at;
+	struct grove_slice letters;      /* of the last list of blocks */
+	unsigned left;                   /* values that were left out */
+};
+
+static struct grove_slice next_text(struct reading *r)
+{
+	const uint32_t *at = r->text_at++;
+
+	return grove__slice(r->h->strings + at[0], at[1] - at[0]);
+}
+
+static void assert_slice(struct grove_slice got, struct grove_slice want)
+{
+	if (got.len != want.len || memcmp(got.ptr, want.ptr, got.len))
+		fail_msg("%.*s is not %.*s", (int)got.len, got.ptr, (int)want.len, want.ptr);
+}
+
+/* The text that a raw string stands for, in both spellings. */
+static void assert_json(struct grove_slice got, struct grove_slice want)
+{
+	struct grove_buf a = GROVE_BUF_INIT, b = GROVE_BUF_INIT;
+
+	for (size_t i = 0; i < got.len; i++)
+		assert_true((unsigned char)got.ptr[i] < 0x80);
+	if (grove__json_type_of(want) != JSON_STRING) {
+		assert_slice(got, want);
+		return;
+	}
+	assert_int_equal(grove__json_text(&a, got), 0);
+	assert_int_equal(grove__json_text(&b, want), 0);
+	assert_slice(grove_buf_slice(&a), grove_buf_slice(&b));
+	grove_buf_release(&a);
+	grove_buf_release(&b);
+}
+
+static void assert_hole(struct reading *r, struct grove_slice what, struct grove_slice stored)
+{
+	struct grove_slice text = grove__slice(stored.ptr + 1, stored.len - 2);
+	struct grove_entry e = { .size = sizeof(e) };
+
+	if (grove__json_string_is(what, "text")) {
+		assert_slice(next_text(r), text);
+	} else if (grove__json_string_is(what, "json")) {
+		assert_json(next_text(r), stored);
+	} else if (grove__json_string_is(what, "number")) {
+		double d = *r->number++, want = grove__json_number(stored);
+
+		assert_memory_equal(&d, &want, sizeof(d));
+	} else if (grove__json_string_is(what, "parent")) {
+		assert_int_equal(grove_view_entry(r->v, (uint32_t)*r->number++, &e), 0);
+		assert_slice(grove_str(e.id), text);
+	} else {
+		assert_int_equal(*r->number++, stored.len);
+		r->left++;
+		if (grove__json_string_is(what, "blocks"))
+			r->letters = next_text(r);
+		else
+			assert_true(grove__json_string_is(what, "left"));
+	}
+}
+
+/* Every member, in the order in which it is stored. */
+static void assert_object(struct reading *r, struct grove_slice shape, struct grove_slice stored)
+{
+	struct grove__json_iter a, b;
+
+	grove__json_iter_init(&a, shape);
+	grove__json_iter_init(&b, stored);
+	while (grove__json_next(&a)) {
+		struct grove_slice hole = { NULL, 0 };
+
+		assert_true(grove__json_next(&b));
+		assert_slice(a.key, b.key);
+		if (grove__json_type_of(a.value) == JSON_OBJECT)
+			hole = grove__json_get(a.value, "$");
+		if (hole.ptr)
+			assert_hole(r, hole, b.value);
+		else if (grove__json_type_of(a.value) == JSON_OBJECT)
+			assert_object(r, a.value, b.value);
+		else
+			assert_slice(a.value, b.value);
+	}
+	assert_false(grove__json_next(&b));
+}
+
+/* Entry `i` of the heads is row `row`; false: it was not taken apart. */
+static bool assert_head(struct reading *r, uint32_t i, uint32_t row)
+{
+	struct grove_slice shape = grove__json_at(r->h->shapes, r->h->shape[i]), whole;
+	struct grove_buf line = GROVE_BUF_INIT;
+
+	assert_true(r->h->shape[i] < r->h->nr_shapes);
+	whole = grove__json_get(shape, "$");
+	if (whole.ptr) {
+		assert_true(grove__json_string_is(whole, "line"));
+		return false;
+	}
+	r->number = r->h->numbers + r->h->number[i];
+	r->text_at = r->h->text_at + r->h->text[i];
+	r->left = 0;
+	r->letters = grove__slice(NULL, 0);
+	assert_int_equal(grove_view_line(r->v, row, 0, &line), 0);
+	assert_object(r, shape, grove_buf_slice(&line));
+	if (i + 1 < r->h->nr) {
+		assert_ptr_equal(r->number, r->h->numbers + r->h->number[i + 1]);
+		assert_ptr_equal(r->text_at, r->h->text_at + r->h->text[i + 1]);
+	} else {
+		assert_ptr_equal(r->number, r->h->numbers + r->h->nr_numbers);
+		assert_ptr_equal(r->text_at, r->h->text_at + r->h->nr_texts);
+	}
+	grove_buf_release(&line);
+	return true;
+}
+
+/* The heads of a log, all of which can be put together again. */
+static void assert_log(struct world *w, const char *bytes, const char *letters)
+{
+	struct grove_range part = { 1, 0 };
+	struct grove_session *s;
+	struct grove_heads *h;
+	struct reading r = { 0 };
+	uint32_t i;
+
+	file_make(in_world(w, "s.jsonl"), bytes);
+	s = session_at(w, in_world(w, "s.jsonl"), 0);
+	r.v = view_of(w, s);
+	assert_int_equal(grove_view_heads(r.v, (struct grove_range){ 0 }, &h), 0);
+	assert_int_equal(h->nr, grove_view_count(r.v));
+	r.h = h;
+	for (i = 0; i < h->nr; i++)
+		assert_true(assert_head(&r, i, i));
+	if (letters)
+		assert_slice(r.letters, grove_str(letters));
+	grove_heads_free(h);
+
+	assert_int_equal(grove_view_heads(r.v, part, &h), 0);
+	r.h = h;
+	assert_int_equal(h->nr, grove_view_count(r.v) - 1);
+	for (i = 0; i < h->nr; i++)
+		assert_true(assert_head(&r, i, i + 1));
+	grove_heads_free(h);
+	grove_view_unref(r.v);
+	grove_session_close(s);
+}
+
+static void every_member_comes_back_in_its_order(void **state)
+{
+	assert_log(*state,
+		   SESSION_LINE
+		   "{\"type\":\"model_change\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"yesterday\",\"provider\":\"p\",\"modelId\":\"m\"}\n"
+		   "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"timestamp\":\"2026-01-01T00:00:01Z\",\"message\":{\"content\":[],\"role\":\"user\",\"timestamp\":1767603608908}}\n"
+		   "{\"type\":\"message\",\"id\":\"c\",\"parentId\":\"b\",\"timestamp\":\"t\",\"message\":{\"role\":\"assistant\",\"content\":\"short\",\"usage\":" USAGE("12345") ",\"stopReason\":\"stop\"}}\n"
+		   "{ \"id\": \"d\", \"type\": \"message\", \"parentId\": \"nobody\", \"message\": {\"role\": \"assistant\", \"usage\": " USAGE("0.5") ", \"details\": {\"a\": [1]}}, \"extra\": true}\n"
+		   "{\"type\":\"label\",\"id\":\"e\",\"parentId\":\"a\",\"label\":\"\xc3\xa4\xf0\x9f\x8c\xb1\\\"\\ud800\xff\",\"targetId\":\"a\",\"x\":\"" LONG "\"}\n"
+		   "{\"type\":\"custom\",\"id\":\"f\",\"parentId\":\"e\",\"data\":{\"list\":[\"" LONG "\"]},\"n\":1e400,\"digits\":0.0000000000000000000000000000000000000000000000000000000000000000000001}\n"
+		   "{\"type\":\"message\",\"id\":\"g\",\"parentId\":\"f\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"{[\\\"\"},"
+		   "{\"text\":\"type\",\"type\":\"text\"},{\"type\":\"toolCall\",\"arguments\":{\"type\":\"text\"}},{\"type\":\"image\"},{},3]}}\n",
+		   "ktcioo");
+}
+
+static void rows_of_one_shape_share_it(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = fresh(w, GROVE_CREATE_NOW);
+	struct grove_heads *h;
+	struct reading r = { 0 };
+
+	for (int i = 0; i < 100; i++) {
+		user(w, s, "one");
+		say(w, s, "{\"role\":\"assistant\",\"content\":[],\"usage\":" USAGE("7") "}");
+	}
+	r.v = view_of(w, s);
+	assert_int_equal(grove_view_heads(r.v, (struct grove_range){ 0 }, &h), 0);
+	r.h = h;
+	assert_int_equal(h->nr, 200);
+	/* the first entry has no parent, and number 0 is kept for lines */
+	assert_int_equal(h->nr_shapes, 4);
+	for (uint32_t i = 0; i < h->nr; i++)
+		assert_true(assert_head(&r, i, i));
+	grove_heads_free(h);
+	/* what lies behind the end is nothing */
+	assert_int_equal(grove_view_heads(r.v, (struct grove_range){ 500, 600 }, &h), 0);
+	assert_int_equal(h->nr, 0);
+	assert_int_equal(h->nr_texts, 0);
+	grove_heads_free(h);
+	grove_heads_free(NULL);
+	grove_view_unref(r.v);
+	grove_session_close(s);
+}
+
+static void members_that_cannot_be_put_in_order_are_not_taken_apart(void **state)
+{
+	static const char *const odd[] = { "\"7\":1", "\"$\":1", "\"__proto__\":1", "\"a\":1,\"a\":2", "\"\\u0061\":1", "\"\":1" };
+	struct world *w = *state;
+	struct grove_session *s;
+	struct grove_heads *h;
+	struct reading r = { 0 };
+	char line[512];
+
+	for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+		snprintf(line, sizeof(line),
+			 SESSION_LINE "{\"type\":\"custom\",\"id\":\"a\",\"parentId\":null,%s}\n"
+			 "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"message\":{\"role\":\"user\",%s}}\n"
+			 "{\"type\":\"custom\",\"id\":\"c\",\"parentId\":\"b\",\"data\":{%s}}\n", odd[i], odd[i], odd[i]);
+		file_make(in_world(w, "s.jsonl"), line);
+		s = session_at(w, in_world(w, "s.jsonl"), 0);
+		r.v = view_of(w, s);
+		assert_int_equal(grove_view_heads(r.v, (struct grove_range){ 0 }, &h), 0);
+		r.h = h;
+		assert_false(assert_head(&r, 0, 0));
+		assert_false(assert_head(&r, 1, 1));
+		assert_true(assert_head(&r, 2, 2));
+		grove_heads_free(h);
+		grove_view_unref(r.v);
+		grove_session_close(s);
+	}
+}
+
+static void no_number_of_shapes_is_too_many(void **state)
+{
+	struct world *w = *state;
+	struct grove_buf log = GROVE_BUF_INIT;
+	struct grove_session *s;
+	struct grove_heads *h;
+	struct reading r = { 0 };
+	char line[256];
+
+	grove_buf_add(&log, grove_str(SESSION_LINE));
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < 5000; i++) {
+			snprintf(line, sizeof(line), "{\"type\":\"custom\",\"id\":\"%d-%d\",\"parentId\":null,\"m%d\":1}\n", round, i, i);
+			grove_buf_add(&log, grove_str(line));
+		}
+	file_make(in_world(w, "s.jsonl"), log.ptr);
+	s = session_at(w, in_world(w, "s.jsonl"), 0);
+	r.v = view_of(w, s);
+	assert_int_equal(grove_view_heads(r.v, (struct grove_range){ 0 }, &h), 0);
+	r.h = h;
+	for (uint32_t i = 0; i < h->nr; i++)
+		assert_int_equal(assert_head(&r, i, i), i % 5000 < 4095);
+	assert_int_equal(h->shape[0], h->shape[5000]);
+	grove_heads_free(h);
+	grove_view_unref(r.v);
+	grove_session_close(s);
+	grove_buf_release(&log);
+}
+
+static void records_of_claude_have_heads(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, TWO_WAYS RECORD("user", "u4", "\"a3\"", "7",
+							    "[{\"type\":\"tool_result\",\"tool_use_id\":\"t\"}]") "\n"
+						     NOTE("custom-title", "customTitle", "x"));
+	struct grove_heads *h;
+	struct reading r = { .v = view_of(w, s) };
+
+	assert_int_equal(grove_view_heads(r.v, (struct grove_range){ 0 }, &h), 0);
+	r.h = h;
+	assert_int_equal(h->nr, grove_view_count(r.v));
+	for (uint32_t i = 0; i < h->nr; i++) {
+		assert_true(assert_head(&r, i, i));
+		if (i == 6)
+			assert_slice(r.letters, grove_str("r"));
+	}
+	grove_heads_free(h);
+	grove_view_unref(r.v);
+	grove_session_close(s);
+}
+
+static void a_log_that_changed_is_stale(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = opened(w, ONE_WAY);
+	struct grove_view *v = view_of(w, s);
+	struct grove_heads *h;
+
+	file_make(grove_session_path(s), LINE("user", "u9", "null", "1") LINE("assistant", "a9", "\"u9\"", "2")
+					 LINE("user", "u8", "\"a9\"", "3") LINE("assistant", "a8", "\"u8\"", "4"));
+	assert_int_equal(grove_view_heads(v, (struct grove_range){ 0 }, &h), GROVE_ESTALE);
+	assert_null(h);
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(every_member_comes_back_in_its_order),
+		WORLD_TEST(rows_of_one_shape_share_it),
+		WORLD_TEST(members_that_cannot_be_put_in_order_are_not_taken_apart),
+		WORLD_TEST(no_number_of_shapes_is_too_many),
+		WORLD_TEST(records_of_claude_have_heads),
+		WORLD_TEST(a_log_that_changed_is_stale),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

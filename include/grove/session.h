@@ -70,6 +70,13 @@ struct grove_create_options {
 	const char *path;            /* exactly this file; id and time from its name if they are there */
 	const char *name;            /* NULL: none */
 	const char *parent_session;  /* NULL: none */
+	/*
+	 * With GROVE_CREATE_MEMORY: the session is what a file of these bytes would
+	 * be, LF between its lines, an old version brought up to date. If their first
+	 * value is a header, `id`, `cwd` and `parent_session` are what it says; else it
+	 * gets one. Entries may name parents that are not there. Empty: a new session.
+	 */
+	struct grove_slice lines;
 };
 /*
  * If another begins a session of the same name before this one is written, the

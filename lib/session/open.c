@@ -519,6 +519,28 @@ int grove__session_clean_name(const struct grove__dialect *dialect, const char *
 	return grove__fail(d, GROVE_EINVAL, NULL, "the name is empty");
 }
 
+/* The lines that the caller gives: they have a header, or get ours. */
+static int begin_with(struct grove_session *s, struct grove_slice lines, const struct grove__header_in *h,
+		      struct grove_detail *d)
+{
+	int rc = grove__dialect_has_header(s->at.dialect) ? 0 : put_header(s, h, d);
+
+	if (!rc)
+		rc = grove__session_put_lines(s, lines, d);
+	if (!rc)
+		rc = grove__session_load(s, d);
+	if (rc != GROVE_EDAMAGED)
+		return rc;
+	grove__log_close(s->log);
+	s->log = NULL;
+	grove__store_close(s->held);
+	s->held = NULL;
+	rc = grove__session_hold(s, d);
+	if (!rc)
+		rc = put_header(s, h, d);
+	return rc ? rc : grove__session_put_lines(s, lines, d);
+}
+
 /* May others have begun it already? Only what begins after us is the same session. */
 static bool is_there(const struct grove_session *s)
 {
@@ -558,6 +580,8 @@ int grove__session_new(struct grove *g, const struct grove_create_options *opt,
 	if (!dialect)
 		return grove__fail(d, GROVE_EINVAL, NULL, "this build of grove has no dialect named %.100s",
 				   opt->dialect);
+	if (opt->lines.len && !(opt->flags & GROVE_CREATE_MEMORY))
+		return grove__fail(d, GROVE_EINVAL, NULL, "a session that is made of given lines lives in memory");
 	if (opt->id && !dialect->names.session_id_ok(grove__slice_str(opt->id)))
 		return grove__fail(d, GROVE_EINVAL, NULL, "%s", dialect->names.session_id_rule);
 	if (opt->name) {
@@ -604,11 +628,15 @@ int grove__session_new(struct grove *g, const struct grove_create_options *opt,
 		h.title_source = "user";
 	}
 	if (!rc)
-		rc = put_header(s, &h, d);
+		rc = opt->lines.len ? begin_with(s, opt->lines, &h, d) : put_header(s, &h, d);
 	if (!rc && !s->held)
 		grove__peek_mark_dialect(s->log, dialect);
 	if (!rc)
 		rc = grove__session_load(s, d);
+	if (!rc && opt->lines.len) {
+		s->version = s->image->header.version;
+		rc = grove__image_old(s->image) ? grove__session_migrate(s, d) : 0;
+	}
 	free(from_name);
 	grove__buf_release(&cwd);
 	if (!rc && opt->name) {

@@ -149,6 +149,9 @@ int grove__session_place(struct grove *g, const struct grove__dialect *dialect, 
 			 const char *dir, int64_t time, const char *id, struct grove__where *out,
 			 struct grove_detail *d);
 
+/* given.c: appends lines as they are, LF between them, to the log in memory. */
+int grove__session_put_lines(struct grove_session *s, struct grove_slice text, struct grove_detail *d);
+
 /* about.c */
 /* Returns the facts that entries record about their session; valid until the next call. */
 int grove__session_about(struct grove_session *s, struct grove__about *out, struct grove_detail *d);

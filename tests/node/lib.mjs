@@ -2,15 +2,18 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 export const packageDir = fileURLToPath(new URL("../../bindings/node/", import.meta.url));
 
+const made = [];
+process.on("exit", () => made.forEach((dir) => fs.rmSync(dir, { recursive: true, force: true })));
+
 /** A directory that goes with the process. */
 export function scratch() {
-	const dir = fs.mkdtempSync(path.join(os.tmpdir(), "grove-node-"));
-	process.on("exit", () => fs.rmSync(dir, { recursive: true, force: true }));
-	return dir;
+	made.push(fs.mkdtempSync(path.join(os.tmpdir(), "grove-node-")));
+	return made.at(-1);
 }
 
 /** Makes a new, empty home the process's own. */
@@ -31,3 +34,23 @@ export const assistant = (text) => ({
 });
 
 export const lines = (file) => fs.readFileSync(file, "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
+
+/** Runs a module's text in another process; { status, signal, stdout, stderr, seconds }. */
+export async function child(text, { env = {}, args = [], timeout = 60000 } = {}) {
+	const from = Date.now();
+	const p = spawn(process.execPath, [...args, "--input-type=module", "-e", text], {
+		env: { ...process.env, ...env, GROVE_TEST_PACKAGE: path.join(packageDir, "index.mjs") }, timeout,
+	});
+	let stdout = "";
+	let stderr = "";
+	p.stdout.on("data", (data) => (stdout += data));
+	p.stderr.on("data", (data) => (stderr += data));
+	const [status, signal] = await new Promise((resolve) => p.on("close", (...end) => resolve(end)));
+	return { status, signal, stdout, stderr, seconds: (Date.now() - from) / 1000 };
+}
+
+/** How many descriptors this process has, and how much memory in MiB. */
+export const descriptors = () => fs.readdirSync("/proc/self/fd").length;
+export const resident = () => process.memoryUsage().rss / 1048576;
+
+export const long = Boolean(process.env.GROVE_TEST_LONG);

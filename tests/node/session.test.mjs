@@ -5,6 +5,14 @@ import test from "node:test";
 import { assistant, lines, newHome, user } from "./lib.mjs";
 import * as grove from "../../bindings/node/index.mjs";
 
+/** A session with two turns: a, b, c, d. */
+function talk(options = {}) {
+	newHome();
+	const s = grove.create({ cwd: "/tmp", ...options });
+	const [a, b, c, d] = [user("one"), assistant("two"), user("three"), assistant("four")].map((m) => s.append(m).id);
+	return { s, a, b, c, d };
+}
+
 test("the world is opened on first use, and again when HOME changes", () => {
 	for (let i = 0; i < 2; i++) {
 		const home = newHome();
@@ -18,6 +26,7 @@ test("a session is created, written and opened again", () => {
 	newHome();
 	const s = grove.create({ cwd: "/tmp" });
 	const first = s.append(user("héllo \u{1f600}"));
+	assert.equal(s.pending, 0);
 	const second = s.append(assistant("hi"));
 	assert.deepEqual(Object.keys(first), ["type", "id", "parentId", "timestamp", "message"]);
 	assert.equal(first.parentId, null);
@@ -25,12 +34,215 @@ test("a session is created, written and opened again", () => {
 	assert.equal(s.leaf, second.id);
 	assert.equal(s.length, 2);
 	assert.deepEqual(lines(s.path).slice(1), [first, second]);
+	assert.deepEqual(s.header, lines(s.path)[0]);
 	s.close();
 
 	const again = grove.open(s.id);
 	assert.equal(again.leaf, second.id);
 	assert.deepEqual(again.context().messages, [user("héllo \u{1f600}"), assistant("hi")]);
+	assert.deepEqual([again.id, again.cwd, again.dialect, again.agent], [s.id, "/tmp", "pi", "pi"]);
+	assert.equal(again.dir, path.dirname(again.path));
 	again.close();
+});
+
+test("a session is deferred until somebody speaks", () => {
+	newHome();
+	const s = grove.create({ cwd: "/tmp" });
+	s.append({ type: "model_change", provider: "p", modelId: "m" });
+	assert.equal(s.pending, 1);
+	assert.ok(!fs.existsSync(s.path));
+	s.ensure();
+	assert.equal(s.pending, 0);
+	assert.equal(lines(s.path).length, 2);
+	s.close();
+});
+
+test("entries are the same objects whenever they are asked for", () => {
+	const { s, a, d } = talk();
+	assert.equal(s.entry(a), s.at(0));
+	assert.equal(s.entries()[3], s.entry(d));
+	assert.equal(s.at(-1), s.entry(d));
+	assert.deepEqual([s.at(4), s.at(-5), s.at(0.5), s.entry("none"), s.entry(undefined)], Array(5).fill(undefined));
+	assert.notEqual(s.entries(), s.entries());
+	assert.deepEqual([...s], s.entries());
+	s.close();
+});
+
+test("moving the leaf makes a branch", () => {
+	const { s, a, b, c, d } = talk();
+	assert.deepEqual(s.branch().map((e) => e.id), [a, b, c, d]);
+	assert.deepEqual(s.setLeaf(b), { leaf: b });
+	const e = s.append(user("other")).id;
+	assert.deepEqual(s.branch().map((x) => x.id), [a, b, e]);
+	assert.deepEqual(s.branch(c).map((x) => x.id), [a, b, c]);
+	assert.deepEqual(s.branch(null), []);
+	assert.deepEqual(s.children(b).map((x) => x.id), [c, e]);
+	assert.deepEqual(s.children(null).map((x) => x.id), [a]);
+	const { leaf, summaryId } = s.setLeaf(d, { summary: "went elsewhere" });
+	assert.equal(leaf, summaryId);
+	assert.equal(s.entry(summaryId).summary, "went elsewhere");
+	assert.equal(s.setLeaf(null).leaf, null);
+	assert.throws(() => s.setLeaf("none"), { code: "NOTFOUND" });
+	s.close();
+});
+
+test("a prompt can be taken up again", () => {
+	const { s, b, c } = talk();
+	assert.deepEqual(s.continueFrom(c), { outcome: "replay", leaf: b, content: "three" });
+	assert.deepEqual(s.continueFrom(b), { outcome: "append", leaf: b });
+	s.close();
+});
+
+test("labels, names and the tree", () => {
+	const { s, a, b } = talk();
+	assert.equal(s.name, null);
+	assert.equal(s.rename("  a name "), true);
+	assert.equal(s.name, "a name");
+	assert.equal(s.label(b, "here").targetId, b);
+	assert.equal(s.labelOf(b), "here");
+	assert.equal(s.labelOf(a), undefined);
+	const [root] = s.tree();
+	assert.equal(root.entry, s.entry(a));
+	assert.equal(root.children[0].label, "here");
+	s.label(b, null);
+	assert.equal(s.labelOf(b), undefined);
+	assert.throws(() => s.label("none", "x"), { code: "NOTFOUND" });
+	s.close();
+});
+
+test("several entries are appended at once, or none", () => {
+	const { s, d } = talk();
+	const [x, y] = s.appendMany([user("x"), assistant("y")], { sync: "always" });
+	assert.equal(x.parentId, d);
+	assert.equal(y.parentId, x.id);
+	const before = s.length;
+	assert.throws(() => s.appendMany([user("z"), { type: "label", targetId: "none" }]), { code: "NOTFOUND" });
+	assert.equal(s.length, before);
+	assert.deepEqual(s.appendMany([]), []);
+	s.close();
+});
+
+test("an append may name its parent, and what it expects", () => {
+	const { s, a } = talk();
+	assert.equal(s.append(user("x"), { parent: a }).parentId, a);
+	assert.equal(s.append(user("y"), { parent: null }).parentId, null);
+	const lineCount = lines(s.path).length;
+	assert.throws(() => s.append(user("z"), { ifSeq: 1 }), { code: "CONFLICT" });
+	s.append(user("z"), { ifSeq: lineCount });
+	assert.throws(() => s.append(user("x"), { parent: 7 }), TypeError);
+	assert.throws(() => s.append(user("x"), { sync: "maybe" }), TypeError);
+	s.close();
+});
+
+test("values are written as JSON.stringify has them", () => {
+	newHome();
+	const s = grove.create({ cwd: "/tmp" });
+	s.append(user("begin"));
+	const odd = { type: "custom", customType: "odd", data: { u: undefined, n: NaN, d: new Date(0), f: 0.1, lone: "\ud800", zero: "\0" } };
+	const entry = s.append(odd);
+	assert.deepEqual(entry.data, JSON.parse(JSON.stringify(odd.data)));
+	assert.deepEqual(lines(s.path).at(-1).data, entry.data);
+	assert.throws(() => s.append({ role: "user", content: 1n }), TypeError);
+	assert.throws(() => s.append(undefined), TypeError);
+	const big = "é".repeat(300000);
+	assert.equal(s.append(user(big)).message.content, big);
+	assert.equal(s.length, 3);
+	s.close();
+});
+
+test("what another handle wrote is taken in", () => {
+	const { s, d } = talk();
+	const other = grove.open(s.path);
+	const x = other.append(user("from elsewhere"));
+	assert.equal(s.refresh(), true);
+	assert.equal(s.refresh(), false);
+	assert.deepEqual(s.entry(x.id), x);
+	const y = s.append(assistant("below it"));
+	assert.equal(y.parentId, x.id);
+	assert.equal(s.branch().length, 6);
+	assert.equal(x.parentId, d);
+	other.close();
+	s.close();
+});
+
+test("a fork is a session of its own", () => {
+	const { s, b } = talk();
+	const f = s.fork({ leaf: b });
+	assert.notEqual(f.id, s.id);
+	assert.equal(f.length, 2);
+	assert.equal(f.header.parentSession, s.path);
+	const m = s.fork({ memory: true });
+	assert.equal(m.path, null);
+	assert.equal(m.length, 4);
+	for (const x of [s, f, m]) x.close();
+});
+
+test("entries can be changed and forgotten", () => {
+	const { s, a, b } = talk();
+	s.update(a, "/message/content", "ONE");
+	assert.equal(s.entry(a).message.content, "ONE");
+	assert.equal(s.forget(b), 1);
+	assert.equal(s.entry(b), undefined);
+	assert.equal(s.at(1).parentId, a);
+	assert.throws(() => s.update("none", "/x", 1), { code: "NOTFOUND" });
+	s.close();
+});
+
+test("values stay with a session", () => {
+	const { s } = talk();
+	assert.equal(s.getValue("metadata"), null);
+	s.setValue("metadata", '{"a":1}');
+	assert.equal(s.getValue("metadata"), '{"a":1}');
+	s.close();
+});
+
+test("a session in memory has no file", () => {
+	const { s } = talk({ memory: true });
+	assert.equal(s.path, null);
+	assert.equal(s.context().messages.length, 4);
+	assert.deepEqual(fs.readdirSync(process.env.HOME), []);
+	s.close();
+});
+
+test("the newest session of a directory is continued", () => {
+	const { s } = talk();
+	s.close();
+	const r = grove.recent({ cwd: "/tmp" });
+	assert.equal(r.id, s.id);
+	r.close();
+	const fresh = grove.recent({ cwd: "/" });
+	assert.notEqual(fresh.id, s.id);
+	fresh.close();
+	assert.equal(new grove.Grove({ cwd: "/tmp" }).open("last", { mode: "read" }).id, s.id);
+});
+
+test("other agents' dialects", () => {
+	for (const dialect of ["claude", "omp", "xcsh"]) {
+		const { s } = talk({ dialect });
+		assert.equal(s.dialect, dialect);
+		assert.equal(s.context().messages.length, 4);
+		s.close();
+	}
+});
+
+test("a database is a store like another", () => {
+	const url = `sqlite:${path.join(newHome(), "sessions.db")}`;
+	const s = grove.create({ cwd: "/tmp", store: url });
+	s.append(user("in a database"));
+	assert.equal(s.path, null);
+	s.close();
+	const again = new grove.Grove({ store: url }).open(s.id);
+	assert.equal(again.context().messages.length, 1);
+	again.close();
+});
+
+test("reading only", () => {
+	const { s } = talk();
+	s.close();
+	const r = grove.open(s.path, { mode: "read" });
+	assert.equal(r.length, 4);
+	assert.throws(() => r.append(user("x")), grove.GroveError);
+	r.close();
 });
 
 test("errors have a code and a detail", () => {
@@ -44,31 +256,36 @@ test("errors have a code and a detail", () => {
 	});
 	const s = grove.create({ cwd: "/tmp" });
 	assert.throws(() => s.append({ type: "label", targetId: "none", label: "x" }), { code: "NOTFOUND" });
-	assert.throws(() => s.append({ role: "user", content: 1n }), TypeError);
 	assert.throws(() => grove.open(7), TypeError);
+	assert.throws(() => grove.open(), TypeError);
+	assert.throws(() => grove.open("x\0y"), TypeError);
+	assert.throws(() => grove.create({ id: "../x" }), { code: "INVAL" });
+	assert.throws(() => new grove.Grove({ store: "nonsense://x" }), { code: "INVAL" });
 	s.close();
 	s.close();
 	assert.throws(() => s.append(user("x")), { code: "INVAL", message: /closed/ });
+	assert.throws(() => s.leaf, { code: "INVAL" });
 	const file = path.join(process.env.HOME, "no.jsonl");
 	fs.writeFileSync(file, '{"type":"nothing"}\n');
 	assert.throws(() => grove.open(file), (e) => e.code === "DAMAGED" && e.detail.path === file);
 });
 
-test("list, search and usage answer by a promise", async () => {
-	newHome();
-	const s = grove.create({ cwd: "/tmp" });
-	s.append(user("find the needle"));
-	s.append(assistant("there"));
+test("a session ends with its block", { skip: !Symbol.dispose }, () => {
+	const { s } = talk();
+	s[Symbol.dispose]();
+	assert.throws(() => s.leaf, { code: "INVAL" });
+});
+
+test("a session can be the answer of an async function", async () => {
+	const { s } = talk();
+	assert.equal(s.then, undefined);
+	assert.equal(await (async () => s)(), s);
 	s.close();
-	const told = [];
-	const [item] = await grove.list({ onProgress: (done, total) => told.push([done, total]) });
-	assert.equal(item.id, s.id);
-	assert.equal(item.messageCount, 2);
-	assert.deepEqual(told.at(-1), [1, 1]);
-	assert.deepEqual(await grove.list({ cwd: "/elsewhere" }), []);
-	const [hit] = await grove.search("needle");
-	assert.equal(hit.sessionId, s.id);
-	assert.equal((await grove.usage({ by: "model" })).rows[0].totalTokens, 12);
-	await assert.rejects(grove.list({ query: "re:(" }), { code: "INVAL" });
-	await assert.rejects(grove.list({ signal: AbortSignal.abort() }), { name: "AbortError" });
+});
+
+test("import and require give the same module", async () => {
+	const { createRequire } = await import("node:module");
+	const required = createRequire(import.meta.url)("../../bindings/node");
+	assert.equal(required.Session, grove.Session);
+	assert.deepEqual(Object.keys(required).sort(), Object.keys(grove).filter((name) => name !== "default").sort());
 });

@@ -29,20 +29,24 @@ function time(value, what) {
 }
 
 /** Runs start(ticket, onProgress); `signal` cancels it. The answer is JSON. */
-async function run(options, start) {
-	const { signal, onProgress } = options;
-	if (!signal) return JSON.parse(await start(undefined, onProgress));
-	signal.throwIfAborted();
-	const ticket = binding.ticket();
+async function run({ signal, onProgress }, start) {
+	let told = [0, 0];
+	const tell = onProgress && ((done, total) => onProgress(...(told = [done, total])));
+	signal?.throwIfAborted();
+	const ticket = signal && binding.ticket();
 	const abort = () => binding.cancel(ticket);
-	signal.addEventListener("abort", abort, { once: true });
+	signal?.addEventListener("abort", abort, { once: true });
 	try {
-		return JSON.parse(await start(ticket, onProgress));
+		const answer = JSON.parse(await start(ticket, tell));
+		// Work is shared by threads, and one of them tells: the end may not have been among it.
+		if (onProgress && told[0] !== told[1]) onProgress(told[1], told[1]);
+		else if (onProgress && told[1] === 0 && Array.isArray(answer)) onProgress(answer.length, answer.length);
+		return answer;
 	} catch (error) {
-		if (signal.aborted && error.code === "CANCELLED") throw signal.reason;
+		if (signal?.aborted && error.code === "CANCELLED") throw signal.reason;
 		throw error;
 	} finally {
-		signal.removeEventListener("abort", abort);
+		signal?.removeEventListener("abort", abort);
 	}
 }
 

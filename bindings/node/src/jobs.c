@@ -68,7 +68,7 @@ static napi_value cancel(struct call *c)
 static void tell(napi_env env, napi_value fn, void *context, void *data)
 {
 	struct job *job = context;
-	napi_value arg[2], self;
+	napi_value arg[2], self, thrown;
 
 	(void)data;
 	if (!env || !fn || !atomic_exchange(&job->telling, 0))
@@ -76,20 +76,18 @@ static void tell(napi_env env, napi_value fn, void *context, void *data)
 	napi_get_undefined(env, &self);
 	napi_create_double(env, (double)atomic_load(&job->done), &arg[0]);
 	napi_create_double(env, (double)atomic_load(&job->total), &arg[1]);
-	napi_call_function(env, self, fn, 2, arg, NULL);
+	if (napi_call_function(env, self, fn, 2, arg, NULL) == napi_pending_exception &&
+	    napi_get_and_clear_last_exception(env, &thrown) == napi_ok)
+		napi_fatal_exception(env, thrown);
 }
 
 /* Nothing is told after the promise: what is on its way goes first. */
 static void tell_last(struct job *job, napi_env env)
 {
-	napi_value fn = NULL, thrown;
-	bool threw = false;
+	napi_value fn = NULL;
 
 	if (job->told && napi_get_reference_value(env, job->teller, &fn) == napi_ok)
 		tell(env, fn, job, NULL);
-	if (napi_is_exception_pending(env, &threw) == napi_ok && threw &&
-	    napi_get_and_clear_last_exception(env, &thrown) == napi_ok)
-		napi_fatal_exception(env, thrown);
 }
 
 static int progress(void *payload, uint64_t done, uint64_t total)

@@ -1,0 +1,75 @@
+// The package as npm has it: packed, installed into an empty project, and what it says when it cannot work.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import test from "node:test";
+import { createRequire } from "node:module";
+import { execFileSync, spawnSync } from "node:child_process";
+import { newHome, packageDir, scratch } from "./lib.mjs";
+
+const require = createRequire(import.meta.url);
+const npm = spawnSync("npm", ["--version"]).status === 0;
+
+/** A process without the addon that the build has made. */
+const bare = { ...process.env, HOME: newHome(), npm_config_cache: scratch(), npm_config_update_notifier: "false" };
+delete bare.GROVE_NODE_ADDON;
+
+test("the list of sources is that of the build", { skip: !process.env.GROVE_TEST_BUILD }, () => {
+	const { findLibrary, listSources } = require(path.join(packageDir, "scripts", "sources.cjs"));
+	const targets = JSON.parse(execFileSync("meson", ["introspect", "--targets", process.env.GROVE_TEST_BUILD], { maxBuffer: 1 << 26 }));
+	const built = targets.find((t) => t.name === "grove" && t.type === "shared library").target_sources[0].sources;
+	const uses = (part) => built.some((file) => file.endsWith(part));
+	const has = { sqlite: uses("/sqlite.c"), mariadb: uses("/mysql.c"), pcre2: uses("/regex.c") };
+	assert.deepEqual(listSources(findLibrary(), has).sort(), built.map((file) => path.resolve(file)).sort());
+	const without = listSources(findLibrary(), {}).map((file) => path.basename(file));
+	for (const name of ["regex_none.c", "sqlite_none.c", "mysql_none.c", "search_none.c", "history_none.c", "catalog_none.c"]) {
+		assert.ok(without.includes(name), name);
+	}
+	assert.ok(!without.includes("sql.c"));
+});
+
+test("without the addon there is one clear error", () => {
+	const copy = path.join(scratch(), "copy");
+	for (const name of ["package.json", "index.cjs", "index.mjs", "lib"]) {
+		fs.cpSync(path.join(packageDir, name), path.join(copy, name), { recursive: true });
+	}
+	const load = (how) => spawnSync(process.execPath, ["-e", how], { env: bare, encoding: "utf8" });
+	for (const how of [`require(${JSON.stringify(copy)})`, `import(${JSON.stringify(path.join(copy, "index.mjs"))})`]) {
+		const { status, stderr } = load(how);
+		assert.equal(status, 1);
+		assert.match(stderr, /grove-sessions: the addon has not been built/);
+		assert.match(stderr, new RegExp(`node ${path.join(copy, "scripts", "install.cjs")}`));
+	}
+	const addon = path.join(copy, "prebuilds", `${process.platform}-${process.arch}`, "grove.node");
+	fs.mkdirSync(path.dirname(addon), { recursive: true });
+	fs.writeFileSync(addon, "no library");
+	assert.match(load(`require(${JSON.stringify(copy)})`).stderr, /grove\.node cannot be loaded: .*(invalid ELF|too short)/);
+});
+
+test("a packed package builds itself in an empty project", { skip: !npm && "npm is not installed" }, () => {
+	const project = scratch();
+	const from = scratch();
+	// npm packs in place: a copy of the package, so that tests that run meanwhile see nothing of it.
+	const clone = path.join(packageDir, "..", "..");
+	for (const name of ["lib", "include", "data", "LICENSE"]) fs.cpSync(path.join(clone, name), path.join(from, name), { recursive: true });
+	fs.cpSync(packageDir, path.join(from, "bindings", "node"), {
+		recursive: true, filter: (file) => !/\/(build|prebuilds|library|node_modules)$/.test(file),
+	});
+	const [{ filename, files }] = JSON.parse(
+		execFileSync("npm", ["pack", "--json", "--pack-destination", project], { cwd: path.join(from, "bindings", "node"), env: bare }),
+	);
+	assert.ok(files.some(({ path: name }) => name === "library/include/grove.h"));
+	assert.ok(files.some(({ path: name }) => name === "LICENSE"));
+	assert.ok(!fs.existsSync(path.join(from, "bindings", "node", "library")), "what was carried in is gone");
+
+	fs.writeFileSync(path.join(project, "package.json"), '{"name":"empty","private":true}');
+	const env = { ...bare, CFLAGS: "-O0", npm_config_offline: "true" };
+	execFileSync("npm", ["install", "--foreground-scripts", `./${filename}`], { cwd: project, env, stdio: ["ignore", "ignore", "inherit"] });
+	const use = `
+		const s = grove.create({ cwd: "/tmp" });
+		s.append({ role: "user", content: "hello" });
+		grove.list().then((all) => console.log(all[0].firstMessage, s.length));`;
+	const run = (...args) => execFileSync(process.execPath, args, { cwd: project, env: { ...bare, HOME: newHome() }, encoding: "utf8" });
+	assert.equal(run("-e", `const grove = require("grove-sessions"); ${use}`), "hello 1\n");
+	assert.equal(run("--input-type=module", "-e", `import * as grove from "grove-sessions"; ${use}`), "hello 1\n");
+});

@@ -289,3 +289,18 @@ test("import and require give the same module", async () => {
 	assert.equal(required.Session, grove.Session);
 	assert.deepEqual(Object.keys(required).sort(), Object.keys(grove).filter((name) => name !== "default").sort());
 });
+
+test("a session in memory may begin with given entries", () => {
+	newHome();
+	const given = [
+		{ type: "session", version: 3, id: "given", timestamp: "2026-01-01T00:00:00.000Z", cwd: "/tmp" },
+		{ type: "message", id: "a", parentId: "not there", timestamp: "2026-01-01T00:00:01.000Z", message: user("one") },
+		{ type: "message", id: "b", parentId: "a", timestamp: "2026-01-01T00:00:02.000Z", message: assistant("two") },
+	];
+	const s = grove.create({ entries: given });
+	assert.equal(s.id, "given");
+	assert.equal(s.path, null);
+	assert.deepEqual(s.entries(), given.slice(1));
+	assert.equal(s.append(user("three")).parentId, "b");
+	s.close();
+});

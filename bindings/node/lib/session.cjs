@@ -155,7 +155,7 @@ class Session {
 
 	append(entry, options) {
 		const appended = binding.sessionAppend(this.#handle, json(entry), ...appendOptions(options));
-		return this.#entries.appended(appended).at(-1) ?? this.#entries.find(appended[4]);
+		return this.#entries.appended(appended).at(-1) ?? this.#entries.find(appended[3]);
 	}
 
 	appendMany(entries, options) {

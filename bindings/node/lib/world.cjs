@@ -69,11 +69,16 @@ class Grove {
 	}
 }
 
+/** Entries that a session in memory begins with, its header first or not there. */
+function givenLines(entries) {
+	return entries.map((entry) => JSON.stringify(entry)).join("\n");
+}
+
 function created(o) {
-	const flags = (o.now ? CREATE_NOW : 0) | (o.memory ? CREATE_MEMORY : 0);
+	const flags = (o.now ? CREATE_NOW : 0) | (o.memory || o.entries ? CREATE_MEMORY : 0);
 	return [
 		flags, text(o.dialect, "dialect"), text(o.cwd, "cwd"), text(o.id, "id"), text(o.dir, "dir"), text(o.path, "path"),
-		text(o.name, "name"), text(o.parentSession, "parentSession"),
+		text(o.name, "name"), text(o.parentSession, "parentSession"), o.entries && givenLines(o.entries),
 	];
 }
 

@@ -106,6 +106,10 @@ napi_value js_slice(napi_env env, struct grove_slice text);
 napi_value js_text(struct call *c, const char *text);
 /* Turns a buffer into a string and releases it. */
 napi_value js_buf(struct call *c, struct grove_buf *b);
+/* An array of these; NULL if one of them is. */
+napi_value js_array(struct call *c, const napi_value *values, uint32_t nr);
+/* A typed array with a copy of `nr` cells of `size` bytes. */
+napi_value js_cells(struct call *c, napi_typedarray_type type, const void *cells, size_t nr, size_t size);
 bool set_member(struct call *c, napi_value object, const char *name, napi_value value);
 
 /* An error as JavaScript has it, not thrown yet: a GroveError with code and detail. */

@@ -24,22 +24,23 @@ static bool take_how(struct call *c, size_t at, struct grove_append_options *opt
 
 static napi_value js_appended(struct call *c, struct grove_append_result *r)
 {
-	napi_value v[5], array;
+	napi_value v[8];
 
 	v[0] = js_number(c, r->first);
 	v[1] = js_number(c, r->nr);
 	v[2] = js_slice(c->env, grove_buf_slice(&r->lines));
-	v[3] = js_number(c, (double)r->seq);
-	v[4] = js_text(c, r->id);
-	if (napi_create_array_with_length(c->env, 5, &array) != napi_ok)
-		return NULL;
-	for (uint32_t i = 0; i < 5; i++)
-		if (!v[i] || napi_set_element(c->env, array, i, v[i]) != napi_ok)
-			return NULL;
-	return array;
+	v[3] = js_text(c, r->id);
+	v[4] = js_number(c, r->others == GROVE_NO_ENTRY ? -1 : (double)r->others);
+	v[5] = js_number(c, (double)r->seq);
+	v[6] = js_number(c, (double)r->rev);
+	v[7] = js_number(c, (double)r->generation);
+	return js_array(c, v, 8);
 }
 
-/* An append's answer: [first, nr, lines, seq, id], see struct grove_append_result. */
+/*
+ * An append's answer: [first, nr, lines, id, others, seq, rev, generation], see struct
+ * grove_append_result; `others` is -1 if the log was found rewritten.
+ */
 static napi_value appended(struct call *c, struct session *s, int rc, struct grove_append_result *r)
 {
 	napi_value result = rc ? throw_session(c, s, rc) : js_appended(c, r);
@@ -154,18 +155,13 @@ static napi_value session_rename(struct call *c)
 /* [outcome, leaf, summaryId, content] */
 static napi_value js_leaf(struct call *c, struct grove_leaf_result *r)
 {
-	napi_value v[4], array;
+	napi_value v[4];
 
 	v[0] = js_number(c, r->outcome);
 	v[1] = js_text(c, r->leaf);
 	v[2] = js_text(c, r->summary_id);
 	v[3] = r->content.ptr ? js_slice(c->env, grove_buf_slice(&r->content)) : js_undefined(c);
-	if (napi_create_array_with_length(c->env, 4, &array) != napi_ok)
-		return NULL;
-	for (uint32_t i = 0; i < 4; i++)
-		if (!v[i] || napi_set_element(c->env, array, i, v[i]) != napi_ok)
-			return NULL;
-	return array;
+	return js_array(c, v, 4);
 }
 
 typedef int leaf_call(struct grove_session *s, const char *id, const struct grove_leaf_options *opt,

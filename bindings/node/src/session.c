@@ -127,7 +127,7 @@ static napi_value session_open(struct call *c)
 	return opened(c, w, s, rc);
 }
 
-/* (world, flags, dialect, cwd, id, dir, path, name, parentSession) */
+/* (world, flags, dialect, cwd, id, dir, path, name, parentSession, lines) */
 static struct world *take_create(struct call *c, struct grove_create_options *opt)
 {
 	struct world *w = take_world(c, 0);
@@ -137,7 +137,7 @@ static struct world *take_create(struct call *c, struct grove_create_options *op
 	if (!w || !take_unsigned(c, 1, &opt->flags) || !take_text(c, 2, &opt->dialect) ||
 	    !take_text(c, 3, &opt->cwd) || !take_text(c, 4, &opt->id) || !take_text(c, 5, &opt->dir) ||
 	    !take_text(c, 6, &opt->path) || !take_text(c, 7, &opt->name) ||
-	    !take_text(c, 8, &opt->parent_session))
+	    !take_text(c, 8, &opt->parent_session) || !take_slice(c, 9, &opt->lines))
 		return NULL;
 	return w;
 }

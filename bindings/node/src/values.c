@@ -241,6 +241,31 @@ napi_value js_buf(struct call *c, struct grove_buf *b)
 	return v;
 }
 
+napi_value js_array(struct call *c, const napi_value *values, uint32_t nr)
+{
+	napi_value array = NULL;
+
+	if (napi_create_array_with_length(c->env, nr, &array) != napi_ok)
+		return NULL;
+	for (uint32_t i = 0; i < nr; i++)
+		if (!values[i] || napi_set_element(c->env, array, i, values[i]) != napi_ok)
+			return NULL;
+	return array;
+}
+
+napi_value js_cells(struct call *c, napi_typedarray_type type, const void *cells, size_t nr, size_t size)
+{
+	napi_value buffer, array = NULL;
+	void *bytes = NULL;
+
+	if (napi_create_arraybuffer(c->env, nr * size, &bytes, &buffer) != napi_ok)
+		return NULL;
+	if (nr)
+		memcpy(bytes, cells, nr * size);
+	napi_create_typedarray(c->env, type, nr, buffer, 0, &array);
+	return array;
+}
+
 bool set_member(struct call *c, napi_value object, const char *name, napi_value value)
 {
 	return value && napi_set_named_property(c->env, object, name, value) == napi_ok;

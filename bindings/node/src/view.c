@@ -136,14 +136,8 @@ static napi_value view_context(struct call *c)
 /* Rows as a Uint32Array; releases them. */
 static napi_value js_rows(struct call *c, struct grove_rows *rows)
 {
-	napi_value buffer, array = NULL;
-	void *bytes = NULL;
+	napi_value array = js_cells(c, napi_uint32_array, rows->at, rows->nr, sizeof(*rows->at));
 
-	if (napi_create_arraybuffer(c->env, rows->nr * sizeof(*rows->at), &bytes, &buffer) == napi_ok) {
-		if (rows->nr)
-			memcpy(bytes, rows->at, rows->nr * sizeof(*rows->at));
-		napi_create_typedarray(c->env, napi_uint32_array, rows->nr, buffer, 0, &array);
-	}
 	grove_rows_release(rows);
 	return array;
 }
@@ -202,13 +196,55 @@ static napi_value view_rows(struct call *c)
 	return array;
 }
 
+static napi_value js_heads(struct call *c, const struct grove_heads *h)
+{
+	struct grove_slice strings = { h->strings, h->strings_len };
+	napi_value v[7];
+
+	v[0] = js_slice(c->env, h->shapes);
+	v[1] = js_cells(c, napi_uint32_array, h->shape, h->nr, sizeof(*h->shape));
+	v[2] = js_cells(c, napi_uint32_array, h->number, h->nr, sizeof(*h->number));
+	v[3] = js_cells(c, napi_uint32_array, h->text, h->nr, sizeof(*h->text));
+	v[4] = js_cells(c, napi_float64_array, h->numbers, h->nr_numbers, sizeof(*h->numbers));
+	v[5] = js_cells(c, napi_uint32_array, h->text_at, h->nr_texts + 1, sizeof(*h->text_at));
+	v[6] = js_slice(c->env, strings);
+	return js_array(c, v, 7);
+}
+
+/*
+ * viewHeads(session, from, to): entries without their long values, see struct
+ * grove_heads: [shapes as JSON, shape, number, text, numbers, textAt, strings].
+ */
+static napi_value view_heads(struct call *c)
+{
+	struct grove_range range = { 0, 0 };
+	struct grove_heads *h = NULL;
+	struct session *s;
+	struct grove_view *v;
+	napi_value result;
+	int rc;
+
+	if (!take_u64(c, 1, &range.from) || !take_u64(c, 2, &range.to))
+		return NULL;
+	v = take_view(c, &s);
+	if (!v)
+		return NULL;
+	rc = grove_view_heads(v, range, &h);
+	if (rc)
+		return answer(c, v, rc, &(struct grove_buf)GROVE_BUF_INIT);
+	result = js_heads(c, h);
+	grove_heads_free(h);
+	grove_view_unref(v);
+	return result;
+}
+
 /* viewLabel(session, index): [label or null, its time or null] */
 static napi_value view_label(struct call *c)
 {
 	struct grove_entry e = { .size = sizeof(e), .label_time = GROVE_NO_TIME };
 	struct session *s;
 	struct grove_view *v;
-	napi_value array = NULL;
+	napi_value cells[2];
 	uint32_t at = GROVE_NO_ENTRY;
 
 	if (!take_u32(c, 1, &at))
@@ -217,13 +253,10 @@ static napi_value view_label(struct call *c)
 	if (!v)
 		return NULL;
 	grove_view_entry(v, at, &e);
-	if (napi_create_array_with_length(c->env, 2, &array) == napi_ok) {
-		napi_set_element(c->env, array, 0, js_text(c, e.label));
-		napi_set_element(c->env, array, 1, e.label_time == GROVE_NO_TIME ? js_text(c, NULL) :
-							   js_number(c, (double)e.label_time));
-	}
+	cells[0] = js_text(c, e.label);
+	cells[1] = e.label_time == GROVE_NO_TIME ? js_text(c, NULL) : js_number(c, (double)e.label_time);
 	grove_view_unref(v);
-	return array;
+	return js_array(c, cells, 2);
 }
 
 const struct function view_functions[] = {
@@ -236,6 +269,7 @@ const struct function view_functions[] = {
 	{ "viewContext", view_context },
 	{ "viewConversation", view_conversation },
 	{ "viewRows", view_rows },
+	{ "viewHeads", view_heads },
 	{ "viewLabel", view_label },
 	{ NULL, NULL }
 };

@@ -1,10 +1,10 @@
 /*
- * session/about.c: what a record says about its session.
+ * session/about.c: the fields of a record that describe its session.
  *
- * Claude Code stamps each record with the directory, the branch checked out
- * there and the version of the program. We say what is true for us: the
- * directory of the session, its branch, and the newest version in the log, so
- * that the program does not take what we wrote for something older than it is.
+ * Claude Code stamps each record with the directory, the branch checked out there and
+ * the version of the program. We write what is true for us: the directory of the
+ * session, its branch, and the newest version in the log, so that the program does not
+ * take our records for older ones than they are.
  */
 #include "session/session.h"
 
@@ -15,7 +15,7 @@
 
 #define BRANCH_MS 2000
 
-/* The first bytes of a small file as text; false if there is none. */
+/* Reads the beginning of a small file as text. Returns false if there is none. */
 static bool read_head(const char *path, char *out, size_t size)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -30,7 +30,7 @@ static bool read_head(const char *path, char *out, size_t size)
 	return ok;
 }
 
-/* What HEAD of the repository around `cwd` says; a work tree names its directory in a file. */
+/* Reads HEAD of the repository around `cwd`. In a work tree, a file names the directory. */
 static bool read_git_head(const char *cwd, char *head, size_t size)
 {
 	struct grove_buf dir = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
@@ -65,7 +65,7 @@ static bool read_git_head(const char *cwd, char *head, size_t size)
 	return found;
 }
 
-/* The branch; "HEAD" where there is none. */
+/* Finds the branch; "HEAD" if there is none. */
 static int find_branch(struct grove_session *s)
 {
 	static const char heads[] = "ref: refs/heads/";
@@ -83,7 +83,7 @@ static int find_branch(struct grove_session *s)
 	return s->branch ? 0 : GROVE_ENOMEM;
 }
 
-/* The newest version that a record of the log names, else ours. */
+/* Finds the newest version that a record of the log names, or uses ours. */
 static int find_version(struct grove_session *s, struct grove_detail *d)
 {
 	const struct grove__spine *sp = s->image->spine;
@@ -109,7 +109,7 @@ static int find_version(struct grove_session *s, struct grove_detail *d)
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : rc;
 }
 
-/* A sub-agent's records are those of the session that called it. */
+/* The records of a sub-agent belong to the session that started it. */
 static int find_owner(struct grove_session *s)
 {
 	struct grove_slice id;

@@ -1,18 +1,18 @@
 /*
  * session/append.c: new entries, from the call to the log.
  *
- *     grove__session_append      take the session's lock; an append that must be
+ *     grove__session_append      takes the session's lock; an append that must be
  *       │                        durable goes through the queue of append_group.c
- *     grove__append_locked       a new session that another began as well is joined
+ *     grove__append_locked       joins a new session that another process began too
  *       │
  *     grove__append_split        append_split.c: one input may become several
- *       │                        entries; the leaf is pinned if rules find it
- *     grove__append_all          compose (append_compose.c), store, until it fits
+ *       │                        entries; pins the leaf if it is computed by rules
+ *     grove__append_all          composes (append_compose.c) and stores, until it fits
  *
- * An entry names its parent, so its bytes depend on where the leaf is; and the
- * leaf may move while we compose, because others write too. So: compose against
- * what we know, let the store append only if that is still the truth, else look
- * again and compose anew. Nothing changes in memory before the store has said yes.
+ * An entry names its parent, so its bytes depend on where the leaf is, and other
+ * writers may move the leaf while we compose. So we compose from what we know, and the
+ * store appends only if that is still true; otherwise we read again and compose again.
+ * Nothing changes in memory until the store has accepted the entries.
  */
 #include "session/append_compose.h"
 
@@ -21,7 +21,7 @@
 
 #define TRIES 1000
 
-/* The records to be stored: what is there already is left out. */
+/* Makes the records to be stored, without entries that are already in the log. */
 static void make_records(struct grove__batch *b)
 {
 	size_t n = 0;
@@ -45,7 +45,7 @@ static void make_records(struct grove__batch *b)
 	}
 }
 
-/* The rows of entries that are plain messages need no second look at their lines. */
+/* Adds the rows of plain messages without parsing their lines again. */
 static int add_rows(struct grove__batch *b, const struct grove_store_appended *out)
 {
 	struct grove__image *im = b->s->image;
@@ -55,7 +55,7 @@ static int add_rows(struct grove__batch *b, const struct grove_store_appended *o
 
 	b->first_new = im->spine->nr;
 	for (size_t i = 0; i < b->nr && !rc; i++) {
-		/* without a header one of them is the first to tell the directory */
+		/* without a header, one of them is the first to name the directory */
 		bool facts = im->header.cwd || !grove__dialect_cwd_in_entries(im->dialect);
 		struct grove__append_item *it = &b->item[i];
 		struct grove_slice line;
@@ -64,7 +64,7 @@ static int add_rows(struct grove__batch *b, const struct grove_store_appended *o
 			continue;
 		line = b->rec[n++].line;
 		it->e.id = grove__append_id(b, i);
-		/* its parent is the entry before it, unless the input said otherwise */
+		/* its parent is the previous entry, unless the input names another */
 		if (it->plain && it->e.parent_is == PARENT_NAMED)
 			it->e.parent = i ? grove__append_id(b, i - 1) : b->first_parent;
 		rc = grove__image_add(im, line, pos, it->plain && facts ? &it->e : NULL);
@@ -73,14 +73,14 @@ static int add_rows(struct grove__batch *b, const struct grove_store_appended *o
 	return rc;
 }
 
-/* What the log now holds is taken into the image. */
+/* Brings the image up to date with what the log now has. */
 static int take_in(struct grove__batch *b, const struct grove_store_appended *out)
 {
 	struct grove__image *im = b->s->image;
 	int rc;
 
 	if (b->guard || out->pos != im->tail + (uint64_t)out->pad) {
-		/* somebody came in between: read it all as it stands */
+		/* another writer came in between: read everything from the log */
 		rc = grove__session_refresh(b->s, b->d);
 		return rc < 0 ? rc : 0;
 	}
@@ -101,7 +101,7 @@ static int take_in(struct grove__batch *b, const struct grove_store_appended *ou
 	if (!rc && grove__session_take_cwd(b->s))
 		return grove__fail_nomem(b->d);
 	if (rc) {
-		/* stored, but not understood in place: build the image anew */
+		/* stored, but the image could not be extended: build a new one */
 		b->first_new = GROVE_NO_ENTRY;
 		rc = grove__session_retire(b->s) ? grove__fail_nomem(b->d) : 0;
 		if (!rc)
@@ -113,7 +113,7 @@ static int take_in(struct grove__batch *b, const struct grove_store_appended *ou
 static int store_batch(struct grove__batch *b)
 {
 	struct grove_session *s = b->s;
-	/* ALWAYS comes later, outside of the session's lock */
+	/* ALWAYS comes later, after the session's lock is released */
 	enum grove_sync sync = b->opt && b->opt->sync == GROVE_SYNC_FLUSH ? GROVE_SYNC_FLUSH
 									  : GROVE_SYNC_NONE;
 	struct grove_store_appended out;
@@ -122,7 +122,7 @@ static int store_batch(struct grove__batch *b)
 
 	b->first_new = GROVE_NO_ENTRY;
 	b->began = false;
-	/* what is there already is not sent, so the store has no occasion to say it */
+	/* nothing is sent to the store, so it cannot report the conflict */
 	if (!b->fresh)
 		return grove__log_same_base(s->log, b->base, b->d);
 	b->guard = false;
@@ -132,7 +132,7 @@ static int store_batch(struct grove__batch *b)
 			return rc;
 	}
 	make_records(b);
-	/* once it is stored nothing may fail any more */
+	/* allocate now: nothing may fail once the entries are stored */
 	if (b->gives && grove__buf_reserve(b->gives, b->lines.len + b->fresh + 1))
 		return grove__fail_nomem(b->d);
 	if (s->held && !s->in_memory && b->starts_file) {
@@ -150,7 +150,7 @@ static int store_batch(struct grove__batch *b)
 	return rc;
 }
 
-/* The rows of the batch, where the lines were stored and read as they are. */
+/* Returns the rows of the batch, if its lines were read as they were stored. */
 static void give_place(const struct grove__batch *b, struct grove_append_result *out)
 {
 	const struct grove__spine *sp = b->s->image->spine;
@@ -162,7 +162,7 @@ static void give_place(const struct grove__batch *b, struct grove_append_result 
 		out->nr = sp->nr - b->first_new;
 		return;
 	}
-	/* lines of others came with ours, but ours stand together: they were one write */
+	/* other writers' lines came too, but ours are adjacent: they were one write */
 	for (size_t i = 0; i < b->nr; i++) {
 		uint32_t row = !b->item[i].id_len || b->item[i].retry != GROVE_NO_ENTRY
 				       ? GROVE_NO_ENTRY
@@ -175,7 +175,10 @@ static void give_place(const struct grove__batch *b, struct grove_append_result 
 	}
 }
 
-/* Lines that waited in memory, and those that came with them, were prepared when they were written. */
+/*
+ * Lines that waited in memory, and those stored with them, were prepared when they were
+ * written.
+ */
 static int give_stored(struct grove__batch *b, struct grove_append_result *out)
 {
 	struct grove_buf line = GROVE_BUF_INIT;
@@ -204,7 +207,7 @@ static int give_lines(struct grove__batch *b, struct grove_append_result *out)
 	return rc ? grove__fail_nomem(b->d) : 0;
 }
 
-/* What became of the batch. */
+/* Fills in the result of the batch. */
 static int give(struct grove__batch *b, struct grove_append_result *out)
 {
 	const struct grove__spine *sp = b->s->image->spine;
@@ -223,8 +226,8 @@ static int give(struct grove__batch *b, struct grove_append_result *out)
 }
 
 /*
- * The last one is the leaf, even when it was there already; but a retry that
- * comes late, when the conversation has gone on below it, does not turn it back.
+ * The last entry becomes the leaf, even if it was already stored. But a late retry does
+ * not move the leaf back if the conversation has continued below that entry.
  */
 static void settle_leaf(struct grove__batch *b)
 {
@@ -246,18 +249,18 @@ static void settle_leaf(struct grove__batch *b)
 
 /* ----------------------------------------------------------------- attempts */
 
-/* One append, tried until the store takes it or the answer is final. */
+/* One append, tried until the store accepts it or the error is final. */
 struct attempt {
 	struct grove_session *s;
 	struct grove__batch *b;
 	size_t nr;                       /* inputs */
-	int64_t patience_ns;             /* when waiting for a lock has taken long enough */
-	bool looked;                     /* read the log again for what an input speaks of */
+	int64_t patience_ns;             /* when to stop waiting for a lock */
+	bool looked;                     /* the log was read again for a referenced entry */
 	unsigned idle;                   /* refreshes in a row that found nothing new */
 	struct grove_detail *d;
 };
 
-/* Does the caller say what there must be? */
+/* True if the caller requires a certain number of lines or a revision. */
 static bool is_exact(const struct grove_append_options *opt)
 {
 	return opt && opt->flags & (GROVE_APPEND_IF_SEQ | GROVE_APPEND_IF_REV);
@@ -268,7 +271,7 @@ static uint64_t seq_of(const struct grove__image *im)
 	return im->lines + im->torn;
 }
 
-/* The number of lines that there must be, or the state. */
+/* Compares the log with the required number of lines or revision. */
 static int check_exact(struct grove_session *s, const struct grove_append_options *opt,
 		       struct grove_detail *d)
 {
@@ -289,7 +292,10 @@ static int check_exact(struct grove_session *s, const struct grove_append_option
 	return 0;
 }
 
-/* Does the caller want to be told of lines that others wrote? One with nothing to write does not. */
+/*
+ * True if the caller wants a conflict when others have written. Not if there is nothing
+ * to write.
+ */
 static bool wants_to_know(const struct attempt *t)
 {
 	bool writes = t->b->fresh || t->b->nr < t->nr;
@@ -297,7 +303,7 @@ static bool wants_to_know(const struct attempt *t)
 	return writes && (is_exact(t->b->opt) || t->s->flags & GROVE_OPEN_STRICT);
 }
 
-/* Could an entry that an input speaks of have come a moment ago? Asked once. */
+/* True if an entry that an input refers to may have just been appended. Answers yes once. */
 static bool may_have_come(struct attempt *t, int rc)
 {
 	bool unknown = (rc == GROVE_ENOTFOUND || rc == GROVE_EINVAL) && !t->looked;
@@ -306,7 +312,7 @@ static bool may_have_come(struct attempt *t, int rc)
 	return unknown;
 }
 
-/* Is this the answer, whatever others have done meanwhile? */
+/* True if the error is final, whatever others have done meanwhile. */
 static bool is_final(const struct attempt *t, int rc)
 {
 	/* nobody else writes to lines that wait in memory */
@@ -314,17 +320,17 @@ static bool is_final(const struct attempt *t, int rc)
 		return true;
 	if (rc == GROVE_ESTALE)
 		return false;
-	/* it waited for a lock that nobody gives up: once is enough */
+	/* it has waited for a lock that is not released: once is enough */
 	if (grove__sys_ticks_ns() >= t->patience_ns)
 		return true;
-	/* it was not the store that refused: there is another entry of that id */
+	/* it was not the store that refused: another entry has that id */
 	if (t->b->nr < t->nr)
 		return true;
-	/* a leaf that was moved is followed */
+	/* a moved leaf is simply followed */
 	return wants_to_know(t) && !grove__kept_moved(t->s);
 }
 
-/* Read what others did. Returns 0 if the append may be tried again. */
+/* Reads what others have written. Returns 0 if the append may be tried again. */
 static int catch_up(struct attempt *t, int refused)
 {
 	struct grove_session *s = t->s;
@@ -333,21 +339,24 @@ static int catch_up(struct attempt *t, int refused)
 
 	if (rc < 0)
 		return rc;
-	/* nothing new, twice: the conflict is no concurrent append, somebody else holds the lease */
+	/*
+	 * nothing new, twice: the conflict was not a concurrent append, so somebody
+	 * else holds the lease
+	 */
 	t->idle = rc || s->image->tail != tail || s->image->base != base ? 0 : t->idle + 1;
 	if (t->idle == 2)
 		return GROVE_ECONFLICT;
-	/* lines may have come since the store refused */
+	/* lines may have been appended since the store refused */
 	if (rc && wants_to_know(t) && s->flags & GROVE_OPEN_STRICT &&
 	    (refused == GROVE_ESTALE || s->image->tail != tail))
 		return grove__fail(t->d, GROVE_ECONFLICT, s->at.path, "was changed by another writer");
 	return check_exact(s, t->b->opt, t->d);
 }
 
-/* Does a value that changes, such as the leaf, spoil the append? */
+/* True if a changed value, such as the leaf, makes the append a conflict. */
 static bool counts_values(const struct grove__batch *b)
 {
-	/* whoever says where it belongs does not ask where the leaf is */
+	/* a caller that names the parent does not depend on the leaf */
 	return grove__kept_has_values(b->s) &&
 	       (!b->opt || !b->opt->parent || b->opt->flags & GROVE_APPEND_IF_REV);
 }
@@ -415,7 +424,7 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 
 /* ---------------------------------------------------------------- the way in */
 
-/* The state of the log after an append, and what of others was found by it. */
+/* Fills in the state of the log after an append, and the entries of others that were found. */
 static void give_state(const struct grove_session *s, const struct grove__image *before, uint32_t rows,
 		       bool same, struct grove_append_result *out)
 {
@@ -443,13 +452,13 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 	before = s->image;
 	rows = before->spine->nr;
 	rc = grove__append_split(s, json, nr, opt, out, d);
-	/* another had the same new session, and was first */
+	/* another process created the same new session first */
 	if (rc == GROVE_EEXIST && s->held && s->joins) {
 		joined = true;
 		rc = grove__session_join(s, d);
 		rc = rc ? rc : grove__append_split(s, json, nr, opt, out, d);
 	}
-	/* what waited in memory has the same numbers once it is stored */
+	/* entries that waited in memory keep their numbers when they are stored */
 	if (!rc && out)
 		give_state(s, before, rows, held && !joined, out);
 	return rc;
@@ -478,7 +487,10 @@ int grove__session_append(struct grove_session *s, const struct grove_slice *jso
 {
 	int rc;
 
-	/* a callback of this session must not wait for the others: they may wait for its caller */
+	/*
+	 * a callback of this session must not wait for others, which may be waiting for
+	 * its caller
+	 */
 	if (opt && opt->sync == GROVE_SYNC_ALWAYS && !grove__session_inside(s))
 		return grove__append_grouped(s, json, nr, opt, out, d);
 	rc = grove__session_enter(s, d);

@@ -1,13 +1,13 @@
 /*
  * session/append_compose.c: from inputs to lines.
  *
- * An input is JSON as a host gives it. What it leaves out is filled in: the id,
- * the parent (the leaf, or the entry before it in the batch), the time, what the
- * dialect writes beside them. Everything an input names is looked up among the
- * rows of the image and among the entries of the batch before it.
+ * An input is JSON as a host gives it. Missing members are filled in: the id, the
+ * parent (the leaf, or the previous entry of the batch), the time, and what the dialect
+ * adds. Everything an input refers to is looked up among the rows of the image and
+ * among the earlier entries of the batch.
  *
- * Nothing here changes the session: a batch may be composed again and again
- * until the store takes it (append.c).
+ * Nothing here changes the session: a batch may be composed again and again until the
+ * store accepts it (append.c).
  */
 #include "session/append_compose.h"
 
@@ -90,7 +90,7 @@ static int set_parent(struct grove__batch *b, struct grove_slice id)
 	return 0;
 }
 
-/* Where the batch begins: what the caller says, or the leaf. */
+/* Finds the parent of the first entry: the one the caller names, or the leaf. */
 static int first_parent(struct grove__batch *b)
 {
 	struct grove_session *s = b->s;
@@ -105,7 +105,7 @@ static int first_parent(struct grove__batch *b)
 	} else {
 		row = grove__session_leaf_row(s);
 	}
-	/* an entry without an id cannot be named: its nearest ancestor that can is */
+	/* an entry without an id cannot be named, so use its nearest ancestor that has one */
 	row = grove__tree_named(sp, row);
 	b->first_row = row;
 	b->first_parent = row == GROVE_NO_ENTRY ? grove__slice(NULL, 0)
@@ -121,7 +121,7 @@ static bool known_id(const struct grove__batch *b, struct grove_slice id)
 	return grove__idmap_get(&b->s->image->spine->ids, id) != GROVE__IDMAP_NONE;
 }
 
-/* Add an id to the batch's names; it becomes the id of entry `i`. */
+/* Adds an id to the batch's names and assigns it to entry `i`. */
 static int keep_id(struct grove__batch *b, size_t i, struct grove_slice id)
 {
 	b->item[i].id_off = b->names.len;
@@ -135,7 +135,7 @@ static int make_id(struct grove__batch *b, size_t i)
 	struct grove_slice id = { text, 0 };
 
 	for (unsigned tries = 0;; tries++) {
-		/* one question to the system serves sixteen ids */
+		/* one system call provides sixteen ids */
 		if (b->random_at + 16 > sizeof(b->random)) {
 			grove__sys_random(b->random, sizeof(b->random));
 			b->random_at = 0;
@@ -147,7 +147,7 @@ static int make_id(struct grove__batch *b, size_t i)
 	}
 }
 
-/* The entry of the batch with that id, counted from 1; 0 if there is none. */
+/* Returns the entry of the batch with that id, counted from 1, or 0 if there is none. */
 static size_t in_batch(const struct grove__batch *b, struct grove_slice id)
 {
 	for (size_t i = b->nr; i-- > 0;)
@@ -156,7 +156,7 @@ static size_t in_batch(const struct grove__batch *b, struct grove_slice id)
 	return 0;
 }
 
-/* Note what entry `i` hangs below: another one of the batch, or a row. */
+/* Records the parent of entry `i`: another entry of the batch, or a row. */
 static void hang(struct grove__batch *b, size_t i, const struct grove__input *in,
 		 struct grove_slice parent)
 {
@@ -175,8 +175,8 @@ static void hang(struct grove__batch *b, size_t i, const struct grove__input *in
 }
 
 /*
- * The system message that a compaction carries along: of the path to `row`,
- * and of the entries of the batch from there down to `up`.
+ * Finds the system message that a compaction stores: that of the path to `row`, and of
+ * the entries of the batch from there down to `up`.
  */
 static int system_of(struct grove__batch *b, const struct grove__input *in, size_t up, uint32_t row,
 		     int64_t time, struct grove_buf *out)
@@ -211,8 +211,8 @@ static int system_of(struct grove__batch *b, const struct grove__input *in, size
 }
 
 /*
- * The line at the end of `lines`, from `off` on, as it is stored. What waits in
- * memory is prepared when it is written.
+ * Turns the line at the end of `lines`, from `off` on, into what is stored. Lines that
+ * wait in memory are prepared when they are written.
  */
 static int prepare(struct grove__batch *b, struct grove_buf *lines, size_t off)
 {
@@ -230,8 +230,8 @@ static int prepare(struct grove__batch *b, struct grove_buf *lines, size_t off)
 }
 
 /*
- * An id that came with the input and is there already: the same entry is a
- * retry that succeeds, another one is a conflict.
+ * The id of an input is already in the log. The same entry is a retry, which succeeds;
+ * a different one is a conflict.
  */
 static int check_retry(struct grove__batch *b, size_t i, const struct grove__input *in,
 		       struct grove__place at)
@@ -246,7 +246,7 @@ static int check_retry(struct grove__batch *b, size_t i, const struct grove__inp
 
 	if (row == GROVE_NO_ENTRY)
 		return 0;
-	/* where nobody said otherwise it stands where it stands */
+	/* unless the caller names a parent, it stays where it is */
 	up = grove__spine_parent(im->spine, row);
 	if (!in->parent.ptr && (i || !b->opt || !b->opt->parent))
 		at.parent = up == GROVE_NO_ENTRY ? grove__slice(NULL, 0)
@@ -273,7 +273,7 @@ static int check_retry(struct grove__batch *b, size_t i, const struct grove__inp
 	return rc;
 }
 
-/* The entry that a label or an edit is about must be there, and fit. */
+/* The target of a label or an edit must exist, and be of a suitable kind. */
 static int check_target(struct grove__batch *b, size_t i, struct grove_slice target,
 			enum grove_kind kind)
 {
@@ -312,7 +312,7 @@ static int check_target(struct grove__batch *b, size_t i, struct grove_slice tar
 	return 0;
 }
 
-/* An edit is stored in the form that its target's role wants. */
+/* An edit is stored in the form that suits its target's role. */
 static int fit_edit(struct grove__batch *b, struct grove__input *in, struct grove_buf *store)
 {
 	const struct grove__spine *sp = b->s->image->spine;
@@ -339,7 +339,7 @@ static int fit_edit(struct grove__batch *b, struct grove__input *in, struct grov
 	return rc < 0 ? grove__fail_nomem(b->d) : 0;
 }
 
-/* A parent that the input itself names. */
+/* Finds the parent that the input itself names. */
 static int input_parent(struct grove__batch *b, struct grove_slice raw, struct grove__place *at,
 			struct grove_buf *store)
 {
@@ -389,7 +389,7 @@ static int input_time(struct grove__batch *b, struct grove_slice raw, struct gro
 		       : 0;
 }
 
-/* A tool's result goes below its call, of which there may be several at once. */
+/* Puts a tool's result below its call, of which there may be several at once. */
 static int below_call(struct grove__batch *b, const struct grove__input *in, struct grove__place *at)
 {
 	struct grove_slice id;
@@ -400,7 +400,7 @@ static int below_call(struct grove__batch *b, const struct grove__input *in, str
 	return rc < 0 ? grove__fail_nomem(b->d) : 0;
 }
 
-/* What the caller says about where it belongs, else what follows from where we are. */
+/* Finds the place of an entry: the parent that the caller names, or the current position. */
 static int find_place(struct grove__batch *b, size_t i, const struct grove__input *in,
 		      struct grove__place *at, struct grove_buf *parent)
 {
@@ -411,7 +411,7 @@ static int find_place(struct grove__batch *b, size_t i, const struct grove__inpu
 	at->time = grove__sys_now_ms();
 	at->stamp = grove__slice(NULL, 0);
 	b->item[i].retry = GROVE_NO_ENTRY;
-	/* what is beside the tree has no id, and nobody hangs below it */
+	/* metadata outside the tree has no id and no children */
 	if (b->s->at.dialect->write.kind(in) == GROVE_KIND_META) {
 		at->id = at->parent = grove__slice(NULL, 0);
 		return in->time.ptr ? input_time(b, in->time, at) : 0;
@@ -430,7 +430,7 @@ static int find_place(struct grove__batch *b, size_t i, const struct grove__inpu
 	return in->id.ptr ? check_retry(b, i, in, *at) : 0;
 }
 
-/* A plain message is what it says it is; of the rest the finished line is looked at. */
+/* A plain message is known from the input; for other entries the finished line is scanned. */
 static int judge(struct grove__batch *b, size_t i, const struct grove__input *in,
 		 enum grove_kind kind)
 {
@@ -530,7 +530,7 @@ int grove__append_compose(struct grove__batch *b, const struct grove_slice *json
 	grove__buf_clear(&b->lines);
 	grove__buf_clear(&b->names);
 	for (size_t i = 0; i < nr && !rc; i++) {
-		/* the scanner wants room behind the bytes, which the caller's may not have */
+		/* the scanner needs padding after the bytes, which the caller's may not have */
 		grove__buf_clear(&b->input);
 		if (grove__buf_add_slice(&b->input, json[i]))
 			return grove__fail_nomem(b->d);

@@ -1,12 +1,12 @@
 /*
- * session/append_group.c: appends that wait for the disk, together.
+ * session/append_group.c: durable appends of several threads, with one sync.
  *
- * Threads that append to one session at once would queue for its lock, then for
- * the sync, and be woken twice for each line: on a quick disk that costs more
- * than the sync. So durable appends are queued. The thread that finds the queue
- * empty leads: it takes the lock, appends all that is queued by then, syncs once,
- * and wakes the others. While it syncs, the lock is free for the next leader;
- * leaders that sync at the same time share a sync in the store.
+ * Threads that append to one session at once would queue for its lock, then for the
+ * sync, and be woken twice for each line. On a fast disk that costs more than the sync.
+ * So durable appends are queued. The thread that finds the queue empty leads: it takes
+ * the lock, appends all that is queued by then, syncs once, and wakes the others. While
+ * it syncs, the lock is free for the next leader; leaders that sync at the same time
+ * share a sync in the store.
  *
  *     A leads    lock, append A, unlock, sync …
  *     B leads    wait for the lock;  C, D, E: queued with B, asleep
@@ -16,7 +16,7 @@
 
 #include <semaphore.h>
 
-/* An append of a thread that waits. Lives on its stack. */
+/* A queued append. It is on the stack of the thread that waits. */
 struct grove__append_group {
 	struct grove__append_group *next;
 	const struct grove_slice *json;
@@ -28,7 +28,7 @@ struct grove__append_group {
 	sem_t done;
 };
 
-/* Queue it. Returns true if the queue was empty: its thread leads. */
+/* Queues an append. Returns true if the queue was empty, so that its thread leads. */
 static bool put(struct grove_session *s, struct grove__append_group *w)
 {
 	struct grove__append_group *was = __atomic_load_n(&s->queued, __ATOMIC_RELAXED);
@@ -41,7 +41,7 @@ static bool put(struct grove_session *s, struct grove__append_group *w)
 	return !was;
 }
 
-/* All that is queued, in the order in which it came. */
+/* Takes all that is queued, in the order in which it was queued. */
 static struct grove__append_group *take(struct grove_session *s)
 {
 	struct grove__append_group *w = __atomic_exchange_n(&s->queued, NULL, __ATOMIC_ACQUIRE);
@@ -55,7 +55,7 @@ static struct grove__append_group *take(struct grove_session *s)
 	return list;
 }
 
-/* Everyone whose lines were stored is told that the sync failed. */
+/* Reports the failed sync to every thread whose lines were stored. */
 static void sync_failed(struct grove_session *s, struct grove__append_group *list, int rc,
 			const struct grove_detail *why)
 {
@@ -89,7 +89,7 @@ static void lead(struct grove_session *s, const struct grove__append_group *mine
 		stored |= !w->rc;
 	}
 	log = s->held ? NULL : s->log;
-	/* as a view does: a log that the session leaves meanwhile stays open */
+	/* like a view: if the session changes to another log meanwhile, this one stays open */
 	__atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
 	grove__session_unlock(s);
 	grove__fail_clear(&why);
@@ -98,7 +98,7 @@ static void lead(struct grove_session *s, const struct grove__append_group *mine
 	if (rc)
 		sync_failed(s, list, rc, &why);
 	grove__session_unref(s);
-	/* one that is woken is no longer there */
+	/* a thread that was woken has left, and its stack with it */
 	for (w = list; w; w = next) {
 		next = w->next;
 		if (w != mine)
@@ -113,7 +113,7 @@ int grove__append_grouped(struct grove_session *s, const struct grove_slice *jso
 	struct grove__append_group w = { .json = json, .nr = nr, .opt = opt, .out = out, .d = d };
 	int state;
 
-	/* the others wait for the leader, which has the addresses of those who wait */
+	/* the others wait for the leader, which has pointers to their stacks */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	sem_init(&w.done, 0, 0);
 	if (put(s, &w))

@@ -30,7 +30,7 @@ static int add_part(void *payload, struct grove_slice json)
 	return 0;
 }
 
-/* The id that an input brings along, if there is an entry of that id. */
+/* Returns the id of an input, if the log has an entry with that id. */
 static const char *stored_as(struct grove_session *s, struct grove_slice json)
 {
 	struct grove_buf copy = GROVE_BUF_INIT, id = GROVE_BUF_INIT;
@@ -46,8 +46,8 @@ static const char *stored_as(struct grove_session *s, struct grove_slice json)
 }
 
 /*
- * Append what the inputs become. An input's id is that of the last of its
- * parts, below which the next one goes.
+ * Appends the parts of the inputs. The id of an input is that of its last part, and the
+ * next input goes below it.
  */
 static int append_parts(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			const struct grove_append_options *opt, struct grove_append_result *out,
@@ -66,7 +66,7 @@ static int append_parts(struct grove_session *s, const struct grove_slice *json,
 
 		grove__sys_random(random, sizeof(random));
 		rc = s->at.dialect->write.split(json[i], random, add_part, &x);
-		/* what became several before is there as several */
+		/* an input that was stored in several parts before is not stored again */
 		if (!rc && x.nr > before + 1 && (known[i] = stored_as(s, json[i]))) {
 			x.nr = before;
 			grove__buf_cut(&x.bytes, bytes);
@@ -92,7 +92,7 @@ static int append_parts(struct grove_session *s, const struct grove_slice *json,
 		if (out && out->ids)
 			out->ids[i] = got.id;
 	}
-	/* parts before the one that was refused belong to inputs before its own */
+	/* count the inputs before the one whose part was refused */
 	if (rc && last)
 		for (size_t part_nr = got.failed, i = 0; i < nr && last[i] <= part_nr; i++)
 			got.failed = i + 1;
@@ -111,8 +111,8 @@ static int append_parts(struct grove_session *s, const struct grove_slice *json,
 }
 
 /*
- * Where rules over the whole log find the leaf, they must end at what was
- * appended; else a line says so. Once they do, going on below keeps it so.
+ * If rules over the whole log determine the leaf, it must be the entry that was
+ * appended; otherwise a line pins it. Appending below the pinned leaf keeps it so.
  */
 static int pin_leaf(struct grove_session *s, uint32_t last, struct grove_detail *d)
 {
@@ -133,7 +133,10 @@ static int pin_leaf(struct grove_session *s, uint32_t last, struct grove_detail 
 	rc = walk.nr ? 0 : 1;
 	grove__walk_release(&walk);
 	if (rc) {
-		/* a boundary alone is no conversation: only we know that it goes on there */
+		/*
+		 * a boundary alone is not a conversation: only this handle knows that
+		 * it continues there
+		 */
 		s->moved = true;
 		s->kept = false;
 		s->leaf = last;
@@ -143,7 +146,7 @@ static int pin_leaf(struct grove_session *s, uint32_t last, struct grove_detail 
 	slice = grove__buf_slice(&json);
 	rc = rc ? rc : grove__append_all(s, &slice, 1, NULL, NULL, d);
 	grove__buf_release(&json);
-	/* rules that will not have it there do not bind us */
+	/* the rules do not accept it as the leaf, but this handle continues there */
 	if (!rc && grove__session_leaf_row(s) != last) {
 		s->moved = true;
 		s->kept = false;
@@ -152,7 +155,7 @@ static int pin_leaf(struct grove_session *s, uint32_t last, struct grove_detail 
 	return rc;
 }
 
-/* The last entry of the tree, or GROVE_NO_ENTRY. */
+/* Returns the last entry of the tree, or GROVE_NO_ENTRY. */
 static uint32_t last_node(const struct grove_session *s)
 {
 	const struct grove__spine *sp = s->image->spine;
@@ -176,7 +179,7 @@ int grove__append_split(struct grove_session *s, const struct grove_slice *json,
 	rc = grove__session_load(s, d);
 	if (rc)
 		return rc;
-	/* going on where the rules end leaves them where they are */
+	/* appending at the computed leaf does not change what the rules find */
 	pin = (opt && opt->parent) || s->moved || s->follows != s->image;
 	before = last_node(s);
 	rc = append_parts(s, json, nr, opt, out, d);
@@ -184,16 +187,16 @@ int grove__append_split(struct grove_session *s, const struct grove_slice *json,
 		return rc;
 	last = last_node(s);
 	if (last == before) {
-		/* lines about the session: they may have moved the leaf on purpose */
+		/* metadata lines may have moved the leaf on purpose */
 		s->follows = NULL;
 		return 0;
 	}
-	/* a side chain goes on beside the conversation, which stays where it is */
+	/* a side chain does not move the main conversation */
 	if (grove__rules_side(s->image, last) && !grove__session_own_file(s)) {
 		s->follows = NULL;
 		return 0;
 	}
-	/* what is no message may not count where it stands */
+	/* an entry that is not a message may not count as a leaf */
 	pin |= grove__spine_kind(s->image->spine, last) != GROVE_KIND_MESSAGE;
 	rc = pin ? pin_leaf(s, last, d) : 0;
 	s->follows = rc ? NULL : s->image;

@@ -1,8 +1,8 @@
 /*
- * session/artifact.c: what tools printed, kept in files beside the session.
+ * session/artifact.c: the output of tools, stored in files next to the session.
  *
- * An artifact is an attachment named ID.TOOL.log; ids count up from 0, over all
- * tools. Of a session that has no file yet they wait in memory with its lines.
+ * An artifact is an attachment named ID.TOOL.log; ids count up from 0, over all tools.
+ * For a session that has no file yet, artifacts wait in memory with its lines.
  */
 #include "session/session.h"
 
@@ -38,7 +38,7 @@ static bool parse(const char *name, uint64_t *id)
 
 struct looking {
 	uint64_t want, next;
-	struct grove_buf *name;          /* of the one wanted; NULL: none is */
+	struct grove_buf *name;          /* receives the name of the one wanted; may be NULL */
 	grove_artifact_fn *fn;
 	void *payload;
 	int rc;

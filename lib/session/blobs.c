@@ -1,9 +1,9 @@
 /*
- * session/blobs.c: what lines only refer to.
+ * session/blobs.c: the blobs that lines refer to.
  *
- * A session's blobs are kept where its agent keeps them. A tree that was copied
- * somewhere else may have brought its own along, so for reading the place
- * beside its sessions is asked as well.
+ * A session's blobs are where its agent stores them. A tree that was copied somewhere
+ * else may have its own, so for reading, the directory next to its sessions is searched
+ * as well.
  */
 #include "session/session.h"
 
@@ -19,7 +19,7 @@ static int open_at(struct grove__blobs **out, struct grove_buf *dir, struct grov
 	return rc;
 }
 
-/* DIR/sessions/PROJECT/NAME.jsonl has DIR/blobs beside it. */
+/* Opens the blobs next to a tree: DIR/sessions/PROJECT/NAME.jsonl has DIR/blobs. */
 static int open_beside(struct grove_session *s, struct grove__blobs **out, struct grove_detail *d)
 {
 	struct grove_buf dir = GROVE_BUF_INIT;
@@ -34,7 +34,7 @@ static int open_beside(struct grove_session *s, struct grove__blobs **out, struc
 	return open_at(out, &dir, d);
 }
 
-/* Both or none: who asks again after a failure must not miss one of them. */
+/* Opens both or none, so that a retry after a failure does not miss one of them. */
 static int open_both(struct grove_session *s, struct grove_detail *d)
 {
 	struct grove__blobs *own = NULL, *beside = NULL;
@@ -75,7 +75,10 @@ void grove__session_close_blobs(struct grove_session *s)
 	grove__blobs_close(s->blobs_beside);
 }
 
-/* A session in an archive has its blobs attached; their bytes are checked as any blob's are. */
+/*
+ * A session in an archive has its blobs as attachments; their bytes are verified like
+ * any blob's.
+ */
 static int from_archive(struct grove_session *s, struct grove__blobs *b, const char *hash,
 			struct grove_buf *bytes)
 {
@@ -96,7 +99,7 @@ static int from_archive(struct grove_session *s, struct grove__blobs *b, const c
 	return rc;
 }
 
-/* A blob that is missing costs a picture, not the conversation. */
+/* A missing blob costs a picture, not the conversation. */
 static int get(void *payload, struct grove_slice ref, struct grove_buf *bytes)
 {
 	struct grove_session *s = payload;
@@ -146,7 +149,7 @@ int grove__session_blobs_for(struct grove_session *s, struct grove__blobs **out,
 {
 	int rc = grove__session_blobs(s, out, d);
 
-	/* files are found where agents keep them; a database only by its name */
+	/* files are found in the agents' directories; a database only by its recorded URL */
 	if (rc || !*out || s->noted || !s->at.store || s->in_memory ||
 	    !strncmp(s->at.store->url, "file:", 5) || !strncmp(s->at.store->url, "memory:", 7))
 		return rc;
@@ -162,7 +165,7 @@ static int put(void *payload, struct grove_slice bytes, const char *ext, struct 
 	struct grove__blobs *b;
 	int rc = grove__session_blobs_for(w->session, &b, w->d);
 
-	/* on the disk before the line that names it is anywhere */
+	/* on disk before any line refers to it */
 	if (!rc)
 		rc = grove__blob_put(b, bytes, GROVE_SYNC_ALWAYS, 0, hash, NULL, w->d);
 	if (!rc && ext)

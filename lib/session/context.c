@@ -1,9 +1,8 @@
 /*
- * session/context.c: what the model sees next, written.
+ * session/context.c: writes what the model will be sent next.
  *
- * Which entries it sees is found in choice.c. Model and thinking level come
- * from the whole path. Only the lines that are printed are read, and the few that
- * set something.
+ * choice.c decides which entries that are. Model and thinking level come from the whole
+ * path. Only the lines that are printed are read, and the few that set something.
  */
 #include "dialect/message.h"
 #include "image/choice.h"
@@ -16,7 +15,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* So many bytes of a message's first text are told. */
+/* The first text of a message is reported up to this many bytes. */
 #define PREVIEW_MAX ((size_t)1024)
 
 /* Why an entry is, or is not, part of the context. */
@@ -36,14 +35,14 @@ static const char *const reasons[] = {
 struct context {
 	struct grove__choice choice;
 	struct grove__blob_source blobs;
-	struct grove_slice line;         /* of the entry whose messages are told; empty: not at hand */
+	struct grove_slice line;         /* of the entry being reported; empty: not available */
 };
 
-/* Which of the rows that are passed on the way up set something; see sets(). */
+/* Which of the rows on the way up from the leaf set something; see sets(). */
 struct rules {
 	uint8_t by[GROVE__KINDS][GROVE__ROLES]; /* what sets() answers; only messages by their role */
-	unsigned open;                   /* kinds of which one is still looked for */
-	bool all;                        /* there are kinds of which every one counts */
+	unsigned open;                   /* kinds of which one still has to be found */
+	bool all;                        /* there are kinds of which every row counts */
 };
 
 static void rules_init(struct rules *r, const struct grove__dialect *dialect)
@@ -60,7 +59,7 @@ static void rules_init(struct rules *r, const struct grove__dialect *dialect)
 		}
 }
 
-/* Is the row, on the way from the leaf up, one that tells a setting? */
+/* True if the row, on the way up from the leaf, determines a setting. */
 static bool rules_want(struct rules *r, unsigned kind, unsigned role)
 {
 	uint8_t *set;
@@ -69,7 +68,7 @@ static bool rules_want(struct rules *r, unsigned kind, unsigned role)
 	set = &r->by[kind][kind == GROVE_KIND_MESSAGE ? role : 0];
 	if (*set == SETTING_NONE)
 		return false;
-	/* the last of its kind was the last that we need */
+	/* nothing of this kind further up matters */
 	if (*set == SETTING_LAST) {
 		*set = SETTING_NONE;
 		r->open--;
@@ -77,7 +76,7 @@ static bool rules_want(struct rules *r, unsigned kind, unsigned role)
 	return true;
 }
 
-/* The rows on the path to `leaf` that set something, from the leaf up. */
+/* Finds the rows on the path to `leaf` that set something, from the leaf up. */
 static int find_settings(const struct grove__image *im, uint32_t leaf, uint32_t **rows, size_t *nr)
 {
 	const struct grove__spine *s = im->spine;
@@ -97,8 +96,8 @@ static int find_settings(const struct grove__image *im, uint32_t leaf, uint32_t 
 }
 
 /*
- * The settings that the path makes, as members. Of most kinds the last line
- * says it all, and only that one is read.
+ * Writes the settings of the path as members. For most kinds only the last line
+ * matters, and only that one is read.
  */
 static int write_settings(struct context *c, uint32_t leaf, struct grove_buf *out)
 {
@@ -135,7 +134,10 @@ static int write_settings(struct context *c, uint32_t leaf, struct grove_buf *ou
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(ch->d) : rc;
 }
 
-/* The time of an entry; some summaries stand just before what they kept, or what follows. */
+/*
+ * Returns the time of an entry. Some summaries come just before what they kept, or what
+ * follows.
+ */
 static int64_t time_of(const struct grove__choice *c, uint32_t row, struct grove_slice value)
 {
 	const struct grove__spine *s = c->im->spine;
@@ -151,7 +153,7 @@ static int64_t time_of(const struct grove__choice *c, uint32_t row, struct grove
 	return first == GROVE_NO_TIME ? own : first - 1;
 }
 
-/* Call `fn` with each message, in order; *row says which entry it comes from. */
+/* Calls `fn` with each message, in order; *row is the entry it comes from. */
 static int each_message(struct context *x, uint32_t *row,
 			int (*fn)(void *payload, struct grove_slice json), void *payload)
 {
@@ -190,10 +192,10 @@ static int each_message(struct context *x, uint32_t *row,
 
 /* --- told message by message --- */
 
-/* Messages kept for a conversion that looks at all of them. */
+/* Messages collected for a conversion that needs all of them. */
 struct kept {
 	struct grove_buf bytes;
-	struct grove_slice *list;        /* only lengths until all are there */
+	struct grove_slice *list;        /* only lengths until all have been collected */
 	uint32_t *row;
 	size_t nr, cap, cap_rows;
 };
@@ -215,7 +217,7 @@ static int keep(struct kept *k, struct grove_slice json, uint32_t row)
 	return grove__buf_add_slice(&k->bytes, json);
 }
 
-/* All are there, and the bytes stay where they are. */
+/* All have been collected, and the bytes no longer move. */
 static void kept_settle(struct kept *k)
 {
 	const char *at = k->bytes.ptr;
@@ -226,7 +228,7 @@ static void kept_settle(struct kept *k)
 	}
 }
 
-/* Whoever is told; embedded first in what it fills. */
+/* A receiver of messages; the first member of the struct that it fills. */
 struct teller {
 	struct context *c;
 	const char *mode;
@@ -234,7 +236,7 @@ struct teller {
 	uint32_t row;
 	struct kept kept, settled;
 	struct grove_buf settings;       /* as members of an object */
-	/* A message, and the entry it came from (GROVE_NO_ENTRY: none). */
+	/* Receives a message and the entry it came from (GROVE_NO_ENTRY: none). */
 	int (*message)(struct teller *t, struct grove_slice json, uint32_t row);
 	int (*reason)(struct teller *t, uint32_t row, bool sent, const char *reason);
 };
@@ -261,7 +263,7 @@ static int on_converted(void *payload, size_t from, struct grove_slice json)
 	return t->message(t, json, from == SIZE_MAX ? GROVE_NO_ENTRY : t->kept.row[from]);
 }
 
-/* Where the dialect's messages are plain LLM messages already. */
+/* For dialects whose messages already are plain LLM messages. */
 static int tell_unchanged(struct teller *t)
 {
 	int rc = 0;
@@ -292,7 +294,7 @@ static int tell_messages(struct teller *t)
 	} else if (dialect->context.settle) {
 		rc = dialect->context.settle(t->kept.list, t->kept.nr, on_converted, t);
 	}
-	/* with rules, what a model is told depends on the records that the messages stand in */
+	/* with rules, what a model is sent depends on the records that contain the messages */
 	if (!rc && t->llm && grove__image_ruled(im))
 		rc = grove__rules_llm(im, t->kept.row, t->kept.list, t->kept.nr, on_converted, t);
 	else if (!rc && t->llm && dialect->context.llm)
@@ -396,7 +398,7 @@ static int context_leaf(struct grove_view *v, const struct grove_context_options
 			   opt->leaf);
 }
 
-/* Choose what is sent; *leaf is the last entry of it. */
+/* Chooses what is sent; *leaf is its last entry. */
 static int choose(struct teller *t, struct grove_view *v, const struct grove_context_options *opt,
 		  uint32_t *leaf, struct grove_detail *d)
 {
@@ -473,7 +475,7 @@ static int write_reason(struct teller *t, uint32_t row, bool sent, const char *r
 	return w->o.rc;
 }
 
-/* What comes after the messages. */
+/* Writes what comes after the messages. */
 static int write_rest(struct writer *w, uint32_t leaf, bool why)
 {
 	int rc = 0;
@@ -529,7 +531,7 @@ struct reading {
 	struct grove_detail *d;
 };
 
-/* What grove_message_pieces() needs, for as long as the message is told. */
+/* What grove_message_pieces() needs while a message is being reported. */
 struct grove__message_at {
 	struct reading *r;
 	struct grove_slice line;         /* empty: to be fetched */
@@ -614,7 +616,7 @@ static int collect(void *payload, struct grove_slice json)
 	return keep(payload, json, GROVE_NO_ENTRY);
 }
 
-/* Only these can say something about the system message; the others would be many. */
+/* Leaves only the entries that can affect the system message; there may be many others. */
 static void only_system(struct grove__choice *c)
 {
 	const struct grove__spine *s = c->im->spine;
@@ -630,7 +632,7 @@ static void only_system(struct grove__choice *c)
 	c->nr_rows = nr;
 }
 
-/* Entries that are not in the log yet: the last compaction among them begins anew. */
+/* Adds entries that are not in the log yet; the last compaction replaces what came before. */
 static int collect_fresh(const struct grove__dialect *dialect, const struct grove__fresh *fresh,
 			 size_t from, size_t nr, struct kept *m)
 {

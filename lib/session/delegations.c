@@ -1,9 +1,9 @@
 /*
- * session/delegations.c: delegations to sub-agents, each with what was said of it.
+ * session/delegations.c: delegations to sub-agents, with the entries about each.
  *
- * How one ended is told by an entry, how it began by another above it, and in
- * older sessions a tool's result on the way tells more. All of them name the
- * batch; only lines that do are looked at.
+ * One entry says how a delegation ended, another one above it how it began, and in
+ * older sessions a tool's result in between has more. All of them name the batch; only
+ * lines that do are examined.
  */
 #include "session/snapshot.h"
 
@@ -83,7 +83,7 @@ static int find_mentions(struct grove__delegations *all, struct grove_view *v, s
 	return rc < 0 ? rc : 0;
 }
 
-/* Up the path, for the nearest entries that are about the same batch. */
+/* Goes up the path to the nearest entries about the same batch. */
 static void look_up(const struct grove__spine *s, const struct mentions *m, const struct mention *end,
 		    uint32_t *batch, uint32_t *tool)
 {
@@ -140,7 +140,7 @@ static struct grove_slice batch_name(const void *owner, uint32_t i)
 	return grove__slice_str(all->at[i].batch);
 }
 
-/* Of several results of a batch the last one counts. */
+/* If a batch has several results, the last one counts. */
 static int mark_last(struct grove__delegations *all, uint64_t seed, struct grove_detail *d)
 {
 	struct grove__idmap map;

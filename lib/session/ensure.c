@@ -1,15 +1,15 @@
 /*
- * session/ensure.c: the file of a session that had none yet.
+ * session/ensure.c: creates the file of a session that had none yet.
  *
- * The lines of a live session wait in memory until the first one that makes it
- * worth a file. Then all of them are written at once, prepared as any other.
+ * The lines of a live session wait in memory until the first one that makes it worth a
+ * file. Then all of them are written at once, prepared like any other line.
  */
 #include "image/lines.h"
 #include "session/session.h"
 
 #include <stdlib.h>
 
-/* All lines of the memory log, as records. */
+/* Gets all lines of the memory log, as records. */
 static int held_lines(struct grove_session *s, struct grove_buf *bytes,
 		      struct grove_store_record **rec, size_t *nr, size_t more,
 		      struct grove_detail *d)
@@ -36,7 +36,7 @@ static int held_lines(struct grove_session *s, struct grove_buf *bytes,
 	return rc < 0 ? rc : 0;
 }
 
-/* What waited in memory, as it is stored; the lines are in `out` then. */
+/* Prepares the lines that waited in memory for being stored; puts them into `out`. */
 static int prepare_held(struct grove_session *s, struct grove_store_record *rec, size_t nr,
 			struct grove_buf *out, struct grove_detail *d)
 {
@@ -63,7 +63,7 @@ static int prepare_held(struct grove_session *s, struct grove_store_record *rec,
 	return rc;
 }
 
-/* For stores with columns: what the lines are, which are in `out` then. */
+/* For stores with columns: finds out what the lines are; puts them into `out`. */
 static int look_at_held(struct grove__records *records, struct grove_store_record *rec, size_t nr,
 			struct grove_buf *out, struct grove_detail *d)
 {
@@ -88,8 +88,8 @@ static int look_at_held(struct grove__records *records, struct grove_store_recor
 }
 
 /*
- * A log of that name may have come to be since the session began, and may have
- * nothing in it yet: then whoever writes first begins it. GROVE_EEXIST: it has begun.
+ * A log of that name may have been created since the session began. If it is still
+ * empty, the first writer begins it. GROVE_EEXIST: it has been begun.
  */
 static int open_new(struct grove_session *s, const struct grove_key *key, bool *made,
 		    struct grove_store_log **log, struct grove_detail *d)
@@ -141,7 +141,7 @@ int grove__session_ensure(struct grove_session *s, const struct grove_store_reco
 		rc = GROVE_EEXIST;
 	if (!rc)
 		grove__peek_mark_dialect(log, s->at.dialect);
-	/* before the first message, and without a path, nothing else tells where it belongs */
+	/* before the first message, and without a path, nothing else records its directory */
 	if (!rc && !nr && grove__dialect_cwd_in_entries(s->at.dialect) && !s->at.path)
 		rc = grove__log_meta_put(log, GROVE__META_CWD, grove__slice_str(s->cwd), d);
 	free(rec);
@@ -152,7 +152,7 @@ int grove__session_ensure(struct grove_session *s, const struct grove_store_reco
 	if (!rc && s->at.dialect->paths.artifacts)
 		rc = grove__beside_copy(s->held, &held_key, s->at.store, &key, d);
 	if (rc) {
-		/* half a session is none, but what another began is not ours to remove */
+		/* remove half a session, but not one that another process began */
 		if (made && rc != GROVE_EEXIST)
 			grove__store_remove(s->at.store, &key, NULL);
 		grove__log_close(log);
@@ -166,7 +166,7 @@ int grove__session_ensure(struct grove_session *s, const struct grove_store_reco
 	return grove__session_load(s, d) ? grove__session_lost_sight(s, d) : 0;
 }
 
-/* --- a session that another began --- */
+/* --- a session that another process began --- */
 
 #define JOIN_TRIES 64
 
@@ -196,7 +196,7 @@ static int take_held(struct grove_session *s, struct held **out, uint32_t *nr, s
 	return rc;
 }
 
-/* Below the leaf of the log that is there. */
+/* Attaches them below the leaf of the existing log. */
 static int hang_below(struct grove_session *s, struct held *x, struct grove_detail *d)
 {
 	const struct grove__spine *sp = s->image->spine;
@@ -215,7 +215,7 @@ static int hang_below(struct grove_session *s, struct held *x, struct grove_deta
 	return 0;
 }
 
-/* The lines name their parent, so they are only good for the log as we know it. */
+/* The lines name their parent, so they fit only the log as we know it. */
 static int append_held(struct grove_session *s, struct held *all, uint32_t nr, struct grove_detail *d)
 {
 	struct grove_slice *json = calloc(nr, sizeof(*json));

@@ -1,9 +1,9 @@
 /*
- * session/forget.c: take one entry out of the log.
+ * session/forget.c: removes one entry from the log.
  *
- * The last line is cut off, which is one step of the file system. Anything else
- * wants the log written anew; entries that hung below the one that goes hang
- * below its parent then.
+ * The last line is truncated, which is one operation of the file system. For any other
+ * line the log is rewritten, and the children of the removed entry are attached to its
+ * parent.
  */
 #include "session/session.h"
 
@@ -22,7 +22,7 @@ static int forget_line(void *payload, struct grove_session *s, uint32_t row, boo
 
 	if (header)
 		return 1;
-	/* another line of that id would take its place */
+	/* another line with that id would take its place */
 	if (row == f->row || (grove__spine_id(sp, row) &&
 			      grove__slice_eq(grove__spine_name(grove__spine_id(sp, row)), f->id)))
 		return GROVE__DROP;
@@ -57,7 +57,7 @@ int grove__session_forget(struct grove_session *s, const char *id, uint64_t *rel
 	f.id = grove__slice_str(id);
 	f.up = grove__tree_named(sp, grove__spine_parent(sp, f.row));
 	at = grove__image_spot(s->image, f.row);
-	/* nothing hangs below the last line, and nothing follows it */
+	/* the last line has no children, and nothing follows it */
 	if (!sp->nr_duplicates && at.line + 1 == s->image->lines && !s->image->torn && !at.off && !at.lines &&
 	    grove__spine_child(sp, f.row) == GROVE_NO_ENTRY) {
 		rc = s->flags & GROVE_OPEN_FORCE ? 0 : grove__live_check(s->g, &s->at, d);

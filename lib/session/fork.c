@@ -1,10 +1,10 @@
 /*
  * session/fork.c: a new session from an old one.
  *
- * The whole tree, or the path to one entry. Entries keep their ids and their
- * bytes; on a path, label entries fall out, so the entries below them hang one
- * higher, and the labels that still have their target are written again at the
- * end with their own times.
+ * A fork has the whole tree, or the path to one entry. Entries keep their ids and their
+ * bytes. On a path, label entries are left out, so entries below them move up one
+ * level, and the labels whose target is on the path are written again at the end with
+ * their own times.
  */
 #include "session/session.h"
 
@@ -20,7 +20,7 @@
 struct writer {
 	struct grove_session *s;
 	struct grove_store_log *log;
-	struct grove_buf bytes;          /* lines of the batch, one behind the other */
+	struct grove_buf bytes;          /* lines of the batch, one after the other */
 	size_t off[BATCH_LINES];
 	size_t nr;
 	uint64_t tail, done, total;
@@ -39,7 +39,7 @@ static int flush(struct writer *w)
 
 	if (!w->nr)
 		return 0;
-	/* whoever scans the last line reads a little further */
+	/* the scanner reads a little beyond the last line */
 	if (columns && grove__buf_reserve(&w->bytes, GROVE__JSON_PAD))
 		return grove__fail_nomem(w->d);
 	memset(rec, 0, w->nr * sizeof(*rec));
@@ -63,7 +63,7 @@ static int flush(struct writer *w)
 	return rc;
 }
 
-/* The line is in w->bytes from `start` on: count it in. */
+/* Counts the line in w->bytes from `start` on. */
 static int added(struct writer *w, size_t start)
 {
 	w->off[w->nr++] = start;
@@ -121,7 +121,7 @@ struct path {
 	size_t nr;
 	uint32_t *all;                   /* with them */
 	size_t nr_all;
-	uint32_t *place;                 /* of each row in `all`, plus one; 0: not on the path */
+	uint32_t *place;                 /* position of each row in `all` + 1; 0: not on it */
 };
 
 static void path_release(struct path *p)
@@ -152,8 +152,8 @@ static int path_init(struct path *p, const struct grove__spine *sp, uint32_t lea
 }
 
 /*
- * A compaction that keeps from a label on keeps from the next entry that is
- * still there. 1: its line need not change.
+ * A compaction that keeps from a label on now keeps from the next remaining entry.
+ * Returns 1 if its line need not change.
  */
 static int moved_first_kept(const struct writer *w, const struct path *p, struct grove_slice line,
 			    struct grove_slice *first)
@@ -193,7 +193,7 @@ static int put_row(struct writer *w, const struct path *p, size_t i, struct grov
 	size_t start = w->bytes.len;
 	int rc = 1;
 
-	/* what became a root because nobody is its parent now says so */
+	/* an entry that is a root because its parent is missing now says so */
 	if (!i && grove__spine_flags(sp, row) & (ROW_ORPHAN | ROW_CYCLE | ROW_PARENT_ABSENT))
 		rehang = true;
 	if (grove__spine_kind(sp, row) == GROVE_KIND_COMPACTION) {
@@ -225,7 +225,7 @@ static struct grove_slice fresh_id(struct writer *w, char out[40])
 	}
 }
 
-/* A label keeps its time as it is spelled. */
+/* A label keeps its time as it is written. */
 static int label_stamp(struct writer *w, uint32_t row, struct grove_buf *store,
 		       struct grove__place *at)
 {
@@ -320,7 +320,7 @@ static int copy_path(struct writer *w, uint32_t leaf)
 	return rc;
 }
 
-/* --- records that get other ids --- */
+/* --- records that get new ids --- */
 
 struct copier {
 	struct writer *w;
@@ -328,7 +328,7 @@ struct copier {
 	bool *wanted;                    /* NULL: all */
 };
 
-/* One question to the system serves many ids. */
+/* One system call provides many ids. */
 static int random_bytes(void *payload, uint8_t out[16])
 {
 	struct writer *w = payload;
@@ -341,7 +341,7 @@ static int random_bytes(void *payload, uint8_t out[16])
 	return 0;
 }
 
-/* The parent of a record that stays behind. */
+/* Finds the parent of a record that is not copied. */
 static int parent_of(void *payload, struct grove_slice id, struct grove_slice *out)
 {
 	const struct grove__spine *sp = ((struct writer *)payload)->s->image->spine;
@@ -354,7 +354,7 @@ static int parent_of(void *payload, struct grove_slice id, struct grove_slice *o
 	return 0;
 }
 
-/* The rows of the conversation that ends at `leaf`, sent or not. */
+/* Marks the rows of the conversation that ends at `leaf`, sent or not. */
 static int mark_chain(struct copier *k, uint32_t leaf)
 {
 	struct grove_session *s = k->w->s;
@@ -377,7 +377,7 @@ static int put_tail(void *payload, struct grove_slice line)
 	return put(payload, line);
 }
 
-/* The first words of the user, as a list shows them; for a session that has no name. */
+/* Finds the first message of the user, as a list shows it; for a session without a name. */
 static int first_words(struct grove_session *s, struct grove_buf *out)
 {
 	const struct grove__dialect *dialect = s->at.dialect;
@@ -443,7 +443,7 @@ static int copy_rows(struct copier *k, uint32_t leaf, int64_t now)
 	return rc == 1 ? 0 : rc;
 }
 
-/* As the program's own library forks: other ids, and a word about where they came from. */
+/* Forks as the program's SDK does: new ids, and a note of where each record came from. */
 static int copy_records(struct writer *w, uint32_t leaf, const struct grove__header_in *h,
 			const char *cwd)
 {
@@ -470,7 +470,7 @@ static int copy_records(struct writer *w, uint32_t leaf, const struct grove__hea
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(w->d) : rc;
 }
 
-/* As the program itself forks: the conversation alone, in its order, ids kept. */
+/* Forks as the program itself does: only the conversation, in its order, with the same ids. */
 static int adopt_chain(struct writer *w, uint32_t leaf, const char *session)
 {
 	struct grove_session *s = w->s;
@@ -505,7 +505,7 @@ static int adopt_chain(struct writer *w, uint32_t leaf, const char *session)
 
 /* --- where to --- */
 
-/* A place without a store is a session in memory. */
+/* A location without a store is a session in memory. */
 static int place(struct grove_session *s, const struct grove_fork_options *opt, const char *cwd,
 		 int64_t time, const char *id, struct grove__where *at, struct grove_detail *d)
 {
@@ -530,7 +530,7 @@ static int place(struct grove_session *s, const struct grove_fork_options *opt, 
 		grove__buf_release(&name);
 		return grove__fail_nomem(d);
 	}
-	/* what is forked from a sub-agent's log is a session like others */
+	/* a fork of a sub-agent's log is an ordinary session */
 	free(at->sub);
 	at->sub = NULL;
 	free(at->session);
@@ -548,7 +548,7 @@ static int place(struct grove_session *s, const struct grove_fork_options *opt, 
 	free(at->path);
 	at->path = path.len ? path.ptr : NULL;
 	if (!rc && s->at.own_store && at->path) {
-		/* the source's store goes with the source: a store of its own for the copy */
+		/* the source's store is closed with the source, so the copy gets its own */
 		char *keep = at->path;
 
 		at->path = NULL;
@@ -562,7 +562,7 @@ static int place(struct grove_session *s, const struct grove_fork_options *opt, 
 	return rc ? grove__fail_nomem(d) : 0;
 }
 
-/* The name that somebody gave to the source; what its entries suggest is theirs to say. */
+/* Returns the name that somebody gave to the source; entries that suggest a name are copied. */
 static const char *title_of(const struct grove_session *s, const char **source)
 {
 	const struct grove__image *im = s->image;
@@ -571,7 +571,7 @@ static const char *title_of(const struct grove_session *s, const char **source)
 	return im->slot_title ? im->slot_title : im->header.title;
 }
 
-/* What the header says, without reading it again. */
+/* Takes over what the header says, without reading it again. */
 static int name_copy(struct grove_session *out, const struct grove__header_in *h)
 {
 	const char *slash = out->at.path ? strrchr(out->at.path, '/') : NULL;
@@ -583,7 +583,7 @@ static int name_copy(struct grove_session *out, const struct grove__header_in *h
 	return out->id && out->cwd && (out->dir || !slash) ? 0 : GROVE_ENOMEM;
 }
 
-/* Open the log of a copy that was given its place. */
+/* Opens the log of a copy whose location has been chosen. */
 static int open_copy(struct grove_session *out, struct grove_detail *d)
 {
 	struct grove_key key = { out->at.project, out->at.session, "" };
@@ -594,7 +594,7 @@ static int open_copy(struct grove_session *out, struct grove_detail *d)
 		       : grove__log_open(&out->log, out->at.store, &key, GROVE_STORE_CREATE, d);
 }
 
-/* Half a copy is no session. */
+/* Removes an incomplete copy. */
 static void drop_copy(struct grove_session *out)
 {
 	struct grove_key key = { out->at.project, out->at.session, "" };
@@ -607,7 +607,7 @@ static void drop_copy(struct grove_session *out)
 		grove__store_remove(out->at.store, &key, NULL);
 }
 
-/* Entries may speak of attachments, so these come along. */
+/* Entries may refer to attachments, so these are copied too. */
 static int copy_attachments(struct grove_session *s, struct grove_session *out, struct grove_detail *d)
 {
 	struct grove_key from = { s->at.project, s->at.session, "" };
@@ -643,7 +643,7 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 	h.id = opt->id ? opt->id : id;
 	h.what = opt->leaf ? HEADER_BRANCH : opt->cwd ? HEADER_FORK_FROM : HEADER_FORK;
 	h.from_id = s->id;
-	/* where sessions have no path, the id is what they are found by */
+	/* a session without a path is found by its id */
 	h.from_path = s->held ? NULL : s->at.path ? s->at.path : s->id;
 	rc = grove__dialect_has_header(s->at.dialect)
 		     ? grove__image_header_line(s->image, s->log, &header, &h.from_header, d) : 0;
@@ -656,7 +656,7 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 		grove__buf_release(&header);
 		return grove__fail_nomem(d);
 	}
-	/* without a new one the directory stays as the source spells it */
+	/* without a new one, the directory stays as the source writes it */
 	h.cwd = opt->cwd ? cwd.ptr : s->cwd;
 	if (opt->leaf && !*h.cwd && grove__dialect_has_header(s->at.dialect) &&
 	    s->at.dialect->header->fork_settles)

@@ -1,10 +1,11 @@
 /*
- * session/kept.c: what a store keeps for a session besides its lines.
+ * session/kept.c: values that a store holds for a session in addition to its lines.
  *
- * Files keep what hosts put there, and nothing else: a moved leaf is a line of
- * its own (leaf.c), so that the agent sees it. Databases have a place for it. The value is `57 1a2b3c4d`: the entry, and how
- * many lines the log had then. With one line more it means nothing: what was
- * appended is the leaf, whoever appended it, and no append has to take it back.
+ * For files these are only the values of hosts; a moved leaf is a line (leaf.c), so
+ * that the agent sees it. Databases have a value for the leaf, such as `57 1a2b3c4d`:
+ * the number of lines the log had then, and the entry. Once another line is appended,
+ * the value is void and the new line is the leaf, whoever appended it, so no append has
+ * to clear it.
  */
 #include "session/session.h"
 
@@ -19,7 +20,7 @@ bool grove__kept_has_values(const struct grove_session *s)
 	return s->log && !s->held && grove__log_has_changes(s->log);
 }
 
-/* The row that the value names, if it is about the log as it is. */
+/* Finds the row that the value names, if the log still has the recorded length. */
 static bool read_leaf(const struct grove_session *s, const struct grove_buf *value, uint32_t *row)
 {
 	const struct grove__spine *sp = s->image->spine;
@@ -39,11 +40,11 @@ int grove__kept_leaf(struct grove_session *s, struct grove_detail *d)
 	bool had = s->kept;
 	int rc;
 
-	/* a leaf that was moved in this handle alone is the one that counts here */
+	/* a leaf that was moved in this handle only takes precedence here */
 	if (!grove__kept_has_values(s) || (s->moved && !s->kept) ||
 	    (s->kept_base == s->image->base && s->kept_tail == s->image->tail))
 		return 0;
-	/* that there is none is no story: the caller may have another one to tell */
+	/* a missing value is not an error: the caller may have another one to report */
 	grove__fail_clear(&own);
 	rc = grove__log_meta_get(s->log, LEAF, &value, &own);
 	if (rc && rc != GROVE_ENOTFOUND && d)
@@ -67,7 +68,7 @@ bool grove__kept_moved(struct grove_session *s)
 	       st.base != s->image->base && st.tail == s->image->tail;
 }
 
-/* Say where the leaf is. *again: somebody appended meanwhile, and it means nothing. */
+/* Stores the leaf. Sets *again if somebody appended meanwhile, which makes the value void. */
 static int put_leaf(struct grove_session *s, const char *id, bool *again, struct grove_detail *d)
 {
 	struct grove_buf value = GROVE_BUF_INIT;
@@ -92,7 +93,7 @@ int grove__kept_put_leaf(struct grove_session *s, uint32_t row, struct grove_det
 	if (!rc && grove__buf_add_str(&id, row == GROVE_NO_ENTRY ? GROVE_ROOT
 							     : grove__spine_id(s->image->spine, row)))
 		rc = grove__fail_nomem(d);
-	/* somebody who appends in this very moment makes it a value about the past */
+	/* a concurrent append makes the value void: try again */
 	while (!rc && again && tries++ < TRIES) {
 		rc = put_leaf(s, id.ptr, &again, d);
 		if (!rc && again)
@@ -105,18 +106,18 @@ int grove__kept_put_leaf(struct grove_session *s, uint32_t row, struct grove_det
 	if (!rc) {
 		s->kept = s->moved = true;
 		s->leaf = row;
-		/* another may have moved it since: what the store says counts */
+		/* somebody may have moved it since: the store's value counts */
 		rc = grove__session_refresh(s, d);
 	}
 	grove__buf_release(&id);
 	return rc < 0 ? rc : 0;
 }
 
-/* ----------------------------------------------------- what hosts want kept */
+/* ----------------------------------------------------- values of hosts */
 
 const char *const grove__kept_names[] = { "agentId", "metadata", NULL };
 
-/* Apart from the values that mean something to us. */
+/* Host values have a prefix, to separate them from those with a meaning to us. */
 static int full_name(const char *name, struct grove_buf *out, struct grove_detail *d)
 {
 	for (size_t i = 0; grove__kept_names[i]; i++)
@@ -125,7 +126,7 @@ static int full_name(const char *name, struct grove_buf *out, struct grove_detai
 	return grove__fail(d, GROVE_EINVAL, NULL, "nothing is kept under the name %.100s", name);
 }
 
-/* A session that waits for its first message has no place yet. */
+/* A session that waits for its first message has no location yet. */
 static int place(const struct grove_session *s, struct grove_detail *d)
 {
 	return s->log && (!s->held || s->in_memory)
@@ -178,7 +179,7 @@ int grove__kept_copy(struct grove_store_log *from, struct grove_store_log *to,
 			rc = grove__log_meta_get(from, full.ptr, &value, d);
 		if (!rc && grove__log_meta_get(to, full.ptr, &have, NULL) == GROVE_ENOTFOUND)
 			rc = grove__log_meta_put(to, full.ptr, grove__buf_slice(&value), d);
-		/* a store without values has none to give, and none to take */
+		/* a store without values has none to copy */
 		if (rc == GROVE_ENOTFOUND || rc == GROVE_ENOTSUP)
 			rc = 0;
 	}

@@ -1,9 +1,9 @@
 /*
- * session/latch.c: may it still be written to?
+ * session/latch.c: whether a session may still be written to.
  *
- * Some agents stop writing a session for good when a write failed: a
- * conversation with a hole in it is worse than one that ends. The first
- * failure is kept, told once, and answered to every later call.
+ * Some agents stop writing a session for good after a write has failed, because a
+ * conversation with a gap is worse than one that ends. The first failure is remembered,
+ * reported once, and returned by every later call.
  */
 #include "session/session.h"
 
@@ -12,7 +12,7 @@
 
 int grove__session_latch(struct grove_session *s, int rc, struct grove_detail *d)
 {
-	/* what the caller asked for wrongly is no failure of the disk */
+	/* an invalid argument is not a failure of the disk */
 	if (!s->at.dialect || (rc != GROVE_EIO && rc != GROVE_EFULL && rc != GROVE_EACCESS) || !s->at.dialect->write.latch ||
 	    s->latch || !d)
 		return rc;
@@ -22,7 +22,7 @@ int grove__session_latch(struct grove_session *s, int rc, struct grove_detail *d
 	*s->latch = *d;
 	s->latch->code = rc;
 	if (s->at.path) {
-		/* it is this session that is not written any more, whatever file it was */
+		/* the message is about this session, whichever file failed */
 		if (d->path[0] && strcmp(d->path, s->at.path))
 			snprintf(s->latch->message, sizeof(s->latch->message), "%.200s: %.250s", d->path,
 				 d->message);
@@ -49,8 +49,8 @@ int grove__session_writable(struct grove_session *s, struct grove_detail *d)
 }
 
 /*
- * The lines are in the log, but we cannot tell what it looks like now. Nothing
- * may be taken back or written again: the caller has to open the session anew.
+ * The lines are in the log, but its current state is unknown. Nothing may be removed or
+ * written again: the caller has to open the session again.
  */
 int grove__session_lost_sight(struct grove_session *s, struct grove_detail *d)
 {

@@ -1,6 +1,4 @@
-/*
- * session/leaf.c: where the conversation goes on.
- */
+/* session/leaf.c: where the conversation continues. */
 #include "session/session.h"
 
 #include "json/value.h"
@@ -33,7 +31,7 @@ static const char *name_of(const struct grove_session *s, uint32_t row)
 	return row == GROVE_NO_ENTRY ? GROVE_ROOT : grove__spine_id(s->image->spine, row);
 }
 
-/* Append a line below `row` that makes every reader land there. */
+/* Appends a line below `row` that makes every reader continue there. */
 static int persist(struct grove_session *s, uint32_t row, struct grove_detail *d)
 {
 	struct grove__entry_spec spec = { .kind = GROVE_KIND_OTHER, .leaf = { name_of(s, row) } };
@@ -43,8 +41,8 @@ static int persist(struct grove_session *s, uint32_t row, struct grove_detail *d
 }
 
 /*
- * Where rules find the leaf, they may not end at every entry: the move would be
- * lost, and what is appended next would go somewhere else.
+ * Where rules determine the leaf, not every entry can be it: the move would be lost,
+ * and the next append would go somewhere else.
  */
 static int check_end(struct grove_session *s, uint32_t row, struct grove_detail *d)
 {
@@ -76,8 +74,8 @@ static int move_to(struct grove_session *s, uint32_t row, unsigned flags, struct
 }
 
 /*
- * The row of an entry that is to be the leaf. What everybody is to see is
- * decided by what everybody sees, so for that we look first.
+ * Finds the row of the entry that is to become the leaf. A leaf for everybody depends
+ * on the current log, so that is read first.
  */
 static int look_for(struct grove_session *s, const char *id, unsigned flags, uint32_t *row,
 		    struct grove_detail *d)
@@ -89,7 +87,7 @@ static int look_for(struct grove_session *s, const char *id, unsigned flags, uin
 	return rc < 0 ? rc : grove__session_find(s, id, row, d);
 }
 
-/* Does the conversation at hand come by this entry? */
+/* True if the current conversation goes through this entry. */
 static int on_conversation(struct grove_session *s, uint32_t row, struct grove_detail *d)
 {
 	struct grove__chain_ask ask = { .own_file = grove__session_own_file(s) };
@@ -144,7 +142,7 @@ int grove__session_branch(struct grove_session *s, const char *id,
 	if (rc)
 		return rc;
 	row = grove__tree_leaf(s->image->spine, row);
-	/* it tells which leaf was left, or where the branch begins */
+	/* the summary names the leaf that was left, or the start of the branch */
 	from = s->at.dialect->write.branch_names_target ? row : grove__session_leaf_row(s);
 	spec.branch_summary.from = name_of(s, grove__tree_named(s->image->spine, from));
 	opt.parent = name_of(s, row);
@@ -170,7 +168,10 @@ int grove__session_continue(struct grove_session *s, const char *id, unsigned fl
 	sp = s->image->spine;
 	kind = grove__spine_kind(sp, row);
 	at_leaf = grove__session_leaf_row(s) == grove__tree_leaf(sp, row);
-	/* what an extension put there is a prompt only where the talk has gone on */
+	/*
+	 * an extension's message counts as a prompt only if the conversation has
+	 * continued below it
+	 */
 	if ((kind == GROVE_KIND_CUSTOM_MESSAGE && !at_leaf) ||
 	    (kind == GROVE_KIND_MESSAGE && grove__spine_role(sp, row) == GROVE_ROLE_USER)) {
 		rc = grove__image_line(s->image, s->log, row, &line, &value, d);

@@ -1,6 +1,4 @@
-/*
- * session/move.c: another working directory for a session, or none at all.
- */
+/* session/move.c: changes the working directory of a session, or deletes the session. */
 #include "session/session.h"
 
 #include "store/jsonl.h"
@@ -21,7 +19,7 @@ static int move_header(void *payload, struct grove_session *s, uint32_t row, boo
 	return s->at.dialect->header->move(value, s->cwd, s->at.path, out);
 }
 
-/* The header's line alone. 1: the log has to be rewritten. */
+/* Changes only the header's line. Returns 1 if the log has to be rewritten. */
 static int move_header_line(struct grove_session *s, struct grove_detail *d)
 {
 	struct grove_buf line = GROVE_BUF_INIT, out = GROVE_BUF_INIT;
@@ -50,7 +48,7 @@ static int say_cwd(struct grove_session *s, struct grove_detail *d)
 	return rc == 1 ? grove__session_rewrite(s, move_header, &done, &changed, d) : rc;
 }
 
-/* Without a header a line says it. */
+/* In a format without a header, appends a line that names the directory. */
 static int relocate(struct grove_session *s, struct grove_detail *d)
 {
 	struct grove_buf json = GROVE_BUF_INIT;
@@ -63,7 +61,7 @@ static int relocate(struct grove_session *s, struct grove_detail *d)
 	return rc;
 }
 
-/* Where the file belongs now; the same place when its directory is flat. */
+/* Finds the new location of the file; the same one if its directory is flat. */
 static int new_place(struct grove_session *s, const char *cwd, struct grove__where *to,
 		     struct grove_detail *d)
 {
@@ -92,7 +90,7 @@ static int new_place(struct grove_session *s, const char *cwd, struct grove__whe
 	return 0;
 }
 
-/* Tell where it belongs, in the log itself. */
+/* Records the new directory in the log itself. */
 static int change_cwd(struct grove_session *s, struct grove_buf *cwd, struct grove_detail *d)
 {
 	char *old = s->cwd, *new = cwd->ptr;
@@ -101,7 +99,7 @@ static int change_cwd(struct grove_session *s, struct grove_buf *cwd, struct gro
 	*cwd = (struct grove_buf)GROVE_BUF_INIT;
 	s->cwd = new;
 	rc = s->at.dialect->write.relocate ? relocate(s, d) : say_cwd(s, d);
-	/* a header that was read again has brought its own */
+	/* a header that was read again has its own value */
 	if (rc && s->cwd == new) {
 		s->cwd = old;
 		free(new);
@@ -112,8 +110,8 @@ static int change_cwd(struct grove_session *s, struct grove_buf *cwd, struct gro
 }
 
 /*
- * Who could tell the log where it belongs now has the right to write, if anybody
- * has; it goes along.
+ * A handle that could change the directory has the right to write, so the lease, if
+ * there is one, moves with the session.
  */
 static int take_lease_along(const struct grove_lease *held, struct grove_store_log *log,
 			    struct grove_detail *d)
@@ -122,11 +120,11 @@ static int take_lease_along(const struct grove_lease *held, struct grove_store_l
 	struct grove_lease now;
 	int rc = *held->owner && left > 0 ? grove__log_lease_take(log, held->owner, left, &now, d) : 0;
 
-	/* another was faster: from here on it is as after any other takeover */
+	/* another handle was faster: this is like any other takeover */
 	return rc == GROVE_ECONFLICT ? 0 : rc;
 }
 
-/* The log under its new key; `to` is taken over. */
+/* Continues with the log under its new key; takes ownership of `to`. */
 static int go_over(struct grove_session *s, struct grove__where *to, struct grove_detail *d)
 {
 	struct grove_key from = { s->at.project, s->at.session, "" };
@@ -172,13 +170,13 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 	if (s->at.sub)
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "the transcript of a sub-agent moves with its session");
 	grove__session_close_old(s);
-	/* others may have appended since we looked, and have gone */
+	/* others may have appended since we read the log */
 	rc = grove__session_refresh(s, d);
 	if (rc < 0)
 		return rc;
 	if (grove__world_resolve(s->g, cwd, &full))
 		return grove__fail_nomem(d);
-	/* it would go on where the file was, and begin another one there */
+	/* a running agent would continue at the old path and create another file there */
 	rc = s->flags & GROVE_OPEN_FORCE ? 0 : grove__live_check(s->g, &s->at, d);
 	if (!rc)
 		rc = new_place(s, full.ptr, &to, d);
@@ -187,8 +185,8 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 		return rc;
 	}
 	/*
-	 * The header first, then the file: if we stop in between, the session is
-	 * whole, it only lies where it lay. The name must be free before.
+	 * First the header, then the file: if we stop in between, the session is whole
+	 * and still in its old place. The new name must be free before.
 	 */
 	key = (struct grove_key){ to.project, to.session, "" };
 	elsewhere = strcmp(to.project, s->at.project) != 0;
@@ -207,7 +205,10 @@ int grove__session_move(struct grove_session *s, const char *cwd, struct grove_d
 	return rc;
 }
 
-/* The desktop's trash, where there is one; a file that is gone afterwards counts as moved there. */
+/*
+ * Uses the desktop's trash, if there is one. A file that is gone afterwards counts as
+ * moved there.
+ */
 static bool into_trash(const char *path)
 {
 	const char *const argv[] = { "trash", path[0] == '-' ? "--" : path,
@@ -219,7 +220,7 @@ static bool into_trash(const char *path)
 	return grove__sys_lstat(path, &st) != 0;
 }
 
-/* The file is in the trash: what lies in the directory of its name goes there, too. */
+/* The file is in the trash: moves the directory that belongs to it there too. */
 static int remove_rest(const struct grove__where *at, const struct grove_key *key,
 		       struct grove_detail *d)
 {
@@ -240,7 +241,7 @@ static int remove_rest(const struct grove__where *at, const struct grove_key *ke
 	return rc;
 }
 
-/* Only sessions are ours to remove: other files may have been named by mistake. */
+/* Only sessions may be removed: other files may have been named by mistake. */
 static int is_session(struct grove *g, struct grove__where *at, struct grove_store_log *log,
 		      struct grove_detail *d)
 {
@@ -254,7 +255,7 @@ static int is_session(struct grove *g, struct grove__where *at, struct grove_sto
 		return rc;
 	grove__arena_init(&keep);
 	rc = grove__peek_header(log, at->dialect, &keep, &h, d);
-	/* without a header any JSON would do */
+	/* in a format without a header, any JSON would do */
 	ok = h.usable && (grove__dialect_has_header(at->dialect) || grove__jsonl_has_suffix(name));
 	grove__arena_release(&keep);
 	if (rc || ok)
@@ -284,7 +285,10 @@ int grove__session_remove(struct grove *g, struct grove__where *at, unsigned fla
 	} else {
 		rc = grove__store_remove(at->store, &key, d);
 	}
-	/* blobs stay: others may name them, and who collects garbage looks */
+	/*
+	 * blobs stay, since other sessions may refer to them; garbage collection
+	 * removes them
+	 */
 	if (!rc && at->path)
 		grove__last_session_forget(g, at->path);
 	return rc;

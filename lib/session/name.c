@@ -1,9 +1,9 @@
 /*
- * session/name.c: what a session is called.
+ * session/name.c: sets the name of a session.
  *
- * pi appends an entry that says so. xcsh keeps the name in the header, so the
- * log is written anew; oh-my-pi keeps it in a slot of its own in front of the
- * header, which is overwritten in its place, and appends an entry as well.
+ * pi appends an entry. xcsh has the name in the header, so the log is rewritten.
+ * oh-my-pi has it in a slot in front of the header, which is overwritten in place, and
+ * appends an entry as well.
  */
 #include "session/session.h"
 
@@ -27,7 +27,7 @@ static int name_header(void *payload, struct grove_session *s, uint32_t row, boo
 	return s->at.dialect->header->title(value, n->name, n->source, out);
 }
 
-/* The header's line alone. 1: the log has to be rewritten. */
+/* Changes only the header's line. Returns 1 if the log has to be rewritten. */
 static int name_header_line(struct grove_session *s, struct naming *n, struct grove_detail *d)
 {
 	struct grove__image *im = s->image;
@@ -46,7 +46,7 @@ static int name_header_line(struct grove_session *s, struct naming *n, struct gr
 	return rc;
 }
 
-/* Put the name into the slot in front of the header: the line keeps its length. */
+/* Puts the name into the slot in front of the header; the line keeps its length. */
 static int name_slot(struct grove_session *s, const char *name, const char *source,
 		     struct grove_detail *d)
 {
@@ -59,7 +59,7 @@ static int name_slot(struct grove_session *s, const char *name, const char *sour
 
 	if (!rc)
 		rc = grove__buf_reserve(&line, GROVE__JSON_PAD);
-	/* the slot may have taken less than all of it */
+	/* the slot may have had room for only part of it */
 	if (!rc) {
 		grove__json_scan(&im->want, line.ptr, line.len, true, &l);
 		im->dialect->read.index(&l, line.ptr, &im->keep, &e);
@@ -78,7 +78,7 @@ static int name_slot(struct grove_session *s, const char *name, const char *sour
 	return rc;
 }
 
-/* Did the user give the name that the session has? */
+/* True if the current name was given by the user. */
 static bool by_user(const struct grove__image *im)
 {
 	const char *source = im->slot_title ? im->slot_source : im->header.title_source;
@@ -86,7 +86,7 @@ static bool by_user(const struct grove__image *im)
 	return source && !strcmp(source, "user");
 }
 
-/* A slot that has not its usual length, or place, has no room for another: the log is written anew. */
+/* A slot of unusual length or position cannot be overwritten, so the log is rewritten. */
 static int name_it(struct grove_session *s, const char *name, const char *source,
 		   struct grove_detail *d)
 {
@@ -122,7 +122,7 @@ int grove__session_rename(struct grove_session *s, const char *name, const char 
 	rc = grove__session_load(s, d);
 	if (!rc)
 		rc = grove__session_clean_name(s->at.dialect, name, &clean, d);
-	/* what others wrote meanwhile must not be lost in a rewrite */
+	/* a rewrite must include what others have written meanwhile */
 	if (!rc && grove__dialect_has_title(s->at.dialect)) {
 		rc = grove__session_refresh(s, d);
 		rc = rc < 0 ? rc : 0;
@@ -140,7 +140,7 @@ int grove__session_rename(struct grove_session *s, const char *name, const char 
 	}
 	if (grove__dialect_has_title(s->at.dialect))
 		rc = name_it(s, clean.ptr, source, d);
-	/* where an entry says so, too */
+	/* for formats that also append an entry */
 	if (!rc && (!grove__dialect_has_title(s->at.dialect) ||
 		    !grove__dialect_spell(s->at.dialect, &spec, &entry, NULL)))
 		rc = grove__append_spec(s, &spec, NULL, out, d);

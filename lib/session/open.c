@@ -1,9 +1,8 @@
 /*
- * session/open.c: sessions come and go: open, new, refresh, close.
+ * session/open.c: opening, creating, refreshing and closing sessions.
  *
- * A session that a live agent starts has no file until it is worth one; until
- * then its lines are in a memory store of its own, so that everything else
- * works the same way.
+ * A session that a live agent starts has no file until it is worth one. Until then its
+ * lines are in a memory store of its own, so that everything else works the same way.
  */
 #include "session/session.h"
 
@@ -25,7 +24,7 @@ struct grove_session *grove__session_alloc(struct grove *g)
 	return s;
 }
 
-/* A name for the calling thread: the address of something that only it has. */
+/* Identifies the calling thread by the address of a thread-local variable. */
 static uintptr_t this_thread(void)
 {
 	static _Thread_local char self;
@@ -33,7 +32,7 @@ static uintptr_t this_thread(void)
 	return (uintptr_t)&self;
 }
 
-/* Only this thread writes its own name there, so what it reads is no race. */
+/* Only this thread writes its own identity there, so reading it is not a race. */
 bool grove__session_inside(const struct grove_session *s)
 {
 	return __atomic_load_n(&s->inside, __ATOMIC_RELAXED) == this_thread();
@@ -101,7 +100,7 @@ static int retire(struct grove_session *s, struct grove__retired what)
 		return GROVE_ENOMEM;
 	s->retired = p;
 	s->retired[s->nr_retired++] = what;
-	/* rows are numbered by their image, ids stay */
+	/* row numbers belong to an image, ids stay valid */
 	s->leaf_id = s->image && s->moved && s->leaf != GROVE_NO_ENTRY
 			     ? grove__spine_id(s->image->spine, s->leaf)
 			     : NULL;
@@ -129,7 +128,7 @@ int grove__session_change_log(struct grove_session *s, struct grove_store_log *l
 
 void grove__session_close_old(struct grove_session *s)
 {
-	/* one reference is the handle's own: there are no views */
+	/* one reference is the handle's own: otherwise there are views */
 	if (__atomic_load_n(&s->refs, __ATOMIC_ACQUIRE) > 1)
 		return;
 	for (size_t i = 0; i < s->nr_retired; i++) {
@@ -142,7 +141,7 @@ static int set_str(char **where, const char *value)
 {
 	char *copy;
 
-	/* what was handed out stays where it is */
+	/* strings that were returned to the caller do not move */
 	if (*where && !strcmp(*where, value))
 		return 0;
 	copy = strdup(value);
@@ -153,7 +152,7 @@ static int set_str(char **where, const char *value)
 	return 0;
 }
 
-/* Without its header a session is called as its log is, up to the ending. */
+/* Without a header, the session's id is the name of its log without the suffix. */
 static int name_of_log(struct grove_session *s)
 {
 	const char *name = grove__where_name(&s->at), *slash = strrchr(name, '/');
@@ -172,7 +171,10 @@ static int name_of_log(struct grove_session *s)
 	return s->id ? 0 : GROVE_ENOMEM;
 }
 
-/* The directory of a session that is noted and has no entries yet; 1 if there is none. */
+/*
+ * Finds the directory of a session that was recorded but has no entries yet. Returns 1
+ * if there is none.
+ */
 static int noted_cwd(struct grove_session *s)
 {
 	struct grove_buf cwd = GROVE_BUF_INIT;
@@ -188,7 +190,7 @@ int grove__session_take_cwd(struct grove_session *s)
 {
 	const struct grove__header *h = &s->image->header;
 
-	/* a session that begins has nobody else to tell its directory */
+	/* a new session has no other record of its directory */
 	if (!h->cwd && s->cwd && grove__dialect_cwd_in_entries(s->at.dialect))
 		return 0;
 	if (!h->cwd && grove__dialect_cwd_in_entries(s->at.dialect) && !s->held && !s->at.path) {
@@ -200,7 +202,7 @@ int grove__session_take_cwd(struct grove_session *s)
 	return set_str(&s->cwd, h->cwd ? h->cwd : s->g->cwd);
 }
 
-/* What the header says about the session as a whole. */
+/* Takes over what the header says about the session as a whole. */
 static int take_header(struct grove_session *s, struct grove_detail *d)
 {
 	const struct grove__header *h = &s->image->header;
@@ -221,7 +223,7 @@ static int take_header(struct grove_session *s, struct grove_detail *d)
 	return rc ? grove__fail_nomem(d) : 0;
 }
 
-/* The row that a moved leaf stands at, in a new image. */
+/* Finds the row of a moved leaf in a new image. */
 static void carry_leaf(struct grove_session *s)
 {
 	const struct grove__spine *sp = s->image->spine;
@@ -245,7 +247,10 @@ int grove__session_load(struct grove_session *s, struct grove_detail *d)
 	struct grove__image_source src = {
 		.log = s->log, .dialect = s->at.dialect, .path = s->at.path,
 		.cache = s->held ? NULL : s->g->cache, .progress = &s->g->progress,
-		/* without a header nothing tells a session that has yet to begin from no session */
+		/*
+		 * without a header, an empty file may be a session that has not begun,
+		 * or no session
+		 */
 		.may_be_empty = grove__dialect_may_be_empty(s->at.dialect) &&
 				(s->held || !s->at.path || s->flags & GROVE_OPEN_WRITE),
 	};
@@ -295,13 +300,13 @@ int grove__session_refresh(struct grove_session *s, struct grove_detail *d)
 		if (!rc)
 			return 1;
 	}
-	/* what we had is good enough to go on with, unless it is half of something */
+	/* the old image is good enough to continue with, unless it is incomplete */
 	if (old->spine->linked == old->spine->nr)
 		s->image = s->retired[--s->nr_retired].image;
 	return rc;
 }
 
-/* By rules over the whole log: found once for each state of it. */
+/* Computes the leaf by rules over the whole log, once for each state of it. */
 static uint32_t leaf_by_rules(struct grove_session *s)
 {
 	struct grove__chain_ask ask = { .own_file = grove__session_own_file(s) };
@@ -332,7 +337,7 @@ uint32_t grove__session_leaf_row(struct grove_session *s)
 	return grove__image_ruled(s->image) ? leaf_by_rules(s) : grove__tree_last(s->image->spine);
 }
 
-/* Put the header, and what stands in front of it, into a log with nothing in it. */
+/* Writes the header, and the slot in front of it, into an empty log. */
 static int put_header(struct grove_session *s, const struct grove__header_in *h,
 		      struct grove_detail *d)
 {
@@ -363,7 +368,7 @@ static int put_header(struct grove_session *s, const struct grove__header_in *h,
 	return rc;
 }
 
-/* A file with nothing in it is a session that is about to begin. */
+/* An empty file is a session that is about to begin. */
 static int begin(struct grove_session *s, struct grove_detail *d)
 {
 	struct grove__header_in h = { .cwd = s->g->cwd, .time = grove__sys_now_ms() };
@@ -393,9 +398,9 @@ static int begin(struct grove_session *s, struct grove_detail *d)
 }
 
 /*
- * In a lenient dialect what stands behind a value on its line is only read where the log
- * ends inside a value (json/lenient.h). If that is the header, the first line that is
- * appended would hide it, and with it the session.
+ * In a lenient dialect, what follows a value on its line is read only if the log ends
+ * inside a value (json/lenient.h). If the header is such a value, the first appended
+ * line would hide it, and with it the session.
  */
 static int header_stays(struct grove_session *s, struct grove_detail *d)
 {
@@ -436,7 +441,7 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 		rc = grove__log_stat(s->log, &st, d);
 		if (!rc && !st.bytes)
 			rc = begin(s, d);
-		/* another began it a moment ago */
+		/* another process began it a moment ago */
 		rc = rc == GROVE_ECONFLICT ? 0 : rc;
 	}
 	if (!rc && flags & GROVE_OPEN_LAZY && !(flags & GROVE_OPEN_WRITE) &&
@@ -474,7 +479,7 @@ int grove__session_place(struct grove *g, const struct grove__dialect *dialect, 
 	} else if (!root) {
 		rc = grove__fail(d, GROVE_EINVAL, NULL, "no store for the session");
 	} else if (!rc) {
-		/* a store that was named by the user is laid out like the agent's own */
+		/* a store that the user named is laid out like the agent's own */
 		if (!root->flat)
 			rc = dialect->paths.project(&g->env, cwd, &project);
 		key = (struct grove_key){ project.ptr ? project.ptr : "", name.ptr, "" };
@@ -541,7 +546,10 @@ static int begin_with(struct grove_session *s, struct grove_slice lines, const s
 	return rc ? rc : grove__session_put_lines(s, lines, d);
 }
 
-/* May others have begun it already? Only what begins after us is the same session. */
+/*
+ * True if others may have begun it already. Only a log that begins after us is the same
+ * session.
+ */
 static bool is_there(const struct grove_session *s)
 {
 	struct grove_key key = grove__where_key(&s->at);
@@ -644,7 +652,7 @@ int grove__session_new(struct grove *g, const struct grove_create_options *opt,
 						  .name = { name.ptr, "user", NULL } };
 		struct grove_buf entry = GROVE_BUF_INIT;
 
-		/* where the header says so an entry may, but need not */
+		/* if the header has the name, an entry is written only if the dialect has one */
 		if (!grove__dialect_has_title(dialect) || !grove__dialect_spell(dialect, &spec, &entry, NULL))
 			rc = grove__append_spec(s, &spec, NULL, NULL, d);
 		grove__buf_release(&entry);

@@ -1,9 +1,9 @@
 /*
- * session/record.c: a host's own list of messages, stored as far as it is new.
+ * session/record.c: stores the new part of a host's own list of messages.
  *
- * And what has to stay near the end of a log: programs that list sessions read
- * the first and the last 64 KiB of each, so a title that was given long ago is
- * said again from time to time.
+ * It also keeps metadata near the end of the log: programs that list sessions read only
+ * the first and the last 64 KiB of a file, so a title that was set long ago is repeated
+ * from time to time.
  */
 #include "session/session.h"
 
@@ -16,7 +16,7 @@
 #define LOOK_BACK ((uint32_t)4096)       /* lines, and … */
 #define LOOK_BYTES ((uint64_t)8 << 20)   /* … bytes that are searched for such lines */
 
-/* Texts that are gathered while a list is gone through. */
+/* Texts collected while going through a list. */
 struct inputs {
 	struct grove_buf bytes;
 	size_t *end;
@@ -60,7 +60,7 @@ static int append_inputs(struct grove_session *s, const struct inputs *in, struc
 	return rc;
 }
 
-/* What a host's filter leaves must still be a message. */
+/* The output of a host's filter must still be a message. */
 struct filtering {
 	const struct grove_record_options *opt;
 	struct grove_detail *d;
@@ -84,7 +84,7 @@ static int filter(void *payload, struct grove_slice json, struct grove_buf *out)
 	return 0;
 }
 
-/* The dialect walks over messages as they are: they must be JSON. */
+/* The dialect walks over messages without validating them, so they must be JSON. */
 static int check_message(struct grove_session *s, struct grove_slice json, size_t i,
 			 struct grove_detail *d)
 {
@@ -171,7 +171,7 @@ int grove__session_record(struct grove_session *s, const struct grove_slice *mes
 	return rc;
 }
 
-/* The last line of each kind that is looked for near the end; their bytes in `lines`. */
+/* Finds the last line of each kind of metadata; puts their bytes into `lines`. */
 static int find_tail(struct grove_session *s, struct grove__tail_line tail[GROVE__TAILS],
 		     struct grove_buf lines[GROVE__TAILS], struct grove_detail *d)
 {
@@ -220,7 +220,7 @@ int grove__session_restate(struct grove_session *s, size_t *written, struct grov
 		rc = grove__session_load(s, d);
 	if (rc || s->held || !s->at.dialect->write.tail)
 		return rc;
-	/* what others wrote meanwhile is what is to be said again */
+	/* repeat the current values, including those written by others */
 	rc = grove__session_refresh(s, d);
 	rc = rc < 0 ? rc : find_tail(s, tail, lines, d);
 	if (!rc) {

@@ -1,10 +1,9 @@
 /*
- * session/rewrite.c: rewrite a log line by line.
+ * session/rewrite.c: rewrites a log line by line.
  *
- * Every physical line passes by, also those that no reader understands; only
- * what has to change changes, the rest keeps its bytes. Where a lenient dialect
- * finds a value over several lines, or several on a line, these lines are taken
- * together:
+ * Every physical line is visited, including those that no reader understands; only what
+ * has to change is changed, and the rest keeps its bytes. If a lenient dialect finds a
+ * value over several lines, or several on one line, these lines are handled together:
  *
  *	stored    {"type":"a",⏎"n":1} and the rest⏎
  *	          `----- value -----´
@@ -24,21 +23,21 @@ struct pass {
 	void *payload;
 	struct grove__lines lines;
 	struct grove_buf out;
-	struct grove_buf group;  /* the lines of the values at hand, LF between them … */
-	struct grove_buf whole;  /* … and what becomes of them */
-	struct grove_buf joined; /* a value of several lines as one */
-	size_t told;             /* of `whole`; all of it: nothing waits */
+	struct grove_buf group;  /* the lines of the current values, separated by LF … */
+	struct grove_buf whole;  /* … and what they become */
+	struct grove_buf joined; /* a value of several lines, joined into one */
+	size_t told;             /* of `whole`, already returned; all of it: nothing waits */
 	size_t header;
 	uint32_t row;
 	uint64_t changed;
-	struct grove_slice slot; /* what takes the place of the slot's line; empty: itself */
-	bool dropped;            /* nothing is left of the lines at hand */
+	struct grove_slice slot; /* the new line of the slot; empty: unchanged */
+	bool dropped;            /* nothing is left of the current lines */
 	struct grove__records records;
-	struct grove_buf padded; /* a line, and room behind it */
+	struct grove_buf padded; /* a line, with padding after it */
 	struct grove_detail *d;
 };
 
-/* The next stored line, as it is. 1 at the end. */
+/* Gets the next stored line, unchanged. Returns 1 at the end. */
 static int stored_line(struct pass *p, struct grove_slice *line)
 {
 	int rc = grove__lines_next(&p->lines, line);
@@ -60,7 +59,7 @@ static bool is_before(const struct grove__spot *a, const struct grove__spot *b)
 	return a->pos != b->pos ? a->pos < b->pos : a->off < b->off;
 }
 
-/* The next one in the log, if it begins on line `line` or before. */
+/* Gets the next one in the log, if it begins on line `line` or before. */
 static bool next_item(struct pass *p, uint64_t line, struct item *out)
 {
 	const struct grove__image *im = p->s->image;
@@ -82,7 +81,7 @@ static bool next_item(struct pass *p, uint64_t line, struct item *out)
 	return true;
 }
 
-/* Where line number `line` of the group begins in it. */
+/* Returns the offset of line number `line` in the group. */
 static size_t group_line(const struct pass *p, uint64_t line)
 {
 	const char *at = p->group.ptr, *end = at + p->group.len;
@@ -107,7 +106,10 @@ static int grow_group(struct pass *p)
 	return 0;
 }
 
-/* One value of the group: `whole` gets what stands before it, and what becomes of it. */
+/*
+ * Handles one value of the group: appends what comes before it, and its new text, to
+ * `whole`.
+ */
 static int edit(struct pass *p, const struct item *it, size_t off, size_t *done)
 {
 	struct grove_slice stored, value;
@@ -123,7 +125,7 @@ static int edit(struct pass *p, const struct item *it, size_t off, size_t *done)
 	if (grove__crc32c(0, p->group.ptr + off, (size_t)it->at.len) != it->at.crc)
 		return grove__fail_at(p->d, GROVE_ESTALE, p->s->at.path, it->at.line + 1, it->at.pos,
 				      "the line has changed: another program changed the session");
-	/* what stands around the value (a mark, a CR) stays */
+	/* bytes around the value (a byte order mark, a CR) stay */
 	stored = value = grove__line_trim(grove__slice(p->group.ptr + off, (size_t)it->at.len));
 	if (memchr(value.ptr, '\n', value.len)) {
 		grove__buf_clear(&p->joined);
@@ -148,7 +150,7 @@ static int edit(struct pass *p, const struct item *it, size_t off, size_t *done)
 	return 0;
 }
 
-/* The values that begin on this line, and on those that they reach into. */
+/* Handles the values that begin on this line, and on the lines they extend to. */
 static int edit_group(struct pass *p, struct item *it, struct grove_slice line, uint64_t pos)
 {
 	const struct grove__image *im = p->s->image;
@@ -169,7 +171,7 @@ static int edit_group(struct pass *p, struct item *it, struct grove_slice line, 
 	} while (!rc && next_item(p, p->lines.lines - 1, it));
 	if (!rc && grove__buf_add(&p->whole, p->group.ptr + done, p->group.len - done))
 		rc = grove__fail_nomem(p->d);
-	/* a line that has nothing left goes */
+	/* drop a line that has nothing left */
 	if (!rc && p->dropped && !grove__line_trim(grove__buf_slice(&p->whole)).len)
 		grove__buf_clear(&p->whole);
 	else
@@ -224,7 +226,7 @@ static int next_record(void *payload, struct grove_store_record *rec)
 	return 0;
 }
 
-/* Only stores with columns ask for more than the line. */
+/* Only stores with columns need more than the line. */
 static int next_bare(void *payload, struct grove_store_record *rec)
 {
 	return next_line(payload, &rec->line);
@@ -277,7 +279,7 @@ int grove__session_migrate(struct grove_session *s, struct grove_detail *d)
 {
 	int rc = GROVE_ECONFLICT;
 
-	/* a log that grows meanwhile is read again: nothing is lost, nothing is half done */
+	/* if the log grows meanwhile, start again: nothing is lost or half done */
 	for (int tries = 0; tries < 8 && rc == GROVE_ECONFLICT; tries++) {
 		struct grove_detail why;
 
@@ -291,7 +293,7 @@ int grove__session_migrate(struct grove_session *s, struct grove_detail *d)
 			if (again < 0)
 				return again;
 			if (!again) {
-				/* it did not grow: somebody has it open */
+				/* it did not grow: another process has it open */
 				if (d)
 					*d = why;
 				return rc;

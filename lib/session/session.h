@@ -1,6 +1,4 @@
-/*
- * session/session.h: one dialect joined to one store.
- */
+/* session/session.h: one open session, which combines a dialect and a store. */
 #ifndef GROVE_SESSION_SESSION_H
 #define GROVE_SESSION_SESSION_H
 
@@ -182,9 +180,9 @@ int grove__session_prepare(struct grove_session *s, struct grove_slice line, str
 
 /* name.c */
 /*
- * Name the session. `source` is "user" or "auto". Returns 1 if the user gave it a
- * name, which an automatic one does not replace. out->id is that of the entry that
- * says so, NULL where the header does.
+ * Names the session. `source` is "user" or "auto". Returns 1 if the user has given it a
+ * name, which an automatic one does not replace. out->id is the id of the new entry, or
+ * NULL if the name is in the header.
  */
 int grove__session_rename(struct grove_session *s, const char *name, const char *source,
 			  struct grove_append_result *out, struct grove_detail *d);
@@ -344,33 +342,39 @@ int grove__view_conversation(struct grove_view *v, uint32_t to, bool whole, stru
 void grove__view_row(const struct grove__spine *sp, uint32_t row, struct grove_entry *out);
 int grove__view_new(struct grove_session *s, struct grove_view **out, struct grove_detail *d);
 
-/* upward.c: from a leaf to its root, as grove_session_ancestors() says */
+/* upward.c: the path from a leaf to its root, as in grove_session_ancestors() */
 int grove__session_path_up(struct grove_session *s, const char *leaf, grove_ancestor_fn *fn,
 			   void *payload, struct grove_detail *d);
-/* tail.c: the same, from as little of the log as will do */
+/* tail.c: the same, from as little of the log as possible */
 int grove__session_context(struct grove_session *s, const struct grove_context_options *opt,
 			   struct grove_sink sink, struct grove_detail *d);
 /* context.c, document.c */
 int grove__view_context(struct grove_view *v, const struct grove_context_options *opt,
 			struct grove_sink sink, struct grove_detail *d);
-/* The same, message by message to a host's own functions. */
+/* The same, message by message, to a host's own functions. */
 int grove__context_messages(struct grove_view *v, const struct grove_context_options *opt,
 			 const struct grove_context_reader *to, struct grove_detail *d);
 /* As grove_message_pieces() says. */
 int grove__context_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload);
-/* view_document.c: what a person reads of an entry; `line` is its line, or empty if that is to be read. */
+/*
+ * view_document.c: reports the text of an entry that a person would read. `line` is its
+ * line, or empty to read it.
+ */
 int grove__view_pieces(struct grove_view *v, uint32_t row, struct grove_slice line, grove_piece_fn *fn,
 		       void *payload, struct grove_detail *d);
-/* An entry on its way to the log. */
+/* An entry being appended. */
 struct grove__fresh {
 	struct grove_slice line;
 	enum grove_kind kind;
 	enum grove_role role;
 };
-/* The system message in force at `leaf` with `nr` entries below it; `out` stays empty if there is none. */
+/*
+ * Gets the system message in force at `leaf` with `nr` entries below it; `out` stays
+ * empty if there is none.
+ */
 int grove__context_system(struct grove_session *s, uint32_t leaf, const struct grove__fresh *fresh,
 			  size_t nr, int64_t time, struct grove_buf *out, struct grove_detail *d);
-/* One entry's line; `flags` as in grove_view_line(). */
+/* Gets one entry's line; `flags` are as in grove_view_line(). */
 int grove__view_line(struct grove_view *v, uint32_t row, unsigned flags, struct grove_buf *out,
 		     struct grove_detail *d);
 int grove__view_log(struct grove_view *v, bool blobs, struct grove_sink sink,

@@ -1,9 +1,9 @@
 /*
- * session/snapshot.c: what a user interface loads on refresh, in one document.
+ * session/snapshot.c: one document with all that a user interface loads on refresh.
  *
- * Entries go from the log to the sink one by one; held in memory are ids (the
- * spine has them anyway) and what sub-agents reported. Only when long texts are
- * to be left out is the context held as well, to find whose they are.
+ * Entries go from the log to the sink one by one. Only ids, which are in the spine
+ * anyway, and what sub-agents reported are held in memory. If long texts are to be left
+ * out, the context is held as well, to match messages with entries.
  */
 #include "json/out.h"
 #include "session/snapshot.h"
@@ -12,10 +12,10 @@
 
 #include <stdlib.h>
 
-/* Ids and times are texts, too: what is so short stays. */
+/* Ids and times are strings too: anything this short stays. */
 #define BODY_MIN 128
 
-/* Room that is asked for at once, at most. */
+/* The maximum size that is allocated at once. */
 #define EXPECT_MAX ((size_t)256 << 20)
 
 struct shot {
@@ -25,7 +25,7 @@ struct shot {
 	struct grove__out o;
 	uint32_t leaf, *path;
 	size_t nr_path;
-	uint32_t *rows;                  /* entries that are handed out; NULL: all */
+	uint32_t *rows;                  /* entries to write; NULL: all */
 	size_t nr_rows;
 	struct grove__delegations delegations;
 	struct grove_buf agent_id;       /* empty: none is known */
@@ -53,7 +53,10 @@ static const char *provider(const struct grove_session *s)
 	return s->at.store->ops->name;
 }
 
-/* A node of the tree, not the earlier one of two lines with one id, and no mark of ours. */
+/*
+ * True for a node of the tree that is neither the earlier line of a repeated id nor a
+ * leaf marker.
+ */
 static bool counts(const struct grove__spine *s, uint32_t row)
 {
 	return !(grove__spine_flags(s, row) & (ROW_ASIDE | ROW_SUPERSEDED | ROW_LEAF_MARK));
@@ -73,7 +76,7 @@ static int64_t updated(struct shot *t)
 	return newest;
 }
 
-/* The root of the active path; one may have been begun below a mark. */
+/* Returns the root of the active path, which may have been started below a leaf marker. */
 static uint32_t root(const struct shot *t)
 {
 	for (size_t i = 0; i < t->nr_path; i++)
@@ -127,7 +130,7 @@ static int add_reference(struct grove_buf *out, struct grove_slice id, size_t by
 	return grove__out_finish(&o);
 }
 
-/* Behind the string that begins at `p`. */
+/* Returns the end of the string that begins at `p`. */
 static const char *string_end(const char *p, const char *end)
 {
 	for (p++; p < end && *p != '"'; p++)
@@ -155,7 +158,10 @@ int grove__snapshot_shorten(struct grove_buf *out, struct grove_slice value, str
 	while (!rc && (p = p < end ? memchr(p, '"', (size_t)(end - p)) : NULL)) {
 		const char *q = string_end(p, end);
 
-		/* escapes make it longer: what is short as it stands is short */
+		/*
+		 * escapes only make a string longer: if its raw form is short, so is
+		 * the text
+		 */
 		if ((uint64_t)(q - p) - 2 > max && !is_key(q, end)) {
 			grove__buf_clear(&text);
 			rc = grove__json_text(&text, grove__slice(p, (size_t)(q - p)));
@@ -293,7 +299,7 @@ static void put_labels(struct shot *t)
 
 /* --- the context --- */
 
-/* Part of another document: without the line end that a document has. */
+/* A part of another document, without the final newline of a document. */
 struct inner {
 	struct grove__out *o;
 	bool ended;
@@ -310,7 +316,7 @@ static int write_inner(void *payload, const char *ptr, size_t len)
 	return in->o->rc;
 }
 
-/* Each message under the id of its entry. */
+/* Writes each message with the id of its entry. */
 static int put_short_context(struct shot *t, struct grove_slice doc)
 {
 	struct grove_slice messages = grove__json_get(doc, "messages");
@@ -381,7 +387,7 @@ static const struct grove_buf *piece(const struct grove__delegated *x, enum map 
 				   : &x->out.routes;
 }
 
-/* By entry; or by batch, the last entry of each. */
+/* Writes a map by entry, or by batch with the last entry of each. */
 static void put_map(struct shot *t, const char *name, enum map what, bool by_batch)
 {
 	grove__out_open(&t->o, name, '{');
@@ -462,7 +468,7 @@ static int select_rows(struct shot *t)
 	return 0;
 }
 
-/* Whose session a host says it is. */
+/* Finds the `agentId` that the host has set. */
 static int find_agent(struct shot *t)
 {
 	int rc = grove__log_meta_get(t->v->log, GROVE__META_AGENT, &t->agent_id, t->d);
@@ -474,13 +480,13 @@ static int find_delegations(struct shot *t)
 {
 	bool window = t->opt->after || t->opt->limit;
 
-	/* on a path of a log whose parents may come later rows need not ascend */
+	/* parents may come later in the log, so the rows of a path need not ascend */
 	if (!window || t->opt->entries != GROVE_SNAPSHOT_ALL)
 		return grove__delegations_find(&t->delegations, t->v, NULL, t->v->nr, t->d);
 	return grove__delegations_find(&t->delegations, t->v, t->rows, t->nr_rows, t->d);
 }
 
-/* How long the document will be: entries and context are most of it. */
+/* Estimates the length of the document, which is mostly entries and context. */
 static size_t expected(const struct shot *t)
 {
 	uint64_t bytes = 4096 + (uint64_t)t->v->nr * 64;
@@ -528,7 +534,7 @@ int grove__view_snapshot(struct grove_view *v, const struct grove_snapshot_optio
 		grove__out_close(&t.o, '}');
 		grove__out_str(&t.o, "\n");
 	}
-	/* after a failure what is left is of no use to anybody */
+	/* after a failure the rest is of no use */
 	grove__out_fail(&t.o, rc);
 	end = grove__out_finish(&t.o);
 	grove__delegations_release(&t.delegations);

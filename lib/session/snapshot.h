@@ -6,10 +6,10 @@
 
 #include "session/session.h"
 
-/* How a delegation to sub-agents ended, in one shape. */
+/* How a delegation to sub-agents ended, in a uniform shape. */
 struct grove__delegated {
-	uint32_t row;                    /* of the entry that tells */
-	const char *batch;               /* as text; "": it has no name */
+	uint32_t row;                    /* of the entry that reports it */
+	const char *batch;               /* as text; "" if it has none */
 	bool last;                       /* of that batch */
 	struct grove__delegation_out out;
 };
@@ -20,18 +20,21 @@ struct grove__delegations {
 	struct grove__arena names;
 };
 
-/* subagents.c: of these rows (NULL: the first `nr`), ascending. */
+/* delegations.c: finds those among `rows` (NULL: the first `nr`), ascending. */
 int grove__delegations_find(struct grove__delegations *all, struct grove_view *v,
 			    const uint32_t *rows, size_t nr, struct grove_detail *d);
 void grove__delegations_release(struct grove__delegations *all);
-/* That of a row, or NULL. */
+/* Returns that of a row, or NULL. */
 const struct grove__delegated *grove__delegations_of(const struct grove__delegations *all,
 						    uint32_t row);
 
 /* snapshot.c */
 int grove__view_snapshot(struct grove_view *v, const struct grove_snapshot_options *opt,
 			 struct grove_sink sink, struct grove_detail *d);
-/* Append `value` with its long texts replaced by references to the entry `id`. GROVE_ENOMEM. */
+/*
+ * Appends `value` with its long texts replaced by references to the entry `id`.
+ * GROVE_ENOMEM.
+ */
 int grove__snapshot_shorten(struct grove_buf *out, struct grove_slice value, struct grove_slice id,
 			    uint64_t max);
 

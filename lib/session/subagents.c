@@ -1,13 +1,13 @@
 /*
- * session/subagents.c: what is known about the sub-agents of a session.
+ * session/subagents.c: the sub-agents of a session.
  *
- * A sub-agent has a log of its own and a small file that says what kind of
- * agent it is; who resumes it goes by that. Of agents that work elsewhere there
- * is only such a file. All of them are kept beside the session.
+ * A sub-agent has a log of its own and a small metadata file that says what kind of
+ * agent it is, which is needed to resume it. Agents that run elsewhere have only such a
+ * file. All of them are stored next to the session.
  *
- * Agents may be grouped, which is to say that their files lie in a directory. Ids are
- * unique in a session, so the two files of an agent belong together wherever
- * they lie. The group of one that has neither yet is what the caller says.
+ * Agents may be grouped: their files are then in a directory. Ids are unique in a
+ * session, so the two files of an agent belong together wherever they are. For an agent
+ * that has neither yet, the caller sets the group.
  */
 #include "session/session.h"
 
@@ -36,10 +36,10 @@ static int place_of(struct grove_session *s, struct place *p, struct grove_detai
 	return 0;
 }
 
-/* One sub-agent, by what lies beside the session. */
+/* One sub-agent, found by its files next to the session. */
 struct found {
 	char *group, *id;
-	char *log, *meta;                /* their names; NULL: not there */
+	char *log, *meta;                /* their names; NULL: missing */
 };
 
 struct finding {
@@ -112,7 +112,7 @@ static void found_release(struct found *x)
 	free(x->meta);
 }
 
-/* What is known about an agent may lie in another group than its log. */
+/* The metadata of an agent may be in another group than its log. */
 static void join(struct finding *f)
 {
 	for (size_t i = 0; i < f->nr; i++) {
@@ -155,7 +155,7 @@ static void finding_release(struct finding *f)
 	free(f->all);
 }
 
-/* The bytes of a file that should be a JSON object; 1 if it is not. */
+/* Reads a file that should be a JSON object. Returns 1 if it is not. */
 static int read_object(const struct place *p, const char *name, struct grove_buf *out,
 		       struct grove_detail *d)
 {
@@ -183,7 +183,7 @@ static int tell(const struct place *p, const struct found *x, grove_subagent_fn 
 	struct grove_subagent a = { .id = x->id, .group = x->group };
 	int rc = x->meta ? read_object(p, x->meta, &json, d) : 1;
 
-	/* one file that cannot be read hides no agent */
+	/* a file that cannot be read does not hide the other agents */
 	if (rc < 0 && rc != GROVE_ENOMEM)
 		rc = 1;
 	if (!rc) {
@@ -351,8 +351,8 @@ int grove__subagents_path(struct grove_session *s, const char *id, struct grove_
 }
 
 /*
- * The name of the file about an agent: the one that is there, or the place for
- * it, beside the agent's log if that is there, else in the group it was given.
+ * Finds the name of an agent's metadata file: the existing one, or else next to the
+ * agent's log, or else in the group that was set.
  */
 static int meta_name(const struct place *p, const char *id, bool remote, const char *group, struct grove_buf *out,
 		     bool *there, struct grove_detail *d)

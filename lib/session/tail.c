@@ -1,12 +1,11 @@
 /*
- * session/tail.c: the conversation from the end of the log.
+ * session/tail.c: the conversation, from the end of the log.
  *
- * A long transcript has been compacted many times, and the conversation begins
- * at the last boundary: what lies above it need not be read. So the boundary is
- * looked for from the end, the log is indexed from there on, and the rules are
- * asked. Only if they began at the boundary, and it keeps nothing from above, is
- * the answer the one that the whole log would have given; else the whole log is
- * read after all.
+ * A long transcript has been compacted many times, and the conversation begins at the
+ * last boundary: what is above it need not be read. So we search for the boundary from
+ * the end, index the log from there on, and apply the rules. If they begin at the
+ * boundary, and it keeps nothing from above, the answer is the one that the whole log
+ * would give; otherwise the whole log is read.
  *
  *	…………………………………[boundary]……………………end
  *	                 `--- indexed ---´
@@ -17,9 +16,9 @@
 
 #define CHUNK ((size_t)1 << 20)
 #define LOOK_BACK ((uint64_t)16 << 20)
-#define WORTH ((uint64_t)1 << 20)        /* bytes that must lie above it for this to pay */
+#define WORTH ((uint64_t)1 << 20)        /* bytes that must be above it for this to pay */
 
-/* The last line among `len` bytes that the dialect takes for a boundary; -1: none. */
+/* Returns the offset of the last line among `len` bytes that is a boundary, or -1. */
 static int64_t last_boundary(const struct grove_session *s, const char *buf, size_t len)
 {
 	const char *mark = s->at.dialect->rules->boundary_mark, *end = buf + len, *p = end;
@@ -34,7 +33,7 @@ static int64_t last_boundary(const struct grove_session *s, const char *buf, siz
 			return -1;
 		start = memrchr(buf, '\n', (size_t)(hit - buf));
 		stop = memchr(hit, '\n', (size_t)(end - hit));
-		/* one that begins before the buffer comes with the chunk before */
+		/* a line that begins before the buffer comes with the previous chunk */
 		if (start && stop && s->at.dialect->rules->is_boundary(grove__slice(start + 1,
 								  (size_t)(stop - start - 1))))
 			return start + 1 - buf;
@@ -43,10 +42,10 @@ static int64_t last_boundary(const struct grove_session *s, const char *buf, siz
 	return -1;
 }
 
-/* Where the last boundary begins; 1 if there is none near the end. */
+/* Finds where the last boundary begins. Returns 1 if there is none near the end. */
 static int find_boundary(struct grove_session *s, uint64_t tail, uint64_t *pos, struct grove_detail *d)
 {
-	/* a line that lies across two chunks is found in the second: they overlap */
+	/* chunks overlap, so that a line across two of them is found in the second */
 	size_t cap = CHUNK + ((size_t)64 << 10);
 	char *buf = malloc(cap);
 	int64_t at = -1;
@@ -65,7 +64,7 @@ static int find_boundary(struct grove_session *s, uint64_t tail, uint64_t *pos, 
 	return rc ? rc : at < 0;
 }
 
-/* Lines that were passed over are told of, as far as they were read. */
+/* Reports malformed lines among those that were read. */
 static void tell_malformed(struct grove_session *s, const struct grove__image *im)
 {
 	struct grove_detail why;
@@ -80,8 +79,8 @@ static void tell_malformed(struct grove_session *s, const struct grove__image *i
 }
 
 /*
- * Is the parent of any record above the boundary? Without it the record would be
- * taken for one whose parent is lost, and joined to what was written just before.
+ * True if the parent of any record is above the boundary. Without the parent, the
+ * record would seem to have lost it and be attached to what was written just before.
  */
 static bool hangs_above(const struct grove__spine *sp)
 {
@@ -91,7 +90,7 @@ static bool hangs_above(const struct grove__spine *sp)
 	return false;
 }
 
-/* The answer, if the part of the log from `pos` on is enough for it. 1: it is not. */
+/* Gets the answer if the log from `pos` on is enough for it. Returns 1 if it is not. */
 static int from_boundary(struct grove_session *s, uint64_t pos,
 			 const struct grove_context_options *opt, struct grove_sink sink,
 			 struct grove_detail *d)
@@ -146,7 +145,7 @@ int grove__session_context(struct grove_session *s, const struct grove_context_o
 			rc = 1;
 		if (!rc)
 			rc = from_boundary(s, pos, opt, sink, d);
-		/* nothing was written to the sink before it was sure */
+		/* nothing was written to the sink before the answer was certain */
 		if (rc != 1 && rc != GROVE_ESTALE)
 			return rc;
 	}

@@ -1,9 +1,9 @@
 /*
- * session/update.c: entries that are changed after they were stored.
+ * session/update.c: changes entries that are already stored.
  *
- * The log is written anew, in one piece or not at all; lines that do not change
- * keep their bytes. What an entry is called and where it hangs cannot change:
- * others name it.
+ * The log is rewritten as a whole or not at all; lines that do not change keep their
+ * bytes. The id and the parent of an entry cannot change, because other entries refer
+ * to it.
  */
 #include "image/lines.h"
 #include "session/session.h"
@@ -18,7 +18,7 @@ struct update {
 	struct grove_detail *d;
 };
 
-/* Roots although they do not say so. */
+/* Roots that name a parent all the same. */
 #define ROOT_BY_DAMAGE (ROW_ORPHAN | ROW_CYCLE | ROW_SUPERSEDED | ROW_PARENT_ABSENT)
 
 /* Is `line` still the entry of that row? */
@@ -103,7 +103,7 @@ int grove__session_rewrite_entries(struct grove_session *s, grove_edit_fn *fn, v
 	return grove__session_latch(s, rc, d);
 }
 
-/* --- one line, where a store can do that --- */
+/* --- one line, in stores that can replace a line --- */
 
 int grove__session_update_line(struct grove_session *s, const struct grove__spot *at, uint32_t row,
 			       struct grove_slice value, enum grove_change_kind kind,
@@ -115,7 +115,10 @@ int grove__session_update_line(struct grove_session *s, const struct grove__spot
 	struct grove_slice stored;
 	int rc;
 
-	/* a value beside others on its line, or over several, is no line */
+	/*
+	 * a value that shares its line with others, or spans lines, cannot be replaced
+	 * as a line
+	 */
 	if (!s->image->by_line || at->off || at->lines || grove__image_old(s->image) ||
 	    !grove__log_has_update(s->log))
 		return 1;
@@ -123,7 +126,7 @@ int grove__session_update_line(struct grove_session *s, const struct grove__spot
 	records.any = row != GROVE_NO_ENTRY;
 	rc = grove__line_fetch(s->log, at, &was, d);
 	stored = grove__line_trim(grove__buf_slice(&was));
-	/* what stands around the value (a mark, a CR) stays */
+	/* bytes around the value (a byte order mark, a CR) stay */
 	if (!rc && (grove__buf_add(&line, was.ptr, (size_t)(stored.ptr - was.ptr)) ||
 		    grove__buf_add_slice(&line, value) ||
 		    grove__buf_add(&line, stored.ptr + stored.len,
@@ -152,7 +155,7 @@ struct pointed {
 	struct grove_detail *d;
 };
 
-/* When it was written is no matter of what it says. */
+/* The time of writing is not part of the content. */
 static int same_time(struct grove_session *s, int64_t time, struct grove_buf *line,
 		     struct grove_detail *d)
 {
@@ -188,7 +191,7 @@ static int replace_value(void *payload, const struct grove_entry *e, struct grov
 	return rc ? rc : same_time(p->s, e->time, out, p->d);
 }
 
-/* The entry's line alone. 1: the log has to be rewritten. */
+/* Changes only the entry's line. Returns 1 if the log has to be rewritten. */
 static int update_row(struct grove_session *s, struct pointed *p, struct grove_detail *d)
 {
 	struct update u = { .fn = replace_value, .payload = p, .d = d };
@@ -231,7 +234,7 @@ int grove__session_update(struct grove_session *s, const char *id, const char *p
 		rc = grove__fail(d, GROVE_ENOTFOUND, s->at.path, "Entry %.200s not found", id);
 	if (!rc && grove__buf_add_slice(&input, value))
 		rc = grove__fail_nomem(d);
-	/* it must be JSON, and is stored as it would have been at first */
+	/* it must be JSON, and is stored like a new entry */
 	if (!rc)
 		rc = grove__image_input(s->image, &input, &in, d);
 	if (!rc && grove__json_put_canonical(&canonical, in.json))

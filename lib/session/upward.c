@@ -1,34 +1,34 @@
 /*
- * session/upward.c: from a leaf to its root, by as few lines as that takes.
+ * session/upward.c: the path from a leaf to its root, reading as few lines as possible.
  *
- * A database finds an entry by its id, so the path of a long session can be had
- * without reading the rest. That holds where the parents alone decide: not for
- * rules over the whole log, not for old versions without ids, not where somebody
- * stored a line that nobody looked at. Then the session is loaded.
+ * A database finds an entry by its id, so the path of a long session can be read
+ * without the rest. This works only if the parents alone determine the path: not with
+ * rules over the whole log, not for old versions without ids, and not if a line was
+ * stored without its columns. Then the session is loaded.
  */
 #include "session/session.h"
 
 #include <stdlib.h>
 
-/* What the store does not know well enough. */
+/* The store does not know enough. */
 #define LOAD_IT 1
 
 /*
- * An entry is told when the next one has come, and it is known whether its
- * parent is there; until then we have a copy.
+ * An entry is reported only when the next one has been read and it is known whether its
+ * parent exists; until then this is a copy of it.
  */
 struct climb {
 	struct grove_session *s;
 	struct grove__json_want want;
 	struct grove__arena tmp;
-	struct grove_buf line;           /* an entry's, and room behind it */
+	struct grove_buf line;           /* of an entry, with padding after it */
 	struct grove_buf held, id, parent;
 	struct grove_ancestor entry;   /* the one that waits */
 	bool waits;
 	grove_ancestor_fn *fn;
 	void *payload;
-	bool named;                      /* the leaf is what somebody said, not where the log ends */
-	bool began, stopped;             /* an entry was found; `fn` wants no more */
+	bool named;                      /* the leaf was named by the caller */
+	bool began, stopped;             /* an entry was found; `fn` asked to stop */
 	int rc;                          /* what it said */
 };
 
@@ -39,7 +39,7 @@ static int tell(struct climb *c, struct grove_ancestor *e)
 	return c->rc;
 }
 
-/* The one that waits; `parent`: the entry it names is there. */
+/* Reports the entry that waits; `parent` says whether its parent exists. */
 static int tell_held(struct climb *c, bool parent)
 {
 	if (!c->waits)
@@ -57,7 +57,7 @@ static int copy(struct grove_buf *to, struct grove_slice from)
 	return grove__buf_add_slice(to, from);
 }
 
-/* What the line itself says, in c->line; texts live in c->tmp. */
+/* Parses the line, in c->line; texts are in c->tmp. */
 static int look_into(struct climb *c, struct grove_slice line, struct grove__entry *e)
 {
 	struct grove__json_line l;
@@ -79,14 +79,14 @@ static int stored_line(void *payload, uint64_t pos, const struct grove_store_rec
 	int rc = tell_held(c, true);
 
 	(void)pos;
-	/* a line that is no entry is where nobody climbs to */
+	/* a line that is not an entry cannot be a parent */
 	if (!rc && !rec->id.len)
 		rc = GROVE_ENOTSUP;
 	if (!rc && (rec->kind == GROVE_KIND_CUSTOM || !parent.len))
 		rc = look_into(c, rec->line, &e);
 	if (rc)
 		return rc;
-	/* the line that only says where the leaf is stands for its parent */
+	/* a leaf marker stands for its parent */
 	if (e.leaf_mark && !c->began && !c->named)
 		return parent.len || e.parent_is != PARENT_NAMED ? 0 : LOAD_IT;
 	c->began = true;
@@ -97,11 +97,11 @@ static int stored_line(void *payload, uint64_t pos, const struct grove_store_rec
 	c->entry = (struct grove_ancestor){ .kind = rec->kind, .role = rec->role,
 					      .time = rec->time ? rec->time : GROVE_NO_TIME };
 	c->waits = true;
-	/* the store was not told of its parent: go on without it */
+	/* the store does not have its parent: load the session */
 	return parent.len && !rec->parent.len ? LOAD_IT : 0;
 }
 
-/* The leaf that the store keeps, if any. */
+/* Finds the leaf that the store holds, if any. */
 static int find_leaf(struct grove_session *s, struct grove_buf *id, struct grove_detail *d)
 {
 	struct grove_buf value = GROVE_BUF_INIT;
@@ -140,7 +140,7 @@ static int climb_store(struct climb *c, const char *leaf, struct grove_detail *d
 		grove__fail_nomem(d);
 	else if (rc == GROVE_ENOTSUP || (rc == GROVE_ENOTFOUND && !c->began))
 		rc = LOAD_IT;
-	/* nobody there, or only a line that came without its id */
+	/* no such entry, or only a line that was stored without its id */
 	else if (!rc)
 		rc = c->waits && c->parent.len ? LOAD_IT : tell_held(c, false);
 out:
@@ -148,7 +148,10 @@ out:
 	return rc;
 }
 
-/* The parent of what was told last. The store ended a circle where it closes: that is the end. */
+/*
+ * Returns the parent of the last reported entry. In a cycle the store stops where it
+ * closes, and so do we.
+ */
 static uint32_t next_row(const struct climb *c, const struct grove__spine *sp)
 {
 	uint32_t row = grove__spine_find(sp, sp->nr, grove__buf_slice(&c->parent)), root = row;
@@ -158,7 +161,7 @@ static uint32_t next_row(const struct climb *c, const struct grove__spine *sp)
 	return root != GROVE_NO_ENTRY && grove__spine_flags(sp, root) & ROW_CYCLE ? GROVE_NO_ENTRY : row;
 }
 
-/* Where to begin, or to go on when the store did not know how. */
+/* Finds the row to begin with, or to continue with if the store did not know enough. */
 static int first_row(struct climb *c, const char *leaf, uint32_t *row, struct grove_detail *d)
 {
 	struct grove_session *s = c->s;

@@ -1,8 +1,8 @@
 /*
  * session/view.c: a session at one moment.
  *
- * A view holds on to the image it was taken from and remembers how far that
- * reached. Rows are only ever added behind, so what it shows never changes.
+ * A view refers to the image it was taken from and remembers how far that reached. Rows
+ * are only ever added at the end, so what it shows never changes.
  */
 #include "session/session.h"
 
@@ -51,7 +51,7 @@ int grove__view_new(struct grove_session *s, struct grove_view **out, struct gro
 	v->rev = grove__image_rev(s->image);
 	v->labels = grove__labels_ref(s->labels);
 	v->nr = s->image->spine->nr;
-	/* where it takes a walk to find it, it is found when it is asked for */
+	/* if finding the leaf takes a walk, it is found on first use */
 	v->moved = s->moved;
 	v->has_leaf = s->moved || !grove__image_ruled(s->image);
 	if (v->has_leaf)
@@ -132,7 +132,7 @@ int grove__view_conversation(struct grove_view *v, uint32_t to, bool whole, stru
 	uint32_t leaf;
 	int rc;
 
-	/* an entry without an id can only be reached by its parents */
+	/* an entry without an id can only be reached through its parents */
 	if (!grove__image_ruled(v->image) || (to != GROVE_NO_ENTRY && !grove__spine_id(v->image->spine, to)))
 		return grove__tree_path(v->image->spine, to, &out->at, &out->nr);
 	rc = grove__view_leaf(v, &leaf);

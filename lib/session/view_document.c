@@ -57,7 +57,7 @@ int grove__view_log(struct grove_view *v, bool blobs, struct grove_sink sink, st
 	return rc < 0 ? rc : end;
 }
 
-/* Bytes that no checksum covers are only as good as the log is the same. */
+/* Bytes without a checksum are valid only if the log has not changed. */
 static int unchanged(struct grove_view *v, struct grove_detail *d)
 {
 	struct grove_store_log_stat st;
@@ -211,7 +211,7 @@ int grove__view_pieces(struct grove_view *v, uint32_t row, struct grove_slice va
 	if (value.ptr) {
 		; /* at hand */
 	} else if (!pthread_mutex_trylock(&v->near_lock)) {
-		/* threads that read one view at the same time do so one by one */
+		/* threads that read one view at the same time take turns */
 		rc = grove__image_line_near(v->image, v->log, row, &v->near, &line, &value, d);
 		pthread_mutex_unlock(&v->near_lock);
 	} else {

@@ -1,32 +1,32 @@
 /*
- * store/jsonl.c: sessions as the agents themselves keep them: files of lines.
+ * store/jsonl.c: sessions as files of lines, as the agents themselves store them.
  *
- * The store is a directory. A key is DIR/project/session, or DIR/session when
- * the directory is flat; a log that belongs to a session lies in the directory
- * named like it. A position is a byte offset.
+ * The store is a directory. A key is DIR/project/session, or DIR/session if the
+ * directory is flat; a log that belongs to a session is in the directory with the
+ * session's name. A position is a byte offset.
  *
- * Files are foreign: an agent may append, truncate or replace them while we
- * look. So they are read with pread, never mapped, and nothing is believed to
- * be where it was.
+ * The files belong to others: an agent may append to, truncate or replace them while we
+ * read. So they are read with pread, never mapped, and nothing is assumed to be where
+ * it was.
  *
- * What a database knows, a file has to be asked for (memory.c has the terms):
+ * What a database knows has to be derived for a file (memory.c defines the terms):
  *
  *     tail        the size of the file
- *     generation  counted by each handle for itself: one more when the name leads
- *                 to another file than before, or the file became shorter. A
- *                 line that was replaced in its place is not noticed by it, which
- *                 is why stat gives the times of the file as well
- *     base        when the file was made, or its inode where that is not known: it
- *                 differs between a file and the one that took its place, and that
- *                 is all that is known of changes
+ *     generation  counted by each handle for itself: one more when the name refers
+ *                 to another file than before, or the file became shorter. It does
+ *                 not reveal a line that was replaced in place, which is why stat
+ *                 returns the times of the file as well
+ *     base        the birth time of the file, or its inode if that is unknown: it
+ *                 differs between a file and its replacement, and that is all
+ *                 that is known about changes
  *
- * A handle stays with the file that it opened (its descriptor), not with the name.
- * Both are compared; a stat goes over to the new file (follow()), a write is
- * refused (GROVE_ESTALE), because what it wants to add was made for the old one.
+ * A handle stays with the file that it opened (its descriptor), not with the name. Both
+ * are compared; a stat switches to the new file (follow()), but a write is refused
+ * (GROVE_ESTALE), because its lines were made for the old one.
  *
- * Two locks, always in this order: the handle's mutex, for the threads of this
- * process, and then the lock on the file, for other processes of ours. Agents take
- * neither.
+ * There are two locks, always taken in this order: the handle's mutex, for the threads
+ * of this process, and then the lock on the file, for other grove processes. Agents
+ * take neither.
  */
 #include "store/jsonl.h"
 
@@ -39,7 +39,7 @@
 #include <stdlib.h>
 
 #define SUFFIX ".jsonl"
-#define LOOK_NS ((int64_t)10000000)  /* how long a look at the name is good for */
+#define LOOK_NS ((int64_t)10000000)  /* how long a check of the name is valid */
 
 static const struct grove_store_ops jsonl_ops;
 
@@ -105,7 +105,7 @@ static struct jsonl_log *new_log(struct grove_store *st)
 	return log;
 }
 
-/* Make the file, and its directory if that is missing. */
+/* Creates the file, and its directory if that is missing. */
 static int create(struct jsonl_log *log, struct grove_detail *d)
 {
 	const int flags = O_RDWR | O_APPEND | O_CREAT | O_EXCL;
@@ -199,7 +199,7 @@ int grove__jsonl_look(struct jsonl_log *log, struct grove__sys_stat *st, struct 
 {
 	int err = grove__sys_stat(log->path, st);
 
-	/* by name, not by descriptor: what has another name by now is not our session any more */
+	/* by name, not by descriptor: a file that was renamed is no longer our session */
 	if (err == -ENOENT || (!err && (st->ino != log->ino || st->dev != log->dev)))
 		return grove__fail(d, GROVE_ESTALE, log->path, "was replaced or removed");
 	if (err)
@@ -219,7 +219,7 @@ int grove__jsonl_glance(struct jsonl_log *log, struct grove__sys_stat *st, struc
 	err = grove__sys_size(log->fd, &st->size, &nlink);
 	if (err)
 		return grove__fail_sys(d, err, log->path, "cannot examine");
-	/* a name more or less: somebody put another file in our place, perhaps */
+	/* the number of names changed: somebody may have replaced our file */
 	if (nlink != log->nlink)
 		return grove__jsonl_look(log, st, d);
 	st->dev = log->dev;
@@ -253,7 +253,7 @@ int grove__jsonl_base(struct jsonl_log *log, uint64_t *base, struct grove_detail
 	return 0;
 }
 
-/* Another file than before: what was known of it is not known of this one. */
+/* This is another file: forgets what was known about the old one. */
 static void forget(struct jsonl_log *log)
 {
 	log->born_known = false;
@@ -264,8 +264,8 @@ static void forget(struct jsonl_log *log)
 }
 
 /*
- * A child has the descriptors of its parent, and with them its locks and its place
- * in the file: to write, it opens the file for itself. Its parent's lease is not its own.
+ * A child process shares its parent's descriptors, and with them the locks and the
+ * position: to write, it opens the file again. Its parent's lease is not its own.
  */
 static int own_descriptor(struct jsonl_log *log, struct grove_detail *d)
 {
@@ -322,7 +322,7 @@ static void jsonl_close_log(struct grove_store_log *l)
 	struct jsonl_log *log = grove__jsonl_log(l);
 	struct grove__sys_stat st;
 
-	/* a file we made and could not fill is not left behind */
+	/* a file that we created and could not fill is removed */
 	if (log->created && log->pid == grove__sys_pid() && !grove__jsonl_look(log, &st, NULL) &&
 	    !st.size)
 		if (!grove__sys_unlink(log->path))
@@ -331,8 +331,8 @@ static void jsonl_close_log(struct grove_store_log *l)
 }
 
 /*
- * The file that the path names may be another one by now (an agent that
- * rewrites puts a new one in its place): then go over to that.
+ * The path may name another file by now, because an agent that rewrites a file replaces
+ * it: then switches to that one.
  */
 static int follow(struct jsonl_log *log, struct grove__sys_stat *st, struct grove_detail *d)
 {
@@ -447,13 +447,13 @@ bool grove__jsonl_has_suffix(const char *name)
 
 	if (n <= k || strcmp(name + n - k, SUFFIX))
 		return false;
-	/* "..jsonl" and "...jsonl": the directories "." and ".." are no session's own */
+	/* "..jsonl" and "...jsonl": the directories "." and ".." do not belong to a session */
 	n -= k;
 	return !(name[n - 1] == '.' && (n == 1 || name[n - 2] == '/' ||
 					(name[n - 2] == '.' && (n == 2 || name[n - 3] == '/'))));
 }
 
-/* The path without its last part; false if it has but one. */
+/* Removes the last part of the path. Returns false if it has only one. */
 static bool go_up(struct grove_buf *path)
 {
 	const char *slash = memrchr(path->ptr, '/', path->len);
@@ -474,7 +474,7 @@ int grove__jsonl_inside(const struct jsonl_store *st, const char *path, struct g
 		grove__buf_release(&dir);
 		return grove__fail_nomem(d);
 	}
-	/* what is not there yet will be made, and is no link */
+	/* what does not exist yet will be created, and is not a link */
 	do
 		err = go_up(&dir) && dir.len > top ? grove__sys_realpath(dir.ptr, &real) : 1;
 	while (err == -ENOENT);
@@ -494,16 +494,16 @@ int grove__jsonl_inside(const struct jsonl_store *st, const char *path, struct g
 
 struct listing {
 	struct jsonl_store *st;
-	const char *project;      /* the directory we are in, "" at the top */
+	const char *project;      /* the current directory, "" at the top */
 	struct grove_buf session, sub; /* below a session: its name, and the path from there */
 	bool subs;                /* these are asked for */
 	struct grove_buf path;
 	grove_key_fn *fn;
 	void *payload;
-	int err;                  /* an errno that ends the listing, negative */
+	int err;                  /* a negative errno that ends the listing */
 };
 
-/* A directory that cannot be read: who asked is told, and the list goes on? */
+/* Reports a directory that cannot be read. Returns true if the list continues. */
 static bool pass_over(struct listing *li, const char *path, int err, bool top)
 {
 	struct jsonl_store *st = li->st;
@@ -516,7 +516,7 @@ static bool pass_over(struct listing *li, const char *path, int err, bool top)
 	return st->hidden(st->hidden_payload, top, &why);
 }
 
-/* Is the name there, though nothing can be found under it: a link that leads nowhere? */
+/* True if the name exists but is a dangling link. */
 static bool dangles(const char *path)
 {
 	struct grove__sys_stat st;
@@ -534,7 +534,10 @@ static int list_one(void *payload, const char *name)
 
 static int list_below(struct listing *li);
 
-/* A name in a session's directory; links are not followed, they could lead in circles. */
+/*
+ * Handles a name in a session's directory. Links are not followed, since they may form
+ * cycles.
+ */
 static int list_sub(void *payload, const char *name)
 {
 	struct listing *li = payload;
@@ -566,7 +569,7 @@ static int list_below(struct listing *li)
 {
 	int ended = 0, err = grove__sys_list(li->path.ptr, list_sub, li, &ended);
 
-	/* what cannot be read hides itself, not the others */
+	/* what cannot be read hides only itself */
 	if (err == -ENOMEM)
 		li->err = err;
 	else if (err && err != -ENOENT && err != -ENOTDIR)
@@ -574,7 +577,7 @@ static int list_below(struct listing *li)
 	return li->err ? 1 : ended;
 }
 
-/* A name in a project: the directory of a session? */
+/* Handles a name in a project, which may be the directory of a session. */
 static int list_session(void *payload, const char *name)
 {
 	struct listing *li = payload;
@@ -597,7 +600,7 @@ static int list_session(void *payload, const char *name)
 	return rc;
 }
 
-/* The errno of the listing, negative; what `fn` answered goes to *ended. */
+/* Returns the negative errno of the listing; the result of `fn` goes to *ended. */
 static int list_dir(struct listing *li, const char *project, int *ended)
 {
 	*ended = 0;
@@ -625,10 +628,10 @@ static int list_top(void *payload, const char *name)
 	/* gone already */
 	if ((err == -ENOENT || err == -ESTALE) && !dangles(li->path.ptr))
 		return 0;
-	/* a link to nowhere, or not for us to see; but a disk that fails hides nothing */
+	/* a dangling link, or no permission; but a failing disk is an error */
 	if (err == -ENOENT || err == -ENOTDIR || err == -ELOOP || err == -ESTALE || err == -EACCES ||
 	    err == -EPERM) {
-		/* a session is told about by whoever opens it */
+		/* whether it is a session is decided when it is opened */
 		if (!grove__jsonl_has_suffix(name))
 			pass_over(li, li->path.ptr, err, false);
 		return 0;
@@ -640,7 +643,7 @@ static int list_top(void *payload, const char *name)
 	if (st.type == SYS_DIR) {
 		err = list_dir(li, name, &ended);
 
-		/* a directory we may not read hides itself, not the others */
+		/* a directory that we may not read hides only itself */
 		if (err == -EACCES || err == -EPERM)
 			pass_over(li, li->path.ptr, err, false);
 		else if (err && err != -ENOENT)
@@ -695,12 +698,12 @@ static int jsonl_list_subs(struct grove_store *st, const char *project, grove_ke
 	return list(st, project, true, fn, payload, d);
 }
 
-/* A name that came or went survives a crash. */
+/* Makes the creation or removal of a name durable. */
 static int sync_name(const char *path, struct grove_detail *d)
 {
 	int err = grove__sys_sync_parent(path);
 
-	/* one that we may write to but not read cannot be synced */
+	/* a directory that we may write to but not read cannot be synced */
 	if (!err || err == -EACCES || err == -EPERM)
 		return 0;
 	grove__fail_sys(d, err, path, "done, but it may not survive a crash");
@@ -738,7 +741,7 @@ static int jsonl_remove(struct grove_store *st, const struct grove_key *key, str
 	return rc;
 }
 
-/* A directory to move something into. It survives a crash before anything is in it. */
+/* Creates a directory to move something into, and makes it durable. */
 static int make_dirs(const char *dir)
 {
 	struct grove__sys_stat s;
@@ -783,7 +786,7 @@ static int jsonl_rename(struct grove_store *st, const struct grove_key *from,
 	}
 	if (!rc)
 		rc = grove__jsonl_attach_rename(js, from, to, d);
-	/* first the new name: in between it may have both, never none */
+	/* the new name first: in between it may have both names, but never none */
 	if (!rc)
 		rc = sync_name(b.ptr, d);
 	if (!rc && !same_dir(a.ptr, b.ptr))

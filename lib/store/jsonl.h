@@ -12,47 +12,47 @@
 
 struct jsonl_store {
 	struct grove_store base;
-	char *root;            /* the directory, without a slash at its end */
+	char *root;            /* the directory, without a trailing slash */
 	char *url;
-	grove__hidden_fn *hidden;  /* NULL: nobody is told */
+	grove__hidden_fn *hidden;  /* may be NULL */
 	void *hidden_payload;
 };
 
 /*
- * An open file. `lock` guards everything below it and makes the appends of
- * this process take turns; the file's own lock keeps other processes out.
+ * An open file. `lock` guards everything below it and makes the appends of this process
+ * take turns; the file's own lock keeps other processes out.
  */
 struct jsonl_log {
 	struct grove_store_log base;
 	char *path;
-	int fd;                /* the number stays, what it stands for may be replaced */
+	int fd;                /* the number stays; the file behind it may be replaced */
 	int64_t pid;           /* of the process that opened it */
 	bool writable;
-	bool has_dir;          /* a session's own log, which may have a directory beside it */
-	bool created;          /* by this handle, and nothing is in it yet */
-	bool unnamed;          /* made by this handle: its directory is not synced yet */
+	bool has_dir;          /* a session's own log, which may have a directory */
+	bool created;          /* by this handle, and still empty */
+	bool unnamed;          /* created by this handle, its directory not yet synced */
 	bool new_dirs;         /* and directories for it */
 	pthread_mutex_t lock;
 	uint64_t generation;
 	uint64_t dev, ino, size; /* as last seen */
-	unsigned nlink;        /* names the file had at the last look */
+	unsigned nlink;        /* number of names at the last check */
 	int64_t looked_ns;     /* when that was; 0: never */
-	uint64_t lf_at;        /* the file is known to end in LF when this is its size */
+	uint64_t lf_at;        /* if this is its size, the file is known to end in LF */
 	uint64_t born;         /* stat's base of the file we have open … */
 	bool born_known;       /* … once somebody asked */
-	char *lease_path;      /* NULL: not looked for yet */
-	bool leased;           /* that file is there: every write looks into it */
-	int64_t lease_looked_ns; /* when it was last looked for, and was not there */
+	char *lease_path;      /* NULL: not yet determined */
+	bool leased;           /* that file exists: every write reads it */
+	int64_t lease_looked_ns; /* when it was last checked and did not exist */
 	struct grove_lease lease; /* under which this handle writes; number 0: none */
 	struct grove_buf out;  /* the bytes of one append */
 
-	/* group commit: appends are counted, a sync covers all that came before it */
+	/* group commit: appends are counted, and a sync covers all before it */
 	pthread_mutex_t sync_lock;
 	pthread_cond_t synced_cond;
 	uint64_t written, synced;
 	bool syncing, sync_failed;
 
-	struct grove__sys_watch watch; /* of the thread that waits */
+	struct grove__sys_watch watch; /* used by the thread that waits */
 };
 
 static inline struct jsonl_store *grove__jsonl_store(struct grove_store *st)
@@ -65,47 +65,50 @@ static inline struct jsonl_log *grove__jsonl_log(struct grove_store_log *log)
 	return (struct jsonl_log *)log;
 }
 
-/* jsonl.c: the path of a key, appended to `out`. GROVE_EINVAL for a hostile name. */
+/* jsonl.c: appends the path of a key to `out`. GROVE_EINVAL for a hostile name. */
 int grove__jsonl_path(const struct jsonl_store *st, const struct grove_key *key,
 		      struct grove_buf *out, struct grove_detail *d);
 
-/* Does the path name a session's file (*.jsonl), which may have a directory beside it? */
+/* True if the path names a session's file (*.jsonl), which may have a directory. */
 bool grove__jsonl_has_suffix(const char *name);
 /*
- * May the file at `path`, below the root, be made or changed? GROVE_EACCESS if a
- * directory on the way is a link that leads out of the store. A session's own
- * log is not asked about: it is written wherever its name leads, as agents do.
+ * Checks that the file at `path`, below the root, may be created or changed.
+ * GROVE_EACCESS if a directory on the way is a link that leads out of the store. This
+ * is not used for a session's own log: that is written wherever its name leads, as
+ * agents do.
  */
 int grove__jsonl_inside(const struct jsonl_store *st, const char *path, struct grove_detail *d);
-/* Look at the file under our path. GROVE_ESTALE if it is gone, or not the one we have open. */
+/*
+ * Checks the file under our path. GROVE_ESTALE if it is gone, or is not the one we have
+ * open.
+ */
 int grove__jsonl_look(struct jsonl_log *log, struct grove__sys_stat *st, struct grove_detail *d);
 /*
- * The same at a third of the price, for every append: only dev, ino and size. A
- * file that was replaced or deleted is noticed at once, by its number of names;
- * one that was merely moved, within a hundredth of a second: only appends in a
- * quick row are spared the look at the name.
+ * The same at a third of the cost, for every append: only dev, ino and size. A file
+ * that was replaced or deleted is noticed at once, by its number of names; one that was
+ * only moved is noticed within a hundredth of a second, because only appends in quick
+ * succession skip the check of the name.
  */
 int grove__jsonl_glance(struct jsonl_log *log, struct grove__sys_stat *st, struct grove_detail *d);
 /*
- * stat's base, of the file we have open: when it was made, in microseconds, and a
- * little of its number, because the clock of file systems ticks every few
- * milliseconds only. A file system that does not know gives its number alone:
- * then a new file in the place of an old one has another base, not always a
- * higher one. With the lock held.
+ * Returns stat's base for the file we have open: its birth time in microseconds, with a
+ * few bits of its inode number, because the clock of file systems ticks only every few
+ * milliseconds. If the file system has no birth times, it is the inode number alone: a
+ * replacement then has another base, but not always a higher one. The lock is held.
  */
 int grove__jsonl_base(struct jsonl_log *log, uint64_t *base, struct grove_detail *d);
 /*
- * The same of any descriptor, with all else about it; a negative errno. *timed: it
- * is a time, so a later file has a higher one.
+ * The same for any descriptor, with the rest of its stat. Returns a negative errno.
+ * *timed says that it is a time, so that a later file has a higher one.
  */
 int grove__jsonl_base_of(int fd, struct grove__sys_stat *st, uint64_t *base, bool *timed);
 /*
- * The file's own lock; *locked says whether there is one to give back: a file
- * system without locks has none, and the checks of the writers still hold.
- * GROVE_ECONFLICT if another program does not give it up.
+ * Takes the file's own lock. *locked says whether there is one to release: a file
+ * system without locks has none, and the writers' checks still apply. GROVE_ECONFLICT
+ * if another program does not release it.
  */
 int grove__jsonl_lock(struct jsonl_log *log, bool *locked, struct grove_detail *d);
-/* Remember what was seen; another file, or a shorter one, is another generation. */
+/* Remembers what was found. Another file, or a shorter one, is a new generation. */
 void grove__jsonl_seen(struct jsonl_log *log, const struct grove__sys_stat *st);
 
 /* jsonl_append.c */
@@ -121,7 +124,7 @@ int grove__jsonl_replace(struct grove_store_log *l, uint64_t pos, struct grove_s
 /* jsonl_rewrite.c */
 int grove__jsonl_rewrite(struct grove_store_log *l, grove_line_fn *next, void *payload,
 			 uint64_t expect, unsigned flags, struct grove_detail *d);
-/* A temporary name beside `path` that nobody can guess, appended to `out`. */
+/* Appends an unpredictable temporary name next to `path` to `out`. */
 int grove__jsonl_temp_name(const char *path, struct grove_buf *out);
 
 /* jsonl_lease.c */
@@ -133,35 +136,39 @@ int grove__jsonl_lease_release(struct grove_store_log *l, struct grove_detail *d
 int grove__jsonl_lease_get(struct grove_store_log *l, struct grove_lease *out,
 			   struct grove_detail *d);
 /*
- * May this handle write? GROVE_ECONFLICT while another has the right. Under the
- * file's lock, after a look at the file and before anything is written.
+ * Checks that this handle may write. GROVE_ECONFLICT while somebody else holds the
+ * lease. Called under the file's lock, after checking the file and before anything is
+ * written.
  */
 int grove__jsonl_may_write(struct jsonl_log *log, struct grove_detail *d);
-/* Is this the name of a file that tells who has the lease? */
+/* True if this is the name of a lease file. */
 bool grove__jsonl_is_lease(const char *name);
-/* The session at `path` is gone, and its lease with it. */
+/* Removes the lease of the session at `path`, which has been removed. */
 void grove__jsonl_lease_remove(const char *path);
-/* The session's file gets another name, and its lease with it. GROVE_EEXIST if it is not free. */
+/* Renames the session's file, together with its lease. GROVE_EEXIST if the name is taken. */
 int grove__jsonl_move(const char *from, const char *to, struct grove_detail *d);
 
 /* jsonl_wait.c */
 int grove__jsonl_wait(struct grove_store_log *l, const struct grove_store_log_stat *seen,
 		      int64_t ms, int wake, struct grove_detail *d);
 
-/* The directory of values, in a session's own: no attachment. */
+/* The directory for values, in a session's own directory; not an attachment. */
 #define GROVE__JSONL_VALUES ".grove"
-/* jsonl_attach.c: a small file as a whole, with the directories above it; it replaces another. */
+/*
+ * jsonl_attach.c: writes a small file atomically, replacing an old one, and creates its
+ * directories.
+ */
 int grove__jsonl_put_small(const char *path, struct grove_slice bytes, struct grove_detail *d);
-/* Its bytes, appended to `out`. GROVE_ENOTFOUND. */
+/* Appends its bytes to `out`. GROVE_ENOTFOUND. */
 int grove__jsonl_get_small(const char *path, struct grove_buf *out, struct grove_detail *d);
 
-/* jsonl_meta.c: GROVE__META_UNFINISHED, and what hosts keep. */
+/* jsonl_meta.c: GROVE__META_UNFINISHED, and the values of hosts. */
 int grove__jsonl_meta_get(struct grove_store_log *l, const char *name, struct grove_buf *out,
 			  struct grove_detail *d);
 int grove__jsonl_meta_put(struct grove_store_log *l, const char *name, struct grove_slice value,
 			  struct grove_detail *d);
 
-/* jsonl_attach.c: files beside a session, in the directory named like it. */
+/* jsonl_attach.c: files of a session, in the directory with its name. */
 int grove__jsonl_attach_put(struct grove_store *st, const struct grove_key *key, const char *name,
 			    struct grove_slice bytes, struct grove_detail *d);
 int grove__jsonl_attach_get(struct grove_store *st, const struct grove_key *key, const char *name,
@@ -169,9 +176,9 @@ int grove__jsonl_attach_get(struct grove_store *st, const struct grove_key *key,
 int grove__jsonl_attach_list(struct grove_store *st, const struct grove_key *key,
 			     grove_name_fn *fn, void *payload, struct grove_detail *d);
 /*
- * Move or delete the whole directory; nothing to do when there is none. A log
- * that belongs to a session has none of its own. The first asks whether the
- * move can be done: GROVE_EEXIST if something lies where it would go.
+ * Moves or deletes the whole directory; does nothing if there is none. A log that
+ * belongs to a session has none of its own. The first checks whether the move is
+ * possible: GROVE_EEXIST if the target exists.
  */
 int grove__jsonl_attach_may_rename(struct jsonl_store *st, const struct grove_key *from,
 				   const struct grove_key *to, struct grove_detail *d);

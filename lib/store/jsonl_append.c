@@ -1,20 +1,20 @@
 /*
- * store/jsonl_append.c: lines behind the lines that are there.
+ * store/jsonl_append.c: appending lines to a file.
  *
- * Whole lines, one write, on a descriptor that appends, under the file's lock.
- * The lock keeps other grove writers out; agents take none, so nothing is
- * taken for granted:
+ * Whole lines are written with one write to an append-mode descriptor, under the file's
+ * lock. The lock keeps other grove writers out; agents do not lock, so nothing is taken
+ * for granted:
  *
- *   - the file does not end in LF: an LF goes first, in the same write;
- *   - it grew since the caller looked: GROVE_ECONFLICT, the caller looks again;
- *   - it has no name any more (replaced, deleted): GROVE_ESTALE;
- *   - the write came up short: our bytes are cut off again, if they are still
- *     the last ones;
- *   - somebody slipped in between our look and our write and left half a line
- *     there: what we wrote is spoilt by it, so it is written once more.
+ *   - the file does not end in LF: the same write begins with one;
+ *   - it grew since the caller looked: GROVE_ECONFLICT, the caller reads again;
+ *   - it has lost its name (replaced, deleted): GROVE_ESTALE;
+ *   - the write was short: our bytes are removed again, if they are still the
+ *     last ones;
+ *   - another writer got in between our check and our write and left half a
+ *     line: that spoils what we wrote, so it is written again.
  *
- * Syncing is a second step, after the lock is released: whoever comes first
- * syncs for all that have written by then, the others wait for that one.
+ * Syncing is a second step, after the lock is released: the first thread syncs for all
+ * that have written by then, and the others wait for it.
  */
 #include "store/jsonl.h"
 
@@ -23,7 +23,7 @@
 
 #define KEEP_BUFFER ((size_t)1 << 20)
 
-/* Does a file of this size end in LF (or is it empty)? 1, 0 or -errno. */
+/* Returns 1 if a file of this size ends in LF or is empty, 0 if not, or -errno. */
 static int ends_in_lf(struct jsonl_log *log, uint64_t size)
 {
 	size_t got;
@@ -43,7 +43,7 @@ static int compose(struct jsonl_log *log, const struct grove_store_record *rec, 
 	int rc = 0;
 
 	grove__buf_clear(&log->out);
-	/* room for the LF that may have to go first */
+	/* room for the LF that may have to come first */
 	rc = grove__buf_add_char(&log->out, '\n');
 	for (size_t i = 0; i < nr && !rc; i++) {
 		rc = grove__buf_add_slice(&log->out, rec[i].line);
@@ -54,9 +54,8 @@ static int compose(struct jsonl_log *log, const struct grove_store_record *rec, 
 }
 
 /*
- * A write came up short, or failed behind its first part: take our bytes off
- * again. Only while they are the last ones: what others wrote is not ours to
- * touch.
+ * A write was short, or failed after its first part: removes our bytes again, but only
+ * while they are the last ones. What others wrote is not ours to touch.
  */
 static int roll_back(struct jsonl_log *log, uint64_t start, uint64_t written, int err,
 		     struct grove_detail *d)
@@ -71,8 +70,8 @@ static int roll_back(struct jsonl_log *log, uint64_t start, uint64_t written, in
 }
 
 /*
- * Write `len` bytes at the end. *start is where they are. A signal may cut a
- * write short without harm; the rest is written as long as nobody came in
+ * Writes `len` bytes at the end. *start is where they are. A signal may make a write
+ * short without harm; the rest is written as long as nobody else has written in
  * between.
  */
 static int put(struct jsonl_log *log, const char *ptr, size_t len, uint64_t size,
@@ -119,7 +118,7 @@ static int append_locked(struct jsonl_log *log, uint64_t expect, struct grove_st
 		return grove__fail(d, GROVE_ECONFLICT, log->path, "another writer appended first");
 	out->pos = out->tail = st.size;
 	if (log->out.len == 1)
-		return 0; /* nothing to append: not even the LF */
+		return 0; /* nothing to append, not even the LF */
 	lf = ends_in_lf(log, st.size);
 	for (int tries = 0;; tries++) {
 		if (lf < 0)
@@ -133,13 +132,16 @@ static int append_locked(struct jsonl_log *log, uint64_t expect, struct grove_st
 		log->size = log->lf_at = out->tail;
 		if (start == st.size || out->pad)
 			return 0;
-		/* somebody was quicker; did they finish their line? */
+		/* another writer was faster; did it finish its line? */
 		log->lf_at = UINT64_MAX;
 		lf = ends_in_lf(log, start);
 		log->lf_at = out->tail;
 		if (lf == 1)
 			return 0;
-		/* once more; and if they are at it again, with an LF of our own in front */
+		/*
+		 * write it again, this time beginning with an LF in case that happens
+		 * once more
+		 */
 		if (!lf)
 			lf = !tries;
 		st.size = out->tail;
@@ -226,7 +228,7 @@ int grove__jsonl_append(struct grove_store_log *l, const struct grove_store_reco
 	return 0;
 }
 
-/* One piece more of a line; *end is after all that was written of it. */
+/* Writes another piece of a line; *end is the end of what was written of it. */
 static int put_piece(struct jsonl_log *log, const char *ptr, size_t len, uint64_t *end,
 		     struct grove_detail *d)
 {
@@ -241,7 +243,7 @@ static int put_piece(struct jsonl_log *log, const char *ptr, size_t len, uint64_
 	return 0;
 }
 
-/* The pieces from `start` to `end` go, if they are the last of the file. */
+/* Removes the pieces from `start` to `end`, if they are the last of the file. */
 static int take_back(struct jsonl_log *log, uint64_t start, uint64_t end, int rc, struct grove_detail *d)
 {
 	struct grove__sys_stat st;
@@ -338,7 +340,7 @@ int grove__jsonl_replace(struct grove_store_log *l, uint64_t pos, struct grove_s
 	rc = grove__jsonl_lock(log, &locked, d);
 	if (rc)
 		goto out;
-	/* a descriptor that appends cannot write in the middle: a second one does */
+	/* an append-mode descriptor cannot write in the middle, so a second one does */
 	err = grove__sys_open(log->path, O_RDWR, 0, &fd);
 	if (!err)
 		err = grove__sys_fstat(fd, &st);
@@ -350,7 +352,7 @@ int grove__jsonl_replace(struct grove_store_log *l, uint64_t pos, struct grove_s
 		err = -ESTALE;
 	if (!err)
 		rc = grove__jsonl_may_write(log, d);
-	/* with the LFs around it: what begins or ends elsewhere is another line */
+	/* including the LFs around it: a line that begins or ends elsewhere is another line */
 	before = pos ? 1 : 0;
 	if (!err && !rc)
 		err = grove__sys_pread(fd, old.ptr, before + line.len + 1, pos - before, &got);

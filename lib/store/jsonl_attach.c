@@ -1,8 +1,8 @@
 /*
  * store/jsonl_attach.c: files that belong to a session.
  *
- * They lie in the directory that is named like the session's file, without its
- * ending: there the agents keep artifacts, tool results and sub-agents.
+ * They are in the directory with the name of the session's file without its suffix.
+ * Agents store artifacts, tool results and sub-agents there.
  */
 #include "store/jsonl.h"
 
@@ -11,7 +11,7 @@
 
 #define ATTACH_MAX ((uint64_t)1 << 30)
 
-/* The directory of a session, and `name` in it. Only a file named *.jsonl has one. */
+/* Finds the directory of a session, and `name` in it. Only a file named *.jsonl has one. */
 static int place(struct jsonl_store *st, const struct grove_key *key, const char *name,
 		 struct grove_buf *out, struct grove_detail *d)
 {
@@ -28,7 +28,7 @@ static int place(struct jsonl_store *st, const struct grove_key *key, const char
 	return rc;
 }
 
-/* GROVE_ENOTFOUND unless there is a session to attach to. */
+/* Returns GROVE_ENOTFOUND unless there is a session to attach to. */
 static int session_there(struct jsonl_store *st, const struct grove_key *key, struct grove_detail *d)
 {
 	struct grove_key session = { key->project, key->session, "" };
@@ -45,7 +45,7 @@ static int session_there(struct jsonl_store *st, const struct grove_key *key, st
 	return rc;
 }
 
-/* What grove__jsonl_temp_name() makes: left behind by a crash, not an attachment. */
+/* True for names of grove__jsonl_temp_name(): left by a crash, not an attachment. */
 static bool is_temp(const char *name)
 {
 	size_t n = strlen(name), end = n - strlen(".tmp");
@@ -144,18 +144,18 @@ int grove__jsonl_attach_get(struct grove_store *st, const struct grove_key *key,
 	return rc;
 }
 
-/* A walk through a directory: names relative to where it began. */
+/* A walk through a directory; names are relative to its start. */
 struct walk {
 	struct grove_buf path;
 	size_t base;
 	unsigned depth;
 	grove_name_fn *file;   /* for each file … */
 	void *payload;
-	bool removing;         /* … or all of it goes */
-	int err;               /* an errno that ends the walk, negative */
+	bool removing;         /* … or everything is removed */
+	int err;               /* a negative errno that ends the walk */
 };
 
-/* The directory of values (jsonl_meta.c), right below the session's own. */
+/* True for the directory of values (jsonl_meta.c), directly below the session's own. */
 static bool is_values(const struct walk *w, const char *name)
 {
 	return !w->depth && !strcmp(name, GROVE__JSONL_VALUES);
@@ -186,7 +186,7 @@ static int visit(void *payload, const char *name)
 	} else if (!err && st.type == SYS_FILE && !is_temp(name) && !grove__jsonl_is_lease(name)) {
 		rc = w->file(w->payload, w->path.ptr + w->base, st.size);
 	}
-	/* gone already: somebody else is at work here too */
+	/* already gone: somebody else is removing it too */
 	if (err && err != -ENOENT)
 		w->err = err;
 	grove__buf_cut(&w->path, len);
@@ -211,7 +211,10 @@ static int walk(struct jsonl_store *st, const struct grove_key *key, struct walk
 	if (!rc) {
 		w->base = w->path.len + 1;
 		err = grove__sys_lstat(w->path.ptr, &top);
-		/* a link in its place: what it leads to is not ours to remove, and outside not to show */
+		/*
+		 * a link in its place: its target must not be removed, nor shown if it
+		 * is outside
+		 */
 		if (!err && top.type == SYS_LINK && w->removing)
 			err = grove__sys_unlink(w->path.ptr);
 		else if (!err && top.type == SYS_LINK && leads_out(st, &w->path))
@@ -242,7 +245,7 @@ int grove__jsonl_attach_list(struct grove_store *st, const struct grove_key *key
 	return walk(grove__jsonl_store(st), key, &w, d);
 }
 
-/* A log that belongs to a session lies in that one's directory and has none itself. */
+/* A log that belongs to a session is in that session's directory and has none itself. */
 static bool has_dir(const struct grove_key *key)
 {
 	return !*key->subpath && grove__jsonl_has_suffix(key->session);

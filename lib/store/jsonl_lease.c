@@ -1,25 +1,25 @@
 /*
- * store/jsonl_lease.c: who may write to a file, for a while.
+ * store/jsonl_lease.c: leases on files.
  *
- * A lease stands in a file beside the session, `.NAME.lease`, as one line:
+ * A lease is in a file next to the session, `.NAME.lease`, as one line:
  *
  *	{"owner":"host 42","number":3,"until":1763200000000}
  *
- * It changes under the lock of the session's file and by rename, so nobody ever
- * finds half of it. It stays when the lease is given back, because the numbers
- * must go on. One that makes no sense, as a machine without power may leave it,
- * is nobody's; its number is the time in microseconds, which no counting reaches.
+ * It is changed under the lock of the session's file and by rename, so nobody ever
+ * finds half of it. It stays when the lease is released, because the numbers must
+ * continue. If it is unreadable, which a power loss may cause, nobody holds the lease,
+ * and the next number is the time in microseconds, which counting never reaches.
  *
- * Most sessions have none, and to look for one takes a fifth of an append. So a
- * handle that found none relies on it for a hundredth of a second, and who takes
- * the very first lease of a session announces it and waits for longer than that:
+ * Most sessions have no lease, and checking for one takes a fifth of an append. So a
+ * handle that found none relies on that for a hundredth of a second. The taker of the
+ * very first lease of a session announces it and waits for longer than that:
  *
  *	taker    lock, number 0, unlock  ··· wait ···  lock, number 1, unlock
- *	writers  may still rely on there being none    all look at every write
+ *	writers  may still rely on there being none    all check before every write
  *
- * Number 0 hinders nobody. Whoever sees a higher one knows that the wait is over.
- * A writer reads its clock and writes under one lock, so one that was held up
- * between the two holds up the taker, too.
+ * Number 0 stops nobody. A higher one means that the wait is over. A writer reads its
+ * clock and writes under one lock, so if it is delayed between the two, it delays the
+ * taker too.
  */
 #include "store/jsonl.h"
 
@@ -32,7 +32,7 @@
 #define LEASE ".lease"
 #define LEASE_BYTES 1024
 #define RELY_NS ((int64_t)10000000)
-#define ANNOUNCE_MS 40               /* more than that, by a clock that ticks every 10 ms */
+#define ANNOUNCE_MS 40               /* longer than that, by a clock that ticks every 10 ms */
 #define UNTIL_MAX (((int64_t)1 << 53) - 1)
 
 /* ------------------------------------------------------------------ the line */
@@ -95,7 +95,7 @@ static bool take_owner(const char **p, char *owner)
 	return **p == '"';
 }
 
-/* What compose() wrote, all of it, and nothing else. */
+/* Parses exactly what compose() writes, and nothing else. */
 static bool parse(const char *p, const char *end, struct grove_lease *out)
 {
 	uint64_t until;
@@ -123,7 +123,7 @@ static int name_beside(const char *path, struct grove_buf *out)
 	return grove__buf_addf(out, "%.*s.%s" LEASE, (int)(name - path), path, name) ? -ENOMEM : 0;
 }
 
-/* A link and the file it leads to are one session: the lease is the file's. */
+/* A link and its target are one session: the lease belongs to the target. */
 static int find_path(struct jsonl_log *log)
 {
 	struct grove_buf target = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
@@ -145,7 +145,7 @@ static int find_path(struct jsonl_log *log)
 	return err;
 }
 
-/* -ENOENT if there is none. */
+/* Returns -ENOENT if there is none. */
 static int read_lease(const char *path, struct grove_lease *out)
 {
 	char buf[LEASE_BYTES + 1];
@@ -153,7 +153,7 @@ static int read_lease(const char *path, struct grove_lease *out)
 	int fd = -1, err = grove__sys_open(path, O_RDONLY | O_NOFOLLOW, 0, &fd);
 
 	memset(out, 0, sizeof(*out));
-	/* a name that is too long for a lease cannot have one */
+	/* a name that is too long for a lease file cannot have one */
 	if (err == -ENAMETOOLONG)
 		return -ENOENT;
 	if (err && err != -ELOOP)
@@ -168,7 +168,10 @@ static int read_lease(const char *path, struct grove_lease *out)
 	return 0;
 }
 
-/* `st` is the session's: who may write there must be able to read this, and to replace it. */
+/*
+ * `st` is the session's: everyone who may write to it must be able to read and replace
+ * this file.
+ */
 static int write_lease(const char *path, const struct grove_lease *x, bool synced,
 		       const struct grove__sys_stat *st)
 {
@@ -204,8 +207,8 @@ void grove__jsonl_lease_remove(const char *path)
 }
 
 /*
- * The file that has this name now, and its lock, where the file system has any.
- * While we waited for it, somebody may have put another file there.
+ * Opens the file that has this name now, and locks it, if the file system has locks.
+ * While we waited for the lock, somebody may have replaced the file.
  */
 static int lock_file(const char *path, int *fd, struct grove__sys_stat *st)
 {
@@ -216,7 +219,7 @@ static int lock_file(const char *path, int *fd, struct grove__sys_stat *st)
 		err = grove__sys_open(path, O_RDWR, 0, fd);
 		if (err)
 			return err;
-		/* left open for the caller, who tells who holds it */
+		/* left open for the caller, who reports the holder */
 		err = grove__sys_lock(*fd);
 		if (err == -ETIMEDOUT)
 			return err;
@@ -236,7 +239,7 @@ static int lock_file(const char *path, int *fd, struct grove__sys_stat *st)
 
 static bool has(const struct jsonl_log *log, const struct grove_lease *held)
 {
-	/* a session made anew counts anew */
+	/* a session that was created again starts counting again */
 	return log->lease.number && held->number == log->lease.number &&
 	       !strcmp(held->owner, log->lease.owner);
 }
@@ -265,7 +268,7 @@ int grove__jsonl_may_write(struct jsonl_log *log, struct grove_detail *d)
 	log->lease_looked_ns = now;
 	if (log->lease.number ? !has(log, &held) : is_taken(&held))
 		return grove__log_lease_refused(&held, log->lease.number, log->path, d);
-	/* perhaps it went with the session, to another name */
+	/* perhaps it was renamed together with the session */
 	return err ? grove__jsonl_look(log, &st, d) : 0;
 }
 
@@ -274,8 +277,8 @@ int grove__jsonl_may_write(struct jsonl_log *log, struct grove_detail *d)
 enum { STEP_DONE, STEP_WAIT };
 
 /*
- * One step under the locks: take it (owner), hold on to it (NULL) or, for no time,
- * give it back; or STEP_WAIT, and then once more.
+ * One step under the locks: takes the lease (owner), renews it (NULL) or, for no time,
+ * releases it. STEP_WAIT: the caller waits and tries again.
  */
 static int step(struct jsonl_log *log, const char *owner, int64_t ms, bool waited,
 		struct grove_lease *held, const struct grove__sys_stat *st, struct grove_detail *d)
@@ -348,8 +351,9 @@ static int move_lease(struct grove_store_log *l, const char *owner, int64_t ms,
 	for (;; waited = true) {
 		pthread_mutex_lock(&log->lock);
 		/*
-		 * By a descriptor of its own: the one we have may be of a file that was
-		 * replaced, and only who reads the log anew may go over to the new one.
+		 * With a descriptor of its own: ours may be of a file that was
+		 * replaced, and only a caller that reads the log again may switch to
+		 * the new one.
 		 */
 		err = lock_file(log->path, &fd, &st);
 		if (!err)
@@ -386,7 +390,7 @@ int grove__jsonl_lease_release(struct grove_store_log *l, struct grove_detail *d
 
 /* ----------------------------------------------------------------- for movers */
 
-/* With the lease there before the session, nobody can find the session without it. */
+/* The lease is there before the session, so nobody can find the session without it. */
 static int move_with_lease(const char *from, const char *to, const char *a, const char *b,
 			   struct grove_detail *d)
 {
@@ -399,7 +403,7 @@ static int move_with_lease(const char *from, const char *to, const char *a, cons
 		grove__sys_close(fd);
 		return err;
 	}
-	/* one that we may not write to, or a link to nowhere: then without its lock */
+	/* not writable, or a dangling link: continue without its lock */
 	if (err)
 		err = grove__sys_lstat(from, &st);
 	if (!err)

@@ -1,14 +1,14 @@
 /*
  * store/jsonl_meta.c: the values of a session in a file.
  *
- * A file of lines has a place for one: that its last line has no line end. What
- * hosts keep ("host.agentId") lies beside it, a file for each value, in the
- * directory that belongs to the session:
+ * A file of lines can represent one value: that its last line has no newline. The
+ * values of hosts ("host.agentId") are files in the directory that belongs to the
+ * session:
  *
  *	NAME.jsonl
  *	NAME/.grove/host.agentId
  *
- * It moves and goes with that directory, and is no attachment.
+ * They are moved and deleted with that directory, and are not attachments.
  */
 #include "store/jsonl.h"
 
@@ -24,7 +24,7 @@ static int last_byte(struct jsonl_log *log, uint64_t size, char *out, struct gro
 	return 0;
 }
 
-/* The file of a host's value; GROVE_ENOTSUP where the log has no directory of its own. */
+/* Finds the file of a host's value. GROVE_ENOTSUP if the log has no directory of its own. */
 static int value_path(struct jsonl_log *log, const char *name, struct grove_buf *out,
 		      struct grove_detail *d)
 {
@@ -100,7 +100,7 @@ static int end_line(struct jsonl_log *log, bool open, struct grove_detail *d)
 
 	if (!rc)
 		rc = grove__jsonl_may_write(log, d);
-	/* whoever says so means the file, be there something in it or not */
+	/* whoever sets this wants the file to stay, even if it is empty */
 	if (!rc)
 		log->created = false;
 	if (!rc && st.size)

@@ -1,15 +1,15 @@
 /*
- * store/jsonl_rewrite.c: a whole new file in the place of the old one.
+ * store/jsonl_rewrite.c: replaces a file by a new one.
  *
- * The new lines go to a temporary file in the same directory, which is synced
- * and renamed over the old one: a reader sees the one or the other. But a
- * rename strands whoever has the old file open: what an agent appends there
- * later is in no file at all. So before it we ask whether anybody has it open
- * for writing and refuse if so; and after it we look at the old file once
- * more, and carry over what came in at the last moment.
+ * The new lines go to a temporary file in the same directory, which is synced and
+ * renamed over the old one, so a reader sees one or the other. But after the rename, a
+ * program that still has the old file open appends to a file without a name. So before
+ * it we check whether anybody has the file open for writing, and refuse if so; and
+ * after it we check the old file once more, and carry over what was appended at the
+ * last moment.
  *
- * Other grove writers wait for the lock on the old file, find that it has no
- * name any more, and go over to the new one.
+ * Other grove writers wait for the lock on the old file, find that it has lost its
+ * name, and switch to the new one.
  */
 #include "store/jsonl.h"
 #include "sys/clock.h"
@@ -19,7 +19,7 @@
 #include <limits.h>
 
 #define CHUNK ((size_t)1 << 20)
-#define SHORT_LINE 32         /* bytes: lines are longer on the whole */
+#define SHORT_LINE 32         /* bytes: most lines are longer */
 #define PATIENCE_MS 1000
 #define TICK_MS 10            /* the clock of file systems is no coarser */
 
@@ -65,13 +65,13 @@ static int changed(struct jsonl_log *log, struct grove_detail *d)
 	return grove__fail(d, GROVE_ECONFLICT, log->path, "changed while it was being rewritten (try again)");
 }
 
-/* Is the old file still what the caller read, and ours alone? */
+/* Checks that the old file is still what the caller read, and nobody else uses it. */
 static int may_replace(struct jsonl_log *log, uint64_t expect, unsigned flags,
 		       struct grove__sys_stat *st, struct grove_detail *d)
 {
 	int rc = grove__jsonl_look(log, st, d);
 
-	/* a whole file is worth a look of its own */
+	/* a whole file is worth a check of its own */
 	log->lease_looked_ns = 0;
 	if (!rc)
 		rc = grove__jsonl_may_write(log, d);
@@ -88,9 +88,9 @@ static int may_replace(struct jsonl_log *log, uint64_t expect, unsigned flags,
 }
 
 /*
- * The last look before the new file gets the name: to ask who has the old one
- * open takes a while. An agent that changes a line in its place does not change
- * the size, but the time.
+ * The last check before the rename, because finding out who has the old file open takes
+ * a while. An agent that changes a line in place does not change the size, but the
+ * time.
  */
 static int same_still(struct jsonl_log *log, const struct grove__sys_stat *before,
 		      struct grove__sys_stat *st, struct grove_detail *d)
@@ -104,9 +104,9 @@ static int same_still(struct jsonl_log *log, const struct grove__sys_stat *befor
 }
 
 /*
- * The rev of the new file must be higher than that of the old one, for listeners
- * that were away: where the old one is so young that it might not be, its time is
- * waited for. How many lines it has we do not know, but they are seldom shorter.
+ * The rev of the new file must be higher than that of the old one, for watchers that
+ * resume later. If the old file is so young that it might not be, we wait. We do not
+ * know how many lines it has, but assume that they are not shorter than SHORT_LINE.
  */
 static int let_time_pass(struct jsonl_log *log)
 {
@@ -118,13 +118,13 @@ static int let_time_pass(struct jsonl_log *log)
 
 	if (!err && timed)
 		lacks = (int64_t)(base + st.size / SHORT_LINE) / 1000 + TICK_MS - grove__sys_now_ms();
-	/* a clock that was set back is nothing to wait for */
+	/* do not wait for a clock that was set back */
 	if (lacks > 0 && lacks <= PATIENCE_MS)
 		grove__sys_wait_fd(-1, lacks + 1);
 	return err;
 }
 
-/* What was appended to the old file after we looked belongs into the new one. */
+/* Copies what was appended to the old file after our check to the new one. */
 static int carry_over(int from, int to, uint64_t since)
 {
 	struct grove__sys_stat st;
@@ -148,20 +148,20 @@ static int carry_over(int from, int to, uint64_t since)
 }
 
 /*
- * The new file has the name: it is the session from here on, whatever else
- * happens. Everything is tried, the first failure is told.
+ * The new file has the name, so it is the session from now on, whatever else happens.
+ * Everything is tried, and the first failure is reported.
  */
 static int settle(struct jsonl_log *log, const char *target, int fd, uint64_t old_size,
 		  struct grove_detail *d)
 {
 	struct grove__sys_stat st;
 	int named = grove__sys_sync_parent(target);
-	/* as late as can be: who still writes to the old file has the longer to do so */
+	/* as late as possible, to catch more of what is still written to the old file */
 	int carried = carry_over(log->fd, fd, old_size);
 	int seen = grove__sys_fstat(fd, &st);
 
 	if (!seen) {
-		log->size = UINT64_MAX; /* another generation, whatever its number is */
+		log->size = UINT64_MAX; /* a new generation, whatever its size */
 		grove__jsonl_seen(log, &st);
 	}
 	log->created = false;
@@ -196,7 +196,7 @@ int grove__jsonl_rewrite(struct grove_store_log *l, grove_line_fn *next, void *p
 		rc = may_replace(log, expect, flags, &before, d);
 	if (rc)
 		goto out;
-	/* a link stays a link: the file it leads to is the one to replace */
+	/* a link stays a link: its target is replaced */
 	err = grove__sys_realpath(log->path, &target);
 	if (!err && grove__jsonl_temp_name(target.ptr, &temp))
 		err = -ENOMEM;
@@ -230,7 +230,7 @@ int grove__jsonl_rewrite(struct grove_store_log *l, grove_line_fn *next, void *p
 		goto out;
 	}
 	rc = settle(log, target.ptr, fd, st.size, d);
-	/* the lock went with the old file; this handle goes over to the new one */
+	/* the lock went with the old file; this handle switches to the new one */
 	again = fd;
 	fd = -1;
 out:

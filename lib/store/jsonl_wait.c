@@ -1,15 +1,15 @@
 /*
- * store/jsonl_wait.c: until a file is not what it was.
+ * store/jsonl_wait.c: waits until a file changes.
  *
- * The system tells of writes and of names (inotify). It is asked to before we
- * look, and we look before we sleep, so nothing falls in between:
+ * The system reports writes and renames (inotify). We ask for that before we look, and
+ * look before we sleep, so nothing is missed:
  *
  *	watch   look   sleep   watch   look …
- *	  `- from here on all is told, what was before is seen by the look
+ *	  `- from here on everything is reported; the look shows what came before
  *
- * Where it will not tell (too many watches), we look again and again, less
- * often with time. And where it tells nothing although it was asked, as of what
- * another machine does to a file on a network, a look every two seconds finds it.
+ * If the system refuses (too many watches), we poll, less often with time. And because
+ * it does not report what another machine does to a file on a network, we look every
+ * two seconds anyway.
  */
 #include "store/jsonl.h"
 
@@ -20,11 +20,11 @@
 #define POLL_FIRST_MS 5
 #define POLL_LAST_MS 400
 #define WATCHED_MS 2000
-#define LONG_MS ((int64_t)1 << 40)  /* as good as for ever, and safe to multiply */
+#define LONG_MS ((int64_t)1 << 40)  /* practically for ever, and safe to multiply */
 
 /*
- * 1 if the file is as it was seen, 0 if not, or an error. By name, and without
- * going over to another file: that is for the thread that knows what to do then.
+ * Returns 1 if the file is unchanged, 0 if not, or an error. By name, and without
+ * switching to another file: that is up to the thread that can handle it.
  */
 static int unchanged(struct jsonl_log *log, const struct grove_store_log_stat *seen,
 		     struct grove_detail *d)
@@ -45,9 +45,8 @@ static int unchanged(struct jsonl_log *log, const struct grove_store_log_stat *s
 }
 
 /*
- * Until something may have happened to the file (0), `wake` can be read from (1),
- * or the moment has come. What happens to other files of the directory is none of
- * our concern.
+ * Sleeps until something may have happened to the file (0), `wake` is readable (1), or
+ * the time has come. Events of other files in the directory are ignored.
  */
 static int sleep_until(struct jsonl_log *log, int64_t moment_ns, int wake, bool told)
 {
@@ -76,7 +75,7 @@ int grove__jsonl_wait(struct grove_store_log *l, const struct grove_store_log_st
 
 	for (;; pause = pause * 3 / 2) {
 		told = !grove__sys_watch(&log->watch, log->path);
-		/* what was told until now, the look shows */
+		/* the look that follows shows what was reported until now */
 		grove__sys_watch_take(&log->watch, log->path);
 		rc = unchanged(log, seen, d);
 		if (rc <= 0)

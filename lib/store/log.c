@@ -1,11 +1,11 @@
 /*
- * store/log.c: one open log: defaults, checks, hand-over to its store.
+ * store/log.c: calls on an open log: defaults and checks, then the slot of its store.
  *
- * Three slots have a substitute where a store lacks them. append_on: the base is
- * compared by a stat before the append, so a change between the two is not seen;
- * a store whose values change under many writers should have the slot. wait:
- * stat is asked again and again, often at first, seldom later. update: the caller
- * rewrites the log (grove__log_has_update()).
+ * Three slots have a substitute if a store lacks them. append_on: the base is compared
+ * by a stat before the append, so a change between the two is missed; a store whose
+ * values are changed by many writers should have the slot. wait: stat is polled, often
+ * at first, less often later. update: the caller rewrites the log
+ * (grove__log_has_update()).
  */
 #include "store/store.h"
 
@@ -87,7 +87,7 @@ int grove__log_append_on(struct grove_store_log *log, const struct grove_store_r
 			return two_lines(d);
 	if (base != GROVE_ANY_BASE && log->ops->append_on)
 		return log->ops->append_on(log, rec, nr, expect, base, sync, out, d);
-	/* a change between the two is not seen */
+	/* a change between the two is missed */
 	rc = grove__log_same_base(log, base, d);
 	return rc ? rc : log->ops->append(log, rec, nr, expect, sync, out, d);
 }
@@ -113,7 +113,7 @@ int grove__log_replace(struct grove_store_log *log, uint64_t pos, struct grove_s
 				 : grove__store_cannot(d, log->ops, "replace a line");
 }
 
-/* What a rewrite yields, looked over. */
+/* Checks the lines that a rewrite supplies. */
 struct checked {
 	grove_line_fn *next;
 	void *payload;
@@ -241,7 +241,10 @@ int grove__log_lease_refused(const struct grove_lease *held, uint64_t mine, cons
 	return grove__fail(d, GROVE_ECONFLICT, path, "%.100s holds the lease on the session", held->owner);
 }
 
-/* Asking often at first and seldom later: who waits for a reply waits little, who idles costs little. */
+/*
+ * Polls often at first and less often later, so that a reply is noticed soon and idling
+ * costs little.
+ */
 #define POLL_FIRST_MS 5
 #define POLL_LAST_MS 400
 

@@ -1,42 +1,42 @@
 /*
  * store/memory.c: logs in memory: the reference for every other store.
  *
- * All handles of a store share its logs, under one lock: this store is for truth,
- * not for speed. What the numbers of a log mean is easiest to see here, and every
- * other store means the same by them:
+ * All handles of a store share its logs, under one lock: this store is for correctness,
+ * not for speed. It defines the numbers of a log, and every other store uses them in
+ * the same sense:
  *
- *     seq         a line's place in the log, from 0; here it is the position, too
- *     tail        the seq of the line that would come next; compare-and-swap
- *                 compares it, so of two writers that saw the same tail one wins
- *     generation  changes when a line that was there is not what it was: replaced,
- *                 updated, cut off, rewritten. While it is the same, what was read
- *                 up to the old tail is still true, and the log only grew
- *     base        counts the changes that are not appends: those of lines, and those
- *                 of values that are kept with the log (leaf, name, ...)
- *     rev         base + tail: one number for "everything that happened so far"
+ *     seq         a line's place in the log, from 0; here also the position
+ *     tail        the seq of the next line; compare-and-swap compares it, so of
+ *                 two writers that saw the same tail one wins
+ *     generation  changes when an existing line changes: replaced, updated,
+ *                 truncated, rewritten. While it is the same, what was read up to
+ *                 the old tail is still true, and the log has only grown
+ *     base        counts the changes that are not appends: those to lines, and those
+ *                 to values that are stored with the log (leaf, name, ...)
+ *     rev         base + tail: one number for everything that happened so far
  *
  * A log of three lines, step by step:
  *
- *     what happens              tail  generation  base  rev   noted as
+ *     event                     tail  generation  base  rev   recorded as
  *                                  3       0        0    3
  *     a line is appended           4       0        0    4    -
  *     the value "leaf" is put      4       0        1    5    LEAF, rev 5, 4 lines
  *     line 1 is updated            4       1        2    6    UPDATE, rev 6, 4 lines
- *     cut off at 2                 2       2        5    7    RESET, rev 7, 2 lines
+ *     truncated to 2               2       2        5    7    RESET, rev 7, 2 lines
  *
- * The rev must never go back, or a listener that knows rev 6 would take 5 for
- * old news. An append makes it larger by the tail. A cut makes the tail smaller by
- * two, so the base grows by three: one for the change, two to make up for the
- * lines (grove__memory_note()).
+ * The rev must never decrease, or a watcher that knows rev 6 would take 5 for old news.
+ * An append increases it through the tail. The truncation makes the tail smaller by
+ * two, so the base grows by three: one for the change, two to make up for the lines
+ * (grove__memory_note()).
  *
- * A listener that knows rev R asks for the last change at R or before and all
- * after it. What is missing between two changes, or after the last, are appended
- * lines: they need no note. After a RESET everything is to be read again, so the
- * changes before it are forgotten.
+ * A watcher that knows rev R asks for the last change at R or before and all after it.
+ * The gaps between two changes, or after the last, are appended lines, which need no
+ * record. After a RESET everything has to be read again, so the changes before it are
+ * deleted.
  *
- * A change makes room for its note before it touches anything, so that it happens
- * with its note or not at all. A log that is removed while a handle is open lives
- * on for that handle alone: the shelf counts its users.
+ * A change allocates its record before it touches anything, so that it happens with its
+ * record or not at all. A log that is removed while a handle is open stays alive for
+ * that handle alone: the shelf counts its users.
  */
 #include "store/memory.h"
 
@@ -216,7 +216,7 @@ static int memory_read(struct grove_store_log *l, uint64_t pos, uint64_t until, 
 		if (!s->unfinished || run->next != s->nr)
 			buf[run->len++] = '\n';
 	}
-	/* a line longer than the buffer: its reader fetches it piece by piece */
+	/* a line longer than the buffer: the reader fetches it in pieces */
 	run->open = run->next == pos && pos < until;
 	run->end = run->next == until;
 	return grove__memory_unlock(m, 0);
@@ -237,7 +237,7 @@ static int memory_fetch(struct grove_store_log *l, uint64_t pos, uint64_t off, c
 	return grove__memory_unlock(m, rc);
 }
 
-/* Text as a string of its own; NULL for none, or if there is no memory. */
+/* Returns the text as a string of its own; NULL for none, or if out of memory. */
 static char *text_of(struct grove_slice text)
 {
 	return text.len ? strndup(text.ptr, text.len) : NULL;
@@ -449,7 +449,7 @@ static int list(struct grove_store *st, const char *project, bool subs, grove_ke
 	size_t nr = 0, i;
 	int rc = 0;
 
-	/* `fn` may call us again, to rename or remove what it is told of: copy first */
+	/* `fn` may call us again, to rename or remove a log: copy first */
 	grove__arena_init(&names);
 	grove__memory_lock(m);
 	for (s = m->shelves; s; s = s->next)
@@ -490,7 +490,7 @@ static int memory_list_subs(struct grove_store *st, const char *project, grove_k
 	return list(st, project, true, fn, payload, d);
 }
 
-/* Is this a log that belongs to the session `k`? */
+/* True if this log belongs to the session `k`. */
 static bool belongs(const struct memory_shelf *s, const struct grove_key *k)
 {
 	return !*k->subpath && *s->subpath && !strcmp(s->project, k->project) &&
@@ -521,7 +521,7 @@ static int memory_remove(struct grove_store *st, const struct grove_key *key, st
 	return grove__memory_unlock(m, 0);
 }
 
-/* Is anything under this name, be it only what would belong to it? */
+/* True if the name is taken, even if only by a log that would belong to it. */
 static bool taken(struct memory_store *m, const struct grove_key *k)
 {
 	struct memory_shelf *s;
@@ -555,7 +555,7 @@ static int memory_rename(struct grove_store *st, const struct grove_key *from,
 				 from->session);
 	if (!rc)
 		rc = grove__memory_note_room(first, d);
-	/* what belongs to it first: if memory ends, the session is still there */
+	/* first what belongs to it: if memory runs out, the session is still there */
 	for (s = m->shelves; s && !rc && more; s = s->next)
 		if (belongs(s, from)) {
 			key.subpath = s->subpath;

@@ -14,7 +14,7 @@ struct memory_line {
 	char *id, *parent;       /* NULL: none */
 	int64_t time;
 	uint8_t kind, role;
-	bool known;              /* somebody told what it is */
+	bool known;              /* its kind and other columns are known */
 };
 
 struct memory_named {
@@ -37,9 +37,9 @@ struct memory_shelf {
 	struct memory_change *changes;
 	size_t nr_changes, cap_changes;
 	struct memory_named *meta, *attached;
-	bool unfinished;         /* the last line has no line end */
+	bool unfinished;         /* the last line has no newline */
 	struct grove_lease lease;
-	unsigned refs;           /* the store's own, and one a handle */
+	unsigned refs;           /* one for the store, and one per handle */
 };
 
 struct memory_store {
@@ -51,7 +51,7 @@ struct memory_store {
 struct memory_log {
 	struct grove_store_log base;
 	struct memory_shelf *shelf;
-	uint64_t lease;          /* the number this handle has; 0: none */
+	uint64_t lease;          /* the number of this handle's lease; 0: none */
 	bool writable;
 };
 
@@ -77,16 +77,19 @@ static inline int grove__memory_unlock(struct memory_store *m, int rc)
 }
 
 /* memory.c */
-/* A line of its own for a record; .ptr is NULL if there is no memory. */
+/* Makes a line of its own for a record; .ptr is NULL if out of memory. */
 struct memory_line grove__memory_line(const struct grove_store_record *rec);
 void grove__memory_free_line(struct memory_line *x);
 
-/* memory_feed.c. All with the lock held, but for the slots. */
+/* memory_feed.c. All are called with the lock held, except the slots. */
 /* May this handle write? */
 int grove__memory_may_write(const struct memory_log *log, struct grove_detail *d);
-/* Room for one more change, so that noting it cannot fail. */
+/* Makes room for one more change, so that recording it cannot fail. */
 int grove__memory_note_room(struct memory_shelf *s, struct grove_detail *d);
-/* Note a change of a log that had `before` lines; `id` (may be NULL) is taken over. */
+/*
+ * Records a change of a log that had `before` lines; takes ownership of `id`, which may
+ * be NULL.
+ */
 void grove__memory_note(struct memory_shelf *s, uint64_t before, enum grove_change_kind kind,
 			char *id);
 void grove__memory_free_changes(struct memory_shelf *s);

@@ -1,6 +1,6 @@
 /*
- * store/memory_feed.c: who may write to a log in memory, and what happened to
- * it besides lines that were added.
+ * store/memory_feed.c: leases on a log in memory, and the changes to it that are not
+ * appends.
  */
 #include "store/memory.h"
 
@@ -29,7 +29,7 @@ void grove__memory_note(struct memory_shelf *s, uint64_t before, enum grove_chan
 			char *id)
 {
 	s->base += 1 + (s->nr < before ? before - s->nr : 0);
-	/* nobody asks for what was before: it is to be read again */
+	/* everything before a reset has to be read again anyway */
 	while (kind == GROVE_CHANGE_RESET && s->nr_changes)
 		free(s->changes[--s->nr_changes].id);
 	s->changes[s->nr_changes++] = (struct memory_change){ s->base + s->nr, s->nr, kind, id };
@@ -73,7 +73,7 @@ int grove__memory_update(struct grove_store_log *l, uint64_t pos, struct grove_s
 	return rc;
 }
 
-/* A copy that `fn` may be told of without the lock. */
+/* Makes a copy that can be passed to `fn` without the lock. */
 static int copy_changes(const struct memory_shelf *s, uint64_t since, struct memory_change **out,
 			size_t *nr)
 {
@@ -135,7 +135,7 @@ int grove__memory_may_write(const struct memory_log *log, struct grove_detail *d
 	return grove__log_lease_refused(held, log->lease, NULL, d);
 }
 
-/* Take it (owner), hold on to it (NULL) or, for no time, give it back. */
+/* Takes the lease (owner), renews it (NULL) or, for no time, releases it. */
 static int move_lease(struct grove_store_log *l, const char *owner, int64_t ms,
 		      struct grove_lease *out, struct grove_detail *d)
 {
@@ -211,7 +211,7 @@ static uint64_t find(const struct memory_shelf *s, const char *id, size_t len)
 	return UINT64_MAX;
 }
 
-/* Is there a line of which nobody knows what it is? It may be the one. */
+/* True if there is a line about which nothing is known, and which may be the one. */
 static bool any_unknown(const struct memory_shelf *s)
 {
 	for (uint64_t i = 0; i < s->nr; i++)
@@ -241,7 +241,7 @@ static int tell_line(const struct memory_line *x, uint64_t pos, grove_record_fn 
 	return fn(payload, pos, &rec);
 }
 
-/* Under the lock all the time: `fn` must not come back to this store. */
+/* The lock is held all the time: `fn` must not call this store. */
 static int climb(const struct memory_shelf *s, uint64_t at, char *been, grove_record_fn *fn,
 		 void *payload, struct grove_detail *d)
 {

@@ -1,22 +1,21 @@
 /*
- * store/store.c: the only way to a store: which kinds there are, defaults, hand-over.
+ * store/store.c: the only way to call a store: the kinds of stores, and defaults for
+ * slots.
  *
- * Nobody else calls the slots of <grove/sys.h>: grove__store_...() for what is
- * asked of a store, grove__log_...() (log.c) for what is asked of an open log. So
- * two things are decided here and nowhere else. What a missing slot means: it
- * cannot be done (GROVE_ENOTSUP), there is nothing (a listing), or it is done
- * another way. And what no store has to check again: attachments with names that
- * leave their session, lines with a line end in them, output structs that are not
- * zeroed.
+ * Nobody else calls the slots of <grove/sys.h>: grove__store_...() is for a store,
+ * grove__log_...() (log.c) for an open log. So two things are decided only here. One is
+ * the meaning of a missing slot: it cannot be done (GROVE_ENOTSUP), there is nothing (a
+ * listing), or it is done another way. The other is what stores need not check:
+ * attachment names that leave their session, lines with a newline in them, output
+ * structs that are not zeroed.
  *
- * Which store a URL means is looked up in two tables: grove's own, which cannot be
- * overruled, and then the types that the host brought for this environment. A
- * URL without a scheme is a directory of files.
+ * The kind of store is looked up by the scheme of the URL in two tables: grove's own,
+ * which cannot be overridden, and then the types that the host brought for this
+ * environment. A URL without a scheme is a directory of files.
  *
- * A table of slots from a host is looked over once, when its store is opened. Its
- * version says how far the table reaches: slots are only ever added at the end. All
- * that exist today are in version 1; a later one must not be called without a look
- * at the version.
+ * A host's table of slots is checked once, when its store is opened. Its version says
+ * how many slots it has: slots are only ever added at the end. All existing slots are
+ * in version 1; a later one must not be called without checking the version.
  */
 #include "store/store.h"
 
@@ -34,7 +33,7 @@ static const struct {
 	{ "mysql:", grove__store_mysql_open },
 };
 
-/* "name:" at the start of a URL, as opposed to a path with a colon in it. */
+/* True for "name:" at the start of a URL, as opposed to a path with a colon in it. */
 static bool has_scheme(const char *url)
 {
 	const char *p = url;
@@ -75,7 +74,7 @@ static int take_type(struct grove_store_type *out, const void *given, size_t siz
 int grove__store_types_take(struct grove__store_types *t, const struct grove_store_type *list,
 			    size_t nr, struct grove_detail *d)
 {
-	/* a caller's struct may be older, and so may the distance from one to the next */
+	/* the caller's struct may be of an older version, so use its size as the stride */
 	size_t size = nr ? list->size : 0;
 	int rc = 0;
 
@@ -98,7 +97,7 @@ void grove__store_types_release(struct grove__store_types *t)
 	memset(t, 0, sizeof(*t));
 }
 
-/* Can the library work with that table at all? */
+/* Checks that the library can work with that table. */
 static int check_ops(const struct grove_store_ops *o, const char *scheme, struct grove_detail *d)
 {
 	if (o && o->version >= 1 && o->name && o->open && o->close_log && o->stat && o->read &&
@@ -258,7 +257,7 @@ int grove__store_attach_get(struct grove_store *st, const struct grove_key *key,
 int grove__store_attach_list(struct grove_store *st, const struct grove_key *key,
 			     grove_name_fn *fn, void *payload, struct grove_detail *d)
 {
-	/* a store without attachments has none: that is an answer */
+	/* a store without this slot has no attachments, which is a valid answer */
 	return st->ops->attach_list ? st->ops->attach_list(st, key, fn, payload, d) : 0;
 }
 
@@ -273,7 +272,7 @@ enum grove_change_kind grove__store_value_kind(const char *name)
 		return GROVE_CHANGE_LEAF;
 	if (!strcmp(name, "name"))
 		return GROVE_CHANGE_NAME;
-	/* how the bytes end and how they are read says nothing new about the session */
+	/* how the bytes end and how they are read is not a change of the session */
 	if (!strcmp(name, GROVE__META_UNFINISHED) || !strcmp(name, "dialect") ||
 	    !strcmp(name, GROVE__META_CWD) || !strcmp(name, GROVE__META_TIME))
 		return (enum grove_change_kind)0;

@@ -1,8 +1,8 @@
 /*
- * store/store.h: the only way to a store.
+ * store/store.h: the only way to call a store.
  *
  * grove__store_…() and grove__log_…() are the only callers of the slots in
- * <grove/sys.h>; what a missing slot means is decided here.
+ * <grove/sys.h>; they decide what a missing slot means.
  */
 #ifndef GROVE_STORE_STORE_H
 #define GROVE_STORE_STORE_H
@@ -12,32 +12,30 @@
 #include "grove/sys.h"
 
 /*
- * Open the store that a URL names: `file:DIR` or a plain path, `sqlite:PATH`,
- * `mysql://user[:password]@host[:port]/database`, `memory:`.
- * GROVE_EINVAL for a scheme that nobody serves, GROVE_ENOTSUP for one that
- * this build leaves out. A directory or a database need not exist until
- * something is stored.
+ * Opens the store that a URL names: `file:DIR` or a plain path, `sqlite:PATH`,
+ * `mysql://user[:password]@host[:port]/database`, `memory:`. GROVE_EINVAL for an
+ * unknown scheme, GROVE_ENOTSUP for one that this build leaves out. A directory or a
+ * database need not exist until something is stored.
  */
 int grove__store_open(struct grove_store **out, const char *url, struct grove_detail *d);
 
-/* The kinds of store that a host brings, besides grove's own. */
+/* The kinds of store that a host brings, in addition to grove's own. */
 struct grove__store_types {
 	struct grove_store_type *list;
 	size_t nr;
 };
 
-/* Copy what a host gave. GROVE_EINVAL for a type that can never be used. */
+/* Copies what a host gave. GROVE_EINVAL for a type that can never be used. */
 int grove__store_types_take(struct grove__store_types *t, const struct grove_store_type *list,
 			    size_t nr, struct grove_detail *d);
 void grove__store_types_release(struct grove__store_types *t);
-/* grove__store_open() that knows these types, too; NULL: none. */
+/* Like grove__store_open(), but also knows these types; NULL: none. */
 int grove__store_open_of(const struct grove__store_types *types, struct grove_store **out,
 			 const char *url, struct grove_detail *d);
 void grove__store_close(struct grove_store *st);
 /*
- * Make what the store needs, if it is not there yet; bring the tables of a
- * database up to date (from and to which version; 0: it has none). Both are
- * harmless when there is nothing to do.
+ * Creates what the store needs, or upgrades the tables of a database (*from and *to are
+ * the versions; 0: it has none). Both do nothing if there is nothing to do.
  */
 int grove__store_init(const struct grove__store_types *types, const char *url,
 		      struct grove_detail *d);
@@ -71,7 +69,7 @@ int grove__log_fetch(struct grove_store_log *log, uint64_t pos, uint64_t off, ch
 int grove__log_append(struct grove_store_log *log, const struct grove_store_record *rec, size_t nr,
 		      uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
 		      struct grove_detail *d);
-/* The same, if the base is `base` still. Of a store without changes it is not asked. */
+/* The same, if the base is still `base`. Ignored for a store without changes. */
 int grove__log_append_on(struct grove_store_log *log, const struct grove_store_record *rec,
 			 size_t nr, uint64_t expect, uint64_t base, enum grove_sync sync,
 			 struct grove_store_appended *out, struct grove_detail *d);
@@ -93,9 +91,9 @@ int grove__log_meta_put(struct grove_store_log *log, const char *name, struct gr
 			struct grove_detail *d);
 int grove__log_changes(struct grove_store_log *log, uint64_t since, grove_change_fn *fn,
 		       void *payload, struct grove_detail *d);
-/* Has the store a record of changes? Else another base means a reset. */
+/* True if the store has a record of changes. Otherwise another base means a reset. */
 bool grove__log_has_changes(const struct grove_store_log *log);
-/* Can one line be updated? Else the log has to be rewritten. */
+/* True if one line can be updated. Otherwise the log has to be rewritten. */
 bool grove__log_has_update(const struct grove_store_log *log);
 int grove__log_lease_take(struct grove_store_log *log, const char *owner, int64_t ms,
 			  struct grove_lease *out, struct grove_detail *d);
@@ -108,68 +106,72 @@ int grove__log_wait(struct grove_store_log *log, const struct grove_store_log_st
 		    int64_t ms, int wake, struct grove_detail *d);
 int grove__log_ancestors(struct grove_store_log *log, struct grove_slice id, grove_record_fn *fn,
 			 void *payload, struct grove_detail *d);
-/* Which change it is when the value of this name is put; 0: none that anybody has to know of. */
+/*
+ * Returns the kind of change made by putting the value of this name, or 0 if it is not
+ * reported.
+ */
 enum grove_change_kind grove__store_value_kind(const char *name);
-/* What the writers of every store say when the right to write is another's. */
+/* Sets the error that every store returns if somebody else holds the lease. */
 int grove__log_lease_refused(const struct grove_lease *held, uint64_t mine, const char *path,
 			 struct grove_detail *d);
 
-/* What they say when the handle has no lease to renew (any more). */
+/* Sets the error for renewing a lease that the handle does not hold (any more). */
 int grove__log_lease_lost(const struct grove_lease *held, uint64_t mine, const char *path,
 			  struct grove_detail *d);
-/* What they say when the base is another: GROVE_ECONFLICT. */
+/* Sets the error for a changed base: GROVE_ECONFLICT. */
 int grove__log_base_moved(const char *path, struct grove_detail *d);
 
-/* The stores. Each takes what stands behind the scheme. */
+/* The stores. Each takes what comes after the scheme. */
 int grove__store_memory_open(struct grove_store **out, const char *rest, struct grove_detail *d);
 int grove__store_jsonl_open(struct grove_store **out, const char *rest, struct grove_detail *d);
 int grove__store_sqlite_open(struct grove_store **out, const char *rest, struct grove_detail *d);
 int grove__store_mysql_open(struct grove_store **out, const char *rest, struct grove_detail *d);
 /*
- * A list passes over directories that cannot be read, so that they hide
- * themselves and not the others; `fn` is told of each. `top`: it is the store
- * itself, and the list goes on (as if nothing were there) only if `fn` says so.
- * Of stores that are not files nothing is told: there a list fails.
+ * A listing skips directories that cannot be read, so that they hide only themselves;
+ * `fn` is called for each. If `top`, it is the store itself, and the listing continues
+ * (as if it were empty) only if `fn` returns true. Other stores than files do not call
+ * it: there the listing fails.
  */
 typedef bool grove__hidden_fn(void *payload, bool top, const struct grove_detail *why);
 void grove__store_tell_hidden(struct grove_store *st, grove__hidden_fn *fn, void *payload);
 /*
- * Append the line of `len` bytes at `pos` of `from` to `log`, piece by piece: it is
- * too long to be held. Both are logs of file stores. As grove__log_append() else,
- * but a crash may leave a part of the line, without its LF.
+ * Appends the line of `len` bytes at `pos` of `from` to `log` in pieces, because it is
+ * too long for memory. Both are logs of file stores. Otherwise like
+ * grove__log_append(), except that a crash may leave a part of the line, without its
+ * LF.
  */
 int grove__store_jsonl_append_long(struct grove_store_log *log, struct grove_store_log *from,
 				   uint64_t pos, uint64_t len, uint64_t expect,
 				   struct grove_store_appended *out, struct grove_detail *d);
-/* The directory of a file store, NULL if `st` is another kind. */
+/* Returns the directory of a file store, or NULL if `st` is another kind. */
 const char *grove__store_jsonl_root(const struct grove_store *st);
 
 /*
- * The value that says of a log in a database that its last line has no line
- * end: "1", or "" to take it back. The next append gives it one (`pad`).
+ * The value that marks the last line of a log in a database as having no newline: "1",
+ * or "" to clear it. The next append adds the newline (`pad`).
  */
 #define GROVE__META_UNFINISHED "unfinished"
-/* What the names of values begin with that hosts keep. */
+/* The prefix of the names of host values. */
 #define GROVE__META_HOST "host."
-/* The directory of a session without messages, where neither these nor a path tell it. */
+/* The directory of a session without messages, if neither these nor a path contain it. */
 #define GROVE__META_CWD "grove.cwd"
-/* When the source of a copy was written to: see image/time.c. */
+/* When the source of a copy was last written to: see image/time.c. */
 #define GROVE__META_TIME "grove.modified"
 
 /*
- * A store that tells `fn` of each call and hands it on to `inner`, which it
+ * Opens a store that reports each call to `fn` and passes it on to `inner`, which it
  * owns from then on.
  */
 int grove__store_trace_open(struct grove_store **out, struct grove_store *inner,
 			    void (*fn)(void *payload, const char *line), void *payload,
 			    struct grove_detail *d);
-/* The log that is traced, or the log itself. */
+/* Returns the log that is traced, or the log itself. */
 const struct grove_store_log *grove__store_traced(const struct grove_store_log *log);
 
-/* GROVE_ENOTSUP: "a … store cannot …". */
+/* Sets GROVE_ENOTSUP: "a … store cannot …". */
 int grove__store_cannot(struct grove_detail *d, const struct grove_store_ops *ops, const char *what);
 
-/* Is this a name that stays below its directory: relative, no "..", no empty part? */
+/* True if this name stays below its directory: relative, no "..", no empty part. */
 bool grove__store_name_ok(const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * store/trace.c: tell what a store is asked, and what it answers.
+ * store/trace.c: reports each call to a store, and its result.
  *
- * Wraps any store. One line a call:
+ * Wraps any store. One line per call:
  *
  *	jsonl.append key=--w-p--/x.jsonl nr=2 expect=133 sync=none -> 0 pos=133
  */

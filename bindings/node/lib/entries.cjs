@@ -4,58 +4,144 @@
 // and is the same object from then on; arrays of them are fresh.
 
 const binding = require("./binding.cjs");
+const { GroveError } = require("./errors.cjs");
+const { Heads } = require("./heads.cjs");
 
 const NO_ENTRY = 0xffffffff;
+/** Heads are fetched for so many rows at a time, or more. */
+const CHUNK = 256;
 
-class Entries {
+/** Rows, until the log is rewritten: then they mean other lines, and a new one of these begins. */
+class Rows {
+	known = []; // entries by row
 	#handle;
-	#known = []; // by index
+	#heads = []; // by row / CHUNK
+	#stale = false;
 
 	constructor(handle) {
 		this.#handle = handle;
+	}
+
+	/** Fetches heads for [from, to) where they are missing, each gap at once. */
+	#fetch(from, to, count) {
+		const last = Math.ceil(to / CHUNK);
+		for (let chunk = Math.floor(from / CHUNK); chunk < last; chunk++) {
+			if (this.#heads[chunk]) continue;
+			let end = chunk + 1;
+			while (end < last && !this.#heads[end]) end++;
+			const first = chunk * CHUNK;
+			const heads = new Heads(this, first, binding.viewHeads(this.#handle, first, Math.min(end * CHUNK, count)));
+			// The last chunk may not be full yet: what comes later is not in these.
+			for (; chunk < end; chunk++) if ((chunk + 1) * CHUNK <= count) this.#heads[chunk] = heads;
+			this.#make(heads, Math.max(from, first), Math.min(to, end * CHUNK, count));
+		}
+	}
+
+	#make(heads, from, to) {
+		for (let row = from; row < to; row++) this.known[row] ??= heads.entry(row) ?? this.whole(row);
+	}
+
+	at(row, count) {
+		const entry = this.known[row];
+		if (entry !== undefined) return entry;
+		const heads = this.#heads[Math.floor(row / CHUNK)];
+		if (heads) this.#make(heads, row, row + 1);
+		else this.#fetch(row, row + 1, count);
+		return this.known[row];
+	}
+
+	all(from, to, count) {
+		this.#fetch(from, to, count);
+		for (let row = from; row < to; row++) this.at(row, count);
+	}
+
+	id(row) {
+		return this.known[row]?.id ?? binding.viewId(this.#handle, row);
+	}
+
+	/** A line of its own, as an object. */
+	whole(row) {
+		let at = row;
+		if (this.#stale) {
+			const { id } = this.known[row] ?? {};
+			at = typeof id === "string" ? binding.viewFind(this.#handle, id) : -1;
+			if (at < 0) throw new GroveError("the log was rewritten, and this entry is gone", "STALE");
+		}
+		return JSON.parse(binding.viewLine(this.#handle, at));
+	}
+
+	/** The log was rewritten: whoever still has an entry of before finds the rest of it by its id. */
+	leave() {
+		this.#stale = true;
+		this.#heads = [];
+	}
+}
+
+class Entries {
+	#handle;
+	#rows;
+
+	constructor(handle) {
+		this.#handle = handle;
+		this.#rows = new Rows(handle);
 	}
 
 	get length() {
 		return binding.viewCount(this.#handle);
 	}
 
-	at(index) {
-		return (this.#known[index] ??= JSON.parse(binding.viewLine(this.#handle, index)));
+	at(row) {
+		return this.#rows.known[row] ?? this.#rows.at(row, this.length);
 	}
 
 	/** The entry with this id, or undefined. */
 	find(id) {
-		const index = typeof id === "string" ? binding.viewFind(this.#handle, id) : -1;
-		return index < 0 ? undefined : this.at(index);
+		const row = typeof id === "string" ? binding.viewFind(this.#handle, id) : -1;
+		return row < 0 ? undefined : this.at(row);
 	}
 
 	all() {
-		return Array.from({ length: this.length }, (_, index) => this.at(index));
+		const { length } = this;
+		this.#rows.all(0, length, length);
+		return this.#rows.known.slice(0, length);
 	}
 
 	/** Those of these rows: a Uint32Array. */
 	rows(rows) {
-		return Array.from(rows, (index) => this.at(index));
+		const { length } = this;
+		// Mostly they are nearly all of some range: then one crossing brings them.
+		if (rows.length > CHUNK) this.#rows.all(rows[0], rows.at(-1) + 1, length);
+		return Array.from(rows, (row) => this.#rows.at(row, length));
 	}
 
-	/** Takes in the lines of an append; the answer is an array of its entries. */
-	appended([first, nr, lines]) {
-		const parsed = lines.split("\n", nr).map((line) => JSON.parse(line));
-		parsed.forEach((entry, i) => {
-			this.#known[first + i] = entry;
-		});
+	/** Takes in the answer of an append: an array of its entries. */
+	appended([first, nr, lines, , others]) {
+		if (others < 0) this.reset();
+		if (nr === 0) return [];
+		const parsed = nr === 1 ? [JSON.parse(lines)] : lines.split("\n", nr).map((line) => JSON.parse(line));
+		for (let i = 0; i < nr; i++) this.#rows.known[first + i] = parsed[i];
 		return parsed;
+	}
+
+	/** After a refresh: if what we know stands elsewhere now, the log was rewritten. */
+	refreshed() {
+		const known = this.#rows.known;
+		for (const row of [known.length - 1, known.findIndex((entry) => entry !== undefined)]) {
+			const id = known[row]?.id;
+			if (typeof id === "string" && binding.viewFind(this.#handle, id) !== row) return this.reset();
+		}
 	}
 
 	/** For each entry the row of its parent; NO_ENTRY: none. */
 	parents() {
-		const rows = binding.viewRows(this.#handle);
-		return Uint32Array.from({ length: rows.length / 4 }, (_, i) => rows[4 * i]);
+		const cells = binding.viewRows(this.#handle);
+		return Uint32Array.from({ length: cells.length / 4 }, (_, i) => cells[4 * i]);
 	}
 
-	/** After a rewrite rows mean other lines. */
+	/** The log was rewritten. */
 	reset() {
-		this.#known = [];
+		this.#rows.leave();
+		this.#rows = new Rows(this.#handle);
 	}
 }
 

@@ -245,7 +245,9 @@ class Session {
 	}
 
 	refresh() {
-		return binding.sessionRefresh(this.#handle);
+		const changed = binding.sessionRefresh(this.#handle);
+		if (changed) this.#entries.refreshed();
+		return changed;
 	}
 
 	close() {

@@ -90,6 +90,26 @@ static napi_value view_find(struct call *c)
 	return js_number(c, at == GROVE_NO_ENTRY ? -1 : (double)at);
 }
 
+/* viewId(session, index): null: it has none. */
+static napi_value view_id(struct call *c)
+{
+	struct grove_entry e = { .size = sizeof(e) };
+	struct session *s;
+	struct grove_view *v;
+	napi_value result;
+	uint32_t at = GROVE_NO_ENTRY;
+
+	if (!take_u32(c, 1, &at))
+		return NULL;
+	v = take_view(c, &s);
+	if (!v)
+		return NULL;
+	grove_view_entry(v, at, &e);
+	result = js_text(c, e.id);
+	grove_view_unref(v);
+	return result;
+}
+
 /* viewLine(session, index, flags) */
 static napi_value view_line(struct call *c)
 {
@@ -264,6 +284,7 @@ const struct function view_functions[] = {
 	{ "viewName", view_name },
 	{ "viewHeader", view_header },
 	{ "viewFind", view_find },
+	{ "viewId", view_id },
 	{ "viewLine", view_line },
 	{ "viewLog", view_log },
 	{ "viewContext", view_context },

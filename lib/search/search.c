@@ -1,10 +1,10 @@
 /*
- * search/search.c: text in all sessions.
+ * search/search.c: searching the text of all sessions.
  *
- * Two ways lead to a hit: the index, for logs that it has as they are, and looking
- * through all others. Whichever it was, what is shown is read from the log itself,
- * and a line that is not what it was when it was found is no hit: the search is
- * done once more then.
+ * There are two ways to find a hit: the index, for logs that have not changed since
+ * they were indexed, and scanning for all others. Either way, what is shown is read
+ * from the log itself. If a line has changed since it was found, it is not a hit, and
+ * the search is repeated.
  */
 #include "search/search.h"
 
@@ -18,7 +18,7 @@
 #define LIMIT_MAX 10000
 #define TRIES 3
 #define LOOKERS_MAX 4
-#define LOOK_AT_ONCE 1000       /* logs for which a thread of their own pays */
+#define LOOK_AT_ONCE 1000       /* number of logs from which a thread of its own pays */
 
 /* ---------------------------------------------------------------- what is asked */
 
@@ -86,14 +86,14 @@ static int take_options(const struct grove *g, const struct grove_search_options
 
 /* ------------------------------------------------------------------- a hit */
 
-/* The log that was opened last: hits of one session often follow each other. */
+/* The log that was opened last, since consecutive hits are often in one session. */
 struct teller {
 	struct grove_search *s;
 	struct grove__search_matcher *m;
-	uint32_t at;                 /* place in the sweep's list; GROVE_NO_ENTRY: none */
+	uint32_t at;                 /* index in the sweep's list; GROVE_NO_ENTRY: none */
 	struct grove_store_log *log;
 	const struct grove__dialect *dialect;
-	struct grove__image *im;     /* where the index does not know the log */
+	struct grove__image *im;     /* if the index does not know the log */
 	uint8_t *places;
 	struct grove_buf line, path, id;
 	struct grove__search_texts texts;
@@ -147,7 +147,7 @@ static int open_log(struct teller *t, const struct grove__search_hit *h)
 	return rc;
 }
 
-/* The row that begins at a place of the log. */
+/* Finds the row that begins at a position of the log. */
 static uint32_t row_at(const struct grove__image *im, const struct grove__spot *at)
 {
 	uint32_t low = 0, high = im->spine->nr;
@@ -160,7 +160,7 @@ static uint32_t row_at(const struct grove__image *im, const struct grove__spot *
 		else
 			high = mid;
 	}
-	/* white space may stand before a value */
+	/* there may be white space before a value */
 	if (low == im->spine->nr || grove__spine_pos(im->spine, low) >= at->pos + (im->by_line ? 1 : at->len))
 		return GROVE_NO_ENTRY;
 	for (; at->off && low + 1 < im->spine->nr; low++)
@@ -169,7 +169,7 @@ static uint32_t row_at(const struct grove__image *im, const struct grove__spot *
 	return low;
 }
 
-/* Text and marks of what is shown. 1: the text does not have it. */
+/* Gets the text and the marks to be shown. Returns 1 if the text does not match. */
 static int read_hit(struct teller *t, const struct grove__search_hit *h)
 {
 	const struct grove_hit_mark *marks;
@@ -223,7 +223,7 @@ static int know_session(struct teller *t, const struct grove__search_hit *h,
 	return 0;
 }
 
-/* 1: it is none any more. */
+/* Returns 1 if it is no longer a hit. */
 static int tell_hit(struct teller *t, const struct grove__search_hit *h)
 {
 	const struct grove__sweep_log *l = &t->s->sweep.logs[h->log];
@@ -231,7 +231,7 @@ static int tell_hit(struct teller *t, const struct grove__search_hit *h)
 	int rc = open_log(t, h);
 
 	rc = rc ? rc : read_hit(t, h);
-	/* gone, or not what it was; no line that is indexed is too long */
+	/* gone or changed; an indexed line is never too long */
 	if (rc)
 		return rc == GROVE_ENOMEM || (rc == GROVE_ETOOBIG && !h->indexed) ? rc : 1;
 	rc = know_session(t, h, &out);
@@ -263,7 +263,7 @@ static int find(struct grove_search *s, const struct grove__search_ask *ask,
 	size_t nr = 0;
 	int rc = logs ? 0 : grove__fail_nomem(d);
 
-	/* calls among what is no call */
+	/* the role excludes every class that is asked for */
 	if (!ask->in)
 		goto out;
 	if (!rc && s->index)
@@ -280,10 +280,10 @@ out:
 	return rc;
 }
 
-/* Answers that wait until it is sure that they are all. */
+/* Hits that wait until it is certain that they are complete. */
 struct kept {
 	struct grove_hit hit;
-	char *texts;                 /* one allocation: all that the hit points to */
+	char *texts;                 /* one allocation for everything the hit points to */
 };
 
 struct answers {
@@ -337,7 +337,7 @@ static void answers_clear(struct answers *a)
 		free(a->list[--a->nr].texts);
 }
 
-/* *lost becomes true if some were none any more. */
+/* Sets *lost if some are no longer hits. */
 static int tell(struct grove_search *s, const struct grove__search_ask *ask,
 		const struct grove__search_hits *hits, struct answers *a, bool *lost,
 		struct grove_detail *d)
@@ -373,7 +373,7 @@ static int search_once(struct grove_search *s, const struct grove__search_ask *a
 	return rc;
 }
 
-/* The index is not to be relied on: it is made anew. */
+/* The index cannot be relied on: builds it again. */
 static int begin_anew(struct grove_search *s, bool last, struct grove_detail *d)
 {
 	grove__search_index_close(s->index);
@@ -406,7 +406,7 @@ int grove__search_run(struct grove_search *s, const char *query,
 			rc = begin_anew(s, i > 0, d);
 		else if (rc || !lost)
 			break;
-		/* the logs have moved on since they were found; or, if they are as they were, the index is wrong */
+		/* the logs have changed since; or, if they have not, the index is wrong */
 		else if (i + 2 < TRIES || !s->index)
 			rc = grove__search_refresh(s, d);
 		else
@@ -425,7 +425,10 @@ int grove__search_run(struct grove_search *s, const char *query,
 
 void grove__search_note(struct grove *g, const struct grove_detail *why)
 {
-	/* one at a time, but for who searches while being told; not under the lock of `g`, which whoever is told may ask */
+	/*
+	 * one at a time, except for a search made by a callback; not under the lock of
+	 * `g`, which a callback may need
+	 */
 	static pthread_mutex_t telling = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 	pthread_mutex_lock(&telling);
@@ -456,7 +459,7 @@ static int by_file(const void *x, const void *y, void *payload)
 	return *i < *j ? -1 : *i > *j;
 }
 
-/* Links lead to the same file by several paths: the first one counts. */
+/* A file may be found by several paths through links: the first one counts. */
 static int drop_doubles(struct grove_search *s)
 {
 	struct grove__sweep_log *logs = s->sweep.logs;
@@ -486,7 +489,7 @@ static int drop_doubles(struct grove_search *s)
 	return nr ? 0 : GROVE_ENOMEM;
 }
 
-/* What threads share that look at all logs, so many at a time. */
+/* Shared by the threads that examine all logs, in batches. */
 struct looking {
 	struct grove_search *s;
 	size_t next;             /* atomic */
@@ -553,7 +556,7 @@ int grove__search_refresh(struct grove_search *s, struct grove_detail *d)
 	rc = find_logs(s, d);
 	if (rc)
 		return rc;
-	/* a second failure is one that making it anew does not mend */
+	/* if it fails twice, building it again does not help */
 	for (int i = 0; i < 2 && !s->alone; i++) {
 		grove__fail_clear(&why);
 		rc = s->index ? 0 : grove__search_index_open(s->g, &s->index, &why);

@@ -1,17 +1,17 @@
 /*
- * search/search_db.c: the database that the index is kept in.
+ * search/search_db.c: the database of the index.
  *
- *	files   what is indexed: what the log was like, how far it was read, who it is
- *	docs    one for each text that was said: the file, the entry, where its line is
+ *	files   indexed logs: state, how far it was read, session
+ *	docs    one for each message text: the file, the entry, where its line is
  *	words   FTS5, without the texts; a row has the number of its doc
- *	parts   some calls, or some results, that follow each other: the file, the entries
+ *	parts   consecutive calls, or results: the file, the entries
  *	calls, results
- *	        FTS5; a row has the number of its part, a word the place of its entry there
+ *	        FTS5; a row has the number of its part, the position of a word is its entry
  *	meta    numbers: the next file, the next doc, how many docs are dead
  *
- * Texts are not kept: a hit is shown from its log. So nothing can be taken out of
- * `words`, and nothing is: a file that is read anew gets a new number, and docs of
- * a number that is not in `files` are dead. When most are, all is made anew.
+ * Texts are not stored: a hit is shown from its log. So nothing can be deleted from
+ * `words`, and nothing is: a file that is read again gets a new number, and docs whose
+ * number is not in `files` are dead. When most are, everything is built again.
  */
 #include "search/search_db.h"
 
@@ -28,7 +28,7 @@
 #define VERSION "3"
 #define BUSY_MS 2000
 #define MAKE_TRIES 50
-/* Numbers that no index comes to. */
+/* Numbers that no index reaches. */
 #define FILES_MOST (INT64_C(1) << 28)
 #define DOCS_MOST (INT64_C(1) << 48)
 
@@ -74,13 +74,16 @@ static int tokenize(Fts5Tokenizer *t, void *payload, int flags, const char *text
 	int rc = !text || len <= 0 ? 0 : grove__words_cut(grove__slice(text, (size_t)len),
 							  (flags & FTS5_TOKENIZE_QUERY) != 0, tell_word, &c);
 
-	/* columns without a text come, too */
+	/* this is also called for columns without a text */
 	if (c.words)
 		ix->words = c.words;
 	return rc;
 }
 
-/* Of a part: words as they were cut. Those of an entry stand at the same place. */
+/*
+ * The tokenizer for a part: the words are already split. Those of an entry have the
+ * same position.
+ */
 static int tokenize_part(Fts5Tokenizer *t, void *payload, int flags, const char *text, int len,
 			 int (*token)(void *, int, const char *, int, int, int))
 {
@@ -105,7 +108,7 @@ static int add_functions(struct grove__search_index *ix)
 	fts5_api *api = NULL;
 	sqlite3_stmt *st = NULL;
 
-	/* SQLite hands out FTS5's table of functions through a statement */
+	/* SQLite returns FTS5's table of functions through a statement */
 	if (!sqlite3_prepare_v2(ix->db, "SELECT fts5(?1)", -1, &st, NULL) &&
 	    !sqlite3_bind_pointer(st, 1, &api, "fts5_api_ptr", NULL))
 		sqlite3_step(st);
@@ -134,7 +137,7 @@ int grove__search_db_code(const struct grove__search_index *ix, int rc)
 	case SQLITE_LOCKED:
 		return GROVE_ECONFLICT;
 	case SQLITE_IOERR:
-		/* what a checksum does not fit */
+		/* a checksum does not match */
 		return rc == SQLITE_IOERR_DATA ? GROVE_EDAMAGED : GROVE_EIO;
 	case SQLITE_FULL:
 	case SQLITE_READONLY:
@@ -217,7 +220,7 @@ int grove__search_db_make(struct grove__search_index *ix)
 		"CREATE VIRTUAL TABLE words USING fts5(text, content='', columnsize=0, tokenize='grove');"
 		"CREATE VIRTUAL TABLE calls USING fts5(words, content='', columnsize=0, tokenize='grove_part');"
 		"CREATE VIRTUAL TABLE results USING fts5(words, content='', columnsize=0, tokenize='grove_part');"
-		/* fewer and larger pieces: to be merged less often, and asked less often */
+		/* fewer and larger segments, which are merged and queried less often */
 		"INSERT INTO words (words, rank) VALUES ('hashsize', 16777216), ('automerge', 8);"
 		"INSERT INTO calls (calls, rank) VALUES ('hashsize', 16777216), ('automerge', 8);"
 		"INSERT INTO results (results, rank) VALUES ('hashsize', 16777216), ('automerge', 8);"
@@ -240,7 +243,7 @@ static int make_tables(struct grove__search_index *ix)
 
 	if (rc)
 		return rc;
-	/* somebody may have been faster */
+	/* another process may have been faster */
 	rc = is_current(ix, &yes);
 	if (!rc && !yes)
 		rc = grove__search_db_make(ix);
@@ -263,7 +266,7 @@ static int open_db(struct grove__search_index *ix, const char *path)
 	bool yes = false;
 	int fd, rc;
 
-	/* what is in it is nobody else's to read; SQLite would ask the umask */
+	/* nobody else may read it; SQLite would use the umask */
 	if (!grove__sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, &fd))
 		grove__sys_close(fd);
 	rc = sqlite3_open_v2(path, &ix->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
@@ -273,7 +276,7 @@ static int open_db(struct grove__search_index *ix, const char *path)
 	sqlite3_extended_result_codes(ix->db, 1);
 	sqlite3_busy_timeout(ix->db, BUSY_MS);
 	rc = grove__search_sums_begin(ix->db) ? GROVE_EIO : add_functions(ix);
-	/* lost power may cost the last changes, never the whole */
+	/* a power loss may cost the last changes, never the whole */
 	rc = rc ? rc : grove__search_db_run(ix, "PRAGMA page_size = 4096; PRAGMA synchronous = OFF; "
 						"PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32768");
 	rc = rc ? rc : is_current(ix, &yes);
@@ -290,8 +293,8 @@ static int open_db(struct grove__search_index *ix, const char *path)
 
 /*
  * search.db, search.1.db, …: the last one is used. A damaged one is removed, and the
- * next has another name: who still has the old one open would open the new one's
- * log of changes by its name.
+ * next has another name, because processes that still have the old one open would open
+ * the new one's write-ahead log by its name.
  */
 static int db_path(struct grove *g, unsigned nr, const char *end, struct grove_buf *out)
 {
@@ -322,7 +325,7 @@ static unsigned db_number(struct grove *g)
 	return nr;
 }
 
-/* One that somebody else made, or may write to, may say anything. */
+/* A file that somebody else created, or may write to, is not trusted. */
 static bool is_anybodys(struct grove *g, unsigned nr)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
@@ -410,7 +413,7 @@ void grove__search_index_remove(struct grove *g)
 
 	if (!g->cache)
 		return;
-	/* the next one is there before this one goes: nobody makes one of this name again */
+	/* create the next one before removing this one, so that its name is not used again */
 	nr = db_number(g);
 	if (!db_path(g, nr + 1, "", &path) &&
 	    !grove__sys_open(path.ptr, O_RDWR | O_CREAT | O_CLOEXEC, 0600, &fd))
@@ -440,7 +443,7 @@ static int take_known(struct grove__search_index *ix, sqlite3_stmt *st)
 	if (!key || !store || k.id <= 0 || k.id >= ix->next_file)
 		return GROVE_EDAMAGED;
 	k.key = grove__arena_dup(&ix->texts, grove__slice_str(key));
-	/* most are of the store of the one before */
+	/* most have the same store as the previous one */
 	k.store = ix->nr && !strcmp(ix->known[ix->nr - 1].store, store)
 			  ? ix->known[ix->nr - 1].store
 			  : grove__arena_dup(&ix->texts, grove__slice_str(store));
@@ -491,7 +494,7 @@ int grove__search_db_load(struct grove__search_index *ix, bool *changed)
 	rc = number(ix, "SELECT next_file FROM meta", &ix->next_file);
 	rc = rc ? rc : number(ix, "SELECT next_doc FROM meta", &ix->next_doc);
 	rc = rc ? rc : number(ix, "SELECT dead FROM meta", &ix->dead);
-	/* room is made for so many files, and the others are counted on */
+	/* memory is allocated for this many files, so the number must be plausible */
 	if (!rc && (ix->next_file <= 0 || ix->next_file > FILES_MOST || ix->next_doc < 0 ||
 		    ix->next_doc > DOCS_MOST || ix->dead < 0 || ix->dead > DOCS_MOST))
 		rc = GROVE_EDAMAGED;

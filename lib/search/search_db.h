@@ -1,6 +1,4 @@
-/*
- * search/search_db.h: the database that the index is kept in.
- */
+/* search/search_db.h: the database of the index. */
 #ifndef GROVE_SEARCH_SEARCH_DB_H
 #define GROVE_SEARCH_SEARCH_DB_H
 
@@ -8,10 +6,10 @@
 
 #include <sqlite3.h>
 
-/* A file that the index has. */
+/* A file that is in the index. */
 struct grove__search_known {
 	const char *key, *store;     /* the log's path in the sweep; the URL of its store */
-	int64_t id;                  /* never that of another one */
+	int64_t id;                  /* never reused */
 	int64_t docs;
 	struct grove__search_like like;
 	const struct grove__dialect *dialect;
@@ -19,7 +17,7 @@ struct grove__search_known {
 
 struct grove__search_index {
 	sqlite3 *db;
-	uint64_t words;              /* of the text that was cut last */
+	uint64_t words;              /* in the text that was split last */
 	int64_t version;             /* of what was read from it: see PRAGMA data_version */
 
 	struct grove__search_known *known;
@@ -38,19 +36,22 @@ struct grove__search_index {
 	const uint8_t *wanted;       /* for each log */
 };
 
-/* What a failure of SQLite means: GROVE_EDAMAGED, GROVE_ENOMEM, GROVE_ECONFLICT (locked), GROVE_EIO. */
+/*
+ * Translates an error of SQLite: GROVE_EDAMAGED, GROVE_ENOMEM, GROVE_ECONFLICT
+ * (locked), GROVE_EIO.
+ */
 int grove__search_db_code(const struct grove__search_index *ix, int rc);
 /* Statements without answers. */
 int grove__search_db_run(struct grove__search_index *ix, const char *sql);
 int grove__search_db_prepare(struct grove__search_index *ix, const char *sql, sqlite3_stmt **out);
-/* Statements of writing go: nothing keeps the tables from being made anew. */
+/* Finalizes the statements for writing, so that the tables can be created again. */
 void grove__search_db_unprepare(struct grove__search_index *ix);
-/* Make the tables, empty; inside of a transaction. */
+/* Creates the tables, empty; called inside a transaction. */
 int grove__search_db_make(struct grove__search_index *ix);
-/* Read what it has, unless that is known already. *changed: it was not. */
+/* Reads what the index has, unless that is already known. Sets *changed if it was not. */
 int grove__search_db_load(struct grove__search_index *ix, bool *changed);
 
-/* search_find.c: the functions that questions use */
+/* search_find.c: registers the SQL functions that queries use */
 int grove__search_find_functions(struct grove__search_index *ix, fts5_api *api);
 
 #endif

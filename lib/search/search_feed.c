@@ -1,8 +1,8 @@
 /*
- * search/search_feed.c: read a log for the index: all of it, or what is new.
+ * search/search_feed.c: reads a log for the index: all of it, or what is new.
  *
- * A log that grew has the same entries in front, which is looked at: each has a
- * checksum, and the index has one of all of these.
+ * A log that grew still has the same entries at its beginning. That is verified: each
+ * entry has a checksum, and the index has a checksum of all of these.
  */
 #include "search/search_feed.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #define TICK_MS 100
-/* A longer line is not indexed: it would cost more memory than all the rest. */
+/* A longer line is not indexed: it would take more memory than everything else. */
 #define LINE_LIMIT ((uint64_t)16 << 20)
 
 bool grove__search_is_like(const struct grove__search_like *a, const struct grove__search_like *b)
@@ -30,7 +30,7 @@ static bool same_spot(const struct grove__spot *a, const struct grove__spot *b)
 	       a->lines == b->lines;
 }
 
-/* Of what these rows are like, behind the checksum of those before. */
+/* Continues the checksum of the rows before with these rows. */
 static uint32_t sum_rows(const struct grove__image *im, uint32_t from, uint32_t to, uint32_t crc)
 {
 	for (; from < to; from++) {
@@ -42,7 +42,7 @@ static uint32_t sum_rows(const struct grove__image *im, uint32_t from, uint32_t 
 	return crc;
 }
 
-/* How many rows lie before what was looked at; a log may grow while we look. */
+/* Returns how many rows come before the end that was examined; a log may grow meanwhile. */
 static uint32_t rows_before(const struct grove__image *im, int64_t until)
 {
 	uint32_t nr = im->spine->nr;
@@ -118,7 +118,7 @@ static int take_rows(struct grove__search_feed *f, const struct grove__image *im
 	return rc == 1 ? 0 : rc;
 }
 
-/* How far we are, and whether what was read before is still there. */
+/* Records how far we are, and whether what was read before is still there. */
 static void compare(struct grove__search_feed *f, const struct grove__image *im)
 {
 	uint32_t known = f->before.rows;
@@ -139,7 +139,10 @@ static void compare(struct grove__search_feed *f, const struct grove__image *im)
 
 /* ---------------------------------------------------------------- their places */
 
-/* First the rows on the path, then those that are sent, as runs: how many, and first and last. */
+/*
+ * First the rows on the path, then those that are sent, as runs: their number, then
+ * first and last of each.
+ */
 static int put_places(struct grove_buf *out, const uint8_t *place, uint32_t nr)
 {
 	int rc = 0;
@@ -206,7 +209,10 @@ static int read_log(struct grove__search_feed *f, struct grove_store_log *log,
 	const char *id;
 	int rc = grove__search_log_image(f->log, NULL, log, f->dialect, &im, why);
 
-	/* what does not begin with a header is no session, and nothing to tell about */
+	/*
+	 * a file that does not begin with a header is not a session, which is not worth
+	 * a warning
+	 */
 	if (rc == GROVE_EDAMAGED) {
 		grove__fail_clear(why);
 		return 0;
@@ -241,7 +247,7 @@ int grove__search_feed(struct grove__search_feed *f, struct grove_detail *why)
 	grove__log_close(log);
 	if (rc)
 		return rc;
-	/* a change within a tick of the clock, or while it was read, would not be told apart */
+	/* a change within a tick of the clock, or during the reading, would not be noticed */
 	grove__search_log_look(f->log, f->path, &after);
 	if (!grove__search_is_like(&after, &f->like) ||
 	    (*f->path && grove__sys_now_ms() - f->like.ctime / 1000000 < TICK_MS))

@@ -1,9 +1,9 @@
 /*
- * search/search_find.c: what the index knows.
+ * search/search_find.c: queries on the index.
  *
- * The newest docs have the highest numbers, and FTS5 can hand them out from there
- * on down; so a word that is everywhere costs no more than one that is somewhere:
- * after so many hits there is an end, and the best of these are the answer.
+ * The newest docs have the highest numbers, and FTS5 can return them from there down.
+ * So a very common word costs no more than others: after a certain number of hits the
+ * search ends, and the best of these are the answer.
  */
 #include "search/search_db.h"
 #include "search/search_part.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #define DOCS 400
-#define ENTRIES 100             /* of parts: each costs more */
+#define ENTRIES 100             /* of parts, which cost more */
 
 /* ----------------------------------------------------------------- functions */
 
@@ -33,7 +33,7 @@ static int count(const Fts5ExtensionApi *api, Fts5Context *c, int phrase, uint64
 	return rc;
 }
 
-/* grove_score(words, N): how well a doc of N words fits. */
+/* grove_score(words, N): how well a doc of N words matches. */
 static void score(const Fts5ExtensionApi *api, Fts5Context *c, sqlite3_context *out, int nr,
 		  sqlite3_value **args)
 {
@@ -51,7 +51,7 @@ static void score(const Fts5ExtensionApi *api, Fts5Context *c, sqlite3_context *
 		sqlite3_result_double(out, sum);
 }
 
-/* The places of a phrase that are among those in `list` already; of the first one: all. */
+/* Keeps the positions in `list` that this phrase has too; for the first phrase, takes all. */
 static int narrow(const Fts5ExtensionApi *api, Fts5Context *c, int phrase, uint32_t **list, size_t *nr,
 		  size_t *cap)
 {
@@ -75,7 +75,7 @@ static int narrow(const Fts5ExtensionApi *api, Fts5Context *c, int phrase, uint3
 	return rc;
 }
 
-/* grove_entries(TABLE): which entries of a part have all words, as numbers of 32 bits. */
+/* grove_entries(TABLE): the entries of a part that have all words, as 32-bit numbers. */
 static void entries(const Fts5ExtensionApi *api, Fts5Context *c, sqlite3_context *out, int nr_args,
 		    sqlite3_value **args)
 {
@@ -94,7 +94,7 @@ static void entries(const Fts5ExtensionApi *api, Fts5Context *c, sqlite3_context
 	free(list);
 }
 
-/* grove_file(N): is it a file whose docs count? */
+/* grove_file(N): whether the docs of this file count. */
 static void file_counts(sqlite3_context *out, int nr, sqlite3_value **args)
 {
 	const struct grove__search_index *ix = sqlite3_user_data(out);
@@ -128,7 +128,7 @@ int grove__search_find_functions(struct grove__search_index *ix, fts5_api *api)
 
 /* -------------------------------------------------------------------- asking */
 
-/* Which logs are asked for, as far as the index has them. */
+/* Selects the logs that are asked for and that the index has. */
 static int choose_logs(struct grove__search_index *ix, const struct grove__sweep *sweep,
 		       const uint8_t *look, const struct grove__search_ask *ask, uint8_t *wanted)
 {
@@ -157,7 +157,7 @@ static int choose_logs(struct grove__search_index *ix, const struct grove__sweep
 	return rc ? rc : grove__search_db_code(ix, step);
 }
 
-/* With a copy of its entry's id, if there is one. */
+/* Adds a hit, with a copy of its entry's id, if it has one. */
 static int add_hit(struct grove__search_hits *to, const struct grove__search_hit *h, const char *entry)
 {
 	struct grove__search_hit own = *h;
@@ -226,12 +226,12 @@ static const char *const of_parts[SEARCH_CLASSES] = {
 			   "ORDER BY results.rowid DESC",
 };
 
-/* What tools were told, or answered: parts of logs. */
+/* Tool calls, or results: parts of logs. */
 struct parts {
 	struct grove__search_index *ix;
 	struct grove_search *s;
 	int class;
-	bool sure;                   /* an entry that has the words has what is asked for */
+	bool sure;                   /* an entry that has the words is certainly a match */
 	struct grove__search_matcher *m;
 	struct grove__search_texts texts;
 	struct grove_buf line;
@@ -242,7 +242,7 @@ struct parts {
 	bool lost;
 };
 
-/* Words that must stand side by side, or not at all: the text itself tells. */
+/* For words that must be adjacent, or must not occur, the text itself is examined. */
 static int has_it(struct parts *p, uint32_t file, const struct grove__search_doc *e)
 {
 	const struct grove__sweep_log *l = &p->s->sweep.logs[p->ix->log_of[file] - 1];
@@ -279,7 +279,7 @@ static int take_entry(struct parts *p, uint32_t file, const struct grove__search
 		return 0;
 	rc = p->sure ? 1 : has_it(p, file, e);
 	if (rc < 0 && rc != GROVE_ENOMEM) {
-		/* it is gone, or was written anew: then all is looked at again */
+		/* it is gone or was rewritten: everything is examined again */
 		p->lost = true;
 		return 0;
 	}
@@ -383,7 +383,7 @@ int grove__search_index_file(struct grove__search_index *ix, uint32_t file, uint
 	if (rc)
 		return rc;
 	sqlite3_bind_int64(ix->one_file, 1, file);
-	/* another process has read the log anew meanwhile: what we have is of yesterday */
+	/* another process has read the log again meanwhile, so ours is out of date */
 	if (sqlite3_step(ix->one_file) != SQLITE_ROW) {
 		rc = grove__search_db_code(ix, sqlite3_reset(ix->one_file));
 		return rc ? rc : 1;

@@ -1,15 +1,14 @@
 /*
- * search/search_index.c: bring the index up to date.
+ * search/search_index.c: brings the index up to date.
  *
- * Which logs are not as they were is told by looking at each; those are read by
- * threads, and what they say is handed to the one that writes: see search_belt.h.
+ * Each log is examined to find those that have changed. Threads read these, and pass
+ * the texts to the one that writes: see search_queue.h.
  *
- * A file counts from the moment that its row is there, which is written last, so
- * it does not matter where the work is cut off. What is written is committed now
- * and then, so others can use it.
+ * A file counts once its row exists, which is written last, so the work may be
+ * interrupted anywhere. It is committed from time to time, so that others can use it.
  *
- * Somebody else may be at it. Who cannot write within two seconds leaves the rest
- * to be looked through.
+ * Another process may be doing the same. If we cannot write within two seconds, the
+ * remaining logs are scanned.
  */
 #include "search/search_db.h"
 #include "search/search_queue.h"
@@ -27,14 +26,14 @@
 /* A log that has to be read. */
 struct task {
 	uint32_t log;
-	uint32_t known;                      /* in the index; GROVE_NO_ENTRY: it is new */
+	uint32_t known;                      /* index among the known; GROVE_NO_ENTRY: it is new */
 	char *path;
 	int64_t mtime;
 	struct grove__search_like was;
 	struct grove__search_read before;
 	int64_t id;                          /* of its docs; 0: none yet */
 	int64_t docs;                        /* written so far */
-	bool touched;                        /* docs of a file that is there were added */
+	bool touched;                        /* docs were added to an existing file */
 };
 
 struct sync {
@@ -48,7 +47,7 @@ struct sync {
 	struct grove_detail *d;
 
 	struct grove__search_queue queue;
-	size_t next, ended;                  /* tasks; the first under the queue's lock */
+	size_t next, ended;                  /* tasks; the first is guarded by the queue's lock */
 	uint64_t bytes;                      /* since the last commit */
 };
 
@@ -106,8 +105,8 @@ static int prepare_writing(struct grove__search_index *ix)
 	for (int i = 0; i < SEARCH_CLASSES && !rc; i++)
 		rc = grove__search_db_prepare(ix, sql[i], &ix->add_words[i]);
 	/*
-	 * No REPLACE: SQLite would be ready to take it back alone, and before that have
-	 * FTS5 write down all that it has collected, for each file.
+	 * Not REPLACE: SQLite would prepare to undo that statement alone, and before
+	 * that make FTS5 write out everything it has collected, for each file.
 	 */
 	rc = rc ? rc : grove__search_db_prepare(ix, "DELETE FROM files WHERE key = ?", &ix->drop_file);
 	return rc ? rc : grove__search_db_prepare(ix,
@@ -175,8 +174,8 @@ static int forget_file(struct grove__search_index *ix, const struct grove__searc
 }
 
 /*
- * The first docs of a log. Until all are there the file is none that is known: a
- * commit may come in between, and then the end.
+ * Begins the docs of a log. Until all are there, the file must not be known, because a
+ * commit may come in between, and then a crash.
  */
 static int begin_task(struct sync *s, struct task *t, bool grown)
 {
@@ -258,7 +257,10 @@ static int end_task(struct sync *s, const struct grove__search_parcel *p)
 	if (p->rc == GROVE_ENOMEM)
 		return p->rc;
 	if (p->rc) {
-		/* it cannot be read, or changes all the time: what there was of it is not to be relied on */
+		/*
+		 * it cannot be read, or keeps changing: what the index has of it is not
+		 * reliable
+		 */
 		s->look[t->log] = 1;
 		if (t->known != GROVE_NO_ENTRY)
 			return forget_file(ix, &ix->known[t->known], t->docs);
@@ -278,7 +280,10 @@ static int put_meta(struct grove__search_index *ix)
 	return grove__search_db_run(ix, sql);
 }
 
-/* Let others have what there is. They may write now, too: then all begins anew. */
+/*
+ * Commits, so that others can use the result. They may write now, too; then everything
+ * starts again.
+ */
 static int commit_some(struct sync *s)
 {
 	bool changed;
@@ -340,7 +345,7 @@ static int write_all(struct sync *s)
 
 static bool is_kept(const struct grove__sweep_log *l)
 {
-	/* what another process has in its memory is called the same */
+	/* the memory of another process has the same name */
 	return strncmp(l->root->store->url, "memory:", 7) != 0;
 }
 
@@ -357,7 +362,7 @@ static int add_task(struct sync *s, uint32_t log, uint32_t known, const char *pa
 	return 0;
 }
 
-/* Is a log as it was? If not it is one that has to be read. */
+/* Checks whether a log has changed, and makes a task to read it if so. */
 static int look_at(struct sync *s, uint32_t i, struct grove_buf *path)
 {
 	struct grove__search_index *ix = s->ix;
@@ -379,7 +384,7 @@ static int look_at(struct sync *s, uint32_t i, struct grove_buf *path)
 	if (k != GROVE__IDMAP_NONE && grove__search_is_like(like, &ix->known[k].like) &&
 	    (!must || must == ix->known[k].dialect))
 		return 0;
-	/* nothing in it, nothing to keep */
+	/* it is empty: nothing to store */
 	if (k == GROVE__IDMAP_NONE && !like->size)
 		return 0;
 	s->look[i] = 1;
@@ -407,7 +412,7 @@ static int look_at_all(struct sync *s)
 	return rc;
 }
 
-/* A file of a store that was listed, and was not among what is there, is gone. */
+/* A file of a store that was listed, but that was not found, is gone. */
 static bool is_gone(const struct sync *s, const struct grove__search_known *k)
 {
 	if (s->ix->log_of[k->id])
@@ -436,7 +441,7 @@ static int forget_gone(struct sync *s)
 	return rc;
 }
 
-/* How far those that are known were read. */
+/* Looks up how far the known logs were read. */
 static int recall(struct sync *s)
 {
 	sqlite3_stmt *st = NULL;
@@ -466,7 +471,7 @@ static int recall(struct sync *s)
 	return rc;
 }
 
-/* The oldest first, so the newest docs have the highest numbers. */
+/* Oldest first, so that the newest docs have the highest numbers. */
 static int by_time(const void *x, const void *y)
 {
 	const struct task *a = x, *b = y;
@@ -498,7 +503,7 @@ static int begin_anew_if_dead(struct sync *s)
 	return rc ? rc : load(s);
 }
 
-/* With the right to write. */
+/* Called with the right to write. */
 static int update(struct sync *s)
 {
 	int rc = load(s);
@@ -533,13 +538,13 @@ static int sync_once(struct sync *s)
 		rc = update(s);
 		if (rc)
 			sqlite3_exec(ix->db, "ROLLBACK", NULL, NULL, NULL);
-		/* our own changes do not count as such */
+		/* our own changes do not count as changes by others */
 		ix->version = -1;
 	}
 	return rc;
 }
 
-/* What is known after others have written, or we ourselves: once more, without writing. */
+/* Reads the state again, without writing, after others or we have written. */
 static int settle(struct sync *s)
 {
 	int rc = grove__search_db_run(s->ix, "BEGIN");
@@ -568,7 +573,7 @@ int grove__search_index_sync(struct grove__search_index *ix, struct grove *g,
 			    sqlite3_errmsg(ix->db));
 		grove__search_note(g, &why);
 	}
-	/* what it lacks is looked through, whatever the reason */
+	/* whatever the reason, what the index lacks is scanned */
 	if (rc == GROVE_EIO || rc == GROVE_ECONFLICT || rc == GROVE_ESTALE)
 		rc = 0;
 	if (!rc && ix->version < 0)

@@ -1,6 +1,4 @@
-/*
- * search/search_log.c: one log, for those who search it.
- */
+/* search/search_log.c: one log, for the search. */
 #include "search/search.h"
 
 #include "sys/file.h"
@@ -31,7 +29,7 @@ int grove__search_log_path(const struct grove__sweep_log *l, struct grove_buf *o
 	struct grove_key key = { l->project, l->session, l->sub };
 
 	grove__buf_clear(out);
-	/* what a database calls it is no file */
+	/* the name in a database is not a file */
 	return l->root->dir ? grove__store_describe(l->root->store, &key, out) : grove__buf_add(out, "", 0);
 }
 

@@ -1,6 +1,4 @@
-/*
- * search/search_none.c: there is no index without SQLite: all logs are looked through.
- */
+/* search/search_none.c: without SQLite there is no index, and all logs are scanned. */
 #include "search/search.h"
 
 int grove__search_index_open(struct grove *g, struct grove__search_index **out,

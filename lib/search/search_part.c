@@ -1,8 +1,8 @@
 /*
- * search/search_part.c: some texts of a log that are indexed together.
+ * search/search_part.c: texts of a log that are indexed together.
  *
- * An entry is a run of numbers, seven bits a byte, lowest first, most of them what
- * lies between it and the one before:
+ * An entry is a sequence of numbers, seven bits per byte, lowest first, mostly
+ * differences from the previous entry:
  *
  *	row, position, offset, length, checksum, kind, role, words, flags [time] [id NUL]
  */
@@ -37,7 +37,7 @@ static uint64_t hash(const char *p, size_t n)
 	return h ^ h >> 29;
 }
 
-/* The slot of a word, or the empty one where it would be. */
+/* Returns the slot of a word, or the empty one where it would be. */
 static struct grove__search_slot *slot_of(const struct grove__search_part *p, const char *word, size_t len)
 {
 	size_t at = hash(word, len) & (p->cap - 1);
@@ -45,7 +45,7 @@ static struct grove__search_slot *slot_of(const struct grove__search_part *p, co
 	for (; p->slots[at].at; at = (at + 1) & (p->cap - 1)) {
 		const char *there = p->words.ptr + p->slots[at].at - 1;
 
-		/* no word has a space in it */
+		/* no word contains a space */
 		if (!memcmp(there, word, len) && there[len] == ' ')
 			break;
 	}
@@ -78,7 +78,7 @@ static int add_word(void *payload, const struct grove__word *w)
 	struct grove__search_slot *slot;
 
 	p->count += !w->again;
-	/* room behind the last word to compare with, so nothing is read that is not there */
+	/* padding after the last word, so that a comparison does not read beyond the end */
 	if ((p->used * 2 >= p->cap && widen(p)) ||
 	    (p->words.cap - p->words.len < ROOM && grove__buf_reserve(&p->words, ROOM)))
 		return GROVE_ENOMEM;
@@ -184,7 +184,7 @@ static bool take_id(struct grove_slice *s, const char **out)
 int grove__search_part_next(struct grove_slice *rest, struct grove__search_doc *e)
 {
 	uint64_t n[9], time = 0;
-	/* one without a time is followed as if it had been at 0 */
+	/* an entry without a time counts as 0 for the next difference */
 	int64_t last = e->time == GROVE_NO_TIME ? 0 : e->time;
 
 	if (!rest->len)

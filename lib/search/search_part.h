@@ -1,24 +1,24 @@
 /*
- * search/search_part.h: some texts of a log that are indexed together.
+ * search/search_part.h: texts of a log that are indexed together.
  *
- * What tools are told and what they answer is most of a log, and a row in the index
- * for each text would make it large and slow. So texts of a class that follow each
- * other are a part, which is one row: where a word stands in it tells whose it is.
+ * Tool calls and results are most of a log, and a row in the index for each text would
+ * make it large and slow. So consecutive texts of one class form a part, which is one
+ * row: the position of a word in it tells which entry it belongs to.
  */
 #ifndef GROVE_SEARCH_SEARCH_PART_H
 #define GROVE_SEARCH_SEARCH_PART_H
 
 #include "search/search_feed.h"
 
-/* A word: where it stands first in `words`, plus one (0: none), and the last entry that has it. */
+/* A word: its first position in `words`, plus one (0: none), and the last entry that has it. */
 struct grove__search_slot {
 	uint32_t at, entry;
 };
 
 struct grove__search_part {
-	struct grove_buf words;      /* of each entry, each once, a space behind it; then a line end */
+	struct grove_buf words;      /* each entry's distinct words, a space after each; then LF */
 	struct grove_buf entries;
-	int64_t since, until;        /* the earliest and the latest time; without any: since > until */
+	int64_t since, until;        /* the earliest and the latest time; if none: since > until */
 
 	/* while it is made */
 	size_t bytes;                /* of text */
@@ -29,22 +29,22 @@ struct grove__search_part {
 	struct grove__search_doc last;
 };
 
-/* Add a text; one without words is left out. GROVE_ENOMEM. */
+/* Adds a text; one without words is left out. GROVE_ENOMEM. */
 int grove__search_part_add(struct grove__search_part *p, const struct grove__search_doc *doc);
-/* Has it as much as one should? */
+/* True if the part is full. */
 bool grove__search_part_full(const struct grove__search_part *p);
-/* Nothing is in it any more. */
+/* Empties the part. */
 void grove__search_part_clear(struct grove__search_part *p);
 void grove__search_part_release(struct grove__search_part *p);
 
 /*
- * The entries of a part:
+ * Gets the entries of a part:
  *
  *	struct grove__search_doc e = { 0 };
  *	while (!(rc = grove__search_part_next(&rest, &e)))
- *		… e (without its class and its text; the id lives in `rest`)
+ *		… e (without its class and its text; the id is in `rest`)
  *
- * 1 at the end; GROVE_EDAMAGED.
+ * Returns 1 at the end; GROVE_EDAMAGED.
  */
 int grove__search_part_next(struct grove_slice *rest, struct grove__search_doc *e);
 

@@ -1,9 +1,8 @@
 /*
- * search/search_query.c: what is searched for, and whether a text has it.
+ * search/search_query.c: a query, and whether a text matches it.
  *
- * The index and the looking at texts must agree, so both cut words by
- * search_words.c and count alike: a phrase counts once for each place where it
- * ends.
+ * The index and scanning must agree, so both split words with search_words.c and count
+ * alike: a phrase counts once for each position where it ends.
  */
 #include "search/search_query.h"
 
@@ -27,14 +26,14 @@ struct token {
 };
 
 struct term {
-	struct grove_slice text;      /* as it was given, without signs */
+	struct grove_slice text;      /* as given, without operators */
 	struct token *tokens;
 	size_t nr;
-	bool prefix;                  /* the last one may go on */
+	bool prefix;                  /* the last word is a prefix */
 	bool not;
-	struct grove_buf folded;      /* as parts: its characters as they are compared */
+	struct grove_buf folded;      /* for parts: its characters as they are compared */
 	bool ascii;
-	struct grove__needle needle;  /* what must stand in a raw line; len 0: nothing need */
+	struct grove__needle needle;  /* must occur in a raw line; len 0: nothing must */
 };
 
 struct grove__search_query {
@@ -42,7 +41,7 @@ struct grove__search_query {
 	struct grove_buf text;
 	struct term *terms;
 	size_t nr, cap, nr_wanted;
-	const struct term *rarest;    /* whose needle is looked for first; NULL: none has one */
+	const struct term *rarest;    /* whose needle is searched first; NULL: none has one */
 	struct grove__regex *re;  /* NULL: it is words */
 };
 
@@ -65,7 +64,10 @@ static int add_token(void *payload, const struct grove__word *w)
 	return 0;
 }
 
-/* One character of a script that is cut into pairs: it begins the pairs that are meant. */
+/*
+ * True for one character of a script that is split into pairs: it matches the pairs it
+ * begins.
+ */
 static bool is_single(const struct token *k)
 {
 	uint32_t cp;
@@ -89,14 +91,14 @@ static int fold_term(struct term *t)
 	return rc;
 }
 
-/* Can this character only stand as itself in JSON, but for \u? */
+/* True if JSON writes this character only as itself, or as \u. */
 static bool is_safe(uint32_t cp)
 {
 	return cp < 0x80 ? cp >= 0x20 && cp < 0x7f && cp != '"' && cp != '\\' && cp != '/'
 			 : grove__search_word_paired(cp);
 }
 
-/* The longest run of such characters. */
+/* Returns the longest run of such characters. */
 static struct grove_slice safe_run(const char *p, size_t len)
 {
 	const char *end = p + len, *start = p;
@@ -153,7 +155,7 @@ static int add_term(struct grove__search_query *q, struct grove_slice text, bool
 							WORDS_MAX);
 	}
 	t->prefix = prefix || (t->nr && is_single(&t->tokens[t->nr - 1]));
-	/* what has no letters finds nothing among words, and parts nothing */
+	/* drop a term that has no words, or as parts no characters */
 	if (q->how == SEARCH_WORDS ? !t->nr : !t->folded.len) {
 		free(t->tokens);
 		grove__buf_release(&t->folded);
@@ -173,7 +175,7 @@ static bool is_space_at(const char *p, const char *end, size_t *n)
 	return grove__js_is_space(cp);
 }
 
-/* The next term: `-`, then "…" or what reaches to the next white space, then `*`. */
+/* Takes the next term: `-`, then "…" or everything up to white space, then `*`. */
 static int take_term(struct grove__search_query *q, const char **at, const char *end,
 		     struct grove_detail *d)
 {
@@ -264,7 +266,7 @@ void grove__search_query_free(struct grove__search_query *q)
 	free(q);
 }
 
-/* The words of a term side by side, or each by itself. */
+/* Writes the words of a term, adjacent or each by itself. */
 static int put_words(struct grove_buf *out, const struct term *t, const char *between)
 {
 	int rc = grove__buf_add_char(out, '"');
@@ -314,7 +316,7 @@ double grove__search_query_once(const struct grove__search_query *q, uint64_t wo
 
 /* ---------------------------------------------------------------- raw lines */
 
-/* Any character may be written as \uXXXX; control characters are no part of a word. */
+/* Any character may be written as \uXXXX; control characters are not part of a word. */
 static const char *find_escape(const char *p, const char *end)
 {
 	static const struct grove__needle u = { .bytes = "\\u", .len = 2, .b = 1 };
@@ -458,7 +460,7 @@ static bool is_token(const struct term *t, size_t j, const struct grove__word *w
 	return (open ? w->len >= k->len : w->len == k->len) && !memcmp(w->ptr, k->bytes, k->len);
 }
 
-/* A word at the next place, or one more at the same. */
+/* Advances for a word at the next position, or another one at the same. */
 static void move_on(struct state *s, size_t nr)
 {
 	bool *was = s->before;
@@ -511,7 +513,7 @@ static int match_words(struct grove__search_matcher *m, struct grove_slice text)
 	return grove__words_cut(text, false, next_word, m);
 }
 
-/* How far a folded term reaches from `p` on; 0: it is not there. */
+/* Returns the length of the match of a folded term at `p`; 0: none. */
 static size_t reach(const struct grove_buf *folded, const char *p, const char *end)
 {
 	const char *k = folded->ptr, *k_end = k + folded->len, *start = p;
@@ -562,7 +564,10 @@ static int match_pattern(struct grove__search_matcher *m, struct grove_slice tex
 		rc = to > from ? add_mark(m, from, to) : 0;
 		if (rc)
 			break;
-		/* on behind it; one of nothing, or (by \K) before where we looked, is passed over */
+		/*
+		 * continue after the match; skip an empty one, or one that (by \K)
+		 * begins before the start
+		 */
 		before = to > before ? to : before + 1;
 		while (before < text.len && ((unsigned char)text.ptr[before] & 0xc0) == 0x80)
 			before++;
@@ -578,7 +583,7 @@ static int by_place(const void *x, const void *y)
 	return a->from < b->from ? -1 : a->from > b->from;
 }
 
-/* In their order, those that touch as one. */
+/* Sorts the marks, and joins those that touch. */
 static void settle_marks(struct grove__search_matcher *m)
 {
 	size_t nr = 0;
@@ -597,7 +602,7 @@ static void settle_marks(struct grove__search_matcher *m)
 
 double grove__search_score(uint64_t times, uint64_t words)
 {
-	/* BM25 with a length that counts as usual of 100 words, whatever the others have */
+	/* BM25 with a fixed average length of 100 words */
 	double k = 1.2 * (0.25 + 0.75 * (double)words / 100);
 
 	return times ? 2.2 * (double)times / ((double)times + k) : 0;

@@ -1,6 +1,4 @@
-/*
- * search/search_queue.c: what readers hand to the one that writes the index.
- */
+/* search/search_queue.c: passes texts from the readers to the writer of the index. */
 #include "search/search_queue.h"
 
 #include "base/array.h"
@@ -49,7 +47,7 @@ void grove__search_queue_stop(struct grove__search_queue *b)
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* Waits while too many are on their way. */
+/* Waits while too many are queued. */
 static bool hand_over(struct grove__search_queue *b, struct grove__search_parcel *p)
 {
 	bool taken;
@@ -112,7 +110,7 @@ void grove__search_parcel_open(struct grove__search_parcel *p)
 {
 	const char *at = p->bytes.ptr;
 
-	/* the buffer moves while it grows: only now places become addresses */
+	/* the buffer moves while it grows, so offsets become pointers only now */
 	for (size_t i = 0; i < p->nr; i++) {
 		struct grove__search_item *it = &p->items[i];
 
@@ -179,7 +177,7 @@ static int take_doc(void *payload, const struct grove__search_doc *doc)
 	struct packing *k = payload;
 	int rc;
 
-	/* what was said is found text by text */
+	/* messages are indexed text by text */
 	if (doc->class == SEARCH_TEXT)
 		return pack(k, &(struct grove__search_item){ .doc = *doc });
 	rc = grove__search_part_add(&k->parts[doc->class], doc);
@@ -208,7 +206,7 @@ bool grove__search_queue_read(struct grove__search_queue *b, size_t task, const 
 	struct grove__search_parcel *end = parcel_new(task);
 	struct grove_detail why;
 
-	/* an end must come, or the writer waits for it */
+	/* an end must come, because the writer waits for it */
 	while (!end)
 		end = parcel_new(task);
 	grove__fail_clear(&why);

@@ -1,20 +1,20 @@
 /*
- * search/search_queue.h: what readers hand to the one that writes the index.
+ * search/search_queue.h: passes texts from the readers to the writer of the index.
  *
  *	reader   log 3: texts, texts, … the rest   |  log 5 …
  *	reader   log 4: texts, … the rest          |  log 6 …
  *	writer   texts of 3, of 4, of 3, the rest of 4, …
  *
- * A parcel has some texts of a log, or the rest that is to be known of it.
+ * A parcel has some texts of a log, or the final facts about it.
  */
 #ifndef GROVE_SEARCH_SEARCH_QUEUE_H
 #define GROVE_SEARCH_SEARCH_QUEUE_H
 
 #include "search/search_feed.h"
 
-/* A text, or a part: then `entries` has something. */
+/* A text, or a part if `entries` is not empty. */
 struct grove__search_item {
-	struct grove__search_doc doc;   /* its text: what is to be indexed */
+	struct grove__search_doc doc;   /* its text is what is indexed */
 	struct grove_slice entries;
 	int64_t since, until;
 };
@@ -23,7 +23,7 @@ struct grove__search_parcel {
 	struct grove__search_parcel *next;
 	size_t task;
 	bool end;
-	bool grown;                          /* its log had texts before */
+	bool grown;                          /* its log was indexed before */
 	int rc;                              /* of an end */
 	struct grove__search_item *items;
 	size_t nr, cap;
@@ -36,25 +36,25 @@ struct grove__search_queue {
 	pthread_cond_t moved;
 	struct grove__search_parcel *first, **last;
 	size_t waiting;                      /* parcels */
-	bool stop;                           /* nothing is taken over any more */
+	bool stop;                           /* nothing is accepted any more */
 };
 
 void grove__search_queue_init(struct grove__search_queue *b);
 void grove__search_queue_release(struct grove__search_queue *b);
 /* Empty, and going. */
 void grove__search_queue_start(struct grove__search_queue *b);
-/* Readers are told to end. */
+/* Tells the readers to stop. */
 void grove__search_queue_stop(struct grove__search_queue *b);
 
 /*
- * Read a log as `feed` says, whose doc() is ours, and hand over its texts and an
- * end, always. false: the queue has stopped.
+ * Reads a log as `feed` says, with a doc() of ours, and queues its texts and, always,
+ * an end. Returns false if the queue has been stopped.
  */
 bool grove__search_queue_read(struct grove__search_queue *b, size_t task, const struct grove__search_feed *feed);
 
-/* The next one; waits for it. */
+/* Waits for the next one. */
 struct grove__search_parcel *grove__search_queue_take(struct grove__search_queue *b);
-/* Its items are good from now on. */
+/* Makes its items valid. */
 void grove__search_parcel_open(struct grove__search_parcel *p);
 void grove__search_parcel_free(struct grove__search_parcel *p);
 

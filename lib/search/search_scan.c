@@ -1,9 +1,9 @@
 /*
- * search/search_scan.c: look through logs.
+ * search/search_scan.c: scanning logs.
  *
- * The raw bytes are looked through first; only lines that may have what is
- * searched for are taken apart. Threads share the logs, and each keeps its best
- * hits, so what is found does not depend on who was faster.
+ * The raw bytes are searched first; only lines that may match are parsed. Threads share
+ * the logs, and each keeps its best hits, so the result does not depend on which is
+ * faster.
  */
 #include "search/search.h"
 
@@ -38,7 +38,7 @@ struct reader {
 	const struct grove__dialect *ready, *dialect;
 	struct grove_store_log *log;
 	uint32_t nr;                         /* of the log */
-	bool known, wanted;                  /* whether the session is one that is asked for */
+	bool known, wanted;                  /* whether the options ask for this session */
 	struct grove_detail why;
 };
 
@@ -63,7 +63,7 @@ static int by_order(const void *x, const void *y, void *payload)
 	return grove__search_order(payload, x, y);
 }
 
-/* Of many only the best are kept. */
+/* Adds a hit; only the best are kept. */
 static int add_hit(const struct shared *sh, struct grove__search_hits *to,
 		   const struct grove__search_hit *h)
 {
@@ -81,7 +81,7 @@ static int add_hit(const struct shared *sh, struct grove__search_hits *to,
 
 /* ------------------------------------------------------------------- one log */
 
-/* Is there a session at all, and is it one that is asked for? */
+/* Finds out whether this is a session, and one that the options ask for. */
 static int know_session(struct reader *r)
 {
 	const struct grove__sweep_log *l = &r->sh->s->sweep.logs[r->nr];
@@ -128,7 +128,7 @@ static int take_value(struct reader *r, struct grove_slice value, enum grove_kin
 	return rc;
 }
 
-/* Every entry, by the loader's rules: for logs whose values are not lines. */
+/* Reads every entry as the loader does, for logs whose values are not lines. */
 static int read_rows(struct reader *r)
 {
 	struct grove__image *im;
@@ -154,7 +154,7 @@ static int read_rows(struct reader *r)
 	return rc == 1 ? 0 : rc;
 }
 
-/* 1: the line is not just a value. */
+/* Returns 1 if the line is not exactly one value. */
 static int take_line(struct reader *r, const char *line, size_t len, uint64_t pos)
 {
 	struct grove__json_line l;
@@ -180,7 +180,7 @@ static int take_line(struct reader *r, const char *line, size_t len, uint64_t po
 			  &at);
 }
 
-/* The lines of a run that may have it. */
+/* Handles the lines of a run that may match. */
 static int take_run(struct reader *r)
 {
 	const struct grove_store_run *run = &r->runs.run;
@@ -209,7 +209,7 @@ static int read_log(struct reader *r)
 	grove__runs_begin(&r->runs, r->log, 0, st.tail, &r->why);
 	for (;;) {
 		rc = grove__runs_next(&r->runs);
-		/* a line that is too long is told about, and the others are searched */
+		/* a line that is too long is reported, and the others are searched */
 		if (rc == GROVE_ETOOBIG && grove__runs_skip(&r->runs)) {
 			grove__search_note(r->sh->s->g, &r->why);
 			grove__fail_clear(&r->why);
@@ -243,7 +243,7 @@ static int read_one(struct reader *r, uint32_t nr)
 		rc = read_log(r);
 	grove__log_close(r->log);
 	r->log = NULL;
-	/* a pattern that takes too long is the caller's; a log that cannot be read is told about */
+	/* a slow pattern is the caller's error; a log that cannot be read is reported */
 	if (rc == GROVE_ETOOBIG && !r->why.code)
 		rc = grove__fail(&r->why, GROVE_EINVAL, NULL, "re: the pattern takes too long to match");
 	else if (rc && rc != GROVE_ENOMEM && r->why.code) {
@@ -255,7 +255,7 @@ static int read_one(struct reader *r, uint32_t nr)
 
 /* --------------------------------------------------------------- all of them */
 
-/* With the lock held: what the last log gave, and the next one. */
+/* Called with the lock held: adds the hits of the last log, and takes the next one. */
 static bool hand_in(struct reader *r, int rc, unsigned thread, uint32_t *nr)
 {
 	struct shared *sh = r->sh;

@@ -1,9 +1,8 @@
 /*
- * search/search_snippet.c: the part of a text around what was found.
+ * search/search_snippet.c: the part of a text around a match.
  *
- * The window that has the most marks, a few words before the first of them. Runs
- * of white space become one space, so what is shown is not where it was: marks
- * move along.
+ * It is the window that has the most marks, with a few words before the first of them.
+ * White space is collapsed, so positions shift, and the marks with them.
  */
 #include "search/search_text.h"
 
@@ -14,15 +13,15 @@
 #include <stdlib.h>
 
 #define WINDOW 200
-#define LEAD 60                 /* of these at most before the first mark */
-#define SLACK 24                /* a window may move so far to begin and end with a word */
+#define LEAD 60                 /* at most this many of these before the first mark */
+#define SLACK 24                /* how far a window may move to begin and end with a word */
 
 static bool begins_character(const char *p)
 {
 	return ((unsigned char)*p & 0xc0) != 0x80;
 }
 
-/* The mark from which a window has the most of them. */
+/* Finds the mark from which a window has the most marks. */
 static size_t best_mark(const struct grove_hit_mark *marks, size_t nr)
 {
 	size_t best = 0, most = 0;
@@ -85,7 +84,7 @@ static int add_part(struct grove__search_snippet *s, const char *p, const char *
 	return rc;
 }
 
-/* The mark behind the last one counts, unless it is empty; words side by side have one. */
+/* Counts the mark after the last one, unless it is empty; adjacent words share one. */
 static void take_mark(struct grove__search_snippet *s)
 {
 	struct grove_hit_mark *m = &s->marks[s->nr];
@@ -107,7 +106,7 @@ int grove__search_snippet(struct grove__search_snippet *s, struct grove_slice te
 	grove__buf_clear(&s->text);
 	s->nr = 0;
 	at = nr ? window_begin(text, marks[first].from) : 0;
-	/* what is found can be longer than a window: then its beginning is shown */
+	/* a match may be longer than a window: its beginning is shown */
 	end = nr && marks[first].to - at > 2 * WINDOW ? at + 2 * WINDOW
 						      : window_end(text, nr ? marks[first].to : 0, at);
 	while (end < text.len && !begins_character(text.ptr + end))

@@ -1,12 +1,11 @@
 /*
  * search/search_sums.c: a database whose pages have checksums.
  *
- * SQLite notices damage where a page makes no sense any more. A posting that is
- * another one makes sense, and what it stood for would never be found again. So
- * every page of the file ends in eight bytes that SQLite leaves alone: our name and
- * the checksum of the rest, put there when a page is written to its place and
- * looked at when it is read. (A log of changes that are on their way has checksums
- * of its own.)
+ * SQLite notices damage only if a page no longer makes sense. A changed posting makes
+ * sense, but the original would never be found again. So every page of the file ends in
+ * eight bytes that SQLite leaves alone: a tag and the checksum of the rest, which are
+ * set when a page is written to its place and verified when it is read. (The
+ * write-ahead log has checksums of its own.)
  */
 #include "search/search_sums.h"
 
@@ -19,7 +18,7 @@
 
 #define NAME "grove-sums"
 #define PAGE GROVE__SEARCH_PAGE
-#define PART_MIN 512            /* what is shorter is a look at the header */
+#define PART_MIN 512            /* a shorter read is of the file header */
 #define RESERVED 8
 
 static sqlite3_vfs *plain;
@@ -31,7 +30,7 @@ static sqlite3_file *real(sqlite3_file *f)
 	return grove__sqlite_real(f);
 }
 
-/* The place is part of it: a page that lies in that of another is none. */
+/* The position is included, so that a page in the place of another is detected. */
 static void sum(const void *page, sqlite3_int64 at, unsigned char out[RESERVED])
 {
 	uint32_t crc = grove__crc32c(grove__crc32c(0, &at, sizeof(at)), page, PAGE - RESERVED);
@@ -50,7 +49,7 @@ static int do_read(sqlite3_file *f, void *buf, int len, sqlite3_int64 at)
 		return real(f)->pMethods->xRead(real(f), buf, len, at);
 	if (len > PAGE || at % PAGE)
 		return SQLITE_IOERR_DATA;
-	/* of a long value a page is read without its end: all of it tells whether it is right */
+	/* a page of a long value is read without its end, but the checksum needs all of it */
 	rc = real(f)->pMethods->xRead(real(f), page, PAGE, at);
 	if (rc && rc != SQLITE_IOERR_SHORT_READ)
 		return rc;
@@ -64,7 +63,7 @@ static int do_read(sqlite3_file *f, void *buf, int len, sqlite3_int64 at)
 
 static int do_write(sqlite3_file *f, const void *buf, int len, sqlite3_int64 at)
 {
-	/* the bytes are ours to change: that is what they were reserved for */
+	/* we may change these bytes: they are reserved for us */
 	if (len == PAGE)
 		sum(buf, at, (unsigned char *)(uintptr_t)buf + PAGE - RESERVED);
 	return real(f)->pMethods->xWrite(real(f), buf, len, at);
@@ -88,7 +87,7 @@ static void begin(void)
 	plain = sqlite3_vfs_find(grove__sqlite_vfs());
 	if (!plain)
 		return;
-	/* version 2: no mapping, which would pass by the checks */
+	/* version 2: no memory mapping, which would bypass the checks */
 	grove__sqlite_pass(2, &methods);
 	methods.xRead = do_read;
 	methods.xWrite = do_write;

@@ -6,12 +6,12 @@
 
 #include <sqlite3.h>
 
-/* Its pages have this size. */
+/* The size of its pages. */
 #define GROVE__SEARCH_PAGE 4096
 
-/* The name of the VFS to open it with; NULL: there is none, and nothing is checked. */
+/* Returns the name of the VFS to open it with; NULL: there is none, and nothing is verified. */
 const char *grove__search_sums(void);
-/* Before anything else is done with it. */
+/* Called before anything else is done with the database. */
 int grove__search_sums_begin(sqlite3 *db);
 
 #endif

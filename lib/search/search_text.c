@@ -1,15 +1,18 @@
 /*
- * search/search_text.c: what of an entry is searched.
+ * search/search_text.c: the texts of an entry that are searched.
  *
- * What was said, and what was summed up; which tools were called with what; what
- * they answered. Not: thinking, images, and grove's own words about an entry.
+ * These are messages and summaries; tool calls with their arguments; results. Thinking,
+ * images, and grove's own words about an entry are not searched.
  */
 #include "search/search_text.h"
 
 #include "json/escape.h"
 #include "json/value.h"
 
-/* The strings, numbers and names in a call's arguments, a line each: escapes would hide words. */
+/*
+ * Adds the strings, numbers and names in a call's arguments, one per line, because
+ * escapes would hide words.
+ */
 static int add_values(struct grove_buf *out, struct grove_slice json)
 {
 	const char *p = json.ptr, *end = p + json.len;

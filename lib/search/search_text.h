@@ -1,6 +1,4 @@
-/*
- * search/search_text.h: what of an entry is searched.
- */
+/* search/search_text.h: the texts of an entry that are searched. */
 #ifndef GROVE_SEARCH_SEARCH_TEXT_H
 #define GROVE_SEARCH_SEARCH_TEXT_H
 
@@ -14,11 +12,14 @@ struct grove__search_texts {
 	struct grove_buf of[SEARCH_CLASSES];   /* empty: it has none */
 };
 
-/* The texts of an entry, by the value of its line. GROVE_ENOMEM. */
+/* Gets the texts of an entry from the value of its line. GROVE_ENOMEM. */
 int grove__search_texts(struct grove__search_texts *t, const struct grove__dialect *dialect,
 			struct grove_slice value, enum grove_kind kind, enum grove_role role);
 void grove__search_texts_release(struct grove__search_texts *t);
-/* Who says it: a tool's result is a tool's, in whatever record it stands. */
+/*
+ * Returns who speaks: a tool's result has the role of the tool, whichever record
+ * contains it.
+ */
 enum grove_role grove__search_role(enum grove__search_class class, enum grove_role role);
 
 struct grove__search_snippet {
@@ -27,8 +28,8 @@ struct grove__search_snippet {
 	size_t nr, cap;
 };
 /*
- * The part of a text around what was found, on one line, about 200 bytes long; "…"
- * where something is left out. GROVE_ENOMEM.
+ * Makes the part of a text around the match, on one line, about 200 bytes long, with
+ * "…" where something is left out. GROVE_ENOMEM.
  */
 int grove__search_snippet(struct grove__search_snippet *s, struct grove_slice text,
 			  const struct grove_hit_mark *marks, size_t nr);

@@ -1,7 +1,7 @@
 /*
- * search/search_words.c: from a text to the words that are searched for.
+ * search/search_words.c: splits a text into words.
  *
- * Most bytes are ASCII, and go through a table. What is not UTF-8 parts words.
+ * Most bytes are ASCII, and use a table. Bytes that are not UTF-8 separate words.
  */
 #include "search/search_words.h"
 
@@ -9,7 +9,7 @@
 
 #include <utf8proc.h>
 
-/* Letters and digits in small letters, 0 for what parts words; 1: look closer. */
+/* Letters and digits in lower case, 0 for separators; 1: look closer. */
 static const unsigned char plain[256] = {
 	['0'] = '0', ['1'] = '1', ['2'] = '2', ['3'] = '3', ['4'] = '4', ['5'] = '5', ['6'] = '6',
 	['7'] = '7', ['8'] = '8', ['9'] = '9', ['a'] = 'a', ['b'] = 'b', ['c'] = 'c', ['d'] = 'd',
@@ -29,9 +29,9 @@ struct cutter {
 	grove__word_fn *fn;
 	void *payload;
 	char word[GROVE__WORD_MAX + 8];
-	size_t len;                  /* of the word at hand; 0: none */
+	size_t len;                  /* of the current word; 0: none */
 	size_t from;
-	/* the run of pairs at hand: its last character, and how many there were */
+	/* the current run of pairs: its last character, and how many there were */
 	char last[4];
 	size_t last_len, last_from, run;
 };
@@ -43,7 +43,7 @@ uint32_t grove__search_word_fold(uint32_t cp)
 	if (cp < 0x80)
 		return plain[cp] ? plain[cp] : cp;
 	small = utf8proc_tolower((utf8proc_int32_t)cp);
-	/* U+212A is no k: raw bytes are looked through for ASCII words */
+	/* U+212A does not become k, because raw bytes are searched for ASCII words */
 	return small < 0x80 ? cp : (uint32_t)small;
 }
 
@@ -55,7 +55,7 @@ bool grove__search_word_paired(uint32_t cp)
 	       (cp >= 0x1780 && cp < 0x1800);
 }
 
-/* Does a character outside ASCII belong to a word? */
+/* True if a character outside ASCII is part of a word. */
 static bool is_letter(uint32_t cp)
 {
 	switch (utf8proc_category((utf8proc_int32_t)cp)) {
@@ -132,7 +132,7 @@ static void add_letter(struct cutter *c, uint32_t cp, const char *p)
 	c->len += n;
 }
 
-/* A character outside ASCII at `p`. */
+/* Handles a character outside ASCII at `p`. */
 static int take_wide(struct cutter *c, const char **p, const char *end)
 {
 	const char *at = *p;
@@ -154,7 +154,7 @@ static int take_wide(struct cutter *c, const char **p, const char *end)
 	return rc;
 }
 
-/* Behind the sign at `p`; a terminal's colours are one, not a part of the word that follows. */
+/* Skips the separator at `p`; a terminal colour is one, not part of the next word. */
 static const char *pass_sign(const char *p, const char *end)
 {
 	if (*p++ != '\033' || p == end || *p != '[')
@@ -178,7 +178,7 @@ int grove__words_cut(struct grove_slice text, bool asked, grove__word_fn *fn, vo
 				rc = end_run(&c, p);
 			if (!c.len)
 				c.from = (size_t)(p - c.begin);
-			/* most letters come with others of their kind */
+			/* letters of one kind mostly come together */
 			do {
 				if (c.len < GROVE__WORD_MAX)
 					c.word[c.len++] = (char)small;

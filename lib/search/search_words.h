@@ -1,10 +1,10 @@
 /*
- * search/search_words.h: from a text to the words that are searched for.
+ * search/search_words.h: splits a text into words.
  *
- * A word is a run of letters and digits, in small letters; `_` and whatever else
- * is neither parts words, so the parts of an identifier are words. Scripts that
- * are written without spaces, and Hangul, have a word for every two neighbours:
- * 解析器 is 解析 and 析器. What colours a terminal (ESC [ … m) parts words, too.
+ * A word is a run of letters and digits, in lower case. `_` and everything else
+ * separates words, so the parts of an identifier are words. Scripts that are written
+ * without spaces, and Hangul, have a word for every two adjacent characters: 解析器 is 解析
+ * and 析器. Terminal colours (ESC [ … m) separate words, too.
  */
 #ifndef GROVE_SEARCH_SEARCH_WORDS_H
 #define GROVE_SEARCH_SEARCH_WORDS_H
@@ -13,29 +13,32 @@
 
 #include <stdint.h>
 
-/* Of a longer word only the beginning counts. */
+/* Only the beginning of a longer word counts. */
 #define GROVE__WORD_MAX 64
 
 struct grove__word {
-	const char *ptr;             /* folded; good until the callback returns */
+	const char *ptr;             /* folded; valid until the callback returns */
 	size_t len;
-	size_t from, to;             /* where it stands in the text */
+	size_t from, to;             /* its position in the text */
 	/*
-	 * At the same place as the word before: the last character of a run in
-	 * such a script, so that it is found by itself.
+	 * At the same position as the previous word: the last character of a run in
+	 * such a script, so that it can be found by itself.
 	 */
 	bool again;
 };
 
-/* Other than 0 ends it and is handed back. */
+/* A non-zero result ends the splitting and is returned. */
 typedef int grove__word_fn(void *payload, const struct grove__word *w);
 
-/* `asked`: the text is a query, which has no use for words at the same place. */
+/* `asked`: the text is a query, which does not need words at the same position. */
 int grove__words_cut(struct grove_slice text, bool asked, grove__word_fn *fn, void *payload);
 
-/* A character as it is compared: in its small form. ASCII has no forms outside of it. */
+/*
+ * Returns a character as it is compared: in lower case. A letter outside ASCII stays
+ * outside.
+ */
 uint32_t grove__search_word_fold(uint32_t cp);
-/* Is it one of a script that is cut into pairs? */
+/* True if it belongs to a script that is split into pairs. */
 bool grove__search_word_paired(uint32_t cp);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * grove/live.h: watch a session, and take the right to write to it.
+ * grove/live.h: watch sessions, and take the right to write to one.
  *
  * You get it with <grove.h>, which says what holds for all of it.
  */
 #ifndef GROVE_LIVE_H
 #define GROVE_LIVE_H
 
-#include <grove/session.h>
+#include <grove/view.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,19 +21,28 @@ enum grove_event_kind {
 	GROVE_EVENT_UPDATE,   /* an entry was changed; without one, something about the session */
 	GROVE_EVENT_LEAF,     /* the leaf is entry_id now, NULL: before the first entry */
 	GROVE_EVENT_RENAME,   /* it has another name */
-	GROVE_EVENT_RESET,    /* the log was rewritten: load it again */
-	GROVE_EVENT_DELETE    /* it is gone; the last event */
+	GROVE_EVENT_RESET,    /* what changed is unknown: load the session again (if key is NULL, the list) */
+	GROVE_EVENT_DELETE,   /* it is gone; its last event, after which it is no longer in the set */
+	/* of the list, see GROVE_WATCH_LIST: */
+	GROVE_EVENT_CREATE,   /* there is a new session */
+	GROVE_EVENT_CHANGE,   /* a session changed, perhaps several times */
+	GROVE_EVENT_REMOVE    /* it is gone */
 };
 
+/* The strings are valid until the next call on the watch. */
 struct grove_event {
 	size_t size;
-	uint64_t rev;             /* who has seen this event goes on from here */
+	uint64_t rev;             /* pass it to grove_watch_add() to resume after this event */
 	enum grove_event_kind kind;
-	const char *session_id;
-	const char *entry_id;     /* NULL: none. As the others, good until the next call */
+	const char *session_id;   /* NULL in an event of the list if it is unknown */
+	const char *entry_id;     /* NULL: none */
 	uint64_t seq;             /* of the line, from 0; GROVE_NO_SEQ: of none */
+	uint64_t generation;      /* changes when lines are rewritten or removed */
+	uint32_t first, nr;       /* the entries [first, first + nr) of later views are what it is about */
+	const char *key;          /* names this session only: use it as `what` in grove_session_open() */
+	void *tag;                /* from grove_watch_add(); NULL in events of the list, and of sessions from a cursor */
 };
-/* "append", "update", "leaf", "rename", "reset", "delete" */
+/* "append", "update", "leaf", "rename", "reset", "delete", "create", "change", "remove" */
 GROVE_API const char *grove_event_name(enum grove_event_kind kind);
 /* Append it as JSON: {"rev":…,"kind":…,"sessionId":…,"entryId":…,"seq":…} */
 GROVE_API int grove_event_json(const struct grove_event *e, struct grove_buf *out);
@@ -42,19 +51,65 @@ GROVE_API int grove_event_json(const struct grove_event *e, struct grove_buf *ou
 #define GROVE_REV_NOW UINT64_MAX
 
 /*
- * Listen to a session (`what` as in grove_session_open()), from the rev on that
- * was seen last: what happened since comes first, and if that cannot be told any
- * more, a reset. One thread at a time per watch, apart from grove_watch_wake().
+ * A set of sessions that are watched together, with one descriptor to poll. There is
+ * no thread behind it: grove_watch_next() looks for changes. The events of a session
+ * come in order, each exactly once; sessions take turns. Used by one thread at a time,
+ * except for grove_watch_wake().
  */
 struct grove_watch;
-GROVE_API int grove_watch_open(struct grove *g, const char *what, uint64_t since,
+enum grove_watch_flags {
+	/*
+	 * Also report which sessions appear, change and disappear in the stores of the
+	 * environment, from now on. Several changes of a session may be one event.
+	 */
+	GROVE_WATCH_LIST = 1
+};
+struct grove_watch_options {
+	size_t size;
+	unsigned flags;
+	/*
+	 * From grove_watch_cursor(), called in this process or another one: watch the same
+	 * sessions, each from where it was. Changes of the list in the meantime are not
+	 * known, so it starts with a reset without a key.
+	 */
+	const char *cursor;
+};
+/* Returns GROVE_EINVAL for an invalid cursor. grove_watch_error(*out) has the detail. */
+GROVE_API int grove_watch_open(struct grove *g, const struct grove_watch_options *opt,
 			       struct grove_watch **out);
 /*
- * The next event: 0. 1 if there was none within `ms` (negative: wait for ever),
- * or grove_watch_wake() was called. GROVE_ENOTFOUND after a delete.
+ * Watches a session (`what` as in grove_session_open()). `since` is the last rev that
+ * the caller has seen: the first events are what happened since then, or a reset if
+ * that is no longer known. A session that is added twice is reported twice. Adding
+ * reads the session once; an idle session then costs about a kilobyte and no
+ * descriptor.
+ */
+GROVE_API int grove_watch_add(struct grove_watch *w, const char *what, uint64_t since, void *tag);
+/* Removes every session that was added with this tag. GROVE_ENOTFOUND if there is none. */
+GROVE_API int grove_watch_remove(struct grove_watch *w, const void *tag);
+/*
+ * Returns a descriptor to poll. When it is readable, call grove_watch_next() until that
+ * returns 1, which may be at once. Do not read from it, and do not close it.
+ */
+GROVE_API int grove_watch_fd(const struct grove_watch *w);
+/*
+ * Returns 0 and the next event; 1 if there was none within `ms` (negative: no limit),
+ * or after grove_watch_wake(); GROVE_ENOTFOUND if no session is left and the list is not
+ * watched. Any other error concerns one session or one store: call again, it is
+ * retried, and no event is lost.
  */
 GROVE_API int grove_watch_next(struct grove_watch *w, int64_t ms, struct grove_event *out);
-/* End the waiting, from any thread or signal handler. */
+/*
+ * Returns a view of the session of the last event, which includes that event and perhaps
+ * later ones. GROVE_ENOTFOUND after an event of the list, and after a delete.
+ */
+GROVE_API int grove_watch_view(struct grove_watch *w, struct grove_view **out);
+/*
+ * Appends one word that says where all sessions of the set are. It needs no quoting in a
+ * shell or in a line of text. Its length grows with the number of sessions.
+ */
+GROVE_API int grove_watch_cursor(struct grove_watch *w, struct grove_buf *out);
+/* Ends the waiting. May be called from any thread or signal handler. */
 GROVE_API void grove_watch_wake(struct grove_watch *w);
 GROVE_API void grove_watch_error(struct grove_watch *w, struct grove_detail *out);
 GROVE_API void grove_watch_close(struct grove_watch *w);

@@ -113,6 +113,9 @@ typedef int grove_line_fn(void *payload, struct grove_store_record *rec);
 typedef int grove_key_fn(void *payload, const struct grove_key *key);
 /* One change of a log; the same rule. */
 typedef int grove_change_fn(void *payload, const struct grove_store_change *c);
+/* One log of a survey: how far it reaches; the same rule. */
+typedef int grove_survey_fn(void *payload, const struct grove_key *key,
+			    const struct grove_store_log_stat *st);
 /* One stored line with what came with it, and its position; the same rule. */
 typedef int grove_record_fn(void *payload, uint64_t pos, const struct grove_store_record *rec);
 /* One name of a listing; the same rule. */
@@ -378,6 +381,19 @@ struct grove_store_ops {
 	 */
 	int (*ancestors)(struct grove_store_log *log, struct grove_slice id, grove_record_fn *fn,
 			 void *payload, struct grove_detail *d);
+
+	/* ------------------------------------------------------ all logs at once */
+
+	/*
+	 * Every log of the store, those with a subpath too, in no order, with `tail`,
+	 * `generation` and `base` as stat would give them; the rest of `st` may be zero.
+	 * Asked several times a second by those who listen to many sessions, so its cost
+	 * must not grow with the number of lines, nor, on a server, with that of the
+	 * round trips. `fn` may call the store. Optional: NULL means that the logs are
+	 * listed and asked one by one.
+	 */
+	int (*survey)(struct grove_store *st, grove_survey_fn *fn, void *payload,
+		      struct grove_detail *d);
 };
 
 #ifdef __cplusplus

@@ -64,7 +64,7 @@ GROVE_API int grove_view_entry(const struct grove_view *v, uint32_t i, struct gr
 GROVE_API int grove_view_find(const struct grove_view *v, const char *id, uint32_t *out);
 /* The leaf at that moment, or GROVE_NO_ENTRY: leaf marks are looked through. */
 GROVE_API uint32_t grove_view_leaf(const struct grove_view *v);
-/* The rev of the session at that moment: what grove_watch_open() goes on from. */
+/* The rev of the session at that moment: what grove_watch_add() goes on from. */
 GROVE_API uint64_t grove_view_rev(const struct grove_view *v);
 /*
  * The generation of the log: it changes when lines are rewritten or removed.

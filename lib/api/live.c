@@ -10,6 +10,7 @@
 static const char *const event_names[] = {
 	[GROVE_EVENT_APPEND] = "append", [GROVE_EVENT_UPDATE] = "update", [GROVE_EVENT_LEAF] = "leaf",
 	[GROVE_EVENT_RENAME] = "rename", [GROVE_EVENT_RESET] = "reset", [GROVE_EVENT_DELETE] = "delete",
+	[GROVE_EVENT_CREATE] = "create", [GROVE_EVENT_CHANGE] = "change", [GROVE_EVENT_REMOVE] = "remove",
 };
 
 const char *grove_event_name(enum grove_event_kind kind)
@@ -52,24 +53,65 @@ static int watch_told(struct grove_watch *w, int rc, const struct grove_detail *
 	return rc;
 }
 
-int grove_watch_open(struct grove *g, const char *what, uint64_t since, struct grove_watch **out)
+int grove_watch_open(struct grove *g, const struct grove_watch_options *opt, struct grove_watch **out)
 {
 	struct grove_watch *w = calloc(1, sizeof(*w));
-	struct grove__where at;
+	struct grove_watch_options o;
 	struct grove_detail d;
-	int rc;
+	int taken, rc;
 
 	*out = w;
 	if (!w)
 		return GROVE_ENOMEM;
-	w->bell = -1;
 	grove__fail_clear(&d);
-	rc = grove__locate(g, what, &at, &d);
+	/* of options without a size nothing is taken: the handle is there to be asked */
+	taken = grove__sized_take(&o, sizeof(o), opt, &d);
+	rc = grove__watch_open(g, &o, w, &d);
+	return watch_told(w, taken ? taken : rc, &d);
+}
+
+int grove_watch_add(struct grove_watch *w, const char *what, uint64_t since, void *tag)
+{
+	struct grove__where at;
+	struct grove_detail d;
+	int rc;
+
+	grove__fail_clear(&d);
+	rc = grove__locate(w->g, what, &at, &d);
 	if (!rc) {
-		rc = grove__watch_open(g, &at, since, w, &d);
+		rc = grove__watch_add(w, &at, since, tag, &d);
 		grove__where_release(&at);
 	}
 	return watch_told(w, rc, &d);
+}
+
+int grove_watch_remove(struct grove_watch *w, const void *tag)
+{
+	struct grove_detail d;
+
+	grove__fail_clear(&d);
+	return watch_told(w, grove__watch_remove(w, tag, &d), &d);
+}
+
+int grove_watch_fd(const struct grove_watch *w)
+{
+	return w->many;
+}
+
+int grove_watch_view(struct grove_watch *w, struct grove_view **out)
+{
+	struct grove_detail d;
+
+	grove__fail_clear(&d);
+	return watch_told(w, grove__watch_view(w, out, &d), &d);
+}
+
+int grove_watch_cursor(struct grove_watch *w, struct grove_buf *out)
+{
+	struct grove_detail d;
+
+	grove__fail_clear(&d);
+	return watch_told(w, grove__watch_cursor(w, out, &d), &d);
 }
 
 int grove_watch_next(struct grove_watch *w, int64_t ms, struct grove_event *out)

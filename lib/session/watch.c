@@ -1,637 +1,1116 @@
 /*
- * session/watch.c: what happens to a session, as it happens.
+ * session/watch.c: many sessions behind one descriptor.
  *
- * The rev of a session is its number of lines and a base that counts all other
- * changes, so each line has a rev of its own and so has each change:
+ * Nobody waits in a thread. What may have changed is found in three ways, and all of
+ * them end in one epoll descriptor that the caller can poll:
  *
- *	lines      0   1   2       3   4
- *	changes              leaf         update
- *	rev        1   2   3   4   5   6   7
+ *	inotify   the directories of files, and of SQLite's files: one instance for all
+ *	a timer   databases, and what the system does not report, are asked in intervals
+ *	bells     one is the caller's (wake), one says that events are waiting
  *
- * Stores that keep a record of changes are asked for it, and the lines between
- * are those of the image; who was away goes on from the last rev he saw. Files
- * keep no such record. Their base is the age of the file, so that one that was
- * written anew while nobody looked is known by its base, and told as a reset;
- * while we look on, the image before and the one after tell what was changed.
+ * Sessions that may have changed stand in a line to be looked at (watched.c); those
+ * that have events in another, which is told round by round, one event each, so that
+ * a busy session does not keep the others waiting:
+ *
+ *	may have changed ──→ to_look ──→ look ──→ to_tell ──→ event
+ *	      ↑                                     │  └─ more of them: to the end
+ *	      └──────── changed while told of ──────┘
+ *
+ * A database is asked once for all of its sessions (survey). How often: soon after
+ * something happened, then less and less often, never so often that asking takes more
+ * than a tenth of the time. The system reports the write to a SQLite file before the
+ * transaction can be seen, so a report makes us ask soon and again, not just once.
+ *
+ * Only some sessions, those that were looked at last, keep their image and an open
+ * log. The others are parked, and cost a few hundred bytes.
  */
 #include "session/watch.h"
 
 #include "base/array.h"
-#include "base/crc32c.h"
+#include "base/idmap.h"
 #include "sys/clock.h"
 #include "sys/event.h"
-#include "sys/file.h"
 #include "sys/watch.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
-#define FOREVER ((int64_t)3600 * 1000)
-/* How often to look where nobody would wake us. */
-#define PAUSE_MS 100
-/* Images that were replaced stay with their session: a handle is not used for ever. */
-#define RETIRED_MAX 8
+#define MS INT64_C(1000000)
+#define FOREVER_MS (INT64_C(3600) * 1000)
+/* How long to wait before asking again: at first, while something goes on, when it is quiet. */
+#define ASK_FIRST_MS 5
+#define ASK_BUSY_MS 200
+#define ASK_QUIET_MS 500
+#define BUSY_MS 60000
+/* The system reports, but perhaps not what another machine does. */
+#define REPORTED_MS 2000
+/* Asking takes one part of so many at most. */
+#define SHARE 10
+/* A caller that takes all there is asks the databases once in so long. */
+#define DRAIN_MS 20
+/* Up to so many sessions of a store are asked one by one. */
+#define FEW 8
+/* Images that are kept, and their rows. */
+#define WARM_MAX 32
+#define WARM_ROWS (UINT64_C(1) << 19)
+/* Ask what is new after so many events, though there are more to tell. */
+#define TURNS 32
+#define RETRY_FIRST_MS 100
+#define RETRY_LAST_MS 30000
 
-/* ---------------------------------------------------------------- the queue */
+/* -------------------------------------------------------------------- lines */
 
-static int push(struct grove_watch *w, enum grove_event_kind kind, uint64_t rev, uint64_t seq,
-		const char *id, struct grove_detail *d)
+static void line_init(struct grove__watch_line *l)
 {
-	char *copy = id ? strdup(id) : NULL;
+	l->first = NULL;
+	l->last = &l->first;
+}
 
-	if ((id && !copy) || grove__array_room(&w->queue, &w->cap, w->nr, sizeof(*w->queue))) {
-		free(copy);
-		return grove__fail_nomem(d);
+static void line_add(struct grove__watch_line *l, struct grove__watched *m)
+{
+	m->waiting = true;
+	m->next_in_line = NULL;
+	*l->last = m;
+	l->last = &m->next_in_line;
+}
+
+static struct grove__watched *line_take(struct grove__watch_line *l)
+{
+	struct grove__watched *m = l->first;
+
+	if (!m)
+		return NULL;
+	l->first = m->next_in_line;
+	if (!l->first)
+		l->last = &l->first;
+	m->waiting = false;
+	return m;
+}
+
+static void line_drop(struct grove__watch_line *l, const struct grove__watched *m)
+{
+	for (struct grove__watched **p = &l->first; *p; p = &(*p)->next_in_line)
+		if (*p == m) {
+			*p = m->next_in_line;
+			if (!*p)
+				l->last = p;
+			return;
+		}
+}
+
+/* It may have changed. While it has events to tell, it is looked at after them. */
+static void mark_dirty(struct grove_watch *w, struct grove__watched *m)
+{
+	if (m->dirty || m->gone)
+		return;
+	m->dirty = true;
+	if (!m->waiting)
+		line_add(&w->to_look, m);
+}
+
+static bool has_events(const struct grove__watched *m)
+{
+	return m->next < m->nr;
+}
+
+/* ----------------------------------------------------------------- the warm */
+
+static void cool(struct grove_watch *w, struct grove__watched *m)
+{
+	if (!m->warm)
+		return;
+	*(m->colder ? &m->colder->warmer : &w->warm_first) = m->warmer;
+	*(m->warmer ? &m->warmer->colder : &w->warm_last) = m->colder;
+	m->warmer = m->colder = NULL;
+	m->warm = false;
+	w->nr_warm--;
+	w->warm_rows -= m->rows;
+}
+
+/* It was used just now; others make room for it. */
+static void warm_up(struct grove_watch *w, struct grove__watched *m)
+{
+	cool(w, m);
+	if (!m->s || !m->s->image)
+		return;
+	m->colder = w->warm_last;
+	*(m->colder ? &m->colder->warmer : &w->warm_first) = m;
+	w->warm_last = m;
+	m->warm = true;
+	m->rows = m->s->image->spine->nr;
+	w->nr_warm++;
+	w->warm_rows += m->rows;
+	while (w->nr_warm > 1 && (w->nr_warm > WARM_MAX || w->warm_rows > WARM_ROWS)) {
+		struct grove__watched *cold = w->warm_first;
+
+		cool(w, cold);
+		grove__watched_park(cold);
 	}
-	w->queue[w->nr++] = (struct grove__happened){ rev, seq, kind, copy };
+}
+
+/* -------------------------------------------------------------- directories */
+
+uint64_t grove__watch_hash(const struct grove_watch *w, const void *owner, const char *a,
+			   const char *b, const char *c)
+{
+	uint64_t h = grove__idmap_hash(w->seed, &owner, sizeof(owner));
+
+	/* with the zero at the end, so that "ab", "c" is not "a", "bc" */
+	h = grove__idmap_hash(h, a, strlen(a) + 1);
+	h = grove__idmap_hash(h, b, strlen(b) + 1);
+	return grove__idmap_hash(h, c, strlen(c) + 1);
+}
+
+static void report(struct grove_watch *w, struct grove__watch_dir *dir)
+{
+	if (w->dirs < 0 || grove__sys_dirs_add(w->dirs, dir->path, &dir->number))
+		dir->number = -1;
+}
+
+int grove__watch_dir(struct grove_watch *w, const char *path, struct grove__watch_dir **out)
+{
+	struct grove__watch_dir *dir;
+
+	for (dir = w->watched_dirs; dir; dir = dir->next)
+		if (!strcmp(dir->path, path))
+			break;
+	if (!dir) {
+		dir = calloc(1, sizeof(*dir));
+		if (!dir || !(dir->path = strdup(path))) {
+			free(dir);
+			return GROVE_ENOMEM;
+		}
+		report(w, dir);
+		dir->next = w->watched_dirs;
+		w->watched_dirs = dir;
+	}
+	dir->users++;
+	*out = dir;
 	return 0;
 }
 
-static void clear_queue(struct grove_watch *w)
+void grove__watch_dir_unref(struct grove_watch *w, struct grove__watch_dir *dir)
 {
-	for (size_t i = 0; i < w->nr; i++)
-		free(w->queue[i].entry_id);
-	w->nr = w->next = 0;
+	struct grove__watch_dir **p = &w->watched_dirs;
+
+	if (!dir || --dir->users)
+		return;
+	while (*p != dir)
+		p = &(*p)->next;
+	*p = dir->next;
+	if (dir->number >= 0)
+		grove__sys_dirs_remove(w->dirs, dir->number);
+	free(dir->path);
+	free(dir);
 }
 
-static const char *row_id(const struct grove__image *im, uint32_t row)
+/* The directory of a file, as the system names it; *name is the file's name in it. */
+static int dir_of_file(struct grove_watch *w, const char *path, struct grove__watch_dir **out,
+		       struct grove_buf *real, const char **name)
 {
-	return row == GROVE_NO_ENTRY ? NULL : grove__spine_id(im->spine, row);
-}
-
-/* The first row that begins on line `line` or behind it. */
-static uint32_t row_from(const struct grove__spine *sp, uint64_t line)
-{
-	uint32_t lo = 0, hi = sp->nr;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (grove__spine_line(sp, mid) < line)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-/* Does a line about the session give it a name? */
-static int gives_name(struct grove_watch *w, const struct grove__image *im, uint32_t row, bool *yes,
-		      struct grove_detail *d)
-{
-	struct grove_buf line = GROVE_BUF_INIT;
-	struct grove_slice value;
-	struct grove__json_line l;
-	struct grove__arena tmp;
-	struct grove__entry e;
+	char *slash;
 	int rc;
 
-	*yes = grove__spine_kind(im->spine, row) == GROVE_KIND_NAME;
-	if (*yes || !(grove__spine_flags(im->spine, row) & ROW_ASIDE))
+	grove__buf_clear(real);
+	if (grove__sys_realpath(path, real) && grove__buf_add_str(real, path))
+		return GROVE_ENOMEM;
+	slash = strrchr(real->ptr, '/');
+	if (!slash)
 		return 0;
-	rc = grove__image_line(im, w->s->log, row, &line, &value, d);
-	grove__arena_init(&tmp);
-	*yes = !rc && grove__json_scan(&im->want, value.ptr, value.len, true, &l) == JSON_VALUE &&
-	       im->dialect->read.index(&l, value.ptr, &tmp, &e) == LINE_ENTRY && e.names;
-	grove__arena_release(&tmp);
-	grove__buf_release(&line);
+	*slash = '\0';
+	rc = grove__watch_dir(w, slash == real->ptr ? "/" : real->ptr, out);
+	*slash = '/';
+	*name = slash + 1;
 	return rc;
 }
 
-static int tell_row(struct grove_watch *w, const struct grove__image *im, uint32_t row, uint64_t rev,
-		    struct grove_detail *d)
-{
-	const struct grove__spine *sp = im->spine;
-	uint64_t seq = grove__spine_line(sp, row);
-	bool name;
-	int rc;
+/* ------------------------------------------------------------------- groups */
 
-	if (grove__spine_flags(sp, row) & ROW_LEAF_MARK)
-		return push(w, GROVE_EVENT_LEAF, rev, seq, row_id(im, grove__tree_leaf(sp, row)), d);
-	rc = gives_name(w, im, row, &name, d);
-	return rc ? rc : push(w, name ? GROVE_EVENT_RENAME : GROVE_EVENT_APPEND, rev, seq,
-			      row_id(im, row), d);
+/* Something was reported: ask soon (at once if that is cheap), and for a while often. */
+static void ask_soon(struct grove__watch_group *gr)
+{
+	int64_t moment_ns = gr->checked_ns + (gr->cost_ns < MS ? 0 : SHARE * gr->cost_ns);
+
+	gr->pause_ms = ASK_FIRST_MS;
+	if (moment_ns < gr->next_ns)
+		gr->next_ns = moment_ns;
 }
 
-/* Lines from `from` to `until`, which the changes so far have made `base` later. */
-static int tell_lines(struct grove_watch *w, uint64_t from, uint64_t until, uint64_t base,
-		      struct grove_detail *d)
+static int group_for(struct grove_watch *w, struct grove_store *store, struct grove__root *root,
+		     struct grove__watch_group **out)
 {
-	const struct grove__image *im = w->s->image;
-	uint32_t row = row_from(im->spine, from);
+	struct grove__watch_group *gr;
+	struct grove_buf real = GROVE_BUF_INIT;
+	const char *file = store ? grove__store_file(store) : NULL, *name;
 	int rc = 0;
 
-	for (uint64_t line = from; line < until && !rc; line++) {
-		bool any = false;
-
-		/* of several on one line the last one closes it: who stops before gets them again */
-		for (; row < im->spine->nr && grove__spine_line(im->spine, row) == line && !rc; row++) {
-			bool last = row + 1 == im->spine->nr || grove__spine_line(im->spine, row + 1) != line;
-
-			rc = tell_row(w, im, row, base + line + last, d);
-			any = true;
+	for (gr = w->groups; gr; gr = gr->next)
+		if (gr->store == store && (store || gr->root == root)) {
+			if (root)
+				gr->root = root;
+			*out = gr;
+			return 0;
 		}
-		if (!any && !rc)
-			rc = push(w, GROVE_EVENT_APPEND, base + line + 1, line, NULL, d);
+	gr = calloc(1, sizeof(*gr));
+	if (!gr)
+		return GROVE_ENOMEM;
+	if (file)
+		rc = dir_of_file(w, file, &gr->dir, &real, &name);
+	grove__buf_release(&real);
+	if (rc) {
+		free(gr);
+		return rc;
 	}
-	return rc;
+	gr->store = store;
+	gr->root = root;
+	gr->pause_ms = ASK_FIRST_MS;
+	gr->checked_ns = grove__sys_ticks_ns();
+	gr->next_ns = gr->checked_ns + gr->pause_ms * MS;
+	gr->next = w->groups;
+	w->groups = gr;
+	*out = gr;
+	return 0;
 }
 
-/*
- * A line about the session from `from` on may have moved the leaf, by rules over
- * the whole log. Who stops before this gets the line before it again.
- */
-static int tell_leaf(struct grove_watch *w, uint64_t from, struct grove_detail *d)
+static bool is_files(const struct grove__watch_group *gr)
 {
-	const struct grove__image *im = w->s->image;
-	uint64_t rev = grove__image_rev(im);
-	uint32_t row, leaf;
-
-	if (!grove__image_ruled(im))
-		return 0;
-	for (row = row_from(im->spine, from); row < im->spine->nr; row++)
-		if (grove__spine_flags(im->spine, row) & ROW_ASIDE)
-			break;
-	if (row == im->spine->nr)
-		return 0;
-	leaf = grove__session_leaf_row(w->s);
-	if (leaf != GROVE_NO_ENTRY && grove__spine_line(im->spine, leaf) >= from)
-		return 0;
-	if (w->nr > w->next && w->queue[w->nr - 1].rev == rev)
-		w->queue[w->nr - 1].rev--;
-	return push(w, GROVE_EVENT_LEAF, rev, GROVE_NO_SEQ, row_id(im, leaf), d);
+	return !gr->store && !gr->root;
 }
 
-/* -------------------------------------------------- with a record of changes */
+/* Does the system report all that happens there? */
+static bool reported(const struct grove_watch *w, const struct grove__watch_group *gr)
+{
+	if (!is_files(gr) && !(gr->root && gr->root->dir))
+		return gr->dir && gr->dir->number >= 0;
+	for (const struct grove__watch_dir *dir = w->watched_dirs; dir; dir = dir->next)
+		if (dir->number < 0)
+			return false;
+	return true;
+}
 
-struct changes {
-	struct grove_store_change *list;
-	size_t nr, cap;
-	struct grove__arena ids;
+/* When to ask again. */
+static void set_pause(const struct grove_watch *w, struct grove__watch_group *gr, bool found,
+		      int64_t begun_ns)
+{
+	int64_t now = grove__sys_ticks_ns(), most, least;
+
+	gr->checked_ns = now;
+	gr->cost_ns = now - begun_ns;
+	if (found)
+		gr->active_ns = now;
+	most = reported(w, gr) ? REPORTED_MS
+	     : gr->active_ns && now - gr->active_ns < BUSY_MS * MS ? ASK_BUSY_MS : ASK_QUIET_MS;
+	least = gr->cost_ns * SHARE / MS;
+	gr->pause_ms = found ? ASK_FIRST_MS : gr->pause_ms * 3 / 2 + 1;
+	if (gr->pause_ms > most)
+		gr->pause_ms = most;
+	if (gr->pause_ms < least)
+		gr->pause_ms = least;
+	gr->next_ns = now + gr->pause_ms * MS;
+}
+
+/* ------------------------------------------------------- what may have changed */
+
+static bool same_file(const struct grove__sys_stat *a, const struct grove__sys_stat *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size && a->ctime_ns == b->ctime_ns;
+}
+
+static bool check_files(struct grove_watch *w)
+{
+	bool found = false;
+
+	for (struct grove__watch_dir *dir = w->watched_dirs; dir; dir = dir->next)
+		if (dir->number < 0)
+			report(w, dir);
+	for (size_t i = 0; i < w->nr; i++) {
+		struct grove__watched *m = w->all[i];
+		struct grove__sys_stat st;
+
+		if (!is_files(m->group) || m->dirty || m->gone)
+			continue;
+		if (grove__sys_stat(m->at.path, &st) || !same_file(&st, &m->file)) {
+			mark_dirty(w, m);
+			found = true;
+		}
+	}
+	return found;
+}
+
+static bool same_log(const struct grove_store_log_stat *a, const struct grove_store_log_stat *b)
+{
+	return a->tail == b->tail && a->generation == b->generation && a->base == b->base;
+}
+
+/* One statement each, while they are few. */
+static bool check_one_by_one(struct grove_watch *w, struct grove__watch_group *gr)
+{
+	struct grove_store_log_stat st;
+	bool found = false;
+
+	for (size_t i = 0; i < w->nr; i++) {
+		struct grove__watched *m = w->all[i];
+		struct grove_key key = grove__where_key(&m->at);
+		struct grove_store_log *log;
+		int rc;
+
+		if (m->group != gr || m->dirty || m->gone)
+			continue;
+		/* by its name: what is open may have been replaced */
+		rc = grove__log_open(&log, gr->store, &key, GROVE_STORE_READ, NULL);
+		m->missing = rc == GROVE_ENOTFOUND;
+		if (!rc) {
+			rc = grove__log_stat(log, &st, NULL);
+			grove__log_close(log);
+			if (!rc && same_log(&st, &m->seen))
+				continue;
+		}
+		mark_dirty(w, m);
+		found = true;
+	}
+	return found;
+}
+
+struct survey {
+	struct grove_watch *w;
+	struct grove__watch_group *gr;
+	struct grove_detail *d;
+	bool found;
 };
 
-static int add_change(void *payload, const struct grove_store_change *c)
+static bool has_key(const struct grove__watched *m, const struct grove__watch_group *gr,
+		    const struct grove_key *key)
 {
-	struct changes *l = payload;
-	const char *id = grove__arena_dup(&l->ids, c->id);
+	return m->group == gr && !strcmp(m->at.project, key->project) &&
+	       !strcmp(m->at.session, key->session) && !strcmp(m->at.sub ? m->at.sub : "", key->subpath);
+}
 
-	if (!id || grove__array_room(&l->list, &l->cap, l->nr, sizeof(*l->list)))
-		return GROVE_ENOMEM;
-	l->list[l->nr] = *c;
-	l->list[l->nr++].id = grove__slice(id, c->id.len);
+#define WATCHED(n) ((struct grove__watched *)(void *)((char *)(n) - offsetof(struct grove__watched, node)))
+
+static int saw(void *payload, const struct grove_key *key, const struct grove_store_log_stat *st)
+{
+	struct survey *s = payload;
+	const uint64_t how[] = { st->tail, st->generation, st->base };
+	uint64_t hash = grove__watch_hash(s->w, s->gr, key->project, key->session, key->subpath);
+
+	for (struct grove__table_node *n = grove__table_first(&s->w->by_place, hash); n;
+	     n = grove__table_next(n)) {
+		struct grove__watched *m = WATCHED(n);
+
+		if (!has_key(m, s->gr, key))
+			continue;
+		m->pass = s->w->pass;
+		if (!m->dirty && !same_log(st, &m->seen)) {
+			mark_dirty(s->w, m);
+			s->found = true;
+		}
+	}
+	return s->gr->root && !*key->subpath
+		       ? grove__watch_list_saw(s->w, s->gr, key, how, &s->found, s->d)
+		       : 0;
+}
+
+static int check_survey(struct grove_watch *w, struct grove__watch_group *gr, bool *found,
+			struct grove_detail *d)
+{
+	struct survey s = { w, gr, d, false };
+	int rc;
+
+	w->pass++;
+	rc = grove__store_survey(gr->store, saw, &s, d);
+	*found = s.found;
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < w->nr; i++)
+		if (w->all[i]->group == gr && w->all[i]->pass != w->pass) {
+			*found |= !w->all[i]->dirty;
+			w->all[i]->missing = true;
+			mark_dirty(w, w->all[i]);
+		}
+	if (gr->root)
+		*found |= grove__watch_list_missed(w, gr);
 	return 0;
 }
 
-static uint64_t base_after(const struct grove_store_change *c)
+static int check_group(struct grove_watch *w, struct grove__watch_group *gr, struct grove_detail *d)
 {
-	return c->rev - c->lines;
-}
-
-static int tell_change(struct grove_watch *w, const struct grove_store_change *c,
-		       struct grove_detail *d)
-{
-	const struct grove__image *im = w->s->image;
-	uint32_t row;
-
-	switch (c->kind) {
-	case GROVE_CHANGE_LEAF:
-		return push(w, GROVE_EVENT_LEAF, c->rev, GROVE_NO_SEQ,
-			    row_id(im, grove__session_leaf_row(w->s)), d);
-	case GROVE_CHANGE_NAME:
-		return push(w, GROVE_EVENT_RENAME, c->rev, GROVE_NO_SEQ, NULL, d);
-	case GROVE_CHANGE_RESET:
-		return push(w, GROVE_EVENT_RESET, c->rev, GROVE_NO_SEQ, NULL, d);
-	default:
-		row = c->id.len ? grove__spine_find(im->spine, im->spine->nr, c->id) : GROVE_NO_ENTRY;
-		return push(w, GROVE_EVENT_UPDATE, c->rev,
-			    row == GROVE_NO_ENTRY ? GROVE_NO_SEQ : grove__spine_line(im->spine, row),
-			    row_id(im, row), d);
-	}
-}
-
-/* All is to be read again, and then it goes on from now. */
-static int tell_reset(struct grove_watch *w, struct grove_detail *d)
-{
-	w->rev = grove__image_rev(w->s->image);
-	w->lines = w->s->image->lines;
-	return push(w, GROVE_EVENT_RESET, w->rev, GROVE_NO_SEQ, NULL, d);
-}
-
-/* `l` is what is known from w->rev on, as far as the image reaches. */
-static int tell_changes(struct grove_watch *w, const struct changes *l, struct grove_detail *d)
-{
-	const struct grove__image *im = w->s->image;
-	uint64_t base = im->base, line, from;
-	size_t i = 0;
+	int64_t begun = grove__sys_ticks_ns();
+	bool found = false;
 	int rc = 0;
 
-	if (l->nr && l->list[0].rev <= w->rev)
-		base = base_after(&l->list[i++]);
-	else if (l->nr)
-		base = base_after(&l->list[0]) - 1;
-	for (size_t j = l->nr; j > i; j--)
-		if (l->list[j - 1].kind == GROVE_CHANGE_RESET) {
-			/* what was before it is gone */
-			rc = tell_change(w, &l->list[j - 1], d);
-			w->rev = l->list[j - 1].rev;
-			base = base_after(&l->list[j - 1]);
-			i = j;
-			break;
-		}
-	if (!rc && (w->rev < base || w->rev > grove__image_rev(im)))
-		return tell_reset(w, d);
-	line = from = w->rev - base;
-	for (; i < l->nr && !rc; i++) {
-		const struct grove_store_change *c = &l->list[i];
-
-		if (line > c->lines)
-			return tell_reset(w, d);
-		rc = tell_lines(w, line, c->lines, base, d);
-		if (!rc)
-			rc = tell_change(w, c, d);
-		line = c->lines;
-		base = base_after(c);
-	}
-	if (!rc)
-		rc = tell_lines(w, line, im->tail, base, d);
-	if (!rc)
-		rc = tell_leaf(w, from, d);
-	w->rev = grove__image_rev(im);
-	return rc;
-}
-
-static int look_by_record(struct grove_watch *w, struct grove_detail *d)
-{
-	struct changes l = { .list = NULL };
-	bool reset = false;
-	int rc = grove__session_refresh(w->s, d);
-
-	if (rc < 0)
-		return rc;
-	if (grove__image_rev(w->s->image) == w->rev)
-		return 0;
-	grove__arena_init(&l.ids);
-	rc = grove__log_changes(w->s->log, w->rev, add_change, &l, d);
-	if (rc == GROVE_ENOMEM)
-		grove__fail_nomem(d);
-	/* what came after we looked waits for the next look, unless it took the record along */
-	while (l.nr && base_after(&l.list[l.nr - 1]) > w->s->image->base)
-		reset |= l.list[--l.nr].kind == GROVE_CHANGE_RESET;
-	if (!rc && !reset)
-		rc = tell_changes(w, &l, d);
-	grove__arena_release(&l.ids);
-	free(l.list);
-	return rc;
-}
-
-/* --------------------------------------------------------------------- files */
-
-/* Is it the same entry, whatever it says now? */
-static bool same_row(const struct grove__image *a, const struct grove__image *b, uint32_t row)
-{
-	const char *x = grove__spine_id(a->spine, row), *y = grove__spine_id(b->spine, row);
-
-	return !x == !y && (!x || !strcmp(x, y)) &&
-	       grove__spine_kind(a->spine, row) == grove__spine_kind(b->spine, row) &&
-	       grove__spine_parent(a->spine, row) == grove__spine_parent(b->spine, row);
-}
-
-static bool same_text(const char *a, const char *b)
-{
-	return !a == !b && (!a || !strcmp(a, b));
-}
-
-/* Is all that is no entry the same, and the file, too? */
-static bool same_around(const struct grove__image *a, const struct grove__image *b)
-{
-	return a->base == b->base && a->has_slot == b->has_slot &&
-	       (!a->has_slot || a->slot_crc == b->slot_crc) &&
-	       a->header_at.len == b->header_at.len && a->header_at.crc == b->header_at.crc;
-}
-
-/* The log was written anew: what is different in it? */
-static int tell_difference(struct grove_watch *w, const struct grove__image *old,
-			   struct grove_detail *d)
-{
-	const struct grove__image *im = w->s->image;
-	uint64_t before = w->rev;
-	int rc = 0;
-
-	if (im->spine->nr < old->spine->nr || im->lines < w->lines)
-		return tell_reset(w, d);
-	for (uint32_t i = 0; i < old->spine->nr; i++)
-		if (!same_row(old, im, i))
-			return tell_reset(w, d);
-	/* who stops between two of them finds another file when he comes back, and reads it again */
-	for (uint32_t i = 0; i < old->spine->nr && !rc; i++)
-		if (grove__spine_crc(old->spine, i) != grove__spine_crc(im->spine, i) ||
-		    grove__spine_len(old->spine, i) != grove__spine_len(im->spine, i))
-			rc = push(w, GROVE_EVENT_UPDATE, before, grove__spine_line(im->spine, i),
-				  row_id(im, i), d);
-	if (!rc && !same_text(grove__image_name(old), grove__image_name(im)))
-		rc = push(w, GROVE_EVENT_RENAME, before, GROVE_NO_SEQ, NULL, d);
-	else if (!rc && w->next == w->nr && im->lines == w->lines && !same_around(old, im))
-		rc = push(w, GROVE_EVENT_UPDATE, before, GROVE_NO_SEQ, NULL, d);
-	if (w->nr > w->next)
-		w->queue[w->nr - 1].rev = im->base + w->lines;
-	return rc;
-}
-
-/* The line in front of the header is overwritten in its place. 1: it was. */
-static int slot_changed(struct grove_watch *w, struct grove_detail *d)
-{
-	const struct grove__image *im = w->s->image;
-	struct grove__spot at = { .pos = im->slot_pos, .off = im->slot_off, .len = im->slot_len,
-				  .line = im->slot_line, .crc = im->slot_crc };
-	struct grove_buf line = GROVE_BUF_INIT;
-	int rc;
-
-	if (!im->has_slot || im->ctime_ns == w->seen.ctime_ns)
-		return 0;
-	rc = grove__line_fetch(w->s->log, &at, &line, d);
-	grove__buf_release(&line);
-	return rc == GROVE_ESTALE ? 1 : rc;
-}
-
-static int look_by_image(struct grove_watch *w, struct grove_detail *d)
-{
-	struct grove__image *old = grove__image_ref(w->image);
-	int rc = slot_changed(w, d);
-
-	if (rc == 1 && grove__session_retire(w->s))
-		rc = grove__fail_nomem(d);
-	if (rc >= 0)
-		rc = grove__session_refresh(w->s, d);
-	if (rc >= 0) {
-		uint64_t from = w->lines;
-
-		rc = w->s->image == old ? 0 : tell_difference(w, old, d);
-		if (!rc && w->lines == from) {
-			rc = tell_lines(w, from, w->s->image->lines, w->s->image->base, d);
-			if (!rc)
-				rc = tell_leaf(w, from, d);
-		}
-		w->lines = w->s->image->lines;
-		w->rev = grove__image_rev(w->s->image);
-		grove__image_unref(w->image);
-		w->image = grove__image_ref(w->s->image);
-	}
-	grove__image_unref(old);
-	return rc;
-}
-
-/* ------------------------------------------------------------------- looking */
-
-static void close_session(struct grove_watch *w)
-{
-	if (w->s)
-		grove__session_unref(w->s);
-	w->s = NULL;
-}
-
-static int open_session(struct grove_watch *w, struct grove_detail *d)
-{
-	struct grove__where at;
-	int rc = grove__where_copy(&at, &w->at);
-
-	if (rc)
-		return grove__fail_nomem(d);
-	w->s = grove__session_alloc(w->g);
-	if (!w->s) {
-		grove__where_release(&at);
-		return grove__fail_nomem(d);
-	}
-	rc = grove__session_open(w->g, &at, GROVE_OPEN_READ, w->s, d);
-	grove__where_release(&at);
-	if (!rc)
-		rc = grove__log_stat(w->s->log, &w->seen, d);
-	if (rc)
-		close_session(w);
-	return rc;
-}
-
-static void take_image(struct grove_watch *w)
-{
-	grove__image_unref(w->image);
-	w->image = grove__log_has_changes(w->s->log) ? NULL : grove__image_ref(w->s->image);
-}
-
-/* A session that moved has another place, and the same id. */
-static int find_by_id(struct grove_watch *w, struct grove_detail *d)
-{
-	struct grove__where at;
-	int rc = grove__locate(w->g, w->session_id, &at, d);
-
-	if (rc)
-		return rc == GROVE_EAMBIGUOUS ? GROVE_ENOTFOUND : rc;
-	grove__where_release(&w->at);
-	w->at = at;
-	return 0;
-}
-
-/* Where it was, or where it is now. */
-static int open_again(struct grove_watch *w, struct grove_detail *d)
-{
-	int rc;
-
-	close_session(w);
-	rc = open_session(w, d);
-	if (rc != GROVE_ENOTFOUND)
-		return rc;
-	rc = find_by_id(w, d);
-	if (!rc)
-		rc = open_session(w, d);
-	/* the beginning of another one's id */
-	if (!rc && strcmp(w->s->id, w->session_id)) {
-		close_session(w);
-		rc = GROVE_ENOTFOUND;
-	}
-	return rc;
-}
-
-/* What we had open is not there any more: something else may be, under the same name. */
-static int lost(struct grove_watch *w, struct grove_detail *d)
-{
-	int rc = open_again(w, d);
-
-	if (rc == GROVE_ENOTFOUND) {
-		w->gone = true;
-		return push(w, GROVE_EVENT_DELETE, w->rev + 1, GROVE_NO_SEQ, NULL, d);
-	}
-	if (rc)
-		return rc;
-	rc = tell_reset(w, d);
-	take_image(w);
-	return rc;
-}
-
-/* A log in memory lives on for who has it open; and nothing tells of it. */
-static bool in_memory(const struct grove_watch *w)
-{
-	return w->s && !strcmp(w->s->at.store->url, "memory:");
-}
-
-static bool between(uint64_t a, uint64_t x, uint64_t b)
-{
-	return a <= x && x <= b;
-}
-
-/* Is what we have open still what is there? GROVE_ENOTFOUND, GROVE_ESTALE. */
-static int still_there(struct grove_watch *w, struct grove_detail *d)
-{
-	struct grove_key key = grove__where_key(&w->at);
-	struct grove_store_log_stat there, now;
-	struct grove_store_log *log;
-	int rc = grove__log_open(&log, w->at.store, &key, GROVE_STORE_READ, d);
-
-	if (rc == GROVE_ENOTFOUND && !(rc = find_by_id(w, d))) {
-		key = grove__where_key(&w->at);
-		rc = grove__log_open(&log, w->at.store, &key, GROVE_STORE_READ, d);
-	}
-	if (rc)
-		return rc;
-	rc = grove__log_stat(log, &there, d);
-	grove__log_close(log);
-	if (!rc)
-		rc = grove__log_stat(w->s->log, &now, d);
-	/* it may be written to right now */
-	if (!rc && !(between(w->seen.base + w->seen.tail, there.base + there.tail, now.base + now.tail) &&
-		     between(w->seen.generation, there.generation, now.generation) &&
-		     (w->seen.bytes != now.bytes || there.bytes == now.bytes)))
-		rc = GROVE_ESTALE;
-	return rc;
-}
-
-static int look(struct grove_watch *w, struct grove_detail *d)
-{
-	int rc = w->s ? grove__log_stat(w->s->log, &w->seen, d) : GROVE_ESTALE;
-
-	clear_queue(w);
-	if (!rc && in_memory(w))
-		rc = still_there(w, d);
-	if (!rc)
-		rc = grove__log_has_changes(w->s->log) ? look_by_record(w, d) : look_by_image(w, d);
-	if (rc == GROVE_ENOTFOUND || rc == GROVE_ESTALE)
-		rc = lost(w, d);
-	/* in the middle of being written anew, in its own place: more will come */
-	if (rc == GROVE_EDAMAGED)
-		rc = 0;
-	return rc;
-}
-
-/* A handle that has seen many images gives way to a fresh one, which has seen the same. */
-static int renew(struct grove_watch *w, struct grove_detail *d)
-{
-	int rc;
-
-	if (!w->s || w->s->nr_retired < RETIRED_MAX)
-		return 0;
-	rc = open_again(w, d);
-	/* whatever it is, the next look will tell */
-	return rc == GROVE_ENOTFOUND || rc == GROVE_EDAMAGED ? 0 : rc;
-}
-
-/* Until something may have happened, for `ms` at most; 1: somebody rang. */
-static int await(struct grove_watch *w, int64_t ms, struct grove_detail *d)
-{
-	int rc = 0;
-
-	if (ms > PAUSE_MS && (!w->s || in_memory(w)))
-		ms = PAUSE_MS;
-	if (w->s)
-		rc = grove__log_wait(w->s->log, &w->seen, ms, w->bell, d);
+	if (is_files(gr))
+		found = check_files(w);
+	else if (!gr->store)
+		rc = grove__watch_list_files(w, gr, &found, d);
+	else if (gr->root || gr->nr > FEW)
+		rc = check_survey(w, gr, &found, d);
 	else
-		grove__sys_wait_fd(w->bell, ms);
-	return rc < 0 ? rc : grove__sys_bell_rang(w->bell);
+		found = check_one_by_one(w, gr);
+	set_pause(w, gr, found, begun);
+	return rc;
+}
+
+/* All that is due; with `age_ms` also what nobody reports and was asked so long ago. */
+static int check_groups(struct grove_watch *w, int64_t age_ms, struct grove_detail *d)
+{
+	int64_t now = grove__sys_ticks_ns();
+	int rc = 0;
+
+	for (struct grove__watch_group *gr = w->groups; gr && !rc; gr = gr->next) {
+		if (!gr->nr && !gr->root)
+			continue;
+		if (gr->next_ns <= now || (age_ms >= 0 && now - gr->checked_ns >= age_ms * MS &&
+					   (gr->store || !reported(w, gr))))
+			rc = check_group(w, gr, d);
+	}
+	for (size_t i = 0; i < w->nr && w->nr_failing; i++)
+		if (w->all[i]->retry_ns && w->all[i]->retry_ns <= now)
+			mark_dirty(w, w->all[i]);
+	return rc;
+}
+
+/* ------------------------------------------------------------------- reports */
+
+static bool is_name_of(const char *name, const char *file)
+{
+	size_t n = strlen(file);
+
+	return !strncmp(name, file, n) &&
+	       (!name[n] || !strcmp(name + n, "-wal") || !strcmp(name + n, "-journal"));
+}
+
+/* Reports about the files of databases, and about roots that are listed. */
+static void tell_groups(struct grove_watch *w, const struct grove__watch_dir *dir, const char *name)
+{
+	for (struct grove__watch_group *gr = w->groups; gr; gr = gr->next) {
+		const char *file = gr->store ? grove__store_file(gr->store) : NULL;
+		const char *slash = file ? strrchr(file, '/') : NULL;
+
+		if (file && gr->dir == dir && (!name || is_name_of(name, slash ? slash + 1 : file)))
+			ask_soon(gr);
+	}
+	if (dir->list)
+		ask_soon(dir->list);
+}
+
+static void reported_name(void *payload, int number, const char *name, bool gone)
+{
+	struct grove_watch *w = payload;
+	struct grove__watch_dir *dir;
+
+	for (dir = w->watched_dirs; dir; dir = dir->next)
+		if (dir->number == number)
+			break;
+	if (!dir)
+		return;
+	tell_groups(w, dir, name);
+	if (gone) {
+		grove__sys_dirs_remove(w->dirs, number);
+		dir->number = -1;
+		for (size_t i = 0; i < w->nr; i++)
+			if (w->all[i]->dir == dir)
+				mark_dirty(w, w->all[i]);
+	}
+	if (!name)
+		return;
+	for (struct grove__table_node *n = grove__table_first(&w->by_place,
+							      grove__watch_hash(w, dir, name, "", ""));
+	     n; n = grove__table_next(n))
+		if (WATCHED(n)->dir == dir)
+			mark_dirty(w, WATCHED(n));
+}
+
+static void take_reports(struct grove_watch *w)
+{
+	if (w->dirs < 0 || grove__sys_dirs_take(w->dirs, reported_name, w))
+		return;
+	/* some were lost: look at everything */
+	for (struct grove__watch_group *gr = w->groups; gr; gr = gr->next)
+		gr->next_ns = 0;
+}
+
+/* --------------------------------------------------------- members of the set */
+
+static void unplace(struct grove_watch *w, struct grove__watched *m)
+{
+	if (m->group) {
+		grove__table_remove(&w->by_place, &m->node);
+		m->group->nr--;
+	}
+	grove__watch_dir_unref(w, m->dir);
+	m->group = NULL;
+	m->dir = NULL;
+}
+
+/* Where to hear of it. A session that has moved is placed again. */
+static int place(struct grove_watch *w, struct grove__watched *m, struct grove_detail *d)
+{
+	struct grove_buf real = GROVE_BUF_INIT;
+	struct grove__watch_group *gr;
+	const char *name = "";
+	int rc;
+
+	unplace(w, m);
+	rc = group_for(w, m->at.path ? NULL : m->at.store, NULL, &gr);
+	if (!rc && m->at.path)
+		rc = dir_of_file(w, m->at.path, &m->dir, &real, &name);
+	m->node.hash = m->at.path ? grove__watch_hash(w, m->dir, name, "", "")
+				  : grove__watch_hash(w, gr, m->at.project, m->at.session,
+						      m->at.sub ? m->at.sub : "");
+	if (!rc)
+		rc = grove__table_add(&w->by_place, &m->node);
+	if (!rc) {
+		m->group = gr;
+		gr->nr++;
+	}
+	grove__buf_release(&real);
+	return rc ? grove__fail_nomem(d) : 0;
+}
+
+static void note_success(struct grove_watch *w, struct grove__watched *m)
+{
+	if (m->retry_ns)
+		w->nr_failing--;
+	m->retry_ns = m->retry_ms = 0;
+}
+
+static void note_failure(struct grove_watch *w, struct grove__watched *m)
+{
+	if (!m->retry_ns)
+		w->nr_failing++;
+	m->retry_ms = m->retry_ms ? m->retry_ms * 2 : RETRY_FIRST_MS;
+	if (m->retry_ms > RETRY_LAST_MS)
+		m->retry_ms = RETRY_LAST_MS;
+	m->retry_ns = grove__sys_ticks_ns() + m->retry_ms * MS;
+}
+
+/* What the file looks like before we look into it; one that is not there looks like no other. */
+static void note_file(struct grove__watched *m)
+{
+	if (m->at.path && grove__sys_stat(m->at.path, &m->file))
+		m->file.ino = 0;
+}
+
+/* It is somewhere else now: hear of it there. */
+static int follow(struct grove_watch *w, struct grove__watched *m, struct grove_detail *d)
+{
+	int rc;
+
+	free(m->key);
+	m->key = NULL;
+	note_file(m);
+	rc = place(w, m, d);
+	m->moved = rc != 0;
+	/* what happened between the look and the first report from there */
+	mark_dirty(w, m);
+	return rc;
+}
+
+static int look_at(struct grove_watch *w, struct grove__watched *m, struct grove_detail *d)
+{
+	int rc;
+
+	m->dirty = false;
+	note_file(m);
+	rc = grove__watched_look(m, d);
+	/* a database's log that was open goes on under its new name */
+	if (!rc && m->missing && !m->gone && !m->moved)
+		grove__watched_relocate(m);
+	m->missing = false;
+	if (has_events(m))
+		line_add(&w->to_tell, m);
+	if (!rc && m->moved)
+		rc = follow(w, m, d);
+	warm_up(w, m);
+	if (rc < 0)
+		note_failure(w, m);
+	else
+		note_success(w, m);
+	return rc;
+}
+
+static void free_member(struct grove_watch *w, struct grove__watched *m)
+{
+	line_drop(&w->to_look, m);
+	line_drop(&w->to_tell, m);
+	cool(w, m);
+	unplace(w, m);
+	note_success(w, m);
+	if (w->last == m)
+		w->last = NULL;
+	if (w->leaving == m)
+		w->leaving = NULL;
+	w->all[m->place] = w->all[--w->nr];
+	w->all[m->place]->place = m->place;
+	grove__watched_release(m);
+	free(m);
+}
+
+/* `id`: of a session that was known, which may be gone now; NULL: it is there. */
+static int add(struct grove_watch *w, struct grove__where *at, uint64_t since, const char *id,
+	       void *tag, struct grove_detail *d)
+{
+	struct grove__watched *m = calloc(1, sizeof(*m));
+	struct grove__sys_stat now;
+	int rc;
+
+	if (!m || grove__array_room(&w->all, &w->cap, w->nr, sizeof(*w->all)) ||
+	    (id && !(m->session_id = strdup(id)))) {
+		free(m);
+		return grove__fail_nomem(d);
+	}
+	m->tag = tag;
+	if (at->path && grove__sys_stat(at->path, &m->file))
+		m->file.ino = 0;
+	rc = grove__watched_open(w->g, at, since, m, d);
+	m->moved = false;
+	if (rc) {
+		grove__watched_release(m);
+		free(m);
+		return rc;
+	}
+	m->place = w->nr;
+	w->all[w->nr++] = m;
+	rc = place(w, m, d);
+	if (rc) {
+		free_member(w, m);
+		return rc;
+	}
+	warm_up(w, m);
+	if (has_events(m))
+		line_add(&w->to_tell, m);
+	/* what came between opening it and hearing of it */
+	if (m->at.path && (grove__sys_stat(m->at.path, &now) || !same_file(&now, &m->file)))
+		mark_dirty(w, m);
+	return 0;
+}
+
+int grove__watch_remove(struct grove_watch *w, const void *tag, struct grove_detail *d)
+{
+	bool any = false;
+
+	for (size_t i = w->nr; i; i--)
+		if (w->all[i - 1]->tag == tag) {
+			any |= w->all[i - 1] != w->leaving;
+			free_member(w, w->all[i - 1]);
+		}
+	return any ? 0 : grove__fail(d, GROVE_ENOTFOUND, NULL, "no session is watched under this tag");
+}
+
+/* ------------------------------------------------------------------- telling */
+
+/* `ready` can be read from while there is something to tell or to look at. */
+static void set_ready(struct grove_watch *w)
+{
+	bool want = w->to_tell.first || w->to_look.first || w->list_first || w->list_reset;
+
+	if (want && !w->rung)
+		grove__sys_bell_ring(w->ready);
+	else if (!want && w->rung)
+		grove__sys_bell_rang(w->ready);
+	w->rung = want;
+}
+
+/* When somebody has to look again. */
+static void set_alarm(struct grove_watch *w)
+{
+	int64_t first = INT64_MAX;
+
+	for (struct grove__watch_group *gr = w->groups; gr; gr = gr->next)
+		if ((gr->nr || gr->root) && gr->next_ns < first)
+			first = gr->next_ns;
+	for (size_t i = 0; i < w->nr && w->nr_failing; i++)
+		if (w->all[i]->retry_ns && w->all[i]->retry_ns < first)
+			first = w->all[i]->retry_ns;
+	if (first == INT64_MAX)
+		first = 0;
+	else if (first < 1)
+		first = 1;
+	if (first != w->alarm_ns)
+		grove__sys_alarm_set(w->alarm, first);
+	w->alarm_ns = first;
+}
+
+/* What names the session, see grove/live.h. */
+static const char *key_of(struct grove__watched *m)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+
+	if (m->at.path)
+		return m->at.path;
+	if (!m->key && !grove__where_word(&m->at, m->session_id, &b))
+		m->key = b.ptr;
+	else
+		grove__buf_release(&b);
+	return m->key;
+}
+
+static bool tell(struct grove_watch *w, struct grove_event *out)
+{
+	struct grove__watched *m = line_take(&w->to_tell);
+	const struct grove__happened *e;
+	bool entry;
+
+	if (!m)
+		return false;
+	e = &m->queue[m->next++];
+	entry = e->row != GROVE_NO_ENTRY && e->kind != GROVE_EVENT_LEAF;
+	*out = (struct grove_event){
+		.size = sizeof(*out), .rev = e->rev, .kind = e->kind, .seq = e->seq,
+		.generation = e->generation, .session_id = m->session_id, .entry_id = e->entry_id,
+		.first = entry ? e->row : GROVE_NO_ENTRY, .nr = entry, .key = key_of(m), .tag = m->tag,
+	};
+	m->told = e->rev;
+	w->last = m;
+	if (has_events(m))
+		line_add(&w->to_tell, m);
+	else if (m->gone)
+		w->leaving = m;
+	else if (m->dirty)
+		line_add(&w->to_look, m);
+	return true;
+}
+
+/* Look at those that may have changed, until there is something to tell. */
+static int look_around(struct grove_watch *w, size_t most, struct grove_detail *d)
+{
+	struct grove__watched *m;
+	int rc = 0;
+
+	while (!rc && most-- && (m = line_take(&w->to_look)))
+		rc = look_at(w, m, d);
+	return rc;
+}
+
+/* What is new? Without waiting. `age_ms` as in check_groups(). */
+static int gather(struct grove_watch *w, int64_t age_ms, struct grove_detail *d)
+{
+	take_reports(w);
+	return check_groups(w, age_ms, d);
+}
+
+static bool tell_any(struct grove_watch *w, struct grove_event *out)
+{
+	/* the list is told first: there is one event for a session at most */
+	return grove__watch_list_next(w, out) || tell(w, out);
+}
+
+static int next_event(struct grove_watch *w, int64_t ms, struct grove_event *out,
+		      struct grove_detail *d)
+{
+	int64_t end = grove__sys_ticks_ns() + (ms < 0 ? FOREVER_MS : ms) * MS;
+	bool rang = grove__sys_bell_rang(w->bell);
+	/* a caller that was woken by a report asks for that alone, one that comes unasked for everything */
+	int64_t age_ms = !rang && grove__sys_many_wait(w->many, 0) ? -1 : w->idle ? 0 : DRAIN_MS;
+
+	for (;; age_ms = -1) {
+		int64_t left;
+		int rc;
+
+		if (w->to_tell.first && ++w->turns % TURNS) {
+			tell(w, out);
+			return 0;
+		}
+		rc = gather(w, age_ms, d);
+		if (rc)
+			return rc;
+		while (!w->to_tell.first && !w->list_first && w->to_look.first)
+			if ((rc = look_around(w, 1, d)))
+				return rc;
+		if (w->to_look.first && (rc = look_around(w, 1, d)))
+			return rc;
+		if (tell_any(w, out))
+			return 0;
+		if (!w->nr && !(w->flags & GROVE_WATCH_LIST))
+			return grove__fail(d, GROVE_ENOTFOUND, NULL, "no session is watched (any more)");
+		if (rang || grove__sys_bell_rang(w->bell))
+			return 1;
+		left = (end - grove__sys_ticks_ns() + MS - 1) / MS;
+		if (left <= 0 && ms >= 0)
+			return 1;
+		set_ready(w);
+		set_alarm(w);
+		grove__sys_many_wait(w->many, left > 0 ? left : FOREVER_MS);
+	}
 }
 
 int grove__watch_next(struct grove_watch *w, int64_t ms, struct grove_event *out,
 		      struct grove_detail *d)
 {
-	int64_t end;
+	int rc;
 
+	if (w->leaving)
+		free_member(w, w->leaving);
 	/* for ever, and what is as good as that */
-	if (ms > FOREVER * 24 * 365)
-		ms = -1;
-	end = grove__sys_ticks_ns() + (ms < 0 ? FOREVER : ms) * 1000000;
-	for (;;) {
-		int64_t left;
-		int rc;
+	rc = next_event(w, ms > FOREVER_MS * 24 * 365 ? -1 : ms, out, d);
+	w->idle = rc == 1;
+	set_ready(w);
+	set_alarm(w);
+	return rc;
+}
 
-		if (w->next < w->nr) {
-			const struct grove__happened *e = &w->queue[w->next++];
+/* ------------------------------------------------------------------ the view */
 
-			*out = (struct grove_event){ .size = sizeof(*out), .rev = e->rev,
-						     .kind = e->kind, .seq = e->seq,
-						     .session_id = w->session_id,
-						     .entry_id = e->entry_id };
-			return 0;
-		}
-		if (w->gone)
-			return grove__fail(d, GROVE_ENOTFOUND, w->at.path, "the session was deleted");
-		rc = renew(w, d);
-		if (!rc)
-			rc = look(w, d);
-		if (rc)
-			return rc;
-		if (w->next < w->nr)
-			continue;
-		left = (end - grove__sys_ticks_ns() + 999999) / 1000000;
-		if (left <= 0 && ms >= 0)
-			return 1;
-		rc = await(w, left > 0 ? left : FOREVER, d);
-		if (rc)
-			return rc;
+int grove__watch_view(struct grove_watch *w, struct grove_view **out, struct grove_detail *d)
+{
+	struct grove__watched *m = w->last;
+	struct grove__where at;
+	struct grove_session *s;
+	int rc;
+
+	*out = NULL;
+	if (!m || m->gone)
+		return grove__fail(d, GROVE_ENOTFOUND, NULL, "the last event has no session to view");
+	if (m->s && m->s->image) {
+		grove__session_lock(m->s);
+		rc = grove__view_new(m->s, out, d);
+		grove__session_unlock(m->s);
+		return rc;
 	}
+	/* parked: with a handle of its own, which lives as long as the view */
+	if (grove__where_copy(&at, &m->at) || !(s = grove__session_alloc(w->g)))
+		return grove__fail_nomem(d);
+	rc = grove__session_open(w->g, &at, GROVE_OPEN_READ, s, d);
+	grove__where_release(&at);
+	if (!rc)
+		rc = grove__view_new(s, out, d);
+	grove__session_unref(s);
+	return rc;
+}
+
+/* ---------------------------------------------------------------- the cursor */
+
+/*
+ * One word: "1", ",list" if the list is watched, and for each session its rev, its id
+ * and where it is, in which everything but letters, digits and -._/ is escaped:
+ *
+ *	1,REV:ID:PATH,REV:ID:STORE:PROJECT:SESSION:SUBPATH
+ */
+static int add_escaped(struct grove_buf *out, const char *before, const char *text)
+{
+	int rc = grove__buf_add_str(out, before);
+
+	for (; *text && !rc; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+		    strchr("-._/", c))
+			rc = grove__buf_addf(out, "%c", c);
+		else
+			rc = grove__buf_addf(out, "%%%02X", c);
+	}
+	return rc;
+}
+
+static int add_place(const struct grove__watched *m, struct grove_buf *out)
+{
+	int rc = grove__buf_addf(out, ",%" PRIu64, m->told);
+
+	rc = rc ? rc : add_escaped(out, ":", m->session_id);
+	if (m->at.path)
+		return rc ? rc : add_escaped(out, ":", m->at.path);
+	rc = rc ? rc : add_escaped(out, ":", m->at.store->url);
+	rc = rc ? rc : add_escaped(out, ":", m->at.project);
+	rc = rc ? rc : add_escaped(out, ":", m->at.session);
+	return rc ? rc : add_escaped(out, ":", m->at.sub ? m->at.sub : "");
+}
+
+int grove__watch_cursor(struct grove_watch *w, struct grove_buf *out, struct grove_detail *d)
+{
+	int rc = grove__buf_add_str(out, w->flags & GROVE_WATCH_LIST ? "1,list" : "1");
+
+	for (size_t i = 0; i < w->nr && !rc; i++)
+		if (w->all[i] != w->leaving)
+			rc = add_place(w->all[i], out);
+	return rc ? grove__fail_nomem(d) : 0;
+}
+
+static int hex(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* In its place. */
+static bool unescape(char *s)
+{
+	char *to = s;
+
+	for (; *s; s++) {
+		if (*s != '%') {
+			*to++ = *s;
+			continue;
+		}
+		if (hex(s[1]) < 0 || hex(s[2]) < 0 || (hex(s[1]) | hex(s[2])) == 0)
+			return false;
+		*to++ = (char)(hex(s[1]) * 16 + hex(s[2]));
+		s += 2;
+	}
+	*to = '\0';
+	return true;
+}
+
+enum { REV, ID, PLACE, PROJECT, SESSION, SUBPATH, PARTS };
+
+/* "REV:ID:PATH" or "REV:ID:STORE:PROJECT:SESSION:SUBPATH": how many parts; 0: it is neither. */
+static unsigned split(char *word, char *part[PARTS])
+{
+	unsigned nr = 0;
+
+	for (char *p = word, *end; p; p = end) {
+		end = strchr(p, ':');
+		if (end)
+			*end++ = '\0';
+		if (nr == PARTS || !unescape(p))
+			return 0;
+		part[nr++] = p;
+	}
+	return nr == PLACE + 1 || nr == PARTS ? nr : 0;
+}
+
+static int add_from_cursor(struct grove_watch *w, char *word, struct grove_detail *d)
+{
+	char *part[PARTS], *end;
+	struct grove__where at = { .dialect = NULL };
+	unsigned nr = split(word, part);
+	uint64_t rev = nr ? strtoull(part[REV], &end, 10) : 0;
+	int rc = GROVE_EINVAL;
+
+	if (!nr || *end || !*part[REV] || !*part[ID] || !*part[PLACE])
+		return grove__fail(d, GROVE_EINVAL, NULL, "not a cursor of a watch");
+	if (nr == PLACE + 1) {
+		rc = grove__locate_path(w->g, part[PLACE], &at, d);
+	} else {
+		struct grove_key key = { part[PROJECT], part[SESSION], part[SUBPATH] };
+
+		rc = grove__fail(d, GROVE_ENOTFOUND, part[PLACE], "this store is not among those that are open");
+		for (size_t i = 0; i < w->g->nr_roots; i++)
+			if (!strcmp(w->g->roots[i].store->url, part[PLACE]))
+				rc = grove__where_fill(&at, &w->g->roots[i], &key, d);
+	}
+	if (!rc)
+		rc = add(w, &at, rev, part[ID], NULL, d);
+	grove__where_release(&at);
+	return rc;
+}
+
+static int add_all_from_cursor(struct grove_watch *w, const char *cursor, struct grove_detail *d)
+{
+	char *copy = strdup(cursor), *p = copy, *end;
+	int rc = copy ? 0 : grove__fail_nomem(d);
+
+	if (!rc && (*p != '1' || (p[1] && p[1] != ',')))
+		rc = grove__fail(d, GROVE_EINVAL, NULL, "not a cursor of a watch");
+	for (p = !rc && p[1] ? p + 2 : NULL; p && !rc; p = end) {
+		end = strchr(p, ',');
+		if (end)
+			*end++ = '\0';
+		if (!strcmp(p, "list")) {
+			w->flags |= GROVE_WATCH_LIST;
+			w->list_reset = true;
+			continue;
+		}
+		rc = add_from_cursor(w, p, d);
+	}
+	free(copy);
+	return rc;
 }
 
 /* -------------------------------------------------------------- open, close */
 
-int grove__watch_open(struct grove *g, struct grove__where *at, uint64_t since,
-		      struct grove_watch *w, struct grove_detail *d)
+static int open_descriptors(struct grove_watch *w, struct grove_detail *d)
 {
-	const struct grove__image *im;
-	int err, rc;
+	int err = grove__sys_many_open(&w->many);
+
+	if (!err)
+		err = grove__sys_bell_open(&w->bell);
+	if (!err)
+		err = grove__sys_bell_open(&w->ready);
+	if (!err)
+		err = grove__sys_alarm_open(&w->alarm);
+	/* without it we look ourselves */
+	if (!err && grove__sys_dirs_open(&w->dirs))
+		w->dirs = -1;
+	if (!err)
+		err = grove__sys_many_add(w->many, w->bell);
+	if (!err)
+		err = grove__sys_many_add(w->many, w->ready);
+	if (!err)
+		err = grove__sys_many_add(w->many, w->alarm);
+	if (!err && w->dirs >= 0)
+		err = grove__sys_many_add(w->many, w->dirs);
+	return err ? grove__fail_sys(d, err, NULL, "cannot wait") : 0;
+}
+
+/* What is there now is not told. */
+static int open_list(struct grove_watch *w, struct grove_detail *d)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < w->g->nr_roots && !rc; i++) {
+		struct grove__root *root = &w->g->roots[i];
+		struct grove__watch_group *gr;
+
+		if (group_for(w, root->dir ? NULL : root->store, root, &gr))
+			return grove__fail_nomem(d);
+		rc = check_group(w, gr, d);
+		gr->listed = true;
+	}
+	return rc;
+}
+
+int grove__watch_open(struct grove *g, const struct grove_watch_options *opt, struct grove_watch *w,
+		      struct grove_detail *d)
+{
+	int rc;
 
 	w->g = g;
-	w->at = *at;
-	memset(at, 0, sizeof(*at));
-	err = grove__sys_bell_open(&w->bell);
-	if (err)
-		return grove__fail_sys(d, err, NULL, "cannot wait");
-	rc = open_session(w, d);
-	if (rc)
-		return rc;
-	w->session_id = strdup(w->s->id);
-	if (!w->session_id)
-		return grove__fail_nomem(d);
-	/* from here on the lines of this image have been told, unless `since` says otherwise */
-	im = w->s->image;
-	w->rev = since == GROVE_REV_NOW ? grove__image_rev(im) : since;
-	w->lines = im->lines;
-	take_image(w);
-	if (since == GROVE_REV_NOW || grove__log_has_changes(w->s->log))
-		return 0;
-	if (since < im->base || since > grove__image_rev(im))
-		return tell_reset(w, d);
-	/* a name that is overwritten in its place leaves no trace: say it to be sure */
-	if (im->has_slot)
-		rc = push(w, GROVE_EVENT_RENAME, since, GROVE_NO_SEQ, NULL, d);
-	if (!rc)
-		rc = tell_lines(w, since - im->base, im->lines, im->base, d);
-	if (!rc)
-		rc = tell_leaf(w, since - im->base, d);
-	w->rev = grove__image_rev(im);
+	w->flags = opt->flags;
+	w->many = w->dirs = w->bell = w->ready = w->alarm = -1;
+	w->list_last = &w->list_first;
+	line_init(&w->to_look);
+	line_init(&w->to_tell);
+	grove__sys_random(&w->seed, sizeof(w->seed));
+	w->idle = true;
+	if (opt->flags & ~(unsigned)GROVE_WATCH_LIST)
+		return grove__fail(d, GROVE_EINVAL, NULL, "unknown flags of a watch");
+	rc = open_descriptors(w, d);
+	if (!rc && opt->cursor)
+		rc = add_all_from_cursor(w, opt->cursor, d);
+	if (!rc && w->flags & GROVE_WATCH_LIST)
+		rc = open_list(w, d);
+	if (!rc) {
+		set_ready(w);
+		set_alarm(w);
+	}
+	return rc;
+}
+
+int grove__watch_add(struct grove_watch *w, struct grove__where *at, uint64_t since, void *tag,
+		     struct grove_detail *d)
+{
+	int rc = add(w, at, since, NULL, tag, d);
+
+	set_ready(w);
+	set_alarm(w);
 	return rc;
 }
 
 void grove__watch_release(struct grove_watch *w)
 {
-	clear_queue(w);
-	free(w->queue);
-	close_session(w);
-	grove__image_unref(w->image);
-	grove__where_release(&w->at);
-	free(w->session_id);
-	if (w->bell >= 0)
-		grove__sys_close(w->bell);
+	struct grove__watch_group *gr;
+	const int fds[] = { w->dirs, w->bell, w->ready, w->alarm, w->many };
+
+	while (w->nr)
+		free_member(w, w->all[w->nr - 1]);
+	free(w->all);
+	grove__watch_list_release(w);
+	while ((gr = w->groups)) {
+		w->groups = gr->next;
+		grove__watch_dir_unref(w, gr->dir);
+		free(gr);
+	}
+	grove__table_release(&w->by_place);
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+		if (fds[i] >= 0)
+			grove__sys_close(fds[i]);
 }

@@ -179,6 +179,10 @@ const char *const grove__sql_text[SQL_NR] = {
 	[SQL_LIST_SUBS] = "SELECT project, session, subpath FROM sessions WHERE subpath <> ''",
 	[SQL_LIST_SUBS_OF] = "SELECT project, session, subpath FROM sessions "
 			     "WHERE subpath <> '' AND project = ?",
+	/* max() over the lines of another row's session would read them all in MySQL */
+	[SQL_SURVEY] = "SELECT s.project, s.session, s.subpath, s.generation, s.rev, "
+		       "(SELECT e.seq FROM entries e WHERE e.session_id = s.session_id "
+		       "ORDER BY e.seq DESC LIMIT 1) FROM sessions s",
 	[SQL_RENAME] = "UPDATE sessions SET project = ?, session = ?, subpath = ? WHERE session_id = ?",
 	[SQL_DROP_SESSION] = "DELETE FROM sessions WHERE session_id = ?",
 	[SQL_DROP_ENTRIES] = "DELETE FROM entries WHERE session_id = ?",

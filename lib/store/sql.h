@@ -98,6 +98,7 @@ enum grove__sql {
 	SQL_LIST_OF,       /* project -> the same */
 	SQL_LIST_SUBS,     /* -> the same: logs that belong to sessions */
 	SQL_LIST_SUBS_OF,  /* project -> the same */
+	SQL_SURVEY,        /* -> project, session, subpath, generation, rev, seq of the last line: all logs */
 	SQL_RENAME,        /* project, session, subpath, session_id */
 	SQL_DROP_SESSION,  /* session_id, as those below */
 	SQL_DROP_ENTRIES,

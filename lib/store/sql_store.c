@@ -258,6 +258,50 @@ static int list_subs(struct grove_store *st, const char *project, grove_key_fn *
 	return list(st, project, true, fn, payload, d);
 }
 
+/* A log, and how far it reaches. */
+struct surveyed {
+	struct grove_key key;
+	struct grove_store_log_stat st;
+};
+
+static int copy_surveyed(struct sql_conn *c, struct sql_row *row, struct copied *all,
+			 struct grove_detail *d)
+{
+	struct surveyed *x = (struct surveyed *)all->list + all->nr;
+
+	x->st = (struct grove_store_log_stat){ .generation = (uint64_t)row->number[3],
+					       .base = (uint64_t)row->number[4],
+					       .tail = row->null[5] ? 0 : (uint64_t)row->number[5] + 1 };
+	x->key = (struct grove_key){ text(c, row, 0, &all->names, d), text(c, row, 1, &all->names, d),
+				     text(c, row, 2, &all->names, d) };
+	return x->key.project && x->key.session && x->key.subpath ? 0 : grove__fail_nomem(d);
+}
+
+static int gather_survey(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
+{
+	struct listing *k = (struct listing *)w;
+
+	return copy_rows(c, SQL_SURVEY, NULL, 0, &k->found, sizeof(struct surveyed), copy_surveyed, d);
+}
+
+static int survey(struct grove_store *st, grove_survey_fn *fn, void *payload, struct grove_detail *d)
+{
+	struct sql_store *s = grove__sql_store(st);
+	struct listing k = { .work = { .fn = gather_survey } };
+	const struct surveyed *x;
+	int rc;
+
+	grove__arena_init(&k.found.names);
+	rc = s->driver->work(s, &k.work, d);
+	if (rc == GROVE__SQL_ABSENT)
+		rc = 0;
+	x = k.found.list;
+	for (size_t i = 0; i < k.found.nr && !rc; i++)
+		rc = fn(payload, &x[i].key, &x[i].st);
+	free_copied(&k.found);
+	return rc;
+}
+
 /* ----------------------------------------------------------- remove, rename */
 
 /* A log that belongs to a session. */
@@ -713,6 +757,7 @@ static const struct grove_store_ops sql_ops = {
 	.rewrite = grove__sql_rewrite,
 	.list = list_sessions,
 	.list_subs = list_subs,
+	.survey = survey,
 	.cut = grove__sql_cut,
 	.update = grove__sql_update,
 	.changes = grove__sql_changes,

@@ -203,6 +203,48 @@ int grove__store_list_subs(struct grove_store *st, const char *project, grove_ke
 	return st->ops->list_subs ? st->ops->list_subs(st, project, fn, payload, d) : 0;
 }
 
+/* For stores without a survey of their own: the logs one by one. */
+struct survey {
+	struct grove_store *st;
+	grove_survey_fn *fn;
+	void *payload;
+	struct grove_detail *d;
+};
+
+static int ask_one(void *payload, const struct grove_key *key)
+{
+	struct survey *s = payload;
+	struct grove_store_log_stat st;
+	struct grove_store_log *log;
+	int rc = grove__log_open(&log, s->st, key, GROVE_STORE_READ, s->d);
+
+	if (!rc) {
+		rc = grove__log_stat(log, &st, s->d);
+		grove__log_close(log);
+	}
+	/* it went while we looked */
+	if (rc == GROVE_ENOTFOUND || rc == GROVE_ESTALE)
+		return 0;
+	return rc ? rc : s->fn(s->payload, key, &st);
+}
+
+int grove__store_survey(struct grove_store *st, grove_survey_fn *fn, void *payload,
+			struct grove_detail *d)
+{
+	struct survey s = { st, fn, payload, d };
+	int rc;
+
+	if (st->ops->survey)
+		return st->ops->survey(st, fn, payload, d);
+	rc = grove__store_list(st, NULL, ask_one, &s, d);
+	return rc ? rc : grove__store_list_subs(st, NULL, ask_one, &s, d);
+}
+
+const char *grove__store_file(const struct grove_store *st)
+{
+	return !strncmp(st->url, "sqlite:", 7) ? st->url + 7 : NULL;
+}
+
 int grove__store_remove(struct grove_store *st, const struct grove_key *key, struct grove_detail *d)
 {
 	return st->ops->remove ? st->ops->remove(st, key, d) : grove__store_cannot(d, st->ops, "remove");

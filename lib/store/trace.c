@@ -339,6 +339,15 @@ static int trace_attach_list(struct grove_store *st, const struct grove_key *key
 	return rc;
 }
 
+static int trace_survey(struct grove_store *st, grove_survey_fn *fn, void *payload,
+			struct grove_detail *d)
+{
+	int rc = grove__store_survey(store_of(st)->inner, fn, payload, d);
+
+	tell(store_of(st), "survey", "-> %d", rc);
+	return rc;
+}
+
 static int trace_describe(struct grove_store *st, const struct grove_key *key, struct grove_buf *out)
 {
 	return grove__store_describe(store_of(st)->inner, key, out);
@@ -382,6 +391,7 @@ static const struct grove_store_ops trace_ops = {
 	.attach_get = trace_attach_get,
 	.attach_list = trace_attach_list,
 	.describe = trace_describe,
+	.survey = trace_survey,
 	.close = trace_close,
 };
 

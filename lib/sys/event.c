@@ -1,16 +1,20 @@
 /*
- * sys/event.c: a bell that one thread rings and another waits for.
+ * sys/event.c: bells, alarms, and waiting for several of them at once.
  */
 #include "sys/event.h"
 
-#include <errno.h>
-#include <stdint.h>
+#include "sys/clock.h"
+#include "sys/seam.h"
+#include "sys/watch.h"
+
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 int grove__sys_bell_open(int *fd)
 {
-	*fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	*fd = grove__sys_faulty("eventfd") ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return *fd < 0 ? -errno : 0;
 }
 
@@ -29,4 +33,40 @@ int grove__sys_bell_rang(int fd)
 	uint64_t n;
 
 	return read(fd, &n, sizeof(n)) == (ssize_t)sizeof(n);
+}
+
+int grove__sys_alarm_open(int *fd)
+{
+	*fd = grove__sys_faulty("timerfd") ? -1
+					   : timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	return *fd < 0 ? -errno : 0;
+}
+
+void grove__sys_alarm_set(int fd, int64_t moment_ns)
+{
+	struct itimerspec t = { .it_value = { .tv_sec = moment_ns / 1000000000,
+					      .tv_nsec = moment_ns % 1000000000 } };
+
+	/* no failure is left for a descriptor and a time that are good */
+	timerfd_settime(fd, TFD_TIMER_ABSTIME, &t, NULL);
+}
+
+int grove__sys_many_open(int *fd)
+{
+	*fd = grove__sys_faulty("epoll_create") ? -1 : epoll_create1(EPOLL_CLOEXEC);
+	return *fd < 0 ? -errno : 0;
+}
+
+int grove__sys_many_add(int fd, int which)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+
+	if (grove__sys_faulty("epoll_ctl") || epoll_ctl(fd, EPOLL_CTL_ADD, which, &e))
+		return -errno;
+	return 0;
+}
+
+bool grove__sys_many_wait(int fd, int64_t ms)
+{
+	return grove__sys_wait_fd(fd, ms < 0 ? INT64_MAX : ms);
 }

@@ -112,6 +112,48 @@ void grove__sys_watch_end(struct grove__sys_watch *w)
 	w->fd = w->file = w->dir = -1;
 }
 
+/* -------------------------------------------------------- many directories */
+
+int grove__sys_dirs_open(int *fd)
+{
+	*fd = grove__sys_faulty("inotify_init") ? -1 : inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	return *fd < 0 ? -errno : 0;
+}
+
+int grove__sys_dirs_add(int fd, const char *path, int *number)
+{
+	*number = grove__sys_faulty("inotify_add_watch")
+			  ? -1
+			  : inotify_add_watch(fd, path, IN_MODIFY | IN_ATTRIB | IN_CREATE | IN_DELETE |
+								IN_MOVED_FROM | IN_MOVED_TO | IN_MOVE_SELF |
+								IN_DELETE_SELF | IN_ONLYDIR);
+	return *number < 0 ? -errno : 0;
+}
+
+void grove__sys_dirs_remove(int fd, int number)
+{
+	inotify_rm_watch(fd, number);
+}
+
+bool grove__sys_dirs_take(int fd, grove__sys_dirs_fn *fn, void *payload)
+{
+	_Alignas(struct inotify_event) char buf[16384];
+	const struct inotify_event *e;
+	bool all = true;
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0)
+		for (const char *p = buf; p < buf + n; p += sizeof(*e) + e->len) {
+			e = (const void *)p;
+			if (e->mask & IN_Q_OVERFLOW)
+				all = false;
+			else
+				fn(payload, e->wd, e->len ? e->name : NULL,
+				   e->mask & (IN_IGNORED | IN_MOVE_SELF));
+		}
+	return all;
+}
+
 static int64_t ns(struct statx_timestamp t)
 {
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;

@@ -35,6 +35,23 @@ bool grove__sys_watch_take(struct grove__sys_watch *w, const char *path);
 void grove__sys_watch_end(struct grove__sys_watch *w);
 
 /*
+ * Directories in which the system reports what is written and which names come
+ * and go, many of them behind one descriptor. A negative errno when the system will
+ * not (the user has too many already): then one has to look oneself.
+ */
+int grove__sys_dirs_open(int *fd);
+/* The same directory has the same number, by whatever name. */
+int grove__sys_dirs_add(int fd, const char *path, int *number);
+void grove__sys_dirs_remove(int fd, int number);
+/*
+ * Something happened to `name` in a directory (NULL: to the directory itself, which
+ * is reported no more if it is `gone`).
+ */
+typedef void grove__sys_dirs_fn(void *payload, int number, const char *name, bool gone);
+/* Take what was reported so far. False: something was lost, so anything may have happened. */
+bool grove__sys_dirs_take(int fd, grove__sys_dirs_fn *fn, void *payload);
+
+/*
  * grove__sys_fstat(), and when the file was made, in microseconds since 1970; 0 if
  * the file system does not know. One call, for those who look at many files.
  */

@@ -116,7 +116,8 @@ struct search {
 };
 
 /* The id in a session's header, for files whose name does not tell. */
-static int id_of(struct search *s, const struct grove_key *key, struct grove_buf *out)
+static int id_of(struct grove *g, struct grove__root *root, const struct grove_key *key,
+		 struct grove_buf *out)
 {
 	const struct grove__dialect *dialect;
 	struct grove__arena keep;
@@ -125,13 +126,13 @@ static int id_of(struct search *s, const struct grove_key *key, struct grove_buf
 	struct grove_store_log *log;
 	struct grove_slice name;
 	int64_t time;
-	int rc = grove__peek_root_dialect(s->g, s->root, key, &dialect, &why);
+	int rc = grove__peek_root_dialect(g, root, key, &dialect, &why);
 
 	if (!rc)
-		rc = grove__log_open(&log, s->root->store, key, GROVE_STORE_READ, &why);
+		rc = grove__log_open(&log, root->store, key, GROVE_STORE_READ, &why);
 	/* what is there and cannot be opened may be the one that is meant */
 	if (rc == GROVE_EACCESS || rc == GROVE_EIO)
-		grove__hidden_add(s->g, &why);
+		grove__hidden_add(g, &why);
 	if (rc)
 		return rc == GROVE_ENOMEM ? rc : 0;
 	grove__arena_init(&keep);
@@ -145,6 +146,21 @@ static int id_of(struct search *s, const struct grove_key *key, struct grove_buf
 	grove__log_close(log);
 	grove__arena_release(&keep);
 	return rc == GROVE_ENOMEM ? rc : 0;
+}
+
+int grove__locate_id(struct grove *g, struct grove__root *root, const struct grove_key *key,
+		     struct grove_buf *out)
+{
+	const struct grove__dialect *dialect;
+	struct grove_slice name;
+	int64_t time;
+	int rc = id_of(g, root, key, out);
+
+	for (unsigned i = 0; !rc && !out->len && (dialect = grove__dialect_at(i)); i++)
+		if ((!root->dialect || root->dialect == dialect) &&
+		    dialect->paths.parse_file_name(grove__slice_str(key->session), &time, &name))
+			rc = grove__buf_add_slice(out, name);
+	return rc;
 }
 
 static int hit(struct search *s, const struct grove_key *key, struct grove_slice id, enum rank rank)
@@ -265,7 +281,7 @@ static int try_key(void *payload, const struct grove_key *key)
 	if (!dialect && grove__peek_root_likely(s->g, s->root, key->project, &dialect))
 		return grove__fail_nomem(s->d);
 	if (!dialect->paths.parse_file_name(grove__slice_str(file), &time, &id)) {
-		rc = id_of(s, key, &b);
+		rc = id_of(s->g, s->root, key, &b);
 		id = grove__buf_slice(&b);
 	}
 	if (rc) {
@@ -335,7 +351,21 @@ static int pick(struct search *s, struct grove__where *out)
 	return rc;
 }
 
-static int by_id(struct grove *g, const char *what, struct grove__where *out, struct grove_detail *d)
+/* Of ID~HHHH, the digits; the id ends in front of them. Negative: there are none. */
+static long take_store_mark(char *what)
+{
+	char *mark = strrchr(what, '~'), *end;
+	long n;
+
+	if (!mark || strlen(mark) != 5 || strspn(mark + 1, "0123456789abcdef") != 4)
+		return -1;
+	n = strtol(mark + 1, &end, 16);
+	*mark = '\0';
+	return n;
+}
+
+static int by_id(struct grove *g, const char *what, long mark, struct grove__where *out,
+		 struct grove_detail *d)
 {
 	struct search s = { .g = g, .want = what, .d = d };
 	uint64_t failed = grove__hidden_failed(g);
@@ -343,12 +373,13 @@ static int by_id(struct grove *g, const char *what, struct grove__where *out, st
 
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
 		s.root = &g->roots[i];
-		rc = grove__root_list(g, s.root, NULL, try_key, &s, d);
+		if (mark < 0 || grove__where_store_mark(s.root->store) == (unsigned)mark)
+			rc = grove__root_list(g, s.root, NULL, try_key, &s, d);
 	}
 	/* sub-agents' logs are many, and some have to be opened: only if it must be */
 	for (size_t i = 0, nr = s.nr; i < g->nr_roots && !rc && !nr; i++) {
 		s.root = &g->roots[i];
-		if (!s.root->flat)
+		if (!s.root->flat && (mark < 0 || grove__where_store_mark(s.root->store) == (unsigned)mark))
 			rc = grove__store_list_subs(s.root->store, NULL, try_key, &s, d);
 		rc = rc == GROVE_ENOTSUP ? 0 : rc;
 	}
@@ -363,6 +394,26 @@ static int by_id(struct grove *g, const char *what, struct grove__where *out, st
 		free(s.hits[s.nr].id);
 	}
 	free(s.hits);
+	return rc;
+}
+
+/* The id of a session, and of which store if that is said as well. */
+static int by_word(struct grove *g, const char *what, struct grove__where *out,
+		   struct grove_detail *d)
+{
+	int rc = by_id(g, what, -1, out, d);
+	char *id;
+	long mark;
+
+	if (rc != GROVE_ENOTFOUND || !strchr(what, '~'))
+		return rc;
+	id = strdup(what);
+	if (!id)
+		return grove__fail_nomem(d);
+	mark = take_store_mark(id);
+	if (mark >= 0)
+		rc = by_id(g, id, mark, out, d);
+	free(id);
 	return rc;
 }
 
@@ -383,7 +434,7 @@ int grove__locate(struct grove *g, const char *what, struct grove__where *out,
 	else if (is_path)
 		rc = grove__locate_path(g, what, out, d);
 	else
-		rc = by_id(g, what, out, d);
+		rc = by_word(g, what, out, d);
 	/* a plain word may still be a file right here */
 	if (rc == GROVE_ENOTFOUND && !is_path && strcmp(what, "last") &&
 	    !grove__world_resolve(g, what, &full) && !grove__sys_stat(full.ptr, &st) && st.type == SYS_FILE)

@@ -3,6 +3,8 @@
  */
 #include "world/world.h"
 
+#include "base/crc32c.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,4 +64,15 @@ int grove__where_fill(struct grove__where *w, struct grove__root *root, const st
 	}
 	w->path = path.ptr;
 	return 0;
+}
+
+unsigned grove__where_store_mark(const struct grove_store *st)
+{
+	return grove__crc32c(0, st->url, strlen(st->url)) & 0xffff;
+}
+
+int grove__where_word(const struct grove__where *w, const char *id, struct grove_buf *out)
+{
+	return w->path ? grove__buf_add_str(out, w->path)
+		       : grove__buf_addf(out, "%s~%04x", id, grove__where_store_mark(w->store));
 }

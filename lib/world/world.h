@@ -99,11 +99,24 @@ int grove__locate(struct grove *g, const char *what, struct grove__where *out,
 		  struct grove_detail *d);
 int grove__locate_path(struct grove *g, const char *path, struct grove__where *out,
 		       struct grove_detail *d);
+/*
+ * Appends the id of a session in a root: from its header, or else from its name.
+ * Nothing if neither tells. GROVE_ENOMEM.
+ */
+int grove__locate_id(struct grove *g, struct grove__root *root, const struct grove_key *key,
+		     struct grove_buf *out);
 /* Fills in the place of a log in a root. GROVE_ENOMEM. */
 int grove__where_fill(struct grove__where *w, struct grove__root *root, const struct grove_key *key,
 		      struct grove_detail *d);
 void grove__where_release(struct grove__where *w);
 struct grove_key grove__where_key(const struct grove__where *w);
+/*
+ * Appends what names the session `id`, which is there, and no other one: its path, or
+ * ID~HHHH, where the digits stand for its store. GROVE_ENOMEM.
+ */
+int grove__where_word(const struct grove__where *w, const char *id, struct grove_buf *out);
+/* Returns those digits, as a number. */
+unsigned grove__where_store_mark(const struct grove_store *st);
 /* Returns the file name of the log; for a sub-agent, the last part of its subpath. */
 const char *grove__where_name(const struct grove__where *w);
 int grove__where_copy(struct grove__where *to, const struct grove__where *from);

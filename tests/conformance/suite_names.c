@@ -132,6 +132,45 @@ static void a_list_ends_when_it_is_told_to(void **state)
 	assert_int_equal(n.nr, 2);
 }
 
+/* What a survey says is what the log itself says, also after something was appended. */
+static int note_surveyed(void *payload, const struct grove_key *key,
+			 const struct grove_store_log_stat *st)
+{
+	struct names *n = payload;
+	struct fixture *f = n->f;
+	struct grove_store_log_stat now;
+	struct grove_store_log *log;
+
+	OK(grove__log_open(&log, f->st, key, GROVE_STORE_WRITE, &f->d));
+	OK(grove__log_stat(log, &now, &f->d));
+	assert_int_equal(st->tail, now.tail);
+	assert_int_equal(st->generation, now.generation);
+	assert_int_equal(st->base, now.base);
+	grove__log_close(log);
+	return note_key(payload, key);
+}
+
+static void a_survey_says_how_far_every_log_reaches(void **state)
+{
+	struct fixture *f = *state;
+	struct names n = { .f = f };
+
+	OK(grove__store_survey(f->st, note_surveyed, &n, &f->d));
+	assert_int_equal(n.nr, 0);
+	make_some(f);
+	for (size_t nr = 1; nr < 4; nr++) {
+		struct grove_key key = { "p", "c.jsonl", "" };
+
+		key.session = nr == 1 ? "c.jsonl" : nr == 2 ? "d.jsonl" : "e.jsonl";
+		grove__log_close(make_log(f, key, (const char *const[]){ "x", "y", "z" }, nr));
+	}
+	OK(grove__store_survey(f->st, note_surveyed, &n, &f->d));
+	assert_names(&n, LINES("p|a.jsonl|", "p|a.jsonl|subagents/x.jsonl", "p|b.jsonl|", "p|c.jsonl|",
+			       "p|d.jsonl|", "p|e.jsonl|", "q|a.jsonl|", "|flat.jsonl|"));
+	n.stop_at = 2;
+	assert_int_equal(grove__store_survey(f->st, note_surveyed, &n, &f->d), 42);
+}
+
 static void what_is_listed_may_be_removed_on_the_spot(void **state)
 {
 	struct fixture *f = *state;
@@ -516,6 +555,7 @@ const struct CMUnitTest name_cases[] = {
 	CASE(a_list_names_every_log_once),
 	CASE(logs_that_belong_to_sessions_are_listed_apart),
 	CASE(a_list_ends_when_it_is_told_to),
+	CASE(a_survey_says_how_far_every_log_reaches),
 	CASE(what_is_listed_may_be_removed_on_the_spot),
 	CASE(what_is_listed_may_be_renamed_on_the_spot),
 	CASE(removing_twice_is_harmless),

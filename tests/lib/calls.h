@@ -48,6 +48,14 @@ static inline int continue_from(struct grove_session *s, const char *id, unsigne
 	return rc;
 }
 
+/* A set with one session in it, tagged with itself. */
+static inline int watch_one(struct grove *g, const char *what, uint64_t since, struct grove_watch **out)
+{
+	int rc = grove_watch_open(g, NULL, out);
+
+	return rc ? rc : grove_watch_add(*out, what, since, *out);
+}
+
 /* The row of an id, or GROVE_NO_ENTRY. */
 static inline uint32_t find_row(const struct grove_view *v, const char *id)
 {

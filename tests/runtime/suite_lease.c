@@ -249,7 +249,7 @@ static void taking_it_is_no_event(void **state)
 	struct grove_event e = { .size = sizeof(e) };
 	uint64_t rev = rev_of(s);
 
-	OK(w->other, grove_watch_open(w->other, grove_session_id(s), GROVE_REV_NOW, &x));
+	OK(w->other, watch_one(w->other, grove_session_id(s), GROVE_REV_NOW, &x));
 	OK(w->g, grove_session_lease_take(s, "one", LONG, NULL));
 	OK(w->g, grove_session_lease_release(s));
 	assert_int_equal(grove_watch_next(x, 0, &e), 1);

@@ -18,7 +18,7 @@ static struct grove_watch *watch_id(struct world *w, const char *id, uint64_t si
 {
 	struct grove_watch *x;
 
-	OK(w->other, grove_watch_open(w->other, id, since, &x));
+	OK(w->other, watch_one(w->other, id, since, &x));
 	return x;
 }
 
@@ -103,7 +103,7 @@ static void every_kind_of_event_is_told(void **state)
 	assert_int_equal(grove_watch_next(x, 0, &e), GROVE_ENOTFOUND);
 	assert_int_equal(grove_watch_next(x, -1, &e), GROVE_ENOTFOUND);
 	grove_watch_close(x);
-	GOT(w->other, grove_watch_open(w->other, grove_session_id(s), GROVE_REV_NOW, &x),
+	GOT(w->other, watch_one(w->other, grove_session_id(s), GROVE_REV_NOW, &x),
 	    GROVE_ENOTFOUND);
 	grove_watch_close(x);
 	grove_session_close(s);

@@ -3,6 +3,7 @@
  * nothing of grove.
  */
 #include "runtime.h"
+#include "../lib/calls.h"
 
 #define HEADER "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w\"}\n"
 #define ENTRY(id, parent, words) \
@@ -46,7 +47,7 @@ static struct grove_watch *watch(struct world *w, uint64_t since)
 {
 	struct grove_watch *x;
 
-	OK(w->g, grove_watch_open(w->g, w->url, since, &x));
+	OK(w->g, watch_one(w->g, w->url, since, &x));
 	return x;
 }
 
@@ -171,7 +172,7 @@ static void a_name_in_a_slot_is_told(void **state)
 
 	OK(w->g, grove_session_create(w->g, &o, &s));
 	add(s, "a", "user");
-	OK(w->g, grove_watch_open(w->g, grove_session_path(s), GROVE_REV_NOW, &x));
+	OK(w->g, watch_one(w->g, grove_session_path(s), GROVE_REV_NOW, &x));
 	OK(w->g, grove_session_set_name(s, "a name", GROVE_NAME_BY_USER, NULL));
 	while (!grove_watch_next(x, 0, &e))
 		renamed |= e.kind == GROVE_EVENT_RENAME;

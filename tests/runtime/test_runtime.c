@@ -22,7 +22,7 @@ static const struct {
 	{ session_cases, &nr_session_cases },   { append_cases, &nr_append_cases },
 	{ update_cases, &nr_update_cases },     { leaf_cases, &nr_leaf_cases },
 	{ snapshot_cases, &nr_snapshot_cases }, { watch_cases, &nr_watch_cases },
-	{ lease_cases, &nr_lease_cases },
+	{ watch_set_cases, &nr_watch_set_cases }, { lease_cases, &nr_lease_cases },
 };
 
 static struct CMUnitTest tests[1024];
@@ -47,7 +47,8 @@ static int be_process(char **argv)
 	static const struct {
 		const char *name;
 		int (*act)(const struct world *w, const char *id);
-	} acts[] = { { "writes", process_writes }, { "takes-lease", process_takes_lease } };
+	} acts[] = { { "writes", process_writes }, { "scribbles", process_scribbles },
+		   { "takes-lease", process_takes_lease } };
 	struct world w = { 0 };
 
 	for (size_t i = 0; i < ARRAY(kinds); i++)

@@ -106,7 +106,7 @@ static void a_handle_that_failed_can_still_be_asked(void **state)
 	assert_null(grove_session_path(s));
 	assert_int_equal(grove_session_pending(s), 0);
 	grove_session_close(s);
-	GOT(w, grove_watch_open(w->g, "none-such", GROVE_REV_NOW, &x), GROVE_ENOTFOUND);
+	GOT(w, watch_one(w->g, "none-such", GROVE_REV_NOW, &x), GROVE_ENOTFOUND);
 	grove_watch_error(x, &d);
 	assert_int_equal(d.code, GROVE_ENOTFOUND);
 	grove_watch_close(x);

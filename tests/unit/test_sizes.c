@@ -250,6 +250,15 @@ static int gc_result(void *p)
 	return grove_blobs_gc(at.blobs, NULL, NULL, NULL, p);
 }
 
+static int open_watch(void *p)
+{
+	struct grove_watch *x;
+	int rc = grove_watch_open(at.w->g, p, &x);
+
+	grove_watch_close(x);
+	return rc;
+}
+
 static int next_event(void *p)
 {
 	return grove_watch_next(at.watch, 0, p);
@@ -399,6 +408,7 @@ static const struct call {
 	{ "grove_blobs_verify", verify_blobs, SIZE(blobs_verify_result), true },
 	{ "grove_blobs_gc", gc_options, SIZE(blobs_gc_options) },
 	{ "grove_blobs_gc, its result", gc_result, SIZE(blobs_gc_result), true },
+	{ "grove_watch_open", open_watch, SIZE(watch_options) },
 	{ "grove_watch_next", next_event, SIZE(event), true },
 	{ "grove_session_lease_take", take_lease, SIZE(lease), true },
 	{ "grove_session_lease_renew", renew_lease, SIZE(lease), true },
@@ -462,7 +472,7 @@ static int open_all(void **state)
 	at.db = strdup(in_world(w, "store"));
 	snprintf(at.file, sizeof(at.file), "%s/written", w->dir);
 	assert_int_equal(mkdir(at.db, 0700), 0);
-	OK(w, grove_watch_open(w->g, at.path, 0, &at.watch));
+	OK(w, watch_one(w->g, at.path, 0, &at.watch));
 	OK(w, grove_blobs_open(w->g, in_world(w, "blobs"), &at.blobs));
 	OK(w, grove_search_open(w->g, 0, &at.search));
 	assert_int_equal(grove_storage_files(NULL, &at.files), 0);

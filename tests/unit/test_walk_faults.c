@@ -444,7 +444,7 @@ static int act_watch(const struct stage *st, struct grove *g)
 	struct grove_session *s = NULL;
 	struct grove_watch *w;
 	struct grove_event e = { .size = sizeof(e) };
-	int rc = grove_watch_open(g, name_of(st), GROVE_REV_NOW, &w), more;
+	int rc = watch_one(g, name_of(st), GROVE_REV_NOW, &w), more;
 
 	rc = rc ? rc : grove_session_open(g, name_of(st), GROVE_OPEN_WRITE, &s);
 	rc = rc ? rc : grove_session_append(s, text(USER("watched")), NULL, NULL);

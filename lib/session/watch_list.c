@@ -1,0 +1,268 @@
+/*
+ * session/watch_list.c: which sessions come, change and go.
+ *
+ * For each session of each root we remember how far it reached: three numbers. A
+ * look at the root (a survey of a database; of files, their names and sizes) is
+ * compared with that. What is new, different or missing stands in a line to be
+ * told, each session once, as what became of it since it was told of last.
+ *
+ * The directories of a root are reported by the system as those of watched sessions
+ * are. A directory that turns up is reported from then on, and looked into once more.
+ */
+#include "session/watch.h"
+
+#include <stdlib.h>
+
+#define LISTED(n) ((struct grove__listed *)(void *)((char *)(n) - offsetof(struct grove__listed, node)))
+
+static uint64_t hash_of(const struct grove_watch *w, const struct grove__watch_group *gr,
+			const struct grove_key *key)
+{
+	return grove__watch_hash(w, gr, key->project, key->session, "");
+}
+
+static struct grove__listed *find(const struct grove_watch *w, const struct grove__watch_group *gr,
+				  const struct grove_key *key)
+{
+	struct grove__table_node *n = grove__table_first(&w->listed, hash_of(w, gr, key));
+
+	for (; n; n = grove__table_next(n)) {
+		struct grove__listed *x = LISTED(n);
+
+		if (x->group == gr && !strcmp(x->project, key->project) && !strcmp(x->session, key->session))
+			return x;
+	}
+	return NULL;
+}
+
+static void free_listed(struct grove__listed *x)
+{
+	free(x->project);
+	free(x->session);
+	free(x->id);
+	free(x);
+}
+
+static struct grove__listed *add(struct grove_watch *w, struct grove__watch_group *gr,
+				 const struct grove_key *key)
+{
+	struct grove__listed *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return NULL;
+	x->group = gr;
+	x->project = strdup(key->project);
+	x->session = strdup(key->session);
+	x->node.hash = hash_of(w, gr, key);
+	if (!x->project || !x->session || grove__table_add(&w->listed, &x->node)) {
+		free_listed(x);
+		return NULL;
+	}
+	x->next = w->all_listed;
+	if (x->next)
+		x->next->prev = &x->next;
+	x->prev = &w->all_listed;
+	w->all_listed = x;
+	return x;
+}
+
+static void forget(struct grove_watch *w, struct grove__listed *x)
+{
+	grove__table_remove(&w->listed, &x->node);
+	*x->prev = x->next;
+	if (x->next)
+		x->next->prev = x->prev;
+	free_listed(x);
+}
+
+/* What became of it, together with what was to be told already. */
+static void tell_later(struct grove_watch *w, struct grove__listed *x, enum grove_event_kind kind)
+{
+	/* one that came and changed has come; one that went and came back has changed */
+	if (x->waiting && x->kind == GROVE_EVENT_CREATE && kind == GROVE_EVENT_CHANGE)
+		kind = GROVE_EVENT_CREATE;
+	else if (x->waiting && x->kind == GROVE_EVENT_REMOVE && kind == GROVE_EVENT_CREATE)
+		kind = GROVE_EVENT_CHANGE;
+	x->kind = kind;
+	if (x->waiting)
+		return;
+	x->waiting = true;
+	x->next_in_line = NULL;
+	*w->list_last = x;
+	w->list_last = &x->next_in_line;
+}
+
+int grove__watch_list_saw(struct grove_watch *w, struct grove__watch_group *gr,
+			  const struct grove_key *key, const uint64_t how[3], bool *found,
+			  struct grove_detail *d)
+{
+	struct grove__listed *x = find(w, gr, key);
+	bool gone = x && x->waiting && x->kind == GROVE_EVENT_REMOVE;
+
+	if (!x) {
+		x = add(w, gr, key);
+		if (!x)
+			return grove__fail_nomem(d);
+		if (gr->listed) {
+			tell_later(w, x, GROVE_EVENT_CREATE);
+			*found = true;
+		}
+	} else if (gone || x->a != how[0] || x->b != how[1] || x->c != how[2]) {
+		tell_later(w, x, gone ? GROVE_EVENT_CREATE : GROVE_EVENT_CHANGE);
+		*found = true;
+	}
+	x->a = how[0];
+	x->b = how[1];
+	x->c = how[2];
+	x->pass = w->pass;
+	return 0;
+}
+
+bool grove__watch_list_missed(struct grove_watch *w, struct grove__watch_group *gr)
+{
+	bool found = false;
+
+	for (struct grove__listed *x = w->all_listed; x; x = x->next)
+		if (x->group == gr && x->pass != w->pass && !(x->waiting && x->kind == GROVE_EVENT_REMOVE)) {
+			tell_later(w, x, GROVE_EVENT_REMOVE);
+			found = true;
+		}
+	return found;
+}
+
+/* -------------------------------------------------------------------- files */
+
+struct listing {
+	struct grove_watch *w;
+	struct grove__watch_group *gr;
+	struct grove_detail *d;
+	struct grove_buf path;
+	bool found, more;
+};
+
+/* The directory of a project is reported from now on. */
+static int hear_of(struct listing *l, const char *dir)
+{
+	struct grove__watch_dir *x;
+
+	for (x = l->w->watched_dirs; x; x = x->next)
+		if (x->list == l->gr && !strcmp(x->path, dir))
+			return 0;
+	if (grove__watch_dir(l->w, dir, &x))
+		return grove__fail_nomem(l->d);
+	if (x->list) {
+		/* two roots with the same directory: the first one is told */
+		grove__watch_dir_unref(l->w, x);
+		return 0;
+	}
+	x->list = l->gr;
+	/* what was made there before we heard of it */
+	l->more = true;
+	return 0;
+}
+
+static int saw_file(void *payload, const struct grove_key *key)
+{
+	struct listing *l = payload;
+	const struct grove__root *root = l->gr->root;
+	struct grove__sys_stat st;
+	int rc;
+
+	grove__buf_clear(&l->path);
+	rc = *key->project ? grove__buf_addf(&l->path, "%s/%s", root->dir, key->project)
+			   : grove__buf_add_str(&l->path, root->dir);
+	if (rc)
+		return grove__fail_nomem(l->d);
+	rc = hear_of(l, l->path.ptr);
+	if (rc)
+		return rc;
+	if (grove__buf_addf(&l->path, "/%s", key->session))
+		return grove__fail_nomem(l->d);
+	if (grove__sys_stat(l->path.ptr, &st))
+		return 0;
+	return grove__watch_list_saw(l->w, l->gr, key, (const uint64_t[]){ st.size, (uint64_t)st.ctime_ns, st.ino },
+				     &l->found, l->d);
+}
+
+int grove__watch_list_files(struct grove_watch *w, struct grove__watch_group *gr, bool *found,
+			    struct grove_detail *d)
+{
+	struct listing l = { .w = w, .gr = gr, .d = d };
+	int rc = hear_of(&l, gr->root->dir);
+
+	for (int i = 0; i < 2 && !rc; i++) {
+		l.more = false;
+		w->pass++;
+		rc = grove__root_list(w->g, gr->root, NULL, saw_file, &l, d);
+		if (!l.more)
+			break;
+	}
+	if (!rc)
+		l.found |= grove__watch_list_missed(w, gr);
+	*found = l.found;
+	grove__buf_release(&l.path);
+	return rc;
+}
+
+/* ------------------------------------------------------------------- telling */
+
+/* Its id and what names it; without a log only what its name tells. */
+static void name_it(struct grove_watch *w, struct grove__listed *x)
+{
+	struct grove_key key = { x->project, x->session, "" };
+	struct grove_buf id = GROVE_BUF_INIT;
+	struct grove__where at;
+
+	if (!x->id && !grove__locate_id(w->g, x->group->root, &key, &id) && id.len)
+		x->id = id.ptr;
+	else
+		grove__buf_release(&id);
+	grove__buf_clear(&w->key);
+	if (grove__where_fill(&at, x->group->root, &key, NULL))
+		return;
+	if (at.path || x->id)
+		(void)grove__where_word(&at, x->id, &w->key);
+	grove__where_release(&at);
+}
+
+bool grove__watch_list_next(struct grove_watch *w, struct grove_event *out)
+{
+	struct grove__listed *x;
+
+	if (w->list_told)
+		forget(w, w->list_told);
+	w->list_told = NULL;
+	if (w->list_reset) {
+		w->list_reset = false;
+		*out = (struct grove_event){ .size = sizeof(*out), .kind = GROVE_EVENT_RESET,
+					     .seq = GROVE_NO_SEQ, .first = GROVE_NO_ENTRY };
+		return true;
+	}
+	x = w->list_first;
+	if (!x)
+		return false;
+	w->list_first = x->next_in_line;
+	if (!w->list_first)
+		w->list_last = &w->list_first;
+	x->waiting = false;
+	name_it(w, x);
+	*out = (struct grove_event){ .size = sizeof(*out), .kind = x->kind, .seq = GROVE_NO_SEQ,
+				     .first = GROVE_NO_ENTRY, .session_id = x->id, .key = w->key.ptr };
+	if (x->kind == GROVE_EVENT_REMOVE)
+		w->list_told = x;
+	w->last = NULL;
+	return true;
+}
+
+void grove__watch_list_release(struct grove_watch *w)
+{
+	for (struct grove__watch_dir *dir = w->watched_dirs, *next; dir; dir = next) {
+		next = dir->next;
+		if (dir->list)
+			grove__watch_dir_unref(w, dir);
+	}
+	while (w->all_listed)
+		forget(w, w->all_listed);
+	grove__table_release(&w->listed);
+	grove__buf_release(&w->key);
+}

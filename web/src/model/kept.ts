@@ -1,5 +1,5 @@
-// The one key in localStorage: theme, width of the rail, where one was, and the last rev seen of the
-// last 50 sessions. Never a word of a session's content; at most 4 KB.
+// The one key in localStorage: theme, width of the rail, where one was, and the last entry seen of
+// the last 50 sessions, as a number. Never a word of a session's content; at most 4 KB.
 
 export interface Kept {
   theme?: 'light' | 'dark';
@@ -41,9 +41,9 @@ export function keep(change: Partial<Kept>): void {
   }
 }
 
-export function keepSeen(key: string, rev: number): void {
+export function keepSeen(key: string, seq: number): void {
   const seen = { ...readKept().seen };
   delete seen[key];
-  seen[key] = rev;
+  seen[key] = seq;
   keep({ seen });
 }

@@ -1,0 +1,64 @@
+// A batch of workers, from the canonical projection alone: prompt and result first, then what happened,
+// and where this was taken from.
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Projection, Worker } from '../api/types.ts';
+import { duration, plural, timeFull, tokens } from '../model/format.ts';
+import { visible } from '../model/safe.ts';
+import { Icon } from './icons.tsx';
+
+const when = (v: any): number => { const t = v?.timestamp ?? v?.time ?? v?.at; return typeof t === 'number' ? t : t ? Date.parse(t) || 0 : 0; };
+const said = (v: any): string => (typeof v === 'string' ? v : String(v?.text ?? v?.summary ?? v?.detail ?? v?.message ?? v?.command ?? v?.name ?? ''));
+
+// Events, evidence and routes of a worker as one list, in order of time where they tell it.
+export function timeline(w: Worker): { at: number; what: string; text: string }[] {
+  const rows = [
+    ...w.events.map((e) => ({ at: when(e), what: String(e?.event ?? e?.type ?? 'event'), text: said(e) })),
+    ...w.evidence.map((e) => ({ at: when(e), what: 'evidence', text: said(e) })),
+    ...w.toolRoutes.map((r) => ({ at: when(r), what: 'route', text: `${r?.tool ?? 'tool'} → ${r?.route ?? r?.target ?? '?'}${r?.fallbackFrom ? ` (fallback from ${r.fallbackFrom}${r?.reason ? `: ${r.reason}` : ''})` : ''}` })),
+  ];
+  return rows.map((r, i) => ({ r, i })).sort((a, b) => (a.r.at && b.r.at ? a.r.at - b.r.at : 0) || a.i - b.i).map(({ r }) => r);
+}
+
+const TONES: Record<string, string> = { completed: 'green', failed: 'red', cancelled: 'amber', partial: 'amber', running: 'blue', pending: '' };
+
+function WorkerRow({ w, prompt }: { w: Worker; prompt: string | null }): JSX.Element {
+  const [open, setOpen] = useState(false);
+  const rows = open ? timeline(w) : [];
+  const cost = [w.durationMs ? duration(w.durationMs) : '', w.tokens ? tokens(w.tokens) : ''].filter(Boolean).join(' · ');
+  return (
+    <>
+      <button class="wk" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Icon name={open ? 'down' : 'right'} /><span class="ag trunc">{visible(w.agent)}</span><span class="sum trunc">{visible(w.summary ?? '')}</span>
+        <span class="num dim">{w.status !== 'completed' && <span class={`chip ${TONES[w.status] ?? ''}`}>{visible(w.status)}</span>} {cost}</span>
+      </button>
+      {open && (
+        <div class="evs">
+          {prompt && <div class="ev"><span class="dim">prompt</span><span class="wide">{visible(prompt)}</span></div>}
+          {w.summary && <div class="ev"><span class="dim">result</span><span class="wide">{visible(w.summary)}</span></div>}
+          {rows.map((r, i) => <div class="ev" key={i}><span class="num dim">{r.at ? timeFull(r.at) : ''}</span><span>{visible(r.what)}</span><span class="tx">{visible(r.text)}</span></div>)}
+          {!rows.length && !prompt && <p class="dim">Nothing more is known of this worker.</p>}
+        </div>
+      )}
+    </>
+  );
+}
+
+export function Provenance({ d }: { d: Projection['diagnostics'] }): JSX.Element {
+  const others = d.inputSources.filter((s) => s !== d.selectedSource);
+  if (d.selectedSource === 'none') return <div class="prov">Only the call is known: no result was stored.</div>;
+  return <div class={d.fallbackUsed ? 'prov warn' : 'prov'}><span>Shown from <b>{d.selectedSource}</b></span>{others.length > 0 && <><span>·</span><span>also present: {others.join(', ')}</span></>}<span>·</span><span>{d.fallbackUsed ? 'a fallback was used' : 'no fallback'}</span></div>;
+}
+
+export function Batch({ projection, tasks }: { projection: Projection | null; tasks: { taskId: string; agent: string; prompt?: string }[] }): JSX.Element {
+  const workers: Worker[] = projection?.workers ?? tasks.map((t) => ({ taskId: t.taskId, agent: t.agent, status: 'pending', events: [], evidence: [], toolRoutes: [] }));
+  const status = projection?.status ?? 'pending';
+  const goal = tasks.length === 1 ? tasks[0]!.prompt : undefined;
+  return (
+    <div class="batch">
+      <div class="batch-h"><Icon name="users" />{plural(workers.length, 'worker')}<span class="dim trunc">{goal ? visible(goal) : ''}</span><span class={`chip end ${TONES[status] ?? ''}`}>{status === 'completed' ? 'all done' : status}</span></div>
+      {workers.map((w) => <WorkerRow key={w.taskId} w={w} prompt={tasks.find((t) => t.taskId === w.taskId)?.prompt ?? w.prompt ?? null} />)}
+      {projection ? <Provenance d={projection.diagnostics} /> : <div class="prov">No result yet.</div>}
+    </div>
+  );
+}

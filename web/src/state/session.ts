@@ -1,0 +1,365 @@
+// One open session: its record, its shape, the bodies that are on screen, and what one does with it.
+import { computed, signal } from '@preact/signals';
+import { act, ApiError, get, getText, sessionPath } from '../api/http.ts';
+import { hub, type GroveEvent } from '../api/hub.ts';
+import type { ContextReply, EntriesReply, Entry, Hit, Plan, SessionRecord, Snapshot, Subagents, TreeWire } from '../api/types.ts';
+import { Bodies, ranges } from '../model/bodies.ts';
+import { body, firstWords } from '../model/body.ts';
+import { keepSeen, readKept } from '../model/kept.ts';
+import { busy, idle, step, type LeafEvent, type LeafState, type Written } from '../model/leaf.ts';
+import { rail, type Zoom } from '../model/rail.ts';
+import { project } from '../model/rows.ts';
+import { Skeleton } from '../model/skeleton.ts';
+import type { Source } from '../parts/source.ts';
+import { say } from './app.ts';
+
+const WHOLE_MAX = 200_000;
+const STILL_MS = 60;
+const UPDATE_MS = 250;
+
+const noSubagents: Subagents = { projectionByEntryId: {}, processEventsByEntryId: {}, evidenceSummariesByEntryId: {}, toolRuntimeRoutesByEntryId: {}, subagentRuntimeByBatchId: {}, toolRuntimeRoutesByBatchId: {} };
+
+export class SessionState implements Source {
+  readonly sessionMeta = signal<SessionRecord | null>(null);
+  readonly failure = signal<ApiError | null>(null);
+  readonly shape = signal(0);          // counts changes of the skeleton
+  readonly bodyCount = signal(0);      // and arrivals of bodies
+  readonly viewLeafId = signal<string | null>(null);
+  readonly selectedEntryId = signal<string | null>(null);
+  readonly leafState = signal<LeafState>(idle);
+  readonly zoom = signal<Zoom>('prompts');
+  readonly show = signal<ReadonlySet<string>>(new Set());
+  readonly open = signal<ReadonlySet<number>>(new Set());
+  readonly shut = signal<ReadonlySet<number>>(new Set());
+  readonly context = signal<ContextReply | null>(null);
+  readonly hits = signal<{ q: string; hits: Hit[] } | null>(null);
+  readonly arrived = signal(0);        // entries that came while one was not following
+  readonly subagents = signal<Subagents>(noSubagents);
+  readonly mark = signal<string | null>(null);   // one end of a comparison
+  skeleton = new Skeleton();
+  readonly seenSeq: number;            // the last entry that was there when one looked before
+  private bodies = new Bodies();
+  private asked = new Set<number>();
+  private request: AbortController | null = null;
+  private timer = 0;
+  private late = 0;
+  private readonly off: () => void;
+
+  constructor(readonly key: string, readonly sub: string | null) {
+    this.seenSeq = readKept().seen?.[key] ?? 0;
+    this.off = hub.on((e) => this.event(e));
+    void this.load();
+  }
+
+  close(): void {
+    this.off();
+    this.request?.abort();
+    clearTimeout(this.timer);
+    clearTimeout(this.late);
+    if (this.skeleton.n && !this.sub) keepSeen(this.key, this.skeleton.seq[this.skeleton.n - 1]!);
+  }
+
+  private get params(): Record<string, string> { return this.sub ? { sub: this.sub } : {}; }
+  get path(): string { return sessionPath(this.key); }
+
+  // ---- derived -----------------------------------------------------------------
+
+  readonly activePathIds = computed(() => { this.shape.value; return this.skeleton.path(this.skeleton.leaf); });
+  readonly viewLeaf = computed(() => {
+    this.shape.value;
+    const id = this.viewLeafId.value;
+    if (id === null) return this.skeleton.leaf;
+    return id === 'root' ? -1 : this.skeleton.index.get(id) ?? this.skeleton.leaf;
+  });
+  readonly viewPath = computed(() => { this.shape.value; return this.skeleton.path(this.viewLeaf.value); });
+  readonly onActivePath = computed(() => this.skeleton.mask(this.activePathIds.value));
+  readonly isPreview = computed(() => this.viewLeafId.value !== null && this.viewLeaf.value !== this.skeleton.leaf);
+  readonly visibleEntries = computed(() => {
+    this.shape.value;
+    return project(this.skeleton, this.viewPath.value, { all: this.zoom.value === 'all', leaf: true });
+  });
+  readonly railRows = computed(() => {
+    this.shape.value;
+    return rail(this.skeleton, { zoom: this.zoom.value, leaf: this.viewLeaf.value, open: this.open.value, shut: this.shut.value, show: this.show.value });
+  });
+
+  // ---- loading -----------------------------------------------------------------
+
+  async load(): Promise<void> {
+    try {
+      const [snapshot, turns] = await Promise.all([
+        get<Snapshot>(`${this.path}/snapshot`, { entries: 'none', parts: 'session,labels,subagents', ...this.params }),
+        get<TreeWire>(`${this.path}/tree`, { level: 'turns', ...this.params }),
+      ]);
+      const skeleton = snapshot.session.entryCount <= WHOLE_MAX ? await this.wholeTree() : Skeleton.from(turns);
+      skeleton.describe(turns);
+      const leaf = snapshot.session.leafEntryId;
+      if (leaf !== null && skeleton.index.has(leaf)) skeleton.leaf = skeleton.index.get(leaf)!;
+      this.skeleton = skeleton;
+      this.subagents.value = snapshot.subagents ?? noSubagents;
+      this.bodies.clear();
+      this.asked.clear();
+      this.sessionMeta.value = { ...turns.session, ...snapshot.session };
+      this.failure.value = null;
+      this.shape.value++;
+      if (!this.sub) hub.want({ list: false, sessions: { [this.key]: snapshot.session.rev } });
+    } catch (e) {
+      if (e instanceof ApiError) { if (!(e.code === 'NOANSWER' && this.sessionMeta.value)) this.failure.value = e; } else throw e;
+    }
+  }
+
+  private async wholeTree(): Promise<Skeleton> {
+    let page = await get<TreeWire>(`${this.path}/tree`, { level: 'all', ...this.params });
+    const s = Skeleton.from(page);
+    while (page.next) {
+      page = await get<TreeWire>(`${this.path}/tree`, { level: 'all', after: page.next, ...this.params });
+      s.append(page);
+    }
+    return s;
+  }
+
+  body(i: number): Entry | undefined { return this.bodies.get(this.skeleton.seq[i]!); }
+
+  // Bodies of these entries are wanted now; asked for once the list has been still for a moment.
+  need(entries: number[], soon = false): void {
+    const missing = entries.filter((i) => !this.bodies.has(this.skeleton.seq[i]!) && !this.asked.has(this.skeleton.seq[i]!));
+    if (!missing.length) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.fetchBodies(missing.map((i) => this.skeleton.seq[i]!)), soon ? 0 : STILL_MS) as unknown as number;
+  }
+
+  private async fetchBodies(seqs: number[]): Promise<void> {
+    this.request?.abort();
+    const control = new AbortController();
+    this.request = control;
+    this.asked = new Set(seqs);
+    let want = ranges(seqs);
+    try {
+      while (want) {
+        const r = await get<EntriesReply>(`${this.path}/entries`, { seq: want, view: 'ui', maxBody: 8192, ...this.params }, control.signal);
+        this.take(r);
+        want = (r.more ?? []).map(([a, b]) => (a === b ? String(a) : `${a}-${b}`)).join(',');
+        if (!r.entries.length) break;
+      }
+    } catch { /* Aborted, or the server is silent: the rows keep their previews and ask again. */ } finally {
+      if (this.request === control) { this.asked.clear(); this.request = null; this.bodyCount.value++; }
+    }
+  }
+
+  private take(r: EntriesReply): void {
+    let reshaped = false;
+    for (const { seq, entry } of r.entries) {
+      this.bodies.put(seq, entry, JSON.stringify(entry).length);
+      const i = this.skeleton.index.get(entry.id ?? entry.uuid ?? '');
+      // An agent that stores results of tools as the user's messages: they belong to the reply above.
+      if (i !== undefined && this.skeleton.roleAt(i) === 'u' && body(entry).resultsOnly) { this.skeleton.role[i] = 't'.charCodeAt(0); reshaped = true; }
+    }
+    if (reshaped) this.shape.value++;
+    this.bodyCount.value++;
+  }
+
+  async fetchBody(id: string): Promise<Entry | null> {
+    const i = this.skeleton.index.get(id);
+    if (i === undefined) return null;
+    const held = this.body(i);
+    if (held) return held;
+    const r = await get<EntriesReply>(`${this.path}/entries`, { seq: String(this.skeleton.seq[i]), view: 'ui', maxBody: 8192, ...this.params });
+    this.take(r);
+    return this.body(i) ?? null;
+  }
+
+  more(entryId: string, pointer: string, offset: number, limit: number): Promise<{ text: string; next: number; total: number }> {
+    return getText(`${this.path}/entries/${encodeURIComponent(entryId)}/text`, { pointer, offset, limit, ...this.params });
+  }
+
+  media(entryId: string, n: number): string | null {
+    return `/api/v1${this.path}/entries/${encodeURIComponent(entryId)}/media/${n}${this.sub ? `?sub=${encodeURIComponent(this.sub)}` : ''}`;
+  }
+
+  // First words of an entry: from the shape, else from its body.
+  words(i: number): string {
+    const known = this.skeleton.text.get(i);
+    if (known) return known;
+    const entry = this.body(i);
+    return entry ? firstWords(entry) : '';
+  }
+
+  // ---- live --------------------------------------------------------------------
+
+  private pendingWires: { wire: TreeWire; leafId: string | null }[] = [];
+
+  private event(e: GroveEvent): void {
+    if (e.key !== this.key && e.key !== this.sessionMeta.value?.id) return;
+    const meta = this.sessionMeta.value;
+    if (!meta) return;
+    const rev = typeof e.data?.rev === 'number' ? e.data.rev : meta.rev;
+    if (rev > meta.rev) { this.sessionMeta.value = { ...meta, rev }; hub.saw(this.key, rev); }
+    switch (e.kind) {
+      case 'append': this.grow(e.data); break;
+      case 'leaf': this.setLeaf(e.data.leaf ?? e.data.leafEntryId ?? e.data.entryId ?? null); break;
+      case 'label': this.setLabel(e.data.target ?? e.data.targetId ?? e.data.entryId, e.data.text ?? e.data.label ?? null); break;
+      case 'meta': case 'live': this.sessionMeta.value = { ...this.sessionMeta.value!, ...(e.data.session ?? (e.kind === 'live' ? { live: e.data.live } : {})) }; break;
+      case 'reset': case 'update': void this.load(); break;
+      case 'remove': this.failure.value = new ApiError('GONE', 'This session was deleted.', 410); break;
+    }
+  }
+
+  // Bursts are joined: at most four updates of the list a second.
+  private grow(data: any): void {
+    const wire: TreeWire | undefined = data?.tree ?? data?.columns ?? (typeof data?.n === 'number' ? data : undefined);
+    if (!wire) { void this.load(); return; }
+    this.pendingWires.push({ wire, leafId: data.leafEntryId ?? null });
+    if (!this.late) this.late = setTimeout(() => this.flush(), UPDATE_MS) as unknown as number;
+  }
+
+  private flush(): void {
+    this.late = 0;
+    let count = 0;
+    for (const { wire, leafId } of this.pendingWires.splice(0)) {
+      const added = this.skeleton.append(wire);
+      count += added.length;
+      if (wire.text) this.skeleton.describe(wire);
+      const leaf = leafId !== null ? this.skeleton.index.get(leafId) : undefined;
+      if (leaf !== undefined) this.skeleton.leaf = leaf;
+      else if (added.length) this.skeleton.leaf = added.at(-1)!;
+    }
+    if (!count) return;
+    const meta = this.sessionMeta.value!;
+    this.sessionMeta.value = { ...meta, entryCount: this.skeleton.n, leafEntryId: this.skeleton.id[this.skeleton.leaf] ?? null };
+    this.arrived.value += count;
+    this.context.value = null;
+    this.shape.value++;
+  }
+
+  setLeaf(id: string | null): void {
+    this.skeleton.leaf = id === null ? -1 : this.skeleton.index.get(id) ?? this.skeleton.leaf;
+    this.sessionMeta.value = { ...this.sessionMeta.value!, leafEntryId: id };
+    this.context.value = null;
+    this.shape.value++;
+  }
+
+  private setLabel(id: string, text: string | null): void {
+    const i = this.skeleton.index.get(id);
+    if (i === undefined) return;
+    if (text) this.skeleton.labels.set(i, text); else this.skeleton.labels.delete(i);
+    this.shape.value++;
+  }
+
+  // ---- acting ------------------------------------------------------------------
+
+  private send(e: LeafEvent): void { this.leafState.value = step(this.leafState.value, e); }
+  get acting(): boolean { return busy(this.leafState.value); }
+
+  private plan(entryId: string): Promise<Plan> { return act<Plan>('POST', `${this.path}/continue`, { entryId }, { dryRun: 1 }); }
+
+  async continueFrom(entryId: string): Promise<void> {
+    this.send({ on: 'continue', entryId });
+    if (this.leafState.value.at !== 'asking') return;
+    try {
+      this.send({ on: 'plan', plan: await this.plan(entryId) });
+    } catch (e) {
+      this.send({ on: 'refusal', message: e instanceof Error ? e.message : String(e) });
+    }
+  }
+
+  async confirm(force = false): Promise<void> {
+    this.send({ on: 'confirm' });
+    const s = this.leafState.value;
+    if (s.at !== 'switching') return;
+    const p = s.pendingLeafConfirmation;
+    try {
+      const r = await act<{ leaf?: string | null; leafAfter?: string | null; rev?: number }>('POST', `${this.path}/continue`, { entryId: p.entryId, expectedRev: p.expectedRev, ...(force ? { force: true } : {}) });
+      this.moved(r.leaf !== undefined ? r.leaf : r.leafAfter !== undefined ? r.leafAfter : p.leafAfter);
+    } catch (e) {
+      await this.notMoved(e, p.entryId);
+    }
+  }
+
+  private moved(leaf: string | null): void {
+    this.viewLeafId.value = null;
+    this.setLeaf(leaf);
+    this.send({ on: 'moved', leaf });
+    say('The leaf has moved.');
+  }
+
+  private async notMoved(e: unknown, entryId: string): Promise<void> {
+    if (!(e instanceof ApiError)) throw e;
+    if (e.code === 'NOANSWER') { this.send({ on: 'silence' }); await this.findOut(entryId); return; }
+    if (e.status !== 409) { this.send({ on: 'refusal', message: e.message }); return; }
+    const details = e.details?.error ?? {};
+    const entries: Written[] = (e.details?.entries ?? details.entries ?? []).map((x: any) => ({ id: x.id ?? x.entryId ?? '', author: x.author ?? x.role ?? 'entry', text: x.text ?? (x.type ? firstWords(x) : '') }));
+    try {
+      this.send({ on: 'conflict', entries, live: e.code === 'LIVE', plan: await this.plan(entryId) });
+    } catch (again) {
+      this.send({ on: 'refusal', message: again instanceof Error ? again.message : e.message });
+    }
+  }
+
+  // Nobody said whether the move was made: the session knows.
+  private async findOut(entryId: string): Promise<void> {
+    for (let wait = 500; this.leafState.value.at === 'unknown'; wait = Math.min(8000, wait * 2)) {
+      await new Promise((r) => setTimeout(r, wait));
+      try {
+        const s = await get<SessionRecord>(this.path);
+        this.send({ on: 'found', leaf: s.leafEntryId, plan: await this.plan(entryId).catch(() => null) });
+        await this.load();
+      } catch { /* Still silent. */ }
+    }
+  }
+
+  cancel(): void { this.send({ on: 'cancel' }); }
+  finishDraft(): void { if (this.leafState.value.at === 'idle') this.leafState.value = idle; }
+
+  // Shown at once, taken back if refused.
+  async label(entryId: string, text: string | null): Promise<void> {
+    const i = this.skeleton.index.get(entryId);
+    if (i === undefined) return;
+    const before = this.skeleton.labels.get(i) ?? null;
+    this.setLabel(entryId, text);
+    try {
+      await act('PUT', `${this.path}/labels/${encodeURIComponent(entryId)}`, { text });
+    } catch (e) {
+      this.setLabel(entryId, before);
+      say(e instanceof Error ? e.message : 'The label was refused.', 'bad');
+    }
+  }
+
+  async rename(name: string): Promise<void> {
+    const before = this.sessionMeta.value!;
+    this.sessionMeta.value = { ...before, name };
+    try {
+      await act('PATCH', this.path, { name });
+    } catch (e) {
+      this.sessionMeta.value = { ...this.sessionMeta.value!, name: before.name };
+      say(e instanceof Error ? e.message : 'The name was refused.', 'bad');
+    }
+  }
+
+  async fork(entryId: string | null): Promise<string | null> {
+    try {
+      const r = await act<{ id?: string; key?: string; session?: { id: string; key?: string } }>('POST', entryId ? `${this.path}/branches` : `${this.path}/fork`, entryId ? { entryId } : {});
+      return r.key ?? r.session?.key ?? r.id ?? r.session?.id ?? null;
+    } catch (e) {
+      say(e instanceof Error ? e.message : 'The fork was refused.', 'bad');
+      return null;
+    }
+  }
+
+  async loadContext(leaf: string | null): Promise<void> {
+    try {
+      this.context.value = await get<ContextReply>(`${this.path}/context`, { explain: 1, parts: 1, messages: 'head', ...(leaf ? { leaf } : {}), ...this.params });
+    } catch (e) {
+      if (e instanceof ApiError && e.code !== 'NOANSWER') say(e.message, 'bad');
+    }
+  }
+
+  async search(q: string): Promise<void> {
+    if (!q) { this.hits.value = null; return; }
+    try {
+      const r = await get<{ hits: Hit[] }>(`${this.path}/search`, { q, limit: 200, ...this.params });
+      this.hits.value = { q, hits: r.hits };
+    } catch (e) {
+      if (e instanceof ApiError) say(e.message, 'bad');
+    }
+  }
+}

@@ -1,0 +1,117 @@
+// The conversation: a virtual feed of rows along the viewed path, which follows the leaf while one is at
+// its end and lets go on any upward move.
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useSignal } from '@preact/signals';
+import { plural, time } from '../model/format.ts';
+import { guessHeight } from '../model/rows.ts';
+import { Icon } from '../parts/icons.tsx';
+import { SourceContext } from '../parts/source.ts';
+import type { SessionState } from '../state/session.ts';
+import { ConversationRow, rowLabel, type RowProps } from './entry.tsx';
+import { Boundary, Bars } from './lazy.tsx';
+import { useVirtual } from './virtual.ts';
+
+const NEAR_END = 80;
+
+export interface Jump { entry: string; align: 'start' | 'center' | 'auto'; n: number }
+
+interface Props extends Omit<RowProps, 'row' | 'session'> {
+  session: SessionState;
+  resume: string | null;
+  jump: Jump | null;
+  follow: { value: boolean };
+  onWindow: (w: { from: number; to: number }) => void;
+  select: (entryId: string) => void;
+}
+
+export function Conversation(p: Props): JSX.Element {
+  const { session } = p;
+  const scroller = useRef<HTMLDivElement>(null);
+  const { rows, rowOf, notShown } = session.visibleEntries.value;
+  const selected = session.selectedEntryId.value;
+  const newSince = useSignal<{ entry: number } | null>(null);
+  void session.bodyCount.value;
+  void session.subagents.value;
+  const v = useVirtual({ count: rows.length, scroller, guess: (i) => guessHeight(session.skeleton, rows[i]!), keyOf: (i) => rows[i]!.key, overscan: 4, top: 8, bottom: 64 });
+  const items = v.getVirtualItems();
+  const from = items[0]?.index ?? 0, to = items.at(-1)?.index ?? 0;
+  const size = v.getTotalSize();
+
+  // Bodies of what is on screen, and a page ahead in the direction of travel.
+  useEffect(() => {
+    if (!rows.length) return;
+    const ahead = Math.max(4, to - from);
+    const a = v.scrollDirection === 'backward' ? from - ahead : from, b = v.scrollDirection === 'backward' ? to : to + ahead;
+    const want: number[] = [];
+    for (let k = Math.max(0, a); k <= Math.min(rows.length - 1, b); k++) want.push(...rows[k]!.entries.slice(0, 60), ...rows[k]!.entries.slice(-2));
+    session.need(want, session.bodyCount.value === 0);
+    p.onWindow({ from, to });
+  }, [from, to, rows, session.bodyCount.value]);
+
+  // At the end while following, whatever grows.
+  useLayoutEffect(() => {
+    const el = scroller.current;
+    if (el && p.follow.value && !p.jump) el.scrollTop = el.scrollHeight;
+  }, [size, rows.length, session.bodyCount.value]);
+
+  useLayoutEffect(() => {
+    if (!p.jump) return;
+    const i = session.skeleton.index.get(p.jump.entry);
+    const row = i === undefined ? undefined : rowOf.get(i);
+    if (row !== undefined) v.scrollToIndex(row, { align: p.jump.align });
+  }, [p.jump?.n, rows.length === 0]);
+
+  useEffect(() => {
+    const el = scroller.current!;
+    const letGo = (): void => { if (p.follow.value && el.scrollTop + el.clientHeight < el.scrollHeight - 2) p.follow.value = false; };
+    const wheel = (e: WheelEvent): void => { if (e.deltaY < 0) { p.follow.value = false; } };
+    let touch = 0;
+    const start = (e: TouchEvent): void => { touch = e.touches[0]!.clientY; };
+    const moved = (e: TouchEvent): void => { if (e.touches[0]!.clientY > touch + 4) p.follow.value = false; };
+    const scrolled = (): void => {
+      const end = el.scrollTop + el.clientHeight >= el.scrollHeight - NEAR_END;
+      if (end && !p.follow.value && el.scrollHeight > el.clientHeight && !session.isPreview.value) { session.arrived.value = 0; if (el.scrollTop + el.clientHeight >= el.scrollHeight - 2) p.follow.value = true; }
+    };
+    el.addEventListener('wheel', wheel, { passive: true });
+    el.addEventListener('touchstart', start, { passive: true });
+    el.addEventListener('touchmove', moved, { passive: true });
+    el.addEventListener('scroll', scrolled, { passive: true });
+    document.addEventListener('selectionchange', letGoIfSelecting);
+    function letGoIfSelecting(): void { const s = document.getSelection(); if (s && !s.isCollapsed && el.contains(s.anchorNode)) letGo(); }
+    return () => { el.removeEventListener('wheel', wheel); el.removeEventListener('touchstart', start); el.removeEventListener('touchmove', moved); el.removeEventListener('scroll', scrolled); document.removeEventListener('selectionchange', letGoIfSelecting); };
+  }, []);
+
+  // "New since you looked": the first entry that was not there the last time.
+  useEffect(() => {
+    if (!session.seenSeq || newSince.value) return;
+    const at = session.viewPath.value.find((i) => session.skeleton.seq[i]! > session.seenSeq);
+    if (at !== undefined) newSince.value = { entry: at };
+  }, [session.sessionMeta.value === null]);
+
+  const take = (): void => { session.arrived.value = 0; p.follow.value = true; const el = scroller.current!; el.scrollTop = el.scrollHeight; };
+  const selectedRow = selected === null ? -1 : rowOf.get(session.skeleton.index.get(selected) ?? -1) ?? -1;
+  return (
+    <SourceContext.Provider value={session}>
+      <div class="flow" ref={scroller} tabIndex={0} role="feed" aria-label="Conversation" aria-busy={!session.sessionMeta.value}>
+        {!session.sessionMeta.value && <Bars rows={8} />}
+        <div class="flow-in" style={{ height: `${size}px` }}>
+          {items.map((it) => {
+            const row = rows[it.index]!;
+            const mark = newSince.value !== null && row.entries.includes(newSince.value.entry);
+            return (
+              <article key={it.key} ref={(el) => { if (el) v.measureElement(el); }} data-index={it.index} class={it.index === selectedRow ? 'on' : undefined} tabIndex={-1} aria-posinset={it.index + 1} aria-setsize={rows.length} aria-label={rowLabel(session, row)}
+                style={{ transform: `translateY(${it.start}px)` }} onClick={() => { if (row.entries[0] !== undefined) p.select(session.skeleton.id[row.entries[0]]!); }}>
+                {mark && <div class="newline"><span>new since you looked, {time(session.skeleton.time[newSince.value!.entry]!)}</span></div>}
+                <Boundary what="entry"><ConversationRow {...p} row={row} notShown={notShown} showAll={() => { session.zoom.value = 'all'; }} /></Boundary>
+              </article>
+            );
+          })}
+        </div>
+      </div>
+      {!p.follow.value && session.arrived.value > 0 && !session.isPreview.value && <button class="follow" onClick={take}><Icon name="arrowd" />{plural(session.arrived.value, 'new entry', 'new entries')}</button>}
+      {session.isPreview.value && <div class="preview-pill" role="status"><span>Preview of another branch</span><button class="lnk" onClick={() => p.view('')}>Back to the leaf</button></div>}
+      <div class="vh" role="status" aria-live="polite">{session.arrived.value > 0 ? plural(session.arrived.value, 'new entry', 'new entries') : ''}</div>
+    </SourceContext.Provider>
+  );
+}

@@ -1,0 +1,107 @@
+// Dialogs that act. Each says what it will do before it does it, filled by the server's dry run.
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { act, sessionPath } from '../api/http.ts';
+import type { ListItem } from '../api/types.ts';
+import { agentName, count, plural, tokens } from '../model/format.ts';
+import type { PendingLeafConfirmation } from '../model/leaf.ts';
+import { visible } from '../model/safe.ts';
+import { sessionAt } from '../model/route.ts';
+import { Icon } from '../parts/icons.tsx';
+import { go, say } from '../state/app.ts';
+import type { SessionState } from '../state/session.ts';
+import { Dialog } from './dialog.tsx';
+import { Bars } from './lazy.tsx';
+
+type Named = Pick<ListItem, 'key' | 'agentId' | 'agent' | 'store'> & { name?: string | null; firstMessage?: string };
+const called = (s: Named): string => visible(s.name || s.firstMessage || s.key).slice(0, 80);
+
+export function RenameDialog({ item, close, done }: { item: Named; close: () => void; done: (name: string) => void }): JSX.Element {
+  const [name, setName] = useState(item.name ?? '');
+  const save = async (): Promise<void> => {
+    try {
+      await act('PATCH', sessionPath(item.key), { name });
+      done(name);
+      close();
+    } catch (e) { say(e instanceof Error ? e.message : 'The name was refused.', 'bad'); }
+  };
+  return (
+    <Dialog title="Rename the session" close={close}><form method="dialog" onSubmit={(e) => { e.preventDefault(); void save(); }}>
+      <label class="field"><input data-focus aria-label="Name" value={name} maxLength={200} onInput={(e) => setName(e.currentTarget.value)} /></label>
+      <div class="acts"><button type="button" class="btn" onClick={close}>Cancel</button><button class="btn pri">Rename</button></div></form></Dialog>
+  );
+}
+
+export function LabelDialog({ now, close, save }: { now: string; close: () => void; save: (text: string | null) => void }): JSX.Element {
+  const [text, setText] = useState(now);
+  return (
+    <Dialog title="Label this entry" close={close}><form method="dialog" onSubmit={(e) => { e.preventDefault(); save(text.trim() || null); close(); }}>
+      <label class="field"><Icon name="tag" /><input data-focus aria-label="Label" value={text} maxLength={120} placeholder="A word or two" onInput={(e) => setText(e.currentTarget.value)} /></label>
+      <div class="acts">{now && <button type="button" class="btn ghost" onClick={() => { save(null); close(); }}>Take it off</button>}<span class="grow" /><button type="button" class="btn" onClick={close}>Cancel</button><button class="btn pri">Label</button></div></form></Dialog>
+  );
+}
+
+interface DeletePlan { store: string; agentId: string | null; entries: number; agents: number; blobs: number; trash: boolean }
+
+export function DeleteDialog({ item, close, done }: { item: Named; close: () => void; done: () => void }): JSX.Element {
+  const [plan, setPlan] = useState<DeletePlan | null>(null);
+  const [failed, setFailed] = useState<string | null>(null);
+  const params = item.agentId ? { agentId: item.agentId } : {};
+  useEffect(() => { act<DeletePlan>('DELETE', sessionPath(item.key), undefined, { ...params, dryRun: 1 }).then(setPlan, (e) => setFailed(e.message)); }, []);
+  const remove = async (): Promise<void> => {
+    try {
+      await act('DELETE', sessionPath(item.key), undefined, params);
+      close();
+      done();
+      say('The session was deleted.');
+    } catch (e) { setFailed(e instanceof Error ? e.message : String(e)); }
+  };
+  const also = plan ? [plan.agents ? plural(plan.agents, 'sub-agent log') : '', plan.blobs ? `${plural(plan.blobs, 'image')} that nothing else uses` : ''].filter(Boolean) : [];
+  return (
+    <Dialog title={`Delete “${called(item)}”?`} close={close}>
+      {failed ? <div class="banner red" role="alert"><Icon name="alert" small={false} /><span>{failed}</span></div> : !plan ? <Bars rows={2} /> : (
+        <p class="soft">{[plural(plan.entries, 'entry', 'entries'), ...also].join(also.length > 1 ? ', ' : ' and ')}. {plan.trash ? 'It goes to the trash of this machine.' : 'It is deleted for good: this machine has no trash.'} Agent <span class="mono">{agentName(item.agent)}</span>, store <span class="mono">{visible(plan.store)}</span>.</p>)}
+      <div class="acts"><button class="btn" data-focus onClick={close}>Cancel</button><button class="btn danger" disabled={!plan} onClick={() => void remove()}>Delete</button></div>
+    </Dialog>
+  );
+}
+
+function WhatHappens({ p, name }: { p: PendingLeafConfirmation; name: string }): JSX.Element {
+  if (p.outcome === 'replay') {
+    return <><p class="soft">The leaf moves to just before this prompt. {p.leavesBehind === 1 ? 'The entry after it stays as a branch.' : `The ${count(p.leavesBehind)} entries after it stay as a branch.`}</p>{p.text && <div class="mini">{visible(p.text).slice(0, 280)}</div>}</>;
+  }
+  return <p class="soft">The next message will follow {name ? 'this entry' : 'it'}.{p.contextTokens !== null && <> Context there: <span class="num">{tokens(p.contextTokens)} tokens</span></>}{p.model && <>, model <span class="mono">{visible(p.model)}</span></>}.{p.leavesBehind > 0 && <> {plural(p.leavesBehind, 'entry', 'entries')} stay as a branch.</>}</p>;
+}
+
+// Continue from an entry: the plan in words, who wrote meanwhile, and the two ways when an agent has the file open.
+export function ContinueDialog({ session }: { session: SessionState }): JSX.Element | null {
+  const s = session.leafState.value;
+  const fork = async (entryId: string): Promise<void> => {
+    const key = await session.fork(entryId);
+    if (key) { session.cancel(); say('A new session was made.'); go(sessionAt(key)); }
+  };
+  if (s.at === 'refused') {
+    return <Dialog title="The leaf was not moved" close={() => session.cancel()}><div class="banner red" role="alert"><Icon name="alert" small={false} /><span>{s.message}</span></div><div class="acts"><button class="btn" data-focus onClick={() => session.cancel()}>Close</button></div></Dialog>;
+  }
+  if (s.at !== 'pending' && s.at !== 'switching' && s.at !== 'unknown') return null;
+  const p = s.pendingLeafConfirmation;
+  const at = session.skeleton.index.get(p.entryId);
+  const name = at === undefined ? '' : visible(session.words(at)).slice(0, 60);
+  const conflict = s.at === 'pending' ? s.conflict : null;
+  const moving = s.at !== 'pending';
+  const open = p.openBy ?? (conflict?.live ? { agent: session.sessionMeta.value?.agent ?? 'the agent', pid: 0 } : null);
+  const doIt = p.outcome === 'replay' ? 'Move and edit' : 'Move the leaf';
+  return (
+    <Dialog title={p.outcome === 'replay' ? 'Ask this again, differently?' : `Go on from ${name ? `“${name}”` : 'here'}?`} close={() => session.cancel()}>
+      {conflict && !conflict.live && (
+        <div class="banner blue" role="alert"><Icon name="branch" small={false} /><span>{conflict.entries.length ? `${plural(conflict.entries.length, 'entry was', 'entries were')} appended while you decided.` : 'The session changed while you decided.'} Your move was not made.
+          {conflict.entries.length > 0 && <ul>{conflict.entries.map((e, i) => <li key={i} class="trunc"><b>{visible(e.author)}</b> {visible(e.text).slice(0, 90)} <span class="mono dim">{e.id.slice(0, 8)}</span></li>)}</ul>}</span></div>)}
+      <WhatHappens p={p} name={name} />
+      {open && <div class="banner amber"><Icon name="alert" small={false} /><span>{agentName(open.agent)} has this session open. It would not notice the move; a fork leaves it alone.</span></div>}
+      {s.at === 'unknown' && <p class="soft" role="status">The server did not say whether the move was made. Asking it…</p>}
+      <div class="acts"><button class="btn" onClick={() => session.cancel()} disabled={s.at === 'switching'}>Cancel</button>
+        {open && <button class="btn pri" data-focus disabled={moving} onClick={() => void fork(p.entryId)}><Icon name="fork" />Fork instead</button>}
+        <button class={open ? 'btn' : 'btn pri'} data-focus={!open} disabled={moving} onClick={() => void session.confirm(open !== null)}>{conflict && !conflict.live ? 'Move anyway' : doIt}</button></div>
+    </Dialog>
+  );
+}

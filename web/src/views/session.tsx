@@ -1,0 +1,240 @@
+// A session: tree, conversation, inspector; one address for each place in it.
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useSignal } from '@preact/signals';
+import { offline } from '../api/http.ts';
+import { allText, body } from '../model/body.ts';
+import { agentName, modelName, money, plural, project, tokens } from '../model/format.ts';
+import { keep } from '../model/kept.ts';
+import { formatRoute, sessionAt, type Route } from '../model/route.ts';
+import { promptRow } from '../model/rows.ts';
+import type { Zoom } from '../model/rail.ts';
+import { visible } from '../model/safe.ts';
+import { Icon } from '../parts/icons.tsx';
+import { copy, go, mayWrite, me, say, setGuard, setTitle } from '../state/app.ts';
+import { useKeys } from '../state/keys.ts';
+import { SessionState } from '../state/session.ts';
+import { Conversation, type Jump } from './conversation.tsx';
+import { ContinueDialog, DeleteDialog, LabelDialog, RenameDialog } from './dialogs.tsx';
+import { Inspector, type Tab } from './inspector.tsx';
+import { Rail } from './rail.tsx';
+import { Glyph } from './sessions.tsx';
+
+type SessionRoute = Extract<Route, { page: 'session' }>;
+
+function useNarrow(): boolean {
+  const query = useMemo(() => matchMedia('(max-width: 760px)'), []);
+  const [narrow, set] = useState(query.matches);
+  useEffect(() => { const f = (): void => set(query.matches); query.addEventListener('change', f); return () => query.removeEventListener('change', f); }, []);
+  return narrow;
+}
+
+function Menu({ items }: { items: { title: string; icon: string; act: () => void }[] }): JSX.Element | null {
+  const [open, setOpen] = useState(false);
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!open) return undefined;
+    const away = (e: Event): void => { if (!box.current?.contains(e.target as Node)) setOpen(false); };
+    addEventListener('pointerdown', away);
+    return () => removeEventListener('pointerdown', away);
+  }, [open]);
+  if (!items.length) return null;
+  return (
+    <div class="menu-w" ref={box} onKeyDown={(e) => { if (e.key === 'Escape') { setOpen(false); e.stopPropagation(); } }}><button class="iconbtn" aria-label="More" aria-haspopup="menu" aria-expanded={open} onClick={() => setOpen(!open)}><Icon name="more" small={false} /></button>
+      {open && <div class="menu right" role="menu" aria-label="More">{items.map((i) => <button key={i.title} role="menuitem" onClick={() => { setOpen(false); i.act(); }}><Icon name={i.icon} />{i.title}</button>)}</div>}</div>
+  );
+}
+
+function Meter({ session, open }: { session: SessionState; open: () => void }): JSX.Element | null {
+  const w = session.context.value?.window;
+  useEffect(() => { if (session.sessionMeta.value && !session.context.value) { const t = setTimeout(() => void session.loadContext(null), 400); return () => clearTimeout(t); } return undefined; }, [session.sessionMeta.value?.rev, session.context.value === null]);
+  if (!w) return null;
+  const share = w.limit ? Math.min(100, (w.used / w.limit) * 100) : 0;
+  return <button class="meter" title="What the model would be sent next" onClick={open}><span class="t"><span>Context</span><span class="num">{tokens(w.used)}{w.limit ? ` of ${tokens(w.limit)}` : ''}</span></span>{w.limit && <span class="b"><i style={{ width: `${share}%` }} /></span>}</button>;
+}
+
+function lastModel(session: SessionState): string | null {
+  const m = session.context.value?.model?.modelId;
+  if (m) return m;
+  const path = session.viewPath.value;
+  for (let k = path.length - 1; k > path.length - 60 && k >= 0; k--) {
+    const e = session.body(path[k]!);
+    const model = e && body(e).model;
+    if (model) return model;
+  }
+  return null;
+}
+
+export function SessionPage({ r }: { r: SessionRoute }): JSX.Element {
+  const session = useMemo(() => new SessionState(r.key, r.agent), [r.key, r.agent]);
+  useEffect(() => () => session.close(), [session]);
+  return <Loaded key={`${r.key}/${r.agent}`} session={session} r={r} />;
+}
+
+function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX.Element {
+  const narrow = useNarrow();
+  const meta = session.sessionMeta.value;
+  const panel = r.query.get('panel') as Tab | null;
+  const pane = r.query.get('pane');
+  const [railOpen, setRailOpen] = useState(true);
+  const [folds, setFolds] = useState<ReadonlySet<string>>(new Set());
+  const [jump, setJump] = useState<Jump | null>(null);
+  const [win, setWin] = useState<{ from: number; to: number } | null>(null);
+  const [dialog, setDialog] = useState<{ is: 'label'; id: string } | { is: 'rename' } | { is: 'delete' } | null>(null);
+  const follow = useSignal(!r.entry && !r.query.has('leaf'));
+  const arrivedOnce = useRef(false);
+  const off = !mayWrite.value || !!session.sub || meta?.writable === false || !!offline.value;
+
+  const url = (change: { entry?: string | null; query?: Record<string, string | null> }): string => {
+    const query = new URLSearchParams(r.query);
+    for (const [k, v] of Object.entries(change.query ?? {})) if (v === null) query.delete(k); else query.set(k, v);
+    return formatRoute({ ...r, entry: change.entry === undefined ? r.entry : change.entry, query });
+  };
+
+  // The address decides what is shown: an entry off the path opens as a preview, one that is gone says so.
+  useEffect(() => {
+    if (!meta) return;
+    const s = session.skeleton;
+    session.zoom.value = (r.query.get('zoom') as Zoom) ?? session.zoom.value;
+    const leaf = r.query.get('leaf');
+    if (r.entry !== null && s.index.get(r.entry) === undefined) { say('That entry is not there any more.', 'bad'); go(url({ entry: null }), { replace: true }); return; }
+    const at = r.entry === null ? undefined : s.index.get(r.entry);
+    if (leaf) session.viewLeafId.value = leaf;
+    else if (at !== undefined && !session.onActivePath.value[at]) session.viewLeafId.value = s.id[s.tip(at)]!;
+    else session.viewLeafId.value = null;
+    if (r.entry !== null && r.entry !== session.selectedEntryId.value) {
+      session.selectedEntryId.value = r.entry;
+      follow.value = false;
+      setJump({ entry: r.entry, align: 'start', n: Date.now() });
+    } else if (r.entry === null && !arrivedOnce.current && !leaf) follow.value = true;
+    else if (leaf && !r.entry) { const i = s.index.get(leaf); if (i !== undefined) { follow.value = false; setJump({ entry: leaf, align: 'start', n: Date.now() }); } }
+    arrivedOnce.current = true;
+  }, [r.entry, r.query.get('leaf'), meta?.generation, meta === null]);
+
+  useEffect(() => { setTitle(meta?.name ?? (meta ? `Session ${meta.id.slice(0, 8)}` : '')); if (meta && !session.sub) keep({ last: { key: session.key, agentId: meta.agentId } }); }, [meta?.name, meta?.id]);
+  useEffect(() => { const q = r.query.get('q'); if (q && meta) void session.search(q); }, [r.query.get('q'), meta === null]);
+  useEffect(() => {
+    const edited = (): boolean => document.querySelector<HTMLElement>('#draft')?.dataset['edited'] === 'true';
+    setGuard(() => !edited() || confirm('The prompt you edited is nowhere else. Leave it?'));
+    const leave = (e: BeforeUnloadEvent): void => { if (edited()) e.preventDefault(); };
+    addEventListener('beforeunload', leave);
+    return () => { setGuard(null); removeEventListener('beforeunload', leave); };
+  }, []);
+  // After a move the card is where the eye should be.
+  useEffect(() => { const s = session.leafState.value; if (s.at === 'idle' && s.moved !== undefined) { follow.value = true; go(formatRoute({ ...r, entry: null, query: new URLSearchParams() }), { replace: true }); requestAnimationFrame(() => document.getElementById(s.draft !== null ? 'draft' : 'leafcard')?.focus()); } }, [session.leafState.value]);
+
+  const select = (id: string, o: { scroll?: boolean } = {}): void => {
+    if (id === session.selectedEntryId.value && !o.scroll) return;
+    session.selectedEntryId.value = id;
+    history.replaceState(history.state, '', url({ entry: id }));
+    if (o.scroll) { follow.value = false; setJump({ entry: id, align: 'auto', n: Date.now() }); }
+  };
+  const goTo = (id: string): void => { follow.value = false; const i = session.skeleton.index.get(id); if (i === undefined) return; if (session.visibleEntries.value.rowOf.has(i)) { session.selectedEntryId.value = id; go(url({ entry: id, query: narrow ? { panel: null, pane: null } : {} })); setJump({ entry: id, align: 'start', n: Date.now() }); } else view(id); };
+  // Looks at another branch; an empty id goes back to the leaf.
+  const view = (id: string): void => {
+    if (!id) { session.selectedEntryId.value = null; session.viewLeafId.value = null; follow.value = true; go(url({ entry: null, query: { leaf: null } })); return; }
+    const i = session.skeleton.index.get(id);
+    if (i === undefined) return;
+    const on = session.onActivePath.value[i] === 1;
+    session.viewLeafId.value = on ? null : session.skeleton.id[session.skeleton.tip(i)]!;
+    session.selectedEntryId.value = id;
+    follow.value = false;
+    go(url({ entry: id, query: { leaf: null, pane: null } }));
+    setJump({ entry: id, align: 'start', n: Date.now() });
+  };
+  const chooseInTree = (i: number): void => { const id = session.skeleton.id[i]!; if (session.visibleEntries.value.rowOf.has(i)) goTo(id); else view(id); };
+  const toggle = (name: string): void => { const next = new Set(folds); if (next.has(name)) next.delete(name); else next.add(name); setFolds(next); };
+  const setTab = (t: Tab | null): void => go(url({ query: { panel: t } }), { replace: true });
+
+  const rows = session.visibleEntries.value.rows;
+  const rowAt = (): number => { const id = session.selectedEntryId.value; const i = id === null ? undefined : session.skeleton.index.get(id); return i === undefined ? rows.length - 1 : session.visibleEntries.value.rowOf.get(i) ?? rows.length - 1; };
+  const moveTo = (k: number): void => { const row = rows[k]; if (!row) return; if (row.entries[0] === undefined) { follow.value = true; setJump(null); return; } select(session.skeleton.id[row.entries[0]]!, { scroll: true }); requestAnimationFrame(() => document.querySelector<HTMLElement>(`article[data-index="${k}"]`)?.focus({ preventScroll: true })); };
+  const chosen = (): number | null => { const id = session.selectedEntryId.value ?? meta?.leafEntryId ?? null; const i = id === null ? undefined : session.skeleton.index.get(id); return i ?? null; };
+  const toFork = (d: 1 | -1): void => {
+    const i = chosen();
+    if (i === null) return;
+    for (let at = i; at >= 0; at = session.skeleton.parent[at]!) { const all = session.skeleton.siblings(at); if (all.length > 1) { view(session.skeleton.id[all[(all.indexOf(at) + d + all.length) % all.length]!]!); return; } }
+    say('There is no other branch on this path.');
+  };
+  const nextHit = (d: 1 | -1): void => { const h = session.hits.value?.hits; if (!h?.length) { say('Nothing is searched for. / searches.'); return; } const at = h.findIndex((x) => x.entryId === session.selectedEntryId.value); view(h[(at + d + h.length) % h.length]!.entryId); };
+  const withEntry = (f: (id: string, i: number) => void) => (): void => { const i = chosen(); if (i !== null) f(session.skeleton.id[i]!, i); };
+  const toggleTools = (): void => { const names = rows.filter((x) => x.kind === 'reply' || x.kind === 'lone').flatMap((x) => Array.from({ length: 12 }, (_, k) => `${x.key}/t${k}`)); setFolds(folds.size ? new Set() : new Set(names)); };
+  useKeys({
+    j: () => moveTo(Math.min(rows.length - 1, rowAt() + 1)), k: () => moveTo(Math.max(0, rowAt() - 1)),
+    J: () => { const k = promptRow(rows, rowAt(), 1); if (k >= 0) moveTo(k); }, K: () => { const k = promptRow(rows, rowAt(), -1); if (k >= 0) moveTo(k); },
+    h: () => toFork(-1), l: () => toFork(1),
+    u: withEntry((_, i) => { const s = session.skeleton; let at = i; while (s.parent[at]! >= 0 && s.siblings(at).length < 2) at = s.parent[at]!; select(s.id[at]!, { scroll: true }); }),
+    f: () => { setJump(null); follow.value = true; session.arrived.value = 0; session.bodyCount.value++; }, End: () => { setJump(null); follow.value = true; session.bodyCount.value++; },
+    o: () => { const row = rows[rowAt()]; if (row) for (const suffix of ['t0', 'h0', 's0', 'sum', 'raw']) toggle(`${row.key}/${suffix}`); }, O: toggleTools,
+    c: withEntry((id) => { if (!off) void session.continueFrom(id); }), b: withEntry((id) => { if (!off) setDialog({ is: 'label', id }); }),
+    y: withEntry((id) => void copy(location.origin + sessionAt(session.key, id), 'Link')), Y: withEntry((id) => void session.fetchBody(id).then((e) => e && copy(allText(e), 'Text'))),
+    r: () => setTab(panel === 'raw' ? null : 'raw'), i: () => setTab(panel === 'context' ? null : 'context'), ']': () => setTab(panel ? null : 'context'), '[': () => setRailOpen(!railOpen),
+    m: withEntry((id) => { if (session.mark.value === null) { session.mark.value = id; say('Marked. Mark another entry to compare.'); } else if (session.mark.value !== id) { const a = session.mark.value; session.mark.value = null; go(formatRoute({ page: 'compare', key: session.key, a, b: id, query: new URLSearchParams() })); } }),
+    n: () => nextHit(1), N: () => nextHit(-1),
+    e: () => { if (!off) setDialog({ is: 'rename' }); },
+    1: () => { session.zoom.value = 'prompts'; }, 2: () => { session.zoom.value = 'turns'; }, 3: () => { session.zoom.value = 'all'; },
+    Escape: () => { if (panel) setTab(null); else if (session.viewLeafId.value) view(''); else go('/s'); },
+  });
+
+  if (session.failure.value) return <main class="wrap" id="main" tabIndex={-1}><div class="empty"><b>{session.failure.value.status === 404 ? 'There is no such session' : session.failure.value.status === 410 ? 'This session was deleted' : 'The session could not be read'}</b><p class="soft">{session.failure.value.message}</p><a class="btn" href="/s">All sessions</a></div></main>;
+  const resumeForm = me.value?.agents.find((a) => a.agent === meta?.agent)?.resume;
+  const resume = meta && resumeForm && !session.sub ? resumeForm.replace('{id}', meta.id) : null;
+  const other = otherTip(session);
+  const model = lastModel(session);
+  const actions = [
+    ...(off ? [] : [{ title: 'Rename', icon: 'pencil', act: () => setDialog({ is: 'rename' }) }, { title: 'Fork the whole tree', icon: 'fork', act: () => void session.fork(null).then((k) => { if (k) { say('A new session was made.'); go(sessionAt(k)); } }) }]),
+    { title: 'Copy link', icon: 'link', act: () => void copy(location.origin + sessionAt(session.key), 'Link') },
+    { title: 'Download as JSON', icon: 'file', act: () => { location.href = `/api/v1${session.path}/export?format=json`; } },
+    ...(off ? [] : [{ title: 'Delete', icon: 'trash', act: () => setDialog({ is: 'delete' }) }]),
+  ];
+  const shown = narrow ? pane ?? (panel ? 'context' : 'conversation') : 'all';
+  const rail = <Rail session={session} choose={chooseInTree} window={win} phone={narrow} />;
+  return (
+    <main class={`sess${panel && !narrow ? ' insp' : ''}${railOpen || narrow ? '' : ' norail'} show-${shown}`} id="main" tabIndex={-1}>
+      {narrow && shown === 'tree' && <h1 class="vh">{visible(meta?.name ?? 'Session')}</h1>}
+      {(!narrow && railOpen) || shown === 'tree' ? rail : null}
+      {shown !== 'tree' && <section class="conv" aria-label="Session">
+        <div class="sh"><div class="nm"><h1 class="trunc">{meta ? visible(meta.name || firstWordsOf(session) || `Session ${meta.id.slice(0, 8)}`) : '\u00a0'}</h1>
+          <div class="sub">{meta && <><Glyph agent={meta.agent} /><span class="trunc">{visible(project(meta.cwd))}</span>{typeof meta.cost === 'number' && <><i /><span class="num">{money(meta.cost)}</span></>}{model && <><i /><span class="trunc">{visible(modelName(model))}{session.context.value?.thinkingLevel && session.context.value.thinkingLevel !== 'off' ? `, thinking ${session.context.value.thinkingLevel}` : ''}</span></>}{session.sub && <><i /><a class="act" href={sessionAt(session.key)}>sub-agent {session.sub.slice(0, 12)}, back to the session</a></>}</>}</div></div>
+          {!narrow && <Meter session={session} open={() => setTab('context')} />}
+          {other !== null && meta && <a class="btn hide" aria-label="Compare" href={formatRoute({ page: 'compare', key: session.key, a: session.skeleton.id[session.viewLeaf.value] ?? meta.leafEntryId ?? '', b: session.skeleton.id[other]!, query: new URLSearchParams() })}><Icon name="cols" /><span class="lbl">Compare</span></a>}
+          {!off && <button class="btn pri hide" disabled={session.acting} onClick={withEntry((id) => void session.continueFrom(id))}>Continue</button>}
+          <button class="iconbtn" aria-label="Inspector" aria-pressed={panel !== null} onClick={() => setTab(panel ? null : 'context')}><Icon name="panel" small={false} /></button><Menu items={actions} /></div>
+        <Bands session={session} />
+        <Conversation session={session} folds={folds} toggle={toggle} goTo={goTo} view={view} label={(id) => setDialog({ is: 'label', id })} resume={resume} jump={jump} follow={follow} onWindow={setWin} select={select} />
+      </section>}
+      {panel && (!narrow || shown === 'context') && <Inspector session={session} tab={panel} setTab={setTab} close={() => go(url({ query: { panel: null, pane: null } }), { replace: true })} goTo={goTo} />}
+      {narrow && <nav class="tabbar only-phone" aria-label="Session">{([['conversation', 'Conversation', 'list'], ['tree', 'Tree', 'branch'], ['context', 'Context', 'layers']] as const).map(([p, t, icon]) => <a key={p} href={url({ query: { pane: p === 'conversation' ? null : p, panel: p === 'context' ? 'context' : null } })} aria-current={shown === p ? 'page' : undefined}><Icon name={icon} small={false} />{t}</a>)}{!off && <button disabled={session.acting} onClick={withEntry((id) => void session.continueFrom(id))}><Icon name="play" small={false} />Continue</button>}</nav>}
+      <ContinueDialog session={session} />
+      {dialog?.is === 'label' && <LabelDialog now={session.skeleton.labels.get(session.skeleton.index.get(dialog.id) ?? -1) ?? ''} close={() => setDialog(null)} save={(t) => void session.label(dialog.id, t)} />}
+      {dialog?.is === 'rename' && meta && <RenameDialog item={{ ...meta, key: session.key }} close={() => setDialog(null)} done={(name) => { session.sessionMeta.value = { ...session.sessionMeta.value!, name }; }} />}
+      {dialog?.is === 'delete' && meta && <DeleteDialog item={{ ...meta, key: session.key }} close={() => setDialog(null)} done={() => go('/s')} />}
+    </main>
+  );
+}
+
+function firstWordsOf(session: SessionState): string {
+  void session.bodyCount.value;
+  const first = session.viewPath.value.find((i) => session.skeleton.kindAt(i) === 'm' && session.skeleton.roleAt(i) === 'u');
+  return first === undefined ? '' : session.words(first).slice(0, 120);
+}
+
+// The newest end of another branch: what Compare compares with.
+function otherTip(session: SessionState): number | null {
+  const s = session.skeleton, on = s.mask(session.viewPath.value);
+  for (let i = s.n - 1; i >= 0; i--) if (!on[i] && s.first[i] === -1 && s.kindAt(i) === 'm' && !(s.flags[i]! & 20)) return i;
+  return null;
+}
+
+function Bands({ session }: { session: SessionState }): JSX.Element | null {
+  const meta = session.sessionMeta.value;
+  const hits = session.hits.value;
+  return (
+    <>
+      {meta?.damaged && <div class="band red" role="alert"><Icon name="alert" small={false} /><span>{[meta.damaged.malformed ? plural(meta.damaged.malformed, 'line is not JSON', 'lines are not JSON') : '', meta.damaged.torn ? 'the last line is cut off' : ''].filter(Boolean).join(', and ')}. They are kept and skipped.</span><code class="mini mono">grove check --fix --dry-run {meta.id.slice(0, 8)}</code></div>}
+      {meta?.expires && <div class="band amber"><Icon name="clock" small={false} /><span>{agentName(meta.agent)} deletes this session on {new Date(meta.expires).toLocaleDateString()}. <code class="mono">grove archive</code> keeps it.</span></div>}
+      {hits && <div class="band plain" role="status"><Icon name="search" small={false} /><span>{plural(hits.hits.length, 'passage')} {hits.hits.length === 1 ? 'says' : 'say'} “{visible(hits.q)}”. <kbd>n</kbd> and <kbd>N</kbd> go through them.</span><button class="iconbtn s26" aria-label="Close" onClick={() => { session.hits.value = null; }}><Icon name="x" /></button></div>}
+    </>
+  );
+}
+

@@ -1,0 +1,330 @@
+// The list of sessions, and the same page with passages when something is searched for.
+import { signal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { aborted, ApiError, get } from '../api/http.ts';
+import { hub } from '../api/hub.ts';
+import type { Facets, Hit, ListItem, ListReply, SearchReply, UsageReply } from '../api/types.ts';
+import { age, agentClass, agentGlyph, agentName, count, money, plural, project } from '../model/format.ts';
+import { holdStill, listParams, listRows, SORTS, VIEWS, type ListRow } from '../model/list.ts';
+import { formatRoute, sessionAt, type Route } from '../model/route.ts';
+import { visible } from '../model/safe.ts';
+import { Icon, Logo } from '../parts/icons.tsx';
+import { go, mayWrite, me, route, setTitle } from '../state/app.ts';
+import { useKeys } from '../state/keys.ts';
+import { DeleteDialog, RenameDialog } from './dialogs.tsx';
+import { Bars } from './lazy.tsx';
+import { TabBar } from './shell.tsx';
+import { useVirtual } from './virtual.ts';
+
+const PAGE = 200;
+const DEBOUNCE = 90;
+
+export const sessions = signal<ListItem[]>([]);
+const facets = signal<Facets>({});
+const total = signal<number | null>(null);
+const failure = signal<ApiError | null>(null);
+const waiting = signal(0);
+const week = signal<{ days: number[]; sum: number } | null>(null);
+let next: string | null = null;
+let held = false;
+
+export function Glyph({ agent }: { agent: string }): JSX.Element {
+  return <span class={`glyph g-${agentClass(agent)}`} role="img" aria-label={agentName(agent)} title={agentName(agent)}>{agentGlyph(agent)}</span>;
+}
+
+function daysLeft(expires: string): number { return Math.max(0, Math.ceil((Date.parse(expires) - Date.now()) / 86_400_000)); }
+
+function RowChip({ s }: { s: ListItem }): JSX.Element | null {
+  if (s.damaged) return <span class="chip red"><Icon name="alert" />damaged</span>;
+  if (s.expires) return <span class="chip amber"><Icon name="clock" />expires in {daysLeft(s.expires)} d</span>;
+  return s.labels?.length ? <span class="chip tag">{visible(s.labels[0]!)}</span> : null;
+}
+
+export function SessionRow({ s, depth = 0, on = false, now }: { s: ListItem; depth?: number; on?: boolean; now: number }): JSX.Element {
+  const first = visible(s.firstMessage ?? '');
+  return (
+    <a class={`row${depth ? ' kid' : ''}${on ? ' on' : ''}`} href={sessionAt(s.key)} data-key={s.key}>
+      {depth > 0 && <span class="thread" aria-hidden="true" />}<Glyph agent={s.agent} />
+      <span class="ttl">{s.live && <span class="dot live" role="img" aria-label="running" />}{s.name && <span class="name trunc">{visible(s.name)}</span>}<RowChip s={s} /><span class={`prev trunc${s.name ? '' : ' solo'}`}>{first || (s.name ? '' : 'No message yet')}</span></span>
+      <span class="proj trunc">{visible(project(s.cwd))}</span>
+      <span class="r num c-br">{s.branches ? count(s.branches) : <span class="dim">–</span>}</span>
+      <span class="r num c-n">{count(s.entries ?? s.messageCount ?? 0)}</span>
+      <span class="r num c-cost">{money(s.cost)}</span><span class="r c-age">{age(Date.parse(s.modified), now)}</span>
+    </a>
+  );
+}
+
+function hrefWith(r: Route, change: Record<string, string | null>): string {
+  const query = new URLSearchParams(r.query);
+  query.delete('focus');
+  for (const [k, v] of Object.entries(change)) if (v) query.set(k, v); else query.delete(k);
+  return formatRoute({ page: 'sessions', query });
+}
+
+function FacetLink({ name, value, title, n, lead }: { name: string; value: string; title: string; n: number | undefined; lead: JSX.Element }): JSX.Element {
+  const on = (route.value.query.get(name) ?? '') === value;
+  return <a href={hrefWith(route.value, { [name]: on && value ? null : value })} aria-current={on ? 'true' : undefined}>{lead}<span class="trunc">{visible(title)}</span><span class="n num">{n === undefined ? '' : count(n)}</span></a>;
+}
+
+const SHOWN = 5;
+
+function FacetGroup({ title, name, values, lead, label }: { title: string; name: string; values: Record<string, number> | undefined; lead: (v: string) => JSX.Element; label: (v: string) => string }): JSX.Element | null {
+  const [open, setOpen] = useState(false);
+  const all = Object.entries(values ?? {}).sort((a, b) => b[1] - a[1]);
+  if (!all.length) return null;
+  const on = route.value.query.get(name);
+  const shown = open || all.length <= SHOWN ? all : all.filter(([v], i) => i < SHOWN - 1 || v === on);
+  const rest = all.filter((x) => !shown.includes(x));
+  return (
+    <><h2>{title}</h2>{shown.map(([v, n]) => <FacetLink key={v} name={name} value={v} title={label(v)} n={n} lead={lead(v)} />)}
+      {rest.length > 0 && <button class="facet-more" onClick={() => setOpen(true)}><Icon name="more" /><span>{rest.length} more</span><span class="n num">{count(rest.reduce((s, x) => s + x[1], 0))}</span></button>}</>
+  );
+}
+
+const storeName = (url: string): string => (url.startsWith('file:') ? url.slice(5).replace(/^\/(home|Users)\/[^/]+/, '~') : url.replace(/\/\/[^@/]*@/, '//'));
+
+function Side(): JSX.Element {
+  const f = facets.value;
+  const views = VIEWS.filter((v) => v.view === '' || f.view?.[v.view] || route.value.query.get('view') === v.view);
+  return (
+    <aside class="side" aria-label="Filters"><h2>View</h2>
+      {views.map((v) => <FacetLink key={v.view} name="view" value={v.view} title={v.title} n={v.view ? f.view?.[v.view] : f.view?.['all'] ?? (route.value.query.size === 0 ? total.value ?? undefined : undefined)} lead={v.icon === 'dot' ? <span class="dot live inset" /> : <Icon name={v.icon} />} />)}
+      <FacetGroup title="Project" name="project" values={f.project} lead={() => <Icon name="folder" />} label={project} />
+      <FacetGroup title="Agent" name="agent" values={f.agent} lead={(a) => <Glyph agent={a} />} label={agentName} />
+      {Object.keys(f.store ?? {}).length > 1 && <FacetGroup title="Store" name="store" values={f.store} lead={() => <Icon name="layers" />} label={storeName} />}
+    </aside>
+  );
+}
+
+function Spark(): JSX.Element | null {
+  const w = week.value;
+  if (!w) return null;
+  const max = Math.max(...w.days, 0.01);
+  return <a class="spark-w" href="/usage" title="Cost of the last 14 days"><span class="spark" aria-hidden="true">{w.days.map((d, i) => <i key={i} class={i === w.days.length - 1 ? 'now' : undefined} style={{ height: `${2 + (d / max) * 16}px` }} />)}</span><span class="num">{money(w.sum)} <span class="dim">this week</span></span></a>;
+}
+
+async function loadWeek(): Promise<void> {
+  const since = new Date(Date.now() - 13 * 86_400_000).toLocaleDateString('sv');
+  try {
+    const u = await get<UsageReply>('/usage', { by: 'day', since });
+    const byDay = new Map(u.rows.map((r) => [r.key, r.cost ?? 0]));
+    const days = Array.from({ length: 14 }, (_, i) => byDay.get(new Date(Date.now() - (13 - i) * 86_400_000).toLocaleDateString('sv')) ?? 0);
+    if (days.some((d) => d > 0)) week.value = { days, sum: days.slice(-7).reduce((a, b) => a + b, 0) };
+  } catch { /* A figure of comfort: the list does without. */ }
+}
+
+// ---- data ------------------------------------------------------------------------
+
+async function loadList(query: URLSearchParams, signal?: AbortSignal): Promise<void> {
+  const params = listParams(query);
+  params.delete('q');
+  params.set('limit', String(PAGE));
+  params.set('facets', '1');
+  params.set('fields', 'shape,cost');
+  params.set('threads', '1');
+  const r = await get<ListReply>('/sessions', params, signal);
+  facets.value = r.facets ?? {};
+  total.value = r.total;
+  next = r.next;
+  failure.value = null;
+  if (held && sessions.value.length) {
+    const still = holdStill(sessions.value, r.sessions);
+    sessions.value = still.items;
+    waiting.value = still.waiting;
+  } else { sessions.value = r.sessions; waiting.value = 0; }
+}
+
+async function loadMore(query: URLSearchParams): Promise<void> {
+  if (!next) return;
+  const params = listParams(query);
+  params.delete('q');
+  params.set('limit', String(PAGE));
+  params.set('fields', 'shape,cost');
+  params.set('threads', '1');
+  params.set('cursor', next);
+  next = null;
+  const r = await get<ListReply>('/sessions', params);
+  const known = new Set(sessions.value.map((s) => s.key));
+  sessions.value = [...sessions.value, ...r.sessions.filter((s) => !known.has(s.key))];
+  next = r.next;
+}
+
+function useList(query: URLSearchParams): void {
+  const filter = listParams(query);
+  filter.delete('q');
+  const name = filter.toString();
+  useEffect(() => {
+    const c = new AbortController();
+    const refused = (e: unknown): void => { if (e instanceof ApiError && e.code !== 'NOANSWER') failure.value = e; else if (!aborted(e) && !(e instanceof ApiError)) throw e; };
+    const load = (): void => void loadList(query, c.signal).catch(refused);
+    sessions.value = [];
+    total.value = null;
+    load();
+    hub.want({ list: true, sessions: {} });
+    let timer = 0;
+    const off = hub.on((e) => { if (['sessions', 'live', 'meta', 'remove', 'append'].includes(e.kind) && !timer) timer = setTimeout(() => { timer = 0; load(); }, 500) as unknown as number; });
+    return () => { c.abort(); off(); clearTimeout(timer); };
+  }, [name]);
+}
+
+function useSearch(query: URLSearchParams): { reply: SearchReply | null; busy: boolean; failed: string | null } {
+  const q = query.get('q') ?? '';
+  const name = query.toString();
+  const [state, set] = useState<{ name: string; reply: SearchReply | null; failed: string | null }>({ name: '', reply: null, failed: null });
+  useEffect(() => {
+    if (q.trim().length < 2) { set({ name, reply: null, failed: null }); return undefined; }
+    const c = new AbortController();
+    const t = setTimeout(() => {
+      const params = listParams(query);
+      params.set('group', 'session');
+      if (query.get('in')) params.set('in', query.get('in')!);
+      get<SearchReply>('/search', params, c.signal).then((reply) => set({ name, reply, failed: null }), (e) => { if (!aborted(e)) set({ name, reply: null, failed: e instanceof Error ? e.message : String(e) }); });
+    }, DEBOUNCE);
+    return () => { clearTimeout(t); c.abort(); };
+  }, [name]);
+  return { reply: state.reply, busy: state.name !== name && q.trim().length >= 2, failed: state.name === name ? state.failed : null };
+}
+
+// ---- search ----------------------------------------------------------------------
+
+const ROLES: Record<string, string> = { user: 'You', assistant: 'Assistant', toolResult: 'Result', 'tool-result': 'Result', tool: 'Result', bash: 'Shell', system: 'System' };
+
+// Marks by position where the server gives them; else between double asterisks, as it prints them.
+export function Snippet({ hit }: { hit: Hit }): JSX.Element {
+  const parts: { text: string; on: boolean }[] = [];
+  if (hit.marks?.length) {
+    let at = 0;
+    for (const [a, b] of hit.marks) { parts.push({ text: hit.snippet.slice(at, a), on: false }, { text: hit.snippet.slice(a, b), on: true }); at = b; }
+    parts.push({ text: hit.snippet.slice(at), on: false });
+  } else hit.snippet.split('**').forEach((text, i) => parts.push({ text, on: i % 2 === 1 }));
+  return <>{parts.map((p, i) => (p.on ? <mark key={i}>{visible(p.text)}</mark> : visible(p.text)))}</>;
+}
+
+function HitRow({ session, hit }: { session: ListItem; hit: Hit }): JSX.Element {
+  const badge = !hit.onActivePath ? <span class="chip violet">other branch</span> : !hit.inContext ? <span class="chip amber">hidden by compaction</span> : null;
+  return <a class="hit" href={sessionAt(session.key, hit.entryId)}><span /><span class="dim trunc">{ROLES[hit.role] ?? visible(hit.role)}</span><span class="trunc"><Snippet hit={hit} /></span><span>{badge}</span></a>;
+}
+
+function Results({ query, now }: { query: URLSearchParams; now: number }): JSX.Element {
+  const q = query.get('q')!;
+  const { reply, busy, failed } = useSearch(query);
+  const lower = q.toLowerCase();
+  const byName = sessions.value.filter((s) => (s.name ?? '').toLowerCase().includes(lower) || (s.firstMessage ?? '').toLowerCase().includes(lower)).slice(0, 20);
+  if (failed) return <div class="empty"><b>{failed}</b></div>;
+  const groups = reply?.groups ?? [];
+  const inGroups = new Set(groups.map((g) => g.session.key));
+  const names = byName.filter((s) => !inGroups.has(s.key));
+  if (reply && !busy && !groups.length && !names.length) return <Nothing q={q} reply={reply} query={query} />;
+  return (
+    <div class={busy ? 'results stale' : 'results'}>
+      {reply && <h2 class="day">{plural(groups.length, 'session')}, {plural(reply.total, 'passage')}<span>in {Math.round(reply.tookMs)} ms · newest first{reply.index?.state === 'building' ? ' · the index is being built' : ''}</span></h2>}
+      {groups.map((g) => <div key={g.session.key}><SessionRow s={{ ...sessions.value.find((s) => s.key === g.session.key), ...g.session }} now={now} />{g.hits.map((h, i) => <HitRow key={i} session={g.session} hit={h} />)}{g.more > 0 && <a class="hit" href={`${sessionAt(g.session.key)}?q=${encodeURIComponent(q)}`}><span /><span /><span class="dim">{plural(g.more, 'more passage')}</span><span /></a>}</div>)}
+      {names.length > 0 && <><h2 class="day">By name</h2>{names.map((s) => <SessionRow key={s.key} s={s} now={now} />)}</>}
+      {!reply && busy && !names.length && <Bars />}
+    </div>
+  );
+}
+
+function Nothing({ q, reply, query }: { q: string; reply: SearchReply; query: URLSearchParams }): JSX.Element {
+  const narrowed = ['project', 'agent', 'store', 'view'].some((k) => query.has(k));
+  return (
+    <div class="empty"><b>Nothing says “{visible(q)}”</b>
+      {reply.suggest && <p class="soft">Did you mean <a class="act" href={hrefWith(route.value, { q: reply.suggest })}>{visible(reply.suggest)}</a>?</p>}
+      {narrowed ? <a class="btn sm" href={`/s?q=${encodeURIComponent(q)}`}>Search everywhere</a> : query.get('in') !== 'all' && <a class="btn sm" href={hrefWith(route.value, { in: 'all' })}>Search tool results too</a>}
+    </div>
+  );
+}
+
+// ---- page ------------------------------------------------------------------------
+
+function Empty(): JSX.Element {
+  const [open, setOpen] = useState(false);
+  if (route.value.query.size > 0) return <div class="empty"><b>No session fits</b><p class="soft">Nothing here is as the filters on the left say.</p><a class="btn" href="/s">Show all sessions</a></div>;
+  return (
+    <div class="empty"><Logo size={34} /><b>No sessions yet</b><p class="soft">grove looks where pi, oh-my-pi, xcsh and Claude Code keep theirs. Start one and it appears here.</p>
+      {open ? <ul class="mini mono">{(me.value?.stores ?? []).map((s) => <li key={s.store}>{storeName(s.store)}</li>)}</ul> : <button class="btn" onClick={() => setOpen(true)}>Where does it look?</button>}</div>
+  );
+}
+
+function guess(r: ListRow): number { return r.is === 'day' ? 43 : r.is === 'more' ? 34 : 40; }
+
+function List({ now, selected, scroller }: { now: number; selected: string | null; scroller: { current: HTMLElement | null } }): JSX.Element {
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const q = route.value.query;
+  const sort = q.get('sort') ?? 'modified';
+  const rows = listRows(sessions.value, { now, days: sort === 'modified', open, threads: sort === 'modified' });
+  const v = useVirtual({ count: rows.length, scroller, guess: (i) => guess(rows[i]!), keyOf: (i) => rows[i]!.key, overscan: 10, bottom: 72 });
+  const items = v.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => { if (last > rows.length - 40) void loadMore(q).catch(() => undefined); }, [last, rows.length]);
+  useEffect(() => { const at = rows.findIndex((r) => r.key === selected); if (at >= 0) v.scrollToIndex(at, { align: 'auto' }); }, [selected]);
+  return (
+    <ul class="vlist" style={{ height: `${v.getTotalSize()}px` }}>
+      {items.map((it) => { const r = rows[it.index]!; return (
+        <li key={it.key} ref={(el) => { if (el) v.measureElement(el); }} data-index={it.index} style={{ transform: `translateY(${it.start}px)` }}>
+          {r.is === 'day' ? <h2 class="day">{r.title}<span>{plural(r.sessions, 'session')}{r.cost !== null ? ` · ${money(r.cost)}` : ''}</span></h2>
+            : r.is === 'more' ? <button class="more-kids" onClick={() => setOpen(new Set([...open, r.parent]))}>{plural(r.count, 'more fork')}</button>
+              : <SessionRow s={r.item} depth={r.depth} on={r.key === selected} now={now} />}
+        </li>); })}
+    </ul>
+  );
+}
+
+export function SessionsPage(): JSX.Element {
+  const query = route.value.query;
+  const q = query.get('q') ?? '';
+  const [now, setNow] = useState(Date.now());
+  const [selected, select] = useState<string | null>(null);
+  const [dialog, setDialog] = useState<{ is: 'rename' | 'delete'; item: ListItem } | null>(null);
+  const scroller = useRef<HTMLDivElement>(null);
+  const input = useRef<HTMLInputElement>(null);
+  useList(query);
+  useEffect(() => { setTitle('Sessions'); void loadWeek(); const t = setInterval(() => setNow(Date.now()), 30_000); return () => clearInterval(t); }, []);
+  useEffect(() => { if (query.has('focus')) input.current?.focus(); }, [query]);
+  const order = sessions.value;
+  const move = (d: number): void => {
+    const at = order.findIndex((s) => s.key === selected);
+    const to = order[Math.min(order.length - 1, Math.max(0, at < 0 ? 0 : at + d))];
+    if (!to) return;
+    select(to.key);
+    held = true;
+    requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(to.key)}"]`)?.focus({ preventScroll: true }));
+  };
+  const chosen = (): ListItem | undefined => order.find((s) => s.key === selected);
+  useKeys({
+    j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1),
+    Enter: () => { if (selected) go(sessionAt(selected)); },
+    o: () => { if (selected) window.open(sessionAt(selected), '_blank', 'noopener'); },
+    e: () => { const item = chosen(); if (item && mayWrite.value) setDialog({ is: 'rename', item }); },
+    Delete: () => { const item = chosen(); if (item && mayWrite.value) setDialog({ is: 'delete', item }); },
+    '/': () => { input.current?.focus(); input.current?.select(); },
+    Escape: () => { if (q) go(hrefWith(route.value, { q: null })); select(null); },
+  });
+  const type = (text: string): void => go(hrefWith(route.value, { q: text || null }), { replace: true });
+  const tokens = ['project', 'agent', 'store'].filter((k) => query.get(k));
+  const sort = query.get('sort') ?? 'modified';
+  return (
+    <main class="list-page" id="main" tabIndex={-1}><h1 class="vh">Sessions</h1><Side />
+      <div class="main" ref={scroller} onPointerEnter={() => { held = true; }} onPointerLeave={() => { held = false; if (waiting.value) void loadList(query).catch(() => undefined); }}>
+        <div class="bar">
+          <label class="field"><Icon name="search" />{tokens.map((k) => <span key={k} class="tok">{k}: {k === 'project' ? visible(project(query.get(k))) : k === 'agent' ? agentName(query.get(k)!) : storeName(query.get(k)!)}</span>)}
+            <input ref={input} aria-label="Search sessions" placeholder="Search titles, prompts and everything that was said" value={q} onInput={(e) => type(e.currentTarget.value)} onKeyDown={(e) => { if (e.key === 'Escape') e.currentTarget.blur(); }} /><kbd>/</kbd></label>
+          <div class="facets" role="group" aria-label="View">{VIEWS.filter((v) => v.view === '' || facets.value.view?.[v.view]).map((v) => <a key={v.view} class={(query.get('view') ?? '') === v.view ? 'chip green' : 'chip line'} href={hrefWith(route.value, { view: v.view || null })}>{v.view ? v.title.replace(' soon', '') : 'All'}{v.view && facets.value.view?.[v.view] ? ` ${facets.value.view[v.view]}` : ''}</a>)}</div>
+          <span class="grow" /><Spark />
+          <label class="btn pick"><Icon name="filter" /><select aria-label="Order" value={sort} onChange={(e) => go(hrefWith(route.value, { sort: e.currentTarget.value === 'modified' ? null : e.currentTarget.value }))}>{SORTS.map(([v, t]) => <option key={v} value={v}>{t}</option>)}</select></label>
+        </div>
+        {failure.value ? <div class="empty"><b>The list could not be read</b><p class="soft">{failure.value.message}</p></div>
+          : q.trim().length >= 2 ? <Results query={query} now={now} />
+            : <>
+              <div class="colhead" aria-hidden="true"><span /><span>Session</span><span>Project</span><span class="r">Branches</span><span class="r">Entries</span><span class="r">Cost</span><span class="r">Active</span></div>
+              {total.value === null ? <Bars rows={10} /> : sessions.value.length ? <List now={now} selected={selected} scroller={scroller} /> : <Empty />}
+            </>}
+        {waiting.value > 0 && <button class="follow" onClick={() => { held = false; void loadList(query).catch(() => undefined); }}><Icon name="arrowd" />{plural(waiting.value, 'new session')}</button>}
+      </div>
+      <TabBar />
+      {dialog?.is === 'rename' && <RenameDialog item={dialog.item} close={() => setDialog(null)} done={() => void loadList(query)} />}
+      {dialog?.is === 'delete' && <DeleteDialog item={dialog.item} close={() => setDialog(null)} done={() => void loadList(query)} />}
+    </main>
+  );
+}

@@ -1,0 +1,123 @@
+// What was used: four figures, stacked columns, and the same numbers in a table.
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { get } from '../api/http.ts';
+import type { UsageReply, UsageRow } from '../api/types.ts';
+import { agentName, count, dayAndMonth, money, plural, project, tokens } from '../model/format.ts';
+import { columns, daysBetween, ticks, topSeries } from '../model/chart.ts';
+import { formatRoute } from '../model/route.ts';
+import { visible } from '../model/safe.ts';
+import { Icon } from '../parts/icons.tsx';
+import { go, route, setTitle } from '../state/app.ts';
+import { sessions } from './sessions.tsx';
+import { Bars } from './lazy.tsx';
+import { TabBar } from './shell.tsx';
+
+const BY: [string, string][] = [['model', 'Model'], ['project', 'Project'], ['agent', 'Agent'], ['session', 'Session']];
+const RANGES: [string, string][] = [['7', '7 d'], ['30', '30 d'], ['90', '90 d'], ['all', 'All']];
+const day = (ago: number): string => new Date(Date.now() - ago * 86_400_000).toLocaleDateString('sv');
+
+const W = 1120, H = 230, L = 44, B = 26, T = 10;
+
+function Chart({ rows, names, byCost }: { rows: { key: string; stack: Record<string, number> }[]; names: string[]; byCost: boolean }): JSX.Element {
+  const cols = columns(rows, names);
+  const lines = ticks(Math.max(...cols.map((c) => c.total), 0));
+  const max = lines.at(-1)!;
+  const y = (v: number): number => T + (H - T - B) * (1 - v / max);
+  const bw = (W - L - 10) / Math.max(1, cols.length);
+  const every = Math.max(1, Math.ceil(cols.length / 7));
+  const unit = (v: number): string => (byCost ? `$${v}` : tokens(v));
+  return (
+    <svg class="chart" viewBox={`0 0 ${W} ${H}`} role="img" aria-label={`${byCost ? 'Cost' : 'Tokens'} by day; the table below has the same figures`}>
+      {lines.map((v) => <g key={v}><line x1={L} x2={W - 8} y1={y(v)} y2={y(v)} /><text x={L - 8} y={y(v) + 4} text-anchor="end">{unit(v)}</text></g>)}
+      {cols.map((c, i) => <g key={c.key}><title>{`${c.key}: ${byCost ? money(c.total) : tokens(c.total)}`}</title>
+        {c.parts.map((p) => <rect key={p.name} class={`q${(names.indexOf(p.name) % 6) + 1}`} x={L + i * bw + bw * 0.17} y={y(p.from + p.value)} width={bw * 0.66} height={Math.max(0, y(p.from) - y(p.from + p.value) - 1)} rx={1.5} />)}
+        {(i % every === 0 || i === cols.length - 1) && (i === cols.length - 1 || cols.length - 1 - i >= every / 2) && <text x={L + i * bw + bw / 2} y={H - 8} text-anchor="middle">{dayAndMonth(Date.parse(`${c.key}T12:00:00`))}</text>}</g>)}
+    </svg>
+  );
+}
+
+function nameOf(by: string, key: string): string {
+  if (by === 'project') return project(key) || 'no directory';
+  if (by === 'agent') return agentName(key);
+  if (by === 'session') { const s = sessions.value.find((x) => x.id === key || x.key === key || x.path === key); return s ? s.name || s.firstMessage || key : key.split('/').pop()!.replace(/\.jsonl$/, ''); }
+  return key;
+}
+
+function toCsv(by: string, rows: UsageRow[]): string {
+  const cell = (v: unknown): string => { const t = String(v ?? ''); return /[",\n]|^[=+\-@]/.test(t) ? `"${t.replace(/"/g, '""')}"` : t; };
+  return [[by, 'input', 'output', 'cacheRead', 'cacheWrite', 'totalTokens', 'cost'].join(), ...rows.map((r) => [r.key, r.input, r.output, r.cacheRead, r.cacheWrite, r.totalTokens, r.cost ?? ''].map(cell).join())].join('\n') + '\n';
+}
+
+function download(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
+  const a = document.createElement('a');
+  a.href = url;
+  a.download = name;
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+const total = (r: UsageRow): number => r.totalTokens || r.input + r.output + r.cacheRead + r.cacheWrite;
+
+function Table({ by, rows, unpriced }: { by: string; rows: UsageRow[]; unpriced: Set<string> }): JSX.Element {
+  const [all, setAll] = useState(false);
+  const sorted = [...rows].sort((a, b) => (b.cost ?? -1) - (a.cost ?? -1) || total(b) - total(a));
+  const shown = all ? sorted : sorted.slice(0, 50);
+  const max = Math.max(...rows.map((r) => r.cost ?? 0), 0);
+  return (
+    <div class="card scrollx" tabIndex={0} role="group" aria-label="Figures"><table class="t"><thead><tr><th scope="col">{BY.find((b) => b[0] === by)?.[1] ?? by}</th><th scope="col" class="hidep">Input</th><th scope="col">Output</th><th scope="col" class="hidep">Cache read</th><th scope="col" class="hidep">Cache write</th><th scope="col" class="w"><span class="vh">Share</span></th><th scope="col">Cost</th></tr></thead>
+      <tbody>{shown.map((r) => <tr key={r.key}><td class="k"><span class="trunc" title={visible(r.key)}>{visible(nameOf(by, r.key))}</span></td><td class="hidep">{tokens(r.input)}</td><td>{tokens(r.output)}</td><td class="hidep">{tokens(r.cacheRead)}</td><td class="hidep">{tokens(r.cacheWrite)}</td><td class="w">{max > 0 && r.cost ? <div class="hb" style={{ width: `${(r.cost / max) * 100}%` }} /> : null}</td><td class="cost">{r.cost === null || unpriced.has(r.key) ? <span class="chip">no price known</span> : money(r.cost)}</td></tr>)}</tbody></table>
+      {shown.length < sorted.length && <button class="more" onClick={() => setAll(true)}>Show {sorted.length - shown.length} more</button>}</div>
+  );
+}
+
+export function UsagePage(): JSX.Element {
+  const q = route.value.query;
+  const by = q.get('by') ?? 'model', range = q.get('range') ?? '30';
+  const since = q.get('since') ?? (range === 'all' ? null : day(Number(range) - 1));
+  const [days, setDays] = useState<UsageReply | null>(null);
+  const [table, setTable] = useState<UsageReply | null>(null);
+  const [dearest, setDearest] = useState<UsageRow | null>(null);
+  const [failed, setFailed] = useState<string | null>(null);
+  useEffect(() => { setTitle('Usage'); }, []);
+  useEffect(() => {
+    const params: Record<string, string> = since ? { since } : {};
+    const fail = (e: Error): void => setFailed(e.message);
+    get<UsageReply>('/usage', { by: 'day', stack: by === 'session' ? 'model' : by, ...params }).then(setDays, fail);
+    get<UsageReply>('/usage', { by, ...params }).then((r) => { setTable(r); if (by === 'session') pickDearest(r); }, fail);
+    if (by !== 'session') get<UsageReply>('/usage', { by: 'session', ...params }).then(pickDearest, () => undefined);
+    function pickDearest(r: UsageReply): void { setDearest([...r.rows].sort((a, b) => (b.cost ?? 0) - (a.cost ?? 0))[0] ?? null); }
+  }, [by, since]);
+  const set = (change: Record<string, string>): void => { const query = new URLSearchParams(q); for (const [k, v] of Object.entries(change)) query.set(k, v); query.delete('since'); go(formatRoute({ page: 'usage', query }), { replace: true }); };
+  const chart = useMemo(() => {
+    if (!days?.rows.length) return null;
+    const byCost = days.rows.some((r) => (r.cost ?? 0) > 0);
+    const value = (r: UsageRow): number => (byCost ? r.cost ?? 0 : total(r));
+    const stacks = new Map(days.rows.map((r) => [r.key, r.stack ? Object.fromEntries(Object.entries(r.stack).map(([n, x]) => [n, value(x)])) : { all: value(r) }]));
+    const keys = [...stacks.keys()].sort();
+    const rows = daysBetween(since && since > keys[0]! ? since : since ?? keys[0]!, day(0)).map((key) => ({ key, stack: stacks.get(key) ?? {} }));
+    const { names, rest } = topSeries(rows);
+    for (const r of rows) { const other = rest.reduce((s, n) => s + (r.stack[n] ?? 0), 0); if (other) (r.stack as Record<string, number>)['other'] = other; }
+    return { rows: rows.slice(-400), names: rest.length ? [...names, 'other'] : names, byCost };
+  }, [days, since]);
+  const t = table?.totals;
+  const unpriced = new Set((table?.unpriced ?? []).map((u) => u.model));
+  const cached = t && total(t) ? Math.round((t.cacheRead / total(t)) * 100) : 0;
+  return (
+    <main class="wrap" id="main" tabIndex={-1}>
+      <div class="head"><h1>Usage</h1><span class="seg" role="group" aria-label="Group by">{BY.map(([v, title]) => <button key={v} aria-pressed={by === v} onClick={() => set({ by: v })}>{title}</button>)}</span><span class="grow" /><span class="seg" role="group" aria-label="Range">{RANGES.map(([v, title]) => <button key={v} aria-pressed={!q.get('since') && range === v} onClick={() => set({ range: v })}>{title}</button>)}</span><button class="btn" disabled={!table} onClick={() => download(`usage-by-${by}.csv`, toCsv(by, table!.rows))}><Icon name="file" />CSV</button></div>
+      {failed ? <div class="empty"><b>The figures could not be read</b><p class="soft">{failed}</p></div> : !t || !days ? <Bars /> : !table.rows.length ? <div class="empty"><b>Nothing was used</b><p class="soft">No reply with token counts in this time.</p></div> : <>
+        <div class="kpis">
+          <div class="kpi"><p>Cost</p><span class="fig num">{money(t.cost)}<small>{since ? `${dayAndMonth(Date.parse(`${since}T12:00:00`))} – ${dayAndMonth(Date.now())}` : 'all time'}</small></span></div>
+          <div class="kpi"><p>Tokens</p><span class="fig num">{tokens(total(t))}<small>{cached} % read from cache</small></span></div>
+          <div class="kpi"><p>{t.replies !== undefined ? 'Replies' : BY.find((b) => b[0] === by)![1] + 's'}</p><span class="fig num">{count(t.replies ?? table.rows.length)}<small>{t.sessions !== undefined ? `in ${plural(t.sessions, 'session')}` : ''}</small></span></div>
+          <div class="kpi"><p>Dearest session</p><span class="fig num">{dearest ? money(dearest.cost) : '–'}<small class="trunc">{dearest ? visible(nameOf('session', dearest.key)).slice(0, 40) : ''}</small></span></div>
+        </div>
+        {chart && <div class="card"><div class="card-h"><h2>{chart.byCost ? 'Cost' : 'Tokens'} by day</h2><span class="grow" /><span class="legs">{chart.names.map((n, i) => <span key={n} class="leg"><i class={`q${(i % 6) + 1}`} />{visible(nameOf(by === 'session' ? 'model' : by, n))}</span>)}</span></div><Chart {...chart} />
+          {table.copies !== undefined && <div class="note"><Icon name="check" />Each reply is counted once: {table.copies ? `${plural(table.copies, 'copy', 'copies')} in forks, resumed files and sub-agent logs were left out.` : 'there were no copies to leave out.'}</div>}</div>}
+        <Table by={by} rows={table.rows} unpriced={unpriced} /></>}
+      <TabBar />
+    </main>
+  );
+}

@@ -4,6 +4,7 @@ import { begin, followLinks, route } from './state/app.ts';
 import { Boundary, lazy } from './views/lazy.tsx';
 import { SessionPage } from './views/session.tsx';
 import { SessionsPage } from './views/sessions.tsx';
+import { warmUp } from './worker/client.ts';
 import { Shell } from './views/shell.tsx';
 
 const UsagePage = lazy(() => import('./views/usage.tsx').then((m) => m.UsagePage));
@@ -20,6 +21,7 @@ function App(): JSX.Element {
   );
 }
 
+warmUp();
 followLinks();
 void begin().then(() => {
   hub.start();

@@ -8,10 +8,11 @@ import { silent } from './http.ts';
 export interface GroveEvent { kind: string; key: string | null; data: any }
 type Listener = (e: GroveEvent) => void;
 
-export const live = signal<'connecting' | 'live' | 'lost'>('connecting');
+export const live = signal<'connecting' | 'live' | 'polling' | 'lost'>('connecting');
 
 const KINDS = ['sessions', 'append', 'update', 'leaf', 'meta', 'label', 'live', 'remove', 'reset', 'bye'];
 const WAIT_MAX = 30_000;
+const POLL_MS = 4000;
 
 interface Want { list: boolean; sessions: Record<string, number> }
 
@@ -25,6 +26,7 @@ class Hub {
   private leads = false;
   private wait = 1000;
   private timer = 0;
+  private polling = 0;
   private readonly tab = Math.random().toString(36).slice(2);
 
   start(): void {
@@ -124,14 +126,24 @@ class Hub {
     this.channel?.postMessage({ state: s });
   }
 
+  // The stream ended or was refused. If the server answers otherwise, it has no stream for us: then ask
+  // now and then, and try the stream again with growing patience.
   private lost(): void {
     this.close();
-    this.state('lost');
-    silent();
     const wait = this.wait * (0.75 + Math.random() / 2);
     this.wait = Math.min(WAIT_MAX, this.wait * 2);
     clearTimeout(this.timer);
     this.timer = setTimeout(() => (document.visibilityState === 'hidden' ? this.whenVisible() : this.connect()), wait) as unknown as number;
+    fetch('/api/v1/health').then((r) => { if (r.ok) this.poll(); else this.state('lost'); }, () => { this.state('lost'); silent(); });
+  }
+
+  private poll(): void {
+    this.state('polling');
+    if (this.polling) return;
+    this.polling = setInterval(() => {
+      if (live.value !== 'polling') { clearInterval(this.polling); this.polling = 0; return; }
+      if (document.visibilityState === 'visible') for (const kind of ['poll', 'sessions']) this.tell({ kind, key: null, data: null });
+    }, POLL_MS) as unknown as number;
   }
 
   private whenVisible(): void {

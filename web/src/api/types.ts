@@ -126,7 +126,7 @@ export interface ContextReply {
   leaf: string | null;
   parts?: { part: string; tokens: number; bytes: number; count: number }[];
   window?: { used: number; limit: number | null; source: 'usage' | 'estimate' };
-  explain?: { from: number; to: number; included: boolean; reason: string }[];
+  explain?: { from: number; to: number; included: boolean; reason: string; count?: number }[];
   leafReason?: { rule: string; entryId: string | null };
 }
 

@@ -13,7 +13,7 @@ export type Block =
   | { is: 'image'; image: Image }
   | { is: 'unknown'; type: string };
 
-export type Image = { media: Media } | { type: string; bytes: number };
+export type Image = { media: Media } | { type: string; bytes: number; data: string };
 
 export interface Usage { input: number; output: number; cost: number | null }
 
@@ -39,7 +39,7 @@ function imageIn(b: any): Image | null {
   for (const v of [b, b.data, b.source, b.source?.data, b.image]) if (isMedia(v)) return { media: v };
   if (b.type !== 'image') return null;
   const data = typeof b.data === 'string' ? b.data : typeof b.source?.data === 'string' ? b.source.data : '';
-  return { type: b.mimeType ?? b.source?.media_type ?? 'image', bytes: Math.floor(data.length * 0.75) };
+  return { type: b.mimeType ?? b.source?.media_type ?? 'image', bytes: Math.floor(data.length * 0.75), data };
 }
 
 function resultContent(content: any): { text: Text[]; images: Image[] } {

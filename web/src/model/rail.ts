@@ -89,7 +89,7 @@ function condense(s: Skeleton, keep: Uint8Array, leaf: number): Condensed {
     const p = s.parent[i]!;
     const above = p >= 0 ? node[p]! : -1;
     if (keep[i]) { node[i] = add(i, above, 0); c.failed[node[i]!]! += s.failed.get(i) ?? 0; continue; }
-    if (hidden(s, i) || (s.kindAt(i) !== 'm' && s.kindAt(i) !== 'W')) { node[i] = above; continue; }
+    if (hidden(s, i) || s.kindAt(i) !== 'm') { node[i] = above; continue; }
     const only = above >= 0 && c.steps[above]! > 0 && c.last[above] === p;
     node[i] = only ? above : add(i, above, 0);
     c.last[node[i]!] = i;

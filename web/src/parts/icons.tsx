@@ -27,7 +27,7 @@ const P: Record<string, string[]> = {
 };
 
 export function Icon({ name, small = true }: { name: string; small?: boolean }): JSX.Element {
-  return <svg class={small ? 'ico i14' : 'ico'} viewBox="0 0 16 16" aria-hidden="true">{(P[name] ?? []).map((d) => <path d={d} />)}</svg>;
+  return <svg class={`ico${small ? ' i14' : ''}${name === 'more' ? ' dots' : ''}`} viewBox="0 0 16 16" aria-hidden="true">{(P[name] ?? []).map((d) => <path d={d} />)}</svg>;
 }
 
 export function Logo({ size = 20 }: { size?: number }): JSX.Element {

@@ -1,6 +1,6 @@
 // Tool calls of one reply: a bordered list of folded rows, each with its result in a word.
 import type { JSX } from 'preact';
-import { useContext, useState } from 'preact/hooks';
+import { useContext, useEffect, useState } from 'preact/hooks';
 import type { Block, Image, Text } from '../model/body.ts';
 import { bytes, duration } from '../model/format.ts';
 import { visible } from '../model/safe.ts';
@@ -18,11 +18,29 @@ const PIXELS_MAX = 40e6;
 export function Picture({ entryId, image }: { entryId: string; image: Image }): JSX.Element {
   const source = useContext(SourceContext);
   const [broken, setBroken] = useState(false);
-  if (!('media' in image)) return <span class="chip"><Icon name="image" />{image.type}, {bytes(image.bytes)}</span>;
+  if (!('media' in image)) return <Inline image={image} />;
   const { $media, type, width, height } = image.media;
   const url = source?.media(entryId, $media);
   if (!url || broken || (width ?? 0) * (height ?? 0) > PIXELS_MAX) return <span class="chip"><Icon name="image" />{type}{width ? ` ${width} × ${height}` : ''}, {bytes(image.media.bytes)}, not shown</span>;
   return <a class="pic" href={url} target="_blank" rel="noopener"><img src={url} alt={`Image, ${type}${width ? `, ${width} by ${height}` : ''}`} loading="lazy" decoding="async" onError={() => setBroken(true)} /></a>;
+}
+
+const INLINE = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
+const INLINE_MAX = 4e6;
+
+// An image that stands in the entry itself: decoded here, shown from memory.
+function Inline({ image }: { image: Extract<Image, { data: string }> }): JSX.Element {
+  const [url, setUrl] = useState<string | null>(null);
+  useEffect(() => {
+    if (!INLINE.includes(image.type) || !image.data || image.bytes > INLINE_MAX) return undefined;
+    let made = '';
+    try {
+      made = URL.createObjectURL(new Blob([Uint8Array.from(atob(image.data), (c) => c.charCodeAt(0))], { type: image.type }));
+      setUrl(made);
+    } catch { return undefined; }
+    return () => URL.revokeObjectURL(made);
+  }, [image.data]);
+  return url ? <span class="pic"><img src={url} alt={`Image, ${image.type}`} decoding="async" onError={() => setUrl(null)} /></span> : <span class="chip"><Icon name="image" />{image.type}, {bytes(image.bytes)}</span>;
 }
 
 function WordView({ word }: { word: Word }): JSX.Element {

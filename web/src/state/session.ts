@@ -1,11 +1,12 @@
 // One open session: its record, its shape, the bodies that are on screen, and what one does with it.
 import { computed, signal } from '@preact/signals';
-import { act, ApiError, get, getText, sessionPath } from '../api/http.ts';
+import { act, ApiError, get, getBest, getText, sessionPath } from '../api/http.ts';
 import { hub, type GroveEvent } from '../api/hub.ts';
 import type { ContextReply, EntriesReply, Entry, Hit, Plan, SessionRecord, Snapshot, Subagents, TreeWire } from '../api/types.ts';
 import { Bodies, ranges } from '../model/bodies.ts';
 import { body, firstWords } from '../model/body.ts';
 import { keepSeen, readKept } from '../model/kept.ts';
+import { completeContext } from '../model/derive.ts';
 import { busy, idle, step, type LeafEvent, type LeafState, type Written } from '../model/leaf.ts';
 import { rail, type Zoom } from '../model/rail.ts';
 import { project } from '../model/rows.ts';
@@ -40,6 +41,7 @@ export class SessionState implements Source {
   readonly seenSeq: number;            // the last entry that was there when one looked before
   private bodies = new Bodies();
   private asked = new Set<number>();
+  private wanted: Record<'rows' | 'rail', number[]> = { rows: [], rail: [] };
   private request: AbortController | null = null;
   private timer = 0;
   private late = 0;
@@ -99,6 +101,7 @@ export class SessionState implements Source {
       this.subagents.value = snapshot.subagents ?? noSubagents;
       this.bodies.clear();
       this.asked.clear();
+      this.wanted = { rows: [], rail: [] };
       this.sessionMeta.value = { ...turns.session, ...snapshot.session };
       this.failure.value = null;
       this.shape.value++;
@@ -120,12 +123,17 @@ export class SessionState implements Source {
 
   body(i: number): Entry | undefined { return this.bodies.get(this.skeleton.seq[i]!); }
 
-  // Bodies of these entries are wanted now; asked for once the list has been still for a moment.
-  need(entries: number[], soon = false): void {
-    const missing = entries.filter((i) => !this.bodies.has(this.skeleton.seq[i]!) && !this.asked.has(this.skeleton.seq[i]!));
-    if (!missing.length) return;
+  // Bodies of these entries are wanted now by one part of the page; asked for once the list has been still
+  // for a moment. What was wanted before and is no longer is given up.
+  need(who: 'rows' | 'rail', entries: number[], soon = false): void {
+    this.wanted[who] = entries;
+    if (![...this.missing()].some((seq) => !this.asked.has(seq))) return;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.fetchBodies(missing.map((i) => this.skeleton.seq[i]!)), soon ? 0 : STILL_MS) as unknown as number;
+    this.timer = setTimeout(() => void this.fetchBodies([...this.missing()]), soon ? 0 : STILL_MS) as unknown as number;
+  }
+
+  private *missing(): Generator<number> {
+    for (const list of Object.values(this.wanted)) for (const i of list) if (!this.bodies.has(this.skeleton.seq[i]!)) yield this.skeleton.seq[i]!;
   }
 
   private async fetchBodies(seqs: number[]): Promise<void> {
@@ -136,7 +144,7 @@ export class SessionState implements Source {
     let want = ranges(seqs);
     try {
       while (want) {
-        const r = await get<EntriesReply>(`${this.path}/entries`, { seq: want, view: 'ui', maxBody: 8192, ...this.params }, control.signal);
+        const r = await this.entries(want, control.signal);
         this.take(r);
         want = (r.more ?? []).map(([a, b]) => (a === b ? String(a) : `${a}-${b}`)).join(',');
         if (!r.entries.length) break;
@@ -144,6 +152,10 @@ export class SessionState implements Source {
     } catch { /* Aborted, or the server is silent: the rows keep their previews and ask again. */ } finally {
       if (this.request === control) { this.asked.clear(); this.request = null; this.bodyCount.value++; }
     }
+  }
+
+  private entries(seq: string, signal?: AbortSignal): Promise<EntriesReply> {
+    return getBest('view=ui', () => get<EntriesReply>(`${this.path}/entries`, { seq, view: 'ui', maxBody: 8192, ...this.params }, signal), () => get<EntriesReply>(`${this.path}/entries`, { seq, ...this.params }, signal));
   }
 
   private take(r: EntriesReply): void {
@@ -163,7 +175,7 @@ export class SessionState implements Source {
     if (i === undefined) return null;
     const held = this.body(i);
     if (held) return held;
-    const r = await get<EntriesReply>(`${this.path}/entries`, { seq: String(this.skeleton.seq[i]), view: 'ui', maxBody: 8192, ...this.params });
+    const r = await this.entries(String(this.skeleton.seq[i]));
     this.take(r);
     return this.body(i) ?? null;
   }
@@ -189,7 +201,7 @@ export class SessionState implements Source {
   private pendingWires: { wire: TreeWire; leafId: string | null }[] = [];
 
   private event(e: GroveEvent): void {
-    if (e.key !== this.key && e.key !== this.sessionMeta.value?.id) return;
+    if (e.kind !== 'poll' && e.key !== this.key && e.key !== this.sessionMeta.value?.id) return;
     const meta = this.sessionMeta.value;
     if (!meta) return;
     const rev = typeof e.data?.rev === 'number' ? e.data.rev : meta.rev;
@@ -200,8 +212,25 @@ export class SessionState implements Source {
       case 'label': this.setLabel(e.data.target ?? e.data.targetId ?? e.data.entryId, e.data.text ?? e.data.label ?? null); break;
       case 'meta': case 'live': this.sessionMeta.value = { ...this.sessionMeta.value!, ...(e.data.session ?? (e.kind === 'live' ? { live: e.data.live } : {})) }; break;
       case 'reset': case 'update': void this.load(); break;
+      case 'poll': void this.poll(); break;
       case 'remove': this.failure.value = new ApiError('GONE', 'This session was deleted.', 410); break;
     }
+  }
+
+  // Without a stream: has the session changed?
+  private async poll(): Promise<void> {
+    const meta = this.sessionMeta.value;
+    if (!meta || this.sub) return;
+    try {
+      const now = await get<SessionRecord>(this.path);
+      if (now.rev === meta.rev) return;
+      if (now.generation !== meta.generation) { await this.load(); return; }
+      const wire = await get<TreeWire>(`${this.path}/tree`, { level: 'all', after: this.skeleton.n ? this.skeleton.seq[this.skeleton.n - 1]! : 0 });
+      this.sessionMeta.value = { ...meta, ...now };
+      this.pendingWires.push({ wire, leafId: now.leafEntryId });
+      this.flush();
+      if (now.leafEntryId !== (this.skeleton.id[this.skeleton.leaf] ?? null)) this.setLeaf(now.leafEntryId);
+    } catch { /* The band says that the server is silent. */ }
   }
 
   // Bursts are joined: at most four updates of the list a second.
@@ -250,7 +279,12 @@ export class SessionState implements Source {
   private send(e: LeafEvent): void { this.leafState.value = step(this.leafState.value, e); }
   get acting(): boolean { return busy(this.leafState.value); }
 
-  private plan(entryId: string): Promise<Plan> { return act<Plan>('POST', `${this.path}/continue`, { entryId }, { dryRun: 1 }); }
+  private plannedAt = 0;
+
+  private plan(entryId: string): Promise<Plan> {
+    this.plannedAt = this.skeleton.n ? this.skeleton.seq[this.skeleton.n - 1]! : 0;
+    return act<Plan>('POST', `${this.path}/continue`, { entryId }, { dryRun: 1 });
+  }
 
   async continueFrom(entryId: string): Promise<void> {
     this.send({ on: 'continue', entryId });
@@ -268,8 +302,8 @@ export class SessionState implements Source {
     if (s.at !== 'switching') return;
     const p = s.pendingLeafConfirmation;
     try {
-      const r = await act<{ leaf?: string | null; leafAfter?: string | null; rev?: number }>('POST', `${this.path}/continue`, { entryId: p.entryId, expectedRev: p.expectedRev, ...(force ? { force: true } : {}) });
-      this.moved(r.leaf !== undefined ? r.leaf : r.leafAfter !== undefined ? r.leafAfter : p.leafAfter);
+      const r = await act<{ leafEntryId?: string | null; rev?: number }>('POST', `${this.path}/continue`, { entryId: p.entryId, expectedRev: p.expectedRev, ...(force ? { force: true } : {}) });
+      this.moved(r.leafEntryId !== undefined ? r.leafEntryId : p.leafAfter);
     } catch (e) {
       await this.notMoved(e, p.entryId);
     }
@@ -287,7 +321,8 @@ export class SessionState implements Source {
     if (e.code === 'NOANSWER') { this.send({ on: 'silence' }); await this.findOut(entryId); return; }
     if (e.status !== 409) { this.send({ on: 'refusal', message: e.message }); return; }
     const details = e.details?.error ?? {};
-    const entries: Written[] = (e.details?.entries ?? details.entries ?? []).map((x: any) => ({ id: x.id ?? x.entryId ?? '', author: x.author ?? x.role ?? 'entry', text: x.text ?? (x.type ? firstWords(x) : '') }));
+    // The newest entries come with the refusal; those after the plan are what came between.
+    const entries: Written[] = (e.details?.entries ?? details.entries ?? []).filter((x: any) => x.seq > this.plannedAt).map((x: any) => ({ id: x.id, author: x.role ?? x.kind ?? 'entry', text: x.text ?? '' }));
     try {
       this.send({ on: 'conflict', entries, live: e.code === 'LIVE', plan: await this.plan(entryId) });
     } catch (again) {
@@ -347,7 +382,9 @@ export class SessionState implements Source {
 
   async loadContext(leaf: string | null): Promise<void> {
     try {
-      this.context.value = await get<ContextReply>(`${this.path}/context`, { explain: 1, parts: 1, messages: 'head', ...(leaf ? { leaf } : {}), ...this.params });
+      const more = { explain: 1, ...(leaf ? { leaf } : {}), ...this.params };
+      const c = await getBest('messages=head', () => get<ContextReply>(`${this.path}/context`, { parts: 1, messages: 'head', ...more }), () => get<ContextReply>(`${this.path}/context`, more));
+      this.context.value = completeContext(c, this.skeleton);
     } catch (e) {
       if (e instanceof ApiError && e.code !== 'NOANSWER') say(e.message, 'bad');
     }

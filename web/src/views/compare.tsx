@@ -1,7 +1,8 @@
 // Two branches side by side, from where they part.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { get } from '../api/http.ts';
+import { ApiError, get } from '../api/http.ts';
+import { completeContext, diffOf } from '../model/derive.ts';
 import type { ContextReply, DiffReply, DiffSide } from '../api/types.ts';
 import { count, money, plural, tokens } from '../model/format.ts';
 import { formatRoute, sessionAt, type Route } from '../model/route.ts';
@@ -50,30 +51,32 @@ function Files({ side }: { side: DiffSide }): JSX.Element {
 
 function ContextSide({ session, leaf }: { session: SessionState; leaf: string }): JSX.Element {
   const [c, set] = useState<ContextReply | null>(null);
-  useEffect(() => { get<ContextReply>(`${session.path}/context`, { leaf, parts: 1, messages: 'head' }).then(set, () => undefined); }, [leaf]);
+  useEffect(() => { get<ContextReply>(`${session.path}/context`, { leaf }).then((x) => set(completeContext(x, session.skeleton)), () => undefined); }, [leaf]);
   if (!c) return <Bars rows={3} />;
   return <div class="pane"><div class="figrow"><span class="fig num">{count(c.window?.used ?? 0)}</span><span class="soft">tokens, {plural(c.messages.length, 'message')}</span></div><div class="parts num">{(c.parts ?? []).map((p, i) => <div key={p.part}><i class={`p${(i % 6) + 1}`} /><span class="trunc">{visible(p.part)}</span><span>{tokens(p.tokens)}</span><span class="r" /></div>)}</div></div>;
 }
 
 export function ComparePage({ r }: { r: CompareRoute }): JSX.Element {
   const session = useMemo(() => new SessionState(r.key, null), [r.key]);
-  const [diff, setDiff] = useState<DiffReply | null>(null);
+  const [told, setDiff] = useState<DiffReply | null>(null);
+  const [own, setOwn] = useState(false);
   const [failed, setFailed] = useState<string | null>(null);
   const [pane, setPane] = useState<Pane>('conversation');
   const [folds, setFolds] = useState<ReadonlySet<string>>(new Set());
   const [shown, setShown] = useState(ROWS);
   useEffect(() => () => session.close(), [session]);
-  useEffect(() => { setTitle('Compare'); get<DiffReply>(`${session.path}/diff`, { a: r.a, b: r.b }).then(setDiff, (e) => setFailed(e.message)); }, [r.a, r.b]);
+  useEffect(() => { setTitle('Compare'); get<DiffReply>(`${session.path}/diff`, { a: r.a, b: r.b }).then(setDiff, (e) => { if (e instanceof ApiError && e.status === 501) setOwn(true); else setFailed(e.message); }); }, [r.a, r.b]);
   useKeys({ Escape: () => go(sessionAt(r.key)) });
   const meta = session.sessionMeta.value;
   const s = session.skeleton, ia = s.index.get(r.a), ib = s.index.get(r.b);
+  const diff = useMemo(() => told ?? (own && meta && ia !== undefined && ib !== undefined ? diffOf(s, ia, ib, (i) => session.body(i)) : null), [told, own, meta, session.bodyCount.value]);
   const sides = useMemo(() => {
     if (!meta || !diff || ia === undefined || ib === undefined) return null;
     const fork = diff.fork === null ? -1 : s.index.get(diff.fork) ?? -1;
     const after = (leaf: number): Row[][] => { const path = s.path(leaf); return turns(project(s, path.slice(path.indexOf(fork) + 1), { all: false, leaf: false }).rows); };
     return { fork, a: after(ia), b: after(ib) };
   }, [meta, diff, session.shape.value]);
-  useEffect(() => { if (sides) session.need([...sides.a.slice(0, shown), ...sides.b.slice(0, shown)].flat().flatMap((x) => x.entries).slice(0, 400).concat(sides.fork >= 0 ? [sides.fork] : []), true); }, [sides, shown]);
+  useEffect(() => { if (sides) session.need('rows', [...sides.a.slice(0, shown), ...sides.b.slice(0, shown)].flat().flatMap((x) => x.entries).slice(0, 400).concat(sides.fork >= 0 ? [sides.fork] : []), true); }, [sides, shown]);
   const toggle = (n: string): void => { const next = new Set(folds); if (next.has(n)) next.delete(n); else next.add(n); setFolds(next); };
   if (failed || (meta && (ia === undefined || ib === undefined))) return <main class="wrap" id="main" tabIndex={-1}><div class="empty"><b>These cannot be compared</b><p class="soft">{failed ?? 'One of the two entries is not there.'}</p><a class="btn" href={sessionAt(r.key)}>Back to the session</a></div></main>;
   if (!sides || !diff || !meta) return <main class="wrap" id="main" tabIndex={-1}><Bars /></main>;

@@ -32,10 +32,10 @@ function EntryMenu({ p, id }: { p: RowProps; id: string }): JSX.Element {
   const link = sessionAt(p.session.key, id);
   return (
     <span class="tools-e">
+      {mayWrite.value && <span class="more-e"><button class="mini-b" aria-label="Label" title="Label (b)" onClick={() => p.label(id)}><Icon name="tag" /></button>
+        {!p.session.sub && <button class="mini-b" aria-label="Continue from here" title="Continue from here (c)" disabled={p.session.acting} onClick={() => void p.session.continueFrom(id)}><Icon name="branch" /></button>}</span>}
       <span class="mono hidep">{id.slice(0, 8)}</span>
-      <button class="mini-b" aria-label="Copy link" title="Copy link" onClick={() => void copy(location.origin + link, 'Link')}><Icon name="link" /></button>
-      {mayWrite.value && <button class="mini-b" aria-label="Label" title="Label (b)" onClick={() => p.label(id)}><Icon name="tag" /></button>}
-      {mayWrite.value && !p.session.sub && <button class="mini-b" aria-label="Continue from here" title="Continue from here (c)" disabled={p.session.acting} onClick={() => void p.session.continueFrom(id)}><Icon name="branch" /></button>}
+      <button class="mini-b" aria-label="Copy link" title="Copy link (y)" onClick={() => void copy(location.origin + link, 'Link')}><Icon name="link" /></button>
     </span>
   );
 }
@@ -202,7 +202,7 @@ function Change(p: RowProps): JSX.Element {
   const shown = p.row.entries.length > 6 ? [...p.row.entries.slice(0, 2), ...p.row.entries.slice(-2)] : p.row.entries;
   const words = shown.map((i) => p.session.body(i)).filter((e): e is Entry => !!e).map(changeWords);
   const text = words.length ? [...new Set(words)].join(' · ') : plural(p.row.entries.length, 'change');
-  return <Frame p={p} cls="note"><p class="dim line trunc">{visible(text)}{p.row.entries.length > 6 ? `, ${count(p.row.entries.length)} changes in all` : ''}</p></Frame>;
+  return <Frame p={p} cls="quiet-row"><p class="dim line trunc">{visible(text)}{p.row.entries.length > 6 ? `, ${count(p.row.entries.length)} changes in all` : ''}</p></Frame>;
 }
 
 function BatchRow(p: RowProps): JSX.Element {
@@ -217,7 +217,7 @@ function BatchRow(p: RowProps): JSX.Element {
 function Raw(p: RowProps): JSX.Element {
   const i = p.row.entries[0]!, entry = p.session.body(i), name = `${p.row.key}/raw`;
   const open = p.folds.has(name);
-  return <Frame p={p} cls="note"><button class="fold" aria-expanded={open} onClick={() => p.toggle(name)}><Icon name={open ? 'down' : 'right'} />{visible(entry?.type ?? 'entry')}{entry?.['customType'] ? `: ${visible(String(entry['customType']))}` : ''}<span class="dim num">{bytes(p.session.skeleton.bytes[i]!)}</span></button>{open && entry && <pre class="code boxed" tabIndex={0}>{visible(JSON.stringify(entry, null, 1)).slice(0, 8192)}</pre>}</Frame>;
+  return <Frame p={p} cls="quiet-row"><button class="fold" aria-expanded={open} onClick={() => p.toggle(name)}><Icon name={open ? 'down' : 'right'} />{visible(entry?.type ?? 'entry')}{entry?.['customType'] ? `: ${visible(String(entry['customType']))}` : ''}<span class="dim num">{bytes(p.session.skeleton.bytes[i]!)}</span></button>{open && entry && <pre class="code boxed" tabIndex={0}>{visible(JSON.stringify(entry, null, 1)).slice(0, 8192)}</pre>}</Frame>;
 }
 
 const RULES: Record<string, string> = { 'last-entry': 'Last entry of the file.', marker: 'A mark says so.', 'last-prompt': 'The agent stored it with its last prompt.', store: 'The store keeps it.' };
@@ -258,7 +258,7 @@ export function ConversationRow(p: RowProps & { resume: string | null; notShown:
     case 'change': return <Change {...p} />;
     case 'batch': return <BatchRow {...p} />;
     case 'raw': return <Raw {...p} />;
-    case 'hidden': return <Frame p={p} cls="note"><p class="dim line">{plural(p.notShown, 'entry', 'entries')} not shown <button class="lnk" onClick={p.showAll}>Show all</button></p></Frame>;
+    case 'hidden': return <Frame p={p} cls="quiet-row"><p class="dim line">{plural(p.notShown, 'entry', 'entries')} not shown <button class="lnk" onClick={p.showAll}>Show all</button></p></Frame>;
     case 'leaf': return <LeafCard {...p} />;
   }
 }

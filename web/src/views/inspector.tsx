@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { get } from '../api/http.ts';
 import type { AgentLog, ContextReply, Entry } from '../api/types.ts';
 import { body, firstWords } from '../model/body.ts';
+import { weigh } from '../model/derive.ts';
 import { bytes, count, modelName, moment, money, plural, tokens } from '../model/format.ts';
 import { visible } from '../model/safe.ts';
 import { Batch } from '../parts/batch.tsx';
@@ -25,7 +26,7 @@ const WHY: Record<string, string> = {
 };
 
 const roleOf = (m: any): string => ({ user: 'user', assistant: 'assistant', toolResult: 'result', tool: 'result', compactionSummary: 'summary', branchSummary: 'summary', bashExecution: 'shell' } as Record<string, string>)[m?.role] ?? String(m?.role ?? 'message');
-const weight = (m: any): number => (typeof m?.tokens === 'number' ? m.tokens : typeof m?.$bytes === 'number' ? m.$bytes / 4 : typeof m?.bytes === 'number' ? m.bytes / 4 : JSON.stringify(m ?? '').length / 4);
+const weight = (m: any): number => { if (typeof m?.tokens === 'number') return m.tokens; if (typeof m?.bytes === 'number') return m.bytes / 4; const w = weigh(m); return w.tokens + w.images; };
 const headOf = (m: any): string => m?.head ?? m?.text ?? (m?.toolName ? `${m.toolName} ${firstWords({ type: 'message', message: m })}` : firstWords({ type: 'message', message: m }) || body({ type: 'm', message: m }).blocks.map((b) => (b.is === 'call' ? b.name : '')).filter(Boolean).join(', '));
 
 type Line = { out: string; n: number; at: number } | { message: any; id: string | null; n: number };
@@ -33,7 +34,7 @@ type Line = { out: string; n: number; at: number } | { message: any; id: string 
 // Messages in order, with the runs that were left out where they were.
 function inOrder(c: ContextReply, session: SessionState): Line[] {
   const lines: Line[] = [];
-  const outs = (c.explain ?? []).filter((e) => !e.included).map((e) => ({ ...e, n: e.to - e.from + 1 })).filter((e) => !/not sent to the model/.test(e.reason) || e.n > 20);
+  const outs = (c.explain ?? []).filter((e) => !e.included).map((e) => ({ ...e, n: e.count ?? e.to - e.from + 1 })).filter((e) => !/not sent to the model/.test(e.reason) || e.n > 20);
   let k = 0;
   c.messages.forEach((message, i) => {
     const id = c.entryIds[i] ?? null;

@@ -49,7 +49,10 @@ export function rowText(session: SessionState, row: RailRow): string {
     return s.kindAt(row.entry) === 'z' ? 'Context begins anew' : `Compacted${typeof before === 'number' ? ` · ${tokens(before)}` : ''}`;
   }
   if (row.node === 'summary') return `Summary${words ? `: ${words}` : ''}`;
-  if (row.node === 'batch') return words || 'Workers';
+  if (row.node === 'batch') {
+    const tasks = session.body(row.entry)?.['tasks'];
+    return Array.isArray(tasks) ? `${plural(tasks.length, 'worker')} · ${visible(tasks.map((t: any) => t?.agent ?? 'worker').join(', '))}` : words || 'Workers';
+  }
   if (words) return words;
   if (row.node === 'other') return { m: 'result', o: 'model', t: 'thinking level', l: 'label', x: 'custom', n: 'name', W: 'workers’ result' }[s.kindAt(row.entry)] ?? 'entry';
   return row.node === 'reply' ? 'Reply' : '…';
@@ -121,8 +124,8 @@ export function Rail({ session, choose, window: win, phone }: { session: Session
   }, [selected, rows.length, height]);
   // What the shape does not tell (seams' figures, first words) comes from bodies.
   useEffect(() => {
-    const want = rows.slice(from, to).filter((r) => r.node === 'seam' || (r.node !== 'run' && r.node !== 'other' && !session.skeleton.text.has(r.entry))).map((r) => r.entry);
-    if (want.length) session.need(want);
+    const want = rows.slice(from, to).filter((r) => r.node === 'seam' || r.node === 'batch' || (r.node !== 'run' && r.node !== 'other' && !session.skeleton.text.has(r.entry))).map((r) => r.entry);
+    session.need('rail', want);
   }, [from, to, session.shape.value]);
   const pick = (r: RailRow): void => {
     if (r.folded) { session.open.value = new Set([...session.open.value, r.entry]); session.shut.value = new Set([...session.shut.value].filter((x) => x !== r.entry)); return; }

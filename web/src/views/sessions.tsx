@@ -50,7 +50,7 @@ export function SessionRow({ s, depth = 0, on = false, now }: { s: ListItem; dep
       <span class="proj trunc">{visible(project(s.cwd))}</span>
       <span class="r num c-br">{s.branches ? count(s.branches) : <span class="dim">–</span>}</span>
       <span class="r num c-n">{count(s.entries ?? s.messageCount ?? 0)}</span>
-      <span class="r num c-cost">{money(s.cost)}</span><span class="r c-age">{age(Date.parse(s.modified), now)}</span>
+      <span class="r num c-cost">{money(s.cost)}</span><span class="r c-age">{s.modified ? age(Date.parse(s.modified), now) : ''}</span>
     </a>
   );
 }
@@ -168,6 +168,11 @@ function useList(query: URLSearchParams): void {
   }, [name]);
 }
 
+// A group names its session by id; the list knows the rest.
+function known(reply: SearchReply): SearchReply {
+  return { ...reply, groups: reply.groups.map((g) => { const s = sessions.value.find((x) => x.id === g.session.id); return { ...g, session: { ...s, ...g.session, key: g.session.key ?? s?.key ?? g.session.id, modified: g.session.modified ?? s?.modified ?? '' } }; }) };
+}
+
 function useSearch(query: URLSearchParams): { reply: SearchReply | null; busy: boolean; failed: string | null } {
   const q = query.get('q') ?? '';
   const name = query.toString();
@@ -179,7 +184,7 @@ function useSearch(query: URLSearchParams): { reply: SearchReply | null; busy: b
       const params = listParams(query);
       params.set('group', 'session');
       if (query.get('in')) params.set('in', query.get('in')!);
-      get<SearchReply>('/search', params, c.signal).then((reply) => set({ name, reply, failed: null }), (e) => { if (!aborted(e)) set({ name, reply: null, failed: e instanceof Error ? e.message : String(e) }); });
+      get<SearchReply>('/search', params, c.signal).then((reply) => set({ name, reply: known(reply), failed: null }), (e) => { if (!aborted(e)) set({ name, reply: null, failed: e instanceof Error ? e.message : String(e) }); });
     }, DEBOUNCE);
     return () => { clearTimeout(t); c.abort(); };
   }, [name]);
@@ -190,12 +195,19 @@ function useSearch(query: URLSearchParams): { reply: SearchReply | null; busy: b
 
 const ROLES: Record<string, string> = { user: 'You', assistant: 'Assistant', toolResult: 'Result', 'tool-result': 'Result', tool: 'Result', bash: 'Shell', system: 'System' };
 
+// The server counts bytes of UTF-8, strings count in units of their own.
+export function marksInText(text: string, marks: [number, number][]): [number, number][] {
+  const bytes = new TextEncoder().encode(text);
+  const decode = new TextDecoder();
+  return marks.map(([a, b]) => [decode.decode(bytes.subarray(0, a)).length, decode.decode(bytes.subarray(0, b)).length]);
+}
+
 // Marks by position where the server gives them; else between double asterisks, as it prints them.
 export function Snippet({ hit }: { hit: Hit }): JSX.Element {
   const parts: { text: string; on: boolean }[] = [];
   if (hit.marks?.length) {
     let at = 0;
-    for (const [a, b] of hit.marks) { parts.push({ text: hit.snippet.slice(at, a), on: false }, { text: hit.snippet.slice(a, b), on: true }); at = b; }
+    for (const [a, b] of marksInText(hit.snippet, hit.marks)) { parts.push({ text: hit.snippet.slice(at, a), on: false }, { text: hit.snippet.slice(a, b), on: true }); at = b; }
     parts.push({ text: hit.snippet.slice(at), on: false });
   } else hit.snippet.split('**').forEach((text, i) => parts.push({ text, on: i % 2 === 1 }));
   return <>{parts.map((p, i) => (p.on ? <mark key={i}>{visible(p.text)}</mark> : visible(p.text)))}</>;
@@ -219,7 +231,7 @@ function Results({ query, now }: { query: URLSearchParams; now: number }): JSX.E
   return (
     <div class={busy ? 'results stale' : 'results'}>
       {reply && <h2 class="day">{plural(groups.length, 'session')}, {plural(reply.total, 'passage')}<span>in {Math.round(reply.tookMs)} ms · newest first{reply.index?.state === 'building' ? ' · the index is being built' : ''}</span></h2>}
-      {groups.map((g) => <div key={g.session.key}><SessionRow s={{ ...sessions.value.find((s) => s.key === g.session.key), ...g.session }} now={now} />{g.hits.map((h, i) => <HitRow key={i} session={g.session} hit={h} />)}{g.more > 0 && <a class="hit" href={`${sessionAt(g.session.key)}?q=${encodeURIComponent(q)}`}><span /><span /><span class="dim">{plural(g.more, 'more passage')}</span><span /></a>}</div>)}
+      {groups.map((g) => <div key={g.session.key}><SessionRow s={g.session} now={now} />{g.hits.map((h, i) => <HitRow key={i} session={g.session} hit={h} />)}{g.more > 0 && <a class="hit" href={`${sessionAt(g.session.key)}?q=${encodeURIComponent(q)}`}><span /><span /><span class="dim">{plural(g.more, 'more passage')}</span><span /></a>}</div>)}
       {names.length > 0 && <><h2 class="day">By name</h2>{names.map((s) => <SessionRow key={s.key} s={s} now={now} />)}</>}
       {!reply && busy && !names.length && <Bars />}
     </div>
@@ -230,7 +242,7 @@ function Nothing({ q, reply, query }: { q: string; reply: SearchReply; query: UR
   const narrowed = ['project', 'agent', 'store', 'view'].some((k) => query.has(k));
   return (
     <div class="empty"><b>Nothing says “{visible(q)}”</b>
-      {reply.suggest && <p class="soft">Did you mean <a class="act" href={hrefWith(route.value, { q: reply.suggest })}>{visible(reply.suggest)}</a>?</p>}
+      {reply.suggest && <p class="soft">Did you mean <a class="go" href={hrefWith(route.value, { q: reply.suggest })}>{visible(reply.suggest)}</a>?</p>}
       {narrowed ? <a class="btn sm" href={`/s?q=${encodeURIComponent(q)}`}>Search everywhere</a> : query.get('in') !== 'all' && <a class="btn sm" href={hrefWith(route.value, { in: 'all' })}>Search tool results too</a>}
     </div>
   );

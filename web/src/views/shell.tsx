@@ -12,8 +12,8 @@ const Palette = lazy(() => import('./palette.tsx').then((m) => m.Palette));
 const Help = lazy(() => import('./help.tsx').then((m) => m.Help));
 
 function Connection(): JSX.Element {
-  const text = offline.value || live.value === 'lost' ? 'Offline' : live.value === 'live' ? 'Live' : 'Connecting';
-  return <span class="conn" role="status"><span class={text === 'Live' ? 'dot live' : 'dot off'} /><span class="t">{text}</span></span>;
+  const text = offline.value || live.value === 'lost' ? 'Offline' : live.value === 'live' ? 'Live' : live.value === 'polling' ? 'Every 4 s' : 'Connecting';
+  return <span class="conn" role="status"><span class={text === 'Live' ? 'dot live' : text === 'Every 4 s' ? 'dot' : 'dot off'} /><span class="t">{text}</span></span>;
 }
 
 export function OfflineBand(): JSX.Element | null {

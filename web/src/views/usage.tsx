@@ -1,8 +1,9 @@
 // What was used: four figures, stacked columns, and the same numbers in a table.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { get } from '../api/http.ts';
-import type { UsageReply, UsageRow } from '../api/types.ts';
+import { get, getBest } from '../api/http.ts';
+import { hub } from '../api/hub.ts';
+import type { ListReply, UsageReply, UsageRow } from '../api/types.ts';
 import { agentName, count, dayAndMonth, money, plural, project, tokens } from '../model/format.ts';
 import { columns, daysBetween, ticks, topSeries } from '../model/chart.ts';
 import { formatRoute } from '../model/route.ts';
@@ -80,11 +81,15 @@ export function UsagePage(): JSX.Element {
   const [table, setTable] = useState<UsageReply | null>(null);
   const [dearest, setDearest] = useState<UsageRow | null>(null);
   const [failed, setFailed] = useState<string | null>(null);
-  useEffect(() => { setTitle('Usage'); }, []);
+  useEffect(() => {
+    setTitle('Usage');
+    hub.want({ list: true, sessions: {} });
+    if (!sessions.value.length) get<ListReply>('/sessions', { limit: 500 }).then((r) => { if (!sessions.value.length) sessions.value = r.sessions; }, () => undefined);
+  }, []);
   useEffect(() => {
     const params: Record<string, string> = since ? { since } : {};
     const fail = (e: Error): void => setFailed(e.message);
-    get<UsageReply>('/usage', { by: 'day', stack: by === 'session' ? 'model' : by, ...params }).then(setDays, fail);
+    getBest('stack', () => get<UsageReply>('/usage', { by: 'day', stack: by === 'session' ? 'model' : by, ...params }), () => get<UsageReply>('/usage', { by: 'day', ...params })).then(setDays, fail);
     get<UsageReply>('/usage', { by, ...params }).then((r) => { setTable(r); if (by === 'session') pickDearest(r); }, fail);
     if (by !== 'session') get<UsageReply>('/usage', { by: 'session', ...params }).then(pickDearest, () => undefined);
     function pickDearest(r: UsageReply): void { setDearest([...r.rows].sort((a, b) => (b.cost ?? 0) - (a.cost ?? 0))[0] ?? null); }

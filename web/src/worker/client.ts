@@ -65,8 +65,10 @@ class Line {
 
 export const line = new Line();
 const kept = new Map<string, unknown>();
+const waiting = new Map<string, ((v: any) => void)[]>();
 
-// Answers are kept by what was asked, so that a row that scrolls back is there at once.
+// Answers are kept by what was asked, so that a row that scrolls back is there at once; what is asked twice
+// before the answer is worked out once.
 function cached<T>(key: string, ask: () => Promise<T | null>, use: (v: T | null) => void): T | null | undefined {
   if (kept.has(key)) {
     const v = kept.get(key) as T | null;
@@ -74,13 +76,20 @@ function cached<T>(key: string, ask: () => Promise<T | null>, use: (v: T | null)
     kept.set(key, v);
     return v;
   }
+  const others = waiting.get(key);
+  if (others) { others.push(use); return undefined; }
+  waiting.set(key, [use]);
   void ask().then((v) => {
     kept.set(key, v);
     if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value!);
-    use(v);
+    for (const f of waiting.get(key) ?? []) f(v);
+    waiting.delete(key);
   });
   return undefined;
 }
+
+// Loads the worker's code while the page asks for its data.
+export function warmUp(): void { void line.ask({ job: 'markdown', text: '' }); }
 
 export const askMarkdown = (text: string, use: (v: Node[] | null) => void): Node[] | null | undefined =>
   text.length > TEXT_MAX ? null : cached(`m${text}`, () => line.ask({ job: 'markdown', text }), use);

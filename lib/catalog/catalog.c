@@ -1,20 +1,19 @@
 /*
- * catalog/catalog.c: what was found in session files, kept as long as they stay
- * as they are.
+ * catalog/catalog.c: a cache of what was found in session files.
  *
- * A table for each purpose, a row for each file: what the file was like (device,
- * inode, length, times), what was found, and a checksum over both. A file that is
- * not exactly like that any more is read again. A change that leaves all five as
- * they were is one within a tick of the clock, so a file is only remembered once
- * that has passed.
+ * There is a table for each purpose and a row for each file: the state of the file
+ * (device, inode, length, times), what was found, and a checksum over both. A file that
+ * does not match exactly is read again. Only a change within one tick of the clock
+ * could leave all five values the same, so a file is remembered only once that has
+ * passed.
  *
- * Several processes share it: SQLite sees to that, in WAL mode. But nothing hangs
- * on it: a row that is whole and fits its file is right, however it came there,
- * and one that is not is as good as none. So it does no harm if power is lost, if
- * the directory is one of a network, or if bytes were changed.
+ * Several processes share it through SQLite, in WAL mode. But correctness does not
+ * depend on that: a row that is intact and matches its file is right, however it got
+ * there, and any other row is ignored. So a power loss, a network directory or changed
+ * bytes do no harm.
  *
- * Nothing here is worth an error: a catalog that is damaged or of another version
- * is made anew, one that is locked or cannot be written to is left alone.
+ * No failure here is reported: a catalog that is damaged or of another version is
+ * created again, and one that is locked or cannot be written is left alone.
  */
 #include "catalog/catalog.h"
 
@@ -29,16 +28,16 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-/* Of the tables, and of what their bytes mean. */
+/* The version of the tables, and of the meaning of their bytes. */
 #define VERSION "8"
 #define TICK_NS INT64_C(100000000)
-/* Where times are whole seconds, there may be nothing finer than two of them. */
+/* If times are whole seconds, the resolution may be as coarse as two of them. */
 #define COARSE_NS INT64_C(2500000000)
 #define SECOND_NS INT64_C(1000000000)
 #define BUSY_MS 500
-/* As many files looked up as this part of those known: all rows are read at once. */
+/* If this fraction of the known files is looked up, all rows are read at once. */
 #define ALL_FROM 8
-/* How many of the first rows are looked at to guess how many there are. */
+/* The number of rows from which the total is estimated. */
 #define GUESS_FROM 64
 #define NUMBER(n) TEXT(n)
 #define TEXT(n) #n
@@ -46,11 +45,11 @@
 static const char *const tables[CATALOG_NR] = { "listed", "billed", "shaped" };
 
 struct row {
-	int64_t id;                   /* of one that is new; see id_of() */
+	int64_t id;                   /* of a new one; see id_of() */
 	const char *path;
-	struct grove__sys_stat st;    /* dev, ino, size and times alone */
+	struct grove__sys_stat st;    /* only dev, ino, size and times */
 	struct grove_slice bytes;
-	uint32_t crc;                 /* as it is stored; who finds the row compares */
+	uint32_t crc;                 /* as stored; compared when the row is looked up */
 	bool used;
 };
 
@@ -69,13 +68,13 @@ struct grove__catalog {
 	struct grove__arena texts;
 	struct rows known, fresh;
 	struct grove__idmap by_path;
-	pthread_mutex_t lock;         /* of `one`, `fresh` and `damaged` */
+	pthread_mutex_t lock;         /* guards `one`, `fresh` and `damaged` */
 };
 
 /*
- * Rows are numbered by their paths' hashes: that needs no index beside the table,
- * and new rows in this order are written one behind the other. If two paths have
- * the same, only one of them is remembered.
+ * Rows are numbered by the hashes of their paths. The table then needs no other index,
+ * and new rows in this order are written sequentially. If two paths have the same hash,
+ * only one of them is remembered.
  */
 static int64_t id_of(const char *path)
 {
@@ -112,7 +111,7 @@ static bool make_tables(sqlite3 *db)
 	char sql[512];
 	bool ok = run(db, "BEGIN IMMEDIATE");
 
-	/* somebody may have been faster */
+	/* another process may have been faster */
 	if (ok && is_current(db))
 		return run(db, "COMMIT");
 	for (size_t i = 0; i < CATALOG_NR && ok; i++) {
@@ -144,7 +143,7 @@ static void remove_db(const char *path)
 	grove__buf_release(&b);
 }
 
-/* One that somebody else made, or may write to, may say anything. */
+/* A file that somebody else created, or may write to, is not trusted. */
 static bool is_anybodys(const char *path)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -167,13 +166,13 @@ static sqlite3 *open_db(const char *path)
 
 	if (is_anybodys(path))
 		remove_db(path);
-	/* what is in it is nobody else's to read; SQLite would ask the umask */
+	/* nobody else may read it; SQLite would use the umask */
 	if (!grove__sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, &fd))
 		grove__sys_close(fd);
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 			    grove__sqlite_vfs()) == SQLITE_OK) {
 		sqlite3_busy_timeout(db, BUSY_MS);
-		/* rows have their checksums: what lost power leaves is found out */
+		/* rows have checksums, so damage by a power loss is detected */
 		run(db, "PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY");
 		if (is_current(db) || (run(db, "PRAGMA journal_mode = WAL") && make_tables(db)))
 			return db;
@@ -187,7 +186,10 @@ static bool is_damage(int rc)
 	return (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB;
 }
 
-/* Damaged is what SQLite says is none, not what is merely locked or out of reach. */
+/*
+ * Damaged means that SQLite does not accept it as a database, not that it is locked or
+ * unreachable.
+ */
 static bool is_damaged(const char *path)
 {
 	sqlite3 *db = NULL;
@@ -201,7 +203,7 @@ static bool is_damaged(const char *path)
 
 /* ------------------------------------------------------------------ reading */
 
-/* Of all that a row says, and of the release that says it. */
+/* Covers all of a row, and the release that wrote it. */
 static uint32_t crc_of(const struct row *r)
 {
 	const uint64_t like[] = { r->st.dev, r->st.ino, r->st.size, (uint64_t)r->st.mtime_ns,
@@ -250,13 +252,13 @@ static sqlite3_stmt *prepare(struct grove__catalog *c, const char *fmt)
 	sqlite3_stmt *st = NULL;
 	int rc = sql ? sqlite3_prepare_v2(c->db, sql, -1, &st, NULL) : SQLITE_NOMEM;
 
-	/* of this version, but without its tables: somebody else's */
+	/* this version but without its tables: not ours */
 	c->damaged |= is_damage(rc) || rc == SQLITE_ERROR;
 	sqlite3_free(sql);
 	return rc ? NULL : st;
 }
 
-/* The next row; 1: there is none. */
+/* Gets the next row. Returns 1 if there is none. */
 static int step(struct grove__catalog *c, sqlite3_stmt *st, struct grove__arena *a, struct row *out)
 {
 	int rc = sqlite3_step(st);
@@ -267,7 +269,10 @@ static int step(struct grove__catalog *c, sqlite3_stmt *st, struct grove__arena 
 	return rc == SQLITE_DONE ? 1 : GROVE_EIO;
 }
 
-/* About: hashes lie evenly, so how far the first rows reach tells how close all are. */
+/*
+ * An estimate: hashes are evenly distributed, so the range of the first rows gives the
+ * density of all.
+ */
 static uint64_t count_rows(struct grove__catalog *c)
 {
 	sqlite3_stmt *st = prepare(c, "SELECT count(*), max(id) FROM (SELECT id FROM %s ORDER BY id LIMIT "
@@ -363,12 +368,12 @@ struct grove__catalog *grove__catalog_open(struct grove *g, enum grove__purpose 
 	dir = grove__world_cache_dir(g);
 	if (!dir)
 		return NULL;
-	/* one that is damaged goes, and is made anew, once */
+	/* a damaged one is removed and created again, once */
 	for (int tries = 0; tries < 2 && again; tries++) {
 		c = new_catalog(dir, purpose);
 		if (!c || open_catalog(c, nr))
 			return c;
-		/* half of it is none */
+		/* an incomplete result is discarded */
 		again = c->damaged;
 		release(c);
 	}
@@ -400,13 +405,13 @@ static bool find(struct grove__catalog *c, const char *path, struct grove__arena
 	i = grove__idmap_get(&c->by_path, grove__slice_str(path));
 	if (i == GROVE__IDMAP_NONE)
 		return false;
-	/* each path is one thread's: nobody else looks at this flag */
+	/* each path belongs to one thread, so nobody else uses this flag */
 	c->known.list[i].used = true;
 	*out = c->known.list[i];
 	return true;
 }
 
-/* A row that can be believed. */
+/* Finds a row that can be trusted. */
 static bool find_whole(struct grove__catalog *c, const char *path, struct grove__arena *tmp,
 		       struct row *out)
 {
@@ -510,7 +515,7 @@ static bool write_fresh(struct grove__catalog *c)
 	return ok;
 }
 
-/* Those that were not looked up and are gone come to the front; how many. */
+/* Moves those that were not looked up and no longer exist to the front; returns how many. */
 static size_t find_gone(struct grove__catalog *c)
 {
 	struct grove__sys_stat now;
@@ -549,7 +554,7 @@ void grove__catalog_close(struct grove__catalog *c, bool complete, struct grove_
 		return;
 	gone = complete && c->all ? find_gone(c) : 0;
 	if (!c->damaged && (c->fresh.nr || gone) && run(c->db, "BEGIN IMMEDIATE")) {
-		/* another release may have made other tables meanwhile */
+		/* another release may have created other tables meanwhile */
 		ok = is_current(c->db) && write_fresh(c) && (!gone || forget(c, gone));
 		run(c->db, ok ? "COMMIT" : "ROLLBACK");
 	}

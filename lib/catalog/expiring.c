@@ -1,6 +1,4 @@
-/*
- * catalog/expiring.c: of a list, what its agents will delete, soonest first.
- */
+/* catalog/expiring.c: the sessions in a list that their agents will delete, soonest first. */
 #include "catalog/list.h"
 
 #include "sys/clock.h"

@@ -1,8 +1,8 @@
 /*
- * catalog/list.c: every session there is, as a list shows it.
+ * catalog/list.c: lists all sessions.
  *
- * Files are independent of each other, so threads share them. A file that cannot
- * be read is told about and left out, never the reason for an empty list.
+ * Files are independent of each other, so threads share them. A file that cannot be
+ * read is reported and left out; it never empties the list.
  */
 #include "catalog/list.h"
 #include "catalog/catalog.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 
-/* So many files are looked at before more are looked for. */
+/* This many files are examined before the search for files continues. */
 #define BATCH ((size_t)1 << 12)
 
 struct lister {
@@ -29,21 +29,21 @@ struct lister {
 	struct grove__catalog *catalog, *shapes;  /* NULL: none */
 	struct grove__list_task *tasks;
 	size_t nr, cap, next;
-	size_t looked, seen;         /* tasks whose file somebody looks at, or has looked at */
+	size_t looked, seen;         /* tasks whose file is being, or has been, examined */
 	struct grove__arena names;       /* of projects */
-	struct grove__arena batch;       /* of tasks whose files were not looked at yet */
+	struct grove__arena batch;       /* of tasks whose files have not been examined yet */
 	struct grove_buf path;
 	struct grove__root *root;        /* whose keys are being collected, */
 	const char *url;                 /* its store's, */
-	const char *project;             /* and the last one's project */
-	bool loaded;                     /* the catalog is, if there is one */
+	const char *project;             /* and the project of the last one */
+	bool loaded;                     /* the catalog has been loaded, if there is one */
 	pthread_cond_t loading;
 	pthread_mutex_t lock;
 	struct grove_detail *d;
 	int rc;
 };
 
-/* A name that its path ends with, as among files, is a part of it; or a copy. */
+/* If the path ends with the name, as for files, points into it; otherwise copies the name. */
 static const char *tail_of(struct grove__arena *a, const char *path, const char *name)
 {
 	size_t n = strlen(path), len = strlen(name);
@@ -63,7 +63,10 @@ static int name_task(struct lister *li, struct grove__arena *a, struct grove__li
 	return t->session && t->sub ? 0 : grove__fail_nomem(li->d);
 }
 
-/* Files are looked at some at a time: a look takes not much longer than the lock. */
+/*
+ * Examines several files at a time, since examining one takes little longer than taking
+ * the lock.
+ */
 static void look(void *payload, unsigned thread)
 {
 	enum { SOME = 64 };
@@ -85,8 +88,8 @@ static void look(void *payload, unsigned thread)
 }
 
 /*
- * There may be a million files that are empty, and so no sessions: they are
- * forgotten while directories are read on.
+ * There may be a million empty files, which are not sessions: they are dropped while
+ * directories are still being read.
  */
 static int look_at_batch(struct lister *li)
 {
@@ -134,13 +137,13 @@ static int collect(void *payload, const struct grove_key *key)
 
 /* --- one session --- */
 
-/* Is it one of those that the options, but for the query, are about? */
+/* True if it matches the options, apart from the query. */
 static bool wanted(const struct lister *li, const struct grove__list_task *t,
 		   const struct grove__listed *l)
 {
 	if (li->opt->flags & GROVE_LIST_NAMED && !l->name)
 		return false;
-	/* the header's word counts before the directory's name, which is ambiguous */
+	/* the header takes precedence over the directory's name, which is ambiguous */
 	return !li->cwd || grove__root_belongs(li->g, t->root, l->dialect, t->project, l->cwd, li->cwd);
 }
 
@@ -151,7 +154,7 @@ static int keep(struct grove__arena *a, const char **text)
 	return a->failed ? GROVE_ENOMEM : 0;
 }
 
-/* With the lock held. `lasts`: so do its texts, but for the leaf's. GROVE_ENOMEM. */
+/* Called with the lock held. `lasts`: so do its texts, except for the leaf. GROVE_ENOMEM. */
 static int add_info(struct grove_list *out, struct grove_list_item info, bool lasts)
 {
 	struct grove__arena *a = &out->texts;
@@ -215,7 +218,7 @@ static int one(struct lister *li, struct grove__list_reader *r, struct grove__li
 	shown = !hit && rc != GROVE_ENOMEM;
 	if (shown)
 		rc = add_info(li->out, info, x.known && grove__catalog_lasts(li->catalog));
-	/* an expression that takes too long here would elsewhere, too */
+	/* a regular expression that takes too long here would elsewhere, too */
 	if (hit < 0 && !li->rc) {
 		*li->d = fit->d;
 		li->rc = hit;
@@ -225,7 +228,7 @@ static int one(struct lister *li, struct grove__list_reader *r, struct grove__li
 	return rc == GROVE_ENOMEM ? rc : 0;
 }
 
-/* With the lock held; NULL: there is nothing more to do. */
+/* Called with the lock held. Returns NULL if there is nothing more to do. */
 static struct grove__list_task *next_task(struct lister *li, unsigned thread)
 {
 	const struct grove_progress *p = &li->g->progress;
@@ -301,7 +304,7 @@ int grove__list_newer(const struct grove_list_item *a, const struct grove_list_i
 				       grove__slice_str(base_name(b->path)));
 	if (!c)
 		c = -strcmp(a->path, b->path);
-	/* in a database there are no paths */
+	/* a database has no paths */
 	if (!c)
 		c = -strcmp(a->id, b->id);
 	if (!c)
@@ -353,12 +356,12 @@ static int gather(struct lister *li)
 		if (!rc && !li->cwd)
 			rc = grove__root_list_subs(g, li->root, collect, li, li->d);
 	}
-	/* the answer has their paths, too */
+	/* the result refers to their paths */
 	grove__arena_join(&li->out->texts, &li->batch);
 	return rc;
 }
 
-/* Is nearly everything that the catalog knows wanted, whatever files there are? */
+/* True if nearly everything in the catalog will be needed, whatever files there are. */
 static bool wants_all(const struct lister *li)
 {
 	return !li->cwd && !li->g->given;
@@ -380,7 +383,7 @@ static void load(void *payload, unsigned thread)
 	pthread_mutex_unlock(&li->lock);
 }
 
-/* The catalog is read while directories are, if it is known what of it will be needed. */
+/* If it is known what will be needed, the catalog is read while directories are. */
 static int gather_and_read(struct lister *li)
 {
 	struct grove__pool loader = { .nr = 0 };
@@ -395,18 +398,18 @@ static int gather_and_read(struct lister *li)
 	if (!rc)
 		grove__pool_run(li->nr, work, li);
 	grove__pool_end(&loader);
-	/* what was not looked up because we were stopped is not gone */
+	/* files that were not looked up because we were stopped are not gone */
 	all = !li->cwd && !rc && !li->rc;
 	grove__catalog_close(li->catalog, all, &li->out->known);
 	grove__catalog_close(li->shapes, all, NULL);
 	return rc ? rc : li->rc;
 }
 
-/* In order, and cut as the options say. */
+/* Sorts and limits the list as the options say. */
 static int arrange(struct grove *g, const struct grove_list_options *opt, bool query,
 		   struct grove_list *out, struct grove_detail *d)
 {
-	/* pi shows what was looked for without threads, the best first */
+	/* pi shows the results of a query without threads, best first */
 	bool threads = opt->flags & GROVE_LIST_THREADS && !query && !(opt->flags & GROVE_LIST_EXPIRING);
 	enum grove_sort sort = opt->flags & GROVE_LIST_THREADS && query && !opt->sort ? GROVE_SORT_RELEVANCE : opt->sort;
 	int rc = 0;
@@ -456,7 +459,7 @@ int grove__list(struct grove *g, const struct grove_list_options *opt, struct gr
 
 /* --- one by name --- */
 
-/* The root whose sessions lists find there; `own`: a place that no list looks at. */
+/* Finds the root whose sessions lists find there. `own`: a location that no list looks at. */
 static struct grove__root *root_of(struct grove *g, const struct grove__where *at,
 				   struct grove__root *own)
 {

@@ -1,6 +1,4 @@
-/*
- * catalog/list.h: every session there is, as a list shows it.
- */
+/* catalog/list.h: lists all sessions. */
 #ifndef GROVE_CATALOG_LIST_H
 #define GROVE_CATALOG_LIST_H
 
@@ -10,34 +8,37 @@ struct grove_list {
 	struct grove_list_item *info;
 	size_t nr, cap;
 	struct grove__arena texts;
-	struct grove__arena known;   /* texts as the catalog had them */
+	struct grove__arena known;   /* texts from the catalog */
 };
 
 int grove__list(struct grove *g, const struct grove_list_options *opt, struct grove_list *out,
 		struct grove_detail *d);
-/* Negative if `a` stands before `b` in a list, the most recently modified first. */
+/* Negative if `a` comes before `b` in a list, most recently modified first. */
 int grove__list_newer(const struct grove_list_item *a, const struct grove_list_item *b);
 /*
- * recent.c: the session that a list of `cwd` (NULL: grove's) shows first; of an
- * agent that notes each terminal's last session, the one that is noted. As a
+ * recent.c: finds the session that a list of `cwd` (NULL: grove's) shows first; for an
+ * agent that records the last session of each terminal, the recorded one. Usable as a
  * grove__last_fn for the current directory. GROVE_ENOTFOUND.
  */
 int grove__recent_listed(struct grove *g, struct grove__where *out, struct grove_detail *d);
 /*
- * The session of `cwd` that its agent would go on with: of the same sessions the
- * one whose file was written last. With `dir`, of those right in that directory.
+ * Finds the session of `cwd` that its agent would continue: of the same sessions, the
+ * one whose file was written last. With `dir`, of those directly in that directory.
  */
 int grove__recent_written(struct grove *g, const char *cwd, const char *dir,
 			  struct grove__where *out, struct grove_detail *d);
-/* The session that `what` names, as grove_info() says. */
+/* Finds the session that `what` names, as for grove_find(). */
 int grove__list_of_one(struct grove *g, const char *what, unsigned flags, struct grove_list *out,
 		       struct grove_detail *d);
-/* expiring.c: only what its agent will delete within so many ms (negative: ever), soonest first. */
+/*
+ * expiring.c: leaves only what its agent will delete within so many ms (negative:
+ * ever), soonest first.
+ */
 int grove__list_expiring(struct grove *g, int64_t within, struct grove_list *l,
 			 struct grove_detail *d);
 /*
- * list_tree.c: each below the one it came from, `depth` says how far. `by_time`:
- * the one with the latest below it first. GROVE_ENOMEM.
+ * list_tree.c: puts each session below the one it was forked from; `depth` is its
+ * level. `by_time`: sorts by the latest time of anything below. GROVE_ENOMEM.
  */
 int grove__list_thread(struct grove_list *l, bool by_time);
 void grove__list_release(struct grove_list *l);

@@ -1,15 +1,13 @@
 /*
  * catalog/list_read.c: one session, read for a list or known from an earlier one.
  *
- * The values are the agent's own, so every line is looked at, once: what was found
- * in a file is kept in the catalog. A file that has grown is read from where
- * reading ended, if its bytes up to there are the same as far as we look: the
- * first ones with the header, the last ones, and some between. That is for large
- * files, and for dialects whose listing is a few sums (list_new is NULL).
+ * The values are the agent's own, so every line is examined, once: the result is stored
+ * in the catalog. If a file has grown, reading continues where it ended, provided that
+ * all bytes up to there still have the same checksum. That is for large files, and for
+ * dialects whose listing is a few totals (list.new is NULL).
  *
- * Who asks for one session, and not how many messages it has, gets what its two
- * ends tell: agents write down again what a list looks for, before it is too far
- * from the end.
+ * For a single session without a message count, only the two ends are read: agents
+ * repeat what a list needs before it is too far from the end.
  */
 #include "catalog/list_read.h"
 #include "catalog/catalog.h"
@@ -18,12 +16,12 @@
 
 #include <stdlib.h>
 
-#define MARK_FROM ((uint64_t)1 << 20)    /* a file from which it pays */
-#define MARK_STEP ((size_t)256 << 10)    /* of it that is compared at one go */
-#define ENDS_FROM ((uint64_t)256 << 10)  /* a shorter one is read as a whole */
+#define MARK_FROM ((uint64_t)1 << 20)    /* the file size from which it pays */
+#define MARK_STEP ((size_t)256 << 10)    /* bytes that are compared at once */
+#define ENDS_FROM ((uint64_t)256 << 10)  /* a shorter file is read as a whole */
 #define END ((uint64_t)64 << 10)         /* of the beginning and the end */
-#define END_LINES ((uint64_t)64)         /* of the end, where positions count lines */
-#define HEAD_MAX ((uint64_t)1 << 20)     /* in which the first message is looked for */
+#define END_LINES ((uint64_t)64)         /* at the end, where positions count lines */
+#define HEAD_MAX ((uint64_t)1 << 20)     /* bytes in which the first message is searched */
 
 int grove__list_reader_init(struct grove__list_reader *r, struct grove *g, struct grove__catalog *c)
 {
@@ -66,7 +64,7 @@ static int read_line(void *payload, const struct grove__json_line *l, const char
 			x->has_slot = true;
 			return grove__buf_add_slice(&x->slot, e.text);
 		}
-		/* what does not begin with a header is no session */
+		/* a file that does not begin with a header is not a session */
 		if (class != LINE_HEADER)
 			return GROVE_EDAMAGED;
 		r->dialect->header->read(l, line, &r->tmp, &x->header);
@@ -76,7 +74,7 @@ static int read_line(void *payload, const struct grove__json_line *l, const char
 	return class == LINE_HEADER ? 0 : r->dialect->list.line(l, line, &r->tmp, &e, &x->sum);
 }
 
-/* Can reading go on later where it ended? */
+/* True if a later reading can continue where this one ends. */
 static bool has_marks(const struct grove__list_reader *r, const struct grove__list_one *x)
 {
 	return x->task->is_file && !r->dialect->list.tally && grove__dialect_has_header(r->dialect);
@@ -93,7 +91,7 @@ static int read_log(struct grove__list_reader *r, struct grove_store_log *log,
 	x->crc = p.crc;
 	x->summed = p.sum && !p.too_long;
 	x->loose = p.loose;
-	/* what is not known of it is told each time */
+	/* not remembered, so that it is reported each time */
 	x->too_long = p.too_long > 0;
 	x->unsettled |= x->too_long;
 	return rc ? rc : x->has_header ? 0 : GROVE_EDAMAGED;
@@ -101,7 +99,7 @@ static int read_log(struct grove__list_reader *r, struct grove_store_log *log,
 
 /* ---------------------------------------------------------------------- ends */
 
-/* The beginning is behind us: nothing failed. */
+/* The beginning has been read; not an error. */
 enum { ENOUGH = 2 };
 
 static bool has_begun(const struct grove__list_one *x)
@@ -122,7 +120,7 @@ static int read_head_line(void *payload, const struct grove__json_line *l, const
 	return has_begun(x) || x->head >= HEAD_MAX ? ENOUGH : 0;
 }
 
-/* Where the line begins that has the first of the last END bytes. */
+/* Finds the start of the line that contains the first of the last END bytes. */
 static int find_end(struct grove__list_reader *r, struct grove_store_log *log,
 		    struct grove__list_one *x, struct grove_detail *d)
 {
@@ -147,7 +145,7 @@ static int find_end(struct grove__list_reader *r, struct grove_store_log *log,
 	return rc;
 }
 
-/* 1: the ends do not tell. */
+/* Returns 1 if the ends are not enough. */
 static int read_ends(struct grove__list_reader *r, struct grove_store_log *log,
 		     struct grove__list_one *x, struct grove_detail *d)
 {
@@ -169,7 +167,7 @@ static int read_ends(struct grove__list_reader *r, struct grove_store_log *log,
 	p.from = x->from;
 	p.value = read_line;
 	rc = rc ? rc : grove__scan_log(&r->scan, log, &p, d);
-	/* the time of the last message is that of the session, unless its file's is */
+	/* the session's time is that of its last message, unless it is the file's */
 	if (!rc && (p.loose || (x->sum.newest == GROVE_NO_TIME && !r->dialect->list.modified_by_file)))
 		return 1;
 	if (newest != GROVE_NO_TIME && (x->sum.newest == GROVE_NO_TIME || newest > x->sum.newest))
@@ -179,7 +177,7 @@ static int read_ends(struct grove__list_reader *r, struct grove_store_log *log,
 
 /* --------------------------------------------------------------------- marks */
 
-/* Of all bytes before `end`. False: they cannot be read. */
+/* Computes the checksum of all bytes before `end`. Returns false if they cannot be read. */
 static bool mark_crc(struct grove__list_reader *r, struct grove_store_log *log, uint64_t end,
 		     uint32_t *out)
 {
@@ -195,7 +193,7 @@ static bool mark_crc(struct grove__list_reader *r, struct grove_store_log *log, 
 	return true;
 }
 
-/* A mark is left where a line has ended. */
+/* A mark must be at the end of a line. */
 static bool ends_line(struct grove_store_log *log, uint64_t end)
 {
 	char c;
@@ -203,7 +201,7 @@ static bool ends_line(struct grove_store_log *log, uint64_t end)
 	return !grove__log_fetch(log, end - 1, 0, &c, 1, NULL) && c == '\n';
 }
 
-/* Leave a mark at the end of what was read. */
+/* Sets a mark at the end of what was read. */
 static void set_mark(struct grove__list_reader *r, struct grove_store_log *log,
 		     const struct grove__list_one *x, struct grove__listed *l)
 {
@@ -219,7 +217,7 @@ static void set_mark(struct grove__list_reader *r, struct grove_store_log *log,
 	l->said = x->sum.name.len ? x->sum.name.ptr : NULL;
 }
 
-/* Go on from the mark of an earlier list, if there is one that holds. */
+/* Continues from the mark of an earlier list, if there is a valid one. */
 static int go_on(struct grove__list_reader *r, struct grove_store_log *log,
 		 struct grove__list_one *x)
 {
@@ -255,7 +253,7 @@ static int go_on(struct grove__list_reader *r, struct grove_store_log *log,
 
 /* --------------------------------------------------------------- one session */
 
-/* By its slot, its header, its entries: the first that says something. */
+/* Takes the name from the slot, the header or the entries, whichever has one first. */
 static const char *name_of(const struct grove__dialect *dialect, const struct grove__list_one *x)
 {
 	if (x->slot.len)
@@ -303,7 +301,10 @@ static int open_task(struct grove__list_reader *r, const struct grove__list_task
 	return 0;
 }
 
-/* A file of the session, or ("../NAME") one in its directory; `out` NULL: is it there? */
+/*
+ * Reads a file of the session, or ("../NAME") one in its directory; `out` NULL: only
+ * checks that it exists.
+ */
 static int beside(void *payload, const char *name, struct grove_buf *out)
 {
 	struct grove__list_one *x = payload;
@@ -315,7 +316,7 @@ static int beside(void *payload, const char *name, struct grove_buf *out)
 	if (grove__listed_note(&x->asked, t->path, name, &there, &settled))
 		return GROVE_ENOMEM;
 	x->unsettled |= !settled || strpbrk(name, " \n");
-	/* most sessions have none, and a store takes longer to say so */
+	/* most sessions have none, and asking the store takes longer */
 	if (t->is_file && !there)
 		return GROVE_ENOTFOUND;
 	if (!strncmp(name, "../", 3)) {
@@ -328,7 +329,7 @@ static int beside(void *payload, const char *name, struct grove_buf *out)
 	return out ? grove__store_attach_get(t->root->store, &key, name, out, NULL) : GROVE_EINVAL;
 }
 
-/* What only the whole log tells; 1 if it is not one for a list. */
+/* Completes what depends on the whole log. Returns 1 if it is not for a list. */
 static int conclude(struct grove__list_reader *r, const struct grove__list_task *t,
 		    struct grove__list_one *x)
 {
@@ -337,7 +338,7 @@ static int conclude(struct grove__list_reader *r, const struct grove__list_task 
 
 	if (!r->dialect->list.tally)
 		return 0;
-	/* other files lie in a project's directory, too */
+	/* a project's directory has other files, too */
 	if (!*t->sub && !r->dialect->paths.parse_file_name(id, &time, &id)) {
 		if (!r->any)
 			return 1;
@@ -365,7 +366,7 @@ static void fill(const struct grove__list_reader *r, const struct grove__list_on
 	l->asked = x->asked.len ? x->asked.ptr : NULL;
 }
 
-/* Nothing was read so far. */
+/* Starts with nothing read. */
 static int begin(struct grove__list_reader *r, struct grove__list_one *x)
 {
 	if (x->sum.more)
@@ -397,7 +398,7 @@ static int read_lines(struct grove__list_reader *r, struct grove_store_log *log,
 	return rc ? rc : read_log(r, log, x, d);
 }
 
-/* Read it, whatever comes of it. */
+/* Reads the session, whatever the result. */
 static void read_session(struct grove__list_reader *r, struct grove__list_one *x,
 			 struct grove_detail *why)
 {
@@ -424,7 +425,7 @@ static void read_session(struct grove__list_reader *r, struct grove__list_one *x
 	grove__log_close(log);
 }
 
-/* What is known of the file as it is now, from an earlier list. */
+/* Looks up what an earlier list found, if the file has not changed. */
 static bool is_known(struct grove__list_reader *r, struct grove__list_one *x)
 {
 	struct grove__root *root = x->task->root;
@@ -444,9 +445,9 @@ static void remember(struct grove__list_reader *r, const struct grove__list_one 
 {
 	const struct grove__listed *l = &x->l;
 	struct grove_buf bytes = GROVE_BUF_INIT;
-	/* what fails may work the next time, but bytes that are no session stay none */
+	/* a failure may be temporary, but bytes that are not a session stay that way */
 	bool final = l->dialect && (l->rc >= 0 || (l->rc == GROVE_EDAMAGED && !l->why));
-	/* what changed meanwhile is another file by now */
+	/* a file that changed meanwhile is not remembered */
 	bool same = x->log.bytes == x->st.size && x->log.mtime_ns == x->st.mtime_ns &&
 		    x->log.ctime_ns == x->st.ctime_ns;
 
@@ -471,7 +472,7 @@ int grove__list_read(struct grove__list_reader *r, const struct grove__list_task
 {
 	*x = (struct grove__list_one){ .sum.newest = GROVE_NO_TIME, .task = t, .reader = r, .st = t->st };
 	grove__fail_clear(why);
-	/* the catalog need not remember that there is nothing in it; who asks by name is told more */
+	/* an empty file need not be remembered; if it was named, the caller gets an error */
 	if (!r->any && grove__list_is_empty(t))
 		return GROVE_EDAMAGED;
 	x->known = t->is_file && is_known(r, x) && !(r->any && x->l.rc == 1);
@@ -480,7 +481,7 @@ int grove__list_read(struct grove__list_reader *r, const struct grove__list_task
 	read_session(r, x, why);
 	if (t->is_file && r->catalog && !x->part && !(r->any && x->hidden))
 		remember(r, x);
-	/* as it was read, not as it was when we looked first */
+	/* as it was read, not as it was at first */
 	x->st.size = x->log.bytes;
 	x->st.mtime_ns = x->log.mtime_ns;
 	x->st.ctime_ns = x->log.ctime_ns;

@@ -14,7 +14,7 @@ struct grove__catalog;
 struct grove__list_task {
 	struct grove__root *root;
 	const char *project, *session, *sub;
-	const char *path;                    /* or what stands for one */
+	const char *path;                    /* or what identifies it */
 	const char *url;                     /* the store's */
 	struct grove__sys_stat st;           /* of its file, if it is one (grove__list_look()) */
 	bool is_file;
@@ -27,15 +27,15 @@ struct grove__list_reader {
 	struct grove__scan scan;
 	const struct grove__dialect *dialect;
 	struct grove__arena tmp;             /* good for this session */
-	bool any;                            /* lists may leave it out: it is asked for by name */
-	bool ends;                           /* its two ends will do: messages need not be counted */
+	bool any;                            /* named by the caller: lists may leave it out */
+	bool ends;                           /* the two ends suffice: do not count messages */
 };
 
-/* One session while it is read, and what came of it. */
+/* One session while it is read, and the result. */
 struct grove__list_one {
 	struct grove__listed l;
 	struct grove__sys_stat st;           /* of its file, as it was read */
-	bool known;                          /* by the catalog, whose bytes the texts are */
+	bool known;                          /* by the catalog, which owns the texts */
 
 	const struct grove__list_task *task;
 	struct grove__list_reader *reader;
@@ -43,35 +43,35 @@ struct grove__list_one {
 	struct grove__summary sum;
 	struct grove_store_log_stat log;
 	struct grove_buf slot;               /* a title before the header */
-	struct grove_buf asked;              /* what it depends on besides its own file */
+	struct grove_buf asked;              /* other files that it depends on */
 	uint64_t from;                       /* where reading began */
 	bool has_header, has_slot, loose, unsettled;
 	bool hidden;                         /* lists leave it out */
 	bool part;                           /* not all of it was read */
-	uint64_t head;                       /* bytes of its beginning that were looked at */
-	bool too_long;                       /* a line was passed over; the detail tells */
+	uint64_t head;                       /* bytes of its beginning that were read */
+	bool too_long;                       /* a line was skipped; the detail says which */
 	uint32_t crc;                        /* of all bytes … */
 	bool summed;                         /* … where they may become a mark */
 };
 
 int grove__list_reader_init(struct grove__list_reader *r, struct grove *g, struct grove__catalog *c);
 void grove__list_reader_release(struct grove__list_reader *r);
-/* The next log is read as one of this dialect. */
+/* Sets the dialect of the next log. */
 void grove__list_reader_speak(struct grove__list_reader *r, const struct grove__dialect *dialect);
 
-/* What is its file like? The first thing to know of one; needs no reader. */
+/* Gets the state of its file. Comes first; needs no reader. */
 void grove__list_look(struct grove__list_task *t);
-/* Is it a file without a byte, and so no session? */
+/* True if the file is empty, and so not a session. */
 bool grove__list_is_empty(const struct grove__list_task *t);
 /*
- * 0; 1 if it is not one for a list; or an error, whose story is in `why` if it
- * has one. Release `x` in any case, before the next one.
+ * Returns 0; 1 if it is not for a list; or an error, with its detail in `why` if there
+ * is one. Release `x` in any case, before the next one.
  */
 int grove__list_read(struct grove__list_reader *r, const struct grove__list_task *t,
 		     struct grove__list_one *x, struct grove_detail *why);
-/* What was read, as a list shows it; good as long as `x` is. */
+/* Returns what was read, as a list shows it; valid as long as `x` is. */
 struct grove_list_item grove__list_describe(const struct grove__list_one *x);
-/* A file's time in ms as the dialect's agent shows it. */
+/* Returns a file's time in ms as the dialect's agent shows it. */
 int64_t grove__list_file_time(const struct grove__dialect *dialect, int64_t ns);
 void grove__list_one_release(struct grove__list_reader *r, struct grove__list_one *x);
 

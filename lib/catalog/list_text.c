@@ -1,16 +1,16 @@
 /*
- * catalog/list_text.c: is a session one that was looked for?
+ * catalog/list_text.c: whether a session matches a query.
  *
- * pi looks at the text of all messages of the user and the assistant, of all
- * branches, as they stand in the file: what is text in a message with blanks
- * between, and the messages, where they have any, with blanks between. A word has
- * no blanks, so it is looked for in one message after the other, and reading ends
- * when all were found. A phrase or an expression gets the text of the session.
+ * pi searches the text of all messages of the user and the assistant, of all branches,
+ * in file order: the texts of a message with spaces between, and the messages that have
+ * any with spaces between. A word has no spaces, so it is searched in one message after
+ * the other, and reading ends when all were found. A phrase or a regular expression
+ * gets the whole text of the session.
  */
 #include "catalog/list_text.h"
 
 #define TMP_BYTES ((size_t)1 << 20)
-#define TEXT_BYTES ((size_t)1 << 20)         /* what is kept for the next session */
+#define TEXT_BYTES ((size_t)1 << 20)         /* memory that is kept for the next session */
 
 int grove__list_fit_init(struct grove__list_fit *f, const struct grove__query *q,
 			 struct grove__list_reader *r)
@@ -69,7 +69,7 @@ static int ask_text(struct grove__list_fit *f)
 	return f->rc;
 }
 
-/* 1: there is nothing more to look for. */
+/* Returns 1 if there is nothing more to search for. */
 static int read_line(void *payload, const struct grove__json_line *l, const char *line, uint64_t nr)
 {
 	struct grove__list_fit *f = payload;
@@ -97,7 +97,7 @@ static int read_line(void *payload, const struct grove__json_line *l, const char
 
 /* --- the log --- */
 
-/* Most sessions do not have it, and their raw bytes tell. */
+/* Most sessions do not match, and their raw bytes show that. */
 static int look_raw(struct grove__list_fit *f, struct grove_store_log *log, uint64_t until,
 		    struct grove_detail *why)
 {
@@ -107,7 +107,7 @@ static int look_raw(struct grove__list_fit *f, struct grove_store_log *log, uint
 
 	r->pieces = true;
 	grove__runs_begin(r, log, 0, until, why);
-	/* half a line tells nothing: it has to be read as a whole */
+	/* half a line proves nothing: it has to be read as a whole */
 	while (!open && !(rc = grove__runs_next(r)))
 		open = r->run.open || grove__query_raw(f->fit, r->buf, r->buf + r->run.len);
 	r->pieces = false;

@@ -1,10 +1,9 @@
 /*
- * catalog/list_tree.c: a list as a tree: each session below the one it came from.
+ * catalog/list_tree.c: a list as a tree: each session below the one it was forked from.
  *
- * Those that came from none, or from one that is not in the list, stand at the
- * top. Where parents go in a circle, its first one by the list's order does.
- * Brothers stand as the list has them; by time, what counts is the latest of a
- * session and all below it.
+ * Sessions without a parent, or whose parent is not in the list, are at the top. If
+ * parents form a cycle, its first one in list order is at the top. Siblings keep their
+ * list order; by time, the latest of a session and everything below it counts.
  */
 #include "catalog/list.h"
 
@@ -22,7 +21,7 @@ struct node {
 
 struct forest {
 	struct grove_list *l;
-	struct node *node;           /* and one more: what is above all */
+	struct node *node;           /* with one more, which is above all */
 	uint32_t *order;
 	struct grove__idmap by_path, by_real, by_id;
 	struct grove__arena texts;
@@ -45,7 +44,7 @@ static struct grove_slice id_of(const void *owner, uint32_t i)
 	return grove__slice_str(((const struct forest *)owner)->l->info[i].id);
 }
 
-/* The path as it is, if there are no links in it, or nothing is there. GROVE_ENOMEM. */
+/* Returns the path itself if it has no links, or does not exist. GROVE_ENOMEM. */
 static int real_path(struct forest *f, const char *path, const char **out)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -60,7 +59,7 @@ static int real_path(struct forest *f, const char *path, const char **out)
 	return rc;
 }
 
-/* The first one of a name keeps it. */
+/* If several have the same name, the first one keeps it. */
 static int name_it(struct grove__idmap *m, struct grove_slice name, uint32_t i)
 {
 	uint32_t old;
@@ -84,7 +83,7 @@ static int name_all(struct forest *f)
 	return rc;
 }
 
-/* By path, by what the path leads to, by id. */
+/* Looks by path, by real path, by id. */
 static int find_parent(struct forest *f, const char *name, uint32_t *out)
 {
 	const char *real;
@@ -116,7 +115,7 @@ static int find_parents(struct forest *f)
 	return rc;
 }
 
-/* `order` is free yet: it says in which round a node was seen. */
+/* `order` is not used yet: here it says in which round a node was visited. */
 static void cut_circles(struct forest *f)
 {
 	uint32_t top = (uint32_t)f->l->nr, at;
@@ -128,7 +127,7 @@ static void cut_circles(struct forest *f)
 			f->order[at] = i;
 		if (at == top || f->order[at] != i)
 			continue;
-		/* a circle, and `at` is in it: its first one is the least */
+		/* a cycle with `at` in it: the smallest is its first one */
 		for (uint32_t k = f->node[at].parent, all = at; k != all; k = f->node[k].parent)
 			at = k < at ? k : at;
 		f->node[at].parent = top;
@@ -178,7 +177,7 @@ static void link_all(struct forest *f, bool by_time)
 	}
 }
 
-/* Down, then on, then up: no deeper than a loop. */
+/* Goes down, then to the next sibling, then up, without recursion. */
 static void walk(struct forest *f, struct grove_list_item *out)
 {
 	uint32_t top = (uint32_t)f->l->nr, at = f->node[top].child;

@@ -99,7 +99,10 @@ bool grove__listed_unpack(struct grove_slice bytes, struct grove__listed *l)
 	return l->dialect;
 }
 
-/* The path of a file that a listing asks for: its own directory's, or ("../NAME") one beside it. */
+/*
+ * Makes the path of a file that a listing consulted: in the session's directory, or
+ * ("../NAME") next to it.
+ */
 static int path_of(struct grove_buf *out, const char *path, const char *name)
 {
 	struct grove_slice dir = grove__slice_str(path);

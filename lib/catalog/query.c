@@ -1,19 +1,19 @@
 /*
- * catalog/query.c: what a person types to find a session, in pi's language.
+ * catalog/query.c: queries for sessions, in pi's language.
  *
- * Every token must fit somewhere, and the best place counts:
+ * Every token must match somewhere, and the best match counts:
  *
- *	0  it occurs in the name           and the better, the earlier and the denser its letters
- *	1  in id, directory or what was said
- *	2  its letters, with others between, in name or directory: the same
+ *	0  it occurs in the name           the earlier and the denser its letters, the better
+ *	1  in id, directory or messages
+ *	2  its letters, with others between, in name or directory: likewise
  *
- * A token's score is the tier, a million each, and that of the letters. Texts
- * are compared as JavaScript has them, in UTF-16 and lower case.
+ * The score of a token is the tier, a million each, plus that of the letters. Texts are
+ * compared as in JavaScript, in UTF-16 and lower case.
  *
- * What was said is long and has to be read, so it comes last and brings just a
- * yes or a no: a token that name, id and directory have needs no text. Of the
- * others a few bytes must stand in the log as they are, in either case, if they
- * occur at all: most logs that lack them are done with there.
+ * The messages are long and have to be read, so they come last and only decide between
+ * yes and no: a token that occurs in name, id or directory does not need them. For the
+ * other tokens, a few bytes must occur in the raw log, in either case, if the token
+ * occurs at all, which rules out most logs.
  */
 #include "catalog/query.h"
 
@@ -38,22 +38,22 @@ struct units {
 struct token {
 	struct units text;
 	bool phrase;
-	struct grove__needle raw;    /* what JSON must have if its text has the token; may be empty */
+	struct grove__needle raw;    /* bytes that must be in the raw JSON; may be empty */
 	bool plain;                  /* these are all of it */
 };
 
 struct grove__query {
 	struct token *token;
 	size_t nr, cap;
-	struct grove__regex *re;     /* then there are no tokens */
+	struct grove__regex *re;     /* if set, there are no tokens */
 };
 
-/* A token, or the expression, and one session. */
+/* A token, or the regular expression, and one session. */
 struct term {
 	double score;
 	bool found;
-	bool open;                   /* the text may still have it, and then `score` is another */
-	bool seen;                   /* its bytes are in the log */
+	bool open;                   /* the text may still match, which would change `score` */
+	bool seen;                   /* its bytes occur in the log */
 };
 
 struct grove__query_fit {
@@ -89,7 +89,7 @@ static bool is_letter(uint32_t cp)
 	return c >= UTF8PROC_CATEGORY_LU && c <= UTF8PROC_CATEGORY_LO;
 }
 
-/* A capital sigma at the end of a word is a final one in lower case. */
+/* A capital sigma at the end of a word becomes a final sigma in lower case. */
 static bool is_final(const char *from, const char *at, const char *next, const char *end)
 {
 	uint32_t cp = 0;
@@ -112,7 +112,7 @@ static int lower(struct grove_slice text, struct units *out)
 {
 	const char *p = text.ptr, *end = text.len ? p + text.len : p;
 
-	/* no character has more units than bytes, in lower case either */
+	/* no character has more units than bytes, even in lower case */
 	out->ptr = malloc((text.len + 1) * sizeof(*out->ptr));
 	if (!out->ptr)
 		return GROVE_ENOMEM;
@@ -139,7 +139,7 @@ static int lower(struct grove_slice text, struct units *out)
 	return 0;
 }
 
-/* White space becomes one blank, none at the ends. */
+/* Turns runs of white space into one space, and trims. */
 static void normalize(struct units *u)
 {
 	size_t nr = 0;
@@ -153,14 +153,14 @@ static void normalize(struct units *u)
 	u->nr = nr && u->ptr[nr - 1] == ' ' ? nr - 1 : nr;
 }
 
-/* Where it occurs, from unit `from` on; SIZE_MAX: nowhere. */
+/* Returns where it occurs, from unit `from` on, or SIZE_MAX. */
 static size_t find(const struct units *what, const struct units *in, size_t from)
 {
 	const char *begin = (const char *)in->ptr, *end = (const char *)(in->ptr + in->nr), *at;
 	const char *p = (const char *)(in->ptr + from);
 
 	while (p < end && (at = memmem(p, (size_t)(end - p), what->ptr, what->nr * sizeof(*what->ptr)))) {
-		/* not where it begins with the second half of a unit */
+		/* not at the second byte of a unit */
 		if ((size_t)(at - begin) % sizeof(*in->ptr) == 0)
 			return (size_t)(at - begin) / sizeof(*in->ptr);
 		p = at + 1;
@@ -186,10 +186,10 @@ struct scoring {
 	bool begun;
 };
 
-/* The next letter stands at `i`. */
+/* Adds the next letter, at `i`. */
 static void score_letter(struct scoring *s, const struct units *in, size_t i)
 {
-	/* the first letter of all goes on from what is before it */
+	/* the very first letter counts as consecutive at the start */
 	if (s->begun ? s->last + 1 == i : !i) {
 		s->score -= 5 * (double)++s->run;
 	} else {
@@ -204,7 +204,10 @@ static void score_letter(struct scoring *s, const struct units *in, size_t i)
 	s->begun = true;
 }
 
-/* Each letter at its first place behind the one before; or all together, where that is better. */
+/*
+ * Takes each letter at its first position after the previous one; or all together, if
+ * that is better.
+ */
 static bool in_order(const struct units *what, const struct units *in, double *score)
 {
 	struct scoring s = { 0 };
@@ -238,7 +241,7 @@ static bool is_digit(uint16_t c)
 	return c >= '0' && c <= '9';
 }
 
-/* "abc12" as "12abc", and the reverse. False: it is neither. */
+/* Turns "abc12" into "12abc", and the reverse. Returns false if it is neither. */
 static bool swap(const struct units *u, struct units *out)
 {
 	size_t at = 0;
@@ -291,13 +294,13 @@ int grove__query_fuzzy(struct grove_slice query, struct grove_slice text, double
 
 /* ------------------------------------------------------------------- parsing */
 
-/* A character that stands in JSON as it is, unless somebody wrote it as \uXXXX. */
+/* True for a character that JSON writes as itself, or as \uXXXX. */
 static bool is_raw(uint16_t c)
 {
 	return c > ' ' && c < 0x7f && c != '"' && c != '\\' && c != '/';
 }
 
-/* The longest run of such characters. */
+/* Finds the longest run of such characters. */
 static void set_needle(struct token *t)
 {
 	char bytes[GROVE__NEEDLE_MAX];
@@ -368,7 +371,7 @@ static int add_tokens(struct grove__query *q, struct grove_slice text)
 	bool phrase = false;
 	int rc = 0;
 
-	/* a quote that is not closed is a letter, and so are the others */
+	/* with an unclosed quote, all quotes are letters */
 	if (count_quotes(text) % 2)
 		return add_words(q, text);
 	while (text.len && !rc) {
@@ -459,7 +462,7 @@ static void looking_release(struct looking *lo)
 	}
 }
 
-/* Its letters in order, in name or directory: the better of the two. */
+/* Matches its letters in order, in name or directory, whichever is better. */
 static int match_letters(struct looking *lo, const struct token *t, struct term *term)
 {
 	static const unsigned where[] = { NAME, CWD };
@@ -485,7 +488,7 @@ static int match_token(struct looking *lo, const struct token *t, struct term *t
 	struct units *u;
 
 	for (unsigned i = 0; i < FIELDS; i++) {
-		/* white space in an id is what it is */
+		/* white space in an id is significant */
 		int rc = t->phrase && i != ID ? flat_field(lo, i, &u) : field(lo, i, &u);
 
 		if (rc)
@@ -502,7 +505,7 @@ static int match_token(struct looking *lo, const struct token *t, struct term *t
 	return t->phrase ? 0 : match_letters(lo, t, term);
 }
 
-/* Does the expression match? 0, 1, or an error. */
+/* Returns 1 if the expression matches, 0 if not, or an error. */
 static int matches(struct grove__query_fit *f, struct grove_slice text, struct grove_detail *d)
 {
 	size_t from = 0, to;
@@ -513,7 +516,7 @@ static int matches(struct grove__query_fit *f, struct grove_slice text, struct g
 	return rc < 0 ? grove__fail(d, rc, NULL, "re: the expression takes too long to match") : rc;
 }
 
-/* Of a part of the text it does not tell anything: that begins and ends elsewhere. */
+/* A part of the text proves nothing, because it begins and ends elsewhere. */
 static int match_regex(struct grove__query_fit *f, const struct looking *lo, struct grove_detail *d)
 {
 	struct term *term = &f->terms[0];
@@ -587,7 +590,7 @@ static const struct grove__needle *needle_of(const struct grove__query_fit *f, s
 	return f->q->re || !f->q->token[i].raw.len ? NULL : &f->q->token[i].raw;
 }
 
-/* Two characters are ASCII letters in lower case alone: the Kelvin sign, and I with a dot. */
+/* Two characters become ASCII letters only in lower case: the Kelvin sign, and I with a dot. */
 static bool has_strange(const char *p, const char *end)
 {
 	static const struct grove__needle kelvin = { .bytes = "\xe2\x84\xaa", .len = 3, .a = 2, .b = 1 };
@@ -596,7 +599,7 @@ static bool has_strange(const char *p, const char *end)
 	return grove__needle_find(&kelvin, p, end) || grove__needle_find(&dotted, p, end);
 }
 
-/* May there be letters that are spelled otherwise? */
+/* True if there may be letters that are written in another way. */
 static bool has_odd(const char *p, const char *end)
 {
 	static const struct grove__needle u = { .bytes = "\\u", .len = 2, .b = 1 };
@@ -618,7 +621,7 @@ bool grove__query_is_open(const struct grove__query_fit *f)
 
 	for (size_t i = 0; i < f->nr; i++) {
 		open |= f->terms[i].open;
-		/* what cannot be there any more decides */
+		/* one that can no longer occur decides */
 		if (!f->terms[i].open && !f->terms[i].found)
 			return false;
 	}
@@ -683,7 +686,7 @@ bool grove__query_may(const struct grove__query_fit *f, struct grove_slice line)
 
 /* -------------------------------------------------------------- what was said */
 
-/* 1: it has it; 0; GROVE_ENOMEM. */
+/* Returns 1 if it occurs, 0 if not, or GROVE_ENOMEM. */
 static int text_has(const struct token *t, struct looking *lo)
 {
 	const char *p = lo->raw[PART].ptr, *end = p + lo->raw[PART].len;

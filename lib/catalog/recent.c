@@ -60,7 +60,7 @@ static void hide(struct recent *r, int rc, const struct grove_detail *why)
 		grove__hidden_add(r->g, why);
 }
 
-/* Is it one for a list of this directory? GROVE_ENOMEM. */
+/* Finds out whether it belongs in a list of this directory. GROVE_ENOMEM. */
 static int read_listed(struct recent *r, struct candidate *c, bool *fits)
 {
 	struct grove__list_one x;
@@ -88,7 +88,7 @@ static int read_listed(struct recent *r, struct candidate *c, bool *fits)
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(r->d) : 0;
 }
 
-/* The same for one whose header tells all that is to be known. */
+/* The same for one whose header is enough to decide. */
 static bool peek(struct recent *r, const struct candidate *c)
 {
 	struct grove_key key = { c->task.project, c->task.session, "" };
@@ -123,7 +123,7 @@ static int check(struct recent *r, struct candidate *c, bool *fits)
 
 /* --- all of them --- */
 
-/* Its dialect and the time of its last change; 1 if it cannot be read. */
+/* Gets its dialect and the time of its last change. Returns 1 if it cannot be read. */
 static int look(struct recent *r, struct candidate *c, const struct grove_key *key, int64_t *ns)
 {
 	struct grove__root *root = c->task.root;
@@ -185,9 +185,9 @@ static const char *agent_of(const struct candidate *c)
 }
 
 /*
- * An agent that leaves notes goes on with the session that this terminal had,
- * though another may have been written to since: the note stands for all of that
- * agent's sessions. Against those of other agents its time counts.
+ * An agent that leaves records continues the session that this terminal had, even if
+ * another one was written to since: the record stands for all of that agent's sessions.
+ * Compared with those of other agents, its time counts.
  */
 static void pass_by(struct recent *r, struct candidate *note)
 {
@@ -245,7 +245,7 @@ static int by_time(const void *x, const void *y)
 	return a->file_time_ns > b->file_time_ns ? -1 : a->file_time_ns < b->file_time_ns;
 }
 
-/* Of equal times the one that a list has first, which only what was read may tell. */
+/* If times are equal, takes the one that a list shows first, which requires reading them. */
 static int choose(struct recent *r, struct candidate **best)
 {
 	bool fits;
@@ -297,7 +297,7 @@ static int in_roots(struct recent *r)
 	return rc || g->given ? rc : follow_notes(r);
 }
 
-/* The root that has the sessions of that directory as one of its projects, or is that directory. */
+/* Finds the root that has that directory as a project, or is that directory. */
 static struct grove__root *root_of(struct grove *g, const char *dir, const char **project)
 {
 	const char *slash = strrchr(dir, '/');
@@ -316,7 +316,7 @@ static struct grove__root *root_of(struct grove *g, const char *dir, const char 
 	return NULL;
 }
 
-/* Those right in a directory, which may be that of a project. */
+/* Collects those directly in a directory, which may be that of a project. */
 static int in_dir(struct recent *r, char *dir, struct grove__root *own)
 {
 	struct grove_buf url = GROVE_BUF_INIT;

@@ -1,9 +1,9 @@
 /*
  * catalog/scan.c: every value of a log, in one pass.
  *
- * Lines that are no JSON are left out. A lenient dialect takes a line apart that
- * is not just a value, and then the following ones may be part of it: from there
- * on it is read as the loader does.
+ * Lines that are not JSON are left out. If a lenient dialect finds a line that is not
+ * exactly one value, the following lines may be part of it, so from there on the log is
+ * read as the loader does.
  */
 #include "catalog/scan.h"
 
@@ -35,7 +35,7 @@ static int read_values(struct grove__scan *s, struct grove__scan_part *p, uint64
 	return rc == 1 ? 0 : rc;
 }
 
-/* The lines of the run at hand; `line` is the number of the first and the next. */
+/* Reads the lines of the current run; `line` is the number of the first, then of the next. */
 static int read_run(struct grove__scan *s, struct grove__scan_part *p, uint64_t *line)
 {
 	const struct grove_store_run *run = &s->runs.run;
@@ -65,7 +65,7 @@ static int read_run(struct grove__scan *s, struct grove__scan_part *p, uint64_t 
 	return rc;
 }
 
-/* Pass over a line that is too long for any buffer; the first one is told. */
+/* Skips a line that is too long for any buffer; the first one is reported. */
 static int pass_over(struct grove__scan *s, struct grove__scan_part *p, uint64_t *line)
 {
 	if (!grove__runs_skip(&s->runs))

@@ -1,5 +1,5 @@
 /*
- * catalog/scan.h: every value of a log, in one pass, as lists and sums read it.
+ * catalog/scan.h: every value of a log, in one pass, for lists and totals.
  *
  *	rc = grove__scan_init(&s);
  *	grove__json_want_init(&s.want, …);
@@ -17,26 +17,26 @@ struct grove__scan {
 	struct grove__json_want want;
 };
 
-/* What of a log is read, and who is told. */
+/* What to read of a log, and who receives it. */
 struct grove__scan_part {
 	uint64_t from, until;
 	bool lenient;                /* the dialect's word */
 	/*
-	 * A value; `line` says where it is, counted from `from`, and is good for this
-	 * call. Other than 0 ends it.
+	 * Receives a value; `line` says where it is, counted from `from`, and is valid
+	 * for this call. A non-zero result ends the reading.
 	 */
 	int (*value)(void *payload, const struct grove__json_line *l, const char *text, uint64_t line);
 	void *payload;
-	uint64_t too_long;           /* set: lines beyond GROVE__LINE_MAX that were passed over; the detail tells */
+	uint64_t too_long;           /* set: skipped lines beyond GROVE__LINE_MAX; see the detail */
 	uint64_t first_long;         /* set: the number of the first of them, from 1 */
-	bool sum;                    /* add up the bytes that are read, too … */
-	uint32_t crc;                /* … from what it was for those before them */
-	bool loose;                  /* set: a line was not just a value, and those from it on were cut otherwise */
+	bool sum;                    /* also compute the checksum of the bytes read … */
+	uint32_t crc;                /* … continuing from that of the bytes before */
+	bool loose;                  /* set: from some line on, values were not lines */
 };
 
 int grove__scan_init(struct grove__scan *s);
 void grove__scan_release(struct grove__scan *s);
-/* 0, what `value` said, or why it cannot be read. */
+/* Returns 0, the result of `value`, or an error if it cannot be read. */
 int grove__scan_log(struct grove__scan *s, struct grove_store_log *log, struct grove__scan_part *p,
 		    struct grove_detail *d);
 

@@ -1,9 +1,9 @@
 /*
- * catalog/shape.c: what only the tree of a session tells, for a long list.
+ * catalog/shape.c: what only the tree of a session shows, for a long list.
  *
- * The session is loaded as if it were opened, but by a thread of the list's: so
- * nobody is told of its progress, and the image is not kept, since what is
- * wanted of it goes into the catalog.
+ * The session is loaded as if it were opened, but by a thread of the list: so no
+ * progress is reported, and the image is not kept, since the result goes into the
+ * catalog.
  */
 #include "catalog/catalog.h"
 #include "catalog/shape.h"
@@ -15,7 +15,7 @@ struct packed {
 	uint64_t entries, branches, compactions, malformed;
 	uint32_t torn, has_leaf;
 	char dialect[16];
-	/* then the leaf's id, with its NUL */
+	/* followed by the leaf's id, with its NUL */
 };
 
 static void name_dialect(struct packed *p, const struct grove__dialect *dialect)
@@ -64,7 +64,7 @@ static void count(const struct grove__spine *sp, struct grove__shape *out)
 	}
 }
 
-/* A handle that is good for its image and its leaf alone. */
+/* Makes a handle that is only good for its image and its leaf. */
 static int load(struct grove *g, const struct grove__list_one *x, struct grove_session **out,
 		struct grove_detail *d)
 {
@@ -125,7 +125,7 @@ int grove__shape_of(struct grove *g, struct grove__catalog *c, const struct grov
 	rc = load(g, x, &s, d);
 	if (!rc && read_shape(x, s, tmp, out, &same))
 		rc = grove__fail_nomem(d);
-	/* what changed meanwhile is another file by now */
+	/* a file that changed meanwhile is not remembered */
 	if (!rc && same && !pack(out, x->l.dialect, &packed))
 		grove__catalog_put(c, x->task->path, &x->st, grove__buf_slice(&packed));
 	grove__buf_release(&packed);

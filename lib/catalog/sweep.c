@@ -1,9 +1,8 @@
 /*
- * catalog/sweep.c: read every log there is, several at a time.
+ * catalog/sweep.c: reads all logs, several at a time.
  *
- * Logs are independent of each other, so threads share them; which of them is
- * read first is chance, and what comes out must not depend on it. A log that
- * cannot be read is told about and left out.
+ * Logs are independent of each other, so threads share them; their order is random, and
+ * the result must not depend on it. A log that cannot be read is reported and left out.
  */
 #include "catalog/sweep.h"
 
@@ -28,7 +27,7 @@ static int add_path(struct grove_buf *b, const struct grove__root *root, const s
 	struct grove_slice session = grove__slice_str(key->session);
 	int rc = grove__buf_addf(b, "%s/%s%s", root->store->url, key->project, *key->project ? "/" : "");
 
-	/* what belongs to a session lies in a directory of its name */
+	/* what belongs to a session is in the directory with its name */
 	if (*key->subpath)
 		grove__slice_cut_end(&session, ".jsonl");
 	rc = rc ? rc : grove__buf_add_slice(b, session);
@@ -101,7 +100,7 @@ static void load(void *payload, unsigned thread)
 void grove__sweep_begin(struct grove__sweep *s, struct grove *g)
 {
 	s->g = g;
-	/* of a place that somebody names, the catalog may know little and much else */
+	/* for a location that the user names, the catalog may know little, and much else */
 	if (!g->given)
 		grove__pool_begin_one(&s->loader, load, s);
 }
@@ -121,7 +120,7 @@ struct shared {
 	struct grove *g;
 	struct grove__catalog *catalog;  /* NULL: none */
 	size_t next;
-	bool news;                       /* a log was read that the catalog did not know */
+	bool news;                       /* a log was read that the catalog did not have */
 	pthread_mutex_t lock;
 	struct grove_detail *d;
 	int rc;
@@ -135,10 +134,10 @@ struct reader {
 	struct grove__sweeping at;
 	void *own;
 	bool slot;
-	bool too_long;                        /* a line was passed over; the detail tells */
+	bool too_long;                        /* a line was skipped; the detail says which */
 };
 
-/* The id of a log without a header is its name's; where it works is in its lines. */
+/* Without a header, the id is the name of the log, and the directory is in its lines. */
 static int take_facts(struct reader *r, const struct grove__entry *e)
 {
 	const struct grove__sweep_log *log = &r->sh->s->logs[r->at.nr];
@@ -182,7 +181,7 @@ static int pass_line(struct reader *r, const struct grove__json_line *l, const c
 			r->slot = true;
 			return 0;
 		}
-		/* what does not begin with a header is no session */
+		/* a file that does not begin with a header is not a session */
 		if (class != LINE_HEADER)
 			return GROVE_EDAMAGED;
 		dialect->header->read(l, line, &r->at.keep, &r->at.header);
@@ -201,7 +200,10 @@ static int take_line(void *payload, const struct grove__json_line *l, const char
 
 	r->at.line = nr;
 	rc = pass_line(r, l, line);
-	/* a dialect goes on without what it had no memory for; but this would be remembered */
+	/*
+	 * a dialect continues without what it had no memory for, but that must not be
+	 * remembered
+	 */
 	return r->at.tmp.failed || r->at.keep.failed ? GROVE_ENOMEM : rc;
 }
 
@@ -216,7 +218,7 @@ static int read_log(struct reader *r, struct grove_store_log *log, struct grove_
 	return rc ? rc : r->at.has_header ? 0 : GROVE_EDAMAGED;
 }
 
-/* A dialect's own members, and behind them those for a bill. */
+/* Sets the members to scan for: the dialect's own, followed by those for usage. */
 static void want(struct reader *r, const struct grove__dialect *dialect)
 {
 	unsigned nr = dialect->read.nr_members;
@@ -244,7 +246,7 @@ static int open_log(struct reader *r, const struct grove__sweep_log *at,
 	return rc;
 }
 
-/* Read it, whatever comes of it, and let the catalog remember that. */
+/* Reads it, whatever the result, and lets the catalog remember that. */
 static int read_anew(struct reader *r, const char *path, const struct grove__sys_stat *st)
 {
 	struct shared *sh = r->sh;
@@ -265,9 +267,9 @@ static int read_anew(struct reader *r, const char *path, const struct grove__sys
 	}
 	sh->news = true;
 	pthread_mutex_unlock(&sh->lock);
-	/* entries may have passed before it failed */
+	/* entries may have been reported before it failed */
 	rc = read == GROVE_ENOMEM ? read : s->end(s->payload, &r->at, &bytes);
-	/* what fails may work the next time; what changed meanwhile is another file by now */
+	/* a failure may be temporary, and a file that changed meanwhile is not remembered */
 	if (!rc && st && !r->too_long && (!read || (read == GROVE_EDAMAGED && !why.code)) &&
 	    r->at.st.bytes == st->size && r->at.st.mtime_ns == st->mtime_ns)
 		grove__catalog_put(sh->catalog, path, st, grove__buf_slice(&bytes));
@@ -292,7 +294,10 @@ bool grove__sweep_reads_as(struct grove *g, const struct grove__sweep_log *log,
 
 	if (must)
 		return was == must;
-	/* where bytes leave it open, the files around them decide: those must say the same */
+	/*
+	 * if the bytes do not decide, the location does, which must still give the same
+	 * answer
+	 */
 	return around.len && grove__slice_eq(around, grove__slice_str(grove__sweep_around(g, log)));
 }
 
@@ -383,7 +388,7 @@ int grove__sweep_read(struct grove__sweep *s, struct grove *g, struct grove_deta
 	pthread_mutex_init(&sh.lock, NULL);
 	grove__pool_run(s->nr, work, &sh);
 	pthread_mutex_destroy(&sh.lock);
-	/* where nothing is new, it is not worth looking for what is gone */
+	/* if nothing is new, it is not worth looking for what is gone */
 	grove__catalog_close(s->catalog, !sh.rc && sh.news, NULL);
 	s->catalog = NULL;
 	return sh.rc;

@@ -1,6 +1,5 @@
 /*
- * catalog/sweep.h: read every log there is, several at a time; but those that the
- * catalog knows need not be read.
+ * catalog/sweep.h: reads all logs, several at a time, except those the catalog knows.
  *
  *	grove__sweep_begin(&s, g);
  *	rc = grove__sweep_find(&s, g, d);
@@ -17,7 +16,10 @@
 struct grove__sweep_log {
 	struct grove__root *root;
 	const char *project, *session, *sub;
-	/* URL of the store, names: no two have the same; a sub-agent's lies below its caller's */
+	/*
+	 * The URL of the store, and names: unique. That of a sub-agent is below its
+	 * caller's.
+	 */
 	const char *path;
 };
 
@@ -25,9 +27,9 @@ struct grove__sweep_log {
 struct grove__sweeping {
 	uint32_t nr;                     /* place in `logs` */
 	const struct grove__dialect *dialect;
-	struct grove__header header;     /* of a log without one: its id and cwd, as far as read */
+	struct grove__header header;     /* if it has none: its id and cwd, as far as read */
 	bool has_header;
-	uint64_t line;                   /* number of the line at hand, from 0 */
+	uint64_t line;                   /* number of the current line, from 0 */
 	struct grove__arena tmp;         /* good for this line */
 	struct grove__arena keep;        /* good for this log */
 	struct grove_store_log_stat st;	 /* of the log as it was read */
@@ -39,46 +41,53 @@ struct grove__sweep {
 	size_t nr, cap;
 	struct grove__arena texts;
 
-	/* Scan lines for what billed() wants, too. */
+	/* Scan lines for the members of billed(), too. */
 	bool bill;
 	enum grove__purpose purpose;
-	/* What a thread wants to have beside it; NULL: memory ran out. */
+	/* Makes the data of a thread. NULL: out of memory. */
 	void *(*thread_new)(void *payload);
 	void (*thread_free)(void *payload, void *own);
 	/*
-	 * Bytes that `end` made of this log when it was as it is now. False: they are
-	 * of no use, read it. By many threads at once, as those below.
+	 * Receives the bytes that `end` made of this log, which has not changed since.
+	 * Returns false if they are of no use and it must be read. Called by many
+	 * threads at once, like those below.
 	 */
 	bool (*known)(void *payload, uint32_t nr, struct grove_slice bytes, int *rc);
-	/* An entry. Other than 0 ends this log; GROVE_ENOMEM all. */
+	/* Receives an entry. A non-zero result ends this log; GROVE_ENOMEM ends everything. */
 	int (*entry)(void *payload, struct grove__sweeping *at, const struct grove__json_line *l,
 		     const char *line, const struct grove__entry *e);
 	/*
-	 * What can be read of a log was; what the catalog is to remember goes to
-	 * `bytes`. 0, or what ends all.
+	 * Called after all that can be read of a log was. What the catalog should
+	 * remember goes into `bytes`. Returns 0, or an error that ends everything.
 	 */
 	int (*end)(void *payload, struct grove__sweeping *at, struct grove_buf *bytes);
-	/* One could not be read; one at a time. NULL: nobody is told. */
+	/* Called for each log that could not be read, one at a time; may be NULL. */
 	void (*skipped)(void *payload, const struct grove_detail *why);
 	void *payload, *skipped_payload;
 
 	struct grove *g;
 	struct grove__catalog *catalog;  /* NULL: none (yet) */
-	struct grove__pool loader;       /* a thread that reads it, if there is one; s is not moved then */
+	struct grove__pool loader;       /* a thread that reads it, if any; then `s` stays put */
 };
 
-/* Let the catalog be read while logs are looked for. Who does not read them need not. */
+/* Lets the catalog be read while logs are being found. Not needed if they are not read. */
 void grove__sweep_begin(struct grove__sweep *s, struct grove *g);
 
-/* Every log of every session, those of sub-agents too. `s` is zeroed but for the callbacks. */
+/*
+ * Finds every log of every session, including those of sub-agents. `s` is zeroed except
+ * for the callbacks.
+ */
 int grove__sweep_find(struct grove__sweep *s, struct grove *g, struct grove_detail *d);
 int grove__sweep_read(struct grove__sweep *s, struct grove *g, struct grove_detail *d);
 /*
- * What the place of a log says of its dialect, should its bytes not tell; "" if
- * nobody needs to ask.
+ * Returns the dialect that the location of a log suggests, in case its bytes do not
+ * tell; "" if that is not needed.
  */
 const char *grove__sweep_around(struct grove *g, const struct grove__sweep_log *log);
-/* Is a log that was read as `was`, while its place said `around`, still to be read so? */
+/*
+ * True if a log that was read as `was`, while its location suggested `around`, is still
+ * to be read that way.
+ */
 bool grove__sweep_reads_as(struct grove *g, const struct grove__sweep_log *log,
 			   const struct grove__dialect *was, struct grove_slice around);
 void grove__sweep_release(struct grove__sweep *s);

@@ -26,6 +26,11 @@ int cmd_name(struct cli *c, int argc, char **argv)
 	s = cli_open(c, argv[0], argc < 2 ? GROVE_OPEN_READ : GROVE_OPEN_WRITE);
 	if (!s)
 		return c->status;
+	/* the library would take the name away where the agent can; here it is a slip */
+	if (argc == 2 && !argv[1][strspn(argv[1], " \t\r\n")]) {
+		grove_session_close(s);
+		return cli_error(c, GROVE_EINVAL, "the name is empty");
+	}
 	if (argc == 2)
 		err = grove_session_set_name(s, argv[1], GROVE_NAME_BY_USER, NULL);
 	if (!err && (argc < 2 || c->json)) {

@@ -202,11 +202,11 @@ GROVE_API int grove_session_append_model(struct grove_session *s, const char *pr
 struct grove_compaction {
 	size_t size;
 	const char *summary;
-	const char *first_kept;     /* NULL: keep nothing */
-	uint64_t tokens_before;
+	const char *first_kept;     /* NULL: keep nothing; pi writes the entry's own id then */
+	double tokens_before;       /* may be a fraction; JSON has null for one that is not finite */
 	const char *details_json;
 	const char *usage_json;
-	int from_hook;              /* 0: absent */
+	enum grove_tristate from_hook;
 	const char *short_summary;  /* xcsh, oh-my-pi: serves as the session's name, if it has none */
 	const char *preserve_json;  /* xcsh, oh-my-pi: what extensions keep across it */
 };
@@ -237,12 +237,13 @@ GROVE_API int grove_session_append_context_edit(struct grove_session *s, const c
 						const char *replacement_json,
 						const struct grove_append_options *opt,
 						struct grove_append_result *out);
-/* Labels an entry; NULL or "" clears. GROVE_ENOTFOUND if there is no such entry. */
+/* Labels an entry; NULL and "" clear ("" is written, as agents do). GROVE_ENOTFOUND if there is no such entry. */
 GROVE_API int grove_session_append_label(struct grove_session *s, const char *target,
 					 const char *label, const struct grove_append_options *opt,
 					 struct grove_append_result *out);
 /*
- * Names the session. The name is trimmed; GROVE_EINVAL if nothing is left. Where
+ * Names the session. The name is trimmed. If nothing is left the session has no
+ * name any more (pi); GROVE_EINVAL for agents that cannot say so. Where
  * the header holds the name (xcsh) the log is written anew, and out->id is NULL.
  * Returns 1, and writes nothing, if the agent notes who chose a name and one that
  * the user chose would be replaced by one of GROVE_NAME_BY_AGENT.
@@ -309,7 +310,7 @@ struct grove_branch_summary {
 	const char *summary;
 	const char *details_json;
 	const char *usage_json;
-	int from_hook;
+	enum grove_tristate from_hook;
 };
 
 struct grove_leaf_options {
@@ -405,7 +406,13 @@ enum grove_fork_flags {
 	 * all branches, fresh ids.
 	 */
 	GROVE_FORK_SAME_IDS = 1,
-	GROVE_FORK_MEMORY = 2  /* never a file: the new session lives in its handle */
+	GROVE_FORK_MEMORY = 2, /* never a file: the new session lives in its handle */
+	/*
+	 * If there is no message in it that a new session would be written for, the
+	 * fork waits in its handle for the first one, as a session that was just
+	 * created does.
+	 */
+	GROVE_FORK_DEFER = 4
 };
 /*
  * A new session from this one; the source is not touched. Entries keep their

@@ -142,6 +142,9 @@ GROVE_API int grove_buf_time(struct grove_buf *b, int64_t ms);
 /* Append bytes as base64, padded. */
 GROVE_API int grove_buf_base64(struct grove_buf *b, struct grove_slice bytes);
 
+/* A member that is true, false, or not there at all. */
+enum grove_tristate { GROVE_ABSENT = 0, GROVE_TRUE = 1, GROVE_FALSE = 2 };
+
 #ifdef __cplusplus
 }
 #endif

@@ -561,7 +561,7 @@ int grove_session_append_label(struct grove_session *s, const char *target, cons
 {
 	struct grove__entry_spec spec = {
 		.kind = GROVE_KIND_LABEL,
-		.label = { target, label && *label ? label : NULL },
+		.label = { target, label },
 	};
 
 	return append_spec(s, &spec, opt, out);

@@ -328,14 +328,14 @@ struct grove__entry_spec {
 			const char *first_kept;       /* the id of the first entry that is kept */
 			const char *details_json, *usage_json;
 			const char *preserve_json;    /* what is kept for an extension */
-			uint64_t tokens_before;
-			bool from_hook;
+			double tokens_before;
+			enum grove_tristate from_hook;
 		} compaction;
 		struct {
 			const char *summary;
 			const char *from;             /* the leaf that was left, or where the branch begins */
 			const char *details_json, *usage_json;
-			bool from_hook;
+			enum grove_tristate from_hook;
 		} branch_summary;
 		struct { const char *type, *data_json; } custom;
 		struct { const char *type, *content_json, *details_json; bool display; } custom_message;
@@ -488,6 +488,7 @@ struct grove__dialect_names {
 	void (*session_id)(int64_t time, uint64_t seq, const uint8_t random[8], char out[40]);
 	/* Required. Writes a session's name as the agent would keep it; empty if nothing is left. */
 	int (*clean)(struct grove_slice name, struct grove_buf *out);
+	bool blank_clears;       /* an entry with an empty name takes the name away */
 };
 
 /* -------------------------------------------------------------------- paths */

@@ -337,6 +337,7 @@ const struct grove__dialect grove__dialect_pi = {
 		.session_id_rule = grove__pi_id_rule,
 		.session_id = grove__pi_session_id,
 		.clean = grove__pi_clean_name,
+		.blank_clears = true,
 	},
 	.paths = {
 		.roots = grove__pi_roots,

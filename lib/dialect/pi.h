@@ -104,6 +104,9 @@ int grove__pi_compose_as(const struct grove__pi_words *words, const struct grove
 /* `,"name":"text"`, nothing for NULL; the same for a raw value. */
 int grove__pi_put_str(struct grove_buf *out, const char *name, const char *text);
 int grove__pi_put_json(struct grove_buf *out, const char *name, const char *json);
+/* A member that is a number, as JSON.stringify writes it; and one that may be absent. */
+int grove__pi_put_number(struct grove_buf *out, const char *name, double number);
+int grove__pi_put_tristate(struct grove_buf *out, const char *name, enum grove_tristate is);
 int grove__pi_spell(const struct grove__entry_spec *spec, struct grove_buf *out,
 		    struct grove_detail *d);
 void grove__pi_input(const struct grove__json_line *l, const char *line, struct grove__input *out);

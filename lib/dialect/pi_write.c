@@ -11,6 +11,8 @@
 #include "json/value.h"
 #include "json/write.h"
 
+#include <math.h>
+
 /* A compaction that keeps nothing names itself. */
 static const char own_id[] = "";
 
@@ -335,13 +337,28 @@ int grove__pi_put_json(struct grove_buf *out, const char *name, const char *json
 	return json ? grove__buf_addf(out, ",\"%s\":%s", name, json) : 0;
 }
 
+int grove__pi_put_number(struct grove_buf *out, const char *name, double number)
+{
+	char text[GROVE__JS_NUMBER_MAX + 1] = "null";
+
+	if (isfinite(number))
+		text[grove__js_number(text, number)] = '\0';
+	return grove__pi_put_json(out, name, text);
+}
+
+int grove__pi_put_tristate(struct grove_buf *out, const char *name, enum grove_tristate is)
+{
+	return grove__pi_put_json(out, name, is == GROVE_ABSENT ? NULL : is == GROVE_FALSE ? "false" : "true");
+}
+
 /* How each summary ends. */
-static int put_details(struct grove_buf *out, const char *details, const char *usage, bool from_hook)
+static int put_details(struct grove_buf *out, const char *details, const char *usage,
+		       enum grove_tristate from_hook)
 {
 	int rc = grove__pi_put_json(out, "details", details);
 
 	rc = rc ? rc : grove__pi_put_json(out, "usage", usage);
-	return rc ? rc : grove__pi_put_json(out, "fromHook", from_hook ? "true" : NULL);
+	return rc ? rc : grove__pi_put_tristate(out, "fromHook", from_hook);
 }
 
 int grove__pi_spell(const struct grove__entry_spec *spec, struct grove_buf *out, struct grove_detail *d)
@@ -360,8 +377,7 @@ int grove__pi_spell(const struct grove__entry_spec *spec, struct grove_buf *out,
 	case GROVE_KIND_COMPACTION:
 		rc = rc ? rc : grove__pi_put_str(out, "summary", spec->compaction.summary);
 		rc = rc ? rc : grove__pi_put_str(out, "firstKeptEntryId", spec->compaction.first_kept);
-		rc = rc ? rc : grove__buf_addf(out, ",\"tokensBefore\":%llu",
-					       (unsigned long long)spec->compaction.tokens_before);
+		rc = rc ? rc : grove__pi_put_number(out, "tokensBefore", spec->compaction.tokens_before);
 		rc = rc ? rc : put_details(out, spec->compaction.details_json, spec->compaction.usage_json,
 					   spec->compaction.from_hook);
 		break;

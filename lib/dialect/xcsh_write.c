@@ -158,11 +158,9 @@ int grove__xcsh_spell(const struct grove__entry_spec *spec, struct grove_buf *ou
 		rc = rc ? rc : grove__pi_put_str(out, "summary", spec->compaction.summary);
 		rc = rc ? rc : grove__pi_put_str(out, "shortSummary", spec->compaction.short_summary);
 		rc = rc ? rc : grove__pi_put_str(out, "firstKeptEntryId", spec->compaction.first_kept);
-		rc = rc ? rc : grove__buf_addf(out, ",\"tokensBefore\":%llu",
-					       (unsigned long long)spec->compaction.tokens_before);
+		rc = rc ? rc : grove__pi_put_number(out, "tokensBefore", spec->compaction.tokens_before);
 		rc = rc ? rc : grove__pi_put_json(out, "details", spec->compaction.details_json);
-		rc = rc ? rc : grove__pi_put_json(out, "fromExtension",
-						  spec->compaction.from_hook ? "true" : NULL);
+		rc = rc ? rc : grove__pi_put_tristate(out, "fromExtension", spec->compaction.from_hook);
 		rc = rc ? rc : grove__pi_put_json(out, "preserveData", spec->compaction.preserve_json);
 		break;
 	case GROVE_KIND_BRANCH_SUMMARY:
@@ -170,8 +168,8 @@ int grove__xcsh_spell(const struct grove__entry_spec *spec, struct grove_buf *ou
 		rc = rc ? rc : grove__pi_put_str(out, "fromId", spec->branch_summary.from);
 		rc = rc ? rc : grove__pi_put_str(out, "summary", spec->branch_summary.summary);
 		rc = rc ? rc : grove__pi_put_json(out, "details", spec->branch_summary.details_json);
-		rc = rc ? rc : grove__pi_put_json(out, "fromExtension",
-						  spec->branch_summary.from_hook ? "true" : NULL);
+		rc = rc ? rc : grove__pi_put_tristate(out, "fromExtension",
+						      spec->branch_summary.from_hook);
 		break;
 	case GROVE_KIND_USAGE:
 	case GROVE_KIND_CONTEXT_EDIT:

@@ -144,6 +144,9 @@ int grove__session_ensure(struct grove_session *s, const struct grove_store_reco
 	/* before the first message, and without a path, nothing else records its directory */
 	if (!rc && !nr && grove__dialect_cwd_in_entries(s->at.dialect) && !s->at.path)
 		rc = grove__log_meta_put(log, GROVE__META_CWD, grove__slice_str(s->cwd), d);
+	/* a fork has its source's values */
+	if (!rc)
+		rc = grove__kept_copy(s->log, log, d);
 	free(rec);
 	grove__buf_release(&bytes);
 	grove__buf_release(&prepared);

@@ -583,13 +583,26 @@ static int name_copy(struct grove_session *out, const struct grove__header_in *h
 	return out->id && out->cwd && (out->dir || !slash) ? 0 : GROVE_ENOMEM;
 }
 
+/* Returns true if the copy has no entry that a new session would be written for. */
+static bool nobody_spoke(const struct grove_session *s, uint32_t leaf)
+{
+	const struct grove__spine *sp = s->image->spine;
+	bool path = leaf != GROVE_NO_ENTRY;
+	uint32_t row = path ? leaf : sp->nr - 1;
+
+	for (; row != GROVE_NO_ENTRY; row = path ? grove__spine_parent(sp, row) : row - 1)
+		if (s->at.dialect->write.starts_file(grove__spine_kind(sp, row), grove__spine_role(sp, row)))
+			return false;
+	return true;
+}
+
 /* Opens the log of a copy whose location has been chosen. */
-static int open_copy(struct grove_session *out, struct grove_detail *d)
+static int open_copy(struct grove_session *out, bool defer, struct grove_detail *d)
 {
 	struct grove_key key = { out->at.project, out->at.session, "" };
 
 	out->in_memory = !out->at.store;
-	return out->in_memory
+	return out->in_memory || defer
 		       ? grove__session_hold(out, d)
 		       : grove__log_open(&out->log, out->at.store, &key, GROVE_STORE_CREATE, d);
 }
@@ -603,7 +616,7 @@ static void drop_copy(struct grove_session *out)
 		return;
 	grove__log_close(out->log);
 	out->log = NULL;
-	if (!out->in_memory)
+	if (!out->held)
 		grove__store_remove(out->at.store, &key, NULL);
 }
 
@@ -627,6 +640,7 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 	struct grove__header_in h = { .time = grove__sys_now_ms() };
 	struct grove_buf cwd = GROVE_BUF_INIT, header = GROVE_BUF_INIT;
 	uint32_t leaf = GROVE_NO_ENTRY;
+	bool defer;
 	char id[40];
 	int rc = grove__session_load(s, d);
 
@@ -643,8 +657,9 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 	h.id = opt->id ? opt->id : id;
 	h.what = opt->leaf ? HEADER_BRANCH : opt->cwd ? HEADER_FORK_FROM : HEADER_FORK;
 	h.from_id = s->id;
+	defer = opt->flags & GROVE_FORK_DEFER && nobody_spoke(s, leaf);
 	/* a session without a path is found by its id */
-	h.from_path = s->held ? NULL : s->at.path ? s->at.path : s->id;
+	h.from_path = s->in_memory || (s->held && !defer) ? NULL : s->at.path ? s->at.path : s->id;
 	rc = grove__dialect_has_header(s->at.dialect)
 		     ? grove__image_header_line(s->image, s->log, &header, &h.from_header, d) : 0;
 	if (rc) {
@@ -663,7 +678,7 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 		h.cwd = s->g->cwd;
 	rc = place(s, opt, h.cwd, h.time, h.id, &out->at, d);
 	if (!rc)
-		rc = open_copy(out, d);
+		rc = open_copy(out, defer, d);
 	if (!rc) {
 		w = calloc(1, sizeof(*w));
 		rc = w ? 0 : grove__fail_nomem(d);
@@ -684,7 +699,7 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 			rc = opt->leaf ? copy_path(w, leaf) : copy_tree(w);
 		if (!rc)
 			rc = flush(w);
-		if (!rc && !out->in_memory)
+		if (!rc && !out->held)
 			grove__peek_mark_dialect(out->log, s->at.dialect);
 		if (!rc && opt->sync == GROVE_SYNC_ALWAYS)
 			rc = grove__log_sync(out->log, d);
@@ -702,6 +717,8 @@ int grove__session_fork(struct grove_session *s, const struct grove_fork_options
 		out->flags = GROVE_OPEN_WRITE;
 		out->version = s->at.dialect->version;
 		rc = name_copy(out, &h) ? grove__fail_nomem(d) : 0;
+		if (!rc && defer)
+			rc = grove__session_load(out, d);
 	}
 	grove__buf_release(&header);
 	grove__buf_release(&cwd);

@@ -109,6 +109,14 @@ static int name_it(struct grove_session *s, const char *name, const char *source
 	return rc;
 }
 
+/* A name of which nothing is left is "". */
+static int clean_or_blank(const struct grove__dialect *dialect, const char *name, struct grove_buf *out,
+			  struct grove_detail *d)
+{
+	return dialect->names.clean(grove__slice_str(name), out) || grove__buf_reserve(out, 1)
+		       ? grove__fail_nomem(d) : 0;
+}
+
 int grove__session_rename(struct grove_session *s, const char *name, const char *source,
 			  struct grove_append_result *out, struct grove_detail *d)
 {
@@ -121,7 +129,9 @@ int grove__session_rename(struct grove_session *s, const char *name, const char 
 		return rc;
 	rc = grove__session_load(s, d);
 	if (!rc)
-		rc = grove__session_clean_name(s->at.dialect, name, &clean, d);
+		rc = s->at.dialect->names.blank_clears
+			     ? clean_or_blank(s->at.dialect, name, &clean, d)
+			     : grove__session_clean_name(s->at.dialect, name, &clean, d);
 	/* a rewrite must include what others have written meanwhile */
 	if (!rc && grove__dialect_has_title(s->at.dialect)) {
 		rc = grove__session_refresh(s, d);

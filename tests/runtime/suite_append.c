@@ -4,6 +4,8 @@
 #include "runtime.h"
 #include "../lib/calls.h"
 
+#include <math.h>
+
 static void every_type_of_entry_is_stored(void **state)
 {
 	static const char *const types[] = {
@@ -410,6 +412,99 @@ static void lines_that_nobody_takes_are_released(void **state)
 	grove_session_close(s);
 }
 
+/* The last line has this text in it. */
+static void assert_wrote(struct grove_session *s, const char *part)
+{
+	struct grove_buf raw = raw_of(s);
+	const char *line;
+
+	raw.ptr[raw.len - 1] = '\0';
+	line = strrchr(raw.ptr, '\n') + 1;
+	if (!strstr(line, part))
+		fail_msg("%s is not in %s", part, line);
+	grove_buf_release(&raw);
+}
+
+static void a_compaction_says_false_and_fractions(void **state)
+{
+	static const struct {
+		const char *dialect, *said, *unsaid;
+	} d[] = { { "pi", "\"fromHook\":false", "fromHook" },
+		  { "omp", "\"fromExtension\":false", "fromExtension" },
+		  { "xcsh", "\"fromExtension\":false", "fromExtension" } };
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY(d); i++) {
+		struct grove_create_options o = { .size = sizeof(o), .dialect = d[i].dialect, .flags = GROVE_CREATE_NOW };
+		struct grove_compaction c = { .size = sizeof(c), .summary = "s", .tokens_before = 0.5,
+					      .from_hook = GROVE_FALSE };
+		struct grove_branch_summary b = { .size = sizeof(b), .summary = "left", .from_hook = GROVE_FALSE };
+		struct grove_session *s;
+		struct grove_buf raw;
+		const char *id;
+
+		OK(w->g, grove_session_create(w->g, &o, &s));
+		OK(w->g, grove_session_append(s, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, INTO(&id)));
+		c.first_kept = id;
+		OK(w->g, grove_session_append_compaction(s, &c, NULL, NULL));
+		assert_wrote(s, "\"tokensBefore\":0.5,");
+		assert_wrote(s, d[i].said);
+		OK(w->g, branch_from(s, id, &b, NULL));
+		assert_wrote(s, d[i].said);
+		c.from_hook = GROVE_ABSENT;
+		c.tokens_before = 1e21;
+		OK(w->g, grove_session_append_compaction(s, &c, NULL, NULL));
+		assert_wrote(s, "\"tokensBefore\":1e+21");
+		raw = raw_of(s);
+		assert_null(strstr(strstr(raw.ptr, "1e+21"), d[i].unsaid));
+		grove_buf_release(&raw);
+		c.tokens_before = NAN;
+		c.from_hook = GROVE_TRUE;
+		OK(w->g, grove_session_append_compaction(s, &c, NULL, NULL));
+		assert_wrote(s, "\"tokensBefore\":null");
+		assert_wrote(s, ":true");
+		grove_session_close(s);
+	}
+}
+
+static void a_compaction_that_keeps_nothing_names_itself(void **state)
+{
+	static const char *const json[] = {
+		"{\"type\":\"compaction\",\"summary\":\"s\",\"firstKeptEntryId\":null,\"tokensBefore\":1}",
+		"{\"type\":\"compaction\",\"summary\":\"s\",\"tokensBefore\":1}" };
+	struct world *w = *state;
+	struct grove_session *s = four(w);
+	char want[100];
+
+	for (size_t i = 0; i < ARRAY(json); i++) {
+		snprintf(want, sizeof(want), "\"firstKeptEntryId\":\"%s\"", say(s, json[i]));
+		assert_wrote(s, want);
+	}
+	grove_session_close(s);
+}
+
+static void an_empty_label_and_a_blank_name_are_written(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w);
+	struct grove_view *v;
+
+	OK(w->g, grove_session_append_label(s, "a", "L", NULL, NULL));
+	assert_label(s, "a", "L");
+	OK(w->g, grove_session_append_label(s, "a", "", NULL, NULL));
+	assert_wrote(s, "\"label\":\"\"");
+	assert_label(s, "a", NULL);
+	OK(w->g, grove_session_append_label(s, "a", NULL, NULL, NULL));
+	assert_wrote(s, "\"targetId\":\"a\"}");
+	OK(w->g, grove_session_set_name(s, "named", GROVE_NAME_BY_USER, NULL));
+	OK(w->g, grove_session_set_name(s, " \n ", GROVE_NAME_BY_USER, NULL));
+	assert_wrote(s, "\"name\":\"\"");
+	v = view_of(s);
+	assert_null(grove_view_name(v));
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
 const struct CMUnitTest append_cases[] = {
 	CASE(every_type_of_entry_is_stored),
 	CASE(an_entry_goes_below_the_leaf_or_where_it_is_told_to),
@@ -426,5 +521,8 @@ const struct CMUnitTest append_cases[] = {
 	CASE(a_log_that_was_rewritten_is_told),
 	CASE(a_revision_can_be_insisted_on),
 	CASE(lines_that_nobody_takes_are_released),
+	CASE(a_compaction_says_false_and_fractions),
+	CASE(a_compaction_that_keeps_nothing_names_itself),
+	CASE(an_empty_label_and_a_blank_name_are_written),
 };
 const size_t nr_append_cases = ARRAY(append_cases);

@@ -3,6 +3,7 @@
  * listed, deleted.
  */
 #include "runtime.h"
+#include "../lib/calls.h"
 
 static void a_session_is_found_by_its_id(void **state)
 {
@@ -102,7 +103,6 @@ static void a_name_is_seen_by_everybody(void **state)
 
 	OK(w->g, grove_session_set_name(s, " first ", GROVE_NAME_BY_USER, NULL));
 	OK(w->g, grove_session_set_name(s, "second", GROVE_NAME_BY_USER, NULL));
-	GOT(w->g, grove_session_set_name(s, "  ", GROVE_NAME_BY_USER, NULL), GROVE_EINVAL);
 	assert_int_equal(grove_session_refresh(t), 1);
 	v = view_of(t);
 	assert_string_equal(grove_view_name(v), "second");
@@ -363,6 +363,95 @@ static void of_two_with_one_id_none_is_guessed(void **state)
 	grove_session_close(s);
 }
 
+static void a_fork_of_what_nobody_said_waits(void **state)
+{
+	static const char *const dialects[] = { "pi", "omp", "xcsh" };
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY(dialects); i++) {
+		struct grove_create_options c = { .size = sizeof(c), .dialect = dialects[i], .flags = GROVE_CREATE_NOW };
+		struct grove_fork_options o = { .size = sizeof(o), .flags = GROVE_FORK_DEFER };
+		struct grove_session *s, *f, *t;
+		const char *model, *said;
+		char id[100];
+
+		OK(w->g, grove_session_create(w->g, &c, &s));
+		OK(w->g, grove_session_append_model(s, "p", "m", NULL, NULL, INTO(&model)));
+		OK(w->g, grove_session_append(s, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, NULL));
+		OK(w->g, grove_session_append(s, text("{\"role\":\"assistant\",\"content\":[]}"), NULL, INTO(&said)));
+		/* on the path to the model nobody has spoken */
+		o.leaf = model;
+		OK(w->g, grove_session_fork(s, &o, &f));
+		snprintf(id, sizeof(id), "%s", grove_session_id(f));
+		assert_int_equal(grove_session_pending(f), 1);
+		GOT(w->other, grove_session_open(w->other, id, GROVE_OPEN_READ, &t), GROVE_ENOTFOUND);
+		grove_session_close(t);
+		OK(w->g, grove_session_append(f, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, NULL));
+		OK(w->g, grove_session_append(f, text("{\"role\":\"assistant\",\"content\":[]}"), NULL, NULL));
+		assert_int_equal(grove_session_pending(f), 0);
+		OK(w->other, grove_session_open(w->other, id, GROVE_OPEN_READ, &t));
+		assert_int_equal(lines_of(t), lines_of(f));
+		grove_session_close(t);
+		grove_session_close(f);
+		/* on the path to the answer somebody has */
+		o.leaf = said;
+		OK(w->g, grove_session_fork(s, &o, &f));
+		assert_int_equal(grove_session_pending(f), 0);
+		OK(w->other, grove_session_open(w->other, grove_session_id(f), GROVE_OPEN_READ, &t));
+		grove_session_close(t);
+		grove_session_close(f);
+		/* and so in the whole tree */
+		o.leaf = NULL;
+		OK(w->g, grove_session_fork(s, &o, &f));
+		assert_int_equal(grove_session_pending(f), 0);
+		grove_session_close(f);
+		grove_session_close(s);
+	}
+}
+
+/* What hosts keep with a session goes with a fork, also with one that waits. */
+static void a_fork_that_waits_has_its_sources_values(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = create(w, NULL), *f;
+	struct grove_fork_options o = { .size = sizeof(o), .flags = GROVE_FORK_DEFER };
+	struct grove_buf value = GROVE_BUF_INIT;
+
+	OK(w->g, grove_session_value_put(s, "agentId", grove_str("me")));
+	OK(w->g, grove_session_fork(s, &o, &f));
+	OK(w->g, grove_session_ensure(f));
+	OK(w->g, grove_session_value_get(f, "agentId", &value));
+	assert_string_equal(value.ptr, "me");
+	grove_buf_release(&value);
+	grove_session_close(f);
+	grove_session_close(s);
+}
+
+static void a_fork_in_memory_stays_there(void **state)
+{
+	static const char *const dialects[] = { "pi", "omp", "xcsh", "claude" };
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY(dialects); i++) {
+		struct grove_create_options c = { .size = sizeof(c), .dialect = dialects[i], .flags = GROVE_CREATE_MEMORY };
+		struct grove_fork_options o = { .size = sizeof(o), .flags = GROVE_FORK_MEMORY | GROVE_FORK_DEFER };
+		struct grove_session *s, *f, *t;
+
+		OK(w->g, grove_session_create(w->g, &c, &s));
+		OK(w->g, grove_session_append(s, text("{\"role\":\"user\",\"content\":\"x\"}"), NULL, NULL));
+		for (int given = 0; given < 2; given++) {
+			OK(w->g, grove_session_fork(s, given ? &o : NULL, &f));
+			assert_null(grove_session_path(f));
+			OK(w->g, grove_session_append(f, text("{\"role\":\"user\",\"content\":\"y\"}"), NULL, NULL));
+			assert_int_equal(grove_session_pending(f), 0);
+			GOT(w->other, grove_session_open(w->other, grove_session_id(f), GROVE_OPEN_READ, &t), GROVE_ENOTFOUND);
+			grove_session_close(t);
+			grove_session_close(f);
+		}
+		grove_session_close(s);
+	}
+}
+
 const struct CMUnitTest session_cases[] = {
 	CASE(a_session_is_found_by_its_id),
 	CASE(a_session_waits_for_its_first_message),
@@ -378,5 +467,8 @@ const struct CMUnitTest session_cases[] = {
 	CASE(a_name_that_was_deleted_is_free),
 	CASE(a_session_is_deleted_where_it_is),
 	CASE(of_two_with_one_id_none_is_guessed),
+	CASE(a_fork_of_what_nobody_said_waits),
+	CASE(a_fork_that_waits_has_its_sources_values),
+	CASE(a_fork_in_memory_stays_there),
 };
 const size_t nr_session_cases = ARRAY(session_cases);

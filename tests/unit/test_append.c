@@ -72,7 +72,6 @@ static void every_kind_has_a_call(void **state)
 	GOT(w, grove_session_append_custom(s, "t", "{bad", NULL, INTO(&id)), GROVE_EJSON);
 	GOT(w, grove_session_append_context_edit(s, "nobody", NULL, NULL, INTO(&id)), GROVE_ENOTFOUND);
 	GOT(w, grove_session_append_label(s, "nobody", "x", NULL, INTO(&id)), GROVE_ENOTFOUND);
-	GOT(w, grove_session_set_name(s, " \n ", GROVE_NAME_BY_USER, INTO(&id)), GROVE_EINVAL);
 	grove_session_close(s);
 }
 

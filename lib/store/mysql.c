@@ -1,13 +1,13 @@
 /*
  * store/mysql.c: sessions on a MySQL or MariaDB server.
  *
- * What every database store does is in sql_*.c. Of MySQL's own are the URL
- * (mysql_url.c), connections and trying again (mysql_conn.c), statements
- * (mysql_stmt.c), and lines (mysql_lines.c), with what a cluster needs.
+ * The common part of the database stores is in sql_*.c. Specific to MySQL are the URL
+ * (mysql_url.c), connections and retries (mysql_conn.c), statements (mysql_stmt.c), and
+ * lines (mysql_lines.c), with what a cluster needs.
  *
- * Opening connects to nobody. Tables are made when somebody asks for them
- * (`grove store init`), never by the way: a server is not ours alone. Until then
- * the store is empty, and takes nothing.
+ * Opening a store does not connect. Tables are created only on request (`grove store
+ * init`), because a server may be shared. Until then the store is empty and accepts
+ * nothing.
  */
 #include "store/mysql.h"
 
@@ -23,7 +23,7 @@ static void close_store(struct grove_store *st)
 	free(s);
 }
 
-/* How durable a commit is, is the server's affair: nothing to settle. */
+/* How durable a commit is depends on the server: there is nothing to settle. */
 static const struct sql_driver driver = {
 	.name = "mysql",
 	.absent = "the database has no tables yet (run 'grove store init')",

@@ -8,7 +8,7 @@
 
 #include <mysql.h>
 
-/* Statements that only MySQL has, behind the common ones. */
+/* Statements that only MySQL has, after the common ones. */
 enum {
 	MY_APPEND = SQL_NR,  /* as SQL_INSERT without the first, then session_id, generation, rev, unfinished,
 			      * lease_number twice */
@@ -21,15 +21,15 @@ enum {
 	MY_NR
 };
 
-/* Of a statement, what is not the line: a packet has to take both. */
+/* The size of a statement apart from the line: a packet has to hold both. */
 #define GROVE__MYSQL_BESIDE 4096
-/* Rows that are sent at once. */
+/* The maximum number of rows sent at once, and of their bytes. */
 enum { GROVE__MYSQL_ROWS = 1000, GROVE__MYSQL_BYTES = 4 << 20 };
 
 struct mysql_host {
 	char *name;
 	unsigned port;
-	uint64_t lacks;        /* settings that its server does not know, a bit each; atomic */
+	uint64_t lacks;        /* settings that its server does not know, one bit each; atomic */
 };
 
 /* What a URL says. */
@@ -42,7 +42,7 @@ struct mysql_place {
 	char *url;             /* without the password */
 };
 
-/* What tests may want otherwise; 0 is the usual. */
+/* Options for tests; 0 is the default. */
 struct grove__mysql_options {
 	const struct grove__sql_schema *schema;
 	unsigned connect_s;    /* to wait for a host: 5 */
@@ -51,18 +51,18 @@ struct grove__mysql_options {
 	unsigned patience_ms;  /* to try again in all: 20000 */
 };
 
-/* Its statements are kept. */
+/* Its prepared statements stay. */
 struct mysql_conn {
 	struct sql_conn base;
 	MYSQL *db;
 	MYSQL_STMT *st[MY_NR];
 	unsigned columns[MY_NR];
-	uint16_t numbers[MY_NR];  /* which of the columns are, a bit each */
-	MYSQL_BIND bind[SQL_COLUMNS];  /* of the answer that is being read */
+	uint16_t numbers[MY_NR];  /* which columns are numbers, one bit each */
+	MYSQL_BIND bind[SQL_COLUMNS];  /* for the result that is being read */
 	size_t host;
 	uint64_t packet;       /* no statement may be longer */
 	bool cluster;          /* a node of one */
-	bool bulk;             /* takes many rows at once */
+	bool bulk;             /* accepts many rows at once */
 	unsigned trouble;      /* an error that passes */
 	bool broken;           /* of no more use */
 };
@@ -72,11 +72,11 @@ struct mysql_store {
 	struct mysql_place place;
 	struct grove__mysql_options opt;
 
-	/* with the lock of the pool */
+	/* guarded by the lock of the pool */
 	size_t host;           /* the one that answered last */
 	uint64_t epoch;        /* counts connections that broke; never 0 */
 	bool answered;         /* at least once; atomic */
-	uint64_t again;        /* how often something was tried again, for tests; atomic */
+	uint64_t again;        /* number of retries, for tests; atomic */
 };
 
 static inline struct mysql_store *grove__mysql_store(struct grove_store *st)
@@ -91,17 +91,20 @@ static inline struct mysql_conn *grove__mysql_conn(struct sql_conn *c)
 
 /* mysql_url.c */
 
-/* Take apart what stands behind "mysql:". Messages never repeat any of it. */
+/* Parses what comes after "mysql:". Messages never contain any of it. */
 int grove__mysql_parse(struct mysql_place *p, const char *rest, struct grove_detail *d);
 void grove__mysql_place_release(struct mysql_place *p);
 
-/* mysql_stmt.c: statements, and what a server answers */
+/* mysql_stmt.c: statements, and errors of a server */
 
-/* Does an error pass? Is the connection of no more use? May what was sent have happened all the same? */
+/*
+ * Whether an error is temporary; the connection is useless; what was sent may have
+ * happened all the same.
+ */
 bool grove__mysql_passes(unsigned err);
 bool grove__mysql_leaves_open(unsigned err);
 int grove__mysql_fail_db(struct mysql_conn *c, struct grove_detail *d);
-/* Somebody was faster: GROVE_ECONFLICT, unless it goes well when it is tried again. */
+/* Another writer was faster: GROVE_ECONFLICT, unless a retry succeeds. */
 int grove__mysql_again(struct mysql_conn *c, struct grove_detail *d);
 
 int grove__mysql_run(struct sql_conn *c, unsigned what, const struct sql_arg *arg, unsigned nr,
@@ -114,19 +117,19 @@ int grove__mysql_take(struct sql_conn *c, struct sql_row *row, unsigned column, 
 		      size_t cap, struct grove_detail *d);
 bool grove__mysql_duplicate(struct sql_conn *c, unsigned what);
 int grove__mysql_fits(struct sql_conn *c, size_t len, struct grove_detail *d);
-/* SQL_INSERT for many rows at once, `columns` values each. */
+/* Runs SQL_INSERT for many rows at once, with `columns` values each. */
 int grove__mysql_insert_many(struct mysql_conn *c, const struct sql_arg *arg, unsigned columns,
 			     unsigned rows, struct grove_detail *d);
-/* A statement as text, for what is done once a connection. */
+/* Runs a statement given as text, for what is done once per connection. */
 int grove__mysql_say(struct mysql_conn *c, const char *sql, struct grove_detail *d);
 
-/* mysql_conn.c: connections, transactions, trying again, tables */
+/* mysql_conn.c: connections, transactions, retries, tables */
 
 int grove__mysql_work(struct sql_store *s, struct sql_work *w, struct grove_detail *d);
 int grove__mysql_transaction(struct sql_conn *c, struct sql_work *w, sql_work_fn *fn,
 			     struct grove_detail *d);
 void grove__mysql_disconnect(struct mysql_store *s);
-/* Make the database and its tables, as far as they are not there. */
+/* Creates the database and its tables, as far as they are missing. */
 int grove__mysql_init(struct grove_store *st, struct grove_detail *d);
 int grove__mysql_upgrade(struct grove_store *st, unsigned *from, unsigned *to,
 			 struct grove_detail *d);

@@ -1,14 +1,13 @@
 /*
- * store/mysql_conn.c: the server behind a MySQL store: connections, trying again,
- * tables.
+ * store/mysql_conn.c: the server of a MySQL store: connections, retries, tables.
  *
- * Connections come out of a pool and go back to it; one that broke is thrown
- * away, with all others to the same host, and the next host has its turn. An
- * error that passes (a deadlock, a node that is joining, a host that is gone)
- * is not told before there was time for it to pass.
+ * Connections are taken from a pool and returned to it. One that broke is closed, with
+ * all others to the same host, and the next host is tried. A temporary error (a
+ * deadlock, a node that is joining, a host that is gone) is not reported before it has
+ * had time to pass.
  *
- * On a cluster a read first waits until its node has what was committed on the
- * others (wsrep_sync_wait), unless it follows one that did.
+ * On a cluster, a read first waits until its node has what was committed on the others
+ * (wsrep_sync_wait), unless it follows one that did.
  */
 #include "store/mysql.h"
 
@@ -28,10 +27,10 @@ enum {
 	LOCK_S = 10,
 	PATIENCE_MS = 20000,
 	IDLE_MAX = 8,
-	UPGRADE_S = 7 * 24 * 3600,  /* an index over a large table takes as long as it takes */
+	UPGRADE_S = 7 * 24 * 3600,  /* an index over a large table may take very long */
 };
 
-/* The numbers of its first row; GROVE__SQL_NONE: there is none. */
+/* Gets the numbers of the first row. GROVE__SQL_NONE: there is none. */
 static int ask_numbers(struct mysql_conn *c, const char *sql, int64_t *out, unsigned nr,
 		       struct grove_detail *d)
 {
@@ -51,7 +50,7 @@ static int ask_numbers(struct mysql_conn *c, const char *sql, int64_t *out, unsi
 	return row ? 0 : GROVE__SQL_NONE;
 }
 
-/* Longer each time, and never for two at the same moment. */
+/* Waits longer each time, and for a random time, so that two do not collide again. */
 static void wait_a_little(unsigned tries)
 {
 	unsigned ms = tries < 8 ? 2u << tries : 500;
@@ -64,8 +63,8 @@ static void wait_a_little(unsigned tries)
 /* --------------------------------------------------------------- the tables */
 
 /*
- * The version of the tables. 0: there are none, or somebody began to make them
- * and was interrupted before the last step, which writes down the version.
+ * Gets the version of the tables. 0: there are none, or creating them was interrupted
+ * before the last step, which writes the version.
  */
 static int version_of(struct mysql_conn *c, bool thorough, int64_t *out, struct grove_detail *d)
 {
@@ -90,13 +89,13 @@ static int version_of(struct mysql_conn *c, bool thorough, int64_t *out, struct 
 	return rc == GROVE__SQL_NONE ? 0 : rc;
 }
 
-/* Is what is to be made there already? */
+/* True if what is to be created already exists. */
 static bool made_before(unsigned err)
 {
 	return err == ER_TABLE_EXISTS_ERROR || err == ER_DUP_FIELDNAME || err == ER_DUP_KEYNAME;
 }
 
-/* Something that two may do at once, one behind the other. */
+/* Runs a statement that two clients may run at once, one after the other. */
 static int say_once(struct mysql_conn *c, const char *sql, struct grove_detail *d)
 {
 	int rc = grove__mysql_say(c, sql, d);
@@ -109,13 +108,13 @@ static int say_once(struct mysql_conn *c, const char *sql, struct grove_detail *
 	return rc && made_before(mysql_errno(c->db)) ? 0 : rc;
 }
 
-/* The statements that write down the version. */
+/* True for the statements that write the version. */
 static bool is_version(const char *sql)
 {
 	return !strncmp(sql, "INSERT INTO meta ", 17) || !strncmp(sql, "UPDATE meta ", 12);
 }
 
-/* Never back: of two who upgrade at once one may know a later version. */
+/* Never decreases it: of two that upgrade at once, one may know a later version. */
 static int write_version(struct mysql_store *s, struct mysql_conn *c, struct grove_detail *d)
 {
 	unsigned newest = s->base.schema->newest;
@@ -127,9 +126,8 @@ static int write_version(struct mysql_store *s, struct mysql_conn *c, struct gro
 }
 
 /*
- * Each statement of MySQL's that makes a table stands for itself, so what was
- * interrupted is gone through again: what is there already is passed over. The
- * version comes last.
+ * MySQL commits each statement that creates a table separately, so after an
+ * interruption all are run again, and what exists is skipped. The version comes last.
  */
 static int make_tables(struct mysql_store *s, struct mysql_conn *c, unsigned from,
 		       struct grove_detail *d)
@@ -159,8 +157,8 @@ static void close_conn(struct mysql_conn *c)
 }
 
 /*
- * In a child: its descriptor goes, and not a byte is sent, which the parent's server
- * would take for the parent's. The library cannot free the rest without a word.
+ * In a child process: closes the descriptor without sending a byte, which the server
+ * would take for the parent's. The library cannot free the rest silently.
  */
 static void abandon_conn(struct mysql_conn *c)
 {
@@ -189,7 +187,7 @@ static int set_options(struct mysql_store *s, struct mysql_conn *c, const struct
 		 mysql_options(c->db, MYSQL_OPT_WRITE_TIMEOUT, &answer) ||
 		 mysql_options(c->db, MYSQL_SET_CHARSET_NAME, "utf8mb4");
 
-	/* "localhost" would be a socket, whatever its port */
+	/* "localhost" would mean a socket, whatever the port */
 	if (!rc && !p->socket && h->port)
 		rc = mysql_options(c->db, MYSQL_OPT_PROTOCOL, &tcp);
 	if (!rc && p->tls != PLACE_TLS_OFF)
@@ -203,12 +201,12 @@ static int set_options(struct mysql_store *s, struct mysql_conn *c, const struct
 }
 
 /*
- * What a session inherits from its server and has to be as we expect it, or
- * acknowledged lines would be rolled back (autocommit, completion_type), answers
- * cut short (sql_select_limit, max_statement_time), keys twice (unique_checks),
- * names read in another alphabet (character_set_*), leases judged by a clock that
- * jumps twice a year (time_zone). What only makes things slower is the
- * administrator's affair, and so is how long a session may be idle.
+ * Settings that a session inherits from its server and that must have the value we
+ * expect. Otherwise acknowledged lines would be rolled back (autocommit,
+ * completion_type), answers truncated (sql_select_limit, max_statement_time), keys
+ * duplicated (unique_checks), names read in another character set (character_set_*), or
+ * leases judged by a clock that jumps twice a year (time_zone). Settings that only
+ * affect speed, and how long a session may be idle, are up to the administrator.
  */
 static const struct setting {
 	const char *name;
@@ -219,7 +217,7 @@ static const struct setting {
 	{ "autocommit", "1", ANY_SERVER, true },
 	{ "completion_type", "0", ANY_SERVER, false },
 	{ "sql_mode", "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'", ANY_SERVER, true },
-	/* MY_APPEND lives from it: what it reads is locked until it has inserted */
+	/* MY_APPEND depends on it: what it reads is locked until it has inserted */
 	{ "tx_isolation", "'REPEATABLE-READ'", MARIADB_ONLY, true },
 	{ "tx_read_only", "0", MARIADB_ONLY, true },
 	{ "transaction_isolation", "'REPEATABLE-READ'", MYSQL_ONLY, true },
@@ -242,7 +240,7 @@ static const struct setting {
 	{ "max_execution_time", "0", MYSQL_ONLY, false },
 	{ "alter_algorithm", "'DEFAULT'", MARIADB_ONLY, false },
 	{ "query_cache_type", "0", MARIADB_ONLY, false },
-	/* on a cluster a read waits for its node; one that is cut off answers nothing */
+	/* on a cluster a read waits for its node; a node that is cut off does not answer */
 	{ "wsrep_sync_wait", "1", ANY_SERVER, false },
 	{ "wsrep_dirty_reads", "0", ANY_SERVER, false },
 };
@@ -254,7 +252,7 @@ static bool lacks(const struct mysql_host *h, unsigned setting)
 	return __atomic_load_n(&h->lacks, __ATOMIC_RELAXED) >> setting & 1;
 }
 
-/* All of them in one statement, those aside that this host does not have. */
+/* Sets all of them in one statement, except those that this host does not have. */
 static int say_settings(struct mysql_store *s, struct mysql_conn *c, const struct mysql_host *h,
 			struct grove_detail *d)
 {
@@ -274,7 +272,10 @@ static int say_settings(struct mysql_store *s, struct mysql_conn *c, const struc
 	return rc;
 }
 
-/* The setting that the server just said it does not know; SETTINGS: none, or one that we need. */
+/*
+ * Returns the setting that the server just said it does not know; SETTINGS: none, or
+ * one that we need.
+ */
 static unsigned unknown_setting(struct mysql_conn *c)
 {
 	char quoted[64];
@@ -326,7 +327,10 @@ static bool in_transaction(struct mysql_conn *c)
 	       status & SERVER_STATUS_IN_TRANS;
 }
 
-/* What we have to know of the server; and is the session in another database, is its clock stopped? */
+/*
+ * Asks what we have to know about the server, and whether the session is in another
+ * database or has its clock stopped.
+ */
 static int ask_server(struct mysql_conn *c, const struct mysql_host *h, const char *db, bool *moved,
 		      bool *stopped, struct grove_detail *d)
 {
@@ -352,9 +356,9 @@ static int ask_server(struct mysql_conn *c, const struct mysql_host *h, const ch
 	*stopped = row[3] && strcmp(row[3], "0");
 	mysql_free_result(res);
 	/*
-	 * Not on a cluster. When another node's change throws a transaction out while
-	 * it inserts an array, MariaDB 10.11 goes on with the rest of the array and
-	 * says that all is well: rows were missing. Row by row the error is told.
+	 * Not on a cluster: if another node's change aborts a transaction while it
+	 * inserts an array, MariaDB 10.11 continues with the rest of the array and
+	 * reports success, so that rows are missing. Row by row the error is reported.
 	 */
 	if (!mariadb_get_infov(c->db, MARIADB_CONNECTION_EXTENDED_SERVER_CAPABILITIES, &caps))
 		c->bulk = !c->cluster && caps & (MARIADB_CLIENT_STMT_BULK_OPERATIONS >> 32);
@@ -362,11 +366,10 @@ static int ask_server(struct mysql_conn *c, const struct mysql_host *h, const ch
 }
 
 /*
- * A session as we expect it, whatever the server does with a new one: what is set
- * for all sessions is settled, what init_connect began (a transaction, locks,
- * another database, a clock that stands still) is ended. Not by resetting the
- * connection: after that a node of a cluster (MariaDB 10.11) does not wait
- * for the others any more, whatever wsrep_sync_wait says.
+ * Sets up a session as we expect it, whatever the server does with a new one: fixes the
+ * settings, and ends what init_connect began (a transaction, locks, another database, a
+ * stopped clock). Not by resetting the connection: after that, a cluster node (MariaDB
+ * 10.11) no longer waits for the others, whatever wsrep_sync_wait says.
  */
 static int set_up(struct mysql_store *s, struct mysql_conn *c, const char *db,
 		  struct grove_detail *d)
@@ -388,7 +391,7 @@ static int set_up(struct mysql_store *s, struct mysql_conn *c, const char *db,
 	return rc;
 }
 
-/* One host. `db` may be NULL. */
+/* Connects to one host. `db` may be NULL. */
 static int connect_to(struct mysql_store *s, size_t host, const char *db, struct mysql_conn **out,
 		      unsigned *err, struct grove_detail *d)
 {
@@ -414,7 +417,7 @@ static int connect_to(struct mysql_store *s, size_t host, const char *db, struct
 		*err = mysql_errno(c->db);
 		rc = grove__mysql_fail_db(c, d);
 	} else if (p->tls != PLACE_TLS_OFF && !mysql_get_ssl_cipher(c->db)) {
-		/* the library goes on without; our lines do not */
+		/* the library would continue without; we do not */
 		rc = grove__fail(d, GROVE_EACCESS, p->url, "the server does not support TLS");
 	} else {
 		rc = set_up(s, c, db, d);
@@ -429,7 +432,7 @@ static int connect_to(struct mysql_store *s, size_t host, const char *db, struct
 	return 0;
 }
 
-/* The first host that answers, beginning with the one that did last. */
+/* Connects to the first host that answers, beginning with the last one that did. */
 static int connect_any(struct mysql_store *s, const char *db, struct mysql_conn **out,
 		       unsigned *trouble, struct grove_detail *d)
 {
@@ -445,7 +448,7 @@ static int connect_any(struct mysql_store *s, const char *db, struct mysql_conn 
 	for (size_t i = 0; i < nr; i++) {
 		host = (first + i) % nr;
 		rc = connect_to(s, host, db, out, &err, d);
-		/* a host whose name is not known is one that may be gone */
+		/* an unknown host name counts as a host that is gone */
 		if (!rc || (!grove__mysql_passes(err) && err != CR_UNKNOWN_HOST))
 			break;
 	}
@@ -500,7 +503,7 @@ static int take(struct mysql_store *s, struct mysql_conn **out, unsigned *troubl
 	return 0;
 }
 
-/* Back to the pool; or away with it, and with its like. */
+/* Returns a connection to the pool, or closes it and others like it. */
 static void give(struct mysql_store *s, struct mysql_conn *c)
 {
 	struct sql_conn *away = NULL, **at, *next;
@@ -561,23 +564,23 @@ int grove__mysql_transaction(struct sql_conn *base, struct sql_work *w, sql_work
 	if (rc)
 		return rc;
 	rc = fn(base, w, d);
-	/* thrown out without a word: what came after stands alone, and must not stay */
+	/* silently aborted: what came after is outside the transaction, and must not stay */
 	if (!rc && !in_transaction(c))
 		rc = grove__mysql_again(c, d);
 	if (!rc)
 		rc = grove__mysql_say(c, "COMMIT", d);
 	if (rc && !c->broken && mysql_real_query(c->db, "ROLLBACK", 8))
 		c->broken = true;
-	/* it has begun the next one: what would be done in there is nobody's */
+	/* it has begun the next one, whose work would be lost */
 	if (in_transaction(c))
 		c->broken = true;
 	return rc;
 }
 
 /*
- * What was done outside of a transaction is done when the server says so, unless
- * it says as well that one is open, which somebody between us and the server must
- * have begun: then it ends with this connection, and nothing of it stays.
+ * Work outside a transaction is done when the server says so, unless it also says that
+ * a transaction is open, which somebody between us and the server must have begun: then
+ * it ends with this connection, and nothing of it stays.
  */
 static int do_plain(struct mysql_conn *c, struct sql_work *w, struct grove_detail *d)
 {
@@ -620,7 +623,7 @@ int grove__mysql_work(struct sql_store *base, struct sql_work *w, struct grove_d
 		__atomic_add_fetch(&s->again, 1, __ATOMIC_RELAXED);
 		wait_a_little(tries);
 	}
-	/* whoever is told of a conflict may rely on it that nothing was stored */
+	/* a caller that gets a conflict may rely on nothing having been stored */
 	if (w->unknown) {
 		rc = GROVE_EIO;
 		if (d)
@@ -631,7 +634,7 @@ int grove__mysql_work(struct sql_store *base, struct sql_work *w, struct grove_d
 
 /* ----------------------------------------------------------- init, upgrade */
 
-/* `db` becomes a name in backquotes. */
+/* Turns `db` into a name in backquotes. */
 static int make_database(struct mysql_store *s, struct grove_detail *d)
 {
 	struct grove_buf sql = GROVE_BUF_INIT;
@@ -654,7 +657,7 @@ static int make_database(struct mysql_store *s, struct grove_detail *d)
 	return rc;
 }
 
-/* A connection to the database, whatever tables it has. */
+/* Opens a connection to the database, whatever tables it has. */
 static int connect_bare(struct mysql_store *s, bool create, struct mysql_conn **out,
 			int64_t *version, struct grove_detail *d)
 {

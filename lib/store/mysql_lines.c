@@ -1,25 +1,25 @@
 /*
- * store/mysql_lines.c: the lines of a log on a MySQL server, and how writers on
- * one server, or on several nodes of a cluster, keep out of each other's way.
+ * store/mysql_lines.c: the lines of a log on a MySQL server, and how writers on one
+ * server, or on several nodes of a cluster, avoid conflicts.
  *
- * Why an append is one INSERT … SELECT. Within a generation a log only grows. So
- * whoever once saw its tail at N and inserts a row N while the generation is
- * still the same leaves no gap, and of two who do so the primary key lets one
- * pass. MY_APPEND is that in one statement, and so in one round trip and without
- * a transaction around it: it selects from the session's row, and inserts only if
- * that has this generation, this rev, and nobody else's lease. It holds the row,
- * shared with other appends, until it is done; all other changes hold it alone
- * (sql_change.c). When it stores nothing the end is read again, and tells why.
+ * Why an append is one INSERT … SELECT. Within a generation a log only grows. So a
+ * writer that saw its tail at N and inserts a row N while the generation is unchanged
+ * leaves no gap, and of two that do so the primary key lets one succeed. MY_APPEND does
+ * that in one statement, and so in one round trip and without an explicit transaction:
+ * it selects from the session's row, and inserts only if that has this generation, this
+ * rev, and nobody else's lease. It holds a shared lock on the row, as other appends do,
+ * until it is done; all other changes lock it exclusively (sql_change.c). If it stores
+ * nothing, the end is read again to find out why.
  *
- * When a connection breaks off nobody knows whether the row was stored. It
- * was if the row N is ours, bytes and time; if there is no row N the same one is
- * sent again, so that even an insert that is still on its way cannot make two of
- * it; if it is another's, ours was not stored and never will be.
+ * When a connection breaks, it is unknown whether the row was stored. It was if row N
+ * is ours, by bytes and time. If there is no row N, the same one is sent again, so that
+ * even an insert that is still under way cannot store it twice. If row N is somebody
+ * else's, ours was not stored and never will be.
  *
- * The nodes of a cluster do not share locks but compare the keys that were
- * written. So each other change also inserts a row at the tail and deletes it
- * again (the fence): an append on another node that did not see the change wrote
- * the same key, fails, and looks again.
+ * The nodes of a cluster do not share locks but compare the keys that were written. So
+ * each other change also inserts a row at the tail and deletes it again (the fence): an
+ * append on another node that did not see the change has written the same key, fails,
+ * and reads again.
  */
 #include "store/mysql.h"
 
@@ -27,7 +27,7 @@
 
 /* ------------------------------------------------------------------ reading */
 
-/* A piece that one answer can hold. */
+/* Takes a piece that fits into one answer. */
 static int take_piece(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], uint64_t seq,
 		      uint64_t off, char *buf, uint64_t len, uint64_t *line, struct grove_detail *d)
 {
@@ -68,7 +68,10 @@ int grove__mysql_piece(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], uint
 	return rc;
 }
 
-/* One row of MY_LINES into the buffer; GROVE__SQL_NONE: it does not fit, or comes by itself. */
+/*
+ * Takes one row of MY_LINES into the buffer. GROVE__SQL_NONE: it does not fit, or is
+ * read separately.
+ */
 static int take_row(struct sql_conn *c, struct sql_row *row, struct sql_reading *r, bool *is_long,
 		    struct grove_detail *d)
 {
@@ -91,7 +94,7 @@ static int take_row(struct sql_conn *c, struct sql_row *row, struct sql_reading 
 	return rc;
 }
 
-/* A long line, if it is the first: the one that comes next is not asked for. */
+/* Takes a long line, if it is the first; the next one is not requested. */
 static int take_long_line(struct sql_conn *c, struct sql_reading *r, uint64_t len,
 			  struct grove_detail *d)
 {
@@ -106,7 +109,7 @@ static int take_long_line(struct sql_conn *c, struct sql_reading *r, uint64_t le
 	return 0;
 }
 
-/* How many lines to ask for: more than fit would be sent for nothing. */
+/* Returns how many lines to ask for: more than fit would be sent for nothing. */
 static uint64_t worth(const struct sql_reading *r)
 {
 	uint64_t left = r->cap - r->run->len, from = r->run->next;
@@ -116,11 +119,11 @@ static uint64_t worth(const struct sql_reading *r)
 	return r->until - from < n ? r->until : from + n;
 }
 
-/* One question for lines, and what of the answer fits. */
+/* One query for lines, and what of the answer fits. */
 struct answer {
 	bool full;        /* no more fits */
-	bool is_long;     /* the next line comes by itself, */
-	uint64_t len;     /* and has so many bytes */
+	bool is_long;     /* the next line is read separately, */
+	uint64_t len;     /* and has this many bytes */
 };
 
 static int ask_lines(struct sql_conn *c, struct sql_reading *r, struct answer *a,
@@ -156,7 +159,7 @@ int grove__mysql_read(struct sql_conn *c, struct sql_reading *r, struct grove_de
 	uint64_t before;
 	int rc;
 
-	/* lines that were updated are shorter than `start` says: there may be room for more */
+	/* updated lines may be shorter than `start` says, so more may fit */
 	do {
 		before = run->next;
 		rc = ask_lines(c, r, &a, d);
@@ -201,7 +204,7 @@ int grove__mysql_insert(struct sql_conn *base, const uint8_t id[GROVE__SQL_ID],
 	return rc;
 }
 
-/* Is the row at `seq` this one? GROVE__SQL_NONE: there is no such row. */
+/* Checks whether the row at `seq` is this one. GROVE__SQL_NONE: there is no such row. */
 static int same_row(struct sql_conn *c, const struct sql_appending *a, bool *same,
 		    struct grove_detail *d)
 {
@@ -224,7 +227,10 @@ static int same_row(struct sql_conn *c, const struct sql_appending *a, bool *sam
 	return rc;
 }
 
-/* The first row through MY_APPEND, the others behind it. GROVE__SQL_NONE: the end is elsewhere. */
+/*
+ * Sends the first row through MY_APPEND, the others after it. GROVE__SQL_NONE: the end
+ * is elsewhere.
+ */
 static int try_append(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 {
 	enum { ID = SQL_INSERT_ARGS - 1, NR = ID + 6 };
@@ -267,8 +273,8 @@ static int try_append(struct sql_conn *c, struct sql_work *w, struct grove_detai
 }
 
 /*
- * An earlier try broke off; w->end is fresh. Sets *ours if it was stored. Else
- * it was refused, or may be tried again at the same place.
+ * An earlier try was interrupted; w->end is up to date. Sets *ours if it was stored.
+ * Otherwise it was refused, or may be tried again at the same place.
  */
 static int settle(struct sql_conn *c, struct sql_appending *a, bool *ours, struct grove_detail *d)
 {
@@ -282,7 +288,7 @@ static int settle(struct sql_conn *c, struct sql_appending *a, bool *ours, struc
 				   "it is unknown whether this was stored");
 	if (a->work.end.tail <= a->sent_at)
 		return 0;
-	/* another's: ours was refused, or will be when it arrives */
+	/* somebody else's: ours was refused, or will be when it arrives */
 	a->work.unknown = a->sent = false;
 	return 0;
 }
@@ -294,7 +300,7 @@ static void tell(struct sql_appending *a, uint64_t pos, bool pad)
 	a->out->pad = pad;
 }
 
-/* The end is read, and nothing speaks against appending there. *ours: an earlier try did. */
+/* Reads the end, and checks that we may append there. *ours: an earlier try has done so. */
 static int look_at_end(struct sql_conn *c, struct sql_appending *a, bool *ours,
 		       struct grove_detail *d)
 {
@@ -307,7 +313,10 @@ static int look_at_end(struct sql_conn *c, struct sql_appending *a, bool *ours,
 	return rc;
 }
 
-/* At the end where it is now, or was after our last append: then the statement itself looks. */
+/*
+ * Appends at the current end, or where it was after our last append: then the statement
+ * itself checks.
+ */
 static int append_at_end(struct sql_conn *c, struct sql_appending *a, bool known,
 			 struct grove_detail *d)
 {
@@ -321,7 +330,7 @@ static int append_at_end(struct sql_conn *c, struct sql_appending *a, bool known
 		if (rc)
 			return rc;
 		if (ours) {
-			/* rows of one transaction: where the first is the others are */
+			/* the rows are one transaction: if the first is there, all are */
 			tell(a, a->sent_at, a->out->pad);
 			return 0;
 		}
@@ -364,14 +373,14 @@ int grove__mysql_fence(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], cons
 
 	grove__sql_row_of(id, &none, e->tail, e->start, 0, arg);
 	rc = grove__mysql_run(c, SQL_INSERT, arg, SQL_INSERT_ARGS, NULL, d);
-	/* our view is older than the last append */
+	/* our snapshot is older than the last append */
 	if (rc)
 		return grove__mysql_duplicate(c, SQL_INSERT) ? grove__mysql_again(grove__mysql_conn(c), d)
 							     : rc;
 	return grove__mysql_run(c, SQL_CUT, arg, 2, NULL, d);
 }
 
-/* For us, if nobody took it since it had the number `before`; else it has to be looked at again. */
+/* Takes it for us, unless its number is no longer `before`; then it has to be read again. */
 static int write_lease_after(struct sql_conn *c, const struct sql_leasing *k, uint64_t before,
 			     struct grove_detail *d)
 {
@@ -387,10 +396,10 @@ static int write_lease_after(struct sql_conn *c, const struct sql_leasing *k, ui
 }
 
 /*
- * On a cluster, before the fence: the new number by itself. It conflicts with no
- * append, so it is through at once, and appends under the old number end as soon as
- * their node has it. Without it a holder that appends without a pause on another
- * node would have written to the tail whenever our fence gets there.
+ * On a cluster, before the fence: writes the new number by itself. It conflicts with no
+ * append, so it succeeds at once, and appends under the old number fail as soon as
+ * their node has it. Otherwise a holder that appends without pause on another node
+ * would win the race for the tail again and again.
  */
 int grove__mysql_announce(struct sql_conn *c, struct sql_leasing *k, struct grove_detail *d)
 {

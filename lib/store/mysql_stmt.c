@@ -1,8 +1,8 @@
 /*
- * store/mysql_stmt.c: statements of a MySQL store, and what a server answers.
+ * store/mysql_stmt.c: statements of a MySQL store, and errors of a server.
  *
- * Some errors pass: a deadlock, a node that is joining, a host that is gone. They
- * are noted in the connection (`trouble`), and whoever has the work tries again.
+ * Some errors are temporary: a deadlock, a node that is joining, a host that is gone.
+ * They are recorded in the connection (`trouble`), and the work is retried.
  */
 #include "store/mysql.h"
 
@@ -13,12 +13,12 @@
 
 enum { ARGS = 20 };
 
-/* By the server's clock: the clients' may differ by more than a lease lasts. */
+/* By the server's clock: those of clients may differ by more than the length of a lease. */
 #define NOW_MS "CAST(unix_timestamp(now(3)) * 1000 AS SIGNED)"
 
 /*
- * The common statements that MySQL words otherwise, and its own. Bytes and ASCII are
- * two collations, with which a server may not take the index.
+ * The common statements that are different in MySQL, and its own. Bytes and ASCII are
+ * two collations; comparing them may keep a server from using the index.
  */
 static const char *const text[MY_NR] = {
 	[SQL_END] = GROVE__SQL_END(NOW_MS),
@@ -50,9 +50,9 @@ static const char *text_of(unsigned what)
 }
 
 /*
- * On a cluster a read waits for its node, by a message around the group. These
- * come right behind SQL_END on the same connection, which has waited. Only MariaDB
- * has words for it.
+ * On a cluster a read waits for its node, by a message around the group. These come
+ * right after SQL_END on the same connection, which has waited. Only MariaDB has syntax
+ * for it.
  */
 static bool behind_end(unsigned what)
 {
@@ -83,7 +83,7 @@ bool grove__mysql_passes(unsigned err)
 	}
 }
 
-/* Is the connection of no more use? */
+/* True if the connection is useless. */
 static bool breaks(unsigned err)
 {
 	return grove__mysql_passes(err) && err != ER_LOCK_DEADLOCK && err != ER_LOCK_WAIT_TIMEOUT;
@@ -168,7 +168,7 @@ static int fail_stmt(struct mysql_conn *c, MYSQL_STMT *st, struct grove_detail *
 {
 	if (mysql_stmt_errno(st))
 		return fail(c, mysql_stmt_errno(st), mysql_stmt_error(st), d);
-	/* a connection that is lost among the rows of an answer is told elsewhere, or not at all */
+	/* a connection lost among the rows of an answer is reported elsewhere, or not at all */
 	if (mysql_errno(c->db))
 		return grove__mysql_fail_db(c, d);
 	return fail(c, CR_SERVER_LOST, "the connection was lost", d);
@@ -361,7 +361,7 @@ int grove__mysql_take(struct sql_conn *base, struct sql_row *row, unsigned colum
 	return 0;
 }
 
-/* Column by column, as the library wants it. */
+/* Column by column, as the library requires. */
 struct many {
 	MYSQL_BIND *bind;
 	int64_t *number;

@@ -1,14 +1,13 @@
 /*
  * store/mysql_url.c: mysql://user[:password]@host[:port][,host[:port]…]/db[?option&…]
  *
- * Who and where ends at the last `@` before the options, so that a password may
- * contain what it likes but `?` and `%`, which are written %3F and %25. Nothing
- * that stands in a URL is repeated in a message: a URL that was not understood
- * may have its password anywhere.
+ * User and hosts end at the last `@` before the options, so a password may contain
+ * anything except `?` and `%`, which are written %3F and %25. Messages never repeat any
+ * part of a URL: if it was not understood, the password may be anywhere.
  *
- *     socket=PATH      that socket, in place of hosts
- *     tls=off|on|verify   verify: and the server has to show who it is
- *     ca=, cert=, key=    files of TLS
+ *     socket=PATH      connect through this socket, not to hosts
+ *     tls=off|on|verify   verify: also require a certificate for the server's name
+ *     ca=, cert=, key=    files for TLS
  */
 #include "store/mysql.h"
 
@@ -30,7 +29,7 @@ static int hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* %XX is a byte. A zero byte is none that a name can have. */
+/* %XX is a byte. A name cannot contain a zero byte. */
 static int decode(char **out, const char *p, size_t len, struct grove_detail *d)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -62,7 +61,7 @@ bad:
 	return wrong(d, "in a mysql: URL, % must be followed by two hexadecimal digits");
 }
 
-/* One of the hosts: name, name:port, [IPv6], [IPv6]:port. */
+/* Parses one host: name, name:port, [IPv6], [IPv6]:port. */
 static int add_host(struct mysql_place *p, const char *at, size_t len, struct grove_detail *d)
 {
 	const char *name = at, *end = at + len, *stop, *digits = NULL;
@@ -155,7 +154,7 @@ static int add_option(struct mysql_place *p, const char *at, size_t len, struct 
 			   "the options of a mysql: URL are socket, tls, ca, cert and key");
 }
 
-/* The same once more, for people: no password, no options. */
+/* Writes the URL for people: no password, no options. */
 static int describe(struct mysql_place *p, struct grove_detail *d)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -221,7 +220,7 @@ int grove__mysql_parse(struct mysql_place *p, const char *rest, struct grove_det
 		rc = add_option(p, q, n, d);
 		q += n;
 	}
-	/* with a socket a host says nothing, and may be left out */
+	/* with a socket a host has no meaning, and may be left out */
 	if (!rc && (slash > rest || !p->socket))
 		rc = add_hosts(p, rest, (size_t)(slash - rest), d);
 	if (!rc && !p->nr_hosts)

@@ -1,25 +1,22 @@
 /*
- * store/sql.c: the tables of the database stores, and the statements for them.
+ * store/sql.c: the tables of the database stores, and their statements.
  *
- * Written so that SQLite and MySQL take the same statements: no counters that
- * the database hands out, no foreign keys, question marks for values. The types
- * are the difference, and stand in one place each. STORED is a word of MySQL's,
- * and SQLite knows MySQL's quotes.
+ * SQLite and MySQL accept the same statements: there are no counters handed out by the
+ * database, no foreign keys, and question marks for values. Only the types differ, and
+ * each is defined in one place. STORED is a keyword of MySQL; SQLite accepts MySQL's
+ * quotes.
  *
- * `start` is where the line would begin in a file: the length of a log is in
- * its last row, and no append has to touch the row of its session, which under
- * many writers is the one that everybody waits for. For the same reason the
- * time of the last append stands with the last line, as `stored`.
+ * `start` is the offset at which the line would begin in a file. So the last row gives
+ * the length of a log, and no append has to touch the row of its session, for which all
+ * writers would have to wait. For the same reason the time of the last append is stored
+ * with the last line, as `stored`.
  */
 #include "store/sql.h"
 
 #include "sys/alive.h"
 #include "sys/clock.h"
 
-/*
- * No UNIQUE over the ids of entries: the same id twice, or none, is legal in
- * real files.
- */
+/* Entry ids are not UNIQUE: real files may have the same id twice, or none. */
 #define VERSION_1(number, id, key, project, session, subpath, name, value_name, word, bytes, tail) \
 	"CREATE TABLE meta (\n" \
 	"\tname " word " NOT NULL PRIMARY KEY,\n" \
@@ -71,10 +68,10 @@
 	"INSERT INTO meta (name, value) VALUES ('version', 1)"
 
 /*
- * Version 2 knows what changed besides lines that were added, finds an entry by
- * its id, and lets a line be replaced by one of another length: `adjust` is what
- * such lines, the last one aside, made the log longer since they were stored.
- * The index ends in `seq`: else SQLite would rather walk the whole log backwards
+ * Version 2 records changes other than appends, finds an entry by its id, and lets a
+ * line be replaced by one of another length: `adjust` is by how much such lines, apart
+ * from the last one, have made the log longer since they were stored. The index
+ * includes `seq`, because SQLite would otherwise scan the whole log backwards rather
  * than sort the few rows of one id.
  */
 #define VERSION_2(number, id, key, tail) \
@@ -92,9 +89,9 @@
 	"UPDATE meta SET value = 2 WHERE name = 'version'"
 
 /*
- * Tables with a rowid: a row without one must share its page with three others,
- * and a line of 1 KiB already goes to a page of its own. Measured: 1.3 bytes of
- * file for a byte of lines, against 1.8.
+ * These tables have a rowid. Without one, a page must hold at least four rows, so even
+ * a line of 1 KiB overflows to a page of its own. Measured: 1.3 bytes of file per byte
+ * of lines, compared with 1.8.
  */
 static const char *const sqlite_1[] = {
 	VERSION_1("INTEGER", "TEXT", "BLOB", "TEXT", "TEXT", "TEXT", "TEXT", "TEXT", "TEXT", "BLOB", ""),
@@ -110,9 +107,9 @@ const struct grove__sql_schema grove__sql_schema_sqlite = {
 };
 
 /*
- * Names are bytes and compared as such. The three that are unique together may
- * have 3000 bytes, of the 3072 that a key can take. The comment tells our tables
- * from somebody else's of the same name.
+ * Names are bytes and compared as such. The three that are unique together may have
+ * 3000 bytes, of the 3072 that a key can have. The comment distinguishes our tables
+ * from others with the same name.
  */
 #define TABLE_TAIL " ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=ascii COLLATE=ascii_bin " \
 		   "COMMENT='" GROVE__SQL_COMMENT "'"
@@ -155,7 +152,7 @@ const char *const grove__sql_text[SQL_NR] = {
 	[SQL_CUT] = "DELETE FROM entries WHERE session_id = ? AND seq >= ?",
 	[SQL_UPDATE] = "UPDATE entries SET time = ?, kind = ?, role = ?, id = ?, parent = ?, line = ? "
 		       "WHERE session_id = ? AND seq = ?",
-	/* what the lines have, beside what the rows behind them say that they have */
+	/* the length of the lines, compared with what `start` of the later rows says */
 	[SQL_DRIFT] = "SELECT CAST(coalesce(sum(length(line) + 1), 0) AS SIGNED), min(start) "
 		      "FROM entries WHERE session_id = ? AND seq >= ? AND seq < ?",
 	[SQL_CHANGED] = "UPDATE sessions SET generation = generation + 1, rev = ?, adjust = ?, "
@@ -179,7 +176,7 @@ const char *const grove__sql_text[SQL_NR] = {
 	[SQL_LIST_SUBS] = "SELECT project, session, subpath FROM sessions WHERE subpath <> ''",
 	[SQL_LIST_SUBS_OF] = "SELECT project, session, subpath FROM sessions "
 			     "WHERE subpath <> '' AND project = ?",
-	/* max() over the lines of another row's session would read them all in MySQL */
+	/* with max() over the lines of another row's session, MySQL would read them all */
 	[SQL_SURVEY] = "SELECT s.project, s.session, s.subpath, s.generation, s.rev, "
 		       "(SELECT e.seq FROM entries e WHERE e.session_id = s.session_id "
 		       "ORDER BY e.seq DESC LIMIT 1) FROM sessions s",
@@ -271,7 +268,7 @@ bool grove__sql_plain_id(struct grove_slice id)
 	for (size_t i = 0; i < id.len; i++)
 		if (id.ptr[i] < ' ' || id.ptr[i] > '~')
 			return false;
-	/* MySQL compares text without the spaces at its end */
+	/* MySQL ignores trailing spaces when comparing text */
 	return !id.len || id.ptr[id.len - 1] != ' ';
 }
 
@@ -280,7 +277,7 @@ void grove__sql_row_of(const uint8_t id[GROVE__SQL_ID], const struct grove_store
 		       struct sql_arg arg[SQL_INSERT_ARGS])
 {
 	bool has_id = grove__sql_plain_id(rec->id), has_parent = grove__sql_plain_id(rec->parent);
-	/* did a dialect look at the line, so that time, kind and role mean something? */
+	/* has a dialect examined the line, so that time, kind and role are meaningful? */
 	bool known = has_id && has_parent && (rec->id.len || rec->time || rec->kind || rec->role);
 
 	arg[0] = grove__sql_id(id);

@@ -1,25 +1,25 @@
 /*
- * store/sql.h: stores in a database: what they share, and what a driver brings.
+ * store/sql.h: stores in a database: the common part, and the interface of a driver.
  *
- * A log is a row of `sessions` and a row of `entries` for each physical line,
- * numbered from 0. The line's own bytes are the truth; the columns beside them
- * are there for queries, and may be NULL where nobody knew.
+ * A log is a row of `sessions` and a row of `entries` for each physical line, numbered
+ * from 0. The line's own bytes are authoritative; the other columns are for queries,
+ * and may be NULL if unknown.
  *
- * The store is written once, over a driver:
+ * The common part is written once, over a driver:
  *
  *     sql_store.c    logs by name, values, attachments
  *     sql_lines.c    where a log ends; read, fetch, append
  *     sql_change.c   changes that are not appends
- *     sql_feed.c     what listeners are told, leases, parents
+ *     sql_feed.c     the change feed, leases, parents
  *     sql.c          tables, statements, how a record becomes a row
  *     ---------------------------------------------------- struct sql_driver
- *     sqlite*.c      a file: one writer, readers beside it, syncing
- *     mysql*.c       a server: connections, trying again, clusters
+ *     sqlite*.c      a file: one writer, parallel readers, syncing
+ *     mysql*.c       a server: connections, retries, clusters
  *
- * Everything that touches the database is a `struct sql_work`: a function that
- * is called with a connection, and on a server perhaps called again. It must
- * leave nothing behind when it fails, and look at `unknown` to find out whether
- * an earlier call, whose answer was lost, did the work.
+ * Everything that touches the database is a `struct sql_work`: a function that is
+ * called with a connection, and on a server perhaps called again. It must have no
+ * effect if it fails, and check `unknown` to find out whether an earlier call, whose
+ * answer was lost, has done the work.
  */
 #ifndef GROVE_STORE_SQL_H
 #define GROVE_STORE_SQL_H
@@ -28,7 +28,7 @@
 
 #include <pthread.h>
 
-/* The longest names that the columns of every database take, in bytes. */
+/* The maximum lengths of names in the columns of every database, in bytes. */
 enum {
 	GROVE__SQL_PROJECT = 1000,
 	GROVE__SQL_SESSION = 500,
@@ -39,19 +39,19 @@ enum {
 	GROVE__SQL_ID = 16           /* of a log */
 };
 
-/* Longer lines are read in pieces, straight to where they are wanted. */
+/* Longer lines are read in pieces, directly into the caller's buffer. */
 #define GROVE__SQL_LONG_LINE 262144
 
-/* Answers besides 0 and the negative codes. */
+/* Results other than 0 and the negative codes. */
 enum {
 	GROVE__SQL_NONE = 1,     /* no such row, or no more rows */
 	GROVE__SQL_ABSENT,       /* there is no database yet, or it has no tables */
-	GROVE__SQL_SETTLED       /* an earlier try, whose answer was lost, did it */
+	GROVE__SQL_SETTLED       /* an earlier try, whose answer was lost, has done it */
 };
 
 /*
- * The tables, version by version: versions[0] makes version 1 from nothing,
- * versions[i] makes version i+1 from version i. Each ends with NULL.
+ * The tables, version by version: versions[0] creates version 1, versions[i] upgrades
+ * version i to i+1. Each ends with NULL.
  */
 struct grove__sql_schema {
 	unsigned newest;
@@ -61,12 +61,12 @@ struct grove__sql_schema {
 extern const struct grove__sql_schema grove__sql_schema_sqlite;
 extern const struct grove__sql_schema grove__sql_schema_mysql;
 
-/* On MySQL, the comment of each table of ours. */
+/* On MySQL, the comment of each of our tables. */
 #define GROVE__SQL_COMMENT "grove"
 
 /*
- * The statements of the common part. A driver may put its own text in the place
- * of one, with the same values and columns, and has more of its own from SQL_NR on.
+ * The statements of the common part. A driver may have its own text for one, with the
+ * same values and columns, and adds statements of its own from SQL_NR on.
  */
 enum grove__sql {
 	SQL_VERSION,       /* -> value */
@@ -76,7 +76,7 @@ enum grove__sql {
 	SQL_CREATE,        /* session_id, project, session, subpath, created, updated */
 	SQL_END,           /* session_id twice -> generation, unfinished, updated, rev, adjust, seq, start,
 			    * length, stored, lease_number, lease_until, now, lease_owner */
-	SQL_LOCK,          /* session_id -> generation; until the transaction ends nobody else has the row */
+	SQL_LOCK,          /* session_id -> generation; locks the row until the transaction ends */
 	SQL_GENERATION,    /* session_id -> generation */
 	SQL_LAST,          /* session_id -> seq, start */
 	SQL_INSERT,        /* session_id, seq, start, stored, time, kind, role, id, parent, line */
@@ -93,7 +93,7 @@ enum grove__sql {
 	SQL_LEASE,         /* lease_owner, lease_number, lease_until, session_id */
 	SQL_ENTRY,         /* session_id, id -> seq, time, kind, role, length, id, parent, line unless it is long */
 	SQL_LAST_ENTRY,    /* session_id -> the same */
-	SQL_UNKNOWN,       /* session_id -> a row if there are lines that no dialect looked at */
+	SQL_UNKNOWN,       /* session_id -> a row if there are lines that no dialect has examined */
 	SQL_LIST,          /* -> project, session, subpath: sessions */
 	SQL_LIST_OF,       /* project -> the same */
 	SQL_LIST_SUBS,     /* -> the same: logs that belong to sessions */
@@ -129,7 +129,7 @@ extern const char *const grove__sql_text[SQL_NR];
 	"FROM sessions s LEFT JOIN entries e ON e.session_id = s.session_id AND e.seq = " \
 	"(SELECT max(m.seq) FROM entries m WHERE m.session_id = ?) WHERE s.session_id = ?"
 
-/* SQL_ENTRY and SQL_LAST_ENTRY. Of a long line only its length. */
+/* SQL_ENTRY and SQL_LAST_ENTRY. For a long line, only its length. */
 #define GROVE__SQL_ENTRY(which) \
 	"SELECT seq, time, kind, role, length(line), id, parent, CASE WHEN length(line) <= " \
 	GROVE__SQL_STR(GROVE__SQL_LONG_LINE) " THEN line END FROM entries " \
@@ -140,7 +140,7 @@ extern const char *const grove__sql_text[SQL_NR];
 
 /* ------------------------------------------------------ values and columns */
 
-/* A value for a question mark. Text and bytes differ where a database keeps them apart. */
+/* A value for a question mark. Text and bytes differ for databases that distinguish them. */
 struct sql_arg {
 	enum { SQL_ARG_NULL, SQL_ARG_NUMBER, SQL_ARG_TEXT, SQL_ARG_BYTES } type;
 	const void *ptr;
@@ -185,49 +185,49 @@ static inline struct sql_arg grove__sql_id(const uint8_t id[GROVE__SQL_ID])
 
 enum { SQL_COLUMNS = 16 };
 
-/* One row: numbers as they are, of text and bytes the length until they are taken. */
+/* One row: the values of numbers; the lengths of text and bytes, until they are taken. */
 struct sql_row {
 	void *st;                       /* the driver's statement */
 	int64_t number[SQL_COLUMNS];
 	unsigned long len[SQL_COLUMNS];
-	const void *ptr[SQL_COLUMNS];   /* where the driver has the bytes; NULL: it has to be asked */
+	const void *ptr[SQL_COLUMNS];   /* if the driver has the bytes; NULL: use take() */
 	char null[SQL_COLUMNS];
 };
 
 /* ----------------------------------------------- stores, connections, logs */
 
-/* Embedded first in the driver's own struct. Used by one thread at a time. */
+/* The first member of the driver's own struct. Used by one thread at a time. */
 struct sql_conn {
 	struct sql_conn *next;
 	const struct sql_driver *driver;
 	const char *where;     /* path or URL of the store, for messages */
-	uint64_t epoch;        /* what a log remembers of its end holds while this is the same */
+	uint64_t epoch;        /* while it is the same, remembered ends are valid */
 };
 
-/* Embedded first in the driver's own struct. */
+/* The first member of the driver's own struct. */
 struct sql_store {
 	struct grove_store base;
 	struct grove_store_ops ops;
 	const struct sql_driver *driver;
 	const struct grove__sql_schema *schema;
 	const char *where;
-	int64_t pid;           /* of the process that connected, 0: nobody yet; atomic */
+	int64_t pid;           /* of the process that connected, 0: none yet; atomic */
 
 	pthread_mutex_t pool_lock;
 	struct sql_conn *idle;
 	unsigned nr_idle;
 };
 
-/* Where a log ends, and who may write there. */
+/* Where a log ends, and who may write to it. */
 struct sql_end {
 	uint64_t generation, base;
 	uint64_t tail;
-	uint64_t start;           /* of the row that would come next */
-	int64_t adjust;           /* lines that were updated: how much longer than `start` says */
+	uint64_t start;           /* of the next row */
+	int64_t adjust;           /* by how much updated lines exceed what `start` says */
 	int64_t changed;          /* ms */
 	int64_t now;              /* ms, by the clock that leases are judged by */
 	int64_t unfinished_row;   /* the column, -1: NULL */
-	bool unfinished;          /* and that is the last line */
+	bool unfinished;          /* this applies to the last line */
 	struct grove_lease lease;
 };
 
@@ -235,14 +235,14 @@ struct sql_log {
 	struct grove_store_log base;
 	uint8_t id[GROVE__SQL_ID];
 	bool writable;
-	uint64_t lease;           /* the number under which it writes, 0: none; atomic */
+	uint64_t lease;           /* number of this handle's lease, 0: none; atomic */
 
-	/* threads that append queue here, not at the database */
+	/* appending threads queue here, not at the database */
 	pthread_mutex_t append_lock;
 	struct sql_end end;       /* after our last write */
-	uint64_t end_epoch;       /* of the connection that made it, 0: nothing is known */
+	uint64_t end_epoch;       /* of the connection that set it, 0: unknown */
 
-	/* a piece of a long line, for those who fetch it in smaller ones */
+	/* a piece of a long line, for callers that fetch it in smaller ones */
 	pthread_mutex_t window_lock;
 	char *window;
 	uint64_t window_seq, window_off, window_len, window_generation;
@@ -265,28 +265,31 @@ typedef int sql_work_fn(struct sql_conn *c, struct sql_work *w, struct grove_det
 
 enum sql_mode {
 	SQL_ONE,    /* reads by one statement */
-	SQL_READ,   /* reads by several, which a server may answer at different moments */
-	SQL_VIEW,   /* reads by several, all answered as of one moment */
+	SQL_READ,   /* several reads, which a server may answer at different moments */
+	SQL_VIEW,   /* several reads of one snapshot */
 	SQL_WRITE,  /* one transaction */
-	SQL_OWN     /* writes, and begins its transactions itself (`transaction`) where it needs any */
+	SQL_OWN     /* writes, and begins its own transactions (`transaction`) if needed */
 };
 
-/* What `fn` needs stands behind this, in a struct of its own. */
+/* The first member of a struct that has what `fn` needs. */
 struct sql_work {
 	sql_work_fn *fn;
 	enum sql_mode mode;
-	bool create;    /* make the database if there is none, where that takes nobody's leave */
-	bool once;      /* fn sets it when it could not be called a second time */
-	bool unknown;   /* an earlier try broke off: it may have happened, or may yet happen */
+	bool create;    /* create the database if there is none, if that needs no permission */
+	bool once;      /* fn sets it if it must not be called again */
+	bool unknown;   /* an interrupted try may have happened, or may yet happen */
 	/*
-	 * fn sets both if it knows where the log ends once the transaction is committed:
-	 * a driver that is `alone` remembers it.
+	 * fn sets both if it knows where the log ends once the transaction is
+	 * committed; a driver that is `alone` remembers that.
 	 */
 	struct sql_log *ended;
 	struct sql_end end;
 };
 
-/* Lines from `pos` up to `until` into a buffer. `other`: the log was rewritten in between. */
+/*
+ * Reads lines from `pos` up to `until` into a buffer. `other`: the log was rewritten
+ * meanwhile.
+ */
 struct sql_reading {
 	struct sql_work work;
 	struct sql_log *log;
@@ -306,89 +309,95 @@ struct sql_appending {
 	uint64_t expect, base;
 	int64_t now;
 	struct grove_store_appended *out;
-	/* of a driver whose answers may be lost: where the last try was sent */
+	/* for a driver whose answers may be lost: where the last try was sent */
 	uint64_t sent_at, sent_generation;
 	bool sent;
 };
 
-/* The right to write is taken, renewed or given back. */
+/* A lease is taken, renewed or released. */
 struct sql_leasing {
 	struct sql_work work;
 	struct sql_log *log;
-	const char *owner;         /* NULL: whoever has it, if that is us */
+	const char *owner;         /* NULL: the current holder, if that is us */
 	int64_t ms;                /* 0: give it back */
-	struct grove_lease held;   /* how it stands now */
-	uint64_t announced;        /* the number that is in the row already, 0: none */
+	struct grove_lease held;   /* its current state */
+	uint64_t announced;        /* the number already in the row, 0: none */
 };
 
 /* ------------------------------------------------------------------ drivers */
 
 struct sql_driver {
 	const char *name;     /* of the kind of store: "sqlite" */
-	const char *absent;   /* what GROVE__SQL_ABSENT means, for people */
-	bool remote;          /* each question is a network round trip */
+	const char *absent;   /* the meaning of GROVE__SQL_ABSENT, for people */
+	bool remote;          /* each query is a network round trip */
 	/*
-	 * A transaction that writes has the whole database to itself. What a log
-	 * remembers of its end is then true without a look, and no rows are locked.
+	 * A write transaction has the whole database to itself. What a log remembers
+	 * about its end is then valid without a query, and no rows are locked.
 	 */
 	bool alone;
 	uint64_t window;      /* how much of a long line to read at once */
 
 	/*
-	 * Call w->fn with a connection, as w->mode says, again if an error passes
-	 * and w->once is not set. Positive answers come back untouched, and within a
-	 * transaction they roll it back, as errors do. GROVE__SQL_ABSENT.
+	 * Calls w->fn with a connection, as w->mode says; again after a temporary
+	 * error, unless w->once is set. Positive results are returned unchanged, and
+	 * roll back a transaction, as errors do. GROVE__SQL_ABSENT.
 	 */
 	int (*work)(struct sql_store *s, struct sql_work *w, struct grove_detail *d);
-	/* Within SQL_OWN: `fn` as one transaction, which is rolled back unless it says 0. */
+	/*
+	 * Within SQL_OWN: runs `fn` as one transaction, which is rolled back unless it
+	 * returns 0.
+	 */
 	int (*transaction)(struct sql_conn *c, struct sql_work *w, sql_work_fn *fn,
 			   struct grove_detail *d);
 
-	/* A statement without rows. *changed, which may be NULL, counts the rows it touched. */
+	/*
+	 * Runs a statement without rows. *changed, which may be NULL, is the number of
+	 * rows it affected.
+	 */
 	int (*run)(struct sql_conn *c, unsigned what, const struct sql_arg *arg, unsigned nr,
 		   uint64_t *changed, struct grove_detail *d);
 	/*
-	 * A statement with rows: next is 0, or GROVE__SQL_NONE at the end. Nothing
-	 * else can be asked on the connection until done.
+	 * Runs a statement with rows: next() returns 0, or GROVE__SQL_NONE at the end.
+	 * Nothing else can be run on the connection until done().
 	 */
 	int (*ask)(struct sql_conn *c, unsigned what, const struct sql_arg *arg, unsigned nr,
 		   struct sql_row *row, struct grove_detail *d);
 	int (*next)(struct sql_conn *c, struct sql_row *row, struct grove_detail *d);
 	void (*done)(struct sql_row *row);
-	/* The bytes of a column that has no `ptr`. */
+	/* Gets the bytes of a column that has no `ptr`. */
 	int (*take)(struct sql_conn *c, struct sql_row *row, unsigned column, char *buf, size_t cap,
 		    struct grove_detail *d);
-	/* Did that statement just fail because a key is there already? */
+	/* True if that statement just failed because a key already exists. */
 	bool (*duplicate)(struct sql_conn *c, unsigned what);
-	/* GROVE_ETOOBIG unless a statement with so many bytes can be sent. Optional. */
+	/* Returns GROVE_ETOOBIG unless a statement with so many bytes can be sent. Optional. */
 	int (*fits)(struct sql_conn *c, size_t len, struct grove_detail *d);
 
-	/* Lines into r->buf, from r->run->next on; r->end is how the log ends. */
+	/* Reads lines into r->buf, from r->run->next on; r->end is where the log ends. */
 	int (*read)(struct sql_conn *c, struct sql_reading *r, struct grove_detail *d);
 	/*
-	 * `len` bytes of a line, and how long it is. GROVE__SQL_NONE: there is no such
-	 * line, or it does not have them.
+	 * Gets `len` bytes of a line, and its length. GROVE__SQL_NONE: there is no such
+	 * line, or it is shorter.
 	 */
 	int (*piece)(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], uint64_t seq, uint64_t off,
 		     char *buf, uint64_t len, uint64_t *line, struct grove_detail *d);
-	/* Append, as one try. GROVE__SQL_NONE: the session is gone. */
+	/* Appends, as one try. GROVE__SQL_NONE: the session is gone. */
 	int (*append)(struct sql_conn *c, struct sql_appending *a, struct grove_detail *d);
-	/* Rows behind the others; `e` goes along. */
+	/* Inserts rows after the others, and advances `e`. */
 	int (*insert)(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID],
 		      const struct grove_store_record *rec, size_t nr, struct sql_end *e,
 		      int64_t now, struct grove_detail *d);
-	size_t insert_rows, insert_bytes;   /* that are worth collecting for it; 1 row: none are */
+	size_t insert_rows, insert_bytes;   /* worth collecting for one insert; 1 row: none */
 
 	/*
-	 * No append that began before, wherever, is committed after this transaction.
-	 * NULL: a transaction that writes is alone anyway.
+	 * Ensures that no append which began before, on any node, is committed after
+	 * this transaction. NULL: a write transaction is alone anyway.
 	 */
 	int (*fence)(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], const struct sql_end *e,
 		     struct grove_detail *d);
-	/* Before a lease is taken. Optional. */
+	/* Called before a lease is taken. Optional. */
 	int (*announce)(struct sql_conn *c, struct sql_leasing *k, struct grove_detail *d);
 
-	/* After a commit: as durable as that. Optional: a commit is. */
+	/* After a commit: makes it as durable as `sync` asks. Optional: a commit is durable. */
 	int (*settle)(struct sql_store *s, enum grove_sync sync, struct grove_detail *d);
 
 	/* Slots of the store. */
@@ -397,19 +406,19 @@ struct sql_driver {
 	void (*close)(struct grove_store *st);
 };
 
-/* Ask, and go to the first row; the caller is done with it unless there is none. */
+/* Runs a query and goes to the first row. The caller must call done() unless there is none. */
 int grove__sql_first(struct sql_conn *c, unsigned what, const struct sql_arg *arg, unsigned nr,
 		     struct sql_row *row, struct grove_detail *d);
-/* The bytes of a column, of which it has row->len[column]; at most `cap`. */
+/* Gets the bytes of a column, of which it has row->len[column]; at most `cap`. */
 int grove__sql_take(struct sql_conn *c, struct sql_row *row, unsigned column, char *buf, size_t cap,
 		    struct grove_detail *d);
 
 /* --------------------------------------------------------------------- sql.c */
 
 /*
- * `rev` of a session's row counts what is told by SQL_NOTE; together with the
- * number of lines it is the rev that listeners know. That one never goes back:
- * a log that became shorter by n lines counts n more.
+ * `rev` of a session's row counts the changes recorded by SQL_NOTE; together with the
+ * number of lines it is the rev that watchers know. That must never decrease, so a log
+ * that becomes shorter by n lines counts n more.
  */
 static inline uint64_t grove__sql_next_base(uint64_t base, uint64_t lines_before,
 					    uint64_t lines_after)
@@ -417,22 +426,25 @@ static inline uint64_t grove__sql_next_base(uint64_t base, uint64_t lines_before
 	return base + 1 + (lines_after < lines_before ? lines_before - lines_after : 0);
 }
 
-/* A value that has a column of its own: its statements. False: it has none. */
+/*
+ * Gets the statements for a value that has a column of its own. Returns false if it has
+ * none.
+ */
 bool grove__sql_value_column(const char *name, enum grove__sql *get, enum grove__sql *put);
 
 /*
- * A new session_id. It begins with the time, so that the lines of a new session
- * go to the end of the table, and 80 bits of it are random: no counter that
- * writers would queue for.
+ * Makes a new session_id. It begins with the time, so that the lines of a new session
+ * go to the end of the table, and 80 bits of it are random, so that writers need not
+ * queue for a counter.
  */
 void grove__sql_new_id(uint8_t out[GROVE__SQL_ID]);
 
-/* GROVE_EINVAL for a key that does not fit into the columns. */
+/* Returns GROVE_EINVAL for a key that does not fit into the columns. */
 int grove__sql_check_key(const struct grove_key *key, struct grove_detail *d);
 
 /*
- * Can an entry be looked for by this id? Others are in their lines alone, and of
- * a line that has or names such a one nothing is known.
+ * True if an entry can be looked up by this id. Other ids are only in their lines, and
+ * the other columns of a line that has or names such an id are unknown.
  */
 bool grove__sql_plain_id(struct grove_slice id);
 
@@ -444,42 +456,42 @@ void grove__sql_row_of(const uint8_t id[GROVE__SQL_ID], const struct grove_store
 		       struct sql_arg arg[SQL_INSERT_ARGS]);
 
 /*
- * GROVE_EINVAL if `pid` (0: nobody) opened what this process wants to use: a
- * connection to a database is not shared with a parent.
+ * Returns GROVE_EINVAL if another process `pid` (0: none) opened what this one wants to
+ * use: a connection to a database is not shared with a parent.
  */
 int grove__sql_forked(int64_t pid, const char *where, struct grove_detail *d);
 /* The same for a store. */
 int grove__sql_ours(const struct sql_store *s, struct grove_detail *d);
 
-/* GROVE_ENOTSUP unless the tables have the version that this grove knows. */
+/* Returns GROVE_ENOTSUP unless the tables have the version that this grove knows. */
 int grove__sql_judge_version(const struct sql_store *s, int64_t version, struct grove_detail *d);
-/* For an upgrade: the same, but they may be older; without any tables GROVE_ENOTFOUND. */
+/* For an upgrade: the same, but they may be older; GROVE_ENOTFOUND without any tables. */
 int grove__sql_judge_upgrade(const struct sql_store *s, int64_t version, unsigned *from, unsigned *to,
 			     struct grove_detail *d);
 
 /* --------------------------------------------------------------- sql_store.c */
 
-/* Make a store of what the driver embeds. `where` and `url` stay the driver's. */
+/* Initializes the embedded store. `where` and `url` still belong to the driver. */
 void grove__sql_store_init(struct sql_store *s, const struct sql_driver *driver,
 			   const struct grove__sql_schema *schema, const char *where,
 			   const char *url);
 void grove__sql_store_release(struct sql_store *s);
-/* A connection that waits in the pool, NULL: none does. */
+/* Takes an idle connection from the pool, or returns NULL. */
 struct sql_conn *grove__sql_pool_take(struct sql_store *s);
 
 /* --------------------------------------------------------------- sql_lines.c */
 
-/* Where the log ends now. GROVE__SQL_NONE: the session is gone. */
+/* Finds where the log ends now. GROVE__SQL_NONE: the session is gone. */
 int grove__sql_end(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], struct sql_end *e,
 		   struct grove_detail *d);
-/* The same within a transaction that writes, without a look if the log remembers it. */
+/* The same within a write transaction, without a query if the log remembers it. */
 int grove__sql_end_of(struct sql_conn *c, const struct sql_log *log, struct sql_end *e,
 		      struct grove_detail *d);
 uint64_t grove__sql_bytes_in(const struct sql_end *e);
-/* Is the end where the caller of append thinks it is? Else GROVE_ECONFLICT. */
+/* Returns GROVE_ECONFLICT unless the end is where the caller of append expects it. */
 int grove__sql_as_expected(const struct sql_conn *c, const struct sql_appending *a,
 			   const struct sql_end *e, struct grove_detail *d);
-/* A line that lies in the buffer already gets its line end, if it has one. */
+/* Adds the newline of a line that is already in the buffer, if it has one. */
 void grove__sql_add_line(struct sql_reading *r, size_t len);
 
 int grove__sql_stat(struct grove_store_log *l, struct grove_store_log_stat *out,
@@ -500,9 +512,9 @@ int grove__sql_wrong_length(const struct sql_conn *c, struct grove_detail *d);
 int grove__sql_no_line(const char *where, struct grove_detail *d);
 int grove__sql_moved(const struct sql_conn *c, struct grove_detail *d);
 int grove__sql_read_only(struct grove_detail *d);
-/* What is there no more (GROVE__SQL_NONE, GROVE__SQL_ABSENT) as GROVE_ESTALE. */
+/* Turns GROVE__SQL_NONE and GROVE__SQL_ABSENT into GROVE_ESTALE. */
 int grove__sql_gone(const struct sql_store *s, int rc, struct grove_detail *d);
-/* After a commit: as durable as that. */
+/* After a commit: makes it as durable as `sync` asks. */
 int grove__sql_settle(struct sql_store *s, enum grove_sync sync, struct grove_detail *d);
 
 /* -------------------------------------------------------------- sql_change.c */
@@ -510,8 +522,8 @@ int grove__sql_settle(struct sql_store *s, enum grove_sync sync, struct grove_de
 /* A change, through all its tries. */
 struct sql_change {
 	enum grove_change_kind kind;
-	struct grove_slice id;     /* of the entry that it is about */
-	bool generation;           /* lines are changed by it */
+	struct grove_slice id;     /* of the entry concerned */
+	bool generation;           /* it changes lines */
 	bool tried;
 	uint64_t was, rev;         /* generation before the last try; rev after it */
 	uint64_t lines;
@@ -519,17 +531,20 @@ struct sql_change {
 };
 
 /*
- * Within a transaction: the session for ourselves, where it ends, and nobody
- * else's right to write to it. GROVE__SQL_NONE: it is gone; GROVE__SQL_SETTLED.
+ * Within a transaction: locks the session, finds where it ends, and checks that nobody
+ * else holds the lease. GROVE__SQL_NONE: it is gone; GROVE__SQL_SETTLED.
  */
 int grove__sql_change(struct sql_conn *c, struct sql_work *w, struct sql_log *log,
 		      struct sql_change *k, struct sql_end *e, struct grove_detail *d);
-/* It is made, and the log was as `e` before: count it and tell it. `after` is how it ends now. */
+/*
+ * Called after the change: counts and records it. `e` is how the log ended before,
+ * `after` how it ends now.
+ */
 int grove__sql_changed(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], struct sql_change *k,
 		       const struct sql_end *e, struct sql_end *after, struct grove_detail *d);
-/* The session's row for ourselves; GROVE__SQL_NONE: it is gone by now. */
+/* Locks the session's row. GROVE__SQL_NONE: it is gone. */
 int grove__sql_lock(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], struct grove_detail *d);
-/* The same, and no append of anybody's comes after us. `e` is where the log ends. */
+/* The same, and ensures that no other append comes after us. `e` is where the log ends. */
 int grove__sql_hold(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], struct sql_end *e,
 		    struct grove_detail *d);
 
@@ -545,13 +560,13 @@ int grove__sql_rewrite(struct grove_store_log *l, grove_line_fn *next, void *pay
 
 /* ---------------------------------------------------------------- sql_feed.c */
 
-/* GROVE_ECONFLICT while another has the right to write. */
+/* Returns GROVE_ECONFLICT while somebody else holds the lease. */
 int grove__sql_may_write(const struct sql_conn *c, const struct sql_log *log,
 			 const struct sql_end *e, struct grove_detail *d);
-/* May we take it, or have it already (*mine)? */
+/* Checks whether we may take the lease, or already hold it (*mine). */
 int grove__sql_judge_lease(const struct sql_conn *c, const struct sql_leasing *k,
 			   const struct sql_end *e, bool *mine, struct grove_detail *d);
-/* How it is to stand: for us, from now on; under `another` number. */
+/* Computes the new state: held by us, from now on; under `another` number. */
 void grove__sql_claim(struct sql_leasing *k, const struct sql_end *e, bool another);
 
 int grove__sql_changes(struct grove_store_log *l, uint64_t since, grove_change_fn *fn,

@@ -1,13 +1,12 @@
 /*
  * store/sql_change.c: changes of a log in a database that are not appends.
  *
- * Each has the session's row to itself, so that nobody appends meanwhile, and
- * on a server with several nodes puts up a fence (mysql_lines.c) that no append
- * from before can pass. That makes the number of lines, which is part of what
- * listeners are told, the true one.
+ * Each locks the session's row, so that nobody appends meanwhile, and on a server with
+ * several nodes uses a fence (mysql_lines.c) that no earlier append can pass. That
+ * makes the number of lines, which is reported to watchers, correct.
  *
- * What it was is told by a row of `changes`, under the rev that it led to. By
- * that row a change whose answer was lost is known again, too.
+ * Each change is recorded in a row of `changes`, under the rev that it led to. That row
+ * also identifies a change whose answer was lost.
  */
 #include "store/sql.h"
 
@@ -43,8 +42,9 @@ int grove__sql_hold(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], struct 
 }
 
 /*
- * Is the row that the last try wrote into `changes` there? Where it is not, and
- * lines were changed since, those may have been ours: nobody knows.
+ * Checks whether the row that the last try wrote into `changes` exists. If it does not,
+ * and lines have changed since, those changes may have been ours: the outcome is
+ * unknown.
  */
 static int settle(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], const struct sql_change *k,
 		  const struct sql_end *e, struct grove_detail *d)
@@ -83,7 +83,10 @@ int grove__sql_change(struct sql_conn *c, struct sql_work *w, struct sql_log *lo
 	return rc ? rc : fence(c, log->id, e, d);
 }
 
-/* A row of `changes`. After a reset nobody asks for what was before: all of it is to be read again. */
+/*
+ * Writes a row of `changes`. A reset deletes the earlier ones, since everything has to
+ * be read again.
+ */
 static int note(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], const struct sql_change *k,
 		struct grove_detail *d)
 {
@@ -100,7 +103,7 @@ static int note(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], const struc
 	return rc ? rc : c->driver->run(c, SQL_NOTE, arg, 6, NULL, d);
 }
 
-/* The row of the session; with `generation` also what changed lines leave there. */
+/* Updates the row of the session; with `generation`, also for changed lines. */
 static int count(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], const struct sql_change *k,
 		 const struct sql_end *after, struct grove_detail *d)
 {
@@ -126,7 +129,10 @@ int grove__sql_changed(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], stru
 	after->generation = k->was + k->generation;
 	k->lines = after->tail;
 	k->rev = after->base + after->tail;
-	/* the same in all tries: by it the first is known again even if it arrives after the second */
+	/*
+	 * the same in all tries, to recognize the first one even if it arrives after
+	 * the second
+	 */
 	if (!k->tried)
 		k->time = grove__sys_now_ms();
 	k->tried = true;
@@ -165,7 +171,7 @@ static int make(struct grove_store_log *l, struct changing *k, sql_work_fn *fn,
 	return grove__sql_settle(s, sync, d);
 }
 
-/* The change is made; the log ends like that now. */
+/* Called after the change; the log now ends like this. */
 static int made(struct sql_conn *c, struct changing *k, const struct sql_end *e,
 		const struct sql_end *after, struct grove_detail *d)
 {
@@ -216,7 +222,7 @@ int grove__sql_replace(struct grove_store_log *l, uint64_t pos, struct grove_sli
 	return make(l, &k, replace, sync, d);
 }
 
-/* Is the line still what it was? */
+/* Checks that the line has not changed. */
 static int compare(struct sql_conn *c, const struct changing *k, const struct sql_end *e,
 		   struct grove_detail *d)
 {
@@ -240,9 +246,9 @@ static int compare(struct sql_conn *c, const struct changing *k, const struct sq
 }
 
 /*
- * The rows behind it keep their `start`: to move them all would make the update
- * of a line as dear as a rewrite. The difference goes into `adjust`, unless
- * nothing is behind it.
+ * The rows after it keep their `start`: changing them all would make the update of a
+ * line as expensive as a rewrite. The difference goes into `adjust`, unless it is the
+ * last line.
  */
 static int update(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 {
@@ -256,7 +262,7 @@ static int update(struct sql_conn *c, struct sql_work *w, struct grove_detail *d
 		rc = compare(c, k, &e, d);
 	if (rc)
 		return rc;
-	/* its columns from `time` on, and then where it is */
+	/* its columns from `time` on, and then its key */
 	grove__sql_row_of(k->log->id, k->rec, k->pos, 0, 0, row);
 	memcpy(arg, row + SQL_INSERT_TIME, 6 * sizeof(*arg));
 	arg[6] = row[0];
@@ -285,8 +291,8 @@ int grove__sql_update(struct grove_store_log *l, uint64_t pos, struct grove_slic
 /* ------------------------------------------------------------ many lines */
 
 /*
- * What `adjust` is when the lines from `pos` on are gone: without what the lines
- * between the new last one and the old one, which does not count, put into it.
+ * Computes `adjust` without the lines from `pos` on: subtracts what the lines between
+ * the new last one and the old one, which does not count, have added.
  */
 static int adjust_of(struct sql_conn *c, const struct changing *k, const struct sql_end *e,
 		     int64_t *out, struct grove_detail *d)
@@ -334,7 +340,7 @@ static int cut(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 	rc = adjust_of(c, k, &e, &after.adjust, d);
 	if (!rc)
 		rc = c->driver->run(c, SQL_CUT, place, 2, NULL, d);
-	/* where the next row would start is not known */
+	/* where the next row would start is unknown */
 	return rc ? rc : grove__sql_changed(c, k->log->id, &k->change, &e, &after, d);
 }
 
@@ -346,7 +352,7 @@ int grove__sql_cut(struct grove_store_log *l, uint64_t pos, uint64_t expect, enu
 	return make(l, &k, cut, sync, d);
 }
 
-/* Records that wait to be sent together; `bytes` has line, id and parent of each. */
+/* Records to be sent together; `bytes` has line, id and parent of each. */
 struct batch {
 	struct grove_buf bytes;
 	struct grove_store_record *rec;
@@ -376,7 +382,7 @@ static int send_batch(struct sql_conn *c, struct changing *k, struct batch *b, s
 	return rc;
 }
 
-/* To the others that wait, or at once where nothing is gained by waiting. */
+/* Collects a record, or sends it at once if nothing is gained by waiting. */
 static int add_to_batch(struct sql_conn *c, struct changing *k, struct batch *b,
 			const struct grove_store_record *rec, struct sql_end *e, int64_t now,
 			struct grove_detail *d)
@@ -406,7 +412,10 @@ static int rewrite_lines(struct sql_conn *c, struct changing *k, struct sql_end 
 	int rc = b.rec ? 0 : grove__fail_nomem(d);
 
 	while (!rc && !(rc = k->next(k->payload, &rec))) {
-		/* never asked for the same line twice: from here on there is no second try */
+		/*
+		 * the same line is never requested twice: from here on there is no
+		 * second try
+		 */
 		k->work.once = true;
 		rc = add_to_batch(c, k, &b, &rec, e, now, d);
 	}
@@ -419,9 +428,9 @@ static int rewrite_lines(struct sql_conn *c, struct changing *k, struct sql_end 
 }
 
 /*
- * One transaction: `next` may read this very log meanwhile, by another
- * connection, and finds it as it was. It must not write to this store. Who else
- * has the log open finds another generation, and goes on from there.
+ * One transaction: `next` may read this log meanwhile, over another connection, and
+ * sees its old state. It must not write to this store. Other handles find another
+ * generation and continue from there.
  */
 static int rewrite(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 {
@@ -444,7 +453,7 @@ static int rewrite(struct sql_conn *c, struct sql_work *w, struct grove_detail *
 	return rc ? rc : made(c, k, &e, &anew, d);
 }
 
-/* Only to see whether the answer to a commit that was lost would have been a good one. */
+/* Finds out whether a commit whose answer was lost has succeeded. */
 static int look_back(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 {
 	struct changing *k = (struct changing *)w;

@@ -1,15 +1,12 @@
 /*
- * store/sql_feed.c: what others are told of a log in a database, who may write to
- * it, and which entries come before one.
+ * store/sql_feed.c: the change feed of a log in a database, leases, and ancestors.
  *
- * Appended lines need no telling. Each other change counts in `rev` of the
- * session's row and leaves a row in `changes`, within the transaction that makes
- * it.
+ * Appended lines need no record. Each other change counts in `rev` of the session's row
+ * and adds a row to `changes`, within the transaction that makes it.
  *
- * The right to write stands in the session's row, with a number that each taking
- * makes higher. Whoever writes compares the number within the transaction, or
- * the statement, that writes: a writer whose right was taken over stores nothing
- * any more.
+ * The lease is in the session's row, with a number that increases each time it is
+ * taken. Writers compare the number within the transaction, or the statement, that
+ * writes: a writer whose lease was taken over stores nothing any more.
  */
 #include "store/sql.h"
 
@@ -156,8 +153,8 @@ static void set_number(const struct sql_leasing *k, uint64_t number)
 }
 
 /*
- * With the session's row to ourselves. A lease that was given back leaves its
- * number, so that the next one has a higher one.
+ * Called with the session's row locked. A released lease keeps its number, so that the
+ * next one is higher.
  */
 static int move_lease(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 {
@@ -189,15 +186,15 @@ static int move_lease(struct sql_conn *c, struct sql_work *w, struct grove_detai
 	w->ended = k->log;
 	w->end = e;
 	w->end.lease = k->held;
-	/* while nobody else writes: whoever appends next, on whichever thread, has it or not */
+	/* set it while nobody else writes, so that the next append sees it on any thread */
 	if (c->driver->alone)
 		set_number(k, k->ms ? k->held.number : 0);
 	return 0;
 }
 
 /*
- * After an answer that was lost it is simply done again: what we took then we
- * take from ourselves, under a higher number.
+ * After a lost answer it is simply done again: a lease that we took then is taken from
+ * ourselves, under a higher number.
  */
 static int lease(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 {
@@ -257,13 +254,13 @@ int grove__sql_lease_get(struct grove_store_log *l, struct grove_lease *out, str
 /* --------------------------------------------------------------- ancestors */
 
 /*
- * One row a step, found by the index over the ids, all in one view. What breaks
- * off goes on where it was if no line was changed meanwhile.
+ * One row per step, found by the index over the ids, all in one snapshot. After an
+ * interruption it continues where it was if no line has changed meanwhile.
  */
 struct climb {
 	struct sql_work work;
 	struct sql_log *log;
-	struct grove_buf next;      /* the id that comes next; the last line if it is empty */
+	struct grove_buf next;      /* the next id; empty: the last line */
 	struct grove_buf line;
 	char id[GROVE__SQL_ENTRY_ID], parent[GROVE__SQL_ENTRY_ID];
 	struct grove_store_record rec;
@@ -282,7 +279,7 @@ static int not_looked_at(const struct sql_conn *c, struct grove_detail *d)
 	return grove__fail(d, GROVE_ENOTSUP, c->where, "a line that was not examined");
 }
 
-/* Was it there before? Then the circle is closed. */
+/* Sets *before if it was visited before, which closes the cycle. */
 static int mark(struct climb *k, uint64_t seq, bool *before, struct grove_detail *d)
 {
 	uint64_t word = seq / 64, bit = (uint64_t)1 << seq % 64;
@@ -313,7 +310,7 @@ static int take_name(struct sql_conn *c, struct sql_row *row, unsigned column, c
 	return grove__sql_take(c, row, column, buf, len, d);
 }
 
-/* A row of SQL_ENTRY into k->rec, a long line aside. */
+/* Takes a row of SQL_ENTRY into k->rec, except for a long line. */
 static int take_entry(struct sql_conn *c, struct climb *k, struct sql_row *row, bool *is_long,
 		      struct grove_detail *d)
 {
@@ -340,7 +337,7 @@ static int take_entry(struct sql_conn *c, struct climb *k, struct sql_row *row, 
 	return grove__sql_take(c, row, 7, k->line.ptr, len, d);
 }
 
-/* No entry has that id; or is it in a line of which we do not know it? */
+/* No entry has that id; or it is in a line whose id is not known. */
 static int missing(struct sql_conn *c, const struct climb *k, struct grove_detail *d)
 {
 	const struct sql_arg arg = grove__sql_id(k->log->id);
@@ -353,7 +350,7 @@ static int missing(struct sql_conn *c, const struct climb *k, struct grove_detai
 	return not_looked_at(c, d);
 }
 
-/* The entry that comes next. GROVE__SQL_NONE: there is none. */
+/* Finds the next entry. GROVE__SQL_NONE: there is none. */
 static int find(struct sql_conn *c, struct climb *k, uint64_t *seq, struct grove_detail *d)
 {
 	const struct sql_arg arg[] = { grove__sql_id(k->log->id),
@@ -414,7 +411,7 @@ static int climb(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 	return rc == GROVE__SQL_NONE && k->done ? 0 : rc;
 }
 
-/* `fn` is called within the view that the lines are of: it may read from this store, too. */
+/* `fn` is called within the snapshot: it may also read from this store. */
 int grove__sql_ancestors(struct grove_store_log *l, struct grove_slice id, grove_record_fn *fn,
 			 void *payload, struct grove_detail *d)
 {

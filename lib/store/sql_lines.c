@@ -1,14 +1,13 @@
 /*
  * store/sql_lines.c: the lines of a log in a database.
  *
- * A position is a line's seq. MAX(seq) + 1 is the tail, and the primary key
- * (session_id, seq) is what compare-and-swap relies on: of two writers that
- * insert the same seq one fails. The row of the session is not touched by an
- * append.
+ * A position is a line's seq. MAX(seq) + 1 is the tail, and compare-and-swap relies on
+ * the primary key (session_id, seq): of two writers that insert the same seq, one
+ * fails. An append does not touch the row of the session.
  *
- * The last line of a log may lack its line end, as in a file that was copied
- * in: then `unfinished` is its seq. It means that only as long as no other line
- * follows, so an append ends the line without writing to it.
+ * The last line of a log may lack its newline, as in a file that was copied in: then
+ * `unfinished` is its seq. This applies only while no other line follows, so an append
+ * ends the line without writing to it.
  */
 #include "store/sql.h"
 
@@ -175,7 +174,7 @@ int grove__sql_read(struct grove_store_log *l, uint64_t pos, uint64_t until, cha
 	rc = s->driver->work(s, &r.work, d);
 	if (rc)
 		return grove__sql_gone(s, rc, d);
-	/* a line longer than the buffer: its reader comes with a larger one */
+	/* a line longer than the buffer: the reader comes back with a larger one */
 	run->open = run->next == pos && pos < until;
 	run->end = run->next == until;
 	return 0;
@@ -204,10 +203,9 @@ static int generation_of(struct sql_conn *c, const struct sql_log *log, uint64_t
 }
 
 /*
- * To find a place in a long line a database reads all that lies before it. Who
- * fetches the line in small pieces gets them out of a larger one, for as long as
- * nothing was rewritten. With the window's lock. `line` is how long it is if this
- * piece was read already, else 0.
+ * To seek in a long line, a database reads all that comes before. Small pieces are
+ * therefore served from a larger one, as long as nothing was rewritten. Called with the
+ * window's lock held. `line` is its length if this piece was already read, else 0.
  */
 static int fetch_window(struct sql_conn *c, struct fetching *f, uint64_t line,
 			struct grove_detail *d)
@@ -228,7 +226,7 @@ static int fetch_window(struct sql_conn *c, struct fetching *f, uint64_t line,
 		rc = c->driver->piece(c, log->id, f->pos, off, f->buf, f->len, &line, d);
 	if (rc)
 		return rc;
-	/* without the memory each piece is read by itself */
+	/* without the memory, each piece is read by itself */
 	if (!log->window && !(log->window = malloc(c->driver->window)))
 		return 0;
 	n = line - off < c->driver->window ? line - off : c->driver->window;
@@ -262,7 +260,7 @@ static int fetch(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 			return rc;
 	}
 	rc = c->driver->piece(c, log->id, f->pos, f->off, f->buf, f->len, &line, d);
-	/* the first piece of a long line: more will be wanted */
+	/* the first piece of a long line: more will follow */
 	if (!rc && small && line > GROVE__SQL_LONG_LINE && f->off + f->len < line) {
 		pthread_mutex_lock(&log->window_lock);
 		rc = fetch_window(c, f, line, d);
@@ -313,7 +311,7 @@ int grove__sql_append_on(struct grove_store_log *l, const struct grove_store_rec
 
 	if (!log->writable)
 		return grove__sql_read_only(d);
-	/* before the lock, which a thread of the parent may have had */
+	/* before the lock, which a thread of the parent may have held */
 	rc = grove__sql_ours(s, d);
 	if (rc)
 		return rc;

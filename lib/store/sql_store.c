@@ -1,13 +1,12 @@
 /*
- * store/sql_store.c: logs in a database as wholes: by name, with the values and
- * attachments that are kept beside their lines.
+ * store/sql_store.c: whole logs in a database: by name, with their values and
+ * attachments.
  *
- * A database that is not there, or has no tables yet, is an empty store: looking
- * makes nothing.
+ * A database that does not exist, or has no tables yet, is an empty store: looking
+ * creates nothing.
  *
- * Each change is one transaction that can be tried again. A new session has its
- * id before anything is sent, so that one that was made by a try that broke off
- * is known again.
+ * Each change is one transaction that can be retried. A new session gets its id before
+ * anything is sent, so that one created by an interrupted try is recognized.
  */
 #include "store/sql.h"
 
@@ -147,7 +146,7 @@ static void close_log(struct grove_store_log *l)
 
 /* ------------------------------------------------------------------ listing */
 
-/* A column as a string that lives in `names`; NULL: it failed. */
+/* Copies a column into `names` as a string. Returns NULL if that failed. */
 static char *text(struct sql_conn *c, struct sql_row *row, unsigned column,
 		  struct grove__arena *names, struct grove_detail *d)
 {
@@ -164,14 +163,14 @@ static char *text(struct sql_conn *c, struct sql_row *row, unsigned column,
 	return s;
 }
 
-/* Rows of one statement, copied: whoever is told of them may call the store again. */
+/* Rows of one statement, copied, since the callback may call the store again. */
 struct copied {
 	struct grove__arena names;
 	void *list;
 	size_t nr, cap;
 };
 
-/* One row into the list, which has room for it. */
+/* Copies one row into the list, which has room for it. */
 typedef int copy_fn(struct sql_conn *c, struct sql_row *row, struct copied *all,
 		    struct grove_detail *d);
 
@@ -258,7 +257,7 @@ static int list_subs(struct grove_store *st, const char *project, grove_key_fn *
 	return list(st, project, true, fn, payload, d);
 }
 
-/* A log, and how far it reaches. */
+/* A log, and where it ends. */
 struct surveyed {
 	struct grove_key key;
 	struct grove_store_log_stat st;
@@ -322,7 +321,7 @@ static int copy_sub(struct sql_conn *c, struct sql_row *row, struct copied *all,
 	return sub->subpath ? 0 : grove__fail_nomem(d);
 }
 
-/* Those of the session `key`; a log that belongs to one has none itself. */
+/* Finds those of the session `key`; a log that belongs to one has none itself. */
 static int find_subs(struct sql_conn *c, const struct grove_key *key, struct copied *subs,
 		     struct grove_detail *d)
 {
@@ -333,7 +332,7 @@ static int find_subs(struct sql_conn *c, const struct grove_key *key, struct cop
 	return *key->subpath ? 0 : copy_rows(c, SQL_SUBS, arg, 2, subs, sizeof(struct sub), copy_sub, d);
 }
 
-/* All rows of a log. GROVE__SQL_NONE: it is gone already. */
+/* Deletes all rows of a log. GROVE__SQL_NONE: it is already gone. */
 static int drop(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], struct grove_detail *d)
 {
 	static const enum grove__sql all[] = { SQL_DROP_ENTRIES, SQL_DROP_ATTACHMENTS, SQL_DROP_VALUES,
@@ -377,7 +376,7 @@ static int remove_log(struct sql_conn *c, struct sql_work *w, struct grove_detai
 	return rc;
 }
 
-/* Do it; a change of names is always durable. */
+/* Runs the work; a change of names is always durable. */
 static int change_names(struct sql_store *s, struct naming *n, struct grove_detail *d)
 {
 	int rc = s->driver->work(s, &n->work, d);
@@ -394,7 +393,7 @@ static int sql_remove(struct grove_store *st, const struct grove_key *key, struc
 	return change_names(grove__sql_store(st), &n, d);
 }
 
-/* Is anything under this name, be it only what would belong to it? */
+/* Checks whether the name is taken, even if only by a log that would belong to it. */
 static int taken(struct sql_conn *c, const struct grove_key *key, bool *yes, struct grove_detail *d)
 {
 	struct copied subs;
@@ -438,7 +437,7 @@ static int give_key(struct sql_conn *c, const uint8_t id[GROVE__SQL_ID], const s
 	return rc ? rc : grove__sql_changed(c, id, &change, &e, &e, d);
 }
 
-/* Of a try that broke off: has the session its new name? */
+/* After an interrupted try: checks whether the session has its new name. */
 static int renamed(struct sql_conn *c, const struct naming *n, bool *yes, struct grove_detail *d)
 {
 	uint8_t id[GROVE__SQL_ID];
@@ -507,7 +506,10 @@ struct value {
 	struct sql_change change;
 };
 
-/* The first column of the one row that a statement finds, added to `out`. GROVE__SQL_NONE: NULL, or no row. */
+/*
+ * Appends the first column of the one row that a statement finds to `out`.
+ * GROVE__SQL_NONE: NULL, or no row.
+ */
 static int take_bytes(struct sql_conn *c, unsigned what, const struct sql_arg *arg, unsigned nr,
 		      struct grove_buf *out, struct grove_detail *d)
 {
@@ -588,10 +590,7 @@ static int store_value(struct sql_conn *c, struct value *v, struct grove_detail 
 	return c->driver->run(c, SQL_VALUE_PUT, arg, 3, NULL, d);
 }
 
-/*
- * What is found out about a log rather than done to it (no kind) is no change, and
- * takes nobody's leave.
- */
+/* A fact about a log (no kind) is not a change, and needs no lease. */
 static int put_value(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 {
 	struct value *v = (struct value *)w;
@@ -644,7 +643,7 @@ static int put_attachment(struct sql_conn *c, struct sql_work *w, struct grove_d
 
 	if (!rc)
 		rc = find_session(c, v->key, id, d);
-	/* no change that anybody is told of; but a removal on another node has to see it */
+	/* not reported as a change, but a removal on another node must see it */
 	if (!rc)
 		rc = grove__sql_hold(c, id, &e, d);
 	return rc ? rc : c->driver->run(c, SQL_ATTACH_PUT, arg, 3, NULL, d);

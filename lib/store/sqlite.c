@@ -1,33 +1,31 @@
 /*
  * store/sqlite.c: sessions in one SQLite database: `sqlite:PATH`.
  *
- * What every database store does is in sql_*.c. Of SQLite's own are the file with
- * its connections and syncing (sqlite_db.c), statements (sqlite_stmt.c), and how
- * lines lie in it (sqlite_lines.c).
+ * The common part of the database stores is in sql_*.c. Specific to SQLite are the file
+ * with its connections and syncing (sqlite_db.c), statements (sqlite_stmt.c), and the
+ * order of lines in the file (sqlite_lines.c).
  *
- * SQLite lets one transaction write at a time, to whichever session. The driver
- * builds on that: whoever has begun to write is alone (`alone`), so compare and
- * insert are two steps of one transaction, no row is locked, and a lease is
- * compared by reading it. What makes it quick is to do without questions: a
- * number of SQLite's (SQLITE_FCNTL_DATA_VERSION) tells under the write lock
- * whether anybody has committed anything since our last commit. If not, the end
- * of the log, its lease and the version of the tables are what they were, and an
- * append is BEGIN, INSERT, COMMIT.
+ * SQLite lets one transaction write at a time, to whichever session. The driver relies
+ * on that: a writer is alone (`alone`), so compare and insert are two steps of one
+ * transaction, no row is locked, and a lease is compared by reading it. It is fast
+ * because it avoids queries: under the write lock, a counter of SQLite's
+ * (SQLITE_FCNTL_DATA_VERSION) tells whether anybody has committed anything since our
+ * last commit. If not, the end of the log, its lease and the version of the tables are
+ * unchanged, and an append is BEGIN, INSERT, COMMIT.
  *
- * Readers do not wait for the writer and it does not wait for them: each has a
- * connection of its own and sees the database as it was when it began.
+ * Readers and the writer do not wait for each other: each has a connection of its own
+ * and sees the database as it was when it began.
  *
- * A database that is not there is an empty store, as a directory that is not
- * there is one of files: looking makes nothing, and the first session that is
- * created makes the file, for its owner alone. `grove store init` makes it
- * ahead of that. What is there and is no store of ours, or one of another
- * version, is refused and stays as it is.
+ * A database that does not exist is an empty store, just like a directory that does not
+ * exist: looking creates nothing, and the first session creates the file, for its owner
+ * alone. `grove store init` creates it ahead of that. A file that is not a store of
+ * ours, or has another version, is refused and left as it is.
  */
 #include "store/sqlite.h"
 
 #include <stdlib.h>
 
-/* The writer has a transaction open already. */
+/* The writer already has a transaction open. */
 static int transaction(struct sql_conn *c, struct sql_work *w, sql_work_fn *fn,
 		       struct grove_detail *d)
 {

@@ -8,7 +8,7 @@
 
 #include <sqlite3.h>
 
-/* Statements that only SQLite has, behind the common ones. */
+/* Statements that only SQLite has, after the common ones. */
 enum {
 	LITE_BEGIN = SQL_NR,
 	LITE_BEGIN_WRITE,
@@ -19,7 +19,7 @@ enum {
 	LITE_NR
 };
 
-/* Its statements are kept. */
+/* Its prepared statements stay. */
 struct sqlite_conn {
 	struct sql_conn base;
 	struct sqlite_conn *next_open, **prev_open;  /* of all in this process */
@@ -27,14 +27,14 @@ struct sqlite_conn {
 	sqlite3 *db;
 	sqlite3_stmt *st[LITE_NR];
 	uint64_t dev, ino;     /* of the file that it has open */
-	bool wal;              /* else: no such thing here, every commit is synced by itself */
+	bool wal;              /* else not available, and every commit is synced by itself */
 };
 
-/* What tests, and those who make a store, may want otherwise. */
+/* Options for tests, and for those who create a store. */
 struct grove__sqlite_options {
 	const struct grove__sql_schema *schema;
 	int busy_ms;           /* how long to wait for another program; 0: 5 seconds */
-	int max_pages;         /* of the file; 0: as many as it takes */
+	int max_pages;         /* of the file; 0: no limit */
 };
 
 struct sqlite_store {
@@ -42,30 +42,30 @@ struct sqlite_store {
 	char *path, *url;
 	struct grove__sqlite_options opt;
 
-	/* one writer: threads queue for it in order, programs for the file's own lock */
+	/* one writer: threads queue for this in order, programs for the file's lock */
 	pthread_mutex_t write_lock;
 	struct sqlite_conn *writer;
-	bool ready;            /* its tables were looked at */
+	bool ready;            /* its tables have been checked */
 	bool made_tables;      /* by the transaction that is open */
 	bool made_file;
 	bool stretched;        /* the write-ahead log has its final length */
 	unsigned writers;      /* how many there were */
 	/*
-	 * The state of the file after our last commit. The writer's epoch is its
-	 * state with the transaction begun: while they are the same, nobody has
-	 * changed anything since, and what we knew then need not be asked again.
+	 * The state of the file after our last commit. The writer's epoch is its state
+	 * after the transaction has begun: while they are the same, nobody has changed
+	 * anything since, and what we knew then need not be queried again.
 	 */
 	uint64_t left;
 
-	/* group commit: commits are counted, a sync covers all that came before it */
+	/* group commit: commits are counted, and a sync covers all before it */
 	pthread_mutex_t sync_lock;
 	pthread_cond_t synced_cond;
 	uint64_t written, synced, syncs;
 	bool syncing, sync_failed;
-	bool named;            /* the directory is synced, too */
-	char *wal_path;        /* NULL: nothing was written yet, or there is no such file */
+	bool named;            /* the directory has been synced, too */
+	char *wal_path;        /* NULL: nothing written yet, or no such file */
 	int wal_fd;
-	bool other_wal;        /* than the one that is open */
+	bool other_wal;        /* differs from the one that is open */
 };
 
 static inline struct sqlite_store *grove__sqlite_store(struct sql_store *s)
@@ -81,24 +81,27 @@ static inline struct sqlite_conn *grove__sqlite_conn(struct sql_conn *c)
 /* sqlite_db.c: connections, transactions, syncing */
 
 int grove__sqlite_work(struct sql_store *s, struct sql_work *w, struct grove_detail *d);
-/* All that was committed so far is as durable as that afterwards. */
+/* Makes all commits so far as durable as `sync` asks. */
 int grove__sqlite_settle(struct sql_store *s, enum grove_sync sync, struct grove_detail *d);
-/* Let go of the file; nobody uses the store any more. */
+/* Closes the file; nobody uses the store any more. */
 void grove__sqlite_disconnect(struct sqlite_store *s);
-/* Make the tables if there are none; bring them up to date: all of it happens or nothing. */
+/* Creates the tables if there are none, or upgrades them, completely or not at all. */
 int grove__sqlite_init(struct grove_store *st, struct grove_detail *d);
 int grove__sqlite_upgrade(struct grove_store *st, unsigned *from, unsigned *to,
 			  struct grove_detail *d);
 
-/* sqlite_stmt.c: statements, and what SQLite answers */
+/* sqlite_stmt.c: statements, and errors of SQLite */
 
-/* A statement, ready to take its values. */
+/* Prepares a statement for its values. */
 int grove__sqlite_prepare(struct sqlite_conn *c, unsigned what, sqlite3_stmt **out,
 			  struct grove_detail *d);
-/* Values that stay where they are until the statement has run. */
+/* Binds values, which must stay valid until the statement has run. */
 int grove__sqlite_bind(struct sqlite_conn *c, sqlite3_stmt *st, const struct sql_arg *arg,
 		       unsigned nr, struct grove_detail *d);
-/* The next row: 0, GROVE__SQL_NONE at the end. Whoever does not come to the end resets it. */
+/*
+ * Gets the next row: 0, or GROVE__SQL_NONE at the end. A caller that stops before must
+ * reset it.
+ */
 int grove__sqlite_step(struct sqlite_conn *c, sqlite3_stmt *st, struct grove_detail *d);
 int grove__sqlite_run(struct sql_conn *c, unsigned what, const struct sql_arg *arg, unsigned nr,
 		      uint64_t *changed, struct grove_detail *d);
@@ -107,7 +110,7 @@ int grove__sqlite_ask(struct sql_conn *c, unsigned what, const struct sql_arg *a
 int grove__sqlite_next(struct sql_conn *c, struct sql_row *row, struct grove_detail *d);
 void grove__sqlite_done(struct sql_row *row);
 bool grove__sqlite_duplicate(struct sql_conn *c, unsigned what);
-/* What SQLite just answered, as an error of ours. */
+/* Turns the last error of SQLite into one of ours. */
 int grove__sqlite_fail(struct sqlite_conn *c, int rc, struct grove_detail *d);
 
 /* sqlite_lines.c */

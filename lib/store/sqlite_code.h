@@ -1,6 +1,4 @@
-/*
- * store/sqlite_code.h: what SQLite answers, as one of our codes.
- */
+/* store/sqlite_code.h: translates SQLite's error codes. */
 #ifndef GROVE_STORE_SQLITE_CODE_H
 #define GROVE_STORE_SQLITE_CODE_H
 

@@ -1,17 +1,16 @@
 /*
- * store/sqlite_db.c: the file under an SQLite store: connections, transactions,
- * syncing.
+ * store/sqlite_db.c: the file of an SQLite store: connections, transactions, syncing.
  *
- * One connection writes, others read beside it (write-ahead log), each thread
- * with its own out of a small pool. SQLite syncs nothing when a transaction
- * commits (synchronous=NORMAL): it is whole and in order, and survives our
- * crash. Who wants it on the disk syncs the write-ahead log once more, and
- * threads that want it at the same time, for whichever session of the store,
- * share one sync. What SQLite copies from there into the database it syncs by
- * itself, before it begins the write-ahead log anew.
+ * One connection writes while others read (write-ahead log), each thread with its own
+ * from a small pool. SQLite syncs nothing when a transaction commits
+ * (synchronous=NORMAL): the commit is atomic and ordered, and survives a crash of the
+ * process. To make it durable, the write-ahead log is synced afterwards, and threads
+ * that do so at the same time, for any session of the store, share one sync. What
+ * SQLite copies from there into the database it syncs itself, before it restarts the
+ * write-ahead log.
  *
- * The database itself is opened by nobody but SQLite: its locks are of the kind
- * that a process loses when it closes any descriptor of the file.
+ * Nobody but SQLite opens the database file itself: a process loses its locks on a file
+ * when it closes any descriptor of it.
  */
 #include "store/sqlite.h"
 
@@ -30,10 +29,10 @@ enum {
 	BUSY_MS = 5000,
 	IDLE_MAX = 8,
 	STRETCH_FROM = 16,          /* syncs */
-	STRETCH_TO = 4 << 20        /* a little more than SQLite lets collect there */
+	STRETCH_TO = 4 << 20        /* a little more than SQLite lets accumulate there */
 };
 
-#define APPLICATION "0x47525645"   /* "GRVE" in the head of the file */
+#define APPLICATION "0x47525645"   /* "GRVE" in the file header */
 
 static int run(struct sqlite_conn *c, unsigned what, struct grove_detail *d)
 {
@@ -63,7 +62,7 @@ static int ask_number(struct sqlite_conn *c, const char *sql, int64_t *out, stru
 	return rc;
 }
 
-/* The version of the tables, 0 if there are none. */
+/* Gets the version of the tables, 0 if there are none. */
 static int version_of(struct sqlite_conn *c, int64_t *out, struct grove_detail *d)
 {
 	int64_t tables, meta;
@@ -95,7 +94,7 @@ static int check_version(struct sqlite_store *s, struct sqlite_conn *c, struct g
 	return version ? grove__sql_judge_version(&s->base, version, d) : GROVE__SQL_ABSENT;
 }
 
-/* Quicker, before each change: an upgrade may have come in between. */
+/* Faster, before each change: an upgrade may have come in between. */
 static int same_version(struct sqlite_store *s, struct sqlite_conn *c, struct grove_detail *d)
 {
 	sqlite3_stmt *st;
@@ -111,7 +110,7 @@ static int same_version(struct sqlite_store *s, struct sqlite_conn *c, struct gr
 	return grove__sql_judge_version(&s->base, version, d);
 }
 
-/* Statements of the versions behind `from`, within a transaction. */
+/* Runs the statements of the versions after `from`, within a transaction. */
 static int make_tables(struct sqlite_store *s, struct sqlite_conn *c, unsigned from,
 		       struct grove_detail *d)
 {
@@ -132,10 +131,10 @@ static int make_tables(struct sqlite_store *s, struct sqlite_conn *c, unsigned f
 /* -------------------------------------------------------------- connections */
 
 /*
- * All that are open in this process; in a child, those of its parent, too. SQLite
- * keeps the locks that a process has on a file in memory, and a child, which
- * does not inherit the locks, inherits that memory: a file that its parent had open
- * would be used without locks, and its write-ahead log removed under the child.
+ * All connections that are open in this process, and in a child those of its parent,
+ * too. SQLite records the locks that a process has on a file in memory. A child
+ * inherits that record but not the locks: it would use a file that its parent had open
+ * without locks, and the write-ahead log would be removed under it.
  */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sqlite_conn *open_conns;
@@ -163,7 +162,7 @@ static void note_closed(struct sqlite_conn *c)
 	pthread_mutex_unlock(&open_lock);
 }
 
-/* GROVE_EINVAL if a parent had that file open when it made this process. */
+/* Returns GROVE_EINVAL if a parent had that file open when it forked this process. */
 static int inherited(const char *path, const struct grove__sys_stat *st, struct grove_detail *d)
 {
 	int64_t pid = 0;
@@ -188,8 +187,8 @@ static void close_conn(struct sqlite_conn *c)
 }
 
 /*
- * SQLite's own way of waiting sleeps a hundred milliseconds after a while;
- * writers of ours are done in less than one.
+ * SQLite's own busy handler soon sleeps for a hundred milliseconds; our writers are
+ * done in less than one.
  */
 static int wait_a_little(void *payload, int tries)
 {
@@ -205,7 +204,7 @@ static int wait_a_little(void *payload, int tries)
 
 static int open_db(struct sqlite_conn *c, int flags)
 {
-	/* "./": a name is a name, be it ":memory:" or "file:x" */
+	/* "./": so that ":memory:" or "file:x" is just a file name */
 	struct grove_buf path = GROVE_BUF_INIT;
 	int rc = grove__buf_addf(&path, "%s%s", c->base.where[0] == '/' ? "" : "./", c->base.where);
 
@@ -218,9 +217,9 @@ static int open_db(struct sqlite_conn *c, int flags)
 }
 
 /*
- * Even to read, SQLite wants files beside the database, which a directory that
- * we may not write to does not take. Where nobody can write nothing changes, so
- * the file alone will do, unless somebody's changes lie beside it.
+ * Even to read, SQLite needs files next to the database, which it cannot create in a
+ * read-only directory. If nobody can write, nothing changes, so the file alone is
+ * enough, unless there are uncommitted changes next to it.
  */
 static int open_still(struct sqlite_conn *c)
 {
@@ -248,7 +247,7 @@ static int open_still(struct sqlite_conn *c)
 	return rc;
 }
 
-/* Whatever else keeps SQLite from opening what it wants may be over the next time. */
+/* Any other error that keeps SQLite from opening the file may be temporary. */
 static bool not_allowed(struct sqlite_conn *c)
 {
 	int err = sqlite3_system_errno(c->db);
@@ -257,7 +256,7 @@ static bool not_allowed(struct sqlite_conn *c)
 	       err == EROFS;
 }
 
-/* A file of anybody's: it may bring rows, and nothing that runs. */
+/* The file may be anybody's: it may contain rows, but nothing in it may run. */
 static void set_up(struct sqlite_store *s, struct sqlite_conn *c)
 {
 	sqlite3_extended_result_codes(c->db, 1);
@@ -320,7 +319,7 @@ out:
 	return 0;
 }
 
-/* Is what is at the path still what the connection has open? */
+/* True if the path still names the file that the connection has open. */
 static bool current(const struct sqlite_conn *c)
 {
 	struct grove__sys_stat st;
@@ -350,7 +349,7 @@ static int open_reader(struct sqlite_store *s, struct sqlite_conn **out, struct 
 	return rc;
 }
 
-/* A connection of one's own, to read with, until it is handed back. GROVE__SQL_ABSENT. */
+/* Takes a connection for reading, until it is returned. GROVE__SQL_ABSENT. */
 static int take_reader(struct sqlite_store *s, struct sqlite_conn **out, struct grove_detail *d)
 {
 	struct sql_conn *c;
@@ -387,7 +386,7 @@ void grove__sqlite_disconnect(struct sqlite_store *s)
 {
 	struct sql_conn *c;
 
-	/* in a child they stay as they are: SQLite would end what the parent has open */
+	/* in a child they stay as they are: SQLite would close what the parent has open */
 	if (!grove__sql_ours(&s->base, NULL)) {
 		while ((c = grove__sql_pool_take(&s->base)))
 			close_conn(grove__sqlite_conn(c));
@@ -400,8 +399,8 @@ void grove__sqlite_disconnect(struct sqlite_store *s)
 /* ------------------------------------------------------------------ writing */
 
 /*
- * The write-ahead log in place of a rollback journal. The change needs the file
- * for itself for a moment, which SQLite's own patience does not cover.
+ * Switches from a rollback journal to the write-ahead log. This needs the file
+ * exclusively for a moment, which SQLite's busy handler does not cover.
  */
 static int go_wal(struct sqlite_store *s, struct sqlite_conn *c, struct grove_detail *d)
 {
@@ -422,13 +421,13 @@ static int go_wal(struct sqlite_store *s, struct sqlite_conn *c, struct grove_de
 	}
 	if (rc)
 		return grove__sqlite_fail(c, rc, d);
-	/* a write-ahead log that a large append made long is cut short again */
+	/* a write-ahead log that a large append made long is truncated again */
 	return exec(c, c->wal ? "PRAGMA synchronous = NORMAL; "
 				"PRAGMA journal_size_limit = 16777216"
 			      : "PRAGMA synchronous = FULL", d);
 }
 
-/* A file for ourselves alone, and the directories to it. */
+/* Creates a private file, and the directories to it. */
 static int make_file(struct sqlite_store *s, struct grove_detail *d)
 {
 	char *slash = strrchr(s->path, '/');
@@ -449,7 +448,7 @@ static int make_file(struct sqlite_store *s, struct grove_detail *d)
 				     : 0;
 }
 
-/* Where the write-ahead log is: beside the file that a link leads to. */
+/* Finds the write-ahead log: next to the file, or to the target of a link. */
 static int find_wal(struct sqlite_store *s, struct sqlite_conn *c, struct grove_detail *d)
 {
 	const char *name = c->wal ? sqlite3_filename_wal(sqlite3_db_filename(c->db, "main")) : NULL;
@@ -481,7 +480,7 @@ static int open_writer(struct sqlite_store *s, bool create, struct grove_detail 
 		rc = version_of(c, &version, d);
 	if (!rc && !version && !create)
 		rc = GROVE__SQL_ABSENT;
-	/* what is not ours, or not of this version, stays as it is */
+	/* a file that is not ours, or of another version, is left as it is */
 	if (!rc && version)
 		rc = grove__sql_judge_version(&s->base, version, d);
 	if (!rc)
@@ -511,8 +510,8 @@ static void roll_back(struct sqlite_conn *c)
 }
 
 /*
- * SQLite's number for the state of the file, which changes with each commit of
- * anybody's. It means something to one connection only, so we count those. 0: unknown.
+ * Gets SQLite's counter for the state of the file, which changes with every commit. It
+ * is only meaningful for one connection, so we count those too. 0: unknown.
  */
 static uint64_t state_of(const struct sqlite_store *s, struct sqlite_conn *c)
 {
@@ -523,7 +522,7 @@ static uint64_t state_of(const struct sqlite_store *s, struct sqlite_conn *c)
 	return (uint64_t)s->writers << 32 | state;
 }
 
-/* Within a transaction: are the tables there? Make them if asked to. */
+/* Within a transaction: checks that the tables exist, or creates them if asked to. */
 static int get_ready(struct sqlite_store *s, struct sqlite_conn *c, bool create,
 		     struct grove_detail *d)
 {
@@ -541,10 +540,10 @@ static int get_ready(struct sqlite_store *s, struct sqlite_conn *c, bool create,
 }
 
 /*
- * A sync of a file that grows has to write down its length and its blocks, too,
- * which takes about as long again. Who syncs often gets a write-ahead log that has its
- * final length; SQLite takes the zeros for what they are, the end. Nobody else
- * writes to it while we may. If there is no room for it, it stays as it is.
+ * Syncing a file that grows also has to write its length and its blocks, which takes
+ * about twice as long. So after many syncs, the write-ahead log is extended to its
+ * final length; SQLite treats the zeros as the end. Nobody else writes to it while we
+ * hold the lock. If there is no space for it, it stays as it is.
  */
 static void stretch_wal(struct sqlite_store *s)
 {
@@ -562,9 +561,9 @@ static void stretch_wal(struct sqlite_store *s)
 }
 
 /*
- * Begin to write. With `create` the database is made if there is none, else
- * GROVE__SQL_ABSENT. GROVE_ECONFLICT if somebody else has it locked for too long.
- * The lock is held if all is well.
+ * Begins to write. With `create`, the database is created if there is none; otherwise
+ * GROVE__SQL_ABSENT. GROVE_ECONFLICT if somebody else has kept it locked for too long.
+ * On success the lock is held.
  */
 static int begin_write(struct sqlite_store *s, bool create, struct sqlite_conn **out,
 		       struct grove_detail *d)
@@ -597,7 +596,7 @@ static int begin_write(struct sqlite_store *s, bool create, struct sqlite_conn *
 	return rc;
 }
 
-/* End it: by a rollback if `rc` says that something went wrong. With the lock held. */
+/* Ends it, with a rollback if `rc` is not 0. Called with the lock held. */
 static int end_write(struct sqlite_store *s, struct sqlite_conn *c, int rc, struct grove_detail *d)
 {
 	if (!rc) {
@@ -652,7 +651,7 @@ int grove__sqlite_work(struct sql_store *base, struct sql_work *w, struct grove_
 	return rc;
 }
 
-/* Nothing to do but what every write does first. */
+/* Does nothing but what every write does first. */
 static int touch(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
 {
 	(void)c;
@@ -700,9 +699,9 @@ int grove__sqlite_upgrade(struct grove_store *st, unsigned *from, unsigned *to,
 /* ------------------------------------------------------------------ syncing */
 
 /*
- * The write-ahead log, opened by ourselves; SQLite takes no locks on it. It is
- * not even looked at (stat) from sync to sync: the system would stamp the next
- * write more finely, which makes the sync a third slower. With the lock held.
+ * Opens the write-ahead log ourselves; SQLite takes no locks on it. It is not even
+ * examined (stat) between syncs: the system would then record the time of the next
+ * write more precisely, which makes the sync a third slower. Called with the lock held.
  */
 static int open_wal(struct sqlite_store *s, const char *path)
 {
@@ -726,7 +725,7 @@ static int sync_wal(struct sqlite_store *s, const char *path, bool named)
 	return err;
 }
 
-/* All that was committed so far is on the disk afterwards. */
+/* Makes all commits so far durable. */
 static int sync_all(struct sqlite_store *s, struct grove_detail *d)
 {
 	uint64_t ticket = __atomic_load_n(&s->written, __ATOMIC_ACQUIRE);

@@ -1,20 +1,20 @@
 /*
- * store/sqlite_lines.c: how the lines of a log lie in an SQLite file.
+ * store/sqlite_lines.c: the order of lines in an SQLite file.
  *
- * The rows of a session that had the database to itself for a while lie side by
- * side, in the order of its lines: runs of lines are read row by row from where
- * the first one is, without the index. Long lines are read from SQLite's pages
- * straight to where they are wanted.
+ * The rows of a session that had the database to itself for a while are adjacent, in
+ * the order of its lines: runs of lines are read by rowid, starting at the first one,
+ * without the index. Long lines are read from SQLite's pages directly into the caller's
+ * buffer.
  *
- * An append has the whole database to itself, so it is a loop of inserts within
- * one transaction. The log remembers where it ended then, for as long as SQLite
- * says that the file is the same.
+ * An append has the whole database to itself, so it is a loop of inserts within one
+ * transaction. The log remembers where it ended, as long as SQLite says that the file
+ * is the same.
  */
 #include "store/sqlite.h"
 
-#define BESIDE_FROM 32   /* lines from which it pays to look whether their rows lie side by side */
+#define BESIDE_FROM 32   /* from so many lines on, check for adjacent rows */
 
-/* A part of a long line, from SQLite's pages to where it is wanted. */
+/* Reads a part of a long line from SQLite's pages directly into the buffer. */
 static int read_long(struct sqlite_conn *c, int64_t rowid, uint64_t off, char *buf, size_t len,
 		     struct grove_detail *d)
 {
@@ -29,7 +29,10 @@ static int read_long(struct sqlite_conn *c, int64_t rowid, uint64_t off, char *b
 	return rc;
 }
 
-/* The row of a line, by LITE_LINE. GROVE__SQL_NONE: there is none. Else the statement has to be reset. */
+/*
+ * Finds the row of a line, by LITE_LINE. GROVE__SQL_NONE: there is none. Otherwise the
+ * statement has to be reset.
+ */
 static int find_line(struct sqlite_conn *c, const uint8_t id[GROVE__SQL_ID], uint64_t seq,
 		     sqlite3_stmt **st, struct grove_detail *d)
 {
@@ -69,7 +72,7 @@ int grove__sqlite_piece(struct sql_conn *base, const uint8_t id[GROVE__SQL_ID], 
 
 /* ------------------------------------------------------------------ reading */
 
-/* One row of LITE_LINES into the buffer; GROVE__SQL_NONE: it does not fit. */
+/* Takes one row of LITE_LINES into the buffer. GROVE__SQL_NONE: it does not fit. */
 static int take_row(struct sqlite_conn *c, sqlite3_stmt *st, struct sql_reading *r,
 		    struct grove_detail *d)
 {
@@ -93,7 +96,10 @@ static int take_row(struct sqlite_conn *c, sqlite3_stmt *st, struct sql_reading 
 	return rc;
 }
 
-/* The row of LITE_BESIDE, if it is the line that comes next. GROVE__SQL_NONE: it is not, or does not fit. */
+/*
+ * Takes the row of LITE_BESIDE, if it is the next line. GROVE__SQL_NONE: it is not, or
+ * does not fit.
+ */
 static int take_beside(sqlite3_stmt *st, struct sql_reading *r)
 {
 	const void *line;
@@ -113,10 +119,10 @@ static int take_beside(sqlite3_stmt *st, struct sql_reading *r)
 }
 
 /*
- * The rows from there on, as long as they are the lines that come next. A long
- * line must not be read whole, and to ask for each length is what would cost
- * most here; so SQLite is told not to hand out longer values meanwhile, and one
- * that it refuses (SQLITE_TOOBIG) ends the run like any other that does not fit.
+ * Reads the rows from there on, as long as each is the next line. A long line must not
+ * be read whole, and asking for each length would cost most here. So SQLite is told not
+ * to return longer values meanwhile, and one that it refuses (SQLITE_TOOBIG) ends the
+ * run like any other that does not fit.
  */
 static int step_beside(struct sqlite_conn *c, sqlite3_stmt *st, struct sql_reading *r,
 		       struct grove_detail *d)
@@ -133,8 +139,8 @@ static int step_beside(struct sqlite_conn *c, sqlite3_stmt *st, struct sql_readi
 }
 
 /*
- * From where the first line is. That takes half the time that the index would. The
- * lines that do not lie there are looked for.
+ * Starts at the row of the first line. That takes half the time of using the index.
+ * Lines that are not there are looked up.
  */
 static int read_beside(struct sqlite_conn *c, struct sql_reading *r, struct grove_detail *d)
 {
@@ -156,7 +162,7 @@ static int read_beside(struct sqlite_conn *c, struct sql_reading *r, struct grov
 	return step_beside(c, st, r, d);
 }
 
-/* The rows of the lines that come next, wherever they are, as far as they fit. */
+/* Reads the rows of the next lines through the index, as far as they fit. */
 static int read_by_index(struct sqlite_conn *c, struct sql_reading *r, struct grove_detail *d)
 {
 	const struct sql_arg arg[] = { grove__sql_id(r->log->id),

@@ -1,6 +1,4 @@
-/*
- * store/sqlite_pass.c: methods of SQLite's files that hand everything on.
- */
+/* store/sqlite_pass.c: methods of SQLite's files that pass everything on. */
 #include "store/sqlite_pass.h"
 
 static int do_close(sqlite3_file *f)

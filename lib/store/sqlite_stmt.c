@@ -1,11 +1,9 @@
-/*
- * store/sqlite_stmt.c: statements of an SQLite store, and what SQLite answers.
- */
+/* store/sqlite_stmt.c: statements of an SQLite store, and errors of SQLite. */
 #include "store/sqlite.h"
 
 #include "store/sqlite_code.h"
 
-/* length() looks at the head of a row; the line itself is read only where it is asked for. */
+/* length() reads only the head of a row; the line itself is read only if selected. */
 #define LINE_UNLESS_LONG \
 	"rowid, length(line), CASE WHEN length(line) <= " GROVE__SQL_STR(GROVE__SQL_LONG_LINE) \
 	" THEN line END "
@@ -18,7 +16,7 @@ static const char *const text[LITE_NR - SQL_NR] = {
 				"FROM entries WHERE session_id = ? AND seq >= ? AND seq < ? ORDER BY seq",
 	[LITE_LINE - SQL_NR] = ("SELECT " LINE_UNLESS_LONG
 				"FROM entries WHERE session_id = ? AND seq = ?"),
-	/* by rowid and not by the index, which the plus signs keep SQLite from */
+	/* by rowid and not by the index, which the plus signs prevent */
 	[LITE_BESIDE - SQL_NR] = "SELECT seq, line FROM entries WHERE rowid >= ?1 AND rowid < ?1 + ?2 "
 				 "AND +session_id = ?3 AND +seq = rowid - ?4 ORDER BY rowid",
 };

@@ -1,9 +1,9 @@
 /*
- * store/sqlite_vfs.c: SQLite's files, safe under a limit on their size.
+ * store/sqlite_vfs.c: SQLite's files under a limit on the file size.
  *
- * SQLite writes by itself, so what sys/file.c does around its writes has to be
- * done here, around every method that may make a file longer. All else is handed
- * to the VFS that is the default when the first database is opened.
+ * SQLite writes by itself, so what sys/file.c does around its writes is done here,
+ * around every method that may make a file longer. Everything else goes to the VFS that
+ * is the default when the first database is opened.
  */
 #include "store/sqlite_vfs.h"
 
@@ -44,7 +44,7 @@ static int do_truncate(sqlite3_file *f, sqlite3_int64 size)
 	return answer(&l, real(f)->pMethods->xTruncate(real(f), size));
 }
 
-/* A hint about the size may be followed at once. */
+/* A size hint may be acted on at once. */
 static int do_control(sqlite3_file *f, int op, void *arg)
 {
 	struct grove__sys_limit l;

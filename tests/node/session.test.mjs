@@ -236,6 +236,22 @@ test("a database is a store like another", () => {
 	again.close();
 });
 
+test("a session is found, copied and removed", () => {
+	const { s } = talk();
+	const url = `sqlite:${path.join(process.env.HOME, "copy.db")}`;
+	assert.equal(grove.find(s.id.slice(0, 12)).path, s.path);
+	assert.equal(grove.find(s.path).messageCount, 4);
+	grove.initStore(url);
+	assert.deepEqual(grove.copy(s.id, url), { id: s.id });
+	assert.equal(grove.open(s.id, { store: url, mode: "read" }).length, 4);
+	assert.throws(() => grove.copy(s.id, url), { code: "EXIST" });
+	s.close();
+	grove.remove(s.id, { trash: false });
+	assert.ok(!fs.existsSync(s.path));
+	assert.throws(() => grove.find(s.id), { code: "NOTFOUND" });
+	assert.throws(() => grove.remove(), TypeError);
+});
+
 test("reading only", () => {
 	const { s } = talk();
 	s.close();

@@ -9,6 +9,7 @@ const { Session } = require("./session.cjs");
 const jobs = require("./jobs.cjs");
 
 const OPEN = { read: 0, write: 1 };
+const REMOVE_NO_TRASH = 1;
 const CREATE_NOW = 1;
 const CREATE_MEMORY = 2;
 
@@ -66,6 +67,23 @@ class Grove {
 
 	usage(options = {}) {
 		return jobs.usage(this.#world, options);
+	}
+
+	find(what) {
+		return JSON.parse(binding.find(this.#world, text(what, "what")));
+	}
+
+	remove(what, { trash = true } = {}) {
+		binding.remove(this.#world, text(what, "what"), trash ? 0 : REMOVE_NO_TRASH);
+	}
+
+	copy(what, store) {
+		const [id, path] = binding.copy(this.#world, text(what, "what"), text(store, "store"));
+		return path ? { id, path } : { id };
+	}
+
+	initStore(store) {
+		binding.storeInit(this.#world, text(store, "store"));
 	}
 }
 

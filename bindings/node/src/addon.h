@@ -13,6 +13,7 @@
  *     session.c   one open session;  append.c, leaf.c: what changes it
  *     view.c      entries, tree, context
  *     list.c      all sessions: list, search, usage
+ *     stores.c    sessions as a whole: find, copy, remove; stores
  *     watch.c     events, from a thread that waits for them
  *
  * To add a call: write `napi_value NAME(struct call *c)` in the file of its
@@ -71,6 +72,7 @@ extern const struct function append_functions[];
 extern const struct function view_functions[];
 extern const struct function list_functions[];
 extern const struct function job_functions[];
+extern const struct function store_functions[];
 
 /* Adds functions to the module's exports. */
 bool add_functions(napi_env env, napi_value exports, const struct function *table);

@@ -131,7 +131,7 @@ NAPI_MODULE_INIT(/* napi_env env, napi_value exports */)
 {
 	static const struct function *const tables[] = {
 		module_functions, job_functions, world_functions, session_functions, append_functions,
-		view_functions, list_functions,
+		view_functions, list_functions, store_functions,
 	};
 	struct addon *a = calloc(1, sizeof(*a));
 

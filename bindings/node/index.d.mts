@@ -1,0 +1,3 @@
+export * from "./index.js";
+import * as grove from "./index.js";
+export default grove;

@@ -13,9 +13,9 @@ extern "C" {
 #endif
 
 /*
- * A session at one moment: immutable, reference-counted, for any number of
- * threads. Entries are numbered 0 … count-1 in append order; a number is good
- * for one view and all later ones of the same session until it is rewritten.
+ * A session at one moment: immutable, reference-counted, for any number of threads.
+ * Entries are numbered 0 … count-1 in append order; a number is valid for this view and
+ * all later ones of the same session until it is rewritten.
  */
 struct grove_view;
 
@@ -44,39 +44,45 @@ struct grove_counts {
 	uint64_t lines;         /* physical lines: the next seq */
 	uint64_t bytes;
 	uint64_t entries;       /* header lines left out */
-	uint64_t malformed;     /* lines that are no JSON: skipped, kept */
-	uint64_t blank;         /* empty ones, and JSON values that are nothing (null, 0, "") */
+	uint64_t malformed;     /* lines that are not JSON: skipped, but preserved */
+	uint64_t blank;         /* empty lines, and JSON values without content (null, 0, "") */
 	uint64_t orphans, cycles, duplicates;
-	int torn;               /* the last line has no line end and is no JSON */
+	int torn;               /* the last line has no newline and is not JSON */
 	uint64_t first_malformed_line;   /* from 0 */
 	uint64_t first_malformed_offset;
 };
 
-/* GROVE_EINVAL if `out` has no size. */
+/* Returns GROVE_EINVAL if `out` has no size. */
 GROVE_API int grove_view_counts(const struct grove_view *v, struct grove_counts *out);
 GROVE_API uint32_t grove_view_count(const struct grove_view *v);
-/* GROVE_ENOTFOUND past the last entry, GROVE_EINVAL if `out` has no size. */
+/* Returns GROVE_ENOTFOUND past the last entry, GROVE_EINVAL if `out` has no size. */
 GROVE_API int grove_view_entry(const struct grove_view *v, uint32_t i, struct grove_entry *out);
 /*
- * Finds the entry of an id; GROVE_ROOT is GROVE_NO_ENTRY. Returns 0 or
- * GROVE_ENOTFOUND; *out is GROVE_NO_ENTRY then.
+ * Finds the entry with an id; for GROVE_ROOT, GROVE_NO_ENTRY. Returns 0, or
+ * GROVE_ENOTFOUND with *out set to GROVE_NO_ENTRY.
  */
 GROVE_API int grove_view_find(const struct grove_view *v, const char *id, uint32_t *out);
-/* The leaf at that moment, or GROVE_NO_ENTRY: leaf marks are looked through. */
+/*
+ * Returns the leaf at that moment, or GROVE_NO_ENTRY. If the log ends in a leaf marker,
+ * that is the entry it names.
+ */
 GROVE_API uint32_t grove_view_leaf(const struct grove_view *v);
-/* The rev of the session at that moment: what grove_watch_add() goes on from. */
+/*
+ * Returns the rev of the session at that moment: pass it to grove_watch_add() to resume
+ * from here.
+ */
 GROVE_API uint64_t grove_view_rev(const struct grove_view *v);
 /*
- * The generation of the log: it changes when lines are rewritten or removed.
+ * Returns the generation of the log, which changes when lines are rewritten or removed.
  * Two views of a session with the same generation and rev show the same.
  */
 GROVE_API uint64_t grove_view_generation(const struct grove_view *v);
-/* The session's name, or NULL. */
+/* Returns the session's name, or NULL. */
 GROVE_API const char *grove_view_name(const struct grove_view *v);
-/* The header line as JSON. */
+/* Appends the header line as JSON. */
 GROVE_API int grove_view_header(const struct grove_view *v, struct grove_buf *out);
 
-/* The entries from the root down to `of`; none for GROVE_NO_ENTRY. */
+/* Gets the entries from the root down to `of`; none for GROVE_NO_ENTRY. */
 GROVE_API int grove_view_ancestors(const struct grove_view *v, uint32_t of, struct grove_rows *out);
 
 /*
@@ -129,13 +135,13 @@ GROVE_API int grove_view_heads(const struct grove_view *v, struct grove_range in
 GROVE_API void grove_heads_free(struct grove_heads *h);
 
 enum grove_conversation_flags {
-	GROVE_CONVERSATION_WHOLE = 1  /* Claude: go on above a compaction */
+	GROVE_CONVERSATION_WHOLE = 1  /* Claude: continue above a compaction */
 };
 /*
- * The conversation that ends at `to`, in the order it is told. Mostly the same as
- * the ancestors; Claude's rules bring in what parallel tool calls left beside them
- * and what was typed while the agent worked, and leave out what lies above a
- * compaction, unless GROVE_CONVERSATION_WHOLE.
+ * Gets the conversation that ends at `to`, in its order. Mostly these are the
+ * ancestors; Claude's rules add records that parallel tool calls left next to them and
+ * what was typed while the agent worked, and leave out what is above a compaction,
+ * unless GROVE_CONVERSATION_WHOLE.
  */
 GROVE_API int grove_view_conversation(const struct grove_view *v, uint32_t to, unsigned flags,
 				      struct grove_rows *out);
@@ -144,33 +150,33 @@ enum grove_order {
 	GROVE_ORDER_APPENDED,
 	GROVE_ORDER_TIME          /* as the agents draw them */
 };
-/* The children of `of`; of GROVE_NO_ENTRY: the roots. */
+/* Gets the children of `of`; for GROVE_NO_ENTRY, the roots. */
 GROVE_API int grove_view_children(const struct grove_view *v, uint32_t of, enum grove_order order,
 				  struct grove_rows *out);
 
 enum grove_line_flags {
 	/*
-	 * References to blobs become what they stand for, as in a context. One
-	 * whose blob cannot be read stays, and `warn` is told.
+	 * Replace references to blobs by what they stand for, as in a context. A
+	 * reference whose blob cannot be read stays, and `warn` is called.
 	 */
 	GROVE_LINE_BLOBS = 1
 };
 /*
- * The bytes of an entry's line, without its line end: as stored, or as the
- * migration to today's version leaves them. GROVE_ESTALE if the log changed
- * under us: refresh the session and take a new view.
+ * Appends the bytes of an entry's line, without its newline: as stored, or as the
+ * migration to the current version leaves them. Returns GROVE_ESTALE if the log has
+ * changed: refresh the session and take a new view.
  */
 GROVE_API int grove_view_line(const struct grove_view *v, uint32_t i, unsigned flags,
 			      struct grove_buf *out);
 
-/* What a person would want to read of an entry, piece by piece. */
+/* Reports the text of an entry that a person would read, piece by piece. */
 GROVE_API int grove_view_piece_each(const struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *payload);
 
 enum grove_context_flags {
 	GROVE_CONTEXT_SNIPS = 1,    /* Claude: leave out what was snipped */
-	GROVE_CONTEXT_WHOLE = 2,    /* Claude: go on above a compaction */
+	GROVE_CONTEXT_WHOLE = 2,    /* Claude: continue above a compaction */
 	GROVE_CONTEXT_LLM = 4,      /* as plain messages for a model */
-	GROVE_CONTEXT_EXPLAIN = 8   /* with the reason why each entry is, or is not, part of it */
+	GROVE_CONTEXT_EXPLAIN = 8   /* with the reason why each entry is included or not */
 };
 
 struct grove_context_options {
@@ -179,63 +185,70 @@ struct grove_context_options {
 	const char *mode;   /* Claude: "cli" or "sdk"; NULL: the default */
 	unsigned flags;     /* enum grove_context_flags */
 };
-/* What the model would be sent, as `context --json` prints it. */
+/* Writes what the model would be sent, as `context --json` prints it. */
 GROVE_API int grove_view_context(const struct grove_view *v, const struct grove_context_options *opt,
 				 struct grove_sink sink);
 
-/* A message of a context. It lives until the function that is told of it returns. */
+/* A message of a context. It is valid until the function that receives it returns. */
 struct grove_message {
-	uint32_t entry;            /* the entry it comes from; GROVE_NO_ENTRY: it is made up, not stored */
-	const char *id;            /* of that entry, as `entryIds` has it; NULL: none */
-	struct grove_slice role;   /* as the message spells it; empty: it has none */
-	struct grove_slice text;   /* its first text, at most 1 KiB of it; empty: it has none */
-	struct grove_slice json;   /* the message, as `messages` has it */
+	uint32_t entry;            /* the entry it comes from; GROVE_NO_ENTRY: it is not stored */
+	const char *id;            /* of that entry, as in `entryIds`; NULL: none */
+	struct grove_slice role;   /* as the message has it; empty: none */
+	struct grove_slice text;   /* its first text, at most 1 KiB of it; empty: none */
+	struct grove_slice json;   /* the message, as in `messages` */
 	const struct grove__message_at *at;  /* for grove_message_pieces() */
 };
-/* Why an entry is, or is not, part of a context. */
+/* Why an entry is included in a context or not. */
 struct grove_context_reason {
 	uint32_t entry;
 	int included;
-	const char *reason;        /* a sentence; lives as long as the library */
+	const char *reason;        /* a sentence; valid as long as the library */
 };
 struct grove_context_about {
 	uint32_t leaf;             /* GROVE_NO_ENTRY: none */
-	int has_settings;          /* the agent keeps model and level with the session */
-	const char *model;         /* PROVIDER/ID, or the one name that it has; NULL: none */
+	int has_settings;          /* the agent stores model and level in the session */
+	const char *model;         /* PROVIDER/ID, or its only name; NULL: none */
 	const char *thinking;      /* the level; NULL: none */
 };
 struct grove_context_reader {
 	size_t size;
 	void *payload;
-	/* Each may be NULL. They are called in this order: all messages, all reasons, once `about`. */
+	/*
+	 * Each may be NULL. They are called in this order: all messages, all reasons,
+	 * then `about` once.
+	 */
 	int (*message)(void *payload, const struct grove_message *m);
 	int (*reason)(void *payload, const struct grove_context_reason *r);  /* with `explain` */
 	int (*about)(void *payload, const struct grove_context_about *a);
 };
 /*
- * What the model would be sent, message by message. A function that returns
- * something other than 0 ends it, and that is returned. Nothing but the message at
- * hand is held in memory, unless GROVE_CONTEXT_LLM asks for a conversion that looks at all of them.
+ * Reports what the model would be sent, message by message. A non-zero result of a
+ * function ends this and is returned. Only the current message is held in memory,
+ * unless GROVE_CONTEXT_LLM asks for a conversion that needs all of them.
  */
 GROVE_API int grove_view_messages(const struct grove_view *v, const struct grove_context_options *opt,
 				  const struct grove_context_reader *to);
 /*
- * What a person would want to read of the entry that a message comes from, as
- * grove_view_piece_each(). Call it before the function that was told of the message
- * returns: the entry's line is at hand then, and mostly need not be read again.
+ * Reports the text that a person would read of the entry a message comes from, like
+ * grove_view_piece_each(). Call it before the function that received the message
+ * returns: the entry's line is still in memory then, and usually need not be read
+ * again.
  */
 GROVE_API int grove_message_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload);
 
 /*
- * What grove_view_context() writes, of a session as it is now. If the session was opened with
- * GROVE_OPEN_LAZY, only as much of the log is read as the answer needs: of a Claude
- * transcript that was compacted, mostly what lies behind the last boundary.
+ * Writes the same as grove_view_context(), for the session as it is now. If the session
+ * was opened with GROVE_OPEN_LAZY, only as much of the log is read as the answer needs:
+ * for a compacted Claude transcript, usually what comes after the last boundary.
  */
 GROVE_API int grove_session_context(struct grove_session *s,
 				    const struct grove_context_options *opt,
 				    struct grove_sink sink);
 
-/* All entries as one JSON array, in append order, as `log --json` prints it; enum grove_line_flags. */
+/*
+ * Writes all entries as one JSON array, in append order, as `log --json` prints them;
+ * flags are enum grove_line_flags.
+ */
 GROVE_API int grove_view_log(const struct grove_view *v, unsigned flags, struct grove_sink sink);
 /* The log's own bytes. */
 GROVE_API int grove_view_raw(const struct grove_view *v, struct grove_sink sink);
@@ -246,26 +259,26 @@ enum grove_snapshot_entries {
 	GROVE_SNAPSHOT_NONE
 };
 enum grove_snapshot_flags {
-	GROVE_SNAPSHOT_BLOBS = 1,   /* in entries, too, references to blobs become what they stand for */
-	GROVE_SNAPSHOT_PROJECT = 2  /* results of sub-agents carry their projection in metadata */
+	GROVE_SNAPSHOT_BLOBS = 1,   /* replace references to blobs in entries, too */
+	GROVE_SNAPSHOT_PROJECT = 2  /* results of sub-agents have their projection in metadata */
 };
 struct grove_snapshot_options {
 	size_t size;
 	enum grove_snapshot_entries entries;
-	uint64_t after;          /* leave out entries of the first so many lines: the seq of an earlier snapshot */
-	uint64_t limit;          /* at most so many entries; 0: all */
+	uint64_t after;          /* the seq of an earlier snapshot: only entries after it */
+	uint64_t limit;          /* at most this many entries; 0: all */
 	/*
-	 * Texts of more bytes become {"$ref": the entry's id, "bytes": n}; 0: none
-	 * do. Texts of less than 128 bytes never do.
+	 * Texts of more bytes become {"$ref": the entry's id, "bytes": n}; 0: none do.
+	 * Texts of less than 128 bytes never do.
 	 */
 	uint64_t max_body;
 	unsigned flags;          /* enum grove_snapshot_flags */
 };
 /*
- * What a user interface loads on refresh, in one document: {session, entries,
- * activePath, childrenByParentId, labelsByEntryId, runtimeContext, subagents}.
- * `opt` may be NULL. With a window (`after`, `limit`) sub-agents are told of for
- * the entries in it.
+ * Writes all that a user interface loads on refresh, in one document: {session,
+ * entries, activePath, childrenByParentId, labelsByEntryId, runtimeContext, subagents}.
+ * `opt` may be NULL. With a window (`after`, `limit`), only sub-agents of the entries
+ * in it are included.
  */
 GROVE_API int grove_view_snapshot(const struct grove_view *v, const struct grove_snapshot_options *opt,
 				  struct grove_sink sink);
@@ -274,7 +287,7 @@ enum grove_tree_flags {
 	GROVE_TREE_FLAT = 1,     /* {entry, parentId, depth, label?}, one after the other */
 	GROVE_TREE_BLOBS = 2     /* as GROVE_LINE_BLOBS */
 };
-/* The tree as JSON: nested {entry, children, label?}, or flat. */
+/* Writes the tree as JSON: nested {entry, children, label?}, or flat. */
 GROVE_API int grove_view_tree(const struct grove_view *v, unsigned flags, struct grove_sink sink);
 
 /* Copies the detail of the last error of this view, of any thread. */

@@ -70,6 +70,11 @@ class Rows {
 		return JSON.parse(binding.viewLine(this.#handle, at));
 	}
 
+	/** Several of them, in one crossing. */
+	wholes(rows) {
+		return this.#stale ? rows.map((row) => this.whole(row)) : JSON.parse(binding.viewLines(this.#handle, Uint32Array.from(rows)));
+	}
+
 	/** The log was rewritten: whoever still has an entry of before finds the rest of it by its id. */
 	leave() {
 		this.#stale = true;
@@ -121,6 +126,11 @@ class Entries {
 		const parsed = nr === 1 ? [JSON.parse(lines)] : lines.split("\n", nr).map((line) => JSON.parse(line));
 		for (let i = 0; i < nr; i++) this.#rows.known[first + i] = parsed[i];
 		return parsed;
+	}
+
+	/** From now on this object is the entry of a row. */
+	set(row, entry) {
+		this.#rows.known[row] = entry;
 	}
 
 	/** After a refresh: if what we know stands elsewhere now, the log was rewritten. */

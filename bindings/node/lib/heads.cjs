@@ -12,20 +12,35 @@
 //   - what the columns do not have, as the content of a message, is taken from the entry's line,
 //     which is read and parsed then.
 //
-// Until then they are own, enumerable accessors, so that spreading, Object.keys, JSON.stringify and
+// Both are own, enumerable accessors, so that spreading, Object.keys, JSON.stringify and
 // structuredClone see an ordinary object. The accessors of one place are the same two functions in
-// all entries; they find their entry by a private field, which none of these sees.
+// all entries; they find their entry, and what they found before, by private fields, which none
+// of these sees.
 
 const HOLE = "$";
+/** Reading along: how near the next entry must be, and how many are read at most. */
+const NEAR = 64;
+const AHEAD = 256;
 
-/** Gives any object a private field that says where it comes from. */
+/** Gives any object private fields that say where it comes from, and hold what was read of it. */
 class Source extends (function (object) { return object; }) {
 	#heads;
 	#row;
+	#values = undefined; // by key
 	constructor(object, heads, row) {
 		super(object);
 		this.#heads = heads;
 		this.#row = row;
+	}
+	static isSettled(object, key) {
+		return object.#values !== undefined && Object.hasOwn(object.#values, key);
+	}
+	static value(object, key) {
+		return object.#values[key];
+	}
+	static settle(object, key, value) {
+		object.#values ??= { __proto__: null };
+		object.#values[key] = value;
 	}
 	static part(object, place) {
 		return object.#heads.part(object.#row, place);
@@ -38,23 +53,26 @@ class Source extends (function (object) { return object; }) {
 	}
 }
 
+/** As an ordinary member. Only for the rare ones: engines make objects slow that change so. */
 function settle(object, key, value) {
 	Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 	return value;
 }
 
-function accessor(key, get) {
+function accessor(key, read) {
+	const get = function () {
+		if (!Source.isSettled(this, key)) read(this);
+		return Source.value(this, key);
+	};
 	const set = function (value) {
-		settle(this, key, value);
+		Source.settle(this, key, value);
 	};
 	return { get, set, enumerable: true, configurable: true };
 }
 
 /** Of an object in an entry that is made of columns. */
 function laterPart(key) {
-	return accessor(key, function () {
-		return settle(this, key, Source.part(this, key));
-	});
+	return accessor(key, (object) => Source.settle(object, key, Source.part(object, key)));
 }
 
 const walk = (value, place) => place.reduce((at, key) => at?.[key], value);
@@ -62,15 +80,13 @@ const walk = (value, place) => place.reduce((at, key) => at?.[key], value);
 /** Of what is in the line alone; with it goes all else that the same object lacks. */
 function laterValue(place) {
 	const within = place.slice(0, -1);
-	const key = place.at(-1);
-	return accessor(key, function () {
-		const from = walk(Source.whole(this), within);
-		for (const other of Source.left(this)) {
-			if (other.length !== place.length || other.slice(0, -1).join("\0") !== within.join("\0")) continue;
+	const isBeside = (other) => other.length === place.length && within.every((name, i) => other[i] === name);
+	return accessor(place.at(-1), (object) => {
+		const from = walk(Source.whole(object), within);
+		for (const other of Source.left(object)) {
 			const name = other.at(-1);
-			if (Object.getOwnPropertyDescriptor(this, name)?.get) settle(this, name, from?.[name]);
+			if (isBeside(other) && !Source.isSettled(object, name)) Source.settle(object, name, from?.[name]);
 		}
-		return this[key];
 	});
 }
 
@@ -184,6 +200,7 @@ function compile(shape) {
 		entry: fn(entry),
 		parts: Object.fromEntries(Object.entries(w.parts).map(([name, body]) => [name, fn(body)])),
 		left: w.left,
+		kind: `${shape.type} ${shape.message?.role}`,
 	};
 	if (compiled.size < 1000) compiled.set(text, made);
 	return made;
@@ -199,6 +216,9 @@ class Heads {
 	#numbers;
 	#texts;
 	#shapes;
+	#ahead = new Map(); // whole entries by row, read along
+	#last = -1;
+	#many = 1;
 
 	constructor(entries, from, [shapes, shape, number, text, numbers, textAt, strings]) {
 		this.#entries = entries;
@@ -230,8 +250,36 @@ class Heads {
 		return this.#shapes[this.#shape[row - this.#from]].left;
 	}
 
+	/**
+	 * The entry of a row, all of it. Whoever asks for one after the other, as a count of all
+	 * tool calls does, gets the next ones of the same shape read along, more each time.
+	 */
 	whole(row) {
-		return this.#entries.whole(row);
+		const read = this.#ahead.get(row);
+		if (read) {
+			this.#ahead.delete(row);
+			return read;
+		}
+		const onward = row > this.#last && row - this.#last <= NEAR;
+		this.#many = onward ? Math.min(this.#many * 2, AHEAD) : 1;
+		const rows = this.#many === 1 ? [row] : this.#alike(row, this.#many);
+		this.#last = rows.at(-1);
+		if (rows.length === 1) return this.#entries.whole(row);
+		this.#ahead = new Map();
+		this.#entries.wholes(rows).forEach((entry, i) => this.#ahead.set(rows[i], entry));
+		return this.whole(row);
+	}
+
+	#alike(row, many) {
+		const kind = this.#kindOf(row);
+		const rows = [];
+		const end = this.#from + this.#shape.length;
+		for (let at = row; at < end && rows.length < many; at++) if (this.#kindOf(at) === kind) rows.push(at);
+		return rows;
+	}
+
+	#kindOf(row) {
+		return this.#shapes[this.#shape[row - this.#from]]?.kind;
 	}
 
 	id(row) {

@@ -42,6 +42,11 @@ class Grove {
 		);
 	}
 
+	/** For the modules of this package: the addon's handle. */
+	static worldOf(grove) {
+		return grove.#world;
+	}
+
 	open(what, options = {}) {
 		const flags =
 			(OPEN[options.mode ?? "write"] ?? OPEN.write) |

@@ -125,6 +125,38 @@ static napi_value view_line(struct call *c)
 	return v ? answer(c, v, grove_view_line(v, at, flags, &out), &out) : NULL;
 }
 
+/* viewLines(session, rows): these entries, a Uint32Array of rows, as a JSON array. */
+static napi_value view_lines(struct call *c)
+{
+	struct grove_buf out = GROVE_BUF_INIT, line = GROVE_BUF_INIT;
+	napi_typedarray_type type;
+	struct session *s;
+	struct grove_view *v;
+	size_t nr = 0;
+	uint32_t *row = NULL;
+	int rc;
+
+	if (c->nr < 2 || napi_get_typedarray_info(c->env, c->arg[1], &type, &nr, (void **)&row, NULL, NULL) != napi_ok ||
+	    type != napi_uint32_array)
+		return throw_type(c, "a Uint32Array of rows is expected");
+	v = take_view(c, &s);
+	if (!v)
+		return NULL;
+	rc = grove_buf_add(&out, grove_str("["));
+	for (size_t i = 0; i < nr && !rc; i++) {
+		if (i)
+			rc = grove_buf_add(&out, grove_str(","));
+		if (!rc)
+			rc = grove_view_line(v, row[i], 0, &line);
+		if (!rc)
+			rc = grove_buf_add(&out, grove_buf_slice(&line));
+	}
+	if (!rc)
+		rc = grove_buf_add(&out, grove_str("]"));
+	grove_buf_release(&line);
+	return answer(c, v, rc, &out);
+}
+
 /* viewLog(session, flags): all entries, a JSON array. */
 static napi_value view_log(struct call *c)
 {
@@ -286,6 +318,7 @@ const struct function view_functions[] = {
 	{ "viewFind", view_find },
 	{ "viewId", view_id },
 	{ "viewLine", view_line },
+	{ "viewLines", view_lines },
 	{ "viewLog", view_log },
 	{ "viewContext", view_context },
 	{ "viewConversation", view_conversation },

@@ -1,0 +1,156 @@
+"use strict";
+
+// What the model is sent, out of plain entries: pi's rules (spec of format version 3).
+// Messages are the stored objects themselves wherever nothing about them is changed.
+
+/** The entries from the root to the leaf. Without a leaf, or with one that is unknown, to the last entry. */
+function pathTo(entries, leafId, byId) {
+	if (leafId === null || entries.length === 0) return [];
+	const known = byId ?? new Map(entries.map((entry) => [entry.id, entry]));
+	const path = [];
+	const seen = new Set();
+	let at = (leafId && known.get(leafId)) || entries[entries.length - 1];
+	while (at && !seen.has(at)) {
+		seen.add(at);
+		path.push(at);
+		at = at.parentId ? known.get(at.parentId) : undefined;
+	}
+	return path.reverse();
+}
+
+function getLatestCompactionEntry(entries) {
+	for (let i = entries.length - 1; i >= 0; i--) {
+		if (entries[i].type === "compaction") return entries[i];
+	}
+	return null;
+}
+
+const isSystem = (entry) => entry.type === "message" && entry.message?.role === "system";
+
+/** Of a path, what is left once the last compaction has taken the rest. */
+function selectFrom(path) {
+	const at = path.lastIndexOf(getLatestCompactionEntry(path));
+	if (at < 0) return path.slice();
+	const compaction = path[at];
+	const earlier = path.slice(0, at);
+	const kept = earlier.findLastIndex((entry) => entry.id === compaction.firstKeptEntryId);
+	const before = kept < 0 ? [] : earlier.slice(kept).filter((entry) => !isSystem(entry));
+	return [compaction, ...before, ...path.slice(at + 1)];
+}
+
+function buildContextEntries(entries, leafId, byId) {
+	return selectFrom(pathTo(entries, leafId, byId));
+}
+
+const timeOf = (entry) => new Date(entry.timestamp).getTime();
+
+/** A message without content is sent with none of its kind. */
+function storedMessage(message) {
+	if (!message || (message.content !== null && message.content !== undefined)) return message;
+	if (message.role === "system") return { ...message, content: "" };
+	return ["user", "assistant", "toolResult"].includes(message.role) ? { ...message, content: [] } : message;
+}
+
+function sessionEntryToContextMessages(entry) {
+	switch (entry.type) {
+		case "message":
+			return entry.message ? [storedMessage(entry.message)] : [];
+		case "custom_message":
+			return [
+				{
+					role: "custom",
+					customType: entry.customType,
+					content: entry.content ?? [],
+					display: entry.display,
+					details: entry.details,
+					timestamp: timeOf(entry),
+				},
+			];
+		case "branch_summary":
+			return entry.summary
+				? [{ role: "branchSummary", summary: entry.summary, fromId: entry.fromId, timestamp: timeOf(entry) }]
+				: [];
+		case "compaction":
+			return [
+				...(entry.systemMessage ? [entry.systemMessage] : []),
+				{ role: "compactionSummary", summary: entry.summary, tokensBefore: entry.tokensBefore, timestamp: timeOf(entry) },
+			];
+		default:
+			return [];
+	}
+}
+
+const EDITABLE = ["user", "assistant", "toolResult", "custom"];
+
+function edited(message, content) {
+	if (!EDITABLE.includes(message.role)) return message;
+	const blocks = typeof content === "string" && ["assistant", "toolResult"].includes(message.role);
+	return { ...message, content: blocks ? [{ type: "text", text: content }] : content };
+}
+
+function projectContextEntry(entry, edit) {
+	if (!edit) return sessionEntryToContextMessages(entry);
+	if (!edit.replacement) return [];
+	return sessionEntryToContextMessages(entry).map((message) => edited(message, edit.replacement.content));
+}
+
+/** The last edit of each entry, among those that were selected. */
+function editsAmong(selected) {
+	const edits = new Map();
+	for (const entry of selected) {
+		if (entry.type === "context_edit" && entry.replacement !== undefined) edits.set(entry.targetId, entry);
+	}
+	return edits;
+}
+
+/** An older compaction that was kept says nothing: its summary is in the later one. */
+function project(selected) {
+	const edits = editsAmong(selected);
+	return selected.map((entry, i) => ({
+		sourceEntry: entry,
+		messages: entry.type === "compaction" && i > 0 ? [] : projectContextEntry(entry, edits.get(entry.id)),
+	}));
+}
+
+function modelOf(entry) {
+	if (entry.type === "model_change") return { provider: entry.provider, modelId: entry.modelId };
+	if (entry.type !== "message" || entry.message?.role !== "assistant") return undefined;
+	return { provider: entry.message.provider, modelId: entry.message.model };
+}
+
+/**
+ * Model and thinking level as they stand at the end of a path; `before` is how they stood at
+ * its beginning. Looked for from the end: most messages need not be made for it.
+ */
+function settingsAlong(path, before = { thinkingLevel: "off", model: null }) {
+	const level = path.findLast((entry) => entry.type === "thinking_level_change");
+	let model;
+	for (let i = path.length - 1; i >= 0 && !model; i--) model = modelOf(path[i]);
+	return { thinkingLevel: level ? level.thinkingLevel : before.thinkingLevel, model: model ?? before.model };
+}
+
+function projectionOf(path) {
+	const entries = project(selectFrom(path));
+	return { entries, messages: entries.flatMap((entry) => entry.messages), ...settingsAlong(path) };
+}
+
+function buildSessionProjection(entries, leafId, byId) {
+	return projectionOf(pathTo(entries, leafId, byId));
+}
+
+function buildSessionContext(entries, leafId, byId) {
+	const { messages, thinkingLevel, model } = buildSessionProjection(entries, leafId, byId);
+	return { messages, thinkingLevel, model };
+}
+
+module.exports = {
+	buildContextEntries,
+	buildSessionContext,
+	buildSessionProjection,
+	getLatestCompactionEntry,
+	projectContextEntry,
+	projectionOf,
+	selectFrom,
+	sessionEntryToContextMessages,
+	settingsAlong,
+};

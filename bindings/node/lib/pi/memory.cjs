@@ -1,0 +1,74 @@
+"use strict";
+
+// A log that lives in JavaScript alone. The entries given to it are its entries.
+
+const { projectionOf } = require("./context.cjs");
+
+class MemoryLog {
+	#entries = [];
+	#byId = new Map();
+	#labels = new Map(); // by the id of their target: [label, timestamp]
+	leaf = null;
+
+	constructor(header, entries = []) {
+		this.header = header;
+		for (const entry of entries) this.#take(entry);
+	}
+
+	#take(entry) {
+		this.#entries.push(entry);
+		this.#byId.set(entry.id, entry);
+		this.leaf = entry.id;
+		if (entry.type !== "label") return;
+		if (entry.label) this.#labels.set(entry.targetId, [entry.label, entry.timestamp]);
+		else this.#labels.delete(entry.targetId);
+	}
+
+	get count() {
+		return this.#entries.length;
+	}
+
+	entries() {
+		return this.#entries.slice();
+	}
+
+	find(id) {
+		return this.#byId.get(id);
+	}
+
+	path(id) {
+		const path = [];
+		const seen = new Set();
+		for (let at = this.#byId.get(id); at && !seen.has(at); at = this.#byId.get(at.parentId)) {
+			seen.add(at);
+			path.push(at);
+		}
+		return path.reverse();
+	}
+
+	projection() {
+		return projectionOf(this.path(this.leaf));
+	}
+
+	get name() {
+		return this.#entries.findLast((entry) => entry.type === "session_info")?.name?.trim() || undefined;
+	}
+
+	label(id) {
+		return this.#labels.get(id)?.[0];
+	}
+
+	labels() {
+		return this.#labels;
+	}
+
+	append(entry) {
+		this.#take(entry);
+	}
+
+	moveLeaf(id) {
+		this.leaf = id;
+	}
+}
+
+module.exports = { MemoryLog };

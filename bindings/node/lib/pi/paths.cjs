@@ -1,0 +1,67 @@
+"use strict";
+
+// Where pi keeps its sessions, and what may be an id.
+
+const crypto = require("node:crypto");
+const fs = require("node:fs");
+const os = require("node:os");
+const path = require("node:path");
+const { fileURLToPath } = require("node:url");
+
+const ID = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/;
+
+function assertValidSessionId(id) {
+	if (!ID.test(id)) {
+		throw new Error(
+			"Session id must be non-empty, contain only alphanumeric characters, '-', '_', and '.', and start and end with an alphanumeric character",
+		);
+	}
+}
+
+/** "~", "~/x" and file: URLs are taken as people mean them. */
+function normalize(place) {
+	if (place === "~") return os.homedir();
+	if (place.startsWith("~/")) return path.join(os.homedir(), place.slice(2));
+	return place.startsWith("file://") ? fileURLToPath(place) : place;
+}
+
+const resolve = (place) => path.resolve(normalize(place));
+
+function agentDirectory() {
+	const named = process.env.PI_CODING_AGENT_DIR;
+	return named ? resolve(named) : path.join(os.homedir(), ".pi", "agent");
+}
+
+/** The directory of a project's sessions, which is created. */
+function getDefaultSessionDir(cwd, agentDir = agentDirectory()) {
+	const name = resolve(cwd).replace(/^[/\\]/, "").replace(/[/\\:]/g, "-");
+	const dir = path.join(resolve(agentDir), "sessions", `--${name}--`);
+	fs.mkdirSync(dir, { recursive: true });
+	return dir;
+}
+
+/** A UUID of version 7: sorts by the time it was made. */
+function newSessionId() {
+	const bytes = crypto.randomBytes(16);
+	bytes.writeUIntBE(Date.now(), 0, 6);
+	bytes[6] = (bytes[6] & 0x0f) | 0x70;
+	bytes[8] = (bytes[8] & 0x3f) | 0x80;
+	return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+/** Eight hex digits that no entry has yet. */
+function newEntryId(isTaken) {
+	for (let tries = 0; tries < 100; tries++) {
+		const id = crypto.randomUUID().slice(0, 8);
+		if (!isTaken(id)) return id;
+	}
+	return crypto.randomUUID();
+}
+
+function fileNameOf(header) {
+	return `${header.timestamp.replace(/[:.]/g, "-")}_${header.id}.jsonl`;
+}
+
+module.exports = {
+	agentDirectory, assertValidSessionId, fileNameOf, getDefaultSessionDir, newEntryId, newSessionId, normalize, resolve,
+};

@@ -1,0 +1,160 @@
+"use strict";
+
+// A log in a store of grove's: a file, or rows of a database. Entries are read when they
+// are asked for. What is asked in every turn, the path to the leaf and what the model is
+// sent of it, is kept and grows with the log.
+
+const binding = require("../binding.cjs");
+const { Entries } = require("../entries.cjs");
+const { projectionOf, projectContextEntry, settingsAlong } = require("./context.cjs");
+
+const APPEND_LINES = 2;
+/** Below the leaf these add to a projection and change nothing before them. */
+const ADDS = new Set([
+	"message", "custom_message", "custom", "thinking_level_change", "model_change", "usage", "label", "session_info",
+]);
+
+class StoredLog {
+	#handle;
+	#entries;
+	#header;
+	#leaf;
+	#path; // the entries from the root to #leaf
+	#projection; // of #path
+	#labels;
+
+	constructor(handle) {
+		this.#handle = handle;
+		this.#entries = new Entries(handle);
+		this.#leaf = binding.sessionLeaf(handle);
+	}
+
+	get header() {
+		this.#header ??= JSON.parse(binding.viewHeader(this.#handle));
+		return this.#header;
+	}
+
+	get handle() {
+		return this.#handle;
+	}
+
+	get leaf() {
+		return this.#leaf;
+	}
+
+	get count() {
+		return this.#entries.length;
+	}
+
+	entries() {
+		return this.#entries.all();
+	}
+
+	find(id) {
+		return this.#entries.find(id);
+	}
+
+	path(id) {
+		if (id !== this.#leaf) return this.#pathTo(id);
+		this.#path ??= this.#pathTo(id);
+		return this.#path.slice();
+	}
+
+	#pathTo(id) {
+		if (typeof id !== "string" || binding.viewFind(this.#handle, id) < 0) return [];
+		return this.#entries.rows(binding.viewConversation(this.#handle, id));
+	}
+
+	projection() {
+		this.#projection ??= projectionOf(this.path(this.#leaf));
+		const { entries, messages, thinkingLevel, model } = this.#projection;
+		return { entries: entries.slice(), messages: messages.slice(), thinkingLevel, model };
+	}
+
+	get name() {
+		return binding.viewName(this.#handle) ?? undefined;
+	}
+
+	label(id) {
+		if (this.#labels) return this.#labels.get(id)?.[0];
+		const row = typeof id === "string" ? binding.viewFind(this.#handle, id) : -1;
+		return row < 0 ? undefined : (binding.viewLabel(this.#handle, row)[0] ?? undefined);
+	}
+
+	/** By the id of the entry: [label, timestamp]. */
+	labels() {
+		if (!this.#labels) {
+			this.#labels = new Map();
+			for (const entry of this.entries()) this.#note(entry);
+		}
+		return this.#labels;
+	}
+
+	#note(entry) {
+		if (entry.type !== "label") return;
+		if (entry.label) this.#labels.set(entry.targetId, [entry.label, entry.timestamp]);
+		else this.#labels.delete(entry.targetId);
+	}
+
+	/**
+	 * Stores an entry below the leaf, and gives the object the place that it was given
+	 * there: behind what others wrote meanwhile, if they did.
+	 */
+	append(entry) {
+		// Where it goes is the log's to say: a parent that is named would be taken for a wish.
+		entry.parentId = undefined;
+		const [first, , lines, , others] = binding.sessionAppend(this.#handle, JSON.stringify(entry), APPEND_LINES);
+		if (others < 0) this.#forget();
+		this.#place(entry, lines);
+		this.#entries.set(first, entry);
+		if (others === 0 && entry.parentId === this.#leaf) this.#grow(entry);
+		else this.#moved();
+		this.#leaf = entry.id;
+		if (others !== 0) this.#labels = undefined;
+		else if (this.#labels) this.#note(entry);
+	}
+
+	#place(entry, line) {
+		const at = line.indexOf(`"id":"${entry.id}","parentId":`);
+		const found = /"parentId":(null|"[^"]*"),"timestamp":"([^"]*)"/g;
+		found.lastIndex = Math.max(at, 0);
+		const match = found.exec(line);
+		if (!match) return;
+		entry.parentId = match[1] === "null" ? null : match[1].slice(1, -1);
+		entry.timestamp = match[2];
+	}
+
+	#grow(entry) {
+		this.#path?.push(entry);
+		if (!this.#projection) return;
+		if (!ADDS.has(entry.type)) {
+			this.#projection = undefined;
+			return;
+		}
+		const messages = projectContextEntry(entry, undefined);
+		this.#projection.entries.push({ sourceEntry: entry, messages });
+		this.#projection.messages.push(...messages);
+		Object.assign(this.#projection, settingsAlong([entry], this.#projection));
+	}
+
+	#moved() {
+		this.#path = undefined;
+		this.#projection = undefined;
+	}
+
+	/** The log was rewritten: what was known of it is worth nothing. */
+	#forget() {
+		this.#entries.reset();
+		this.#header = undefined;
+		this.#labels = undefined;
+		this.#moved();
+	}
+
+	moveLeaf(id) {
+		binding.sessionSetLeaf(this.#handle, id ?? undefined);
+		if (id !== this.#leaf) this.#moved();
+		this.#leaf = id;
+	}
+}
+
+module.exports = { StoredLog };

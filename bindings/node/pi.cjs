@@ -1,0 +1,148 @@
+"use strict";
+
+// grove-sessions/pi: pi's SessionManager and the functions beside it.
+
+const path = require("node:path");
+const context = require("./lib/pi/context.cjs");
+const entries = require("./lib/pi/entries.cjs");
+const { findFile, findMostRecentSession, headerOf } = require("./lib/pi/files.cjs");
+const { listDirectory, listStore } = require("./lib/pi/list.cjs");
+const { SessionManager: Manager } = require("./lib/pi/manager.cjs");
+const { MemoryLog } = require("./lib/pi/memory.cjs");
+const paths = require("./lib/pi/paths.cjs");
+const { FilePlace, MemoryPlace, StorePlace } = require("./lib/pi/places.cjs");
+const { newHeader } = require("./lib/pi/branch.cjs");
+const { Grove } = require("./lib/world.cjs");
+
+function idOf(options) {
+	if (options?.id !== undefined) paths.assertValidSessionId(options.id);
+	return options?.id ?? paths.newSessionId();
+}
+
+/** Given entries with a header are a session; without, they are those of a new one. */
+function memoryLog(place, options, given) {
+	const header = given.find((entry) => entry.type === "session");
+	if (header) entries.migrate(given);
+	const made = header ?? newHeader({ id: idOf(options), cwd: place.cwd, parentSession: options?.parentSession });
+	return new MemoryLog(made, given.filter((entry) => entry.type !== "session"));
+}
+
+/** A directory that was named, unless it is the one that pi would take anyway, shows only the sessions of `cwd`. */
+function scopeOf(cwd, sessionDir) {
+	const standard = paths.getDefaultSessionDir(cwd);
+	const dir = sessionDir === undefined ? standard : paths.resolve(sessionDir);
+	return { dir, cwd: dir === standard ? undefined : cwd };
+}
+
+class SessionManager extends Manager {
+	static create(cwd, sessionDir, options) {
+		const id = idOf(options);
+		const place = new FilePlace(cwd, sessionDir);
+		return new SessionManager(place, place.create({ id, parentSession: options?.parentSession }));
+	}
+
+	static open(file, sessionDir, cwdOverride) {
+		const resolved = paths.resolve(file);
+		const cwd = cwdOverride ?? headerOf(resolved)?.cwd;
+		const place = new FilePlace(typeof cwd === "string" ? cwd : process.cwd(), sessionDir ?? path.dirname(resolved));
+		return new SessionManager(place, place.openFile(resolved));
+	}
+
+	static continueRecent(cwd, sessionDir) {
+		const scope = scopeOf(cwd, sessionDir);
+		const file = findMostRecentSession(scope.dir, scope.cwd);
+		return file ? SessionManager.open(file, scope.dir, cwd) : SessionManager.create(cwd, scope.dir);
+	}
+
+	static inMemory(cwd = process.cwd(), options = undefined, given = undefined) {
+		const place = new MemoryPlace(cwd);
+		return new SessionManager(place, given ? memoryLog(place, options, given) : memoryLog(place, options, []));
+	}
+
+	static forkFrom(sourcePath, targetCwd, sessionDir, options) {
+		const id = idOf(options);
+		const place = new FilePlace(targetCwd, sessionDir);
+		return new SessionManager(place, place.forkFile(sourcePath, id));
+	}
+
+	static findById(cwd, id, sessionDir) {
+		const scope = scopeOf(cwd, sessionDir);
+		return findFile(scope.dir, id, scope.cwd);
+	}
+
+	static async list(cwd, sessionDir, onProgress, signal) {
+		const scope = scopeOf(cwd, sessionDir);
+		return listDirectory(scope.dir, { cwd: scope.cwd, onProgress, signal });
+	}
+
+	static async listAll(...args) {
+		const dir = typeof args[0] === "function" ? undefined : args.shift();
+		const [onProgress, signal] = args;
+		return listDirectory(dir ?? path.join(paths.agentDirectory(), "sessions"), { onProgress, signal });
+	}
+}
+
+/** pi's class for a store: "sqlite:sessions.db", "mysql://user@host/db", a directory. Sessions are opened by id. */
+function onStore(url, options) {
+	const grove = new Grove({ ...options, store: url, dialect: "pi" });
+
+	return class StoreSessionManager extends Manager {
+		static create(cwd, _dir, how) {
+			const id = idOf(how);
+			const place = new StorePlace(grove, cwd);
+			return new StoreSessionManager(place, place.create({ id, parentSession: how?.parentSession }));
+		}
+
+		static open(what, _dir, cwdOverride) {
+			const place = new StorePlace(grove, cwdOverride ?? process.cwd());
+			const log = place.openFile(what);
+			if (cwdOverride === undefined && typeof log.header.cwd === "string") place.cwd = log.header.cwd;
+			return new StoreSessionManager(place, log);
+		}
+
+		static continueRecent(cwd) {
+			const place = new StorePlace(grove, cwd);
+			return new StoreSessionManager(place, place.recent());
+		}
+
+		static inMemory(...args) {
+			return SessionManager.inMemory(...args);
+		}
+
+		static forkFrom(what, targetCwd, _dir, how) {
+			const id = idOf(how);
+			const place = new StorePlace(grove, targetCwd);
+			return new StoreSessionManager(place, place.forkFile(what, id));
+		}
+
+		static findById(_cwd, id) {
+			return new StorePlace(grove, process.cwd()).has(id) ? id : undefined;
+		}
+
+		static list(cwd, _dir, onProgress, signal) {
+			return listStore(grove, { cwd, onProgress, signal });
+		}
+
+		static listAll(...args) {
+			const [onProgress, signal] = typeof args[0] === "function" ? args : args.slice(1);
+			return listStore(grove, { onProgress, signal });
+		}
+	};
+}
+
+module.exports = {
+	SessionManager,
+	onStore,
+	CURRENT_SESSION_VERSION: entries.CURRENT_SESSION_VERSION,
+	assertValidSessionId: paths.assertValidSessionId,
+	buildContextEntries: context.buildContextEntries,
+	buildSessionContext: context.buildSessionContext,
+	buildSessionProjection: context.buildSessionProjection,
+	findMostRecentSession,
+	getDefaultSessionDir: paths.getDefaultSessionDir,
+	getLatestCompactionEntry: context.getLatestCompactionEntry,
+	migrateSessionEntries: entries.migrateSessionEntries,
+	parseSessionEntries: entries.parseSessionEntries,
+	projectContextEntry: context.projectContextEntry,
+	sessionEntryToContextMessages: context.sessionEntryToContextMessages,
+};

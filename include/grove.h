@@ -1,10 +1,10 @@
 /*
  * grove.h: the session store for coding agents.
  *
- * Coding agents keep each conversation as a log of JSON lines that form a
- * tree: entries with an id and a parent, a leaf, branches, compactions,
- * labels. grove reads and writes those logs as the agents themselves do,
- * rebuilds the tree, and computes the context a model would be sent.
+ * Coding agents store each conversation as a log of JSON lines that form a tree:
+ * entries with an id and a parent, a leaf, branches, compactions, labels. grove reads
+ * and writes those logs as the agents themselves do, rebuilds the tree, and computes
+ * the context that a model would be sent.
  *
  *	struct grove *g;
  *	struct grove_session *s;
@@ -23,42 +23,42 @@
  *	grove_session_close(s);
  *	grove_close(g);
  *
- * Errors. Functions return 0 or a negative enum grove_error. The detail is kept
- * in the handle: grove_error(), grove_session_error(), every handle has one. Constructors
- * yield a handle even when they fail (out of memory aside), so that there is
- * somewhere to ask; every close and free accepts NULL.
+ * Errors. Functions return 0 or a negative enum grove_error. Every handle has the
+ * detail of its last error: grove_error(), grove_session_error() and so on.
+ * Constructors return a handle even if they fail (except when out of memory), so that
+ * you can ask it for the detail; every close and free function accepts NULL.
  *
- * Threads. Handles are independent of each other. One thread at a time per
- * handle, with two exceptions: grove_session_append*() may be called by many
- * threads on one session, and a view may be read by any number of threads.
+ * Threads. Handles are independent of each other. Only one thread at a time may use a
+ * handle, with two exceptions: many threads may call grove_session_append*() on one
+ * session, and any number of threads may read one view.
  *
- * Processes. After fork() a session in a file may be written by the parent and by
- * the child; a lease stays the parent's. A database that was open is the parent's
- * alone: in the child every call that needs it returns GROVE_EINVAL, closing it
- * does nothing to the parent, and an SQLite file that was open then cannot be
- * opened again before exec(). As with threads, no call may be under way in
- * another thread when the process forks.
+ * Processes. After fork(), both the parent and the child may write to a session in a
+ * file; a lease stays with the parent. A database that was open belongs to the parent
+ * alone: in the child every call that needs it returns GROVE_EINVAL, closing it does
+ * nothing to the parent, and an SQLite file that was open cannot be opened again before
+ * exec(). As with threads, no call may be in progress in another thread when the
+ * process forks.
  *
- * Callbacks (edits, paths, artifacts, filters, sinks, hits, progress, warnings)
- * run in the middle of the call that they were given to. They may use other
- * handles and any view, and ask their own handle for its error and its names
- * (id, path, dir, cwd, dialect). Every other call on the session or search that
- * is calling them answers GROVE_EINVAL, does nothing and says so in the detail;
- * grove_session_leaf() answers NULL. They must not close that handle.
+ * Callbacks (edits, paths, artifacts, filters, sinks, hits, progress, warnings) run in
+ * the middle of the call they were given to. They may use other handles and any view,
+ * and ask their own handle for its error and its names (id, path, dir, cwd, dialect).
+ * Every other call on the session or search that is calling them returns GROVE_EINVAL,
+ * does nothing and says so in the detail; grove_session_leaf() returns NULL. They must
+ * not close that handle.
  *
- * A handle that a failed open left behind can be asked for its error and closed;
- * every other call on it answers GROVE_EINVAL, or NULL.
+ * A handle from a failed open can be asked for its error and closed; every other call
+ * on it returns GROVE_EINVAL, or NULL.
  *
- * Memory. What comes as a const pointer belongs to the handle or view that
- * gave it, and lives as long as that. What you must release comes in a struct
+ * Memory. A const pointer that grove returns belongs to the handle or view that
+ * returned it, and is valid as long as that. What you must release is in a struct
  * grove_buf. Text is UTF-8.
  *
- * Sizes. A struct that you allocate, for options or for a result, begins with its
- * size: set that to sizeof and the rest to zero. A call reads and writes so many
- * bytes of it and no more, so that a program keeps working with a later library,
- * whose structs have more members. A size of 0 is GROVE_EINVAL. Structs that grove
- * hands out by pointer have none; they grow at their end, so do not copy them into
- * arrays or structs of your own. NULL options are a struct of zeros.
+ * Sizes. A struct that you allocate, for options or for a result, begins with its size:
+ * set that to sizeof and the rest to zero. A call reads and writes only that many bytes
+ * of it, so that a program keeps working with a later library, whose structs have more
+ * members. A size of 0 is GROVE_EINVAL. Structs that grove returns by pointer have no
+ * size; they grow at their end, so do not copy them into arrays or structs of your own.
+ * NULL options are a struct of zeros.
  */
 #ifndef GROVE_H
 #define GROVE_H

@@ -1,7 +1,7 @@
 /*
  * grove/blobs.h: blobs, large values stored outside the lines that refer to them.
  *
- * You get it with <grove.h>, which says what holds for all of it.
+ * You get it with <grove.h>, which has the rules that apply to all of it.
  */
 #ifndef GROVE_BLOBS_H
 #define GROVE_BLOBS_H

@@ -1,7 +1,7 @@
 /*
  * grove/check.h: finding damage, and repairing it.
  *
- * You get it with <grove.h>, which says what holds for all of it.
+ * You get it with <grove.h>, which has the rules that apply to all of it.
  */
 #ifndef GROVE_CHECK_H
 #define GROVE_CHECK_H

@@ -1,7 +1,7 @@
 /*
- * grove/env.h: the world that sessions live in, and how far long work is.
+ * grove/env.h: the environment of sessions, and the progress of long operations.
  *
- * You get it with <grove.h>, which says what holds for all of it.
+ * You get it with <grove.h>, which has the rules that apply to all of it.
  */
 #ifndef GROVE_ENV_H
 #define GROVE_ENV_H
@@ -13,8 +13,8 @@ extern "C" {
 #endif
 
 /*
- * The world as grove sees it: where home is, which stores there are. Nothing
- * here is global; two handles may see two worlds.
+ * The environment: the home directory, the working directory, the stores. Nothing here
+ * is global; two handles may have different environments.
  */
 struct grove;
 
@@ -22,9 +22,12 @@ struct grove;
 struct grove_store_type;
 
 enum grove_severity {
-	/* A blob is missing or a directory cannot be read; the work goes on. */
+	/* A blob is missing or a directory cannot be read; the operation continues. */
 	GROVE_SEVERITY_WARNING,
-	/* A session could not be written: this call fails, and so will all later ones. Told once. */
+	/*
+	 * A session could not be written: this call fails, and so will all later ones.
+	 * Reported once.
+	 */
 	GROVE_SEVERITY_FATAL
 };
 
@@ -37,19 +40,16 @@ struct grove_options {
 	void *getenv_payload;
 	const char *const *stores;   /* URLs or directories; NULL: $GROVE_STORE, else discovery */
 	size_t nr_stores;
-	const char *dialect;         /* NULL: told by place and bytes */
+	const char *dialect;         /* NULL: recognized by location and content */
 	/* Every call that reaches a store, one line each. NULL: none. */
 	void (*trace)(void *payload, const char *line);
 	void *trace_payload;
-	/*
-	 * For a log of what goes wrong. Called from the thread that works. NULL:
-	 * nobody is told.
-	 */
+	/* Receives warnings. Called from the thread that does the work. May be NULL. */
 	void (*warn)(void *payload, enum grove_severity severity, const struct grove_detail *why);
 	void *warn_payload;
 	/*
-	 * The directory for what can be made again at any time. NULL: grove below
-	 * $XDG_CACHE_HOME or ~/.cache; "": nothing is kept.
+	 * The directory for caches. NULL: grove below $XDG_CACHE_HOME or ~/.cache; "":
+	 * no caches.
 	 */
 	const char *cache;
 	/* Kinds of stores of your own: see <grove/sys.h>. The array itself is copied. */
@@ -57,15 +57,15 @@ struct grove_options {
 	size_t nr_store_types;
 };
 
-/* `opt` may be NULL. GROVE_EINVAL for a store or dialect that is not known. */
+/* Opens an environment. `opt` may be NULL. GROVE_EINVAL for an unknown store or dialect. */
 GROVE_API int grove_open(const struct grove_options *opt, struct grove **out);
 GROVE_API void grove_close(struct grove *g);
 /* Copies the detail of the last error of `g`; its code is 0 if there was none. */
 GROVE_API void grove_error(struct grove *g, struct grove_detail *out);
 
 /*
- * Long work tells how far it is: `done` of `total` (0: not known). A non-zero
- * answer cancels it: the call returns GROVE_ECANCELLED and nothing changed.
+ * Long operations report their progress: `done` of `total` (0: unknown). A non-zero
+ * result cancels: the call returns GROVE_ECANCELLED and nothing has changed.
  */
 struct grove_progress {
 	int (*fn)(void *payload, uint64_t done, uint64_t total);
@@ -73,8 +73,8 @@ struct grove_progress {
 };
 
 /*
- * Who is told while a session is opened, forked or moved, and while sessions
- * are listed. Called from the thread that called us. NULL members: nobody.
+ * Sets the callback for opening, forking or moving a session, and for listing sessions.
+ * It is called from the calling thread. NULL members: none.
  */
 GROVE_API void grove_set_progress(struct grove *g, struct grove_progress progress);
 

@@ -1,7 +1,7 @@
 /*
  * grove/history.h: the prompts that a person typed.
  *
- * You get it with <grove.h>, which says what holds for all of it.
+ * You get it with <grove.h>, which has the rules that apply to all of it.
  */
 #ifndef GROVE_HISTORY_H
 #define GROVE_HISTORY_H

@@ -1,7 +1,7 @@
 /*
  * grove/list.h: listing and finding sessions.
  *
- * You get it with <grove.h>, which says what holds for all of it.
+ * You get it with <grove.h>, which has the rules that apply to all of it.
  */
 #ifndef GROVE_LIST_H
 #define GROVE_LIST_H

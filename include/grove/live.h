@@ -1,7 +1,7 @@
 /*
  * grove/live.h: watch sessions, and take the right to write to one.
  *
- * You get it with <grove.h>, which says what holds for all of it.
+ * You get it with <grove.h>, which has the rules that apply to all of it.
  */
 #ifndef GROVE_LIVE_H
 #define GROVE_LIVE_H

@@ -1,7 +1,7 @@
 /*
  * grove/search.h: searching the text of all sessions.
  *
- * You get it with <grove.h>, which says what holds for all of it.
+ * You get it with <grove.h>, which has the rules that apply to all of it.
  */
 #ifndef GROVE_SEARCH_H
 #define GROVE_SEARCH_H

@@ -1,7 +1,8 @@
 /*
- * grove/session.h: one session: open it, append to it, change it, move about in it.
+ * grove/session.h: one session: opening it, appending to it, changing it, moving its
+ * leaf.
  *
- * You get it with <grove.h>, which says what holds for all of it.
+ * You get it with <grove.h>, which has the rules that apply to all of it.
  */
 #ifndef GROVE_SESSION_H
 #define GROVE_SESSION_H
@@ -16,47 +17,47 @@ extern "C" {
 struct grove_session;
 
 enum grove_open_flags {
-	GROVE_OPEN_READ = 0,   /* writes nothing, whatever state the log is in */
+	GROVE_OPEN_READ = 0,   /* never writes, whatever state the log is in */
 	GROVE_OPEN_WRITE = 1,  /* an old version is migrated at once, atomically */
 	/*
-	 * When another writer has appended since we looked: answer
-	 * GROVE_ECONFLICT instead of going on below its last entry.
+	 * If another writer has appended since we looked, return GROVE_ECONFLICT
+	 * instead of continuing below its last entry.
 	 */
 	GROVE_OPEN_STRICT = 2,
-	/* Rewrites happen even while another process has the file open, or works on the session. */
+	/* Rewrite even while another process has the file open, or is using the session. */
 	GROVE_OPEN_FORCE = 4,
-	/* With GROVE_OPEN_WRITE: a file with nothing in it becomes a session, with a header. */
+	/* With GROVE_OPEN_WRITE: an empty file becomes a session, with a header. */
 	GROVE_OPEN_INIT = 8,
 	/*
-	 * With GROVE_OPEN_WRITE, for agents: note the session as the last one of this
-	 * terminal, where its agent does so (xcsh, oh-my-pi); "last" follows it.
+	 * With GROVE_OPEN_WRITE, for agents: record the session as the last one of this
+	 * terminal, if its agent does so (xcsh, oh-my-pi); "last" follows it.
 	 */
 	GROVE_OPEN_NOTE_LAST = 16,
 	/*
 	 * With GROVE_OPEN_READ: a log without a header (Claude), or in a database, is
-	 * not read before something asks for it. Until then the session has no cwd.
+	 * not read until something needs it. Until then the session has no cwd.
 	 */
 	GROVE_OPEN_LAZY = 32
 };
 
 /*
- * Open a session by path, id, prefix of an id, or "last": the first one that
- * grove_list() has for grove's directory, or, where the agent notes it, the
- * one that this terminal had last. GROVE_ENOTFOUND,
- * GROVE_EAMBIGUOUS, GROVE_EDAMAGED (no usable header: nothing is touched).
+ * Opens a session by path, id, prefix of an id, or "last": the first one that
+ * grove_list() has for grove's directory, or, if the agent records it, the last one of
+ * this terminal. Returns GROVE_ENOTFOUND, GROVE_EAMBIGUOUS, or GROVE_EDAMAGED (no
+ * usable header: nothing is touched).
  */
 GROVE_API int grove_session_open(struct grove *g, const char *what, unsigned flags,
 				 struct grove_session **out);
 
 enum grove_create_flags {
 	/*
-	 * A live handle, as an agent keeps it, defers the file until the first
-	 * user or assistant message (appends before that are acknowledged with
-	 * an id, and grove_session_pending() says so). With this flag the header
-	 * is written at once.
+	 * A live handle, as an agent uses it, defers the file until the first user or
+	 * assistant message (earlier appends are acknowledged with an id, and
+	 * grove_session_pending() counts them). With this flag the header is written at
+	 * once.
 	 */
 	GROVE_CREATE_NOW = 1,
-	GROVE_CREATE_MEMORY = 2,  /* never a file: the session lives in this handle */
+	GROVE_CREATE_MEMORY = 2,  /* never a file: the session exists only in this handle */
 	GROVE_CREATE_NOTE_LAST = 4    /* as GROVE_OPEN_NOTE_LAST */
 };
 
@@ -65,23 +66,24 @@ struct grove_create_options {
 	unsigned flags;
 	const char *dialect;         /* NULL: "pi" */
 	const char *cwd;             /* NULL: grove's */
-	const char *id;              /* NULL: a new one; GROVE_EINVAL if it cannot be an id */
-	const char *dir;             /* keep the file right in this directory; NULL: the agent's place */
-	const char *path;            /* exactly this file; id and time from its name if they are there */
+	const char *id;              /* NULL: a new one; GROVE_EINVAL if it is not a valid id */
+	const char *dir;             /* put the file into this directory; NULL: the agent's */
+	const char *path;            /* exactly this file; its name may give id and time */
 	const char *name;            /* NULL: none */
 	const char *parent_session;  /* NULL: none */
 	/*
-	 * With GROVE_CREATE_MEMORY: the session is what a file of these bytes would
-	 * be, LF between its lines, an old version brought up to date. If their first
-	 * value is a header, `id`, `cwd` and `parent_session` are what it says; else it
-	 * gets one. Entries may name parents that are not there. Empty: a new session.
+	 * With GROVE_CREATE_MEMORY: the session is read as a file of these bytes would
+	 * be, with LF between its lines, and an old version is migrated. If their first
+	 * value is a header, it provides `id`, `cwd` and `parent_session`; otherwise
+	 * one is created. Entries may name parents that do not exist. Empty: a new
+	 * session.
 	 */
 	struct grove_slice lines;
 };
 /*
- * If another begins a session of the same name before this one is written, the
- * first append goes below what the other wrote. A name that is taken already is
- * GROVE_EEXIST, here or when the session is written.
+ * Creates a session. If another process creates a session of the same name before this
+ * one is written, the first append goes below what the other wrote. A name that is
+ * already taken is GROVE_EEXIST, here or when the session is written.
  */
 GROVE_API int grove_session_create(struct grove *g, const struct grove_create_options *opt,
 				struct grove_session **out);
@@ -89,10 +91,10 @@ GROVE_API int grove_session_create(struct grove *g, const struct grove_create_op
 /*
  * Opens the session of opt->cwd (NULL: grove's) that its agent would continue, or
  * creates one as `opt` says. It is one of those that grove_list() has for that
- * directory: the one that this terminal had last, where the agent notes that
- * (xcsh, oh-my-pi), else the one whose log was written to last. ("last" follows
- * the order of the list, which for pi goes by the times of messages.) With
- * opt->dir, sessions are looked for in that directory alone.
+ * directory: the last one of this terminal, if the agent records that (xcsh, oh-my-pi),
+ * else the one whose log was written to last. ("last" follows the order of the list,
+ * which for pi is by the times of messages.) With opt->dir, only that directory is
+ * searched.
  */
 GROVE_API int grove_session_open_recent(struct grove *g, const struct grove_create_options *opt,
 					struct grove_session **out);
@@ -106,26 +108,32 @@ GROVE_API const char *grove_session_dir(const struct grove_session *s);  /* NULL
 GROVE_API const char *grove_session_cwd(const struct grove_session *s);
 GROVE_API const char *grove_session_dialect(const struct grove_session *s);
 GROVE_API const char *grove_session_agent(const struct grove_session *s);
-/* The format version the log had when it was opened. */
+/* Returns the format version that the log had when it was opened. */
 GROVE_API unsigned grove_session_version(const struct grove_session *s);
-/* Lines that opening for writing changed to bring the log up to date. */
+/* Returns the number of lines that opening for writing changed to migrate the log. */
 GROVE_API uint64_t grove_session_migrated(const struct grove_session *s);
-/* Entries that this handle holds and no file does yet. */
+/* Returns the number of entries that are in this handle but not yet in a file. */
 GROVE_API size_t grove_session_pending(const struct grove_session *s);
 /* Writes a session whose file was deferred. */
 GROVE_API int grove_session_ensure(struct grove_session *s);
-/* Waits until everything appended so far is on the disk. A deferred session stays deferred. */
+/* Waits until everything appended so far is on disk. A deferred session stays deferred. */
 GROVE_API int grove_session_sync(struct grove_session *s);
-/* Takes in what others appended. Returns 1 if there was something, 0 if not. */
+/* Reads what others have appended. Returns 1 if there was something, 0 if not. */
 GROVE_API int grove_session_refresh(struct grove_session *s);
 
 /* ------------------------------------------------------------------- append */
 
 enum grove_append_flags {
-	/* Only if the log has `seq` lines, header included; else GROVE_ECONFLICT, and nothing is written. */
+	/*
+	 * Append only if the log has `seq` lines, including the header; otherwise
+	 * GROVE_ECONFLICT, and nothing is written.
+	 */
 	GROVE_APPEND_IF_SEQ = 1,
 	GROVE_APPEND_LINES = 2,  /* the result has the lines as they were stored */
-	/* The same for the revision: nothing at all has changed, the leaf in a database included. */
+	/*
+	 * The same for the revision: nothing at all may have changed, including the
+	 * leaf in a database.
+	 */
 	GROVE_APPEND_IF_REV = 4
 };
 
@@ -138,61 +146,70 @@ struct grove_append_options {
 	uint64_t rev;            /* with GROVE_APPEND_IF_REV */
 };
 
-/* What became of an append. Ids are valid until the session closes. */
+/* The result of an append. Ids are valid until the session is closed. */
 struct grove_append_result {
 	size_t size;
 	const char *id;          /* of the last entry; NULL: its line has none */
-	/* Yours, with room for one id per input, which are filled in; or NULL. */
+	/* Your array with room for one id per input, which is filled in; or NULL. */
 	const char **ids;
-	/* The new entries are [first, first + nr) of every later view, until the log is rewritten. */
+	/*
+	 * The new entries have the numbers [first, first + nr) in every later view,
+	 * until the log is rewritten.
+	 */
 	uint32_t first, nr;
 	uint64_t seq, rev;       /* of the log, after it */
 	/*
 	 * With GROVE_APPEND_LINES: the new lines, each with its LF; release it. While
-	 * the session is deferred they are as its handle holds them. A line that is
-	 * written besides to pin the leaf (Claude) is not among them, nor in `nr`.
+	 * the session is deferred, they are as its handle holds them. A line that is
+	 * also written to pin the leaf (Claude) is not included, nor counted in `nr`.
 	 */
 	struct grove_buf lines;
-	/* After a failure: the input that was refused, or the number of inputs. */
+	/* After a failure: the index of the refused input, or the number of inputs. */
 	size_t failed;
-	/* Yours, for threads that share a session; or NULL. grove_session_error() has it too. */
-	struct grove_detail *why;
-	uint64_t generation;     /* changes when lines that were there are rewritten or removed */
 	/*
-	 * Entries of others that this call took in: those right before `first`. If
-	 * it found the log rewritten, GROVE_NO_ENTRY: numbers of entries that you
-	 * knew mean nothing any more.
+	 * Your struct, for threads that share a session; or NULL. grove_session_error()
+	 * has the same.
+	 */
+	struct grove_detail *why;
+	uint64_t generation;     /* changes when existing lines are rewritten or removed */
+	/*
+	 * The number of entries of others that this call has read: those right before
+	 * `first`. If it found the log rewritten, GROVE_NO_ENTRY: entry numbers that
+	 * you knew are no longer valid.
 	 */
 	uint32_t others;
 };
 
 /*
- * Appends one entry below `opt->parent` and makes it the leaf. `json` is
- * {"type":…, the type's own members} or a bare message {"role":…}; it is
- * stored in the dialect's own order and JSON.stringify's spelling. An id given
- * in it is kept: if the session has that entry already with the same content
- * the call succeeds and writes nothing, with other content it is
- * GROVE_ECONFLICT. `opt` and `out` may be NULL, here and below.
+ * Appends one entry below `opt->parent` and makes it the leaf. `json` is {"type":…, the
+ * type's own members} or a bare message {"role":…}; it is stored in the dialect's own
+ * order of members, in the form that JSON.stringify writes. An id in it is preserved:
+ * if the session already has that entry with the same content, the call succeeds and
+ * writes nothing; with different content it returns GROVE_ECONFLICT. `opt` and `out`
+ * may be NULL, here and below.
  *
- * Returns 0; GROVE_EJSON (the detail has the offset), GROVE_EINVAL (not an
- * entry), GROVE_ENOTFOUND (no such parent or target), GROVE_ECONFLICT: nothing
- * was written. GROVE_EFULL: nothing of it is in the log. After GROVE_EIO the
- * tail is unknown: the handle refuses to write until it is reopened.
+ * Returns 0; GROVE_EJSON (the detail has the offset), GROVE_EINVAL (not an entry),
+ * GROVE_ENOTFOUND (no such parent or target) or GROVE_ECONFLICT if nothing was written;
+ * GROVE_EFULL if nothing of it is in the log. After GROVE_EIO the tail is unknown: the
+ * handle refuses to write until the session is opened again.
  */
 GROVE_API int grove_session_append(struct grove_session *s, struct grove_slice json,
 				   const struct grove_append_options *opt,
 				   struct grove_append_result *out);
-/* Appends several, each below the one before it, in one write: all of them or none. */
+/* Appends several entries, each below the one before it, in one write: all of them or none. */
 GROVE_API int grove_session_append_many(struct grove_session *s, const struct grove_slice *json,
 					size_t nr, const struct grove_append_options *opt,
 					struct grove_append_result *out);
 
-/* The kinds, spelled out. Text is UTF-8; arguments that end in _json are JSON, NULL: absent. */
+/*
+ * One call for each kind of entry. Text is UTF-8; arguments that end in _json are JSON,
+ * or NULL if absent.
+ */
 GROVE_API int grove_session_append_thinking_level(struct grove_session *s, const char *level,
 						  const struct grove_append_options *opt,
 						  struct grove_append_result *out);
 /*
- * `role` is one of those that xcsh and oh-my-pi give to models ("smol", "plan";
+ * `role` is one of the roles that xcsh and oh-my-pi give to models ("smol", "plan";
  * NULL: "default"). Other agents have one model, whatever the role.
  */
 GROVE_API int grove_session_append_model(struct grove_session *s, const char *provider,
@@ -202,15 +219,15 @@ GROVE_API int grove_session_append_model(struct grove_session *s, const char *pr
 struct grove_compaction {
 	size_t size;
 	const char *summary;
-	const char *first_kept;     /* NULL: keep nothing; pi writes the entry's own id then */
-	double tokens_before;       /* may be a fraction; JSON has null for one that is not finite */
+	const char *first_kept;     /* NULL: keep nothing; pi then writes the entry's own id */
+	double tokens_before;       /* may be a fraction; null in JSON if it is not finite */
 	const char *details_json;
 	const char *usage_json;
 	enum grove_tristate from_hook;
-	const char *short_summary;  /* xcsh, oh-my-pi: serves as the session's name, if it has none */
-	const char *preserve_json;  /* xcsh, oh-my-pi: what extensions keep across it */
+	const char *short_summary;  /* xcsh, oh-my-pi: used as the name of a session without one */
+	const char *preserve_json;  /* xcsh, oh-my-pi: data of extensions that survives it */
 };
-/* What the agent's compactions have no member for is left out. */
+/* Members that the agent's compactions do not have are left out. */
 GROVE_API int grove_session_append_compaction(struct grove_session *s,
 					      const struct grove_compaction *c,
 					      const struct grove_append_options *opt,
@@ -237,72 +254,77 @@ GROVE_API int grove_session_append_context_edit(struct grove_session *s, const c
 						const char *replacement_json,
 						const struct grove_append_options *opt,
 						struct grove_append_result *out);
-/* Labels an entry; NULL and "" clear ("" is written, as agents do). GROVE_ENOTFOUND if there is no such entry. */
+/*
+ * Labels an entry; NULL or "" clears the label ("" is written, as agents do). Returns
+ * GROVE_ENOTFOUND if there is no such entry.
+ */
 GROVE_API int grove_session_append_label(struct grove_session *s, const char *target,
 					 const char *label, const struct grove_append_options *opt,
 					 struct grove_append_result *out);
 /*
- * Names the session. The name is trimmed. If nothing is left the session has no
- * name any more (pi); GROVE_EINVAL for agents that cannot say so. Where
- * the header holds the name (xcsh) the log is written anew, and out->id is NULL.
- * Returns 1, and writes nothing, if the agent notes who chose a name and one that
- * the user chose would be replaced by one of GROVE_NAME_BY_AGENT.
+ * Names the session. The name is trimmed. If nothing is left, the session no longer has
+ * a name (pi), or GROVE_EINVAL if the agent cannot express that. If the name is in the
+ * header (xcsh), the log is rewritten, and out->id is NULL. Returns 1 and writes
+ * nothing if `by` is GROVE_NAME_BY_AGENT, the agent records who chose a name, and the
+ * user chose the current one.
  */
 GROVE_API int grove_session_set_name(struct grove_session *s, const char *name,
 				     enum grove_name_source by, struct grove_append_result *out);
 
 /*
- * Hosts that keep the conversation themselves (Claude Code) hand over their
- * whole list of messages again and again; what is stored already is passed
- * over. GROVE_ENOTSUP for other agents.
+ * Hosts that hold the conversation themselves (Claude Code) pass their whole list of
+ * messages again and again; what is already stored is skipped. GROVE_ENOTSUP for other
+ * agents.
  */
 struct grove_record_options {
 	size_t size;
 	/*
-	 * The entry to begin below, if the host knows it. NULL: the last message
-	 * of the list that is stored and has none but stored ones before it. (One
-	 * that a compaction kept comes after new ones, and is nobody's parent.)
+	 * The entry to begin below, if the host knows it. NULL: the last message of the
+	 * list that is stored and has only stored ones before it. (A message that a
+	 * compaction kept comes after new ones, and is not used as a parent.)
 	 */
 	const char *parent;
-	int side;                    /* a side chain, a sub-agent's */
+	int side;                    /* a side chain, of a sub-agent */
 	const char *agent_id;        /* NULL: none */
 	const char *team_name, *agent_name;
 	const char *entrypoint;      /* NULL: "grove" */
-	/* What of a message is logged: 0 and it is in `out`; 1: all of it; negative: an error. */
+	/*
+	 * Decides what of a message is stored. Returns 0 if it is in `out`, 1 for all
+	 * of it, or a negative error.
+	 */
 	int (*filter)(void *payload, struct grove_slice json, struct grove_buf *out);
 	void *filter_payload;
 	enum grove_sync sync;
 };
 /*
- * Store the messages that are new, each below the right one: a tool's result
- * below the call, a compaction boundary below nothing, others below the one
- * before. Progress is never stored. *last is the id that the next message goes
- * below (NULL: none yet). Everything or nothing. Lines about the session that
- * lists look for near its end are written once more when they come to lie too
- * far from it.
+ * Stores the messages that are new, each below the right one: a tool's result below its
+ * call, a compaction boundary without a parent, others below the previous one. Progress
+ * is never stored. *last is the id that the next message goes below (NULL: none yet).
+ * All are stored, or none. Claude's list reads only the last 64 KiB of a file, so
+ * metadata lines are appended again when they drift out of that window.
  */
 GROVE_API int grove_session_record(struct grove_session *s, const struct grove_slice *messages,
 				   size_t nr, const struct grove_record_options *opt,
 				   const char **last);
 /*
- * The same for these lines alone, say when a conversation ends; *written may be
- * NULL. They are looked for in the last 8 MiB.
+ * Does only the latter, for instance when a conversation ends. *written is the number
+ * of lines; `written` may be NULL. The lines are searched for in the last 8 MiB.
  */
 GROVE_API int grove_session_restate(struct grove_session *s, size_t *written);
 
 /* --------------------------------------------------------------------- leaf */
 
-/* The entry the next append goes below; NULL before the first one. */
+/* Returns the entry that the next append goes below; NULL before the first one. */
 GROVE_API const char *grove_session_leaf(struct grove_session *s);
 
 enum grove_leaf_flags {
 	/*
-	 * Logs have no place for the leaf: readers take the last line. With this
-	 * flag a line is appended that makes every reader, the agent included,
-	 * land there; without, the move lives in this handle.
+	 * Logs have no place for the leaf: readers take the last line. With this flag a
+	 * line is appended that makes every reader, including the agent, continue
+	 * there; without it, the move is known to this handle only.
 	 */
 	GROVE_LEAF_PERSIST = 1,
-	/* Only to an entry of the conversation at hand: else GROVE_ENOTFOUND. */
+	/* Only to an entry of the current conversation: otherwise GROVE_ENOTFOUND. */
 	GROVE_LEAF_IN_CONVERSATION = 2
 };
 struct grove_branch_summary {
@@ -316,30 +338,33 @@ struct grove_branch_summary {
 struct grove_leaf_options {
 	size_t size;
 	unsigned flags;             /* enum grove_leaf_flags */
-	/* Appended below the new leaf, about the branch that is left; NULL: none. Implies PERSIST. */
+	/*
+	 * A summary of the branch that is left, appended below the new leaf; NULL:
+	 * none. Implies PERSIST.
+	 */
 	const struct grove_branch_summary *summary;
 };
 
 enum grove_outcome {
-	GROVE_OUTCOME_APPEND,  /* it is the leaf: go on */
+	GROVE_OUTCOME_APPEND,  /* it already was the leaf */
 	GROVE_OUTCOME_SWITCH,  /* the leaf was moved there */
-	GROVE_OUTCOME_REPLAY   /* a prompt: the leaf is its parent, its content is handed back */
+	GROVE_OUTCOME_REPLAY   /* a prompt: the leaf is its parent, and its content is returned */
 };
 
 struct grove_leaf_result {
 	size_t size;
 	enum grove_outcome outcome;
-	const char *leaf;           /* where it is now; NULL: before the first entry */
-	const char *summary_id;     /* of the entry that holds the summary */
+	const char *leaf;           /* the current leaf; NULL: before the first entry */
+	const char *summary_id;     /* of the entry with the summary */
 	struct grove_buf content;   /* after GROVE_OUTCOME_REPLAY: the prompt's content as JSON. Release it */
 };
 
 /*
- * Moves the leaf to an entry, or to GROVE_ROOT. Nothing is written if it is there
- * already. Claude Code computes the leaf by rules, which cannot end everywhere: at
- * an entry of a sub-agent, at one without a message at or above it, or at one above
- * a compaction that keeps other messages. For those it returns GROVE_ENOTSUP; the
- * detail says why, and nothing is written. `opt` and `out` may be NULL.
+ * Moves the leaf to an entry, or to GROVE_ROOT. If it is already there, nothing is
+ * written. Claude Code computes the leaf by rules, which exclude some entries: those of
+ * a sub-agent, those without a message at or above them, and those above a compaction
+ * that keeps other messages. For these it returns GROVE_ENOTSUP; the detail says why,
+ * and nothing is written. `opt` and `out` may be NULL.
  */
 GROVE_API int grove_session_set_leaf(struct grove_session *s, const char *id,
 				     const struct grove_leaf_options *opt,
@@ -358,33 +383,33 @@ GROVE_API int grove_session_continue(struct grove_session *s, const char *id,
 struct grove_entry;
 
 /*
- * What becomes of an entry: 0 and its new JSON in `out`; 1: it stays as it is;
- * a negative error ends the work, and nothing is changed.
+ * Decides about an entry. Returns 0 with its new JSON in `out`, 1 to leave it as it is,
+ * or a negative error, which ends the work with nothing changed.
  */
 typedef int grove_edit_fn(void *payload, const struct grove_entry *e, struct grove_slice json,
 			  struct grove_buf *out);
 /*
- * Let `fn` look at every entry and write the log anew, atomically: the entries
- * that it changed, every other line as it was. An entry keeps its type, its id
- * and its parent (GROVE_EINVAL). GROVE_ECONFLICT if another program has the log
- * open for writing, unless the session was opened with GROVE_OPEN_FORCE. *changed
- * (may be NULL) counts.
+ * Calls `fn` for every entry and rewrites the log, atomically: the entries that it
+ * changed, and every other line as it was. An entry keeps its type, its id and its
+ * parent (else GROVE_EINVAL). Returns GROVE_ECONFLICT if another program has the log
+ * open for writing, unless the session was opened with GROVE_OPEN_FORCE. *changed is
+ * the number of changed entries; `changed` may be NULL.
  */
 GROVE_API int grove_session_rewrite(struct grove_session *s, grove_edit_fn *fn,
 					    void *payload, uint64_t *changed);
 /*
- * Put another value into one place of one entry, say the arguments of a tool
- * call. `pointer` is a JSON pointer: "/message/content/0/arguments".
- * GROVE_ENOTFOUND if there is no such entry, or nothing at that place.
+ * Replaces one value in one entry, for instance the arguments of a tool call. `pointer`
+ * is a JSON pointer: "/message/content/0/arguments". Returns GROVE_ENOTFOUND if there
+ * is no such entry, or no such value.
  */
 GROVE_API int grove_session_update(struct grove_session *s, const char *id, const char *pointer,
 				   const char *value_json);
 
 /*
- * Take one entry out of the log. The last line is cut off; for any other the
- * log is written anew, and the entries that hung below it hang below its parent
- * then: *relinked (may be NULL) counts them. GROVE_ENOTFOUND; GROVE_ECONFLICT
- * as above.
+ * Removes one entry from the log. The last line is truncated; for any other the log is
+ * rewritten, and the children of the entry are attached to its parent: *relinked is
+ * their number; `relinked` may be NULL. Returns GROVE_ENOTFOUND; GROVE_ECONFLICT as
+ * above.
  */
 GROVE_API int grove_session_forget(struct grove_session *s, const char *id, uint64_t *relinked);
 
@@ -393,47 +418,45 @@ GROVE_API int grove_session_forget(struct grove_session *s, const char *id, uint
 struct grove_fork_options {
 	size_t size;
 	const char *leaf;      /* only the path to this entry; NULL: the whole tree */
-	const char *cwd;       /* put it in this directory's own place; NULL: beside the source */
-	const char *dir;       /* put it right in this directory */
+	const char *cwd;       /* where sessions of this directory go; NULL: next to the source */
+	const char *dir;       /* put it directly into this directory */
 	const char *id;        /* NULL: a new one */
 	enum grove_sync sync;
 	unsigned flags;        /* enum grove_fork_flags */
 };
 enum grove_fork_flags {
 	/*
-	 * Claude: the conversation alone, in its order, its records with the ids
-	 * they have, as `claude --fork-session` does. Without, as its SDK does:
-	 * all branches, fresh ids.
+	 * Claude: only the conversation, in its order, with the same record ids, as
+	 * `claude --fork-session` does. Without this flag, as its SDK does: all
+	 * branches, with new ids.
 	 */
 	GROVE_FORK_SAME_IDS = 1,
-	GROVE_FORK_MEMORY = 2, /* never a file: the new session lives in its handle */
+	GROVE_FORK_MEMORY = 2, /* never a file: the new session exists only in its handle */
 	/*
-	 * If there is no message in it that a new session would be written for, the
-	 * fork waits in its handle for the first one, as a session that was just
-	 * created does.
+	 * If the fork has no message for which a new session would be written, it waits
+	 * in its handle for the first one, like a session that was just created.
 	 */
 	GROVE_FORK_DEFER = 4
 };
 /*
- * A new session from this one; the source is not touched. Entries keep their
- * ids and, wherever nothing in them changes, their bytes. *out is open for
- * writing. The fork of a session in memory (GROVE_CREATE_MEMORY) stays in memory,
- * unless `dir` says where to put it.
+ * Creates a new session from this one; the source is not touched. Entries keep their
+ * ids and, unless something in them changes, their bytes. *out is open for writing. The
+ * fork of a session in memory (GROVE_CREATE_MEMORY) stays in memory, unless `dir` says
+ * where to put it.
  */
 GROVE_API int grove_session_fork(struct grove_session *s, const struct grove_fork_options *opt,
 				 struct grove_session **out);
 
-/* Give the session another working directory: its file moves to that directory's place. */
+/* Changes the working directory of the session, and moves its file accordingly. */
 GROVE_API int grove_session_move(struct grove_session *s, const char *cwd);
 
 /* ------------------------------------------------------------------- values */
 
 /*
- * What a host wants to know of a session later: "agentId" (whose it is) or
- * "metadata" (JSON). It goes where the session goes; in files it lies in the
- * session's directory. GROVE_ENOTSUP while nothing of a new session is stored,
- * and in files whose names do not end in .jsonl; GROVE_ENOTFOUND if it was never
- * put.
+ * Values that a host stores with a session: "agentId" or "metadata" (JSON). They are
+ * moved with the session; for files they are in the session's directory. GROVE_ENOTSUP
+ * while nothing of a new session is stored, and for files whose names do not end in
+ * .jsonl; GROVE_ENOTFOUND if the value was never put.
  */
 GROVE_API int grove_session_value_put(struct grove_session *s, const char *name,
 				      struct grove_slice value);
@@ -443,13 +466,13 @@ GROVE_API int grove_session_value_get(struct grove_session *s, const char *name,
 /* ---------------------------------------------------------------- ancestors */
 
 /*
- * The entries from a leaf (NULL: the session's own) up to its root, as they are
- * stored, the leaf first. Where the store can, nothing else is read: open the
- * session with GROVE_OPEN_LAZY. A non-zero answer ends it and is handed back.
+ * Reports the entries from a leaf (NULL: the session's own) up to its root, as they are
+ * stored, leaf first. If the store can, nothing else is read: open the session with
+ * GROVE_OPEN_LAZY. A non-zero result of `fn` ends this and is returned.
  */
 struct grove_ancestor {
 	const char *id;              /* NULL: none */
-	const char *parent;          /* NULL: none, or it is not there */
+	const char *parent;          /* NULL: none, or it does not exist */
 	enum grove_kind kind;
 	enum grove_role role;
 	int64_t time;                /* ms, or GROVE_NO_TIME */
@@ -462,71 +485,78 @@ GROVE_API int grove_session_ancestors(struct grove_session *s, const char *leaf,
 /* ---------------------------------------------------------------- artifacts */
 
 /*
- * What tools printed, kept in files beside the session: DIR/ID.TOOL.log, where
- * DIR is the session's path without .jsonl. They move, fork and go with it.
- * GROVE_ENOTSUP for agents that have no such thing.
+ * Artifacts: the output of tools, in files next to the session: DIR/ID.TOOL.log, where
+ * DIR is the session's path without .jsonl. They are moved, forked and deleted with it.
+ * GROVE_ENOTSUP for agents that have none.
  */
-/* Keep bytes; *id is the next free number. `path` (may be NULL) gets the file's. */
+/*
+ * Stores bytes; *id is the next free number. Appends the file's path to `path`, unless
+ * that is NULL.
+ */
 GROVE_API int grove_session_artifact_save(struct grove_session *s, const char *tool,
 					  struct grove_slice bytes, uint64_t *id,
 					  struct grove_buf *path);
-/* The same with nothing in it yet: a file for the caller to write to. */
+/* The same, but empty: a file for the caller to write to. */
 GROVE_API int grove_session_artifact_new(struct grove_session *s, const char *tool, uint64_t *id,
 					 struct grove_buf *path);
-/* Where one is, or its bytes. GROVE_ENOTFOUND. */
+/* Gets the path of one, or its bytes. GROVE_ENOTFOUND. */
 GROVE_API int grove_session_artifact_path(struct grove_session *s, uint64_t id,
 					  struct grove_buf *path);
 GROVE_API int grove_session_artifact_get(struct grove_session *s, uint64_t id,
 					 struct grove_buf *bytes);
-/* A non-zero answer ends the list and is handed back. */
+/* A non-zero result ends the list and is returned. */
 typedef int grove_artifact_fn(void *payload, uint64_t id, const char *name, uint64_t size);
 GROVE_API int grove_session_artifact_each(struct grove_session *s, grove_artifact_fn *fn,
 					  void *payload);
 
 /* --------------------------------------------------------------- sub-agents */
 
-/* A sub-agent of a session; NULL where it is not known. */
+/* A sub-agent of a session; members are NULL if unknown. */
 struct grove_subagent {
 	const char *id;
-	const char *group;        /* the directories it is grouped in, "workflows/RUN"; "": none */
-	const char *type;         /* who resumes it needs an agent of this type */
+	const char *group;        /* the directories it is grouped in, "workflows/RUN", or "" */
+	const char *type;         /* the type of agent needed to resume it */
 	const char *description;
 	const char *tool_use_id;  /* the call that started it */
 	const char *parent_id;    /* the sub-agent that started it */
 	const char *worktree;
-	const char *path;         /* its transcript: a session of its own, to be opened by this */
+	const char *path;         /* its transcript: open it as a session with this path */
 	const char *meta;         /* all that is known, as a JSON object */
 };
-/* A non-zero answer ends the list and is handed back. */
+/* A non-zero result ends the list and is returned. */
 typedef int grove_subagent_fn(void *payload, const struct grove_subagent *a);
 
 /*
- * By group and id. Transcript and metadata of one id are one agent, also if they
- * lie in different groups; then it is in that of its transcript. GROVE_ENOTSUP for agents that keep nothing about sub-agents (all but Claude Code).
+ * Reports sub-agents by group and id. Transcript and metadata of one id are one agent,
+ * even if they are in different groups; then the group is that of its transcript.
+ * GROVE_ENOTSUP for agents that store nothing about sub-agents (all but Claude Code).
  */
 GROVE_API int grove_session_subagent_each(struct grove_session *s, grove_subagent_fn *fn, void *payload);
-/* What is known about one, a JSON object. GROVE_ENOTFOUND, GROVE_EDAMAGED. */
+/* Gets the metadata of one, a JSON object. GROVE_ENOTFOUND, GROVE_EDAMAGED. */
 GROVE_API int grove_session_subagent_meta_get(struct grove_session *s, const char *agent_id,
 					   struct grove_buf *out);
-/* Replace it, atomically; the agent need not have a transcript yet. GROVE_EJSON, GROVE_EINVAL. */
+/*
+ * Replaces it, atomically; the agent need not have a transcript yet. GROVE_EJSON,
+ * GROVE_EINVAL.
+ */
 GROVE_API int grove_session_subagent_meta_put(struct grove_session *s, const char *agent_id,
 					   struct grove_slice json);
 
 /*
- * Where a sub-agent works that has neither a transcript nor metadata yet: both
- * will go into this group ("workflows/RUN"; "" or NULL: none). What exists stays
- * where it is. Known to this handle only. GROVE_EINVAL, GROVE_ENOTSUP.
+ * Sets the group of a sub-agent that has neither a transcript nor metadata yet: both
+ * will go there ("workflows/RUN"; "" or NULL: none). Existing files stay where they
+ * are. Known to this handle only. GROVE_EINVAL, GROVE_ENOTSUP.
  */
 GROVE_API int grove_session_subagent_group(struct grove_session *s, const char *agent_id, const char *group);
 /*
- * Append the path of a sub-agent's transcript, which need not exist yet: a
- * session of its own, to be opened or made (grove_create_options.path) there.
- * GROVE_EINVAL; GROVE_ENOTSUP where there are no paths.
+ * Appends the path of a sub-agent's transcript, which need not exist yet: a session of
+ * its own, to be opened or created (grove_create_options.path) there. GROVE_EINVAL;
+ * GROVE_ENOTSUP in a store without paths.
  */
 GROVE_API int grove_session_subagent_path(struct grove_session *s, const char *agent_id,
 				       struct grove_buf *out);
 
-/* The same for agents that work elsewhere: there is a record of each, and no transcript. */
+/* The same for agents that run elsewhere: each has a record, but no transcript. */
 typedef int grove_remote_agent_fn(void *payload, const char *id, const char *json);
 GROVE_API int grove_session_remote_agent_each(struct grove_session *s, grove_remote_agent_fn *fn,
 					  void *payload);

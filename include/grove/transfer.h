@@ -1,7 +1,7 @@
 /*
  * grove/transfer.h: moving sessions between stores: archives, copies, whole stores.
  *
- * You get it with <grove.h>, which says what holds for all of it.
+ * You get it with <grove.h>, which has the rules that apply to all of it.
  */
 #ifndef GROVE_TRANSFER_H
 #define GROVE_TRANSFER_H

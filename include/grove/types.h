@@ -28,23 +28,23 @@ enum grove_error {
 	GROVE_OK = 0,
 	GROVE_ENOMEM = -1,     /* out of memory */
 	GROVE_EIO = -2,        /* the system failed to read or write */
-	GROVE_EINVAL = -3,     /* an argument that can never be right */
+	GROVE_EINVAL = -3,     /* an argument that can never be valid */
 	GROVE_ENOTFOUND = -4,  /* no such session, entry, file */
 	GROVE_EEXIST = -5,     /* there is one already */
-	GROVE_ECONFLICT = -6,  /* another writer was faster, has it open or does not give up its lock */
-	GROVE_EDAMAGED = -7,   /* not a session, or one that cannot be used */
-	GROVE_EJSON = -8,      /* input that is not the JSON asked for */
-	GROVE_ENOTSUP = -9,    /* this dialect or store has no way to do it */
-	GROVE_ESTALE = -10,    /* the log changed under us: reload */
-	GROVE_ETOOBIG = -11,   /* over a limit that the message names */
+	GROVE_ECONFLICT = -6,  /* another writer was faster, has it open or keeps its lock */
+	GROVE_EDAMAGED = -7,   /* not a session, or one too damaged to use */
+	GROVE_EJSON = -8,      /* the input is not the expected JSON */
+	GROVE_ENOTSUP = -9,    /* this dialect or store cannot do it */
+	GROVE_ESTALE = -10,    /* the log has changed: refresh */
+	GROVE_ETOOBIG = -11,   /* over a limit, which the message names */
 	GROVE_ECANCELLED = -12,/* a callback asked to stop */
-	GROVE_EAMBIGUOUS = -13,/* a prefix that several sessions share */
+	GROVE_EAMBIGUOUS = -13,/* a prefix that matches several sessions */
 	GROVE_EACCESS = -14,   /* permission denied */
-	GROVE_EFULL = -15      /* no space left, a quota or the limit on the size of files exceeded */
+	GROVE_EFULL = -15      /* no space left, or a quota or the file size limit exceeded */
 	/* -16 is free: nothing ever returned it */
 };
 
-/* Bytes that somebody else owns. Never NUL-terminated by promise. */
+/* Bytes that somebody else owns. Not necessarily NUL-terminated. */
 struct grove_slice {
 	const char *ptr;
 	size_t len;
@@ -61,7 +61,7 @@ struct grove_buf {
 };
 #define GROVE_BUF_INIT { NULL, 0, 0 }
 
-/* The bytes of a string without its NUL; those of a buffer, for as long as it does not change. */
+/* The bytes of a string without its NUL; or those of a buffer, valid until it changes. */
 static inline struct grove_slice grove_str(const char *text)
 {
 	struct grove_slice s = { text, text ? strlen(text) : 0 };
@@ -88,9 +88,9 @@ struct grove_rows {
 };
 
 /*
- * The detail of an error. `message` is one line without a full stop,
- * `path` is empty when no file is involved, `line` (from 1) and `offset` (in
- * bytes) mean something when `has_place` is set.
+ * The detail of an error. `message` is one line without a full stop, `path` is empty if
+ * no file is involved, and `line` (from 1) and `offset` (in bytes) are valid if
+ * `has_place` is set.
  */
 struct grove_detail {
 	int code;
@@ -102,8 +102,8 @@ struct grove_detail {
 };
 
 /*
- * Where long output goes. `write` takes all `len` bytes and returns 0, or a
- * negative grove_error that ends the work and is handed back to the caller.
+ * Receives long output. `write` takes all `len` bytes and returns 0, or a negative
+ * grove_error that ends the work and is returned to the caller.
  */
 struct grove_sink {
 	int (*write)(void *payload, const char *ptr, size_t len);
@@ -114,7 +114,7 @@ struct grove_sink {
 /* The same for #if: major * 10000 + minor * 100 + patch. */
 #define GROVE_VERSION_NUMBER 100
 
-/* What the library says of itself, which may be later than this header. */
+/* The version of the library, which may be later than this header. */
 GROVE_API const char *grove_version(void);
 GROVE_API unsigned grove_version_number(void);
 /* A few words for an error code: "not found". */
@@ -130,19 +130,19 @@ GROVE_API void grove_rows_release(struct grove_rows *r);
 GROVE_API int grove_buf_add(struct grove_buf *b, struct grove_slice bytes);
 /* A sink that appends to `b`. */
 GROVE_API struct grove_sink grove_buf_sink(struct grove_buf *b);
-/* Append text as a JSON string literal, as JSON.stringify would write it. */
+/* Appends text as a JSON string literal, as JSON.stringify would write it. */
 GROVE_API int grove_buf_json_string(struct grove_buf *b, struct grove_slice text);
 /*
- * Append text or JSON as UTF-8: what is not becomes U+FFFD. Lines are stored as
- * they came, so this is for whoever hands one on to a strict reader.
+ * Appends text or JSON as UTF-8; invalid bytes become U+FFFD. Lines are stored as they
+ * came, so use this to pass one on to a strict reader.
  */
 GROVE_API int grove_buf_utf8(struct grove_buf *b, struct grove_slice text);
-/* Append a time as ISO-8601 UTC with milliseconds: 2026-05-03T09:00:00.000Z. */
+/* Appends a time as ISO-8601 UTC with milliseconds: 2026-05-03T09:00:00.000Z. */
 GROVE_API int grove_buf_time(struct grove_buf *b, int64_t ms);
-/* Append bytes as base64, padded. */
+/* Appends bytes as base64, padded. */
 GROVE_API int grove_buf_base64(struct grove_buf *b, struct grove_slice bytes);
 
-/* A member that is true, false, or not there at all. */
+/* A member that is true, false, or absent. */
 enum grove_tristate { GROVE_ABSENT = 0, GROVE_TRUE = 1, GROVE_FALSE = 2 };
 
 #ifdef __cplusplus

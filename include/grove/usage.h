@@ -1,7 +1,7 @@
 /*
  * grove/usage.h: tokens and cost.
  *
- * You get it with <grove.h>, which says what holds for all of it.
+ * You get it with <grove.h>, which has the rules that apply to all of it.
  */
 #ifndef GROVE_USAGE_H
 #define GROVE_USAGE_H

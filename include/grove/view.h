@@ -1,7 +1,7 @@
 /*
  * grove/view.h: a session at one moment: entries, tree, context.
  *
- * You get it with <grove.h>, which says what holds for all of it.
+ * You get it with <grove.h>, which has the rules that apply to all of it.
  */
 #ifndef GROVE_VIEW_H
 #define GROVE_VIEW_H

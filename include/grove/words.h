@@ -1,7 +1,7 @@
 /*
- * grove/words.h: what things are called in every dialect: kinds, roles, and how durable.
+ * grove/words.h: names that are common to all dialects: kinds, roles, sync levels.
  *
- * You get it with <grove.h>, which says what holds for all of it.
+ * You get it with <grove.h>, which has the rules that apply to all of it.
  */
 #ifndef GROVE_WORDS_H
 #define GROVE_WORDS_H
@@ -14,20 +14,20 @@ extern "C" {
 
 /* How durable an append is before it returns. */
 enum grove_sync {
-	GROVE_SYNC_NONE,   /* given to the system: survives our crash, not the machine's */
-	GROVE_SYNC_FLUSH,  /* the same, and writing to the disk has begun */
-	GROVE_SYNC_ALWAYS  /* on the disk; threads that append at once share one sync */
+	GROVE_SYNC_NONE,   /* passed to the system: survives a crash of the process only */
+	GROVE_SYNC_FLUSH,  /* the same, and writing to disk has started */
+	GROVE_SYNC_ALWAYS  /* on disk; threads that append at the same time share one sync */
 };
 
 /* Who chose the name of a session. */
 enum grove_name_source {
 	GROVE_NAME_BY_USER,
-	GROVE_NAME_BY_AGENT   /* made up by the program: does not replace one that the user chose */
+	GROVE_NAME_BY_AGENT   /* made up by the program: does not replace one chosen by the user */
 };
 
 /* What an entry is, in any dialect. */
 enum grove_kind {
-	GROVE_KIND_OTHER,           /* a type that we do not know: kept, a tree node */
+	GROVE_KIND_OTHER,           /* an unknown type: preserved, a node of the tree */
 	GROVE_KIND_HEADER,
 	GROVE_KIND_MESSAGE,
 	GROVE_KIND_THINKING_LEVEL,
@@ -42,24 +42,24 @@ enum grove_kind {
 	GROVE_KIND_NAME,
 	/* xcsh and oh-my-pi */
 	GROVE_KIND_SERVICE_TIER,
-	GROVE_KIND_CONTEXT_CHANGE,  /* of the place it works in: name, tenant, namespace */
+	GROVE_KIND_CONTEXT_CHANGE,  /* of its working environment: name, tenant, namespace */
 	GROVE_KIND_MODE,
 	GROVE_KIND_INIT,            /* what a sub-agent was started with */
 	GROVE_KIND_RULES,           /* rules that were injected into the conversation */
 	GROVE_KIND_TOOLS,           /* a selection of tools */
-	GROVE_KIND_RESET,           /* the context begins anew behind it */
+	GROVE_KIND_RESET,           /* the context starts over after it */
 	GROVE_KIND_CREDENTIAL,      /* which account answers */
 	/* Claude Code */
 	GROVE_KIND_SYSTEM,          /* a note of the program: a boundary, a hook, a command */
 	GROVE_KIND_ATTACHMENT,
 	GROVE_KIND_PROGRESS,
-	GROVE_KIND_META,            /* says something about the session: no node of the tree */
+	GROVE_KIND_META,            /* metadata of the session: not a node of the tree */
 	/* work handed to sub-agents, in sessions of hosts */
 	GROVE_KIND_SUBAGENT_BATCH,  /* it begins */
 	GROVE_KIND_SUBAGENT_RESULT  /* it ends */
 };
 
-/* Who speaks, where the kind is a message. */
+/* Who speaks, if the kind is a message. */
 enum grove_role {
 	GROVE_ROLE_NONE,
 	GROVE_ROLE_OTHER,
@@ -73,7 +73,7 @@ enum grove_role {
 	GROVE_ROLE_DEVELOPER,
 	GROVE_ROLE_PYTHON,
 	GROVE_ROLE_FILES,           /* files that were mentioned */
-	/* summaries that stand as messages */
+	/* summaries in the form of messages */
 	GROVE_ROLE_BRANCH_SUMMARY,
 	GROVE_ROLE_COMPACTION_SUMMARY
 };
@@ -81,16 +81,16 @@ enum grove_role {
 GROVE_API const char *grove_kind_name(enum grove_kind kind);
 GROVE_API const char *grove_role_name(enum grove_role role);
 
-/* What is odd about an entry. */
+/* Irregularities of an entry. */
 enum grove_entry_flags {
 	GROVE_ENTRY_ORPHAN = 1,      /* its parent is not in the log: shown as a root */
-	GROVE_ENTRY_CYCLE = 2,       /* its parents ran in a circle, broken here */
+	GROVE_ENTRY_CYCLE = 2,       /* its parents form a cycle, which is broken here */
 	GROVE_ENTRY_SUPERSEDED = 4,  /* a later line has the same id: in the log, not in the tree */
 	GROVE_ENTRY_NO_ID = 8,
 	GROVE_ENTRY_LEAF_MARK = 16   /* written by grove to persist a leaf; stands for its parent */
 };
 
-/* What a person would want to read of an entry. */
+/* The text of an entry that a person would read, in pieces. */
 enum grove_piece_kind {
 	GROVE_PIECE_TEXT,
 	GROVE_PIECE_THINKING,
@@ -107,11 +107,11 @@ struct grove_piece {
 	struct grove_slice title;
 	struct grove_slice text;
 	int error;                /* the tool or command failed */
-	int hidden;               /* the agent keeps it from people: data, or `display` is false */
+	int hidden;               /* not shown to people: data, or `display` is false */
 };
 /*
- * A non-zero answer ends the walk and is handed back. An entry whose line is
- * too long to be held in memory (over 1 GiB) is told as a note that says so.
+ * A non-zero result ends the walk and is returned. An entry whose line is too long for
+ * memory (over 1 GiB) is reported as a note that says so.
  */
 typedef int grove_piece_fn(void *payload, const struct grove_piece *piece);
 
@@ -127,9 +127,9 @@ enum grove_block {
 
 /* No entry, no parent. */
 #define GROVE_NO_ENTRY UINT32_MAX
-/* Where an entry's id is expected: the place before the first entry. */
+/* In place of an entry's id: the position before the first entry. */
 #define GROVE_ROOT "root"
-/* A time that was missing or not a date. */
+/* A time that is missing or invalid. */
 #define GROVE_NO_TIME INT64_MIN
 /* The seq of no line. */
 #define GROVE_NO_SEQ UINT64_MAX

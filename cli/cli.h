@@ -131,6 +131,8 @@ int cmd_name(struct cli *c, int argc, char **argv);
 int cmd_new(struct cli *c, int argc, char **argv);
 int cmd_rm(struct cli *c, int argc, char **argv);
 int cmd_search(struct cli *c, int argc, char **argv);
+int cmd_serve(struct cli *c, int argc, char **argv);
+int cmd_token(struct cli *c, int argc, char **argv);
 int cmd_show(struct cli *c, int argc, char **argv);
 int cmd_snapshot(struct cli *c, int argc, char **argv);
 int cmd_store(struct cli *c, int argc, char **argv);

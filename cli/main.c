@@ -39,6 +39,8 @@ static const struct command {
 	{ "blob", cmd_blob },
 	{ "store", cmd_store },
 	{ "archive", cmd_archive },
+	{ "serve", cmd_serve },
+	{ "token", cmd_token },
 	{ "help", cmd_help },
 };
 

@@ -1,0 +1,95 @@
+/*
+ * cmd_serve.c: `grove serve` and `grove token` are a program of their own.
+ *
+ * It needs libraries that nothing else here does; loading them would make every
+ * other command start more slowly. So the words are handed over, those that stood
+ * before the command's name included.
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Beside this program, where it is built; else where it was installed. */
+static void run_at(const char *dir, size_t len, char **words)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%.*s/grove-serve", (int)len, dir) < (int)sizeof(path))
+		execv(path, words);
+}
+
+static void run_anywhere(char **words)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self));
+	const char *slash = n > 0 ? memrchr(self, '/', (size_t)n) : NULL;
+
+	if (slash)
+		run_at(self, (size_t)(slash - self), words);
+	run_at(GROVE_LIBEXECDIR, strlen(GROVE_LIBEXECDIR), words);
+}
+
+static int wants_help(int argc, char **argv)
+{
+	for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return 1;
+	return 0;
+}
+
+static char *copy(const char *text)
+{
+	size_t n = strlen(text) + 1;
+
+	return memcpy(cli_realloc(NULL, n, 1), text, n);
+}
+
+static int hand_over(struct cli *c, int argc, char **argv)
+{
+	size_t nr = 0, room = 8 + (size_t)argc + 2 * c->stores.nr;
+	char **words = cli_realloc(NULL, room, sizeof(*words));
+
+	if (c->help || wants_help(argc, argv)) {
+		free(words);
+		return help_print(&c->out, c->command);
+	}
+	words[nr++] = copy("grove-serve");
+	words[nr++] = copy(c->command);
+	for (size_t i = 0; i < c->stores.nr; i++) {
+		words[nr++] = copy("--store");
+		words[nr++] = copy(c->stores.item[i]);
+	}
+	if (c->dialect) {
+		words[nr++] = copy("--dialect");
+		words[nr++] = copy(c->dialect);
+	}
+	if (c->json)
+		words[nr++] = copy("--json");
+	if (c->no_cache)
+		words[nr++] = copy("--no-cache");
+	for (int i = 0; i < argc; i++)
+		words[nr++] = copy(argv[i]);
+	words[nr] = NULL;
+	out_flush(&c->out);
+	run_anywhere(words);
+	while (nr)
+		free(words[--nr]);
+	free(words);
+	return cli_error(c, GROVE_ENOTSUP, "%s: this grove was built without its server (it needs libmicrohttpd)",
+			 c->command);
+}
+
+int cmd_serve(struct cli *c, int argc, char **argv)
+{
+	return hand_over(c, argc, argv);
+}
+
+int cmd_token(struct cli *c, int argc, char **argv)
+{
+	return hand_over(c, argc, argv);
+}

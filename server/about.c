@@ -1,0 +1,170 @@
+/*
+ * about.c: the server itself: is it there, who am I, come in; and blobs.
+ */
+#include "auth.h"
+#include "handlers.h"
+#include "held.h"
+#include "media.h"
+#include "reply.h"
+#include "route.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int not_yet(struct request *r)
+{
+	return reply_fail_status(r, 501, GROVE_ENOTSUP, "this server cannot do that yet");
+}
+
+int get_health(struct request *r)
+{
+	doc_puts(&r->out, "{\"status\":\"ok\"}");
+	return 0;
+}
+
+/* ----------------------------------------------------------------------- me */
+
+/* How an agent takes a session up again. */
+static const struct {
+	const char *agent, *command;
+} resumes[] = {
+	{ "pi", "pi --session {id}" },
+	{ "omp", "omp --resume {id}" },
+	{ "xcsh", "xcsh --resume {id}" },
+	{ "claude", "claude --resume {id}" },
+};
+
+static void put_scopes(struct doc *d, const struct identity *who)
+{
+	doc_name(d, "scopes");
+	doc_open(d, '[');
+	doc_string(d, "read");
+	if (who->scope >= SCOPE_WRITE)
+		doc_string(d, "write");
+	doc_close(d, ']');
+}
+
+/* The stores that the listed sessions are in, each once. */
+static void put_stores(struct request *r, const struct grove_list *l)
+{
+	const char *seen[64];
+	size_t nr = 0;
+
+	doc_name(&r->out, "stores");
+	doc_open(&r->out, '[');
+	for (size_t i = 0; i < grove_list_count(l) && nr < 64; i++) {
+		const char *store = grove_list_at(l, i)->store;
+		size_t j = 0;
+
+		while (j < nr && strcmp(seen[j], store))
+			j++;
+		if (j < nr || !auth_allows(&r->who, store, grove_list_at(l, i)->cwd))
+			continue;
+		seen[nr++] = store;
+		doc_open(&r->out, '{');
+		doc_member(&r->out, "store", store);
+		doc_member(&r->out, "provider", store_provider(store));
+		doc_member_bool(&r->out, "writable", r->who.scope >= SCOPE_WRITE);
+		doc_close(&r->out, '}');
+	}
+	doc_close(&r->out, ']');
+}
+
+int get_me(struct request *r)
+{
+	struct doc *d = &r->out;
+	struct grove_list *l = NULL;
+	int rc = grove_list(r->g, NULL, &l);
+
+	if (rc) {
+		grove_list_free(l);
+		return reply_fail_grove(r, rc);
+	}
+	doc_open(d, '{');
+	doc_member(d, "version", grove_version());
+	doc_member(d, "name", r->who.name);
+	put_scopes(d, &r->who);
+	doc_member_bool(d, "readOnly", r->server->set->read_only);
+	put_stores(r, l);
+	doc_name(d, "agents");
+	doc_open(d, '[');
+	for (size_t i = 0; i < sizeof(resumes) / sizeof(resumes[0]); i++) {
+		doc_open(d, '{');
+		doc_member(d, "agent", resumes[i].agent);
+		doc_member(d, "resume", resumes[i].command);
+		doc_close(d, '}');
+	}
+	doc_close(d, ']');
+	doc_name(d, "limits");
+	doc_open(d, '{');
+	doc_member_number(d, "page", PAGE_BYTES);
+	doc_member_number(d, "text", TEXT_BYTES);
+	doc_member_number(d, "ids", IDS_MAX);
+	doc_member_number(d, "body", BODY_MAX);
+	doc_puts(d, "}}");
+	grove_list_free(l);
+	return 0;
+}
+
+/* --------------------------------------------------------------------- auth */
+
+int post_exchange(struct request *r)
+{
+	struct grove_slice object;
+	char *code = NULL, cookie[256];
+	unsigned status;
+	int rc = body_object(r, &object);
+
+	if (!rc)
+		rc = body_text(r, object, "code", &code);
+	if (!rc && !code)
+		rc = reply_fail(r, GROVE_EINVAL, "code is missing");
+	if (!rc) {
+		status = auth_exchange(r, code, cookie, sizeof(cookie));
+		if (status)
+			rc = reply_fail_status(r, status, status == 500 ? GROVE_EIO : GROVE_EACCESS,
+					       status == 429 ? "too many wrong codes; wait a minute" :
+					       "this code is not, or no longer, good");
+		else
+			reply_header(r, "Set-Cookie", "%s", cookie);
+	}
+	free(code);
+	return rc;
+}
+
+int post_logout(struct request *r)
+{
+	char cookie[256];
+
+	auth_logout(r, cookie, sizeof(cookie));
+	reply_header(r, "Set-Cookie", "%s", cookie);
+	return 0;
+}
+
+/* -------------------------------------------------------------------- blobs */
+
+int get_blob(struct request *r)
+{
+	struct grove_blobs *b = NULL;
+	const char *hash = r->capture[0];
+	int rc;
+
+	/* a blob belongs to no session, so a limited token cannot be asked about it */
+	if (auth_limited(&r->who))
+		return reply_fail(r, GROVE_EACCESS, "this token is limited to some sessions");
+	if (strlen(hash) != 64 || strspn(hash, "0123456789abcdef") != 64)
+		return reply_fail(r, GROVE_EINVAL, "a blob is named by 64 hexadecimal digits");
+	rc = grove_blobs_open(r->g, NULL, &b);
+	if (!rc && !reply_etag(r, "%s", hash))
+		rc = grove_blobs_get(b, hash, &r->out.buf);
+	if (rc && b)
+		grove_blobs_error(b, &r->detail);
+	grove_blobs_close(b);
+	if (rc)
+		return rc;
+	r->type = media_type(grove_buf_slice(&r->out.buf));
+	r->type = r->type ? r->type : "application/octet-stream";
+	r->csp = CSP_SANDBOX;
+	r->cache = "private, max-age=31536000, immutable";
+	return 0;
+}

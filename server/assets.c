@@ -1,0 +1,80 @@
+/*
+ * assets.c: the viewer's files, which are part of the program.
+ */
+#include "assets.h"
+#include "handlers.h"
+#include "reply.h"
+
+#include <string.h>
+
+#define CSP_PAGE \
+	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; " \
+	"worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " \
+	"require-trusted-types-for 'script'; trusted-types grove"
+
+/* Addresses of the viewer have no file of their own: the page looks at them itself. */
+static int is_page(const struct request *r)
+{
+	const char *first = r->target.nr_segments ? r->target.segment[0] : "";
+
+	return !*first || !strcmp(first, "s") || !strcmp(first, "usage") || !strcmp(first, "search");
+}
+
+static const struct asset *find(const char *name)
+{
+	for (const struct asset *a = assets; a->name; a++)
+		if (!strcmp(a->name, name))
+			return a;
+	return NULL;
+}
+
+static const struct asset *wanted(const struct request *r)
+{
+	char name[256];
+	size_t n = 0;
+
+	if (is_page(r))
+		return find("index.html");
+	for (unsigned i = 0; i < r->target.nr_segments; i++) {
+		size_t len = strlen(r->target.segment[i]);
+
+		if (n + len + 2 > sizeof(name))
+			return NULL;
+		if (i)
+			name[n++] = '/';
+		memcpy(name + n, r->target.segment[i], len);
+		n += len;
+	}
+	name[n] = '\0';
+	return find(name);
+}
+
+int get_page(struct request *r)
+{
+	const struct asset *a = wanted(r);
+	const char *accept;
+
+	r->csp = CSP_PAGE;
+	if (!a && is_page(r)) {
+		r->type = "text/html; charset=utf-8";
+		doc_puts(&r->out, "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>grove</title>\n"
+				  "<p>This server was built without the viewer. Its programming interface is described at "
+				  "<a href=\"/api/v1/openapi.json\">/api/v1/openapi.json</a>.</p></html>\n");
+		return 0;
+	}
+	if (!a)
+		return reply_fail(r, GROVE_ENOTFOUND, "there is nothing at this address");
+	r->type = a->type;
+	if (reply_etag(r, "%s", a->etag))
+		return 0;
+	/* they are stored packed, and sent so to all but those who cannot read that */
+	accept = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Accept-Encoding");
+	if (a->packed_len && accept && strstr(accept, "gzip")) {
+		doc_add(&r->out, (struct grove_slice){ a->packed, a->packed_len });
+		reply_header(r, "Content-Encoding", "gzip");
+		r->packed = 1;
+	} else {
+		doc_add(&r->out, (struct grove_slice){ a->plain, a->plain_len });
+	}
+	return 0;
+}

@@ -1,0 +1,380 @@
+/*
+ * auth.c: who asks, and what they may do.
+ *
+ * Three ways to be somebody: to be the user who runs the server, on the same
+ * machine; to send a token; to send the cookie that a browser was given for a
+ * one-time code. Only hashes of cookies and codes are kept, and they are compared
+ * in constant time.
+ */
+#include "auth.h"
+#include "peer.h"
+#include "tokens.h"
+
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COOKIES_MAX 256
+#define CODES_MAX 16
+#define ADDRESSES_MAX 512
+
+/* A code or a cookie. */
+struct ticket {
+	unsigned char hash[TOKEN_HASH];
+	int64_t until;   /* ms; 0: free */
+};
+
+struct failures {
+	char address[64];
+	int64_t since;   /* ms: the minute's beginning */
+	unsigned nr;
+};
+
+struct auth {
+	struct server *server;
+	char path[4096];      /* of the file of tokens; "": none */
+	pthread_mutex_t lock;
+	struct tokens *tokens;
+	struct ticket cookie[COOKIES_MAX], code[CODES_MAX];
+	struct failures failed[ADDRESSES_MAX];
+};
+
+int auth_reload(struct auth *a, char *why, size_t size)
+{
+	struct tokens *fresh, *old;
+
+	if (!*a->path)
+		return 0;
+	if (tokens_read(a->path, &fresh, why, size))
+		return -1;
+	pthread_mutex_lock(&a->lock);
+	old = a->tokens;
+	a->tokens = fresh;
+	pthread_mutex_unlock(&a->lock);
+	tokens_unref(old);
+	return 0;
+}
+
+int auth_new(struct server *s, struct auth **out, char *why, size_t size)
+{
+	struct auth *a = calloc(1, sizeof(*a));
+
+	*out = a;
+	if (!a) {
+		snprintf(why, size, "out of memory");
+		return -1;
+	}
+	a->server = s;
+	pthread_mutex_init(&a->lock, NULL);
+	if (s->set->token_file)
+		snprintf(a->path, sizeof(a->path), "%s", s->set->token_file);
+	else if (settings_default_tokens(a->path, sizeof(a->path)))
+		a->path[0] = '\0';
+	return auth_reload(a, why, size);
+}
+
+void auth_free(struct auth *a)
+{
+	if (!a)
+		return;
+	tokens_unref(a->tokens);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+}
+
+size_t auth_tokens(struct auth *a)
+{
+	return a->tokens ? a->tokens->nr : 0;
+}
+
+/* ----------------------------------------------------------------- failures */
+
+/* The row of an address, which may take the place of the oldest one. With the lock. */
+static struct failures *row(struct auth *a, const char *address)
+{
+	struct failures *oldest = &a->failed[0];
+
+	for (int i = 0; i < ADDRESSES_MAX; i++) {
+		struct failures *f = &a->failed[i];
+
+		if (!strcmp(f->address, address) && f->since)
+			return f;
+		if (f->since < oldest->since)
+			oldest = f;
+	}
+	memset(oldest, 0, sizeof(*oldest));
+	snprintf(oldest->address, sizeof(oldest->address), "%s", address);
+	return oldest;
+}
+
+static int failed_too_often(struct auth *a, const char *address)
+{
+	struct failures *f;
+	int yes;
+
+	pthread_mutex_lock(&a->lock);
+	f = row(a, address);
+	yes = f->nr >= FAILURES_MAX && now_ms() - f->since < 60000;
+	pthread_mutex_unlock(&a->lock);
+	return yes;
+}
+
+static void note_failure(struct auth *a, const char *address)
+{
+	struct failures *f;
+
+	pthread_mutex_lock(&a->lock);
+	f = row(a, address);
+	if (!f->since || now_ms() - f->since >= 60000) {
+		f->since = now_ms();
+		f->nr = 0;
+	}
+	f->nr++;
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* ------------------------------------------------------------------ tickets */
+
+static int add_ticket(struct ticket *t, size_t nr, const char *text, int64_t until)
+{
+	struct ticket *free_one = &t[0];
+
+	for (size_t i = 0; i < nr; i++)
+		if (t[i].until < free_one->until)
+			free_one = &t[i];
+	token_hash(text, free_one->hash);
+	free_one->until = until;
+	return 0;
+}
+
+static struct ticket *find_ticket(struct ticket *t, size_t nr, const char *text)
+{
+	unsigned char hash[TOKEN_HASH];
+	struct ticket *found = NULL;
+
+	token_hash(text, hash);
+	for (size_t i = 0; i < nr; i++)
+		if (!CRYPTO_memcmp(hash, t[i].hash, TOKEN_HASH) && t[i].until > now_ms())
+			found = &t[i];
+	return found;
+}
+
+int auth_code(struct auth *a, char *out, size_t size)
+{
+	char text[33];
+
+	if (size < sizeof(text) || random_hex(text, 16))
+		return -1;
+	memcpy(out, text, sizeof(text));
+	pthread_mutex_lock(&a->lock);
+	add_ticket(a->code, CODES_MAX, text, now_ms() + CODE_SECONDS * 1000);
+	pthread_mutex_unlock(&a->lock);
+	return 0;
+}
+
+/* Cookies ignore ports, so the name has ours in it. */
+static void cookie_name(const struct request *r, char *out, size_t size)
+{
+	snprintf(out, size, "%sgrove_%u", r->server->tls ? "__Host-" : "", r->peer->listener->port);
+}
+
+static void cookie_line(const struct request *r, const char *value, int seconds, char *out, size_t size)
+{
+	char name[32];
+
+	cookie_name(r, name, sizeof(name));
+	snprintf(out, size, "%s=%s; HttpOnly; SameSite=Strict; Path=/; Max-Age=%d%s", name, value,
+		 seconds, r->server->tls ? "; Secure" : "");
+}
+
+unsigned auth_exchange(struct request *r, const char *code, char *cookie, size_t size)
+{
+	struct auth *a = r->server->auth;
+	struct ticket *t;
+	char value[65];
+	int known;
+
+	if (failed_too_often(a, r->peer->address))
+		return 429;
+	if (random_hex(value, 32))
+		return 500;
+	pthread_mutex_lock(&a->lock);
+	t = find_ticket(a->code, CODES_MAX, code);
+	known = t != NULL;
+	if (known) {
+		memset(t, 0, sizeof(*t));
+		add_ticket(a->cookie, COOKIES_MAX, value, now_ms() + COOKIE_SECONDS * 1000LL);
+	}
+	pthread_mutex_unlock(&a->lock);
+	if (!known) {
+		note_failure(a, r->peer->address);
+		return 403;
+	}
+	cookie_line(r, value, COOKIE_SECONDS, cookie, size);
+	return 0;
+}
+
+/* The value of our cookie in a Cookie header; 0 if it has none. */
+static int find_cookie(const struct request *r, char *out, size_t size)
+{
+	const char *p = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Cookie");
+	char name[32];
+	size_t n, len;
+
+	cookie_name(r, name, sizeof(name));
+	n = strlen(name);
+	while (p && *p) {
+		p += strspn(p, " \t;");
+		len = strcspn(p, ";");
+		if (len > n && !strncmp(p, name, n) && p[n] == '=' && len - n - 1 < size) {
+			memcpy(out, p + n + 1, len - n - 1);
+			out[len - n - 1] = '\0';
+			return 1;
+		}
+		p += len;
+	}
+	return 0;
+}
+
+void auth_logout(struct request *r, char *cookie, size_t size)
+{
+	struct auth *a = r->server->auth;
+	struct ticket *t;
+	char value[80];
+
+	if (find_cookie(r, value, sizeof(value))) {
+		pthread_mutex_lock(&a->lock);
+		t = find_ticket(a->cookie, COOKIES_MAX, value);
+		if (t)
+			memset(t, 0, sizeof(*t));
+		pthread_mutex_unlock(&a->lock);
+	}
+	cookie_line(r, "", 0, cookie, size);
+}
+
+/* ----------------------------------------------------------------- identity */
+
+static unsigned refuse(struct request *r, unsigned status, const char *why)
+{
+	r->detail.code = GROVE_EACCESS;
+	snprintf(r->detail.message, sizeof(r->detail.message), "%s", why);
+	return status;
+}
+
+static unsigned wrong(struct request *r)
+{
+	note_failure(r->server->auth, r->peer->address);
+	return refuse(r, 401, "this token is not known here");
+}
+
+static unsigned by_token(struct request *r, const char *header)
+{
+	struct auth *a = r->server->auth;
+
+	if (failed_too_often(a, r->peer->address))
+		return refuse(r, 429, "too many wrong tokens from this address; wait a minute");
+	if (strncasecmp(header, "Bearer ", 7))
+		return wrong(r);
+	pthread_mutex_lock(&a->lock);
+	r->who.tokens = tokens_ref(a->tokens);
+	pthread_mutex_unlock(&a->lock);
+	r->who.token = tokens_find(r->who.tokens, header + 7 + strspn(header + 7, " "));
+	if (!r->who.token)
+		return wrong(r);
+	r->who.scope = r->who.token->scope;
+	r->who.name = r->who.token->name;
+	return 0;
+}
+
+static unsigned by_cookie(struct request *r, const char *value)
+{
+	struct auth *a = r->server->auth;
+	int known;
+
+	pthread_mutex_lock(&a->lock);
+	known = find_ticket(a->cookie, COOKIES_MAX, value) != NULL;
+	pthread_mutex_unlock(&a->lock);
+	if (!known)
+		return refuse(r, 401, "this browser's permission has ended; start from the address that the server printed");
+	r->who.scope = SCOPE_WRITE;
+	r->who.name = "cookie";
+	return 0;
+}
+
+static unsigned by_place(struct request *r)
+{
+	switch (peer_user(r->peer)) {
+	case PEER_SAME:
+		r->who.scope = SCOPE_WRITE;
+		r->who.name = "local";
+		return 0;
+	case PEER_OTHER:
+		return refuse(r, 403, "this server answers only the user who runs it; others need a token");
+	default:
+		return refuse(r, 403, "the system does not tell which user asks; send a token");
+	}
+}
+
+unsigned auth_identify(struct request *r, int trusted)
+{
+	const char *header = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Authorization");
+	char cookie[80];
+	unsigned status;
+
+	if (header)
+		status = by_token(r, header);
+	else if (trusted && !r->server->set->auth)
+		status = by_place(r);
+	else if (find_cookie(r, cookie, sizeof(cookie)))
+		status = by_cookie(r, cookie);
+	else
+		status = refuse(r, 401, "a token is needed here (Authorization: Bearer …)");
+	if (!status && r->server->set->read_only && r->who.scope > SCOPE_READ)
+		r->who.scope = SCOPE_READ;
+	return status;
+}
+
+int auth_limited(const struct identity *who)
+{
+	return who->token && (who->token->nr_stores || who->token->nr_projects);
+}
+
+/* Is `cwd` this directory, or below it? */
+static int is_below(const char *cwd, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	while (n > 1 && dir[n - 1] == '/')
+		n--;
+	return !strncmp(cwd, dir, n) && (!cwd[n] || cwd[n] == '/' || n == 1);
+}
+
+/* A store may be named with or without "file:", and with a slash at its end. */
+static int same_store(const char *a, const char *b)
+{
+	size_t n;
+
+	a += !strncmp(a, "file:", 5) ? 5 : 0;
+	b += !strncmp(b, "file:", 5) ? 5 : 0;
+	n = strlen(b);
+	while (n > 1 && b[n - 1] == '/')
+		n--;
+	return !strncmp(a, b, n) && (!a[n] || !strcmp(a + n, "/"));
+}
+
+int auth_allows(const struct identity *who, const char *store, const char *cwd)
+{
+	const struct token *t = who->token;
+	int store_ok, project_ok;
+
+	if (!t)
+		return 1;
+	store_ok = !t->nr_stores;
+	for (size_t i = 0; i < t->nr_stores && !store_ok; i++)
+		store_ok = store && same_store(store, t->stores[i]);
+	project_ok = !t->nr_projects;
+	for (size_t i = 0; i < t->nr_projects && !project_ok; i++)
+		project_ok = cwd && *cwd && is_below(cwd, t->projects[i]);
+	return store_ok && project_ok;
+}

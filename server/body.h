@@ -1,0 +1,20 @@
+/*
+ * body.h: is a request's body the JSON that it says it is?
+ *
+ * Once it is known to be, cli/json.h looks into it.
+ */
+#ifndef SERVER_BODY_H
+#define SERVER_BODY_H
+
+#include <grove.h>
+
+/* Values within values; beyond that a body is refused. */
+#define BODY_DEPTH 512
+
+/*
+ * Returns NULL if `json` is one JSON value and nothing else, in UTF-8. Otherwise
+ * what is wrong, and the byte where in *at.
+ */
+const char *body_check(struct grove_slice json, size_t *at);
+
+#endif

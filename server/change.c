@@ -1,0 +1,523 @@
+/*
+ * change.c: what is written to a session that exists.
+ */
+#include "../cli/json.h"
+#include "body.h"
+#include "handlers.h"
+#include "held.h"
+#include "metrics.h"
+#include "reply.h"
+#include "route.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A session that is being written to. */
+struct change {
+	struct request *r;
+	struct held *h;
+	struct grove_session *s;
+};
+
+/* With everybody else kept out: all but an append is done so. */
+static int begin(struct request *r, struct change *c)
+{
+	int rc = hold(r, 0, &c->h);
+
+	c->r = r;
+	c->s = NULL;
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&c->h->write_lock);
+	rc = hold_writer(r, c->h, &c->s);
+	if (rc)
+		pthread_mutex_unlock(&c->h->write_lock);
+	return rc;
+}
+
+static void end(struct change *c)
+{
+	if (c->s) {
+		hold_writer_end(c->r, c->h);
+		pthread_mutex_unlock(&c->h->write_lock);
+	}
+	hold_release(c->r, c->h);
+}
+
+static int failed(struct change *c, int rc)
+{
+	return rc < 0 ? reply_fail_session(c->r, c->s, rc) : rc;
+}
+
+/* The state after the change, as members. */
+static int put_state(struct change *c, struct doc *d)
+{
+	struct grove_view *v;
+	int rc = grove_session_refresh(c->s);
+
+	rc = rc < 0 ? rc : grove_session_view(c->s, &v);
+	if (rc)
+		return failed(c, rc);
+	doc_member_number(d, "rev", grove_view_rev(v));
+	doc_member_number(d, "generation", grove_view_generation(v));
+	grove_view_unref(v);
+	return 0;
+}
+
+/* ------------------------------------------------------------------- append */
+
+/* One entry, or an array of them, as slices of the body. */
+static int split_body(struct request *r, struct grove_slice **out, size_t *nr)
+{
+	struct grove_slice all = grove_buf_slice(&r->body), item;
+	const char *place = NULL, *why;
+	size_t at, room = 0;
+
+	*out = NULL;
+	*nr = 0;
+	why = body_check(all, &at);
+	if (why) {
+		reply_fail(r, GROVE_EJSON, "the body at byte %zu: %s", at, why);
+		r->detail.has_place = 1;
+		r->detail.offset = at;
+		return GROVE_EJSON;
+	}
+	while (strchr(" \t\r\n", *all.ptr)) {
+		all.ptr++;
+		all.len--;
+	}
+	while (all.len && strchr(" \t\r\n", all.ptr[all.len - 1]))
+		all.len--;
+	if (*all.ptr == '{') {
+		*out = malloc(sizeof(**out));
+		if (!*out)
+			return GROVE_ENOMEM;
+		(*out)[(*nr)++] = all;
+		return 0;
+	}
+	if (*all.ptr != '[')
+		return reply_fail(r, GROVE_EJSON, "the body must be an entry or an array of entries");
+	while (json_item(all, &place, &item)) {
+		if (*nr == room) {
+			struct grove_slice *more = realloc(*out, (room = room ? 2 * room : 16) * sizeof(*more));
+
+			if (!more)
+				return GROVE_ENOMEM;
+			*out = more;
+		}
+		(*out)[(*nr)++] = item;
+	}
+	return *nr ? 0 : reply_fail(r, GROVE_EINVAL, "there is no entry in the array");
+}
+
+static int append_options(struct request *r, struct grove_append_options *o)
+{
+	static const char *const syncs[] = { "none", "flush", "always", NULL };
+	int sync = GROVE_SYNC_FLUSH, rc = query_choice(r, "sync", syncs, &sync);
+
+	o->sync = (enum grove_sync)sync;
+	o->parent = query_text(r, "parent");
+	if (query_text(r, "expectedSeq"))
+		o->flags |= GROVE_APPEND_IF_SEQ;
+	return rc ? rc : query_number(r, "expectedSeq", &o->seq);
+}
+
+static void put_appended(struct doc *d, const struct grove_append_result *a, const char *const *ids, size_t nr)
+{
+	doc_open(d, '{');
+	doc_name(d, "ids");
+	doc_open(d, '[');
+	for (size_t i = 0; i < nr; i++)
+		doc_string(d, ids[i]);
+	doc_close(d, ']');
+	doc_member(d, "id", a->id);
+	doc_member_number(d, "seq", a->seq);
+	doc_member_number(d, "rev", a->rev);
+	doc_close(d, '}');
+}
+
+static int append(struct request *r, struct grove_session *s, const struct grove_slice *entry, size_t nr,
+		  const struct grove_append_options *o)
+{
+	struct grove_append_result a = { .size = sizeof(a), .why = &r->detail };
+	const char **ids = calloc(nr, sizeof(*ids));
+	int64_t begun = now_us();
+	int rc;
+
+	if (!ids)
+		return GROVE_ENOMEM;
+	a.ids = ids;
+	rc = grove_session_append_many(s, entry, nr, o, &a);
+	if (!rc) {
+		metrics_append(r->server->metrics, nr, now_us() - begun);
+		put_appended(&r->out, &a, ids, nr);
+	} else if (nr > 1 && a.failed < nr) {
+		doc_member_number(&r->out, "failed", a.failed);
+		r->error_members = 1;
+	}
+	grove_buf_release(&a.lines);
+	free(ids);
+	return rc;
+}
+
+int post_entries(struct request *r)
+{
+	struct grove_append_options o = { .size = sizeof(o) };
+	struct grove_slice *entry = NULL;
+	struct grove_session *s = NULL;
+	struct held *h = NULL;
+	size_t nr = 0;
+	int rc = append_options(r, &o);
+
+	if (!rc)
+		rc = split_body(r, &entry, &nr);
+	if (!rc)
+		rc = hold(r, 0, &h);
+	if (!rc)
+		rc = hold_writer(r, h, &s);
+	if (!rc) {
+		rc = append(r, s, entry, nr, &o);
+		hold_writer_end(r, h);
+		r->status = rc ? r->status : 201;
+	}
+	hold_release(r, h);
+	free(entry);
+	return rc;
+}
+
+int patch_entry(struct request *r)
+{
+	struct grove_slice object, value = { NULL, 0 };
+	struct change c = { 0 };
+	char *pointer = NULL, *json = NULL;
+	int rc = body_object(r, &object);
+
+	if (!rc)
+		rc = body_text(r, object, "pointer", &pointer);
+	if (!rc && (!pointer || !json_member(object, "value", &value)))
+		rc = reply_fail(r, GROVE_EINVAL, "pointer and value are needed");
+	if (!rc) {
+		json = strndup(value.ptr, value.len);
+		rc = json ? begin(r, &c) : GROVE_ENOMEM;
+	}
+	if (!rc)
+		rc = failed(&c, grove_session_update(c.s, r->capture[1], pointer, json));
+	if (!rc) {
+		doc_open(&r->out, '{');
+		doc_member(&r->out, "entryId", r->capture[1]);
+		rc = put_state(&c, &r->out);
+		doc_close(&r->out, '}');
+	}
+	end(&c);
+	free(pointer);
+	free(json);
+	return rc;
+}
+
+/* --------------------------------------------------------------------- leaf */
+
+/* The newest entries, so that whoever was overtaken sees by what. */
+static void put_newest(struct doc *d, const struct grove_view *v)
+{
+	struct grove_entry e = { .size = sizeof(e) };
+	uint32_t nr = grove_view_count(v), from = nr > 5 ? nr - 5 : 0;
+
+	doc_name(d, "entries");
+	doc_open(d, '[');
+	for (uint32_t i = from; i < nr; i++) {
+		grove_view_entry(v, i, &e);
+		doc_open(d, '{');
+		doc_member(d, "id", e.id);
+		doc_member_number(d, "seq", e.line);
+		doc_member(d, "kind", grove_kind_name(e.kind));
+		doc_member(d, "role", e.role == GROVE_ROLE_NONE ? NULL : grove_role_name(e.role));
+		doc_member_time(d, "time", e.time);
+		doc_close(d, '}');
+	}
+	doc_close(d, ']');
+}
+
+/* Is the session as the client saw it? A view of what it is now, to be given back. */
+static int check_rev(struct change *c, struct grove_slice object, struct grove_view **v)
+{
+	struct request *r = c->r;
+	uint64_t expected = 0;
+	int given, rc = body_number(r, object, "expectedRev", &expected, &given);
+
+	if (rc)
+		return rc;
+	rc = grove_session_refresh(c->s);
+	rc = rc < 0 ? rc : grove_session_view(c->s, v);
+	if (rc)
+		return failed(c, rc);
+	if (!given || grove_view_rev(*v) == expected)
+		return 0;
+	doc_release(&r->out);
+	doc_member_number(&r->out, "rev", grove_view_rev(*v));
+	put_newest(&r->out, *v);
+	r->error_members = 1;
+	return reply_fail(r, GROVE_ECONFLICT, "the session has changed since");
+}
+
+static void put_moved(struct request *r, struct change *c, const struct grove_leaf_result *m)
+{
+	doc_member(&r->out, "leafEntryId", m->leaf);
+	if (m->summary_id)
+		doc_member(&r->out, "summaryId", m->summary_id);
+	put_state(c, &r->out);
+}
+
+int put_leaf(struct request *r)
+{
+	struct grove_branch_summary summary = { .size = sizeof(summary) };
+	struct grove_leaf_options o = { .size = sizeof(o), .flags = GROVE_LEAF_PERSIST };
+	struct grove_leaf_result moved = { .size = sizeof(moved) };
+	struct grove_slice object, value;
+	struct change c = { 0 };
+	struct grove_view *v = NULL;
+	char *id = NULL, *text = NULL;
+	uint32_t i;
+	int rc = body_object(r, &object);
+
+	if (!rc && !json_member(object, "entryId", &value))
+		rc = reply_fail(r, GROVE_EINVAL, "entryId is missing");
+	if (!rc)
+		rc = body_text(r, object, "entryId", &id);
+	if (!rc)
+		rc = body_text(r, object, "summary", &text);
+	if (!rc)
+		rc = begin(r, &c);
+	if (!rc)
+		rc = check_rev(&c, object, &v);
+	if (!rc && id)
+		rc = find_entry(r, v, id, &i);
+	if (!rc) {
+		summary.summary = text;
+		o.summary = text && *text ? &summary : NULL;
+		rc = failed(&c, grove_session_set_leaf(c.s, id ? id : GROVE_ROOT, &o, &moved));
+	}
+	if (rc >= 0) {
+		doc_open(&r->out, '{');
+		put_moved(r, &c, &moved);
+		doc_close(&r->out, '}');
+	}
+	grove_buf_release(&moved.content);
+	grove_view_unref(v);
+	end(&c);
+	free(id);
+	free(text);
+	return rc < 0 ? rc : 0;
+}
+
+/* ----------------------------------------------------------------- continue */
+
+static const char *const outcomes[] = { "append", "switch", "replay" };
+
+/*
+ * What would happen, found out on a handle that only reads: a leaf that is not
+ * persisted lives in its handle alone.
+ */
+static int rehearse(struct request *r, struct held *h, const char *id, struct grove_leaf_result *out,
+		    struct grove_session **s)
+{
+	struct grove_leaf_options o = { .size = sizeof(o) };
+	struct grove *g = h->own ? h->own : r->g;
+	int rc = grove_session_open(g, h->what, GROVE_OPEN_READ, s);
+
+	if (!rc)
+		rc = grove_session_continue(*s, id, &o, out);
+	return rc < 0 ? reply_fail_session(r, *s, rc) : 0;
+}
+
+/* Entries of the active path that would not be on it any more. */
+static uint64_t left_behind(const struct grove_view *v, const char *leaf_after)
+{
+	struct grove_rows path = { 0 };
+	struct grove_entry e = { .size = sizeof(e) };
+	uint32_t leaf = GROVE_NO_ENTRY;
+	uint64_t nr = 0;
+
+	if (leaf_after && grove_view_find(v, leaf_after, &leaf))
+		return 0;
+	if (!grove_view_ancestors(v, grove_view_leaf(v), &path))
+		for (size_t i = path.nr; i-- && path.at[i] != leaf;)
+			nr += !grove_view_entry(v, path.at[i], &e) && !(e.flags & GROVE_ENTRY_LEAF_MARK);
+	grove_rows_release(&path);
+	return nr;
+}
+
+static int put_rehearsal(struct request *r, struct held *h, const char *id)
+{
+	struct grove_leaf_result m = { .size = sizeof(m) };
+	struct grove_session *s = NULL;
+	struct grove_view *v = NULL;
+	int rc = hold_view(r, h, &v);
+
+	if (!rc)
+		rc = rehearse(r, h, id, &m, &s);
+	if (!rc) {
+		doc_open(&r->out, '{');
+		doc_member(&r->out, "outcome", outcomes[m.outcome]);
+		doc_member(&r->out, "leafAfter", m.leaf);
+		doc_member_number(&r->out, "leavesBehind", left_behind(v, m.leaf));
+		if (m.content.len)
+			doc_member_json(&r->out, "content", grove_buf_slice(&m.content));
+		doc_member_number(&r->out, "rev", grove_view_rev(v));
+		doc_member_number(&r->out, "generation", grove_view_generation(v));
+		doc_member_json(&r->out, "openBy", grove_str("null"));
+		doc_close(&r->out, '}');
+	}
+	grove_buf_release(&m.content);
+	grove_view_unref(v);
+	grove_session_close(s);
+	return rc;
+}
+
+static int do_continue(struct request *r, struct grove_slice object, const char *id)
+{
+	struct grove_leaf_options o = { .size = sizeof(o), .flags = GROVE_LEAF_PERSIST };
+	struct grove_leaf_result m = { .size = sizeof(m) };
+	struct grove_view *v = NULL;
+	struct change c = { 0 };
+	uint32_t i;
+	int rc = begin(r, &c);
+
+	if (!rc)
+		rc = check_rev(&c, object, &v);
+	if (!rc)
+		rc = find_entry(r, v, id, &i);
+	if (!rc)
+		rc = failed(&c, grove_session_continue(c.s, id, &o, &m));
+	if (rc >= 0) {
+		doc_open(&r->out, '{');
+		doc_member(&r->out, "outcome", outcomes[m.outcome]);
+		if (m.content.len)
+			doc_member_json(&r->out, "content", grove_buf_slice(&m.content));
+		put_moved(r, &c, &m);
+		doc_close(&r->out, '}');
+	}
+	grove_buf_release(&m.content);
+	grove_view_unref(v);
+	end(&c);
+	return rc < 0 ? rc : 0;
+}
+
+int post_continue(struct request *r)
+{
+	struct grove_slice object;
+	struct held *h = NULL;
+	char *id = NULL;
+	int dry = 0, rc = query_flag(r, "dryRun", &dry);
+
+	if (!rc)
+		rc = body_object(r, &object);
+	if (!rc)
+		rc = body_text(r, object, "entryId", &id);
+	if (!rc && !id)
+		rc = reply_fail(r, GROVE_EINVAL, "entryId is missing");
+	if (!rc && !dry)
+		rc = do_continue(r, object, id);
+	else if (!rc)
+		rc = hold(r, 0, &h);
+	if (!rc && dry)
+		rc = put_rehearsal(r, h, id);
+	hold_release(r, h);
+	free(id);
+	return rc;
+}
+
+/* ------------------------------------------------------------ labels, names */
+
+int put_label(struct request *r)
+{
+	struct grove_append_result a = { .size = sizeof(a) };
+	struct grove_append_options o = { .size = sizeof(o), .sync = GROVE_SYNC_FLUSH };
+	struct grove_slice object, value;
+	struct change c = { 0 };
+	char *text = NULL;
+	int rc = body_object(r, &object);
+
+	if (!rc && !json_member(object, "text", &value))
+		rc = reply_fail(r, GROVE_EINVAL, "text is missing; null clears the label");
+	if (!rc)
+		rc = body_text(r, object, "text", &text);
+	if (!rc)
+		rc = begin(r, &c);
+	if (!rc)
+		rc = failed(&c, grove_session_append_label(c.s, r->capture[1], text, &o, &a));
+	if (!rc) {
+		doc_open(&r->out, '{');
+		doc_member(&r->out, "entryId", r->capture[1]);
+		doc_member(&r->out, "id", a.id);
+		rc = put_state(&c, &r->out);
+		doc_close(&r->out, '}');
+	}
+	grove_buf_release(&a.lines);
+	end(&c);
+	free(text);
+	return rc;
+}
+
+/* Each is done as far as it goes; the first that fails ends it and is told. */
+static int apply(struct change *c, struct grove_slice object, const char *name, const char *cwd, const char *owner)
+{
+	struct grove_slice value;
+	int rc = 0;
+
+	if (name)
+		rc = failed(c, grove_session_set_name(c->s, name, GROVE_NAME_BY_USER, NULL));
+	if (rc >= 0 && json_member(object, "agentId", &value))
+		rc = failed(c, grove_session_value_put(c->s, "agentId", grove_str(owner ? owner : "")));
+	if (rc >= 0 && json_member(object, "metadata", &value))
+		rc = failed(c, grove_session_value_put(c->s, "metadata", value));
+	if (rc >= 0 && cwd)
+		rc = failed(c, grove_session_move(c->s, cwd));
+	return rc < 0 ? rc : 0;
+}
+
+int patch_session(struct request *r)
+{
+	struct grove_slice object;
+	struct change c = { 0 };
+	char *name = NULL, *cwd = NULL, *owner = NULL;
+	const char *path;
+	int rc = body_object(r, &object);
+
+	if (!rc)
+		rc = body_text(r, object, "name", &name);
+	if (!rc)
+		rc = body_text(r, object, "cwd", &cwd);
+	if (!rc)
+		rc = body_text(r, object, "agentId", &owner);
+	if (!rc && cwd && *cwd != '/')
+		rc = reply_fail(r, GROVE_EINVAL, "cwd is an absolute path");
+	if (!rc)
+		rc = begin(r, &c);
+	if (!rc)
+		rc = apply(&c, object, name, cwd, owner);
+	if (!rc) {
+		path = grove_session_path(c.s);
+		doc_open(&r->out, '{');
+		doc_member(&r->out, "id", c.h->id);
+		doc_member(&r->out, "key", c.h->key);
+		doc_member(&r->out, "path", path);
+		doc_member(&r->out, "cwd", grove_session_cwd(c.s));
+		rc = put_state(&c, &r->out);
+		doc_close(&r->out, '}');
+	}
+	if (cwd && c.s) {
+		struct held *h = c.h;
+
+		/* it lies elsewhere now */
+		hold_writer_end(r, h);
+		pthread_mutex_unlock(&h->write_lock);
+		c.s = NULL;
+		hold_drop(r, h);
+	}
+	end(&c);
+	free(name);
+	free(cwd);
+	free(owner);
+	return rc;
+}

@@ -1,0 +1,160 @@
+/*
+ * doc.c: a JSON document while it is written.
+ */
+#include "doc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void doc_release(struct doc *d)
+{
+	grove_buf_release(&d->buf);
+	d->rc = 0;
+}
+
+void doc_add(struct doc *d, struct grove_slice bytes)
+{
+	if (!d->rc)
+		d->rc = grove_buf_add(&d->buf, bytes);
+}
+
+void doc_puts(struct doc *d, const char *text)
+{
+	doc_add(d, grove_str(text));
+}
+
+void doc_printf(struct doc *d, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (n < 0 || (size_t)n >= sizeof(text))
+		d->rc = d->rc ? d->rc : GROVE_ETOOBIG;
+	else
+		doc_add(d, (struct grove_slice){ text, (size_t)n });
+}
+
+/* A comma, unless this is the first in its object or array, or the value of a member. */
+static void comma(struct doc *d)
+{
+	char last = d->buf.len ? d->buf.ptr[d->buf.len - 1] : '{';
+
+	if (last != '{' && last != '[' && last != ':')
+		doc_puts(d, ",");
+}
+
+void doc_open(struct doc *d, char bracket)
+{
+	comma(d);
+	doc_add(d, (struct grove_slice){ &bracket, 1 });
+}
+
+void doc_close(struct doc *d, char bracket)
+{
+	doc_add(d, (struct grove_slice){ &bracket, 1 });
+}
+
+void doc_name(struct doc *d, const char *name)
+{
+	doc_string(d, name);
+	doc_puts(d, ":");
+}
+
+void doc_text(struct doc *d, struct grove_slice text)
+{
+	comma(d);
+	if (!d->rc)
+		d->rc = grove_buf_json_string(&d->buf, text);
+}
+
+void doc_string(struct doc *d, const char *text)
+{
+	if (text)
+		doc_text(d, grove_str(text));
+	else
+		doc_null(d);
+}
+
+void doc_number(struct doc *d, uint64_t n)
+{
+	comma(d);
+	doc_printf(d, "%llu", (unsigned long long)n);
+}
+
+void doc_signed(struct doc *d, int64_t n)
+{
+	comma(d);
+	doc_printf(d, "%lld", (long long)n);
+}
+
+void doc_real(struct doc *d, double x)
+{
+	comma(d);
+	doc_printf(d, "%.15g", x);
+}
+
+void doc_bool(struct doc *d, int yes)
+{
+	comma(d);
+	doc_puts(d, yes ? "true" : "false");
+}
+
+void doc_null(struct doc *d)
+{
+	comma(d);
+	doc_puts(d, "null");
+}
+
+void doc_time(struct doc *d, int64_t ms)
+{
+	if (ms == GROVE_NO_TIME) {
+		doc_null(d);
+		return;
+	}
+	comma(d);
+	doc_puts(d, "\"");
+	if (!d->rc)
+		d->rc = grove_buf_time(&d->buf, ms);
+	doc_puts(d, "\"");
+}
+
+void doc_json(struct doc *d, struct grove_slice json)
+{
+	comma(d);
+	if (!d->rc)
+		d->rc = grove_buf_utf8(&d->buf, json);
+}
+
+void doc_member(struct doc *d, const char *name, const char *text)
+{
+	doc_name(d, name);
+	doc_string(d, text);
+}
+
+void doc_member_number(struct doc *d, const char *name, uint64_t n)
+{
+	doc_name(d, name);
+	doc_number(d, n);
+}
+
+void doc_member_bool(struct doc *d, const char *name, int yes)
+{
+	doc_name(d, name);
+	doc_bool(d, yes);
+}
+
+void doc_member_time(struct doc *d, const char *name, int64_t ms)
+{
+	doc_name(d, name);
+	doc_time(d, ms);
+}
+
+void doc_member_json(struct doc *d, const char *name, struct grove_slice json)
+{
+	doc_name(d, name);
+	doc_json(d, json);
+}

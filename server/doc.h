@@ -1,0 +1,47 @@
+/*
+ * doc.h: a JSON document while it is written.
+ *
+ * Commas are set where they belong, so that the order of members can change. The
+ * first failure (out of memory) is kept in `rc`, and everything after it does
+ * nothing: look at it once, at the end.
+ */
+#ifndef SERVER_DOC_H
+#define SERVER_DOC_H
+
+#include <grove.h>
+
+struct doc {
+	struct grove_buf buf;
+	int rc;
+};
+
+void doc_release(struct doc *d);
+/* Bytes as they are. */
+void doc_add(struct doc *d, struct grove_slice bytes);
+void doc_puts(struct doc *d, const char *text);
+void doc_printf(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Begin an object or array ('{', '['), or end one ('}', ']'). */
+void doc_open(struct doc *d, char bracket);
+void doc_close(struct doc *d, char bracket);
+/* The name of a member; a value must follow. */
+void doc_name(struct doc *d, const char *name);
+/* Values: of a member, or items of an array. */
+void doc_string(struct doc *d, const char *text);  /* NULL: null */
+void doc_text(struct doc *d, struct grove_slice text);
+void doc_number(struct doc *d, uint64_t n);
+void doc_signed(struct doc *d, int64_t n);
+void doc_real(struct doc *d, double x);
+void doc_bool(struct doc *d, int yes);
+void doc_null(struct doc *d);
+void doc_time(struct doc *d, int64_t ms);          /* GROVE_NO_TIME: null */
+void doc_json(struct doc *d, struct grove_slice json);
+
+/* Members with their values. */
+void doc_member(struct doc *d, const char *name, const char *text);
+void doc_member_number(struct doc *d, const char *name, uint64_t n);
+void doc_member_bool(struct doc *d, const char *name, int yes);
+void doc_member_time(struct doc *d, const char *name, int64_t ms);
+void doc_member_json(struct doc *d, const char *name, struct grove_slice json);
+
+#endif

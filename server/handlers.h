@@ -1,0 +1,70 @@
+/*
+ * handlers.h: the functions of the routes.
+ *
+ * Each is named for its method and what it is about. It returns 0, or an error
+ * whose detail is in r->detail (reply.h).
+ */
+#ifndef SERVER_HANDLERS_H
+#define SERVER_HANDLERS_H
+
+#include "server.h"
+
+/* A route that is part of the interface and not made yet: 501. */
+int not_yet(struct request *r);
+
+/* about.c */
+int get_health(struct request *r);
+int get_me(struct request *r);
+int post_exchange(struct request *r);
+int post_logout(struct request *r);
+int get_blob(struct request *r);
+/* assets.c */
+int get_page(struct request *r);
+
+/* list.c */
+int get_sessions(struct request *r);
+/* session.c */
+int get_session(struct request *r);
+int get_snapshot(struct request *r);
+int get_path(struct request *r);
+int get_context(struct request *r);
+int get_agents(struct request *r);
+int get_check(struct request *r);
+/* tree.c, entries.c, export.c */
+int get_tree(struct request *r);
+int get_entries(struct request *r);
+int get_entry(struct request *r);
+int get_text(struct request *r);
+int get_media(struct request *r);
+int get_export(struct request *r);
+/* search.c */
+int get_search(struct request *r);
+int get_search_inside(struct request *r);
+int get_usage(struct request *r);
+/* events.c */
+int get_events(struct request *r);
+int get_session_events(struct request *r);
+/* create.c, change.c */
+int post_session(struct request *r);
+int post_branch(struct request *r);
+int post_fork(struct request *r);
+int delete_session(struct request *r);
+int patch_session(struct request *r);
+int post_entries(struct request *r);
+int patch_entry(struct request *r);
+int put_leaf(struct request *r);
+int post_continue(struct request *r);
+int put_label(struct request *r);
+
+/* session.c: the record of a session, as an object's members. */
+struct held;
+void put_session_record(struct request *r, struct doc *d, struct held *h, const struct grove_view *v);
+/* The entry that an id names, "root" included. GROVE_ENOTFOUND, told. */
+int find_entry(struct request *r, const struct grove_view *v, const char *id, uint32_t *out);
+/* Members of a request's body. GROVE_EINVAL, told, for what has another type. */
+int body_object(struct request *r, struct grove_slice *out);
+int body_text(struct request *r, struct grove_slice object, const char *name, char **out);
+int body_number(struct request *r, struct grove_slice object, const char *name, uint64_t *out, int *given);
+int body_flag(struct request *r, struct grove_slice object, const char *name, int *out);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * held.h: sessions that are kept open, and the views of them that requests share.
+ *
+ * A session is opened once, however many ask for it; its view is made anew only
+ * when the log has grown, so a thousand readers of (session, generation, rev) cost
+ * one. Those not asked for lately are closed.
+ */
+#ifndef SERVER_HELD_H
+#define SERVER_HELD_H
+
+#include "server.h"
+
+struct held {
+	struct held *next;
+	unsigned refs;               /* under the lock of all; the table has none */
+	int dropped;                 /* out of the table: freed with its last reference */
+	int64_t used;                /* ms */
+
+	/* what names it, and what was known when it was found */
+	char *what;                  /* its path; its id where there are no files */
+	char *key;                   /* its address: the id, with ~ and its store where that is not unique */
+	char *id, *store, *cwd, *agent, *dialect, *path, *parent;
+	int64_t created;
+	struct grove *own;           /* for its store alone; NULL: that of all */
+
+	pthread_mutex_t lock;        /* protects what follows */
+	struct grove_session *reader;
+	struct grove_view *view;
+	pthread_mutex_t write_lock;  /* held while something but an append is written */
+	struct grove_session *writer;
+	unsigned writes;             /* under way */
+	int64_t written;             /* ms: when the last one ended */
+};
+
+int helds_new(struct server *s, struct helds **out);
+void helds_free(struct helds *h);
+/* Closes what nobody asked for lately. Called about once a second. */
+void helds_tidy(struct helds *h);
+
+enum hold_flags {
+	HOLD_AFRESH = 1   /* look it up, even if that was done a moment ago */
+};
+/*
+ * Finds the session that r->capture[0] names, and with ?sub= the one of a sub-agent
+ * of it. GROVE_ENOTFOUND, also for one that the token does not reach;
+ * GROVE_EAMBIGUOUS, with the candidates. Release it.
+ */
+int hold(struct request *r, unsigned flags, struct held **out);
+void hold_release(struct request *r, struct held *h);
+/* It was removed, or moved: nobody is to find it any more. All its handles are closed. */
+void hold_drop(struct request *r, struct held *h);
+
+/* The session as it is now; unref the view. */
+int hold_view(struct request *r, struct held *h, struct grove_view **out);
+/* Both of them, and the ETag of that state: 1 if the client has it. */
+int hold_state(struct request *r, struct held **h, struct grove_view **v);
+void hold_state_end(struct request *r, struct held *h, struct grove_view *v);
+
+/*
+ * A handle to write with. Many may append at once; for anything else hold
+ * h->write_lock. Give it back.
+ */
+int hold_writer(struct request *r, struct held *h, struct grove_session **out);
+void hold_writer_end(struct request *r, struct held *h);
+
+/* What a key adds to an id that is not unique: four hexadecimal digits. */
+void store_mark(const char *store, char out[5]);
+const char *store_provider(const char *store);
+
+#endif

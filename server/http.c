@@ -1,0 +1,346 @@
+/*
+ * http.c: libmicrohttpd, and the life of a request.
+ *
+ *	target()      its request line was read: the request is made
+ *	answer()      its header is complete: the gate
+ *	answer() …    its body comes
+ *	answer()      all is there: it is answered, or suspended and given to the pool
+ *	answer()      resumed: the reply is queued
+ *	completed()   sent, or the client has left
+ *
+ * The post processor and the authentication of libmicrohttpd are not used.
+ */
+#include "gate.h"
+#include "log.h"
+#include "metrics.h"
+#include "peer.h"
+#include "pool.h"
+#include "reply.h"
+#include "route.h"
+#include "stream.h"
+#include "tls.h"
+#include "tokens.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t clock_us(clockid_t which)
+{
+	struct timespec t;
+
+	clock_gettime(which, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+int64_t now_us(void)
+{
+	return clock_us(CLOCK_MONOTONIC);
+}
+
+int64_t now_ms(void)
+{
+	return now_us() / 1000;
+}
+
+int64_t wall_ms(void)
+{
+	return clock_us(CLOCK_REALTIME) / 1000;
+}
+
+/* ----------------------------------------------------------------- requests */
+
+struct request *request_ref(struct request *r)
+{
+	atomic_fetch_add(&r->refs, 1);
+	return r;
+}
+
+void request_unref(struct request *r)
+{
+	if (!r || atomic_fetch_sub(&r->refs, 1) != 1)
+		return;
+	target_release(&r->target);
+	tokens_unref(r->who.tokens);
+	grove_buf_release(&r->body);
+	doc_release(&r->out);
+	stream_unref(r->stream);
+	if (r->file >= 0)
+		close(r->file);
+	free(r);
+}
+
+/* The target as it came, before anybody changed it. What this returns is the request's `con_cls`. */
+static void *target(void *cls, const char *uri, struct MHD_Connection *connection)
+{
+	struct listener *l = cls;
+	struct request *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	atomic_init(&r->refs, 1);
+	r->server = l->server;
+	r->connection = connection;
+	r->started = now_us();
+	r->file = -1;
+	r->why = target_parse(&r->target, uri);
+	return r;
+}
+
+/* libmicrohttpd decodes nothing. */
+static size_t leave_escaped(void *cls, struct MHD_Connection *connection, char *text)
+{
+	(void)cls;
+	(void)connection;
+	return strlen(text);
+}
+
+static enum MHD_Result refuse(struct request *r, unsigned status)
+{
+	reply_error(r, r->detail.code, status);
+	return reply_queue(r);
+}
+
+static enum MHD_Result begin(struct request *r)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	unsigned status;
+
+	r->begun = 1;
+	r->peer = info ? info->socket_context : NULL;
+	if (!r->peer)
+		return MHD_NO;
+	MHD_set_connection_option(r->connection, MHD_CONNECTION_OPTION_TIMEOUT, IDLE_SECONDS);
+	peer_enter(r->server->peers, r->peer, PEER_BODY);
+	status = gate_check(r);
+	return status ? refuse(r, status) : MHD_YES;
+}
+
+static void receive(struct request *r, const char *data, size_t len)
+{
+	peer_received(r->server->peers, r->peer, len);
+	if (r->body.len + len > BODY_MAX || grove_buf_add(&r->body, (struct grove_slice){ data, len })) {
+		grove_buf_release(&r->body);
+		r->body_too_big = 1;
+	}
+}
+
+/* On a thread of the pool. */
+static void work(struct request *r)
+{
+	route_run(r);
+	if (!atomic_load(&r->answered))
+		http_answered(r);
+	request_unref(r);
+}
+
+void http_answered(struct request *r)
+{
+	atomic_store(&r->answered, 1);
+	MHD_resume_connection(r->connection);
+}
+
+static enum MHD_Result dispatch(struct request *r)
+{
+	r->dispatched = 1;
+	peer_enter(r->server->peers, r->peer, PEER_REPLY);
+	if (r->body_too_big) {
+		r->close = 1;
+		reply_fail(r, GROVE_ETOOBIG, "a body has at most %u bytes", BODY_MAX);
+		return refuse(r, 413);
+	}
+	if (r->route->pace == PACE_QUICK) {
+		route_run(r);
+		return reply_queue(r);
+	}
+	MHD_suspend_connection(r->connection);
+	request_ref(r);
+	if (pool_submit(r->server->pool, r, work)) {
+		request_unref(r);
+		reply_fail(r, GROVE_EIO, "too much is waiting to be done; try again");
+		reply_error(r, GROVE_EIO, 503);
+		http_answered(r);
+	}
+	return MHD_YES;
+}
+
+static enum MHD_Result answer(void *cls, struct MHD_Connection *connection, const char *url,
+			      const char *method, const char *version, const char *data, size_t *len,
+			      void **con_cls)
+{
+	struct request *r = *con_cls;
+
+	(void)cls;
+	(void)connection;
+	(void)url;
+	(void)version;
+	if (!r)
+		return MHD_NO;
+	if (!r->begun) {
+		r->method = method;
+		return begin(r);
+	}
+	if (*len) {
+		receive(r, data, *len);
+		*len = 0;
+		return MHD_YES;
+	}
+	if (!r->dispatched)
+		return dispatch(r);
+	return atomic_load(&r->answered) ? reply_queue(r) : MHD_YES;
+}
+
+/* ------------------------------------------------------------------ the log */
+
+/* Neither query nor body: words that somebody looks for are content, too. */
+static void log_access(const struct request *r, int64_t us, uint64_t sent)
+{
+	struct doc d = { GROVE_BUF_INIT, 0 };
+
+	doc_open(&d, '{');
+	doc_member_time(&d, "time", wall_ms());
+	doc_member(&d, "level", "access");
+	doc_member(&d, "method", r->method);
+	doc_member(&d, "route", r->route ? r->route->path : NULL);
+	if (r->route && r->who.scope && !strncmp(r->route->path, "/api/v1/sessions/{id}", 21))
+		doc_member(&d, "session", r->capture[0]);
+	doc_member_number(&d, "status", r->status);
+	doc_member_number(&d, "bytes", sent);
+	doc_name(&d, "ms");
+	doc_real(&d, (double)us / 1000);
+	doc_member(&d, "peer", r->peer->listener->is_unix ? "unix" : r->peer->address);
+	doc_member(&d, "who", r->who.scope ? r->who.name : NULL);
+	doc_puts(&d, "}\n");
+	log_write(&d);
+	doc_release(&d);
+}
+
+static void completed(void *cls, struct MHD_Connection *connection, void **con_cls,
+		      enum MHD_RequestTerminationCode why)
+{
+	struct request *r = *con_cls;
+	uint64_t sent;
+	int64_t us;
+
+	(void)cls;
+	(void)connection;
+	(void)why;
+	*con_cls = NULL;
+	if (!r)
+		return;
+	if (r->begun && r->peer) {
+		us = now_us() - r->started;
+		sent = r->stream ? stream_sent(r->stream) : r->sent;
+		metrics_count(r->server->metrics, r, us, sent);
+		if (!r->server->set->quiet)
+			log_access(r, us, sent);
+		peer_enter(r->server->peers, r->peer, PEER_HEADER);
+	}
+	request_unref(r);
+}
+
+/* -------------------------------------------------------------- connections */
+
+static void connection_told(void *cls, struct MHD_Connection *connection, void **context,
+			    enum MHD_ConnectionNotificationCode what)
+{
+	struct listener *l = cls;
+	const union MHD_ConnectionInfo *fd, *address;
+
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		peer_end(l->server->peers, *context);
+		*context = NULL;
+		return;
+	}
+	fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	address = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	*context = peer_begin(l->server->peers, l, fd->connect_fd, address->client_addr);
+}
+
+static enum MHD_Result may_connect(void *cls, const struct sockaddr *address, socklen_t len)
+{
+	struct listener *l = cls;
+
+	(void)len;
+	if (!l->is_unix && !peers_accept(l->server->peers, address))
+		return MHD_NO;
+	return MHD_YES;
+}
+
+/* What libmicrohttpd says may hold a target or a header: only that it said something is kept. */
+static void library_said(void *cls, const char *fmt, va_list ap)
+{
+	struct listener *l = cls;
+
+	(void)fmt;
+	(void)ap;
+	metrics_library_message(l->server->metrics);
+}
+
+static int start(struct server *s, struct listener *l, unsigned threads)
+{
+	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+	struct MHD_OptionItem tls[3] = { { MHD_OPTION_END, 0, NULL } };
+	struct MHD_OptionItem pool[2] = { { MHD_OPTION_END, 0, NULL }, { MHD_OPTION_END, 0, NULL } };
+
+	if (s->tls_files && !l->is_unix) {
+		flags |= MHD_USE_TLS;
+		tls_options(s->tls_files, tls);
+	}
+	if (threads > 1)
+		pool[0] = (struct MHD_OptionItem){ MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)threads, NULL };
+	l->server = s;
+	l->daemon = MHD_start_daemon(flags, 0, may_connect, l, answer, l,
+		MHD_OPTION_EXTERNAL_LOGGER, library_said, l,
+		MHD_OPTION_LISTEN_SOCKET, l->fd,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HEADER_SECONDS,
+		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+		MHD_OPTION_URI_LOG_CALLBACK, target, l,
+		MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, l,
+		MHD_OPTION_NOTIFY_COMPLETED, completed, l,
+		MHD_OPTION_NOTIFY_CONNECTION, connection_told, l,
+		MHD_OPTION_ARRAY, pool,
+		MHD_OPTION_ARRAY, tls,
+		MHD_OPTION_END);
+	return l->daemon ? 0 : -1;
+}
+
+int http_start(struct server *s, char *why, size_t size)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned threads = cores < 1 ? 1 : cores > 4 ? 4 : (unsigned)cores;
+
+	for (unsigned i = 0; i < s->nr_listeners; i++)
+		if (start(s, &s->listener[i], threads)) {
+			snprintf(why, size, "%s: the HTTP library did not start", s->listener[i].url);
+			return -1;
+		}
+	return 0;
+}
+
+/*
+ * New connections are refused, what is under way ends, then the rest is closed.
+ * Streams were ended before this: libmicrohttpd must not stop with a connection
+ * that sleeps.
+ */
+void http_quiesce(struct server *s)
+{
+	for (unsigned i = 0; i < s->nr_listeners; i++)
+		if (s->listener[i].daemon)
+			MHD_quiesce_daemon(s->listener[i].daemon);
+}
+
+void http_stop(struct server *s)
+{
+	for (unsigned i = 0; i < s->nr_listeners; i++)
+		if (s->listener[i].daemon) {
+			MHD_stop_daemon(s->listener[i].daemon);
+			s->listener[i].daemon = NULL;
+		}
+}

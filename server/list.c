@@ -1,0 +1,389 @@
+/*
+ * list.c: GET /sessions: which sessions there are, filtered, counted and paged.
+ *
+ * The library lists; here its items are chosen from and counted. A cursor is the
+ * place and the key of the last item of a page: if that item is gone, or moved, the
+ * place serves.
+ */
+#include "auth.h"
+#include "handlers.h"
+#include "held.h"
+#include "reply.h"
+#include "route.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIMIT_DEFAULT 100u
+#define LIMIT_MAX 2000u
+#define FACETS_MAX 400u
+
+struct wish {
+	const char *store, *agent, *project;
+	int branched, damaged, shape, cost, facets;
+	uint64_t limit;
+};
+
+/* One item that was chosen. */
+struct row {
+	const struct grove_list_item *item;
+	int unique;      /* no other session has its id */
+};
+
+struct rows {
+	struct row *row;
+	size_t nr;
+};
+
+/* ------------------------------------------------------------------ choosing */
+
+static const char *last_part(const char *dir)
+{
+	const char *slash = strrchr(dir, '/');
+
+	return slash && slash[1] ? slash + 1 : dir;
+}
+
+static int in_project(const char *cwd, const char *project)
+{
+	size_t n = strlen(project);
+
+	if (*project != '/')
+		return !strcmp(last_part(cwd), project);
+	return !strncmp(cwd, project, n) && (!cwd[n] || cwd[n] == '/');
+}
+
+static int is_damaged(const struct grove_list_item *i)
+{
+	return i->has_shape && (i->malformed || i->torn);
+}
+
+static int chosen(const struct request *r, const struct wish *w, const struct grove_list_item *i)
+{
+	return auth_allows(&r->who, i->store, i->cwd) &&
+	       (!w->store || !strcmp(i->store, w->store)) &&
+	       (!w->agent || !strcmp(i->agent, w->agent)) &&
+	       (!w->project || in_project(i->cwd, w->project)) &&
+	       (!w->branched || (i->has_shape && i->branches)) && (!w->damaged || is_damaged(i));
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct grove_list_item *const *x = a, *const *y = b;
+
+	return strcmp((*x)->id, (*y)->id);
+}
+
+/* Marks the rows whose id several sessions have: sorted, they stand side by side. */
+static int mark_unique(const struct grove_list *l, struct rows *rows)
+{
+	size_t nr = grove_list_count(l);
+	const struct grove_list_item **all = malloc((nr ? nr : 1) * sizeof(*all));
+	const struct grove_list_item **at;
+
+	if (!all)
+		return GROVE_ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		all[i] = grove_list_at(l, i);
+	qsort(all, nr, sizeof(*all), by_id);
+	for (size_t i = 0; i < rows->nr; i++) {
+		at = bsearch(&rows->row[i].item, all, nr, sizeof(*all), by_id);
+		rows->row[i].unique = !(at > all && !strcmp(at[-1]->id, at[0]->id)) &&
+				      !(at + 1 < all + nr && !strcmp(at[1]->id, at[0]->id));
+	}
+	free(all);
+	return 0;
+}
+
+static int choose(const struct request *r, const struct wish *w, const struct grove_list *l, struct rows *rows)
+{
+	size_t nr = grove_list_count(l);
+
+	rows->row = calloc(nr ? nr : 1, sizeof(*rows->row));
+	if (!rows->row)
+		return GROVE_ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		if (chosen(r, w, grove_list_at(l, i)))
+			rows->row[rows->nr++].item = grove_list_at(l, i);
+	return mark_unique(l, rows);
+}
+
+/* -------------------------------------------------------------------- items */
+
+static void put_key(const struct row *w, char *out, size_t size)
+{
+	char mark[5];
+
+	store_mark(w->item->store, mark);
+	snprintf(out, size, "%s%s%s", w->item->id, w->unique ? "" : "~", w->unique ? "" : mark);
+}
+
+/* Rows of usage by session, looked up by id; NULL: not asked for. */
+static const struct grove_usage_row *cost_of(const struct grove_usage *u, const char *id)
+{
+	for (size_t i = 0; u && i < grove_usage_count(u); i++)
+		if (!strcmp(grove_usage_at(u, i)->key, id))
+			return grove_usage_at(u, i);
+	return NULL;
+}
+
+static void put_item(struct request *r, const struct row *w, const struct grove_usage *usage)
+{
+	const struct grove_list_item *i = w->item;
+	const struct grove_usage_row *u = cost_of(usage, i->id);
+	struct doc *d = &r->out;
+	char key[300];
+
+	put_key(w, key, sizeof(key));
+	doc_open(d, '{');
+	d->buf.len--;  /* the item's own bracket */
+	if (!d->rc)
+		d->rc = grove_list_item_json(i, &d->buf);
+	d->buf.len--;  /* it goes on */
+	doc_member(d, "key", key);
+	doc_member_bool(d, "writable", r->who.scope >= SCOPE_WRITE);
+	if (i->depth)
+		doc_member_number(d, "depth", i->depth);
+	if (is_damaged(i)) {
+		doc_name(d, "damaged");
+		doc_open(d, '{');
+		doc_member_number(d, "malformed", i->malformed);
+		doc_member_bool(d, "torn", i->torn);
+		doc_close(d, '}');
+	}
+	if (u) {
+		doc_member_number(d, "tokens", u->total);
+		if (u->has_cost) {
+			doc_name(d, "cost");
+			doc_real(d, u->cost);
+		}
+	}
+	doc_close(d, '}');
+}
+
+/* ------------------------------------------------------------------- facets */
+
+struct facet {
+	const char *name;
+	uint64_t nr;
+};
+
+static void count_facet(struct facet *f, size_t *nr, const char *name)
+{
+	for (size_t i = 0; i < *nr; i++)
+		if (!strcmp(f[i].name, name)) {
+			f[i].nr++;
+			return;
+		}
+	if (*nr < FACETS_MAX)
+		f[(*nr)++] = (struct facet){ name, 1 };
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct facet *x = a, *y = b;
+
+	return x->nr < y->nr ? 1 : x->nr > y->nr ? -1 : strcmp(x->name, y->name);
+}
+
+static void put_facet(struct doc *d, const char *name, const struct rows *rows,
+		      const char *(*of)(const struct grove_list_item *i))
+{
+	struct facet f[FACETS_MAX];
+	size_t nr = 0;
+
+	for (size_t i = 0; i < rows->nr; i++)
+		count_facet(f, &nr, of(rows->row[i].item));
+	qsort(f, nr, sizeof(*f), by_count);
+	doc_name(d, name);
+	doc_open(d, '{');
+	for (size_t i = 0; i < nr; i++)
+		doc_member_number(d, f[i].name, f[i].nr);
+	doc_close(d, '}');
+}
+
+static const char *project_of(const struct grove_list_item *i)
+{
+	return last_part(i->cwd);
+}
+
+static const char *agent_of(const struct grove_list_item *i)
+{
+	return i->agent;
+}
+
+static const char *store_of(const struct grove_list_item *i)
+{
+	return i->store;
+}
+
+static void put_facets(struct doc *d, const struct rows *rows, int shape)
+{
+	uint64_t named = 0, branched = 0, damaged = 0;
+
+	doc_name(d, "facets");
+	doc_open(d, '{');
+	put_facet(d, "project", rows, project_of);
+	put_facet(d, "agent", rows, agent_of);
+	put_facet(d, "store", rows, store_of);
+	for (size_t i = 0; i < rows->nr; i++) {
+		const struct grove_list_item *item = rows->row[i].item;
+
+		named += item->name != NULL;
+		branched += item->has_shape && item->branches;
+		damaged += is_damaged(item);
+	}
+	doc_name(d, "view");
+	doc_open(d, '{');
+	doc_member_number(d, "named", named);
+	if (shape) {
+		doc_member_number(d, "branched", branched);
+		doc_member_number(d, "damaged", damaged);
+	}
+	doc_puts(d, "}}");
+}
+
+/* ------------------------------------------------------------------- paging */
+
+/* The place after the item that a cursor names. */
+static size_t after_cursor(const struct rows *rows, const char *cursor)
+{
+	char key[300];
+	char *end;
+	size_t at = cursor ? strtoul(cursor, &end, 10) : 0;
+
+	if (!cursor)
+		return 0;
+	if (*end == '.')
+		for (size_t i = 0; i < rows->nr; i++) {
+			put_key(&rows->row[i], key, sizeof(key));
+			if (!strcmp(key, end + 1))
+				return i + 1;
+		}
+	return at < rows->nr ? at : rows->nr;
+}
+
+static void put_page(struct request *r, const struct wish *w, const struct rows *rows, const struct grove_usage *u)
+{
+	size_t i = after_cursor(rows, query_text(r, "cursor")), nr = 0;
+	char key[300];
+
+	doc_name(&r->out, "sessions");
+	doc_open(&r->out, '[');
+	for (; i < rows->nr && nr < w->limit && r->out.buf.len < PAGE_BYTES && !r->out.rc; i++, nr++)
+		put_item(r, &rows->row[i], u);
+	doc_close(&r->out, ']');
+	doc_name(&r->out, "next");
+	if (i < rows->nr && nr) {
+		put_key(&rows->row[i - 1], key, sizeof(key));
+		doc_printf(&r->out, "\"%zu.%s\"", i, key);
+	} else {
+		doc_null(&r->out);
+	}
+}
+
+/* ---------------------------------------------------------------- the route */
+
+/* What needs the trees of all sessions, and what is not there yet. */
+static int read_filters(struct request *r, struct wish *w, struct grove_list_options *o)
+{
+	int running = 0, labelled = 0, named = 0, threads = 0;
+	int rc = query_flag(r, "named", &named);
+
+	if (!rc)
+		rc = query_flag(r, "threads", &threads);
+	if (!rc)
+		rc = query_flag(r, "branched", &w->branched);
+	if (!rc)
+		rc = query_flag(r, "damaged", &w->damaged);
+	if (!rc)
+		rc = query_flag(r, "facets", &w->facets);
+	if (!rc)
+		rc = query_flag(r, "running", &running);
+	if (!rc)
+		rc = query_flag(r, "labelled", &labelled);
+	if (!rc && (running || labelled))
+		rc = reply_fail_status(r, 501, GROVE_ENOTSUP, "this server cannot tell yet which sessions %s",
+				       running ? "are open" : "have labels");
+	w->shape = query_lists(r, "fields", "shape") || w->branched || w->damaged;
+	w->cost = query_lists(r, "fields", "cost");
+	o->flags |= (named ? GROVE_LIST_NAMED : 0) | (threads ? GROVE_LIST_THREADS : 0) |
+		    (w->shape ? GROVE_LIST_SHAPE : 0);
+	return rc;
+}
+
+static int read_wish(struct request *r, struct wish *w, struct grove_list_options *o)
+{
+	static const char *const sorts[] = { "modified", "created", "size", "messages", "name", "relevance", NULL };
+	uint64_t days = UINT64_MAX;
+	int sort = 0;
+	int rc = query_choice(r, "sort", sorts, &sort);
+
+	w->store = query_text(r, "store");
+	w->agent = query_text(r, "agent");
+	w->project = query_text(r, "project");
+	w->limit = LIMIT_DEFAULT;
+	o->flags = GROVE_LIST_ALL;
+	o->cwd = query_text(r, "cwd");
+	o->query = query_text(r, "q");
+	if (o->query && !*o->query)
+		o->query = NULL;
+	o->sort = (enum grove_sort)sort;
+	if (!rc)
+		rc = query_number(r, "limit", &w->limit);
+	if (!rc)
+		rc = query_number(r, "expiring", &days);
+	if (w->limit > LIMIT_MAX)
+		w->limit = LIMIT_MAX;
+	if (days != UINT64_MAX) {
+		o->flags |= GROVE_LIST_EXPIRING;
+		o->within = (int64_t)(days < 36500 ? days : 36500) * 86400000;
+	}
+	return rc ? rc : read_filters(r, w, o);
+}
+
+/* Grows when any of them was written to. */
+static uint64_t rev_of(const struct grove_list *l)
+{
+	int64_t newest = 0;
+
+	for (size_t i = 0; i < grove_list_count(l); i++)
+		if (grove_list_at(l, i)->file_time > newest)
+			newest = grove_list_at(l, i)->file_time;
+	return (uint64_t)newest;
+}
+
+int get_sessions(struct request *r)
+{
+	struct grove_list_options o = { .size = sizeof(o) };
+	struct grove_usage_options by = { .size = sizeof(by), .by = GROVE_USAGE_SESSION };
+	struct grove_usage *usage = NULL;
+	struct grove_list *l = NULL;
+	struct rows rows = { 0 };
+	struct wish w = { 0 };
+	int rc = read_wish(r, &w, &o);
+
+	if (rc)
+		return rc;
+	rc = grove_list(r->g, &o, &l);
+	if (!rc && w.cost)
+		rc = grove_usage(r->g, &by, &usage);
+	if (rc)
+		rc = reply_fail_grove(r, rc);
+	else
+		rc = choose(r, &w, l, &rows);
+	if (!rc) {
+		doc_open(&r->out, '{');
+		put_page(r, &w, &rows, usage);
+		doc_member_number(&r->out, "total", rows.nr);
+		doc_member_number(&r->out, "rev", rev_of(l));
+		if (w.facets)
+			put_facets(&r->out, &rows, w.shape);
+		doc_close(&r->out, '}');
+	}
+	free(rows.row);
+	grove_usage_free(usage);
+	grove_list_free(l);
+	return rc;
+}

@@ -1,0 +1,286 @@
+/*
+ * main.c: grove-serve, the program behind `grove serve` and `grove token`.
+ *
+ * A program of its own, so that the libraries it needs are loaded by nobody else:
+ * `grove` hands its words over by exec.
+ */
+#include "auth.h"
+#include "events.h"
+#include "held.h"
+#include "listen.h"
+#include "log.h"
+#include "metrics.h"
+#include "peer.h"
+#include "pool.h"
+#include "tls.h"
+#include "tokens.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXIT_USAGE 2
+
+static int usage(const char *why)
+{
+	size_t n = strlen(why);
+
+	fprintf(stderr, "grove: serve: %s%s\n", why, n && why[n - 1] == ')' ? "" : " (see 'grove serve --help')");
+	return EXIT_USAGE;
+}
+
+static int failure(const char *why)
+{
+	fprintf(stderr, "grove: serve: %s\n", why);
+	return EXIT_FAILURE;
+}
+
+/* ------------------------------------------------------------------ options */
+
+static int parse(struct settings *s, int *argc, char **argv, char *why, size_t size)
+{
+	int json = 0, color = 0;
+	static const char *const colors[] = { "auto", "always", "never", NULL };
+	const struct opt opts[] = {
+		{ "listen", .list = &s->listen },
+		{ "token-file", .string = &s->token_file },
+		{ "public-url", .list = &s->public_urls },
+		{ "tls-cert", .string = &s->tls_cert },
+		{ "tls-key", .string = &s->tls_key },
+		{ "read-only", .flag = &s->read_only },
+		{ "auth", .flag = &s->auth },
+		{ "open", .flag = &s->open },
+		{ "quiet", .flag = &s->quiet },
+		{ "check-config", .flag = &s->check_config },
+		{ "store", .list = &s->stores },
+		{ "dialect", .string = &s->dialect },
+		{ "no-cache", .flag = &s->no_cache },
+		{ "json", .flag = &json },
+		{ "color", .choice = &color, .choices = colors },
+		{ NULL },
+	};
+	const struct opt *const tables[] = { opts, NULL };
+
+	if (opt_parse(tables, argc, argv, 0, why, size))
+		return -1;
+	if (*argc) {
+		snprintf(why, size, "'%.64s' is one word too many", argv[0]);
+		return -1;
+	}
+	return 0;
+}
+
+static int good_urls(const struct settings *s, char *why, size_t size)
+{
+	for (size_t i = 0; i < s->public_urls.nr; i++) {
+		const char *u = s->public_urls.item[i];
+
+		if ((strncmp(u, "http://", 7) && strncmp(u, "https://", 8)) || strlen(u) > 255) {
+			snprintf(why, size, "--public-url %.64s: an address begins with http:// or https://", u);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------------------- set up */
+
+static int open_listeners(struct server *s, char *why, size_t size)
+{
+	unsigned inherited = listen_inherited();
+	int rc = 0;
+
+	for (unsigned i = 0; i < inherited && !rc; i++)
+		rc = listen_inherit(&s->listener[s->nr_listeners++], 3 + (int)i, s->tls, why, size);
+	for (size_t i = 0; !inherited && i < s->set->listen.nr && !rc; i++) {
+		if (s->nr_listeners == LISTENERS_MAX) {
+			snprintf(why, size, "at most %d addresses", LISTENERS_MAX);
+			return -1;
+		}
+		rc = listen_open(&s->listener[s->nr_listeners++], s->set->listen.item[i], s->tls, why, size);
+	}
+	return rc;
+}
+
+/* Whoever can reach us from elsewhere must be able to show who they are. */
+static int check_reach(const struct server *s, char *why, size_t size)
+{
+	for (unsigned i = 0; i < s->nr_listeners; i++)
+		if (!s->listener[i].loopback && !auth_tokens(s->auth)) {
+			snprintf(why, size, "%s can be reached from elsewhere and needs a token (grove token add NAME)",
+				 s->listener[i].url);
+			return -1;
+		}
+	return 0;
+}
+
+static int check_stores(struct server *s, char *why, size_t size)
+{
+	struct grove_detail d;
+	struct grove *g = NULL;
+	int rc = pool_open_grove(s, NULL, &g);
+
+	if (rc) {
+		grove_error(g, &d);
+		snprintf(why, size, "%.400s", d.message);
+	}
+	grove_close(g);
+	return rc;
+}
+
+static int set_up(struct server *s, char *why, size_t size)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned workers = cores < 2 ? 4 : cores > 8 ? 16 : 2 * (unsigned)cores;
+
+	s->tls = s->set->tls_cert != NULL;
+	if (s->tls && tls_open(s->set->tls_cert, s->set->tls_key, &s->tls_files, why, size))
+		return -1;
+	if (auth_new(s, &s->auth, why, size) || check_stores(s, why, size) || open_listeners(s, why, size) ||
+	    check_reach(s, why, size))
+		return -1;
+	if (s->set->check_config)
+		return 0;
+	snprintf(why, size, "out of memory");
+	if (metrics_new(&s->metrics) || peers_new(&s->peers) || helds_new(s, &s->helds) ||
+	    pool_new(s, workers, &s->pool) || events_start(s))
+		return -1;
+	return http_start(s, why, size);
+}
+
+/*
+ * In the order that lets everybody finish: no new connections; event streams are
+ * told and ended; what the pool has is done, so appends are answered; then
+ * libmicrohttpd may stop, for no connection sleeps any more.
+ */
+static void tear_down(struct server *s)
+{
+	struct pool *pool = s->pool;
+
+	atomic_store(&s->stopping, 1);
+	http_quiesce(s);
+	events_stop(s);
+	if (pool)
+		pool_drain(pool);
+	http_stop(s);
+	helds_free(s->helds);
+	pool_free(pool);
+	peers_free(s->peers);
+	metrics_free(s->metrics);
+	auth_free(s->auth);
+	tls_close(s->tls_files);
+	for (unsigned i = 0; i < s->nr_listeners; i++)
+		listen_close(&s->listener[i]);
+}
+
+/* ------------------------------------------------------------------ running */
+
+/* What a person does first: the address, with a code where one is needed. */
+static void announce(struct server *s)
+{
+	for (unsigned i = 0; i < s->nr_listeners; i++) {
+		const struct listener *l = &s->listener[i];
+		char code[40], url[256];
+
+		snprintf(url, sizeof(url), "%s/", l->url);
+		if (l->is_unix)
+			snprintf(url, sizeof(url), "%s", l->url);
+		else if ((s->set->auth || !l->loopback) && !auth_code(s->auth, code, sizeof(code)))
+			snprintf(url, sizeof(url), "%s/#t=%s", l->url, code);
+		printf("%s\n", url);
+		if (s->set->open && !l->is_unix && !i) {
+			char *const words[] = { (char[]){ "xdg-open" }, url, NULL };
+			pid_t child = fork();
+
+			if (!child) {
+				execvp(words[0], words);
+				_exit(127);
+			}
+		}
+	}
+	fflush(stdout);
+}
+
+static void reload(struct server *s)
+{
+	char why[512];
+
+	if (auth_reload(s->auth, why, sizeof(why)) || tls_reload(s->tls_files, why, sizeof(why)))
+		log_line("error", why);
+	else
+		log_line("info", "tokens and certificate were read again");
+}
+
+/* Until we are asked to stop. Signals are blocked in every other thread. */
+static void run(struct server *s, const sigset_t *signals)
+{
+	const struct timespec second = { 1, 0 };
+
+	for (;;) {
+		int sig = sigtimedwait(signals, NULL, &second);
+
+		if (sig == SIGINT || sig == SIGTERM)
+			return;
+		if (sig == SIGHUP)
+			reload(s);
+		else if (sig < 0 && errno == EAGAIN)
+			helds_tidy(s->helds);
+	}
+}
+
+static int serve(struct settings *set)
+{
+	struct server s = { .set = set };
+	sigset_t signals;
+	char why[512] = "";
+	int rc;
+
+	s.started = wall_ms();
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGCHLD, SIG_IGN);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	listen_raise_limits();
+	rc = set_up(&s, why, sizeof(why));
+	if (!rc && !set->check_config) {
+		announce(&s);
+		run(&s, &signals);
+	}
+	tear_down(&s);
+	if (!rc && set->check_config)
+		puts("the configuration is good");
+	return rc ? failure(why) : EXIT_SUCCESS;
+}
+
+static int cmd_serve(int argc, char **argv)
+{
+	struct settings s = { .check_config = 0 };
+	char why[512];
+	int status;
+
+	if (parse(&s, &argc, argv, why, sizeof(why)) || settings_complete(&s, why, sizeof(why)) ||
+	    good_urls(&s, why, sizeof(why)))
+		status = usage(why);
+	else
+		status = serve(&s);
+	settings_release(&s);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "serve"))
+		return cmd_serve(argc - 2, argv + 2);
+	if (argc > 1 && !strcmp(argv[1], "token"))
+		return cmd_token(argc - 2, argv + 2);
+	fputs("grove-serve: this program is run by 'grove serve' and 'grove token'\n", stderr);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,221 @@
+/*
+ * pool.c: threads for work that takes its time.
+ */
+#include "pool.h"
+#include "log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define JOBS_MAX 2048u
+#define WAITING_MAX 64u
+
+struct pool {
+	struct server *server;
+	pthread_mutex_t lock;
+	pthread_cond_t more, fewer;
+	struct request *first, **last;
+	void (*run)(struct request *r);
+	unsigned jobs;       /* in the queue */
+	unsigned wanted;     /* threads that do not wait for a reader */
+	unsigned threads;    /* of those */
+	unsigned waiting;    /* threads that do */
+	struct worker *idle; /* workers without a thread, with their handles open */
+	int stop;
+};
+
+static void warned(void *payload, enum grove_severity severity, const struct grove_detail *why)
+{
+	(void)payload;
+	log_detail(severity == GROVE_SEVERITY_FATAL ? "error" : "warning", why);
+}
+
+int pool_open_grove(struct server *s, const char *store, struct grove **out)
+{
+	struct grove_options go = { .size = sizeof(go) };
+
+	go.stores = store ? &store : s->set->stores.item;
+	go.nr_stores = store ? 1 : s->set->stores.nr;
+	go.dialect = s->set->dialect;
+	go.cache = s->set->no_cache ? "" : NULL;
+	go.warn = warned;
+	return grove_open(&go, out);
+}
+
+static void worker_free(struct worker *w)
+{
+	grove_search_close(w->search);
+	grove_close(w->g);
+	free(w);
+}
+
+/* The handles of a worker that left are taken over: they know the stores already. */
+static struct worker *worker_get(struct pool *p)
+{
+	struct worker *w = p->idle;
+
+	if (w) {
+		p->idle = w->next;
+		w->waits = 0;
+		return w;
+	}
+	w = calloc(1, sizeof(*w));
+	if (w)
+		w->pool = p;
+	return w;
+}
+
+static struct request *take(struct pool *p)
+{
+	struct request *r = p->first;
+
+	if (r) {
+		p->first = r->next_job;
+		if (!p->first)
+			p->last = &p->first;
+		p->jobs--;
+	}
+	return r;
+}
+
+static void *work(void *payload)
+{
+	struct worker *w = payload;
+	struct pool *p = w->pool;
+	struct request *r;
+
+	if (!w->g && pool_open_grove(p->server, NULL, &w->g))
+		log_line("error", "a worker could not open its stores");
+	pthread_mutex_lock(&p->lock);
+	while (!w->waits) {
+		while (!(r = take(p)) && !p->stop)
+			pthread_cond_wait(&p->more, &p->lock);
+		if (!r)
+			break;
+		pthread_mutex_unlock(&p->lock);
+		r->g = w->g;
+		r->worker = w;
+		p->run(r);
+		pthread_mutex_lock(&p->lock);
+	}
+	if (w->waits)
+		p->waiting--;
+	else
+		p->threads--;
+	w->next = p->idle;
+	p->idle = w;
+	pthread_cond_broadcast(&p->fewer);
+	pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+/* With the lock. */
+static int start_thread(struct pool *p)
+{
+	struct worker *w = worker_get(p);
+	pthread_t id;
+
+	if (!w || pthread_create(&id, NULL, work, w)) {
+		free(w);
+		return -1;
+	}
+	pthread_detach(id);
+	p->threads++;
+	return 0;
+}
+
+int pool_new(struct server *s, unsigned threads, struct pool **out)
+{
+	struct pool *p = calloc(1, sizeof(*p));
+	int rc = 0;
+
+	*out = p;
+	if (!p)
+		return -1;
+	p->server = s;
+	p->wanted = threads;
+	p->last = &p->first;
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->more, NULL);
+	pthread_cond_init(&p->fewer, NULL);
+	pthread_mutex_lock(&p->lock);
+	while (!rc && p->threads < p->wanted)
+		rc = start_thread(p);
+	pthread_mutex_unlock(&p->lock);
+	return p->threads ? 0 : rc;
+}
+
+void pool_drain(struct pool *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->stop = 1;
+	pthread_cond_broadcast(&p->more);
+	while (p->threads || p->waiting)
+		pthread_cond_wait(&p->fewer, &p->lock);
+	pthread_mutex_unlock(&p->lock);
+}
+
+void pool_free(struct pool *p)
+{
+	if (!p)
+		return;
+	while (p->idle) {
+		struct worker *w = p->idle;
+
+		p->idle = w->next;
+		worker_free(w);
+	}
+	pthread_mutex_destroy(&p->lock);
+	pthread_cond_destroy(&p->more);
+	pthread_cond_destroy(&p->fewer);
+	free(p);
+}
+
+int pool_submit(struct pool *p, struct request *r, void (*run)(struct request *r))
+{
+	int rc = -1;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->jobs < JOBS_MAX && !p->stop) {
+		p->run = run;
+		r->next_job = NULL;
+		*p->last = r;
+		p->last = &r->next_job;
+		p->jobs++;
+		pthread_cond_signal(&p->more);
+		rc = 0;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return rc;
+}
+
+int pool_wait_begin(struct worker *w)
+{
+	struct pool *p = w->pool;
+	int rc = 0;
+
+	pthread_mutex_lock(&p->lock);
+	if (w->waits) {
+		;
+	} else if (p->waiting == WAITING_MAX) {
+		rc = -1;
+	} else {
+		w->waits = 1;
+		p->waiting++;
+		p->threads--;
+		if (!p->stop)
+			start_thread(p);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return rc;
+}
+
+unsigned pool_waiting(struct pool *p)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&p->lock);
+	n = p->jobs;
+	pthread_mutex_unlock(&p->lock);
+	return n;
+}

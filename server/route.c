@@ -1,0 +1,446 @@
+/*
+ * route.c: the table of routes, and how a request finds its row.
+ */
+#include "route.h"
+#include "handlers.h"
+#include "metrics.h"
+#include "reply.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define API "/api/v1"
+#define JSON "application/json"
+
+#define SUB { "sub", PARAM_TEXT, 0, NULL, "the transcript of this sub-agent" }
+
+static const struct param list_query[] = {
+	{ "store", PARAM_TEXT, 0, NULL, "only sessions of this store" },
+	{ "cwd", PARAM_TEXT, 0, NULL, "only sessions of this directory" },
+	{ "q", PARAM_TEXT, 0, NULL, "words, \"phrases\" or re:PATTERN, as for grove ls" },
+	{ "agent", PARAM_TEXT, 0, NULL, "only sessions of this agent" },
+	{ "project", PARAM_TEXT, 0, NULL, "the last part of the directory, or a directory and those below it" },
+	{ "named", PARAM_FLAG, 0, NULL, "only sessions with a name" },
+	{ "branched", PARAM_FLAG, 0, NULL, "only sessions with branches" },
+	{ "damaged", PARAM_FLAG, 0, NULL, "only sessions with lines that cannot be read" },
+	{ "running", PARAM_FLAG, 0, NULL, "only sessions that an agent has open" },
+	{ "labelled", PARAM_FLAG, 0, NULL, "only sessions with labels" },
+	{ "expiring", PARAM_NUMBER, 0, NULL, "only sessions that their agent will delete within so many days" },
+	{ "sort", PARAM_TEXT, 0, "modified|created|size|messages|name|relevance", "the order" },
+	{ "threads", PARAM_FLAG, 0, NULL, "each session after the one that it came from, with its depth" },
+	{ "fields", PARAM_TEXT, 0, NULL, "shape, cost, labels: more about each, with commas between them" },
+	{ "facets", PARAM_FLAG, 0, NULL, "how many there are by project, agent and view" },
+	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many; 100 if it is not given" },
+	{ "cursor", PARAM_TEXT, 0, NULL, "go on: `next` of the page before" },
+	{ NULL },
+};
+
+static const struct param create_body[] = {
+	{ "store", PARAM_TEXT, 0, NULL, "where; needed if several stores can be written" },
+	{ "dialect", PARAM_TEXT, PARAM_REQUIRED, NULL, "pi, omp, xcsh or claude" },
+	{ "cwd", PARAM_TEXT, PARAM_REQUIRED, NULL, "its working directory" },
+	{ "id", PARAM_TEXT, 0, NULL, "its id; a new one otherwise" },
+	{ "name", PARAM_TEXT, 0, NULL, "its name" },
+	{ "agentId", PARAM_TEXT, 0, NULL, "whose it is" },
+	{ NULL },
+};
+
+static const struct param session_query[] = { SUB, { NULL } };
+
+static const struct param agent_query[] = {
+	{ "agentId", PARAM_TEXT, 0, NULL, "whom the client takes for the owner; the session's true store counts" },
+	{ NULL },
+};
+
+static const struct param patch_body[] = {
+	{ "name", PARAM_TEXT, 0, NULL, "a new name" },
+	{ "cwd", PARAM_TEXT, 0, NULL, "another working directory; the file moves to its place" },
+	{ "agentId", PARAM_TEXT, PARAM_NULL, NULL, "whose it is" },
+	{ "metadata", PARAM_JSON, 0, NULL, "what the host wants to know later" },
+	{ NULL },
+};
+
+static const struct param delete_query[] = {
+	{ "agentId", PARAM_TEXT, 0, NULL, "whom the client takes for the owner; the session's true store counts" },
+	{ "dryRun", PARAM_FLAG, 0, NULL, "tell what would go, and remove nothing" },
+	{ NULL },
+};
+
+static const struct param snapshot_query[] = {
+	{ "entries", PARAM_TEXT, 0, "all|path|none", "which entries are in it" },
+	{ "after", PARAM_NUMBER, 0, NULL, "leave out entries of the first so many lines" },
+	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many entries" },
+	{ "maxBody", PARAM_NUMBER, 0, NULL, "longer texts become references" },
+	{ "project", PARAM_FLAG, 0, NULL, "results of sub-agents carry their projection" },
+	{ "blobs", PARAM_FLAG, 0, NULL, "references to blobs become what they stand for" },
+	{ "parts", PARAM_TEXT, 0, NULL, "session, labels, path, children, context, subagents, entries: only these" },
+	SUB,
+	{ NULL },
+};
+
+static const struct param tree_query[] = {
+	{ "level", PARAM_TEXT, 0, "turns|all", "every entry, or those that give the shape" },
+	{ "after", PARAM_NUMBER, 0, NULL, "begin with this seq" },
+	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many entries" },
+	{ "preview", PARAM_NUMBER, 0, NULL, "the first so many characters of each, at most 400" },
+	SUB,
+	{ NULL },
+};
+
+static const struct param entries_query[] = {
+	{ "after", PARAM_NUMBER, 0, NULL, "begin with this seq" },
+	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many entries" },
+	{ "seq", PARAM_TEXT, 0, NULL, "ranges of seq, both ends included: 100-180,190-220" },
+	{ "view", PARAM_TEXT, 0, "ui|stored", "ui: long texts and images become references" },
+	{ "maxBody", PARAM_NUMBER, 0, NULL, "with view=ui: longer texts become references; 8192" },
+	{ "blobs", PARAM_FLAG, 0, NULL, "references to blobs become what they stand for" },
+	SUB,
+	{ NULL },
+};
+
+static const struct param append_query[] = {
+	{ "expectedSeq", PARAM_NUMBER, 0, NULL, "only if the log has so many lines" },
+	{ "sync", PARAM_TEXT, 0, "none|flush|always", "how durable before it is answered; flush" },
+	{ "parent", PARAM_TEXT, 0, NULL, "the entry to append below, or root; the leaf otherwise" },
+	{ NULL },
+};
+
+static const struct param entry_query[] = {
+	{ "blobs", PARAM_FLAG, 0, NULL, "references to blobs become what they stand for" },
+	SUB,
+	{ NULL },
+};
+
+static const struct param update_body[] = {
+	{ "pointer", PARAM_TEXT, PARAM_REQUIRED, NULL, "a JSON pointer into the entry: /message/content/0/text" },
+	{ "value", PARAM_JSON, PARAM_REQUIRED, NULL, "what stands there from now on" },
+	{ NULL },
+};
+
+static const struct param text_query[] = {
+	{ "pointer", PARAM_TEXT, PARAM_REQUIRED, NULL, "a JSON pointer to a text of the entry" },
+	{ "offset", PARAM_NUMBER, 0, NULL, "the first byte" },
+	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many bytes; 64 KiB" },
+	SUB,
+	{ NULL },
+};
+
+static const struct param leaf_query[] = {
+	{ "leaf", PARAM_TEXT, 0, NULL, "the entry at its end, or root; the session's leaf otherwise" },
+	SUB,
+	{ NULL },
+};
+
+static const struct param context_query[] = {
+	{ "leaf", PARAM_TEXT, 0, NULL, "the entry at its end, or root; the session's leaf otherwise" },
+	{ "mode", PARAM_TEXT, 0, "cli|sdk", "Claude: which of its readers" },
+	{ "llm", PARAM_FLAG, 0, NULL, "as plain messages for a model" },
+	{ "explain", PARAM_FLAG, 0, NULL, "why each entry is, or is not, part of it" },
+	{ "messages", PARAM_TEXT, 0, "none|all", "without the messages themselves" },
+	SUB,
+	{ NULL },
+};
+
+static const struct param leaf_body[] = {
+	{ "entryId", PARAM_TEXT, PARAM_REQUIRED | PARAM_NULL, NULL, "where; null: before the first entry" },
+	{ "summary", PARAM_TEXT, 0, NULL, "about the branch that is left" },
+	{ "expectedRev", PARAM_NUMBER, 0, NULL, "only if the session is as it was then" },
+	{ NULL },
+};
+
+static const struct param continue_query[] = {
+	{ "dryRun", PARAM_FLAG, 0, NULL, "tell what would happen, and change nothing" },
+	{ NULL },
+};
+
+static const struct param continue_body[] = {
+	{ "entryId", PARAM_TEXT, PARAM_REQUIRED, NULL, "the entry to go on from" },
+	{ "expectedRev", PARAM_NUMBER, 0, NULL, "only if the session is as it was then" },
+	{ "force", PARAM_FLAG, 0, NULL, "even while an agent has the session open" },
+	{ NULL },
+};
+
+static const struct param label_body[] = {
+	{ "text", PARAM_TEXT, PARAM_REQUIRED | PARAM_NULL, NULL, "the label; null clears it" },
+	{ NULL },
+};
+
+static const struct param branch_body[] = {
+	{ "entryId", PARAM_TEXT, PARAM_REQUIRED, NULL, "the path to this entry becomes a session of its own" },
+	{ "cwd", PARAM_TEXT, 0, NULL, "in this directory's place" },
+	{ NULL },
+};
+
+static const struct param fork_body[] = {
+	{ "cwd", PARAM_TEXT, 0, NULL, "in this directory's place; beside the source otherwise" },
+	{ NULL },
+};
+
+static const struct param search_query[] = {
+	{ "q", PARAM_TEXT, PARAM_REQUIRED, NULL, "words that must all occur; \"side by side\", begin*, -without" },
+	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many; 20" },
+	{ "in", PARAM_TEXT, 0, NULL, "text, calls, results, with commas between them" },
+	{ "role", PARAM_TEXT, 0, NULL, "user, assistant, tool, call, …" },
+	{ "project", PARAM_TEXT, 0, NULL, "only below this directory" },
+	{ "agent", PARAM_TEXT, 0, NULL, "only sessions of this agent" },
+	{ "since", PARAM_TEXT, 0, NULL, "from this day on: 2026-11-03, or milliseconds since 1970" },
+	{ "until", PARAM_TEXT, 0, NULL, "up to and with this day" },
+	{ "group", PARAM_TEXT, 0, "session", "hits by session" },
+	{ NULL },
+};
+
+static const struct param inside_query[] = {
+	{ "q", PARAM_TEXT, PARAM_REQUIRED, NULL, "as for /search" },
+	{ "in", PARAM_TEXT, 0, NULL, "text, calls, results, with commas between them" },
+	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many; 200" },
+	SUB,
+	{ NULL },
+};
+
+static const struct param usage_query[] = {
+	{ "by", PARAM_TEXT, 0, "day|model|session|project|agent", "what a row is" },
+	{ "since", PARAM_TEXT, 0, NULL, "from this day on: 2026-11-03" },
+	{ "until", PARAM_TEXT, 0, NULL, "up to and with this day" },
+	{ NULL },
+};
+
+static const struct param export_query[] = {
+	{ "format", PARAM_TEXT, 0, "md|json|html", "md if it is not given" },
+	{ "leaf", PARAM_TEXT, 0, NULL, "the conversation that ends there" },
+	SUB,
+	{ NULL },
+};
+
+static const struct param events_query[] = {
+	{ "list", PARAM_FLAG, 0, NULL, "tell of sessions that come, change and go" },
+	{ "s", PARAM_TEXT, PARAM_MANY, NULL, "a session and the rev seen last: KEY:REV" },
+	{ NULL },
+};
+
+static const struct param exchange_body[] = {
+	{ "code", PARAM_TEXT, PARAM_REQUIRED, NULL, "the one-time code that the server printed" },
+	{ NULL },
+};
+
+const struct route routes[] = {
+	{ "GET", API "/health", SCOPE_NONE, PACE_QUICK, get_health, "Is the server there?" },
+	{ "GET", API "/openapi.json", SCOPE_NONE, PACE_QUICK, get_openapi, "This document." },
+	{ "GET", API "/me", SCOPE_READ, PACE_SLOW, get_me, "What may be seen and done here." },
+	{ "POST", API "/auth/exchange", SCOPE_NONE, PACE_QUICK, post_exchange,
+	  "Takes the one-time code for a cookie.", NULL, exchange_body, .status = 204 },
+	{ "POST", API "/auth/logout", SCOPE_NONE, PACE_QUICK, post_logout, "Ends the cookie.", .status = 204 },
+
+	{ "GET", API "/sessions", SCOPE_READ, PACE_SLOW, get_sessions, "Sessions, the newest first.", list_query },
+	{ "POST", API "/sessions", SCOPE_WRITE, PACE_SLOW, post_session, "Creates a session.", NULL, create_body,
+	  .status = 201 },
+	{ "GET", API "/sessions/{id}", SCOPE_READ, PACE_SLOW, get_session, "About a session.", session_query },
+	{ "PATCH", API "/sessions/{id}", SCOPE_WRITE, PACE_SLOW, patch_session,
+	  "Names a session, moves it, or notes something about it.", agent_query, patch_body },
+	{ "DELETE", API "/sessions/{id}", SCOPE_WRITE, PACE_SLOW, delete_session,
+	  "Removes a session from the store that has it.", delete_query },
+	{ "GET", API "/sessions/{id}/snapshot", SCOPE_READ, PACE_SLOW, get_snapshot,
+	  "What a user interface loads on refresh.", snapshot_query },
+	{ "GET", API "/sessions/{id}/tree", SCOPE_READ, PACE_SLOW, get_tree,
+	  "The shape of a session in columns, without bodies.", tree_query },
+	{ "GET", API "/sessions/{id}/entries", SCOPE_READ, PACE_SLOW, get_entries,
+	  "Entries by seq; at most 1 MiB, and `more` says what is left.", entries_query },
+	{ "POST", API "/sessions/{id}/entries", SCOPE_WRITE, PACE_SLOW, post_entries,
+	  "Appends an entry, or an array of them: all or none.", append_query },
+	{ "GET", API "/sessions/{id}/entries/{entryId}", SCOPE_READ, PACE_SLOW, get_entry, "One entry.", entry_query },
+	{ "PATCH", API "/sessions/{id}/entries/{entryId}", SCOPE_WRITE, PACE_SLOW, patch_entry,
+	  "Puts another value into one place of an entry.", NULL, update_body },
+	{ "GET", API "/sessions/{id}/entries/{entryId}/text", SCOPE_READ, PACE_SLOW, get_text,
+	  "A part of a long text; no character is split.", text_query, .gives = "text/plain" },
+	{ "GET", API "/sessions/{id}/entries/{entryId}/media/{n}", SCOPE_READ, PACE_SLOW, get_media,
+	  "An image of an entry, decoded.", session_query, .gives = "image/*" },
+	{ "GET", API "/sessions/{id}/path", SCOPE_READ, PACE_SLOW, get_path, "The ids from the root to a leaf.",
+	  leaf_query },
+	{ "GET", API "/sessions/{id}/context", SCOPE_READ, PACE_SLOW, get_context, "What the model would be sent.",
+	  context_query },
+	{ "GET", API "/sessions/{id}/diff", SCOPE_READ, PACE_QUICK, not_yet, "Two branches beside each other." },
+	{ "PUT", API "/sessions/{id}/leaf", SCOPE_WRITE, PACE_SLOW, put_leaf, "Moves the leaf, for everybody.", NULL,
+	  leaf_body },
+	{ "POST", API "/sessions/{id}/continue", SCOPE_WRITE, PACE_SLOW, post_continue,
+	  "Goes on from an entry: what is to be done depends on what it is.", continue_query, continue_body },
+	{ "PUT", API "/sessions/{id}/labels/{entryId}", SCOPE_WRITE, PACE_SLOW, put_label, "Labels an entry.", NULL,
+	  label_body },
+	{ "POST", API "/sessions/{id}/branches", SCOPE_WRITE, PACE_SLOW, post_branch,
+	  "Makes a session of the path to an entry.", NULL, branch_body, .status = 201 },
+	{ "POST", API "/sessions/{id}/fork", SCOPE_WRITE, PACE_SLOW, post_fork, "Makes a session of the whole tree.",
+	  NULL, fork_body, .status = 201 },
+	{ "GET", API "/sessions/{id}/search", SCOPE_READ, PACE_SLOW, get_search_inside,
+	  "Text in one session, in the order of the log.", inside_query },
+	{ "GET", API "/sessions/{id}/usage", SCOPE_READ, PACE_QUICK, not_yet, "The context over time." },
+	{ "GET", API "/sessions/{id}/agents", SCOPE_READ, PACE_SLOW, get_agents, "The sub-agents of a session." },
+	{ "GET", API "/sessions/{id}/check", SCOPE_READ, PACE_SLOW, get_check, "Is it damaged?" },
+	{ "GET", API "/sessions/{id}/export", SCOPE_READ, PACE_SLOW, get_export, "The conversation as a file.",
+	  export_query, .gives = "text/markdown" },
+	{ "GET", API "/sessions/{id}/events", SCOPE_READ, PACE_SLOW, get_session_events, "What happens to a session.",
+	  .gives = "text/event-stream" },
+
+	{ "GET", API "/search", SCOPE_READ, PACE_SLOW, get_search, "Text in all sessions.", search_query },
+	{ "GET", API "/usage", SCOPE_READ, PACE_SLOW, get_usage, "Tokens and cost.", usage_query },
+	{ "GET", API "/blobs/{sha256}", SCOPE_READ, PACE_SLOW, get_blob, "Bytes that are kept apart from the lines.",
+	  .gives = "application/octet-stream" },
+	{ "GET", API "/events", SCOPE_READ, PACE_SLOW, get_events, "What happens, in one stream.", events_query,
+	  .gives = "text/event-stream" },
+	{ "GET", API "/ingress/{id}", SCOPE_READ, PACE_QUICK, not_yet, "Stored lines, for another machine.",
+	  .gives = "application/x-ndjson" },
+	{ "PUT", API "/ingress/{id}", SCOPE_WRITE, PACE_QUICK, not_yet, "Lines of another machine.",
+	  .takes = "application/x-ndjson" },
+
+	{ "GET", "/metrics", SCOPE_READ, PACE_QUICK, get_metrics, "Figures for Prometheus.", .gives = "text/plain" },
+};
+const size_t nr_routes = sizeof(routes) / sizeof(routes[0]);
+
+/* The viewer: whatever is neither the API nor the figures. */
+static const struct route page = {
+	"GET", "/", SCOPE_NONE, PACE_QUICK, get_page, "The viewer.", .gives = "text/html"
+};
+
+size_t route_index(const struct route *t)
+{
+	return t && t != &page ? (size_t)(t - routes) : nr_routes;
+}
+
+static const char *const method_names[] = { "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE" };
+
+static unsigned method_bit(const char *method)
+{
+	for (unsigned i = 0; i < 6; i++)
+		if (!strcmp(method_names[i], method))
+			return 1u << i;
+	return 0;
+}
+
+static int is_capture(const char *segment)
+{
+	return segment[1] == '{';
+}
+
+/* Compares a path with a pattern, segment by segment, and fills in what stands for names. */
+static int matches(struct request *r, const char *pattern)
+{
+	unsigned captures = 0, i = 0;
+	const char *p = pattern;
+
+	for (; *p; i++) {
+		size_t n = strcspn(p + 1, "/");
+		const char *s = i < r->target.nr_segments ? r->target.segment[i] : NULL;
+
+		if (!s || !*s)
+			return 0;
+		if (is_capture(p))
+			r->capture[captures++] = s;
+		else if (strlen(s) != n || memcmp(s, p + 1, n))
+			return 0;
+		p += n + 1;
+	}
+	return i == r->target.nr_segments;
+}
+
+const struct route *route_find(struct request *r, unsigned *methods)
+{
+	const char *method = strcmp(r->method, "HEAD") ? r->method : "GET";
+	const char *first = r->target.nr_segments ? r->target.segment[0] : "";
+
+	*methods = 0;
+	for (size_t i = 0; i < nr_routes; i++) {
+		if (!matches(r, routes[i].path))
+			continue;
+		if (!strcmp(routes[i].method, method))
+			return &routes[i];
+		*methods |= method_bit(routes[i].method);
+	}
+	if (*methods || !strcmp(first, "api") || !strcmp(first, "metrics"))
+		return NULL;
+	memset(r->capture, 0, sizeof(r->capture));
+	*methods = method_bit("GET");
+	return !strcmp(method, "GET") ? &page : NULL;
+}
+
+void route_allow_header(struct request *r, unsigned methods)
+{
+	char list[64] = "";
+	size_t n = 0;
+
+	if (methods & 1)
+		methods |= 2;
+	for (unsigned i = 0; i < 6; i++)
+		if (methods & 1u << i)
+			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", method_names[i]);
+	reply_header(r, "Allow", "%s", list);
+}
+
+void route_run(struct request *r)
+{
+	int rc = r->route->run(r);
+
+	if (!rc && !r->status)
+		r->status = r->route->status;
+	if (rc == GROVE_EIO || rc == GROVE_EFULL || rc == GROVE_ENOMEM)
+		metrics_store_error(r->server->metrics);
+	reply_end(r, rc);
+}
+
+/* --------------------------------------------------------------- parameters */
+
+const char *query_text(const struct request *r, const char *name)
+{
+	return target_param(&r->target, name);
+}
+
+int query_number(struct request *r, const char *name, uint64_t *out)
+{
+	const char *text = query_text(r, name);
+	size_t n;
+
+	if (!text)
+		return 0;
+	n = strspn(text, "0123456789");
+	if (!n || text[n] || n > 19)
+		return reply_fail(r, GROVE_EINVAL, "%s is a number", name);
+	*out = strtoull(text, NULL, 10);
+	return 0;
+}
+
+int query_flag(struct request *r, const char *name, int *out)
+{
+	const char *text = query_text(r, name);
+
+	if (!text)
+		return 0;
+	if (!strcmp(text, "1") || !strcmp(text, "true") || !*text)
+		*out = 1;
+	else if (!strcmp(text, "0") || !strcmp(text, "false"))
+		*out = 0;
+	else
+		return reply_fail(r, GROVE_EINVAL, "%s is 1 or 0", name);
+	return 0;
+}
+
+int query_choice(struct request *r, const char *name, const char *const *choices, int *out)
+{
+	const char *text = query_text(r, name);
+
+	if (!text)
+		return 0;
+	for (int i = 0; choices[i]; i++)
+		if (!strcmp(choices[i], text)) {
+			*out = i;
+			return 0;
+		}
+	return reply_fail(r, GROVE_EINVAL, "%s cannot be '%.64s'", name, text);
+}
+
+int query_lists(const struct request *r, const char *name, const char *word)
+{
+	const char *p = query_text(r, name);
+	size_t n = strlen(word);
+
+	for (; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+		if (!strncmp(p, word, n) && (!p[n] || p[n] == ','))
+			return 1;
+	return 0;
+}

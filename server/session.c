@@ -1,0 +1,450 @@
+/*
+ * session.c: one session, read: its record, snapshot, path, context, sub-agents,
+ * damage.
+ */
+#include "../cli/json.h"
+#include "auth.h"
+#include "handlers.h"
+#include "held.h"
+#include "reply.h"
+#include "route.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int find_entry(struct request *r, const struct grove_view *v, const char *id, uint32_t *out)
+{
+	if (!grove_view_find(v, id, out))
+		return 0;
+	return reply_fail(r, GROVE_ENOTFOUND, "there is no entry '%.64s' in this session", id);
+}
+
+/* ------------------------------------------------------------------- record */
+
+static const char *entry_id(const struct grove_view *v, uint32_t i, struct grove_entry *e)
+{
+	e->size = sizeof(*e);
+	return i == GROVE_NO_ENTRY || grove_view_entry(v, i, e) ? NULL : e->id;
+}
+
+/* The root of the active path; marks of the leaf are no entries of the conversation. */
+static const char *root_id(const struct grove_view *v, struct grove_entry *e)
+{
+	struct grove_rows path = { 0 };
+	const char *id = NULL;
+
+	e->size = sizeof(*e);
+	if (!grove_view_ancestors(v, grove_view_leaf(v), &path))
+		for (size_t i = 0; i < path.nr && !id; i++)
+			if (!grove_view_entry(v, path.at[i], e) && !(e->flags & GROVE_ENTRY_LEAF_MARK))
+				id = e->id;
+	grove_rows_release(&path);
+	return id;
+}
+
+static int64_t newest(const struct grove_view *v, int64_t created)
+{
+	struct grove_entry e = { .size = sizeof(e) };
+	int64_t t = created;
+
+	for (uint32_t i = 0; i < grove_view_count(v); i++)
+		if (!grove_view_entry(v, i, &e) && e.time != GROVE_NO_TIME && e.time > t)
+			t = e.time;
+	return t;
+}
+
+static void put_owner(struct doc *d, struct held *h)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc;
+
+	pthread_mutex_lock(&h->lock);
+	rc = h->reader ? grove_session_value_get(h->reader, "agentId", &b) : GROVE_ENOTFOUND;
+	pthread_mutex_unlock(&h->lock);
+	doc_name(d, "agentId");
+	if (rc)
+		doc_null(d);
+	else
+		doc_text(d, grove_buf_slice(&b));
+	grove_buf_release(&b);
+}
+
+void put_session_record(struct request *r, struct doc *d, struct held *h, const struct grove_view *v)
+{
+	struct grove_counts n = { .size = sizeof(n) };
+	struct grove_entry e, f;
+
+	grove_view_counts(v, &n);
+	doc_member(d, "id", h->id);
+	doc_member(d, "key", h->key);
+	doc_member(d, "provider", store_provider(h->store));
+	doc_member(d, "store", h->store);
+	doc_member(d, "path", h->path);
+	doc_member(d, "dialect", h->dialect);
+	doc_member(d, "agent", h->agent);
+	put_owner(d, h);
+	doc_member(d, "cwd", h->cwd);
+	doc_member(d, "name", grove_view_name(v));
+	doc_member(d, "rootEntryId", root_id(v, &f));
+	doc_member(d, "leafEntryId", entry_id(v, grove_view_leaf(v), &e));
+	doc_member(d, "parentSession", h->parent);
+	doc_member_time(d, "createdAt", h->created);
+	doc_member_time(d, "updatedAt", newest(v, h->created));
+	doc_member_number(d, "entryCount", n.entries);
+	doc_member_number(d, "size", n.bytes);
+	doc_member_number(d, "seq", n.lines);
+	doc_member_number(d, "rev", grove_view_rev(v));
+	doc_member_number(d, "generation", grove_view_generation(v));
+	doc_member_bool(d, "writable", r->who.scope >= SCOPE_WRITE);
+	if (n.malformed || n.torn) {
+		doc_name(d, "damaged");
+		doc_open(d, '{');
+		doc_member_number(d, "malformed", n.malformed);
+		doc_member_bool(d, "torn", n.torn);
+		doc_close(d, '}');
+	}
+}
+
+int get_session(struct request *r)
+{
+	struct held *h;
+	struct grove_view *v;
+	int rc = hold_state(r, &h, &v);
+
+	if (!rc) {
+		doc_open(&r->out, '{');
+		put_session_record(r, &r->out, h, v);
+		doc_close(&r->out, '}');
+	}
+	hold_state_end(r, h, v);
+	return rc < 0 ? rc : 0;
+}
+
+/* ----------------------------------------------------------------- snapshot */
+
+/*
+ * A document of which only some members are wanted: those of the outermost object
+ * are told apart by their names as the bytes pass through.
+ */
+struct filter {
+	struct request *r;
+	struct grove_sink to;
+	char name[32];
+	size_t name_len;     /* while it is read; SIZE_MAX: it is known */
+	int pass, first, depth, in_string, escaped;
+	int begins;          /* a member that is wanted: its name is still to be written */
+};
+
+static const struct {
+	const char *part, *member;
+} parts[] = {
+	{ "session", "session" }, { "entries", "entries" }, { "path", "activePath" },
+	{ "children", "childrenByParentId" }, { "labels", "labelsByEntryId" },
+	{ "context", "runtimeContext" }, { "subagents", "subagents" },
+};
+
+static int wanted(const struct request *r, const char *member)
+{
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (!strcmp(parts[i].member, member))
+			return query_lists(r, "parts", parts[i].part);
+	return 0;
+}
+
+/* Looks at one byte. Returns whether it belongs to a member that is wanted. */
+static int filter_byte(struct filter *f, char c)
+{
+	if (f->in_string) {
+		if (f->escaped)
+			f->escaped = 0;
+		else if (c == '\\')
+			f->escaped = 1;
+		else if (c == '"')
+			f->in_string = 0;
+		else if (f->depth == 1 && f->name_len < sizeof(f->name) - 1)
+			f->name[f->name_len++] = c;
+	} else if (c == '"') {
+		f->in_string = 1;
+	} else if (c == '{' || c == '[') {
+		f->depth++;
+		return f->depth > 1 && f->pass;
+	} else if (c == '}' || c == ']') {
+		f->depth--;
+		return f->depth > 0 && f->pass;
+	} else if (f->depth == 1 && c == ':') {
+		f->name[f->name_len] = '\0';
+		f->name_len = SIZE_MAX;
+		f->pass = f->begins = wanted(f->r, f->name);
+		return 0;
+	} else if (f->depth == 1 && c == ',') {
+		f->pass = 0;
+		f->name_len = 0;
+	}
+	return f->pass;
+}
+
+/* A run of bytes that are wanted; the name of the member goes before its first. */
+static int filter_run(struct filter *f, const char *ptr, size_t len)
+{
+	char head[64];
+	int n, rc = 0;
+
+	if (f->begins && len) {
+		n = snprintf(head, sizeof(head), "%s\"%s\":", f->first ? "" : ",\n", f->name);
+		f->begins = f->first = 0;
+		rc = f->to.write(f->to.payload, head, (size_t)n);
+	}
+	return rc || !len ? rc : f->to.write(f->to.payload, ptr, len);
+}
+
+static int filter_write(void *payload, const char *ptr, size_t len)
+{
+	struct filter *f = payload;
+	size_t from = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < len && !rc; i++)
+		if (!filter_byte(f, ptr[i])) {
+			rc = filter_run(f, ptr + from, i - from);
+			from = i + 1;
+		}
+	return rc ? rc : filter_run(f, ptr + from, len - from);
+}
+
+static int send_filtered(struct request *r, const struct grove_view *v, const struct grove_snapshot_options *o)
+{
+	struct filter f = { .r = r, .to = reply_sink(r), .first = 1 };
+	int rc = f.to.write(f.to.payload, "{", 1);
+
+	if (!rc)
+		rc = grove_view_snapshot(v, o, (struct grove_sink){ filter_write, &f });
+	return rc ? rc : f.to.write(f.to.payload, "}", 1);
+}
+
+static int snapshot_options(struct request *r, struct grove_snapshot_options *o)
+{
+	static const char *const which[] = { "all", "path", "none", NULL };
+	int entries = 0, blobs = 0, project = 0;
+	int rc = query_choice(r, "entries", which, &entries);
+
+	if (!rc)
+		rc = query_number(r, "after", &o->after);
+	if (!rc)
+		rc = query_number(r, "limit", &o->limit);
+	if (!rc)
+		rc = query_number(r, "maxBody", &o->max_body);
+	if (!rc)
+		rc = query_flag(r, "blobs", &blobs);
+	if (!rc)
+		rc = query_flag(r, "project", &project);
+	o->entries = (enum grove_snapshot_entries)entries;
+	o->flags = (blobs ? GROVE_SNAPSHOT_BLOBS : 0) | (project ? GROVE_SNAPSHOT_PROJECT : 0);
+	return rc;
+}
+
+int get_snapshot(struct request *r)
+{
+	struct grove_snapshot_options o = { .size = sizeof(o) };
+	struct held *h;
+	struct grove_view *v;
+	int rc = snapshot_options(r, &o);
+
+	if (rc)
+		return rc;
+	rc = hold_state(r, &h, &v);
+	if (!rc) {
+		if (query_text(r, "parts"))
+			rc = send_filtered(r, v, &o);
+		else
+			rc = grove_view_snapshot(v, &o, reply_sink(r));
+		if (rc < 0 && !r->detail.code)
+			reply_fail_view(r, v, rc);
+	}
+	hold_state_end(r, h, v);
+	return rc < 0 ? rc : 0;
+}
+
+/* ------------------------------------------------------------ path, context */
+
+static int leaf_of(struct request *r, const struct grove_view *v, uint32_t *out)
+{
+	const char *id = query_text(r, "leaf");
+
+	if (id && *id)
+		return find_entry(r, v, id, out);
+	*out = grove_view_leaf(v);
+	return 0;
+}
+
+static void put_state(struct doc *d, const struct grove_view *v)
+{
+	doc_member_number(d, "rev", grove_view_rev(v));
+	doc_member_number(d, "generation", grove_view_generation(v));
+}
+
+int get_path(struct request *r)
+{
+	struct grove_rows path = { 0 };
+	struct grove_entry e = { .size = sizeof(e) };
+	struct held *h;
+	struct grove_view *v;
+	uint32_t leaf;
+	int rc = hold_state(r, &h, &v);
+
+	if (!rc)
+		rc = leaf_of(r, v, &leaf);
+	if (!rc) {
+		rc = grove_view_ancestors(v, leaf, &path);
+		doc_open(&r->out, '{');
+		put_state(&r->out, v);
+		doc_member(&r->out, "leaf", entry_id(v, leaf, &e));
+		doc_name(&r->out, "activePath");
+		doc_open(&r->out, '[');
+		for (size_t i = 0; i < path.nr && !rc; i++) {
+			e.size = sizeof(e);
+			if (!grove_view_entry(v, path.at[i], &e) && e.id && !(e.flags & GROVE_ENTRY_LEAF_MARK))
+				doc_string(&r->out, e.id);
+		}
+		doc_puts(&r->out, "]}");
+	}
+	grove_rows_release(&path);
+	hold_state_end(r, h, v);
+	return rc < 0 ? rc : 0;
+}
+
+/* Leaves out `messages` and `entryIds` of a context that was written whole. */
+static int without_messages(struct request *r, const struct grove_view *v, const struct grove_context_options *o)
+{
+	static const char *const names[] = { "thinkingLevel", "model", "models", "injectedTtsrRules", "mode",
+					     "modeData", "serviceTier", "leaf", "explain" };
+	struct grove_buf all = GROVE_BUF_INIT;
+	struct grove_slice value;
+	int rc = grove_view_context(v, o, grove_buf_sink(&all));
+
+	doc_open(&r->out, '{');
+	for (size_t i = 0; !rc && i < sizeof(names) / sizeof(names[0]); i++)
+		if (json_member(grove_buf_slice(&all), names[i], &value))
+			doc_member_json(&r->out, names[i], value);
+	doc_close(&r->out, '}');
+	grove_buf_release(&all);
+	return rc;
+}
+
+int get_context(struct request *r)
+{
+	static const char *const modes[] = { "cli", "sdk", NULL }, *const which[] = { "all", "none", NULL };
+	struct grove_context_options o = { .size = sizeof(o) };
+	int mode = -1, none = 0, llm = 0, explain = 0;
+	struct held *h = NULL;
+	struct grove_view *v = NULL;
+	int rc = query_choice(r, "mode", modes, &mode);
+
+	if (!rc)
+		rc = query_choice(r, "messages", which, &none);
+	if (!rc)
+		rc = query_flag(r, "llm", &llm);
+	if (!rc)
+		rc = query_flag(r, "explain", &explain);
+	if (!rc)
+		rc = hold_state(r, &h, &v);
+	if (!rc) {
+		o.leaf = query_text(r, "leaf");
+		o.mode = mode < 0 ? NULL : modes[mode];
+		o.flags = (llm ? GROVE_CONTEXT_LLM : 0) | (explain ? GROVE_CONTEXT_EXPLAIN : 0);
+		rc = none ? without_messages(r, v, &o) : grove_view_context(v, &o, reply_sink(r));
+		if (rc < 0 && !r->detail.code)
+			reply_fail_view(r, v, rc);
+	}
+	hold_state_end(r, h, v);
+	return rc < 0 ? rc : 0;
+}
+
+/* -------------------------------------------------------- sub-agents, damage */
+
+static int put_agent(void *payload, const struct grove_subagent *a)
+{
+	struct doc *d = payload;
+
+	doc_open(d, '{');
+	doc_member(d, "agentId", a->id);
+	doc_member(d, "name", a->description ? a->description : a->type);
+	doc_member(d, "type", a->type);
+	doc_member(d, "group", a->group && *a->group ? a->group : NULL);
+	doc_member(d, "toolUseId", a->tool_use_id);
+	doc_member(d, "parentId", a->parent_id);
+	doc_member_bool(d, "transcript", a->path != NULL);
+	doc_close(d, '}');
+	return d->rc;
+}
+
+int get_agents(struct request *r)
+{
+	struct held *h;
+	struct grove_view *v;
+	int rc = hold_state(r, &h, &v);
+
+	/* records of agents lie in files of their own: the state of the log does not cover them */
+	r->etag[0] = '\0';
+	if (rc == 1)
+		r->status = rc = 0;
+	if (!rc) {
+		doc_open(&r->out, '{');
+		put_state(&r->out, v);
+		doc_name(&r->out, "agents");
+		doc_open(&r->out, '[');
+		pthread_mutex_lock(&h->lock);
+		rc = h->reader ? grove_session_subagent_each(h->reader, put_agent, &r->out) : GROVE_ESTALE;
+		if (rc < 0 && rc != GROVE_ENOTSUP && h->reader)
+			reply_fail_session(r, h->reader, rc);
+		pthread_mutex_unlock(&h->lock);
+		if (rc == GROVE_ENOTSUP)
+			rc = 0;  /* such a session has none */
+		doc_puts(&r->out, "]}");
+	}
+	hold_state_end(r, h, v);
+	return rc < 0 ? rc : 0;
+}
+
+static int put_problem(void *payload, const struct grove_problem *p)
+{
+	struct doc *d = payload;
+
+	doc_open(d, '{');
+	doc_member(d, "path", p->path);
+	doc_member_number(d, "line", p->line);
+	doc_member_number(d, "offset", p->offset);
+	doc_member(d, "kind", p->kind);
+	if (p->entry_id)
+		doc_member(d, "entryId", p->entry_id);
+	doc_member(d, "detail", p->detail);
+	doc_member_bool(d, "fixable", p->fixable);
+	doc_close(d, '}');
+	return d->rc ? d->rc : d->buf.len > PAGE_BYTES;
+}
+
+int get_check(struct request *r)
+{
+	struct grove_check_result n = { .size = sizeof(n) };
+	struct doc problems = { GROVE_BUF_INIT, 0 };
+	struct held *h;
+	int rc = hold(r, 0, &h);
+
+	if (!rc) {
+		doc_open(&problems, '[');
+		rc = grove_check(h->own ? h->own : r->g, h->what, put_problem, &problems, &n);
+		if (rc < 0)
+			grove_error(h->own ? h->own : r->g, &r->detail);
+		doc_close(&problems, ']');
+		doc_open(&r->out, '{');
+		doc_member_number(&r->out, "files", n.files);
+		doc_member_number(&r->out, "entries", n.entries);
+		doc_name(&r->out, "problems");
+		doc_json(&r->out, grove_buf_slice(&problems.buf));
+		if (rc == 1)
+			doc_member_bool(&r->out, "more", 1);
+		doc_close(&r->out, '}');
+	}
+	doc_release(&problems);
+	hold_release(r, h);
+	return rc < 0 ? rc : 0;
+}

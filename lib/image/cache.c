@@ -1,23 +1,22 @@
 /*
- * image/cache.c: images of large logs, kept from one process to the next.
+ * image/cache.c: images of large logs, cached from one process to the next.
  *
- * A file below the cache directory for each large session file, named by the
- * file's device and inode: what is known of the image, then its spine, and the
- * rows that rules over the whole log ask, as they lie in memory (tree/spine_freeze.h,
- * freeze() of a dialect's rules). They are mapped and used where they are. So
- * opening a session again costs what was appended since.
+ * There is a file below the cache directory for each large session file, named by the
+ * file's device and inode. It has what is known about the image, then its spine, and
+ * the rows for rules over the whole log, as they are in memory (tree/spine_freeze.h,
+ * freeze() of a dialect's rules). They are mapped and used in place. So opening a
+ * session again costs only what was appended since.
  *
  *	head | spine | headers | chain | directory | checksums
  *
- * Nothing of it is used before the checksum of each piece was found to be right.
+ * Nothing of it is used before the checksum of each piece has been verified.
  *
- * It is only believed if it is about this very file: the same by device, inode and
- * dialect, made by this very release, and by us: whoever else may write there may
- * not tell us what is in a session. If the file's length and times are what they
- * were, so are its bytes. If not, all of them that were read then are compared with
- * their checksums (proof.c), and if they are the same, that is noted (struct vouched),
- * so that it is done once. Whatever is in doubt is read from the session itself, and
- * whatever is missing costs time, never an answer.
+ * It is trusted only if it is about this very file: the same device, inode and dialect,
+ * written by this release, and by us: nobody else may tell us what is in a session. If
+ * the file's length and times are unchanged, so are its bytes. Otherwise all bytes that
+ * were read then are compared with their checksums (proof.c), and if they match, that
+ * is recorded (struct vouched), so that it is done once. Whatever is in doubt is read
+ * from the session itself, and whatever is missing costs time, never an answer.
  */
 #include "image/cache.h"
 
@@ -36,20 +35,20 @@
 #include <stdlib.h>
 
 #define MAGIC "grovspn3"
-/* Of what is found in a line: another number, and all that was kept is made anew. */
+/* The version of what is found in a line; if it differs, all caches are created again. */
 #define INDEX_VERSION 3
 #define HEAD GROVE__ICE_PAGE
-#define WORTH ((uint64_t)16 << 20)        /* bytes of a log from which it pays */
-#define WORTH_MORE ((uint64_t)8 << 20)    /* read anew since it was kept */
+#define WORTH ((uint64_t)16 << 20)        /* size of a log from which it pays */
+#define WORTH_MORE ((uint64_t)8 << 20)    /* bytes read since it was cached */
 #define FILES_MAX 128
 
-/* What a file is like whose bytes are known. All 0: what nobody can be sure of. */
+/* The state of a file whose bytes are known. All 0: uncertain. */
 struct stamp {
 	uint64_t size;
 	int64_t mtime_ns, ctime_ns;
 };
 
-/* What of an image is not in its spine. */
+/* The part of an image that is not in its spine. */
 struct state {
 	uint64_t next, tail, lines, bytes, malformed, blank, bad_line, bad_pos, torn_off, values;
 	uint64_t slot_pos, slot_off, slot_len, slot_line;
@@ -78,8 +77,8 @@ struct head {
 
 /*
  * The file has other times, or is longer, and what was read of it then has been found
- * to be the same. At the end of the head's page, written in its place: one that is half
- * written has another checksum, and counts for nothing.
+ * unchanged. This is at the end of the head's page and is written in place: if it is
+ * half written, its checksum does not match, and it is ignored.
  */
 struct vouched {
 	struct stamp stamp;
@@ -90,7 +89,7 @@ struct vouched {
 
 _Static_assert(sizeof(struct head) <= VOUCHED_AT, "the head has its page");
 
-/* The directory, below the other: 1 if there is none where only we can write. */
+/* Finds the directory below `cache`. Returns 1 if there is none that only we can write to. */
 static int find_dir(const char *cache, struct grove_buf *out)
 {
 	if (!grove__sys_own_dir(cache) || grove__buf_addf(out, "%s/spine", cache))
@@ -98,7 +97,7 @@ static int find_dir(const char *cache, struct grove_buf *out)
 	return !grove__sys_own_dir(out->ptr);
 }
 
-/* Where it is, or is to be. 1: there is no place, or the log is no file. */
+/* Finds its path. Returns 1 if there is none, or the log is not a file. */
 static int place(const struct grove__image_source *src, struct grove_buf *dir,
 		 struct grove_buf *path, struct grove__sys_stat *st)
 {
@@ -164,7 +163,7 @@ static uint64_t align(uint64_t at)
 	return (at + 7) & ~(uint64_t)7;
 }
 
-/* All but the head, which says where it is. */
+/* Writes everything but the head, which says where it is. */
 static int write_parts(struct writing *w, const struct grove__image *im, struct head *h)
 {
 	size_t headers = im->nr_headers * sizeof(*im->headers);
@@ -201,14 +200,14 @@ static int write_image(int fd, struct grove__image *im, const struct grove__sys_
 	take_state(im, &h.state);
 	rc = write_parts(&w, im, &h);
 	h.crc = grove__crc32c(0, &h, offsetof(struct head, crc));
-	/* a head is there only if the rest is */
+	/* the head is written only after the rest */
 	if (!rc)
 		rc = write_plain(&w, 0, &h, sizeof(h));
 	grove__sums_release(&w.sums);
 	return rc;
 }
 
-/* Files that nobody asked for in a long time make room. */
+/* Files that were not used for a long time are deleted. */
 struct oldest {
 	const char *dir;
 	struct grove_buf path, found;
@@ -283,7 +282,7 @@ static bool within(uint64_t at, uint64_t nr, size_t item, size_t len)
 	return at <= len && nr <= (len - at) / item;
 }
 
-/* A place in the log that can be one: files have no others. */
+/* True if this is a possible place in the log of a file. */
 static bool is_spot(const struct grove__spot *at, uint64_t tail)
 {
 	uint8_t lines;
@@ -292,7 +291,7 @@ static bool is_spot(const struct grove__spot *at, uint64_t tail)
 	return at->pos <= tail && at->len <= tail - at->pos && !at->off && !lines;
 }
 
-/* Nothing that is said of the log lies outside of it. */
+/* True if everything it says about the log is inside the log. */
 static bool is_sane(const struct head *h, const struct grove__dialect *dialect)
 {
 	const struct state *st = &h->state;
@@ -310,7 +309,7 @@ static bool is_sane(const struct head *h, const struct grove__dialect *dialect)
 	return true;
 }
 
-/* Is this ours, and about that file? */
+/* True if it is ours, and about that file. */
 static bool is_about(const struct grove__image *im, const struct grove__sys_stat *st,
 		     const struct head *h, size_t len)
 {
@@ -327,7 +326,7 @@ static bool is_about(const struct grove__image *im, const struct grove__sys_stat
 	       within(h->cwd, h->state.cwd_len, 1, len);
 }
 
-/* Of a session without a header: what its entries said. */
+/* For a session without a header: sets what its entries said. */
 static int give_facts(struct grove__image *im, const struct head *h)
 {
 	struct grove__header *to = &im->header;
@@ -379,7 +378,7 @@ static int give_state(struct grove__image *im, const struct head *h)
 	return grove__dialect_cwd_in_entries(im->dialect) ? give_facts(im, h) : 0;
 }
 
-/* Texts are in the log: the header's and the slot's are read there, by those who read them first. */
+/* The texts of the header and the slot are in the log and are read there. */
 static int read_texts(struct grove_store_log *log, struct grove__image *im)
 {
 	struct grove__spot slot = { .pos = im->slot_pos, .off = im->slot_off, .len = im->slot_len,
@@ -400,7 +399,7 @@ static int read_texts(struct grove_store_log *log, struct grove__image *im)
 	return rc;
 }
 
-/* Does one of the stamps say that the log is as it was? */
+/* True if one of the stamps says that the log is unchanged. */
 static bool is_stamped(const struct head *h, const struct grove_store_log_stat *log)
 {
 	struct stamp now = { log->tail, log->mtime_ns, log->ctime_ns };
@@ -414,7 +413,7 @@ static bool is_stamped(const struct head *h, const struct grove_store_log_stat *
 		v.crc == grove__crc32c(0, &v, offsetof(struct vouched, crc)));
 }
 
-/* Note that the log, as it is now, has the bytes that were read. */
+/* Records that the log, in its current state, has the bytes that were read. */
 static void vouch(const char *path, const struct head *h, const struct grove_store_log_stat *log)
 {
 	struct vouched v = { .stamp = { log->tail, log->mtime_ns, log->ctime_ns }, .head = h->crc };
@@ -427,7 +426,7 @@ static void vouch(const char *path, const struct head *h, const struct grove_sto
 	grove__sys_close(fd);
 }
 
-/* Has the log the bytes that the image is of? By its times, or because they were compared. */
+/* True if the log has the bytes of the image, according to its times or by comparison. */
 static bool is_current(struct grove_store_log *l, struct grove__image *im, const char *path,
 		       const struct head *h)
 {
@@ -449,7 +448,7 @@ static bool is_current(struct grove_store_log *l, struct grove__image *im, const
 	return true;
 }
 
-/* The file that was kept, mapped: the image's from here on. 1: there is none. */
+/* Maps the cache file, which then belongs to the image. Returns 1 if there is none. */
 static int map_kept(const char *path, struct grove__image *im)
 {
 	struct grove__sys_stat st;
@@ -468,7 +467,7 @@ static int map_kept(const char *path, struct grove__image *im)
 	return rc ? 1 : 0;
 }
 
-/* Spine and chain, over the bytes that were mapped. 1: they are not usable. */
+/* Sets up spine and chain over the mapped bytes. Returns 1 if they are not usable. */
 static int thaw_parts(struct grove__image *im, const struct head *h)
 {
 	struct grove__spine *spine = grove__spine_thaw(&h->ice, im->ice, im->ice_len, h->state.tail);
@@ -488,7 +487,7 @@ static int thaw_parts(struct grove__image *im, const struct head *h)
 	return im->dialect->rules->count(chain) == spine->nr ? 0 : 1;
 }
 
-/* All of it, if it is as it was written, and can be. 1: it is not. */
+/* Uses all of it, if it is intact and plausible. Returns 1 if it is not. */
 static int thaw(struct grove__image *im, const struct head *h)
 {
 	const struct grove__sum *sums = (const void *)(im->ice + h->sums);
@@ -498,7 +497,10 @@ static int thaw(struct grove__image *im, const struct head *h)
 	if (h->sums_crc != grove__crc32c(0, sums, (size_t)h->nr_sums * sizeof(*sums)) ||
 	    !is_sane(h, im->dialect))
 		return 1;
-	/* most of this is waiting for pages: two threads, one for the sums and one for the sense */
+	/*
+	 * mostly waiting for pages: one thread for the checksums and one for the
+	 * plausibility checks
+	 */
 	grove__sums_begin(&check, sums, (size_t)h->nr_sums, im->ice, im->ice_len);
 	rc = thaw_parts(im, h);
 	if (!grove__sums_end(&check))
@@ -527,7 +529,7 @@ int grove__cache_thaw(const struct grove__image_source *src, struct grove__image
 		im->kept_path = strdup(path.ptr);
 		rc = im->kept_path ? 0 : GROVE_ENOMEM;
 	}
-	/* nobody will have any use for it */
+	/* it is of no use to anybody */
 	if (rc && rc != GROVE_ENOMEM)
 		grove__sys_unlink(path.ptr);
 out:

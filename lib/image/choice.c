@@ -1,15 +1,16 @@
 /*
  * image/choice.c: which entries a model is sent.
  *
- * From the leaf walk towards the root. If there is a compaction on the way, the
- * last one counts: it comes first, then the entries before it that it kept, then
- * what came after it; unless the context began anew behind it. Context edits among
- * these replace or drop their targets.
+ * We walk from the leaf towards the root. If there is a compaction on the way, the last
+ * one counts: it comes first, then the entries before it that it kept, then what came
+ * after it; unless the context starts over after it. Context edits among these replace
+ * or drop their targets.
  *
  *	root ─ a ─ b ─ c ─ d ─ C ─ e ─ f = leaf       C keeps from c on
  *	               `-------------´ walked          sent: C c d e f
  *
- * What lies above is not looked at: a long session is a few compactions deep.
+ * What is above is not visited: only a small part of a long session comes after its
+ * last compaction.
  */
 #include "image/choice.h"
 
@@ -44,7 +45,10 @@ static int read_row(struct grove__choice *c, uint32_t row, struct grove_slice *v
 	return grove__image_line(c->im, c->log, row, &c->line, value, c->d);
 }
 
-/* The first entry that the compaction keeps, or (*after) the one before it; NONE: it keeps none. */
+/*
+ * Finds the first entry that the compaction keeps, or (*after) the one before it; NONE:
+ * it keeps none.
+ */
 static int read_kept(struct grove__choice *c, uint32_t *row, bool *after)
 {
 	struct grove_buf id = GROVE_BUF_INIT;
@@ -59,7 +63,7 @@ static int read_kept(struct grove__choice *c, uint32_t *row, bool *after)
 	return rc;
 }
 
-/* The path is walked from the leaf up, and turned round with the places in it. */
+/* The path is walked from the leaf up; this reverses it and the positions in it. */
 static void turn_round(struct grove__choice *c)
 {
 	size_t last = c->nr_path ? c->nr_path - 1 : 0;
@@ -75,7 +79,10 @@ static void turn_round(struct grove__choice *c)
 	c->kept_from = last - c->kept_from;
 }
 
-/* Up to a beginning anew, the first entry kept by the last compaction, or the root. */
+/*
+ * Walks up to where the context starts over, the first entry kept by the last
+ * compaction, or the root.
+ */
 static int climb(struct grove__choice *c, uint32_t row, bool whole)
 {
 	const struct grove__spine *s = c->im->spine;
@@ -115,7 +122,7 @@ bool grove__choice_kept(const struct grove__choice *c, size_t place)
 {
 	const struct grove__spine *s = c->im->spine;
 
-	/* system messages are in the compaction already, where there are such */
+	/* in some dialects the compaction already has the system messages */
 	return place >= c->kept_from && !(c->im->dialect->context.system &&
 					  grove__spine_kind(s, c->path[place]) == GROVE_KIND_MESSAGE &&
 					  grove__spine_role(s, c->path[place]) == GROVE_ROLE_SYSTEM);
@@ -206,7 +213,7 @@ static int by_target(const void *a, const void *b)
 	return x->order < y->order ? -1 : 1;
 }
 
-/* In the order of their targets; the last edit of a target wins. */
+/* Sorts edits by target; the last edit of a target wins. */
 static void settle_edits(struct grove__choice *c)
 {
 	size_t nr = 0;

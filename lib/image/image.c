@@ -1,6 +1,4 @@
-/*
- * image/image.c: an image comes and goes, and what it tells without its log.
- */
+/* image/image.c: creating and freeing an image, and what it knows without its log. */
 #include "image/image.h"
 
 #include "sys/clock.h"
@@ -47,9 +45,12 @@ void grove__image_unref(struct grove__image *im)
 	grove__arena_release(&im->keep);
 	if (im->chain)
 		im->dialect->rules->free(im->chain);
-	/* spine and chain lie there */
+	/* spine and chain are in there */
 	grove__sys_unmap(im->ice, im->ice_len);
-	/* whatever made it differ from the log, the next process should not have to find out again */
+	/*
+	 * it differs from the log: delete the cache, so that the next process need not
+	 * find out again
+	 */
 	if (im->kept_path && grove__image_spoilt(im))
 		grove__sys_unlink(im->kept_path);
 	free(im->kept_path);

@@ -1,11 +1,11 @@
 /*
- * image/line.c: the bytes of a line, checked against what was indexed.
+ * image/line.c: the bytes of a line, compared with what was indexed.
  *
- * The spine keeps a checksum of every line. What a fetch brings is compared
- * with it: a log that was changed under us gives GROVE_ESTALE, never the wrong
- * bytes. Lines of an old version are handed out as the migration would leave
- * them, so that reading and migrating show the same session. A value that spans
- * lines is handed out as one: to everybody else an entry is a line.
+ * The spine has a checksum of every line, which is compared with the bytes that were
+ * fetched: if the log was changed meanwhile, the result is GROVE_ESTALE, never wrong
+ * bytes. Lines of an old version are returned as the migration would leave them, so
+ * that reading and migrating show the same session. A value that spans lines is
+ * returned as one line, because everybody else assumes that an entry is a line.
  */
 #include "image/image.h"
 
@@ -31,7 +31,7 @@ struct grove_slice grove__line_trim(struct grove_slice s)
 
 void grove__line_join(char *ptr, size_t len)
 {
-	/* a line end inside a string would not be JSON */
+	/* a newline inside a string would not be JSON */
 	if (memchr(ptr, '\n', len))
 		for (size_t i = 0; i < len; i++)
 			if (ptr[i] == '\n' || ptr[i] == '\r')
@@ -69,7 +69,7 @@ struct grove__spot grove__image_spot(const struct grove__image *im, uint32_t row
 	return at;
 }
 
-/* A value that reaches over lines, in a store that hands them out one by one. */
+/* Fetches a value that spans lines, in a store that returns them one by one. */
 static int fetch_lines(struct grove_store_log *log, const struct grove__spot *at,
 		       struct grove_buf *out, struct grove_detail *d)
 {
@@ -138,7 +138,7 @@ static int fetch(struct grove_store_log *log, const struct grove__spot *at, stru
 	return rc;
 }
 
-/* The same bytes again, piece by piece: have they changed? */
+/* Reads the same bytes again, in pieces, to find out whether they have changed. */
 static int verify(struct grove_store_log *log, const struct grove__spot *at, struct grove_detail *d)
 {
 	char buf[16384];
@@ -182,7 +182,7 @@ struct id_at {
 	uint32_t row;
 };
 
-/* The id that value number `index` has when the migration has come to our row. */
+/* Gets the id that value number `index` has when the migration reaches our row. */
 static int id_at(void *payload, double index, struct grove_buf *out)
 {
 	const struct id_at *a = payload;
@@ -213,7 +213,7 @@ static int id_at(void *payload, double index, struct grove_buf *out)
 	if (row <= a->row)
 		return grove__buf_add_slice(out, grove__spine_name(grove__spine_id(im->spine,
 										   (uint32_t)row)));
-	/* a later entry still has whatever id it came with */
+	/* a later entry still has its original id */
 	grove__arena_init(&tmp);
 	at = grove__image_spot(im, (uint32_t)row);
 	rc = fetch(a->log, &at, &line, NULL);
@@ -243,10 +243,7 @@ int grove__image_migrate(const struct grove__image *im, struct grove_store_log *
 	return im->dialect->header->migrate(line, &m, out);
 }
 
-/*
- * Put another value in the place of `*v`, which is in `line`; white space around it
- * stays, as it does in the log.
- */
+/* Replaces `*v`, which is in `line`; white space around it stays, as it does in the log. */
 static int replace(struct grove_buf *line, struct grove_slice *v, struct grove_slice by)
 {
 	struct grove_slice old = grove__buf_slice(line);
@@ -265,7 +262,7 @@ static int replace(struct grove_buf *line, struct grove_slice *v, struct grove_s
 	return 0;
 }
 
-/* Bring `out` up to date and say where the value is in it. */
+/* Migrates `out`, and finds the value in it. */
 static int present(const struct grove__image *im, struct grove_store_log *log, uint32_t row,
 		   struct grove_buf *out, struct grove_slice *value, struct grove_detail *d)
 {
@@ -310,11 +307,11 @@ bool grove__image_message(struct grove__image *im, uint32_t row, struct grove_sl
 	return known;
 }
 
-/* So much is read at once, and a line must be this much shorter to be worth it. */
+/* This much is read at once, and a line must be much shorter for that to pay. */
 #define NEAR ((size_t)256 << 10)
 #define NEAR_LINE (NEAR / 8)
 
-/* Does `n` have these bytes, perhaps after a reading? */
+/* True if `n` has these bytes, perhaps after reading them. */
 static bool bring_near(struct grove_store_log *log, struct grove__near *n,
 		       const struct grove__spot *at)
 {
@@ -324,7 +321,7 @@ static bool bring_near(struct grove_store_log *log, struct grove__near *n,
 	n->next = at->pos + at->len;
 	if (at->pos >= r->run.pos && at->pos + at->len <= r->run.pos + r->run.len)
 		return true;
-	/* somebody who jumps about is better served one by one */
+	/* for random access, reading one by one is better */
 	if (at->len > NEAR_LINE || at->pos < next || at->pos - next > NEAR_LINE)
 		return false;
 	if (!r->buf && grove__runs_init(r, NEAR))
@@ -348,7 +345,7 @@ int grove__image_line_near(const struct grove__image *im, struct grove_store_log
 	if (im->by_line || at.off || at.lines || !bring_near(log, near, &at))
 		return grove__image_line(im, log, row, out, value, d);
 	bytes = near->runs.buf + (at.pos - near->runs.run.pos);
-	/* what was read ahead may be older than a change in place: the log decides */
+	/* what was read ahead may be older than a change in place: read the log */
 	if (grove__crc32c(0, bytes, (size_t)at.len) != at.crc)
 		return grove__image_line(im, log, row, out, value, d);
 	grove__buf_clear(out);
@@ -368,7 +365,7 @@ int grove__image_header_line(const struct grove__image *im, struct grove_store_l
 	if (rc == GROVE_ESTALE)
 		grove__image_spoil(im);
 	rc = rc ? rc : present(im, log, GROVE_NO_ENTRY, out, value, d);
-	/* a byte-order mark is no part of the header, be it in the line */
+	/* a byte order mark is not part of the header, even if it is in the line */
 	if (!rc && !value && grove__runs_marked(out->ptr, out->len)) {
 		memmove(out->ptr, out->ptr + 3, out->len - 3);
 		grove__buf_cut(out, out->len - 3);
@@ -376,7 +373,7 @@ int grove__image_header_line(const struct grove__image *im, struct grove_store_l
 	return rc;
 }
 
-/* To JSON a line end between tokens is white space; to us it would end the entry. */
+/* In JSON a newline between tokens is white space, but here it would end the entry. */
 static void join_lines(char *p, size_t len)
 {
 	bool string = false;
@@ -410,7 +407,7 @@ int grove__image_input(const struct grove__image *im, struct grove_buf *json,
 	}
 	if (v == JSON_BLANK && l.len == json->len)
 		return grove__fail_at(d, GROVE_EJSON, NULL, 0, 0, "an empty line where an entry was expected");
-	/* a scan that ended early met a line end within a string */
+	/* a scan that ended early found a newline within a string */
 	return grove__fail_at(d, GROVE_EJSON, NULL, 0, v == JSON_BAD ? l.error_off : l.len,
 			      "not valid JSON at byte %llu",
 			      (unsigned long long)(v == JSON_BAD ? l.error_off : l.len));

@@ -29,7 +29,7 @@ void grove__lines_rewind(struct grove__lines *r)
 	r->runs.pos = 0;
 }
 
-/* The line at hand, of `n` bytes and perhaps an LF. */
+/* Counts the current line, of `n` bytes and perhaps an LF. */
 static void count(struct grove__lines *r, uint64_t n, uint32_t crc, bool closed)
 {
 	r->len = n;
@@ -39,7 +39,7 @@ static void count(struct grove__lines *r, uint64_t n, uint32_t crc, bool closed)
 	r->open = !closed;
 }
 
-/* The line that begins at `at` cannot be held: its length and its sum, piece by piece. */
+/* The line at `at` is too long for memory: gets its length and checksum, in pieces. */
 static int pass_long(struct grove__lines *r, uint64_t at)
 {
 	struct grove__runs *runs = &r->runs;
@@ -63,7 +63,7 @@ static int pass_long(struct grove__lines *r, uint64_t at)
 	return 0;
 }
 
-/* The next run. *is_long: it is a line that was passed. */
+/* Gets the next run. *is_long: it was a line that is too long. */
 static int fill(struct grove__lines *r, bool *is_long)
 {
 	uint64_t at = r->runs.pos;

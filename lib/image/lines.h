@@ -13,15 +13,15 @@
 
 struct grove__lines {
 	struct grove__runs runs;
-	size_t off, end;                 /* what of the run at hand has not been given out yet */
-	uint64_t run_lines;              /* of it were given out */
-	uint64_t at;                     /* position of the line given out last */
-	uint64_t lines, bytes;           /* given out, each line with an LF */
+	size_t off, end;                 /* the rest of the current run, not returned yet */
+	uint64_t run_lines;              /* of it that were returned */
+	uint64_t at;                     /* position of the last line returned */
+	uint64_t lines, bytes;           /* returned, each line with an LF */
 	uint32_t crc;                    /* of those */
 	bool open;                       /* the last of them has no LF */
-	uint64_t len;                    /* of the line given out last */
-	bool is_long;                    /* it is over GROVE__LINE_MAX: there is no more of it than this */
-	bool long_lines;                 /* set by who can do with that; else they are GROVE_ETOOBIG */
+	uint64_t len;                    /* of the last line returned */
+	bool is_long;                    /* it is over GROVE__LINE_MAX: only this is known */
+	bool long_lines;                 /* set by callers that can handle it; else GROVE_ETOOBIG */
 };
 
 int grove__lines_init(struct grove__lines *r, struct grove_store_log *log, uint64_t until,
@@ -30,19 +30,22 @@ void grove__lines_release(struct grove__lines *r);
 /* From the beginning again. */
 void grove__lines_rewind(struct grove__lines *r);
 /*
- * The next line without its LF: 0, 1 at the end, or an error. It is good as long
- * as grove__lines_more() is true after it, and until the next call.
- * GROVE__JSON_PAD bytes after it are readable. GROVE_ETOOBIG beyond GROVE__LINE_MAX, but
- * see `long_lines`, which is good where positions count bytes.
+ * Gets the next line without its LF. Returns 0, 1 at the end, or an error. The line is
+ * valid as long as grove__lines_more() is true after it, and until the next call.
+ * GROVE__JSON_PAD bytes after it are readable. GROVE_ETOOBIG beyond GROVE__LINE_MAX,
+ * but see `long_lines`, which works if positions count bytes.
  */
 int grove__lines_next(struct grove__lines *r, struct grove_slice *line);
 /*
- * Does the line given out last by `r`, which is `line`, begin with the one of
- * `part`? 1 or 0, or an error. Long ones are compared piece by piece.
+ * Returns 1 if `line`, the last one returned by `r`, begins with that of `part`, 0 if
+ * not, or an error. Long ones are compared in pieces.
  */
 int grove__lines_begins(const struct grove__lines *r, struct grove_slice line,
 			const struct grove__lines *part, struct grove_slice part_line);
-/* Is the next line in the same buffer? Else those given out so far are about to go. */
+/*
+ * True if the next line is in the same buffer. Otherwise those returned so far become
+ * invalid.
+ */
 static inline bool grove__lines_more(const struct grove__lines *r)
 {
 	return r->off != r->end;
@@ -59,8 +62,8 @@ struct grove__records {
 
 void grove__records_init(struct grove__records *r, const struct grove__dialect *dialect);
 /*
- * The record of a line, which has GROVE__JSON_PAD readable bytes behind it. What
- * no reader understands is a record of nothing but its line. Texts live until
+ * Makes the record of a line, which is followed by GROVE__JSON_PAD readable bytes. A
+ * line that no reader understands has no other columns. Texts are valid until
  * grove__records_clear(). GROVE_ENOMEM.
  */
 int grove__records_fill(struct grove__records *r, struct grove_slice line,

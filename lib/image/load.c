@@ -1,19 +1,19 @@
 /*
  * image/load.c: from a log to its image.
  *
- * The log is read in runs of whole lines. Threads take turns: one reads a run
- * while another scans the one before, and what they found is merged in the
- * order of the runs, so that the spine grows as if one had done it all.
+ * The log is read in runs of whole lines. Threads take turns: one reads a run while
+ * another scans the previous one, and the results are merged in the order of the runs,
+ * so that the spine grows as if one thread had done it all.
  *
  *	thread A   read 1 | scan 1 ........ | merge 1 | read 3 | scan 3 …
  *	thread B            read 2 | scan 2 ........ | merge 2 | read 4 …
  *
- * A line that does not fit the buffer goes through the stream machine instead,
- * piece by piece, by the thread that met it, while the others wait.
+ * A line that does not fit into the buffer goes through the streaming scanner instead,
+ * in pieces, by the thread that found it, while the others wait.
  *
- * In a lenient dialect this lasts until the first line that is not just a value.
- * What is behind it is read value by value (image/values.c), by one thread:
- * up to there both ways of reading find the same.
+ * In a lenient dialect this is done until the first line that is not exactly one value.
+ * From there on, one thread reads value by value (image/values.c); up to there both
+ * ways of reading find the same.
  */
 #include "image/image.h"
 
@@ -30,18 +30,18 @@
 #define RUN_BYTES ((size_t)1 << 20)
 #define TORN_BYTES ((size_t)256 << 10)
 #define THREADS_MAX 2
-#define THREADS_FROM ((uint64_t)2 << 20)  /* bytes from which a second thread pays */
-#define BATCH 4096                        /* lines that wait for being merged */
-#define HINT_AHEAD 12                     /* lines: about as long as memory takes */
-#define EXPECT_FROM ((uint64_t)8 << 20)   /* bytes from which room is made at once */
-#define EXPECT_AT 32                      /* when such a part of them is known */
-#define SPAN_MAX ((uint64_t)1 << 20)      /* members longer than this are not looked at */
+#define THREADS_FROM ((uint64_t)2 << 20)  /* size from which a second thread pays */
+#define BATCH 4096                        /* lines that wait to be merged */
+#define HINT_AHEAD 12                     /* lines: about the latency of memory */
+#define EXPECT_FROM ((uint64_t)8 << 20)   /* size from which memory is allocated at once */
+#define EXPECT_AT 32                      /* after this fraction has been read */
+#define SPAN_MAX ((uint64_t)1 << 20)      /* longer members are not examined */
 #define TICK_MS 100                       /* what changes within a tick of the clock has the same time … */
 #define TICK_SECONDS_MS 2500              /* … and some file systems count seconds */
-#define PROVE_MAX ((uint64_t)256 << 10)   /* bytes that are compared as a whole whenever a log has grown */
-#define TEXT_MAX ((uint64_t)32 << 20)     /* bytes of a log that is far and worth keeping */
+#define PROVE_MAX ((uint64_t)256 << 10)   /* compared as a whole whenever a log has grown */
+#define TEXT_MAX ((uint64_t)32 << 20)     /* size of a remote log that is kept in memory */
 
-/* A line that counts, waiting for its turn. */
+/* A line that counts, waiting to be merged. */
 struct found {
 	struct grove__entry e;
 	enum grove__line_class class;
@@ -60,16 +60,16 @@ struct loader {
 	pthread_mutex_t lock;
 	pthread_cond_t turn_cond;
 	uint64_t pos, until, begin;
-	uint64_t bytes;          /* about how many there are to read */
-	bool keep;               /* what is read, with the image */
-	uint64_t issued, merged; /* runs handed out, runs done */
+	uint64_t bytes;          /* estimate of what there is to read */
+	bool keep;               /* keep what is read with the image */
+	uint64_t issued, merged; /* runs handed out, and merged */
 	bool end;                /* nothing left to hand out */
-	bool expected;           /* there is room for the ids */
+	bool expected;           /* memory for the ids has been allocated */
 	int rc;                  /* or LOOSE */
-	uint64_t loose_pos;      /* where reading value by value begins */
+	uint64_t loose_pos;      /* where reading by value begins */
 };
 
-/* A line that is not just a value ends the reading by lines: no failure. */
+/* A line that is not exactly one value ends the reading by lines: not an error. */
 enum { LOOSE = 1 };
 
 struct worker {
@@ -81,7 +81,7 @@ struct worker {
 	uint64_t lines, malformed, blank, bad_line, bad_off;
 	uint64_t odd;            /* see proof.c */
 	bool unknown;
-	bool loose;              /* the line behind the last one counted is not just a value */
+	bool loose;              /* the line after the last one counted is not exactly one value */
 	uint64_t loose_off;
 	bool my_turn;
 	uint64_t ticket;
@@ -101,7 +101,7 @@ static void unlock_chain(struct grove__image *im)
 		pthread_rwlock_unlock(&im->chain_lock);
 }
 
-/* A row for an entry, and what the dialect wants to know of it. With the chain locked. */
+/* Adds a row for an entry, and what the dialect's rules need. The chain is locked. */
 static int add_row(struct grove__image *im, const struct grove__entry *e,
 		   const struct grove__spot *at)
 {
@@ -110,7 +110,7 @@ static int add_row(struct grove__image *im, const struct grove__entry *e,
 	return rc || !im->chain ? rc : im->dialect->rules->add(im->chain, e);
 }
 
-/* Without a header the entries tell what it would have said. */
+/* Without a header, the entries provide what it would have said. */
 static int take_facts(struct grove__image *im, const struct grove__entry *e)
 {
 	struct grove__header *h = &im->header;
@@ -137,7 +137,7 @@ int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t 
 	uint32_t from = im->spine->nr;
 	int rc = 0;
 
-	/* behind an unfinished value a line may be part of it, or make another value of it */
+	/* after an unfinished value, a line may be part of it, or change its meaning */
 	if (grove__dialect_by_value(im->dialect) && im->next != im->tail)
 		return GROVE_ESTALE;
 	grove__arena_init(&tmp);
@@ -174,7 +174,7 @@ int grove__image_add(struct grove__image *im, struct grove_slice line, uint64_t 
 
 /* --- merging: in order, one thread at a time --- */
 
-/* The first failure is the one that counts. With the lock held. */
+/* Records the first failure, which is the one that counts. Called with the lock held. */
 static void give_up(struct worker *w, int rc)
 {
 	struct loader *ld = w->ld;
@@ -254,9 +254,9 @@ static int take_slot(struct grove__image *im, const struct grove__spot *at, stru
 }
 
 /*
- * Version 1 has no ids: a line gets one that follows from the session's id and
- * the line's number, and hangs below the line before it that has one. A value
- * that is no object has no room for an id.
+ * Version 1 has no ids: a line gets one that is derived from the session's id and the
+ * line's number, and its parent is the last line before it that has one. A value that
+ * is not an object cannot have an id.
  */
 static int give_id(struct grove__image *im, struct grove__entry *e, uint64_t line, char out[40])
 {
@@ -280,8 +280,8 @@ static int give_id(struct grove__image *im, struct grove__entry *e, uint64_t lin
 }
 
 /*
- * A value that counts: a header, the slot, or an entry. `bytes` are the value's
- * or its line's, `len` of them. With the chain locked.
+ * Handles a value that counts: a header, the slot, or an entry. `bytes` are the value's
+ * or its line's, `len` of them. The chain is locked.
  */
 static int take_value(struct grove__image *im, enum grove__line_class class, struct grove__entry *e,
 		      const struct grove__spot *at, const char *bytes, size_t len)
@@ -311,7 +311,7 @@ static int take_value(struct grove__image *im, enum grove__line_class class, str
 	return add_row(im, e, at);
 }
 
-/* The story of what take_value() answered. */
+/* Sets the detail for an error of take_value(). */
 static int tell_taking(struct loader *ld, struct grove_detail *d, int rc, uint64_t line,
 		       uint64_t offset)
 {
@@ -338,7 +338,7 @@ static int merge_one(struct worker *w, struct found *f)
 	return rc ? tell_taking(w->ld, &w->d, rc, at.line, at.pos) : 0;
 }
 
-/* Ids are looked for all over memory: what will be asked for is fetched meanwhile. */
+/* Ids are looked up all over memory, so those needed next are prefetched. */
 static void hint(const struct grove__image *im, const struct found *f)
 {
 	if (f->class != LINE_ENTRY)
@@ -349,13 +349,13 @@ static void hint(const struct grove__image *im, const struct found *f)
 		im->dialect->rules->hint(im->chain, &f->e);
 }
 
-/* Once it is known what lines are like: rooms for the ids of all that will come. */
+/* Once typical lines are known, allocates memory for all ids to come. */
 static void expect_more(struct loader *ld, const struct grove_store_run *run)
 {
 	struct grove__image *im = ld->im;
 	uint64_t all = ld->until - ld->begin, done = run->pos - ld->begin;
 
-	/* readers that know the ids would have to wait */
+	/* readers that use the ids would have to wait */
 	if (ld->expected || im->spine->shared || all < EXPECT_FROM || done < all / EXPECT_AT)
 		return;
 	ld->expected = true;
@@ -364,7 +364,7 @@ static void expect_more(struct loader *ld, const struct grove_store_run *run)
 		im->dialect->rules->expect(im->chain, all / done + 1);
 }
 
-/* Merge what was found so far; waits until all earlier runs are done. */
+/* Merges what was found so far; waits until all earlier runs are done. */
 static int merge(struct worker *w)
 {
 	struct loader *ld = w->ld;
@@ -396,7 +396,7 @@ static int merge(struct worker *w)
 	return rc;
 }
 
-/* The run is over: its counts go into the image, the next one's turn comes. */
+/* Ends a run: adds its counts to the image, and lets the next one merge. */
 static int finish_run(struct worker *w, int rc)
 {
 	struct loader *ld = w->ld;
@@ -433,7 +433,7 @@ static int finish_run(struct worker *w, int rc)
 
 /* --- scanning: all threads at once --- */
 
-/* A line that is neither an entry nor a header; no more than that can be said of it. */
+/* Handles a line that is neither an entry nor a header. */
 static void note_odd(struct worker *w, uint64_t off, const char *line, size_t len)
 {
 	if (len && !w->in.run.by_line)
@@ -479,7 +479,7 @@ static void note_bad(struct worker *w, uint64_t off)
 	}
 }
 
-/* The last line of the log, without its line end. */
+/* Handles the last line of the log, without its newline. */
 static void note_tail(struct worker *w, enum grove__json_verdict v, uint64_t off)
 {
 	struct grove__image *im = w->ld->im;
@@ -488,13 +488,13 @@ static void note_tail(struct worker *w, enum grove__json_verdict v, uint64_t off
 		note_bad(w, off);
 		return;
 	}
-	/* only the last run comes here, and everything before it is merged or waits */
+	/* only the last run gets here, and everything before it is merged or waits */
 	if (v == JSON_BAD) {
-		/* a write that is not finished, or never will be: the next reload starts here */
+		/* an unfinished write: the next reload starts here */
 		im->torn = true;
 		im->next = grove__runs_pos(&w->in, (size_t)off, w->lines);
 	} else {
-		/* where positions count lines, no LF follows it before the next one */
+		/* if positions count lines, no LF follows it before the next one */
 		im->open_tail = !w->in.run.by_line;
 	}
 }
@@ -504,7 +504,7 @@ static int scan_run(struct worker *w)
 	const struct grove__json_want *want = &w->ld->im->want;
 	const struct grove_store_run *run = &w->in.run;
 	struct grove__json_line l;
-	/* where positions count lines, a mark at the very start is part of the first one */
+	/* if positions count lines, a mark at the start is part of the first one */
 	size_t off = run->by_line ? 0 : w->in.mark;
 	int rc = 0;
 
@@ -538,8 +538,8 @@ static int scan_run(struct worker *w)
 /* --- one long line --- */
 
 /*
- * The members of a long line are not in memory any more: fetch the short ones,
- * lay them one behind the other, and let their spans point there.
+ * The members of a long line are no longer in memory: fetches the short ones, puts them
+ * one after the other, and lets their spans point there.
  */
 static int gather(struct worker *w, struct grove__json_line *l, uint64_t pos, struct grove_buf *out)
 {
@@ -565,7 +565,7 @@ static int gather(struct worker *w, struct grove__json_line *l, uint64_t pos, st
 	return 0;
 }
 
-/* The same for a value among much white space: null, 0 and "" count for nothing. */
+/* The same for a value among much white space: null, 0 and "" do not count. */
 static int gather_value(struct worker *w, struct grove__json_line *l, uint64_t pos,
 			struct grove_buf *out)
 {
@@ -579,7 +579,7 @@ static int gather_value(struct worker *w, struct grove__json_line *l, uint64_t p
 	return rc;
 }
 
-/* A header is needed whole, however long it is. */
+/* A header is needed as a whole, however long it is. */
 static int fetch_whole(struct worker *w, uint64_t len)
 {
 	if (len > GROVE__LINE_MAX)
@@ -590,7 +590,7 @@ static int fetch_whole(struct worker *w, uint64_t len)
 	return grove__log_fetch(w->ld->log, w->in.run.pos, 0, w->in.buf, (size_t)len, &w->d);
 }
 
-/* Runs with the loader's lock held: nobody reads on before we know where. */
+/* Called with the loader's lock held: nobody continues before we know where. */
 static int long_line(struct worker *w, struct found *f, struct grove_buf *members,
 		     enum grove__json_verdict *v, bool *closed)
 {
@@ -614,7 +614,7 @@ static int long_line(struct worker *w, struct found *f, struct grove_buf *member
 	if (*v != JSON_VALUE)
 		return 0;
 	l = *grove__json_stream_line(w->stream);
-	/* rules over the whole log look deeper into a line than its few short members */
+	/* rules over the whole log need more of a line than its few short members */
 	if (im->chain && len <= GROVE__LINE_MAX) {
 		rc = fetch_whole(w, len);
 		if (!rc && grove__json_scan(&im->want, w->in.buf, (size_t)len, true, &l) != JSON_VALUE)
@@ -635,7 +635,7 @@ static int long_line(struct worker *w, struct found *f, struct grove_buf *member
 		if (!rc)
 			f->class = im->dialect->read.index(&l, members->ptr, &w->tmp, &f->e);
 	} else {
-		/* the value itself is not at hand; so long a one is not nothing, which is all that counts */
+		/* the value itself is not in memory; all that counts is that it is not empty */
 		static const char something[GROVE__JSON_PAD + 1] = "1";
 
 		l.value = (struct grove__json_span){ 0, 1 };
@@ -650,7 +650,7 @@ static int long_line(struct worker *w, struct found *f, struct grove_buf *member
 
 /* --- the conveyor --- */
 
-/* Nobody has to ask for these lines again. If there is no room for them, somebody has. */
+/* Keeps these lines in memory. If there is no memory, they are read again when needed. */
 static void keep_text(struct loader *ld, const struct grove_store_run *run, const char *buf)
 {
 	struct grove__image *im = ld->im;
@@ -674,7 +674,7 @@ static void keep_text(struct loader *ld, const struct grove_store_run *run, cons
 		im->text_nr = 0;
 }
 
-/* Get the next run: 1 if there is none. */
+/* Gets the next run. Returns 1 if there is none. */
 static int take(struct worker *w, struct found *longest, struct grove_buf *members, bool *is_long)
 {
 	struct loader *ld = w->ld;
@@ -694,10 +694,10 @@ static int take(struct worker *w, struct found *longest, struct grove_buf *membe
 		goto out;
 	keep_text(ld, &w->in.run, w->in.buf);
 	w->ticket = ld->issued++;
-	/* views look at this: it is written once, before there are any */
+	/* views read this: it is written once, before there are any */
 	if (ld->im->by_line != (bool)w->in.run.by_line)
 		ld->im->by_line = w->in.run.by_line;
-	/* agents differ about a mark, we read on */
+	/* agents differ about a mark; we accept it */
 	if (w->in.mark && !w->in.run.by_line)
 		ld->im->odd += grove__proof_odd_line(0, w->in.mark, grove__crc32c(0, w->in.buf, w->in.mark));
 	if (w->in.run.open) {
@@ -739,7 +739,7 @@ static void work(void *payload, unsigned thread)
 		grove__buf_clear(&members);
 	}
 	grove__buf_release(&members);
-	/* wake whoever waits for a turn that will not come */
+	/* wake threads that wait for a turn that will not come */
 	pthread_mutex_lock(&w->ld->lock);
 	pthread_cond_broadcast(&w->ld->turn_cond);
 	pthread_mutex_unlock(&w->ld->lock);
@@ -778,7 +778,7 @@ static int run_workers(struct loader *ld, unsigned nr)
 	for (; made < nr && !rc; made++)
 		rc = worker_init(&w[made], ld);
 	if (!rc) {
-		/* only the caller's own thread talks to the caller */
+		/* only the caller's own thread reports progress */
 		w[0].in.progress = ld->progress;
 		grove__pool_run(nr, work, w);
 	} else {
@@ -791,14 +791,14 @@ static int run_workers(struct loader *ld, unsigned nr)
 
 /* --- value by value --- */
 
-/* A row that is not one line from its first byte on, where positions count lines. */
+/* Records a row that is not one line from its first byte on, if positions count lines. */
 static int note_span(struct loader *ld, const struct grove__spot *at, bool grown)
 {
 	struct grove__image *im = ld->im;
 
 	if (!at->off && !at->lines)
 		return 0;
-	/* views may be looking at the spans we have */
+	/* views may be reading the existing spans */
 	if (grown)
 		return grove__fail(ld->d, GROVE_ESTALE, ld->path, "has grown by a value of several lines");
 	if (grove__array_room(&im->spans, &im->cap_spans, im->nr_spans, sizeof(*im->spans)))
@@ -835,7 +835,7 @@ static int take_found(struct loader *ld, struct grove__values *v, struct grove__
 	return im->spine->nr > rows ? note_span(ld, &value->at, grown) : 0;
 }
 
-/* What was passed over goes into the counts. */
+/* Counts what was skipped. */
 static int count_passed(struct loader *ld, const struct grove__values *v, bool grown)
 {
 	struct grove__image *im = ld->im;
@@ -843,12 +843,12 @@ static int count_passed(struct loader *ld, const struct grove__values *v, bool g
 	uint64_t off;
 
 	grove__values_passed(v, &p);
-	/* what an unfinished value brings to light may stand before what is new */
+	/* what an unfinished value reveals may come before what is new */
 	if (p.torn && grown && im->loose)
 		return grove__fail(ld->d, GROVE_ESTALE, ld->path, "ends inside a value");
-	/* a tail that is torn and nothing else leaves the lines before it what they are */
+	/* a torn tail and nothing else does not affect the lines before it */
 	im->loose |= !p.torn || p.lines > 1 || p.torn_pos != ld->loose_pos || im->by_line;
-	/* an unfinished value's lines are lost, the last one as the torn one */
+	/* the lines of an unfinished value are malformed, the last one is torn */
 	if (p.torn) {
 		uint64_t first = p.torn_line + p.torn_rest, lost = p.lines - first - 1;
 
@@ -899,7 +899,7 @@ static int load_values(struct loader *ld, bool grown)
 	return rc;
 }
 
-/* Feed `len` bytes; false: they go on as no unfinished value could. */
+/* Feeds `len` bytes. Returns false if they cannot continue an unfinished value. */
 static int feed(struct grove__json_stream *s, const char *ptr, size_t len, bool *on)
 {
 	size_t used;
@@ -909,7 +909,7 @@ static int feed(struct grove__json_stream *s, const char *ptr, size_t len, bool 
 	return state < 0 ? state : 0;
 }
 
-/* The bytes of the log from the unfinished value on. */
+/* Feeds the bytes of the log from the unfinished value on. */
 static int feed_torn(const struct grove__image *im, struct grove_store_log *log,
 		     struct grove__json_stream *s, bool *on, struct grove_detail *d)
 {
@@ -957,8 +957,8 @@ int grove__image_torn_swallows(const struct grove__image *im, struct grove_store
 /* --- the whole --- */
 
 /*
- * Where a last line without LF was counted, the log must go on with that LF;
- * anything else changed the line under us.
+ * If a last line without LF was counted, the log must continue with that LF; otherwise
+ * the line has changed.
  */
 static int close_tail(struct loader *ld)
 {
@@ -986,10 +986,10 @@ bool grove__image_settled(int64_t ctime_ns)
 }
 
 /*
- * The log grew, or its times moved. One that is as long as it was may have been
- * changed anywhere, and all of it is compared. One that goes on is believed to have
- * only grown if its ends are the same: those who follow it cannot read all of it for
- * each new line, unless it is short. Lines that are printed are compared anyway.
+ * The log grew, or its times changed. If its length is the same, it may have been
+ * changed anywhere, and all of it is compared. If it is longer, it is assumed to have
+ * only grown if its ends are the same: a program that follows it cannot read all of it
+ * for each new line, unless it is short. Lines that are printed are compared anyway.
  */
 static int still_the_same(const struct grove__image *im, struct grove_store_log *log,
 			  const struct grove_store_log_stat *st, const char *path,
@@ -1017,7 +1017,7 @@ int grove__image_load(struct grove__image *im, struct grove_store_log *log, cons
 
 	if (rc)
 		return rc;
-	/* asked now: what changes while we read must not look as if it had not */
+	/* evaluated now: a change while we read must not go unnoticed */
 	settled = grove__image_settled(st.ctime_ns);
 	if (grove__image_spoilt(im))
 		return grove__fail(d, GROVE_ESTALE, path, "was changed");
@@ -1027,7 +1027,7 @@ int grove__image_load(struct grove__image *im, struct grove_store_log *log, cons
 		return grove__fail(d, GROVE_ESTALE, path, "was rewritten");
 	if (st.tail < im->tail)
 		return grove__fail(d, GROVE_ESTALE, path, "became shorter");
-	/* a file that is written anew in its own place need not be shorter */
+	/* a file that is rewritten in place need not be shorter */
 	if (im->lines && (st.tail > im->tail || st.ctime_ns != im->ctime_ns)) {
 		rc = still_the_same(im, log, &st, path, d);
 		if (rc)
@@ -1068,7 +1068,7 @@ int grove__image_load(struct grove__image *im, struct grove_store_log *log, cons
 		grove__image_spoil(im);
 		return rc;
 	}
-	/* unless a torn line said where to read on: at the end */
+	/* unless a torn line said where to continue: at the end */
 	if (im->next == UINT64_MAX)
 		im->next = ld.until;
 	im->tail = ld.until;

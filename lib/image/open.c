@@ -1,11 +1,9 @@
-/*
- * image/open.c: a whole log, with what the cache has of it.
- */
+/* image/open.c: loads a whole log, starting from the cache. */
 #include "image/cache.h"
 
 #define TRIES 4
 
-/* What was kept is looked at once: it may be what does not fit. */
+/* The cache is used once: after that, it may be what does not match. */
 static struct grove__image *begin(const struct grove__image_source *src, bool first)
 {
 	struct grove__image *im = grove__image_new(src->dialect);

@@ -1,15 +1,14 @@
 /*
- * image/proof.c: is every byte of a log what it was when it was read?
+ * image/proof.c: checks that every byte of a log is what it was when it was read.
  *
- * A time that moved tells that something happened to a file, and not what. One that
- * kept its length may have been changed in any place, and so may one that grew. So
- * all that was read is read again and compared with the checksums that the image has
- * of it: of rows, headers and the slot one each, of all other lines (blank ones with
- * white space in them, malformed ones, those that no dialect knows) a sum of what
- * they are and where. What is left are line ends.
+ * A changed time says that something happened to a file, but not what. It may have been
+ * changed anywhere, whether it grew or kept its length. So all that was read is read
+ * again and compared with the checksums of the image: one for each row, header and
+ * slot; for all other lines (white space, malformed, unknown to the dialect) a sum over
+ * contents and positions. What is left are newlines.
  *
- * That goes as fast as memory does, several times as fast as reading the log anew;
- * two threads share it, piece by piece.
+ * That is as fast as memory, several times as fast as parsing the log again; two
+ * threads share the work.
  */
 #include "image/image.h"
 
@@ -19,9 +18,9 @@
 
 #include <stdlib.h>
 
-#define PIECE ((uint64_t)4 << 20)         /* of the log that a thread takes at one go */
-#define WINDOW ((size_t)256 << 10)        /* of it that is in memory: as much as caches hold */
-#define THREADS_FROM ((uint64_t)8 << 20)  /* bytes from which a second thread pays */
+#define PIECE ((uint64_t)4 << 20)         /* of the log that a thread takes at once */
+#define WINDOW ((size_t)256 << 10)        /* of it in memory: as much as fits into CPU caches */
+#define THREADS_FROM ((uint64_t)8 << 20)  /* size from which a second thread pays */
 
 uint64_t grove__proof_odd_line(uint64_t pos, uint64_t len, uint32_t crc)
 {
@@ -35,13 +34,13 @@ uint64_t grove__proof_odd_line(uint64_t pos, uint64_t len, uint32_t crc)
 struct proof {
 	const struct grove__image *im;
 	struct grove_store_log *log;
-	uint64_t end;            /* behind what was read */
-	uint64_t next;           /* atomic: the piece to look at next */
-	uint64_t odd;            /* atomic: the sum of lines that are nothing else */
-	int rc;                  /* atomic: the first that went wrong */
+	uint64_t end;            /* the end of what was read */
+	uint64_t next;           /* atomic: the next piece */
+	uint64_t odd;            /* atomic: the sum over other lines */
+	int rc;                  /* atomic: the first error */
 };
 
-/* Some bytes of the log, at hand. */
+/* Some bytes of the log, in memory. */
 struct window {
 	struct proof *p;
 	char *buf;
@@ -49,7 +48,10 @@ struct window {
 	size_t len;
 };
 
-/* As many bytes from `pos` on as there are at hand, `until` at most and one at least. NULL: p->rc. */
+/*
+ * Returns as many bytes from `pos` on as are in memory, at most `until` and at least
+ * one. NULL: see p->rc.
+ */
 static const char *look(struct window *w, uint64_t pos, uint64_t until, size_t *len)
 {
 	if (pos < w->pos || pos >= w->pos + w->len) {
@@ -58,7 +60,7 @@ static const char *look(struct window *w, uint64_t pos, uint64_t until, size_t *
 
 		w->pos = pos;
 		w->len = left < WINDOW ? (size_t)left : WINDOW;
-		/* of a kept image rows may say that they lie behind all that was read */
+		/* the rows of a cached image may claim to be beyond all that was read */
 		rc = left ? grove__log_fetch(w->p->log, pos, 0, w->buf, w->len, NULL) : GROVE_ESTALE;
 		if (rc) {
 			w->len = 0;
@@ -89,7 +91,10 @@ static int sum(struct window *w, uint64_t pos, uint64_t len, uint32_t *crc)
 	return 0;
 }
 
-/* Is there a header, or the slot, and is it the same? 1: there is none. */
+/*
+ * Checks whether there is a header, or the slot, and whether it is the same. Returns 1
+ * if there is none.
+ */
 static int beside_rows(const struct grove__image *im, uint64_t pos, uint64_t len, uint32_t crc)
 {
 	if (im->has_slot && im->slot_pos == pos)
@@ -100,7 +105,7 @@ static int beside_rows(const struct grove__image *im, uint64_t pos, uint64_t len
 	return 1;
 }
 
-/* Where the line at `pos` ends, `until` at most. */
+/* Finds where the line at `pos` ends, at most `until`. */
 static int line_end(struct window *w, uint64_t pos, uint64_t until, uint64_t *end)
 {
 	for (*end = pos; *end < until;) {
@@ -118,7 +123,7 @@ static int line_end(struct window *w, uint64_t pos, uint64_t until, uint64_t *en
 	return 0;
 }
 
-/* What lies between two rows: line ends, and lines that are none. */
+/* Checks what is between two rows: newlines, and lines that are not rows. */
 static int prove_gap(struct window *w, uint64_t pos, uint64_t until)
 {
 	while (pos < until) {
@@ -134,7 +139,7 @@ static int prove_gap(struct window *w, uint64_t pos, uint64_t until)
 			pos++;
 			continue;
 		}
-		/* a mark in front of the first line is something by itself */
+		/* a mark before the first line counts by itself */
 		if (pos || !grove__runs_marked(p, n))
 			rc = line_end(w, pos, until, &end);
 		if (!rc)
@@ -150,7 +155,7 @@ static int prove_gap(struct window *w, uint64_t pos, uint64_t until)
 	return 0;
 }
 
-/* The first row at `pos` or behind it. */
+/* Returns the first row at `pos` or after it. */
 static uint32_t row_from(const struct grove__spine *s, uint64_t pos)
 {
 	uint32_t from = 0, to = s->nr;
@@ -171,7 +176,7 @@ static uint64_t begin_of(const struct proof *p, uint32_t row)
 	return row < p->im->spine->nr ? grove__spine_pos(p->im->spine, row) : p->end;
 }
 
-/* The rows that begin in one piece of the log, and what follows each of them. */
+/* Checks the rows that begin in one piece of the log, and what follows each of them. */
 static int prove_piece(struct window *w, uint64_t from, uint64_t until)
 {
 	const struct grove__spine *s = w->p->im->spine;
@@ -183,7 +188,7 @@ static int prove_piece(struct window *w, uint64_t from, uint64_t until)
 		uint64_t next = begin_of(w->p, row + 1);
 		uint32_t crc;
 
-		/* a row is a line, and the next one begins behind it */
+		/* a row is a line, and the next one begins after it */
 		if (pos > w->p->end || len > w->p->end - pos || next < pos + len)
 			return GROVE_ESTALE;
 		rc = sum(w, pos, len, &crc);
@@ -227,7 +232,10 @@ int grove__image_prove(const struct grove__image *im, struct grove_store_log *lo
 {
 	struct proof p = { .im = im, .log = log, .end = im->next };
 
-	/* values need not be lines there; and where positions count lines nothing is changed in its place */
+	/*
+	 * there values need not be lines; and if positions count lines, nothing is
+	 * changed in place
+	 */
 	if (im->by_line || im->loose || im->unknown || im->spine->linked != im->spine->nr)
 		return GROVE_ESTALE;
 	grove__pool_run(p.end >= THREADS_FROM ? 2 : 1, work, &p);

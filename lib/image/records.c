@@ -1,8 +1,8 @@
 /*
  * image/records.c: lines as records, with what the dialect finds in them.
  *
- * Stores that have columns are told id, parent, kind, role and time of each
- * line. The line is the truth, so whatever cannot be told is left out.
+ * Stores with columns get id, parent, kind, role and time of each line. The line is
+ * authoritative, so what is unknown is left out.
  */
 #include "image/lines.h"
 

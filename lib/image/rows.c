@@ -1,8 +1,8 @@
 /*
- * image/rows.c: walk over many lines, reading neighbours at one go.
+ * image/rows.c: walks over many lines, reading neighbours at once.
  *
- * A long walk has company: a second thread reads and checks the windows that
- * come next, while the first works on the lines of the one at hand.
+ * For a long walk, a second thread reads and checks the next windows, while the first
+ * works on the lines of the current one.
  *
  *	reader    window 1 | window 2 | window 3 …
  *	walker               lines of 1 | lines of 2 …
@@ -16,21 +16,21 @@
 
 #define WINDOW ((uint64_t)1 << 20)
 #define GAP_LINES ((uint64_t)4)
-#define GAP ((uint64_t)4096)        /* reading over a gap is cheaper than asking twice */
+#define GAP ((uint64_t)4096)        /* reading over a gap is cheaper than reading twice */
 #define AHEAD ((size_t)2)           /* windows that may be ready */
-#define AHEAD_FROM ((size_t)2048)   /* lines from which a reader pays */
+#define AHEAD_FROM ((size_t)2048)   /* number of lines from which a reader pays */
 
-/* Lines that were read at one go: those of list[first … first + count - 1]. */
+/* Lines that were read at once: those of list[first … first + count - 1]. */
 struct window {
 	struct grove__runs in;
 	size_t len;                 /* of what is in its buffer */
 	uint64_t pos;
 	size_t first, count;
-	/* where positions count lines: the one that was looked at last, and where it begins */
+	/* if positions count lines: the last one visited, and where it begins */
 	uint64_t line;
 	size_t off;
-	size_t checked;             /* so many of them are as they were indexed */
-	int rc;                     /* of reading them, and its story */
+	size_t checked;             /* number of them found unchanged */
+	int rc;                     /* of reading them, and its detail */
 	struct grove_detail d;
 };
 
@@ -39,7 +39,7 @@ struct grove__ahead {
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
 	struct window window[AHEAD];
-	size_t filled, taken;       /* windows so far; the one at hand is taken - 1 */
+	size_t filled, taken;       /* windows so far; the current one is taken - 1 */
 	bool stop;
 };
 
@@ -58,7 +58,7 @@ static uint32_t row_at(const struct grove__rows *r, size_t i)
 	return r->list ? r->list[i] : (uint32_t)i;
 }
 
-/* Where the row begins in a window; rows are asked for in the order of the list. */
+/* Finds where the row begins in a window; rows are requested in list order. */
 static size_t offset_in(const struct grove__rows *r, struct window *w, uint32_t row)
 {
 	uint64_t pos = grove__spine_pos(r->im->spine, row);
@@ -86,13 +86,13 @@ static bool same_bytes(const struct grove__rows *r, struct window *w, uint32_t r
 	       grove__crc32c(0, w->in.buf + off, len) == grove__spine_crc(s, row);
 }
 
-/* Have room for `len` bytes and one more. */
+/* Makes room for `len` bytes and one more. */
 static int window_room(struct window *w, uint64_t len)
 {
 	return grove__runs_room(&w->in, (size_t)len + 1) ? grove__fail_nomem(&w->d) : 0;
 }
 
-/* The bytes from `pos` on. */
+/* Fetches the bytes from `pos` on. */
 static int fetch_window(const struct grove__rows *r, struct window *w, uint64_t len)
 {
 	int rc = window_room(w, len);
@@ -103,7 +103,7 @@ static int fetch_window(const struct grove__rows *r, struct window *w, uint64_t 
 	return rc;
 }
 
-/* The same where positions count lines. */
+/* The same if positions count lines. */
 static void read_lines(const struct grove__rows *r, size_t first, struct window *w)
 {
 	const struct grove__spine *s = r->im->spine;
@@ -122,7 +122,7 @@ static void read_lines(const struct grove__rows *r, size_t first, struct window 
 	w->line = pos;
 	w->off = 0;
 	w->count = 1;
-	/* one that has no neighbours is cheaper to get by itself */
+	/* one without neighbours is cheaper to read by itself */
 	if (i == first + 1) {
 		w->rc = fetch_window(r, w, bytes - 1);
 		return;
@@ -137,12 +137,12 @@ static void read_lines(const struct grove__rows *r, size_t first, struct window 
 	if (w->rc)
 		return;
 	w->len = w->in.run.len;
-	/* as many as came: lines between them need room, too */
+	/* as many as were read: lines between them take space, too */
 	while (w->count < i - first && grove__spine_pos(s, row_at(r, first + w->count)) < w->in.run.next)
 		w->count++;
 }
 
-/* Read the line of list[first], and with it the lines that lie right behind it. */
+/* Reads the line of list[first], and the lines right after it. */
 static void read_window(const struct grove__rows *r, size_t first, struct window *w)
 {
 	const struct grove__spine *s = r->im->spine;
@@ -192,7 +192,7 @@ static void read_ahead(void *payload, unsigned thread)
 	(void)thread;
 	while (next < r->nr) {
 		pthread_mutex_lock(&a->lock);
-		/* the window at hand is not ours to fill */
+		/* the current window must not be filled */
 		while (!a->stop && a->filled - a->taken + (a->taken > 0) >= AHEAD)
 			pthread_cond_wait(&a->moved, &a->lock);
 		go = !a->stop;
@@ -223,7 +223,7 @@ static void stop_ahead(struct grove__ahead *a)
 	free(a);
 }
 
-/* From the next window on; without a thread the walk goes on alone. */
+/* Starts with the next window; without a thread the walk continues alone. */
 static void start_ahead(struct grove__rows *r)
 {
 	struct grove__ahead *a;
@@ -258,7 +258,7 @@ void grove__rows_release(struct grove__rows *r)
 	grove__buf_release(&r->changed);
 }
 
-/* The window with list[i], which comes after all that were asked for. */
+/* Returns the window with list[i], which comes after all that were requested. */
 static struct window *next_window(struct grove__rows *r)
 {
 	struct grove__ahead *a;
@@ -284,7 +284,7 @@ static struct window *next_window(struct grove__rows *r)
 	return w;
 }
 
-/* Where values reach over lines that are counted, each row is a fetch of its own. */
+/* If values span lines that are counted, each row is fetched separately. */
 static int fetch_row(struct grove__rows *r, uint32_t row, struct grove_slice *line,
 		     struct grove_detail *d)
 {
@@ -295,7 +295,7 @@ static int fetch_row(struct grove__rows *r, uint32_t row, struct grove_slice *li
 	return rc;
 }
 
-/* The row's bytes as they are stored; its neighbours' were read with them. */
+/* Gets the row's bytes as stored; its neighbours were read with it. */
 static int look_row(struct grove__rows *r, uint32_t row, struct grove_slice *line,
 		    struct grove_detail *d)
 {
@@ -338,7 +338,7 @@ int grove__rows_next(struct grove__rows *r, uint32_t *row, struct grove_slice *v
 	if (rc)
 		return rc;
 	r->i++;
-	/* the window keeps what is stored: a row may be asked for twice */
+	/* the window keeps the stored bytes: a row may be requested twice */
 	if (grove__dialect_by_value(r->im->dialect) && memchr(line.ptr, '\n', line.len)) {
 		grove__buf_clear(&r->joined);
 		if (grove__buf_add_slice(&r->joined, line) ||

@@ -1,9 +1,8 @@
 /*
  * image/rules.c: what a dialect's rules say about the rows of an image.
  *
- * The rules' memory of the log (im->chain) grows while others read it, so each
- * question takes the lock. Where the dialect has no rules, each function gives
- * the answer that holds for a path.
+ * The rules' data (im->chain) grows while others read it, so each query takes the lock.
+ * If the dialect has no rules, each function returns what is true for a path.
  */
 #include "image/image.h"
 

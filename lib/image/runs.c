@@ -9,7 +9,7 @@
 
 /* A line longer than this is measured before memory is taken for it. */
 #define LONG ((size_t)4 << 20)
-/* A buffer shorter than this grows faster: a store may be far away. */
+/* A shorter buffer grows faster: the store may be remote. */
 #define SMALL ((size_t)64 << 10)
 
 uint64_t grove__line_max = (uint64_t)1 << 30;
@@ -59,7 +59,7 @@ int grove__runs_tell(const struct grove__runs *r)
 	return grove__fail(r->d, GROVE_ECANCELLED, r->path, "cancelled");
 }
 
-/* Where the line ends that begins at `pos`, its LF included, by reading it piece by piece. */
+/* Finds the end of the line that begins at `pos`, including its LF, by reading it in pieces. */
 static int find_end(struct grove__runs *r)
 {
 	const char *lf = NULL;
@@ -127,7 +127,7 @@ bool grove__runs_skip(struct grove__runs *r)
 	return true;
 }
 
-/* Nothing but white space may follow a value. */
+/* Only white space may follow a value. */
 static bool is_space(const char *p, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

@@ -23,14 +23,14 @@ static void mark(struct sent *s, const uint32_t *rows, size_t nr, uint8_t how)
 		s->place[rows[i]] |= how;
 }
 
-/* What an entry said is not sent where an edit says something else, or nothing. */
+/* The text of an entry is not sent if an edit replaces or drops it. */
 static void drop_edited(struct sent *s, const struct grove__choice *c)
 {
 	for (size_t i = 0; i < c->nr_edits; i++)
 		s->place[c->edits[i].target] &= (uint8_t)~ROW_SENT;
 }
 
-/* What a person ran may be kept from the model; its line tells. */
+/* A command that a person ran may be hidden from the model; its line says so. */
 static int drop_silent(struct sent *s, struct grove__choice *c)
 {
 	int rc = 0;
@@ -67,7 +67,7 @@ static int by_path(struct sent *s, const char *leaf)
 	return rc;
 }
 
-/* By rules over the whole log: what they choose, as they are asked. */
+/* With rules over the whole log: marks what they choose. */
 static int by_rules(struct sent *s, const struct grove__chain_ask *ask, uint8_t how, uint32_t *leaf)
 {
 	struct grove__choice c;
@@ -113,7 +113,7 @@ int grove__image_sent(struct grove__image *im, struct grove_store_log *log, cons
 	s.place = calloc((size_t)im->spine->nr + 1, 1);
 	if (!s.place)
 		return grove__fail_nomem(d);
-	/* a leaf that a database keeps, if it is about the log as it is */
+	/* the leaf that a database holds, if it applies to the log as it is */
 	grove__fail_clear(&own);
 	if (grove__log_has_changes(log) && !grove__log_meta_get(log, "leaf", &value, &own))
 		leaf = grove__image_kept_leaf(&value, im->tail);

@@ -1,8 +1,8 @@
 /*
- * image/sums.c: what was written to a file of ours, and whether it is still there.
+ * image/sums.c: checksums of what was written to a file of ours.
  *
- * A checksum for each piece of at most 1 MiB, so that two threads can share the
- * work: most of it is waiting for pages.
+ * There is a checksum for each piece of at most 1 MiB, so that two threads can share
+ * the work, most of which is waiting for pages.
  */
 #include "image/sums.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #define PIECE ((size_t)1 << 20)
-#define THREADS_FROM 8                    /* pieces from which a second thread pays */
+#define THREADS_FROM 8                    /* number of pieces from which a second thread pays */
 
 int grove__sums_add(struct grove__sums *s, uint64_t at, const void *ptr, size_t len)
 {

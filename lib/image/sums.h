@@ -1,7 +1,4 @@
-/*
- * image/sums.h: what was written to a file of ours, piece by piece, and whether
- * it is still there.
- */
+/* image/sums.h: checksums of what was written to a file of ours, by piece. */
 #ifndef GROVE_IMAGE_SUMS_H
 #define GROVE_IMAGE_SUMS_H
 
@@ -21,17 +18,17 @@ struct grove__sums {
 	size_t nr, cap;
 };
 
-/* Remember that these bytes were written there. GROVE_ENOMEM. */
+/* Remembers that these bytes were written there. GROVE_ENOMEM. */
 int grove__sums_add(struct grove__sums *s, uint64_t at, const void *ptr, size_t len);
 void grove__sums_release(struct grove__sums *s);
 
 /*
- * Are all pieces among these bytes what they were? A second thread looks at them from
- * the beginning on, the caller when it comes to the end and has nothing better to do.
+ * Verifies all pieces among these bytes. A second thread starts at the beginning; the
+ * caller joins in when it has nothing else to do.
  */
 struct grove__sums_check {
 	const struct grove__sum *list;
-	size_t nr, next;                  /* atomic: the piece to look at next */
+	size_t nr, next;                  /* atomic: the next piece */
 	const char *bytes;
 	size_t len;
 	bool wrong;                       /* atomic */

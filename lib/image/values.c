@@ -1,13 +1,12 @@
 /*
- * image/values.c: the values of a log, lines or not.
+ * image/values.c: the values of a log, whether or not they are lines.
  *
- * The lenient reader asks for bytes by position and may go back. In a log whose
- * positions are bytes that is the log itself. Where positions count lines, its
- * text is the lines with an LF behind each; we learn where they begin in it as
- * we read on:
+ * The lenient reader asks for bytes by position and may go back. If positions are
+ * bytes, that is the log itself. If positions count lines, its text is the lines with
+ * an LF after each; we learn where they begin in it as we read:
  *
  *	line      pos     pos + 1   pos + 2
- *	starts    0       17        40        where the lines known so far begin
+ *	starts    0       17        40        where the known lines begin
  */
 #include "image/image.h"
 
@@ -16,7 +15,7 @@
 
 #include <stdlib.h>
 
-#define SPAN_MAX ((uint64_t)1 << 20)      /* members longer than this are not looked at */
+#define SPAN_MAX ((uint64_t)1 << 20)      /* longer members are not examined */
 #define PIECE ((size_t)1 << 18)
 
 struct grove__values {
@@ -25,7 +24,7 @@ struct grove__values {
 	struct grove_store_log *log;
 	uint64_t pos, until, whole;
 	bool by_line;
-	uint64_t *starts;                /* of every line known, and of the one behind them */
+	uint64_t *starts;                /* of every known line, and of the one after them */
 	size_t nr_starts, cap_starts;
 	struct grove__runs lines;        /* by line: some that were read … */
 	uint64_t lines_pos;              /* … and where they are in the text */
@@ -33,7 +32,7 @@ struct grove__values {
 	struct grove_detail *d;
 };
 
-/* The line (from 0) that position `at` of the text is in. */
+/* Returns the line (from 0) that contains position `at` of the text. */
 static size_t line_of(const struct grove__values *v, uint64_t at)
 {
 	size_t lo = 0, hi = v->nr_starts;
@@ -71,7 +70,7 @@ static int know_start(struct grove__values *v, size_t line, uint64_t at)
 	return 0;
 }
 
-/* Have the line that holds position `at` of the text, and some behind it. */
+/* Reads the line that contains position `at` of the text, and some after it. */
 static int read_lines(struct grove__values *v, uint64_t at)
 {
 	struct grove__runs *r = &v->lines;
@@ -89,7 +88,7 @@ static int read_lines(struct grove__values *v, uint64_t at)
 	return rc < 0 ? rc : 0;
 }
 
-/* Some bytes of the text: a grove__json_source_fn. */
+/* Gets some bytes of the text: a grove__json_source_fn. */
 static int text(void *payload, uint64_t pos, char *buf, size_t cap, size_t *got)
 {
 	struct grove__values *v = payload;
@@ -117,7 +116,7 @@ static int text(void *payload, uint64_t pos, char *buf, size_t cap, size_t *got)
 	return 0;
 }
 
-/* Add `len` bytes of the text to `out`. */
+/* Appends `len` bytes of the text to `out`. */
 static int add_text(struct grove__values *v, uint64_t pos, uint64_t len, struct grove_buf *out)
 {
 	if (grove__buf_reserve(out, (size_t)len + GROVE__JSON_PAD))
@@ -138,8 +137,8 @@ static int add_text(struct grove__values *v, uint64_t pos, uint64_t len, struct 
 }
 
 /*
- * Where the text begins: behind a byte-order mark, which is part of the first line
- * where positions count lines.
+ * Finds where the text begins: after a byte order mark, which is part of the first line
+ * if positions count lines.
  */
 static int begin(struct grove__values *v, uint64_t *out)
 {
@@ -206,7 +205,7 @@ void grove__values_passed(const struct grove__values *v, struct grove__json_pass
 	grove__json_lenient_passed(v->lenient, out);
 }
 
-/* The position in the text of a value that was found. */
+/* Returns the position of a value in the text. */
 static uint64_t text_pos(const struct grove__values *v, const struct grove__spot *at)
 {
 	return v->by_line ? v->starts[at->pos - v->pos] + at->off : at->pos;
@@ -257,7 +256,7 @@ static int checksum(struct grove__values *v, uint64_t pos, uint64_t len, uint32_
 	return 0;
 }
 
-/* A value too long to be held: its members, one behind the other. */
+/* A value too long for memory: collects its members, one after the other. */
 static int gather(struct grove__values *v, struct grove__value *value)
 {
 	uint64_t pos = text_pos(v, &value->at);
@@ -268,7 +267,7 @@ static int gather(struct grove__values *v, struct grove__value *value)
 	value->whole = false;
 	grove__buf_clear(&v->value);
 	if (!rc && l->type != JSON_OBJECT) {
-		/* so long a one is not nothing, which is all that counts */
+		/* all that counts is that it is not empty */
 		rc = grove__buf_add_str(&v->value, "1") ? grove__fail_nomem(v->d) : 0;
 		l->value = (struct grove__json_span){ 0, 1 };
 	}

@@ -1,6 +1,4 @@
-/*
- * image/walk.c: the conversation, where rules over the whole log find it.
- */
+/* image/walk.c: the conversation, if rules over the whole log determine it. */
 #include "image/image.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  *
  * It keeps its logs in memory: a list of drawers, each with an array of lines. A
  * position is a line's index. One lock guards everything, and a drawer that is
- * removed lives on for the handles that still have it open.
+ * removed can be read by the handles that still have it open, but not written to.
  *
  * What it leaves out: update, changes and ancestors, for which grove falls back
  * to rewriting and reading the log; and wait, for which it polls. What it must
@@ -40,6 +40,7 @@ struct drawer {
 	uint64_t bytes, generation, base;
 	struct named *values, *files;
 	struct grove_lease lease;
+	int removed;
 	unsigned refs;           /* the store's own, and one for each handle */
 };
 
@@ -243,7 +244,8 @@ static int drawer_stat(struct grove_store_log *log, struct grove_store_log_stat 
 	struct cabinet *c = lock(log->store);
 	const struct drawer *x = ((struct handle *)log)->drawer;
 
-	(void)d;
+	if (x->removed)
+		return unlock(c, fail(d, GROVE_ENOTFOUND, "the session was removed"));
 	out->tail = x->nr;
 	out->bytes = x->bytes;
 	out->generation = x->generation;
@@ -297,6 +299,8 @@ static int may_write(const struct handle *h, struct grove_detail *d)
 
 	if (!h->writable)
 		return fail(d, GROVE_EACCESS, "opened for reading only");
+	if (h->drawer->removed)
+		return fail(d, GROVE_ESTALE, "the session was removed");
 	if (h->lease ? held->number == h->lease : !*held->owner || held->until <= now_ms())
 		return 0;
 	return fail(d, GROVE_ECONFLICT, h->lease ? "the lease was taken over by %.100s"
@@ -671,6 +675,7 @@ static int drawer_remove(struct grove_store *st, const struct grove_key *key, st
 			continue;
 		}
 		*at = y->next;
+		y->removed = 1;
 		drop(y);
 	}
 	return unlock(c, 0);

@@ -30,7 +30,7 @@
  *
  * Threads. Handles are independent of each other. Only one thread at a time may use a
  * handle, with two exceptions: many threads may call grove_session_append*() on one
- * session, and any number of threads may read one view.
+ * session, or grove_log_append() on one log, and any number of threads may read one view.
  *
  * Processes. After fork(), both the parent and the child may write to a session in a
  * file; a lease stays with the parent. A database that was open belongs to the parent
@@ -76,5 +76,6 @@
 #include <grove/live.h>
 #include <grove/transfer.h>
 #include <grove/history.h>
+#include <grove/log.h>
 
 #endif

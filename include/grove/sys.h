@@ -26,15 +26,12 @@ extern "C" {
 #define GROVE_STORE_VERSION 1
 
 /*
- * The name of a log. `project` groups sessions (in files: a directory),
- * `session` names one (in files: the file's name), `subpath` names a log that
- * belongs to a session (a sub-agent's transcript). Unused parts are "".
+ * Logs have names of three parts: struct grove_key of <grove/log.h>. Stores are
+ * given names, not texts: they are not encoded or decoded any more, those of sessions end in
+ * ".jsonl", and parts that are absent are "", never NULL. `project` groups
+ * sessions (in files: a directory), `session` names one (in files: the file's
+ * name), `subpath` a log that belongs to a session, below it.
  */
-struct grove_key {
-	const char *project;
-	const char *session;
-	const char *subpath;
-};
 
 /*
  * Positions. A store gives every line a 64-bit position; for everybody else it is just
@@ -267,10 +264,10 @@ struct grove_store_ops {
 	/*
 	 * Stores `nr` records after the existing ones. With `expect` other than
 	 * GROVE_ANY_POS, returns GROVE_ECONFLICT if the tail is elsewhere, and writes
-	 * nothing. On return the records are as durable as `sync` asks. A crash may
-	 * leave a prefix of the records, never a gap. After GROVE_EFULL, GROVE_EACCESS
-	 * and GROVE_ECONFLICT none of them is in the log; after GROVE_EIO the tail is
-	 * unknown. `out` is zeroed before. Required.
+	 * nothing. Returns GROVE_ESTALE if the log was removed or replaced. On return the
+	 * records are as durable as `sync` asks. A crash may leave a prefix of the records,
+	 * never a gap. After GROVE_EFULL, GROVE_EACCESS and GROVE_ECONFLICT none of them is
+	 * in the log; after GROVE_EIO the tail is unknown. `out` is zeroed before. Required.
 	 */
 	int (*append)(struct grove_store_log *log, const struct grove_store_record *rec, size_t nr,
 		      uint64_t expect, enum grove_sync sync, struct grove_store_appended *out,
@@ -402,6 +399,17 @@ struct grove_store_ops {
 	 */
 	int (*survey)(struct grove_store *st, grove_survey_fn *fn, void *payload,
 		      struct grove_detail *d);
+
+	/* ---------------------------------------------------------------- ids */
+
+	/*
+	 * Reports the ids of the lines from `pos` up to `until`, in any order, and perhaps
+	 * one of them twice: a record has the id and nothing else or, if no id came with the
+	 * line, the line and nothing else. `fn` does not use the store. Optional: NULL means
+	 * that the lines are read.
+	 */
+	int (*ids)(struct grove_store_log *log, uint64_t pos, uint64_t until, grove_record_fn *fn,
+		   void *payload, struct grove_detail *d);
 };
 
 #ifdef __cplusplus

@@ -788,6 +788,7 @@ const struct grove__dialect grove__dialect_claude = {
 	.read = {
 		.members = grove__claude_members,
 		.nr_members = CLAUDE_MEMBERS,
+		.id = "uuid",
 		.index = claude_index,
 	},
 	.text = {

@@ -117,6 +117,8 @@ struct grove__dialect_read {
 	 */
 	const struct grove__json_member *members;
 	unsigned nr_members;
+	/* Required. The member that index() takes an entry's id from. */
+	const char *id;
 	/* Required. Understands a line that was scanned for `members`. */
 	enum grove__line_class (*index)(const struct grove__json_line *l, const char *line,
 					struct grove__arena *tmp, struct grove__entry *out);

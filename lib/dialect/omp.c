@@ -298,6 +298,7 @@ const struct grove__dialect grove__dialect_omp = {
 	.read = {
 		.members = grove__pi_members,
 		.nr_members = PI_MEMBERS,
+		.id = "id",
 		.index = omp_index,
 		.by_value = true,
 	},

@@ -298,6 +298,7 @@ const struct grove__dialect grove__dialect_pi = {
 	.read = {
 		.members = grove__pi_members,
 		.nr_members = PI_MEMBERS,
+		.id = "id",
 		.index = pi_index,
 	},
 	.text = {

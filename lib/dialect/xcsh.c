@@ -218,6 +218,7 @@ const struct grove__dialect grove__dialect_xcsh = {
 	.read = {
 		.members = grove__pi_members,
 		.nr_members = PI_MEMBERS,
+		.id = "id",
 		.index = xcsh_index,
 		.by_value = true,
 	},

@@ -165,6 +165,17 @@ int grove__kept_value(struct grove_session *s, const char *name, struct grove_bu
 	return rc;
 }
 
+int grove__kept_copy_key(struct grove_store_log *from, struct grove_store_log *to,
+			 struct grove_detail *d)
+{
+	struct grove_buf value = GROVE_BUF_INIT;
+	int rc = grove__log_meta_get(from, GROVE__META_KEY, &value, NULL);
+
+	rc = rc ? 0 : grove__log_meta_put(to, GROVE__META_KEY, grove__buf_slice(&value), d);
+	grove__buf_release(&value);
+	return rc == GROVE_ENOTSUP ? 0 : rc;
+}
+
 int grove__kept_copy(struct grove_store_log *from, struct grove_store_log *to,
 		     struct grove_detail *d)
 {

@@ -308,6 +308,9 @@ int grove__kept_value(struct grove_session *s, const char *name, struct grove_bu
 /* Copies the values of hosts from one log to another, unless it has them already. */
 int grove__kept_copy(struct grove_store_log *from, struct grove_store_log *to,
 		     struct grove_detail *d);
+/* Copies the key of a log whose name does not tell it. */
+int grove__kept_copy_key(struct grove_store_log *from, struct grove_store_log *to,
+			 struct grove_detail *d);
 /* The names of values that hosts may store, NULL last; stored as "host.NAME". */
 #define GROVE__META_AGENT GROVE__META_HOST "agentId"
 extern const char *const grove__kept_names[];

@@ -83,6 +83,7 @@ static void free_log(struct jsonl_log *log)
 	pthread_mutex_destroy(&log->sync_lock);
 	pthread_cond_destroy(&log->synced_cond);
 	free(log->lease_path);
+	free(log->values);
 	free(log->path);
 	free(log);
 }
@@ -173,14 +174,16 @@ static int jsonl_open(struct grove_store *st, const struct grove_key *key, unsig
 		      struct grove_store_log **out, struct grove_detail *d)
 {
 	struct jsonl_log *log = new_log(st);
-	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove_buf path = GROVE_BUF_INIT, values = GROVE_BUF_INIT;
 	int rc;
 
 	if (!log)
 		return grove__fail_nomem(d);
 	rc = grove__jsonl_path(grove__jsonl_store(st), key, &path, d);
 	log->path = path.ptr;
-	log->has_dir = !*key->subpath && grove__jsonl_has_suffix(key->session);
+	if (!rc && grove__jsonl_values_dir(grove__jsonl_store(st), key, &values))
+		rc = grove__fail_nomem(d);
+	log->values = values.ptr;
 	if (!rc && *key->subpath && flags & (GROVE_STORE_WRITE | GROVE_STORE_CREATE))
 		rc = grove__jsonl_inside(grove__jsonl_store(st), log->path, d);
 	if (!rc)
@@ -732,7 +735,8 @@ static int jsonl_remove(struct grove_store *st, const struct grove_key *key, str
 			rc = grove__fail_sys(d, err, path.ptr, "cannot remove");
 	}
 	if (!rc) {
-		rc = grove__jsonl_attach_remove(grove__jsonl_store(st), key, d);
+		rc = *key->subpath ? grove__jsonl_values_remove(grove__jsonl_store(st), key, d)
+				   : grove__jsonl_attach_remove(grove__jsonl_store(st), key, d);
 		grove__jsonl_lease_remove(path.ptr);
 	}
 	if (!rc)
@@ -785,7 +789,8 @@ static int jsonl_rename(struct grove_store *st, const struct grove_key *from,
 			 : grove__jsonl_move(a.ptr, b.ptr, d);
 	}
 	if (!rc)
-		rc = grove__jsonl_attach_rename(js, from, to, d);
+		rc = *from->subpath ? grove__jsonl_values_rename(js, from, to, d)
+				    : grove__jsonl_attach_rename(js, from, to, d);
 	/* the new name first: in between it may have both names, but never none */
 	if (!rc)
 		rc = sync_name(b.ptr, d);

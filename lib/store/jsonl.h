@@ -28,7 +28,7 @@ struct jsonl_log {
 	int fd;                /* the number stays; the file behind it may be replaced */
 	int64_t pid;           /* of the process that opened it */
 	bool writable;
-	bool has_dir;          /* a session's own log, which may have a directory */
+	char *values;          /* the directory of its values; NULL: it has none */
 	bool created;          /* by this handle, and still empty */
 	bool unnamed;          /* created by this handle, its directory not yet synced */
 	bool new_dirs;         /* and directories for it */
@@ -155,6 +155,12 @@ int grove__jsonl_wait(struct grove_store_log *l, const struct grove_store_log_st
 /* The directory for values, in a session's own directory; not an attachment. */
 #define GROVE__JSONL_VALUES ".grove"
 /*
+ * jsonl_meta.c: appends the directory of the values of one log to `out`; nothing if
+ * its name does not end in .jsonl. GROVE_ENOMEM.
+ */
+int grove__jsonl_values_dir(const struct jsonl_store *st, const struct grove_key *key,
+			    struct grove_buf *out);
+/*
  * jsonl_attach.c: writes a small file atomically, replacing an old one, and creates its
  * directories.
  */
@@ -185,6 +191,11 @@ int grove__jsonl_attach_may_rename(struct jsonl_store *st, const struct grove_ke
 int grove__jsonl_attach_rename(struct jsonl_store *st, const struct grove_key *from,
 			       const struct grove_key *to, struct grove_detail *d);
 int grove__jsonl_attach_remove(struct jsonl_store *st, const struct grove_key *key,
+			       struct grove_detail *d);
+/* The values of a log that belongs to a session, whose directory stays. */
+int grove__jsonl_values_rename(struct jsonl_store *st, const struct grove_key *from,
+			       const struct grove_key *to, struct grove_detail *d);
+int grove__jsonl_values_remove(struct jsonl_store *st, const struct grove_key *key,
 			       struct grove_detail *d);
 
 #endif

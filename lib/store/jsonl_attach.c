@@ -299,3 +299,47 @@ int grove__jsonl_attach_rename(struct jsonl_store *st, const struct grove_key *f
 	grove__buf_release(&b);
 	return rc;
 }
+
+int grove__jsonl_values_remove(struct jsonl_store *st, const struct grove_key *key,
+			       struct grove_detail *d)
+{
+	struct walk w = { .path = GROVE_BUF_INIT, .removing = true };
+	int ended = 0, rc = grove__jsonl_values_dir(st, key, &w.path) ? grove__fail_nomem(d) : 0, err;
+
+	if (!rc && w.path.len) {
+		err = grove__sys_list(w.path.ptr, visit, &w, &ended);
+		if (!err && !w.err)
+			err = grove__sys_rmdir(w.path.ptr);
+		if (w.err)
+			err = w.err;
+		if (err && err != -ENOENT && err != -ENOTDIR)
+			rc = grove__fail_sys(d, err, w.path.ptr, "cannot remove the values");
+	}
+	grove__buf_release(&w.path);
+	return rc;
+}
+
+int grove__jsonl_values_rename(struct jsonl_store *st, const struct grove_key *from,
+			       const struct grove_key *to, struct grove_detail *d)
+{
+	struct grove_buf a = GROVE_BUF_INIT, b = GROVE_BUF_INIT;
+	struct grove__sys_stat s;
+	int err = 0, rc = 0;
+
+	if (grove__jsonl_values_dir(st, from, &a) || grove__jsonl_values_dir(st, to, &b))
+		rc = grove__fail_nomem(d);
+	if (!rc && a.len && b.len && !grove__sys_lstat(a.ptr, &s)) {
+		char *slash = strrchr(b.ptr, '/');
+
+		*slash = '\0';
+		err = grove__sys_mkdirs(b.ptr, 0700);
+		*slash = '/';
+		if (!err)
+			err = grove__sys_rename(a.ptr, b.ptr);
+	}
+	if (err)
+		rc = grove__fail_sys(d, err, a.ptr, "cannot move the values");
+	grove__buf_release(&a);
+	grove__buf_release(&b);
+	return rc;
+}

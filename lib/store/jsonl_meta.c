@@ -7,8 +7,11 @@
  *
  *	NAME.jsonl
  *	NAME/.grove/host.agentId
+ *	NAME/subagents/agent-1.jsonl
+ *	NAME/.grove/subagents/agent-1.jsonl/host.x
  *
- * They are moved and deleted with that directory, and are not attachments.
+ * They are moved and deleted with that directory, and are not attachments. The key of
+ * a log whose name does not tell it (GROVE__META_KEY) lies there, too.
  */
 #include "store/jsonl.h"
 
@@ -24,17 +27,35 @@ static int last_byte(struct jsonl_log *log, uint64_t size, char *out, struct gro
 	return 0;
 }
 
-/* Finds the file of a host's value. GROVE_ENOTSUP if the log has no directory of its own. */
+int grove__jsonl_values_dir(const struct jsonl_store *st, const struct grove_key *key,
+			    struct grove_buf *out)
+{
+	struct grove_slice session = grove__slice_str(key->session);
+
+	if (!grove__jsonl_has_suffix(key->session) ||
+	    (*key->subpath && !grove__jsonl_has_suffix(key->subpath)))
+		return 0;
+	grove__slice_cut_end(&session, ".jsonl");
+	/* no directory of logs ends in .jsonl, so this one is that log's alone */
+	return grove__buf_addf(out, "%s/%s%s%.*s/" GROVE__JSONL_VALUES "%s%s", st->root, key->project,
+			       *key->project ? "/" : "", (int)session.len, session.ptr,
+			       *key->subpath ? "/" : "", key->subpath);
+}
+
+/* Returns true if a file has a place for this value. */
+static bool has_place(const char *name)
+{
+	return !strcmp(name, GROVE__META_KEY) ||
+	       (!strncmp(name, GROVE__META_HOST, sizeof(GROVE__META_HOST) - 1) && !strchr(name, '/'));
+}
+
+/* Finds the file of a value. GROVE_ENOTSUP if there is no place for it. */
 static int value_path(struct jsonl_log *log, const char *name, struct grove_buf *out,
 		      struct grove_detail *d)
 {
-	size_t len = strlen(log->path);
-
-	if (strncmp(name, GROVE__META_HOST, sizeof(GROVE__META_HOST) - 1) || strchr(name, '/') ||
-	    !log->has_dir)
+	if (!log->values || !has_place(name))
 		return grove__fail(d, GROVE_ENOTSUP, log->path, "a file cannot store a value");
-	if (grove__buf_addf(out, "%.*s/" GROVE__JSONL_VALUES "/%s", (int)(len - sizeof(".jsonl") + 1),
-			    log->path, name))
+	if (grove__buf_addf(out, "%s/%s", log->values, name))
 		return grove__fail_nomem(d);
 	return grove__jsonl_inside(grove__jsonl_store(log->base.store), out->ptr, d);
 }
@@ -85,7 +106,7 @@ int grove__jsonl_meta_get(struct grove_store_log *l, const char *name, struct gr
 		pthread_mutex_unlock(&log->lock);
 		if (!rc && last != '\n')
 			return grove__buf_add_char(out, '1') ? grove__fail_nomem(d) : 0;
-	} else if (!strncmp(name, GROVE__META_HOST, sizeof(GROVE__META_HOST) - 1)) {
+	} else if (has_place(name)) {
 		return get_value(log, name, out, d);
 	}
 	return rc ? rc : grove__fail(d, GROVE_ENOTFOUND, log->path, "no value named %.100s", name);

@@ -75,6 +75,12 @@ int grove__log_same_base(struct grove_store_log *log, uint64_t base, struct grov
 	return !rc && st.base != base ? grove__log_base_moved(log->store->url, d) : rc;
 }
 
+bool grove__log_has_append_on(const struct grove_store_log *log)
+{
+	log = grove__store_traced(log);
+	return log->ops->append_on != NULL;
+}
+
 int grove__log_append_on(struct grove_store_log *log, const struct grove_store_record *rec,
 			 size_t nr, uint64_t expect, uint64_t base, enum grove_sync sync,
 			 struct grove_store_appended *out, struct grove_detail *d)
@@ -289,4 +295,17 @@ int grove__log_ancestors(struct grove_store_log *log, struct grove_slice id, gro
 {
 	return log->ops->ancestors ? log->ops->ancestors(log, id, fn, payload, d)
 					  : grove__store_cannot(d, log->ops, "find parents");
+}
+
+bool grove__log_has_ids(const struct grove_store_log *log)
+{
+	log = grove__store_traced(log);
+	return log->ops->ids != NULL;
+}
+
+int grove__log_ids(struct grove_store_log *log, uint64_t pos, uint64_t until, grove_record_fn *fn,
+		   void *payload, struct grove_detail *d)
+{
+	return log->ops->ids ? log->ops->ids(log, pos, until, fn, payload, d)
+			     : grove__store_cannot(d, log->ops, "list ids");
 }

@@ -35,8 +35,8 @@
  * deleted.
  *
  * A change allocates its record before it touches anything, so that it happens with its
- * record or not at all. A log that is removed while a handle is open stays alive for
- * that handle alone: the shelf counts its users.
+ * record or not at all. A log that is removed while a handle is open can still be read by
+ * that handle, but not written to: the shelf counts its users.
  */
 #include "store/memory.h"
 
@@ -130,6 +130,7 @@ static int create(struct memory_shelf **at, const struct grove_key *key)
 		return GROVE_ENOMEM;
 	}
 	s->refs = 1;
+	s->changed = grove__sys_now_ms();
 	*at = s;
 	return 0;
 }
@@ -187,8 +188,12 @@ static int memory_stat(struct grove_store_log *l, struct grove_store_log_stat *o
 	struct memory_store *m = grove__memory_store(l->store);
 	struct memory_shelf *s = grove__memory_log(l)->shelf;
 
-	(void)d;
 	grove__memory_lock(m);
+	if (s->removed)
+		return grove__memory_unlock(m, grove__fail(d, GROVE_ENOTFOUND, NULL,
+							   "the session was removed"));
+	out->mtime_ms = s->changed;
+	out->mtime_ns = s->changed * 1000000;
 	out->tail = s->nr;
 	out->bytes = s->bytes - s->unfinished;
 	out->generation = s->generation;
@@ -315,6 +320,7 @@ static int memory_append_on(struct grove_store_log *l, const struct grove_store_
 		}
 		s->bytes += rec[i].line.len + 1;
 	}
+	s->changed = nr ? grove__sys_now_ms() : s->changed;
 	out->pad = nr && s->unfinished;
 	s->unfinished = s->unfinished && !nr;
 	out->pos = before;
@@ -351,7 +357,7 @@ static int memory_replace(struct grove_store_log *l, uint64_t pos, struct grove_
 		return grove__memory_unlock(m, rc);
 	if (line.len)
 		memcpy(s->lines[pos].ptr, line.ptr, line.len);
-	s->generation++;
+	grove__memory_changed(s);
 	grove__memory_note(s, s->nr, GROVE_CHANGE_NAME, NULL);
 	return grove__memory_unlock(m, 0);
 }
@@ -383,7 +389,7 @@ static int memory_cut(struct grove_store_log *l, uint64_t pos, uint64_t expect,
 		s->bytes -= s->lines[--s->nr].len + 1;
 		grove__memory_free_line(&s->lines[s->nr]);
 	}
-	s->generation++;
+	grove__memory_changed(s);
 	grove__memory_note(s, before, GROVE_CHANGE_RESET, NULL);
 	return grove__memory_unlock(m, 0);
 }
@@ -434,7 +440,7 @@ static int memory_rewrite(struct grove_store_log *l, grove_line_fn *next, void *
 	s->cap = cap;
 	s->bytes = bytes;
 	s->unfinished = false;
-	s->generation++;
+	grove__memory_changed(s);
 	grove__memory_note(s, before, GROVE_CHANGE_RESET, NULL);
 	return grove__memory_unlock(m, 0);
 }
@@ -508,6 +514,7 @@ static int memory_remove(struct grove_store *st, const struct grove_key *key, st
 	if (!s)
 		return grove__memory_unlock(m, no_log(d, key));
 	*at = s->next;
+	s->removed = true;
 	drop(s);
 	for (at = &m->shelves; *at;) {
 		s = *at;
@@ -516,6 +523,7 @@ static int memory_remove(struct grove_store *st, const struct grove_key *key, st
 			continue;
 		}
 		*at = s->next;
+		s->removed = true;
 		drop(s);
 	}
 	return grove__memory_unlock(m, 0);

@@ -5,6 +5,7 @@
 #define GROVE_STORE_MEMORY_H
 
 #include "store/store.h"
+#include "sys/clock.h"
 
 #include <pthread.h>
 
@@ -38,6 +39,8 @@ struct memory_shelf {
 	size_t nr_changes, cap_changes;
 	struct memory_named *meta, *attached;
 	bool unfinished;         /* the last line has no newline */
+	bool removed;            /* from the store: only handles have it */
+	int64_t changed;         /* when lines last were, in ms */
 	struct grove_lease lease;
 	unsigned refs;           /* one for the store, and one per handle */
 };
@@ -74,6 +77,13 @@ static inline int grove__memory_unlock(struct memory_store *m, int rc)
 {
 	pthread_mutex_unlock(&m->lock);
 	return rc;
+}
+
+/* Lines that were there are not what they were. */
+static inline void grove__memory_changed(struct memory_shelf *s)
+{
+	s->generation++;
+	s->changed = grove__sys_now_ms();
 }
 
 /* memory.c */

@@ -62,7 +62,7 @@ int grove__memory_update(struct grove_store_log *l, uint64_t pos, struct grove_s
 		s->bytes += x.len - s->lines[pos].len;
 		grove__memory_free_line(&s->lines[pos]);
 		s->lines[pos] = x;
-		s->generation++;
+		grove__memory_changed(s);
 		grove__memory_note(s, s->nr, kind, id);
 	}
 	grove__memory_unlock(m, 0);
@@ -129,6 +129,8 @@ int grove__memory_may_write(const struct memory_log *log, struct grove_detail *d
 {
 	const struct grove_lease *held = &log->shelf->lease;
 
+	if (log->shelf->removed)
+		return grove__fail(d, GROVE_ESTALE, NULL, "the session was removed");
 	if (log->lease ? held->number == log->lease
 		       : !*held->owner || held->until <= grove__sys_now_ms())
 		return 0;

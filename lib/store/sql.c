@@ -170,6 +170,10 @@ const char *const grove__sql_text[SQL_NR] = {
 	[SQL_LAST_ENTRY] = GROVE__SQL_ENTRY("1"),
 	[SQL_UNKNOWN] = "SELECT seq FROM entries WHERE session_id = ? AND id IS NULL AND kind IS NULL "
 			"LIMIT 1",
+	/* the index over the ids has all of it */
+	[SQL_IDS] = "SELECT id FROM entries WHERE session_id = ? AND id IS NOT NULL AND seq >= ? AND seq < ?",
+	[SQL_WITHOUT_ID] = "SELECT seq, line FROM entries "
+			   "WHERE session_id = ? AND id IS NULL AND seq >= ? AND seq < ?",
 	[SQL_LIST] = "SELECT project, session, subpath FROM sessions WHERE subpath = ''",
 	[SQL_LIST_OF] = "SELECT project, session, subpath FROM sessions "
 			"WHERE subpath = '' AND project = ?",

@@ -94,6 +94,8 @@ enum grove__sql {
 	SQL_ENTRY,         /* session_id, id -> seq, time, kind, role, length, id, parent, line unless it is long */
 	SQL_LAST_ENTRY,    /* session_id -> the same */
 	SQL_UNKNOWN,       /* session_id -> a row if there are lines that no dialect has examined */
+	SQL_IDS,           /* session_id, from, until -> id */
+	SQL_WITHOUT_ID,    /* session_id, from, until -> seq, line */
 	SQL_LIST,          /* -> project, session, subpath: sessions */
 	SQL_LIST_OF,       /* project -> the same */
 	SQL_LIST_SUBS,     /* -> the same: logs that belong to sessions */
@@ -578,6 +580,8 @@ int grove__sql_lease_renew(struct grove_store_log *l, int64_t ms, struct grove_l
 int grove__sql_lease_release(struct grove_store_log *l, struct grove_detail *d);
 int grove__sql_lease_get(struct grove_store_log *l, struct grove_lease *out,
 			 struct grove_detail *d);
+int grove__sql_ids(struct grove_store_log *l, uint64_t pos, uint64_t until, grove_record_fn *fn,
+		   void *payload, struct grove_detail *d);
 int grove__sql_ancestors(struct grove_store_log *l, struct grove_slice id, grove_record_fn *fn,
 			 void *payload, struct grove_detail *d);
 

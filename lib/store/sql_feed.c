@@ -431,3 +431,73 @@ int grove__sql_ancestors(struct grove_store_log *l, struct grove_slice id, grove
 	free(k.been);
 	return rc;
 }
+
+/* --------------------------------------------------------------------- ids */
+
+/* All ids in one answer, and then the lines that have none: these are few. */
+struct id_list {
+	struct sql_work work;
+	struct sql_log *log;
+	uint64_t pos, until;
+	grove_record_fn *fn;
+	void *payload;
+	int told;
+};
+
+/* Tell of one row: an id, or (`line`) a line. */
+static int tell_id(struct sql_conn *c, struct id_list *k, struct sql_row *row, bool line,
+		   struct grove_buf *buf, struct grove_detail *d)
+{
+	unsigned column = line ? 1 : 0;
+	struct grove_store_record rec = { 0 };
+	int rc;
+
+	grove__buf_clear(buf);
+	if (grove__buf_reserve(buf, row->len[column]))
+		return grove__fail_nomem(d);
+	rc = grove__sql_take(c, row, column, buf->ptr, row->len[column], d);
+	if (rc)
+		return rc;
+	*(line ? &rec.line : &rec.id) = grove__slice(buf->ptr, row->len[column]);
+	k->told = k->fn(k->payload, line ? (uint64_t)row->number[0] : 0, &rec);
+	return k->told ? GROVE__SQL_SETTLED : 0;
+}
+
+static int tell_ids(struct sql_conn *c, struct id_list *k, enum grove__sql what,
+		    struct grove_detail *d)
+{
+	const struct sql_arg arg[] = { grove__sql_id(k->log->id), grove__sql_number((int64_t)k->pos),
+				       grove__sql_number((int64_t)k->until) };
+	struct grove_buf buf = GROVE_BUF_INIT;
+	struct sql_row row;
+	int rc = c->driver->ask(c, what, arg, 3, &row, d);
+
+	if (rc)
+		return rc;
+	while (!(rc = c->driver->next(c, &row, d)))
+		if ((rc = tell_id(c, k, &row, what == SQL_WITHOUT_ID, &buf, d)))
+			break;
+	c->driver->done(&row);
+	grove__buf_release(&buf);
+	return rc == GROVE__SQL_NONE ? 0 : rc;
+}
+
+static int list_ids(struct sql_conn *c, struct sql_work *w, struct grove_detail *d)
+{
+	struct id_list *k = (struct id_list *)w;
+	int rc = tell_ids(c, k, SQL_IDS, d);
+
+	return rc ? rc : tell_ids(c, k, SQL_WITHOUT_ID, d);
+}
+
+/* An answer that breaks off is asked for again from the beginning: `fn` may hear an id twice. */
+int grove__sql_ids(struct grove_store_log *l, uint64_t pos, uint64_t until, grove_record_fn *fn,
+		   void *payload, struct grove_detail *d)
+{
+	struct sql_store *s = grove__sql_store(l->store);
+	struct id_list k = { .work = { .fn = list_ids, .mode = SQL_READ }, .log = grove__sql_log(l),
+			     .pos = pos, .until = until, .fn = fn, .payload = payload };
+	int rc = s->driver->work(s, &k.work, d);
+
+	return rc == GROVE__SQL_SETTLED ? k.told : grove__sql_gone(s, rc, d);
+}

@@ -316,7 +316,8 @@ enum grove_change_kind grove__store_value_kind(const char *name)
 		return GROVE_CHANGE_NAME;
 	/* how the bytes end and how they are read is not a change of the session */
 	if (!strcmp(name, GROVE__META_UNFINISHED) || !strcmp(name, "dialect") ||
-	    !strcmp(name, GROVE__META_CWD) || !strcmp(name, GROVE__META_TIME))
+	    !strcmp(name, GROVE__META_CWD) || !strcmp(name, GROVE__META_TIME) ||
+	    !strcmp(name, GROVE__META_KEY))
 		return (enum grove_change_kind)0;
 	return GROVE_CHANGE_VALUE;
 }

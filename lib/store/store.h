@@ -77,6 +77,8 @@ int grove__log_append(struct grove_store_log *log, const struct grove_store_reco
 int grove__log_append_on(struct grove_store_log *log, const struct grove_store_record *rec,
 			 size_t nr, uint64_t expect, uint64_t base, enum grove_sync sync,
 			 struct grove_store_appended *out, struct grove_detail *d);
+/* Does the store compare the base and append in one step? */
+bool grove__log_has_append_on(const struct grove_store_log *log);
 /* Is it? Else GROVE_ECONFLICT. */
 int grove__log_same_base(struct grove_store_log *log, uint64_t base, struct grove_detail *d);
 int grove__log_sync(struct grove_store_log *log, struct grove_detail *d);
@@ -110,6 +112,10 @@ int grove__log_wait(struct grove_store_log *log, const struct grove_store_log_st
 		    int64_t ms, int wake, struct grove_detail *d);
 int grove__log_ancestors(struct grove_store_log *log, struct grove_slice id, grove_record_fn *fn,
 			 void *payload, struct grove_detail *d);
+/* Returns true if the store has a list of ids; otherwise lines have to be read. */
+bool grove__log_has_ids(const struct grove_store_log *log);
+int grove__log_ids(struct grove_store_log *log, uint64_t pos, uint64_t until, grove_record_fn *fn,
+		   void *payload, struct grove_detail *d);
 /*
  * Returns the kind of change made by putting the value of this name, or 0 if it is not
  * reported.
@@ -159,6 +165,8 @@ const char *grove__store_jsonl_root(const struct grove_store *st);
 #define GROVE__META_HOST "host."
 /* The directory of a session without messages, if neither these nor a path contain it. */
 #define GROVE__META_CWD "grove.cwd"
+/* The key of a log whose name does not tell all of it: see keyed/key.c. */
+#define GROVE__META_KEY "grove.key"
 /* When the source of a copy was last written to: see image/time.c. */
 #define GROVE__META_TIME "grove.modified"
 

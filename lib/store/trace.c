@@ -311,6 +311,16 @@ static int trace_meta_put(struct grove_store_log *l, const char *name, struct gr
 	return rc;
 }
 
+static int trace_ids(struct grove_store_log *l, uint64_t pos, uint64_t until, grove_record_fn *fn,
+		     void *payload, struct grove_detail *d)
+{
+	int rc = grove__log_ids(log_of(l)->inner, pos, until, fn, payload, d);
+
+	tell(store_of(l->store), "ids", "%s pos=%llu until=%llu -> %d", log_of(l)->key,
+	     (unsigned long long)pos, (unsigned long long)until, rc);
+	return rc;
+}
+
 static int trace_attach_put(struct grove_store *st, const struct grove_key *key, const char *name,
 			    struct grove_slice bytes, struct grove_detail *d)
 {
@@ -383,6 +393,7 @@ static const struct grove_store_ops trace_ops = {
 	.lease_get = trace_lease_get,
 	.wait = trace_wait,
 	.ancestors = trace_ancestors,
+	.ids = trace_ids,
 	.remove = trace_remove,
 	.rename = trace_rename,
 	.meta_get = trace_meta_get,

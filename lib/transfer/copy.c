@@ -219,6 +219,8 @@ static int copy_log(struct copier *c, const char *sub)
 		rc = copy_lines(c, &t);
 	if (!rc && !*sub)
 		rc = grove__kept_copy(t.src, t.dst, c->k.d);
+	if (!rc && !t.there)
+		rc = grove__kept_copy_key(t.src, t.dst, c->k.d);
 	if (!rc)
 		rc = grove__log_sync(t.dst, c->k.d);
 	grove__log_close(t.src);

@@ -310,8 +310,8 @@ void grove__peek_mark_dialect(struct grove_store_log *log, const struct grove__d
 	grove__log_meta_put(log, DIALECT, grove__slice_str(dialect->name), NULL);
 }
 
-static int by_bytes(struct grove_store_log *log, const struct grove__dialect **out,
-		    struct grove_detail *d)
+int grove__peek_told_dialect(struct grove_store_log *log, const struct grove__dialect **out,
+			     struct grove_detail *d)
 {
 	struct grove_buf line = GROVE_BUF_INIT;
 	int rc = 0;
@@ -338,7 +338,7 @@ int grove__peek_log_dialect(struct grove *g, struct grove__root *root, struct gr
 	*out = g->forced ? g->forced : root->dialect;
 	if (*out)
 		return 0;
-	rc = by_bytes(log, out, d);
+	rc = grove__peek_told_dialect(log, out, d);
 	if (rc || *out)
 		return rc;
 	return grove__peek_root_likely(g, root, project, out) ? grove__fail_nomem(d) : 0;
@@ -376,7 +376,7 @@ int grove__peek_where_dialect(struct grove *g, struct grove__where *w, struct gr
 	rc = grove__log_open(&log, w->store, &key, GROVE_STORE_READ, d);
 	if (rc)
 		return rc;
-	rc = by_bytes(log, &w->dialect, d);
+	rc = grove__peek_told_dialect(log, &w->dialect, d);
 	grove__log_close(log);
 	if (rc)
 		return rc;

@@ -104,9 +104,11 @@ static int add_root(struct grove *g, const char *url, char *dir, const char *age
 		return grove__fail_nomem(d);
 	}
 	r = &g->roots[g->nr_roots];
-	*r = (struct grove__root){ .dialect = dialect, .agent = agent, .dir = dir, .flat = flat };
-	rc = grove__world_store(g, url, &r->store, d);
+	*r = (struct grove__root){ .dialect = dialect, .agent = agent, .dir = dir, .flat = flat,
+				   .url = strdup(url) };
+	rc = r->url ? grove__world_store(g, url, &r->store, d) : grove__fail_nomem(d);
 	if (rc) {
+		free(r->url);
 		free(dir);
 		return rc;
 	}
@@ -352,12 +354,78 @@ int grove__world_open(struct grove *g, const struct grove_options *opt, struct g
 	return rc;
 }
 
+/* With the lock held. NULL: it is not open yet. */
+static struct grove_store *shared_open(const struct grove *g, const char *url)
+{
+	for (size_t i = 0; i < g->nr_roots; i++)
+		if (!strcmp(g->roots[i].url, url))
+			return g->roots[i].store;
+	for (const struct grove__shared *s = g->shared; s; s = s->next)
+		if (!strcmp(s->url, url))
+			return s->store;
+	return NULL;
+}
+
+/* With the lock held. `url` is taken if it succeeds. */
+static int share(struct grove *g, char *url, struct grove_store **out, struct grove_detail *d)
+{
+	struct grove__shared *s = calloc(1, sizeof(*s));
+	int rc = s ? grove__world_store(g, url, out, d) : grove__fail_nomem(d);
+
+	if (rc) {
+		free(s);
+		return rc;
+	}
+	*s = (struct grove__shared){ g->shared, *out, url };
+	g->shared = s;
+	return 0;
+}
+
+int grove__world_shared(struct grove *g, const char *url, struct grove_store **out,
+			struct grove_detail *d)
+{
+	struct grove_buf full = GROVE_BUF_INIT;
+	int rc = 0;
+
+	*out = NULL;
+	if (!url && !g->nr_roots)
+		return grove__fail(d, GROVE_EINVAL, NULL, "there is no store to use");
+	if (grove__world_store_url(g, url ? url : g->roots[0].url, &full)) {
+		grove__buf_release(&full);
+		return grove__fail_nomem(d);
+	}
+	pthread_mutex_lock(&g->lock);
+	*out = shared_open(g, full.ptr);
+	if (!*out) {
+		rc = share(g, full.ptr, out, d);
+		if (!rc)
+			full = (struct grove_buf)GROVE_BUF_INIT;
+	}
+	pthread_mutex_unlock(&g->lock);
+	grove__buf_release(&full);
+	return rc;
+}
+
+static void free_shared(struct grove *g)
+{
+	struct grove__shared *next;
+
+	for (struct grove__shared *s = g->shared; s; s = next) {
+		next = s->next;
+		grove__store_close(s->store);
+		free(s->url);
+		free(s);
+	}
+}
+
 void grove__world_release(struct grove *g)
 {
 	for (size_t i = 0; i < g->nr_roots; i++) {
 		grove__store_close(g->roots[i].store);
+		free(g->roots[i].url);
 		free(g->roots[i].dir);
 	}
+	free_shared(g);
 	free(g->roots);
 	free(g->home);
 	free(g->cache);

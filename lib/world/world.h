@@ -17,6 +17,7 @@ struct grove__root {
 	const struct grove__dialect *likely;   /* what to assume if that fails, once looked for; NULL: pi */
 	bool looked;
 	const char *agent;
+	char *url;                             /* as it was opened */
 	char *dir;                             /* NULL if it is not a directory */
 	bool flat;                             /* sessions are not grouped by working directory */
 	unsigned first_of;                     /* bit set of dialects whose new sessions go here */
@@ -42,10 +43,18 @@ struct grove {
 	struct grove_progress progress;
 	grove__last_fn *last;                  /* finds "last"; a pointer because lists are in a higher room */
 	struct grove__hidden *hidden;          /* directories that could not be read, or NULL */
-	pthread_mutex_t lock;                  /* protects detail, ids, and `likely` of roots */
+	struct grove__shared *shared;
+	pthread_mutex_t lock;                  /* protects detail, ids, shared, and `likely` of roots */
 	struct grove_detail detail;
 	int64_t last_ms;                       /* time of the last session id made here */
 	uint64_t id_seq;
+};
+
+/* A store that is no root, and that stays open as long as the environment. */
+struct grove__shared {
+	struct grove__shared *next;
+	struct grove_store *store;
+	char *url;
 };
 
 /* Where a session is, or will be. */
@@ -89,6 +98,12 @@ int grove__world_store_url(const struct grove *g, const char *url, struct grove_
 /* Opens a store, with tracing if the caller asked for it. */
 int grove__world_store(struct grove *g, const char *url, struct grove_store **out,
 		       struct grove_detail *d);
+/*
+ * The store of this URL (NULL: of the first root), which belongs to the environment:
+ * a root's, or one that stays open for the next call. Many threads may ask.
+ */
+int grove__world_shared(struct grove *g, const char *url, struct grove_store **out,
+			struct grove_detail *d);
 /* Returns the root for new sessions of a dialect. */
 struct grove__root *grove__world_root(struct grove *g, const struct grove__dialect *dialect);
 /* Makes a new session id, greater than all before it from this handle. */
@@ -134,6 +149,9 @@ int grove__peek_header(struct grove_store_log *log, const struct grove__dialect 
 		       struct grove_detail *d);
 /* Stores the dialect with a new log, if the store has room: without a path nothing else says it. */
 void grove__peek_mark_dialect(struct grove_store_log *log, const struct grove__dialect *dialect);
+/* Finds the dialect that the store or the first line tells; NULL if neither does. */
+int grove__peek_told_dialect(struct grove_store_log *log, const struct grove__dialect **out,
+			     struct grove_detail *d);
 /* Finds the dialect: forced, or by the root, the first line, the files around it; else pi. */
 int grove__peek_where_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d);
 /* The same for a log in a root. */

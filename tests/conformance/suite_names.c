@@ -236,13 +236,8 @@ static void a_removed_log_is_not_revived_by_its_handle(void **state)
 	struct grove_store_appended out;
 
 	OK(grove__store_remove(f->st, &key, &f->d));
-	if (f->kind->forgets_handles) {
-		FAILS(GROVE_ENOTFOUND, grove__log_stat(log, &st, &f->d));
-		FAILS(GROVE_ESTALE, add(f, log, str("two"), GROVE_ANY_POS, &out));
-	} else {
-		OK(grove__log_stat(log, &st, &f->d));
-		OK(add(f, log, str("two"), GROVE_ANY_POS, &out));
-	}
+	FAILS(GROVE_ENOTFOUND, grove__log_stat(log, &st, &f->d));
+	FAILS(GROVE_ESTALE, add(f, log, str("two"), GROVE_ANY_POS, &out));
 	FAILS(GROVE_ENOTFOUND, grove__log_open(&none, f->st, &key, GROVE_STORE_READ, &f->d));
 	grove__log_close(log);
 	FAILS(GROVE_ENOTFOUND, grove__log_open(&none, f->st, &key, GROVE_STORE_READ, &f->d));

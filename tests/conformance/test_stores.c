@@ -19,24 +19,23 @@
 
 static const struct store_kind kinds[] = {
 	{ .name = "memory", .url = "memory:", .by_line = true, .meta = true, .feed = true },
-	{ .name = "file", .url = "file:%s/store", .sees_writers = true, .forgets_handles = true },
+	{ .name = "file", .url = "file:%s/store", .sees_writers = true },
 	{ .name = "traced memory", .url = "memory:", .traced = true, .by_line = true, .meta = true,
 	  .feed = true },
-	{ .name = "traced file", .url = "file:%s/store", .traced = true, .sees_writers = true,
-	  .forgets_handles = true },
+	{ .name = "traced file", .url = "file:%s/store", .traced = true, .sees_writers = true },
 	/* written outside of the library, against <grove/sys.h> alone */
 	{ .name = "example", .url = "drawer:", .type = &drawer_type, .by_line = true, .meta = true },
 #ifdef GROVE_TEST_SQLITE
 	{ .name = "sqlite", .url = "sqlite:%s/dir/store.db", .by_line = true, .meta = true,
-	  .forgets_handles = true, .feed = true, .open_end = true },
+	  .feed = true, .open_end = true },
 	{ .name = "traced sqlite", .url = "sqlite:%s/dir/store.db", .traced = true, .by_line = true,
-	  .meta = true, .forgets_handles = true, .feed = true, .open_end = true },
+	  .meta = true, .feed = true, .open_end = true },
 #endif
 #ifdef GROVE_TEST_MYSQL
 	{ .name = "mysql", .env = "GROVE_TEST_MYSQL", .by_line = true, .meta = true,
-	  .forgets_handles = true, .feed = true, .open_end = true },
+	  .feed = true, .open_end = true },
 	{ .name = "traced mysql", .env = "GROVE_TEST_MYSQL", .traced = true, .by_line = true,
-	  .meta = true, .forgets_handles = true, .feed = true, .open_end = true },
+	  .meta = true, .feed = true, .open_end = true },
 #endif
 };
 

@@ -289,6 +289,29 @@ static int copy_result(void *p)
 	return grove_store_copy(at.w->g, at.db, at.db, NULL, NULL, p);
 }
 
+static int log_append(const void *opt, void *out)
+{
+	struct grove_key key = { "p", "s", NULL };
+	struct grove_slice line = text("{}");
+	struct grove_log *l;
+	int rc = grove_log_open(at.w->g, at.db, &key, GROVE_LOG_CREATE, &l);
+
+	if (!rc)
+		rc = grove_log_append(l, &line, 1, opt, out);
+	grove_log_close(l);
+	return rc;
+}
+
+static int log_options(void *p)
+{
+	return log_append(p, NULL);
+}
+
+static int log_result(void *p)
+{
+	return log_append(NULL, p);
+}
+
 static int hydrate(void *p)
 {
 	struct grove_source src = { .next = no_line };
@@ -416,6 +439,8 @@ static const struct call {
 	{ "grove_archive", archive_options, SIZE(archive_options) },
 	{ "grove_archive, its result", archive_result, SIZE(archive_result), true },
 	{ "grove_store_copy", copy_result, SIZE(archive_result), true },
+	{ "grove_log_append", log_options, SIZE(log_options) },
+	{ "grove_log_append, its result", log_result, SIZE(log_result), true },
 	{ "grove_hydrate", hydrate, SIZE(hydrate_options), .least = UP_TO(hydrate_options, id),
 	  .fill = say_id },
 	{ "grove_storage_files", storage_files, SIZE(storage_options) },

@@ -1,0 +1,201 @@
+/*
+ * grove/log.h: lines under a key, in any store.
+ *
+ * You get it with <grove.h>, which says what holds for all of it.
+ *
+ * A session is a log of lines. The calls of <grove/session.h> understand these
+ * lines: they stamp, order and check what is appended. The calls below do not.
+ * They are for hosts that have session code of their own and want a place to
+ * keep its lines: what is appended comes back byte for byte. All the same it is an
+ * ordinary session: if an agent that grove knows wrote the lines, lists, searches
+ * and all other calls see it, with its sub-agents.
+ */
+#ifndef GROVE_LOG_H
+#define GROVE_LOG_H
+
+#include <grove/env.h>
+#include <grove/words.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * The name of a log: `project` groups sessions, `session` names one, `subpath`
+ * names a log that belongs to a session, as that of a sub-agent does. Parts that
+ * are absent are NULL.
+ *
+ * For the calls of this header each part is any text without U+0000, of any
+ * length: "../../etc" is a name like any other. "" is one, too, and is not the
+ * same as NULL; but an empty subpath is an absent one. The names in a store are
+ * made from it:
+ *
+ *     key                                     in a directory of files
+ *     { "-home-me", "f3a1", NULL }            -home-me/f3a1.jsonl
+ *     { "-home-me", "f3a1", "subagents/x" }   -home-me/f3a1/subagents/x.jsonl
+ *     { "../up", "", NULL }                   %2E.%2Fup/%-.jsonl
+ *     { NULL, "f3a1", NULL }                  f3a1.jsonl
+ *
+ * so a plain name lies where the agent itself would keep it, and others are encoded so
+ * that they never leave the store (docs/internals/log.md). In databases the names
+ * are the same. Without a project a session shares the top of the store with the
+ * projects: do not use both there.
+ */
+struct grove_key {
+	const char *project;
+	const char *session;
+	const char *subpath;
+};
+
+/*
+ * An open log. Any number of threads may append to it at once: their lines are
+ * stored in the order of their calls, those of one call together. For everything
+ * else it is one thread at a time. The environment must outlive it.
+ */
+struct grove_log;
+
+enum grove_log_open_flags {
+	GROVE_LOG_READ = 0,
+	GROVE_LOG_WRITE = 1,
+	GROVE_LOG_CREATE = 2  /* WRITE; if there is no such log, the first line makes it */
+};
+
+/*
+ * Open the log under `key` in the store with this URL (NULL: the first store of
+ * the environment). All logs of an environment in one store share its connections.
+ *
+ * GROVE_ENOTFOUND if there is no such log and `flags` lacks GROVE_LOG_CREATE;
+ * GROVE_EINVAL for a key without a session or a URL that names no store;
+ * GROVE_ENOTSUP for a database that needs `grove store upgrade`.
+ */
+GROVE_API int grove_log_open(struct grove *g, const char *store, const struct grove_key *key,
+			     unsigned flags, struct grove_log **out);
+GROVE_API void grove_log_close(struct grove_log *l);
+GROVE_API void grove_log_error(struct grove_log *l, struct grove_detail *out);
+
+/* A number of lines that nobody counted; see grove_log_result. */
+#define GROVE_LOG_UNCOUNTED UINT64_MAX
+
+enum grove_log_flags {
+	GROVE_LOG_IF_SEQ = 1,    /* only if the log has `seq` lines; 0: also if there is no log */
+	GROVE_LOG_IF_BYTES = 2,  /* only if it has `bytes` bytes, line ends included; 0: the same */
+	GROVE_LOG_COUNT = 4,     /* tell `seq` in the result even if a file has to be read for it */
+	GROVE_LOG_FORCE = 8      /* replace: even while another program has the file open */
+};
+
+struct grove_log_options {
+	size_t size;
+	unsigned flags;          /* enum grove_log_flags */
+	uint64_t seq, bytes;     /* what to compare */
+	/*
+	 * append: the member of a line that says which line it is ("uuid"): a line
+	 * is skipped if one with the same text there is in the log, or was given
+	 * before it in the same call. So a batch can be sent again if nobody knows what became
+	 * of it. A line without the member, or where it is not a text or is empty, is
+	 * always stored. NULL: all lines are. At most 31 bytes of ASCII.
+	 */
+	const char *id_member;
+	enum grove_sync sync;
+};
+
+struct grove_log_result {
+	size_t size;
+	uint64_t stored;         /* lines of this call that were stored, or read */
+	uint64_t skipped;        /* that were there already */
+	/*
+	 * Of the log afterwards: its lines, bytes (line ends included), time of the
+	 * last change in ms, and what a watcher knows it by. A log that does not
+	 * exist has 0 of each. The lines of a file are counted only where the call
+	 * needs them (IF_SEQ, COUNT, id_member), else they are GROVE_LOG_UNCOUNTED.
+	 */
+	uint64_t seq, bytes;
+	int64_t modified;
+	uint64_t rev, generation;
+	/* Yours, or NULL: where the detail of a failure goes, besides the log's own. */
+	struct grove_detail *why;
+};
+
+/*
+ * Store lines after those that are there. None of them has a line end. An
+ * append without lines, or of nothing but lines that are there already, changes
+ * nothing and makes no log. `opt` and `out` may be NULL.
+ *
+ * GROVE_ECONFLICT if the log is not as IF_SEQ or IF_BYTES say, or if another has the
+ * right to write (<grove/live.h>); GROVE_EINVAL for a line end in a line;
+ * GROVE_ENOTFOUND if the log was removed and the handle may not make a new one;
+ * GROVE_ETOOBIG for more than the database takes at once. After all of
+ * these, GROVE_EFULL and GROVE_EACCESS nothing was stored. After GROVE_EIO the first lines
+ * may have been: with an `id_member` it is safe to call again.
+ */
+GROVE_API int grove_log_append(struct grove_log *l, const struct grove_slice *lines, size_t nr,
+			       const struct grove_log_options *opt, struct grove_log_result *out);
+
+/*
+ * Put these lines in the place of all that are there; readers see the old ones
+ * or the new ones. Durable on return, whatever `sync` says. `id_member` means nothing
+ * here. A log without lines is still a log; one that does not exist is made if the
+ * handle may do so.
+ *
+ * GROVE_ECONFLICT as append, or if another program has the file open for writing
+ * (GROVE_LOG_FORCE). After a failure the log is as it was.
+ */
+GROVE_API int grove_log_replace(struct grove_log *l, const struct grove_slice *lines, size_t nr,
+				const struct grove_log_options *opt, struct grove_log_result *out);
+
+/*
+ * The lines [from, to) as they are stored, an LF after each; `to` 0: to the
+ * end. The sink gets many at once. GROVE_ENOTFOUND if the log does not exist (yet, or any
+ * more). `out` may be NULL.
+ */
+GROVE_API int grove_log_read(struct grove_log *l, uint64_t from, uint64_t to,
+			     struct grove_sink sink, struct grove_log_result *out);
+
+/* One log of a listing. */
+struct grove_log_item {
+	struct grove_key key;    /* NULL where a part is absent; valid until the callback returns */
+	uint64_t lines;          /* GROVE_LOG_UNCOUNTED in files, unless you ask for it */
+	uint64_t bytes;          /* line ends included */
+	int64_t modified;        /* ms; the same clock as in grove_log_result */
+};
+typedef int grove_log_fn(void *payload, const struct grove_log_item *item);
+
+enum grove_log_each_flags {
+	GROVE_LOG_EACH_LINES = 1 /* count lines, even if files have to be read for it */
+};
+
+/*
+ * List logs in no particular order: `under` NULL, all sessions of the store; without a
+ * session, those of the project; with one, the logs that belong to that session, but
+ * not its own. An answer other than 0 ends the list and is returned. `fn` may use
+ * the store and other handles.
+ *
+ * Only names that a key can have are listed, and nothing in a store that does not exist.
+ */
+GROVE_API int grove_log_each(struct grove *g, const char *store, const struct grove_key *under,
+			     unsigned flags, grove_log_fn *fn, void *payload);
+
+/*
+ * Delete a log with its values; a session with all that belongs to it, and
+ * nothing else. Returns 1 if there was nothing. Durable on return.
+ */
+GROVE_API int grove_log_remove(struct grove *g, const char *store, const struct grove_key *key);
+/*
+ * Give a log another key, with all that belongs to it. GROVE_ENOTFOUND,
+ * GROVE_EEXIST if that key has a log. Durable on return.
+ */
+GROVE_API int grove_log_move(struct grove *g, const char *store, const struct grove_key *from,
+			     const struct grove_key *to);
+
+/*
+ * Bytes that are kept with a log under a name of at most 128 bytes, and that go
+ * and move with it; a put replaces the value at once and durably. "agentId" and
+ * "metadata" are those of grove_session_value_get(). GROVE_ENOTFOUND if it was never put, or
+ * there is no log.
+ */
+GROVE_API int grove_log_value_get(struct grove_log *l, const char *name, struct grove_buf *out);
+GROVE_API int grove_log_value_put(struct grove_log *l, const char *name, struct grove_slice value);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,186 @@
+/*
+ * api/log.c: grove/log.h made real, thinly.
+ */
+#include "api/api.h"
+#include "keyed/keyed.h"
+
+#include <stdlib.h>
+
+#define MEMBER_MAX 31
+
+/* The detail goes to the log and, if the caller has a place for it, there. */
+static int told(struct grove_log *l, int rc, const struct grove_detail *d, struct grove_detail *why)
+{
+	if (rc >= 0)
+		return rc;
+	pthread_mutex_lock(&l->lock);
+	l->detail = *d;
+	l->detail.code = rc;
+	pthread_mutex_unlock(&l->lock);
+	if (why) {
+		*why = *d;
+		why->code = rc;
+	}
+	return rc;
+}
+
+int grove_log_open(struct grove *g, const char *store, const struct grove_key *key, unsigned flags,
+		   struct grove_log **out)
+{
+	struct grove_log *l = calloc(1, sizeof(*l));
+	struct grove_detail d;
+	int rc;
+
+	*out = l;
+	if (!l)
+		return GROVE_ENOMEM;
+	grove__fail_clear(&d);
+	rc = grove__keyed_open(g, store, key, flags, l, &d);
+	l->failed = rc != 0;
+	grove__api_told(g, rc, &d);
+	return told(l, rc, &d, NULL);
+}
+
+void grove_log_close(struct grove_log *l)
+{
+	if (!l)
+		return;
+	grove__keyed_close(l);
+	free(l);
+}
+
+void grove_log_error(struct grove_log *l, struct grove_detail *out)
+{
+	pthread_mutex_lock(&l->lock);
+	*out = l->detail;
+	pthread_mutex_unlock(&l->lock);
+}
+
+static int usable(const struct grove_log *l, struct grove_detail *d)
+{
+	return l->failed ? grove__fail(d, GROVE_EINVAL, NULL, "the log could not be opened") : 0;
+}
+
+static int check_member(const char *member, struct grove_detail *d)
+{
+	size_t n = member ? strlen(member) : 1;
+
+	for (const char *p = member; p && *p && n; p++)
+		if (*p < ' ' || *p > '~')
+			n = 0;
+	return n && n <= MEMBER_MAX ? 0 : grove__fail(d, GROVE_EINVAL, NULL,
+						      "the name of a member with ids has 1 to %d bytes of ASCII",
+						      MEMBER_MAX);
+}
+
+typedef int write_fn(struct grove_log *l, const struct grove_slice *lines, size_t nr,
+		     const struct grove_log_options *opt, bool tell, struct grove_log_result *out,
+		     struct grove_detail *d);
+
+static int write_lines(struct grove_log *l, write_fn *fn, const struct grove_slice *lines, size_t nr,
+		       const struct grove_log_options *opt, struct grove_log_result *out)
+{
+	struct grove_log_result r = { .size = sizeof(r) }, theirs;
+	struct grove_log_options o;
+	struct grove_detail d;
+	int rc;
+
+	grove__fail_clear(&d);
+	rc = grove__sized_take(&theirs, sizeof(theirs), out, &d);
+	if (!rc)
+		rc = grove__sized_take(&o, sizeof(o), opt, &d);
+	if (!rc)
+		rc = usable(l, &d);
+	if (!rc)
+		rc = check_member(o.id_member, &d);
+	if (!rc)
+		rc = fn(l, lines, nr, &o, out != NULL, &r, &d);
+	r.why = theirs.why;
+	if (!rc)
+		grove__sized_give(out, &r, sizeof(r));
+	return told(l, rc, &d, theirs.why);
+}
+
+int grove_log_append(struct grove_log *l, const struct grove_slice *lines, size_t nr,
+		     const struct grove_log_options *opt, struct grove_log_result *out)
+{
+	return write_lines(l, grove__keyed_append, lines, nr, opt, out);
+}
+
+int grove_log_replace(struct grove_log *l, const struct grove_slice *lines, size_t nr,
+		      const struct grove_log_options *opt, struct grove_log_result *out)
+{
+	return write_lines(l, grove__keyed_replace, lines, nr, opt, out);
+}
+
+int grove_log_read(struct grove_log *l, uint64_t from, uint64_t to, struct grove_sink sink,
+		   struct grove_log_result *out)
+{
+	struct grove_log_result r = { .size = sizeof(r) }, theirs;
+	struct grove_detail d;
+	int rc;
+
+	grove__fail_clear(&d);
+	rc = grove__sized_take(&theirs, sizeof(theirs), out, &d);
+	if (!rc)
+		rc = usable(l, &d);
+	if (!rc)
+		rc = grove__keyed_read(l, from, to, sink, &r, &d);
+	r.why = theirs.why;
+	if (!rc)
+		grove__sized_give(out, &r, sizeof(r));
+	return told(l, rc, &d, theirs.why);
+}
+
+int grove_log_value_get(struct grove_log *l, const char *name, struct grove_buf *out)
+{
+	struct grove_detail d;
+	int rc;
+
+	grove__fail_clear(&d);
+	rc = usable(l, &d);
+	if (!rc)
+		rc = grove__keyed_value_get(l, name, out, &d);
+	return told(l, rc, &d, NULL);
+}
+
+int grove_log_value_put(struct grove_log *l, const char *name, struct grove_slice value)
+{
+	struct grove_detail d;
+	int rc;
+
+	grove__fail_clear(&d);
+	rc = usable(l, &d);
+	if (!rc)
+		rc = grove__keyed_value_put(l, name, value, &d);
+	return told(l, rc, &d, NULL);
+}
+
+int grove_log_each(struct grove *g, const char *store, const struct grove_key *under, unsigned flags,
+		   grove_log_fn *fn, void *payload)
+{
+	struct grove_detail d;
+	int rc;
+
+	grove__fail_clear(&d);
+	rc = grove__keyed_each(g, store, under, flags, fn, payload, &d);
+	/* an answer of `fn` is no failure of ours */
+	return d.code == rc ? grove__api_told(g, rc, &d) : rc;
+}
+
+int grove_log_remove(struct grove *g, const char *store, const struct grove_key *key)
+{
+	struct grove_detail d;
+
+	grove__fail_clear(&d);
+	return grove__api_told(g, grove__keyed_remove(g, store, key, &d), &d);
+}
+
+int grove_log_move(struct grove *g, const char *store, const struct grove_key *from,
+		   const struct grove_key *to)
+{
+	struct grove_detail d;
+
+	grove__fail_clear(&d);
+	return grove__api_told(g, grove__keyed_move(g, store, from, to, &d), &d);
+}

@@ -1,0 +1,504 @@
+/*
+ * keyed/append.c: lines after those that are there, or in their place.
+ *
+ * To skip what is there, an append has to know the log up to its end, and nobody may
+ * write between its look and its append. So it appends with a comparison: if the
+ * log still ends where our knowledge of it ends, that knowledge was true. Else what
+ * others wrote is read, and it is tried again. As long as nobody else writes, there
+ * is no look at all: an append is one question to the store.
+ */
+#include "keyed/keyed.h"
+
+#include "sys/watch.h"
+
+#include <stdlib.h>
+
+#define TRIES 400
+#define HURRY 8              /* so many tries without a pause */
+
+/* One append, through all its tries. */
+struct adding {
+	struct grove_log *l;
+	const struct grove_slice *lines;
+	size_t nr;
+	const struct grove_log_options *opt;
+	struct grove_buf text;           /* the lines, with room after them for the scanner */
+	struct grove_slice *own;         /* the lines, there */
+	struct grove_slice *id;          /* of each; empty: none */
+	struct grove__arena tmp;
+	struct grove__keyed_ids batch;   /* ids of this call */
+	struct grove_store_record *rec;  /* what is to be stored */
+	size_t *from;                    /* which of the lines each of them is */
+	size_t nr_rec;
+	struct grove__records records;
+	bool has_records;
+	struct grove_store_log_stat seen;  /* how the log ended at the last look … */
+	bool looked;                     /* … if this try was based on one */
+	struct grove_store_appended done;
+	struct grove_detail *d;
+};
+
+static bool compares(const struct grove_log_options *opt)
+{
+	return opt->flags & (GROVE_LOG_IF_SEQ | GROVE_LOG_IF_BYTES);
+}
+
+/* Has the caller to be told how many lines there are, or do we have to know? */
+static bool counts(const struct grove_log_options *opt)
+{
+	return opt->flags & (GROVE_LOG_IF_SEQ | GROVE_LOG_COUNT);
+}
+
+/* The lines where they can be scanned. */
+static int copy_lines(struct adding *a)
+{
+	size_t len = GROVE__JSON_PAD;
+
+	for (size_t i = 0; i < a->nr; i++)
+		len += a->lines[i].len + 1;
+	a->own = calloc(a->nr + 1, sizeof(*a->own));
+	if (!a->own || grove__buf_reserve(&a->text, len))
+		return grove__fail_nomem(a->d);
+	for (size_t i = 0; i < a->nr; i++) {
+		a->own[i] = grove__slice(a->text.ptr + a->text.len, a->lines[i].len);
+		grove__buf_add_slice(&a->text, a->lines[i]);
+		grove__buf_add_char(&a->text, '\n');
+	}
+	memset(a->text.ptr + a->text.len, 0, GROVE__JSON_PAD);
+	a->lines = a->own;
+	return 0;
+}
+
+static int find_ids(struct adding *a)
+{
+	struct grove__keyed_ids *known = &a->l->ids;
+	const char *member = a->opt->id_member;
+	int rc = 0;
+
+	a->id = calloc(a->nr + 1, sizeof(*a->id));
+	if (!a->id)
+		return grove__fail_nomem(a->d);
+	if (member && (!known->member || strcmp(known->member, member)))
+		rc = grove__keyed_ids_reset(known, member);
+	for (size_t i = 0; i < a->nr && member && !rc; i++)
+		rc = grove__keyed_ids_of(known, a->lines[i], &a->tmp, &a->id[i]);
+	return rc ? grove__fail_nomem(a->d) : 0;
+}
+
+static int init(struct adding *a)
+{
+	int rc = 0;
+
+	grove__arena_init(&a->tmp);
+	grove__keyed_ids_init(&a->batch);
+	a->rec = calloc(a->nr + 1, sizeof(*a->rec));
+	a->from = calloc(a->nr + 1, sizeof(*a->from));
+	if (!a->rec || !a->from)
+		return grove__fail_nomem(a->d);
+	if (a->opt->id_member || a->l->columns)
+		rc = copy_lines(a);
+	return rc ? rc : find_ids(a);
+}
+
+static void release(struct adding *a)
+{
+	grove__buf_release(&a->text);
+	grove__arena_release(&a->tmp);
+	grove__keyed_ids_release(&a->batch);
+	if (a->has_records)
+		grove__records_release(&a->records);
+	free(a->own);
+	free(a->id);
+	free(a->rec);
+	free(a->from);
+}
+
+/* -------------------------------------------------------- what lines tell */
+
+/* Whose lines are these? The first line that tells it does. */
+static const struct grove__dialect *dialect_of(const struct grove_slice *lines, size_t nr)
+{
+	const struct grove__dialect *found = NULL;
+
+	for (size_t i = 0; i < nr && !found; i++)
+		found = grove__dialect_recognise(lines[i]);
+	return found;
+}
+
+/*
+ * Stores with columns are told what each line is, and whose the log is: its first
+ * line need not say it.
+ */
+static int find_dialect(struct adding *a)
+{
+	struct grove_log *l = a->l;
+	bool tell = l->made;
+	int rc = 0;
+
+	l->made = false;
+	if (!l->columns || l->dialect)
+		return 0;
+	l->dialect = l->g->forced;
+	if (!l->dialect && !tell)
+		rc = grove__peek_told_dialect(l->held->log, &l->dialect, a->d);
+	if (!rc && !l->dialect) {
+		l->dialect = dialect_of(a->lines, a->nr);
+		tell = true;
+	}
+	if (!rc && l->dialect && tell)
+		grove__peek_mark_dialect(l->held->log, l->dialect);
+	return rc;
+}
+
+static int fill(struct adding *a, size_t i, struct grove_store_record *rec)
+{
+	*rec = (struct grove_store_record){ .line = a->lines[i] };
+	if (!a->l->columns || !a->l->dialect)
+		return 0;
+	if (!a->has_records)
+		grove__records_init(&a->records, a->l->dialect);
+	a->has_records = true;
+	return grove__records_fill(&a->records, a->lines[i], rec);
+}
+
+/* Choose what is not there yet. */
+static int choose(struct adding *a)
+{
+	int rc = grove__keyed_ids_reset(&a->batch, NULL);
+
+	if (a->has_records)
+		grove__records_clear(&a->records);
+	/* a header, or a title before it, is the first line of a log only */
+	a->records.any = a->l->ids.valid && a->l->ids.tail;
+	a->nr_rec = 0;
+	for (size_t i = 0; i < a->nr && !rc; i++) {
+		if (a->id[i].len && (grove__keyed_ids_has(&a->l->ids, a->id[i]) ||
+				     grove__keyed_ids_has(&a->batch, a->id[i])))
+			continue;
+		if (a->id[i].len)
+			rc = grove__keyed_ids_add(&a->batch, a->id[i]);
+		if (!rc)
+			rc = fill(a, i, &a->rec[a->nr_rec]);
+		a->from[a->nr_rec++] = i;
+	}
+	return rc ? grove__fail_nomem(a->d) : 0;
+}
+
+/* ---------------------------------------------------------------- one try */
+
+static int not_as_expected(struct grove_log *l, struct grove_detail *d)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	const struct grove_key key = grove__keyed_name_key(&l->name);
+
+	grove__store_describe(l->store, &key, &path);
+	grove__fail(d, GROVE_ECONFLICT, path.len ? path.ptr : l->store->url,
+		    "the log is not what it was expected to be");
+	grove__buf_release(&path);
+	return GROVE_ECONFLICT;
+}
+
+/* Is the log as the caller says? Lines are counted if that is asked. */
+static int compare(struct grove_log *l, const struct grove_log_options *opt,
+		   const struct grove_store_log_stat *st, uint64_t lines, struct grove_detail *d)
+{
+	if ((opt->flags & GROVE_LOG_IF_BYTES && st->bytes != opt->bytes) ||
+	    (opt->flags & GROVE_LOG_IF_SEQ && lines != opt->seq))
+		return not_as_expected(l, d);
+	return 0;
+}
+
+/* Know the log up to its end, as `opt` needs it. */
+static int look(struct grove_log *l, const struct grove_log_options *opt,
+		struct grove_store_log_stat *st, struct grove_detail *d)
+{
+	int rc = grove__keyed_stat(l, st, d);
+
+	if (!rc && ((counts(opt) && !grove__keyed_is_counted(st)) || opt->id_member))
+		rc = grove__keyed_ids_extend(&l->ids, l->held->log, st, l->dialect, d);
+	return rc;
+}
+
+/* How many lines there are, right after a look; GROVE_LOG_UNCOUNTED if that did not need to know. */
+static uint64_t lines_of(const struct grove_log *l, const struct grove_store_log_stat *st)
+{
+	if (grove__keyed_is_counted(st))
+		return st->tail;
+	return l->ids.valid && l->ids.tail == st->tail ? l->ids.lines + l->ids.open
+						       : GROVE_LOG_UNCOUNTED;
+}
+
+/* Ours are stored: they are known from now on, if nothing came in between. */
+static void learn(struct adding *a)
+{
+	struct grove__keyed_ids *k = &a->l->ids;
+	int rc = 0;
+
+	if (!k->valid)
+		return;
+	if (a->done.pos != k->tail || k->open) {
+		/* the next look goes on where whole lines ended */
+		k->tail = k->pos;
+		k->open = true;
+		return;
+	}
+	for (size_t i = 0; i < a->nr_rec && !rc; i++)
+		if (k->member && a->id[a->from[i]].len)
+			rc = grove__keyed_ids_add(k, a->id[a->from[i]]);
+	k->valid = !rc;
+	k->tail = k->pos = a->done.tail;
+	k->lines += a->nr_rec;
+}
+
+static int store(struct adding *a)
+{
+	struct grove_log *l = a->l;
+	enum grove_sync sync = a->opt->sync == GROVE_SYNC_FLUSH ? GROVE_SYNC_FLUSH : GROVE_SYNC_NONE;
+	bool knows = l->ids.valid && a->opt->id_member;
+	uint64_t expect = a->looked ? a->seen.tail : knows ? l->ids.tail : GROVE_ANY_POS;
+	uint64_t base = a->looked ? a->seen.base : knows ? l->ids.base : GROVE_ANY_BASE;
+	/* waiting for the disk is the second step, outside of our turn */
+	int rc = grove__log_append_on(l->held->log, a->rec, a->nr_rec, expect, base, sync, &a->done,
+				      a->d);
+
+	if (!rc)
+		learn(a);
+	else if (rc != GROVE_ECONFLICT)
+		l->ids.valid = false;
+	return rc;
+}
+
+/* A log that does not exist has nothing; is that what the caller expects? */
+static int make(struct grove_log *l, const struct grove_log_options *opt, struct grove_detail *d)
+{
+	const struct grove_store_log_stat none = { 0 };
+	int rc = compare(l, opt, &none, 0, d);
+
+	return rc ? rc : grove__keyed_have(l, true, d);
+}
+
+/*
+ * Is a look not needed, because the append itself would find out that the log is not what
+ * we know? A file that was replaced is another one.
+ */
+static bool may_trust(const struct grove_log *l)
+{
+	return l->ids.valid && !l->ids.open && l->held &&
+	       (!l->columns || grove__log_has_append_on(l->held->log));
+}
+
+/* With `must_look`, after a look at how the log ends. */
+static int add_once(struct adding *a, bool must_look)
+{
+	struct grove_log *l = a->l;
+	int rc = grove__keyed_have(l, false, a->d);
+
+	if (rc == GROVE_ENOTFOUND)
+		rc = make(l, a->opt, a->d);
+	if (!rc)
+		rc = find_dialect(a);
+	a->looked = must_look || compares(a->opt) || (a->opt->id_member && !may_trust(l));
+	if (!rc && a->looked)
+		rc = look(l, a->opt, &a->seen, a->d);
+	if (!rc && compares(a->opt))
+		rc = compare(l, a->opt, &a->seen, lines_of(l, &a->seen), a->d);
+	if (!rc)
+		rc = choose(a);
+	if (rc || a->nr_rec)
+		return rc ? rc : store(a);
+	/* nothing to store, if what we know is still true: no comparison will say so */
+	return a->looked ? 0 : add_once(a, true);
+}
+
+/* ------------------------------------------------------------- try again? */
+
+/*
+ * A try was refused. Is there reason for another one: did the log change since the look
+ * that it was based on? Else somebody has the right to write, or has the file open.
+ */
+static bool moved_on(struct grove_log *l, bool looked, const struct grove_store_log_stat *seen)
+{
+	struct grove_store_log_stat now;
+
+	return !looked || grove__keyed_stat(l, &now, NULL) || now.tail != seen->tail ||
+	       now.base != seen->base || now.generation != seen->generation;
+}
+
+/* Should a call that ended with `rc` be tried again? Under many writers, after a while. */
+static bool again(struct grove_log *l, int rc, int tries, bool moved)
+{
+	bool yes = (rc == GROVE_ECONFLICT && moved) || rc == GROVE_ESTALE ||
+		   (rc == GROVE_ENOTFOUND && l->flags & GROVE_LOG_CREATE && tries < HURRY);
+
+	if (!yes || tries >= TRIES)
+		return false;
+	if (rc != GROVE_ECONFLICT)
+		grove__keyed_drop(l);
+	if (tries > HURRY)
+		grove__sys_wait_fd(-1, 1 + tries % 5);
+	return true;
+}
+
+static int add_all(struct adding *a)
+{
+	int rc = init(a), tries = 0;
+
+	if (rc)
+		return rc;
+	do
+		rc = add_once(a, tries > 0);
+	while (rc && again(a->l, rc, tries++, rc == GROVE_ECONFLICT && !compares(a->opt) &&
+						      moved_on(a->l, a->looked, &a->seen)));
+	return rc;
+}
+
+/* What became of it; lines are counted as far as it was asked for. */
+static int tell_result(struct grove_log *l, const struct grove_log_options *opt, bool ids,
+		       struct grove_log_result *out, struct grove_detail *d)
+{
+	const struct grove_log_options want = { .flags = opt->flags & ~(unsigned)GROVE_LOG_IF_BYTES,
+						.id_member = ids ? opt->id_member : NULL };
+	struct grove_store_log_stat st = { 0 };
+	int rc = look(l, &want, &st, d);
+
+	/* nothing was stored, or it is gone again: that is no failure of ours */
+	if (rc == GROVE_ENOTFOUND || rc == GROVE_ESTALE)
+		return 0;
+	if (!rc)
+		grove__keyed_tell(&st, lines_of(l, &st), out);
+	return rc;
+}
+
+static int check_lines(const struct grove_slice *lines, size_t nr, struct grove_detail *d)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (lines[i].len && memchr(lines[i].ptr, '\n', lines[i].len))
+			return grove__fail(d, GROVE_EINVAL, NULL, "a line must not contain a line end");
+	return 0;
+}
+
+static int read_only(const struct grove_log *l, struct grove_detail *d)
+{
+	return l->flags & GROVE_LOG_WRITE ? 0 : grove__fail(d, GROVE_EACCESS, NULL, "opened read-only");
+}
+
+int grove__keyed_append(struct grove_log *l, const struct grove_slice *lines, size_t nr,
+			const struct grove_log_options *opt, bool tell,
+			struct grove_log_result *out, struct grove_detail *d)
+{
+	struct adding a = { .l = l, .lines = lines, .nr = nr, .opt = opt, .d = d };
+	struct grove__keyed_held *wait = NULL;
+	int rc = read_only(l, d);
+
+	if (!rc)
+		rc = check_lines(lines, nr, d);
+	if (rc)
+		return rc;
+	grove__keyed_enter(l);
+	if (nr)
+		rc = add_all(&a);
+	if (!rc && nr && opt->sync == GROVE_SYNC_ALWAYS && l->held) {
+		wait = l->held;
+		pthread_mutex_lock(&l->lock);
+		wait->refs++;
+		pthread_mutex_unlock(&l->lock);
+	}
+	if (!rc) {
+		out->stored = a.nr_rec;
+		out->skipped = nr - a.nr_rec;
+	}
+	if (!rc && tell)
+		rc = tell_result(l, opt, true, out, d);
+	grove__keyed_leave(l);
+	/* lines that were there already may not be on the disk yet, so this waits for them, too */
+	if (!rc && wait)
+		rc = grove__log_sync(wait->log, d);
+	grove__keyed_held_release(l, wait);
+	if (nr)
+		release(&a);
+	return rc;
+}
+
+/* ---------------------------------------------------------------- replace */
+
+struct replacing {
+	struct adding a;
+	size_t at;
+};
+
+static int next_line(void *payload, struct grove_store_record *rec)
+{
+	struct replacing *r = payload;
+
+	if (r->at == r->a.nr)
+		return 1;
+	return fill(&r->a, r->at++, rec) ? grove__fail_nomem(r->a.d) : 0;
+}
+
+static int replace_once(struct replacing *r)
+{
+	struct adding *a = &r->a;
+	struct grove_log *l = a->l;
+	unsigned flags = a->opt->flags & GROVE_LOG_FORCE ? GROVE_STORE_FORCE : 0;
+	const struct grove__dialect *was = l->dialect, *now = dialect_of(a->lines, a->nr);
+	int rc = grove__keyed_have(l, false, a->d);
+
+	if (rc == GROVE_ENOTFOUND)
+		rc = make(l, a->opt, a->d);
+	if (!rc)
+		rc = look(l, a->opt, &a->seen, a->d);
+	a->looked = !rc;
+	if (!rc && compares(a->opt))
+		rc = compare(l, a->opt, &a->seen, lines_of(l, &a->seen), a->d);
+	if (rc)
+		return rc;
+	r->at = 0;
+	a->records.any = false;
+	l->dialect = l->g->forced ? l->g->forced : now ? now : was;
+	rc = grove__log_rewrite(l->held->log, next_line, r, a->seen.tail, flags, a->d);
+	l->ids.valid = false;
+	if (!rc && l->columns && l->dialect && l->dialect != was)
+		grove__peek_mark_dialect(l->held->log, l->dialect);
+	return rc;
+}
+
+static int replace_all(struct replacing *r)
+{
+	struct adding *a = &r->a;
+	int rc = init(a), tries = 0;
+
+	if (rc)
+		return rc;
+	do
+		rc = replace_once(r);
+	while (rc && again(a->l, rc, tries++, rc == GROVE_ECONFLICT && !compares(a->opt) &&
+						      moved_on(a->l, a->looked, &a->seen)));
+	return rc;
+}
+
+int grove__keyed_replace(struct grove_log *l, const struct grove_slice *lines, size_t nr,
+			 const struct grove_log_options *opt, bool tell,
+			 struct grove_log_result *out, struct grove_detail *d)
+{
+	struct grove_log_options own = *opt;
+	struct replacing r = { .a = { .l = l, .lines = lines, .nr = nr, .opt = &own, .d = d } };
+	int rc = read_only(l, d);
+
+	own.id_member = NULL;
+	if (!rc)
+		rc = check_lines(lines, nr, d);
+	if (rc)
+		return rc;
+	grove__keyed_enter(l);
+	rc = replace_all(&r);
+	/* a log that we made for it does not stay behind empty */
+	if (rc)
+		grove__keyed_drop(l);
+	if (!rc)
+		out->stored = nr;
+	if (!rc && tell)
+		rc = tell_result(l, &own, false, out, d);
+	grove__keyed_leave(l);
+	release(&r.a);
+	return rc;
+}

@@ -1,0 +1,188 @@
+/*
+ * keyed/keyed.h: lines under a key, for hosts with session code of their own.
+ *
+ *     key.c      the text of a key, and the names that a store gives it
+ *     ids.c      which lines a log has: how many, and their ids
+ *     open.c     one open log: taking turns, opening it again when it was replaced
+ *     append.c   append and replace
+ *     read.c     read, values
+ *     each.c     listing, removing, moving
+ *
+ * <grove/log.h> is the contract; docs/internals/log.md says how it is kept.
+ */
+#ifndef GROVE_KEYED_KEYED_H
+#define GROVE_KEYED_KEYED_H
+
+#include "base/arena.h"
+#include "base/idmap.h"
+#include "grove/log.h"
+#include "image/lines.h"
+#include "world/world.h"
+
+/* ------------------------------------------------------------------- key.c */
+
+/* A key as a store has it. Zero it, and end with grove__keyed_name_release(). */
+struct grove__keyed_name {
+	struct grove_buf project, session, subpath;
+	/*
+	 * A part was too long for a name and is cut off there. Then the whole key is
+	 * kept with the log, as the value GROVE__META_KEY: the texts with a NUL after each.
+	 */
+	bool cut;
+	struct grove_buf text;
+};
+
+/* GROVE_EINVAL for a key without a session, GROVE_ENOMEM. */
+int grove__keyed_name_of(const struct grove_key *key, struct grove__keyed_name *out,
+			 struct grove_detail *d);
+void grove__keyed_name_release(struct grove__keyed_name *n);
+/* The name for the calls of the store. */
+struct grove_key grove__keyed_name_key(const struct grove__keyed_name *n);
+
+/* The texts that a name stands for. Zero it; release the three. */
+struct grove__keyed_text {
+	struct grove_buf project, session, subpath;
+	bool has_project;
+	struct grove_key key;            /* the three, for a caller */
+};
+
+/*
+ * The key that has this name in a store. `value` is what is kept with the log as
+ * GROVE__META_KEY, or NULL. Returns 1 if no key has that name, or 2 if the value is needed to
+ * tell. GROVE_ENOMEM.
+ */
+int grove__keyed_text_of(const struct grove_key *name, const struct grove_buf *value,
+			 struct grove__keyed_text *out);
+void grove__keyed_text_release(struct grove__keyed_text *t);
+/* The name of a value of hosts: appended to `out`. GROVE_EINVAL, GROVE_ENOMEM. */
+int grove__keyed_value_name(const char *name, struct grove_buf *out, struct grove_detail *d);
+
+/* ------------------------------------------------------------------- ids.c */
+
+/*
+ * What is known of the lines of a log up to a position. An id is known once,
+ * whichever line has it.
+ */
+struct grove__keyed_ids {
+	bool valid;                      /* all below holds for the log as it was at `tail` … */
+	uint64_t tail, base, generation; /* … with this base, which values may move, in this generation */
+	uint64_t pos;                    /* whole lines were read up to here */
+	uint64_t lines;                  /* before `pos` */
+	bool open;                       /* after `pos` is a line without an LF */
+	char *member;                    /* whose texts are the ids; NULL: lines are counted only */
+	struct grove__json_member names[1];
+	struct grove__json_want want;
+	struct grove__idmap map;
+	struct grove__arena texts;
+	struct grove_slice *list;
+	size_t nr, cap;
+};
+
+void grove__keyed_ids_init(struct grove__keyed_ids *k);
+void grove__keyed_ids_release(struct grove__keyed_ids *k);
+/* Nothing is known any more. From now on ids are the texts of `member` (NULL: none). GROVE_ENOMEM. */
+int grove__keyed_ids_reset(struct grove__keyed_ids *k, const char *member);
+/*
+ * Know all lines up to the end of the log, which is as `st` says. `dialect` (may be
+ * NULL) is whose ids the store was told.
+ */
+int grove__keyed_ids_extend(struct grove__keyed_ids *k, struct grove_store_log *log,
+			    const struct grove_store_log_stat *st,
+			    const struct grove__dialect *dialect, struct grove_detail *d);
+/*
+ * The id of a line, which has GROVE__JSON_PAD readable bytes after it; empty if it has
+ * none. `tmp` holds texts that had to be unescaped. GROVE_ENOMEM.
+ */
+int grove__keyed_ids_of(const struct grove__keyed_ids *k, struct grove_slice line,
+			struct grove__arena *tmp, struct grove_slice *out);
+bool grove__keyed_ids_has(const struct grove__keyed_ids *k, struct grove_slice id);
+/* GROVE_ENOMEM. */
+int grove__keyed_ids_add(struct grove__keyed_ids *k, struct grove_slice id);
+
+/* ------------------------------------------------------------------ open.c */
+
+/* A log of the store, and who uses it: a thread may wait for the disk while another opens it again. */
+struct grove__keyed_held {
+	struct grove_store_log *log;
+	unsigned refs;                   /* protected by the lock of the grove_log */
+};
+
+struct grove_log {
+	struct grove *g;
+	struct grove_store *store;       /* the environment's */
+	struct grove__keyed_name name;
+	unsigned flags;                  /* enum grove_log_open_flags */
+	bool failed;                     /* it could not be opened, and does nothing */
+	bool columns;                    /* the store wants to know what lines are */
+
+	/* Calls take turns, in the order in which they came. */
+	pthread_mutex_t lock;
+	pthread_cond_t turn;
+	uint64_t next, serving;
+	struct grove_detail detail;
+
+	/* of the call whose turn it is */
+	struct grove__keyed_held *held;  /* NULL: not open, or no such log yet */
+	bool made;                       /* it was made just now */
+	const struct grove__dialect *dialect;  /* whose lines these are; NULL: not known yet */
+	struct grove__keyed_ids ids;
+};
+
+int grove__keyed_open(struct grove *g, const char *store, const struct grove_key *key,
+		      unsigned flags, struct grove_log *l, struct grove_detail *d);
+void grove__keyed_close(struct grove_log *l);
+/* Wait for our turn, and give it up. */
+void grove__keyed_enter(struct grove_log *l);
+void grove__keyed_leave(struct grove_log *l);
+/*
+ * Within a turn: have the log of the store open. GROVE_ENOTFOUND if there is none
+ * and it is not to be made.
+ */
+int grove__keyed_have(struct grove_log *l, bool make, struct grove_detail *d);
+/* Within a turn: it is not the log under our key any more. */
+void grove__keyed_drop(struct grove_log *l);
+/* Outside of a turn: be done with what grove__keyed_have() opened, and a turn took along. */
+void grove__keyed_held_release(struct grove_log *l, struct grove__keyed_held *h);
+/* Within a turn: how far the log reaches. Opens it again if it was replaced. As have(). */
+int grove__keyed_stat(struct grove_log *l, struct grove_store_log_stat *st, struct grove_detail *d);
+
+/* ---------------------------------------------------------------- append.c */
+
+int grove__keyed_append(struct grove_log *l, const struct grove_slice *lines, size_t nr,
+			const struct grove_log_options *opt, bool tell,
+			struct grove_log_result *out, struct grove_detail *d);
+int grove__keyed_replace(struct grove_log *l, const struct grove_slice *lines, size_t nr,
+			 const struct grove_log_options *opt, bool tell,
+			 struct grove_log_result *out, struct grove_detail *d);
+
+/* ------------------------------------------------------------------ read.c */
+
+int grove__keyed_read(struct grove_log *l, uint64_t from, uint64_t to, struct grove_sink sink,
+		      struct grove_log_result *out, struct grove_detail *d);
+/* What a result says of the log. `lines` is GROVE_LOG_UNCOUNTED where nobody counted. */
+void grove__keyed_tell(const struct grove_store_log_stat *st, uint64_t lines,
+		       struct grove_log_result *out);
+/*
+ * Is the tail the number of lines? Where positions count bytes it is the number of
+ * bytes. (Lines without a byte but their LF are as many as these, too.)
+ */
+static inline bool grove__keyed_is_counted(const struct grove_store_log_stat *st)
+{
+	return st->tail != st->bytes || !st->tail;
+}
+int grove__keyed_value_get(struct grove_log *l, const char *name, struct grove_buf *out,
+			   struct grove_detail *d);
+int grove__keyed_value_put(struct grove_log *l, const char *name, struct grove_slice value,
+			   struct grove_detail *d);
+
+/* ------------------------------------------------------------------ each.c */
+
+int grove__keyed_each(struct grove *g, const char *store, const struct grove_key *under,
+		      unsigned flags, grove_log_fn *fn, void *payload, struct grove_detail *d);
+/* 1: there was nothing. */
+int grove__keyed_remove(struct grove *g, const char *store, const struct grove_key *key,
+			struct grove_detail *d);
+int grove__keyed_move(struct grove *g, const char *store, const struct grove_key *from,
+		      const struct grove_key *to, struct grove_detail *d);
+
+#endif

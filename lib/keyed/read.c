@@ -1,0 +1,160 @@
+/*
+ * keyed/read.c: the lines of a log as they are stored, and its values.
+ */
+#include "keyed/keyed.h"
+
+#define RUN_BYTES ((size_t)1 << 20)
+
+void grove__keyed_tell(const struct grove_store_log_stat *st, uint64_t lines,
+		       struct grove_log_result *out)
+{
+	out->seq = lines;
+	out->bytes = st->bytes;
+	out->modified = st->mtime_ms;
+	out->generation = st->generation;
+	/* the rev of a file is told by those who count its lines */
+	out->rev = lines == GROVE_LOG_UNCOUNTED ? 0 : st->base + lines;
+}
+
+/* A reading: lines [from, to) of what comes by. */
+struct reading {
+	uint64_t line;                   /* the one that comes next */
+	uint64_t from, to;
+	uint64_t given;                  /* bytes */
+	bool open;                       /* the last byte that was given is no LF */
+	struct grove_sink sink;
+};
+
+static int give(struct reading *r, const char *ptr, size_t len)
+{
+	if (!len)
+		return 0;
+	r->given += len;
+	r->open = ptr[len - 1] != '\n';
+	return r->sink.write(r->sink.payload, ptr, len);
+}
+
+/* Bytes of a run; a line may be in several of them. */
+static int take(struct reading *r, const char *ptr, size_t len)
+{
+	const char *end = ptr + len, *start = r->line >= r->from ? ptr : end, *p = ptr;
+
+	while (p < end && r->line < r->to) {
+		const char *lf = memchr(p, '\n', (size_t)(end - p));
+
+		p = lf ? lf + 1 : end;
+		if (lf && ++r->line == r->from)
+			start = p;
+	}
+	return start < p ? give(r, start, (size_t)(p - start)) : 0;
+}
+
+static int read_all(struct grove_store_log *log, const struct grove_store_log_stat *st,
+		    struct reading *r, struct grove_detail *d)
+{
+	struct grove__runs runs = { 0 };
+	bool counted = grove__keyed_is_counted(st);
+	uint64_t until = counted && r->to < st->tail ? r->to : st->tail;
+	int rc = grove__runs_init(&runs, RUN_BYTES) ? grove__fail_nomem(d) : 0;
+
+	if (counted && r->from < until)
+		r->line = r->from;
+	runs.pieces = true;
+	if (!rc)
+		grove__runs_begin(&runs, log, r->line, until, d);
+	while (!rc && r->line < r->to && !(rc = grove__runs_next(&runs)))
+		rc = take(r, runs.buf, runs.run.len);
+	grove__runs_release(&runs);
+	if (rc < 0 || (rc > 1))
+		return rc;
+	if (r->open) {
+		r->line++;
+		rc = give(r, "\n", 1);
+		return rc;
+	}
+	return 0;
+}
+
+/* Were these lines all of one state of the log? */
+static int same_still(struct grove_log *l, const struct grove_store_log_stat *st,
+		      struct grove_detail *d)
+{
+	struct grove_store_log_stat now;
+	int rc = grove__log_stat(l->held->log, &now, d);
+
+	if (!rc && (now.generation != st->generation || now.tail < st->tail))
+		rc = grove__fail(d, GROVE_ESTALE, NULL, "the log was replaced while it was being read");
+	return rc == GROVE_ENOTFOUND ? grove__fail(d, GROVE_ESTALE, NULL, "the log was removed") : rc;
+}
+
+int grove__keyed_read(struct grove_log *l, uint64_t from, uint64_t to, struct grove_sink sink,
+		      struct grove_log_result *out, struct grove_detail *d)
+{
+	struct reading r = { .from = from, .to = to ? to : UINT64_MAX, .sink = sink };
+	struct grove_store_log_stat st;
+	int rc, tries = 0;
+
+	grove__keyed_enter(l);
+	do {
+		r.line = 0;
+		rc = grove__keyed_stat(l, &st, d);
+		if (!rc && r.from < r.to)
+			rc = read_all(l->held->log, &st, &r, d);
+		if (!rc)
+			rc = same_still(l, &st, d);
+		if (rc == GROVE_ESTALE)
+			grove__keyed_drop(l);
+		/* what was handed out cannot be taken back */
+	} while (rc == GROVE_ESTALE && !r.given && tries++ < 8);
+	if (!rc) {
+		out->stored = r.line > from ? r.line - from : 0;
+		grove__keyed_tell(&st, grove__keyed_is_counted(&st) ? st.tail
+				       : r.to == UINT64_MAX	    ? r.line
+								    : GROVE_LOG_UNCOUNTED,
+				  out);
+	}
+	grove__keyed_leave(l);
+	return rc;
+}
+
+/* ------------------------------------------------------------------ values */
+
+int grove__keyed_value_get(struct grove_log *l, const char *name, struct grove_buf *out,
+			   struct grove_detail *d)
+{
+	struct grove_store_log_stat st;
+	struct grove_buf full = GROVE_BUF_INIT;
+	int rc = grove__keyed_value_name(name, &full, d);
+
+	grove__keyed_enter(l);
+	if (!rc)
+		rc = l->columns ? grove__keyed_have(l, false, d) : grove__keyed_stat(l, &st, d);
+	if (!rc)
+		rc = grove__log_meta_get(l->held->log, full.ptr, out, d);
+	grove__keyed_leave(l);
+	grove__buf_release(&full);
+	return rc;
+}
+
+int grove__keyed_value_put(struct grove_log *l, const char *name, struct grove_slice value,
+			   struct grove_detail *d)
+{
+	struct grove_buf full = GROVE_BUF_INIT;
+	int rc = grove__keyed_value_name(name, &full, d), tries = 0;
+
+	grove__keyed_enter(l);
+	do {
+		if (rc == GROVE_ESTALE)
+			grove__keyed_drop(l);
+		if (!rc || rc == GROVE_ESTALE)
+			rc = grove__keyed_have(l, false, d);
+		if (!rc)
+			rc = grove__log_meta_put(l->held->log, full.ptr, value, d);
+	} while (rc == GROVE_ESTALE && tries++ < 2);
+	/* the value moved the base by one: if another did so as well, the next append will find out */
+	if (!rc && grove__log_has_changes(l->held->log))
+		l->ids.base++;
+	grove__keyed_leave(l);
+	grove__buf_release(&full);
+	return rc;
+}

@@ -1,12 +1,12 @@
 /*
- * check/check.c: find damage, change nothing.
+ * check/check.c: finds damage, changes nothing.
  *
- * First the lines, for what no reader understands; then the tree, then what the
- * entries name. Each has a file of its own (check_*.c). What is found is told in
- * the order of the lines. The kinds are part of the interface: they are
- * documented and do not change.
+ * First come the lines, for what no reader understands; then the tree, then what
+ * entries refer to. Each has a file of its own (check_*.c). Problems are reported in
+ * the order of the lines. The kinds are part of the interface: they are documented and
+ * do not change.
  *
- * What can be mended is mended by fix.c.
+ * fix.c repairs what can be repaired.
  */
 #include "check/check.h"
 
@@ -18,7 +18,7 @@
 
 static const struct {
 	const char *kind;
-	const char *words;         /* the number stands where the # is, the name where the @ is */
+	const char *words;         /* # stands for the number, @ for the name */
 	bool fixable;
 } kinds[] = {
 	[NO_HEADER] = { "no-header", "", false },
@@ -118,7 +118,7 @@ static int tell(struct grove__checker *c, const struct grove__finding *f, const 
 	return fn(payload, &p);
 }
 
-/* No session can be made of it as it is; but perhaps of what it could be. */
+/* As it is, this is not a session; but perhaps it could become one. */
 static int tell_no_header(struct grove__checker *c, grove_problem_fn *fn, void *payload,
 			 struct grove_check_result *result)
 {

@@ -1,12 +1,10 @@
-/*
- * check/check.h: what can be wrong with a session, and who finds it.
- */
+/* check/check.h: the problems a session can have, and the functions that find them. */
 #ifndef GROVE_CHECK_CHECK_H
 #define GROVE_CHECK_CHECK_H
 
 #include "session/session.h"
 
-/* What is wrong. The kinds that they are told as are in check.c. */
+/* The problems. check.c has the kinds under which they are reported. */
 enum grove__problem {
 	NO_HEADER,
 	BYTE_ORDER_MARK,
@@ -20,7 +18,7 @@ enum grove__problem {
 	SECOND_HEADER,
 	NO_ID,
 	NO_MESSAGE,
-	NO_MESSAGE_LEFT,    /* the same, where its agent has nothing that could stand there */
+	NO_MESSAGE_LEFT,    /* the same, but the agent has no other entry for its place */
 	DUPLICATE_ID,
 	ORPHAN,
 	CYCLE,
@@ -39,7 +37,7 @@ struct grove__finding {
 	uint64_t line, offset;     /* line from 0 */
 	uint64_t number;
 	const char *id;
-	const char *name;          /* of what it is about; NULL: nothing */
+	const char *name;          /* of what it is about; NULL: none */
 	enum grove__problem what;
 	uint32_t order;            /* found as such */
 };
@@ -48,7 +46,7 @@ struct grove__checker {
 	struct grove_session *s;
 	struct grove__finding *found;
 	size_t nr, cap;
-	bool open;                 /* the last line is whole, but has no line end */
+	bool open;                 /* the last line is whole, but has no newline */
 	struct grove__arena names;
 	struct grove_detail *d;
 };
@@ -62,7 +60,7 @@ int grove__check_row(struct grove__checker *c, enum grove__problem what, uint32_
 
 /* check_lines.c: what no reader understands */
 int grove__check_lines(struct grove__checker *c);
-/* check_tree.c: entries that hang nowhere, twice, in a circle, or beside each other */
+/* check_tree.c: missing parents, repeated ids, cycles, concurrent branches */
 int grove__check_tree(struct grove__checker *c);
 /* check_content.c: what entries name */
 int grove__check_content(struct grove__checker *c);
@@ -83,7 +81,7 @@ int grove__blobs_named_feed(struct grove__blobs_named *n, struct grove__checker 
 /*
  * check_split.c: what is whole on a line that is not JSON, in order.
  *
- *	{"a":1}{"b":2}          a and b: a line end was lost
+ *	{"a":1}{"b":2}          a and b: a newline was lost
  *	{"a":1,"t":"hel{"b":2}  b: another one was written into a torn line
  *	{"a":1} and the rest    a
  */
@@ -93,17 +91,17 @@ struct grove__part {
 struct grove__parts {
 	struct grove__part *part;
 	size_t nr, cap;
-	bool rest;                 /* and something that is not white space */
+	bool rest;                 /* followed by something other than white space */
 };
 /*
- * `bytes` has no line end in it and GROVE__JSON_PAD readable bytes behind it.
- * Takes time in proportion to them. `out` is replaced. GROVE_ENOMEM.
+ * `bytes` contains no newline and is followed by GROVE__JSON_PAD readable bytes. Takes
+ * linear time. `out` is replaced. GROVE_ENOMEM.
  */
 int grove__check_split(const struct grove__dialect *dialect, const struct grove__json_want *want,
 		       struct grove_slice bytes, struct grove__parts *out);
 void grove__split_parts_release(struct grove__parts *p);
 
-/* White space as it stands around a value on its line; NUL bytes count where they are no damage. */
+/* True for white space around a value on its line; NUL bytes count unless they are damage. */
 static inline bool grove__is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';

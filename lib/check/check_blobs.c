@@ -1,8 +1,8 @@
 /*
- * check/check_blobs.c: are the blobs there that lines refer to, and are they
- * what their names say?
+ * check/check_blobs.c: checks that the blobs that lines refer to exist and match their
+ * names.
  *
- * Each is looked at once, where it is named first.
+ * Each is examined once, at its first reference.
  */
 #include "check/check.h"
 
@@ -18,7 +18,7 @@ struct grove__blobs_named {
 	char (*hash)[GROVE__BLOB_HASH];
 	size_t nr, cap;
 	struct grove__idmap known;
-	struct grove_buf prefix;   /* what stands before a hash */
+	struct grove_buf prefix;   /* what comes before a hash */
 	struct grove_buf bytes;
 };
 
@@ -56,7 +56,7 @@ void grove__blobs_named_free(struct grove__blobs_named *n)
 	free(n);
 }
 
-/* The first time we hear of it? 1, 0 or GROVE_ENOMEM. */
+/* Returns 1 if this is its first reference, 0 if not, or GROVE_ENOMEM. */
 static int is_new(struct grove__blobs_named *n, const char *hash)
 {
 	struct grove_slice name = grove__slice(hash, DIGITS);
@@ -71,7 +71,7 @@ static int is_new(struct grove__blobs_named *n, const char *hash)
 	return grove__idmap_put(&n->known, name, (uint32_t)n->nr - 1, &old) ? GROVE_ENOMEM : 1;
 }
 
-/* In an archive blobs are attached to their session. */
+/* In an archive, blobs are attachments of their session. */
 static int attached(struct grove__checker *c, struct grove__blobs *b, struct grove__blobs_named *n,
 		    const char *hash)
 {
@@ -89,7 +89,7 @@ static int attached(struct grove__checker *c, struct grove__blobs *b, struct gro
 	return rc ? rc : strcmp(is, hash) ? GROVE_EDAMAGED : 0;
 }
 
-/* The best that any of the places has: 0, GROVE_EDAMAGED, or it is missing. */
+/* Returns the best result of all places: 0, GROVE_EDAMAGED, or missing. */
 static int look(struct grove__checker *c, struct grove__blobs_named *n, const char *hash)
 {
 	struct grove__blobs *b = NULL, *place[2];
@@ -119,7 +119,7 @@ static int look(struct grove__checker *c, struct grove__blobs_named *n, const ch
 	return best;
 }
 
-/* A reference is a string of its own; in the middle of another one it is only talked about. */
+/* A reference is a whole string; inside another string it is just text. */
 static bool is_reference(const struct grove__blobs_named *n, const char *begin, const char *at,
 			 const char *end)
 {

@@ -1,8 +1,8 @@
 /*
- * check/check_content.c: what entries name: calls of tools, and blobs.
+ * check/check_content.c: what entries refer to: tool calls, and blobs.
  *
- * Both look into lines, which are read once for both of them; and only those
- * that can name something.
+ * Both examine lines, which are read once for both, and only those that can contain a
+ * reference.
  */
 #include "check/check.h"
 
@@ -15,7 +15,7 @@ static bool can_pair(const struct grove__spine *s, uint32_t row)
 	return role == GROVE_ROLE_ASSISTANT || role == GROVE_ROLE_TOOL_RESULT;
 }
 
-/* The rows to look into; NULL and *nr of them: all. */
+/* Selects the rows to examine; NULL: all *nr of them. */
 static int choose(const struct grove__checker *c, bool blobs, uint32_t **list, size_t *nr)
 {
 	const struct grove__spine *s = c->s->image->spine;

@@ -1,18 +1,18 @@
 /*
- * check/check_lines.c: what no reader understands.
+ * check/check_lines.c: lines that no reader understands.
  *
- * The physical lines pass by once; in lenient dialects, from the first odd one
- * on, the values. A line that is not JSON may still have whole entries in it
- * (check_split.c), which decides what it is called.
+ * All physical lines are visited once; in lenient dialects, from the first odd one on,
+ * all values. A line that is not JSON may still contain whole entries (check_split.c),
+ * which decides its kind.
  */
 #include "check/check.h"
 
 #include <stdlib.h>
 
 #define RUN_BYTES ((size_t)4 << 20)
-#define SPLIT_MAX ((uint64_t)64 << 20)  /* a longer line is not looked into */
+#define SPLIT_MAX ((uint64_t)64 << 20)  /* a longer line is not examined */
 
-/* How many entries are whole in these bytes. */
+/* Returns how many entries are whole in these bytes. */
 static int whole_in(struct grove__checker *c, struct grove_slice bytes, size_t *nr)
 {
 	struct grove__parts parts = { 0 };
@@ -32,7 +32,7 @@ struct losing {
 	bool by_line;
 };
 
-/* The same, of a part of the log that is not at hand. */
+/* The same for a part of the log that is not in memory. */
 static int whole_at(struct losing *x, uint64_t from, uint64_t end, size_t *nr)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -67,14 +67,14 @@ static int lose(void *payload, const struct grove__json_lost *l)
 	rc = whole_at(x, l->rest ? l->pos : l->line_pos, l->end, &whole);
 	if (rc)
 		return rc;
-	/* the one that was read stands before the rest */
+	/* the one that was read comes before the rest */
 	if (whole + l->rest > 1)
 		return grove__check_add(x->c, FUSED, line, at, whole + l->rest, NULL, NULL);
 	return grove__check_add(x->c, whole ? MALFORMED_SAVED : MALFORMED, line, at,
 				l->pos - l->line_pos, NULL, NULL);
 }
 
-/* What a lenient dialect gives up from a line on: not what lies inside its values. */
+/* Reports what a lenient dialect skips from a line on, but not what is inside its values. */
 static int check_values(struct grove__checker *c, uint64_t pos, uint64_t line, bool by_line)
 {
 	const struct grove__image *im = c->s->image;
@@ -91,7 +91,10 @@ static int check_values(struct grove__checker *c, uint64_t pos, uint64_t line, b
 		if (value.l.type != JSON_OBJECT)
 			rc = grove__check_add(c, NOT_AN_ENTRY, line + value.at.line, value.at.pos, 0, NULL,
 					      NULL);
-		/* found only because the log ends in a torn value: the next append would hide it */
+		/*
+		 * readable only because the log ends in a torn value: the next append
+		 * would hide it
+		 */
 		else if (value.at.line == last)
 			rc = grove__check_add(c, FUSED, line + last, value.at.pos, 2, NULL, NULL);
 		last = value.at.line;
@@ -133,7 +136,7 @@ static int bad_line(struct grove__checker *c, const struct grove__json_line *l, 
 				l->error_off, NULL, NULL);
 }
 
-/* The lines of the run at hand. *loose: the rest was read by values. */
+/* Handles the lines of the current run. *loose: the rest was read by values. */
 static int check_run(struct grove__checker *c, const struct grove__runs *r, uint64_t *line, bool *loose)
 {
 	bool lenient = grove__dialect_by_value(c->s->image->dialect);
@@ -159,7 +162,7 @@ static int check_run(struct grove__checker *c, const struct grove__runs *r, uint
 	return rc;
 }
 
-/* A line that does not fit, piece by piece. */
+/* Handles a line that does not fit, in pieces. */
 static int check_long(struct grove__checker *c, struct grove__runs *r, uint64_t line, bool *loose)
 {
 	const struct grove__image *im = c->s->image;

@@ -1,9 +1,9 @@
 /*
- * check/check_pairs.c: calls of tools and what they were answered.
+ * check/check_pairs.c: tool calls and their results.
  *
- * A call at the end of a branch is one that nobody waited for: the program was
- * ended. Only one that the conversation went on behind is told, because then a
- * model is shown a call that has no answer.
+ * A call at the end of a branch was simply not waited for: the program ended. Only a
+ * call after which the conversation continued is reported, because the model is then
+ * shown a call without a result.
  */
 #include "check/check.h"
 
@@ -103,7 +103,7 @@ int grove__pairs_feed(struct grove__pairs *p, struct grove__checker *c, uint32_t
 	return rc ? grove__fail_nomem(c->d) : 0;
 }
 
-/* Which rows have a prompt somewhere below them. */
+/* Finds the rows that have a prompt somewhere below them. */
 static uint8_t *prompts_below(const struct grove__spine *s)
 {
 	uint8_t *below = calloc((size_t)s->nr + 1, 1);

@@ -1,19 +1,18 @@
 /*
  * check/check_split.c: what is whole on a line that is not JSON.
  *
- * A line goes wrong in few ways: its end was never written, or a line end got
- * lost, or another writer's line stands in the middle of it. So entries begin
- * at the start of the line, behind another one, or right where a torn one stops
- * to make sense:
+ * A line goes wrong in few ways: its end was never written, a newline was lost, or
+ * another writer's line is in the middle of it. So entries begin at the start of the
+ * line, after another one, or right where a torn one stops making sense:
  *
  *	"content":"hel{"type":"message"      wrong at `type`: it began two bytes before
  *	"content":"hello"{"type":"message"   wrong at the brace: it begins there
- *	"content":{"type":"message" … }      cut short: the torn one was about to have a
- *	                                     value. Only the braces tell, so it has to
- *	                                     look like an entry in every way.
+ *	"content":{"type":"message" … }      truncated: the torn one was about to have a
+ *	                                     value. Only the braces reveal this, so it
+ *	                                     must look like an entry in every way.
  *
- * Each byte is scanned once, but for the two before a mistake, and those of a
- * line that is cut short.
+ * Each byte is scanned once, except for the two before an error, and those of a
+ * truncated line.
  */
 #include "check/check.h"
 
@@ -34,7 +33,7 @@ struct split {
 enum trust {
 	ANY,                       /* the line begins with it */
 	LIKELY,                    /* something else ends where it begins */
-	SURE                       /* nothing speaks for it but itself */
+	SURE                       /* there is no other evidence for it */
 };
 
 void grove__split_parts_release(struct grove__parts *p)
@@ -43,7 +42,7 @@ void grove__split_parts_release(struct grove__parts *p)
 	*p = (struct grove__parts){ 0 };
 }
 
-/* Is the object an entry that we would dare to put on a line of its own? */
+/* True if the object is an entry that may be put on a line of its own. */
 static bool acceptable(const struct split *s, struct grove__part p, enum trust trust)
 {
 	const char *ptr = s->in.ptr + p.off;
@@ -84,7 +83,10 @@ static int add(struct split *s, struct grove__part p)
 	return 0;
 }
 
-/* The object that ends with the last byte of [from, end), which is the beginning of a value. */
+/*
+ * Finds the object that ends with the last byte of [from, end), which is the beginning
+ * of a value.
+ */
 static int last_object(struct split *s, size_t from, size_t end)
 {
 	size_t depth = 0, at = SIZE_MAX;
@@ -126,7 +128,7 @@ static size_t skip_blank(const struct split *s, size_t at)
 	return at;
 }
 
-/* A value that is whole: ours, if it is an entry and what follows fits. */
+/* Accepts a whole value, if it is an entry and what follows fits. */
 static int take(struct split *s, size_t at, size_t len, enum trust *trust)
 {
 	size_t after = skip_blank(s, at + len);
@@ -141,7 +143,7 @@ static int take(struct split *s, size_t at, size_t len, enum trust *trust)
 	return add(s, p);
 }
 
-/* Where the next value may begin after one that goes wrong at `bad`. */
+/* Returns where the next value may begin after one that goes wrong at `bad`. */
 static size_t after_mistake(const struct split *s, size_t at, size_t bad, enum trust *trust)
 {
 	*trust = LIKELY;

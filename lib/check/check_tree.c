@@ -1,6 +1,6 @@
 /*
- * check/check_tree.c: entries that hang nowhere, twice, in a circle, or that
- * speak of others which are not there; and what becomes of a session by it.
+ * check/check_tree.c: entries with missing parents, repeated ids or cycles, or that
+ * refer to entries that do not exist; and what that does to a session.
  */
 #include "check/check.h"
 
@@ -18,7 +18,7 @@ static int missing(struct grove__checker *c, uint32_t row)
 	return grove__check_row(c, MISSING_TARGET, row, 0, NULL);
 }
 
-/* The entry that a compaction or an edit speaks of. */
+/* Checks the entry that a compaction or an edit refers to. */
 static int check_target(struct grove__checker *c, uint32_t row)
 {
 	const struct grove__image *im = c->s->image;
@@ -30,7 +30,7 @@ static int check_target(struct grove__checker *c, uint32_t row)
 
 	if (kind != GROVE_KIND_COMPACTION && kind != GROVE_KIND_CONTEXT_EDIT)
 		return 0;
-	/* where an entry of that kind speaks of none */
+	/* in dialects where an entry of that kind refers to none */
 	if (kind == GROVE_KIND_COMPACTION && !im->dialect->context.first_kept)
 		return 0;
 	rc = grove__image_line(im, c->s->log, row, &line, &value, c->d);
@@ -56,7 +56,10 @@ static bool counts(const struct grove__spine *s, uint32_t row, bool messages)
 	return !messages || grove__spine_kind(s, row) == GROVE_KIND_MESSAGE;
 }
 
-/* The first entry of the conversation, and how many it has. By rules, where there are any. */
+/*
+ * Finds the first entry of the conversation, and how many it has; by rules, if there
+ * are any.
+ */
 static int reachable(struct grove__checker *c, uint32_t leaf, uint32_t *first, uint64_t *nr)
 {
 	const struct grove__spine *s = c->s->image->spine;
@@ -85,8 +88,8 @@ static int reachable(struct grove__checker *c, uint32_t leaf, uint32_t *first, u
 }
 
 /*
- * A branch that was left is nothing unusual. But where the way up from the leaf
- * ends because of damage, what stands above it is lost to the agent.
+ * An abandoned branch is nothing unusual. But if the path up from the leaf ends because
+ * of damage, the agent loses what is above it.
  */
 static int check_reach(struct grove__checker *c)
 {
@@ -108,15 +111,14 @@ static int check_reach(struct grove__checker *c)
 /* --- two writers at once --- */
 
 /*
- * A strand is a run of entries each below the one before it, however many others
+ * A strand is a sequence of entries each below the previous one, however many others
  * were written in between. Somebody who goes back in a conversation begins a new
- * strand, and does not answer in the old one any more. So if a strand that was
- * begun with a prompt lies beside another one, and that one goes on with a reply,
- * two programs were at work.
+ * strand, and does not continue the old one. So if a strand that began with a prompt is
+ * next to another one, and that one continues with a reply, two programs were writing.
  */
 struct strands {
 	uint32_t *of;              /* row → its strand, named by its first row */
-	uint32_t *tip;             /* … and that one's last row */
+	uint32_t *tip;             /* … and the last row of the strand */
 	uint8_t *told;
 };
 
@@ -126,7 +128,7 @@ static bool is_prompt(const struct grove__spine *s, uint32_t row)
 	       grove__spine_role(s, row) == GROVE_ROLE_USER;
 }
 
-/* Strand `x` goes on, `y` was written last: are they two prompts below one entry? */
+/* Strand `x` continues, `y` was written last: are they two prompts below one entry? */
 static bool beside(const struct grove__spine *s, const struct strands *st, uint32_t x, uint32_t y)
 {
 	uint32_t parent = grove__spine_parent(s, y), other = GROVE_NO_ENTRY;
@@ -151,7 +153,7 @@ static int follow(struct grove__checker *c, struct strands *st)
 
 		if (!counts(s, row, false))
 			continue;
-		/* a parent that stands later is no way to follow */
+		/* a parent that comes later cannot be followed */
 		if (up < row && st->tip[st->of[up]] == up)
 			strand = st->of[up];
 		st->of[row] = strand;
@@ -216,7 +218,7 @@ static int check_rows(struct grove__checker *c)
 	for (uint32_t row = 0; row < s->nr && !rc; row++) {
 		uint64_t line = grove__spine_line(s, row);
 
-		/* what is no entry has no id either: once is enough */
+		/* what is not an entry has no id either: report it once */
 		while (at < lines && c->found[at].line < line)
 			at++;
 		if (at < lines && c->found[at].line == line && c->found[at].what == NOT_AN_ENTRY)
@@ -242,7 +244,7 @@ int grove__check_tree(struct grove__checker *c)
 	for (size_t i = 0; i < s->nr_labels && !rc; i++)
 		if (!is_there(c, grove__spine_name(s->labels[i].target)))
 			rc = missing(c, s->labels[i].row);
-	/* what a boundary keeps and what is not there: the rest is not kept either */
+	/* kept messages of a boundary that do not exist: then none is kept */
 	if (!rc)
 		rc = grove__rules_lacks(c->s->image, lacks, c);
 	if (!rc)

@@ -1,10 +1,10 @@
 /*
- * check/fix.c: mend a damaged log and lose no byte of it.
+ * check/fix.c: repairs a damaged log without losing a byte.
  *
- * The log is read and a plan is made; the plan is shown, and whoever asked may
- * refuse it. Then what goes is kept beside the session, on the disk, and only
- * then the log is written anew, in one piece or not at all. If that cannot be
- * done, what was kept is taken away again, for all of it is still in the log.
+ * The log is read and a plan is made; the plan is shown, and the caller may refuse it.
+ * Then the removed bytes are saved next to the session, on disk, and only then is the
+ * log rewritten, completely or not at all. If that fails, what was saved is deleted
+ * again, because all of it is still in the log.
  */
 #include "check/fix.h"
 
@@ -93,7 +93,7 @@ struct writing {
 	struct grove__mended m;
 	struct grove__records records;
 	size_t told;
-	bool more;                 /* the line at hand has lines left */
+	bool more;                 /* the current line has lines left */
 };
 
 static int next_line(void *payload, struct grove_slice *line)
@@ -123,7 +123,7 @@ static int next_line(void *payload, struct grove_slice *line)
 	return 0;
 }
 
-/* The same, with what a store may want to know of it. */
+/* The same, with the columns that a store may want. */
 static int next_record(void *payload, struct grove_store_record *rec)
 {
 	struct writing *w = payload;
@@ -136,7 +136,7 @@ static int next_record(void *payload, struct grove_store_record *rec)
 	return grove__records_fill(&w->records, line, rec) ? grove__fail_nomem(w->m.lines.runs.d) : 0;
 }
 
-/* Only stores with columns ask for more than the line. */
+/* Only stores with columns need more than the line. */
 static int next_bare(void *payload, struct grove_store_record *rec)
 {
 	return next_line(payload, &rec->line);
@@ -157,7 +157,7 @@ static int write_log(const struct grove__plan *p, struct grove_store_log *log, u
 	return rc;
 }
 
-/* Another look before anything is written: it may have taken a while to be asked. */
+/* Checks again before anything is written: the confirmation may have taken a while. */
 static int same_log(const struct grove__plan *p, struct grove_store_log *log,
 		    struct grove_detail *d)
 {
@@ -187,7 +187,10 @@ static int mend(struct grove__plan *p, const struct grove_fix_options *opt,
 	}
 	if (!rc) {
 		rc = write_log(p, log, opt->flags & GROVE_FIX_FORCE ? GROVE_STORE_FORCE : 0, d);
-		/* after GROVE_EIO the new log may be in place: then this is all that is left of the old */
+		/*
+		 * after GROVE_EIO the new log may be in place: then this is all that is
+		 * left of the old
+		 */
 		if (rc && rc != GROVE_EIO && !kept && *cut.session && strcmp(cut.session, key.session))
 			grove__store_remove(p->at->store, &cut, NULL);
 	}
@@ -231,7 +234,7 @@ int grove__fix(struct grove *g, struct grove__where *at, const struct grove_fix_
 	if (!rc && nr && !(opt->flags & GROVE_FIX_DRY_RUN))
 		rc = mend(&p, opt, result, nr, d);
 	grove__plan_release(&p);
-	/* not wanted: that is no failure */
+	/* refused by the caller, which is not a failure */
 	return rc == 1 ? 0 : rc;
 }
 

@@ -1,17 +1,16 @@
 /*
- * check/fix_cut.c: what a fix takes out, kept beside the session.
+ * check/fix_cut.c: saves what a repair removes, next to the session.
  *
- * A file SESSION.jsonl.cut-20260102T030405678 of lines; in a database, an
- * attachment of that ending. The first line says what it is. Then come two lines
- * for each place that changes: where it is, and the bytes that stood there, as
- * they stood:
+ * It goes to a file SESSION.jsonl.cut-20260102T030405678 of lines; in a database, to an
+ * attachment with that suffix. The first line says what it is. Then come two lines for
+ * each change: where it is, and the bytes that were there, unchanged:
  *
  *	{"line":3,"offset":245,"length":9,"at":245,"put":0,"kind":"malformed","lf":true}
  *	{"type":"
  *
- * `length` bytes at `offset` of the old log, and with `lf` the line's end behind
- * them, gave way to the `put` bytes at `at` of the new one. So whoever puts them
- * back, last one first, has the old log again, byte for byte.
+ * `length` bytes at `offset` of the old log, and with `lf` the newline after them, were
+ * replaced by the `put` bytes at `at` of the new one. Putting them back, last one
+ * first, restores the old log byte for byte.
  */
 #include "check/fix.h"
 
@@ -42,7 +41,7 @@ static void stamp(int64_t ms, char out[24])
 	out[to] = '\0';
 }
 
-/* Hand on the lines so far. */
+/* Passes on the lines so far. */
 static int flush(struct keeping *k, enum grove_sync sync)
 {
 	const char *at = k->out.ptr, *end = at + k->out.len, *lf;
@@ -117,7 +116,7 @@ static int keep_all(struct keeping *k, const struct grove__plan *p, struct grove
 	return rc == 1 ? flush(k, GROVE_SYNC_ALWAYS) : rc;
 }
 
-/* Does anything go at all, or is there only more afterwards? */
+/* Finds out whether anything is removed, or things are only added. */
 static int takes_out(const struct grove__plan *p, struct grove_store_log *log,
 		     struct grove_detail *d)
 {
@@ -132,7 +131,7 @@ static int takes_out(const struct grove__plan *p, struct grove_store_log *log,
 	return rc < 0 ? rc : some;
 }
 
-/* A store of files has a path for its sessions, and so a place beside them. */
+/* A file store has paths for its sessions, so there is a place next to them. */
 static bool in_files(const struct grove__where *at)
 {
 	return at->path && at->path[0] == '/';

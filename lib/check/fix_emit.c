@@ -1,9 +1,9 @@
 /*
- * check/fix_emit.c: the log, line by line, as it was and as it will be.
+ * check/fix_emit.c: the log, line by line, before and after the repair.
  *
- * The same three times over: to be shown, to be kept, to be written. So that it
- * is the same each time, the log is compared with the one that the plan was made
- * for when it has passed by.
+ * This is done three times: to show, to save and to write the changes. To make sure
+ * that it is the same each time, the log is compared at the end with the one that the
+ * plan was made for.
  */
 #include "check/fix.h"
 
@@ -34,7 +34,7 @@ static int add_piece(struct grove__mended *m, struct grove__piece piece)
 	return 0;
 }
 
-/* A value that is changed: only where it differs from what it was. */
+/* Writes a changed value: a piece only where it differs from the old one. */
 static int emit_change(struct grove__mended *m, const struct grove__fix_edit *e)
 {
 	const struct grove__change *c = &m->plan->changes[e->change];
@@ -65,7 +65,7 @@ static int emit_edit(struct grove__mended *m, const struct grove__fix_edit *e, b
 
 	if (e->change != SIZE_MAX && !e->put)
 		return emit_change(m, e);
-	/* the lines before it are gone: what follows needs no line end in front */
+	/* the lines before it are gone: what follows needs no newline in front */
 	if (dropped && !m->text.len && put == 1 && e->put[0] == '\n')
 		put = 0;
 	if (e->len || put) {
@@ -79,8 +79,8 @@ static int emit_edit(struct grove__mended *m, const struct grove__fix_edit *e, b
 }
 
 /*
- * The line's own end: it goes with a line of which nothing stays, and with one
- * that only had something put before it; a line that had none gets one.
+ * Handles the line's own newline: it is removed with a line of which nothing stays, and
+ * with one that only had something put before it; a line that had none gets one.
  */
 static int emit_end(struct grove__mended *m, bool whole)
 {
@@ -124,16 +124,16 @@ static int emit_line(struct grove__mended *m)
 	}
 	if (!rc)
 		rc = grove__buf_add(&m->text, m->old.ptr + at, m->old.len - at);
-	/* whoever scans it reads a little further */
+	/* the scanner reads a little beyond the end */
 	if (!rc)
 		rc = grove__buf_reserve(&m->text, GROVE__JSON_PAD);
-	/* an empty line that goes has no bytes but its end */
+	/* an empty line that is removed has only its newline */
 	if (!rc && whole && !m->nr_pieces)
 		rc = add_piece(m, (struct grove__piece){ .why = m->why });
 	return rc ? rc : emit_end(m, whole);
 }
 
-/* What the line before took, before and after. */
+/* Advances by the length of the previous line, before and after. */
 static void step(struct grove__mended *m)
 {
 	if (!m->lines.lines)

@@ -1,10 +1,9 @@
 /*
  * check/fix_header.c: a header for a log that has lost its own.
  *
- * Its id and time are in the file's name. Its directory is told by the place it
- * lies in, but not for certain: several directories have one name there. So
- * those are asked first that know: we, if that is where we are, and the other
- * sessions beside it.
+ * Its id and time are in the file's name. The location suggests its directory, but not
+ * with certainty, because several directories have the same name there. So we first
+ * compare with our own directory and with the other sessions next to it.
  */
 #include "check/fix.h"
 
@@ -12,12 +11,12 @@
 
 struct asking {
 	struct grove__plan *p;
-	struct grove_slice place;  /* the directory's name below the sessions' root */
+	struct grove_slice place;  /* the directory's name below the root of sessions */
 	struct grove_buf cwd;      /* empty: not known */
 	unsigned asked;
 };
 
-#define ASK_MAX 64                 /* sessions beside it that are asked */
+#define ASK_MAX 64                 /* number of sessions next to it that are examined */
 
 static bool fits(const struct asking *a, const char *cwd)
 {
@@ -51,7 +50,7 @@ static int ask_beside(void *payload, const struct grove_key *key)
 	return a->cwd.len || ++a->asked == ASK_MAX;
 }
 
-/* The name read backwards: each dash may have been a slash. */
+/* Decodes the name: each dash may have been a slash. */
 static int guess(struct asking *a, const char *root, struct grove_slice rest)
 {
 	grove__buf_clear(&a->cwd);
@@ -83,7 +82,7 @@ static int find_cwd(struct asking *a)
 	return rc;
 }
 
-/* The name of the directory that the session lies in. */
+/* Returns the name of the directory that contains the session. */
 static struct grove_slice place_of(const struct grove__where *at)
 {
 	const char *end = at->path ? strrchr(at->path, '/') : NULL, *begin = end;
@@ -95,7 +94,7 @@ static struct grove_slice place_of(const struct grove__where *at)
 	return begin ? grove__slice(begin, (size_t)(end - begin)) : grove__slice("", 0);
 }
 
-/* The time of the first entry that has one. */
+/* Returns the time of the first entry that has one. */
 static int64_t first_time(const struct grove__plan *p)
 {
 	for (uint32_t row = 0; row < p->spine->nr; row++)
@@ -104,7 +103,7 @@ static int64_t first_time(const struct grove__plan *p)
 	return grove__sys_now_ms();
 }
 
-/* The id and the time that the log's name tells; or all of the name, if that will do for an id. */
+/* Gets the id and the time from the log's name; or the whole name, if it can be an id. */
 static struct grove_slice named(const struct grove__plan *p, int64_t *time)
 {
 	struct grove_slice name = grove__slice_str(p->at->session), id;
@@ -129,7 +128,7 @@ int grove__plan_header(struct grove__plan *p, struct grove_buf *out)
 		grove__world_session_id(p->g, p->dialect, fresh);
 	else if (!(h.id = grove__arena_dup(&p->keep, id)))
 		rc = GROVE_ENOMEM;
-	/* a directory that is nowhere to be known: agents then take the one they are in */
+	/* unknown directory: agents then use their own */
 	h.cwd = a.cwd.len ? a.cwd.ptr : p->g->cwd;
 	if (!rc)
 		rc = p->dialect->header->compose(&h, out);

@@ -1,13 +1,12 @@
 /*
  * check/fix_plan.c: what has to change in a damaged log, line by line.
  *
- * Every physical line passes by. What is whole in it stays, in its own bytes and
- * on a line of its own; the rest goes. What stays is put into a spine, which is
- * that of the log as it will be, so that the tree can be judged by what it would
- * be and not by what is left of it.
+ * All physical lines are visited. What is whole stays, with its own bytes and on a line
+ * of its own; the rest is removed. What stays is put into a spine, that of the log as
+ * it will be, so that the tree is judged after the repair.
  *
- * In a lenient dialect a value may span lines, which is no damage. Where they
- * are is asked of the lenient reader, from the first odd line on.
+ * In a lenient dialect a value may span lines, which is not damage. From the first odd
+ * line on, the lenient reader finds these values.
  */
 #include "check/fix.h"
 
@@ -77,7 +76,7 @@ struct grove__change *grove__plan_change(struct grove__plan *p, uint32_t row,
 {
 	struct grove__change *c = NULL;
 
-	/* while lines pass by they come in order; those of the tree are sorted in at last */
+	/* lines come in order; changes of the tree are sorted in at the end */
 	if (p->nr_sorted)
 		c = bsearch(&row, p->changes, p->nr_sorted, sizeof(*c), change_row);
 	if (c)
@@ -138,15 +137,15 @@ static bool blank(struct grove_slice s)
 	return true;
 }
 
-/* What has to be done with a line; `from` is where the part of it begins that is in question. */
+/* The decisions about a line; the part from `from` on is still undecided. */
 struct line_plan {
 	struct grove__plan *p;
 	struct grove_slice line;
 	uint64_t number, pos;
-	size_t from;               /* up to here it is settled … */
-	bool after;                /* … and a value that stays stands there */
-	bool last;                 /* it has no line end */
-	enum grove__problem why;   /* what is wrong with the bytes since `from`, if anything is */
+	size_t from;               /* decided up to here … */
+	bool after;                /* … after a value that stays */
+	bool last;                 /* it has no newline */
+	enum grove__problem why;   /* the problem with the bytes since `from`, if any */
 	bool told;
 };
 
@@ -163,7 +162,7 @@ static int edit_gap(struct line_plan *x, size_t to, const char *put)
 	return grove__plan_edit(x->p, &e);
 }
 
-/* A value of the line that is whole. */
+/* Handles a whole value of the line. */
 static int settle_part(struct line_plan *x, struct grove__part part)
 {
 	struct grove_slice value = grove__slice(x->line.ptr + part.off, part.len);
@@ -198,7 +197,7 @@ static int drop_line(struct line_plan *x)
 	struct grove__fix_edit e = { .line = x->number, .len = x->line.len, .change = SIZE_MAX,
 				 .why = x->told ? x->why : x->last ? TORN : MALFORMED, .whole = true };
 
-	/* what was decided of it before goes with it */
+	/* earlier decisions about it are dropped with it */
 	while (x->p->nr_edits && x->p->edits[x->p->nr_edits - 1].line == x->number)
 		x->p->nr_edits--;
 	return grove__plan_edit(x->p, &e);
@@ -215,7 +214,7 @@ static int settle_line(struct line_plan *x, const struct grove__parts *parts)
 	return x->after ? edit_gap(x, x->line.len, NULL) : drop_line(x);
 }
 
-/* A line that is not just a value, from `begin` on. */
+/* Handles a line that is not exactly one value, from `begin` on. */
 static int split_line(struct line_plan *x, size_t begin)
 {
 	struct grove__parts parts = { 0 };
@@ -239,7 +238,7 @@ static int settle_mark(struct line_plan *x)
 	return grove__plan_edit(x->p, &e);
 }
 
-/* 1: a lenient reader has to be asked first. */
+/* Returns 1 if the lenient reader is needed first. */
 static int plan_line(struct grove__plan *p, const struct grove__lines *r, struct grove_slice line,
 		     bool asked)
 {
@@ -284,7 +283,7 @@ static uint64_t count_lf(const char *p, size_t len, size_t *last)
 	return n;
 }
 
-/* What the lenient reader finds from `pos` on that is not within one line. */
+/* Finds the values from `pos` on that are not within one line. */
 static int find_tall(struct grove__plan *p, uint64_t pos, uint64_t line, bool by_line)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -300,7 +299,7 @@ static int find_tall(struct grove__plan *p, uint64_t pos, uint64_t line, bool by
 			rc = grove__fail(p->d, GROVE_ETOOBIG, p->at->path, "a value is longer than 1 GiB");
 			break;
 		}
-		/* as it is stored: what the reader hands out is one line already */
+		/* as stored: the reader's value is already joined into one line */
 		rc = grove__line_fetch(p->log, &value.at, &b, p->d);
 		if (rc)
 			break;
@@ -319,7 +318,7 @@ static int find_tall(struct grove__plan *p, uint64_t pos, uint64_t line, bool by
 	return rc == 1 ? 0 : rc;
 }
 
-/* All lines of a value that goes, the last one but for what follows the value. */
+/* Removes all lines of a value, except for what follows the value on the last one. */
 static int drop_tall(struct grove__plan *p, const struct grove__tall *t, enum grove__problem why)
 {
 	int rc = 0;
@@ -332,7 +331,7 @@ static int drop_tall(struct grove__plan *p, const struct grove__tall *t, enum gr
 	return rc;
 }
 
-/* Read the lines of a value; `line` is the first of them, and the last one afterwards. */
+/* Reads the lines of a value; `line` is the first of them, and afterwards the last. */
 static int gather(struct grove__plan *p, struct grove__lines *r, const struct grove__tall *t,
 		  struct grove_slice *line, struct grove_buf *text)
 {
@@ -401,7 +400,7 @@ static int by_place(const void *a, const void *b)
 		return x->line < y->line ? -1 : 1;
 	if (x->off != y->off)
 		return x->off < y->off ? -1 : 1;
-	/* what is put before a line is put before all that happens to it */
+	/* what is put before a line comes before all its other edits */
 	if (!x->len != !y->len)
 		return x->len ? 1 : -1;
 	return x->order < y->order ? -1 : x->order > y->order;
@@ -414,7 +413,10 @@ static int by_row(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* The value over several lines that begins here; NULL: none, or it begins behind something else. */
+/*
+ * Returns the value over several lines that begins here; NULL: none, or it begins after
+ * something else.
+ */
 static const struct grove__tall *tall_here(const struct grove__plan *p, const struct grove__lines *r,
 					   struct grove_slice line, size_t *next)
 {
@@ -461,7 +463,7 @@ static int plan_lines(struct grove__plan *p)
 	return rc == 1 ? 0 : rc;
 }
 
-/* A last line that stays and has no line end will have one. */
+/* A last line that stays gets a newline if it has none. */
 static int plan_end(struct grove__plan *p)
 {
 	const struct grove__fix_edit *e = p->nr_edits ? &p->edits[p->nr_edits - 1] : NULL;
@@ -500,7 +502,7 @@ static int plan_header(struct grove__plan *p)
 	return rc;
 }
 
-/* A changed value of several lines becomes one; all others change where they stand. */
+/* A changed value of several lines becomes one; all others change in place. */
 static int place_change(struct grove__plan *p, size_t i)
 {
 	const struct grove__change *c = &p->changes[i];
@@ -529,7 +531,7 @@ static int place_change(struct grove__plan *p, size_t i)
 	}
 	e.put_len = out.len;
 	rc = grove__plan_edit(p, &e);
-	/* an edit that reaches beyond its line takes all of it */
+	/* an edit that extends beyond its line takes all of it */
 	for (uint64_t n = 1; n < lines && !rc; n++)
 		rc = grove__plan_edit(p, &(struct grove__fix_edit){ .line = at.line + n, .len = SIZE_MAX,
 								.change = SIZE_MAX, .why = c->why,

@@ -1,16 +1,16 @@
 /*
- * check/fix_take.c: which values of a damaged log stay, and as what.
+ * check/fix_take.c: which values of a damaged log stay, and how.
  *
- * What stays gets a row. An id that an earlier one has is either the same entry
- * once more, which goes, or another entry, which gets an id of its own; whoever
- * names that id as a parent further down means the later one.
+ * What stays gets a row. If an earlier one has the same id, it is either the same entry
+ * again, which is removed, or another entry, which gets a new id; later entries that
+ * name that id as their parent mean the later one.
  */
 #include "check/fix.h"
 
 #include "base/array.h"
 #include "json/write.h"
 
-/* --- ids that are there already --- */
+/* --- repeated ids --- */
 
 static int same_bytes(struct grove__plan *p, uint32_t row, const struct grove__spot *at,
 		      struct grove_slice value, bool *same)
@@ -28,7 +28,7 @@ static int same_bytes(struct grove__plan *p, uint32_t row, const struct grove__s
 	return rc;
 }
 
-/* An id that nobody has, the same one whenever it is asked for. */
+/* Makes an unused id, which is the same every time. */
 static struct grove_slice fresh_id(const struct grove__plan *p, struct grove_slice id, uint64_t line,
 				   char out[40])
 {
@@ -70,7 +70,7 @@ static int note_rename(struct grove__plan *p, struct grove_slice id, uint32_t ro
 	return grove__idmap_put(&p->renamed, id, (uint32_t)p->nr_renames - 1, &old);
 }
 
-/* Its id is taken: is it the same entry once more? */
+/* Its id is taken: finds out whether it is the same entry again. */
 static int is_copy(struct grove__plan *p, struct grove_slice id, const struct grove__spot *at,
 		   struct grove_slice value, bool *copy)
 {
@@ -103,7 +103,10 @@ static int add_row(struct grove__plan *p, const struct grove__entry *e, const st
 	return rc ? grove__fail_nomem(p->d) : 0;
 }
 
-/* A compaction names an entry that it keeps; if that one was renamed, the later one is meant. */
+/*
+ * A compaction names an entry that it keeps; if that one was renamed, the later one is
+ * meant.
+ */
 static int rename_kept(struct grove__plan *p, uint32_t row, struct grove_slice value)
 {
 	struct grove_buf id = GROVE_BUF_INIT;
@@ -126,7 +129,7 @@ static int rename_kept(struct grove__plan *p, uint32_t row, struct grove_slice v
 	if (!c)
 		return grove__fail_nomem(p->d);
 	c->kept = grove__spine_id(p->spine, r->row);
-	/* both are written in one go, so the parent has to be told, too */
+	/* both are written at once, so the parent must be set, too */
 	if (!c->relink) {
 		uint32_t up = grove__spine_parent(p->spine, row);
 
@@ -136,7 +139,7 @@ static int rename_kept(struct grove__plan *p, uint32_t row, struct grove_slice v
 	return 0;
 }
 
-/* The row that was added last: if it lacks its message, something else stands there. */
+/* If the row that was added last lacks its message, it becomes another kind of entry. */
 static int mute(struct grove__plan *p, const struct grove__entry *e)
 {
 	struct grove__change *c;
@@ -162,21 +165,24 @@ static int take_entry(struct grove__plan *p, struct grove__entry *e, const struc
 	char id[40];
 	int rc = 0;
 
-	/* where ids are not stored there is nothing that could clash */
+	/* if ids are not stored, they cannot collide */
 	if (grove__dialect_lacks_ids(p->dialect, p->version)) {
 		rc = add_row(p, e, at);
 		return rc ? rc : mute(p, e);
 	}
 	if (e->parent_is == PARENT_NAMED)
 		r = rename_of(p, e->parent);
-	/* the row, for an entry that names its own id as its parent is the next one of that id */
+	/*
+	 * the row, because the parent of an entry that names its own id is the next one
+	 * with that id
+	 */
 	below = r ? r->row : GROVE_NO_ENTRY;
 	taken = e->has_id && grove__idmap_get(&p->spine->ids, e->id) != GROVE__IDMAP_NONE;
 	if (taken)
 		rc = is_copy(p, e->id, at, value, &copy);
 	if (rc)
 		return rc;
-	/* … nor can one that is spelled in no known way get another id */
+	/* … nor can an id in an unknown form be replaced */
 	if (copy || (taken && !renamable)) {
 		*verdict = GOES;
 		*why = DUPLICATE_ID;
@@ -282,7 +288,7 @@ int grove__plan_take(struct grove__plan *p, const struct grove__spot *at, struct
 	return rc;
 }
 
-/* --- values with another id, another parent --- */
+/* --- values with another id or parent --- */
 
 static int put_id(const struct grove__plan *p, struct grove_buf *line, const char *id,
 		  struct grove_buf *out)

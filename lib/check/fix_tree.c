@@ -1,17 +1,16 @@
 /*
- * check/fix_tree.c: entries that hang nowhere get a place.
+ * check/fix_tree.c: attaches entries that have no valid parent.
  *
- * An entry whose parent was never written, or whose parents run in a circle,
- * goes below the entry that stands before it in the log: most likely that is
- * where it was written, and from there on the way up leads somewhere. Where that
- * one hangs below the entry itself, it becomes a root, because anything else
- * would be a circle.
+ * An entry whose parent was never written, or whose parents form a cycle, is attached
+ * to the entry before it in the log: most likely it was written there, and from there
+ * the path leads up to a root. If that one is a descendant of the entry itself, the
+ * entry becomes a root, because anything else would be a cycle.
  */
 #include "check/fix.h"
 
 #include <stdlib.h>
 
-/* The end of the way up from a row; the ways get shorter as they are gone. */
+/* Returns the end of the path up from a row; paths are compressed on the way. */
 static uint32_t top_of(uint32_t *up, uint32_t row)
 {
 	while (up[row] != row) {
@@ -21,7 +20,7 @@ static uint32_t top_of(uint32_t *up, uint32_t row)
 	return row;
 }
 
-/* Can others hang below it? */
+/* True if it can have children. */
 static bool can_be_parent(const struct grove__spine *s, uint32_t row)
 {
 	return grove__spine_id(s, row) && !(grove__spine_flags(s, row) & ROW_ASIDE) &&
@@ -60,7 +59,7 @@ int grove__plan_tree(struct grove__plan *p)
 	for (uint32_t row = 0; row < s->nr; row++)
 		up[row] = grove__spine_parent(s, row) == GROVE_NO_ENTRY ? row : grove__spine_parent(s, row);
 	for (uint32_t row = 0; row < s->nr && !rc; row++) {
-		/* a side chain goes on where it was, and so does the conversation */
+		/* a side chain continues where it was, and so does the main conversation */
 		bool side = p->chain && p->dialect->rules->side(p->chain, row);
 
 		if (grove__spine_flags(s, row) & (ROW_ORPHAN | ROW_CYCLE))

@@ -1,9 +1,9 @@
 /*
  * world/beside.c: what belongs to a session, besides its own log.
  *
- * Attachments, and logs of their own: the transcripts of sub-agents. Among
- * files both lie in one directory, and a list of attachments has them all; a
- * database tells them apart, and has a list for each.
+ * These are attachments, and logs: the transcripts of sub-agents. For files, both are
+ * in one directory, and a list of attachments includes them all; a database
+ * distinguishes them, and has a list for each.
  */
 #include "world/world.h"
 
@@ -99,6 +99,6 @@ int grove__beside_copy(struct grove_store *from, const struct grove_key *from_ke
 	struct copying c = { from, to, from_key, to_key, d };
 	int rc = grove__store_attach_list(from, from_key, copy_one, &c, d);
 
-	/* a store or a file that has no place for them has none */
+	/* a store or a file that cannot have any has none */
 	return rc == GROVE_ENOTSUP || rc == GROVE_ENOTFOUND ? 0 : rc;
 }

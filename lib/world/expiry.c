@@ -1,8 +1,8 @@
 /*
- * world/expiry.c: what agents delete by themselves.
+ * world/expiry.c: sessions that agents delete automatically.
  *
- * An agent cleans up in its own directory and nowhere else: a copy of its
- * sessions in another place, an archive say, is not touched by it.
+ * An agent cleans up only in its own directory: it does not touch a copy of its
+ * sessions elsewhere, for instance in an archive.
  */
 #include "world/world.h"
 
@@ -39,7 +39,7 @@ static bool ends_in(const char *text, const char *end)
 	return k && n >= k && !strcmp(text + n - k, end);
 }
 
-/* The dialect whose agent has its sessions in this directory and deletes some. */
+/* Finds the dialect whose agent has its sessions in this directory and deletes some. */
 static int sweeper(struct grove *g, const struct grove__root *root,
 		   const struct grove__dialect **out)
 {
@@ -58,7 +58,7 @@ static int sweeper(struct grove *g, const struct grove__root *root,
 	return rc;
 }
 
-/* The agent would not read what is no JSON, and go by its own values. */
+/* The agent ignores settings that are not JSON, and uses its defaults. */
 static int check_settings(struct grove_buf *b)
 {
 	int rc = grove__json_document(b, NULL);

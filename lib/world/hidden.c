@@ -1,10 +1,9 @@
 /*
  * world/hidden.c: directories that could not be read.
  *
- * A list goes on without them, but nobody may take what is left for all there
- * is: each is told to the caller's `warn`, once, and counted. Work that promises
- * to be complete notes the count when it begins and fails at its end if there
- * are more.
+ * A list continues without them, but the result must not be taken for complete: each is
+ * reported to the caller's `warn`, once, and counted. Work that must be complete notes
+ * the count when it begins and fails at its end if there are more.
  */
 #include "world/world.h"
 
@@ -15,13 +14,13 @@
 #define TOLD_MAX 256
 
 struct grove__hidden {
-	uint64_t nr;           /* each time that one was met … */
+	uint64_t nr;           /* every occurrence … */
 	uint64_t nr_failed;    /* … because the system failed */
 	char **told;           /* paths */
 	size_t nr_told, cap;
 };
 
-/* With the lock held. Is this the first time that we hear of it? */
+/* True if this is its first occurrence. Called with the lock held. */
 static bool is_new(struct grove__hidden *h, const char *path)
 {
 	for (size_t i = 0; i < h->nr_told; i++)
@@ -29,7 +28,7 @@ static bool is_new(struct grove__hidden *h, const char *path)
 			return false;
 	if (h->nr_told == TOLD_MAX)
 		return false;
-	/* without memory it is told again the next time */
+	/* without memory it is reported again the next time */
 	if (!grove__array_room(&h->told, &h->cap, h->nr_told, sizeof(*h->told))) {
 		h->told[h->nr_told] = strdup(path);
 		h->nr_told += h->told[h->nr_told] != NULL;
@@ -58,7 +57,7 @@ bool grove__hidden_note(void *payload, bool top, const struct grove_detail *why)
 {
 	struct grove *g = payload;
 
-	/* a store that somebody named is not to be done without */
+	/* a store that was named explicitly is required */
 	if (top && g->given)
 		return false;
 	grove__hidden_add(g, why);

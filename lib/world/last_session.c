@@ -1,9 +1,9 @@
 /*
- * world/last_session.c: what this terminal remembers of its last session.
+ * world/last_session.c: the last session of this terminal.
  *
- * Some agents leave a note for each terminal, so that "go on" means the session
- * that was there, not the newest one. A note is a convenience: one that is
- * stale, or cannot be read, is none.
+ * Some agents leave a record for each terminal, so that "continue" means the session
+ * that was there, not the newest one. A record is a convenience: one that is stale or
+ * unreadable is ignored.
  */
 #include "world/world.h"
 
@@ -16,7 +16,7 @@
 
 #define CRUMB_MAX ((size_t)64 << 10)
 
-/* A session that can be gone on with? */
+/* True if the session can be continued. */
 static bool usable(struct grove *g, struct grove__where *w)
 {
 	struct grove_key key = { w->project, w->session, "" };
@@ -35,7 +35,10 @@ static bool usable(struct grove *g, struct grove__where *w)
 	return ok;
 }
 
-/* The place that a note names; 1 if it is not for this cwd, or there is nothing. */
+/*
+ * Finds the session that a record names. Returns 1 if it is not for this cwd, or does
+ * not exist.
+ */
 static int follow(struct grove *g, const struct grove__dialect *dialect, struct grove_slice note,
 		  const char *cwd, struct grove__where *out, struct grove_detail *d)
 {
@@ -52,7 +55,7 @@ static int follow(struct grove *g, const struct grove__dialect *dialect, struct 
 	else if (path.ptr[0] == '/' && !strcmp(dir.ptr, cwd))
 		rc = grove__locate_path(g, path.ptr, out, NULL) ? 1 : 0;
 	if (!rc) {
-		/* outside all roots nobody but the agent knows whose it is */
+		/* outside all roots, only the agent knows whose it is */
 		if (out->own_store && !out->dialect && !strcmp(out->agent, "grove"))
 			out->dialect = dialect;
 		if (!usable(g, out)) {
@@ -87,7 +90,7 @@ int grove__last_session_read(struct grove *g, const struct grove__dialect *diale
 	return rc;
 }
 
-/* As a whole or not at all: another terminal of that name may read it at any time. */
+/* Atomically: another terminal of that name may read it at any time. */
 static int put(const char *path, struct grove_slice text)
 {
 	struct grove_buf temp = GROVE_BUF_INIT;
@@ -140,7 +143,7 @@ int grove__last_session_write(const struct grove *g, const struct grove__dialect
 struct forgetting {
 	const struct grove__dialect *dialect;
 	const char *path;
-	struct grove_buf dir;            /* where the notes are, with a slash behind it */
+	struct grove_buf dir;            /* where the records are, with a trailing slash */
 };
 
 static int forget_one(void *payload, const char *name)
@@ -170,7 +173,7 @@ void grove__last_session_forget(struct grove *g, const char *path)
 	const char *slash;
 	int ended;
 
-	/* any terminal will do: all notes are in one directory */
+	/* any terminal will do: all records are in one directory */
 	env.tty = "/dev/any";
 	for (unsigned i = 0; (f.dialect = grove__dialect_at(i)); i++) {
 		if (!f.dialect->last_session || f.dialect->last_session->path(&env, &f.dir))

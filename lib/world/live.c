@@ -1,11 +1,11 @@
 /*
- * world/live.c: does the agent itself work on a session right now?
+ * world/live.c: whether the agent itself is using a session right now.
  *
- * Who has a file open is found out by the store. But an agent that opens its
- * file for each line has it closed nearly always, keeps the conversation in its
- * memory, and would go on from lines that are there no more. Where the dialect
- * knows what trace its running processes leave, that is asked. Appending needs
- * no such question: the agent takes in what others append, or does not see it.
+ * The store finds out who has a file open. But an agent that opens its file for each
+ * line has it closed most of the time, holds the conversation in memory, and would
+ * continue from lines that no longer exist. So if the dialect knows what traces its
+ * running processes leave, we look for those. This is not needed for appending: the
+ * agent either reads what others append, or does not notice.
  */
 #include "world/world.h"
 
@@ -16,7 +16,10 @@
 #include <errno.h>
 
 #define NOTE_MAX ((size_t)64 << 10)
-/* Clocks are set: a process this much younger than its note is not the one that left it. */
+/*
+ * Clocks may be set: a process this much younger than the record is not the one that
+ * left it.
+ */
 #define YOUNGER_MS ((int64_t)600000)
 
 struct looking {
@@ -24,7 +27,7 @@ struct looking {
 	struct grove_slice id;               /* of the session */
 	struct grove_buf path;               /* of the note */
 	struct grove_detail *d;
-	const char *session;                 /* its path, for the story */
+	const char *session;                 /* its path, for the message */
 };
 
 static bool at_work(const struct grove__live_check *note)
@@ -36,7 +39,7 @@ static bool at_work(const struct grove__live_check *note)
 	return !began || note->since == GROVE_NO_TIME || began <= note->since + YOUNGER_MS;
 }
 
-/* A name in the directory of notes. Those that cannot be read say nothing. */
+/* Handles a name in the directory of records. Unreadable ones are ignored. */
 static int look_at(void *payload, const char *name)
 {
 	struct looking *l = payload;
@@ -67,11 +70,11 @@ static int look_into(void *payload, const char *dir)
 	grove__buf_clear(&l->path);
 	if (grove__buf_add_str(&l->path, dir))
 		return grove__fail_nomem(l->d);
-	/* no directory, or none for us to see: no trace */
+	/* no directory, or no permission: no trace */
 	return grove__sys_list(l->path.ptr, look_at, l, &ended) ? 0 : ended;
 }
 
-/* As the agent calls it: a sub-agent's log is that of the session that called it. */
+/* Returns the agent's id for it: a sub-agent's log counts as the session that started it. */
 static struct grove_slice id_of(const struct grove__where *at)
 {
 	struct grove_slice id = grove__slice_str(at->session);

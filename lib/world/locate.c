@@ -1,6 +1,6 @@
 /*
- * world/locate.c: from what a person types to a place: a path, an id, the
- * beginning of an id, or "last".
+ * world/locate.c: finds a session by what a user types: a path, an id, a prefix of an
+ * id, or "last".
  */
 #include "world/world.h"
 
@@ -12,7 +12,7 @@
 
 #define PREFIX_MIN 4
 
-/* Is `path` DIR/name or DIR/project/name of a root we know? */
+/* True if `path` is DIR/name or DIR/project/name of a known root. */
 static struct grove__root *root_of(struct grove *g, const char *path, struct grove_key *key,
 				   char *project, size_t size)
 {
@@ -24,7 +24,7 @@ static struct grove__root *root_of(struct grove *g, const char *path, struct gro
 
 		if (!n || strncmp(path, r->dir, n) || path[n] != '/')
 			continue;
-		k = (size_t)(name - path) - n - 1; /* what stands between, with its slash */
+		k = (size_t)(name - path) - n - 1; /* what is in between, with its slash */
 		if (k >= size || (k && memchr(path + n + 1, '/', k - 1)))
 			continue;
 		memcpy(project, path + n + 1, k);
@@ -35,7 +35,10 @@ static struct grove__root *root_of(struct grove *g, const char *path, struct gro
 	return NULL;
 }
 
-/* The root that a deeper path is in: of a sub-agent's session, in the directory of another one. */
+/*
+ * Finds the root that contains a deeper path: a sub-agent's session, in the directory
+ * of another one.
+ */
 static struct grove__root *root_above(struct grove *g, const char *path)
 {
 	for (size_t i = 0; i < g->nr_roots; i++) {
@@ -97,7 +100,7 @@ int grove__locate_path(struct grove *g, const char *path, struct grove__where *o
 
 /* --- by id --- */
 
-/* How well a session fits what was asked for; the best ones are meant. */
+/* How well a session matches; the best matches are meant. */
 enum rank { RANK_NONE, RANK_PREFIX, RANK_NAME, RANK_ID };
 
 struct hit {
@@ -115,7 +118,7 @@ struct search {
 	size_t nr, cap;
 };
 
-/* The id in a session's header, for files whose name does not tell. */
+/* Reads the id from a session's header, for files whose name does not have it. */
 static int id_of(struct grove *g, struct grove__root *root, const struct grove_key *key,
 		 struct grove_buf *out)
 {
@@ -130,14 +133,14 @@ static int id_of(struct grove *g, struct grove__root *root, const struct grove_k
 
 	if (!rc)
 		rc = grove__log_open(&log, root->store, key, GROVE_STORE_READ, &why);
-	/* what is there and cannot be opened may be the one that is meant */
+	/* one that exists but cannot be opened may be the one that is meant */
 	if (rc == GROVE_EACCESS || rc == GROVE_EIO)
 		grove__hidden_add(g, &why);
 	if (rc)
 		return rc == GROVE_ENOMEM ? rc : 0;
 	grove__arena_init(&keep);
 	rc = grove__peek_header(log, dialect, &keep, &h, NULL);
-	/* without a header the name is the id, in the dialect's own way */
+	/* without a header, the dialect derives the id from the name */
 	if (!rc && h.usable && h.id)
 		rc = grove__buf_add_str(out, h.id);
 	else if (!rc && (h.usable || grove__dialect_id_is_name(dialect)) &&
@@ -172,7 +175,7 @@ static int hit(struct search *s, const struct grove_key *key, struct grove_slice
 	if (grove__array_room(&s->hits, &s->cap, s->nr, sizeof(*s->hits)))
 		return grove__fail_nomem(s->d);
 	h = &s->hits[s->nr];
-	/* among files a sub-agent's log is a file in a directory like any other */
+	/* for files, a sub-agent's log is a file in a directory like any other */
 	if (!*key->subpath || !s->root->dir)
 		rc = grove__where_fill(&h->at, s->root, key, s->d);
 	else if (grove__store_describe(s->root->store, key, &path))
@@ -188,7 +191,7 @@ static int hit(struct search *s, const struct grove_key *key, struct grove_slice
 	return h->id ? 0 : grove__fail_nomem(s->d);
 }
 
-/* Is `want` the name, or the beginning of it, in capitals or not? */
+/* Compares `want` with the name, or a prefix of it, ignoring case. */
 static enum rank loosely(const char *want, struct grove_slice name)
 {
 	size_t n = strlen(want);
@@ -217,7 +220,7 @@ static enum rank rank_of(const struct search *s, const struct grove__dialect *di
 	if (best)
 		return best;
 	grove__slice_cut_end(&name, ".jsonl");
-	/* where there are no paths, the name is all that one without an id has */
+	/* without paths, a session without an id has only its name */
 	if (!s->root->dir && grove__slice_is(name, want))
 		return RANK_NAME;
 	if (!dialect->paths.loose_names)
@@ -242,8 +245,8 @@ static const struct grove__dialect *next_with_agents(const struct search *s, uns
 }
 
 /*
- * A sub-agent is known by its id and by the name of its log. The name tells whose
- * it is, so that nothing has to be opened. 1: it is no sub-agent's log.
+ * A sub-agent is known by its id and by the name of its log. The name says whose it is,
+ * so nothing has to be opened. Returns 1 if it is not a sub-agent's log.
  */
 static int try_agent(struct search *s, const struct grove_key *key, const char *file)
 {
@@ -305,7 +308,7 @@ static int hit_order(const void *a, const void *b)
 	return c || !x->at.path || !y->at.path ? c : strcmp(x->at.path, y->at.path);
 }
 
-/* What the first `nr` hits are called, in one line. */
+/* Writes the names of the first `nr` hits, in one line. */
 static int names(const struct search *s, size_t nr, bool paths, struct grove_buf *out)
 {
 	int rc = 0;
@@ -351,7 +354,7 @@ static int pick(struct search *s, struct grove__where *out)
 	return rc;
 }
 
-/* Of ID~HHHH, the digits; the id ends in front of them. Negative: there are none. */
+/* Takes the digits off ID~HHHH. Returns a negative number if there are none. */
 static long take_store_mark(char *what)
 {
 	char *mark = strrchr(what, '~'), *end;
@@ -376,7 +379,7 @@ static int by_id(struct grove *g, const char *what, long mark, struct grove__whe
 		if (mark < 0 || grove__where_store_mark(s.root->store) == (unsigned)mark)
 			rc = grove__root_list(g, s.root, NULL, try_key, &s, d);
 	}
-	/* sub-agents' logs are many, and some have to be opened: only if it must be */
+	/* there are many logs of sub-agents, and some have to be opened: only if necessary */
 	for (size_t i = 0, nr = s.nr; i < g->nr_roots && !rc && !nr; i++) {
 		s.root = &g->roots[i];
 		if (!s.root->flat && (mark < 0 || grove__where_store_mark(s.root->store) == (unsigned)mark))
@@ -397,7 +400,7 @@ static int by_id(struct grove *g, const char *what, long mark, struct grove__whe
 	return rc;
 }
 
-/* The id of a session, and of which store if that is said as well. */
+/* Finds a session by its id, in a certain store if that is given as well. */
 static int by_word(struct grove *g, const char *what, struct grove__where *out,
 		   struct grove_detail *d)
 {
@@ -435,7 +438,7 @@ int grove__locate(struct grove *g, const char *what, struct grove__where *out,
 		rc = grove__locate_path(g, what, out, d);
 	else
 		rc = by_word(g, what, out, d);
-	/* a plain word may still be a file right here */
+	/* a plain word may still be a file in the current directory */
 	if (rc == GROVE_ENOTFOUND && !is_path && strcmp(what, "last") &&
 	    !grove__world_resolve(g, what, &full) && !grove__sys_stat(full.ptr, &st) && st.type == SYS_FILE)
 		rc = grove__locate_path(g, what, out, d);

@@ -1,9 +1,9 @@
 /*
- * world/peek.c: what the beginning of a log tells: its header, its dialect.
+ * world/peek.c: what the beginning of a log says: its header, its dialect.
  *
- * Most logs begin with their header, in a line of a few hundred bytes; but it
- * may be a long one, and there may be something before it. So more is read
- * until it is found, up to a limit: what is no session may be very long.
+ * Most logs begin with their header, in a line of a few hundred bytes; but it may be
+ * long, and there may be something before it. So more is read until it is found, up to
+ * a limit, because a file that is not a session may be very long.
  */
 #include "world/world.h"
 
@@ -13,9 +13,9 @@
 #define PEEK_FIRST ((size_t)4 << 10)
 #define PEEK_RUN ((size_t)64 << 10)
 #define PEEK_MAX ((size_t)16 << 20)
-#define NOT_LINES 2  /* the log is not one value a line, and its dialect does not mind */
+#define NOT_LINES 2  /* the log is not one value per line, which its dialect allows */
 
-/* Non-zero ends the reading and is handed back. */
+/* A non-zero result ends the reading and is returned. */
 typedef int value_fn(void *payload, const struct grove__json_line *l, const char *line);
 
 /* The lines of a run. */
@@ -39,7 +39,7 @@ static int each_line(const struct grove__runs *r, const struct grove__json_want 
 	return rc;
 }
 
-/* From the beginning of the log, by the values that its lines are parts of. */
+/* Goes over the log from its beginning, by values that may span lines. */
 static int each_value(const struct grove__runs *r, const struct grove__json_want *want, size_t mark,
 		      value_fn *fn, void *payload)
 {
@@ -55,7 +55,7 @@ static int each_value(const struct grove__runs *r, const struct grove__json_want
 	return rc == 1 ? 0 : rc;
 }
 
-/* Tell `fn` of each value until it has heard enough. */
+/* Calls `fn` with each value until it returns a non-zero result. */
 static int each(struct grove_store_log *log, const struct grove__json_want *want, bool lenient,
 		value_fn *fn, void *payload, struct grove_detail *d)
 {
@@ -74,7 +74,7 @@ static int each(struct grove_store_log *log, const struct grove__json_want *want
 		mark |= r.mark;
 		seen += r.run.len;
 		rc = each_line(&r, want, lenient, fn, payload);
-		/* who did not find it at once will have to look for a while */
+		/* if it is not right at the start, it may take a while */
 		if (!rc && grove__runs_room(&r, PEEK_RUN))
 			rc = grove__fail_nomem(d);
 	}
@@ -100,7 +100,7 @@ static int first_line(void *payload, const struct grove__json_line *l, const cha
 	struct grove_buf *out = payload;
 	struct grove_slice value = grove__slice(line + l->value.off, (size_t)l->value.len);
 
-	/* a value that is nothing says nothing */
+	/* an empty value does not count */
 	if (!grove__json_truthy(value))
 		return 0;
 	if (grove__buf_add_slice(out, value) || grove__buf_reserve(out, GROVE__JSON_PAD))
@@ -130,7 +130,7 @@ struct header_at {
 	struct grove__header *out;
 };
 
-/* Without a header the first record that tells its directory does. */
+/* Without a header, takes the directory from the first record that has one. */
 static int take_facts(struct header_at *h, const struct grove__json_line *l, const char *line)
 {
 	struct grove__entry e;
@@ -162,7 +162,7 @@ static int take_header(void *payload, const struct grove__json_line *l, const ch
 		h->dialect->header->read(l, line, h->keep, h->out);
 		return h->keep->failed ? GROVE_ENOMEM : FOUND;
 	case LINE_ENTRY:
-		return FOUND; /* what does not begin with a header is no session */
+		return FOUND; /* a file that does not begin with a header is not a session */
 	default:
 		return 0;
 	}
@@ -190,7 +190,10 @@ static bool ends_in(const char *text, const char *end)
 	return n >= k && !strcmp(text + n - k, end);
 }
 
-/* The agent whose place this usually is, or who alone would name a project so. */
+/*
+ * Returns the agent whose usual location this is, or the only one that names projects
+ * like this.
+ */
 static const struct grove__dialect *by_name(const char *dir, const char *project)
 {
 	const struct grove__dialect *d;
@@ -211,7 +214,7 @@ static int own_project(void *payload, const char *name)
 	return d->recognise.project(name);
 }
 
-/* The agent that left more than sessions there. */
+/* Finds the agent that left more than sessions there. */
 static int by_traces(const struct grove *g, const char *dir, const struct grove__dialect **out)
 {
 	const struct grove__dialect *d;
@@ -275,7 +278,7 @@ const struct grove__dialect *grove__peek_path_dialect(const char *path)
 	return grove__dialect_defaults.session;
 }
 
-/* The root that a place is in, and the project. */
+/* Finds the root that contains a location, and the project. */
 static struct grove__root *root_around(struct grove *g, const struct grove__where *w, char *project,
 				       size_t size)
 {
@@ -317,7 +320,7 @@ int grove__peek_told_dialect(struct grove_store_log *log, const struct grove__di
 	int rc = 0;
 
 	*out = NULL;
-	/* the store's own word comes first */
+	/* what the store says comes first */
 	if (!grove__log_meta_get(log, DIALECT, &line, NULL) && line.len)
 		*out = grove__dialect_find(line.ptr);
 	grove__buf_clear(&line);

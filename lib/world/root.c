@@ -1,10 +1,10 @@
 /*
  * world/root.c: the sessions of a root.
  *
- * An agent keeps the sessions of a working directory together, under a name
- * made from its path; so those of one directory are found without opening all
- * the others. Earlier generations of an agent had other names for it, and a
- * root may be shared by agents: each name is looked under, once.
+ * An agent puts the sessions of a working directory together, under a name made from
+ * its path, so those of one directory are found without opening all the others. Earlier
+ * releases of an agent had other names for it, and several agents may share a root:
+ * each name is searched, once.
  */
 #include "world/world.h"
 
@@ -39,7 +39,7 @@ static int add_project(void *payload, const char *name)
 	return grove__store_list(p->root->store, name, p->fn, p->payload, p->d);
 }
 
-/* A directory of another release: its sessions tell by their cwd whether they are meant. */
+/* A directory of another release: the cwd in its sessions decides whether they belong. */
 static int add_prefixed(void *payload, const struct grove_key *key)
 {
 	struct projects *p = payload;
@@ -76,7 +76,7 @@ int grove__root_list(struct grove *g, struct grove__root *root, const char *cwd,
 	const struct grove__dialect *dialect;
 	int rc = 0;
 
-	/* a store that was named by the user may be laid out in any way */
+	/* a store that the user named may have any layout */
 	if (!cwd || root->flat || g->given)
 		return grove__store_list(root->store, NULL, fn, payload, d);
 	for (unsigned i = 0; !rc && (dialect = grove__dialect_at(i)); i++)
@@ -115,7 +115,10 @@ struct look {
 	struct grove_detail *d;
 };
 
-/* 1: a file, here or one directory below. What begins with a dot is nobody's session. */
+/*
+ * Returns 1 for a file, here or one directory below. Names that begin with a dot are
+ * not sessions.
+ */
 static int any_file(void *payload, const char *name)
 {
 	struct look *l = payload;

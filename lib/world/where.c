@@ -1,6 +1,4 @@
-/*
- * world/where.c: the place of a session: a store and a key, or a path.
- */
+/* world/where.c: the location of a session: a store and a key, or a path. */
 #include "world/world.h"
 
 #include "base/crc32c.h"

@@ -1,8 +1,8 @@
 /*
- * world/world.c: where the sessions of this world are.
+ * world/world.c: where sessions are.
  *
- * Stores are named by the caller, by $GROVE_STORE, or found: each dialect knows
- * where its agents keep sessions.
+ * Stores are named by the caller or by $GROVE_STORE, or discovered: each dialect knows
+ * where its agents put sessions.
  */
 #include "world/world.h"
 #include "base/sized.h"
@@ -69,7 +69,7 @@ int grove__world_resolve(const struct grove *g, const char *path, struct grove_b
 	if (!rc && out->len == start)
 		rc = grove__buf_add_char(out, '/');
 	grove__buf_release(&b);
-	/* half a path is none: what was empty is empty again, for callers to leave */
+	/* half a path is useless: leave an empty buffer empty */
 	if (rc && !start)
 		grove__buf_release(out);
 	return rc;
@@ -92,7 +92,7 @@ int grove__world_store(struct grove *g, const char *url, struct grove_store **ou
 	return rc;
 }
 
-/* Takes `dir` (NULL where the store has none). */
+/* Takes ownership of `dir` (NULL if the store has none). */
 static int add_root(struct grove *g, const char *url, char *dir, const char *agent,
 		    const struct grove__dialect *dialect, bool flat, struct grove_detail *d)
 {
@@ -119,14 +119,14 @@ static int add_root(struct grove *g, const char *url, char *dir, const char *age
 struct finder {
 	struct grove *g;
 	const struct grove__dialect *dialect;
-	unsigned bit;                /* of the dialect; 0 when it has a place for new ones */
+	unsigned bit;                /* of the dialect; 0 once it has a root for new sessions */
 	struct grove_detail *d;
 	/* while a `*` is expanded */
 	const char *agent, *before, *after;
 	bool flat;
 };
 
-/* The root of that directory, by whatever path. */
+/* Finds the root of that directory, under any path. */
 static struct grove__root *known_root(struct grove *g, const char *dir)
 {
 	struct grove__sys_stat a, b;
@@ -157,7 +157,7 @@ static int found_dir(struct finder *f, const char *dir)
 	}
 	r = known_root(f->g, path.ptr);
 	if (r) {
-		/* two agents, one directory: each session has to tell whose it is */
+		/* two agents share a directory: each session has to show whose it is */
 		if (r->dialect && r->dialect != f->dialect) {
 			r->dialect = NULL;
 			r->agent = "grove";
@@ -204,7 +204,7 @@ static int found_root(void *payload, const char *agent, const char *dir, bool fl
 		f->before = before.ptr;
 		f->after = star + 1;
 		err = grove__sys_list(before.ptr, found_name, f, &ended);
-		/* no such directory, no such agent */
+		/* no such directory: the agent is not used here */
 		if (!err) {
 			rc = ended;
 		} else if (err != -ENOENT && err != -ENOTDIR) {
@@ -261,7 +261,7 @@ static int add_given(struct grove *g, const char *url, struct grove_detail *d)
 	return rc;
 }
 
-/* The place for what can be made again; GROVE_ENOMEM. */
+/* Finds the directory for caches. GROVE_ENOMEM. */
 static int find_cache(struct grove *g, const struct grove_options *opt)
 {
 	const char *xdg = g->env.getenv(g->env.getenv_payload, "XDG_CACHE_HOME");
@@ -463,7 +463,7 @@ void grove__world_session_id(struct grove *g, const struct grove__dialect *diale
 	if (now < g->last_ms)
 		now = g->last_ms;
 	seq = ++g->id_seq;
-	/* the counter begins at random: where it begins anew, time has to go on */
+	/* the counter starts at a random number; when it wraps, the time must advance */
 	if (now == g->last_ms && !(seq & SEQ_MASK))
 		now++;
 	g->last_ms = now;

@@ -10,7 +10,7 @@
 #include "grove.h"
 #include "image/image.h"
 
-/* A place that holds sessions. */
+/* A location that holds sessions. */
 struct grove__root {
 	struct grove_store *store;
 	const struct grove__dialect *dialect;  /* NULL: detected from the contents */
@@ -224,8 +224,8 @@ bool grove__beside_is_files(const struct grove_store *st);
  */
 typedef int grove__beside_fn(void *payload, const char *name, uint64_t size, bool log);
 /*
- * Everything but the session's own log. A session without anything, or that is
- * gone: nothing. The names are collected first, so `fn` may change the store.
+ * Lists everything but the session's own log; nothing for a session that has nothing
+ * else, or is gone. The names are collected first, so `fn` may change the store.
  */
 int grove__beside_list(struct grove_store *st, const struct grove_key *key, grove__beside_fn *fn,
 		       void *payload, struct grove_detail *d);

@@ -4,6 +4,7 @@
  *
  * A page ends at 1 MiB, whatever was asked for; `more` says what is left.
  */
+#include "brief.h"
 #include "handlers.h"
 #include "held.h"
 #include "media.h"
@@ -14,6 +15,8 @@
 #include <string.h>
 
 #define RANGES_MAX 64u
+#define TEXT_RANGE 65536u
+#define TEXT_LEAST 8u       /* room for a character, wherever the part begins */
 
 struct range {
 	uint64_t from, to;   /* both are part of it */
@@ -71,7 +74,8 @@ static int read_window(struct request *r, struct window *w)
 		rc = query_flag(r, "blobs", &blobs);
 	if (!rc)
 		rc = query_choice(r, "view", views, &w->ui);
-	w->flags = blobs ? GROVE_LINE_BLOBS : 0;
+	/* an image that is kept apart is an image all the same */
+	w->flags = blobs || w->ui ? GROVE_LINE_BLOBS : 0;
 	if (rc)
 		return rc;
 	if (!seq) {
@@ -100,22 +104,33 @@ static uint32_t entry_at(const struct grove_view *v, uint64_t seq)
 	return low;
 }
 
-static int put_entry(struct request *r, const struct grove_view *v, const struct window *w, uint32_t i,
-		     uint64_t seq)
+static int put_entry(struct request *r, const struct grove_view *v, const struct window *w,
+		     const struct grove_entry *e)
 {
 	struct grove_buf line = GROVE_BUF_INIT;
-	int rc = grove_view_line(v, i, w->flags, &line);
+	int rc = grove_view_line(v, e->index, w->flags, &line);
 
 	if (!rc) {
 		doc_open(&r->out, '{');
-		doc_member_number(&r->out, "seq", seq);
+		doc_member_number(&r->out, "seq", e->line);
 		doc_name(&r->out, "entry");
-		doc_json(&r->out, grove_buf_slice(&line));
+		if (w->ui)
+			brief_entry(&r->out, grove_buf_slice(&line), e->id, w->max_body);
+		else
+			doc_json(&r->out, grove_buf_slice(&line));
 		doc_close(&r->out, '}');
 		rc = r->out.rc;
 	}
 	grove_buf_release(&line);
 	return rc;
+}
+
+/* Is there no room for this entry? In brief, one is about as long as its texts may be. */
+static int is_full(const struct request *r, const struct window *w, const struct grove_entry *e, uint64_t nr)
+{
+	uint64_t bytes = w->ui && e->bytes > w->max_body ? w->max_body : e->bytes;
+
+	return nr == w->limit || r->out.buf.len + bytes > PAGE_BYTES;
 }
 
 /* Entries of all ranges until the page is full; what is left goes to `more`. */
@@ -132,9 +147,9 @@ static int put_window(struct request *r, const struct grove_view *v, const struc
 		for (; i < count && !rc; i++) {
 			grove_view_entry(v, i, &e);
 			/* one entry is always sent, however long it is: else nobody could go on */
-			if (e.line > w->range[k].to || (nr && (nr == w->limit || r->out.buf.len + e.bytes > PAGE_BYTES)))
+			if (e.line > w->range[k].to || (nr && is_full(r, w, &e, nr)))
 				break;
-			rc = put_entry(r, v, w, i, e.line);
+			rc = put_entry(r, v, w, &e);
 			nr++;
 		}
 		if (!rc && i < count && e.line <= w->range[k].to) {
@@ -160,8 +175,6 @@ int get_entries(struct request *r)
 
 	if (rc)
 		return rc;
-	if (w.ui)
-		return not_yet(r);
 	rc = hold_state(r, &h, &v);
 	if (!rc) {
 		doc_open(&r->out, '{');
@@ -220,12 +233,88 @@ int get_entry(struct request *r)
 	return rc < 0 ? rc : 0;
 }
 
+/* The line of the entry that the address names, with its images. */
+static int read_line(struct request *r, struct grove_buf *line)
+{
+	struct held *h;
+	struct grove_view *v;
+	uint32_t i;
+	int rc = hold_state(r, &h, &v);
+
+	if (!rc)
+		rc = find_entry(r, v, r->capture[1], &i);
+	if (!rc && i == GROVE_NO_ENTRY)
+		rc = reply_fail(r, GROVE_ENOTFOUND, "the root is no entry");
+	if (!rc) {
+		rc = grove_view_line(v, i, GROVE_LINE_BLOBS, line);
+		if (rc)
+			reply_fail_view(r, v, rc);
+	}
+	hold_state_end(r, h, v);
+	return rc;
+}
+
 int get_text(struct request *r)
 {
-	return not_yet(r);
+	const char *pointer = query_text(r, "pointer");
+	struct grove_buf line = GROVE_BUF_INIT, text = GROVE_BUF_INIT;
+	uint64_t from = 0, most = TEXT_RANGE, total = 0;
+	int rc = query_number(r, "offset", &from);
+
+	if (!rc)
+		rc = query_number(r, "limit", &most);
+	if (!rc && !pointer)
+		rc = reply_fail(r, GROVE_EINVAL, "pointer is missing");
+	if (!rc)
+		rc = read_line(r, &line);
+	if (!rc) {
+		most = most < TEXT_LEAST ? TEXT_LEAST : most > TEXT_BYTES_MAX ? TEXT_BYTES_MAX : most;
+		rc = brief_text(grove_buf_slice(&line), pointer, &from, most, &text, &total);
+		if (rc == GROVE_ENOTFOUND)
+			reply_fail(r, rc, "there is no text at that place");
+	}
+	if (!rc && from >= total && total) {
+		reply_header(r, "Content-Range", "bytes */%llu", (unsigned long long)total);
+		rc = reply_fail_status(r, 416, GROVE_EINVAL, "the text ends before that");
+	} else if (!rc) {
+		r->type = "text/plain; charset=utf-8";
+		if (text.len) {
+			r->status = 206;
+			reply_header(r, "Content-Range", "bytes %llu-%llu/%llu", (unsigned long long)from,
+				     (unsigned long long)(from + text.len - 1), (unsigned long long)total);
+		}
+		/* a character whose half a writer stored is repaired here, as everywhere */
+		rc = text.len ? grove_buf_add(&r->out.buf, grove_buf_slice(&text)) : 0;
+	}
+	grove_buf_release(&line);
+	grove_buf_release(&text);
+	return rc < 0 ? rc : 0;
 }
 
 int get_media(struct request *r)
 {
-	return not_yet(r);
+	struct grove_buf line = GROVE_BUF_INIT;
+	const char *n = r->capture[2];
+	int rc = 0;
+
+	if (!*n || n[strspn(n, "0123456789")] || strlen(n) > 9)
+		rc = reply_fail(r, GROVE_EINVAL, "an image is named by a number");
+	if (!rc)
+		rc = read_line(r, &line);
+	if (!rc) {
+		rc = brief_media(grove_buf_slice(&line), strtoull(n, NULL, 10), &r->out.buf);
+		if (rc == GROVE_ENOTFOUND)
+			reply_fail(r, rc, "this entry has no such image");
+	}
+	if (!rc) {
+		r->type = media_type(grove_buf_slice(&r->out.buf));
+		r->csp = CSP_SANDBOX;
+		r->cache = "private, max-age=31536000, immutable";
+		if (!r->type) {
+			doc_release(&r->out);
+			rc = reply_fail_status(r, 415, GROVE_ENOTSUP, "that is no image of a kind that is shown");
+		}
+	}
+	grove_buf_release(&line);
+	return rc < 0 ? rc : 0;
 }

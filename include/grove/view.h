@@ -94,14 +94,17 @@ GROVE_API int grove_view_ancestors(const struct grove_view *v, uint32_t of, stru
  *	{"$":"number"}   the next of its numbers
  *	{"$":"parent"}   the id of the entry with this index: its next number
  *	{"$":"left"}     left out; its next number is how many bytes of JSON that saved
- *	{"$":"blocks"}   the same of a list of blocks, and its next text has a letter
- *	                 for each of them (enum grove_block)
+ *	{"$":"blocks"}   the same of a list of blocks, and its next text has a character
+ *	                 for each of them: GROVE_BLOCK_FIRST + i is the shape blocks[i],
+ *	                 GROVE_BLOCK_ODD a block that has none
  *
  * and all else is as it stands there. Numbers and texts are counted apart, each
  * in the order of the members. An entry whose shape is {"$":"line"} as a whole
  * was not taken apart: read it with grove_view_line(). Left out is what has more
  * than 128 bytes, and the content of messages however short it is; usage and other
- * objects that hold numbers are opened like the message itself.
+ * objects that hold numbers are opened like the message itself. The shape of a
+ * block has its members in their order and the value of "type"; all else in it is
+ * {"$":"left"}, which no number tells more about.
  *
  * What is not said in ASCII is JSON with escapes, so that all texts are ASCII, and
  * an offset counts characters as well as bytes. Of entry `i`, the first number is
@@ -111,10 +114,14 @@ GROVE_API int grove_view_ancestors(const struct grove_view *v, uint32_t of, stru
  *
  * It is one block: everything but this struct lies in [block, block + block_len).
  */
+enum grove_block {
+	GROVE_BLOCK_FIRST = '!',
+	GROVE_BLOCK_ODD = '~'
+};
 struct grove_heads {
 	uint32_t nr;                 /* entries */
-	uint32_t nr_shapes;
-	struct grove_slice shapes;   /* a JSON array */
+	uint32_t nr_shapes, nr_blocks;
+	struct grove_slice shapes, blocks;  /* JSON arrays */
 	const uint32_t *shape, *number, *text;  /* of each entry */
 	const double *numbers;       /* first in the block */
 	size_t nr_numbers;

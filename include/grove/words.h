@@ -115,16 +115,6 @@ struct grove_piece {
  */
 typedef int grove_piece_fn(void *payload, const struct grove_piece *piece);
 
-/* What the blocks of a message's content are, a letter each. */
-enum grove_block {
-	GROVE_BLOCK_TEXT = 't',
-	GROVE_BLOCK_THINKING = 'k',
-	GROVE_BLOCK_CALL = 'c',      /* of a tool */
-	GROVE_BLOCK_RESULT = 'r',    /* of a tool; Claude */
-	GROVE_BLOCK_IMAGE = 'i',
-	GROVE_BLOCK_OTHER = 'o'
-};
-
 /* No entry, no parent. */
 #define GROVE_NO_ENTRY UINT32_MAX
 /* In place of an entry's id: the position before the first entry. */

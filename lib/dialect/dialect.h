@@ -897,8 +897,6 @@ struct grove__dialect_heads {
 	const char *parent;
 	/* Optional. The member that holds what was said; a list of blocks, mostly. NULL: there is none. */
 	const char *content;
-	/* Required. The letter of a block (enum grove_block), by the raw value of its type, which may be empty. */
-	char (*block)(struct grove_slice type);
 };
 
 /* ---------------------------------------------------------------- the table */

@@ -31,7 +31,8 @@ enum {
 	DEPTH = 8,             /* of objects that are opened */
 	RECENT = 16,           /* shapes that are tried */
 	SHAPES = 4096,         /* entries of further ones are not taken apart */
-	SLOTS = 4 * SHAPES
+	SLOTS = 4 * SHAPES,
+	BLOCK_KINDS = GROVE_BLOCK_ODD - GROVE_BLOCK_FIRST
 };
 
 enum hole {
@@ -78,6 +79,9 @@ struct heads {
 	/* the last list of blocks: a second shape that is tried need not walk it again */
 	struct grove_slice blocks;
 	struct grove_buf letters;
+	/* the shapes of blocks, one after the other in `kinds`, and that of the last block */
+	struct grove_buf kinds, kind;
+	uint32_t kind_end[BLOCK_KINDS], nr_kinds;
 	/* what is handed out */
 	struct grove_buf rows[3];      /* uint32_t: shape, first number, first text */
 	struct grove_buf numbers;      /* double */
@@ -175,22 +179,71 @@ static bool step(struct grove__json_iter *it, char close)
 	return *p != close && grove__json_next(it);
 }
 
-/* The type of the block that begins at `p`; behind the block. */
-static const char *read_block(const char *p, const char *end, struct grove_slice *type)
+/* Is there a member with this key in the shape so far? JavaScript keeps the last, in the place of the first. */
+static bool has_key(const struct grove_buf *kind, struct grove_slice key)
 {
-	struct grove__json_iter it;
-
-	*type = grove__slice(NULL, 0);
-	if (*p != '{')
-		return p + grove__json_skip(p, end);
-	grove__json_iter_init(&it, grove__slice(p, (size_t)(end - p)));
-	while (step(&it, '}'))
-		if (grove__json_string_is(it.key, "type"))
-			*type = it.value;
-	return it.p + 1;
+	for (const char *p = kind->ptr, *end = p + kind->len; (size_t)(end - p) > key.len; p++)
+		if (*p == '"' && p[key.len] == ':' && !memcmp(p, key.ptr, key.len))
+			return true;
+	return false;
 }
 
-/* Where the list at `p` ends, and a letter for each block in it. */
+/* Add a member to the shape of a block. Returns 1 if a shape cannot tell it. */
+static int add_member(struct heads *h, struct grove_slice key, struct grove_slice value)
+{
+	bool is_type = grove__json_string_is(key, "type");
+	int rc;
+
+	if (!plain(key.ptr, key.ptr + key.len, KEPT).ptr || has_key(&h->kind, key) ||
+	    (is_type && !plain(value.ptr, value.ptr + value.len, KEPT).ptr))
+		return 1;
+	rc = grove__buf_add_char(&h->kind, h->kind.len ? ',' : '{');
+	rc = rc ? rc : grove__buf_add_slice(&h->kind, key);
+	rc = rc ? rc : grove__buf_add_char(&h->kind, ':');
+	return rc ? rc : is_type ? grove__buf_add_slice(&h->kind, value) :
+				   grove__buf_add_str(&h->kind, "{\"$\":\"left\"}");
+}
+
+/* The shape of the block that begins at *p, which is left behind. Returns 1 if it has none. */
+static int read_block(struct heads *h, const char **p, const char *end)
+{
+	struct grove__json_iter it;
+	int rc = 0;
+
+	grove__buf_clear(&h->kind);
+	if (**p != '{') {
+		*p += grove__json_skip(*p, end);
+		return 1;
+	}
+	grove__json_iter_init(&it, grove__slice(*p, (size_t)(end - *p)));
+	while (step(&it, '}'))
+		rc = rc ? rc : add_member(h, it.key, it.value);
+	*p = it.p + 1;
+	rc = rc || h->kind.len ? rc : grove__buf_add_char(&h->kind, '{');
+	return rc ? rc : grove__buf_add_char(&h->kind, '}');
+}
+
+/* The character that stands for the shape of the last block, which is a new one perhaps. */
+static int letter_of_kind(struct heads *h, char *out)
+{
+	uint32_t from = 1, i = 0;  /* after the bracket */
+	int rc;
+
+	for (; i < h->nr_kinds; from = h->kind_end[i++] + 1)
+		if (h->kind_end[i] - from == h->kind.len && !memcmp(h->kinds.ptr + from, h->kind.ptr, h->kind.len))
+			break;
+	*out = i < BLOCK_KINDS ? (char)(GROVE_BLOCK_FIRST + i) : (char)GROVE_BLOCK_ODD;
+	if (i < h->nr_kinds || i == BLOCK_KINDS)
+		return 0;
+	if (i && (rc = grove__buf_add_char(&h->kinds, ',')))
+		return rc;
+	rc = grove__buf_add_slice(&h->kinds, grove__buf_slice(&h->kind));
+	h->kind_end[i] = (uint32_t)h->kinds.len;
+	h->nr_kinds++;
+	return rc;
+}
+
+/* Where the list at `p` ends, and a character for each block in it. */
 static int read_blocks(struct heads *h, const char *p, const char *end)
 {
 	const char *start = p;
@@ -200,14 +253,15 @@ static int read_blocks(struct heads *h, const char *p, const char *end)
 		return 0;
 	grove__buf_clear(&h->letters);
 	for (p++; !rc && *p != ']';) {
-		struct grove_slice type;
+		char letter = GROVE_BLOCK_ODD;
 
 		if (*p == ',' || grove__json_is_space(*p)) {
 			p++;
 			continue;
 		}
-		p = read_block(p, end, &type);
-		rc = grove__buf_add_char(&h->letters, h->names->block(type));
+		rc = read_block(h, &p, end);
+		rc = rc ? rc : letter_of_kind(h, &letter);
+		rc = rc < 0 ? rc : grove__buf_add_char(&h->letters, letter);
 	}
 	h->blocks = rc ? grove__slice(NULL, 0) : grove__slice(start, (size_t)(p + 1 - start));
 	return rc;
@@ -620,7 +674,7 @@ static void *lay(char **p, const struct grove_buf *b)
 static int hand_out(struct heads *h, struct grove_heads **out)
 {
 	struct grove_buf *all[] = { &h->numbers, &h->rows[0], &h->rows[1], &h->rows[2], &h->text_at,
-				    &h->strings, &h->spelled };
+				    &h->strings, &h->spelled, &h->kinds };
 	size_t len = sizeof(**out) + 7;
 	struct grove_heads *g;
 	char *p;
@@ -644,15 +698,11 @@ static int hand_out(struct heads *h, struct grove_heads **out)
 	g->strings = lay(&p, &h->strings);
 	g->strings_len = h->strings.len;
 	g->shapes = grove__slice(lay(&p, &h->spelled), h->spelled.len);
+	g->nr_blocks = h->nr_kinds;
+	g->blocks = grove__slice(lay(&p, &h->kinds), h->kinds.len);
 	g->block_len = (size_t)(p - (const char *)g->block);
 	*out = g;
 	return 0;
-}
-
-static char no_letter(struct grove_slice type)
-{
-	(void)type;
-	return GROVE_BLOCK_OTHER;
 }
 
 /* For agents that say nothing about it: every value is a hole. */
@@ -661,13 +711,12 @@ static const struct grove__dialect_heads no_heads = {
 	.inside = no_names,
 	.words = no_names,
 	.parent = "",
-	.block = no_letter,
 };
 
 static void release(struct heads *h)
 {
 	struct grove_buf *all[] = { &h->pieces, &h->spelled, &h->rows[0], &h->rows[1], &h->rows[2],
-				    &h->numbers, &h->text_at, &h->strings, &h->letters };
+				    &h->numbers, &h->text_at, &h->strings, &h->letters, &h->kinds, &h->kind };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		grove__buf_release(all[i]);
@@ -691,11 +740,13 @@ int grove__view_heads(struct grove_view *v, uint32_t from, uint32_t to, struct g
 	if (!rc) {
 		h->shape[h->nr_shapes++] = (struct shape){ 0 };
 		rc = grove__buf_add_str(&h->spelled, "[{\"$\":\"line\"}");
+		rc = rc ? rc : grove__buf_add_char(&h->kinds, '[');
 	}
 	while (!rc && from < to)
 		rc = add_rows(h, from, to, &from, d);
 	rc = rc ? rc : begin_text(h);
 	rc = rc ? rc : grove__buf_add_char(&h->spelled, ']');
+	rc = rc ? rc : grove__buf_add_char(&h->kinds, ']');
 	rc = rc ? rc : hand_out(h, out);
 	if (rc == GROVE_ENOMEM)
 		grove__fail_nomem(d);

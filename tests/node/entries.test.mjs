@@ -143,7 +143,7 @@ test("after a rewrite, old entries find the rest of themselves, or say that it i
 	assert.equal(s.entry("b"), undefined);
 	assert.equal(c.message.content[0].text, longText);
 	assert.equal(j.more, longText);
-	assert.throws(() => b.message.content, { code: "STALE" });
+	assert.throws(() => JSON.stringify(b.message.content), { code: "STALE" });
 	s.close();
 });
 
@@ -159,11 +159,23 @@ test("another program rewrites the file", () => {
 	s.close();
 });
 
+test("blocks tell their type before their line is read, and are plain", () => {
+	const s = open();
+	const { content } = s.entry("c").message;
+	assert.deepEqual(content.map((block) => block.type), stored[2].message.content.map((block) => block.type));
+	assert.deepEqual(content.map((block) => Object.keys(block)), stored[2].message.content.map((block) => Object.keys(block)));
+	assert.deepEqual(structuredClone(content), stored[2].message.content);
+	content[0].text = "changed";
+	assert.equal(s.entry("c").message.content[0].text, "changed");
+	assert.equal(JSON.stringify(content[0]), JSON.stringify({ ...stored[2].message.content[0], text: "changed" }));
+	s.close();
+});
+
 test("a closed session says so when the rest is asked for", () => {
 	const s = open();
 	const e = s.entry("b");
 	s.close();
 	assert.equal(e.type, "message");
 	assert.equal(e.message.role, "assistant");
-	assert.throws(() => e.message.content, { code: "INVAL", message: /closed/ });
+	assert.throws(() => JSON.stringify(e.message.content), { code: "INVAL", message: /closed/ });
 });

@@ -141,7 +141,6 @@ static void check_chapters(const struct grove__dialect *d)
 	REQUIRED_IN(d, heads, inside);
 	REQUIRED_IN(d, heads, words);
 	REQUIRED_IN(d, heads, parent);
-	REQUIRED_IN(d, heads, block);
 }
 
 static void every_dialect_has_its_required_slots(void **state)

@@ -4,15 +4,16 @@
 //
 // The library says which shape an entry has (include/grove/view.h): a JSON object in which
 // {"$": …} stands for what comes from columns. There are a few dozen shapes in a session, so
-// each becomes a function that makes its entries, with all members in their order. An entry has
-// two parts that come later:
+// each becomes a function that makes its entries, with all members in their order. Two things
+// come later:
 //
 //   - an object in it with values from columns, as `message` and `usage`, is made of them when it
 //     is first read;
-//   - what the columns do not have, as the content of a message, is taken from the entry's line,
-//     which is read and parsed then.
+//   - what the columns do not have is taken from the entry's line, which is read and parsed then.
+//     Of the blocks of a message's content the types are known before: tool calls can be counted
+//     without reading any.
 //
-// Both are own, enumerable accessors, so that spreading, Object.keys, JSON.stringify and
+// All are own, enumerable accessors, so that spreading, Object.keys, JSON.stringify and
 // structuredClone see an ordinary object. The accessors of one place are the same two functions in
 // all entries; they find their entry, and what they found before, by private fields, which none
 // of these sees.
@@ -22,8 +23,15 @@ const HOLE = "$";
 const NEAR = 64;
 const AHEAD = 256;
 
+/** The base of classes that give private fields to objects that are there already. */
+class Given {
+	constructor(object) {
+		return object;
+	}
+}
+
 /** Gives any object private fields that say where it comes from, and hold what was read of it. */
-class Source extends (function (object) { return object; }) {
+class Source extends Given {
 	#heads;
 	#row;
 	#values = undefined; // by key
@@ -39,14 +47,18 @@ class Source extends (function (object) { return object; }) {
 		return object.#values[key];
 	}
 	static settle(object, key, value) {
-		object.#values ??= { __proto__: null };
-		object.#values[key] = value;
+		object.#values ??= {};
+		if (key === "__proto__") settle(object.#values, key, value);
+		else object.#values[key] = value;
 	}
 	static part(object, place) {
 		return object.#heads.part(object.#row, place);
 	}
 	static whole(object) {
 		return object.#heads.whole(object.#row);
+	}
+	static blocks(object, place, text) {
+		return object.#heads.blocks(object.#row, place, text);
 	}
 	static left(object) {
 		return object.#heads.left(object.#row);
@@ -90,11 +102,19 @@ function laterValue(place) {
 	});
 }
 
+/** Of a list of blocks, whose members come later still. */
+function laterBlocks(place, text) {
+	const key = place.at(-1);
+	return accessor(key, (object) => Source.settle(object, key, Source.blocks(object, place, text)));
+}
+
 /** The accessors of each place, once for all entries: then their objects are alike for the engine. */
 const accessors = new Map();
-function accessorOf(kind, place) {
-	const name = JSON.stringify([kind, place]);
-	if (!accessors.has(name)) accessors.set(name, kind === "part" ? laterPart(place.at(-1)) : laterValue(place));
+function accessorOf(kind, place, text) {
+	const name = JSON.stringify([kind, place, text]);
+	if (!accessors.has(name)) {
+		accessors.set(name, kind === "part" ? laterPart(place.at(-1)) : text === undefined ? laterValue(place) : laterBlocks(place, text));
+	}
 	return accessors.get(name);
 }
 
@@ -179,10 +199,80 @@ class Writer {
 		}
 		this.left.push(place);
 		this.numbers++; // how long it is
-		if (value[HOLE] === "blocks") this.texts++; // what its blocks are
-		return accessorOf("value", place);
+		return accessorOf("value", place, value[HOLE] === "blocks" ? this.texts++ : undefined);
 	}
 }
+
+// ------------------------------------------------------------------------- blocks
+
+/** Blocks of one list: where they are read from, all of them when the first is looked into. */
+class List {
+	#heads;
+	#row;
+	#place;
+	#read;
+
+	constructor(heads, row, place) {
+		this.#heads = heads;
+		this.#row = row;
+		this.#place = place;
+	}
+
+	at(i) {
+		this.#read ??= walk(this.#heads.whole(this.#row), this.#place);
+		return this.#read[i];
+	}
+}
+
+/** Gives a block of a list its place. */
+class Block extends Given {
+	#list;
+	#i;
+	#members = undefined;
+	constructor(object, list, i) {
+		super(object);
+		this.#list = list;
+		this.#i = i;
+	}
+	static members(object) {
+		object.#members ??= object.#list.at(object.#i);
+		return object.#members;
+	}
+}
+
+const blockAccessors = new Map();
+function blockAccessor(key) {
+	if (!blockAccessors.has(key)) {
+		blockAccessors.set(key, {
+			get() {
+				return Block.members(this)[key];
+			},
+			set(value) {
+				settle(this, key, value);
+			},
+			enumerable: true,
+			configurable: true,
+		});
+	}
+	return blockAccessors.get(key);
+}
+
+/** The function that makes blocks of a shape: their type is there, all else comes when it is read. */
+function blockMaker(shape) {
+	const members = Object.entries(shape).map(([key, value]) => [key, isHole(value) ? blockAccessor(key) : undefined, value]);
+	return (list, i) => {
+		const block = {};
+		for (const [key, later, value] of members) {
+			if (later) Object.defineProperty(block, key, later);
+			else block[key] = value;
+		}
+		new Block(block, list, i);
+		return block;
+	};
+}
+
+const BLOCK_FIRST = "!".charCodeAt(0);
+const BLOCK_ODD = "~";
 
 /** Sessions share most shapes: their functions are kept by their text. */
 const compiled = new Map();
@@ -216,11 +306,12 @@ class Heads {
 	#numbers;
 	#texts;
 	#shapes;
+	#blocks;
 	#ahead = new Map(); // whole entries by row, read along
 	#last = -1;
 	#many = 1;
 
-	constructor(entries, from, [shapes, shape, number, text, numbers, textAt, strings]) {
+	constructor(entries, from, [shapes, shape, number, text, numbers, textAt, strings, blocks]) {
 		this.#entries = entries;
 		this.#from = from;
 		this.#shape = shape;
@@ -228,6 +319,7 @@ class Heads {
 		this.#text = text;
 		this.#numbers = numbers;
 		this.#texts = (at) => strings.slice(textAt[at], textAt[at + 1]);
+		this.#blocks = JSON.parse(blocks).map(blockMaker);
 		this.#shapes = JSON.parse(shapes).map((s) => (isHole(s) ? null : compile(s)));
 	}
 
@@ -244,6 +336,14 @@ class Heads {
 
 	part(row, name) {
 		return this.#make(row, this.#shapes[this.#shape[row - this.#from]].parts[name]);
+	}
+
+	/** The list at `place`; `text` says what its blocks are. */
+	blocks(row, place, text) {
+		const letters = this.#texts(this.#text[row - this.#from] + text);
+		if (letters.includes(BLOCK_ODD)) return walk(this.whole(row), place);
+		const list = new List(this, row, place);
+		return Array.from(letters, (letter, i) => this.#blocks[letter.charCodeAt(0) - BLOCK_FIRST](list, i));
 	}
 
 	left(row) {

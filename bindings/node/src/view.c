@@ -251,7 +251,7 @@ static napi_value view_rows(struct call *c)
 static napi_value js_heads(struct call *c, const struct grove_heads *h)
 {
 	struct grove_slice strings = { h->strings, h->strings_len };
-	napi_value v[7];
+	napi_value v[8];
 
 	v[0] = js_slice(c->env, h->shapes);
 	v[1] = js_cells(c, napi_uint32_array, h->shape, h->nr, sizeof(*h->shape));
@@ -260,12 +260,13 @@ static napi_value js_heads(struct call *c, const struct grove_heads *h)
 	v[4] = js_cells(c, napi_float64_array, h->numbers, h->nr_numbers, sizeof(*h->numbers));
 	v[5] = js_cells(c, napi_uint32_array, h->text_at, h->nr_texts + 1, sizeof(*h->text_at));
 	v[6] = js_slice(c->env, strings);
-	return js_array(c, v, 7);
+	v[7] = js_slice(c->env, h->blocks);
+	return js_array(c, v, 8);
 }
 
 /*
  * viewHeads(session, from, to): entries without their long values, see struct
- * grove_heads: [shapes as JSON, shape, number, text, numbers, textAt, strings].
+ * grove_heads: [shapes, shape, number, text, numbers, textAt, strings, blocks].
  */
 static napi_value view_heads(struct call *c)
 {

@@ -18,10 +18,13 @@ function assertValidSessionId(id) {
 	}
 }
 
+/** The variable first: some runtimes remember what it was when they started. */
+const home = () => process.env.HOME || os.homedir();
+
 /** "~", "~/x" and file: URLs are taken as people mean them. */
 function normalize(place) {
-	if (place === "~") return os.homedir();
-	if (place.startsWith("~/")) return path.join(os.homedir(), place.slice(2));
+	if (place === "~") return home();
+	if (place.startsWith("~/")) return path.join(home(), place.slice(2));
 	return place.startsWith("file://") ? fileURLToPath(place) : place;
 }
 
@@ -29,7 +32,7 @@ const resolve = (place) => path.resolve(normalize(place));
 
 function agentDirectory() {
 	const named = process.env.PI_CODING_AGENT_DIR;
-	return named ? resolve(named) : path.join(os.homedir(), ".pi", "agent");
+	return named ? resolve(named) : path.join(home(), ".pi", "agent");
 }
 
 /** The directory of a project's sessions, which is created. */

@@ -54,14 +54,24 @@ async function send(path: string, o: Ask): Promise<Response> {
   return r;
 }
 
+// A reply that is cut off or is no JSON is a failure like any other.
+async function answer<T>(r: Response, signal?: AbortSignal): Promise<T> {
+  try {
+    return (await r.json()) as T;
+  } catch (e) {
+    if (signal?.aborted) throw e;
+    throw new ApiError('BADREPLY', 'The server’s answer cannot be read.', r.status);
+  }
+}
+
 export async function get<T>(path: string, params?: Ask['params'], signal?: AbortSignal): Promise<T> {
   const r = await send(path, { ...(params ? { params } : {}), ...(signal ? { signal } : {}) });
-  return (await r.json()) as T;
+  return answer<T>(r, signal);
 }
 
 export async function act<T>(method: string, path: string, body?: unknown, params?: Ask['params']): Promise<T> {
   const r = await send(path, { method, ...(body !== undefined ? { body } : {}), ...(params ? { params } : {}) });
-  return (r.status === 204 ? null : await r.json()) as T;
+  return r.status === 204 ? (null as T) : answer<T>(r);
 }
 
 // A stretch of a long text: what came, and how long the whole is.

@@ -37,11 +37,12 @@ addEventListener('keydown', (e) => {
   beforeAt = Date.now();
 });
 
-export function useKeys(keys: Keys): void {
+// Keys that every page has are asked last: `base` says so.
+export function useKeys(keys: Keys, base = false): void {
   const layer = useRef({ current: keys }).current;
   layer.current = keys;
   useEffect(() => {
-    layers.push(layer);
+    if (base) layers.unshift(layer); else layers.push(layer);
     return () => { layers.splice(layers.indexOf(layer), 1); };
   }, []);
 }

@@ -78,7 +78,7 @@ export class SessionState implements Source {
   readonly isPreview = computed(() => this.viewLeafId.value !== null && this.viewLeaf.value !== this.skeleton.leaf);
   readonly visibleEntries = computed(() => {
     this.shape.value;
-    return project(this.skeleton, this.viewPath.value, { all: this.zoom.value === 'all', leaf: true });
+    return project(this.skeleton, this.viewPath.value, { all: this.zoom.value === 'all', leaf: this.sessionMeta.value !== null });
   });
   readonly railRows = computed(() => {
     this.shape.value;

@@ -24,7 +24,7 @@ export function Bars({ rows = 6 }: { rows?: number }): JSX.Element | null {
 // A row that cannot be drawn says so; the page around it stays.
 export class Boundary extends Component<{ children: ComponentChildren; what: string }, { failed: boolean }> {
   override state = { failed: false };
-  override componentDidCatch(): void { this.setState({ failed: true }); }
+  override componentDidCatch(e: Error): void { console.error(`This ${this.props.what} could not be drawn: ${e?.name}, ${e?.stack?.split('\n')[1]?.trim() ?? ''}`); this.setState({ failed: true }); }
   override render(): ComponentChildren {
     return this.state.failed ? <p class="dim pad">This {this.props.what} could not be drawn.</p> : this.props.children;
   }

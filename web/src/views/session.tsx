@@ -191,9 +191,9 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
   const rail = <Rail session={session} choose={chooseInTree} window={win} phone={narrow} />;
   return (
     <main class={`sess${panel && !narrow ? ' insp' : ''}${railOpen || narrow ? '' : ' norail'} show-${shown}`} id="main" tabIndex={-1}>
-      {narrow && shown === 'tree' && <h1 class="vh">{visible(meta?.name ?? 'Session')}</h1>}
+      {narrow && shown !== 'conversation' && <h1 class="vh">{visible(meta?.name ?? 'Session')}</h1>}
       {(!narrow && railOpen) || shown === 'tree' ? rail : null}
-      {shown !== 'tree' && <section class="conv" aria-label="Session">
+      {(shown === 'all' || shown === 'conversation') && <section class="conv" aria-label="Session">
         <div class="sh"><div class="nm"><h1 class="trunc">{meta ? visible(meta.name || firstWordsOf(session) || `Session ${meta.id.slice(0, 8)}`) : '\u00a0'}</h1>
           <div class="sub">{meta && <><Glyph agent={meta.agent} /><span class="trunc">{visible(project(meta.cwd))}</span>{typeof meta.cost === 'number' && <><i /><span class="num">{money(meta.cost)}</span></>}{model && <><i /><span class="trunc">{visible(modelName(model))}{session.context.value?.thinkingLevel && session.context.value.thinkingLevel !== 'off' ? `, thinking ${session.context.value.thinkingLevel}` : ''}</span></>}{session.sub && <><i /><a class="go" href={sessionAt(session.key)}>sub-agent {session.sub.slice(0, 12)}, back to the session</a></>}</>}</div></div>
           {!narrow && <Meter session={session} open={() => setTab('context')} />}

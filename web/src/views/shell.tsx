@@ -46,7 +46,7 @@ export function Shell({ children }: { children: ComponentChildren }): JSX.Elemen
     'g s': () => go('/s'),
     'g u': () => go('/usage'),
     '/': () => go('/s?focus=search'),
-  });
+  }, true);
   return (
     <>
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.querySelector<HTMLElement>('main')?.focus(); }}>Skip to the content</a>

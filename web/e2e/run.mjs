@@ -1,0 +1,443 @@
+// The viewer in Debian's Chromium against `grove serve` on generated sessions. Prints TAP.
+// node run.mjs --grove PROGRAM [--front] [-k WORD]
+// --front serves web/dist beside the program, for a program that was built without the viewer.
+import { spawn, execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, appendFileSync, readdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import assert from 'node:assert/strict';
+import { open } from './browser.mjs';
+import { front } from './front.mjs';
+import { hostile, large, PiSession, small } from './corpus.mjs';
+
+const args = process.argv.slice(2);
+const value = (name) => { const i = args.indexOf(name); return i < 0 ? undefined : args[i + 1]; };
+const grove = value('--grove') ?? new URL('../../build/grove', import.meta.url).pathname;
+const only = value('-k');
+const axe = readFileSync(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+const NEEDLE = 'xyzzy-needle-4711';
+
+if (!existsSync(process.env.CHROMIUM ?? '/usr/bin/chromium')) { console.log('1..0 # skip no Chromium'); process.exit(77); }
+
+const freePort = () => new Promise((done) => { const s = createServer().listen(0, '127.0.0.1', () => { const { port } = s.address(); s.close(() => done(port)); }); });
+
+// A home of its own, with a store of pi sessions, and a server over it.
+class World {
+  constructor() { this.home = mkdtempSync(join(tmpdir(), 'grove-viewer-')); this.root = join(this.home, 'agent', 'sessions'); }
+  get env() { return { ...process.env, HOME: this.home, PI_CODING_AGENT_DIR: join(this.home, 'agent'), XDG_CACHE_HOME: join(this.home, 'cache'), TZ: 'UTC' }; }
+
+  async serve(...more) {
+    const port = await freePort();
+    this.server = spawn(grove, ['serve', '--quiet', '--listen', `127.0.0.1:${port}`, ...more], { env: this.env, stdio: ['ignore', 'ignore', 'ignore'] });
+    this.base = `http://127.0.0.1:${port}`;
+    for (let i = 0; i < 200; i++) { try { if ((await fetch(`${this.base}/api/v1/health`)).ok) break; } catch { await new Promise((r) => setTimeout(r, 50)); } }
+    this.api = this.base;
+    if (args.includes('--front')) { const p = await freePort(); this.front = await front(p, port); this.base = `http://127.0.0.1:${p}`; }
+    return this;
+  }
+
+  run(...argv) { return execFileSync(grove, argv, { env: this.env, encoding: 'utf8' }); }
+  file(id) { for (const d of readdirSync(this.root)) for (const f of readdirSync(join(this.root, d))) if (f.includes(id)) return join(this.root, d, f); return null; }
+  close() { this.server?.kill(); this.front?.closeAllConnections?.(); this.front?.close(); rmSync(this.home, { recursive: true, force: true }); }
+}
+
+const browser = await open();
+let failedPages = [];
+
+// A page on which any console error, any report of the policy and any request elsewhere is a failure. A route
+// that the server lacks is answered 501; that is no fault of the page.
+async function page(world, url, o = {}) {
+  const context = await browser.newContext({ viewport: o.phone ? { width: 390, height: 844 } : { width: 1440, height: 900 }, colorScheme: o.dark ? 'dark' : 'light', reducedMotion: 'reduce', ...(o.context ?? {}) });
+  const p = await context.newPage();
+  p.on('console', (m) => { if (m.type() === 'error' && !/status of (501|400|409)/.test(m.text())) failedPages.push(`${url}: ${m.text().slice(0, 300)}`); });
+  p.on('pageerror', (e) => failedPages.push(`${url}: ${String(e.stack).slice(0, 500)}`));
+  p.on('request', (r) => { if (!r.url().startsWith(world.base) && !r.url().startsWith('blob:')) failedPages.push(`asked for ${r.url().slice(0, 200)}`); });
+  p.on('dialog', (d) => { failedPages.push(`dialog: ${d.message().slice(0, 100)}`); void d.dismiss(); });
+  await p.goto(world.base + url);
+  return p;
+}
+
+const scenarios = [];
+const scenario = (name, run) => scenarios.push({ name, run });
+const wait = (p, f, arg, timeout = 15_000) => p.waitForFunction(f, arg, { timeout });
+const text = (p, css) => p.locator(css).first().innerText();
+
+scenario('the list opens and is filtered by typing', async (w) => {
+  const p = await page(w, '/s');
+  await p.waitForSelector('.row');
+  assert.equal(await p.locator('.row').count() > 10, true);
+  await p.keyboard.press('/');
+  await p.keyboard.type('flaky');
+  await wait(p, () => [...document.querySelectorAll('.row .name')].some((e) => e.textContent.includes('Flaky checkout')) && document.querySelectorAll('.row').length < 5);
+  assert.match(p.url(), /q=flaky/);
+  await p.context().close();
+});
+
+scenario('forks hang below their session, in order of time', async (w) => {
+  const p = await page(w, '/s');
+  await p.waitForSelector('.row.kid');
+  const names = await p.locator('.row').evaluateAll((rows) => rows.slice(0, 3).map((r) => `${r.classList.contains('kid')} ${r.querySelector('.name')?.textContent}`));
+  assert.deepEqual(names, ['false Resume event streams by rev', 'true Byte-capped replay buffer', 'true Replay buffer in shared memory']);
+  await p.context().close();
+});
+
+scenario('a session opens at its leaf; tree and conversation agree', async (w, s) => {
+  const p = await page(w, `/s/${s.id}`);
+  await p.waitForSelector('.leafcard');
+  await wait(p, () => document.querySelector('.tr.sel, .tr .chip.green'));
+  assert.match(await text(p, '.rail-f'), /144 entries · 11 prompts/);
+  assert.ok(await p.locator('.leafcard').first().isVisible());
+  await p.context().close();
+});
+
+scenario('J goes from prompt to prompt', async (w, s) => {
+  const p = await page(w, `/s/${s.id}/e/${s.lines[4].id}`);
+  await p.waitForSelector('article.on');
+  const seen = [];
+  for (let i = 0; i < 3; i++) { await p.keyboard.press('J'); await p.waitForTimeout(150); seen.push(await p.locator('.tr.sel .u').innerText()); }
+  assert.deepEqual(seen, ['Show me where the id is dropped', 'Write down what you found', 'The dashboard loses events when the laptop sleeps. Make the stream resume from the last event it saw. No polling, and don’'].map((x, i) => (i === 2 ? seen[2] : x)));
+  assert.match(seen[2], /^The dashboard loses/);
+  await p.context().close();
+});
+
+scenario('an entry off the path opens as a preview; the leaf stays', async (w, s) => {
+  const off = s.lines.find((l) => l.type === 'message' && JSON.stringify(l).includes('Could we poll every second'));
+  const before = readFileSync(w.file(s.id));
+  const p = await page(w, `/s/${s.id}/e/${off.id}`);
+  await p.waitForSelector('.preview-pill');
+  await wait(p, () => [...document.querySelectorAll('.bubble')].some((e) => e.textContent.includes('Could we poll')));
+  assert.deepEqual(readFileSync(w.file(s.id)), before);
+  await p.context().close();
+});
+
+scenario('the branch switcher shows the other attempts', async (w, s) => {
+  const p = await page(w, `/s/${s.id}/e/${s.main}`);
+  await p.waitForSelector('.forkbar');
+  await p.getByRole('button', { name: 'Make it a WebSocket' }).first().click();
+  await p.waitForSelector('.preview-pill');
+  assert.match(p.url(), /\/e\/[0-9a-f]{8}/);
+  await p.context().close();
+});
+
+scenario('tool rows open: a diff, terminal colours, the first lines', async (w, s) => {
+  const p = await page(w, `/s/${s.id}/e/${s.main}`);
+  await p.waitForSelector('.tool-r');
+  await p.locator('.tool-r', { hasText: 'edit' }).first().click();
+  await p.waitForSelector('.diff .a em');
+  await p.locator('.tool-r', { hasText: 'exit 1' }).first().click();
+  await p.waitForSelector('.ansi .a-r');
+  await p.context().close();
+});
+
+scenario('workers: from the projection, with its provenance', async (w, s) => {
+  const p = await page(w, `/s/${s.id}/e/${s.lines.find((l) => l.type === 'subagent_batch').id}`);
+  await p.waitForSelector('.batch');
+  assert.match(await text(p, '.prov'), /Shown from subagent_result/);
+  await p.locator('.wk', { hasText: 'soak-test' }).click();
+  assert.match(await text(p, '.evs'), /soak\.json: lost 0/);
+  await p.context().close();
+});
+
+scenario('the context inspector: order and ids as `grove context` says', async (w, s) => {
+  const p = await page(w, `/s/${s.id}?panel=context`);
+  await p.waitForSelector('.mg');
+  const told = JSON.parse(w.run('context', s.id, '--json'));
+  await wait(p, (n) => document.querySelectorAll('.mg:not(.out)').length === n, told.messages.length);
+  assert.match(await text(p, '.mg.out'), /left out: before the last compaction/);
+  await p.context().close();
+});
+
+scenario('continue from a prompt: said first, then done; its text comes back', async (w) => {
+  const s = fresh(w, 'Replay me');
+  const prompt = s.lines.filter((l) => l.message?.role === 'user')[1];
+  const p = await page(w, `/s/${s.id}/e/${prompt.id}`);
+  await p.waitForSelector('article.on');
+  await p.keyboard.press('c');
+  await p.waitForSelector('dialog[open]');
+  assert.match(await text(p, 'dialog'), /Ask this again, differently\?[\s\S]*stay as a branch/);
+  const before = readFileSync(w.file(s.id), 'utf8');
+  await p.getByRole('button', { name: 'Move and edit' }).click();
+  await p.waitForSelector('#draft');
+  assert.equal(await p.locator('#draft').inputValue(), 'second prompt');
+  const added = readFileSync(w.file(s.id), 'utf8').slice(before.length).trim();
+  const mark = JSON.parse(added);
+  assert.equal(mark.customType, 'grove.leaf');
+  assert.equal(mark.parentId, prompt.parentId);
+  await p.context().close();
+});
+
+scenario('continue from a reply switches; from the leaf it appends', async (w) => {
+  const s = fresh(w, 'Switch me');
+  const reply = s.lines.find((l) => l.message?.role === 'assistant');
+  const p = await page(w, `/s/${s.id}/e/${reply.id}`);
+  await p.waitForSelector('article.on');
+  await p.keyboard.press('c');
+  await p.waitForSelector('dialog[open]');
+  assert.match(await text(p, 'dialog'), /Go on from/);
+  await p.keyboard.press('Escape');
+  await wait(p, () => !document.querySelector('dialog[open]'));
+  const before = readFileSync(w.file(s.id));
+  await p.goto(`${w.base}/s/${s.id}`);
+  await p.waitForSelector('.leafcard');
+  await p.waitForTimeout(500);
+  await p.getByRole('button', { name: 'Continue', exact: true }).click();
+  await wait(p, () => document.activeElement?.id === 'leafcard');
+  assert.deepEqual(readFileSync(w.file(s.id)), before);
+  await p.context().close();
+});
+
+scenario('what was written meanwhile stops the move, and is named', async (w) => {
+  const s = fresh(w, 'Overtaken');
+  const reply = s.lines.find((l) => l.message?.role === 'assistant');
+  const p = await page(w, `/s/${s.id}/e/${reply.id}`);
+  await p.waitForSelector('article.on');
+  await p.keyboard.press('c');
+  await p.waitForSelector('dialog[open]');
+  s.user('written meanwhile');
+  s.say('and answered');
+  appendFileSync(w.file(s.id), s.lines.slice(-2).map((l) => JSON.stringify(l)).join('\n') + '\n');
+  const before = readFileSync(w.file(s.id));
+  await p.getByRole('button', { name: 'Move the leaf' }).click();
+  await p.waitForSelector('dialog .banner.blue');
+  assert.match(await text(p, 'dialog .banner'), /2 entries were appended while you decided\. Your move was not made/);
+  assert.deepEqual(readFileSync(w.file(s.id)), before);
+  await p.getByRole('button', { name: 'Move anyway' }).click();
+  await wait(p, () => !document.querySelector('dialog[open]'));
+  assert.match(readFileSync(w.file(s.id), 'utf8').slice(before.length), /grove\.leaf/);
+  await p.context().close();
+});
+
+scenario('label, rename and delete write what the command line writes', async (w) => {
+  const s = fresh(w, 'To be changed');
+  const prompt = s.lines.find((l) => l.message?.role === 'user');
+  const p = await page(w, `/s/${s.id}/e/${prompt.id}`);
+  await p.waitForSelector('article.on');
+  await p.keyboard.press('b');
+  await p.waitForSelector('dialog[open] input');
+  await p.keyboard.type('a label');
+  await p.keyboard.press('Enter');
+  await wait(p, () => [...document.querySelectorAll('.hd .chip.tag')].some((e) => e.textContent === 'a label'));
+  await poll(() => /"type":"label".*"label":"a label"/.test(readFileSync(w.file(s.id), 'utf8')));
+  await p.keyboard.press('e');
+  await p.waitForSelector('dialog[open] input');
+  await p.keyboard.press('Control+A');
+  await p.keyboard.type('Another name');
+  await p.keyboard.press('Enter');
+  await wait(p, () => document.querySelector('.sh h1').textContent === 'Another name');
+  assert.match(w.run('name', s.id), /Another name/);
+  await p.getByRole('button', { name: 'More', exact: true }).click();
+  await p.getByRole('menuitem', { name: 'Delete' }).click();
+  await wait(p, () => /entries/.test(document.querySelector('dialog p')?.textContent ?? ''));
+  await p.getByRole('button', { name: 'Delete', exact: true }).click();
+  await wait(p, () => location.pathname === '/s');
+  assert.equal(w.file(s.id), null);
+  await p.context().close();
+});
+
+scenario('entries that an agent writes appear; the place does not move', async (w) => {
+  const s = fresh(w, 'Alive', 30);
+  const p = await page(w, `/s/${s.id}`);
+  await p.waitForSelector('.leafcard');
+  await p.waitForTimeout(600);
+  await p.locator('.flow').hover();
+  await p.mouse.wheel(0, -1200);
+  await p.waitForTimeout(700);
+  const top = () => p.evaluate(() => { const f = document.querySelector('.flow').getBoundingClientRect(); const a = [...document.querySelectorAll('.flow article')].find((x) => x.getBoundingClientRect().bottom > f.top + 40); return `${a.getAttribute('aria-label')} ${Math.round(a.getBoundingClientRect().top)}`; });
+  const before = await top();
+  for (let k = 0; k < 3; k++) { s.user(`live ${k}`); appendFileSync(w.file(s.id), JSON.stringify(s.lines.at(-1)) + '\n'); }
+  await wait(p, () => /3 new entries/.test(document.querySelector('.follow')?.textContent ?? ''), null, 20_000);
+  assert.equal(await top(), before);
+  await p.keyboard.press('f');
+  await wait(p, () => [...document.querySelectorAll('.bubble')].some((e) => e.textContent.includes('live 2')));
+  await p.context().close();
+});
+
+scenario('two branches side by side', async (w, s) => {
+  const end = s.lines.find((l) => JSON.stringify(l).includes('port 7070 is taken by the metrics agent'));
+  const p = await page(w, `/s/${s.id}/compare/${s.leaf}...${end.id}`);
+  await p.waitForSelector('.cmp-h');
+  await wait(p, () => document.querySelectorAll('.cmp .tool-r').length > 3);
+  assert.match(await text(p, '.sh .sub'), /entries in common/);
+  await p.getByRole('button', { name: 'Files' }).click();
+  assert.match(await text(p, '.cmp'), /services\/replay\/main\.ts/);
+  await p.context().close();
+});
+
+scenario('usage: the table has the figures of `grove usage`', async (w) => {
+  const p = await page(w, '/usage?range=all');
+  await p.waitForSelector('.t td.cost');
+  const told = JSON.parse(w.run('usage', '--by', 'model', '--json'));
+  const rows = await p.locator('.t tbody tr').evaluateAll((r) => r.map((x) => `${x.cells[0].textContent} ${x.cells[6].textContent}`));
+  assert.deepEqual(rows.sort(), told.rows.map((r) => `${r.key} $${r.cost.toFixed(2)}`).sort());
+  await p.context().close();
+});
+
+scenario('search: passages say where they stand', async (w) => {
+  const p = await page(w, '/s?q=replay');
+  await p.waitForSelector('.hit mark');
+  assert.match(await p.locator('.results').innerText(), /other branch/);
+  const marks = await p.locator('.hit mark').allInnerTexts();
+  for (const m of marks) assert.equal(m.toLowerCase(), 'replay');
+  await p.locator('.hit').first().click();
+  await p.waitForSelector('article.on');
+  await p.context().close();
+});
+
+scenario('palette and help', async (w) => {
+  const p = await page(w, '/s');
+  await p.waitForSelector('.row');
+  await p.keyboard.press('Control+k');
+  await p.waitForSelector('.pal [role=option]');
+  await p.keyboard.type('tunnel');
+  await wait(p, () => /Tunnel/.test(document.querySelector('.pal [aria-selected=true]')?.textContent ?? ''));
+  await p.keyboard.press('Enter');
+  await p.waitForSelector('.leafcard');
+  await p.keyboard.press('?');
+  await p.waitForSelector('.help');
+  await p.keyboard.press('Escape');
+  await wait(p, () => !document.querySelector('dialog[open]'));
+  await p.context().close();
+});
+
+scenario('keyboard alone: list, session, branch, label, usage', async (w) => {
+  const p = await page(w, '/s');
+  await p.waitForSelector('.row');
+  await p.keyboard.press('j');
+  await p.waitForSelector('.row.on');
+  await p.keyboard.press('Enter');
+  await p.waitForSelector('.leafcard');
+  await p.waitForTimeout(400);
+  for (const k of ['K', 'K', 'h']) { await p.keyboard.press(k); await p.waitForTimeout(250); }
+  await p.waitForSelector('.preview-pill');
+  await p.keyboard.press('Escape');
+  await p.keyboard.press('i');
+  await p.waitForSelector('.insp-p');
+  await p.keyboard.press('g');
+  await p.keyboard.press('u');
+  await p.waitForSelector('.kpis');
+  await p.context().close();
+});
+
+scenario('a hostile session is text: no script, no frame, no request elsewhere', async (w, s, all) => {
+  const p = await page(w, `/s/${all.bad.id}?zoom=all`);
+  await p.waitForSelector('.leafcard');
+  for (let k = 0; k < 60; k++) {
+    await p.evaluate(() => { for (const b of document.querySelectorAll('.flow [aria-expanded=false]')) b.click(); });
+    await p.locator('.flow').evaluate((e) => { e.scrollTop -= 1500; });
+    await p.waitForTimeout(120);
+    const bad = await p.evaluate(() => document.querySelectorAll('#app script, iframe, object, embed, #app style, base, #app meta, #app link, #app form[action]').length);
+    assert.equal(bad, 0);
+    if (await p.locator('.flow').evaluate((e) => e.scrollTop === 0)) break;
+  }
+  assert.doesNotMatch(await p.title(), /^owned/);
+  for (const href of await p.locator('.flow a[href]').evaluateAll((a) => a.map((x) => x.href))) assert.match(href, /^(https?|mailto):/);
+  await p.context().close();
+});
+
+scenario('30,000 entries and 400 branches: the leaf in view, under 3 MB', async (w, s, all) => {
+  const p = await page(w, '/s');
+  await p.waitForSelector('.row');
+  let bytes = 0;
+  p.on('response', (r) => { if (r.url().includes('/api/')) void r.body().then((b) => { bytes += b.length; }, () => undefined); });
+  await p.goto(`${w.base}/s/${all.big.id}`);
+  await p.waitForSelector('.leafcard', { timeout: 30_000 });
+  await wait(p, () => document.querySelector('.flow').textContent.includes('The end of a long session'));
+  assert.ok(bytes < 3e6, `${bytes} bytes`);
+  const nodes = await p.evaluate(() => document.querySelectorAll('*').length);
+  assert.ok(nodes < 3000, `${nodes} nodes`);
+  await p.locator('.flow').evaluate((e) => { e.scrollTop = e.scrollHeight * 0.1; });
+  await wait(p, () => document.querySelectorAll('.flow .tool-r, .flow .bubble p').length > 3);
+  await p.context().close();
+});
+
+scenario('a server that only reads: no acting control on any page', async (w, s) => {
+  const ro = new World();
+  ro.home = w.home;
+  ro.root = w.root;
+  await ro.serve('--read-only');
+  for (const url of ['/s', `/s/${s.id}`, `/s/${s.id}?panel=context`]) {
+    const p = await page(ro, url);
+    await p.waitForSelector('.row, .leafcard');
+    for (const name of ['Continue', 'Rename', 'Delete', 'Label', 'Continue from here']) assert.equal(await p.getByRole('button', { name, exact: true }).count(), 0, `${name} on ${url}`);
+    await p.context().close();
+  }
+  ro.server.kill();
+  ro.front?.close();
+});
+
+scenario('no storage, title or history holds a word of the content', async (w) => {
+  const s = new PiSession('', '/home/ana/needle', Date.now() - 3600e3);
+  s.user(`${NEEDLE} is the first message`);
+  s.say(`${NEEDLE} is the answer`);
+  s.write(w.root);
+  const p = await page(w, `/s/${s.id}`);
+  await p.waitForSelector('.leafcard');
+  await p.keyboard.press('k');
+  await p.keyboard.press('i');
+  await p.waitForTimeout(500);
+  await p.goto(`${w.base}/s`);
+  await p.waitForSelector('.row');
+  const kept = await p.evaluate(() => JSON.stringify({ ...localStorage }) + JSON.stringify({ ...sessionStorage }) + document.cookie + document.title + JSON.stringify(history.state));
+  assert.ok(!kept.includes(NEEDLE), kept);
+  assert.ok((await p.evaluate(() => localStorage.getItem('grove') ?? '')).length <= 4096);
+  await p.context().close();
+});
+
+for (const dark of [false, true]) {
+  for (const phone of [false, true]) {
+    scenario(`axe finds nothing, ${dark ? 'dark' : 'light'}, ${phone ? 390 : 1440} px`, async (w, s) => {
+      const urls = ['/s', '/s?q=replay', `/s/${s.id}/e/${s.main}`, `/s/${s.id}?panel=context${phone ? '&pane=context' : ''}`, ...(phone ? [`/s/${s.id}?pane=tree`] : [`/s/${s.id}/compare/${s.leaf}...${s.lines[60].id}`]), '/usage?range=all'];
+      const found = [];
+      for (const url of urls) {
+        const p = await page(w, url, { dark, phone, context: { bypassCSP: true } });
+        await p.waitForSelector('.row, .hit, .leafcard, article, .tr, .mg, .kpis, .cmp-h');
+        await p.waitForTimeout(900);
+        await p.evaluate(axe);
+        const r = await p.evaluate(() => window.axe.run());
+        for (const v of r.violations) found.push(`${url}: ${v.id} (${v.nodes.length}) ${v.nodes[0].target} ${v.nodes[0].any[0]?.message?.slice(0, 140) ?? ''}`);
+        await p.context().close();
+      }
+      assert.deepEqual(found, []);
+    });
+  }
+}
+
+// A small session that a scenario may change.
+let made = 0;
+function fresh(w, name, replies = 2) {
+  const s = new PiSession(name, '/home/ana/scratch', Date.now() - 3600e3 - ++made * 1000);
+  s.user('first prompt');
+  for (let k = 0; k < replies; k++) s.say(`answer ${k} ${'word '.repeat(40)}`);
+  s.user('second prompt');
+  s.say('last answer');
+  s.write(w.root);
+  return s;
+}
+
+async function poll(f) { for (let i = 0; i < 60; i++) { if (f()) return; await new Promise((r) => setTimeout(r, 100)); } assert.fail(`never became true: ${f}`); }
+
+const world = new World();
+const now = Date.now();
+const { main } = small(world.root, now);
+const all = { bad: hostile(world.root, now), big: large(world.root, now, 30_000, 400) };
+await world.serve();
+const wanted = scenarios.filter((s) => !only || s.name.includes(only));
+console.log(`1..${wanted.length}`);
+let bad = 0;
+for (const [i, s] of wanted.entries()) {
+  failedPages = [];
+  const begin = Date.now();
+  try {
+    await s.run(world, main, all);
+    assert.deepEqual(failedPages, []);
+    console.log(`ok ${i + 1} - ${s.name} # ${Date.now() - begin} ms`);
+  } catch (e) {
+    bad++;
+    console.log(`not ok ${i + 1} - ${s.name}\n${String(e.message ?? e).split('\n').slice(0, 14).map((l) => `# ${l}`).join('\n')}${failedPages.length ? `\n# ${failedPages.slice(0, 4).join('\n# ')}` : ''}`);
+    for (const c of browser.contexts()) await c.close().catch(() => undefined);
+  }
+}
+await browser.close();
+world.close();
+process.exit(bad ? 1 : 0);

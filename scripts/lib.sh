@@ -11,9 +11,13 @@ build_packages=(gcc libc6-dev meson ninja-build pkg-config python3
 test_packages=(g++ clang binutils libcmocka-dev libsimdjson-dev nodejs npm libnode-dev tzdata
 	mariadb-server galera-4 rsync iproute2 openssl)
 
+viewer_packages=(nodejs npm)
+browser_packages=(chromium)
+
 # What some of them are wanted for: a command or a file. Whoever has it from
 # elsewhere (upstream's Node brings npm and headers along) keeps that.
-declare -A wanted_for=([nodejs]=node [npm]=npm [libnode-dev]=/usr/include/node/node_api.h)
+declare -A wanted_for=([nodejs]=node [npm]=npm [libnode-dev]=/usr/include/node/node_api.h
+	[chromium]=chromium)
 
 say() {
 	printf '%s\n' "$*"
@@ -117,3 +121,21 @@ set_up() {
 	quietly meson setup "${mode[@]}" "$dir" "$root" "$@" || return
 	printf '%s\n' "$stamp" >"$dir/.set-up"
 }
+
+# build_viewer: web/dist, which the server's build takes in. Without npm or its
+# registry the rest is built all the same, and / says that the viewer is missing.
+build_viewer() (
+	if ! have npm; then
+		say "There is no npm here: grove serve is built without the viewer"
+		return 0
+	fi
+	cd "$root/web" || return
+	if ! cmp -s package-lock.json node_modules/.lock-of-grove; then
+		if ! npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null 2>&1; then
+			say "npm cannot fetch the viewer's packages: grove serve is built without the viewer"
+			return 0
+		fi
+		cp package-lock.json node_modules/.lock-of-grove
+	fi
+	quietly node build.mjs --quiet
+)

@@ -1,9 +1,8 @@
-// Builds the viewer into dist/: one page, content-hashed code, style and worker, each gzipped beside
-// itself, and manifest.json, which says what there is. `--tests` builds the unit tests into dist-test/
+// Builds the viewer into dist/, where the server's build takes it from: one page, and code, style and worker
+// with a hash of their content in the name. `--tests` builds the unit tests into dist-test/
 // instead. The build fails when a part grows past its gate: what is loaded before the first text is
 // painted must stay small.
 import * as esbuild from 'esbuild';
-import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -50,19 +49,9 @@ function page(names) {
     .replace('{{preload}}', names.linked.map((f) => `<link rel="modulepreload" href="/${f}">`).join(''));
 }
 
-const TYPES = { html: 'text/html; charset=utf-8', js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml', txt: 'text/plain; charset=utf-8' };
-
-// A file as the server hands it out: gzipped once, at build time, with a time stamp of zero so that the
-// same sources give the same bytes.
-function pack(out, names) {
-  return readdirSync(out).filter((f) => TYPES[f.split('.').pop()]).sort().map((file) => {
-    const bytes = readFileSync(join(out, file));
-    const gz = gzipSync(bytes, { level: 9 });
-    gz.fill(0, 4, 8);
-    writeFileSync(join(out, `${file}.gz`), gz);
-    const path = file === 'index.html' ? '/' : file === 'licenses.txt' ? '/licenses' : `/${file}`;
-    return { path, file, type: TYPES[file.split('.').pop()], bytes: bytes.length, gzip: gz.length, immutable: /-[A-Z0-9]{8}\./.test(file), first: [names.main, names.css, names.worker, names.boot, ...names.linked].includes(file) };
-  });
+// What the server will send, and how large each is on the wire.
+function sizes(out, names) {
+  return readdirSync(out).sort().map((file) => ({ file, gzip: gzipSync(readFileSync(join(out, file)), { level: 9 }).length, first: [names.main, names.css, names.worker, names.boot, ...names.linked].includes(file) }));
 }
 
 function gate(files, names) {
@@ -77,18 +66,6 @@ function gate(files, names) {
   if (checks.some(([, v, max]) => v > max)) throw new Error(`too large:\n${show.join('\n')}`);
 }
 
-// The same files as C, for the program that serves them: bytes as they are sent, that is gzipped.
-function writeC(file, out, files) {
-  const rows = files.map((f, i) => {
-    const gz = readFileSync(join(out, `${f.file}.gz`));
-    const lines = [];
-    for (let k = 0; k < gz.length; k += 24) lines.push(`\t${[...gz.subarray(k, k + 24)].join(',')},`);
-    const tag = createHash('sha256').update(gz).digest('hex').slice(0, 16);
-    return { data: `static const unsigned char file_${i}[] = {\n${lines.join('\n')}\n};\n`, row: `\t{"${f.path}", "${f.type}", "${tag}", file_${i}, sizeof(file_${i}), ${f.immutable ? 1 : 0}},` };
-  });
-  writeFileSync(file, `/* Made by web/build.mjs from web/src. Do not edit. */\n#include "assets.h"\n\n${rows.map((r) => r.data).join('\n')}\nconst struct asset grove_assets[] = {\n${rows.map((r) => r.row).join('\n')}\n};\nconst size_t grove_assets_count = ${rows.length};\n`);
-}
-
 async function build() {
   const out = option('--out') ?? join(here, 'dist');
   rmSync(out, { recursive: true, force: true });
@@ -97,11 +74,7 @@ async function build() {
   writeFileSync(join(out, 'index.html'), page(names));
   writeFileSync(join(out, 'favicon.svg'), readFileSync(join(here, 'src/favicon.svg')));
   writeFileSync(join(out, 'licenses.txt'), licenceText(here));
-  const files = pack(out, names);
-  writeFileSync(join(out, 'manifest.json'), `${JSON.stringify({ files }, null, 1)}\n`);
-  gate(files, names);
-  const c = option('--c');
-  if (c) writeC(c, out, files);
+  gate(sizes(out, names), names);
 }
 
 await (args.includes('--tests') ? buildTests() : build());

@@ -33,7 +33,9 @@ class World {
     this.base = `http://127.0.0.1:${port}`;
     for (let i = 0; i < 200; i++) { try { if ((await fetch(`${this.base}/api/v1/health`)).ok) break; } catch { await new Promise((r) => setTimeout(r, 50)); } }
     this.api = this.base;
-    if (args.includes('--front')) { const p = await freePort(); this.front = await front(p, port); this.base = `http://127.0.0.1:${p}`; }
+    // A program that was built without the viewer says so at /; then dist/ stands in front of it.
+    const without = args.includes('--front') || /without the viewer/.test(await (await fetch(`${this.base}/`)).text());
+    if (without) { const p = await freePort(); this.front = await front(p, port); this.base = `http://127.0.0.1:${p}`; }
     return this;
   }
 

@@ -15,7 +15,7 @@ export function Help(): JSX.Element {
     <Dialog title="Keyboard" close={() => { overlay.value = null; }} wide>
       <div class="help">{KEYS.map(([title, keys]) => <section key={title}><h3>{title}</h3><dl>{keys.map(([k, what]) => [<dt key={k}>{k.split(' ').map((x) => <kbd key={x}>{x}</kbd>)}</dt>, <dd key={what}>{what}</dd>])}</dl></section>)}</div>
       <label class="check"><input type="checkbox" data-focus checked={keysOn.value} onChange={(e) => { keysOn.value = e.currentTarget.checked; keep({ keys: e.currentTarget.checked }); }} />Single letters act</label>
-      <div class="acts"><span class="dim">grove {me.value?.version ?? ''} · <a class="go" href="/licenses">licences</a></span><span class="grow" /><button class="btn" onClick={() => { overlay.value = null; }}>Close</button></div>
+      <div class="acts"><span class="dim">grove {me.value?.version ?? ''} · <a class="go" href="/licenses.txt" target="_blank" rel="noopener">licences</a></span><span class="grow" /><button class="btn" onClick={() => { overlay.value = null; }}>Close</button></div>
     </Dialog>
   );
 }

@@ -1,19 +1,18 @@
 /*
- * blob/blobs.c: bytes under the name of their hash.
+ * blob/blobs.c: data stored under its hash.
  *
  *	DIR/0a4d…e1            a blob
- *	DIR/0a4d…e1.png        the same file, as oh-my-pi lets other programs see it
- *	DIR/.blob-93f0….tmp    a put at work
+ *	DIR/0a4d…e1.png        the same file, under a name for other programs (oh-my-pi)
+ *	DIR/.blob-93f0….tmp    a put in progress
  *
- * A put writes a temporary file whose name nobody can guess and renames it, so
- * under a blob's name there is the whole blob or nothing. Two that put the same
- * bytes at once rename the same content over each other.
+ * A put writes a temporary file with an unpredictable name and renames it, so under a
+ * blob's name there is the whole blob or nothing. Two puts of the same bytes rename the
+ * same content over each other.
  *
- * A sweep could remove a blob that somebody is just about to refer to, having
- * put it and been told that it is known. So a put renews the time of an old
- * blob, and a sweep looks at the time before it removes one, each with the file
- * locked: either the sweep finds a young blob, or the put one that has no name
- * any more, and writes it again.
+ * A sweep could remove a blob that somebody has just put, found to exist, and is about
+ * to refer to. So a put renews the time of an old blob, and a sweep checks the time
+ * before it removes one, each with the file locked: either the sweep finds a young
+ * blob, or the put finds one that has lost its name, and writes it again.
  */
 #include "blob/blob.h"
 
@@ -38,8 +37,8 @@
 struct grove__blobs {
 	char *dir;
 	EVP_MD *sha256;
-	atomic_bool made;      /* the directory is ours, and new */
-	/* Names given, and how many of them a sync has seen. */
+	atomic_bool made;      /* we created the directory */
+	/* The number of names given, and how many of them have been synced. */
 	_Atomic uint64_t named, synced;
 };
 
@@ -59,7 +58,7 @@ int grove__blobs_open(struct grove__blobs **out, const char *dir, struct grove_d
 		free(b);
 		return grove__fail_nomem(d);
 	}
-	/* looking the algorithm up costs more than hashing a small blob */
+	/* looking up the algorithm costs more than hashing a small blob */
 	b->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
 	if (!b->sha256) {
 		grove__blobs_close(b);
@@ -135,7 +134,7 @@ int grove__blob_path(const struct grove__blobs *b, const char *hash, struct grov
 		rc = grove__buf_add_char(out, '/');
 	if (!rc)
 		rc = grove__buf_add_str(out, hash);
-	/* half a path is none: what was empty is empty again, for callers to leave */
+	/* half a path is useless: leave an empty buffer empty */
 	if (rc && !start)
 		grove__buf_release(out);
 	return rc;
@@ -161,7 +160,7 @@ static bool is_temp(const char *name)
 	       !strcmp(name + head + TEMP_DIGITS, TEMP_TAIL);
 }
 
-/* HASH.EXT, a short word behind the dot: png, x-icon. */
+/* HASH.EXT, with a short word after the dot: png, x-icon. */
 static bool is_alias(const char *name)
 {
 	size_t len = strlen(name);
@@ -189,7 +188,7 @@ int grove__blob_hash(const struct grove__blobs *b, struct grove_slice bytes,
 	return 0;
 }
 
-/* Of an open file. An errno, negative. */
+/* Hashes an open file. Returns a negative errno. */
 static int hash_file(const struct grove__blobs *b, int fd, char hash[GROVE__BLOB_HASH], uint64_t *size)
 {
 	unsigned char digest[EVP_MAX_MD_SIZE];
@@ -219,7 +218,7 @@ static int hash_file(const struct grove__blobs *b, int fd, char hash[GROVE__BLOB
 
 /* --------------------------------------------------------------------- read */
 
-/* Open what has a blob's name, if it is a file of its own. GROVE_ENOTFOUND without a story. */
+/* Opens a blob, if it is a file of its own. GROVE_ENOTFOUND without a detail. */
 static int open_if_there(const char *path, int *fd, struct grove__sys_stat *st,
 			 struct grove_detail *d)
 {
@@ -336,7 +335,7 @@ int grove__blob_has(struct grove__blobs *b, const char *hash, struct grove_detai
 
 /* ---------------------------------------------------------------------- put */
 
-/* Does the file have these bytes? 1, 0, or an errno, negative. */
+/* Returns 1 if the file has these bytes, 0 if not, or a negative errno. */
 static int same_bytes(int fd, struct grove_slice bytes)
 {
 	size_t cap = bytes.len < CHUNK ? bytes.len : CHUNK, at = 0, got;
@@ -355,7 +354,7 @@ static int same_bytes(int fd, struct grove_slice bytes)
 	return err ? err : at >= bytes.len;
 }
 
-/* Keep it from being swept; false if that came too late. */
+/* Protects it from being swept; false if that came too late. */
 static bool renew(const char *path, const struct grove__sys_stat *st)
 {
 	struct grove__sys_stat now = { .nlink = 0 };
@@ -366,12 +365,12 @@ static bool renew(const char *path, const struct grove__sys_stat *st)
 	err = grove__sys_open(path, O_RDWR | O_NOFOLLOW, 0, &fd);
 	if (err == -ENOENT)
 		return false;
-	/* not ours, or a file system that is read only: nobody like us sweeps there */
+	/* not ours, or a read-only file system: nobody like us sweeps there */
 	if (err)
 		return true;
 	err = grove__sys_lock(fd);
 	if (err == -ETIMEDOUT) {
-		/* whoever has it may be about to remove it: it is put anew */
+		/* whoever holds the lock may be about to remove it: put it again */
 		grove__sys_close(fd);
 		return false;
 	}
@@ -397,7 +396,7 @@ static int is_known(struct grove__blobs *b, const char *path, struct grove_slice
 	}
 	if (err)
 		rc = grove__fail_sys(d, err, path, "cannot read the blob");
-	/* who put it may not have waited for the disk */
+	/* whoever put it may not have synced it */
 	if (*known && sync == GROVE_SYNC_ALWAYS) {
 		err = grove__sys_sync(fd);
 		b->named++;
@@ -422,7 +421,7 @@ static int make_temp(struct grove__blobs *b, const char *temp, int *fd)
 	return grove__sys_open(temp, flags, 0600, fd);
 }
 
-/* The whole way from bytes to a name. An errno, negative, and no trace. */
+/* Writes a blob and gives it its name. Returns a negative errno, and leaves no trace. */
 static int write_blob(struct grove__blobs *b, const char *temp, const char *path,
 		      struct grove_slice bytes, enum grove_sync sync)
 {
@@ -519,7 +518,7 @@ int grove__blobs_sync(struct grove__blobs *b, struct grove_detail *d)
 		return grove__fail_sys(d, err, b->dir, "cannot sync the blobs");
 	if (made)
 		b->made = false;
-	/* what others named meanwhile may have come too late for this one */
+	/* names given meanwhile may have come too late for this sync */
 	while (seen < named && !atomic_compare_exchange_weak(&b->synced, &seen, named))
 		;
 	return 0;
@@ -533,7 +532,7 @@ struct listing {
 	size_t base;
 	grove__blob_fn *fn;
 	void *payload;
-	int err;          /* an errno that ends the list, negative */
+	int err;          /* a negative errno that ends the list */
 };
 
 static bool classify(const char *name, struct grove__blob_entry *e)
@@ -622,7 +621,7 @@ int grove__blob_remove(struct grove__blobs *b, const char *hash, struct grove_de
 
 /* ------------------------------------------------------- who else names them */
 
-/* The note, "" if there is none yet; `path` becomes its name. */
+/* Reads the note, "" if there is none yet; `path` becomes its name. */
 static int read_note(struct grove__blobs *b, struct grove_buf *path, struct grove_buf *text,
 		     struct grove_detail *d)
 {
@@ -639,7 +638,7 @@ static int same_url(void *payload, const char *url)
 	return !strcmp(url, payload);
 }
 
-/* Lines, each as a string; changes `text`. */
+/* Calls `fn` with each line as a string; changes `text`. */
 static int each_line(struct grove_buf *text, int (*fn)(void *payload, const char *url), void *payload)
 {
 	char *save, *line = text->len ? strtok_r(text->ptr, "\n", &save) : NULL;
@@ -663,7 +662,7 @@ int grove__blobs_noted(struct grove__blobs *b, int (*fn)(void *payload, const ch
 	return rc;
 }
 
-/* Two that note the same at once leave two lines, which is as good as one. */
+/* Two that record the same at once leave two lines, which does no harm. */
 static int add_note(const char *dir, const char *path, const char *line, struct grove_detail *d)
 {
 	int fd = -1, err = grove__sys_mkdirs(dir, 0700);
@@ -712,7 +711,7 @@ static int sweep(const char *path, int64_t since_ns, bool *gone)
 		return err;
 	err = grove__sys_lock(fd);
 	if (err == -ETIMEDOUT) {
-		/* somebody is at it: it stays */
+		/* somebody is using it: it stays */
 		grove__sys_close(fd);
 		return 0;
 	}
@@ -721,7 +720,7 @@ static int sweep(const char *path, int64_t since_ns, bool *gone)
 		err = grove__sys_lstat(path, &named);
 	else
 		named.ino = 0;
-	/* while we waited it may have gone, and another one come */
+	/* while we waited it may have been removed and created again */
 	if (!err && named.ino && named.ino == st.ino && named.dev == st.dev) {
 		err = grove__sys_unlink(path);
 		*gone = !err;

@@ -1,18 +1,18 @@
 /*
- * transfer/archive.c: sessions, kept where their agent does not delete them.
+ * transfer/archive.c: archives: copies of sessions that their agent does not delete.
  *
- * An archive is a store like any other: a session has the same key there, its
- * log has the same lines, and what belongs to it lies beside it. So whatever
- * reads sessions reads an archive.
+ * An archive is a store like any other: a session has the same key there, its log has
+ * the same lines, and what belongs to it is next to it. So every reader of sessions can
+ * read an archive.
  *
  *	PROJECT/SESSION.jsonl
  *	PROJECT/SESSION/…                the same as at the source
- *	PROJECT/SESSION/file-history/…   what its agent keeps for it elsewhere
- *	PROJECT/SESSION/blobs/HASH       what its lines name
- *	PROJECT/SESSION/.older/TIME/…    what was there before
- *	PROJECT/SESSION/.archive.json    what the last run knew: archive_note.c
+ *	PROJECT/SESSION/file-history/…   what its agent stores for it elsewhere
+ *	PROJECT/SESSION/blobs/HASH       what its lines refer to
+ *	PROJECT/SESSION/.older/TIME/…    earlier versions
+ *	PROJECT/SESSION/.archive.json    the state after the last run: archive_note.c
  *
- * Nothing is ever removed. A source that is gone is not looked for.
+ * Nothing is ever removed. A source that is gone is ignored.
  */
 #include "transfer/archive.h"
 
@@ -28,10 +28,10 @@
 #define NOTE_MAX ((size_t)16 << 20)
 
 struct todo {
-	struct grove__root *root;        /* NULL: outside of all roots */
+	struct grove__root *root;        /* NULL: outside all roots */
 	struct grove_store *from;
 	char *project, *session;
-	char *to_project, *to_session;   /* under which it is archived; NULL: the same */
+	char *to_project, *to_session;   /* its key in the archive; NULL: the same */
 };
 
 struct archiver {
@@ -44,7 +44,7 @@ struct archiver {
 	size_t nr, cap;
 	struct grove__root *root;        /* whose keys are being collected */
 	const struct grove__expiry *expiry;
-	int64_t before;                  /* only what expires before that */
+	int64_t before;                  /* only what expires before this time */
 };
 
 /* --- one session --- */
@@ -58,7 +58,7 @@ int grove__archive_go_on(const struct grove__archiver *k)
 	return 0;
 }
 
-/* DIR/sessions/PROJECT/NAME.jsonl has DIR/blobs beside it. */
+/* DIR/sessions/PROJECT/NAME.jsonl has DIR/blobs next to it. */
 int grove__archive_open_blobs(struct grove__archiver *k)
 {
 	struct grove_buf dir = GROVE_BUF_INIT;
@@ -83,7 +83,7 @@ static int describe(struct grove_store *st, const struct grove_key *key, struct 
 	return grove__store_describe(st, key, out) || grove__buf_reserve(out, 1) ? GROVE_ENOMEM : 0;
 }
 
-/* Where it goes. An archive must not be its own source. */
+/* Finds where it goes. An archive must not be its own source. */
 static int describe_to(struct grove__archiver *k, const char *from, struct grove_buf *to)
 {
 	struct grove__sys_stat a, b;
@@ -102,16 +102,16 @@ static int read_note(struct grove__archiver *k)
 	struct grove_buf *b = &k->note_text;
 	int rc = grove__store_attach_get(k->to, &k->to_key, GROVE__NOTE_NAME, b, NULL);
 
-	/* without it everything is compared, that is all */
+	/* without it, everything is simply compared */
 	k->no_attachments = rc == GROVE_ENOTSUP;
 	rc = !rc && b->len <= NOTE_MAX ? grove__note_parse(&k->note, grove__buf_slice(b)) : 0;
 	return rc ? grove__fail_nomem(k->d) : 0;
 }
 
 /*
- * Does another session have this key? Two agents, or two directories of one
- * name, may have files of the same name; each would find the other's lines
- * and put them aside, time and again.
+ * True if another session has this key. Two agents, or two directories of one name, may
+ * have files of the same name; each would find the other's lines and set them aside,
+ * time and again.
  */
 static bool is_taken(const struct grove__archiver *k, const char *source)
 {
@@ -122,7 +122,7 @@ static bool is_taken(const struct grove__archiver *k, const char *source)
 	       (grove__sys_stat(source, &b) || a.dev != b.dev || a.ino != b.ino);
 }
 
-/* The key in the archive: that of the source, or PROJECT~2 if somebody else has it. */
+/* Chooses the key in the archive: that of the source, or PROJECT~2 if it is taken. */
 static int choose_key(struct grove__archiver *k, const char *source, struct grove_buf *to)
 {
 	const char *project = k->to_key.project;
@@ -158,7 +158,7 @@ static int write_note(struct grove__archiver *k, const char *source)
 	return rc;
 }
 
-/* .older/20261115T083000.123Z: what this run replaces. */
+/* .older/20261115T083000.123Z: for what this run replaces. */
 static int name_older(struct grove__archiver *k)
 {
 	char iso[GROVE__JS_ISO_MAX];
@@ -186,7 +186,7 @@ static int keep_all(struct grove__archiver *k, bool *fresh, const char *source)
 	if (rc || !k->out->total_lines || k->no_attachments)
 		return rc;
 	rc = grove__archive_beside(k);
-	/* the note is about what was kept, also if something else was not */
+	/* the note is written for what was archived, even if something else failed */
 	why = *k->d;
 	later = write_note(k, source);
 	if (rc)
@@ -227,7 +227,7 @@ void grove__archive_count(struct grove_archive_result *r, const struct grove_arc
 	r->failed += x->state == GROVE_ARCHIVE_FAILED;
 }
 
-/* What went wrong with this one is told; only memory and the wish to stop end the others. */
+/* Reports what failed for this session; only lack of memory and cancellation end the others. */
 static int archive_one(struct archiver *a, const struct todo *t, size_t done)
 {
 	struct grove_buf from = GROVE_BUF_INIT, to = GROVE_BUF_INIT, older = GROVE_BUF_INIT;
@@ -301,7 +301,7 @@ static int add_todo(struct archiver *a, struct todo t)
 	return grove__fail_nomem(a->d);
 }
 
-/* Will its agent delete it soon? */
+/* True if its agent will delete it soon. */
 static bool is_due(const struct archiver *a, const struct grove_key *key)
 {
 	struct grove_store_log_stat st;
@@ -357,8 +357,8 @@ static struct grove__root *root_with(struct grove *g, const struct grove_store *
 }
 
 /*
- * A file that lies in the directory of a session belongs to it: that is the one
- * to archive. 1: it lies nowhere we know.
+ * A file in the directory of a session belongs to it: that session is archived. Returns
+ * 1 if it is in no known place.
  */
 static int add_owner(struct archiver *a, const char *path)
 {
@@ -383,7 +383,7 @@ static int add_owner(struct archiver *a, const char *path)
 	return 1;
 }
 
-/* The name of the directory that a file outside of all roots is in. */
+/* Returns the name of the directory of a file outside all roots. */
 static char *own_project(const char *path)
 {
 	const char *end = strrchr(path, '/');
@@ -396,7 +396,7 @@ static char *own_project(const char *path)
 	return strndup(p, (size_t)(end - p));
 }
 
-/* Only a file of that ending has a place for attachments. */
+/* Only a file with that suffix can have attachments. */
 static char *with_ending(const char *name)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -421,7 +421,7 @@ static int add_named(struct archiver *a, const char *what, struct grove__where *
 	if ((at->own_store && at->path && !(t.to_project = own_project(at->path))) ||
 	    (!grove__jsonl_has_suffix(at->session) && !(t.to_session = with_ending(at->session)))) {
 		free(t.project);
-		t.project = NULL; /* there is no memory: it will be said */
+		t.project = NULL; /* out of memory: reported later */
 	}
 	return add_todo(a, t);
 }

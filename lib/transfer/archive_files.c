@@ -1,10 +1,10 @@
 /*
  * transfer/archive_files.c: what belongs to a session, besides lines.
  *
- * Attachments, files that its agent keeps for it in other places, and the blobs
- * that its lines name: all of them become attachments in the archive. One that
- * is there already is compared. If it merely grew it is replaced; otherwise the
- * old one goes to .older first.
+ * Attachments, files that its agent stores for it in other places, and the blobs that
+ * its lines refer to: all of them become attachments in the archive. One that already
+ * exists is compared. If it only grew, it is replaced; otherwise the old one is first
+ * copied to .older.
  */
 #include "transfer/archive.h"
 
@@ -21,9 +21,9 @@
 #define BLOBS "blobs/"
 #define DIGITS 64
 
-/* --- names that are known --- */
+/* --- known names --- */
 
-/* Its place among those that are there, or where it would be. */
+/* Returns its index among those that exist, or where it would be. */
 static size_t place(const struct grove__archiver *k, const char *name, bool *found)
 {
 	size_t lo = 0, hi = k->nr_there;
@@ -127,8 +127,8 @@ int grove__archive_bytes(struct grove__archiver *k, const char *name, struct gro
 }
 
 /*
- * The first failure is told in the end, by the session as a whole: one file
- * that cannot be read keeps nothing else out.
+ * The first failure is reported at the end, for the session as a whole: one file that
+ * cannot be read does not stop the others.
  */
 struct walk {
 	struct grove__archiver *k;
@@ -142,7 +142,7 @@ static int went(struct walk *w, int rc)
 {
 	if (rc == GROVE_ENOMEM || rc == GROVE_ECANCELLED)
 		return rc;
-	/* gone already: somebody else cleans up */
+	/* already gone: somebody else cleans up */
 	if (rc && rc != GROVE_ENOTFOUND && !w->rc) {
 		w->rc = rc;
 		w->why = *w->k->d;
@@ -217,7 +217,7 @@ static int keep_apart(void *payload, const char *dir, const char *name)
 	return went(w, keep_dir(w));
 }
 
-/* By its name a session is known there, without the ending of a file. */
+/* There, a session is identified by its name without the suffix. */
 static int keep_outside(struct walk *w)
 {
 	struct grove__archiver *k = w->k;
@@ -242,7 +242,7 @@ static int keep_one(void *payload, const char *name, uint64_t size, bool log)
 	int rc;
 
 	(void)size;
-	/* an archive may be archived, its notes are its own */
+	/* an archive may itself be archived, but its notes are its own */
 	if (!strcmp(name, GROVE__NOTE_NAME))
 		return 0;
 	rc = went(w, log ? grove__archive_log(w->k, name, NULL) : keep_attached(w, name));
@@ -294,7 +294,7 @@ static int keep_blob(struct grove__archiver *k, const char *digits, bool named)
 	} else if (rc == GROVE_ENOMEM) {
 		grove__fail_nomem(k->d);
 	} else {
-		/* what is not there cannot be kept; other digits were never a blob */
+		/* a missing blob cannot be archived; other digits never named one */
 		k->out->missing += named;
 		rc = remember(k, name, UINT64_MAX);
 	}
@@ -303,8 +303,8 @@ static int keep_blob(struct grove__archiver *k, const char *digits, bool named)
 }
 
 /*
- * 64 digits in a row cover one of any 64 places in a row: only every 64th byte
- * has to be looked at until one is a digit.
+ * Any 64 consecutive digits cover every 64th byte, so only every 64th byte has to be
+ * examined until one is a digit.
  */
 int grove__archive_blobs(struct grove__archiver *k, struct grove_slice bytes)
 {

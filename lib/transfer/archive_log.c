@@ -1,23 +1,21 @@
 /*
- * transfer/archive_log.c: one log, brought up to date in an archive.
+ * transfer/archive_log.c: updates one log in an archive.
  *
- * The archive's lines are compared with those of the source, and one of five
- * things is true:
+ * The archive's lines are compared with those of the source. There are five cases:
  *
  *     archive   source
  *     a b c     a b c        the same: nothing to do
  *     a b       a b c d      it grew: c and d are appended
- *     a b c     a b cd e     c was half a line: the log is written anew
- *     a b c     a x c        lines are gone: the old log goes to .older, whole,
- *     a b c     a b          and the new one takes its place
+ *     a b c     a b cd e     c was half a line: the log is rewritten
+ *     a b c     a x c        lines are gone: the old log goes to .older, as a
+ *     a b c     a b          whole, and the new one replaces it
  *
- * A line that was archived is in the archive from then on. Appending leaves a
- * prefix if it is interrupted, which the next run takes for what it is; a log
- * that is written anew is the old one until it is the new one.
+ * A line that was archived stays in the archive. An interrupted append leaves a prefix,
+ * which the next run continues; a log that is rewritten is replaced atomically.
  *
- * The note of the last run saves most of the reading: where the source has not
- * been touched since, all of it; where the archive has not, the archive's half,
- * since the checksum of its lines is known.
+ * The note of the last run saves most of the reading: all of it if the source has not
+ * changed since; that of the archive if the archive has not, since the checksum of its
+ * lines is known.
  */
 #include "transfer/archive.h"
 
@@ -31,7 +29,7 @@
 #define PIECE ((size_t)1 << 20)
 #define CARRY ((size_t)1 << 10)      /* longer than the name of a blob */
 #define TRIES 4
-/* A file that changed so shortly ago may change again without its times telling. */
+/* A file that changed this recently may change again without its times showing it. */
 #define SETTLED_NS ((int64_t)2000000000)
 
 /* --- comparing --- */
@@ -39,8 +37,8 @@
 enum change { SAME, GROWN, COMPLETED, CHANGED };
 
 /*
- * With the archive's own lines. Where the source goes on, `line` is the first
- * that is new. `open`: the archive's last line may be half of one.
+ * Compares with the archive's own lines. If the source continues, `line` is the first
+ * new one. `open`: the archive's last line may be half of one.
  */
 static int compare_logs(struct grove__lines *src, struct grove__lines *dst, bool open, enum change *out,
 			struct grove_slice *line)
@@ -75,7 +73,7 @@ static int compare_logs(struct grove__lines *src, struct grove__lines *dst, bool
 	}
 }
 
-/* With what is known of the archive's lines. */
+/* Compares with what the note says about the archive's lines. */
 static int compare_note(struct grove__lines *src, const struct grove__note_log *note, enum change *out,
 			struct grove_slice *line)
 {
@@ -98,7 +96,7 @@ static int compare_note(struct grove__lines *src, const struct grove__note_log *
 
 /* --- storing --- */
 
-/* Lines on their way into a log of the archive. */
+/* Lines being appended to a log of the archive. */
 struct batch {
 	struct grove__archiver *k;
 	struct grove_store_log *log;
@@ -130,7 +128,7 @@ int grove__archive_lines(struct grove__archiver *k, struct grove__lines *r,
 	return rc;
 }
 
-/* The blobs that a long line names; a name may lie on the border of two pieces. */
+/* Archives the blobs that a long line refers to; a name may span two pieces. */
 static int long_blobs(struct grove__archiver *k, const struct grove__lines *r)
 {
 	char *piece = malloc(PIECE + CARRY);
@@ -165,7 +163,7 @@ int grove__archive_long(struct grove__archiver *k, struct grove_store_log *log,
 	return grove__archive_go_on(k);
 }
 
-/* `line` and all that follow it in `r`; each blob before the line that names it. */
+/* Appends `line` and all that follow it in `r`; each blob before the line that refers to it. */
 static int append_rest(struct grove__archiver *k, struct grove_store_log *log, uint64_t tail,
 		       struct grove__lines *r, struct grove_slice line, bool blobs)
 {
@@ -188,7 +186,7 @@ static int append_rest(struct grove__archiver *k, struct grove_store_log *log, u
 		if (rc)
 			break;
 		b->rec[b->nr++] = (struct grove_store_record){ .line = line };
-		/* the buffer that these lines lie in is about to be filled anew */
+		/* the buffer of these lines is about to be reused */
 		if (b->nr == BATCH_LINES || !grove__lines_more(r))
 			rc = flush(b);
 		if (!rc)
@@ -200,7 +198,7 @@ static int append_rest(struct grove__archiver *k, struct grove_store_log *log, u
 	return rc ? rc : grove__log_sync(log, k->d);
 }
 
-/* The name that a log of the archive gets when another one takes its place. */
+/* Makes the name that a log of the archive gets when it is replaced. */
 static int older_name(struct grove__archiver *k, const char *sub, struct grove_buf *out)
 {
 	return grove__buf_addf(out, "%s/%s", k->older.ptr, *sub ? sub : k->to_key.session)
@@ -208,7 +206,7 @@ static int older_name(struct grove__archiver *k, const char *sub, struct grove_b
 		       : 0;
 }
 
-/* The whole of the archive's log, as it is, under that name. */
+/* Copies the whole log of the archive to that name. */
 static int set_aside(struct grove__archiver *k, struct grove_store_log *log, uint64_t until,
 		     const char *name)
 {
@@ -229,7 +227,7 @@ static int set_aside(struct grove__archiver *k, struct grove_store_log *log, uin
 	if (!rc)
 		rc = append_rest(k, copy, 0, &r, line, false);
 	grove__log_close(copy);
-	/* half a copy serves nobody: the log itself is still there */
+	/* half a copy is useless: the log itself is still there */
 	if (rc && made)
 		grove__store_remove(k->to, &key, NULL);
 	grove__lines_release(&r);
@@ -308,7 +306,7 @@ static int open_pair(struct grove__archiver *k, const char *sub, struct pair *p)
 	rc = grove__log_open(&p->dst, k->to, &to, GROVE_STORE_WRITE, k->d);
 	if (rc == GROVE_ENOTFOUND)
 		rc = grove__log_open(&p->dst, k->to, &to, GROVE_STORE_CREATE, k->d);
-	/* another run was faster: look again */
+	/* another run was faster: compare again */
 	if (rc == GROVE_EEXIST)
 		rc = GROVE_ECONFLICT;
 	return rc ? rc : grove__log_stat(p->dst, &p->to, k->d);
@@ -332,7 +330,7 @@ static int compare(struct grove__archiver *k, struct pair *p, struct grove__line
 	rc = grove__archive_lines(k, &dst, p->dst, p->to.tail);
 	if (!rc)
 		rc = compare_logs(src, &dst, note->open, change, line);
-	/* half of a long line is cut off: it is appended as a whole */
+	/* half of a long line is truncated, and it is appended as a whole */
 	if (!rc && *change == COMPLETED && src->is_long) {
 		rc = grove__log_cut(p->dst, dst.at, p->to.tail, GROVE_SYNC_NONE, k->d);
 		p->to.tail = dst.at;
@@ -357,7 +355,7 @@ static void take_note(struct grove__note_log *note, const struct pair *p, const 
 		note->size = 0, note->mtime_ns = note->ctime_ns = 0;
 }
 
-/* Where lists show a file's time, they should show that of the session. */
+/* If lists show a file's time, they should show that of the session. */
 int grove__archive_time(struct grove__archiver *k, const char *sub, int64_t mtime_ns)
 {
 	struct grove_key key = k->to_key;
@@ -422,12 +420,12 @@ int grove__archive_log(struct grove__archiver *k, const char *sub, bool *fresh)
 
 	if (!note)
 		return grove__fail_nomem(k->d);
-	/* the source may change while it is read, another run may be at work */
+	/* the source may change while it is read, and another run may be working */
 	for (int tries = 0; tries < TRIES; tries++) {
 		struct pair p = { 0 };
 
 		rc = open_pair(k, sub, &p);
-		/* nothing in it, nothing to keep, and no reason to forget what was */
+		/* an empty source has nothing to archive, and is no reason to drop anything */
 		if (!rc && p.from.bytes && !untouched(&p, note))
 			rc = keep(k, sub, &p, note, fresh);
 		if (!rc && !*sub && p.from.bytes)
@@ -438,7 +436,7 @@ int grove__archive_log(struct grove__archiver *k, const char *sub, bool *fresh)
 		grove__log_close(p.dst);
 		if (rc != GROVE_ESTALE && rc != GROVE_ECONFLICT)
 			break;
-		/* it waited for a lock that nobody gives up: once is enough */
+		/* it has waited for a lock that is not released: once is enough */
 		if (grove__sys_ticks_ns() >= patience_ns)
 			break;
 	}

@@ -1,13 +1,13 @@
 /*
- * transfer/archive_note.c: what the last run left behind, beside a session in
- * an archive:
+ * transfer/archive_note.c: the state after the last run, next to a session in an
+ * archive:
  *
  *	{"version":1,"source":PATH,"dialect":NAME,"logs":[
  *	 {"name":"","lines":N,"bytes":N,"crc32c":N,"open":false,
  *	  "size":N,"mtimeNs":"N","ctimeNs":"N"},…]}
  *
- * It spares the next run from reading what it knows. Nanoseconds are strings,
- * since other readers of JSON would round them.
+ * It saves the next run from reading what it knows. Nanoseconds are strings, since
+ * other readers of JSON would round them.
  */
 #include "transfer/archive.h"
 
@@ -47,7 +47,7 @@ void grove__note_release(struct grove__note *n)
 	memset(n, 0, sizeof(*n));
 }
 
-/* A whole number, or the digits of one as a string; 0 if it is neither. */
+/* Returns a whole number, or one given as a string of digits; 0 if it is neither. */
 static int64_t number(struct grove_slice object, const char *name)
 {
 	struct grove_slice raw = grove__json_get(object, name);

@@ -1,10 +1,10 @@
 /*
- * transfer/blob_gc.c: remove the blobs that no session names.
+ * transfer/blob_gc.c: removes the blobs that no session refers to.
  *
- * First the blobs are listed, then the sessions are searched for their names:
- * what is put after the list was made is not in question. A blob that was put
- * just before may get its line only later, so the young ones are left alone;
- * and grove__blob_sweep() spares one that is put again at the last moment.
+ * First the blobs are listed, then the sessions are searched for their names, so blobs
+ * that are put after the listing are not affected. The line that refers to a blob may
+ * come some time after its put, so young blobs are left alone; and grove__blob_sweep()
+ * spares one that is put again at the last moment.
  */
 #include "transfer/blobs.h"
 
@@ -17,7 +17,7 @@
 
 struct item {
 	char *name;
-	char hash[GROVE__BLOB_HASH];  /* "" for what is no blob */
+	char hash[GROVE__BLOB_HASH];  /* "" if it is not a blob */
 	uint64_t size;
 	int64_t mtime_ns;
 };
@@ -36,12 +36,12 @@ static int collect(void *payload, const struct grove__blob_entry *e)
 	struct item *i;
 
 	if (e->kind == BLOB_ODD)
-		return 0; /* whatever it is, it is not ours to remove */
+		return 0; /* not ours to remove, whatever it is */
 	if (grove__array_room(&gc->at, &gc->cap, gc->nr, sizeof(*gc->at)))
 		return grove__fail_nomem(gc->d);
 	i = &gc->at[gc->nr];
 	memcpy(i->hash, e->hash, sizeof(i->hash));
-	/* another name of a blob has no bytes of its own */
+	/* a second name of a blob has no bytes of its own */
 	i->size = e->kind == BLOB_ALIAS && e->nlink > 1 ? 0 : e->size;
 	i->mtime_ns = e->mtime_ns;
 	i->name = strdup(e->name);
@@ -127,15 +127,18 @@ int grove__blob_gc(struct grove *g, struct grove__blobs *b,
 
 	if (grace > INT64_MAX / 2000000)
 		grace = INT64_MAX / 2000000;
-	/* the coarse clock of file times may lag behind: with no grace at all, nothing is young */
+	/* the coarse clock of file times may lag behind: without grace, nothing is young */
 	since_ns = opt->grace < 0 ? INT64_MAX : (grove__sys_now_ms() - grace) * 1000000;
 	grove__blob_refs_init(&gc.refs);
 	rc = grove__blobs_list(b, collect, &gc, d);
 	grove__blob_refs_ready(&gc.refs);
-	/* also when there is nothing to remove: the caller is told what was searched */
+	/* even if there is nothing to remove: the caller learns what was searched */
 	if (!rc)
 		rc = grove__blob_refs_scan(&gc.refs, g, b, d);
-	/* then it is not that they are garbage: we did not find who needs them */
+	/*
+	 * no sessions at all: more likely we failed to find them than that all blobs
+	 * are garbage
+	 */
 	if (!rc && opt->flags & GROVE_BLOBS_GC_REMOVE && gc.nr && !gc.refs.sessions)
 		rc = grove__fail(d, GROVE_EACCESS, grove__blobs_dir(b),
 				 "found no sessions that could refer to a blob, so nothing was removed "

@@ -1,15 +1,15 @@
 /*
- * transfer/blob_refs.c: which blobs do the sessions of this world name?
+ * transfer/blob_refs.c: finds the blobs that sessions refer to.
  *
- * The question decides what may be deleted, so it is asked of bytes, not of
- * meaning: 64 lower-case hex digits are a name wherever they stand, in whatever
- * file, spelled with `blob:sha256:` before them or as part of a path, in a line
- * no reader understands, in a dialect nobody has heard of. Where a digit may be
- * spelled as an escape, the bytes are searched once more without. What this
- * finds too much costs some disk.
+ * The answer decides what may be deleted, so we search bytes, not meaning: 64
+ * lower-case hex digits are a name wherever they occur, in whatever file, with
+ * `blob:sha256:` before them or as part of a path, in a line that no reader
+ * understands, in an unknown dialect. If a digit may be written as an escape, the bytes
+ * are searched again with the escapes decoded. Finding too much only costs some disk
+ * space.
  *
- * It is also quick. 64 digits in a row cover one of any 64 places in a row, so
- * only every 64th byte has to be looked at until one is a digit.
+ * It is also fast. Any 64 consecutive digits cover every 64th byte, so only every 64th
+ * byte has to be examined until one is a digit.
  */
 #include "transfer/blobs.h"
 
@@ -104,7 +104,7 @@ bool grove__blob_refs_named(const struct grove__blob_refs *r, const char *hash)
 
 /* ------------------------------------------------------------------- bytes */
 
-/* 64 digits: is it one of ours? Most are not, which their first four tell. */
+/* 64 digits: marks it if it is one of ours. Most are not, which the first four show. */
 static void look_up(struct grove__blob_refs *r, const char *digits)
 {
 	unsigned head = 0;
@@ -132,14 +132,14 @@ static void search(struct grove__blob_refs *r, const char *ptr, size_t len)
 			from--;
 		while (to < len && nibble(ptr[to]) >= 0)
 			to++;
-		/* a longer run may hold a name anywhere: "\u003a" ends in a digit, too */
+		/* a longer run may contain a name anywhere: "\u003a" ends in a digit, too */
 		for (; from + DIGITS <= to; from++)
 			look_up(r, ptr + from);
 		p = to; /* not a digit, or the end */
 	}
 }
 
-/* Of \u00HH, at its u: the character, or -1 if it is none that a name has. */
+/* Decodes \u00HH, given its u. Returns the character, or -1 if a name cannot contain it. */
 static int escaped(const char *u, const char *end)
 {
 	int hi, lo;
@@ -151,7 +151,7 @@ static int escaped(const char *u, const char *end)
 	return hi == 3 || hi == 6 ? (lo < 0 ? -1 : hi << 4 | lo) : -1;
 }
 
-/* The next escape of a digit or letter from `p` on, at its u; NULL: none. */
+/* Finds the next escape of a digit or letter from `p` on, at its u; NULL: none. */
 static const char *next_escape(const char *p, const char *end)
 {
 	const char *u;
@@ -162,7 +162,7 @@ static const char *next_escape(const char *p, const char *end)
 	return NULL;
 }
 
-/* Each such escape as what it stands for, however many backslashes are before it. */
+/* Replaces each such escape by what it stands for, however many backslashes precede it. */
 static int decode(struct grove_buf *out, const char *p, const char *end, const char *u)
 {
 	int rc = 0;
@@ -204,11 +204,11 @@ struct scan {
 	struct grove__runs runs;    /* of logs, and the buffer for files */
 	struct grove_buf path;      /* where the walk is */
 	unsigned depth;
-	bool may_be_empty;          /* nothing is a likely answer there */
+	bool may_be_empty;          /* this place may well be empty */
 	uint64_t names;             /* in the directory that is being listed */
-	const char *noted;          /* the note of stores that name blobs here */
+	const char *noted;          /* the note of stores that refer to blobs here */
 	struct place skip;          /* the blobs themselves */
-	struct place *seen;         /* where walks began and links led */
+	struct place *seen;         /* where walks began, and targets of links */
 	size_t nr_seen;
 };
 
@@ -227,8 +227,8 @@ static int unreadable(struct scan *s, int err)
 }
 
 /*
- * A disk that is not mounted leaves an empty directory, or links that lead
- * nowhere: what the sessions there name cannot be known.
+ * A disk that is not mounted leaves an empty directory, or dangling links: what the
+ * sessions there refer to is unknown.
  */
 static int not_mounted(struct scan *s, const char *what)
 {
@@ -271,7 +271,7 @@ static int scan_file(struct scan *s)
 	return rc;
 }
 
-/* 1: it was here before, so a link leads in a circle or where another one led. */
+/* Returns 1 if it was visited before: a link leads in a cycle or where another one led. */
 static int been_here(struct scan *s, const struct grove__sys_stat *st)
 {
 	struct place *more;
@@ -304,11 +304,11 @@ static int scan_name(void *payload, const char *name)
 	link = !err && st.type == SYS_LINK;
 	if (link)
 		err = grove__sys_stat(s->path.ptr, &st);
-	/* a project, or a session; elsewhere a link may lead where it likes */
+	/* a project, or a session; elsewhere a link may lead anywhere */
 	if (link && (err == -ENOENT || err == -ELOOP) && (s->depth == 1 || grove__jsonl_has_suffix(name)))
 		rc = not_mounted(s, "a dangling link");
 	else if (err == -ENOENT || (link && err == -ELOOP))
-		err = 0; /* gone, or a link to nowhere */
+		err = 0; /* gone, or a dangling link */
 	else if (err)
 		rc = unreadable(s, err);
 	else if (st.type == SYS_FILE)
@@ -339,14 +339,14 @@ static int scan_dir(struct scan *s)
 		return 0;
 	if (err)
 		return unreadable(s, err);
-	/* whoever is above has at least this one */
+	/* directories above have at least this one */
 	if (!ended && !s->names && s->depth <= 1 && !s->may_be_empty)
 		ended = not_mounted(s, "an empty directory");
 	s->names = 1;
 	return ended;
 }
 
-/* `dir`, if it is there, with all that is in it. */
+/* Searches `dir`, if it exists, and everything in it. */
 static int scan_tree(struct scan *s, const char *dir)
 {
 	struct grove__sys_stat st;
@@ -376,7 +376,7 @@ static int scan_log(struct scan *s, struct grove_store_log *log)
 	int rc = grove__log_stat(log, &st, s->d);
 
 	grove__runs_begin(&s->runs, log, 0, st.tail, s->d);
-	/* lines as a whole: no border for a name to lie on */
+	/* whole lines, so no name spans two buffers */
 	while (!rc && !(rc = grove__runs_next(&s->runs))) {
 		if (grove__blob_refs_feed(s->r, s->runs.buf, s->runs.run.len))
 			rc = grove__fail_nomem(s->d);
@@ -416,7 +416,7 @@ struct storing {
 	struct grove_store *store;
 };
 
-/* A log, be it a session's or one that belongs to it. */
+/* Searches a log, a session's own or one that belongs to it. */
 static int scan_one(void *payload, const struct grove_key *key)
 {
 	struct storing *x = payload;
@@ -459,7 +459,7 @@ static int scan_roots(struct scan *s, const struct grove *g)
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
 		const struct grove__root *root = &g->roots[i];
 
-		/* an agent that keeps no blobs may keep no sessions, either */
+		/* an agent without blobs may also have no sessions */
 		s->may_be_empty = root->dialect && !root->dialect->blobs;
 		rc = root->dir ? scan_tree(s, root->dir) : scan_store(s, root->store);
 	}
@@ -467,7 +467,10 @@ static int scan_roots(struct scan *s, const struct grove *g)
 	return rc;
 }
 
-/* A store that is noted beside the blobs, unless it was given and is searched already. */
+/*
+ * Searches a store that is recorded next to the blobs, unless it was given and already
+ * searched.
+ */
 static int scan_noted(void *payload, const char *url)
 {
 	struct scan *s = payload;
@@ -479,7 +482,7 @@ static int scan_noted(void *payload, const char *url)
 	for (size_t i = 0; i < s->g->nr_roots; i++)
 		if (!strcmp(s->g->roots[i].store->url, url))
 			return 0;
-	/* a list takes a database that is not there for an empty one */
+	/* a list treats a missing database as empty */
 	err = strncmp(url, SQLITE, sizeof(SQLITE) - 1) ? 0 : grove__sys_stat(url + sizeof(SQLITE) - 1, &st);
 	rc = err ? grove__fail_sys(s->d, err, NULL, "cannot open")
 		 : grove__world_store(s->g, url, &store, s->d);
@@ -502,7 +505,7 @@ static const char *without_store(void *payload, const char *name)
 	return strcmp(name, "GROVE_STORE") ? env->getenv(env->getenv_payload, name) : NULL;
 }
 
-/* A store that was given hides the agents' own sessions, but those name blobs as well. */
+/* A store that was given hides the agents' own sessions, but those refer to blobs as well. */
 static int scan_hidden(struct scan *s)
 {
 	struct grove_options opt = {
@@ -535,7 +538,7 @@ static int scan_place(void *payload, const char *agent, const char *dir, bool fl
 	return scan_tree(payload, dir);
 }
 
-/* The places of the agent whose blobs these usually are, whichever of them it uses today. */
+/* Searches the places of the agent that usually owns these blobs, whichever it uses today. */
 static int scan_usual(struct scan *s)
 {
 	const struct grove__dialect *usual = grove__dialect_defaults.blobs;

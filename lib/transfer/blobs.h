@@ -1,13 +1,11 @@
-/*
- * transfer/blobs.h: which blobs do the sessions of this world name?
- */
+/* transfer/blobs.h: finds the blobs that sessions refer to. */
 #ifndef GROVE_TRANSFER_BLOBS_H
 #define GROVE_TRANSFER_BLOBS_H
 
 #include "blob/blob.h"
 #include "session/session.h"
 
-/* Hashes that are looked for, and which of them were found. */
+/* The hashes that are searched for, and which of them were found. */
 struct grove__blob_refs {
 	struct grove__blobref {
 		uint8_t hash[32];
@@ -23,28 +21,28 @@ struct grove__blob_refs {
 
 void grove__blob_refs_init(struct grove__blob_refs *r);
 void grove__blob_refs_release(struct grove__blob_refs *r);
-/* Look for this one too. `hash` is 64 lower-case hex digits. */
+/* Adds a hash to search for. `hash` is 64 lower-case hex digits. */
 int grove__blob_refs_add(struct grove__blob_refs *r, const char *hash);
-/* All have been added; from here on they can be found. */
+/* Called after all have been added; from now on they can be found. */
 void grove__blob_refs_ready(struct grove__blob_refs *r);
 /* Was it named? */
 bool grove__blob_refs_named(const struct grove__blob_refs *r, const char *hash);
 
 /*
- * Search bytes, as they are and with the escapes of JSON decoded (\u0061 is a
- * digit, also where a string lies within a string). Some of them at the end may
- * be the head of a hash: begin the next call with those. GROVE_ENOMEM.
+ * Searches bytes, as they are and with the escapes of JSON decoded (\u0061 is a digit,
+ * also in a string within a string). Up to this many at the end may be the beginning of
+ * a hash: begin the next call with those. GROVE_ENOMEM.
  */
 #define GROVE__BLOBREFS_CARRY 1023
 int grove__blob_refs_feed(struct grove__blob_refs *r, const char *ptr, size_t len);
 
 /*
- * Search everything: all stores that were given, all that can be discovered,
- * xcsh's own, and `sessions` beside the directory of the blobs, with all files
- * below them; and the stores that are noted beside the blobs. What is gone when we
- * come to it is passed over; anything else that cannot be read is an error. So
- * is what looks like a disk that is not there: a link that leads nowhere, and a
- * directory of sessions, or of a project, with nothing in it.
+ * Searches everything: all stores that were given, all that can be discovered, xcsh's
+ * own, and `sessions` next to the directory of the blobs, with all files below them;
+ * and the stores that are recorded next to the blobs. Files that disappear meanwhile
+ * are skipped; anything else that cannot be read is an error. So is what looks like a
+ * disk that is not mounted: a dangling link, and an empty directory of sessions or of a
+ * project.
  */
 int grove__blob_refs_scan(struct grove__blob_refs *r, struct grove *g, struct grove__blobs *b,
 			 struct grove_detail *d);

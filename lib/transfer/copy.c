@@ -1,20 +1,19 @@
 /*
- * transfer/copy.c: a session in another store, byte for byte.
+ * transfer/copy.c: copies a session to another store, byte for byte.
  *
- * Every physical line goes along, understood or not, and so does a line end
- * that is missing. What the dialect finds in a line goes into the record, for
- * stores that have columns. Sub-agents' logs and attachments lie beside the
- * session under the same names; blobs are attached as in an archive, since a
- * database has no other place for them, and given back to the agent where the
- * target is its own directory.
+ * Every physical line is copied, understood or not, and so is a missing newline. What
+ * the dialect finds in a line goes into the record, for stores that have columns. Logs
+ * of sub-agents and attachments have the same names; blobs become attachments as in an
+ * archive, since a database has no other place for them, and are given back to the
+ * agent if the target is its own directory.
  *
- * A copy that was interrupted is the beginning of its source:
+ * A copy that was interrupted is a prefix of its source:
  *
- *     there     source
+ *     target    source
  *     a b c     a b c      the same
  *     a b       a b c      c is appended
- *     a b       a bb c     b had no line end: it is cut off, bb and c appended
- *     a b c     a b        the copy went on by itself: it stays
+ *     a b       a bb c     b had no newline: it is removed, bb and c are appended
+ *     a b c     a b        the copy was continued by itself: it stays
  *     a x       a b        another session: GROVE_ECONFLICT
  */
 #include "transfer/copy.h"
@@ -30,8 +29,8 @@ struct copier {
 	struct grove__archiver k;
 	struct grove__records records;
 	bool go_on;
-	bool made;                       /* the session is ours: a failure takes it away */
-	struct grove__blobs *own;        /* the agent's, if the target is its own place; NULL */
+	bool made;                       /* we created the session: a failure removes it */
+	struct grove__blobs *own;        /* the agent's, if the target is its own directory; NULL */
 	struct grove_store_record rec[BATCH_LINES];
 	size_t nr;
 };
@@ -60,13 +59,13 @@ static int flush(struct copier *c, struct grove_store_log *log, uint64_t *tail)
 	return rc ? rc : grove__archive_go_on(&c->k);
 }
 
-/* What the agent has is there already where the target is its own place. */
+/* If the target is the agent's own directory, the agent already has these. */
 static int keep_blobs(struct copier *c, struct grove_slice bytes)
 {
 	return c->own && !c->k.blobs[1] ? 0 : grove__archive_blobs(&c->k, bytes);
 }
 
-/* `line` and all that follow it; each blob before the line that names it. */
+/* Appends `line` and all that follow it; each blob before the line that refers to it. */
 static int append_rest(struct copier *c, struct grove_store_log *log, uint64_t tail,
 		       struct grove__lines *r, struct grove_slice line)
 {
@@ -96,8 +95,8 @@ static int append_rest(struct copier *c, struct grove_store_log *log, uint64_t t
 }
 
 /*
- * What there is, compared: 0 and `line` is the first to append; 1: there is none
- * to append. *tail moves back where half a line has to go first.
+ * Compares with what exists. Returns 0 with `line` the first one to append, or 1 if
+ * there is none. *tail moves back if half a line has to be removed first.
  */
 static int compare(struct copier *c, struct twins *t, struct grove__lines *src,
 		   struct grove__lines *dst, struct grove_slice *line, uint64_t *tail)
@@ -133,7 +132,7 @@ static int compare(struct copier *c, struct twins *t, struct grove__lines *src,
 			      (unsigned long long)src->lines);
 }
 
-/* Let the last line end, or not end, as it does in the source. */
+/* Gives the last line a newline or not, as in the source. */
 static int end_last_line(struct copier *c, struct twins *t, bool open)
 {
 	return grove__log_meta_put(t->dst, GROVE__META_UNFINISHED, grove__slice("1", open), c->k.d);
@@ -173,7 +172,7 @@ static int copy_lines(struct copier *c, struct twins *t)
 		rc = grove__lines_next(&src, &line);
 	}
 	if (rc == 1) {
-		/* a log without lines is kept only if somebody says so */
+		/* an empty log is kept only if that is stated */
 		bool say = t->there ? dst.lines == src.lines && dst.open && !src.open : true;
 
 		rc = say ? end_last_line(c, t, false) : 0;
@@ -188,8 +187,8 @@ static int copy_lines(struct copier *c, struct twins *t)
 }
 
 /*
- * Which blobs are there: those of the target, and those that are attached to the
- * source and will come along with what lies beside it.
+ * Finds the existing blobs: those of the target, and those that are attached to the
+ * source and will be copied with it.
  */
 static int look_for_blobs(struct copier *c)
 {
@@ -230,15 +229,15 @@ static int copy_log(struct copier *c, const char *sub)
 	return rc;
 }
 
-/* --- what lies beside it --- */
+/* --- what belongs to it --- */
 
-/* A blob that came attached goes to where the agent looks for it. */
+/* Puts a blob that was an attachment where the agent looks for it. */
 static int give_back(struct copier *c, struct grove_slice bytes)
 {
 	char hash[GROVE__BLOB_HASH];
 	bool known = false;
 	const char *url = c->k.to->url;
-	/* files are found where agents keep them; a database only by its name */
+	/* files are found in the agents' directories; a database only by its recorded URL */
 	int rc = !strncmp(url, "file:", 5) || !strncmp(url, "memory:", 7)
 			 ? 0 : grove__blobs_note(c->own, url, c->k.d);
 
@@ -249,7 +248,7 @@ static int give_back(struct copier *c, struct grove_slice bytes)
 	return rc;
 }
 
-/* One that is there with other bytes is the newer or the older one: nobody knows. */
+/* If it exists with other bytes, it is unknown which is newer. */
 static int copy_attached(struct copier *c, const char *name)
 {
 	struct grove_buf bytes = GROVE_BUF_INIT, have = GROVE_BUF_INIT;
@@ -258,7 +257,7 @@ static int copy_attached(struct copier *c, const char *name)
 
 	if (rc) {
 		grove__buf_release(&bytes);
-		/* gone already: somebody else cleans up */
+		/* already gone: somebody else cleans up */
 		return rc == GROVE_ENOTFOUND ? 0 : rc;
 	}
 	s = grove__buf_slice(&bytes);
@@ -287,7 +286,7 @@ static int copy_one(void *payload, const char *name, uint64_t size, bool log)
 	int rc;
 
 	(void)size;
-	/* what an archive notes is about the archive */
+	/* the notes of an archive are about that archive */
 	if (!strcmp(name, GROVE__NOTE_NAME))
 		return 0;
 	rc = log ? copy_log(c, name) : copy_attached(c, name);
@@ -356,9 +355,9 @@ int grove__copy_session(const struct grove__copy_job *in, struct grove_archived 
 	return rc;
 }
 
-/* --- one that somebody names --- */
+/* --- one session --- */
 
-/* What the session is called: by its header, else by its name. */
+/* Gets the session's id from its header, or else its name. */
 static int name_it(const struct grove__where *at, struct grove_buf *id, struct grove_detail *d)
 {
 	struct grove_key key = { at->project, at->session, "" };

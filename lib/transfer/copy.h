@@ -1,6 +1,4 @@
-/*
- * transfer/copy.h: sessions on their way from store to store, byte for byte.
- */
+/* transfer/copy.h: copies sessions from store to store, byte for byte. */
 #ifndef GROVE_TRANSFER_COPY_H
 #define GROVE_TRANSFER_COPY_H
 
@@ -12,20 +10,23 @@ struct grove__copy_job {
 	const char *root_dir;            /* of the source; NULL: none */
 	struct grove_store *from, *to;
 	struct grove_key key;            /* in both */
-	bool go_on;                      /* what is there may be continued; else GROVE_EEXIST */
+	bool go_on;                      /* an existing copy may be continued; else GROVE_EEXIST */
 	uint64_t done, total;            /* for the progress */
 };
 
 /*
- * Copy a session with all that belongs to it. `out` counts, and has its state.
- * GROVE_ECONFLICT if what is there already is no beginning of the source, nor
- * the other way round: it stays as it is. Without `go_on` a failure leaves
- * nothing behind; with it, what was copied stays, to be continued.
+ * Copies a session with all that belongs to it. `out` has the counts and its state.
+ * GROVE_ECONFLICT if neither the existing log nor the source is a prefix of the other:
+ * it is left alone. Without `go_on`, a failure leaves nothing behind; with it, what was
+ * copied stays, to be continued.
  */
 int grove__copy_session(const struct grove__copy_job *in, struct grove_archived *out,
 			struct grove_detail *d);
 
-/* One session, as people name it; `id` and `path` (empty: it has none) are added to. */
+/*
+ * Copies one session, as users name it; appends to `id` and `path` (which stays empty
+ * if it has none).
+ */
 int grove__copy(struct grove *g, const char *what, const char *url, struct grove_buf *id,
 		struct grove_buf *path, struct grove_detail *d);
 

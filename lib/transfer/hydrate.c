@@ -1,10 +1,9 @@
 /*
- * transfer/hydrate.c: a remote log in the place of the local one.
+ * transfer/hydrate.c: replaces the local log by a remote one.
  *
- * All of it arrives and is looked over before the local log changes, and then
- * it changes at once. A source that fails, or has nothing to give, leaves
- * everything as it was. Only when the local log is the remote one may what is
- * appended to it go there as well.
+ * All of it arrives and is checked before the local log changes, and then it changes at
+ * once. A source that fails, or is empty, leaves everything as it was. Only after the
+ * local log has become the remote one may appended lines be sent there as well.
  */
 #include "transfer/archive.h"
 
@@ -17,12 +16,12 @@ struct hydrating {
 	const struct grove_source *src;
 	struct grove_detail *d;
 	struct grove__json_want want;
-	struct grove_buf line;           /* with room behind it for the scanner */
-	bool held;                       /* it has not been given out yet */
+	struct grove_buf line;           /* with padding for the scanner */
+	bool held;                       /* it has not been returned yet */
 	uint64_t lines;
 };
 
-/* A line of the source that is a record; 1 at the end. */
+/* Gets a line of the source that is a record. Returns 1 at the end. */
 static int fetch(struct hydrating *h)
 {
 	struct grove_slice line = { NULL, 0 };
@@ -86,7 +85,7 @@ static int find_place(struct grove *g, const struct grove_hydrate_options *opt,
 	return rc;
 }
 
-/* The remote lines in the place of the local ones, or nothing happens. */
+/* Replaces the local lines by the remote ones, or does nothing. */
 static int replace(struct hydrating *h, struct grove__where *at, unsigned flags)
 {
 	struct grove_key key = { at->project, at->session, "" };
@@ -119,7 +118,7 @@ int grove__session_hydrate(struct grove *g, const struct grove_hydrate_options *
 
 	grove__json_want_init(&h.want, NULL, 0);
 	rc = find_place(g, opt, &at, d);
-	/* before anything is touched: is there anything at all? */
+	/* before anything is touched: is the source empty? */
 	if (!rc) {
 		rc = fetch(&h);
 		if (rc == 1)
@@ -130,7 +129,7 @@ int grove__session_hydrate(struct grove *g, const struct grove_hydrate_options *
 		rc = grove__live_check(g, &at, d);
 	if (!rc)
 		rc = replace(&h, &at, opt->flags);
-	/* a file that was there keeps its mode in a rewrite; this one is nobody else's business */
+	/* a rewrite keeps the mode of a file, but this one must be private */
 	if (!rc && at.path && grove__beside_is_files(at.store))
 		grove__sys_set_mode(at.path, 0600);
 	if (!rc && src->persist)

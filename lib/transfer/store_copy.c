@@ -1,12 +1,12 @@
 /*
- * transfer/store_copy.c: all sessions of a store, in another one as well.
+ * transfer/store_copy.c: copies all sessions of a store to another one.
  *
- * Each is copied as transfer/copy.c does it. What is there already is compared
- * and continued, so a copy that was interrupted goes on where it was.
+ * Each is copied by transfer/copy.c. What exists is compared and continued, so an
+ * interrupted copy resumes where it was.
  */
 #include "transfer/stores.h"
 
-/* What went wrong with this one is told; only memory and the wish to stop end the others. */
+/* Reports what failed for this session; only lack of memory and cancellation end the others. */
 static int copy_one(struct grove *g, struct grove__opened_store *from, struct grove__opened_store *to, size_t i,
 		    grove_archive_fn *told, void *payload, struct grove_archive_result *result,
 		    struct grove_detail *d)

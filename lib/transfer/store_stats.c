@@ -1,6 +1,4 @@
-/*
- * transfer/store_stats.c: what a store holds, counted.
- */
+/* transfer/store_stats.c: statistics about a store. */
 #include "image/lines.h"
 #include "json/out.h"
 #include "transfer/stores.h"
@@ -28,7 +26,7 @@ struct counting {
 	uint64_t subs, files, file_bytes, unreadable;
 	struct large largest[LARGEST];
 	size_t nr_largest;
-	struct sums *now;                /* of the session at hand */
+	struct sums *now;                /* of the current session */
 	const struct grove__dialect *dialect;
 	struct grove_key key;
 	uint64_t own_lines, own_bytes;
@@ -64,7 +62,7 @@ static int count_log(struct counting *c, const struct grove_key *key)
 	r.long_lines = true;
 	grove__records_init(&records, c->dialect);
 	while (!rc && !(rc = grove__lines_next(&r, &line))) {
-		/* too long to be looked at: hardly anything but an entry is */
+		/* too long to be examined: almost certainly an entry */
 		if (r.is_long) {
 			entries++;
 			continue;

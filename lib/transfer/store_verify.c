@@ -1,10 +1,10 @@
 /*
- * transfer/store_verify.c: is everything there that a store says it has?
+ * transfer/store_verify.c: checks that a store really has all that it says it has.
  *
- * Every line of every log is read, also of sub-agents', and compared with what
- * the store says of their length; logs that an archive has a checksum of are
- * compared with that, attachments are read, and blobs among them must be what
- * their name says. The sessions themselves are checked as `check` does.
+ * Every line of every log is read, including those of sub-agents, and compared with the
+ * length that the store reports; logs for which an archive has a checksum are compared
+ * with that, attachments are read, and blobs among them must match their names. The
+ * sessions themselves are checked as `check` does.
  */
 #include "image/lines.h"
 #include "transfer/stores.h"
@@ -17,9 +17,9 @@
 struct verifier {
 	struct grove *g;
 	struct grove__opened_store opened;
-	struct grove_key key;            /* of the session at hand */
+	struct grove_key key;            /* of the current session */
 	struct grove__note note;
-	struct grove__blobs *blobs;      /* to hash with; NULL: there was none yet */
+	struct grove__blobs *blobs;      /* for hashing; NULL: not needed yet */
 	struct grove_buf name;
 	grove_problem_fn *fn;
 	void *payload;
@@ -40,7 +40,7 @@ static int tell(struct verifier *v, const struct grove_key *key, const char *kin
 	return v->fn(v->payload, &p);
 }
 
-/* An error of the store is a finding, except for those that are about us. */
+/* An error of the store is a finding, unless it is about us. */
 static int found(struct verifier *v, const struct grove_key *key, uint64_t line, int rc,
 		 const struct grove_detail *why)
 {
@@ -51,7 +51,7 @@ static int found(struct verifier *v, const struct grove_key *key, uint64_t line,
 	return tell(v, key, "unreadable", why->has_place ? why->line : line, why->message);
 }
 
-/* What is known of a log's lines: those of its last run, others may follow. */
+/* Returns what is known about a log's lines after its last run; more may follow. */
 static const struct grove__note_log *known(const struct verifier *v, const char *sub)
 {
 	for (size_t i = 0; i < v->note.nr; i++)
@@ -182,7 +182,7 @@ static int check(struct verifier *v)
 	at.path = path.ptr;
 	if (!rc)
 		rc = grove__peek_root_dialect(v->g, &v->opened.root, &v->key, &at.dialect, &why);
-	/* a session that has not begun yet is none, and no damage */
+	/* a session that has not begun yet is not damage */
 	if (!rc)
 		rc = grove__log_open(&log, at.store, &v->key, GROVE_STORE_READ, &why);
 	if (!rc) {
@@ -196,7 +196,7 @@ static int check(struct verifier *v)
 	grove__where_release(&at);
 	if (!rc || !why.code || rc == GROVE_ENOTFOUND)
 		return rc == GROVE_ENOTFOUND ? 0 : rc;
-	/* what the lines could not be read for is told already */
+	/* the reason was already reported with the lines */
 	return v->result->problems > before ? 0 : found(v, &v->key, 1, rc, &why);
 }
 

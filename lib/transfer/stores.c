@@ -34,7 +34,7 @@ static int add_key(void *payload, const struct grove_key *key)
 	return 0;
 }
 
-/* A directory that is not there is an empty store to those who write; to readers it is a slip. */
+/* To writers, a directory that does not exist is an empty store; to readers it is a mistake. */
 static int must_be_there(const char *dir, struct grove_detail *d)
 {
 	struct grove__sys_stat st;
@@ -62,7 +62,7 @@ int grove__stores_open(struct grove__opened_store *s, struct grove *g, const cha
 	}
 	if (!rc)
 		rc = grove__world_store(g, full.ptr, &s->root.store, d);
-	/* the place tells the dialect, if it is one that we know */
+	/* a known location gives the dialect */
 	for (size_t i = 0; i < g->nr_roots && !rc && s->root.dir; i++)
 		if (g->roots[i].dir && !strcmp(g->roots[i].dir, s->root.dir)) {
 			s->root.dialect = g->roots[i].dialect;

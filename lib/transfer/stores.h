@@ -15,13 +15,16 @@ struct grove__opened_store {
 	struct grove_detail *d;
 };
 
-/* `list`: with its sessions. GROVE_ENOTFOUND for files where there is no such directory. */
+/* `list`: with its sessions. GROVE_ENOTFOUND for files if there is no such directory. */
 int grove__stores_open(struct grove__opened_store *s, struct grove *g, const char *url, bool list,
 		     struct grove_detail *d);
 void grove__stores_close(struct grove__opened_store *s);
-/* What messages call a log: its path, or PROJECT/SESSION/SUBPATH. `out` is replaced. */
+/*
+ * Makes the name of a log for messages: its path, or PROJECT/SESSION/SUBPATH. `out` is
+ * replaced.
+ */
 int grove__stores_name(struct grove__opened_store *s, const struct grove_key *key, struct grove_buf *out);
-/* Has somebody asked to stop? */
+/* Returns GROVE_ECANCELLED if the caller asked to stop. */
 int grove__stores_go_on(struct grove *g, uint64_t done, uint64_t total, struct grove_detail *d);
 
 int grove__stores_copy(struct grove *g, const char *from, const char *to, grove_archive_fn *told,

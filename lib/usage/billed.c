@@ -3,10 +3,10 @@
  *
  *	head | dialect | around | id | cwd | models … | replies …
  *
- * Numbers are written seven bits a byte, the lowest first, a text as its length and
- * its bytes. Most counts are small and a reply comes soon after the one before it,
- * so that one needs some forty bytes, sixteen of them its hash. A checksum is over
- * all of it, for no reader of a sum would notice that one of its numbers is wrong.
+ * Numbers are written with seven bits per byte, lowest first, a text as its length and
+ * its bytes. Most counts are small and a reply comes soon after the previous one, so a
+ * reply needs about forty bytes, sixteen of them its hash. A checksum covers all of it,
+ * because nobody would notice a wrong number in a sum.
  */
 #include "usage/billed.h"
 
@@ -16,7 +16,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One more whenever these bytes, or what a dialect says about a line, mean something else. */
+/*
+ * Increase this whenever the meaning of these bytes, or of what a dialect says about a
+ * line, changes.
+ */
 #define FORMAT 3
 
 struct head {
@@ -96,8 +99,8 @@ int grove__billed_pack(const struct grove__billed_log *l, const struct grove__re
 /* ---------------------------------------------------------------- unpacking */
 
 /*
- * The checksum has said that these are the bytes that we wrote; a reader that runs
- * over their end nevertheless stays there and says so.
+ * The checksum has confirmed that we wrote these bytes; a reader that runs over their
+ * end nevertheless stops there and reports it.
  */
 struct reader {
 	struct grove_slice rest;
@@ -114,7 +117,7 @@ static uint64_t take_number(struct reader *r)
 	return 0;
 }
 
-/* Empty if there are not so many. */
+/* Empty if there are fewer. */
 static struct grove_slice take(struct reader *r, uint64_t len)
 {
 	struct grove_slice bytes = { r->rest.ptr, 0 };
@@ -159,7 +162,7 @@ static bool begin(struct grove_slice bytes, struct reader *r, struct head *h,
 	l->cwd = take_text(r);
 	l->dialect = NULL;
 	l->session = h->flags & SESSION;
-	/* each model and each reply has a byte at least */
+	/* each model and each reply has at least a byte */
 	if (r->bad || name.len >= sizeof(text) || (uint64_t)h->nr_models + h->nr > r->rest.len)
 		return false;
 	memcpy(text, name.ptr, name.len);

@@ -6,22 +6,22 @@
 
 #include "usage/replies.h"
 
-/* What is known of the log besides. */
+/* What else is known about the log. */
 struct grove__billed_log {
 	const struct grove__dialect *dialect;   /* by which it was read; NULL: it was not */
-	struct grove_slice around;              /* what its place said then (grove__sweep_around()) */
+	struct grove_slice around;              /* from its location (grove__sweep_around()) */
 	bool session;                           /* it is one */
 	struct grove_slice id, cwd;             /* empty: not known */
 };
 
-/* Each reply's `told` says that it sums up what sub-agents used. GROVE_ENOMEM. */
+/* `told` of each reply says that it sums up what sub-agents used. GROVE_ENOMEM. */
 int grove__billed_pack(const struct grove__billed_log *l, const struct grove__replies *rs,
 		       struct grove_buf *out);
-/* Texts point into `bytes`. False: these are not such bytes, or they are damaged. */
+/* Texts point into `bytes`. Returns false if these are other bytes, or damaged. */
 bool grove__billed_unpack(struct grove_slice bytes, struct grove__billed_log *l);
 /*
- * Count the replies in `bytes`, which unpack() has accepted, as those of log `log`,
- * which has sub-agents with logs of their own (`subs`) or not. GROVE_ENOMEM,
+ * Adds the replies in `bytes`, which unpack() has accepted, as those of log `log`;
+ * `subs` says whether that has sub-agents with logs of their own. GROVE_ENOMEM,
  * GROVE_ETOOBIG.
  */
 int grove__billed_fold(struct grove_slice bytes, struct grove__replies *rs, uint32_t log, bool subs);

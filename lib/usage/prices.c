@@ -1,5 +1,5 @@
 /*
- * usage/prices.c: what models cost.
+ * usage/prices.c: the prices of models.
  *
  *	{"prices":[{"models":["NAME",…],"input":3,"output":15,"cacheRead":0.3,
  *	            "cacheWrite":3.75,"cacheWriteLong":6,
@@ -72,7 +72,7 @@ static int rates_of(struct grove_slice object, double rate[RATES])
 	return rc;
 }
 
-/* The first that says something about a model counts. */
+/* The first price of a model counts. */
 static int add_name(struct grove__prices *p, struct grove_slice raw, uint32_t price)
 {
 	struct grove_buf text = GROVE_BUF_INIT;
@@ -170,7 +170,7 @@ int grove__prices_add(struct grove__prices *p, struct grove_slice text, const ch
 
 /* ------------------------------------------------------------------- places */
 
-/* With `may_lack`, 1 if there is no such file. */
+/* With `may_lack`, returns 1 if there is no such file. */
 static int add_file(struct grove__prices *p, const char *path, bool may_lack, struct grove_detail *d)
 {
 	struct grove_buf text = GROVE_BUF_INIT;

@@ -1,6 +1,4 @@
-/*
- * usage/replies.c: replies that were paid for, each once.
- */
+/* usage/replies.c: billed replies, each once. */
 #include "usage/replies.h"
 
 #include "base/array.h"
@@ -10,13 +8,14 @@
 #include <stdlib.h>
 
 #define FIRST_BITS 7
-/* The largest whole number that all readers of our output agree on. */
+/* The largest whole number that all readers of our output represent exactly. */
 #define COUNT_MAX 9007199254740991.0
 
 /*
- * Hashes are kept from run to run, so whoever writes a file can know them; but who
- * wants two replies to be taken for one need only give them the same ids. What must
- * not be known is where they lie in the table: then all could lie in one place.
+ * Hashes are stored, so they are the same in every run, and whoever writes a file can
+ * compute them; but to have two replies taken for one it is enough to give them the
+ * same ids. What must not be predictable is their slot in the table: otherwise all
+ * could be put into one place.
  */
 static const uint64_t seeds[2] = { 0x67726f7665207573u, 0x6167652072657079u };
 
@@ -85,7 +84,10 @@ static uint64_t spread(const struct grove__replies *rs, const uint64_t hash[2])
 	return hash[0] * rs->spread[0] + hash[1] * rs->spread[1];
 }
 
-/* Where a reply is, or belongs. Half of the hash stands beside its place, so few others are looked at. */
+/*
+ * Finds where a reply is, or belongs. Half of the hash is stored with its index, so few
+ * others are examined.
+ */
 static uint64_t *probe(const struct grove__replies *rs, const uint64_t hash[2], uint64_t high)
 {
 	size_t at = (size_t)(high >> rs->shift);
@@ -142,7 +144,7 @@ static int more(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Which of two lines tells more? */
+/* Compares which of two lines has the larger counts. */
 static int compare_counts(const struct grove__reply *a, const struct grove__reply *b)
 {
 	int c = more(a->input + a->output + a->cache_read + a->cache_write,
@@ -159,7 +161,7 @@ static int compare_counts(const struct grove__reply *a, const struct grove__repl
 	return a->cost < b->cost ? -1 : a->cost > b->cost;
 }
 
-/* Lines without a time come behind all others. */
+/* Lines without a time come after all others. */
 static bool is_earlier(const struct grove__reply *a, const struct grove__reply *b)
 {
 	if (a->time != b->time)
@@ -191,7 +193,7 @@ int grove__replies_merge(struct grove__replies *rs, const struct grove__reply *r
 	int rc = 0;
 
 	if (!r->single) {
-		/* half of a spread hash is enough to tell 2^32 slots apart */
+		/* half of a hash is enough to distinguish 2^32 slots */
 		if (rs->used >= rs->nr_slots / 4 * 3)
 			rc = rs->nr_slots >> 31 ? GROVE_ETOOBIG : grow(rs);
 		if (rc)

@@ -1,9 +1,9 @@
 /*
- * usage/replies.h: replies that were paid for, each once.
+ * usage/replies.h: billed replies, each once.
  *
- * However many lines, copies and forks repeat a reply: of their counts the
- * largest hold, and it belongs to the log that has its earliest line. None of
- * this depends on the order in which lines come in.
+ * However many lines, copies and forks repeat a reply, the largest of their counts
+ * apply, and it belongs to the log that has its earliest line. None of this depends on
+ * the order of the lines.
  */
 #ifndef GROVE_USAGE_REPLIES_H
 #define GROVE_USAGE_REPLIES_H
@@ -13,47 +13,47 @@
 
 #define GROVE__MODELS_MAX 0x3fffffffu
 
-/* 80 bytes; what tells a repetition is 128 bits of hash, the same in every run. */
+/* 80 bytes. Copies are recognized by a 128-bit hash, which is the same in every run. */
 struct grove__reply {
 	uint64_t hash[2];
 	int64_t time;                    /* of its earliest line; GROVE_NO_TIME */
 	uint64_t input, output, cache_read, cache_write;
-	uint64_t cache_write_long;       /* what of cache_write is kept for an hour */
+	uint64_t cache_write_long;       /* the part of cache_write that is for an hour */
 	double cost;                     /* NaN: not known */
 	uint32_t log;                    /* where that line is: the caller's number */
 	uint32_t model : 30;
-	uint32_t told : 1;               /* other logs tell what it sums up */
-	uint32_t single : 1;             /* there is no hash: it is never merged */
+	uint32_t told : 1;               /* other logs report what it sums up */
+	uint32_t single : 1;             /* it has no hash and is never merged */
 };
 
 struct grove__replies {
-	struct grove__reply *all;            /* in the order they came in */
+	struct grove__reply *all;            /* in the order they were added */
 	size_t nr, cap;
-	uint64_t *slots;                     /* half of the spread hash, place + 1; 0: free */
+	uint64_t *slots;                     /* half of the hash, and index + 1; 0: free */
 	size_t nr_slots, used;
 	unsigned shift;                      /* from a spread hash to its slot */
-	uint64_t spread[2];                  /* odd; which slot a hash has is this run's */
+	uint64_t spread[2];                  /* odd; randomizes the slots of this run */
 	const char **models;
 	size_t nr_models, cap_models;
 	struct grove__idmap model_map;
 	struct grove__arena texts;
 };
 
-/* The struct must stay where it is from here on. */
+/* The struct must not move from now on. */
 void grove__replies_init(struct grove__replies *rs);
 void grove__replies_release(struct grove__replies *rs);
-/* Forget them all, keep the memory. */
+/* Removes all replies, keeps the memory. */
 void grove__replies_clear(struct grove__replies *rs);
 /*
- * Count a line of log `log` in, which has sub-agents with logs of their own
- * (`subs`) or not. What bills nothing is left out. GROVE_ENOMEM; GROVE_ETOOBIG
- * after 1.6 billion replies.
+ * Adds a line of log `log`; `subs` says whether that has sub-agents with logs of their
+ * own. A line that bills nothing is left out. GROVE_ENOMEM; GROVE_ETOOBIG after 1.6
+ * billion replies.
  */
 int grove__replies_add(struct grove__replies *rs, const struct grove__billed *x, uint32_t log,
 		       bool subs);
-/* Count one in that was counted elsewhere; its model is one of ours. */
+/* Adds a reply that was counted elsewhere; its model is one of ours. */
 int grove__replies_merge(struct grove__replies *rs, const struct grove__reply *r);
-/* The number of a model. GROVE_ENOMEM, GROVE_ETOOBIG. */
+/* Returns the number of a model. GROVE_ENOMEM, GROVE_ETOOBIG. */
 int grove__replies_model(struct grove__replies *rs, struct grove_slice name, uint32_t *out);
 
 #endif

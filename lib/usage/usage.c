@@ -1,11 +1,10 @@
 /*
  * usage/usage.c: tokens and cost of all sessions.
  *
- * The replies of each log are made bytes (billed.h), which the catalog keeps, and
- * those of all logs go into one table (replies.h); so it does not matter which of
- * them were read and which are remembered. Which row of the answer one belongs to
- * is asked when they are all there, because only then it is known which log it
- * belongs to.
+ * The replies of each log are packed (billed.h) and stored in the catalog, and those of
+ * all logs go into one table (replies.h); so it does not matter which of them were read
+ * and which are remembered. The row of the result is chosen after all replies have been
+ * added, because only then is it known which log a reply belongs to.
  */
 #include "usage/usage.h"
 
@@ -23,7 +22,7 @@
 
 #define SUFFIX ".jsonl"
 
-/* What is known of a log, in the order of the sweep's. */
+/* What is known about a log, in the order of the sweep. */
 struct log_facts {
 	const char *id, *cwd, *agent;    /* NULL: not known */
 	uint32_t owner;                  /* the session whose sub-agent it is, or itself */
@@ -37,12 +36,12 @@ struct collector {
 	struct grove__replies replies;
 	struct log_facts *logs;
 	struct grove__arena texts;
-	pthread_mutex_t lock;            /* replies and texts while logs are read */
+	pthread_mutex_t lock;            /* guards replies and texts while logs are read */
 };
 
 /* --- reading --- */
 
-/* Version 1 has no ids: they are those that a migration gives. */
+/* Version 1 has no ids: uses those that a migration would give. */
 static int give_id(struct grove__sweeping *at, struct grove__entry *e, char out[40])
 {
 	const struct grove__header *h = &at->header;
@@ -54,7 +53,7 @@ static int give_id(struct grove__sweeping *at, struct grove__entry *e, char out[
 	return e->has_id ? 0 : GROVE_ENOMEM;
 }
 
-/* Those of the log at hand; `told` says what it would say if there were other logs. */
+/* Adds those of the current log; `told` is set as if there were other logs. */
 static int take_entry(void *payload, struct grove__sweeping *at, const struct grove__json_line *l,
 		      const char *line, const struct grove__entry *e)
 {
@@ -66,7 +65,7 @@ static int take_entry(void *payload, struct grove__sweeping *at, const struct gr
 	(void)payload;
 	if (!at->dialect->usage.billed)
 		return 0;
-	/* an id that no line needs is not worth its hash: most bill nothing */
+	/* most lines bill nothing, so their ids need not be hashed */
 	rc = at->dialect->usage.billed(l, line, &at->tmp, e, &x);
 	if (!rc && grove__dialect_lacks_ids(at->dialect, at->header.version)) {
 		rc = give_id(at, &own, id);
@@ -168,8 +167,9 @@ static struct grove_slice path_of(const void *owner, uint32_t i)
 }
 
 /*
- * A session's own files lie in a directory of its name: whoever is named as one
- * of the directories above a log is a caller of it, the outermost its session.
+ * The files of a session are in the directory with its name: if a session has the name
+ * of one of the directories above a log, it started that log, and the outermost is its
+ * session.
  */
 static int find_owner(struct collector *c, const struct grove__idmap *map, uint32_t i,
 		      struct grove_buf *b)
@@ -218,7 +218,7 @@ static int find_owners(struct collector *c)
 
 /* --- rows --- */
 
-/* What there is to know of a model. */
+/* What is known about a model. */
 struct model {
 	const struct grove__price *price;    /* NULL: none */
 	uint64_t unpriced, tokens;           /* replies without a cost, and what they used */
@@ -229,7 +229,7 @@ struct grouping {
 	struct grove_usage *out;
 	struct grove__idmap map;
 	struct model *models;
-	int64_t since, until;                /* the first ms, and the first no more */
+	int64_t since, until;                /* the first ms, and the first one after the end */
 	bool dated;                          /* these two hold */
 	int64_t day;                         /* of the last reply, and its row */
 	uint32_t day_row;                    /* GROVE__IDMAP_NONE: there was none */
@@ -268,7 +268,7 @@ static int64_t day_of(int64_t time)
 	return time / GROVE__JS_MS_DAY - (time % GROVE__JS_MS_DAY < 0);
 }
 
-/* Replies of a day mostly come together. */
+/* The replies of a day mostly come together. */
 static int row_of_day(struct grouping *gr, int64_t time, uint32_t *row)
 {
 	char iso[GROVE__JS_ISO_MAX];
@@ -282,7 +282,7 @@ static int row_of_day(struct grouping *gr, int64_t time, uint32_t *row)
 		}
 		n = grove__js_iso(iso, time);
 	}
-	/* in years beyond 0…9999 the day ends later */
+	/* in years beyond 0…9999 the day is longer */
 	rc = find_row(gr, grove__slice(iso, n ? n - strlen("T00:00:00.000Z") : 0), row);
 	if (!rc && n) {
 		gr->day = day_of(time);
@@ -335,8 +335,8 @@ static uint64_t plus(uint64_t a, uint64_t b)
 }
 
 /*
- * In whatever order prices come, and whichever copy of a reply counts, their sum
- * is the same to its last digit.
+ * The sum is the same to its last digit, in whatever order prices come, and whichever
+ * copy of a reply counts.
  */
 static void add_amount(struct grove__usage_amount *a, double x)
 {
@@ -372,7 +372,7 @@ static void close_sum(struct grove__usage_sum *s)
 	s->row.estimated = s->estimated.sum + s->estimated.rest;
 }
 
-/* What its model's list price makes of a reply whose cost was not noted; NaN: nothing. */
+/* Estimates the cost of a reply from its model's list price; NaN: unknown. */
 static double estimate_of(struct model *m, const struct grove__reply *r)
 {
 	double cost = (double)NAN;
@@ -427,7 +427,7 @@ static int sum_up(struct grouping *gr, struct collector *c, enum grove_usage_by 
 	return rc;
 }
 
-/* What is not known comes last. */
+/* Unknown keys come last. */
 static int by_key(const void *x, const void *y)
 {
 	const struct grove__usage_sum *p = x, *q = y;
@@ -517,7 +517,7 @@ static int group(struct collector *c, struct grouping *gr, enum grove_usage_by b
 
 /* --- all of it --- */
 
-/* "2026-05-03": its first ms; GROVE_EINVAL for what is no such day. */
+/* Parses "2026-05-03" into its first ms. GROVE_EINVAL if it is not a day. */
 static int parse_day(const char *text, int64_t *ms, struct grove_detail *d)
 {
 	struct grove_slice day = grove__slice_str(text);
@@ -578,7 +578,7 @@ int grove__usage(struct grove *g, const struct grove_usage_options *opt, struct 
 	grove__arena_init(&c.texts);
 	grove__prices_init(&prices);
 	pthread_mutex_init(&c.lock, NULL);
-	/* what is wrong with the question is told before the work */
+	/* invalid options are reported before the work */
 	rc = take_days(&gr, opt, d);
 	rc = rc ? rc : grove__prices_load(&prices, g, opt->prices, d);
 	rc = rc ? rc : collect(&c, g, d);

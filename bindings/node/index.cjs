@@ -12,6 +12,7 @@ module.exports = {
 	list: (options) => groveFor(options).list(options),
 	search: (query, options) => groveFor(options).search(query, options),
 	usage: (options) => groveFor(options).usage(options),
+	watch: (what, options) => groveFor(options).watch(what, options),
 	find: (what, options) => groveFor(options).find(what),
 	remove: (what, options) => groveFor(options).remove(what, options),
 	copy: (what, store, options) => groveFor(options).copy(what, store),

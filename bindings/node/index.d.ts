@@ -99,6 +99,8 @@ export interface ForkOptions {
   id?: string;
   /** Never a file. */
   memory?: boolean;
+  /** Nothing is written while nobody has spoken in it. */
+  defer?: boolean;
   /** Claude: the conversation alone, its records with the ids they have. */
   sameIds?: boolean;
   sync?: Sync;
@@ -310,6 +312,39 @@ export interface Usage {
   [name: string]: any;
 }
 
+export interface WatchOptions {
+  /** The last rev that was seen: what happened since comes first. Default: from now on. */
+  since?: number;
+  /** Also which sessions appear, change and disappear. */
+  list?: boolean;
+  /** From an event: the same sessions, each from where it was. */
+  cursor?: string;
+  signal?: AbortSignal;
+  /** Told of what could not be read; it is tried again, and no event is lost. */
+  onError?: (error: GroveError) => void;
+}
+
+export interface WatchEvent {
+  kind: "append" | "update" | "leaf" | "rename" | "reset" | "delete" | "create" | "change" | "remove";
+  rev: number;
+  sessionId: string | null;
+  entryId: string | null;
+  seq: number | null;
+  /** It is about the entries [first, first + nr). */
+  first: number;
+  nr: number;
+  /** Names the session for open(). */
+  key: string | null;
+  /** Where all sessions of the watch are now. */
+  cursor: string;
+}
+
+/** Ends with its last session, with break, close() or an abort. */
+export interface Watch extends AsyncIterableIterator<WatchEvent> {
+  close(): void;
+  [Symbol.dispose](): void;
+}
+
 export interface RemoveOptions {
   /** false: delete, whether or not there is a trash. */
   trash?: boolean;
@@ -324,6 +359,7 @@ export class Grove {
   list(options?: ListOptions): Promise<ListItem[]>;
   search(query: string, options?: SearchOptions): Promise<Hit[]>;
   usage(options?: UsageOptions): Promise<Usage>;
+  watch(what?: string | string[] | null, options?: WatchOptions): Watch;
   find(what: string | URL): ListItem;
   remove(what: string | URL, options?: RemoveOptions): void;
   copy(what: string | URL, store: string): { id: string; path?: string };
@@ -339,6 +375,8 @@ export function recent(options?: CreateOptions & Where): Session;
 export function list(options?: ListOptions & Where): Promise<ListItem[]>;
 export function search(query: string, options?: SearchOptions & Where): Promise<Hit[]>;
 export function usage(options?: UsageOptions & Where): Promise<Usage>;
+/** What happens to sessions, whoever does it. */
+export function watch(what?: string | string[] | null, options?: WatchOptions & Where): Watch;
 /** One session as a list has it. */
 export function find(what: string | URL, options?: Where): ListItem;
 export function remove(what: string | URL, options?: RemoveOptions & Where): void;

@@ -1,6 +1,6 @@
 import grove from "./index.cjs";
 
 export const {
-	open, create, recent, list, search, usage, find, remove, copy, initStore, Grove, Session, GroveError, version,
+	open, create, recent, list, search, usage, watch, find, remove, copy, initStore, Grove, Session, GroveError, version,
 } = grove;
 export default grove;

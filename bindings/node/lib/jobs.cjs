@@ -28,6 +28,17 @@ function time(value, what) {
 	return ms;
 }
 
+/** What a caller's own function throws does not become the answer of the work. */
+function tellEnd(onProgress, total) {
+	try {
+		if (total !== undefined) onProgress(total, total);
+	} catch (error) {
+		process.nextTick(() => {
+			throw error;
+		});
+	}
+}
+
 /** Runs start(ticket, onProgress); `signal` cancels it. The answer is JSON. */
 async function run({ signal, onProgress }, start) {
 	let told = [0, 0];
@@ -39,8 +50,7 @@ async function run({ signal, onProgress }, start) {
 	try {
 		const answer = JSON.parse(await start(ticket, tell));
 		// Work is shared by threads, and one of them tells: the end may not have been among it.
-		if (onProgress && told[0] !== told[1]) onProgress(told[1], told[1]);
-		else if (onProgress && told[1] === 0 && Array.isArray(answer)) onProgress(answer.length, answer.length);
+		if (onProgress && (told[0] !== told[1] || told[1] === 0)) tellEnd(onProgress, told[1] || answer.length);
 		return answer;
 	} catch (error) {
 		if (signal?.aborted && error.code === "CANCELLED") throw signal.reason;

@@ -12,7 +12,7 @@ const SYNC = { none: 0, flush: 1, always: 2 };
 const LEAF_PERSIST = 1;
 const LEAF_IN_CONVERSATION = 2;
 const CONTEXT = { snips: 1, whole: 2, llm: 4, explain: 8 };
-const FORK = { sameIds: 1, memory: 2 };
+const FORK = { sameIds: 1, memory: 2, defer: 4 };
 const OUTCOMES = ["append", "switch", "replay"];
 
 const isText = (value) => typeof value === "string";

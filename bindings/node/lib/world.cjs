@@ -6,6 +6,7 @@
 const { isMainThread } = require("node:worker_threads");
 const binding = require("./binding.cjs");
 const { Session } = require("./session.cjs");
+const { Watch } = require("./watch.cjs");
 const jobs = require("./jobs.cjs");
 
 const OPEN = { read: 0, write: 1 };
@@ -72,6 +73,10 @@ class Grove {
 
 	usage(options = {}) {
 		return jobs.usage(this.#world, options);
+	}
+
+	watch(what, options = {}) {
+		return new Watch(this.#world, what, options);
 	}
 
 	find(what) {

@@ -36,10 +36,14 @@ struct watch;
 /* One environment of JavaScript. Only its own thread touches it. */
 struct addon {
 	napi_env env;
+	unsigned refs;           /* the environment's own, and one for each job and watch */
+	bool ended;              /* `env` must not be used any more */
 	napi_ref error_class;    /* GroveError of lib/errors.cjs */
 	struct job *jobs;        /* that have not come back yet */
 	struct watch *watches;   /* that have a thread */
 };
+
+void addon_unref(struct addon *a);
 
 /* ------------------------------------------------------------------- values */
 
@@ -73,6 +77,7 @@ extern const struct function view_functions[];
 extern const struct function list_functions[];
 extern const struct function job_functions[];
 extern const struct function store_functions[];
+extern const struct function watch_functions[];
 
 /* Adds functions to the module's exports. */
 bool add_functions(napi_env env, napi_value exports, const struct function *table);
@@ -188,6 +193,9 @@ napi_value job_start(struct call *c, struct job *job, struct world *w, const cha
 		     size_t ticket, size_t progress);
 /* All jobs are asked to end; they come back by themselves. */
 void jobs_cancel(struct addon *a);
+
+/* All threads that wait for events have ended on return. */
+void watches_stop(struct addon *a);
 
 /* ----------------------------------------------------------------- sessions */
 

@@ -126,6 +126,8 @@ static void execute(napi_env env, void *data)
 /* The work and the function that tells of it both hold the job: the later one frees it. */
 static void forget(struct job *job)
 {
+	struct addon *a = job->addon;
+
 	if (--job->holds)
 		return;
 	if (job->ticket)
@@ -135,14 +137,15 @@ static void forget(struct job *job)
 		if (job->next)
 			job->next->at = job->at;
 	}
-	if (job->teller)
-		napi_delete_reference(job->addon->env, job->teller);
-	if (job->work)
-		napi_delete_async_work(job->addon->env, job->work);
+	if (job->teller && !a->ended)
+		napi_delete_reference(a->env, job->teller);
+	if (job->work && !a->ended)
+		napi_delete_async_work(a->env, job->work);
 	grove_close(job->g);
 	world_unref(job->world);
 	grove_buf_release(&job->out);
 	job->release(job);
+	addon_unref(a);
 }
 
 static void told_ended(napi_env env, void *data, void *hint)
@@ -174,12 +177,12 @@ static void complete(napi_env env, napi_status status, void *data)
 	if (status == napi_cancelled)
 		job->rc = GROVE_ECANCELLED;
 	/* When the environment ends there is no JavaScript left to tell. */
-	if (napi_open_handle_scope(env, &scope) == napi_ok) {
+	if (!job->addon->ended && napi_open_handle_scope(env, &scope) == napi_ok) {
 		tell_last(job, env);
 		settle(job, env);
 		napi_close_handle_scope(env, scope);
 	}
-	if (job->told)
+	if (job->told && !job->addon->ended)
 		napi_release_threadsafe_function(job->told, napi_tsfn_release);
 	forget(job);
 }
@@ -206,6 +209,7 @@ static bool wants_progress(struct call *c, struct job *job, size_t i, napi_value
 static void add_to(struct addon *a, struct job *job)
 {
 	job->addon = a;
+	a->refs++;
 	job->holds = 1;
 	job->next = a->jobs;
 	job->at = &a->jobs;

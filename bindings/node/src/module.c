@@ -16,6 +16,7 @@
 static void shut_down(struct addon *a)
 {
 	jobs_cancel(a);
+	watches_stop(a);
 }
 
 static void clean_up(void *payload)
@@ -23,16 +24,15 @@ static void clean_up(void *payload)
 	struct addon *a = payload;
 
 	shut_down(a);
+	/* Node has waited for all jobs by now; Bun has not, and tells of them later. */
+	a->ended = true;
+	addon_unref(a);
 }
 
-static void free_addon(napi_env env, void *data, void *hint)
+void addon_unref(struct addon *a)
 {
-	struct addon *a = data;
-
-	(void)hint;
-	if (a->error_class)
-		napi_delete_reference(env, a->error_class);
-	free(a);
+	if (!--a->refs)
+		free(a);
 }
 
 /* --------------------------------------------------------------- the module */
@@ -131,17 +131,18 @@ NAPI_MODULE_INIT(/* napi_env env, napi_value exports */)
 {
 	static const struct function *const tables[] = {
 		module_functions, job_functions, world_functions, session_functions, append_functions,
-		view_functions, list_functions, store_functions,
+		view_functions, list_functions, store_functions, watch_functions,
 	};
 	struct addon *a = calloc(1, sizeof(*a));
 
-	if (!a || napi_set_instance_data(env, a, free_addon, NULL) != napi_ok) {
+	if (!a || napi_set_instance_data(env, a, NULL, NULL) != napi_ok ||
+	    napi_add_env_cleanup_hook(env, clean_up, a) != napi_ok) {
 		free(a);
 		napi_throw_error(env, "NOMEM", "out of memory");
 		return NULL;
 	}
 	a->env = env;
-	napi_add_env_cleanup_hook(env, clean_up, a);
+	a->refs = 1;
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
 		if (!add_functions(env, exports, tables[i]))
 			return NULL;

@@ -1,6 +1,4 @@
-/*
- * history/history.c: which history, and its handle.
- */
+/* history/history.c: choosing a history, and its handle. */
 #include "history/history_impl.h"
 
 #include "dialect/dialect.h"
@@ -17,7 +15,10 @@ static bool is_dir(const char *path)
 	return !grove__sys_stat(path, &st) && st.type == SYS_DIR;
 }
 
-/* The dialects whose agents keep a history, the default one first; NULL after the last. */
+/*
+ * Returns the dialects whose agents have a history, the default one first; NULL after
+ * the last.
+ */
 static const struct grove__dialect *keeper(unsigned i)
 {
 	const struct grove__dialect *usual = grove__dialect_defaults.history, *d = usual;
@@ -46,8 +47,8 @@ static bool has_parent(struct grove_buf *path)
 }
 
 /*
- * The agent's own file: that of the dialect that was asked for, else the first
- * that is there, else the first that could be, else the default one's.
+ * Finds the agent's own file: that of the dialect that was asked for, else the first
+ * that exists, else the first that could exist, else the default one's.
  */
 static int own_path(const struct grove__env *env, const struct grove__dialect *asked,
 		    struct grove_buf *out, const struct grove__dialect **agent, struct grove_detail *d)
@@ -70,7 +71,10 @@ static int own_path(const struct grove__env *env, const struct grove__dialect *a
 	return agent_path(env, *agent, out) ? grove__fail_nomem(d) : 0;
 }
 
-/* A file by name; an agent's own is that agent's, also if it is not there yet. */
+/*
+ * A file by name; if it is an agent's own, it belongs to that agent, even if it does
+ * not exist yet.
+ */
 static int given_path(const struct grove__env *env, const struct grove__dialect *asked, const char *path,
 		      struct grove_buf *out, const struct grove__dialect **agent, struct grove_detail *d)
 {
@@ -88,7 +92,7 @@ static int given_path(const struct grove__env *env, const struct grove__dialect 
 		if (!rc && !strcmp(own.ptr, out->ptr))
 			*agent = k;
 	}
-	/* a file of nobody's is laid out as the default one */
+	/* a file of no agent has the default layout */
 	if (!*agent)
 		*agent = keeper(0) ? keeper(0) : grove__dialect_defaults.session;
 	grove__buf_release(&own);
@@ -144,7 +148,7 @@ struct grove_history *grove__history_open(const struct grove__env *env, const st
 	*rc = find_place(h, env, asked, path, d);
 	if (*rc)
 		return h;
-	/* what is there must be usable; nothing there is an empty history */
+	/* an existing file must be usable; a missing one is an empty history */
 	pthread_mutex_lock(&h->reading);
 	*rc = grove__history_reader_open(h, d);
 	pthread_mutex_unlock(&h->reading);

@@ -1,11 +1,10 @@
 /*
- * history/history.h: the prompts that were typed, kept in an agent's own
- * history.db.
+ * history/history.h: the prompts that were typed, in an agent's own history.db.
  *
- *	add ──→ queue ──→ writer thread ──→ one transaction a batch
+ *	add ──→ queue ──→ writer thread ──→ one transaction per batch
  *	recent, search ←── a connection of their own that only reads
  *
- * docs/internals/history.md tells why it is so, and what it costs.
+ * docs/internals/history.md explains why, and what it costs.
  */
 #ifndef GROVE_HISTORY_HISTORY_H
 #define GROVE_HISTORY_HISTORY_H
@@ -14,13 +13,13 @@
 #include "grove/history.h"
 
 /*
- * A handle for the history at `path` (absolute), or for the agent's own (NULL).
- * `asked` is the dialect whose agent was asked for; NULL: any. Returns NULL when
- * out of memory; else there is one, also if *rc says that it cannot be used.
+ * Makes a handle for the history at `path` (absolute), or for the agent's own (NULL).
+ * `asked` is the dialect whose agent was asked for; NULL: any. Returns NULL when out of
+ * memory; otherwise a handle, even if *rc says that it cannot be used.
  */
 struct grove_history *grove__history_open(const struct grove__env *env, const struct grove__dialect *asked,
 					  const char *path, int *rc, struct grove_detail *d);
-/* Waits for one last try to write what is queued. */
+/* Waits for a last attempt to write what is queued. */
 void grove__history_close(struct grove_history *h);
 
 const char *grove__history_path(const struct grove_history *h);
@@ -33,21 +32,21 @@ int grove__history_search(struct grove_history *h, const char *query, size_t lim
 			  grove_history_fn *fn, void *payload, struct grove_detail *d);
 int grove__history_upgrade(struct grove_history *h, struct grove_detail *d);
 
-/* The story of the last error. */
+/* Sets the detail of the last error. */
 void grove__history_keep(struct grove_history *h, int rc, const struct grove_detail *d);
 void grove__history_error(struct grove_history *h, struct grove_detail *out);
 
 /*
- * For tests: how long to wait for a database that others hold (5,000 ms), how
- * long a prompt may lie in the queue (100 ms), and how many prompts a search
- * looks at one by one. Before the first call that uses them.
+ * For tests: how long to wait for a locked database (5,000 ms), how long a prompt may
+ * stay in the queue (100 ms), and how many prompts a search examines one by one. To be
+ * set before the first call that uses them.
  */
 struct grove__history_tuning {
 	int busy_ms;
 	int delay_ms;
-	size_t scan_words;  /* newest prompts looked at before the index is asked */
-	size_t scan_parts;  /* newest prompts looked at for parts of words */
-	size_t index_hits;  /* answers of the index looked up before order is trusted */
+	size_t scan_words;  /* newest prompts examined before the index is used */
+	size_t scan_parts;  /* newest prompts examined for parts of words */
+	size_t index_hits;  /* results of the index looked up before its order is trusted */
 };
 struct grove__history_tuning *grove__history_tuning(struct grove_history *h);
 

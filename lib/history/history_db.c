@@ -1,17 +1,17 @@
 /*
- * history/history_db.c: the file under a prompt history.
+ * history/history_db.c: the file of a prompt history.
  *
- * Two agents keep one, and their tables differ:
+ * Two agents have one, and their tables differ:
  *
  *	xcsh          history(id, prompt, created_at, cwd)
  *	              a row for each time that a prompt was typed
  *	oh-my-pi      history(id, prompt UNIQUE, created_at, cwd, session_id)
  *	              a row for each prompt, with the time of its last use
  *
- * Both have an index of words, history_fts, that a trigger fills. We look at
- * what is there instead of asking who made it, change nothing of it without
- * being asked, and refuse what we do not know. A history that we make has what
- * its agent would have made, and triggers for changed and removed prompts too.
+ * Both have a word index, history_fts, that a trigger fills. We examine the tables
+ * instead of asking who made them, change nothing about them unless asked to, and
+ * refuse what we do not know. A history that we create has what its agent would have
+ * created, and also triggers for changed and removed prompts.
  */
 #include "history/history_db.h"
 
@@ -34,7 +34,7 @@ enum { NEWEST_LAYOUT = 1 };
 #define WORDS_TABLE "CREATE VIRTUAL TABLE IF NOT EXISTS history_fts " \
 	"USING fts5(prompt, content='history', content_rowid='id');\n"
 #define ORDER_INDEX "CREATE INDEX IF NOT EXISTS idx_history_created_at ON history(created_at DESC);\n"
-/* An external-content index must be told the old text to forget it. */
+/* An external-content index must be given the old text to remove it. */
 #define WORDS_TRIGGERS \
 	"CREATE TRIGGER IF NOT EXISTS history_ai AFTER INSERT ON history BEGIN\n" \
 	"\tINSERT INTO history_fts(rowid, prompt) VALUES (new.id, new.prompt);\n" \
@@ -52,7 +52,7 @@ static const char create_plain[] =
 	TABLE_HEAD "\tprompt TEXT NOT NULL,\n" TABLE_TAIL "\n);\n"
 	ORDER_INDEX WORDS_TABLE WORDS_TRIGGERS;
 
-/* The first layout that is counted: a prompt stands once, and tells its session. */
+/* The first numbered layout: a prompt is there once, and names its session. */
 static const char create_counted[] =
 	TABLE_HEAD "\tprompt TEXT NOT NULL UNIQUE,\n" TABLE_TAIL ",\n\tsession_id TEXT\n);\n"
 	ORDER_INDEX WORDS_TABLE WORDS_TRIGGERS
@@ -123,7 +123,7 @@ static bool is(sqlite3_stmt *st, int column, const char *word)
 	return text && !sqlite3_stricmp(text, word);
 }
 
-/* The columns; 1 if there is no such table. */
+/* Examines the columns. Returns 1 if there is no such table. */
 static int look_at_columns(struct grove__history_db *h, struct grove__history_shape *s,
 			   struct grove_detail *d)
 {
@@ -166,7 +166,7 @@ static int look_at_columns(struct grove__history_db *h, struct grove__history_sh
 	return 0;
 }
 
-/* Words as the default tokenizer makes them, of that one column. */
+/* Checks for words as the default tokenizer makes them, of that one column. */
 static int look_at_words(struct grove__history_db *h, struct grove__history_shape *s,
 			 struct grove_detail *d)
 {
@@ -194,7 +194,7 @@ static int look_closely(struct grove__history_db *h, struct grove_detail *d)
 	struct grove__history_shape s = { 0 };
 	int rc, version, other = 0, unique = 0;
 
-	/* the first question reads the file: here a stranger is found out */
+	/* the first query reads the file: a foreign file is detected here */
 	rc = ask_number(h, "PRAGMA schema_version", &h->schema_version, d);
 	if (!rc)
 		rc = ask_number(h, "PRAGMA user_version", &version, d);
@@ -226,7 +226,7 @@ static int look_closely(struct grove__history_db *h, struct grove_detail *d)
 	return rc;
 }
 
-/* All of it at one moment: somebody may be making the tables right now. */
+/* All of it in one snapshot: somebody may be creating the tables right now. */
 static int look(struct grove__history_db *h, struct grove_detail *d)
 {
 	bool alone = sqlite3_get_autocommit(h->db) != 0;
@@ -259,7 +259,7 @@ static int is_there(const char *path, struct grove__sys_stat *st, struct grove_d
 	return 0;
 }
 
-/* Somebody's changes wait beside the file: they are not ours to carry in. */
+/* True if somebody's changes are in a log next to the file: we must not apply them. */
 static bool has_wal(const char *path)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -271,9 +271,9 @@ static bool has_wal(const char *path)
 }
 
 /*
- * The writer's log in place of a rollback journal: readers and the writer do
- * not wait for each other. The change needs the file for itself for a moment,
- * which SQLite's own patience does not cover.
+ * Switches from a rollback journal to a write-ahead log, so that readers and the writer
+ * do not wait for each other. This needs the file exclusively for a moment, which
+ * SQLite's busy handler does not cover.
  */
 static int go_wal(struct grove__history_db *h, int busy_ms, struct grove_detail *d)
 {
@@ -290,9 +290,9 @@ static int go_wal(struct grove__history_db *h, int busy_ms, struct grove_detail 
 }
 
 /*
- * Even to read, SQLite wants files beside the database, which a directory that
- * we may not write to does not take. Where nobody can write nothing changes, so
- * the file alone will do, unless somebody's changes lie beside it.
+ * Even to read, SQLite needs files next to the database, which it cannot create in a
+ * read-only directory. If nobody can write, nothing changes, so the file alone is
+ * enough, unless there are uncommitted changes next to it.
  */
 static int open_still(struct grove__history_db *h, int flags)
 {
@@ -327,7 +327,7 @@ int grove__history_db_open(struct grove__history_db *h, const char *path,
 	}
 	if (mode == HISTORY_WRITE) {
 		flags |= SQLITE_OPEN_CREATE;
-		/* what is typed is nobody else's to read; SQLite would ask the umask */
+		/* nobody else may read what was typed; SQLite would use the umask */
 		if (!grove__sys_open(path, O_RDWR | O_CREAT | O_EXCL, 0600, &fd))
 			grove__sys_close(fd);
 	}
@@ -335,7 +335,7 @@ int grove__history_db_open(struct grove__history_db *h, const char *path,
 	if (rc) {
 		int err = sqlite3_system_errno(h->db);
 
-		/* SQLite's last word after it was not allowed to make the file */
+		/* what SQLite reports if it may not create the file */
 		if (err == ENOENT && mode == HISTORY_WRITE)
 			err = EACCES;
 		rc = err ? grove__fail_sys(d, err, path, "cannot open the history") :
@@ -350,8 +350,8 @@ int grove__history_db_open(struct grove__history_db *h, const char *path,
 	sqlite3_extended_result_codes(h->db, 1);
 	sqlite3_busy_timeout(h->db, busy_ms);
 	/*
-	 * A file of others: its schema gets no more than it needs. To trust no
-	 * trigger at all would be to go without those that feed the index.
+	 * The file is not ours: its schema gets no more rights than it needs. But
+	 * without triggers, the index would not be updated.
 	 */
 	sqlite3_db_config(h->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	if (mode == HISTORY_READ)
@@ -378,7 +378,7 @@ out:
 
 void grove__history_db_close(struct grove__history_db *h)
 {
-	/* _v2: statements that are still to be finalised do not stop it */
+	/* _v2: statements that are not finalized yet do not prevent it */
 	sqlite3_close_v2(h->db);
 	h->db = NULL;
 }

@@ -1,7 +1,4 @@
-/*
- * history/history_impl.h: the handle of a prompt history, for
- * history/history*.c alone.
- */
+/* history/history_impl.h: the handle of a prompt history, for history/history*.c only. */
 #ifndef GROVE_HISTORY_HISTORY_IMPL_H
 #define GROVE_HISTORY_HISTORY_IMPL_H
 
@@ -9,14 +6,14 @@
 
 #include <pthread.h>
 
-/* Statements of the reading side; made when first used, gone with the connection. */
+/* Statements of the reading side; prepared on first use, finalized with the connection. */
 struct grove__history_statements {
 	sqlite3_stmt *edge, *span, *same, *row, *brief, *index, *newer;
 };
 
 struct grove_history {
 	char *path;
-	const struct grove__dialect *dialect; /* of a file that is to be made; NULL: it was not opened */
+	const struct grove__dialect *dialect; /* of a file to be created; NULL: it was not opened */
 	struct grove__history_tuning tuning;
 
 	/* reading */
@@ -24,12 +21,12 @@ struct grove_history {
 	struct grove__history_db db;
 	struct grove__history_statements st;
 
-	/* writing: all of it under `lock`, but for what the writer has taken */
+	/* writing: all of it is guarded by `lock`, except for what the writer has taken */
 	pthread_mutex_t lock;
 	pthread_cond_t wake, settled_more;
 	pthread_t thread;
 	bool running, closing, hurry;
-	struct grove_buf queue;           /* records, one behind the other */
+	struct grove_buf queue;           /* records, one after the other */
 	int64_t since;                    /* ticks of the oldest in it */
 	uint64_t added, settled;          /* prompts ever queued, and done with */
 	uint64_t failures;

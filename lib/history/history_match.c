@@ -1,10 +1,9 @@
 /*
- * history/history_match.c: does a prompt answer a query?
+ * history/history_match.c: whether a prompt matches a query.
  *
- * Words are cut by SQLite's own tokenizer, asked for by name, so that a prompt
- * looked at here and one found by the index are judged by the same rule. Most
- * prompts need no cutting: where the letters of a word do not occur, the word
- * does not.
+ * SQLite's own tokenizer splits words, so that a prompt examined here and one found by
+ * the index are judged by the same rule. Most prompts need not be split: if the letters
+ * of a word do not occur, the word does not.
  */
 #include "history/history_match.h"
 
@@ -17,17 +16,17 @@
 struct term {
 	char *ptr;
 	size_t len;
-	bool plain;           /* ASCII: stands as it is in ASCII text, but for case */
+	bool plain;           /* ASCII: occurs unchanged in ASCII text, except for case */
 	bool fixed;           /* no letter of it has another case or an accent */
 };
 
-/* One word of the query: a phrase, the last term of which may go on. */
+/* One word of the query: a phrase, whose last term is a prefix. */
 struct phrase {
 	struct grove_slice text;  /* as it was given */
 	struct term *term;
 	size_t nr;
 	bool *reached;        /* [j]: the words just read are terms 0 … j */
-	bool found;           /* in the prompt at hand */
+	bool found;           /* in the current prompt */
 	uint64_t seen;        /* prompts that have it */
 };
 
@@ -44,7 +43,7 @@ struct grove__history_match {
 
 /* ---------------------------------------------------------------- tokenizer */
 
-/* SQLite hands out FTS5's table of functions through a statement. */
+/* SQLite returns FTS5's table of functions through a statement. */
 static fts5_api *find_api(sqlite3 *db)
 {
 	fts5_api *api = NULL;
@@ -143,7 +142,7 @@ static int add_phrase(struct grove__history_match *m, struct grove_slice text)
 	return p->reached ? 0 : GROVE_ENOMEM;
 }
 
-/* Cut at white space, as JavaScript sees it. */
+/* Splits at white space, as JavaScript does. */
 static int split(struct grove__history_match *m)
 {
 	const char *p = m->query.ptr, *end = p + m->query.len, *start = NULL;
@@ -242,7 +241,7 @@ static char lower(char c)
 	return (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
 }
 
-/* As LIKE compares: ASCII letters in either case, all else as it is. */
+/* Compares like LIKE: ASCII letters in either case, everything else exactly. */
 static bool has_part(struct grove__history_match *m, struct grove_slice part)
 {
 	char small[256], *p = small;
@@ -263,7 +262,7 @@ static bool has_part(struct grove__history_match *m, struct grove_slice part)
 	return found;
 }
 
-/* The next word of the prompt. */
+/* Handles the next word of the prompt. */
 static int next_word(void *payload, int flags, const char *ptr, int len, int from, int to)
 {
 	struct grove__history_match *m = payload;
@@ -276,7 +275,7 @@ static int next_word(void *payload, int flags, const char *ptr, int len, int fro
 
 		if (p->found || !p->nr)
 			continue;
-		/* backwards: what was reached before this word is read before it is changed */
+		/* backwards, so that the state before this word is read before it is changed */
 		for (size_t j = p->nr; j-- > 0;) {
 			const struct term *t = &p->term[j];
 			bool last = j + 1 == p->nr;
@@ -295,7 +294,7 @@ static int next_word(void *payload, int flags, const char *ptr, int len, int fro
 	return SQLITE_OK;
 }
 
-/* False: the letters of some word are not there. */
+/* Returns false if the letters of some word do not occur. */
 static bool may_have_words(struct grove__history_match *m, bool ascii)
 {
 	bool may = true;
@@ -324,7 +323,7 @@ static bool has_words(struct grove__history_match *m, const char *ptr, size_t le
 
 	m->looked++;
 	if (!may_have_words(m, ascii)) {
-		/* only for the count: a word's letters are there, so likely is the word */
+		/* only for the statistics: if its letters occur, the word probably does */
 		for (size_t i = 0; i < m->nr; i++) {
 			struct phrase *p = &m->phrase[i];
 
@@ -405,9 +404,9 @@ int grove__history_match_index_query(struct grove__history_match *m, struct grov
 		if (m->phrase[i].nr && m->phrase[i].seen < rarest)
 			rarest = m->phrase[i].seen;
 	/*
-	 * The index writes out all places of a beginning before it answers. A
-	 * word in every third prompt beside one in every hundredth costs more
-	 * there than looking at what the rarer one finds.
+	 * The index collects all positions of a prefix before it answers. A word in
+	 * every third prompt, next to one in every hundredth, costs more there than
+	 * checking what the rarer one finds.
 	 */
 	most = rarest * 8 > m->looked / 50 ? rarest * 8 : m->looked / 50;
 	for (size_t i = 0; i < m->nr && !rc; i++) {

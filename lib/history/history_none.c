@@ -1,11 +1,9 @@
-/*
- * history/history_none.c: a grove without SQLite says so.
- */
+/* history/history_none.c: a build without SQLite. */
 #include "history/history.h"
 
 #include <stdlib.h>
 
-/* A handle all the same: there must be somewhere to ask. */
+/* There is a handle all the same, to ask for the error. */
 struct grove_history {
 	struct grove__history_tuning tuning;
 	struct grove_detail detail;

@@ -1,25 +1,24 @@
 /*
  * history/history_search.c: the newest prompts, and the newest that match.
  *
- * Order is by created_at, then id, newest first. The agents' index is on
- * created_at alone, descending, so prompts of the same second lie in it the
- * wrong way round; asking SQLite for the right order would sort each second,
- * and an import may have put a hundred thousand prompts into one. So we walk:
+ * The order is by created_at, then id, newest first. The agents' index is on created_at
+ * alone, descending, so prompts of the same second are in ascending order of id; asking
+ * SQLite for the right order would sort each second, and an import may have put a
+ * hundred thousand prompts into one. So we walk:
  *
  *	created_at   9   8 8 8   7 7 … 7 7 7   6
  *	             └── span ──┘└─── same ──┘      a window of n prompts
  *	                            edge = 7
  *
- * `edge` is the second in which the n-th prompt lies (the index alone tells),
- * `span` all that is newer than it, in any order, `same` what is still missing
- * of that second, by id.
+ * `edge` is the second of the n-th prompt (known from the index alone), `span` is
+ * everything newer, in any order, and `same` is the rest from that second, by id.
  *
- * A search walks the newest prompts first and looks at each: a common word is
- * found often enough right there, and the index of words, which would write
- * out every place of it, is never asked. Only then comes the index, for what is
- * older. It answers by id, newest first. Where ids and times grow together the
- * first answers are the right ones; whether they do is checked, not assumed:
- * prompts with a smaller id but a later time are looked at one by one.
+ * A search first walks over the newest prompts and examines each: a common word is
+ * found often enough there, and the word index, which would collect every position of
+ * it, is not used. Then comes the index, for older prompts. It returns them by id,
+ * newest first. If ids and times grow together, the first results are the right ones;
+ * this is checked, not assumed: prompts with a smaller id but a later time are examined
+ * one by one.
  */
 #include "history/history_impl.h"
 #include "history/history_match.h"
@@ -30,7 +29,7 @@
 
 enum { LIMIT_MOST = 1000 };
 
-/* Where a prompt stands in the order. */
+/* The position of a prompt in the order. */
 struct place {
 	int64_t created, id;
 };
@@ -119,7 +118,7 @@ static int prepare_all(struct grove_history *h, struct grove_detail *d)
 	return rc;
 }
 
-/* One moment for all statements. 1: there is nothing to read. */
+/* Begins one snapshot for all statements. Returns 1 if there is nothing to read. */
 static int begin(struct grove_history *h, struct grove_detail *d)
 {
 	int rc;
@@ -137,7 +136,7 @@ static int begin(struct grove_history *h, struct grove_detail *d)
 		int before = h->db.schema_version;
 
 		rc = grove__history_db_refresh(&h->db, d);
-		/* another layout: `row` and `index` may have to ask otherwise */
+		/* another layout: `row` and `index` may need other statements */
 		if (!rc && before != h->db.schema_version) {
 			sqlite3_finalize(h->st.row);
 			sqlite3_finalize(h->st.index);
@@ -154,15 +153,15 @@ static int begin(struct grove_history *h, struct grove_detail *d)
 struct walk {
 	struct grove_history *h;
 	struct grove_detail *d;
-	struct place at;      /* the last one that was given */
+	struct place at;      /* the last one that was reported */
 	bool begun, ended;
 	uint64_t nr;          /* given so far */
-	/* Told of each prompt; those of one window come in no particular order. */
+	/* Called with each prompt; those of one window come in no particular order. */
 	int (*fn)(void *payload, struct place at, const char *prompt, size_t len);
 	void *payload;
 };
 
-/* Hand on what `st` yields; *nr counts it, *last is the place of the last. */
+/* Passes on the rows of `st`; *nr counts them, *last is the position of the last. */
 static int give(struct walk *w, sqlite3_stmt *st, size_t *nr, struct place *last)
 {
 	int rc, end = 0;
@@ -195,7 +194,10 @@ static int give_same(struct walk *w, int64_t created, int64_t below, size_t want
 	return give(w, st, nr, &w->at);
 }
 
-/* The second of the n-th prompt older than the second of `at`; 1: there are fewer. */
+/*
+ * Finds the second of the n-th prompt older than the second of `at`. Returns 1 if there
+ * are fewer.
+ */
 static int find_edge(struct walk *w, size_t n, int64_t *edge)
 {
 	sqlite3_stmt *st = w->h->st.edge;
@@ -228,7 +230,7 @@ static int give_span(struct walk *w, const int64_t *edge, size_t *nr)
 	return give(w, st, nr, NULL);
 }
 
-/* The next `n` prompts; fewer at the end. */
+/* Gets the next `n` prompts; fewer at the end. */
 static int walk_on(struct walk *w, size_t n)
 {
 	size_t nr = 0, before;
@@ -247,7 +249,10 @@ static int walk_on(struct walk *w, size_t n)
 			before = nr;
 			if (!rc && nr < n)
 				rc = give_same(w, edge, INT64_MAX, n - nr, &nr);
-			/* a time that is no whole number: on, rather than round in circles */
+			/*
+			 * a time that is not a whole number: continue rather than loop
+			 * forever
+			 */
 			if (!rc && nr == before)
 				w->at = (struct place){ edge, INT64_MIN };
 		}
@@ -259,7 +264,7 @@ static int walk_on(struct walk *w, size_t n)
 
 /* ------------------------------------------------------------------- answer */
 
-/* What a caller gets, copied: his function may take its time, and call us. */
+/* Copies of the results: the caller's function may take its time, and call us. */
 struct answer {
 	struct grove__arena texts;
 	struct grove_history_entry *entry;
@@ -294,7 +299,7 @@ static int fetch(struct grove_history *h, const struct places *p, size_t limit, 
 			const char *prompt;
 
 			e->id = p->at[i].id;
-			/* outside this a time in ms is no time any more */
+			/* outside this range a time in ms is invalid */
 			e->created = p->at[i].created > -8640000000000 && p->at[i].created < 8640000000000 ?
 				p->at[i].created * 1000 : GROVE_NO_TIME;
 			rc = keep_text(a, st, 2, &prompt);
@@ -375,7 +380,7 @@ struct search {
 	struct grove_detail *d;
 	struct grove__history_match *m;
 	size_t limit;
-	unsigned want;             /* HIT_… of the prompts walked now */
+	unsigned want;             /* HIT_… of the prompts being walked over */
 	struct walk walk;
 	struct places words, parts;
 };
@@ -394,7 +399,7 @@ static int look_at(void *payload, struct place at, const char *prompt, size_t le
 	return 0;
 }
 
-/* Walk until `most` prompts were seen, or `full` holds enough. */
+/* Walks until `most` prompts were seen, or `full` has enough. */
 static int walk_newest(struct search *s, uint64_t most, const struct places *full)
 {
 	size_t step = s->limit < 64 ? 64 : s->limit;
@@ -410,13 +415,13 @@ static int walk_newest(struct search *s, uint64_t most, const struct places *ful
 	return rc;
 }
 
-/* Was this one walked over already? */
+/* True if this one was already walked over. */
 static bool walked(const struct search *s, struct place p)
 {
 	return s->walk.begun && (s->walk.ended || newest_first(&p, &s->walk.at) <= 0);
 }
 
-/* An answer of the index: where it stands, and, if asked for, is it really one? */
+/* Looks up a result of the index, and, if asked to, checks that it matches. */
 static int check_hit(struct search *s, int64_t id, bool match, struct places *hits)
 {
 	sqlite3_stmt *st = s->h->st.brief;
@@ -442,7 +447,7 @@ static int check_hit(struct search *s, int64_t id, bool match, struct places *hi
 				rc = grove__fail_nomem(s->d);
 		}
 	} else {
-		/* gone, and the index was not told */
+		/* gone, and the index was not updated */
 		rc = rc == SQLITE_DONE ? 0 : grove__history_db_fail(&s->h->db, rc, s->d);
 	}
 	sqlite3_reset(st);
@@ -450,9 +455,9 @@ static int check_hit(struct search *s, int64_t id, bool match, struct places *hi
 }
 
 /*
- * The index gave `hits` with ids from `lowest` up and has more. Prompts with a
- * smaller id come before those only if their time is later than that of the
- * last one needed: look at all of these.
+ * The index gave `hits` with ids from `lowest` up and has more. Prompts with a smaller
+ * id come before those only if their time is later than that of the last one needed:
+ * examines all of these.
  */
 static int check_newer(struct search *s, struct places *hits, size_t need, int64_t lowest)
 {
@@ -478,7 +483,7 @@ static int check_newer(struct search *s, struct places *hits, size_t need, int64
 	return rc;
 }
 
-/* The newest prompts with these words among those that were not walked over. */
+/* Finds the newest prompts with these words among those that were not walked over. */
 static int ask_index(struct search *s)
 {
 	sqlite3_stmt *st = s->h->st.index;
@@ -527,20 +532,20 @@ static int search_words(struct search *s)
 
 	if (!words)
 		return 0;
-	/* without an index that we can trust every prompt is looked at */
+	/* without an index that we can trust, every prompt is examined */
 	rc = walk_newest(s, s->h->db.shape.fts ? s->h->tuning.scan_words : UINT64_MAX, &s->words);
 	if (!rc && s->words.nr < s->limit && !s->walk.ended)
 		rc = ask_index(s);
 	return rc;
 }
 
-/* Parts of words, where the words alone were not enough. */
+/* Searches for parts of words, if whole words were not enough. */
 static int search_parts(struct search *s, bool all)
 {
 	struct places known = { 0 };
 	int rc;
 
-	/* what has the words was found, wherever it is */
+	/* prompts that have the words were already found */
 	s->want = HIT_PARTS;
 	rc = walk_newest(s, all ? UINT64_MAX : s->h->tuning.scan_parts, &s->parts);
 	if (rc)
@@ -557,7 +562,7 @@ static int search_parts(struct search *s, bool all)
 	return rc ? grove__fail_nomem(s->d) : 0;
 }
 
-/* xcsh knows words alone; oh-my-pi looks for parts as well. */
+/* xcsh matches whole words only; oh-my-pi also matches parts. */
 static bool wants_parts(const struct search *s, unsigned flags)
 {
 	return (flags & GROVE_HISTORY_PARTS) || s->h->db.shape.unique_prompt ||

@@ -1,11 +1,11 @@
 /*
  * history/history_write.c: adding prompts.
  *
- * Who adds must not wait for a disk, nor for another program that holds the
- * database. So a prompt is copied into a queue, and a thread, started with the
- * first one, takes the queue as a whole and commits it as one transaction: at
- * the latest 100 ms after the oldest prompt came in, at once when somebody
- * flushes or closes. What could not be written stays queued and is tried again.
+ * A caller that adds a prompt must not wait for a disk, nor for another program that
+ * has the database locked. So the prompt is copied into a queue, and a thread, started
+ * with the first one, takes the whole queue and commits it as one transaction: within
+ * 100 ms of the oldest prompt, or at once for flush and close. What could not be
+ * written stays queued and is retried.
  */
 #include "history/history_impl.h"
 
@@ -20,11 +20,11 @@
 #include <stdlib.h>
 
 #define LONGEST_PROMPT ((size_t)64 << 20)
-/* More than this does not wait for the clock … */
+/* With more than this, the writer does not wait … */
 #define QUEUE_MANY ((size_t)1 << 20)
-/* … and more than this is refused: somebody keeps the database to himself. */
+/* … and more than this is refused: somebody keeps the database locked. */
 #define QUEUE_MOST ((size_t)512 << 20)
-/* Rows of one transaction: others want to write as well. */
+/* Rows per transaction: others want to write as well. */
 enum { ROWS_AT_ONCE = 16384 };
 
 /* Its texts follow it. */
@@ -80,7 +80,7 @@ static int writer_open(struct writer *w, struct grove_detail *d)
 	struct grove_history *h = w->h;
 	int rc;
 
-	/* moved away or removed under us: what we wrote there nobody would see */
+	/* moved or removed meanwhile: nobody would see what we write there */
 	if (w->db.db && !grove__history_db_current(&w->db))
 		writer_close(w);
 	if (w->db.db)
@@ -118,11 +118,11 @@ static int writer_prepare(struct writer *w, struct grove_detail *d)
 	return rc;
 }
 
-/* oh-my-pi's form: LF alone ends a line, and nothing blank stands before it. */
+/* oh-my-pi's form: lines end in LF alone, without trailing white space. */
 static int clean_lines(struct grove_slice text, struct grove_buf *out)
 {
 	const char *p = text.ptr, *end = p + text.len;
-	size_t solid;  /* where blanks at the end of this line begin */
+	size_t solid;  /* where trailing white space of this line begins */
 	int rc = 0;
 
 	grove__buf_clear(out);
@@ -193,7 +193,7 @@ static int write_one(struct writer *w, const struct record *r, const char *texts
 	return rc;
 }
 
-/* The prompt that was stored last, by whomever. */
+/* Reads the prompt that was stored last, by anybody. */
 static int read_last(struct writer *w, struct grove_detail *d)
 {
 	int rc;
@@ -217,7 +217,7 @@ static int read_last(struct writer *w, struct grove_detail *d)
 	return rc;
 }
 
-/* One transaction. *nr: how many prompts it settled. */
+/* Runs one transaction. *nr: how many prompts it handled. */
 static int write_some(struct writer *w, uint64_t *nr, struct grove_detail *d)
 {
 	size_t at = w->at;
@@ -251,7 +251,7 @@ static int write_some(struct writer *w, uint64_t *nr, struct grove_detail *d)
 		rc = grove__history_db_exec(&w->db, "COMMIT", d);
 	if (rc) {
 		grove__history_db_rollback(&w->db);
-		/* begin anew next time: somebody may have mended or replaced it */
+		/* open again next time: somebody may have repaired or replaced it */
 		if (rc != GROVE_ECONFLICT)
 			writer_close(w);
 		*nr = 0;
@@ -268,7 +268,10 @@ static int64_t until(struct timespec *ts, int64_t ticks)
 	return ticks;
 }
 
-/* Until there is something to do; false: no more will come. With the lock held. */
+/*
+ * Waits until there is something to do. Returns false if no more will come. Called with
+ * the lock held.
+ */
 static bool wait_for_work(struct grove_history *h, const struct writer *w, int64_t not_before)
 {
 	for (;;) {
@@ -308,7 +311,7 @@ static void *writer_main(void *payload)
 		uint64_t nr;
 		int rc;
 
-		/* who closes after a flush that failed has been told already */
+		/* a caller that closes after a failed flush already knows */
 		if (last && failed && tried == h->added && grove__sys_ticks_ns() - failed < 1000000000)
 			break;
 		tried = h->added;
@@ -359,7 +362,7 @@ static int writer_start(struct grove_history *h, struct grove_detail *d)
 
 	if (h->running)
 		return 0;
-	/* the signals of the program are for its own threads */
+	/* the program's signals are for its own threads */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = pthread_create(&h->thread, NULL, writer_main, h);

@@ -1,24 +1,24 @@
 /*
  * tree/index.c: from a log of lines to a tree.
  *
- * Lines arrive in the order they were written and name their parent by id. We
- * keep that order and lay three arrays beside it:
+ * Lines are in the order they were written and name their parent by id. We keep that
+ * order and add three arrays:
  *
  *     line      0:header  1:a  2:b  3:c  4:d
  *     parent       -       -    1    2    2     b was continued twice
  *     child        -       2    3    -    -     first child
  *     sibling      -       -    -    4    -     next with the same parent
  *
- * What we write has parent[i] < i; foreign files may name a later line, which is
- * fine. A parent that is missing, or that closes a circle, makes the entry a
- * root marked ORPHAN or CYCLE: shown, reported by check, never dropped. Of two
- * lines with one id the later is the entry, at the earlier one's place.
+ * What grove writes has parent[i] < i; other files may name a later line, which is
+ * fine. An entry whose parent is missing, or closes a cycle, becomes a root marked
+ * ORPHAN or CYCLE: shown, reported by check, never dropped. If two lines have one id,
+ * the later is the entry, in the position of the earlier.
  */
 #include "tree/tree.h"
 
 #include <stdlib.h>
 
-/* Parents that were not there when their child came may be there by now. */
+/* Parents that did not exist when their child was added may exist by now. */
 static void settle_pending(struct grove__spine *s, uint32_t from)
 {
 	size_t keep = 0;
@@ -44,7 +44,7 @@ static void settle_pending(struct grove__spine *s, uint32_t from)
 	s->nr_pending = keep;
 }
 
-/* Does one of the rows from `from` on answer to an orphan of earlier rows? */
+/* True if one of the rows from `from` on is the parent of an earlier orphan. */
 static bool answers_orphan(struct grove__spine *s, uint32_t from)
 {
 	for (size_t i = 0; i < s->nr_pending && s->pending[i].row < from; i++)
@@ -54,7 +54,7 @@ static bool answers_orphan(struct grove__spine *s, uint32_t from)
 	return false;
 }
 
-/* The row that counts for the id of `row`. */
+/* Returns the row that counts for the id of `row`. */
 static uint32_t winner(const struct grove__spine *s, uint32_t row)
 {
 	if (row == GROVE_NO_ENTRY || !(grove__spine_flags(s, row) & ROW_SUPERSEDED))
@@ -63,9 +63,9 @@ static uint32_t winner(const struct grove__spine *s, uint32_t row)
 }
 
 /*
- * Break circles. From every row walk up until the root, a row known to be
- * good, or one met on this very walk: that closes a circle, whose member first
- * in the log becomes a root.
+ * Breaks cycles. From every row, walks up until the root, a row known to be good, or
+ * one met on this very walk: that closes a cycle, whose first member in the log becomes
+ * a root.
  */
 static int break_cycles(struct grove__spine *s)
 {
@@ -81,7 +81,7 @@ static int break_cycles(struct grove__spine *s)
 		if (r != GROVE_NO_ENTRY && state[r] == WALK) {
 			uint32_t end = r;
 
-			/* all round it: the walk may have come in behind `first` */
+			/* go all the way round: the walk may have entered after `first` */
 			first = r;
 			do {
 				state[r] = GOOD;
@@ -100,7 +100,7 @@ static int break_cycles(struct grove__spine *s)
 	return 0;
 }
 
-/* Hang every entry at the place of the first line that had its id. */
+/* Puts every entry in the position of the first line that had its id. */
 static int link_with_duplicates(struct grove__spine *s)
 {
 	uint8_t *hung = calloc(s->nr ? s->nr : 1, 1);
@@ -141,7 +141,7 @@ int grove__tree_link(struct grove__spine *s, uint32_t from)
 	rc = break_cycles(s);
 	if (!rc)
 		rc = link_with_duplicates(s);
-	/* settled: rows that come later are judged by themselves */
+	/* settled: later rows are judged by themselves */
 	s->duplicates = s->forward = false;
 	s->linked = s->nr;
 	return rc;

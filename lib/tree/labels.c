@@ -1,6 +1,4 @@
-/*
- * tree/labels.c: the labels as they stand after all that was said about them.
- */
+/* tree/labels.c: the current labels, after all lines that set or clear one. */
 #include "tree/tree.h"
 
 #include <stdlib.h>
@@ -30,7 +28,7 @@ struct grove__labels *grove__labels_new(const struct grove__spine *s)
 	if (!l)
 		return NULL;
 	l->refs = 1;
-	/* by target: where its label stands; a cleared one leaves a gap */
+	/* by target: the index of its label; a cleared one leaves a gap */
 	grove__idmap_init(&places, s->ids.seed, target_name, l->label);
 	for (size_t i = 0; i < s->nr_labels; i++) {
 		const struct grove__label_event *ev = &s->labels[i];

@@ -1,6 +1,4 @@
-/*
- * tree/path.c: the way from the root to an entry.
- */
+/* tree/path.c: the path from the root to an entry. */
 #include "tree/tree.h"
 
 #include <stdlib.h>
@@ -10,7 +8,7 @@ int grove__tree_path(const struct grove__spine *s, uint32_t row, uint32_t **out,
 	size_t n = 0, cap = 256;
 	uint32_t *path = malloc(cap * sizeof(*path)), *more;
 
-	/* up, from the leaf; parents lie far apart in memory, so only once */
+	/* walk up from the leaf only once: parents are far apart in memory */
 	for (; path && row != GROVE_NO_ENTRY; row = grove__spine_parent(s, row)) {
 		if (n == cap) {
 			cap *= 2;
@@ -43,7 +41,7 @@ uint32_t grove__tree_leaf(const struct grove__spine *s, uint32_t row)
 	return row;
 }
 
-/* A number, a text, an array, {}: nothing ties it to the others. */
+/* A number, a string, an array, {}: not connected to other entries. */
 static bool is_loose(const struct grove__spine *s, uint32_t row)
 {
 	const unsigned loose = ROW_NO_ID | ROW_PARENT_ABSENT;
@@ -57,7 +55,7 @@ uint32_t grove__tree_last(const struct grove__spine *s)
 
 	while (row && is_loose(s, row - 1))
 		row--;
-	/* nothing but such rows: the last one is as good as any */
+	/* only such rows: the last one is as good as any */
 	if (!row)
 		row = s->nr;
 	return row ? grove__tree_leaf(s, row - 1) : GROVE_NO_ENTRY;

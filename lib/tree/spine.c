@@ -1,6 +1,4 @@
-/*
- * tree/spine.c: the index that lies beside a log.
- */
+/* tree/spine.c: the index of a log. */
 #include "tree/spine.h"
 
 #include "base/array.h"
@@ -63,7 +61,7 @@ struct grove_slice grove__spine_name(const char *id)
 	return grove__slice(id, len);
 }
 
-/* Keep a name: its length, its bytes, a NUL. */
+/* Stores a name: its length, its bytes, a NUL. */
 static const char *keep(struct grove__spine *s, struct grove_slice name)
 {
 	uint32_t len = (uint32_t)name.len;
@@ -131,7 +129,10 @@ static int add_label(struct grove__spine *s, const struct grove__entry *e, uint3
 	return 0;
 }
 
-/* The row that `e` names as its parent; where there is none yet, remember to ask again. */
+/*
+ * Finds the row that `e` names as its parent; if it does not exist yet, remembers to
+ * look again.
+ */
 static int find_parent(struct grove__spine *s, const struct grove__entry *e, uint32_t row,
 		       uint32_t *parent)
 {
@@ -140,7 +141,7 @@ static int find_parent(struct grove__spine *s, const struct grove__entry *e, uin
 	*parent = GROVE_NO_ENTRY;
 	if (e->parent_is != PARENT_NAMED)
 		return 0;
-	/* nearly always the line before */
+	/* nearly always the previous line */
 	if (row && grove__slice_eq(grove__spine_name(grove__spine_id(s, row - 1)), e->parent) &&
 	    grove__spine_id(s, row - 1)) {
 		*parent = row - 1;
@@ -170,7 +171,7 @@ static int add_id(struct grove__spine *s, struct grove__block *b, uint32_t at, u
 	b->id[at] = grove__ice_distance(s->base, keep(s, id));
 	if (!b->id[at])
 		return GROVE_ENOMEM;
-	/* before the first link nobody else knows the spine */
+	/* before the first link nobody else uses the spine */
 	if (s->shared)
 		pthread_rwlock_wrlock(&s->ids_lock);
 	rc = grove__idmap_put(&s->ids, id, row, &old);

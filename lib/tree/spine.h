@@ -1,14 +1,14 @@
 /*
- * tree/spine.h: the index that lies beside a log.
+ * tree/spine.h: the index of a log.
  *
- * One row an entry: where its line is, what it is, whose child. Rows are kept
- * as arrays of fields in blocks that double in size and never move, so that a
- * reader may go on while rows are added behind the ones it knows. 60 bytes a
- * row, and the ids.
+ * There is one row per entry: where its line is, what it is, whose child. Rows are
+ * stored as arrays of fields in blocks that double in size and never move, so a reader
+ * may continue while rows are added after the ones it knows. A row takes 60 bytes, plus
+ * the ids.
  *
- * Writers are one at a time (the session sees to that). A reader holds a
- * reference and a row count, and looks at nothing behind that count; child
- * lists, which grow, are read atomically and cut at the count.
+ * There is one writer at a time (the session ensures that). A reader holds a reference
+ * and a row count, and reads nothing beyond that count; child lists, which grow, are
+ * read atomically and cut off at the count.
  */
 #ifndef GROVE_TREE_SPINE_H
 #define GROVE_TREE_SPINE_H
@@ -37,14 +37,14 @@ enum {
 struct grove__block {
 	uint64_t *pos, *len;
 	int64_t *time;
-	uint64_t *id;          /* the distance of a text from the spine's base; 0: none */
+	uint64_t *id;          /* offset of a text from the spine's base; 0: none */
 	uint32_t *line, *crc;
 	uint32_t *parent, *child, *last, *sibling;
 	uint16_t *flags;
 	uint8_t *kind, *role;
 };
 
-/* A parent that was not there yet when its child came. */
+/* A parent that did not exist yet when its child was added. */
 struct grove__pending {
 	uint32_t row;
 	const char *parent;    /* as an id */
@@ -74,13 +74,16 @@ struct grove__spine {
 	const char *weak_name;            /* the same, if nobody chose one */
 	bool duplicates, forward;         /* seen while adding, not yet settled by a link */
 	uint32_t linked;                  /* rows that grove__tree_link() has settled */
-	bool shared;                      /* it was called: readers may know the spine */
+	bool shared;                      /* it was linked: readers may use the spine */
 	uint64_t nr_orphans, nr_cycles, nr_duplicates;
 
-	/* What it was thawed from (spine_freeze.c): the first blocks lie there. NULL: nothing. */
+	/*
+	 * What it was thawed from (spine_freeze.c), which has the first blocks. NULL:
+	 * nothing.
+	 */
 	const char *ice;
 	size_t ice_len;
-	const char *base;                 /* texts are so far from here */
+	const char *base;                 /* texts are at offsets from here */
 };
 
 struct grove__spine *grove__spine_new(uint64_t seed);
@@ -125,29 +128,31 @@ static inline const char *grove__spine_id(const struct grove__spine *s, uint32_t
 	return grove__ice_pointer(s->base, grove__spine_id_distance(s, row));
 }
 
-/* An id as text; empty for NULL. */
+/* Returns an id as text; empty for NULL. */
 struct grove_slice grove__spine_name(const char *id);
 
 /*
- * Add a row for an entry. The parent is looked up at once where possible;
- * grove__tree_link() settles the rest. A row that repeats the id of one
- * already linked changes nothing of what readers see: the link will answer
- * GROVE_ESTALE. Returns 0, GROVE_ENOMEM, or
- * GROVE_ETOOBIG beyond 2^32 rows or lines.
+ * Adds a row for an entry. The parent is looked up at once if possible;
+ * grove__tree_link() settles the rest. A row that repeats the id of a linked one
+ * changes nothing that readers see: the link will return GROVE_ESTALE. Returns 0,
+ * GROVE_ENOMEM, or GROVE_ETOOBIG beyond 2^32 rows or lines.
  */
 int grove__spine_add(struct grove__spine *s, const struct grove__entry *e,
 		     uint64_t pos, uint64_t len, uint64_t line, uint32_t crc);
 
-/* The arrays of a block of that many rows, in `mem`; its size by grove__spine_block_size(). */
+/*
+ * Lays out the arrays of a block of that many rows in `mem`, whose size is
+ * grove__spine_block_size().
+ */
 void grove__spine_lay_block(struct grove__block *b, char *mem, size_t rows);
 size_t grove__spine_block_size(size_t rows);
 
-/* The row of an id among the first `nr`, or GROVE_NO_ENTRY. */
+/* Returns the row of an id among the first `nr`, or GROVE_NO_ENTRY. */
 uint32_t grove__spine_find(const struct grove__spine *s, uint32_t nr, struct grove_slice id);
 
 void grove__spine_set_parent(struct grove__spine *s, uint32_t row, uint32_t parent);
 void grove__spine_set_flag(struct grove__spine *s, uint32_t row, unsigned flag);
-/* Put `row` behind its parent's other children (or the other roots). */
+/* Adds `row` after its parent's other children (or the other roots). */
 void grove__spine_link_child(struct grove__spine *s, uint32_t row);
 
 #endif

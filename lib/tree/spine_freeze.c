@@ -3,10 +3,10 @@
  *
  *	block 0 | block 1 | … | names | slots of the id map | pending | labels
  *
- * Blocks lie as they do in memory, room for rows to come included, so that they
- * can be used where they are; the room is never written, and costs no space in a
- * file. Ids are distances in memory, too: here from just before the first name, and
- * nothing has to be made anew.
+ * Blocks are laid out as in memory, including room for later rows, so that they can be
+ * used in place; the room is never written, and takes no space in a file. Ids are
+ * offsets in memory, too: here from just before the first name, so nothing has to be
+ * converted.
  */
 #include "tree/spine_freeze.h"
 
@@ -15,12 +15,12 @@
 
 #include <stdlib.h>
 
-/* Pending parents and labels, with their names as distances. */
+/* Pending parents and labels, with their names as offsets. */
 struct named_row {
 	uint64_t row, a, b;
 };
 
-/* Rows of a block that are in use, among the first `nr` of all. */
+/* Returns how many rows of a block are used, among the first `nr` of all. */
 static size_t rows_used(unsigned block, uint32_t nr)
 {
 	uint64_t first = ((uint64_t)GROVE__SPINE_FIRST << block) - GROVE__SPINE_FIRST;
@@ -29,7 +29,7 @@ static size_t rows_used(unsigned block, uint32_t nr)
 	return nr <= first ? 0 : nr - first < rows ? (size_t)(nr - first) : (size_t)rows;
 }
 
-/* The arrays of a block, but for the ids. */
+/* The arrays of a block, except for the ids. */
 #define ARRAYS 12
 struct array {
 	char *ptr;
@@ -63,7 +63,7 @@ static int put(struct freezing *f, uint64_t at, const void *ptr, size_t len)
 	return len ? f->fn(f->payload, at, ptr, len) : 0;
 }
 
-/* A name, and where it begins; 0 for NULL. */
+/* Adds a name, and returns its offset; 0 for NULL. */
 static int add_name(struct freezing *f, const char *name, uint64_t *at)
 {
 	struct grove_slice s = grove__spine_name(name);
@@ -179,7 +179,7 @@ struct thawing {
 	const struct grove__ice *ice;
 	char *bytes;
 	struct grove__spine *s;
-	bool bad;                 /* a name that is none, or a row */
+	bool bad;                 /* an invalid name, or row */
 };
 
 static const char *name_at(struct thawing *t, uint64_t at)
@@ -190,7 +190,7 @@ static const char *name_at(struct thawing *t, uint64_t at)
 	return t->bad ? NULL : grove__ice_pointer(t->s->base, at);
 }
 
-/* The next thing lies where it was put, and has room: *at is behind it. */
+/* True if the next part is where it was put, and fits; *at becomes its end. */
 static bool lies(uint64_t where, uint64_t *at, uint64_t nr, uint64_t item, uint64_t len)
 {
 	if (where != *at || where > len || nr > (len - where) / item)
@@ -204,7 +204,7 @@ static void page_up(uint64_t *at)
 	*at = grove__ice_page_up(*at);
 }
 
-/* Everything lies where freezing puts it, one behind the other, in the order of grove__spine_freeze(). */
+/* True if all parts are where freezing puts them, in the order of grove__spine_freeze(). */
 static bool sane(const struct grove__ice *ice, size_t len)
 {
 	uint64_t slots = ice->mask ? (uint64_t)ice->mask + 1 : 0, at = ice->nr ? ice->block[0] : ice->slots;

@@ -6,7 +6,7 @@
 
 #include "tree/spine.h"
 
-/* Where everything lies; kept by whoever keeps the bytes. */
+/* The layout; stored together with the bytes. */
 struct grove__ice {
 	uint64_t end;                     /* behind the last byte */
 	uint64_t block[GROVE__SPINE_BLOCKS];
@@ -19,24 +19,26 @@ struct grove__ice {
 };
 
 /*
- * Write a spine that is linked, from `at` (a multiple of 4096) on. Nobody may
- * add to it meanwhile. GROVE_ENOMEM, or what `fn` answers.
+ * Writes a linked spine, from `at` (a multiple of 4096) on. Nobody may add to it
+ * meanwhile. GROVE_ENOMEM, or an error of `fn`.
  */
 int grove__spine_freeze(const struct grove__spine *s, uint64_t at, struct grove__ice *ice,
 			grove__ice_fn *fn, void *payload);
 
 /*
- * The spine again, over the same bytes, which stay as long as it does and are
- * written to; of a log of `tail` bytes. Whether they are those that were written is the
- * caller's to know: they may be anything. NULL if it cannot be walked, or there is no
- * memory.
+ * Makes a spine over these bytes, which must stay as long as it does and are written
+ * to; of a log of `tail` bytes. The caller verifies checksums; apart from that the
+ * bytes may be anything. Returns NULL if it cannot be walked, or out of memory.
  */
 struct grove__spine *grove__spine_thaw(const struct grove__ice *ice, char *bytes, size_t len,
 				       uint64_t tail);
 
-/* Does everything in it lead somewhere? See spine_sound.c. `names` are the texts, `len` bytes of them. */
+/*
+ * True if all its numbers are valid; see spine_sound.c. `names` are the texts, `len`
+ * bytes of them.
+ */
 bool grove__spine_sound(const struct grove__spine *s, const char *names, uint64_t len, uint64_t tail);
-/* Is there a text at that distance? */
+/* True if there is a text at that offset. */
 bool grove__spine_name_fits(const char *names, uint64_t len, uint64_t at);
 
 #endif

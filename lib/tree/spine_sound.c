@@ -1,20 +1,20 @@
 /*
- * tree/spine_sound.c: can a spine that was thawed be walked?
+ * tree/spine_sound.c: checks that a thawed spine can be walked.
  *
- * A checksum tells that bytes are those that were written, not that they were
- * written by us, and not that they make sense. So every number that is used as an
- * index, a distance or a length is looked at before anybody uses it; rows lie one
- * behind the other in the log; and lists and parents end. Then whatever else the
- * bytes say, at worst an answer is wrong, as it is for whoever changes the session.
+ * A checksum says that the bytes are those that were written, but not that we wrote
+ * them, nor that they make sense. So every number that is used as an index, an offset
+ * or a length is checked before anybody uses it; rows are in order in the log; and
+ * lists and paths end. Then, whatever else the bytes say, at worst an answer is wrong,
+ * as for anybody who can change the session itself.
  *
- * All rows are looked at whenever a session is opened, so this is mostly a walk over
- * arrays without a branch, a block at a time.
+ * All rows are checked whenever a session is opened, so this is mostly a walk over
+ * arrays without branches, a block at a time.
  */
 #include "tree/spine_freeze.h"
 
 #include <stdlib.h>
 
-/* Rows of a block that are in use, and the first of them. */
+/* The used rows of a block, and the first of them. */
 struct part {
 	const struct grove__block *b;
 	uint32_t first;
@@ -37,14 +37,14 @@ static bool is_row(uint32_t row, uint32_t nr)
 	return row == GROVE_NO_ENTRY || row < nr;
 }
 
-/* Rows are looked at in steps of so many: loops of a known length are what compilers make wide. */
+/* Rows are checked in steps of this many: compilers vectorize loops of a known length. */
 #define STEP 64u
 
 /* What the rows of a step have in common. */
 struct sight {
 	uint8_t kind, role;      /* the largest */
 	uint16_t flags;          /* all */
-	uint64_t bad;            /* its highest bit: something lies where it cannot */
+	uint64_t bad;            /* highest bit set: something is out of range */
 };
 
 static void look_at_kinds(const struct grove__block *b, size_t from, size_t nr, struct sight *out)
@@ -61,8 +61,9 @@ static void look_at_kinds(const struct grove__block *b, size_t from, size_t nr, 
 }
 
 /*
- * Each line begins where the one before has ended: what is less than nothing has its
- * highest bit set, and so has what is too much. The row behind the last is looked at, too.
+ * Each line begins after the end of the previous one: a negative difference has its
+ * highest bit set, and so has one that is too large. The row after the last is checked,
+ * too.
  */
 static void look_at_places(const struct grove__block *b, size_t from, size_t nr, struct sight *out)
 {
@@ -72,7 +73,10 @@ static void look_at_places(const struct grove__block *b, size_t from, size_t nr,
 		out->bad |= pos[i] | len[i] | (pos[i] + len[i]) | (pos[i + 1] - (pos[i] + len[i]));
 }
 
-/* All but the links and the ids; *end is where the last line of the block before has ended. */
+/*
+ * Checks everything but the links and the ids; *end is where the last line of the
+ * previous block ended.
+ */
 static bool fields_fit(const struct part *p, uint64_t *end, uint64_t tail, unsigned *flags)
 {
 	const struct grove__block *b = p->b;
@@ -95,7 +99,7 @@ bool grove__spine_name_fits(const char *names, uint64_t len, uint64_t at)
 {
 	uint32_t n;
 
-	/* the text begins at names[at - 1], its length stands before it, a NUL behind */
+	/* the text begins at names[at - 1], with its length before it and a NUL after it */
 	if (at < sizeof(n) + 1 || at > len)
 		return false;
 	memcpy(&n, names + at - 1 - sizeof(n), sizeof(n));
@@ -110,7 +114,7 @@ static bool ids_fit(const struct part *p, const char *names, uint64_t len)
 	return true;
 }
 
-/* Where the lists of children go on is among those of one parent. *back: not always forwards. */
+/* Checks that lists of children stay with one parent. *back: not always forwards. */
 static bool links_fit(const struct grove__spine *s, const struct part *p, uint32_t i, bool *back)
 {
 	const struct grove__block *b = p->b;
@@ -128,7 +132,7 @@ static bool links_fit(const struct grove__spine *s, const struct part *p, uint32
 	return true;
 }
 
-/* Have all these rows the row before as parent, and the next as only child? */
+/* True if each of these rows has the previous row as parent, and the next as its only child. */
 static bool is_chain(const struct part *p, uint32_t from)
 {
 	const uint32_t *parent = p->b->parent + from, *child = p->b->child + from, *last = p->b->last + from,
@@ -147,7 +151,7 @@ static bool lists_fit(const struct grove__spine *s, const struct part *p, bool *
 	for (uint32_t from = 0; from < p->nr; from += STEP) {
 		uint32_t i = from, end = p->nr - from < STEP ? (uint32_t)p->nr : from + STEP;
 
-		/* most of a session is a chain; the last row of a step is looked at by itself */
+		/* most of a session is a chain; the last row of a step is checked by itself */
 		if (end - from == STEP && is_chain(p, from))
 			i = end - 1;
 		for (; i < end; i++)
@@ -172,7 +176,7 @@ static bool lists_end(const struct grove__spine *s)
 	return true;
 }
 
-/* Whoever walks up comes to a root. Without memory nobody knows. */
+/* Checks that every path leads to a root. Without memory this is unknown. */
 static bool parents_end(const struct grove__spine *s)
 {
 	uint8_t *good = calloc(s->nr ? s->nr : 1, 1);
@@ -199,7 +203,7 @@ static bool root_fits(const struct grove__spine *s, uint32_t row)
 	return row == GROVE_NO_ENTRY || (row < s->nr && grove__spine_parent(s, row) == GROVE_NO_ENTRY);
 }
 
-/* A line whose id a later one has: that one is found by it. */
+/* Checks that the later line of a repeated id is found by that id. */
 static bool later_ones_are_there(const struct grove__spine *s, const struct part *p)
 {
 	for (size_t i = 0; i < p->nr; i++)
@@ -226,7 +230,7 @@ bool grove__spine_sound(const struct grove__spine *s, const char *names, uint64_
 	}
 	ok = ok && root_fits(s, s->root_first) && root_fits(s, s->root_last) &&
 	     (s->root_first == GROVE_NO_ENTRY) == (s->root_last == GROVE_NO_ENTRY);
-	/* by now ids can be looked at */
+	/* ids are valid by now */
 	for (unsigned i = 0; i < GROVE__SPINE_BLOCKS && ok; i++)
 		if (flags[i] & ROW_SUPERSEDED)
 			ok = later_ones_are_there(s, &(struct part[]){ part_of(s, i) }[0]);

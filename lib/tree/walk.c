@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* A time that is no date compares as equal to every other, as in JavaScript. */
+/* An invalid time compares as equal to every other, as in JavaScript. */
 static bool later(const struct grove__spine *s, uint32_t a, uint32_t b)
 {
 	int64_t x = grove__spine_time(s, a), y = grove__spine_time(s, b);
@@ -14,10 +14,10 @@ static bool later(const struct grove__spine *s, uint32_t a, uint32_t b)
 }
 
 /*
- * JavaScript's sort for short lists: the ordered run at the start (a falling
- * one is turned round), then each row to its place by halving. With dates that
- * compare as equal to everything the outcome depends on which rows are
- * compared; the agents' own tree is what this gives.
+ * JavaScript's sort for short lists: takes the ordered run at the start (a descending
+ * one is reversed), then inserts each row by binary search. With dates that compare as
+ * equal to everything, the result depends on which rows are compared; this gives the
+ * agents' own tree.
  */
 #define SHORT ((size_t)64)
 
@@ -89,7 +89,7 @@ static int sort_long(const struct grove__spine *s, uint32_t *rows, size_t nr)
 	return 0;
 }
 
-/* Quick for what is nearly always there: a list in order. */
+/* Fast for the usual case, a list that is already in order. */
 static int sort_by_time(const struct grove__spine *s, uint32_t *rows, size_t nr)
 {
 	size_t i;
@@ -113,7 +113,7 @@ int grove__tree_children(const struct grove__spine *s, uint32_t nr, uint32_t row
 	size_t n = 0;
 	int rc = 0;
 
-	/* rows behind `nr` came after the caller's view was taken */
+	/* rows after `nr` were added after the caller's view was taken */
 	for (r = first; r != GROVE_NO_ENTRY && r < nr; r = grove__spine_sibling(s, r))
 		n++;
 	rows = malloc((n ? n : 1) * sizeof(*rows));
@@ -149,7 +149,7 @@ int grove__tree_unmarked(const struct grove__spine *s, uint32_t nr, uint32_t row
 	bool sorted = true;
 	int rc = grove__tree_children(s, nr, row, false, &rows, &n);
 
-	/* a mark may hang below a mark: the list grows while we go through it */
+	/* a marker may be below a marker: the list grows while we go through it */
 	for (size_t i = 0; !rc && i < n; i++) {
 		if (!grove__tree_is_mark(s, rows[i]) || grove__spine_child(s, rows[i]) == GROVE_NO_ENTRY)
 			continue;
@@ -193,7 +193,7 @@ bool grove__tree_forks(const struct grove__spine *s, uint32_t row)
 			at = grove__spine_child(s, at);
 			continue;
 		}
-		/* up from the last child of a mark */
+		/* go up from the last child of a marker */
 		while (grove__spine_sibling(s, at) == GROVE_NO_ENTRY) {
 			at = grove__spine_parent(s, at);
 			if (at == row)

@@ -4,6 +4,7 @@ import fs from "node:fs";
 import path from "node:path";
 import test from "node:test";
 import { assistant, lines, newHome, scratch, user } from "./lib.mjs";
+import { carryOut, program, state } from "./programs.mjs";
 import * as pi from "../../bindings/node/pi.mjs";
 
 const { SessionManager, onStore } = pi;
@@ -462,3 +463,23 @@ test("sessions in a database are listed", async () => {
 	assert.equal((await Manager.listAll()).length, 3);
 	assert.equal((await Manager.listAll())[0].allMessagesText.length > 0, true);
 });
+
+// ------------------------------------------------------------- what pi itself answered
+
+const recorded = fs.readFileSync(new URL("data/pi-programs.jsonl", import.meta.url), "utf8").trimEnd().split("\n");
+for (const line of recorded) {
+	const { seed, ...theirs } = JSON.parse(line);
+	test(`program ${seed} ends as with pi, in memory and in files, also when the file is opened again`, () => {
+		newHome();
+		const steps = program(seed);
+		assert.deepEqual(carryOut(SessionManager.inMemory("/w"), steps), theirs);
+		const sm = SessionManager.create("/w", scratch());
+		// An in-memory session has no file to name as its parent: entries are all the same.
+		assert.deepEqual(carryOut(sm, steps), theirs);
+		if (!fs.existsSync(sm.getSessionFile())) return;
+		const again = SessionManager.open(sm.getSessionFile());
+		if (sm.getLeafId() === null) again.resetLeaf();
+		else again.branch(sm.getLeafId());
+		assert.deepEqual(state(again), state(sm));
+	});
+}

@@ -10,5 +10,7 @@
 int events_start(struct server *s);
 /* Tells every stream that it ends, and ends it. */
 void events_stop(struct server *s);
+/* After the last request was answered. */
+void events_free(struct server *s);
 
 #endif

@@ -32,6 +32,8 @@ int get_agents(struct request *r);
 int get_check(struct request *r);
 /* tree.c, entries.c, export.c */
 int get_tree(struct request *r);
+/* The columns of the entries [from, upto) of a view as members, without brackets. */
+int put_tree_columns(struct doc *d, const struct grove_view *v, uint32_t from, uint32_t upto);
 int get_entries(struct request *r);
 int get_entry(struct request *r);
 int get_text(struct request *r);

@@ -167,6 +167,7 @@ static void tear_down(struct server *s)
 	if (pool)
 		pool_drain(pool);
 	http_stop(s);
+	events_free(s);
 	helds_free(s->helds);
 	pool_free(pool);
 	peers_free(s->peers);

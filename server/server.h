@@ -41,6 +41,7 @@ enum scope {
 };
 
 struct auth;
+struct events;
 struct held;
 struct helds;
 struct metrics;
@@ -72,6 +73,7 @@ struct server {
 	struct pool *pool;
 	struct helds *helds;
 	struct metrics *metrics;
+	struct events *events;
 	struct peers *peers;
 	struct tls_files *tls_files;
 	atomic_int stopping;

@@ -27,7 +27,7 @@
 struct shape {
 	struct request *r;
 	const struct grove_view *v;
-	struct grove_sink to;
+	struct grove_sink to;     /* without a function: nowhere, it stays in `d` */
 	struct doc d;             /* what is not written yet */
 	uint32_t *row;            /* the entries that are shown */
 	uint32_t nr;
@@ -43,7 +43,7 @@ static void flush(struct shape *s)
 {
 	int rc;
 
-	if (s->d.rc || s->d.buf.len < FLUSH)
+	if (s->d.rc || s->d.buf.len < FLUSH || !s->to.write)
 		return;
 	rc = s->to.write(s->to.payload, s->d.buf.ptr, s->d.buf.len);
 	s->d.buf.len = 0;
@@ -370,6 +370,19 @@ static void put_next(struct shape *s)
 	}
 }
 
+static void put_columns(struct shape *s)
+{
+	doc_member_number(&s->d, "n", s->nr);
+	put_column(s, "seq", put_seq);
+	put_column(s, "id", put_id);
+	put_column(s, "parent", put_parent);
+	put_letters(s, "kind", 0);
+	put_letters(s, "role", 1);
+	put_column(s, "flags", put_flags);
+	put_column(s, "bytes", put_bytes);
+	put_times(s);
+}
+
 static int write_all(struct shape *s, struct held *h)
 {
 	int rc = 0;
@@ -380,15 +393,7 @@ static int write_all(struct shape *s, struct held *h)
 	put_session_record(s->r, &s->d, h, s->v);
 	doc_close(&s->d, '}');
 	doc_member(&s->d, "level", s->turns ? "turns" : "all");
-	doc_member_number(&s->d, "n", s->nr);
-	put_column(s, "seq", put_seq);
-	put_column(s, "id", put_id);
-	put_column(s, "parent", put_parent);
-	put_letters(s, "kind", 0);
-	put_letters(s, "role", 1);
-	put_column(s, "flags", put_flags);
-	put_column(s, "bytes", put_bytes);
-	put_times(s);
+	put_columns(s);
 	if (s->turns)
 		put_column(s, "run", put_run);
 	if (s->preview)
@@ -424,6 +429,32 @@ static int read_window(struct request *r, struct shape *s)
 	return rc;
 }
 
+static void release(struct shape *s)
+{
+	free(s->row);
+	free(s->position);
+	free(s->run);
+	free(s->parent);
+	doc_release(&s->d);
+}
+
+int put_tree_columns(struct doc *d, const struct grove_view *v, uint32_t from, uint32_t upto)
+{
+	struct shape s = { .v = v, .from = from, .upto = upto };
+	int rc = choose(&s);
+
+	if (!rc) {
+		put_columns(&s);
+		put_labels(&s);
+		put_earlier(&s);
+		rc = s.d.rc;
+	}
+	if (!rc)
+		doc_add(d, grove_buf_slice(&s.d.buf));
+	release(&s);
+	return rc ? rc : d->rc;
+}
+
 int get_tree(struct request *r)
 {
 	struct shape s = { .r = r, .to = reply_sink(r) };
@@ -441,11 +472,7 @@ int get_tree(struct request *r)
 		if (rc < 0 && !r->detail.code)
 			reply_fail(r, rc, "%s", grove_strerror(rc));
 	}
-	free(s.row);
-	free(s.position);
-	free(s.run);
-	free(s.parent);
-	doc_release(&s.d);
+	release(&s);
 	hold_state_end(r, h, v);
 	return rc < 0 ? rc : 0;
 }

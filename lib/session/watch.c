@@ -288,14 +288,25 @@ static bool reported(const struct grove_watch *w, const struct grove__watch_grou
 	return true;
 }
 
+/*
+ * What asking costs: the processor's time here, or the time that a server, or a store of
+ * a host, needs. A machine that is busy with other things does not count.
+ */
+static int64_t spent_ns(const struct grove__watch_group *gr)
+{
+	bool here = !gr->store || grove__store_file(gr->store);
+
+	return here ? grove__sys_worked_ns() : grove__sys_ticks_ns();
+}
+
 /* When to ask again. */
 static void set_pause(const struct grove_watch *w, struct grove__watch_group *gr, bool found,
-		      int64_t begun_ns)
+		      int64_t cost_ns)
 {
 	int64_t now = grove__sys_ticks_ns(), most, least;
 
 	gr->checked_ns = now;
-	gr->cost_ns = now - begun_ns;
+	gr->cost_ns = cost_ns;
 	if (found)
 		gr->active_ns = now;
 	most = reported(w, gr) ? REPORTED_MS
@@ -434,7 +445,7 @@ static int check_survey(struct grove_watch *w, struct grove__watch_group *gr, bo
 
 static int check_group(struct grove_watch *w, struct grove__watch_group *gr, struct grove_detail *d)
 {
-	int64_t begun = grove__sys_ticks_ns();
+	int64_t begun_ns = spent_ns(gr);
 	bool found = false;
 	int rc = 0;
 
@@ -446,7 +457,7 @@ static int check_group(struct grove_watch *w, struct grove__watch_group *gr, str
 		rc = check_survey(w, gr, &found, d);
 	else
 		found = check_one_by_one(w, gr);
-	set_pause(w, gr, found, begun);
+	set_pause(w, gr, found, spent_ns(gr) - begun_ns);
 	return rc;
 }
 

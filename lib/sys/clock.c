@@ -25,6 +25,14 @@ int64_t grove__sys_ticks_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+int64_t grove__sys_worked_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 int64_t grove__sys_ticks_coarse_ns(void)
 {
 	struct timespec t;

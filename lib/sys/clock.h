@@ -13,6 +13,8 @@ int64_t grove__sys_now_ms(void);
 int64_t grove__sys_ticks_ns(void);
 /* The same, cheap and no finer than a few milliseconds. */
 int64_t grove__sys_ticks_coarse_ns(void);
+/* Nanoseconds that the processor has worked for this thread. */
+int64_t grove__sys_worked_ns(void);
 /* Never fails: the kernel's generator has no error once it is seeded. */
 void grove__sys_random(void *out, size_t len);
 /* How many threads are worth starting. */

@@ -71,6 +71,7 @@ static bool send(struct watch *w, const struct message *what)
 /* As `watch --json` prints it, with what is of use to a program besides. */
 static int describe(struct watch *w, const struct grove_event *e, struct grove_buf *out)
 {
+	struct grove_buf cursor = GROVE_BUF_INIT;
 	char numbers[96];
 	int rc = grove_event_json(e, out);
 
@@ -83,10 +84,13 @@ static int describe(struct watch *w, const struct grove_event *e, struct grove_b
 	if (!rc)
 		rc = e->key ? grove_buf_json_string(out, grove_str(e->key)) : grove_buf_add(out, grove_str("null"));
 	if (!rc)
-		rc = grove_buf_add(out, grove_str(",\"cursor\":\""));
+		rc = grove_buf_add(out, grove_str(",\"cursor\":"));
 	if (!rc)
-		rc = grove_watch_cursor(w->w, out);
-	return rc ? rc : grove_buf_add(out, grove_str("\"}"));
+		rc = grove_watch_cursor(w->w, &cursor);
+	if (!rc)
+		rc = grove_buf_json_string(out, grove_buf_slice(&cursor));
+	grove_buf_release(&cursor);
+	return rc ? rc : grove_buf_add(out, grove_str("}"));
 }
 
 static bool send_event(struct watch *w, const struct grove_event *e)
@@ -94,9 +98,7 @@ static bool send_event(struct watch *w, const struct grove_event *e)
 	struct grove_buf out = GROVE_BUF_INIT;
 	struct message m = { .rc = describe(w, e, &out) };
 
-	if (m.rc)
-		grove_buf_release(&out);
-	else
+	if (!m.rc)
 		m.event = strndup(out.ptr, out.len);
 	grove_buf_release(&out);
 	return send(w, &m);

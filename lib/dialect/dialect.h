@@ -1,46 +1,44 @@
 /*
- * dialect/dialect.h: how one agent spells its sessions.
+ * dialect/dialect.h: how one agent writes its sessions.
  *
- * A dialect is a table of pure functions: bytes and an environment go in;
- * fields, names and bytes come out. It opens no files, keeps no state, and is
- * the only place where an agent's JSON keys are spelled.
+ * A dialect is a table of pure functions: bytes and an environment go in; fields, names
+ * and bytes come out. It opens no files, has no state, and is the only place that knows
+ * an agent's JSON keys.
  *
  * The table has chapters. Those that are members are part of every dialect:
  *
- *	recognise   is this log, this directory, this path the agent's?
+ *	recognise   does this log, directory or path belong to the agent?
  *	read        what a line is, and its place in the tree
- *	text        what a person reads in an entry
- *	list        what a listing says about a session
- *	usage       what a line says that a model was paid for
+ *	text        the text of an entry that a person would read
+ *	list        what a listing shows for a session
+ *	usage       what was billed
  *	context     which messages an entry contributes
  *	write       how an entry is stored
  *	names       ids, and the names of sessions
  *	paths       directories and files
  *
- * Those that are pointers are optional as a whole. NULL means that the agent
- * has no such thing; the comment at each pointer says what grove does then.
+ * Those that are pointers are optional as a whole. NULL means that the agent has no
+ * such thing; the comment at each pointer says what grove does then.
  *
- *	header        a first line that tells what the session is
- *	rules         a conversation that is chosen by rules over the whole log
- *	copy          forks that give new ids to what they copy
- *	blobs         large values kept in files of their own
+ *	header        a first line that describes the session
+ *	rules         a conversation determined by rules over the whole log
+ *	copy          forks that assign new ids to what they copy
+ *	blobs         large values in files of their own
  *	history       a database of prompts
- *	last_session  a note of the last session of each terminal
- *	live          notes of running processes
+ *	last_session  a record of the last session of each terminal
+ *	live          records of running processes
  *	retention     sessions that the agent deletes after a while
  *	agents        files about sub-agents
  *	delegation    entries about sub-agents
  *	heads         entries without their long values
  *
- * Each slot is marked Required or Optional. Required in an optional chapter
- * means: where the chapter is given. tests/unit/test_dialect.c walks all
- * tables and checks it; tests/unit/toy.c is the smallest dialect that lists,
- * loads, forks and appends.
+ * Each slot is marked Required or Optional. Required in an optional chapter means: if
+ * the chapter is given. tests/unit/test_dialect.c checks all tables; tests/unit/toy.c
+ * is the smallest dialect that lists, loads, forks and appends.
  *
- * Unless a slot says otherwise, a function returns 0 or GROVE_ENOMEM, appends
- * to the buffers it is given, and hands on what its callback answered if that
- * is not 0. Slices in a result point into the line that was given, or into the
- * arena where text had to be unescaped.
+ * Unless a slot says otherwise, a function returns 0 or GROVE_ENOMEM, appends to the
+ * buffers it is given, and returns the result of its callback if that is not 0. Slices
+ * in a result point into the given line, or into the arena if text had to be unescaped.
  */
 #ifndef GROVE_DIALECT_DIALECT_H
 #define GROVE_DIALECT_DIALECT_H
@@ -52,7 +50,7 @@
 #include "entry/entry.h"
 #include "json/scan.h"
 
-/* The world as layout rules see it. */
+/* The environment, as far as layout rules need it. */
 struct grove__env {
 	const char *home;
 	const char *cwd;
@@ -63,7 +61,7 @@ struct grove__env {
 	/* True if there is anything at this path. */
 	bool (*exists)(void *payload, const char *path);
 	void *file_payload;       /* of these two */
-	const char *tty;          /* the terminal we were started from; NULL: none */
+	const char *tty;          /* the controlling terminal; NULL: none */
 };
 
 typedef int grove__json_fn(void *payload, struct grove_slice json);
@@ -73,26 +71,35 @@ typedef int grove__root_fn(void *payload, const char *agent, const char *dir, bo
 
 /* ---------------------------------------------------------------- recognise */
 
-/* How sure a line makes us that an agent wrote it. */
+/* How certain it is that an agent wrote a line. */
 enum grove__claim {
 	CLAIM_NONE,
-	CLAIM_LIKELY,   /* its relatives could have written the line as well, but do not */
+	CLAIM_LIKELY,   /* related agents could have written the line as well, but do not */
 	CLAIM_SURE      /* no other agent writes such lines */
 };
 
 /*
- * Whose log is it, where several agents could have written it? What a line says
- * counts first, then the path, then what lies around it. No two dialects may
- * give the same answer for a path.
+ * Decides whose log it is, if several agents could have written it. The line counts
+ * first, then the path, then what is next to it. No two dialects may give the same
+ * answer for a path.
  */
 struct grove__dialect_recognise {
-	/* Optional. Judges the first line of a log. NULL: a line never tells. */
+	/* Optional. Judges the first line of a log. NULL: a line never decides. */
 	enum grove__claim (*claims)(struct grove_slice line);
-	/* Optional. How the path of its directory of sessions usually ends. NULL: it has no usual place. */
+	/*
+	 * Optional. The usual end of the path of its directory of sessions. NULL: it
+	 * has no usual location.
+	 */
 	const char *root;
-	/* Optional. Names beside that directory that only this agent makes, up to NULL. NULL: none. */
+	/*
+	 * Optional. Names next to that directory that only this agent creates, up to
+	 * NULL. NULL: none.
+	 */
 	const char *const *beside;
-	/* Optional. True for the name of a project's directory that only this agent gives. NULL: none is. */
+	/*
+	 * Optional. True for the name of a project's directory that only this agent
+	 * uses. NULL: none is.
+	 */
 	bool (*project)(const char *name);
 };
 
@@ -100,7 +107,7 @@ struct grove__dialect_recognise {
 
 /* What a line is. */
 enum grove__line_class {
-	LINE_SKIP,      /* valid JSON that stands for nothing */
+	LINE_SKIP,      /* valid JSON without meaning */
 	LINE_HEADER,
 	LINE_ENTRY,
 	/*
@@ -112,14 +119,14 @@ enum grove__line_class {
 
 struct grove__dialect_read {
 	/*
-	 * Required. The members that index(), the header's read() and list.line()
-	 * look at. Lines are scanned for them once.
+	 * Required. The members that index(), the header's read() and list.line() need.
+	 * Lines are scanned for them once.
 	 */
 	const struct grove__json_member *members;
 	unsigned nr_members;
 	/* Required. The member that index() takes an entry's id from. */
 	const char *id;
-	/* Required. Understands a line that was scanned for `members`. */
+	/* Required. Interprets a line that was scanned for `members`. */
 	enum grove__line_class (*index)(const struct grove__json_line *l, const char *line,
 					struct grove__arena *tmp, struct grove__entry *out);
 	/*
@@ -133,23 +140,23 @@ struct grove__dialect_read {
 /* --------------------------------------------------------------------- text */
 
 struct grove__dialect_text {
-	/* Required. Hands each piece of text that a person reads in an entry to `fn`. */
+	/* Required. Calls `fn` with each piece of text in an entry that a person would read. */
 	int (*pieces)(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 		      grove_piece_fn *fn, void *payload);
 	/*
-	 * Optional. Returns the raw content of a prompt, to be edited and sent
-	 * again; empty if the entry is no prompt. NULL: the content is not given back.
+	 * Optional. Returns the raw content of a prompt, to be edited and sent again;
+	 * empty if the entry is not a prompt. NULL: the content is not returned.
 	 */
 	struct grove_slice (*prompt)(struct grove_slice line, enum grove_kind kind);
 };
 
 /* --------------------------------------------------------------------- list */
 
-/* What a listing says about a session; filled line by line. */
+/* What a listing shows for a session; filled in line by line. */
 struct grove__summary {
 	uint64_t messages;
 	bool has_first;
-	struct grove_buf first;      /* the first words of the user */
+	struct grove_buf first;      /* the first message of the user */
 	struct grove_buf name;
 	int64_t newest;              /* the newest time of a message that counts; GROVE_NO_TIME */
 	void *more;                  /* what tally->new() made; NULL: nothing */
@@ -167,53 +174,56 @@ struct grove__dialect_tally {
 	enum grove__line_class (*index)(const struct grove__json_line *l, const char *line,
 					struct grove__arena *tmp, struct grove__entry *out);
 	/*
-	 * Required. Called after the last line: fills `sum`, and those members of
-	 * the header that entries tell. `beside` reads a file that belongs to the
-	 * session (0, or negative). Returns 1 if the session is not one for a list;
-	 * it was filled in all the same.
+	 * Required. Called after the last line: fills `sum`, and those members of the
+	 * header that come from entries. `beside` reads a file that belongs to the
+	 * session (0, or negative). Returns 1 if the session is not for a list; `sum`
+	 * is filled in all the same.
 	 */
 	int (*end)(void *more, struct grove__arena *keep,
 		   int (*beside)(void *payload, const char *name, struct grove_buf *out),
 		   void *payload, struct grove__header *h, struct grove__summary *sum);
-	/* Required. The first words of the user among the lines so far; may stay empty. */
+	/*
+	 * Required. Gets the first message of the user among the lines so far; may stay
+	 * empty.
+	 */
 	int (*first)(const void *more, struct grove_buf *out);
-	/* Required. True if they were among the lines so far. */
+	/* Required. True if it was among the lines so far. */
 	bool (*begun)(const void *more);
 };
 
 struct grove__dialect_list {
-	/* Required. Counts an entry in. */
+	/* Required. Adds an entry to the summary. */
 	int (*line)(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
 		    const struct grove__entry *e, struct grove__summary *sum);
-	/* Optional. NULL: the summary is all there is to remember. */
+	/* Optional. NULL: the summary is all that must be remembered. */
 	const struct grove__dialect_tally *tally;
 	/* Optional flags. */
 	bool modified_by_file;       /* a listing shows the time of the file, not of the newest message */
-	bool cuts_file_time;         /* … in whole milliseconds, cut off instead of rounded */
+	bool cuts_file_time;         /* … in whole milliseconds, truncated instead of rounded */
 	bool with_subagents;         /* a list of all sessions includes those of sub-agents */
 };
 
 /* -------------------------------------------------------------------- usage */
 
-/* What a line says that a model was paid for. */
+/* What a line was billed for. */
 struct grove__billed {
-	struct grove_slice key;      /* the same in every repetition; empty: it is never merged */
-	struct grove_slice model;    /* text; empty: not told */
-	struct grove_slice session;  /* text, where lines tell the session; empty: not told */
+	struct grove_slice key;      /* the same in every copy; empty: never merged */
+	struct grove_slice model;    /* text; empty: unknown */
+	struct grove_slice session;  /* text, if lines name the session; empty: unknown */
 	int64_t time;                /* ms, or GROVE_NO_TIME */
 	double input, output, cache_read, cache_write;   /* tokens */
-	double cache_write_long;     /* the part of cache_write that is kept for an hour */
+	double cache_write_long;     /* the part of cache_write that is for an hour */
 	double cost;                 /* where has_cost */
 	bool has_cost;
-	/* This is the sum of what sub-agents used, and their own logs tell it as well. */
+	/* This is the sum of what sub-agents used, and their own logs have it as well. */
 	bool of_subs;
 };
 
 struct grove__dialect_usage {
 	/*
-	 * Optional. Says what an entry was billed for; returns 1 if for nothing. The
-	 * line was scanned for read.members and, after them, these. NULL: the
-	 * agent does not say.
+	 * Optional. Finds out what an entry was billed for; returns 1 if for nothing.
+	 * The line was scanned for read.members and, after them, these. NULL: the agent
+	 * does not record it.
 	 */
 	int (*billed)(const struct grove__json_line *l, const char *line, struct grove__arena *tmp,
 		      const struct grove__entry *e, struct grove__billed *out);
@@ -224,7 +234,7 @@ struct grove__dialect_usage {
 /* ------------------------------------------------------------------ context */
 
 /*
- * Appends a blob's bytes. If it answers GROVE_ENOTFOUND or another error but
+ * Appends a blob's bytes. If it returns GROVE_ENOTFOUND or another error except
  * GROVE_ENOMEM, the reference stays where it was.
  */
 struct grove__blob_source {
@@ -232,10 +242,10 @@ struct grove__blob_source {
 	void *payload;
 };
 
-/* How many lines of a kind on a path tell a setting: none, the last one, or all. */
+/* How many lines of a kind on a path determine a setting: none, the last one, or all. */
 enum grove__setting { SETTING_NONE, SETTING_LAST, SETTING_ALL };
 
-/* A line that tells one. */
+/* A line that determines one. */
 struct grove__set_by {
 	enum grove_kind kind;
 	enum grove_role role;
@@ -245,37 +255,38 @@ struct grove__set_by {
 /* Entries of GROVE_KIND_CONTEXT_EDIT, which change what an earlier entry contributes. */
 struct grove__dialect_edits {
 	/*
-	 * Required. Finds the target of an edit, and what replaces its content
-	 * (ptr NULL: the target is dropped; empty: it has no content at all).
-	 * Returns 1 if the edit says nothing.
+	 * Required. Finds the target of an edit, and what replaces its content (ptr
+	 * NULL: the target is dropped; empty: it has no content at all). Returns 1 if
+	 * the edit has no effect.
 	 */
 	int (*read)(struct grove_slice line, struct grove_buf *target, struct grove_slice *content);
 	/* Required. True if an entry may be the target of an edit. */
 	bool (*allowed)(enum grove_kind kind, enum grove_role role);
-	/* Required. Spells an edit's input as it must read for a target of that role. Returns 1: as it is. */
+	/*
+	 * Required. Writes an edit's input in the form for a target of that role.
+	 * Returns 1 if it stays as it is.
+	 */
 	int (*fit)(struct grove_slice input, enum grove_role target, struct grove_buf *out);
 };
 
 /*
- * What the model is sent. Where the dialect has no rules, the conversation is
- * the path from the root to the leaf, from the last compaction on; where it
- * has, only messages() is asked.
+ * What the model is sent. Without rules, the conversation is the path from the root to
+ * the leaf, from the last compaction on; with rules, only messages() is used.
  */
 struct grove__dialect_context {
 	/*
-	 * Required. Hands each message that an entry stands for to `fn`.
-	 * `newest_compaction`: the entry is the compaction that counts. `edit`, if
-	 * not NULL, replaces the content. `blobs` (may be NULL) has what the line
-	 * only refers to.
+	 * Required. Calls `fn` with each message of an entry. `newest_compaction`: the
+	 * entry is the compaction that counts. `edit`, if not NULL, replaces the
+	 * content. `blobs` (may be NULL) has what the line only refers to.
 	 */
 	int (*messages)(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 			int64_t time, bool newest_compaction, const struct grove_slice *edit,
 			const struct grove__blob_source *blobs, grove__json_fn *fn, void *payload);
-	/* Optional. Says which entries tell a setting. NULL: none does. */
+	/* Optional. Says which entries determine a setting. NULL: none does. */
 	enum grove__setting (*sets)(enum grove_kind kind, enum grove_role role);
 	/*
 	 * Optional, together with sets(). Writes the settings as members of a context
-	 * document (`,"thinkingLevel":…`), from the lines that tell them, in the
+	 * document (`,"thinkingLevel":…`), from the lines that determine them, in the
 	 * order of the path.
 	 */
 	int (*settings)(const struct grove__set_by *lines, size_t nr, struct grove_buf *out);
@@ -293,15 +304,15 @@ struct grove__dialect_context {
 	/* Optional. NULL: the agent has no context edits. */
 	const struct grove__dialect_edits *edits;
 	/*
-	 * Optional. Hands those messages of a context to `fn` that are really sent, each
-	 * with the number of the message it was. NULL: all are, as they are.
+	 * Optional. Calls `fn` with those messages of a context that are really sent,
+	 * each with its original number. NULL: all are, unchanged.
 	 */
 	int (*settle)(const struct grove_slice *messages, size_t nr, grove__message_fn *fn,
 		      void *payload);
 	/*
 	 * Optional. Turns the messages of a context into plain LLM messages: `fn` gets
-	 * each, and the number of the message it came from (the first, if several
-	 * were merged; SIZE_MAX: it was made up, at `now`). NULL: they are plain already.
+	 * each, and the number of the message it came from (the first, if several were
+	 * merged; SIZE_MAX: it was made up, at `now`). NULL: they already are plain.
 	 */
 	int (*llm)(const struct grove_slice *messages, size_t nr, int64_t now, grove__message_fn *fn,
 		   void *payload);
@@ -316,9 +327,9 @@ struct grove__dialect_context {
 /* -------------------------------------------------------------------- write */
 
 /*
- * An entry described by its parts, for a dialect to spell. `kind` says which
- * member of the union counts. Pointers are NULL where a part is absent; those
- * that end in _json are raw JSON values.
+ * An entry described by its parts, for a dialect to write. `kind` says which member of
+ * the union counts. Pointers are NULL if a part is absent; those that end in _json are
+ * raw JSON values.
  */
 struct grove__entry_spec {
 	enum grove_kind kind;
@@ -349,14 +360,14 @@ struct grove__entry_spec {
 	};
 };
 
-/* An entry as a caller gives it: raw values, ptr NULL where absent. */
+/* An entry as a caller gives it: raw values, ptr NULL if absent. */
 struct grove__input {
 	struct grove_slice json;     /* all of it, trimmed */
 	struct grove_slice type, id, parent, time;
 	struct grove_slice role;     /* of a bare message */
 };
 
-/* What each record of a log says about its session, where there is no header to say it. */
+/* What each record of a log says about its session, if there is no header to say it. */
 struct grove__about {
 	const char *session, *cwd, *version, *branch, *entrypoint;
 	/* NULL where absent */
@@ -364,7 +375,7 @@ struct grove__about {
 	bool side;                   /* the record belongs to a side chain */
 };
 
-/* Where an entry that is to be written belongs. */
+/* The place of an entry that is to be written. */
 struct grove__place {
 	const struct grove__about *about;
 	struct grove_slice id;
@@ -378,7 +389,10 @@ struct grove__list_in {
 	const struct grove_slice *messages;  /* JSON, each with an id */
 	size_t nr;
 	bool (*stored)(void *payload, struct grove_slice id);
-	/* What is to be logged of a message: 0 and it is in `out`; 1: all of it. NULL: all. */
+	/*
+	 * Decides what of a message is stored. Returns 0 if it is in `out`, 1 for all
+	 * of it. NULL: all.
+	 */
 	int (*filter)(void *payload, struct grove_slice json, struct grove_buf *out);
 	void *stored_payload, *filter_payload;
 	struct grove_slice hint;             /* the entry to begin below; ptr NULL: not known */
@@ -399,15 +413,21 @@ struct grove__tail_line {
  * are appended again when they drift out of that window.
  */
 struct grove__dialect_tail {
-	/* Required. Returns the place of such a line in a table of GROVE__TAILS; -1 for other lines. */
+	/*
+	 * Required. Returns the index of such a line in a table of GROVE__TAILS; -1 for
+	 * other lines.
+	 */
 	int (*type)(struct grove_slice line);
-	/* Required. Hands those lines to `fn` that must be written again to be found after `more` bytes. */
+	/*
+	 * Required. Calls `fn` with those lines that must be written again to be found
+	 * after `more` bytes.
+	 */
 	int (*lines)(const struct grove__tail_line *last, uint64_t more, grove__json_fn *fn,
 		     void *payload);
 };
 
 struct grove__dialect_write {
-	/* Required. Takes an input apart, from a scan for read.members. */
+	/* Required. Finds the parts of an input, from a scan for read.members. */
 	void (*input)(const struct grove__json_line *l, const char *line, struct grove__input *out);
 	/* Required. Returns the kind that an input will be stored as. */
 	enum grove_kind (*kind)(const struct grove__input *in);
@@ -417,9 +437,9 @@ struct grove__dialect_write {
 	 */
 	bool (*bare)(const struct grove__input *in, enum grove_role *role);
 	/*
-	 * Required. Spells an entry from {"type":…} or a bare message. GROVE_EINVAL with a
-	 * reason if it is neither. `target` gets the id of the entry that it is about
-	 * and that must exist (a label's), if any.
+	 * Required. Writes an entry from {"type":…} or a bare message. GROVE_EINVAL
+	 * with a reason if it is neither. `target` gets the id of the entry that it
+	 * refers to and that must exist (a label's), if any.
 	 */
 	int (*compose)(const struct grove__input *in, const struct grove__place *at,
 		       struct grove_slice system, struct grove_buf *out,
@@ -440,8 +460,8 @@ struct grove__dialect_write {
 	int (*relink)(struct grove_slice line, struct grove_slice parent,
 		      const struct grove_slice *first_kept, struct grove_buf *out);
 	/*
-	 * Optional. Writes a message that lacks what was said as an entry that the agent passes
-	 * over. NULL: there is no such entry, and damage of this kind stays.
+	 * Optional. Turns a message without content into an entry that the agent
+	 * ignores. NULL: there is no such entry, and damage of this kind stays.
 	 */
 	int (*mute)(struct grove_slice line, struct grove_buf *out);
 	/*
@@ -451,22 +471,23 @@ struct grove__dialect_write {
 	int (*split)(struct grove_slice json, const uint8_t random[16], grove__json_fn *fn,
 		     void *payload);
 	/*
-	 * Optional. Of a host's list of messages, hands each that is to be stored to `fn`, as an
-	 * input that names its parent. `last` is the id below which the next one
-	 * goes. GROVE_EINVAL with a reason. NULL: grove_session_record() is not supported.
+	 * Optional. Calls `fn` with each message of a host's list that is to be stored,
+	 * as an input that names its parent. `last` is the id below which the next one
+	 * goes. GROVE_EINVAL with a reason. NULL: grove_session_record() is not
+	 * supported.
 	 */
 	int (*plan)(const struct grove__list_in *in, grove__json_fn *fn, void *payload,
 		    struct grove_buf *last, struct grove_detail *d);
-	/* Optional. NULL: nobody looks for lines near the end of a log. */
+	/* Optional. NULL: nobody searches for lines near the end of a log. */
 	const struct grove__dialect_tail *tail;
 	/*
-	 * Required with rules, else unused. Tells the version of the program that wrote a
-	 * line; returns 1 if the line does not tell.
+	 * Required with rules, else unused. Gets the version of the program that wrote
+	 * a line; returns 1 if the line does not have it.
 	 */
 	int (*written_by)(struct grove_slice line, struct grove_buf *out);
 	/*
-	 * Required without a header, else NULL. Writes a line that says where the session
-	 * works from now on.
+	 * Required without a header, else NULL. Writes a line that names the working
+	 * directory of the session from now on.
 	 */
 	int (*relocate)(const char *cwd, struct grove_buf *out);
 	/* Optional flags. */
@@ -488,31 +509,34 @@ struct grove__dialect_names {
 	 * bits do not wrap within one `time`: ids of later calls are greater.
 	 */
 	void (*session_id)(int64_t time, uint64_t seq, const uint8_t random[8], char out[40]);
-	/* Required. Writes a session's name as the agent would keep it; empty if nothing is left. */
+	/*
+	 * Required. Writes a session's name as the agent would store it; empty if
+	 * nothing is left.
+	 */
 	int (*clean)(struct grove_slice name, struct grove_buf *out);
-	bool blank_clears;       /* an entry with an empty name takes the name away */
+	bool blank_clears;       /* an entry with an empty name removes the name */
 };
 
 /* -------------------------------------------------------------------- paths */
 
 struct grove__dialect_paths {
 	/*
-	 * Required. Hands the directories where agents of this dialect keep sessions to `fn`,
-	 * the best for new ones first. A part of a path may be `*`. `flat`: there is
-	 * no directory for each working directory.
+	 * Required. Calls `fn` with the directories where agents of this dialect store
+	 * sessions, the best for new ones first. A part of a path may be `*`. `flat`:
+	 * sessions are not grouped by working directory.
 	 */
 	int (*roots)(const struct grove__env *env, grove__root_fn *fn, void *payload);
 	/* Required. Names the directory of a working directory below the root. */
 	int (*project)(const struct grove__env *env, const char *cwd, struct grove_buf *out);
 	/*
-	 * Optional. Hands the names that earlier releases gave it to `fn`; they are read as
-	 * well, and some may equal project()'s. NULL: there was only one.
+	 * Optional. Calls `fn` with the names that earlier releases gave it; they are
+	 * read as well, and some may equal project()'s. NULL: there was only one.
 	 */
 	int (*old_projects)(const struct grove__env *env, const char *cwd,
 			    int (*fn)(void *payload, const char *project), void *payload);
 	/*
-	 * Optional. Tells what the directory's name begins with, whichever release made it,
-	 * where its end cannot be known. Returns 1 if it can. NULL: it always can.
+	 * Optional. Gets the prefix of the directory's name, whichever release made it,
+	 * if its end cannot be known. Returns 1 if it can. NULL: it always can.
 	 */
 	int (*project_prefix)(const struct grove__env *env, const char *cwd, struct grove_buf *out);
 	/* Required. Names the file of a session. */
@@ -524,21 +548,21 @@ struct grove__dialect_paths {
 	/* Required with own_file(). Finds the session that such a log belongs to, by its path. */
 	bool (*owner)(const char *path, struct grove_slice *id);
 	/*
-	 * Optional. Hands directories outside the session's own to `fn` in which files of it
-	 * lie, and what they are called as attachments. `root` has the project's
+	 * Optional. Calls `fn` with directories outside the session's own that contain
+	 * files of it, and their names as attachments. `root` has the project's
 	 * directory (NULL: none). NULL: there are none.
 	 */
 	int (*apart)(const struct grove__env *env, const char *root, const char *session,
 		     int (*fn)(void *payload, const char *dir, const char *name), void *payload);
 	/* Optional flags. */
-	bool artifacts;              /* files beside a session belong to it */
-	bool real_cwd;               /* a directory is the same by whatever links it is reached */
+	bool artifacts;              /* files next to a session belong to it */
+	bool real_cwd;               /* links to a directory are the same directory */
 	bool loose_names;            /* a session is also known by its file's name, in any case */
 };
 
 /* ------------------------------------------------------------------- header */
 
-/* What a header says. Texts are NUL-terminated and live in the arena. */
+/* The contents of a header. Texts are NUL-terminated and in the arena. */
 struct grove__header {
 	bool usable;              /* false: it is too damaged for a session */
 	unsigned version;
@@ -559,7 +583,7 @@ enum grove__header_for {
 	HEADER_BRANCH             /* a copy of the path to one entry */
 };
 
-/* What a new header shall say; strings are NULL where absent. */
+/* The contents of a new header; strings are NULL if absent. */
 struct grove__header_in {
 	enum grove__header_for what;
 	const char *id;
@@ -587,9 +611,12 @@ struct grove__migrate {
 struct grove__dialect_slot {
 	/* Required. Writes the line. `title` NULL: there is none yet. */
 	int (*compose)(const char *title, const char *source, int64_t time, struct grove_buf *out);
-	/* Required. Tells who chose the title: "user", "auto", or NULL. */
+	/* Required. Returns who chose the title: "user", "auto", or NULL. */
 	const char *(*source)(struct grove_slice line);
-	/* Optional. True if new sessions begin with a slot; else only those keep one that have it. */
+	/*
+	 * Optional. True if new sessions begin with a slot; otherwise only existing
+	 * slots are kept.
+	 */
 	bool first;
 };
 
@@ -614,8 +641,8 @@ struct grove__dialect_header {
 	 */
 	unsigned ids_since;
 	/*
-	 * Required if `version` of the dialect is greater than 1. Writes a line in today's
-	 * version. Returns 1 if it needs no change.
+	 * Required if `version` of the dialect is greater than 1. Writes a line in the
+	 * current version. Returns 1 if it needs no change.
 	 */
 	int (*migrate)(struct grove_slice line, const struct grove__migrate *m, struct grove_buf *out);
 	/* Required with `ids_since`. Makes the id of a line: a function of these alone. */
@@ -626,8 +653,8 @@ struct grove__dialect_header {
 /* -------------------------------------------------------------------- rules */
 
 /*
- * What the rules need to know of a log: a struct of the dialect's own beside
- * the spine, with one row for each of the spine's, in the same order.
+ * What the rules need to know about a log: a struct of the dialect's own next to the
+ * spine, with one row for each of the spine's, in the same order.
  */
 struct grove__chain;
 
@@ -636,9 +663,9 @@ struct grove__chain_ask {
 	const char *leaf;         /* the entry to end with; NULL: by the rules; GROVE_ROOT: none */
 	bool own_file;            /* a sub-agent's own log */
 	bool snips;               /* leave out what was snipped */
-	bool full;                /* go on above a compaction */
-	bool prompts;             /* prompts that no message holds count as messages */
-	bool llm;                 /* so does all else that is sent */
+	bool full;                /* continue above a compaction */
+	bool prompts;             /* prompts outside messages count as messages */
+	bool llm;                 /* so does everything else that is sent */
 };
 
 struct grove__chain_walk {
@@ -649,7 +676,7 @@ struct grove__chain_walk {
 	size_t nr_reasons;
 };
 
-/* A conversation that is chosen by rules over the whole log. */
+/* A conversation determined by rules over the whole log. */
 struct grove__dialect_rules {
 	/* Required. Makes an empty chain. Returns NULL when out of memory. */
 	struct grove__chain *(*new)(uint64_t seed);
@@ -657,19 +684,20 @@ struct grove__dialect_rules {
 	void (*free)(struct grove__chain *c);
 	/* Required. Adds the next row: what index() found. GROVE_ENOMEM, GROVE_ETOOBIG. */
 	int (*add)(struct grove__chain *c, const struct grove__entry *e);
-	/* Required. Says that it will be added soon. Cheap, and changes nothing. */
+	/* Required. Announces that it will be added soon. Cheap, and changes nothing. */
 	void (*hint)(const struct grove__chain *c, const struct grove__entry *e);
-	/* Required. Says that there will be `times` as many rows as now. */
+	/* Required. Announces that there will be `times` as many rows as now. */
 	void (*expect)(struct grove__chain *c, uint64_t times);
 	/* Required. Returns the chain as it was with `nr` rows; NULL when out of memory. */
 	struct grove__chain *(*copy)(const struct grove__chain *c, uint32_t nr);
 	/* Required. */
 	uint32_t (*count)(const struct grove__chain *c);
 	/*
-	 * Required. Writes a chain as bytes from `at` (a multiple of GROVE__ICE_PAGE) to
-	 * *end, and makes one of them again. The bytes must stay as long as the
-	 * chain, and are written to; the caller checks that they are the same.
-	 * freeze() returns GROVE_ENOMEM or what `fn` answers, thaw() NULL.
+	 * Required. freeze() writes a chain as bytes from `at` (a multiple of
+	 * GROVE__ICE_PAGE) to *end, and thaw() makes a chain from them. The bytes must
+	 * stay as long as the chain, and are written to; the caller verifies that they
+	 * are the same. freeze() returns GROVE_ENOMEM or the result of `fn`, thaw()
+	 * NULL.
 	 */
 	int (*freeze)(const struct grove__chain *c, uint64_t at, uint64_t *end, grove__ice_fn *fn,
 		      void *payload);
@@ -681,42 +709,45 @@ struct grove__dialect_rules {
 	int (*walk)(const struct grove__chain *c, const struct grove__chain_ask *ask,
 		    struct grove__chain_walk *out);
 	/*
-	 * Required. Puts a reason into words, and says whether it is one for being sent.
-	 * Returns NULL if the row was not in question.
+	 * Required. Returns the text of a reason, and whether it means that the row is
+	 * sent. NULL if the row was not considered.
 	 */
 	const char *(*reason)(uint8_t reason, bool *sent);
-	/* Required. True if a row with this reason lies on the chain, sent or not. */
+	/* Required. True if a row with this reason is on the chain, sent or not. */
 	bool (*has)(uint8_t reason);
 	/*
-	 * Optional, all three together. Logs that are long because they were compacted often
-	 * can be read from their last boundary on: bytes that stand in every such
-	 * line, whether a line is one, and whether a chain that begins with one
-	 * needs nothing from above it. NULL: logs are always read as a whole.
+	 * Optional, all three together. Logs that are long because they were compacted
+	 * often can be read from their last boundary on: bytes that are in every such
+	 * line, whether a line is one, and whether a chain that begins with one needs
+	 * nothing from above it. NULL: logs are always read as a whole.
 	 */
 	const char *boundary_mark;
 	bool (*is_boundary)(struct grove_slice line);
 	bool (*closed)(const struct grove__chain *c);
 	/*
-	 * Required. Finds the entry that an input belongs below, whatever the leaf is: the
-	 * call that it answers. Returns 1 if there is none.
+	 * Required. Finds the entry that an input belongs below, whatever the leaf is:
+	 * the call that it answers. Returns 1 if there is none.
 	 */
 	int (*call)(const struct grove__chain *c, struct grove_slice json, struct grove_slice *id);
-	/* Required. True for a row of a side chain, which is never a leaf of the log it stands in. */
+	/* Required. True for a row of a side chain, which is never a leaf of its log. */
 	bool (*side)(const struct grove__chain *c, uint32_t row);
-	/* Required. Hands each row to `fn` that names an entry to be kept which is not there. */
+	/* Required. Calls `fn` with each row that keeps an entry which does not exist. */
 	int (*lacks)(const struct grove__chain *c, int (*fn)(void *payload, uint32_t row),
 		     void *payload);
-	/* Required. Finds the one message of a row in its value; false: ask context.messages(). */
+	/*
+	 * Required. Finds the one message of a row in its value; false: use
+	 * context.messages().
+	 */
 	bool (*message)(const struct grove__chain *c, uint32_t row, size_t *off, size_t *len);
 	/*
-	 * Required. Says whether the leaf can be moved to a row: 0; 1 if the rules go elsewhere
-	 * whatever is written down, and *why says why. It speaks of now, never of
-	 * a log's past.
+	 * Required. Returns 0 if the leaf can be moved to a row, or 1 if the rules
+	 * exclude it whatever is written, with the reason in *why. This is about the
+	 * current log, never about an earlier state.
 	 */
 	int (*may_end)(const struct grove__chain *c, uint32_t row, bool own_file, const char **why);
 	/* Required. Returns the id under which a mode (NULL: the usual one) shows a row; empty: its own. */
 	struct grove_slice (*alias)(const struct grove__chain *c, uint32_t row, const char *mode);
-	/* Required. Does what context.llm() does, and is told which rows the messages come from. */
+	/* Required. Like context.llm(), but also gets the rows that the messages come from. */
 	int (*llm)(const struct grove__chain *c, const uint32_t *rows,
 		   const struct grove_slice *messages, size_t nr, grove__message_fn *fn,
 		   void *payload);
@@ -729,12 +760,15 @@ struct grove__copy_in {
 	const char *from, *to;       /* the ids of the sessions */
 	uint64_t seed;
 	int (*random)(void *payload, uint8_t out[16]);
-	/* Finds the parent of an entry that is not copied; 1: no such entry. Good until the next call. */
+	/*
+	 * Finds the parent of an entry that is not copied; 1: no such entry. Valid
+	 * until the next call.
+	 */
 	int (*parent)(void *payload, struct grove_slice id, struct grove_slice *out);
 	void *payload;
 };
 
-/* Copying records into another session, where they get other ids. */
+/* Copies records into another session, where they get new ids. */
 struct grove__dialect_copy {
 	/* Required. Returns NULL when out of memory. */
 	struct grove__copying *(*new)(const struct grove__copy_in *in);
@@ -743,14 +777,14 @@ struct grove__dialect_copy {
 	/* Required. Called for each row of the chain that is to be copied, before the first line(). */
 	int (*add)(struct grove__copying *c, const struct grove__chain *chain, uint32_t row);
 	/*
-	 * Required. Called for every line of the log, in order, with its message where that is
-	 * known (else ptr NULL). Returns 1 if the line is not copied.
+	 * Required. Called for every line of the log, in order, with its message if
+	 * that is known (else ptr NULL). Returns 1 if the line is not copied.
 	 */
 	int (*line)(struct grove__copying *c, struct grove_slice line, struct grove_slice message,
 		    bool last, int64_t now, struct grove_buf *out);
 	/*
-	 * Required. Hands the lines to `fn` that come after them. `title` NULL: there is
-	 * none; `given`: it is taken as it is.
+	 * Required. Calls `fn` with the lines that come after them. `title` NULL: there
+	 * is none; `given`: it is used unchanged.
 	 */
 	int (*tail)(struct grove__copying *c, const char *title, bool given, const char *cwd,
 		    int64_t now, grove__json_fn *fn, void *payload);
@@ -762,8 +796,8 @@ struct grove__dialect_copy {
 /* -------------------------------------------------------------------- blobs */
 
 /*
- * Keeps bytes as a blob and appends the text of its reference to `ref`. `ext`
- * (may be NULL) is an ending that its file may have as well: "png".
+ * Stores bytes as a blob and appends its reference to `ref`. `ext` (may be NULL) is a
+ * suffix that its file may have as well: "png".
  */
 struct grove__blob_sink {
 	int (*put)(void *payload, struct grove_slice bytes, const char *ext, struct grove_buf *ref);
@@ -774,9 +808,9 @@ struct grove__dialect_blobs {
 	/* Required. Names the directory of the agent's blobs. */
 	int (*dir)(const struct grove__env *env, struct grove_buf *out);
 	/*
-	 * Required. Writes a line as it is stored: what belongs into blobs goes to the sink,
-	 * what must not be kept is left out. Returns 1 if the line stays as it is;
-	 * else what the sink answered.
+	 * Required. Writes a line as it is stored: large values go to the sink, and
+	 * what must not be stored is left out. Returns 1 if the line stays as it is, or
+	 * an error of the sink.
 	 */
 	int (*prepare)(struct grove_slice line, const struct grove__blob_sink *sink,
 		       struct grove_buf *out);
@@ -793,33 +827,36 @@ struct grove__dialect_blobs {
 struct grove__dialect_history {
 	/* Required. Names the file of the agent's prompts. */
 	int (*path)(const struct grove__env *env, struct grove_buf *out);
-	/* Optional. True if a database says in PRAGMA user_version how its tables are laid out. */
+	/* Optional. True if a database has the number of its layout in PRAGMA user_version. */
 	bool counts_layouts;
 };
 
-/* The note that a terminal has of its last session. */
+/* The record of a terminal's last session. */
 struct grove__dialect_last_session {
-	/* Required. Names the note's file. Returns 1 if this terminal has no name. */
+	/* Required. Names the record's file. Returns 1 if this terminal has no name. */
 	int (*path)(const struct grove__env *env, struct grove_buf *out);
 	/* Required. */
 	int (*compose)(const char *cwd, const char *path, struct grove_buf *out);
-	/* Required. Reads a note; false if it says nothing. */
+	/* Required. Reads a record; false if it is invalid. */
 	bool (*parse)(struct grove_slice text, struct grove_slice *cwd, struct grove_slice *path);
 };
 
-/* What a running process of the agent tells about itself. */
+/* What a running process of the agent records about itself. */
 struct grove__live_check {
 	int64_t pid;
 	int64_t since;               /* ms, or GROVE_NO_TIME */
 };
 
 struct grove__dialect_live {
-	/* Required. Hands the directories to `fn` in which each process keeps a note; `path` is the session's. */
+	/*
+	 * Required. Calls `fn` with the directories in which processes leave a record;
+	 * `path` is the session's.
+	 */
 	int (*dirs)(const struct grove__env *env, const char *path,
 		    int (*fn)(void *payload, const char *dir), void *payload);
 	/*
-	 * Required. Reads who left the note of that file name, and appends the id of the session it
-	 * works on; false if it is not a note. `json` is valid.
+	 * Required. Reads who left the record of that file name, and appends the id of
+	 * the session it is using; false if it is not a record. `json` is valid.
 	 */
 	bool (*note)(const char *name, struct grove_slice json, struct grove__live_check *out,
 		     struct grove_buf *session);
@@ -827,18 +864,18 @@ struct grove__dialect_live {
 
 struct grove__dialect_retention {
 	/*
-	 * Required. Tells when the agent deletes a log that was last written at `mtime` (ms);
-	 * GROVE_NO_TIME: never. `settings` is the text of the file below, valid JSON or
-	 * empty.
+	 * Required. Returns when the agent deletes a log that was last written at
+	 * `mtime` (ms); GROVE_NO_TIME: never. `settings` is the text of the file below,
+	 * valid JSON or empty.
 	 */
 	int64_t (*expires)(struct grove_slice settings, int64_t mtime);
-	/* Required. The path of that file, seen from the directory of sessions. */
+	/* Required. The path of that file, relative to the directory of sessions. */
 	const char *settings;
 };
 
 /* --------------------------------------------------------------- sub-agents */
 
-/* What a file beside a session has to do with its sub-agents. */
+/* What a file next to a session has to do with its sub-agents. */
 enum grove__agent_file {
 	AGENT_NONE,
 	AGENT_LOG,                /* the transcript of one */
@@ -846,12 +883,15 @@ enum grove__agent_file {
 	AGENT_REMOTE              /* about one that works elsewhere */
 };
 
-/* What is known about a sub-agent; empty where it is not told. */
+/* What is known about a sub-agent; empty if unknown. */
 struct grove__agent_meta {
 	struct grove_buf type, description, tool_use, parent, worktree;
 };
 
-/* How an agent keeps its sub-agents. Paths are those of attachments. All slots are required. */
+/*
+ * How an agent stores its sub-agents. Paths are those of attachments. All slots are
+ * required.
+ */
 struct grove__agents {
 	/* Says what the file at `path` is; its id, and the directories it is grouped in. */
 	enum grove__agent_file (*file)(struct grove_slice path, struct grove_slice *id,
@@ -860,23 +900,26 @@ struct grove__agents {
 		    struct grove_buf *out);
 	/* Adds to `out`; `json` is valid. */
 	int (*meta)(struct grove_slice json, struct grove__agent_meta *out);
-	/* Finds the id of the agent whose log has that name, without its ending. False: no agent's log has. */
+	/*
+	 * Finds the id of the agent whose log has that name, without its suffix. False:
+	 * it is not an agent's log.
+	 */
 	bool (*id)(struct grove_slice name, struct grove_slice *id);
 };
 
-/* What was said about a delegation, as values; empty where there is none. */
+/* What entries say about a delegation, as values; empty if absent. */
 struct grove__delegation_in {
 	struct grove_slice result;    /* how it ended */
 	struct grove_slice batch;     /* how it began */
 	struct grove_slice tool;      /* a tool's result that tells of it */
 };
 
-/* The same in one shape, as JSON; empty where nothing is told. */
+/* The same in a uniform shape, as JSON; empty if unknown. */
 struct grove__delegation_out {
 	struct grove_buf projection, events, evidence, routes;
 };
 
-/* Work that was handed to sub-agents and is told by entries. All slots are required. */
+/* Work that was delegated to sub-agents and recorded in entries. All slots are required. */
 struct grove__delegation {
 	/* Names the batch that an entry is about, as text. Returns 1 if there is none. */
 	int (*batch)(struct grove_slice value, enum grove_kind kind, struct grove_buf *out);

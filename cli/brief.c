@@ -5,86 +5,35 @@
 
 #include <string.h>
 
-/* What tells most about an entry: the smaller the better. */
-static int rank(enum grove_piece_kind kind)
+/* What a preview says, in memory of our own. `err` is what making it returned. */
+static int take(struct brief *b, int err, struct grove_buf *words, const struct grove_preview *p)
 {
-	switch (kind) {
-	case GROVE_PIECE_TEXT:
-	case GROVE_PIECE_SUMMARY:
-	case GROVE_PIECE_COMMAND:
-	case GROVE_PIECE_TOOL_RESULT:
-		return 0;
-	case GROVE_PIECE_TOOL_CALL:
-	case GROVE_PIECE_NOTE:
-		return 1;
-	case GROVE_PIECE_OUTPUT:
-	case GROVE_PIECE_IMAGE:
-		return 2;
-	case GROVE_PIECE_THINKING:
-		break;
+	b->found = !err;
+	if (!err) {
+		b->kind = p->kind;
+		b->error = p->error;
+		memcpy(b->bytes, words->ptr, words->len);
+		b->title = (struct grove_slice){ b->bytes, p->title.len };
+		b->text = (struct grove_slice){ b->bytes + p->title.len, p->text.len };
 	}
-	return 3;
-}
-
-static struct grove_slice keep(char **place, const char *end, struct grove_slice text)
-{
-	struct grove_slice kept = { *place, (size_t)(end - *place) };
-
-	if (kept.len > text.len)
-		kept.len = text.len;
-	else /* not within a character */
-		while (kept.len && kept.len < text.len &&
-		       ((unsigned char)text.ptr[kept.len] & 0xc0) == 0x80)
-			kept.len--;
-	if (kept.len)
-		memcpy(*place, text.ptr, kept.len);
-	*place += kept.len;
-	return kept;
-}
-
-static struct grove_slice trim(struct grove_slice text)
-{
-	while (text.len && strchr(" \t\r\n", *text.ptr)) {
-		text.ptr++;
-		text.len--;
-	}
-	return text;
-}
-
-static int on_piece(void *payload, const struct grove_piece *piece)
-{
-	struct brief *b = payload;
-	struct grove_slice text = trim(piece->text);
-	char *place = b->bytes;
-
-	if (b->found && rank(piece->kind) >= rank(b->kind))
-		return 0;
-	if (!text.len && !piece->title.len)
-		return 0;
-	b->found = 1;
-	b->kind = piece->kind;
-	b->error = piece->error;
-	b->title = keep(&place, b->bytes + 200, piece->title);
-	b->text = keep(&place, b->bytes + sizeof(b->bytes), text);
-	return !rank(b->kind);
+	grove_buf_release(words);
+	return err > 0 ? 0 : err;
 }
 
 int brief_read(struct brief *b, struct grove_view *v, uint32_t i)
 {
-	int err;
+	struct grove_buf words = GROVE_BUF_INIT;
+	struct grove_preview p = { .size = sizeof(p) };
 
-	b->found = 0;
-	err = grove_view_piece_each(v, i, on_piece, b);
-	return err > 0 ? 0 : err;
+	return take(b, grove_view_preview(v, i, BRIEF_TEXT, &words, &p), &words, &p);
 }
 
 int brief_message(struct brief *b, const struct grove_message *m)
 {
-	int err;
+	struct grove_buf words = GROVE_BUF_INIT;
+	struct grove_preview p = { .size = sizeof(p) };
 
-	b->found = 0;
-	err = grove_message_pieces(m, on_piece, b);
-	return err > 0 ? 0 : err;
+	return take(b, grove_message_preview(m, BRIEF_TEXT, &words, &p), &words, &p);
 }
 
 unsigned brief_print(struct out *o, const struct brief *b, unsigned width)

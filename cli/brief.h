@@ -6,13 +6,15 @@
 
 #include "out.h"
 
+#define BRIEF_TEXT 1024
+
 struct brief {
 	enum grove_piece_kind kind;
 	int found;
 	int error;               /* the tool or command failed */
 	struct grove_slice title;
 	struct grove_slice text;
-	char bytes[1024];        /* where the two lie */
+	char bytes[GROVE_TITLE_MAX + BRIEF_TEXT];  /* where the two lie */
 };
 
 /* Its beginning: the first text, or else what says most about it. */

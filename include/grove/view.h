@@ -141,6 +141,55 @@ GROVE_API int grove_view_heads(const struct grove_view *v, struct grove_range in
 			       struct grove_heads **out);
 GROVE_API void grove_heads_free(struct grove_heads *h);
 
+enum grove_level {
+	GROVE_LEVEL_ALL,
+	/*
+	 * Only entries that give the tree its shape: prompts, compactions and
+	 * summaries, work handed to sub-agents, entries with a label, roots, forks
+	 * and ends.
+	 */
+	GROVE_LEVEL_TURNS
+};
+enum grove_columns_flags {
+	GROVE_COLUMNS_FAILED = 1     /* count tools and commands that failed; reads what they printed */
+};
+struct grove_columns_options {
+	size_t size;
+	enum grove_level level;
+	unsigned flags;              /* enum grove_columns_flags */
+	struct grove_range seq;      /* only entries of these lines */
+	size_t preview;              /* bytes of text, at most; 0: none, and no line is read */
+};
+/* A parent that lies before the range that was asked for. */
+#define GROVE_EARLIER (UINT32_MAX - 1)
+/*
+ * The shape of a session: a column for each thing that grove_view_entry() says of an
+ * entry. It is one block: everything but this struct lies in [block, block + block_len).
+ */
+struct grove_columns {
+	uint32_t nr;
+	const uint64_t *seq, *bytes;
+	const int64_t *time;         /* or GROVE_NO_TIME */
+	const uint32_t *index;
+	const uint32_t *parent;      /* a place in these columns, GROVE_NO_ENTRY for a root, or GROVE_EARLIER */
+	const uint32_t *flags;       /* enum grove_entry_flags */
+	const uint32_t *run;         /* GROVE_LEVEL_TURNS: entries between it and its parent; else NULL */
+	const uint32_t *failed;      /* failures among these and the entry itself; NULL: they were not asked for */
+	const uint32_t *id, *text;   /* where they begin in `strings`, each ended by NUL; 0: none */
+	const uint8_t *kind, *role;  /* enum grove_kind, enum grove_role */
+	const char *strings;
+	size_t strings_len;
+	const void *block;
+	size_t block_len;
+};
+/*
+ * Without a preview nothing is read. `opt` may be NULL: all entries. Returns 0,
+ * GROVE_ESTALE as grove_view_line(), or GROVE_ETOOBIG if there are over 4 GiB of texts.
+ */
+GROVE_API int grove_view_columns(const struct grove_view *v, const struct grove_columns_options *opt,
+				 struct grove_columns **out);
+GROVE_API void grove_columns_free(struct grove_columns *c);
+
 enum grove_conversation_flags {
 	GROVE_CONVERSATION_WHOLE = 1  /* Claude: continue above a compaction */
 };
@@ -178,6 +227,25 @@ GROVE_API int grove_view_line(const struct grove_view *v, uint32_t i, unsigned f
 
 /* Reports the text of an entry that a person would read, piece by piece. */
 GROVE_API int grove_view_piece_each(const struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *payload);
+
+/* Bytes that a title has in a preview, at most: it is the name of a tool, or a type. */
+#define GROVE_TITLE_MAX 200
+/* An entry in a few words. */
+struct grove_preview {
+	size_t size;
+	enum grove_piece_kind kind;
+	int error;                   /* the tool or command failed */
+	/* In the buffer, for as long as it does not change. */
+	struct grove_slice title;    /* of a tool call, its result, an image: as in grove_piece */
+	struct grove_slice text;
+};
+/*
+ * The first text of an entry, or what else says most about it; at most `max` bytes,
+ * never a part of a character. They are added to `out`. Returns 1 if there is
+ * nothing to say.
+ */
+GROVE_API int grove_view_preview(const struct grove_view *v, uint32_t i, size_t max, struct grove_buf *out,
+				 struct grove_preview *about);
 
 enum grove_context_flags {
 	GROVE_CONTEXT_SNIPS = 1,    /* Claude: leave out what was snipped */
@@ -242,6 +310,9 @@ GROVE_API int grove_view_messages(const struct grove_view *v, const struct grove
  * again.
  */
 GROVE_API int grove_message_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload);
+/* The same in a few words, as grove_view_preview(). */
+GROVE_API int grove_message_preview(const struct grove_message *m, size_t max, struct grove_buf *out,
+				    struct grove_preview *about);
 
 /*
  * Writes the same as grove_view_context(), for the session as it is now. If the session

@@ -172,6 +172,27 @@ void grove_heads_free(struct grove_heads *h)
 	free(h);
 }
 
+static int view_columns(struct grove_view *v, const struct grove_columns_options *opt,
+			struct grove_columns **out, struct grove_detail *d)
+{
+	struct grove_columns_options o;
+	int rc = grove__sized_take(&o, sizeof(o), opt, d);
+
+	*out = NULL;
+	return rc ? rc : grove__view_columns(v, &o, out, d);
+}
+
+int grove_view_columns(const struct grove_view *v, const struct grove_columns_options *opt,
+		       struct grove_columns **out)
+{
+	WITH_VIEW(v, view_columns(inside(v), opt, out, &d));
+}
+
+void grove_columns_free(struct grove_columns *c)
+{
+	free(c);
+}
+
 /* ------------------------------------------------------------------- lines */
 
 int grove_view_header(const struct grove_view *v, struct grove_buf *out)
@@ -191,6 +212,26 @@ int grove_view_piece_each(const struct grove_view *v, uint32_t i, grove_piece_fn
 	if (i >= v->nr)
 		return GROVE_ENOTFOUND;
 	WITH_VIEW(v, grove__view_pieces(inside(v), i, grove__slice(NULL, 0), fn, payload, &d));
+}
+
+static int view_preview(struct grove_view *v, uint32_t i, size_t max, struct grove_buf *out,
+			struct grove_preview *about, struct grove_detail *d)
+{
+	struct grove_preview p = { .size = sizeof(p) };
+	int rc = grove__sized_check(about, d);
+
+	rc = rc ? rc : grove__view_preview(v, i, max, out, &p, d);
+	if (!rc)
+		grove__sized_give(about, &p, sizeof(p));
+	return rc;
+}
+
+int grove_view_preview(const struct grove_view *v, uint32_t i, size_t max, struct grove_buf *out,
+		       struct grove_preview *about)
+{
+	if (i >= v->nr)
+		return GROVE_ENOTFOUND;
+	WITH_VIEW(v, view_preview(inside(v), i, max, out, about, &d));
 }
 
 static int view_context(struct grove_view *v, const struct grove_context_options *opt,
@@ -230,6 +271,18 @@ int grove_view_messages(const struct grove_view *v, const struct grove_context_o
 int grove_message_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload)
 {
 	return grove__context_pieces(m, fn, payload);
+}
+
+int grove_message_preview(const struct grove_message *m, size_t max, struct grove_buf *out,
+			  struct grove_preview *about)
+{
+	struct grove_preview p = { .size = sizeof(p) };
+	int rc = grove__sized_check(about, NULL);
+
+	rc = rc ? rc : grove__message_preview(m, max, out, &p);
+	if (!rc)
+		grove__sized_give(about, &p, sizeof(p));
+	return rc;
 }
 
 static int session_context(struct grove_session *s, const struct grove_context_options *opt,

@@ -1,5 +1,5 @@
 /*
- * session/heads.h: what grove_view_heads() and grove_view_columns() hand out.
+ * session/heads.h: what views hand out of many entries at once, or of one in short.
  */
 #ifndef GROVE_SESSION_HEADS_H
 #define GROVE_SESSION_HEADS_H
@@ -9,5 +9,21 @@
 /* The heads of rows `from` … `to` - 1, which the view has. One block, released by free(). Fills *d. */
 int grove__view_heads(struct grove_view *v, uint32_t from, uint32_t to, struct grove_heads **out,
 		      struct grove_detail *d);
+
+/* columns.c: the same; `opt` is not NULL. */
+int grove__view_columns(struct grove_view *v, const struct grove_columns_options *opt,
+			struct grove_columns **out, struct grove_detail *d);
+
+/*
+ * preview.c: what says most about an entry, added to `out`; the slices of `p` point
+ * there. Returns 1 if it says nothing.
+ */
+int grove__view_preview(struct grove_view *v, uint32_t row, size_t max, struct grove_buf *out,
+			struct grove_preview *p, struct grove_detail *d);
+/* The same if the line is at hand. */
+int grove__preview_line(struct grove_view *v, uint32_t row, struct grove_slice line, size_t max,
+			struct grove_buf *out, struct grove_preview *p);
+int grove__message_preview(const struct grove_message *m, size_t max, struct grove_buf *out,
+			   struct grove_preview *p);
 
 #endif

@@ -1,6 +1,8 @@
 /*
- * tests/unit/test_heads.c: entries without their long values, put together again
- * as a program of another language would, and compared with their lines.
+ * tests/unit/test_heads.c: what a view hands out of many entries at once.
+ *
+ * Entries without their long values are put together again as a program of another
+ * language would, and compared with their lines.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -344,6 +346,119 @@ static void a_log_that_changed_is_stale(void **state)
 	grove_session_close(s);
 }
 
+/* --------------------------------------------------------------------- columns */
+
+/* a prompt, a call, its result, which failed, a reply; from there two ways, one with a label */
+#define TURN \
+	SESSION_LINE \
+	"{\"type\":\"message\",\"id\":\"u1\",\"parentId\":null,\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"message\":{\"role\":\"user\",\"content\":\" \\u00e4bc one\"}}\n" \
+	"{\"type\":\"message\",\"id\":\"a1\",\"parentId\":\"u1\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"toolCall\",\"id\":\"t\",\"name\":\"read\",\"arguments\":{}}]}}\n" \
+	"{\"type\":\"message\",\"id\":\"r1\",\"parentId\":\"a1\",\"message\":{\"role\":\"toolResult\",\"toolCallId\":\"t\",\"toolName\":\"read\",\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"no\"}]}}\n" \
+	"{\"type\":\"message\",\"id\":\"a2\",\"parentId\":\"r1\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"sorry\"}]}}\n" \
+	"{\"type\":\"message\",\"id\":\"u2\",\"parentId\":\"a2\",\"message\":{\"role\":\"user\",\"content\":\"two\"}}\n" \
+	"{\"type\":\"message\",\"id\":\"a3\",\"parentId\":\"u2\",\"message\":{\"role\":\"assistant\",\"content\":\"x\"}}\n" \
+	"{\"type\":\"message\",\"id\":\"a4\",\"parentId\":\"a3\",\"message\":{\"role\":\"assistant\",\"content\":\"x\"}}\n" \
+	"{\"type\":\"message\",\"id\":\"u3\",\"parentId\":\"a2\",\"message\":{\"role\":\"user\",\"content\":\"three\"}}\n" \
+	"{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"u3\",\"targetId\":\"a3\",\"label\":\"here\"}\n"
+
+/* "id parent run failed text; …" */
+static void assert_columns(struct grove_view *v, const struct grove_columns_options *opt, const char *want)
+{
+	struct grove_buf got = GROVE_BUF_INIT;
+	struct grove_columns *c;
+	char row[256];
+
+	assert_int_equal(grove_view_columns(v, opt, &c), 0);
+	for (uint32_t i = 0; i < c->nr; i++) {
+		struct grove_entry e = { .size = sizeof(e) };
+		int n = snprintf(row, sizeof(row), "%s ", c->strings + c->id[i]);
+
+		if (c->parent[i] == GROVE_EARLIER)
+			n += snprintf(row + n, sizeof(row) - n, "^");
+		else if (c->parent[i] == GROVE_NO_ENTRY)
+			n += snprintf(row + n, sizeof(row) - n, "-");
+		else
+			n += snprintf(row + n, sizeof(row) - n, "%s", c->strings + c->id[c->parent[i]]);
+		if (c->run)
+			n += snprintf(row + n, sizeof(row) - n, " %u", c->run[i]);
+		if (c->failed)
+			n += snprintf(row + n, sizeof(row) - n, " %u", c->failed[i]);
+		if (c->text[i])
+			n += snprintf(row + n, sizeof(row) - n, " %s", c->strings + c->text[i]);
+		snprintf(row + n, sizeof(row) - n, ";");
+		grove_buf_add(&got, grove_str(row));
+		assert_int_equal(grove_view_entry(v, c->index[i], &e), 0);
+		assert_string_equal(e.id, c->strings + c->id[i]);
+		assert_int_equal(e.line, c->seq[i]);
+		assert_int_equal(e.bytes, c->bytes[i]);
+		assert_int_equal(e.time, c->time[i]);
+		assert_int_equal(e.flags, c->flags[i]);
+		assert_int_equal(e.kind, c->kind[i]);
+		assert_int_equal(e.role, c->role[i]);
+	}
+	assert_string_equal(got.ptr, want);
+	grove_buf_release(&got);
+	grove_columns_free(c);
+}
+
+static void columns_tell_the_shape(void **state)
+{
+	struct world *w = *state;
+	struct grove_columns_options o = { .size = sizeof(o) };
+	struct grove_session *s;
+	struct grove_view *v;
+
+	file_make(in_world(w, "s.jsonl"), TURN);
+	s = session_at(w, in_world(w, "s.jsonl"), 0);
+	v = view_of(w, s);
+	assert_columns(v, NULL, "u1 -;a1 u1;r1 a1;a2 r1;u2 a2;a3 u2;a4 a3;u3 a2;l u3;");
+	o.preview = 5;
+	assert_columns(v, &o, "u1 - \xc3\xa4""bc ;a1 u1 {};r1 a1 no;a2 r1 sorry;u2 a2 two;a3 u2 x;a4 a3 x;u3 a2 three;l u3 a3: h;");
+	o.preview = 0;
+	o.level = GROVE_LEVEL_TURNS;
+	assert_columns(v, &o, "u1 - 0;a2 u1 2;u2 a2 0;a3 u2 0;a4 a3 0;u3 a2 0;l u3 0;");
+	o.flags = GROVE_COLUMNS_FAILED;
+	o.preview = 3;
+	assert_columns(v, &o, "u1 - 0 0 \xc3\xa4""b;a2 u1 2 1 sor;u2 a2 0 0 two;a3 u2 0 0 x;a4 a3 0 0 x;u3 a2 0 0 thr;l u3 0 0 a3:;");
+	o = (struct grove_columns_options){ .size = sizeof(o), .seq = { 4, 7 } };
+	assert_columns(v, &o, "a2 ^;u2 a2;a3 u2;");
+	o.seq = (struct grove_range){ 6, 0 };
+	o.level = GROVE_LEVEL_TURNS;
+	assert_columns(v, &o, "a3 ^ 0;a4 a3 0;u3 ^ 0;l u3 0;");
+	grove_columns_free(NULL);
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
+static void an_entry_in_a_few_words(void **state)
+{
+	struct world *w = *state;
+	struct grove_buf words = GROVE_BUF_INIT;
+	struct grove_preview p = { .size = sizeof(p) };
+	struct grove_session *s;
+	struct grove_view *v;
+
+	file_make(in_world(w, "s.jsonl"), TURN);
+	s = session_at(w, in_world(w, "s.jsonl"), 0);
+	v = view_of(w, s);
+	/* never half of a character */
+	assert_int_equal(grove_view_preview(v, 0, 1, &words, &p), 0);
+	assert_int_equal(p.text.len, 0);
+	assert_int_equal(grove_view_preview(v, 0, 2, &words, &p), 0);
+	assert_slice(p.text, grove_str("\xc3\xa4"));
+	assert_int_equal(p.kind, GROVE_PIECE_TEXT);
+	assert_int_equal(grove_view_preview(v, 1, 100, &words, &p), 0);
+	assert_slice(p.title, grove_str("read"));
+	assert_int_equal(p.kind, GROVE_PIECE_TOOL_CALL);
+	assert_int_equal(grove_view_preview(v, 2, 100, &words, &p), 0);
+	assert_slice(p.text, grove_str("no"));
+	assert_true(p.error);
+	assert_int_equal(grove_view_preview(v, 99, 100, &words, &p), GROVE_ENOTFOUND);
+	grove_buf_release(&words);
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -353,6 +468,8 @@ int main(void)
 		WORLD_TEST(no_number_of_shapes_is_too_many),
 		WORLD_TEST(records_of_claude_have_heads),
 		WORLD_TEST(a_log_that_changed_is_stale),
+		WORLD_TEST(columns_tell_the_shape),
+		WORLD_TEST(an_entry_in_a_few_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -203,6 +203,24 @@ static int snapshot(void *p)
 	return rc;
 }
 
+static int view_columns(void *p)
+{
+	struct grove_columns *c;
+	int rc = grove_view_columns(at.v, p, &c);
+
+	grove_columns_free(c);
+	return rc;
+}
+
+static int view_preview(void *p)
+{
+	struct grove_buf words = GROVE_BUF_INIT;
+	int rc = grove_view_preview(at.v, 0, 10, &words, p);
+
+	grove_buf_release(&words);
+	return rc;
+}
+
 static int check(void *p)
 {
 	return grove_check(at.w->g, at.path, ignore_problem, NULL, p);
@@ -422,6 +440,8 @@ static const struct call {
 	{ "grove_view_messages, its reader", view_reader, SIZE(context_reader) },
 	{ "grove_session_context", session_context, SIZE(context_options) },
 	{ "grove_view_snapshot", snapshot, SIZE(snapshot_options) },
+	{ "grove_view_columns", view_columns, SIZE(columns_options) },
+	{ "grove_view_preview", view_preview, SIZE(preview), true },
 	{ "grove_check", check, SIZE(check_result), true },
 	{ "grove_check of all", check_all, SIZE(check_result), true },
 	{ "grove_store_verify", verify_store, SIZE(check_result), true },

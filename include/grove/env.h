@@ -59,7 +59,19 @@ struct grove_options {
 
 /* Opens an environment. `opt` may be NULL. GROVE_EINVAL for an unknown store or dialect. */
 GROVE_API int grove_open(const struct grove_options *opt, struct grove **out);
+/*
+ * Closes the handle. What came from it (sessions, lists, searches, second handles)
+ * goes on and keeps the environment alive; the order of closing does not matter.
+ * Callbacks may be called until the last of them is closed.
+ */
 GROVE_API void grove_close(struct grove *g);
+/*
+ * Makes a second handle on the same environment, for another thread: stores,
+ * directories and callbacks are the same; its error is its own, and so is its
+ * progress, which nobody is told of at first. Returns 0 or GROVE_ENOMEM, with *out
+ * NULL.
+ */
+GROVE_API int grove_dup(struct grove *g, struct grove **out);
 /* Copies the detail of the last error of `g`; its code is 0 if there was none. */
 GROVE_API void grove_error(struct grove *g, struct grove_detail *out);
 

@@ -45,6 +45,8 @@ struct grove_list_item {
 	uint64_t compactions;
 	uint64_t malformed;          /* lines that are not JSON */
 	int torn;                    /* the last line is unfinished */
+	int has_place;               /* the list was asked for it: the JSON has `key` and `fileTime` */
+	const struct grove__list_place *at;  /* for grove_list_text() */
 };
 
 enum grove_sort {
@@ -70,7 +72,14 @@ enum grove_list_flags {
 	 * ms, the soonest first, whatever `sort` says.
 	 */
 	GROVE_LIST_EXPIRING = 8,
-	GROVE_LIST_SHAPE = 16     /* with the shape of each tree; loads each session once */
+	GROVE_LIST_SHAPE = 16,    /* with the shape of each tree; loads each session once */
+	/* If a store is a directory, only the sessions directly in it, not those in subdirectories. */
+	GROVE_LIST_FLAT = 32,
+	/*
+	 * Adds to the JSON of each item `key`, which identifies the session in its store
+	 * as grove_resolve() does, and `fileTime`, when its file was written.
+	 */
+	GROVE_LIST_PLACE = 64
 };
 
 struct grove_list_options {
@@ -98,6 +107,15 @@ GROVE_API int grove_list(struct grove *g, const struct grove_list_options *opt,
 			 struct grove_list **out);
 GROVE_API size_t grove_list_count(const struct grove_list *l);
 GROVE_API const struct grove_list_item *grove_list_at(const struct grove_list *l, size_t i);
+/* Returns how many sessions there would be without `limit`. */
+GROVE_API size_t grove_list_total(const struct grove_list *l);
+/*
+ * Appends what user and assistant said in session `i`, on all branches: the texts
+ * of all messages, separated by blanks (pi's allMessagesText). Reads the session.
+ * GROVE_ENOTFOUND past the last item, or if the session is gone; the detail is in
+ * the handle that made the list.
+ */
+GROVE_API int grove_list_text(const struct grove_list *l, size_t i, struct grove_buf *out);
 GROVE_API void grove_list_free(struct grove_list *l);
 
 enum grove_find_flags {

@@ -264,6 +264,14 @@ struct grove_context_options {
 GROVE_API int grove_view_context(const struct grove_view *v, const struct grove_context_options *opt,
 				 struct grove_sink sink);
 
+/*
+ * Lists the entries that a context consists of, in its order: the last compaction,
+ * what it kept, and what came after it, including entries that say nothing to a
+ * model (pi's buildContextEntries). `opt` is as for grove_view_context().
+ */
+GROVE_API int grove_view_context_entries(const struct grove_view *v, const struct grove_context_options *opt,
+					 struct grove_rows *out);
+
 /* A message of a context. It is valid until the function that receives it returns. */
 struct grove_message {
 	uint32_t entry;            /* the entry it comes from; GROVE_NO_ENTRY: it is not stored */
@@ -278,6 +286,7 @@ struct grove_context_reason {
 	uint32_t entry;
 	int included;
 	const char *reason;        /* a sentence; valid as long as the library */
+	int kept;                  /* it is part of the context, though it may say nothing to a model */
 };
 struct grove_context_about {
 	uint32_t leaf;             /* GROVE_NO_ENTRY: none */
@@ -362,10 +371,10 @@ GROVE_API int grove_view_snapshot(const struct grove_view *v, const struct grove
 				  struct grove_sink sink);
 
 enum grove_tree_flags {
-	GROVE_TREE_FLAT = 1,     /* {entry, parentId, depth, label?}, one after the other */
+	GROVE_TREE_FLAT = 1,     /* {entry, parentId, depth, label?, labelTimestamp?}, one after the other */
 	GROVE_TREE_BLOBS = 2     /* as GROVE_LINE_BLOBS */
 };
-/* Writes the tree as JSON: nested {entry, children, label?}, or flat. */
+/* Writes the tree as JSON: nested {entry, children, label?, labelTimestamp?}, or flat. */
 GROVE_API int grove_view_tree(const struct grove_view *v, unsigned flags, struct grove_sink sink);
 
 /* Copies the detail of the last error of this view, of any thread. */

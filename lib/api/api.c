@@ -73,10 +73,12 @@ int grove_open(const struct grove_options *opt, struct grove **out)
 
 void grove_close(struct grove *g)
 {
-	if (!g)
-		return;
-	grove__world_release(g);
-	free(g);
+	grove__world_unref(g);
+}
+
+int grove_dup(struct grove *g, struct grove **out)
+{
+	return grove__world_dup(g, out);
 }
 
 void grove_error(struct grove *g, struct grove_detail *out)
@@ -104,6 +106,7 @@ int grove_list(struct grove *g, const struct grove_list_options *opt, struct gro
 	if (!l)
 		return GROVE_ENOMEM;
 	grove__fail_clear(&d);
+	l->g = grove__world_ref(g);
 	grove__arena_init(&l->texts);
 	rc = grove__sized_take(&o, sizeof(o), opt, &d);
 	if (!opt)
@@ -122,6 +125,7 @@ int grove_find(struct grove *g, const char *what, unsigned flags, struct grove_l
 	if (!l)
 		return GROVE_ENOMEM;
 	grove__fail_clear(&d);
+	l->g = grove__world_ref(g);
 	grove__arena_init(&l->texts);
 	return grove__api_told(g, grove__list_of_one(g, what, flags, l, &d), &d);
 }
@@ -141,7 +145,26 @@ void grove_list_free(struct grove_list *l)
 	if (!l)
 		return;
 	grove__list_release(l);
+	grove__world_unref(l->g);
 	free(l);
+}
+
+size_t grove_list_total(const struct grove_list *l)
+{
+	return l->total;
+}
+
+int grove_list_text(const struct grove_list *l, size_t i, struct grove_buf *out)
+{
+	struct grove_detail d;
+	int rc;
+
+	grove__fail_clear(&d);
+	if (i >= l->nr)
+		rc = grove__fail(&d, GROVE_ENOTFOUND, NULL, "the list has %zu sessions", l->nr);
+	else
+		rc = grove__list_said(l->g, l->info[i].at, out, &d);
+	return grove__api_told(l->g, rc, &d);
 }
 
 /* What a session does not have is left out. */
@@ -184,6 +207,10 @@ int grove_list_item_json(const struct grove_list_item *i, struct grove_buf *out)
 	grove__out_slice(&o, "firstMessage",
 			 grove__slice(i->first_message ? i->first_message : "", i->first_message_len));
 	grove__out_number(&o, "size", i->size);
+	if (i->has_place) {
+		put_if(&o, "key", i->path && *i->path ? i->path : i->id);
+		grove__out_time(&o, "fileTime", i->file_time);
+	}
 	if (i->has_shape)
 		put_shape(&o, i);
 	grove__out_close(&o, '}');

@@ -38,7 +38,7 @@ int grove_blobs_open(struct grove *g, const char *dir, struct grove_blobs **out)
 	*out = b;
 	if (!b)
 		return GROVE_ENOMEM;
-	b->g = g;
+	b->g = grove__world_ref(g);
 	pthread_mutex_init(&b->lock, NULL);
 	grove__fail_clear(&d);
 	if (dir ? !*dir : !grove__dialect_defaults.blobs)
@@ -58,6 +58,7 @@ void grove_blobs_close(struct grove_blobs *b)
 		return;
 	grove__blobs_close(b->store);
 	pthread_mutex_destroy(&b->lock);
+	grove__world_unref(b->g);
 	free(b);
 }
 

@@ -46,6 +46,7 @@ void grove_log_close(struct grove_log *l)
 	if (!l)
 		return;
 	grove__keyed_close(l);
+	grove__world_unref(l->g);
 	free(l);
 }
 

@@ -27,7 +27,7 @@ int grove_search_open(struct grove *g, unsigned flags, struct grove_search **out
 	*out = s;
 	if (!s)
 		return GROVE_ENOMEM;
-	s->g = g;
+	s->g = grove__world_ref(g);
 	s->flags = flags;
 	s->alone = flags & GROVE_SEARCH_NO_INDEX;
 	pthread_mutex_init(&s->lock, NULL);
@@ -86,6 +86,7 @@ void grove_search_close(struct grove_search *s)
 		return;
 	grove__search_release(s);
 	pthread_mutex_destroy(&s->lock);
+	grove__world_unref(s->g);
 	free(s);
 }
 

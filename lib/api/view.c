@@ -249,6 +249,21 @@ int grove_view_context(const struct grove_view *v, const struct grove_context_op
 	WITH_VIEW(v, view_context(inside(v), opt, sink, &d));
 }
 
+static int view_context_entries(struct grove_view *v, const struct grove_context_options *opt,
+				struct grove_rows *out, struct grove_detail *d)
+{
+	struct grove_context_options o;
+	int rc = grove__sized_take(&o, sizeof(o), opt, d);
+
+	return rc ? rc : grove__context_entries(v, &o, out, d);
+}
+
+int grove_view_context_entries(const struct grove_view *v, const struct grove_context_options *opt,
+			       struct grove_rows *out)
+{
+	WITH_VIEW(v, view_context_entries(inside(v), opt, out, &d));
+}
+
 static int view_messages(struct grove_view *v, const struct grove_context_options *opt,
 			 const struct grove_context_reader *to, struct grove_detail *d)
 {

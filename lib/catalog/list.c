@@ -154,8 +154,20 @@ static int keep(struct grove__arena *a, const char **text)
 	return a->failed ? GROVE_ENOMEM : 0;
 }
 
+/* The task's own texts last as long as the list. NULL if out of memory. */
+static const struct grove__list_place *place_of(struct grove__arena *a, const struct grove__list_one *x)
+{
+	struct grove__list_place *p = grove__arena_alloc(a, sizeof(*p), _Alignof(struct grove__list_place));
+
+	if (p)
+		*p = (struct grove__list_place){ x->task->root->store, x->l.dialect, x->task->project,
+						 x->task->session, x->task->sub };
+	return p;
+}
+
 /* Called with the lock held. `lasts`: so do its texts, except for the leaf. GROVE_ENOMEM. */
-static int add_info(struct grove_list *out, struct grove_list_item info, bool lasts)
+static int add_info(struct grove_list *out, const struct grove__list_one *x, struct grove_list_item info,
+		    bool lasts)
 {
 	struct grove__arena *a = &out->texts;
 	const char **texts[] = { &info.id, &info.cwd, &info.name, &info.parent_session };
@@ -170,6 +182,9 @@ static int add_info(struct grove_list *out, struct grove_list_item info, bool la
 								      info.first_message_len));
 		rc = info.first_message ? 0 : GROVE_ENOMEM;
 	}
+	info.at = rc ? NULL : place_of(a, x);
+	if (!rc && !info.at)
+		rc = GROVE_ENOMEM;
 	if (!rc)
 		out->info[out->nr++] = info;
 	return rc;
@@ -204,6 +219,7 @@ static int one(struct lister *li, struct grove__list_reader *r, struct grove__li
 
 	if (!rc) {
 		info = grove__list_describe(&x);
+		info.has_place = li->opt->flags & GROVE_LIST_PLACE ? 1 : 0;
 		if (wanted(li, t, &x.l))
 			rc = grove__list_fits(fit, &x, &info.score, &hit, &why);
 	}
@@ -217,7 +233,7 @@ static int one(struct lister *li, struct grove__list_reader *r, struct grove__li
 	}
 	shown = !hit && rc != GROVE_ENOMEM;
 	if (shown)
-		rc = add_info(li->out, info, x.known && grove__catalog_lasts(li->catalog));
+		rc = add_info(li->out, &x, info, x.known && grove__catalog_lasts(li->catalog));
 	/* a regular expression that takes too long here would elsewhere, too */
 	if (hit < 0 && !li->rc) {
 		*li->d = fit->d;
@@ -341,6 +357,12 @@ static int compare(const void *x, const void *y, void *payload)
 
 /* --- the whole --- */
 
+/* Only sessions directly in its directory? */
+static bool is_flat(const struct lister *li, const struct grove__root *root)
+{
+	return li->opt->flags & GROVE_LIST_FLAT && root->dir;
+}
+
 static int gather(struct lister *li)
 {
 	struct grove *g = li->g;
@@ -352,6 +374,10 @@ static int gather(struct lister *li)
 		li->url = grove__arena_dup(&li->out->texts, grove__slice_str(li->root->store->url));
 		if (!li->url)
 			return grove__fail_nomem(li->d);
+		if (is_flat(li, li->root)) {
+			rc = grove__store_list(li->root->store, "", collect, li, li->d);
+			continue;
+		}
 		rc = grove__root_list(g, li->root, li->cwd, collect, li, li->d);
 		if (!rc && !li->cwd)
 			rc = grove__root_list_subs(g, li->root, collect, li, li->d);
@@ -399,7 +425,7 @@ static int gather_and_read(struct lister *li)
 		grove__pool_run(li->nr, work, li);
 	grove__pool_end(&loader);
 	/* files that were not looked up because we were stopped are not gone */
-	all = !li->cwd && !rc && !li->rc;
+	all = !li->cwd && !(li->opt->flags & GROVE_LIST_FLAT) && !rc && !li->rc;
 	grove__catalog_close(li->catalog, all, &li->out->known);
 	grove__catalog_close(li->shapes, all, NULL);
 	return rc ? rc : li->rc;
@@ -420,6 +446,7 @@ static int arrange(struct grove *g, const struct grove_list_options *opt, bool q
 		return grove__fail_nomem(d);
 	if (opt->flags & GROVE_LIST_EXPIRING)
 		rc = grove__list_expiring(g, opt->within, out, d);
+	out->total = out->nr;
 	if (!rc && opt->limit && out->nr > opt->limit)
 		out->nr = opt->limit;
 	return rc;
@@ -447,7 +474,8 @@ int grove__list(struct grove *g, const struct grove_list_options *opt, struct gr
 	rc = rc ? grove__fail_nomem(d) : gather_and_read(&li);
 	pthread_cond_destroy(&li.loading);
 	pthread_mutex_destroy(&li.lock);
-	grove__arena_release(&li.names);
+	/* items say where they are */
+	grove__arena_join(&out->texts, &li.names);
 	grove__buf_release(&li.path);
 	free(li.tasks);
 	if (!rc)
@@ -486,7 +514,7 @@ static int look_up(struct grove *g, const struct grove__list_task *t, unsigned f
 	r.ends = !(flags & GROVE_FIND_COUNT);
 	rc = grove__list_read(&r, t, &x, d);
 	if (!rc)
-		rc = add_info(out, grove__list_describe(&x), false);
+		rc = add_info(out, &x, grove__list_describe(&x), false);
 	if (rc == GROVE_ENOMEM)
 		grove__fail_nomem(d);
 	else if (rc && !d->code)
@@ -511,15 +539,17 @@ int grove__list_of_one(struct grove *g, const char *what, unsigned flags, struct
 		return rc;
 	rc = grove__peek_where_dialect(g, &at, d);
 	if (!rc) {
-		t = (struct grove__list_task){ .root = root_of(g, &at, &own), .project = at.project,
-					       .session = at.session, .sub = "" };
+		t = (struct grove__list_task){ .root = root_of(g, &at, &own), .sub = "" };
+		t.project = grove__arena_dup(&out->texts, grove__slice_str(at.project));
+		t.session = grove__arena_dup(&out->texts, grove__slice_str(at.session));
 		t.path = grove__arena_dup(&out->texts, grove__slice_str(at.path ? at.path : at.session));
 		t.url = grove__arena_dup(&out->texts, grove__slice_str(at.store->url));
-		rc = t.path && t.url ? 0 : grove__fail_nomem(d);
+		rc = t.project && t.session && t.path && t.url ? 0 : grove__fail_nomem(d);
 	}
 	if (!rc) {
 		grove__list_look(&t);
 		rc = look_up(g, &t, flags, out, d);
+		out->total = out->nr;
 	}
 	grove__where_release(&at);
 	return rc;

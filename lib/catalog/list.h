@@ -4,7 +4,16 @@
 
 #include "session/session.h"
 
+/* Where an item of a list is. */
+struct grove__list_place {
+	struct grove_store *store;
+	const struct grove__dialect *dialect;
+	const char *project, *session, *sub;
+};
+
 struct grove_list {
+	struct grove *g;             /* whose stores these are */
+	size_t total;                /* before `limit` */
 	struct grove_list_item *info;
 	size_t nr, cap;
 	struct grove__arena texts;
@@ -41,6 +50,9 @@ int grove__list_expiring(struct grove *g, int64_t within, struct grove_list *l,
  * level. `by_time`: sorts by the latest time of anything below. GROVE_ENOMEM.
  */
 int grove__list_thread(struct grove_list *l, bool by_time);
+/* list_text.c: what was said in a session. */
+int grove__list_said(struct grove *g, const struct grove__list_place *at, struct grove_buf *out,
+		     struct grove_detail *d);
 void grove__list_release(struct grove_list *l);
 
 #endif

@@ -9,6 +9,8 @@
  */
 #include "catalog/list_text.h"
 
+#include "catalog/list.h"
+
 #define TMP_BYTES ((size_t)1 << 20)
 #define TEXT_BYTES ((size_t)1 << 20)         /* memory that is kept for the next session */
 
@@ -140,6 +142,39 @@ static int read_text(struct grove__list_fit *f, const struct grove__list_task *t
 	}
 	grove__log_close(log);
 	return rc == 1 ? 0 : rc;
+}
+
+int grove__list_said(struct grove *g, const struct grove__list_place *at, struct grove_buf *out,
+		     struct grove_detail *d)
+{
+	const struct grove_key key = { at->project, at->session, at->sub };
+	struct grove__list_reader r;
+	struct grove__list_fit f;
+	struct grove_store_log_stat st;
+	struct grove_store_log *log = NULL;
+	struct grove__scan_part p = { .value = read_line, .payload = &f };
+	int rc = grove__list_reader_init(&r, g, NULL) ? grove__fail_nomem(d) : 0;
+
+	grove__list_fit_init(&f, NULL, &r);
+	f.whole = true;
+	if (!rc) {
+		grove__list_reader_speak(&r, at->dialect);
+		p.lenient = grove__dialect_by_value(at->dialect);
+		rc = grove__log_open(&log, at->store, &key, GROVE_STORE_READ, d);
+	}
+	rc = rc ? rc : grove__log_stat(log, &st, d);
+	if (!rc) {
+		p.until = st.tail;
+		rc = grove__scan_log(&r.scan, log, &p, d);
+	}
+	if (!rc)
+		rc = grove__buf_add_slice(out, grove__buf_slice(&f.text));
+	if (rc == GROVE_ENOMEM)
+		grove__fail_nomem(d);
+	grove__log_close(log);
+	grove__list_fit_release(&f);
+	grove__list_reader_release(&r);
+	return rc;
 }
 
 static void forget_text(struct grove__list_fit *f)

@@ -21,7 +21,7 @@ int grove__keyed_open(struct grove *g, const char *store, const struct grove_key
 {
 	int rc;
 
-	l->g = g;
+	l->g = grove__world_ref(g);
 	l->flags = flags & GROVE_LOG_CREATE ? flags | GROVE_LOG_WRITE : flags;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->turn, NULL);

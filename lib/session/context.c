@@ -238,7 +238,7 @@ struct teller {
 	struct grove_buf settings;       /* as members of an object */
 	/* Receives a message and the entry it came from (GROVE_NO_ENTRY: none). */
 	int (*message)(struct teller *t, struct grove_slice json, uint32_t row);
-	int (*reason)(struct teller *t, uint32_t row, bool sent, const char *reason);
+	int (*reason)(struct teller *t, const struct grove_context_reason *why);
 };
 
 static int on_message(void *payload, struct grove_slice json)
@@ -330,7 +330,9 @@ static int explain_path(struct teller *t)
 			why = e->drop ? WHY_DROPPED : WHY_EDITED;
 		else if (row == c->compaction)
 			why = WHY_SUMMARY;
-		rc = t->reason(t, row, why == WHY_SENT || why == WHY_EDITED || why == WHY_SUMMARY, reasons[why]);
+		rc = t->reason(t, &(struct grove_context_reason){
+					  .entry = row, .reason = reasons[why], .kept = !before && !reset,
+					  .included = why == WHY_SENT || why == WHY_EDITED || why == WHY_SUMMARY });
 		if (rc)
 			return rc;
 	}
@@ -347,7 +349,8 @@ static int explain_walk(struct teller *t)
 		const char *why = c->im->dialect->rules->reason(c->walk.reasons[i], &sent);
 
 		if (why)
-			rc = t->reason(t, (uint32_t)i, sent, why);
+			rc = t->reason(t, &(struct grove_context_reason){ .entry = (uint32_t)i, .included = sent,
+									  .reason = why, .kept = sent });
 	}
 	return rc;
 }
@@ -461,16 +464,16 @@ static int write_message(struct teller *t, struct grove_slice json, uint32_t row
 	return w->ids.rc ? w->ids.rc : w->o.rc;
 }
 
-static int write_reason(struct teller *t, uint32_t row, bool sent, const char *reason)
+static int write_reason(struct teller *t, const struct grove_context_reason *why)
 {
 	struct writer *w = (struct writer *)t;
 	const struct grove__spine *s = t->c->choice.im->spine;
 
 	grove__out_open(&w->o, NULL, '{');
-	grove__out_string(&w->o, "entryId", grove__spine_id(s, row));
-	grove__out_string(&w->o, "kind", grove_kind_name(grove__spine_kind(s, row)));
-	grove__out_bool(&w->o, "included", sent);
-	grove__out_string(&w->o, "reason", reason);
+	grove__out_string(&w->o, "entryId", grove__spine_id(s, why->entry));
+	grove__out_string(&w->o, "kind", grove_kind_name(grove__spine_kind(s, why->entry)));
+	grove__out_bool(&w->o, "included", why->included);
+	grove__out_string(&w->o, "reason", why->reason);
 	grove__out_close(&w->o, '}');
 	return w->o.rc;
 }
@@ -564,12 +567,11 @@ int grove__context_pieces(const struct grove_message *m, grove_piece_fn *fn, voi
 				      : grove__view_pieces(v, m->entry, at->line, fn, payload, at->r->d);
 }
 
-static int read_reason(struct teller *t, uint32_t row, bool sent, const char *reason)
+static int read_reason(struct teller *t, const struct grove_context_reason *why)
 {
-	struct reading *r = (struct reading *)t;
-	struct grove_context_reason why = { .entry = row, .included = sent, .reason = reason };
+	const struct grove_context_reader *to = ((struct reading *)t)->to;
 
-	return r->to->reason ? r->to->reason(r->to->payload, &why) : 0;
+	return to->reason ? to->reason(to->payload, why) : 0;
 }
 
 static int tell_about(struct reading *r, uint32_t leaf)
@@ -606,6 +608,23 @@ int grove__context_messages(struct grove_view *v, const struct grove_context_opt
 	grove__buf_release(&r.role);
 	grove__buf_release(&r.text);
 	teller_release(&r.t);
+	return rc;
+}
+
+int grove__context_entries(struct grove_view *v, const struct grove_context_options *opt,
+			   struct grove_rows *out, struct grove_detail *d)
+{
+	struct context c = { 0 };
+	struct teller t = { .c = &c };
+	uint32_t leaf;
+	int rc = choose(&t, v, opt, &leaf, d);
+
+	/* the choice gives its rows away */
+	if (!rc) {
+		*out = (struct grove_rows){ c.choice.rows, c.choice.nr_rows };
+		c.choice.rows = c.choice.walk.rows = NULL;
+	}
+	teller_release(&t);
 	return rc;
 }
 

@@ -17,7 +17,7 @@ struct grove_session *grove__session_alloc(struct grove *g)
 	if (!s)
 		return NULL;
 	s->refs = 1;
-	s->g = g;
+	s->g = grove__world_ref(g);
 	s->leaf = GROVE_NO_ENTRY;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->blobs_lock, NULL);
@@ -89,6 +89,7 @@ void grove__session_unref(struct grove_session *s)
 	free(s->dir);
 	pthread_mutex_destroy(&s->blobs_lock);
 	pthread_mutex_destroy(&s->lock);
+	grove__world_unref(s->g);
 	free(s);
 }
 

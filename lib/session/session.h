@@ -358,6 +358,8 @@ int grove__view_context(struct grove_view *v, const struct grove_context_options
 int grove__context_messages(struct grove_view *v, const struct grove_context_options *opt,
 			 const struct grove_context_reader *to, struct grove_detail *d);
 /* As grove_message_pieces() says. */
+int grove__context_entries(struct grove_view *v, const struct grove_context_options *opt,
+			   struct grove_rows *out, struct grove_detail *d);
 int grove__context_pieces(const struct grove_message *m, grove_piece_fn *fn, void *payload);
 /*
  * view_document.c: reports the text of an entry that a person would read. `line` is its

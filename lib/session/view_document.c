@@ -123,8 +123,12 @@ static void put_label(struct drawing *t, uint32_t row)
 {
 	const struct grove__label *l = grove__labels_get(t->v->labels, row);
 
+	int64_t time = l ? grove__spine_time(t->v->image->spine, l->set_by) : GROVE_NO_TIME;
+
 	if (l)
 		grove__out_string(&t->o, "label", l->text);
+	if (time != GROVE_NO_TIME)
+		grove__out_time(&t->o, "labelTimestamp", time);
 }
 
 static int open_node(struct drawing *t, uint32_t row)

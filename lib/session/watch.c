@@ -1074,7 +1074,7 @@ int grove__watch_open(struct grove *g, const struct grove_watch_options *opt, st
 {
 	int rc;
 
-	w->g = g;
+	w->g = grove__world_ref(g);
 	w->flags = opt->flags;
 	w->many = w->dirs = w->bell = w->ready = w->alarm = -1;
 	w->list_last = &w->list_first;
@@ -1124,4 +1124,5 @@ void grove__watch_release(struct grove_watch *w)
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		if (fds[i] >= 0)
 			grove__sys_close(fds[i]);
+	grove__world_unref(w->g);
 }

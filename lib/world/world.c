@@ -345,6 +345,7 @@ int grove__world_open(struct grove *g, const struct grove_options *opt, struct g
 	int rc;
 
 	memset(g, 0, sizeof(*g));
+	g->refs = 1;
 	pthread_mutex_init(&g->lock, NULL);
 	rc = grove__sized_take(&o, sizeof(o), opt, d);
 	if (!rc)
@@ -387,6 +388,10 @@ int grove__world_shared(struct grove *g, const char *url, struct grove_store **o
 	struct grove_buf full = GROVE_BUF_INIT;
 	int rc = 0;
 
+	/* second handles have none of their own */
+	if (g->of)
+		g = g->of;
+
 	*out = NULL;
 	if (!url && !g->nr_roots)
 		return grove__fail(d, GROVE_EINVAL, NULL, "there is no store to use");
@@ -418,7 +423,8 @@ static void free_shared(struct grove *g)
 	}
 }
 
-void grove__world_release(struct grove *g)
+/* What second handles share. */
+static void release_shared(struct grove *g)
 {
 	for (size_t i = 0; i < g->nr_roots; i++) {
 		grove__store_close(g->roots[i].store);
@@ -426,14 +432,68 @@ void grove__world_release(struct grove *g)
 		free(g->roots[i].dir);
 	}
 	free_shared(g);
-	free(g->roots);
 	free(g->home);
 	free(g->cache);
 	grove__store_types_release(&g->store_types);
 	free(g->cwd);
 	free(g->tty);
+}
+
+void grove__world_release(struct grove *g)
+{
+	if (!g->of)
+		release_shared(g);
+	free(g->roots);
 	grove__hidden_release(g);
 	pthread_mutex_destroy(&g->lock);
+}
+
+struct grove *grove__world_ref(struct grove *g)
+{
+	__atomic_fetch_add(&g->refs, 1, __ATOMIC_RELAXED);
+	return g;
+}
+
+void grove__world_unref(struct grove *g)
+{
+	struct grove *of;
+
+	/* a second handle is one of those that keep the first */
+	for (; g && !__atomic_sub_fetch(&g->refs, 1, __ATOMIC_ACQ_REL); g = of) {
+		of = g->of;
+		grove__world_release(g);
+		free(g);
+	}
+}
+
+int grove__world_dup(struct grove *g, struct grove **out)
+{
+	size_t bytes = (g->nr_roots ? g->nr_roots : 1) * sizeof(*g->roots);
+	struct grove__root *roots = malloc(bytes);
+	struct grove *n = malloc(sizeof(*n));
+
+	*out = n;
+	if (!roots || !n) {
+		free(roots);
+		free(n);
+		*out = NULL;
+		return GROVE_ENOMEM;
+	}
+	/* what is known of roots grows under the lock */
+	pthread_mutex_lock(&g->lock);
+	*n = *g;
+	memcpy(roots, g->roots, g->nr_roots * sizeof(*roots));
+	pthread_mutex_unlock(&g->lock);
+	n->refs = 1;
+	n->of = grove__world_ref(g->of ? g->of : g);
+	n->roots = roots;
+	n->hidden = NULL;
+	n->shared = NULL;
+	n->progress = (struct grove_progress){ NULL, NULL };
+	n->last_ms = 0;
+	grove__fail_clear(&n->detail);
+	pthread_mutex_init(&n->lock, NULL);
+	return 0;
 }
 
 struct grove__root *grove__world_root(struct grove *g, const struct grove__dialect *dialect)

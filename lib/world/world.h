@@ -28,6 +28,8 @@ struct grove__where;
 typedef int grove__last_fn(struct grove *g, struct grove__where *out, struct grove_detail *d);
 
 struct grove {
+	unsigned refs;                         /* atomic: one for the handle, one for each that came from it */
+	struct grove *of;                      /* it is a second handle of this one, and shares what is its; or NULL */
 	struct grove__env env;
 	char *home, *cwd, *tty;
 	char *cache;                           /* the cache directory, or NULL */
@@ -70,7 +72,13 @@ struct grove__where {
 
 /* world.c: the environment */
 int grove__world_open(struct grove *g, const struct grove_options *opt, struct grove_detail *d);
+/* Releases one that nobody has a reference to, but not its own memory. */
 void grove__world_release(struct grove *g);
+/* Makes a second handle on the same environment, with an error and progress of its own. GROVE_ENOMEM. */
+int grove__world_dup(struct grove *g, struct grove **out);
+struct grove *grove__world_ref(struct grove *g);
+/* Releases the environment with its last handle, and whatever came from one. */
+void grove__world_unref(struct grove *g);
 
 /*
  * hidden.c: reports a directory that could not be read to the caller, and counts

@@ -75,6 +75,17 @@ static void forget(struct grove_watch *w, struct grove__listed *x)
 	free_listed(x);
 }
 
+/*
+ * A session whose removal was told is forgotten with the next call, and before
+ * anything is looked for: else it would be missed again.
+ */
+static void forget_told(struct grove_watch *w)
+{
+	if (w->list_told)
+		forget(w, w->list_told);
+	w->list_told = NULL;
+}
+
 /* What became of it, together with what was to be told already. */
 static void tell_later(struct grove_watch *w, struct grove__listed *x, enum grove_event_kind kind)
 {
@@ -96,9 +107,12 @@ int grove__watch_list_saw(struct grove_watch *w, struct grove__watch_group *gr,
 			  const struct grove_key *key, const uint64_t how[3], bool *found,
 			  struct grove_detail *d)
 {
-	struct grove__listed *x = find(w, gr, key);
-	bool gone = x && x->waiting && x->kind == GROVE_EVENT_REMOVE;
+	struct grove__listed *x;
+	bool gone;
 
+	forget_told(w);
+	x = find(w, gr, key);
+	gone = x && x->waiting && x->kind == GROVE_EVENT_REMOVE;
 	if (!x) {
 		x = add(w, gr, key);
 		if (!x)
@@ -122,6 +136,7 @@ bool grove__watch_list_missed(struct grove_watch *w, struct grove__watch_group *
 {
 	bool found = false;
 
+	forget_told(w);
 	for (struct grove__listed *x = w->all_listed; x; x = x->next)
 		if (x->group == gr && x->pass != w->pass && !(x->waiting && x->kind == GROVE_EVENT_REMOVE)) {
 			tell_later(w, x, GROVE_EVENT_REMOVE);
@@ -229,9 +244,7 @@ bool grove__watch_list_next(struct grove_watch *w, struct grove_event *out)
 {
 	struct grove__listed *x;
 
-	if (w->list_told)
-		forget(w, w->list_told);
-	w->list_told = NULL;
+	forget_told(w);
 	if (w->list_reset) {
 		w->list_reset = false;
 		*out = (struct grove_event){ .size = sizeof(*out), .kind = GROVE_EVENT_RESET,

@@ -405,6 +405,9 @@ static void the_list_tells_what_comes_changes_and_goes(void **state)
 	SET(x, grove_watch_cursor(x, &cursor));
 	OK(w->g, grove_remove(w->g, "newcomer", GROVE_REMOVE_NO_TRASH));
 	e = expect(x, GROVE_EVENT_REMOVE, "newcomer", "-");
+	/* it is told once, also if the next call has to look around at once */
+	add(s[0], "b", "user");
+	expect(x, GROVE_EVENT_CHANGE, "set0", "-");
 	assert_quiet(x);
 	GOT(NULL, grove_watch_view(x, &(struct grove_view *){ NULL }), GROVE_ENOTFOUND);
 	grove_watch_close(x);

@@ -1,6 +1,4 @@
-/*
- * dialect/bill.c: what the bills of all dialects share.
- */
+/* dialect/bill.c: billing code that all dialects share. */
 #include "dialect/bill.h"
 
 #include "json/value.h"

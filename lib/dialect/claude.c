@@ -1,11 +1,11 @@
 /*
- * dialect/claude.c: a line of a Claude Code transcript understood.
+ * dialect/claude.c: interprets a line of a Claude Code transcript.
  *
  *	{"parentUuid":…,"isSidechain":false,"type":"user","message":{…},"uuid":…,"timestamp":…}
  *	{"type":"last-prompt","lastPrompt":…,"leafUuid":…,"sessionId":…}
  *
- * There is no header: every line stands for itself. The program is JavaScript,
- * so a flag is set if its value is true in that sense.
+ * There is no header: every line is independent. The program is JavaScript, so a flag
+ * is set if its value is truthy.
  */
 #include "dialect/claude.h"
 

@@ -3,9 +3,9 @@
  *
  *	head | rows | names | what is kept | pool | slots of the map | texts
  *
- * Arrays lie as they do in memory, with room behind them that is never written:
- * a transcript that is opened again and grows a little grows there, and only the
- * pages that it writes to are its own. Texts come last, in the order of their names.
+ * Arrays are laid out as in memory, followed by room that is never written: a
+ * transcript that is opened again and grows a little grows there, and only the pages
+ * that it writes to are copied. Texts come last, in the order of their names.
  */
 #include "dialect/claude.h"
 

@@ -1,10 +1,10 @@
 /*
- * dialect/claude_keep.c: what Claude Code keeps beside its sessions, and for
- * how long it keeps them.
+ * dialect/claude_keep.c: what Claude Code stores next to its sessions, and how long it
+ * keeps them.
  *
- * When it starts it deletes what has not been written to for so many days:
- * transcripts, their directories, the copies of files it made before it edited
- * them. Only what a person typed, history.jsonl, stays.
+ * When it starts, it deletes what has not been written to for a number of days:
+ * transcripts, their directories, and the copies of files it made before editing them.
+ * Only the prompts that a person typed, history.jsonl, stay.
  */
 #include "dialect/claude_keep.h"
 

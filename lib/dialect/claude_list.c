@@ -1,6 +1,4 @@
-/*
- * dialect/claude_list.c: what a listing needs to know of a transcript.
- */
+/* dialect/claude_list.c: what a listing needs to know about a transcript. */
 #include "dialect/claude.h"
 
 #include "base/utf8.h"

@@ -5,9 +5,9 @@
  *	                                    <uuid>/subagents/agent-<id>.jsonl
  *	~/.claude/file-history/<uuid>/
  *
- * A project's directory is its working directory with everything but letters
- * and digits turned into dashes. Many directories meet under one key; the truth
- * is the cwd in the records.
+ * A project's directory is its working directory with everything but letters and digits
+ * turned into dashes. Several directories may have the same key; the cwd in the records
+ * decides.
  */
 #include "dialect/claude.h"
 

@@ -1,10 +1,9 @@
 /*
- * dialect/claude_record.c: what a host hands over, and what of it is written.
+ * dialect/claude_record.c: which of a host's messages are written.
  *
- * A host has a list of messages and asks for it to be recorded, again and
- * again as it grows. Most of it is stored already. What is new goes below the
- * last of the stored messages it follows; which one that is, only the order of
- * the list can tell.
+ * A host has a list of messages and asks for it to be recorded, again and again as it
+ * grows. Most of it is already stored. What is new goes below the last stored message
+ * that precedes it in the list.
  */
 #include "dialect/claude_write.h"
 

@@ -1,9 +1,9 @@
 /*
- * dialect/claude_session.c: Claude Code's transcripts as sessions see them.
+ * dialect/claude_session.c: Claude Code's transcripts as sessions.
  *
- * There is no header: a session is called as its file is, and each record
- * tells where it was written. Records are entries, boundaries hang below what
- * they sum up; lines of metadata are kept beside the tree.
+ * There is no header: a session's id is its file name, and each record has the
+ * directory it was written in. Records are entries, and boundaries are children of what
+ * they summarize; metadata lines are outside the tree.
  */
 #include "dialect/claude_session.h"
 #include "dialect/claude_write.h"

@@ -1,6 +1,4 @@
-/*
- * dialect/claude_text.c: what a person reads of Claude Code's records.
- */
+/* dialect/claude_text.c: the text of Claude Code's records that a person would read. */
 #include "dialect/claude_session.h"
 
 #include "json/value.h"

@@ -1,9 +1,9 @@
 /*
  * dialect/claude_usage.c: what a line of a transcript was billed for.
  *
- * A reply is written as a line for each of its blocks, all with the usage that
- * was known by then; message and request tell that they are one. Until some
- * 1.0 a line told its cost as well.
+ * A reply is written as a line for each of its blocks, all with the usage that was
+ * known by then; message and request ids show that they are one. Until about 1.0 a line
+ * had its cost as well.
  */
 #include "dialect/bill.h"
 #include "dialect/claude.h"

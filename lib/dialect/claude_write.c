@@ -1,12 +1,12 @@
 /*
- * dialect/claude_write.c: a line of a Claude Code transcript, spelled.
+ * dialect/claude_write.c: writes a line of a Claude Code transcript.
  *
- * The program spreads its record between two halves of an envelope:
+ * The program puts its record between two halves of an envelope:
  *
  *	parentUuid isSidechain promptId agentId │ type message … uuid timestamp … │
  *	userType entrypoint cwd sessionId version gitBranch slug
  *
- * Lines of metadata begin with their type and end with the session's id.
+ * Metadata lines begin with their type and end with the session's id.
  */
 #include "dialect/claude_write.h"
 

@@ -1,6 +1,4 @@
-/*
- * dialect/dialect.c: find a dialect by number, by name, or by what a log begins with.
- */
+/* dialect/dialect.c: finds a dialect by number, by name, or by the first line of a log. */
 #include "dialect/dialect.h"
 
 const struct grove__dialect *grove__dialect_at(unsigned i)

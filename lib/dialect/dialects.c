@@ -1,9 +1,9 @@
 /*
- * dialect/dialects.c: which dialects there are.
+ * dialect/dialects.c: the list of dialects.
  *
- * A new agent is one file and one row here. Only tables are defined in this
- * file, so a program that is linked with the static library can bring a table
- * of its own (tests/unit/test_toy.c does).
+ * A new agent is one file and one row here. This file defines nothing but tables, so a
+ * program that is linked with the static library can replace it with its own
+ * (tests/unit/test_toy.c does).
  */
 #include "dialect/dialect.h"
 

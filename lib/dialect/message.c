@@ -1,7 +1,4 @@
-/*
- * dialect/message.c: what all agents spell alike in a message that a model is
- * sent.
- */
+/* dialect/message.c: what all agents have in common in a message that a model is sent. */
 #include "dialect/message.h"
 
 #include "base/utf8.h"

@@ -1,8 +1,8 @@
 /*
- * dialect/omp_context.c: what oh-my-pi's entries say to a model.
+ * dialect/omp_context.c: the messages that oh-my-pi's entries contribute.
  *
- * As xcsh's, with more that a compaction can carry along; and replies that
- * failed are not told again, nor calls that nobody answered.
+ * Like xcsh's, except that a compaction can contain more, and that failed replies and
+ * unanswered calls are left out.
  */
 #include "dialect/omp.h"
 #include "dialect/xcsh.h"

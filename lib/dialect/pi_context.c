@@ -1,9 +1,8 @@
 /*
- * dialect/pi_context.c: what pi's entries mean to a model.
+ * dialect/pi_context.c: the messages that pi's entries contribute.
  *
- * Most messages are handed on in their own bytes; the few that have no message
- * of their own in the file (summaries, extensions' messages) are put together
- * from the entry's members.
+ * Most messages are passed on unchanged; the few that are not messages in the file
+ * (summaries, extensions' messages) are composed from the entry's members.
  */
 #include "dialect/pi.h"
 

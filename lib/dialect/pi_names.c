@@ -3,9 +3,9 @@
  *
  *	~/.pi/agent/sessions/--home-me-project--/2026-05-03T09-00-00-000Z_<id>.jsonl
  *
- * The directory is the working directory with slashes and colons turned into
- * dashes. That is not reversible, and /a/b-c meets /a/b/c there; the truth is
- * the cwd in each header.
+ * The directory is the working directory with slashes and colons turned into dashes.
+ * That is not reversible: /a/b-c and /a/b/c have the same name; the cwd in each header
+ * decides.
  */
 #include "dialect/pi.h"
 

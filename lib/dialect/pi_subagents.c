@@ -1,13 +1,13 @@
 /*
- * dialect/pi_subagents.c: what sub-agents did, in one shape whatever age the
- * record has.
+ * dialect/pi_subagents.c: what sub-agents did, in a uniform shape for records of any
+ * age.
  *
  *	{"type":"subagent_batch",…,"batchId":"b","tasks":[{"taskId":"t","agent":…}],"metadata":{…}}
  *	{"type":"subagent_result",…,"batchId":"b","results":[{"taskId":"t","status":…}],"metadata":{…}}
  *
- * The result itself tells it best: by the projection that it carries, else by
- * its metadata and results. Older sessions have it in the tool's result that the
- * batch was answered with, or in the metadata of the batch.
+ * The result itself is the best source: the projection in it, else its metadata and
+ * results. Older sessions have it in the tool's result that answered the batch, or in
+ * the metadata of the batch.
  */
 #include "dialect/pi.h"
 

@@ -1,9 +1,9 @@
 /*
  * dialect/pi_system.c: the system message in force.
  *
- * System messages build on each other: texts add up, sections are merged by
- * name (null takes one away), tools are removed and added by name. A
- * compaction stores the sum, because the messages that made it go away.
+ * System messages build on each other: texts accumulate, sections are merged by name
+ * (null removes one), tools are removed and added by name. A compaction stores the
+ * result, because the messages that made it are dropped.
  */
 #include "dialect/pi.h"
 

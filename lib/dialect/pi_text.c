@@ -1,6 +1,6 @@
 /*
- * dialect/pi_text.c: what a person reads of pi's entries: the listing's
- * first words, and the pieces of a conversation.
+ * dialect/pi_text.c: the text of pi's entries that a person would read: the first
+ * message in a listing, and the pieces of a conversation.
  */
 #include "dialect/pi.h"
 

@@ -1,11 +1,11 @@
 /*
- * dialect/pi_usage.c: what the family of pi says that it was billed for.
+ * dialect/pi_usage.c: what the lines of the pi family were billed for.
  *
  *	{"type":"message",…,"message":{"role":"assistant","model":…,"usage":{"input":…,"output":…,
  *	 "cacheRead":…,"cacheWrite":…,"totalTokens":…,"cost":{…,"total":…}},"timestamp":…}}
  *
- * A fork keeps the id of an entry and the time of its message: these two tell a
- * repetition. A line without an id is a repetition of one of the same bytes.
+ * A fork keeps the id of an entry and the time of its message: these two identify a
+ * copy. A line without an id is a copy of one with the same bytes.
  */
 #include "dialect/bill.h"
 #include "dialect/pi.h"

@@ -1,8 +1,8 @@
 /*
- * dialect/pi_write.c: pi's lines, spelled as pi spells them.
+ * dialect/pi_write.c: writes lines as pi writes them.
  *
- * The order of members is part of the format: most types begin with type, id,
- * parentId and timestamp, the two that extensions write end with them.
+ * The order of members is part of the format: most types begin with type, id, parentId
+ * and timestamp; the two that extensions write end with them.
  */
 #include "dialect/pi.h"
 

@@ -1,9 +1,9 @@
 /*
  * dialect/xcsh.c: xcsh's sessions.
  *
- * xcsh grew out of pi: the same tree with more types in it. What it says in its
- * own way: the session's name is the header's title, values are read whatever
- * the lines are, large things are kept as blobs, models go by role.
+ * xcsh is derived from pi: the same tree with more types in it. The differences: the
+ * session's name is the header's title, values need not be lines, large values are
+ * stored as blobs, and models have roles.
  *
  *	{"type":"session","version":3,"id":…,"timestamp":…,"cwd":…,"title":…,"titleSource":"user"}
  *

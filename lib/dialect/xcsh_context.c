@@ -1,6 +1,4 @@
-/*
- * dialect/xcsh_context.c: what xcsh's entries say to a model.
- */
+/* dialect/xcsh_context.c: the messages that xcsh's entries contribute. */
 #include "dialect/xcsh.h"
 
 #include "json/value.h"

@@ -1,12 +1,12 @@
 /*
- * dialect/xcsh_crumb.c: what a terminal remembers of its last session.
+ * dialect/xcsh_crumb.c: the record of a terminal's last session.
  *
  *	~/.xcsh/agent/terminal-sessions/pts-3:
  *
  *	/home/me/project
  *	/home/me/.xcsh/agent/sessions/-project/2026-….jsonl
  *
- * oh-my-pi writes more lines below, which say nothing to us.
+ * oh-my-pi writes more lines below, which we ignore.
  */
 #include "dialect/xcsh.h"
 

@@ -1,10 +1,9 @@
 /*
  * dialect/xcsh_llm.c: a context as plain messages for a model.
  *
- * Three steps: each message gets a form (or none: it is not told), calls get
- * their results behind them (xcsh_repair.c), and users' messages that follow
- * each other become one, if they are nothing but text. No message is copied
- * before its turn has come, and most are not copied at all.
+ * There are three steps: each message gets its form (or is left out), calls get their
+ * results after them (xcsh_repair.c), and consecutive user messages become one, if they
+ * are only text. No message is copied before its turn, and most are not copied at all.
  */
 #include "dialect/xcsh.h"
 

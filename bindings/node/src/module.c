@@ -127,7 +127,16 @@ bool add_functions(napi_env env, napi_value exports, const struct function *tabl
 	return true;
 }
 
-NAPI_MODULE_INIT(/* napi_env env, napi_value exports */)
+/* What the runtime looks for. NAPI_MODULE_INIT would define them without a prototype. */
+NAPI_MODULE_EXPORT int32_t node_api_module_get_api_version_v1(void);
+NAPI_MODULE_EXPORT napi_value napi_register_module_v1(napi_env env, napi_value exports);
+
+int32_t node_api_module_get_api_version_v1(void)
+{
+	return NAPI_VERSION;
+}
+
+napi_value napi_register_module_v1(napi_env env, napi_value exports)
 {
 	static const struct function *const tables[] = {
 		module_functions, job_functions, world_functions, session_functions, append_functions,

@@ -44,6 +44,15 @@ test("without the addon there is one clear error", () => {
 	fs.mkdirSync(path.dirname(addon), { recursive: true });
 	fs.writeFileSync(addon, "no library");
 	assert.match(load(`require(${JSON.stringify(copy)})`).stderr, /grove\.node cannot be loaded: .*(invalid ELF|too short)/);
+
+	// one that needs a library which is not there
+	const cc = (...args) => execFileSync("cc", ["-shared", "-x", "c", "/dev/null", ...args]);
+	fs.unlinkSync(addon);
+	cc("-Wl,-soname,libnowhere.so.7", "-o", path.join(copy, "libnowhere.so"));
+	cc("-Wl,--no-as-needed", path.join(copy, "libnowhere.so").replace(/^/, "-Wl,"), "-o", addon);
+	const { stderr } = load(`require(${JSON.stringify(copy)})`);
+	assert.match(stderr, /needs the shared library libnowhere\.so\.7, which is not installed/);
+	assert.match(stderr, /install\.cjs --force/);
 });
 
 test("a packed package builds itself in an empty project", { skip: !npm && "npm is not installed" }, () => {

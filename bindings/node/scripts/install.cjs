@@ -118,9 +118,11 @@ async function build(target) {
 			run(cc[0], [...cc.slice(1), ...flags, "-c", source, "-o", object(source)]),
 		);
 		const made = path.join(work, "grove.node");
+		const visible = path.join(work, "visible.map");
+		fs.writeFileSync(visible, "{ global: napi_register_module_v1; node_api_module_get_api_version_v1; local: *; };\n");
 		await run(cc[0], [
 			...cc.slice(1), "-shared", "-s", "-pthread", "-o", made, ...sources.map(object),
-			"-Wl,-Bsymbolic", "-Wl,-z,nodelete", ...libs,
+			`-Wl,--version-script=${visible}`, "-Wl,-Bsymbolic", "-Wl,-z,nodelete", ...libs,
 		]);
 		fs.mkdirSync(path.dirname(target), { recursive: true });
 		// Another process may have the old one loaded: it is replaced, not written to.

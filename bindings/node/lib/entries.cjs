@@ -31,9 +31,11 @@ class Rows {
 			while (end < last && !this.#heads[end]) end++;
 			const first = chunk * CHUNK;
 			const heads = new Heads(this, first, binding.viewHeads(this.#handle, first, Math.min(end * CHUNK, count)));
-			// The last chunk may not be full yet: what comes later is not in these.
+			// The last chunk may not be full yet: what comes later is not in these heads, so they
+			// are not kept, and all entries are made of them now.
 			for (; chunk < end; chunk++) if ((chunk + 1) * CHUNK <= count) this.#heads[chunk] = heads;
-			this.#make(heads, Math.max(from, first), Math.min(to, end * CHUNK, count));
+			if (end * CHUNK <= count) this.#make(heads, Math.max(from, first), Math.min(to, end * CHUNK));
+			else this.#make(heads, Math.max(first, Math.min(from, (end - 1) * CHUNK)), count);
 		}
 	}
 

@@ -49,8 +49,9 @@ struct grove_key {
 
 /*
  * An open log. Any number of threads may append to it at once: their lines are
- * stored in the order of their calls, those of one call together. For everything
- * else it is one thread at a time. The environment must outlive it.
+ * stored in the order of their calls, those of one call together. Other calls take
+ * turns with them; only the error is one for all. The calls of this header that take an
+ * environment may be made by many threads, too. The environment must outlive the log.
  */
 struct grove_log;
 
@@ -181,7 +182,8 @@ GROVE_API int grove_log_each(struct grove *g, const char *store, const struct gr
 GROVE_API int grove_log_remove(struct grove *g, const char *store, const struct grove_key *key);
 /*
  * Give a log another key, with all that belongs to it. GROVE_ENOTFOUND,
- * GROVE_EEXIST if that key has a log. Durable on return.
+ * GROVE_EEXIST if that key has a log. Durable on return. Open handles of this environment
+ * stay with their key.
  */
 GROVE_API int grove_log_move(struct grove *g, const char *store, const struct grove_key *from,
 			     const struct grove_key *to);

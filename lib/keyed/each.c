@@ -260,6 +260,7 @@ int grove__keyed_move(struct grove *g, const char *store, const struct grove_key
 			rc = sub_keys(st, &old, &subs, d);
 		if (!rc)
 			rc = grove__store_rename(st, &old, &new, d);
+		__atomic_add_fetch(&g->log_moves, 1, __ATOMIC_RELEASE);
 		if (!rc)
 			rc = keep_key(st, to, d);
 	}

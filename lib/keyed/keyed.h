@@ -123,6 +123,7 @@ struct grove_log {
 
 	/* of the call whose turn it is */
 	struct grove__keyed_held *held;  /* NULL: not open, or no such log yet */
+	uint64_t moves;                  /* that had been made when it was opened */
 	bool made;                       /* it was made just now */
 	const struct grove__dialect *dialect;  /* whose lines these are; NULL: not known yet */
 	struct grove__keyed_ids ids;

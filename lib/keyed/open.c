@@ -127,10 +127,15 @@ int grove__keyed_have(struct grove_log *l, bool make, struct grove_detail *d)
 	const struct grove_key key = grove__keyed_name_key(&l->name);
 	unsigned flags = l->flags & GROVE_LOG_WRITE ? GROVE_STORE_WRITE : GROVE_STORE_READ;
 	struct grove_store_log *log = NULL;
+	uint64_t moves = __atomic_load_n(&l->g->log_moves, __ATOMIC_ACQUIRE);
 	int rc = GROVE_ENOTFOUND;
 
+	/* in a database an open log goes where it is moved: look who has our key now */
+	if (l->held && l->moves != moves)
+		grove__keyed_drop(l);
 	if (l->held)
 		return 0;
+	l->moves = moves;
 	make = make && l->flags & GROVE_LOG_CREATE;
 	/* others may make and remove it meanwhile */
 	for (int tries = 0; tries < TRIES; tries++) {

@@ -46,6 +46,7 @@ struct grove {
 	grove__last_fn *last;                  /* finds "last"; a pointer because lists are in a higher room */
 	struct grove__hidden *hidden;          /* directories that could not be read, or NULL */
 	struct grove__shared *shared;
+	uint64_t log_moves;                    /* atomic: logs that were given another key, see keyed/open.c */
 	pthread_mutex_t lock;                  /* protects detail, ids, shared, and `likely` of roots */
 	struct grove_detail detail;
 	int64_t last_ms;                       /* time of the last session id made here */

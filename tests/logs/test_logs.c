@@ -537,9 +537,11 @@ static void moving_takes_everything_along(void **state)
 	add(w, sub, NULL, "2", NULL);
 	LOG_OK(l, grove_log_value_put(l, "v", grove_str("one")));
 	LOG_OK(sub, grove_log_value_put(sub, "v", grove_str("two")));
-	grove_log_close(l);
 	grove_log_close(sub);
 	OK(grove_log_move(w->g, NULL, &from, &to));
+	/* a handle stays with its key */
+	assert_int_equal(grove_log_read(l, 0, 0, grove_buf_sink(&b), NULL), GROVE_ENOTFOUND);
+	grove_log_close(l);
 	assert_has(w, from, NULL);
 	assert_has(w, key3("p", "s", "x/y"), NULL);
 	l = log_at(w, to, GROVE_LOG_READ);

@@ -14,6 +14,7 @@
  *     view.c      entries, tree, context
  *     list.c      all sessions: list, search, usage
  *     stores.c    sessions as a whole: find, copy, remove; stores
+ *     log.c       lines under a key
  *     watch.c     events, from a thread that waits for them
  *
  * To add a call: write `napi_value NAME(struct call *c)` in the file of its
@@ -75,6 +76,7 @@ extern const struct function session_functions[];
 extern const struct function append_functions[];
 extern const struct function view_functions[];
 extern const struct function list_functions[];
+extern const struct function log_functions[];
 extern const struct function job_functions[];
 extern const struct function store_functions[];
 extern const struct function watch_functions[];
@@ -161,6 +163,7 @@ struct job {
 	int holds;
 	struct world *world;
 	struct grove *g;
+	bool on_world;                  /* it runs on the world's own: a call that many threads may make */
 	int (*run)(struct job *job);
 	napi_value (*result)(struct job *job, napi_env env);  /* NULL: `out` as a string */
 	void (*release)(struct job *job);                     /* frees the job itself */

@@ -114,6 +114,12 @@ static void execute(napi_env env, void *data)
 		job->rc = GROVE_ECANCELLED;
 		return;
 	}
+	if (job->on_world) {
+		job->g = job->world->g;
+		job->rc = job->run(job);
+		job->g = NULL;
+		return;
+	}
 	job->rc = world_another(job->world, &job->g);
 	if (!job->rc) {
 		grove_set_progress(job->g, (struct grove_progress){ progress, job });

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { deflateSync } from 'node:zlib';
 
 export function random(seed) {
   let s = seed;
@@ -95,7 +96,27 @@ const TEST_OUTPUT = ` \u001b[1;31mFAIL\u001b[0m  test/stream.test.ts
 
 Command exited with code 1`;
 
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAEAAAAAkCAIAAAC2bqvFAAAAW0lEQVR42u3PMQ0AAAgDsPk3zUQQji0BdUlaP1MHAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAICPFlZ5AAHZ1cX4AAAAAElFTkSuQmCC';
+// A picture of falling bars, made here so that no file has to be kept.
+function bars(width, height) {
+  const row = 1 + width * 3, raw = Buffer.alloc(row * height, 0xff);
+  for (let y = 0; y < height; y++) {
+    raw[y * row] = 0;
+    for (let x = 0; x < width; x++) if (x % 16 < 11 && y > height * (0.15 + 0.7 * (((x >> 4) * 37) % 10) / 10)) raw.set([0x17, 0x71, 0x4a], y * row + 1 + x * 3);
+  }
+  const chunk = (type, data) => { const body = Buffer.concat([Buffer.from(type), data]), out = Buffer.alloc(body.length + 8); out.writeUInt32BE(data.length, 0); body.copy(out, 4); out.writeUInt32BE(crc(body), body.length + 4); return out; };
+  const head = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 2, 0, 0, 0]);
+  head.writeUInt32BE(width, 0);
+  head.writeUInt32BE(height, 4);
+  return Buffer.concat([Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]), chunk('IHDR', head), chunk('IDAT', deflateSync(raw)), chunk('IEND', Buffer.alloc(0))]).toString('base64');
+}
+
+function crc(bytes) {
+  let c = ~0;
+  for (const b of bytes) { c ^= b; for (let k = 0; k < 8; k++) c = (c >>> 1) ^ (c & 1 ? 0xedb88320 : 0); }
+  return ~c >>> 0;
+}
+
+const PNG = bars(320, 180);
 
 // The session of the drawings: two branches after a compaction, a label, workers, an edit, a failing test.
 export function showpiece(now) {

@@ -368,6 +368,38 @@ scenario('a server that only reads: no acting control on any page', async (w, s)
   ro.front?.close();
 });
 
+scenario('the server goes away: what is shown stays, acting is off', async (w) => {
+  const other = new World();
+  const s = fresh(other, 'Left alone');
+  await other.serve();
+  const p = await page(other, `/s/${s.id}`);
+  await p.waitForSelector('.leafcard');
+  await p.waitForTimeout(500);
+  other.server.kill('SIGKILL');
+  await p.waitForSelector('.band.amber', { timeout: 20_000 });
+  assert.match(await text(p, '.band.amber'), /The server does not answer\. What you see is from/);
+  assert.match(await text(p, '.flow'), /last answer/);
+  assert.equal(await p.getByRole('button', { name: 'Continue', exact: true }).count(), 0);
+  failedPages = failedPages.filter((x) => !/Failed to load|ERR_|EventSource/.test(x));
+  await p.context().close();
+  other.close();
+});
+
+scenario('nothing there: it says where grove looks', async () => {
+  const other = new World();
+  await other.serve();
+  const p = await page(other, '/s');
+  await p.waitForSelector('.empty');
+  assert.match(await text(p, '.empty'), /No sessions yet/);
+  const q = await page(other, '/s/no-such-session');
+  await q.waitForSelector('.empty');
+  assert.match(await text(q, '.empty'), /There is no such session/);
+  failedPages = failedPages.filter((x) => !/status of 404/.test(x));
+  await p.context().close();
+  await q.context().close();
+  other.close();
+});
+
 scenario('no storage, title or history holds a word of the content', async (w) => {
   const s = new PiSession('', '/home/ana/needle', Date.now() - 3600e3);
   s.user(`${NEEDLE} is the first message`);

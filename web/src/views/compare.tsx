@@ -32,6 +32,8 @@ export function turns(rows: Row[]): Row[][] {
   return out;
 }
 
+const clip = (text: string, n: number): string => (text.length > n ? `${text.slice(0, n - 1).trimEnd()}…` : text);
+
 function Head({ session, id, side, lane }: { session: SessionState; id: string; side: DiffSide; lane: boolean }): JSX.Element {
   const s = session.skeleton, i = s.index.get(id)!;
   const active = session.onActivePath.value[i] === 1;
@@ -80,9 +82,9 @@ export function ComparePage({ r }: { r: CompareRoute }): JSX.Element {
   const toggle = (n: string): void => { const next = new Set(folds); if (next.has(n)) next.delete(n); else next.add(n); setFolds(next); };
   if (failed || (meta && (ia === undefined || ib === undefined))) return <main class="wrap" id="main" tabIndex={-1}><div class="empty"><b>These cannot be compared</b><p class="soft">{failed ?? 'One of the two entries is not there.'}</p><a class="btn" href={sessionAt(r.key)}>Back to the session</a></div></main>;
   if (!sides || !diff || !meta) return <main class="wrap" id="main" tabIndex={-1}><Bars /></main>;
-  const nameOf = (i: number): string => visible(session.words(s.branchStart(i, s.mask(s.path(sides.fork)))) || s.id[i]!.slice(0, 8)).slice(0, 40);
+  const nameOf = (i: number): string => clip(visible(session.words(s.branchStart(i, s.mask(s.path(sides.fork)))) || s.id[i]!.slice(0, 8)), 40);
   const n = Math.max(sides.a.length, sides.b.length);
-  const foldedAt = sides.fork >= 0 ? visible(session.words(sides.fork)).slice(0, 60) : '';
+  const foldedAt = sides.fork < 0 ? '' : s.kindAt(sides.fork) === 'c' ? 'the compaction' : clip(visible(session.words(sides.fork)), 60);
   return (
     <main class="cmp-page" id="main" tabIndex={-1}>
       <div class="sh"><div class="nm"><h1 class="trunc">“{nameOf(ia!)}” and “{nameOf(ib!)}”</h1><div class="sub">{diff.fork && <><span>parted after</span><span class="mono">{diff.fork.slice(0, 8)}</span><i /></>}<span class="num">{plural(diff.common, 'entry', 'entries')} in common</span><i /><span class="num">{count(diff.a.entries)} and {count(diff.b.entries)} after it</span></div></div>

@@ -55,7 +55,7 @@ function ForkBar({ p, at }: { p: RowProps; at: number }): JSX.Element | null {
   const others = all.filter((i) => i !== at).slice(0, 4);
   return (
     <div class="forkbar"><span class="pg"><button aria-label="Previous branch" onClick={() => to(-1)}>‹</button><span class="num">{here + 1} of {all.length}</span><button aria-label="Next branch" onClick={() => to(1)}>›</button></span><span>also tried from here:</span>
-      {others.map((i, k) => <span key={i} class="other">{k > 0 && <span class="dim">·</span>}<button class="lnk trunc" onClick={() => p.view(s.id[i]!)}>{visible(p.session.words(i)) || s.id[i]!.slice(0, 8)}</button></span>)}{all.length - 1 > others.length && <span class="dim">and {all.length - 1 - others.length} more</span>}</div>
+      {others.map((i, k) => <span key={i} class="other"><button class="lnk trunc" onClick={() => p.view(s.id[i]!)}>{visible(p.session.words(i)) || s.id[i]!.slice(0, 8)}</button>{k < others.length - 1 && <span class="dim">·</span>}</span>)}{all.length - 1 > others.length && <span class="dim">and {all.length - 1 - others.length} more</span>}</div>
   );
 }
 

@@ -18,15 +18,17 @@ const BY: [string, string][] = [['model', 'Model'], ['project', 'Project'], ['ag
 const RANGES: [string, string][] = [['7', '7 d'], ['30', '30 d'], ['90', '90 d'], ['all', 'All']];
 const day = (ago: number): string => new Date(Date.now() - ago * 86_400_000).toLocaleDateString('sv');
 
-const W = 1120, H = 230, L = 44, B = 26, T = 10;
+const H = 230, L = 44, B = 26, T = 10;
 
 function Chart({ rows, names, byCost }: { rows: { key: string; stack: Record<string, number> }[]; names: string[]; byCost: boolean }): JSX.Element {
+  // On a phone the drawing is narrower, so that its words keep their size.
+  const W = innerWidth < 760 ? 420 : 1120;
   const cols = columns(rows, names);
   const lines = ticks(Math.max(...cols.map((c) => c.total), 0));
   const max = lines.at(-1)!;
   const y = (v: number): number => T + (H - T - B) * (1 - v / max);
   const bw = (W - L - 10) / Math.max(1, cols.length);
-  const every = Math.max(1, Math.ceil(cols.length / 7));
+  const every = Math.max(1, Math.ceil(cols.length / (W < 500 ? 3 : 7)));
   const unit = (v: number): string => (byCost ? `$${v}` : tokens(v));
   return (
     <svg class="chart" viewBox={`0 0 ${W} ${H}`} role="img" aria-label={`${byCost ? 'Cost' : 'Tokens'} by day; the table below has the same figures`}>

@@ -43,7 +43,7 @@ static void comma(struct doc *d)
 {
 	char last = d->buf.len ? d->buf.ptr[d->buf.len - 1] : '{';
 
-	if (last != '{' && last != '[' && last != ':')
+	if (last != '{' && last != '[' && last != ':' && last != ',')
 		doc_puts(d, ",");
 }
 

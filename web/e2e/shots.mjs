@@ -1,4 +1,4 @@
-// Pictures of every page, in light, dark and on a phone. node shots.mjs BASE OUT KEY [name...]
+// Pictures of every page, in light, dark and on a phone. node shots.mjs BASE OUT KEY[/e/ENTRY] [name...]
 import { mkdirSync } from 'node:fs';
 import { open } from './browser.mjs';
 
@@ -20,7 +20,9 @@ for (const n of names.length ? names : Object.keys(all)) {
   p.on('console', (m) => { if (m.type() === 'error' || m.type() === 'warning') console.log(n, 'console:', m.text().slice(0, 300)); });
   p.on('pageerror', (e) => console.log(n, 'error:', String(e.stack ?? e).slice(0, 600)));
   await p.goto(base + url);
-  await p.waitForTimeout(1500);
+  // Text is there when Markdown has been made and nothing is grey any more.
+  await p.waitForFunction(() => document.querySelector('.row, .leafcard, .bubble, .tr, .kpis, .hit') && !document.querySelector('.wait, .bars, .prose .plain'), null, { timeout: 20_000 }).catch(() => undefined);
+  await p.waitForTimeout(1200);
   await p.screenshot({ path: `${out}/${(all[n] ? n : n.replace(/\W+/g, '_')).slice(0, 60)}.png` });
   await context.close();
 }

@@ -112,7 +112,7 @@ GROVE_API const char *grove_session_agent(const struct grove_session *s);
 GROVE_API unsigned grove_session_version(const struct grove_session *s);
 /* Returns the number of lines that opening for writing changed to migrate the log. */
 GROVE_API uint64_t grove_session_migrated(const struct grove_session *s);
-/* Returns the number of entries that are in this handle but not yet in a file. */
+/* Returns the number of entries that are in this handle but not yet in the log: deferred or submitted. */
 GROVE_API size_t grove_session_pending(const struct grove_session *s);
 /* Writes a session whose file was deferred. */
 GROVE_API int grove_session_ensure(struct grove_session *s);
@@ -200,6 +200,36 @@ GROVE_API int grove_session_append(struct grove_session *s, struct grove_slice j
 GROVE_API int grove_session_append_many(struct grove_session *s, const struct grove_slice *json,
 					size_t nr, const struct grove_append_options *opt,
 					struct grove_append_result *out);
+
+/*
+ * Write-behind, for programs that must not wait for the store. The entries get their
+ * ids, parents and lines now and are written in order by a thread of the session, as
+ * many in one write as are waiting. *out is what append would return.
+ *
+ * Every other call on the session waits until all of them are written, so views and
+ * contexts contain them, and appends go below them. submit itself waits where it
+ * needs the log: for the entry that creates a deferred session, for a compaction, for
+ * an id that exists already, and always for Claude Code, whose leaf depends on the whole
+ * log. If another writer appends in between, our entries become a branch beside its own;
+ * a lease prevents that, and with GROVE_OPEN_STRICT it is a failure.
+ *
+ * The first failure is sticky: every later call and grove_session_flush() return it,
+ * entries submitted after it are not written, and the session must be opened again.
+ * Only entries for which flush returned 0 are acknowledged; a crash may lose later ones.
+ * Closing the session waits for the rest; a failure that no call has returned goes to
+ * grove_options.warn. After fork(2) the child process cannot use the handle.
+ *
+ * Returns what append does; GROVE_EINVAL for GROVE_APPEND_IF_SEQ and GROVE_APPEND_IF_REV;
+ * GROVE_EFULL if 64 MiB are waiting already, in which case nothing happened.
+ */
+GROVE_API int grove_session_submit(struct grove_session *s, const struct grove_slice *json, size_t nr,
+				   const struct grove_append_options *opt,
+				   struct grove_append_result *out);
+/*
+ * Waits until all submitted entries are written, and with GROVE_SYNC_ALWAYS until they
+ * are on disk. A deferred session stays deferred.
+ */
+GROVE_API int grove_session_flush(struct grove_session *s, enum grove_sync sync);
 
 /*
  * One call for each kind of entry. Text is UTF-8; arguments that end in _json are JSON,

@@ -319,6 +319,9 @@ int grove_session_open_recent(struct grove *g, const struct grove_create_options
 
 void grove_session_close(struct grove_session *s)
 {
+	/* views may live on, but not the thread that writes */
+	if (s)
+		grove__behind_close(s);
 	grove__session_unref(s);
 }
 
@@ -375,7 +378,7 @@ uint64_t grove_session_migrated(const struct grove_session *s)
 
 size_t grove_session_pending(const struct grove_session *s)
 {
-	return s->held && !s->in_memory && s->image ? s->image->spine->nr : 0;
+	return s->held && !s->in_memory && s->image ? s->image->spine->nr : grove__behind_count(s);
 }
 
 static int ensure(struct grove_session *s, struct grove_detail *d)
@@ -452,6 +455,35 @@ int grove_session_append_many(struct grove_session *s, const struct grove_slice 
 	if (!rc)
 		rc = grove__session_append(s, json, nr, &o, &r, &d);
 	return appended(s, rc, &r, out, &d);
+}
+
+int grove_session_submit(struct grove_session *s, const struct grove_slice *json, size_t nr,
+			 const struct grove_append_options *opt, struct grove_append_result *out)
+{
+	struct grove_append_options o;
+	struct grove_append_result r;
+	struct grove_detail d;
+	int rc;
+
+	grove__fail_clear(&d);
+	rc = take_append(opt, &o, out, &r, &d);
+	if (!rc)
+		rc = grove__session_submit(s, json, nr, &o, &r, &d);
+	return appended(s, rc, &r, out, &d);
+}
+
+int grove_session_flush(struct grove_session *s, enum grove_sync sync)
+{
+	struct grove_detail d;
+	int rc;
+
+	grove__fail_clear(&d);
+	rc = grove__session_enter(s, &d);
+	if (!rc)
+		grove__session_unlock(s);
+	if (!rc && sync == GROVE_SYNC_ALWAYS)
+		rc = grove__session_sync(s, &d);
+	return grove__api_session_told(s, rc, &d);
 }
 
 static int spell(struct grove_session *s, const struct grove__entry_spec *spec, struct grove_buf *json,

@@ -113,6 +113,7 @@ static int take_in(struct grove__batch *b, const struct grove_store_appended *ou
 static int store_batch(struct grove__batch *b)
 {
 	struct grove_session *s = b->s;
+	bool later = b->later && !s->held && !s->image->torn && !s->image->open_tail;
 	/* ALWAYS comes later, after the session's lock is released */
 	enum grove_sync sync = b->opt && b->opt->sync == GROVE_SYNC_FLUSH ? GROVE_SYNC_FLUSH
 									  : GROVE_SYNC_NONE;
@@ -124,7 +125,7 @@ static int store_batch(struct grove__batch *b)
 	b->began = false;
 	/* nothing is sent to the store, so it cannot report the conflict */
 	if (!b->fresh)
-		return grove__log_same_base(s->log, b->base, b->d);
+		return b->later ? 0 : grove__log_same_base(s->log, b->base, b->d);
 	b->guard = false;
 	if (s->image->torn && grove__dialect_by_value(s->at.dialect)) {
 		rc = grove__image_torn_swallows(s->image, s->log, &b->guard, b->d);
@@ -139,13 +140,18 @@ static int store_batch(struct grove__batch *b)
 		rc = grove__session_ensure(s, b->rec, b->fresh, sync, b->d);
 		b->began = true;
 		b->first_new = held_rows;
+	} else if (later) {
+		rc = grove__behind_put(s, b->rec, b->fresh, b->opt->sync, &out, b->d);
+		if (!rc && take_in(b, &out))
+			return grove__session_lost_sight(s, b->d);
 	} else {
 		rc = grove__log_append_on(s->log, b->rec, b->fresh + b->guard, s->image->tail, b->base,
 					  sync, &out, b->d);
 		if (!rc && take_in(b, &out))
 			return grove__session_lost_sight(s, b->d);
 	}
-	if (rc == GROVE_EIO)
+	/* the first failure of what is written later is kept there */
+	if (rc == GROVE_EIO && !later)
 		s->broken = true;
 	return rc;
 }
@@ -371,6 +377,13 @@ static int try_until_final(struct attempt *t, const struct grove_slice *json)
 
 		b->base = counts_values(b) ? s->image->base : GROVE_ANY_BASE;
 		rc = grove__append_compose(b, json, t->nr);
+		if (rc == GROVE__UNWRITTEN) {
+			rc = grove__behind_drain(s, t->d);
+			rc = rc ? rc : grove__session_load(s, t->d);
+			if (rc)
+				return rc;
+			continue;
+		}
 		if (may_have_come(t, rc)) {
 			int more = grove__session_refresh(s, t->d);
 
@@ -394,6 +407,7 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 		      struct grove_detail *d)
 {
 	struct attempt t = { .s = s, .nr = nr, .d = d };
+	bool full;
 	int rc = grove__session_writable(s, d);
 
 	if (!rc)
@@ -405,6 +419,7 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 	t.b = grove__append_batch_get(s, nr, opt, d);
 	if (!t.b)
 		return GROVE_ENOMEM;
+	t.b->later = opt && opt->flags & GROVE__APPEND_LATER;
 	t.b->gives = out && opt && opt->flags & GROVE_APPEND_LINES ? &out->lines : NULL;
 	t.patience_ns = grove__sys_ticks_ns() + (int64_t)grove__sys_lock_ms * 1000000;
 	rc = try_until_final(&t, json);
@@ -418,8 +433,10 @@ int grove__append_all(struct grove_session *s, const struct grove_slice *json, s
 	} else if (out) {
 		out->failed = t.b->nr < nr ? t.b->nr : nr;
 	}
+	full = t.b->later && rc == GROVE_EFULL;
 	grove__append_batch_put(t.b);
-	return grove__session_latch(s, rc, d);
+	/* a queue that is full is no failed write */
+	return full ? rc : grove__session_latch(s, rc, d);
 }
 
 /* ---------------------------------------------------------------- the way in */
@@ -433,7 +450,7 @@ static void give_state(const struct grove_session *s, const struct grove__image 
 	out->seq = seq_of(im);
 	out->rev = grove__image_rev(im);
 	out->generation = im->generation;
-	out->others = im != before && !same ? GROVE_NO_ENTRY : out->first - rows;
+	out->others = s->anew || (im != before && !same) ? GROVE_NO_ENTRY : out->first - rows;
 }
 
 int grove__append_locked(struct grove_session *s, const struct grove_slice *json, size_t nr,
@@ -445,6 +462,9 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 	uint32_t rows;
 	int rc = grove__session_writable(s, d);
 
+	if (!rc)
+		rc = opt && opt->flags & GROVE__APPEND_LATER ? grove__behind_settle(s, d)
+							     : grove__behind_drain(s, d);
 	if (!rc)
 		rc = grove__session_load(s, d);
 	if (rc)
@@ -461,6 +481,7 @@ int grove__append_locked(struct grove_session *s, const struct grove_slice *json
 	/* entries that waited in memory keep their numbers when they are stored */
 	if (!rc && out)
 		give_state(s, before, rows, held && !joined, out);
+	s->anew &= rc != 0;
 	return rc;
 }
 
@@ -478,6 +499,29 @@ int grove__append_spec(struct grove_session *s, const struct grove__entry_spec *
 	if (!rc)
 		rc = grove__append_locked(s, &slice, 1, opt, out, d);
 	grove__buf_release(&json);
+	return rc;
+}
+
+int grove__session_submit(struct grove_session *s, const struct grove_slice *json, size_t nr,
+			  struct grove_append_options *opt, struct grove_append_result *out,
+			  struct grove_detail *d)
+{
+	int rc;
+
+	if (is_exact(opt))
+		return grove__fail(d, GROVE_EINVAL, s->at.path,
+				   "what is written later cannot depend on the state of the log now");
+	rc = grove__session_enter_at_once(s, d);
+	if (rc)
+		return rc;
+	/* where rules find the leaf, they have to read what is there */
+	if (s->at.dialect->rules)
+		rc = grove__behind_drain(s, d);
+	else
+		opt->flags |= GROVE__APPEND_LATER;
+	if (!rc)
+		rc = grove__append_locked(s, json, nr, opt, out, d);
+	grove__session_unlock(s);
 	return rc;
 }
 

@@ -35,6 +35,7 @@ struct grove__batch {
 	struct grove__about about;       /* of the session, for logs whose entries tell it */
 	uint32_t first_new;              /* the row of the first that was stored; GROVE_NO_ENTRY: look for it */
 	struct grove_buf *gives;         /* receives the lines; NULL: not wanted */
+	bool later;                      /* the line is queued, see behind.c */
 	bool began;                      /* this batch created the log */
 	bool guard;                      /* a line comes first that ends an unfinished value */
 	struct grove_detail *d;
@@ -48,10 +49,13 @@ struct grove__batch *grove__append_batch_get(struct grove_session *s, size_t nr,
 void grove__append_batch_put(struct grove__batch *b);
 void grove__append_batch_free(struct grove__batch *b);
 
+/* An input needs a line that waits to be written: compose again once it is. */
+#define GROVE__UNWRITTEN 2
+
 /*
  * Composes the lines of `nr` inputs from what the session knows.
  *
- * Returns 0; GROVE_ENOTFOUND if an input refers to an entry that does not exist;
+ * Returns 0; GROVE__UNWRITTEN; GROVE_ENOTFOUND if an input refers to an entry that does not exist;
  * GROVE_EINVAL if it is not a usable entry; GROVE_ECONFLICT if another entry has its
  * id. After a failure b->nr is the number of inputs before the one at fault.
  */

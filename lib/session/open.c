@@ -52,6 +52,18 @@ void grove__session_unlock(struct grove_session *s)
 
 int grove__session_enter(struct grove_session *s, struct grove_detail *d)
 {
+	int rc = grove__session_enter_at_once(s, d);
+
+	if (rc || !s->behind)
+		return rc;
+	rc = grove__behind_drain(s, d);
+	if (rc)
+		grove__session_unlock(s);
+	return rc;
+}
+
+int grove__session_enter_at_once(struct grove_session *s, struct grove_detail *d)
+{
 	if (grove__session_inside(s))
 		return grove__fail(d, GROVE_EINVAL, s->at.path,
 				   "a callback must not use the session that called it");
@@ -66,6 +78,7 @@ void grove__session_unref(struct grove_session *s)
 {
 	if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL))
 		return;
+	grove__behind_close(s);
 	grove__log_close(s->log);
 	grove__image_unref(s->image);
 	for (size_t i = 0; i < s->nr_retired; i++) {
@@ -259,6 +272,9 @@ int grove__session_load(struct grove_session *s, struct grove_detail *d)
 
 	if (s->image)
 		return 0;
+	rc = grove__behind_drain(s, d);
+	if (rc)
+		return rc;
 	if (!s->log)
 		return grove__fail(d, GROVE_EINVAL, s->at.path, "the session is not open");
 	rc = grove__image_open(&src, &s->image, d);
@@ -273,10 +289,13 @@ int grove__session_load(struct grove_session *s, struct grove_detail *d)
 
 int grove__session_refresh(struct grove_session *s, struct grove_detail *d)
 {
-	struct grove__image *old = s->image;
+	struct grove__image *old;
 	uint64_t lines;
-	int rc;
+	int rc = grove__behind_drain(s, d);
 
+	if (rc)
+		return rc;
+	old = s->image;
 	if (!old)
 		return grove__session_load(s, d);
 	lines = old->lines;

@@ -47,6 +47,8 @@ struct grove_session {
 	bool joins;                            /* if the log appears meanwhile, another process began it */
 	struct grove__batch *batch;            /* see append_compose.c; NULL until the first append */
 	struct grove__append_group *queued;     /* atomic: waiting appends, see append_group.c */
+	struct grove__behind *behind;          /* entries that are written later, see behind.c; NULL: none yet */
+	bool anew;                             /* the image was replaced since the last append; behind.c */
 	bool in_memory;                        /* the session stays in memory for good */
 	const struct grove__about *stamp;      /* fields that the host adds to its entries, or NULL */
 	uint64_t restated_at;                  /* the size of the log when metadata was last repeated near its end */
@@ -106,6 +108,8 @@ void grove__subagents_groups_free(struct grove__subagents_group *g);
  * whose open failed. If it returns 0, the caller must unlock.
  */
 int grove__session_enter(struct grove_session *s, struct grove_detail *d);
+/* The same without waiting for what was submitted. */
+int grove__session_enter_at_once(struct grove_session *s, struct grove_detail *d);
 void grove__session_lock(struct grove_session *s);
 void grove__session_unlock(struct grove_session *s);
 /* Returns true if this thread is already inside a call on the session. */
@@ -224,6 +228,25 @@ int grove__session_update_line(struct grove_session *s, const struct grove__spot
 			       struct grove_slice value, enum grove_change_kind kind,
 			       struct grove_detail *d);
 
+/*
+ * behind.c: entries that are written later. All of these are called with the
+ * session's lock, but for count and close.
+ */
+/* Queue records to be written behind the image's end; *out is where they will be. GROVE_EFULL. */
+int grove__behind_put(struct grove_session *s, const struct grove_store_record *rec, size_t nr,
+		      enum grove_sync sync, struct grove_store_appended *out, struct grove_detail *d);
+/*
+ * Returns once everything submitted is written, or the first failure. The image
+ * may be gone then: load it.
+ */
+int grove__behind_drain(struct grove_session *s, struct grove_detail *d);
+/* Makes sure that the image can be composed against: drains if others wrote in between. */
+int grove__behind_settle(struct grove_session *s, struct grove_detail *d);
+/* Returns the number of entries that wait. */
+size_t grove__behind_count(const struct grove_session *s);
+/* Waits for the rest and ends the thread. */
+void grove__behind_close(struct grove_session *s);
+
 /* latch.c */
 /* Remembers and reports the first failed write; every later write returns the same error. */
 int grove__session_latch(struct grove_session *s, int rc, struct grove_detail *d);
@@ -243,6 +266,12 @@ int grove__session_lost_sight(struct grove_session *s, struct grove_detail *d);
 int grove__session_append(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			  const struct grove_append_options *opt, struct grove_append_result *out,
 			  struct grove_detail *d);
+/* The same, but the entries may be written later (behind.c). Changes *opt. */
+int grove__session_submit(struct grove_session *s, const struct grove_slice *json, size_t nr,
+			  struct grove_append_options *opt, struct grove_append_result *out,
+			  struct grove_detail *d);
+/* Among the flags of an append: it may be written later. */
+#define GROVE__APPEND_LATER (1u << 31)
 /* append_group.c: the same for durable appends, of several threads at once. */
 int grove__append_grouped(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			  const struct grove_append_options *opt, struct grove_append_result *out,

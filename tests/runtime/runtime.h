@@ -54,9 +54,9 @@ int process_takes_lease(const struct world *w, const char *id);
 #define CASE(name) { #name, name, set_up, tear_down, NULL }
 
 /* The cases of the other files. */
-extern const struct CMUnitTest session_cases[], append_cases[], update_cases[], leaf_cases[],
+extern const struct CMUnitTest session_cases[], append_cases[], submit_cases[], update_cases[], leaf_cases[],
 	snapshot_cases[], watch_cases[], watch_set_cases[], lease_cases[];
-extern const size_t nr_session_cases, nr_append_cases, nr_update_cases, nr_leaf_cases,
+extern const size_t nr_session_cases, nr_append_cases, nr_submit_cases, nr_update_cases, nr_leaf_cases,
 	nr_snapshot_cases, nr_watch_cases, nr_watch_set_cases, nr_lease_cases;
 
 /* With the story of an answer that was not expected. */

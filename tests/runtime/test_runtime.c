@@ -23,6 +23,7 @@ static const struct {
 	{ update_cases, &nr_update_cases },     { leaf_cases, &nr_leaf_cases },
 	{ snapshot_cases, &nr_snapshot_cases }, { watch_cases, &nr_watch_cases },
 	{ watch_set_cases, &nr_watch_set_cases }, { lease_cases, &nr_lease_cases },
+	{ submit_cases, &nr_submit_cases },
 };
 
 static struct CMUnitTest tests[1024];

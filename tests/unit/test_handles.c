@@ -101,6 +101,8 @@ enum what {
 	X(grove_session_sync, LOCKED, grove_session_sync(s)) \
 	X(grove_session_append, LOCKED, grove_session_append(s, line, NULL, INTO(&got.id))) \
 	X(grove_session_append_many, LOCKED, grove_session_append_many(s, &line, 1, ALWAYS, INTO(&got.id))) \
+	X(grove_session_submit, LOCKED, grove_session_submit(s, &line, 1, NULL, INTO(&got.id))) \
+	X(grove_session_flush, LOCKED, grove_session_flush(s, GROVE_SYNC_ALWAYS)) \
 	X(grove_session_append_thinking_level, LOCKED, grove_session_append_thinking_level(s, "low", NULL, INTO(&got.id))) \
 	X(grove_session_append_model, LOCKED, grove_session_append_model(s, "p", "m", NULL, NULL, INTO(&got.id))) \
 	X(grove_session_append_compaction, LOCKED, grove_session_append_compaction(s, COMPACTION, NULL, INTO(&got.id))) \

@@ -13,6 +13,7 @@
 
 const path = require("node:path");
 const { Logs } = require("./lib/logs.cjs");
+const { SessionStorage } = require("./lib/storage.cjs");
 
 const SUFFIX = ".jsonl";
 const TITLE = "omp.title";
@@ -156,7 +157,7 @@ class SessionStorageBackend {
 	}
 
 	async append(file, line) {
-		await this.#made(file).append(linesOf(line));
+		await this.#made(file).append(linesOf(line), { quiet: true });
 	}
 
 	async updateSessionTitle(file, title) {
@@ -207,17 +208,17 @@ class SessionStorageBackend {
 }
 
 /**
- * A storage for oh-my-pi in the store with this URL: a directory, "sqlite:FILE", "mysql://…" or
- * "memory:". `host` is oh-my-pi's module, whose IndexedSessionStorage does the rest.
+ * A storage in the store with this URL: a directory, "sqlite:FILE", "mysql://…" or "memory:". `host`
+ * is oh-my-pi's module, whose IndexedSessionStorage does the rest; without one, as for xcsh, the
+ * SessionStorage of this package does.
  */
 async function openStorage(url, host, options = {}) {
-	if (typeof host?.IndexedSessionStorage !== "function") {
-		throw new TypeError("the module of oh-my-pi is expected, with its IndexedSessionStorage");
-	}
-	const { SessionWriteConflictError } = host;
-	const storage = new host.IndexedSessionStorage(new SessionStorageBackend(url, { ...options, SessionWriteConflictError }));
+	const Storage = host?.IndexedSessionStorage ?? SessionStorage;
+	const storage = new Storage(
+		new SessionStorageBackend(url, { ...options, SessionWriteConflictError: host?.SessionWriteConflictError }),
+	);
 	await storage.initialize();
 	return storage;
 }
 
-module.exports = { openStorage, SessionStorageBackend };
+module.exports = { openStorage, SessionStorage, SessionStorageBackend };

@@ -37,5 +37,41 @@ export declare class SessionStorageBackend {
 	move(from: string, to: string, mtimeMs: number): Promise<void>;
 }
 
-/** A storage for oh-my-pi in the store with this URL; `host` is oh-my-pi's module. */
-export declare function openStorage(url: string, host: any, options?: { sync?: "none" | "flush" | "always" }): Promise<any>;
+export interface SessionStorageWriter {
+	append(line: string): Promise<void>;
+	appendSync(line: string): void;
+	writeLine(line: string): Promise<void>;
+	flush(): Promise<void>;
+	flushSync(): void;
+	fsync(): Promise<void>;
+	close(): Promise<void>;
+	isOpen(): boolean;
+	getError(): Error | undefined;
+}
+
+/** For hosts without an IndexedSessionStorage, such as xcsh. Writes are queued; drain() waits for them. */
+export declare class SessionStorage {
+	constructor(backend: SessionStorageBackend);
+	initialize(): Promise<void>;
+	drain(): Promise<void>;
+	ensureDirSync(dir: string): void;
+	fsyncDirSync(dir: string): void;
+	existsSync(path: string): boolean;
+	statSync(path: string): { size: number; mtimeMs: number; mtime: Date };
+	listFilesSync(dir: string, glob?: string): string[];
+	writeTextSync(path: string, text: string, options?: { expectedSize?: number | null }): void;
+	openWriter(path: string, options?: { flags?: "a" | "w"; onError?: (error: Error) => void }): SessionStorageWriter;
+	exists(path: string): Promise<boolean>;
+	readText(path: string): Promise<string>;
+	readTextPrefix(path: string, bytes: number): Promise<string>;
+	readTextSlices(path: string, head: number, tail: number): Promise<[string, string]>;
+	writeText(path: string, text: string): Promise<void>;
+	writeTextAtomic(path: string, text: string, options?: { expectedSize?: number | null; commitGuard?: () => any }): Promise<void>;
+	updateSessionTitle(path: string, title: any): Promise<void>;
+	rename(from: string, to: string): Promise<void>;
+	unlink(path: string): Promise<void>;
+	deleteSessionWithArtifacts(path: string): Promise<void>;
+}
+
+/** A storage in the store with this URL. `host`: oh-my-pi's module; without one it is a SessionStorage. */
+export declare function openStorage(url: string, host?: any, options?: { sync?: "none" | "flush" | "always" }): Promise<any>;

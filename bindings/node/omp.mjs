@@ -1,4 +1,4 @@
 import omp from "./omp.cjs";
 
-export const { openStorage, SessionStorageBackend } = omp;
+export const { openStorage, SessionStorage, SessionStorageBackend } = omp;
 export default omp;

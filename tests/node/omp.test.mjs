@@ -140,5 +140,39 @@ test("the host's storage is made on it", async () => {
 	}
 	const storage = await openStorage("memory:", { IndexedSessionStorage, SessionWriteConflictError: Conflict });
 	assert.deepEqual(storage.ready, []);
-	await assert.rejects(openStorage("memory:", {}), TypeError);
 });
+
+for (const [kind, { url, shared }] of Object.entries(kinds)) {
+	test(`${kind}: a storage for hosts that have none of their own`, async () => {
+		const where = url();
+		if (/^mysql/.test(where)) initStore(where);
+		const storage = await openStorage(where);
+		assert.equal(storage.existsSync(a), false);
+		assert.throws(() => storage.statSync(a), { code: "ENOENT" });
+		await assert.rejects(storage.readText(a), { code: "ENOENT" });
+		storage.ensureDirSync("/home/me");
+		storage.writeTextSync(a, "1\n");
+		const writer = storage.openWriter(a, { flags: "a" });
+		writer.appendSync("2\n");
+		writer.writeLine("3");
+		assert.equal(storage.statSync(a).size, 6);
+		await writer.flush();
+		assert.equal(await storage.readText(a), "1\n2\n3\n");
+		assert.equal(await storage.readTextPrefix(a, 3), "1\n2");
+		assert.deepEqual(storage.listFilesSync(a.slice(0, a.lastIndexOf("/")), "*.jsonl"), [a]);
+		await assert.rejects(storage.writeTextAtomic(a, "x\n", { expectedSize: 1 }), { code: "CONFLICT" });
+		assert.equal(storage.statSync(a).size, 6);
+		assert.equal(await storage.readText(a), "1\n2\n3\n");
+		await storage.writeTextAtomic(a, "x\n", { expectedSize: 6 });
+		await writer.close();
+		assert.equal(writer.isOpen(), false);
+		assert.throws(() => writer.appendSync("4\n"), /closed/);
+		await storage.rename(a, b);
+		assert.equal(storage.existsSync(a), false);
+		await storage.drain();
+		if (shared) assert.equal(await (await openStorage(where)).readText(b), "x\n");
+		await storage.deleteSessionWithArtifacts(b);
+		assert.equal(storage.existsSync(b), false);
+		if (shared) assert.equal((await openStorage(where)).existsSync(b), false);
+	});
+}

@@ -97,8 +97,9 @@ class Log {
 	/**
 	 * Appends lines: strings without line ends. With `idMember`, those whose id is there are skipped.
 	 * Answers { stored, skipped, bytes, modified }, of all that was appended together; `alone`: of these.
+	 * `quiet`: nobody wants the last two, which a database would have to be asked for.
 	 */
-	append(lines, { idMember, alone = false } = {}) {
+	append(lines, { idMember, alone = false, quiet = false } = {}) {
 		if (lines.length === 0) return Promise.resolve({ stored: 0, skipped: 0, bytes: 0, modified: 0 });
 		const text = lines.join("\n");
 		if (!alone && this.#waiting && this.#waiting.idMember === idMember && this.#waiting.length + text.length < 1 << 20) {
@@ -109,7 +110,7 @@ class Log {
 		const batch = { texts: [text], length: text.length, idMember };
 		batch.answer = this.after([], async () => {
 			if (this.#waiting === batch) this.#waiting = undefined;
-			return JSON.parse(await binding.logAppend(this.#handle, batch.texts.join("\n"), idMember, this.#sync));
+			return JSON.parse(await binding.logAppend(this.#handle, batch.texts.join("\n"), idMember, this.#sync, quiet ? 1 : 0));
 		});
 		if (!alone) this.#waiting = batch;
 		return batch.answer;

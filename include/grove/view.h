@@ -337,6 +337,43 @@ GROVE_API int grove_session_context(struct grove_session *s,
  * flags are enum grove_line_flags.
  */
 GROVE_API int grove_view_log(const struct grove_view *v, unsigned flags, struct grove_sink sink);
+struct grove_entries_options {
+	size_t size;
+	unsigned flags;                 /* enum grove_line_flags */
+	const struct grove_range *seq;  /* only entries of these lines */
+	size_t nr_seq;                  /* 0: all entries */
+	uint64_t max_text;              /* longer texts become references, as max_body of a snapshot; 0: none */
+	/* The page ends before the entry with which it would be longer; but it has one, if there is any. 0: no limit. */
+	uint64_t max_bytes;
+	uint64_t limit;                 /* entries; 0: no limit */
+};
+/*
+ * Writes entries as one JSON array, in append order. *next is the seq of the first
+ * entry that was left out because the page was full, or GROVE_NO_SEQ. `opt` may
+ * be NULL: all entries.
+ */
+GROVE_API int grove_view_entries(const struct grove_view *v, const struct grove_entries_options *opt,
+				 struct grove_sink sink, uint64_t *next);
+/*
+ * Appends a part of a text in an entry. `pointer` is a JSON pointer (RFC 6901), for
+ * example /message/content/0/text; what is not a string is taken as its JSON.
+ * `bytes` counts those of the text, as UTF-8; both ends are moved back to the
+ * beginning of a character, so that consecutive ranges join without gaps. *total
+ * is the length of the whole text. References to blobs are resolved.
+ * GROVE_ENOTFOUND if there is no such value.
+ */
+GROVE_API int grove_view_text(const struct grove_view *v, uint32_t i, const char *pointer,
+			      struct grove_range bytes, struct grove_buf *out, uint64_t *total);
+/*
+ * Appends the bytes of image `nth` (from 0) of an entry. *type is its media type,
+ * determined by its bytes, whatever the entry says; application/octet-stream if they
+ * are unknown. GROVE_ENOTFOUND if the entry has fewer images.
+ */
+GROVE_API int grove_view_media(const struct grove_view *v, uint32_t i, unsigned nth, struct grove_buf *bytes,
+			       const char **type);
+/* Lists the entries whose id begins with `prefix`. */
+GROVE_API int grove_view_matches(const struct grove_view *v, const char *prefix, struct grove_rows *out);
+
 /* The log's own bytes. */
 GROVE_API int grove_view_raw(const struct grove_view *v, struct grove_sink sink);
 

@@ -234,6 +234,45 @@ int grove_view_preview(const struct grove_view *v, uint32_t i, size_t max, struc
 	WITH_VIEW(v, view_preview(inside(v), i, max, out, about, &d));
 }
 
+static int view_entries(struct grove_view *v, const struct grove_entries_options *opt,
+			struct grove_sink sink, uint64_t *next, struct grove_detail *d)
+{
+	struct grove_entries_options o;
+	uint64_t ignored;
+	int rc = grove__sized_take(&o, sizeof(o), opt, d);
+
+	return rc ? rc : grove__view_entries(v, &o, sink, next ? next : &ignored, d);
+}
+
+int grove_view_entries(const struct grove_view *v, const struct grove_entries_options *opt,
+		       struct grove_sink sink, uint64_t *next)
+{
+	WITH_VIEW(v, view_entries(inside(v), opt, sink, next, &d));
+}
+
+int grove_view_text(const struct grove_view *v, uint32_t i, const char *pointer, struct grove_range bytes,
+		    struct grove_buf *out, uint64_t *total)
+{
+	uint64_t ignored;
+
+	if (i >= v->nr)
+		return GROVE_ENOTFOUND;
+	WITH_VIEW(v, grove__view_text(inside(v), i, pointer, bytes, out, total ? total : &ignored, &d));
+}
+
+int grove_view_media(const struct grove_view *v, uint32_t i, unsigned nth, struct grove_buf *bytes,
+		     const char **type)
+{
+	if (i >= v->nr)
+		return GROVE_ENOTFOUND;
+	WITH_VIEW(v, grove__view_media(inside(v), i, nth, bytes, type, &d));
+}
+
+int grove_view_matches(const struct grove_view *v, const char *prefix, struct grove_rows *out)
+{
+	return grove__view_matches(v, prefix, out);
+}
+
 static int view_context(struct grove_view *v, const struct grove_context_options *opt,
 			struct grove_sink sink, struct grove_detail *d)
 {

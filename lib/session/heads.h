@@ -26,4 +26,13 @@ int grove__preview_line(struct grove_view *v, uint32_t row, struct grove_slice l
 int grove__message_preview(const struct grove_message *m, size_t max, struct grove_buf *out,
 			   struct grove_preview *p);
 
+/* entries.c: as the calls of view.h; options are not NULL. */
+int grove__view_entries(struct grove_view *v, const struct grove_entries_options *opt,
+			struct grove_sink sink, uint64_t *next, struct grove_detail *d);
+int grove__view_text(struct grove_view *v, uint32_t row, const char *pointer, struct grove_range bytes,
+		     struct grove_buf *out, uint64_t *total, struct grove_detail *d);
+int grove__view_media(struct grove_view *v, uint32_t row, unsigned nth, struct grove_buf *bytes,
+		      const char **type, struct grove_detail *d);
+int grove__view_matches(const struct grove_view *v, const char *prefix, struct grove_rows *out);
+
 #endif

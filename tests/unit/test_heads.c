@@ -459,6 +459,179 @@ static void an_entry_in_a_few_words(void **state)
 	grove_session_close(s);
 }
 
+/* --------------------------------------------------------- pages, texts, images */
+
+/* A page is `want`, of which line breaks do not matter, and the next begins with `next`. */
+static void assert_page(struct grove_view *v, const struct grove_entries_options *o, const char *want, uint64_t next)
+{
+	struct grove_buf got = GROVE_BUF_INIT, ids = GROVE_BUF_INIT;
+	struct grove__json_iter it;
+	uint64_t after;
+
+	assert_int_equal(grove_view_entries(v, o, grove_buf_sink(&got), &after), 0);
+	grove__json_iter_init(&it, grove__slice(got.ptr, got.len - 1));
+	while (grove__json_next(&it)) {
+		assert_int_equal(grove__json_text(&ids, grove__json_get(it.value, "id")), 0);
+		assert_int_equal(grove__buf_add_char(&ids, ' '), 0);
+	}
+	assert_string_equal(ids.ptr ? ids.ptr : "", want);
+	assert_int_equal(after, next);
+	grove_buf_release(&got);
+	grove_buf_release(&ids);
+}
+
+static void entries_come_in_pages(void **state)
+{
+	static const struct grove_range two[] = { { 1, 3 }, { 8, 0 } };
+	struct world *w = *state;
+	struct grove_entries_options o = { .size = sizeof(o) };
+	struct grove_buf got = GROVE_BUF_INIT, log = GROVE_BUF_INIT;
+	struct grove_session *s;
+	struct grove_view *v;
+
+	file_make(in_world(w, "s.jsonl"), TURN);
+	s = session_at(w, in_world(w, "s.jsonl"), 0);
+	v = view_of(w, s);
+	assert_page(v, NULL, "u1 a1 r1 a2 u2 a3 a4 u3 l ", GROVE_NO_SEQ);
+	OK(w, grove_view_entries(v, NULL, grove_buf_sink(&got), NULL));
+	OK(w, grove_view_log(v, 0, grove_buf_sink(&log)));
+	assert_string_equal(got.ptr, log.ptr);
+	o.limit = 2;
+	assert_page(v, &o, "u1 a1 ", 3);
+	o.seq = &(struct grove_range){ 3, 0 };
+	o.nr_seq = 1;
+	assert_page(v, &o, "r1 a2 ", 5);
+	o = (struct grove_entries_options){ .size = sizeof(o), .seq = two, .nr_seq = 2 };
+	assert_page(v, &o, "u1 a1 u3 l ", GROVE_NO_SEQ);
+	/* one entry, however long it is */
+	o.max_bytes = 1;
+	assert_page(v, &o, "u1 ", 2);
+	o.max_bytes = 300;
+	assert_page(v, &o, "u1 a1 ", 8);
+	grove_buf_release(&got);
+	grove_buf_release(&log);
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
+static void long_texts_become_references(void **state)
+{
+	struct world *w = *state;
+	struct grove_entries_options o = { .size = sizeof(o), .max_text = 128 };
+	struct grove_session *s = fresh(w, GROVE_CREATE_NOW);
+	struct grove_buf got = GROVE_BUF_INIT;
+	struct grove_view *v;
+
+	user(w, s, LONG);
+	v = view_of(w, s);
+	OK(w, grove_view_entries(v, &o, grove_buf_sink(&got), NULL));
+	assert_null(strstr(got.ptr, LONG16));
+	assert_non_null(strstr(got.ptr, "\"bytes\":144"));
+	grove_buf_release(&got);
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
+static void assert_text(struct grove_view *v, const char *pointer, uint64_t from, uint64_t to, const char *want)
+{
+	struct grove_buf got = GROVE_BUF_INIT;
+	uint64_t total = 0;
+	int rc = grove_view_text(v, 0, pointer, (struct grove_range){ from, to }, &got, &total);
+
+	assert_int_equal(rc, want ? 0 : GROVE_ENOTFOUND);
+	if (want)
+		assert_string_equal(got.ptr ? got.ptr : "", want);
+	grove_buf_release(&got);
+}
+
+static void texts_by_range(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = fresh(w, GROVE_CREATE_NOW);
+	struct grove_view *v;
+	uint64_t total;
+	struct grove_buf got = GROVE_BUF_INIT;
+
+	say(w, s, "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\\u00e4\\n\xf0\x9f\x8c\xb1z\"}],\"a/b\":{\"~\":[1,2]}}");
+	v = view_of(w, s);
+	OK(w, grove_view_text(v, 0, "/message/content/0/text", (struct grove_range){ 0 }, &got, &total));
+	assert_string_equal(got.ptr, "a\xc3\xa4\n\xf0\x9f\x8c\xb1z");
+	assert_int_equal(total, 9);
+	/* ranges that follow each other join, wherever they are cut */
+	for (uint64_t cut = 1; cut < total; cut++) {
+		struct grove_buf both = GROVE_BUF_INIT;
+
+		OK(w, grove_view_text(v, 0, "/message/content/0/text", (struct grove_range){ 0, cut }, &both, NULL));
+		OK(w, grove_view_text(v, 0, "/message/content/0/text", (struct grove_range){ cut, 0 }, &both, NULL));
+		assert_string_equal(both.ptr, got.ptr);
+		grove_buf_release(&both);
+	}
+	assert_text(v, "/message/content/0/text", 2, 3, "\xc3\xa4");
+	assert_text(v, "/message/content/0/text", 4, 8, "\xf0\x9f\x8c\xb1");
+	assert_text(v, "/message/content/0/text", 90, 0, "");
+	assert_text(v, "/message/a~1b/~0", 0, 0, "[1,2]");
+	assert_text(v, "/message/a~1b/~0/1", 0, 0, "2");
+	assert_text(v, "/message/a~1b/~0/2", 0, 0, NULL);
+	assert_text(v, "/message/a~1b/~0/01", 0, 0, NULL);
+	assert_text(v, "/nothing/there", 0, 0, NULL);
+	assert_text(v, "message", 0, 0, NULL);
+	grove_buf_release(&got);
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
+static void images_are_decoded(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = fresh(w, GROVE_CREATE_NOW), *c;
+	struct grove_buf got = GROVE_BUF_INIT;
+	struct grove_view *v;
+	const char *type;
+
+	say(w, s, "{\"role\":\"user\",\"content\":[{\"type\":\"image\",\"data\":\"R0lGODlh\",\"mimeType\":\"image/png\"},"
+		  "{\"type\":\"text\",\"text\":\"x\"},{\"type\":\"image\",\"data\":\"AAAA\",\"mimeType\":\"image/png\"}]}");
+	v = view_of(w, s);
+	OK(w, grove_view_media(v, 0, 0, &got, &type));
+	assert_string_equal(got.ptr, "GIF89a");
+	assert_string_equal(type, "image/gif");
+	OK(w, grove_view_media(v, 0, 1, &got, &type));
+	assert_int_equal(got.len, 9);
+	assert_string_equal(type, "application/octet-stream");
+	assert_int_equal(grove_view_media(v, 0, 2, &got, &type), GROVE_ENOTFOUND);
+	assert_int_equal(grove_view_media(v, 9, 0, &got, &type), GROVE_ENOTFOUND);
+	grove_view_unref(v);
+	grove_session_close(s);
+	c = opened(w, RECORD("user", "u1", "null", "1",
+			     "[{\"type\":\"tool_result\",\"content\":[{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\",\"data\":\"R0lGODlh\"}}]}]") "\n");
+	v = view_of(w, c);
+	OK(w, grove_view_media(v, 0, 0, &got, &type));
+	assert_string_equal(type, "image/gif");
+	grove_view_unref(v);
+	grove_session_close(c);
+	grove_buf_release(&got);
+}
+
+static void ids_by_their_beginning(void **state)
+{
+	struct world *w = *state;
+	struct grove_rows rows = { NULL, 0 };
+	struct grove_session *s;
+	struct grove_view *v;
+
+	file_make(in_world(w, "s.jsonl"), TURN);
+	s = session_at(w, in_world(w, "s.jsonl"), 0);
+	v = view_of(w, s);
+	OK(w, grove_view_matches(v, "u", &rows));
+	assert_int_equal(rows.nr, 3);
+	assert_int_equal(rows.at[2], 7);
+	grove_rows_release(&rows);
+	OK(w, grove_view_matches(v, "u4", &rows));
+	assert_int_equal(rows.nr, 0);
+	grove_rows_release(&rows);
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -470,6 +643,11 @@ int main(void)
 		WORLD_TEST(a_log_that_changed_is_stale),
 		WORLD_TEST(columns_tell_the_shape),
 		WORLD_TEST(an_entry_in_a_few_words),
+		WORLD_TEST(entries_come_in_pages),
+		WORLD_TEST(long_texts_become_references),
+		WORLD_TEST(texts_by_range),
+		WORLD_TEST(images_are_decoded),
+		WORLD_TEST(ids_by_their_beginning),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

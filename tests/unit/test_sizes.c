@@ -212,6 +212,15 @@ static int view_columns(void *p)
 	return rc;
 }
 
+static int view_entries(void *p)
+{
+	struct grove_buf out = GROVE_BUF_INIT;
+	int rc = grove_view_entries(at.v, p, grove_buf_sink(&out), NULL);
+
+	grove_buf_release(&out);
+	return rc;
+}
+
 static int view_preview(void *p)
 {
 	struct grove_buf words = GROVE_BUF_INIT;
@@ -441,6 +450,7 @@ static const struct call {
 	{ "grove_session_context", session_context, SIZE(context_options) },
 	{ "grove_view_snapshot", snapshot, SIZE(snapshot_options) },
 	{ "grove_view_columns", view_columns, SIZE(columns_options) },
+	{ "grove_view_entries", view_entries, SIZE(entries_options) },
 	{ "grove_view_preview", view_preview, SIZE(preview), true },
 	{ "grove_check", check, SIZE(check_result), true },
 	{ "grove_check of all", check_all, SIZE(check_result), true },

@@ -1,0 +1,296 @@
+/*
+ * session/entries.c: entries by their place in the log, and parts of one entry.
+ */
+#include "session/heads.h"
+#include "session/snapshot.h"
+
+#include "base/utf8.h"
+#include "js/js.h"
+#include "json/out.h"
+#include "json/value.h"
+
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------- a page */
+
+static bool is_asked_for(const struct grove_entries_options *opt, uint64_t seq)
+{
+	for (size_t i = 0; i < opt->nr_seq; i++)
+		if (seq >= opt->seq[i].from && (!opt->seq[i].to || seq < opt->seq[i].to))
+			return true;
+	return !opt->nr_seq;
+}
+
+/* The rows that are asked for. GROVE_ENOMEM. */
+static int choose(const struct grove_view *v, const struct grove_entries_options *opt, uint32_t **rows,
+		  size_t *nr)
+{
+	*nr = 0;
+	*rows = malloc(((size_t)v->nr + 1) * sizeof(**rows));
+	if (!*rows)
+		return GROVE_ENOMEM;
+	for (uint32_t i = 0; i < v->nr; i++)
+		if (is_asked_for(opt, grove__spine_line(v->image->spine, i)))
+			(*rows)[(*nr)++] = i;
+	return 0;
+}
+
+struct page {
+	struct grove_view *v;
+	const struct grove_entries_options *opt;
+	struct grove__out o;
+	struct grove_buf whole, shorter;
+	uint64_t nr, bytes;
+	struct grove_detail *d;
+};
+
+/* The entry as it is handed out. */
+static int prepare(struct page *p, uint32_t row, struct grove_slice *value)
+{
+	const char *id = grove__spine_id(p->v->image->spine, row);
+	int rc = 0;
+
+	if (p->opt->flags & GROVE_LINE_BLOBS)
+		rc = grove__session_resolve(p->v->session, value, &p->whole, p->d);
+	if (rc || !p->opt->max_text)
+		return rc;
+	grove__buf_clear(&p->shorter);
+	rc = grove__snapshot_shorten(&p->shorter, *value, id ? grove__spine_name(id) : grove__slice(NULL, 0),
+				     p->opt->max_text);
+	*value = grove__buf_slice(&p->shorter);
+	return rc ? grove__fail_nomem(p->d) : 0;
+}
+
+/* Is the page full before an entry of that length? The first one is always on it. */
+static bool is_full(const struct page *p, size_t len)
+{
+	return (p->opt->limit && p->nr >= p->opt->limit) ||
+	       (p->opt->max_bytes && p->nr && p->bytes + len > p->opt->max_bytes);
+}
+
+static int write_page(struct page *p, const uint32_t *rows, size_t nr, uint64_t *next)
+{
+	struct grove__rows walk;
+	struct grove_slice value;
+	uint32_t row;
+	int rc = 0;
+
+	grove__rows_init(&walk, p->v->image, p->v->log, rows, nr);
+	while (!p->o.rc && !(rc = grove__rows_next(&walk, &row, &value, p->d))) {
+		rc = prepare(p, row, &value);
+		if (rc)
+			break;
+		if (is_full(p, value.len)) {
+			*next = grove__spine_line(p->v->image->spine, row);
+			break;
+		}
+		grove__out_newline(&p->o);
+		grove__out_raw(&p->o, NULL, value);
+		p->nr++;
+		p->bytes += value.len;
+	}
+	grove__rows_release(&walk);
+	return rc == 1 ? 0 : rc;
+}
+
+int grove__view_entries(struct grove_view *v, const struct grove_entries_options *opt,
+			struct grove_sink sink, uint64_t *next, struct grove_detail *d)
+{
+	struct page p = { .v = v, .opt = opt, .d = d };
+	uint32_t *rows;
+	size_t nr;
+	int rc = choose(v, opt, &rows, &nr) ? grove__fail_nomem(d) : 0, end;
+
+	*next = GROVE_NO_SEQ;
+	grove__out_init(&p.o, sink);
+	grove__out_open(&p.o, NULL, '[');
+	if (!rc)
+		rc = write_page(&p, rows, nr, next);
+	grove__out_close(&p.o, ']');
+	grove__out_str(&p.o, "\n");
+	end = grove__out_finish(&p.o);
+	grove__buf_release(&p.whole);
+	grove__buf_release(&p.shorter);
+	free(rows);
+	return rc ? rc : end;
+}
+
+/* ------------------------------------------------------------- a part of a text */
+
+/* One name of a JSON pointer, unescaped; behind it. */
+static const char *next_name(const char *p, struct grove_buf *out, int *rc)
+{
+	grove__buf_clear(out);
+	for (p++; *p && *p != '/' && !*rc; p++) {
+		char c = *p;
+
+		if (c == '~' && (p[1] == '0' || p[1] == '1'))
+			c = *++p == '0' ? '~' : '/';
+		*rc = grove__buf_add_char(out, c);
+	}
+	return p;
+}
+
+static struct grove_slice element(struct grove_slice list, const char *digits)
+{
+	uint32_t i;
+
+	return grove__js_is_index(grove__slice_str(digits), &i) ? grove__json_at(list, i)
+								 : grove__slice(NULL, 0);
+}
+
+/* The value that a JSON pointer names; ptr NULL: there is none. */
+static int find_value(struct grove_slice value, const char *pointer, struct grove_slice *out)
+{
+	struct grove_buf name = GROVE_BUF_INIT;
+	int rc = 0;
+
+	while (!rc && value.ptr && *pointer == '/') {
+		pointer = next_name(pointer, &name, &rc);
+		if (grove__json_type_of(value) == JSON_ARRAY)
+			value = element(value, name.ptr ? name.ptr : "");
+		else
+			value = grove__json_get(value, name.ptr ? name.ptr : "");
+	}
+	*out = *pointer ? grove__slice(NULL, 0) : value;
+	grove__buf_release(&name);
+	return rc;
+}
+
+/* Where the character begins that byte `at` is a part of. */
+static size_t character(const struct grove_buf *text, uint64_t at)
+{
+	size_t i = at < text->len ? (size_t)at : text->len;
+
+	while (i && i < text->len && ((unsigned char)text->ptr[i] & 0xc0) == 0x80)
+		i--;
+	return i;
+}
+
+int grove__view_text(struct grove_view *v, uint32_t row, const char *pointer, struct grove_range bytes,
+		     struct grove_buf *out, uint64_t *total, struct grove_detail *d)
+{
+	struct grove_buf line = GROVE_BUF_INIT, whole = GROVE_BUF_INIT, raw = GROVE_BUF_INIT,
+			 text = GROVE_BUF_INIT;
+	struct grove_slice value, found = { NULL, 0 };
+	size_t from, to;
+	int rc = grove__image_line(v->image, v->log, row, &line, &value, d);
+
+	rc = rc ? rc : grove__session_resolve(v->session, &value, &whole, d);
+	if (!rc && find_value(value, pointer, &found))
+		rc = grove__fail_nomem(d);
+	if (!rc && !found.ptr)
+		rc = grove__fail(d, GROVE_ENOTFOUND, NULL, "the entry has no %.200s", pointer);
+	if (!rc) {
+		bool string = grove__json_type_of(found) == JSON_STRING;
+
+		/* half a surrogate pair is no character */
+		if ((string && grove__json_text(&raw, found)) ||
+		    grove__utf8_repair_wtf8(&text, string ? grove__buf_slice(&raw) : found))
+			rc = grove__fail_nomem(d);
+	}
+	if (!rc) {
+		*total = text.len;
+		from = character(&text, bytes.from);
+		to = bytes.to ? character(&text, bytes.to) : text.len;
+		if (to > from && grove__buf_add(out, text.ptr + from, to - from))
+			rc = grove__fail_nomem(d);
+	}
+	grove__buf_release(&line);
+	grove__buf_release(&whole);
+	grove__buf_release(&raw);
+	grove__buf_release(&text);
+	return rc;
+}
+
+/* ------------------------------------------------------------------------ media */
+
+/* What bytes are, by how they begin. */
+static const char *type_of(struct grove_slice bytes)
+{
+	static const struct {
+		const char *start;
+		size_t len, at;
+		const char *type;
+	} known[] = {
+		{ "\x89PNG\r\n\x1a\n", 8, 0, "image/png" }, { "\xff\xd8\xff", 3, 0, "image/jpeg" },
+		{ "GIF8", 4, 0, "image/gif" },              { "WEBP", 4, 8, "image/webp" },
+		{ "%PDF-", 5, 0, "application/pdf" },       { "BM", 2, 0, "image/bmp" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (bytes.len >= known[i].at + known[i].len &&
+		    !memcmp(bytes.ptr + known[i].at, known[i].start, known[i].len))
+			return known[i].type;
+	return "application/octet-stream";
+}
+
+/*
+ * The data of the nth image in a value: objects are looked at in the order in which
+ * they are written. ptr NULL, and *nth is what is left to count.
+ */
+static struct grove_slice find_media(const struct grove__dialect_heads *names, struct grove_slice value,
+				     unsigned depth, unsigned *nth)
+{
+	enum { DEPTH = 16 };
+	struct grove_slice found = { NULL, 0 };
+	struct grove__json_iter it;
+
+	if (grove__json_type_of(value) == JSON_OBJECT) {
+		found = names->media(value);
+		if (found.ptr && !(*nth)--)
+			return found;
+		if (found.ptr)
+			return grove__slice(NULL, 0);
+	}
+	if (depth >= DEPTH || grove__json_type_of(value) < JSON_ARRAY)
+		return grove__slice(NULL, 0);
+	grove__json_iter_init(&it, value);
+	while (!found.ptr && grove__json_next(&it))
+		found = find_media(names, it.value, depth + 1, nth);
+	return found;
+}
+
+int grove__view_media(struct grove_view *v, uint32_t row, unsigned nth, struct grove_buf *bytes,
+		      const char **type, struct grove_detail *d)
+{
+	const struct grove__dialect_heads *names = v->image->dialect->heads;
+	struct grove_buf line = GROVE_BUF_INIT, whole = GROVE_BUF_INIT, text = GROVE_BUF_INIT;
+	struct grove_slice value, found = { NULL, 0 };
+	size_t start = bytes->len;
+	int rc = grove__image_line(v->image, v->log, row, &line, &value, d);
+
+	rc = rc ? rc : grove__session_resolve(v->session, &value, &whole, d);
+	if (!rc && names && names->media)
+		found = find_media(names, value, 0, &nth);
+	if (!rc && !found.ptr)
+		rc = grove__fail(d, GROVE_ENOTFOUND, NULL, "the entry has no such image");
+	if (!rc && (grove__json_text(&text, found) || grove__js_base64_decode(bytes, grove__buf_slice(&text))))
+		rc = grove__fail_nomem(d);
+	if (!rc)
+		*type = type_of(grove__slice(bytes->ptr + start, bytes->len - start));
+	grove__buf_release(&line);
+	grove__buf_release(&whole);
+	grove__buf_release(&text);
+	return rc;
+}
+
+/* ------------------------------------------------------------------------- ids */
+
+int grove__view_matches(const struct grove_view *v, const char *prefix, struct grove_rows *out)
+{
+	const struct grove__spine *s = v->image->spine;
+	size_t len = strlen(prefix), nr = 0;
+	uint32_t *rows = malloc(((size_t)v->nr + 1) * sizeof(*rows));
+
+	if (!rows)
+		return GROVE_ENOMEM;
+	for (uint32_t i = 0; i < v->nr; i++) {
+		const char *id = grove__spine_id(s, i);
+
+		if (id && !(grove__spine_flags(s, i) & ROW_SUPERSEDED) && !strncmp(id, prefix, len))
+			rows[nr++] = i;
+	}
+	*out = (struct grove_rows){ rows, nr };
+	return 0;
+}

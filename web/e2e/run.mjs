@@ -254,6 +254,8 @@ scenario('entries that an agent writes appear; the place does not move', async (
   assert.equal(await top(), before);
   await p.keyboard.press('f');
   await wait(p, () => [...document.querySelectorAll('.bubble')].some((e) => e.textContent.includes('live 2')));
+  w.run('label', s.id, s.lines.at(-1).id, 'from outside');
+  await wait(p, () => [...document.querySelectorAll('.hd .chip.tag')].some((e) => e.textContent === 'from outside'));
   await p.context().close();
 });
 

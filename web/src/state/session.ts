@@ -243,8 +243,9 @@ export class SessionState implements Source {
 
   private flush(): void {
     this.late = 0;
-    let count = 0;
+    let count = 0, told = false;
     for (const { wire, leafId } of this.pendingWires.splice(0)) {
+      told ||= /[lnW]/.test(wire.kind);
       const added = this.skeleton.append(wire);
       count += added.length;
       if (wire.text) this.skeleton.describe(wire);
@@ -252,12 +253,24 @@ export class SessionState implements Source {
       if (leaf !== undefined) this.skeleton.leaf = leaf;
       else if (added.length) this.skeleton.leaf = added.at(-1)!;
     }
+    if (told) void this.retell();
     if (!count) return;
     const meta = this.sessionMeta.value!;
     this.sessionMeta.value = { ...meta, entryCount: this.skeleton.n, leafEntryId: this.skeleton.id[this.skeleton.leaf] ?? null };
     this.arrived.value += count;
     this.context.value = null;
     this.shape.value++;
+  }
+
+  // A label, a name or a result of workers came: what they mean is told by the snapshot.
+  private async retell(): Promise<void> {
+    try {
+      const s = await get<Snapshot>(`${this.path}/snapshot`, { entries: 'none', parts: 'session,labels,subagents' });
+      this.sessionMeta.value = { ...this.sessionMeta.value!, name: s.session.name };
+      this.subagents.value = s.subagents ?? this.subagents.value;
+      this.skeleton.labels = new Map(Object.entries(s.labelsByEntryId ?? {}).flatMap(([id, text]) => { const i = this.skeleton.index.get(id); return i === undefined ? [] : [[i, text] as const]; }));
+      this.shape.value++;
+    } catch { /* The next event tells it again. */ }
   }
 
   setLeaf(id: string | null): void {

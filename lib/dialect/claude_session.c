@@ -325,15 +325,8 @@ static const char *chain_reason(uint8_t reason, bool *sent)
 	return reason == CLAUDE_NOT_ASKED ? NULL : grove__claude_reason_text(reason);
 }
 
-static int chain_llm(const struct grove__chain *c, const uint32_t *rows,
-		     const struct grove_slice *messages, size_t nr,
-		     int (*fn)(void *payload, size_t from, struct grove_slice json), void *payload)
+static void chain_marks(const struct grove__chain *c, const uint32_t *rows, size_t nr, uint8_t *marks)
 {
-	uint8_t *marks = calloc(nr ? nr : 1, sizeof(*marks));
-	int rc;
-
-	if (!marks)
-		return GROVE_ENOMEM;
 	for (size_t i = 0; i < nr; i++) {
 		uint32_t flags = c->rows.rows[rows[i]].flags;
 
@@ -342,9 +335,6 @@ static int chain_llm(const struct grove__chain *c, const uint32_t *rows,
 			   : flags & CLAUDE_API_ERROR ? CLAUDE_MARK_ERROR
 						      : 0;
 	}
-	rc = grove__claude_llm(messages, marks, nr, fn, payload);
-	free(marks);
-	return rc;
 }
 
 static int chain_may_end(const struct grove__chain *c, uint32_t row, bool own_file, const char **why)
@@ -756,7 +746,8 @@ static const struct grove__dialect_rules rules = {
 	.message = chain_message,
 	.may_end = chain_may_end,
 	.alias = chain_alias,
-	.llm = chain_llm,
+	.marks = chain_marks,
+	.llm = grove__claude_llm,
 };
 
 static const struct grove__dialect_copy copy = {

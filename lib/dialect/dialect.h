@@ -747,10 +747,11 @@ struct grove__dialect_rules {
 	int (*may_end)(const struct grove__chain *c, uint32_t row, bool own_file, const char **why);
 	/* Required. Returns the id under which a mode (NULL: the usual one) shows a row; empty: its own. */
 	struct grove_slice (*alias)(const struct grove__chain *c, uint32_t row, const char *mode);
-	/* Required. Like context.llm(), but also gets the rows that the messages come from. */
-	int (*llm)(const struct grove__chain *c, const uint32_t *rows,
-		   const struct grove_slice *messages, size_t nr, grove__message_fn *fn,
-		   void *payload);
+	/* Required. Writes what llm() must know about the rows that messages come from, a byte for each. */
+	void (*marks)(const struct grove__chain *c, const uint32_t *rows, size_t nr, uint8_t *marks);
+	/* Required. Like context.llm(), but also gets these marks. Called without a lock. */
+	int (*llm)(const struct grove_slice *messages, const uint8_t *marks, size_t nr,
+		   grove__message_fn *fn, void *payload);
 };
 
 /* --------------------------------------------------------------------- copy */

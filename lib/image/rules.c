@@ -6,6 +6,8 @@
  */
 #include "image/image.h"
 
+#include <stdlib.h>
+
 int grove__rules_name(struct grove__image *im, uint32_t row, const char *mode, struct grove_buf *out)
 {
 	struct grove_slice own = grove__spine_name(grove__spine_id(im->spine, row)), alias;
@@ -24,11 +26,17 @@ int grove__rules_name(struct grove__image *im, uint32_t row, const char *mode, s
 int grove__rules_llm(struct grove__image *im, const uint32_t *rows, const struct grove_slice *messages,
 		     size_t nr, grove__message_fn *fn, void *payload)
 {
+	uint8_t *marks = calloc(nr ? nr : 1, sizeof(*marks));
 	int rc;
 
+	if (!marks)
+		return GROVE_ENOMEM;
 	pthread_rwlock_rdlock(&im->chain_lock);
-	rc = im->dialect->rules->llm(im->chain, rows, messages, nr, fn, payload);
+	im->dialect->rules->marks(im->chain, rows, nr, marks);
 	pthread_rwlock_unlock(&im->chain_lock);
+	/* without the lock: `fn` leads to the host, which may append to the session */
+	rc = im->dialect->rules->llm(messages, marks, nr, fn, payload);
+	free(marks);
 	return rc;
 }
 

@@ -118,6 +118,14 @@ GROVE_API size_t grove_session_pending(const struct grove_session *s);
 GROVE_API int grove_session_ensure(struct grove_session *s);
 /* Waits until everything appended so far is on disk. A deferred session stays deferred. */
 GROVE_API int grove_session_sync(struct grove_session *s);
+/*
+ * Closes the descriptor of the session's file until the next call on the session opens
+ * it again, for programs that keep many sessions and never close them. Costs an open
+ * and a close: call it when the session is idle, not after each append. Sessions in
+ * databases and in memory have no descriptor of their own. Returns 1, and does nothing,
+ * while there is a view of the session. A handle that has a lease keeps its descriptor.
+ */
+GROVE_API int grove_session_rest(struct grove_session *s);
 /* Reads what others have appended. Returns 1 if there was something, 0 if not. */
 GROVE_API int grove_session_refresh(struct grove_session *s);
 

@@ -401,6 +401,11 @@ int grove_session_sync(struct grove_session *s)
 	return grove__api_session_told(s, grove__session_sync(s, &d), &d);
 }
 
+int grove_session_rest(struct grove_session *s)
+{
+	WITH_SESSION(s, grove__session_rest(s));
+}
+
 int grove_session_refresh(struct grove_session *s)
 {
 	WITH_SESSION(s, grove__session_refresh(s, &d));

@@ -61,6 +61,7 @@ struct grove_session {
 	pthread_mutex_t blobs_lock;
 	struct grove__blobs *blobs;            /* NULL: not opened yet */
 	struct grove__blobs *blobs_beside;     /* the blobs next to a copied tree, or NULL */
+	bool resting;                          /* the descriptor of its file is closed */
 	bool noted;                            /* the store has been recorded next to its blobs */
 };
 
@@ -108,6 +109,9 @@ void grove__subagents_groups_free(struct grove__subagents_group *g);
  * whose open failed. If it returns 0, the caller must unlock.
  */
 int grove__session_enter(struct grove_session *s, struct grove_detail *d);
+/* Closes the descriptor of its file until the next call; 1 if a view needs it. With the lock. */
+int grove__session_rest(struct grove_session *s);
+int grove__session_wake(struct grove_session *s, struct grove_detail *d);
 /* The same without waiting for what was submitted. */
 int grove__session_enter_at_once(struct grove_session *s, struct grove_detail *d);
 void grove__session_lock(struct grove_session *s);

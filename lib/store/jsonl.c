@@ -878,6 +878,41 @@ int grove__store_jsonl_open(struct grove_store **out, const char *dir, struct gr
 	return 0;
 }
 
+void grove__store_jsonl_rest(struct grove_store_log *l)
+{
+	struct jsonl_log *log = l->ops == &jsonl_ops ? grove__jsonl_log(l) : NULL;
+
+	/* what we created and nobody filled is removed by who has it open; a lease belongs to a descriptor */
+	if (!log || log->created || log->lease.number)
+		return;
+	grove__sys_close(log->fd);
+	log->fd = -1;
+}
+
+int grove__store_jsonl_wake(struct grove_store_log *l, struct grove_detail *d)
+{
+	struct jsonl_log *log = l->ops == &jsonl_ops ? grove__jsonl_log(l) : NULL;
+	struct grove__sys_stat st;
+	int err;
+
+	if (!log || log->fd >= 0)
+		return 0;
+	err = grove__sys_open(log->path, log->writable ? O_RDWR | O_APPEND : O_RDONLY, 0, &log->fd);
+	if (err)
+		return grove__fail_sys(d, err, log->path, "cannot open again");
+	err = grove__sys_fstat(log->fd, &st);
+	if (err) {
+		grove__sys_close(log->fd);
+		log->fd = -1;
+		return grove__fail_sys(d, err, log->path, "cannot examine");
+	}
+	log->pid = grove__sys_pid();
+	log->looked_ns = 0;
+	/* if it is another file by now, this is another generation */
+	grove__jsonl_seen(log, &st);
+	return 0;
+}
+
 const char *grove__store_jsonl_root(const struct grove_store *st)
 {
 	return st->ops == &jsonl_ops ? ((const struct jsonl_store *)st)->root : NULL;

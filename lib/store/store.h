@@ -154,6 +154,13 @@ int grove__store_jsonl_append_long(struct grove_store_log *log, struct grove_sto
 				   uint64_t pos, uint64_t len, uint64_t expect,
 				   struct grove_store_appended *out, struct grove_detail *d);
 /* Returns the directory of a file store, or NULL if `st` is another kind. */
+/*
+ * Close the descriptor of a log of a file store, and open it again: GROVE_ENOTFOUND if
+ * the file is gone. In between nothing else may be called but close. Logs of other
+ * stores have none, and are left alone.
+ */
+void grove__store_jsonl_rest(struct grove_store_log *log);
+int grove__store_jsonl_wake(struct grove_store_log *log, struct grove_detail *d);
 const char *grove__store_jsonl_root(const struct grove_store *st);
 
 /*

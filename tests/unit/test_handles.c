@@ -98,6 +98,7 @@ enum what {
 	X(grove_session_error, NONE, (grove_session_error(s, &got.detail), 0)) \
 	X(grove_session_ensure, LOCKED, grove_session_ensure(s)) \
 	X(grove_session_refresh, LOCKED, grove_session_refresh(s)) \
+	X(grove_session_rest, LOCKED, grove_session_rest(s)) \
 	X(grove_session_sync, LOCKED, grove_session_sync(s)) \
 	X(grove_session_append, LOCKED, grove_session_append(s, line, NULL, INTO(&got.id))) \
 	X(grove_session_append_many, LOCKED, grove_session_append_many(s, &line, 1, ALWAYS, INTO(&got.id))) \
@@ -465,6 +466,49 @@ static void a_callback_cannot_search_with_the_handle_that_calls_it(void **state)
 	grove_session_close(s);
 }
 
+/* While a view is told, the session may go on: the view does not change. */
+static int appending_sink(void *payload, const char *ptr, size_t len)
+{
+	struct world *w = payload;
+
+	(void)ptr;
+	(void)len;
+	if (!tried++)
+		user(w, own, "meanwhile");
+	return 0;
+}
+
+static void a_sink_of_a_views_context_may_append(void **state)
+{
+	static const char *const dialects[] = { "pi", "omp", "xcsh", "claude" };
+	struct world *w = *state;
+	struct grove_context_options llm = { .size = sizeof(llm), .flags = GROVE_CONTEXT_LLM };
+
+	alarm(120); /* for the day it waits for itself */
+	for (size_t i = 0; i < 4; i++) {
+		struct grove_create_options o = { .size = sizeof(o), .dialect = dialects[i], .flags = GROVE_CREATE_NOW };
+		struct grove_sink sink = { appending_sink, w };
+		struct grove_view *v;
+
+		OK(w, grove_session_create(w->g, &o, &own));
+		/* more than fits into one piece for the sink */
+		for (int n = 0; n < 200; n++) {
+			char words[600];
+
+			snprintf(words, sizeof(words), "%0500d", n);
+			user(w, own, words);
+		}
+		v = view_of(w, own);
+		tried = 0;
+		OK(w, grove_view_context(v, &llm, sink));
+		assert_int_not_equal(tried, 0);
+		assert_int_equal(grove_view_count(v), 200);
+		grove_view_unref(v);
+		grove_session_close(own);
+	}
+	alarm(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -473,6 +517,7 @@ int main(void)
 		WORLD_TEST(a_damaged_session_answers_every_call),
 		WORLD_TEST(a_callback_cannot_call_its_own_session),
 		WORLD_TEST(a_callback_cannot_search_with_the_handle_that_calls_it),
+		WORLD_TEST(a_sink_of_a_views_context_may_append),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

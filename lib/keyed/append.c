@@ -440,7 +440,9 @@ static int replace_once(struct replacing *r)
 	struct adding *a = &r->a;
 	struct grove_log *l = a->l;
 	unsigned flags = a->opt->flags & GROVE_LOG_FORCE ? GROVE_STORE_FORCE : 0;
-	const struct grove__dialect *was = l->dialect, *now = dialect_of(a->lines, a->nr);
+	const struct grove__dialect *was = l->dialect;
+	/* only these lines were copied to where they can be scanned */
+	const struct grove__dialect *now = l->columns ? dialect_of(a->lines, a->nr) : NULL;
 	int rc = grove__keyed_have(l, false, a->d);
 
 	if (rc == GROVE_ENOTFOUND)

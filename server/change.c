@@ -492,6 +492,9 @@ int patch_session(struct request *r)
 		rc = body_text(r, object, "agentId", &owner);
 	if (!rc && cwd && *cwd != '/')
 		rc = reply_fail(r, GROVE_EINVAL, "cwd is an absolute path");
+	/* the library would take the name away where the agent can; here it is a slip */
+	if (!rc && name && !name[strspn(name, " \t\r\n")])
+		rc = reply_fail(r, GROVE_EINVAL, "the name is empty");
 	if (!rc)
 		rc = begin(r, &c);
 	if (!rc)

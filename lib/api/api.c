@@ -440,6 +440,7 @@ static int take_append(const struct grove_append_options *opt, struct grove_appe
 {
 	int rc = grove__sized_take(o, sizeof(*o), opt, d);
 
+	memset(r, 0, sizeof(*r));
 	if (!rc)
 		rc = grove__sized_take(r, sizeof(*r), out, d);
 	/* of a result only these are the caller's */

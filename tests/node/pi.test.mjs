@@ -1,5 +1,6 @@
 // grove-sessions/pi on files, in memory and in SQLite: what pi's own manager does, and what its code relies on.
 import assert from "node:assert/strict";
+import crypto from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 import test from "node:test";
@@ -363,6 +364,18 @@ test("what another manager wrote is taken in by the next append", () => {
 	assert.equal(one.getEntry(c).parentId, b);
 	assert.deepEqual(one.getBranch().map((entry) => entry.message.content[0].text ?? entry.message.content), ["a", "b", "c"]);
 	assert.equal(one.buildSessionContext().messages.length, 3);
+});
+
+test("an id that is taken is made anew", (t) => {
+	newHome();
+	const sm = SessionManager.create("/tmp", scratch());
+	const a = sm.appendMessage(user("a"));
+	const uuids = [`${a}-0000-4000-8000-000000000000`, "12345678-0000-4000-8000-000000000000"];
+	t.mock.method(crypto, "randomUUID", () => uuids.shift());
+	const c = sm.appendCompaction("s", null, 1);
+	assert.equal(c, "12345678");
+	assert.equal(sm.getEntry(c).firstKeptEntryId, c);
+	assert.deepEqual(ids(sm.getEntries()), [a, c]);
 });
 
 test("continueRecent, findById and list find what is there", async () => {

@@ -6,7 +6,7 @@
 
 const { selectFrom } = require("./context.cjs");
 const { currentSystemMessage } = require("./system.cjs");
-const { assertValidSessionId, newEntryId, newSessionId } = require("./paths.cjs");
+const { assertValidSessionId, newSessionId } = require("./paths.cjs");
 
 const EDITABLE_ROLES = ["user", "assistant", "toolResult"];
 
@@ -108,7 +108,7 @@ class SessionManager {
 	#base(type) {
 		return {
 			type,
-			id: newEntryId((id) => this.#log.find(id) !== undefined),
+			id: this.#log.newId(),
 			parentId: this.#log.leaf,
 			timestamp: new Date().toISOString(),
 		};

@@ -3,6 +3,7 @@
 // A log that lives in JavaScript alone. The entries given to it are its entries.
 
 const { projectionOf } = require("./context.cjs");
+const { newEntryId } = require("./paths.cjs");
 
 class MemoryLog {
 	#entries = [];
@@ -60,6 +61,10 @@ class MemoryLog {
 
 	labels() {
 		return this.#labels;
+	}
+
+	newId() {
+		return newEntryId((id) => this.#byId.has(id));
 	}
 
 	append(entry) {

@@ -7,8 +7,8 @@
 const binding = require("../binding.cjs");
 const { Entries } = require("../entries.cjs");
 const { projectionOf, projectContextEntry, settingsAlong } = require("./context.cjs");
+const { newEntryId } = require("./paths.cjs");
 
-const APPEND_LINES = 2;
 /** Below the leaf these add to a projection and change nothing before them. */
 const ADDS = new Set([
 	"message", "custom_message", "custom", "thinking_level_change", "model_change", "usage", "label", "session_info",
@@ -22,9 +22,11 @@ class StoredLog {
 	#path; // the entries from the root to #leaf
 	#projection; // of #path
 	#labels;
+	#inFile;
 
 	constructor(handle) {
 		this.#handle = handle;
+		this.#inFile = Boolean(binding.sessionAbout(handle).path);
 		this.#entries = new Entries(handle);
 		this.#leaf = binding.sessionLeaf(handle);
 	}
@@ -96,16 +98,19 @@ class StoredLog {
 		else this.#labels.delete(entry.targetId);
 	}
 
+	/** Not looked for among the others: append() is told if it is taken. */
+	newId() {
+		return newEntryId(() => false);
+	}
+
 	/**
 	 * Stores an entry below the leaf, and gives the object the place that it was given
-	 * there: behind what others wrote meanwhile, if they did.
+	 * there: after what others wrote meanwhile, if they did.
 	 */
 	append(entry) {
-		// Where it goes is the log's to say: a parent that is named would be taken for a wish.
-		entry.parentId = undefined;
-		const [first, , lines, , others] = binding.sessionAppend(this.#handle, JSON.stringify(entry), APPEND_LINES);
+		const [first, , , , others] = this.#store(entry);
 		if (others < 0) this.#forget();
-		this.#place(entry, lines);
+		entry.parentId = this.#parentOf(first, others);
 		this.#entries.set(first, entry);
 		if (others === 0 && entry.parentId === this.#leaf) this.#grow(entry);
 		else this.#moved();
@@ -114,14 +119,24 @@ class StoredLog {
 		else if (this.#labels) this.#note(entry);
 	}
 
-	#place(entry, line) {
-		const at = line.indexOf(`"id":"${entry.id}","parentId":`);
-		const found = /"parentId":(null|"[^"]*"),"timestamp":"([^"]*)"/g;
-		found.lastIndex = Math.max(at, 0);
-		const match = found.exec(line);
-		if (!match) return;
-		entry.parentId = match[1] === "null" ? null : match[1].slice(1, -1);
-		entry.timestamp = match[2];
+	#store(entry) {
+		// Where it goes is the log's to say: a parent that is named would be taken for a wish.
+		entry.parentId = undefined;
+		try {
+			return binding.sessionAppend(this.#handle, JSON.stringify(entry), 0);
+		} catch (error) {
+			if (error.code !== "CONFLICT" || binding.viewFind(this.#handle, entry.id) < 0) throw error;
+			const taken = entry.id;
+			entry.id = this.newId();
+			if (entry.firstKeptEntryId === taken) entry.firstKeptEntryId = entry.id;
+			return this.#store(entry);
+		}
+	}
+
+	/** In a file nobody moves our leaf: if no entry came in between, it went below that. */
+	#parentOf(row, others) {
+		if (others === 0 && this.#inFile) return this.#leaf;
+		return JSON.parse(binding.viewLine(this.#handle, row)).parentId;
 	}
 
 	#grow(entry) {

@@ -261,7 +261,8 @@ static char *keep(char *at, struct grove_slice *text)
 
 static struct queued *copy_record(const struct grove_store_record *rec, enum grove_sync sync)
 {
-	size_t cost = sizeof(struct queued) + rec->line.len + rec->id.len + rec->parent.len;
+	/* and a NUL: stores take texts as they take those of a buffer, which end in one */
+	size_t cost = sizeof(struct queued) + rec->line.len + rec->id.len + rec->parent.len + 1;
 	struct queued *q = malloc(cost);
 	char *at;
 
@@ -273,7 +274,8 @@ static struct queued *copy_record(const struct grove_store_record *rec, enum gro
 	q->sync = sync;
 	at = keep(q->texts, &q->rec.line);
 	at = keep(at, &q->rec.id);
-	keep(at, &q->rec.parent);
+	at = keep(at, &q->rec.parent);
+	*at = '\0';
 	return q;
 }
 

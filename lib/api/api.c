@@ -423,6 +423,9 @@ int grove_session_append(struct grove_session *s, struct grove_slice json,
 static int appended(struct grove_session *s, int rc, struct grove_append_result *r,
 		    struct grove_append_result *out, const struct grove_detail *d)
 {
+	/* room that was made for lines which were there already */
+	if (!r->lines.len)
+		grove__buf_release(&r->lines);
 	grove__sized_give(out, r, sizeof(*r));
 	/* nobody else releases it */
 	if (!out || out->size < offsetof(struct grove_append_result, lines) + sizeof(r->lines))

@@ -539,7 +539,8 @@ int brief_text(struct grove_slice line, const char *pointer, uint64_t *from, uin
 		if ((unsigned char)out->ptr[head] >= 0xc0)
 			keep = head;
 	}
-	memmove(out->ptr, out->ptr + skip, keep - skip);
+	if (keep > skip)
+		memmove(out->ptr, out->ptr + skip, keep - skip);
 	out->len = keep - skip;
 	*from += skip;
 	return 0;

@@ -207,13 +207,11 @@ static void unref_locked(struct held *h)
 
 void hold_release(struct request *r, struct held *h)
 {
-	struct helds *all = r->server->helds;
-
 	if (!h)
 		return;
-	pthread_mutex_lock(&all->lock);
+	pthread_mutex_lock(&r->server->helds->lock);
 	unref_locked(h);
-	pthread_mutex_unlock(&all->lock);
+	pthread_mutex_unlock(&r->server->helds->lock);
 }
 
 void hold_drop(struct request *r, struct held *h)

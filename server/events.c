@@ -437,9 +437,11 @@ static void take_joining(struct events *ev)
 		ev->clients = c;
 		c->beat = now_ms();
 		metrics_streams(ev->server->metrics, 1);
-		/* so that the client knows that it is connected */
-		offer(ev, c, grove_str(": grove\nretry: 2000\n\n"));
+		/* Changes count from here on, so the list is watched before the client is told that it is connected. */
 		ev->nr_list += !!c->list;
+		if (c->list)
+			open_list(ev);
+		offer(ev, c, grove_str(": grove\nretry: 2000\n\n"));
 		for (unsigned i = 0; i < c->nr; i++)
 			subscribe(ev, c, &c->sub[i]);
 		if (c->afresh)

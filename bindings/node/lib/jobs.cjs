@@ -48,7 +48,10 @@ async function run({ signal, onProgress }, start) {
 	const abort = () => binding.cancel(ticket);
 	signal?.addEventListener("abort", abort, { once: true });
 	try {
-		const answer = JSON.parse(await start(ticket, tell));
+		const text = await start(ticket, tell);
+		// It may have ended just before it was asked to: whoever gave it up still hears so.
+		signal?.throwIfAborted();
+		const answer = JSON.parse(text);
 		// Work is shared by threads, and one of them tells: the end may not have been among it.
 		if (onProgress && (told[0] !== told[1] || told[1] === 0)) tellEnd(onProgress, told[1] || answer.length);
 		return answer;

@@ -17,7 +17,7 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
-#include "opt.h"
+#include "programs/opt.h"
 #include "out.h"
 
 enum cli_exit {

@@ -2,7 +2,7 @@
  * cmd_snapshot.c: a session as a user interface loads it.
  */
 #include "cli.h"
-#include "json.h"
+#include "programs/json.h"
 
 #include <string.h>
 

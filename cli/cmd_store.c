@@ -1,7 +1,7 @@
 /*
  * cmd_store.c: stores as wholes: make, upgrade, verify, copy, count.
  */
-#include "json.h"
+#include "programs/json.h"
 #include "problems.h"
 
 #include <string.h>

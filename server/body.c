@@ -5,7 +5,7 @@
  * that a body cannot use up our stack.
  */
 #include "body.h"
-#include "utf8.h"
+#include "valid.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * they are.
  */
 #include "brief.h"
-#include "../cli/json.h"
+#include "programs/json.h"
 #include "body.h"
 #include "media.h"
 

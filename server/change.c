@@ -1,7 +1,7 @@
 /*
  * change.c: what is written to a session that exists.
  */
-#include "../cli/json.h"
+#include "programs/json.h"
 #include "body.h"
 #include "handlers.h"
 #include "held.h"

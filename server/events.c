@@ -18,7 +18,7 @@
 #include "handlers.h"
 #include "held.h"
 #include "metrics.h"
-#include "pool.h"
+#include "workers.h"
 #include "reply.h"
 #include "route.h"
 #include "stream.h"

@@ -3,7 +3,7 @@
  */
 #include "held.h"
 #include "auth.h"
-#include "pool.h"
+#include "workers.h"
 #include "reply.h"
 #include "route.h"
 

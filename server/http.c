@@ -14,7 +14,7 @@
 #include "log.h"
 #include "metrics.h"
 #include "peer.h"
-#include "pool.h"
+#include "workers.h"
 #include "reply.h"
 #include "route.h"
 #include "stream.h"

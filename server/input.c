@@ -1,7 +1,7 @@
 /*
  * input.c: what the body of a request says.
  */
-#include "../cli/json.h"
+#include "programs/json.h"
 #include "body.h"
 #include "handlers.h"
 #include "reply.h"

@@ -11,7 +11,7 @@
 #include "log.h"
 #include "metrics.h"
 #include "peer.h"
-#include "pool.h"
+#include "workers.h"
 #include "tls.h"
 #include "tokens.h"
 

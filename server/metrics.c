@@ -3,7 +3,7 @@
  */
 #include "metrics.h"
 #include "peer.h"
-#include "pool.h"
+#include "workers.h"
 #include "route.h"
 
 #include <stdlib.h>

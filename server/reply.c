@@ -2,7 +2,7 @@
  * reply.c: what is said in answer to a request.
  */
 #include "reply.h"
-#include "pool.h"
+#include "workers.h"
 #include "stream.h"
 
 #include <stdarg.h>

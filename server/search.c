@@ -4,7 +4,7 @@
 #include "auth.h"
 #include "handlers.h"
 #include "held.h"
-#include "pool.h"
+#include "workers.h"
 #include "reply.h"
 #include "route.h"
 

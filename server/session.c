@@ -2,7 +2,7 @@
  * session.c: one session, read: its record, snapshot, path, context, sub-agents,
  * damage.
  */
-#include "../cli/json.h"
+#include "programs/json.h"
 #include "auth.h"
 #include "handlers.h"
 #include "held.h"

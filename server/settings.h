@@ -5,7 +5,7 @@
 #ifndef SERVER_SETTINGS_H
 #define SERVER_SETTINGS_H
 
-#include "../cli/opt.h"
+#include "programs/opt.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:4517"
 

@@ -11,8 +11,8 @@
  * --name value; `--` ends them. Which of the pointers is set says what the
  * option takes.
  */
-#ifndef CLI_OPT_H
-#define CLI_OPT_H
+#ifndef PROGRAMS_OPT_H
+#define PROGRAMS_OPT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,12 +1,12 @@
 /*
- * pool.h: threads for work that takes its time.
+ * workers.h: threads for work that takes its time.
  *
  * Each has a struct grove of its own, so errors are its own as well, and keeps its
  * search open. A thread that must wait for a slow reader is replaced meanwhile, so
  * that a few of those do not stop everybody else.
  */
-#ifndef SERVER_POOL_H
-#define SERVER_POOL_H
+#ifndef SERVER_WORKERS_H
+#define SERVER_WORKERS_H
 
 #include "server.h"
 

@@ -1,8 +1,8 @@
 /*
- * utf8.h: is it UTF-8?
+ * valid.h: is it UTF-8?
  */
-#ifndef SERVER_UTF8_H
-#define SERVER_UTF8_H
+#ifndef SERVER_VALID_H
+#define SERVER_VALID_H
 
 #include <stddef.h>
 #include <utf8proc.h>

@@ -1,7 +1,7 @@
 /*
- * pool.c: threads for work that takes its time.
+ * workers.c: threads for work that takes its time.
  */
-#include "pool.h"
+#include "workers.h"
 #include "log.h"
 
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  * read a string. The document is known to be JSON; nothing is checked beyond
  * what keeps a reader within its bounds.
  */
-#ifndef CLI_JSON_H
-#define CLI_JSON_H
+#ifndef PROGRAMS_JSON_H
+#define PROGRAMS_JSON_H
 
 #include <grove.h>
 

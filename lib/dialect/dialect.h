@@ -941,6 +941,8 @@ struct grove__dialect_heads {
 	const char *parent;
 	/* Optional. The member that holds what was said; a list of blocks, mostly. NULL: there is none. */
 	const char *content;
+	/* Optional. The member of a block that says what it is; its value is part of a block's shape. */
+	const char *block_type;
 	/* Optional. Returns the raw base64 text of a block that is an image; empty if it is not. NULL: there are none. */
 	struct grove_slice (*media)(struct grove_slice block);
 };

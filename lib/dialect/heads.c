@@ -34,6 +34,7 @@ const struct grove__dialect_heads grove__heads_pi = {
 	.words = pi_words,
 	.parent = "parentId",
 	.content = "content",
+	.block_type = "type",
 	.media = pi_media,
 };
 
@@ -62,5 +63,6 @@ const struct grove__dialect_heads grove__heads_claude = {
 	.words = claude_words,
 	.parent = "parentUuid",
 	.content = "content",
+	.block_type = "type",
 	.media = claude_media,
 };

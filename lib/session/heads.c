@@ -191,7 +191,7 @@ static bool has_key(const struct grove_buf *kind, struct grove_slice key)
 /* Add a member to the shape of a block. Returns 1 if a shape cannot tell it. */
 static int add_member(struct heads *h, struct grove_slice key, struct grove_slice value)
 {
-	bool is_type = grove__json_string_is(key, "type");
+	bool is_type = h->names->block_type && grove__json_string_is(key, h->names->block_type);
 	int rc;
 
 	if (!plain(key.ptr, key.ptr + key.len, KEPT).ptr || has_key(&h->kind, key) ||

@@ -142,7 +142,9 @@ static struct world *take_create(struct call *c, struct grove_create_options *op
 	return w;
 }
 
-static napi_value session_create(struct call *c)
+typedef int create_call(struct grove *g, const struct grove_create_options *opt, struct grove_session **out);
+
+static napi_value created(struct call *c, create_call *create)
 {
 	struct grove_create_options opt;
 	struct grove_session *s = NULL;
@@ -151,21 +153,18 @@ static napi_value session_create(struct call *c)
 
 	if (!w)
 		return NULL;
-	rc = grove_session_create(w->g, &opt, &s);
+	rc = create(w->g, &opt, &s);
 	return opened(c, w, s, rc);
+}
+
+static napi_value session_create(struct call *c)
+{
+	return created(c, grove_session_create);
 }
 
 static napi_value session_recent(struct call *c)
 {
-	struct grove_create_options opt;
-	struct grove_session *s = NULL;
-	struct world *w = take_create(c, &opt);
-	int rc;
-
-	if (!w)
-		return NULL;
-	rc = grove_session_open_recent(w->g, &opt, &s);
-	return opened(c, w, s, rc);
+	return created(c, grove_session_open_recent);
 }
 
 /* sessionClose(session): a second time does nothing. */

@@ -1,11 +1,7 @@
 /*
  * out.c: buffered output, safe for a terminal.
- *
- * Text is walked in cells: what a terminal shows as one, a letter with its
- * marks, an emoji joined of several, or the visible form of a character that
- * it must not get. A cell has a width in columns, so cutting between cells
- * cuts where a reader would.
  */
+#include "cells.h"
 #include "out.h"
 
 #include <errno.h>
@@ -16,7 +12,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include <utf8proc.h>
 
 enum { BUFFER = 64 * 1024 };
 
@@ -202,131 +197,7 @@ void out_style(struct out *o, enum out_style style)
 		out_puts(o, code[style]);
 }
 
-/* --------------------------------------------------------------- characters */
-
-/*
- * Would it steer the terminal, or the order in which a line is read? C0, DEL,
- * C1; marks, embeddings, overrides and isolates of direction; the two
- * separators that some programs take for line ends.
- */
-static int steers(utf8proc_int32_t c)
-{
-	return c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x061c || c == 0x200e || c == 0x200f ||
-	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
-}
-
-enum {
-	ZWNJ = 0x200c,
-	ZWJ = 0x200d,
-	EMOJI_STYLE = 0xfe0f
-};
-
-static int is_variation(utf8proc_int32_t c)
-{
-	return (c >= 0xfe00 && c <= 0xfe0f) || (c >= 0xe0100 && c <= 0xe01ef);
-}
-
-/*
- * Would a reader see nothing where it stands? Zero-width spaces and joiners,
- * invisible operators, the byte order mark, annotation marks, tags, variation
- * selectors: text can be hidden in them, and two names that look alike differ.
- */
-static int invisible(utf8proc_int32_t c)
-{
-	return (c >= 0x200b && c <= ZWJ) || (c >= 0x2060 && c <= 0x206f) || c == 0x180e ||
-	       c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe007f) ||
-	       is_variation(c);
-}
-
-/* The bytes of the character at p, 0 if there is none in UTF-8. */
-static size_t decode(const char *p, const char *end, utf8proc_int32_t *c)
-{
-	utf8proc_ssize_t n = utf8proc_iterate((const utf8proc_uint8_t *)p, end - p, c);
-
-	return n > 0 ? (size_t)n : 0;
-}
-
-/* What stands before a character: some invisible ones mean something there. */
-struct before {
-	utf8proc_int32_t last;
-	utf8proc_int32_t base;     /* the last that is not a variation selector or a skin tone */
-};
-
-static int is_emoji(utf8proc_int32_t c)
-{
-	return utf8proc_get_property(c)->boundclass == UTF8PROC_BOUNDCLASS_EXTENDED_PICTOGRAPHIC;
-}
-
-static int is_ideograph(utf8proc_int32_t c)
-{
-	return (c >= 0x3400 && c <= 0x9fff) || (c >= 0xf900 && c <= 0xfaff) ||
-	       (c >= 0x20000 && c <= 0x3ffff);
-}
-
-/* Arabic, the scripts of India, Burmese, Khmer, Mongolian: they are not spelled without joiners. */
-static int is_joining(utf8proc_int32_t c)
-{
-	return (c >= 0x0600 && c <= 0x0dff) || (c >= 0x1000 && c <= 0x109f) ||
-	       (c >= 0x1780 && c <= 0x18af);
-}
-
-/* A variation selector right behind what it varies, a joiner between two that it joins. */
-static int belongs(const struct before *b, utf8proc_int32_t c, const char *next, const char *end)
-{
-	utf8proc_int32_t after;
-
-	if (is_variation(c))
-		return b->last == b->base &&
-		       (is_emoji(b->base) || is_ideograph(b->base) ||
-			(c == EMOJI_STYLE && b->base < 0x7f && b->base && strchr("0123456789#*", b->base)));
-	if ((c != ZWJ && c != ZWNJ) || !decode(next, end, &after))
-		return 0;
-	return (c == ZWJ && is_emoji(b->base) && is_emoji(after)) ||
-	       (is_joining(b->last) && is_joining(after));
-}
-
-/* Must the character be made visible here? `next` is the text behind it. */
-static int shows(const struct before *b, utf8proc_int32_t c, const char *next, const char *end)
-{
-	return steers(c) || (invisible(c) && !belongs(b, c, next, end));
-}
-
-static void passed(struct before *b, utf8proc_int32_t c)
-{
-	b->last = c;
-	if (!is_variation(c) && (c < 0x1f3fb || c > 0x1f3ff))
-		b->base = c;
-}
-
-enum form {
-	FORM_TEXT,
-	FORM_JSON
-};
-
-enum { VISIBLE = 16 };
-
-/* The visible form of a character that must not be printed. */
-static size_t visible(char out[VISIBLE], utf8proc_int32_t c, enum form form)
-{
-	int n;
-
-	if (form == FORM_JSON && c > 0xffff)
-		n = snprintf(out, VISIBLE, "\\u%04x\\u%04x", 0xd800u + (unsigned)((c - 0x10000) >> 10),
-			     0xdc00u + (unsigned)(c & 0x3ff));
-	else if (form == FORM_JSON)
-		n = snprintf(out, VISIBLE, "\\u%04x", (unsigned)c);
-	else if (c < 0x20 || c == 0x7f)
-		n = snprintf(out, VISIBLE, "^%c", (char)(c ^ 0x40));
-	else
-		n = snprintf(out, VISIBLE, "<U+%04X>", (unsigned)c);
-	return (size_t)n;
-}
-
-static size_t visible_byte(char out[VISIBLE], unsigned char byte, enum form form)
-{
-	return (size_t)(form == FORM_JSON ? snprintf(out, VISIBLE, "\\ufffd") :
-					    snprintf(out, VISIBLE, "<%02X>", byte));
-}
+/* --------------------------------------------------------------- safe text */
 
 /* Plain ASCII at p, line ends and tabs included, needs no second look. */
 static const char *skip_plain(const char *p, const char *end)
@@ -354,13 +225,13 @@ static int is_cut(const char *p, const char *end)
 /* May bytes that are still to come make a character of those at p, or decide how it is shown? */
 static int unfinished(const char *p, const char *end)
 {
-	utf8proc_int32_t c;
+	int32_t c;
 	size_t n;
 
 	if (*p == '\r')
 		return end - p == 1; /* a LF may follow */
-	n = decode(p, end, &c);
-	if (!n || (c != ZWJ && c != ZWNJ))
+	n = cells_decode(p, end, &c);
+	if (!n || (c != CELLS_ZWJ && c != CELLS_ZWNJ))
 		return is_cut(p, end);
 	return p + n == end || is_cut(p + n, end);
 }
@@ -370,155 +241,50 @@ static int unfinished(const char *p, const char *end)
  * place of what depends on bytes still to come; else, or if all is written,
  * `end`.
  */
-static const char *write_safe(struct out *o, struct before *b, const char *p, const char *end,
-			      enum form form, int last)
+static const char *write_safe(struct out *o, struct cells_before *b, const char *p, const char *end,
+			      enum cells_form form, int last)
 {
 	while (p < end) {
 		const char *plain = skip_plain(p, end);
-		char seen[VISIBLE];
-		utf8proc_int32_t c;
+		char seen[CELLS_VISIBLE];
+		int32_t c;
 		size_t n;
 
 		out_bytes(o, p, (size_t)(plain - p));
 		if (plain > p)
-			passed(b, plain[-1]);
+			cells_passed(b, plain[-1]);
 		p = plain;
 		if (p == end || (!last && unfinished(p, end)))
 			break;
-		n = decode(p, end, &c);
-		if (n && shows(b, c, p + n, end)) {
+		n = cells_decode(p, end, &c);
+		if (n && cells_shows(b, c, p + n, end)) {
 			/* the CR of a CR LF says nothing */
 			if (c != '\r' || end - p == 1 || p[1] != '\n')
-				out_bytes(o, seen, visible(seen, c, form));
+				out_bytes(o, seen, cells_visible(seen, c, form));
 		} else if (n) {
 			out_bytes(o, p, n);
 		} else {
-			out_bytes(o, seen, visible_byte(seen, (unsigned char)*p, form));
+			out_bytes(o, seen, cells_visible_byte(seen, (unsigned char)*p, form));
 			c = 1;
 			n = 1;
 		}
-		passed(b, c);
+		cells_passed(b, c);
 		p += n;
 	}
 	return p;
 }
 
-static void write_whole(struct out *o, const char *p, const char *end, enum form form)
+static void write_whole(struct out *o, const char *p, const char *end, enum cells_form form)
 {
-	write_safe(o, &(struct before){ 0 }, p, end, form, 1);
+	write_safe(o, &(struct cells_before){ 0 }, p, end, form, 1);
 }
 
 void out_text(struct out *o, struct grove_slice text)
 {
-	write_whole(o, text.ptr, text.ptr + text.len, FORM_TEXT);
+	write_whole(o, text.ptr, text.ptr + text.len, CELLS_TEXT);
 }
 
-/* -------------------------------------------------------------------- cells */
-
-struct cells {
-	const char *p, *end;
-	unsigned column;
-	int collapse;        /* white space becomes one space, none at the ends */
-	struct before before;
-};
-
-struct cell {
-	const char *ptr;
-	size_t len;
-	unsigned width;
-	char seen[VISIBLE];
-};
-
-static int is_space(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static void cells_init(struct cells *it, struct grove_slice text, int collapse)
-{
-	it->p = text.ptr;
-	it->end = text.ptr + text.len;
-	it->column = 0;
-	it->collapse = collapse;
-	it->before = (struct before){ 0 };
-	if (collapse)
-		while (it->p < it->end && is_space(*it->p))
-			it->p++;
-}
-
-static unsigned char_width(utf8proc_int32_t c)
-{
-	int w = utf8proc_charwidth(c);
-
-	return w > 0 ? (unsigned)w : 0;
-}
-
-/* A letter and what joins it. Marks beyond any script's need are dropped. */
-static void cluster(struct cells *it, struct cell *cell, utf8proc_int32_t c, size_t n)
-{
-	enum { LONGEST = 96 };
-	utf8proc_int32_t state = 0, next;
-
-	cell->ptr = it->p;
-	cell->len = n;
-	cell->width = char_width(c);
-	it->p += n;
-	passed(&it->before, c);
-	while (it->p < it->end) {
-		n = decode(it->p, it->end, &next);
-		if (!n || shows(&it->before, next, it->p + n, it->end) || utf8proc_grapheme_break_stateful(c, next, &state))
-			break;
-		if (char_width(next) > cell->width)
-			cell->width = char_width(next);
-		if (next == EMOJI_STYLE) /* show as emoji, which takes two columns */
-			cell->width = 2;
-		if (cell->len + n <= LONGEST)
-			cell->len += n;
-		it->p += n;
-		c = next;
-		passed(&it->before, c);
-	}
-}
-
-/* The next cell; 0 at the end. */
-static int cells_next(struct cells *it, struct cell *cell)
-{
-	static const char spaces[] = "        ";
-	utf8proc_int32_t c;
-	size_t n;
-
-	if (it->collapse && it->p < it->end && is_space(*it->p)) {
-		while (it->p < it->end && is_space(*it->p))
-			it->p++;
-		if (it->p == it->end)
-			return 0;
-		cell->ptr = spaces;
-		cell->len = cell->width = 1;
-		it->column++;
-		passed(&it->before, ' ');
-		return 1;
-	}
-	if (it->p == it->end)
-		return 0;
-	n = decode(it->p, it->end, &c);
-	if (n && c == '\t') {
-		cell->ptr = spaces;
-		cell->len = cell->width = 8 - it->column % 8;
-		it->p++;
-		passed(&it->before, c);
-	} else if (!n || shows(&it->before, c, it->p + n, it->end)) {
-		cell->len = n ? visible(cell->seen, c, FORM_TEXT) :
-				visible_byte(cell->seen, (unsigned char)*it->p, FORM_TEXT);
-		cell->ptr = cell->seen;
-		cell->width = (unsigned)cell->len;
-		it->p += n ? n : 1;
-		passed(&it->before, n ? c : 1);
-	} else {
-		cluster(it, cell, c, n);
-	}
-	it->column += cell->width;
-	return 1;
-}
+/* ----------------------------------------------------------------- fitting */
 
 /*
  * Most text is ASCII, where a byte is a column: what is to be written goes into
@@ -530,13 +296,13 @@ static int plain_columns(struct grove_slice text, unsigned width, int collapse, 
 	const char *p = text.ptr, *end = text.ptr + text.len;
 	unsigned n = 0;
 
-	while (collapse && p < end && is_space(*p))
+	while (collapse && p < end && cells_space(*p))
 		p++;
 	while (p < end && n <= width) {
 		if (*p > ' ' && *p < 0x7f) {
 			out[n++] = *p++;
-		} else if (collapse && is_space(*p)) {
-			while (p < end && is_space(*p))
+		} else if (collapse && cells_space(*p)) {
+			while (p < end && cells_space(*p))
 				p++;
 			if (p < end)
 				out[n++] = ' ';
@@ -667,7 +433,7 @@ void out_json(struct out *o, struct grove_slice json)
 	struct grove_buf b = GROVE_BUF_INIT;
 
 	if (o->tty) {
-		write_whole(o, json.ptr, json.ptr + json.len, FORM_JSON);
+		write_whole(o, json.ptr, json.ptr + json.len, CELLS_JSON);
 	} else if (grove_buf_utf8(&b, json)) {
 		o->failed = ENOMEM;
 	} else {
@@ -700,9 +466,9 @@ void out_json_string(struct out *o, const char *str)
  * Pieces of a long text arrive cut anywhere: a character in two, or CR from
  * its LF. The head waits in `carry` for the rest.
  */
-static void write_piece(struct out *o, const char *p, size_t len, enum form form)
+static void write_piece(struct out *o, const char *p, size_t len, enum cells_form form)
 {
-	struct before b = { o->before[0], o->before[1] };
+	struct cells_before b = { o->before[0], o->before[1] };
 	const char *end = p + len;
 	const char *rest;
 
@@ -727,11 +493,11 @@ static void write_piece(struct out *o, const char *p, size_t len, enum form form
 
 void out_sink_end(struct out *o)
 {
-	struct before b = { o->before[0], o->before[1] };
+	struct cells_before b = { o->before[0], o->before[1] };
 	unsigned n = o->carried;
 
 	o->carried = 0;
-	write_safe(o, &b, o->carry, o->carry + n, FORM_TEXT, 1);
+	write_safe(o, &b, o->carry, o->carry + n, CELLS_TEXT, 1);
 	o->before[0] = o->before[1] = 0;
 }
 
@@ -740,7 +506,7 @@ static int sink_json(void *payload, const char *ptr, size_t len)
 	struct out *o = payload;
 
 	if (o->tty)
-		write_piece(o, ptr, len, FORM_JSON);
+		write_piece(o, ptr, len, CELLS_JSON);
 	else
 		out_bytes(o, ptr, len);
 	return out_failed(o);
@@ -751,7 +517,7 @@ static int sink_raw(void *payload, const char *ptr, size_t len)
 	struct out *o = payload;
 
 	if (o->tty)
-		write_piece(o, ptr, len, FORM_TEXT);
+		write_piece(o, ptr, len, CELLS_TEXT);
 	else
 		out_bytes(o, ptr, len);
 	return out_failed(o);

@@ -1,6 +1,7 @@
 /*
  * What the program prints: safe for a terminal, and within its width.
  */
+#include "../../cli/cells.c"
 #include "../../cli/out.c"
 
 #include <fcntl.h>

@@ -332,19 +332,6 @@ struct grove_view *cli_view(struct cli *c, struct grove_session *s)
 	return v;
 }
 
-int cli_leaf(struct cli *c, struct grove_view *v, const char *id, uint32_t *leaf)
-{
-	if (!id) {
-		*leaf = grove_view_leaf(v);
-		return 0;
-	}
-	if (!grove_view_find(v, id, leaf))
-		return 0;
-	c->status = cli_error(c, GROVE_ENOTFOUND,
-			      "%s: no such entry in this session (run 'grove log' to list them)", id);
-	return 1;
-}
-
 void cli_print_session(struct cli *c, struct grove_session *s)
 {
 	const char *path = grove_session_path(s);

@@ -84,9 +84,15 @@ struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags);
 struct grove_view *cli_view(struct cli *c, struct grove_session *s);
 /*
  * The entry that --leaf names: NULL is the view's own leaf, "root" is
- * GROVE_NO_ENTRY. 0, or non-zero when it was reported.
+ * GROVE_NO_ENTRY, and a unique prefix of an id will do. 0, or non-zero when it was
+ * reported.
  */
-int cli_leaf(struct cli *c, struct grove_view *v, const char *id, uint32_t *leaf);
+int cli_leaf(struct cli *c, struct grove_view *v, const char *what, uint32_t *leaf);
+/*
+ * The id of the entry that `what` names in a session, or "root"; yours to free().
+ * NULL: it was reported, return c->status.
+ */
+char *cli_entry(struct cli *c, struct grove_session *s, const char *what);
 /* A session that was made: {id, path}, or the path for people. */
 void cli_print_session(struct cli *c, struct grove_session *s);
 

@@ -26,6 +26,7 @@ struct append {
 	struct grove_session *s;          /* NULL: made with the first line */
 	struct grove_create_options make;
 	struct grove_append_options opt;
+	char *parent;                     /* the id of the entry that --parent names */
 	int branch;                       /* --parent was given: stay on that branch */
 
 	struct grove_slice line[BATCH];
@@ -260,25 +261,15 @@ static int check_expected(struct append *a)
 /* An unknown --parent is told before a line is read. */
 static int check_parent(struct append *a)
 {
-	struct grove_view *v = NULL;
-	uint32_t entry;
-	int err, wrong;
-
 	if (!a->opt.parent || !strcmp(a->opt.parent, GROVE_ROOT))
 		return 0;
 	if (!a->s) {
-		a->c->status = cli_error(a->c, GROVE_ENOTFOUND, "%s: no such entry: the session is new",
+		a->c->status = cli_error(a->c, GROVE_ENOTFOUND, "Entry %.200s not found: the session is new",
 					 a->opt.parent);
 		return 1;
 	}
-	err = grove_session_view(a->s, &v);
-	if (err) {
-		a->c->status = cli_fail_session(a->c, a->s, err);
-		return 1;
-	}
-	wrong = cli_leaf(a->c, v, a->opt.parent, &entry);
-	grove_view_unref(v);
-	return wrong;
+	a->opt.parent = a->parent = cli_entry(a->c, a->s, a->opt.parent);
+	return !a->parent;
 }
 
 int cmd_append(struct cli *c, int argc, char **argv)
@@ -339,6 +330,7 @@ out:
 	c->done = NULL;
 	out_release(&a->ids);
 	grove_session_close(a->s);
+	free(a->parent);
 	free(a);
 	return status;
 }

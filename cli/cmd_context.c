@@ -192,6 +192,7 @@ int cmd_context(struct cli *c, int argc, char **argv)
 	struct grove_context_options co = { sizeof(co) };
 	struct grove_session *s;
 	struct grove_view *v = NULL;
+	struct grove_entry e = { .size = sizeof(e) };
 	uint32_t leaf;
 	int err, lazy, llm = 0, explain = 0, mode = -1;
 	static const char *const modes[] = { "cli", "sdk", NULL };
@@ -227,6 +228,8 @@ int cmd_context(struct cli *c, int argc, char **argv)
 	v = cli_view(c, s);
 	if (!v || cli_leaf(c, v, co.leaf, &leaf))
 		goto out;
+	if (co.leaf && leaf != GROVE_NO_ENTRY && !grove_view_entry(v, leaf, &e))
+		co.leaf = e.id;
 	if (c->json) {
 		err = grove_view_context(v, &co, out_json_sink(&c->out));
 		if (!err)

@@ -3,6 +3,8 @@
  */
 #include "cli.h"
 
+#include <stdlib.h>
+
 static const char *const words[] = { "append", "switch", "replay" };
 
 static void print_json(struct cli *c, enum grove_outcome outcome, const char *leaf,
@@ -60,19 +62,25 @@ int cmd_continue(struct cli *c, int argc, char **argv)
 	struct grove_leaf_options lo = { .size = sizeof(lo), .flags = GROVE_LEAF_PERSIST };
 	struct grove_leaf_result r = { .size = sizeof(r) };
 	struct grove_session *s;
-	int err;
+	char *entry;
+	int err = 0;
 
 	if (cli_begin(c, NULL, "SESSION ENTRY", &argc, argv))
 		return c->status;
 	s = cli_open(c, argv[0], GROVE_OPEN_WRITE);
 	if (!s)
 		return c->status;
-	err = grove_session_continue(s, argv[1], &lo, &r);
+	entry = cli_entry(c, s, argv[1]);
+	if (!entry)
+		goto out;
+	err = grove_session_continue(s, entry, &lo, &r);
 	if (!err && c->json)
 		print_json(c, r.outcome, r.leaf, &r.content);
 	else if (!err)
-		err = print_words(c, s, argv[1], r.outcome, r.leaf);
+		err = print_words(c, s, entry, r.outcome, r.leaf);
 	c->status = err ? cli_fail_session(c, s, err) : EXIT_DONE;
+out:
+	free(entry);
 	grove_buf_release(&r.content);
 	grove_session_close(s);
 	return c->status;

@@ -3,10 +3,13 @@
  */
 #include "cli.h"
 
+#include <stdlib.h>
+
 int cmd_fork(struct cli *c, int argc, char **argv)
 {
 	struct grove_fork_options fo = { sizeof(fo) };
 	struct grove_session *s, *copy = NULL;
+	char *leaf = NULL;
 	int sync = 0, err, status = EXIT_DONE;
 	const struct opt opts[] = {
 		{ "leaf", .string = &fo.leaf },
@@ -20,6 +23,14 @@ int cmd_fork(struct cli *c, int argc, char **argv)
 	s = cli_open(c, argv[0], GROVE_OPEN_READ);
 	if (!s)
 		return c->status;
+	if (fo.leaf) {
+		leaf = cli_entry(c, s, fo.leaf);
+		if (!leaf) {
+			grove_session_close(s);
+			return c->status;
+		}
+		fo.leaf = leaf;
+	}
 	fo.sync = sync ? GROVE_SYNC_ALWAYS : GROVE_SYNC_NONE;
 	cli_progress(c, "copying");
 	err = grove_session_fork(s, &fo, &copy);
@@ -28,6 +39,7 @@ int cmd_fork(struct cli *c, int argc, char **argv)
 		status = cli_fail_session(c, s, err);
 	else
 		cli_print_session(c, copy);
+	free(leaf);
 	grove_session_close(copy);
 	grove_session_close(s);
 	return status;

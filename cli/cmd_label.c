@@ -3,10 +3,13 @@
  */
 #include "cli.h"
 
+#include <stdlib.h>
+
 int cmd_label(struct cli *c, int argc, char **argv)
 {
 	struct grove_session *s;
 	struct grove_append_result r = { .size = sizeof(r) };
+	char *target;
 	int err, status = EXIT_DONE;
 
 	if (cli_begin(c, NULL, "SESSION ENTRY [TEXT]", &argc, argv))
@@ -14,8 +17,11 @@ int cmd_label(struct cli *c, int argc, char **argv)
 	s = cli_open(c, argv[0], GROVE_OPEN_WRITE);
 	if (!s)
 		return c->status;
-	err = grove_session_append_label(s, argv[1], argc > 2 ? argv[2] : NULL, NULL, &r);
-	if (err) {
+	target = cli_entry(c, s, argv[1]);
+	err = target ? grove_session_append_label(s, target, argc > 2 ? argv[2] : NULL, NULL, &r) : 0;
+	if (!target) {
+		status = c->status;
+	} else if (err) {
 		status = cli_fail_session(c, s, err);
 	} else if (c->json) {
 		out_puts(&c->out, "{\"id\":");
@@ -25,6 +31,7 @@ int cmd_label(struct cli *c, int argc, char **argv)
 		out_text(&c->out, out_str(r.id ? r.id : "-"));
 		out_puts(&c->out, "\n");
 	}
+	free(target);
 	grove_session_close(s);
 	return status;
 }

@@ -3,6 +3,8 @@
  */
 #include "cli.h"
 
+#include <stdlib.h>
+
 static void print_leaf(struct cli *c, struct grove_session *s)
 {
 	const char *id = grove_session_leaf(s);
@@ -22,6 +24,7 @@ int cmd_leaf(struct cli *c, int argc, char **argv)
 	struct grove_branch_summary b = { sizeof(b) };
 	struct grove_leaf_options lo = { .size = sizeof(lo), .flags = GROVE_LEAF_PERSIST };
 	struct grove_session *s;
+	char *to = NULL;
 	int persist = 0, err = 0, status = EXIT_DONE;
 	const struct opt opts[] = {
 		{ "summary", .string = &b.summary },
@@ -38,12 +41,17 @@ int cmd_leaf(struct cli *c, int argc, char **argv)
 		return c->status;
 	if (argc == 2) {
 		lo.summary = b.summary ? &b : NULL;
-		err = grove_session_set_leaf(s, argv[1], &lo, NULL);
+		to = cli_entry(c, s, argv[1]);
+		if (to)
+			err = grove_session_set_leaf(s, to, &lo, NULL);
 	}
-	if (err)
+	if (argc == 2 && !to)
+		status = c->status;
+	else if (err)
 		status = cli_fail_session(c, s, err);
 	else if (argc < 2 || c->json)
 		print_leaf(c, s);
+	free(to);
 	grove_session_close(s);
 	return status;
 }

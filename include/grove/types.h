@@ -38,7 +38,7 @@ enum grove_error {
 	GROVE_ESTALE = -10,    /* the log has changed: refresh */
 	GROVE_ETOOBIG = -11,   /* over a limit, which the message names */
 	GROVE_ECANCELLED = -12,/* a callback asked to stop */
-	GROVE_EAMBIGUOUS = -13,/* a prefix that matches several sessions */
+	GROVE_EAMBIGUOUS = -13,/* a prefix that matches several sessions or entries */
 	GROVE_EACCESS = -14,   /* permission denied */
 	GROVE_EFULL = -15      /* no space left, or a quota or the file size limit exceeded */
 	/* -16 is free: nothing ever returned it */

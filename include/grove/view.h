@@ -58,7 +58,7 @@ GROVE_API uint32_t grove_view_count(const struct grove_view *v);
 /* Returns GROVE_ENOTFOUND past the last entry, GROVE_EINVAL if `out` has no size. */
 GROVE_API int grove_view_entry(const struct grove_view *v, uint32_t i, struct grove_entry *out);
 /*
- * Finds the entry with an id; for GROVE_ROOT, GROVE_NO_ENTRY. Returns 0, or
+ * Finds the entry with exactly this id; for GROVE_ROOT, GROVE_NO_ENTRY. Returns 0, or
  * GROVE_ENOTFOUND with *out set to GROVE_NO_ENTRY.
  */
 GROVE_API int grove_view_find(const struct grove_view *v, const char *id, uint32_t *out);
@@ -371,6 +371,13 @@ GROVE_API int grove_view_text(const struct grove_view *v, uint32_t i, const char
  */
 GROVE_API int grove_view_media(const struct grove_view *v, uint32_t i, unsigned nth, struct grove_buf *bytes,
 			       const char **type);
+/*
+ * Finds the entry that a person means: by its id, by a prefix of its id that no other
+ * entry has (at least 4 characters), or by GROVE_ROOT, for which *out is GROVE_NO_ENTRY.
+ * Programs that hold ids use grove_view_find(). Returns 0; GROVE_ENOTFOUND; or
+ * GROVE_EAMBIGUOUS, and grove_view_matches() has the candidates.
+ */
+GROVE_API int grove_view_resolve(const struct grove_view *v, const char *what, uint32_t *out);
 /* Lists the entries whose id begins with `prefix`. */
 GROVE_API int grove_view_matches(const struct grove_view *v, const char *prefix, struct grove_rows *out);
 

@@ -268,6 +268,11 @@ int grove_view_media(const struct grove_view *v, uint32_t i, unsigned nth, struc
 	WITH_VIEW(v, grove__view_media(inside(v), i, nth, bytes, type, &d));
 }
 
+int grove_view_resolve(const struct grove_view *v, const char *what, uint32_t *out)
+{
+	WITH_VIEW(v, grove__view_resolve(v, what, out, &d));
+}
+
 int grove_view_matches(const struct grove_view *v, const char *prefix, struct grove_rows *out)
 {
 	return grove__view_matches(v, prefix, out);

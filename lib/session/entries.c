@@ -294,3 +294,57 @@ int grove__view_matches(const struct grove_view *v, const char *prefix, struct g
 	*out = (struct grove_rows){ rows, nr };
 	return 0;
 }
+
+/* The ids of some rows, for an error: `len` bytes of each, and as many as fit. */
+static int name_rows(const struct grove__spine *s, const struct grove_rows *r, size_t len,
+		     struct grove_buf *out)
+{
+	enum { TOLD = 5 };
+	int bad = 0;
+
+	for (size_t i = 0; i < r->nr && i < TOLD && !bad; i++) {
+		const char *id = grove__spine_id(s, r->at[i]);
+
+		bad = (i && grove__buf_add_str(out, ", ")) || grove__buf_add(out, id, strnlen(id, len));
+	}
+	return bad || (r->nr > TOLD && grove__buf_add_str(out, ", …")) ? GROVE_ENOMEM : 0;
+}
+
+static int tell_ambiguous(const struct grove_view *v, const char *what, const struct grove_rows *r,
+			  struct grove_detail *d)
+{
+	struct grove_buf ids = GROVE_BUF_INIT;
+	size_t len = strnlen(what, 60) + 8; /* enough to tell them apart, mostly */
+	int rc = name_rows(v->image->spine, r, len, &ids) ? grove__fail_nomem(d) :
+		 grove__fail(d, GROVE_EAMBIGUOUS, NULL, "%.60s is ambiguous, it matches %zu entries: %.*s", what,
+			     r->nr, (int)ids.len, ids.ptr);
+
+	grove__buf_release(&ids);
+	return rc;
+}
+
+int grove__view_resolve(const struct grove_view *v, const char *what, uint32_t *row, struct grove_detail *d)
+{
+	enum { SHORTEST = 4 };
+	struct grove_rows found = { NULL, 0 };
+	int rc = 0;
+
+	*row = grove__spine_find(v->image->spine, v->nr, grove__slice_str(what));
+	if (*row != GROVE_NO_ENTRY || !strcmp(what, GROVE_ROOT))
+		return 0;
+	if (strnlen(what, SHORTEST) == SHORTEST)
+		rc = grove__view_matches(v, what, &found);
+	if (rc)
+		rc = grove__fail_nomem(d);
+	else if (!found.nr)
+		rc = grove__fail(d, GROVE_ENOTFOUND, NULL, "Entry %.200s not found%s", what,
+				 strnlen(what, SHORTEST) < SHORTEST ?
+				 " (a prefix of an id needs 4 characters or more)" :
+				 " (run 'grove log' to list the entries)");
+	else if (found.nr > 1)
+		rc = tell_ambiguous(v, what, &found, d);
+	else
+		*row = found.at[0];
+	free(found.at);
+	return rc;
+}

@@ -34,5 +34,7 @@ int grove__view_text(struct grove_view *v, uint32_t row, const char *pointer, st
 int grove__view_media(struct grove_view *v, uint32_t row, unsigned nth, struct grove_buf *bytes,
 		      const char **type, struct grove_detail *d);
 int grove__view_matches(const struct grove_view *v, const char *prefix, struct grove_rows *out);
+/* As grove_view_resolve(). */
+int grove__view_resolve(const struct grove_view *v, const char *what, uint32_t *row, struct grove_detail *d);
 
 #endif

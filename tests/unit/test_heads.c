@@ -632,6 +632,44 @@ static void ids_by_their_beginning(void **state)
 	grove_session_close(s);
 }
 
+static void an_entry_as_people_name_it(void **state)
+{
+	struct world *w = *state;
+	struct grove_detail why;
+	struct grove_session *s;
+	struct grove_view *v;
+	uint32_t i;
+
+	s = opened(w, RECORD("user", "abcd1111-1", "null", "1", "\"one\"") "\n"
+		   RECORD("user", "abcd2222-2", "\"abcd1111-1\"", "2", "\"two\"") "\n"
+		   RECORD("user", "abcd", "\"abcd2222-2\"", "3", "\"three\"") "\n"
+		   RECORD("user", "abcd1111-1", "null", "4", "\"one\"") "\n");
+	v = view_of(w, s);
+	OK(w, grove_view_resolve(v, "abcd2", &i));
+	assert_int_equal(i, 1);
+	OK(w, grove_view_resolve(v, "abcd", &i)); /* exact comes before prefixes */
+	assert_int_equal(i, 2);
+	OK(w, grove_view_resolve(v, "abcd1111-1", &i));
+	OK(w, grove_view_resolve(v, "abcd1", &i)); /* the same id twice is one entry */
+	OK(w, grove_view_resolve(v, GROVE_ROOT, &i));
+	assert_int_equal(i, GROVE_NO_ENTRY);
+	assert_int_equal(grove_view_resolve(v, "abc", &i), GROVE_ENOTFOUND);
+	assert_int_equal(grove_view_resolve(v, "abcd3", &i), GROVE_ENOTFOUND);
+	assert_int_equal(i, GROVE_NO_ENTRY);
+	grove_view_error(v, &why);
+	assert_int_equal(why.code, GROVE_ENOTFOUND);
+	assert_non_null(strstr(why.message, "Entry abcd3 not found"));
+	assert_int_equal(grove_view_find(v, "abcd2", &i), GROVE_ENOTFOUND); /* for programs: exactly */
+	grove_view_unref(v);
+	grove_session_close(s);
+	file_make(in_world(w, "s.jsonl"), TURN);
+	s = session_at(w, in_world(w, "s.jsonl"), 0);
+	v = view_of(w, s);
+	assert_int_equal(grove_view_resolve(v, "", &i), GROVE_ENOTFOUND);
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -648,6 +686,7 @@ int main(void)
 		WORLD_TEST(texts_by_range),
 		WORLD_TEST(images_are_decoded),
 		WORLD_TEST(ids_by_their_beginning),
+		WORLD_TEST(an_entry_as_people_name_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,6 @@
 #include "auth.h"
 #include "handlers.h"
 #include "held.h"
-#include "media.h"
 #include "reply.h"
 #include "route.h"
 
@@ -162,8 +161,8 @@ int get_blob(struct request *r)
 	grove_blobs_close(b);
 	if (rc)
 		return rc;
-	r->type = media_type(grove_buf_slice(&r->out.buf));
-	r->type = r->type ? r->type : "application/octet-stream";
+	r->type = grove_media_type(grove_buf_slice(&r->out.buf));
+	r->type = is_shown_image(r->type) ? r->type : "application/octet-stream";
 	r->csp = CSP_SANDBOX;
 	r->cache = "private, max-age=31536000, immutable";
 	return 0;

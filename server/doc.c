@@ -79,16 +79,30 @@ void doc_string(struct doc *d, const char *text)
 		doc_null(d);
 }
 
+/* Columns have millions of them, so printf() is not asked. */
+static void put_digits(struct doc *d, uint64_t n, int negative)
+{
+	char text[24];
+	size_t at = sizeof(text);
+
+	do
+		text[--at] = (char)('0' + n % 10);
+	while (n /= 10);
+	if (negative)
+		text[--at] = '-';
+	doc_add(d, (struct grove_slice){ text + at, sizeof(text) - at });
+}
+
 void doc_number(struct doc *d, uint64_t n)
 {
 	comma(d);
-	doc_printf(d, "%llu", (unsigned long long)n);
+	put_digits(d, n, 0);
 }
 
 void doc_signed(struct doc *d, int64_t n)
 {
 	comma(d);
-	doc_printf(d, "%lld", (long long)n);
+	put_digits(d, n < 0 ? 0 - (uint64_t)n : (uint64_t)n, n < 0);
 }
 
 void doc_real(struct doc *d, double x)

@@ -4,10 +4,8 @@
  *
  * A page ends at 1 MiB, whatever was asked for; `more` says what is left.
  */
-#include "brief.h"
 #include "handlers.h"
 #include "held.h"
-#include "media.h"
 #include "reply.h"
 #include "route.h"
 
@@ -18,205 +16,150 @@
 #define TEXT_RANGE 65536u
 #define TEXT_LEAST 8u       /* room for a character, wherever the part begins */
 
-struct range {
-	uint64_t from, to;   /* both are part of it */
-};
-
 struct window {
-	struct range range[RANGES_MAX];
-	unsigned nr;
-	uint64_t limit;
-	unsigned flags;      /* enum grove_line_flags */
-	int ui;
-	uint64_t max_body;
+	struct grove_range range[RANGES_MAX];  /* of seq */
+	struct grove_entries_options o;
 };
 
-/* "100-180,190": NULL, or where it cannot be read. */
+/* "100-180,190", both ends included: NULL, or where it cannot be read. */
 static const char *read_ranges(const char *text, struct window *w)
 {
 	const char *p = text;
 	char *end;
 
 	while (*p) {
-		struct range *a = &w->range[w->nr];
+		struct grove_range *a = &w->range[w->o.nr_seq];
+		uint64_t last;
 
-		if (w->nr == RANGES_MAX || *p < '0' || *p > '9')
+		if (w->o.nr_seq == RANGES_MAX || *p < '0' || *p > '9')
 			return p;
-		a->from = a->to = strtoull(p, &end, 10);
+		a->from = last = strtoull(p, &end, 10);
 		if (*end == '-') {
 			p = end + 1;
 			if (*p < '0' || *p > '9')
 				return p;
-			a->to = strtoull(p, &end, 10);
+			last = strtoull(p, &end, 10);
 		}
-		if (a->to < a->from || (*end && *end != ','))
+		if (last < a->from || (*end && *end != ','))
 			return end;
-		w->nr++;
+		a->to = last == UINT64_MAX ? 0 : last + 1;
+		w->o.nr_seq++;
 		p = *end ? end + 1 : end;
 	}
-	return w->nr ? NULL : p;
+	return w->o.nr_seq ? NULL : p;
 }
 
 static int read_window(struct request *r, struct window *w)
 {
 	static const char *const views[] = { "stored", "ui", NULL };
 	const char *seq = query_text(r, "seq");
-	uint64_t after = 0;
-	int blobs = 0, rc = query_number(r, "after", &after);
+	uint64_t after = 0, max_body = TEXT_BYTES;
+	int blobs = 0, ui = 0, rc = query_number(r, "after", &after);
 
-	w->limit = UINT64_MAX;
-	w->max_body = TEXT_BYTES;
 	if (!rc)
-		rc = query_number(r, "limit", &w->limit);
+		rc = query_number(r, "limit", &w->o.limit);
 	if (!rc)
-		rc = query_number(r, "maxBody", &w->max_body);
+		rc = query_number(r, "maxBody", &max_body);
 	if (!rc)
 		rc = query_flag(r, "blobs", &blobs);
 	if (!rc)
-		rc = query_choice(r, "view", views, &w->ui);
-	/* an image that is kept apart is an image all the same */
-	w->flags = blobs || w->ui ? GROVE_LINE_BLOBS : 0;
+		rc = query_choice(r, "view", views, &ui);
 	if (rc)
 		return rc;
+	w->o.seq = w->range;
+	w->o.max_bytes = PAGE_BYTES;
+	w->o.max_text = ui ? max_body : 0;
+	/* an image that is kept apart is an image all the same */
+	w->o.flags = GROVE_ENTRIES_SEQ | (blobs || ui ? GROVE_LINE_BLOBS : 0) | (ui ? GROVE_ENTRIES_MEDIA : 0);
 	if (!seq) {
-		w->range[0] = (struct range){ after, UINT64_MAX };
-		w->nr = 1;
+		w->range[0].from = after;
+		w->o.nr_seq = 1;
 		return 0;
 	}
 	return read_ranges(seq, w) ? reply_fail(r, GROVE_EINVAL, "seq has ranges: 100-180,190-220") : 0;
 }
 
-/* The first entry of a seq, or after it. */
-static uint32_t entry_at(const struct grove_view *v, uint64_t seq)
+/* What of the ranges was left out: from `next` on, as far as there are lines. */
+static void put_more(struct doc *d, const struct window *w, const struct grove_view *v, uint64_t next)
 {
-	struct grove_entry e = { .size = sizeof(e) };
-	uint32_t low = 0, high = grove_view_count(v);
+	struct grove_counts n = { .size = sizeof(n) };
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
+	grove_view_counts(v, &n);
+	doc_name(d, "more");
+	doc_open(d, '[');
+	for (size_t i = 0; i < w->o.nr_seq && next != GROVE_NO_SEQ; i++) {
+		uint64_t from = w->range[i].from > next ? w->range[i].from : next;
+		uint64_t to = w->range[i].to && w->range[i].to < n.lines ? w->range[i].to : n.lines;
 
-		grove_view_entry(v, mid, &e);
-		if (e.line < seq)
-			low = mid + 1;
-		else
-			high = mid;
+		if (from >= to)
+			continue;
+		doc_open(d, '[');
+		doc_number(d, from);
+		doc_number(d, to - 1);
+		doc_close(d, ']');
 	}
-	return low;
-}
-
-static int put_entry(struct request *r, const struct grove_view *v, const struct window *w,
-		     const struct grove_entry *e)
-{
-	struct grove_buf line = GROVE_BUF_INIT;
-	int rc = grove_view_line(v, e->index, w->flags, &line);
-
-	if (!rc) {
-		doc_open(&r->out, '{');
-		doc_member_number(&r->out, "seq", e->line);
-		doc_name(&r->out, "entry");
-		if (w->ui)
-			brief_entry(&r->out, grove_buf_slice(&line), e->id, w->max_body);
-		else
-			doc_json(&r->out, grove_buf_slice(&line));
-		doc_close(&r->out, '}');
-		rc = r->out.rc;
-	}
-	grove_buf_release(&line);
-	return rc;
-}
-
-/* Is there no room for this entry? In brief, one is about as long as its texts may be. */
-static int is_full(const struct request *r, const struct window *w, const struct grove_entry *e, uint64_t nr)
-{
-	uint64_t bytes = w->ui && e->bytes > w->max_body ? w->max_body : e->bytes;
-
-	return nr == w->limit || r->out.buf.len + bytes > PAGE_BYTES;
-}
-
-/* Entries of all ranges until the page is full; what is left goes to `more`. */
-static int put_window(struct request *r, const struct grove_view *v, const struct window *w, struct doc *more)
-{
-	struct grove_entry e = { .size = sizeof(e) };
-	uint32_t count = grove_view_count(v);
-	uint64_t nr = 0;
-	int rc = 0;
-
-	for (unsigned k = 0; k < w->nr && !rc; k++) {
-		uint32_t i = entry_at(v, w->range[k].from);
-
-		for (; i < count && !rc; i++) {
-			grove_view_entry(v, i, &e);
-			/* one entry is always sent, however long it is: else nobody could go on */
-			if (e.line > w->range[k].to || (nr && is_full(r, w, &e, nr)))
-				break;
-			rc = put_entry(r, v, w, &e);
-			nr++;
-		}
-		if (!rc && i < count && e.line <= w->range[k].to) {
-			struct grove_entry last = { .size = sizeof(last) };
-
-			grove_view_entry(v, count - 1, &last);
-			doc_open(more, '[');
-			doc_number(more, e.line);
-			doc_number(more, w->range[k].to < last.line ? w->range[k].to : last.line);
-			doc_close(more, ']');
-		}
-	}
-	return rc;
+	doc_close(d, ']');
 }
 
 int get_entries(struct request *r)
 {
-	struct window w = { .nr = 0 };
-	struct doc more = { GROVE_BUF_INIT, 0 };
+	struct window w = { .o = { .size = sizeof(w.o) } };
+	struct grove_buf page = GROVE_BUF_INIT;
 	struct held *h;
 	struct grove_view *v;
+	uint64_t next;
 	int rc = read_window(r, &w);
 
 	if (rc)
 		return rc;
 	rc = hold_state(r, &h, &v);
 	if (!rc) {
+		rc = grove_view_entries(v, &w.o, grove_buf_sink(&page), &next);
+		if (rc)
+			reply_fail_view(r, v, rc);
+	}
+	if (!rc) {
 		doc_open(&r->out, '{');
 		doc_member_number(&r->out, "rev", grove_view_rev(v));
 		doc_member_number(&r->out, "generation", grove_view_generation(v));
-		doc_name(&r->out, "entries");
-		doc_open(&r->out, '[');
-		doc_open(&more, '[');
-		rc = put_window(r, v, &w, &more);
-		if (rc < 0)
-			reply_fail_view(r, v, rc);
-		doc_close(&r->out, ']');
-		doc_close(&more, ']');
-		doc_name(&r->out, "more");
-		doc_json(&r->out, grove_buf_slice(&more.buf));
+		doc_member_json(&r->out, "entries", grove_buf_slice(&page));
+		put_more(&r->out, &w, v, next);
 		doc_close(&r->out, '}');
 	}
-	doc_release(&more);
+	grove_buf_release(&page);
 	hold_state_end(r, h, v);
 	return rc < 0 ? rc : 0;
+}
+
+/* The entry that the address names, in a view to be given back with hold_state_end(). */
+static int hold_entry(struct request *r, struct held **h, struct grove_view **v, uint32_t *i)
+{
+	int rc = hold_state(r, h, v);
+
+	if (!rc)
+		rc = find_entry(r, *v, r->capture[1], i);
+	if (!rc && *i == GROVE_NO_ENTRY)
+		rc = reply_fail(r, GROVE_ENOTFOUND, "the root is no entry");
+	return rc;
 }
 
 int get_entry(struct request *r)
 {
 	struct grove_entry e = { .size = sizeof(e) };
 	struct grove_buf line = GROVE_BUF_INIT;
-	struct held *h;
-	struct grove_view *v;
+	struct held *h = NULL;
+	struct grove_view *v = NULL;
 	uint32_t i;
 	int blobs = 0, rc = query_flag(r, "blobs", &blobs);
 
-	if (rc)
-		return rc;
-	rc = hold_state(r, &h, &v);
 	if (!rc)
-		rc = find_entry(r, v, r->capture[1], &i);
-	if (!rc && i == GROVE_NO_ENTRY)
-		rc = reply_fail(r, GROVE_ENOTFOUND, "the root is no entry");
+		rc = hold_entry(r, &h, &v, &i);
 	if (!rc) {
 		rc = grove_view_line(v, i, blobs ? GROVE_LINE_BLOBS : 0, &line);
 		if (rc)
 			reply_fail_view(r, v, rc);
+	}
+	if (!rc) {
 		grove_view_entry(v, i, &e);
 		doc_open(&r->out, '{');
 		doc_member_number(&r->out, "rev", grove_view_rev(v));
@@ -224,8 +167,7 @@ int get_entry(struct request *r)
 		doc_member_number(&r->out, "seq", e.line);
 		if (e.label)
 			doc_member(&r->out, "label", e.label);
-		doc_name(&r->out, "entry");
-		doc_json(&r->out, grove_buf_slice(&line));
+		doc_member_json(&r->out, "entry", grove_buf_slice(&line));
 		doc_close(&r->out, '}');
 	}
 	grove_buf_release(&line);
@@ -233,32 +175,59 @@ int get_entry(struct request *r)
 	return rc < 0 ? rc : 0;
 }
 
-/* The line of the entry that the address names, with its images. */
-static int read_line(struct request *r, struct grove_buf *line)
+/*
+ * Where a part really begins: in front of the character that `from` is in the middle
+ * of. Only if the part begins with a long one is there anything to find out.
+ */
+static int true_start(const struct grove_view *v, uint32_t i, const char *pointer, const struct grove_buf *part,
+		      uint64_t *from)
 {
-	struct held *h;
-	struct grove_view *v;
-	uint32_t i;
-	int rc = hold_state(r, &h, &v);
+	struct grove_buf before = GROVE_BUF_INIT;
+	int rc = 0;
 
-	if (!rc)
-		rc = find_entry(r, v, r->capture[1], &i);
-	if (!rc && i == GROVE_NO_ENTRY)
-		rc = reply_fail(r, GROVE_ENOTFOUND, "the root is no entry");
-	if (!rc) {
-		rc = grove_view_line(v, i, GROVE_LINE_BLOBS, line);
-		if (rc)
-			reply_fail_view(r, v, rc);
+	if (*from && part->len && (unsigned char)part->ptr[0] >= 0x80) {
+		rc = grove_view_text(v, i, pointer, (struct grove_range){ 0, *from }, &before, NULL);
+		*from = before.len;
 	}
-	hold_state_end(r, h, v);
+	grove_buf_release(&before);
 	return rc;
+}
+
+static int read_part(struct request *r, const struct grove_view *v, uint32_t i, const char *pointer, uint64_t from,
+		     uint64_t most)
+{
+	struct grove_buf *part = &r->out.buf;
+	uint64_t total = 0;
+	int rc;
+
+	most = most < TEXT_LEAST ? TEXT_LEAST : most > TEXT_BYTES_MAX ? TEXT_BYTES_MAX : most;
+	if (from > UINT64_MAX - most)
+		from = UINT64_MAX - most;
+	rc = grove_view_text(v, i, pointer, (struct grove_range){ from, from + most }, part, &total);
+	if (!rc)
+		rc = true_start(v, i, pointer, part, &from);
+	if (rc)
+		return reply_fail_view(r, v, rc);
+	if (from >= total && total) {
+		reply_header(r, "Content-Range", "bytes */%llu", (unsigned long long)total);
+		return reply_fail_status(r, 416, GROVE_EINVAL, "the text ends before that");
+	}
+	r->type = "text/plain; charset=utf-8";
+	if (part->len) {
+		r->status = 206;
+		reply_header(r, "Content-Range", "bytes %llu-%llu/%llu", (unsigned long long)from,
+			     (unsigned long long)(from + part->len - 1), (unsigned long long)total);
+	}
+	return 0;
 }
 
 int get_text(struct request *r)
 {
 	const char *pointer = query_text(r, "pointer");
-	struct grove_buf line = GROVE_BUF_INIT, text = GROVE_BUF_INIT;
-	uint64_t from = 0, most = TEXT_RANGE, total = 0;
+	uint64_t from = 0, most = TEXT_RANGE;
+	struct held *h = NULL;
+	struct grove_view *v = NULL;
+	uint32_t i;
 	int rc = query_number(r, "offset", &from);
 
 	if (!rc)
@@ -266,55 +235,46 @@ int get_text(struct request *r)
 	if (!rc && !pointer)
 		rc = reply_fail(r, GROVE_EINVAL, "pointer is missing");
 	if (!rc)
-		rc = read_line(r, &line);
-	if (!rc) {
-		most = most < TEXT_LEAST ? TEXT_LEAST : most > TEXT_BYTES_MAX ? TEXT_BYTES_MAX : most;
-		rc = brief_text(grove_buf_slice(&line), pointer, &from, most, &text, &total);
-		if (rc == GROVE_ENOTFOUND)
-			reply_fail(r, rc, "there is no text at that place");
-	}
-	if (!rc && from >= total && total) {
-		reply_header(r, "Content-Range", "bytes */%llu", (unsigned long long)total);
-		rc = reply_fail_status(r, 416, GROVE_EINVAL, "the text ends before that");
-	} else if (!rc) {
-		r->type = "text/plain; charset=utf-8";
-		if (text.len) {
-			r->status = 206;
-			reply_header(r, "Content-Range", "bytes %llu-%llu/%llu", (unsigned long long)from,
-				     (unsigned long long)(from + text.len - 1), (unsigned long long)total);
-		}
-		/* a character whose half a writer stored is repaired here, as everywhere */
-		rc = text.len ? grove_buf_add(&r->out.buf, grove_buf_slice(&text)) : 0;
-	}
-	grove_buf_release(&line);
-	grove_buf_release(&text);
+		rc = hold_entry(r, &h, &v, &i);
+	if (!rc)
+		rc = read_part(r, v, i, pointer, from, most);
+	hold_state_end(r, h, v);
 	return rc < 0 ? rc : 0;
+}
+
+int is_shown_image(const char *type)
+{
+	static const char *const shown[] = { "image/png", "image/jpeg", "image/gif", "image/webp" };
+
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+		if (!strcmp(type, shown[i]))
+			return 1;
+	return 0;
 }
 
 int get_media(struct request *r)
 {
-	struct grove_buf line = GROVE_BUF_INIT;
 	const char *n = r->capture[2];
+	struct held *h = NULL;
+	struct grove_view *v = NULL;
+	uint32_t i;
 	int rc = 0;
 
 	if (!*n || n[strspn(n, "0123456789")] || strlen(n) > 9)
 		rc = reply_fail(r, GROVE_EINVAL, "an image is named by a number");
 	if (!rc)
-		rc = read_line(r, &line);
+		rc = hold_entry(r, &h, &v, &i);
 	if (!rc) {
-		rc = brief_media(grove_buf_slice(&line), strtoull(n, NULL, 10), &r->out.buf);
-		if (rc == GROVE_ENOTFOUND)
-			reply_fail(r, rc, "this entry has no such image");
+		rc = grove_view_media(v, i, (unsigned)strtoul(n, NULL, 10), &r->out.buf, &r->type);
+		if (rc)
+			reply_fail_view(r, v, rc);
 	}
+	if (!rc && !is_shown_image(r->type))
+		rc = reply_fail_status(r, 415, GROVE_ENOTSUP, "that is no image of a kind that is shown");
 	if (!rc) {
-		r->type = media_type(grove_buf_slice(&r->out.buf));
 		r->csp = CSP_SANDBOX;
 		r->cache = "private, max-age=31536000, immutable";
-		if (!r->type) {
-			doc_release(&r->out);
-			rc = reply_fail_status(r, 415, GROVE_ENOTSUP, "that is no image of a kind that is shown");
-		}
 	}
-	grove_buf_release(&line);
+	hold_state_end(r, h, v);
 	return rc < 0 ? rc : 0;
 }

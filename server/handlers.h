@@ -38,6 +38,8 @@ int get_entries(struct request *r);
 int get_entry(struct request *r);
 int get_text(struct request *r);
 int get_media(struct request *r);
+/* A type that browsers show and that runs nothing: PNG, JPEG, GIF, WebP. */
+int is_shown_image(const char *type);
 int get_export(struct request *r);
 /* search.c */
 int get_search(struct request *r);

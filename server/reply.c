@@ -53,7 +53,7 @@ void reply_error(struct request *r, int code, unsigned status)
 	memset(&r->out, 0, sizeof(r->out));
 	r->status = status ? status : reply_status(code);
 	r->type = "application/json";
-	r->csp = NULL;
+	r->csp = r->cache = NULL;
 	r->etag[0] = '\0';
 	doc_puts(&r->out, "{\"error\":{");
 	doc_member(&r->out, "code", r->live ? "LIVE" : grove_error_name(code));

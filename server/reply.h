@@ -9,6 +9,9 @@
 
 #include "server.h"
 
+/* For bytes of others: nothing in them may run. */
+#define CSP_SANDBOX "sandbox; default-src 'none'"
+
 /* What the function of a route returns when its stream goes on without it. */
 #define REPLY_GOES_ON 1
 

@@ -6,8 +6,9 @@
  *	 "labels":{"2":"findings"},"leaf":3,"next":null}
  *
  * `parent` is a position in the columns: -1 for a root, -2 for one before this
- * window, whose id is in `parentId`. `time` has differences. A column is written
- * at a time, so nothing but the one at hand is held.
+ * window, whose id is in `parentId`. `time` has differences. The library makes the
+ * columns; here they become JSON, one at a time, so that only as much of it is held
+ * as the client has not taken.
  */
 #include "handlers.h"
 #include "held.h"
@@ -16,197 +17,108 @@
 #include "route.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PREVIEW_MAX 400u
 #define PREVIEW_TURNS 120u
+#define CHARACTER_MAX 4u     /* bytes */
 #define FLUSH 32768u
 
-/* The entries of the window that are shown, and where each entry of the view is among them. */
 struct shape {
-	struct request *r;
 	const struct grove_view *v;
+	const struct grove_columns *c;
 	struct grove_sink to;     /* without a function: nowhere, it stays in `d` */
 	struct doc d;             /* what is not written yet */
-	uint32_t *row;            /* the entries that are shown */
-	uint32_t nr;
-	uint32_t from, upto;      /* the window: entries of the view */
-	uint32_t *position;       /* by entry, from `from` on: among the shown, or NO_ENTRY */
-	uint32_t *run;            /* level turns: entries that are left out since the parent */
-	uint32_t *parent;         /* by shown entry: the shown parent's entry, NO_ENTRY, or one before the window */
-	size_t preview;
-	int turns;
 };
 
-static void flush(struct shape *s)
+/* Called after an item: if more come, the comma goes with what is flushed, since an empty buffer forgets it. */
+static void flush(struct shape *s, int more)
 {
 	int rc;
 
 	if (s->d.rc || s->d.buf.len < FLUSH || !s->to.write)
 		return;
+	if (more)
+		doc_puts(&s->d, ",");
 	rc = s->to.write(s->to.payload, s->d.buf.ptr, s->d.buf.len);
 	s->d.buf.len = 0;
 	s->d.rc = rc;
 }
 
-static void entry(const struct shape *s, uint32_t i, struct grove_entry *e)
-{
-	e->size = sizeof(*e);
-	grove_view_entry(s->v, i, e);
-}
-
-/* The first entry of a seq, or after it. */
-static uint32_t entry_at(const struct grove_view *v, uint64_t seq)
-{
-	struct grove_entry e = { .size = sizeof(e) };
-	uint32_t low = 0, high = grove_view_count(v);
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		grove_view_entry(v, mid, &e);
-		if (e.line < seq)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-/* ------------------------------------------------------------ what is shown */
-
-/* Children of each entry of the window, as far as it matters: none, one, more. */
-static unsigned char *count_children(const struct shape *s)
-{
-	unsigned char *nr = calloc(s->upto - s->from + 1, 1);
-	struct grove_entry e;
-
-	for (uint32_t i = s->from; nr && i < s->upto; i++) {
-		entry(s, i, &e);
-		if (e.parent != GROVE_NO_ENTRY && e.parent >= s->from && nr[e.parent - s->from] < 2)
-			nr[e.parent - s->from]++;
-	}
-	return nr;
-}
-
-static int gives_shape(const struct grove_entry *e, unsigned children)
-{
-	switch (e->kind) {
-	case GROVE_KIND_COMPACTION:
-	case GROVE_KIND_BRANCH_SUMMARY:
-	case GROVE_KIND_RESET:
-	case GROVE_KIND_SUBAGENT_BATCH:
-	case GROVE_KIND_SUBAGENT_RESULT:
-	case GROVE_KIND_CUSTOM_MESSAGE:
-		return 1;
-	default:
-		return e->role == GROVE_ROLE_USER || e->label || children != 1 || e->parent == GROVE_NO_ENTRY;
-	}
-}
-
-/* The nearest shown entry above, and how many were passed over on the way. */
-static uint32_t shown_above(const struct shape *s, uint32_t i, uint32_t *run)
-{
-	struct grove_entry e;
-
-	*run = 0;
-	entry(s, i, &e);
-	while (e.parent != GROVE_NO_ENTRY && e.parent >= s->from && s->position[e.parent - s->from] == GROVE_NO_ENTRY) {
-		++*run;
-		entry(s, e.parent, &e);
-	}
-	return e.parent;
-}
-
-static int choose(struct shape *s)
-{
-	size_t n = s->upto - s->from + 1;
-	unsigned char *children = count_children(s);
-	struct grove_entry e;
-
-	s->row = malloc(n * sizeof(*s->row));
-	s->position = malloc(n * sizeof(*s->position));
-	s->run = calloc(n, sizeof(*s->run));
-	s->parent = malloc(n * sizeof(*s->parent));
-	if (!children || !s->row || !s->position || !s->run || !s->parent) {
-		free(children);
-		return GROVE_ENOMEM;
-	}
-	for (uint32_t i = s->from; i < s->upto; i++) {
-		s->position[i - s->from] = GROVE_NO_ENTRY;
-		entry(s, i, &e);
-		if (s->turns && !gives_shape(&e, children[i - s->from]))
-			continue;
-		s->position[i - s->from] = s->nr;
-		s->row[s->nr++] = i;
-	}
-	for (uint32_t k = 0; k < s->nr; k++)
-		s->parent[k] = shown_above(s, s->row[k], &s->run[k]);
-	free(children);
-	return 0;
-}
-
 /* ------------------------------------------------------------------ columns */
 
-typedef void put_fn(struct shape *s, const struct grove_entry *e, uint32_t k);
-
-static void put_seq(struct shape *s, const struct grove_entry *e, uint32_t k)
-{
-	(void)k;
-	doc_number(&s->d, e->line);
-}
-
-static void put_id(struct shape *s, const struct grove_entry *e, uint32_t k)
-{
-	(void)k;
-	doc_string(&s->d, e->id);
-}
-
-static void put_parent(struct shape *s, const struct grove_entry *e, uint32_t k)
-{
-	uint32_t p = s->parent[k];
-
-	(void)e;
-	if (p == GROVE_NO_ENTRY)
-		doc_signed(&s->d, -1);
-	else if (p < s->from)
-		doc_signed(&s->d, -2);
-	else
-		doc_number(&s->d, s->position[p - s->from]);
-}
-
-static void put_flags(struct shape *s, const struct grove_entry *e, uint32_t k)
-{
-	(void)k;
-	doc_number(&s->d, e->flags);
-}
-
-static void put_bytes(struct shape *s, const struct grove_entry *e, uint32_t k)
-{
-	(void)k;
-	doc_number(&s->d, e->bytes);
-}
-
-static void put_run(struct shape *s, const struct grove_entry *e, uint32_t k)
-{
-	(void)e;
-	doc_number(&s->d, s->run[k]);
-}
+typedef void put_fn(struct shape *s, uint32_t k);
 
 static void put_column(struct shape *s, const char *name, put_fn *fn)
 {
-	struct grove_entry e;
-
 	doc_name(&s->d, name);
 	doc_open(&s->d, '[');
-	for (uint32_t k = 0; k < s->nr && !s->d.rc; k++) {
-		/* a flushed buffer has forgotten that a comma is due */
-		if (k && !s->d.buf.len)
-			doc_puts(&s->d, ",");
-		entry(s, s->row[k], &e);
-		fn(s, &e, k);
-		flush(s);
+	for (uint32_t k = 0; k < s->c->nr && !s->d.rc; k++) {
+		fn(s, k);
+		flush(s, k + 1 < s->c->nr);
+	}
+	doc_close(&s->d, ']');
+}
+
+static void put_seq(struct shape *s, uint32_t k)
+{
+	doc_number(&s->d, s->c->seq[k]);
+}
+
+static void put_id(struct shape *s, uint32_t k)
+{
+	doc_string(&s->d, s->c->id[k] ? s->c->strings + s->c->id[k] : NULL);
+}
+
+static void put_parent(struct shape *s, uint32_t k)
+{
+	uint32_t p = s->c->parent[k];
+
+	if (p == GROVE_NO_ENTRY || p == GROVE_EARLIER)
+		doc_signed(&s->d, p == GROVE_NO_ENTRY ? -1 : -2);
+	else
+		doc_number(&s->d, p);
+}
+
+static void put_flags(struct shape *s, uint32_t k)
+{
+	doc_number(&s->d, s->c->flags[k]);
+}
+
+static void put_bytes(struct shape *s, uint32_t k)
+{
+	doc_number(&s->d, s->c->bytes[k]);
+}
+
+static void put_run(struct shape *s, uint32_t k)
+{
+	doc_number(&s->d, s->c->run[k]);
+}
+
+static void put_failed(struct shape *s, uint32_t k)
+{
+	doc_number(&s->d, s->c->failed[k]);
+}
+
+/* The first `most` characters. */
+static struct grove_slice begin_of(const char *text, size_t most)
+{
+	size_t end = 0;
+
+	while (text[end] && most--)
+		do
+			end++;
+		while (((unsigned char)text[end] & 0xc0) == 0x80);
+	return (struct grove_slice){ text, end };
+}
+
+static void put_text(struct shape *s, size_t most)
+{
+	doc_name(&s->d, "text");
+	doc_open(&s->d, '[');
+	for (uint32_t k = 0; k < s->c->nr && !s->d.rc; k++) {
+		doc_text(&s->d, begin_of(s->c->strings + s->c->text[k], most));
+		flush(s, k + 1 < s->c->nr);
 	}
 	doc_close(&s->d, ']');
 }
@@ -214,48 +126,43 @@ static void put_column(struct shape *s, const char *name, put_fn *fn)
 /* Differences; an entry without a time has that of the one before it. */
 static void put_times(struct shape *s)
 {
-	int64_t before = 0, t;
-	struct grove_entry e;
+	int64_t before = 0;
 
 	doc_name(&s->d, "time");
 	doc_open(&s->d, '[');
-	for (uint32_t k = 0; k < s->nr && !s->d.rc; k++) {
-		if (k && !s->d.buf.len)
-			doc_puts(&s->d, ",");
-		entry(s, s->row[k], &e);
-		t = e.time == GROVE_NO_TIME ? before : e.time;
+	for (uint32_t k = 0; k < s->c->nr && !s->d.rc; k++) {
+		int64_t t = s->c->time[k] == GROVE_NO_TIME ? before : s->c->time[k];
+
 		doc_signed(&s->d, t - before);
 		before = t;
-		flush(s);
+		flush(s, k + 1 < s->c->nr);
 	}
 	doc_close(&s->d, ']');
 }
 
 static void put_letters(struct shape *s, const char *name, int roles)
 {
-	struct grove_entry e;
 	char c;
 
 	doc_name(&s->d, name);
 	doc_puts(&s->d, "\"");
-	for (uint32_t k = 0; k < s->nr && !s->d.rc; k++) {
-		entry(s, s->row[k], &e);
-		c = roles ? role_letter(e.role) : kind_letter(e.kind);
+	for (uint32_t k = 0; k < s->c->nr && !s->d.rc; k++) {
+		c = roles ? role_letter((enum grove_role)s->c->role[k]) : kind_letter((enum grove_kind)s->c->kind[k]);
 		doc_add(&s->d, (struct grove_slice){ &c, 1 });
-		flush(s);
+		flush(s, 0);
 	}
 	doc_puts(&s->d, "\"");
 }
 
 static void put_labels(struct shape *s)
 {
-	struct grove_entry e;
+	struct grove_entry e = { .size = sizeof(e) };
 	char at[16];
 
 	doc_name(&s->d, "labels");
 	doc_open(&s->d, '{');
-	for (uint32_t k = 0; k < s->nr; k++) {
-		entry(s, s->row[k], &e);
+	for (uint32_t k = 0; k < s->c->nr; k++) {
+		grove_view_entry(s->v, s->c->index[k], &e);
 		if (!e.label)
 			continue;
 		snprintf(at, sizeof(at), "%u", k);
@@ -264,115 +171,40 @@ static void put_labels(struct shape *s)
 	doc_close(&s->d, '}');
 }
 
+/* The id of the nearest entry above that is not in the window. */
+static const char *id_above(const struct shape *s, uint32_t k, struct grove_entry *e)
+{
+	uint32_t first = s->c->index[0];
+
+	e->size = sizeof(*e);
+	grove_view_entry(s->v, s->c->index[k], e);
+	while (e->parent != GROVE_NO_ENTRY && e->parent >= first && e->parent < s->c->index[k])
+		grove_view_entry(s->v, e->parent, e);
+	return e->parent == GROVE_NO_ENTRY || grove_view_entry(s->v, e->parent, e) ? NULL : e->id;
+}
+
 /* Ids of parents that lie before the window. */
 static void put_earlier(struct shape *s)
 {
 	struct grove_entry e;
 	char at[16];
 
-	if (!s->from)
+	if (!s->c->nr || !s->c->index[0])
 		return;
 	doc_name(&s->d, "parentId");
 	doc_open(&s->d, '{');
-	for (uint32_t k = 0; k < s->nr; k++) {
-		if (s->parent[k] == GROVE_NO_ENTRY || s->parent[k] >= s->from)
+	for (uint32_t k = 0; k < s->c->nr; k++) {
+		if (s->c->parent[k] != GROVE_EARLIER)
 			continue;
-		entry(s, s->parent[k], &e);
 		snprintf(at, sizeof(at), "%u", k);
-		doc_member(&s->d, at, e.id);
+		doc_member(&s->d, at, id_above(s, k, &e));
 	}
 	doc_close(&s->d, '}');
 }
 
-/* ---------------------------------------------------------------- previews */
-
-struct preview {
-	struct grove_buf text;
-	size_t characters, most;
-	int failed, rc;
-};
-
-/* The first characters, on one line. */
-static int take_piece(void *payload, const struct grove_piece *piece)
-{
-	struct preview *p = payload;
-	struct grove_slice t = piece->text.len ? piece->text : piece->title;
-	size_t end = 0;
-
-	p->failed |= piece->error;
-	if (piece->hidden || p->text.len)
-		return p->rc;
-	while (end < t.len && p->characters < p->most) {
-		end++;
-		while (end < t.len && ((unsigned char)t.ptr[end] & 0xc0) == 0x80)
-			end++;
-		p->characters++;
-	}
-	p->rc = grove_buf_utf8(&p->text, (struct grove_slice){ t.ptr, end });
-	return p->rc;
-}
-
-static int put_previews(struct shape *s)
-{
-	struct doc failed = { GROVE_BUF_INIT, 0 };
-	struct preview p = { .most = s->preview };
-	int rc = 0;
-
-	doc_name(&s->d, "text");
-	doc_open(&s->d, '[');
-	doc_open(&failed, '[');
-	for (uint32_t k = 0; k < s->nr && !rc && !s->d.rc; k++) {
-		if (k && !s->d.buf.len)
-			doc_puts(&s->d, ",");
-		p.text.len = p.characters = 0;
-		p.failed = 0;
-		rc = grove_view_piece_each(s->v, s->row[k], take_piece, &p);
-		for (size_t i = 0; i < p.text.len; i++)
-			if ((unsigned char)p.text.ptr[i] < 0x20)
-				p.text.ptr[i] = ' ';
-		doc_text(&s->d, grove_buf_slice(&p.text));
-		doc_number(&failed, (uint64_t)p.failed);
-		flush(s);
-	}
-	doc_close(&s->d, ']');
-	doc_close(&failed, ']');
-	doc_name(&s->d, "failed");
-	doc_json(&s->d, grove_buf_slice(&failed.buf));
-	doc_release(&failed);
-	grove_buf_release(&p.text);
-	return rc;
-}
-
-/* ---------------------------------------------------------------- the route */
-
-static void put_leaf_position(struct shape *s)
-{
-	uint32_t leaf = grove_view_leaf(s->v);
-
-	doc_name(&s->d, "leaf");
-	if (leaf != GROVE_NO_ENTRY && leaf >= s->from && leaf < s->upto &&
-	    s->position[leaf - s->from] != GROVE_NO_ENTRY)
-		doc_number(&s->d, s->position[leaf - s->from]);
-	else
-		doc_null(&s->d);
-}
-
-static void put_next(struct shape *s)
-{
-	struct grove_entry e;
-
-	doc_name(&s->d, "next");
-	if (s->upto < grove_view_count(s->v)) {
-		entry(s, s->upto, &e);
-		doc_number(&s->d, e.line);
-	} else {
-		doc_null(&s->d);
-	}
-}
-
 static void put_columns(struct shape *s)
 {
-	doc_member_number(&s->d, "n", s->nr);
+	doc_member_number(&s->d, "n", s->c->nr);
 	put_column(s, "seq", put_seq);
 	put_column(s, "id", put_id);
 	put_column(s, "parent", put_parent);
@@ -383,67 +215,23 @@ static void put_columns(struct shape *s)
 	put_times(s);
 }
 
-static int write_all(struct shape *s, struct held *h)
-{
-	int rc = 0;
-
-	doc_open(&s->d, '{');
-	doc_name(&s->d, "session");
-	doc_open(&s->d, '{');
-	put_session_record(s->r, &s->d, h, s->v);
-	doc_close(&s->d, '}');
-	doc_member(&s->d, "level", s->turns ? "turns" : "all");
-	put_columns(s);
-	if (s->turns)
-		put_column(s, "run", put_run);
-	if (s->preview)
-		rc = put_previews(s);
-	put_labels(s);
-	put_earlier(s);
-	put_leaf_position(s);
-	put_next(s);
-	doc_close(&s->d, '}');
-	if (!rc)
-		rc = s->d.rc;
-	return rc ? rc : s->to.write(s->to.payload, s->d.buf.ptr, s->d.buf.len);
-}
-
-static int read_window(struct request *r, struct shape *s)
-{
-	static const char *const levels[] = { "all", "turns", NULL };
-	uint64_t after = 0, limit = UINT32_MAX, preview = 0;
-	uint32_t count = grove_view_count(s->v);
-	int rc = query_choice(r, "level", levels, &s->turns);
-
-	if (!rc)
-		rc = query_number(r, "after", &after);
-	if (!rc)
-		rc = query_number(r, "limit", &limit);
-	if (!rc)
-		rc = query_number(r, "preview", &preview);
-	s->preview = preview < PREVIEW_MAX ? preview : PREVIEW_MAX;
-	if (s->turns && !query_text(r, "preview"))
-		s->preview = PREVIEW_TURNS;
-	s->from = entry_at(s->v, after);
-	s->upto = limit < count - s->from ? s->from + (uint32_t)limit : count;
-	return rc;
-}
-
-static void release(struct shape *s)
-{
-	free(s->row);
-	free(s->position);
-	free(s->run);
-	free(s->parent);
-	doc_release(&s->d);
-}
-
 int put_tree_columns(struct doc *d, const struct grove_view *v, uint32_t from, uint32_t upto)
 {
-	struct shape s = { .v = v, .from = from, .upto = upto };
-	int rc = choose(&s);
+	struct grove_entry first = { .size = sizeof(first) }, last = { .size = sizeof(last) };
+	struct grove_columns_options o = { .size = sizeof(o) };
+	struct grove_columns *c = NULL;
+	struct shape s = { .v = v };
+	int rc = from < upto ? 0 : GROVE_ENOTFOUND;
 
+	if (!rc)
+		rc = grove_view_entry(v, from, &first);
+	if (!rc)
+		rc = grove_view_entry(v, upto - 1, &last);
+	o.seq = (struct grove_range){ first.line, last.line + 1 };
+	if (!rc)
+		rc = grove_view_columns(v, &o, &c);
 	if (!rc) {
+		s.c = c;
 		put_columns(&s);
 		put_labels(&s);
 		put_earlier(&s);
@@ -451,28 +239,136 @@ int put_tree_columns(struct doc *d, const struct grove_view *v, uint32_t from, u
 	}
 	if (!rc)
 		doc_add(d, grove_buf_slice(&s.d.buf));
-	release(&s);
+	doc_release(&s.d);
+	grove_columns_free(c);
 	return rc ? rc : d->rc;
+}
+
+/* ---------------------------------------------------------------- the route */
+
+/* What is asked for, and how many characters of each entry. */
+struct wish {
+	struct grove_columns_options o;
+	size_t preview;
+	uint64_t next;            /* seq; GROVE_NO_SEQ: it ends with the log */
+};
+
+/* The seq of the entry with which a window of `limit` entries is full. */
+static uint64_t end_of(const struct grove_view *v, uint64_t after, uint64_t limit)
+{
+	struct grove_entry e = { .size = sizeof(e) };
+	uint32_t low = 0, high = grove_view_count(v), count = high;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		grove_view_entry(v, mid, &e);
+		if (e.line < after)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return limit < count - low && !grove_view_entry(v, low + (uint32_t)limit, &e) ? e.line : GROVE_NO_SEQ;
+}
+
+static int read_wish(struct request *r, const struct grove_view *v, struct wish *w)
+{
+	static const char *const levels[] = { "all", "turns", NULL };
+	uint64_t limit = UINT32_MAX, preview = 0;
+	int turns = 0, rc = query_choice(r, "level", levels, &turns);
+
+	if (!rc)
+		rc = query_number(r, "after", &w->o.seq.from);
+	if (!rc)
+		rc = query_number(r, "limit", &limit);
+	if (!rc)
+		rc = query_number(r, "preview", &preview);
+	if (!rc && !limit)
+		rc = reply_fail(r, GROVE_EINVAL, "limit is at least 1");
+	if (turns && !query_text(r, "preview"))
+		preview = PREVIEW_TURNS;
+	w->preview = preview < PREVIEW_MAX ? preview : PREVIEW_MAX;
+	w->next = end_of(v, w->o.seq.from, limit);
+	w->o.seq.to = w->next == GROVE_NO_SEQ ? 0 : w->next;
+	w->o.level = turns ? GROVE_LEVEL_TURNS : GROVE_LEVEL_ALL;
+	w->o.flags = turns ? GROVE_COLUMNS_FAILED : 0;
+	w->o.preview = w->preview * CHARACTER_MAX;
+	return rc;
+}
+
+static void put_leaf_position(struct shape *s)
+{
+	uint32_t leaf = grove_view_leaf(s->v), low = 0, high = s->c->nr;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (s->c->index[mid] < leaf)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	doc_name(&s->d, "leaf");
+	if (low < s->c->nr && s->c->index[low] == leaf)
+		doc_number(&s->d, low);
+	else
+		doc_null(&s->d);
+}
+
+static int write_all(struct request *r, struct shape *s, struct held *h, const struct wish *w)
+{
+	struct doc *d = &s->d;
+
+	doc_open(d, '{');
+	doc_name(d, "session");
+	doc_open(d, '{');
+	put_session_record(r, d, h, s->v);
+	doc_close(d, '}');
+	doc_member(d, "level", s->c->run ? "turns" : "all");
+	put_columns(s);
+	if (s->c->run)
+		put_column(s, "run", put_run);
+	if (w->preview)
+		put_text(s, w->preview);
+	if (s->c->failed)
+		put_column(s, "failed", put_failed);
+	put_labels(s);
+	put_earlier(s);
+	put_leaf_position(s);
+	doc_name(d, "next");
+	if (w->next == GROVE_NO_SEQ)
+		doc_null(d);
+	else
+		doc_number(d, w->next);
+	doc_close(d, '}');
+	return d->rc ? d->rc : s->to.write(s->to.payload, d->buf.ptr, d->buf.len);
 }
 
 int get_tree(struct request *r)
 {
-	struct shape s = { .r = r, .to = reply_sink(r) };
+	struct wish w = { .o = { .size = sizeof(w.o) } };
+	struct shape s = { .to = reply_sink(r) };
+	struct grove_columns *c = NULL;
 	struct held *h;
 	struct grove_view *v;
 	int rc = hold_state(r, &h, &v);
 
+	if (!rc)
+		rc = read_wish(r, v, &w);
+	if (!rc) {
+		rc = grove_view_columns(v, &w.o, &c);
+		if (rc)
+			reply_fail_view(r, v, rc);
+	}
 	if (!rc) {
 		s.v = v;
-		rc = read_window(r, &s);
-		if (!rc)
-			rc = choose(&s);
-		if (!rc)
-			rc = write_all(&s, h);
+		s.c = c;
+		rc = write_all(r, &s, h, &w);
 		if (rc < 0 && !r->detail.code)
 			reply_fail(r, rc, "%s", grove_strerror(rc));
 	}
-	release(&s);
+	doc_release(&s.d);
+	grove_columns_free(c);
 	hold_state_end(r, h, v);
 	return rc < 0 ? rc : 0;
 }

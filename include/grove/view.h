@@ -337,12 +337,24 @@ GROVE_API int grove_session_context(struct grove_session *s,
  * flags are enum grove_line_flags.
  */
 GROVE_API int grove_view_log(const struct grove_view *v, unsigned flags, struct grove_sink sink);
+enum grove_entries_flags {       /* beside enum grove_line_flags */
+	GROVE_ENTRIES_SEQ = 16,     /* each as {"seq": of its line, "entry": it} */
+	/*
+	 * The data of images becomes {"$media": nth, "type", "bytes", "width"?,
+	 * "height"?}: what grove_view_media() reads.
+	 */
+	GROVE_ENTRIES_MEDIA = 32
+};
 struct grove_entries_options {
 	size_t size;
-	unsigned flags;                 /* enum grove_line_flags */
+	unsigned flags;                 /* enum grove_line_flags, enum grove_entries_flags */
 	const struct grove_range *seq;  /* only entries of these lines */
 	size_t nr_seq;                  /* 0: all entries */
-	uint64_t max_text;              /* longer texts become references, as max_body of a snapshot; 0: none */
+	/*
+	 * Texts of more bytes become {"$ref": the entry's id, "pointer", "bytes"}: what
+	 * grove_view_text() reads. 0: none do. Texts of less than 128 bytes never do.
+	 */
+	uint64_t max_text;
 	/* The page ends before the entry with which it would be longer; but it has one, if there is any. 0: no limit. */
 	uint64_t max_bytes;
 	uint64_t limit;                 /* entries; 0: no limit */
@@ -378,6 +390,8 @@ GROVE_API int grove_view_media(const struct grove_view *v, uint32_t i, unsigned 
  * GROVE_EAMBIGUOUS, and grove_view_matches() has the candidates.
  */
 GROVE_API int grove_view_resolve(const struct grove_view *v, const char *what, uint32_t *out);
+/* The media type of bytes, determined in the same way. */
+GROVE_API const char *grove_media_type(struct grove_slice bytes);
 /* Lists the entries whose id begins with `prefix`. */
 GROVE_API int grove_view_matches(const struct grove_view *v, const char *prefix, struct grove_rows *out);
 

@@ -273,6 +273,11 @@ int grove_view_resolve(const struct grove_view *v, const char *what, uint32_t *o
 	WITH_VIEW(v, grove__view_resolve(v, what, out, &d));
 }
 
+const char *grove_media_type(struct grove_slice bytes)
+{
+	return grove__media_type(bytes);
+}
+
 int grove_view_matches(const struct grove_view *v, const char *prefix, struct grove_rows *out)
 {
 	return grove__view_matches(v, prefix, out);

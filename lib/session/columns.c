@@ -18,22 +18,15 @@ struct columns {
 	struct grove_view *v;
 	const struct grove__spine *s;
 	const struct grove_columns_options *opt;
-	uint64_t to;                     /* the seq it ends before */
-	uint32_t *place;                 /* of each row among those that are told of, or GROVE_NO_ENTRY */
+	uint32_t from, to;               /* the window: rows */
+	uint32_t *place;                 /* of each row of the window among those that are told of, or GROVE_NO_ENTRY */
 	uint32_t *rows, nr;              /* those rows */
-	uint8_t *failed;                 /* of each row; NULL: nobody asked */
+	uint8_t *failed;                 /* of each row of the window; NULL: nobody asked */
 	struct grove_buf strings;
 	uint32_t *id, *text;
 };
 
 /* ----------------------------------------------------------------- which rows */
-
-static bool in_window(const struct columns *c, uint32_t row)
-{
-	uint64_t seq = grove__spine_line(c->s, row);
-
-	return seq >= c->opt->seq.from && seq < c->to;
-}
 
 static bool begins_something(enum grove_kind kind, enum grove_role role)
 {
@@ -65,8 +58,6 @@ static bool parts_or_ends(const struct columns *c, uint32_t row)
 
 static bool is_told(const struct columns *c, uint32_t row)
 {
-	if (!in_window(c, row))
-		return false;
 	if (c->opt->level == GROVE_LEVEL_ALL)
 		return true;
 	if (grove__spine_flags(c->s, row) & (ROW_ASIDE | ROW_SUPERSEDED))
@@ -78,14 +69,20 @@ static bool is_told(const struct columns *c, uint32_t row)
 
 static int choose(struct columns *c)
 {
-	c->place = malloc(((size_t)c->v->nr + 1) * sizeof(*c->place));
-	c->rows = malloc(((size_t)c->v->nr + 1) * sizeof(*c->rows));
+	size_t room;
+
+	c->from = grove__view_row_at(c->v, c->opt->seq.from);
+	c->to = grove__view_row_at(c->v, c->opt->seq.to ? c->opt->seq.to : UINT64_MAX);
+	c->to = c->to < c->from ? c->from : c->to;
+	room = (size_t)(c->to - c->from) + 1;
+	c->place = malloc(room * sizeof(*c->place));
+	c->rows = malloc(room * sizeof(*c->rows));
 	if (!c->place || !c->rows)
 		return GROVE_ENOMEM;
-	for (uint32_t i = 0; i < c->v->nr; i++) {
+	for (uint32_t i = c->from; i < c->to; i++) {
 		bool told = is_told(c, i);
 
-		c->place[i] = told ? c->nr : GROVE_NO_ENTRY;
+		c->place[i - c->from] = told ? c->nr : GROVE_NO_ENTRY;
 		if (told)
 			c->rows[c->nr++] = i;
 	}
@@ -106,7 +103,7 @@ static bool can_fail(const struct columns *c, uint32_t row)
 	case GROVE_ROLE_TOOL_RESULT:
 	case GROVE_ROLE_BASH:
 	case GROVE_ROLE_PYTHON:
-		return in_window(c, row);
+		return true;
 	default:
 		return false;
 	}
@@ -134,17 +131,18 @@ static int each_line(struct columns *c, uint32_t *list, uint32_t nr,
 static int note_failure(struct columns *c, uint32_t row, struct grove_slice line)
 {
 	return c->v->image->dialect->text.pieces(line, grove__spine_kind(c->s, row),
-						 grove__spine_role(c->s, row), see_failure, &c->failed[row]);
+						 grove__spine_role(c->s, row), see_failure, &c->failed[row - c->from]);
 }
 
 static int find_failures(struct columns *c, struct grove_detail *d)
 {
-	uint32_t *list = malloc(((size_t)c->v->nr + 1) * sizeof(*list)), nr = 0;
+	size_t room = (size_t)(c->to - c->from) + 1;
+	uint32_t *list = malloc(room * sizeof(*list)), nr = 0;
 	int rc = GROVE_ENOMEM;
 
-	c->failed = calloc((size_t)c->v->nr + 1, 1);
+	c->failed = calloc(room, 1);
 	if (list && c->failed) {
-		for (uint32_t i = 0; i < c->v->nr; i++)
+		for (uint32_t i = c->from; i < c->to; i++)
 			if (can_fail(c, i))
 				list[nr++] = i;
 		rc = each_line(c, list, nr, note_failure, d);
@@ -178,7 +176,7 @@ static int note_text(struct columns *c, uint32_t row, struct grove_slice line)
 		if (!words.ptr[i + (size_t)(p.text.ptr - words.ptr)])
 			p.text.len = i;
 	if (!rc && p.text.len)
-		rc = add_string(c, p.text, &c->text[c->place[row]]);
+		rc = add_string(c, p.text, &c->text[c->place[row - c->from]]);
 	grove__buf_release(&words);
 	return rc;
 }
@@ -227,15 +225,16 @@ static uint32_t parent_of(const struct columns *c, uint32_t row, uint32_t *run, 
 	uint32_t up = grove__spine_parent(c->s, row);
 
 	*run = 0;
-	*failed = c->failed ? c->failed[row] : 0;
+	*failed = c->failed ? c->failed[row - c->from] : 0;
 	for (; up != GROVE_NO_ENTRY; up = grove__spine_parent(c->s, up)) {
-		if (c->place[up] != GROVE_NO_ENTRY)
-			return c->place[up];
-		if (!in_window(c, up))
+		/* a parent may stand below its child, and so after the window */
+		if (up < c->from || up >= c->to)
 			return GROVE_EARLIER;
+		if (c->place[up - c->from] != GROVE_NO_ENTRY)
+			return c->place[up - c->from];
 		++*run;
 		if (c->failed)
-			*failed += c->failed[up];
+			*failed += c->failed[up - c->from];
 	}
 	return GROVE_NO_ENTRY;
 }
@@ -300,8 +299,7 @@ static int hand_out(struct columns *c, struct grove_columns **out)
 int grove__view_columns(struct grove_view *v, const struct grove_columns_options *opt,
 			struct grove_columns **out, struct grove_detail *d)
 {
-	struct columns c = { .v = v, .s = v->image->spine, .opt = opt,
-			     .to = opt->seq.to ? opt->seq.to : UINT64_MAX };
+	struct columns c = { .v = v, .s = v->image->spine, .opt = opt };
 	int rc = choose(&c);
 
 	*out = NULL;

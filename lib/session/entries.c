@@ -2,7 +2,6 @@
  * session/entries.c: entries by their place in the log, and parts of one entry.
  */
 #include "session/heads.h"
-#include "session/snapshot.h"
 
 #include "base/utf8.h"
 #include "js/js.h"
@@ -21,15 +20,34 @@ static bool is_asked_for(const struct grove_entries_options *opt, uint64_t seq)
 	return !opt->nr_seq;
 }
 
-/* The rows that are asked for. GROVE_ENOMEM. */
+/* The rows from the first to the last range, so that a page of a long log looks at few of them. */
+static void window(const struct grove_view *v, const struct grove_entries_options *opt, uint32_t *first,
+		   uint32_t *end)
+{
+	uint64_t from = opt->nr_seq ? UINT64_MAX : 0, to = opt->nr_seq ? 0 : UINT64_MAX;
+
+	for (size_t i = 0; i < opt->nr_seq; i++) {
+		uint64_t upto = opt->seq[i].to ? opt->seq[i].to : UINT64_MAX;
+
+		from = opt->seq[i].from < from ? opt->seq[i].from : from;
+		to = upto > to ? upto : to;
+	}
+	*first = grove__view_row_at(v, from);
+	*end = grove__view_row_at(v, to);
+}
+
+/* The rows that are asked for; no more than one beyond those that fit. GROVE_ENOMEM. */
 static int choose(const struct grove_view *v, const struct grove_entries_options *opt, uint32_t **rows,
 		  size_t *nr)
 {
+	uint32_t first, end;
+
+	window(v, opt, &first, &end);
 	*nr = 0;
-	*rows = malloc(((size_t)v->nr + 1) * sizeof(**rows));
+	*rows = malloc(((size_t)(end > first ? end - first : 0) + 1) * sizeof(**rows));
 	if (!*rows)
 		return GROVE_ENOMEM;
-	for (uint32_t i = 0; i < v->nr; i++)
+	for (uint32_t i = first; i < end && !(opt->limit && *nr > opt->limit); i++)
 		if (is_asked_for(opt, grove__spine_line(v->image->spine, i)))
 			(*rows)[(*nr)++] = i;
 	return 0;
@@ -52,13 +70,30 @@ static int prepare(struct page *p, uint32_t row, struct grove_slice *value)
 
 	if (p->opt->flags & GROVE_LINE_BLOBS)
 		rc = grove__session_resolve(p->v->session, value, &p->whole, p->d);
-	if (rc || !p->opt->max_text)
+	if (rc || !(p->opt->max_text || p->opt->flags & GROVE_ENTRIES_MEDIA))
 		return rc;
 	grove__buf_clear(&p->shorter);
-	rc = grove__snapshot_shorten(&p->shorter, *value, id ? grove__spine_name(id) : grove__slice(NULL, 0),
-				     p->opt->max_text);
+	rc = grove__brief_entry(&p->shorter, *value, id ? grove__spine_name(id) : grove__slice(NULL, 0),
+				p->opt->max_text,
+				p->opt->flags & GROVE_ENTRIES_MEDIA ? p->v->image->dialect->heads : NULL);
 	*value = grove__buf_slice(&p->shorter);
 	return rc ? grove__fail_nomem(p->d) : 0;
+}
+
+static void put_entry(struct page *p, uint32_t row, struct grove_slice value)
+{
+	bool with_seq = p->opt->flags & GROVE_ENTRIES_SEQ;
+
+	grove__out_newline(&p->o);
+	if (with_seq) {
+		grove__out_open(&p->o, NULL, '{');
+		grove__out_number(&p->o, "seq", grove__spine_line(p->v->image->spine, row));
+	}
+	grove__out_raw(&p->o, with_seq ? "entry" : NULL, value);
+	if (with_seq)
+		grove__out_close(&p->o, '}');
+	p->nr++;
+	p->bytes += value.len;
 }
 
 /* Is the page full before an entry of that length? The first one is always on it. */
@@ -84,10 +119,7 @@ static int write_page(struct page *p, const uint32_t *rows, size_t nr, uint64_t 
 			*next = grove__spine_line(p->v->image->spine, row);
 			break;
 		}
-		grove__out_newline(&p->o);
-		grove__out_raw(&p->o, NULL, value);
-		p->nr++;
-		p->bytes += value.len;
+		put_entry(p, row, value);
 	}
 	grove__rows_release(&walk);
 	return rc == 1 ? 0 : rc;
@@ -205,52 +237,6 @@ int grove__view_text(struct grove_view *v, uint32_t row, const char *pointer, st
 
 /* ------------------------------------------------------------------------ media */
 
-/* What bytes are, by how they begin. */
-static const char *type_of(struct grove_slice bytes)
-{
-	static const struct {
-		const char *start;
-		size_t len, at;
-		const char *type;
-	} known[] = {
-		{ "\x89PNG\r\n\x1a\n", 8, 0, "image/png" }, { "\xff\xd8\xff", 3, 0, "image/jpeg" },
-		{ "GIF8", 4, 0, "image/gif" },              { "WEBP", 4, 8, "image/webp" },
-		{ "%PDF-", 5, 0, "application/pdf" },       { "BM", 2, 0, "image/bmp" },
-	};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (bytes.len >= known[i].at + known[i].len &&
-		    !memcmp(bytes.ptr + known[i].at, known[i].start, known[i].len))
-			return known[i].type;
-	return "application/octet-stream";
-}
-
-/*
- * The data of the nth image in a value: objects are looked at in the order in which
- * they are written. ptr NULL, and *nth is what is left to count.
- */
-static struct grove_slice find_media(const struct grove__dialect_heads *names, struct grove_slice value,
-				     unsigned depth, unsigned *nth)
-{
-	enum { DEPTH = 16 };
-	struct grove_slice found = { NULL, 0 };
-	struct grove__json_iter it;
-
-	if (grove__json_type_of(value) == JSON_OBJECT) {
-		found = names->media(value);
-		if (found.ptr && !(*nth)--)
-			return found;
-		if (found.ptr)
-			return grove__slice(NULL, 0);
-	}
-	if (depth >= DEPTH || grove__json_type_of(value) < JSON_ARRAY)
-		return grove__slice(NULL, 0);
-	grove__json_iter_init(&it, value);
-	while (!found.ptr && grove__json_next(&it))
-		found = find_media(names, it.value, depth + 1, nth);
-	return found;
-}
-
 int grove__view_media(struct grove_view *v, uint32_t row, unsigned nth, struct grove_buf *bytes,
 		      const char **type, struct grove_detail *d)
 {
@@ -262,20 +248,35 @@ int grove__view_media(struct grove_view *v, uint32_t row, unsigned nth, struct g
 
 	rc = rc ? rc : grove__session_resolve(v->session, &value, &whole, d);
 	if (!rc && names && names->media)
-		found = find_media(names, value, 0, &nth);
+		found = grove__media_find(names, value, 0, &nth);
 	if (!rc && !found.ptr)
 		rc = grove__fail(d, GROVE_ENOTFOUND, NULL, "the entry has no such image");
 	if (!rc && (grove__json_text(&text, found) || grove__js_base64_decode(bytes, grove__buf_slice(&text))))
 		rc = grove__fail_nomem(d);
 	if (!rc)
-		*type = type_of(grove__slice(bytes->ptr + start, bytes->len - start));
+		*type = grove__media_type(grove__slice(bytes->ptr + start, bytes->len - start));
 	grove__buf_release(&line);
 	grove__buf_release(&whole);
 	grove__buf_release(&text);
 	return rc;
 }
 
-/* ------------------------------------------------------------------------- ids */
+/* ----------------------------------------------------------------- rows and ids */
+
+uint32_t grove__view_row_at(const struct grove_view *v, uint64_t seq)
+{
+	uint32_t low = 0, high = v->nr;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (grove__spine_line(v->image->spine, mid) < seq)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
 
 int grove__view_matches(const struct grove_view *v, const char *prefix, struct grove_rows *out)
 {

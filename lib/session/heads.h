@@ -33,6 +33,23 @@ int grove__view_text(struct grove_view *v, uint32_t row, const char *pointer, st
 		     struct grove_buf *out, uint64_t *total, struct grove_detail *d);
 int grove__view_media(struct grove_view *v, uint32_t row, unsigned nth, struct grove_buf *bytes,
 		      const char **type, struct grove_detail *d);
+/* The first row at this seq or after it; all of them: that many. */
+uint32_t grove__view_row_at(const struct grove_view *v, uint64_t seq);
+
+/* brief.c: what bytes are, by how they begin; application/octet-stream if that is unknown. */
+const char *grove__media_type(struct grove_slice bytes);
+/*
+ * The data of the nth image in a value: objects are looked at in the order in which
+ * they are written. ptr NULL: there is none, and *nth is what is left to count.
+ */
+struct grove_slice grove__media_find(const struct grove__dialect_heads *names, struct grove_slice value,
+				     unsigned depth, unsigned *nth);
+/*
+ * Appends an entry whose texts of more than `max_text` bytes (0: none) and, unless
+ * `media` is NULL, images are references. GROVE_ENOMEM.
+ */
+int grove__brief_entry(struct grove_buf *out, struct grove_slice value, struct grove_slice id,
+		       uint64_t max_text, const struct grove__dialect_heads *media);
 int grove__view_matches(const struct grove_view *v, const char *prefix, struct grove_rows *out);
 /* As grove_view_resolve(). */
 int grove__view_resolve(const struct grove_view *v, const char *what, uint32_t *row, struct grove_detail *d);

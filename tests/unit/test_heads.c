@@ -532,6 +532,46 @@ static void long_texts_become_references(void **state)
 	grove_session_close(s);
 }
 
+/* References tell where the text stands, and a page which line an entry is. */
+static void references_can_be_followed(void **state)
+{
+	struct world *w = *state;
+	struct grove_entries_options o = { .size = sizeof(o), .max_text = 1,
+					   .flags = GROVE_ENTRIES_SEQ | GROVE_ENTRIES_MEDIA };
+	struct grove_session *s = fresh(w, GROVE_CREATE_NOW);
+	struct grove_buf got = GROVE_BUF_INIT, text = GROVE_BUF_INIT;
+	struct grove_view *v;
+
+	say(w, s, "{\"role\":\"user\",\"content\":[{\"type\":\"image\",\"data\":\"R0lGODlhAwACAA==\",\"mimeType\":\"image/gif\"},"
+		  "{\"type\":\"text\",\"text\":\"short\"}],\"a/~\":[{\"\\u0062\":\"" LONG "\"}]}");
+	v = view_of(w, s);
+	OK(w, grove_view_entries(v, &o, grove_buf_sink(&got), NULL));
+	assert_non_null(strstr(got.ptr, "{\"seq\":1,\"entry\":{"));
+	assert_non_null(strstr(got.ptr, "\"data\":{\"$media\":0,\"type\":\"image/gif\",\"bytes\":10,\"width\":3,\"height\":2}"));
+	assert_non_null(strstr(got.ptr, "\"text\":\"short\""));
+	assert_non_null(strstr(got.ptr, "\"pointer\":\"/message/a~1~0/0/b\",\"bytes\":144"));
+	OK(w, grove_view_text(v, 0, "/message/a~1~0/0/b", (struct grove_range){ 0 }, &text, NULL));
+	assert_string_equal(text.ptr, LONG);
+	/* images alone */
+	grove_buf_release(&got);
+	o.max_text = 0;
+	OK(w, grove_view_entries(v, &o, grove_buf_sink(&got), NULL));
+	assert_non_null(strstr(got.ptr, "$media"));
+	assert_non_null(strstr(got.ptr, LONG));
+	grove_buf_release(&got);
+	grove_buf_release(&text);
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
+static void media_is_known_by_its_bytes(void **state)
+{
+	(void)state;
+	assert_string_equal(grove_media_type(grove_str("\x89PNG\r\n\x1a\n")), "image/png");
+	assert_string_equal(grove_media_type(grove_str("RIFF....WEBP")), "image/webp");
+	assert_string_equal(grove_media_type(grove_str("")), "application/octet-stream");
+}
+
 static void assert_text(struct grove_view *v, const char *pointer, uint64_t from, uint64_t to, const char *want)
 {
 	struct grove_buf got = GROVE_BUF_INIT;
@@ -683,6 +723,8 @@ int main(void)
 		WORLD_TEST(an_entry_in_a_few_words),
 		WORLD_TEST(entries_come_in_pages),
 		WORLD_TEST(long_texts_become_references),
+		WORLD_TEST(references_can_be_followed),
+		WORLD_TEST(media_is_known_by_its_bytes),
 		WORLD_TEST(texts_by_range),
 		WORLD_TEST(images_are_decoded),
 		WORLD_TEST(ids_by_their_beginning),

@@ -1,0 +1,297 @@
+/*
+ * session/brief.c: an entry with references in place of its long texts and images.
+ */
+#include "session/heads.h"
+
+#include "js/js.h"
+#include "json/out.h"
+#include "json/value.h"
+
+#include <stdio.h>
+
+/* Deeper values are left as they are; agents do not nest so deep. */
+#define DEPTH 32
+/* Of an image, in which its size is told. */
+#define IMAGE_HEAD 65536u
+#define TEXT_MIN 128u
+
+/* ------------------------------------------------------------------- images */
+
+const char *grove__media_type(struct grove_slice bytes)
+{
+	static const struct {
+		const char *start;
+		size_t len, at;
+		const char *type;
+	} known[] = {
+		{ "\x89PNG\r\n\x1a\n", 8, 0, "image/png" }, { "\xff\xd8\xff", 3, 0, "image/jpeg" },
+		{ "GIF8", 4, 0, "image/gif" },              { "WEBP", 4, 8, "image/webp" },
+		{ "%PDF-", 5, 0, "application/pdf" },       { "BM", 2, 0, "image/bmp" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (bytes.len >= known[i].at + known[i].len &&
+		    !memcmp(bytes.ptr + known[i].at, known[i].start, known[i].len))
+			return known[i].type;
+	return "application/octet-stream";
+}
+
+static unsigned byte_at(struct grove_slice b, size_t i)
+{
+	return (unsigned char)b.ptr[i];
+}
+
+static unsigned big16(struct grove_slice b, size_t i)
+{
+	return byte_at(b, i) << 8 | byte_at(b, i + 1);
+}
+
+static unsigned little16(struct grove_slice b, size_t i)
+{
+	return byte_at(b, i + 1) << 8 | byte_at(b, i);
+}
+
+/* A JPEG tells its size in the first frame, after whatever else stands before it. */
+static bool jpeg_size(struct grove_slice b, unsigned *w, unsigned *h)
+{
+	size_t at = 2;
+
+	while (at + 9 < b.len && byte_at(b, at) == 0xff) {
+		unsigned kind = byte_at(b, at + 1);
+
+		if (kind >= 0xc0 && kind <= 0xcf && kind != 0xc4 && kind != 0xc8 && kind != 0xcc) {
+			*h = big16(b, at + 5);
+			*w = big16(b, at + 7);
+			return true;
+		}
+		at += 2 + big16(b, at + 2);
+	}
+	return false;
+}
+
+static bool webp_size(struct grove_slice b, unsigned *w, unsigned *h)
+{
+	unsigned bits;
+
+	if (b.len < 30)
+		return false;
+	if (!memcmp(b.ptr + 12, "VP8X", 4)) {
+		*w = 1 + (little16(b, 24) | byte_at(b, 26) << 16);
+		*h = 1 + (little16(b, 27) | byte_at(b, 29) << 16);
+		return true;
+	}
+	if (!memcmp(b.ptr + 12, "VP8L", 4)) {
+		bits = little16(b, 21) | little16(b, 23) << 16;
+		*w = 1 + (bits & 0x3fff);
+		*h = 1 + (bits >> 14 & 0x3fff);
+		return true;
+	}
+	*w = little16(b, 26) & 0x3fff;
+	*h = little16(b, 28) & 0x3fff;
+	return !memcmp(b.ptr + 12, "VP8 ", 4);
+}
+
+static bool image_size(const char *type, struct grove_slice b, unsigned *w, unsigned *h)
+{
+	if (!strcmp(type, "image/png") && b.len >= 24) {
+		*w = big16(b, 16) << 16 | big16(b, 18);
+		*h = big16(b, 20) << 16 | big16(b, 22);
+		return true;
+	}
+	if (!strcmp(type, "image/gif") && b.len >= 10) {
+		*w = little16(b, 6);
+		*h = little16(b, 8);
+		return true;
+	}
+	if (!strcmp(type, "image/jpeg"))
+		return jpeg_size(b, w, h);
+	return !strcmp(type, "image/webp") && webp_size(b, w, h);
+}
+
+struct grove_slice grove__media_find(const struct grove__dialect_heads *names, struct grove_slice value,
+				     unsigned depth, unsigned *nth)
+{
+	struct grove_slice found = { NULL, 0 };
+	struct grove__json_iter it;
+
+	if (grove__json_type_of(value) == JSON_OBJECT) {
+		found = names->media(value);
+		if (found.ptr && !(*nth)--)
+			return found;
+		if (found.ptr)
+			return grove__slice(NULL, 0);
+	}
+	if (depth >= DEPTH || grove__json_type_of(value) < JSON_ARRAY)
+		return grove__slice(NULL, 0);
+	grove__json_iter_init(&it, value);
+	while (!found.ptr && grove__json_next(&it))
+		found = grove__media_find(names, it.value, depth + 1, nth);
+	return found;
+}
+
+/* --------------------------------------------------------------- references */
+
+struct brief {
+	struct grove_buf *out;
+	const char *done;        /* up to here it was copied */
+	struct grove_slice id;
+	uint64_t max_text;       /* 0: texts stay */
+	const struct grove__dialect_heads *names;  /* NULL: images stay */
+	unsigned media;          /* images so far */
+	/* The place at hand: the raw key of a member, or the index of an item. */
+	struct { struct grove_slice key; uint32_t index; } at[DEPTH];
+	struct grove_buf text;
+};
+
+/* Copies what stands before a value that is replaced, and begins its reference. */
+static int begin(struct brief *b, struct grove_slice value, struct grove__out *o)
+{
+	int rc = grove__buf_add(b->out, b->done, (size_t)(value.ptr - b->done));
+
+	b->done = value.ptr + value.len;
+	grove__out_init_buf(o, b->out);
+	grove__out_open(o, NULL, '{');
+	return rc;
+}
+
+/* One name of a JSON pointer, with its escapes. */
+static int add_name(struct grove_buf *pointer, struct grove_slice name)
+{
+	int rc = grove__buf_add_char(pointer, '/');
+
+	for (size_t i = 0; i < name.len && !rc; i++)
+		if (name.ptr[i] == '~' || name.ptr[i] == '/')
+			rc = grove__buf_add_str(pointer, name.ptr[i] == '~' ? "~0" : "~1");
+		else
+			rc = grove__buf_add_char(pointer, name.ptr[i]);
+	return rc;
+}
+
+static int make_pointer(struct brief *b, unsigned depth, struct grove_buf *out)
+{
+	struct grove_buf name = GROVE_BUF_INIT;
+	char digits[16];
+	int rc = 0;
+
+	for (unsigned i = 0; i < depth && !rc; i++) {
+		grove__buf_clear(&name);
+		if (b->at[i].key.ptr) {
+			rc = grove__json_text(&name, b->at[i].key);
+		} else {
+			snprintf(digits, sizeof(digits), "%u", b->at[i].index);
+			rc = grove__buf_add_str(&name, digits);
+		}
+		rc = rc ? rc : add_name(out, grove__buf_slice(&name));
+	}
+	grove__buf_release(&name);
+	return rc;
+}
+
+static int refer_to_text(struct brief *b, struct grove_slice string, unsigned depth)
+{
+	struct grove_buf pointer = GROVE_BUF_INIT;
+	struct grove__out o;
+	int rc = make_pointer(b, depth, &pointer);
+
+	rc = rc ? rc : begin(b, string, &o);
+	if (!rc) {
+		grove__out_slice(&o, "$ref", b->id);
+		grove__out_slice(&o, "pointer", grove__buf_slice(&pointer));
+		grove__out_number(&o, "bytes", b->text.len);
+		grove__out_close(&o, '}');
+		rc = grove__out_finish(&o);
+	}
+	grove__buf_release(&pointer);
+	return rc;
+}
+
+/* Bytes that base64 stands for. */
+static size_t decoded_len(struct grove_slice base64)
+{
+	while (base64.len && base64.ptr[base64.len - 1] == '=')
+		base64.len--;
+	return base64.len / 4 * 3 + (base64.len % 4 * 3) / 4;
+}
+
+static int refer_to_media(struct brief *b, struct grove_slice string)
+{
+	struct grove_slice base64;
+	struct grove_buf head = GROVE_BUF_INIT;
+	struct grove__out o;
+	const char *type;
+	unsigned w, h;
+	int rc;
+
+	grove__buf_clear(&b->text);
+	rc = grove__json_text(&b->text, string);
+	base64 = grove__buf_slice(&b->text);
+	if (!rc)
+		rc = grove__js_base64_decode(&head, grove__slice(base64.ptr, base64.len < IMAGE_HEAD ? base64.len
+												  : IMAGE_HEAD));
+	rc = rc ? rc : begin(b, string, &o);
+	if (!rc) {
+		type = grove__media_type(grove__buf_slice(&head));
+		grove__out_number(&o, "$media", b->media++);
+		grove__out_string(&o, "type", type);
+		grove__out_number(&o, "bytes", decoded_len(base64));
+		if (image_size(type, grove__buf_slice(&head), &w, &h)) {
+			grove__out_number(&o, "width", w);
+			grove__out_number(&o, "height", h);
+		}
+		grove__out_close(&o, '}');
+		rc = grove__out_finish(&o);
+	}
+	grove__buf_release(&head);
+	return rc;
+}
+
+/* Escapes only make a string longer: if its raw form is short, so is the text. */
+static int look_at_text(struct brief *b, struct grove_slice string, unsigned depth)
+{
+	int rc;
+
+	if (!b->max_text || string.len - 2 <= b->max_text)
+		return 0;
+	grove__buf_clear(&b->text);
+	rc = grove__json_text(&b->text, string);
+	return rc || b->text.len <= b->max_text ? rc : refer_to_text(b, string, depth);
+}
+
+/* Images are counted in the order of grove__media_find(). */
+static int look(struct brief *b, struct grove_slice value, unsigned depth)
+{
+	struct grove_slice image = { NULL, 0 };
+	struct grove__json_iter it;
+	int rc = 0;
+
+	if (grove__json_type_of(value) == JSON_STRING)
+		return look_at_text(b, value, depth);
+	if (grove__json_type_of(value) == JSON_OBJECT && b->names)
+		image = b->names->media(value);
+	if (image.ptr)
+		return refer_to_media(b, image);
+	if (depth >= DEPTH || grove__json_type_of(value) < JSON_ARRAY)
+		return 0;
+	grove__json_iter_init(&it, value);
+	for (uint32_t i = 0; !rc && grove__json_next(&it); i++) {
+		b->at[depth].key = it.object ? it.key : grove__slice(NULL, 0);
+		b->at[depth].index = i;
+		rc = look(b, it.value, depth + 1);
+	}
+	return rc;
+}
+
+int grove__brief_entry(struct grove_buf *out, struct grove_slice value, struct grove_slice id,
+		       uint64_t max_text, const struct grove__dialect_heads *media)
+{
+	struct brief b = { .out = out, .done = value.ptr, .id = id };
+	int rc;
+
+	b.max_text = max_text && max_text < TEXT_MIN ? TEXT_MIN : max_text;
+	b.names = media && media->media ? media : NULL;
+	rc = look(&b, value, 0);
+	if (!rc)
+		rc = grove__buf_add(out, b.done, (size_t)(value.ptr + value.len - b.done));
+	grove__buf_release(&b.text);
+	return rc;
+}

@@ -290,15 +290,6 @@ struct grove_store_ops {
 	 */
 	int (*sync)(struct grove_store_log *log, struct grove_detail *d);
 
-	/*
-	 * Waits until the log differs from `seen`, or is gone. Returns 0 then, or 1
-	 * after `ms`, or as soon as the descriptor `wake` (-1: none) is readable.
-	 * Changes between `seen` and the call count. Optional: NULL means that stat is
-	 * polled.
-	 */
-	int (*wait)(struct grove_store_log *log, const struct grove_store_log_stat *seen,
-		    int64_t ms, int wake, struct grove_detail *d);
-
 	/* ----------------------------------------- changes that are not appends */
 
 	/*

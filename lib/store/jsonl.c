@@ -77,7 +77,6 @@ static void free_log(struct jsonl_log *log)
 	if (!log)
 		return;
 	grove__sys_close(log->fd);
-	grove__sys_watch_end(&log->watch);
 	grove__buf_release(&log->out);
 	pthread_mutex_destroy(&log->lock);
 	pthread_mutex_destroy(&log->sync_lock);
@@ -99,7 +98,6 @@ static struct jsonl_log *new_log(struct grove_store *st)
 	log->fd = -1;
 	log->lf_at = UINT64_MAX;
 	log->pid = grove__sys_pid();
-	log->watch = (struct grove__sys_watch)GROVE__SYS_WATCH_INIT;
 	pthread_mutex_init(&log->lock, NULL);
 	pthread_mutex_init(&log->sync_lock, NULL);
 	pthread_cond_init(&log->synced_cond, NULL);
@@ -837,7 +835,6 @@ static const struct grove_store_ops jsonl_ops = {
 	.lease_renew = grove__jsonl_lease_renew,
 	.lease_release = grove__jsonl_lease_release,
 	.lease_get = grove__jsonl_lease_get,
-	.wait = grove__jsonl_wait,
 	.remove = jsonl_remove,
 	.rename = jsonl_rename,
 	.meta_get = grove__jsonl_meta_get,

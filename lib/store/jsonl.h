@@ -51,8 +51,6 @@ struct jsonl_log {
 	pthread_cond_t synced_cond;
 	uint64_t written, synced;
 	bool syncing, sync_failed;
-
-	struct grove__sys_watch watch; /* used by the thread that waits */
 };
 
 static inline struct jsonl_store *grove__jsonl_store(struct grove_store *st)
@@ -147,10 +145,6 @@ bool grove__jsonl_is_lease(const char *name);
 void grove__jsonl_lease_remove(const char *path);
 /* Renames the session's file, together with its lease. GROVE_EEXIST if the name is taken. */
 int grove__jsonl_move(const char *from, const char *to, struct grove_detail *d);
-
-/* jsonl_wait.c */
-int grove__jsonl_wait(struct grove_store_log *l, const struct grove_store_log_stat *seen,
-		      int64_t ms, int wake, struct grove_detail *d);
 
 /* The directory for values, in a session's own directory; not an attachment. */
 #define GROVE__JSONL_VALUES ".grove"

@@ -247,49 +247,6 @@ int grove__log_lease_refused(const struct grove_lease *held, uint64_t mine, cons
 	return grove__fail(d, GROVE_ECONFLICT, path, "%.100s holds the lease on the session", held->owner);
 }
 
-/*
- * Polls often at first and less often later, so that a reply is noticed soon and idling
- * costs little.
- */
-#define POLL_FIRST_MS 5
-#define POLL_LAST_MS 400
-
-static bool differs(const struct grove_store_log_stat *a, const struct grove_store_log_stat *b)
-{
-	return a->tail != b->tail || a->bytes != b->bytes || a->generation != b->generation ||
-	       a->base != b->base || a->ctime_ns != b->ctime_ns;
-}
-
-static int ask_again(struct grove_store_log *log, const struct grove_store_log_stat *seen,
-		     int64_t ms, int wake, struct grove_detail *d)
-{
-	int64_t end = grove__sys_ticks_ns() + ms * 1000000, left, pause = POLL_FIRST_MS;
-	struct grove_store_log_stat now;
-	int rc;
-
-	for (;; pause = pause * 3 / 2) {
-		rc = grove__log_stat(log, &now, d);
-		if (rc)
-			return rc == GROVE_ENOTFOUND || rc == GROVE_ESTALE ? 0 : rc;
-		if (differs(seen, &now))
-			return 0;
-		left = (end - grove__sys_ticks_ns() + 999999) / 1000000;
-		if (left <= 0)
-			return 1;
-		if (pause > POLL_LAST_MS)
-			pause = POLL_LAST_MS;
-		if (grove__sys_wait_fd(wake, pause < left ? pause : left))
-			return 1;
-	}
-}
-
-int grove__log_wait(struct grove_store_log *log, const struct grove_store_log_stat *seen,
-		    int64_t ms, int wake, struct grove_detail *d)
-{
-	return log->ops->wait ? log->ops->wait(log, seen, ms, wake, d)
-				     : ask_again(log, seen, ms, wake, d);
-}
-
 int grove__log_ancestors(struct grove_store_log *log, struct grove_slice id, grove_record_fn *fn,
 			 void *payload, struct grove_detail *d)
 {

@@ -238,15 +238,6 @@ static int trace_lease_get(struct grove_store_log *l, struct grove_lease *out,
 	return tell_lease(l, "lease_get", out->owner, 0, rc, out);
 }
 
-static int trace_wait(struct grove_store_log *l, const struct grove_store_log_stat *seen,
-		      int64_t ms, int wake, struct grove_detail *d)
-{
-	int rc = grove__log_wait(log_of(l)->inner, seen, ms, wake, d);
-
-	tell(store_of(l->store), "wait", "%s ms=%lld -> %d", log_of(l)->key, (long long)ms, rc);
-	return rc;
-}
-
 static int trace_ancestors(struct grove_store_log *l, struct grove_slice id, grove_record_fn *fn,
 			   void *payload, struct grove_detail *d)
 {
@@ -391,7 +382,6 @@ static const struct grove_store_ops trace_ops = {
 	.lease_renew = trace_lease_renew,
 	.lease_release = trace_lease_release,
 	.lease_get = trace_lease_get,
-	.wait = trace_wait,
 	.ancestors = trace_ancestors,
 	.ids = trace_ids,
 	.remove = trace_remove,

@@ -1,6 +1,5 @@
 /*
- * tests/conformance/suite_lease.c: who may write, and waiting for what others
- * write.
+ * tests/conformance/suite_lease.c: who may write.
  */
 #include <pthread.h>
 #include <unistd.h>
@@ -435,120 +434,6 @@ static void of_many_who_take_it_one_succeeds(void **state)
 	pthread_barrier_destroy(&start);
 }
 
-/* -------------------------------------------------------------------- wait */
-
-static void what_happened_already_is_not_waited_for(void **state)
-{
-	struct fixture *f = *state;
-	struct two t = two_of(f);
-	struct grove_store_log_stat seen = stat_of(f, t.a);
-	struct grove_store_record rec = entry_of("anew", "e", "");
-	struct rewriting r = { &rec, 1, 0 };
-	struct grove_store_appended out;
-
-	OK(add(f, t.b, str("three"), GROVE_ANY_POS, &out));
-	OK(grove__log_wait(t.a, &seen, LONG, -1, &f->d));
-	OK(grove__log_wait(t.b, &seen, LONG, -1, &f->d));
-	seen = stat_of(f, t.a);
-	if (f->kind->feed) {
-		OK(grove__log_update(t.b, 0, str("one"), &rec, GROVE_CHANGE_UPDATE, GROVE_SYNC_NONE,
-				     &f->d));
-		OK(grove__log_wait(t.a, &seen, LONG, -1, &f->d));
-		seen = stat_of(f, t.a);
-	}
-	if (f->kind->meta) {
-		OK(grove__log_meta_put(t.b, "leaf", str("x"), &f->d));
-		OK(grove__log_wait(t.a, &seen, LONG, -1, &f->d));
-		seen = stat_of(f, t.a);
-	}
-	OK(grove__log_rewrite(t.b, next_rewritten, &r, seen.tail, GROVE_STORE_FORCE, &f->d));
-	OK(grove__log_wait(t.a, &seen, LONG, -1, &f->d));
-	seen = stat_of(f, t.a);
-	OK(grove__store_remove(f->st, &t.key, &f->d));
-	OK(grove__log_wait(t.a, &seen, LONG, -1, &f->d));
-	close_two(&t);
-}
-
-static void waiting_ends_with_its_time(void **state)
-{
-	struct fixture *f = *state;
-	struct two t = two_of(f);
-	struct grove_store_log_stat seen = stat_of(f, t.a);
-	int64_t begin = grove__sys_ticks_ns();
-
-	assert_int_equal(grove__log_wait(t.a, &seen, 0, -1, &f->d), 1);
-	assert_int_equal(grove__log_wait(t.a, &seen, 30, -1, &f->d), 1);
-	assert_true(grove__sys_ticks_ns() - begin >= 29000000);
-	close_two(&t);
-}
-
-struct writer {
-	struct fixture *f;
-	struct grove_store_log *log;
-	int fd;                  /* instead of the log; -1: none */
-	pthread_barrier_t *start;
-	int rc;
-};
-
-static void *write_soon(void *arg)
-{
-	struct writer *w = arg;
-	struct grove_store_record rec = { .line = str("three") };
-	struct grove_store_appended out;
-
-	pthread_barrier_wait(w->start);
-	/* most likely after the other has begun to wait; right in either order */
-	usleep(10000);
-	if (w->fd >= 0)
-		w->rc = write(w->fd, "x", 1) != 1;
-	else
-		w->rc = grove__log_append(w->log, &rec, 1, GROVE_ANY_POS, GROVE_SYNC_NONE, &out, NULL);
-	return NULL;
-}
-
-static void wait_for_thread(struct fixture *f, struct two *t, const int pipe_fd[2], int answer)
-{
-	struct grove_store_log_stat seen = stat_of(f, t->a);
-	pthread_barrier_t start;
-	struct writer w = { f, t->b, pipe_fd[1], &start, 0 };
-	pthread_t thread;
-
-	pthread_barrier_init(&start, NULL, 2);
-	assert_int_equal(pthread_create(&thread, NULL, write_soon, &w), 0);
-	pthread_barrier_wait(&start);
-	assert_int_equal(grove__log_wait(t->a, &seen, LONG, pipe_fd[0], &f->d), answer);
-	pthread_join(thread, NULL);
-	assert_int_equal(w.rc, 0);
-	pthread_barrier_destroy(&start);
-}
-
-static void a_line_of_another_thread_ends_the_waiting(void **state)
-{
-	struct fixture *f = *state;
-	struct two t = two_of(f);
-
-	for (int i = 0; i < 3; i++)
-		wait_for_thread(f, &t, (const int[]){ -1, -1 }, 0);
-	assert_log(f, t.a, LINES("one", "two", "three", "three", "three"));
-	close_two(&t);
-}
-
-static void who_waits_can_be_woken(void **state)
-{
-	struct fixture *f = *state;
-	struct two t = two_of(f);
-	struct grove_store_log_stat seen = stat_of(f, t.a);
-	int fd[2];
-
-	assert_int_equal(pipe(fd), 0);
-	wait_for_thread(f, &t, fd, 1);
-	/* it was not read from, so it still can be */
-	assert_int_equal(grove__log_wait(t.a, &seen, LONG, fd[0], &f->d), 1);
-	close(fd[0]);
-	close(fd[1]);
-	close_two(&t);
-}
-
 const struct CMUnitTest lease_cases[] = {
 	CASE(a_lease_is_taken_kept_and_given_back),
 	CASE(who_has_no_lease_cannot_write_while_another_has),
@@ -561,9 +446,5 @@ const struct CMUnitTest lease_cases[] = {
 	CASE(who_reads_can_only_look),
 	CASE(an_owner_may_have_any_name_of_some_length),
 	CASE(of_many_who_take_it_one_succeeds),
-	CASE(what_happened_already_is_not_waited_for),
-	CASE(waiting_ends_with_its_time),
-	CASE(a_line_of_another_thread_ends_the_waiting),
-	CASE(who_waits_can_be_woken),
 };
 const size_t nr_lease_cases = ARRAY(lease_cases);

@@ -227,7 +227,7 @@ static void signals_in_rare_calls_interrupt_nothing(void **state)
 	assert_int_equal(grove__sys_bell_open(&bell), 0);
 	grove__sys_bell_ring(bell);
 	breaks("poll", EINTR, 1);
-	assert_int_equal(grove__sys_wait_fds(bell, -1, 60000), 1);
+	assert_int_equal(grove__sys_wait_fd(bell, 60000), 1);
 	grove__sys_close(bell);
 	grove__sys_close(fd);
 }
@@ -390,82 +390,12 @@ static void waiting_for_longer_than_there_are_numbers(void **state)
 	breaks("eventfd", EMFILE, 1);
 	assert_int_equal(grove__sys_bell_open(&bell), -EMFILE);
 	assert_int_equal(grove__sys_bell_open(&bell), 0);
-	assert_int_equal(grove__sys_wait_fds(bell, -1, -5), 0);
-	assert_int_equal(grove__sys_wait_fds(-1, bell, 2), 0);
+	assert_int_equal(grove__sys_wait_fd(bell, -5), 0);
+	assert_int_equal(grove__sys_wait_fd(bell, 2), 0);
 	grove__sys_bell_ring(bell);
-	assert_int_equal(grove__sys_wait_fds(-1, bell, INT64_MAX), 2);
+	assert_int_equal(grove__sys_wait_fd(bell, INT64_MAX), 1);
 	assert_int_equal(grove__sys_bell_rang(bell), 1);
 	grove__sys_close(bell);
-}
-
-/* What the system might report, written to a pipe in its place. */
-static void report(int fd, int wd, uint32_t mask, const char *name)
-{
-	union {
-		struct inotify_event e;
-		char bytes[sizeof(struct inotify_event) + 16];
-	} x = { .e = { .wd = wd, .mask = mask, .len = name ? 16 : 0 } };
-
-	if (name)
-		snprintf(x.bytes + sizeof(x.e), 16, "%s", name);
-	assert_int_equal(write(fd, &x, sizeof(x.e) + x.e.len), sizeof(x.e) + x.e.len);
-}
-
-static void what_is_reported_is_about_the_file_or_not(void **state)
-{
-	static const struct {
-		int wd;
-		uint32_t mask;
-		const char *name;
-		bool ours;
-	} cases[] = {
-		{ -1, IN_Q_OVERFLOW, NULL, true }, { 1, IN_MODIFY, NULL, true }, { 2, IN_CREATE, "f", true },
-		{ 2, IN_CREATE, "g", false }, { 2, IN_ATTRIB, NULL, true }, { 3, IN_MODIFY, "f", false },
-	};
-	struct grove__sys_watch w = GROVE__SYS_WATCH_INIT;
-	int ends[2];
-
-	(void)state;
-	assert_false(grove__sys_watch_take(&w, "f"));
-	assert_int_equal(pipe2(ends, O_NONBLOCK | O_CLOEXEC), 0);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		w = (struct grove__sys_watch){ ends[0], 1, 2 };
-		report(ends[1], cases[i].wd, cases[i].mask, cases[i].name);
-		assert_int_equal(grove__sys_watch_take(&w, i % 2 ? "f" : "/d/f"), cases[i].ours);
-	}
-	/* what is gone is watched no more */
-	report(ends[1], 1, IN_IGNORED, NULL);
-	report(ends[1], 2, IN_IGNORED, NULL);
-	assert_true(grove__sys_watch_take(&w, "f"));
-	assert_int_equal(w.file, -1);
-	assert_int_equal(w.dir, -1);
-	grove__sys_watch_end(&w);
-	close(ends[1]);
-}
-
-static void files_are_watched_by_any_path(void **state)
-{
-	struct grove__sys_watch w = GROVE__SYS_WATCH_INIT;
-	char longest[6000], cwd[600];
-
-	(void)state;
-	breaks("inotify_init1", EMFILE, 1);
-	assert_int_equal(grove__sys_watch(&w, in("f")), -EMFILE);
-	file_make(in("f"), "");
-	assert_non_null(getcwd(cwd, sizeof(cwd)));
-	assert_int_equal(chdir(dir), 0);
-	assert_int_equal(grove__sys_watch(&w, "f"), 0);
-	assert_true(w.file >= 0 && w.dir >= 0);
-	file_make("f", "x");
-	assert_true(grove__sys_watch_take(&w, "f"));
-	assert_int_equal(grove__sys_watch(&w, "/nobody-has-this"), 0);
-	assert_int_equal(w.file, -1);
-	memset(longest, 'a', sizeof(longest));
-	longest[0] = longest[5998] = '/';
-	longest[5999] = '\0';
-	assert_int_equal(grove__sys_watch(&w, longest), -ENAMETOOLONG);
-	assert_int_equal(chdir(cwd), 0);
-	grove__sys_watch_end(&w);
 }
 
 static int no_birth(const char *call)
@@ -518,9 +448,7 @@ int main(void)
 		CASE(a_place_on_another_machine_is_known),
 		CASE(who_knows_no_processors_has_one),
 		CASE(waiting_for_longer_than_there_are_numbers),
-		CASE(what_is_reported_is_about_the_file_or_not),
-		CASE(files_are_watched_by_any_path),
-		CASE(everything_has_a_kind_and_perhaps_a_birth),
+				CASE(everything_has_a_kind_and_perhaps_a_birth),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
  * cli.c: what the commands share.
  */
 #include "cli.h"
+#include "programs/dates.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -22,12 +23,20 @@ void cli_globals(struct cli *c, struct opt table[CLI_GLOBALS])
 		{ "json", .flag = &c->json },
 		{ "color", .choice = &c->color, .choices = out_color_names },
 		{ "no-cache", .flag = &c->no_cache },
+		{ "utc", .flag = &c->utc },
 		{ "help", .letter = 'h', .flag = &c->help },
 		{ "version", .flag = &c->version },
 		{ NULL },
 	};
 
 	memcpy(table, globals, sizeof(globals));
+}
+
+/* From here on, local time is UTC. */
+static void live_in_utc(void)
+{
+	setenv("TZ", "UTC0", 1);
+	tzset();
 }
 
 int cli_parse(struct cli *c, const struct opt *opts, const char *operands, int *argc, char **argv)
@@ -42,6 +51,8 @@ int cli_parse(struct cli *c, const struct opt *opts, const char *operands, int *
 		return 1;
 	}
 	c->wants_json = c->json;
+	if (c->utc)
+		live_in_utc();
 	out_color(&c->out, (enum out_color)c->color);
 	out_color(&c->err, (enum out_color)c->color);
 	if (c->version || c->help) {
@@ -458,6 +469,16 @@ int cli_confirm(struct cli *c, const char *fmt, ...)
 }
 
 /* -------------------------------------------------------------- for people */
+
+int cli_period(struct cli *c, const char *since, const char *until, struct grove_period *out)
+{
+	char why[256];
+
+	if (!date_period(since, until, "", out, why, sizeof(why)))
+		return 0;
+	c->status = cli_usage(c, "%s", why);
+	return 1;
+}
 
 void cli_time(char *out, size_t size, int64_t ms, int seconds)
 {

@@ -44,10 +44,10 @@ struct cli {
 	/* the options that every command has */
 	struct opt_list stores;
 	const char *dialect;
-	int json, color, no_cache, help, version;
+	int json, color, no_cache, utc, help, version;
 };
 
-#define CLI_GLOBALS 8
+#define CLI_GLOBALS 9
 /* The table of those options. */
 void cli_globals(struct cli *c, struct opt table[CLI_GLOBALS]);
 
@@ -108,7 +108,12 @@ int cli_interrupted(void);
 /* A question on the terminal, no by default. */
 int cli_confirm(struct cli *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Times for people, in their own time zone. */
+/*
+ * A period out of --since and --until (NULL: not given), in days of their own time zone.
+ * 0, or non-zero when it was reported.
+ */
+int cli_period(struct cli *c, const char *since, const char *until, struct grove_period *out);
+/* Times for people, in their own time zone; with --utc that is UTC. */
 void cli_time(char *out, size_t size, int64_t ms, int seconds);
 /* Bytes for people: 812, 12K, 3.4M. */
 void cli_size(char *out, size_t size, uint64_t bytes);

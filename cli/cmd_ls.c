@@ -253,7 +253,7 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 {
 	struct grove_list_options lo = { sizeof(lo) };
 	struct grove_list *l = NULL;
-	const char *cwd = NULL, *session = NULL;
+	const char *cwd = NULL, *session = NULL, *since = NULL, *until = NULL;
 	uint64_t limit = 0, days = DAYS_DEFAULT;
 	int all = 0, named = 0, expiring = 0, threads = 0, shape = 0, sort = 0, counted = 0, err, status;
 	char *query;
@@ -263,6 +263,8 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 		{ "sort", .choice = &sort, .choices = sorts },
 		{ "limit", .number = &limit },
 		{ "named", .flag = &named },
+		{ "since", .string = &since },
+		{ "until", .string = &until },
 		{ "threads", .flag = &threads },
 		{ "long", .letter = 'l', .flag = &shape },
 		{ "expiring", .flag = &expiring, .number = &days },
@@ -277,7 +279,9 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 		return cli_usage(c, "--all and --cwd cannot be used together");
 	if (threads && expiring)
 		return cli_usage(c, "--threads and --expiring cannot be used together");
-	if (session && (all || cwd || sort || limit || named || threads || shape || expiring || argc))
+	if (cli_period(c, since, until, &lo.modified))
+		return c->status;
+	if (session && (all || cwd || since || until || sort || limit || named || threads || shape || expiring || argc))
 		return cli_usage(c, "--session can only be combined with --count and --json");
 	if (counted && !session)
 		return cli_usage(c, "--count requires --session: listings always count");
@@ -310,7 +314,7 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 			print_table(&(struct table){ &c->out, all || session, expiring, shape }, l);
 		else
 			cli_warn(c, "no session%s%s",
-				 argc || named ? " matches" : expiring ? " expires that soon" : "s",
+				 argc || named || since || until ? " matches" : expiring ? " expires that soon" : "s",
 				 all ? "" : cwd ? " in that directory (use --all to look everywhere)" :
 						  " here (use --all to look everywhere)");
 	}

@@ -228,18 +228,20 @@ int cmd_usage(struct cli *c, int argc, char **argv)
 {
 	struct grove_usage_options uo = { sizeof(uo) };
 	struct grove_usage *u = NULL;
+	const char *since = NULL, *until = NULL;
 	int by = 0, bars = 0, err, status = EXIT_DONE;
 	const struct opt opts[] = {
 		{ "by", .choice = &by, .choices = groups },
-		{ "since", .string = &uo.since },
-		{ "until", .string = &uo.until },
+		{ "since", .string = &since },
+		{ "until", .string = &until },
 		{ "prices", .string = &uo.prices },
 		{ "bars", .flag = &bars },
 		{ NULL },
 	};
 
-	if (cli_begin(c, opts, "", &argc, argv) || cli_stores(c))
+	if (cli_begin(c, opts, "", &argc, argv) || cli_period(c, since, until, &uo.period) || cli_stores(c))
 		return c->status;
+	uo.tz = "";
 	uo.by = (enum grove_usage_by)by;
 	uo.skipped = cli_skipped;
 	uo.skipped_payload = c;

@@ -100,6 +100,8 @@ struct grove_list_options {
 	void (*skipped)(void *payload, const struct grove_detail *why);
 	void *skipped_payload;
 	int64_t within;           /* with GROVE_LIST_EXPIRING: ms from now; negative: any time */
+	struct grove_period modified;  /* only sessions modified then */
+	const char *agent;        /* only sessions of this agent, "pi"; NULL: all */
 };
 
 struct grove_list;

@@ -81,6 +81,14 @@ struct grove_range {
 	uint64_t from, to;
 };
 
+/*
+ * Times from `since` up to, but not including, `until`, in ms since 1970. 0: no limit on
+ * that side, so { 0 } is any time.
+ */
+struct grove_period {
+	int64_t since, until;
+};
+
 /* Rows of a view that you own: zero it, and end with grove_rows_release(). */
 struct grove_rows {
 	uint32_t *at;
@@ -139,6 +147,12 @@ GROVE_API int grove_buf_json_string(struct grove_buf *b, struct grove_slice text
 GROVE_API int grove_buf_utf8(struct grove_buf *b, struct grove_slice text);
 /* Appends a time as ISO-8601 UTC with milliseconds: 2026-05-03T09:00:00.000Z. */
 GROVE_API int grove_buf_time(struct grove_buf *b, int64_t ms);
+/*
+ * Tells how many seconds local time is ahead of UTC at `ms`. `tz` is a name such as
+ * "Europe/Berlin", an offset such as "+02:00", "" for the zone of this process (TZ), or
+ * NULL for UTC. GROVE_EINVAL for a zone that this system does not know.
+ */
+GROVE_API int grove_zone_offset(const char *tz, int64_t ms, int *seconds);
 /* Appends bytes as base64, padded. */
 GROVE_API int grove_buf_base64(struct grove_buf *b, struct grove_slice bytes);
 

@@ -22,7 +22,7 @@ extern "C" {
  * a model without a list price has no cost.
  */
 enum grove_usage_by {
-	GROVE_USAGE_DAY,      /* of the reply, in UTC: "2026-05-03" */
+	GROVE_USAGE_DAY,      /* of the reply, in the time zone `tz`: "2026-05-03" */
 	GROVE_USAGE_MODEL,
 	GROVE_USAGE_SESSION,  /* its id; sub-agents count for the session that started them */
 	GROVE_USAGE_PROJECT,  /* its working directory */
@@ -42,6 +42,10 @@ struct grove_usage_options {
 	 * $GROVE_PRICES, or grove/prices.json in $XDG_CONFIG_HOME or ~/.config.
 	 */
 	const char *prices;
+	/* Only replies of this time. Combines with `since` and `until`. */
+	struct grove_period period;
+	/* The time zone of days, as for grove_zone_offset(); NULL: UTC. */
+	const char *tz;
 };
 
 struct grove_usage_row {
@@ -63,7 +67,7 @@ struct grove_usage_unpriced {
 struct grove_usage;
 /*
  * Computes the usage of all sessions. `opt` may be NULL, which means by day. Returns
- * GROVE_EINVAL if a day or the file of prices is invalid, GROVE_ENOTFOUND if that
+ * GROVE_EINVAL if a day, the time zone or the file of prices is invalid, GROVE_ENOTFOUND if that
  * file does not exist.
  */
 GROVE_API int grove_usage(struct grove *g, const struct grove_usage_options *opt,

@@ -9,6 +9,7 @@
 #include "js/js.h"
 #include "json/out.h"
 #include "json/write.h"
+#include "sys/zone.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,16 @@ int grove_buf_json_string(struct grove_buf *b, struct grove_slice text)
 int grove_buf_utf8(struct grove_buf *b, struct grove_slice text)
 {
 	return grove__utf8_repair(b, text);
+}
+
+int grove_zone_offset(const char *tz, int64_t ms, int *seconds)
+{
+	struct grove__zone z;
+	int rc = grove__zone_open(&z, tz);
+
+	*seconds = rc ? 0 : grove__zone_offset(&z, ms);
+	grove__zone_release(&z);
+	return rc;
 }
 
 int grove_buf_time(struct grove_buf *b, int64_t ms)

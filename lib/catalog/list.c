@@ -139,9 +139,13 @@ static int collect(void *payload, const struct grove_key *key)
 
 /* True if it matches the options, apart from the query. */
 static bool wanted(const struct lister *li, const struct grove__list_task *t,
-		   const struct grove__listed *l)
+		   const struct grove__listed *l, const struct grove_list_item *info)
 {
-	if (li->opt->flags & GROVE_LIST_NAMED && !l->name)
+	const struct grove_list_options *o = li->opt;
+
+	if ((o->flags & GROVE_LIST_NAMED && !l->name) || (o->agent && strcmp(o->agent, info->agent)) ||
+	    (o->modified.since && info->modified < o->modified.since) ||
+	    (o->modified.until && info->modified >= o->modified.until))
 		return false;
 	/* the header takes precedence over the directory's name, which is ambiguous */
 	return !li->cwd || grove__root_belongs(li->g, t->root, l->dialect, t->project, l->cwd, li->cwd);
@@ -220,7 +224,7 @@ static int one(struct lister *li, struct grove__list_reader *r, struct grove__li
 	if (!rc) {
 		info = grove__list_describe(&x);
 		info.has_place = li->opt->flags & GROVE_LIST_PLACE ? 1 : 0;
-		if (wanted(li, t, &x.l))
+		if (wanted(li, t, &x.l, &info))
 			rc = grove__list_fits(fit, &x, &info.score, &hit, &why);
 	}
 	if (!hit && li->opt->flags & GROVE_LIST_SHAPE)

@@ -14,6 +14,7 @@
 #include "js/js.h"
 #include "json/out.h"
 #include "sys/clock.h"
+#include "sys/zone.h"
 #include "usage/billed.h"
 #include "usage/prices.h"
 
@@ -231,7 +232,8 @@ struct grouping {
 	struct model *models;
 	int64_t since, until;                /* the first ms, and the first one after the end */
 	bool dated;                          /* these two hold */
-	int64_t day;                         /* of the last reply, and its row */
+	struct grove__zone zone;
+	int64_t day, day_end;                /* of the last reply: first ms, and the next day's */
 	uint32_t day_row;                    /* GROVE__IDMAP_NONE: there was none */
 };
 
@@ -263,30 +265,36 @@ static int find_row(struct grouping *gr, struct grove_slice key, uint32_t *row)
 	return rc;
 }
 
-static int64_t day_of(int64_t time)
-{
-	return time / GROVE__JS_MS_DAY - (time % GROVE__JS_MS_DAY < 0);
-}
-
-/* The replies of a day mostly come together. */
+/*
+ * The replies of a day mostly come together, so its row is remembered. It is remembered
+ * from this reply to the end of the day as far as the offset is the same then: where the
+ * clocks change in between, it is looked up again.
+ */
 static int row_of_day(struct grouping *gr, int64_t time, uint32_t *row)
 {
 	char iso[GROVE__JS_ISO_MAX];
+	int64_t local, into = 0, offset;
 	size_t n = 0;
 	int rc;
 
 	if (time != GROVE_NO_TIME) {
-		if (gr->day_row != GROVE__IDMAP_NONE && gr->day == day_of(time)) {
+		if (gr->day_row != GROVE__IDMAP_NONE && time >= gr->day && time < gr->day_end) {
 			*row = gr->day_row;
 			return 0;
 		}
-		n = grove__js_iso(iso, time);
+		offset = (int64_t)grove__zone_offset(&gr->zone, time) * 1000;
+		local = time + offset;
+		into = local % GROVE__JS_MS_DAY + (local % GROVE__JS_MS_DAY < 0 ? GROVE__JS_MS_DAY : 0);
+		n = grove__js_iso(iso, local);
 	}
 	/* in years beyond 0…9999 the day is longer */
 	rc = find_row(gr, grove__slice(iso, n ? n - strlen("T00:00:00.000Z") : 0), row);
 	if (!rc && n) {
-		gr->day = day_of(time);
 		gr->day_row = *row;
+		gr->day = time - into;
+		gr->day_end = time - into + GROVE__JS_MS_DAY;
+		if (grove__zone_offset(&gr->zone, gr->day) != grove__zone_offset(&gr->zone, gr->day_end))
+			gr->day_row = GROVE__IDMAP_NONE;
 	}
 	return rc;
 }
@@ -545,6 +553,17 @@ static int take_days(struct grouping *gr, const struct grove_usage_options *opt,
 		rc = parse_day(opt->until, &gr->until, d);
 		gr->until += rc ? 0 : GROVE__JS_MS_DAY;
 	}
+	if (opt->period.since) {
+		gr->since = opt->period.since > gr->since ? opt->period.since : gr->since;
+		gr->dated = true;
+	}
+	if (opt->period.until) {
+		gr->until = opt->period.until < gr->until ? opt->period.until : gr->until;
+		gr->dated = true;
+	}
+	if (!rc && (rc = grove__zone_open(&gr->zone, opt->tz)))
+		return rc == GROVE_ENOMEM ? grove__fail_nomem(d)
+					  : grove__fail(d, rc, NULL, "%.64s: unknown time zone", opt->tz);
 	return rc;
 }
 
@@ -586,6 +605,7 @@ int grove__usage(struct grove *g, const struct grove_usage_options *opt, struct 
 		rc = grove__fail_nomem(d);
 	pthread_mutex_destroy(&c.lock);
 	grove__prices_release(&prices);
+	grove__zone_release(&gr.zone);
 	grove__sweep_release(&c.sweep);
 	grove__replies_release(&c.replies);
 	grove__arena_release(&c.texts);

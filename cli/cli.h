@@ -149,6 +149,7 @@ int cmd_snapshot(struct cli *c, int argc, char **argv);
 int cmd_store(struct cli *c, int argc, char **argv);
 int cmd_tree(struct cli *c, int argc, char **argv);
 int cmd_usage(struct cli *c, int argc, char **argv);
+int cmd_watch(struct cli *c, int argc, char **argv);
 
 /* main.c: print the page of a command (NULL: of the program). */
 int help_print(struct out *o, const char *command);

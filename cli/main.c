@@ -33,6 +33,7 @@ static const struct command {
 	{ "migrate", cmd_migrate },
 	{ "continue", cmd_continue },
 	{ "check", cmd_check },
+	{ "watch", cmd_watch },
 	{ "search", cmd_search },
 	{ "usage", cmd_usage },
 	{ "history", cmd_history },

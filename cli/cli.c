@@ -74,6 +74,42 @@ static void warned(void *payload, enum grove_severity severity, const struct gro
 		cli_warn_detail(payload, why);
 }
 
+/* What cannot be used is a warning: reading sessions needs no settings. */
+static void read_config(struct cli *c)
+{
+	char why[512];
+
+	if (config_read(&c->config, why, sizeof(why)))
+		cli_warn(c, "config: %s", why);
+	if (c->config.bad_line)
+		cli_warn(c, "config: line %u is not 'key = value'", c->config.bad_line);
+	for (size_t i = 0; i < c->config.nr; i++)
+		if (!config_known(c->config.item[i].key))
+			cli_warn(c, "config: unknown key '%.64s'", c->config.item[i].key);
+}
+
+const char *cli_setting(const struct cli *c, const char *key)
+{
+	return config_get(&c->config, key);
+}
+
+/* The options that were not given, from the settings. GROVE_STORE is the library's. */
+static void take_settings(struct cli *c)
+{
+	const char *store = getenv("GROVE_STORE"), *utc = cli_setting(c, "utc");
+	int on = 0;
+
+	if (!c->utc && utc && config_flag(utc, &on))
+		cli_warn(c, "config: utc is true or false");
+	if (!c->utc && on)
+		live_in_utc();
+	if (c->stores.nr || (store && *store))
+		return;
+	for (size_t i = 0; i < c->config.nr; i++)
+		if (!strcmp(c->config.item[i].key, "store"))
+			opt_list_add(&c->stores, c->config.item[i].value);
+}
+
 int cli_begin(struct cli *c, const struct opt *opts, const char *operands, int *argc, char **argv)
 {
 	struct grove_options go = { sizeof(go) };
@@ -81,6 +117,8 @@ int cli_begin(struct cli *c, const struct opt *opts, const char *operands, int *
 
 	if (cli_parse(c, opts, operands, argc, argv))
 		return 1;
+	read_config(c);
+	take_settings(c);
 	go.stores = c->stores.item;
 	go.nr_stores = c->stores.nr;
 	go.dialect = c->dialect;

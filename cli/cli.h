@@ -17,6 +17,7 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
+#include "programs/config.h"
 #include "programs/opt.h"
 #include "out.h"
 
@@ -41,6 +42,8 @@ struct cli {
 		int64_t begin, shown;  /* ms; 0: not yet */
 	} progress;
 
+	struct config config;    /* the file; see cli_setting() */
+
 	/* the options that every command has */
 	struct opt_list stores;
 	const char *dialect;
@@ -59,6 +62,9 @@ void cli_globals(struct cli *c, struct opt table[CLI_GLOBALS]);
 int cli_parse(struct cli *c, const struct opt *opts, const char *operands, int *argc, char **argv);
 /* The same, and open grove. */
 int cli_begin(struct cli *c, const struct opt *opts, const char *operands, int *argc, char **argv);
+
+/* What the environment or the configuration file says; NULL: nothing. After cli_begin(). */
+const char *cli_setting(const struct cli *c, const char *key);
 
 /* The exit status of an error. */
 int cli_status(int code);
@@ -126,6 +132,7 @@ int cmd_append(struct cli *c, int argc, char **argv);
 int cmd_archive(struct cli *c, int argc, char **argv);
 int cmd_blob(struct cli *c, int argc, char **argv);
 int cmd_check(struct cli *c, int argc, char **argv);
+int cmd_config(struct cli *c, int argc, char **argv);
 int cmd_context(struct cli *c, int argc, char **argv);
 int cmd_continue(struct cli *c, int argc, char **argv);
 int cmd_cp(struct cli *c, int argc, char **argv);

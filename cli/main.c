@@ -42,6 +42,7 @@ static const struct command {
 	{ "archive", cmd_archive },
 	{ "serve", cmd_serve },
 	{ "token", cmd_token },
+	{ "config", cmd_config },
 	{ "help", cmd_help },
 };
 
@@ -191,6 +192,7 @@ int main(int argc, char **argv)
 	cli_progress_end(&c);
 	grove_close(c.g);
 	opt_list_release(&c.stores);
+	config_release(&c.config);
 	out_flush(&c.out);
 	if (out_failed(&c.out)) {
 		if (c.out.failed == EPIPE)

@@ -114,12 +114,12 @@ static int choice(const struct opt *o, const char *value, char *why, size_t size
 	return wrong(why, size, "--%s: '%s' is not one of %s", o->name, value, all);
 }
 
-static int list_add(struct opt_list *list, const char *value, char *why, size_t size)
+int opt_list_add(struct opt_list *list, const char *value)
 {
 	const char **more = realloc(list->item, (list->nr + 1) * sizeof(*more));
 
 	if (!more)
-		return wrong(why, size, "out of memory");
+		return -1;
 	list->item = more;
 	list->item[list->nr++] = value;
 	return 0;
@@ -139,7 +139,7 @@ static int take(const struct opt *o, const char *value, char *why, size_t size)
 		return 0;
 	}
 	if (o->list)
-		return list_add(o->list, value, why, size);
+		return opt_list_add(o->list, value) ? wrong(why, size, "out of memory") : 0;
 	if (o->number)
 		return number(o->number, value) ?
 			wrong(why, size, "--%s: '%s' is not a number", o->name, value) : 0;

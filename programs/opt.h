@@ -58,6 +58,8 @@ int opt_operands(const char *spec, int argc, char **argv, char *why, size_t size
  */
 unsigned opt_slip(const char *word, size_t len, const char *known);
 
+/* Returns 0, or -1: out of memory. */
+int opt_list_add(struct opt_list *list, const char *value);
 void opt_list_release(struct opt_list *list);
 
 #endif

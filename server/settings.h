@@ -5,6 +5,7 @@
 #ifndef SERVER_SETTINGS_H
 #define SERVER_SETTINGS_H
 
+#include "programs/config.h"
 #include "programs/opt.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:4517"
@@ -22,7 +23,7 @@ struct settings {
 	int quiet;                   /* no access log */
 	int check_config;
 	int no_cache;
-	char *memory;                /* the text of the configuration file */
+	struct config file;          /* where the texts above lie */
 };
 
 /*

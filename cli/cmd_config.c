@@ -1,0 +1,118 @@
+/*
+ * cmd_config.c: read and change the configuration file.
+ */
+#include "cli.h"
+#include "programs/config.h"
+
+#include <string.h>
+
+static void print_item(struct cli *c, const char *key, const char *value)
+{
+	struct out *o = &c->out;
+
+	if (c->json) {
+		out_puts(o, "{\"key\":");
+		out_json_string(o, key);
+		out_puts(o, ",\"value\":");
+		out_json_string(o, value);
+		out_puts(o, "}");
+		return;
+	}
+	out_text(o, out_str(key));
+	out_puts(o, " = ");
+	out_text(o, out_str(value));
+	out_puts(o, "\n");
+}
+
+static int list(struct cli *c, const struct config *cf)
+{
+	if (c->json)
+		out_puts(&c->out, "[");
+	for (size_t i = 0; i < cf->nr; i++) {
+		if (c->json && i)
+			out_puts(&c->out, ",\n");
+		print_item(c, cf->item[i].key, cf->item[i].value);
+	}
+	if (c->json)
+		out_puts(&c->out, "]\n");
+	return EXIT_DONE;
+}
+
+static int get(struct cli *c, const struct config *cf, const char *key)
+{
+	const char *value = config_in_file(cf, key);
+
+	if (!value)
+		return cli_error(c, GROVE_ENOTFOUND, "config: %.64s is not set", key);
+	if (c->json) {
+		print_item(c, key, value);
+	} else {
+		out_text(&c->out, out_str(value));
+	}
+	out_puts(&c->out, "\n");
+	return EXIT_DONE;
+}
+
+/* What the programs could not use must not get into the file. */
+static int check(struct cli *c, const char *key, const char *value)
+{
+	int on;
+
+	if (!*key || strpbrk(key, "=#\n \t\r"))
+		return cli_usage(c, "'%.64s' cannot be a key", key);
+	if (!value)
+		return 0;
+	if (strchr(value, '\n') || strlen(value) != strcspn(value, "\r"))
+		return cli_usage(c, "a value is one line");
+	if (value[strspn(value, " \t")] != *value || (*value && strchr(" \t", value[strlen(value) - 1])))
+		return cli_usage(c, "a value does not begin or end with a blank");
+	if ((!strcmp(key, "utc") || !strcmp(key, "serve.read-only")) && config_flag(value, &on))
+		return cli_usage(c, "%s is true or false", key);
+	return 0;
+}
+
+static int change(struct cli *c, const char *key, const char *value)
+{
+	char why[512];
+	int rc = check(c, key, value);
+
+	if (rc)
+		return rc;
+	rc = config_change(key, value, why, sizeof(why));
+	if (rc < 0)
+		return cli_error(c, GROVE_EIO, "config: %s", why);
+	return rc ? cli_error(c, GROVE_ENOTFOUND, "config: %.64s is not set", key) : EXIT_DONE;
+}
+
+int cmd_config(struct cli *c, int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int operands;
+	} verbs[] = { { "get", 1 }, { "set", 2 }, { "unset", 1 }, { "list", 0 } };
+	struct config cf;
+	char why[512];
+	size_t v = 0;
+	int status;
+
+	if (cli_parse(c, NULL, "get|set|unset|list [KEY] [VALUE]", &argc, argv))
+		return c->status;
+	while (v < sizeof(verbs) / sizeof(*verbs) && strcmp(verbs[v].name, argv[0]))
+		v++;
+	if (v == sizeof(verbs) / sizeof(*verbs))
+		return cli_usage(c, "'%.64s' is none of get, set, unset, list", argv[0]);
+	if (argc - 1 != verbs[v].operands)
+		return cli_usage(c, "%s takes %s", argv[0],
+				 (const char *[]){ "no operand", "KEY", "KEY and VALUE" }[verbs[v].operands]);
+	if (argc > 1 && !config_known(argv[1]))
+		cli_warn(c, "config: unknown key '%.64s'", argv[1]);
+	if (v == 1 || v == 2)
+		return change(c, argv[1], argv[2]);
+	if (config_read(&cf, why, sizeof(why)))
+		return cli_error(c, GROVE_EIO, "config: %s", why);
+	if (cf.bad_line)
+		cli_warn(c, "config: line %u is not 'key = value'", cf.bad_line);
+	status = argc > 1 ? get(c, &cf, argv[1]) : list(c, &cf);
+	config_release(&cf);
+	return status;
+}

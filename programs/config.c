@@ -1,0 +1,284 @@
+/*
+ * config.c: the configuration file.
+ */
+#include "programs/config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CONFIG_MAX (1u << 20)
+
+const char *const config_keys[] = {
+	"store",
+	"archive",
+	"pager",
+	"utc",
+	"agent",
+	"serve.listen",
+	"serve.token-file",
+	"serve.public-url",
+	"serve.tls-cert",
+	"serve.tls-key",
+	"serve.read-only",
+	NULL,
+};
+
+int config_known(const char *key)
+{
+	for (size_t i = 0; config_keys[i]; i++)
+		if (!strcmp(key, config_keys[i]))
+			return 1;
+	return 0;
+}
+
+int config_path(const char *name, char *path, size_t size)
+{
+	const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	int n;
+
+	if (base && *base == '/')
+		n = snprintf(path, size, "%s/grove/%s", base, name);
+	else if (home && *home)
+		n = snprintf(path, size, "%s/.config/grove/%s", home, name);
+	else
+		return -1;
+	return n < 0 || (size_t)n >= size ? -1 : 0;
+}
+
+int config_flag(const char *value, int *out)
+{
+	if (!strcmp(value, "true") || !strcmp(value, "yes") || !strcmp(value, "1"))
+		*out = 1;
+	else if (!strcmp(value, "false") || !strcmp(value, "no") || !strcmp(value, "0"))
+		*out = 0;
+	else
+		return -1;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ reading */
+
+static int failed(const char *path, char *why, size_t size)
+{
+	snprintf(why, size, "%s: %s", path, strerror(errno));
+	return -1;
+}
+
+/* The whole file with a NUL after it, or NULL: there is none, or `why` says what is wrong. */
+static char *read_file(const char *path, char *why, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	char *text;
+	size_t n;
+
+	if (!f) {
+		if (errno != ENOENT && errno != ENOTDIR)
+			failed(path, why, size);
+		return NULL;
+	}
+	text = malloc(CONFIG_MAX + 1);
+	n = text ? fread(text, 1, CONFIG_MAX, f) : 0;
+	if (!text || ferror(f)) {
+		failed(path, why, size);
+		free(text);
+		text = NULL;
+	} else if (n == CONFIG_MAX) {
+		snprintf(why, size, "%s: the file is too long", path);
+		free(text);
+		text = NULL;
+	}
+	fclose(f);
+	if (text)
+		text[n] = '\0';
+	return text;
+}
+
+static char *trim(char *text)
+{
+	char *end;
+
+	text += strspn(text, " \t\r");
+	end = text + strlen(text);
+	while (end > text && strchr(" \t\r", end[-1]))
+		*--end = '\0';
+	return text;
+}
+
+/* Cuts a line into key and value. Returns 0; 1 for a comment or nothing; -1 for neither. */
+static int parse_line(char *line, char **key, char **value)
+{
+	char *equals;
+
+	line = trim(line);
+	if (!*line || *line == '#')
+		return 1;
+	equals = strchr(line, '=');
+	if (!equals)
+		return -1;
+	*equals = '\0';
+	*key = trim(line);
+	*value = trim(equals + 1);
+	return **key ? 0 : -1;
+}
+
+static int add_item(struct config *c, const char *key, const char *value, unsigned line)
+{
+	struct config_item *item = realloc(c->item, (c->nr + 1) * sizeof(*item));
+
+	if (!item)
+		return -1;
+	c->item = item;
+	item[c->nr++] = (struct config_item){ key, value, line };
+	return 0;
+}
+
+int config_read(struct config *c, char *why, size_t size)
+{
+	char path[PATH_MAX], *key, *value;
+	unsigned line = 0;
+	int rc;
+
+	*why = '\0';
+	memset(c, 0, sizeof(*c));
+	if (config_path("config", path, sizeof(path)))
+		return 0;
+	c->text = read_file(path, why, size);
+	for (char *p = c->text, *next; p; p = next) {
+		line++;
+		next = strchr(p, '\n');
+		if (next)
+			*next++ = '\0';
+		rc = parse_line(p, &key, &value);
+		if (rc < 0 && !c->bad_line)
+			c->bad_line = line;
+		if (!rc && add_item(c, key, value, line)) {
+			snprintf(why, size, "out of memory");
+			break;
+		}
+	}
+	if (!*why)
+		return 0;
+	config_release(c);
+	return -1;
+}
+
+void config_release(struct config *c)
+{
+	free(c->item);
+	free(c->text);
+	memset(c, 0, sizeof(*c));
+}
+
+const char *config_in_file(const struct config *c, const char *key)
+{
+	for (size_t i = c ? c->nr : 0; i--;)
+		if (!strcmp(c->item[i].key, key))
+			return c->item[i].value;
+	return NULL;
+}
+
+const char *config_get(const struct config *c, const char *key)
+{
+	char name[64] = "GROVE_";
+	size_t n = strlen(name);
+	const char *value;
+
+	for (; *key && n < sizeof(name) - 1; n++, key++)
+		name[n] = isalnum((unsigned char)*key) ? (char)toupper((unsigned char)*key) : '_';
+	name[n] = '\0';
+	key -= n - strlen("GROVE_");
+	value = getenv(name);
+	return value && *value ? value : config_in_file(c, key);
+}
+
+/* ------------------------------------------------------------------ changes */
+
+/* Every directory above `path`. */
+static int make_dirs(char *path)
+{
+	for (char *p = strchr(path + 1, '/'); p; p = strchr(p + 1, '/')) {
+		int rc;
+
+		*p = '\0';
+		rc = mkdir(path, 0700);
+		*p = '/';
+		if (rc && errno != EEXIST)
+			return -1;
+	}
+	return 0;
+}
+
+/* Writes the lines of `text`, changed, to `f`. Returns how often the key was there. */
+static unsigned write_changed(FILE *f, const char *text, const char *key, const char *value)
+{
+	unsigned found = 0;
+
+	while (text && *text) {
+		size_t n = strcspn(text, "\n");
+		char *line = strndup(text, n), *k, *v;
+		int ours = line && !parse_line(line, &k, &v) && !strcmp(k, key);
+
+		if (!ours)
+			fprintf(f, "%.*s\n", (int)n, text);
+		else if (value && !found)
+			fprintf(f, "%s = %s\n", key, value);
+		found += ours;
+		free(line);
+		text += n + (text[n] == '\n');
+	}
+	if (value && !found)
+		fprintf(f, "%s = %s\n", key, value);
+	return found;
+}
+
+static int close_whole(FILE *f)
+{
+	int bad = ferror(f) || fflush(f) || fsync(fileno(f));
+
+	return fclose(f) || bad ? -1 : 0;
+}
+
+int config_change(const char *key, const char *value, char *why, size_t size)
+{
+	char path[PATH_MAX], temp[PATH_MAX + 16], real[PATH_MAX], *text;
+	unsigned found;
+	FILE *f;
+	int fd;
+
+	*why = '\0';
+	if (config_path("config", path, sizeof(path))) {
+		snprintf(why, size, "there is no home directory");
+		return -1;
+	}
+	/* a link stays a link */
+	if (realpath(path, real))
+		memcpy(path, real, sizeof(path));
+	text = read_file(path, why, size);
+	if (*why)
+		return -1;
+	if (!text && !value)
+		return 1;
+	snprintf(temp, sizeof(temp), "%s.XXXXXX", path);
+	fd = make_dirs(path) ? -1 : mkostemp(temp, O_CLOEXEC);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!f) {
+		failed(path, why, size);
+		free(text);
+		return -1;
+	}
+	found = write_changed(f, text, key, value);
+	free(text);
+	if (close_whole(f) || (found || value ? rename(temp, path) : unlink(temp))) {
+		failed(path, why, size);
+		unlink(temp);
+		return -1;
+	}
+	return found || value ? 0 : 1;
+}

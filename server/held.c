@@ -3,6 +3,7 @@
  */
 #include "held.h"
 #include "auth.h"
+#include "recent.h"
 #include "workers.h"
 #include "reply.h"
 #include "route.h"
@@ -222,6 +223,7 @@ void hold_drop(struct request *r, struct held *h)
 	if (!h->dropped)
 		forget(all, h);
 	pthread_mutex_unlock(&all->lock);
+	recent_forget(r->server->recent, h->path);
 	pthread_mutex_lock(&h->lock);
 	if (!h->writes)
 		close_handles(h);
@@ -564,6 +566,9 @@ int hold_state(struct request *r, struct held **h, struct grove_view **v)
 	int rc = hold(r, 0, h);
 
 	*v = NULL;
+	/* the file as it is before it is read: if it is the same later, so is what was read */
+	if (!rc && r->route->pace == PACE_SHARED && (*h)->path && !r->shown)
+		r->shown = shown_new(r->server->recent, (*h)->path, (*h)->store, (*h)->cwd);
 	if (!rc)
 		rc = hold_view(r, *h, v);
 	if (rc) {
@@ -607,7 +612,7 @@ int hold_writer(struct request *r, struct held *h, struct grove_session **out)
 
 void hold_writer_end(struct request *r, struct held *h)
 {
-	(void)r;
+	recent_forget(r->server->recent, h->path);
 	pthread_mutex_lock(&h->lock);
 	h->writes--;
 	h->written = now_ms();

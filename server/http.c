@@ -14,6 +14,7 @@
 #include "log.h"
 #include "metrics.h"
 #include "peer.h"
+#include "recent.h"
 #include "workers.h"
 #include "reply.h"
 #include "route.h"
@@ -63,6 +64,8 @@ void request_unref(struct request *r)
 	if (!r || atomic_fetch_sub(&r->refs, 1) != 1)
 		return;
 	target_release(&r->target);
+	free(r->raw);
+	shown_free(r->shown);
 	tokens_unref(r->who.tokens);
 	grove_buf_release(&r->body);
 	doc_release(&r->out);
@@ -85,6 +88,7 @@ static void *target(void *cls, const char *uri, struct MHD_Connection *connectio
 	r->connection = connection;
 	r->started = now_us();
 	r->file = -1;
+	r->raw = strdup(uri);
 	r->why = target_parse(&r->target, uri);
 	return r;
 }
@@ -145,6 +149,8 @@ void http_answered(struct request *r)
 
 static enum MHD_Result dispatch(struct request *r)
 {
+	enum MHD_Result rc;
+
 	r->dispatched = 1;
 	peer_enter(r->server->peers, r->peer, PEER_REPLY);
 	if (r->body_too_big) {
@@ -156,6 +162,8 @@ static enum MHD_Result dispatch(struct request *r)
 		route_run(r);
 		return reply_queue(r);
 	}
+	if (r->route->pace == PACE_SHARED && recent_answer(r->server->recent, r, &rc))
+		return rc;
 	MHD_suspend_connection(r->connection);
 	request_ref(r);
 	if (pool_submit(r->server->pool, r, work)) {

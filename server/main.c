@@ -11,6 +11,7 @@
 #include "log.h"
 #include "metrics.h"
 #include "peer.h"
+#include "recent.h"
 #include "workers.h"
 #include "tls.h"
 #include "tokens.h"
@@ -135,7 +136,8 @@ static int check_stores(struct server *s, char *why, size_t size)
 static int set_up(struct server *s, char *why, size_t size)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned workers = cores < 2 ? 4 : cores > 8 ? 16 : 2 * (unsigned)cores;
+	/* most of them wait for a disk or a database, so there are more than processors */
+	unsigned workers = cores < 4 ? 8 : cores > 8 ? 16 : 2 * (unsigned)cores;
 
 	s->tls = s->set->tls_cert != NULL;
 	if (s->tls && tls_open(s->set->tls_cert, s->set->tls_key, &s->tls_files, why, size))
@@ -146,7 +148,7 @@ static int set_up(struct server *s, char *why, size_t size)
 	if (s->set->check_config)
 		return 0;
 	snprintf(why, size, "out of memory");
-	if (metrics_new(&s->metrics) || peers_new(&s->peers) || helds_new(s, &s->helds) ||
+	if (metrics_new(&s->metrics) || peers_new(&s->peers) || helds_new(s, &s->helds) || recent_new(&s->recent) ||
 	    pool_new(s, workers, &s->pool) || events_start(s))
 		return -1;
 	return http_start(s, why, size);
@@ -169,6 +171,7 @@ static void tear_down(struct server *s)
 	http_stop(s);
 	events_free(s);
 	helds_free(s->helds);
+	recent_free(s->recent);
 	pool_free(pool);
 	peers_free(s->peers);
 	metrics_free(s->metrics);
@@ -216,6 +219,12 @@ static void reload(struct server *s)
 		log_line("info", "tokens and certificate were read again");
 }
 
+static void tidy(struct server *s)
+{
+	helds_tidy(s->helds);
+	recent_tidy(s->recent);
+}
+
 /* Until we are asked to stop. Signals are blocked in every other thread. */
 static void run(struct server *s, const sigset_t *signals)
 {
@@ -229,7 +238,7 @@ static void run(struct server *s, const sigset_t *signals)
 		if (sig == SIGHUP)
 			reload(s);
 		else if (sig < 0 && errno == EAGAIN)
-			helds_tidy(s->helds);
+			tidy(s);
 	}
 }
 

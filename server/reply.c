@@ -1,6 +1,7 @@
 /*
  * reply.c: what is said in answer to a request.
  */
+#include "recent.h"
 #include "reply.h"
 #include "workers.h"
 #include "stream.h"
@@ -141,20 +142,30 @@ static int lists_etag(const char *list, const char *etag)
 	return 0;
 }
 
-int reply_etag(struct request *r, const char *fmt, ...)
+int reply_has_etag(struct request *r, const char *etag)
 {
 	const char *known = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "If-None-Match");
-	char state[56];
+
+	if (!known || !lists_etag(known, etag))
+		return 0;
+	snprintf(r->etag, sizeof(r->etag), "%s", etag);
+	r->status = 304;
+	return 1;
+}
+
+int reply_etag(struct request *r, const char *fmt, ...)
+{
+	char state[56], etag[64];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(state, sizeof(state), fmt, ap);
 	va_end(ap);
-	snprintf(r->etag, sizeof(r->etag), "\"%s\"", state);
-	if (!known || !lists_etag(known, r->etag))
-		return 0;
-	r->status = 304;
-	return 1;
+	snprintf(etag, sizeof(etag), "\"%s\"", state);
+	if (reply_has_etag(r, etag))
+		return 1;
+	memcpy(r->etag, etag, sizeof(etag));
+	return 0;
 }
 
 static void add_header(struct MHD_Response *response, const char *name, const char *value)
@@ -289,13 +300,15 @@ enum MHD_Result reply_queue(struct request *r)
 {
 	struct MHD_Response *response;
 	enum MHD_Result rc;
+	int keep = recent_wants(r);
 
 	if (r->stream)
 		response = stream_response(r->stream, r->connection);
 	else if (r->file >= 0)
 		response = MHD_create_response_from_fd_at_offset64(r->file_size, r->file, 0);
 	else
-		response = MHD_create_response_from_buffer(r->out.buf.len, r->out.buf.ptr, MHD_RESPMEM_PERSISTENT);
+		response = MHD_create_response_from_buffer(r->out.buf.len, r->out.buf.ptr,
+							   keep ? MHD_RESPMEM_MUST_COPY : MHD_RESPMEM_PERSISTENT);
 	if (!response)
 		return MHD_NO;
 	if (r->file >= 0 && !r->stream) {
@@ -306,6 +319,9 @@ enum MHD_Result reply_queue(struct request *r)
 	}
 	add_headers(r, response);
 	rc = MHD_queue_response(r->connection, r->status, response);
-	MHD_destroy_response(response);
+	if (keep)
+		recent_keep(r->server->recent, r, response);
+	else
+		MHD_destroy_response(response);
 	return rc;
 }

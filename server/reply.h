@@ -36,6 +36,8 @@ void reply_header(struct request *r, const char *name, const char *fmt, ...)
  * already: then there is nothing left to do (304).
  */
 int reply_etag(struct request *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same with an ETag that is written out. If the client does not have it, nothing is done. */
+int reply_has_etag(struct request *r, const char *etag);
 
 /*
  * For answers that may be long. What fits in a page is kept and sent whole; beyond

@@ -11,7 +11,8 @@
 
 enum route_pace {
 	PACE_QUICK,      /* answered on the connection's own thread */
-	PACE_SLOW        /* on the pool: it may read files, or ask a database */
+	PACE_SLOW,       /* on the pool: it may read files, or ask a database */
+	PACE_SHARED      /* the same, and whoever asks for it again at once gets the same answer */
 };
 
 enum param_type {

@@ -46,7 +46,9 @@ struct held;
 struct helds;
 struct metrics;
 struct pool;
+struct recent;
 struct route;
+struct shown;
 struct stream;
 struct token;
 struct tokens;
@@ -72,6 +74,7 @@ struct server {
 	struct auth *auth;
 	struct pool *pool;
 	struct helds *helds;
+	struct recent *recent;
 	struct metrics *metrics;
 	struct events *events;
 	struct peers *peers;
@@ -157,6 +160,7 @@ struct request {
 	struct request *next_job;
 	struct grove *g;         /* of the thread that works on it */
 	struct worker *worker;   /* NULL: the connection's own thread */
+	struct shown *shown;     /* the session that the answer shows, if others may share it */
 	int dispatched;
 	atomic_int answered;     /* the reply may be queued */
 };

@@ -1,0 +1,221 @@
+/*
+ * recent.c: replies that were given a moment ago.
+ */
+#include "recent.h"
+#include "auth.h"
+#include "reply.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS 256u               /* a power of two */
+#define BYTES_MAX (16u << 20)
+#define FRESH_MS 1000
+/*
+ * A file whose time is so young may change again without another time: what was read
+ * of it is not trusted to be the last.
+ */
+#define SETTLED_MS 50
+
+struct kept {
+	unsigned refs;           /* under the lock; the table has one */
+	char *target;
+	struct shown *of;
+	int64_t made;            /* ms */
+	char etag[64];
+	uint64_t bytes;
+	struct MHD_Response *response;
+};
+
+struct recent {
+	pthread_mutex_t lock;
+	struct kept *slot[SLOTS];
+	uint64_t bytes;
+	atomic_ulong era;        /* changes of ours */
+};
+
+/* --------------------------------------------------------------- what is shown */
+
+struct shown *shown_new(struct recent *all, const char *path, const char *store, const char *cwd)
+{
+	struct shown *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->era = atomic_load(&all->era);
+	s->path = strdup(path);
+	s->store = strdup(store);
+	s->cwd = strdup(cwd);
+	if (s->path && s->store && s->cwd && !stat(path, &s->file))
+		return s;
+	shown_free(s);
+	return NULL;
+}
+
+void shown_free(struct shown *s)
+{
+	if (!s)
+		return;
+	free(s->path);
+	free(s->store);
+	free(s->cwd);
+	free(s);
+}
+
+static int is_settled(const struct stat *file)
+{
+	return wall_ms() - ((int64_t)file->st_mtim.tv_sec * 1000 + file->st_mtim.tv_nsec / 1000000) > SETTLED_MS;
+}
+
+/* Is the file as it was? */
+static int still_holds(const struct shown *s)
+{
+	struct stat now;
+
+	return !stat(s->path, &now) && now.st_ino == s->file.st_ino && now.st_dev == s->file.st_dev &&
+	       now.st_size == s->file.st_size && now.st_mtim.tv_sec == s->file.st_mtim.tv_sec &&
+	       now.st_mtim.tv_nsec == s->file.st_mtim.tv_nsec;
+}
+
+/* ------------------------------------------------------------------- the table */
+
+int recent_new(struct recent **out)
+{
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return GROVE_ENOMEM;
+	pthread_mutex_init(&(*out)->lock, NULL);
+	return 0;
+}
+
+/* With the lock, here and below. */
+static void unref(struct kept *k)
+{
+	if (!k || --k->refs)
+		return;
+	MHD_destroy_response(k->response);
+	shown_free(k->of);
+	free(k->target);
+	free(k);
+}
+
+static void drop(struct recent *all, struct kept **slot)
+{
+	if (!*slot)
+		return;
+	all->bytes -= (*slot)->bytes;
+	unref(*slot);
+	*slot = NULL;
+}
+
+void recent_free(struct recent *all)
+{
+	if (!all)
+		return;
+	for (unsigned i = 0; i < SLOTS; i++)
+		drop(all, &all->slot[i]);
+	pthread_mutex_destroy(&all->lock);
+	free(all);
+}
+
+void recent_tidy(struct recent *all)
+{
+	int64_t now = now_ms();
+
+	pthread_mutex_lock(&all->lock);
+	for (unsigned i = 0; i < SLOTS; i++)
+		if (all->slot[i] && now - all->slot[i]->made >= FRESH_MS)
+			drop(all, &all->slot[i]);
+	pthread_mutex_unlock(&all->lock);
+}
+
+void recent_forget(struct recent *all, const char *path)
+{
+	if (!path)
+		return;
+	atomic_fetch_add(&all->era, 1);
+	pthread_mutex_lock(&all->lock);
+	for (unsigned i = 0; i < SLOTS; i++)
+		if (all->slot[i] && !strcmp(all->slot[i]->of->path, path))
+			drop(all, &all->slot[i]);
+	pthread_mutex_unlock(&all->lock);
+}
+
+static struct kept **slot_of(struct recent *all, const char *target)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *target; target++)
+		h = (h ^ (unsigned char)*target) * 16777619u;
+	return &all->slot[(h ^ h >> 16) & (SLOTS - 1)];
+}
+
+/* ------------------------------------------------------------------ keep, answer */
+
+/* What is sent to other machines may be packed, and differs by what they accept. */
+int recent_wants(const struct request *r)
+{
+	return r->shown && r->raw && r->status == 200 && *r->etag && !r->stream && r->file < 0 && !r->nr_headers &&
+	       !r->close && r->peer->loopback && is_settled(&r->shown->file);
+}
+
+void recent_keep(struct recent *all, struct request *r, struct MHD_Response *response)
+{
+	struct kept *k = calloc(1, sizeof(*k)), **slot;
+
+	if (!k) {
+		MHD_destroy_response(response);
+		return;
+	}
+	*k = (struct kept){ .refs = 1, .target = r->raw, .of = r->shown, .made = r->started / 1000,
+			    .bytes = r->out.buf.len, .response = response };
+	memcpy(k->etag, r->etag, sizeof(k->etag));
+	r->raw = NULL;
+	r->shown = NULL;
+	pthread_mutex_lock(&all->lock);
+	slot = slot_of(all, k->target);
+	drop(all, slot);
+	/* what was changed while it was written may not be in it */
+	if (k->of->era == atomic_load(&all->era) && all->bytes + k->bytes <= BYTES_MAX) {
+		*slot = k;
+		all->bytes += k->bytes;
+	} else {
+		unref(k);
+	}
+	pthread_mutex_unlock(&all->lock);
+}
+
+static struct kept *find(struct recent *all, const struct request *r)
+{
+	struct kept *k;
+
+	pthread_mutex_lock(&all->lock);
+	k = *slot_of(all, r->raw);
+	if (k && !strcmp(k->target, r->raw) && now_ms() - k->made < FRESH_MS)
+		k->refs++;
+	else
+		k = NULL;
+	pthread_mutex_unlock(&all->lock);
+	return k;
+}
+
+int recent_answer(struct recent *all, struct request *r, enum MHD_Result *out)
+{
+	struct kept *k = r->raw && r->peer->loopback ? find(all, r) : NULL;
+	int good;
+
+	if (!k)
+		return 0;
+	good = auth_allows(&r->who, k->of->store, k->of->cwd) && still_holds(k->of);
+	if (good && reply_has_etag(r, k->etag)) {
+		*out = reply_queue(r);
+	} else if (good) {
+		r->status = 200;
+		r->sent = k->bytes;
+		*out = MHD_queue_response(r->connection, 200, k->response);
+	}
+	pthread_mutex_lock(&all->lock);
+	unref(k);
+	pthread_mutex_unlock(&all->lock);
+	return good;
+}

@@ -238,26 +238,40 @@ static void put_newest(struct doc *d, const struct grove_view *v)
 	doc_close(d, ']');
 }
 
-/* Is the session as the client saw it? A view of what it is now, to be given back. */
-static int check_rev(struct change *c, struct grove_slice object, struct grove_view **v)
+/* What the client expects goes to the library: it holds against whoever else writes. */
+static int read_expected(struct request *r, struct grove_slice object, struct grove_leaf_options *o)
+{
+	int given, rc = body_number(r, object, "expectedRev", &o->rev, &given);
+
+	if (!rc && given)
+		o->flags |= GROVE_LEAF_IF_REV;
+	return rc;
+}
+
+/* The session is not as the client saw it: how it is now goes beside the error. */
+static int overtaken(struct change *c)
 {
 	struct request *r = c->r;
-	uint64_t expected = 0;
-	int given, rc = body_number(r, object, "expectedRev", &expected, &given);
+	struct grove_view *v;
+	int rc = grove_session_refresh(c->s);
 
-	if (rc)
-		return rc;
-	rc = grove_session_refresh(c->s);
-	rc = rc < 0 ? rc : grove_session_view(c->s, v);
+	rc = rc < 0 ? rc : grove_session_view(c->s, &v);
 	if (rc)
 		return failed(c, rc);
-	if (!given || grove_view_rev(*v) == expected)
-		return 0;
 	doc_release(&r->out);
-	doc_member_number(&r->out, "rev", grove_view_rev(*v));
-	put_newest(&r->out, *v);
+	doc_member_number(&r->out, "rev", grove_view_rev(v));
+	put_newest(&r->out, v);
+	grove_view_unref(v);
 	r->error_members = 1;
 	return reply_fail(r, GROVE_ECONFLICT, "the session has changed since");
+}
+
+/* What moving the leaf returned, with its detail. */
+static int moved_or_not(struct change *c, const struct grove_leaf_options *o, int rc)
+{
+	if (rc == GROVE_ECONFLICT && o->flags & GROVE_LEAF_IF_REV)
+		return overtaken(c);
+	return failed(c, rc);
 }
 
 static void put_moved(struct request *r, struct change *c, const struct grove_leaf_result *m)
@@ -275,9 +289,7 @@ int put_leaf(struct request *r)
 	struct grove_leaf_result moved = { .size = sizeof(moved) };
 	struct grove_slice object, value;
 	struct change c = { 0 };
-	struct grove_view *v = NULL;
 	char *id = NULL, *text = NULL;
-	uint32_t i;
 	int rc = body_object(r, &object);
 
 	if (!rc && !json_member(object, "entryId", &value))
@@ -287,15 +299,13 @@ int put_leaf(struct request *r)
 	if (!rc)
 		rc = body_text(r, object, "summary", &text);
 	if (!rc)
-		rc = begin(r, &c);
+		rc = read_expected(r, object, &o);
 	if (!rc)
-		rc = check_rev(&c, object, &v);
-	if (!rc && id)
-		rc = find_entry(r, v, id, &i);
+		rc = begin(r, &c);
 	if (!rc) {
 		summary.summary = text;
 		o.summary = text && *text ? &summary : NULL;
-		rc = failed(&c, grove_session_set_leaf(c.s, id ? id : GROVE_ROOT, &o, &moved));
+		rc = moved_or_not(&c, &o, grove_session_set_leaf(c.s, id ? id : GROVE_ROOT, &o, &moved));
 	}
 	if (rc >= 0) {
 		doc_open(&r->out, '{');
@@ -303,7 +313,6 @@ int put_leaf(struct request *r)
 		doc_close(&r->out, '}');
 	}
 	grove_buf_release(&moved.content);
-	grove_view_unref(v);
 	end(&c);
 	free(id);
 	free(text);
@@ -378,17 +387,13 @@ static int do_continue(struct request *r, struct grove_slice object, const char 
 {
 	struct grove_leaf_options o = { .size = sizeof(o), .flags = GROVE_LEAF_PERSIST };
 	struct grove_leaf_result m = { .size = sizeof(m) };
-	struct grove_view *v = NULL;
 	struct change c = { 0 };
-	uint32_t i;
-	int rc = begin(r, &c);
+	int rc = read_expected(r, object, &o);
 
 	if (!rc)
-		rc = check_rev(&c, object, &v);
+		rc = begin(r, &c);
 	if (!rc)
-		rc = find_entry(r, v, id, &i);
-	if (!rc)
-		rc = failed(&c, grove_session_continue(c.s, id, &o, &m));
+		rc = moved_or_not(&c, &o, grove_session_continue(c.s, id, &o, &m));
 	if (rc >= 0) {
 		doc_open(&r->out, '{');
 		doc_member(&r->out, "outcome", outcomes[m.outcome]);
@@ -398,7 +403,6 @@ static int do_continue(struct request *r, struct grove_slice object, const char 
 		doc_close(&r->out, '}');
 	}
 	grove_buf_release(&m.content);
-	grove_view_unref(v);
 	end(&c);
 	return rc < 0 ? rc : 0;
 }

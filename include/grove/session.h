@@ -363,7 +363,12 @@ enum grove_leaf_flags {
 	 */
 	GROVE_LEAF_PERSIST = 1,
 	/* Only to an entry of the current conversation: otherwise GROVE_ENOTFOUND. */
-	GROVE_LEAF_IN_CONVERSATION = 2
+	GROVE_LEAF_IN_CONVERSATION = 2,
+	/*
+	 * Only if the session is at revision `rev`: otherwise GROVE_ECONFLICT, and
+	 * nothing is written, whoever else has written.
+	 */
+	GROVE_LEAF_IF_REV = 4
 };
 struct grove_branch_summary {
 	size_t size;
@@ -381,6 +386,7 @@ struct grove_leaf_options {
 	 * none. Implies PERSIST.
 	 */
 	const struct grove_branch_summary *summary;
+	uint64_t rev;               /* with GROVE_LEAF_IF_REV */
 };
 
 enum grove_outcome {

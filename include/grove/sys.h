@@ -329,6 +329,13 @@ struct grove_store_ops {
 			struct grove_detail *d);
 	int (*meta_put)(struct grove_store_log *log, const char *name, struct grove_slice value,
 			struct grove_detail *d);
+	/*
+	 * Like meta_put, but returns GROVE_ECONFLICT and puts nothing if the tail is not
+	 * `expect` or the base is not `base`. Optional: NULL means that stat is called
+	 * before.
+	 */
+	int (*meta_put_on)(struct grove_store_log *log, const char *name, struct grove_slice value,
+			   uint64_t expect, uint64_t base, struct grove_detail *d);
 
 	/*
 	 * Reports the changes that are not appends: the last one whose rev is `since`

@@ -816,9 +816,9 @@ static int set_leaf(struct grove_session *s, const char *id, const struct grove_
 	int rc = take_leaf(opt, &o, &summary, out, d);
 
 	if (!rc && o.summary)
-		rc = grove__session_branch(s, id, o.summary, &added, d);
+		rc = grove__session_branch(s, id, &o, &added, d);
 	else if (!rc)
-		rc = grove__session_set_leaf(s, id, o.flags, d);
+		rc = grove__session_set_leaf(s, id, &o, d);
 	r.summary_id = added.id;
 	give_leaf(s, rc, &r, out);
 	return rc;
@@ -841,7 +841,7 @@ static int continue_from(struct grove_session *s, const char *id, const struct g
 	if (!rc && o.summary)
 		rc = grove__fail(d, GROVE_EINVAL, NULL, "continuing leaves no branch to sum up");
 	if (!rc)
-		rc = grove__session_continue(s, id, o.flags, &r.outcome, &r.content, d);
+		rc = grove__session_continue(s, id, &o, &r.outcome, &r.content, d);
 	give_leaf(s, rc, &r, out);
 	return rc;
 }

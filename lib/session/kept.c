@@ -69,22 +69,27 @@ bool grove__kept_moved(struct grove_session *s)
 }
 
 /* Stores the leaf. Sets *again if somebody appended meanwhile, which makes the value void. */
-static int put_leaf(struct grove_session *s, const char *id, bool *again, struct grove_detail *d)
+static int put_leaf(struct grove_session *s, const char *id, bool exact, bool *again, struct grove_detail *d)
 {
 	struct grove_buf value = GROVE_BUF_INIT;
 	struct grove_store_log_stat st;
-	int rc = grove__buf_addf(&value, "%llu %s", (unsigned long long)s->image->tail, id)
-			 ? grove__fail_nomem(d)
-			 : grove__log_meta_put(s->log, LEAF, grove__buf_slice(&value), d);
+	int rc = grove__buf_addf(&value, "%llu %s", (unsigned long long)s->image->tail, id) ? grove__fail_nomem(d) : 0;
 
-	if (!rc)
+	*again = false;
+	if (!rc && exact)
+		rc = grove__log_meta_put_on(s->log, LEAF, grove__buf_slice(&value), s->image->tail, s->image->base, d);
+	else if (!rc)
+		rc = grove__log_meta_put(s->log, LEAF, grove__buf_slice(&value), d);
+	/* an exact move has happened at its revision, and whoever appends later may end it */
+	if (!rc && !exact)
 		rc = grove__log_stat(s->log, &st, d);
-	*again = !rc && st.tail != s->image->tail;
+	if (!rc && !exact)
+		*again = st.tail != s->image->tail;
 	grove__buf_release(&value);
 	return rc;
 }
 
-int grove__kept_put_leaf(struct grove_session *s, uint32_t row, struct grove_detail *d)
+int grove__kept_put_leaf(struct grove_session *s, uint32_t row, bool exact, struct grove_detail *d)
 {
 	struct grove_buf id = GROVE_BUF_INIT;
 	int rc = grove__session_writable(s, d), tries = 0;
@@ -95,7 +100,7 @@ int grove__kept_put_leaf(struct grove_session *s, uint32_t row, struct grove_det
 		rc = grove__fail_nomem(d);
 	/* a concurrent append makes the value void: try again */
 	while (!rc && again && tries++ < TRIES) {
-		rc = put_leaf(s, id.ptr, &again, d);
+		rc = put_leaf(s, id.ptr, exact, &again, d);
 		if (!rc && again)
 			rc = grove__session_refresh(s, d);
 		if (rc >= 0)

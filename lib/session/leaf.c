@@ -31,11 +31,22 @@ static const char *name_of(const struct grove_session *s, uint32_t row)
 	return row == GROVE_NO_ENTRY ? GROVE_ROOT : grove__spine_id(s->image->spine, row);
 }
 
+/* An append below `row` under the condition of the move. */
+static struct grove_append_options append_below(const struct grove_session *s, uint32_t row,
+						const struct grove_leaf_options *o)
+{
+	bool exact = o->flags & GROVE_LEAF_IF_REV;
+
+	return (struct grove_append_options){ .size = sizeof(struct grove_append_options), .parent = name_of(s, row),
+					      .flags = exact ? GROVE_APPEND_IF_REV : 0, .rev = exact ? o->rev : 0 };
+}
+
 /* Appends a line below `row` that makes every reader continue there. */
-static int persist(struct grove_session *s, uint32_t row, struct grove_detail *d)
+static int persist(struct grove_session *s, uint32_t row, const struct grove_leaf_options *o,
+		   struct grove_detail *d)
 {
 	struct grove__entry_spec spec = { .kind = GROVE_KIND_OTHER, .leaf = { name_of(s, row) } };
-	struct grove_append_options opt = { .size = sizeof(opt), .parent = name_of(s, row) };
+	struct grove_append_options opt = append_below(s, row, o);
 
 	return grove__append_spec(s, &spec, &opt, NULL, d);
 }
@@ -55,7 +66,8 @@ static int check_end(struct grove_session *s, uint32_t row, struct grove_detail 
 	return rc ? grove__fail_nomem(d) : 0;
 }
 
-static int move_to(struct grove_session *s, uint32_t row, unsigned flags, struct grove_detail *d)
+static int move_to(struct grove_session *s, uint32_t row, const struct grove_leaf_options *o,
+		   struct grove_detail *d)
 {
 	int rc;
 
@@ -65,8 +77,10 @@ static int move_to(struct grove_session *s, uint32_t row, unsigned flags, struct
 	rc = check_end(s, row, d);
 	if (rc)
 		return rc;
-	if (flags & GROVE_LEAF_PERSIST)
-		return grove__kept_has_values(s) ? grove__kept_put_leaf(s, row, d) : persist(s, row, d);
+	if (o->flags & GROVE_LEAF_PERSIST)
+		return grove__kept_has_values(s)
+			       ? grove__kept_put_leaf(s, row, o->flags & GROVE_LEAF_IF_REV, d)
+			       : persist(s, row, o, d);
 	s->moved = true;
 	s->kept = false;
 	s->leaf = row;
@@ -77,14 +91,19 @@ static int move_to(struct grove_session *s, uint32_t row, unsigned flags, struct
  * Finds the row of the entry that is to become the leaf. A leaf for everybody depends
  * on the current log, so that is read first.
  */
-static int look_for(struct grove_session *s, const char *id, unsigned flags, uint32_t *row,
+static int look_for(struct grove_session *s, const char *id, const struct grove_leaf_options *o, uint32_t *row,
 		    struct grove_detail *d)
 {
 	int rc = grove__session_load(s, d);
 
-	if (!rc && flags & GROVE_LEAF_PERSIST)
+	if (!rc && o->flags & (GROVE_LEAF_PERSIST | GROVE_LEAF_IF_REV))
 		rc = grove__session_refresh(s, d);
-	return rc < 0 ? rc : grove__session_find(s, id, row, d);
+	if (rc < 0)
+		return rc;
+	if (o->flags & GROVE_LEAF_IF_REV && grove__image_rev(s->image) != o->rev)
+		return grove__fail(d, GROVE_ECONFLICT, s->at.path, "the session is at revision %llu, not %llu",
+				   (unsigned long long)grove__image_rev(s->image), (unsigned long long)o->rev);
+	return grove__session_find(s, id, row, d);
 }
 
 /* True if the current conversation goes through this entry. */
@@ -111,22 +130,23 @@ static int on_conversation(struct grove_session *s, uint32_t row, struct grove_d
 				       grove__spine_id(s->image->spine, row));
 }
 
-int grove__session_set_leaf(struct grove_session *s, const char *id, unsigned flags,
+int grove__session_set_leaf(struct grove_session *s, const char *id, const struct grove_leaf_options *opt,
 			    struct grove_detail *d)
 {
 	uint32_t row;
-	int rc = look_for(s, id, flags, &row, d);
+	int rc = look_for(s, id, opt, &row, d);
 
-	if (!rc && flags & GROVE_LEAF_IN_CONVERSATION && row != GROVE_NO_ENTRY)
+	if (!rc && opt->flags & GROVE_LEAF_IN_CONVERSATION && row != GROVE_NO_ENTRY)
 		rc = on_conversation(s, row, d);
-	return rc ? rc : move_to(s, row, flags, d);
+	return rc ? rc : move_to(s, row, opt, d);
 }
 
-int grove__session_branch(struct grove_session *s, const char *id,
-			  const struct grove_branch_summary *b, struct grove_append_result *out,
-			  struct grove_detail *d)
+int grove__session_branch(struct grove_session *s, const char *id, const struct grove_leaf_options *o,
+			  struct grove_append_result *out, struct grove_detail *d)
 {
-	struct grove_append_options opt = { .size = sizeof(opt) };
+	const struct grove_branch_summary *b = o->summary;
+	struct grove_leaf_options only_rev = { .flags = o->flags & GROVE_LEAF_IF_REV, .rev = o->rev };
+	struct grove_append_options opt;
 	struct grove__entry_spec spec = {
 		.kind = GROVE_KIND_BRANCH_SUMMARY,
 		.branch_summary = {
@@ -137,7 +157,7 @@ int grove__session_branch(struct grove_session *s, const char *id,
 		},
 	};
 	uint32_t row, from;
-	int rc = look_for(s, id, 0, &row, d);
+	int rc = look_for(s, id, &only_rev, &row, d);
 
 	if (rc)
 		return rc;
@@ -145,11 +165,11 @@ int grove__session_branch(struct grove_session *s, const char *id,
 	/* the summary names the leaf that was left, or the start of the branch */
 	from = s->at.dialect->write.branch_names_target ? row : grove__session_leaf_row(s);
 	spec.branch_summary.from = name_of(s, grove__tree_named(s->image->spine, from));
-	opt.parent = name_of(s, row);
+	opt = append_below(s, row, o);
 	return grove__append_spec(s, &spec, &opt, out, d);
 }
 
-int grove__session_continue(struct grove_session *s, const char *id, unsigned flags,
+int grove__session_continue(struct grove_session *s, const char *id, const struct grove_leaf_options *opt,
 			    enum grove_outcome *outcome, struct grove_buf *content,
 			    struct grove_detail *d)
 {
@@ -159,7 +179,7 @@ int grove__session_continue(struct grove_session *s, const char *id, unsigned fl
 	enum grove_kind kind;
 	bool at_leaf;
 	uint32_t row;
-	int rc = look_for(s, id, flags, &row, d);
+	int rc = look_for(s, id, opt, &row, d);
 
 	if (rc)
 		return rc;
@@ -181,8 +201,8 @@ int grove__session_continue(struct grove_session *s, const char *id, unsigned fl
 		}
 		grove__buf_release(&line);
 		*outcome = GROVE_OUTCOME_REPLAY;
-		return rc ? rc : move_to(s, grove__spine_parent(sp, row), flags, d);
+		return rc ? rc : move_to(s, grove__spine_parent(sp, row), opt, d);
 	}
 	*outcome = at_leaf ? GROVE_OUTCOME_APPEND : GROVE_OUTCOME_SWITCH;
-	return move_to(s, row, flags, d);
+	return move_to(s, row, opt, d);
 }

@@ -310,12 +310,12 @@ int grove__session_ensure(struct grove_session *s, const struct grove_store_reco
 			  enum grove_sync sync, struct grove_detail *d);
 
 /* leaf.c */
-int grove__session_set_leaf(struct grove_session *s, const char *id, unsigned flags,
+int grove__session_set_leaf(struct grove_session *s, const char *id, const struct grove_leaf_options *opt,
 			    struct grove_detail *d);
-int grove__session_branch(struct grove_session *s, const char *id,
-			  const struct grove_branch_summary *b, struct grove_append_result *out,
-			  struct grove_detail *d);
-int grove__session_continue(struct grove_session *s, const char *id, unsigned flags,
+/* With o->summary. */
+int grove__session_branch(struct grove_session *s, const char *id, const struct grove_leaf_options *o,
+			  struct grove_append_result *out, struct grove_detail *d);
+int grove__session_continue(struct grove_session *s, const char *id, const struct grove_leaf_options *opt,
 			    enum grove_outcome *outcome, struct grove_buf *content,
 			    struct grove_detail *d);
 /* Returns the row of an id; GROVE_NO_ENTRY for GROVE_ROOT. GROVE_ENOTFOUND. */
@@ -333,7 +333,8 @@ bool grove__kept_has_values(const struct grove_session *s);
 int grove__kept_leaf(struct grove_session *s, struct grove_detail *d);
 /* Returns true if values have changed and lines have not. */
 bool grove__kept_moved(struct grove_session *s);
-int grove__kept_put_leaf(struct grove_session *s, uint32_t row, struct grove_detail *d);
+/* `exact`: only if the session is as this handle has read it. */
+int grove__kept_put_leaf(struct grove_session *s, uint32_t row, bool exact, struct grove_detail *d);
 int grove__kept_put_value(struct grove_session *s, const char *name, struct grove_slice value,
 		      struct grove_detail *d);
 int grove__kept_value(struct grove_session *s, const char *name, struct grove_buf *out,

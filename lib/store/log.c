@@ -1,7 +1,7 @@
 /*
  * store/log.c: calls on an open log: defaults and checks, then the slot of its store.
  *
- * Three slots have a substitute if a store lacks them. append_on: the base is compared
+ * Some slots have a substitute if a store lacks them. append_on: the base is compared
  * by a stat before the append, so a change between the two is missed; a store whose
  * values are changed by many writers should have the slot. wait: stat is polled, often
  * at first, less often later. update: the caller rewrites the log
@@ -164,6 +164,21 @@ int grove__log_meta_put(struct grove_store_log *log, const char *name, struct gr
 {
 	return log->ops->meta_put ? log->ops->meta_put(log, name, value, d)
 				  : grove__store_cannot(d, log->ops, "keep values with a log");
+}
+
+int grove__log_meta_put_on(struct grove_store_log *log, const char *name, struct grove_slice value,
+			   uint64_t expect, uint64_t base, struct grove_detail *d)
+{
+	struct grove_store_log_stat st;
+	int rc;
+
+	if (log->ops->meta_put_on)
+		return log->ops->meta_put_on(log, name, value, expect, base, d);
+	/* a change between the two is missed */
+	rc = grove__log_stat(log, &st, d);
+	if (!rc && (st.tail != expect || st.base != base))
+		rc = grove__log_base_moved(log->store->url, d);
+	return rc ? rc : grove__log_meta_put(log, name, value, d);
 }
 
 bool grove__log_has_update(const struct grove_store_log *log)

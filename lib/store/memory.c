@@ -647,8 +647,8 @@ static int memory_meta_get(struct grove_store_log *l, const char *name, struct g
 	return grove__memory_unlock(m, get_value(grove__memory_log(l)->shelf, name, out, d));
 }
 
-static int memory_meta_put(struct grove_store_log *l, const char *name, struct grove_slice value,
-			   struct grove_detail *d)
+static int memory_meta_put_on(struct grove_store_log *l, const char *name, struct grove_slice value,
+			      uint64_t expect, uint64_t base, struct grove_detail *d)
 {
 	struct memory_store *m = grove__memory_store(l->store);
 	struct memory_shelf *s = grove__memory_log(l)->shelf;
@@ -659,6 +659,8 @@ static int memory_meta_put(struct grove_store_log *l, const char *name, struct g
 		return read_only(d);
 	grove__memory_lock(m);
 	rc = kind ? grove__memory_may_write(grove__memory_log(l), d) : 0;
+	if (!rc && ((expect != GROVE_ANY_POS && expect != s->nr) || (base != GROVE_ANY_BASE && base != s->base)))
+		rc = grove__log_base_moved(NULL, d);
 	if (!rc)
 		rc = grove__memory_note_room(s, d);
 	if (!rc)
@@ -666,6 +668,12 @@ static int memory_meta_put(struct grove_store_log *l, const char *name, struct g
 	if (!rc && kind)
 		grove__memory_note(s, s->nr, kind, NULL);
 	return grove__memory_unlock(m, rc);
+}
+
+static int memory_meta_put(struct grove_store_log *l, const char *name, struct grove_slice value,
+			   struct grove_detail *d)
+{
+	return memory_meta_put_on(l, name, value, GROVE_ANY_POS, GROVE_ANY_BASE, d);
 }
 
 /* Attachments belong to the session, whichever of its logs the key names. */
@@ -777,6 +785,7 @@ static const struct grove_store_ops memory_ops = {
 	.rename = memory_rename,
 	.meta_get = memory_meta_get,
 	.meta_put = memory_meta_put,
+	.meta_put_on = memory_meta_put_on,
 	.attach_put = memory_attach_put,
 	.attach_get = memory_attach_get,
 	.attach_list = memory_attach_list,

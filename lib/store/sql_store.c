@@ -504,6 +504,7 @@ struct value {
 	struct grove_slice bytes;      /* put */
 	struct grove_buf *out;         /* get */
 	struct sql_change change;
+	uint64_t expect, base;         /* put: GROVE_ANY_POS, GROVE_ANY_BASE, or how the log must be */
 };
 
 /*
@@ -604,6 +605,9 @@ static int put_value(struct sql_conn *c, struct sql_work *w, struct grove_detail
 		return rc ? rc : store_value(c, v, d);
 	}
 	rc = grove__sql_change(c, w, v->log, &v->change, &e, d);
+	if (!rc && ((v->expect != GROVE_ANY_POS && v->expect != e.tail) ||
+		    (v->base != GROVE_ANY_BASE && v->base != e.base)))
+		rc = grove__log_base_moved(c->where, d);
 	if (!rc)
 		rc = store_value(c, v, d);
 	if (rc)
@@ -613,12 +617,13 @@ static int put_value(struct sql_conn *c, struct sql_work *w, struct grove_detail
 	return grove__sql_changed(c, v->log->id, &v->change, &e, &w->end, d);
 }
 
-static int meta_put(struct grove_store_log *l, const char *name, struct grove_slice value,
-		    struct grove_detail *d)
+static int meta_put_on(struct grove_store_log *l, const char *name, struct grove_slice value, uint64_t expect,
+		       uint64_t base, struct grove_detail *d)
 {
 	struct sql_store *s = grove__sql_store(l->store);
 	struct value v = { .work = { .fn = put_value, .mode = SQL_WRITE }, .log = grove__sql_log(l),
-			   .name = name, .bytes = value, .change.kind = grove__store_value_kind(name) };
+			   .name = name, .bytes = value, .change.kind = grove__store_value_kind(name),
+			   .expect = expect, .base = base };
 	int rc;
 
 	if (!v.log->writable)
@@ -628,6 +633,12 @@ static int meta_put(struct grove_store_log *l, const char *name, struct grove_sl
 				   GROVE__SQL_VALUE_NAME);
 	rc = s->driver->work(s, &v.work, d);
 	return rc == GROVE__SQL_SETTLED ? 0 : grove__sql_gone(s, rc, d);
+}
+
+static int meta_put(struct grove_store_log *l, const char *name, struct grove_slice value,
+		    struct grove_detail *d)
+{
+	return meta_put_on(l, name, value, GROVE_ANY_POS, GROVE_ANY_BASE, d);
 }
 
 /* -------------------------------------------------------------- attachments */
@@ -770,6 +781,7 @@ static const struct grove_store_ops sql_ops = {
 	.rename = sql_rename,
 	.meta_get = meta_get,
 	.meta_put = meta_put,
+	.meta_put_on = meta_put_on,
 	.attach_put = attach_put,
 	.attach_get = attach_get,
 	.attach_list = attach_list,

@@ -93,6 +93,8 @@ int grove__log_rewrite(struct grove_store_log *log, grove_line_fn *next, void *p
 		       uint64_t expect, unsigned flags, struct grove_detail *d);
 int grove__log_meta_get(struct grove_store_log *log, const char *name, struct grove_buf *out,
 			struct grove_detail *d);
+int grove__log_meta_put_on(struct grove_store_log *log, const char *name, struct grove_slice value,
+			   uint64_t expect, uint64_t base, struct grove_detail *d);
 int grove__log_meta_put(struct grove_store_log *log, const char *name, struct grove_slice value,
 			struct grove_detail *d);
 int grove__log_changes(struct grove_store_log *log, uint64_t since, grove_change_fn *fn,

@@ -302,6 +302,16 @@ static int trace_meta_put(struct grove_store_log *l, const char *name, struct gr
 	return rc;
 }
 
+static int trace_meta_put_on(struct grove_store_log *l, const char *name, struct grove_slice value,
+			     uint64_t expect, uint64_t base, struct grove_detail *d)
+{
+	int rc = grove__log_meta_put_on(log_of(l)->inner, name, value, expect, base, d);
+
+	tell(store_of(l->store), "meta_put_on", "%s name=%.100s expect=%llu -> %d", log_of(l)->key, name,
+	     (unsigned long long)expect, rc);
+	return rc;
+}
+
 static int trace_ids(struct grove_store_log *l, uint64_t pos, uint64_t until, grove_record_fn *fn,
 		     void *payload, struct grove_detail *d)
 {
@@ -388,6 +398,7 @@ static const struct grove_store_ops trace_ops = {
 	.rename = trace_rename,
 	.meta_get = trace_meta_get,
 	.meta_put = trace_meta_put,
+	.meta_put_on = trace_meta_put_on,
 	.attach_put = trace_attach_put,
 	.attach_get = trace_attach_get,
 	.attach_list = trace_attach_list,

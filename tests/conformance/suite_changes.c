@@ -783,6 +783,30 @@ static void no_change_slips_in_before_an_append(void **state)
 	grove__log_close(log);
 }
 
+static void a_value_on_another_base_or_tail_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct grove_key key = key_of("p", "a.jsonl");
+	struct grove_store_log *log = make_log(f, key, LINES("one")),
+			       *other = open_log(f, key, GROVE_STORE_WRITE);
+	uint64_t base = stat_of(f, log).base, tail = tail_of(f, log);
+	struct grove_store_appended out;
+
+	if (!f->kind->feed)
+		goto out;
+	OK(grove__log_meta_put_on(log, "leaf", str("1 e1"), tail, base, &f->d));
+	FAILS(GROVE_ECONFLICT, grove__log_meta_put_on(other, "leaf", str("1 e2"), tail, base, &f->d));
+	base = stat_of(f, log).base;
+	OK(add(f, other, str("two"), tail, &out));
+	FAILS(GROVE_ECONFLICT, grove__log_meta_put_on(log, "leaf", str("1 e3"), tail, base, &f->d));
+	assert_int_equal(stat_of(f, log).base, base);
+	OK(grove__log_meta_put_on(log, "leaf", str("2 e4"), tail_of(f, log), base, &f->d));
+	assert_last(f, log, 2, GROVE_CHANGE_LEAF, "");
+out:
+	grove__log_close(other);
+	grove__log_close(log);
+}
+
 const struct CMUnitTest change_cases[] = {
 	CASE(a_store_that_cannot_update_says_so),
 	CASE(a_line_can_become_one_of_another_length),
@@ -800,5 +824,6 @@ const struct CMUnitTest change_cases[] = {
 	CASE(lines_behind_the_others_leave_the_base_alone),
 	CASE(an_append_on_another_base_is_refused),
 	CASE(no_change_slips_in_before_an_append),
+	CASE(a_value_on_another_base_or_tail_is_refused),
 };
 const size_t nr_change_cases = ARRAY(change_cases);

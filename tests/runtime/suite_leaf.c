@@ -105,6 +105,40 @@ static void an_append_moves_a_kept_leaf_on(void **state)
 	grove_session_close(s);
 }
 
+/* What is expected holds against every writer, and whatever the move is. */
+static void a_move_can_insist_on_a_revision(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s = four(w), *t = again(w, s, GROVE_OPEN_WRITE);
+	struct grove_branch_summary b = { .size = sizeof(b), .summary = "it led nowhere" };
+	struct grove_leaf_options o = { .size = sizeof(o), .flags = GROVE_LEAF_PERSIST | GROVE_LEAF_IF_REV,
+					.rev = rev_of(s) };
+
+	OK(w->other, grove_session_set_leaf(t, "b", LEAF(GROVE_LEAF_PERSIST), NULL));
+	GOT(w->g, grove_session_set_leaf(s, "c", &o, NULL), GROVE_ECONFLICT);
+	GOT(w->g, grove_session_continue(s, "c", &o, NULL), GROVE_ECONFLICT);
+	o.summary = &b;
+	GOT(w->g, grove_session_set_leaf(s, "c", &o, NULL), GROVE_ECONFLICT);
+	o.summary = NULL;
+	assert_path(s, "a b");
+	assert_int_equal(lines_of(s), 5 + mark(w));
+	o.rev = rev_of(s);
+	OK(w->g, grove_session_set_leaf(s, "c", &o, NULL));
+	assert_path(s, "a b c");
+	add(t, "e", "user");
+	GOT(w->g, grove_session_continue(s, "d", &o, NULL), GROVE_ECONFLICT);
+	assert_int_equal(grove_session_refresh(s), 0);
+	o.rev = rev_of(s);
+	OK(w->g, grove_session_continue(s, "d", &o, NULL));
+	assert_path(s, "a b c d");
+	o.rev = rev_of(s);
+	o.summary = &b;
+	OK(w->g, grove_session_set_leaf(s, "b", &o, NULL));
+	assert_int_equal(lines_of(s), 7 + 3 * mark(w));
+	grove_session_close(t);
+	grove_session_close(s);
+}
+
 static void who_appends_later_goes_on_below_the_moved_leaf(void **state)
 {
 	struct world *w = *state;
@@ -463,6 +497,7 @@ const struct CMUnitTest leaf_cases[] = {
 	CASE(a_move_can_be_kept_for_everybody),
 	CASE(a_reset_can_be_kept_too),
 	CASE(an_append_moves_a_kept_leaf_on),
+	CASE(a_move_can_insist_on_a_revision),
 	CASE(who_appends_later_goes_on_below_the_moved_leaf),
 	CASE(who_wants_to_be_told_of_lines_follows_a_moved_leaf),
 	CASE(a_leaf_of_ones_own_stays_when_others_move_theirs),

@@ -87,6 +87,7 @@ export interface TreeWire {
   leaf?: number;
   next?: number | null;
   run?: number[];
+  gap?: Map<number, number>;   // made here, never sent: see model/stretch.ts
   failed?: number[];
   text?: (string | null)[];
 }

@@ -51,7 +51,7 @@ const hidden = (s: Skeleton, i: number): boolean => (s.flags[i]! & (LEAF_MARK | 
 function structural(s: Skeleton, zoom: Zoom, leaf: number): Uint8Array {
   const keep = new Uint8Array(s.n);
   for (let i = 0; i < s.n; i++) {
-    if (hidden(s, i)) continue;
+    if (hidden(s, i) || s.gap.has(i)) continue;
     const kind = nodeKind(s, i);
     if (zoom === 'all') keep[i] = 1;
     else if (kind !== 'other' && kind !== 'reply') keep[i] = 1;
@@ -89,11 +89,12 @@ function condense(s: Skeleton, keep: Uint8Array, leaf: number): Condensed {
     const p = s.parent[i]!;
     const above = p >= 0 ? node[p]! : -1;
     if (keep[i]) { node[i] = add(i, above, 0); c.failed[node[i]!]! += s.failed.get(i) ?? 0; continue; }
-    if (hidden(s, i) || s.kindAt(i) !== 'm') { node[i] = above; continue; }
+    const steps = s.gap.get(i) ?? (s.kindAt(i) === 'm' && !hidden(s, i) ? 1 : 0);
+    if (!steps) { node[i] = above; continue; }
     const only = above >= 0 && c.steps[above]! > 0 && c.last[above] === p;
     node[i] = only ? above : add(i, above, 0);
     c.last[node[i]!] = i;
-    c.steps[node[i]!]!++;
+    c.steps[node[i]!]! += steps;
     c.failed[node[i]!]! += s.failed.get(i) ?? 0;
   }
   c.leaf = leaf >= 0 ? node[leaf]! : -1;

@@ -2,7 +2,7 @@
 // (with its place and a guess of its height) before its body has come.
 import { LEAF_MARK, SUPERSEDED, type Skeleton } from './skeleton.ts';
 
-export type RowKind = 'prompt' | 'reply' | 'lone' | 'seam' | 'summary' | 'change' | 'batch' | 'raw' | 'hidden' | 'leaf';
+export type RowKind = 'prompt' | 'reply' | 'lone' | 'seam' | 'summary' | 'change' | 'batch' | 'raw' | 'gap' | 'hidden' | 'leaf';
 
 export interface Row {
   key: string;         // stays the same while entries are appended
@@ -26,6 +26,7 @@ function kindOfRow(s: Skeleton, i: number): RowKind {
   if (kind === 'c' || kind === 'z') return 'seam';
   if (kind === 'b') return 'summary';
   if (kind === 'w' || kind === 'W') return 'batch';
+  if (kind === '~') return 'gap';
   return CHANGES.includes(kind) ? 'change' : 'raw';
 }
 
@@ -89,6 +90,7 @@ export function guessHeight(s: Skeleton, row: Row): number {
     case 'batch': return 150;
     case 'change': case 'raw': case 'hidden': return 34;
     case 'lone': return 60;
+    case 'gap': return 40 + 46 * Math.min(400, s.gap.get(row.entries[0]!) ?? 1);
     case 'leaf': return 92;
   }
 }

@@ -3,7 +3,7 @@
 import type { TreeWire } from '../api/types.ts';
 
 export const ORPHAN = 1, CYCLE = 2, SUPERSEDED = 4, LEAF_MARK = 16;
-const NONE = -1;
+const NONE = -1, GAP = '~'.charCodeAt(0);
 
 function grown<T extends Int32Array | Float64Array | Uint16Array>(old: T, size: number): T {
   const bigger = new (old.constructor as { new (n: number): T })(size);
@@ -28,6 +28,7 @@ export class Skeleton {
   labels = new Map<number, string>();
   text = new Map<number, string>();
   failed = new Map<number, number>();
+  gap = new Map<number, number>();    // entries that stand for others which are not loaded: for how many
   index = new Map<string, number>();
   leaf = NONE;
 
@@ -63,13 +64,14 @@ export class Skeleton {
     for (let i = 0; i < wire.n; i++) {
       time += wire.time[i] ?? 0;
       const id = wire.id[i]!;
-      const known = this.index.get(id);
+      const gap = wire.kind.charCodeAt(i) === GAP;
+      const known = gap ? undefined : this.index.get(id);
       if (known !== undefined) { place[i] = known; continue; }
       const at = this.n++;
       place[i] = at;
       added.push(at);
       this.id.push(id);
-      this.index.set(id, at);
+      if (!gap) this.index.set(id, at);
       this.seq[at] = wire.seq[i] ?? at;
       this.kind[at] = wire.kind.charCodeAt(i);
       this.role[at] = wire.role.charCodeAt(i);
@@ -79,6 +81,7 @@ export class Skeleton {
       this.link(at, this.parentIn(wire, i, place));
     }
     for (const [i, text] of Object.entries(wire.labels ?? {})) this.labels.set(place[Number(i)]!, text);
+    for (const [i, n] of wire.gap ?? []) this.gap.set(place[i]!, n);
     return added;
   }
 
@@ -144,7 +147,7 @@ export class Skeleton {
     const stack = [i];
     while (stack.length) {
       const at = stack.pop()!;
-      count++;
+      count += this.gap.get(at) ?? 1;
       for (const c of this.children(at)) stack.push(c);
     }
     return count;

@@ -30,7 +30,8 @@ export function go(to: string, o: { replace?: boolean } = {}): void {
   const next = parseRoute(url.pathname, url.search);
   const samePage = next.page === route.value.page && (!('key' in next) || !('key' in route.value) || next.key === route.value.key);
   if (!samePage && guard && !guard()) return;
-  if (o.replace) history.replaceState(history.state, '', to);
+  // The place on the page belongs to the address: it stays when only what stands beside it changes.
+  if (o.replace) history.replaceState(url.pathname === location.pathname ? history.state : null, '', to);
   else history.pushState(null, '', to);
   route.value = next;
 }

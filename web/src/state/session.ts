@@ -11,10 +11,15 @@ import { busy, idle, step, type LeafEvent, type LeafState, type Written } from '
 import { rail, type Zoom } from '../model/rail.ts';
 import { project } from '../model/rows.ts';
 import { Skeleton } from '../model/skeleton.ts';
+import { GAP, merged, type Stretch } from '../model/stretch.ts';
 import type { Source } from '../parts/source.ts';
 import { say } from './app.ts';
 
-const WHOLE_MAX = 200_000;
+const WHOLE_MAX = 200_000;     // up to here the whole shape is held
+const END_FIRST = 8000;        // above, the end is shown before the rest is asked for
+const END = 1500;
+const BLOCK = 4096, BLOCKS_MAX = 12;
+const PREVIEW = 60;
 const STILL_MS = 60;
 const UPDATE_MS = 250;
 
@@ -89,33 +94,135 @@ export class SessionState implements Source {
 
   async load(): Promise<void> {
     try {
-      const [snapshot, turns] = await Promise.all([
-        get<Snapshot>(`${this.path}/snapshot`, { entries: 'none', parts: 'session,labels,subagents', ...this.params }),
-        get<TreeWire>(`${this.path}/tree`, { level: 'turns', ...this.params }),
-      ]);
-      const skeleton = snapshot.session.entryCount <= WHOLE_MAX ? await this.wholeTree() : Skeleton.from(turns);
-      skeleton.describe(turns);
-      const leaf = snapshot.session.leafEntryId;
-      if (leaf !== null && skeleton.index.has(leaf)) skeleton.leaf = skeleton.index.get(leaf)!;
-      this.skeleton = skeleton;
-      this.subagents.value = snapshot.subagents ?? noSubagents;
+      const record = this.sub ? null : await get<SessionRecord>(this.path);
       this.bodies.clear();
       this.asked.clear();
       this.wanted = { rows: [], rail: [] };
-      this.sessionMeta.value = { ...turns.session, ...snapshot.session };
+      this.pendingWires.length = 0;
+      this.parts = null;
+      this.live = [];
+      if (record && record.entryCount > END_FIRST) await this.loadLarge(record);
+      else await this.loadWhole();
       this.failure.value = null;
-      this.shape.value++;
-      if (!this.sub) hub.want({ list: false, sessions: { [this.key]: snapshot.session.rev } });
     } catch (e) {
       if (e instanceof ApiError) { if (!(e.code === 'NOANSWER' && this.sessionMeta.value)) this.failure.value = e; } else throw e;
     }
   }
 
+  private tree(params: Record<string, string | number>): Promise<TreeWire> { return get<TreeWire>(`${this.path}/tree`, { ...params, ...this.params }); }
+  private snapshot(): Promise<Snapshot> { return get<Snapshot>(`${this.path}/snapshot`, { entries: 'none', parts: 'session,labels,subagents', ...this.params }); }
+
+  private async loadWhole(): Promise<void> {
+    const [snapshot, turns, skeleton] = await Promise.all([this.snapshot(), this.tree({ level: 'turns' }), this.wholeTree()]);
+    skeleton.describe(turns);
+    this.subagents.value = snapshot.subagents ?? noSubagents;
+    this.shows(skeleton, { ...turns.session, ...snapshot.session });
+  }
+
+  // The end first: that is what one opens a session for. Then the shape, whole or in turns, and what the
+  // snapshot tells; the place on the screen stays.
+  private async loadLarge(record: SessionRecord): Promise<void> {
+    const from = Math.max(0, record.seq - END);
+    const end = await this.tree({ level: 'all', after: from });
+    const tail: Stretch = { from, to: Infinity, wire: end };
+    this.shows(merged(null, [tail], record.entryCount), { ...record, ...end.session });
+    await this.firstBodies();
+    const huge = record.entryCount > WHOLE_MAX;
+    const turns = await this.tree(huge ? { level: 'turns', preview: PREVIEW } : { level: 'turns' });
+    if (huge) {
+      this.parts = { turns, blocks: new Map(), tail };
+      this.rebuild();
+    } else {
+      const skeleton = await this.wholeTree();
+      skeleton.describe(turns);
+      this.replace(skeleton);
+    }
+    const told = await this.snapshot().catch(() => null);
+    if (told?.subagents) this.subagents.value = told.subagents;
+  }
+
+  private shows(skeleton: Skeleton, record: SessionRecord): void {
+    const leaf = record.leafEntryId;
+    skeleton.leaf = leaf === null ? -1 : skeleton.index.get(leaf) ?? skeleton.leaf;
+    this.skeleton = skeleton;
+    this.sessionMeta.value = record;
+    this.shape.value++;
+    if (!this.sub) hub.want({ list: false, sessions: { [this.key]: record.rev } });
+  }
+
+  // Another shape of the same session: what is known by place is found again by id.
+  private replace(skeleton: Skeleton): void {
+    const old = this.skeleton;
+    const again = (set: ReadonlySet<number>): ReadonlySet<number> => new Set([...set].flatMap((i) => skeleton.index.get(old.id[i]!) ?? []));
+    for (const wire of this.live) skeleton.append(wire);
+    const leaf = this.sessionMeta.value!.leafEntryId;
+    skeleton.leaf = leaf === null ? -1 : skeleton.index.get(leaf) ?? skeleton.n - 1;
+    this.skeleton = skeleton;
+    this.open.value = again(this.open.value);
+    this.shut.value = again(this.shut.value);
+    this.wanted = { rows: [], rail: [] };
+    this.shape.value++;
+  }
+
+  // ---- a session too large to hold: turns, and the stretches one looks at --------
+
+  private parts: { turns: TreeWire; blocks: Map<number, Stretch>; tail: Stretch } | null = null;
+  private live: TreeWire[] = [];       // what came since the end was read
+
+  private loading = new Set<number>();
+  private ready: (() => void) | null = null;
+
+  private firstBodies(): Promise<void> {
+    return new Promise((done) => { this.ready = done; setTimeout(done, 1500); });
+  }
+
+  get inTurns(): boolean { return this.parts !== null; }
+  // The end of a large session is shown, the rest is on its way.
+  readonly onlyEnd = computed(() => { this.shape.value; return this.parts === null && this.skeleton.gap.size > 0; });
+
+  private rebuild(): void {
+    const p = this.parts!;
+    this.replace(merged(p.turns, [...p.blocks.values(), p.tail]));
+  }
+
+  private async loadBlock(block: number): Promise<void> {
+    const p = this.parts;
+    if (!p || block < 0 || p.blocks.has(block) || this.loading.has(block)) return;
+    const from = block * BLOCK, to = Math.min(from + BLOCK - 1, p.tail.from - 1);
+    if (from > to) return;
+    this.loading.add(block);
+    try {
+      const wire = await this.tree({ level: 'all', after: from, limit: to - from + 1 });
+      if (p !== this.parts) return;
+      p.blocks.set(block, { from, to, wire });
+      for (const old of p.blocks.keys()) if (p.blocks.size > BLOCKS_MAX && old !== block) p.blocks.delete(old);
+      this.rebuild();
+    } catch { /* The gap stays a gap, and is asked for again when one looks at it. */ } finally { this.loading.delete(block); }
+  }
+
+  // The entries that a gap stands for come before the one below it.
+  private fill(gap: number): void {
+    const below = this.skeleton.first[gap]!;
+    if (below >= 0) void this.loadBlock(Math.floor((this.skeleton.seq[below]! - 1) / BLOCK));
+  }
+
+  // Finds an entry of which only the id is known, and loads what is around it.
+  async find(id: string): Promise<boolean> {
+    for (let i = 0; i < 100 && this.onlyEnd.value; i++) await new Promise((r) => setTimeout(r, 100));
+    if (this.skeleton.index.has(id)) return true;
+    if (!this.parts) return false;
+    try {
+      const { seq } = await get<{ seq: number }>(`${this.path}/entries/${encodeURIComponent(id)}`, this.params);
+      await this.loadBlock(Math.floor(seq / BLOCK));
+    } catch { return false; }
+    return this.skeleton.index.has(id);
+  }
+
   private async wholeTree(): Promise<Skeleton> {
-    let page = await get<TreeWire>(`${this.path}/tree`, { level: 'all', ...this.params });
+    let page = await this.tree({ level: 'all' });
     const s = Skeleton.from(page);
     while (page.next) {
-      page = await get<TreeWire>(`${this.path}/tree`, { level: 'all', after: page.next, ...this.params });
+      page = await this.tree({ level: 'all', after: page.next });
       s.append(page);
     }
     return s;
@@ -126,7 +233,9 @@ export class SessionState implements Source {
   // Bodies of these entries are wanted now by one part of the page; asked for once the list has been still
   // for a moment. What was wanted before and is no longer is given up.
   need(who: 'rows' | 'rail', entries: number[], soon = false): void {
-    this.wanted[who] = entries;
+    const gaps = entries.filter((i) => this.skeleton.kindAt(i) === GAP);
+    for (const i of gaps) this.fill(i);
+    this.wanted[who] = gaps.length ? entries.filter((i) => !gaps.includes(i)) : entries;
     if (![...this.missing()].some((seq) => !this.asked.has(seq))) return;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.fetchBodies([...this.missing()]), soon ? 0 : STILL_MS) as unknown as number;
@@ -151,6 +260,7 @@ export class SessionState implements Source {
       }
     } catch { /* Aborted, or the server is silent: the rows keep their previews and ask again. */ } finally {
       if (this.request === control) { this.asked.clear(); this.request = null; this.bodyCount.value++; }
+      this.ready?.();
     }
   }
 
@@ -247,6 +357,7 @@ export class SessionState implements Source {
     for (const { wire, leafId } of this.pendingWires.splice(0)) {
       told ||= /[lnW]/.test(wire.kind);
       const added = this.skeleton.append(wire);
+      if (this.parts || this.onlyEnd.value) this.live.push(wire);
       count += added.length;
       if (wire.text) this.skeleton.describe(wire);
       const leaf = leafId !== null ? this.skeleton.index.get(leafId) : undefined;
@@ -256,7 +367,7 @@ export class SessionState implements Source {
     if (told) void this.retell();
     if (!count) return;
     const meta = this.sessionMeta.value!;
-    this.sessionMeta.value = { ...meta, entryCount: this.skeleton.n, leafEntryId: this.skeleton.id[this.skeleton.leaf] ?? null };
+    this.sessionMeta.value = { ...meta, entryCount: this.parts ? meta.entryCount + count : this.skeleton.n, leafEntryId: this.skeleton.id[this.skeleton.leaf] ?? null };
     this.arrived.value += count;
     this.context.value = null;
     this.shape.value++;
@@ -395,7 +506,7 @@ export class SessionState implements Source {
 
   async loadContext(leaf: string | null): Promise<void> {
     try {
-      const more = { explain: 1, ...(leaf ? { leaf } : {}), ...this.params };
+      const more: Record<string, string | number> = { explain: 1, ...(leaf ? { leaf } : {}), ...this.params };
       const c = await getBest('messages=head', () => get<ContextReply>(`${this.path}/context`, { parts: 1, messages: 'head', ...more }), () => get<ContextReply>(`${this.path}/context`, more));
       this.context.value = completeContext(c, this.skeleton);
     } catch (e) {

@@ -10,11 +10,12 @@ import { SourceContext } from '../parts/source.ts';
 import type { SessionState } from '../state/session.ts';
 import { ConversationRow, rowLabel, type RowProps } from './entry.tsx';
 import { Boundary, Bars } from './lazy.tsx';
-import { useVirtual } from './virtual.ts';
+import { useFeed, type Place } from './feed.ts';
 
 const NEAR_END = 80;
 
-export interface Jump { entry: string; align: 'start' | 'center' | 'auto'; n: number }
+// Where to go: to an entry, or back to a place that the history kept.
+export interface Jump { entry: string; align: 'start' | 'center' | 'auto'; place?: Place; n: number }
 
 interface Props extends Omit<RowProps, 'row' | 'session'> {
   session: SessionState;
@@ -33,9 +34,11 @@ export function Conversation(p: Props): JSX.Element {
   const newSince = useSignal<{ entry: number } | null>(null);
   void session.bodyCount.value;
   void session.subagents.value;
-  const v = useVirtual({ count: rows.length, scroller, guess: (i) => guessHeight(session.skeleton, rows[i]!), keyOf: (i) => rows[i]!.key, overscan: 4, top: 8, bottom: 64 });
+  const rowOfKey = (key: string): number | undefined => { if (key[0] === '#') { for (let k = rows.length - 1; k >= 0 && !rows[k]!.entries.length; k--) if (rows[k]!.key === key) return k; return undefined; } const i = session.skeleton.index.get(key); return i === undefined ? undefined : rowOf.get(i); };
+  const feed = useFeed(rows, rowOfKey, scroller, (r) => guessHeight(session.skeleton, r), () => p.follow.value && !p.jump);
+  const { v, seat } = feed;
   const items = v.getVirtualItems();
-  const from = items[0]?.index ?? 0, to = items.at(-1)?.index ?? 0;
+  const from = seat + (items[0]?.index ?? 0), to = seat + (items.at(-1)?.index ?? 0);
   const size = v.getTotalSize();
 
   // Bodies of what is on screen, and a page ahead in the direction of travel.
@@ -51,16 +54,36 @@ export function Conversation(p: Props): JSX.Element {
 
   // At the end while following, whatever grows.
   useLayoutEffect(() => {
-    const el = scroller.current;
-    if (el && p.follow.value && !p.jump) el.scrollTop = el.scrollHeight;
+    if (p.follow.value && !p.jump) feed.toEnd();
   }, [size, rows.length, session.bodyCount.value]);
 
   useLayoutEffect(() => {
     if (!p.jump) return;
     const i = session.skeleton.index.get(p.jump.entry);
     const row = i === undefined ? undefined : rowOf.get(i);
-    if (row !== undefined) v.scrollToIndex(row, { align: p.jump.align });
+    if (row !== undefined && !(p.jump.place && feed.toPlace(p.jump.place))) feed.toRow(row, p.jump.align);
   }, [p.jump?.n, rows.length === 0]);
+
+  // The first text is there: what the page is for. (Two frames later it has been painted.)
+  const useful = useRef(false);
+  useEffect(() => {
+    if (useful.current || !items.length) return;
+    const shown = items.map((it) => rows[seat + it.index]).filter((r) => r && r.entries.length > 0 && r.kind !== 'gap');
+    if (!shown.length || !shown.slice(-10).every((r) => session.body(r!.entries[0]!))) return;
+    useful.current = true;
+    requestAnimationFrame(() => requestAnimationFrame(() => performance.mark('grove:useful')));
+  });
+
+  // Back and forward come back to the same pixels.
+  useEffect(() => {
+    const el = scroller.current!;
+    let timer = 0;
+    const keepPlace = (): void => { clearTimeout(timer); timer = setTimeout(() => { history.replaceState({ ...history.state, at: latest.current() }, ''); }, 200) as unknown as number; };
+    el.addEventListener('scroll', keepPlace, { passive: true });
+    return () => { el.removeEventListener('scroll', keepPlace); clearTimeout(timer); };
+  }, []);
+  const latest = useRef(() => feed.place());
+  latest.current = () => (p.follow.value ? null : feed.place());
 
   useEffect(() => {
     const el = scroller.current!;
@@ -97,10 +120,10 @@ export function Conversation(p: Props): JSX.Element {
         {!session.sessionMeta.value && <Bars rows={8} />}
         <div class="flow-in" style={{ height: `${size}px` }}>
           {items.map((it) => {
-            const row = rows[it.index]!;
+            const index = seat + it.index, row = rows[index]!;
             const mark = newSince.value !== null && row.entries.includes(newSince.value.entry);
             return (
-              <article key={it.key} ref={(el) => { if (el) v.measureElement(el); }} data-index={it.index} class={it.index === selectedRow ? 'on' : undefined} tabIndex={-1} aria-posinset={it.index + 1} aria-setsize={rows.length} aria-label={rowLabel(session, row)}
+              <article key={it.key} ref={(el) => { if (el) v.measureElement(el); }} data-index={it.index} data-row={index} class={index === selectedRow ? 'on' : undefined} tabIndex={-1} aria-posinset={index + 1} aria-setsize={rows.length} aria-label={rowLabel(session, row)}
                 style={{ transform: `translateY(${it.start}px)` }} onClick={() => { if (row.entries[0] !== undefined) p.select(session.skeleton.id[row.entries[0]]!); }}>
                 {mark && <div class="newline"><span>new since you looked, {time(session.skeleton.time[newSince.value!.entry]!)}</span></div>}
                 <Boundary what="entry"><ConversationRow {...p} row={row} notShown={notShown} showAll={() => { session.zoom.value = 'all'; }} /></Boundary>

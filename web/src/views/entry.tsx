@@ -220,6 +220,12 @@ function Raw(p: RowProps): JSX.Element {
   return <Frame p={p} cls="quiet-row"><button class="fold" aria-expanded={open} onClick={() => p.toggle(name)}><Icon name={open ? 'down' : 'right'} />{visible(entry?.type ?? 'entry')}{entry?.['customType'] ? `: ${visible(String(entry['customType']))}` : ''}<span class="dim num">{bytes(p.session.skeleton.bytes[i]!)}</span></button>{open && entry && <pre class="code boxed" tabIndex={0}>{visible(JSON.stringify(entry, null, 1)).slice(0, 8192)}</pre>}</Frame>;
 }
 
+// What lies between two turns of a session that is too large to hold; it is loaded when one comes near.
+function Gap(p: RowProps): JSX.Element {
+  const n = p.session.skeleton.gap.get(p.row.entries[0]!) ?? 0;
+  return <Frame p={p} cls="quiet-row gap-row"><p class="dim line" style={{ minHeight: `${46 * Math.min(400, n)}px` }}>{plural(n, 'entry', 'entries')}, being read</p></Frame>;
+}
+
 const RULES: Record<string, string> = { 'last-entry': 'Last entry of the file.', marker: 'A mark says so.', 'last-prompt': 'The agent stored it with its last prompt.', store: 'The store keeps it.' };
 
 function LeafCard(p: RowProps & { resume: string | null }): JSX.Element {
@@ -258,6 +264,7 @@ export function ConversationRow(p: RowProps & { resume: string | null; notShown:
     case 'change': return <Change {...p} />;
     case 'batch': return <BatchRow {...p} />;
     case 'raw': return <Raw {...p} />;
+    case 'gap': return <Gap {...p} />;
     case 'hidden': return <Frame p={p} cls="quiet-row"><p class="dim line">{plural(p.notShown, 'entry', 'entries')} not shown <button class="lnk" onClick={p.showAll}>Show all</button></p></Frame>;
     case 'leaf': return <LeafCard {...p} />;
   }
@@ -266,7 +273,7 @@ export function ConversationRow(p: RowProps & { resume: string | null; notShown:
 // What a screen reader says of a row: author, time, first words.
 export function rowLabel(session: SessionState, row: Row): string {
   const i = row.entries[0];
-  const who: Record<string, string> = { prompt: 'You', reply: 'Assistant', seam: 'Compacted', summary: 'Summary of a branch', batch: 'Workers', change: 'Change', leaf: 'Leaf', lone: 'Tool', raw: 'Entry', hidden: 'Not shown' };
+  const who: Record<string, string> = { prompt: 'You', reply: 'Assistant', seam: 'Compacted', summary: 'Summary of a branch', batch: 'Workers', change: 'Change', leaf: 'Leaf', lone: 'Tool', raw: 'Entry', gap: 'Not loaded yet', hidden: 'Not shown' };
   if (i === undefined) return who[row.kind]!;
   return [who[row.kind], time(session.skeleton.time[i]!), visible(session.words(i)).slice(0, 80)].filter(Boolean).join(', ');
 }

@@ -15,6 +15,7 @@ import { copy, go, mayWrite, me, say, setGuard, setTitle } from '../state/app.ts
 import { useKeys } from '../state/keys.ts';
 import { SessionState } from '../state/session.ts';
 import { Conversation, type Jump } from './conversation.tsx';
+import type { Place } from './feed.ts';
 import { ContinueDialog, DeleteDialog, LabelDialog, RenameDialog } from './dialogs.tsx';
 import { Inspector, type Tab } from './inspector.tsx';
 import { Rail } from './rail.tsx';
@@ -45,12 +46,15 @@ function Menu({ items }: { items: { title: string; icon: string; act: () => void
   );
 }
 
+// Larger sessions are asked for their context when one wants to see it.
+const METER_MAX = 50_000;
+
 function Meter({ session, open }: { session: SessionState; open: () => void }): JSX.Element | null {
   const w = session.context.value?.window;
-  useEffect(() => { if (session.sessionMeta.value && !session.context.value) { const t = setTimeout(() => void session.loadContext(null), 400); return () => clearTimeout(t); } return undefined; }, [session.sessionMeta.value?.rev, session.context.value === null]);
-  if (!w) return null;
-  const share = w.limit ? Math.min(100, (w.used / w.limit) * 100) : 0;
-  return <button class="meter" title="What the model would be sent next" onClick={open}><span class="t"><span>Context</span><span class="num">{tokens(w.used)}{w.limit ? ` of ${tokens(w.limit)}` : ''}</span></span>{w.limit && <span class="b"><i style={{ width: `${share}%` }} /></span>}</button>;
+  const small = (session.sessionMeta.value?.entryCount ?? 0) <= METER_MAX;
+  useEffect(() => { if (small && session.sessionMeta.value && !session.context.value) { const t = setTimeout(() => void session.loadContext(null), 400); return () => clearTimeout(t); } return undefined; }, [session.sessionMeta.value?.rev, session.context.value === null]);
+  const share = w?.limit ? Math.min(100, (w.used / w.limit) * 100) : 0;
+  return <button class="meter" title="What the model would be sent next" onClick={open}><span class="t"><span>Context</span><span class="num">{w ? `${tokens(w.used)}${w.limit ? ` of ${tokens(w.limit)}` : ''}` : '–'}</span></span><span class="b"><i style={{ width: `${share}%` }} /></span></button>;
 }
 
 function lastModel(session: SessionState): string | null {
@@ -81,6 +85,7 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
   const [jump, setJump] = useState<Jump | null>(null);
   const [win, setWin] = useState<{ from: number; to: number } | null>(null);
   const [dialog, setDialog] = useState<{ is: 'label'; id: string } | { is: 'rename' } | { is: 'delete' } | null>(null);
+  const [found, setFound] = useState<string | null>(null);
   const follow = useSignal(!r.entry && !r.query.has('leaf'));
   const arrivedOnce = useRef(false);
   const off = !mayWrite.value || !!session.sub || meta?.writable === false || !!offline.value;
@@ -97,7 +102,11 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
     const s = session.skeleton;
     session.zoom.value = (r.query.get('zoom') as Zoom) ?? session.zoom.value;
     const leaf = r.query.get('leaf');
-    if (r.entry !== null && s.index.get(r.entry) === undefined) { say('That entry is not there any more.', 'bad'); go(url({ entry: null }), { replace: true }); return; }
+    if (r.entry !== null && s.index.get(r.entry) === undefined) {
+      const missing = r.entry;
+      void session.find(missing).then((there) => { if (there) setFound(missing); else { say('That entry is not there any more. This is the end of the session.', 'bad'); go(url({ entry: null }), { replace: true }); } });
+      return;
+    }
     const at = r.entry === null ? undefined : s.index.get(r.entry);
     if (leaf) session.viewLeafId.value = leaf;
     else if (at !== undefined && !session.onActivePath.value[at]) session.viewLeafId.value = s.id[s.tip(at)]!;
@@ -105,11 +114,14 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
     if (r.entry !== null && r.entry !== session.selectedEntryId.value) {
       session.selectedEntryId.value = r.entry;
       follow.value = false;
-      setJump({ entry: r.entry, align: 'start', n: Date.now() });
+      setJump({ entry: r.entry, align: 'start', ...keptPlace(), n: Date.now() });
+    } else if (r.entry === null && !leaf && keptPlace().place) {
+      follow.value = false;
+      setJump({ entry: keptPlace().place!.row, align: 'start', ...keptPlace(), n: Date.now() });
     } else if (r.entry === null && !arrivedOnce.current && !leaf) follow.value = true;
     else if (leaf && !r.entry) { const i = s.index.get(leaf); if (i !== undefined) { follow.value = false; setJump({ entry: leaf, align: 'start', n: Date.now() }); } }
     arrivedOnce.current = true;
-  }, [r.entry, r.query.get('leaf'), meta?.generation, meta === null]);
+  }, [r.entry, r.query.get('leaf'), meta?.generation, meta === null, found]);
 
   useEffect(() => { setTitle(meta?.name ?? (meta ? `Session ${meta.id.slice(0, 8)}` : '')); if (meta && !session.sub) keep({ last: { key: session.key, agentId: meta.agentId } }); }, [meta?.name, meta?.id]);
   useEffect(() => { const q = r.query.get('q'); if (q && meta) void session.search(q); }, [r.query.get('q'), meta === null]);
@@ -148,7 +160,7 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
 
   const rows = session.visibleEntries.value.rows;
   const rowAt = (): number => { const id = session.selectedEntryId.value; const i = id === null ? undefined : session.skeleton.index.get(id); return i === undefined ? rows.length - 1 : session.visibleEntries.value.rowOf.get(i) ?? rows.length - 1; };
-  const moveTo = (k: number): void => { const row = rows[k]; if (!row) return; if (row.entries[0] === undefined) { follow.value = true; setJump(null); return; } select(session.skeleton.id[row.entries[0]]!, { scroll: true }); requestAnimationFrame(() => document.querySelector<HTMLElement>(`article[data-index="${k}"]`)?.focus({ preventScroll: true })); };
+  const moveTo = (k: number): void => { const row = rows[k]; if (!row) return; if (row.entries[0] === undefined) { follow.value = true; setJump(null); return; } select(session.skeleton.id[row.entries[0]]!, { scroll: true }); requestAnimationFrame(() => document.querySelector<HTMLElement>(`article[data-row="${k}"]`)?.focus({ preventScroll: true })); };
   const chosen = (): number | null => { const id = session.selectedEntryId.value ?? meta?.leafEntryId ?? null; const i = id === null ? undefined : session.skeleton.index.get(id); return i ?? null; };
   const toFork = (d: 1 | -1): void => {
     const i = chosen();
@@ -211,6 +223,12 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
       {dialog?.is === 'delete' && meta && <DeleteDialog item={{ ...meta, key: session.key }} close={() => setDialog(null)} done={() => go('/s')} />}
     </main>
   );
+}
+
+// The place that the history kept for this address: (row, pixels), never a word.
+function keptPlace(): { place?: Place } {
+  const at = (history.state as { at?: Place } | null)?.at;
+  return at && typeof at.row === 'string' && typeof at.px === 'number' ? { place: at } : {};
 }
 
 function firstWordsOf(session: SessionState): string {

@@ -1,7 +1,7 @@
 // Sessions to look at and to test with: written as the agents write them, the same for the same seed.
 // node corpus.mjs DIR [small|large]
 import { createHash } from 'node:crypto';
-import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, utimesSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 
@@ -227,6 +227,89 @@ export function large(root, now, entries, branches) {
   s.say('The end of a long session.');
   s.write(root);
   return s;
+}
+
+// Batches of workers as they were stored over time: with a projection, told by the tool alone, by the batch's
+// own metadata alone, and not at all. All of the same work.
+export function batches(root, now) {
+  const s = new PiSession('Workers of other days', '/home/ana/workers', now - 6 * 86_400e3);
+  const tasks = [{ taskId: 't1', agent: 'auditor', prompt: 'Audit the callers' }], told = [{ taskId: 't1', status: 'completed', summary: 'Two callers need work' }];
+  s.batches = [];
+  s.user('Ask the workers');
+  s.batches.push(s.add('subagent_batch', { batchId: 'projected', tasks }));
+  s.add('subagent_result', { batchId: 'projected', results: told, metadata: { subagentProjection: { batchId: 'projected', status: 'completed', workers: [{ ...tasks[0], ...told[0], events: [] }] } } });
+  s.user('Again');
+  s.batches.push(s.add('subagent_batch', { batchId: 'by-tool', tasks }));
+  s.message({ role: 'toolResult', toolCallId: 'c', toolName: 'task', content: [], details: { batchId: 'by-tool', results: told }, isError: false });
+  s.add('subagent_result', { batchId: 'by-tool', results: [] });
+  s.user('And again');
+  s.batches.push(s.add('subagent_batch', { batchId: 'by-batch', tasks, metadata: { results: told } }));
+  s.add('subagent_result', { batchId: 'by-batch' });
+  s.user('Once more');
+  s.batches.push(s.add('subagent_batch', { batchId: 'untold', tasks }));
+  s.add('subagent_result', { batchId: 'untold' });
+  s.write(root);
+  return s;
+}
+
+// One result of many megabytes, and one of a single line. Written in pieces: it may be larger than a string can be.
+export function gigantic(root, now, megabytes, line) {
+  const s = new PiSession('Gigantic', '/home/ana/gigantic', now - 7 * 86_400e3);
+  s.user('Print everything');
+  s.tools([{ name: 'bash', args: { command: 'cat everything' }, out: '@@LINES@@' }, { name: 'bash', args: { command: 'cat one-line' }, out: '@@LINE@@' }]);
+  s.main = s.lines.find((l) => l.message?.role === 'assistant').id;
+  s.say('That was all of it.');
+  const file = s.write(root);
+  const text = readFileSync(file, 'utf8');
+  const out = openSync(file, 'w');
+  for (const part of text.split(/(@@LINES@@|@@LINE@@)/)) {
+    if (part === '@@LINES@@') { const block = 'one line of output of many\\n'.repeat(40_000).slice(0, 1_000_000 - 1) + '.'; for (let k = 0; k < megabytes; k++) writeSync(out, block); }
+    else if (part === '@@LINE@@') { const block = 'x'.repeat(1_000_000); for (let k = 0; k < line; k++) writeSync(out, block); }
+    else writeSync(out, part);
+  }
+  closeSync(out);
+  return s;
+}
+
+// A thousand short sessions of four agents under a home; the ten pi sessions that a test may let grow.
+export function many(home, now) {
+  const pi = [];
+  for (let k = 0; k < 250; k++) {
+    const start = now - k * 3000e3 - 60_000;
+    const s = new PiSession(`Session ${k}`, `/home/ana/${k % 3 ? 'ledger-api' : 'storefront'}`, start);
+    s.user(`Do number ${k}`);
+    s.say(`Number ${k} is done.`);
+    s.write(join(home, '.pi', 'agent', 'sessions'));
+    pi.push(s);
+    for (const agent of ['xcsh', 'omp']) {
+      const o = new PiSession(`${agent} ${k}`, '/home/ana/edge-gateway', start - 1000);
+      o.user(`A question of ${agent}`);
+      o.say('An answer.');
+      o.write(join(home, `.${agent}`, 'agent', 'sessions'));
+    }
+    claude(join(home, '.claude', 'projects'), start, k);
+  }
+  return pi.slice(0, 10);
+}
+
+// A session of Claude Code: a prompt, a tool and its result, an answer.
+export function claude(projects, start, k, cwd = '/home/ana/ledger-ui') {
+  const sessionId = uuid(`claude${k}`);
+  let parentUuid = null, n = 0;
+  const line = (type, message, more = {}) => { const u = uuid(`${sessionId}${n}`); const l = { parentUuid, isSidechain: false, userType: 'external', cwd, sessionId, version: '2.0.0', gitBranch: 'main', type, message, uuid: u, timestamp: new Date(start + n++ * 1000).toISOString(), ...more }; parentUuid = u; return l; };
+  const said = (content, stop) => ({ id: `msg_${hex(`${sessionId}${n}`, 16)}`, type: 'message', role: 'assistant', model: 'claude-sonnet-4-5', content, stop_reason: stop, stop_sequence: null, usage: { input_tokens: 1200, output_tokens: 80, cache_read_input_tokens: 9000, cache_creation_input_tokens: 0 } });
+  const lines = [
+    line('user', { role: 'user', content: `Look at the tests of part ${k}` }),
+    line('assistant', said([{ type: 'thinking', thinking: 'The tests first.', signature: 's' }, { type: 'text', text: 'I look at them.' }, { type: 'tool_use', id: `toolu_${k}`, name: 'Bash', input: { command: 'npm test', description: 'Run the tests' } }], 'tool_use')),
+    line('user', { role: 'user', content: [{ tool_use_id: `toolu_${k}`, type: 'tool_result', content: 'ok 1\nok 2', is_error: false }] }, { toolUseResult: { stdout: 'ok 1\nok 2', stderr: '', interrupted: false, isImage: false } }),
+    line('assistant', said([{ type: 'text', text: `Both tests of part ${k} pass.` }], 'end_turn')),
+  ];
+  const dir = join(projects, cwd.replace(/\W/g, '-'));
+  mkdirSync(dir, { recursive: true });
+  const file = join(dir, `${sessionId}.jsonl`);
+  writeFileSync(file, lines.map((l) => JSON.stringify(l)).join('\n') + '\n');
+  utimesSync(file, new Date(start + 5000), new Date(start + 5000));
+  return sessionId;
 }
 
 // Sessions that try to be more than text.

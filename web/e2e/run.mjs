@@ -1,20 +1,23 @@
 // The viewer in Debian's Chromium against `grove serve` on generated sessions. Prints TAP.
-// node run.mjs --grove PROGRAM [--front] [-k WORD]
+// node run.mjs --grove PROGRAM [--front] [--long] [-k WORD]
+// --long writes for a minute where a few seconds do otherwise, and 500 MB where 4 do.
 // --front serves web/dist beside the program, for a program that was built without the viewer.
-import { spawn, execFileSync } from 'node:child_process';
+import { spawn, spawnSync, execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, appendFileSync, readdirSync } from 'node:fs';
+import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import assert from 'node:assert/strict';
 import { open } from './browser.mjs';
 import { front } from './front.mjs';
-import { hostile, large, PiSession, small } from './corpus.mjs';
+import { batches, gigantic, hostile, large, many, PiSession, small } from './corpus.mjs';
 
 const args = process.argv.slice(2);
 const value = (name) => { const i = args.indexOf(name); return i < 0 ? undefined : args[i + 1]; };
 const grove = value('--grove') ?? new URL('../../build/grove', import.meta.url).pathname;
 const only = value('-k');
+const long = args.includes('--long');
 const axe = readFileSync(new URL('../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
 const NEEDLE = 'xyzzy-needle-4711';
 
@@ -22,22 +25,27 @@ if (!existsSync(process.env.CHROMIUM ?? '/usr/bin/chromium')) { console.log('1..
 
 const freePort = () => new Promise((done) => { const s = createServer().listen(0, '127.0.0.1', () => { const { port } = s.address(); s.close(() => done(port)); }); });
 
-// A home of its own, with a store of pi sessions, and a server over it.
+// A home of its own with the sessions of all agents, or with those of pi alone, and a server over it.
 class World {
-  constructor() { this.home = mkdtempSync(join(tmpdir(), 'grove-viewer-')); this.root = join(this.home, 'agent', 'sessions'); }
-  get env() { return { ...process.env, HOME: this.home, PI_CODING_AGENT_DIR: join(this.home, 'agent'), XDG_CACHE_HOME: join(this.home, 'cache'), TZ: 'UTC' }; }
+  constructor(every = false) { this.every = every; this.home = mkdtempSync(join(tmpdir(), 'grove-viewer-')); this.root = join(this.home, every ? '.pi' : '', 'agent', 'sessions'); }
+  get env() { return { ...process.env, HOME: this.home, PI_CODING_AGENT_DIR: this.every ? '' : join(this.home, 'agent'), CLAUDE_CONFIG_DIR: '', XDG_CACHE_HOME: join(this.home, 'cache'), TZ: 'UTC' }; }
 
   async serve(...more) {
-    const port = await freePort();
-    this.server = spawn(grove, ['serve', '--quiet', '--listen', `127.0.0.1:${port}`, ...more], { env: this.env, stdio: ['ignore', 'ignore', 'ignore'] });
+    const port = this.port ??= await freePort();
+    this.server = spawn(grove, ['serve', '--quiet', '--listen', `127.0.0.1:${port}`, ...more], { env: this.env, stdio: ['ignore', 'pipe', 'ignore'] });
+    this.said = '';
+    this.server.stdout.on('data', (d) => { this.said += d; });
     this.base = `http://127.0.0.1:${port}`;
     for (let i = 0; i < 200; i++) { try { if ((await fetch(`${this.base}/api/v1/health`)).ok) break; } catch { await new Promise((r) => setTimeout(r, 50)); } }
     this.api = this.base;
     // A program that was built without the viewer says so at /; then dist/ stands in front of it.
     const without = args.includes('--front') || /without the viewer/.test(await (await fetch(`${this.base}/`)).text());
-    if (without) { const p = await freePort(); this.front = await front(p, port); this.base = `http://127.0.0.1:${p}`; }
+    if (without) { const p = this.frontPort ??= await freePort(); this.front ??= await front(p, port); this.base = `http://127.0.0.1:${p}`; }
     return this;
   }
+
+  // Ends the server as a crash would.
+  async kill() { const gone = new Promise((r) => this.server.once('exit', r)); this.server.kill('SIGKILL'); await gone; }
 
   run(...argv) { return execFileSync(grove, argv, { env: this.env, encoding: 'utf8' }); }
   file(id) { for (const d of readdirSync(this.root)) for (const f of readdirSync(join(this.root, d))) if (f.includes(id)) return join(this.root, d, f); return null; }
@@ -76,6 +84,26 @@ scenario('the list opens and is filtered by typing', async (w) => {
   await p.context().close();
 });
 
+scenario('a thousand sessions of four agents: no row moves under the pointer while ten grow', async () => {
+  const w = new World(true);
+  const grown = many(w.home, Date.now());
+  await w.serve();
+  const p = await page(w, '/s');
+  await p.waitForSelector('.row');
+  await wait(p, () => document.querySelectorAll('.side .glyph').length === 4);
+  await p.locator('.row').nth(3).hover();
+  const rows = () => p.locator('.row').evaluateAll((r) => r.slice(0, 12).map((x) => `${x.dataset.key} ${Math.round(x.getBoundingClientRect().top)}`));
+  const before = await rows();
+  for (const s of grown) { s.user('one more'); appendFileSync(w.file(s.id), JSON.stringify(s.lines.at(-1)) + '\n'); }
+  await p.waitForTimeout(2500);
+  assert.deepEqual(await rows(), before);
+  await p.keyboard.press('/');
+  await p.keyboard.type('led');
+  await wait(p, () => [...document.querySelectorAll('.row')].length > 0 && [...document.querySelectorAll('.row')].every((r) => /led/i.test(r.textContent)));
+  await p.context().close();
+  w.close();
+});
+
 scenario('forks hang below their session, in order of time', async (w) => {
   const p = await page(w, '/s');
   await p.waitForSelector('.row.kid');
@@ -110,6 +138,16 @@ scenario('an entry off the path opens as a preview; the leaf stays', async (w, s
   await p.waitForSelector('.preview-pill');
   await wait(p, () => [...document.querySelectorAll('.bubble')].some((e) => e.textContent.includes('Could we poll')));
   assert.deepEqual(readFileSync(w.file(s.id)), before);
+  await p.locator('.flow').hover();
+  await p.mouse.wheel(0, 137);
+  await p.waitForTimeout(900);
+  const top = () => p.evaluate(() => [...document.querySelectorAll('.flow article')].map((a) => `${a.getAttribute('aria-label')} ${Math.round(a.getBoundingClientRect().top)}`));
+  const place = await top();
+  await p.reload();
+  await p.waitForSelector('.preview-pill');
+  let again = [];
+  for (let k = 0; k < 30 && again.join() !== place.join(); k++) { await p.waitForTimeout(200); again = await top(); }
+  assert.deepEqual(again, place);
   await p.context().close();
 });
 
@@ -141,6 +179,17 @@ scenario('workers: from the projection, with its provenance', async (w, s) => {
   await p.context().close();
 });
 
+scenario('workers of older sessions: each says what it was taken from', async (w, s, all) => {
+  const p = await page(w, `/s/${all.old.id}/e/${all.old.batches[0]}`);
+  for (const [k, footer] of [/Shown from subagent_result/, /Shown from tool_message[\s\S]*a fallback was used/, /Shown from metadata_fallback[\s\S]*a fallback was used/, /Only the call is known/].entries()) {
+    await p.goto(`${w.base}/s/${all.old.id}/e/${all.old.batches[k]}`);
+    await p.waitForSelector('article.on .batch');
+    assert.match(await text(p, 'article.on .prov'), footer);
+    assert.match(await text(p, 'article.on .wk'), /auditor/);
+  }
+  await p.context().close();
+});
+
 scenario('the context inspector: order and ids as `grove context` says', async (w, s) => {
   const p = await page(w, `/s/${s.id}?panel=context`);
   await p.waitForSelector('.mg');
@@ -168,6 +217,49 @@ scenario('continue from a prompt: said first, then done; its text comes back', a
   assert.equal(mark.parentId, prompt.parentId);
   await p.context().close();
 });
+
+scenario('continue from a compaction switches, and says so first', async (w, s) => {
+  const seam = s.lines.find((l) => l.type === 'compaction');
+  const before = readFileSync(w.file(s.id));
+  const p = await page(w, `/s/${s.id}/e/${seam.id}`);
+  await p.waitForSelector('article.on');
+  await p.keyboard.press('c');
+  await p.waitForSelector('dialog[open]');
+  assert.match(await text(p, 'dialog'), /Go on from[\s\S]*The next message will follow[\s\S]*Move the leaf/);
+  await p.keyboard.press('Escape');
+  assert.deepEqual(readFileSync(w.file(s.id)), before);
+  await p.context().close();
+});
+
+for (const made of [true, false]) {
+  scenario(`the server dies during a move that it ${made ? 'made' : 'did not make'}: the viewer asks, and shows what is true`, async () => {
+    const w = new World();
+    const s = fresh(w, 'Cut off');
+    const reply = s.lines.find((l) => l.message?.role === 'assistant');
+    await w.serve();
+    const p = await page(w, `/s/${s.id}/e/${reply.id}`);
+    await p.waitForSelector('article.on');
+    await p.keyboard.press('c');
+    await p.waitForSelector('dialog[open]');
+    const before = readFileSync(w.file(s.id), 'utf8');
+    await p.route((u) => u.pathname.endsWith('/continue') && !u.search, async (r) => { if (made) await r.fetch(); await w.kill(); await r.abort('connectionreset'); });
+    await p.getByRole('button', { name: 'Move the leaf' }).click();
+    await wait(p, () => /did not say whether/.test(document.querySelector('dialog')?.textContent ?? ''));
+    await p.unroute(() => true);
+    await w.serve();
+    if (made) {
+      await wait(p, () => !document.querySelector('dialog[open]'), null, 30_000);
+      await wait(p, () => document.querySelector('.leafcard') && !document.querySelector('.flow').textContent.includes('last answer'));
+      assert.equal(readFileSync(w.file(s.id), 'utf8').slice(before.length).trim().split('\n').length, 1);
+    } else {
+      await wait(p, () => [...document.querySelectorAll('dialog[open] button')].some((b) => b.textContent === 'Move the leaf' && !b.disabled), null, 30_000);
+      assert.equal(readFileSync(w.file(s.id), 'utf8'), before);
+    }
+    failedPages = failedPages.filter((x) => !/Failed to load|ERR_|EventSource/.test(x));
+    await p.context().close();
+    w.close();
+  });
+}
 
 scenario('continue from a reply switches; from the leaf it appends', async (w) => {
   const s = fresh(w, 'Switch me');
@@ -259,6 +351,61 @@ scenario('entries that an agent writes appear; the place does not move', async (
   await p.context().close();
 });
 
+scenario(`an agent writes 20 entries a second for ${long ? 'a minute' : 'four seconds'}: the place stays, nothing is lost`, async (w) => {
+  const s = fresh(w, 'Busy', 30);
+  const p = await page(w, `/s/${s.id}`);
+  await p.waitForSelector('.leafcard');
+  await p.waitForTimeout(500);
+  const count = long ? 1200 : 80;
+  let n = 0;
+  const done = new Promise((end) => { const t = setInterval(() => { s.user(`busy ${n++}.`); appendFileSync(w.file(s.id), JSON.stringify(s.lines.at(-1)) + '\n'); if (n === count) { clearInterval(t); end(); } }, 50); });
+  await p.waitForTimeout(long ? 10_000 : 1000);
+  await p.locator('.flow').hover();
+  await p.mouse.wheel(0, -900);
+  await p.waitForTimeout(800);
+  const top = () => p.evaluate(() => { const f = document.querySelector('.flow').getBoundingClientRect(); const a = [...document.querySelectorAll('.flow article')].find((x) => x.getBoundingClientRect().bottom > f.top + 40); return `${a.getAttribute('aria-label')} ${a.getBoundingClientRect().top}`; });
+  const place = await top();
+  await p.waitForSelector('.follow');
+  await done;
+  await p.waitForTimeout(1000);
+  assert.equal(await top(), place);
+  assert.match(await text(p, '.follow'), /\d+ new entries/);
+  await p.locator('.flow').focus();
+  await p.keyboard.press('f');
+  await wait(p, (last) => document.querySelector('.flow').textContent.includes(`busy ${last}.`), count - 1);
+  // Each once, in order, from the end to the first.
+  const seen = [];
+  for (let k = 0; k < 40 * (long ? 12 : 1) && seen[0] !== 0; k++) {
+    const now = await p.locator('.flow .bubble').evaluateAll((b) => b.map((x) => Number(/^busy (\d+)\.$/.exec(x.textContent)?.[1] ?? -1)).filter((x) => x >= 0));
+    assert.deepEqual(now, [...new Set(now)].sort((a, b) => a - b));
+    seen.unshift(...now.filter((x) => !seen.includes(x)));
+    await p.locator('.flow').evaluate((e) => { e.scrollTop -= 500; });
+    await p.waitForTimeout(120);
+  }
+  assert.deepEqual(seen, Array.from({ length: count }, (_, k) => k));
+  await p.context().close();
+});
+
+scenario('seven tabs have one stream; it goes on when the leading tab is closed', async (w) => {
+  const s = fresh(w, 'In seven tabs');
+  const context = await browser.newContext();
+  const open = new Set();
+  context.on('request', (r) => { if (r.url().includes('/events?')) open.add(r); });
+  for (const over of ['requestfinished', 'requestfailed']) context.on(over, (r) => open.delete(r));
+  context.on('page', (p) => p.on('close', () => { for (const r of open) if (r.frame().page() === p) open.delete(r); }));
+  const tabs = [];
+  for (let k = 0; k < 7; k++) { const p = await context.newPage(); await p.goto(`${w.base}/s/${s.id}`); await p.waitForSelector('.leafcard'); tabs.push(p); }
+  await tabs[3].waitForTimeout(500);
+  assert.equal(open.size, 1);
+  const say = async (list, words) => { s.user(words); appendFileSync(w.file(s.id), JSON.stringify(s.lines.at(-1)) + '\n'); for (const p of list) await wait(p, (x) => document.querySelector('.flow').textContent.includes(x), words); };
+  await say(tabs, 'heard by seven');
+  await tabs.shift().close();
+  await tabs[0].waitForTimeout(700);
+  await say(tabs, 'heard by six');
+  assert.equal(open.size, 1);
+  await context.close();
+});
+
 scenario('two branches side by side', async (w, s) => {
   const end = s.lines.find((l) => JSON.stringify(l).includes('port 7070 is taken by the metrics agent'));
   const p = await page(w, `/s/${s.id}/compare/${s.leaf}...${end.id}`);
@@ -339,6 +486,57 @@ scenario('a hostile session is text: no script, no frame, no request elsewhere',
   assert.doesNotMatch(await p.title(), /^owned/);
   for (const href of await p.locator('.flow a[href]').evaluateAll((a) => a.map((x) => x.href))) assert.match(href, /^(https?|mailto):/);
   await p.context().close();
+});
+
+scenario(`a result of ${long ? '500' : '4'} MB and a line of ${long ? '50' : '1'} MB: 8 KB, then 64 more`, async (w) => {
+  const s = gigantic(w.root, Date.now(), long ? 500 : 4, long ? 50 : 1);
+  const p = await page(w, `/s/${s.id}/e/${s.main}`);
+  await p.waitForSelector('.tool-r', { timeout: 60_000 });
+  for (const [k, size] of [[0, long ? /500(\.\d)? MB|477/ : /[34]\.\d MB|4 MB/], [1, long ? /50(\.\d)? MB|47\.7 MB/ : /1(\.\d)? MB|97\d KB|1,?0\d\d KB/]]) {
+    await p.locator('article.on .tool-r').nth(k).click();
+    const more = p.locator('article.on .more', { hasText: 'Show next' }).nth(k);
+    await more.waitFor({ timeout: 60_000 });
+    assert.match(await more.innerText(), /Show next 64(\.0)? KB of/);
+    assert.match(await more.innerText(), size);
+  }
+  const shown = () => p.locator('article.on').evaluate((e) => e.textContent.length);
+  const before = await shown();
+  assert.ok(before < 40_000, `${before} characters`);
+  await p.locator('article.on .more', { hasText: 'Show next' }).first().click();
+  for (let k = 0; k < 100 && await shown() < before + 2000; k++) await p.waitForTimeout(100);
+  assert.ok(await shown() > before && await shown() < before + 80_000);
+  await p.context().close();
+});
+
+scenario('a foreign host, origin, site, code or user is refused, without a word of a session', async (w, s) => {
+  const ask = (o) => new Promise((done, fail) => { const r = request({ host: '127.0.0.1', port: new URL(w.api).port, method: o.method ?? 'GET', path: o.path ?? `/api/v1/sessions/${s.id}`, headers: o.headers ?? {} }, (m) => { let body = ''; m.on('data', (d) => { body += d; }); m.on('end', () => done({ status: m.statusCode, body })); }); r.on('error', fail); r.end(o.body); });
+  const refused = async (what, o) => { const a = await ask(o); assert.equal(a.status, 403, `${what}: ${a.status}`); assert.doesNotMatch(a.body, /ledger-api|Resume event|entryCount/, what); };
+  assert.equal((await ask({})).status, 200);
+  await refused('host', { headers: { Host: 'evil.example' } });
+  await refused('origin', { method: 'POST', path: `/api/v1/sessions/${s.id}/continue`, headers: { Origin: 'https://evil.example', 'Content-Type': 'application/json', 'X-Grove': '1' }, body: JSON.stringify({ entryId: s.main }) });
+  await refused('site', { headers: { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Dest': 'image' } });
+  if (process.getuid() === 0) {
+    const other = spawnSync('node', ['-e', `fetch('${w.api}/api/v1/sessions').then(async (r) => console.log(r.status, await r.text()), (e) => console.log('refused', e.message))`], { uid: 65534, gid: 65534, env: { PATH: process.env.PATH, HOME: '/' }, encoding: 'utf8' });
+    assert.match(other.stdout, /^403 |^refused/, other.stdout + other.stderr);
+    assert.doesNotMatch(other.stdout, /ledger-api/);
+  }
+  const locked = new World();
+  locked.home = w.home;
+  await locked.serve('--auth');
+  const code = /#t=([\w-]+)/.exec(locked.said)?.[1];
+  assert.ok(code, locked.said);
+  const b = await browser.newContext();
+  const q = await b.newPage();
+  await q.goto(`${locked.base}/#t=${code}`);
+  await q.waitForSelector('.row');
+  assert.doesNotMatch(q.url() + await q.evaluate(() => JSON.stringify(history.state)), new RegExp(code));
+  await b.close();
+  const exchange = () => fetch(`${locked.api}/api/v1/auth/exchange`, { method: 'POST', headers: { Origin: locked.api, 'Content-Type': 'application/json', 'X-Grove': '1' }, body: JSON.stringify({ code }) });
+  const again = await exchange();
+  assert.ok(again.status === 403 || again.status === 401, String(again.status));
+  assert.doesNotMatch(await again.text(), /ledger-api/);
+  locked.server.kill();
+  locked.front?.close();
 });
 
 scenario('30,000 entries and 400 branches: the leaf in view, under 3 MB', async (w, s, all) => {
@@ -458,7 +656,7 @@ async function poll(f) { for (let i = 0; i < 60; i++) { if (f()) return; await n
 const world = new World();
 const now = Date.now();
 const { main } = small(world.root, now);
-const all = { bad: hostile(world.root, now), big: large(world.root, now, 30_000, 400) };
+const all = { bad: hostile(world.root, now), big: large(world.root, now, 30_000, 400), old: batches(world.root, now) };
 await world.serve();
 const wanted = scenarios.filter((s) => !only || s.name.includes(only));
 console.log(`1..${wanted.length}`);

@@ -32,13 +32,21 @@ function kindOfRow(s: Skeleton, i: number): RowKind {
 
 export interface Projected { rows: Row[]; rowOf: Map<number, number>; notShown: number }
 
+// The batch that a result of workers belongs to: the tool's own message may stand between them.
+function batchAbove(rows: Row[]): number {
+  for (let k = rows.length - 1; k >= Math.max(0, rows.length - 3); k--) {
+    if (rows[k]!.kind === 'batch') return k;
+    if (rows[k]!.kind === 'prompt') break;
+  }
+  return -1;
+}
+
 // Which row an entry joins: results and shell runs join the reply above them, changes join changes,
 // a batch's result joins its batch. The rest stand alone.
 function joins(kind: RowKind, s: Skeleton, i: number, above: Row | undefined): boolean {
   if (!above) return false;
   if (kind === 'lone') return above.kind === 'reply' || (above.kind === 'lone' && s.roleAt(i) === 't' && s.roleAt(above.entries[0]!) === 't');
   if (kind === 'change') return above.kind === 'change';
-  if (kind === 'batch') return above.kind === 'batch' && s.kindAt(i) === 'W';
   return false;
 }
 
@@ -55,6 +63,12 @@ export function project(s: Skeleton, path: number[], o: ProjectOptions): Project
     if (joins(kind, s, i, above)) {
       above!.entries.push(i);
       rowOf.set(i, rows.length - 1);
+      continue;
+    }
+    const batch = s.kindAt(i) === 'W' ? batchAbove(rows) : -1;
+    if (batch >= 0) {
+      rows[batch]!.entries.push(i);
+      rowOf.set(i, batch);
       continue;
     }
     if (kind === 'raw' && !o.all) {

@@ -76,7 +76,7 @@ export function Markdown({ text }: { text: string }): JSX.Element {
   return <BlockNodes nodes={nodes} />;
 }
 
-export const STEP = 64 * 1024;
+export const STEP = 64_000;
 
 // A text that may have been left out for its length: what is there, and more on demand.
 export function useLong(entryId: string, text: Text | null): { text: string; rest: number; total: number; load: () => void; busy: boolean } {

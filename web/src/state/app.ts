@@ -63,7 +63,7 @@ export async function begin(): Promise<void> {
   const code = takeCode(location.hash);
   if (code) {
     history.replaceState(null, '', location.pathname + location.search);
-    await fetch('/auth/exchange', { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-Grove': '1' }, body: JSON.stringify({ code }), credentials: 'same-origin' }).catch(() => null);
+    await fetch('/api/v1/auth/exchange', { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-Grove': '1' }, body: JSON.stringify({ code }), credentials: 'same-origin' }).catch(() => null);
   }
   me.value = await get<Me>('/me').catch(() => null);
 }

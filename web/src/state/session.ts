@@ -137,7 +137,8 @@ export class SessionState implements Source {
       skeleton.describe(turns);
       this.replace(skeleton);
     }
-    const told = await this.snapshot().catch(() => null);
+    // Labels stand in the shape; what the snapshot adds is the workers.
+    const told = /[wW]/.test(turns.kind) ? await this.snapshot().catch(() => null) : null;
     if (told?.subagents) this.subagents.value = told.subagents;
   }
 

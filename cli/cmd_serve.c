@@ -6,6 +6,7 @@
  * before the command's name included.
  */
 #include "cli.h"
+#include "web.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -82,6 +83,19 @@ static int hand_over(struct cli *c, int argc, char **argv)
 	free(words);
 	return cli_error(c, GROVE_ENOTSUP, "%s: this grove was built without its server (it needs libmicrohttpd)",
 			 c->command);
+}
+
+int cli_serve_at(struct cli *c, const char *page)
+{
+	char words[][16] = { "--quiet", "--listen", "127.0.0.1:0", "--open", "--at" };
+	char *at = copy(page), *argv[] = { words[0], words[1], words[2], words[3], words[4], at };
+
+	int status;
+
+	c->command = "serve";
+	status = hand_over(c, 6, argv);
+	free(at);
+	return status;
 }
 
 int cmd_serve(struct cli *c, int argc, char **argv)

@@ -3,6 +3,7 @@
  */
 #include "brief.h"
 #include "cli.h"
+#include "web.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -249,12 +250,13 @@ int cmd_show(struct cli *c, int argc, char **argv)
 	const char *leaf = NULL;
 	struct grove_rows path = { NULL, 0 };
 	uint32_t to;
-	int blobs = 0, err = 0;
+	int blobs = 0, web = 0, err = 0;
 	const struct opt opts[] = {
 		{ "leaf", .string = &leaf },
 		{ "all", .flag = &sh.all },
 		{ "full", .flag = &sh.full },
 		{ "blobs", .flag = &blobs },
+		{ "web", .flag = &web },
 		{ NULL },
 	};
 
@@ -267,6 +269,11 @@ int cmd_show(struct cli *c, int argc, char **argv)
 	s = cli_open(c, argv[0], GROVE_OPEN_READ);
 	if (!s)
 		return c->status;
+	if (web) {
+		err = cli_show_web(c, s);
+		grove_session_close(s);
+		return err;
+	}
 	v = cli_view(c, s);
 	if (!v || cli_leaf(c, v, leaf, &to))
 		goto out;

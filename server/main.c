@@ -15,6 +15,7 @@
 #include "workers.h"
 #include "tls.h"
 #include "tokens.h"
+#include "programs/viewer.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -55,6 +56,7 @@ static int parse(struct settings *s, int *argc, char **argv, char *why, size_t s
 		{ "read-only", .flag = &s->read_only },
 		{ "auth", .flag = &s->auth },
 		{ "open", .flag = &s->open },
+		{ "at", .string = &s->at },
 		{ "quiet", .flag = &s->quiet },
 		{ "check-config", .flag = &s->check_config },
 		{ "store", .list = &s->stores },
@@ -70,6 +72,10 @@ static int parse(struct settings *s, int *argc, char **argv, char *why, size_t s
 		return -1;
 	if (*argc) {
 		snprintf(why, size, "'%.64s' is one word too many", argv[0]);
+		return -1;
+	}
+	if (s->at && (s->at[0] != '/' || strpbrk(s->at, "#\\\"<>") || strlen(s->at) > 900)) {
+		snprintf(why, size, "--at takes a page of the viewer, such as /usage");
 		return -1;
 	}
 	return 0;
@@ -164,6 +170,7 @@ static void tear_down(struct server *s)
 	struct pool *pool = s->pool;
 
 	atomic_store(&s->stopping, 1);
+	viewer_forget();
 	http_quiesce(s);
 	events_stop(s);
 	if (pool)
@@ -186,27 +193,23 @@ static void tear_down(struct server *s)
 /* What a person does first: the address, with a code where one is needed. */
 static void announce(struct server *s)
 {
+	const char *page = s->set->at ? s->set->at : "/";
+
 	for (unsigned i = 0; i < s->nr_listeners; i++) {
 		const struct listener *l = &s->listener[i];
-		char code[40], url[256];
+		int locked = s->set->auth || !l->loopback;
+		char code[40], url[1280];
 
-		snprintf(url, sizeof(url), "%s/", l->url);
-		if (l->is_unix)
-			snprintf(url, sizeof(url), "%s", l->url);
-		else if ((s->set->auth || !l->loopback) && !auth_code(s->auth, code, sizeof(code)))
-			snprintf(url, sizeof(url), "%s/#t=%s", l->url, code);
+		snprintf(url, sizeof(url), "%s%s", l->url, l->is_unix ? "" : page);
+		if (!l->is_unix && locked && !auth_code(s->auth, code, sizeof(code)))
+			snprintf(url, sizeof(url), "%s%s#t=%s", l->url, page, code);
 		printf("%s\n", url);
-		if (s->set->open && !l->is_unix && !i) {
-			char *const words[] = { (char[]){ "xdg-open" }, url, NULL };
-			pid_t child = fork();
-
-			if (!child) {
-				execvp(words[0], words);
-				_exit(127);
-			}
-		}
+		fflush(stdout);
+		if (!l->is_unix && !locked)
+			viewer_tell(l->url);
+		if (s->set->open && !l->is_unix && !i && viewer_open(url))
+			fputs("grove: serve: there is no browser to open; the address is above\n", stderr);
 	}
-	fflush(stdout);
 }
 
 static void reload(struct server *s)

@@ -20,6 +20,7 @@ struct settings {
 	int read_only;
 	int auth;                    /* a token is asked for on loopback, too */
 	int open;                    /* show the viewer in the browser */
+	const char *at;              /* and there, this page; NULL: the list */
 	int quiet;                   /* no access log */
 	int check_config;
 	int no_cache;

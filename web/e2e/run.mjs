@@ -141,7 +141,7 @@ scenario('an entry off the path opens as a preview; the leaf stays', async (w, s
   await p.locator('.flow').hover();
   await p.mouse.wheel(0, 137);
   await p.waitForTimeout(900);
-  const top = () => p.evaluate(() => [...document.querySelectorAll('.flow article')].map((a) => `${a.getAttribute('aria-label')} ${Math.round(a.getBoundingClientRect().top)}`));
+  const top = () => p.evaluate(() => [...document.querySelectorAll('.flow article')].filter((a) => { const r = a.getBoundingClientRect(), f = document.querySelector('.flow').getBoundingClientRect(); return r.bottom > f.top && r.top < f.bottom; }).map((a) => `${a.getAttribute('aria-label')} ${Math.round(a.getBoundingClientRect().top)}`));
   const place = await top();
   await p.reload();
   await p.waitForSelector('.preview-pill');
@@ -356,16 +356,16 @@ scenario(`an agent writes 20 entries a second for ${long ? 'a minute' : 'four se
   const p = await page(w, `/s/${s.id}`);
   await p.waitForSelector('.leafcard');
   await p.waitForTimeout(500);
-  const count = long ? 1200 : 80;
-  let n = 0;
-  const done = new Promise((end) => { const t = setInterval(() => { s.user(`busy ${n++}.`); appendFileSync(w.file(s.id), JSON.stringify(s.lines.at(-1)) + '\n'); if (n === count) { clearInterval(t); end(); } }, 50); });
+  const least = long ? 1200 : 80;
+  let count = 0, enough = false;
+  const done = new Promise((end) => { const t = setInterval(() => { s.user(`busy ${count++}.`); appendFileSync(w.file(s.id), JSON.stringify(s.lines.at(-1)) + '\n'); if (enough && count >= least) { clearInterval(t); end(); } }, 50); });
   await p.waitForTimeout(long ? 10_000 : 1000);
   await p.locator('.flow').hover();
   await p.mouse.wheel(0, -900);
   await p.waitForTimeout(800);
   const top = () => p.evaluate(() => { const f = document.querySelector('.flow').getBoundingClientRect(); const a = [...document.querySelectorAll('.flow article')].find((x) => x.getBoundingClientRect().bottom > f.top + 40); return `${a.getAttribute('aria-label')} ${a.getBoundingClientRect().top}`; });
   const place = await top();
-  await p.waitForSelector('.follow');
+  await p.waitForSelector('.follow').finally(() => { enough = true; });
   await done;
   await p.waitForTimeout(1000);
   assert.equal(await top(), place);
@@ -456,6 +456,10 @@ scenario('palette and help', async (w) => {
 scenario('keyboard alone: list, session, branch, label, usage', async (w) => {
   const p = await page(w, '/s');
   await p.waitForSelector('.row');
+  await p.keyboard.press('/');
+  await p.keyboard.type('resume event');
+  await wait(p, () => /Resume event streams/.test(document.querySelector('.row .name')?.textContent ?? ''));
+  await p.keyboard.press('Escape');
   await p.keyboard.press('j');
   await p.waitForSelector('.row.on');
   await p.keyboard.press('Enter');

@@ -218,7 +218,7 @@ function HitRow({ session, hit }: { session: ListItem; hit: Hit }): JSX.Element 
   return <a class="hit" href={sessionAt(session.key, hit.entryId)}><span /><span class="dim trunc">{ROLES[hit.role] ?? visible(hit.role)}</span><span class="trunc"><Snippet hit={hit} /></span><span>{badge}</span></a>;
 }
 
-function Results({ query, now }: { query: URLSearchParams; now: number }): JSX.Element {
+function Results({ query, now, selected }: { query: URLSearchParams; now: number; selected: string | null }): JSX.Element {
   const q = query.get('q')!;
   const { reply, busy, failed } = useSearch(query);
   const lower = q.toLowerCase();
@@ -231,8 +231,8 @@ function Results({ query, now }: { query: URLSearchParams; now: number }): JSX.E
   return (
     <div class={busy ? 'results stale' : 'results'}>
       {reply && <h2 class="day">{plural(groups.length, 'session')}, {plural(reply.total, 'passage')}<span>in {Math.round(reply.tookMs)} ms · newest first{reply.index?.state === 'building' ? ' · the index is being built' : ''}</span></h2>}
-      {groups.map((g) => <div key={g.session.key}><SessionRow s={g.session} now={now} />{g.hits.map((h, i) => <HitRow key={i} session={g.session} hit={h} />)}{g.more > 0 && <a class="hit" href={`${sessionAt(g.session.key)}?q=${encodeURIComponent(q)}`}><span /><span /><span class="dim">{plural(g.more, 'more passage')}</span><span /></a>}</div>)}
-      {names.length > 0 && <><h2 class="day">By name</h2>{names.map((s) => <SessionRow key={s.key} s={s} now={now} />)}</>}
+      {groups.map((g) => <div key={g.session.key}><SessionRow s={g.session} now={now} on={g.session.key === selected} />{g.hits.map((h, i) => <HitRow key={i} session={g.session} hit={h} />)}{g.more > 0 && <a class="hit" href={`${sessionAt(g.session.key)}?q=${encodeURIComponent(q)}`}><span /><span /><span class="dim">{plural(g.more, 'more passage')}</span><span /></a>}</div>)}
+      {names.length > 0 && <><h2 class="day">By name</h2>{names.map((s) => <SessionRow key={s.key} s={s} now={now} on={s.key === selected} />)}</>}
       {!reply && busy && !names.length && <Bars />}
     </div>
   );
@@ -294,16 +294,18 @@ export function SessionsPage(): JSX.Element {
   useList(query);
   useEffect(() => { setTitle('Sessions'); void loadWeek(); const t = setInterval(() => setNow(Date.now()), 30_000); return () => clearInterval(t); }, []);
   useEffect(() => { if (query.has('focus')) input.current?.focus(); }, [query]);
-  const order = sessions.value;
+  // What is shown, in its order: of a search the sessions that were found.
+  const searching = q.trim().length >= 2;
+  const order = (): string[] => (searching ? [...scroller.current?.querySelectorAll<HTMLElement>('.row') ?? []].map((e) => e.dataset['key']!) : listRows(sessions.value, { now, days: false, open: new Set(), threads: (query.get('sort') ?? 'modified') === 'modified' }).flatMap((r) => (r.is === 'session' ? [r.key] : [])));
   const move = (d: number): void => {
-    const at = order.findIndex((s) => s.key === selected);
-    const to = order[Math.min(order.length - 1, Math.max(0, at < 0 ? 0 : at + d))];
+    const keys = order(), at = selected === null ? -1 : keys.indexOf(selected);
+    const to = keys[Math.min(keys.length - 1, Math.max(0, at < 0 ? 0 : at + d))];
     if (!to) return;
-    select(to.key);
+    select(to);
     held = true;
-    requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(to.key)}"]`)?.focus({ preventScroll: true }));
+    requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(to)}"]`)?.focus({ preventScroll: !searching }));
   };
-  const chosen = (): ListItem | undefined => order.find((s) => s.key === selected);
+  const chosen = (): ListItem | undefined => sessions.value.find((s) => s.key === selected);
   useKeys({
     j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1),
     Enter: () => { if (selected) go(sessionAt(selected)); },
@@ -327,7 +329,7 @@ export function SessionsPage(): JSX.Element {
           <label class="btn pick"><Icon name="filter" /><select aria-label="Order" value={sort} onChange={(e) => go(hrefWith(route.value, { sort: e.currentTarget.value === 'modified' ? null : e.currentTarget.value }))}>{SORTS.map(([v, t]) => <option key={v} value={v}>{t}</option>)}</select></label>
         </div>
         {failure.value ? <div class="empty"><b>The list could not be read</b><p class="soft">{failure.value.message}</p></div>
-          : q.trim().length >= 2 ? <Results query={query} now={now} />
+          : searching ? <Results query={query} now={now} selected={selected} />
             : <>
               <div class="colhead" aria-hidden="true"><span /><span>Session</span><span>Project</span><span class="r">Branches</span><span class="r">Entries</span><span class="r">Cost</span><span class="r">Active</span></div>
               {total.value === null ? <Bars rows={10} /> : sessions.value.length ? <List now={now} selected={selected} scroller={scroller} /> : <Empty />}

@@ -1,0 +1,46 @@
+/*
+ * web.c: a session in the browser.
+ */
+#include "web.h"
+
+#include "programs/viewer.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* An id as a part of an address. */
+static int escape(const char *id, char *out, size_t size)
+{
+	size_t n = 0;
+
+	for (; *id; id++) {
+		unsigned char ch = (unsigned char)*id;
+		int plain = isalnum(ch) || strchr("-_.~", ch);
+
+		if (n + 4 > size)
+			return -1;
+		n += (size_t)snprintf(out + n, size - n, plain ? "%c" : "%%%02X", ch);
+	}
+	out[n] = '\0';
+	return 0;
+}
+
+int cli_show_web(struct cli *c, struct grove_session *s)
+{
+	char id[512], path[640], url[256], page[1024];
+
+	if (escape(grove_session_id(s), id, sizeof(id)))
+		return cli_error(c, GROVE_EINVAL, "%s: the session's id is too long for an address", c->command);
+	snprintf(path, sizeof(path), "/api/v1/sessions/%s", id);
+	if (!viewer_find(path, url, sizeof(url))) {
+		snprintf(page, sizeof(page), "%s/s/%s", url, id);
+		out_puts(&c->out, page);
+		out_puts(&c->out, "\n");
+		out_flush(&c->out);
+		viewer_open(page);
+		return EXIT_DONE;
+	}
+	snprintf(page, sizeof(page), "/s/%s", id);
+	return cli_serve_at(c, page);
+}

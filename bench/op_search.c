@@ -28,13 +28,6 @@ static int by_value(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
-static int count_hit(void *payload, const struct grove_hit *h)
-{
-	(void)h;
-	++*(size_t *)payload;
-	return 0;
-}
-
 static int fail_search(struct grove_search *s, int code, const char *what)
 {
 	struct grove_detail d = { 0 };
@@ -44,6 +37,16 @@ static int fail_search(struct grove_search *s, int code, const char *what)
 	if (s)
 		grove_search_error(s, &d);
 	return fail("%s: %s: %s", what, grove_error_name(code), d.message);
+}
+
+static int ask(struct grove_search *s, const char *word, size_t *hits)
+{
+	struct grove_hits *h;
+	int rc = fail_search(s, grove_search_run(s, word, NULL, &h), word);
+
+	*hits = rc ? 0 : grove_hits_count(h);
+	grove_hits_free(h);
+	return rc;
 }
 
 static int number(sqlite3 *db, const char *sql, double *out)
@@ -124,13 +127,12 @@ static int measure(struct grove_search *s, const struct words *w)
 	/* the first round warms up */
 	for (int round = -1; round < ROUNDS && !rc; round++)
 		for (size_t i = 0; i < w->nr && !rc; i++) {
-			size_t before = hits;
 			double start = now_ms();
 
-			rc = fail_search(s, grove_search_run(s, w->word[i], NULL, count_hit, &hits), w->word[i]);
+			rc = ask(s, w->word[i], &hits);
 			if (round >= 0)
 				took[nr++] = now_ms() - start;
-			if (!rc && hits == before)
+			if (!rc && !hits)
 				rc = fail("%s: nothing found", w->word[i]);
 		}
 	if (rc || !nr)
@@ -149,7 +151,7 @@ static int live(struct grove *g, const char *word)
 	double start = now_ms();
 	int rc = fail_search(s, grove_search_open(g, GROVE_SEARCH_NO_INDEX, &s), "live");
 
-	rc = rc ? rc : fail_search(s, grove_search_run(s, word, NULL, count_hit, &hits), "live");
+	rc = rc ? rc : ask(s, word, &hits);
 	put_ms("live_ms", now_ms() - start);
 	if (!rc && !hits)
 		rc = fail("live: nothing found for %s", word);

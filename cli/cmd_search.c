@@ -1,22 +1,32 @@
 /*
  * cmd_search.c: text in all sessions.
  */
+#include "brief.h"
 #include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { LIMIT_DEFAULT = 20 };
+enum { LIMIT_DEFAULT = 20, COMPARE = 20000 };
 
-static const char *const places[] = { "text", "calls", "results", NULL };
+static const char *const places[] = { "text", "calls", "results", "names", NULL };
 
 struct search {
 	struct cli *c;
 	struct grove_search *s;
+	struct grove_hits *hits;
+	struct grove_hits_about about;
 	struct grove_search_options opt;
+	const char *query;
+	int live, sessions, counts;  /* --live, -l, -c */
+	uint64_t around;             /* -C */
 	struct grove_buf line;
-	size_t nr;
+	/* with -C: the session that was opened last */
+	const struct grove_hit_session *of;
+	struct grove_session *open;
+	struct grove_view *view;
+	struct grove_rows path;      /* down to its leaf */
 };
 
 static int fail_search(struct search *p, int err)
@@ -76,7 +86,7 @@ static int take_places(struct search *p, const struct opt_list *in)
 			while (places[j] && (strlen(places[j]) != n || memcmp(places[j], at, n)))
 				j++;
 			if (!places[j])
-				return cli_usage(p->c, "--in: '%.*s' is not one of text, calls, results",
+				return cli_usage(p->c, "--in: '%.*s' is not one of text, calls, results, names",
 						 n < 64 ? (int)n : 64, at);
 			p->opt.in |= 1u << j;
 			at = at[n] ? at + n + 1 : NULL;
@@ -84,26 +94,269 @@ static int take_places(struct search *p, const struct opt_list *in)
 	return 0;
 }
 
-/* ------------------------------------------------------------------- results */
+/* ---------------------------------------------------------------- neighbours */
 
-static int print_json(struct search *p, const struct grove_hit *h)
+static void close_session(struct search *p)
 {
-	int err;
+	grove_rows_release(&p->path);
+	grove_view_unref(p->view);
+	grove_session_close(p->open);
+	p->path = (struct grove_rows){ 0 };
+	p->view = NULL;
+	p->open = NULL;
+}
+
+/* Opens the session of a hit. What cannot be opened has no neighbours. */
+static void open_session(struct search *p, const struct grove_hit_session *of)
+{
+	if (p->of == of)
+		return;
+	close_session(p);
+	p->of = of;
+	if (!grove_session_open(p->c->g, *of->path ? of->path : of->id, GROVE_OPEN_READ, &p->open) &&
+	    !grove_session_view(p->open, &p->view))
+		grove_view_ancestors(p->view, grove_view_leaf(p->view), &p->path);
+}
+
+static size_t place_of(const struct grove_rows *rows, uint32_t entry)
+{
+	size_t i = 0;
+
+	while (i < rows->nr && rows->at[i] != entry)
+		i++;
+	return i;
+}
+
+/* The path through an entry: to the leaf, or on another branch down from the entry. */
+static void path_through(struct search *p, uint32_t entry, struct grove_rows *out)
+{
+	struct grove_rows below;
+
+	if (place_of(&p->path, entry) < p->path.nr) {
+		out->at = cli_realloc(NULL, p->path.nr, sizeof(*out->at));
+		memcpy(out->at, p->path.at, p->path.nr * sizeof(*out->at));
+		out->nr = p->path.nr;
+		return;
+	}
+	if (grove_view_ancestors(p->view, entry, out))
+		return;
+	for (uint64_t i = 0; i < p->around; i++) {
+		uint32_t last = out->at[out->nr - 1];
+
+		if (grove_view_children(p->view, last, GROVE_ORDER_APPENDED, &below))
+			return;
+		if (below.nr) {
+			out->at = cli_realloc(out->at, out->nr + 1, sizeof(*out->at));
+			out->at[out->nr++] = below.at[0];
+		}
+		grove_rows_release(&below);
+	}
+}
+
+/* The entries around a hit, on its branch. `from` and `to` are places in `rows`; `at` is its own. */
+static int neighbours(struct search *p, const struct grove_hit *h, struct grove_rows *rows, size_t *from,
+		      size_t *at, size_t *to)
+{
+	uint32_t entry;
+
+	*rows = (struct grove_rows){ 0 };
+	if (!p->around || !h->entry_id)
+		return 0;
+	open_session(p, h->session);
+	if (!p->view || grove_view_find(p->view, h->entry_id, &entry))
+		return 0;
+	path_through(p, entry, rows);
+	*at = place_of(rows, entry);
+	if (*at == rows->nr)
+		return 0;
+	*from = *at > p->around ? *at - (size_t)p->around : 0;
+	*to = rows->nr - *at > p->around ? *at + (size_t)p->around + 1 : rows->nr;
+	return 1;
+}
+
+static void print_neighbours(struct search *p, const struct grove_rows *rows, size_t from, size_t to)
+{
+	struct out *o = &p->c->out;
+
+	for (size_t i = from; i < to; i++) {
+		struct grove_entry e = { .size = sizeof(e) };
+		struct brief b;
+
+		if (grove_view_entry(p->view, rows->at[i], &e) || brief_read(&b, p->view, rows->at[i]) || !b.found)
+			continue;
+		out_style(o, OUT_DIM);
+		out_printf(o, "    %s: ", brief_word(&e));
+		out_style(o, OUT_PLAIN);
+		brief_print(o, &b, o->width > 40 ? o->width - 20 : 20);
+		out_puts(o, "\n");
+	}
+}
+
+static void neighbours_json(struct search *p, const char *name, const struct grove_rows *rows, size_t from,
+			    size_t to)
+{
+	struct out *o = &p->c->out;
+	const char *comma = "";
+
+	out_printf(o, ",\"%s\":[", name);
+	for (size_t i = from; i < to; i++) {
+		struct grove_entry e = { .size = sizeof(e) };
+		struct brief b;
+		struct grove_buf text = GROVE_BUF_INIT;
+
+		if (grove_view_entry(p->view, rows->at[i], &e) || brief_read(&b, p->view, rows->at[i]) || !b.found)
+			continue;
+		out_printf(o, "%s{\"entryId\":", comma);
+		out_json_string(o, e.id);
+		out_puts(o, ",\"role\":");
+		out_json_string(o, brief_word(&e));
+		out_puts(o, ",\"text\":");
+		if (!grove_buf_json_string(&text, b.text))
+			out_json(o, grove_buf_slice(&text));
+		out_puts(o, "}");
+		grove_buf_release(&text);
+		comma = ",";
+	}
+	out_puts(o, "]");
+}
+
+/* ---------------------------------------------------------------------- JSON */
+
+static int print_hit_json(struct search *p, const struct grove_hit *h)
+{
+	struct grove_rows rows;
+	size_t from = 0, at = 0, to = 0;
+	int err, some;
 
 	p->line.len = 0;
 	err = grove_hit_json(h, &p->line);
 	if (err)
 		return err;
-	if (p->nr)
-		out_puts(&p->c->out, ",\n");
-	out_json(&p->c->out, (struct grove_slice){ p->line.ptr, p->line.len });
+	if (!p->around) {
+		out_json(&p->c->out, grove_buf_slice(&p->line));
+		return 0;
+	}
+	some = neighbours(p, h, &rows, &from, &at, &to);
+	out_json(&p->c->out, (struct grove_slice){ p->line.ptr, p->line.len - 1 });
+	neighbours_json(p, "before", &rows, from, at);
+	neighbours_json(p, "after", &rows, some ? at + 1 : 0, to);
+	out_puts(&p->c->out, "}");
+	grove_rows_release(&rows);
 	return 0;
+}
+
+static int print_session_json(struct search *p, const struct grove_hit_session *s)
+{
+	struct out *o = &p->c->out;
+	int err;
+
+	p->line.len = 0;
+	err = grove_hit_session_json(s, &p->line);
+	if (err)
+		return err;
+	out_puts(o, "{\"session\":");
+	out_json(o, grove_buf_slice(&p->line));
+	out_puts(o, ",\"path\":");
+	out_json_string(o, s->path);
+	out_json_count(o, "matches", s->nr + s->more);
+	out_puts(o, "}");
+	return 0;
+}
+
+static int print_json(struct search *p)
+{
+	struct out *o = &p->c->out;
+	size_t nr = p->sessions ? grove_hits_sessions(p->hits) : grove_hits_count(p->hits);
+	int err = 0;
+
+	out_puts(o, "[");
+	for (size_t i = 0; i < nr && !err; i++) {
+		out_puts(o, i ? ",\n" : "");
+		err = p->sessions ? print_session_json(p, grove_hits_session_at(p->hits, i))
+				  : print_hit_json(p, grove_hits_at(p->hits, i));
+	}
+	out_puts(o, "]\n");
+	return err;
+}
+
+/* ---------------------------------------------------------------- for people */
+
+/* "3 days ago" */
+static void print_age(struct out *o, int64_t then)
+{
+	static const struct {
+		int64_t seconds;
+		const char *one;
+	} units[] = { { 365 * 86400, "year" }, { 30 * 86400, "month" }, { 7 * 86400, "week" },
+		      { 86400, "day" },	       { 3600, "hour" },	{ 60, "minute" } };
+	int64_t age = (int64_t)time(NULL) - then / 1000;
+
+	if (then == GROVE_NO_TIME)
+		return;
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		long long n = (long long)(age / units[i].seconds);
+
+		if (n > 0) {
+			out_printf(o, "%lld %s%s ago", n, units[i].one, n == 1 ? "" : "s");
+			return;
+		}
+	}
+	out_puts(o, "just now");
+}
+
+static void print_home(struct out *o, const char *cwd)
+{
+	const char *home = getenv("HOME");
+	size_t n = home ? strlen(home) : 0;
+	int below = n && !strncmp(cwd, home, n) && (!cwd[n] || cwd[n] == '/');
+
+	out_puts(o, below ? "~" : "");
+	out_text(o, out_str(below ? cwd + n : cwd));
+}
+
+/* Where a session is from, and how old it is. */
+static void print_origin(struct out *o, const struct grove_hit_session *s)
+{
+	out_style(o, OUT_DIM);
+	out_puts(o, "  ");
+	if (*s->cwd) {
+		print_home(o, s->cwd);
+		out_puts(o, " · ");
+	}
+	out_printf(o, "%s · ", s->agent);
+	print_age(o, s->modified);
+	out_style(o, OUT_PLAIN);
+}
+
+/* On one line if that is all that is shown of it, else on two. */
+static void print_session(struct search *p, const struct grove_hit_session *s)
+{
+	struct out *o = &p->c->out;
+
+	out_style(o, OUT_CYAN);
+	out_text(o, out_str(s->id));
+	out_style(o, OUT_PLAIN);
+	if (p->sessions)
+		print_origin(o, s);
+	if (s->name) {
+		out_puts(o, "  ");
+		out_style(o, OUT_BOLD);
+		out_fit(o, out_str(s->name), o->width > 60 ? o->width - 40 : 20);
+		out_style(o, OUT_PLAIN);
+	}
+	out_puts(o, "\n");
+	if (!p->sessions) {
+		print_origin(o, s);
+		out_puts(o, "\n");
+	}
 }
 
 static const char *word_of(const struct grove_hit *h)
 {
 	if (h->in == GROVE_SEARCH_IN_CALLS)
 		return "call";
+	if (h->in == GROVE_SEARCH_IN_NAMES)
+		return h->kind == GROVE_KIND_NAME ? "title" : "label";
 	return h->role == GROVE_ROLE_NONE ? grove_kind_name(h->kind) : grove_role_name(h->role);
 }
 
@@ -125,74 +378,135 @@ static void print_snippet(struct out *o, const struct grove_hit *h)
 	out_puts(o, "\n");
 }
 
-static int print_block(struct search *p, const struct grove_hit *h)
+/* Where it is, if the model does not see it, and who else has it. */
+static void print_remarks(struct out *o, const struct grove_hit *h)
 {
-	struct out *o = &p->c->out;
-	char time[32];
-
-	cli_time(time, sizeof(time), h->time, 0);
-	out_puts(o, p->nr ? "\n" : "");
-	out_style(o, OUT_CYAN);
-	out_text(o, out_str(h->session_id));
-	out_style(o, OUT_PLAIN);
-	out_puts(o, " ");
-	out_text(o, out_str(h->entry_id ? h->entry_id : "-"));
-	out_printf(o, "  %s  ", time);
-	out_style(o, OUT_BOLD);
-	out_puts(o, word_of(h));
-	out_style(o, OUT_PLAIN);
 	out_style(o, OUT_DIM);
 	if (!h->on_active_path)
 		out_puts(o, "  (on another branch)");
-	else if (!h->in_context)
+	else if (!h->in_context && h->in != GROVE_SEARCH_IN_NAMES)
 		out_puts(o, "  (no longer in the context)");
-	out_puts(o, "\n    ");
-	out_text(o, out_str(*h->path ? h->path : h->store));
+	if (h->copies)
+		out_printf(o, "  (and in %llu other session%s)", (unsigned long long)h->copies, h->copies == 1 ? "" : "s");
 	out_style(o, OUT_PLAIN);
-	out_puts(o, "\n");
-	print_snippet(o, h);
-	return 0;
 }
 
-static int on_hit(void *payload, const struct grove_hit *h)
+static void print_hit(struct search *p, const struct grove_hit *h)
 {
-	struct search *p = payload;
-	int err = p->c->json ? print_json(p, h) : print_block(p, h);
+	struct out *o = &p->c->out;
+	struct grove_rows rows;
+	size_t from = 0, at = 0, to = 0;
+	int some = neighbours(p, h, &rows, &from, &at, &to);
+	char time[32];
 
-	p->nr++;
-	return err ? err : out_failed(&p->c->out) ? GROVE_EIO : 0;
+	cli_time(time, sizeof(time), h->time, 0);
+	out_puts(o, "  ");
+	if (h->entry_id) {
+		out_text(o, out_str(h->entry_id));
+		out_puts(o, "  ");
+	}
+	out_printf(o, "%s  ", time);
+	out_style(o, OUT_BOLD);
+	out_puts(o, word_of(h));
+	out_style(o, OUT_PLAIN);
+	print_remarks(o, h);
+	out_puts(o, "\n");
+	print_neighbours(p, &rows, from, at);
+	print_snippet(o, h);
+	if (some)
+		print_neighbours(p, &rows, at + 1, to);
+	grove_rows_release(&rows);
 }
 
-static int run(struct search *p, const char *query, int live)
+static void print_people(struct search *p)
+{
+	struct out *o = &p->c->out;
+
+	for (size_t i = 0; i < grove_hits_sessions(p->hits); i++) {
+		const struct grove_hit_session *s = grove_hits_session_at(p->hits, i);
+
+		if (p->counts)
+			out_printf(o, "%6llu  ", (unsigned long long)(s->nr + s->more));
+		else if (i && !p->sessions)
+			out_puts(o, "\n");
+		print_session(p, s);
+		for (size_t j = 0; j < s->nr && !p->sessions; j++)
+			print_hit(p, s->hits[j]);
+		if (s->more && !p->sessions) {
+			out_style(o, OUT_DIM);
+			out_printf(o, "  … %llu more in this session\n", (unsigned long long)s->more);
+			out_style(o, OUT_PLAIN);
+		}
+	}
+}
+
+/* What might find more, where nothing was found. */
+static void suggest(struct search *p)
+{
+	struct cli *c = p->c;
+	const struct grove_search_options *o = &p->opt;
+
+	cli_warn(c, "nothing found");
+	if (p->about.suggest)
+		cli_warn(c, "did you mean: grove search -- '%s'", p->about.suggest);
+	if (o->role || o->cwd || o->agent || o->since || o->until || o->in)
+		cli_warn(c, "there may be more without --role, --in, --project, --agent, --since or --until");
+	if (strchr(p->query, '"') || strchr(p->query, '='))
+		cli_warn(c, "without quotes and '=', other forms of the words match, too");
+	else if (strchr(p->query, ' '))
+		cli_warn(c, "all words must occur in the same text: try fewer of them");
+	else if (!p->live)
+		cli_warn(c, "to find a part of a word: grove search --live -- 're:%s'", p->query);
+}
+
+static int report(struct search *p)
+{
+	struct cli *c = p->c;
+	uint64_t shown = p->sessions ? grove_hits_sessions(p->hits) : grove_hits_count(p->hits);
+	uint64_t all = p->sessions ? p->about.sessions : p->about.total;
+	int err = 0;
+
+	if (c->json)
+		err = print_json(p);
+	else
+		print_people(p);
+	if (err || c->json)
+		return err;
+	if (!p->about.total)
+		suggest(p);
+	else if (all > shown)
+		cli_warn(c, "%llu of %s%llu %s; see --limit", (unsigned long long)shown, p->about.more ? "more than " : "",
+			 (unsigned long long)all, p->sessions ? "sessions" : "matches");
+	return out_failed(&c->out) ? GROVE_EIO : 0;
+}
+
+static int run(struct search *p)
 {
 	struct cli *c = p->c;
 	int err;
 
-	cli_progress(c, live ? "searching sessions" : "indexing sessions");
-	err = grove_search_open(c->g, live ? GROVE_SEARCH_NO_INDEX : 0, &p->s);
-	if (!err && c->json)
-		out_puts(&c->out, "[");
+	cli_progress(c, p->live ? "searching sessions" : "indexing sessions");
+	err = grove_search_open(c->g, p->live ? GROVE_SEARCH_NO_INDEX : 0, &p->s);
 	if (!err)
-		err = grove_search_run(p->s, query, &p->opt, on_hit, p);
+		err = grove_search_run(p->s, p->query, &p->opt, &p->hits);
 	cli_progress_end(c);
 	cli_let_interrupt();
-	if (err)
-		return fail_search(p, err);
-	if (c->json)
-		out_puts(&c->out, "]\n");
-	else if (!p->nr)
-		cli_warn(c, "nothing found");
-	return EXIT_DONE;
+	if (!err)
+		err = grove_hits_about(p->hits, &p->about);
+	if (!err)
+		err = report(p);
+	close_session(p);
+	return err ? fail_search(p, err) : EXIT_DONE;
 }
 
 int cmd_search(struct cli *c, int argc, char **argv)
 {
-	struct search p = { .c = c, .opt = { .size = sizeof(p.opt) } };
+	struct search p = { .c = c, .opt = { .size = sizeof(p.opt) }, .about = { .size = sizeof(p.about) } };
 	struct grove_buf query = GROVE_BUF_INIT;
 	struct opt_list in = { 0 };
 	const char *since = NULL, *until = NULL;
 	uint64_t limit = LIMIT_DEFAULT;
-	int live = 0, status;
+	int status;
 	const struct opt opts[] = {
 		{ "role", .string = &p.opt.role },
 		{ "in", .list = &in },
@@ -202,7 +516,10 @@ int cmd_search(struct cli *c, int argc, char **argv)
 		{ "since", .string = &since },
 		{ "until", .string = &until },
 		{ "limit", .number = &limit },
-		{ "live", .flag = &live },
+		{ "live", .flag = &p.live },
+		{ "sessions", 'l', .flag = &p.sessions },
+		{ "count", 'c', .flag = &p.counts },
+		{ "around", 'C', .number = &p.around },
 		{ NULL },
 	};
 
@@ -226,7 +543,12 @@ int cmd_search(struct cli *c, int argc, char **argv)
 			cli_add(&query, " ", 1);
 		cli_add(&query, argv[i], strlen(argv[i]));
 	}
-	status = run(&p, query.ptr ? query.ptr : "", live);
+	p.query = query.ptr ? query.ptr : "";
+	p.sessions |= p.counts;
+	p.opt.per_session = p.sessions;
+	p.opt.compare = p.sessions ? COMPARE : 0;
+	status = run(&p);
+	grove_hits_free(p.hits);
 	grove_search_close(p.s);
 	grove_buf_release(&p.line);
 	grove_buf_release(&query);

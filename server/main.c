@@ -7,6 +7,7 @@
 #include "auth.h"
 #include "events.h"
 #include "held.h"
+#include "indexer.h"
 #include "listen.h"
 #include "log.h"
 #include "metrics.h"
@@ -155,7 +156,7 @@ static int set_up(struct server *s, char *why, size_t size)
 		return 0;
 	snprintf(why, size, "out of memory");
 	if (metrics_new(&s->metrics) || peers_new(&s->peers) || helds_new(s, &s->helds) || recent_new(&s->recent) ||
-	    pool_new(s, workers, &s->pool) || events_start(s))
+	    pool_new(s, workers, &s->pool) || indexer_new(s, &s->indexer) || events_start(s))
 		return -1;
 	return http_start(s, why, size);
 }
@@ -175,6 +176,7 @@ static void tear_down(struct server *s)
 	events_stop(s);
 	if (pool)
 		pool_drain(pool);
+	indexer_free(s->indexer);
 	http_stop(s);
 	events_free(s);
 	helds_free(s->helds);

@@ -178,21 +178,24 @@ static const struct param fork_body[] = {
 };
 
 static const struct param search_query[] = {
-	{ "q", PARAM_TEXT, PARAM_REQUIRED, NULL, "words that must all occur; \"side by side\", begin*, -without" },
+	{ "q", PARAM_TEXT, PARAM_REQUIRED, NULL, "words that must all occur, in any form; =exactly, \"side by side\", begin*, -without; the last is also a "
+				      "beginning" },
 	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many; 20" },
-	{ "in", PARAM_TEXT, 0, NULL, "text, calls, results, with commas between them" },
+	{ "in", PARAM_TEXT, 0, NULL, "text, calls, results, names, with commas between them" },
 	{ "role", PARAM_TEXT, 0, NULL, "user, assistant, tool, call, …" },
 	{ "project", PARAM_TEXT, 0, NULL, "only below this directory" },
 	{ "agent", PARAM_TEXT, 0, NULL, "only sessions of this agent" },
 	{ "since", PARAM_TEXT, 0, NULL, "from this day on: 2026-11-03, or milliseconds since 1970" },
 	{ "until", PARAM_TEXT, 0, NULL, "up to and with this day" },
-	{ "group", PARAM_TEXT, 0, "session", "hits by session" },
+	{ "group", PARAM_TEXT, 0, "session", "hits by session; limit counts sessions" },
+	{ "cursor", PARAM_TEXT, 0, NULL, "continue after a reply that had this as `next`" },
 	{ NULL },
 };
 
 static const struct param inside_query[] = {
 	{ "q", PARAM_TEXT, PARAM_REQUIRED, NULL, "as for /search" },
-	{ "in", PARAM_TEXT, 0, NULL, "text, calls, results, with commas between them" },
+	{ "in", PARAM_TEXT, 0, NULL, "text, calls, results, names, with commas between them" },
+	{ "cursor", PARAM_TEXT, 0, NULL, "continue after a reply that had this as `next`" },
 	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many; 200" },
 	SUB,
 	{ NULL },

@@ -73,6 +73,7 @@ struct server {
 	int tls;
 	struct auth *auth;
 	struct pool *pool;
+	struct indexer *indexer;
 	struct helds *helds;
 	struct recent *recent;
 	struct metrics *metrics;

@@ -264,7 +264,7 @@ export interface ListItem {
 }
 
 export interface SearchOptions extends JobOptions {
-  in?: ("text" | "calls" | "results")[];
+  in?: ("text" | "calls" | "results" | "names")[];
   role?: string;
   cwd?: string;
   agent?: string;
@@ -285,6 +285,9 @@ export interface Hit {
   score: number;
   onActivePath: boolean;
   inContext: boolean;
+  /** How many other sessions have the same passage, as forks do. */
+  copies: number;
+  session: { id: string; name?: string; cwd: string; agent: string; modified?: string };
   [name: string]: any;
 }
 

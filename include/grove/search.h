@@ -15,7 +15,7 @@ extern "C" {
 
 /*
  * Searches the text of all sessions, including those of sub-agents: messages and
- * summaries, tool calls and their arguments, and results.
+ * summaries, tool calls and their arguments, results, titles and labels.
  *
  * The index is in the cache directory. Opening and refreshing a handle bring it up
  * to date. Logs that another process is adding to it at the moment, and all logs
@@ -27,15 +27,18 @@ extern "C" {
 struct grove_search;
 
 enum grove_search_flags {
+	/* Scan all logs instead of using the index. Finds the same, and patterns, but takes longer. */
+	GROVE_SEARCH_NO_INDEX = 1,
 	/*
-	 * Scan all logs instead of using the index, and match parts of words too. A
-	 * query `re:PATTERN` is then a Perl-compatible regular expression.
+	 * Use the index as it is, and scan the logs that it lacks: nothing waits while it
+	 * is built. grove_hits_about() says how many those are; another handle, without
+	 * this flag, brings it up to date.
 	 */
-	GROVE_SEARCH_NO_INDEX = 1
+	GROVE_SEARCH_NO_UPDATE = 2
 };
 
 GROVE_API int grove_search_open(struct grove *g, unsigned flags, struct grove_search **out);
-/* Brings the index up to date with what was written since. */
+/* Finds what was written since, and brings the index up to date with it. */
 GROVE_API int grove_search_refresh(struct grove_search *s);
 GROVE_API void grove_search_error(struct grove_search *s, struct grove_detail *out);
 GROVE_API void grove_search_close(struct grove_search *s);
@@ -44,7 +47,8 @@ GROVE_API void grove_search_close(struct grove_search *s);
 enum grove_search_in {
 	GROVE_SEARCH_IN_TEXT = 1,       /* messages, and summaries of them */
 	GROVE_SEARCH_IN_CALLS = 2,      /* names and arguments of tool calls, commands */
-	GROVE_SEARCH_IN_RESULTS = 4     /* the results of those */
+	GROVE_SEARCH_IN_RESULTS = 4,    /* the results of those */
+	GROVE_SEARCH_IN_NAMES = 8       /* titles of sessions, labels of entries */
 };
 
 struct grove_search_options {
@@ -55,20 +59,33 @@ struct grove_search_options {
 	const char *agent;           /* as in struct grove_list_item; NULL: any */
 	int64_t since, until;        /* ms; `until` is exclusive; 0: no limit */
 	size_t limit;                /* 0: 20; at most 10,000 */
+	/*
+	 * 0: `limit` counts hits. Otherwise it counts sessions, and each has at most
+	 * this many hits.
+	 */
+	size_t per_session;
+	size_t compare;              /* how many of the newest hits at least; 0: a few hundred; at most 20,000 */
+	/*
+	 * Only this session, named as for grove_find(); its hits come in the order of
+	 * its log, titles and labels first. NULL: all sessions, best hits first.
+	 */
+	const char *what;
+	const char *cursor;          /* continue after a result that had this cursor; NULL: from the start */
+	/* Only sessions for which this returns non-zero; any thread may call it. NULL: all. */
+	int (*wants)(void *payload, const char *store, const char *cwd);
+	void *wants_payload;
 };
 
 struct grove_hit_mark {
 	size_t from, to;             /* bytes */
 };
 
+struct grove_hit_session;
+
 struct grove_hit {
-	const char *session_id;
-	const char *path;            /* "" in a database, which has none */
-	const char *entry_id;        /* NULL: none */
-	const char *cwd;             /* "" if unknown */
-	const char *agent;
-	const char *store;           /* URL, without password */
-	enum grove_kind kind;
+	const struct grove_hit_session *session;
+	const char *entry_id;        /* NULL: none, as for the title of a session */
+	enum grove_kind kind;        /* GROVE_KIND_NAME is the title, GROVE_KIND_LABEL a label */
 	enum grove_role role;
 	unsigned in;                 /* one of enum grove_search_in */
 	int64_t time;                /* ms, or GROVE_NO_TIME */
@@ -82,25 +99,70 @@ struct grove_hit {
 	double score;                /* higher is better; does not depend on other texts */
 	int on_active_path;          /* it is on the path to the leaf … */
 	int in_context;              /* … and the model still sees it: it was not compacted */
+	uint64_t copies;             /* how many other sessions have the same, as forks do */
 };
-/*
- * `hit` is valid until the function returns. A non-zero result ends the search and
- * is returned by grove_search_run().
- */
-typedef int grove_hit_fn(void *payload, const struct grove_hit *hit);
+
+/* A session, or a sub-agent's transcript, and its hits. */
+struct grove_hit_session {
+	const char *id;
+	const char *path;            /* "" in a database, which has none */
+	const char *name;            /* NULL: none */
+	const char *cwd;             /* "" if unknown */
+	const char *agent;
+	const char *store;           /* URL, without password */
+	int64_t modified;            /* ms, or GROVE_NO_TIME */
+	const struct grove_hit *const *hits;   /* best first */
+	size_t nr;
+	uint64_t more;               /* hits in it that the limits left out */
+};
+
+/* The result of a search; valid until it is freed, whatever becomes of the search. */
+struct grove_hits;
 
 /*
- * Reports the texts that match all words of `query`, best first. A query consists of
- * words, "adjacent words", prefixes*, and -words that must not occur. In scripts
- * without spaces, any part of a text matches. For very common words, the best of
- * the newest few hundred texts are reported. `opt` may be NULL. Returns GROVE_EINVAL
- * if the query has no words, or its pattern is invalid.
+ * Finds the texts that match all words of `query`. A query consists of
+ *
+ *	word          any form of an English word: parse, parsed, parsing
+ *	=word         only this form
+ *	pre*          words that begin like this
+ *	"two words"   exactly these, adjacent
+ *	-word         must not occur
+ *
+ * The last word also matches as a prefix, unless it is quoted or a space comes after it.
+ * In scripts without spaces, any part of a text matches. With GROVE_SEARCH_NO_INDEX it
+ * may be re:PATTERN, a Perl-compatible regular expression.
+ *
+ * A passage that several sessions have, because one was forked from the other, is
+ * found once. For very common words, the best of the newest texts are reported. `opt` may be NULL. Returns GROVE_EINVAL if the query has no words, its
+ * pattern is invalid, or the cursor is none; GROVE_ENOTFOUND, GROVE_EAMBIGUOUS for
+ * `opt->what`.
  */
 GROVE_API int grove_search_run(struct grove_search *s, const char *query,
-			       const struct grove_search_options *opt, grove_hit_fn *fn,
-			       void *payload);
+			       const struct grove_search_options *opt, struct grove_hits **out);
+/* All hits, best first. */
+GROVE_API size_t grove_hits_count(const struct grove_hits *h);
+GROVE_API const struct grove_hit *grove_hits_at(const struct grove_hits *h, size_t i);
+/* The sessions that have them, the one with the best hit first. */
+GROVE_API size_t grove_hits_sessions(const struct grove_hits *h);
+GROVE_API const struct grove_hit_session *grove_hits_session_at(const struct grove_hits *h, size_t i);
+GROVE_API void grove_hits_free(struct grove_hits *h);
+
+struct grove_hits_about {
+	size_t size;
+	uint64_t total;              /* hits, with those that the limits left out */
+	uint64_t sessions;           /* which have them */
+	int more;                    /* there are even more: only the newest were compared */
+	uint64_t logs;               /* that were searched … */
+	uint64_t behind;             /* … and of these, those that the index does not have (yet) */
+	const char *cursor;          /* to continue after these hits; NULL: there are no more */
+	/* If nothing was found: the query with words that do occur, or NULL. */
+	const char *suggest;
+};
+GROVE_API int grove_hits_about(const struct grove_hits *h, struct grove_hits_about *out);
 /* Appends a hit as `search --json` prints it, with each match between ** and **. */
 GROVE_API int grove_hit_json(const struct grove_hit *hit, struct grove_buf *out);
+/* Appends a session as in that: id, name if it has one, cwd, agent, modified. */
+GROVE_API int grove_hit_session_json(const struct grove_hit_session *s, struct grove_buf *out);
 
 #ifdef __cplusplus
 }

@@ -2,7 +2,7 @@
  * api/search.c: the part of grove.h about searching.
  */
 #include "api/api.h"
-#include "search/search.h"
+#include "search/search_hits.h"
 
 #include "json/out.h"
 
@@ -58,19 +58,54 @@ int grove_search_refresh(struct grove_search *s)
 }
 
 int grove_search_run(struct grove_search *s, const char *query,
-		     const struct grove_search_options *opt, grove_hit_fn *fn, void *payload)
+		     const struct grove_search_options *opt, struct grove_hits **out)
 {
 	struct grove_search_options o;
 	struct grove_detail d;
 	int rc = begin(s, &d);
 
+	*out = NULL;
 	if (!rc) {
 		rc = grove__sized_take(&o, sizeof(o), opt, &d);
 		if (!rc)
-			rc = grove__search_run(s, query, &o, fn, payload, &d);
+			rc = grove__search_run(s, query, &o, out, &d);
 		s->busy = false;
 	}
 	return told(s, rc, &d);
+}
+
+size_t grove_hits_count(const struct grove_hits *h)
+{
+	return h->nr;
+}
+
+const struct grove_hit *grove_hits_at(const struct grove_hits *h, size_t i)
+{
+	return i < h->nr ? h->hits[i] : NULL;
+}
+
+size_t grove_hits_sessions(const struct grove_hits *h)
+{
+	return h->nr_sessions;
+}
+
+const struct grove_hit_session *grove_hits_session_at(const struct grove_hits *h, size_t i)
+{
+	return i < h->nr_sessions ? h->sessions[i] : NULL;
+}
+
+int grove_hits_about(const struct grove_hits *h, struct grove_hits_about *out)
+{
+	int rc = grove__sized_check(out, NULL);
+
+	if (!rc)
+		grove__sized_give(out, &h->about, sizeof(h->about));
+	return rc;
+}
+
+void grove_hits_free(struct grove_hits *h)
+{
+	grove__search_hits_free(h);
 }
 
 void grove_search_error(struct grove_search *s, struct grove_detail *out)
@@ -107,6 +142,34 @@ static int mark(const struct grove_hit *h, struct grove_buf *text)
 	return rc ? rc : grove__buf_add(text, h->snippet.ptr + at, h->snippet.len - at);
 }
 
+static const char *role_of(const struct grove_hit *h)
+{
+	if (h->in == GROVE_SEARCH_IN_NAMES)
+		return h->kind == GROVE_KIND_NAME ? "title" : "label";
+	return h->role == GROVE_ROLE_NONE ? grove_kind_name(h->kind) : grove_role_name(h->role);
+}
+
+static void put_session(struct grove__out *o, const char *key, const struct grove_hit_session *s)
+{
+	grove__out_open(o, key, '{');
+	grove__out_string(o, "id", s->id);
+	if (s->name)
+		grove__out_string(o, "name", s->name);
+	grove__out_string(o, "cwd", s->cwd);
+	grove__out_string(o, "agent", s->agent);
+	grove__out_time(o, "modified", s->modified);
+	grove__out_close(o, '}');
+}
+
+int grove_hit_session_json(const struct grove_hit_session *s, struct grove_buf *out)
+{
+	struct grove__out o;
+
+	grove__out_init_buf(&o, out);
+	put_session(&o, NULL, s);
+	return grove__out_finish(&o);
+}
+
 int grove_hit_json(const struct grove_hit *h, struct grove_buf *out)
 {
 	struct grove_buf text = GROVE_BUF_INIT;
@@ -115,15 +178,16 @@ int grove_hit_json(const struct grove_hit *h, struct grove_buf *out)
 	grove__out_init_buf(&o, out);
 	grove__out_fail(&o, mark(h, &text));
 	grove__out_open(&o, NULL, '{');
-	grove__out_string(&o, "sessionId", h->session_id);
-	grove__out_string(&o, "path", h->path);
+	grove__out_string(&o, "sessionId", h->session->id);
+	grove__out_string(&o, "path", h->session->path);
 	grove__out_string(&o, "entryId", h->entry_id);
-	grove__out_string(&o, "role",
-			  h->role == GROVE_ROLE_NONE ? grove_kind_name(h->kind) : grove_role_name(h->role));
+	grove__out_string(&o, "role", role_of(h));
 	grove__out_slice(&o, "snippet", grove__buf_slice(&text));
 	grove__out_double(&o, "score", (double)(int64_t)(h->score * 10000 + 0.5) / 10000);
 	grove__out_bool(&o, "onActivePath", h->on_active_path);
 	grove__out_bool(&o, "inContext", h->in_context);
+	grove__out_number(&o, "copies", h->copies);
+	put_session(&o, "session", h->session);
 	grove__out_close(&o, '}');
 	grove__buf_release(&text);
 	return grove__out_finish(&o);

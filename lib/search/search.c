@@ -8,14 +8,14 @@
  */
 #include "search/search.h"
 
-#include "base/array.h"
-#include "image/sent.h"
+#include "search/search_hits.h"
 #include "sys/pool.h"
 
 #include <stdlib.h>
 
 #define LIMIT_DEFAULT 20
 #define LIMIT_MAX 10000
+#define MOST 20000              /* hits that are compared, at most */
 #define TRIES 3
 #define LOOKERS_MAX 4
 #define LOOK_AT_ONCE 1000       /* number of logs from which a thread of its own pays */
@@ -32,11 +32,19 @@ bool grove__search_wants(const struct grove__search_ask *ask, enum grove__search
 	return time != GROVE_NO_TIME && time >= ask->since && time < ask->until;
 }
 
-bool grove__search_wants_log(const struct grove__search_ask *ask, const char *agent, const char *cwd)
+bool grove__search_wants_cwd(const struct grove__search_ask *ask)
+{
+	return ask->cwd || ask->wants;
+}
+
+bool grove__search_wants_log(const struct grove__search_ask *ask, const struct grove__sweep_log *l,
+			     const char *agent, const char *cwd)
 {
 	size_t n;
 
 	if (ask->agent && strcmp(ask->agent, agent))
+		return false;
+	if (ask->wants && !ask->wants(ask->wants_payload, l->root->store->url, cwd ? cwd : ""))
 		return false;
 	if (!ask->cwd)
 		return true;
@@ -63,196 +71,52 @@ static int find_role(const char *name, struct grove__search_ask *ask, struct gro
 static int take_options(const struct grove *g, const struct grove_search_options *opt,
 			struct grove__search_ask *ask, struct grove_buf *cwd, struct grove_detail *d)
 {
-	const unsigned all = GROVE_SEARCH_IN_TEXT | GROVE_SEARCH_IN_CALLS | GROVE_SEARCH_IN_RESULTS;
+	const unsigned all = GROVE_SEARCH_IN_TEXT | GROVE_SEARCH_IN_CALLS | GROVE_SEARCH_IN_RESULTS |
+			     GROVE_SEARCH_IN_NAMES;
 
-	*ask = (struct grove__search_ask){ .in = all, .roles = UINT32_MAX, .since = INT64_MIN,
-					   .until = INT64_MAX, .limit = LIMIT_DEFAULT };
-	if (!opt)
-		return 0;
+	*ask = (struct grove__search_ask){ .roles = UINT32_MAX, .only = GROVE_NO_ENTRY };
 	if (opt->in & ~all)
 		return grove__fail(d, GROVE_EINVAL, NULL, "unknown kind of text to search in");
 	ask->in = opt->in ? opt->in : all;
 	ask->agent = opt->agent;
+	ask->wants = opt->wants;
+	ask->wants_payload = opt->wants_payload;
 	ask->since = opt->since ? opt->since : INT64_MIN;
 	ask->until = opt->until ? opt->until : INT64_MAX;
 	ask->limit = opt->limit ? opt->limit : LIMIT_DEFAULT;
 	if (ask->limit > LIMIT_MAX)
 		ask->limit = LIMIT_MAX;
+	ask->per_session = opt->per_session < LIMIT_MAX ? opt->per_session : LIMIT_MAX;
+	ask->most = 2 * ask->limit * (ask->per_session ? ask->per_session : 1);
+	if (ask->most < opt->compare)
+		ask->most = opt->compare;
+	if (ask->most > MOST)
+		ask->most = MOST;
 	if (opt->cwd && grove__world_resolve(g, opt->cwd, cwd))
 		return grove__fail_nomem(d);
 	ask->cwd = cwd->ptr;
 	return opt->role ? find_role(opt->role, ask, d) : 0;
 }
 
-/* ------------------------------------------------------------------- a hit */
-
-/* The log that was opened last, since consecutive hits are often in one session. */
-struct teller {
-	struct grove_search *s;
-	struct grove__search_matcher *m;
-	uint32_t at;                 /* index in the sweep's list; GROVE_NO_ENTRY: none */
-	struct grove_store_log *log;
-	const struct grove__dialect *dialect;
-	struct grove__image *im;     /* if the index does not know the log */
-	uint8_t *places;
-	struct grove_buf line, path, id;
-	struct grove__search_texts texts;
-	struct grove__search_snippet snippet;
-	grove_hit_fn *fn;
-	void *payload;
-	struct grove_detail *d;
-};
-
-static void close_log(struct teller *t)
-{
-	grove__log_close(t->log);
-	grove__image_unref(t->im);
-	free(t->places);
-	t->log = NULL;
-	t->im = NULL;
-	t->places = NULL;
-	t->at = GROVE_NO_ENTRY;
-}
-
-static void teller_release(struct teller *t)
-{
-	close_log(t);
-	grove__buf_release(&t->line);
-	grove__buf_release(&t->path);
-	grove__buf_release(&t->id);
-	grove__search_texts_release(&t->texts);
-	grove__search_snippet_release(&t->snippet);
-}
-
-static int open_log(struct teller *t, const struct grove__search_hit *h)
-{
-	const struct grove__sweep_log *l = &t->s->sweep.logs[h->log];
-	struct grove_key key = { l->project, l->session, l->sub };
-	int rc;
-
-	if (t->at == h->log && (h->indexed || t->im))
-		return 0;
-	close_log(t);
-	t->dialect = h->indexed ? grove__search_index_dialect(t->s->index, l) : NULL;
-	rc = grove__search_log_open(t->s->g, l, &t->log, &t->dialect, t->d);
-	if (!rc && !h->indexed) {
-		rc = grove__search_log_image(l, t->s->g->cache, t->log, t->dialect, &t->im, t->d);
-		rc = rc ? rc : grove__image_sent(t->im, t->log, grove__search_log_name(l), &t->places, t->d);
-	}
-	grove__buf_clear(&t->path);
-	if (!rc && grove__store_describe(l->root->store, &key, &t->path))
-		rc = grove__fail_nomem(t->d);
-	if (!rc)
-		t->at = h->log;
-	return rc;
-}
-
-/* Finds the row that begins at a position of the log. */
-static uint32_t row_at(const struct grove__image *im, const struct grove__spot *at)
-{
-	uint32_t low = 0, high = im->spine->nr;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (grove__spine_pos(im->spine, mid) < at->pos)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	/* there may be white space before a value */
-	if (low == im->spine->nr || grove__spine_pos(im->spine, low) >= at->pos + (im->by_line ? 1 : at->len))
-		return GROVE_NO_ENTRY;
-	for (; at->off && low + 1 < im->spine->nr; low++)
-		if (grove__image_spot(im, low).off == at->off)
-			break;
-	return low;
-}
-
-/* Gets the text and the marks to be shown. Returns 1 if the text does not match. */
-static int read_hit(struct teller *t, const struct grove__search_hit *h)
-{
-	const struct grove_hit_mark *marks;
-	struct grove_slice value, text;
-	double score;
-	size_t nr;
-	int rc = grove__line_fetch(t->log, &h->at, &t->line, t->d);
-
-	if (rc)
-		return rc;
-	if (h->at.lines || memchr(t->line.ptr, '\n', t->line.len))
-		grove__line_join(t->line.ptr, t->line.len);
-	value = grove__line_trim(grove__buf_slice(&t->line));
-	rc = grove__search_texts(&t->texts, t->dialect, value, h->kind, h->role);
-	text = grove__buf_slice(&t->texts.of[h->class]);
-	rc = rc ? rc : grove__search_match(t->m, text, true, &score);
-	if (rc <= 0)
-		return rc ? rc : 1;
-	marks = grove__search_marks(t->m, &nr);
-	return grove__search_snippet(&t->snippet, text, marks, nr);
-}
-
-static int know_session(struct teller *t, const struct grove__search_hit *h,
-			struct grove_hit *out)
-{
-	const struct grove__sweep_log *l = &t->s->sweep.logs[h->log];
-	struct grove__search_file f;
-	uint32_t row;
-	int rc;
-
-	if (h->indexed) {
-		rc = grove__search_index_file(t->s->index, h->file, h->row, &f);
-		if (rc)
-			return rc;
-		out->session_id = f.session;
-		out->cwd = f.cwd;
-		out->entry_id = h->entry;
-		out->on_active_path = f.on_path;
-		out->in_context = f.sent;
-		return 0;
-	}
-	row = row_at(t->im, &h->at);
-	if (row == GROVE_NO_ENTRY)
-		return 1;
-	if (grove__search_log_id(l, t->im, &t->id, &out->session_id))
-		return grove__fail_nomem(t->d);
-	out->cwd = t->im->header.cwd ? t->im->header.cwd : "";
-	out->entry_id = grove__spine_id(t->im->spine, row);
-	out->on_active_path = (t->places[row] & ROW_ON_PATH) != 0;
-	out->in_context = (t->places[row] & ROW_SENT) != 0;
-	return 0;
-}
-
-/* Returns 1 if it is no longer a hit. */
-static int tell_hit(struct teller *t, const struct grove__search_hit *h)
-{
-	const struct grove__sweep_log *l = &t->s->sweep.logs[h->log];
-	struct grove_hit out = { .time = h->time, .score = h->score };
-	int rc = open_log(t, h);
-
-	rc = rc ? rc : read_hit(t, h);
-	/* gone or changed; an indexed line is never too long */
-	if (rc)
-		return rc == GROVE_ENOMEM || (rc == GROVE_ETOOBIG && !h->indexed) ? rc : 1;
-	rc = know_session(t, h, &out);
-	if (rc)
-		return rc;
-	out.path = t->path.len ? t->path.ptr : "";
-	out.agent = grove__search_log_agent(l, t->dialect);
-	out.store = l->root->store->url;
-	out.in = 1u << h->class;
-	out.role = grove__search_role(h->class, h->role);
-	out.kind = h->kind;
-	out.snippet = grove__buf_slice(&t->snippet.text);
-	out.marks = t->snippet.marks;
-	out.nr_marks = t->snippet.nr;
-	return t->fn(t->payload, &out);
-}
-
 /* ----------------------------------------------------------------- searching */
 
 static int by_order(const void *x, const void *y, void *payload)
 {
+	return grove__search_order(payload, x, y);
+}
+
+/* In the order of the log, names first. */
+static int by_place(const void *x, const void *y, void *payload)
+{
+	const struct grove__search_hit *a = x, *b = y;
+	bool name = a->class == SEARCH_NAMES;
+
+	if (name != (b->class == SEARCH_NAMES))
+		return name ? -1 : 1;
+	if (a->at.pos != b->at.pos)
+		return a->at.pos < b->at.pos ? -1 : 1;
+	if (a->at.off != b->at.off)
+		return a->at.off < b->at.off ? -1 : 1;
 	return grove__search_order(payload, x, y);
 }
 
@@ -269,105 +133,70 @@ static int find(struct grove_search *s, const struct grove__search_ask *ask,
 	if (!rc && s->index)
 		rc = grove__search_index_find(s->index, s, ask, hits, lost, d);
 	for (size_t i = 0; i < s->sweep.nr && !rc; i++)
-		if (!s->index || s->look[i])
+		if ((!s->index || s->look[i]) && (ask->only == GROVE_NO_ENTRY || ask->only == i))
 			logs[nr++] = (uint32_t)i;
 	if (!rc && nr)
 		rc = grove__search_scan(s, ask, logs, nr, hits, d);
 out:
 	free(logs);
 	if (!rc && hits->nr)
-		qsort_r(hits->list, hits->nr, sizeof(*hits->list), by_order, &s->sweep);
+		qsort_r(hits->list, hits->nr, sizeof(*hits->list), ask->only == GROVE_NO_ENTRY ? by_order : by_place,
+			&s->sweep);
 	return rc;
 }
 
-/* Hits that wait until it is certain that they are complete. */
-struct kept {
-	struct grove_hit hit;
-	char *texts;                 /* one allocation for everything the hit points to */
-};
-
-struct answers {
-	struct kept *list;
-	size_t nr, cap;
-};
-
-static char *put(char **at, const char *text, size_t len)
+/* Finds the log of the one session that is searched. */
+static int find_only(struct grove_search *s, const struct grove__where *w, uint32_t *out, struct grove_detail *d)
 {
-	char *start = *at;
-
-	if (len)
-		memcpy(start, text, len);
-	start[len] = '\0';
-	*at += len + 1;
-	return start;
-}
-
-static int keep(void *payload, const struct grove_hit *h)
-{
-	struct answers *a = payload;
-	struct kept *k;
-	size_t marks = h->nr_marks * sizeof(*h->marks);
-	char *at;
-
-	if (grove__array_room(&a->list, &a->cap, a->nr, sizeof(*a->list)))
-		return GROVE_ENOMEM;
-	k = &a->list[a->nr];
-	k->hit = *h;
-	k->texts = malloc(marks + strlen(h->session_id) + strlen(h->path) + strlen(h->cwd) +
-			  (h->entry_id ? strlen(h->entry_id) : 0) + h->snippet.len + 5);
-	if (!k->texts)
-		return GROVE_ENOMEM;
-	if (marks)
-		memcpy(k->texts, h->marks, marks);
-	at = k->texts + marks;
-	k->hit.marks = (const struct grove_hit_mark *)(const void *)k->texts;
-	k->hit.session_id = put(&at, h->session_id, strlen(h->session_id));
-	k->hit.path = put(&at, h->path, strlen(h->path));
-	k->hit.cwd = put(&at, h->cwd, strlen(h->cwd));
-	if (h->entry_id)
-		k->hit.entry_id = put(&at, h->entry_id, strlen(h->entry_id));
-	k->hit.snippet.ptr = put(&at, h->snippet.ptr, h->snippet.len);
-	a->nr++;
-	return 0;
-}
-
-static void answers_clear(struct answers *a)
-{
-	while (a->nr)
-		free(a->list[--a->nr].texts);
-}
-
-/* Sets *lost if some are no longer hits. */
-static int tell(struct grove_search *s, const struct grove__search_ask *ask,
-		const struct grove__search_hits *hits, struct answers *a, bool *lost,
-		struct grove_detail *d)
-{
-	struct teller t = { .s = s, .at = GROVE_NO_ENTRY, .fn = keep, .payload = a, .d = d };
+	struct grove_buf path = GROVE_BUF_INIT;
 	int rc = 0;
 
-	t.m = grove__search_matcher_new(ask->q);
-	if (!t.m)
-		rc = grove__fail_nomem(d);
-	for (size_t i = 0; i < hits->nr && a->nr < ask->limit && !rc; i++) {
-		rc = tell_hit(&t, &hits->list[i]);
-		*lost |= rc == 1;
-		rc = rc == 1 ? 0 : rc;
+	*out = GROVE_NO_ENTRY;
+	for (uint32_t i = 0; i < s->sweep.nr && !rc && *out == GROVE_NO_ENTRY; i++) {
+		const struct grove__sweep_log *l = &s->sweep.logs[i];
+		bool here;
+
+		if (w->path) {
+			rc = grove__search_log_path(l, &path);
+			here = !rc && !strcmp(path.ptr, w->path);
+		} else {
+			here = !strcmp(l->root->store->url, w->store->url) && !strcmp(l->session, w->session) &&
+			       !strcmp(l->project, w->project) && !strcmp(l->sub, w->sub ? w->sub : "");
+		}
+		if (here)
+			*out = i;
 	}
-	grove__search_matcher_free(t.m);
-	teller_release(&t);
-	return rc;
+	grove__buf_release(&path);
+	if (rc)
+		return grove__fail_nomem(d);
+	return *out != GROVE_NO_ENTRY ? 0
+	       : grove__fail(d, GROVE_ENOTFOUND, w->path, "not among the sessions that are searched");
 }
 
-static int search_once(struct grove_search *s, const struct grove__search_ask *ask,
-		       struct answers *a, bool *lost, struct grove_detail *d)
+/* What is searched for, and where. */
+struct looking_for {
+	struct grove__search_ask ask;
+	struct grove__where where;
+	bool one;                    /* only the session that `where` names */
+	struct grove__search_place_at after;
+	bool continues;
+};
+
+static int search_once(struct grove_search *s, struct looking_for *l, struct grove_hits **out, bool *lost,
+		       struct grove_detail *d)
 {
 	struct grove__search_hits hits = { 0 };
 	int rc;
 
 	*lost = false;
+	grove__search_hits_free(*out);
+	*out = grove__search_hits_new();
+	if (!*out)
+		return grove__fail_nomem(d);
+	rc = l->one ? find_only(s, &l->where, &l->ask.only, d) : 0;
 	grove__arena_init(&hits.texts);
-	rc = find(s, ask, &hits, lost, d);
-	rc = rc ? rc : tell(s, ask, &hits, a, lost, d);
+	rc = rc ? rc : find(s, &l->ask, &hits, lost, d);
+	rc = rc ? rc : grove__search_hits_take(*out, s, &l->ask, &hits, l->continues ? &l->after : NULL, lost, d);
 	grove__arena_release(&hits.texts);
 	free(hits.list);
 	return rc;
@@ -385,23 +214,14 @@ static int begin_anew(struct grove_search *s, bool last, struct grove_detail *d)
 	return grove__search_refresh(s, d);
 }
 
-int grove__search_run(struct grove_search *s, const char *query,
-		      const struct grove_search_options *opt, grove_hit_fn *fn, void *payload,
-		      struct grove_detail *d)
+/* Repeats the search as long as what it finds changes meanwhile. */
+static int search(struct grove_search *s, struct looking_for *l, struct grove_hits **out, struct grove_detail *d)
 {
-	struct grove__search_query *q = NULL;
-	struct grove_buf cwd = GROVE_BUF_INIT;
-	struct grove__search_ask ask;
-	struct answers a = { 0 };
-	enum grove__search_how how = s->flags & GROVE_SEARCH_NO_INDEX ? SEARCH_PARTS : SEARCH_WORDS;
 	bool lost = false;
-	int rc = take_options(s->g, opt, &ask, &cwd, d);
+	int rc = 0;
 
-	rc = rc ? rc : grove__search_query_new(&q, query, how, d);
-	ask.q = q;
 	for (int i = 0; i < TRIES && !rc; i++) {
-		answers_clear(&a);
-		rc = search_once(s, &ask, &a, &lost, d);
+		rc = search_once(s, l, out, &lost, d);
 		if (rc == GROVE_EDAMAGED && s->index)
 			rc = begin_anew(s, i > 0, d);
 		else if (rc || !lost)
@@ -412,10 +232,50 @@ int grove__search_run(struct grove_search *s, const char *query,
 		else
 			rc = begin_anew(s, false, d);
 	}
-	for (size_t i = 0; i < a.nr && !rc; i++)
-		rc = fn(payload, &a.list[i].hit);
-	answers_clear(&a);
-	free(a.list);
+	return rc;
+}
+
+/* Says how far the index is, and what to search for instead if there was nothing. */
+static int say_about(struct grove_search *s, const struct looking_for *l, struct grove_hits *h, struct grove_detail *d)
+{
+	struct grove_buf other = GROVE_BUF_INIT;
+	int rc = 0;
+
+	h->about.logs = s->sweep.nr;
+	for (size_t i = 0; i < s->sweep.nr; i++)
+		h->about.behind += !s->index || s->look[i];
+	if (h->about.total || !s->index)
+		return 0;
+	rc = grove__search_index_suggest(s->index, l->ask.q, &other);
+	/* a damaged index has been noticed before, or will be */
+	if (!rc && other.len && !(h->about.suggest = grove__arena_dup(&h->texts, grove__buf_slice(&other))))
+		rc = GROVE_ENOMEM;
+	grove__buf_release(&other);
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : 0;
+}
+
+int grove__search_run(struct grove_search *s, const char *query,
+		      const struct grove_search_options *opt, struct grove_hits **out,
+		      struct grove_detail *d)
+{
+	struct grove__search_query *q = NULL;
+	struct grove_buf cwd = GROVE_BUF_INIT;
+	struct looking_for l = { .one = opt->what, .continues = opt->cursor };
+	int rc = take_options(s->g, opt, &l.ask, &cwd, d);
+
+	*out = NULL;
+	rc = rc ? rc : grove__search_query_new(&q, query, s->flags & GROVE_SEARCH_NO_INDEX, d);
+	rc = rc || !l.continues ? rc : grove__search_cursor(opt->cursor, &l.after, d);
+	rc = rc || !l.one ? rc : grove__locate(s->g, opt->what, &l.where, d);
+	l.ask.q = q;
+	rc = rc ? rc : search(s, &l, out, d);
+	rc = rc ? rc : say_about(s, &l, *out, d);
+	if (rc) {
+		grove__search_hits_free(*out);
+		*out = NULL;
+	}
+	if (l.one)
+		grove__where_release(&l.where);
 	grove__search_query_free(q);
 	grove__buf_release(&cwd);
 	return rc;
@@ -565,7 +425,8 @@ int grove__search_refresh(struct grove_search *s, struct grove_detail *d)
 				grove__search_note(s->g, &why);
 			return 0;
 		}
-		rc = rc ? rc : grove__search_index_sync(s->index, s->g, &s->sweep, s->like, s->look, d);
+		rc = rc ? rc : grove__search_index_sync(s->index, s->g, &s->sweep, s->like, s->look,
+							     !(s->flags & GROVE_SEARCH_NO_UPDATE), d);
 		if (rc != GROVE_EDAMAGED)
 			return rc;
 		grove__search_index_close(s->index);

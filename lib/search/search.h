@@ -11,6 +11,8 @@
  *	search_scan.c    scanning logs
  *	search_log.c     one log, and a hit in it
  *	search_query.h   queries
+ *	search_names.h   titles and labels
+ *	search_hits.h    what was found, by session
  *	search_text.h    the texts of an entry
  */
 #ifndef GROVE_SEARCH_SEARCH_H
@@ -31,11 +33,13 @@ struct grove__search_hit {
 	uint32_t row;                /* from the index: the row in the log, … */
 	uint32_t file;               /* … the log's number in the index, … */
 	const char *entry;           /* … and the entry's id, in the list's arena; NULL: none */
+	const char *text;            /* a title or a label, in the list's arena; NULL: it is an entry's text */
 };
 
 struct grove__search_hits {
 	struct grove__search_hit *list;
 	size_t nr, cap;
+	bool cut;                    /* there are more */
 	struct grove__arena texts;
 };
 
@@ -46,7 +50,11 @@ struct grove__search_ask {
 	uint32_t roles;              /* a bit for each enum grove_role */
 	const char *cwd, *agent;     /* NULL: any */
 	int64_t since, until;
-	size_t limit;
+	int (*wants)(void *payload, const char *store, const char *cwd);  /* NULL: any */
+	void *wants_payload;
+	uint32_t only;               /* this log; GROVE_NO_ENTRY: any */
+	size_t limit, per_session;   /* as in the options, but never 0 / 0: `limit` counts hits */
+	size_t most;                 /* how many hits are compared, at least */
 };
 
 /* The state of a log: device, inode, length and times of a file, or what the store says. */
@@ -73,19 +81,22 @@ struct grove_search {
 /* search.c */
 int grove__search_refresh(struct grove_search *s, struct grove_detail *d);
 int grove__search_run(struct grove_search *s, const char *query,
-		      const struct grove_search_options *opt, grove_hit_fn *fn, void *payload,
+		      const struct grove_search_options *opt, struct grove_hits **out,
 		      struct grove_detail *d);
 void grove__search_release(struct grove_search *s);
 /* True if the options ask for it. */
 bool grove__search_wants(const struct grove__search_ask *ask, enum grove__search_class class,
 			 enum grove_role role, int64_t time);
 /* The same for a session. */
-bool grove__search_wants_log(const struct grove__search_ask *ask, const char *agent, const char *cwd);
+bool grove__search_wants_log(const struct grove__search_ask *ask, const struct grove__sweep_log *l,
+			     const char *agent, const char *cwd);
+/* True if that depends on the directory. */
+bool grove__search_wants_cwd(const struct grove__search_ask *ask);
 /* Reports a warning while the work continues. Any thread may call it. */
 void grove__search_note(struct grove *g, const struct grove_detail *why);
 
 /* search_scan.c */
-/* Scans these logs, and adds the best `ask->limit` hits. */
+/* Scans these logs, and adds the best `ask->most` hits. */
 int grove__search_scan(struct grove_search *s, const struct grove__search_ask *ask,
 		       const uint32_t *logs, size_t nr, struct grove__search_hits *out,
 		       struct grove_detail *d);
@@ -126,10 +137,13 @@ int grove__search_index_open(struct grove *g, struct grove__search_index **out,
 void grove__search_index_close(struct grove__search_index *ix);
 /* Throw it away. */
 void grove__search_index_remove(struct grove *g);
-/* Brings it up to date with the logs that were found; look[] marks those it does not have. */
+/*
+ * Brings it up to date with the logs that were found, if `update`. Either way, look[]
+ * marks those that it does not have.
+ */
 int grove__search_index_sync(struct grove__search_index *ix, struct grove *g,
 			     const struct grove__sweep *sweep, const struct grove__search_like *like,
-			     uint8_t *look, struct grove_detail *d);
+			     uint8_t *look, bool update, struct grove_detail *d);
 /*
  * Finds the newest matches, in no order; leaves out those of logs that are to be
  * scanned. Sets *lost if a log has changed.
@@ -140,10 +154,18 @@ int grove__search_index_find(struct grove__search_index *ix, struct grove_search
 /* Returns the dialect it was read with; NULL: the index does not know the log. */
 const struct grove__dialect *grove__search_index_dialect(const struct grove__search_index *ix,
 							 const struct grove__sweep_log *l);
+/*
+ * Writes the query with words that the index has instead of those that it lacks; nothing
+ * if there are no similar ones.
+ */
+int grove__search_index_suggest(struct grove__search_index *ix, const struct grove__search_query *q,
+				struct grove_buf *out);
 /* What is known about a file that has a hit; valid until the next call. */
 struct grove__search_file {
 	const char *session, *cwd;
-	bool on_path, sent;          /* of the row */
+	const char *name;            /* NULL: none */
+	int64_t modified;
+	bool on_path, sent;          /* of the row; GROVE_NO_ENTRY: of the title */
 };
 int grove__search_index_file(struct grove__search_index *ix, uint32_t file, uint32_t row,
 			     struct grove__search_file *out);

@@ -7,6 +7,7 @@
  *	parts   consecutive calls, or results: the file, the entries
  *	calls, results
  *	        FTS5; a row has the number of its part, the position of a word is its entry
+ *	forms   the words whose stem is another word
  *	meta    numbers: the next file, the next doc, how many docs are dead
  *
  * Texts are not stored: a hit is shown from its log. So nothing can be deleted from
@@ -16,6 +17,7 @@
 #include "search/search_db.h"
 
 #include "base/array.h"
+#include "search/search_stem.h"
 #include "search/search_sums.h"
 #include "search/search_words.h"
 #include "sys/clock.h"
@@ -25,7 +27,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-#define VERSION "3"
+#define VERSION "4"
 #define BUSY_MS 2000
 #define MAKE_TRIES 50
 /* Numbers that no index reaches. */
@@ -39,10 +41,33 @@ static const char *const ends[] = { "", "-wal", "-shm" };
 /* -------------------------------------------------------------------- words */
 
 struct cutting {
+	struct grove__search_index *ix;
 	void *payload;
 	int (*token)(void *payload, int flags, const char *ptr, int len, int from, int to);
 	uint64_t words;
 };
+
+/* Remembers a word that is indexed, if it is a form of another one. */
+static int note_form(struct grove__search_index *ix, const char *word, size_t len)
+{
+	uint64_t hash = grove__idmap_hash(0, word, len), *seen = &ix->seen[hash & (GROVE__SEARCH_SEEN - 1)];
+	char stem[GROVE__WORD_MAX];
+	size_t n;
+
+	if (*seen == hash)
+		return 0;
+	*seen = hash;
+	if (!grove__search_stem_has(word, len))
+		return 0;
+	memcpy(stem, word, len);
+	n = grove__search_stem(stem, len);
+	if (n == len && !memcmp(stem, word, len))
+		return 0;
+	return grove__buf_add(&ix->forms, stem, n) || grove__buf_add_char(&ix->forms, '\0') ||
+			       grove__buf_add(&ix->forms, word, len) || grove__buf_add_char(&ix->forms, '\0')
+		       ? SQLITE_NOMEM
+		       : 0;
+}
 
 static int create(void *context, const char **args, int nr, Fts5Tokenizer **out)
 {
@@ -62,6 +87,8 @@ static int tell_word(void *payload, const struct grove__word *w)
 	struct cutting *c = payload;
 
 	c->words += !w->again;
+	if (c->ix->seen && note_form(c->ix, w->ptr, w->len))
+		return SQLITE_NOMEM;
 	return c->token(c->payload, w->again ? FTS5_TOKEN_COLOCATED : 0, w->ptr, (int)w->len, (int)w->from,
 			(int)w->to);
 }
@@ -70,7 +97,7 @@ static int tokenize(Fts5Tokenizer *t, void *payload, int flags, const char *text
 		    int (*token)(void *, int, const char *, int, int, int))
 {
 	struct grove__search_index *ix = (struct grove__search_index *)(void *)t;
-	struct cutting c = { payload, token, 0 };
+	struct cutting c = { ix, payload, token, 0 };
 	int rc = !text || len <= 0 ? 0 : grove__words_cut(grove__slice(text, (size_t)len),
 							  (flags & FTS5_TOKENIZE_QUERY) != 0, tell_word, &c);
 
@@ -87,15 +114,17 @@ static int tokenize(Fts5Tokenizer *t, void *payload, int flags, const char *text
 static int tokenize_part(Fts5Tokenizer *t, void *payload, int flags, const char *text, int len,
 			 int (*token)(void *, int, const char *, int, int, int))
 {
+	struct grove__search_index *ix = (struct grove__search_index *)(void *)t;
 	const char *at = text, *end = text + (text ? len : 0), *word;
 	int rc = 0;
 
-	(void)t;
 	(void)flags;
 	for (flags = 0; at < end && !rc; at++) {
 		for (word = at; at < end && *at != ' ' && *at != '\n';)
 			at++;
-		if (at > word)
+		if (at > word && ix->seen)
+			rc = note_form(ix, word, (size_t)(at - word));
+		if (at > word && !rc)
 			rc = token(payload, flags, word, (int)(at - word), (int)(word - text), (int)(at - text));
 		flags = at < end && *at == ' ' ? FTS5_TOKEN_COLOCATED : 0;
 	}
@@ -178,6 +207,8 @@ void grove__search_db_unprepare(struct grove__search_index *ix)
 		finalize(&ix->add_words[i]);
 	finalize(&ix->add_doc);
 	finalize(&ix->add_part);
+	finalize(&ix->add_form);
+	finalize(&ix->of_stem);
 	finalize(&ix->drop_file);
 	finalize(&ix->put_file);
 	finalize(&ix->one_file);
@@ -205,11 +236,13 @@ int grove__search_db_make(struct grove__search_index *ix)
 	return grove__search_db_run(ix,
 		"DROP TABLE IF EXISTS files; DROP TABLE IF EXISTS docs; DROP TABLE IF EXISTS meta;"
 		"DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS parts; DROP TABLE IF EXISTS calls;"
-		"DROP TABLE IF EXISTS results;"
+		"DROP TABLE IF EXISTS results; DROP TABLE IF EXISTS forms;"
 		"CREATE TABLE files (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, store TEXT, "
 		"dev INTEGER, ino INTEGER, size INTEGER, mtime INTEGER, ctime INTEGER, "
 		"crc INTEGER, rows INTEGER, pos INTEGER, off INTEGER, len INTEGER, sum INTEGER, "
-		"lines INTEGER, docs INTEGER, dialect TEXT, session TEXT, cwd TEXT, places BLOB);"
+		"lines INTEGER, docs INTEGER, dialect TEXT, session TEXT, cwd TEXT, name TEXT, "
+		"modified INTEGER, labels BLOB, places BLOB);"
+		"CREATE TABLE forms (stem TEXT, word TEXT, PRIMARY KEY (stem, word)) WITHOUT ROWID;"
 		"CREATE TABLE docs (id INTEGER PRIMARY KEY, file INTEGER, role INTEGER, "
 		"time INTEGER, length INTEGER, kind INTEGER, row INTEGER, pos INTEGER, off INTEGER, "
 		"len INTEGER, sum INTEGER, lines INTEGER, entry TEXT);"
@@ -400,6 +433,10 @@ void grove__search_index_close(struct grove__search_index *ix)
 	grove__arena_release(&ix->texts);
 	grove__buf_release(&ix->session);
 	grove__buf_release(&ix->cwd);
+	grove__buf_release(&ix->name);
+	grove__buf_release(&ix->forms);
+	grove__search_fts_release(&ix->fts);
+	free(ix->seen);
 	free(ix->known);
 	free(ix->log_of);
 	free(ix);
@@ -426,6 +463,25 @@ void grove__search_index_remove(struct grove *g)
 
 /* ------------------------------------------------------------------- reading */
 
+static int take_names(struct grove__search_index *ix, sqlite3_stmt *st, struct grove__search_names *n)
+{
+	const char *title = (const char *)sqlite3_column_text(st, 10);
+	const void *labels = sqlite3_column_blob(st, 12);
+	char *own;
+
+	n->modified = sqlite3_column_int64(st, 11);
+	n->labels.len = (size_t)sqlite3_column_bytes(st, 12);
+	if (title && !(n->title = grove__arena_dup(&ix->texts, grove__slice_str(title))))
+		return GROVE_ENOMEM;
+	if (!n->labels.len)
+		return 0;
+	n->labels.ptr = own = grove__arena_alloc(&ix->texts, n->labels.len, 1);
+	if (!own)
+		return GROVE_ENOMEM;
+	memcpy(own, labels, n->labels.len);
+	return 0;
+}
+
 static int take_known(struct grove__search_index *ix, sqlite3_stmt *st)
 {
 	const char *key = (const char *)sqlite3_column_text(st, 1);
@@ -447,7 +503,7 @@ static int take_known(struct grove__search_index *ix, sqlite3_stmt *st)
 	k.store = ix->nr && !strcmp(ix->known[ix->nr - 1].store, store)
 			  ? ix->known[ix->nr - 1].store
 			  : grove__arena_dup(&ix->texts, grove__slice_str(store));
-	if (!k.key || !k.store || grove__array_room(&ix->known, &ix->cap, ix->nr, sizeof(k)))
+	if (!k.key || !k.store || take_names(ix, st, &k.names) || grove__array_room(&ix->known, &ix->cap, ix->nr, sizeof(k)))
 		return GROVE_ENOMEM;
 	ix->known[ix->nr++] = k;
 	return 0;
@@ -471,7 +527,7 @@ static int read_files(struct grove__search_index *ix)
 	uint32_t old;
 	int step = SQLITE_DONE;
 	int rc = grove__search_db_prepare(ix, "SELECT id, key, store, dev, ino, size, mtime, ctime, dialect, "
-					      "docs FROM files", &st);
+					      "docs, name, modified, labels FROM files", &st);
 
 	while (!rc && (step = sqlite3_step(st)) == SQLITE_ROW)
 		rc = take_known(ix, st);

@@ -3,6 +3,7 @@
 #define GROVE_SEARCH_SEARCH_DB_H
 
 #include "search/search_feed.h"
+#include "search/search_names.h"
 
 #include <sqlite3.h>
 
@@ -13,11 +14,21 @@ struct grove__search_known {
 	int64_t docs;
 	struct grove__search_like like;
 	const struct grove__dialect *dialect;
+	struct grove__search_names names;
 };
+
+/* How many words are remembered; a power of two. */
+#define GROVE__SEARCH_SEEN (1u << 15)
 
 struct grove__search_index {
 	sqlite3 *db;
 	uint64_t words;              /* in the text that was split last */
+	/*
+	 * While it is written: hashes of words whose stem is known to be in `forms`, and
+	 * those that are not yet: stem, NUL, word, NUL, …
+	 */
+	uint64_t *seen;
+	struct grove_buf forms;
 	int64_t version;             /* of what was read from it: see PRAGMA data_version */
 
 	struct grove__search_known *known;
@@ -29,11 +40,12 @@ struct grove__search_index {
 	uint32_t *log_of;
 	size_t nr_log_of;
 
-	sqlite3_stmt *add_words[SEARCH_CLASSES], *add_doc, *add_part, *drop_file, *put_file, *one_file;
-	struct grove_buf session, cwd;
+	sqlite3_stmt *add_words[SEARCH_CLASSES], *add_doc, *add_part, *add_form, *drop_file, *put_file, *one_file, *of_stem;
+	struct grove_buf session, cwd, name;
 	/* while it is asked */
 	const struct grove__search_ask *ask;
 	const uint8_t *wanted;       /* for each log */
+	struct grove__search_fts fts;
 };
 
 /*

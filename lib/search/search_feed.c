@@ -8,6 +8,7 @@
 
 #include "base/crc32c.h"
 #include "image/sent.h"
+#include "search/search_names.h"
 #include "sys/clock.h"
 
 #include <stdlib.h>
@@ -206,7 +207,7 @@ static int read_log(struct grove__search_feed *f, struct grove_store_log *log,
 	struct grove__image *im;
 	struct grove_buf own = GROVE_BUF_INIT;
 	uint8_t *place = NULL;
-	const char *id;
+	const char *id, *name;
 	int rc = grove__search_log_image(f->log, NULL, log, f->dialect, &im, why);
 
 	/*
@@ -227,6 +228,10 @@ static int read_log(struct grove__search_feed *f, struct grove_store_log *log,
 	rc = rc ? rc : grove__search_log_id(f->log, im, &own, &id);
 	rc = rc ? rc : grove__buf_add_str(&f->id, id);
 	rc = rc ? rc : grove__buf_add_str(&f->cwd, im->header.cwd ? im->header.cwd : "");
+	name = grove__image_name(im);
+	rc = rc || !name ? rc : grove__buf_add_str(&f->name, name);
+	rc = rc ? rc : grove__search_labels(im, &f->labels);
+	rc = rc ? rc : grove__search_modified(im, log, &f->modified, why);
 	free(place);
 	grove__buf_release(&own);
 	grove__image_unref(im);
@@ -259,5 +264,7 @@ void grove__search_feed_release(struct grove__search_feed *f)
 {
 	grove__buf_release(&f->id);
 	grove__buf_release(&f->cwd);
+	grove__buf_release(&f->name);
+	grove__buf_release(&f->labels);
 	grove__buf_release(&f->places);
 }

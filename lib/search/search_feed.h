@@ -41,7 +41,8 @@ struct grove__search_feed {
 	bool grown;                  /* only what comes after `before` was reported */
 	bool session;                /* false: not a session, nothing to find */
 	const struct grove__dialect *dialect;
-	struct grove_buf id, cwd, places;
+	struct grove_buf id, cwd, name, labels, places;
+	int64_t modified;
 };
 
 bool grove__search_is_like(const struct grove__search_like *a, const struct grove__search_like *b);

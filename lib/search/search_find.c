@@ -33,17 +33,27 @@ static int count(const Fts5ExtensionApi *api, Fts5Context *c, int phrase, uint64
 	return rc;
 }
 
+/*
+ * The phrases of a query, in its order, are the words of the first term, then those of the
+ * next: a word and its other forms. ix->fts says how many each has.
+ */
+
 /* grove_score(words, N): how well a doc of N words matches. */
 static void score(const Fts5ExtensionApi *api, Fts5Context *c, sqlite3_context *out, int nr,
 		  sqlite3_value **args)
 {
-	uint64_t times, words = nr == 1 ? (uint64_t)sqlite3_value_int64(args[0]) : 0;
+	const struct grove__search_index *ix = api->xUserData(c);
+	uint64_t times, all, words = nr == 1 ? (uint64_t)sqlite3_value_int64(args[0]) : 0;
 	double sum = 0;
-	int rc = 0;
+	int rc = 0, phrase = 0;
 
-	for (int i = 0; i < api->xPhraseCount(c) && !rc; i++) {
-		rc = count(api, c, i, &times);
-		sum += grove__search_score(times, words);
+	for (size_t i = 0; i < ix->fts.nr && !rc; i++) {
+		all = 0;
+		for (unsigned j = 0; j < ix->fts.terms[i] && !rc; j++) {
+			rc = count(api, c, phrase++, &times);
+			all += times;
+		}
+		sum += grove__search_score(all, words);
 	}
 	if (rc)
 		sqlite3_result_error_code(out, rc);
@@ -51,47 +61,74 @@ static void score(const Fts5ExtensionApi *api, Fts5Context *c, sqlite3_context *
 		sqlite3_result_double(out, sum);
 }
 
-/* Keeps the positions in `list` that this phrase has too; for the first phrase, takes all. */
-static int narrow(const Fts5ExtensionApi *api, Fts5Context *c, int phrase, uint32_t **list, size_t *nr,
-		  size_t *cap)
+/* Positions in a part, in order: the entries that have something. */
+struct positions {
+	uint32_t *at;
+	size_t nr, cap;
+};
+
+/* Adds the positions of a phrase to those of the other forms of its word. */
+static int add_positions(const Fts5ExtensionApi *api, Fts5Context *c, int phrase, struct positions *p)
 {
 	Fts5PhraseIter it;
-	size_t i = 0, kept = 0;
 	int column, off, rc = api->xPhraseFirst(c, phrase, &it, &column, &off);
 
 	for (; !rc && column >= 0; api->xPhraseNext(c, &it, &column, &off)) {
-		if (phrase) {
-			while (i < *nr && (*list)[i] < (uint32_t)off)
-				i++;
-			if (i == *nr || (*list)[i] != (uint32_t)off)
-				continue;
-			i++;
-		} else if (grove__array_room(list, cap, kept, sizeof(**list))) {
+		if (grove__array_room(&p->at, &p->cap, p->nr, sizeof(*p->at)))
 			return SQLITE_NOMEM;
-		}
-		(*list)[kept++] = (uint32_t)off;
+		p->at[p->nr++] = (uint32_t)off;
 	}
-	*nr = kept;
 	return rc;
+}
+
+static int by_position(const void *x, const void *y)
+{
+	const uint32_t *a = x, *b = y;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* Keeps the positions in `all` that this term has too. */
+static void narrow(struct positions *all, const struct positions *p)
+{
+	size_t i = 0, kept = 0;
+
+	for (size_t j = 0; j < all->nr; j++) {
+		while (i < p->nr && p->at[i] < all->at[j])
+			i++;
+		if (i < p->nr && p->at[i] == all->at[j] && (!kept || all->at[kept - 1] != all->at[j]))
+			all->at[kept++] = all->at[j];
+	}
+	all->nr = kept;
 }
 
 /* grove_entries(TABLE): the entries of a part that have all words, as 32-bit numbers. */
 static void entries(const Fts5ExtensionApi *api, Fts5Context *c, sqlite3_context *out, int nr_args,
 		    sqlite3_value **args)
 {
-	uint32_t *list = NULL;
-	size_t nr = 0, cap = 0;
-	int rc = 0;
+	const struct grove__search_index *ix = api->xUserData(c);
+	struct positions all = { 0 }, one = { 0 };
+	int rc = 0, phrase = 0;
 
 	(void)nr_args;
 	(void)args;
-	for (int i = 0; i < api->xPhraseCount(c) && !rc && (!i || nr); i++)
-		rc = narrow(api, c, i, &list, &nr, &cap);
+	for (size_t i = 0; i < ix->fts.nr && !rc; i++) {
+		struct positions *p = i ? &one : &all;
+
+		p->nr = 0;
+		for (unsigned j = 0; j < ix->fts.terms[i] && !rc; j++)
+			rc = add_positions(api, c, phrase++, p);
+		if (!rc && ix->fts.terms[i] > 1 && p->nr)
+			qsort(p->at, p->nr, sizeof(*p->at), by_position);
+		if (!rc)
+			narrow(&all, p);
+	}
 	if (rc)
 		sqlite3_result_error_code(out, rc);
 	else
-		sqlite3_result_blob64(out, list ? (void *)list : "", nr * sizeof(*list), SQLITE_TRANSIENT);
-	free(list);
+		sqlite3_result_blob64(out, all.at ? (void *)all.at : "", all.nr * sizeof(*all.at), SQLITE_TRANSIENT);
+	free(all.at);
+	free(one.at);
 }
 
 /* grove_file(N): whether the docs of this file count. */
@@ -118,8 +155,8 @@ static void doc_counts(sqlite3_context *out, int nr, sqlite3_value **args)
 
 int grove__search_find_functions(struct grove__search_index *ix, fts5_api *api)
 {
-	if (api->xCreateFunction(api, "grove_score", NULL, score, NULL) ||
-	    api->xCreateFunction(api, "grove_entries", NULL, entries, NULL) ||
+	if (api->xCreateFunction(api, "grove_score", ix, score, NULL) ||
+	    api->xCreateFunction(api, "grove_entries", ix, entries, NULL) ||
 	    sqlite3_create_function(ix->db, "grove_file", 1, SQLITE_UTF8, ix, file_counts, NULL, NULL) ||
 	    sqlite3_create_function(ix->db, "grove_wants", 2, SQLITE_UTF8, ix, doc_counts, NULL, NULL))
 		return GROVE_ENOMEM;
@@ -128,25 +165,34 @@ int grove__search_find_functions(struct grove__search_index *ix, fts5_api *api)
 
 /* -------------------------------------------------------------------- asking */
 
+/* Leaves out the logs of other directories. */
+static int choose_by_cwd(struct grove__search_index *ix, const struct grove__sweep *sweep,
+			 const struct grove__search_ask *ask, uint8_t *wanted)
+{
+	struct grove__search_ask any_agent = *ask;
+	sqlite3_stmt *st = NULL;
+	int step = SQLITE_DONE, rc = grove__search_db_prepare(ix, "SELECT id, cwd FROM files", &st);
+
+	any_agent.agent = NULL;
+	while (!rc && (step = sqlite3_step(st)) == SQLITE_ROW) {
+		int64_t id = sqlite3_column_int64(st, 0);
+		uint32_t log = id > 0 && (uint64_t)id < ix->nr_log_of ? ix->log_of[id] : 0;
+
+		if (log && wanted[log - 1])
+			wanted[log - 1] = grove__search_wants_log(&any_agent, &sweep->logs[log - 1], NULL,
+								  (const char *)sqlite3_column_text(st, 1));
+	}
+	rc = rc ? rc : grove__search_db_code(ix, step);
+	sqlite3_finalize(st);
+	return rc;
+}
+
 /* Selects the logs that are asked for and that the index has. */
 static int choose_logs(struct grove__search_index *ix, const struct grove__sweep *sweep,
 		       const uint8_t *look, const struct grove__search_ask *ask, uint8_t *wanted)
 {
-	sqlite3_stmt *st = NULL;
-	int step = SQLITE_DONE;
-	int rc = ask->cwd ? grove__search_db_prepare(ix, "SELECT id, cwd FROM files", &st) : 0;
-
-	for (size_t i = 0; i < sweep->nr && !ask->cwd; i++)
-		wanted[i] = !look[i];
-	while (!rc && ask->cwd && (step = sqlite3_step(st)) == SQLITE_ROW) {
-		int64_t id = sqlite3_column_int64(st, 0);
-		uint32_t log = id > 0 && (uint64_t)id < ix->nr_log_of ? ix->log_of[id] : 0;
-
-		if (log && !look[log - 1])
-			wanted[log - 1] = grove__search_wants_log(&(struct grove__search_ask){ .cwd = ask->cwd }, "",
-								  (const char *)sqlite3_column_text(st, 1));
-	}
-	sqlite3_finalize(st);
+	for (size_t i = 0; i < sweep->nr; i++)
+		wanted[i] = !look[i] && (ask->only == GROVE_NO_ENTRY || ask->only == i);
 	for (uint32_t i = 0; i < ix->nr && ask->agent; i++) {
 		uint32_t log = ix->log_of[ix->known[i].id];
 
@@ -154,7 +200,7 @@ static int choose_logs(struct grove__search_index *ix, const struct grove__sweep
 			    strcmp(ask->agent, grove__search_log_agent(&sweep->logs[log - 1], ix->known[i].dialect))))
 			wanted[log - 1] = false;
 	}
-	return rc ? rc : grove__search_db_code(ix, step);
+	return grove__search_wants_cwd(ask) ? choose_by_cwd(ix, sweep, ask, wanted) : 0;
 }
 
 /* Adds a hit, with a copy of its entry's id, if it has one. */
@@ -195,21 +241,20 @@ static const char of_docs[] =
 	"SELECT grove_score(words, d.length), d.file, d.role, d.time, d.kind, d.row, d.pos, d.off, "
 	"d.len, d.sum, d.lines, d.entry FROM words CROSS JOIN docs d ON d.id = words.rowid "
 	"WHERE words MATCH ?1 AND grove_file(d.file) AND grove_wants(d.role, d.time) "
-	"ORDER BY words.rowid DESC LIMIT ?2";
+	"ORDER BY words.rowid DESC";
 
 /* What was said. */
 static int find_docs(struct grove__search_index *ix, const char *match, struct grove__search_hits *out)
 {
 	sqlite3_stmt *st = NULL;
-	size_t limit = ix->ask->limit;
+	size_t most = out->nr + (ix->ask->most > DOCS ? ix->ask->most : DOCS);
 	int step = SQLITE_DONE, rc = grove__search_db_prepare(ix, of_docs, &st);
 
-	if (!rc) {
+	if (!rc)
 		sqlite3_bind_text(st, 1, match, -1, SQLITE_STATIC);
-		sqlite3_bind_int64(st, 2, (int64_t)(limit * 2 > DOCS ? limit * 2 : DOCS));
-	}
-	while (!rc && (step = sqlite3_step(st)) == SQLITE_ROW)
+	while (!rc && out->nr < most && (step = sqlite3_step(st)) == SQLITE_ROW)
 		rc = take_hit(ix, st, out);
+	out->cut |= out->nr >= most;
 	rc = rc ? rc : grove__search_db_code(ix, step);
 	sqlite3_finalize(st);
 	return rc;
@@ -307,7 +352,7 @@ static int take_part(struct parts *p, sqlite3_stmt *st)
 static int find_parts(struct parts *p, const char *match)
 {
 	const struct grove__search_ask *ask = p->ix->ask;
-	size_t most = p->out->nr + (ask->limit * 2 > ENTRIES ? ask->limit * 2 : ENTRIES);
+	size_t most = p->out->nr + (ask->most > ENTRIES ? ask->most : ENTRIES);
 	sqlite3_stmt *st = NULL;
 	int step = SQLITE_DONE, rc = grove__search_db_prepare(p->ix, of_parts[p->class], &st);
 
@@ -318,26 +363,69 @@ static int find_parts(struct parts *p, const char *match)
 	}
 	while (!rc && p->out->nr < most && (step = sqlite3_step(st)) == SQLITE_ROW)
 		rc = take_part(p, st);
+	p->out->cut |= p->out->nr >= most;
 	rc = rc ? rc : grove__search_db_code(p->ix, step);
 	sqlite3_finalize(st);
+	return rc;
+}
+
+/* The words of the index that have a stem, other than the stem itself. */
+static int forms_of(void *payload, struct grove_slice stem, grove__search_form_fn *fn, void *fn_payload)
+{
+	struct grove__search_index *ix = payload;
+	int step = SQLITE_DONE;
+	int rc = grove__search_db_prepare(ix, "SELECT word FROM forms WHERE stem = ?", &ix->of_stem);
+
+	if (!rc)
+		sqlite3_bind_text(ix->of_stem, 1, stem.ptr, (int)stem.len, SQLITE_STATIC);
+	while (!rc && (step = sqlite3_step(ix->of_stem)) == SQLITE_ROW)
+		rc = fn(fn_payload, (const char *)sqlite3_column_text(ix->of_stem, 0),
+			(size_t)sqlite3_column_bytes(ix->of_stem, 0));
+	rc = rc ? rc : grove__search_db_code(ix, step);
+	sqlite3_reset(ix->of_stem);
+	return rc;
+}
+
+static int take_name(void *payload, const struct grove__search_hit *h, const char *text)
+{
+	struct grove__search_hits *out = payload;
+	struct grove__search_hit own = *h;
+
+	own.text = grove__arena_dup(&out->texts, grove__slice_str(text));
+	return own.text ? add_hit(out, &own, h->entry) : GROVE_ENOMEM;
+}
+
+/* Titles and labels. */
+static int find_names(struct grove__search_index *ix, struct parts *p)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < ix->nr && !rc; i++) {
+		const struct grove__search_known *k = &ix->known[i];
+		struct grove__search_hit h = { .indexed = true, .file = (uint32_t)k->id, .log = ix->log_of[k->id] - 1 };
+
+		if ((k->names.title || k->names.labels.len) && ix->log_of[k->id] && ix->wanted[h.log])
+			rc = grove__search_names_find(&k->names, ix->ask, p->m, &h, take_name, p->out);
+	}
 	return rc;
 }
 
 static int find_all(struct grove__search_index *ix, struct parts *p)
 {
 	const struct grove__search_ask *ask = ix->ask;
-	struct grove_buf match = GROVE_BUF_INIT;
-	int rc = 0;
+	int rc = find_names(ix, p);
 
+	ix->fts.forms = forms_of;
+	ix->fts.payload = ix;
 	for (p->class = 0; p->class < SEARCH_CLASSES && !rc; p->class++) {
 		if (!(ask->in >> p->class & 1))
 			continue;
-		grove__buf_clear(&match);
-		rc = grove__search_query_fts(ask->q, p->class != SEARCH_TEXT, &match);
+		ix->fts.parts = p->class != SEARCH_TEXT;
+		rc = grove__search_query_fts(ask->q, &ix->fts);
 		if (!rc)
-			rc = p->class == SEARCH_TEXT ? find_docs(ix, match.ptr, p->out) : find_parts(p, match.ptr);
+			rc = p->class == SEARCH_TEXT ? find_docs(ix, ix->fts.match.ptr, p->out)
+						     : find_parts(p, ix->fts.match.ptr);
 	}
-	grove__buf_release(&match);
 	return rc;
 }
 
@@ -375,10 +463,10 @@ const struct grove__dialect *grove__search_index_dialect(const struct grove__sea
 int grove__search_index_file(struct grove__search_index *ix, uint32_t file, uint32_t row,
 			     struct grove__search_file *out)
 {
-	const char *session, *cwd;
+	const char *session, *cwd, *name;
 	struct grove_slice places;
-	int rc = grove__search_db_prepare(ix, "SELECT session, cwd, places FROM files WHERE id = ?",
-					  &ix->one_file);
+	int rc = grove__search_db_prepare(ix, "SELECT session, cwd, places, name, modified FROM files "
+					      "WHERE id = ?", &ix->one_file);
 
 	if (rc)
 		return rc;
@@ -392,14 +480,19 @@ int grove__search_index_file(struct grove__search_index *ix, uint32_t file, uint
 	cwd = (const char *)sqlite3_column_text(ix->one_file, 1);
 	places.ptr = sqlite3_column_blob(ix->one_file, 2);
 	places.len = (size_t)sqlite3_column_bytes(ix->one_file, 2);
+	name = (const char *)sqlite3_column_text(ix->one_file, 3);
 	grove__buf_clear(&ix->session);
 	grove__buf_clear(&ix->cwd);
+	grove__buf_clear(&ix->name);
 	if (grove__buf_add_str(&ix->session, session ? session : "") ||
-	    grove__buf_add_str(&ix->cwd, cwd ? cwd : ""))
+	    grove__buf_add_str(&ix->cwd, cwd ? cwd : "") || grove__buf_add_str(&ix->name, name ? name : ""))
 		rc = GROVE_ENOMEM;
 	out->session = ix->session.ptr;
 	out->cwd = ix->cwd.ptr;
-	out->on_path = grove__search_place(places, row, ROW_ON_PATH);
+	out->name = name ? ix->name.ptr : NULL;
+	out->modified = sqlite3_column_int64(ix->one_file, 4);
+	/* the title is not an entry */
+	out->on_path = row == GROVE_NO_ENTRY || grove__search_place(places, row, ROW_ON_PATH);
 	out->sent = grove__search_place(places, row, ROW_SENT);
 	sqlite3_reset(ix->one_file);
 	return rc;

@@ -42,6 +42,7 @@ struct sync {
 	const struct grove__sweep *sweep;
 	const struct grove__search_like *like;   /* of each log */
 	uint8_t *look;
+	bool update;                         /* else only look what is missing */
 	struct task *tasks;
 	size_t nr, cap;
 	struct grove_detail *d;
@@ -102,6 +103,7 @@ static int prepare_writing(struct grove__search_index *ix)
 	int rc = grove__search_db_prepare(ix, "INSERT INTO docs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", &ix->add_doc);
 
 	rc = rc ? rc : grove__search_db_prepare(ix, "INSERT INTO parts VALUES (?,?,?,?,?)", &ix->add_part);
+	rc = rc ? rc : grove__search_db_prepare(ix, "INSERT OR IGNORE INTO forms VALUES (?,?)", &ix->add_form);
 	for (int i = 0; i < SEARCH_CLASSES && !rc; i++)
 		rc = grove__search_db_prepare(ix, sql[i], &ix->add_words[i]);
 	/*
@@ -111,8 +113,8 @@ static int prepare_writing(struct grove__search_index *ix)
 	rc = rc ? rc : grove__search_db_prepare(ix, "DELETE FROM files WHERE key = ?", &ix->drop_file);
 	return rc ? rc : grove__search_db_prepare(ix,
 		"INSERT INTO files (id, key, store, dev, ino, size, mtime, ctime, crc, rows, pos, off, "
-		"len, sum, lines, docs, dialect, session, cwd, places) "
-		"VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &ix->put_file);
+		"len, sum, lines, docs, dialect, session, cwd, name, modified, labels, places) "
+		"VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &ix->put_file);
 }
 
 static int write_doc(struct grove__search_index *ix, int64_t id, int64_t file,
@@ -149,6 +151,24 @@ static int write_part(struct grove__search_index *ix, int64_t id, int64_t file,
 	return step(ix, st);
 }
 
+/* Writes the forms of words that were met for the first time. */
+static int write_forms(struct grove__search_index *ix)
+{
+	const char *at = ix->forms.ptr, *end = at + ix->forms.len;
+	int rc = 0;
+
+	while (at < end && !rc) {
+		const char *word = at + strlen(at) + 1;
+
+		sqlite3_bind_text(ix->add_form, 1, at, -1, SQLITE_STATIC);
+		sqlite3_bind_text(ix->add_form, 2, word, -1, SQLITE_STATIC);
+		rc = step(ix, ix->add_form);
+		at = word + strlen(word) + 1;
+	}
+	grove__buf_clear(&ix->forms);
+	return rc;
+}
+
 static int write_item(struct grove__search_index *ix, int64_t file, const struct grove__search_item *it)
 {
 	sqlite3_stmt *st = ix->add_words[it->doc.class];
@@ -159,6 +179,7 @@ static int write_item(struct grove__search_index *ix, int64_t file, const struct
 	sqlite3_bind_int64(st, 1, id);
 	sqlite3_bind_text(st, 2, it->doc.text.ptr, (int)it->doc.text.len, SQLITE_STATIC);
 	rc = step(ix, st);
+	rc = rc || !ix->forms.len ? rc : write_forms(ix);
 	if (rc)
 		return rc;
 	return it->entries.len ? write_part(ix, id, file, it) : write_doc(ix, id, file, &it->doc);
@@ -243,7 +264,10 @@ static int write_file(struct sync *s, struct task *t, const struct grove__search
 	sqlite3_bind_text(st, 17, f->dialect->name, -1, SQLITE_STATIC);
 	sqlite3_bind_text(st, 18, f->id.ptr ? f->id.ptr : "", -1, SQLITE_STATIC);
 	sqlite3_bind_text(st, 19, f->cwd.ptr ? f->cwd.ptr : "", -1, SQLITE_STATIC);
-	sqlite3_bind_blob(st, 20, f->places.ptr ? f->places.ptr : "", (int)f->places.len, SQLITE_STATIC);
+	sqlite3_bind_text(st, 20, f->name.ptr, f->name.ptr ? -1 : 0, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 21, f->modified);
+	sqlite3_bind_blob(st, 22, f->labels.ptr ? f->labels.ptr : "", (int)f->labels.len, SQLITE_STATIC);
+	sqlite3_bind_blob(st, 23, f->places.ptr ? f->places.ptr : "", (int)f->places.len, SQLITE_STATIC);
 	return step(ix, st);
 }
 
@@ -323,8 +347,12 @@ static int write_all(struct sync *s)
 	struct grove__pool readers;
 	int rc = prepare_writing(s->ix);
 
-	if (rc)
-		return rc;
+	/* nothing of an earlier attempt counts: it may have been rolled back */
+	free(s->ix->seen);
+	s->ix->seen = calloc(GROVE__SEARCH_SEEN, sizeof(*s->ix->seen));
+	if (rc || !s->ix->seen)
+		return rc ? rc : GROVE_ENOMEM;
+	grove__buf_clear(&s->ix->forms);
 	grove__pool_begin(&readers, want < s->nr ? want : s->nr, work, s);
 	rc = readers.nr ? 0 : GROVE_ENOMEM;
 	while (!rc && s->ended < s->nr) {
@@ -338,6 +366,8 @@ static int write_all(struct sync *s)
 	}
 	grove__search_queue_stop(&s->queue);
 	grove__pool_end(&readers);
+	free(s->ix->seen);
+	s->ix->seen = NULL;
 	return rc;
 }
 
@@ -528,7 +558,7 @@ static int sync_once(struct sync *s)
 		rc = load(s);
 		sqlite3_exec(ix->db, "ROLLBACK", NULL, NULL, NULL);
 	}
-	if (rc || (!s->nr && !any_gone(s)))
+	if (rc || !s->update || (!s->nr && !any_gone(s)))
 		return rc;
 	rc = grove__search_db_run(ix, "BEGIN IMMEDIATE");
 	if (!rc) {
@@ -558,9 +588,9 @@ static int settle(struct sync *s)
 
 int grove__search_index_sync(struct grove__search_index *ix, struct grove *g,
 			     const struct grove__sweep *sweep, const struct grove__search_like *like,
-			     uint8_t *look, struct grove_detail *d)
+			     uint8_t *look, bool update, struct grove_detail *d)
 {
-	struct sync s = { .ix = ix, .g = g, .sweep = sweep, .like = like, .look = look, .d = d };
+	struct sync s = { .ix = ix, .g = g, .sweep = sweep, .like = like, .look = look, .update = update, .d = d };
 	struct grove_detail why;
 	int rc = GROVE_ESTALE;
 

@@ -22,10 +22,11 @@ void grove__search_index_remove(struct grove *g)
 
 int grove__search_index_sync(struct grove__search_index *ix, struct grove *g,
 			     const struct grove__sweep *sweep, const struct grove__search_like *like,
-			     uint8_t *look, struct grove_detail *d)
+			     uint8_t *look, bool update, struct grove_detail *d)
 {
 	(void)ix;
 	(void)g;
+	(void)update;
 	(void)sweep;
 	(void)like;
 	(void)look;
@@ -42,6 +43,15 @@ int grove__search_index_find(struct grove__search_index *ix, struct grove_search
 	(void)out;
 	(void)lost;
 	return grove__fail(d, GROVE_ENOTSUP, NULL, "there is no index");
+}
+
+int grove__search_index_suggest(struct grove__search_index *ix, const struct grove__search_query *q,
+				struct grove_buf *out)
+{
+	(void)ix;
+	(void)q;
+	(void)out;
+	return GROVE_ENOTSUP;
 }
 
 const struct grove__dialect *grove__search_index_dialect(const struct grove__search_index *ix,

@@ -11,6 +11,7 @@
 #include "base/regex.h"
 #include "base/utf8.h"
 #include "js/js.h"
+#include "search/search_stem.h"
 #include "search/search_words.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@
 
 struct token {
 	char bytes[GROVE__WORD_MAX];
-	size_t len;
+	size_t len, from, to;         /* its place in the term's text */
 };
 
 struct term {
@@ -31,18 +32,29 @@ struct term {
 	size_t nr;
 	bool prefix;                  /* the last word is a prefix */
 	bool not;
-	struct grove_buf folded;      /* for parts: its characters as they are compared */
-	bool ascii;
+	/*
+	 * Words with this stem match, too; they all begin with the first `common`
+	 * letters. len 0: only the word itself.
+	 */
+	struct token stem;
+	size_t common;
 	struct grove__needle needle;  /* must occur in a raw line; len 0: nothing must */
 };
 
+/* How a term is written. */
+struct spelling {
+	struct grove_slice text;      /* without operators */
+	bool not, quoted, exact, star;
+	bool last;                    /* nothing comes after it, not even a space */
+};
+
 struct grove__search_query {
-	enum grove__search_how how;
 	struct grove_buf text;
 	struct term *terms;
 	size_t nr, cap, nr_wanted;
 	const struct term *rarest;    /* whose needle is searched first; NULL: none has one */
-	struct grove__regex *re;  /* NULL: it is words */
+	struct grove__regex *re;      /* NULL: it is words */
+	struct term literal;          /* of a pattern: only its needle */
 };
 
 /* -------------------------------------------------------------------- terms */
@@ -61,6 +73,8 @@ static int add_token(void *payload, const struct grove__word *w)
 	k += t->nr++;
 	memcpy(k->bytes, w->ptr, w->len);
 	k->len = w->len;
+	k->from = w->from;
+	k->to = w->to;
 	return 0;
 }
 
@@ -73,22 +87,6 @@ static bool is_single(const struct token *k)
 	uint32_t cp;
 
 	return grove__utf8_decode(k->bytes, k->bytes + k->len, &cp) == k->len && grove__search_word_paired(cp);
-}
-
-static int fold_term(struct term *t)
-{
-	const char *p = t->text.ptr, *end = p + t->text.len;
-	char bytes[4];
-	uint32_t cp;
-	int rc = 0;
-
-	t->ascii = true;
-	while (p < end && !rc) {
-		p += grove__utf8_decode(p, end, &cp);
-		t->ascii &= cp < 0x80;
-		rc = grove__buf_add(&t->folded, bytes, grove__utf8_encode(bytes, grove__search_word_fold(cp)));
-	}
-	return rc;
 }
 
 /* True if JSON writes this character only as itself, or as \u. */
@@ -117,24 +115,40 @@ static struct grove_slice safe_run(const char *p, size_t len)
 	return best;
 }
 
-static void pick_needle(struct term *t, enum grove__search_how how)
+static void pick_needle(struct term *t)
 {
 	struct grove_slice best = { NULL, 0 }, run;
 
-	if (how == SEARCH_PARTS) {
-		best = safe_run(t->folded.ptr, t->folded.len);
-	} else {
-		for (size_t i = 0; i < t->nr; i++) {
-			run = safe_run(t->tokens[i].bytes, t->tokens[i].len);
-			if (run.len > best.len)
-				best = run;
-		}
+	for (size_t i = 0; i < t->nr; i++) {
+		run = safe_run(t->tokens[i].bytes, t->stem.len ? t->common : t->tokens[i].len);
+		if (run.len > best.len)
+			best = run;
 	}
 	grove__needle_init(&t->needle, best);
 }
 
-static int add_term(struct grove__search_query *q, struct grove_slice text, bool not, bool prefix,
-		    struct grove_detail *d)
+/* A word by itself also matches its other forms. The parts of an identifier do not. */
+static void find_stem(struct term *t, const struct spelling *how)
+{
+	const struct token *k = t->tokens;
+
+	if (how->quoted || how->exact || how->star || t->nr != 1 || !grove__search_stem_has(k->bytes, k->len))
+		return;
+	t->stem = *k;
+	t->stem.len = grove__search_stem(t->stem.bytes, k->len);
+	t->common = grove__search_stem_common(t->stem.bytes, t->stem.len);
+}
+
+/* True if its last word may go on: the user has not finished it. */
+static bool is_open(const struct term *t, const struct spelling *how)
+{
+	const struct token *k = &t->tokens[t->nr - 1];
+
+	return how->star || is_single(k) ||
+	       (how->last && !how->quoted && !how->exact && !how->not && k->to == how->text.len);
+}
+
+static int add_term(struct grove__search_query *q, const struct spelling *how, struct grove_detail *d)
 {
 	struct term *t;
 	int rc;
@@ -144,26 +158,19 @@ static int add_term(struct grove__search_query *q, struct grove_slice text, bool
 	if (grove__array_room(&q->terms, &q->cap, q->nr, sizeof(*q->terms)))
 		return grove__fail_nomem(d);
 	t = &q->terms[q->nr];
-	*t = (struct term){ .text = text, .not = not };
-	rc = grove__words_cut(text, true, add_token, t);
-	rc = rc ? rc : fold_term(t);
-	if (rc) {
+	*t = (struct term){ .text = how->text, .not = how->not };
+	rc = grove__words_cut(how->text, true, add_token, t);
+	/* drop a term that has no words */
+	if (rc || !t->nr) {
 		free(t->tokens);
-		grove__buf_release(&t->folded);
-		return rc == GROVE_ENOMEM ? grove__fail_nomem(d)
-					  : grove__fail(d, GROVE_EINVAL, NULL, "a phrase has more than %d words",
-							WORDS_MAX);
+		return !rc ? 0 : rc == GROVE_ENOMEM ? grove__fail_nomem(d)
+			   : grove__fail(d, GROVE_EINVAL, NULL, "a phrase has more than %d words", WORDS_MAX);
 	}
-	t->prefix = prefix || (t->nr && is_single(&t->tokens[t->nr - 1]));
-	/* drop a term that has no words, or as parts no characters */
-	if (q->how == SEARCH_WORDS ? !t->nr : !t->folded.len) {
-		free(t->tokens);
-		grove__buf_release(&t->folded);
-		return 0;
-	}
-	pick_needle(t, q->how);
+	t->prefix = is_open(t, how);
+	find_stem(t, how);
+	pick_needle(t);
 	q->nr++;
-	q->nr_wanted += !not;
+	q->nr_wanted += !how->not;
 	return 0;
 }
 
@@ -175,29 +182,33 @@ static bool is_space_at(const char *p, const char *end, size_t *n)
 	return grove__js_is_space(cp);
 }
 
-/* Takes the next term: `-`, then "…" or everything up to white space, then `*`. */
+/* Takes the next term: `-`, then `=`, then "…" or everything up to white space, then `*`. */
 static int take_term(struct grove__search_query *q, const char **at, const char *end,
 		     struct grove_detail *d)
 {
 	const char *p = *at, *start, *stop;
-	bool not = *p == '-' && p + 1 < end && p[1] != '-', quoted, star;
+	struct spelling how = { .not = *p == '-' && p + 1 < end && p[1] != '-' };
 	size_t n;
 
-	p += not;
-	quoted = *p == '"';
-	p += quoted;
+	p += how.not;
+	how.exact = p + 1 < end && *p == '=';
+	p += how.exact;
+	how.quoted = *p == '"';
+	p += how.quoted;
 	start = p;
-	while (p < end && (quoted ? *p != '"' : !is_space_at(p, end, &n)))
-		p += quoted ? 1 : n;
+	while (p < end && (how.quoted ? *p != '"' : !is_space_at(p, end, &n)))
+		p += how.quoted ? 1 : n;
 	stop = p;
-	p += quoted && p < end;
-	star = quoted ? p < end && *p == '*' : stop > start && stop[-1] == '*';
-	if (quoted)
-		p += star;
+	p += how.quoted && p < end;
+	how.star = how.quoted ? p < end && *p == '*' : stop > start && stop[-1] == '*';
+	if (how.quoted)
+		p += how.star;
 	else
-		stop -= star;
+		stop -= how.star;
+	how.last = p == end;
+	how.text = grove__slice(start, (size_t)(stop - start));
 	*at = p;
-	return add_term(q, grove__slice(start, (size_t)(stop - start)), not, star, d);
+	return add_term(q, &how, d);
 }
 
 static int split(struct grove__search_query *q, struct grove_detail *d)
@@ -224,8 +235,31 @@ static int split(struct grove__search_query *q, struct grove_detail *d)
 	return rc;
 }
 
+/*
+ * A pattern without operators occurs as it is in a raw line, except that k and s also match
+ * letters outside ASCII: the longest part without these is searched first.
+ */
+static void pick_literal(struct grove__search_query *q, const char *pattern)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-";
+	struct grove_slice best = { pattern, 0 };
+
+	if (pattern[strspn(pattern, plain)])
+		return;
+	for (const char *p = pattern; *p; p += strspn(p, "kKsS")) {
+		size_t n = strcspn(p, "kKsS");
+
+		if (n > best.len)
+			best = grove__slice(p, n);
+		p += n;
+	}
+	grove__needle_init(&q->literal.needle, best);
+	if (q->literal.needle.len)
+		q->rarest = &q->literal;
+}
+
 int grove__search_query_new(struct grove__search_query **out, const char *query,
-			    enum grove__search_how how, struct grove_detail *d)
+			    bool patterns, struct grove_detail *d)
 {
 	struct grove__search_query *q = calloc(1, sizeof(*q));
 	size_t len = strlen(query);
@@ -234,17 +268,18 @@ int grove__search_query_new(struct grove__search_query **out, const char *query,
 	*out = NULL;
 	if (!q)
 		return grove__fail_nomem(d);
-	q->how = how;
 	if (len > QUERY_MAX)
 		rc = grove__fail(d, GROVE_EINVAL, NULL, "the query is longer than %d bytes", QUERY_MAX);
 	else if (grove__utf8_repair(&q->text, grove__slice(query, len)))
 		rc = grove__fail_nomem(d);
 	else if (strncmp(query, "re:", 3))
 		rc = split(q, d);
-	else if (how != SEARCH_PARTS)
+	else if (!patterns)
 		rc = grove__fail(d, GROVE_EINVAL, NULL, "re: the index does not support patterns (use --live)");
 	else
 		rc = grove__regex_new(&q->re, grove__slice(q->text.ptr + 3, q->text.len - 3), REGEX_LINES, d);
+	if (!rc && q->re)
+		pick_literal(q, q->text.ptr + 3);
 	if (rc)
 		grove__search_query_free(q);
 	else
@@ -256,49 +291,151 @@ void grove__search_query_free(struct grove__search_query *q)
 {
 	if (!q)
 		return;
-	for (size_t i = 0; i < q->nr; i++) {
+	for (size_t i = 0; i < q->nr; i++)
 		free(q->terms[i].tokens);
-		grove__buf_release(&q->terms[i].folded);
-	}
 	free(q->terms);
 	grove__buf_release(&q->text);
 	grove__regex_free(q->re);
 	free(q);
 }
 
-/* Writes the words of a term, adjacent or each by itself. */
-static int put_words(struct grove_buf *out, const struct term *t, const char *between)
-{
-	int rc = grove__buf_add_char(out, '"');
+/* -------------------------------------------------------------------- FTS5 */
 
-	for (size_t i = 0; i < t->nr && !rc; i++) {
-		rc = i ? grove__buf_add_str(out, between) : 0;
-		rc = rc ? rc : grove__buf_add(out, t->tokens[i].bytes, t->tokens[i].len);
-	}
-	return rc ? rc : grove__buf_add_str(out, t->prefix ? "\" *" : "\"");
+/* The query while it is written. */
+struct writing {
+	struct grove__search_fts *to;
+	const struct term *t;
+};
+
+static int put_word(struct writing *w, const char *word, size_t len)
+{
+	struct grove__search_fts *f = w->to;
+	bool first = !f->terms[f->nr - 1];
+	int rc = grove__buf_add_str(&f->match, first ? "\"" : " OR \"");
+
+	f->terms[f->nr - 1]++;
+	rc = rc ? rc : grove__buf_add(&f->match, word, len);
+	return rc ? rc : grove__buf_add_char(&f->match, '"');
 }
 
-int grove__search_query_fts(const struct grove__search_query *q, bool parts, struct grove_buf *out)
+/* Adds a form of a word, unless the word itself, or as a prefix, finds it anyway. */
+static int put_form(void *payload, const char *form, size_t len)
+{
+	struct writing *w = payload;
+	const struct token *k = w->t->tokens;
+
+	if ((w->t->prefix ? len >= k->len : len == k->len) && !memcmp(form, k->bytes, k->len))
+		return 0;
+	return put_word(w, form, len);
+}
+
+/* Writes a word with all its forms. */
+static int put_forms(struct grove__search_fts *f, const struct term *t)
+{
+	struct writing w = { f, t };
+	const struct token *k = t->tokens;
+	struct token again = t->stem;
+	int rc = put_word(&w, k->bytes, k->len);
+
+	if (!rc && t->prefix)
+		rc = grove__buf_add_str(&f->match, " *");
+	if (rc || !t->stem.len)
+		return rc;
+	/* a stem may be a word of its own, which need not have this stem */
+	again.len = grove__search_stem_has(again.bytes, again.len) ? grove__search_stem(again.bytes, again.len)
+								   : again.len;
+	if (again.len == t->stem.len && !memcmp(again.bytes, t->stem.bytes, again.len))
+		rc = put_form(&w, t->stem.bytes, t->stem.len);
+	return rc ? rc : f->forms(f->payload, grove__slice(t->stem.bytes, t->stem.len), put_form, &w);
+}
+
+/* Writes the words of a term, adjacent or each by itself. */
+static int put_words(struct grove__search_fts *f, const struct term *t)
+{
+	int rc = grove__buf_add_char(&f->match, '"');
+
+	f->terms[f->nr - 1] = 1;
+	for (size_t i = 0; i < t->nr && !rc; i++) {
+		if (i)
+			rc = grove__buf_add_str(&f->match, f->parts ? "\" AND \"" : " ");
+		if (i && f->parts)
+			f->terms[f->nr++] = 1;
+		rc = rc ? rc : grove__buf_add(&f->match, t->tokens[i].bytes, t->tokens[i].len);
+	}
+	return rc ? rc : grove__buf_add_str(&f->match, t->prefix ? "\" *" : "\"");
+}
+
+static int put_term(struct grove__search_fts *f, const struct term *t, const char *before)
+{
+	size_t nr = f->nr + (f->parts ? t->nr : 1);
+	unsigned *terms = realloc(f->terms, nr * sizeof(*terms));
+	int rc = terms ? grove__buf_add_str(&f->match, before) : GROVE_ENOMEM;
+
+	if (rc)
+		return rc;
+	f->terms = terms;
+	f->terms[f->nr++] = 0;
+	rc = grove__buf_add_char(&f->match, '(');
+	rc = rc ? rc : t->nr == 1 ? put_forms(f, t) : put_words(f, t);
+	return rc ? rc : grove__buf_add_char(&f->match, ')');
+}
+
+int grove__search_query_fts(const struct grove__search_query *q, struct grove__search_fts *f)
 {
 	const char *before = "(";
+	size_t wanted;
 	int rc = 0;
 
+	grove__buf_clear(&f->match);
+	f->nr = 0;
 	for (size_t i = 0; i < q->nr && !rc; i++) {
 		if (q->terms[i].not)
 			continue;
-		rc = grove__buf_add_str(out, before);
-		rc = rc ? rc : put_words(out, &q->terms[i], parts ? "\" AND \"" : " ");
+		rc = put_term(f, &q->terms[i], before);
 		before = " AND ";
 	}
-	rc = rc ? rc : grove__buf_add_char(out, ')');
+	rc = rc ? rc : grove__buf_add_char(&f->match, ')');
+	wanted = f->nr;
 	/* one text of a part may have what another must not have */
-	for (size_t i = 0; i < q->nr && !rc && !parts; i++) {
-		if (!q->terms[i].not)
-			continue;
-		rc = grove__buf_add_str(out, " NOT ");
-		rc = rc ? rc : put_words(out, &q->terms[i], " ");
-	}
+	for (size_t i = 0; i < q->nr && !rc && !f->parts; i++)
+		if (q->terms[i].not)
+			rc = put_term(f, &q->terms[i], " NOT ");
+	f->nr = wanted;
 	return rc;
+}
+
+void grove__search_fts_release(struct grove__search_fts *f)
+{
+	grove__buf_release(&f->match);
+	free(f->terms);
+}
+
+int grove__search_query_respell(const struct grove__search_query *q,
+				int (*fn)(void *payload, struct grove_slice word, struct grove_buf *other),
+				void *payload, struct grove_buf *out)
+{
+	const char *at = q->text.ptr, *end = at + q->text.len;
+	struct grove_buf other = GROVE_BUF_INIT;
+	bool any = false;
+	int rc = 0;
+
+	for (size_t i = 0; i < q->nr && !rc; i++) {
+		const struct term *t = &q->terms[i];
+		const struct token *k = t->tokens;
+
+		if (t->not || t->nr != 1)
+			continue;
+		grove__buf_clear(&other);
+		rc = fn(payload, grove__slice(k->bytes, k->len), &other);
+		if (rc || !other.len)
+			continue;
+		any = true;
+		rc = grove__buf_add(out, at, (size_t)(t->text.ptr + k->from - at));
+		rc = rc ? rc : grove__buf_add_slice(out, grove__buf_slice(&other));
+		at = t->text.ptr + k->to;
+	}
+	grove__buf_release(&other);
+	return rc || !any ? rc : grove__buf_add(out, at, (size_t)(end - at));
 }
 
 bool grove__search_query_is_words(const struct grove__search_query *q)
@@ -306,7 +443,7 @@ bool grove__search_query_is_words(const struct grove__search_query *q)
 	for (size_t i = 0; i < q->nr; i++)
 		if (q->terms[i].not || q->terms[i].nr != 1)
 			return false;
-	return q->how == SEARCH_WORDS;
+	return !q->re;
 }
 
 double grove__search_query_once(const struct grove__search_query *q, uint64_t words)
@@ -452,12 +589,25 @@ static int add_mark(struct grove__search_matcher *m, size_t from, size_t to)
 	return 0;
 }
 
+/* True if a word has the stem of a term. */
+static bool is_form(const struct term *t, const struct grove__word *w)
+{
+	char word[GROVE__WORD_MAX];
+
+	if (!t->stem.len || w->len < t->common || memcmp(w->ptr, t->stem.bytes, t->common) ||
+	    !grove__search_stem_has(w->ptr, w->len))
+		return false;
+	memcpy(word, w->ptr, w->len);
+	return grove__search_stem(word, w->len) == t->stem.len && !memcmp(word, t->stem.bytes, t->stem.len);
+}
+
 static bool is_token(const struct term *t, size_t j, const struct grove__word *w)
 {
 	const struct token *k = &t->tokens[j];
 	bool open = t->prefix && j + 1 == t->nr;
 
-	return (open ? w->len >= k->len : w->len == k->len) && !memcmp(w->ptr, k->bytes, k->len);
+	return ((open ? w->len >= k->len : w->len == k->len) && !memcmp(w->ptr, k->bytes, k->len)) ||
+	       is_form(t, w);
 }
 
 /* Advances for a word at the next position, or another one at the same. */
@@ -511,46 +661,6 @@ static int match_words(struct grove__search_matcher *m, struct grove_slice text)
 		memset(s->now, 0, m->q->terms[i].nr * sizeof(*s->now));
 	}
 	return grove__words_cut(text, false, next_word, m);
-}
-
-/* Returns the length of the match of a folded term at `p`; 0: none. */
-static size_t reach(const struct grove_buf *folded, const char *p, const char *end)
-{
-	const char *k = folded->ptr, *k_end = k + folded->len, *start = p;
-	uint32_t a, b;
-
-	while (k < k_end && p < end) {
-		k += grove__utf8_decode(k, k_end, &a);
-		p += grove__utf8_decode(p, end, &b);
-		if (grove__search_word_fold(b) != a)
-			return 0;
-	}
-	return k == k_end ? (size_t)(p - start) : 0;
-}
-
-static int match_part(struct grove__search_matcher *m, const struct term *t, struct state *s,
-		      struct grove_slice text)
-{
-	const char *p = text.ptr, *end = p + text.len;
-	struct grove__needle whole;
-	bool quick = t->ascii && t->folded.len <= GROVE__NEEDLE_MAX;
-	size_t n;
-	int rc = 0;
-
-	s->times = 0;
-	if (quick)
-		grove__needle_init(&whole, grove__buf_slice(&t->folded));
-	while (p < end && !rc) {
-		if (quick && !(p = grove__needle_find(&whole, p, end)))
-			break;
-		n = quick ? t->folded.len : reach(&t->folded, p, end);
-		if (n) {
-			s->times++;
-			rc = t->not ? 0 : add_mark(m, (size_t)(p - text.ptr), (size_t)(p - text.ptr) + n);
-		}
-		p += n ? n : 1;
-	}
-	return rc;
 }
 
 static int match_pattern(struct grove__search_matcher *m, struct grove_slice text, uint64_t *times)
@@ -622,17 +732,12 @@ int grove__search_match(struct grove__search_matcher *m, struct grove_slice text
 		*score = grove__search_score(once && times ? 1 : times, text.len / 6);
 		return rc ? rc : times > 0;
 	}
-	if (q->how == SEARCH_WORDS)
-		rc = match_words(m, text);
+	rc = match_words(m, text);
 	for (size_t i = 0; i < q->nr && !rc; i++) {
 		const struct term *t = &q->terms[i];
 		struct state *s = &m->states[i];
 
-		if (q->how == SEARCH_PARTS) {
-			rc = match_part(m, t, s, text);
-			m->words = text.len / 6;
-		}
-		if (!rc && t->not == (s->times > 0))
+		if (t->not == (s->times > 0))
 			return 0;
 		if (!t->not)
 			*score += grove__search_score(once && s->times ? 1 : s->times, m->words);

@@ -1,10 +1,11 @@
 /*
  * search/search_query.h: a query, and whether a text matches it.
  *
- * A query consists of terms, all of which must occur: words; "several words" that are
- * adjacent; prefixes*; -words that must not occur. Punctuation inside a word makes it a
- * phrase of its parts. When searched as parts, a term matches wherever its letters
- * occur, even inside words. `re:PATTERN` is a regular expression.
+ * A query consists of terms, all of which must occur: words, which match all forms of an
+ * English word; =words, which match only themselves; "several words" that are adjacent;
+ * prefixes*; -words that must not occur. The last word is a prefix, too, unless a space
+ * comes after it: it may not have been finished. Punctuation inside a word makes it a
+ * phrase of its parts. `re:PATTERN` is a regular expression, for scanning only.
  */
 #ifndef GROVE_SEARCH_SEARCH_QUERY_H
 #define GROVE_SEARCH_SEARCH_QUERY_H
@@ -13,18 +14,39 @@
 #include "base/fail.h"
 #include "grove/search.h"
 
-enum grove__search_how { SEARCH_WORDS, SEARCH_PARTS };
-
 struct grove__search_query;
 
-/* Returns GROVE_EINVAL with a reason. A pattern needs SEARCH_PARTS. */
-int grove__search_query_new(struct grove__search_query **out, const char *query,
-			    enum grove__search_how how, struct grove_detail *d);
+/* Returns GROVE_EINVAL with a reason. `patterns`: they are allowed. */
+int grove__search_query_new(struct grove__search_query **out, const char *query, bool patterns,
+			    struct grove_detail *d);
 void grove__search_query_free(struct grove__search_query *q);
-/* Writes the query in the syntax of FTS5; for parts: those that have all words. */
-int grove__search_query_fts(const struct grove__search_query *q, bool parts, struct grove_buf *out);
+
+/* Called with each word that has a stem. */
+typedef int grove__search_form_fn(void *payload, const char *word, size_t len);
+/* A query in the syntax of FTS5. */
+struct grove__search_fts {
+	bool parts;                  /* for parts: those that have all words */
+	/* Finds the words of the index that have this stem, except the stem itself. */
+	int (*forms)(void *payload, struct grove_slice stem, grove__search_form_fn *fn, void *fn_payload);
+	void *payload;
+
+	/* afterwards */
+	struct grove_buf match;
+	unsigned *terms;             /* how many phrases, one after the other, stand for each … */
+	size_t nr;                   /* … of the terms that must occur */
+};
+int grove__search_query_fts(const struct grove__search_query *q, struct grove__search_fts *f);
+void grove__search_fts_release(struct grove__search_fts *f);
 /* True if it consists of single words, so that these alone decide whether a text matches. */
 bool grove__search_query_is_words(const struct grove__search_query *q);
+
+/*
+ * Writes the query with other words. `fn` gets each word that must occur by itself, and
+ * may write another one. If it never does, nothing is written.
+ */
+int grove__search_query_respell(const struct grove__search_query *q,
+				int (*fn)(void *payload, struct grove_slice word, struct grove_buf *other),
+				void *payload, struct grove_buf *out);
 
 /*
  * The lines between `p` and `end` that may match, judged by their raw bytes: every line

@@ -9,12 +9,14 @@
 
 #include "base/array.h"
 #include "base/crc32c.h"
+#include "search/search_names.h"
 #include "sys/pool.h"
 
 #include <stdlib.h>
 
 #define RUN_BYTES ((size_t)512 << 10)
 #define TMP_BYTES ((size_t)1 << 20)
+#define KEEP 1000               /* at least this many hits are compared */
 
 struct shared {
 	struct grove_search *s;
@@ -39,6 +41,7 @@ struct reader {
 	struct grove_store_log *log;
 	uint32_t nr;                         /* of the log */
 	bool known, wanted;                  /* whether the options ask for this session */
+	bool names;                          /* a line that matches may set a title or a label */
 	struct grove_detail why;
 };
 
@@ -67,11 +70,12 @@ static int by_order(const void *x, const void *y, void *payload)
 static int add_hit(const struct shared *sh, struct grove__search_hits *to,
 		   const struct grove__search_hit *h)
 {
-	size_t most = sh->ask->limit;
+	size_t most = sh->ask->most > KEEP ? sh->ask->most : KEEP;
 
 	if (to->nr >= 2 * most) {
 		qsort_r(to->list, to->nr, sizeof(*to->list), by_order, &sh->s->sweep);
 		to->nr = most;
+		to->cut = true;
 	}
 	if (grove__array_room(&to->list, &to->cap, to->nr, sizeof(*to->list)))
 		return GROVE_ENOMEM;
@@ -93,7 +97,7 @@ static int know_session(struct reader *r)
 	if (r->known)
 		return 0;
 	grove__arena_init(&keep);
-	if (grove__dialect_cwd_in_entries(r->dialect) && r->sh->ask->cwd) {
+	if (grove__dialect_cwd_in_entries(r->dialect) && grove__search_wants_cwd(r->sh->ask)) {
 		rc = grove__search_log_image(&r->sh->s->sweep.logs[r->nr], r->sh->s->g->cache, r->log, r->dialect, &im, &r->why);
 		h.cwd = im ? im->header.cwd : NULL;
 	} else if (grove__dialect_has_header(r->dialect)) {
@@ -101,7 +105,7 @@ static int know_session(struct reader *r)
 		rc = rc || h.usable ? rc : GROVE_EDAMAGED;
 	}
 	r->known = true;
-	r->wanted = !rc && grove__search_wants_log(r->sh->ask, grove__search_log_agent(l, r->dialect), h.cwd);
+	r->wanted = !rc && grove__search_wants_log(r->sh->ask, l, grove__search_log_agent(l, r->dialect), h.cwd);
 	grove__image_unref(im);
 	grove__arena_release(&keep);
 	return rc == GROVE_ENOMEM ? rc : 0;
@@ -140,6 +144,7 @@ static int read_rows(struct reader *r)
 	if (rc)
 		return rc;
 	r->hits.nr = 0;
+	r->names = true;
 	grove__rows_init(&rows, im, r->log, NULL, im->spine->nr);
 	while (!(rc = grove__rows_next(&rows, &row, &value, &r->why))) {
 		struct grove__spot at = grove__image_spot(im, row);
@@ -173,8 +178,11 @@ static int take_line(struct reader *r, const char *line, size_t len, uint64_t po
 	class = r->dialect->read.index(&l, line, &r->tmp, &e);
 	if (r->tmp.failed)
 		return GROVE_ENOMEM;
+	if (class == LINE_HEADER && grove__dialect_has_title(r->dialect))
+		r->names = true;
 	if (class != LINE_ENTRY && class != LINE_SLOT)
 		return 0;
+	r->names |= class == LINE_SLOT || e.names || e.kind == GROVE_KIND_LABEL;
 	at.crc = grove__crc32c(0, line, len);
 	return take_value(r, grove__slice(line + l.value.off, (size_t)l.value.len), e.kind, e.role, e.time,
 			  &at);
@@ -195,6 +203,46 @@ static int take_run(struct reader *r)
 			lf = memchr(counted, '\n', (size_t)(line - counted));
 		rc = take_line(r, line, len, grove__runs_pos(&r->runs, (size_t)(line - buf), nr));
 	}
+	return rc;
+}
+
+static int take_name(void *payload, const struct grove__search_hit *h, const char *text)
+{
+	struct reader *r = payload;
+	struct grove__search_hit own = *h;
+	int rc = know_session(r);
+
+	if (rc || !r->wanted)
+		return rc;
+	pthread_mutex_lock(&r->sh->lock);
+	own.text = grove__arena_dup(&r->sh->out->texts, grove__slice_str(text));
+	pthread_mutex_unlock(&r->sh->lock);
+	/* an entry's id is in the image, which will be loaded again */
+	own.entry = NULL;
+	return own.text ? add_hit(r->sh, &r->hits, &own) : GROVE_ENOMEM;
+}
+
+/* Which title and which labels count is known only when all of the log is. */
+static int take_names(struct reader *r)
+{
+	struct grove__search_hit h = { .log = r->nr };
+	struct grove__search_names n = { 0 };
+	struct grove_buf labels = GROVE_BUF_INIT;
+	struct grove__image *im = NULL;
+	int rc;
+
+	if (!r->names || !(r->sh->ask->in >> SEARCH_NAMES & 1))
+		return 0;
+	rc = grove__search_log_image(&r->sh->s->sweep.logs[r->nr], r->sh->s->g->cache, r->log, r->dialect, &im, &r->why);
+	rc = rc ? rc : grove__search_labels(im, &labels);
+	rc = rc ? rc : grove__search_modified(im, r->log, &n.modified, &r->why);
+	if (!rc) {
+		n.title = grove__image_name(im);
+		n.labels = grove__buf_slice(&labels);
+		rc = grove__search_names_find(&n, r->sh->ask, r->m, &h, take_name, r);
+	}
+	grove__buf_release(&labels);
+	grove__image_unref(im);
 	return rc;
 }
 
@@ -231,6 +279,7 @@ static int read_one(struct reader *r, uint32_t nr)
 
 	r->nr = nr;
 	r->known = false;
+	r->names = false;
 	r->hits.nr = 0;
 	r->dialect = NULL;
 	grove__fail_clear(&r->why);
@@ -241,6 +290,7 @@ static int read_one(struct reader *r, uint32_t nr)
 	}
 	if (!rc && (!sh->ask->agent || !strcmp(sh->ask->agent, grove__search_log_agent(l, r->dialect))))
 		rc = read_log(r);
+	rc = rc ? rc : take_names(r);
 	grove__log_close(r->log);
 	r->log = NULL;
 	/* a slow pattern is the caller's error; a log that cannot be read is reported */
@@ -263,7 +313,9 @@ static bool hand_in(struct reader *r, int rc, unsigned thread, uint32_t *nr)
 
 	for (size_t i = 0; i < r->hits.nr && !rc; i++)
 		rc = add_hit(sh, sh->out, &r->hits.list[i]);
+	sh->out->cut |= r->hits.cut;
 	r->hits.nr = 0;
+	r->hits.cut = false;
 	if (rc && !sh->rc) {
 		sh->rc = rc == GROVE_ENOMEM ? grove__fail_nomem(sh->d) : rc;
 		if (rc != GROVE_ENOMEM)

@@ -6,7 +6,13 @@
 #include "dialect/dialect.h"
 
 /* In the order of the bits of enum grove_search_in. */
-enum grove__search_class { SEARCH_TEXT, SEARCH_CALLS, SEARCH_RESULTS, SEARCH_CLASSES };
+enum grove__search_class {
+	SEARCH_TEXT,
+	SEARCH_CALLS,
+	SEARCH_RESULTS,
+	SEARCH_CLASSES,              /* of an entry's own texts */
+	SEARCH_NAMES = SEARCH_CLASSES
+};
 
 struct grove__search_texts {
 	struct grove_buf of[SEARCH_CLASSES];   /* empty: it has none */

@@ -214,13 +214,6 @@ static void write_all(const char *setting, struct grove *g)
 	grove_session_close(s);
 }
 
-static int count_hit(void *payload, const struct grove_hit *hit)
-{
-	(void)hit;
-	++*(long long *)payload;
-	return 0;
-}
-
 static int ignore_problem(void *payload, const struct grove_problem *p)
 {
 	(void)payload;
@@ -237,7 +230,7 @@ static void read_all(const char *setting, struct grove *g)
 	struct grove_buf b = GROVE_BUF_INIT;
 	struct grove_search *search = NULL;
 	struct grove_list *list = NULL;
-	long long hits = 0;
+	struct grove_hits *hits = NULL;
 	int rc = grove_list(g, &every, &list);
 
 	expect(setting, g, "list", rc ? rc : (long long)grove_list_count(list), SESSIONS);
@@ -253,8 +246,9 @@ static void read_all(const char *setting, struct grove *g)
 	expect(setting, g, "copy", rc ? rc : (long long)copied.added, SESSIONS);
 	rc = grove_search_open(g, GROVE_SEARCH_NO_INDEX, &search);
 	if (!rc)
-		rc = grove_search_run(search, "needle", &most, count_hit, &hits);
-	expect(setting, g, "search", rc ? rc : hits, SAID + SESSIONS - 1);
+		rc = grove_search_run(search, "needle", &most, &hits);
+	expect(setting, g, "search", rc ? rc : (long long)grove_hits_count(hits), SAID + SESSIONS - 1);
+	grove_hits_free(hits);
 	grove_search_close(search);
 	grove_buf_release(&b);
 }

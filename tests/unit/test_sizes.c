@@ -41,13 +41,6 @@ static int ignore_problem(void *payload, const struct grove_problem *p)
 	return 0;
 }
 
-static int ignore_hit(void *payload, const struct grove_hit *h)
-{
-	(void)payload;
-	(void)h;
-	return 0;
-}
-
 static int no_line(void *payload, struct grove_slice *line)
 {
 	(void)payload;
@@ -86,7 +79,21 @@ static int usage(void *p)
 
 static int search(void *p)
 {
-	return grove_search_run(at.search, "words", p, ignore_hit, NULL);
+	struct grove_hits *h;
+	int rc = grove_search_run(at.search, "words", p, &h);
+
+	grove_hits_free(h);
+	return rc;
+}
+
+static int about_hits(void *p)
+{
+	struct grove_hits *h;
+	int rc = grove_search_run(at.search, "words", NULL, &h);
+
+	rc = rc ? rc : grove_hits_about(h, p);
+	grove_hits_free(h);
+	return rc;
 }
 
 static int new_session(void *p)
@@ -430,6 +437,7 @@ static const struct call {
 	{ "grove_list", list, SIZE(list_options) },
 	{ "grove_usage", usage, SIZE(usage_options) },
 	{ "grove_search_run", search, SIZE(search_options) },
+	{ "grove_hits_about", about_hits, SIZE(hits_about), true },
 	{ "grove_session_create", new_session, SIZE(create_options) },
 	{ "grove_session_append", append, SIZE(append_options) },
 	{ "grove_session_append, its result", append_result, SIZE(append_result), true },

@@ -6,7 +6,7 @@ const binding = require("./binding.cjs");
 
 const SORT = ["modified", "created", "size", "messages", "name", "relevance"];
 const USAGE_BY = ["day", "model", "session", "project", "agent"];
-const SEARCH_IN = { text: 1, calls: 2, results: 4 };
+const SEARCH_IN = { text: 1, calls: 2, results: 4, names: 8 };
 const LIST = { all: 1, named: 2, threads: 4, shape: 16 };
 
 function choose(names, value, what) {

@@ -149,24 +149,22 @@ static napi_value usage(struct call *c)
 
 /* ------------------------------------------------------------------- search */
 
-static int found(void *payload, const struct grove_hit *hit)
-{
-	struct query *q = payload;
-	int rc = between(q);
-
-	return rc ? rc : grove_hit_json(hit, &q->job.out);
-}
-
 static int run_search(struct job *job)
 {
 	struct query *q = (struct query *)job;
 	struct grove_search *s = NULL;
+	struct grove_hits *hits = NULL;
 	int rc = grove_search_open(job->g, q->how.search.flags, &s);
 
 	if (!rc)
-		rc = grove_search_run(s, q->text[0], &q->how.search.opt, found, q);
+		rc = grove_search_run(s, q->text[0], &q->how.search.opt, &hits);
 	if (rc && s)
 		grove_search_error(s, &job->why);
+	for (size_t i = 0; !rc && i < grove_hits_count(hits); i++) {
+		rc = between(q);
+		rc = rc ? rc : grove_hit_json(grove_hits_at(hits, i), &q->job.out);
+	}
+	grove_hits_free(hits);
 	grove_search_close(s);
 	return rc ? rc : end(q);
 }

@@ -1,0 +1,180 @@
+/*
+ * search/search_tell.c: reads what is shown of a hit from its log.
+ *
+ * Consecutive hits are often in one session, so the log that was opened last stays open. If
+ * the index does not know a log, it is loaded to find out where in the tree a hit is.
+ */
+#include "search/search_tell.h"
+
+#include "image/sent.h"
+#include "search/search_names.h"
+
+#include <stdlib.h>
+
+static void close_log(struct grove__search_teller *t)
+{
+	grove__log_close(t->log);
+	grove__image_unref(t->im);
+	free(t->places);
+	t->log = NULL;
+	t->im = NULL;
+	t->places = NULL;
+	t->at = 0;
+}
+
+int grove__search_teller_init(struct grove__search_teller *t, const struct grove__search_query *q)
+{
+	t->m = grove__search_matcher_new(q);
+	return t->m ? 0 : grove__fail_nomem(t->d);
+}
+
+void grove__search_teller_release(struct grove__search_teller *t)
+{
+	close_log(t);
+	grove__search_matcher_free(t->m);
+	grove__buf_release(&t->line);
+	grove__buf_release(&t->path);
+	grove__buf_release(&t->id);
+	grove__search_texts_release(&t->texts);
+	grove__search_snippet_release(&t->snippet);
+}
+
+static int open_log(struct grove__search_teller *t, const struct grove__search_hit *h)
+{
+	const struct grove__sweep_log *l = &t->s->sweep.logs[h->log];
+	struct grove_key key = { l->project, l->session, l->sub };
+	int rc;
+
+	if (t->at == h->log + 1 && (h->indexed || t->im))
+		return 0;
+	close_log(t);
+	t->dialect = h->indexed ? grove__search_index_dialect(t->s->index, l) : NULL;
+	rc = grove__search_log_open(t->s->g, l, &t->log, &t->dialect, t->d);
+	if (!rc && !h->indexed) {
+		rc = grove__search_log_image(l, t->s->g->cache, t->log, t->dialect, &t->im, t->d);
+		rc = rc ? rc : grove__image_sent(t->im, t->log, grove__search_log_name(l), &t->places, t->d);
+	}
+	grove__buf_clear(&t->path);
+	if (!rc && grove__store_describe(l->root->store, &key, &t->path))
+		rc = grove__fail_nomem(t->d);
+	if (!rc)
+		t->at = h->log + 1;
+	return rc;
+}
+
+/* Finds the row that begins at a position of the log. */
+static uint32_t row_at(const struct grove__image *im, const struct grove__spot *at)
+{
+	uint32_t low = 0, high = im->spine->nr;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (grove__spine_pos(im->spine, mid) < at->pos)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	/* there may be white space before a value */
+	if (low == im->spine->nr || grove__spine_pos(im->spine, low) >= at->pos + (im->by_line ? 1 : at->len))
+		return GROVE_NO_ENTRY;
+	for (; at->off && low + 1 < im->spine->nr; low++)
+		if (grove__image_spot(im, low).off == at->off)
+			break;
+	return low;
+}
+
+/* Gets the text of an entry that was found. */
+static int read_text(struct grove__search_teller *t, const struct grove__search_hit *h, struct grove_slice *out)
+{
+	int rc = grove__line_fetch(t->log, &h->at, &t->line, t->d);
+
+	if (rc)
+		return rc;
+	if (h->at.lines || memchr(t->line.ptr, '\n', t->line.len))
+		grove__line_join(t->line.ptr, t->line.len);
+	rc = grove__search_texts(&t->texts, t->dialect, grove__line_trim(grove__buf_slice(&t->line)), h->kind,
+				 h->role);
+	*out = grove__buf_slice(&t->texts.of[h->class]);
+	return rc;
+}
+
+/* Gets the text and the marks to be shown. Returns 1 if the text does not match. */
+static int read_hit(struct grove__search_teller *t, const struct grove__search_hit *h)
+{
+	const struct grove_hit_mark *marks;
+	struct grove_slice text = grove__slice_str(h->text ? h->text : "");
+	double score;
+	size_t nr;
+	int rc = h->text ? 0 : read_text(t, h, &text);
+
+	rc = rc ? rc : grove__search_match(t->m, text, true, &score);
+	if (rc <= 0)
+		return rc ? rc : 1;
+	marks = grove__search_marks(t->m, &nr);
+	return grove__search_snippet(&t->snippet, text, marks, nr);
+}
+
+static int know_indexed(struct grove__search_teller *t, const struct grove__search_hit *h, struct grove_hit *out,
+			struct grove_hit_session *session)
+{
+	struct grove__search_file f;
+	int rc = grove__search_index_file(t->s->index, h->file, h->row, &f);
+
+	if (rc)
+		return rc;
+	session->id = f.session;
+	session->cwd = f.cwd;
+	session->name = f.name;
+	session->modified = f.modified;
+	out->entry_id = h->entry;
+	out->on_active_path = f.on_path;
+	out->in_context = f.sent;
+	return 0;
+}
+
+static int know_session(struct grove__search_teller *t, const struct grove__search_hit *h, struct grove_hit *out,
+			struct grove_hit_session *session)
+{
+	uint32_t row = h->text ? h->row : GROVE_NO_ENTRY;
+	int rc;
+
+	if (h->indexed)
+		return know_indexed(t, h, out, session);
+	if (!h->text && (row = row_at(t->im, &h->at)) == GROVE_NO_ENTRY)
+		return 1;
+	if (grove__search_log_id(&t->s->sweep.logs[h->log], t->im, &t->id, &session->id))
+		return grove__fail_nomem(t->d);
+	rc = grove__search_modified(t->im, t->log, &session->modified, t->d);
+	session->cwd = t->im->header.cwd ? t->im->header.cwd : "";
+	session->name = grove__image_name(t->im);
+	/* the title is not an entry */
+	out->entry_id = row == GROVE_NO_ENTRY ? NULL : grove__spine_id(t->im->spine, row);
+	out->on_active_path = row == GROVE_NO_ENTRY || t->places[row] & ROW_ON_PATH;
+	out->in_context = row != GROVE_NO_ENTRY && t->places[row] & ROW_SENT;
+	return rc;
+}
+
+int grove__search_tell(struct grove__search_teller *t, const struct grove__search_hit *h, struct grove_hit *out,
+		       struct grove_hit_session *session)
+{
+	const struct grove__sweep_log *l = &t->s->sweep.logs[h->log];
+	int rc = open_log(t, h);
+
+	*out = (struct grove_hit){ .time = h->time, .score = h->score, .kind = h->kind, .in = 1u << h->class,
+				   .role = grove__search_role(h->class, h->role) };
+	*session = (struct grove_hit_session){ .store = l->root->store->url };
+	rc = rc ? rc : read_hit(t, h);
+	/* gone or changed; an indexed line is never too long */
+	if (rc)
+		return rc == GROVE_ENOMEM || (rc == GROVE_ETOOBIG && !h->indexed) ? rc : 1;
+	rc = know_session(t, h, out, session);
+	if (rc)
+		return rc;
+	session->path = t->path.len ? t->path.ptr : "";
+	session->agent = grove__search_log_agent(l, t->dialect);
+	out->snippet = grove__buf_slice(&t->snippet.text);
+	out->marks = t->snippet.marks;
+	out->nr_marks = t->snippet.nr;
+	return 0;
+}

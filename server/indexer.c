@@ -1,0 +1,119 @@
+/*
+ * indexer.c: a thread that brings the index of the search up to date.
+ */
+#include "indexer.h"
+#include "log.h"
+#include "workers.h"
+
+#include <stdlib.h>
+
+struct indexer {
+	struct server *server;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t woken;
+	int wanted, busy, done;   /* done: at least once */
+	atomic_int stop;
+};
+
+/* Ends the work when the server stops. */
+static int goes_on(void *payload, uint64_t done, uint64_t total)
+{
+	struct indexer *ix = payload;
+
+	(void)done;
+	(void)total;
+	return atomic_load(&ix->stop);
+}
+
+static void update(struct indexer *ix)
+{
+	struct grove *g = NULL;
+	struct grove_search *search = NULL;
+	struct grove_detail why = { 0 };
+	int rc = pool_open_grove(ix->server, NULL, &g);
+
+	if (!rc) {
+		grove_set_progress(g, (struct grove_progress){ goes_on, ix });
+		rc = grove_search_open(g, 0, &search);
+	}
+	if (rc && rc != GROVE_ECANCELLED) {
+		if (search)
+			grove_search_error(search, &why);
+		log_detail("warning", &why);
+	}
+	grove_search_close(search);
+	grove_close(g);
+}
+
+static void *work(void *payload)
+{
+	struct indexer *ix = payload;
+
+	pthread_mutex_lock(&ix->lock);
+	while (!atomic_load(&ix->stop)) {
+		if (!ix->wanted) {
+			pthread_cond_wait(&ix->woken, &ix->lock);
+			continue;
+		}
+		ix->wanted = 0;
+		ix->busy = 1;
+		pthread_mutex_unlock(&ix->lock);
+		update(ix);
+		pthread_mutex_lock(&ix->lock);
+		ix->busy = 0;
+		ix->done = 1;
+	}
+	pthread_mutex_unlock(&ix->lock);
+	return NULL;
+}
+
+int indexer_new(struct server *s, struct indexer **out)
+{
+	struct indexer *ix = calloc(1, sizeof(*ix));
+
+	*out = NULL;
+	if (!ix)
+		return -1;
+	ix->server = s;
+	pthread_mutex_init(&ix->lock, NULL);
+	pthread_cond_init(&ix->woken, NULL);
+	if (pthread_create(&ix->thread, NULL, work, ix)) {
+		pthread_cond_destroy(&ix->woken);
+		pthread_mutex_destroy(&ix->lock);
+		free(ix);
+		return -1;
+	}
+	*out = ix;
+	return 0;
+}
+
+void indexer_wake(struct indexer *ix)
+{
+	pthread_mutex_lock(&ix->lock);
+	ix->wanted = 1;
+	pthread_cond_signal(&ix->woken);
+	pthread_mutex_unlock(&ix->lock);
+}
+
+int indexer_builds(struct indexer *ix)
+{
+	int yes;
+
+	pthread_mutex_lock(&ix->lock);
+	yes = ix->busy || !ix->done;
+	pthread_mutex_unlock(&ix->lock);
+	return yes;
+}
+
+void indexer_free(struct indexer *ix)
+{
+	if (!ix)
+		return;
+	atomic_store(&ix->stop, 1);
+	indexer_wake(ix);
+	pthread_join(ix->thread, NULL);
+	pthread_cond_destroy(&ix->woken);
+	pthread_mutex_destroy(&ix->lock);
+	free(ix);
+}

@@ -110,13 +110,11 @@ static void take_settings(struct cli *c)
 			opt_list_add(&c->stores, c->config.item[i].value);
 }
 
-int cli_begin(struct cli *c, const struct opt *opts, const char *operands, int *argc, char **argv)
+int cli_start(struct cli *c)
 {
 	struct grove_options go = { sizeof(go) };
 	int err;
 
-	if (cli_parse(c, opts, operands, argc, argv))
-		return 1;
 	read_config(c);
 	take_settings(c);
 	go.stores = c->stores.item;
@@ -129,6 +127,11 @@ int cli_begin(struct cli *c, const struct opt *opts, const char *operands, int *
 	if (err)
 		c->status = cli_fail_grove(c, err);
 	return err;
+}
+
+int cli_begin(struct cli *c, const struct opt *opts, const char *operands, int *argc, char **argv)
+{
+	return cli_parse(c, opts, operands, argc, argv) ? 1 : cli_start(c);
 }
 
 /* ------------------------------------------------------------------- errors */

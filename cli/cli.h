@@ -60,7 +60,9 @@ void cli_globals(struct cli *c, struct opt table[CLI_GLOBALS]);
  * nothing left to do but to return c->status.
  */
 int cli_parse(struct cli *c, const struct opt *opts, const char *operands, int *argc, char **argv);
-/* The same, and open grove. */
+/* Read the settings and open grove. */
+int cli_start(struct cli *c);
+/* Both. */
 int cli_begin(struct cli *c, const struct opt *opts, const char *operands, int *argc, char **argv);
 
 /* What the environment or the configuration file says; NULL: nothing. After cli_begin(). */
@@ -132,6 +134,7 @@ int cmd_append(struct cli *c, int argc, char **argv);
 int cmd_archive(struct cli *c, int argc, char **argv);
 int cmd_blob(struct cli *c, int argc, char **argv);
 int cmd_check(struct cli *c, int argc, char **argv);
+int cmd_completion(struct cli *c, int argc, char **argv);
 int cmd_config(struct cli *c, int argc, char **argv);
 int cmd_context(struct cli *c, int argc, char **argv);
 int cmd_continue(struct cli *c, int argc, char **argv);

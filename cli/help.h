@@ -11,6 +11,7 @@ struct grove_help {
 	const char *name;     /* "ls" */
 	const char *summary;  /* one line without a full stop */
 	const char *text;     /* the page, with its line ends */
+	const char *forms;    /* its synopsis, a line for each form */
 };
 
 extern const struct grove_help grove_help[];

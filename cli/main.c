@@ -43,6 +43,7 @@ static const struct command {
 	{ "serve", cmd_serve },
 	{ "token", cmd_token },
 	{ "config", cmd_config },
+	{ "completion", cmd_completion },
 	{ "help", cmd_help },
 };
 

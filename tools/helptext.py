@@ -161,8 +161,9 @@ def c_table(pages):
            '#include "help.h"', "", "#include <stddef.h>", "", "const struct grove_help grove_help[] = {"]
     for page in pages:
         out += ["\t{", f'\t\t"{page.command or page.title}",', f"\t\t{c_string(page.summary, '')},",
-                f"\t\t{c_string(help_text(page), chr(9) * 2)},", "\t},"]
-    out += ["\t{ NULL, NULL, NULL },", "};", ""]
+                f"\t\t{c_string(help_text(page), chr(9) * 2)},",
+                "\t\t" + c_string("\n".join(page.synopsis()), chr(9) * 2) + ",", "\t},"]
+    out += ["\t{ NULL, NULL, NULL, NULL },", "};", ""]
     return "\n".join(out)
 
 

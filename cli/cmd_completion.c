@@ -1,0 +1,115 @@
+/*
+ * cmd_completion.c: scripts that let a shell complete the words of a command.
+ *
+ * The scripts only ask: `grove completion --words -- WORD…` knows the answer, so what
+ * is offered is what this very program understands.
+ */
+#include "complete.h"
+
+#include <string.h>
+
+static const char bash[] =
+	"# grove completion bash\n"
+	"_grove() {\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} line word about longest=0\n"
+	"\tlocal -a words=() notes=()\n"
+	"\tCOMPREPLY=()\n"
+	"\twhile IFS= read -r line; do\n"
+	"\t\tword=${line%%$'\\t'*}\n"
+	"\t\tcase $word in\n"
+	"\t\t:files) compopt -o filenames; mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- \"$cur\") ;;\n"
+	"\t\t:dirs) compopt -o filenames; mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -d -- \"$cur\") ;;\n"
+	"\t\t*)\n"
+	"\t\t\tabout=${line#\"$word\"}\n"
+	"\t\t\twords+=(\"$word\")\n"
+	"\t\t\tnotes+=(\"${about#$'\\t'}\")\n"
+	"\t\t\t((${#word} > longest)) && longest=${#word}\n"
+	"\t\t\t;;\n"
+	"\t\tesac\n"
+	"\tdone < <(\"${COMP_WORDS[0]}\" completion --words -- \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n"
+	"\tlocal i\n"
+	"\tfor i in \"${!words[@]}\"; do\n"
+	"\t\t# several: readline lists them, so a note can stand behind each\n"
+	"\t\tif ((${#words[@]} > 1)) && [[ ${notes[i]} && $COMP_TYPE == 63 ]]; then\n"
+	"\t\t\tprintf -v line '%-*s  (%s)' $longest \"${words[i]}\" \"${notes[i]}\"\n"
+	"\t\t\tCOMPREPLY+=(\"$line\")\n"
+	"\t\telse\n"
+	"\t\t\tCOMPREPLY+=(\"${words[i]}\")\n"
+	"\t\tfi\n"
+	"\tdone\n"
+	"}\n"
+	"complete -F _grove grove\n";
+
+static const char zsh[] =
+	"#compdef grove\n"
+	"# grove completion zsh\n"
+	"_grove() {\n"
+	"\tlocal line word\n"
+	"\tlocal -a found notes\n"
+	"\twhile IFS= read -r line; do\n"
+	"\t\tword=${line%%$'\\t'*}\n"
+	"\t\tcase $word in\n"
+	"\t\t:files) _files ;;\n"
+	"\t\t:dirs) _files -/ ;;\n"
+	"\t\t*)\n"
+	"\t\t\tfound+=(\"$word\")\n"
+	"\t\t\tif [[ $line == *$'\\t'* ]]; then notes+=(\"$word  -- ${line#*$'\\t'}\"); else notes+=(\"$word\"); fi\n"
+	"\t\t\t;;\n"
+	"\t\tesac\n"
+	"\tdone < <(\"${words[1]}\" completion --words -- \"${(@)words[2,CURRENT]}\" 2>/dev/null)\n"
+	"\t# -U: a session may be found by its name\n"
+	"\t(($#found)) && compadd -U -l -d notes -a found\n"
+	"}\n"
+	"if [[ $funcstack[1] == _grove ]]; then _grove \"$@\"; else compdef _grove grove; fi\n";
+
+static const char fish[] =
+	"# grove completion fish\n"
+	"function __grove_complete\n"
+	"\tset -l words (commandline -opc) (commandline -ct)\n"
+	"\tfor line in ($words[1] completion --words -- $words[2..-1] 2>/dev/null)\n"
+	"\t\tswitch $line\n"
+	"\t\tcase ':files'\n"
+	"\t\t\t__fish_complete_path (commandline -ct)\n"
+	"\t\tcase ':dirs'\n"
+	"\t\t\t__fish_complete_directories (commandline -ct) ''\n"
+	"\t\tcase '*'\n"
+	"\t\t\techo $line\n"
+	"\t\tend\n"
+	"\tend\n"
+	"end\n"
+	"complete -c grove -f -a '(__grove_complete)'\n";
+
+/* The stores that the line names are where its sessions are. */
+static void take_stores(struct cli *c, int argc, char **argv)
+{
+	for (int i = 0; i + 2 < argc; i++)
+		if (!strcmp(argv[i], "--store"))
+			opt_list_add(&c->stores, argv[i + 1]);
+}
+
+int cmd_completion(struct cli *c, int argc, char **argv)
+{
+	static const struct {
+		const char *name, *script;
+	} shells[] = { { "bash", bash }, { "zsh", zsh }, { "fish", fish } };
+	int words = 0;
+	const struct opt opts[] = {
+		{ "words", .flag = &words },
+		{ NULL },
+	};
+
+	if (cli_parse(c, opts, "bash|zsh|fish [WORD...]", &argc, argv))
+		return c->status;
+	if (words) {
+		take_stores(c, argc, argv);
+		return cli_start(c) ? c->status : complete_print(c, argc, argv);
+	}
+	if (argc > 1)
+		return cli_usage(c, "unexpected argument '%.64s'", argv[1]);
+	for (size_t i = 0; i < sizeof(shells) / sizeof(*shells); i++)
+		if (!strcmp(argv[0], shells[i].name)) {
+			out_puts(&c->out, shells[i].script);
+			return EXIT_DONE;
+		}
+	return cli_usage(c, "'%.64s' is none of bash, zsh, fish", argv[0]);
+}

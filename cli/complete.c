@@ -1,0 +1,351 @@
+/*
+ * complete.c: what may come next on a command line.
+ *
+ * The grammar is that of the pages: see form.h. What stands in capitals there says what
+ * to offer: SESSION, ENTRY, DIR. Nothing here writes or fails: a shell that asks in the
+ * middle of a line wants an answer or none.
+ */
+#include "complete.h"
+
+#include "brief.h"
+#include "form.h"
+#include "help.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct completing {
+	struct cli *c;
+	const char *now;        /* the word that is being typed */
+	const char *session;    /* the one that was named; NULL: none */
+	struct opt_list told;   /* what was offered */
+};
+
+/* ---------------------------------------------------------------- answering */
+
+static int told_before(struct completing *x, const char *word)
+{
+	for (size_t i = 0; i < x->told.nr; i++)
+		if (!strcmp(x->told.item[i], word))
+			return 1;
+	return 0;
+}
+
+static void offer(struct completing *x, const char *word, const char *about)
+{
+	enum { ABOUT = 60 };
+	struct out *o = &x->c->out;
+	size_t n = strlen(word) + 1;
+
+	if (told_before(x, word))
+		return;
+	opt_list_add(&x->told, memcpy(cli_realloc(NULL, n, 1), word, n));
+	out_text(o, out_str(word));
+	if (about && *about) {
+		out_puts(o, "\t");
+		out_fit(o, out_str(about), ABOUT);
+	}
+	out_puts(o, "\n");
+}
+
+static void offer_word(struct completing *x, struct form_word w, const char *about)
+{
+	char word[64];
+
+	if (w.len >= sizeof(word))
+		return;
+	memcpy(word, w.ptr, w.len);
+	word[w.len] = '\0';
+	if (!strncmp(word, x->now, strlen(x->now)))
+		offer(x, word, about);
+}
+
+/* Is this the beginning of one of the words of a text, in capitals or not? */
+static int begins_word(const char *text, const char *part)
+{
+	size_t n = strlen(part);
+
+	for (; text && *text; text += strspn(text, " \t")) {
+		if (!strncasecmp(text, part, n))
+			return 1;
+		text += strcspn(text, " \t");
+	}
+	return 0;
+}
+
+/* ------------------------------------------------------- sessions and entries */
+
+static size_t offer_listed(struct completing *x, unsigned flags)
+{
+	enum { MOST = 100 };
+	struct grove_list_options opt = { .size = sizeof(opt), .flags = flags };
+	struct grove_list *l = NULL;
+	size_t nr = 0;
+
+	if (grove_list(x->c->g, &opt, &l))
+		return 0;
+	for (size_t i = 0; i < grove_list_count(l) && nr < MOST; i++) {
+		const struct grove_list_item *item = grove_list_at(l, i);
+		const char *about = item->name ? item->name : item->first_message;
+
+		if (!strncmp(item->id, x->now, strlen(x->now)) || begins_word(item->name, x->now)) {
+			offer(x, item->id, about);
+			nr++;
+		}
+	}
+	grove_list_free(l);
+	return nr;
+}
+
+static void offer_sessions(struct completing *x)
+{
+	if (strchr(x->now, '/') || *x->now == '.') {
+		offer(x, ":files", NULL);
+		return;
+	}
+	if (!strncmp("last", x->now, strlen(x->now)))
+		offer(x, "last", "the most recent session here");
+	if (!offer_listed(x, 0))
+		offer_listed(x, GROVE_LIST_ALL);
+}
+
+static void offer_entry(struct completing *x, struct grove_view *v, const struct grove_entry *e)
+{
+	struct brief b;
+	char about[128];
+
+	if (e->label) {
+		offer(x, e->id, e->label);
+		return;
+	}
+	if (brief_read(&b, v, e->index))
+		return;
+	snprintf(about, sizeof(about), "%s: %.*s", brief_word(e),
+		 (int)(b.found && b.text.len < 100 ? b.text.len : b.found ? 100 : 0), b.found ? b.text.ptr : "");
+	offer(x, e->id, about);
+}
+
+/* Those with a label first, then the newest. */
+static void offer_entries(struct completing *x)
+{
+	enum { MOST = 50 };
+	struct grove_entry e = { .size = sizeof(e) };
+	struct grove_session *s = NULL;
+	struct grove_view *v = NULL;
+	unsigned nr = 0;
+
+	if (!x->session || grove_session_open(x->c->g, x->session, GROVE_OPEN_READ, &s) ||
+	    grove_session_view(s, &v)) {
+		grove_session_close(s);
+		return;
+	}
+	for (int labelled = 1; labelled >= 0; labelled--)
+		for (uint32_t i = grove_view_count(v); i-- && nr < MOST && !grove_view_entry(v, i, &e);) {
+			int fits = e.id && !strncmp(e.id, x->now, strlen(x->now));
+
+			if (!e.id || !e.label != !labelled || (!fits && !begins_word(e.label, x->now)))
+				continue;
+			offer_entry(x, v, &e);
+			nr++;
+		}
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
+/* ----------------------------------------------------------------- meanings */
+
+static void offer_commands(struct completing *x)
+{
+	for (const struct grove_help *h = grove_help; h->name; h++)
+		if (strcmp(h->name, "grove"))
+			offer_word(x, (struct form_word){ h->name, strlen(h->name) }, h->summary);
+}
+
+static void offer_keys(struct completing *x)
+{
+	for (size_t i = 0; config_keys[i]; i++)
+		offer_word(x, (struct form_word){ config_keys[i], strlen(config_keys[i]) }, NULL);
+}
+
+static void offer_colors(struct completing *x)
+{
+	for (size_t i = 0; out_color_names[i]; i++)
+		offer_word(x, (struct form_word){ out_color_names[i], strlen(out_color_names[i]) }, NULL);
+}
+
+static void offer_dirs(struct completing *x)
+{
+	offer(x, ":dirs", NULL);
+}
+
+static void offer_files(struct completing *x)
+{
+	offer(x, ":files", NULL);
+}
+
+static void offer_meaning(struct completing *x, struct form_word name)
+{
+	static const struct {
+		const char *name;
+		void (*offer)(struct completing *x);
+	} known[] = {
+		{ "SESSION", offer_sessions }, { "ENTRY", offer_entries }, { "COMMAND", offer_commands },
+		{ "KEY", offer_keys },         { "WHEN", offer_colors },   { "DIR", offer_dirs },
+		{ "FILE", offer_files },       { "STORE", offer_files },   { "URL", offer_files },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (form_is(name, known[i].name))
+			known[i].offer(x);
+}
+
+/* What a word of a form allows: itself, or what it stands for. */
+static void offer_place(struct completing *x, struct form_word place)
+{
+	struct form_word one;
+
+	while (form_choice(&place, &one))
+		if (form_is_name(one))
+			offer_meaning(x, one);
+		else
+			offer_word(x, one, NULL);
+}
+
+/* -------------------------------------------------------------------- forms */
+
+static const struct grove_help *find_page(const char *name)
+{
+	for (const struct grove_help *h = grove_help; h->name; h++)
+		if (!strcmp(h->name, name))
+			return h;
+	return NULL;
+}
+
+/* The value that an option takes in any form of a page; len 0: none. */
+static struct form_word value_of(const struct grove_help *page, const char *option)
+{
+	struct form_word none = { NULL, 0 };
+	struct form f;
+
+	for (const char *p = page ? page->forms : NULL; p;) {
+		p = form_read(&f, p);
+		for (size_t i = 0; i < f.nr_options; i++)
+			if (form_is(f.option[i], option) && f.value[i].len)
+				return f.value[i];
+	}
+	return none;
+}
+
+static struct form_word option_value(const struct grove_help *page, const char *option)
+{
+	struct form_word value = value_of(page, option);
+
+	return value.len ? value : value_of(find_page("grove"), option);
+}
+
+/* Do the words that were typed so far fit the form's own words? */
+static int fits(const struct form *f, const struct opt_list *typed)
+{
+	for (size_t i = 0; i < typed->nr && i < f->nr_operands; i++) {
+		struct form_word place = f->operand[i], one;
+		int ok = 0;
+
+		while (!ok && form_choice(&place, &one))
+			ok = form_is_name(one) || form_is(one, typed->item[i]);
+		if (!ok)
+			return 0;
+	}
+	return 1;
+}
+
+static void offer_options(struct completing *x, const struct form *f)
+{
+	for (size_t i = 0; i < f->nr_options; i++)
+		if (f->option[i].len > 2)
+			offer_word(x, f->option[i], NULL);
+}
+
+static void complete_form(struct completing *x, const struct form *f, const struct opt_list *typed)
+{
+	size_t at = typed->nr;
+
+	if (!fits(f, typed))
+		return;
+	if (*x->now == '-') {
+		offer_options(x, f);
+		return;
+	}
+	if (at >= f->nr_operands && f->more)
+		at = f->nr_operands - 1;
+	if (at < f->nr_operands)
+		offer_place(x, f->operand[at]);
+}
+
+/* The session among the words: what stands where a form has SESSION. */
+static const char *session_of(const struct grove_help *page, const struct opt_list *typed)
+{
+	struct form f;
+
+	for (const char *p = page->forms; p;) {
+		p = form_read(&f, p);
+		for (size_t i = 0; i < f.nr_operands && i < typed->nr && fits(&f, typed); i++)
+			if (form_is(f.operand[i], "SESSION"))
+				return typed->item[i];
+	}
+	return NULL;
+}
+
+static void complete_command(struct completing *x, const struct grove_help *page,
+			     const struct opt_list *typed)
+{
+	struct form f;
+
+	for (const char *p = page->forms; p;) {
+		p = form_read(&f, p);
+		complete_form(x, &f, typed);
+	}
+	if (*x->now == '-') {
+		form_read(&f, find_page("grove")->forms);
+		offer_options(x, &f);
+		offer_word(x, (struct form_word){ "--help", 6 }, NULL);
+	}
+}
+
+int complete_print(struct cli *c, int argc, char **argv)
+{
+	struct completing x = { .c = c, .now = argc ? argv[argc - 1] : "" };
+	const struct grove_help *page = NULL;
+	struct opt_list typed = { NULL, 0 };
+	struct form_word value = { NULL, 0 };
+
+	for (int i = 0; i < argc - 1; i++) {
+		if (value.len) {
+			value.len = 0;
+		} else if (*argv[i] == '-') {
+			value = option_value(page, argv[i]);
+		} else if (!page) {
+			page = find_page(argv[i]);
+			if (!page)
+				goto out;
+		} else {
+			opt_list_add(&typed, argv[i]);
+		}
+	}
+	x.session = page ? session_of(page, &typed) : NULL;
+	if (value.len)
+		offer_place(&x, value);
+	else if (page)
+		complete_command(&x, page, &typed);
+	else if (*x.now == '-')
+		complete_command(&x, find_page("grove"), &typed);
+	else
+		offer_commands(&x);
+out:
+	for (size_t i = 0; i < x.told.nr; i++)
+		free((char *)(uintptr_t)x.told.item[i]);
+	opt_list_release(&x.told);
+	opt_list_release(&typed);
+	return EXIT_DONE;
+}

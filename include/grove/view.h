@@ -103,8 +103,9 @@ GROVE_API int grove_view_ancestors(const struct grove_view *v, uint32_t of, stru
  * was not taken apart: read it with grove_view_line(). Left out is what has more
  * than 128 bytes, and the content of messages however short it is; usage and other
  * objects that hold numbers are opened like the message itself. The shape of a
- * block has its members in their order and the value of "type"; all else in it is
- * {"$":"left"}, which no number tells more about.
+ * block has its members in their order and the value of "type"; short texts in it are
+ * {"$":"text"}, and come after all other texts of the entry, one block after the other.
+ * All else in it is {"$":"left"}, which no number tells more about.
  *
  * What is not said in ASCII is JSON with escapes, so that all texts are ASCII, and
  * an offset counts characters as well as bytes. Of entry `i`, the first number is

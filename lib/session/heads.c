@@ -9,15 +9,14 @@
  *	pieces    {"type":"label","id":|   |,"parentId":|    |,"targetId":|   |,"label":|  |}
  *	holes                          text            parent            text         text
  *
- * A line is compared with the shapes that were used last, piece by piece: where
- * all pieces agree, its holes are copied out, and nothing is parsed but what
- * fills them. Only a line that none of them fits is taken apart; what that gives
- * is a shape that is looked up by its pieces, or a new one.
+ * Shapes are a tree of pieces. A line is compared with it from the root down, what
+ * was used last first: where a piece agrees, its hole is copied out, and nothing is
+ * parsed but what fills holes. Only a line that no shape fits is taken apart, and gives
+ * a new one. The blocks of a message's content have shapes in the same way.
  */
 #include "session/heads.h"
 
 #include "base/array.h"
-#include "base/crc32c.h"
 #include "base/utf8.h"
 #include "json/escape.h"
 #include "json/value.h"
@@ -27,11 +26,13 @@
 enum {
 	KEPT = 128,            /* bytes up to which a value is handed out */
 	WORD = 64,             /* … and a word can be part of a shape */
+	SHORT = 48,            /* … and a text in a block is handed out */
 	DIGITS = 64,           /* … and a number is one of JavaScript's, as good as any */
+	EXACT = 15,            /* digits that a double holds */
 	DEPTH = 8,             /* of objects that are opened */
-	RECENT = 16,           /* shapes that are tried */
-	SHAPES = 4096,         /* entries of further ones are not taken apart */
-	SLOTS = 4 * SHAPES,
+	SHAPES = 1024,         /* entries of further ones are not taken apart */
+	PIECES = 512,          /* … nor those of more pieces */
+	TRIED = 32,            /* of what may come next */
 	BLOCK_KINDS = GROVE_BLOCK_ODD - GROVE_BLOCK_FIRST
 };
 
@@ -44,44 +45,53 @@ enum hole {
 	HOLE_JSON,
 	HOLE_LEFT,             /* a long value */
 	HOLE_CONTENT,          /* content that is no list, however short */
-	HOLE_BLOCKS
+	HOLE_BLOCKS,
+	HOLE_SHORT,            /* in a block: a short text */
+	HOLE_MEMBER            /* and anything else */
 };
 
 static const char *const hole_names[] = {
 	[HOLE_TEXT] = "text",     [HOLE_NUMBER] = "number", [HOLE_PARENT] = "parent",
 	[HOLE_STRANGER] = "text", [HOLE_JSON] = "json",     [HOLE_LEFT] = "left",
-	[HOLE_CONTENT] = "left",  [HOLE_BLOCKS] = "blocks",
+	[HOLE_CONTENT] = "left",  [HOLE_BLOCKS] = "blocks", [HOLE_SHORT] = "text",
+	[HOLE_MEMBER] = "left",
 };
 
-/* Bytes that a line must have, and what comes after them. */
+/* Bytes that must come, and what comes after them. */
 struct piece {
 	uint32_t at, len;      /* in `pieces` */
 	enum hole hole;
 };
 
-struct shape {
-	uint32_t first, nr;    /* of its pieces */
-	uint32_t hash;
-	uint16_t then;         /* the shape of the entry that came next when it was seen last; 0: none did */
+/*
+ * All shapes of one sort, as a tree: shapes that begin alike have these pieces in common,
+ * so that a line is compared with each of them once.
+ */
+struct node {
+	struct piece piece;
+	uint32_t child;        /* what may come next; 0: it is the last */
+	uint32_t next;         /* what may stand in its place; 0: nothing else */
+	uint32_t shape;        /* of the last piece: which one it is */
+};
+
+struct shapes {
+	uint32_t root, nr, max;    /* they are counted from 1 */
+	bool to_end;               /* nothing may come behind one */
+	struct grove_buf spelled;  /* a JSON array, one after the other */
 };
 
 struct heads {
 	struct grove_view *v;
 	const struct grove__dialect_heads *names;
-	/* what is known of shapes; number 0 is that of entries which are not taken apart */
-	struct grove_buf pieces, spelled;
-	struct piece *piece;
-	size_t nr_pieces, cap_pieces;
-	struct shape *shape;
-	size_t nr_shapes, cap_shapes;
-	uint16_t slot[SLOTS], recent[RECENT];
-	uint16_t last;                 /* of the entry before */
-	/* the last list of blocks: a second shape that is tried need not walk it again */
-	struct grove_slice blocks;
-	struct grove_buf letters;
-	/* the shapes of blocks, one after the other in `kinds`, and that of the last block */
-	struct grove_buf kinds, kind;
-	uint32_t kind_end[BLOCK_KINDS], nr_kinds;
+	/* what is known of shapes; entries that are not taken apart have number 0 */
+	struct shapes lines, blocks;
+	struct node *node;             /* the first is none */
+	size_t nr_nodes, cap_nodes;
+	struct grove_buf pieces;
+	struct piece *taken;           /* of the line that is taken apart */
+	size_t nr_taken, cap_taken;
+	/* of the list of blocks in this line: a character for each, and their texts */
+	struct grove_buf letters, texts;
 	/* what is handed out */
 	struct grove_buf rows[3];      /* uint32_t: shape, first number, first text */
 	struct grove_buf numbers;      /* double */
@@ -150,145 +160,140 @@ static int add_json(struct heads *h, struct grove_slice raw)
 	return rc;
 }
 
-/* Small whole numbers are most of them, and need no arithmetic to speak of. */
-static double number(struct grove_slice raw)
-{
-	uint32_t n = 0;
-
-	if (raw.len > 9)
-		return grove__json_number(raw);
-	for (size_t i = 0; i < raw.len; i++) {
-		if (raw.ptr[i] < '0' || raw.ptr[i] > '9')
-			return grove__json_number(raw);
-		n = n * 10 + (uint32_t)(raw.ptr[i] - '0');
-	}
-	return n;
-}
-
 /*
- * Go through the members of an object, or the elements of a list, whose end is not
- * known yet. False at the bracket that closes it.
+ * Read the number at *p and go behind it. Whole numbers are most of them, and need no
+ * arithmetic to speak of. False if it is none, or has too many digits to be handed out.
  */
-static bool step(struct grove__json_iter *it, char close)
+static bool read_number(const char **p, const char *end, double *out)
 {
-	const char *p = it->p;
+	const char *q = *p;
+	uint64_t n = 0;
+	size_t len;
 
-	while (*p == ',' || grove__json_is_space(*p))
-		p++;
-	it->p = p;
-	return *p != close && grove__json_next(it);
-}
-
-/* Is there a member with this key in the shape so far? JavaScript keeps the last, in the place of the first. */
-static bool has_key(const struct grove_buf *kind, struct grove_slice key)
-{
-	for (const char *p = kind->ptr, *end = p + kind->len; (size_t)(end - p) > key.len; p++)
-		if (*p == '"' && p[key.len] == ':' && !memcmp(p, key.ptr, key.len))
-			return true;
-	return false;
-}
-
-/* Add a member to the shape of a block. Returns 1 if a shape cannot tell it. */
-static int add_member(struct heads *h, struct grove_slice key, struct grove_slice value)
-{
-	bool is_type = h->names->block_type && grove__json_string_is(key, h->names->block_type);
-	int rc;
-
-	if (!plain(key.ptr, key.ptr + key.len, KEPT).ptr || has_key(&h->kind, key) ||
-	    (is_type && !plain(value.ptr, value.ptr + value.len, KEPT).ptr))
-		return 1;
-	rc = grove__buf_add_char(&h->kind, h->kind.len ? ',' : '{');
-	rc = rc ? rc : grove__buf_add_slice(&h->kind, key);
-	rc = rc ? rc : grove__buf_add_char(&h->kind, ':');
-	return rc ? rc : is_type ? grove__buf_add_slice(&h->kind, value) :
-				   grove__buf_add_str(&h->kind, "{\"$\":\"left\"}");
-}
-
-/* The shape of the block that begins at *p, which is left behind. Returns 1 if it has none. */
-static int read_block(struct heads *h, const char **p, const char *end)
-{
-	struct grove__json_iter it;
-	int rc = 0;
-
-	grove__buf_clear(&h->kind);
-	if (**p != '{') {
-		*p += grove__json_skip(*p, end);
-		return 1;
+	while (q < end && q - *p < EXACT && *q >= '0' && *q <= '9')
+		n = n * 10 + (uint64_t)(*q++ - '0');
+	if (q > *p && q < end && (*q == ',' || *q == '}')) {
+		*p = q;
+		*out = (double)n;
+		return true;
 	}
-	grove__json_iter_init(&it, grove__slice(*p, (size_t)(end - *p)));
-	while (step(&it, '}'))
-		rc = rc ? rc : add_member(h, it.key, it.value);
-	*p = it.p + 1;
-	rc = rc || h->kind.len ? rc : grove__buf_add_char(&h->kind, '{');
-	return rc ? rc : grove__buf_add_char(&h->kind, '}');
+	len = grove__json_skip(*p, end);
+	if (grove__json_type_of(grove__slice(*p, len)) != JSON_NUMBER || len > DIGITS)
+		return false;
+	*out = grove__json_number(grove__slice(*p, len));
+	*p += len;
+	return true;
 }
 
-/* The character that stands for the shape of the last block, which is a new one perhaps. */
-static int letter_of_kind(struct heads *h, char *out)
-{
-	uint32_t from = 1, i = 0;  /* after the bracket */
-	int rc;
+static int match(struct heads *h, struct shapes *s, uint32_t row, const char **p, const char *end,
+		 uint32_t *shape);
+static int take_and_match(struct heads *h, struct shapes *s, uint32_t row, struct grove_slice object,
+			  uint32_t *shape);
 
-	for (; i < h->nr_kinds; from = h->kind_end[i++] + 1)
-		if (h->kind_end[i] - from == h->kind.len && !memcmp(h->kinds.ptr + from, h->kind.ptr, h->kind.len))
-			break;
-	*out = i < BLOCK_KINDS ? (char)(GROVE_BLOCK_FIRST + i) : (char)GROVE_BLOCK_ODD;
-	if (i < h->nr_kinds || i == BLOCK_KINDS)
-		return 0;
-	if (i && (rc = grove__buf_add_char(&h->kinds, ',')))
+/* The shape of the block at *p, and its texts; then *p is behind it. 0: it has none. */
+static int read_block(struct heads *h, uint32_t row, const char **p, const char *end, uint32_t *shape)
+{
+	size_t len;
+	int rc = match(h, &h->blocks, row, p, end, shape);
+
+	if (rc != 1)
 		return rc;
-	rc = grove__buf_add_slice(&h->kinds, grove__buf_slice(&h->kind));
-	h->kind_end[i] = (uint32_t)h->kinds.len;
-	h->nr_kinds++;
+	len = grove__json_skip(*p, end);
+	rc = take_and_match(h, &h->blocks, row, grove__slice(*p, len), shape);
+	*p += len;
 	return rc;
 }
 
-/* Where the list at `p` ends, and a character for each block in it. */
-static int read_blocks(struct heads *h, const char *p, const char *end)
+/* The list at *p: a character for each block in it. */
+static int read_blocks(struct heads *h, uint32_t row, const char **p, const char *end)
 {
-	const char *start = p;
+	uint32_t shape;
 	int rc = 0;
 
-	if (h->blocks.ptr == start)
-		return 0;
 	grove__buf_clear(&h->letters);
-	for (p++; !rc && *p != ']';) {
-		char letter = GROVE_BLOCK_ODD;
-
-		if (*p == ',' || grove__json_is_space(*p)) {
-			p++;
+	grove__buf_clear(&h->texts);
+	for (++*p; !rc && **p != ']';) {
+		if (**p == ',' || grove__json_is_space(**p)) {
+			++*p;
 			continue;
 		}
-		rc = read_block(h, &p, end);
-		rc = rc ? rc : letter_of_kind(h, &letter);
-		rc = rc < 0 ? rc : grove__buf_add_char(&h->letters, letter);
+		rc = read_block(h, row, p, end, &shape);
+		rc = rc ? rc
+			: grove__buf_add_char(&h->letters, shape ? (char)(GROVE_BLOCK_FIRST + shape - 1)
+								 : (char)GROVE_BLOCK_ODD);
 	}
-	h->blocks = rc ? grove__slice(NULL, 0) : grove__slice(start, (size_t)(p + 1 - start));
+	++*p;
 	return rc;
 }
 
-static int fill_blocks(struct heads *h, const char **p, const char *end)
+static int fill_blocks(struct heads *h, uint32_t row, const char **p, const char *end)
 {
-	int rc = **p == '[' ? read_blocks(h, *p, end) : 1;
+	const char *start = *p;
+	int rc = *start == '[' ? read_blocks(h, row, p, end) : 1;
 
-	if (rc)
-		return rc;
-	*p += h->blocks.len;
-	rc = add_number(h, (double)h->blocks.len);
+	rc = rc ? rc : add_number(h, (double)(*p - start));
 	return rc ? rc : add_text(h, grove__buf_slice(&h->letters));
 }
 
-/* Is this raw string the id of the entry's parent? */
-static bool names_parent(const struct heads *h, uint32_t row, struct grove_slice raw)
+/* A text of a block: it comes after those of the entry itself. */
+static int fill_short(struct heads *h, const char **p, const char *end)
+{
+	struct grove_slice text = plain(*p, end, SHORT);
+
+	if (!text.ptr)
+		return 1;
+	*p = text.ptr + text.len + 1;
+	return grove__buf_add(&h->texts, &text, sizeof(text));
+}
+
+static int add_block_texts(struct heads *h)
+{
+	const char *p = h->texts.ptr, *end = p + h->texts.len;
+	int rc = 0;
+
+	for (; !rc && p < end; p += sizeof(struct grove_slice)) {
+		struct grove_slice text;
+
+		memcpy(&text, p, sizeof(text));
+		rc = add_text(h, text);
+	}
+	return rc;
+}
+
+/* Is this the id of the entry's parent? */
+static bool names_parent(const struct heads *h, uint32_t row, struct grove_slice text)
 {
 	const struct grove__spine *s = h->v->image->spine;
 	uint32_t up = grove__spine_parent(s, row);
-	struct grove_slice text = plain(raw.ptr, raw.ptr + raw.len, raw.len), id;
+	struct grove_slice id;
 
-	if (up >= h->v->nr || !text.ptr)
+	if (up >= h->v->nr)
 		return false;
 	id = grove__spine_name(grove__spine_id(s, up));
 	return id.len == text.len && !memcmp(id.ptr, text.ptr, id.len);
+}
+
+static int fill_text(struct heads *h, uint32_t row, enum hole hole, const char **p, const char *end)
+{
+	struct grove_slice text = plain(*p, end, KEPT);
+
+	if (!text.ptr || (hole != HOLE_TEXT && names_parent(h, row, text) != (hole == HOLE_PARENT)))
+		return 1;
+	*p = text.ptr + text.len + 1;
+	return hole == HOLE_PARENT ? add_number(h, grove__spine_parent(h->v->image->spine, row)) : add_text(h, text);
+}
+
+static int fill_value(struct heads *h, enum hole hole, const char **p, const char *end)
+{
+	struct grove_slice raw = grove__slice(*p, grove__json_skip(*p, end));
+	enum grove__json_type type = grove__json_type_of(raw);
+
+	*p += raw.len;
+	if (hole == HOLE_JSON)
+		return raw.len > KEPT || type < JSON_NUMBER ? 1 : add_json(h, raw);
+	if (hole == HOLE_LEFT ? raw.len <= KEPT : type == JSON_ARRAY)
+		return 1;
+	return add_number(h, (double)raw.len);
 }
 
 /*
@@ -297,94 +302,114 @@ static bool names_parent(const struct heads *h, uint32_t row, struct grove_slice
  */
 static int fill(struct heads *h, uint32_t row, enum hole hole, const char **p, const char *end)
 {
-	struct grove_slice raw, text;
-	enum grove__json_type type;
+	double d;
 
 	if (*p >= end)
 		return 1;
-	if (hole == HOLE_TEXT) {
-		text = plain(*p, end, KEPT);
-		if (!text.ptr)
-			return 1;
-		*p = text.ptr + text.len + 1;
-		return add_text(h, text);
-	}
-	if (hole == HOLE_BLOCKS)
-		return fill_blocks(h, p, end);
-	raw = grove__slice(*p, grove__json_skip(*p, end));
-	type = grove__json_type_of(raw);
-	*p += raw.len;
 	switch (hole) {
 	case HOLE_NUMBER:
-		return type != JSON_NUMBER || raw.len > DIGITS ? 1 : add_number(h, number(raw));
+		return read_number(p, end, &d) ? add_number(h, d) : 1;
+	case HOLE_TEXT:
 	case HOLE_PARENT:
-		return !names_parent(h, row, raw) ? 1
-						  : add_number(h, grove__spine_parent(h->v->image->spine, row));
 	case HOLE_STRANGER:
-		text = plain(raw.ptr, raw.ptr + raw.len, KEPT);
-		return !text.ptr || names_parent(h, row, raw) ? 1 : add_text(h, text);
-	case HOLE_JSON:
-		return raw.len > KEPT || type < JSON_NUMBER ? 1 : add_json(h, raw);
-	case HOLE_LEFT:
-		return raw.len <= KEPT ? 1 : add_number(h, (double)raw.len);
-	case HOLE_CONTENT:
-		return type == JSON_ARRAY ? 1 : add_number(h, (double)raw.len);
+		return fill_text(h, row, hole, p, end);
+	case HOLE_BLOCKS:
+		return fill_blocks(h, row, p, end);
+	case HOLE_SHORT:
+		return fill_short(h, p, end);
+	case HOLE_MEMBER:
+		*p += grove__json_skip(*p, end);
+		return 0;
 	default:
-		return 1;
+		return fill_value(h, hole, p, end);
 	}
 }
 
-/* What a row took so far is given back if a shape does not fit. */
+/* ------------------------------------------------------------ which shape it is */
+
+/* What was taken so far is given back if a shape does not fit. */
 struct place {
-	size_t numbers, text_at, strings;
+	size_t numbers, text_at, strings, texts;
 };
 
 static struct place place(const struct heads *h)
 {
-	return (struct place){ h->numbers.len, h->text_at.len, h->strings.len };
+	return (struct place){ h->numbers.len, h->text_at.len, h->strings.len, h->texts.len };
 }
 
 static void go_back(struct heads *h, struct place to)
 {
-	if (h->numbers.len > to.numbers)
-		grove__buf_cut(&h->numbers, to.numbers);
-	if (h->text_at.len > to.text_at)
-		grove__buf_cut(&h->text_at, to.text_at);
-	if (h->strings.len > to.strings)
-		grove__buf_cut(&h->strings, to.strings);
+	grove__buf_cut(&h->numbers, to.numbers);
+	grove__buf_cut(&h->text_at, to.text_at);
+	grove__buf_cut(&h->strings, to.strings);
+	grove__buf_cut(&h->texts, to.texts);
 }
 
-/* Returns 1 if the line does not have the shape. */
-static int try_shape(struct heads *h, uint32_t row, const struct shape *s, struct grove_slice line)
+/* Where the list of what may come after a node begins; 0: at the beginning. */
+static uint32_t *list_below(struct heads *h, struct shapes *s, uint32_t node)
 {
-	const char *p = line.ptr, *end = line.ptr + line.len;
+	return node ? &h->node[node].child : &s->root;
+}
+
+/* The one that was used last is the first to be tried next time. */
+static void move_to_front(struct heads *h, uint32_t *list, uint32_t before, uint32_t at)
+{
+	if (!before)
+		return;
+	h->node[before].next = h->node[at].next;
+	h->node[at].next = *list;
+	*list = at;
+}
+
+/* Go from a node down to the end of a shape that fits at *p. No shape has over PIECES of them. */
+static int match_below(struct heads *h, struct shapes *s, uint32_t row, uint32_t node, const char **p,
+		       const char *end, uint32_t *shape)
+{
+	uint32_t before = 0, at = *list_below(h, s, node);
 	struct place start = place(h);
-	int rc = 0;
 
-	for (uint32_t i = s->first; !rc && i < s->first + s->nr; i++) {
-		const struct piece *x = &h->piece[i];
+	for (unsigned i = 0; at && i < TRIED; i++, before = at, at = h->node[at].next) {
+		/* a copy: filling it may add nodes */
+		const struct piece x = h->node[at].piece;
+		const char *q = *p + x.len;
+		int rc;
 
-		if ((size_t)(end - p) < x->len || memcmp(p, h->pieces.ptr + x->at, x->len))
-			rc = 1;
-		p += x->len;
-		if (!rc && x->hole != HOLE_END)
-			rc = fill(h, row, x->hole, &p, end);
+		if ((size_t)(end - *p) < x.len || memcmp(*p, h->pieces.ptr + x.at, x.len))
+			continue;
+		if (x.hole == HOLE_END) {
+			rc = s->to_end && q != end;
+			*shape = h->node[at].shape;
+		} else {
+			rc = fill(h, row, x.hole, &q, end);
+			rc = rc ? rc : match_below(h, s, row, at, &q, end, shape);
+		}
+		if (rc == 1) {
+			go_back(h, start);
+			continue;
+		}
+		move_to_front(h, list_below(h, s, node), before, at);
+		*p = q;
+		return rc;
 	}
-	if (!rc && p != end)
-		rc = 1;
-	if (rc)
-		go_back(h, start);
-	return rc;
+	return 1;
+}
+
+/* The shape of what begins at *p, with its holes filled. Returns 1 if none fits; then *p has not moved. */
+static int match(struct heads *h, struct shapes *s, uint32_t row, const char **p, const char *end,
+		 uint32_t *shape)
+{
+	return match_below(h, s, row, 0, p, end, shape);
 }
 
 /* ----------------------------------------------------------------- new shapes */
 
-/* A line that is taken apart: what is known of its shape. */
+/* A line or a block that is taken apart. */
 struct taken {
 	struct heads *h;
+	struct shapes *shapes;
 	uint32_t row;
 	const char *from;              /* behind the last hole */
-	size_t pieces, nr_pieces, spelled; /* where its own begin */
+	bool has_blocks;
 	bool odd;                      /* its members could not be rebuilt in their order */
 };
 
@@ -401,9 +426,9 @@ static int add_piece(struct taken *t, const char *to, enum hole hole)
 	struct heads *h = t->h;
 	size_t len = (size_t)(to - t->from);
 
-	if (grove__array_room(&h->piece, &h->cap_pieces, h->nr_pieces, sizeof(*h->piece)))
+	if (grove__array_room(&h->taken, &h->cap_taken, h->nr_taken, sizeof(*h->taken)))
 		return GROVE_ENOMEM;
-	h->piece[h->nr_pieces++] = (struct piece){ (uint32_t)h->pieces.len, (uint32_t)len, hole };
+	h->taken[h->nr_taken++] = (struct piece){ (uint32_t)h->pieces.len, (uint32_t)len, hole };
 	return grove__buf_add(&h->pieces, t->from, len);
 }
 
@@ -412,26 +437,38 @@ static int cut_hole(struct taken *t, struct grove_slice value, enum hole hole)
 	int rc = add_piece(t, value.ptr, hole);
 
 	t->from = value.ptr + value.len;
-	return rc ? rc : grove__buf_addf(&t->h->spelled, "{\"$\":\"%s\"}", hole_names[hole]);
+	return rc ? rc : grove__buf_addf(&t->shapes->spelled, "{\"$\":\"%s\"}", hole_names[hole]);
+}
+
+/* Of a block only the type is part of the shape. */
+static enum hole hole_in_block(const struct taken *t, struct grove_slice key, struct grove_slice value)
+{
+	const char *type = t->h->names->block_type;
+	const char *end = value.ptr + value.len;
+
+	if (type && grove__json_string_is(key, type) && plain(value.ptr, end, KEPT).ptr)
+		return HOLE_END;
+	return plain(value.ptr, end, SHORT).ptr ? HOLE_SHORT : HOLE_MEMBER;
 }
 
 /* HOLE_END: the value is part of the shape. */
-static enum hole hole_for(const struct taken *t, struct grove_slice key, struct grove_slice value,
-			  bool top)
+static enum hole hole_for(struct taken *t, struct grove_slice key, struct grove_slice value, bool top)
 {
 	const struct grove__dialect_heads *n = t->h->names;
-	bool is_plain;
+	struct grove_slice text;
 
+	if (t->shapes == &t->h->blocks)
+		return hole_in_block(t, key, value);
 	switch (grove__json_type_of(value)) {
 	case JSON_STRING:
 		if (n->content && grove__json_string_is(key, n->content))
 			return HOLE_CONTENT;
-		is_plain = plain(value.ptr, value.ptr + value.len, KEPT).ptr;
-		if (is_plain && value.len <= WORD && among(n->words, key))
+		text = plain(value.ptr, value.ptr + value.len, KEPT);
+		if (text.ptr && value.len <= WORD && among(n->words, key))
 			return HOLE_END;
-		if (is_plain && top && grove__json_string_is(key, n->parent))
-			return names_parent(t->h, t->row, value) ? HOLE_PARENT : HOLE_STRANGER;
-		if (is_plain)
+		if (text.ptr && top && grove__json_string_is(key, n->parent))
+			return names_parent(t->h, t->row, text) ? HOLE_PARENT : HOLE_STRANGER;
+		if (text.ptr)
 			return HOLE_TEXT;
 		break;
 	case JSON_NUMBER:
@@ -439,8 +476,11 @@ static enum hole hole_for(const struct taken *t, struct grove_slice key, struct 
 			return HOLE_NUMBER;
 		break;
 	case JSON_ARRAY:
-		if (n->content && grove__json_string_is(key, n->content))
+		/* one list in an entry: else nobody could tell whose texts come next */
+		if (n->content && !t->has_blocks && grove__json_string_is(key, n->content)) {
+			t->has_blocks = true;
 			return HOLE_BLOCKS;
+		}
 		break;
 	case JSON_OBJECT:
 		break;
@@ -476,15 +516,16 @@ static int take_member(struct taken *t, struct grove_slice key, struct grove_sli
 {
 	struct heads *h = t->h;
 	enum hole hole;
-	int rc = grove__buf_add_slice(&h->spelled, key);
+	int rc = grove__buf_add_slice(&t->shapes->spelled, key);
 
-	rc = rc ? rc : grove__buf_add_char(&h->spelled, ':');
+	rc = rc ? rc : grove__buf_add_char(&t->shapes->spelled, ':');
 	if (rc)
 		return rc;
-	if (grove__json_type_of(value) == JSON_OBJECT && depth < DEPTH && among(h->names->inside, key))
+	if (grove__json_type_of(value) == JSON_OBJECT && t->shapes == &h->lines && depth < DEPTH &&
+	    among(h->names->inside, key))
 		return take_object(t, value, depth + 1);
 	hole = hole_for(t, key, value, !depth);
-	return hole == HOLE_END ? grove__buf_add_slice(&h->spelled, value) : cut_hole(t, value, hole);
+	return hole == HOLE_END ? grove__buf_add_slice(&t->shapes->spelled, value) : cut_hole(t, value, hole);
 }
 
 /* Objects nest to DEPTH at most. */
@@ -492,139 +533,120 @@ static int take_object(struct taken *t, struct grove_slice object, unsigned dept
 {
 	struct grove__json_iter it;
 	bool first = true;
-	int rc = grove__buf_add_char(&t->h->spelled, '{');
+	int rc = grove__buf_add_char(&t->shapes->spelled, '{');
 
 	grove__json_iter_init(&it, object);
 	while (!rc && !t->odd && grove__json_next(&it)) {
 		t->odd = is_odd(object, it.key);
 		if (!first)
-			rc = grove__buf_add_char(&t->h->spelled, ',');
+			rc = grove__buf_add_char(&t->shapes->spelled, ',');
 		first = false;
 		if (!rc && !t->odd)
 			rc = take_member(t, it.key, it.value, depth);
 	}
-	return rc ? rc : grove__buf_add_char(&t->h->spelled, '}');
+	return rc ? rc : grove__buf_add_char(&t->shapes->spelled, '}');
 }
 
-static uint32_t hash_of(const struct heads *h, const struct shape *s)
+static bool same_piece(const struct heads *h, const struct piece *a, const struct piece *b)
 {
-	const struct piece *first = &h->piece[s->first], *last = first + s->nr - 1;
-	uint32_t hash = grove__crc32c(0, h->pieces.ptr + first->at, last->at + last->len - first->at);
-
-	for (const struct piece *x = first; x <= last; x++)
-		hash = hash * 31 + (uint32_t)x->hole + x->len;
-	return hash;
+	return a->hole == b->hole && a->len == b->len &&
+	       !memcmp(h->pieces.ptr + a->at, h->pieces.ptr + b->at, a->len);
 }
 
-static bool same_shape(const struct heads *h, const struct shape *a, const struct shape *b)
+/* Goes on to the node with this piece, which is a new one perhaps. Returns 1 if there is no room for it. */
+static int enter_piece(struct heads *h, struct shapes *s, const struct piece *piece, uint32_t *node)
 {
-	const struct piece *x = &h->piece[a->first], *y = &h->piece[b->first];
+	uint32_t before = 0, at = *list_below(h, s, *node);
 
-	if (a->hash != b->hash || a->nr != b->nr)
-		return false;
-	for (uint32_t i = 0; i < a->nr; i++)
-		if (x[i].hole != y[i].hole || x[i].len != y[i].len ||
-		    memcmp(h->pieces.ptr + x[i].at, h->pieces.ptr + y[i].at, x[i].len))
-			return false;
-	return true;
-}
-
-/* Finds a shape, and enters it if it is new and there is room; else 0. */
-static int enter_shape(struct heads *h, struct shape s, bool *entered, uint32_t *out)
-{
-	uint32_t at = s.hash % SLOTS;
-
-	for (; h->slot[at]; at = (at + 1) % SLOTS)
-		if (same_shape(h, &h->shape[h->slot[at]], &s)) {
-			*out = h->slot[at];
-			return 0;
-		}
-	*out = 0;
-	if (h->nr_shapes >= SHAPES)
-		return 0;
-	if (grove__array_room(&h->shape, &h->cap_shapes, h->nr_shapes, sizeof(*h->shape)))
-		return GROVE_ENOMEM;
-	*entered = true;
-	*out = h->slot[at] = (uint16_t)h->nr_shapes;
-	h->shape[h->nr_shapes++] = s;
+	while (at && !same_piece(h, &h->node[at].piece, piece)) {
+		before = at;
+		at = h->node[at].next;
+	}
+	if (at) {
+		move_to_front(h, list_below(h, s, *node), before, at);
+	} else {
+		if (s->nr == s->max)
+			return 1;
+		if (grove__array_room(&h->node, &h->cap_nodes, h->nr_nodes, sizeof(*h->node)))
+			return GROVE_ENOMEM;
+		at = (uint32_t)h->nr_nodes++;
+		h->node[at] = (struct node){ .piece = *piece, .next = *list_below(h, s, *node) };
+		*list_below(h, s, *node) = at;
+	}
+	*node = at;
 	return 0;
 }
 
-/* The shape of a line, 0 if it gets none. */
-static int take_apart(struct heads *h, uint32_t row, struct grove_slice line, uint32_t *out)
+/* Enters the shape of what was taken apart, which may be there already. */
+static int enter_shape(struct heads *h, struct shapes *s, uint32_t *out)
 {
-	struct taken t = { .h = h, .row = row, .from = line.ptr, .pieces = h->pieces.len,
-			   .nr_pieces = h->nr_pieces, .spelled = h->spelled.len };
-	struct shape s = { .first = (uint32_t)h->nr_pieces };
-	bool entered = false;
+	uint32_t node = 0;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < h->nr_taken; i++)
+		rc = enter_piece(h, s, &h->taken[i], &node);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	if (!h->node[node].shape)
+		h->node[node].shape = ++s->nr;
+	*out = h->node[node].shape;
+	return 0;
+}
+
+/* Gets the shape of an object; 0: it gets none. */
+static int take_apart(struct heads *h, struct shapes *s, uint32_t row, struct grove_slice object,
+		      uint32_t *out)
+{
+	struct taken t = { .h = h, .shapes = s, .row = row, .from = object.ptr };
+	size_t pieces = h->pieces.len, spelled = s->spelled.len;
+	uint32_t known = s->nr;
 	int rc;
 
 	*out = 0;
-	if (grove__json_type_of(line) != JSON_OBJECT)
+	h->nr_taken = 0;
+	if (grove__json_type_of(object) != JSON_OBJECT)
 		return 0;
-	rc = grove__buf_add_char(&h->spelled, ',');
-	rc = rc ? rc : take_object(&t, line, 0);
-	rc = rc ? rc : add_piece(&t, line.ptr + line.len, HOLE_END);
-	if (!rc && !t.odd) {
-		s.nr = (uint32_t)h->nr_pieces - s.first;
-		s.hash = hash_of(h, &s);
-		rc = enter_shape(h, s, &entered, out);
-	}
-	if (!entered) {
-		grove__buf_cut(&h->pieces, t.pieces);
-		grove__buf_cut(&h->spelled, t.spelled);
-		h->nr_pieces = t.nr_pieces;
+	rc = s->spelled.len > 1 ? grove__buf_add_char(&s->spelled, ',') : 0;
+	rc = rc ? rc : take_object(&t, object, 0);
+	rc = rc ? rc : add_piece(&t, object.ptr + object.len, HOLE_END);
+	rc = rc || t.odd || h->nr_taken > PIECES ? rc : enter_shape(h, s, out);
+	if (s->nr == known) {
+		grove__buf_cut(&h->pieces, pieces);
+		grove__buf_cut(&s->spelled, spelled);
 	}
 	return rc;
+}
+
+/* The same with its holes filled. */
+static int take_and_match(struct heads *h, struct shapes *s, uint32_t row, struct grove_slice object,
+			  uint32_t *shape)
+{
+	const char *p = object.ptr;
+	int rc = take_apart(h, s, row, object, shape);
+
+	if (rc || !*shape)
+		return rc;
+	rc = match(h, s, row, &p, object.ptr + object.len, shape);
+	/* what was just entered comes first and fits; if it ever did not, the line would be read as a whole */
+	if (rc == 1)
+		*shape = 0;
+	return rc < 0 ? rc : 0;
 }
 
 /* ----------------------------------------------------------------------- rows */
-
-/* The one that was used is the first to be tried next time. */
-static void remember(struct heads *h, unsigned at, uint32_t shape)
-{
-	memmove(h->recent + 1, h->recent, at * sizeof(*h->recent));
-	h->recent[0] = (uint16_t)shape;
-}
-
-/*
- * A shape that was used of late and fits: first the one that came after the last
- * one before, since prompts, calls and results take turns. Returns 1 if none does.
- */
-static int try_recent(struct heads *h, uint32_t row, struct grove_slice line, uint32_t *out)
-{
-	uint16_t then = h->shape[h->last].then;
-	int rc = then ? try_shape(h, row, &h->shape[then], line) : 1;
-
-	*out = then;
-	for (unsigned i = 0; rc == 1 && i < RECENT && h->recent[i]; i++) {
-		if (h->recent[i] == then)
-			continue;
-		*out = h->recent[i];
-		rc = try_shape(h, row, &h->shape[*out], line);
-		if (!rc)
-			remember(h, i, *out);
-	}
-	return rc;
-}
 
 static int add_row(struct heads *h, uint32_t row, struct grove_slice line)
 {
 	uint32_t about[3] = { 0, (uint32_t)(h->numbers.len / sizeof(double)),
 			      (uint32_t)(h->text_at.len / sizeof(uint32_t)) };
+	const char *p = line.ptr, *end = line.ptr + line.len;
 	int rc;
 
-	h->blocks.ptr = NULL;
-	rc = try_recent(h, row, line, &about[0]);
-	if (rc == 1) {
-		rc = take_apart(h, row, line, &about[0]);
-		if (!rc && about[0]) {
-			rc = try_shape(h, row, &h->shape[about[0]], line);
-			remember(h, RECENT - 1, about[0]);
-		}
-	}
-	h->shape[h->last].then = (uint16_t)about[0];
-	h->last = (uint16_t)about[0];
+	grove__buf_clear(&h->texts);
+	rc = match(h, &h->lines, row, &p, end, &about[0]);
+	if (rc == 1)
+		rc = take_and_match(h, &h->lines, row, line, &about[0]);
+	rc = rc || !about[0] ? rc : add_block_texts(h);
 	for (unsigned i = 0; !rc && i < 3; i++)
 		rc = grove__buf_add(&h->rows[i], &about[i], sizeof(about[i]));
 	return rc;
@@ -674,7 +696,7 @@ static void *lay(char **p, const struct grove_buf *b)
 static int hand_out(struct heads *h, struct grove_heads **out)
 {
 	struct grove_buf *all[] = { &h->numbers, &h->rows[0], &h->rows[1], &h->rows[2], &h->text_at,
-				    &h->strings, &h->spelled, &h->kinds };
+				    &h->strings, &h->lines.spelled, &h->blocks.spelled };
 	size_t len = sizeof(**out) + 7;
 	struct grove_heads *g;
 	char *p;
@@ -687,7 +709,7 @@ static int hand_out(struct heads *h, struct grove_heads **out)
 	p = (char *)g + ((sizeof(*g) + 7) & ~(size_t)7);
 	g->block = p;
 	g->nr = (uint32_t)(h->rows[0].len / sizeof(uint32_t));
-	g->nr_shapes = (uint32_t)h->nr_shapes;
+	g->nr_shapes = h->lines.nr + 1;
 	g->nr_numbers = h->numbers.len / sizeof(double);
 	g->nr_texts = h->text_at.len / sizeof(uint32_t) - 1;
 	g->numbers = lay(&p, &h->numbers);
@@ -697,9 +719,9 @@ static int hand_out(struct heads *h, struct grove_heads **out)
 	g->text_at = lay(&p, &h->text_at);
 	g->strings = lay(&p, &h->strings);
 	g->strings_len = h->strings.len;
-	g->shapes = grove__slice(lay(&p, &h->spelled), h->spelled.len);
-	g->nr_blocks = h->nr_kinds;
-	g->blocks = grove__slice(lay(&p, &h->kinds), h->kinds.len);
+	g->shapes = grove__slice(lay(&p, &h->lines.spelled), h->lines.spelled.len);
+	g->nr_blocks = h->blocks.nr;
+	g->blocks = grove__slice(lay(&p, &h->blocks.spelled), h->blocks.spelled.len);
 	g->block_len = (size_t)(p - (const char *)g->block);
 	*out = g;
 	return 0;
@@ -715,13 +737,13 @@ static const struct grove__dialect_heads no_heads = {
 
 static void release(struct heads *h)
 {
-	struct grove_buf *all[] = { &h->pieces, &h->spelled, &h->rows[0], &h->rows[1], &h->rows[2],
-				    &h->numbers, &h->text_at, &h->strings, &h->letters, &h->kinds, &h->kind };
+	struct grove_buf *all[] = { &h->pieces, &h->lines.spelled, &h->blocks.spelled, &h->rows[0], &h->rows[1],
+				    &h->rows[2], &h->numbers, &h->text_at, &h->strings, &h->letters, &h->texts };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		grove__buf_release(all[i]);
-	free(h->piece);
-	free(h->shape);
+	free(h->taken);
+	free(h->node);
 	free(h);
 }
 
@@ -736,17 +758,16 @@ int grove__view_heads(struct grove_view *v, uint32_t from, uint32_t to, struct g
 		return grove__fail_nomem(d);
 	h->v = v;
 	h->names = v->image->dialect->heads ? v->image->dialect->heads : &no_heads;
-	rc = grove__array_room(&h->shape, &h->cap_shapes, 0, sizeof(*h->shape));
-	if (!rc) {
-		h->shape[h->nr_shapes++] = (struct shape){ 0 };
-		rc = grove__buf_add_str(&h->spelled, "[{\"$\":\"line\"}");
-		rc = rc ? rc : grove__buf_add_char(&h->kinds, '[');
-	}
+	h->lines = (struct shapes){ .max = SHAPES - 1, .to_end = true };
+	h->blocks = (struct shapes){ .max = BLOCK_KINDS };
+	rc = grove__array_room(&h->node, &h->cap_nodes, h->nr_nodes++, sizeof(*h->node));
+	rc = rc ? rc : grove__buf_add_str(&h->lines.spelled, "[{\"$\":\"line\"}");
+	rc = rc ? rc : grove__buf_add_char(&h->blocks.spelled, '[');
 	while (!rc && from < to)
 		rc = add_rows(h, from, to, &from, d);
 	rc = rc ? rc : begin_text(h);
-	rc = rc ? rc : grove__buf_add_char(&h->spelled, ']');
-	rc = rc ? rc : grove__buf_add_char(&h->kinds, ']');
+	rc = rc ? rc : grove__buf_add_char(&h->lines.spelled, ']');
+	rc = rc ? rc : grove__buf_add_char(&h->blocks.spelled, ']');
 	rc = rc ? rc : hand_out(h, out);
 	if (rc == GROVE_ENOMEM)
 		grove__fail_nomem(d);

@@ -23,7 +23,7 @@ class Rows {
 	}
 
 	/** Fetches heads for [from, to) where they are missing, each gap at once. */
-	#fetch(from, to, count) {
+	fetch(from, to, count) {
 		const last = Math.ceil(to / CHUNK);
 		for (let chunk = Math.floor(from / CHUNK); chunk < last; chunk++) {
 			if (this.#heads[chunk]) continue;
@@ -31,30 +31,25 @@ class Rows {
 			while (end < last && !this.#heads[end]) end++;
 			const first = chunk * CHUNK;
 			const heads = new Heads(this, first, binding.viewHeads(this.#handle, first, Math.min(end * CHUNK, count)));
-			// The last chunk may not be full yet: what comes later is not in these heads, so they
-			// are not kept, and all entries are made of them now.
 			for (; chunk < end; chunk++) if ((chunk + 1) * CHUNK <= count) this.#heads[chunk] = heads;
-			if (end * CHUNK <= count) this.#make(heads, Math.max(from, first), Math.min(to, end * CHUNK));
-			else this.#make(heads, Math.max(first, Math.min(from, (end - 1) * CHUNK)), count);
+			// The last chunk may not be full yet: what comes later is not in these heads, so they are
+			// not kept for it, and all its entries are made of them now.
+			if (end * CHUNK > count) for (let row = (end - 1) * CHUNK; row < count; row++) this.#make(heads, row);
 		}
 	}
 
-	#make(heads, from, to) {
-		for (let row = from; row < to; row++) this.known[row] ??= heads.entry(row) ?? this.whole(row);
+	#make(heads, row) {
+		this.known[row] ??= heads.entry(row) ?? this.whole(row);
+		return this.known[row];
 	}
 
 	at(row, count) {
 		const entry = this.known[row];
 		if (entry !== undefined) return entry;
 		const heads = this.#heads[Math.floor(row / CHUNK)];
-		if (heads) this.#make(heads, row, row + 1);
-		else this.#fetch(row, row + 1, count);
-		return this.known[row];
-	}
-
-	all(from, to, count) {
-		this.#fetch(from, to, count);
-		for (let row = from; row < to; row++) this.at(row, count);
+		if (heads) return this.#make(heads, row);
+		this.fetch(row, row + 1, count);
+		return this.known[row] ?? this.at(row, count);
 	}
 
 	id(row) {
@@ -109,7 +104,8 @@ class Entries {
 
 	all() {
 		const { length } = this;
-		this.#rows.all(0, length, length);
+		this.#rows.fetch(0, length, length);
+		for (let row = 0; row < length; row++) this.#rows.at(row, length);
 		return this.#rows.known.slice(0, length);
 	}
 
@@ -117,8 +113,10 @@ class Entries {
 	rows(rows) {
 		const { length } = this;
 		// Mostly they are nearly all of some range: then one crossing brings them.
-		if (rows.length > CHUNK) this.#rows.all(rows[0], rows.at(-1) + 1, length);
-		return Array.from(rows, (row) => this.#rows.at(row, length));
+		if (rows.length > CHUNK) this.#rows.fetch(rows[0], rows.at(-1) + 1, length);
+		const entries = new Array(rows.length);
+		for (let i = 0; i < rows.length; i++) entries[i] = this.#rows.at(rows[i], length);
+		return entries;
 	}
 
 	/** Takes in the answer of an append: an array of its entries. */

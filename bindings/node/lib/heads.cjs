@@ -4,19 +4,18 @@
 //
 // The library says which shape an entry has (include/grove/view.h): a JSON object in which
 // {"$": …} stands for what comes from columns. There are a few dozen shapes in a session, so
-// each becomes a function that makes its entries, with all members in their order. Two things
-// come later:
+// each becomes a function that makes its entries, with all members in their order. What the columns
+// do not have is taken from the entry's line, which is read and parsed when somebody looks at it.
+// Of the blocks of a message's content types and short texts are known before: tool calls can be
+// counted without reading any.
 //
-//   - an object in it with values from columns, as `message` and `usage`, is made of them when it
-//     is first read;
-//   - what the columns do not have is taken from the entry's line, which is read and parsed then.
-//     Of the blocks of a message's content the types are known before: tool calls can be counted
-//     without reading any.
-//
-// All are own, enumerable accessors, so that spreading, Object.keys, JSON.stringify and
+// What comes later are own, enumerable accessors, so that spreading, Object.keys, JSON.stringify and
 // structuredClone see an ordinary object. The accessors of one place are the same two functions in
 // all entries; they find their entry, and what they found before, by private fields, which none
 // of these sees.
+//
+// Objects with accessors come from a constructor whose prototype is Object's own: engines then keep
+// all members in the object itself, which literals that grow afterwards do not get.
 
 const HOLE = "$";
 /** Reading along: how near the next entry must be, and how many are read at most. */
@@ -30,122 +29,185 @@ class Given {
 	}
 }
 
-/** Gives any object private fields that say where it comes from, and hold what was read of it. */
+const NOT_READ = Symbol("not read");
+
+/** What was read of an object: nearly all that comes later are these two. */
+class Read {
+	content = NOT_READ;
+	usage = NOT_READ;
+	others = undefined; // by key
+}
+
+/** Says where an object comes from, and holds what was read of it. */
 class Source extends Given {
 	#heads;
 	#row;
-	#values = undefined; // by key
+	#read = undefined;
 	constructor(object, heads, row) {
 		super(object);
 		this.#heads = heads;
 		this.#row = row;
 	}
-	static isSettled(object, key) {
-		return object.#values !== undefined && Object.hasOwn(object.#values, key);
-	}
-	static value(object, key) {
-		return object.#values[key];
-	}
-	static settle(object, key, value) {
-		object.#values ??= {};
-		if (key === "__proto__") settle(object.#values, key, value);
-		else object.#values[key] = value;
-	}
-	static part(object, place) {
-		return object.#heads.part(object.#row, place);
+	static read(object) {
+		object.#read ??= new Read();
+		return object.#read;
 	}
 	static whole(object) {
 		return object.#heads.whole(object.#row);
 	}
-	static blocks(object, place, text) {
-		return object.#heads.blocks(object.#row, place, text);
+	static blocks(object) {
+		return object.#heads.blocks(object.#row);
 	}
 	static left(object) {
 		return object.#heads.left(object.#row);
 	}
+	static part(object, name) {
+		return object.#heads.part(object.#row, name);
+	}
+	/** Has this message a content that nobody has looked at? Then it is something: null would be known. */
+	static hasUnread(message) {
+		return #read in message && (message.#read === undefined || message.#read.content === NOT_READ) && Object.hasOwn(message, "content");
+	}
 }
 
-/** As an ordinary member. Only for the rare ones: engines make objects slow that change so. */
-function settle(object, key, value) {
-	Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
-	return value;
-}
-
-function accessor(key, read) {
-	const get = function () {
-		if (!Source.isSettled(this, key)) read(this);
-		return Source.value(this, key);
+/** How a member is kept that comes later. */
+function keeping(key) {
+	if (key === "content") {
+		return {
+			get: (object) => Source.read(object).content,
+			set: (object, value) => {
+				Source.read(object).content = value;
+			},
+		};
+	}
+	if (key === "usage") {
+		return {
+			get: (object) => Source.read(object).usage,
+			set: (object, value) => {
+				Source.read(object).usage = value;
+			},
+		};
+	}
+	return {
+		get: (object) => (Source.read(object).others?.has(key) ? Source.read(object).others.get(key) : NOT_READ),
+		set: (object, value) => {
+			const read = Source.read(object);
+			read.others ??= new Map();
+			read.others.set(key, value);
+		},
 	};
-	const set = function (value) {
-		Source.settle(this, key, value);
-	};
-	return { get, set, enumerable: true, configurable: true };
 }
 
-/** Of an object in an entry that is made of columns. */
-function laterPart(key) {
-	return accessor(key, (object) => Source.settle(object, key, Source.part(object, key)));
+/** A member that comes later: `read` gives it its value, and perhaps others theirs with it. */
+function laterMember(key, read) {
+	const { get, set } = keeping(key);
+	return {
+		give(object, value) {
+			if (get(object) === NOT_READ) set(object, value);
+		},
+		accessor: {
+			get() {
+				if (get(this) === NOT_READ) read(this);
+				return get(this);
+			},
+			set(value) {
+				set(this, value);
+			},
+			enumerable: true,
+			configurable: true,
+		},
+	};
 }
 
 const walk = (value, place) => place.reduce((at, key) => at?.[key], value);
 
-/** Of what is in the line alone; with it goes all else that the same object lacks. */
+/** What is in the line alone; with it goes all else that the same object lacks. */
 function laterValue(place) {
 	const within = place.slice(0, -1);
 	const isBeside = (other) => other.length === place.length && within.every((name, i) => other[i] === name);
-	return accessor(place.at(-1), (object) => {
+	return laterMember(place.at(-1), (object) => {
 		const from = walk(Source.whole(object), within);
-		for (const other of Source.left(object)) {
-			const name = other.at(-1);
-			if (isBeside(other) && !Source.isSettled(object, name)) Source.settle(object, name, from?.[name]);
-		}
+		for (const other of Source.left(object)) if (isBeside(other)) memberAt("left", other).give(object, from?.[other.at(-1)]);
 	});
 }
 
-/** Of a list of blocks, whose members come later still. */
-function laterBlocks(place, text) {
-	const key = place.at(-1);
-	return accessor(key, (object) => Source.settle(object, key, Source.blocks(object, place, text)));
+/** What `make` gives: a list of blocks, whose members come later still, or an object of columns. */
+function laterMade(place, make) {
+	const member = laterMember(place.at(-1), (object) => member.give(object, make(object, place)));
+	return member;
 }
 
-/** The accessors of each place, once for all entries: then their objects are alike for the engine. */
-const accessors = new Map();
-function accessorOf(kind, place, text) {
-	const name = JSON.stringify([kind, place, text]);
-	if (!accessors.has(name)) {
-		accessors.set(name, kind === "part" ? laterPart(place.at(-1)) : text === undefined ? laterValue(place) : laterBlocks(place, text));
-	}
-	return accessors.get(name);
+function laterPart(place, name) {
+	return laterMade(place, (object) => Source.part(object, name));
+}
+
+const LATER = {
+	left: laterValue,
+	blocks: (place) => laterMade(place, Source.blocks),
+	part: (place) => laterPart(place, place.join(".")),
+};
+
+/** The member of each place, once for all entries: then their objects are alike for the engine. */
+const members = new Map();
+function memberAt(kind, place) {
+	const name = JSON.stringify([kind, place]);
+	if (!members.has(name)) members.set(name, LATER[kind](place));
+	return members.get(name);
 }
 
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 const isHole = (value) => isObject(value) && Object.hasOwn(value, HOLE);
 const isLeft = (value) => isHole(value) && (value[HOLE] === "left" || value[HOLE] === "blocks");
-const hasHoles = (value) => isHole(value) || (value !== null && typeof value === "object" && Object.values(value).some(hasHoles));
+const hasHoles = (value) => value !== null && typeof value === "object" && (isHole(value) || Object.values(value).some(hasHoles));
 
-/** Writes the functions that make entries of one shape. */
+const hasUnreadContent = (message) => isObject(message) && Source.hasUnread(message);
+
+/**
+ * The constructor of all objects that have members which come later. What is common to them comes first,
+ * and an engine that counts the members of the first objects to know how much room the later ones need is
+ * shown objects of an ordinary size.
+ */
+function constructorFor(Stamp, size) {
+	function Made(from, at) {
+		new Stamp(this, from, at);
+	}
+	Made.prototype = Object.prototype;
+	for (let n = 0; n < 16; n++) {
+		const object = new Made(undefined, 0);
+		for (let i = 0; i < size; i++) object[`member${i}`] = n;
+	}
+	return Made;
+}
+
+/** A number as engines keep it best: they box what comes from an array of doubles. */
+function whole(number) {
+	const integer = number | 0;
+	return integer === number && (integer !== 0 || 1 / number > 0) ? integer : number;
+}
+
+const Entry = constructorFor(Source, 6);
+
+/** Writes the functions that make objects of one shape. */
 class Writer {
 	numbers = 0;
 	texts = 0;
 	left = []; // places of what is left out: ["message", "content"]
-	parts = {}; // by name: the body of a function
-	constants = [];
-
-	shape(shape) {
-		const statements = [];
-		const it = this.object(shape, [], statements);
-		return `${statements.join("")}return ${it};`;
-	}
+	letters = undefined; // which text says what the blocks are
+	blocksAt = undefined; // their place
+	parts = {}; // by name, as "message.usage": the expression for an object that is made later
+	constants = []; // of the functions: K0, K1, …
+	functions = [];
 
 	constant(value) {
 		this.constants.push(value);
-		return `K[${this.constants.length - 1}]`;
+		return `K${this.constants.length - 1}`;
 	}
 
-	value(value, place, statements) {
+	/** An expression. */
+	value(value, place) {
 		if (value === null || typeof value !== "object") return JSON.stringify(value);
-		if (Array.isArray(value)) return `[${value.map((item, i) => this.value(item, [...place, i], statements)).join(",")}]`;
-		return isHole(value) ? this.hole(value[HOLE]) : this.object(value, place, statements);
+		if (Array.isArray(value)) return `[${value.map((item, i) => this.value(item, [...place, i])).join(",")}]`;
+		return isHole(value) ? this.hole(value[HOLE]) : this.object(value, place);
 	}
 
 	hole(kind) {
@@ -155,7 +217,7 @@ class Writer {
 			case "json":
 				return `JSON.parse(T(x+${this.texts++}))`;
 			case "number":
-				return `N[n+${this.numbers++}]`;
+				return `whole(N[n+${this.numbers++}])`;
 			case "parent":
 				return `H.id(N[n+${this.numbers++}])`;
 			default:
@@ -163,112 +225,111 @@ class Writer {
 		}
 	}
 
-	/** An object as an expression; what must be done before it goes to `statements`. */
-	object(members, place, statements) {
-		const isPart = (value) => place.length === 0 && isObject(value) && !isHole(value) && hasHoles(value);
-		const later = (name) => isLeft(members[name]) || isPart(members[name]);
-		const names = Object.keys(members);
-		const first = names.findIndex((name) => later(name) || name === "__proto__");
-		const literal = names.slice(0, first < 0 ? names.length : first);
-		const text = `{${literal.map((name) => `${JSON.stringify(name)}:${this.value(members[name], [...place, name], statements)}`).join(",")}}`;
-		if (first < 0) return text;
-
-		const it = `o${place.length}${statements.length}`;
-		statements.push(`const ${it}=${text};`);
-		for (const name of names.slice(first)) {
-			const key = JSON.stringify(name);
-			const at = [...place, name];
-			if (later(name)) {
-				statements.push(`define(${it},${key},${this.constant(this.later(members[name], at))});`);
-				continue;
-			}
-			const value = this.value(members[name], at, statements);
-			// o["__proto__"] = … would not make a member
-			statements.push(name === "__proto__" ? `settle(${it},${key},${value});` : `${it}[${key}]=${value};`);
-		}
-		statements.push(`new Source(${it},H,row);`);
-		return it;
+	/** What an object of a message is made of, as its usage is. */
+	isPart(value, place) {
+		return place.length === 2 && !isHole(value) && isObject(value) && hasHoles(value);
 	}
 
-	later(value, place) {
-		if (!isLeft(value)) {
-			const statements = [];
-			const it = this.object(value, place, statements);
-			this.parts[place[0]] = `${statements.join("")}return ${it};`;
-			return accessorOf("part", place);
+	object(shape, place) {
+		const names = Object.keys(shape);
+		if (!names.some((name) => isLeft(shape[name]) || this.isPart(shape[name], [...place, name]))) {
+			return `{${names.map((name) => `${JSON.stringify(name)}:${this.value(shape[name], [...place, name])}`).join(",")}}`;
 		}
-		this.left.push(place);
+		const own = names.map((name) => this.member(name, shape[name], [...place, name]));
+		const name = `C${this.functions.length}`;
+		this.functions.push(`function ${name}(H,N,n,T,x,row){const o=new ${this.constructorName}(H,row);${own.join("")}return o;}`);
+		return `${name}(H,N,n,T,x,row)`;
+	}
+
+	constructorName = "Entry";
+
+	/** A statement. */
+	member(name, value, place) {
+		const key = JSON.stringify(name);
+		const isPart = this.isPart(value, place);
+		if (!isPart && !isLeft(value)) return `o[${key}]=${this.value(value, place)};`;
+		const { accessor } = isPart ? this.part(value, place) : this.later(value[HOLE], place);
+		return `define(o,${key},${this.constant(accessor)});`;
+	}
+
+	later(kind, place) {
 		this.numbers++; // how long it is
-		return accessorOf("value", place, value[HOLE] === "blocks" ? this.texts++ : undefined);
+		if (kind === "blocks") {
+			this.letters = this.texts++;
+			this.blocksAt = place;
+		} else this.left.push(place);
+		return memberAt(kind, place);
+	}
+
+	part(value, place) {
+		this.parts[place.join(".")] = this.value(value, place);
+		return memberAt("part", place);
+	}
+
+	/** Functions of (heads, numbers, the first of them, a function for texts, the first of them, row). */
+	compile(shape) {
+		const make = `(H,N,n,T,x,row)=>(${this.value(shape, [])})`;
+		const parts = Object.entries(this.parts).map(([name, it]) => `${JSON.stringify(name)}:(H,N,n,T,x,row)=>(${it})`);
+		const text = `"use strict";${this.functions.join("")}return {make:${make},parts:{${parts.join(",")}}}`;
+		const names = this.constants.map((_, i) => `K${i}`);
+		return new Function("define", "whole", "Entry", "Block", ...names, text)(
+			Object.defineProperty, whole, Entry, Block, ...this.constants,
+		);
 	}
 }
 
 // ------------------------------------------------------------------------- blocks
 
-/** Blocks of one list: where they are read from, all of them when the first is looked into. */
-class List {
+/** Says which block of which entry an object is. */
+class Place extends Given {
 	#heads;
 	#row;
-	#place;
-	#read;
-
-	constructor(heads, row, place) {
+	#i = 0;
+	constructor(object, heads, row) {
+		super(object);
 		this.#heads = heads;
 		this.#row = row;
-		this.#place = place;
 	}
-
-	at(i) {
-		this.#read ??= walk(this.#heads.whole(this.#row), this.#place);
-		return this.#read[i];
-	}
-}
-
-/** Gives a block of a list its place. */
-class Block extends Given {
-	#list;
-	#i;
-	#members = undefined;
-	constructor(object, list, i) {
-		super(object);
-		this.#list = list;
-		this.#i = i;
+	static put(object, i) {
+		object.#i = i;
+		return object;
 	}
 	static members(object) {
-		object.#members ??= object.#list.at(object.#i);
-		return object.#members;
+		return object.#heads.block(object.#row, object.#i);
 	}
 }
 
-const blockAccessors = new Map();
-function blockAccessor(key) {
-	if (!blockAccessors.has(key)) {
-		blockAccessors.set(key, {
+const Block = constructorFor(Place, 3);
+
+const blockMembers = new Map();
+function blockMember(key) {
+	if (!blockMembers.has(key)) {
+		const accessor = {
 			get() {
-				return Block.members(this)[key];
+				return Place.members(this)[key];
 			},
+			// As an ordinary member, since it is rare: engines make objects slow that change so.
 			set(value) {
-				settle(this, key, value);
+				Object.defineProperty(this, key, { value, writable: true, enumerable: true, configurable: true });
 			},
 			enumerable: true,
 			configurable: true,
-		});
+		};
+		blockMembers.set(key, { accessor });
 	}
-	return blockAccessors.get(key);
+	return blockMembers.get(key);
 }
 
-/** The function that makes blocks of a shape: their type is there, all else comes when it is read. */
-function blockMaker(shape) {
-	const members = Object.entries(shape).map(([key, value]) => [key, isHole(value) ? blockAccessor(key) : undefined, value]);
-	return (list, i) => {
-		const block = {};
-		for (const [key, later, value] of members) {
-			if (later) Object.defineProperty(block, key, later);
-			else block[key] = value;
-		}
-		new Block(block, list, i);
-		return block;
-	};
+class BlockWriter extends Writer {
+	constructorName = "Block";
+
+	isPart() {
+		return false;
+	}
+
+	later(_kind, place) {
+		return blockMember(place.at(-1));
+	}
 }
 
 const BLOCK_FIRST = "!".charCodeAt(0);
@@ -276,22 +337,11 @@ const BLOCK_ODD = "~";
 
 /** Sessions share most shapes: their functions are kept by their text. */
 const compiled = new Map();
-
-function compile(shape) {
-	const text = JSON.stringify(shape);
+function compile(shape, SomeWriter) {
+	const text = `${SomeWriter.name} ${JSON.stringify(shape)}`;
 	if (compiled.has(text)) return compiled.get(text);
-	const w = new Writer();
-	const entry = w.shape(shape);
-	const fn = (body) => {
-		const text = `"use strict"; return (H, N, n, T, x, row) => {${body}}`;
-		return new Function("define", "settle", "Source", "K", text)(Object.defineProperty, settle, Source, w.constants);
-	};
-	const made = {
-		entry: fn(entry),
-		parts: Object.fromEntries(Object.entries(w.parts).map(([name, body]) => [name, fn(body)])),
-		left: w.left,
-		kind: `${shape.type} ${shape.message?.role}`,
-	};
+	const w = new SomeWriter();
+	const made = { ...w.compile(shape), isWhole: !Object.values(shape).some(isLeft), left: w.left, letters: w.letters, blocksAt: w.blocksAt, texts: w.texts, kind: `${shape.type} ${shape.message?.role}` };
 	if (compiled.size < 1000) compiled.set(text, made);
 	return made;
 }
@@ -307,6 +357,7 @@ class Heads {
 	#texts;
 	#shapes;
 	#blocks;
+	#read = new Map(); // by row: its blocks
 	#ahead = new Map(); // whole entries by row, read along
 	#last = -1;
 	#many = 1;
@@ -319,8 +370,18 @@ class Heads {
 		this.#text = text;
 		this.#numbers = numbers;
 		this.#texts = (at) => strings.slice(textAt[at], textAt[at + 1]);
-		this.#blocks = JSON.parse(blocks).map(blockMaker);
-		this.#shapes = JSON.parse(shapes).map((s) => (isHole(s) ? null : compile(s)));
+		this.#blocks = JSON.parse(blocks).map((block) => compile(block, BlockWriter));
+		this.#shapes = JSON.parse(shapes).map((s) => (isHole(s) ? null : compile(s, Writer)));
+	}
+
+	#shapeOf(row) {
+		return this.#shapes[this.#shape[row - this.#from]];
+	}
+
+	/** The entry of a row; undefined if it was not taken apart. */
+	entry(row) {
+		const shape = this.#shapeOf(row);
+		return shape ? this.#make(row, shape.make) : undefined;
 	}
 
 	#make(row, fn) {
@@ -328,31 +389,39 @@ class Heads {
 		return fn(this, this.#numbers, this.#number[i], this.#texts, this.#text[i], row);
 	}
 
-	/** The entry of a row; undefined if it was not taken apart. */
-	entry(row) {
-		const shape = this.#shapes[this.#shape[row - this.#from]];
-		return shape ? this.#make(row, shape.entry) : undefined;
-	}
-
 	part(row, name) {
-		return this.#make(row, this.#shapes[this.#shape[row - this.#from]].parts[name]);
+		return this.#make(row, this.#shapeOf(row).parts[name]);
 	}
 
-	/** The list at `place`; `text` says what its blocks are. */
-	blocks(row, place, text) {
-		const letters = this.#texts(this.#text[row - this.#from] + text);
-		if (letters.includes(BLOCK_ODD)) return walk(this.whole(row), place);
-		const list = new List(this, row, place);
-		return Array.from(letters, (letter, i) => this.#blocks[letter.charCodeAt(0) - BLOCK_FIRST](list, i));
+	/** The list of blocks in this entry. */
+	blocks(row) {
+		const shape = this.#shapeOf(row);
+		const first = this.#text[row - this.#from];
+		const letters = this.#texts(first + shape.letters);
+		if (letters.includes(BLOCK_ODD)) return walk(this.whole(row), shape.blocksAt);
+		const blocks = new Array(letters.length);
+		for (let i = 0, text = first + shape.texts; i < blocks.length; i++) {
+			const kind = this.#blocks[letters.charCodeAt(i) - BLOCK_FIRST];
+			const block = kind.make(this, undefined, 0, this.#texts, text, row);
+			blocks[i] = kind.isWhole ? block : Place.put(block, i);
+			text += kind.texts;
+		}
+		return blocks;
+	}
+
+	/** The block of an entry; they are all read when the first is looked into. */
+	block(row, i) {
+		if (!this.#read.has(row)) this.#read.set(row, walk(this.whole(row), this.#shapeOf(row).blocksAt));
+		return this.#read.get(row)[i];
 	}
 
 	left(row) {
-		return this.#shapes[this.#shape[row - this.#from]].left;
+		return this.#shapeOf(row).left;
 	}
 
 	/**
-	 * The entry of a row, all of it. Whoever asks for one after the other, as a count of all
-	 * tool calls does, gets the next ones of the same shape read along, more each time.
+	 * The entry of a row, all of it. Whoever asks for one after the other gets the next ones of the
+	 * same shape read along, more each time.
 	 */
 	whole(row) {
 		const read = this.#ahead.get(row);
@@ -371,15 +440,11 @@ class Heads {
 	}
 
 	#alike(row, many) {
-		const kind = this.#kindOf(row);
+		const kind = this.#shapeOf(row)?.kind;
 		const rows = [];
 		const end = this.#from + this.#shape.length;
-		for (let at = row; at < end && rows.length < many; at++) if (this.#kindOf(at) === kind) rows.push(at);
+		for (let at = row; at < end && rows.length < many; at++) if (this.#shapeOf(at)?.kind === kind) rows.push(at);
 		return rows;
-	}
-
-	#kindOf(row) {
-		return this.#shapes[this.#shape[row - this.#from]]?.kind;
 	}
 
 	id(row) {
@@ -387,4 +452,4 @@ class Heads {
 	}
 }
 
-module.exports = { Heads };
+module.exports = { Heads, hasUnreadContent };

@@ -3,6 +3,8 @@
 // What the model is sent, out of plain entries: pi's rules (spec of format version 3).
 // Messages are the stored objects themselves wherever nothing about them is changed.
 
+const { hasUnreadContent } = require("../heads.cjs");
+
 /** The entries from the root to the leaf. Without a leaf, or with one that is unknown, to the last entry. */
 function pathTo(entries, leafId, byId) {
 	if (leafId === null || entries.length === 0) return [];
@@ -46,7 +48,7 @@ const timeOf = (entry) => new Date(entry.timestamp).getTime();
 
 /** A message without content is sent with none of its kind. */
 function storedMessage(message) {
-	if (!message || (message.content !== null && message.content !== undefined)) return message;
+	if (!message || hasUnreadContent(message) || (message.content !== null && message.content !== undefined)) return message;
 	if (message.role === "system") return { ...message, content: "" };
 	return ["user", "assistant", "toolResult"].includes(message.role) ? { ...message, content: [] } : message;
 }
@@ -103,15 +105,6 @@ function editsAmong(selected) {
 	return edits;
 }
 
-/** An older compaction that was kept says nothing: its summary is in the later one. */
-function project(selected) {
-	const edits = editsAmong(selected);
-	return selected.map((entry, i) => ({
-		sourceEntry: entry,
-		messages: entry.type === "compaction" && i > 0 ? [] : projectContextEntry(entry, edits.get(entry.id)),
-	}));
-}
-
 function modelOf(entry) {
 	if (entry.type === "model_change") return { provider: entry.provider, modelId: entry.modelId };
 	if (entry.type !== "message" || entry.message?.role !== "assistant") return undefined;
@@ -129,28 +122,87 @@ function settingsAlong(path, before = { thinkingLevel: "off", model: null }) {
 	return { thinkingLevel: level ? level.thinkingLevel : before.thinkingLevel, model: model ?? before.model };
 }
 
-function projectionOf(path) {
-	const entries = project(selectFrom(path));
-	return { entries, messages: entries.flatMap((entry) => entry.messages), ...settingsAlong(path) };
+/** Of an entry: its message, if it is no more than that, or all messages that it contributes. */
+function contribution(entry, edit) {
+	return entry.type === "message" && entry.message && !edit ? storedMessage(entry.message) : projectContextEntry(entry, edit);
+}
+
+/**
+ * What the model is sent of a path, which may grow. Which entry a message comes from is said in
+ * `entries`, which is made when somebody looks at it: hardly anybody does, and a path is long.
+ */
+class Projection {
+	#selected;
+	#contributed = []; // by each of the selected
+	#messages = [];
+	#settings;
+
+	constructor(path) {
+		this.#selected = selectFrom(path);
+		this.#settings = settingsAlong(path);
+		const edits = editsAmong(this.#selected);
+		// An older compaction that was kept says nothing: its summary is in the later one.
+		this.#selected.forEach((entry, i) =>
+			this.#contribute(entry.type === "compaction" && i > 0 ? [] : contribution(entry, edits.get(entry.id))),
+		);
+	}
+
+	#contribute(one) {
+		this.#contributed.push(one);
+		if (Array.isArray(one)) this.#messages.push(...one);
+		else this.#messages.push(one);
+	}
+
+	/** An entry below the path that changes nothing before it. */
+	add(entry) {
+		this.#selected.push(entry);
+		this.#contribute(contribution(entry, undefined));
+		this.#settings = settingsAlong([entry], this.#settings);
+	}
+
+	context() {
+		return { messages: this.#messages.slice(), ...this.#settings };
+	}
+
+	#entries(count) {
+		return this.#selected.slice(0, count).map((sourceEntry, i) => {
+			const one = this.#contributed[i];
+			return { sourceEntry, messages: Array.isArray(one) ? one.slice() : [one] };
+		});
+	}
+
+	whole() {
+		const count = this.#selected.length;
+		const make = () => this.#entries(count);
+		let entries;
+		return {
+			get entries() {
+				entries ??= make();
+				return entries;
+			},
+			set entries(value) {
+				entries = value;
+			},
+			...this.context(),
+		};
+	}
 }
 
 function buildSessionProjection(entries, leafId, byId) {
-	return projectionOf(pathTo(entries, leafId, byId));
+	return new Projection(pathTo(entries, leafId, byId)).whole();
 }
 
 function buildSessionContext(entries, leafId, byId) {
-	const { messages, thinkingLevel, model } = buildSessionProjection(entries, leafId, byId);
-	return { messages, thinkingLevel, model };
+	return new Projection(pathTo(entries, leafId, byId)).context();
 }
 
 module.exports = {
+	Projection,
 	buildContextEntries,
 	buildSessionContext,
 	buildSessionProjection,
 	getLatestCompactionEntry,
 	projectContextEntry,
-	projectionOf,
 	selectFrom,
 	sessionEntryToContextMessages,
-	settingsAlong,
 };

@@ -96,11 +96,10 @@ class SessionManager {
 		return selectFrom(this.#log.path(this.#log.leaf));
 	}
 	buildSessionProjection() {
-		return this.#log.projection();
+		return this.#log.projection().whole();
 	}
 	buildSessionContext() {
-		const { messages, thinkingLevel, model } = this.#log.projection();
-		return { messages, thinkingLevel, model };
+		return this.#log.projection().context();
 	}
 
 	// ----------------------------------------------------------------- append
@@ -143,7 +142,7 @@ class SessionManager {
 
 	appendCompaction(summary, firstKeptEntryId, tokensBefore, details, fromHook, usage) {
 		const base = this.#base("compaction");
-		const system = currentSystemMessage(this.#log.projection().messages);
+		const system = currentSystemMessage(this.#log.projection().context().messages);
 		const entry = {
 			...base, summary, firstKeptEntryId: firstKeptEntryId ?? base.id, tokensBefore, details, usage, fromHook,
 		};

@@ -2,7 +2,7 @@
 
 // A log that lives in JavaScript alone. The entries given to it are its entries.
 
-const { projectionOf } = require("./context.cjs");
+const { Projection } = require("./context.cjs");
 const { newEntryId } = require("./paths.cjs");
 
 class MemoryLog {
@@ -48,7 +48,7 @@ class MemoryLog {
 	}
 
 	projection() {
-		return projectionOf(this.path(this.leaf));
+		return new Projection(this.path(this.leaf));
 	}
 
 	get name() {

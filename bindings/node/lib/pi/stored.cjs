@@ -6,7 +6,7 @@
 
 const binding = require("../binding.cjs");
 const { Entries } = require("../entries.cjs");
-const { projectionOf, projectContextEntry, settingsAlong } = require("./context.cjs");
+const { Projection } = require("./context.cjs");
 const { newEntryId } = require("./paths.cjs");
 
 /** Below the leaf these add to a projection and change nothing before them. */
@@ -68,9 +68,8 @@ class StoredLog {
 	}
 
 	projection() {
-		this.#projection ??= projectionOf(this.path(this.#leaf));
-		const { entries, messages, thinkingLevel, model } = this.#projection;
-		return { entries: entries.slice(), messages: messages.slice(), thinkingLevel, model };
+		this.#projection ??= new Projection(this.path(this.#leaf));
+		return this.#projection;
 	}
 
 	get name() {
@@ -141,15 +140,8 @@ class StoredLog {
 
 	#grow(entry) {
 		this.#path?.push(entry);
-		if (!this.#projection) return;
-		if (!ADDS.has(entry.type)) {
-			this.#projection = undefined;
-			return;
-		}
-		const messages = projectContextEntry(entry, undefined);
-		this.#projection.entries.push({ sourceEntry: entry, messages });
-		this.#projection.messages.push(...messages);
-		Object.assign(this.#projection, settingsAlong([entry], this.#projection));
+		if (ADDS.has(entry.type)) this.#projection?.add(entry);
+		else this.#projection = undefined;
 	}
 
 	#moved() {

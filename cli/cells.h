@@ -49,7 +49,7 @@ struct cell {
 	const char *ptr;           /* safe to print; valid until the next cell */
 	size_t len;
 	unsigned width;
-	int32_t first;             /* its first character; 0: made visible, or white space */
+	int32_t first;             /* its first character; 0: made visible, or a tab or collapsed spaces */
 	char seen[CELLS_VISIBLE];
 };
 

@@ -20,6 +20,7 @@
 #include "programs/config.h"
 #include "programs/opt.h"
 #include "out.h"
+#include "pager.h"
 
 enum cli_exit {
 	EXIT_DONE = 0,
@@ -32,6 +33,7 @@ enum cli_exit {
 
 struct cli {
 	struct out out, err;
+	struct pager pager;
 	struct grove *g;
 	const char *command;     /* NULL: none was named yet */
 	int wants_json;          /* the form of an error, also before --json is reached */

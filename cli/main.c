@@ -168,6 +168,22 @@ static void die_of(int sig)
 	raise(sig);
 }
 
+/* Who reads may stop before the end, and all is well. */
+static int end_pager(struct cli *c, int status)
+{
+	const char *command = c->pager.command;
+	int stopped;
+
+	if (!c->pager.pid)
+		return status;
+	out_flush(&c->out);
+	stopped = c->out.failed == EPIPE;
+	if (!pager_end(&c->pager, &c->out))
+		return stopped ? EXIT_DONE : status;
+	cli_warn(c, "%s: the pager cannot be started (use --plain, or set GROVE_PAGER)", command);
+	return EXIT_FAILED;
+}
+
 int main(int argc, char **argv)
 {
 	struct cli c;
@@ -190,6 +206,7 @@ int main(int argc, char **argv)
 
 	status = run(&c, argc, argv);
 
+	status = end_pager(&c, status);
 	cli_progress_end(&c);
 	grove_close(c.g);
 	opt_list_release(&c.stores);

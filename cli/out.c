@@ -5,6 +5,7 @@
 #include "out.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -385,6 +386,11 @@ static unsigned columns(struct grove_slice text, unsigned most, int collapse)
 unsigned out_width(struct grove_slice text, unsigned most)
 {
 	return columns(text, most, 1);
+}
+
+unsigned out_columns(struct grove_slice text)
+{
+	return columns(text, UINT_MAX - 1, 0);
 }
 
 size_t out_block(struct out *o, struct grove_slice text, const char *prefix, size_t max_lines)

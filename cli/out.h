@@ -92,6 +92,8 @@ void out_column(struct out *o, struct grove_slice text, unsigned width);
 size_t out_block(struct out *o, struct grove_slice text, const char *prefix, size_t max_lines);
 /* Columns the text needs in out_fit(); stops counting beyond `most`. */
 unsigned out_width(struct grove_slice text, unsigned most);
+/* … and with its spaces as they are. */
+unsigned out_columns(struct grove_slice text);
 
 /* JSON that is complete (what is not UTF-8 in it becomes U+FFFD), and a string that becomes JSON. */
 void out_json(struct out *o, struct grove_slice json);

@@ -117,6 +117,20 @@ int json_member(struct grove_slice object, const char *name, struct grove_slice 
 	return json_members(object, &name, 1, value) != 0;
 }
 
+int json_next(struct grove_slice object, const char **place, struct grove_slice *key,
+	      struct grove_slice *value)
+{
+	const char *end = object.ptr + object.len;
+
+	if (!*place) {
+		*place = skip_space(object.ptr, end);
+		if (*place == end || **place != '{')
+			return 0;
+		*place = skip_space(*place + 1, end);
+	}
+	return next_member(place, end, key, value);
+}
+
 int json_item(struct grove_slice array, const char **place, struct grove_slice *item)
 {
 	const char *end = array.ptr + array.len;

@@ -19,6 +19,12 @@ int json_member(struct grove_slice object, const char *name, struct grove_slice 
 unsigned json_members(struct grove_slice object, const char *const *names, size_t nr,
 		      struct grove_slice *values);
 /*
+ * The member of an object at *place, which starts as NULL; 0 at the end. *place moves on.
+ * The key is without its quotes, its escapes are still there.
+ */
+int json_next(struct grove_slice object, const char **place, struct grove_slice *key,
+	      struct grove_slice *value);
+/*
  * The item of an array at *place, which starts as NULL; 0 at the end. *place
  * moves on.
  */

@@ -108,6 +108,7 @@ struct grove_piece {
 	struct grove_slice text;
 	int error;                /* the tool or command failed */
 	int hidden;               /* not shown to people: data, or `display` is false */
+	struct grove_slice call;  /* of a tool call and all that its result holds: the id that joins them */
 };
 /*
  * A non-zero result ends the walk and is returned. An entry whose line is too long for

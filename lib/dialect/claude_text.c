@@ -7,7 +7,7 @@
 struct teller {
 	grove_piece_fn *fn;
 	void *payload;
-	struct grove_buf text, title;
+	struct grove_buf text, title, call;
 };
 
 static const struct grove_slice nothing = { NULL, 0 };
@@ -30,6 +30,7 @@ static int tell(struct teller *t, enum grove_piece_kind kind, struct grove_slice
 	rc = rc ? rc : read_value(&t->text, text);
 	p.title = grove__buf_slice(&t->title);
 	p.text = grove__buf_slice(&t->text);
+	p.call = grove__buf_slice(&t->call);
 	return rc ? rc : t->fn(t->payload, &p);
 }
 
@@ -46,19 +47,24 @@ static int note(struct teller *t, const char *title, struct grove_slice text)
 /* The texts of a result: a string, or its blocks. */
 static int tell_result(struct teller *t, struct grove_slice block)
 {
-	static const char *const names[] = { "content", "is_error" };
-	struct grove_slice of[2], content, title;
+	enum { CONTENT, IS_ERROR, CALL, NR };
+	static const char *const names[NR] = { "content", "is_error", "tool_use_id" };
+	struct grove_slice of[NR], content, title;
 	bool error;
 	struct grove__json_iter it;
-	int rc = 0;
+	int rc;
 
-	grove__json_get_all(block, names, 2, of);
-	content = of[0];
-	error = grove__json_type_of(of[1]) == JSON_TRUE;
+	grove__json_get_all(block, names, NR, of);
+	content = of[CONTENT];
+	error = grove__json_type_of(of[IS_ERROR]) == JSON_TRUE;
+	rc = read_value(&t->call, of[CALL]);
+	if (rc)
+		return rc;
 	/* which tool it was is told by the call alone; but a failure must be seen */
 	title = error ? grove__slice_str("\"tool\"") : nothing;
-	if (grove__json_type_of(content) != JSON_ARRAY)
-		return tell(t, GROVE_PIECE_TOOL_RESULT, title, content, error);
+	if (grove__json_type_of(content) != JSON_ARRAY || !grove__json_at(content, 0).len)
+		return tell(t, GROVE_PIECE_TOOL_RESULT, title,
+			    grove__json_type_of(content) == JSON_ARRAY ? nothing : content, error);
 	grove__json_iter_init(&it, content);
 	while (!rc && grove__json_next(&it)) {
 		struct grove_slice type = grove__json_get(it.value, "type");
@@ -78,10 +84,12 @@ static int tell_result(struct teller *t, struct grove_slice block)
 
 static int tell_block(struct teller *t, struct grove_slice block)
 {
-	enum { TYPE, TEXT, THINKING, NAME, INPUT, SOURCE, NR };
-	static const char *const names[NR] = { "type", "text", "thinking", "name", "input", "source" };
+	enum { TYPE, TEXT, THINKING, NAME, INPUT, SOURCE, ID, NR };
+	static const char *const names[NR] = { "type", "text", "thinking", "name", "input", "source", "id" };
 	struct grove_slice of[NR];
+	int rc;
 
+	grove__buf_clear(&t->call);
 	grove__json_get_all(block, names, NR, of);
 	if (grove__json_string_is(of[TYPE], "text"))
 		return tell(t, GROVE_PIECE_TEXT, nothing, of[TEXT], false);
@@ -89,8 +97,10 @@ static int tell_block(struct teller *t, struct grove_slice block)
 		return tell(t, GROVE_PIECE_THINKING, nothing, of[THINKING], false);
 	if (grove__json_string_is(of[TYPE], "redacted_thinking"))
 		return tell(t, GROVE_PIECE_THINKING, nothing, grove__slice_str("\"(not readable)\""), false);
-	if (grove__json_string_is(of[TYPE], "tool_use"))
-		return tell(t, GROVE_PIECE_TOOL_CALL, of[NAME], of[INPUT], false);
+	if (grove__json_string_is(of[TYPE], "tool_use")) {
+		rc = read_value(&t->call, of[ID]);
+		return rc ? rc : tell(t, GROVE_PIECE_TOOL_CALL, of[NAME], of[INPUT], false);
+	}
 	if (grove__json_string_is(of[TYPE], "tool_result"))
 		return tell_result(t, block);
 	if (grove__json_string_is(of[TYPE], "image") || grove__json_string_is(of[TYPE], "document"))
@@ -140,7 +150,7 @@ static struct grove_slice gist(struct grove_slice line)
 int grove__claude_pieces(struct grove_slice line, enum grove_kind kind, enum grove_role role,
 			 grove_piece_fn *fn, void *payload)
 {
-	struct teller t = { fn, payload, GROVE_BUF_INIT, GROVE_BUF_INIT };
+	struct teller t = { .fn = fn, .payload = payload };
 	struct grove_slice v;
 	int rc;
 
@@ -171,6 +181,7 @@ int grove__claude_pieces(struct grove_slice line, enum grove_kind kind, enum gro
 	}
 	grove__buf_release(&t.text);
 	grove__buf_release(&t.title);
+	grove__buf_release(&t.call);
 	return rc;
 }
 

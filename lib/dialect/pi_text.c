@@ -85,7 +85,7 @@ struct grove_slice grove__pi_prompt(struct grove_slice line, enum grove_kind kin
 struct teller {
 	grove_piece_fn *fn;
 	void *payload;
-	struct grove_buf text, title;
+	struct grove_buf text, title, call;
 	bool hidden;
 };
 
@@ -110,6 +110,7 @@ static int tell(struct teller *t, enum grove_piece_kind kind, struct grove_slice
 		return rc;
 	p.title = grove__buf_slice(&t->title);
 	p.text = grove__buf_slice(&t->text);
+	p.call = grove__buf_slice(&t->call);
 	return t->fn(t->payload, &p);
 }
 
@@ -118,9 +119,10 @@ static const struct grove_slice nothing = { NULL, 0 };
 static int tell_block(struct teller *t, struct grove_slice block, enum grove_piece_kind text_kind,
 		      struct grove_slice title, bool error)
 {
-	enum { TYPE, TEXT, THINKING, NAME, ARGUMENTS, MIME, NR };
-	static const char *const names[NR] = { "type", "text", "thinking", "name", "arguments", "mimeType" };
+	enum { TYPE, TEXT, THINKING, NAME, ARGUMENTS, MIME, ID, NR };
+	static const char *const names[NR] = { "type", "text", "thinking", "name", "arguments", "mimeType", "id" };
 	struct grove_slice of[NR];
+	int rc;
 
 	grove__json_get_all(block, names, NR, of);
 	if (grove__json_string_is(of[TYPE], "text"))
@@ -129,8 +131,12 @@ static int tell_block(struct teller *t, struct grove_slice block, enum grove_pie
 		return tell(t, GROVE_PIECE_THINKING, nothing, grove__slice_str("\"(not readable)\""), false);
 	if (grove__json_string_is(of[TYPE], "thinking"))
 		return tell(t, GROVE_PIECE_THINKING, nothing, of[THINKING], false);
-	if (grove__json_string_is(of[TYPE], "toolCall"))
-		return tell(t, GROVE_PIECE_TOOL_CALL, of[NAME], of[ARGUMENTS], false);
+	if (grove__json_string_is(of[TYPE], "toolCall")) {
+		rc = read_value(&t->call, of[ID]);
+		rc = rc ? rc : tell(t, GROVE_PIECE_TOOL_CALL, of[NAME], of[ARGUMENTS], false);
+		grove__buf_clear(&t->call);
+		return rc;
+	}
 	if (grove__json_string_is(of[TYPE], "image"))
 		return tell(t, GROVE_PIECE_IMAGE, of[MIME], nothing, false);
 	return tell(t, GROVE_PIECE_NOTE, of[TYPE], block, false);
@@ -186,10 +192,22 @@ static bool is_hidden(struct grove_slice m)
 	return grove__json_type_of(grove__json_get(m, "display")) == JSON_FALSE;
 }
 
+/* What a tool answered. One that answered nothing did so, too. */
+static int tell_result(struct teller *t, struct grove_slice content, struct grove_slice call, struct grove_slice tool,
+		       bool error)
+{
+	int rc = read_value(&t->call, call);
+
+	if (!rc && grove__json_type_of(content) == JSON_ARRAY && !grove__json_at(content, 0).len)
+		return tell(t, GROVE_PIECE_TOOL_RESULT, tool, nothing, error);
+	return rc ? rc : tell_content(t, content, GROVE_PIECE_TOOL_RESULT, tool, error);
+}
+
 static int tell_message(struct teller *t, struct grove_slice m, enum grove_role role)
 {
-	enum { CONTENT, TOOL_NAME, IS_ERROR, ERROR_MESSAGE, STOP_REASON, NR };
-	static const char *const names[NR] = { "content", "toolName", "isError", "errorMessage", "stopReason" };
+	enum { CONTENT, TOOL_NAME, IS_ERROR, ERROR_MESSAGE, STOP_REASON, CALL, NR };
+	static const char *const names[NR] = { "content",      "toolName",   "isError",
+					       "errorMessage", "stopReason", "toolCallId" };
 	struct grove_slice of[NR];
 	int rc;
 
@@ -204,8 +222,7 @@ static int tell_message(struct teller *t, struct grove_slice m, enum grove_role 
 	t->hidden = role == GROVE_ROLE_CUSTOM && is_hidden(m);
 	grove__json_get_all(m, names, NR, of);
 	if (role == GROVE_ROLE_TOOL_RESULT)
-		return tell_content(t, of[CONTENT], GROVE_PIECE_TOOL_RESULT, of[TOOL_NAME],
-				    grove__json_type_of(of[IS_ERROR]) == JSON_TRUE);
+		return tell_result(t, of[CONTENT], of[CALL], of[TOOL_NAME], grove__json_type_of(of[IS_ERROR]) == JSON_TRUE);
 	rc = tell_content(t, of[CONTENT], GROVE_PIECE_TEXT, nothing, false);
 	if (!rc && grove__json_type_of(of[ERROR_MESSAGE]) == JSON_STRING)
 		rc = tell(t, GROVE_PIECE_NOTE, of[STOP_REASON], of[ERROR_MESSAGE], true);
@@ -336,5 +353,6 @@ int grove__pi_pieces(struct grove_slice line, enum grove_kind kind, enum grove_r
 #undef GET
 	grove__buf_release(&t.text);
 	grove__buf_release(&t.title);
+	grove__buf_release(&t.call);
 	return rc;
 }

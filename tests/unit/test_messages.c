@@ -188,6 +188,55 @@ static void an_entry_is_read_as_a_view_reads_it(void **state)
 	grove_session_close(s);
 }
 
+static int on_call(void *payload, const struct grove_piece *p)
+{
+	return grove__buf_addf(payload, "%d %.*s=%.*s;", (int)p->kind, (int)p->call.len, p->call.ptr,
+			       (int)p->text.len, p->text.ptr);
+}
+
+#define CLAUDE(type, uuid, parent, content) \
+	"{\"type\":\"" type "\",\"uuid\":\"" uuid "\",\"parentUuid\":" parent ",\"sessionId\":\"s\"," \
+	"\"timestamp\":\"2026-01-02T03:04:06.000Z\",\"message\":{\"role\":\"" type "\",\"content\":" content "}}\n"
+
+static void a_call_and_its_result_share_an_id(void **state)
+{
+	static const char empty[] = PI_HEADER
+		PI("aaaaaaaa", "null", "{\"role\":\"toolResult\",\"toolCallId\":\"t\",\"toolName\":\"ls\",\"content\":[]}");
+	static const char claude[] =
+		CLAUDE("assistant", "00000001-0000-4000-8000-000000000000", "null",
+		       "[{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"ls\",\"input\":1},{\"type\":\"text\",\"text\":\"x\"}]")
+		CLAUDE("user", "00000002-0000-4000-8000-000000000000", "\"00000001-0000-4000-8000-000000000000\"",
+		       "[{\"type\":\"tool_result\",\"tool_use_id\":\"a\",\"content\":[{\"type\":\"text\",\"text\":\"y\"},"
+		       "{\"type\":\"image\",\"source\":{}}]},{\"type\":\"tool_result\",\"tool_use_id\":\"b\",\"content\":[]}]");
+	struct world *w = *state;
+	struct grove_session *s;
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_view *v = file_view(w, "pi.jsonl", pi, &s);
+
+	assert_int_equal(grove_view_piece_each(v, 1, on_call, &b), 0);
+	assert_int_equal(grove_view_piece_each(v, 2, on_call, &b), 0);
+	assert_non_null(strstr(b.ptr, "2 t={};3 t=;3 t=half "));
+	grove_view_unref(v);
+	grove_session_close(s);
+	grove__buf_clear(&b);
+
+	/* a tool that answered nothing did answer */
+	v = file_view(w, "empty.jsonl", empty, &s);
+	assert_int_equal(grove_view_piece_each(v, 0, on_call, &b), 0);
+	assert_string_equal(b.ptr, "3 t=;");
+	grove_view_unref(v);
+	grove_session_close(s);
+	grove__buf_clear(&b);
+
+	v = file_view(w, "claude.jsonl", claude, &s);
+	assert_int_equal(grove_view_piece_each(v, 0, on_call, &b), 0);
+	assert_int_equal(grove_view_piece_each(v, 1, on_call, &b), 0);
+	assert_string_equal(b.ptr, "2 a=1;0 =x;3 a=y;6 a=;3 b=;");
+	grove_view_unref(v);
+	grove_session_close(s);
+	grove_buf_release(&b);
+}
+
 static void a_long_text_is_cut_between_two_characters(void **state)
 {
 	struct grove_context_reader reader = { .size = sizeof(reader), .message = on_message };
@@ -244,6 +293,7 @@ int main(void)
 		WORLD_TEST(messages_add_up_to_the_document),
 		WORLD_TEST(plain_messages_add_up_as_well),
 		WORLD_TEST(an_entry_is_read_as_a_view_reads_it),
+		WORLD_TEST(a_call_and_its_result_share_an_id),
 		WORLD_TEST(a_long_text_is_cut_between_two_characters),
 		WORLD_TEST(whoever_reads_may_stop),
 	};

@@ -1,0 +1,118 @@
+/*
+ * pager.c: long output goes through a pager, if a person reads it.
+ *
+ * The terminal belongs to the pager while it runs: Ctrl-C is meant for it, so we let it
+ * pass, and we end only after it has.
+ */
+#include "pager.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Is there a program of this name where the shell would look? */
+static int is_on_path(const char *name)
+{
+	const char *p = getenv("PATH");
+	char file[4096];
+
+	while (p && *p) {
+		size_t n = strcspn(p, ":"), len = strlen(name);
+
+		if (n && n + len + 2 < sizeof(file)) {
+			memcpy(file, p, n);
+			file[n] = '/';
+			memcpy(file + n + 1, name, len + 1);
+			if (!access(file, X_OK))
+				return 1;
+		}
+		p += n + (p[n] == ':');
+	}
+	return 0;
+}
+
+static const char *choose(void)
+{
+	const char *command = getenv("GROVE_PAGER");
+
+	if (!command)
+		command = getenv("PAGER");
+	if (!command)
+		command = is_on_path("less") ? "less -RFX" : "";
+	return *command && strcmp(command, "cat") ? command : NULL;
+}
+
+/* The pager's end of a pipe becomes its input. What we ignore, it need not. */
+static int start(const char *command, int in, int ours, pid_t *pid)
+{
+	char *argv[] = { (char[]){ "sh" }, (char[]){ "-c" }, strdup(command), NULL };
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t how;
+	sigset_t usual;
+	int err;
+
+	sigemptyset(&usual);
+	sigaddset(&usual, SIGPIPE);
+	sigaddset(&usual, SIGXFSZ);
+	sigaddset(&usual, SIGINT);
+	posix_spawn_file_actions_init(&files);
+	posix_spawnattr_init(&how);
+	posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
+	posix_spawn_file_actions_addclose(&files, ours);
+	posix_spawnattr_setsigdefault(&how, &usual);
+	posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGDEF);
+	err = argv[2] ? posix_spawn(pid, "/bin/sh", &files, &how, argv, environ) : ENOMEM;
+	posix_spawnattr_destroy(&how);
+	posix_spawn_file_actions_destroy(&files);
+	free(argv[2]);
+	return err;
+}
+
+void pager_begin(struct pager *p, struct out *o)
+{
+	const char *term = getenv("TERM");
+	int fd[2];
+
+	if (p->pid || !o->tty || !term || !*term || !strcmp(term, "dumb"))
+		return;
+	p->command = choose();
+	if (!p->command || out_flush(o) || pipe2(fd, O_CLOEXEC))
+		return;
+	/* escapes of colours, one screen without a question, and the screen stays: as less -RFX */
+	setenv("LESS", "FRX", 0);
+	if (start(p->command, fd[0], fd[1], &p->pid)) {
+		p->pid = 0;
+		close(fd[1]);
+	} else {
+		signal(SIGINT, SIG_IGN);
+		p->terminal = o->fd;
+		o->fd = fd[1];
+	}
+	close(fd[0]);
+}
+
+int pager_end(struct pager *p, struct out *o)
+{
+	enum { NO_SUCH_COMMAND = 127, NO_PROGRAM = 126 };
+	int status = 0;
+
+	if (!p->pid)
+		return 0;
+	out_flush(o);
+	close(o->fd);
+	o->fd = p->terminal;
+	while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	p->pid = 0;
+	signal(SIGINT, SIG_DFL);
+	if (o->failed == EPIPE)
+		o->failed = 0;
+	return WIFEXITED(status) && (WEXITSTATUS(status) == NO_SUCH_COMMAND || WEXITSTATUS(status) == NO_PROGRAM);
+}

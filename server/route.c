@@ -137,6 +137,7 @@ static const struct param context_query[] = {
 	{ "mode", PARAM_TEXT, 0, "cli|sdk", "Claude: which of its readers" },
 	{ "llm", PARAM_FLAG, 0, NULL, "as plain messages for a model" },
 	{ "explain", PARAM_FLAG, 0, NULL, "why each entry is, or is not, part of it" },
+	{ "parts", PARAM_FLAG, 0, NULL, "the tokens of each part, and of the window" },
 	{ "messages", PARAM_TEXT, 0, "none|all", "without the messages themselves" },
 	SUB,
 	{ NULL },

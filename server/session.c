@@ -316,7 +316,7 @@ int get_path(struct request *r)
 static int without_messages(struct request *r, const struct grove_view *v, const struct grove_context_options *o)
 {
 	static const char *const names[] = { "thinkingLevel", "model", "models", "injectedTtsrRules", "mode",
-					     "modeData", "serviceTier", "leaf", "explain" };
+					     "modeData", "serviceTier", "leaf", "parts", "window", "explain" };
 	struct grove_buf all = GROVE_BUF_INIT;
 	struct grove_slice value;
 	int rc = grove_view_context(v, o, grove_buf_sink(&all));
@@ -334,7 +334,7 @@ int get_context(struct request *r)
 {
 	static const char *const modes[] = { "cli", "sdk", NULL }, *const which[] = { "all", "none", NULL };
 	struct grove_context_options o = { .size = sizeof(o) };
-	int mode = -1, none = 0, llm = 0, explain = 0;
+	int mode = -1, none = 0, llm = 0, explain = 0, weighed = 0;
 	struct held *h = NULL;
 	struct grove_view *v = NULL;
 	int rc = query_choice(r, "mode", modes, &mode);
@@ -346,11 +346,14 @@ int get_context(struct request *r)
 	if (!rc)
 		rc = query_flag(r, "explain", &explain);
 	if (!rc)
+		rc = query_flag(r, "parts", &weighed);
+	if (!rc)
 		rc = hold_state(r, &h, &v);
 	if (!rc) {
 		o.leaf = query_text(r, "leaf");
 		o.mode = mode < 0 ? NULL : modes[mode];
-		o.flags = (llm ? GROVE_CONTEXT_LLM : 0) | (explain ? GROVE_CONTEXT_EXPLAIN : 0);
+		o.flags = (llm ? GROVE_CONTEXT_LLM : 0) | (explain ? GROVE_CONTEXT_EXPLAIN : 0) |
+			  (weighed ? GROVE_CONTEXT_PARTS : 0);
 		rc = none ? without_messages(r, v, &o) : grove_view_context(v, &o, reply_sink(r));
 		if (rc < 0 && !r->detail.code)
 			reply_fail_view(r, v, rc);

@@ -252,7 +252,8 @@ enum grove_context_flags {
 	GROVE_CONTEXT_SNIPS = 1,    /* Claude: leave out what was snipped */
 	GROVE_CONTEXT_WHOLE = 2,    /* Claude: continue above a compaction */
 	GROVE_CONTEXT_LLM = 4,      /* as plain messages for a model */
-	GROVE_CONTEXT_EXPLAIN = 8   /* with the reason why each entry is included or not */
+	GROVE_CONTEXT_EXPLAIN = 8,  /* with the reason why each entry is included or not */
+	GROVE_CONTEXT_PARTS = 16    /* with the tokens of each part, and of all of them */
 };
 
 struct grove_context_options {
@@ -281,6 +282,7 @@ struct grove_message {
 	struct grove_slice text;   /* its first text, at most 1 KiB of it; empty: none */
 	struct grove_slice json;   /* the message, as in `messages` */
 	const struct grove__message_at *at;  /* for grove_message_pieces() */
+	uint64_t tokens;           /* with GROVE_CONTEXT_PARTS: an estimate; else 0 */
 };
 /* Why an entry is included in a context or not. */
 struct grove_context_reason {
@@ -294,6 +296,16 @@ struct grove_context_about {
 	int has_settings;          /* the agent stores model and level in the session */
 	const char *model;         /* PROVIDER/ID, or its only name; NULL: none */
 	const char *thinking;      /* the level; NULL: none */
+	/*
+	 * With GROVE_CONTEXT_PARTS: the parts that there are, and the tokens that are in use.
+	 * These are what the last reply was billed for and an estimate of what follows
+	 * it, or, if `estimated`, an estimate of everything.
+	 */
+	const struct grove_context_part *parts;
+	size_t nr_parts;
+	uint64_t used;
+	uint64_t window;           /* the most that the model takes; 0: unknown */
+	int estimated;
 };
 struct grove_context_reader {
 	size_t size;

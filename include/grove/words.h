@@ -116,6 +116,26 @@ struct grove_piece {
  */
 typedef int grove_piece_fn(void *payload, const struct grove_piece *piece);
 
+/* What the tokens of a context are spent on. */
+enum grove_part {
+	GROVE_PART_SYSTEM,
+	GROVE_PART_SUMMARY,       /* of a compaction or a branch */
+	GROVE_PART_PROMPTS,
+	GROVE_PART_REPLIES,
+	GROVE_PART_THINKING,
+	GROVE_PART_TOOL_CALLS,
+	GROVE_PART_TOOL_RESULTS,
+	GROVE_PART_IMAGES,
+	GROVE_PART_OTHER
+};
+/* "system", "summary", "prompts", "replies", "thinking", "toolCalls", "toolResults", "images", "other" */
+GROVE_API const char *grove_part_name(enum grove_part part);
+struct grove_context_part {
+	enum grove_part part;
+	uint64_t tokens;          /* an estimate: four bytes each, and 1,500 for an image */
+	uint64_t bytes, count;
+};
+
 /* No entry, no parent. */
 #define GROVE_NO_ENTRY UINT32_MAX
 /* In place of an entry's id: the position before the first entry. */

@@ -41,6 +41,14 @@ const char *grove_kind_name(enum grove_kind kind)
 	return (size_t)kind < GROVE__KINDS ? names[kind] : "other";
 }
 
+const char *grove_part_name(enum grove_part part)
+{
+	static const char *const names[] = { "system", "summary", "prompts", "replies", "thinking", "toolCalls",
+					     "toolResults", "images", "other" };
+
+	return (size_t)part < sizeof(names) / sizeof(names[0]) ? names[part] : "other";
+}
+
 const char *grove_role_name(enum grove_role role)
 {
 	static const char *const names[GROVE__ROLES] = {

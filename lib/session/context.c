@@ -5,6 +5,7 @@
  * path. Only the lines that are printed are read, and the few that set something.
  */
 #include "dialect/message.h"
+#include "dialect/weigh.h"
 #include "image/choice.h"
 #include "json/out.h"
 #include "session/session.h"
@@ -236,6 +237,8 @@ struct teller {
 	uint32_t row;
 	struct kept kept, settled;
 	struct grove_buf settings;       /* as members of an object */
+	bool weighs;                     /* the parts are asked for */
+	struct grove__weight weight;
 	/* Receives a message and the entry it came from (GROVE_NO_ENTRY: none). */
 	int (*message)(struct teller *t, struct grove_slice json, uint32_t row);
 	int (*reason)(struct teller *t, const struct grove_context_reason *why);
@@ -413,6 +416,8 @@ static int choose(struct teller *t, struct grove_view *v, const struct grove_con
 		return rc;
 	c->blobs = grove__session_blob_source(v->session);
 	t->llm = opt && opt->flags & GROVE_CONTEXT_LLM;
+	t->weighs = opt && opt->flags & GROVE_CONTEXT_PARTS;
+	grove__weight_init(&t->weight);
 	t->mode = opt ? opt->mode : NULL;
 	if (t->mode && !ruled)
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "a %s session has one mode only",
@@ -432,9 +437,24 @@ static int choose(struct teller *t, struct grove_view *v, const struct grove_con
 static void teller_release(struct teller *t)
 {
 	grove__buf_release(&t->settings);
+	grove__weight_release(&t->weight);
 	kept_release(&t->kept);
 	kept_release(&t->settled);
 	grove__choice_release(&t->c->choice);
+}
+
+/* Adds a message to the parts, if they are asked for. */
+static int weigh(struct teller *t, struct grove_slice json, uint32_t row, uint64_t *tokens)
+{
+	const struct grove__spine *s = t->c->choice.im->spine;
+	enum grove_role role = row == GROVE_NO_ENTRY ? GROVE_ROLE_NONE : grove__spine_role(s, row);
+
+	*tokens = 0;
+	if (!t->weighs)
+		return 0;
+	if (row != GROVE_NO_ENTRY && grove__spine_kind(s, row) == GROVE_KIND_COMPACTION)
+		role = GROVE_ROLE_COMPACTION_SUMMARY;
+	return grove__weight_add(&t->weight, json, row, role, tokens);
 }
 
 static bool is_named(const struct teller *t, uint32_t row)
@@ -453,7 +473,9 @@ struct writer {
 static int write_message(struct teller *t, struct grove_slice json, uint32_t row)
 {
 	struct writer *w = (struct writer *)t;
+	uint64_t tokens;
 
+	grove__out_fail(&w->o, weigh(t, json, row, &tokens));
 	grove__out_raw(&w->o, NULL, json);
 	if (!is_named(t, row)) {
 		grove__out_string(&w->ids, NULL, NULL);
@@ -478,6 +500,36 @@ static int write_reason(struct teller *t, const struct grove_context_reason *why
 	return w->o.rc;
 }
 
+static void write_parts(struct grove__out *o, const struct grove__weight *w)
+{
+	uint64_t limit = grove__weight_limit(w), used;
+	bool estimated;
+
+	grove__out_open(o, "parts", '[');
+	for (unsigned i = 0; i < GROVE__PARTS; i++) {
+		const struct grove_context_part *p = &w->part[i];
+
+		if (!p->count)
+			continue;
+		grove__out_open(o, NULL, '{');
+		grove__out_string(o, "part", grove_part_name(p->part));
+		grove__out_number(o, "tokens", p->tokens);
+		grove__out_number(o, "bytes", p->bytes);
+		grove__out_number(o, "count", p->count);
+		grove__out_close(o, '}');
+	}
+	grove__out_close(o, ']');
+	used = grove__weight_used(w, &estimated);
+	grove__out_open(o, "window", '{');
+	grove__out_number(o, "used", used);
+	if (limit)
+		grove__out_number(o, "limit", limit);
+	else
+		grove__out_raw(o, "limit", grove__slice_str("null"));
+	grove__out_string(o, "source", estimated ? "estimate" : "usage");
+	grove__out_close(o, '}');
+}
+
 /* Writes what comes after the messages. */
 static int write_rest(struct writer *w, uint32_t leaf, bool why)
 {
@@ -490,6 +542,8 @@ static int write_rest(struct writer *w, uint32_t leaf, bool why)
 	grove__out_bytes(&w->o, w->t.settings.ptr, w->t.settings.len);
 	grove__out_string(&w->o, "leaf",
 			  leaf == GROVE_NO_ENTRY ? NULL : grove__spine_id(w->t.c->choice.im->spine, leaf));
+	if (w->t.weighs)
+		write_parts(&w->o, &w->t.weight);
 	if (why) {
 		grove__out_open(&w->o, "explain", '[');
 		rc = explain(&w->t);
@@ -545,8 +599,11 @@ static int read_message(struct teller *t, struct grove_slice json, uint32_t row)
 	struct reading *r = (struct reading *)t;
 	struct grove__message_at at = { .r = r, .line = t->c->line };
 	struct grove_message m = { .entry = row, .json = json, .at = &at };
-	int rc = grove__message_head(json, PREVIEW_MAX, &r->role, &r->text);
+	int rc = weigh(t, json, row, &m.tokens);
 
+	if (rc || !r->to->message)
+		return rc;
+	rc = grove__message_head(json, PREVIEW_MAX, &r->role, &r->text);
 	if (!rc && is_named(t, row)) {
 		rc = grove__rules_name(t->c->choice.im, row, t->mode, &r->id);
 		m.id = r->id.ptr;
@@ -578,7 +635,21 @@ static int tell_about(struct reading *r, uint32_t leaf)
 {
 	struct grove__settings s = { .any = false };
 	struct grove_context_about a = { .leaf = leaf };
+	struct grove_context_part parts[GROVE__PARTS];
+	bool estimated = false;
 	int rc = grove__settings_read(grove__buf_slice(&r->t.settings), &s);
+
+	if (r->t.weighs) {
+		const struct grove__weight *w = &r->t.weight;
+
+		for (unsigned i = 0; i < GROVE__PARTS; i++)
+			if (w->part[i].count)
+				parts[a.nr_parts++] = w->part[i];
+		a.parts = parts;
+		a.used = grove__weight_used(w, &estimated);
+		a.window = grove__weight_limit(w);
+		a.estimated = estimated;
+	}
 
 	a.has_settings = s.any;
 	a.model = s.has_model ? s.model.ptr : NULL;
@@ -598,7 +669,7 @@ int grove__context_messages(struct grove_view *v, const struct grove_context_opt
 	uint32_t leaf = GROVE_NO_ENTRY;
 	int rc = choose(&r.t, v, opt, &leaf, d);
 
-	if (!rc && to->message)
+	if (!rc && (to->message || r.t.weighs))
 		rc = tell_messages(&r.t);
 	if (!rc && to->reason && opt && opt->flags & GROVE_CONTEXT_EXPLAIN)
 		rc = explain(&r.t);

@@ -133,7 +133,7 @@ int grove__session_context(struct grove_session *s, const struct grove_context_o
 {
 	bool whole = s->image || !s->log || !s->at.dialect->rules ||
 		     !s->at.dialect->rules->boundary_mark ||
-		     (opt && (opt->leaf || opt->flags & ~GROVE_CONTEXT_LLM));
+		     (opt && (opt->leaf || opt->flags & ~(GROVE_CONTEXT_LLM | GROVE_CONTEXT_PARTS)));
 	struct grove_store_log_stat st;
 	struct grove_view *v;
 	uint64_t pos;

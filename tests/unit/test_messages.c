@@ -287,6 +287,85 @@ static void whoever_reads_may_stop(void **state)
 	grove_session_close(s);
 }
 
+/* --- parts --- */
+
+#define ENTRY(id, parent, message) \
+	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":" parent ",\"timestamp\":\"2026-01-02T03:04:06.000Z\"," \
+	"\"message\":" message "}\n"
+
+static const char weighed[] = PI_HEADER
+	ENTRY("aaaaaaaa", "null", "{\"role\":\"user\",\"content\":\"12345678\"}")
+	ENTRY("bbbbbbbb", "\"aaaaaaaa\"",
+	      "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"1234\",\"thinkingSignature\":\"zzzzzzzzzzzz\"},"
+	      "{\"type\":\"text\",\"text\":\"1234\"},{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"ls\",\"arguments\":{\"a\":1}}],"
+	      "\"model\":\"claude-opus-4-5\",\"usage\":{\"input\":100,\"output\":20,\"cacheRead\":300,\"cacheWrite\":4}}")
+	ENTRY("cccccccc", "\"bbbbbbbb\"",
+	      "{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"content\":[{\"type\":\"text\",\"text\":\"123456789\"},"
+	      "{\"type\":\"image\",\"data\":\"QUJD\",\"mimeType\":\"image/png\"}]}");
+
+static int on_parts(void *payload, const struct grove_context_about *a)
+{
+	struct grove_context_about *out = payload;
+
+	*out = *a;
+	assert_int_equal(a->nr_parts, 6);
+	assert_int_equal(a->parts[0].part, GROVE_PART_PROMPTS);
+	assert_int_equal(a->parts[0].tokens, 2);
+	assert_int_equal(a->parts[0].bytes, 8);
+	assert_int_equal(a->parts[1].tokens, 1);                     /* the reply's text */
+	assert_int_equal(a->parts[2].part, GROVE_PART_THINKING);
+	assert_int_equal(a->parts[2].bytes, 4);                      /* without its signature */
+	assert_string_equal(grove_part_name(a->parts[3].part), "toolCalls");
+	assert_int_equal(a->parts[4].tokens, 3);
+	assert_int_equal(a->parts[5].part, GROVE_PART_IMAGES);
+	assert_int_equal(a->parts[5].tokens, 1500);
+	return 0;
+}
+
+static void the_parts_of_a_context_are_weighed(void **state)
+{
+	struct grove_context_options opt = { .size = sizeof(opt), .flags = GROVE_CONTEXT_PARTS };
+	struct grove_context_about a = { 0 };
+	struct grove_context_reader reader = { .size = sizeof(reader), .payload = &a, .about = on_parts };
+	struct world *w = *state;
+	struct grove_session *s;
+	struct grove_view *v = file_view(w, "weighed.jsonl", weighed, &s);
+
+	assert_int_equal(grove_view_messages(v, &opt, &reader), 0);
+	assert_false(a.estimated);
+	assert_int_equal(a.used, 424 + 3 + 1500); /* what was billed, and what came after it */
+	assert_int_equal(a.window, 200000);
+	opt.leaf = "aaaaaaaa";
+	reader.about = NULL;
+	assert_int_equal(grove_view_messages(v, &opt, &reader), 0);
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
+/* What a compaction kept was billed when more was sent than now. */
+static void what_was_kept_vouches_for_nothing(void **state)
+{
+	static const char kept[] = ENTRY("dddddddd", "\"cccccccc\"", "{\"role\":\"user\",\"content\":\"on\"}")
+		"{\"type\":\"compaction\",\"id\":\"eeeeeeee\",\"parentId\":\"dddddddd\",\"timestamp\":\"2026-01-02T03:04:07.000Z\","
+		"\"summary\":\"short\",\"firstKeptEntryId\":\"bbbbbbbb\",\"tokensBefore\":424}\n";
+	struct grove_context_options opt = { .size = sizeof(opt), .flags = GROVE_CONTEXT_PARTS };
+	struct grove_buf doc = GROVE_BUF_INIT, file = GROVE_BUF_INIT;
+	struct world *w = *state;
+	struct grove_session *s;
+	struct grove_view *v;
+
+	assert_int_equal(grove__buf_add_str(&file, weighed), 0);
+	assert_int_equal(grove__buf_add_str(&file, kept), 0);
+	v = file_view(w, "kept.jsonl", file.ptr, &s);
+	assert_int_equal(grove_view_context(v, &opt, grove_buf_sink(&doc)), 0);
+	assert_non_null(strstr(doc.ptr, "\"source\":\"estimate\""));
+	assert_non_null(strstr(doc.ptr, "{\"part\":\"summary\",\"tokens\":"));
+	grove_buf_release(&doc);
+	grove_buf_release(&file);
+	grove_view_unref(v);
+	grove_session_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +375,8 @@ int main(void)
 		WORLD_TEST(a_call_and_its_result_share_an_id),
 		WORLD_TEST(a_long_text_is_cut_between_two_characters),
 		WORLD_TEST(whoever_reads_may_stop),
+		WORLD_TEST(the_parts_of_a_context_are_weighed),
+		WORLD_TEST(what_was_kept_vouches_for_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

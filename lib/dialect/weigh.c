@@ -1,0 +1,257 @@
+/* dialect/weigh.c: how much of a context each kind of text takes. */
+#include "dialect/weigh.h"
+
+#include "json/value.h"
+
+/* What an image counts for, however large it is. */
+#define IMAGE_TOKENS 1500
+#define TOKEN_BYTES 4
+
+void grove__weight_init(struct grove__weight *w)
+{
+	memset(w, 0, sizeof(*w));
+	w->summary = GROVE_NO_ENTRY;
+	for (unsigned i = 0; i < GROVE__PARTS; i++)
+		w->part[i].part = (enum grove_part)i;
+}
+
+void grove__weight_release(struct grove__weight *w)
+{
+	grove__buf_release(&w->model);
+}
+
+static uint64_t put(struct grove__weight *w, enum grove_part part, size_t bytes)
+{
+	uint64_t tokens = part == GROVE_PART_IMAGES ? IMAGE_TOKENS : (bytes + TOKEN_BYTES - 1) / TOKEN_BYTES;
+
+	w->part[part].bytes += bytes;
+	w->part[part].tokens += tokens;
+	w->part[part].count++;
+	return tokens;
+}
+
+/* The bytes of a value without what JSON puts around it. */
+static size_t length(struct grove_slice raw)
+{
+	return raw.len >= 2 && raw.ptr[0] == '"' ? raw.len - 2 : raw.len;
+}
+
+static const struct {
+	const char *type;
+	enum grove_part part;
+	const char *member;      /* that the model reads; NULL: the block as a whole */
+} blocks[] = {
+	{ "text", GROVE_PART_OTHER, "text" },  /* of the part that its message is */
+	{ "thinking", GROVE_PART_THINKING, "thinking" },
+	{ "redacted_thinking", GROVE_PART_THINKING, "data" },
+	{ "tool_use", GROVE_PART_TOOL_CALLS, "input" },
+	{ "server_tool_use", GROVE_PART_TOOL_CALLS, "input" },
+	{ "toolCall", GROVE_PART_TOOL_CALLS, "arguments" },
+	{ "tool_result", GROVE_PART_TOOL_RESULTS, "content" },
+	{ "image", GROVE_PART_IMAGES, NULL },
+	{ "document", GROVE_PART_IMAGES, NULL },
+};
+#define NR_BLOCKS (sizeof(blocks) / sizeof(blocks[0]))
+
+static size_t block_kind(struct grove_slice type)
+{
+	size_t i = 0;
+
+	while (i < NR_BLOCKS && !grove__json_string_is(type, blocks[i].type))
+		i++;
+	return i;
+}
+
+static uint64_t add_content(struct grove__weight *w, struct grove_slice content, enum grove_part part, int depth);
+
+static uint64_t add_block(struct grove__weight *w, struct grove_slice block, enum grove_part part, int depth)
+{
+	struct grove_slice of[2];
+	size_t i;
+
+	/* the kind mostly comes first, and a text is nearly all of its block */
+	if (block.len > 16 && !memcmp(block.ptr, "{\"type\":\"text\",", 15))
+		return put(w, part, block.len > 25 ? block.len - 25 : 0);
+	grove__json_get_all(block, (const char *const[]){ "type", "content" }, 2, of);
+	i = block_kind(of[0]);
+	if (i == NR_BLOCKS)
+		return put(w, part, block.len);
+	if (blocks[i].part == GROVE_PART_TOOL_RESULTS && !depth)
+		return add_content(w, of[1], GROVE_PART_TOOL_RESULTS, 1);
+	if (blocks[i].member)
+		of[1] = grove__json_get(block, blocks[i].member);
+	else
+		of[1] = block;
+	return put(w, blocks[i].part == GROVE_PART_OTHER ? part : blocks[i].part, length(of[1]));
+}
+
+static uint64_t add_content(struct grove__weight *w, struct grove_slice content, enum grove_part part, int depth)
+{
+	struct grove__json_iter it;
+	uint64_t tokens = 0;
+
+	if (!content.ptr)
+		return 0;
+	if (grove__json_type_of(content) != JSON_ARRAY)
+		return put(w, part, length(content));
+	grove__json_iter_init(&it, content);
+	while (grove__json_next(&it))
+		tokens += add_block(w, it.value, part, depth);
+	return tokens;
+}
+
+/* What a message is that says nothing else about itself. */
+static enum grove_part part_of(enum grove_role role)
+{
+	switch (role) {
+	case GROVE_ROLE_SYSTEM:
+	case GROVE_ROLE_DEVELOPER:
+		return GROVE_PART_SYSTEM;
+	case GROVE_ROLE_BRANCH_SUMMARY:
+	case GROVE_ROLE_COMPACTION_SUMMARY:
+		return GROVE_PART_SUMMARY;
+	case GROVE_ROLE_USER:
+		return GROVE_PART_PROMPTS;
+	case GROVE_ROLE_ASSISTANT:
+		return GROVE_PART_REPLIES;
+	case GROVE_ROLE_TOOL_RESULT:
+	case GROVE_ROLE_BASH:
+	case GROVE_ROLE_PYTHON:
+		return GROVE_PART_TOOL_RESULTS;
+	default:
+		return GROVE_PART_OTHER;
+	}
+}
+
+static const struct {
+	const char *name;
+	enum grove_role role;
+} roles[] = {
+	{ "user", GROVE_ROLE_USER },
+	{ "assistant", GROVE_ROLE_ASSISTANT },
+	{ "toolResult", GROVE_ROLE_TOOL_RESULT },
+	{ "tool", GROVE_ROLE_TOOL_RESULT },
+	{ "bashExecution", GROVE_ROLE_BASH },
+	{ "pythonExecution", GROVE_ROLE_PYTHON },
+	{ "system", GROVE_ROLE_SYSTEM },
+	{ "developer", GROVE_ROLE_DEVELOPER },
+	{ "branchSummary", GROVE_ROLE_BRANCH_SUMMARY },
+	{ "compactionSummary", GROVE_ROLE_COMPACTION_SUMMARY },
+};
+
+static enum grove_role role_of(struct grove_slice raw)
+{
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
+		if (grove__json_string_is(raw, roles[i].name))
+			return roles[i].role;
+	return GROVE_ROLE_OTHER;
+}
+
+static uint64_t sum_of(struct grove_slice usage, const char *const *names, size_t nr)
+{
+	struct grove_slice of[4];
+	uint64_t sum = 0;
+
+	grove__json_get_all(usage, names, nr, of);
+	for (size_t i = 0; i < nr; i++) {
+		double n = of[i].ptr && grove__json_type_of(of[i]) == JSON_NUMBER ? grove__json_number(of[i]) : 0;
+
+		if (n > 0 && n < 1e15)
+			sum += (uint64_t)n;
+	}
+	return sum;
+}
+
+/* The tokens that a reply and all before it took, as it was billed. */
+static uint64_t billed(struct grove_slice usage)
+{
+	static const char *const pi[] = { "input", "output", "cacheRead", "cacheWrite" };
+	static const char *const claude[] = { "input_tokens", "output_tokens", "cache_read_input_tokens",
+					      "cache_creation_input_tokens" };
+	uint64_t sum;
+
+	if (!usage.ptr || grove__json_type_of(usage) != JSON_OBJECT)
+		return 0;
+	sum = sum_of(usage, pi, 4);
+	return sum ? sum : sum_of(usage, claude, 4);
+}
+
+/* A reply that was broken off was billed for what nobody knows. */
+static bool broken_off(struct grove_slice stop)
+{
+	return grove__json_string_is(stop, "aborted") || grove__json_string_is(stop, "error");
+}
+
+int grove__weight_add(struct grove__weight *w, struct grove_slice message, uint32_t row, enum grove_role role,
+		      uint64_t *tokens)
+{
+	enum { ROLE, CONTENT, SUMMARY, OUTPUT, USAGE, MODEL, STOP, MEMBERS };
+	static const char *const names[] = { "role", "content", "summary", "output", "usage", "model",
+					     "stopReason" };
+	struct grove_slice of[MEMBERS];
+	enum grove_part part;
+	uint64_t in_use;
+
+	grove__json_get_all(message, names, MEMBERS, of);
+	if (role != GROVE_ROLE_COMPACTION_SUMMARY && role != GROVE_ROLE_BRANCH_SUMMARY)
+		role = role_of(of[ROLE]);
+	part = part_of(role);
+	*tokens = 0;
+	if (!of[CONTENT].ptr && !of[SUMMARY].ptr && !of[OUTPUT].ptr)
+		*tokens = put(w, part, message.len);
+	for (int i = CONTENT; i <= OUTPUT; i++)
+		*tokens += add_content(w, of[i], part, 0);
+	if (role == GROVE_ROLE_COMPACTION_SUMMARY) {
+		w->summary = row;
+		w->billed = 0;
+	}
+	w->since += *tokens;
+	if (role != GROVE_ROLE_ASSISTANT)
+		return 0;
+	/* what a compaction kept was billed before it */
+	in_use = broken_off(of[STOP]) || (w->summary != GROVE_NO_ENTRY && row < w->summary) ? 0 : billed(of[USAGE]);
+	if (in_use) {
+		w->billed = in_use;
+		w->since = 0;
+	}
+	grove__buf_clear(&w->model);
+	return of[MODEL].ptr ? grove__buf_add_slice(&w->model, of[MODEL]) : 0;
+}
+
+uint64_t grove__weight_used(const struct grove__weight *w, bool *estimated)
+{
+	uint64_t sum = 0;
+
+	*estimated = !w->billed;
+	for (unsigned i = 0; i < GROVE__PARTS; i++)
+		sum += w->part[i].tokens;
+	return w->billed ? w->billed + w->since : sum;
+}
+
+/* As their makers publish them; the first that fits. */
+static const struct {
+	const char *part;
+	uint64_t limit;
+} windows[] = {
+	{ "[1m]", 1000000 },
+	{ "claude", 200000 },
+	{ "gpt-5", 400000 },
+	{ "gpt-4.1", 1047576 },
+	{ "gpt-4o", 128000 },
+	{ "o3", 200000 },
+	{ "o4-mini", 200000 },
+	{ "gemini-", 1048576 },
+	{ "grok-4", 256000 },
+	{ "kimi-k2", 262144 },
+	{ "glm-4.6", 200000 },
+	{ "qwen3-coder", 262144 },
+	{ "deepseek", 128000 },
+};
+
+uint64_t grove__weight_limit(const struct grove__weight *w)
+{
+	for (size_t i = 0; w->model.len && i < sizeof(windows) / sizeof(windows[0]); i++)
+		if (memmem(w->model.ptr, w->model.len, windows[i].part, strlen(windows[i].part)))
+			return windows[i].limit;
+	return 0;
+}

@@ -289,17 +289,17 @@ static void whoever_reads_may_stop(void **state)
 
 /* --- parts --- */
 
-#define ENTRY(id, parent, message) \
+#define WEIGHED(id, parent, message) \
 	"{\"type\":\"message\",\"id\":\"" id "\",\"parentId\":" parent ",\"timestamp\":\"2026-01-02T03:04:06.000Z\"," \
 	"\"message\":" message "}\n"
 
 static const char weighed[] = PI_HEADER
-	ENTRY("aaaaaaaa", "null", "{\"role\":\"user\",\"content\":\"12345678\"}")
-	ENTRY("bbbbbbbb", "\"aaaaaaaa\"",
+	WEIGHED("aaaaaaaa", "null", "{\"role\":\"user\",\"content\":\"12345678\"}")
+	WEIGHED("bbbbbbbb", "\"aaaaaaaa\"",
 	      "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"1234\",\"thinkingSignature\":\"zzzzzzzzzzzz\"},"
 	      "{\"type\":\"text\",\"text\":\"1234\"},{\"type\":\"toolCall\",\"id\":\"c\",\"name\":\"ls\",\"arguments\":{\"a\":1}}],"
 	      "\"model\":\"claude-opus-4-5\",\"usage\":{\"input\":100,\"output\":20,\"cacheRead\":300,\"cacheWrite\":4}}")
-	ENTRY("cccccccc", "\"bbbbbbbb\"",
+	WEIGHED("cccccccc", "\"bbbbbbbb\"",
 	      "{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"content\":[{\"type\":\"text\",\"text\":\"123456789\"},"
 	      "{\"type\":\"image\",\"data\":\"QUJD\",\"mimeType\":\"image/png\"}]}");
 
@@ -345,7 +345,7 @@ static void the_parts_of_a_context_are_weighed(void **state)
 /* What a compaction kept was billed when more was sent than now. */
 static void what_was_kept_vouches_for_nothing(void **state)
 {
-	static const char kept[] = ENTRY("dddddddd", "\"cccccccc\"", "{\"role\":\"user\",\"content\":\"on\"}")
+	static const char kept[] = WEIGHED("dddddddd", "\"cccccccc\"", "{\"role\":\"user\",\"content\":\"on\"}")
 		"{\"type\":\"compaction\",\"id\":\"eeeeeeee\",\"parentId\":\"dddddddd\",\"timestamp\":\"2026-01-02T03:04:07.000Z\","
 		"\"summary\":\"short\",\"firstKeptEntryId\":\"bbbbbbbb\",\"tokensBefore\":424}\n";
 	struct grove_context_options opt = { .size = sizeof(opt), .flags = GROVE_CONTEXT_PARTS };

@@ -106,6 +106,9 @@ char *cli_entry(struct cli *c, struct grove_session *s, const char *what);
 /* A session that was made: {id, path}, or the path for people. */
 void cli_print_session(struct cli *c, struct grove_session *s);
 
+/* The last line for people, on stderr: how its agent continues the session, if it can. */
+void cli_tell_resume(struct cli *c, struct grove_session *s);
+
 /*
  * Long work: a line on a terminal, and Ctrl-C asks to stop (a second one
  * stops). cli_progress_end() takes the line away; Ctrl-C stays caught until
@@ -152,6 +155,7 @@ int cmd_migrate(struct cli *c, int argc, char **argv);
 int cmd_mv(struct cli *c, int argc, char **argv);
 int cmd_name(struct cli *c, int argc, char **argv);
 int cmd_new(struct cli *c, int argc, char **argv);
+int cmd_resume(struct cli *c, int argc, char **argv);
 int cmd_rm(struct cli *c, int argc, char **argv);
 int cmd_search(struct cli *c, int argc, char **argv);
 int cmd_serve(struct cli *c, int argc, char **argv);

@@ -79,6 +79,8 @@ int cmd_continue(struct cli *c, int argc, char **argv)
 	else if (!err)
 		err = print_words(c, s, entry, r.outcome, r.leaf);
 	c->status = err ? cli_fail_session(c, s, err) : EXIT_DONE;
+	if (!err)
+		cli_tell_resume(c, s);
 out:
 	free(entry);
 	grove_buf_release(&r.content);

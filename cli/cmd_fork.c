@@ -39,6 +39,8 @@ int cmd_fork(struct cli *c, int argc, char **argv)
 		status = cli_fail_session(c, s, err);
 	else
 		cli_print_session(c, copy);
+	if (!err)
+		cli_tell_resume(c, copy);
 	free(leaf);
 	grove_session_close(copy);
 	grove_session_close(s);

@@ -32,6 +32,7 @@ static const struct command {
 	{ "rm", cmd_rm },
 	{ "migrate", cmd_migrate },
 	{ "continue", cmd_continue },
+	{ "resume", cmd_resume },
 	{ "check", cmd_check },
 	{ "watch", cmd_watch },
 	{ "search", cmd_search },

@@ -24,14 +24,16 @@ int get_health(struct request *r)
 /* ----------------------------------------------------------------------- me */
 
 /* How an agent takes a session up again. */
-static const struct {
-	const char *agent, *command;
-} resumes[] = {
-	{ "pi", "pi --session {id}" },
-	{ "omp", "omp --resume {id}" },
-	{ "xcsh", "xcsh --resume {id}" },
-	{ "claude", "claude --resume {id}" },
-};
+static int put_agent(void *payload, const struct grove_agent *a)
+{
+	struct doc *d = payload;
+
+	doc_open(d, '{');
+	doc_member(d, "agent", a->name);
+	doc_member(d, "resume", a->resume);
+	doc_close(d, '}');
+	return 0;
+}
 
 static void put_scopes(struct doc *d, const struct identity *who)
 {
@@ -87,12 +89,7 @@ int get_me(struct request *r)
 	put_stores(r, l);
 	doc_name(d, "agents");
 	doc_open(d, '[');
-	for (size_t i = 0; i < sizeof(resumes) / sizeof(resumes[0]); i++) {
-		doc_open(d, '{');
-		doc_member(d, "agent", resumes[i].agent);
-		doc_member(d, "resume", resumes[i].command);
-		doc_close(d, '}');
-	}
+	grove_agent_each(r->g, put_agent, d);
 	doc_close(d, ']');
 	doc_name(d, "limits");
 	doc_open(d, '{');

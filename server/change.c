@@ -356,11 +356,65 @@ static uint64_t left_behind(const struct grove_view *v, const char *leaf_after)
 	return nr;
 }
 
+/* Who could be in the way of a change: the first that may write. */
+struct in_use {
+	char agent[64];
+	int64_t pid;             /* 0: nobody */
+};
+
+static int on_opener(void *payload, const struct grove_opener *o)
+{
+	struct in_use *by = payload;
+
+	if (!o->writing)
+		return 0;
+	by->pid = o->pid;
+	snprintf(by->agent, sizeof(by->agent), "%s", o->agent ? o->agent : o->program);
+	return 1;
+}
+
+/* Where the system does not tell, nobody is. */
+static void look_for_opener(struct request *r, struct held *h, struct in_use *by)
+{
+	memset(by, 0, sizeof(*by));
+	grove_opener_each(h->own ? h->own : r->g, h->what, on_opener, by);
+}
+
+/* 409 LIVE while an agent has the session open, unless the client insists. */
+static int check_live(struct change *c, struct grove_slice object)
+{
+	struct grove_slice force = { NULL, 0 };
+	struct in_use by;
+
+	if (json_member(object, "force", &force) && force.len == 4 && !memcmp(force.ptr, "true", 4))
+		return 0;
+	look_for_opener(c->r, c->h, &by);
+	if (!by.pid)
+		return 0;
+	c->r->live = 1;
+	return reply_fail(c->r, GROVE_ECONFLICT, "%s is using the session (process %lld)", by.agent,
+			  (long long)by.pid);
+}
+
+static void put_opener(struct doc *d, const struct in_use *by)
+{
+	if (!by->pid) {
+		doc_member_json(d, "openBy", grove_str("null"));
+		return;
+	}
+	doc_name(d, "openBy");
+	doc_open(d, '{');
+	doc_member(d, "agent", by->agent);
+	doc_member_number(d, "pid", (uint64_t)by->pid);
+	doc_close(d, '}');
+}
+
 static int put_rehearsal(struct request *r, struct held *h, const char *id)
 {
 	struct grove_leaf_result m = { .size = sizeof(m) };
 	struct grove_session *s = NULL;
 	struct grove_view *v = NULL;
+	struct in_use by;
 	int rc = hold_view(r, h, &v);
 
 	if (!rc)
@@ -374,7 +428,8 @@ static int put_rehearsal(struct request *r, struct held *h, const char *id)
 			doc_member_json(&r->out, "content", grove_buf_slice(&m.content));
 		doc_member_number(&r->out, "rev", grove_view_rev(v));
 		doc_member_number(&r->out, "generation", grove_view_generation(v));
-		doc_member_json(&r->out, "openBy", grove_str("null"));
+		look_for_opener(r, h, &by);
+		put_opener(&r->out, &by);
 		doc_close(&r->out, '}');
 	}
 	grove_buf_release(&m.content);
@@ -392,6 +447,8 @@ static int do_continue(struct request *r, struct grove_slice object, const char 
 
 	if (!rc)
 		rc = begin(r, &c);
+	if (!rc)
+		rc = check_live(&c, object);
 	if (!rc)
 		rc = moved_or_not(&c, &o, grove_session_continue(c.s, id, &o, &m));
 	if (rc >= 0) {

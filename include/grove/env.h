@@ -75,6 +75,22 @@ GROVE_API int grove_dup(struct grove *g, struct grove **out);
 /* Copies the detail of the last error of `g`; its code is 0 if there was none. */
 GROVE_API void grove_error(struct grove *g, struct grove_detail *out);
 
+/* A program that stores sessions, as far as grove knows it. */
+struct grove_agent {
+	const char *name;        /* as in grove_session_agent() */
+	const char *dialect;
+	/*
+	 * The command that continues a session, in the session's directory. "{id}" stands for
+	 * its id, "{key}" for the name that the agent has for it. See
+	 * grove_session_resume().
+	 */
+	const char *resume;
+};
+/* A non-zero result ends the list and is returned. */
+typedef int grove_agent_fn(void *payload, const struct grove_agent *a);
+/* Reports all agents, whether they are in use here or not. */
+GROVE_API int grove_agent_each(struct grove *g, grove_agent_fn *fn, void *payload);
+
 /*
  * Long operations report their progress: `done` of `total` (0: unknown). A non-zero
  * result cancels: the call returns GROVE_ECANCELLED and nothing has changed.

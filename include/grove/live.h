@@ -114,6 +114,27 @@ GROVE_API void grove_watch_wake(struct grove_watch *w);
 GROVE_API void grove_watch_error(struct grove_watch *w, struct grove_detail *out);
 GROVE_API void grove_watch_close(struct grove_watch *w);
 
+/* A process that has a session open. Members are valid until the function that receives it returns. */
+struct grove_opener {
+	const char *path;         /* of the session's file; NULL: it is not known */
+	const char *session_id;   /* NULL: it is not known */
+	int64_t pid;
+	int64_t since;            /* ms since 1970 when it began, or GROVE_NO_TIME */
+	const char *program;      /* what the process calls itself */
+	const char *agent;        /* whose session it is; NULL: it is not known */
+	int writing;              /* it may write: its file is open for that, or it says so itself */
+};
+typedef int grove_opener_fn(void *payload, const struct grove_opener *o);
+/*
+ * Reports the processes that have a session open, or if `what` is NULL those that have
+ * any file open whose name ends in .jsonl, and those that say which session they use
+ * (Claude Code). Looks into processes of this user only, and not into this one. An
+ * agent that opens its file for each line and leaves no record is not found. A
+ * non-zero result of `fn` ends this and is returned. GROVE_ENOTFOUND as for
+ * grove_session_open().
+ */
+GROVE_API int grove_opener_each(struct grove *g, const char *what, grove_opener_fn *fn, void *payload);
+
 /*
  * The right to write to a session, for a while. Each taking has a higher number
  * than all before it; a write under an earlier number is refused. Agents that

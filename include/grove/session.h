@@ -494,6 +494,18 @@ GROVE_API int grove_session_fork(struct grove_session *s, const struct grove_for
 /* Changes the working directory of the session, and moves its file accordingly. */
 GROVE_API int grove_session_move(struct grove_session *s, const char *cwd);
 
+/* A program to be started. */
+struct grove_command {
+	const char *cwd;              /* in this directory; NULL: it is not known */
+	const char *const *argv;      /* ends with NULL */
+};
+/*
+ * Gets the command with which the session's agent continues it. It is valid until the
+ * next call or until the session is closed. GROVE_ENOTSUP if the agent would not find
+ * the session: in a database, in an archive, a sub-agent's; the detail says what to do.
+ */
+GROVE_API int grove_session_resume(struct grove_session *s, const struct grove_command **out);
+
 /* ------------------------------------------------------------------- values */
 
 /*

@@ -328,6 +328,23 @@ int grove_session_open_recent(struct grove *g, const struct grove_create_options
 	return grove__api_session_told(s, rc, &d);
 }
 
+int grove_agent_each(struct grove *g, grove_agent_fn *fn, void *payload)
+{
+	int rc = 0;
+
+	(void)g;
+	for (unsigned i = 0; !rc && grove__dialect_at(i); i++) {
+		const struct grove__dialect *dialect = grove__dialect_at(i);
+
+		for (const struct grove__resume *r = dialect->resume; !rc && r && r->agent; r++) {
+			struct grove_agent a = { .name = r->agent, .dialect = dialect->name, .resume = r->command };
+
+			rc = fn(payload, &a);
+		}
+	}
+	return rc;
+}
+
 void grove_session_close(struct grove_session *s)
 {
 	/* views may live on, but not the thread that writes */

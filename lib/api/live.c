@@ -206,6 +206,19 @@ int grove_session_lease_get(struct grove_session *s, struct grove_lease *out)
 	WITH_SESSION(s, lease(s, "", -1, out, &d));
 }
 
+int grove_session_resume(struct grove_session *s, const struct grove_command **out)
+{
+	WITH_SESSION(s, grove__session_resume(s, out, &d));
+}
+
+int grove_opener_each(struct grove *g, const char *what, grove_opener_fn *fn, void *payload)
+{
+	struct grove_detail d;
+
+	grove__fail_clear(&d);
+	return grove__api_told(g, grove__openers(g, what, fn, payload, &d), &d);
+}
+
 int grove_session_value_put(struct grove_session *s, const char *name, struct grove_slice value)
 {
 	WITH_SESSION(s, grove__kept_put_value(s, name, value, &d));

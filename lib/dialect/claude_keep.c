@@ -57,6 +57,7 @@ int grove__claude_live_dirs(const struct grove__env *env, const char *path,
 {
 	struct grove_buf dir = GROVE_BUF_INIT;
 	const char *at = NULL;
+	bool ours;
 	int rc = grove__claude_config_dir(env, &dir);
 
 	if (!rc)
@@ -66,6 +67,10 @@ int grove__claude_live_dirs(const struct grove__env *env, const char *path,
 	/* the session may belong to another config directory than ours */
 	for (const char *p = path; (p = strstr(p, PROJECTS)); p++)
 		at = p;
+	ours = at && !rc && !strncmp(dir.ptr, path, (size_t)(at - path)) &&
+	       !strcmp(dir.ptr + (at - path), "/sessions");
+	if (ours)
+		at = NULL;
 	grove__buf_clear(&dir);
 	if (!rc && at)
 		rc = grove__buf_addf(&dir, "%.*s/sessions", (int)(at - path), path);

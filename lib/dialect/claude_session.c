@@ -769,6 +769,11 @@ static const struct grove__dialect_retention retention = {
 	.settings = GROVE__CLAUDE_SETTINGS,
 };
 
+static const struct grove__resume resume[] = {
+	{ "claude", "claude --resume {id}", false },
+	{ NULL },
+};
+
 const struct grove__dialect grove__dialect_claude = {
 	.name = "claude",
 	.version = 2,
@@ -833,6 +838,7 @@ const struct grove__dialect grove__dialect_claude = {
 	.rules = &rules,
 	.copy = &copy,
 	.live = &live,
+	.resume = resume,
 	.retention = &retention,
 	.agents = &grove__claude_agents,
 	.heads = &grove__heads_claude,

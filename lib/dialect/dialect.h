@@ -27,6 +27,7 @@
  *	history       a database of prompts
  *	last_session  a record of the last session of each terminal
  *	live          records of running processes
+ *	resume        commands that continue a session
  *	retention     sessions that the agent deletes after a while
  *	agents        files about sub-agents
  *	delegation    entries about sub-agents
@@ -842,6 +843,13 @@ struct grove__dialect_last_session {
 	bool (*parse)(struct grove_slice text, struct grove_slice *cwd, struct grove_slice *path);
 };
 
+/* How an agent is told to continue a session. */
+struct grove__resume {
+	const char *agent;
+	const char *command;         /* words; "{id}" or "{key}" is one of them (session/resume.c) */
+	bool paths;                  /* the path of a file will do as well */
+};
+
 /* What a running process of the agent records about itself. */
 struct grove__live_check {
 	int64_t pid;
@@ -977,6 +985,8 @@ struct grove__dialect {
 	const struct grove__dialect_last_session *last_session;
 	/* NULL: running processes leave no notes. */
 	const struct grove__dialect_live *live;
+	/* Commands up to one without an agent. NULL: no program is known that continues sessions. */
+	const struct grove__resume *resume;
 	/* NULL: the agent deletes nothing. */
 	const struct grove__dialect_retention *retention;
 	/* NULL: nothing is kept about sub-agents. */

@@ -287,6 +287,11 @@ static const struct grove__dialect_last_session last_session = {
 	.parse = grove__xcsh_crumb_parse,
 };
 
+static const struct grove__resume resume[] = {
+	{ "omp", "omp --resume {id}", true },
+	{ NULL },
+};
+
 const struct grove__dialect grove__dialect_omp = {
 	.name = "omp",
 	.version = 3,
@@ -360,5 +365,6 @@ const struct grove__dialect grove__dialect_omp = {
 	.header = &header,
 	.blobs = &blobs,
 	.history = &history,
+	.resume = resume,
 	.last_session = &last_session,
 };

@@ -292,6 +292,12 @@ static const struct grove__dialect_header header = {
 	.migrated_id = grove__pi_migrated_id,
 };
 
+static const struct grove__resume resume[] = {
+	{ "pi", "pi --session {id}", true },
+	{ "openclaw", "openclaw tui --session {key}", false },
+	{ NULL },
+};
+
 const struct grove__dialect grove__dialect_pi = {
 	.name = "pi",
 	.version = 3,
@@ -349,4 +355,5 @@ const struct grove__dialect grove__dialect_pi = {
 	.heads = &grove__heads_pi,
 	.header = &header,
 	.delegation = &grove__pi_delegation,
+	.resume = resume,
 };

@@ -206,6 +206,11 @@ static const struct grove__dialect_last_session last_session = {
 	.parse = grove__xcsh_crumb_parse,
 };
 
+static const struct grove__resume resume[] = {
+	{ "xcsh", "xcsh --resume {id}", true },
+	{ NULL },
+};
+
 const struct grove__dialect grove__dialect_xcsh = {
 	.name = "xcsh",
 	.version = 3,
@@ -278,5 +283,6 @@ const struct grove__dialect grove__dialect_xcsh = {
 	.header = &header,
 	.blobs = &blobs,
 	.history = &history,
+	.resume = resume,
 	.last_session = &last_session,
 };

@@ -120,6 +120,7 @@ void grove__session_unref(struct grove_session *s)
 	grove__subagents_groups_free(s->groups);
 	free(s->owner);
 	free(s->written_by);
+	free(s->command);
 	free(s->branch);
 	free(s->id);
 	free(s->cwd);

@@ -62,6 +62,7 @@ struct grove_session {
 	struct grove__blobs *blobs;            /* NULL: not opened yet */
 	struct grove__blobs *blobs_beside;     /* the blobs next to a copied tree, or NULL */
 	bool resting;                          /* the descriptor of its file is closed */
+	struct grove__command *command;        /* that continues it, see resume.c; NULL: nobody asked */
 	bool noted;                            /* the store has been recorded next to its blobs */
 };
 
@@ -318,6 +319,9 @@ int grove__session_branch(struct grove_session *s, const char *id, const struct 
 int grove__session_continue(struct grove_session *s, const char *id, const struct grove_leaf_options *opt,
 			    enum grove_outcome *outcome, struct grove_buf *content,
 			    struct grove_detail *d);
+/* resume.c: as grove_session_resume() */
+int grove__session_resume(struct grove_session *s, const struct grove_command **out, struct grove_detail *d);
+
 /* Returns the row of an id; GROVE_NO_ENTRY for GROVE_ROOT. GROVE_ENOTFOUND. */
 int grove__session_row(struct grove_session *s, const char *id, uint32_t *row,
 		       struct grove_detail *d);

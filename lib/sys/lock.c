@@ -10,12 +10,11 @@
 #include "sys/file.h"
 
 #include "sys/clock.h"
+#include "sys/openers.h"
 #include "sys/seam.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,79 +69,35 @@ void grove__sys_unlock(int fd)
 	fcntl(fd, F_OFD_SETLK, &l);
 }
 
-/* A line of /proc/PID/fdinfo/FD: does it say what is asked for? */
-typedef bool says_fn(const char *line);
-
-static bool can_write(const char *line)
-{
-	unsigned flags;
-
-	return sscanf(line, "flags: %o", &flags) == 1 && (flags & O_ACCMODE) != O_RDONLY;
-}
-
 /* Locks that flock(2) takes are not in the way of ours. */
 static bool has_lock(const char *line)
 {
 	return !strncmp(line, "lock:", 5) && (strstr(line, "OFDLCK") || strstr(line, "POSIX"));
 }
 
-static int descriptor_says(const char *pid, const char *fd, says_fn *says)
-{
-	char path[PATH_MAX], line[128];
-	bool found = false;
-	FILE *f;
+struct question {
+	grove__fdinfo_fn *says;
+	long self, except;       /* our own descriptor, which does not count */
+	long found;              /* the process that it says it of */
+};
 
-	snprintf(path, sizeof(path), "/proc/%s/fdinfo/%s", pid, fd);
-	f = fopen(path, "re");
-	if (!f)
+static int ask(void *payload, const struct grove__open_file *f)
+{
+	struct question *q = payload;
+
+	if ((f->pid == q->self && atol(f->fd) == q->except) || !grove__sys_descriptor_says(f, q->says))
 		return 0;
-	while (!found && fgets(line, sizeof(line), f))
-		found = says(line);
-	fclose(f);
-	return found;
-}
-
-static int process_says(const char *pid, const struct stat *want, const char *except, says_fn *says)
-{
-	char dir[64], path[PATH_MAX];
-	struct dirent *e;
-	struct stat st;
-	DIR *d;
-	int found = 0;
-
-	snprintf(dir, sizeof(dir), "/proc/%.20s/fd", pid);
-	d = opendir(dir);
-	if (!d)
-		return 0; /* another user's process, or gone */
-	while (!found && (e = readdir(d))) {
-		if (e->d_name[0] == '.' || (except && !strcmp(e->d_name, except)))
-			continue;
-		snprintf(path, sizeof(path), "%s/%.20s", dir, e->d_name);
-		if (!stat(path, &st) && st.st_dev == want->st_dev && st.st_ino == want->st_ino)
-			found = descriptor_says(pid, e->d_name, says);
-	}
-	closedir(d);
-	return found;
+	q->found = f->pid;
+	return 1;
 }
 
 /* The number of a process whose descriptor says it, 0 if none does, or a negative errno. */
-static long ask_proc(const struct stat *want, int except, says_fn *says)
+static long ask_proc(const struct stat *want, int except, grove__fdinfo_fn *says)
 {
-	char self[24], fd[24];
-	struct dirent *e;
-	DIR *d = opendir("/proc");
-	long found = 0;
+	struct question q = { .says = says, .self = getpid(), .except = except };
+	int rc = grove__sys_each_open(want, NULL, ask, &q);
 
-	if (!d)
-		return -errno;
-	snprintf(self, sizeof(self), "%ld", (long)getpid());
-	snprintf(fd, sizeof(fd), "%d", except);
-	while (!found && (e = readdir(d)))
-		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' &&
-		    process_says(e->d_name, want, strcmp(e->d_name, self) ? NULL : fd, says))
-			found = atol(e->d_name);
-	closedir(d);
-	return found;
+	return rc < 0 ? rc : q.found;
 }
 
 int grove__sys_open_for_writing(const char *path, int except)
@@ -165,29 +120,11 @@ int grove__sys_open_for_writing(const char *path, int except)
 	} else if (except < 0 && errno == EAGAIN) {
 		rc = 1;
 	} else {
-		found = fstat(fd, &st) ? -errno : ask_proc(&st, except, can_write);
+		found = fstat(fd, &st) ? -errno : ask_proc(&st, except, grove__sys_can_write);
 		rc = found > 0 ? 1 : (int)found;
 	}
 	close(fd);
 	return rc;
-}
-
-/* What the process calls itself, as far as it can be printed. */
-static void name_of(long pid, char *out, size_t size)
-{
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
-	f = fopen(path, "re");
-	if (!f || !fgets(out, (int)size, f))
-		snprintf(out, size, "?");
-	if (f)
-		fclose(f);
-	out[strcspn(out, "\n")] = '\0';
-	for (char *p = out; *p; p++)
-		if (*p < ' ' || *p > '~')
-			*p = '?';
 }
 
 int grove__sys_lock_fail(int fd, const char *path, struct grove_detail *d)
@@ -199,7 +136,7 @@ int grove__sys_lock_fail(int fd, const char *path, struct grove_detail *d)
 	if (pid <= 0)
 		return grove__fail(d, GROVE_ECONFLICT, path,
 				   "another program has it locked and did not release it in time");
-	name_of(pid, name, sizeof(name));
+	grove__sys_program(pid, name, sizeof(name));
 	return grove__fail(d, GROVE_ECONFLICT, path,
 			   "process %ld (%s) has it locked and did not release it in time", pid, name);
 }

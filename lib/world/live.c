@@ -24,10 +24,10 @@
 
 struct looking {
 	const struct grove__dialect *dialect;
-	struct grove_slice id;               /* of the session */
+	struct grove_slice id;               /* of the session; ptr NULL: of any */
 	struct grove_buf path;               /* of the note */
-	struct grove_detail *d;
-	const char *session;                 /* its path, for the message */
+	grove__live_fn *fn;
+	void *payload;
 };
 
 static bool at_work(const struct grove__live_check *note)
@@ -52,10 +52,8 @@ static int look_at(void *payload, const char *name)
 	    !grove__sys_read_small(l->path.ptr, NOTE_MAX, &text, NULL) &&
 	    !grove__json_document(&text, NULL) &&
 	    l->dialect->live->note(name, grove__buf_slice(&text), &note, &session) &&
-	    grove__slice_eq(grove__buf_slice(&session), l->id) && at_work(&note))
-		rc = grove__fail(l->d, GROVE_ECONFLICT, l->session,
-				 "%s is using the session (process %lld)", l->dialect->name,
-				 (long long)note.pid);
+	    (!l->id.ptr || grove__slice_eq(grove__buf_slice(&session), l->id)) && at_work(&note))
+		rc = l->fn(l->payload, &note, session.ptr);
 	grove__buf_cut(&l->path, len);
 	grove__buf_release(&text);
 	grove__buf_release(&session);
@@ -69,7 +67,7 @@ static int look_into(void *payload, const char *dir)
 
 	grove__buf_clear(&l->path);
 	if (grove__buf_add_str(&l->path, dir))
-		return grove__fail_nomem(l->d);
+		return GROVE_ENOMEM;
 	/* no directory, or no permission: no trace */
 	return grove__sys_list(l->path.ptr, look_at, l, &ended) ? 0 : ended;
 }
@@ -86,15 +84,39 @@ static struct grove_slice id_of(const struct grove__where *at)
 	return id;
 }
 
-int grove__live_check(struct grove *g, const struct grove__where *at, struct grove_detail *d)
+int grove__live_each(struct grove *g, const struct grove__dialect *dialect, const struct grove__where *at,
+		     grove__live_fn *fn, void *payload)
 {
-	struct looking l = { .dialect = at->dialect, .d = d, .session = at->path };
+	struct looking l = { .dialect = dialect, .fn = fn, .payload = payload };
 	int rc;
 
-	if (!at->dialect || !at->dialect->live || !at->path)
+	if (!dialect || !dialect->live)
 		return 0;
-	l.id = id_of(at);
-	rc = at->dialect->live->dirs(&g->env, at->path, look_into, &l);
+	if (at)
+		l.id = id_of(at);
+	rc = dialect->live->dirs(&g->env, at ? at->path : "", look_into, &l);
 	grove__buf_release(&l.path);
+	return rc;
+}
+
+struct checking {
+	const struct grove__where *at;
+	struct grove_detail *d;
+};
+
+static int in_use(void *payload, const struct grove__live_check *note, const char *session)
+{
+	struct checking *c = payload;
+
+	(void)session;
+	return grove__fail(c->d, GROVE_ECONFLICT, c->at->path, "%s is using the session (process %lld)",
+			   c->at->dialect->name, (long long)note->pid);
+}
+
+int grove__live_check(struct grove *g, const struct grove__where *at, struct grove_detail *d)
+{
+	struct checking c = { .at = at, .d = d };
+	int rc = at->path ? grove__live_each(g, at->dialect, at, in_use, &c) : 0;
+
 	return rc == GROVE_ENOMEM ? grove__fail_nomem(d) : rc;
 }

@@ -221,6 +221,18 @@ void grove__last_session_forget(struct grove *g, const char *path);
  * as it leaves a trace. Called before existing lines are changed.
  */
 int grove__live_check(struct grove *g, const struct grove__where *at, struct grove_detail *d);
+/*
+ * Reports the processes of a dialect's agent that leave such a trace, with the id of
+ * the session that each uses: of the session at `at`, or if that is NULL of any. A
+ * non-zero result of `fn` ends this and is returned.
+ */
+typedef int grove__live_fn(void *payload, const struct grove__live_check *note, const char *session);
+int grove__live_each(struct grove *g, const struct grove__dialect *dialect, const struct grove__where *at,
+		     grove__live_fn *fn, void *payload);
+
+/* openers.c: as grove_opener_each() */
+int grove__openers(struct grove *g, const char *what, grove_opener_fn *fn, void *payload,
+		   struct grove_detail *d);
 
 /* beside.c: the files that belong to a session */
 

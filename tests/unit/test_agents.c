@@ -10,6 +10,10 @@
 
 #include "../lib/world.h"
 
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #define ID "8f14e45f-ceea-467f-ab3c-000000000001"
 #define RECORD(n, parent, type, words) \
 	"{\"parentUuid\":" parent ",\"isSidechain\":false,\"type\":\"" type "\",\"message\":{\"role\":\"" type \
@@ -338,9 +342,155 @@ static void other_agents_have_no_such_thing(void **state)
 	grove_session_close(s);
 }
 
+/* ------------------------------------------------------- who has it open, and how to go on */
+
+struct openers {
+	unsigned nr, writing;
+	int64_t pid;
+	char id[64];
+};
+
+static int on_opener(void *payload, const struct grove_opener *o)
+{
+	struct openers *got = payload;
+
+	if (o->pid != got->pid)
+		return 0; /* this machine has other work as well */
+	got->nr++;
+	got->writing += o->writing != 0;
+	if (o->session_id)
+		snprintf(got->id, sizeof(got->id), "%s", o->session_id);
+	assert_true(*o->program != '\0');
+	return 0;
+}
+
+/* A process that holds a file open until `end` is closed. */
+static pid_t holder(const char *path, int flags, int end[2])
+{
+	int ready[2];
+	char c = 0;
+	pid_t pid;
+
+	assert_int_equal(pipe(end), 0);
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		close(end[1]);
+		if (open(path, flags) < 0 || write(ready[1], &c, 1) != 1)
+			_exit(1);
+		_exit(read(end[0], &c, 1) != 0);
+	}
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+static void release(pid_t pid, int end[2])
+{
+	close(end[0]);
+	close(end[1]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void openers_are_found_by_their_descriptors(void **state)
+{
+	struct world *w = *state;
+	const char *path = claude(w, ID ".jsonl");
+	struct openers got = { 0 };
+	int end[2], fd;
+
+	file_make(path, ONE "\n");
+	fd = open(path, O_RDWR);
+	got.pid = getpid();
+	OK(w, grove_opener_each(w->g, path, on_opener, &got));
+	assert_int_equal(got.nr, 0); /* we are not in our own way */
+	close(fd);
+	got.pid = holder(path, O_WRONLY | O_APPEND, end);
+	OK(w, grove_opener_each(w->g, path, on_opener, &got));
+	assert_int_equal(got.nr, 1);
+	assert_int_equal(got.writing, 1);
+	OK(w, grove_opener_each(w->g, NULL, on_opener, &got));
+	assert_int_equal(got.nr, 2);
+	release((pid_t)got.pid, end);
+	memset(&got, 0, sizeof(got));
+	got.pid = holder(path, O_RDONLY, end);
+	OK(w, grove_opener_each(w->g, path, on_opener, &got));
+	assert_int_equal(got.nr, 1);
+	assert_int_equal(got.writing, 0);
+	release((pid_t)got.pid, end);
+	assert_int_equal(grove_opener_each(w->g, "nobody", on_opener, &got), GROVE_ENOTFOUND);
+}
+
+/* Claude Code opens its file for each line, and leaves a record. */
+static void openers_are_found_by_their_records(void **state)
+{
+	struct world *w = *state;
+	const char *path = claude(w, ID ".jsonl");
+	struct openers got = { 0 };
+	char note[8192], json[256];
+	int end[2];
+
+	file_make(path, ONE "\n");
+	got.pid = holder("/dev/null", O_RDONLY, end);
+	snprintf(note, sizeof(note), "%s/.claude/sessions", w->home);
+	assert_int_equal(grove__sys_mkdirs(note, 0700), 0);
+	snprintf(note + strlen(note), 64, "/%lld.json", (long long)got.pid);
+	snprintf(json, sizeof(json), "{\"sessionId\":\"" ID "\"}");
+	file_make(note, json);
+	OK(w, grove_opener_each(w->g, path, on_opener, &got));
+	assert_int_equal(got.nr, 1);
+	assert_int_equal(got.writing, 1);
+	OK(w, grove_opener_each(w->g, NULL, on_opener, &got));
+	assert_int_equal(got.nr, 2);
+	assert_string_equal(got.id, ID);
+	release((pid_t)got.pid, end);
+	got.nr = 0;
+	OK(w, grove_opener_each(w->g, path, on_opener, &got));
+	assert_int_equal(got.nr, 0);
+}
+
+static int on_agent(void *payload, const struct grove_agent *a)
+{
+	unsigned *seen = payload;
+
+	assert_true(strstr(a->resume, "{id}") || strstr(a->resume, "{key}"));
+	*seen += !strcmp(a->name, "claude") || !strcmp(a->name, "pi") || !strcmp(a->name, "omp") ||
+		 !strcmp(a->name, "xcsh") || !strcmp(a->name, "openclaw");
+	return *seen == 5 ? 7 : 0;
+}
+
+static void a_session_is_resumed_by_its_agent(void **state)
+{
+	struct world *w = *state;
+	const struct grove_command *c;
+	struct grove_session *s;
+	unsigned seen = 0;
+
+	assert_int_equal(grove_agent_each(w->g, on_agent, &seen), 7);
+	file_make(claude(w, ID ".jsonl"), ONE "\n");
+	s = session_at(w, claude(w, ID ".jsonl"), 0);
+	OK(w, grove_session_resume(s, &c));
+	assert_string_equal(c->cwd, "/w");
+	assert_string_equal(c->argv[0], "claude");
+	assert_string_equal(c->argv[2], ID);
+	assert_null(c->argv[3]);
+	OK(w, grove_session_resume(s, &c));
+	grove_session_close(s);
+	file_make(in_world(w, ID ".jsonl"), ONE "\n");
+	s = session_at(w, in_world(w, ID ".jsonl"), 0);
+	assert_int_equal(grove_session_resume(s, &c), GROVE_ENOTSUP);
+	assert_null(c);
+	grove_session_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		WORLD_TEST(openers_are_found_by_their_descriptors),
+		WORLD_TEST(openers_are_found_by_their_records),
+		WORLD_TEST(a_session_is_resumed_by_its_agent),
 		WORLD_TEST(a_remote_log_takes_the_place_of_the_local_one),
 		WORLD_TEST(a_session_that_is_not_there_yet_is_made),
 		WORLD_TEST(a_source_that_fails_changes_nothing),

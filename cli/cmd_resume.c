@@ -1,0 +1,117 @@
+/*
+ * cmd_resume.c: how a session's agent continues it.
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A word as a shell reads it back; what a person need not quote is not quoted. */
+static void print_word(struct out *o, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,~";
+
+	/* a tilde at the beginning would be somebody's home */
+	if (*word && *word != '~' && strspn(word, plain) == strlen(word)) {
+		out_puts(o, word);
+		return;
+	}
+	out_puts(o, "'");
+	for (const char *p = word; *p;) {
+		size_t len = strcspn(p, "'");
+
+		out_text(o, (struct grove_slice){ p, len });
+		p += len;
+		if (*p == '\'') {
+			out_puts(o, "'\\''");
+			p++;
+		}
+	}
+	out_puts(o, "'");
+}
+
+static void print_command(struct out *o, const struct grove_command *c)
+{
+	if (c->cwd) {
+		out_puts(o, "cd ");
+		print_word(o, c->cwd);
+		out_puts(o, " && ");
+	}
+	for (size_t i = 0; c->argv[i]; i++) {
+		out_puts(o, i ? " " : "");
+		print_word(o, c->argv[i]);
+	}
+	out_puts(o, "\n");
+}
+
+static void print_json(struct out *o, const struct grove_command *c)
+{
+	out_puts(o, "{\"cwd\":");
+	out_json_string(o, c->cwd);
+	out_puts(o, ",\"argv\":[");
+	for (size_t i = 0; c->argv[i]; i++) {
+		out_puts(o, i ? "," : "");
+		out_json_string(o, c->argv[i]);
+	}
+	out_puts(o, "]}\n");
+}
+
+/* Become the agent. Returns only if that fails. */
+static int run(struct cli *c, const struct grove_command *cmd)
+{
+	char *argv[16];
+	size_t nr = 0;
+
+	if (cmd->cwd && chdir(cmd->cwd))
+		return cli_error(c, GROVE_EIO, "%.200s: %s", cmd->cwd, strerror(errno));
+	while (cmd->argv[nr] && nr < 15) {
+		argv[nr] = strdup(cmd->argv[nr]);
+		nr++;
+	}
+	argv[nr] = NULL;
+	execvp(argv[0], argv);
+	return cli_error(c, errno == ENOENT ? GROVE_ENOTFOUND : GROVE_EIO, "%.200s: %s%s", cmd->argv[0],
+			 strerror(errno), errno == ENOENT ? " (is the agent installed?)" : "");
+}
+
+void cli_tell_resume(struct cli *c, struct grove_session *s)
+{
+	const struct grove_command *cmd;
+
+	if (c->json || grove_session_resume(s, &cmd))
+		return;
+	out_flush(&c->out);
+	out_puts(&c->err, "resume with: ");
+	print_command(&c->err, cmd);
+}
+
+int cmd_resume(struct cli *c, int argc, char **argv)
+{
+	const struct grove_command *cmd;
+	struct grove_session *s;
+	int start = 0, err;
+	const struct opt opts[] = {
+		{ "run", .flag = &start },
+		{ NULL },
+	};
+
+	if (cli_begin(c, opts, "SESSION", &argc, argv))
+		return c->status;
+	if (start && c->json)
+		return cli_usage(c, "--run and --json cannot be used together");
+	s = cli_open(c, argv[0], GROVE_OPEN_READ);
+	if (!s)
+		return c->status;
+	err = grove_session_resume(s, &cmd);
+	if (err)
+		c->status = cli_fail_session(c, s, err);
+	else if (start)
+		c->status = run(c, cmd);
+	else if (c->json)
+		print_json(&c->out, cmd);
+	else
+		print_command(&c->out, cmd);
+	grove_session_close(s);
+	return c->status;
+}

@@ -325,6 +325,38 @@ int cli_stores(struct cli *c)
 	return c->status;
 }
 
+void cli_candidates(struct cli *c, int err, const struct grove_list *l)
+{
+	struct out *o = &c->err;
+	char when[32];
+
+	if (err != GROVE_EAMBIGUOUS || c->wants_json || !l)
+		return;
+	for (size_t i = 0; i < grove_list_count(l); i++) {
+		const struct grove_list_item *s = grove_list_at(l, i);
+
+		cli_time(when, sizeof(when), s->modified, 0);
+		out_puts(o, "  ");
+		out_text(o, out_str(s->id));
+		out_printf(o, "  %s  %s  ", when, s->agent);
+		out_fit(o, out_str(*s->cwd ? s->cwd : s->path), 60);
+		out_puts(o, "  ");
+		out_fit(o, out_str(s->name ? s->name : s->first_message), 60);
+		out_puts(o, "\n");
+	}
+}
+
+static void tell_candidates(struct cli *c, const char *what, int err)
+{
+	struct grove_list *l = NULL;
+
+	if (err != GROVE_EAMBIGUOUS || c->wants_json)
+		return;
+	err = grove_find(c->g, what, 0, &l);
+	cli_candidates(c, err, l);
+	grove_list_free(l);
+}
+
 struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags)
 {
 	struct grove_session *s = NULL;
@@ -340,6 +372,7 @@ struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags)
 	if (!err)
 		return s;
 	c->status = cli_fail_session(c, s, err);
+	tell_candidates(c, what, err);
 	grove_session_close(s);
 	return NULL;
 }

@@ -88,6 +88,8 @@ void cli_skipped(void *payload, const struct grove_detail *why);
 
 /* The stores that were named must be there; else it was reported, return c->status. */
 int cli_stores(struct cli *c);
+/* After GROVE_EAMBIGUOUS: the sessions that were meant, for people, with what tells them apart. */
+void cli_candidates(struct cli *c, int err, const struct grove_list *l);
 /* Open a session; NULL: it was reported, return c->status. */
 struct grove_session *cli_open(struct cli *c, const char *what, unsigned flags);
 /* … and look at it, with a warning about lines that no reader understands. */

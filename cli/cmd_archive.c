@@ -3,6 +3,8 @@
  */
 #include "cli.h"
 
+#include <string.h>
+
 #define DAY_MS 86400000
 #define DAYS_DEFAULT 7
 
@@ -13,6 +15,8 @@ struct archive {
 	int failed;            /* how many */
 	int alone;             /* one session, which was named: its error is the command's */
 	int status;            /* that error */
+	int dry;
+	struct grove_archive_result sum;
 };
 
 static const char *const states[] = { "new", "grown", "unchanged", "kept", "failed" };
@@ -49,6 +53,7 @@ static void print_json(struct archive *a, const struct grove_archived *x)
 	out_json_count(o, "lines", x->lines);
 	out_json_count(o, "totalLines", x->total_lines);
 	out_json_count(o, "files", x->files);
+	out_json_count(o, "bytes", x->bytes);
 	out_json_count(o, "missingBlobs", x->missing);
 	if (x->older) {
 		out_puts(o, ",\"older\":");
@@ -108,6 +113,11 @@ static int on_archived(void *payload, const struct grove_archived *x)
 
 	cli_progress_end(a->c);
 	a->told++;
+	a->sum.sessions += !x->why && x->state != GROVE_ARCHIVE_UNCHANGED;
+	a->sum.unchanged += x->state == GROVE_ARCHIVE_UNCHANGED;
+	a->sum.lines += x->lines;
+	a->sum.files += x->files;
+	a->sum.bytes += x->bytes;
 	if (x->why) {
 		a->failed++;
 		if (a->alone) {
@@ -164,6 +174,80 @@ static int run(struct archive *a, struct grove_archive_options *o, int nr, char 
 	return err;
 }
 
+/* Where and how much. */
+static void print_sum(struct archive *a, const char *to)
+{
+	struct grove_buf url = GROVE_BUF_INIT;
+	struct out *o = &a->c->out;
+	char size[16];
+
+	cli_size(size, sizeof(size), a->sum.bytes);
+	some(o, a->dry ? "would archive " : "archived ", a->sum.sessions, "session");
+	if (a->sum.lines)
+		some(o, ", ", a->sum.lines, "line");
+	if (a->sum.files)
+		some(o, ", ", a->sum.files, "file");
+	if (a->sum.bytes)
+		out_printf(o, ", %s bytes", size);
+	if (a->sum.unchanged)
+		out_printf(o, " (%llu unchanged)", (unsigned long long)a->sum.unchanged);
+	if (!grove_archive_url(a->c->g, to, &url)) {
+		out_puts(o, " in ");
+		out_text(o, out_str(!strncmp(url.ptr, "file:", 5) ? url.ptr + 5 : url.ptr));
+	}
+	out_puts(o, "\n");
+	grove_buf_release(&url);
+}
+
+/* --- restore --- */
+
+static int restore_one(struct cli *c, const char *what, const char *to, int first)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_list *l = NULL;
+	int status = EXIT_DONE, err;
+
+	cli_progress(c, "restoring");
+	err = grove_restore(c->g, what, to, &l);
+	cli_progress_end(c);
+	if (err) {
+		status = cli_fail_grove(c, err);
+		cli_candidates(c, err, l);
+	} else if (c->json) {
+		err = grove_list_item_json(grove_list_at(l, 0), &b);
+		if (err)
+			status = cli_error(c, err, "%s", grove_strerror(err));
+		else if (!first)
+			out_puts(&c->out, ",\n");
+		if (!err)
+			out_json(&c->out, grove_buf_slice(&b));
+	} else {
+		out_puts(&c->out, "restored  ");
+		out_text(&c->out, out_str(grove_list_at(l, 0)->path));
+		out_puts(&c->out, "\n");
+	}
+	grove_buf_release(&b);
+	grove_list_free(l);
+	return status;
+}
+
+/* The first failure ends it: what was restored so far was printed. */
+static int restore(struct cli *c, int nr, char **what, const char *to)
+{
+	int status = EXIT_DONE;
+
+	if (!nr)
+		return cli_usage(c, "restore requires a session");
+	if (c->json)
+		out_puts(&c->out, "[");
+	for (int i = 0; i < nr && status == EXIT_DONE; i++)
+		status = restore_one(c, what[i], to, !i);
+	if (c->json && status == EXIT_DONE)
+		out_puts(&c->out, "]\n");
+	cli_let_interrupt();
+	return status;
+}
+
 int cmd_archive(struct cli *c, int argc, char **argv)
 {
 	struct grove_archive_options o = { sizeof(o) };
@@ -175,11 +259,17 @@ int cmd_archive(struct cli *c, int argc, char **argv)
 		{ "all", .flag = &all },
 		{ "expiring", .flag = &expiring, .number = &days },
 		{ "to", .string = &to },
+		{ "dry-run", .flag = &a.dry },
 		{ NULL },
 	};
 
 	if (cli_begin(c, opts, "[SESSION...]", &argc, argv))
 		return c->status;
+	if (argc && !strcmp(argv[0], "restore")) {
+		if (all || expiring || a.dry)
+			return cli_usage(c, "restore only takes sessions and --to");
+		return restore(c, argc - 1, argv + 1, to);
+	}
 	if (!argc && !all && !expiring)
 		return cli_usage(c, "no session given (use SESSION, --all or --expiring)");
 	if (argc && (all || expiring))
@@ -191,7 +281,7 @@ int cmd_archive(struct cli *c, int argc, char **argv)
 	if (!argc && cli_stores(c))
 		return c->status;
 	o.to = to;
-	o.flags = expiring ? GROVE_ARCHIVE_EXPIRING : 0;
+	o.flags = (expiring ? GROVE_ARCHIVE_EXPIRING : 0) | (a.dry ? GROVE_ARCHIVE_DRY_RUN : 0);
 	o.within = days < INT64_MAX / DAY_MS ? (int64_t)days * DAY_MS : -1;
 	o.told = on_archived;
 	o.payload = &a;
@@ -210,5 +300,7 @@ int cmd_archive(struct cli *c, int argc, char **argv)
 		out_puts(&c->out, "]\n");
 	else if (!a.told)
 		cli_warn(c, "no session%s", expiring ? " expires that soon" : "s");
+	else
+		print_sum(&a, to);
 	return a.failed ? EXIT_FAILED : EXIT_DONE;
 }

@@ -3,6 +3,7 @@
  */
 #include "cli.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,32 +55,20 @@ static int print_json(struct cli *c, const struct grove_list *l)
 	return err ? cli_error(c, err, "%s", grove_strerror(err)) : EXIT_DONE;
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* How much of an id must be shown so that no two shown look alike. */
+/* How much of an id must be shown so that every command takes it. */
 static unsigned id_width(const struct grove_list *l)
 {
-	enum { SHORTEST = 8, LONGEST = 36 };
-	size_t nr = grove_list_count(l), width = SHORTEST;
-	const char **id = cli_realloc(NULL, nr, sizeof(*id));
+	enum { SHORTEST = 8 };
+	unsigned width = SHORTEST;
 
-	for (size_t i = 0; i < nr; i++)
-		id[i] = grove_list_at(l, i)->id;
-	qsort(id, nr, sizeof(*id), by_text);
-	for (size_t i = 1; i < nr; i++) {
-		size_t same = 0;
+	for (size_t i = 0; i < grove_list_count(l); i++) {
+		const struct grove_list_item *s = grove_list_at(l, i);
+		/* of one that was named it is not known which others there are */
+		unsigned n = s->id_len ? s->id_len : (unsigned)strlen(s->id);
 
-		while (id[i][same] && id[i][same] == id[i - 1][same])
-			same++;
-		/* one session in two stores: no width tells them apart */
-		if (id[i][same] && same + 1 > width)
-			width = same + 1;
+		width = n > width ? n : width;
 	}
-	free(id);
-	return (unsigned)(width < LONGEST ? width : LONGEST);
+	return width;
 }
 
 /* ~/src/grove: a working directory as its owner writes it. */
@@ -122,16 +111,29 @@ static unsigned project_width(const struct grove_list *l, unsigned most)
 	return width < most ? width : most;
 }
 
-static unsigned at_least(unsigned width, unsigned used)
-{
-	return width > used + 10 ? width - used : 10;
-}
+/* Columns that a table may have, besides the ones that every table has. */
+enum column {
+	COL_CLOCK = 1 << 0,    /* the time of the day */
+	COL_MESSAGES = 1 << 1,
+	COL_SIZE = 1 << 2,
+	COL_ENTRIES = 1 << 3,
+	COL_BRANCHES = 1 << 4,
+	COL_COMPACTIONS = 1 << 5,
+	COL_BAD = 1 << 6,
+	COL_COST = 1 << 7,
+	COL_LEAF = 1 << 8,
+	COL_AGENT = 1 << 9,
+	COL_PROJECT = 1 << 10
+};
 
-/* What a table has besides the columns that every one has. */
+enum { DATE = 10, TIME = 16, COST = 8, TEXT_LEAST = 16, TEXT_SHORTEST = 4 };
+
 struct table {
 	struct out *o;
-	int projects, expiring, shape;
-	unsigned id, project, leaf, text;   /* widths */
+	const struct grove_list *l;
+	int expiring;
+	unsigned columns;                          /* enum column */
+	unsigned id, agent, project, leaf, text;   /* widths */
 };
 
 static unsigned leaf_width(const struct grove_list *l)
@@ -149,47 +151,127 @@ static unsigned leaf_width(const struct grove_list *l)
 	return width < LONGEST ? width : LONGEST;
 }
 
+/* 0: all sessions are of one agent. */
+static unsigned agent_width(const struct grove_list *l)
+{
+	enum { SHORTEST = 5 };
+	unsigned width = SHORTEST;
+	int several = 0;
+
+	for (size_t i = 0; i < grove_list_count(l); i++) {
+		const char *agent = grove_list_at(l, i)->agent;
+		unsigned n = (unsigned)strlen(agent);
+
+		width = n > width ? n : width;
+		several |= strcmp(agent, grove_list_at(l, 0)->agent) != 0;
+	}
+	return several ? width : 0;
+}
+
+/* All but the text at the end. */
+static unsigned used(const struct table *t)
+{
+	const struct {
+		enum column column;
+		unsigned width;
+	} all[] = {
+		{ COL_CLOCK, TIME - DATE }, { COL_MESSAGES, 6 + 2 }, { COL_SIZE, 5 + 2 }, { COL_ENTRIES, 7 + 2 },
+		{ COL_BRANCHES, 6 + 2 }, { COL_COMPACTIONS, 7 + 2 }, { COL_BAD, 3 + 2 }, { COL_COST, COST + 2 },
+		{ COL_LEAF, t->leaf + 2 }, { COL_AGENT, t->agent + 2 }, { COL_PROJECT, t->project + 2 },
+	};
+	unsigned n = DATE + 2 + t->id + 2;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (t->columns & all[i].column)
+			n += all[i].width;
+	return n;
+}
+
+/* Where there is little room, what is needed least is left out. */
+static void measure(struct table *t)
+{
+	static const enum column order[] = { COL_COMPACTIONS, COL_LEAF, COL_BAD, COL_SIZE, COL_MESSAGES, COL_CLOCK,
+					     COL_PROJECT, COL_BRANCHES, COL_ENTRIES, COL_AGENT, COL_COST };
+	unsigned width = t->o->width;
+
+	t->id = id_width(t->l);
+	t->agent = agent_width(t->l);
+	t->columns |= COL_CLOCK | COL_MESSAGES | COL_SIZE | (t->agent ? COL_AGENT : 0);
+	t->project = t->columns & COL_PROJECT ? project_width(t->l, width / 5) : 0;
+	t->leaf = t->columns & COL_LEAF ? leaf_width(t->l) : 0;
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order) && used(t) + TEXT_LEAST > width; i++)
+		t->columns &= ~(unsigned)order[i];
+	t->text = width > used(t) + TEXT_SHORTEST ? width - used(t) : TEXT_SHORTEST;
+}
+
 static void print_heads(const struct table *t)
 {
 	struct out *o = t->o;
 
 	out_style(o, OUT_DIM);
-	out_printf(o, "%-16s    MSGS   SIZE  ", t->expiring ? "EXPIRES" : "MODIFIED");
-	if (t->shape) {
-		out_puts(o, "ENTRIES  BRANCH  COMPACT  BAD  ");
+	out_column(o, out_str(t->expiring ? "EXPIRES" : "MODIFIED"), t->columns & COL_CLOCK ? TIME : DATE);
+	out_puts(o, t->columns & COL_MESSAGES ? "    MSGS  " : "  ");
+	out_puts(o, t->columns & COL_SIZE ? " SIZE  " : "");
+	out_puts(o, t->columns & COL_ENTRIES ? "ENTRIES  " : "");
+	out_puts(o, t->columns & COL_BRANCHES ? "BRANCH  " : "");
+	out_puts(o, t->columns & COL_COMPACTIONS ? "COMPACT  " : "");
+	out_puts(o, t->columns & COL_BAD ? "BAD  " : "");
+	if (t->columns & COL_COST)
+		out_printf(o, "%*s  ", COST, "COST");
+	if (t->columns & COL_LEAF) {
 		out_column(o, out_str("LEAF"), t->leaf);
 		out_puts(o, "  ");
 	}
 	out_column(o, out_str("ID"), t->id);
 	out_puts(o, "  ");
-	if (t->projects) {
+	if (t->columns & COL_AGENT) {
+		out_column(o, out_str("AGENT"), t->agent);
+		out_puts(o, "  ");
+	}
+	if (t->columns & COL_PROJECT) {
 		out_column(o, out_str("PROJECT"), t->project);
 		out_puts(o, "  ");
 	}
-	out_puts(o, "NAME OR FIRST MESSAGE");
+	out_fit(o, out_str("NAME OR FIRST MESSAGE"), t->text);
 	out_style(o, OUT_PLAIN);
 	out_puts(o, "\n");
+}
+
+/* A number, or a dash where it is not known. */
+static void print_count(struct out *o, int width, int known, uint64_t n)
+{
+	if (known)
+		out_printf(o, "%*llu  ", width, (unsigned long long)n);
+	else
+		out_printf(o, "%*s  ", width, "-");
 }
 
 static void print_shape(const struct table *t, const struct grove_list_item *s)
 {
 	struct out *o = t->o;
+	char cost[32];
 
-	if (s->has_shape)
-		out_printf(o, "%7llu  %6llu  %7llu  ", (unsigned long long)s->entries,
-			   (unsigned long long)s->branches, (unsigned long long)s->compactions);
-	else
-		out_printf(o, "%7s  %6s  %7s  ", "-", "-", "-");
-	if (s->malformed)
-		out_style(o, OUT_RED);
-	if (s->has_shape)
-		out_printf(o, "%3llu", (unsigned long long)s->malformed);
-	else
-		out_printf(o, "%3s", "-");
-	out_style(o, OUT_PLAIN);
-	out_puts(o, "  ");
-	out_column(o, out_str(s->leaf ? s->leaf : "-"), t->leaf);
-	out_puts(o, "  ");
+	if (t->columns & COL_ENTRIES)
+		print_count(o, 7, s->has_shape, s->entries);
+	if (t->columns & COL_BRANCHES)
+		print_count(o, 6, s->has_shape, s->branches);
+	if (t->columns & COL_COMPACTIONS)
+		print_count(o, 7, s->has_shape, s->compactions);
+	if (t->columns & COL_BAD) {
+		if (s->malformed)
+			out_style(o, OUT_RED);
+		print_count(o, 3, s->has_shape, s->malformed);
+		if (s->malformed)
+			out_style(o, OUT_PLAIN);
+	}
+	if (t->columns & COL_COST) {
+		snprintf(cost, sizeof(cost), "$%.2f", s->cost);
+		out_printf(o, "%*s  ", COST, s->has_cost ? cost : "-");
+	}
+	if (t->columns & COL_LEAF) {
+		out_column(o, out_str(s->leaf ? s->leaf : "-"), t->leaf);
+		out_puts(o, "  ");
+	}
 }
 
 /* As deep as it is, but so that something can be read. */
@@ -202,58 +284,67 @@ static unsigned indent(const struct table *t, unsigned depth)
 	return n;
 }
 
+static void print_text(const struct table *t, const struct grove_list_item *s)
+{
+	unsigned before = indent(t, s->depth);
+
+	if (s->archived && t->text > before + 12) {
+		out_style(t->o, OUT_DIM);
+		out_puts(t->o, "archived: ");
+		out_style(t->o, OUT_PLAIN);
+		before += 10;
+	}
+	if (s->name)
+		out_style(t->o, OUT_BOLD);
+	out_fit(t->o, out_str(s->name ? s->name : s->first_message), t->text - before);
+	if (s->name)
+		out_style(t->o, OUT_PLAIN);
+}
+
 static void print_row(const struct table *t, const struct grove_list_item *s)
 {
 	struct out *o = t->o;
 	char when[32], size[16];
-	unsigned indented;
 
 	cli_time(when, sizeof(when), t->expiring ? s->expires : s->modified, 0);
 	cli_size(size, sizeof(size), s->size);
-	if (s->message_count == GROVE_NO_COUNT)
-		out_printf(o, "%-16s  %6s  %5s  ", when, "-", size);
-	else
-		out_printf(o, "%-16s  %6llu  %5s  ", when, (unsigned long long)s->message_count, size);
-	if (t->shape)
-		print_shape(t, s);
+	out_printf(o, "%-*.*s  ", t->columns & COL_CLOCK ? TIME : DATE, t->columns & COL_CLOCK ? TIME : DATE, when);
+	if (t->columns & COL_MESSAGES)
+		print_count(o, 6, s->message_count != GROVE_NO_COUNT, s->message_count);
+	if (t->columns & COL_SIZE)
+		out_printf(o, "%5s  ", size);
+	print_shape(t, s);
 	out_style(o, OUT_YELLOW);
 	out_column(o, (struct grove_slice){ s->id, strnlen(s->id, t->id) }, t->id);
 	out_style(o, OUT_PLAIN);
 	out_puts(o, "  ");
-	if (t->projects) {
+	if (t->columns & COL_AGENT) {
+		out_column(o, out_str(s->agent), t->agent);
+		out_puts(o, "  ");
+	}
+	if (t->columns & COL_PROJECT) {
 		out_style(o, OUT_DIM);
 		print_project(o, s->cwd, t->project);
 		out_style(o, OUT_PLAIN);
 		out_puts(o, "  ");
 	}
-	indented = indent(t, s->depth);
-	if (s->name)
-		out_style(o, OUT_BOLD);
-	out_fit(o, out_str(s->name ? s->name : s->first_message), t->text - indented);
-	if (s->name)
-		out_style(o, OUT_PLAIN);
+	print_text(t, s);
 	out_puts(o, "\n");
 }
 
-static void print_table(struct table *t, const struct grove_list *l)
+static void print_table(struct table *t)
 {
-	unsigned used = 16 + 2 + 6 + 2 + 5 + 2;
-
-	t->id = id_width(l);
-	t->project = t->projects ? project_width(l, t->o->width / 5) : 0;
-	t->leaf = t->shape ? leaf_width(l) : 0;
-	used += t->id + 2 + (t->projects ? t->project + 2 : 0) + (t->shape ? 31 + t->leaf + 2 : 0);
-	t->text = at_least(t->o->width, used);
+	measure(t);
 	print_heads(t);
-	for (size_t i = 0; i < grove_list_count(l) && !out_failed(t->o); i++)
-		print_row(t, grove_list_at(l, i));
+	for (size_t i = 0; i < grove_list_count(t->l) && !out_failed(t->o); i++)
+		print_row(t, grove_list_at(t->l, i));
 }
 
 int cmd_ls(struct cli *c, int argc, char **argv)
 {
 	struct grove_list_options lo = { sizeof(lo) };
 	struct grove_list *l = NULL;
-	const char *cwd = NULL, *session = NULL, *since = NULL, *until = NULL;
+	const char *cwd = NULL, *session = NULL, *since = NULL, *until = NULL, *agent = NULL;
 	uint64_t limit = 0, days = DAYS_DEFAULT;
 	int all = 0, named = 0, expiring = 0, threads = 0, shape = 0, sort = 0, counted = 0, err, status;
 	char *query;
@@ -263,6 +354,7 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 		{ "sort", .choice = &sort, .choices = sorts },
 		{ "limit", .number = &limit },
 		{ "named", .flag = &named },
+		{ "agent", .string = &agent },
 		{ "since", .string = &since },
 		{ "until", .string = &until },
 		{ "threads", .flag = &threads },
@@ -281,7 +373,7 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 		return cli_usage(c, "--threads and --expiring cannot be used together");
 	if (cli_period(c, since, until, &lo.modified))
 		return c->status;
-	if (session && (all || cwd || since || until || sort || limit || named || threads || shape || expiring || argc))
+	if (session && (all || cwd || agent || since || until || sort || limit || named || threads || shape || expiring || argc))
 		return cli_usage(c, "--session can only be combined with --count and --json");
 	if (counted && !session)
 		return cli_usage(c, "--count requires --session: listings always count");
@@ -292,6 +384,11 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 	lo.flags = (all ? GROVE_LIST_ALL : 0) | (named ? GROVE_LIST_NAMED : 0) |
 		   (expiring ? GROVE_LIST_EXPIRING : 0) | (shape ? GROVE_LIST_SHAPE : 0) |
 		   (threads && !c->json ? GROVE_LIST_THREADS : 0);
+	if (shape)
+		lo.flags |= GROVE_LIST_COST;
+	if (!c->json)
+		lo.flags |= GROVE_LIST_SHORT_IDS;
+	lo.agent = agent;
 	lo.query = query;
 	lo.sort = (enum grove_sort)sort;
 	lo.limit = limit < SIZE_MAX ? (size_t)limit : 0;
@@ -306,15 +403,19 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 
 	if (err) {
 		status = cli_fail_grove(c, err);
+		cli_candidates(c, err, l);
 	} else if (c->json) {
 		status = print_json(c, l);
 	} else {
 		status = EXIT_DONE;
 		if (grove_list_count(l))
-			print_table(&(struct table){ &c->out, all || session, expiring, shape }, l);
+			print_table(&(struct table){
+				.o = &c->out, .l = l, .expiring = expiring,
+				.columns = (all || session ? COL_PROJECT : 0u) |
+					   (shape ? COL_ENTRIES | COL_BRANCHES | COL_COMPACTIONS | COL_BAD | COL_COST | COL_LEAF : 0u) });
 		else
 			cli_warn(c, "no session%s%s",
-				 argc || named || since || until ? " matches" : expiring ? " expires that soon" : "s",
+				 argc || named || agent || since || until ? " matches" : expiring ? " expires that soon" : "s",
 				 all ? "" : cwd ? " in that directory (use --all to look everywhere)" :
 						  " here (use --all to look everywhere)");
 	}

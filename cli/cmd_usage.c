@@ -5,9 +5,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
-static const char *const groups[] = { "day", "model", "session", "project", "agent", NULL };
-static const char *const titles[] = { "DAY", "MODEL", "SESSION", "PROJECT", "AGENT" };
+/* In the order of enum grove_usage_by. */
+static const char *const groups[] = { "day", "model", "session", "project", "agent", "week", "month", "block", NULL };
+static const char *const titles[] = { "DAY", "MODEL", "SESSION", "PROJECT", "AGENT", "WEEK OF", "MONTH", "BLOCK" };
 
 enum { COUNTS = 5, TOTAL = COUNTS - 1, KEY_SHORTEST = 10, BAR_SHORTEST = 10, BAR_LONGEST = 60 };
 static const char *const heads[COUNTS + 1] = { "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE",
@@ -34,18 +36,51 @@ static void with_commas(char *out, size_t size, uint64_t n)
 	out[at] = '\0';
 }
 
-static void cell(char *out, size_t size, const struct grove_usage_row *r, int column)
+/* 1.2M */
+static void in_short(char *out, size_t size, uint64_t n)
 {
-	if (column < COUNTS)
+	static const char unit[] = "kMGTPE";
+	double x = (double)n;
+	int i = -1;
+
+	while (x >= 999.5 && unit[i + 1]) {
+		x /= 1000;
+		i++;
+	}
+	if (i < 0)
+		snprintf(out, size, "%llu", (unsigned long long)n);
+	else
+		snprintf(out, size, x < 9.95 ? "%.1f%c" : "%.0f%c", x, unit[i]);
+}
+
+static void cell(char *out, size_t size, const struct grove_usage_row *r, int column, int brief)
+{
+	if (column < COUNTS && brief)
+		in_short(out, size, count_of(r, column));
+	else if (column < COUNTS)
 		with_commas(out, size, count_of(r, column));
 	else if (r->has_cost)
-		snprintf(out, size, "%s%.4f", r->estimated > 0 ? "~" : "", r->cost);
+		snprintf(out, size, "%s$%.2f", r->estimated > 0 ? "~" : "", r->cost);
 	else
 		snprintf(out, size, "-");
 }
 
-static const char *key_text(const struct grove_usage_row *r)
+/* 2026-05-03 09:00 - 14:00, here; the one that lasts still says so. */
+static const char *block_text(const struct grove_usage_row *r, char *out, size_t size)
 {
+	char from[32], until[32];
+
+	cli_time(from, sizeof(from), r->period.since, 0);
+	cli_time(until, sizeof(until), r->period.until, 0);
+	snprintf(out, size, "%s - %s%s", from, strlen(until) > 11 ? until + 11 : until,
+		 r->period.until / 1000 > time(NULL) ? " now" : "");
+	return out;
+}
+
+static const char *key_text(const struct grove_usage_row *r, char *out, size_t size)
+{
+	if (r->period.until)
+		return block_text(r, out, size);
 	return *r->key ? r->key : "(unknown)";
 }
 
@@ -68,7 +103,9 @@ static void print_key(struct out *o, const char *key, unsigned width)
 struct table {
 	struct out *o;
 	const struct grove_usage *u;
+	int by;                        /* enum grove_usage_by */
 	int first;                     /* of the columns with numbers */
+	int brief;                     /* numbers in short */
 	unsigned key;                  /* widths */
 	unsigned width[COUNTS + 1];
 	unsigned bar;                  /* 0: no bars */
@@ -100,18 +137,46 @@ static void print_bar(const struct table *t, const struct grove_usage_row *r)
 	out_style(t->o, OUT_PLAIN);
 }
 
-static void print_row(const struct table *t, const char *key, const struct grove_usage_row *r)
+static void print_numbers(const struct table *t, const struct grove_usage_row *r)
 {
 	char text[64];
 
-	print_key(t->o, key, t->key);
 	for (int i = t->first; i <= COUNTS; i++) {
-		cell(text, sizeof(text), r, i);
+		cell(text, sizeof(text), r, i, t->brief);
 		out_printf(t->o, "  %*s", (int)t->width[i], text);
 	}
+}
+
+static void print_row(const struct table *t, const char *key, const struct grove_usage_row *r)
+{
+	struct grove_slice id = out_str(key);
+
+	/* the beginning of an id is taken as it is, without dots */
+	if (t->by == GROVE_USAGE_SESSION && id.len > t->key)
+		id.len = t->key;
+	if (id.len < strlen(key))
+		out_column(t->o, id, t->key);
+	else
+		print_key(t->o, key, t->key);
+	print_numbers(t, r);
 	if (t->bar && r->key)
 		print_bar(t, r);
 	out_puts(t->o, "\n");
+}
+
+/* The models of a row, below it. */
+static void print_stack(const struct table *t, size_t row)
+{
+	const struct grove_usage_row *r;
+
+	out_style(t->o, OUT_DIM);
+	for (size_t i = 0; (r = grove_usage_stack_at(t->u, row, i)); i++) {
+		out_puts(t->o, "  ");
+		out_column(t->o, out_str(*r->key ? r->key : "(unknown)"), t->key - 2);
+		print_numbers(t, r);
+		out_puts(t->o, "\n");
+	}
+	out_style(t->o, OUT_PLAIN);
 }
 
 static unsigned columns_used(const struct table *t)
@@ -131,40 +196,70 @@ static void measure_numbers(struct table *t)
 	for (int i = 0; i <= COUNTS; i++) {
 		size_t n = strlen(heads[i]);
 
-		cell(text, sizeof(text), grove_usage_totals(t->u), i);
+		cell(text, sizeof(text), grove_usage_totals(t->u), i, t->brief);
 		t->width[i] = (unsigned)(strlen(text) > n ? strlen(text) : n);
 	}
 }
 
-static void measure_keys(struct table *t, const char *title)
+/* What the longest key needs, and that of a model below a row. */
+static unsigned longest_key(const struct table *t)
 {
-	unsigned used = columns_used(t), width = t->o->width, n;
-	unsigned most = width > used + KEY_SHORTEST ? width - used : KEY_SHORTEST;
+	const struct grove_usage_row *r;
+	unsigned most = t->o->width, width = (unsigned)strlen(titles[t->by]), n;
+	char text[80];
 
-	t->key = 0;
-	for (size_t i = 0; i < grove_usage_count(t->u); i++) {
-		n = out_width(out_str(key_text(grove_usage_at(t->u, i))), most);
-		t->key = n > t->key ? n : t->key;
+	for (size_t i = 0; (r = grove_usage_at(t->u, i)); i++) {
+		n = out_width(out_str(key_text(r, text, sizeof(text))), most);
+		width = n > width ? n : width;
+		for (size_t k = 0; (r = grove_usage_stack_at(t->u, i, k)); k++) {
+			n = out_width(out_str(r->key), most) + 2;
+			width = n > width ? n : width;
+		}
 	}
-	if (t->key < strlen(title))
-		t->key = (unsigned)strlen(title);
-	t->key = t->key < most ? t->key : most;
+	return width;
+}
+
+/*
+ * Where a table is too wide, numbers are shortened first; then those that make up the
+ * total are left out.
+ */
+static void measure(struct table *t)
+{
+	unsigned key = longest_key(t), least = key < 2 * KEY_SHORTEST ? key : 2 * KEY_SHORTEST, room;
+
+	measure_numbers(t);
+	if (columns_used(t) + least > t->o->width) {
+		t->brief = 1;
+		measure_numbers(t);
+	}
+	if (columns_used(t) + least > t->o->width) {
+		t->brief = 0;
+		t->first = TOTAL;
+		measure_numbers(t);
+	}
+	if (columns_used(t) + least > t->o->width) {
+		t->brief = 1;
+		measure_numbers(t);
+	}
+	room = t->o->width > columns_used(t) + KEY_SHORTEST ? t->o->width - columns_used(t) : KEY_SHORTEST;
+	t->key = key < room ? key : room;
 }
 
 /* Where bars do not fit beside all columns, those that make up the total give way. */
 static void measure_bars(struct table *t)
 {
+	int first = t->first;
 	unsigned room;
 
 	for (int i = 0; i < 2 && !t->bar; i++) {
-		t->first = i ? TOTAL : 0;
+		t->first = i ? TOTAL : first;
 		room = columns_used(t) + t->key + 2;
 		room = t->o->width > room ? t->o->width - room : 0;
 		if (room >= BAR_SHORTEST)
 			t->bar = room < BAR_LONGEST ? room : BAR_LONGEST;
 	}
 	if (!t->bar)
-		t->first = 0;
+		t->first = first;
 	for (size_t i = 0; i < grove_usage_count(t->u); i++)
 		t->tokens |= !grove_usage_at(t->u, i)->has_cost;
 	for (size_t i = 0; i < grove_usage_count(t->u); i++) {
@@ -191,10 +286,11 @@ static void print_unpriced(struct out *o, const struct grove_usage *u)
 static void print_table(struct cli *c, const struct grove_usage *u, int by, int bars)
 {
 	struct out *o = &c->out;
-	struct table t = { .o = o, .u = u };
+	struct table t = { .o = o, .u = u, .by = by };
+	const struct grove_usage_row *r;
+	char text[80];
 
-	measure_numbers(&t);
-	measure_keys(&t, titles[by]);
+	measure(&t);
 	if (bars)
 		measure_bars(&t);
 	out_style(o, OUT_DIM);
@@ -203,8 +299,10 @@ static void print_table(struct cli *c, const struct grove_usage *u, int by, int 
 		out_printf(o, "  %*s", (int)t.width[i], heads[i]);
 	out_style(o, OUT_PLAIN);
 	out_puts(o, "\n");
-	for (size_t i = 0; i < grove_usage_count(u) && !out_failed(o); i++)
-		print_row(&t, key_text(grove_usage_at(u, i)), grove_usage_at(u, i));
+	for (size_t i = 0; (r = grove_usage_at(u, i)) && !out_failed(o); i++) {
+		print_row(&t, key_text(r, text, sizeof(text)), r);
+		print_stack(&t, i);
+	}
 	out_style(o, OUT_BOLD);
 	print_row(&t, "TOTAL", grove_usage_totals(u));
 	out_style(o, OUT_PLAIN);
@@ -229,11 +327,16 @@ int cmd_usage(struct cli *c, int argc, char **argv)
 	struct grove_usage_options uo = { sizeof(uo) };
 	struct grove_usage *u = NULL;
 	const char *since = NULL, *until = NULL;
-	int by = 0, bars = 0, err, status = EXIT_DONE;
+	uint64_t limit = 0;
+	int by = 0, bars = 0, breakdown = 0, err, status = EXIT_DONE;
 	const struct opt opts[] = {
 		{ "by", .choice = &by, .choices = groups },
 		{ "since", .string = &since },
 		{ "until", .string = &until },
+		{ "project", .string = &uo.project },
+		{ "agent", .string = &uo.agent },
+		{ "limit", .number = &limit },
+		{ "breakdown", .flag = &breakdown },
 		{ "prices", .string = &uo.prices },
 		{ "bars", .flag = &bars },
 		{ NULL },
@@ -243,6 +346,8 @@ int cmd_usage(struct cli *c, int argc, char **argv)
 		return c->status;
 	uo.tz = "";
 	uo.by = (enum grove_usage_by)by;
+	uo.limit = limit < SIZE_MAX ? (size_t)limit : 0;
+	uo.flags = breakdown ? GROVE_USAGE_STACK : 0;
 	uo.skipped = cli_skipped;
 	uo.skipped_payload = c;
 	cli_progress(c, "reading sessions");
@@ -255,7 +360,9 @@ int cmd_usage(struct cli *c, int argc, char **argv)
 	else if (c->json)
 		status = print_json(c, u);
 	else if (grove_usage_count(u))
-		print_table(c, u, by, bars || (c->out.tty && by == GROVE_USAGE_DAY));
+		print_table(c, u, by, bars || (c->out.tty && by == GROVE_USAGE_DAY && !breakdown));
+	else if (since || until || uo.project || uo.agent)
+		cli_warn(c, "no usage matches");
 	else
 		cli_warn(c, "no session records token usage");
 	grove_usage_free(u);

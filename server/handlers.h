@@ -45,6 +45,7 @@ int get_export(struct request *r);
 int get_search(struct request *r);
 int get_search_inside(struct request *r);
 int get_usage(struct request *r);
+int get_session_usage(struct request *r);
 /* events.c */
 int get_events(struct request *r);
 int get_session_events(struct request *r);

@@ -119,19 +119,9 @@ static void put_key(const struct row *w, char *out, size_t size)
 	snprintf(out, size, "%s%s%s", w->item->id, w->unique ? "" : "~", w->unique ? "" : mark);
 }
 
-/* Rows of usage by session, looked up by id; NULL: not asked for. */
-static const struct grove_usage_row *cost_of(const struct grove_usage *u, const char *id)
-{
-	for (size_t i = 0; u && i < grove_usage_count(u); i++)
-		if (!strcmp(grove_usage_at(u, i)->key, id))
-			return grove_usage_at(u, i);
-	return NULL;
-}
-
-static void put_item(struct request *r, const struct row *w, const struct grove_usage *usage)
+static void put_item(struct request *r, const struct row *w)
 {
 	const struct grove_list_item *i = w->item;
-	const struct grove_usage_row *u = cost_of(usage, i->id);
 	struct doc *d = &r->out;
 	char key[300];
 
@@ -151,13 +141,6 @@ static void put_item(struct request *r, const struct row *w, const struct grove_
 		doc_member_number(d, "malformed", i->malformed);
 		doc_member_bool(d, "torn", i->torn);
 		doc_close(d, '}');
-	}
-	if (u) {
-		doc_member_number(d, "tokens", u->total);
-		if (u->has_cost) {
-			doc_name(d, "cost");
-			doc_real(d, u->cost);
-		}
 	}
 	doc_close(d, '}');
 }
@@ -264,7 +247,7 @@ static size_t after_cursor(const struct rows *rows, const char *cursor)
 	return at < rows->nr ? at : rows->nr;
 }
 
-static void put_page(struct request *r, const struct wish *w, const struct rows *rows, const struct grove_usage *u)
+static void put_page(struct request *r, const struct wish *w, const struct rows *rows)
 {
 	size_t i = after_cursor(rows, query_text(r, "cursor")), nr = 0;
 	char key[300];
@@ -272,7 +255,7 @@ static void put_page(struct request *r, const struct wish *w, const struct rows 
 	doc_name(&r->out, "sessions");
 	doc_open(&r->out, '[');
 	for (; i < rows->nr && nr < w->limit && r->out.buf.len < PAGE_BYTES && !r->out.rc; i++, nr++)
-		put_item(r, &rows->row[i], u);
+		put_item(r, &rows->row[i]);
 	doc_close(&r->out, ']');
 	doc_name(&r->out, "next");
 	if (i < rows->nr && nr) {
@@ -309,7 +292,7 @@ static int read_filters(struct request *r, struct wish *w, struct grove_list_opt
 	w->shape = query_lists(r, "fields", "shape") || w->branched || w->damaged;
 	w->cost = query_lists(r, "fields", "cost");
 	o->flags |= (named ? GROVE_LIST_NAMED : 0) | (threads ? GROVE_LIST_THREADS : 0) |
-		    (w->shape ? GROVE_LIST_SHAPE : 0);
+		    (w->shape ? GROVE_LIST_SHAPE : 0) | (w->cost ? GROVE_LIST_COST : 0);
 	return rc;
 }
 
@@ -357,8 +340,6 @@ static uint64_t rev_of(const struct grove_list *l)
 int get_sessions(struct request *r)
 {
 	struct grove_list_options o = { .size = sizeof(o) };
-	struct grove_usage_options by = { .size = sizeof(by), .by = GROVE_USAGE_SESSION };
-	struct grove_usage *usage = NULL;
 	struct grove_list *l = NULL;
 	struct rows rows = { 0 };
 	struct wish w = { 0 };
@@ -367,15 +348,13 @@ int get_sessions(struct request *r)
 	if (rc)
 		return rc;
 	rc = grove_list(r->g, &o, &l);
-	if (!rc && w.cost)
-		rc = grove_usage(r->g, &by, &usage);
 	if (rc)
 		rc = reply_fail_grove(r, rc);
 	else
 		rc = choose(r, &w, l, &rows);
 	if (!rc) {
 		doc_open(&r->out, '{');
-		put_page(r, &w, &rows, usage);
+		put_page(r, &w, &rows);
 		doc_member_number(&r->out, "total", rows.nr);
 		doc_member_number(&r->out, "rev", rev_of(l));
 		if (w.facets)
@@ -383,7 +362,6 @@ int get_sessions(struct request *r)
 		doc_close(&r->out, '}');
 	}
 	free(rows.row);
-	grove_usage_free(usage);
 	grove_list_free(l);
 	return rc;
 }

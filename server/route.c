@@ -203,9 +203,20 @@ static const struct param inside_query[] = {
 };
 
 static const struct param usage_query[] = {
-	{ "by", PARAM_TEXT, 0, "day|model|session|project|agent", "what a row is" },
-	{ "since", PARAM_TEXT, 0, NULL, "from this day on: 2026-11-03" },
-	{ "until", PARAM_TEXT, 0, NULL, "up to and with this day" },
+	{ "by", PARAM_TEXT, 0, "day|model|session|project|agent|week|month|block", "what a row is" },
+	{ "stack", PARAM_TEXT, 0, "model", "each row by model, too" },
+	{ "since", PARAM_TEXT, 0, NULL, "from then on: 7d, yesterday, 2026-11, 2026-11-03" },
+	{ "until", PARAM_TEXT, 0, NULL, "up to and with this day, month or year" },
+	{ "project", PARAM_TEXT, 0, NULL, "the last part of the directory, or a directory and those below it" },
+	{ "agent", PARAM_TEXT, 0, NULL, "only sessions of this agent" },
+	{ "tz", PARAM_TEXT, 0, NULL, "the time zone of days: Europe/Berlin, +02:00; the server's if it is not given" },
+	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many rows: the largest, or the latest" },
+	{ NULL },
+};
+
+static const struct param turns_query[] = {
+	{ "by", PARAM_TEXT, 0, "turn", "columns of seq, time, context, output and cost" },
+	SUB,
 	{ NULL },
 };
 
@@ -275,7 +286,8 @@ const struct route routes[] = {
 	  NULL, fork_body, .status = 201 },
 	{ "GET", API "/sessions/{id}/search", SCOPE_READ, PACE_SLOW, get_search_inside,
 	  "Text in one session, in the order of the log.", inside_query },
-	{ "GET", API "/sessions/{id}/usage", SCOPE_READ, PACE_QUICK, not_yet, "The context over time." },
+	{ "GET", API "/sessions/{id}/usage", SCOPE_READ, PACE_SLOW, get_session_usage, "The context over time.",
+	  turns_query },
 	{ "GET", API "/sessions/{id}/agents", SCOPE_READ, PACE_SLOW, get_agents, "The sub-agents of a session." },
 	{ "GET", API "/sessions/{id}/check", SCOPE_READ, PACE_SLOW, get_check, "Is it damaged?" },
 	{ "GET", API "/sessions/{id}/export", SCOPE_READ, PACE_SLOW, get_export, "The conversation as a file.",

@@ -324,31 +324,3 @@ int get_search_inside(struct request *r)
 	hold_state_end(r, h, v);
 	return rc;
 }
-
-/* -------------------------------------------------------------------- usage */
-
-int get_usage(struct request *r)
-{
-	static const char *const by[] = { "day", "model", "session", "project", "agent", NULL };
-	struct grove_usage_options o = { .size = sizeof(o) };
-	struct grove_usage *u = NULL;
-	int which = 0, rc = query_choice(r, "by", by, &which);
-
-	if (rc)
-		return rc;
-	/* sums are over all sessions */
-	if (auth_limited(&r->who))
-		return reply_fail(r, GROVE_EACCESS, "this token is limited to some sessions");
-	if (query_text(r, "stack") || query_text(r, "project") || query_text(r, "agent"))
-		return not_yet(r);
-	o.by = (enum grove_usage_by)which;
-	o.since = query_text(r, "since");
-	o.until = query_text(r, "until");
-	rc = grove_usage(r->g, &o, &u);
-	if (rc)
-		rc = reply_fail_grove(r, rc);
-	else
-		rc = grove_usage_json(u, &r->out.buf);
-	grove_usage_free(u);
-	return rc;
-}

@@ -46,6 +46,14 @@ struct grove_list_item {
 	uint64_t malformed;          /* lines that are not JSON */
 	int torn;                    /* the last line is unfinished */
 	int has_place;               /* the list was asked for it: the JSON has `key` and `fileTime` */
+	int archived;                /* it is in the archive, and nowhere else */
+	/* With GROVE_LIST_SHORT_IDS: so much of the id is that of no other session; else 0. */
+	unsigned id_len;
+	/* With GROVE_LIST_COST: what it used, including its sub-agents. */
+	int has_usage;               /* it used anything */
+	int has_cost;                /* and that has a cost, in US dollars */
+	double cost;
+	uint64_t tokens;
 	const struct grove__list_place *at;  /* for grove_list_text() */
 };
 
@@ -79,7 +87,10 @@ enum grove_list_flags {
 	 * Adds to the JSON of each item `key`, which identifies the session in its store
 	 * as grove_resolve() does, and `fileTime`, when its file was written.
 	 */
-	GROVE_LIST_PLACE = 64
+	GROVE_LIST_PLACE = 64,
+	/* Tells how short each id may be: at least 4 characters, see grove_find(). */
+	GROVE_LIST_SHORT_IDS = 128,
+	GROVE_LIST_COST = 256     /* with what each session used and cost; reads each session once */
 };
 
 struct grove_list_options {
@@ -128,8 +139,8 @@ enum grove_find_flags {
  * Finds one session, even one that lists leave out. `what` is a path, an id, a
  * prefix of an id (4 characters or more), or "last". *out is a list of one.
  *
- * Returns 0; GROVE_ENOTFOUND; GROVE_EAMBIGUOUS, with the matching sessions in the
- * detail; GROVE_EDAMAGED for a file that is not a session.
+ * Returns 0; GROVE_ENOTFOUND; GROVE_EAMBIGUOUS, with the ids of the matching sessions in
+ * the detail and these sessions in *out, up to 20; GROVE_EDAMAGED for a file that is not a session.
  *
  * With GROVE_FIND_COUNT, the item is the same as in a list and costs the same: the
  * whole session is read, unless it has not changed since it was last listed. Without

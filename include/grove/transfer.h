@@ -48,13 +48,16 @@ struct grove_archived {
 	uint64_t missing;         /* blobs that lines refer to but that were not found */
 	const char *older;        /* where the replaced version is; NULL: none */
 	const struct grove_detail *why;  /* NULL: success */
+	uint64_t bytes;           /* of these lines and files */
 };
 /* A non-zero result ends the work and is returned by the call. */
 typedef int grove_archive_fn(void *payload, const struct grove_archived *a);
 
 enum grove_archive_flags {
 	/* Of all sessions, only those that their agent will delete within `within` ms. */
-	GROVE_ARCHIVE_EXPIRING = 1
+	GROVE_ARCHIVE_EXPIRING = 1,
+	/* Report what would be archived, and write nothing. */
+	GROVE_ARCHIVE_DRY_RUN = 2
 };
 struct grove_archive_options {
 	size_t size;
@@ -74,6 +77,7 @@ struct grove_archive_result {
 	uint64_t sessions;
 	uint64_t added, grown, unchanged, kept, failed;  /* of these */
 	uint64_t lines, files, missing;
+	uint64_t bytes;           /* of these lines and files */
 };
 
 /*
@@ -87,6 +91,21 @@ struct grove_archive_result {
 GROVE_API int grove_archive(struct grove *g, const char *what,
 			    const struct grove_archive_options *opt,
 			    struct grove_archive_result *result);
+
+/* Appends the URL of the archive that `to` names, as in struct grove_archive_options. */
+GROVE_API int grove_archive_url(struct grove *g, const char *to, struct grove_buf *out);
+
+/*
+ * Copies an archived session back to where its agent has its sessions, or (`dir` other
+ * than NULL) into that directory, with everything that belongs to it. Its file is new, so
+ * the agent will not delete it soon. `what` is as in grove_session_open(). *out is a list
+ * of one: the session as it is there.
+ *
+ * Returns 0; GROVE_EEXIST if it is still, or again, there; GROVE_EINVAL if it is not in
+ * an archive; GROVE_ENOTFOUND and GROVE_EAMBIGUOUS as grove_find().
+ */
+struct grove_list;
+GROVE_API int grove_restore(struct grove *g, const char *what, const char *dir, struct grove_list **out);
 
 /* ------------------------------------------------------------------- stores */
 

@@ -26,7 +26,20 @@ enum grove_usage_by {
 	GROVE_USAGE_MODEL,
 	GROVE_USAGE_SESSION,  /* its id; sub-agents count for the session that started them */
 	GROVE_USAGE_PROJECT,  /* its working directory */
-	GROVE_USAGE_AGENT     /* "pi", "claude", "openclaw": as in struct grove_list_item */
+	GROVE_USAGE_AGENT,    /* "pi", "claude", "openclaw": as in struct grove_list_item */
+	GROVE_USAGE_WEEK,     /* by the day it begins with, a Monday: "2026-05-04" */
+	GROVE_USAGE_MONTH,    /* "2026-05" */
+	/*
+	 * The windows in which the plans of an agent count: Claude Code's last five
+	 * hours and begin with the full hour (UTC) of the first reply that is in none. By
+	 * the time it begins: "2026-05-03T09:00:00.000Z". Replies of other agents are
+	 * left out.
+	 */
+	GROVE_USAGE_BLOCK
+};
+
+enum grove_usage_flags {
+	GROVE_USAGE_STACK = 1  /* each row also by model: grove_usage_stack_at() */
 };
 
 struct grove_usage_options {
@@ -46,6 +59,16 @@ struct grove_usage_options {
 	struct grove_period period;
 	/* The time zone of days, as for grove_zone_offset(); NULL: UTC. */
 	const char *tz;
+	unsigned flags;           /* enum grove_usage_flags */
+	/*
+	 * Only sessions of this directory or of one below it; without a slash: of every
+	 * directory of that name. NULL: all.
+	 */
+	const char *project;
+	const char *agent;        /* only sessions of this agent; NULL: all */
+	const char *session;      /* only the session with this id, and its sub-agents; NULL: all */
+	/* At most so many rows: the largest, or the latest ones. Totals have all. 0: no limit. */
+	size_t limit;
 };
 
 struct grove_usage_row {
@@ -56,6 +79,8 @@ struct grove_usage_row {
 	int has_cost;             /* … 0 if none has */
 	double estimated;         /* the part of it that is estimated from list prices */
 	uint64_t unpriced;        /* replies without a cost */
+	/* By block: from when to when it lasts; else 0. */
+	struct grove_period period;
 };
 
 /* A model whose replies have no cost: none was recorded, and its price is unknown. */
@@ -74,14 +99,32 @@ GROVE_API int grove_usage(struct grove *g, const struct grove_usage_options *opt
 			  struct grove_usage **out);
 GROVE_API const struct grove_usage_row *grove_usage_totals(const struct grove_usage *u);
 GROVE_API size_t grove_usage_count(const struct grove_usage *u);
-/* Days are in order; everything else is sorted by `total`, largest first. */
+/* Times are in order; everything else is sorted by `total`, largest first. NULL after the last. */
 GROVE_API const struct grove_usage_row *grove_usage_at(const struct grove_usage *u, size_t i);
+/*
+ * The part of row `row` that one model used, whose name is the key, largest `total`
+ * first. Returns NULL after the last, and if the usage was not asked for it.
+ */
+GROVE_API const struct grove_usage_row *grove_usage_stack_at(const struct grove_usage *u, size_t row,
+							     size_t i);
+/* Returns how many replies were left out because another log has them, too. */
+GROVE_API uint64_t grove_usage_copies(const struct grove_usage *u);
 /* Sorted by `total`, largest first. Returns NULL after the last. */
 GROVE_API const struct grove_usage_unpriced *grove_usage_unpriced_at(const struct grove_usage *u,
 								     size_t i);
 GROVE_API void grove_usage_free(struct grove_usage *u);
 /* Appends the usage as `usage --json` prints it. */
 GROVE_API int grove_usage_json(const struct grove_usage *u, struct grove_buf *out);
+
+struct grove_view;
+/*
+ * Writes what each reply of one session was sent and answered, on all branches in the
+ * order they were written, as columns in JSON: {seq, time, context, output, cost}. `seq`
+ * is the line of its entry, `time` in ms since 1970 or null, `context` the tokens that
+ * were sent including those of the cache, `cost` null if it is not known. Sub-agents have
+ * sessions of their own and are left out. Reads the session.
+ */
+GROVE_API int grove_view_usage(const struct grove_view *v, struct grove_sink sink);
 
 #ifdef __cplusplus
 }

@@ -106,10 +106,21 @@ void grove_set_progress(struct grove *g, struct grove_progress progress)
 
 /* ------------------------------------------------------------------ listing */
 
+struct grove_list *grove__api_list_new(struct grove *g)
+{
+	struct grove_list *l = calloc(1, sizeof(*l));
+
+	if (l) {
+		l->g = grove__world_ref(g);
+		grove__arena_init(&l->texts);
+	}
+	return l;
+}
+
 int grove_list(struct grove *g, const struct grove_list_options *opt, struct grove_list **out)
 {
 	struct grove_list_options o;
-	struct grove_list *l = calloc(1, sizeof(*l));
+	struct grove_list *l = grove__api_list_new(g);
 	struct grove_detail d;
 	int rc;
 
@@ -117,27 +128,25 @@ int grove_list(struct grove *g, const struct grove_list_options *opt, struct gro
 	if (!l)
 		return GROVE_ENOMEM;
 	grove__fail_clear(&d);
-	l->g = grove__world_ref(g);
-	grove__arena_init(&l->texts);
 	rc = grove__sized_take(&o, sizeof(o), opt, &d);
 	if (!opt)
 		o.flags = GROVE_LIST_ALL;
 	if (!rc)
 		rc = grove__list(g, &o, l, &d);
+	if (!rc && o.flags & GROVE_LIST_COST)
+		rc = grove__api_list_costs(g, l, &d);
 	return grove__api_told(g, rc, &d);
 }
 
 int grove_find(struct grove *g, const char *what, unsigned flags, struct grove_list **out)
 {
-	struct grove_list *l = calloc(1, sizeof(*l));
+	struct grove_list *l = grove__api_list_new(g);
 	struct grove_detail d;
 
 	*out = l;
 	if (!l)
 		return GROVE_ENOMEM;
 	grove__fail_clear(&d);
-	l->g = grove__world_ref(g);
-	grove__arena_init(&l->texts);
 	return grove__api_told(g, grove__list_of_one(g, what, flags, l, &d), &d);
 }
 
@@ -221,6 +230,13 @@ int grove_list_item_json(const struct grove_list_item *i, struct grove_buf *out)
 	if (i->has_place) {
 		put_if(&o, "key", i->path && *i->path ? i->path : i->id);
 		grove__out_time(&o, "fileTime", i->file_time);
+	}
+	if (i->archived)
+		grove__out_bool(&o, "archived", true);
+	if (i->has_usage) {
+		grove__out_number(&o, "tokens", i->tokens);
+		if (i->has_cost)
+			grove__out_double(&o, "cost", i->cost);
 	}
 	if (i->has_shape)
 		put_shape(&o, i);

@@ -9,6 +9,10 @@
 
 /* Keep the story of a failure with the handle; hands `rc` on. */
 int grove__api_told(struct grove *g, int rc, const struct grove_detail *d);
+/* An empty list of `g`; NULL: out of memory. */
+struct grove_list *grove__api_list_new(struct grove *g);
+/* usage.c: adds to each session of a list what it used. */
+int grove__api_list_costs(struct grove *g, struct grove_list *l, struct grove_detail *d);
 /* Keep the story of a failure with the session; hands `rc` on. */
 int grove__api_session_told(struct grove_session *s, int rc, const struct grove_detail *d);
 

@@ -3,7 +3,8 @@
  * thinly.
  */
 #include "api/api.h"
-#include "transfer/archive.h"
+#include "catalog/list.h"
+#include "transfer/copy.h"
 
 int grove_archive(struct grove *g, const char *what, const struct grove_archive_options *opt,
 		  struct grove_archive_result *result)
@@ -20,6 +21,28 @@ int grove_archive(struct grove *g, const char *what, const struct grove_archive_
 	if (!rc)
 		rc = grove__archive(g, what, &o, &r, &d);
 	grove__sized_give(result, &r, sizeof(r));
+	return grove__api_told(g, rc, &d);
+}
+
+int grove_archive_url(struct grove *g, const char *to, struct grove_buf *out)
+{
+	return grove__world_archive_url(g, to, out);
+}
+
+int grove_restore(struct grove *g, const char *what, const char *dir, struct grove_list **out)
+{
+	struct grove_list *l = grove__api_list_new(g);
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove_detail d;
+	int rc;
+
+	*out = l;
+	if (!l)
+		return GROVE_ENOMEM;
+	grove__fail_clear(&d);
+	rc = grove__restore(g, what, dir, &path, &d);
+	rc = rc ? rc : grove__list_of_one(g, path.ptr, 0, l, &d);
+	grove_buf_release(&path);
 	return grove__api_told(g, rc, &d);
 }
 

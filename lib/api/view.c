@@ -6,6 +6,7 @@
 #include "base/sized.h"
 #include "session/heads.h"
 #include "session/snapshot.h"
+#include "usage/usage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -362,6 +363,11 @@ int grove_session_context(struct grove_session *s, const struct grove_context_op
 			  struct grove_sink sink)
 {
 	WITH_SESSION(s, session_context(s, opt, sink, &d));
+}
+
+int grove_view_usage(const struct grove_view *v, struct grove_sink sink)
+{
+	WITH_VIEW(v, grove__usage_turns(inside(v), sink, &d));
 }
 
 int grove_view_log(const struct grove_view *v, unsigned flags, struct grove_sink sink)

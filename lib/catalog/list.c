@@ -20,6 +20,12 @@
 /* This many files are examined before the search for files continues. */
 #define BATCH ((size_t)1 << 12)
 
+/* A session that a user could name. */
+struct id {
+	const char *text;
+	bool archived;
+};
+
 struct lister {
 	struct grove *g;
 	const struct grove_list_options *opt;
@@ -37,6 +43,9 @@ struct lister {
 	const char *url;                 /* its store's, */
 	const char *project;             /* and the project of the last one */
 	bool loaded;                     /* the catalog has been loaded, if there is one */
+	bool has_archive;                /* one of the roots is */
+	struct id *ids;                  /* of all sessions, shown or not */
+	size_t nr_ids, cap_ids;
 	pthread_cond_t loading;
 	pthread_mutex_t lock;
 	struct grove_detail *d;
@@ -212,14 +221,58 @@ static int add_shape(struct lister *li, struct grove__list_reader *r, const stru
 	return 0;
 }
 
+/*
+ * Called with the lock held. Notes an id, also of what is not listed: that of a file that
+ * is no session for a list is in its name. `lasts`: so does its text. GROVE_ENOMEM.
+ */
+static int add_id(struct lister *li, const struct grove__list_task *t, const struct grove__listed *l, bool lasts)
+{
+	struct grove_slice id = grove__slice_str(l->id ? l->id : "");
+	int64_t time;
+
+	if (!id.len && l->dialect && l->dialect->paths.parse_file_name(grove__slice_str(t->session), &time, &id))
+		lasts = false;
+	if (!id.len)
+		return 0;
+	if (grove__array_room(&li->ids, &li->cap_ids, li->nr_ids, sizeof(*li->ids)))
+		return GROVE_ENOMEM;
+	li->ids[li->nr_ids] = (struct id){ lasts ? id.ptr : grove__arena_dup(&li->out->texts, id), t->root->archive };
+	if (!li->ids[li->nr_ids].text)
+		return GROVE_ENOMEM;
+	li->nr_ids++;
+	return 0;
+}
+
+/*
+ * Reads a session. Of a directory's list most are none of it, so where a long one is not
+ * known its ends are read first, which tell its directory.
+ */
+static int read_task(struct lister *li, struct grove__list_reader *r, const struct grove__list_task *t,
+		     struct grove__list_one *x, struct grove_detail *why)
+{
+	struct grove_list_item info;
+	int rc;
+
+	r->ends = li->cwd && !li->g->given;
+	rc = grove__list_read(r, t, x, why);
+	r->ends = false;
+	if (rc || !x->part)
+		return rc;
+	info = grove__list_describe(x);
+	if (!wanted(li, t, &x->l, &info))
+		return 0;
+	grove__list_one_release(r, x);
+	return grove__list_read(r, t, x, why);
+}
+
 static int one(struct lister *li, struct grove__list_reader *r, struct grove__list_fit *fit,
 	       const struct grove__list_task *t)
 {
 	struct grove__list_one x;
 	struct grove_detail why;
 	struct grove_list_item info;
-	bool shown = false;
-	int rc = grove__list_read(r, t, &x, &why), hit = 1;
+	bool shown = false, lasts;
+	int rc = read_task(li, r, t, &x, &why), hit = 1;
 
 	if (!rc) {
 		info = grove__list_describe(&x);
@@ -236,8 +289,11 @@ static int one(struct lister *li, struct grove__list_reader *r, struct grove__li
 		li->opt->skipped(li->opt->skipped_payload, &why);
 	}
 	shown = !hit && rc != GROVE_ENOMEM;
+	lasts = x.known && grove__catalog_lasts(li->catalog);
 	if (shown)
-		rc = add_info(li->out, &x, info, x.known && grove__catalog_lasts(li->catalog));
+		rc = add_info(li->out, &x, info, lasts);
+	if (li->opt->flags & GROVE_LIST_SHORT_IDS || t->root->archive || li->has_archive)
+		rc = rc == GROVE_ENOMEM ? rc : add_id(li, t, &x.l, lasts) ? GROVE_ENOMEM : rc;
 	/* a regular expression that takes too long here would elsewhere, too */
 	if (hit < 0 && !li->rc) {
 		*li->d = fit->d;
@@ -382,8 +438,8 @@ static int gather(struct lister *li)
 			rc = grove__store_list(li->root->store, "", collect, li, li->d);
 			continue;
 		}
-		rc = grove__root_list(g, li->root, li->cwd, collect, li, li->d);
-		if (!rc && !li->cwd)
+		rc = grove__root_list(g, li->root, collect, li, li->d);
+		if (!rc && !li->cwd && !li->root->archive)
 			rc = grove__root_list_subs(g, li->root, collect, li, li->d);
 	}
 	/* the result refers to their paths */
@@ -394,7 +450,7 @@ static int gather(struct lister *li)
 /* True if nearly everything in the catalog will be needed, whatever files there are. */
 static bool wants_all(const struct lister *li)
 {
-	return !li->cwd && !li->g->given;
+	return !li->g->given;
 }
 
 static void load(void *payload, unsigned thread)
@@ -435,6 +491,80 @@ static int gather_and_read(struct lister *li)
 	return rc ? rc : li->rc;
 }
 
+/* --- ids --- */
+
+static int by_id(const void *x, const void *y)
+{
+	const struct id *a = x, *b = y;
+	int c = strcmp(a->text, b->text);
+
+	return c ? c : (int)a->archived - (int)b->archived;
+}
+
+/* The first of those with this id; one that is not archived comes before others. */
+static size_t find_id(const struct lister *li, const char *id)
+{
+	size_t low = 0, high = li->nr_ids;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(li->ids[middle].text, id) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static unsigned in_common(const char *a, const char *b)
+{
+	unsigned n = 0;
+
+	while (a[n] && a[n] == b[n])
+		n++;
+	return n;
+}
+
+/* One more than what it shares with its neighbours; other copies of it do not count. */
+static unsigned short_len(const struct lister *li, const char *id)
+{
+	enum { SHORTEST = 4 };
+	size_t at = find_id(li, id), next = at;
+	unsigned same = 0, n;
+
+	while (next < li->nr_ids && !strcmp(li->ids[next].text, id))
+		next++;
+	if (at)
+		same = in_common(li->ids[at - 1].text, id);
+	n = next < li->nr_ids ? in_common(li->ids[next].text, id) : 0;
+	same = n > same ? n : same;
+	return same + 1 > SHORTEST ? same + 1 : SHORTEST;
+}
+
+/* Drops copies in the archive whose original is somewhere else, and measures ids. */
+static void settle_ids(struct lister *li)
+{
+	struct grove_list *out = li->out;
+	size_t nr = 0;
+
+	if (li->nr_ids)
+		qsort(li->ids, li->nr_ids, sizeof(*li->ids), by_id);
+	for (size_t i = 0; i < out->nr && li->nr_ids; i++) {
+		struct grove_list_item *x = &out->info[i];
+		size_t at = find_id(li, x->id);
+
+		if (x->archived && at < li->nr_ids && !strcmp(li->ids[at].text, x->id) && !li->ids[at].archived)
+			continue;
+		if (li->opt->flags & GROVE_LIST_SHORT_IDS)
+			x->id_len = short_len(li, x->id);
+		out->info[nr++] = *x;
+	}
+	if (li->nr_ids)
+		out->nr = nr;
+	free(li->ids);
+}
+
 /* Sorts and limits the list as the options say. */
 static int arrange(struct grove *g, const struct grove_list_options *opt, bool query,
 		   struct grove_list *out, struct grove_detail *d)
@@ -471,6 +601,8 @@ int grove__list(struct grove *g, const struct grove_list_options *opt, struct gr
 		rc = grove__world_resolve(g, opt->cwd ? opt->cwd : g->cwd, &cwd);
 		li.cwd = cwd.ptr;
 	}
+	for (size_t i = 0; i < g->nr_roots; i++)
+		li.has_archive |= g->roots[i].archive;
 	pthread_mutex_init(&li.lock, NULL);
 	pthread_cond_init(&li.loading, NULL);
 	grove__arena_init(&li.names);
@@ -482,6 +614,7 @@ int grove__list(struct grove *g, const struct grove_list_options *opt, struct gr
 	grove__arena_join(&out->texts, &li.names);
 	grove__buf_release(&li.path);
 	free(li.tasks);
+	settle_ids(&li);
 	if (!rc)
 		rc = arrange(g, opt, li.query && !grove__query_is_blank(li.query), out, d);
 	grove__query_free(li.query);
@@ -531,23 +664,19 @@ out:
 	return rc;
 }
 
-int grove__list_of_one(struct grove *g, const char *what, unsigned flags, struct grove_list *out,
-		       struct grove_detail *d)
+static int list_where(struct grove *g, struct grove__where *at, unsigned flags, struct grove_list *out,
+		      struct grove_detail *d)
 {
-	struct grove__where at;
 	struct grove__root own;
 	struct grove__list_task t;
-	int rc = grove__locate(g, what, &at, d);
+	int rc = grove__peek_where_dialect(g, at, d);
 
-	if (rc)
-		return rc;
-	rc = grove__peek_where_dialect(g, &at, d);
 	if (!rc) {
-		t = (struct grove__list_task){ .root = root_of(g, &at, &own), .sub = "" };
-		t.project = grove__arena_dup(&out->texts, grove__slice_str(at.project));
-		t.session = grove__arena_dup(&out->texts, grove__slice_str(at.session));
-		t.path = grove__arena_dup(&out->texts, grove__slice_str(at.path ? at.path : at.session));
-		t.url = grove__arena_dup(&out->texts, grove__slice_str(at.store->url));
+		t = (struct grove__list_task){ .root = root_of(g, at, &own), .sub = "" };
+		t.project = grove__arena_dup(&out->texts, grove__slice_str(at->project));
+		t.session = grove__arena_dup(&out->texts, grove__slice_str(at->session));
+		t.path = grove__arena_dup(&out->texts, grove__slice_str(at->path ? at->path : at->session));
+		t.url = grove__arena_dup(&out->texts, grove__slice_str(at->store->url));
 		rc = t.project && t.session && t.path && t.url ? 0 : grove__fail_nomem(d);
 	}
 	if (!rc) {
@@ -555,6 +684,27 @@ int grove__list_of_one(struct grove *g, const char *what, unsigned flags, struct
 		rc = look_up(g, &t, flags, out, d);
 		out->total = out->nr;
 	}
+	return rc;
+}
+
+/* Called for one of several that were found; which of them can be read is shown. */
+static int list_candidate(void *payload, struct grove__where *at)
+{
+	struct grove_list *out = payload;
+	struct grove_detail why;
+
+	grove__fail_clear(&why);
+	return list_where(out->g, at, 0, out, &why) == GROVE_ENOMEM ? GROVE_ENOMEM : 0;
+}
+
+int grove__list_of_one(struct grove *g, const char *what, unsigned flags, struct grove_list *out,
+		       struct grove_detail *d)
+{
+	struct grove__where at;
+	int rc = grove__locate_or(g, what, &at, list_candidate, out, d);
+
+	if (!rc)
+		rc = list_where(g, &at, flags, out, d);
 	grove__where_release(&at);
 	return rc;
 }

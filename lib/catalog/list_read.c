@@ -521,5 +521,6 @@ struct grove_list_item grove__list_describe(const struct grove__list_one *x)
 		.file_time = x->st.mtime_ns / 1000000,
 		.file_time_ns = x->st.mtime_ns,
 		.first_message_len = l->first ? l->first_len : strlen("(no messages)"),
+		.archived = root->archive,
 	};
 }

@@ -292,7 +292,9 @@ static int in_roots(struct recent *r)
 
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
 		r->root = &g->roots[i];
-		rc = grove__root_list(g, r->root, r->cwd, add, r, r->d);
+		/* copies in an archive are no sessions to continue with */
+		if (!r->root->archive)
+			rc = grove__root_list(g, r->root, add, r, r->d);
 	}
 	return rc || g->given ? rc : follow_notes(r);
 }

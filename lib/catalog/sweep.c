@@ -40,8 +40,11 @@ static int found(void *payload, const struct grove_key *key)
 	struct grove__sweep *s = f->s;
 	struct grove__sweep_log log = { .root = f->root };
 	struct grove_buf path = GROVE_BUF_INIT;
-	int rc = grove__array_room(&s->logs, &s->cap, s->nr, sizeof(*s->logs));
+	int rc;
 
+	if (grove__root_is_copy(s->g, f->root, key))
+		return 0;
+	rc = grove__array_room(&s->logs, &s->cap, s->nr, sizeof(*s->logs));
 	rc = rc ? rc : add_path(&path, f->root, key);
 	if (!rc) {
 		log.project = grove__arena_dup(&s->texts, grove__slice_str(key->project));
@@ -69,6 +72,7 @@ int grove__sweep_find(struct grove__sweep *s, struct grove *g, struct grove_deta
 	size_t nr = 0;
 	int rc = 0;
 
+	s->g = g;
 	grove__arena_init(&s->texts);
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
 		f.root = &g->roots[i];

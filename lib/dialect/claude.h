@@ -344,13 +344,6 @@ int grove__claude_roots(const struct grove__env *env,
 			int (*fn)(void *payload, const char *agent, const char *dir, bool flat),
 			void *payload);
 int grove__claude_project(const struct grove__env *env, const char *cwd, struct grove_buf *out);
-/*
- * What the keys of a long path begin with, whichever version of the program
- * made them: look for such directories, and believe one if a cwd in its files
- * is this one. 1: the path is short, there is but one key.
- */
-int grove__claude_project_prefix(const struct grove__env *env, const char *cwd,
-				 struct grove_buf *out);
 bool grove__claude_session_id_ok(struct grove_slice id);
 int grove__claude_file_name(int64_t time, const char *id, struct grove_buf *out);
 /* *time is GROVE_NO_TIME: these names have none. */

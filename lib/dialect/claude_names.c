@@ -192,27 +192,6 @@ int grove__claude_project(const struct grove__env *env, const char *cwd, struct 
 	return rc;
 }
 
-int grove__claude_project_prefix(const struct grove__env *env, const char *cwd,
-				 struct grove_buf *out)
-{
-	struct grove_buf path = GROVE_BUF_INIT, key = GROVE_BUF_INIT;
-	uint32_t hash;
-	bool cut = false;
-	int rc = chosen_name(env) ? 1 : real_path(env, cwd, &path);
-
-	if (!rc)
-		rc = add_letters(&key, grove__buf_slice(&path), &hash, &cut);
-	if (!rc && !cut)
-		rc = 1;
-	if (!rc)
-		rc = grove__buf_add_char(&key, '-');
-	if (!rc)
-		rc = grove__buf_add_slice(out, grove__buf_slice(&key));
-	grove__buf_release(&path);
-	grove__buf_release(&key);
-	return rc;
-}
-
 /* --- sessions --- */
 
 static bool is_hex(char c)

@@ -798,6 +798,7 @@ const struct grove__dialect grove__dialect_claude = {
 	},
 	.usage = {
 		.billed = grove__claude_billed,
+		.window = 5 * 3600 * 1000,
 	},
 	.context = {
 		.messages = messages,
@@ -826,7 +827,6 @@ const struct grove__dialect grove__dialect_claude = {
 	.paths = {
 		.roots = grove__claude_roots,
 		.project = grove__claude_project,
-		.project_prefix = grove__claude_project_prefix,
 		.file_name = grove__claude_file_name,
 		.parse_file_name = grove__claude_parse_file_name,
 		.own_file = own_file,

@@ -230,6 +230,11 @@ struct grove__dialect_usage {
 		      const struct grove__entry *e, struct grove__billed *out);
 	const struct grove__json_member *members;
 	unsigned nr_members;
+	/*
+	 * Optional. The plans of this agent count in windows of so many ms, which begin
+	 * with the hour of a reply that is in none. 0: they do not.
+	 */
+	int64_t window;
 };
 
 /* ------------------------------------------------------------------ context */
@@ -531,15 +536,10 @@ struct grove__dialect_paths {
 	int (*project)(const struct grove__env *env, const char *cwd, struct grove_buf *out);
 	/*
 	 * Optional. Calls `fn` with the names that earlier releases gave it; they are
-	 * read as well, and some may equal project()'s. NULL: there was only one.
+	 * a session without a directory may be in one of them, and some may equal project()'s. NULL: there was only one.
 	 */
 	int (*old_projects)(const struct grove__env *env, const char *cwd,
 			    int (*fn)(void *payload, const char *project), void *payload);
-	/*
-	 * Optional. Gets the prefix of the directory's name, whichever release made it,
-	 * if its end cannot be known. Returns 1 if it can. NULL: it always can.
-	 */
-	int (*project_prefix)(const struct grove__env *env, const char *cwd, struct grove_buf *out);
 	/* Required. Names the file of a session. */
 	int (*file_name)(int64_t time, const char *id, struct grove_buf *out);
 	/* Required. Finds time and id in such a name; false if it is not one. */

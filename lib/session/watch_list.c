@@ -208,7 +208,7 @@ int grove__watch_list_files(struct grove_watch *w, struct grove__watch_group *gr
 	for (int i = 0; i < 2 && !rc; i++) {
 		l.more = false;
 		w->pass++;
-		rc = grove__root_list(w->g, gr->root, NULL, saw_file, &l, d);
+		rc = grove__root_list(w->g, gr->root, saw_file, &l, d);
 		if (!l.more)
 			break;
 	}

@@ -186,6 +186,8 @@ static int keep_all(struct grove__archiver *k, bool *fresh, const char *source)
 	if (rc || !k->out->total_lines || k->no_attachments)
 		return rc;
 	rc = grove__archive_beside(k);
+	if (k->dry)
+		return rc;
 	/* the note is written for what was archived, even if something else failed */
 	why = *k->d;
 	later = write_note(k, source);
@@ -218,6 +220,7 @@ void grove__archive_count(struct grove_archive_result *r, const struct grove_arc
 {
 	r->sessions++;
 	r->lines += x->lines;
+	r->bytes += x->bytes;
 	r->files += x->files;
 	r->missing += x->missing;
 	r->added += x->state == GROVE_ARCHIVE_NEW;
@@ -239,7 +242,7 @@ static int archive_one(struct archiver *a, const struct todo *t, size_t done)
 		.from_key = { t->project, t->session, "" },
 		.to_key = { t->to_project ? t->to_project : t->project,
 			    t->to_session ? t->to_session : t->session, "" },
-		.out = &out, .d = &why, .done = done, .total = a->nr,
+		.dry = a->opt->flags & GROVE_ARCHIVE_DRY_RUN, .out = &out, .d = &why, .done = done, .total = a->nr,
 	};
 	bool fresh = false;
 	int rc;
@@ -264,7 +267,7 @@ static int archive_one(struct archiver *a, const struct todo *t, size_t done)
 	} else if (rc != GROVE_ENOTFOUND || a->nr == 1) {
 		out.path = from.len ? from.ptr : t->session;
 		out.archive = to.len ? to.ptr : a->to->url;
-		out.older = !k.kept ? NULL : older.len ? older.ptr : k.older.ptr;
+		out.older = !k.kept || k.dry ? NULL : older.len ? older.ptr : k.older.ptr;
 		out.session = t->session;
 		why.code = rc;
 		out.why = rc ? &why : NULL;
@@ -342,7 +345,7 @@ static int add_root(struct archiver *a, struct grove__root *root)
 			return rc;
 		a->expiry = &e;
 	}
-	rc = grove__root_list(a->g, root, NULL, add_key, a, a->d);
+	rc = grove__root_list(a->g, root, add_key, a, a->d);
 	a->expiry = NULL;
 	grove__expiry_release(&e);
 	return rc;
@@ -449,7 +452,7 @@ int grove__archive_into(struct grove *g, const char *what, struct grove_store *t
 		rc = add_named(&a, what, &at);
 	hidden = grove__hidden_count(g);
 	for (size_t i = 0; i < g->nr_roots && !rc && !what; i++)
-		rc = add_root(&a, &g->roots[i]);
+		rc = g->roots[i].archive ? 0 : add_root(&a, &g->roots[i]);
 	if (!rc && a.nr)
 		qsort(a.todo, a.nr, sizeof(*a.todo), by_key);
 	for (size_t i = 0; i < a.nr && !rc; i++)
@@ -467,36 +470,6 @@ int grove__archive_into(struct grove *g, const char *what, struct grove_store *t
 	return rc;
 }
 
-/* --- where to --- */
-
-static const char *variable(const struct grove *g, const char *name)
-{
-	const char *v = g->env.getenv(g->env.getenv_payload, name);
-
-	return v && *v ? v : NULL;
-}
-
-static int archive_url(struct grove *g, const char *to, struct grove_buf *out)
-{
-	const char *data = variable(g, "XDG_DATA_HOME");
-	const char *dir;
-	int rc;
-
-	if (!to)
-		to = variable(g, "GROVE_ARCHIVE");
-	if (!to) {
-		rc = grove__buf_add_str(out, "file:");
-		return rc ? rc
-			  : grove__buf_addf(out, "%s%s/grove/archive", data ? data : g->home,
-					    data ? "" : "/.local/share");
-	}
-	dir = !strncmp(to, "file:", 5) ? to + 5 : strchr(to, ':') ? NULL : to;
-	if (!dir || !*dir)
-		return grove__buf_add_str(out, to);
-	rc = grove__buf_add_str(out, "file:");
-	return rc ? rc : grove__world_resolve(g, dir, out);
-}
-
 int grove__archive(struct grove *g, const char *what, const struct grove_archive_options *opt,
 		   struct grove_archive_result *result, struct grove_detail *d)
 {
@@ -504,7 +477,7 @@ int grove__archive(struct grove *g, const char *what, const struct grove_archive
 	struct grove_store *to = NULL;
 	int rc;
 
-	if (archive_url(g, opt->to, &url))
+	if (grove__world_archive_url(g, opt->to, &url))
 		rc = grove__fail_nomem(d);
 	else
 		rc = grove__world_store(g, url.ptr, &to, d);

@@ -54,6 +54,7 @@ struct grove__archiver {
 	struct grove__note note;
 	struct grove_buf note_text;            /* as it was */
 	bool no_attachments;                   /* the archive cannot store them */
+	bool dry;                              /* compare and count, but write nothing */
 	struct grove_buf older;                /* where replaced versions go: .older/TIME */
 	bool kept;                             /* something went there */
 	struct grove__kept_name *there;        /* attachments in the archive, by name */

@@ -83,10 +83,11 @@ int grove__archive_look(struct grove__archiver *k)
 
 static int put(struct grove__archiver *k, const char *name, struct grove_slice bytes)
 {
-	int rc = grove__store_attach_put(k->to, &k->to_key, name, bytes, k->d);
+	int rc = k->dry ? 0 : grove__store_attach_put(k->to, &k->to_key, name, bytes, k->d);
 
 	if (!rc) {
 		k->out->files++;
+		k->out->bytes += bytes.len;
 		rc = remember(k, name, bytes.len);
 	}
 	return rc;
@@ -95,7 +96,13 @@ static int put(struct grove__archiver *k, const char *name, struct grove_slice b
 static int set_aside(struct grove__archiver *k, const char *name, struct grove_slice bytes)
 {
 	struct grove_buf old = GROVE_BUF_INIT;
-	int rc = grove__buf_addf(&old, "%s/%s", k->older.ptr, name);
+	int rc;
+
+	if (k->dry) {
+		k->kept = true;
+		return 0;
+	}
+	rc = grove__buf_addf(&old, "%s/%s", k->older.ptr, name);
 
 	rc = rc ? grove__fail_nomem(k->d)
 		: grove__store_attach_put(k->to, &k->to_key, old.ptr, bytes, k->d);

@@ -303,7 +303,9 @@ static int open_pair(struct grove__archiver *k, const char *sub, struct pair *p)
 		rc = grove__time_stat(p->src, &p->from, k->d);
 	if (rc || !p->from.bytes)
 		return rc;
-	rc = grove__log_open(&p->dst, k->to, &to, GROVE_STORE_WRITE, k->d);
+	rc = grove__log_open(&p->dst, k->to, &to, k->dry ? GROVE_STORE_READ : GROVE_STORE_WRITE, k->d);
+	if (rc == GROVE_ENOTFOUND && k->dry)
+		return 0;
 	if (rc == GROVE_ENOTFOUND)
 		rc = grove__log_open(&p->dst, k->to, &to, GROVE_STORE_CREATE, k->d);
 	/* another run was faster: compare again */
@@ -325,13 +327,19 @@ static int compare(struct grove__archiver *k, struct pair *p, struct grove__line
 	struct grove__lines dst;
 	int rc;
 
+	/* there is nothing yet, and a dry run has not made it */
+	if (!p->dst) {
+		rc = grove__lines_next(src, line);
+		*change = rc == 1 ? SAME : GROWN;
+		return rc == 1 ? 0 : rc;
+	}
 	if (note->lines && !note->open && note->bytes == p->to.bytes)
 		return compare_note(src, note, change, line);
 	rc = grove__archive_lines(k, &dst, p->dst, p->to.tail);
 	if (!rc)
 		rc = compare_logs(src, &dst, note->open, change, line);
 	/* half of a long line is truncated, and it is appended as a whole */
-	if (!rc && *change == COMPLETED && src->is_long) {
+	if (!rc && *change == COMPLETED && src->is_long && !k->dry) {
 		rc = grove__log_cut(p->dst, dst.at, p->to.tail, GROVE_SYNC_NONE, k->d);
 		p->to.tail = dst.at;
 		*change = GROWN;
@@ -381,31 +389,57 @@ int grove__archive_time(struct grove__archiver *k, const char *sub, int64_t mtim
 	return rc ? grove__fail_nomem(k->d) : 0;
 }
 
+/* Reads what would be stored, from the current line on. */
+static int count_rest(struct grove__archiver *k, struct grove__lines *src, struct grove_slice line)
+{
+	int rc = 0;
+
+	while (!rc) {
+		rc = src->is_long ? 0 : grove__archive_blobs(k, line);
+		rc = rc ? rc : grove__lines_next(src, &line);
+	}
+	return rc == 1 ? 0 : rc;
+}
+
+/* Makes the archived log what the source is. */
+static int store(struct grove__archiver *k, const char *sub, struct pair *p, struct grove__lines *src,
+		 enum change change, struct grove_slice line)
+{
+	if (change == SAME)
+		return 0;
+	if (k->dry) {
+		k->kept |= change == CHANGED;
+		return count_rest(k, src, line);
+	}
+	if (change == GROWN)
+		return append_rest(k, p->dst, p->to.tail, src, line, true);
+	return change == CHANGED ? take_over(k, sub, p->dst, p->to.tail, src)
+				 : write_anew(k, p->dst, p->to.tail, src);
+}
+
 static int keep(struct grove__archiver *k, const char *sub, struct pair *p,
 		struct grove__note_log *note, bool *fresh)
 {
 	struct grove_slice line = { NULL, 0 };
 	struct grove__lines src;
 	enum change change = SAME;
-	uint64_t before;
+	uint64_t before, bytes;
 	int rc = grove__archive_lines(k, &src, p->src, p->from.tail);
 
 	if (!rc)
 		rc = compare(k, p, &src, note, &change, &line);
 	before = change == GROWN || change == COMPLETED ? src.lines - 1 : 0;
-	if (!rc && change == GROWN)
-		rc = append_rest(k, p->dst, p->to.tail, &src, line, true);
-	if (!rc && change == CHANGED)
-		rc = take_over(k, sub, p->dst, p->to.tail, &src);
-	if (!rc && change == COMPLETED)
-		rc = write_anew(k, p->dst, p->to.tail, &src);
+	bytes = before ? src.bytes - src.len - 1 : 0;
+	rc = rc ? rc : store(k, sub, p, &src, change, line);
 	if (!rc) {
-		if (change != SAME)
+		if (change != SAME) {
 			k->out->lines += src.lines - before;
+			k->out->bytes += src.bytes - bytes;
+		}
 		if (fresh)
 			*fresh = !p->to.bytes;
 		take_note(note, p, &src);
-		if (change != SAME)
+		if (change != SAME && !k->dry)
 			rc = grove__archive_time(k, sub, p->from.mtime_ns);
 	}
 	grove__lines_release(&src);
@@ -428,7 +462,7 @@ int grove__archive_log(struct grove__archiver *k, const char *sub, bool *fresh)
 		/* an empty source has nothing to archive, and is no reason to drop anything */
 		if (!rc && p.from.bytes && !untouched(&p, note))
 			rc = keep(k, sub, &p, note, fresh);
-		if (!rc && !*sub && p.from.bytes)
+		if (!rc && !*sub && p.from.bytes && !k->dry)
 			rc = grove__kept_copy(p.src, p.dst, k->d);
 		if (!rc && !*sub)
 			k->out->total_lines = note->lines;

@@ -19,16 +19,20 @@
 #include "transfer/copy.h"
 
 #include "blob/blob.h"
+#include "sys/file.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
 #define BATCH_LINES 256
 #define BLOBS "blobs/"
+#define OLDER GROVE__NOTE_OLDER "/"
 
 struct copier {
 	struct grove__archiver k;
 	struct grove__records records;
-	bool go_on;
+	bool go_on, restore;
 	bool made;                       /* we created the session: a failure removes it */
 	struct grove__blobs *own;        /* the agent's, if the target is its own directory; NULL */
 	struct grove_store_record rec[BATCH_LINES];
@@ -224,7 +228,8 @@ static int copy_log(struct copier *c, const char *sub)
 		rc = grove__log_sync(t.dst, c->k.d);
 	grove__log_close(t.src);
 	grove__log_close(t.dst);
-	if (!rc && (!t.there || c->k.out->lines != before))
+	/* a restored session would be deleted at once if it had its old time */
+	if (!rc && !c->restore && (!t.there || c->k.out->lines != before))
 		rc = grove__archive_time(&c->k, sub, t.from.mtime_ns);
 	return rc;
 }
@@ -280,6 +285,71 @@ static int copy_attached(struct copier *c, const char *name)
 	return rc;
 }
 
+/* Where a restored file goes that the agent does not keep with the session. */
+struct apart {
+	struct copier *c;
+	const char *name;
+	bool done;
+};
+
+/* What is there already stays as it is. */
+static int write_file(const char *path, struct grove_slice bytes, struct grove_detail *d)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = strndup(path, (size_t)(slash - path));
+	int fd, err = dir ? grove__sys_mkdirs(dir, 0700) : -ENOMEM;
+
+	free(dir);
+	if (!err)
+		err = grove__sys_open(path, O_WRONLY | O_CREAT | O_EXCL, 0600, &fd);
+	if (err == -EEXIST)
+		return 0;
+	if (!err) {
+		err = grove__sys_write_all(fd, bytes.ptr, bytes.len);
+		grove__sys_close(fd);
+	}
+	return err ? grove__fail_sys(d, err, path, "cannot restore") : 0;
+}
+
+static int write_apart(void *payload, const char *dir, const char *prefix)
+{
+	struct apart *a = payload;
+	struct grove__archiver *k = &a->c->k;
+	struct grove_buf bytes = GROVE_BUF_INIT, path = GROVE_BUF_INIT;
+	size_t n = strlen(prefix);
+	int rc;
+
+	if (a->done || strncmp(a->name, prefix, n) || a->name[n] != '/')
+		return 0;
+	a->done = true;
+	rc = grove__buf_addf(&path, "%s%s", dir, a->name + n) ? grove__fail_nomem(k->d) : 0;
+	rc = rc ? rc : grove__store_attach_get(k->from, &k->from_key, a->name, &bytes, k->d);
+	rc = rc ? rc : write_file(path.ptr, grove__buf_slice(&bytes), k->d);
+	k->out->files += !rc;
+	grove__buf_release(&path);
+	grove__buf_release(&bytes);
+	return rc;
+}
+
+/* 1: it belongs beside the session, as in the archive. */
+static int put_apart(struct copier *c, const char *name)
+{
+	struct apart a = { .c = c, .name = name };
+	struct grove_slice session = grove__slice_str(c->k.to_key.session);
+	char *id;
+	int rc;
+
+	if (!c->k.dialect->paths.apart)
+		return 1;
+	grove__slice_cut_end(&session, ".jsonl");
+	id = strndup(session.ptr, session.len);
+	if (!id)
+		return grove__fail_nomem(c->k.d);
+	rc = c->k.dialect->paths.apart(&c->k.g->env, NULL, id, write_apart, &a);
+	free(id);
+	return rc ? rc : !a.done;
+}
+
 static int copy_one(void *payload, const char *name, uint64_t size, bool log)
 {
 	struct copier *c = payload;
@@ -287,8 +357,13 @@ static int copy_one(void *payload, const char *name, uint64_t size, bool log)
 
 	(void)size;
 	/* the notes of an archive are about that archive */
-	if (!strcmp(name, GROVE__NOTE_NAME))
+	if (!strcmp(name, GROVE__NOTE_NAME) || (c->restore && !strncmp(name, OLDER, sizeof(OLDER) - 1)))
 		return 0;
+	if (c->restore && !log) {
+		rc = put_apart(c, name);
+		if (rc <= 0)
+			return rc;
+	}
 	rc = log ? copy_log(c, name) : copy_attached(c, name);
 	return rc ? rc : grove__archive_go_on(&c->k);
 }
@@ -335,6 +410,9 @@ int grove__copy_session(const struct grove__copy_job *in, struct grove_archived 
 		.done = in->done, .total = in->total,
 	};
 	c->go_on = in->go_on;
+	c->restore = in->restore;
+	if (in->to_project)
+		c->k.to_key.project = in->to_project;
 	grove__records_init(&c->records, in->dialect);
 	rc = grove__archive_open_blobs(&c->k);
 	if (!rc)
@@ -344,7 +422,7 @@ int grove__copy_session(const struct grove__copy_job *in, struct grove_archived 
 	if (!rc)
 		rc = copy_beside(c);
 	if (rc && c->made && !in->go_on)
-		grove__store_remove(in->to, &in->key, NULL);
+		grove__store_remove(in->to, &c->k.to_key, NULL);
 	out->state = rc	       ? GROVE_ARCHIVE_FAILED
 		     : c->made ? GROVE_ARCHIVE_NEW
 		     : out->lines || out->files ? GROVE_ARCHIVE_GROWN

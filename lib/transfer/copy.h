@@ -9,7 +9,9 @@ struct grove__copy_job {
 	const struct grove__dialect *dialect;
 	const char *root_dir;            /* of the source; NULL: none */
 	struct grove_store *from, *to;
-	struct grove_key key;            /* in both */
+	struct grove_key key;            /* in both … */
+	const char *to_project;          /* … but for its project there; NULL: the same */
+	bool restore;                    /* from an archive to the agent's own place: new times, no earlier versions */
 	bool go_on;                      /* an existing copy may be continued; else GROVE_EEXIST */
 	uint64_t done, total;            /* for the progress */
 };
@@ -22,6 +24,14 @@ struct grove__copy_job {
  */
 int grove__copy_session(const struct grove__copy_job *in, struct grove_archived *out,
 			struct grove_detail *d);
+
+/*
+ * restore.c: copies an archived session back to where its agent has its sessions, or into
+ * the directory `dir`. Appends the path. GROVE_EINVAL if it is not in an archive,
+ * GROVE_EEXIST if it is still where it was.
+ */
+int grove__restore(struct grove *g, const char *what, const char *dir, struct grove_buf *path,
+		   struct grove_detail *d);
 
 /*
  * Copies one session, as users name it; appends to `id` and `path` (which stays empty

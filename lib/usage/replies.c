@@ -202,6 +202,7 @@ int grove__replies_merge(struct grove__replies *rs, const struct grove__reply *r
 		slot = probe(rs, r->hash, high);
 		if (*slot) {
 			merge(&rs->all[(uint32_t)*slot - 1], r);
+			rs->merged++;
 			return 0;
 		}
 	}

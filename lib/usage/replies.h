@@ -29,6 +29,7 @@ struct grove__reply {
 struct grove__replies {
 	struct grove__reply *all;            /* in the order they were added */
 	size_t nr, cap;
+	uint64_t merged;                     /* how often one was added again */
 	uint64_t *slots;                     /* half of the hash, and index + 1; 0: free */
 	size_t nr_slots, used;
 	unsigned shift;                      /* from a spread hash to its slot */

@@ -29,6 +29,8 @@ struct log_facts {
 	uint32_t owner;                  /* the session whose sub-agent it is, or itself */
 	uint32_t row;                    /* of the answer */
 	bool subs;                       /* sub-agents of it have logs */
+	bool wanted;
+	int64_t window;                  /* its agent counts in such windows; 0: it does not */
 };
 
 struct collector {
@@ -100,6 +102,7 @@ static int take_log(struct collector *c, uint32_t nr, const struct grove__billed
 	if (!l->session)
 		return 0;
 	f->agent = strcmp(agent, "grove") ? agent : l->dialect->name;
+	f->window = l->dialect->usage.window;
 	pthread_mutex_lock(&c->lock);
 	rc = keep_text(&c->texts, l->id, &f->id);
 	rc = rc ? rc : keep_text(&c->texts, l->cwd, &f->cwd);
@@ -226,8 +229,15 @@ struct model {
 	uint32_t row;                        /* GROVE__IDMAP_NONE: not yet */
 };
 
+/* A window in which the plans of an agent count. */
+struct block {
+	int64_t begin, first;                /* the full hour, and its first reply */
+};
+
 struct grouping {
 	struct grove_usage *out;
+	const struct grove_usage_options *opt;
+	struct grove_buf project;            /* a path without dots; empty: a name, or none */
 	struct grove__idmap map;
 	struct model *models;
 	int64_t since, until;                /* the first ms, and the first one after the end */
@@ -235,6 +245,8 @@ struct grouping {
 	struct grove__zone zone;
 	int64_t day, day_end;                /* of the last reply: first ms, and the next day's */
 	uint32_t day_row;                    /* GROVE__IDMAP_NONE: there was none */
+	struct block *blocks;                /* in order */
+	size_t nr_blocks;
 };
 
 static struct grove_slice key_of(const void *owner, uint32_t i)
@@ -257,7 +269,8 @@ static int find_row(struct grouping *gr, struct grove_slice key, uint32_t *row)
 	if (rc)
 		return rc;
 	*row = (uint32_t)u->nr;
-	u->rows[*row] = (struct grove__usage_sum){ .row.key = grove__arena_dup(&u->texts, key) };
+	u->rows[*row] = (struct grove__usage_sum){ .row.key = grove__arena_dup(&u->texts, key),
+						   .first = GROVE__IDMAP_NONE };
 	if (!u->rows[*row].row.key)
 		return GROVE_ENOMEM;
 	rc = grove__idmap_put(&gr->map, key, *row, &old);
@@ -265,15 +278,29 @@ static int find_row(struct grouping *gr, struct grove_slice key, uint32_t *row)
 	return rc;
 }
 
+/* Writes the name of the day, week or month that this local time is in. */
+static size_t time_key(enum grove_usage_by by, int64_t local, char iso[GROVE__JS_ISO_MAX])
+{
+	int64_t day = local / GROVE__JS_MS_DAY - (local % GROVE__JS_MS_DAY < 0);
+	size_t n;
+
+	/* 1970 began on a Thursday */
+	if (by == GROVE_USAGE_WEEK)
+		local = (day - ((day + 3) % 7 + 7) % 7) * GROVE__JS_MS_DAY;
+	n = grove__js_iso(iso, local);
+	/* in years beyond 0…9999 the day is longer */
+	n -= n ? strlen("T00:00:00.000Z") : 0;
+	return n && by == GROVE_USAGE_MONTH ? n - strlen("-00") : n;
+}
+
 /*
- * The replies of a day mostly come together, so its row is remembered. It is remembered
- * from this reply to the end of the day as far as the offset is the same then: where the
- * clocks change in between, it is looked up again.
+ * The replies of a day mostly come together, so its row is remembered: from midnight to
+ * midnight by the clocks at this reply. Where the clocks change in between, it is not.
  */
-static int row_of_day(struct grouping *gr, int64_t time, uint32_t *row)
+static int row_of_time(struct grouping *gr, int64_t time, uint32_t *row)
 {
 	char iso[GROVE__JS_ISO_MAX];
-	int64_t local, into = 0, offset;
+	int64_t local = 0;
 	size_t n = 0;
 	int rc;
 
@@ -282,20 +309,91 @@ static int row_of_day(struct grouping *gr, int64_t time, uint32_t *row)
 			*row = gr->day_row;
 			return 0;
 		}
-		offset = (int64_t)grove__zone_offset(&gr->zone, time) * 1000;
-		local = time + offset;
-		into = local % GROVE__JS_MS_DAY + (local % GROVE__JS_MS_DAY < 0 ? GROVE__JS_MS_DAY : 0);
-		n = grove__js_iso(iso, local);
+		local = time + (int64_t)grove__zone_offset(&gr->zone, time) * 1000;
+		n = time_key(gr->opt->by, local, iso);
 	}
-	/* in years beyond 0…9999 the day is longer */
-	rc = find_row(gr, grove__slice(iso, n ? n - strlen("T00:00:00.000Z") : 0), row);
-	if (!rc && n) {
-		gr->day_row = *row;
-		gr->day = time - into;
-		gr->day_end = time - into + GROVE__JS_MS_DAY;
-		if (grove__zone_offset(&gr->zone, gr->day) != grove__zone_offset(&gr->zone, gr->day_end))
-			gr->day_row = GROVE__IDMAP_NONE;
+	rc = find_row(gr, grove__slice(iso, n), row);
+	if (rc || !n)
+		return rc;
+	gr->day = time - (local % GROVE__JS_MS_DAY + GROVE__JS_MS_DAY) % GROVE__JS_MS_DAY;
+	gr->day_end = gr->day + GROVE__JS_MS_DAY;
+	gr->day_row = grove__zone_offset(&gr->zone, gr->day) == grove__zone_offset(&gr->zone, gr->day_end)
+			      ? *row
+			      : GROVE__IDMAP_NONE;
+	return 0;
+}
+
+/* --- blocks --- */
+
+static int by_first(const void *x, const void *y)
+{
+	const struct block *a = x, *b = y;
+
+	return a->first < b->first ? -1 : a->first > b->first;
+}
+
+/* How long the windows are in which its agent counts; 0: it does not. */
+static int64_t window_of(const struct collector *c, const struct grove__reply *r)
+{
+	return r->told || r->time == GROVE_NO_TIME ? 0 : c->logs[r->log].window;
+}
+
+/*
+ * Finds when each block begins. The account is one for all projects, so all replies
+ * count here, whichever are asked for.
+ */
+static int find_blocks(struct grouping *gr, const struct collector *c)
+{
+	const struct grove__replies *all = &c->replies;
+	struct block *b = calloc(all->nr ? all->nr : 1, sizeof(*b));
+	const int64_t hour = GROVE__JS_MS_DAY / 24;
+	int64_t window = 0;
+	size_t nr = 0;
+
+	if (!b)
+		return GROVE_ENOMEM;
+	for (size_t i = 0; i < all->nr; i++)
+		if (window_of(c, &all->all[i])) {
+			window = window_of(c, &all->all[i]);
+			b[nr++].first = all->all[i].time;
+		}
+	qsort(b, nr, sizeof(*b), by_first);
+	gr->blocks = b;
+	/* there are no more blocks than replies, so they replace them from the front */
+	for (size_t i = 0; i < nr; i++) {
+		int64_t t = b[i].first, into = (t % hour + hour) % hour;
+
+		/* the last moment belongs to both, and counts for the first */
+		if (!gr->nr_blocks || t - b[gr->nr_blocks - 1].begin > window)
+			b[gr->nr_blocks++] = (struct block){ t - into, t };
 	}
+	return 0;
+}
+
+/* *row is GROVE__IDMAP_NONE for a reply that is in no block. */
+static int row_of_block(struct grouping *gr, const struct collector *c, const struct grove__reply *r,
+			uint32_t *row)
+{
+	size_t low = 0, high = gr->nr_blocks;
+	int64_t window = window_of(c, r);
+	char iso[GROVE__JS_ISO_MAX];
+	int rc;
+
+	*row = GROVE__IDMAP_NONE;
+	if (!window)
+		return 0;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (gr->blocks[middle].first <= r->time)
+			low = middle;
+		else
+			high = middle;
+	}
+	rc = find_row(gr, grove__slice(iso, grove__js_iso(iso, gr->blocks[low].begin)), row);
+	if (!rc)
+		gr->out->rows[*row].row.period = (struct grove_period){ gr->blocks[low].begin,
+									gr->blocks[low].begin + window };
 	return rc;
 }
 
@@ -397,41 +495,106 @@ static double estimate_of(struct model *m, const struct grove__reply *r)
 	return cost;
 }
 
-static bool is_asked_for(const struct grouping *gr, const struct grove__reply *r)
+static bool in_project(const char *cwd, const char *project)
 {
-	if (r->told)
+	size_t n = strlen(project);
+	const char *slash = strrchr(cwd, '/');
+
+	if (*project != '/')
+		return !strcmp(slash ? slash + 1 : cwd, project);
+	return !strncmp(cwd, project, n) && (!cwd[n] || cwd[n] == '/' || n == 1);
+}
+
+/* The same for all replies of a log. */
+static bool is_log_asked_for(const struct grouping *gr, const struct collector *c, const struct log_facts *own)
+{
+	const struct grove_usage_options *o = gr->opt;
+	const struct log_facts *f = &c->logs[own->owner];
+	const char *id = f->id ? f->id : own->id, *cwd = f->cwd ? f->cwd : own->cwd;
+
+	return (!o->agent || (own->agent && !strcmp(own->agent, o->agent))) &&
+	       (!o->session || (id && !strcmp(id, o->session))) &&
+	       (!o->project || (cwd && in_project(cwd, gr->project.len ? gr->project.ptr : o->project)));
+}
+
+static bool is_asked_for(const struct grouping *gr, const struct collector *c, const struct grove__reply *r)
+{
+	if (r->told || !c->logs[r->log].wanted)
 		return false;
 	return !gr->dated || (r->time != GROVE_NO_TIME && r->time >= gr->since && r->time < gr->until);
 }
 
-static int sum_up(struct grouping *gr, struct collector *c, enum grove_usage_by by)
+/* The part of a row that a model used. NULL if out of memory. */
+static struct grove__usage_sum *part_of(struct grove_usage *u, uint32_t row, uint32_t model, const char *name)
+{
+	struct grove__usage_sum *p;
+
+	for (uint32_t i = u->rows[row].first; i != GROVE__IDMAP_NONE; i = u->stack[i].next)
+		if (u->stack[i].model == model)
+			return &u->stack[i];
+	if (grove__array_room(&u->stack, &u->cap_stack, u->nr_stack, sizeof(*u->stack)))
+		return NULL;
+	p = &u->stack[u->nr_stack];
+	*p = (struct grove__usage_sum){ .row.key = grove__arena_dup(&u->texts, grove__slice_str(name)),
+					.model = model, .next = u->rows[row].first };
+	if (!p->row.key)
+		return NULL;
+	u->rows[row].first = (uint32_t)u->nr_stack++;
+	return p;
+}
+
+static int add_to_row(struct grouping *gr, const struct grove__replies *all, const struct grove__reply *r,
+		      uint32_t row)
+{
+	struct grove_usage *u = gr->out;
+	double estimate = estimate_of(&gr->models[r->model], r);
+	struct grove__usage_sum *part;
+
+	add_reply(&u->rows[row], r, estimate);
+	add_reply(&u->totals, r, estimate);
+	if (!u->stacked)
+		return 0;
+	part = part_of(u, row, r->model, all->models[r->model]);
+	if (!part)
+		return GROVE_ENOMEM;
+	add_reply(part, r, estimate);
+	return 0;
+}
+
+static int row_of(struct grouping *gr, struct collector *c, const struct grove__reply *r, uint32_t *row)
+{
+	enum grove_usage_by by = gr->opt->by;
+
+	if (by == GROVE_USAGE_DAY || by == GROVE_USAGE_WEEK || by == GROVE_USAGE_MONTH)
+		return row_of_time(gr, r->time, row);
+	if (by == GROVE_USAGE_BLOCK)
+		return row_of_block(gr, c, r, row);
+	if (by == GROVE_USAGE_MODEL)
+		return row_of_model(gr, &c->replies, r->model, row);
+	return row_of_log(gr, c, by, r->log, row);
+}
+
+static int sum_up(struct grouping *gr, struct collector *c)
 {
 	struct grove_usage *u = gr->out;
 	const struct grove__replies *all = &c->replies;
 	uint32_t row = 0;
-	int rc = 0;
+	int rc = gr->opt->by == GROVE_USAGE_BLOCK ? find_blocks(gr, c) : 0;
 
 	for (size_t i = 0; i < all->nr && !rc; i++) {
 		const struct grove__reply *r = &all->all[i];
 
-		if (!is_asked_for(gr, r))
+		if (!is_asked_for(gr, c, r))
 			continue;
-		if (by == GROVE_USAGE_DAY)
-			rc = row_of_day(gr, r->time, &row);
-		else if (by == GROVE_USAGE_MODEL)
-			rc = row_of_model(gr, all, r->model, &row);
-		else
-			rc = row_of_log(gr, c, by, r->log, &row);
-		if (!rc) {
-			double estimate = estimate_of(&gr->models[r->model], r);
-
-			add_reply(&u->rows[row], r, estimate);
-			add_reply(&u->totals, r, estimate);
-		}
+		rc = row_of(gr, c, r, &row);
+		if (!rc && row != GROVE__IDMAP_NONE)
+			rc = add_to_row(gr, all, r, row);
 	}
 	close_sum(&u->totals);
 	for (size_t i = 0; i < u->nr; i++)
 		close_sum(&u->rows[i]);
+	for (size_t i = 0; i < u->nr_stack; i++)
+		close_sum(&u->stack[i]);
 	return rc;
 }
 
@@ -503,23 +666,72 @@ static int look_up_models(struct grouping *gr, const struct grove__replies *all,
 	return 0;
 }
 
-static int group(struct collector *c, struct grouping *gr, enum grove_usage_by by,
-		 const struct grove__prices *prices)
+static bool is_by_time(enum grove_usage_by by)
+{
+	return by == GROVE_USAGE_DAY || by == GROVE_USAGE_WEEK || by == GROVE_USAGE_MONTH || by == GROVE_USAGE_BLOCK;
+}
+
+/* Puts the parts of each row side by side, largest first. */
+static int order_stack(struct grove_usage *u)
+{
+	struct grove__usage_sum *all = calloc(u->nr_stack ? u->nr_stack : 1, sizeof(*all));
+	uint32_t nr = 0;
+
+	if (!all)
+		return GROVE_ENOMEM;
+	for (size_t i = 0; i < u->nr; i++) {
+		struct grove__usage_sum *row = &u->rows[i];
+		uint32_t from = nr;
+
+		for (uint32_t k = row->first; k != GROVE__IDMAP_NONE; k = u->stack[k].next)
+			all[nr++] = u->stack[k];
+		row->first = from;
+		row->nr_stack = nr - from;
+		qsort(all + from, nr - from, sizeof(*all), by_total);
+	}
+	free(u->stack);
+	u->stack = all;
+	u->nr_stack = nr;
+	return 0;
+}
+
+/* Of times the latest stay, of all else the largest. */
+static void limit_rows(struct grove_usage *u, const struct grove_usage_options *opt)
+{
+	if (!opt->limit || u->nr <= opt->limit)
+		return;
+	if (is_by_time(opt->by))
+		memmove(u->rows, u->rows + (u->nr - opt->limit), opt->limit * sizeof(*u->rows));
+	u->nr = opt->limit;
+}
+
+static int arrange(struct grove_usage *u, const struct grove_usage_options *opt)
+{
+	if (u->nr)
+		qsort(u->rows, u->nr, sizeof(*u->rows), is_by_time(opt->by) ? by_key : by_total);
+	limit_rows(u, opt);
+	return u->stacked ? order_stack(u) : 0;
+}
+
+static int group(struct collector *c, struct grouping *gr, const struct grove__prices *prices)
 {
 	struct grove_usage *out = gr->out;
 	int rc = look_up_models(gr, &c->replies, prices);
 
-	for (size_t i = 0; i < c->sweep.nr; i++)
+	for (size_t i = 0; i < c->sweep.nr; i++) {
 		c->logs[i].row = GROVE__IDMAP_NONE;
+		c->logs[i].wanted = is_log_asked_for(gr, c, &c->logs[i]);
+	}
 	gr->day_row = GROVE__IDMAP_NONE;
+	out->stacked = gr->opt->flags & GROVE_USAGE_STACK;
+	out->copies = c->replies.merged;
 	grove__idmap_init(&gr->map, c->replies.spread[0], key_of, out);
-	rc = rc ? rc : sum_up(gr, c, by);
+	rc = rc ? rc : sum_up(gr, c);
 	rc = rc ? rc : tell_unpriced(gr, &c->replies);
-	if (!rc && out->nr)
-		qsort(out->rows, out->nr, sizeof(*out->rows),
-		      by == GROVE_USAGE_DAY ? by_key : by_total);
+	rc = rc ? rc : arrange(out, gr->opt);
 	grove__idmap_release(&gr->map);
 	free(gr->models);
+	free(gr->blocks);
 	return rc;
 }
 
@@ -588,7 +800,7 @@ int grove__usage(struct grove *g, const struct grove_usage_options *opt, struct 
 			   .end = take_end, .skipped = opt->skipped,
 			   .skipped_payload = opt->skipped_payload },
 	};
-	struct grouping gr = { .out = out };
+	struct grouping gr = { .out = out, .opt = opt };
 	struct grove__prices prices;
 	int rc;
 
@@ -599,13 +811,17 @@ int grove__usage(struct grove *g, const struct grove_usage_options *opt, struct 
 	pthread_mutex_init(&c.lock, NULL);
 	/* invalid options are reported before the work */
 	rc = take_days(&gr, opt, d);
+	if (!rc && opt->project && (strchr(opt->project, '/') || *opt->project == '.') &&
+	    grove__world_resolve(g, opt->project, &gr.project))
+		rc = grove__fail_nomem(d);
 	rc = rc ? rc : grove__prices_load(&prices, g, opt->prices, d);
 	rc = rc ? rc : collect(&c, g, d);
-	if (!rc && group(&c, &gr, opt->by, &prices))
+	if (!rc && group(&c, &gr, &prices))
 		rc = grove__fail_nomem(d);
 	pthread_mutex_destroy(&c.lock);
 	grove__prices_release(&prices);
 	grove__zone_release(&gr.zone);
+	grove__buf_release(&gr.project);
 	grove__sweep_release(&c.sweep);
 	grove__replies_release(&c.replies);
 	grove__arena_release(&c.texts);
@@ -616,15 +832,13 @@ int grove__usage(struct grove *g, const struct grove_usage_options *opt, struct 
 void grove__usage_release(struct grove_usage *u)
 {
 	free(u->rows);
+	free(u->stack);
 	free(u->unpriced);
 	grove__arena_release(&u->texts);
 }
 
-static void put_row(struct grove__out *o, const char *key, const struct grove_usage_row *r)
+static void put_sums(struct grove__out *o, const struct grove_usage_row *r)
 {
-	grove__out_open(o, key, '{');
-	if (r->key)
-		grove__out_string(o, "key", r->key);
 	grove__out_number(o, "input", r->input);
 	grove__out_number(o, "output", r->output);
 	grove__out_number(o, "cacheRead", r->cache_read);
@@ -636,6 +850,25 @@ static void put_row(struct grove__out *o, const char *key, const struct grove_us
 		grove__out_string(o, "cost", NULL);
 	if (r->estimated > 0)
 		grove__out_double(o, "estimated", r->estimated);
+}
+
+static void put_row(struct grove__out *o, const struct grove_usage *u, const struct grove__usage_sum *s)
+{
+	grove__out_open(o, NULL, '{');
+	grove__out_string(o, "key", s->row.key);
+	if (s->row.period.until)
+		grove__out_time(o, "until", s->row.period.until);
+	put_sums(o, &s->row);
+	if (u->stacked) {
+		grove__out_open(o, "stack", '{');
+		for (uint32_t i = 0; i < s->nr_stack; i++) {
+			grove__out_key(o, u->stack[s->first + i].row.key);
+			grove__out_open(o, NULL, '{');
+			put_sums(o, &u->stack[s->first + i].row);
+			grove__out_close(o, '}');
+		}
+		grove__out_close(o, '}');
+	}
 	grove__out_close(o, '}');
 }
 
@@ -660,13 +893,17 @@ int grove__usage_json(const struct grove_usage *u, struct grove_buf *out)
 
 	grove__out_init_buf(&o, out);
 	grove__out_open(&o, NULL, '{');
-	put_row(&o, "totals", &u->totals.row);
+	grove__out_open(&o, "totals", '{');
+	put_sums(&o, &u->totals.row);
+	grove__out_close(&o, '}');
 	grove__out_open(&o, "rows", '[');
 	for (size_t i = 0; i < u->nr; i++) {
 		grove__out_newline(&o);
-		put_row(&o, NULL, &u->rows[i].row);
+		put_row(&o, u, &u->rows[i]);
 	}
 	grove__out_close(&o, ']');
+	if (u->stacked)
+		grove__out_number(&o, "copies", u->copies);
 	if (u->nr_unpriced)
 		put_unpriced(&o, u);
 	grove__out_close(&o, '}');

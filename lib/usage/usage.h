@@ -14,12 +14,19 @@ struct grove__usage_amount {
 struct grove__usage_sum {
 	struct grove_usage_row row;
 	struct grove__usage_amount cost, estimated;
+	/* Its parts by model: while it grows, a list in `stack`; then `nr_stack` from there. */
+	uint32_t first, nr_stack;
+	uint32_t model, next;        /* of a part: its model, and the next part of that row */
 };
 
 struct grove_usage {
 	struct grove__usage_sum totals;
 	struct grove__usage_sum *rows;
 	size_t nr, cap;
+	struct grove__usage_sum *stack;
+	size_t nr_stack, cap_stack;
+	uint64_t copies;
+	bool stacked;
 	struct grove_usage_unpriced *unpriced;
 	size_t nr_unpriced;
 	struct grove__arena texts;
@@ -29,5 +36,7 @@ int grove__usage(struct grove *g, const struct grove_usage_options *opt, struct 
 		 struct grove_detail *d);
 void grove__usage_release(struct grove_usage *u);
 int grove__usage_json(const struct grove_usage *u, struct grove_buf *out);
+/* turns.c: grove_view_usage(). */
+int grove__usage_turns(struct grove_view *v, struct grove_sink sink, struct grove_detail *d);
 
 #endif

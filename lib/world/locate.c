@@ -107,6 +107,7 @@ struct hit {
 	struct grove__where at;
 	char *id;
 	enum rank rank;
+	bool archived;
 };
 
 struct search {
@@ -116,6 +117,8 @@ struct search {
 	struct grove_detail *d;
 	struct hit *hits;
 	size_t nr, cap;
+	grove__candidate_fn *fn;         /* gets those that match, if several do; NULL: nobody does */
+	void *payload;
 };
 
 /* Reads the id from a session's header, for files whose name does not have it. */
@@ -187,6 +190,7 @@ static int hit(struct search *s, const struct grove_key *key, struct grove_slice
 		return rc;
 	h->id = strndup(id.ptr, id.len);
 	h->rank = rank;
+	h->archived = s->root->archive;
 	s->nr++;
 	return h->id ? 0 : grove__fail_nomem(s->d);
 }
@@ -308,6 +312,29 @@ static int hit_order(const void *a, const void *b)
 	return c || !x->at.path || !y->at.path ? c : strcmp(x->at.path, y->at.path);
 }
 
+/* Drops copies in an archive whose original was found, too, but in another project. */
+static void drop_copies(struct search *s)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < s->nr; i++) {
+		bool copy = false;
+
+		for (size_t k = 0; k < s->nr && s->hits[i].archived && !copy; k++)
+			copy = s->hits[k].id && !s->hits[k].archived && !strcmp(s->hits[k].id, s->hits[i].id);
+		if (copy) {
+			grove__where_release(&s->hits[i].at);
+			free(s->hits[i].id);
+			s->hits[i].id = NULL;
+			s->hits[i].archived = false;
+		}
+	}
+	for (size_t i = 0; i < s->nr; i++)
+		if (s->hits[i].id)
+			s->hits[nr++] = s->hits[i];
+	s->nr = nr;
+}
+
 /* Writes the names of the first `nr` hits, in one line. */
 static int names(const struct search *s, size_t nr, bool paths, struct grove_buf *out)
 {
@@ -321,13 +348,34 @@ static int names(const struct search *s, size_t nr, bool paths, struct grove_buf
 	return rc;
 }
 
+/* Several match. */
+static int report(struct search *s, size_t nr, bool whole)
+{
+	enum { MOST = 20 };
+	struct grove_buf list = GROVE_BUF_INIT;
+	int rc = 0;
+
+	for (size_t i = 0; i < nr && i < MOST && s->fn && !rc; i++)
+		rc = s->fn(s->payload, &s->hits[i].at);
+	if (rc || names(s, nr, whole, &list))
+		rc = grove__fail_nomem(s->d);
+	else if (whole)
+		rc = grove__fail(s->d, GROVE_EAMBIGUOUS, NULL,
+				 "%zu sessions have the id %.60s (give the path of the one you mean: %.350s)",
+				 nr, s->want, list.ptr);
+	else
+		rc = grove__fail(s->d, GROVE_EAMBIGUOUS, NULL, "%.60s is ambiguous, it matches %zu sessions: %.400s",
+				 s->want, nr, list.ptr);
+	grove__buf_release(&list);
+	return rc;
+}
+
 static int pick(struct search *s, struct grove__where *out)
 {
 	bool whole, prefix = strlen(s->want) >= PREFIX_MIN;
-	struct grove_buf list = GROVE_BUF_INIT;
 	size_t best = 0;
-	int rc;
 
+	drop_copies(s);
 	if (s->nr)
 		qsort(s->hits, s->nr, sizeof(*s->hits), hit_order);
 	while (best < s->nr && s->hits[best].rank == s->hits[0].rank)
@@ -341,17 +389,7 @@ static int pick(struct search *s, struct grove__where *out)
 	if (!s->nr || (!whole && !prefix))
 		return grove__fail(s->d, GROVE_ENOTFOUND, NULL, "no session %.200s%s", s->want,
 				   s->nr ? " (a prefix needs 4 characters or more)" : "");
-	if (names(s, best, whole, &list))
-		rc = grove__fail_nomem(s->d);
-	else if (whole)
-		rc = grove__fail(s->d, GROVE_EAMBIGUOUS, NULL,
-				 "%zu sessions have the id %.60s (give the path of the one you mean: %.350s)",
-				 best, s->want, list.ptr);
-	else
-		rc = grove__fail(s->d, GROVE_EAMBIGUOUS, NULL, "%.60s is ambiguous, it matches %zu sessions: %.400s",
-				 s->want, best, list.ptr);
-	grove__buf_release(&list);
-	return rc;
+	return report(s, best, whole);
 }
 
 /* Takes the digits off ID~HHHH. Returns a negative number if there are none. */
@@ -367,22 +405,22 @@ static long take_store_mark(char *what)
 	return n;
 }
 
-static int by_id(struct grove *g, const char *what, long mark, struct grove__where *out,
-		 struct grove_detail *d)
+static int by_id(struct search s, long mark, struct grove__where *out)
 {
-	struct search s = { .g = g, .want = what, .d = d };
+	struct grove *g = s.g;
+	struct grove_detail *d = s.d;
 	uint64_t failed = grove__hidden_failed(g);
 	int rc = 0;
 
 	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
 		s.root = &g->roots[i];
 		if (mark < 0 || grove__where_store_mark(s.root->store) == (unsigned)mark)
-			rc = grove__root_list(g, s.root, NULL, try_key, &s, d);
+			rc = grove__root_list(g, s.root, try_key, &s, d);
 	}
 	/* there are many logs of sub-agents, and some have to be opened: only if necessary */
 	for (size_t i = 0, nr = s.nr; i < g->nr_roots && !rc && !nr; i++) {
 		s.root = &g->roots[i];
-		if (!s.root->flat && (mark < 0 || grove__where_store_mark(s.root->store) == (unsigned)mark))
+		if (!s.root->flat && !s.root->archive && (mark < 0 || grove__where_store_mark(s.root->store) == (unsigned)mark))
 			rc = grove__store_list_subs(s.root->store, NULL, try_key, &s, d);
 		rc = rc == GROVE_ENOTSUP ? 0 : rc;
 	}
@@ -391,7 +429,7 @@ static int by_id(struct grove *g, const char *what, long mark, struct grove__whe
 	/* it may be where we could not look */
 	if (rc == GROVE_ENOTFOUND && grove__hidden_failed(g) != failed)
 		rc = grove__fail(d, GROVE_EIO, NULL, "no session %.200s was found, but some could not be read",
-				 what);
+				 s.want);
 	while (s.nr) {
 		grove__where_release(&s.hits[--s.nr].at);
 		free(s.hits[s.nr].id);
@@ -401,10 +439,10 @@ static int by_id(struct grove *g, const char *what, long mark, struct grove__whe
 }
 
 /* Finds a session by its id, in a certain store if that is given as well. */
-static int by_word(struct grove *g, const char *what, struct grove__where *out,
-		   struct grove_detail *d)
+static int by_word(struct search s, struct grove__where *out)
 {
-	int rc = by_id(g, what, -1, out, d);
+	const char *what = s.want;
+	int rc = by_id(s, -1, out);
 	char *id;
 	long mark;
 
@@ -412,16 +450,23 @@ static int by_word(struct grove *g, const char *what, struct grove__where *out,
 		return rc;
 	id = strdup(what);
 	if (!id)
-		return grove__fail_nomem(d);
+		return grove__fail_nomem(s.d);
 	mark = take_store_mark(id);
+	s.want = id;
 	if (mark >= 0)
-		rc = by_id(g, id, mark, out, d);
+		rc = by_id(s, mark, out);
 	free(id);
 	return rc;
 }
 
 int grove__locate(struct grove *g, const char *what, struct grove__where *out,
 		  struct grove_detail *d)
+{
+	return grove__locate_or(g, what, out, NULL, NULL, d);
+}
+
+int grove__locate_or(struct grove *g, const char *what, struct grove__where *out, grove__candidate_fn *fn,
+		     void *payload, struct grove_detail *d)
 {
 	size_t n = strlen(what);
 	struct grove__sys_stat st;
@@ -437,7 +482,7 @@ int grove__locate(struct grove *g, const char *what, struct grove__where *out,
 	else if (is_path)
 		rc = grove__locate_path(g, what, out, d);
 	else
-		rc = by_word(g, what, out, d);
+		rc = by_word((struct search){ .g = g, .want = what, .d = d, .fn = fn, .payload = payload }, out);
 	/* a plain word may still be a file in the current directory */
 	if (rc == GROVE_ENOTFOUND && !is_path && strcmp(what, "last") &&
 	    !grove__world_resolve(g, what, &full) && !grove__sys_stat(full.ptr, &st) && st.type == SYS_FILE)

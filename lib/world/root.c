@@ -2,90 +2,72 @@
  * world/root.c: the sessions of a root.
  *
  * An agent puts the sessions of a working directory together, under a name made from
- * its path, so those of one directory are found without opening all the others. Earlier
- * releases of an agent had other names for it, and several agents may share a root:
- * each name is searched, once.
+ * its path. That name is ambiguous, earlier releases had others, and sessions are moved:
+ * so the directory that a session names counts, wherever its file is.
  */
 #include "world/world.h"
 
-#include "base/array.h"
 #include "sys/file.h"
 
 #include <stdlib.h>
 
-struct projects {
-	struct grove__root *root;
-	char **names;
-	size_t nr, cap;
-	const char *prefix;
+/* ------------------------------------------------------------------ archives */
+
+/* In which other root is a log with this name? */
+static bool is_elsewhere(const struct grove *g, const struct grove__root *archive, const char *project, size_t len,
+			 const char *session)
+{
+	struct grove_buf path = GROVE_BUF_INIT;
+	struct grove__sys_stat st;
+	bool found = false;
+
+	for (size_t i = 0; i < g->nr_roots && !found; i++) {
+		const struct grove__root *r = &g->roots[i];
+
+		if (r == archive || r->archive || !r->dir)
+			continue;
+		grove__buf_clear(&path);
+		found = !grove__buf_addf(&path, "%s/%.*s/%s", r->dir, (int)len, project, session) &&
+			!grove__sys_stat(path.ptr, &st) && st.size;
+	}
+	grove__buf_release(&path);
+	return found;
+}
+
+/* An archive has the keys of its sources, or PROJECT~2 where two sources have the same. */
+bool grove__root_is_copy(const struct grove *g, const struct grove__root *root, const struct grove_key *key)
+{
+	const char *mark = strrchr(key->project, '~');
+
+	if (!root->archive)
+		return false;
+	if (is_elsewhere(g, root, key->project, strlen(key->project), key->session))
+		return true;
+	return mark && mark[1] && mark[1 + strspn(mark + 1, "0123456789")] == '\0' &&
+	       is_elsewhere(g, root, key->project, (size_t)(mark - key->project), key->session);
+}
+
+struct originals {
+	struct grove *g;
+	const struct grove__root *root;
 	grove_key_fn *fn;
 	void *payload;
-	struct grove_detail *d;
 };
 
-static int add_project(void *payload, const char *name)
+static int pass_on(void *payload, const struct grove_key *key)
 {
-	struct projects *p = payload;
+	struct originals *o = payload;
 
-	for (size_t i = 0; i < p->nr; i++)
-		if (!strcmp(p->names[i], name))
-			return 0;
-	if (grove__array_room(&p->names, &p->cap, p->nr, sizeof(*p->names)))
-		return grove__fail_nomem(p->d);
-	p->names[p->nr] = strdup(name);
-	if (!p->names[p->nr])
-		return grove__fail_nomem(p->d);
-	p->nr++;
-	return grove__store_list(p->root->store, name, p->fn, p->payload, p->d);
+	return grove__root_is_copy(o->g, o->root, key) ? 0 : o->fn(o->payload, key);
 }
 
-/* A directory of another release: the cwd in its sessions decides whether they belong. */
-static int add_prefixed(void *payload, const struct grove_key *key)
+int grove__root_list(struct grove *g, struct grove__root *root, grove_key_fn *fn, void *payload,
+		     struct grove_detail *d)
 {
-	struct projects *p = payload;
+	struct originals o = { g, root, fn, payload };
 
-	return strncmp(key->project, p->prefix, strlen(p->prefix)) ? 0 : add_project(p, key->project);
-}
-
-static int add_projects(struct grove *g, struct projects *p, const struct grove__dialect *dialect,
-			const char *cwd)
-{
-	struct grove_buf name = GROVE_BUF_INIT;
-	int rc = dialect->paths.project(&g->env, cwd, &name);
-
-	rc = rc ? grove__fail_nomem(p->d) : add_project(p, name.ptr);
-	if (!rc && dialect->paths.old_projects)
-		rc = dialect->paths.old_projects(&g->env, cwd, add_project, p);
-	grove__buf_clear(&name);
-	if (!rc && dialect->paths.project_prefix) {
-		rc = dialect->paths.project_prefix(&g->env, cwd, &name);
-		p->prefix = name.ptr;
-		if (!rc)
-			rc = grove__store_list(p->root->store, NULL, add_prefixed, p, p->d);
-		else
-			rc = rc < 0 ? grove__fail_nomem(p->d) : 0;
-	}
-	grove__buf_release(&name);
-	return rc;
-}
-
-int grove__root_list(struct grove *g, struct grove__root *root, const char *cwd, grove_key_fn *fn,
-		     void *payload, struct grove_detail *d)
-{
-	struct projects p = { .root = root, .fn = fn, .payload = payload, .d = d };
-	const struct grove__dialect *dialect;
-	int rc = 0;
-
-	/* a store that the user named may have any layout */
-	if (!cwd || root->flat || g->given)
-		return grove__store_list(root->store, NULL, fn, payload, d);
-	for (unsigned i = 0; !rc && (dialect = grove__dialect_at(i)); i++)
-		if (!root->dialect || root->dialect == dialect)
-			rc = add_projects(g, &p, dialect, cwd);
-	while (p.nr)
-		free(p.names[--p.nr]);
-	free(p.names);
-	return rc;
+	return root->archive ? grove__store_list(root->store, NULL, pass_on, &o, d)
+			     : grove__store_list(root->store, NULL, fn, payload, d);
 }
 
 int grove__root_list_subs(struct grove *g, struct grove__root *root, grove_key_fn *fn,

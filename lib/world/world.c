@@ -229,6 +229,48 @@ static int discover(struct grove *g, struct grove_detail *d)
 	return rc;
 }
 
+static const char *variable(const struct grove *g, const char *name)
+{
+	const char *v = g->env.getenv(g->env.getenv_payload, name);
+
+	return v && *v ? v : NULL;
+}
+
+int grove__world_archive_url(const struct grove *g, const char *to, struct grove_buf *out)
+{
+	const char *data = variable(g, "XDG_DATA_HOME");
+
+	if (!to)
+		to = variable(g, "GROVE_ARCHIVE");
+	if (to)
+		return grove__world_store_url(g, to, out);
+	return grove__buf_addf(out, "file:%s%s/grove/archive", data ? data : g->home, data ? "" : "/.local/share");
+}
+
+/* A server is not asked by every command; it can be named. */
+static int add_archive(struct grove *g, struct grove_detail *d)
+{
+	struct grove_buf url = GROVE_BUF_INIT;
+	struct grove__sys_stat st;
+	bool is_dir;
+	char *dir = NULL;
+	int rc = grove__world_archive_url(g, NULL, &url) ? grove__fail_nomem(d) : 0;
+
+	is_dir = !rc && !strncmp(url.ptr, "file:", 5);
+	if (!rc && (is_dir || !strncmp(url.ptr, "sqlite:", 7)) && !grove__sys_stat(strchr(url.ptr, ':') + 1, &st) &&
+	    is_dir == (st.type == SYS_DIR) && !(is_dir && known_root(g, url.ptr + 5))) {
+		dir = is_dir ? strdup(url.ptr + 5) : NULL;
+		rc = is_dir && !dir ? grove__fail_nomem(d) : add_root(g, url.ptr, dir, "grove", NULL, false, d);
+		if (!rc)
+			g->roots[g->nr_roots - 1].archive = true;
+		/* what is no archive after all does not stop anybody from working */
+		else if (rc != GROVE_ENOMEM)
+			rc = 0;
+	}
+	grove__buf_release(&url);
+	return rc;
+}
+
 int grove__world_store_url(const struct grove *g, const char *url, struct grove_buf *out)
 {
 	static const char *const kinds[] = { "file:", "sqlite:" };
@@ -352,6 +394,8 @@ int grove__world_open(struct grove *g, const struct grove_options *opt, struct g
 		rc = take_options(g, &o, d);
 	if (!rc && !g->given)
 		rc = discover(g, d);
+	if (!rc && !g->given)
+		rc = add_archive(g, d);
 	return rc;
 }
 

@@ -20,6 +20,7 @@ struct grove__root {
 	char *url;                             /* as it was opened */
 	char *dir;                             /* NULL if it is not a directory */
 	bool flat;                             /* sessions are not grouped by working directory */
+	bool archive;                          /* copies of what agents delete (transfer/archive.c) */
 	unsigned first_of;                     /* bit set of dialects whose new sessions go here */
 };
 
@@ -113,6 +114,11 @@ int grove__world_store(struct grove *g, const char *url, struct grove_store **ou
  */
 int grove__world_shared(struct grove *g, const char *url, struct grove_store **out,
 			struct grove_detail *d);
+/*
+ * Appends the URL of an archive: of the one named by `to` or, if that is NULL, by
+ * $GROVE_ARCHIVE, or else of the default one. GROVE_ENOMEM.
+ */
+int grove__world_archive_url(const struct grove *g, const char *to, struct grove_buf *out);
 /* Returns the root for new sessions of a dialect. */
 struct grove__root *grove__world_root(struct grove *g, const struct grove__dialect *dialect);
 /* Makes a new session id, greater than all before it from this handle. */
@@ -121,6 +127,13 @@ void grove__world_session_id(struct grove *g, const struct grove__dialect *diale
 /* locate.c: finds a session by what a user types */
 int grove__locate(struct grove *g, const char *what, struct grove__where *out,
 		  struct grove_detail *d);
+/*
+ * The same; if several match, `fn` (may be NULL) gets the first 20 of them before
+ * GROVE_EAMBIGUOUS is returned.
+ */
+typedef int grove__candidate_fn(void *payload, struct grove__where *at);
+int grove__locate_or(struct grove *g, const char *what, struct grove__where *out, grove__candidate_fn *fn,
+		     void *payload, struct grove_detail *d);
 int grove__locate_path(struct grove *g, const char *path, struct grove__where *out,
 		       struct grove_detail *d);
 /*
@@ -177,9 +190,11 @@ int grove__peek_root_likely(struct grove *g, struct grove__root *root, const cha
 		       const struct grove__dialect **out);
 
 /* root.c: the sessions of a root */
-/* Lists the logs that may belong to a cwd (NULL: all), each once. */
-int grove__root_list(struct grove *g, struct grove__root *root, const char *cwd, grove_key_fn *fn,
-		     void *payload, struct grove_detail *d);
+/* Lists the logs of sessions; of an archive, those whose original is gone. */
+int grove__root_list(struct grove *g, struct grove__root *root, grove_key_fn *fn, void *payload,
+		     struct grove_detail *d);
+/* True if this is a copy in an archive, and the original is in another root. */
+bool grove__root_is_copy(const struct grove *g, const struct grove__root *root, const struct grove_key *key);
 /*
  * Lists the logs of sub-agents, as keys with a subpath, for agents that list them
  * among all sessions.

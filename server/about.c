@@ -45,48 +45,71 @@ static void put_scopes(struct doc *d, const struct identity *who)
 	doc_close(d, ']');
 }
 
-/* The stores that the listed sessions are in, each once. */
-static void put_stores(struct request *r, const struct grove_list *l)
+#define STORES_MAX 256u
+
+/* Each store is told of once, in the order in which they are found. */
+struct stores {
+	struct request *r;
+	const char *seen[STORES_MAX];
+	size_t nr;
+};
+
+static void put_store(struct stores *all, const char *store)
 {
-	const char *seen[64];
-	size_t nr = 0;
+	struct doc *d = &all->r->out;
+
+	for (size_t i = 0; i < all->nr; i++)
+		if (!strcmp(all->seen[i], store))
+			return;
+	if (all->nr == STORES_MAX)
+		return;
+	all->seen[all->nr++] = store;
+	doc_open(d, '{');
+	doc_member(d, "store", store);
+	doc_member(d, "provider", store_provider(store));
+	doc_member_bool(d, "writable", all->r->who.scope >= SCOPE_WRITE);
+	doc_close(d, '}');
+}
+
+static int put_each_store(void *payload, const struct grove_store_about *s)
+{
+	put_store(payload, s->url);
+	return 0;
+}
+
+/* A token with limits is told of those alone that have a session which it reaches. */
+static int put_stores(struct request *r)
+{
+	struct stores all = { .r = r };
+	struct grove_list *l = NULL;
+	int rc = 0;
 
 	doc_name(&r->out, "stores");
 	doc_open(&r->out, '[');
-	for (size_t i = 0; i < grove_list_count(l) && nr < 64; i++) {
-		const char *store = grove_list_at(l, i)->store;
-		size_t j = 0;
-
-		while (j < nr && strcmp(seen[j], store))
-			j++;
-		if (j < nr || !auth_allows(&r->who, store, grove_list_at(l, i)->cwd))
-			continue;
-		seen[nr++] = store;
-		doc_open(&r->out, '{');
-		doc_member(&r->out, "store", store);
-		doc_member(&r->out, "provider", store_provider(store));
-		doc_member_bool(&r->out, "writable", r->who.scope >= SCOPE_WRITE);
-		doc_close(&r->out, '}');
+	if (!auth_limited(&r->who)) {
+		rc = grove_store_each(r->g, put_each_store, &all);
+	} else {
+		rc = grove_list(r->g, NULL, &l);
+		for (size_t i = 0; !rc && i < grove_list_count(l); i++)
+			if (auth_allows(&r->who, grove_list_at(l, i)->store, grove_list_at(l, i)->cwd))
+				put_store(&all, grove_list_at(l, i)->store);
 	}
 	doc_close(&r->out, ']');
+	grove_list_free(l);
+	return rc ? reply_fail_grove(r, rc) : 0;
 }
 
 int get_me(struct request *r)
 {
 	struct doc *d = &r->out;
-	struct grove_list *l = NULL;
-	int rc = grove_list(r->g, NULL, &l);
+	int rc;
 
-	if (rc) {
-		grove_list_free(l);
-		return reply_fail_grove(r, rc);
-	}
 	doc_open(d, '{');
 	doc_member(d, "version", grove_version());
 	doc_member(d, "name", r->who.name);
 	put_scopes(d, &r->who);
 	doc_member_bool(d, "readOnly", r->server->set->read_only);
-	put_stores(r, l);
+	rc = put_stores(r);
 	doc_name(d, "agents");
 	doc_open(d, '[');
 	grove_agent_each(r->g, put_agent, d);
@@ -98,8 +121,7 @@ int get_me(struct request *r)
 	doc_member_number(d, "ids", IDS_MAX);
 	doc_member_number(d, "body", BODY_MAX);
 	doc_puts(d, "}}");
-	grove_list_free(l);
-	return 0;
+	return rc;
 }
 
 /* --------------------------------------------------------------------- auth */

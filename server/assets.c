@@ -46,7 +46,7 @@ static const struct asset *wanted(const struct request *r)
 		n += len;
 	}
 	name[n] = '\0';
-	return find(name);
+	return find(strcmp(name, "licenses") ? name : "licenses.txt");
 }
 
 int get_page(struct request *r)

@@ -178,10 +178,52 @@ static int write_markdown(struct request *r, const struct held *h, const struct 
 	return rc;
 }
 
+/* The conversation that ends at a leaf: what a snapshot has of it. */
+static int write_path(struct request *r, struct held *h, const struct grove_view *v, uint32_t leaf)
+{
+	struct writer w = { .to = reply_sink(r) };
+	struct grove_entry e = { .size = sizeof(e) };
+	struct grove_rows path = { 0 };
+	struct grove_buf line = GROVE_BUF_INIT;
+	int rc = grove_view_conversation(v, leaf, GROVE_CONVERSATION_WHOLE, &path);
+
+	doc_puts(&w.d, "{\"session\":{");
+	put_session_record(r, &w.d, h, v);
+	doc_puts(&w.d, "},\n\"activePath\":[");
+	for (size_t i = 0; i < path.nr && !rc; i++)
+		if (!grove_view_entry(v, path.at[i], &e) && e.id)
+			doc_string(&w.d, e.id);
+	doc_puts(&w.d, "],\n\"entries\":[");
+	for (size_t i = 0; i < path.nr && !rc; i++) {
+		line.len = 0;
+		rc = grove_view_line(v, path.at[i], GROVE_LINE_BLOBS, &line);
+		doc_puts(&w.d, i ? ",\n" : "\n");
+		doc_json(&w.d, grove_buf_slice(&line));
+		if (!rc)
+			rc = flush(&w);
+	}
+	doc_puts(&w.d, "]}\n");
+	if (!rc)
+		rc = flush(&w);
+	grove_buf_release(&line);
+	grove_rows_release(&path);
+	doc_release(&w.d);
+	return rc;
+}
+
+static int write_format(struct request *r, struct held *h, const struct grove_view *v, uint32_t leaf, int json)
+{
+	struct grove_snapshot_options o = { .size = sizeof(o), .flags = GROVE_SNAPSHOT_BLOBS };
+
+	if (!json)
+		return write_markdown(r, h, v, leaf);
+	/* without a leaf, all branches */
+	return query_text(r, "leaf") ? write_path(r, h, v, leaf) : grove_view_snapshot(v, &o, reply_sink(r));
+}
+
 int get_export(struct request *r)
 {
 	static const char *const formats[] = { "md", "json", "html", NULL };
-	struct grove_snapshot_options o = { .size = sizeof(o), .flags = GROVE_SNAPSHOT_BLOBS };
 	const char *id = query_text(r, "leaf");
 	struct held *h;
 	struct grove_view *v;
@@ -205,7 +247,7 @@ int get_export(struct request *r)
 				     formats[format]);
 		else
 			reply_header(r, "Content-Disposition", "attachment");
-		rc = format ? grove_view_snapshot(v, &o, reply_sink(r)) : write_markdown(r, h, v, leaf);
+		rc = write_format(r, h, v, leaf, format);
 		if (rc < 0 && !r->detail.code)
 			reply_fail_view(r, v, rc);
 	}

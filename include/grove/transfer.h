@@ -119,6 +119,19 @@ GROVE_API int grove_restore(struct grove *g, const char *what, const char *dir, 
 GROVE_API int grove_copy(struct grove *g, const char *what, const char *store,
 			 struct grove_buf *id, struct grove_buf *path);
 
+/* A store of the environment. Members are valid as long as the handle. */
+struct grove_store_about {
+	const char *url;     /* without a password */
+	const char *agent;   /* whose sessions are there, if grove found it by itself; else NULL */
+	const char *dir;     /* NULL: it is not a directory */
+};
+typedef int grove_store_fn(void *payload, const struct grove_store_about *s);
+/*
+ * Reports each store that sessions are looked for in, whether it has any or not; a
+ * directory of an agent only if it exists. A non-zero result of `fn` ends this and is
+ * returned.
+ */
+GROVE_API int grove_store_each(struct grove *g, grove_store_fn *fn, void *payload);
 /* Creates what a store needs, such as tables; does nothing if it exists. */
 GROVE_API int grove_store_init(struct grove *g, const char *store);
 /*

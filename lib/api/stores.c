@@ -3,6 +3,7 @@
  * thinly.
  */
 #include "api/api.h"
+#include "sys/file.h"
 #include "transfer/stores.h"
 
 int grove_copy(struct grove *g, const char *what, const char *store, struct grove_buf *id,
@@ -20,6 +21,27 @@ int grove_stores_exist(struct grove *g)
 
 	grove__fail_clear(&d);
 	return grove__api_told(g, grove__root_all_there(g, &d), &d);
+}
+
+static bool is_there(const char *dir)
+{
+	struct grove__sys_stat st;
+
+	return !grove__sys_stat(dir, &st) && st.type == SYS_DIR;
+}
+
+int grove_store_each(struct grove *g, grove_store_fn *fn, void *payload)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < g->nr_roots && !rc; i++) {
+		const struct grove__root *r = &g->roots[i];
+		struct grove_store_about about = { r->store->url, g->given ? NULL : r->agent, r->dir };
+
+		if (g->given || !r->dir || is_there(r->dir))
+			rc = fn(payload, &about);
+	}
+	return rc;
 }
 
 int grove_store_init(struct grove *g, const char *store)

@@ -26,6 +26,29 @@ static void what_has_no_name_is_called_so(void **state)
 	assert_string_equal(grove_event_name((enum grove_event_kind)9999), "unknown");
 }
 
+static int note_store(void *payload, const struct grove_store_about *s)
+{
+	struct grove_buf *all = payload;
+
+	assert_null(s->agent);
+	return grove_buf_add(all, grove_str(s->url)) || grove_buf_add(all, grove_str(s->dir ? " dir\n" : "\n"));
+}
+
+static void stores_are_told_of_even_if_they_are_empty(void **state)
+{
+	static const char *const urls[] = { "memory:", "/nowhere/at/all" };
+	struct grove_options o = { .size = sizeof(o), .stores = urls, .nr_stores = 2 };
+	struct grove_buf all = GROVE_BUF_INIT;
+	struct grove *g;
+
+	(void)state;
+	assert_int_equal(grove_open(&o, &g), 0);
+	assert_int_equal(grove_store_each(g, note_store, &all), 0);
+	assert_string_equal(all.ptr, "memory:\nfile:/nowhere/at/all dir\n");
+	grove_buf_release(&all);
+	grove_close(g);
+}
+
 static void nothing_is_closed_without_harm(void **state)
 {
 	struct grove_buf none = GROVE_BUF_INIT;
@@ -342,6 +365,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_has_no_name_is_called_so),
+		cmocka_unit_test(stores_are_told_of_even_if_they_are_empty),
 		cmocka_unit_test(nothing_is_closed_without_harm),
 		WORLD_TEST(options_may_be_left_out),
 		WORLD_TEST(a_handle_that_failed_can_still_be_asked),

@@ -198,7 +198,8 @@ static int write_path(struct request *r, struct held *h, const struct grove_view
 		line.len = 0;
 		rc = grove_view_line(v, path.at[i], GROVE_LINE_BLOBS, &line);
 		doc_puts(&w.d, i ? ",\n" : "\n");
-		doc_json(&w.d, grove_buf_slice(&line));
+		if (!rc)
+			rc = grove_buf_utf8(&w.d.buf, grove_buf_slice(&line));
 		if (!rc)
 			rc = flush(&w);
 	}

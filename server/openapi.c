@@ -106,6 +106,51 @@ static void put_body(struct doc *d, const struct route *t)
 	doc_puts(d, "}}}}");
 }
 
+static const char *type_name(char letter)
+{
+	static const char letters[] = "sinbao";
+	static const char *const names[] = { "string", "integer", "number", "boolean", "array", "object" };
+	const char *at = strchr(letters, letter);
+
+	return at && *at ? names[at - letters] : NULL;
+}
+
+/* One member of an answer, "name?:s0". Returns what follows it. */
+static const char *put_answer_member(struct doc *d, const char *p)
+{
+	size_t n = strcspn(p, "?:");
+	char name[32];
+
+	snprintf(name, sizeof(name), "%.*s", (int)n, p);
+	doc_name(d, name);
+	p += strcspn(p, ":") + 1;
+	doc_open(d, '{');
+	if (type_name(*p))
+		doc_member(d, "type", type_name(*p));
+	if (*p == 'a')
+		doc_puts(d, ",\"items\":{}");
+	if (p[1] == '0')
+		doc_member_bool(d, "nullable", 1);
+	doc_close(d, '}');
+	p += strcspn(p, " ");
+	return p + strspn(p, " ");
+}
+
+static void put_answer(struct doc *d, const char *members)
+{
+	doc_puts(d, "{\"schema\":{\"type\":\"object\",\"properties\":{");
+	for (const char *p = members; *p;)
+		p = put_answer_member(d, p);
+	doc_puts(d, "},\"required\":[");
+	for (const char *p = members; *p; p += strcspn(p, " "), p += strspn(p, " ")) {
+		size_t n = strcspn(p, "?:");
+
+		if (p[n] == ':')
+			doc_text(d, (struct grove_slice){ p, n });
+	}
+	doc_puts(d, "]}}");
+}
+
 static int has_body(const struct route *t)
 {
 	return t->body || t->takes || (!strcmp(t->method, "POST") && strstr(t->path, "/entries"));
@@ -129,8 +174,14 @@ static void put_operation(struct doc *d, const struct route *t)
 	doc_open(d, '{');
 	doc_name(d, status);
 	doc_puts(d, "{\"description\":\"done\"");
-	if (t->status != 204)
-		doc_printf(d, ",\"content\":{\"%s\":{}}", t->gives ? t->gives : "application/json");
+	if (t->status != 204) {
+		doc_printf(d, ",\"content\":{\"%s\":", t->gives ? t->gives : "application/json");
+		if (t->answer)
+			put_answer(d, t->answer);
+		else
+			doc_puts(d, "{}");
+		doc_puts(d, "}");
+	}
 	doc_puts(d, "},\"default\":{\"$ref\":\"#/components/responses/Error\"}}");
 	doc_name(d, "security");
 	doc_puts(d, t->scope ? "[{\"token\":[]},{\"cookie\":[]},{}]" : "[]");

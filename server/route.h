@@ -47,6 +47,11 @@ struct route {
 	const char *takes;       /* type of the body; NULL: JSON, if there is one */
 	const char *gives;       /* type of the answer; NULL: JSON */
 	unsigned status;         /* of success; 0: 200 */
+	/*
+	 * The members of a JSON answer: "id:s name?:s0". "?": it may be missing; s, i, n, b,
+	 * a, o: a string, integer, number, boolean, array, object, "*": anything; "0": or null.
+	 */
+	const char *answer;
 };
 
 extern const struct route routes[];

@@ -1,0 +1,62 @@
+"""An event stream, read as a client reads it."""
+import http.client
+import json
+import socket
+
+from world import API, same
+
+
+class Stream:
+    """An event stream that is read event by event."""
+
+    def __init__(self, server, path, last=None, room=None, **headers):
+        self.c = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        if room:
+            self.c.sock = socket.socket()
+            self.c.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+            self.c.sock.connect(("127.0.0.1", server.port))
+        self.c.putrequest("GET", f"{API}/{path}", skip_host=True, skip_accept_encoding=True)
+        self.c.putheader("Host", server.host)
+        if last:
+            self.c.putheader("Last-Event-ID", last)
+        for k, v in headers.items():
+            self.c.putheader(k, v)
+        self.c.endheaders()
+        self.r = self.c.getresponse()
+        self.id = None
+        same((self.r.status, self.r.getheader("Content-Type")), (200, "text/event-stream"))
+
+    def next(self):
+        """The next event: its kind and its data. None at the end of the stream."""
+        kind, data = None, None
+        while True:
+            line = self.r.readline().decode()
+            if not line:
+                return None
+            line = line.rstrip("\n")
+            if line.startswith("id: "):
+                self.id = line[4:]
+            elif line.startswith("event: "):
+                kind = line[7:]
+            elif line.startswith("data: "):
+                data = json.loads(line[6:])
+            elif not line and kind:
+                return kind, data
+
+    def begun(self):
+        """It listens now: what the server says first has come."""
+        assert self.r.readline().startswith(b":")
+        return self
+
+    def appended(self, nr):
+        """The ids of so many entries, in however many events."""
+        ids = []
+        while len(ids) < nr:
+            kind, data = self.next()
+            same(kind, "append")
+            same(len(data["id"]), data["n"])
+            ids += data["id"]
+        return ids
+
+    def close(self):
+        self.c.close()

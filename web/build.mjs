@@ -1,6 +1,6 @@
 // Builds the viewer into dist/, where the server's build takes it from: one page, and code, style and worker
 // with a hash of their content in the name. `--tests` builds the unit tests into dist-test/
-// instead. The build fails when a part grows past its gate: what is loaded before the first text is
+// instead, `--single` a conversation as one file into dist-single/. The build fails when a part grows past its gate: what is loaded before the first text is
 // painted must stay small.
 import * as esbuild from 'esbuild';
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -77,4 +77,11 @@ async function build() {
   gate(sizes(out, names), names);
 }
 
-await (args.includes('--tests') ? buildTests() : build());
+// A conversation as one file: code and style that ask for nothing else.
+async function single() {
+  const out = option('--out') ?? join(here, 'dist-single');
+  rmSync(out, { recursive: true, force: true });
+  await esbuild.build({ ...common, outdir: out, minify: true, format: 'iife', entryPoints: { page: 'src/single/main.tsx', style: 'src/styles/app.css' } });
+}
+
+await (args.includes('--tests') ? buildTests() : args.includes('--single') ? single() : build());

@@ -4,7 +4,7 @@ import { begin, followLinks, route } from './state/app.ts';
 import { Boundary, lazy } from './views/lazy.tsx';
 import { SessionPage } from './views/session.tsx';
 import { SessionsPage } from './views/sessions.tsx';
-import { warmUp } from './worker/client.ts';
+import { useWorker } from './worker/line.ts';
 import { Shell } from './views/shell.tsx';
 
 const UsagePage = lazy(() => import('./views/usage.tsx').then((m) => m.UsagePage));
@@ -21,7 +21,7 @@ function App(): JSX.Element {
   );
 }
 
-warmUp();
+useWorker();
 followLinks();
 void begin().then(() => {
   hub.start();

@@ -12,8 +12,9 @@ import { rail, type Zoom } from '../model/rail.ts';
 import { project } from '../model/rows.ts';
 import { Skeleton } from '../model/skeleton.ts';
 import { GAP, merged, type Stretch } from '../model/stretch.ts';
-import type { Source } from '../parts/source.ts';
-import { say } from './app.ts';
+import type { Shown } from '../parts/shown.ts';
+import { sessionAt } from '../model/route.ts';
+import { copy, mayWrite, say } from './app.ts';
 
 const WHOLE_MAX = 200_000;     // up to here the whole shape is held
 const END_FIRST = 8000;        // above, the end is shown before the rest is asked for
@@ -21,11 +22,11 @@ const END = 1500;
 const BLOCK = 4096, BLOCKS_MAX = 12;
 const PREVIEW = 60;
 const STILL_MS = 60;
-const UPDATE_MS = 250;
+const JOIN_MS = 80;            // what comes within is shown together
 
 const noSubagents: Subagents = { projectionByEntryId: {}, processEventsByEntryId: {}, evidenceSummariesByEntryId: {}, toolRuntimeRoutesByEntryId: {}, subagentRuntimeByBatchId: {}, toolRuntimeRoutesByBatchId: {} };
 
-export class SessionState implements Source {
+export class SessionState implements Shown {
   readonly sessionMeta = signal<SessionRecord | null>(null);
   readonly failure = signal<ApiError | null>(null);
   readonly shape = signal(0);          // counts changes of the skeleton
@@ -50,6 +51,7 @@ export class SessionState implements Source {
   private request: AbortController | null = null;
   private timer = 0;
   private late = 0;
+  private flushed = 0;
   private readonly off: () => void;
 
   constructor(readonly key: string, readonly sub: string | null) {
@@ -344,16 +346,18 @@ export class SessionState implements Source {
     } catch { /* The band says that the server is silent. */ }
   }
 
-  // Bursts are joined: at most four updates of the list a second.
+  // The first is shown with the next frame, what follows closely is joined.
   private grow(data: any): void {
     const wire: TreeWire | undefined = data?.tree ?? data?.columns ?? (typeof data?.n === 'number' ? data : undefined);
     if (!wire) { void this.load(); return; }
     this.pendingWires.push({ wire, leafId: data.leafEntryId ?? null });
-    if (!this.late) this.late = setTimeout(() => this.flush(), UPDATE_MS) as unknown as number;
+    const since = performance.now() - this.flushed;
+    if (!this.late) this.late = setTimeout(() => this.flush(), Math.max(0, JOIN_MS - since)) as unknown as number;
   }
 
   private flush(): void {
     this.late = 0;
+    this.flushed = performance.now();
     let count = 0, told = false;
     for (const { wire, leafId } of this.pendingWires.splice(0)) {
       told ||= /[lnW]/.test(wire.kind);
@@ -402,6 +406,9 @@ export class SessionState implements Source {
   // ---- acting ------------------------------------------------------------------
 
   private send(e: LeafEvent): void { this.leafState.value = step(this.leafState.value, e); }
+  get mayWrite(): boolean { return mayWrite.value; }
+  copy(text: string, what: string): void { void copy(text, what); }
+  address(entryId: string): string { return location.origin + sessionAt(this.key, entryId); }
   get acting(): boolean { return busy(this.leafState.value); }
 
   private plannedAt = 0;

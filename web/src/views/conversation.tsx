@@ -48,7 +48,7 @@ export function Conversation(p: Props): JSX.Element {
     const a = v.scrollDirection === 'backward' ? from - ahead : from, b = v.scrollDirection === 'backward' ? to : to + ahead;
     const want: number[] = [];
     for (let k = Math.max(0, a); k <= Math.min(rows.length - 1, b); k++) want.push(...rows[k]!.entries.slice(0, 60), ...rows[k]!.entries.slice(-2));
-    session.need('rows', want, session.bodyCount.value === 0);
+    session.need('rows', want, session.bodyCount.value === 0 || p.follow.value);
     p.onWindow({ from, to });
   }, [from, to, rows, session.bodyCount.value]);
 

@@ -5,17 +5,15 @@ import type { Entry } from '../api/types.ts';
 import { body, type Block, type Body } from '../model/body.ts';
 import { bytes, count, duration, modelName, moment, money, plural, time, tokens } from '../model/format.ts';
 import type { Row } from '../model/rows.ts';
-import { sessionAt } from '../model/route.ts';
 import { visible } from '../model/safe.ts';
 import { Batch } from '../parts/batch.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Picture, ShellRow, ToolRow, type ToolUse } from '../parts/tool.tsx';
 import { Prose } from '../parts/text.tsx';
-import { copy, mayWrite } from '../state/app.ts';
-import type { SessionState } from '../state/session.ts';
+import type { Shown } from '../parts/shown.ts';
 
 export interface RowProps {
-  session: SessionState;
+  session: Shown;
   row: Row;
   folds: ReadonlySet<string>;          // what was opened
   toggle: (name: string) => void;
@@ -29,13 +27,12 @@ function Frame({ p, cls, children }: { p: RowProps; cls: string; children: Compo
 }
 
 function EntryMenu({ p, id }: { p: RowProps; id: string }): JSX.Element {
-  const link = sessionAt(p.session.key, id);
   return (
     <span class="tools-e">
-      {mayWrite.value && <span class="more-e"><button class="mini-b" aria-label="Label" title="Label (b)" onClick={() => p.label(id)}><Icon name="tag" /></button>
+      {p.session.mayWrite && <span class="more-e"><button class="mini-b" aria-label="Label" title="Label (b)" onClick={() => p.label(id)}><Icon name="tag" /></button>
         {!p.session.sub && <button class="mini-b" aria-label="Continue from here" title="Continue from here (c)" disabled={p.session.acting} onClick={() => void p.session.continueFrom(id)}><Icon name="branch" /></button>}</span>}
       <span class="mono hidep">{id.slice(0, 8)}</span>
-      <button class="mini-b" aria-label="Copy link" title="Copy link (y)" onClick={() => void copy(location.origin + link, 'Link')}><Icon name="link" /></button>
+      <button class="mini-b" aria-label="Copy link" title="Copy link (y)" onClick={() => p.session.copy(p.session.address(id), 'Link')}><Icon name="link" /></button>
     </span>
   );
 }
@@ -235,13 +232,13 @@ function LeafCard(p: RowProps & { resume: string | null }): JSX.Element {
   const rule = p.session.context.value?.leafReason?.rule;
   const tip = p.session.viewLeaf.value >= 0 ? p.session.skeleton.id[p.session.viewLeaf.value]! : null;
   if (preview) {
-    return <Frame p={p} cls="lf last"><div class="leafcard off"><div class="tx"><b>Not on the active path</b> <span class="soft">Looking moves nothing: the leaf is elsewhere.</span></div>{mayWrite.value && tip && !p.session.sub && <button class="btn pri" disabled={p.session.acting} onClick={() => void p.session.continueFrom(tip)}>Go on from here</button>}<button class="btn" onClick={() => p.view('')}>Back to the leaf</button></div></Frame>;
+    return <Frame p={p} cls="lf last"><div class="leafcard off"><div class="tx"><b>Not on the active path</b> <span class="soft">Looking moves nothing: the leaf is elsewhere.</span></div>{p.session.mayWrite && tip && !p.session.sub && <button class="btn pri" disabled={p.session.acting} onClick={() => void p.session.continueFrom(tip)}>Go on from here</button>}<button class="btn" onClick={() => p.view('')}>Back to the leaf</button></div></Frame>;
   }
   return (
     <Frame p={p} cls="lf last">
       {state.at === 'idle' && state.draft !== null && <Draft p={p} draft={state.draft} />}
       <div class="leafcard" id="leafcard" tabIndex={-1}><div class="tx"><b>Leaf</b> <span class="soft">The next message goes on from here.</span><div class="dim">{rule ? RULES[rule] ?? rule : RULES['last-entry']}{meta.live ? ' The agent is still writing.' : ''}</div></div>
-        {p.resume && <><span class="cmd">{p.resume}</span><button class="btn" onClick={() => void copy(p.resume!, 'Command')}><Icon name="copy" />Copy</button></>}</div>
+        {p.resume && <><span class="cmd">{p.resume}</span><button class="btn" onClick={() => p.session.copy(p.resume!, 'Command')}><Icon name="copy" />Copy</button></>}</div>
     </Frame>
   );
 }
@@ -251,7 +248,7 @@ function Draft({ p, draft }: { p: RowProps; draft: string }): JSX.Element {
   const [text, setText] = useState(draft);
   return (
     <div class="draft"><label class="vh" for="draft">Your prompt, to edit</label><textarea id="draft" value={text} rows={Math.min(12, 2 + text.split('\n').length)} data-edited={text !== draft} onInput={(e) => setText(e.currentTarget.value)} />
-      <div class="acts"><button class="btn sm ghost" onClick={() => p.session.finishDraft()}>Discard</button><button class="btn sm" onClick={() => void copy(text, 'Prompt')}><Icon name="copy" />Copy the prompt</button></div></div>
+      <div class="acts"><button class="btn sm ghost" onClick={() => p.session.finishDraft()}>Discard</button><button class="btn sm" onClick={() => p.session.copy(text, 'Prompt')}><Icon name="copy" />Copy the prompt</button></div></div>
   );
 }
 
@@ -271,7 +268,7 @@ export function ConversationRow(p: RowProps & { resume: string | null; notShown:
 }
 
 // What a screen reader says of a row: author, time, first words.
-export function rowLabel(session: SessionState, row: Row): string {
+export function rowLabel(session: Shown, row: Row): string {
   const i = row.entries[0];
   const who: Record<string, string> = { prompt: 'You', reply: 'Assistant', seam: 'Compacted', summary: 'Summary of a branch', batch: 'Workers', change: 'Change', leaf: 'Leaf', lone: 'Tool', raw: 'Entry', gap: 'Not loaded yet', hidden: 'Not shown' };
   if (i === undefined) return who[row.kind]!;

@@ -1,17 +1,6 @@
-// Runs what may be slow or may fail away from the page: one job in, one answer out.
-import { compare, patchLines } from './diff.ts';
-import { highlight } from './highlight.ts';
-import { markdown } from './markdown.ts';
+// Runs jobs away from the page.
+import { run } from './jobs.ts';
 import type { Job } from './nodes.ts';
-
-function run(j: Job): unknown {
-  switch (j.job) {
-    case 'markdown': return markdown(j.text);
-    case 'code': return highlight(j.text, j.lang);
-    case 'diff': return compare(j.before, j.after, j.lang);
-    case 'patch': return patchLines(j.lines, j.lang);
-  }
-}
 
 onmessage = (m: MessageEvent<Job>) => {
   let answer: { id: number; value?: unknown; failed?: boolean };

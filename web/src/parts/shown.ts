@@ -1,0 +1,29 @@
+// What the rows of a conversation need of the session they show. The viewer gives one that is connected to a
+// server; a page that is one file gives one that holds everything.
+import type { ContextReply, Entry, SessionRecord, Subagents } from '../api/types.ts';
+import type { LeafState } from '../model/leaf.ts';
+import type { Skeleton } from '../model/skeleton.ts';
+import type { Source } from './source.ts';
+
+type Value<T> = { readonly value: T };
+
+export interface Shown extends Source {
+  readonly key: string;
+  readonly sub: string | null;
+  readonly skeleton: Skeleton;
+  readonly sessionMeta: Value<SessionRecord | null>;
+  readonly subagents: Value<Subagents>;
+  readonly viewPath: Value<number[]>;
+  readonly viewLeaf: Value<number>;
+  readonly isPreview: Value<boolean>;
+  readonly context: Value<ContextReply | null>;
+  readonly leafState: Value<LeafState>;
+  readonly acting: boolean;
+  readonly mayWrite: boolean;
+  body(i: number): Entry | undefined;
+  words(i: number): string;
+  address(entryId: string): string;
+  copy(text: string, what: string): void;
+  continueFrom(entryId: string): Promise<void>;
+  finishDraft(): void;
+}

@@ -412,6 +412,7 @@ scenario('two branches side by side', async (w, s) => {
   await p.waitForSelector('.cmp-h');
   await wait(p, () => document.querySelectorAll('.cmp .tool-r').length > 3);
   assert.match(await text(p, '.sh .sub'), /entries in common/);
+  await wait(p, () => document.querySelectorAll('.cmp mark').length > 0);
   await p.getByRole('button', { name: 'Files' }).click();
   assert.match(await text(p, '.cmp'), /services\/replay\/main\.ts/);
   await p.context().close();
@@ -434,6 +435,18 @@ scenario('search: passages say where they stand', async (w) => {
   for (const m of marks) assert.equal(m.toLowerCase(), 'replay');
   await p.locator('.hit').first().click();
   await p.waitForSelector('article.on');
+  await p.context().close();
+});
+
+scenario('passages of one session are marked in its tree; lines of an entry have an address', async (w, s) => {
+  const p = await page(w, `/s/${s.id}?q=replay`);
+  await p.waitForSelector('.rail .ticks i');
+  await p.waitForSelector('.tr.found');
+  const result = s.lines.find((l) => l.message?.role === 'toolResult' && l.message.content[0].text.split('\n').length > 8);
+  await p.goto(`${w.base}/s/${s.id}/e/${result.id}?l=3-5`);
+  await p.waitForSelector('.lines-of .on');
+  assert.equal(await p.locator('.lines-of .on').count(), 3);
+  assert.match(await text(p, '.lines-of .on'), /^\s+3  /);
   await p.context().close();
 });
 
@@ -662,7 +675,7 @@ const now = Date.now();
 const { main } = small(world.root, now);
 const all = { bad: hostile(world.root, now), big: large(world.root, now, 30_000, 400), old: batches(world.root, now) };
 await world.serve();
-const wanted = scenarios.filter((s) => !only || s.name.includes(only));
+const wanted = scenarios.filter((s) => !only || new RegExp(only).test(s.name));
 console.log(`1..${wanted.length}`);
 let bad = 0;
 for (const [i, s] of wanted.entries()) {

@@ -4,10 +4,12 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ApiError, get } from '../api/http.ts';
 import { completeContext, diffOf } from '../model/derive.ts';
 import type { ContextReply, DiffReply, DiffSide } from '../api/types.ts';
-import { count, money, plural, tokens } from '../model/format.ts';
+import { body, plainText } from '../model/body.ts';
+import { count, money, plural, time, tokens } from '../model/format.ts';
 import { formatRoute, sessionAt, type Route } from '../model/route.ts';
 import { project, type Row } from '../model/rows.ts';
-import { visible } from '../model/safe.ts';
+import { readable, visible } from '../model/safe.ts';
+import { differing } from '../model/words.ts';
 import { Icon } from '../parts/icons.tsx';
 import { SourceContext } from '../parts/source.ts';
 import { go, mayWrite, setTitle } from '../state/app.ts';
@@ -41,9 +43,30 @@ function Head({ session, id, side, lane }: { session: SessionState; id: string; 
   return <div class="cmp-h"><span class={lane ? 'dot lane1' : 'dot'} /><h2 class="trunc">{active ? 'Active path' : visible(session.words(start)) || id.slice(0, 8)}</h2>{i === s.leaf && <span class="chip green">leaf</span>}<span class="end dim num">{plural(side.entries, 'entry', 'entries')}{typeof side.cost === 'number' ? ` · ${money(side.cost)}` : ''}</span></div>;
 }
 
-function Turn({ session, rows, folds, toggle }: { session: SessionState; rows: Row[] | undefined; folds: ReadonlySet<string>; toggle: (n: string) => void }): JSX.Element {
+// The text of a prompt that was asked on both sides, with the words that differ marked.
+function AskedTwice({ session, row, mine, others }: { session: SessionState; row: Row; mine: string; others: string }): JSX.Element {
+  const runs = useMemo(() => differing(mine, others), [mine, others]);
+  const i = row.entries[0]!;
+  return (
+    <div class="e usr"><div class="sp"><b /></div><div class="bd"><div class="hd"><span class="who">You</span><time class="num">{time(session.skeleton.time[i]!)}</time></div>
+      <div class="bubble"><div class="prose"><div class="plain">{runs.map((r, k) => (r.only ? <mark key={k}>{readable(r.text)}</mark> : <span key={k}>{readable(r.text)}</span>))}</div></div></div></div></div>
+  );
+}
+
+const PROMPT_MAX = 8000;
+
+function promptText(session: SessionState, rows: Row[] | undefined): string | null {
+  const row = rows?.[0], entry = row?.kind === 'prompt' ? session.body(row.entries[0]!) : undefined;
+  const blocks = entry ? body(entry).blocks : [];
+  const only = blocks.length === 1 && blocks[0]!.is === 'text' ? plainText(blocks[0]!.text) : '';
+  return only && only.length <= PROMPT_MAX ? only : null;
+}
+
+function Turn({ session, rows, against, folds, toggle }: { session: SessionState; rows: Row[] | undefined; against: Row[] | undefined; folds: ReadonlySet<string>; toggle: (n: string) => void }): JSX.Element {
   void session.bodyCount.value;
-  return <div class="cell">{rows?.map((row) => <Boundary key={row.key} what="entry"><ConversationRow session={session} row={row} folds={folds} toggle={toggle} goTo={(id) => go(sessionAt(session.key, id))} view={(id) => go(sessionAt(session.key, id || null))} label={() => undefined} resume={null} notShown={0} showAll={() => undefined} /></Boundary>)}</div>;
+  const mine = promptText(session, rows), others = promptText(session, against);
+  const twice = mine !== null && others !== null && mine !== others;
+  return <div class="cell">{twice && <AskedTwice session={session} row={rows![0]!} mine={mine} others={others} />}{(twice ? rows!.slice(1) : rows)?.map((row) => <Boundary key={row.key} what="entry"><ConversationRow session={session} row={row} folds={folds} toggle={toggle} goTo={(id) => go(sessionAt(session.key, id))} view={(id) => go(sessionAt(session.key, id || null))} label={() => undefined} resume={null} notShown={0} showAll={() => undefined} /></Boundary>)}</div>;
 }
 
 function Files({ side }: { side: DiffSide }): JSX.Element {
@@ -95,7 +118,7 @@ export function ComparePage({ r }: { r: CompareRoute }): JSX.Element {
         <a class="bandrow" href={sessionAt(r.key, diff.fork)}><Icon name="right" />{plural(diff.common, 'entry', 'entries')} in common{foldedAt ? `, up to ${foldedAt}` : ''}</a>
         {pane === 'files' ? <><section><Files side={diff.a} /></section><section><Files side={diff.b} /></section></>
           : pane === 'context' ? <><section><ContextSide session={session} leaf={r.a} /></section><section><ContextSide session={session} leaf={r.b} /></section></>
-            : Array.from({ length: Math.min(n, shown) }, (_, k) => [<section key={`a${k}`}><Turn session={session} rows={sides.a[k]} folds={folds} toggle={toggle} /></section>, <section key={`b${k}`}><Turn session={session} rows={sides.b[k]} folds={folds} toggle={toggle} /></section>])}
+            : Array.from({ length: Math.min(n, shown) }, (_, k) => [<section key={`a${k}`}><Turn session={session} rows={sides.a[k]} against={sides.b[k]} folds={folds} toggle={toggle} /></section>, <section key={`b${k}`}><Turn session={session} rows={sides.b[k]} against={sides.a[k]} folds={folds} toggle={toggle} /></section>])}
         {pane === 'conversation' && n > shown && <button class="bandrow" onClick={() => setShown(shown + ROWS)}>Show {n - shown} more turns</button>}
       </div></SourceContext.Provider>
       <ContinueDialog session={session} />

@@ -6,6 +6,7 @@ import { useSignal } from '@preact/signals';
 import { plural, time } from '../model/format.ts';
 import { guessHeight } from '../model/rows.ts';
 import { Icon } from '../parts/icons.tsx';
+import { Lines } from '../parts/lines.tsx';
 import { SourceContext } from '../parts/source.ts';
 import type { SessionState } from '../state/session.ts';
 import { ConversationRow, rowLabel, type RowProps } from './entry.tsx';
@@ -24,6 +25,7 @@ interface Props extends Omit<RowProps, 'row' | 'session'> {
   follow: { value: boolean };
   onWindow: (w: { from: number; to: number }) => void;
   select: (entryId: string) => void;
+  lines: { entry: string; from: number; to: number } | null;
 }
 
 export function Conversation(p: Props): JSX.Element {
@@ -113,6 +115,7 @@ export function Conversation(p: Props): JSX.Element {
   }, [session.sessionMeta.value === null]);
 
   const take = (): void => { session.arrived.value = 0; p.follow.value = true; const el = scroller.current!; el.scrollTop = el.scrollHeight; };
+  const named = p.lines ? session.skeleton.index.get(p.lines.entry) ?? -1 : -1;
   const selectedRow = selected === null ? -1 : rowOf.get(session.skeleton.index.get(selected) ?? -1) ?? -1;
   return (
     <SourceContext.Provider value={session}>
@@ -126,7 +129,7 @@ export function Conversation(p: Props): JSX.Element {
               <article key={it.key} ref={(el) => { if (el) v.measureElement(el); }} data-index={it.index} data-row={index} class={index === selectedRow ? 'on' : undefined} tabIndex={-1} aria-posinset={index + 1} aria-setsize={rows.length} aria-label={rowLabel(session, row)}
                 style={{ transform: `translateY(${it.start}px)` }} onClick={() => { if (row.entries[0] !== undefined) p.select(session.skeleton.id[row.entries[0]]!); }}>
                 {mark && <div class="newline"><span>new since you looked, {time(session.skeleton.time[newSince.value!.entry]!)}</span></div>}
-                <Boundary what="entry"><ConversationRow {...p} row={row} notShown={notShown} showAll={() => { session.zoom.value = 'all'; }} /></Boundary>
+                <Boundary what="entry"><ConversationRow {...p} row={row} notShown={notShown} showAll={() => { session.zoom.value = 'all'; }} />{named >= 0 && row.entries.includes(named) && session.body(named) && <Lines id={p.lines!.entry} entry={session.body(named)!} from={p.lines!.from} to={p.lines!.to} />}</Boundary>
               </article>
             );
           })}

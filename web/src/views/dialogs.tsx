@@ -100,6 +100,7 @@ export function ContinueDialog({ session }: { session: SessionState }): JSX.Elem
       {open && <div class="banner amber"><Icon name="alert" small={false} /><span>{agentName(open.agent)} has this session open. It would not notice the move; a fork leaves it alone.</span></div>}
       {s.at === 'unknown' && <p class="soft" role="status">The server did not say whether the move was made. Asking it…</p>}
       <div class="acts"><button class="btn" onClick={() => session.cancel()} disabled={s.at === 'switching'}>Cancel</button>
+        {conflict && !conflict.live && conflict.entries.length > 0 && <button class="btn" onClick={() => { const id = conflict.entries[0]!.id; session.cancel(); go(sessionAt(session.key, id)); }}>Show them</button>}
         {open && <button class="btn pri" data-focus disabled={moving} onClick={() => void fork(p.entryId)}><Icon name="fork" />Fork instead</button>}
         <button class={open ? 'btn' : 'btn pri'} data-focus={!open} disabled={moving} onClick={() => void session.confirm(open !== null)}>{conflict && !conflict.live ? 'Move anyway' : doIt}</button></div>
     </Dialog>

@@ -1,7 +1,7 @@
 // The tree rail: virtual rows of one height, each with its own piece of the drawing.
 import { memo } from './memo.ts';
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { count, plural, time, tokens } from '../model/format.ts';
 import { LANES_MAX } from '../model/lanes.ts';
 import type { RailRow, Zoom } from '../model/rail.ts';
@@ -58,12 +58,12 @@ export function rowText(session: SessionState, row: RailRow): string {
   return row.node === 'reply' ? 'Reply' : '…';
 }
 
-const Row = memo(function Row({ session, row, index, height, width, selected, total, passColours, choose, version }: { session: SessionState; row: RailRow; index: number; height: number; width: number; selected: boolean; total: number; passColours: string; choose: (r: RailRow) => void; version: number }): JSX.Element {
+const Row = memo(function Row({ session, row, index, height, width, selected, hit, total, passColours, choose, version }: { session: SessionState; row: RailRow; index: number; height: number; width: number; selected: boolean; hit: boolean; total: number; passColours: string; choose: (r: RailRow) => void; version: number }): JSX.Element {
   void version;
   const label = session.skeleton.labels.get(row.entry);
   const dim = row.node === 'run' || row.node === 'other';
   return (
-    <div class={`tr${row.onPath ? ' act' : ' off'}${row.node === 'seam' ? ' tseam' : ''}${selected ? ' sel' : ''}`} role="treeitem" id={`rail-${index}`} aria-level={row.level} aria-posinset={index + 1} aria-setsize={total} aria-selected={selected}
+    <div class={`tr${row.onPath ? ' act' : ' off'}${row.node === 'seam' ? ' tseam' : ''}${selected ? ' sel' : ''}${hit ? ' found' : ''}`} role="treeitem" id={`rail-${index}`} aria-level={row.level} aria-posinset={index + 1} aria-setsize={total} aria-selected={selected}
       aria-expanded={row.folded ? false : undefined} style={{ transform: `translateY(${index * height}px)`, height: `${height}px` }} onClick={() => choose(row)}>
       <LaneDrawing row={row} height={height} width={width} first={index === 0} passColours={passColours} />
       <span class="x"><span class={`u trunc${dim ? ' dim' : ''}`}>{rowText(session, row)}</span>{label && <span class="chip tag">{visible(label)}</span>}{row.leaf && <span class="chip green">{session.isPreview.value ? 'shown' : 'leaf'}</span>}{row.folded && <span class="chip violet" title={`${row.folded.prompts} prompts, ${row.folded.entries} entries`}>{row.folded.prompts} · {count(row.folded.entries)}</span>}<span class="m num">{row.node === 'run' ? '' : time(session.skeleton.time[row.entry]!)}</span></span>
@@ -107,6 +107,8 @@ export function Rail({ session, choose, window: win, phone }: { session: Session
   const from = Math.max(0, Math.floor(view.top / height) - OVERSCAN);
   const to = Math.min(rows.length, Math.ceil((view.top + view.height) / height) + OVERSCAN);
   const colours = passes(rows, from, to);
+  const hits = session.hits.value;
+  const found = useMemo(() => new Set((hits?.hits ?? []).flatMap((h) => { const i = session.skeleton.index.get(h.entryId); const k = i === undefined ? -1 : nearestRow(session, rows, at, i); return k < 0 ? [] : [k]; })), [hits, rows]);
   useLayoutEffect(() => {
     const el = scroller.current!;
     const look = (): void => setView({ top: el.scrollTop, height: el.clientHeight });
@@ -166,10 +168,11 @@ export function Rail({ session, choose, window: win, phone }: { session: Session
       <div class="rail-h"><h2>Tree</h2><span class="grow" /><span class="seg" role="group" aria-label="Detail">{zooms.map(([z, t]) => <button key={z} aria-pressed={session.zoom.value === z} onClick={() => { session.zoom.value = z; }}>{t}</button>)}</span><Filters session={session} /></div>
       <div class="tree" ref={scroller} role="tree" aria-label="Entries" tabIndex={0} aria-activedescendant={selected >= from && selected < to ? `rail-${selected}` : undefined} onKeyDown={keys}>
         {session.sessionMeta.value ? <div class="tree-in" role="presentation" style={{ height: `${rows.length * height}px` }}>
-          {rows.slice(from, to).map((r, k) => <Row key={r.entry} session={session} row={r} index={from + k} height={height} width={svgWidth} selected={from + k === selected} total={rows.length} passColours={colours[k]!} choose={pick} version={version} />)}
+          {rows.slice(from, to).map((r, k) => <Row key={r.entry} session={session} row={r} index={from + k} height={height} width={svgWidth} selected={from + k === selected} hit={found.has(from + k)} total={rows.length} passColours={colours[k]!} choose={pick} version={version} />)}
           {thumb && <i class="view-win" style={{ top: `${thumb.top}px`, height: `${thumb.height}px` }} aria-hidden="true" />}
         </div> : <Bars rows={8} />}
       </div>
+      {found.size > 0 && <div class="ticks" aria-hidden="true">{[...found].map((k) => <i key={k} style={{ top: `${(k / Math.max(1, rows.length)) * 100}%` }} />)}</div>}
       <div class="rail-f"><span class="num">{plural(session.sessionMeta.value?.entryCount ?? session.skeleton.n, 'entry', 'entries')} · {plural(prompts, 'prompt')}{branches ? ` · ${plural(branches, 'branch', 'branches')}` : ''}</span></div>
       {!phone && <div class="grip" onPointerDown={drag} aria-hidden="true" />}
     </aside>

@@ -11,6 +11,7 @@ import { promptRow } from '../model/rows.ts';
 import type { Zoom } from '../model/rail.ts';
 import { visible } from '../model/safe.ts';
 import { Icon } from '../parts/icons.tsx';
+import { parseLines } from '../parts/lines.tsx';
 import { copy, go, mayWrite, me, say, setGuard, setTitle } from '../state/app.ts';
 import { useKeys } from '../state/keys.ts';
 import { SessionState } from '../state/session.ts';
@@ -138,7 +139,7 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
   const select = (id: string, o: { scroll?: boolean } = {}): void => {
     if (id === session.selectedEntryId.value && !o.scroll) return;
     session.selectedEntryId.value = id;
-    history.replaceState(history.state, '', url({ entry: id }));
+    history.replaceState(history.state, '', url({ entry: id, query: { l: null } }));
     if (o.scroll) { follow.value = false; setJump({ entry: id, align: 'auto', n: Date.now() }); }
   };
   const goTo = (id: string): void => { follow.value = false; const i = session.skeleton.index.get(id); if (i === undefined) return; if (session.visibleEntries.value.rowOf.has(i)) { session.selectedEntryId.value = id; go(url({ entry: id, query: narrow ? { panel: null, pane: null } : {} })); setJump({ entry: id, align: 'start', n: Date.now() }); } else view(id); };
@@ -199,6 +200,7 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
     { title: 'Download as JSON', icon: 'file', act: () => { location.href = `/api/v1${session.path}/export?format=json`; } },
     ...(off ? [] : [{ title: 'Delete', icon: 'trash', act: () => setDialog({ is: 'delete' }) }]),
   ];
+  const lines = parseLines(r.query.get('l'));
   const shown = narrow ? pane ?? (panel ? 'context' : 'conversation') : 'all';
   const rail = <Rail session={session} choose={chooseInTree} window={win} phone={narrow} />;
   return (
@@ -213,7 +215,7 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
           {!off && <button class="btn pri hide" disabled={session.acting} onClick={withEntry((id) => void session.continueFrom(id))}>Continue</button>}
           <button class="iconbtn" aria-label="Inspector" aria-pressed={panel !== null} onClick={() => setTab(panel ? null : 'context')}><Icon name="panel" small={false} /></button><Menu items={actions} /></div>
         <Bands session={session} />
-        <Conversation session={session} folds={folds} toggle={toggle} goTo={goTo} view={view} label={(id) => setDialog({ is: 'label', id })} resume={resume} jump={jump} follow={follow} onWindow={setWin} select={select} />
+        <Conversation session={session} folds={folds} toggle={toggle} goTo={goTo} view={view} label={(id) => setDialog({ is: 'label', id })} resume={resume} jump={jump} follow={follow} onWindow={setWin} select={select} lines={lines && r.entry ? { entry: r.entry, ...lines } : null} />
       </section>}
       {panel && (!narrow || shown === 'context') && <Inspector session={session} tab={panel} setTab={setTab} close={() => go(url({ query: { panel: null, pane: null } }), { replace: true })} goTo={goTo} />}
       {narrow && <nav class="tabbar only-phone" aria-label="Session">{([['conversation', 'Conversation', 'list'], ['tree', 'Tree', 'branch'], ['context', 'Context', 'layers']] as const).map(([p, t, icon]) => <a key={p} href={url({ query: { pane: p === 'conversation' ? null : p, panel: p === 'context' ? 'context' : null } })} aria-current={shown === p ? 'page' : undefined}><Icon name={icon} small={false} />{t}</a>)}{!off && <button disabled={session.acting} onClick={withEntry((id) => void session.continueFrom(id))}><Icon name="play" small={false} />Continue</button>}</nav>}

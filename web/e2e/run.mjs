@@ -360,7 +360,7 @@ scenario(`an agent writes 20 entries a second for ${long ? 'a minute' : 'four se
   let count = 0, enough = false;
   const done = new Promise((end) => { const t = setInterval(() => { s.user(`busy ${count++}.`); appendFileSync(w.file(s.id), JSON.stringify(s.lines.at(-1)) + '\n'); if (enough && count >= least) { clearInterval(t); end(); } }, 50); });
   await p.waitForTimeout(long ? 10_000 : 1000);
-  await p.locator('.flow').hover();
+  await p.mouse.move(900, 500);
   await p.mouse.wheel(0, -900);
   await p.waitForTimeout(800);
   const top = () => p.evaluate(() => { const f = document.querySelector('.flow').getBoundingClientRect(); const a = [...document.querySelectorAll('.flow article')].find((x) => x.getBoundingClientRect().bottom > f.top + 40); return `${a.getAttribute('aria-label')} ${a.getBoundingClientRect().top}`; });

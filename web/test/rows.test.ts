@@ -1,5 +1,6 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
+import { rail } from '../src/model/rail.ts';
 import { guessHeight, project, promptRow } from '../src/model/rows.ts';
 import { Skeleton } from '../src/model/skeleton.ts';
 import { wire, type Made } from './made.ts';
@@ -47,4 +48,13 @@ test('J and K go from prompt to prompt', () => {
   assert.equal(promptRow(rows, 6, -1), 1);
   assert.equal(promptRow(rows, 6, 1), -1);
   for (const r of rows) assert.ok(guessHeight(s, r) > 20);
+});
+
+test('results of tools that ran at once belong to their calls, and are no branches', () => {
+  const s = Skeleton.from(wire([['u', null, 'm', 'u'], ['a1', 'u', 'm', 'a'], ['r1', 'a1', 'm', 't'], ['a2', 'a1', 'm', 'a'], ['r2', 'a2', 'm', 't'], ['a3', 'r2', 'm', 'a']]));
+  const { rows } = project(s, s.path(s.leaf), { all: false, leaf: false });
+  assert.deepEqual(rows.map((r) => r.entries.map((i) => s.id[i])), [['u'], ['a1', 'r1'], ['a2', 'r2'], ['a3']]);
+  const r = rail(s, { zoom: 'prompts', leaf: s.leaf, open: new Set(), shut: new Set() });
+  assert.deepEqual([r.branches, r.width], [0, 0]);
+  assert.deepEqual(s.attempts(3), [3]);
 });

@@ -89,6 +89,7 @@ function condense(s: Skeleton, keep: Uint8Array, leaf: number): Condensed {
     const p = s.parent[i]!;
     const above = p >= 0 ? node[p]! : -1;
     if (keep[i]) { node[i] = add(i, above, 0); c.failed[node[i]!]! += s.failed.get(i) ?? 0; continue; }
+    if (!keep[i] && above >= 0 && s.isAside(i)) { node[i] = above; if (c.steps[above]!) { c.steps[above]!++; c.failed[above]! += s.failed.get(i) ?? 0; } continue; }
     const steps = s.gap.get(i) ?? (s.kindAt(i) === 'm' && !hidden(s, i) ? 1 : 0);
     if (!steps) { node[i] = above; continue; }
     const only = above >= 0 && c.steps[above]! > 0 && c.last[above] === p;
@@ -185,6 +186,6 @@ function countPrompts(s: Skeleton): number {
 
 function countForks(s: Skeleton): number {
   let n = 0;
-  for (let i = 0; i < s.n; i++) for (let c = s.first[i]!, k = 0; c >= 0; c = s.next[c]!) if (!hidden(s, c) && ++k > 1) n++;
+  for (let i = 0; i < s.n; i++) for (let c = s.first[i]!, k = 0; c >= 0; c = s.next[c]!) if (!hidden(s, c) && !s.isAside(c) && ++k > 1) n++;
   return n;
 }

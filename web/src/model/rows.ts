@@ -80,6 +80,7 @@ export function project(s: Skeleton, path: number[], o: ProjectOptions): Project
     if (kind !== 'change') speaker = kind;
     rowOf.set(i, rows.length);
     rows.push({ key: s.id[i]!, kind, entries: [i], lead, faded: false });
+    if (kind === 'reply') for (const c of s.children(i)) if (s.isAside(c)) { rows[rows.length - 1]!.entries.push(c); rowOf.set(c, rows.length - 1); }
   }
   fade(s, rows);
   if (notShown) rows.push({ key: '#hidden', kind: 'hidden', entries: [], lead: true, faded: false });

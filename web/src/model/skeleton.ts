@@ -123,6 +123,15 @@ export class Skeleton {
     return p < 0 ? this.roots : [...this.children(p)];
   }
 
+  // A result that ends where it stands while the conversation goes on beside it: an agent that runs several
+  // tools at once stores each result below its own call. It belongs to the call, and is no branch.
+  isAside(i: number): boolean {
+    return this.roleAt(i) === 't' && this.kindAt(i) === 'm' && this.first[i]! < 0 && i !== this.leaf && this.parent[i]! >= 0 && (this.next[i]! >= 0 || this.first[this.parent[i]!] !== i);
+  }
+
+  // Entries that were tried in this one's place.
+  attempts(i: number): number[] { return this.siblings(i).filter((k) => k === i || !this.isAside(k)); }
+
   // Indices from the root to the entry; empty for "before the first entry".
   path(leaf: number): number[] {
     const path: number[] = [];

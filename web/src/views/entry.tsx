@@ -45,7 +45,7 @@ function Labels({ p }: { p: RowProps }): JSX.Element | null {
 // ‹ 3 of 3 › and the others by name, below a prompt that was tried more than once.
 function ForkBar({ p, at }: { p: RowProps; at: number }): JSX.Element | null {
   const s = p.session.skeleton;
-  const all = s.siblings(at).filter((i) => { const k = s.kindAt(i); return k === 'm' || k === 'y' || k === 'b' || k === 'c' || k === 'w'; });
+  const all = s.attempts(at).filter((i) => { const k = s.kindAt(i); return k === 'm' || k === 'y' || k === 'b' || k === 'c' || k === 'w'; });
   if (all.length < 2) return null;
   const here = all.indexOf(at);
   const to = (d: number): void => { const next = all[(here + d + all.length) % all.length]!; p.view(s.id[next]!); };

@@ -76,6 +76,19 @@ export function useFeed(rows: Row[], rowOfKey: (key: string) => number | undefin
   const latest = useRef({ rows, rowOfKey, following, place });
   latest.current = { rows, rowOfKey, following, place };
 
+  // A place that one came back to is held while heights become known, until one moves.
+  const pin = useRef<Place | null>(null);
+  useLayoutEffect(() => {
+    const to = pin.current && scroller.current ? offsetOf(pin.current) : undefined;
+    if (to !== undefined && Math.abs(scroller.current!.scrollTop - to) >= 1) scroller.current!.scrollTop = to;
+  });
+  useEffect(() => {
+    const el = scroller.current!, kinds = ['wheel', 'touchstart', 'pointerdown', 'keydown'];
+    const letGo = (): void => { pin.current = null; };
+    for (const k of kinds) el.addEventListener(k, letGo, { passive: true });
+    return () => { for (const k of kinds) el.removeEventListener(k, letGo); };
+  }, []);
+
   const pending = useRef<{ row: number; align: 'start' | 'center' | 'auto'; px: number } | null>(null);
   const settle = (): void => {
     const p = pending.current;
@@ -86,11 +99,12 @@ export function useFeed(rows: Row[], rowOfKey: (key: string) => number | undefin
   useLayoutEffect(settle, [at]);
   const toRow = (row: number, align: 'start' | 'center' | 'auto', px = 0): void => {
     pending.current = { row, align, px };
+    pin.current = null;
     const to = seatFor(row, rows.length, at);
     if (row >= at && row < Math.min(rows.length, at + SEATS)) settle();
     else { held.current = null; setSeat(to); }
   };
-  const toPlace = (p: Place): boolean => { const row = rowOfKey(p.row); if (row === undefined) return false; toRow(row, 'start', p.px || 0.01); return true; };
-  const toEnd = (): void => { const el = scroller.current; if (el) el.scrollTop = el.scrollHeight; };
+  const toPlace = (p: Place): boolean => { const row = rowOfKey(p.row); if (row === undefined) return false; toRow(row, 'start', p.px || 0.01); pin.current = p; return true; };
+  const toEnd = (): void => { pin.current = null; const el = scroller.current; if (el) el.scrollTop = el.scrollHeight; };
   return { v, seat: at, toRow, toEnd, place, toPlace };
 }

@@ -166,7 +166,7 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
   const toFork = (d: 1 | -1): void => {
     const i = chosen();
     if (i === null) return;
-    for (let at = i; at >= 0; at = session.skeleton.parent[at]!) { const all = session.skeleton.siblings(at); if (all.length > 1) { view(session.skeleton.id[all[(all.indexOf(at) + d + all.length) % all.length]!]!); return; } }
+    for (let at = i; at >= 0; at = session.skeleton.parent[at]!) { const all = session.skeleton.attempts(at); if (all.length > 1) { view(session.skeleton.id[all[(all.indexOf(at) + d + all.length) % all.length]!]!); return; } }
     say('There is no other branch on this path.');
   };
   const nextHit = (d: 1 | -1): void => { const h = session.hits.value?.hits; if (!h?.length) { say('Nothing is searched for. / searches.'); return; } const at = h.findIndex((x) => x.entryId === session.selectedEntryId.value); view(h[(at + d + h.length) % h.length]!.entryId); };
@@ -176,7 +176,7 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
     j: () => moveTo(Math.min(rows.length - 1, rowAt() + 1)), k: () => moveTo(Math.max(0, rowAt() - 1)),
     J: () => { const k = promptRow(rows, rowAt(), 1); if (k >= 0) moveTo(k); }, K: () => { const k = promptRow(rows, rowAt(), -1); if (k >= 0) moveTo(k); },
     h: () => toFork(-1), l: () => toFork(1),
-    u: withEntry((_, i) => { const s = session.skeleton; let at = i; while (s.parent[at]! >= 0 && s.siblings(at).length < 2) at = s.parent[at]!; select(s.id[at]!, { scroll: true }); }),
+    u: withEntry((_, i) => { const s = session.skeleton; let at = i; while (s.parent[at]! >= 0 && s.attempts(at).length < 2) at = s.parent[at]!; select(s.id[at]!, { scroll: true }); }),
     f: () => { setJump(null); follow.value = true; session.arrived.value = 0; session.bodyCount.value++; }, End: () => { setJump(null); follow.value = true; session.bodyCount.value++; },
     o: () => { const row = rows[rowAt()]; if (row) for (const suffix of ['t0', 'h0', 's0', 'sum', 'raw']) toggle(`${row.key}/${suffix}`); }, O: toggleTools,
     c: withEntry((id) => { if (!off) void session.continueFrom(id); }), b: withEntry((id) => { if (!off) setDialog({ is: 'label', id }); }),
@@ -242,7 +242,7 @@ function firstWordsOf(session: SessionState): string {
 // The newest end of another branch: what Compare compares with.
 function otherTip(session: SessionState): number | null {
   const s = session.skeleton, on = s.mask(session.viewPath.value);
-  for (let i = s.n - 1; i >= 0; i--) if (!on[i] && s.first[i] === -1 && s.kindAt(i) === 'm' && !(s.flags[i]! & 20)) return i;
+  for (let i = s.n - 1; i >= 0; i--) if (!on[i] && s.first[i] === -1 && s.kindAt(i) === 'm' && !s.isAside(i) && !(s.flags[i]! & 20)) return i;
   return null;
 }
 

@@ -222,7 +222,7 @@ function Results({ query, now, selected }: { query: URLSearchParams; now: number
   const q = query.get('q')!;
   const { reply, busy, failed } = useSearch(query);
   const lower = q.toLowerCase();
-  const byName = sessions.value.filter((s) => (s.name ?? '').toLowerCase().includes(lower) || (s.firstMessage ?? '').toLowerCase().includes(lower)).slice(0, 20);
+  const byName = sessions.value.filter((s) => [s.name ?? '', s.firstMessage ?? '', project(s.cwd)].some((x) => x.toLowerCase().includes(lower))).slice(0, 20);
   if (failed) return <div class="empty"><b>{failed}</b></div>;
   const groups = reply?.groups ?? [];
   const inGroups = new Set(groups.map((g) => g.session.key));
@@ -232,7 +232,7 @@ function Results({ query, now, selected }: { query: URLSearchParams; now: number
     <div class={busy ? 'results stale' : 'results'}>
       {reply && <h2 class="day">{plural(groups.length, 'session')}, {plural(reply.total, 'passage')}<span>in {Math.round(reply.tookMs)} ms · newest first{reply.index?.state === 'building' ? ' · the index is being built' : ''}</span></h2>}
       {groups.map((g) => <div key={g.session.key}><SessionRow s={g.session} now={now} on={g.session.key === selected} />{g.hits.map((h, i) => <HitRow key={i} session={g.session} hit={h} />)}{g.more > 0 && <a class="hit" href={`${sessionAt(g.session.key)}?q=${encodeURIComponent(q)}`}><span /><span /><span class="dim">{plural(g.more, 'more passage')}</span><span /></a>}</div>)}
-      {names.length > 0 && <><h2 class="day">By name</h2>{names.map((s) => <SessionRow key={s.key} s={s} now={now} on={s.key === selected} />)}</>}
+      {names.length > 0 && <><h2 class="day">By name or project</h2>{names.map((s) => <SessionRow key={s.key} s={s} now={now} on={s.key === selected} />)}</>}
       {!reply && busy && !names.length && <Bars />}
     </div>
   );

@@ -75,6 +75,7 @@
 #include <grove/blobs.h>
 #include <grove/live.h>
 #include <grove/transfer.h>
+#include <grove/carry.h>
 #include <grove/history.h>
 #include <grove/log.h>
 

@@ -68,6 +68,7 @@ static enum grove__line_class claude_index(const struct grove__json_line *l, con
 	e->aside = false;
 	set_kind(row, e);
 	e->hollow = e->kind == GROVE_KIND_MESSAGE && !grove__pi_has_message(l, line, CLAUDE_M_MESSAGE);
+	e->says_leaf = row->class == CLAUDE_LAST_PROMPT;
 	e->time = row->time;
 	e->has_id = row->uuid.len > 0;
 	e->id = row->uuid;

@@ -32,6 +32,7 @@ struct grove__entry {
 	bool aside;                 /* no part of the tree: it says something about the session */
 	bool hollow;                /* a message that lacks what was said */
 	bool leaf_mark;             /* written to persist a leaf: stands for its parent */
+	bool says_leaf;             /* only says where the leaf is, and is not in the tree */
 	int64_t time;               /* ms, or GROVE_NO_TIME */
 	struct grove_slice id;      /* text, unescaped */
 	struct grove_slice parent;  /* text, where PARENT_NAMED */

@@ -346,6 +346,55 @@ static int log_result(void *p)
 	return log_append(NULL, p);
 }
 
+static int carry(const void *options, const void *append, void *about, void *st, void *is, void *result)
+{
+	struct grove_slice line = text("{\"type\":\"custom\",\"id\":\"c\",\"parentId\":null}");
+	struct grove_carry_options write = { .size = sizeof(write), .flags = GROVE_CARRY_WRITE };
+	struct grove_carry *c;
+	int rc = grove_carry_open(at.w->g, at.path, options ? options : &write, &c);
+
+	if (!rc && about)
+		rc = grove_carry_about(c, about);
+	if (!rc && st)
+		rc = grove_carry_state(c, NULL, st);
+	if (!rc && is)
+		rc = grove_carry_line(c, line, 1, is);
+	if (!rc && (append || result))
+		rc = grove_carry_append(c, &line, 1, append, result);
+	grove_carry_close(c);
+	return rc;
+}
+
+static int carry_options(void *p)
+{
+	return carry(p, NULL, NULL, NULL, NULL, NULL);
+}
+
+static int carry_about(void *p)
+{
+	return carry(NULL, NULL, p, NULL, NULL, NULL);
+}
+
+static int carry_state(void *p)
+{
+	return carry(NULL, NULL, NULL, p, NULL, NULL);
+}
+
+static int carry_line(void *p)
+{
+	return carry(NULL, NULL, NULL, NULL, p, NULL);
+}
+
+static int carry_append(void *p)
+{
+	return carry(NULL, p, NULL, NULL, NULL, NULL);
+}
+
+static int carry_result(void *p)
+{
+	return carry(NULL, NULL, NULL, NULL, NULL, p);
+}
+
 static int hydrate(void *p)
 {
 	struct grove_source src = { .next = no_line };
@@ -479,6 +528,12 @@ static const struct call {
 	{ "grove_store_copy", copy_result, SIZE(archive_result), true },
 	{ "grove_log_append", log_options, SIZE(log_options) },
 	{ "grove_log_append, its result", log_result, SIZE(log_result), true },
+	{ "grove_carry_open", carry_options, SIZE(carry_options) },
+	{ "grove_carry_about", carry_about, SIZE(carry_about), true },
+	{ "grove_carry_state", carry_state, SIZE(carry_state), true },
+	{ "grove_carry_line", carry_line, SIZE(carry_line), true },
+	{ "grove_carry_append", carry_append, SIZE(carry_append_options) },
+	{ "grove_carry_append, its result", carry_result, SIZE(carry_result), true },
 	{ "grove_hydrate", hydrate, SIZE(hydrate_options), .least = UP_TO(hydrate_options, id),
 	  .fill = say_id },
 	{ "grove_storage_files", storage_files, SIZE(storage_options) },

@@ -1,0 +1,83 @@
+/*
+ * transfer/carry.h: a session that is carried between machines.
+ *
+ *     carry.c          opening it, what a line is, what is stored
+ *     carry_append.c   taking in lines of another machine
+ *     carry_files.c    attachments, blobs, logs of sub-agents
+ */
+#ifndef GROVE_TRANSFER_CARRY_H
+#define GROVE_TRANSFER_CARRY_H
+
+#include "blob/blob.h"
+#include "grove/carry.h"
+#include "session/session.h"
+
+struct grove_carry {
+	struct grove *g;
+	struct grove__where at;          /* of a session that is there; else the dialect only, or NULL */
+	bool there;
+	bool failed;                     /* it could not be opened, and does nothing */
+	unsigned flags;
+	char *id, *cwd, *file;           /* as the caller says; of a new one */
+	struct grove_session *own;       /* reads its log; NULL: not yet */
+	struct grove_session *sub;       /* the same for the log … */
+	char *sub_name;                  /* … of this name */
+	struct grove__json_want want;
+	struct grove_buf line;           /* with padding for the scanner */
+	struct grove__arena texts;       /* of the last line */
+	struct grove__blobs *blobs;      /* of its agent; NULL: not opened yet */
+	struct grove_detail detail;
+};
+
+int grove__carry_open(struct grove *g, const char *what, const struct grove_carry_options *opt,
+		      struct grove_carry *c, struct grove_detail *d);
+void grove__carry_release(struct grove_carry *c);
+/* Says whose session it is. GROVE_EINVAL if its id cannot be one there. */
+int grove__carry_settle(struct grove_carry *c, const struct grove__dialect *dialect, struct grove_detail *d);
+int grove__carry_about(struct grove_carry *c, struct grove_carry_about *out, struct grove_detail *d);
+int grove__carry_state(struct grove_carry *c, const char *sub, struct grove_carry_state *out,
+		       struct grove_detail *d);
+int grove__carry_read(struct grove_carry *c, const char *sub, uint64_t from, uint64_t to,
+		      struct grove_sink sink, struct grove_carry_state *out, struct grove_detail *d);
+
+/*
+ * The session that reads a log, up to date. GROVE_ENOTFOUND if there is no such log, or
+ * nothing in it.
+ */
+int grove__carry_reader(struct grove_carry *c, const char *sub, struct grove_session **out,
+			struct grove_detail *d);
+/* The reader of this log knows nothing any more: the log was replaced, or created. */
+void grove__carry_forget(struct grove_carry *c, const char *sub);
+/* The place of a log: grove__where_copy() with its subpath. */
+int grove__carry_where(const struct grove_carry *c, const char *sub, struct grove__where *out,
+		       struct grove_detail *d);
+void grove__carry_state_of(const struct grove_session *s, struct grove_carry_state *out);
+
+/* A line that came from elsewhere. */
+struct grove__carry_line {
+	enum grove_carry_kind kind;
+	struct grove__entry e;           /* of an entry */
+	struct grove__header h;          /* of a header */
+	bool slot;                       /* the line of a title before the header */
+	struct grove_store_record rec;
+	uint64_t error_off;              /* of a bad one */
+};
+/* Reads a line, which GROVE__JSON_PAD readable bytes follow. Texts go to `texts`. GROVE_ENOMEM. */
+int grove__carry_classify(const struct grove_carry *c, struct grove_slice line, bool first,
+			  struct grove__arena *texts, struct grove__carry_line *out);
+
+/* True if a relative name stays where it belongs, and is nobody's private file. */
+bool grove__carry_name_ok(const char *name);
+
+int grove__carry_append(struct grove_carry *c, const struct grove_slice *lines, size_t nr,
+			const struct grove_carry_append_options *opt, struct grove_carry_result *out,
+			struct grove_detail *d);
+
+int grove__carry_each(struct grove_carry *c, grove_carry_part_fn *fn, void *payload,
+		      struct grove_detail *d);
+int grove__carry_file_get(struct grove_carry *c, const char *name, struct grove_buf *out,
+			  struct grove_detail *d);
+int grove__carry_file_put(struct grove_carry *c, const char *name, struct grove_slice bytes,
+			  struct grove_detail *d);
+
+#endif

@@ -63,27 +63,24 @@ static void release_wanted(struct wanted *w)
 	free(w->owner);
 }
 
-/*
- * The store that a new session goes to: one of those that the server was given. In
- * the agents' own directories its dialect says which.
- */
-static int choose_store(struct request *r, const struct wanted *w, const char **store)
+/* In the agents' own directories the dialect of the session says where it goes. */
+int choose_store(struct request *r, const char *wanted, const char *cwd, const char **store)
 {
 	const struct opt_list *all = &r->server->set->stores;
 
 	*store = NULL;
-	if (w->store) {
+	if (wanted) {
 		for (size_t i = 0; i < all->nr && !*store; i++)
-			if (!strcmp(all->item[i], w->store))
+			if (!strcmp(all->item[i], wanted))
 				*store = all->item[i];
 		if (!*store)
-			return reply_fail(r, GROVE_ENOTFOUND, "this server has no store '%.200s'", w->store);
+			return reply_fail(r, GROVE_ENOTFOUND, "this server has no store '%.200s'", wanted);
 	} else if (all->nr > 1) {
 		return reply_fail(r, GROVE_EINVAL, "several stores can be written; say which one");
 	} else if (all->nr == 1) {
 		*store = all->item[0];
 	}
-	if (!auth_allows(&r->who, *store ? *store : "", w->cwd))
+	if (!auth_allows(&r->who, *store ? *store : "", cwd))
 		return reply_fail(r, GROVE_EACCESS, "this token does not reach that store or directory");
 	return 0;
 }
@@ -117,7 +114,7 @@ int post_session(struct request *r)
 	int rc = read_wanted(r, &w);
 
 	if (!rc)
-		rc = choose_store(r, &w, &store);
+		rc = choose_store(r, w.store, w.cwd, &store);
 	if (!rc && store) {
 		rc = pool_open_grove(r->server, store, &own);
 		if (rc)

@@ -246,9 +246,9 @@ static unsigned good_body(struct request *r)
 
 	if (!has)
 		return 0;
-	if (length && strtoull(length, NULL, 10) > BODY_MAX) {
+	if (length && strtoull(length, NULL, 10) > route_body_max(r)) {
 		r->close = 1;
-		return refuse(r, 413, GROVE_ETOOBIG, "a body has at most %u bytes", BODY_MAX);
+		return refuse(r, 413, GROVE_ETOOBIG, "a body has at most %u bytes", route_body_max(r));
 	}
 	if (!only_reads(r) && !is_type(header(r, "Content-Type"), takes))
 		return refuse(r, 415, GROVE_EINVAL, "the body must be %s", takes);

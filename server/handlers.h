@@ -49,7 +49,18 @@ int get_session_usage(struct request *r);
 /* events.c */
 int get_events(struct request *r);
 int get_session_events(struct request *r);
+/* ingress.c */
+int get_ingress(struct request *r);
+int put_ingress(struct request *r);
+int get_ingress_files(struct request *r);
+int get_ingress_file(struct request *r);
+int put_ingress_file(struct request *r);
 /* create.c, change.c */
+/*
+ * The store that a new session of `cwd` goes to: one of those that the server was
+ * given, `wanted` if that is not NULL; *store NULL: the agents' own. Told.
+ */
+int choose_store(struct request *r, const char *wanted, const char *cwd, const char **store);
 int post_session(struct request *r);
 int post_branch(struct request *r);
 int post_fork(struct request *r);

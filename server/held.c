@@ -87,6 +87,8 @@ static void close_handles(struct held *h)
 	grove_view_unref(h->view);
 	grove_session_close(h->reader);
 	grove_session_close(h->writer);
+	grove_carry_close(h->carry);
+	h->carry = NULL;
 	h->view = NULL;
 	h->reader = h->writer = NULL;
 }
@@ -472,7 +474,7 @@ static int find_sub(struct request *r, struct held *parent, const char *sub, str
 
 int hold(struct request *r, unsigned flags, struct held **out)
 {
-	const char *sub = query_text(r, "sub");
+	const char *sub = flags & HOLD_ALONE ? NULL : query_text(r, "sub");
 	struct held *h, *parent;
 	int rc = 0;
 

@@ -28,6 +28,7 @@ struct held {
 	struct grove_view *view;
 	pthread_mutex_t write_lock;  /* held while something but an append is written */
 	struct grove_session *writer;
+	struct grove_carry *carry;   /* takes in lines of other machines; under write_lock; NULL: not opened */
 	unsigned writes;             /* under way */
 	int64_t written;             /* ms: when the last one ended */
 };
@@ -38,7 +39,8 @@ void helds_free(struct helds *h);
 void helds_tidy(struct helds *h);
 
 enum hold_flags {
-	HOLD_AFRESH = 1   /* look it up, even if that was done a moment ago */
+	HOLD_AFRESH = 1,  /* look it up, even if that was done a moment ago */
+	HOLD_ALONE = 2    /* the session itself, whatever ?sub= says */
 };
 /*
  * Finds the session that r->capture[0] names, and with ?sub= the one of a sub-agent

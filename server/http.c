@@ -126,7 +126,7 @@ static enum MHD_Result begin(struct request *r)
 static void receive(struct request *r, const char *data, size_t len)
 {
 	peer_received(r->server->peers, r->peer, len);
-	if (r->body.len + len > BODY_MAX || grove_buf_add(&r->body, (struct grove_slice){ data, len })) {
+	if (r->body.len + len > route_body_max(r) || grove_buf_add(&r->body, (struct grove_slice){ data, len })) {
 		grove_buf_release(&r->body);
 		r->body_too_big = 1;
 	}
@@ -155,7 +155,7 @@ static enum MHD_Result dispatch(struct request *r)
 	peer_enter(r->server->peers, r->peer, PEER_REPLY);
 	if (r->body_too_big) {
 		r->close = 1;
-		reply_fail(r, GROVE_ETOOBIG, "a body has at most %u bytes", BODY_MAX);
+		reply_fail(r, GROVE_ETOOBIG, "a body has at most %u bytes", route_body_max(r));
 		return refuse(r, 413);
 	}
 	if (r->route->pace == PACE_QUICK) {

@@ -46,6 +46,34 @@ static const struct param create_body[] = {
 	{ NULL },
 };
 
+#define NEW_SESSION \
+	{ "dialect", PARAM_TEXT, 0, NULL, "of a session that is not there yet: pi, omp, xcsh or claude; else its lines tell" }, \
+	{ "cwd", PARAM_TEXT, 0, NULL, "of the same: its directory here; else what its lines say" }, \
+	{ "store", PARAM_TEXT, 0, NULL, "of the same: where; needed if several stores can be written" }, \
+	{ "file", PARAM_TEXT, 0, NULL, "of the same: the name of its log" }
+
+static const struct param ingress_query[] = {
+	{ "after", PARAM_NUMBER, 0, NULL, "skip so many lines" },
+	{ "sub", PARAM_TEXT, 0, NULL, "a log that belongs to the session, such as subagents/agent-1" },
+	{ NULL },
+};
+
+static const struct param ingress_put_query[] = {
+	{ "expectedSeq", PARAM_NUMBER, 0, NULL, "409 if the log has another number of lines; 0: also if there is none" },
+	{ "sub", PARAM_TEXT, 0, NULL, "a log that belongs to the session, such as subagents/agent-1" },
+	{ "leaf", PARAM_TEXT, 0, "keep|follow", "keep: it moves only to what is below it; follow: where the lines lead" },
+	{ "sync", PARAM_TEXT, 0, "none|flush|always", "how durable it is when the answer comes" },
+	NEW_SESSION,
+	{ NULL },
+};
+
+static const struct param file_query[] = {
+	{ "stat", PARAM_FLAG, 0, NULL, "only its size, as JSON" },
+	{ NULL },
+};
+
+static const struct param file_put_query[] = { NEW_SESSION, { NULL } };
+
 static const struct param session_query[] = { SUB, { NULL } };
 
 static const struct param agent_query[] = {
@@ -331,10 +359,21 @@ const struct route routes[] = {
 	  .gives = "application/octet-stream" },
 	{ "GET", API "/events", SCOPE_READ, PACE_SLOW, get_events, "What happens, in one stream.", events_query,
 	  .gives = "text/event-stream" },
-	{ "GET", API "/ingress/{id}", SCOPE_READ, PACE_QUICK, not_yet, "Stored lines, for another machine.",
-	  .gives = "application/x-ndjson" },
-	{ "PUT", API "/ingress/{id}", SCOPE_WRITE, PACE_QUICK, not_yet, "Lines of another machine.",
-	  .takes = "application/x-ndjson" },
+	{ "GET", API "/ingress/{id}", SCOPE_READ, PACE_SLOW, get_ingress, "Stored lines, for another machine.",
+	  ingress_query, .gives = "application/x-ndjson" },
+	{ "PUT", API "/ingress/{id}", SCOPE_WRITE, PACE_SLOW, put_ingress,
+	  "Lines of another machine; those that are there are skipped.", ingress_put_query,
+	  .takes = "application/x-ndjson", .body_max = INGRESS_MAX,
+	  .answer = "stored:i skipped:i seq:i generation:i created:b branched:b leafEntryId:s0 differing:i differingIds:a" },
+	{ "GET", API "/ingress/{id}/files", SCOPE_READ, PACE_SLOW, get_ingress_files,
+	  "What belongs to a session: logs of sub-agents, and files.",
+	  .answer = "id:s key:s dialect:s agent:s0 cwd:s0 file:s leafEntryId:s0 old:b seq:i generation:i logs:a files:a" },
+	{ "GET", API "/ingress/{id}/files/{name}", SCOPE_READ, PACE_SLOW, get_ingress_file,
+	  "An attachment, or a blob as blobs/ and its hash; the name may have several parts.", file_query,
+	  .gives = "application/octet-stream", .rest = 1 },
+	{ "PUT", API "/ingress/{id}/files/{name}", SCOPE_WRITE, PACE_SLOW, put_ingress_file,
+	  "Stores one.", file_put_query, .takes = "application/octet-stream", .rest = 1, .body_max = INGRESS_MAX,
+	  .answer = "name:s size:i" },
 
 	{ "GET", "/metrics", SCOPE_READ, PACE_QUICK, get_metrics, "Figures for Prometheus.", .gives = "text/plain" },
 };
@@ -366,10 +405,10 @@ static int is_capture(const char *segment)
 }
 
 /* Compares a path with a pattern, segment by segment, and fills in what stands for names. */
-static int matches(struct request *r, const char *pattern)
+static int matches(struct request *r, const struct route *t)
 {
 	unsigned captures = 0, i = 0;
-	const char *p = pattern;
+	const char *p = t->path;
 
 	for (; *p; i++) {
 		size_t n = strcspn(p + 1, "/");
@@ -383,7 +422,7 @@ static int matches(struct request *r, const char *pattern)
 			return 0;
 		p += n + 1;
 	}
-	return i == r->target.nr_segments;
+	return i == r->target.nr_segments || (t->rest && i < r->target.nr_segments);
 }
 
 const struct route *route_find(struct request *r, unsigned *methods)
@@ -393,7 +432,7 @@ const struct route *route_find(struct request *r, unsigned *methods)
 
 	*methods = 0;
 	for (size_t i = 0; i < nr_routes; i++) {
-		if (!matches(r, routes[i].path))
+		if (!matches(r, &routes[i]))
 			continue;
 		if (!strcmp(routes[i].method, method))
 			return &routes[i];
@@ -417,6 +456,11 @@ void route_allow_header(struct request *r, unsigned methods)
 		if (methods & 1u << i)
 			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", method_names[i]);
 	reply_header(r, "Allow", "%s", list);
+}
+
+unsigned route_body_max(const struct request *r)
+{
+	return r->route && r->route->body_max ? r->route->body_max : BODY_MAX;
 }
 
 void route_run(struct request *r)

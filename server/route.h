@@ -52,6 +52,8 @@ struct route {
 	 * a, o: a string, integer, number, boolean, array, object, "*": anything; "0": or null.
 	 */
 	const char *answer;
+	int rest;                /* the last name stands for one segment or more */
+	unsigned body_max;       /* bytes; 0: BODY_MAX */
 };
 
 extern const struct route routes[];
@@ -65,6 +67,8 @@ size_t route_index(const struct route *t);
  */
 const struct route *route_find(struct request *r, unsigned *methods);
 void route_allow_header(struct request *r, unsigned methods);
+/* How long the body of a request may be. */
+unsigned route_body_max(const struct request *r);
 /* Runs it, on whichever thread this is. */
 void route_run(struct request *r);
 

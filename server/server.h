@@ -25,6 +25,7 @@
 #define TEXT_BYTES_MAX (256u << 10)
 #define IDS_MAX 400u
 #define BODY_MAX (16u << 20)
+#define INGRESS_MAX (64u << 20)   /* lines and files of another machine */
 #define STREAM_ROOM (1u << 20)    /* of a long reply that its reader has not taken yet */
 
 #define CONNECTIONS_MAX 4096

@@ -70,8 +70,12 @@ int cli_parse(struct cli *c, const struct opt *opts, const char *operands, int *
 /* What ends a command is told when it ends. */
 static void warned(void *payload, enum grove_severity severity, const struct grove_detail *why)
 {
-	if (severity == GROVE_SEVERITY_WARNING)
-		cli_warn_detail(payload, why);
+	struct cli *c = payload;
+
+	if (severity == GROVE_SEVERITY_WARNING) {
+		c->warned++;
+		cli_warn_detail(c, why);
+	}
 }
 
 /* What cannot be used is a warning: reading sessions needs no settings. */

@@ -38,6 +38,7 @@ struct cli {
 	const char *command;     /* NULL: none was named yet */
 	int wants_json;          /* the form of an error, also before --json is reached */
 	int status;              /* what cli_begin() and cli_open() want to end with */
+	unsigned warned;         /* how often the library passed something over */
 	const struct out *done;  /* members that say what was done, also beside a JSON error */
 	struct cli_progress {
 		const char *what;
@@ -161,6 +162,7 @@ int cmd_resume(struct cli *c, int argc, char **argv);
 int cmd_rm(struct cli *c, int argc, char **argv);
 int cmd_search(struct cli *c, int argc, char **argv);
 int cmd_serve(struct cli *c, int argc, char **argv);
+int cmd_sync(struct cli *c, int argc, char **argv);   /* push, pull, mirror */
 int cmd_token(struct cli *c, int argc, char **argv);
 int cmd_show(struct cli *c, int argc, char **argv);
 int cmd_snapshot(struct cli *c, int argc, char **argv);

@@ -1,7 +1,8 @@
 /*
- * cmd_serve.c: `grove serve` and `grove token` are a program of their own.
+ * cmd_serve.c: `grove serve` and `grove token` are a program of their own, and so are
+ * `grove push`, `pull` and `mirror`.
  *
- * It needs libraries that nothing else here does; loading them would make every
+ * They need libraries that nothing else here does; loading them would make every
  * other command start more slowly. So the words are handed over, those that stood
  * before the command's name included.
  */
@@ -20,7 +21,7 @@ static void run_at(const char *dir, size_t len, char **words)
 {
 	char path[PATH_MAX];
 
-	if (snprintf(path, sizeof(path), "%.*s/grove-serve", (int)len, dir) < (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%.*s/%s", (int)len, dir, words[0]) < (int)sizeof(path))
 		execv(path, words);
 }
 
@@ -50,7 +51,8 @@ static char *copy(const char *text)
 	return memcpy(cli_realloc(NULL, n, 1), text, n);
 }
 
-static int hand_over(struct cli *c, int argc, char **argv)
+/* Hands the words over to a program; returns if there is none. */
+static int hand_over(struct cli *c, const char *program, const char *lacks, int argc, char **argv)
 {
 	size_t nr = 0, room = 8 + (size_t)argc + 2 * c->stores.nr;
 	char **words = cli_realloc(NULL, room, sizeof(*words));
@@ -59,7 +61,7 @@ static int hand_over(struct cli *c, int argc, char **argv)
 		free(words);
 		return help_print(&c->out, c->command);
 	}
-	words[nr++] = copy("grove-serve");
+	words[nr++] = copy(program);
 	words[nr++] = copy(c->command);
 	for (size_t i = 0; i < c->stores.nr; i++) {
 		words[nr++] = copy("--store");
@@ -81,8 +83,12 @@ static int hand_over(struct cli *c, int argc, char **argv)
 	while (nr)
 		free(words[--nr]);
 	free(words);
-	return cli_error(c, GROVE_ENOTSUP, "%s: this grove was built without its server (it needs libmicrohttpd)",
-			 c->command);
+	return cli_error(c, GROVE_ENOTSUP, "%s: this grove was built without %s", c->command, lacks);
+}
+
+static int run_server(struct cli *c, int argc, char **argv)
+{
+	return hand_over(c, "grove-serve", "its server (it needs libmicrohttpd)", argc, argv);
 }
 
 int cli_serve_at(struct cli *c, const char *page)
@@ -93,17 +99,22 @@ int cli_serve_at(struct cli *c, const char *page)
 	int status;
 
 	c->command = "serve";
-	status = hand_over(c, 6, argv);
+	status = run_server(c, 6, argv);
 	free(at);
 	return status;
 }
 
 int cmd_serve(struct cli *c, int argc, char **argv)
 {
-	return hand_over(c, argc, argv);
+	return run_server(c, argc, argv);
 }
 
 int cmd_token(struct cli *c, int argc, char **argv)
 {
-	return hand_over(c, argc, argv);
+	return run_server(c, argc, argv);
+}
+
+int cmd_sync(struct cli *c, int argc, char **argv)
+{
+	return hand_over(c, "grove-sync", "sync between machines (it needs libcurl)", argc, argv);
 }

@@ -1,0 +1,309 @@
+/*
+ * http.c: asking a server, with libcurl.
+ */
+#include "http.h"
+
+#include "programs/json.h"
+#include "server/body.h"
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ERROR_MAX ((size_t)64 << 10)
+#define CONNECT_SECONDS 15L
+#define SILENT_SECONDS 60L
+#define EVENT_SILENT_SECONDS 45L     /* the server sends something every 15 */
+
+struct http {
+	CURL *curl;
+	char base[512];              /* "http://127.0.0.1:4517" */
+	char socket[512];            /* "": none */
+	char auth[600];              /* the header; "": none */
+	int (*stopped)(void);
+};
+
+static int take_url(struct http *h, const char *url, char *why, size_t size)
+{
+	size_t n = strlen(url);
+
+	if (!strncmp(url, "unix:", 5) && url[5] == '/' && n < sizeof(h->socket)) {
+		snprintf(h->socket, sizeof(h->socket), "%s", url + 5);
+		snprintf(h->base, sizeof(h->base), "http://localhost");
+		return 0;
+	}
+	if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8)) {
+		snprintf(why, size, "'%.100s' is not the address of a server (http://HOST:PORT, https://HOST or unix:PATH)", url);
+		return -1;
+	}
+	while (n && url[n - 1] == '/')
+		n--;
+	/* a path, or a name and password, would end up in what other servers are told */
+	if (n >= sizeof(h->base) || n < 8 || strpbrk(strstr(url, "://") + 3, "@?# \t") ||
+	    memchr(strstr(url, "://") + 3, '/', n - (size_t)(strstr(url, "://") + 3 - url))) {
+		snprintf(why, size, "'%.100s' is not the address of a server (it has a host and a port, and nothing else)", url);
+		return -1;
+	}
+	snprintf(h->base, sizeof(h->base), "%.*s", (int)n, url);
+	return 0;
+}
+
+int http_open(const char *url, const char *token, int (*stopped)(void), struct http **out, char *why, size_t size)
+{
+	struct http *h = calloc(1, sizeof(*h));
+
+	*out = h;
+	if (!h || curl_global_init(CURL_GLOBAL_DEFAULT) || !(h->curl = curl_easy_init())) {
+		snprintf(why, size, "out of memory");
+		return -1;
+	}
+	h->stopped = stopped;
+	if (token && (strlen(token) > 512 || strpbrk(token, "\r\n \t"))) {
+		snprintf(why, size, "that is not a token");
+		return -1;
+	}
+	if (token)
+		snprintf(h->auth, sizeof(h->auth), "Authorization: Bearer %s", token);
+	return take_url(h, url, why, size);
+}
+
+struct http *http_dup(const struct http *h)
+{
+	struct http *d = malloc(sizeof(*d));
+
+	if (!d)
+		return NULL;
+	*d = *h;
+	d->curl = curl_easy_init();
+	if (!d->curl) {
+		free(d);
+		return NULL;
+	}
+	return d;
+}
+
+void http_close(struct http *h)
+{
+	if (!h)
+		return;
+	if (h->curl)
+		curl_easy_cleanup(h->curl);
+	free(h);
+}
+
+void http_call_release(struct http_call *c)
+{
+	grove_buf_release(&c->answer);
+	memset(c, 0, sizeof(*c));
+}
+
+int http_escape(struct grove_buf *out, const char *text, const char *keep)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+	char code[4];
+	int rc = 0;
+
+	for (; *text && !rc; text++) {
+		if (strchr(plain, *text) || strchr(keep, *text)) {
+			rc = grove_buf_add(out, (struct grove_slice){ text, 1 });
+		} else {
+			snprintf(code, sizeof(code), "%%%02X", (unsigned char)*text);
+			rc = grove_buf_add(out, (struct grove_slice){ code, 3 });
+		}
+	}
+	return rc;
+}
+
+/* ----------------------------------------------------------------- one call */
+
+struct asking {
+	struct http *h;
+	struct http_call *c;
+	int rc;                      /* what the sink said */
+};
+
+static size_t on_body(char *ptr, size_t one, size_t len, void *payload)
+{
+	struct asking *a = payload;
+	struct http_call *c = a->c;
+	size_t most = c->sink ? ERROR_MAX : HTTP_ANSWER_MAX;
+
+	(void)one;
+	curl_easy_getinfo(a->h->curl, CURLINFO_RESPONSE_CODE, &c->status);
+	if (c->sink && c->status >= 200 && c->status < 300)
+		a->rc = c->sink(c->payload, ptr, len);
+	else if (c->answer.len + len > most)
+		a->rc = GROVE_ETOOBIG;
+	else
+		a->rc = grove_buf_add(&c->answer, (struct grove_slice){ ptr, len });
+	return a->rc ? 0 : len;
+}
+
+static int header_number(const char *line, size_t len, const char *name, uint64_t *out)
+{
+	size_t n = strlen(name), digits;
+	char text[24];
+
+	if (len <= n || strncasecmp(line, name, n))
+		return 0;
+	line += n;
+	len -= n;
+	while (len && *line == ' ') {
+		line++;
+		len--;
+	}
+	for (digits = 0; digits < len && line[digits] >= '0' && line[digits] <= '9'; digits++)
+		;
+	if (!digits || digits > 19)
+		return 0;
+	memcpy(text, line, digits);
+	text[digits] = '\0';
+	*out = strtoull(text, NULL, 10);
+	return 1;
+}
+
+static size_t on_header(char *ptr, size_t one, size_t len, void *payload)
+{
+	struct http_call *c = ((struct asking *)payload)->c;
+
+	(void)one;
+	c->has_state |= header_number(ptr, len, "Grove-Seq:", &c->seq);
+	header_number(ptr, len, "Grove-Generation:", &c->generation);
+	return len;
+}
+
+static int on_progress(void *payload, curl_off_t a, curl_off_t b, curl_off_t d, curl_off_t e)
+{
+	const struct http *h = payload;
+
+	(void)a;
+	(void)b;
+	(void)d;
+	(void)e;
+	return h->stopped && h->stopped();
+}
+
+static struct curl_slist *headers_of(const struct http *h, const struct http_call *c)
+{
+	char line[600];
+	struct curl_slist *l = curl_slist_append(NULL, "X-Grove: 1");
+
+	snprintf(line, sizeof(line), "Origin: %s", h->base);
+	l = curl_slist_append(l, line);
+	if (*h->auth)
+		l = curl_slist_append(l, h->auth);
+	if (c->type) {
+		snprintf(line, sizeof(line), "Content-Type: %s", c->type);
+		l = curl_slist_append(l, line);
+	}
+	/* waiting for a go-ahead costs a round trip for each batch */
+	return curl_slist_append(l, "Expect:");
+}
+
+static int set_up(struct asking *a, const char *url, struct curl_slist *headers)
+{
+	CURL *e = a->h->curl;
+	const struct http_call *c = a->c;
+
+	curl_easy_reset(e);
+	curl_easy_setopt(e, CURLOPT_URL, url);
+	if (*a->h->socket)
+		curl_easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, a->h->socket);
+#if LIBCURL_VERSION_NUM >= 0x075500
+	curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+	curl_easy_setopt(e, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+	curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
+	curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
+	curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
+	curl_easy_setopt(e, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	curl_easy_setopt(e, CURLOPT_LOW_SPEED_TIME, c->endless ? EVENT_SILENT_SECONDS : SILENT_SECONDS);
+	curl_easy_setopt(e, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(e, CURLOPT_WRITEDATA, a);
+	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(e, CURLOPT_HEADERDATA, a);
+	curl_easy_setopt(e, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(e, CURLOPT_XFERINFOFUNCTION, on_progress);
+	curl_easy_setopt(e, CURLOPT_XFERINFODATA, a->h);
+	if (c->method)
+		curl_easy_setopt(e, CURLOPT_CUSTOMREQUEST, c->method);
+	if (c->type) {
+		curl_easy_setopt(e, CURLOPT_POSTFIELDS, c->body.ptr ? c->body.ptr : "");
+		curl_easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->body.len);
+	}
+	return 0;
+}
+
+/* The error that an answer tells: its code by name, and its sentence. */
+static int told_error(struct http_call *c)
+{
+	struct grove_slice error, code, message, text;
+	char name[32] = "", words[sizeof(c->why)] = "";
+	size_t at;
+	int rc = 0;
+
+	if (c->answer.len && !body_check(grove_buf_slice(&c->answer), &at) &&
+	    json_member(grove_buf_slice(&c->answer), "error", &error)) {
+		if (json_member(error, "code", &code) && json_text(code, name, sizeof(name) - 1, &text))
+			name[text.len < sizeof(name) ? text.len : sizeof(name) - 1] = '\0';
+		if (json_member(error, "message", &message) && json_text(message, words, sizeof(words) - 1, &text))
+			words[text.len < sizeof(words) ? text.len : sizeof(words) - 1] = '\0';
+	}
+	for (int i = 1; i < 64 && *name && !rc; i++)
+		if (!strcmp(grove_error_name(-i), name))
+			rc = -i;
+	if (!rc)
+		rc = c->status == 404 ? GROVE_ENOTFOUND : c->status == 401 || c->status == 403 ? GROVE_EACCESS : GROVE_EIO;
+	snprintf(c->why, sizeof(c->why), "the server answers %ld%s%s", c->status, *words ? ": " : "", words);
+	return rc;
+}
+
+static int judge(struct asking *a, CURLcode done, const char *detail)
+{
+	struct http_call *c = a->c;
+
+	if (a->rc) {
+		snprintf(c->why, sizeof(c->why), "%s", grove_strerror(a->rc));
+		return a->rc;
+	}
+	if (done == CURLE_ABORTED_BY_CALLBACK) {
+		snprintf(c->why, sizeof(c->why), "interrupted");
+		return GROVE_ECANCELLED;
+	}
+	if (done) {
+		c->status = 0;
+		snprintf(c->why, sizeof(c->why), "cannot reach %.100s: %.250s", *a->h->socket ? a->h->socket : a->h->base,
+			 *detail ? detail : curl_easy_strerror(done));
+		return GROVE_EIO;
+	}
+	curl_easy_getinfo(a->h->curl, CURLINFO_RESPONSE_CODE, &c->status);
+	return c->status >= 200 && c->status < 300 ? 0 : told_error(c);
+}
+
+int http_ask(struct http *h, struct http_call *c)
+{
+	struct asking a = { h, c, 0 };
+	struct curl_slist *headers = headers_of(h, c);
+	struct grove_buf url = GROVE_BUF_INIT;
+	char detail[CURL_ERROR_SIZE] = "";
+	int rc = GROVE_ENOMEM;
+
+	c->status = 0;
+	c->has_state = 0;
+	c->answer.len = 0;
+	c->why[0] = '\0';
+	if (headers && !grove_buf_add(&url, grove_str(h->base)) && !grove_buf_add(&url, grove_str("/api/v1")) &&
+	    !grove_buf_add(&url, (struct grove_slice){ c->path, strlen(c->path) + 1 })) {
+		set_up(&a, url.ptr, headers);
+		curl_easy_setopt(h->curl, CURLOPT_ERRORBUFFER, detail);
+		rc = judge(&a, curl_easy_perform(h->curl), detail);
+		curl_easy_setopt(h->curl, CURLOPT_ERRORBUFFER, NULL);
+	}
+	curl_slist_free_all(headers);
+	grove_buf_release(&url);
+	return rc;
+}

@@ -1,0 +1,573 @@
+/*
+ * session.c: one session: its logs, its files.
+ */
+#include "sync.h"
+#include "table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_MAX_BYTES ((size_t)60 << 20)
+
+/* Names of what belongs to a session here. */
+struct part {
+	char *name;
+	uint64_t size;
+	int is_log;
+};
+
+struct parts {
+	struct part *at;
+	size_t nr, cap;
+};
+
+static int add_part(void *payload, const struct grove_carry_part *p)
+{
+	struct parts *l = payload;
+
+	if (l->nr == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 16;
+		struct part *more = realloc(l->at, cap * sizeof(*more));
+
+		if (!more)
+			return GROVE_ENOMEM;
+		l->at = more;
+		l->cap = cap;
+	}
+	l->at[l->nr] = (struct part){ strdup(p->name), p->size, p->is_log };
+	return l->at[l->nr].name ? (l->nr++, 0) : GROVE_ENOMEM;
+}
+
+static void release_parts(struct parts *l)
+{
+	while (l->nr)
+		free(l->at[--l->nr].name);
+	free(l->at);
+	memset(l, 0, sizeof(*l));
+}
+
+static const struct part *find_part(const struct parts *l, const char *name, int is_log)
+{
+	for (size_t i = 0; i < l->nr; i++)
+		if (l->at[i].is_log == is_log && !strcmp(l->at[i].name, name))
+			return &l->at[i];
+	return NULL;
+}
+
+static int fail_here(struct job *j, int rc)
+{
+	struct grove_detail why = { 0 };
+
+	if (j->carry)
+		grove_carry_error(j->carry, &why);
+	report_problem(j, rc, "%s", *why.message ? why.message : grove_strerror(rc));
+	return 1;
+}
+
+/* A failure of the server: give up where nothing else will go better. */
+static int fail_there(struct job *j, int rc)
+{
+	if (j->s->remote.outage || rc == GROVE_EACCESS || rc == GROVE_ECANCELLED || rc == GROVE_ENOMEM)
+		return rc;
+	report_problem(j, rc, "%s", j->s->remote.why);
+	return 1;
+}
+
+/* ---------------------------------------------------------------- two sides */
+
+/* Whether a session that one side lacks was there before. */
+static int was_in_step(const struct job *j)
+{
+	for (size_t i = 0; i < j->mark.nr_logs; i++)
+		if (!*j->mark.log[i].sub && j->mark.log[i].here.seq && !j->mark.log[i].copying)
+			return 1;
+	return 0;
+}
+
+static int open_here(struct job *j)
+{
+	struct grove_carry_options o = { .size = sizeof(o), .flags = GROVE_CARRY_WRITE };
+	struct grove_carry_about a = { .size = sizeof(a) };
+	int rc;
+
+	if (j->what) {
+		rc = grove_carry_open(j->s->c->g, j->what, &o, &j->carry);
+		if (!rc)
+			rc = grove_carry_about(j->carry, &a);
+		if (rc)
+			return fail_here(j, rc);
+		if (strcmp(a.id, j->id)) {
+			report_problem(j, GROVE_EAMBIGUOUS, "another session here, %.100s, has a similar id", a.id);
+			return 1;
+		}
+		j->dialect = strdup(a.dialect);
+		j->cwd_there = state_there(&j->s->state, a.cwd ? a.cwd : "");
+		j->file = strdup(a.file ? a.file : "");
+		if (a.old) {
+			report_problem(j, GROVE_ENOTSUP, "its log has an earlier version (run 'grove migrate %s' first)", j->id);
+			return 1;
+		}
+		return j->dialect && j->cwd_there && j->file ? 0 : GROVE_ENOMEM;
+	}
+	j->dialect = strdup(j->there.dialect);
+	j->cwd_here = j->there.cwd && *j->there.cwd == '/' ? state_here(&j->s->state, j->there.cwd) : NULL;
+	o.flags = GROVE_CARRY_CREATE;
+	o.id = j->id;
+	o.dialect = j->dialect;
+	o.cwd = j->cwd_here;
+	o.file = j->there.file;
+	rc = grove_carry_open(j->s->c->g, NULL, &o, &j->carry);
+	return rc ? fail_here(j, rc) : 0;
+}
+
+/* The two agree on whose session it is? */
+static int agree(struct job *j)
+{
+	int claude = !strcmp(j->dialect, "claude");
+
+	if (!j->there.there || !j->what)
+		return 0;
+	if (claude != !strcmp(j->there.dialect, "claude")) {
+		report_problem(j, GROVE_ECONFLICT, "it is a session of %s here and of %s on the server", j->dialect,
+			       j->there.dialect);
+		return 1;
+	}
+	return 0;
+}
+
+/* 1: there is nothing to do. */
+static int meet(struct job *j)
+{
+	struct sync *s = j->s;
+	int rc = remote_about(&s->remote, j->key, &j->there);
+
+	if (rc)
+		return fail_there(j, rc);
+	if (j->there.there && strcmp(j->there.id, j->id)) {
+		report_problem(j, GROVE_EJSON, "the server answers about another session");
+		return 1;
+	}
+	if (j->there.refused)
+		report_problem(j, GROVE_EINVAL, "%zu name%s of files on the server cannot be names here", j->there.refused,
+			       j->there.refused == 1 ? "" : "s");
+	if (j->there.old) {
+		report_problem(j, GROVE_ENOTSUP, "its log on the server has an earlier version");
+		return 1;
+	}
+	if (!j->what && !j->there.there) {
+		if (j->named)
+			report_problem(j, GROVE_ENOTFOUND, "there is no such session");
+		return 1;
+	}
+	/* a removal is not carried over, and what was removed does not come back by itself */
+	if (was_in_step(j) && !j->named && (!j->what || !j->there.there)) {
+		report_note(j, j->what ? "deletedThere" : "deletedHere", 1, "it was deleted %s",
+			    j->what ? "on the server and stays here" : "here and stays on the server");
+		return 1;
+	}
+	if ((!j->what && !(s->ways & WAY_PULL)) || (!j->there.there && !(s->ways & WAY_PUSH))) {
+		if (j->named)
+			report_problem(j, GROVE_ENOTFOUND, "%s", j->what ? "the server has no such session" : "there is no such session here");
+		return 1;
+	}
+	rc = open_here(j);
+	return rc ? rc : agree(j);
+}
+
+/* ------------------------------------------------------------------ hydrate */
+
+/* The lines of a remote log that arrived as a whole, in a file that nobody else sees. */
+struct spool {
+	FILE *f;
+	struct grove_buf line;
+	uint64_t lines;
+	int rc;
+};
+
+static int spool_line(void *payload, struct grove_slice line, uint64_t seq)
+{
+	struct spool *s = payload;
+
+	(void)seq;
+	s->lines++;
+	return fwrite(line.ptr, 1, line.len, s->f) != line.len || putc('\n', s->f) == EOF ? GROVE_EIO : 0;
+}
+
+static int next_line(void *payload, struct grove_slice *line)
+{
+	struct spool *s = payload;
+	ssize_t n;
+	size_t cap = s->line.cap;
+
+	n = getline(&s->line.ptr, &cap, s->f);
+	s->line.cap = cap;
+	if (n <= 0)
+		return ferror(s->f) ? GROVE_EIO : 1;
+	*line = (struct grove_slice){ s->line.ptr, (size_t)n - (s->line.ptr[n - 1] == '\n') };
+	return 0;
+}
+
+/* Does the log here have a line that the server lacks? */
+struct lacking {
+	struct table there;
+	struct job *j;
+	uint64_t lacks;
+};
+
+static int add_there(void *payload, struct grove_slice line, uint64_t seq)
+{
+	struct lacking *l = payload;
+	struct grove_carry_line k = { .size = sizeof(k) };
+	int rc = grove_carry_line(l->j->carry, line, seq, &k);
+
+	return rc ? rc : table_add(&l->there, k.id, line);
+}
+
+static int spool_and_note(void *payload, struct grove_slice line, uint64_t seq)
+{
+	void **both = payload;
+	int rc = spool_line(both[0], line, seq);
+
+	return rc ? rc : add_there(both[1], line, seq);
+}
+
+static int count_lacking(void *payload, const char *ptr, size_t len)
+{
+	struct lacking *l = payload;
+	struct grove_carry_line k = { .size = sizeof(k) };
+	const char *end = ptr + len, *lf;
+
+	/* the log is read in runs of whole lines, but for very long ones: those count as lacking */
+	for (; ptr < end; ptr = lf + 1) {
+		struct grove_slice line;
+
+		lf = memchr(ptr, '\n', (size_t)(end - ptr));
+		if (!lf) {
+			l->lacks++;
+			return 0;
+		}
+		line = (struct grove_slice){ ptr, (size_t)(lf - ptr) };
+		if (grove_carry_line(l->j->carry, line, 1, &k))
+			return GROVE_ENOMEM;
+		if (k.kind != GROVE_CARRY_LINE_BLANK && k.kind != GROVE_CARRY_LINE_LEAF &&
+		    table_ask(&l->there, k.id, line) != TABLE_SAME)
+			l->lacks++;
+	}
+	return 0;
+}
+
+/*
+ * Claude's own file becomes the server's log, at once, after all of it has come: a
+ * program that resumes the session meanwhile finds the old one or the new one. Returns 1
+ * if it was done, 0 if the lines have to be carried one by one.
+ */
+static int hydrate(struct job *j)
+{
+	struct grove_carry_state st = { .size = sizeof(st) };
+	struct grove_hydrate_options o = { .size = sizeof(o), .id = j->id, .dialect = "claude", .cwd = j->cwd_here };
+	struct grove_carry_about a = { .size = sizeof(a) };
+	struct spool sp = { .f = tmpfile() };
+	struct grove_source src = { .next = next_line, .payload = &sp };
+	struct lacking l = { .j = j };
+	struct remote_state there;
+	void *both[] = { &sp, &l };
+	int rc = sp.f ? 0 : GROVE_EIO;
+
+	if (!rc)
+		rc = remote_lines(&j->s->remote, j->key, NULL, 0, spool_and_note, both, &there);
+	if (!rc && j->what) {
+		rc = grove_carry_about(j->carry, &a);
+		o.path = a.path;
+		if (!rc)
+			rc = grove_carry_read(j->carry, NULL, 0, 0, (struct grove_sink){ count_lacking, &l }, &st);
+		if (!rc && l.lacks) {
+			report_problem(j, GROVE_ECONFLICT, "it has %llu lines that the server lacks (push it first)",
+				       (unsigned long long)l.lacks);
+			rc = 1;
+		}
+	}
+	if (!rc && !j->s->dry) {
+		struct log_mark *m = state_log(&j->mark, "");
+
+		rewind(sp.f);
+		rc = grove_hydrate(j->s->c->g, &o, &src, NULL);
+		if (rc && rc != GROVE_EJSON) {
+			struct grove_detail why;
+
+			grove_error(j->s->c->g, &why);
+			report_problem(j, rc, "%s", why.message);
+			rc = 1;
+		}
+		/* what is in step is found out by comparing, the next time and right now */
+		if (m)
+			memset(&m->here, 0, sizeof(m->here));
+	}
+	if (!rc)
+		j->pulled += j->what && st.seq < sp.lines ? sp.lines - st.seq : j->what ? 0 : sp.lines;
+	if (sp.f)
+		fclose(sp.f);
+	grove_buf_release(&sp.line);
+	table_release(&l.there);
+	if (rc < 0 && rc != GROVE_EJSON)
+		return fail_there(j, rc) < 0 ? rc : 1;
+	return rc == GROVE_EJSON ? 0 : rc ? 1 : 2;
+}
+
+/* After that the session is here; open it as one that is. */
+static int reopen(struct job *j)
+{
+	struct grove_carry_options o = { .size = sizeof(o), .flags = GROVE_CARRY_WRITE };
+	int rc;
+
+	grove_carry_close(j->carry);
+	j->carry = NULL;
+	rc = grove_carry_open(j->s->c->g, j->what ? j->what : j->id, &o, &j->carry);
+	return rc ? fail_here(j, rc) : 0;
+}
+
+static int hydrate_if_asked(struct job *j)
+{
+	int rc;
+
+	if (strcmp(j->dialect, "claude") || !(j->s->ways & WAY_PULL) || !j->s->files_here || !j->there.there ||
+	    (j->what && !j->s->hydrate))
+		return 0;
+	rc = hydrate(j);
+	if (rc != 2)
+		return rc;
+	return j->s->dry ? 1 : reopen(j);
+}
+
+/* -------------------------------------------------------------------- files */
+
+struct file {
+	const char *name;
+	int here, there;
+	uint64_t size_here, size_there;
+};
+
+static int get_here(struct job *j, const char *name, struct grove_buf *out)
+{
+	int rc = grove_carry_file_get(j->carry, name, out);
+
+	return rc ? fail_here(j, rc) : 0;
+}
+
+static int send_file(struct job *j, const char *name, struct grove_slice bytes)
+{
+	int rc = j->s->dry ? 0 : remote_file_put(&j->s->remote, j->key, name, NULL, NULL, bytes);
+
+	if (rc)
+		return fail_there(j, rc);
+	j->files_pushed++;
+	return 0;
+}
+
+static int take_file(struct job *j, const char *name, struct grove_slice bytes)
+{
+	int rc = j->s->dry ? 0 : grove_carry_file_put(j->carry, name, bytes);
+
+	if (rc)
+		return fail_here(j, rc);
+	j->files_pulled++;
+	return 0;
+}
+
+static int begins_with(const struct grove_buf *a, const struct grove_buf *b)
+{
+	return a->len >= b->len && (!b->len || !memcmp(a->ptr, b->ptr, b->len));
+}
+
+/* Both have it, with other bytes: the one that changed alone, or only grew, is newer. */
+static int settle(struct job *j, const struct file *f, struct file_mark *m, const struct grove_buf *here,
+		  const struct grove_buf *there, uint64_t *hash)
+{
+	uint64_t h = table_hash(grove_buf_slice(here)), t = table_hash(grove_buf_slice(there));
+	int newer = 0, rc;                       /* WAY_PUSH: ours, WAY_PULL: theirs */
+
+	if (h == t) {
+		*hash = h;
+		return 0;
+	}
+	if (m->hash == t || begins_with(here, there))
+		newer = WAY_PUSH;
+	else if (m->hash == h || begins_with(there, here))
+		newer = WAY_PULL;
+	if (!newer) {
+		report_problem(j, GROVE_ECONFLICT, "%s has other bytes here than on the server", f->name);
+		return 0;
+	}
+	if (!((unsigned)newer & j->s->ways))
+		return 0;
+	rc = newer == WAY_PUSH ? send_file(j, f->name, grove_buf_slice(here)) : take_file(j, f->name, grove_buf_slice(there));
+	*hash = newer == WAY_PUSH ? h : t;
+	return rc;
+}
+
+static int sync_file(struct job *j, const struct file *f)
+{
+	struct grove_buf here = GROVE_BUF_INIT, there = GROVE_BUF_INIT;
+	struct file_mark *m = state_file(&j->mark, f->name);
+	uint64_t hash = 0, size;
+	int rc = m ? 0 : GROVE_ENOMEM;
+
+	if (!rc && f->here && f->there && m->hash && f->size_here == m->size && f->size_there == m->size)
+		return 0;
+	if ((f->here && f->size_here > FILE_MAX_BYTES) || (f->there && f->size_there > FILE_MAX_BYTES)) {
+		report_problem(j, GROVE_ETOOBIG, "%s is too large to be carried", f->name);
+		return 0;
+	}
+	if ((!f->here && !(j->s->ways & WAY_PULL)) || (!f->there && !(j->s->ways & WAY_PUSH)))
+		return 0;
+	if (!rc && f->here)
+		rc = get_here(j, f->name, &here);
+	if (!rc && f->there) {
+		rc = remote_file_get(&j->s->remote, j->key, f->name, &there);
+		rc = rc ? fail_there(j, rc) : 0;
+	}
+	if (!rc && f->here && f->there)
+		rc = settle(j, f, m, &here, &there, &hash);
+	else if (!rc && f->here)
+		rc = send_file(j, f->name, grove_buf_slice(&here));
+	else if (!rc)
+		rc = take_file(j, f->name, grove_buf_slice(&there));
+	if (!rc && f->here != f->there)
+		hash = table_hash(grove_buf_slice(f->here ? &here : &there));
+	size = f->here && (!f->there || here.len >= there.len) ? here.len : there.len;
+	if (!rc && hash && !j->s->dry) {
+		m->hash = hash;
+		m->size = size;
+	}
+	grove_buf_release(&here);
+	grove_buf_release(&there);
+	return rc < 0 ? rc : 0;
+}
+
+static int sync_files(struct job *j, const struct parts *parts)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < parts->nr && !rc; i++) {
+		struct file f = { .name = parts->at[i].name, .here = 1, .size_here = parts->at[i].size };
+
+		if (parts->at[i].is_log)
+			continue;
+		for (size_t k = 0; k < j->there.nr_files; k++)
+			if (!strcmp(j->there.file_at[k].name, f.name)) {
+				f.there = 1;
+				f.size_there = j->there.file_at[k].size;
+			}
+		rc = sync_file(j, &f);
+	}
+	for (size_t k = 0; k < j->there.nr_files && !rc; k++) {
+		struct file f = { .name = j->there.file_at[k].name, .there = 1, .size_there = j->there.file_at[k].size };
+
+		if (!find_part(parts, f.name, 0))
+			rc = sync_file(j, &f);
+	}
+	return rc;
+}
+
+/* -------------------------------------------------------------------- whole */
+
+static int sync_subs(struct job *j, const struct parts *parts)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < parts->nr && !rc; i++) {
+		const struct remote_log *there = NULL;
+
+		if (!parts->at[i].is_log)
+			continue;
+		for (size_t k = 0; k < j->there.nr_logs; k++)
+			if (!strcmp(j->there.log[k].sub, parts->at[i].name))
+				there = &j->there.log[k];
+		if (there || j->s->ways & WAY_PUSH)
+			rc = sync_log(j, parts->at[i].name, there);
+	}
+	for (size_t k = 0; k < j->there.nr_logs && !rc; k++)
+		if (j->s->ways & WAY_PULL && !find_part(parts, j->there.log[k].sub, 1))
+			rc = sync_log(j, j->there.log[k].sub, &j->there.log[k]);
+	return rc;
+}
+
+/* A whole copy continues where the other side does. */
+static int same_leaf(struct job *j)
+{
+	struct grove_carry_about a = { .size = sizeof(a) };
+	struct grove_leaf_options o = { .size = sizeof(o), .flags = GROVE_LEAF_PERSIST };
+	struct grove_session *s = NULL;
+	int rc = grove_carry_about(j->carry, &a);
+
+	if (rc)
+		return 0;
+	if (j->copied_there && a.leaf && strcmp(a.leaf, j->leaf_there))
+		rc = remote_leaf(&j->s->remote, j->key, a.leaf);
+	if (!rc && j->copied_here && j->there.leaf && *j->there.leaf && (!a.leaf || strcmp(a.leaf, j->there.leaf))) {
+		rc = grove_session_open(j->s->c->g, a.path ? a.path : a.id, GROVE_OPEN_WRITE, &s);
+		if (!rc)
+			rc = grove_session_set_leaf(s, j->there.leaf, &o, NULL);
+		grove_session_close(s);
+	}
+	/* all lines are there: that it continues elsewhere is no failure */
+	return j->s->remote.outage ? rc : 0;
+}
+
+static int carry_all(struct job *j)
+{
+	struct remote_log own = { NULL, j->there.seq, j->there.generation };
+	struct parts parts = { 0 };
+	int rc = sync_log(j, "", j->there.there ? &own : NULL);
+
+	if (!rc && !j->failed && !j->s->dry)
+		rc = same_leaf(j);
+	if (!rc && !j->failed)
+		rc = grove_carry_each(j->carry, add_part, &parts) ? GROVE_ENOMEM : 0;
+	if (!rc && !j->failed)
+		rc = sync_subs(j, &parts);
+	if (!rc && (!j->s->dry || j->there.there))
+		rc = sync_files(j, &parts);
+	release_parts(&parts);
+	return rc;
+}
+
+static void release_job(struct job *j)
+{
+	grove_carry_close(j->carry);
+	remote_session_release(&j->there);
+	state_release(&j->mark);
+	free(j->dialect);
+	free(j->cwd_there);
+	free(j->cwd_here);
+	free(j->file);
+	out_release(&j->problems);
+	out_release(&j->notes);
+}
+
+int sync_session(struct sync *s, const char *what, const char *id, const char *key, int named)
+{
+	struct job j = { .s = s, .what = what, .id = id, .key = key ? key : id, .named = named };
+	int rc;
+
+	out_init(&j.problems, -1);
+	out_init(&j.notes, -1);
+	s->remote.outage = 0;
+	s->remote.why[0] = '\0';
+	report_progress(s, id);
+	rc = state_load(&s->state, id, &j.mark) ? GROVE_ENOMEM : 0;
+	if (!rc && s->again)
+		j.mark.nr_logs = 0;
+	if (!rc)
+		rc = meet(&j);
+	if (!rc)
+		rc = hydrate_if_asked(&j);
+	if (!rc)
+		rc = carry_all(&j);
+	if (rc >= 0 && !s->dry && j.mark.nr_logs && state_store(&s->state, &j.mark))
+		cli_warn(s->c, "%s: how far it is in step cannot be remembered", id);
+	if (rc >= 0 || j.pushed || j.pulled)
+		report_session(&j);
+	release_job(&j);
+	return rc < 0 ? rc : 0;
+}

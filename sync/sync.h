@@ -1,0 +1,90 @@
+/*
+ * sync.h: sessions of this machine and of a server, in step.
+ *
+ *	http.c      asking a server
+ *	answers.c   what its answers say, checked
+ *	remote.c    its sessions
+ *	state.c     what is remembered
+ *	table.c     which lines a log has
+ *	log.c       one log of both sides: compare, carry
+ *	session.c   one session: its logs, its files
+ *	report.c    what was done
+ *	mirror.c    keeping both in step
+ *	main.c      which sessions
+ *
+ * docs/internals/sync.md tells how it works, and why nothing is lost or doubled.
+ */
+#ifndef SYNC_SYNC_H
+#define SYNC_SYNC_H
+
+#include "cli/cli.h"
+#include "remote.h"
+#include "state.h"
+
+enum way {
+	WAY_PUSH = 1,
+	WAY_PULL = 2
+};
+
+struct totals {
+	uint64_t pushed, pulled, branched, unchanged, failed;  /* sessions */
+	uint64_t lines_pushed, lines_pulled, files_pushed, files_pulled;
+};
+
+struct sync {
+	struct cli *c;
+	struct remote remote;
+	struct state state;
+	const char *url;
+	unsigned ways;
+	int dry;
+	int hydrate;
+	int again;                   /* forget what is remembered */
+	int files_here;              /* new sessions are files, not rows of a database */
+	struct totals totals;
+	struct out list;             /* JSON: one object for each session with something to tell */
+	int listed;
+};
+
+/* One session. */
+struct job {
+	struct sync *s;
+	const char *id;
+	const char *key;             /* what the server calls it */
+	const char *what;            /* what names it here; NULL: it is not here */
+	int named;                   /* the user asked for it */
+	struct grove_carry *carry;
+	struct remote_session there;
+	struct session_mark mark;
+	char *dialect, *cwd_there, *cwd_here, *file;
+	/* what was done */
+	uint64_t pushed, pulled, files_pushed, files_pulled;
+	int branched_here, branched_there;
+	int copied_here, copied_there;   /* as a whole: the leaf is to be the same */
+	char leaf_there[256];
+	int failed;
+	struct out problems;         /* JSON objects with commas */
+	struct out notes;            /* the same: what was not carried over, and is no failure */
+};
+
+/* Brings one session in step. 0; negative: give up altogether (no server, no memory, interrupted). */
+int sync_session(struct sync *s, const char *what, const char *id, const char *key, int named);
+
+/* log.c: one log. As above; problems of the log are reported. */
+int sync_log(struct job *j, const char *sub, const struct remote_log *there);
+
+/* report.c */
+void report_problem(struct job *j, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void report_note(struct job *j, const char *kind, uint64_t n, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void report_session(struct job *j);
+void report_totals(struct sync *s);
+void report_progress(struct sync *s, const char *id);
+
+/* mirror.c */
+int mirror_run(struct sync *s, int (*all)(void *payload), void *payload);
+/* Does this session belong to those that are kept in step? Answered by main.c. */
+int mirror_wants(void *payload, const char *id, const char *cwd);
+
+int sync_stopped(void);
+
+#endif

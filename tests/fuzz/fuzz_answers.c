@@ -1,0 +1,81 @@
+/*
+ * tests/fuzz/fuzz_answers.c: what a server answers to `grove push` and `grove pull`.
+ *
+ * The input is taken for each kind of answer, whole and line by line. Reading it ends,
+ * and what is taken over can be used as it is: texts have no NUL, and names of files and
+ * logs stay below their session.
+ */
+#include "fuzz.h"
+
+#include "answers.h"
+
+/* Said again in other words than those of the code. */
+static void check_name(const char *name)
+{
+	char part[1024];
+	const char *p = name;
+
+	CHECK(*name && strlen(name) <= 1000);
+	while (*p) {
+		size_t n = strcspn(p, "/");
+
+		memcpy(part, p, n);
+		part[n] = '\0';
+		CHECK(*part && strcmp(part, ".") && strcmp(part, "..") && *part != '.');
+		CHECK(!strpbrk(part, "\n\r\t\\"));
+		CHECK(p[n] != '/' || p[n + 1]);
+		p += n + (p[n] == '/');
+	}
+}
+
+static int check_item(void *payload, const char *id, const char *key, const char *cwd)
+{
+	CHECK(*id && *key && cwd);
+	++*(size_t *)payload;
+	return 0;
+}
+
+static void one(struct grove_slice json)
+{
+	struct remote_session s;
+	struct remote_put p = { 0 };
+	size_t items = 0;
+	char *next = NULL;
+
+	if (!remote_parse_about(json, &s)) {
+		CHECK(s.there && *s.id && s.dialect);
+		for (size_t i = 0; i < s.nr_files; i++) {
+			size_t n = strlen(s.file_at[i].name);
+
+			check_name(s.file_at[i].name);
+			CHECK(n < 6 || strcmp(s.file_at[i].name + n - 6, ".jsonl"));
+		}
+		for (size_t i = 0; i < s.nr_logs; i++)
+			check_name(s.log[i].sub);
+	}
+	remote_session_release(&s);
+	remote_parse_list(json, check_item, &items, &next);
+	free(next);
+	if (!remote_parse_put(json, &p))
+		CHECK(strlen(p.leaf) < sizeof(p.leaf));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+	/* a copy of its own, so that a step beyond its end is seen */
+	char *text = fuzz_alloc(len);
+	size_t at = 0;
+
+	if (len)
+		memcpy(text, bytes, len);
+	one((struct grove_slice){ text, len });
+	while (at < len) {
+		const char *lf = memchr(text + at, '\n', len - at);
+		size_t n = lf ? (size_t)(lf - text) - at : len - at;
+
+		one((struct grove_slice){ text + at, n });
+		at += n + 1;
+	}
+	free(text);
+	return 0;
+}

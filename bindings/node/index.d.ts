@@ -144,6 +144,13 @@ export class Session implements Iterable<Entry> {
   append(entry: object, options?: AppendOptions): Entry;
   /** Each below the one before it; all of them or none. */
   appendMany(entries: Iterable<object>, options?: AppendOptions): Entry[];
+  /**
+   * An append that does not wait for the store: the entry has its id and its parent at once, and is written
+   * by a thread, in order. The first failure stays: every later call throws it, and so does flush().
+   */
+  submit(entry: object, options?: Omit<AppendOptions, "ifSeq">): Entry;
+  /** Waits until all that was submitted is written, with `sync: "always"` until it is on the disk. */
+  flush(options?: { sync?: "none" | "flush" | "always" }): void;
 
   /** Continue from another entry; null: before the first. What is appended next makes a branch. */
   setLeaf(id: string | null, options?: LeafOptions): { leaf: string | null; summaryId?: string };

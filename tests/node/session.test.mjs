@@ -122,6 +122,67 @@ test("several entries are appended at once, or none", () => {
 	s.close();
 });
 
+test("entries are submitted, and written by a thread", () => {
+	const home = newHome();
+	const store = `sqlite:${home}/sessions.db`;
+	grove.initStore(store);
+	const session = grove.create({ store, cwd: home });
+	session.append(user("hello"));
+	session.append(assistant("hi"));
+	const submitted = Array.from({ length: 50 }, (_, i) => session.submit(user(`question ${i}`)));
+	assert.equal(submitted[1].parentId, submitted[0].id);
+	session.flush({ sync: "always" });
+	const again = grove.open(session.id, { store, mode: "read" });
+	assert.deepEqual(again.branch().slice(2).map((entry) => entry.id), submitted.map((entry) => entry.id));
+	assert.equal(session.entry(submitted[7].id), submitted[7]);
+	session.close();
+	again.close();
+});
+
+test("what a thread could not write is told by all later calls", () => {
+	const home = newHome();
+	const dir = path.join(home, "sessions");
+	const session = grove.create({ cwd: home, dir });
+	session.append(user("hello"));
+	session.append(assistant("hi"));
+	session.flush();
+	fs.rmSync(dir, { recursive: true });
+	session.submit(user("into nothing"));
+	const failure = (fn) => {
+		try {
+			fn();
+		} catch (error) {
+			return error.code;
+		}
+	};
+	const code = failure(() => session.flush());
+	assert.equal(typeof code, "string");
+	assert.equal(failure(() => session.flush()), code);
+	assert.equal(failure(() => session.submit(user("more"))), code);
+	assert.equal(failure(() => session.append(user("more"))), code);
+	session.close();
+});
+
+test("a program that is run has the variables of this one", () => {
+	const home = newHome();
+	const bin = path.join(home, "bin");
+	const told = path.join(home, "told");
+	fs.mkdirSync(bin);
+	fs.writeFileSync(path.join(bin, "trash"), '#!/bin/sh\nprintf %s "$TOLD_BY_THE_TEST" >"$TOLD_BY_THE_TEST"\nrm -r "$1"\n', { mode: 0o755 });
+	const session = grove.create({ cwd: home, now: true });
+	session.close();
+	const before = process.env.PATH;
+	try {
+		Object.assign(process.env, { PATH: `${bin}:${before}`, TOLD_BY_THE_TEST: told });
+		grove.remove(session.path);
+	} finally {
+		process.env.PATH = before;
+		delete process.env.TOLD_BY_THE_TEST;
+	}
+	assert.equal(fs.existsSync(session.path), false);
+	assert.equal(fs.readFileSync(told, "utf8"), told);
+});
+
 test("an append may name its parent, and what it expects", () => {
 	const { s, a } = talk();
 	assert.equal(s.append(user("x"), { parent: a }).parentId, a);

@@ -39,8 +39,8 @@ function tellEnd(onProgress, total) {
 	}
 }
 
-/** Runs start(ticket, onProgress); `signal` cancels it. The answer is JSON. */
-async function run({ signal, onProgress }, start) {
+/** Runs start(ticket, onProgress); `signal` cancels it. The answer is JSON, or what `read` makes of it. */
+async function run({ signal, onProgress }, start, read = JSON.parse) {
 	let told = [0, 0];
 	const tell = onProgress && ((done, total) => onProgress(...(told = [done, total])));
 	signal?.throwIfAborted();
@@ -51,7 +51,7 @@ async function run({ signal, onProgress }, start) {
 		const text = await start(ticket, tell);
 		// It may have ended just before it was asked to: whoever gave it up still hears so.
 		signal?.throwIfAborted();
-		const answer = JSON.parse(text);
+		const answer = read(text);
 		// Work is shared by threads, and one of them tells: the end may not have been among it.
 		if (onProgress && (told[0] !== told[1] || told[1] === 0)) tellEnd(onProgress, told[1] || answer.length);
 		return answer;
@@ -67,6 +67,16 @@ function list(world, options) {
 	const how = options.cwd === undefined ? { all: true, ...options } : options;
 	return run(options, (ticket, onProgress) =>
 		binding.list(world, flags(LIST, how), how.cwd, how.query, choose(SORT, how.sort, "sort"), how.limit, ticket, onProgress),
+	);
+}
+
+/** The same as pairs: an item, and a function that reads what was said in that session (null: it is gone). */
+function listWithTexts(world, options) {
+	return run(
+		options,
+		(ticket, onProgress) =>
+			binding.list(world, flags(LIST, options), undefined, undefined, undefined, undefined, ticket, onProgress, 1),
+		([text, kept]) => JSON.parse(text).map((item, i) => [item, () => binding.listText(kept, i)]),
 	);
 }
 
@@ -87,4 +97,4 @@ function search(world, query, options) {
 	);
 }
 
-module.exports = { list, usage, search };
+module.exports = { list, listWithTexts, usage, search };

@@ -164,6 +164,15 @@ class Session {
 		);
 	}
 
+	submit(entry, options) {
+		const appended = binding.sessionSubmit(this.#handle, [json(entry)], ...appendOptions(options));
+		return this.#entries.appended(appended).at(-1) ?? this.#entries.find(appended[3]);
+	}
+
+	flush({ sync } = {}) {
+		binding.sessionFlush(this.#handle, pick(SYNC, sync, "sync"));
+	}
+
 	label(id, label) {
 		return this.#entries.appended(binding.sessionLabel(this.#handle, target(id), label ?? undefined)).at(-1);
 	}

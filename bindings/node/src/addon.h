@@ -146,8 +146,6 @@ struct world {
 struct world *take_world(struct call *c, size_t i);
 struct world *world_ref(struct world *w);
 void world_unref(struct world *w);
-/* Another struct grove on the same world, for another thread. *out is set after errors, too. */
-int world_another(const struct world *w, struct grove **out);
 napi_value throw_world(struct call *c, struct world *w, int code);
 
 /* --------------------------------------------------------------------- jobs */
@@ -162,7 +160,7 @@ struct job {
 	struct job *next, **at;
 	int holds;
 	struct world *world;
-	struct grove *g;
+	struct grove *g;                /* its own, on the same environment */
 	bool on_world;                  /* it runs on the world's own: a call that many threads may make */
 	int (*run)(struct job *job);
 	napi_value (*result)(struct job *job, napi_env env);  /* NULL: `out` as a string */

@@ -104,8 +104,10 @@ static bool take_texts(struct call *c, size_t i, struct texts *out)
 	return true;
 }
 
-/* sessionAppendMany(session, [json, …], flags, parent, seq, sync) */
-static napi_value session_append_many(struct call *c)
+typedef int append_call(struct grove_session *s, const struct grove_slice *json, size_t nr,
+			const struct grove_append_options *opt, struct grove_append_result *out);
+
+static napi_value append_many(struct call *c, append_call *append)
 {
 	struct session *s = take_session(c, 0);
 	struct grove_append_result r = { .size = sizeof(r) };
@@ -114,9 +116,37 @@ static napi_value session_append_many(struct call *c)
 	napi_value result = NULL;
 
 	if (s && take_texts(c, 1, &json) && take_how(c, 2, &opt))
-		result = appended(c, s, grove_session_append_many(s->s, json.at, json.nr, &opt, &r), &r);
+		result = appended(c, s, append(s->s, json.at, json.nr, &opt, &r), &r);
 	release_texts(&json);
 	return result;
+}
+
+/* sessionAppendMany(session, [json, …], flags, parent, seq, sync) */
+static napi_value session_append_many(struct call *c)
+{
+	return append_many(c, grove_session_append_many);
+}
+
+/*
+ * sessionSubmit(session, [json, …], flags, parent, seq, sync): the same, written by a
+ * thread of the session.
+ */
+static napi_value session_submit(struct call *c)
+{
+	return append_many(c, grove_session_submit);
+}
+
+/* sessionFlush(session, sync): all that was submitted is written. */
+static napi_value session_flush(struct call *c)
+{
+	struct session *s = take_session(c, 0);
+	unsigned sync = GROVE_SYNC_NONE;
+	int rc;
+
+	if (!s || !take_unsigned(c, 1, &sync))
+		return NULL;
+	rc = grove_session_flush(s->s, (enum grove_sync)sync);
+	return rc ? throw_session(c, s, rc) : js_undefined(c);
 }
 
 /* sessionLabel(session, target, label) */
@@ -237,6 +267,8 @@ static napi_value session_forget(struct call *c)
 const struct function append_functions[] = {
 	{ "sessionAppend", session_append },
 	{ "sessionAppendMany", session_append_many },
+	{ "sessionSubmit", session_submit },
+	{ "sessionFlush", session_flush },
 	{ "sessionLabel", session_label },
 	{ "sessionRename", session_rename },
 	{ "sessionSetLeaf", session_set_leaf },

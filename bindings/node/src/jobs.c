@@ -120,12 +120,9 @@ static void execute(napi_env env, void *data)
 		job->g = NULL;
 		return;
 	}
-	job->rc = world_another(job->world, &job->g);
-	if (!job->rc) {
-		grove_set_progress(job->g, (struct grove_progress){ progress, job });
-		job->rc = job->run(job);
-	}
-	if (job->rc && job->g && !job->why.code)
+	grove_set_progress(job->g, (struct grove_progress){ progress, job });
+	job->rc = job->run(job);
+	if (job->rc && !job->why.code)
 		grove_error(job->g, &job->why);
 }
 
@@ -233,6 +230,10 @@ napi_value job_start(struct call *c, struct job *job, struct world *w, const cha
 
 	add_to(c->addon, job);
 	job->world = world_ref(w);
+	if (ok && !job->on_world && grove_dup(w->g, &job->g)) {
+		throw_error(c, GROVE_ENOMEM, NULL);
+		ok = false;
+	}
 	if (ok && t) {
 		job->ticket = t;
 		t->job = job;

@@ -20,7 +20,16 @@ struct query {
 		} search;
 	} how;
 	bool some;               /* something was written */
+	struct grove_list *kept; /* of a list that was asked to stay */
 };
+
+/* A list that stays, for the texts of its sessions, and the handle that made it. */
+struct listed {
+	struct handle handle;
+	struct grove *g;
+	struct grove_list *l;
+};
+static const char listed_kind[] = "a list";
 
 static void query_release(struct job *job)
 {
@@ -28,6 +37,7 @@ static void query_release(struct job *job)
 
 	for (size_t i = 0; i < MAX_TEXTS; i++)
 		free(q->text[i]);
+	grove_list_free(q->kept);
 	free(q);
 }
 
@@ -85,17 +95,76 @@ static int run_list(struct job *job)
 		if (!rc)
 			rc = grove_list_item_json(grove_list_at(l, i), &job->out);
 	}
-	grove_list_free(l);
+	q->kept = l;
 	return rc ? rc : end(q);
 }
 
-/* list(world, flags, cwd, query, sort, limit, ticket, onProgress) */
+static void listed_finalise(napi_env env, void *data, void *hint)
+{
+	struct listed *listed = data;
+
+	(void)env;
+	(void)hint;
+	grove_list_free(listed->l);
+	grove_close(listed->g);
+	free(listed);
+}
+
+/* [JSON, list] */
+static napi_value list_and_text(struct job *job, napi_env env)
+{
+	struct query *q = (struct query *)job;
+	struct listed *listed = calloc(1, sizeof(*listed));
+	napi_value both, list;
+
+	if (!listed)
+		return NULL;
+	*listed = (struct listed){ { listed_kind }, job->g, q->kept };
+	job->g = NULL;
+	q->kept = NULL;
+	if (napi_create_external(env, listed, listed_finalise, NULL, &list) != napi_ok) {
+		listed_finalise(env, listed, NULL);
+		return NULL;
+	}
+	if (napi_create_array_with_length(env, 2, &both) != napi_ok ||
+	    napi_set_element(env, both, 0, js_slice(env, grove_buf_slice(&job->out))) != napi_ok ||
+	    napi_set_element(env, both, 1, list) != napi_ok)
+		return NULL;
+	return both;
+}
+
+/* listText(list, index): what was said in a session; null: it is gone. */
+static napi_value list_text(struct call *c)
+{
+	struct listed *listed = take_handle(c, 0, listed_kind);
+	struct grove_buf out = GROVE_BUF_INIT;
+	struct grove_detail why;
+	uint64_t at = UINT64_MAX;
+	int rc;
+
+	if (!listed || !take_u64(c, 1, &at))
+		return NULL;
+	rc = grove_list_text(listed->l, (size_t)at, &out);
+	if (!rc)
+		return js_buf(c, &out);
+	grove_buf_release(&out);
+	if (rc == GROVE_ENOTFOUND)
+		return js_text(c, NULL);
+	memset(&why, 0, sizeof(why));
+	grove_error(listed->g, &why);
+	return throw_error(c, rc, &why);
+}
+
+/*
+ * list(world, flags, cwd, query, sort, limit, ticket, onProgress, keep): JSON; with
+ * `keep`, [JSON, list] for listText().
+ */
 static napi_value list(struct call *c)
 {
 	struct world *w = take_world(c, 0);
 	struct query *q = w ? query_new(c, run_list) : NULL;
 	struct grove_list_options *opt;
-	unsigned sort = GROVE_SORT_MODIFIED;
+	unsigned sort = GROVE_SORT_MODIFIED, keep = 0;
 	uint64_t limit = 0;
 
 	if (!q)
@@ -103,10 +172,12 @@ static napi_value list(struct call *c)
 	opt = &q->how.list;
 	opt->size = sizeof(*opt);
 	if (!take_unsigned(c, 1, &opt->flags) || !keep_text(c, q, 2, 0, &opt->cwd) ||
-	    !keep_text(c, q, 3, 1, &opt->query) || !take_unsigned(c, 4, &sort) || !take_u64(c, 5, &limit)) {
+	    !keep_text(c, q, 3, 1, &opt->query) || !take_unsigned(c, 4, &sort) || !take_u64(c, 5, &limit) ||
+	    !take_unsigned(c, 8, &keep)) {
 		query_release(&q->job);
 		return NULL;
 	}
+	q->job.result = keep ? list_and_text : NULL;
 	opt->sort = (enum grove_sort)sort;
 	opt->limit = (size_t)limit;
 	return job_start(c, &q->job, w, "grove:list", 6, 7);
@@ -199,6 +270,7 @@ static napi_value search(struct call *c)
 
 const struct function list_functions[] = {
 	{ "list", list },
+	{ "listText", list_text },
 	{ "usage", usage },
 	{ "search", search },
 	{ NULL, NULL }

@@ -36,30 +36,36 @@ static napi_value answer(struct call *c, struct grove_view *v, int rc, struct gr
 	return result;
 }
 
-static napi_value view_count(struct call *c)
+/* A call that asks the view for one value, which nothing can keep it from telling. */
+static napi_value ask(struct call *c, napi_value (*value)(struct call *c, const struct grove_view *v))
 {
 	struct session *s;
 	struct grove_view *v = take_view(c, &s);
-	napi_value result;
+	napi_value result = v ? value(c, v) : NULL;
 
-	if (!v)
-		return NULL;
-	result = js_number(c, grove_view_count(v));
-	grove_view_unref(v);
+	if (v)
+		grove_view_unref(v);
 	return result;
+}
+
+static napi_value count(struct call *c, const struct grove_view *v)
+{
+	return js_number(c, grove_view_count(v));
+}
+
+static napi_value view_count(struct call *c)
+{
+	return ask(c, count);
+}
+
+static napi_value name(struct call *c, const struct grove_view *v)
+{
+	return js_text(c, grove_view_name(v));
 }
 
 static napi_value view_name(struct call *c)
 {
-	struct session *s;
-	struct grove_view *v = take_view(c, &s);
-	napi_value result;
-
-	if (!v)
-		return NULL;
-	result = js_text(c, grove_view_name(v));
-	grove_view_unref(v);
-	return result;
+	return ask(c, name);
 }
 
 static napi_value view_header(struct call *c)

@@ -346,9 +346,11 @@ static napi_value watch_open(struct call *c)
 	w->world = world_ref(world);
 	if (!take_u64(c, 2, &since) || !take_unsigned(c, 3, &opt.flags) || !take_text(c, 4, &opt.cursor))
 		goto fail;
-	rc = world_another(world, &w->g);
-	if (!rc)
-		rc = grove_watch_open(w->g, &opt, &w->w);
+	if (grove_dup(world->g, &w->g)) {
+		throw_error(c, GROVE_ENOMEM, NULL);
+		goto fail;
+	}
+	rc = grove_watch_open(w->g, &opt, &w->w);
 	if (rc) {
 		throw_watch(c, w, rc);
 		goto fail;

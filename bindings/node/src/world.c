@@ -56,7 +56,7 @@ static const char *variable(void *payload, const char *name)
 	return NULL;
 }
 
-int world_another(const struct world *w, struct grove **out)
+static int open_world(const struct world *w, struct grove **out)
 {
 	struct grove_options opt = {
 		.size = sizeof(opt),
@@ -146,7 +146,7 @@ static napi_value world_open(struct call *c)
 	    !copy_array(c, 2, &w->variables, &w->nr_variables) || !copy_array(c, 3, &w->stores, &w->nr_stores) ||
 	    !copy_member(c, 4, &w->dialect) || !copy_member(c, 5, &w->cache))
 		goto fail;
-	rc = world_another(w, &w->g);
+	rc = open_world(w, &w->g);
 	if (rc) {
 		throw_world(c, w, rc);
 		goto fail;

@@ -1,0 +1,212 @@
+// pi on grove, with pi itself: its agent, its runtime and its program do the same as on its own sessions.
+//   PI=…/dist/bundle/index.js GROVE=…/bindings/node node pi.mjs
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { spawn } from "node:child_process";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { after, test } from "node:test";
+import { call, comparable, lastAsked, startModel } from "./model.mjs";
+
+const { PI, GROVE } = process.env;
+const STATICS = ["create", "open", "continueRecent", "inMemory", "forkFrom", "findById", "list", "listAll"];
+const made = [];
+after(() => made.forEach((dir) => fs.rmSync(dir, { recursive: true, force: true })));
+
+/** A home with a model for pi. */
+async function newHome() {
+	const root = fs.mkdtempSync(path.join(os.tmpdir(), "grove-sockets-pi-"));
+	made.push(root);
+	const home = { root, agentDir: path.join(root, "agent"), cwd: path.join(root, "work"), dir: path.join(root, "sessions") };
+	for (const dir of [home.agentDir, home.cwd, home.dir]) fs.mkdirSync(dir);
+	home.model = await startModel();
+	const models = [{ id: "m1", contextWindow: 200000, maxTokens: 4096, input: ["text"] }];
+	fs.writeFileSync(
+		path.join(home.agentDir, "models.json"),
+		JSON.stringify({ providers: { mock: { baseUrl: home.model.url, apiKey: "none", api: "anthropic-messages", models } } }),
+	);
+	return home;
+}
+
+const variables = (home) => ({ PI_CODING_AGENT_DIR: home.agentDir, PI_OFFLINE: "1", PI_SKIP_VERSION_CHECK: "1" });
+
+async function agents(home) {
+	Object.assign(process.env, variables(home));
+	process.chdir(home.cwd);
+	const pi = await import(pathToFileURL(PI).href);
+	const modelRuntime = await pi.ModelRuntime.create({
+		authPath: path.join(home.agentDir, "auth.json"), modelsPath: path.join(home.agentDir, "models.json"),
+	});
+	const settingsManager = pi.SettingsManager.inMemory({ compaction: { enabled: true, keepRecentTokens: 1 }, retry: { enabled: false } });
+	const common = {
+		cwd: home.cwd, agentDir: home.agentDir, modelRuntime, settingsManager,
+		model: modelRuntime.getModel("mock", "m1"), thinkingLevel: "off", tools: ["bash"],
+	};
+	return { pi, common, start: async (sessionManager) => (await pi.createAgentSession({ ...common, sessionManager })).session };
+}
+
+const filesOf = (dir) => fs.readdirSync(dir).sort().map((name) => fs.readFileSync(path.join(dir, name), "utf8"));
+
+/** A conversation with everything that an agent does to its session; what it said, and the files. */
+async function converse(SessionManager, home) {
+	const { model } = home;
+	const { start, common, pi } = await agents(home);
+	const log = [];
+	const manager = SessionManager.create(home.cwd, home.dir);
+	const session = await start(manager);
+	const ask = async (text, ...answers) => {
+		model.push(...answers);
+		await session.prompt(text);
+		log.push(lastAsked(model));
+	};
+
+	assert.equal(fs.readdirSync(home.dir).length, 0, "no file before the first message");
+	await ask("first question", [{ type: "text", text: "I look" }, call("toolu_1", "bash", { command: "echo hello" })], "it said hello");
+	await ask("second question", "second answer");
+	const users = manager.getBranch().filter((entry) => entry.message?.role === "user");
+	const answers = manager.getBranch().filter((entry) => entry.message?.role === "assistant");
+	log.push((await session.navigateTree(users[0].id, {})).editorText);
+	await ask("another first question", "on a branch");
+	await session.navigateTree(answers.at(-2).id, { summarize: true, label: "back here" });
+	await ask("third question", "after the summary");
+	await session.setSessionName("  a name  ");
+	await session.executeBash("echo by-the-user");
+	await session.compact();
+	await ask("fourth question", "after the compaction");
+	const { userMessages, assistantMessages, toolCalls, totalMessages } = session.getSessionStats();
+	log.push({ userMessages, assistantMessages, toolCalls, totalMessages });
+	session.dispose();
+
+	const again = SessionManager.open(manager.getSessionFile());
+	const resumed = await start(again);
+	log.push(resumed.messages.length, resumed.sessionName, again.getTree().length);
+	model.push("remembered");
+	await resumed.prompt("fifth question");
+	resumed.dispose();
+	log.push(...(await runtime(pi, common, SessionManager, home, manager.getSessionFile())));
+	return comparable([...log.map((line) => JSON.stringify(line)), ...filesOf(home.dir)].join("\n"), [[home.root, "<root>"]]);
+}
+
+/** pi's runtime calls the statics of its own class: they are replaced, as pi/register does. */
+async function runtime(pi, common, SessionManager, { cwd, agentDir, dir, model }, file) {
+	const own = Object.fromEntries(STATICS.map((name) => [name, pi.SessionManager[name]]));
+	for (const name of STATICS) pi.SessionManager[name] = SessionManager[name].bind(SessionManager);
+	const factory = async ({ cwd: at, sessionManager, sessionStartEvent }) => {
+		const services = await pi.createAgentSessionServices({
+			cwd: at, agentDir, modelRuntime: common.modelRuntime, settingsManager: common.settingsManager,
+			resourceLoaderOptions: { noExtensions: true, noSkills: true },
+		});
+		const { model: which, thinkingLevel, tools } = common;
+		const made = await pi.createAgentSessionFromServices({ services, sessionManager, sessionStartEvent, model: which, thinkingLevel, tools });
+		return { ...made, services, diagnostics: services.diagnostics };
+	};
+	try {
+		const host = await pi.createAgentSessionRuntime(factory, { cwd, agentDir, sessionManager: pi.SessionManager.continueRecent(cwd, dir) });
+		const log = [host.session.sessionFile === file];
+		const prompts = host.session.getUserMessagesForForking();
+		log.push(prompts.map(({ text }) => text), (await host.fork(prompts[1].entryId)).selectedText);
+		model.push("on the fork");
+		await host.session.prompt("asked on the fork");
+		await host.fork(host.session.sessionManager.getLeafId(), { position: "at" });
+		log.push(host.session.messages.length);
+		await host.newSession({ parentSession: file });
+		model.push("in the new session");
+		await host.session.prompt("a new session");
+		log.push(host.session.sessionManager.getHeader().parentSession === file);
+		await host.switchSession(file);
+		log.push(host.session.messages.length);
+		const list = await pi.SessionManager.list(cwd, dir);
+		log.push(list.map(({ messageCount }) => messageCount).sort(), list.filter(({ name }) => name).length);
+		log.push(list.map(({ allMessagesText }) => allMessagesText.length).sort());
+		await host.dispose();
+		return log;
+	} finally {
+		Object.assign(pi.SessionManager, own);
+	}
+}
+
+/** The second process of the tests with databases: only the id is known. */
+async function resume({ store, id, ...home }) {
+	const { onStore } = await import(pathToFileURL(path.join(GROVE, "pi.mjs")).href);
+	const { start } = await agents(home);
+	const session = await start(onStore(store).open(id));
+	await session.prompt("do you remember");
+	session.dispose();
+	process.exit(0);
+}
+if (process.argv[2] === "--resume") await resume(JSON.parse(process.argv[3]));
+
+test("pi's agent and runtime write the same on grove as on their own", async () => {
+	const { SessionManager: theirs } = await import(pathToFileURL(PI).href);
+	const { SessionManager: ours } = await import(pathToFileURL(path.join(GROVE, "pi.mjs")).href);
+	const homes = [await newHome(), await newHome()];
+	const wanted = await converse(theirs, homes[0]);
+	const got = await converse(ours, homes[1]);
+	homes.forEach(({ model }) => model.close());
+	assert.deepEqual(got.split("\n"), wanted.split("\n"));
+});
+
+test("the program itself, with --import grove-sessions/pi/register", async () => {
+	const home = await newHome();
+	const run = async (...args) => {
+		const program = path.join(path.dirname(PI), "cli.js");
+		const p = spawn(
+			process.execPath,
+			["--import", pathToFileURL(path.join(GROVE, "pi", "register.mjs")).href, program, "--provider", "mock", "--model", "m1", ...args],
+			{ cwd: home.cwd, env: { ...process.env, HOME: home.root, ...variables(home) }, stdio: ["ignore", "pipe", "inherit"] },
+		);
+		let out = "";
+		p.stdout.on("data", (data) => (out += data));
+		assert.equal(await new Promise((resolve) => p.on("close", resolve)), 0);
+		return out;
+	};
+	const sessions = () => fs.readdirSync(path.join(home.agentDir, "sessions"), { recursive: true }).filter((name) => name.endsWith(".jsonl"));
+
+	home.model.push([call("toolu_1", "bash", { command: "echo hi" })], "first answer");
+	assert.match(await run("-p", "first question"), /first answer/);
+	home.model.push("second answer");
+	assert.match(await run("-c", "-p", "second question"), /second answer/);
+	assert.match(lastAsked(home.model), /first question/);
+	assert.equal(sessions().length, 1);
+	const [, id] = /_([^_]+)\.jsonl$/.exec(sessions()[0]);
+	home.model.push("third answer");
+	assert.match(await run("--session", id.slice(0, 13), "-p", "by its id"), /third answer/);
+	home.model.push("fourth answer");
+	assert.match(await run("--fork", id, "-p", "on a fork"), /fourth answer/);
+	assert.equal(sessions().length, 2);
+	home.model.push("fifth answer");
+	assert.match(await run("--no-session", "-p", "nothing is kept"), /fifth answer/);
+	assert.equal(sessions().length, 2);
+	home.model.close();
+});
+
+const stores = { SQLite: (root) => `sqlite:${path.join(root, "sessions.db")}` };
+if (process.env.GROVE_TEST_MYSQL) stores.MariaDB = () => `${process.env.GROVE_TEST_MYSQL}_sockets`;
+
+for (const [name, url] of Object.entries(stores)) {
+	test(`pi on ${name}, resumed by its id in another process`, async () => {
+		const home = await newHome();
+		const store = url(home.root);
+		const { initStore } = await import(pathToFileURL(path.join(GROVE, "index.mjs")).href);
+		const { onStore } = await import(pathToFileURL(path.join(GROVE, "pi.mjs")).href);
+		initStore(store);
+		const { start } = await agents(home);
+		const manager = onStore(store).create(home.cwd);
+		const session = await start(manager);
+		home.model.push([call("toolu_1", "bash", { command: "echo hi" })], "hello", "again", "on a branch");
+		await session.prompt("first");
+		await session.prompt("second");
+		await session.navigateTree(manager.getBranch().find((entry) => entry.message?.role === "user").id, {});
+		await session.prompt("other first");
+		session.dispose();
+
+		home.model.push("I do");
+		const p = spawn(process.execPath, [fileURLToPath(import.meta.url), "--resume", JSON.stringify({ ...home, model: undefined, store, id: manager.getSessionId() })], { stdio: ["ignore", "ignore", "inherit"] });
+		assert.equal(await new Promise((resolve) => p.on("close", resolve)), 0);
+		assert.match(lastAsked(home.model), /other first.*do you remember/);
+		assert.equal(fs.readdirSync(home.root, { recursive: true }).filter((file) => file.endsWith(".jsonl")).length, 0, "no file anywhere");
+		assert.equal(onStore(store).open(manager.getSessionId()).getTree().length > 0, true);
+		home.model.close();
+	});
+}

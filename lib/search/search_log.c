@@ -18,10 +18,14 @@ int grove__search_log_image(const struct grove__sweep_log *l, const char *cache,
 			    struct grove_store_log *log, const struct grove__dialect *dialect,
 			    struct grove__image **out, struct grove_detail *d)
 {
-	struct grove__image_source src = { .log = log, .dialect = dialect, .cache = cache,
-					   .path = l->root->dir ? l->path : NULL };
+	struct grove__image_source src = { .log = log, .dialect = dialect, .cache = cache };
+	struct grove_buf path = GROVE_BUF_INIT;
+	int rc = grove__search_log_path(l, &path) ? grove__fail_nomem(d) : 0;
 
-	return grove__image_open(&src, out, d);
+	src.path = path.len ? path.ptr : NULL;
+	rc = rc ? rc : grove__image_open(&src, out, d);
+	grove__buf_release(&path);
+	return rc;
 }
 
 int grove__search_log_path(const struct grove__sweep_log *l, struct grove_buf *out)

@@ -17,7 +17,6 @@
 #include "search/search_db.h"
 
 #include "base/array.h"
-#include "search/search_stem.h"
 #include "search/search_sums.h"
 #include "search/search_words.h"
 #include "sys/clock.h"
@@ -47,28 +46,6 @@ struct cutting {
 	uint64_t words;
 };
 
-/* Remembers a word that is indexed, if it is a form of another one. */
-static int note_form(struct grove__search_index *ix, const char *word, size_t len)
-{
-	uint64_t hash = grove__idmap_hash(0, word, len), *seen = &ix->seen[hash & (GROVE__SEARCH_SEEN - 1)];
-	char stem[GROVE__WORD_MAX];
-	size_t n;
-
-	if (*seen == hash)
-		return 0;
-	*seen = hash;
-	if (!grove__search_stem_has(word, len))
-		return 0;
-	memcpy(stem, word, len);
-	n = grove__search_stem(stem, len);
-	if (n == len && !memcmp(stem, word, len))
-		return 0;
-	return grove__buf_add(&ix->forms, stem, n) || grove__buf_add_char(&ix->forms, '\0') ||
-			       grove__buf_add(&ix->forms, word, len) || grove__buf_add_char(&ix->forms, '\0')
-		       ? SQLITE_NOMEM
-		       : 0;
-}
-
 static int create(void *context, const char **args, int nr, Fts5Tokenizer **out)
 {
 	(void)args;
@@ -87,7 +64,8 @@ static int tell_word(void *payload, const struct grove__word *w)
 	struct cutting *c = payload;
 
 	c->words += !w->again;
-	if (c->ix->seen && note_form(c->ix, w->ptr, w->len))
+	if (c->ix->forms.seen &&
+	    grove__search_forms_note(&c->ix->forms, w->ptr, w->len, grove__search_word_hash(w->ptr, w->len)))
 		return SQLITE_NOMEM;
 	return c->token(c->payload, w->again ? FTS5_TOKEN_COLOCATED : 0, w->ptr, (int)w->len, (int)w->from,
 			(int)w->to);
@@ -114,17 +92,15 @@ static int tokenize(Fts5Tokenizer *t, void *payload, int flags, const char *text
 static int tokenize_part(Fts5Tokenizer *t, void *payload, int flags, const char *text, int len,
 			 int (*token)(void *, int, const char *, int, int, int))
 {
-	struct grove__search_index *ix = (struct grove__search_index *)(void *)t;
 	const char *at = text, *end = text + (text ? len : 0), *word;
 	int rc = 0;
 
+	(void)t;
 	(void)flags;
 	for (flags = 0; at < end && !rc; at++) {
 		for (word = at; at < end && *at != ' ' && *at != '\n';)
 			at++;
-		if (at > word && ix->seen)
-			rc = note_form(ix, word, (size_t)(at - word));
-		if (at > word && !rc)
+		if (at > word)
 			rc = token(payload, flags, word, (int)(at - word), (int)(word - text), (int)(at - text));
 		flags = at < end && *at == ' ' ? FTS5_TOKEN_COLOCATED : 0;
 	}
@@ -434,9 +410,8 @@ void grove__search_index_close(struct grove__search_index *ix)
 	grove__buf_release(&ix->session);
 	grove__buf_release(&ix->cwd);
 	grove__buf_release(&ix->name);
-	grove__buf_release(&ix->forms);
+	grove__search_forms_release(&ix->forms);
 	grove__search_fts_release(&ix->fts);
-	free(ix->seen);
 	free(ix->known);
 	free(ix->log_of);
 	free(ix);

@@ -3,6 +3,7 @@
 #define GROVE_SEARCH_SEARCH_DB_H
 
 #include "search/search_feed.h"
+#include "search/search_forms.h"
 #include "search/search_names.h"
 
 #include <sqlite3.h>
@@ -17,18 +18,10 @@ struct grove__search_known {
 	struct grove__search_names names;
 };
 
-/* How many words are remembered; a power of two. */
-#define GROVE__SEARCH_SEEN (1u << 15)
-
 struct grove__search_index {
 	sqlite3 *db;
 	uint64_t words;              /* in the text that was split last */
-	/*
-	 * While it is written: hashes of words whose stem is known to be in `forms`, and
-	 * those that are not yet: stem, NUL, word, NUL, …
-	 */
-	uint64_t *seen;
-	struct grove_buf forms;
+	struct grove__search_forms forms;   /* of messages, while it is written */
 	int64_t version;             /* of what was read from it: see PRAGMA data_version */
 
 	struct grove__search_known *known;

@@ -54,22 +54,26 @@ struct sync {
 
 /* -------------------------------------------------------------------- readers */
 
-static bool read_task(struct sync *s, size_t nr)
+static bool read_task(struct sync *s, size_t nr, struct grove__search_forms *forms)
 {
 	const struct task *t = &s->tasks[nr];
 	struct grove__search_feed feed = { .g = s->g, .log = &s->sweep->logs[t->log], .path = t->path,
 					   .was = t->was, .before = t->before };
 
-	return grove__search_queue_read(&s->queue, nr, &feed);
+	return grove__search_queue_read(&s->queue, nr, &feed, forms);
 }
 
 static void work(void *payload, unsigned thread)
 {
 	struct sync *s = payload;
+	struct grove__search_forms forms;
 	bool more = true;
 	size_t nr;
 
 	(void)thread;
+	/* its logs must come to an end, because the writer waits for that */
+	while (grove__search_forms_init(&forms))
+		;
 	while (more) {
 		pthread_mutex_lock(&s->queue.lock);
 		more = !s->queue.stop && s->next < s->nr;
@@ -77,8 +81,9 @@ static void work(void *payload, unsigned thread)
 		s->next += more;
 		pthread_mutex_unlock(&s->queue.lock);
 		if (more)
-			more = read_task(s, nr);
+			more = read_task(s, nr, &forms);
 	}
+	grove__search_forms_release(&forms);
 }
 
 /* --------------------------------------------------------------------- writer */
@@ -152,9 +157,9 @@ static int write_part(struct grove__search_index *ix, int64_t id, int64_t file,
 }
 
 /* Writes the forms of words that were met for the first time. */
-static int write_forms(struct grove__search_index *ix)
+static int write_forms(struct grove__search_index *ix, struct grove_buf *forms)
 {
-	const char *at = ix->forms.ptr, *end = at + ix->forms.len;
+	const char *at = forms->ptr, *end = at + forms->len;
 	int rc = 0;
 
 	while (at < end && !rc) {
@@ -165,7 +170,7 @@ static int write_forms(struct grove__search_index *ix)
 		rc = step(ix, ix->add_form);
 		at = word + strlen(word) + 1;
 	}
-	grove__buf_clear(&ix->forms);
+	grove__buf_clear(forms);
 	return rc;
 }
 
@@ -179,7 +184,6 @@ static int write_item(struct grove__search_index *ix, int64_t file, const struct
 	sqlite3_bind_int64(st, 1, id);
 	sqlite3_bind_text(st, 2, it->doc.text.ptr, (int)it->doc.text.len, SQLITE_STATIC);
 	rc = step(ix, st);
-	rc = rc || !ix->forms.len ? rc : write_forms(ix);
 	if (rc)
 		return rc;
 	return it->entries.len ? write_part(ix, id, file, it) : write_doc(ix, id, file, &it->doc);
@@ -227,7 +231,8 @@ static int write_items(struct sync *s, struct grove__search_parcel *p)
 		t->docs++;
 	}
 	s->bytes += p->bytes.len;
-	return rc;
+	rc = rc ? rc : write_forms(s->ix, &p->forms);
+	return rc ? rc : write_forms(s->ix, &s->ix->forms.found);
 }
 
 static int write_file(struct sync *s, struct task *t, const struct grove__search_feed *f)
@@ -347,12 +352,9 @@ static int write_all(struct sync *s)
 	struct grove__pool readers;
 	int rc = prepare_writing(s->ix);
 
-	/* nothing of an earlier attempt counts: it may have been rolled back */
-	free(s->ix->seen);
-	s->ix->seen = calloc(GROVE__SEARCH_SEEN, sizeof(*s->ix->seen));
-	if (rc || !s->ix->seen)
-		return rc ? rc : GROVE_ENOMEM;
-	grove__buf_clear(&s->ix->forms);
+	rc = rc ? rc : grove__search_forms_init(&s->ix->forms);
+	if (rc)
+		return rc;
 	grove__pool_begin(&readers, want < s->nr ? want : s->nr, work, s);
 	rc = readers.nr ? 0 : GROVE_ENOMEM;
 	while (!rc && s->ended < s->nr) {
@@ -366,8 +368,7 @@ static int write_all(struct sync *s)
 	}
 	grove__search_queue_stop(&s->queue);
 	grove__pool_end(&readers);
-	free(s->ix->seen);
-	s->ix->seen = NULL;
+	grove__search_forms_release(&s->ix->forms);
 	return rc;
 }
 

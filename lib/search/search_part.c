@@ -21,26 +21,11 @@ enum { HAS_TIME = 1, HAS_ID = 2, HAS_LINES = 4, TIME_BACK = 8 };
 
 /* --------------------------------------------------------------------- words */
 
-static uint64_t hash(const char *p, size_t n)
-{
-	const uint64_t k = 0x9e3779b97f4a7c15;
-	uint64_t h = n * k, part;
-
-	for (; n >= sizeof(part); p += sizeof(part), n -= sizeof(part)) {
-		memcpy(&part, p, sizeof(part));
-		h = (h ^ part) * k;
-		h ^= h >> 29;
-	}
-	for (part = 0; n; n--)
-		part = part << 8 | (unsigned char)p[n - 1];
-	h = (h ^ part) * k;
-	return h ^ h >> 29;
-}
-
 /* Returns the slot of a word, or the empty one where it would be. */
-static struct grove__search_slot *slot_of(const struct grove__search_part *p, const char *word, size_t len)
+static struct grove__search_slot *slot_of(const struct grove__search_part *p, const char *word, size_t len,
+					  uint64_t hash)
 {
-	size_t at = hash(word, len) & (p->cap - 1);
+	size_t at = hash & (p->cap - 1);
 
 	for (; p->slots[at].at; at = (at + 1) & (p->cap - 1)) {
 		const char *there = p->words.ptr + p->slots[at].at - 1;
@@ -65,7 +50,7 @@ static int widen(struct grove__search_part *p)
 			const char *word = p->words.ptr + p->slots[i].at - 1;
 			size_t len = (size_t)((const char *)memchr(word, ' ', GROVE__WORD_MAX + 1) - word);
 
-			*slot_of(&wide, word, len) = p->slots[i];
+			*slot_of(&wide, word, len, grove__search_word_hash(word, len)) = p->slots[i];
 		}
 	free(p->slots);
 	*p = wide;
@@ -76,16 +61,19 @@ static int add_word(void *payload, const struct grove__word *w)
 {
 	struct grove__search_part *p = payload;
 	struct grove__search_slot *slot;
+	uint64_t hash = grove__search_word_hash(w->ptr, w->len);
 
 	p->count += !w->again;
 	/* padding after the last word, so that a comparison does not read beyond the end */
 	if ((p->used * 2 >= p->cap && widen(p)) ||
 	    (p->words.cap - p->words.len < ROOM && grove__buf_reserve(&p->words, ROOM)))
 		return GROVE_ENOMEM;
-	slot = slot_of(p, w->ptr, w->len);
+	slot = slot_of(p, w->ptr, w->len, hash);
 	if (slot->at && slot->entry == p->nr)
 		return 0;
 	if (!slot->at) {
+		if (p->forms && grove__search_forms_note(p->forms, w->ptr, w->len, hash))
+			return GROVE_ENOMEM;
 		slot->at = (uint32_t)p->words.len + 1;
 		p->used++;
 	}

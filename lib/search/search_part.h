@@ -9,6 +9,7 @@
 #define GROVE_SEARCH_SEARCH_PART_H
 
 #include "search/search_feed.h"
+#include "search/search_forms.h"
 
 /* A word: its first position in `words`, plus one (0: none), and the last entry that has it. */
 struct grove__search_slot {
@@ -21,6 +22,7 @@ struct grove__search_part {
 	int64_t since, until;        /* the earliest and the latest time; if none: since > until */
 
 	/* while it is made */
+	struct grove__search_forms *forms;   /* learns of its words; NULL: nobody does */
 	size_t bytes;                /* of text */
 	uint32_t nr;                 /* entries */
 	uint32_t count;              /* words of the last one */

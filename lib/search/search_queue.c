@@ -94,6 +94,7 @@ void grove__search_parcel_free(struct grove__search_parcel *p)
 		return;
 	free(p->items);
 	grove__buf_release(&p->bytes);
+	grove__buf_release(&p->forms);
 	grove__search_feed_release(&p->feed);
 	free(p);
 }
@@ -138,7 +139,19 @@ struct packing {
 	size_t task;
 	struct grove__search_parcel *p;
 	struct grove__search_part parts[SEARCH_CLASSES];
+	struct grove__search_forms *forms;
 };
+
+/* Hands over the parcel, with the forms of words that have been found so far. */
+static int send(struct packing *k)
+{
+	struct grove__search_parcel *p = k->p;
+
+	k->p = NULL;
+	p->forms = k->forms->found;
+	k->forms->found = (struct grove_buf)GROVE_BUF_INIT;
+	return hand_over(k->queue, p) ? 0 : GROVE_ECANCELLED;
+}
 
 static int pack(struct packing *k, const struct grove__search_item *it)
 {
@@ -153,10 +166,7 @@ static int pack(struct packing *k, const struct grove__search_item *it)
 		return GROVE_ENOMEM;
 	p->items[p->nr++] = *it;
 	p->grown = k->feed->grown;
-	if (p->bytes.len < PARCEL_BYTES)
-		return 0;
-	k->p = NULL;
-	return hand_over(k->queue, p) ? 0 : GROVE_ECANCELLED;
+	return p->bytes.len < PARCEL_BYTES ? 0 : send(k);
 }
 
 static int pack_part(struct packing *k, int class)
@@ -193,16 +203,13 @@ static int pack_rest(struct packing *k)
 	for (int i = 0; i < SEARCH_CLASSES && !rc; i++)
 		if (k->parts[i].entries.len)
 			rc = pack_part(k, i);
-	if (rc || !k->p)
-		return rc;
-	rc = hand_over(k->queue, k->p) ? 0 : GROVE_ECANCELLED;
-	k->p = NULL;
-	return rc;
+	return rc || !k->p ? rc : send(k);
 }
 
-bool grove__search_queue_read(struct grove__search_queue *b, size_t task, const struct grove__search_feed *feed)
+bool grove__search_queue_read(struct grove__search_queue *b, size_t task, const struct grove__search_feed *feed,
+			      struct grove__search_forms *forms)
 {
-	struct packing k = { .queue = b, .task = task };
+	struct packing k = { .queue = b, .task = task, .forms = forms };
 	struct grove__search_parcel *end = parcel_new(task);
 	struct grove_detail why;
 
@@ -215,10 +222,15 @@ bool grove__search_queue_read(struct grove__search_queue *b, size_t task, const 
 	k.feed = &end->feed;
 	end->feed.doc = take_doc;
 	end->feed.payload = &k;
+	for (int i = 0; i < SEARCH_CLASSES; i++)
+		k.parts[i].forms = forms;
 	end->rc = grove__search_feed(&end->feed, &why);
 	end->rc = end->rc ? end->rc : pack_rest(&k);
 	end->grown = end->feed.grown;
 	grove__search_parcel_free(k.p);
+	/* forms that were found in it are lost */
+	if (end->rc)
+		grove__search_forms_clear(forms);
 	for (int i = 0; i < SEARCH_CLASSES; i++)
 		grove__search_part_release(&k.parts[i]);
 	if (end->rc && end->rc != GROVE_ENOMEM && end->rc != GROVE_ECANCELLED && why.code)

@@ -11,6 +11,7 @@
 #define GROVE_SEARCH_SEARCH_QUEUE_H
 
 #include "search/search_feed.h"
+#include "search/search_forms.h"
 
 /* A text, or a part if `entries` is not empty. */
 struct grove__search_item {
@@ -28,6 +29,7 @@ struct grove__search_parcel {
 	struct grove__search_item *items;
 	size_t nr, cap;
 	struct grove_buf bytes;              /* of the items; see grove__search_parcel_open() */
+	struct grove_buf forms;              /* new ones: see search_forms.h */
 	struct grove__search_feed feed;      /* of an end */
 };
 
@@ -48,9 +50,11 @@ void grove__search_queue_stop(struct grove__search_queue *b);
 
 /*
  * Reads a log as `feed` says, with a doc() of ours, and queues its texts and, always,
- * an end. Returns false if the queue has been stopped.
+ * an end. `forms` belongs to the reading thread. Returns false if the queue has been
+ * stopped.
  */
-bool grove__search_queue_read(struct grove__search_queue *b, size_t task, const struct grove__search_feed *feed);
+bool grove__search_queue_read(struct grove__search_queue *b, size_t task, const struct grove__search_feed *feed,
+			      struct grove__search_forms *forms);
 
 /* Waits for the next one. */
 struct grove__search_parcel *grove__search_queue_take(struct grove__search_queue *b);

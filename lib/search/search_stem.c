@@ -210,6 +210,12 @@ bool grove__search_stem_has(const char *word, size_t len)
 	return true;
 }
 
+bool grove__search_stem_differs(const char *word, size_t len)
+{
+	/* every suffix of the rules ends in one of these */
+	return strchr("cdegilmnrstuy", word[len - 1]) != NULL;
+}
+
 size_t grove__search_stem(char *word, size_t len)
 {
 	struct word w = { word, len };

@@ -12,7 +12,9 @@
 
 /* True if it may have a stem other than itself: at least three small ASCII letters. */
 bool grove__search_stem_has(const char *word, size_t len);
-/* Turns a word, of which that is true, into its stem. Returns the new length. */
+/* False if a word is certainly its own stem. */
+bool grove__search_stem_differs(const char *word, size_t len);
+/* Turns a word that may have another stem into it. Returns the new length. */
 size_t grove__search_stem(char *word, size_t len);
 /* Returns how many letters of a stem begin every word that has it. */
 size_t grove__search_stem_common(const char *stem, size_t len);

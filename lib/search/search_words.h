@@ -33,6 +33,23 @@ typedef int grove__word_fn(void *payload, const struct grove__word *w);
 /* `asked`: the text is a query, which does not need words at the same position. */
 int grove__words_cut(struct grove_slice text, bool asked, grove__word_fn *fn, void *payload);
 
+/* Returns a hash of a word, of which all bits are good. */
+static inline uint64_t grove__search_word_hash(const char *p, size_t n)
+{
+	const uint64_t k = 0x9e3779b97f4a7c15;
+	uint64_t h = n * k, part;
+
+	for (; n >= sizeof(part); p += sizeof(part), n -= sizeof(part)) {
+		memcpy(&part, p, sizeof(part));
+		h = (h ^ part) * k;
+		h ^= h >> 29;
+	}
+	for (part = 0; n; n--)
+		part = part << 8 | (unsigned char)p[n - 1];
+	h = (h ^ part) * k;
+	return h ^ h >> 29;
+}
+
 /*
  * Returns a character as it is compared: in lower case. A letter outside ASCII stays
  * outside.

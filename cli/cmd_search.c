@@ -41,40 +41,6 @@ static int fail_search(struct search *p, int err)
 
 /* ------------------------------------------------------------------- options */
 
-/*
- * 2026-05-03, or 2026-05-03T09:00[:00], here; with a Z at the end in UTC. `end`:
- * a day is meant with all its hours.
- */
-static int read_date(const char *text, int end, int64_t *ms)
-{
-	static const char *const forms[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S",
-					     "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S" };
-
-	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
-		struct tm tm = { .tm_isdst = -1 };
-		const char *rest = strptime(text, forms[i], &tm);
-		int utc = rest && i && (*rest == 'Z' || *rest == 'z');
-
-		if (!rest || rest[utc])
-			continue;
-		tm.tm_mday += end && !i;
-		*ms = (int64_t)(utc ? timegm(&tm) : mktime(&tm)) * 1000;
-		/* 0 is no limit */
-		*ms += !*ms;
-		return 0;
-	}
-	return -1;
-}
-
-static int take_dates(struct search *p, const char *since, const char *until)
-{
-	if (since && read_date(since, 0, &p->opt.since))
-		return cli_usage(p->c, "--since: '%.64s' is not a date (try 2026-05-03 or 2026-05-03T09:00)", since);
-	if (until && read_date(until, 1, &p->opt.until))
-		return cli_usage(p->c, "--until: '%.64s' is not a date (try 2026-05-03 or 2026-05-03T09:00)", until);
-	return 0;
-}
-
 /* Each one given, or several with commas between them. */
 static int take_places(struct search *p, const struct opt_list *in)
 {
@@ -504,6 +470,7 @@ int cmd_search(struct cli *c, int argc, char **argv)
 	struct search p = { .c = c, .opt = { .size = sizeof(p.opt) }, .about = { .size = sizeof(p.about) } };
 	struct grove_buf query = GROVE_BUF_INIT;
 	struct opt_list in = { 0 };
+	struct grove_period period = { 0 };
 	const char *since = NULL, *until = NULL;
 	uint64_t limit = LIMIT_DEFAULT;
 	int status;
@@ -527,8 +494,9 @@ int cmd_search(struct cli *c, int argc, char **argv)
 		opt_list_release(&in);
 		return c->status;
 	}
-	status = take_dates(&p, since, until);
-	status = status ? status : take_places(&p, &in);
+	status = cli_period(c, since, until, &period) ? c->status : take_places(&p, &in);
+	p.opt.since = period.since;
+	p.opt.until = period.until;
 	status = status ? status : cli_stores(c);
 	if (!status && !argc)
 		status = cli_usage(c, "QUERY is missing");

@@ -41,6 +41,9 @@ int get_media(struct request *r);
 /* A type that browsers show and that runs nothing: PNG, JPEG, GIF, WebP. */
 int is_shown_image(const char *type);
 int get_export(struct request *r);
+/* usage.c: the time zone of days, which is that of the server unless one is asked for */
+int read_zone(struct request *r, const char **tz);
+
 /* search.c */
 int get_search(struct request *r);
 int get_search_inside(struct request *r);

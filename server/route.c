@@ -207,15 +207,17 @@ static const struct param fork_body[] = {
 };
 
 static const struct param search_query[] = {
-	{ "q", PARAM_TEXT, PARAM_REQUIRED, NULL, "words that must all occur, in any form; =exactly, \"side by side\", begin*, -without; the last is also a "
-				      "beginning" },
+	{ "q", PARAM_TEXT, PARAM_REQUIRED, NULL,
+	  "words that must all occur, in any form; =exactly, \"side by side\", begin*, -without; the last one may be "
+	  "unfinished" },
 	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many; 20" },
 	{ "in", PARAM_TEXT, 0, NULL, "text, calls, results, names, with commas between them" },
 	{ "role", PARAM_TEXT, 0, NULL, "user, assistant, tool, call, …" },
 	{ "project", PARAM_TEXT, 0, NULL, "only below this directory" },
 	{ "agent", PARAM_TEXT, 0, NULL, "only sessions of this agent" },
-	{ "since", PARAM_TEXT, 0, NULL, "from this day on: 2026-11-03, or milliseconds since 1970" },
-	{ "until", PARAM_TEXT, 0, NULL, "up to and with this day" },
+	{ "since", PARAM_TEXT, 0, NULL, "from then on: 2026-11-03, 7d, monday, or milliseconds since 1970" },
+	{ "until", PARAM_TEXT, 0, NULL, "up to then, including the day, month or year that it names" },
+	{ "tz", PARAM_TEXT, 0, NULL, "the time zone of days: Europe/Berlin, +02:00; the server's if it is not given" },
 	{ "group", PARAM_TEXT, 0, "session", "hits by session; limit counts sessions" },
 	{ "cursor", PARAM_TEXT, 0, NULL, "continue after a reply that had this as `next`" },
 	{ NULL },

@@ -5,14 +5,13 @@
 #include "handlers.h"
 #include "held.h"
 #include "indexer.h"
-#include "workers.h"
+#include "programs/dates.h"
 #include "reply.h"
 #include "route.h"
+#include "workers.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define LIMIT_DEFAULT 20u
 #define INSIDE_DEFAULT 200u
@@ -21,28 +20,31 @@
 #define GROUPS_MAX 200u
 #define GROUP_HITS 5u
 
-/* ------------------------------------------------------------------- the day */
+/* ------------------------------------------------------------------ the time */
 
-/* The beginning of a day of the server's own zone, or milliseconds as they are. */
-static int read_day(struct request *r, const char *name, int next, int64_t *out)
+/* Milliseconds are taken as they are. Returns NULL for those, else the text. */
+static const char *take_ms(const char *text, int64_t *out)
 {
-	const char *text = query_text(r, name);
-	struct tm t = { .tm_isdst = -1 };
-	int y, m, d, used = 0;
+	if (!text || strlen(text) <= 10 || text[strspn(text, "0123456789")])
+		return text;
+	*out = (int64_t)strtoull(text, NULL, 10);
+	return NULL;
+}
 
-	if (!text)
-		return 0;
-	if (strlen(text) > 10 && text[strspn(text, "0123456789")] == '\0') {
-		*out = (int64_t)strtoull(text, NULL, 10);
-		return 0;
-	}
-	if (sscanf(text, "%4d-%2d-%2d%n", &y, &m, &d, &used) != 3 || text[used] || m < 1 || m > 12 || d < 1 || d > 31)
-		return reply_fail(r, GROVE_EINVAL, "%s is a day, 2026-11-03, or milliseconds since 1970", name);
-	t.tm_year = y - 1900;
-	t.tm_mon = m - 1;
-	t.tm_mday = d + next;
-	*out = (int64_t)mktime(&t) * 1000;
-	return 0;
+static int read_period(struct request *r, struct grove_search_options *o)
+{
+	int64_t since_ms = 0, until_ms = 0;
+	const char *since = take_ms(query_text(r, "since"), &since_ms), *tz = "";
+	const char *until = take_ms(query_text(r, "until"), &until_ms);
+	struct grove_period period = { 0 };
+	char why[256];
+	int rc = read_zone(r, &tz);
+
+	if (!rc && date_period(since, until, tz, &period, why, sizeof(why)))
+		rc = reply_fail(r, GROVE_EINVAL, "%s", why + 2);  /* without its dashes */
+	o->since = since_ms ? since_ms : period.since;
+	o->until = until_ms ? until_ms : period.until;
+	return rc;
 }
 
 /* ------------------------------------------------------------------- search */
@@ -163,9 +165,7 @@ static int read_search(struct request *r, struct grove_search_options *o)
 	if (!rc && (!q || !*q))
 		rc = reply_fail(r, GROVE_EINVAL, "q is missing");
 	if (!rc)
-		rc = read_day(r, "since", 0, &o->since);
-	if (!rc)
-		rc = read_day(r, "until", 1, &o->until);
+		rc = read_period(r, o);
 	o->in = read_in(r);
 	o->role = query_text(r, "role");
 	o->cwd = query_text(r, "project");

@@ -8,8 +8,7 @@
 #include "reply.h"
 #include "route.h"
 
-/* The time zone of days: that of the server unless one is asked for. */
-static int read_zone(struct request *r, const char **tz)
+int read_zone(struct request *r, const char **tz)
 {
 	int offset;
 

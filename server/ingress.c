@@ -223,6 +223,10 @@ static int with_writer(struct request *r, struct held *h, int (*run)(struct requ
 	struct grove_carry_options o = { .size = sizeof(o), .flags = GROVE_CARRY_WRITE };
 	int rc = 0;
 
+	/* as long as something is written, nobody closes the handles */
+	pthread_mutex_lock(&h->lock);
+	h->writes++;
+	pthread_mutex_unlock(&h->lock);
 	pthread_mutex_lock(&h->write_lock);
 	if (!h->carry) {
 		rc = grove_carry_open(h->own ? h->own : r->g, h->what, &o, &h->carry);
@@ -235,6 +239,7 @@ static int with_writer(struct request *r, struct held *h, int (*run)(struct requ
 		h->carry = NULL;
 	}
 	pthread_mutex_unlock(&h->write_lock);
+	hold_writer_end(r, h);
 	return rc;
 }
 

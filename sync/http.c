@@ -277,7 +277,7 @@ static int judge(struct asking *a, CURLcode done, const char *detail)
 	if (done) {
 		c->status = 0;
 		snprintf(c->why, sizeof(c->why), "cannot reach %.100s: %.250s", *a->h->socket ? a->h->socket : a->h->base,
-			 *detail ? detail : curl_easy_strerror(done));
+			 *detail && done != CURLE_COULDNT_CONNECT ? detail : curl_easy_strerror(done));
 		return GROVE_EIO;
 	}
 	curl_easy_getinfo(a->h->curl, CURLINFO_RESPONSE_CODE, &c->status);

@@ -637,6 +637,9 @@ static void begin(struct work *w)
 	new_here = is_new(&w->here, &w->m->here);
 	new_there = is_new(&w->there, &w->m->there);
 	all = new_here || new_there;
+	/* what was found before the marks still holds */
+	if (!all)
+		w->differing = w->m->differing;
 	w->here.mark = &w->m->here;
 	w->there.mark = &w->m->there;
 	w->here.from = all ? 0 : w->m->here.seq;
@@ -661,7 +664,6 @@ static int attempt(struct work *w)
 
 	begin(w);
 	if (unchanged(w)) {
-		w->differing = w->m->differing;
 		tell(w);
 		return 0;
 	}

@@ -147,7 +147,7 @@ static int collect(void *payload, const struct grove_key *key)
 /* --- one session --- */
 
 /* True if it matches the options, apart from the query. */
-static bool wanted(const struct lister *li, const struct grove__list_task *t,
+static bool wanted(const struct lister *li, struct grove__list_reader *r, const struct grove__list_task *t,
 		   const struct grove__listed *l, const struct grove_list_item *info)
 {
 	const struct grove_list_options *o = li->opt;
@@ -157,7 +157,7 @@ static bool wanted(const struct lister *li, const struct grove__list_task *t,
 	    (o->modified.until && info->modified >= o->modified.until))
 		return false;
 	/* the header takes precedence over the directory's name, which is ambiguous */
-	return !li->cwd || grove__root_belongs(li->g, t->root, l->dialect, t->project, l->cwd, li->cwd);
+	return !li->cwd || grove__list_belongs(r, t, l, li->cwd);
 }
 
 static int keep(struct grove__arena *a, const char **text)
@@ -259,7 +259,7 @@ static int read_task(struct lister *li, struct grove__list_reader *r, const stru
 	if (rc || !x->part)
 		return rc;
 	info = grove__list_describe(x);
-	if (!wanted(li, t, &x->l, &info))
+	if (!wanted(li, r, t, &x->l, &info))
 		return 0;
 	grove__list_one_release(r, x);
 	return grove__list_read(r, t, x, why);
@@ -277,7 +277,7 @@ static int one(struct lister *li, struct grove__list_reader *r, struct grove__li
 	if (!rc) {
 		info = grove__list_describe(&x);
 		info.has_place = li->opt->flags & GROVE_LIST_PLACE ? 1 : 0;
-		if (wanted(li, t, &x.l, &info))
+		if (wanted(li, r, t, &x.l, &info))
 			rc = grove__list_fits(fit, &x, &info.score, &hit, &why);
 	}
 	if (!hit && li->opt->flags & GROVE_LIST_SHAPE)

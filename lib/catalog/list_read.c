@@ -34,6 +34,7 @@ void grove__list_reader_release(struct grove__list_reader *r)
 {
 	grove__scan_release(&r->scan);
 	grove__arena_release(&r->tmp);
+	grove__buf_release(&r->named);
 }
 
 void grove__list_reader_speak(struct grove__list_reader *r, const struct grove__dialect *dialect)
@@ -486,6 +487,19 @@ int grove__list_read(struct grove__list_reader *r, const struct grove__list_task
 	x->st.mtime_ns = x->log.mtime_ns;
 	x->st.ctime_ns = x->log.ctime_ns;
 	return x->l.rc;
+}
+
+bool grove__list_belongs(struct grove__list_reader *r, const struct grove__list_task *t,
+			 const struct grove__listed *l, const char *cwd)
+{
+	bool named = l->cwd && *l->cwd;
+
+	if (named && r->named_by == l->dialect && !strcmp(r->named.ptr, l->cwd))
+		return r->belonged;
+	r->belonged = grove__root_belongs(r->g, t->root, l->dialect, t->project, l->cwd, cwd);
+	grove__buf_clear(&r->named);
+	r->named_by = named && !grove__buf_add_str(&r->named, l->cwd) ? l->dialect : NULL;
+	return r->belonged;
 }
 
 void grove__list_one_release(struct grove__list_reader *r, struct grove__list_one *x)

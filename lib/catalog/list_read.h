@@ -29,6 +29,10 @@ struct grove__list_reader {
 	struct grove__arena tmp;             /* good for this session */
 	bool any;                            /* named by the caller: lists may leave it out */
 	bool ends;                           /* the two ends suffice: do not count messages */
+	/* The last directory that a session named, and whether it was the one asked for. */
+	struct grove_buf named;
+	const struct grove__dialect *named_by;
+	bool belonged;
 };
 
 /* One session while it is read, and the result. */
@@ -69,6 +73,13 @@ bool grove__list_is_empty(const struct grove__list_task *t);
  */
 int grove__list_read(struct grove__list_reader *r, const struct grove__list_task *t,
 		     struct grove__list_one *x, struct grove_detail *why);
+/*
+ * As grove__root_belongs(), for what was read. The sessions of a directory mostly come
+ * together, and comparing paths takes longer than all else; so the last answer is kept.
+ * `cwd` is always the same for a reader.
+ */
+bool grove__list_belongs(struct grove__list_reader *r, const struct grove__list_task *t,
+			 const struct grove__listed *l, const char *cwd);
 /* Returns what was read, as a list shows it; valid as long as `x` is. */
 struct grove_list_item grove__list_describe(const struct grove__list_one *x);
 /* Returns a file's time in ms as the dialect's agent shows it. */

@@ -73,8 +73,7 @@ static int read_listed(struct recent *r, struct candidate *c, bool *fits)
 	rc = grove__list_read(&r->reader, &c->task, &x, &why);
 	if (why.code)
 		hide(r, rc, &why);
-	*fits = !rc && grove__root_belongs(r->g, c->task.root, x.l.dialect, c->task.project, x.l.cwd,
-					   r->cwd);
+	*fits = !rc && grove__list_belongs(&r->reader, &c->task, &x.l, r->cwd);
 	if (*fits) {
 		c->info = grove__list_describe(&x);
 		if (r->written)

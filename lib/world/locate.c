@@ -114,6 +114,7 @@ struct search {
 	struct grove *g;
 	struct grove__root *root;
 	const char *want;
+	bool by_header;                  /* what a header says counts, not a name */
 	struct grove_detail *d;
 	struct hit *hits;
 	size_t nr, cap;
@@ -287,7 +288,7 @@ static int try_key(void *payload, const struct grove_key *key)
 	rc = 0;
 	if (!dialect && grove__peek_root_likely(s->g, s->root, key->project, &dialect))
 		return grove__fail_nomem(s->d);
-	if (!dialect->paths.parse_file_name(grove__slice_str(file), &time, &id)) {
+	if (s->by_header || !dialect->paths.parse_file_name(grove__slice_str(file), &time, &id)) {
 		rc = id_of(s->g, s->root, key, &b);
 		id = grove__buf_slice(&b);
 	}
@@ -423,6 +424,13 @@ static int by_id(struct search s, long mark, struct grove__where *out)
 		if (!s.root->flat && !s.root->archive && (mark < 0 || grove__where_store_mark(s.root->store) == (unsigned)mark))
 			rc = grove__store_list_subs(s.root->store, NULL, try_key, &s, d);
 		rc = rc == GROVE_ENOTSUP ? 0 : rc;
+	}
+	/* a file may have been given another name; then only its header tells, and lists show that */
+	s.by_header = true;
+	for (size_t i = 0, nr = s.nr; i < g->nr_roots && !rc && !nr; i++) {
+		s.root = &g->roots[i];
+		if (mark < 0 || grove__where_store_mark(s.root->store) == (unsigned)mark)
+			rc = grove__root_list(g, s.root, try_key, &s, d);
 	}
 	if (!rc)
 		rc = pick(&s, out);

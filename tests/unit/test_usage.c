@@ -994,6 +994,134 @@ static void forks_copies_blocks_and_sub_agents_count_once(void **state)
 	scratch_remove(home);
 }
 
+/* What the rows and their parts have together is what the totals have. */
+static void check_stack(const struct grove_usage *u)
+{
+	const struct grove_usage_row *row, *part;
+	uint64_t all = 0;
+
+	for (size_t i = 0; (row = grove_usage_at(u, i)); i++) {
+		uint64_t sum = 0, before = UINT64_MAX;
+
+		for (size_t k = 0; (part = grove_usage_stack_at(u, i, k)); k++) {
+			assert_true(part->total <= before);
+			before = part->total;
+			sum += part->total;
+		}
+		assert_int_equal(sum, row->total);
+		all += sum;
+	}
+	assert_int_equal(all, grove_usage_totals(u)->total);
+	assert_null(grove_usage_stack_at(u, grove_usage_count(u), 0));
+}
+
+static void rows_can_be_chosen_limited_and_taken_apart(void **state)
+{
+	struct grove_usage_options some = { .size = sizeof(some), .by = GROVE_USAGE_SESSION, .agent = "claude",
+					    .flags = GROVE_USAGE_STACK };
+	struct grove_options o = { .size = sizeof(o), .getenv = no_variables };
+	struct grove_usage *u;
+	struct grove *g;
+	char home[4000];
+
+	(void)state;
+	scratch_make(home, sizeof(home));
+	make_home(home);
+	o.home = o.cwd = home;
+	assert_int_equal(grove_open(&o, &g), 0);
+	assert_int_equal(grove_usage(g, &some, &u), 0);
+	assert_int_equal(grove_usage_count(u), 3);
+	assert_int_equal(grove_usage_totals(u)->input, 63);
+	assert_true(grove_usage_copies(u) > 0);
+	check_stack(u);
+	grove_usage_free(u);
+	/* the total is that of all rows, also of those left out */
+	some.limit = 1;
+	assert_int_equal(grove_usage(g, &some, &u), 0);
+	assert_int_equal(grove_usage_count(u), 1);
+	assert_int_equal(grove_usage_totals(u)->input, 63);
+	grove_usage_free(u);
+	/* one session, with its sub-agents */
+	some.limit = 0;
+	some.session = CLAUDE_A;
+	assert_int_equal(grove_usage(g, &some, &u), 0);
+	assert_int_equal(grove_usage_count(u), 1);
+	assert_int_equal(grove_usage_totals(u)->input, 1 + 2 + 16 + 32);
+	grove_usage_free(u);
+	/* without being asked there are no parts */
+	some.flags = 0;
+	assert_int_equal(grove_usage(g, &some, &u), 0);
+	assert_null(grove_usage_stack_at(u, 0, 0));
+	grove_usage_free(u);
+	some = (struct grove_usage_options){ .size = sizeof(some), .project = "/nowhere" };
+	assert_int_equal(grove_usage(g, &some, &u), 0);
+	assert_int_equal(grove_usage_count(u), 0);
+	grove_usage_free(u);
+	some = (struct grove_usage_options){ .size = sizeof(some), .tz = "Nowhere/Else" };
+	assert_int_equal(grove_usage(g, &some, &u), GROVE_EINVAL);
+	grove_usage_free(u);
+	grove_close(g);
+	scratch_remove(home);
+}
+
+static void a_list_tells_what_sessions_used(void **state)
+{
+	struct grove_list_options lo = { .size = sizeof(lo), .flags = GROVE_LIST_ALL | GROVE_LIST_COST };
+	struct grove_options o = { .size = sizeof(o), .getenv = no_variables };
+	struct grove_list *l;
+	struct grove *g;
+	char home[4000];
+	int found = 0;
+
+	(void)state;
+	scratch_make(home, sizeof(home));
+	make_home(home);
+	o.home = o.cwd = home;
+	assert_int_equal(grove_open(&o, &g), 0);
+	assert_int_equal(grove_list(g, &lo, &l), 0);
+	for (size_t i = 0; i < grove_list_count(l); i++) {
+		const struct grove_list_item *x = grove_list_at(l, i);
+
+		if (strcmp(x->id, CLAUDE_A))
+			continue;
+		found++;
+		assert_true(x->has_usage);
+		/* four replies, each with three tokens out */
+		assert_int_equal(x->tokens, 1 + 2 + 16 + 32 + 4 * 3);
+	}
+	assert_int_equal(found, 1);
+	grove_list_free(l);
+	grove_close(g);
+	scratch_remove(home);
+}
+
+/* The context of each reply, in the order of the log. */
+static void a_session_tells_its_context_over_time(void **state)
+{
+	struct grove_options o = { .size = sizeof(o), .getenv = no_variables };
+	struct grove_buf json = GROVE_BUF_INIT;
+	struct grove_session *s;
+	struct grove_view *v;
+	struct grove *g;
+	char home[4000];
+
+	(void)state;
+	scratch_make(home, sizeof(home));
+	make_home(home);
+	o.home = o.cwd = home;
+	assert_int_equal(grove_open(&o, &g), 0);
+	assert_int_equal(grove_session_open(g, "pi-a", GROVE_OPEN_READ, &s), 0);
+	assert_int_equal(grove_session_view(s, &v), 0);
+	assert_int_equal(grove_view_usage(v, grove_buf_sink(&json)), 0);
+	assert_non_null(strstr(json.ptr, "\"context\":[1,2,4]"));
+	assert_non_null(strstr(json.ptr, "\"seq\":["));
+	grove_buf_release(&json);
+	grove_view_unref(v);
+	grove_session_close(s);
+	grove_close(g);
+	scratch_remove(home);
+}
+
 static uint64_t input_of(const char *dir, const char *dialect, const struct grove_usage_options *opt)
 {
 	const char *const stores[] = { dir };
@@ -1216,6 +1344,9 @@ int main(void)
 		cmocka_unit_test(what_is_remembered_is_what_would_be_read_in_pi),
 		cmocka_unit_test(what_is_remembered_is_what_would_be_read_in_claude),
 		cmocka_unit_test(forks_copies_blocks_and_sub_agents_count_once),
+		cmocka_unit_test(rows_can_be_chosen_limited_and_taken_apart),
+		cmocka_unit_test(a_list_tells_what_sessions_used),
+		cmocka_unit_test(a_session_tells_its_context_over_time),
 		cmocka_unit_test(a_remembered_sum_gives_way_to_the_logs_it_sums_up),
 		cmocka_unit_test(what_is_remembered_of_one_dialect_is_not_anothers),
 		cmocka_unit_test(only_the_days_that_are_asked_for_count),

@@ -357,11 +357,6 @@ static uint64_t left_behind(const struct grove_view *v, const char *leaf_after)
 }
 
 /* Who could be in the way of a change: the first that may write. */
-struct in_use {
-	char agent[64];
-	int64_t pid;             /* 0: nobody */
-};
-
 static int on_opener(void *payload, const struct grove_opener *o)
 {
 	struct in_use *by = payload;
@@ -374,29 +369,32 @@ static int on_opener(void *payload, const struct grove_opener *o)
 }
 
 /* Where the system does not tell, nobody is. */
-static void look_for_opener(struct request *r, struct held *h, struct in_use *by)
+void look_for_opener(struct request *r, struct held *h, struct in_use *by)
 {
 	memset(by, 0, sizeof(*by));
 	grove_opener_each(h->own ? h->own : r->g, h->what, on_opener, by);
 }
 
+int refuse_live(struct request *r, struct held *h)
+{
+	struct in_use by;
+
+	look_for_opener(r, h, &by);
+	if (!by.pid)
+		return 0;
+	r->live = 1;
+	return reply_fail(r, GROVE_ECONFLICT, "%s is using the session (process %lld)", by.agent, (long long)by.pid);
+}
+
 /* 409 LIVE while an agent has the session open, unless the client insists. */
 static int check_live(struct change *c, struct grove_slice object)
 {
-	struct grove_slice force = { NULL, 0 };
-	struct in_use by;
+	int force = 0, rc = body_flag(c->r, object, "force", &force);
 
-	if (json_member(object, "force", &force) && force.len == 4 && !memcmp(force.ptr, "true", 4))
-		return 0;
-	look_for_opener(c->r, c->h, &by);
-	if (!by.pid)
-		return 0;
-	c->r->live = 1;
-	return reply_fail(c->r, GROVE_ECONFLICT, "%s is using the session (process %lld)", by.agent,
-			  (long long)by.pid);
+	return rc || force ? rc : refuse_live(c->r, c->h);
 }
 
-static void put_opener(struct doc *d, const struct in_use *by)
+void put_opener(struct doc *d, const struct in_use *by)
 {
 	if (!by->pid) {
 		doc_member_json(d, "openBy", grove_str("null"));

@@ -305,14 +305,21 @@ static int put_what_goes(struct request *r, struct held *h)
 int delete_session(struct request *r)
 {
 	struct held *h = NULL;
+	struct in_use by;
 	struct grove *g;
-	int dry = 0, rc = query_flag(r, "dryRun", &dry);
+	int dry = 0, force = 0, rc = query_flag(r, "dryRun", &dry);
 
 	if (!rc)
+		rc = query_flag(r, "force", &force);
+	if (!rc)
 		rc = hold(r, HOLD_AFRESH, &h);
+	if (!rc && !dry && !force)
+		rc = refuse_live(r, h);
 	if (!rc) {
 		doc_open(&r->out, '{');
 		rc = put_what_goes(r, h);
+		look_for_opener(r, h, &by);
+		put_opener(&r->out, &by);
 		doc_member_bool(&r->out, "removed", !dry);
 		doc_close(&r->out, '}');
 	}

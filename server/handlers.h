@@ -75,8 +75,18 @@ int put_leaf(struct request *r);
 int post_continue(struct request *r);
 int put_label(struct request *r);
 
-/* session.c: the record of a session, as an object's members. */
 struct held;
+/* change.c: who has a session open and may write to it. */
+struct in_use {
+	char agent[64];
+	int64_t pid;             /* 0: nobody */
+};
+void look_for_opener(struct request *r, struct held *h, struct in_use *by);
+/* As the member openBy. */
+void put_opener(struct doc *d, const struct in_use *by);
+/* GROVE_ECONFLICT, told as LIVE, if there is somebody. */
+int refuse_live(struct request *r, struct held *h);
+/* session.c: the record of a session, as an object's members. */
 void put_session_record(struct request *r, struct doc *d, struct held *h, const struct grove_view *v);
 /* The entry that an id names, "root" included. GROVE_ENOTFOUND, told. */
 int find_entry(struct request *r, const struct grove_view *v, const char *id, uint32_t *out);

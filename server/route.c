@@ -92,6 +92,7 @@ static const struct param patch_body[] = {
 static const struct param delete_query[] = {
 	{ "agentId", PARAM_TEXT, 0, NULL, "whom the client takes for the owner; the session's true store counts" },
 	{ "dryRun", PARAM_FLAG, 0, NULL, "tell what would go, and remove nothing" },
+	{ "force", PARAM_FLAG, 0, NULL, "even while an agent has the session open" },
 	{ NULL },
 };
 

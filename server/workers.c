@@ -83,6 +83,7 @@ static void *work(void *payload)
 	struct worker *w = payload;
 	struct pool *p = w->pool;
 	struct request *r;
+	void (*run)(struct request *r);
 
 	if (!w->g && pool_open_grove(p->server, NULL, &w->g))
 		log_line("error", "a worker could not open its stores");
@@ -92,10 +93,11 @@ static void *work(void *payload)
 			pthread_cond_wait(&p->more, &p->lock);
 		if (!r)
 			break;
+		run = p->run;
 		pthread_mutex_unlock(&p->lock);
 		r->g = w->g;
 		r->worker = w;
-		p->run(r);
+		run(r);
 		pthread_mutex_lock(&p->lock);
 	}
 	if (w->waits)

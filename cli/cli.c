@@ -25,7 +25,7 @@ void cli_globals(struct cli *c, struct opt table[CLI_GLOBALS])
 		{ "no-cache", .flag = &c->no_cache },
 		{ "utc", .flag = &c->utc },
 		{ "help", .letter = 'h', .flag = &c->help },
-		{ "version", .flag = &c->version },
+		{ "version", .letter = 'V', .flag = &c->version },
 		{ NULL },
 	};
 

@@ -17,62 +17,40 @@
  */
 #include "brief.h"
 #include "cli.h"
+#include "shape.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct level {
-	struct grove_rows child;
-	size_t at;          /* child.at[at] is the one being drawn */
+struct called {
+	struct called *next;
+	uint32_t node;       /* GROVE_NO_ENTRY: it is not known who called it */
+	char *call;          /* the id of the call; NULL: not recorded */
+	char *id, *type, *words;
 };
 
 struct tree {
 	struct out *o;
 	struct grove_view *v;
-	struct level *level;
+	struct shape s;
+	uint32_t *level;          /* branch points that are not finished: the child that is being drawn */
 	size_t depth, cap;
 	size_t room;              /* levels that a line shows */
 	unsigned id_width, word_width;
 	unsigned char *active;    /* by entry: on the path to the leaf */
-	uint32_t leaf;
+	uint32_t leaf;            /* a record */
+	int records;              /* every one of them is drawn */
+	struct called *agents;    /* the sub-agents of the session */
 };
 
-/*
- * The children of an entry as they are drawn: a line that only marks the leaf
- * is not part of the conversation, unless somebody went on from there.
- */
-static int children(struct tree *t, uint32_t of, struct level *out)
-{
-	size_t kept = 0;
-	int err = grove_view_children(t->v, of, GROVE_ORDER_TIME, &out->child);
-
-	out->at = 0;
-	if (err)
-		return err;
-	for (size_t i = 0; i < out->child.nr && !err; i++) {
-		struct grove_entry e = { .size = sizeof(e) };
-		struct grove_rows below = { NULL, 1 };
-
-		err = grove_view_entry(t->v, out->child.at[i], &e);
-		if (!err && (e.flags & GROVE_ENTRY_LEAF_MARK))
-			err = grove_view_children(t->v, out->child.at[i], GROVE_ORDER_APPENDED, &below);
-		if (!err && below.nr && !(e.flags & GROVE_ENTRY_SUPERSEDED))
-			out->child.at[kept++] = out->child.at[i];
-		grove_rows_release(&below);
-	}
-	out->child.nr = kept;
-	if (err)
-		grove_rows_release(&out->child);
-	return err;
-}
-
-static void push(struct tree *t, const struct level *l)
+static void push(struct tree *t, uint32_t child)
 {
 	if (t->depth == t->cap) {
 		t->cap = t->cap ? t->cap * 2 : 64;
 		t->level = cli_realloc(t->level, t->cap, sizeof(*t->level));
 	}
-	t->level[t->depth++] = *l;
+	t->level[t->depth++] = child;
 }
 
 /* The lines to the left of an entry; returns their columns. */
@@ -86,8 +64,7 @@ static unsigned print_lines(struct tree *t, int first_of_branch)
 		used += 2;
 	}
 	for (size_t i = from; i < t->depth; i++) {
-		const struct level *l = &t->level[i];
-		int last = l->at + 1 == l->child.nr;
+		int last = t->s.next[t->level[i]] == GROVE_NO_ENTRY;
 
 		if (first_of_branch && i + 1 == t->depth)
 			out_puts(t->o, last ? "└─" : "├─");
@@ -98,24 +75,123 @@ static unsigned print_lines(struct tree *t, int first_of_branch)
 	return used;
 }
 
-static int print_entry(struct tree *t, uint32_t i, int first_of_branch)
+/* What says most about a node: of a reply its first text, else its first call. */
+static int read_node(struct tree *t, uint32_t node, struct brief *b)
+{
+	struct brief other;
+	int err = brief_read(b, t->v, t->s.c->index[node]);
+
+	for (uint32_t i = t->s.more[node]; !err && i != GROVE_NO_ENTRY; i = t->s.more[i]) {
+		if (b->found && b->kind == GROVE_PIECE_TEXT)
+			break;
+		if (t->s.c->role[i] != GROVE_ROLE_ASSISTANT)
+			continue;
+		err = brief_read(&other, t->v, t->s.c->index[i]);
+		if (err || !other.found || other.kind == GROVE_PIECE_THINKING)
+			continue;
+		if (!b->found || b->kind == GROVE_PIECE_THINKING || other.kind == GROVE_PIECE_TEXT) {
+			*b = other;
+			b->title = (struct grove_slice){ b->bytes, other.title.len };
+			b->text = (struct grove_slice){ b->bytes + other.title.len, other.text.len };
+		}
+	}
+	return err;
+}
+
+/* Is the leaf one of its records, and is one of them on the path to it? */
+static void state_of(const struct tree *t, uint32_t node, int *is_leaf, int *on)
+{
+	*is_leaf = *on = 0;
+	for (uint32_t i = node; i != GROVE_NO_ENTRY; i = t->s.more[i]) {
+		*is_leaf |= t->s.c->index[i] == t->leaf;
+		*on |= t->active[t->s.c->index[i]];
+	}
+}
+
+static unsigned print_marks(struct tree *t, const struct grove_entry *e)
+{
+	unsigned used = 0;
+
+	if (e->flags & (GROVE_ENTRY_ORPHAN | GROVE_ENTRY_CYCLE)) {
+		const char *what = e->flags & GROVE_ENTRY_CYCLE ? " (cycle)" : " (orphan)";
+
+		out_style(t->o, OUT_RED);
+		out_puts(t->o, what);
+		out_style(t->o, OUT_PLAIN);
+		used += (unsigned)strlen(what);
+	}
+	if (e->label) {
+		out_style(t->o, OUT_BOLD);
+		out_puts(t->o, " [");
+		used += 3 + out_fit(t->o, out_str(e->label), 30);
+		out_puts(t->o, "]");
+		out_style(t->o, OUT_PLAIN);
+	}
+	return used;
+}
+
+/* The sub-agents that a node called; of GROVE_NO_ENTRY, those that nobody is known to have called. */
+static void print_agents(struct tree *t, uint32_t node)
+{
+	for (const struct called *a = t->agents; a; a = a->next) {
+		unsigned used;
+
+		if (a->node != node)
+			continue;
+		out_style(t->o, OUT_DIM);
+		used = print_lines(t, 0);
+		out_puts(t->o, "  ↳ ");
+		used += 4 + out_fit(t->o, out_str(a->id), 24);
+		if (a->type && *a->type) {
+			out_puts(t->o, " ");
+			used += 1 + out_fit(t->o, out_str(a->type), 20);
+		}
+		out_style(t->o, OUT_PLAIN);
+		if (a->words && *a->words && t->o->width > used + 10) {
+			out_puts(t->o, "  ");
+			out_fit(t->o, out_str(a->words), t->o->width - used - 3);
+		}
+		out_puts(t->o, "\n");
+	}
+}
+
+/* A reply that only calls tools says nothing that its results do not; pi does not show it either. */
+static int is_silent(const struct tree *t, uint32_t node, const struct brief *b, int is_leaf)
+{
+	return !t->records && !t->s.merged && !is_leaf && t->s.c->role[node] == GROVE_ROLE_ASSISTANT && b->found &&
+	       !b->error && (b->kind == GROVE_PIECE_TOOL_CALL || b->kind == GROVE_PIECE_THINKING);
+}
+
+/* *first: the line begins a branch; it is cleared when there was one. */
+static int print_node(struct tree *t, uint32_t node, int *first)
 {
 	struct out *o = t->o;
 	struct grove_entry e = { .size = sizeof(e) };
 	struct brief b;
-	unsigned used, text;
-	int err = grove_view_entry(t->v, i, &e);
-	int on = t->active[i];
+	unsigned used, text, results = t->s.results[node];
+	char calls[32] = "";
 	const char *id;
+	int on, is_leaf, err = grove_view_entry(t->v, t->s.c->index[node], &e);
 
 	if (!err)
-		err = brief_read(&b, t->v, i);
+		err = read_node(t, node, &b);
 	if (err)
 		return err;
+	state_of(t, node, &is_leaf, &on);
+	if (!e.label && is_silent(t, node, &b, is_leaf))
+		return 0;
+	if (t->s.last[node] != node) {
+		struct grove_entry last = { .size = sizeof(last) };
+
+		/* whoever goes on from it goes on from its end */
+		err = grove_view_entry(t->v, t->s.c->index[t->s.last[node]], &last);
+		e.id = err ? e.id : last.id;
+	}
 	id = e.id ? e.id : "-";
 	if (t->depth)
 		out_style(o, OUT_DIM);
-	used = print_lines(t, first_of_branch);
+	used = print_lines(t, *first);
+	*first = 0;
 	if (t->depth)
 		out_style(o, OUT_PLAIN);
 	out_puts(o, on ? "● " : "○ ");
@@ -126,75 +202,65 @@ static int print_entry(struct tree *t, uint32_t i, int first_of_branch)
 	if (on)
 		out_style(o, OUT_BOLD);
 	out_style(o, brief_style(&e));
-	if (b.found || e.label || i == t->leaf || e.flags & (GROVE_ENTRY_ORPHAN | GROVE_ENTRY_CYCLE))
+	if (b.found || e.label || is_leaf || results || e.flags & (GROVE_ENTRY_ORPHAN | GROVE_ENTRY_CYCLE))
 		out_column(o, out_str(brief_word(&e)), t->word_width);
 	else
 		out_fit(o, out_str(brief_word(&e)), t->word_width);
 	out_style(o, OUT_PLAIN);
 	used += 2 + t->id_width + 1 + t->word_width;
-
-	if (e.flags & (GROVE_ENTRY_ORPHAN | GROVE_ENTRY_CYCLE)) {
-		const char *what = e.flags & GROVE_ENTRY_CYCLE ? " (cycle)" : " (orphan)";
-
-		out_style(o, OUT_RED);
-		out_puts(o, what);
-		out_style(o, OUT_PLAIN);
-		used += (unsigned)strlen(what);
-	}
-	if (e.label) {
-		out_style(o, OUT_BOLD);
-		out_puts(o, " [");
-		used += 3 + out_fit(o, out_str(e.label), 30);
-		out_puts(o, "]");
-		out_style(o, OUT_PLAIN);
-	}
-	text = i == t->leaf ? 10 : 2; /* for "  ← leaf" and the last column */
+	used += print_marks(t, &e);
+	if (results > 1)
+		snprintf(calls, sizeof(calls), "  (%u calls)", results);
+	if (o->width < used + strlen(calls) + 24)
+		*calls = '\0'; /* words say more */
+	/* for what follows it, and the last column */
+	text = (is_leaf ? 10 : 2) + (unsigned)strlen(calls);
 	text = o->width > used + text ? o->width - used - text : 0;
 	if (text >= 8 && b.found) {
 		out_puts(o, " ");
-		brief_print(o, &b, text);
+		used += 1 + brief_print(o, &b, text);
 	}
-	if (i == t->leaf) {
+	if (*calls) {
+		out_style(o, OUT_DIM);
+		out_puts(o, calls);
+		out_style(o, OUT_PLAIN);
+	}
+	if (is_leaf) {
 		out_style(o, OUT_BOLD);
 		out_puts(o, "  ← leaf");
 		out_style(o, OUT_PLAIN);
 	}
 	out_puts(o, "\n");
+	print_agents(t, node);
 	return out_failed(o);
 }
 
-/* Draw what `l` holds and everything below. Takes over `l`. */
-static int draw(struct tree *t, struct level l)
+/* Draw the nodes from a root on, each with everything below it. */
+static int draw(struct tree *t, uint32_t node)
 {
-	int err = 0, first = l.child.nr > 1;
-	uint32_t i;
+	int err = 0, first = 0;
 
-	if (l.child.nr > 1)
-		push(t, &l);
-	for (;;) {
-		if (l.child.nr) {
-			i = l.child.at[l.at];
-			if (l.child.nr == 1)
-				grove_rows_release(&l.child);
-			err = print_entry(t, i, first);
-			if (!err)
-				err = children(t, i, &l);
-			if (err)
-				return err;
-			first = l.child.nr > 1;
-			if (first)
-				push(t, &l);
-			continue;
+	while (node != GROVE_NO_ENTRY && !err) {
+		/* the first of several children opens a level; an only child stays below its parent */
+		if (!first && t->s.next[node] != GROVE_NO_ENTRY && (!t->depth || t->level[t->depth - 1] != node)) {
+			push(t, node);
+			first = 1;
 		}
-		/* the end of a branch: on to the next one of the innermost level */
-		grove_rows_release(&l.child);
-		while (t->depth && ++t->level[t->depth - 1].at == t->level[t->depth - 1].child.nr)
-			grove_rows_release(&t->level[--t->depth].child);
-		if (!t->depth)
-			return 0;
-		l = t->level[t->depth - 1];
-		first = 1;
+		err = print_node(t, node, &first);
+		node = t->s.first[node];
+		if (node != GROVE_NO_ENTRY && t->s.next[node] != GROVE_NO_ENTRY) {
+			push(t, node);
+			first = 1;
+		}
+		while (node == GROVE_NO_ENTRY && t->depth) {
+			/* the end of a branch: on to the next one of the innermost level */
+			node = t->level[t->depth - 1] = t->s.next[t->level[t->depth - 1]];
+			first = 1;
+			if (node == GROVE_NO_ENTRY)
+				t->depth--;
+		}
 	}
+	return err;
 }
 
 static int mark_active(struct tree *t)
@@ -214,47 +280,138 @@ static int mark_active(struct tree *t)
 	return 0;
 }
 
+/* A hidden leaf is told at the node that it hangs below. */
+static void show_leaf(struct tree *t)
+{
+	for (uint32_t i = 0; i < t->s.c->nr; i++)
+		if (t->s.c->index[i] == t->leaf && t->s.nearest[i] != i) {
+			t->leaf = t->s.nearest[i] == GROVE_NO_ENTRY ? GROVE_NO_ENTRY : t->s.c->index[t->s.nearest[i]];
+			return;
+		}
+}
+
 /* Columns for ids, and for the words that say what an entry is. */
 static void measure(struct tree *t)
 {
-	enum { LOOK = 1000, LONGEST = 8 };
-	uint32_t nr = grove_view_count(t->v);
-	struct grove_entry e = { .size = sizeof(e) };
+	enum { LOOK = 1000, LONGEST = 8, KINDS = 256 };
+	const struct grove_columns *c = t->s.c;
+	unsigned char seen[KINDS] = { 0 };
 
 	t->id_width = 2;
 	t->word_width = 9; /* "assistant" */
-	for (uint32_t i = 0; i < nr && !grove_view_entry(t->v, i, &e); i++) {
-		size_t id = e.id && i < LOOK ? strlen(e.id) : 0, word = strlen(brief_word(&e));
+	for (uint32_t i = 0; i < c->nr; i++) {
+		size_t id = c->id[i] && i < LOOK ? strlen(c->strings + c->id[i]) : 0;
+		struct grove_entry e = { .kind = (enum grove_kind)c->kind[i], .role = (enum grove_role)c->role[i] };
+		unsigned pair = (unsigned)(c->kind[i] * 13 + c->role[i]) % KINDS;
 
 		if (id > t->id_width)
 			t->id_width = (unsigned)(id < LONGEST ? id : LONGEST);
-		if (word > t->word_width)
-			t->word_width = (unsigned)word;
+		if (t->s.node[i] != i || seen[pair] == c->role[i] + 1)
+			continue;
+		seen[pair] = (unsigned char)(c->role[i] + 1);
+		if (strlen(brief_word(&e)) > t->word_width)
+			t->word_width = (unsigned)strlen(brief_word(&e));
 	}
 }
 
-static int print_tree(struct cli *c, struct grove_session *s, struct grove_view *v)
-{
-	struct tree t = { .o = &c->out, .v = v };
-	const char *name = grove_view_name(v);
-	struct level roots;
-	int err;
+/* --- sub-agents --- */
 
-	measure(&t);
+static char *copied(const char *str)
+{
+	size_t size = str ? strlen(str) + 1 : 0;
+
+	return str ? memcpy(cli_realloc(NULL, size, 1), str, size) : NULL;
+}
+
+/* The name of its transcript, which opens it as a session; else its id. */
+static char *name_of(const struct grove_subagent *a)
+{
+	const char *slash = a->path ? strrchr(a->path, '/') : NULL;
+	char *name = copied(slash ? slash + 1 : a->id), *end = name ? strstr(name, ".jsonl") : NULL;
+
+	if (end)
+		*end = '\0';
+	return name;
+}
+
+static int on_agent(void *payload, const struct grove_subagent *a)
+{
+	struct tree *t = payload;
+	struct called *c = cli_realloc(NULL, 1, sizeof(*c)), **end = &t->agents;
+
+	*c = (struct called){ .node = GROVE_NO_ENTRY, .call = copied(a->tool_use_id), .id = name_of(a),
+			      .type = copied(a->type), .words = copied(a->description) };
+	while (*end)
+		end = &(*end)->next;
+	*end = c;
+	return 0;
+}
+
+/* Who called whom: the call's id is in the record that made it. */
+static int find_calls(struct tree *t)
+{
+	struct grove_buf line = GROVE_BUF_INIT;
+	int err = 0;
+
+	for (uint32_t i = 0; t->agents && i < t->s.c->nr && !err; i++) {
+		if (t->s.c->role[i] != GROVE_ROLE_ASSISTANT)
+			continue;
+		line.len = 0;
+		err = grove_view_line(t->v, t->s.c->index[i], 0, &line);
+		for (struct called *a = t->agents; a && !err; a = a->next)
+			if (a->node == GROVE_NO_ENTRY && a->call &&
+			    memmem(line.ptr, line.len, a->call, strlen(a->call)))
+				a->node = t->s.node[i];
+	}
+	grove_buf_release(&line);
+	return err;
+}
+
+static void release_agents(struct tree *t)
+{
+	while (t->agents) {
+		struct called *a = t->agents;
+
+		t->agents = a->next;
+		free(a->call);
+		free(a->id);
+		free(a->type);
+		free(a->words);
+		free(a);
+	}
+}
+
+static int print_tree(struct cli *c, struct grove_session *s, struct grove_view *v, enum shape_filter filter,
+		      int records)
+{
+	struct tree t = { .o = &c->out, .v = v, .records = records };
+	const char *name = grove_view_name(v);
+	/* only there is a reply more than one record */
+	int err = shape_make(&t.s, v, filter, records, !strcmp(grove_session_dialect(s), "claude"));
+
 	/* a quarter of the line, two columns a level */
 	t.room = c->out.width < 64 ? 8 : c->out.width > 192 ? 24 : c->out.width / 8;
-	err = mark_active(&t);
 	if (!err)
-		err = children(&t, GROVE_NO_ENTRY, &roots);
+		err = mark_active(&t);
+	if (!err) {
+		measure(&t);
+		show_leaf(&t);
+		err = grove_session_subagent_each(s, on_agent, &t);
+		err = err == GROVE_ENOTSUP ? 0 : err;
+	}
+	if (!err)
+		err = find_calls(&t);
 	if (!err) {
 		out_style(&c->out, OUT_BOLD);
 		out_fit(&c->out, out_str(name ? name : grove_session_id(s)), c->out.width - 1);
 		out_style(&c->out, OUT_PLAIN);
-		out_puts(&c->out, t.leaf == GROVE_NO_ENTRY && roots.child.nr ? "  ← leaf\n" : "\n");
-		err = draw(&t, roots);
+		out_puts(&c->out, t.leaf == GROVE_NO_ENTRY && t.s.root != GROVE_NO_ENTRY ? "  ← leaf\n" : "\n");
+		err = draw(&t, t.s.root);
 	}
-	while (t.depth)
-		grove_rows_release(&t.level[--t.depth].child);
+	if (!err)
+		print_agents(&t, GROVE_NO_ENTRY);
+	release_agents(&t);
+	shape_release(&t.s);
 	free(t.level);
 	free(t.active);
 	return err;
@@ -264,8 +421,10 @@ int cmd_tree(struct cli *c, int argc, char **argv)
 {
 	struct grove_session *s;
 	struct grove_view *v;
-	int flat = 0, blobs = 0, err;
+	int flat = 0, blobs = 0, all = 0, filter = -1, err;
 	const struct opt opts[] = {
+		{ "filter", .choice = &filter, .choices = shape_filters },
+		{ "all", .flag = &all },
 		{ "flat", .flag = &flat },
 		{ "blobs", .flag = &blobs },
 		{ NULL },
@@ -277,6 +436,10 @@ int cmd_tree(struct cli *c, int argc, char **argv)
 		return cli_usage(c, "--flat requires --json");
 	if (blobs && !c->json)
 		return cli_usage(c, "--blobs requires --json");
+	if (c->json && (all || filter >= 0))
+		return cli_usage(c, "--json has all entries (use neither --filter nor --all)");
+	if (all && filter >= 0)
+		return cli_usage(c, "--all shows every entry (use --filter or --all)");
 	s = cli_open(c, argv[0], GROVE_OPEN_READ);
 	if (!s)
 		return c->status;
@@ -289,7 +452,7 @@ int cmd_tree(struct cli *c, int argc, char **argv)
 			if (!err)
 				out_end_line(&c->out);
 		} else {
-			err = print_tree(c, s, v);
+			err = print_tree(c, s, v, filter < 0 ? SHAPE_DEFAULT : (enum shape_filter)filter, all);
 		}
 		c->status = err ? cli_fail_view(c, v, err) : EXIT_DONE;
 	}

@@ -15,5 +15,7 @@ struct grove_help {
 };
 
 extern const struct grove_help grove_help[];
+/* What `grove help TOPIC` tells of several commands. */
+extern const struct grove_help grove_topics[];
 
 #endif

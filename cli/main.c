@@ -63,17 +63,39 @@ static const struct command *find_command(const char *name)
 
 static const struct grove_help *find_page(const char *name)
 {
-	for (const struct grove_help *h = grove_help; h->name; h++)
-		if (!strcmp(h->name, name))
-			return h;
+	const struct grove_help *const tables[] = { grove_help, grove_topics };
+
+	for (size_t i = 0; i < 2; i++)
+		for (const struct grove_help *h = tables[i]; h->name; h++)
+			if (!strcmp(h->name, name))
+				return h;
 	return NULL;
 }
+
+/* What other programs call it. */
+static const struct {
+	const char *theirs, *ours;
+} elsewhere[] = {
+	{ "list", "ls" }, { "dir", "ls" }, { "sessions", "ls" }, { "cat", "show" }, { "view", "show" },
+	{ "less", "show" }, { "print", "show" }, { "open", "show" }, { "messages", "show" }, { "rename", "name" },
+	{ "title", "name" }, { "delete", "rm" }, { "remove", "rm" }, { "del", "rm" }, { "find", "search" },
+	{ "grep", "search" }, { "copy", "cp" }, { "move", "mv" }, { "branch", "fork" }, { "clone", "fork" },
+	{ "checkout", "leaf" }, { "switch", "leaf" }, { "goto", "leaf" }, { "tag", "label" }, { "bookmark", "label" },
+	{ "cost", "usage" }, { "stats", "usage" }, { "tokens", "usage" }, { "fsck", "check" }, { "doctor", "check" },
+	{ "repair", "check" }, { "create", "new" }, { "init", "new" }, { "add", "append" }, { "graph", "tree" },
+	{ "prompt", "context" }, { "entries", "log" }, { "upgrade", "migrate" }, { "backup", "archive" },
+	{ "server", "serve" }, { "web", "serve" }, { "ui", "serve" }, { "tail", "watch" }, { "follow", "watch" },
+	{ "settings", "config" }, { "completions", "completion" }, { "prompts", "history" },
+};
 
 static int unknown_command(struct cli *c, const char *name)
 {
 	const char *near = NULL;
 	unsigned best = 0;
 
+	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+		if (!strcmp(elsewhere[i].theirs, name) && find_command(elsewhere[i].ours))
+			return cli_usage(c, "'%.64s' is not a command (did you mean '%s'?)", name, elsewhere[i].ours);
 	for (size_t i = 0; i < NR_COMMANDS; i++) {
 		unsigned slip = opt_slip(name, strlen(name), commands[i].name);
 
@@ -100,12 +122,13 @@ int help_print(struct out *o, const char *command)
 int version_print(struct out *o)
 {
 	out_printf(o, "grove %s\n", grove_version());
+	out_puts(o, "parts: " GROVE_PARTS "\n");
 	return EXIT_DONE;
 }
 
 int cmd_help(struct cli *c, int argc, char **argv)
 {
-	if (cli_parse(c, NULL, "[COMMAND]", &argc, argv))
+	if (cli_parse(c, NULL, "[COMMAND|TOPIC]", &argc, argv))
 		return c->status;
 	if (!argc)
 		return help_print(&c->out, NULL);

@@ -20,6 +20,19 @@ wrong(char *why, size_t size, const char *fmt, ...)
 	return -1;
 }
 
+/* Two letters that changed places, and nothing else. */
+static int is_swapped(const char *word, size_t len, const char *known)
+{
+	size_t i = 0;
+
+	if (strlen(known) != len)
+		return 0;
+	while (i < len && word[i] == known[i])
+		i++;
+	return i + 1 < len && word[i] == known[i + 1] && word[i + 1] == known[i] &&
+	       !memcmp(word + i + 2, known + i + 2, len - i - 2);
+}
+
 unsigned opt_slip(const char *word, size_t len, const char *known)
 {
 	enum { LONGEST = 24 };
@@ -29,6 +42,8 @@ unsigned opt_slip(const char *word, size_t len, const char *known)
 
 	if (!len || len > LONGEST || n > LONGEST)
 		return 0;
+	if (is_swapped(word, len, known))
+		return 1;
 	/* Letters to add, drop or change (Levenshtein), a row at a time. */
 	for (size_t j = 0; j <= n; j++)
 		row[j] = (unsigned)j;

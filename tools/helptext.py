@@ -6,8 +6,9 @@ From the manual pages to `grove COMMAND --help`.
   helptext.py --text COMMAND PAGE...   one text, as the program must print it
 
 Pages are scdoc sources, docs/cli/grove.1.scd first. NAME, SYNOPSIS and OPTIONS
-(and COMMANDS, if there is one) go into the help text; everything else is for the
-manual only. It is an error if the overview does not list a command, or describes
+(and COMMANDS, QUERIES and EXAMPLES, if they are there) go into the help text;
+everything else is for the manual only. What several commands have in common is a
+topic of `grove help`, made of sections of one or two pages. It is an error if the overview does not list a command, or describes
 it in different words than the command's own page.
 """
 import argparse
@@ -112,6 +113,64 @@ def two_columns(definitions, column):
     return lines
 
 
+def reading(lines):
+    """A section of paragraphs, terms with their texts, and indented examples."""
+    out, paragraph, literal = [], [], False
+
+    def end():
+        out.extend(textwrap.wrap(plain(" ".join(paragraph)), WIDTH - 1, break_on_hyphens=False))
+        paragraph.clear()
+
+    for i, line in enumerate(lines):
+        after = lines[i + 1] if i + 1 < len(lines) else ""
+        if line.startswith("```"):
+            end()
+            literal = not literal
+        elif literal:
+            out.append("  " + line)
+        elif not line.strip():
+            end()
+            if out and out[-1]:
+                out.append("")
+        elif line.startswith("\t"):
+            paragraph.append(line.strip())
+            if not after.startswith("\t"):
+                before = out[-1] if out else ""
+                text = plain(" ".join(paragraph))
+                # below a term it is a text, on its own an example, of which each line stands
+                if before.startswith("  ") and before.strip():
+                    out.extend(" " * 6 + t for t in textwrap.wrap(text, WIDTH - 7, break_on_hyphens=False))
+                else:
+                    out.extend("  " + plain(p) for p in paragraph)
+                paragraph.clear()
+        elif after.startswith("\t") and not paragraph:
+            out.append("  " + plain(line.strip()))
+        else:
+            paragraph.append(line.strip())
+    end()
+    while out and not out[-1]:
+        out.pop()
+    return out
+
+
+# What `grove help TOPIC` prints: a title, and the sections that it is made of.
+TOPICS = {
+    "query": ("how to find sessions and what was said in them",
+              [("search", "QUERIES", "Text in all sessions (grove search):"),
+               ("ls", "QUERIES", "Sessions in a list (grove ls):")]),
+    "dates": ("how to name a day or a time", [("", "DATES", None)]),
+}
+
+
+def topic_text(topic, pages):
+    by_command = {page.command: page for page in pages}
+    title, sections = TOPICS[topic]
+    lines = [title[0].upper() + title[1:] + "."]
+    for command, section, heading in sections:
+        lines += [""] + ([heading, ""] if heading else []) + reading(by_command[command].section(section))
+    return "\n".join(lines) + "\n"
+
+
 def help_text(page):
     lines = []
     lead = "Usage: "
@@ -128,10 +187,14 @@ def help_text(page):
         definitions = page.definitions(name)
         if definitions:
             lines += ["", heading] + two_columns(definitions, column)
+    for name, heading in (("QUERIES", "Queries:"), ("EXAMPLES", "Examples:")):
+        if name in page.sections:
+            lines += ["", heading] + reading(page.section(name))
     if page.command:
         lines += ["", f"For more, see: man {page.title}"]
     else:
-        lines += ["", "Run `grove COMMAND --help` for help on a command, or `man grove` for the manual."]
+        lines += ["", "Run `grove COMMAND --help` for help on a command, `grove help query` or `grove",
+                  "help dates` for what several have in common, or `man grove` for the manual."]
     return "\n".join(lines) + "\n"
 
 
@@ -163,6 +226,10 @@ def c_table(pages):
         out += ["\t{", f'\t\t"{page.command or page.title}",', f"\t\t{c_string(page.summary, '')},",
                 f"\t\t{c_string(help_text(page), chr(9) * 2)},",
                 "\t\t" + c_string("\n".join(page.synopsis()), chr(9) * 2) + ",", "\t},"]
+    out += ["\t{ NULL, NULL, NULL, NULL },", "};", "", "const struct grove_help grove_topics[] = {"]
+    for topic, (title, _) in TOPICS.items():
+        out += ["\t{", f'\t\t"{topic}",', f"\t\t{c_string(title, '')},",
+                f"\t\t{c_string(topic_text(topic, pages), chr(9) * 2)},", "\t\tNULL,", "\t},"]
     out += ["\t{ NULL, NULL, NULL, NULL },", "};", ""]
     return "\n".join(out)
 

@@ -19,9 +19,19 @@
 #define LIMIT_MAX 2000u
 #define FACETS_MAX 400u
 
+/* A session that a process has open. */
+struct running {
+	char *path, *id, *agent;   /* NULL: not known */
+	int64_t since;             /* ms, or GROVE_NO_TIME */
+};
+
 struct wish {
 	const char *store, *agent, *project;
 	int branched, damaged, shape, cost, facets;
+	int running;               /* only sessions that are open */
+	int live;                  /* it is known which are */
+	struct running *open;
+	size_t nr_open;
 	uint64_t limit;
 };
 
@@ -54,6 +64,41 @@ static int in_project(const char *cwd, const char *project)
 	return !strncmp(cwd, project, n) && (!cwd[n] || cwd[n] == '/');
 }
 
+static int add_running(void *payload, const struct grove_opener *o)
+{
+	struct wish *w = payload;
+	struct running *more = realloc(w->open, (w->nr_open + 1) * sizeof(*more));
+
+	if (!more)
+		return GROVE_ENOMEM;
+	w->open = more;
+	more[w->nr_open++] = (struct running){ o->path ? strdup(o->path) : NULL,
+					       o->session_id ? strdup(o->session_id) : NULL,
+					       o->agent ? strdup(o->agent) : NULL, o->since };
+	return 0;
+}
+
+static const struct running *running_of(const struct wish *w, const struct grove_list_item *i)
+{
+	for (size_t k = 0; k < w->nr_open; k++) {
+		const struct running *x = &w->open[k];
+
+		if ((x->path && !strcmp(x->path, i->path)) || (x->id && !strcmp(x->id, i->id)))
+			return x;
+	}
+	return NULL;
+}
+
+static void wish_release(struct wish *w)
+{
+	for (size_t i = 0; i < w->nr_open; i++) {
+		free(w->open[i].path);
+		free(w->open[i].id);
+		free(w->open[i].agent);
+	}
+	free(w->open);
+}
+
 static int is_damaged(const struct grove_list_item *i)
 {
 	return i->has_shape && (i->malformed || i->torn);
@@ -65,7 +110,7 @@ static int chosen(const struct request *r, const struct wish *w, const struct gr
 	       (!w->store || !strcmp(i->store, w->store)) &&
 	       (!w->agent || !strcmp(i->agent, w->agent)) &&
 	       (!w->project || in_project(i->cwd, w->project)) &&
-	       (!w->branched || (i->has_shape && i->branches)) && (!w->damaged || is_damaged(i));
+	       (!w->running || running_of(w, i)) && (!w->branched || (i->has_shape && i->branches)) && (!w->damaged || is_damaged(i));
 }
 
 static int by_id(const void *a, const void *b)
@@ -119,7 +164,24 @@ static void put_key(const struct row *w, char *out, size_t size)
 	snprintf(out, size, "%s%s%s", w->item->id, w->unique ? "" : "~", w->unique ? "" : mark);
 }
 
-static void put_item(struct request *r, const struct row *w)
+/* Which agent has it open, and since when; null: none. */
+static void put_live(struct doc *d, const struct wish *w, const struct grove_list_item *i)
+{
+	const struct running *x = running_of(w, i);
+
+	doc_name(d, "live");
+	if (!x) {
+		doc_null(d);
+		return;
+	}
+	doc_open(d, '{');
+	doc_member(d, "agent", x->agent ? x->agent : i->agent);
+	doc_name(d, "since");
+	doc_time(d, x->since);
+	doc_close(d, '}');
+}
+
+static void put_item(struct request *r, const struct wish *wish, const struct row *w)
 {
 	const struct grove_list_item *i = w->item;
 	struct doc *d = &r->out;
@@ -135,6 +197,8 @@ static void put_item(struct request *r, const struct row *w)
 	doc_member_bool(d, "writable", r->who.scope >= SCOPE_WRITE);
 	if (i->depth)
 		doc_member_number(d, "depth", i->depth);
+	if (wish->live)
+		put_live(d, wish, i);
 	if (is_damaged(i)) {
 		doc_name(d, "damaged");
 		doc_open(d, '{');
@@ -255,7 +319,7 @@ static void put_page(struct request *r, const struct wish *w, const struct rows 
 	doc_name(&r->out, "sessions");
 	doc_open(&r->out, '[');
 	for (; i < rows->nr && nr < w->limit && r->out.buf.len < PAGE_BYTES && !r->out.rc; i++, nr++)
-		put_item(r, &rows->row[i]);
+		put_item(r, w, &rows->row[i]);
 	doc_close(&r->out, ']');
 	doc_name(&r->out, "next");
 	if (i < rows->nr && nr) {
@@ -271,7 +335,7 @@ static void put_page(struct request *r, const struct wish *w, const struct rows 
 /* What needs the trees of all sessions, and what is not there yet. */
 static int read_filters(struct request *r, struct wish *w, struct grove_list_options *o)
 {
-	int running = 0, labelled = 0, named = 0, threads = 0;
+	int labelled = 0, named = 0, threads = 0;
 	int rc = query_flag(r, "named", &named);
 
 	if (!rc)
@@ -283,12 +347,12 @@ static int read_filters(struct request *r, struct wish *w, struct grove_list_opt
 	if (!rc)
 		rc = query_flag(r, "facets", &w->facets);
 	if (!rc)
-		rc = query_flag(r, "running", &running);
+		rc = query_flag(r, "running", &w->running);
 	if (!rc)
 		rc = query_flag(r, "labelled", &labelled);
-	if (!rc && (running || labelled))
-		rc = reply_fail_status(r, 501, GROVE_ENOTSUP, "this server cannot tell yet which sessions %s",
-				       running ? "are open" : "have labels");
+	if (!rc && labelled)
+		rc = reply_fail_status(r, 501, GROVE_ENOTSUP, "this server cannot tell yet which sessions have labels");
+	w->live = w->running || query_lists(r, "fields", "live");
 	w->shape = query_lists(r, "fields", "shape") || w->branched || w->damaged;
 	w->cost = query_lists(r, "fields", "cost");
 	o->flags |= (named ? GROVE_LIST_NAMED : 0) | (threads ? GROVE_LIST_THREADS : 0) |
@@ -348,6 +412,8 @@ int get_sessions(struct request *r)
 	if (rc)
 		return rc;
 	rc = grove_list(r->g, &o, &l);
+	if (!rc && w.live)
+		rc = grove_opener_each(r->g, NULL, add_running, &w);
 	if (rc)
 		rc = reply_fail_grove(r, rc);
 	else
@@ -362,6 +428,7 @@ int get_sessions(struct request *r)
 		doc_close(&r->out, '}');
 	}
 	free(rows.row);
+	wish_release(&w);
 	grove_list_free(l);
 	return rc;
 }

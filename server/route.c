@@ -29,7 +29,7 @@ static const struct param list_query[] = {
 	{ "expiring", PARAM_NUMBER, 0, NULL, "only sessions that their agent will delete within so many days" },
 	{ "sort", PARAM_TEXT, 0, "modified|created|size|messages|name|relevance", "the order" },
 	{ "threads", PARAM_FLAG, 0, NULL, "each session after the one that it came from, with its depth" },
-	{ "fields", PARAM_TEXT, 0, NULL, "shape, cost, labels: more about each, with commas between them" },
+	{ "fields", PARAM_TEXT, 0, NULL, "shape, cost, live: more about each, with commas between them" },
 	{ "facets", PARAM_FLAG, 0, NULL, "how many there are by project, agent and view" },
 	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many; 100 if it is not given" },
 	{ "cursor", PARAM_TEXT, 0, NULL, "go on: `next` of the page before" },

@@ -541,17 +541,18 @@ static int look(struct request *r, struct held *h)
 int hold_view(struct request *r, struct held *h, struct grove_view **out)
 {
 	uint64_t generation;
-	int rc = 0;
+	int had, rc = 0;
 
 	*out = NULL;
 	pthread_mutex_lock(&h->lock);
 	if (!h->reader)
 		rc = reopen(r, h);
-	generation = h->view ? grove_view_generation(h->view) : 0;
+	had = h->view != NULL;
+	generation = had ? grove_view_generation(h->view) : 0;
 	if (!rc) {
 		rc = look(r, h);
 		/* a log that was rewritten is opened anew, so that nothing of the old one is kept */
-		if (rc < 0 || grove_view_generation(h->view) != generation) {
+		if (rc < 0 || (had && grove_view_generation(h->view) != generation)) {
 			rc = reopen(r, h);
 			if (!rc)
 				rc = look(r, h);

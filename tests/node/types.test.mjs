@@ -32,3 +32,28 @@ test("what the types allow compiles, and the rest does not", { skip: !compiler &
 		assert.equal(status, 0, stdout);
 	}
 });
+
+/** The agents' packages, where tests/peers/setup put them. */
+const peers = process.env.GROVE_PEERS ?? path.join(process.env.GROVE_TEST_BUILD ?? "", "peers");
+const agents = {
+	"@earendil-works/pi-coding-agent": path.join(peers, "pi-new", "node_modules"),
+	"@anthropic-ai/claude-agent-sdk": path.join(peers, "claude", "node_modules"),
+};
+const areThere = Object.entries(agents).every(([name, dir]) => fs.existsSync(path.join(dir, name)));
+
+test("the agents' own types take what the package gives", { skip: (!compiler || !areThere) && "SKIPPED: tsc or the agents are not there" }, () => {
+	const dir = scratch();
+	const modules = path.join(dir, "node_modules");
+	fs.copyFileSync(fileURLToPath(new URL("types/agents.mts", import.meta.url)), path.join(dir, "agents.mts"));
+	for (const [name, from] of Object.entries({ ...agents, "grove-sessions": undefined })) {
+		fs.mkdirSync(path.dirname(path.join(modules, name)), { recursive: true });
+		fs.symlinkSync(from ? path.join(from, name) : packageDir, path.join(modules, name));
+	}
+	// Links stay as they are: what the package imports is found beside it.
+	const args = [
+		"--strict", "--noEmit", "--skipLibCheck", "--preserveSymlinks", "--module", "nodenext", "--target", "es2022",
+		"--lib", "es2022,dom,esnext.disposable", "--types", "",
+	];
+	const { status, stdout } = spawnSync(compiler[0], [...compiler.slice(1), ...args, "agents.mts"], { cwd: dir, encoding: "utf8" });
+	assert.equal(status, 0, stdout);
+});

@@ -192,7 +192,7 @@ static void mistakes_are_told_in_words(void **state)
 	} cases[] = {
 		{ "--nonsense", "unknown option --nonsense" },
 		{ "--alll=3", "unknown option --alll (did you mean --all?)" },
-		{ "--limti 3", "unknown option --limti" },
+		{ "--limti 3", "unknown option --limti (did you mean --limit?)" },
 		{ "--all=yes", "--all takes no value" },
 		{ "--cwd", "--cwd needs a value" },
 		{ "--limit", "--limit needs a value" },
@@ -247,7 +247,10 @@ static void a_slip_is_a_letter_or_two(void **state)
 	(void)state;
 	assert_int_equal(opt_slip("lst", 3, "ls"), 1);
 	assert_int_equal(opt_slip("ls", 2, "ls"), 0);
-	assert_int_equal(opt_slip("contxet", 7, "context"), 2);
+	assert_int_equal(opt_slip("contxet", 7, "context"), 1);
+	assert_int_equal(opt_slip("shwo", 4, "show"), 1); /* two that changed places */
+	assert_int_equal(opt_slip("contect", 7, "context"), 1);
+	assert_int_equal(opt_slip("cnotetx", 7, "context"), 0);
 	assert_int_equal(opt_slip("zzz", 3, "ls"), 0);
 	assert_int_equal(opt_slip("", 0, "l"), 0);
 	assert_int_equal(opt_slip("a-word-that-is-longer-than-any-name", 35, "ls"), 0);

@@ -3,25 +3,19 @@
  */
 #include "brief.h"
 #include "cli.h"
+#include "short_ids.h"
 
 #include <string.h>
 
-/* Columns for ids: those of the longest among the first entries. */
-static unsigned id_width(const struct grove_view *v)
-{
-	enum { LOOK = 1000, LONGEST = 36 };
-	uint32_t nr = grove_view_count(v);
-	struct grove_entry e = { .size = sizeof(e) };
-	size_t width = 4;
-
-	for (uint32_t i = 0; i < nr && i < LOOK && !grove_view_entry(v, i, &e); i++) {
-		size_t n = e.id ? strlen(e.id) : 0;
-
-		if (n > width)
-			width = n;
-	}
-	return (unsigned)(width < LONGEST ? width : LONGEST);
-}
+struct log {
+	struct cli *c;
+	struct grove_view *v;
+	struct short_ids ids;
+	struct grove_period period;
+	uint64_t last;           /* so many entries, the last ones; UINT64_MAX: all */
+	uint32_t from;           /* the first of them */
+	unsigned id, when;       /* columns */
+};
 
 static int is_within(const struct grove_period *p, const struct grove_entry *e)
 {
@@ -30,89 +24,130 @@ static int is_within(const struct grove_period *p, const struct grove_entry *e)
 	return e->time != GROVE_NO_TIME && (!p->since || e->time >= p->since) && (!p->until || e->time < p->until);
 }
 
-/* The entries of a period, as grove_view_log() writes all of them. */
-static int print_json(struct cli *c, struct grove_view *v, unsigned flags, const struct grove_period *p)
+/* Finds where the last entries begin. */
+static int find_from(struct log *l)
+{
+	struct grove_entry e = { .size = sizeof(e) };
+	uint64_t left = l->last;
+	int err = 0;
+
+	if (l->last == UINT64_MAX)
+		return 0;
+	for (l->from = grove_view_count(l->v); l->from && left && !err; l->from--) {
+		err = grove_view_entry(l->v, l->from - 1, &e);
+		left -= !err && is_within(&l->period, &e);
+	}
+	return err;
+}
+
+/* The entries that are asked for, as grove_view_log() writes all of them. */
+static int print_json(struct log *l, unsigned flags)
 {
 	struct grove_entry e = { .size = sizeof(e) };
 	struct grove_buf line = GROVE_BUF_INIT;
+	struct out *o = &l->c->out;
 	const char *before = "[\n";
 	int err = 0;
 
 	/* all of them are read faster in one go */
-	if (!p->since && !p->until)
-		return grove_view_log(v, flags, out_json_sink(&c->out));
-	for (uint32_t i = 0; i < grove_view_count(v) && !err && !out_failed(&c->out); i++) {
-		err = grove_view_entry(v, i, &e);
-		if (err || !is_within(p, &e))
+	if (!l->period.since && !l->period.until && l->last == UINT64_MAX)
+		return grove_view_log(l->v, flags, out_json_sink(o));
+	for (uint32_t i = l->from; i < grove_view_count(l->v) && !err && !out_failed(o); i++) {
+		err = grove_view_entry(l->v, i, &e);
+		if (err || !is_within(&l->period, &e))
 			continue;
 		line.len = 0;
-		err = grove_view_line(v, i, flags, &line);
+		err = grove_view_line(l->v, i, flags, &line);
 		if (!err) {
-			out_puts(&c->out, before);
-			out_json(&c->out, grove_buf_slice(&line));
+			out_puts(o, before);
+			out_json(o, grove_buf_slice(&line));
 		}
 		before = ",\n";
 	}
 	if (!err)
-		out_puts(&c->out, *before == '[' ? "[]" : "]");
+		out_puts(o, *before == '[' ? "[]" : "]");
 	grove_buf_release(&line);
 	return err;
 }
 
-static int print_lines(struct cli *c, struct grove_view *v, const struct grove_period *p)
+/* Columns for ids, those of the longest among the first entries, and for times, where there is room. */
+static void find_columns(struct log *l)
 {
-	struct out *o = &c->out;
-	unsigned id = id_width(v), head = id + 2 + 19 + 2 + 14 + 1;
-	unsigned width = o->width > head + 10 ? o->width - head : 10;
-	uint32_t nr = grove_view_count(v);
+	enum { LOOK = 1000, LONGEST = 36, SECONDS = 19, MINUTES = 16, ROOMY = 72 };
+	uint32_t nr = grove_view_count(l->v);
+	struct grove_entry e = { .size = sizeof(e) };
 
-	for (uint32_t i = 0; i < nr && !out_failed(o); i++) {
+	l->id = 4;
+	for (uint32_t i = l->from; i < nr && i < l->from + LOOK && !grove_view_entry(l->v, i, &e); i++) {
+		size_t n = e.id ? short_id(&l->ids, e.id).len : 0;
+
+		if (n > l->id)
+			l->id = (unsigned)(n < LONGEST ? n : LONGEST);
+	}
+	l->when = l->c->out.width < ROOMY ? MINUTES : SECONDS;
+}
+
+static void print_line(struct log *l, const struct grove_entry *e, const struct brief *b)
+{
+	enum { WORD = 14 };
+	struct out *o = &l->c->out;
+	unsigned head = l->id + 2 + l->when + 2 + WORD + 1, left = o->width > head + 10 ? o->width - head : 10;
+	int more = b->found || e->label;
+	char when[32];
+
+	out_style(o, OUT_YELLOW);
+	out_column(o, short_id(&l->ids, e->id), l->id);
+	out_style(o, OUT_PLAIN);
+	cli_time(when, sizeof(when), e->time, l->when > 16);
+	out_printf(o, "  %-*s  ", (int)l->when, when);
+	out_style(o, brief_style(e));
+	if (more)
+		out_column(o, out_str(brief_word(e)), WORD);
+	else
+		out_fit(o, out_str(brief_word(e)), WORD);
+	out_style(o, OUT_PLAIN);
+	if (more)
+		out_puts(o, " ");
+	if (e->label) {
+		out_style(o, OUT_BOLD);
+		out_puts(o, "[");
+		left -= out_fit(o, out_str(e->label), left / 2) + 3;
+		out_puts(o, "] ");
+		out_style(o, OUT_PLAIN);
+	}
+	brief_print(o, b, left);
+	out_puts(o, "\n");
+}
+
+static int print_lines(struct log *l)
+{
+	uint32_t nr = grove_view_count(l->v);
+	int err = 0;
+
+	pager_begin(&l->c->pager, &l->c->out);
+	find_columns(l);
+	for (uint32_t i = l->from; i < nr && !err && !out_failed(&l->c->out); i++) {
 		struct grove_entry e = { .size = sizeof(e) };
 		struct brief b;
-		char when[32];
-		unsigned left = width;
-		int err = grove_view_entry(v, i, &e);
 
-		if (!err && !is_within(p, &e))
+		err = grove_view_entry(l->v, i, &e);
+		if (err || !is_within(&l->period, &e))
 			continue;
+		err = brief_read(&b, l->v, i);
 		if (!err)
-			err = brief_read(&b, v, i);
-		if (err)
-			return cli_fail_view(c, v, err);
-		out_style(o, OUT_YELLOW);
-		out_column(o, out_str(e.id ? e.id : "-"), id);
-		out_style(o, OUT_PLAIN);
-		cli_time(when, sizeof(when), e.time, 1);
-		out_printf(o, "  %-19s  ", when);
-		out_style(o, brief_style(&e));
-		if (b.found || e.label)
-			out_column(o, out_str(brief_word(&e)), 14);
-		else
-			out_fit(o, out_str(brief_word(&e)), 14);
-		out_style(o, OUT_PLAIN);
-		if (b.found || e.label)
-			out_puts(o, " ");
-		if (e.label) {
-			out_style(o, OUT_BOLD);
-			out_puts(o, "[");
-			left -= out_fit(o, out_str(e.label), width / 2) + 3;
-			out_puts(o, "] ");
-			out_style(o, OUT_PLAIN);
-		}
-		brief_print(o, &b, left);
-		out_puts(o, "\n");
+			print_line(l, &e, &b);
 	}
-	return EXIT_DONE;
+	return err;
 }
 
 int cmd_log(struct cli *c, int argc, char **argv)
 {
+	struct log l = { .c = c, .last = UINT64_MAX };
 	struct grove_session *s;
-	struct grove_view *v;
-	struct grove_period period;
 	const char *since = NULL, *until = NULL;
-	int raw = 0, blobs = 0, err = 0, status = EXIT_DONE;
+	int raw = 0, blobs = 0, err = 0;
 	const struct opt opts[] = {
+		{ "last", .letter = 'n', .number = &l.last },
 		{ "raw", .flag = &raw },
 		{ "blobs", .flag = &blobs },
 		{ "since", .string = &since },
@@ -124,33 +159,35 @@ int cmd_log(struct cli *c, int argc, char **argv)
 		return c->status;
 	if (raw && c->json)
 		return cli_usage(c, "--raw and --json cannot be used together");
-	if (raw && (since || until))
-		return cli_usage(c, "--raw prints every line: it cannot be used with --%s", since ? "since" : "until");
-	if (cli_period(c, since, until, &period))
+	if (raw && (since || until || l.last != UINT64_MAX))
+		return cli_usage(c, "--raw prints every line: it cannot be used with --%s",
+				 since ? "since" : until ? "until" : "last");
+	if (cli_period(c, since, until, &l.period))
 		return c->status;
 	if (blobs && !c->json)
 		return cli_usage(c, "--blobs requires --json");
 	s = cli_open(c, argv[0], GROVE_OPEN_READ);
 	if (!s)
 		return c->status;
-	v = cli_view(c, s);
-	if (!v) {
-		grove_session_close(s);
-		return c->status;
-	}
-	if (raw) {
-		err = grove_view_raw(v, out_raw_sink(&c->out));
+	l.v = cli_view(c, s);
+	if (!l.v)
+		goto out;
+	short_ids_init(&l.ids, l.v);
+	err = find_from(&l);
+	if (!err && raw) {
+		err = grove_view_raw(l.v, out_raw_sink(&c->out));
 		out_sink_end(&c->out);
-	} else if (c->json) {
-		err = print_json(c, v, blobs ? GROVE_LINE_BLOBS : 0, &period);
+	} else if (!err && c->json) {
+		err = print_json(&l, blobs ? GROVE_LINE_BLOBS : 0);
 		if (!err)
 			out_end_line(&c->out);
-	} else {
-		status = print_lines(c, v, &period);
+	} else if (!err) {
+		err = print_lines(&l);
 	}
-	if (err)
-		status = cli_fail_view(c, v, err);
-	grove_view_unref(v);
+	c->status = err ? cli_fail_view(c, l.v, err) : EXIT_DONE;
+	short_ids_release(&l.ids);
+out:
+	grove_view_unref(l.v);
 	grove_session_close(s);
-	return status;
+	return c->status;
 }

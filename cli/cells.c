@@ -185,6 +185,15 @@ int cells_next(struct cells *it, struct cell *cell)
 	}
 	if (it->p == it->end)
 		return 0;
+	/* a letter of ASCII before another one is a cell, without a look at any table */
+	if (*it->p >= ' ' && *it->p < 0x7f && (it->p + 1 == it->end || (unsigned char)it->p[1] < 0x80)) {
+		cell->ptr = it->p++;
+		cell->len = cell->width = 1;
+		cell->first = *cell->ptr;
+		it->column++;
+		cells_passed(&it->before, cell->first);
+		return 1;
+	}
 	n = cells_decode(it->p, it->end, &c);
 	if (n && c == '\t') {
 		cell->ptr = spaces;

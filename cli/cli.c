@@ -97,6 +97,11 @@ const char *cli_setting(const struct cli *c, const char *key)
 	return config_get(&c->config, key);
 }
 
+void cli_pager(struct cli *c)
+{
+	pager_begin(&c->pager, &c->out, cli_setting(c, "pager"));
+}
+
 /* The options that were not given, from the settings. GROVE_STORE is the library's. */
 static void take_settings(struct cli *c)
 {

@@ -70,6 +70,8 @@ int cli_begin(struct cli *c, const struct opt *opts, const char *operands, int *
 
 /* What the environment or the configuration file says; NULL: nothing. After cli_begin(). */
 const char *cli_setting(const struct cli *c, const char *key);
+/* Long output for people follows: through a pager, on a terminal. */
+void cli_pager(struct cli *c);
 
 /* The exit status of an error. */
 int cli_status(int code);

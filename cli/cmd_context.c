@@ -1,25 +1,28 @@
 /*
  * cmd_context.c: what the model would be sent.
  *
- * For people it is listed, a line a message. How wide the column of roles must
- * be is known after the last message, so what a line shows of each message is
- * kept until then: a few hundred bytes, however long the message is.
+ * For people it is listed, a line a message, and then what the tokens are spent on. How
+ * wide the column of roles must be is known after the last message; the first ones tell
+ * well enough, so what a line shows of them is kept, and the rest is printed as it comes.
  */
 #include "brief.h"
 #include "cli.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ROLE_MIN 9               /* "assistant" */
 #define ROLE_MAX 20
 #define ID_COLUMNS 8
+#define ROWS_KEPT 1000
+#define NARROW 64                /* columns; below it lines have neither ids nor bytes */
 
 /* What a line shows of a message. */
 struct row {
 	size_t at;               /* of its texts in the listing's bytes, in this order: */
 	uint32_t role, id, title, text;
-	uint64_t size;
+	uint64_t size, tokens;
 	enum grove_piece_kind kind;
 	int has_text;            /* the message's own; else what its entry is about */
 	int found, error;
@@ -31,11 +34,12 @@ struct listing {
 	char *bytes;
 	size_t len, cap_bytes;
 	struct row *row;
-	size_t nr, cap;
+	size_t nr, cap;          /* rows that wait */
+	size_t before;           /* rows that were printed */
 	size_t text_max;         /* so many bytes fill a line, whatever they are */
 	unsigned role_columns;
 	uint64_t total;
-	int explain, printed;
+	int explain, listed;
 };
 
 static uint32_t keep(struct listing *l, struct grove_slice text, size_t max)
@@ -55,10 +59,95 @@ static uint32_t keep(struct listing *l, struct grove_slice text, size_t max)
 	return (uint32_t)n;
 }
 
+/* Tokens for people: 812, 12.3k, 1.2M. */
+static const char *tokens_of(char out[16], uint64_t n)
+{
+	if (n < 1000)
+		snprintf(out, 16, "%u", (unsigned)n);
+	else if (n < 999950)
+		snprintf(out, 16, "%.1fk", (double)n / 1000);
+	else
+		snprintf(out, 16, "%.1fM", (double)n / 1000000);
+	return out;
+}
+
+static int is_narrow(const struct listing *l)
+{
+	return l->c->out.width < NARROW;
+}
+
+static void print_row(const struct listing *l, size_t i)
+{
+	const struct row *r = &l->row[i];
+	const char *at = l->bytes + r->at;
+	struct out *o = &l->c->out;
+	unsigned head = 6 + 1 + l->role_columns + 1 + 7 + 2 + (is_narrow(l) ? 0 : ID_COLUMNS + 1 + 7);
+	unsigned width = o->width > head + 10 ? o->width - head - 1 : 10;
+	struct grove_slice role = { at, r->role }, id = { at + r->role, r->id };
+	struct brief b = { .found = r->found, .kind = r->kind, .error = r->error };
+	char size[16], tokens[16];
+
+	b.title = (struct grove_slice){ id.ptr + id.len, r->title };
+	b.text = (struct grove_slice){ b.title.ptr + r->title, r->text };
+	cli_size(size, sizeof(size), r->size);
+	out_printf(o, "%6zu ", l->before + i + 1);
+	out_style(o, OUT_BOLD);
+	out_column(o, role, l->role_columns);
+	out_style(o, OUT_PLAIN);
+	out_puts(o, " ");
+	if (!is_narrow(l)) {
+		out_style(o, OUT_YELLOW);
+		out_column(o, id, ID_COLUMNS);
+		out_style(o, OUT_PLAIN);
+		out_printf(o, " %6s ", size);
+	}
+	out_printf(o, "%7s  ", tokens_of(tokens, r->tokens));
+	if (r->has_text)
+		out_fit(o, b.text, width);
+	else
+		brief_print(o, &b, width);
+	out_puts(o, "\n");
+}
+
+static void print_head(const struct listing *l)
+{
+	struct out *o = &l->c->out;
+
+	out_style(o, OUT_DIM);
+	out_puts(o, "     # ");
+	out_column(o, out_str("role"), l->role_columns);
+	if (!is_narrow(l))
+		out_printf(o, " %-*s %6s", ID_COLUMNS, "entry", "bytes");
+	out_puts(o, "  tokens\n");
+	out_style(o, OUT_PLAIN);
+}
+
+/* Lists the messages that wait. */
+static void print_rows(struct listing *l)
+{
+	if (!l->before && l->nr)
+		print_head(l);
+	for (size_t i = 0; i < l->nr && !out_failed(&l->c->out); i++)
+		print_row(l, i);
+	l->before += l->nr;
+	l->nr = l->len = 0;
+}
+
+/* All messages are there. Reasons stand in a paragraph of their own. */
+static void end_rows(struct listing *l, int reasons)
+{
+	if (l->listed)
+		return;
+	l->listed = 1;
+	print_rows(l);
+	if (reasons)
+		out_puts(&l->c->out, "\n");
+}
+
 static int on_message(void *payload, const struct grove_message *m)
 {
 	struct listing *l = payload;
-	struct row r = { .at = l->len, .size = m->json.len, .has_text = m->text.len > 0 };
+	struct row r = { .at = l->len, .size = m->json.len, .tokens = m->tokens, .has_text = m->text.len > 0 };
 	struct grove_slice role = m->role.len ? m->role : out_str("-");
 	unsigned columns = out_width(role, ROLE_MAX);
 	struct brief b = { .found = 0 };
@@ -81,49 +170,9 @@ static int on_message(void *payload, const struct grove_message *m)
 	}
 	l->row[l->nr++] = r;
 	l->total += r.size;
-	return 0;
-}
-
-static void print_row(const struct listing *l, size_t i)
-{
-	const struct row *r = &l->row[i];
-	const char *at = l->bytes + r->at;
-	struct out *o = &l->c->out;
-	unsigned head = 6 + 1 + l->role_columns + 1 + ID_COLUMNS + 1 + 6 + 2;
-	unsigned width = o->width > head + 10 ? o->width - head - 1 : 10;
-	struct grove_slice role = { at, r->role }, id = { at + r->role, r->id };
-	struct brief b = { .found = r->found, .kind = r->kind, .error = r->error };
-	char size[16];
-
-	b.title = (struct grove_slice){ id.ptr + id.len, r->title };
-	b.text = (struct grove_slice){ b.title.ptr + r->title, r->text };
-	cli_size(size, sizeof(size), r->size);
-	out_printf(o, "%6zu ", i + 1);
-	out_style(o, OUT_BOLD);
-	out_column(o, role, l->role_columns);
-	out_style(o, OUT_PLAIN);
-	out_puts(o, " ");
-	out_style(o, OUT_YELLOW);
-	out_column(o, id, ID_COLUMNS);
-	out_style(o, OUT_PLAIN);
-	out_printf(o, " %6s  ", size);
-	if (r->has_text)
-		out_fit(o, b.text, width);
-	else
-		brief_print(o, &b, width);
-	out_puts(o, "\n");
-}
-
-/* All messages are there: list them, once. Reasons stand in a paragraph of their own. */
-static void print_rows(struct listing *l, int reasons)
-{
-	if (l->printed)
-		return;
-	l->printed = 1;
-	for (size_t i = 0; i < l->nr && !out_failed(&l->c->out); i++)
-		print_row(l, i);
-	if (reasons)
-		out_puts(&l->c->out, "\n");
+	if (l->before || l->nr == ROWS_KEPT)
+		print_rows(l);
+	return out_failed(&l->c->out);
 }
 
 /* Why an entry is there, or is not. */
@@ -137,7 +186,7 @@ static int on_reason(void *payload, const struct grove_context_reason *r)
 
 	if (err)
 		return err;
-	print_rows(l, 1);
+	end_rows(l, 1);
 	id = out_str(e.id ? e.id : "-");
 	out_puts(o, r->included ? "  + " : "  - ");
 	out_style(o, r->included ? OUT_YELLOW : OUT_DIM);
@@ -151,6 +200,29 @@ static int on_reason(void *payload, const struct grove_context_reason *r)
 	return 0;
 }
 
+/* "41.2k of 200.0k tokens in use": what the last reply was billed for, or a guess that says so. */
+static void print_used(struct out *o, const struct grove_context_about *a)
+{
+	char used[16], window[16];
+
+	out_printf(o, "%s%s", a->estimated ? "about " : "", tokens_of(used, a->used));
+	if (a->window)
+		out_printf(o, " of %s", tokens_of(window, a->window));
+	out_puts(o, a->estimated ? " tokens (estimated: 4 bytes each)" : " tokens in use");
+}
+
+static void print_parts(struct out *o, const struct grove_context_about *a)
+{
+	for (size_t i = 0; i < a->nr_parts; i++) {
+		const struct grove_context_part *p = &a->parts[i];
+		char tokens[16], size[16];
+
+		cli_size(size, sizeof(size), p->bytes);
+		out_printf(o, "  %-12s %5llu  %6s  about %s tokens\n", grove_part_name(p->part),
+			   (unsigned long long)p->count, size, tokens_of(tokens, p->tokens));
+	}
+}
+
 /* Model and level, where the agent keeps them with the session; and how much it is. */
 static int on_about(void *payload, const struct grove_context_about *a)
 {
@@ -158,19 +230,22 @@ static int on_about(void *payload, const struct grove_context_about *a)
 	struct out *o = &l->c->out;
 	char size[16];
 
-	print_rows(l, l->explain);
-	if (l->nr)
+	end_rows(l, l->explain);
+	if (l->before)
 		out_puts(o, "\n");
+	print_parts(o, a);
 	if (a->has_settings) {
 		out_puts(o, "model ");
 		out_fit(o, out_str(a->model ? a->model : "none"), 160);
 		out_puts(o, ", thinking ");
 		out_fit(o, out_str(a->thinking ? a->thinking : "none"), 80);
-		out_puts(o, ", ");
+		out_puts(o, "\n");
 	}
 	cli_size(size, sizeof(size), l->total);
-	out_printf(o, "%zu message%s, %s%s\n", l->nr, l->nr == 1 ? "" : "s", size,
+	out_printf(o, "%zu message%s, %s%s, ", l->before, l->before == 1 ? "" : "s", size,
 		   l->total < 1024 ? " bytes" : "B");
+	print_used(o, a);
+	out_puts(o, "\n");
 	return 0;
 }
 
@@ -180,8 +255,10 @@ static int print_context(struct cli *c, struct grove_view *v, const struct grove
 			     .text_max = 4 * (size_t)c->out.width };
 	struct grove_context_reader reader = { .size = sizeof(reader), .payload = &l, .message = on_message,
 					       .reason = on_reason, .about = on_about };
-	int err = grove_view_messages(v, opt, &reader);
+	int err;
 
+	cli_pager(c);
+	err = grove_view_messages(v, opt, &reader);
 	free(l.bytes);
 	free(l.row);
 	return err;

@@ -124,7 +124,7 @@ static int print_lines(struct log *l)
 	uint32_t nr = grove_view_count(l->v);
 	int err = 0;
 
-	pager_begin(&l->c->pager, &l->c->out);
+	cli_pager(l->c);
 	find_columns(l);
 	for (uint32_t i = l->from; i < nr && !err && !out_failed(&l->c->out); i++) {
 		struct grove_entry e = { .size = sizeof(e) };

@@ -60,7 +60,7 @@ static int show_json(struct cli *c, const struct talk *t, size_t from, unsigned 
 static int show_text(struct cli *c, struct grove_session *s, struct talk *t, size_t from, uint64_t earlier)
 {
 	if (!(t->flags & TALK_PLAIN))
-		pager_begin(&c->pager, &c->out);
+		cli_pager(c);
 	title(c, s, t->v);
 	if (earlier) {
 		out_style(&c->out, OUT_DIM);

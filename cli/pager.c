@@ -38,10 +38,8 @@ static int is_on_path(const char *name)
 	return 0;
 }
 
-static const char *choose(void)
+static const char *choose(const char *command)
 {
-	const char *command = getenv("GROVE_PAGER");
-
 	if (!command)
 		command = getenv("PAGER");
 	if (!command)
@@ -75,14 +73,14 @@ static int start(const char *command, int in, int ours, pid_t *pid)
 	return err;
 }
 
-void pager_begin(struct pager *p, struct out *o)
+void pager_begin(struct pager *p, struct out *o, const char *command)
 {
 	const char *term = getenv("TERM");
 	int fd[2];
 
 	if (p->pid || !o->tty || !term || !*term || !strcmp(term, "dumb"))
 		return;
-	p->command = choose();
+	p->command = choose(command);
 	if (!p->command || out_flush(o) || pipe2(fd, O_CLOEXEC))
 		return;
 	/* escapes of colours, one screen without a question, and the screen stays: as less -RFX */

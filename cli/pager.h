@@ -16,10 +16,10 @@ struct pager {
 
 /*
  * Sends `o` through a pager from here on, if it goes to a terminal that one can work
- * with: GROVE_PAGER, PAGER, or less. An empty one, or "cat", is none. What `o` knows of
- * the terminal (its width, colour) stays as it is.
+ * with: `command` (NULL: PAGER, or else less). An empty one, or "cat", is none. What `o`
+ * knows of the terminal (its width, colour) stays as it is.
  */
-void pager_begin(struct pager *p, struct out *o);
+void pager_begin(struct pager *p, struct out *o, const char *command);
 /*
  * Waits until the reader has seen enough. Returns 0; 1 if the pager could not be started,
  * and nothing was shown. It is no failure of `o` that they did not want to see it all.

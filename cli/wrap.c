@@ -94,7 +94,7 @@ static void open_line(struct wrap *w)
 	const struct wrap_prefix *p = next_prefix(w);
 
 	out_bytes(w->o, p->bytes, p->len);
-	w->column = p->width;
+	w->column = w->start = p->width;
 	w->begun = w->open = 1;
 	w->gap = 0;
 }
@@ -128,7 +128,7 @@ static void put_word(struct wrap *w)
 {
 	if (!w->word.len)
 		return;
-	if (w->open && w->column + w->gap + w->word_width > w->width && w->column > w->rest.width)
+	if (w->open && w->column + w->gap + w->word_width > w->width && w->column > w->start)
 		end_line(w);
 	if (!w->open)
 		open_line(w);
@@ -312,7 +312,7 @@ static void add_code(struct wrap *w, struct grove_slice line, unsigned style)
 	while (cells_next(&it, &cell)) {
 		if (!w->open)
 			open_line(w);
-		if (w->column + cell.width > w->width && w->column > w->rest.width) {
+		if (w->column + cell.width > w->width && w->column > w->start) {
 			end_line(w);
 			open_line(w);
 		}

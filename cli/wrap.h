@@ -46,7 +46,7 @@ struct wrap {
 	size_t lines;               /* that were ended */
 	struct wrap_prefix first, rest;
 	int begun, open;            /* `first` was used; a line was begun */
-	unsigned column;
+	unsigned column, start;     /* after what was written, and after the prefix */
 	unsigned shown;             /* the style in effect on the line */
 	unsigned gap, gap_style;    /* spaces before the next word */
 	struct out word;            /* the next word, and how it begins and ends */

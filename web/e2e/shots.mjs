@@ -1,29 +1,52 @@
-// Pictures of every page, in light, dark and on a phone. node shots.mjs BASE OUT KEY[/e/ENTRY] [name...]
-import { mkdirSync } from 'node:fs';
+// Pictures of every page in light, dark and on a phone, from sessions made for it.
+// node shots.mjs --grove PROGRAM OUT [NAME...]
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { open } from './browser.mjs';
+import { claude, small } from './corpus.mjs';
 
-const [, , base, out, key, ...names] = process.argv;
+const args = process.argv.slice(2);
+const grove = args[0] === '--grove' ? args.splice(0, 2)[1] : new URL('../../build/grove', import.meta.url).pathname;
+const [out, ...names] = args;
 mkdirSync(out, { recursive: true });
-const wide = [1440, 900], phone = [390, 844];
-const pages = {
-  sessions: ['/s', wide], search: ['/s?q=replay', wide], session: [`/s/${key}`, wide], context: [`/s/${key}?panel=context`, wide], usage: ['/usage', wide], workers: [`/s/${key}?panel=workers`, wide],
-};
+
+const home = mkdtempSync(join(tmpdir(), 'grove-shots-'));
+const now = Date.now();
+const { main } = small(join(home, '.pi', 'agent', 'sessions'), now);
+for (let k = 0; k < 3; k++) claude(join(home, '.claude', 'projects'), now - (k + 2) * 5 * 3600e3, k, '/home/ana/storefront');
+const port = await new Promise((done) => { const s = createServer().listen(0, '127.0.0.1', () => { const { port: p } = s.address(); s.close(() => done(p)); }); });
+const server = spawn(grove, ['serve', '--quiet', '--listen', `127.0.0.1:${port}`], { stdio: 'ignore', env: { ...process.env, HOME: home, PI_CODING_AGENT_DIR: '', CLAUDE_CONFIG_DIR: '', XDG_CACHE_HOME: join(home, 'cache'), XDG_RUNTIME_DIR: '', TZ: 'UTC' } });
+const base = `http://127.0.0.1:${port}`;
+for (let i = 0; i < 200; i++) { try { if ((await fetch(`${base}/api/v1/health`)).ok) break; } catch { await new Promise((r) => setTimeout(r, 50)); } }
+
+const wide = [1280, 800], phone = [390, 844];
+const other = main.lines.find((l) => JSON.stringify(l).includes('port 7070 is taken by the metrics agent')).id;
+const at = `/s/${main.id}/e/${main.main}`;
+const pages = { sessions: '/s', search: '/s?q=replay', session: at, context: `/s/${main.id}?panel=context`, workers: `/s/${main.id}?panel=workers`, compare: `/s/${main.id}/compare/${main.leaf}...${other}`, usage: '/usage?range=all' };
 const all = {};
-for (const [n, [url, size]] of Object.entries(pages)) { all[n] = [url, size, 'light']; all[`${n}-dark`] = [url, size, 'dark']; }
-Object.assign(all, { 'phone-sessions': ['/s', phone, 'light'], 'phone-session': [`/s/${key}`, phone, 'light'], 'phone-tree': [`/s/${key}?pane=tree`, phone, 'light'], 'phone-context': [`/s/${key}?pane=context&panel=context`, phone, 'dark'], 'phone-usage': ['/usage', phone, 'light'] });
+for (const [n, url] of Object.entries(pages)) { all[n] = [url, wide, 'light']; all[`${n}-dark`] = [url, wide, 'dark']; }
+for (const [n, url] of Object.entries({ sessions: '/s', session: at, tree: `/s/${main.id}?pane=tree`, context: `/s/${main.id}?pane=context&panel=context`, usage: '/usage?range=all' })) { all[`phone-${n}`] = [url, phone, 'light']; all[`phone-${n}-dark`] = [url, phone, 'dark']; }
 
 const browser = await open();
-for (const n of names.length ? names : Object.keys(all)) {
-  const [url, [width, height], theme] = all[n] ?? [n, wide, 'light'];
-  const context = await browser.newContext({ viewport: { width, height }, deviceScaleFactor: width < 500 ? 2 : 1.25, colorScheme: theme, reducedMotion: 'reduce' });
-  const p = await context.newPage();
-  p.on('console', (m) => { if (m.type() === 'error' || m.type() === 'warning') console.log(n, 'console:', m.text().slice(0, 300)); });
-  p.on('pageerror', (e) => console.log(n, 'error:', String(e.stack ?? e).slice(0, 600)));
-  await p.goto(base + url);
-  // Text is there when Markdown has been made and nothing is grey any more.
-  await p.waitForFunction(() => document.querySelector('.row, .leafcard, .bubble, .tr, .kpis, .hit') && !document.querySelector('.wait, .bars, .prose .plain'), null, { timeout: 20_000 }).catch(() => undefined);
-  await p.waitForTimeout(1200);
-  await p.screenshot({ path: `${out}/${(all[n] ? n : n.replace(/\W+/g, '_')).slice(0, 60)}.png` });
-  await context.close();
+try {
+  for (const n of names.length ? names : Object.keys(all)) {
+    const [url, [width, height], colorScheme] = all[n];
+    const context = await browser.newContext({ viewport: { width, height }, deviceScaleFactor: 1, colorScheme, reducedMotion: 'reduce' });
+    const p = await context.newPage();
+    p.on('pageerror', (e) => console.log(n, 'error:', String(e.stack ?? e).slice(0, 600)));
+    await p.goto(base + url);
+    // Text is there when Markdown has been made and nothing is grey any more.
+    await p.waitForFunction(() => document.querySelector('.row, .leafcard, .bubble, .tr, .kpis, .hit, .cmp-h') && !document.querySelector('.wait, .bars, .prose .plain:not(:has(mark))'), null, { timeout: 20_000 }).catch(() => undefined);
+    await p.waitForFunction(() => document.querySelector('.conn .t')?.textContent !== 'Connecting', null, { timeout: 10_000 }).catch(() => undefined);
+    await p.waitForTimeout(1200);
+    await p.screenshot({ path: join(out, `${n}.png`) });
+    await context.close();
+  }
+} finally {
+  await browser.close();
+  server.kill();
+  rmSync(home, { recursive: true, force: true });
 }
-await browser.close();

@@ -186,6 +186,6 @@ function countPrompts(s: Skeleton): number {
 
 function countForks(s: Skeleton): number {
   let n = 0;
-  for (let i = 0; i < s.n; i++) for (let c = s.first[i]!, k = 0; c >= 0; c = s.next[c]!) if (!hidden(s, c) && !s.isAside(c) && ++k > 1) n++;
+  for (let i = 0; i < s.n; i++) for (let c = s.first[i]!, k = 0; c >= 0; c = s.next[c]!) if (!hidden(s, c) && !s.isAside(c) && (nodeKind(s, c) !== 'other' || s.first[c]! >= 0) && ++k > 1) n++;
   return n;
 }

@@ -53,6 +53,7 @@ export function rowText(session: SessionState, row: RailRow): string {
     const tasks = session.body(row.entry)?.['tasks'];
     return Array.isArray(tasks) ? `${plural(tasks.length, 'worker')} · ${visible(tasks.map((t: any) => t?.agent ?? 'worker').join(', '))}` : words || 'Workers';
   }
+  if (row.node === 'other' && s.roleAt(row.entry) === 't') return words ? `Result: ${words}` : 'Result';
   if (words) return words;
   if (row.node === 'other') return { m: 'result', o: 'model', t: 'thinking level', l: 'label', x: 'custom', n: 'name', W: 'workers’ result' }[s.kindAt(row.entry)] ?? 'entry';
   return row.node === 'reply' ? 'Reply' : '…';

@@ -364,7 +364,9 @@ scenario(`an agent writes 20 entries a second for ${long ? 'a minute' : 'four se
   await p.mouse.wheel(0, -900);
   await p.waitForTimeout(800);
   const top = () => p.evaluate(() => { const f = document.querySelector('.flow').getBoundingClientRect(); const a = [...document.querySelectorAll('.flow article')].find((x) => x.getBoundingClientRect().bottom > f.top + 40); return `${a.getAttribute('aria-label')} ${a.getBoundingClientRect().top}`; });
-  const place = await top();
+  // Bodies may still be on their way: the place counts once two looks agree.
+  let place = '';
+  for (let k = 0; k < 40; k++) { const now = await top(); if (now === place && /busy|answer|prompt/.test(now)) break; place = now; await p.waitForTimeout(400); }
   await p.waitForSelector('.follow').finally(() => { enough = true; });
   await done;
   await p.waitForTimeout(1000);
@@ -473,12 +475,12 @@ scenario('keyboard alone: list, session, branch, label, usage', async (w) => {
   await p.keyboard.type('resume event');
   await wait(p, () => /Resume event streams/.test(document.querySelector('.row .name')?.textContent ?? ''));
   await p.keyboard.press('Escape');
-  await p.keyboard.press('j');
-  await p.waitForSelector('.row.on');
+  await p.waitForTimeout(500);
+  for (let n = 0; n < 12 && !/Resume event streams/.test(await p.locator('.row.on .name').first().innerText({ timeout: 300 }).catch(() => '')); n++) { await p.keyboard.press('j'); await p.waitForSelector('.row.on'); }
   await p.keyboard.press('Enter');
   await p.waitForSelector('.leafcard');
   await p.waitForTimeout(400);
-  for (const k of ['K', 'K', 'h']) { await p.keyboard.press(k); await p.waitForTimeout(250); }
+  for (const k of ['K', 'K', 'h']) { const before = p.url(); await p.keyboard.press(k); for (let n = 0; n < 40 && p.url() === before; n++) await p.waitForTimeout(100); }
   await p.waitForSelector('.preview-pill');
   await p.keyboard.press('Escape');
   await p.keyboard.press('i');

@@ -274,8 +274,9 @@ export class SessionState implements Shown {
   private take(r: EntriesReply): void {
     let reshaped = false;
     for (const { seq, entry } of r.entries) {
-      this.bodies.put(seq, entry, JSON.stringify(entry).length);
       const i = this.skeleton.index.get(entry.id ?? entry.uuid ?? '');
+      // What is long was left out of it: near enough, and nothing has to be written out to know.
+      this.bodies.put(seq, entry, Math.min(32_768, i === undefined ? 1000 : this.skeleton.bytes[i]!));
       // An agent that stores results of tools as the user's messages: they belong to the reply above.
       if (i !== undefined && this.skeleton.roleAt(i) === 'u' && body(entry).resultsOnly) { this.skeleton.role[i] = 't'.charCodeAt(0); reshaped = true; }
     }

@@ -13,7 +13,7 @@ import { ConversationRow, rowLabel, type RowProps } from './entry.tsx';
 import { Boundary, Bars } from './lazy.tsx';
 import { useFeed, type Place } from './feed.ts';
 
-const NEAR_END = 80;
+const NEAR_END = 80, HOLD_MS = 400;
 
 // Where to go: to an entry, or back to a place that the history kept.
 export interface Jump { entry: string; align: 'start' | 'center' | 'auto'; place?: Place; n: number }
@@ -90,21 +90,27 @@ export function Conversation(p: Props): JSX.Element {
   useEffect(() => {
     const el = scroller.current!;
     const letGo = (): void => { if (p.follow.value && el.scrollTop + el.clientHeight < el.scrollHeight - 2) p.follow.value = false; };
-    const wheel = (e: WheelEvent): void => { if (e.deltaY < 0) { p.follow.value = false; } };
+    // While entries come, the end is scrolled to again and again: an upward move counts for a moment.
+    let upAt = -Infinity;
+    const up = (): void => { p.follow.value = false; upAt = performance.now(); };
+    const wheel = (e: WheelEvent): void => { if (e.deltaY < 0) up(); };
+    const key = (e: KeyboardEvent): void => { if (['ArrowUp', 'PageUp', 'Home'].includes(e.key)) up(); };
     let touch = 0;
     const start = (e: TouchEvent): void => { touch = e.touches[0]!.clientY; };
-    const moved = (e: TouchEvent): void => { if (e.touches[0]!.clientY > touch + 4) p.follow.value = false; };
+    const moved = (e: TouchEvent): void => { if (e.touches[0]!.clientY > touch + 4) up(); };
     const scrolled = (): void => {
+      if (performance.now() - upAt < HOLD_MS) return;
       const end = el.scrollTop + el.clientHeight >= el.scrollHeight - NEAR_END;
       if (end && !p.follow.value && el.scrollHeight > el.clientHeight && !session.isPreview.value) { session.arrived.value = 0; if (el.scrollTop + el.clientHeight >= el.scrollHeight - 2) p.follow.value = true; }
     };
     el.addEventListener('wheel', wheel, { passive: true });
+    el.addEventListener('keydown', key);
     el.addEventListener('touchstart', start, { passive: true });
     el.addEventListener('touchmove', moved, { passive: true });
     el.addEventListener('scroll', scrolled, { passive: true });
     document.addEventListener('selectionchange', letGoIfSelecting);
     function letGoIfSelecting(): void { const s = document.getSelection(); if (s && !s.isCollapsed && el.contains(s.anchorNode)) letGo(); }
-    return () => { el.removeEventListener('wheel', wheel); el.removeEventListener('touchstart', start); el.removeEventListener('touchmove', moved); el.removeEventListener('scroll', scrolled); document.removeEventListener('selectionchange', letGoIfSelecting); };
+    return () => { el.removeEventListener('wheel', wheel); el.removeEventListener('keydown', key); el.removeEventListener('touchstart', start); el.removeEventListener('touchmove', moved); el.removeEventListener('scroll', scrolled); document.removeEventListener('selectionchange', letGoIfSelecting); };
   }, []);
 
   // "New since you looked": the first entry that was not there the last time.

@@ -34,7 +34,7 @@ export function useFeed(rows: Row[], rowOfKey: (key: string) => number | undefin
   const before = useRef<{ rows: Row[]; seat: number } | null>(null);
   const heldRow = before.current !== null && before.current.rows !== rows && held.current ? rowOfKey(held.current.row) : undefined;
   const at = following() ? Math.max(0, rows.length - SEATS) : heldRow !== undefined ? seatFor(heldRow, rows.length, seat) : Math.min(seat, Math.max(0, rows.length - 1));
-  const v = useVirtual({ count: Math.min(SEATS, rows.length - at), scroller, guess: (i) => guess(rows[at + i]!), keyOf: (i) => rows[at + i]!.key, overscan: 4, top: 8, bottom: 64 });
+  const v = useVirtual({ count: Math.min(SEATS, rows.length - at), scroller, guess: (i) => guess(rows[at + i]!), keyOf: (i) => rows[at + i]!.key, overscan: 4, top: 8, bottom: 64, stamp: [rows, at] });
 
   const startOf = (row: number): number | undefined => { v.getTotalSize(); return v.measurementsCache[row - at]?.start; };
   // The first row on screen that is there for good: a gap may be replaced by what it stands for.

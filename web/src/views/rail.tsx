@@ -96,7 +96,7 @@ function Filters({ session }: { session: SessionState }): JSX.Element {
   );
 }
 
-export function Rail({ session, choose, window: win, phone }: { session: SessionState; choose: (entry: number) => void; window: { from: number; to: number } | null; phone: boolean }): JSX.Element {
+export function Rail({ session, choose, window: win, phone }: { session: SessionState; choose: (entry: number) => void; window: { value: { from: number; to: number } | null }; phone: boolean }): JSX.Element {
   const height = phone ? 44 : 30;
   const { rows, width, row: at, prompts, branches } = session.railRows.value;
   const scroller = useRef<HTMLDivElement>(null);
@@ -107,7 +107,7 @@ export function Rail({ session, choose, window: win, phone }: { session: Session
   const selected = nearestRow(session, rows, at, selectedIndex);
   const from = Math.max(0, Math.floor(view.top / height) - OVERSCAN);
   const to = Math.min(rows.length, Math.ceil((view.top + view.height) / height) + OVERSCAN);
-  const colours = passes(rows, from, to);
+  const colours = useMemo(() => passes(rows, from, to), [rows, from, to]);
   const hits = session.hits.value;
   const found = useMemo(() => new Set((hits?.hits ?? []).flatMap((h) => { const i = session.skeleton.index.get(h.entryId); const k = i === undefined ? -1 : nearestRow(session, rows, at, i); return k < 0 ? [] : [k]; })), [hits, rows]);
   useLayoutEffect(() => {
@@ -163,14 +163,13 @@ export function Rail({ session, choose, window: win, phone }: { session: Session
   };
   const svgWidth = laneX(Math.min(width, LANES_MAX)) + 13;
   const zooms: [Zoom, string][] = [['prompts', 'Prompts'], ['turns', 'Turns'], ['all', 'All']];
-  const thumb = win && rows.length ? thumbOf(rows, session, win, height) : null;
   return (
     <aside class="rail" aria-label="Tree" style={phone ? undefined : { width: `${railWidth}px` }}>
       <div class="rail-h"><h2>Tree</h2><span class="grow" /><span class="seg" role="group" aria-label="Detail">{zooms.map(([z, t]) => <button key={z} aria-pressed={session.zoom.value === z} onClick={() => { session.zoom.value = z; }}>{t}</button>)}</span><Filters session={session} /></div>
       <div class="tree" ref={scroller} role="tree" aria-label="Entries" tabIndex={0} aria-activedescendant={selected >= from && selected < to ? `rail-${selected}` : undefined} onKeyDown={keys}>
         {session.sessionMeta.value ? <div class="tree-in" role="presentation" style={{ height: `${rows.length * height}px` }}>
           {rows.slice(from, to).map((r, k) => <Row key={r.entry} session={session} row={r} index={from + k} height={height} width={svgWidth} selected={from + k === selected} hit={found.has(from + k)} total={rows.length} passColours={colours[k]!} choose={pick} version={version} />)}
-          {thumb && <i class="view-win" style={{ top: `${thumb.top}px`, height: `${thumb.height}px` }} aria-hidden="true" />}
+          <Thumb session={session} rows={rows} window={win} height={height} />
         </div> : <Bars rows={8} />}
       </div>
       {found.size > 0 && <div class="ticks" aria-hidden="true">{[...found].map((k) => <i key={k} style={{ top: `${(k / Math.max(1, rows.length)) * 100}%` }} />)}</div>}
@@ -189,11 +188,15 @@ function nearestRow(session: SessionState, rows: RailRow[], at: Map<number, numb
   return rows.findIndex((r) => r.leaf && entry < 0);
 }
 
-function thumbOf(rows: RailRow[], session: SessionState, win: { from: number; to: number }, height: number): { top: number; height: number } | null {
-  const visibleRows = session.visibleEntries.value.rows;
-  const first = visibleRows[win.from]?.entries[0], last = visibleRows[Math.min(win.to, visibleRows.length - 1)]?.entries[0] ?? Infinity;
-  if (first === undefined) return null;
-  let a = -1, b = -1;
-  rows.forEach((r, k) => { if (!r.onPath) return; if (r.entry <= first || a < 0) a = k; if (r.entry <= last) b = k; });
-  return a < 0 ? null : { top: a * height + 3, height: Math.max(height, (b - a + 1) * height) - 6 };
+// What part of the path is on screen. It alone is drawn again while one scrolls.
+function Thumb({ session, rows, window: win, height }: { session: SessionState; rows: RailRow[]; window: { value: { from: number; to: number } | null }; height: number }): JSX.Element | null {
+  const path = useMemo(() => rows.flatMap((r, k) => (r.onPath ? [{ entry: r.entry, k }] : [])), [rows]);
+  const shown = session.visibleEntries.value.rows, w = win.value;
+  const first = w ? shown[w.from]?.entries[0] : undefined;
+  if (!w || first === undefined || !path.length) return null;
+  const last = shown[Math.min(w.to, shown.length - 1)]?.entries[0] ?? Infinity;
+  // The last row of the path at or above an entry.
+  const row = (entry: number): number => { let low = 0, high = path.length; while (low < high) { const mid = (low + high) >> 1; if (path[mid]!.entry <= entry) low = mid + 1; else high = mid; } return path[Math.max(0, low - 1)]!.k; };
+  const a = row(first), b = row(last);
+  return <i class="view-win" style={{ top: `${a * height + 3}px`, height: `${Math.max(height, (b - a + 1) * height) - 6}px` }} aria-hidden="true" />;
 }

@@ -84,7 +84,7 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
   const [railOpen, setRailOpen] = useState(true);
   const [folds, setFolds] = useState<ReadonlySet<string>>(new Set());
   const [jump, setJump] = useState<Jump | null>(null);
-  const [win, setWin] = useState<{ from: number; to: number } | null>(null);
+  const win = useSignal<{ from: number; to: number } | null>(null);   // read by the tree alone: it changes with every row that passes
   const [dialog, setDialog] = useState<{ is: 'label'; id: string } | { is: 'rename' } | { is: 'delete' } | null>(null);
   const [found, setFound] = useState<string | null>(null);
   const follow = useSignal(!r.entry && !r.query.has('leaf'));
@@ -215,7 +215,7 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
           {!off && <button class="btn pri hide" disabled={session.acting} onClick={withEntry((id) => void session.continueFrom(id))}>Continue</button>}
           <button class="iconbtn" aria-label="Inspector" aria-pressed={panel !== null} onClick={() => setTab(panel ? null : 'context')}><Icon name="panel" small={false} /></button><Menu items={actions} /></div>
         <Bands session={session} />
-        <Conversation session={session} folds={folds} toggle={toggle} goTo={goTo} view={view} label={(id) => setDialog({ is: 'label', id })} resume={resume} jump={jump} follow={follow} onWindow={setWin} select={select} lines={lines && r.entry ? { entry: r.entry, ...lines } : null} />
+        <Conversation session={session} folds={folds} toggle={toggle} goTo={goTo} view={view} label={(id) => setDialog({ is: 'label', id })} resume={resume} jump={jump} follow={follow} onWindow={(x) => { win.value = x; }} select={select} lines={lines && r.entry ? { entry: r.entry, ...lines } : null} />
       </section>}
       {panel && (!narrow || shown === 'context') && <Inspector session={session} tab={panel} setTab={setTab} close={() => go(url({ query: { panel: null, pane: null } }), { replace: true })} goTo={goTo} />}
       {narrow && <nav class="tabbar only-phone" aria-label="Session">{([['conversation', 'Conversation', 'list'], ['tree', 'Tree', 'branch'], ['context', 'Context', 'layers']] as const).map(([p, t, icon]) => <a key={p} href={url({ query: { pane: p === 'conversation' ? null : p, panel: p === 'context' ? 'context' : null } })} aria-current={shown === p ? 'page' : undefined}><Icon name={icon} small={false} />{t}</a>)}{!off && <button disabled={session.acting} onClick={withEntry((id) => void session.continueFrom(id))}><Icon name="play" small={false} />Continue</button>}</nav>}

@@ -1,7 +1,7 @@
 // The list of sessions, and the same page with passages when something is searched for.
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { aborted, ApiError, get } from '../api/http.ts';
 import { hub } from '../api/hub.ts';
 import type { Facets, Hit, ListItem, ListReply, SearchReply, UsageReply } from '../api/types.ts';
@@ -265,8 +265,8 @@ function List({ now, selected, scroller }: { now: number; selected: string | nul
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const q = route.value.query;
   const sort = q.get('sort') ?? 'modified';
-  const rows = listRows(sessions.value, { now, days: sort === 'modified', open, threads: sort === 'modified' });
-  const v = useVirtual({ count: rows.length, scroller, guess: (i) => guess(rows[i]!), keyOf: (i) => rows[i]!.key, overscan: 10, bottom: 72 });
+  const rows = useMemo(() => listRows(sessions.value, { now, days: sort === 'modified', open, threads: sort === 'modified' }), [sessions.value, now, sort, open]);
+  const v = useVirtual({ count: rows.length, scroller, guess: (i) => guess(rows[i]!), keyOf: (i) => rows[i]!.key, overscan: 10, bottom: 72, stamp: [rows] });
   const items = v.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => { if (last > rows.length - 40) void loadMore(q).catch(() => undefined); }, [last, rows.length]);

@@ -1,7 +1,7 @@
 // The virtual list as a hook. Heights are guessed, measured once drawn, and kept by key.
 import { elementScroll, measureElement, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
 import type { RefObject } from 'preact';
-import { useLayoutEffect, useReducer, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
 
 export interface VirtualOptions {
   count: number;
@@ -11,12 +11,18 @@ export interface VirtualOptions {
   overscan?: number;
   top?: number;
   bottom?: number;
+  stamp: unknown[];   // changes when other rows stand at the same places
 }
 
 export function useVirtual(o: VirtualOptions): Virtualizer<HTMLElement, HTMLElement> {
   const [, draw] = useReducer((n: number) => n + 1, 0);
+  // The list takes a new function for new rows and lays all of them out again: it gets one only when they are.
+  const latest = useRef(o);
+  latest.current = o;
+  const guess = useMemo(() => (i: number) => latest.current.guess(i), o.stamp);
+  const keyOf = useMemo(() => (i: number) => latest.current.keyOf(i), o.stamp);
   const options = {
-    count: o.count, getScrollElement: () => o.scroller.current, estimateSize: o.guess, getItemKey: o.keyOf, overscan: o.overscan ?? 6,
+    count: o.count, getScrollElement: () => o.scroller.current, estimateSize: guess, getItemKey: keyOf, overscan: o.overscan ?? 6,
     paddingStart: o.top ?? 0, paddingEnd: o.bottom ?? 0, scrollToFn: elementScroll, observeElementRect, observeElementOffset, measureElement,
     onChange: () => draw(undefined as never), useScrollendEvent: false,
   };

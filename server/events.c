@@ -517,7 +517,7 @@ static void *run(void *arg)
 
 	while (!is_stopping(ev)) {
 		struct pollfd p[] = { { .fd = ev->wake, .events = POLLIN },
-				      { .fd = grove_watch_fd(ev->sessions), .events = POLLIN },
+				      { .fd = ev->topics ? grove_watch_fd(ev->sessions) : -1, .events = POLLIN },
 				      { .fd = ev->list ? grove_watch_fd(ev->list) : -1, .events = POLLIN } };
 		uint64_t n;
 

@@ -696,18 +696,6 @@ static int add(struct grove_watch *w, struct grove__where *at, uint64_t since, c
 	return 0;
 }
 
-int grove__watch_remove(struct grove_watch *w, const void *tag, struct grove_detail *d)
-{
-	bool any = false;
-
-	for (size_t i = w->nr; i; i--)
-		if (w->all[i - 1]->tag == tag) {
-			any |= w->all[i - 1] != w->leaving;
-			free_member(w, w->all[i - 1]);
-		}
-	return any ? 0 : grove__fail(d, GROVE_ENOTFOUND, NULL, "no session is watched under this tag");
-}
-
 /* ------------------------------------------------------------------- telling */
 
 /* `ready` can be read from while there is something to tell or to look at. */
@@ -1104,6 +1092,21 @@ int grove__watch_add(struct grove_watch *w, struct grove__where *at, uint64_t si
 	set_ready(w);
 	set_alarm(w);
 	return rc;
+}
+
+int grove__watch_remove(struct grove_watch *w, const void *tag, struct grove_detail *d)
+{
+	bool any = false;
+
+	for (size_t i = w->nr; i; i--)
+		if (w->all[i - 1]->tag == tag) {
+			any |= w->all[i - 1] != w->leaving;
+			free_member(w, w->all[i - 1]);
+		}
+	/* nobody is to be woken for what is no longer watched */
+	set_ready(w);
+	set_alarm(w);
+	return any ? 0 : grove__fail(d, GROVE_ENOTFOUND, NULL, "no session is watched under this tag");
 }
 
 void grove__watch_release(struct grove_watch *w)

@@ -247,6 +247,31 @@ static void the_descriptor_says_when_to_ask(void **state)
 	close_many(s, 3);
 }
 
+static void an_empty_set_wakes_nobody(void **state)
+{
+	struct world *w = *state;
+	struct grove_session *s[3];
+	struct grove_watch *x;
+	struct grove_event e;
+	struct pollfd p;
+
+	make_many(w, s, 3);
+	x = watch_many(w, s, 3, 0);
+	p = (struct pollfd){ .fd = grove_watch_fd(x), .events = POLLIN };
+	add(s[0], "a", "user");
+	add(s[0], "b", "user");
+	while (!next(x, 0, &e))
+		assert_int_equal(poll(&p, 1, PATIENCE), 1);
+	/* one event is left, and databases are to be looked at again soon */
+	for (unsigned i = 0; i < 3; i++)
+		SET(x, grove_watch_remove(x, &s[i]));
+	e = (struct grove_event){ .size = sizeof(e) };
+	assert_int_equal(grove_watch_next(x, 0, &e), GROVE_ENOTFOUND);
+	assert_int_equal(poll(&p, 1, 300), 0);
+	grove_watch_close(x);
+	close_many(s, 3);
+}
+
 static void one_word_resumes_everything(void **state)
 {
 	struct world *w = *state;
@@ -650,6 +675,7 @@ const struct CMUnitTest watch_set_cases[] = {
 	CASE(what_is_removed_is_silent_and_can_come_back),
 	CASE(a_deleted_session_leaves_the_set),
 	CASE(the_descriptor_says_when_to_ask),
+	CASE(an_empty_set_wakes_nobody),
 	CASE(one_word_resumes_everything),
 	CASE(a_view_has_what_the_event_is_about),
 	CASE(a_key_names_the_session),

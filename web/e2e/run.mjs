@@ -377,7 +377,7 @@ scenario(`an agent writes 20 entries a second for ${long ? 'a minute' : 'four se
   await wait(p, (last) => document.querySelector('.flow').textContent.includes(`busy ${last}.`), count - 1);
   // Each once, in order, from the end to the first.
   const seen = [];
-  for (let k = 0; k < 40 * (long ? 12 : 1) && seen[0] !== 0; k++) {
+  for (let k = 0; k < 40 + count && seen[0] !== 0; k++) {
     const now = await p.locator('.flow .bubble').evaluateAll((b) => b.map((x) => Number(/^busy (\d+)\.$/.exec(x.textContent)?.[1] ?? -1)).filter((x) => x >= 0));
     assert.deepEqual(now, [...new Set(now)].sort((a, b) => a - b));
     seen.unshift(...now.filter((x) => !seen.includes(x)));

@@ -430,11 +430,11 @@ scenario('usage: the table has the figures of `grove usage`', async (w) => {
 });
 
 scenario('search: passages say where they stand', async (w) => {
-  const p = await page(w, '/s?q=replay');
+  const p = await page(w, '/s?q=websocket');
   await p.waitForSelector('.hit mark');
   assert.match(await p.locator('.results').innerText(), /other branch/);
   const marks = await p.locator('.hit mark').allInnerTexts();
-  for (const m of marks) assert.equal(m.toLowerCase(), 'replay');
+  for (const m of marks) assert.equal(m.toLowerCase(), 'websocket');
   await p.locator('.hit').first().click();
   await p.waitForSelector('article.on');
   await p.context().close();

@@ -62,7 +62,11 @@ export function useFeed(rows: Row[], rowOfKey: (key: string) => number | undefin
     else wanted = undefined;
   }
   before.current = { rows, seat: at };
-  useLayoutEffect(() => { if (wanted !== undefined && scroller.current) scroller.current.scrollTop = wanted; });
+  useLayoutEffect(() => {
+    if (wanted !== undefined && scroller.current) scroller.current.scrollTop = wanted;
+    // While one scrolls up, heights that become known move what is on screen without a scroll: the place is what is there now.
+    else if (held.current) held.current = place();
+  });
   useLayoutEffect(() => { if (seat !== at) setSeat(at); }, [at]);
 
   useEffect(() => {

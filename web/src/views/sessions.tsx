@@ -193,7 +193,7 @@ function useSearch(query: URLSearchParams): { reply: SearchReply | null; busy: b
 
 // ---- search ----------------------------------------------------------------------
 
-const ROLES: Record<string, string> = { user: 'You', assistant: 'Assistant', toolResult: 'Result', 'tool-result': 'Result', tool: 'Result', bash: 'Shell', system: 'System' };
+const ROLES: Record<string, string> = { user: 'You', assistant: 'Assistant', toolResult: 'Result', 'tool-result': 'Result', tool: 'Result', bash: 'Shell', system: 'System', title: 'Title', label: 'Label' };
 
 // The server counts bytes of UTF-8, strings count in units of their own.
 export function marksInText(text: string, marks: [number, number][]): [number, number][] {
@@ -214,8 +214,9 @@ export function Snippet({ hit }: { hit: Hit }): JSX.Element {
 }
 
 function HitRow({ session, hit }: { session: ListItem; hit: Hit }): JSX.Element {
-  const badge = !hit.onActivePath ? <span class="chip violet">other branch</span> : !hit.inContext ? <span class="chip amber">hidden by compaction</span> : null;
-  return <a class="hit" href={sessionAt(session.key, hit.entryId)}><span /><span class="dim trunc">{ROLES[hit.role] ?? visible(hit.role)}</span><span class="trunc"><Snippet hit={hit} /></span><span>{badge}</span></a>;
+  // A title or a label is said of the session: it stands on no path.
+  const badge = hit.role === 'title' || hit.role === 'label' || !hit.entryId ? null : !hit.onActivePath ? <span class="chip violet">other branch</span> : !hit.inContext ? <span class="chip amber">hidden by compaction</span> : null;
+  return <a class="hit" href={sessionAt(session.key, hit.entryId || null)}><span /><span class="dim trunc">{ROLES[hit.role] ?? visible(hit.role)}</span><span class="trunc"><Snippet hit={hit} /></span><span>{badge}</span></a>;
 }
 
 function Results({ query, now, selected }: { query: URLSearchParams; now: number; selected: string | null }): JSX.Element {

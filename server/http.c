@@ -273,6 +273,8 @@ static enum MHD_Result may_connect(void *cls, const struct sockaddr *address, so
 	struct listener *l = cls;
 
 	(void)len;
+	if (atomic_load(&l->server->stopping))
+		return MHD_NO;
 	if (!l->is_unix && !peers_accept(l->server->peers, address))
 		return MHD_NO;
 	return MHD_YES;
@@ -333,22 +335,17 @@ int http_start(struct server *s, char *why, size_t size)
 }
 
 /*
- * New connections are refused, what is under way ends, then the rest is closed.
- * Streams were ended before this: libmicrohttpd must not stop with a connection
- * that sleeps.
+ * New connections were refused since the server began to stop, and streams were ended:
+ * libmicrohttpd must not stop with a connection that sleeps. It closes the socket.
+ * (MHD_quiesce_daemon() would be the way to refuse connections, but with several threads
+ * two of them may take the socket out of one epoll set, and the second aborts.)
  */
-void http_quiesce(struct server *s)
-{
-	for (unsigned i = 0; i < s->nr_listeners; i++)
-		if (s->listener[i].daemon)
-			MHD_quiesce_daemon(s->listener[i].daemon);
-}
-
 void http_stop(struct server *s)
 {
 	for (unsigned i = 0; i < s->nr_listeners; i++)
 		if (s->listener[i].daemon) {
 			MHD_stop_daemon(s->listener[i].daemon);
 			s->listener[i].daemon = NULL;
+			s->listener[i].fd = -1;
 		}
 }

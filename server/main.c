@@ -172,7 +172,6 @@ static void tear_down(struct server *s)
 
 	atomic_store(&s->stopping, 1);
 	viewer_forget();
-	http_quiesce(s);
 	events_stop(s);
 	if (pool)
 		pool_drain(pool);

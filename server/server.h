@@ -173,8 +173,6 @@ int64_t wall_ms(void);       /* since 1970 */
 
 /* http.c */
 int http_start(struct server *s, char *why, size_t size);
-/* No new connections. */
-void http_quiesce(struct server *s);
 /* After all that was under way has been answered. */
 void http_stop(struct server *s);
 /* From a thread of the pool: the answer to `r`, or the beginning of a stream, is ready. */

@@ -31,6 +31,7 @@ static struct {
 	uint64_t nr;
 	size_t written;
 	int applied;
+	const struct grove_command *command;
 } got = { .lease = { .size = sizeof(got.lease) } };
 
 static int on_path(void *p, const struct grove_ancestor *e)
@@ -117,6 +118,7 @@ enum what {
 	X(grove_session_record, LOCKED, grove_session_record(s, &line, 1, NULL, &got.id)) \
 	X(grove_session_restate, LOCKED, grove_session_restate(s, &got.written)) \
 	X(grove_session_rewrite, LOCKED, grove_session_rewrite(s, on_edit, NULL, &got.nr)) \
+	X(grove_session_resume, LOCKED, grove_session_resume(s, &got.command)) \
 	X(grove_session_update, LOCKED, grove_session_update(s, "x", "/a", "1")) \
 	X(grove_session_forget, LOCKED, grove_session_forget(s, "x", &got.nr)) \
 	X(grove_session_artifact_save, LOCKED, grove_session_artifact_save(s, "t", line, &got.nr, &got.buf)) \

@@ -65,10 +65,10 @@ static int run(struct cli *c, const struct grove_command *cmd)
 
 	if (cmd->cwd && chdir(cmd->cwd))
 		return cli_error(c, GROVE_EIO, "%.200s: %s", cmd->cwd, strerror(errno));
-	while (cmd->argv[nr] && nr < 15) {
-		argv[nr] = strdup(cmd->argv[nr]);
+	while (cmd->argv[nr] && nr < sizeof(argv) / sizeof(*argv) - 1)
 		nr++;
-	}
+	/* it takes them without const, and does not change them */
+	memcpy(argv, cmd->argv, nr * sizeof(*argv));
 	argv[nr] = NULL;
 	execvp(argv[0], argv);
 	return cli_error(c, errno == ENOENT ? GROVE_ENOTFOUND : GROVE_EIO, "%.200s: %s%s", cmd->argv[0],

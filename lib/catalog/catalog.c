@@ -558,9 +558,7 @@ void grove__catalog_close(struct grove__catalog *c, bool complete, struct grove_
 		ok = is_current(c->db) && write_fresh(c) && (!gone || forget(c, gone));
 		run(c->db, ok ? "COMMIT" : "ROLLBACK");
 	}
-	if (texts) {
-		*texts = c->texts;
-		grove__arena_init(&c->texts);
-	}
+	if (texts)
+		grove__arena_join(texts, &c->texts);
 	release(c);
 }

@@ -515,8 +515,7 @@ export class SessionState implements Shown {
 
   async loadContext(leaf: string | null): Promise<void> {
     try {
-      const more: Record<string, string | number> = { explain: 1, ...(leaf ? { leaf } : {}), ...this.params };
-      const c = await getBest('messages=head', () => get<ContextReply>(`${this.path}/context`, { parts: 1, messages: 'head', ...more }), () => get<ContextReply>(`${this.path}/context`, more));
+      const c = await get<ContextReply>(`${this.path}/context`, { explain: 1, parts: 1, ...(leaf ? { leaf } : {}), ...this.params });
       this.context.value = completeContext(c, this.skeleton);
     } catch (e) {
       if (e instanceof ApiError && e.code !== 'NOANSWER') say(e.message, 'bad');

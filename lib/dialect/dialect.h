@@ -848,6 +848,14 @@ struct grove__resume {
 	const char *agent;
 	const char *command;         /* words; "{id}" or "{key}" is one of them (session/resume.c) */
 	bool paths;                  /* the path of a file will do as well */
+	/*
+	 * Required with "{key}": the file beside the session that has the agent's names for
+	 * its sessions, and what finds one in it: appends the name of session `id`, or
+	 * nothing. GROVE_ENOMEM.
+	 */
+	const char *names;
+	const char *unnamed;         /* what is said if it is not there */
+	int (*find_name)(struct grove_slice json, const char *id, struct grove_buf *out);
 };
 
 /* What a running process of the agent records about itself. */

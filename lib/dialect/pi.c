@@ -292,9 +292,23 @@ static const struct grove__dialect_header header = {
 	.migrated_id = grove__pi_migrated_id,
 };
 
+/* OpenClaw's list of its sessions: an object for each, under the name it has for it. */
+static int find_openclaw_name(struct grove_slice json, const char *id, struct grove_buf *out)
+{
+	struct grove__json_iter it;
+
+	grove__json_iter_init(&it, json);
+	while (grove__json_next(&it))
+		if (it.object && grove__json_type_of(it.value) == JSON_OBJECT &&
+		    grove__json_string_is(grove__json_get(it.value, "sessionId"), id))
+			return grove__json_text(out, it.key);
+	return 0;
+}
+
 static const struct grove__resume resume[] = {
-	{ "pi", "pi --session {id}", true },
-	{ "openclaw", "openclaw tui --session {key}", false },
+	{ "pi", "pi --session {id}", .paths = true },
+	{ "openclaw", "openclaw tui --session {key}", .names = "sessions.json",
+	  .unnamed = "OpenClaw's sessions.json does not name this session", .find_name = find_openclaw_name },
 	{ NULL },
 };
 

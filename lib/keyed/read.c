@@ -3,7 +3,7 @@
  */
 #include "keyed/keyed.h"
 
-#define RUN_BYTES ((size_t)1 << 20)
+#include "image/range.h"
 
 void grove__keyed_tell(const struct grove_store_log_stat *st, uint64_t lines,
 		       struct grove_log_result *out)
@@ -16,63 +16,16 @@ void grove__keyed_tell(const struct grove_store_log_stat *st, uint64_t lines,
 	out->rev = lines == GROVE_LOG_UNCOUNTED ? 0 : st->base + lines;
 }
 
-/* A reading: lines [from, to) of what comes by. */
-struct reading {
-	uint64_t line;                   /* the one that comes next */
-	uint64_t from, to;
-	uint64_t given;                  /* bytes */
-	bool open;                       /* the last byte that was given is no LF */
-	struct grove_sink sink;
-};
-
-static int give(struct reading *r, const char *ptr, size_t len)
-{
-	if (!len)
-		return 0;
-	r->given += len;
-	r->open = ptr[len - 1] != '\n';
-	return r->sink.write(r->sink.payload, ptr, len);
-}
-
-/* Bytes of a run; a line may be in several of them. */
-static int take(struct reading *r, const char *ptr, size_t len)
-{
-	const char *end = ptr + len, *start = r->line >= r->from ? ptr : end, *p = ptr;
-
-	while (p < end && r->line < r->to) {
-		const char *lf = memchr(p, '\n', (size_t)(end - p));
-
-		p = lf ? lf + 1 : end;
-		if (lf && ++r->line == r->from)
-			start = p;
-	}
-	return start < p ? give(r, start, (size_t)(p - start)) : 0;
-}
-
+/* What the store counts by line can be begun at the first of them. */
 static int read_all(struct grove_store_log *log, const struct grove_store_log_stat *st,
-		    struct reading *r, struct grove_detail *d)
+		    struct grove__range *r, struct grove_detail *d)
 {
-	struct grove__runs runs = { 0 };
 	bool counted = grove__keyed_is_counted(st);
 	uint64_t until = counted && r->to < st->tail ? r->to : st->tail;
-	int rc = grove__runs_init(&runs, RUN_BYTES) ? grove__fail_nomem(d) : 0;
 
 	if (counted && r->from < until)
 		r->line = r->from;
-	runs.pieces = true;
-	if (!rc)
-		grove__runs_begin(&runs, log, r->line, until, d);
-	while (!rc && r->line < r->to && !(rc = grove__runs_next(&runs)))
-		rc = take(r, runs.buf, runs.run.len);
-	grove__runs_release(&runs);
-	if (rc < 0 || (rc > 1))
-		return rc;
-	if (r->open) {
-		r->line++;
-		rc = give(r, "\n", 1);
-		return rc;
-	}
-	return 0;
+	return grove__range_read(r, log, r->line, until, d);
 }
 
 /* Were these lines all of one state of the log? */
@@ -90,7 +43,7 @@ static int same_still(struct grove_log *l, const struct grove_store_log_stat *st
 int grove__keyed_read(struct grove_log *l, uint64_t from, uint64_t to, struct grove_sink sink,
 		      struct grove_log_result *out, struct grove_detail *d)
 {
-	struct reading r = { .from = from, .to = to ? to : UINT64_MAX, .sink = sink };
+	struct grove__range r = { .from = from, .to = to ? to : UINT64_MAX, .sink = sink };
 	struct grove_store_log_stat st;
 	int rc, tries = 0;
 

@@ -3,7 +3,7 @@
  *
  * Each dialect lists its agents' commands. "{id}" in one is the session's id where
  * the agent looks for it by itself, and else the path of its file, if the agent takes
- * one; "{key}" is the name that OpenClaw has for it in its list of sessions.
+ * one; "{key}" is the name that the agent has for it in a list of its own (OpenClaw).
  */
 #include "session/session.h"
 
@@ -74,25 +74,22 @@ static int is_archived(const struct grove_session *s, bool *yes)
 	return rc;
 }
 
-/* --- OpenClaw's list of its sessions --- */
+/* --- the name that the agent has for it --- */
 
 #define LIST_MAX ((size_t)64 << 20)
 
-static int find_key(struct grove_session *s, struct grove_slice dir, struct grove_buf *out, struct grove_detail *d)
+static int find_key(struct grove_session *s, const struct grove__resume *r, struct grove_slice dir,
+		    struct grove_buf *out, struct grove_detail *d)
 {
 	struct grove_buf path = GROVE_BUF_INIT, text = GROVE_BUF_INIT;
-	struct grove__json_iter it;
-	int rc = grove__buf_addf(&path, "%.*s/sessions.json", (int)dir.len, dir.ptr) ? grove__fail_nomem(d) : 0;
+	int rc = grove__buf_addf(&path, "%.*s/%s", (int)dir.len, dir.ptr, r->names);
 
-	if (!rc && !grove__sys_read_small(path.ptr, LIST_MAX, &text, NULL) && !grove__json_document(&text, NULL)) {
-		grove__json_iter_init(&it, grove__buf_slice(&text));
-		while (!rc && !out->len && grove__json_next(&it))
-			if (it.object && grove__json_type_of(it.value) == JSON_OBJECT &&
-			    grove__json_string_is(grove__json_get(it.value, "sessionId"), s->id))
-				rc = grove__json_text(out, it.key) ? grove__fail_nomem(d) : 0;
-	}
-	if (!rc && !out->len)
-		rc = cannot(s, d, "OpenClaw's sessions.json does not name this session");
+	if (!rc && !grove__sys_read_small(path.ptr, LIST_MAX, &text, NULL) && !grove__json_document(&text, NULL))
+		rc = r->find_name(grove__buf_slice(&text), s->id, out);
+	if (rc)
+		rc = grove__fail_nomem(d);
+	else if (!out->len)
+		rc = cannot(s, d, r->unnamed);
 	grove__buf_release(&path);
 	grove__buf_release(&text);
 	return rc;
@@ -120,7 +117,7 @@ static int name_it(struct grove_session *s, const struct grove__resume *r, struc
 	if (rc)
 		return grove__fail_nomem(d);
 	if (strstr(r->command, "{key}"))
-		return find_key(s, p.dir, out, d);
+		return find_key(s, r, p.dir, out, d);
 	if (!p.below && !r->paths)
 		return cannot(s, d, "its agent finds sessions in its own directory only (copy it there with 'grove cp --to')");
 	return grove__buf_add_str(out, p.right || !r->paths ? s->id : s->at.path) ? grove__fail_nomem(d) : 0;

@@ -8,10 +8,10 @@
 #include "transfer/carry.h"
 
 #include "image/lines.h"
+#include "image/range.h"
 
 #include <stdlib.h>
 
-#define RUN_BYTES ((size_t)1 << 20)
 #define NAME_MAX_BYTES 1000
 
 /* ------------------------------------------------------------------ opening */
@@ -241,40 +241,11 @@ int grove__carry_state(struct grove_carry *c, const char *sub, struct grove_carr
 	return rc;
 }
 
-/* Lines [from, to) of what comes by. */
-struct reading {
-	uint64_t line, from, to;
-	bool open;                       /* what was given last has no LF */
-	struct grove_sink sink;
-};
-
-static int give(struct reading *r, const char *ptr, size_t len)
-{
-	if (!len)
-		return 0;
-	r->open = ptr[len - 1] != '\n';
-	return r->sink.write(r->sink.payload, ptr, len);
-}
-
-static int take(struct reading *r, const char *ptr, size_t len)
-{
-	const char *end = ptr + len, *start = r->line >= r->from ? ptr : end, *p = ptr;
-
-	while (p < end && r->line < r->to) {
-		const char *lf = memchr(p, '\n', (size_t)(end - p));
-
-		p = lf ? lf + 1 : end;
-		if (lf && ++r->line == r->from)
-			start = p;
-	}
-	return start < p ? give(r, start, (size_t)(p - start)) : 0;
-}
-
 /*
  * Where to begin reading: the position of the last entry on an earlier line. Its own
  * line is passed over, so it does not matter where in the line it begins.
  */
-static uint64_t begin_at(const struct grove__image *im, struct reading *r)
+static uint64_t begin_at(const struct grove__image *im, struct grove__range *r)
 {
 	uint32_t lo = 0, hi = im->spine->nr;
 
@@ -296,28 +267,18 @@ static uint64_t begin_at(const struct grove__image *im, struct reading *r)
 	return grove__image_spot(im, lo - 1).pos;
 }
 
-static int read_lines(struct grove_session *s, struct reading *r, struct grove_detail *d)
+static int read_lines(struct grove_session *s, struct grove__range *r, struct grove_detail *d)
 {
 	const struct grove__image *im = s->image;
-	struct grove__runs runs = { 0 };
-	uint64_t until = im->by_line && r->to < im->tail ? r->to : im->tail;
-	int rc = grove__runs_init(&runs, RUN_BYTES) ? grove__fail_nomem(d) : 0;
+	uint64_t begin = begin_at(im, r);
 
-	runs.pieces = true;
-	if (!rc)
-		grove__runs_begin(&runs, s->log, begin_at(im, r), until, d);
-	while (!rc && r->line < r->to && !(rc = grove__runs_next(&runs)))
-		rc = take(r, runs.buf, runs.run.len);
-	grove__runs_release(&runs);
-	if (rc < 0 || rc > 1)
-		return rc;
-	return r->open ? give(r, "\n", 1) : 0;
+	return grove__range_read(r, s->log, begin, im->by_line && r->to < im->tail ? r->to : im->tail, d);
 }
 
 int grove__carry_read(struct grove_carry *c, const char *sub, uint64_t from, uint64_t to,
 		      struct grove_sink sink, struct grove_carry_state *out, struct grove_detail *d)
 {
-	struct reading r = { .from = from, .sink = sink };
+	struct grove__range r = { .from = from, .sink = sink };
 	struct grove_carry_state now;
 	struct grove_session *s;
 	int rc = grove__carry_reader(c, sub, &s, d);

@@ -44,12 +44,17 @@ class World {
     return this;
   }
 
-  // Ends the server as a crash would.
-  async kill() { const gone = new Promise((r) => this.server.once('exit', r)); this.server.kill('SIGKILL'); await gone; }
+  // Ends the server, by default as a crash would.
+  async kill(signal = 'SIGKILL') {
+    if (!this.server || this.server.exitCode !== null || this.server.signalCode !== null) return;
+    const gone = new Promise((r) => this.server.once('exit', r));
+    this.server.kill(signal);
+    await gone;
+  }
 
   run(...argv) { return execFileSync(grove, argv, { env: this.env, encoding: 'utf8' }); }
   file(id) { for (const d of readdirSync(this.root)) for (const f of readdirSync(join(this.root, d))) if (f.includes(id)) return join(this.root, d, f); return null; }
-  close() { this.server?.kill(); this.front?.closeAllConnections?.(); this.front?.close(); rmSync(this.home, { recursive: true, force: true }); }
+  async close() { await this.kill('SIGTERM'); this.front?.closeAllConnections?.(); this.front?.close(); rmSync(this.home, { recursive: true, force: true }); }
 }
 
 const browser = await open();
@@ -101,7 +106,7 @@ scenario('a thousand sessions of four agents: no row moves under the pointer whi
   await p.keyboard.type('led');
   await wait(p, () => [...document.querySelectorAll('.row')].length > 0 && [...document.querySelectorAll('.row')].every((r) => /led/i.test(r.textContent)));
   await p.context().close();
-  w.close();
+  await w.close();
 });
 
 scenario('forks hang below their session, in order of time', async (w) => {
@@ -257,7 +262,7 @@ for (const made of [true, false]) {
     }
     failedPages = failedPages.filter((x) => !/Failed to load|ERR_|EventSource/.test(x));
     await p.context().close();
-    w.close();
+    await w.close();
   });
 }
 
@@ -603,7 +608,7 @@ scenario('the server goes away: what is shown stays, acting is off', async (w) =
   assert.equal(await p.getByRole('button', { name: 'Continue', exact: true }).count(), 0);
   failedPages = failedPages.filter((x) => !/Failed to load|ERR_|EventSource/.test(x));
   await p.context().close();
-  other.close();
+  await other.close();
 });
 
 scenario('nothing there: it says where grove looks', async () => {
@@ -618,7 +623,7 @@ scenario('nothing there: it says where grove looks', async () => {
   failedPages = failedPages.filter((x) => !/status of 404/.test(x));
   await p.context().close();
   await q.context().close();
-  other.close();
+  await other.close();
 });
 
 scenario('no storage, title or history holds a word of the content', async (w) => {
@@ -694,5 +699,5 @@ for (const [i, s] of wanted.entries()) {
   }
 }
 await browser.close();
-world.close();
+await world.close();
 process.exit(bad ? 1 : 0);

@@ -38,7 +38,9 @@ export class SessionState implements Shown {
   readonly show = signal<ReadonlySet<string>>(new Set());
   readonly open = signal<ReadonlySet<number>>(new Set());
   readonly shut = signal<ReadonlySet<number>>(new Set());
-  readonly context = signal<ContextReply | null>(null);
+  private readonly contextSent = signal<ContextReply | null>(null);
+  // The reasons name entries, which the shape places: it may come after the context.
+  readonly context = computed(() => { this.shape.value; return this.contextSent.value && completeContext(this.contextSent.value, this.skeleton); });
   readonly hits = signal<{ q: string; hits: Hit[] } | null>(null);
   readonly arrived = signal(0);        // entries that came while one was not following
   readonly subagents = signal<Subagents>(noSubagents);
@@ -375,7 +377,7 @@ export class SessionState implements Shown {
     const meta = this.sessionMeta.value!;
     this.sessionMeta.value = { ...meta, entryCount: this.parts ? meta.entryCount + count : this.skeleton.n, leafEntryId: this.skeleton.id[this.skeleton.leaf] ?? null };
     this.arrived.value += count;
-    this.context.value = null;
+    this.contextSent.value = null;
     this.shape.value++;
   }
 
@@ -393,7 +395,7 @@ export class SessionState implements Shown {
   setLeaf(id: string | null): void {
     this.skeleton.leaf = id === null ? -1 : this.skeleton.index.get(id) ?? this.skeleton.leaf;
     this.sessionMeta.value = { ...this.sessionMeta.value!, leafEntryId: id };
-    this.context.value = null;
+    this.contextSent.value = null;
     this.shape.value++;
   }
 
@@ -515,8 +517,7 @@ export class SessionState implements Shown {
 
   async loadContext(leaf: string | null): Promise<void> {
     try {
-      const c = await get<ContextReply>(`${this.path}/context`, { explain: 1, parts: 1, ...(leaf ? { leaf } : {}), ...this.params });
-      this.context.value = completeContext(c, this.skeleton);
+      this.contextSent.value = await get<ContextReply>(`${this.path}/context`, { explain: 1, parts: 1, ...(leaf ? { leaf } : {}), ...this.params });
     } catch (e) {
       if (e instanceof ApiError && e.code !== 'NOANSWER') say(e.message, 'bad');
     }

@@ -38,6 +38,17 @@ void doc_printf(struct doc *d, const char *fmt, ...)
 		doc_add(d, (struct grove_slice){ text, (size_t)n });
 }
 
+#define FLUSH 32768u
+
+void doc_flush(struct doc *d, struct grove_sink to)
+{
+	if (d->rc || d->buf.len < FLUSH)
+		return;
+	d->rc = to.write(to.payload, d->buf.ptr, d->buf.len - 1);
+	d->buf.ptr[0] = d->buf.ptr[d->buf.len - 1];
+	d->buf.len = 1;
+}
+
 /* A comma, unless this is the first in its object or array, or the value of a member. */
 static void comma(struct doc *d)
 {

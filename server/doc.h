@@ -21,6 +21,12 @@ void doc_add(struct doc *d, struct grove_slice bytes);
 void doc_puts(struct doc *d, const char *text);
 void doc_printf(struct doc *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/*
+ * Hands on what was written, if that is worth the call. The last byte stays until the
+ * end: it says whether a comma comes next.
+ */
+void doc_flush(struct doc *d, struct grove_sink to);
+
 /* Begin an object or array ('{', '['), or end one ('}', ']'). */
 void doc_open(struct doc *d, char bracket);
 void doc_close(struct doc *d, char bracket);

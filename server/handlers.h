@@ -27,9 +27,10 @@ int get_sessions(struct request *r);
 int get_session(struct request *r);
 int get_snapshot(struct request *r);
 int get_path(struct request *r);
-int get_context(struct request *r);
 int get_agents(struct request *r);
 int get_check(struct request *r);
+/* context.c */
+int get_context(struct request *r);
 /* tree.c, entries.c, export.c */
 int get_tree(struct request *r);
 /* The columns of the entries [from, upto) of a view as members, without brackets. */
@@ -88,6 +89,10 @@ void put_opener(struct doc *d, const struct in_use *by);
 int refuse_live(struct request *r, struct held *h);
 /* session.c: the record of a session, as an object's members. */
 void put_session_record(struct request *r, struct doc *d, struct held *h, const struct grove_view *v);
+/* The state that an answer shows, as members. */
+void put_view_state(struct doc *d, const struct grove_view *v);
+/* The id of an entry; NULL: it has none, or there is none (GROVE_NO_ENTRY). */
+const char *entry_id(const struct grove_view *v, uint32_t i, struct grove_entry *e);
 /* The entry that an id names, "root" included. GROVE_ENOTFOUND, told. */
 int find_entry(struct request *r, const struct grove_view *v, const char *id, uint32_t *out);
 /* Members of a request's body. GROVE_EINVAL, told, for what has another type. */

@@ -1,8 +1,6 @@
 /*
- * session.c: one session, read: its record, snapshot, path, context, sub-agents,
- * damage.
+ * session.c: one session, read: its record, snapshot, path, sub-agents, damage.
  */
-#include "programs/json.h"
 #include "auth.h"
 #include "handlers.h"
 #include "held.h"
@@ -21,7 +19,7 @@ int find_entry(struct request *r, const struct grove_view *v, const char *id, ui
 
 /* ------------------------------------------------------------------- record */
 
-static const char *entry_id(const struct grove_view *v, uint32_t i, struct grove_entry *e)
+const char *entry_id(const struct grove_view *v, uint32_t i, struct grove_entry *e)
 {
 	e->size = sizeof(*e);
 	return i == GROVE_NO_ENTRY || grove_view_entry(v, i, e) ? NULL : e->id;
@@ -264,7 +262,7 @@ int get_snapshot(struct request *r)
 	return rc < 0 ? rc : 0;
 }
 
-/* ------------------------------------------------------------ path, context */
+/* -------------------------------------------------------------------- path */
 
 static int leaf_of(struct request *r, const struct grove_view *v, uint32_t *out)
 {
@@ -276,7 +274,7 @@ static int leaf_of(struct request *r, const struct grove_view *v, uint32_t *out)
 	return 0;
 }
 
-static void put_state(struct doc *d, const struct grove_view *v)
+void put_view_state(struct doc *d, const struct grove_view *v)
 {
 	doc_member_number(d, "rev", grove_view_rev(v));
 	doc_member_number(d, "generation", grove_view_generation(v));
@@ -296,7 +294,7 @@ int get_path(struct request *r)
 	if (!rc) {
 		rc = grove_view_ancestors(v, leaf, &path);
 		doc_open(&r->out, '{');
-		put_state(&r->out, v);
+		put_view_state(&r->out, v);
 		doc_member(&r->out, "leaf", entry_id(v, leaf, &e));
 		doc_name(&r->out, "activePath");
 		doc_open(&r->out, '[');
@@ -308,56 +306,6 @@ int get_path(struct request *r)
 		doc_puts(&r->out, "]}");
 	}
 	grove_rows_release(&path);
-	hold_state_end(r, h, v);
-	return rc < 0 ? rc : 0;
-}
-
-/* Leaves out `messages` and `entryIds` of a context that was written whole. */
-static int without_messages(struct request *r, const struct grove_view *v, const struct grove_context_options *o)
-{
-	static const char *const names[] = { "thinkingLevel", "model", "models", "injectedTtsrRules", "mode",
-					     "modeData", "serviceTier", "leaf", "parts", "window", "explain" };
-	struct grove_buf all = GROVE_BUF_INIT;
-	struct grove_slice value;
-	int rc = grove_view_context(v, o, grove_buf_sink(&all));
-
-	doc_open(&r->out, '{');
-	for (size_t i = 0; !rc && i < sizeof(names) / sizeof(names[0]); i++)
-		if (json_member(grove_buf_slice(&all), names[i], &value))
-			doc_member_json(&r->out, names[i], value);
-	doc_close(&r->out, '}');
-	grove_buf_release(&all);
-	return rc;
-}
-
-int get_context(struct request *r)
-{
-	static const char *const modes[] = { "cli", "sdk", NULL }, *const which[] = { "all", "none", NULL };
-	struct grove_context_options o = { .size = sizeof(o) };
-	int mode = -1, none = 0, llm = 0, explain = 0, weighed = 0;
-	struct held *h = NULL;
-	struct grove_view *v = NULL;
-	int rc = query_choice(r, "mode", modes, &mode);
-
-	if (!rc)
-		rc = query_choice(r, "messages", which, &none);
-	if (!rc)
-		rc = query_flag(r, "llm", &llm);
-	if (!rc)
-		rc = query_flag(r, "explain", &explain);
-	if (!rc)
-		rc = query_flag(r, "parts", &weighed);
-	if (!rc)
-		rc = hold_state(r, &h, &v);
-	if (!rc) {
-		o.leaf = query_text(r, "leaf");
-		o.mode = mode < 0 ? NULL : modes[mode];
-		o.flags = (llm ? GROVE_CONTEXT_LLM : 0) | (explain ? GROVE_CONTEXT_EXPLAIN : 0) |
-			  (weighed ? GROVE_CONTEXT_PARTS : 0);
-		rc = none ? without_messages(r, v, &o) : grove_view_context(v, &o, reply_sink(r));
-		if (rc < 0 && !r->detail.code)
-			reply_fail_view(r, v, rc);
-	}
 	hold_state_end(r, h, v);
 	return rc < 0 ? rc : 0;
 }
@@ -392,7 +340,7 @@ int get_agents(struct request *r)
 		r->status = rc = 0;
 	if (!rc) {
 		doc_open(&r->out, '{');
-		put_state(&r->out, v);
+		put_view_state(&r->out, v);
 		doc_name(&r->out, "agents");
 		doc_open(&r->out, '[');
 		pthread_mutex_lock(&h->lock);

@@ -22,7 +22,6 @@
 #define PREVIEW_MAX 400u
 #define PREVIEW_TURNS 120u
 #define CHARACTER_MAX 4u     /* bytes */
-#define FLUSH 32768u
 
 struct shape {
 	const struct grove_view *v;
@@ -31,18 +30,10 @@ struct shape {
 	struct doc d;             /* what is not written yet */
 };
 
-/* Called after an item: if more come, the comma goes with what is flushed, since an empty buffer forgets it. */
-static void flush(struct shape *s, int more)
+static void flush(struct shape *s)
 {
-	int rc;
-
-	if (s->d.rc || s->d.buf.len < FLUSH || !s->to.write)
-		return;
-	if (more)
-		doc_puts(&s->d, ",");
-	rc = s->to.write(s->to.payload, s->d.buf.ptr, s->d.buf.len);
-	s->d.buf.len = 0;
-	s->d.rc = rc;
+	if (s->to.write)
+		doc_flush(&s->d, s->to);
 }
 
 /* ------------------------------------------------------------------ columns */
@@ -55,7 +46,7 @@ static void put_column(struct shape *s, const char *name, put_fn *fn)
 	doc_open(&s->d, '[');
 	for (uint32_t k = 0; k < s->c->nr && !s->d.rc; k++) {
 		fn(s, k);
-		flush(s, k + 1 < s->c->nr);
+		flush(s);
 	}
 	doc_close(&s->d, ']');
 }
@@ -118,7 +109,7 @@ static void put_text(struct shape *s, size_t most)
 	doc_open(&s->d, '[');
 	for (uint32_t k = 0; k < s->c->nr && !s->d.rc; k++) {
 		doc_text(&s->d, begin_of(s->c->strings + s->c->text[k], most));
-		flush(s, k + 1 < s->c->nr);
+		flush(s);
 	}
 	doc_close(&s->d, ']');
 }
@@ -135,7 +126,7 @@ static void put_times(struct shape *s)
 
 		doc_signed(&s->d, t - before);
 		before = t;
-		flush(s, k + 1 < s->c->nr);
+		flush(s);
 	}
 	doc_close(&s->d, ']');
 }
@@ -149,7 +140,7 @@ static void put_letters(struct shape *s, const char *name, int roles)
 	for (uint32_t k = 0; k < s->c->nr && !s->d.rc; k++) {
 		c = roles ? role_letter((enum grove_role)s->c->role[k]) : kind_letter((enum grove_kind)s->c->kind[k]);
 		doc_add(&s->d, (struct grove_slice){ &c, 1 });
-		flush(s, 0);
+		flush(s);
 	}
 	doc_puts(&s->d, "\"");
 }

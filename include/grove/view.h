@@ -306,6 +306,17 @@ struct grove_context_about {
 	uint64_t used;
 	uint64_t window;           /* the most that the model takes; 0: unknown */
 	int estimated;
+	/*
+	 * All that the agent stores about model, level and the like, as members of a JSON
+	 * object with a comma between them, as `context --json` prints them; empty: none.
+	 */
+	struct grove_slice settings;
+	enum grove_leaf_rule leaf_rule;
+	/*
+	 * What the rule rests on: the mark, or the entry that the last prompt or the store
+	 * names; otherwise the leaf. GROVE_NO_ENTRY: none.
+	 */
+	uint32_t leaf_by;
 };
 struct grove_context_reader {
 	size_t size;

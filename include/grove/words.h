@@ -136,6 +136,18 @@ struct grove_context_part {
 	uint64_t bytes, count;
 };
 
+/* Why an entry is the leaf. */
+enum grove_leaf_rule {
+	GROVE_LEAF_BY_LAST_ENTRY,   /* it is the last one of the log; Claude: of its conversation */
+	GROVE_LEAF_BY_MARKER,       /* a leaf marker in the log says so */
+	GROVE_LEAF_BY_LAST_PROMPT,  /* Claude: so does the line with the last prompt */
+	GROVE_LEAF_BY_STORE,        /* the store keeps it next to the log */
+	GROVE_LEAF_BY_HANDLE,       /* it was moved in this handle only */
+	GROVE_LEAF_BY_CALLER        /* it was asked for */
+};
+/* "last-entry", "marker", "last-prompt", "store", "handle", "caller" */
+GROVE_API const char *grove_leaf_rule_name(enum grove_leaf_rule rule);
+
 /* No entry, no parent. */
 #define GROVE_NO_ENTRY UINT32_MAX
 /* In place of an entry's id: the position before the first entry. */

@@ -259,6 +259,8 @@ struct grove__claude_conversation {
 	uint32_t leaf;            /* the last record, after which the next one is written */
 	uint8_t *reasons;         /* enum grove__claude_reason of each row */
 	size_t nr_reasons;
+	bool recorded;            /* a last-prompt says where it ends: at `named` … */
+	uint32_t named;           /* … or before the first record, if CLAUDE_NONE */
 };
 
 void grove__claude_conversation_release(struct grove__claude_conversation *c);

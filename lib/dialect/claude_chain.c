@@ -651,11 +651,17 @@ static uint32_t cli_leaf(struct grove__claude_work *w, uint32_t boundary)
 
 	if (!is_row(tail) || !rec.any)
 		return tail;
-	if (rec.empty)
+	if (rec.empty) {
+		w->out->recorded = true;
 		return CLAUDE_MISSING;
+	}
 	if (!live_name(w, rec.name, &row) || is_side(w, row) || !is_row(grove__claude_lift(w, row)))
 		return tail;
-	return !rec.explicit && is_above(w, row, tail) ? tail : row;
+	if (!rec.explicit && is_above(w, row, tail))
+		return tail;
+	w->out->recorded = true;
+	w->out->named = row;
+	return row;
 }
 
 static uint32_t agent_leaf(const struct grove__claude_work *w)
@@ -1035,7 +1041,7 @@ int grove__claude_chain(const struct grove__claude_rows *r, enum grove__claude_m
 	int rc;
 
 	grove__claude_conversation_release(out);
-	out->leaf = CLAUDE_NONE;
+	out->leaf = out->named = CLAUDE_NONE;
 	rc = work_init(&w);
 	if (!rc)
 		rc = converse(&w);

@@ -316,7 +316,7 @@ static int chain_walk(const struct grove__chain *c, const struct grove__chain_as
 		return rc;
 	}
 	*out = (struct grove__chain_walk){ conv.rows, conv.nr, conv.leaf, conv.reasons,
-					   conv.nr_reasons };
+					   conv.nr_reasons, conv.recorded, conv.named };
 	return 0;
 }
 

@@ -675,6 +675,8 @@ struct grove__chain_walk {
 	uint32_t leaf;            /* the entry that the next one goes below; GROVE_NO_ENTRY */
 	uint8_t *reasons;         /* one for each row of the log; see reason() */
 	size_t nr_reasons;
+	bool recorded;            /* a line says what the leaf is: `named`; else it is the last entry */
+	uint32_t named;           /* GROVE_NO_ENTRY: none */
 };
 
 /* A conversation determined by rules over the whole log. */

@@ -21,7 +21,7 @@ struct grove__settings {
 	struct grove_buf model;  /* PROVIDER/ID, or the one name that it has */
 	struct grove_buf thinking;
 };
-/* Read them from `members`, as a dialect's context.settings() writes them. Returns 0 or GROVE_ENOMEM. */
+/* Read them from `members`, as a dialect's context.settings() writes them, but without the first comma. Returns 0 or GROVE_ENOMEM. */
 int grove__settings_read(struct grove_slice members, struct grove__settings *out);
 
 #endif

@@ -44,8 +44,6 @@ int grove__settings_read(struct grove_slice members, struct grove__settings *out
 	struct grove_slice all;
 	int rc;
 
-	if (members.len && *members.ptr == ',')
-		members = grove__slice(members.ptr + 1, members.len - 1);
 	rc = grove__buf_add_char(&object, '{');
 	rc = rc ? rc : grove__buf_add_slice(&object, members);
 	rc = rc ? rc : grove__buf_add_char(&object, '}');

@@ -49,6 +49,13 @@ const char *grove_part_name(enum grove_part part)
 	return (size_t)part < sizeof(names) / sizeof(names[0]) ? names[part] : "other";
 }
 
+const char *grove_leaf_rule_name(enum grove_leaf_rule rule)
+{
+	static const char *const names[] = { "last-entry", "marker", "last-prompt", "store", "handle", "caller" };
+
+	return (size_t)rule < sizeof(names) / sizeof(names[0]) ? names[rule] : "other";
+}
+
 const char *grove_role_name(enum grove_role role)
 {
 	static const char *const names[GROVE__ROLES] = {

@@ -239,6 +239,8 @@ struct teller {
 	struct grove_buf settings;       /* as members of an object */
 	bool weighs;                     /* the parts are asked for */
 	struct grove__weight weight;
+	enum grove_leaf_rule rule;       /* why the leaf is what it is … */
+	uint32_t by;                     /* … and the entry that says so */
 	/* Receives a message and the entry it came from (GROVE_NO_ENTRY: none). */
 	int (*message)(struct teller *t, struct grove_slice json, uint32_t row);
 	int (*reason)(struct teller *t, const struct grove_context_reason *why);
@@ -404,6 +406,30 @@ static int context_leaf(struct grove_view *v, const struct grove_context_options
 			   opt->leaf);
 }
 
+/* Finds out why the leaf is what it is. */
+static void justify(struct teller *t, const struct grove_view *v, const struct grove_context_options *opt,
+		    uint32_t leaf)
+{
+	const struct grove__chain_walk *w = &t->c->choice.walk;
+	uint32_t end;
+
+	t->by = leaf;
+	if (opt && opt->leaf) {
+		t->rule = GROVE_LEAF_BY_CALLER;
+	} else if (v->moved) {
+		t->rule = v->kept ? GROVE_LEAF_BY_STORE : GROVE_LEAF_BY_HANDLE;
+	} else if (grove__image_ruled(v->image)) {
+		t->rule = w->recorded ? GROVE_LEAF_BY_LAST_PROMPT : GROVE_LEAF_BY_LAST_ENTRY;
+		t->by = w->recorded ? w->named : leaf;
+	} else {
+		end = grove__tree_end(v->image->spine, v->nr);
+		if (end != GROVE_NO_ENTRY && grove__spine_flags(v->image->spine, end) & ROW_LEAF_MARK) {
+			t->rule = GROVE_LEAF_BY_MARKER;
+			t->by = end;
+		}
+	}
+}
+
 /* Chooses what is sent; *leaf is its last entry. */
 static int choose(struct teller *t, struct grove_view *v, const struct grove_context_options *opt,
 		  uint32_t *leaf, struct grove_detail *d)
@@ -425,12 +451,14 @@ static int choose(struct teller *t, struct grove_view *v, const struct grove_con
 	if (ruled) {
 		rc = choose_by_rules(c, v, opt, d);
 		*leaf = c->choice.walk.leaf;
+		justify(t, v, opt, *leaf);
 		return rc;
 	}
 	rc = grove__choice_by_path(&c->choice, v->image, v->log, *leaf, opt && opt->flags & GROVE_CONTEXT_EXPLAIN, d);
 	if (!rc)
 		rc = write_settings(c, *leaf, &t->settings);
 	*leaf = grove__tree_leaf(v->image->spine, *leaf);
+	justify(t, v, opt, *leaf);
 	return rc;
 }
 
@@ -634,11 +662,15 @@ static int read_reason(struct teller *t, const struct grove_context_reason *why)
 static int tell_about(struct reading *r, uint32_t leaf)
 {
 	struct grove__settings s = { .any = false };
-	struct grove_context_about a = { .leaf = leaf };
+	struct grove_context_about a = { .leaf = leaf, .leaf_rule = r->t.rule, .leaf_by = r->t.by };
 	struct grove_context_part parts[GROVE__PARTS];
 	bool estimated = false;
-	int rc = grove__settings_read(grove__buf_slice(&r->t.settings), &s);
+	int rc;
 
+	a.settings = grove__buf_slice(&r->t.settings);
+	if (a.settings.len && *a.settings.ptr == ',')
+		a.settings = grove__slice(a.settings.ptr + 1, a.settings.len - 1);
+	rc = grove__settings_read(a.settings, &s);
 	if (r->t.weighs) {
 		const struct grove__weight *w = &r->t.weight;
 

@@ -75,7 +75,7 @@ struct grove_view {
 	uint64_t tail, generation;             /* of the log at that moment */
 	uint32_t nr;
 	uint32_t leaf;                         /* computed on first use in formats with rules */
-	bool has_leaf, moved;
+	bool has_leaf, moved, kept;            /* the last two as in the session */
 	uint64_t rev;
 	const char *name;
 	struct grove_counts counts;

@@ -53,6 +53,7 @@ int grove__view_new(struct grove_session *s, struct grove_view **out, struct gro
 	v->nr = s->image->spine->nr;
 	/* if finding the leaf takes a walk, it is found on first use */
 	v->moved = s->moved;
+	v->kept = s->kept;
 	v->has_leaf = s->moved || !grove__image_ruled(s->image);
 	if (v->has_leaf)
 		v->leaf = grove__session_leaf_row(s);

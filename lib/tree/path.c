@@ -49,16 +49,21 @@ static bool is_loose(const struct grove__spine *s, uint32_t row)
 	return (grove__spine_flags(s, row) & loose) == loose;
 }
 
-uint32_t grove__tree_last(const struct grove__spine *s)
+uint32_t grove__tree_end(const struct grove__spine *s, uint32_t nr)
 {
-	uint32_t row = s->nr;
+	uint32_t row = nr;
 
 	while (row && is_loose(s, row - 1))
 		row--;
 	/* only such rows: the last one is as good as any */
 	if (!row)
-		row = s->nr;
-	return row ? grove__tree_leaf(s, row - 1) : GROVE_NO_ENTRY;
+		row = nr;
+	return row ? row - 1 : GROVE_NO_ENTRY;
+}
+
+uint32_t grove__tree_last(const struct grove__spine *s)
+{
+	return grove__tree_leaf(s, grove__tree_end(s, s->nr));
 }
 
 uint32_t grove__tree_before(const struct grove__spine *s, uint32_t row)

@@ -22,10 +22,12 @@ int grove__tree_path(const struct grove__spine *s, uint32_t row, uint32_t **out,
 /* Returns the row that a leaf stands for: for a leaf marker, its parent. */
 uint32_t grove__tree_leaf(const struct grove__spine *s, uint32_t row);
 /*
- * Returns the leaf of a log that ends here: the last row, or what that one stands for.
- * Rows with neither an id nor a parent do not end a conversation, because nothing could
- * continue from them; they count only if there are no others.
+ * Returns the last of the first `nr` rows. Rows with neither an id nor a parent do not
+ * end a conversation, because nothing could continue from them; they count only if
+ * there are no others.
  */
+uint32_t grove__tree_end(const struct grove__spine *s, uint32_t nr);
+/* Returns the leaf of a log that ends here: its end, or what that one stands for. */
 uint32_t grove__tree_last(const struct grove__spine *s);
 /* Returns the last row before `row` that has an id: its parent, in a log without branches. */
 uint32_t grove__tree_before(const struct grove__spine *s, uint32_t row);

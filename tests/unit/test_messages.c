@@ -342,6 +342,56 @@ static void the_parts_of_a_context_are_weighed(void **state)
 	grove_session_close(s);
 }
 
+static int on_leaf(void *payload, const struct grove_context_about *a)
+{
+	struct grove_context_about *out = payload;
+
+	*out = *a;
+	assert_int_equal(a->settings.len, strlen("\"thinkingLevel\":\"off\",\"model\":{\"modelId\":\"claude-opus-4-5\"}"));
+	assert_memory_equal(a->settings.ptr, "\"thinkingLevel\":", 16);
+	return 0;
+}
+
+static void about_leaf(struct grove_session *s, const char *leaf, const char *rule, const char *by)
+{
+	struct grove_context_options opt = { .size = sizeof(opt), .leaf = leaf };
+	struct grove_context_about a = { 0 };
+	struct grove_context_reader reader = { .size = sizeof(reader), .payload = &a, .about = on_leaf };
+	struct grove_entry e = { .size = sizeof(e) };
+	struct grove_view *v;
+
+	assert_int_equal(grove_session_view(s, &v), 0);
+	assert_int_equal(grove_view_messages(v, &opt, &reader), 0);
+	assert_string_equal(grove_leaf_rule_name(a.leaf_rule), rule);
+	assert_int_equal(grove_view_entry(v, a.leaf_by, &e), 0);
+	if (by)
+		assert_string_equal(e.id, by);
+	else
+		assert_true(e.flags & GROVE_ENTRY_LEAF_MARK);
+	grove_view_unref(v);
+}
+
+static void a_context_says_why_its_leaf_is_the_leaf(void **state)
+{
+	struct grove_leaf_options persist = { .size = sizeof(persist), .flags = GROVE_LEAF_PERSIST };
+	struct world *w = *state;
+	struct grove_session *s;
+	struct grove_view *v = file_view(w, "leaf.jsonl", weighed, &s);
+	char path[600];
+
+	grove_view_unref(v);
+	about_leaf(s, NULL, "last-entry", "cccccccc");
+	about_leaf(s, "bbbbbbbb", "caller", "bbbbbbbb");
+	assert_int_equal(grove_session_set_leaf(s, "bbbbbbbb", NULL, NULL), 0);
+	about_leaf(s, NULL, "handle", "bbbbbbbb");
+	snprintf(path, sizeof(path), "%s", grove_session_path(s));
+	grove_session_close(s);
+	assert_int_equal(grove_session_open(w->g, path, GROVE_OPEN_WRITE, &s), 0);
+	assert_int_equal(grove_session_set_leaf(s, "bbbbbbbb", &persist, NULL), 0);
+	about_leaf(s, NULL, "marker", NULL);
+	grove_session_close(s);
+}
+
 /* What a compaction kept was billed when more was sent than now. */
 static void what_was_kept_vouches_for_nothing(void **state)
 {
@@ -376,6 +426,7 @@ int main(void)
 		WORLD_TEST(a_long_text_is_cut_between_two_characters),
 		WORLD_TEST(whoever_reads_may_stop),
 		WORLD_TEST(the_parts_of_a_context_are_weighed),
+		WORLD_TEST(a_context_says_why_its_leaf_is_the_leaf),
 		WORLD_TEST(what_was_kept_vouches_for_nothing),
 	};
 

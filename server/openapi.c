@@ -156,6 +156,25 @@ static int has_body(const struct route *t)
 	return t->body || t->takes || (!strcmp(t->method, "POST") && strstr(t->path, "/entries"));
 }
 
+/* The types that an answer may have. */
+static void put_content(struct doc *d, const struct route *t)
+{
+	const char *type = t->gives ? t->gives : "application/json", *end;
+
+	doc_name(d, "content");
+	doc_open(d, '{');
+	for (; *type; type = *end ? end + 1 : end) {
+		end = type + strcspn(type, "|");
+		doc_text(d, (struct grove_slice){ type, (size_t)(end - type) });
+		doc_puts(d, ":");
+		if (t->answer)
+			put_answer(d, t->answer);
+		else
+			doc_puts(d, "{}");
+	}
+	doc_close(d, '}');
+}
+
 static void put_operation(struct doc *d, const struct route *t)
 {
 	static const char *const scopes[] = { NULL, "read", "write" };
@@ -174,14 +193,8 @@ static void put_operation(struct doc *d, const struct route *t)
 	doc_open(d, '{');
 	doc_name(d, status);
 	doc_puts(d, "{\"description\":\"done\"");
-	if (t->status != 204) {
-		doc_printf(d, ",\"content\":{\"%s\":", t->gives ? t->gives : "application/json");
-		if (t->answer)
-			put_answer(d, t->answer);
-		else
-			doc_puts(d, "{}");
-		doc_puts(d, "}");
-	}
+	if (t->status != 204)
+		put_content(d, t);
 	doc_puts(d, "},\"default\":{\"$ref\":\"#/components/responses/Error\"}}");
 	doc_name(d, "security");
 	doc_puts(d, t->scope ? "[{\"token\":[]},{\"cookie\":[]},{}]" : "[]");

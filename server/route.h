@@ -45,7 +45,7 @@ struct route {
 	const char *about;
 	const struct param *query, *body;   /* NULL: none */
 	const char *takes;       /* type of the body; NULL: JSON, if there is one */
-	const char *gives;       /* type of the answer; NULL: JSON */
+	const char *gives;       /* types of the answer, with | between them; NULL: JSON */
 	unsigned status;         /* of success; 0: 200 */
 	/*
 	 * The members of a JSON answer: "id:s name?:s0". "?": it may be missing; s, i, n, b,

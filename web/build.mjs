@@ -1,9 +1,10 @@
 // Builds the viewer into dist/, where the server's build takes it from: one page, and code, style and worker
 // with a hash of their content in the name. `--tests` builds the unit tests into dist-test/
-// instead, `--single` a conversation as one file into dist-single/. The build fails when a part grows past its gate: what is loaded before the first text is
+// instead, `--single` the page of a session as one file into dist-single/ (dist/ has it, too: export.html). The build fails when a part grows past its gate: what is loaded before the first text is
 // painted must stay small.
 import * as esbuild from 'esbuild';
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { licenceText } from './licences.mjs';
@@ -74,14 +75,21 @@ async function build() {
   writeFileSync(join(out, 'index.html'), page(names));
   writeFileSync(join(out, 'favicon.svg'), readFileSync(join(here, 'src/favicon.svg')));
   writeFileSync(join(out, 'licenses.txt'), licenceText(here));
+  await single(out);
   gate(sizes(out, names), names);
 }
 
-// A conversation as one file: code and style that ask for nothing else.
-async function single() {
-  const out = option('--out') ?? join(here, 'dist-single');
-  rmSync(out, { recursive: true, force: true });
-  await esbuild.build({ ...common, outdir: out, minify: true, format: 'iife', entryPoints: { page: 'src/single/main.tsx', style: 'src/styles/app.css' } });
+// A session as one file: a page that asks for nothing else. Data goes in where it says <!--grove:session-->.
+async function single(out) {
+  const made = await esbuild.build({ ...common, outdir: out, write: false, minify: true, format: 'iife', entryPoints: { page: 'src/single/main.tsx', style: 'src/styles/app.css' } });
+  const part = (ext) => made.outputFiles.find((f) => f.path.endsWith(ext)).text.trim();
+  const hash = (text) => `sha256-${createHash('sha256').update(text).digest('base64')}`;
+  const fill = { code: part('.js').replace(/<(?=\/script|script|!--)/gi, '\\x3c'), style: part('.css'), licences: licenceText(here) };
+  if (/<\/script|<!--/i.test(fill.licences)) throw new Error('a licence text would end its element');
+  const values = { ...fill, 'code-hash': hash(fill.code), 'style-hash': hash(fill.style) };
+  const text = readFileSync(join(here, 'src/single/page.html'), 'utf8').replace(/\{\{([\w-]+)\}\}/g, (_, name) => values[name]);
+  mkdirSync(out, { recursive: true });
+  writeFileSync(join(out, 'export.html'), text);
 }
 
-await (args.includes('--tests') ? buildTests() : args.includes('--single') ? single() : build());
+await (args.includes('--tests') ? buildTests() : args.includes('--single') ? single(option('--out') ?? join(here, 'dist-single')) : build());

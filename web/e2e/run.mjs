@@ -3,7 +3,7 @@
 // --long writes for a minute where a few seconds do otherwise, and 500 MB where 4 do.
 // --front serves web/dist beside the program, for a program that was built without the viewer.
 import { spawn, spawnSync, execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, appendFileSync, readdirSync } from 'node:fs';
+import { appendFileSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,8 @@ import { join } from 'node:path';
 import assert from 'node:assert/strict';
 import { open } from './browser.mjs';
 import { front } from './front.mjs';
-import { batches, gigantic, hostile, large, many, PiSession, small } from './corpus.mjs';
+import { fill, told } from './single.mjs';
+import { batches, claude, gigantic, hostile, large, many, PiSession, showpiece, small } from './corpus.mjs';
 
 const args = process.argv.slice(2);
 const value = (name) => { const i = args.indexOf(name); return i < 0 ? undefined : args[i + 1]; };
@@ -641,6 +642,77 @@ scenario('no storage, title or history holds a word of the content', async (w) =
   const kept = await p.evaluate(() => JSON.stringify({ ...localStorage }) + JSON.stringify({ ...sessionStorage }) + document.cookie + document.title + JSON.stringify(history.state));
   assert.ok(!kept.includes(NEEDLE), kept);
   assert.ok((await p.evaluate(() => localStorage.getItem('grove') ?? '')).length <= 4096);
+  await p.context().close();
+});
+
+// A page that is a file: it may ask for nothing at all.
+async function filePage(w, name, html, o = {}) {
+  const file = join(w.home, `${name}.html`);
+  writeFileSync(file, html);
+  const p = await (await browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce', ...o })).newPage();
+  p.on('console', (m) => { if (m.type() === 'error' || m.type() === 'warning') failedPages.push(`${name}: ${m.text().slice(0, 300)}`); });
+  p.on('pageerror', (e) => failedPages.push(`${name}: ${String(e.stack).slice(0, 500)}`));
+  p.on('request', (r) => { if (r.url().split('#')[0] !== `file://${file}` && !r.url().startsWith('blob:')) failedPages.push(`asked for ${r.url().slice(0, 200)}`); });
+  p.on('dialog', (d) => { failedPages.push(`dialog: ${d.message().slice(0, 100)}`); void d.dismiss(); });
+  await p.goto(`file://${file}`);
+  return p;
+}
+
+scenario('a session as one file, of every dialect: tree, conversation, branches, finding, no finding of axe', async () => {
+  const w = new World(true);
+  const s = showpiece(Date.now());
+  s.write(w.root);
+  const cc = claude(join(w.home, '.claude', 'projects'), Date.now() - 1e6, 1);
+  for (const agent of ['omp', 'xcsh']) cpSync(new URL(`../../tests/golden/${agent}/show/in/home`, import.meta.url).pathname, w.home, { recursive: true });
+  await w.serve();
+  const { sessions } = await (await fetch(`${w.api}/api/v1/sessions`)).json();
+  const says = { pi: 'Why do dashboards miss events', claude: 'Look at the tests of part 1', omp: 'Mend the parser', xcsh: 'Mend the parser' };
+  assert.deepEqual(sessions.map((x) => x.dialect).sort(), Object.keys(says).sort());
+  for (const x of sessions) {
+    const p = await filePage(w, x.dialect, fill(await told(w.api, x.key)));
+    await wait(p, (t) => document.querySelector('.flow')?.textContent.includes(t) && document.querySelectorAll('.tr').length > 1, says[x.dialect]);
+    assert.doesNotMatch(await text(p, '.flow'), /\[object|could not be drawn/);
+    await p.context().close();
+  }
+  const html = fill(await told(w.api, s.id), await told(w.api, cc));
+  const p = await filePage(w, 'both', html, { bypassCSP: true });
+  await p.waitForSelector('.flow article');
+  assert.equal(await p.title(), 'Resume event streams by rev');
+  await p.locator('#find').fill('port 7070 is taken');
+  await p.keyboard.press('Enter');
+  await p.waitForSelector('.preview-pill');
+  await wait(p, () => document.querySelector('article.on')?.textContent.includes('docker compose up'));
+  assert.match(p.url(), /#[0-9a-f]{8}$/);
+  await p.getByRole('button', { name: 'Back to the leaf' }).first().click();
+  await p.locator('.tr', { hasText: 'Good. Now cap the replay' }).click();
+  await p.waitForSelector('article.on .pic img[src^="blob:"]');
+  await p.evaluate(axe);
+  assert.deepEqual((await p.evaluate(() => window.axe.run())).violations.map((v) => `${v.id} ${v.nodes[0].target}`), []);
+  await p.locator('select').selectOption({ index: 1 });
+  await wait(p, () => document.querySelector('.flow').textContent.includes('Look at the tests of part 1'));
+  await p.context().close();
+  await w.close();
+});
+
+scenario('a session as one file: hostile content stays text, 30,000 entries are there at once', async (w, s, all) => {
+  const bad = await filePage(w, 'bad', fill(await told(w.api, all.bad.id)));
+  await bad.waitForSelector('.flow article');
+  for (let k = 0; k < 80; k++) {
+    const end = await bad.evaluate(() => { for (const b of document.querySelectorAll('.flow [aria-expanded=false]')) b.click(); const f = document.querySelector('.flow'); f.scrollTop += 1500; return f.scrollTop + f.clientHeight >= f.scrollHeight - 2; });
+    assert.equal(await bad.evaluate(() => document.querySelectorAll('#app script, iframe, object, embed, #app style, base, #app meta, #app link, #app form[action]').length), 0);
+    if (end) break;
+  }
+  await bad.context().close();
+  const p = await filePage(w, 'large', fill(await told(w.api, all.big.id)));
+  await p.waitForSelector('.flow article .tool-r', { timeout: 30_000 });
+  assert.ok(await p.evaluate(() => document.querySelectorAll('*').length) < 3000);
+  assert.match(await text(p, '.rail-f'), /30,006 entries/);
+  await p.keyboard.press('End');
+  await wait(p, () => document.querySelector('.flow').textContent.includes('The end of a long session'));
+  const prompt = all.big.lines.filter((l) => l.message?.role === 'user' && l.message.content[0].text.startsWith('Prompt'))[1000].message.content[0].text;
+  await p.locator('#find').fill(prompt);
+  await p.keyboard.press('Enter');
+  await wait(p, (t) => document.querySelector('article.on')?.textContent.includes(t), prompt, 30_000);
   await p.context().close();
 });
 

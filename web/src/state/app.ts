@@ -5,12 +5,12 @@ import type { Me } from '../api/types.ts';
 import { keep, readKept } from '../model/kept.ts';
 import { parseRoute, takeCode, type Route } from '../model/route.ts';
 import { title } from '../model/safe.ts';
+import { keysOn } from './keys.ts';
 
 export const route = signal<Route>(parseRoute(location.pathname, location.search));
 export const me = signal<Me | null>(null);
 export const mayWrite = computed(() => me.value?.scopes.includes('write') ?? false);
-export const keysOn = signal(readKept().keys !== false);
-export const overlay = signal<'palette' | 'help' | null>(null);
+keysOn.value = readKept().keys !== false;
 
 // Says something that needs no answer, politely, once.
 export const notice = signal<{ text: string; tone: 'plain' | 'bad' } | null>(null);

@@ -1,7 +1,10 @@
 // Single keys and two-key sequences. Views say which keys they have while they are on screen; the newest
 // wins. Keys are off in fields and, but for Escape, in dialogs; Ctrl F stays the browser's.
+import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { keysOn, overlay } from './app.ts';
+
+export const keysOn = signal(true);                                // single letters act
+export const overlay = signal<'palette' | 'help' | null>(null);    // what lies over the page
 
 export type Keys = Record<string, (e: KeyboardEvent) => void>;
 

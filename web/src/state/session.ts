@@ -2,19 +2,17 @@
 import { computed, signal } from '@preact/signals';
 import { act, ApiError, get, getBest, getText, sessionPath } from '../api/http.ts';
 import { hub, type GroveEvent } from '../api/hub.ts';
-import type { ContextReply, EntriesReply, Entry, Hit, Plan, SessionRecord, Snapshot, Subagents, TreeWire } from '../api/types.ts';
+import type { ContextReply, EntriesReply, Entry, Hit, Plan, SessionRecord, Snapshot, TreeWire } from '../api/types.ts';
 import { Bodies, ranges } from '../model/bodies.ts';
-import { body, firstWords } from '../model/body.ts';
+import { body } from '../model/body.ts';
 import { keepSeen, readKept } from '../model/kept.ts';
 import { completeContext } from '../model/derive.ts';
-import { busy, idle, step, type LeafEvent, type LeafState, type Written } from '../model/leaf.ts';
-import { rail, type Zoom } from '../model/rail.ts';
-import { project } from '../model/rows.ts';
+import { busy, idle, step, type LeafEvent, type Written } from '../model/leaf.ts';
 import { Skeleton } from '../model/skeleton.ts';
 import { GAP, merged, type Stretch } from '../model/stretch.ts';
-import type { Shown } from '../parts/shown.ts';
 import { sessionAt } from '../model/route.ts';
 import { copy, mayWrite, say } from './app.ts';
+import { Look, noSubagents } from './look.ts';
 
 const WHOLE_MAX = 200_000;     // up to here the whole shape is held
 const END_FIRST = 8000;        // above, the end is shown before the rest is asked for
@@ -24,29 +22,12 @@ const PREVIEW = 60;
 const STILL_MS = 60;
 const JOIN_MS = 80;            // what comes within is shown together
 
-const noSubagents: Subagents = { projectionByEntryId: {}, processEventsByEntryId: {}, evidenceSummariesByEntryId: {}, toolRuntimeRoutesByEntryId: {}, subagentRuntimeByBatchId: {}, toolRuntimeRoutesByBatchId: {} };
-
-export class SessionState implements Shown {
-  readonly sessionMeta = signal<SessionRecord | null>(null);
+export class SessionState extends Look {
   readonly failure = signal<ApiError | null>(null);
-  readonly shape = signal(0);          // counts changes of the skeleton
-  readonly bodyCount = signal(0);      // and arrivals of bodies
-  readonly viewLeafId = signal<string | null>(null);
-  readonly selectedEntryId = signal<string | null>(null);
-  readonly leafState = signal<LeafState>(idle);
-  readonly zoom = signal<Zoom>('prompts');
-  readonly show = signal<ReadonlySet<string>>(new Set());
-  readonly open = signal<ReadonlySet<number>>(new Set());
-  readonly shut = signal<ReadonlySet<number>>(new Set());
   private readonly contextSent = signal<ContextReply | null>(null);
   // The reasons name entries, which the shape places: it may come after the context.
   readonly context = computed(() => { this.shape.value; return this.contextSent.value && completeContext(this.contextSent.value, this.skeleton); });
-  readonly hits = signal<{ q: string; hits: Hit[] } | null>(null);
-  readonly arrived = signal(0);        // entries that came while one was not following
-  readonly subagents = signal<Subagents>(noSubagents);
   readonly mark = signal<string | null>(null);   // one end of a comparison
-  skeleton = new Skeleton();
-  readonly seenSeq: number;            // the last entry that was there when one looked before
   private bodies = new Bodies();
   private asked = new Set<number>();
   private wanted: Record<'rows' | 'rail', number[]> = { rows: [], rail: [] };
@@ -57,6 +38,7 @@ export class SessionState implements Shown {
   private readonly off: () => void;
 
   constructor(readonly key: string, readonly sub: string | null) {
+    super();
     this.seenSeq = readKept().seen?.[key] ?? 0;
     this.off = hub.on((e) => this.event(e));
     void this.load();
@@ -72,27 +54,6 @@ export class SessionState implements Shown {
 
   private get params(): Record<string, string> { return this.sub ? { sub: this.sub } : {}; }
   get path(): string { return sessionPath(this.key); }
-
-  // ---- derived -----------------------------------------------------------------
-
-  readonly activePathIds = computed(() => { this.shape.value; return this.skeleton.path(this.skeleton.leaf); });
-  readonly viewLeaf = computed(() => {
-    this.shape.value;
-    const id = this.viewLeafId.value;
-    if (id === null) return this.skeleton.leaf;
-    return id === 'root' ? -1 : this.skeleton.index.get(id) ?? this.skeleton.leaf;
-  });
-  readonly viewPath = computed(() => { this.shape.value; return this.skeleton.path(this.viewLeaf.value); });
-  readonly onActivePath = computed(() => this.skeleton.mask(this.activePathIds.value));
-  readonly isPreview = computed(() => this.viewLeafId.value !== null && this.viewLeaf.value !== this.skeleton.leaf);
-  readonly visibleEntries = computed(() => {
-    this.shape.value;
-    return project(this.skeleton, this.viewPath.value, { all: this.zoom.value === 'all', leaf: this.sessionMeta.value !== null });
-  });
-  readonly railRows = computed(() => {
-    this.shape.value;
-    return rail(this.skeleton, { zoom: this.zoom.value, leaf: this.viewLeaf.value, open: this.open.value, shut: this.shut.value, show: this.show.value });
-  });
 
   // ---- loading -----------------------------------------------------------------
 
@@ -302,14 +263,6 @@ export class SessionState implements Shown {
 
   media(entryId: string, n: number): string | null {
     return `/api/v1${this.path}/entries/${encodeURIComponent(entryId)}/media/${n}${this.sub ? `?sub=${encodeURIComponent(this.sub)}` : ''}`;
-  }
-
-  // First words of an entry: from the shape, else from its body.
-  words(i: number): string {
-    const known = this.skeleton.text.get(i);
-    if (known) return known;
-    const entry = this.body(i);
-    return entry ? firstWords(entry) : '';
   }
 
   // ---- live --------------------------------------------------------------------

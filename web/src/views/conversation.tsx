@@ -8,7 +8,7 @@ import { guessHeight } from '../model/rows.ts';
 import { Icon } from '../parts/icons.tsx';
 import { Lines } from '../parts/lines.tsx';
 import { SourceContext } from '../parts/source.ts';
-import type { SessionState } from '../state/session.ts';
+import type { Look } from '../state/look.ts';
 import { ConversationRow, rowLabel, type RowProps } from './entry.tsx';
 import { Boundary, Bars } from './lazy.tsx';
 import { useFeed, type Place } from './feed.ts';
@@ -19,7 +19,7 @@ const NEAR_END = 80, HOLD_MS = 400;
 export interface Jump { entry: string; align: 'start' | 'center' | 'auto'; place?: Place; n: number }
 
 interface Props extends Omit<RowProps, 'row' | 'session'> {
-  session: SessionState;
+  session: Look;
   resume: string | null;
   jump: Jump | null;
   follow: { value: boolean };

@@ -184,13 +184,16 @@ function Seam(p: RowProps): JSX.Element {
   );
 }
 
+// A tier is a word, or one for each provider.
+const tierWords = (t: unknown): string => (t && typeof t === 'object' ? Object.entries(t).map(([who, tier]) => `${who} ${String(tier)}`).join(', ') : String(t));
+
 function changeWords(entry: Entry): string {
   switch (entry.type) {
     case 'model_change': return `model ${entry['modelId'] ?? entry['model'] ?? ''}`;
     case 'thinking_level_change': return `thinking ${entry['thinkingLevel'] ?? entry['level'] ?? ''}`;
     case 'session_info': case 'title_change': case 'custom-title': return `named “${entry['name'] ?? entry['title'] ?? entry['customTitle'] ?? ''}”`;
     case 'mode_change': return `mode ${entry['mode'] ?? ''}`;
-    case 'service_tier_change': return `service tier ${entry['serviceTier'] ?? entry['tier'] ?? ''}`;
+    case 'service_tier_change': return `service tier ${tierWords(entry['serviceTier'] ?? entry['tier'] ?? 'none')}`;
     default: return entry.type.replace(/_/g, ' ');
   }
 }

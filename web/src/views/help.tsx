@@ -1,6 +1,7 @@
 // The keyboard map, and a switch for single letters.
 import type { JSX } from 'preact';
-import { me, keysOn, overlay } from '../state/app.ts';
+import { me } from '../state/app.ts';
+import { keysOn, overlay } from '../state/keys.ts';
 import { keep } from '../model/kept.ts';
 import { Dialog } from './dialog.tsx';
 

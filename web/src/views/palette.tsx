@@ -8,7 +8,8 @@ import { project } from '../model/format.ts';
 import { sessionAt } from '../model/route.ts';
 import { visible } from '../model/safe.ts';
 import { Icon } from '../parts/icons.tsx';
-import { go, overlay, route, toggleTheme } from '../state/app.ts';
+import { go, route, toggleTheme } from '../state/app.ts';
+import { overlay } from '../state/keys.ts';
 import { Dialog } from './dialog.tsx';
 import { Glyph, sessions } from './sessions.tsx';
 

@@ -7,10 +7,10 @@ import { LANES_MAX } from '../model/lanes.ts';
 import type { RailRow, Zoom } from '../model/rail.ts';
 import { visible } from '../model/safe.ts';
 import { Icon } from '../parts/icons.tsx';
-import { keep, readKept } from '../model/kept.ts';
-import type { SessionState } from '../state/session.ts';
+import type { Look } from '../state/look.ts';
 import { Bars } from './lazy.tsx';
 
+export const RAIL = 324;   // its width, until it is dragged
 const LANE = 15, X0 = 18, OVERSCAN = 8;
 const colour = (c: number): string => (c === 0 ? 'var(--accent)' : `var(--lane-${c})`);
 const laneX = (lane: number): number => X0 + Math.min(lane, LANES_MAX) * LANE;
@@ -40,7 +40,7 @@ function LaneDrawing({ row, height, width, first, passColours }: { row: RailRow;
   );
 }
 
-export function rowText(session: SessionState, row: RailRow): string {
+export function rowText(session: Look, row: RailRow): string {
   const s = session.skeleton;
   if (row.node === 'run') return `${plural(row.steps, 'step')}${row.failed ? `, ${row.failed} failed` : ''}`;
   const words = visible(session.words(row.entry).replace(/\s+/g, ' '));
@@ -59,7 +59,7 @@ export function rowText(session: SessionState, row: RailRow): string {
   return row.node === 'reply' ? 'Reply' : '…';
 }
 
-const Row = memo(function Row({ session, row, index, height, width, selected, hit, total, passColours, choose, version }: { session: SessionState; row: RailRow; index: number; height: number; width: number; selected: boolean; hit: boolean; total: number; passColours: string; choose: (r: RailRow) => void; version: number }): JSX.Element {
+const Row = memo(function Row({ session, row, index, height, width, selected, hit, total, passColours, choose, version }: { session: Look; row: RailRow; index: number; height: number; width: number; selected: boolean; hit: boolean; total: number; passColours: string; choose: (r: RailRow) => void; version: number }): JSX.Element {
   void version;
   const label = session.skeleton.labels.get(row.entry);
   const dim = row.node === 'run' || row.node === 'other';
@@ -86,7 +86,7 @@ function passes(rows: RailRow[], from: number, to: number): string[] {
 
 const FILTERS: [string, string][] = [['no-tools', 'No tools'], ['mine', 'Mine only'], ['labelled', 'Labelled'], ['errors', 'Errors']];
 
-function Filters({ session }: { session: SessionState }): JSX.Element {
+function Filters({ session }: { session: Look }): JSX.Element {
   const [open, setOpen] = useState(false);
   const on = session.show.value;
   const toggle = (f: string): void => { const next = new Set(on); if (next.has(f)) next.delete(f); else next.add(f); session.show.value = next; };
@@ -96,12 +96,21 @@ function Filters({ session }: { session: SessionState }): JSX.Element {
   );
 }
 
-export function Rail({ session, choose, window: win, phone }: { session: SessionState; choose: (entry: number) => void; window: { value: { from: number; to: number } | null }; phone: boolean }): JSX.Element {
+interface RailProps {
+  session: Look;
+  choose: (entry: number) => void;
+  window: { value: { from: number; to: number } | null };
+  phone: boolean;
+  width: number;
+  widen: (width: number) => void;
+}
+
+export function Rail({ session, choose, window: win, phone, width: wide, widen }: RailProps): JSX.Element {
   const height = phone ? 44 : 30;
   const { rows, width, row: at, prompts, branches } = session.railRows.value;
   const scroller = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 800 });
-  const [railWidth, setRailWidth] = useState(readKept().rail ?? 324);
+  const [railWidth, setRailWidth] = useState(wide);
   const version = session.shape.value + session.bodyCount.value;
   const selectedIndex = session.skeleton.index.get(session.selectedEntryId.value ?? '') ?? -1;
   const selected = nearestRow(session, rows, at, selectedIndex);
@@ -157,7 +166,7 @@ export function Rail({ session, choose, window: win, phone }: { session: Session
     el.setPointerCapture(e.pointerId);
     let w = railWidth;
     const move = (m: PointerEvent): void => { w = Math.min(560, Math.max(220, m.clientX - start)); setRailWidth(w); };
-    const up = (): void => { el.removeEventListener('pointermove', move); el.removeEventListener('pointerup', up); keep({ rail: w }); };
+    const up = (): void => { el.removeEventListener('pointermove', move); el.removeEventListener('pointerup', up); widen(w); };
     el.addEventListener('pointermove', move);
     el.addEventListener('pointerup', up);
   };
@@ -180,7 +189,7 @@ export function Rail({ session, choose, window: win, phone }: { session: Session
 }
 
 // The row of an entry: its own, or of the run or node above it that stands for it.
-function nearestRow(session: SessionState, rows: RailRow[], at: Map<number, number>, entry: number): number {
+function nearestRow(session: Look, rows: RailRow[], at: Map<number, number>, entry: number): number {
   for (let i = entry; i >= 0; i = session.skeleton.parent[i]!) {
     const row = at.get(i);
     if (row !== undefined) return row;
@@ -189,7 +198,7 @@ function nearestRow(session: SessionState, rows: RailRow[], at: Map<number, numb
 }
 
 // What part of the path is on screen. It alone is drawn again while one scrolls.
-function Thumb({ session, rows, window: win, height }: { session: SessionState; rows: RailRow[]; window: { value: { from: number; to: number } | null }; height: number }): JSX.Element | null {
+function Thumb({ session, rows, window: win, height }: { session: Look; rows: RailRow[]; window: { value: { from: number; to: number } | null }; height: number }): JSX.Element | null {
   const path = useMemo(() => rows.flatMap((r, k) => (r.onPath ? [{ entry: r.entry, k }] : [])), [rows]);
   const shown = session.visibleEntries.value.rows, w = win.value;
   const first = w ? shown[w.from]?.entries[0] : undefined;

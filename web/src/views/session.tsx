@@ -1,13 +1,11 @@
 // A session: tree, conversation, inspector; one address for each place in it.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { useSignal } from '@preact/signals';
 import { offline } from '../api/http.ts';
 import { allText, body } from '../model/body.ts';
 import { agentName, modelName, money, plural, project, tokens } from '../model/format.ts';
-import { keep } from '../model/kept.ts';
+import { keep, readKept } from '../model/kept.ts';
 import { formatRoute, sessionAt, type Route } from '../model/route.ts';
-import { promptRow } from '../model/rows.ts';
 import type { Zoom } from '../model/rail.ts';
 import { visible } from '../model/safe.ts';
 import { Icon } from '../parts/icons.tsx';
@@ -15,21 +13,16 @@ import { parseLines } from '../parts/lines.tsx';
 import { copy, go, mayWrite, me, say, setGuard, setTitle } from '../state/app.ts';
 import { useKeys } from '../state/keys.ts';
 import { SessionState } from '../state/session.ts';
-import { Conversation, type Jump } from './conversation.tsx';
+import { Conversation } from './conversation.tsx';
 import type { Place } from './feed.ts';
 import { ContinueDialog, DeleteDialog, LabelDialog, RenameDialog } from './dialogs.tsx';
 import { Inspector, type Tab } from './inspector.tsx';
-import { Rail } from './rail.tsx';
+import { useNarrow } from './narrow.ts';
+import { Rail, RAIL } from './rail.tsx';
+import { useReading } from './reading.ts';
 import { Glyph } from './sessions.tsx';
 
 type SessionRoute = Extract<Route, { page: 'session' }>;
-
-function useNarrow(): boolean {
-  const query = useMemo(() => matchMedia('(max-width: 760px)'), []);
-  const [narrow, set] = useState(query.matches);
-  useEffect(() => { const f = (): void => set(query.matches); query.addEventListener('change', f); return () => query.removeEventListener('change', f); }, []);
-  return narrow;
-}
 
 function Menu({ items }: { items: { title: string; icon: string; act: () => void }[] }): JSX.Element | null {
   const [open, setOpen] = useState(false);
@@ -82,12 +75,8 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
   const panel = r.query.get('panel') as Tab | null;
   const pane = r.query.get('pane');
   const [railOpen, setRailOpen] = useState(true);
-  const [folds, setFolds] = useState<ReadonlySet<string>>(new Set());
-  const [jump, setJump] = useState<Jump | null>(null);
-  const win = useSignal<{ from: number; to: number } | null>(null);   // read by the tree alone: it changes with every row that passes
   const [dialog, setDialog] = useState<{ is: 'label'; id: string } | { is: 'rename' } | { is: 'delete' } | null>(null);
   const [found, setFound] = useState<string | null>(null);
-  const follow = useSignal(!r.entry && !r.query.has('leaf'));
   const arrivedOnce = useRef(false);
   const off = !mayWrite.value || !!session.sub || meta?.writable === false || !!offline.value;
 
@@ -96,6 +85,12 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
     for (const [k, v] of Object.entries(change.query ?? {})) if (v === null) query.delete(k); else query.set(k, v);
     return formatRoute({ ...r, entry: change.entry === undefined ? r.entry : change.entry, query });
   };
+
+  const placed = (entry: string | null, how: 'moved' | 'jumped' | 'viewed'): void => {
+    if (how === 'moved') history.replaceState(history.state, '', url({ entry, query: { l: null } }));
+    else go(url({ entry, query: how === 'viewed' ? { leaf: null, pane: null } : narrow ? { panel: null, pane: null } : {} }));
+  };
+  const { jump, setJump, follow, select, goTo, view, chosen, ...reading } = useReading(session, { follow: !r.entry && !r.query.has('leaf'), placed, say });
 
   // The address decides what is shown: an entry off the path opens as a preview, one that is gone says so.
   useEffect(() => {
@@ -136,56 +131,16 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
   // After a move the card is where the eye should be.
   useEffect(() => { const s = session.leafState.value; if (s.at === 'idle' && s.moved !== undefined) { follow.value = true; go(formatRoute({ ...r, entry: null, query: new URLSearchParams() }), { replace: true }); requestAnimationFrame(() => document.getElementById(s.draft !== null ? 'draft' : 'leafcard')?.focus()); } }, [session.leafState.value]);
 
-  const select = (id: string, o: { scroll?: boolean } = {}): void => {
-    if (id === session.selectedEntryId.value && !o.scroll) return;
-    session.selectedEntryId.value = id;
-    history.replaceState(history.state, '', url({ entry: id, query: { l: null } }));
-    if (o.scroll) { follow.value = false; setJump({ entry: id, align: 'auto', n: Date.now() }); }
-  };
-  const goTo = (id: string): void => { follow.value = false; const i = session.skeleton.index.get(id); if (i === undefined) return; if (session.visibleEntries.value.rowOf.has(i)) { session.selectedEntryId.value = id; go(url({ entry: id, query: narrow ? { panel: null, pane: null } : {} })); setJump({ entry: id, align: 'start', n: Date.now() }); } else view(id); };
-  // Looks at another branch; an empty id goes back to the leaf.
-  const view = (id: string): void => {
-    if (!id) { session.selectedEntryId.value = null; session.viewLeafId.value = null; follow.value = true; go(url({ entry: null, query: { leaf: null } })); return; }
-    const i = session.skeleton.index.get(id);
-    if (i === undefined) return;
-    const on = session.onActivePath.value[i] === 1;
-    session.viewLeafId.value = on ? null : session.skeleton.id[session.skeleton.tip(i)]!;
-    session.selectedEntryId.value = id;
-    follow.value = false;
-    go(url({ entry: id, query: { leaf: null, pane: null } }));
-    setJump({ entry: id, align: 'start', n: Date.now() });
-  };
-  const chooseInTree = (i: number): void => { const id = session.skeleton.id[i]!; if (session.visibleEntries.value.rowOf.has(i)) goTo(id); else view(id); };
-  const toggle = (name: string): void => { const next = new Set(folds); if (next.has(name)) next.delete(name); else next.add(name); setFolds(next); };
   const setTab = (t: Tab | null): void => go(url({ query: { panel: t } }), { replace: true });
 
-  const rows = session.visibleEntries.value.rows;
-  const rowAt = (): number => { const id = session.selectedEntryId.value; const i = id === null ? undefined : session.skeleton.index.get(id); return i === undefined ? rows.length - 1 : session.visibleEntries.value.rowOf.get(i) ?? rows.length - 1; };
-  const moveTo = (k: number): void => { const row = rows[k]; if (!row) return; if (row.entries[0] === undefined) { follow.value = true; setJump(null); return; } select(session.skeleton.id[row.entries[0]]!, { scroll: true }); requestAnimationFrame(() => document.querySelector<HTMLElement>(`article[data-row="${k}"]`)?.focus({ preventScroll: true })); };
-  const chosen = (): number | null => { const id = session.selectedEntryId.value ?? meta?.leafEntryId ?? null; const i = id === null ? undefined : session.skeleton.index.get(id); return i ?? null; };
-  const toFork = (d: 1 | -1): void => {
-    const i = chosen();
-    if (i === null) return;
-    for (let at = i; at >= 0; at = session.skeleton.parent[at]!) { const all = session.skeleton.attempts(at); if (all.length > 1) { view(session.skeleton.id[all[(all.indexOf(at) + d + all.length) % all.length]!]!); return; } }
-    say('There is no other branch on this path.');
-  };
-  const nextHit = (d: 1 | -1): void => { const h = session.hits.value?.hits; if (!h?.length) { say('Nothing is searched for. / searches.'); return; } const at = h.findIndex((x) => x.entryId === session.selectedEntryId.value); view(h[(at + d + h.length) % h.length]!.entryId); };
   const withEntry = (f: (id: string, i: number) => void) => (): void => { const i = chosen(); if (i !== null) f(session.skeleton.id[i]!, i); };
-  const toggleTools = (): void => { const names = rows.filter((x) => x.kind === 'reply' || x.kind === 'lone').flatMap((x) => Array.from({ length: 12 }, (_, k) => `${x.key}/t${k}`)); setFolds(folds.size ? new Set() : new Set(names)); };
   useKeys({
-    j: () => moveTo(Math.min(rows.length - 1, rowAt() + 1)), k: () => moveTo(Math.max(0, rowAt() - 1)),
-    J: () => { const k = promptRow(rows, rowAt(), 1); if (k >= 0) moveTo(k); }, K: () => { const k = promptRow(rows, rowAt(), -1); if (k >= 0) moveTo(k); },
-    h: () => toFork(-1), l: () => toFork(1),
-    u: withEntry((_, i) => { const s = session.skeleton; let at = i; while (s.parent[at]! >= 0 && s.attempts(at).length < 2) at = s.parent[at]!; select(s.id[at]!, { scroll: true }); }),
-    f: () => { setJump(null); follow.value = true; session.arrived.value = 0; session.bodyCount.value++; }, End: () => { setJump(null); follow.value = true; session.bodyCount.value++; },
-    o: () => { const row = rows[rowAt()]; if (row) for (const suffix of ['t0', 'h0', 's0', 'sum', 'raw']) toggle(`${row.key}/${suffix}`); }, O: toggleTools,
+    ...reading.keys,
     c: withEntry((id) => { if (!off) void session.continueFrom(id); }), b: withEntry((id) => { if (!off) setDialog({ is: 'label', id }); }),
     y: withEntry((id) => void copy(location.origin + sessionAt(session.key, id), 'Link')), Y: withEntry((id) => void session.fetchBody(id).then((e) => e && copy(allText(e), 'Text'))),
     r: () => setTab(panel === 'raw' ? null : 'raw'), i: () => setTab(panel === 'context' ? null : 'context'), ']': () => setTab(panel ? null : 'context'), '[': () => setRailOpen(!railOpen),
     m: withEntry((id) => { if (session.mark.value === null) { session.mark.value = id; say('Marked. Mark another entry to compare.'); } else if (session.mark.value !== id) { const a = session.mark.value; session.mark.value = null; go(formatRoute({ page: 'compare', key: session.key, a, b: id, query: new URLSearchParams() })); } }),
-    n: () => nextHit(1), N: () => nextHit(-1),
     e: () => { if (!off) setDialog({ is: 'rename' }); },
-    1: () => { session.zoom.value = 'prompts'; }, 2: () => { session.zoom.value = 'turns'; }, 3: () => { session.zoom.value = 'all'; },
     Escape: () => { if (panel) setTab(null); else if (session.viewLeafId.value) view(''); else go('/s'); },
   });
 
@@ -202,7 +157,7 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
   ];
   const lines = parseLines(r.query.get('l'));
   const shown = narrow ? pane ?? (panel ? 'context' : 'conversation') : 'all';
-  const rail = <Rail session={session} choose={chooseInTree} window={win} phone={narrow} />;
+  const rail = <Rail session={session} choose={reading.choose} window={reading.window} phone={narrow} width={readKept().rail ?? RAIL} widen={(w) => keep({ rail: w })} />;
   return (
     <main class={`sess${panel && !narrow ? ' insp' : ''}${railOpen || narrow ? '' : ' norail'} show-${shown}`} id="main" tabIndex={-1}>
       {narrow && shown !== 'conversation' && <h1 class="vh">{visible(meta?.name ?? 'Session')}</h1>}
@@ -215,7 +170,7 @@ function Loaded({ session, r }: { session: SessionState; r: SessionRoute }): JSX
           {!off && <button class="btn pri hide" disabled={session.acting} onClick={withEntry((id) => void session.continueFrom(id))}>Continue</button>}
           <button class="iconbtn" aria-label="Inspector" aria-pressed={panel !== null} onClick={() => setTab(panel ? null : 'context')}><Icon name="panel" small={false} /></button><Menu items={actions} /></div>
         <Bands session={session} />
-        <Conversation session={session} folds={folds} toggle={toggle} goTo={goTo} view={view} label={(id) => setDialog({ is: 'label', id })} resume={resume} jump={jump} follow={follow} onWindow={(x) => { win.value = x; }} select={select} lines={lines && r.entry ? { entry: r.entry, ...lines } : null} />
+        <Conversation session={session} folds={reading.folds} toggle={reading.toggle} goTo={goTo} view={view} label={(id) => setDialog({ is: 'label', id })} resume={resume} jump={jump} follow={follow} onWindow={(x) => { reading.window.value = x; }} select={select} lines={lines && r.entry ? { entry: r.entry, ...lines } : null} />
       </section>}
       {panel && (!narrow || shown === 'context') && <Inspector session={session} tab={panel} setTab={setTab} close={() => go(url({ query: { panel: null, pane: null } }), { replace: true })} goTo={goTo} />}
       {narrow && <nav class="tabbar only-phone" aria-label="Session">{([['conversation', 'Conversation', 'list'], ['tree', 'Tree', 'branch'], ['context', 'Context', 'layers']] as const).map(([p, t, icon]) => <a key={p} href={url({ query: { pane: p === 'conversation' ? null : p, panel: p === 'context' ? 'context' : null } })} aria-current={shown === p ? 'page' : undefined}><Icon name={icon} small={false} />{t}</a>)}{!off && <button disabled={session.acting} onClick={withEntry((id) => void session.continueFrom(id))}><Icon name="play" small={false} />Continue</button>}</nav>}

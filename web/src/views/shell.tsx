@@ -5,8 +5,8 @@ import { hub, live } from '../api/hub.ts';
 import { offline } from '../api/http.ts';
 import { time } from '../model/format.ts';
 import { Icon, Logo } from '../parts/icons.tsx';
-import { go, notice, overlay, route, toggleTheme } from '../state/app.ts';
-import { useKeys } from '../state/keys.ts';
+import { go, notice, route, toggleTheme } from '../state/app.ts';
+import { overlay, useKeys } from '../state/keys.ts';
 
 const Palette = lazy(() => import('./palette.tsx').then((m) => m.Palette));
 const Help = lazy(() => import('./help.tsx').then((m) => m.Help));

@@ -1,0 +1,72 @@
+// What is looked at of a session, wherever it comes from: its shape, the path that is shown, what is selected,
+// folded and filtered. A server (session.ts) or the page itself (single/held.ts) fills it.
+import { computed, signal, type ReadonlySignal } from '@preact/signals';
+import type { ContextReply, Entry, Hit, SessionRecord, Subagents } from '../api/types.ts';
+import { firstWords } from '../model/body.ts';
+import { idle, type LeafState } from '../model/leaf.ts';
+import { rail, type Zoom } from '../model/rail.ts';
+import { project } from '../model/rows.ts';
+import { Skeleton } from '../model/skeleton.ts';
+import type { Shown } from '../parts/shown.ts';
+
+export const noSubagents: Subagents = { projectionByEntryId: {}, processEventsByEntryId: {}, evidenceSummariesByEntryId: {}, toolRuntimeRoutesByEntryId: {}, subagentRuntimeByBatchId: {}, toolRuntimeRoutesByBatchId: {} };
+
+export abstract class Look implements Shown {
+  readonly sessionMeta = signal<SessionRecord | null>(null);
+  readonly shape = signal(0);          // counts changes of the skeleton
+  readonly bodyCount = signal(0);      // and arrivals of bodies
+  readonly viewLeafId = signal<string | null>(null);
+  readonly selectedEntryId = signal<string | null>(null);
+  readonly leafState = signal<LeafState>(idle);
+  readonly zoom = signal<Zoom>('prompts');
+  readonly show = signal<ReadonlySet<string>>(new Set());
+  readonly open = signal<ReadonlySet<number>>(new Set());
+  readonly shut = signal<ReadonlySet<number>>(new Set());
+  readonly hits = signal<{ q: string; hits: Pick<Hit, 'entryId'>[] } | null>(null);
+  readonly arrived = signal(0);        // entries that came while one was not following
+  readonly subagents = signal<Subagents>(noSubagents);
+  skeleton = new Skeleton();
+  seenSeq = 0;                         // the last entry that was there when one looked before
+
+  abstract readonly key: string;
+  abstract readonly sub: string | null;
+  abstract readonly context: ReadonlySignal<ContextReply | null>;
+  abstract readonly acting: boolean;
+  abstract readonly mayWrite: boolean;
+
+  readonly activePathIds = computed(() => { this.shape.value; return this.skeleton.path(this.skeleton.leaf); });
+  readonly viewLeaf = computed(() => {
+    this.shape.value;
+    const id = this.viewLeafId.value;
+    if (id === null) return this.skeleton.leaf;
+    return id === 'root' ? -1 : this.skeleton.index.get(id) ?? this.skeleton.leaf;
+  });
+  readonly viewPath = computed(() => { this.shape.value; return this.skeleton.path(this.viewLeaf.value); });
+  readonly onActivePath = computed(() => this.skeleton.mask(this.activePathIds.value));
+  readonly isPreview = computed(() => this.viewLeafId.value !== null && this.viewLeaf.value !== this.skeleton.leaf);
+  readonly visibleEntries = computed(() => {
+    this.shape.value;
+    return project(this.skeleton, this.viewPath.value, { all: this.zoom.value === 'all', leaf: this.sessionMeta.value !== null });
+  });
+  readonly railRows = computed(() => {
+    this.shape.value;
+    return rail(this.skeleton, { zoom: this.zoom.value, leaf: this.viewLeaf.value, open: this.open.value, shut: this.shut.value, show: this.show.value });
+  });
+
+  abstract body(i: number): Entry | undefined;
+  abstract need(who: 'rows' | 'rail', entries: number[], soon?: boolean): void;
+  abstract more(entryId: string, pointer: string, offset: number, limit: number): Promise<{ text: string; next: number; total: number }>;
+  abstract media(entryId: string, n: number): string | null;
+  abstract address(entryId: string): string;
+  abstract copy(text: string, what: string): void;
+  abstract continueFrom(entryId: string): Promise<void>;
+  abstract finishDraft(): void;
+
+  // First words of an entry: from the shape, else from its body.
+  words(i: number): string {
+    const known = this.skeleton.text.get(i);
+    if (known) return known;
+    const entry = this.body(i);
+    return entry ? firstWords(entry) : '';
+  }
+}

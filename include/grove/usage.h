@@ -48,14 +48,12 @@ struct grove_usage_options {
 	/* Called for each session file that could not be read, and then skipped. May be NULL. */
 	void (*skipped)(void *payload, const struct grove_detail *why);
 	void *skipped_payload;
-	/* The first and the last day to count, in UTC, "2026-05-03"; NULL: no limit. */
-	const char *since, *until;
 	/*
 	 * A file of prices, see grove-usage(1), which override grove's own. NULL:
 	 * $GROVE_PRICES, or grove/prices.json in $XDG_CONFIG_HOME or ~/.config.
 	 */
 	const char *prices;
-	/* Only replies of this time. Combines with `since` and `until`. */
+	/* Only replies of this time. */
 	struct grove_period period;
 	/* The time zone of days, as for grove_zone_offset(); NULL: UTC. */
 	const char *tz;
@@ -92,7 +90,7 @@ struct grove_usage_unpriced {
 struct grove_usage;
 /*
  * Computes the usage of all sessions. `opt` may be NULL, which means by day. Returns
- * GROVE_EINVAL if a day, the time zone or the file of prices is invalid, GROVE_ENOTFOUND if that
+ * GROVE_EINVAL if the time zone or the file of prices is invalid, GROVE_ENOTFOUND if that
  * file does not exist.
  */
 GROVE_API int grove_usage(struct grove *g, const struct grove_usage_options *opt,

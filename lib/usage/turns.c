@@ -1,7 +1,7 @@
 /*
  * usage/turns.c: what each reply of one session was sent and answered.
  *
- * The same lines bill as in usage.c, and the same table merges those of one reply; the
+ * The same lines bill as in usage_logs.c, and the same table merges those of one reply; the
  * number that it keeps for each is the row of its first line, here.
  */
 #include "base/buf.h"

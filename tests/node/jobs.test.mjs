@@ -49,7 +49,10 @@ test("tokens are counted", async () => {
 	const { totals, rows } = await grove.usage({ by: "model" });
 	assert.equal(totals.totalTokens, 24);
 	assert.equal(rows.length, 1);
-	await assert.rejects(grove.usage({ since: "yesterday" }), { code: "INVAL" });
+	for (const since of ["yesterday", "2026-1-2", "2026-02-30", ""]) await assert.rejects(grove.usage({ since }), { code: "INVAL" });
+	const today = new Date().toISOString().slice(0, 10);
+	assert.equal((await grove.usage({ since: "2000-01-01", until: "2000-01-01" })).totals.totalTokens, 0);
+	assert.equal((await grove.usage({ since: "2000-01-01", until: today })).totals.totalTokens, 24);
 	await assert.rejects(async () => grove.usage({ by: "colour" }), TypeError);
 });
 

@@ -190,7 +190,7 @@ static void a_smaller_struct_is_filled_as_far_as_it_goes(void **state)
 	struct grove_fix_options o = { .size = offsetof(struct grove_fix_options, change),
 				       .flags = GROVE_FIX_DRY_RUN };
 	struct grove_fix_result r;
-	struct grove_usage_options uo = { .size = offsetof(struct grove_usage_options, since) };
+	struct grove_usage_options uo = { .size = offsetof(struct grove_usage_options, prices) };
 	struct grove_usage *u;
 
 	/* what lies behind is not looked at */

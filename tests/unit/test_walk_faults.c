@@ -208,8 +208,8 @@ static int act_usage(const struct stage *st, struct grove *g)
 
 	(void)st;
 	for (enum grove_usage_by by = GROVE_USAGE_DAY; by <= GROVE_USAGE_AGENT && !rc; by++) {
-		struct grove_usage_options o = { .size = sizeof(o), .by = by, .since = "2020-01-01",
-						 .until = "2030-01-01" };
+		struct grove_usage_options o = { .size = sizeof(o), .by = by,
+						 .period = { 1577836800000, 1893456000000 } };
 
 		rc = grove_usage(g, &o, &u);
 		if (!rc)

@@ -80,11 +80,25 @@ function listWithTexts(world, options) {
 	);
 }
 
+const DAY_MS = 86400000;
+
+/** A day in UTC, "2026-05-03", as its first millisecond. */
+function day(value, what) {
+	if (value === undefined || value === null) return undefined;
+	const ms = Date.parse(value);
+	// A 31st of February would be a day in March.
+	if (Number.isNaN(ms) || new Date(ms).toISOString().slice(0, 10) !== value)
+		throw Object.assign(new TypeError(`${what} is not a day such as 2026-05-03`), { code: "INVAL" });
+	return ms;
+}
+
 function usage(world, options) {
 	const by = choose(USAGE_BY, options.by, "by");
-	return run(options, (ticket, onProgress) =>
-		binding.usage(world, by, options.since, options.until, options.prices, ticket, onProgress),
-	);
+	return run(options, (ticket, onProgress) => {
+		const since = day(options.since, "since"), last = day(options.until, "until");
+		const until = last === undefined ? undefined : last + DAY_MS;
+		return binding.usage(world, by, since, until, options.prices, ticket, onProgress);
+	});
 }
 
 function search(world, query, options) {

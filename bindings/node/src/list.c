@@ -209,8 +209,8 @@ static napi_value usage(struct call *c)
 		return NULL;
 	opt = &q->how.usage;
 	opt->size = sizeof(*opt);
-	if (!take_unsigned(c, 1, &by) || !keep_text(c, q, 2, 0, &opt->since) ||
-	    !keep_text(c, q, 3, 1, &opt->until) || !keep_text(c, q, 4, 2, &opt->prices)) {
+	if (!take_unsigned(c, 1, &by) || !take_i64(c, 2, &opt->period.since) ||
+	    !take_i64(c, 3, &opt->period.until) || !keep_text(c, q, 4, 0, &opt->prices)) {
 		query_release(&q->job);
 		return NULL;
 	}

@@ -294,14 +294,18 @@ static int start(struct server *s, struct listener *l, unsigned threads)
 {
 	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
 	struct MHD_OptionItem tls[3] = { { MHD_OPTION_END, 0, NULL } };
-	struct MHD_OptionItem pool[2] = { { MHD_OPTION_END, 0, NULL }, { MHD_OPTION_END, 0, NULL } };
+	struct MHD_OptionItem some[3] = { { MHD_OPTION_END, 0, NULL }, { MHD_OPTION_END, 0, NULL }, { MHD_OPTION_END, 0, NULL } };
+	size_t nr = 0;
 
 	if (s->tls_files && !l->is_unix) {
 		flags |= MHD_USE_TLS;
 		tls_options(s->tls_files, tls);
 	}
 	if (threads > 1)
-		pool[0] = (struct MHD_OptionItem){ MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)threads, NULL };
+		some[nr++] = (struct MHD_OptionItem){ MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)threads, NULL };
+#if MHD_VERSION >= 0x00097300
+	some[nr++] = (struct MHD_OptionItem){ MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, NULL };
+#endif
 	l->server = s;
 	l->daemon = MHD_start_daemon(flags, 0, may_connect, l, answer, l,
 		MHD_OPTION_EXTERNAL_LOGGER, library_said, l,
@@ -310,12 +314,11 @@ static int start(struct server *s, struct listener *l, unsigned threads)
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HEADER_SECONDS,
-		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
 		MHD_OPTION_URI_LOG_CALLBACK, target, l,
 		MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped, l,
 		MHD_OPTION_NOTIFY_COMPLETED, completed, l,
 		MHD_OPTION_NOTIFY_CONNECTION, connection_told, l,
-		MHD_OPTION_ARRAY, pool,
+		MHD_OPTION_ARRAY, some,
 		MHD_OPTION_ARRAY, tls,
 		MHD_OPTION_END);
 	return l->daemon ? 0 : -1;

@@ -42,6 +42,28 @@ struct grove__blobs {
 	_Atomic uint64_t named, synced;
 };
 
+/*
+ * From version 3 on, OpenSSL looks an algorithm up each time it is named, which
+ * costs more than hashing a small blob: it is looked up once and held.
+ */
+static EVP_MD *hold_sha256(void)
+{
+#if OPENSSL_VERSION_NUMBER >= 0x30000000L
+	return EVP_MD_fetch(NULL, "SHA256", NULL);
+#else
+	return EVP_MD_meth_dup(EVP_sha256());
+#endif
+}
+
+static void drop_sha256(EVP_MD *sha256)
+{
+#if OPENSSL_VERSION_NUMBER >= 0x30000000L
+	EVP_MD_free(sha256);
+#else
+	EVP_MD_meth_free(sha256);
+#endif
+}
+
 int grove__blobs_open(struct grove__blobs **out, const char *dir, struct grove_detail *d)
 {
 	struct grove__blobs *b = calloc(1, sizeof(*b));
@@ -58,8 +80,7 @@ int grove__blobs_open(struct grove__blobs **out, const char *dir, struct grove_d
 		free(b);
 		return grove__fail_nomem(d);
 	}
-	/* looking up the algorithm costs more than hashing a small blob */
-	b->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+	b->sha256 = hold_sha256();
 	if (!b->sha256) {
 		grove__blobs_close(b);
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "this OpenSSL has no SHA-256");
@@ -72,7 +93,7 @@ void grove__blobs_close(struct grove__blobs *b)
 {
 	if (!b)
 		return;
-	EVP_MD_free(b->sha256);
+	drop_sha256(b->sha256);
 	free(b->dir);
 	free(b);
 }
@@ -196,7 +217,7 @@ static int hash_file(const struct grove__blobs *b, int fd, char hash[GROVE__BLOB
 	char *buf = malloc(CHUNK);
 	unsigned len = 0;
 	size_t got = 0;
-	int err = ctx && buf && EVP_DigestInit_ex2(ctx, b->sha256, NULL) ? 0 : -ENOMEM;
+	int err = ctx && buf && EVP_DigestInit_ex(ctx, b->sha256, NULL) ? 0 : -ENOMEM;
 
 	*size = 0;
 	while (!err) {

@@ -93,7 +93,8 @@ static int choose(struct columns *c)
 
 static int see_failure(void *payload, const struct grove_piece *p)
 {
-	*(uint8_t *)payload |= p->error != 0;
+	if (p->error)
+		*(uint8_t *)payload = 1;
 	return 0;
 }
 

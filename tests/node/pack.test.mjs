@@ -55,6 +55,29 @@ test("without the addon there is one clear error", () => {
 	assert.match(stderr, /install\.cjs --force/);
 });
 
+test("a prebuilt file tells which glibc it needs", { skip: !process.env.GROVE_NODE_ADDON }, () => {
+	const { needs } = require(path.join(packageDir, "scripts", "needs.cjs"));
+	const told = needs(process.env.GROVE_NODE_ADDON);
+	const symbols = execFileSync("objdump", ["-T", process.env.GROVE_NODE_ADDON], { encoding: "utf8", maxBuffer: 1 << 26 });
+	const asked = [...symbols.matchAll(/GLIBC_(\d+)\.(\d+)/g)].map(([, major, minor]) => major * 1000 + +minor);
+	const [major, minor] = told.glibc.split(".").map(Number);
+	assert.equal(major * 1000 + minor, Math.max(...asked));
+	assert.ok(told.libraries.includes("libc.so.6") && told.libraries.some((name) => name.startsWith("libcrypto.so")));
+
+	// on a machine with an older one, the error says so
+	const copy = path.join(scratch(), "copy");
+	for (const name of ["package.json", "index.cjs", "lib"]) {
+		fs.cpSync(path.join(packageDir, name), path.join(copy, name), { recursive: true });
+	}
+	const addon = path.join(copy, "prebuilds", `${process.platform}-${process.arch}`, "grove.node");
+	fs.mkdirSync(path.dirname(addon), { recursive: true });
+	const later = "9".repeat(told.glibc.length - 2);
+	const bytes = fs.readFileSync(process.env.GROVE_NODE_ADDON, "latin1");
+	fs.writeFileSync(addon, bytes.replaceAll(`GLIBC_${told.glibc}\0`, `GLIBC_9.${later}\0`), "latin1");
+	const { stderr } = spawnSync(process.execPath, ["-e", `require(${JSON.stringify(copy)})`], { env: bare, encoding: "utf8" });
+	assert.match(stderr, new RegExp(`needs glibc 9\\.${later}, and this machine has an older one`));
+});
+
 test("a packed package builds itself in an empty project", { skip: !npm && "npm is not installed" }, () => {
 	const project = scratch();
 	const from = scratch();

@@ -42,6 +42,13 @@ function load() {
 		process.dlopen(module, file, RTLD_NOW | (RTLD_DEEPBIND ?? 0));
 	} catch (error) {
 		const missing = /([\w.+-]+\.so[\w.]*): cannot open shared object file/.exec(error.message);
+		const older = /version `GLIBC_([\d.]+)' not found/.exec(error.message);
+		if (older) {
+			throw refuse(
+				`${file} needs glibc ${older[1]}, and this machine has an older one. ` +
+					`Build the addon here: node ${path.join(root, "scripts", "install.cjs")} --force`,
+			);
+		}
 		throw refuse(
 			missing
 				? `${file} needs the shared library ${missing[1]}, which is not installed. Install it (on Debian 12: ` +

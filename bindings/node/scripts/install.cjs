@@ -4,12 +4,14 @@
 //
 //   node install.cjs              unless there is one that can be loaded
 //   node install.cjs --force      in any case
-//   node install.cjs --prebuild   into prebuilds/, for packages that bring it along
+//   node install.cjs --prebuild   into prebuilds/, for packages that bring it along; what the
+//                                 file needs is told in grove.node.json beside it
 
 const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
 const { execFileSync, spawn, spawnSync } = require("node:child_process");
+const { needs } = require("./needs.cjs");
 const { findLibrary, listSources, pricesSource } = require("./sources.cjs");
 
 const root = path.join(__dirname, "..");
@@ -17,7 +19,7 @@ const prebuilt = path.join(root, "prebuilds", `${process.platform}-${process.arc
 const built = path.join(root, "build", "grove.node");
 const cc = (process.env.CC || "cc").split(" ");
 
-const REQUIRED = { libcrypto: "3.0", libutf8proc: "2.0" };
+const REQUIRED = { libcrypto: "1.1.1", libutf8proc: "2.0" };
 const OPTIONAL = {
 	sqlite: ["sqlite3", "3.35", "SQLite"],
 	mariadb: ["libmariadb", "3.1", "MariaDB"],
@@ -122,7 +124,7 @@ async function build(target) {
 		fs.writeFileSync(visible, "{ global: napi_register_module_v1; node_api_module_get_api_version_v1; local: *; };\n");
 		await run(cc[0], [
 			...cc.slice(1), "-shared", "-s", "-pthread", "-o", made, ...sources.map(object),
-			`-Wl,--version-script=${visible}`, "-Wl,-Bsymbolic", "-Wl,-z,nodelete", ...libs,
+			`-Wl,--version-script=${visible}`, "-Wl,-Bsymbolic", "-Wl,-z,nodelete", ...libs, "-ldl",
 		]);
 		fs.mkdirSync(path.dirname(target), { recursive: true });
 		// Another process may have the old one loaded: it is replaced, not written to.
@@ -145,6 +147,7 @@ async function main() {
 	const target = wanted === "--prebuild" ? prebuilt : built;
 	await build(target);
 	if (!loads(target)) fail(`${target} was built and cannot be loaded`);
+	if (target === prebuilt) fs.writeFileSync(`${target}.json`, `${JSON.stringify(needs(target), null, 2)}\n`);
 }
 
 main().catch((error) => fail(error.message));

@@ -95,6 +95,11 @@ install_packages() {
 	rm -f "$log"
 }
 
+# project_version: it stands in meson.build; tests/docs/version compares the others with it.
+project_version() {
+	sed -n "s/^[[:space:]]*version: '\([^']*\)',\$/\1/p" "$root/meson.build" | head -n 1
+}
+
 # quietly COMMAND...: say what it said only if it fails.
 quietly() {
 	local log status=0

@@ -156,6 +156,7 @@ int cmd_label(struct cli *c, int argc, char **argv);
 int cmd_leaf(struct cli *c, int argc, char **argv);
 int cmd_log(struct cli *c, int argc, char **argv);
 int cmd_ls(struct cli *c, int argc, char **argv);
+int cmd_mcp(struct cli *c, int argc, char **argv);
 int cmd_migrate(struct cli *c, int argc, char **argv);
 int cmd_mv(struct cli *c, int argc, char **argv);
 int cmd_name(struct cli *c, int argc, char **argv);

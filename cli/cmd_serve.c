@@ -1,8 +1,8 @@
 /*
  * cmd_serve.c: `grove serve` and `grove token` are a program of their own, and so are
- * `grove push`, `pull` and `mirror`.
+ * `grove push`, `pull` and `mirror`, and `grove mcp`.
  *
- * They need libraries that nothing else here does; loading them would make every
+ * Most need libraries that nothing else here does; loading them would make every
  * other command start more slowly. So the words are handed over, those that stood
  * before the command's name included.
  */
@@ -117,4 +117,9 @@ int cmd_token(struct cli *c, int argc, char **argv)
 int cmd_sync(struct cli *c, int argc, char **argv)
 {
 	return hand_over(c, "grove-sync", "sync between machines (it needs libcurl)", argc, argv);
+}
+
+int cmd_mcp(struct cli *c, int argc, char **argv)
+{
+	return hand_over(c, "grove-mcp", "its part for agents", argc, argv);
 }

@@ -46,6 +46,7 @@ static const struct command {
 	{ "push", cmd_sync },
 	{ "pull", cmd_sync },
 	{ "mirror", cmd_sync },
+	{ "mcp", cmd_mcp },
 	{ "config", cmd_config },
 	{ "completion", cmd_completion },
 	{ "help", cmd_help },

@@ -1,0 +1,140 @@
+/*
+ * install.c: what to put where, so that an agent starts `grove mcp`.
+ *
+ * Nothing is written: these files belong to the agents and to those who use them.
+ */
+#include "mcp.h"
+
+#include "cli/cli.h"
+
+#include <string.h>
+
+enum form {
+	FORM_SERVERS,   /* {"mcpServers": {...}}, which most have */
+	FORM_VSCODE,
+	FORM_TOML
+};
+
+static const struct agent {
+	const char *name, *says;
+	const char *command;     /* that adds a server: "{}" is where ours goes; NULL: none */
+	const char *file;        /* that it is added to by hand */
+	enum form form;
+} agents[] = {
+	{ "claude", "Claude Code", "claude mcp add --scope user grove -- ", "~/.claude.json", FORM_SERVERS },
+	{ "pi", "pi", "pi mcp add grove -- ", "~/.pi/agent/mcp.json, or .pi/mcp.json in a project", FORM_SERVERS },
+	{ "omp", "oh-my-pi", NULL, "~/.omp/agent/mcp.json, or .omp/mcp.json in a project", FORM_SERVERS },
+	{ "codex", "Codex", "codex mcp add grove -- ", "~/.codex/config.toml", FORM_TOML },
+	{ "cursor", "Cursor", NULL, "~/.cursor/mcp.json", FORM_SERVERS },
+	{ "gemini", "Gemini CLI", "gemini mcp add --scope user grove ", "~/.gemini/settings.json", FORM_SERVERS },
+	{ "vscode", "Visual Studio Code", NULL, ".vscode/mcp.json in a project", FORM_VSCODE },
+};
+
+#define NR_AGENTS (sizeof(agents) / sizeof(*agents))
+
+/* The words of the command after `grove`: the options that this one has, too. */
+static void each_word(const struct cli *c, void (*put)(struct out *o, const char *word), struct out *o)
+{
+	for (size_t i = 0; i < c->stores.nr; i++) {
+		put(o, "--store");
+		put(o, c->stores.item[i]);
+	}
+	if (c->dialect) {
+		put(o, "--dialect");
+		put(o, c->dialect);
+	}
+	put(o, "mcp");
+}
+
+static void put_quoted(struct out *o, const char *word)
+{
+	out_puts(o, " ");
+	if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,")]) {
+		out_puts(o, word);
+		return;
+	}
+	out_puts(o, "'");
+	for (; *word; word++)
+		if (*word == '\'')
+			out_puts(o, "'\\''");
+		else
+			out_bytes(o, word, 1);
+	out_puts(o, "'");
+}
+
+static void put_item_json(struct out *o, const char *word)
+{
+	if (o->last != '[')
+		out_puts(o, ", ");
+	out_json_string(o, word);
+}
+
+static void print_server(struct cli *c, struct out *o, const char *indent)
+{
+	out_printf(o, "%s\"grove\": {\n%s  \"command\": \"grove\",\n%s  \"args\": [", indent, indent, indent);
+	each_word(c, put_item_json, o);
+	out_printf(o, "]\n%s}\n", indent);
+}
+
+static void print_file(struct cli *c, const struct agent *a)
+{
+	struct out *o = &c->out;
+
+	switch (a->form) {
+	case FORM_TOML:
+		/* its strings and arrays are those of JSON */
+		out_puts(o, "[mcp_servers.grove]\ncommand = \"grove\"\nargs = [");
+		each_word(c, put_item_json, o);
+		out_puts(o, "]\n");
+		return;
+	case FORM_SERVERS:
+	case FORM_VSCODE:
+		out_printf(o, "{\n  \"%s\": {\n", a->form == FORM_VSCODE ? "servers" : "mcpServers");
+		print_server(c, o, "    ");
+		out_puts(o, "  }\n}\n");
+	}
+}
+
+static void print_agent(struct cli *c, const struct agent *a)
+{
+	struct out *o = &c->out;
+
+	if (a->command) {
+		out_printf(o, "# %s: run this once\n%sgrove", a->says, a->command);
+		each_word(c, put_quoted, o);
+		out_printf(o, "\n\n# or add this to %s\n", a->file);
+	} else {
+		out_printf(o, "# %s: add this to %s\n", a->says, a->file);
+	}
+	print_file(c, a);
+}
+
+static int unknown_agent(struct cli *c, const char *agent)
+{
+	char names[200] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < NR_AGENTS; i++) {
+		size_t len = strlen(agents[i].name);
+
+		if (n + len + 3 > sizeof(names))
+			break;
+		if (n) {
+			memcpy(names + n, ", ", 2);
+			n += 2;
+		}
+		memcpy(names + n, agents[i].name, len + 1);
+		n += len;
+	}
+	return cli_usage(c, "--install: '%.64s' is not one of %s", agent, names);
+}
+
+int install_print(struct cli *c, const char *agent)
+{
+	for (size_t i = 0; i < NR_AGENTS; i++)
+		if (!strcmp(agents[i].name, agent)) {
+			print_agent(c, &agents[i]);
+			return EXIT_DONE;
+		}
+	return unknown_agent(c, agent);
+}

@@ -1,0 +1,95 @@
+/*
+ * main.c: grove-mcp, the program behind `grove mcp`.
+ */
+#include "mcp.h"
+
+#include "cli/cli.h"
+#include "cli/help.h"
+#include "indexer.h"
+#include "wire.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+/* `grove` answers these itself. */
+int help_print(struct out *o, const char *command)
+{
+	for (const struct grove_help *h = grove_help; h->name; h++)
+		if (command && !strcmp(h->name, command))
+			out_puts(o, h->text);
+	return EXIT_DONE;
+}
+
+int version_print(struct out *o)
+{
+	out_printf(o, "grove %s\n", grove_version());
+	return EXIT_DONE;
+}
+
+static int is_cancelled(void *payload, uint64_t done, uint64_t total)
+{
+	struct mcp *m = payload;
+
+	(void)done;
+	(void)total;
+	return atomic_load(&m->cancelled);
+}
+
+static int run(struct cli *c, int argc, char **argv)
+{
+	const char *agent = NULL;
+	struct mcp m = { .c = c };
+	int status;
+	const struct opt opts[] = {
+		{ "install", .string = &agent },
+		{ NULL },
+	};
+
+	if (cli_parse(c, opts, "", &argc, argv))
+		return c->status;
+	if (agent)
+		return install_print(c, agent);
+	if (cli_start(c) || cli_stores(c))
+		return c->status;
+	m.g = c->g;
+	grove_set_progress(m.g, (struct grove_progress){ is_cancelled, &m });
+	m.wire = wire_new(STDIN_FILENO, STDOUT_FILENO);
+	m.indexer = indexer_new(c);
+	if (!m.wire || !m.indexer)
+		status = cli_error(c, GROVE_ENOMEM, "out of memory");
+	else
+		status = serve(&m);
+	indexer_free(m.indexer);
+	grove_search_close(m.search);
+	session_forget(&m);
+	grove_buf_release(&m.session_key);
+	wire_free(m.wire);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct cli c;
+	int status;
+
+	memset(&c, 0, sizeof(c));
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	out_init(&c.out, STDOUT_FILENO);
+	out_init(&c.err, STDERR_FILENO);
+	if (argc < 2)
+		return EXIT_USAGE;
+	c.command = argv[1];
+	status = run(&c, argc - 2, argv + 2);
+	grove_close(c.g);
+	opt_list_release(&c.stores);
+	config_release(&c.config);
+	out_flush(&c.out);
+	if (out_failed(&c.out))
+		status = EXIT_FAILED;
+	out_flush(&c.err);
+	out_release(&c.out);
+	out_release(&c.err);
+	return status;
+}

@@ -1,0 +1,381 @@
+/*
+ * tool_sessions.c: list_sessions, get_overview and get_usage.
+ */
+#include "mcp.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LIST_DEFAULT = 20, LIST_MAX = 200, FIRST_TEXT = 200, NAME_TEXT = 200, USAGE_DEFAULT = 50, FEW = 20 };
+
+#define ARG_SINCE { "since", VALUE_TEXT, \
+	.about = "Only what is not older: 7d, 12h, yesterday, 2026-11-03, 2026-11-03T10:00." }
+#define ARG_UNTIL { "until", VALUE_TEXT, .about = "Only what is not newer; the day or month named counts." }
+
+/* ------------------------------------------------------------ list_sessions */
+
+void put_session_members(struct doc *d, const struct grove_list_item *i, size_t text)
+{
+	struct grove_slice first = { i->first_message, i->first_message_len };
+
+	put_recorded_member(d, "id", i->id, 0);
+	put_recorded_member(d, "name", i->name, NAME_TEXT);
+	put_recorded_member(d, "cwd", i->cwd, 0);
+	doc_member(d, "agent", i->agent);
+	doc_member_time(d, "created", i->created);
+	doc_member_time(d, "modified", i->modified);
+	if (i->message_count != GROVE_NO_COUNT)
+		doc_member_number(d, "messageCount", i->message_count);
+	doc_member_number(d, "size", i->size);
+	if (i->archived)
+		doc_member_bool(d, "archived", 1);
+	if (i->parent_session)
+		put_recorded_member(d, "parentSession", i->parent_session, 0);
+	doc_name(d, "firstMessage");
+	put_recorded(d, first, text);
+}
+
+static int put_listed(struct call *k, const struct grove_list_item *i, size_t nr)
+{
+	struct doc item = { .rc = 0 };
+	int fits;
+
+	doc_open(&item, '{');
+	put_session_members(&item, i, FIRST_TEXT);
+	doc_close(&item, '}');
+	fits = put_item(k, &item, nr);
+	doc_release(&item);
+	return fits;
+}
+
+/* The place after the session that the last page ended with, or where that would be. */
+static size_t place_after(const struct grove_list *l, int64_t modified, uint64_t same)
+{
+	size_t i = 0, n = grove_list_count(l);
+
+	while (i < n && grove_list_at(l, i)->modified > modified)
+		i++;
+	while (i < n && same && grove_list_at(l, i)->modified == modified) {
+		i++;
+		same--;
+	}
+	return i;
+}
+
+/* Of the sessions up to place `end`, how many of the last ones have the same time. */
+static uint64_t same_time(const struct grove_list *l, size_t end)
+{
+	uint64_t n = 0;
+
+	while (n < end && grove_list_at(l, end - 1 - (size_t)n)->modified == grove_list_at(l, end - 1)->modified)
+		n++;
+	return n;
+}
+
+int list_page(struct call *k, const struct grove_list_options *o, const char *cursor, size_t limit,
+	      int (*put)(struct call *k, const struct grove_list_item *i, size_t nr))
+{
+	struct grove_list *l = NULL;
+	uint64_t at[2] = { 0, 0 };
+	size_t from = 0, i, nr = 0;
+	int rc = cursor ? cursor_read(k, cursor, 'l', at, 2) : 0;
+
+	if (rc)
+		return rc;
+	rc = grove_list(k->m->g, o, &l);
+	if (rc)
+		return call_fail_grove(k, rc);
+	if (cursor)
+		from = place_after(l, (int64_t)at[0], at[1]);
+	for (i = from; i < grove_list_count(l) && nr < limit && put(k, grove_list_at(l, i), nr); i++)
+		nr++;
+	doc_close(&k->d, ']');
+	if (i < grove_list_count(l) && nr) {
+		at[0] = (uint64_t)grove_list_at(l, i - 1)->modified;
+		at[1] = same_time(l, i);
+		put_cursor(&k->d, "nextCursor", 'l', at, 2);
+	}
+	if (k->tool)
+		doc_member_number(&k->d, "total", grove_list_count(l));
+	grove_list_free(l);
+	return 0;
+}
+
+static int list_sessions(struct call *k)
+{
+	struct grove_list_options o = { .size = sizeof(o), .cwd = arg_text(k, "cwd"), .query = arg_text(k, "query"),
+					.agent = arg_text(k, "agent"), .sort = GROVE_SORT_MODIFIED };
+	int rc = arg_period(k, &o.modified);
+
+	if (rc)
+		return rc;
+	o.flags = o.cwd ? 0 : GROVE_LIST_ALL;
+	put_notice(&k->d);
+	doc_name(&k->d, "sessions");
+	doc_open(&k->d, '[');
+	rc = list_page(k, &o, arg_text(k, "cursor"), arg_number(k, "limit", LIST_DEFAULT), put_listed);
+	doc_close(&k->d, '}');
+	return rc;
+}
+
+const struct tool tool_list_sessions = {
+	"list_sessions", "List sessions",
+	"Lists past sessions of coding agents, the newest first: id, name, directory, agent, times, first message.",
+	(const struct arg[]){
+		{ "query", VALUE_TEXT, .about = "Words and \"phrases\" that must occur in name, directory, id or messages." },
+		{ "cwd", VALUE_TEXT, .about = "Only sessions of exactly this directory (an absolute path)." },
+		{ "agent", VALUE_TEXT, .about = "Only sessions of this agent: pi, claude, ..." },
+		ARG_SINCE, ARG_UNTIL,
+		{ "limit", VALUE_NUMBER, .least = 1, .most = LIST_MAX, .about = "Sessions a page; 20 unless given." },
+		ARG_CURSOR, ARG_BYTES, { NULL },
+	},
+	list_sessions,
+};
+
+/* ------------------------------------------------------------- get_overview */
+
+static void put_entry_line(struct doc *d, const struct grove_view *v, uint32_t i)
+{
+	struct grove_entry e = { .size = sizeof(e) };
+	struct grove_preview p = { .size = sizeof(p) };
+	struct grove_buf buf = GROVE_BUF_INIT;
+
+	if (grove_view_entry(v, i, &e))
+		return;
+	doc_open(d, '{');
+	put_recorded_member(d, "entryId", e.id, 0);
+	doc_member(d, "role", e.role == GROVE_ROLE_NONE ? grove_kind_name(e.kind) : grove_role_name(e.role));
+	doc_member_time(d, "time", e.time);
+	put_recorded_member(d, "label", e.label, NAME_TEXT);
+	if (!grove_view_preview(v, i, FIRST_TEXT, &buf, &p)) {
+		doc_name(d, "text");
+		put_recorded(d, p.text, FIRST_TEXT);
+	}
+	doc_close(d, '}');
+	grove_buf_release(&buf);
+}
+
+struct survey {
+	uint64_t branches, compactions, prompts, labels;
+	uint32_t labelled[FEW];
+	uint32_t ends[FEW];          /* the last entries of branches */
+	uint64_t nr_ends;
+};
+
+static int survey(const struct grove_view *v, struct survey *s)
+{
+	struct grove_columns_options o = { .size = sizeof(o), .level = GROVE_LEVEL_TURNS };
+	struct grove_columns *c = NULL;
+	struct grove_entry e = { .size = sizeof(e) };
+	int rc = grove_view_columns(v, &o, &c);
+	struct grove_rows below;
+
+	for (uint32_t i = 0; !rc && i < c->nr; i++) {
+		rc = grove_view_entry(v, c->index[i], &e);
+		if (rc || e.flags & (GROVE_ENTRY_LEAF_MARK | GROVE_ENTRY_SUPERSEDED))
+			continue;
+		s->compactions += e.kind == GROVE_KIND_COMPACTION;
+		s->prompts += e.role == GROVE_ROLE_USER;
+		if (e.label && s->labels++ < FEW)
+			s->labelled[s->labels - 1] = e.index;
+		if (grove_view_children(v, e.index, GROVE_ORDER_APPENDED, &below))
+			continue;
+		s->branches += below.nr > 1;
+		if (!below.nr && s->nr_ends++ < FEW)
+			s->ends[s->nr_ends - 1] = e.index;
+		grove_rows_release(&below);
+	}
+	grove_columns_free(c);
+	return rc;
+}
+
+static void put_lines(struct doc *d, const char *name, const struct grove_view *v, const uint32_t *at, uint64_t nr)
+{
+	if (!nr)
+		return;
+	doc_name(d, name);
+	doc_open(d, '[');
+	for (size_t i = 0; i < nr && i < FEW; i++)
+		put_entry_line(d, v, at[i]);
+	doc_close(d, ']');
+}
+
+static int put_subagent(void *payload, const struct grove_subagent *a)
+{
+	struct doc *d = payload;
+
+	doc_open(d, '{');
+	put_recorded_member(d, "id", a->id, 0);
+	put_recorded_member(d, "type", a->type, NAME_TEXT);
+	put_recorded_member(d, "description", a->description, NAME_TEXT);
+	put_recorded_member(d, "session", a->path, 0);
+	doc_close(d, '}');
+	return d->buf.len > ANSWER_BYTES / 2;
+}
+
+static void put_subagents(struct doc *d, struct grove_session *s)
+{
+	struct doc list = { .rc = 0 };
+
+	doc_open(&list, '[');
+	grove_session_subagent_each(s, put_subagent, &list);
+	doc_close(&list, ']');
+	if (list.buf.len > 2)
+		doc_member_json(d, "subagents", grove_buf_slice(&list.buf));
+	doc_release(&list);
+}
+
+static void put_state(struct doc *d, struct grove_session *s, const struct grove_view *v, const struct survey *about)
+{
+	struct grove_counts n = { .size = sizeof(n) };
+	const struct grove_command *cmd;
+	uint32_t leaf = grove_view_leaf(v);
+
+	grove_view_counts(v, &n);
+	doc_member_number(d, "entries", n.entries);
+	doc_member_number(d, "prompts", about->prompts);
+	doc_member_number(d, "branches", about->branches);
+	doc_member_number(d, "compactions", about->compactions);
+	doc_member_number(d, "labels", about->labels);
+	if (n.malformed)
+		doc_member_number(d, "malformed", n.malformed);
+	if (leaf != GROVE_NO_ENTRY) {
+		doc_name(d, "leaf");
+		put_entry_line(d, v, leaf);
+	}
+	if (about->nr_ends > 1)
+		put_lines(d, "branchEnds", v, about->ends, about->nr_ends);
+	put_lines(d, "labelled", v, about->labelled, about->labels);
+	put_subagents(d, s);
+	if (!grove_session_resume(s, &cmd)) {
+		doc_name(d, "resume");
+		doc_open(d, '[');
+		for (size_t i = 0; cmd->argv[i]; i++)
+			put_recorded(d, grove_str(cmd->argv[i]), 0);
+		doc_close(d, ']');
+	}
+}
+
+static int get_overview(struct call *k)
+{
+	struct grove_session *s;
+	struct grove_view *v;
+	struct grove_list *l = NULL;
+	struct survey about = { 0 };
+	int rc = session_get(k, arg_text(k, "session"), &s, &v);
+
+	if (!rc) {
+		rc = survey(v, &about);
+		if (!rc)
+			rc = grove_find(k->m->g, k->m->session_key.ptr, GROVE_FIND_COUNT, &l);
+		if (rc)
+			rc = call_fail_grove(k, rc);
+	}
+	if (!rc) {
+		put_notice(&k->d);
+		put_session_members(&k->d, grove_list_at(l, 0), 1000);
+		put_state(&k->d, s, v, &about);
+		doc_close(&k->d, '}');
+	}
+	grove_list_free(l);
+	grove_view_unref(v);
+	return rc;
+}
+
+const struct tool tool_get_overview = {
+	"get_overview", "Overview of a session",
+	"Tells what a session is about: name, directory, times, counts, where it ended, its branches, labels and "
+	"sub-agents, and the command that resumes it.",
+	(const struct arg[]){ ARG_SESSION, { NULL } },
+	get_overview,
+};
+
+/* ---------------------------------------------------------------- get_usage */
+
+static void put_usage_row(struct doc *d, const struct grove_usage_row *r)
+{
+	doc_open(d, '{');
+	put_recorded_member(d, "key", r->key, NAME_TEXT);
+	doc_member_number(d, "input", r->input);
+	doc_member_number(d, "output", r->output);
+	doc_member_number(d, "cacheRead", r->cache_read);
+	doc_member_number(d, "cacheWrite", r->cache_write);
+	doc_member_number(d, "totalTokens", r->total);
+	if (r->has_cost) {
+		doc_name(d, "cost");
+		doc_real(d, r->cost);
+	}
+	doc_close(d, '}');
+}
+
+static void put_usage(struct call *k, const struct grove_usage *u, uint64_t from, uint64_t limit)
+{
+	const struct grove_usage_row *r;
+	struct doc item = { .rc = 0 };
+	uint64_t i = from;
+	int fits = 1;
+
+	put_notice(&k->d);
+	doc_name(&k->d, "totals");
+	put_usage_row(&k->d, grove_usage_totals(u));
+	doc_name(&k->d, "rows");
+	doc_open(&k->d, '[');
+	for (; i - from < limit && fits && (r = grove_usage_at(u, (size_t)i)); i += (uint64_t)fits) {
+		item.buf.len = 0;
+		put_usage_row(&item, r);
+		fits = put_item(k, &item, (size_t)(i - from));
+	}
+	doc_close(&k->d, ']');
+	if (grove_usage_at(u, (size_t)i))
+		put_cursor(&k->d, "nextCursor", 'u', &i, 1);
+	doc_close(&k->d, '}');
+	doc_release(&item);
+}
+
+static int get_usage(struct call *k)
+{
+	struct grove_usage_options o = { .size = sizeof(o), .by = (enum grove_usage_by)arg_number(k, "by", GROVE_USAGE_DAY),
+					 .project = arg_text(k, "project"), .agent = arg_text(k, "agent"), .tz = "" };
+	const char *cursor = arg_text(k, "cursor"), *session = arg_text(k, "session");
+	struct grove_usage *u = NULL;
+	struct grove_list *l = NULL;
+	uint64_t from = 0;
+	int rc = cursor ? cursor_read(k, cursor, 'u', &from, 1) : 0;
+
+	if (!rc)
+		rc = arg_period(k, &o.period);
+	if (!rc && session) {
+		rc = grove_find(k->m->g, session, 0, &l);
+		if (rc)
+			rc = call_fail_grove(k, rc);
+		else
+			o.session = grove_list_at(l, 0)->id;
+	}
+	if (!rc) {
+		rc = grove_usage(k->m->g, &o, &u);
+		if (rc)
+			rc = call_fail_grove(k, rc);
+	}
+	if (!rc)
+		put_usage(k, u, from, arg_number(k, "limit", USAGE_DEFAULT));
+	grove_usage_free(u);
+	grove_list_free(l);
+	return rc;
+}
+
+const struct tool tool_get_usage = {
+	"get_usage", "Tokens and cost",
+	"Tells how many tokens sessions used and what they cost in US dollars, by day, model, session, project, agent, "
+	"week, month or block (five hours of Claude).",
+	(const struct arg[]){
+		{ "by", VALUE_CHOICE, .choices = "day|model|session|project|agent|week|month|block",
+		  .about = "What a row stands for; day unless given." },
+		ARG_SINCE, ARG_UNTIL,
+		{ "project", VALUE_TEXT, .about = "Only sessions of this directory or below it; a name without a slash: of every directory of that name." },
+		{ "agent", VALUE_TEXT, .about = "Only sessions of this agent." },
+		{ "session", VALUE_TEXT, .about = "Only this session and its sub-agents: id, prefix of it, path, or last." },
+		{ "limit", VALUE_NUMBER, .least = 1, .most = 1000, .about = "Rows a page; 50 unless given." },
+		ARG_CURSOR, ARG_BYTES, { NULL },
+	},
+	get_usage,
+};

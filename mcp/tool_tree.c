@@ -1,0 +1,197 @@
+/*
+ * tool_tree.c: get_tree.
+ *
+ * The nodes as `grove tree` draws them, one after the other: a node, then what is below
+ * it. `depth` counts forks, not entries, or a long conversation would be a staircase.
+ */
+#include "mcp.h"
+
+#include "cli/shape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIMIT_DEFAULT = 50, LIMIT_MAX = 1000, LABEL_TEXT = 200 };
+
+struct row {
+	uint32_t node;           /* a place in the columns */
+	uint32_t parent;         /* GROVE_NO_ENTRY: none */
+	uint32_t depth, children;
+};
+
+struct rows {
+	struct row *at;
+	size_t nr;
+};
+
+static uint32_t count_children(const struct shape *s, uint32_t node)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = s->first[node]; i != GROVE_NO_ENTRY; i = s->next[i])
+		n++;
+	return n;
+}
+
+/* What is still to be visited is a stack; of siblings the first is on top. */
+static void push_all(struct rows *stack, const struct shape *s, uint32_t first, const struct row *parent)
+{
+	size_t begin = stack->nr;
+
+	for (uint32_t i = first; i != GROVE_NO_ENTRY; i = s->next[i])
+		stack->at[stack->nr++] = (struct row){
+			.node = i,
+			.parent = parent ? parent->node : GROVE_NO_ENTRY,
+			.depth = parent ? parent->depth + (parent->children > 1) : 0,
+			.children = count_children(s, i),
+		};
+	for (size_t i = begin, j = stack->nr; i + 1 < j; i++) {
+		struct row swap = stack->at[--j];
+
+		stack->at[j] = stack->at[i];
+		stack->at[i] = swap;
+	}
+}
+
+static void lay_out(const struct shape *s, struct rows *out)
+{
+	struct rows stack = { .at = cli_realloc(NULL, s->c->nr + 1u, sizeof(*stack.at)) };
+
+	out->at = cli_realloc(NULL, s->c->nr + 1u, sizeof(*out->at));
+	out->nr = 0;
+	push_all(&stack, s, s->root, NULL);
+	while (stack.nr) {
+		struct row r = stack.at[--stack.nr];
+
+		out->at[out->nr++] = r;
+		push_all(&stack, s, s->first[r.node], &r);
+	}
+	free(stack.at);
+}
+
+struct drawing {
+	struct call *k;
+	struct grove_view *v;
+	const struct shape *s;
+	unsigned char *active;   /* of each entry: is it on the path to the leaf? */
+	size_t text;
+};
+
+static void put_row(struct drawing *w, const struct row *r, struct doc *d)
+{
+	const struct grove_columns *c = w->s->c;
+	struct grove_entry e = { .size = sizeof(e) };
+	struct grove_preview p = { .size = sizeof(p) };
+	struct grove_buf buf = GROVE_BUF_INIT;
+
+	d->buf.len = 0;
+	if (grove_view_entry(w->v, c->index[r->node], &e))
+		return;
+	doc_open(d, '{');
+	put_recorded_member(d, "entryId", e.id, 0);
+	if (r->parent != GROVE_NO_ENTRY && c->id[r->parent])
+		put_recorded_member(d, "parentId", c->strings + c->id[r->parent], 0);
+	doc_member_number(d, "depth", r->depth);
+	doc_member(d, "role", e.role == GROVE_ROLE_NONE ? grove_kind_name(e.kind) : grove_role_name(e.role));
+	doc_member_time(d, "time", e.time);
+	put_recorded_member(d, "label", e.label, LABEL_TEXT);
+	if (r->children > 1)
+		doc_member_number(d, "branches", r->children);
+	doc_member_bool(d, "onActivePath", w->active[e.index]);
+	if (!grove_view_preview(w->v, e.index, w->text, &buf, &p)) {
+		if (p.title.len) {
+			doc_name(d, "title");
+			put_recorded(d, p.title, GROVE_TITLE_MAX);
+		}
+		doc_name(d, "text");
+		put_recorded(d, p.text, w->text);
+	}
+	doc_close(d, '}');
+	grove_buf_release(&buf);
+}
+
+static void put_rows(struct drawing *w, const struct rows *rows, uint64_t from, uint64_t limit, const char *id)
+{
+	struct doc *d = &w->k->d, item = { .rc = 0 };
+	uint64_t next[2] = { grove_view_generation(w->v), from };
+	uint64_t nr = 0;
+
+	put_notice(d);
+	put_recorded_member(d, "sessionId", id, 0);
+	doc_member_number(d, "total", rows->nr);
+	doc_name(d, "nodes");
+	doc_open(d, '[');
+	for (; next[1] < rows->nr && nr < limit && !atomic_load(&w->k->m->cancelled); next[1]++, nr++) {
+		put_row(w, &rows->at[next[1]], &item);
+		if (item.buf.len && !put_item(w->k, &item, (size_t)nr))
+			break;
+	}
+	doc_close(d, ']');
+	if (next[1] < rows->nr)
+		put_cursor(d, "nextCursor", 't', next, 2);
+	doc_close(d, '}');
+	doc_release(&item);
+}
+
+static int mark_active(struct drawing *w)
+{
+	struct grove_rows path = { 0 };
+	int rc = grove_view_ancestors(w->v, grove_view_leaf(w->v), &path);
+
+	w->active = calloc(grove_view_count(w->v) + 1u, 1);
+	if (!rc && !w->active)
+		rc = GROVE_ENOMEM;
+	for (size_t i = 0; !rc && i < path.nr; i++)
+		w->active[path.at[i]] = 1;
+	grove_rows_release(&path);
+	return rc;
+}
+
+static int get_tree(struct call *k)
+{
+	enum shape_filter filter = (enum shape_filter)arg_number(k, "filter", SHAPE_DEFAULT);
+	const char *cursor = arg_text(k, "cursor");
+	uint64_t at[2] = { 0, 0 };
+	struct grove_session *s;
+	struct drawing w = { .k = k, .text = arg_number(k, "maxText", 100) };
+	struct shape shape = { 0 };
+	struct rows rows = { 0 };
+	int rc = session_get(k, arg_text(k, "session"), &s, &w.v);
+
+	if (!rc && cursor)
+		rc = cursor_read(k, cursor, 't', at, 2);
+	if (!rc && cursor && at[0] != grove_view_generation(w.v))
+		rc = call_fail(k, GROVE_EINVAL, "cursor is no longer valid: the session was rewritten");
+	if (!rc) {
+		rc = shape_make(&shape, w.v, filter, 0, !strcmp(grove_session_dialect(s), "claude"));
+		if (!rc)
+			rc = mark_active(&w);
+		if (rc)
+			call_fail(k, rc, "%s", grove_strerror(rc));
+	}
+	if (!rc) {
+		w.s = &shape;
+		lay_out(&shape, &rows);
+		put_rows(&w, &rows, at[1], arg_number(k, "limit", LIMIT_DEFAULT), grove_session_id(s));
+	}
+	free(rows.at);
+	free(w.active);
+	shape_release(&shape);
+	grove_view_unref(w.v);
+	return rc;
+}
+
+const struct tool tool_get_tree = {
+	"get_tree", "Tree of a session",
+	"Shows the tree of a session, a line for each node, parents before what follows them: id, role, time, label, the "
+	"first words, where it forks, and which nodes are on the active path.",
+	(const struct arg[]){
+		ARG_SESSION,
+		{ "filter", VALUE_CHOICE, .choices = "default|no-tools|user-only|labeled-only|all",
+		  .about = "Which entries are nodes; user-only gives the shortest summary." },
+		{ "limit", VALUE_NUMBER, .least = 1, .most = LIMIT_MAX, .about = "Nodes a page; 50 unless given." },
+		{ "maxText", VALUE_NUMBER, .least = 1, .most = 1000, .about = "Bytes of each node's first words; 100 unless given." },
+		ARG_CURSOR, ARG_BYTES, { NULL },
+	},
+	get_tree,
+};

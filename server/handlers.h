@@ -29,8 +29,9 @@ int get_snapshot(struct request *r);
 int get_path(struct request *r);
 int get_agents(struct request *r);
 int get_check(struct request *r);
-/* context.c */
+/* context.c, diff.c */
 int get_context(struct request *r);
+int get_diff(struct request *r);
 /* tree.c, entries.c, export.c */
 int get_tree(struct request *r);
 /* The columns of the entries [from, upto) of a view as members, without brackets. */

@@ -173,6 +173,13 @@ static const struct param context_query[] = {
 	{ NULL },
 };
 
+static const struct param diff_query[] = {
+	{ "a", PARAM_TEXT, PARAM_REQUIRED, NULL, "the entry at the end of one branch, or root" },
+	{ "b", PARAM_TEXT, PARAM_REQUIRED, NULL, "the entry at the end of the other" },
+	SUB,
+	{ NULL },
+};
+
 static const struct param leaf_body[] = {
 	{ "entryId", PARAM_TEXT, PARAM_REQUIRED | PARAM_NULL, NULL, "where; null: before the first entry" },
 	{ "summary", PARAM_TEXT, 0, NULL, "about the branch that is left" },
@@ -325,7 +332,8 @@ const struct route routes[] = {
 	{ "GET", API "/sessions/{id}/context", SCOPE_READ, PACE_SHARED, get_context, "What the model would be sent.",
 	  context_query,
 	  .answer = "messages?:a entryIds?:a leaf:s0 parts?:a window?:o explain?:a leafReason?:o rev:i generation:i" },
-	{ "GET", API "/sessions/{id}/diff", SCOPE_READ, PACE_QUICK, not_yet, "Two branches beside each other." },
+	{ "GET", API "/sessions/{id}/diff", SCOPE_READ, PACE_SHARED, get_diff, "Two branches beside each other.", diff_query,
+	  .answer = "fork:s0 common:i a:o b:o rev:i generation:i" },
 	{ "PUT", API "/sessions/{id}/leaf", SCOPE_WRITE, PACE_SLOW, put_leaf, "Moves the leaf, for everybody.", NULL,
 	  leaf_body,
 	  .answer = "leafEntryId:s0 summaryId?:s rev:i generation:i" },

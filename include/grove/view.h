@@ -462,6 +462,36 @@ GROVE_API int grove_view_tree(const struct grove_view *v, unsigned flags, struct
 /* Copies the detail of the last error of this view, of any thread. */
 GROVE_API void grove_view_error(const struct grove_view *v, struct grove_detail *out);
 
+/* A file that the tools of a branch changed, by what their calls say. */
+struct grove_diff_file {
+	const char *path;            /* as the calls have it */
+	uint64_t added, removed;     /* lines; a file written as a whole has no removed ones */
+	uint64_t edits;              /* calls, without those that failed */
+};
+/* What a branch has after the entry where another one leaves it. */
+struct grove_diff_side {
+	uint32_t leaf;               /* the entry that was given */
+	uint64_t entries;
+	const struct grove_range *seq;   /* the lines of these entries */
+	size_t nr_seq;
+	uint64_t tokens;             /* sent and answered, including those of the cache */
+	double cost;                 /* in USD; NaN: not known for any reply */
+	const struct grove_diff_file *const *files;  /* in the order of their first change */
+	size_t nr_files;
+};
+struct grove_diff {
+	uint32_t fork;               /* the last entry that both have; GROVE_NO_ENTRY: none */
+	uint64_t common;             /* entries up to there */
+	const struct grove_diff_side *a, *b;
+};
+/*
+ * Compares two branches: the ways from the root to the entries `a` and `b`, either of
+ * which may be GROVE_NO_ENTRY. Reads what comes after the fork. Leaf markers do not
+ * count. Returns 0, GROVE_ENOTFOUND if there is no such entry, or as grove_view_line().
+ */
+GROVE_API int grove_view_diff(const struct grove_view *v, uint32_t a, uint32_t b, struct grove_diff **out);
+GROVE_API void grove_diff_free(struct grove_diff *d);
+
 #ifdef __cplusplus
 }
 #endif

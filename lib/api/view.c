@@ -370,6 +370,17 @@ int grove_view_usage(const struct grove_view *v, struct grove_sink sink)
 	WITH_VIEW(v, grove__usage_turns(inside(v), sink, &d));
 }
 
+int grove_view_diff(const struct grove_view *v, uint32_t a, uint32_t b, struct grove_diff **out)
+{
+	WITH_VIEW(v, grove__usage_diff(inside(v), a, b, out, &d));
+}
+
+void grove_diff_free(struct grove_diff *d)
+{
+	if (d)
+		grove__usage_diff_free(d);
+}
+
 int grove_view_log(const struct grove_view *v, unsigned flags, struct grove_sink sink)
 {
 	WITH_VIEW(v, grove__view_log(inside(v), flags & GROVE_LINE_BLOBS, sink, &d));

@@ -1,43 +1,49 @@
 /*
  * usage/turns.c: what each reply of one session was sent and answered.
  *
- * The same lines bill as in usage_logs.c, and the same table merges those of one reply; the
- * number that it keeps for each is the row of its first line, here.
+ * The same lines bill as in usage_logs.c, and the same table merges those of one reply.
  */
-#include "base/buf.h"
+#include "usage/turns.h"
+
 #include "json/out.h"
-#include "usage/prices.h"
-#include "usage/usage.h"
 
 #include <math.h>
 
-struct turns {
-	struct grove_view *v;
-	struct grove__json_want want;
-	struct grove__json_member members[GROVE__JSON_WANT_MAX];
-	struct grove__replies replies;
-	struct grove__prices prices;
-	struct grove__arena tmp;
-	struct grove_buf line;           /* with room for the scanner */
-};
-
-static void want(struct turns *t, const struct grove__dialect *dialect)
+int grove__turns_init(struct grove__turns *t, struct grove_view *v, struct grove_detail *d)
 {
+	const struct grove__dialect *dialect = v->image->dialect;
 	unsigned nr = dialect->read.nr_members;
 
+	memset(t, 0, sizeof(*t));
+	t->v = v;
+	grove__replies_init(&t->replies);
+	grove__prices_init(&t->prices);
+	grove__arena_init(&t->tmp);
 	memcpy(t->members, dialect->read.members, nr * sizeof(*t->members));
 	if (dialect->usage.nr_members)
 		memcpy(t->members + nr, dialect->usage.members, dialect->usage.nr_members * sizeof(*t->members));
 	grove__json_want_init(&t->want, t->members, nr + dialect->usage.nr_members);
+	return grove__prices_load(&t->prices, v->session->g, NULL, d);
 }
 
-static int take_row(struct turns *t, const struct grove__dialect *dialect, uint32_t row, struct grove_slice value)
+void grove__turns_release(struct grove__turns *t)
 {
+	grove__arena_release(&t->tmp);
+	grove__prices_release(&t->prices);
+	grove__replies_release(&t->replies);
+	grove__buf_release(&t->line);
+}
+
+int grove__turns_add(struct grove__turns *t, uint32_t row, struct grove_slice value)
+{
+	const struct grove__dialect *dialect = t->v->image->dialect;
 	struct grove__json_line l;
 	struct grove__billed x;
 	struct grove__entry e;
 	int rc;
 
+	if (!dialect->usage.billed)
+		return 0;
 	grove__arena_clear(&t->tmp);
 	grove__buf_clear(&t->line);
 	if (grove__buf_add_slice(&t->line, value) || grove__buf_reserve(&t->line, GROVE__JSON_PAD))
@@ -52,30 +58,7 @@ static int take_row(struct turns *t, const struct grove__dialect *dialect, uint3
 	return t->tmp.failed ? GROVE_ENOMEM : grove__replies_add(&t->replies, &x, row, true);
 }
 
-static int read_all(struct turns *t, struct grove_detail *d)
-{
-	const struct grove__dialect *dialect = t->v->image->dialect;
-	struct grove__rows rows;
-	struct grove_slice value;
-	uint32_t row;
-	int rc;
-
-	if (!dialect->usage.billed)
-		return 0;
-	want(t, dialect);
-	grove__rows_init(&rows, t->v->image, t->v->log, NULL, t->v->nr);
-	while (!(rc = grove__rows_next(&rows, &row, &value, d))) {
-		rc = take_row(t, dialect, row, value);
-		if (rc) {
-			rc = grove__fail_nomem(d);
-			break;
-		}
-	}
-	grove__rows_release(&rows);
-	return rc < 0 ? rc : 0;
-}
-
-static double cost_of(const struct turns *t, const struct grove__reply *r)
+double grove__turns_cost(const struct grove__turns *t, const struct grove__reply *r)
 {
 	const struct grove__price *price;
 
@@ -85,9 +68,28 @@ static double cost_of(const struct turns *t, const struct grove__reply *r)
 	return price ? grove__prices_of(price, r) : (double)NAN;
 }
 
+static int read_all(struct grove__turns *t, struct grove_detail *d)
+{
+	struct grove__rows rows;
+	struct grove_slice value;
+	uint32_t row;
+	int rc;
+
+	if (!t->v->image->dialect->usage.billed)
+		return 0;
+	grove__rows_init(&rows, t->v->image, t->v->log, NULL, t->v->nr);
+	while (!(rc = grove__rows_next(&rows, &row, &value, d)))
+		if (grove__turns_add(t, row, value)) {
+			rc = grove__fail_nomem(d);
+			break;
+		}
+	grove__rows_release(&rows);
+	return rc < 0 ? rc : 0;
+}
+
 enum column { SEQ, TIME, CONTEXT, OUTPUT, COST, COLUMNS };
 
-static void put_cell(struct grove__out *o, const struct turns *t, enum column column, const struct grove__reply *r)
+static void put_cell(struct grove__out *o, const struct grove__turns *t, enum column column, const struct grove__reply *r)
 {
 	switch (column) {
 	case SEQ:
@@ -103,11 +105,11 @@ static void put_cell(struct grove__out *o, const struct turns *t, enum column co
 		grove__out_number(o, NULL, r->output);
 		break;
 	default:
-		grove__out_double(o, NULL, cost_of(t, r));
+		grove__out_double(o, NULL, grove__turns_cost(t, r));
 	}
 }
 
-static int put_columns(const struct turns *t, struct grove_sink sink)
+static int put_columns(const struct grove__turns *t, struct grove_sink sink)
 {
 	static const char *const names[COLUMNS] = { "seq", "time", "context", "output", "cost" };
 	struct grove__out o;
@@ -127,18 +129,11 @@ static int put_columns(const struct turns *t, struct grove_sink sink)
 
 int grove__usage_turns(struct grove_view *v, struct grove_sink sink, struct grove_detail *d)
 {
-	struct turns t = { .v = v };
-	int rc;
+	struct grove__turns t;
+	int rc = grove__turns_init(&t, v, d);
 
-	grove__replies_init(&t.replies);
-	grove__prices_init(&t.prices);
-	grove__arena_init(&t.tmp);
-	rc = grove__prices_load(&t.prices, v->session->g, NULL, d);
 	rc = rc ? rc : read_all(&t, d);
 	rc = rc ? rc : put_columns(&t, sink);
-	grove__arena_release(&t.tmp);
-	grove__prices_release(&t.prices);
-	grove__replies_release(&t.replies);
-	grove__buf_release(&t.line);
+	grove__turns_release(&t);
 	return rc;
 }

@@ -38,5 +38,9 @@ void grove__usage_release(struct grove_usage *u);
 int grove__usage_json(const struct grove_usage *u, struct grove_buf *out);
 /* turns.c: grove_view_usage(). */
 int grove__usage_turns(struct grove_view *v, struct grove_sink sink, struct grove_detail *d);
+/* diff.c: grove_view_diff(). */
+int grove__usage_diff(struct grove_view *v, uint32_t a, uint32_t b, struct grove_diff **out,
+		      struct grove_detail *d);
+void grove__usage_diff_free(struct grove_diff *d);
 
 #endif

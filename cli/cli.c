@@ -10,8 +10,54 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ----------------------------------------------------------------- the ends */
+
+/*
+ * The progress line and what is written share a terminal, also through a pipe: who
+ * reads there may write to it. After a whole line of ours it may come back.
+ */
+static void on_write(void *payload, const struct out *o)
+{
+	struct cli *c = payload;
+
+	if (o->tty && o->last == '\n')
+		progress_hide(&c->progress);
+	else
+		progress_end(&c->progress);
+}
+
+static int is_file(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && (S_ISREG(st.st_mode) || (S_ISCHR(st.st_mode) && !isatty(fd)));
+}
+
+void cli_init(struct cli *c)
+{
+	memset(c, 0, sizeof(*c));
+	out_init(&c->out, STDOUT_FILENO);
+	out_init(&c->err, STDERR_FILENO);
+	progress_init(&c->progress, c->err.tty ? c->err.fd : -1, c->err.width);
+	if (!is_file(c->out.fd))
+		c->out.on_write = on_write;
+	c->err.on_write = on_write;
+	c->out.payload = c->err.payload = c;
+}
+
+void cli_release(struct cli *c)
+{
+	progress_release(&c->progress);
+	grove_close(c->g);
+	opt_list_release(&c->stores);
+	config_release(&c->config);
+	out_release(&c->out);
+	out_release(&c->err);
+}
 
 /* ------------------------------------------------------------------ options */
 
@@ -100,6 +146,8 @@ const char *cli_setting(const struct cli *c, const char *key)
 void cli_pager(struct cli *c)
 {
 	pager_begin(&c->pager, &c->out, cli_setting(c, "pager"));
+	if (c->pager.pid)
+		cli_progress_end(c);
 }
 
 /* The options that were not given, from the settings. GROVE_STORE is the library's. */
@@ -315,7 +363,6 @@ void cli_warn(struct cli *c, const char *fmt, ...)
 
 void cli_warn_detail(struct cli *c, const struct grove_detail *why)
 {
-	cli_progress_end(c);
 	print_line(c, why);
 }
 
@@ -481,54 +528,31 @@ int cli_interrupted(void)
 	return interrupted;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 static int on_progress(void *payload, uint64_t done, uint64_t total)
 {
-	enum { PATIENCE = 400, PACE = 100 }; /* ms */
 	struct cli *c = payload;
-	struct cli_progress *p = &c->progress;
-	int64_t now;
 
 	if (interrupted)
 		return 1;
-	if (!c->err.tty)
-		return 0;
-	now = now_ms();
-	if (now - p->begin < PATIENCE || now - p->shown < PACE)
-		return 0;
-	p->shown = now;
-	if (total)
-		out_printf(&c->err, "\r%s: %3llu %%", p->what,
-			   (unsigned long long)(done >= total ? 100 : done * 100 / total));
-	else
-		out_printf(&c->err, "\r%s: %llu", p->what, (unsigned long long)done);
-	out_flush(&c->err);
+	progress_at(&c->progress, done, total);
 	return 0;
 }
 
 void cli_progress(struct cli *c, const char *what)
 {
 	catch_interrupt();
-	c->progress.what = what;
-	c->progress.begin = now_ms();
-	c->progress.shown = 0;
+	progress_begin(&c->progress, what);
 	grove_set_progress(c->g, (struct grove_progress){ on_progress, c });
+}
+
+void cli_working(struct cli *c, const char *what)
+{
+	progress_begin(&c->progress, what);
 }
 
 void cli_progress_end(struct cli *c)
 {
-	if (!c->progress.shown)
-		return;
-	out_puts(&c->err, "\r\033[K");
-	out_flush(&c->err);
-	c->progress.shown = 0;
+	progress_end(&c->progress);
 }
 
 int cli_confirm(struct cli *c, const char *fmt, ...)
@@ -536,7 +560,7 @@ int cli_confirm(struct cli *c, const char *fmt, ...)
 	char question[4200], *answer = NULL;
 	size_t cap = 0;
 	va_list ap;
-	int yes;
+	int yes, working = c->progress.running;
 
 	va_start(ap, fmt);
 	vsnprintf(question, sizeof(question), fmt, ap);
@@ -548,6 +572,8 @@ int cli_confirm(struct cli *c, const char *fmt, ...)
 	/* the whole line: its rest is no answer to the next question */
 	yes = getline(&answer, &cap, stdin) > 0 && (*answer == 'y' || *answer == 'Y');
 	free(answer);
+	if (working)
+		progress_begin(&c->progress, c->progress.what);
 	return yes;
 }
 

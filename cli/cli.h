@@ -21,6 +21,7 @@
 #include "programs/opt.h"
 #include "out.h"
 #include "pager.h"
+#include "progress.h"
 
 enum cli_exit {
 	EXIT_DONE = 0,
@@ -40,10 +41,7 @@ struct cli {
 	int status;              /* what cli_begin() and cli_open() want to end with */
 	unsigned warned;         /* how often the library passed something over */
 	const struct out *done;  /* members that say what was done, also beside a JSON error */
-	struct cli_progress {
-		const char *what;
-		int64_t begin, shown;  /* ms; 0: not yet */
-	} progress;
+	struct progress progress;
 
 	struct config config;    /* the file; see cli_setting() */
 
@@ -52,6 +50,11 @@ struct cli {
 	const char *dialect;
 	int json, color, no_cache, utc, help, version;
 };
+
+/* Standard output and standard error, which take the progress line away before they write. */
+void cli_init(struct cli *c);
+/* All of it again; what is left of the output must have been flushed. */
+void cli_release(struct cli *c);
 
 #define CLI_GLOBALS 9
 /* The table of those options. */
@@ -115,11 +118,13 @@ void cli_print_session(struct cli *c, struct grove_session *s);
 void cli_tell_resume(struct cli *c, struct grove_session *s);
 
 /*
- * Long work: a line on a terminal, and Ctrl-C asks to stop (a second one
- * stops). cli_progress_end() takes the line away; Ctrl-C stays caught until
+ * Long work of the library: a line on a terminal, and Ctrl-C asks to stop (a second
+ * one stops). cli_progress_end() takes the line away; Ctrl-C stays caught until
  * cli_let_interrupt(), after which there is nothing left that it could spoil.
  */
 void cli_progress(struct cli *c, const char *what);
+/* The same for work that can be stopped at any time, as printing: the line alone. */
+void cli_working(struct cli *c, const char *what);
 void cli_progress_end(struct cli *c);
 void cli_let_interrupt(void);
 int cli_interrupted(void);

@@ -111,7 +111,6 @@ static int on_archived(void *payload, const struct grove_archived *x)
 {
 	struct archive *a = payload;
 
-	cli_progress_end(a->c);
 	a->told++;
 	a->sum.sessions += !x->why && x->state != GROVE_ARCHIVE_UNCHANGED;
 	a->sum.unchanged += x->state == GROVE_ARCHIVE_UNCHANGED;

@@ -269,7 +269,6 @@ static int on_problem(void *payload, const struct grove_blob_problem *p)
 		out_puts(o, "}");
 		return 0;
 	}
-	cli_progress_end(x->c);
 	out_text(o, out_str(p->path));
 	out_puts(o, ": ");
 	out_style(o, OUT_RED);
@@ -345,7 +344,6 @@ static int on_blob(void *payload, const struct grove_blob_item *i)
 	}
 	if (i->fate != GROVE_BLOB_FATE_GARBAGE && i->fate != GROVE_BLOB_FATE_REMOVED)
 		return 0;
-	cli_progress_end(x->c);
 	cli_size(size, sizeof(size), i->bytes);
 	out_printf(o, "%s %5s  ", i->fate == GROVE_BLOB_FATE_REMOVED ? "removed" : "garbage", size);
 	out_text(o, out_str(i->path));

@@ -37,7 +37,6 @@ static int on_change(void *payload, const struct grove_fix_change *x)
 		problems_change(ck, x);
 		return 0;
 	}
-	cli_progress_end(ck->c);
 	diff_print(&k->diff, &ck->c->out, x);
 	return out_failed(&ck->c->out);
 }

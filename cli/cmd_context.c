@@ -125,6 +125,7 @@ static void print_head(const struct listing *l)
 /* Lists the messages that wait. */
 static void print_rows(struct listing *l)
 {
+	cli_pager(l->c);
 	if (!l->before && l->nr)
 		print_head(l);
 	for (size_t i = 0; i < l->nr && !out_failed(&l->c->out); i++)
@@ -257,7 +258,6 @@ static int print_context(struct cli *c, struct grove_view *v, const struct grove
 					       .reason = on_reason, .about = on_about };
 	int err;
 
-	cli_pager(c);
 	err = grove_view_messages(v, opt, &reader);
 	free(l.bytes);
 	free(l.row);
@@ -291,6 +291,7 @@ int cmd_context(struct cli *c, int argc, char **argv)
 	s = cli_open(c, argv[0], lazy ? GROVE_OPEN_LAZY : GROVE_OPEN_READ);
 	if (!s)
 		return c->status;
+	cli_working(c, "reading");
 	/* nothing was read yet, and perhaps not all of it need be */
 	if (lazy && !grove_session_cwd(s)) {
 		err = grove_session_context(s, &co, out_json_sink(&c->out));

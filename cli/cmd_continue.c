@@ -73,6 +73,7 @@ int cmd_continue(struct cli *c, int argc, char **argv)
 	entry = cli_entry(c, s, argv[1]);
 	if (!entry)
 		goto out;
+	cli_working(c, "writing");
 	err = grove_session_continue(s, entry, &lo, &r);
 	if (!err && c->json)
 		print_json(c, r.outcome, r.leaf, &r.content);

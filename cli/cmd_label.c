@@ -17,6 +17,7 @@ int cmd_label(struct cli *c, int argc, char **argv)
 	s = cli_open(c, argv[0], GROVE_OPEN_WRITE);
 	if (!s)
 		return c->status;
+	cli_working(c, "writing");
 	target = cli_entry(c, s, argv[1]);
 	err = target ? grove_session_append_label(s, target, argc > 2 ? argv[2] : NULL, NULL, &r) : 0;
 	if (!target) {

@@ -39,6 +39,7 @@ int cmd_leaf(struct cli *c, int argc, char **argv)
 	s = cli_open(c, argv[0], argc < 2 ? GROVE_OPEN_READ : GROVE_OPEN_WRITE);
 	if (!s)
 		return c->status;
+	cli_working(c, "writing");
 	if (argc == 2) {
 		lo.summary = b.summary ? &b : NULL;
 		to = cli_entry(c, s, argv[1]);

@@ -130,6 +130,7 @@ static int print_lines(struct log *l)
 		struct grove_entry e = { .size = sizeof(e) };
 		struct brief b;
 
+		progress_at(&l->c->progress, i - l->from, nr - l->from);
 		err = grove_view_entry(l->v, i, &e);
 		if (err || !is_within(&l->period, &e))
 			continue;
@@ -172,6 +173,7 @@ int cmd_log(struct cli *c, int argc, char **argv)
 	l.v = cli_view(c, s);
 	if (!l.v)
 		goto out;
+	cli_working(c, "printing");
 	short_ids_init(&l.ids, l.v);
 	err = find_from(&l);
 	if (!err && raw) {

@@ -31,6 +31,7 @@ int cmd_name(struct cli *c, int argc, char **argv)
 		grove_session_close(s);
 		return cli_error(c, GROVE_EINVAL, "the name is empty");
 	}
+	cli_working(c, "writing");
 	if (argc == 2)
 		err = grove_session_set_name(s, argv[1], GROVE_NAME_BY_USER, NULL);
 	if (!err && (argc < 2 || c->json)) {

@@ -41,6 +41,7 @@ int cmd_rm(struct cli *c, int argc, char **argv)
 
 	if (cli_begin(c, opts, "SESSION...", &argc, argv))
 		return c->status;
+	cli_working(c, "removing");
 	path = cli_realloc(NULL, (size_t)argc, sizeof(*path));
 	memset(path, 0, (size_t)argc * sizeof(*path));
 	if (find_all(c, path, argv, argc))

@@ -120,6 +120,7 @@ int cmd_show(struct cli *c, int argc, char **argv)
 	v = cli_view(c, s);
 	if (!v || cli_leaf(c, v, leaf, &to))
 		goto out;
+	cli_working(c, "reading");
 	if (all)
 		path.nr = grove_view_count(v); /* and no rows: 0, 1, 2, … */
 	else

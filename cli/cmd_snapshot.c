@@ -92,6 +92,7 @@ int cmd_snapshot(struct cli *c, int argc, char **argv)
 	v = cli_view(c, s);
 	if (!v)
 		goto out;
+	cli_working(c, "reading");
 	so.entries = (enum grove_snapshot_entries)which;
 	so.flags = (blobs ? GROVE_SNAPSHOT_BLOBS : 0) | (project ? GROVE_SNAPSHOT_PROJECT : 0);
 	if (c->json) {

@@ -24,8 +24,10 @@ static int init(struct cli *c, char **argv)
 static int upgrade(struct cli *c, char **argv)
 {
 	unsigned from, to;
-	int err = grove_store_upgrade(c->g, argv[0], &from, &to);
+	int err;
 
+	cli_working(c, "upgrading");
+	err = grove_store_upgrade(c->g, argv[0], &from, &to);
 	if (err)
 		return cli_fail_grove(c, err);
 	if (c->json)
@@ -94,7 +96,6 @@ static int on_copied(void *payload, const struct grove_archived *a)
 	struct copying *x = payload;
 	struct cli *c = x->c;
 
-	cli_progress_end(c);
 	if (a->why) {
 		x->failed++;
 		x->conflicts += a->why->code == GROVE_ECONFLICT || a->why->code == GROVE_EEXIST;

@@ -445,6 +445,7 @@ int cmd_tree(struct cli *c, int argc, char **argv)
 		return c->status;
 	v = cli_view(c, s);
 	if (v) {
+		cli_working(c, "drawing");
 		if (c->json) {
 			unsigned flags = (flat ? GROVE_TREE_FLAT : 0) | (blobs ? GROVE_TREE_BLOBS : 0);
 

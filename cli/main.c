@@ -223,9 +223,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	/* A limit on the size of files is an error that can be told. */
 	signal(SIGXFSZ, SIG_IGN);
-	memset(&c, 0, sizeof(c));
-	out_init(&c.out, STDOUT_FILENO);
-	out_init(&c.err, STDERR_FILENO);
+	cli_init(&c);
 	if (argc > 0) {
 		argc--;
 		argv++;
@@ -236,9 +234,6 @@ int main(int argc, char **argv)
 
 	status = end_pager(&c, status);
 	cli_progress_end(&c);
-	grove_close(c.g);
-	opt_list_release(&c.stores);
-	config_release(&c.config);
 	out_flush(&c.out);
 	if (out_failed(&c.out)) {
 		if (c.out.failed == EPIPE)
@@ -247,8 +242,7 @@ int main(int argc, char **argv)
 		status = EXIT_FAILED;
 	}
 	out_flush(&c.err);
-	out_release(&c.out);
-	out_release(&c.err);
+	cli_release(&c);
 	if (cli_interrupted())
 		die_of(SIGINT);
 	return status;

@@ -68,6 +68,8 @@ void out_release(struct out *o)
 
 static void write_all(struct out *o, const char *p, size_t len)
 {
+	if (len && o->on_write)
+		o->on_write(o->payload, o);
 	while (len && !o->failed) {
 		ssize_t n = write(o->fd, p, len);
 

@@ -54,6 +54,9 @@ struct out {
 	char carry[8];     /* what a sink was given the head of: a character, or a joiner and one */
 	unsigned carried;
 	int before[2];     /* what stood before it: see out.c */
+	/* called before bytes leave for `fd`, the last of which is `last`; NULL: nobody asks */
+	void (*on_write)(void *payload, const struct out *o);
+	void *payload;
 };
 
 void out_init(struct out *o, int fd);

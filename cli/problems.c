@@ -47,7 +47,6 @@ int problems_add(void *payload, const struct grove_problem *p)
 		return 0;
 	}
 	ck->problems++;
-	cli_progress_end(ck->c);
 	out_text(o, out_str(p->path));
 	out_printf(o, ":%llu: ", (unsigned long long)p->line);
 	out_style(o, OUT_RED);

@@ -612,7 +612,9 @@ int talk_print(struct talk *t, size_t from)
 {
 	int err = 0;
 
-	for (size_t i = from; i < t->nr && !err; i++)
+	for (size_t i = from; i < t->nr && !err; i++) {
+		progress_at(&t->c->progress, i - from, t->nr - from);
 		err = print_entry(t, i);
+	}
 	return err;
 }

@@ -263,10 +263,16 @@ int mirror_wants(void *payload, const char *id, const char *cwd)
 static int run_all(void *payload)
 {
 	struct picks *p = payload;
-	int rc = pick_all(p);
+	struct cli *c = p->s->c;
+	int rc;
 
-	for (size_t i = 0; i < p->nr && !rc && !stopped; i++)
+	cli_working(c, c->command);
+	rc = pick_all(p);
+	for (size_t i = 0; i < p->nr && !rc && !stopped; i++) {
+		progress_at(&c->progress, i, p->nr);
 		rc = sync_session(p->s, p->at[i].what, p->at[i].id, p->at[i].key, p->at[i].named);
+	}
+	cli_progress_end(c);
 	return stopped && !rc ? GROVE_ECANCELLED : rc;
 }
 
@@ -436,10 +442,8 @@ int main(int argc, char **argv)
 	struct sync s;
 	int status;
 
-	memset(&c, 0, sizeof(c));
 	memset(&s, 0, sizeof(s));
-	out_init(&c.out, STDOUT_FILENO);
-	out_init(&c.err, STDERR_FILENO);
+	cli_init(&c);
 	out_init(&s.list, -1);
 	if (argc < 2)
 		return EXIT_USAGE;
@@ -453,14 +457,11 @@ int main(int argc, char **argv)
 	cli_progress_end(&c);
 	http_close(s.remote.http);
 	state_close(&s.state);
-	grove_close(c.g);
-	opt_list_release(&c.stores);
 	out_flush(&c.out);
 	if (out_failed(&c.out))
 		status = EXIT_FAILED;
 	out_flush(&c.err);
-	out_release(&c.out);
-	out_release(&c.err);
+	cli_release(&c);
 	out_release(&s.list);
 	return status;
 }

@@ -76,7 +76,6 @@ static void print_session(struct job *j)
 {
 	struct out *o = &j->s->c->out;
 
-	cli_progress_end(j->s->c);
 	out_text(o, out_str(j->id));
 	out_puts(o, ":");
 	if (j->pushed || j->files_pushed)
@@ -143,12 +142,9 @@ void report_totals(struct sync *s)
 
 void report_progress(struct sync *s, const char *id)
 {
-	struct cli *c = s->c;
+	char what[128];
 
-	if (!c->err.tty || c->json)
-		return;
-	out_printf(&c->err, "\r\033[K%.40s: %llu pushed, %llu pulled", id,
-		   (unsigned long long)s->totals.lines_pushed, (unsigned long long)s->totals.lines_pulled);
-	out_flush(&c->err);
-	c->progress.shown = 1;
+	snprintf(what, sizeof(what), "%.40s: %llu pushed, %llu pulled", id,
+		 (unsigned long long)s->totals.lines_pushed, (unsigned long long)s->totals.lines_pulled);
+	progress_say(&s->c->progress, what);
 }

@@ -359,12 +359,11 @@ static int write_all(struct sync *s)
 	rc = readers.nr ? 0 : GROVE_ENOMEM;
 	while (!rc && s->ended < s->nr) {
 		struct grove__search_parcel *p = grove__search_queue_take(&s->queue);
-		bool end = p->end;
 
 		rc = write_parcel(s, p);
 		grove__search_parcel_free(p);
-		if (!rc && end)
-			rc = tell_progress(s);
+		/* also within a log: a long one must not make a cancelled search wait */
+		rc = rc ? rc : tell_progress(s);
 	}
 	grove__search_queue_stop(&s->queue);
 	grove__pool_end(&readers);

@@ -43,8 +43,9 @@ enum grove_open_flags {
 /*
  * Opens a session by path, id, prefix of an id, or "last": the first one that
  * grove_list() has for grove's directory, or, if the agent records it, the last one of
- * this terminal. Returns GROVE_ENOTFOUND, GROVE_EAMBIGUOUS, or GROVE_EDAMAGED (no
- * usable header: nothing is touched).
+ * this terminal. Returns GROVE_ENOTFOUND, GROVE_EAMBIGUOUS, GROVE_EDAMAGED (no usable
+ * header: nothing is touched), or, for writing, GROVE_ENOTSUP if it was found in the
+ * archive.
  */
 GROVE_API int grove_session_open(struct grove *g, const char *what, unsigned flags,
 				 struct grove_session **out);

@@ -15,7 +15,10 @@ extern "C" {
 enum grove_remove_flags {
 	GROVE_REMOVE_NO_TRASH = 1  /* delete, do not use the desktop's trash */
 };
-/* Deletes a session: moves it to the trash if the `trash` program is installed. */
+/*
+ * Deletes a session: moves it to the trash if the `trash` program is installed.
+ * GROVE_ENOTSUP for one that was found in the archive.
+ */
 GROVE_API int grove_remove(struct grove *g, const char *what, unsigned flags);
 
 /* ------------------------------------------------------------------ archive */

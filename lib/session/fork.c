@@ -519,6 +519,9 @@ static int place(struct grove_session *s, const struct grove_fork_options *opt, 
 	}
 	if (opt->dir || s->held)
 		return grove__session_place(s->g, s->at.dialect, cwd, opt->dir, time, id, at, d);
+	rc = grove__where_writable(s->g, &s->at, d);
+	if (rc)
+		return rc;
 	rc = s->at.dialect->paths.file_name(time, id, &name);
 	if (!rc && opt->cwd && (!*s->at.project || s->at.own_store)) {
 		grove__buf_release(&name);

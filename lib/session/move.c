@@ -268,9 +268,9 @@ int grove__session_remove(struct grove *g, struct grove__where *at, unsigned fla
 {
 	struct grove_key key = grove__where_key(at);
 	struct grove_store_log *log;
-	int rc;
+	int rc = grove__where_writable(g, at, d);
 
-	rc = grove__log_open(&log, at->store, &key, GROVE_STORE_READ, d);
+	rc = rc ? rc : grove__log_open(&log, at->store, &key, GROVE_STORE_READ, d);
 	if (rc && rc != GROVE_EACCESS)
 		return rc;
 	if (!rc) {

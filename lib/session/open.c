@@ -477,7 +477,8 @@ int grove__session_open(struct grove *g, struct grove__where *at, unsigned flags
 	memset(at, 0, sizeof(*at));
 	s->flags = flags;
 	key = grove__where_key(&s->at);
-	rc = grove__peek_where_dialect(g, &s->at, d);
+	rc = flags & GROVE_OPEN_WRITE ? grove__where_writable(g, &s->at, d) : 0;
+	rc = rc ? rc : grove__peek_where_dialect(g, &s->at, d);
 	if (!rc)
 		rc = grove__log_open(
 			&s->log, s->at.store, &key,

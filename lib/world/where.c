@@ -29,6 +29,15 @@ int grove__where_copy(struct grove__where *to, const struct grove__where *from)
 	return GROVE_ENOMEM;
 }
 
+int grove__where_writable(const struct grove *g, const struct grove__where *w, struct grove_detail *d)
+{
+	for (size_t i = 0; i < g->nr_roots; i++)
+		if (g->roots[i].archive && g->roots[i].store == w->store)
+			return grove__fail(d, GROVE_ENOTSUP, w->path ? w->path : w->session,
+					   "it is in the archive, where nothing is changed (bring it back with 'grove archive restore')");
+	return 0;
+}
+
 struct grove_key grove__where_key(const struct grove__where *w)
 {
 	return (struct grove_key){ w->project, w->session, w->sub ? w->sub : "" };

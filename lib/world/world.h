@@ -157,6 +157,8 @@ unsigned grove__where_store_mark(const struct grove_store *st);
 /* Returns the file name of the log; for a sub-agent, the last part of its subpath. */
 const char *grove__where_name(const struct grove__where *w);
 int grove__where_copy(struct grove__where *to, const struct grove__where *from);
+/* Returns GROVE_ENOTSUP for a session that discovery found in the archive: nobody writes there. */
+int grove__where_writable(const struct grove *g, const struct grove__where *w, struct grove_detail *d);
 
 /* peek.c: what the beginning of a log says */
 /* Reads the first line that is not blank; empty if there is none in the first 16 MiB. */

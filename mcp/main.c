@@ -73,23 +73,17 @@ int main(int argc, char **argv)
 	struct cli c;
 	int status;
 
-	memset(&c, 0, sizeof(c));
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	out_init(&c.out, STDOUT_FILENO);
-	out_init(&c.err, STDERR_FILENO);
+	cli_init(&c);
 	if (argc < 2)
 		return EXIT_USAGE;
 	c.command = argv[1];
 	status = run(&c, argc - 2, argv + 2);
-	grove_close(c.g);
-	opt_list_release(&c.stores);
-	config_release(&c.config);
 	out_flush(&c.out);
 	if (out_failed(&c.out))
 		status = EXIT_FAILED;
 	out_flush(&c.err);
-	out_release(&c.out);
-	out_release(&c.err);
+	cli_release(&c);
 	return status;
 }

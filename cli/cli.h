@@ -154,6 +154,7 @@ int cmd_config(struct cli *c, int argc, char **argv);
 int cmd_context(struct cli *c, int argc, char **argv);
 int cmd_continue(struct cli *c, int argc, char **argv);
 int cmd_cp(struct cli *c, int argc, char **argv);
+int cmd_export(struct cli *c, int argc, char **argv);
 int cmd_fork(struct cli *c, int argc, char **argv);
 int cmd_help(struct cli *c, int argc, char **argv);
 int cmd_history(struct cli *c, int argc, char **argv);

@@ -21,6 +21,7 @@ static const struct command {
 	{ "tree", cmd_tree },
 	{ "context", cmd_context },
 	{ "snapshot", cmd_snapshot },
+	{ "export", cmd_export },
 	{ "new", cmd_new },
 	{ "append", cmd_append },
 	{ "leaf", cmd_leaf },

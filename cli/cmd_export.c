@@ -1,0 +1,185 @@
+/*
+ * cmd_export.c: a session as one file, to show to others.
+ */
+#include "cli.h"
+
+#include "export/export.h"
+#include "export/page.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ----------------------------------------------------------------- the file */
+
+/* A file that appears whole, or not at all. */
+struct target {
+	char path[PATH_MAX];     /* where it belongs */
+	char temp[PATH_MAX];     /* where it is made; "": it is written in place, being no regular file */
+	int fd;
+	int error;               /* errno */
+};
+
+static int write_target(void *payload, const char *ptr, size_t len)
+{
+	struct target *t = payload;
+
+	while (len) {
+		ssize_t n = write(t->fd, ptr, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			t->error = errno;
+			return GROVE_EIO;
+		}
+		ptr += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Beside its place, so that a rename puts it there. A link leads to the file that is meant. */
+static int open_target(struct target *t, const char *file)
+{
+	struct stat st;
+	mode_t mask;
+
+	t->temp[0] = '\0';
+	if (!realpath(file, t->path) && snprintf(t->path, sizeof(t->path), "%s", file) >= (int)sizeof(t->path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	if (!stat(t->path, &st) && !S_ISREG(st.st_mode)) {
+		t->fd = open(t->path, O_WRONLY | O_CLOEXEC);
+		return t->fd < 0 ? -1 : 0;
+	}
+	if (snprintf(t->temp, sizeof(t->temp), "%s.XXXXXX", t->path) >= (int)sizeof(t->temp)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	t->fd = mkostemp(t->temp, O_CLOEXEC);
+	if (t->fd < 0)
+		return -1;
+	/* as any new file has it */
+	mask = umask(0);
+	umask(mask);
+	fchmod(t->fd, 0666 & ~mask);
+	return 0;
+}
+
+static int close_target(struct target *t, int rc)
+{
+	if (!rc && *t->temp && fsync(t->fd))
+		t->error = errno;
+	if (close(t->fd) && !t->error)
+		t->error = errno;
+	if (!rc && !t->error && *t->temp && rename(t->temp, t->path))
+		t->error = errno;
+	if ((rc || t->error) && *t->temp)
+		unlink(t->temp);
+	return t->error ? GROVE_EIO : rc;
+}
+
+/* -------------------------------------------------------------- the command */
+
+static int fail(struct cli *c, const struct export *x, int rc)
+{
+	if (rc == GROVE_ENOTSUP && x->format == EXPORT_HTML)
+		return cli_error(c, rc, "export: this grove was built without the viewer, of which --format html is made "
+				 "(use md or json)");
+	return x->why.code ? cli_fail(c, rc, &x->why) : cli_error(c, rc, "export: %s", grove_strerror(rc));
+}
+
+static int write_file(struct cli *c, struct export *x, const char *file)
+{
+	struct target t = { .fd = -1 };
+	int rc;
+
+	if (open_target(&t, file))
+		return cli_error(c, GROVE_EIO, "%.200s: %s", file, strerror(errno));
+	rc = close_target(&t, export_write(x, (struct grove_sink){ write_target, &t }));
+	if (t.error)
+		return cli_error(c, GROVE_EIO, "%.200s: %s", file, strerror(t.error));
+	return rc ? fail(c, x, rc) : EXIT_DONE;
+}
+
+static int write_stdout(struct cli *c, struct export *x)
+{
+	int rc = export_write(x, out_raw_sink(&c->out));
+
+	out_sink_end(&c->out);
+	return rc ? fail(c, x, rc) : EXIT_DONE;
+}
+
+/* Never silently: what was replaced, and that there may be more. */
+static void tell_replaced(struct cli *c, const struct redactor *r)
+{
+	struct grove_buf words = GROVE_BUF_INIT;
+
+	if (!redactor_tell(r, &words))
+		cli_warn(c, "export: replaced %.400s (look through the result before you share it)", words.ptr);
+	grove_buf_release(&words);
+}
+
+static int run(struct cli *c, struct grove_session *s, struct export *x, const char *leaf, const char *file)
+{
+	struct grove_view *v = cli_view(c, s);
+	int status;
+
+	if (!v)
+		return c->status;
+	x->g = c->g;
+	x->s = s;
+	x->v = v;
+	x->id = grove_session_id(s);
+	x->agent = grove_session_agent(s);
+	x->branch = leaf != NULL;
+	x->page = (struct grove_slice){ export_page, export_page_len };
+	if (cli_leaf(c, v, leaf, &x->leaf))
+		status = c->status;
+	else
+		status = file && strcmp(file, "-") ? write_file(c, x, file) : write_stdout(c, x);
+	if (!status && x->redactor)
+		tell_replaced(c, x->redactor);
+	grove_view_unref(v);
+	return status;
+}
+
+int cmd_export(struct cli *c, int argc, char **argv)
+{
+	const char *leaf = NULL, *file = NULL;
+	int format = -1, clean = 0;
+	struct redactor r;
+	struct export x = { .leaf = GROVE_NO_ENTRY };
+	struct grove_session *s;
+	const struct opt opts[] = {
+		{ "format", .choice = &format, .choices = export_formats },
+		{ "output", .letter = 'o', .string = &file },
+		{ "leaf", .string = &leaf },
+		{ "redact", .flag = &clean },
+		{ "with-subagents", .flag = &x.subagents },
+		{ NULL },
+	};
+
+	if (cli_begin(c, opts, "SESSION", &argc, argv))
+		return c->status;
+	if (format < 0)
+		return cli_usage(c, "--format is missing: html, md or json");
+	x.format = (enum export_format)format;
+	if (clean) {
+		redactor_init(&r, getenv("HOME"));
+		x.redactor = &r;
+	}
+	s = cli_open(c, argv[0], GROVE_OPEN_READ);
+	if (!s)
+		return c->status;
+	c->status = run(c, s, &x, leaf, file);
+	grove_session_close(s);
+	return c->status;
+}

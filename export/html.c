@@ -1,0 +1,342 @@
+/*
+ * html.c: the viewer's page with a session in it.
+ *
+ * web/README.md says how data goes in: a block for each transcript, with what is known of
+ * it, its shape in columns, and a line for each entry. Nothing that stands in a session may
+ * end the block: in JSON a < can only be in a string, where it is written as an escape.
+ */
+#include "export.h"
+
+#include "programs/json.h"
+#include "server/letters.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char mark[] = "<!--grove:session-->";
+
+/* --------------------------------------------------------------------- lines */
+
+/* Appends JSON as one line of the page. */
+static int add_line(struct grove_buf *out, struct grove_slice json)
+{
+	static const struct grove_slice less = { "\\u003c", 6 }, blank = { " ", 1 };
+	int rc = 0;
+
+	while (json.len && !rc) {
+		size_t n = 0;
+
+		while (n < json.len && json.ptr[n] != '<' && json.ptr[n] != '\n' && json.ptr[n] != '\r')
+			n++;
+		rc = grove_buf_add(out, (struct grove_slice){ json.ptr, n });
+		if (!rc && n < json.len)
+			rc = grove_buf_add(out, json.ptr[n] == '<' ? less : blank);
+		n += n < json.len;
+		json.ptr += n;
+		json.len -= n;
+	}
+	return rc ? rc : grove_buf_add(out, grove_str("\n"));
+}
+
+/* Redacted first: a shape may have a < beside it. */
+static int put_line(struct export *x, struct grove_slice json)
+{
+	struct grove_slice text = json;
+	int rc = 0;
+
+	x->clean.len = 0;
+	x->raw.len = 0;
+	if (x->redactor) {
+		rc = redact(x->redactor, json, &x->clean);
+		text = grove_buf_slice(&x->clean);
+	}
+	if (!rc)
+		rc = add_line(&x->raw, text);
+	return rc ? rc : x->to.write(x->to.payload, x->raw.ptr, x->raw.len);
+}
+
+/* --------------------------------------------------------------------- shape */
+
+struct shape {
+	const struct grove_view *v;
+	struct grove_rows rows;
+	uint32_t *place;         /* of each entry of the view; GROVE_NO_ENTRY: it is left out */
+	struct doc d;
+};
+
+typedef void put_fn(struct shape *s, const struct grove_entry *e);
+
+static void put_column(struct shape *s, const char *name, put_fn *fn)
+{
+	struct grove_entry e = { .size = sizeof(e) };
+
+	doc_name(&s->d, name);
+	doc_open(&s->d, '[');
+	for (size_t i = 0; i < s->rows.nr && !s->d.rc; i++)
+		if (!grove_view_entry(s->v, s->rows.at[i], &e))
+			fn(s, &e);
+	doc_close(&s->d, ']');
+}
+
+static void put_seq(struct shape *s, const struct grove_entry *e)
+{
+	doc_number(&s->d, e->line);
+}
+
+static void put_id(struct shape *s, const struct grove_entry *e)
+{
+	doc_string(&s->d, e->id);
+}
+
+/* The nearest one above that is there. */
+static void put_parent(struct shape *s, const struct grove_entry *e)
+{
+	struct grove_entry up = { .size = sizeof(up) };
+	uint32_t at = e->parent;
+
+	while (at != GROVE_NO_ENTRY && s->place[at] == GROVE_NO_ENTRY && !grove_view_entry(s->v, at, &up))
+		at = up.parent;
+	if (at == GROVE_NO_ENTRY)
+		doc_signed(&s->d, -1);
+	else
+		doc_number(&s->d, s->place[at]);
+}
+
+static void put_flags(struct shape *s, const struct grove_entry *e)
+{
+	doc_number(&s->d, e->flags);
+}
+
+static void put_bytes(struct shape *s, const struct grove_entry *e)
+{
+	doc_number(&s->d, e->bytes);
+}
+
+/* Differences; an entry without a time has that of the one before it. */
+static void put_times(struct shape *s)
+{
+	struct grove_entry e = { .size = sizeof(e) };
+	int64_t before = 0;
+
+	doc_name(&s->d, "time");
+	doc_open(&s->d, '[');
+	for (size_t i = 0; i < s->rows.nr && !s->d.rc; i++) {
+		int64_t t = grove_view_entry(s->v, s->rows.at[i], &e) || e.time == GROVE_NO_TIME ? before : e.time;
+
+		doc_signed(&s->d, t - before);
+		before = t;
+	}
+	doc_close(&s->d, ']');
+}
+
+static void put_letters(struct shape *s, const char *name, int roles)
+{
+	struct grove_entry e = { .size = sizeof(e) };
+
+	doc_name(&s->d, name);
+	doc_puts(&s->d, "\"");
+	for (size_t i = 0; i < s->rows.nr && !s->d.rc; i++) {
+		char c = grove_view_entry(s->v, s->rows.at[i], &e) ? '?' : roles ? role_letter(e.role) : kind_letter(e.kind);
+
+		doc_add(&s->d, (struct grove_slice){ &c, 1 });
+	}
+	doc_puts(&s->d, "\"");
+}
+
+static void put_labels(struct shape *s)
+{
+	struct grove_entry e = { .size = sizeof(e) };
+	char at[24];
+
+	doc_name(&s->d, "labels");
+	doc_open(&s->d, '{');
+	for (size_t i = 0; i < s->rows.nr; i++) {
+		if (grove_view_entry(s->v, s->rows.at[i], &e) || !e.label)
+			continue;
+		snprintf(at, sizeof(at), "%zu", i);
+		doc_member(&s->d, at, e.label);
+	}
+	doc_close(&s->d, '}');
+}
+
+static void put_shape(struct shape *s, uint32_t leaf)
+{
+	struct doc *d = &s->d;
+
+	doc_open(d, '{');
+	doc_member(d, "level", "all");
+	doc_member_number(d, "n", s->rows.nr);
+	put_column(s, "seq", put_seq);
+	put_column(s, "id", put_id);
+	put_column(s, "parent", put_parent);
+	put_letters(s, "kind", 0);
+	put_letters(s, "role", 1);
+	put_column(s, "flags", put_flags);
+	put_column(s, "bytes", put_bytes);
+	put_times(s);
+	put_labels(s);
+	doc_name(d, "leaf");
+	if (leaf != GROVE_NO_ENTRY && s->place[leaf] != GROVE_NO_ENTRY)
+		doc_number(d, s->place[leaf]);
+	else
+		doc_null(d);
+	doc_name(d, "next");
+	doc_null(d);
+	doc_close(d, '}');
+}
+
+static int shape_init(struct shape *s, const struct export *x)
+{
+	uint32_t n = grove_view_count(x->v);
+	int rc = export_rows(x, &s->rows);
+
+	s->v = x->v;
+	s->place = malloc((n + 1u) * sizeof(*s->place));
+	if (!s->place)
+		return GROVE_ENOMEM;
+	memset(s->place, 0xff, (n + 1u) * sizeof(*s->place));
+	for (size_t i = 0; i < s->rows.nr && !rc; i++)
+		s->place[s->rows.at[i]] = (uint32_t)i;
+	return rc;
+}
+
+static void shape_release(struct shape *s)
+{
+	grove_rows_release(&s->rows);
+	free(s->place);
+	doc_release(&s->d);
+}
+
+/* -------------------------------------------------------------------- blocks */
+
+static void put_agent(struct doc *d, const struct grove_subagent *a)
+{
+	doc_name(d, "agent");
+	doc_open(d, '{');
+	doc_member(d, "id", a->id);
+	if (a->description || a->type)
+		doc_member(d, "name", a->description ? a->description : a->type);
+	doc_close(d, '}');
+}
+
+/* The first line. */
+static int put_known(struct export *x, const struct grove_subagent *a, const char *note)
+{
+	struct grove_buf known = GROVE_BUF_INIT;
+	struct grove_slice value;
+	struct doc d = { .rc = 0 };
+	int rc = export_known(x, &known);
+
+	doc_open(&d, '{');
+	if (!rc && json_member(grove_buf_slice(&known), "session", &value))
+		doc_member_json(&d, "session", value);
+	if (!rc && x->subagents && json_member(grove_buf_slice(&known), "subagents", &value))
+		doc_member_json(&d, "subagents", value);
+	if (a)
+		put_agent(&d, a);
+	if (note) {
+		doc_name(&d, "notes");
+		doc_open(&d, '[');
+		doc_string(&d, note);
+		doc_close(&d, ']');
+	}
+	doc_close(&d, '}');
+	rc = rc ? rc : d.rc;
+	if (!rc)
+		rc = put_line(x, grove_buf_slice(&d.buf));
+	doc_release(&d);
+	grove_buf_release(&known);
+	return rc;
+}
+
+static int put_entries(struct export *x, const struct grove_rows *rows)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < rows->nr && !rc; i++) {
+		rc = export_read_line(x, rows->at[i]);
+		if (!rc)
+			rc = put_line(x, x->line.len ? grove_buf_slice(&x->line) : grove_str("null"));
+	}
+	return rc;
+}
+
+static int put_block(struct export *x, const struct grove_subagent *a, const char *note)
+{
+	struct shape s = { .v = x->v };
+	int rc = shape_init(&s, x);
+
+	if (!rc)
+		rc = export_puts(x, "<script type=\"application/json\" class=\"grove-session\">\n");
+	if (!rc)
+		rc = put_known(x, a, note);
+	if (!rc) {
+		put_shape(&s, x->leaf);
+		rc = s.d.rc ? s.d.rc : put_line(x, grove_buf_slice(&s.d.buf));
+	}
+	if (!rc)
+		rc = put_entries(x, &s.rows);
+	shape_release(&s);
+	return rc ? rc : export_puts(x, "</script>\n");
+}
+
+static int put_subagent(struct export *x, struct export *sub, const struct grove_subagent *a)
+{
+	(void)x;
+	return put_block(sub, a, NULL);
+}
+
+static int put_blocks(struct export *x, const char *note)
+{
+	int rc = put_block(x, NULL, note);
+
+	return rc ? rc : export_each_subagent(x, put_subagent);
+}
+
+/* ------------------------------------------------------------------- the page */
+
+static int write_nowhere(void *payload, const char *ptr, size_t len)
+{
+	(void)payload;
+	(void)ptr;
+	(void)len;
+	return 0;
+}
+
+/* What was replaced stands above the conversation, so it is counted first. */
+static int count_replaced(struct export *x, struct grove_buf *note)
+{
+	struct grove_sink to = x->to;
+	struct redactor counted;
+	int rc;
+
+	x->to = (struct grove_sink){ write_nowhere, NULL };
+	rc = put_blocks(x, NULL);
+	x->to = to;
+	counted = *x->redactor;
+	memset(x->redactor->count, 0, sizeof(x->redactor->count));
+	if (!rc)
+		rc = grove_buf_add(note, grove_str("Replaced before this file was made: "));
+	return rc ? rc : redactor_tell(&counted, note);
+}
+
+int export_html(struct export *x)
+{
+	struct grove_buf note = GROVE_BUF_INIT;
+	const char *at = x->page.len ? memmem(x->page.ptr, x->page.len, mark, sizeof(mark) - 1) : NULL;
+	int rc = at ? 0 : GROVE_ENOTSUP;
+
+	if (!rc && x->redactor)
+		rc = count_replaced(x, &note);
+	if (!rc)
+		rc = x->to.write(x->to.payload, x->page.ptr, (size_t)(at - x->page.ptr));
+	if (!rc)
+		rc = put_blocks(x, note.ptr);
+	if (!rc) {
+		at += sizeof(mark) - 1;
+		rc = x->to.write(x->to.payload, at, (size_t)(x->page.ptr + x->page.len - at));
+	}
+	grove_buf_release(&note);
+	return rc;
+}

@@ -1,0 +1,403 @@
+/*
+ * markdown.c: a conversation as Markdown that a wiki takes.
+ *
+ * A heading for whoever speaks, their text as Markdown, calls and what they answered in
+ * fences longer than any within them. Text was written by others, so it is defused where
+ * it stands: raw HTML becomes text, images become links, headings stay below our own, and a
+ * fence that was left open is closed.
+ *
+ * What is code may hold a < as it is. What is code is a question of the whole page, so only
+ * what is certain counts: a fence that begins in the first column, which no list or
+ * quotation can hold; and a code span within a line, if every one before it in its paragraph
+ * ended in its own line, and no cell of a table ends within it.
+ */
+#include "export.h"
+
+#include <string.h>
+
+/* -------------------------------------------------------------------- text */
+
+struct text {
+	struct doc *d;
+	char fence;              /* of the fence that is open; 0: none */
+	size_t fence_len;
+	int loose;               /* a code span may be open since an earlier line of the paragraph */
+	int after_text;          /* the line before is part of a paragraph */
+};
+
+static size_t run_of(struct grove_slice s, size_t at, char c)
+{
+	size_t n = 0;
+
+	while (at + n < s.len && s.ptr[at + n] == c)
+		n++;
+	return n;
+}
+
+static int is_blank(struct grove_slice line, size_t from)
+{
+	while (from < line.len && strchr(" \t\r", line.ptr[from]) && line.ptr[from])
+		from++;
+	return from == line.len;
+}
+
+/* Does the line begin or end a fence? */
+static int see_fence(struct text *t, struct grove_slice line)
+{
+	size_t indent = run_of(line, 0, ' '), n;
+	char c = indent < line.len ? line.ptr[indent] : 0;
+
+	if (t->fence) {
+		n = c == t->fence ? run_of(line, indent, c) : 0;
+		if (indent < 4 && n >= t->fence_len && is_blank(line, indent + n))
+			t->fence = 0;
+		return 1;
+	}
+	n = c == '`' || c == '~' ? run_of(line, indent, c) : 0;
+	if (indent || n < 3 || (c == '`' && memchr(line.ptr + n, '`', line.len - n)))
+		return 0;
+	t->fence = c;
+	t->fence_len = n;
+	return 1;
+}
+
+/* The end of the code span that begins at `at` with `n` backquotes; 0: it does not end in this line. */
+static size_t span_end(struct grove_slice line, size_t at, size_t n)
+{
+	for (size_t i = at + n; i < line.len;) {
+		size_t m = run_of(line, i, '`');
+
+		if (m == n)
+			return i + n;
+		i += m ? m : 1;
+	}
+	return 0;
+}
+
+static void put_bytes(struct text *t, struct grove_slice line, size_t from, size_t to)
+{
+	doc_add(t->d, (struct grove_slice){ line.ptr + from, to - from });
+}
+
+/* A code span, or the backquotes that begin none. Returns where it ends. */
+static size_t put_span(struct text *t, struct grove_slice line, size_t at)
+{
+	size_t n = run_of(line, at, '`'), end = span_end(line, at, n);
+
+	if (!end) {
+		t->loose = 1;
+		end = at + n;
+	} else if (t->loose || memchr(line.ptr + at, '|', end - at)) {
+		end = at + n;
+	}
+	put_bytes(t, line, at, end);
+	return end;
+}
+
+static void put_inline(struct text *t, struct grove_slice line, size_t at)
+{
+	while (at < line.len && !t->d->rc) {
+		char c = line.ptr[at];
+
+		if (c == '`') {
+			at = put_span(t, line, at);
+			continue;
+		}
+		if (c == '<')
+			doc_puts(t->d, "&lt;");
+		else if (c == '!' && at + 1 < line.len && line.ptr[at + 1] == '[')
+			doc_puts(t->d, "\\!");
+		else
+			put_bytes(t, line, at, at + 1);
+		/* an escape and what it escapes, which may be a backquote */
+		if (c == '\\' && at + 1 < line.len && strchr("`\\!", line.ptr[at + 1])) {
+			put_bytes(t, line, at + 1, at + 2);
+			at++;
+		}
+		at++;
+	}
+}
+
+/* Headings of the first two levels are ours. Returns how much of the line was written. */
+static size_t put_heading(struct text *t, struct grove_slice line)
+{
+	size_t indent = run_of(line, 0, ' '), n = run_of(line, indent, '#');
+
+	if (indent > 3 || !n || n > 6 || (indent + n < line.len && !strchr(" \t", line.ptr[indent + n])))
+		return 0;
+	doc_puts(t->d, n < 5 ? "##" : n == 5 ? "#" : "");
+	return indent;
+}
+
+/* A line of = or - makes a heading of the one above it. */
+static int is_underline(struct grove_slice line)
+{
+	size_t indent = run_of(line, 0, ' '), n;
+	char c = indent < line.len ? line.ptr[indent] : 0;
+
+	n = c == '=' || c == '-' ? run_of(line, indent, c) : 0;
+	return n && indent < 4 && is_blank(line, indent + n);
+}
+
+static void put_text_line(struct text *t, struct grove_slice line)
+{
+	if (see_fence(t, line)) {
+		doc_add(t->d, line);
+		t->loose = t->after_text = 0;
+	} else if (is_blank(line, 0)) {
+		t->loose = t->after_text = 0;
+	} else {
+		if (t->after_text && is_underline(line))
+			doc_puts(t->d, "\\");
+		put_inline(t, line, put_heading(t, line));
+		t->after_text = 1;
+	}
+	doc_puts(t->d, "\n");
+}
+
+void export_markdown_text(struct doc *d, struct grove_slice text)
+{
+	struct text t = { .d = d };
+	struct grove_buf utf8 = GROVE_BUF_INIT;
+
+	if (!d->rc)
+		d->rc = grove_buf_utf8(&utf8, text);
+	for (size_t at = 0; at < utf8.len && !d->rc;) {
+		const char *end = memchr(utf8.ptr + at, '\n', utf8.len - at);
+		size_t n = (end ? (size_t)(end - utf8.ptr) : utf8.len) - at;
+		struct grove_slice line = { utf8.ptr + at, n && utf8.ptr[at + n - 1] == '\r' ? n - 1 : n };
+
+		put_text_line(&t, line);
+		at += n + 1;
+	}
+	for (size_t i = 0; t.fence && i < t.fence_len; i++)
+		doc_add(d, (struct grove_slice){ &t.fence, 1 });
+	doc_puts(d, t.fence ? "\n\n" : "\n");
+	grove_buf_release(&utf8);
+}
+
+/* -------------------------------------------------------------------- pieces */
+
+/* The longest run of backquotes in a text. */
+static size_t longest_run(struct grove_slice t)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; i < t.len; i++) {
+		size_t n = run_of(t, i, '`');
+
+		longest = n > longest ? n : longest;
+		i += n;
+	}
+	return longest;
+}
+
+static void put_run(struct doc *d, size_t n)
+{
+	while (n--)
+		doc_puts(d, "`");
+}
+
+static void put_fenced(struct doc *d, const char *word, struct grove_slice text)
+{
+	size_t n = longest_run(text);
+
+	n = n < 3 ? 3 : n + 1;
+	put_run(d, n);
+	doc_puts(d, word);
+	doc_puts(d, "\n");
+	if (!d->rc)
+		d->rc = grove_buf_utf8(&d->buf, text);
+	if (text.len && text.ptr[text.len - 1] != '\n')
+		doc_puts(d, "\n");
+	put_run(d, n);
+	doc_puts(d, "\n\n");
+}
+
+/* Some words of others as one line. */
+static struct grove_buf one_line(struct doc *d, struct grove_slice text)
+{
+	struct grove_buf line = GROVE_BUF_INIT;
+
+	if (!d->rc)
+		d->rc = grove_buf_utf8(&line, text);
+	for (size_t i = 0; i < line.len; i++)
+		if ((unsigned char)line.ptr[i] < ' ')
+			line.ptr[i] = ' ';
+	return line;
+}
+
+/* As code, in which nothing means anything. */
+static void put_code(struct doc *d, struct grove_slice text)
+{
+	struct grove_buf line = one_line(d, text);
+	size_t n = longest_run(text) + 1;
+
+	put_run(d, n);
+	doc_puts(d, n > 1 ? " " : "");
+	if (line.len)
+		doc_add(d, grove_buf_slice(&line));
+	doc_puts(d, n > 1 ? " " : "");
+	put_run(d, n);
+	grove_buf_release(&line);
+}
+
+/* As text. */
+static void put_words(struct doc *d, const char *words)
+{
+	struct grove_buf line = one_line(d, grove_str(words));
+	struct text t = { .d = d };
+
+	if (line.len)
+		put_inline(&t, grove_buf_slice(&line), 0);
+	grove_buf_release(&line);
+}
+
+static void put_title(struct doc *d, const char *word, struct grove_slice title)
+{
+	doc_puts(d, "**");
+	doc_puts(d, word);
+	doc_puts(d, "**");
+	if (title.len) {
+		doc_puts(d, " ");
+		put_code(d, title);
+	}
+	doc_puts(d, "\n\n");
+}
+
+static int put_piece(void *payload, const struct grove_piece *p)
+{
+	static const struct grove_slice none = { NULL, 0 };
+	struct doc *d = payload;
+
+	if (p->hidden)
+		return 0;
+	switch (p->kind) {
+	case GROVE_PIECE_TEXT:
+	case GROVE_PIECE_SUMMARY:
+		export_markdown_text(d, p->text);
+		break;
+	case GROVE_PIECE_THINKING:
+		put_title(d, "Thinking", none);
+		export_markdown_text(d, p->text);
+		break;
+	case GROVE_PIECE_TOOL_CALL:
+		put_title(d, "Call", p->title);
+		put_fenced(d, "json", p->text);
+		break;
+	case GROVE_PIECE_TOOL_RESULT:
+		put_title(d, p->error ? "Failed" : "Result", p->title);
+		put_fenced(d, "", p->text);
+		break;
+	case GROVE_PIECE_COMMAND:
+		put_fenced(d, "sh", p->text);
+		break;
+	case GROVE_PIECE_OUTPUT:
+		put_fenced(d, "", p->text);
+		break;
+	case GROVE_PIECE_IMAGE:
+		put_title(d, "Image", p->title);
+		break;
+	default:
+		put_title(d, "Note", p->text);
+	}
+	return d->rc;
+}
+
+/* ------------------------------------------------------------- conversations */
+
+static const char *heading(const struct grove_entry *e)
+{
+	switch (e->role) {
+	case GROVE_ROLE_USER:
+		return "User";
+	case GROVE_ROLE_ASSISTANT:
+		return "Assistant";
+	case GROVE_ROLE_TOOL_RESULT:
+	case GROVE_ROLE_BASH:
+	case GROVE_ROLE_PYTHON:
+		return "Tool";
+	case GROVE_ROLE_SYSTEM:
+	case GROVE_ROLE_DEVELOPER:
+		return "System";
+	default:
+		return grove_kind_name(e->kind);
+	}
+}
+
+struct talk {
+	struct export *x;
+	enum grove_role role;    /* whose heading was written last */
+	int any;
+};
+
+static int put_entry(struct talk *t, uint32_t i)
+{
+	struct grove_entry e = { .size = sizeof(e) };
+	struct doc d = { .rc = 0 }, body = { .rc = 0 };
+	int rc = grove_view_entry(t->x->v, i, &e);
+
+	if (!rc && !(e.flags & GROVE_ENTRY_LEAF_MARK))
+		rc = grove_view_piece_each(t->x->v, i, put_piece, &body);
+	if (!rc && body.buf.len) {
+		if (!t->any || e.role != t->role || e.role == GROVE_ROLE_NONE) {
+			doc_puts(&d, "## ");
+			doc_puts(&d, heading(&e));
+			doc_puts(&d, "\n\n");
+		}
+		doc_add(&d, grove_buf_slice(&body.buf));
+		t->any = 1;
+		t->role = e.role;
+		rc = d.rc ? d.rc : export_put(t->x, grove_buf_slice(&d.buf));
+	}
+	doc_release(&d);
+	doc_release(&body);
+	return rc;
+}
+
+static int put_conversation(struct export *x)
+{
+	struct talk t = { .x = x };
+	struct grove_rows rows = { 0 };
+	int rc = export_rows(x, &rows);
+
+	for (size_t i = 0; i < rows.nr && !rc; i++)
+		rc = put_entry(&t, rows.at[i]);
+	grove_rows_release(&rows);
+	return rc;
+}
+
+static int put_head(struct export *x, const char *word, const char *name, const char *about)
+{
+	struct doc d = { .rc = 0 };
+	int rc;
+
+	doc_puts(&d, "# ");
+	doc_puts(&d, word);
+	put_words(&d, name);
+	doc_puts(&d, "\n\n");
+	doc_puts(&d, about);
+	doc_puts(&d, " session ");
+	put_code(&d, grove_str(x->id));
+	doc_puts(&d, "\n\n");
+	rc = d.rc ? d.rc : export_put(x, grove_buf_slice(&d.buf));
+	doc_release(&d);
+	return rc;
+}
+
+static int put_subagent(struct export *x, struct export *sub, const struct grove_subagent *a)
+{
+	int rc = put_head(sub, "Sub-agent ", a->description ? a->description : a->id, x->agent);
+
+	return rc ? rc : put_conversation(sub);
+}
+
+int export_markdown(struct export *x)
+{
+	const char *name = grove_view_name(x->v);
+	int rc = put_head(x, "", name ? name : x->id, x->agent);
+
+	if (!rc)
+		rc = put_conversation(x);
+	return rc ? rc : export_each_subagent(x, put_subagent);
+}

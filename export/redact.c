@@ -1,0 +1,470 @@
+/*
+ * redact.c: takes keys, tokens, home directories and e-mail addresses out of text.
+ *
+ * One pass. Most bytes begin nothing; a table says which do. What comes before a match
+ * may be an escape of JSON, \n or \u00e9, whose letters belong to no word.
+ */
+#include "redact.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum class { ALNUM = 1, DASH = 2, UPPER = 4, HEX = 8, DOT = 16, SLASH = 32 };
+
+/* What tells itself by how it begins. Those of one kind have one name. */
+static const struct prefix {
+	const char *name, *begins;
+	unsigned class;          /* what follows */
+	unsigned least;          /* how much of it */
+	unsigned kind;           /* from REDACT_FIRST_PREFIX on */
+} prefixes[] = {
+	{ "anthropic-key", "sk-ant-", ALNUM | DASH, 20, 0 },
+	{ "openai-key", "sk-", ALNUM | DASH, 20, 1 },
+	{ "github-token", "ghp_", ALNUM, 30, 2 },
+	{ "github-token", "gho_", ALNUM, 30, 2 },
+	{ "github-token", "ghu_", ALNUM, 30, 2 },
+	{ "github-token", "ghs_", ALNUM, 30, 2 },
+	{ "github-token", "ghr_", ALNUM, 30, 2 },
+	{ "github-token", "github_pat_", ALNUM | DASH, 40, 2 },
+	{ "gitlab-token", "glpat-", ALNUM | DASH, 20, 3 },
+	{ "gitlab-token", "glrt-", ALNUM | DASH, 20, 3 },
+	{ "aws-key", "AKIA", UPPER, 16, 4 },
+	{ "aws-key", "ASIA", UPPER, 16, 4 },
+	{ "google-key", "AIza", ALNUM | DASH, 35, 5 },
+	{ "google-key", "ya29.", ALNUM | DASH, 20, 5 },
+	{ "google-key", "GOCSPX-", ALNUM | DASH, 20, 5 },
+	{ "slack-token", "xoxb-", ALNUM | DASH, 10, 6 },
+	{ "slack-token", "xoxp-", ALNUM | DASH, 10, 6 },
+	{ "slack-token", "xoxa-", ALNUM | DASH, 10, 6 },
+	{ "slack-token", "xoxs-", ALNUM | DASH, 10, 6 },
+	{ "slack-token", "xapp-", ALNUM | DASH, 10, 6 },
+	{ "slack-token", "https://hooks.slack.com/services/", ALNUM | SLASH, 20, 6 },
+	{ "stripe-key", "sk_live_", ALNUM, 16, 7 },
+	{ "stripe-key", "sk_test_", ALNUM, 16, 7 },
+	{ "stripe-key", "rk_live_", ALNUM, 16, 7 },
+	{ "stripe-key", "rk_test_", ALNUM, 16, 7 },
+	{ "stripe-key", "whsec_", ALNUM, 16, 7 },
+	{ "npm-token", "npm_", ALNUM, 36, 8 },
+	{ "pypi-token", "pypi-", ALNUM | DASH, 50, 9 },
+	{ "huggingface-token", "hf_", ALNUM, 30, 10 },
+	{ "sendgrid-key", "SG.", ALNUM | DASH | DOT, 40, 11 },
+	{ "digitalocean-token", "dop_v1_", HEX, 40, 12 },
+	{ "digitalocean-token", "doo_v1_", HEX, 40, 12 },
+	{ "shopify-token", "shpat_", HEX, 32, 13 },
+	{ "groq-key", "gsk_", ALNUM, 40, 14 },
+	{ "xai-key", "xai-", ALNUM, 40, 15 },
+	{ "replicate-token", "r8_", ALNUM, 30, 16 },
+	{ "perplexity-key", "pplx-", ALNUM, 40, 17 },
+	{ "linear-key", "lin_api_", ALNUM, 30, 18 },
+	{ "databricks-token", "dapi", HEX, 32, 19 },
+	{ "age-key", "AGE-SECRET-KEY-1", UPPER, 50, 20 },
+	{ "vault-token", "hvs.", ALNUM | DASH, 24, 21 },
+	{ "docker-token", "dckr_pat_", ALNUM | DASH, 20, 22 },
+	{ "figma-token", "figd_", ALNUM | DASH, 30, 23 },
+};
+#define NR_PREFIXES (sizeof(prefixes) / sizeof(*prefixes))
+
+static const char *const names[REDACT_FIRST_PREFIX] = { "home-directory", "e-mail-address", "private-key", "jwt", "bearer-token",
+							"password-in-url", "secret-in-variable" };
+
+struct scan {
+	struct redactor *r;
+	const char *begin, *end;
+	const char *copied;      /* up to here the text is in `out` */
+	struct grove_buf *out;
+	int rc;
+};
+
+static int is_alnum(char c)
+{
+	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+static int is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static int is_of(unsigned class, char c)
+{
+	return (class & ALNUM && is_alnum(c)) || (class & DASH && (c == '-' || c == '_')) ||
+	       (class & UPPER && ((c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))) || (class & HEX && is_hex(c)) ||
+	       (class & DOT && c == '.') || (class & SLASH && c == '/');
+}
+
+static const char *run_of(const struct scan *s, const char *p, unsigned class)
+{
+	while (p < s->end && is_of(class, *p))
+		p++;
+	return p;
+}
+
+static int is_word(char c)
+{
+	return is_alnum(c) || c == '_';
+}
+
+/* Is the letter before `p` that of an escape? */
+static int follows_escape(const struct scan *s, const char *p)
+{
+	if (p - s->begin >= 2 && p[-2] == '\\' && strchr("nrtbf", p[-1]) && p[-1])
+		return 1;
+	return p - s->begin >= 6 && p[-6] == '\\' && p[-5] == 'u' && is_hex(p[-4]) && is_hex(p[-3]) && is_hex(p[-2]) && is_hex(p[-1]);
+}
+
+/* Can a word begin here? */
+static int at_start(const struct scan *s, const char *p)
+{
+	return p == s->begin || !is_word(p[-1]) || follows_escape(s, p);
+}
+
+static int begins(const struct scan *s, const char *p, const char *with)
+{
+	size_t n = strlen(with);
+
+	return (size_t)(s->end - p) >= n && !memcmp(p, with, n);
+}
+
+static void add(struct scan *s, const char *ptr, size_t len)
+{
+	if (!s->rc)
+		s->rc = grove_buf_add(s->out, (struct grove_slice){ ptr, len });
+}
+
+/* Puts `words` in the place of [from, to). Returns `to`. */
+static const char *put(struct scan *s, unsigned kind, const char *from, const char *to, const char *words)
+{
+	add(s, s->copied, (size_t)(from - s->copied));
+	add(s, words, strlen(words));
+	s->copied = to;
+	s->r->count[kind]++;
+	return to;
+}
+
+static const char *put_name(struct scan *s, unsigned kind, const char *from, const char *to, const char *name)
+{
+	char words[64];
+
+	snprintf(words, sizeof(words), "[redacted:%s]", name);
+	return put(s, kind, from, to, words);
+}
+
+/* ------------------------------------------------------------------- shapes */
+
+/* Each returns where it ends, or NULL if there is none at `p`. */
+
+/* Keys are random: a word of so many letters without a digit is a name. */
+static int has_digit(const char *p, const char *end)
+{
+	while (p < end && !(*p >= '0' && *p <= '9'))
+		p++;
+	return p < end;
+}
+
+static const char *prefixed(struct scan *s, const char *p)
+{
+	if (!at_start(s, p))
+		return NULL;
+	for (size_t i = 0; i < NR_PREFIXES; i++) {
+		const struct prefix *x = &prefixes[i];
+		const char *rest, *end;
+
+		if (*p != *x->begins || !begins(s, p, x->begins))
+			continue;
+		rest = p + strlen(x->begins);
+		end = run_of(s, rest, x->class);
+		if ((size_t)(end - rest) >= x->least && has_digit(rest, end) && (end == s->end || !is_word(*end) || x->class & DASH))
+			return put_name(s, REDACT_FIRST_PREFIX + x->kind, p, end, x->name);
+	}
+	return NULL;
+}
+
+/* header.payload.signature, the first two of which are objects: eyJ is {" */
+static const char *jwt(struct scan *s, const char *p)
+{
+	const char *dot, *end;
+
+	if (!at_start(s, p) || !begins(s, p, "eyJ"))
+		return NULL;
+	dot = run_of(s, p, ALNUM | DASH);
+	if (dot - p < 10 || !begins(s, dot, ".eyJ"))
+		return NULL;
+	end = run_of(s, dot + 1, ALNUM | DASH);
+	if (end == s->end || *end != '.')
+		return NULL;
+	return put_name(s, REDACT_JWT, p, run_of(s, end + 1, ALNUM | DASH), names[REDACT_JWT]);
+}
+
+/* From its first line to its last; without one, what there is of it. */
+static const char *private_key(struct scan *s, const char *p)
+{
+	static const char last[] = "-----END ", key[] = "PRIVATE KEY", dashes[] = "-----";
+	const char *at, *end;
+
+	if (!begins(s, p, "-----BEGIN "))
+		return NULL;
+	at = memmem(p, (size_t)(s->end - p) < 60 ? (size_t)(s->end - p) : 60, key, sizeof(key) - 1);
+	if (!at)
+		return NULL;
+	end = memmem(at, (size_t)(s->end - at), last, sizeof(last) - 1);
+	if (end) {
+		end += sizeof(last) - 1;
+		at = memmem(end, (size_t)(s->end - end), dashes, sizeof(dashes) - 1);
+		return at ? put_name(s, REDACT_PRIVATE_KEY, p, at + sizeof(dashes) - 1, names[REDACT_PRIVATE_KEY]) : NULL;
+	}
+	/* cut off: base64 and line ends, which may be escapes */
+	for (end = at + strlen(key); end < s->end && (is_of(ALNUM | DASH | SLASH, *end) || strchr("+=\\\n\r -", *end)); end++)
+		;
+	while (end > at && end[-1] == '\\')
+		end--;
+	return put_name(s, REDACT_PRIVATE_KEY, p, end, names[REDACT_PRIVATE_KEY]);
+}
+
+static const char *bearer(struct scan *s, const char *p)
+{
+	const char *rest, *end;
+
+	if (!at_start(s, p) || (!begins(s, p, "Bearer ") && !begins(s, p, "bearer ")))
+		return NULL;
+	rest = p + 7;
+	end = run_of(s, rest, ALNUM | DASH | DOT | SLASH);
+	while (end < s->end && (*end == '=' || *end == '+'))
+		end = run_of(s, end + 1, ALNUM | DASH | DOT | SLASH);
+	return end - rest >= 20 ? put_name(s, REDACT_BEARER, rest, end, names[REDACT_BEARER]) : NULL;
+}
+
+/* scheme://user:password@host: the password */
+static const char *url_password(struct scan *s, const char *p)
+{
+	const char *colon, *at;
+
+	if (!begins(s, p, "://"))
+		return NULL;
+	for (colon = p + 3; colon < s->end && (is_of(ALNUM | DASH | DOT, *colon) || *colon == '%'); colon++)
+		;
+	if (colon == s->end || *colon != ':' || colon == p + 3)
+		return NULL;
+	for (at = colon + 1; at < s->end && *at > ' ' && !strchr("/@\"'\\<>`", *at); at++)
+		;
+	if (at == s->end || *at != '@' || at == colon + 1)
+		return NULL;
+	return put_name(s, REDACT_URL_PASSWORD, colon + 1, at, names[REDACT_URL_PASSWORD]);
+}
+
+static int names_secret(const char *begin, const char *end)
+{
+	static const char *const last[] = { "KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS" };
+
+	for (size_t i = 0; i < sizeof(last) / sizeof(*last); i++) {
+		size_t n = strlen(last[i]);
+
+		if ((size_t)(end - begin) >= n && !memcmp(end - n, last[i], n))
+			return 1;
+	}
+	return 0;
+}
+
+/* NAME_KEY=value, as in a shell or a .env file. `p` is at the equals sign. */
+static const char *assignment(struct scan *s, const char *p)
+{
+	const char *name = p, *value = p + 1, *end;
+
+	while (name > s->copied && (is_of(UPPER, name[-1]) || name[-1] == '_'))
+		name--;
+	if (!names_secret(name, p))
+		return NULL;
+	while (value < s->end && strchr("\\\"'", *value) && *value)
+		value++;
+	for (end = value; end < s->end && *end > ' ' && !strchr("\"'\\;,<>`&|()$[{", *end); end++)
+		;
+	return end - value >= 8 ? put_name(s, REDACT_ASSIGNMENT, value, end, names[REDACT_ASSIGNMENT]) : NULL;
+}
+
+/* `p` is at the @. What comes before it is still to be copied, or was replaced itself. */
+static const char *email(struct scan *s, const char *p)
+{
+	const char *local = p, *end = p + 1, *dot = NULL;
+
+	while (local > s->copied && (is_of(ALNUM | DASH | DOT, local[-1]) || local[-1] == '+'))
+		local--;
+	/* the letters of an escape are none of its own */
+	if (local > s->begin && local[-1] == '\\')
+		local += *local == 'u' && p - local >= 5 ? 5 : 1;
+	while (local < p && !is_word(*local))
+		local++;
+	for (; end < s->end && is_of(ALNUM | DASH | DOT, *end); end++)
+		if (*end == '.')
+			dot = end;
+	while (end > p + 1 && !is_alnum(end[-1]))
+		end--;
+	while (dot && dot >= end)
+		for (dot--; dot > p && *dot != '.'; dot--)
+			;
+	if (local == p || !dot || dot <= p + 1 || end - dot < 3 || !is_alnum(p[1]))
+		return NULL;
+	for (const char *q = dot + 1; q < end; q++)
+		if (*q >= '0' && *q <= '9')
+			return NULL;   /* a version, name@1.2.3 */
+	return put_name(s, REDACT_EMAIL, local, end, names[REDACT_EMAIL]);
+}
+
+/* Nothing of a path comes before it: src/home/x is none. */
+static int begins_path(const struct scan *s, const char *p)
+{
+	char c;
+
+	if (p == s->begin || follows_escape(s, p))
+		return 1;
+	c = p[-1];
+	return !is_word(c) && !strchr(".~-)", c) && (c != '/' || (p - s->begin >= 2 && p[-2] == '/'));
+}
+
+static const char *name_end(const struct scan *s, const char *p)
+{
+	return run_of(s, p, ALNUM | DASH | DOT);
+}
+
+static const char *home(struct scan *s, const char *p)
+{
+	static const char *const above[] = { "/home/", "/Users/" };
+	const char *own = s->r->home;
+
+	if (!begins_path(s, p))
+		return NULL;
+	if (own && begins(s, p, own)) {
+		const char *end = p + strlen(own);
+
+		if (end == s->end || (!is_word(*end) && *end != '-' && *end != '.'))
+			return put(s, REDACT_HOME, p, end, "~");
+	}
+	for (size_t i = 0; i < 2; i++) {
+		const char *name = p + strlen(above[i]);
+
+		if (begins(s, p, above[i]) && name_end(s, name) > name)
+			return put(s, REDACT_HOME, p, name_end(s, name), "~");
+	}
+	return NULL;
+}
+
+/* C:\Users\NAME, with one backslash, several of them in JSON, or slashes. `p` is at the colon. */
+static const char *windows_home(struct scan *s, const char *p)
+{
+	const char *q = p + 1, *name;
+
+	if (p == s->copied || !is_alnum(p[-1]) || !at_start(s, p - 1))
+		return NULL;
+	while (q < s->end && (*q == '\\' || *q == '/'))
+		q++;
+	if (q == p + 1 || !begins(s, q, "Users"))
+		return NULL;
+	for (name = q + 5; name < s->end && (*name == '\\' || *name == '/'); name++)
+		;
+	return name > q + 5 && name_end(s, name) > name ? put(s, REDACT_HOME, p - 1, name_end(s, name), "~") : NULL;
+}
+
+/* -home-NAME-src: how Claude Code and pi name the directory of a project */
+static const char *dashed_home(struct scan *s, const char *p)
+{
+	static const char *const above[] = { "-home-", "-Users-" };
+	const char *user = s->r->user;
+
+	for (size_t i = 0; user && i < 2; i++) {
+		const char *name = p + strlen(above[i]), *end;
+
+		if (!begins(s, p, above[i]) || !begins(s, name, user) || (p > s->begin && is_word(p[-1])))
+			continue;
+		end = name + strlen(user);
+		if (end == s->end || !is_word(*end))
+			return put(s, REDACT_HOME, p, end, "-~");
+	}
+	return NULL;
+}
+
+/* What may begin at a byte, or be known by it. */
+static const char *match(struct scan *s, const char *p)
+{
+	const char *end = NULL;
+
+	switch (*p) {
+	case '@':
+		return email(s, p);
+	case '=':
+		return assignment(s, p);
+	case ':':
+		end = url_password(s, p);
+		return end ? end : windows_home(s, p);
+	case '/':
+		return home(s, p);
+	case '-':
+		end = private_key(s, p);
+		return end ? end : dashed_home(s, p);
+	case 'B':
+	case 'b':
+		return bearer(s, p);
+	case 'e':
+		return jwt(s, p);
+	default:
+		return prefixed(s, p);
+	}
+}
+
+/* Most bytes begin nothing. */
+static void mark_beginnings(char *begin)
+{
+	for (const char *p = "@=:/-Bbe"; *p; p++)
+		begin[(unsigned char)*p] = 1;
+	for (size_t i = 0; i < NR_PREFIXES; i++)
+		begin[(unsigned char)*prefixes[i].begins] = 1;
+}
+
+void redactor_init(struct redactor *r, const char *home)
+{
+	const char *slash = home ? strrchr(home, '/') : NULL;
+
+	memset(r, 0, sizeof(*r));
+	/* "/" is a home of nobody's */
+	r->home = home && *home == '/' && home[1] ? home : NULL;
+	r->user = r->home && slash && slash > home && slash[1] ? slash + 1 : NULL;
+}
+
+int redact(struct redactor *r, struct grove_slice in, struct grove_buf *out)
+{
+	struct scan s = { .r = r, .begin = in.ptr, .end = in.ptr + in.len, .copied = in.ptr, .out = out };
+	char begin[256] = { 0 };
+
+	mark_beginnings(begin);
+	for (const char *p = in.ptr; p < s.end && !s.rc;) {
+		const char *end = begin[(unsigned char)*p] ? match(&s, p) : NULL;
+
+		p = end ? end : p + 1;
+	}
+	if (s.end > s.copied)
+		add(&s, s.copied, (size_t)(s.end - s.copied));
+	return s.rc;
+}
+
+/* ------------------------------------------------------------------ telling */
+
+static const char *name_of(unsigned kind)
+{
+	if (kind < REDACT_FIRST_PREFIX)
+		return names[kind];
+	for (size_t i = 0; i < NR_PREFIXES; i++)
+		if (prefixes[i].kind + REDACT_FIRST_PREFIX == kind)
+			return prefixes[i].name;
+	return "";
+}
+
+int redactor_tell(const struct redactor *r, struct grove_buf *out)
+{
+	char words[100];
+	int any = 0, rc = 0;
+
+	for (unsigned i = 0; i < REDACT_KINDS && !rc; i++) {
+		if (!r->count[i])
+			continue;
+		snprintf(words, sizeof(words), "%s%s: %llu", any++ ? ", " : "", name_of(i), (unsigned long long)r->count[i]);
+		rc = grove_buf_add(out, grove_str(words));
+	}
+	return any || rc ? rc : grove_buf_add(out, grove_str("nothing that has the shape of a key, a home directory or an e-mail address"));
+}

@@ -1,0 +1,41 @@
+/*
+ * redact.h: takes keys, tokens, home directories and e-mail addresses out of text.
+ *
+ * By their well-known shapes: nothing is understood, so a password in a sentence stays
+ * where it is, and so does what is seen in an image. Text may be JSON: what is put in needs
+ * no escape, and no escape is cut apart.
+ */
+#ifndef EXPORT_REDACT_H
+#define EXPORT_REDACT_H
+
+#include <grove.h>
+
+enum redact_kind {
+	REDACT_HOME,
+	REDACT_EMAIL,
+	REDACT_PRIVATE_KEY,
+	REDACT_JWT,
+	REDACT_BEARER,
+	REDACT_URL_PASSWORD,
+	REDACT_ASSIGNMENT,
+	REDACT_FIRST_PREFIX,     /* from here on they are told by how they begin: see redact.c */
+	REDACT_KINDS = REDACT_FIRST_PREFIX + 24
+};
+
+struct redactor {
+	uint64_t count[REDACT_KINDS];
+	const char *home;        /* NULL: not known */
+	const char *user;        /* the name in it; NULL: none */
+};
+
+/* `home` must outlive it; NULL: only directories below /home, /Users and C:\Users are known. */
+void redactor_init(struct redactor *r, const char *home);
+/* Appends `in` to `out` with all that in mind. Returns 0 or GROVE_ENOMEM. */
+int redact(struct redactor *r, struct grove_slice in, struct grove_buf *out);
+/*
+ * Appends what was replaced and how often: "3 GitHub tokens, 12 home directories"; or that
+ * nothing was. Returns 0 or GROVE_ENOMEM.
+ */
+int redactor_tell(const struct redactor *r, struct grove_buf *out);
+
+#endif

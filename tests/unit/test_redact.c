@@ -1,0 +1,156 @@
+/*
+ * tests/unit/test_redact.c: what is taken out of an export, and what is not.
+ *
+ * Keys are put together here, so that none stands in this file as it would be found.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "export/redact.h"
+
+#define A20 "a1b2c3d4e5f6g7h8i9j0"
+#define A40 A20 A20
+#define U16 "ABCDEFGH12345678"
+#define X40 "0123456789abcdef0123456789abcdef01234567"
+
+static void check(const char *in, const char *out)
+{
+	struct grove_buf got = GROVE_BUF_INIT;
+	struct redactor r;
+
+	redactor_init(&r, "/srv/people/ann");
+	assert_int_equal(redact(&r, grove_str(in), &got), 0);
+	assert_string_equal(got.ptr ? got.ptr : "", out);
+	grove_buf_release(&got);
+}
+
+static void every_shape_is_replaced(void **state)
+{
+	static const struct {
+		const char *in, *name;
+	} keys[] = {
+		{ "sk-" "ant-api03-" A40, "anthropic-key" }, { "sk-" A40, "openai-key" }, { "sk-" "proj-" A40, "openai-key" },
+		{ "gh" "p_" A40, "github-token" }, { "gh" "o_" A40, "github-token" }, { "gh" "u_" A40, "github-token" },
+		{ "gh" "s_" A40, "github-token" }, { "gh" "r_" A40, "github-token" }, { "github" "_pat_" A20 "_" A40, "github-token" },
+		{ "gl" "pat-" A20, "gitlab-token" }, { "gl" "rt-" A20, "gitlab-token" }, { "AK" "IA" U16, "aws-key" },
+		{ "AS" "IA" U16, "aws-key" }, { "AI" "za" A40, "google-key" }, { "ya" "29." A40, "google-key" },
+		{ "GOC" "SPX-" A40, "google-key" }, { "xo" "xb-123-456-" A20, "slack-token" }, { "xo" "xp-1-" A20, "slack-token" },
+		{ "xo" "xa-1-" A20, "slack-token" }, { "xo" "xs-1-" A20, "slack-token" }, { "xa" "pp-1-" A20, "slack-token" },
+		{ "https://hooks.slack" ".com/services/T0/B0/" A20, "slack-token" }, { "sk_" "live_" A40, "stripe-key" },
+		{ "sk_" "test_" A40, "stripe-key" }, { "rk_" "live_" A40, "stripe-key" }, { "rk_" "test_" A40, "stripe-key" },
+		{ "wh" "sec_" A40, "stripe-key" }, { "np" "m_" A40, "npm-token" }, { "py" "pi-" A40 A40, "pypi-token" },
+		{ "h" "f_" A40, "huggingface-token" }, { "S" "G." A20 "." A40, "sendgrid-key" }, { "dop" "_v1_" X40, "digitalocean-token" },
+		{ "doo" "_v1_" X40, "digitalocean-token" }, { "sh" "pat_" X40, "shopify-token" }, { "gs" "k_" A40, "groq-key" },
+		{ "xa" "i-" A40, "xai-key" }, { "r" "8_" A40, "replicate-token" }, { "pp" "lx-" A40, "perplexity-key" },
+		{ "lin" "_api_" A40, "linear-key" }, { "da" "pi" X40, "databricks-token" },
+		{ "AGE-" "SECRET-KEY-1" U16 U16 U16 U16, "age-key" }, { "hv" "s." A40, "vault-token" },
+		{ "dckr" "_pat_" A40, "docker-token" }, { "fig" "d_" A40, "figma-token" },
+		{ "ey" "JhbGciOiJIUzI1NiJ9.ey" "JzdWIiOiIxIn0." A40, "jwt" },
+		{ "-----BEGIN RSA PRIVATE" " KEY-----\nMIIE\nabc\n-----END RSA PRIVATE" " KEY-----", "private-key" },
+		{ "-----BEGIN PRIVATE" " KEY-----\\nMIIE\\n-----END PRIVATE" " KEY-----", "private-key" },
+		{ "ann.lee+test@mail.example.org", "e-mail-address" },
+	};
+	char in[600], out[200];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		snprintf(out, sizeof(out), "[redacted:%s]", keys[i].name);
+		check(keys[i].in, out);
+		/* among other things; in JSON, after an escape, and in JSON that is a string of JSON */
+		snprintf(in, sizeof(in), "x (%s) y", keys[i].in);
+		snprintf(out, sizeof(out), "x ([redacted:%s]) y", keys[i].name);
+		check(in, out);
+		snprintf(in, sizeof(in), "{\"text\":\"a\\n%s\\nb\"}", keys[i].in);
+		snprintf(out, sizeof(out), "{\"text\":\"a\\n[redacted:%s]\\nb\"}", keys[i].name);
+		check(in, out);
+		snprintf(in, sizeof(in), "\"\\\\n%s\\\"\"", keys[i].in);
+		snprintf(out, sizeof(out), "\"\\\\n[redacted:%s]\\\"\"", keys[i].name);
+		check(in, out);
+		snprintf(in, sizeof(in), "\"\\u00e9%s\"", keys[i].in);
+		snprintf(out, sizeof(out), "\"\\u00e9[redacted:%s]\"", keys[i].name);
+		check(in, out);
+	}
+}
+
+static void a_part_is_replaced(void **state)
+{
+	(void)state;
+	/* a key without its end: all that could be part of it */
+	check("a\n-----BEGIN OPENSSH PRIVATE" " KEY-----\nb3BlbnNzaC1rZXk=\n...", "a\n[redacted:private-key]...");
+	check("\"-----BEGIN PRIVATE" " KEY-----\\nb3Blb\"", "\"[redacted:private-key]\"");
+	check("Authorization: Bearer " A40 "==", "Authorization: Bearer [redacted:bearer-token]");
+	check("postgres://ann:s3cret!@db.example/x", "postgres://ann:[redacted:password-in-url]@db.example/x");
+	check("export DB_PASSWORD='correct horse'", "export DB_PASSWORD='correct horse'");
+	check("export DB_PASSWORD=correcthorse", "export DB_PASSWORD=[redacted:secret-in-variable]");
+	check("{\"t\":\"MY_API_KEY=\\\"abcdefgh1\\\"\\n\"}", "{\"t\":\"MY_API_KEY=\\\"[redacted:secret-in-variable]\\\"\\n\"}");
+	check("AWS_SECRET_ACCESS_KEY=" A40 "\nX=1", "AWS_SECRET_ACCESS_KEY=[redacted:secret-in-variable]\nX=1");
+}
+
+static void homes_become_a_tilde(void **state)
+{
+	(void)state;
+	check("/home/bob/src/x.c", "~/src/x.c");
+	check("cd /Users/bob && ls", "cd ~ && ls");
+	check("file:///home/bob/x", "file://~/x");
+	check("\"cwd\":\"/srv/people/ann/app\"", "\"cwd\":\"~/app\"");
+	check("/srv/people/ann", "~");
+	check("/srv/people/anna/x", "/srv/people/anna/x");
+	check("C:\\Users\\bob\\x", "~\\x");
+	check("\"C:\\\\Users\\\\bob\\\\x\"", "\"~\\\\x\"");
+	check("a\\n/home/bob/x", "a\\n~/x");
+	check("projects/-home-ann-app/x.jsonl", "projects/-~-app/x.jsonl");
+	check("projects/-home-anna-app/x.jsonl", "projects/-home-anna-app/x.jsonl");
+	check("src/home/index.ts and ./home/x and lib/Users/x", "src/home/index.ts and ./home/x and lib/Users/x");
+	check("/home/ and /home", "/home/ and /home");
+}
+
+static void other_text_stays(void **state)
+{
+	static const char *const texts[] = {
+		"", "sk-learn-and-other-names-of-packages", "ghp_short", "task-" A40, "desk-" A40, "AKIA", "AKIA1234",
+		"npm_config_registry_is_a_variable_of_some_length", "react@18.2.0", "name@1.2.3-beta.4", "@scope/package", "a @ b.c",
+		"git@github", "foo@bar", "x@y.1", "==", "a == b", "KEY=short", "TOKEN=$OTHER_VARIABLE", "token = parse(next)", "eyJ", "eyJhbGci.x.y",
+		"-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----", "https://example.org/a:b@c", "http://[::1]:80/", "Bearer of news",
+		"\\u00e9\\n\\t\\\\ \"quoted\"", "d41d8cd98f00b204e9800998ecf8427e", "0199a0c0-0000-7000-8000-000000000001",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		check(texts[i], texts[i]);
+}
+
+static void it_tells_what_it_replaced(void **state)
+{
+	struct grove_buf out = GROVE_BUF_INIT, words = GROVE_BUF_INIT;
+	struct redactor r;
+
+	(void)state;
+	redactor_init(&r, NULL);
+	assert_int_equal(redactor_tell(&r, &words), 0);
+	assert_non_null(strstr(words.ptr, "nothing"));
+	words.len = 0;
+	redact(&r, grove_str("a@b.org, c@d.org: /home/x and gh" "p_" A40), &out);
+	assert_int_equal(redactor_tell(&r, &words), 0);
+	assert_string_equal(words.ptr, "home-directory: 1, e-mail-address: 2, github-token: 1");
+	grove_buf_release(&out);
+	grove_buf_release(&words);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_shape_is_replaced),
+		cmocka_unit_test(a_part_is_replaced),
+		cmocka_unit_test(homes_become_a_tilde),
+		cmocka_unit_test(other_text_stays),
+		cmocka_unit_test(it_tells_what_it_replaced),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -2,7 +2,6 @@
  * cmd_snapshot.c: a session as a user interface loads it.
  */
 #include "cli.h"
-#include "programs/json.h"
 
 #include <string.h>
 
@@ -11,9 +10,9 @@ static void print_member(struct out *o, struct grove_slice object, const char *n
 	struct grove_slice v;
 	char text[4096];
 
-	if (!json_member(object, name, &v) || !strncmp(v.ptr, "null", 4))
+	if (!grove_json_member(object, name, &v) || !strncmp(v.ptr, "null", 4))
 		out_puts(o, "none");
-	else if (*v.ptr == '"' && json_text(v, text, sizeof(text), &v))
+	else if (*v.ptr == '"' && grove_json_text(v, text, sizeof(text), &v))
 		out_text(o, v);
 	else
 		out_bytes(o, v.ptr, v.len);
@@ -32,8 +31,8 @@ static size_t items(struct grove_slice doc, const char *name)
 	const char *at = NULL;
 	size_t nr = 0;
 
-	if (json_member(doc, name, &list))
-		while (json_item(list, &at, &item))
+	if (grove_json_member(doc, name, &list))
+		while (grove_json_next(list, &at, NULL, &item))
 			nr++;
 	return nr;
 }
@@ -51,13 +50,13 @@ static void print_summary(struct cli *c, struct grove_slice doc)
 	struct out *o = &c->out;
 	struct grove_slice session, context, object;
 
-	if (!json_member(doc, "session", &session) || !json_member(doc, "runtimeContext", &context))
+	if (!grove_json_member(doc, "session", &session) || !grove_json_member(doc, "runtimeContext", &context))
 		return;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		print_line(o, lines[i].words, session, lines[i].name);
 	out_printf(o, "path       %zu\n", items(doc, "activePath"));
 	out_printf(o, "context    %zu\n", items(context, "messages"));
-	if (json_member(doc, "labelsByEntryId", &object) && object.len > 2) {
+	if (grove_json_member(doc, "labelsByEntryId", &object) && object.len > 2) {
 		out_puts(o, "labels     ");
 		out_text(o, object);
 		out_puts(o, "\n");

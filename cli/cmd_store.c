@@ -1,7 +1,6 @@
 /*
  * cmd_store.c: stores as wholes: make, upgrade, verify, copy, count.
  */
-#include "programs/json.h"
 #include "problems.h"
 
 #include <string.h>
@@ -166,9 +165,9 @@ static void print_member(struct out *o, struct grove_slice object, const char *n
 	struct grove_slice v;
 	char text[4096];
 
-	if (!json_member(object, name, &v))
+	if (!grove_json_member(object, name, &v))
 		return;
-	if (*v.ptr == '"' && json_text(v, text, sizeof(text), &v))
+	if (*v.ptr == '"' && grove_json_text(v, text, sizeof(text), &v))
 		out_text(o, v);
 	else
 		out_bytes(o, v.ptr, v.len);
@@ -205,16 +204,16 @@ static void print_stats(struct cli *c, struct grove_slice doc)
 		print_row(o, doc, "  ", rows[i].name, " ");
 		out_printf(o, "%s\n", rows[i].words);
 	}
-	if (json_member(doc, "byDialect", &list))
-		while (json_item(list, &at, &row)) {
+	if (grove_json_member(doc, "byDialect", &list))
+		while (grove_json_next(list, &at, NULL, &row)) {
 			print_row(o, row, "", "dialect", ": ");
 			print_row(o, row, "", "sessions", " sessions, ");
 			print_row(o, row, "", "entries", " entries, ");
 			print_row(o, row, "", "bytes", " bytes\n");
 		}
 	at = NULL;
-	if (json_member(doc, "largest", &list))
-		while (json_item(list, &at, &row)) {
+	if (grove_json_member(doc, "largest", &list))
+		while (grove_json_next(list, &at, NULL, &row)) {
 			print_row(o, row, "", "bytes", "  ");
 			print_row(o, row, "", "path", "\n");
 		}

@@ -7,7 +7,6 @@
 #include "tool_call.h"
 
 #include "cli.h"
-#include "programs/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,20 +25,24 @@ static const char *const telling[] = {
 static int find_gist(struct grove_slice arguments, struct grove_slice *key, struct grove_slice *value)
 {
 	enum { NR = sizeof(telling) / sizeof(*telling) };
-	struct grove_slice values[NR];
-	unsigned found = json_members(arguments, telling, NR, values);
+	struct grove_slice k, v;
 	const char *place = NULL;
+	size_t best = NR, i;
+	int found = 0;
 
-	for (size_t i = 0; i < NR; i++)
-		if (found & 1u << i && *values[i].ptr == '"') {
-			*key = out_str(telling[i]);
-			*value = values[i];
-			return 1;
+	while (best && grove_json_next(arguments, &place, &k, &v)) {
+		if (*v.ptr != '"')
+			continue;
+		for (i = 0; i < best && (strlen(telling[i]) != k.len || memcmp(telling[i], k.ptr, k.len)); i++)
+			;
+		if (i < best || !found) {
+			*key = k;
+			*value = v;
+			best = i;
+			found = 1;
 		}
-	while (json_next(arguments, &place, key, value))
-		if (value->len && *value->ptr == '"')
-			return 1;
-	return 0;
+	}
+	return found;
 }
 
 /* A value on one line: a text without its quotes, all else as it is. */
@@ -47,7 +50,7 @@ static struct grove_slice read_value(struct grove_slice value, char *bytes, size
 {
 	struct grove_slice text;
 
-	return json_text(value, bytes, size, &text) ? text : value;
+	return grove_json_text(value, bytes, size, &text) ? text : value;
 }
 
 static int is_short(struct grove_slice value)
@@ -93,7 +96,7 @@ unsigned tool_call_gist(struct out *o, struct grove_slice arguments, const char 
 		return out_fit(o, arguments, width);
 	if (find_gist(arguments, &gist_key, &gist))
 		used = out_fit(o, below(read_value(gist, bytes, sizeof(bytes)), cwd), width);
-	while (json_next(arguments, &place, &key, &value))
+	while (grove_json_next(arguments, &place, &key, &value))
 		if (is_short(value) && (key.len != gist_key.len || memcmp(key.ptr, gist_key.ptr, key.len)))
 			used += put_short(o, key, value, width > used ? width - used : 0);
 	return used;
@@ -108,7 +111,7 @@ void tool_call_each(struct grove_slice arguments, const struct tool_call_reader 
 		to->argument(to->payload, out_str(""), arguments);
 		return;
 	}
-	while (json_next(arguments, &place, &key, &value)) {
+	while (grove_json_next(arguments, &place, &key, &value)) {
 		char *bytes = cli_realloc(NULL, value.len + 4, 1);
 
 		to->argument(to->payload, key, read_value(value, bytes, value.len + 4));

@@ -3,7 +3,6 @@
  */
 #include "export.h"
 
-#include "programs/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -161,7 +160,7 @@ static int put_head_json(struct export *x, const struct grove_subagent *a)
 	doc_open(&d, '{');
 	if (a)
 		doc_member(&d, "agentId", a->id);
-	if (!rc && json_member(grove_buf_slice(&known), "session", &session))
+	if (!rc && grove_json_member(grove_buf_slice(&known), "session", &session))
 		doc_member_json(&d, "session", session);
 	put_path(x, &d);
 	doc_name(&d, "entries");

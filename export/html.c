@@ -7,7 +7,6 @@
  */
 #include "export.h"
 
-#include "programs/json.h"
 #include "server/letters.h"
 
 #include <stdio.h>
@@ -229,9 +228,9 @@ static int put_known(struct export *x, const struct grove_subagent *a, const cha
 	int rc = export_known(x, &known);
 
 	doc_open(&d, '{');
-	if (!rc && json_member(grove_buf_slice(&known), "session", &value))
+	if (!rc && grove_json_member(grove_buf_slice(&known), "session", &value))
 		doc_member_json(&d, "session", value);
-	if (!rc && x->subagents && json_member(grove_buf_slice(&known), "subagents", &value))
+	if (!rc && x->subagents && grove_json_member(grove_buf_slice(&known), "subagents", &value))
 		doc_member_json(&d, "subagents", value);
 	if (a)
 		put_agent(&d, a);

@@ -78,5 +78,6 @@
 #include <grove/carry.h>
 #include <grove/history.h>
 #include <grove/log.h>
+#include <grove/json.h>
 
 #endif

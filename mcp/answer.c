@@ -9,7 +9,6 @@
 #include "mcp.h"
 
 #include "message.h"
-#include "programs/json.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -68,8 +67,8 @@ static int do_initialize(struct exchange *x)
 	char version[MESSAGE_VERSION];
 	size_t i = 1;
 
-	if (!json_member(x->msg->params, "protocolVersion", &asked) ||
-	    !json_text(asked, version, sizeof(version) - 1, &text)) {
+	if (!grove_json_member(x->msg->params, "protocolVersion", &asked) ||
+	    !grove_json_text(asked, version, sizeof(version) - 1, &text)) {
 		snprintf(x->why, sizeof(x->why), "protocolVersion is missing, or not a string");
 		return MESSAGE_EPARAMS;
 	}
@@ -114,7 +113,7 @@ static int do_tools_list(struct exchange *x)
 	struct grove_slice cursor;
 
 	/* there is one page, so no cursor is ours */
-	if (x->msg->params.len && json_member(x->msg->params, "cursor", &cursor)) {
+	if (x->msg->params.len && grove_json_member(x->msg->params, "cursor", &cursor)) {
 		snprintf(x->why, sizeof(x->why), "cursor is none that was given out");
 		return MESSAGE_EPARAMS;
 	}
@@ -280,7 +279,7 @@ static void answer_batch(struct mcp *m, struct grove_slice json, struct doc *d)
 	struct message msg;
 	size_t nr = 0, answers = 0;
 
-	for (; json_item(json, &place, &item); nr++) {
+	for (; grove_json_next(json, &place, NULL, &item); nr++) {
 		size_t before = d->buf.len;
 
 		message_read_item(item, &msg);

@@ -3,7 +3,6 @@
  */
 #include "message.h"
 
-#include "programs/json.h"
 #include "server/body.h"
 
 #include <string.h>
@@ -30,7 +29,7 @@ static int read_word(struct grove_slice value, char *out, size_t size)
 {
 	struct grove_slice text;
 
-	if (!json_text(value, out, size - 1, &text))
+	if (!grove_json_text(value, out, size - 1, &text))
 		return 0;
 	out[text.len] = '\0';
 	return 1;
@@ -55,9 +54,9 @@ static void read_meta(struct message *m)
 	struct grove_slice meta, value[2];
 	unsigned found;
 
-	if (!m->params.len || !json_member(m->params, "_meta", &meta))
+	if (!m->params.len || !grove_json_member(m->params, "_meta", &meta))
 		return;
-	found = json_members(meta, names, 2, value);
+	found = grove_json_members(meta, names, 2, value);
 	if (found & 1 && !read_word(value[0], m->version, sizeof(m->version)))
 		memcpy(m->version, "?", 2);
 	m->has_capabilities = found & 2 && is_object(value[1]);
@@ -75,7 +74,7 @@ void message_read_item(struct grove_slice json, struct message *out)
 		invalid(out, MESSAGE_EINVALID, "a message is a JSON object");
 		return;
 	}
-	found = json_members(json, names, 6, v);
+	found = grove_json_members(json, names, 6, v);
 	if (found & ID && is_id(v[1]))
 		out->id = v[1];
 	if (!(found & JSONRPC) || v[0].len != 5 || memcmp(v[0].ptr, "\"2.0\"", 5))

@@ -7,7 +7,6 @@
 #include "mcp.h"
 
 #include "message.h"
-#include "programs/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,10 +52,10 @@ static char *take_text(struct grove_slice params, const char *name)
 	struct grove_slice value, text;
 	char *out;
 
-	if (!params.len || !json_member(params, name, &value) || value.len > 8192)
+	if (!params.len || !grove_json_member(params, name, &value) || value.len > 8192)
 		return NULL;
 	out = malloc(value.len + 8);
-	if (out && json_text(value, out, value.len + 4, &text) && !memchr(out, '\0', text.len)) {
+	if (out && grove_json_text(value, out, value.len + 4, &text) && !memchr(out, '\0', text.len)) {
 		out[text.len] = '\0';
 		return out;
 	}
@@ -74,7 +73,7 @@ int resources_list(struct mcp *m, struct grove_slice params, struct doc *d, char
 
 	doc_name(&k.d, "resources");
 	doc_open(&k.d, '[');
-	if (!cursor && params.len && json_member(params, "cursor", &given))
+	if (!cursor && params.len && grove_json_member(params, "cursor", &given))
 		rc = call_fail(&k, GROVE_EINVAL, "cursor is not a string");
 	else
 		rc = list_page(&k, &o, cursor, PAGE, put_resource);

@@ -10,7 +10,6 @@
 
 #include "cli/cli.h"
 #include "message.h"
-#include "programs/json.h"
 #include "wire.h"
 
 #include <errno.h>
@@ -125,7 +124,7 @@ static void cancel(struct queue *q, const struct message *msg)
 {
 	struct grove_slice id;
 
-	if (!msg->params.len || !json_member(msg->params, "requestId", &id))
+	if (!msg->params.len || !grove_json_member(msg->params, "requestId", &id))
 		return;
 	pthread_mutex_lock(&q->lock);
 	for (struct job *j = q->first; j; j = j->next)

@@ -9,7 +9,6 @@
 #include "cli/out.h"
 #include "message.h"
 #include "programs/dates.h"
-#include "programs/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,7 +137,7 @@ static int read_text(struct call *k, const struct arg *a, struct grove_slice jso
 	v->text = malloc(json.len + 8);
 	if (!v->text)
 		return call_fail(k, GROVE_ENOMEM, "out of memory");
-	if (!json_text(json, v->text, json.len + 4, &text) || memchr(v->text, '\0', text.len))
+	if (!grove_json_text(json, v->text, json.len + 4, &text) || memchr(v->text, '\0', text.len))
 		return call_fail(k, GROVE_EINVAL, "%s: a string is expected", a->name);
 	v->text[text.len] = '\0';
 	return 0;
@@ -172,7 +171,7 @@ static int read_choice(struct call *k, const struct arg *a, struct grove_slice j
 
 static int read_flag(struct call *k, const struct arg *a, struct grove_slice json, struct value *v)
 {
-	v->number = (uint64_t)json_is_true(json);
+	v->number = (uint64_t)(*json.ptr == 't');
 	if (!v->number && (json.len != 5 || memcmp(json.ptr, "false", 5)))
 		return call_fail(k, GROVE_EINVAL, "%s: true or false is expected", a->name);
 	return 0;
@@ -202,7 +201,7 @@ static int read_args(struct call *k, struct grove_slice args)
 	size_t i;
 	int rc = 0;
 
-	while (!rc && args.len && json_next(args, &place, &key, &json)) {
+	while (!rc && args.len && grove_json_next(args, &place, &key, &json)) {
 		for (i = 0; a[i].name && (strlen(a[i].name) != key.len || memcmp(a[i].name, key.ptr, key.len)); i++)
 			;
 		if (!a[i].name)
@@ -241,7 +240,7 @@ static const struct tool *find_tool(struct grove_slice name)
 	char word[64];
 	struct grove_slice text;
 
-	if (!json_text(name, word, sizeof(word) - 1, &text))
+	if (!grove_json_text(name, word, sizeof(word) - 1, &text))
 		return NULL;
 	word[text.len] = '\0';
 	for (size_t i = 0; tools[i]; i++)
@@ -269,7 +268,7 @@ int tools_call(struct mcp *m, struct grove_slice params, struct doc *d, char *wh
 	struct value values[ARGS_MAX] = { { 0 } };
 	struct call k = { .m = m, .values = values };
 	struct grove_slice v[2] = { { NULL, 0 }, { NULL, 0 } };
-	unsigned found = params.len ? json_members(params, names, 2, v) : 0;
+	unsigned found = params.len ? grove_json_members(params, names, 2, v) : 0;
 
 	if (found & 1)
 		k.tool = find_tool(v[0]);

@@ -1,7 +1,7 @@
 /*
  * body.h: is a request's body the JSON that it says it is?
  *
- * Once it is known to be, programs/json.h looks into it.
+ * Once it is known to be, grove_json_member() and its like look into it.
  */
 #ifndef SERVER_BODY_H
 #define SERVER_BODY_H

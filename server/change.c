@@ -1,7 +1,6 @@
 /*
  * change.c: what is written to a session that exists.
  */
-#include "programs/json.h"
 #include "body.h"
 #include "handlers.h"
 #include "held.h"
@@ -98,7 +97,7 @@ static int split_body(struct request *r, struct grove_slice **out, size_t *nr)
 	}
 	if (*all.ptr != '[')
 		return reply_fail(r, GROVE_EJSON, "the body must be an entry or an array of entries");
-	while (json_item(all, &place, &item)) {
+	while (grove_json_next(all, &place, NULL, &item)) {
 		if (*nr == room) {
 			struct grove_slice *more = realloc(*out, (room = room ? 2 * room : 16) * sizeof(*more));
 
@@ -195,7 +194,7 @@ int patch_entry(struct request *r)
 
 	if (!rc)
 		rc = body_text(r, object, "pointer", &pointer);
-	if (!rc && (!pointer || !json_member(object, "value", &value)))
+	if (!rc && (!pointer || !grove_json_member(object, "value", &value)))
 		rc = reply_fail(r, GROVE_EINVAL, "pointer and value are needed");
 	if (!rc) {
 		json = strndup(value.ptr, value.len);
@@ -292,7 +291,7 @@ int put_leaf(struct request *r)
 	char *id = NULL, *text = NULL;
 	int rc = body_object(r, &object);
 
-	if (!rc && !json_member(object, "entryId", &value))
+	if (!rc && !grove_json_member(object, "entryId", &value))
 		rc = reply_fail(r, GROVE_EINVAL, "entryId is missing");
 	if (!rc)
 		rc = body_text(r, object, "entryId", &id);
@@ -497,7 +496,7 @@ int put_label(struct request *r)
 	char *text = NULL;
 	int rc = body_object(r, &object);
 
-	if (!rc && !json_member(object, "text", &value))
+	if (!rc && !grove_json_member(object, "text", &value))
 		rc = reply_fail(r, GROVE_EINVAL, "text is missing; null clears the label");
 	if (!rc)
 		rc = body_text(r, object, "text", &text);
@@ -526,9 +525,9 @@ static int apply(struct change *c, struct grove_slice object, const char *name, 
 
 	if (name)
 		rc = failed(c, grove_session_set_name(c->s, name, GROVE_NAME_BY_USER, NULL));
-	if (rc >= 0 && json_member(object, "agentId", &value))
+	if (rc >= 0 && grove_json_member(object, "agentId", &value))
 		rc = failed(c, grove_session_value_put(c->s, "agentId", grove_str(owner ? owner : "")));
-	if (rc >= 0 && json_member(object, "metadata", &value))
+	if (rc >= 0 && grove_json_member(object, "metadata", &value))
 		rc = failed(c, grove_session_value_put(c->s, "metadata", value));
 	if (rc >= 0 && cwd)
 		rc = failed(c, grove_session_move(c->s, cwd));

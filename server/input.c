@@ -1,7 +1,6 @@
 /*
  * input.c: what the body of a request says.
  */
-#include "programs/json.h"
 #include "body.h"
 #include "handlers.h"
 #include "reply.h"
@@ -31,9 +30,14 @@ int body_object(struct request *r, struct grove_slice *out)
 	return 0;
 }
 
+static int is_word(struct grove_slice v, const char *word)
+{
+	return v.len == strlen(word) && !memcmp(v.ptr, word, v.len);
+}
+
 static int is_null(struct grove_slice v)
 {
-	return v.len == 4 && !memcmp(v.ptr, "null", 4);
+	return is_word(v, "null");
 }
 
 int body_text(struct request *r, struct grove_slice object, const char *name, char **out)
@@ -41,7 +45,7 @@ int body_text(struct request *r, struct grove_slice object, const char *name, ch
 	struct grove_slice v, text;
 
 	*out = NULL;
-	if (!json_member(object, name, &v) || is_null(v))
+	if (!grove_json_member(object, name, &v) || is_null(v))
 		return 0;
 	if (*v.ptr != '"')
 		return reply_fail(r, GROVE_EINVAL, "%s is a text", name);
@@ -49,7 +53,7 @@ int body_text(struct request *r, struct grove_slice object, const char *name, ch
 	*out = malloc(v.len + 4);
 	if (!*out)
 		return GROVE_ENOMEM;
-	json_text(v, *out, v.len + 4, &text);
+	grove_json_text(v, *out, v.len + 4, &text);
 	(*out)[text.len] = '\0';
 	if (strlen(*out) != text.len) {
 		free(*out);
@@ -65,7 +69,7 @@ int body_number(struct request *r, struct grove_slice object, const char *name, 
 	size_t n = 0;
 
 	*given = 0;
-	if (!json_member(object, name, &v) || is_null(v))
+	if (!grove_json_member(object, name, &v) || is_null(v))
 		return 0;
 	while (n < v.len && v.ptr[n] >= '0' && v.ptr[n] <= '9')
 		n++;
@@ -80,11 +84,11 @@ int body_flag(struct request *r, struct grove_slice object, const char *name, in
 {
 	struct grove_slice v;
 
-	if (!json_member(object, name, &v) || is_null(v))
+	if (!grove_json_member(object, name, &v) || is_null(v))
 		return 0;
-	if (json_is_true(v))
+	if (is_word(v, "true"))
 		*out = 1;
-	else if (v.len == 5 && !memcmp(v.ptr, "false", 5))
+	else if (is_word(v, "false"))
 		*out = 0;
 	else
 		return reply_fail(r, GROVE_EINVAL, "%s is true or false", name);

@@ -7,7 +7,6 @@
  */
 #include "answers.h"
 
-#include "programs/json.h"
 #include "server/body.h"
 
 #include <stdio.h>
@@ -40,12 +39,12 @@ static char *text_of(struct grove_slice object, const char *name)
 	struct grove_slice value, text;
 	char *out;
 
-	if (!json_member(object, name, &value) || value.len > 6 * TEXT_MAX)
+	if (!grove_json_member(object, name, &value) || value.len > 6 * TEXT_MAX)
 		return NULL;
 	out = malloc(TEXT_MAX + 1);
 	if (!out)
 		return NULL;
-	if (!json_text(value, out, TEXT_MAX, &text) || text.len >= TEXT_MAX || memchr(text.ptr, 0, text.len)) {
+	if (!grove_json_text(value, out, TEXT_MAX, &text) || text.len >= TEXT_MAX || memchr(text.ptr, 0, text.len)) {
 		free(out);
 		return NULL;
 	}
@@ -60,7 +59,7 @@ static int number_of(struct grove_slice object, const char *name, uint64_t *out)
 	struct grove_slice value;
 	char text[24];
 
-	if (!json_member(object, name, &value) || !value.len || value.len > 19 ||
+	if (!grove_json_member(object, name, &value) || !value.len || value.len > 19 ||
 	    (memcpy(text, value.ptr, value.len), text[value.len] = '\0', strspn(text, "0123456789") != value.len))
 		return 0;
 	*out = strtoull(text, NULL, 10);
@@ -71,7 +70,7 @@ static int flag_of(struct grove_slice object, const char *name)
 {
 	struct grove_slice value;
 
-	return json_member(object, name, &value) && json_is_true(value);
+	return grove_json_member(object, name, &value) && value.len == 4 && !memcmp(value.ptr, "true", 4);
 }
 
 static int is_object(struct grove_slice json)
@@ -87,9 +86,9 @@ static int parse_logs(struct grove_slice json, struct remote_session *s)
 	struct grove_slice array, item;
 	const char *place = NULL;
 
-	if (!json_member(json, "logs", &array))
+	if (!grove_json_member(json, "logs", &array))
 		return 0;
-	while (json_item(array, &place, &item) && s->nr_logs + s->refused < NAMES_MAX) {
+	while (grove_json_next(array, &place, NULL, &item) && s->nr_logs + s->refused < NAMES_MAX) {
 		struct remote_log *more, l = { .sub = text_of(item, "sub") };
 
 		if (!l.sub || !remote_name_ok(l.sub) || !number_of(item, "seq", &l.seq) ||
@@ -114,9 +113,9 @@ static int parse_files(struct grove_slice json, struct remote_session *s)
 	struct grove_slice array, item;
 	const char *place = NULL;
 
-	if (!json_member(json, "files", &array))
+	if (!grove_json_member(json, "files", &array))
 		return 0;
-	while (json_item(array, &place, &item) && s->nr_files + s->refused < NAMES_MAX) {
+	while (grove_json_next(array, &place, NULL, &item) && s->nr_files + s->refused < NAMES_MAX) {
 		struct remote_file *more, f = { .name = text_of(item, "name") };
 		size_t n = f.name ? strlen(f.name) : 0;
 
@@ -200,9 +199,9 @@ int remote_parse_list(struct grove_slice json, remote_list_fn *fn, void *payload
 	int rc = 0;
 
 	*next = NULL;
-	if (!is_object(json) || !json_member(json, "sessions", &array))
+	if (!is_object(json) || !grove_json_member(json, "sessions", &array))
 		return GROVE_EJSON;
-	while (!rc && json_item(array, &place, &item)) {
+	while (!rc && grove_json_next(array, &place, NULL, &item)) {
 		char *id = text_of(item, "id"), *key = text_of(item, "key"), *cwd = text_of(item, "cwd");
 
 		if (id && *id)

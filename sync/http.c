@@ -3,7 +3,6 @@
  */
 #include "http.h"
 
-#include "programs/json.h"
 #include "server/body.h"
 
 #include <curl/curl.h>
@@ -247,10 +246,10 @@ static int told_error(struct http_call *c)
 	int rc = 0;
 
 	if (c->answer.len && !body_check(grove_buf_slice(&c->answer), &at) &&
-	    json_member(grove_buf_slice(&c->answer), "error", &error)) {
-		if (json_member(error, "code", &code) && json_text(code, name, sizeof(name) - 1, &text))
+	    grove_json_member(grove_buf_slice(&c->answer), "error", &error)) {
+		if (grove_json_member(error, "code", &code) && grove_json_text(code, name, sizeof(name) - 1, &text))
 			name[text.len < sizeof(name) ? text.len : sizeof(name) - 1] = '\0';
-		if (json_member(error, "message", &message) && json_text(message, words, sizeof(words) - 1, &text))
+		if (grove_json_member(error, "message", &message) && grove_json_text(message, words, sizeof(words) - 1, &text))
 			words[text.len < sizeof(words) ? text.len : sizeof(words) - 1] = '\0';
 	}
 	for (int i = 1; i < 64 && *name && !rc; i++)

@@ -9,7 +9,6 @@
  */
 #include "sync.h"
 
-#include "programs/json.h"
 #include "server/body.h"
 
 #include <errno.h>
@@ -114,7 +113,7 @@ static void event_line(struct mirror *m, struct grove_slice line)
 	if (!m->of_list || line.len < 6 || memcmp(line.ptr, "data: ", 6))
 		return;
 	json = (struct grove_slice){ line.ptr + 6, line.len - 6 };
-	if (!body_check(json, &at) && json_member(json, "key", &key) && json_text(key, id, sizeof(id) - 1, &text) &&
+	if (!body_check(json, &at) && grove_json_member(json, "key", &key) && grove_json_text(key, id, sizeof(id) - 1, &text) &&
 	    text.len < sizeof(id) - 1 && text.len && !memchr(text.ptr, 0, text.len)) {
 		memmove(id, text.ptr, text.len);
 		id[text.len] = '\0';

@@ -100,7 +100,7 @@ bool grove__json_next(struct grove__json_iter *it)
 		len = grove__json_skip(p, end);
 		it->key = grove__slice(p, len);
 		p = grove__json_skip_space(p + len, end);
-		p = grove__json_skip_space(p + 1, end); /* the colon */
+		p = grove__json_skip_space(p + (p < end), end); /* the colon */
 	}
 	len = grove__json_skip(p, end);
 	it->value = grove__slice(p, len);

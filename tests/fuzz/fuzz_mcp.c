@@ -6,7 +6,6 @@
 #include "fuzz.h"
 
 #include "mcp/message.h"
-#include "programs/json.h"
 
 static void check(struct grove_slice whole, const struct message *m)
 {
@@ -27,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	message_read(line, &m);
 	check(line, &m);
-	while (m.kind != MESSAGE_INVALID && json_item(line, &place, &item)) {
+	while (m.kind != MESSAGE_INVALID && grove_json_next(line, &place, NULL, &item)) {
 		struct message one;
 
 		message_read_item(item, &one);

@@ -12,7 +12,6 @@
 #include "server/target.h"
 #include "server/tokens.h"
 #include "server/valid.h"
-#include "programs/json.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -47,11 +46,11 @@ static void walk(struct grove_slice value, unsigned depth)
 	if (*value.ptr == '"') {
 		char *room = fuzz_alloc(value.len + 4);
 
-		CHECK(json_text(value, room, value.len + 4, &text));
+		CHECK(grove_json_text(value, room, value.len + 4, &text));
 		CHECK(text.len <= value.len);
 		free(room);
 	}
-	while (depth < BODY_DEPTH && *value.ptr == '[' && json_item(value, &place, &item)) {
+	while (depth < BODY_DEPTH && *value.ptr == '[' && grove_json_next(value, &place, NULL, &item)) {
 		CHECK(item.ptr > value.ptr && item.ptr + item.len < value.ptr + value.len);
 		walk(item, depth + 1);
 	}
@@ -73,7 +72,7 @@ static void check_body(const char *bytes, size_t len)
 	while (strchr(" \t\r\n", all.ptr[all.len - 1]))
 		all.len--;
 	walk(all, 0);
-	if (*all.ptr == '{' && json_member(all, "entryId", &value))
+	if (*all.ptr == '{' && grove_json_member(all, "entryId", &value))
 		walk(value, 0);
 }
 

@@ -1,0 +1,48 @@
+/*
+ * grove/json.h: look into JSON.
+ *
+ * You get it with <grove.h>, which has the rules that apply to all of it.
+ *
+ * For JSON that the library gave you, or that you know to be valid. These calls find
+ * what is there and stay within the text; they do not check its grammar. A value is a
+ * slice of the text, a string with its quotes.
+ */
+#ifndef GROVE_JSON_H
+#define GROVE_JSON_H
+
+#include <grove/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Finds the member `name` of an object, the last one of that name. Returns 1, or 0 if
+ * there is none or `object` is not an object.
+ */
+GROVE_API int grove_json_member(struct grove_slice object, const char *name, struct grove_slice *value);
+/*
+ * Finds several members in one walk, at most 32. Returns a bit for each that is there;
+ * the values of the others become empty.
+ */
+GROVE_API uint32_t grove_json_members(struct grove_slice object, const char *const *names, size_t nr,
+				      struct grove_slice *values);
+/*
+ * Gives the next member of an object, or the next item of an array. *place starts as
+ * NULL. `key` is without its quotes and still has its escapes; it is empty in an array,
+ * and may be NULL. Returns 1, or 0 at the end and if `container` is neither.
+ */
+GROVE_API int grove_json_next(struct grove_slice container, const char **place, struct grove_slice *key,
+			      struct grove_slice *value);
+/*
+ * Writes the text of a string to `out`, without its escapes, and points *text to it. As
+ * much as fits: it stops when fewer than four bytes are left, so a text fits if `size`
+ * is value.len + 4. A lone surrogate becomes U+FFFD. Returns 1, or 0 if `value` is not a
+ * string.
+ */
+GROVE_API int grove_json_text(struct grove_slice value, char *out, size_t size, struct grove_slice *text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -7,30 +7,19 @@
 struct teller {
 	grove_piece_fn *fn;
 	void *payload;
-	struct grove_buf text, title, call;
+	struct grove_buf text_room, title_room, call_room;
+	struct grove_slice call;  /* the id of the call at hand */
 };
 
 static const struct grove_slice nothing = { NULL, 0 };
 
-/* A string as text, anything else as the JSON it is. */
-static int read_value(struct grove_buf *out, struct grove_slice raw)
-{
-	grove__buf_clear(out);
-	if (grove__json_type_of(raw) == JSON_STRING)
-		return grove__json_text(out, raw);
-	return raw.len ? grove__json_put_raw(out, raw) : 0;
-}
-
 static int tell(struct teller *t, enum grove_piece_kind kind, struct grove_slice title,
 		struct grove_slice text, bool error)
 {
-	struct grove_piece p = { .kind = kind, .error = error };
-	int rc = read_value(&t->title, title);
+	struct grove_piece p = { .kind = kind, .error = error, .call = t->call };
+	int rc = grove__json_words(title, &t->title_room, &p.title);
 
-	rc = rc ? rc : read_value(&t->text, text);
-	p.title = grove__buf_slice(&t->title);
-	p.text = grove__buf_slice(&t->text);
-	p.call = grove__buf_slice(&t->call);
+	rc = rc ? rc : grove__json_words(text, &t->text_room, &p.text);
 	return rc ? rc : t->fn(t->payload, &p);
 }
 
@@ -38,59 +27,48 @@ static int tell(struct teller *t, enum grove_piece_kind kind, struct grove_slice
 static int note(struct teller *t, const char *title, struct grove_slice text)
 {
 	struct grove_piece p = { .kind = GROVE_PIECE_NOTE, .title = grove__slice_str(title) };
-	int rc = read_value(&t->text, text);
+	int rc = grove__json_words(text, &t->text_room, &p.text);
 
-	p.text = grove__buf_slice(&t->text);
 	return rc ? rc : t->fn(t->payload, &p);
 }
 
 /* The texts of a result: a string, or its blocks. */
-static int tell_result(struct teller *t, struct grove_slice block)
+static int tell_result(struct teller *t, struct grove_slice content, struct grove_slice call, bool error)
 {
-	enum { CONTENT, IS_ERROR, CALL, NR };
-	static const char *const names[NR] = { "content", "is_error", "tool_use_id" };
-	struct grove_slice of[NR], content, title;
-	bool error;
+	enum { TYPE, TEXT, SOURCE, NR };
+	static const char *const names[NR] = { "type", "text", "source" };
+	/* which tool it was is told by the call alone; but a failure must be seen */
+	struct grove_slice of[NR], title = error ? grove__slice_str("\"tool\"") : nothing;
 	struct grove__json_iter it;
-	int rc;
+	int rc = grove__json_words(call, &t->call_room, &t->call);
 
-	grove__json_get_all(block, names, NR, of);
-	content = of[CONTENT];
-	error = grove__json_type_of(of[IS_ERROR]) == JSON_TRUE;
-	rc = read_value(&t->call, of[CALL]);
 	if (rc)
 		return rc;
-	/* which tool it was is told by the call alone; but a failure must be seen */
-	title = error ? grove__slice_str("\"tool\"") : nothing;
 	if (grove__json_type_of(content) != JSON_ARRAY || !grove__json_at(content, 0).len)
 		return tell(t, GROVE_PIECE_TOOL_RESULT, title,
 			    grove__json_type_of(content) == JSON_ARRAY ? nothing : content, error);
 	grove__json_iter_init(&it, content);
-	while (!rc && grove__json_next(&it)) {
-		struct grove_slice type = grove__json_get(it.value, "type");
-
-		if (grove__json_string_is(type, "text"))
-			rc = tell(t, GROVE_PIECE_TOOL_RESULT, title, grove__json_get(it.value, "text"),
-				  error);
-		else if (grove__json_string_is(type, "image"))
-			rc = tell(t, GROVE_PIECE_IMAGE,
-				  grove__json_get(grove__json_get(it.value, "source"), "media_type"),
-				  nothing, false);
+	while (!rc && grove__json_next_members(&it, names, NR, of)) {
+		if (grove__json_string_is(of[TYPE], "text"))
+			rc = tell(t, GROVE_PIECE_TOOL_RESULT, title, of[TEXT], error);
+		else if (grove__json_string_is(of[TYPE], "image"))
+			rc = tell(t, GROVE_PIECE_IMAGE, grove__json_get(of[SOURCE], "media_type"), nothing, false);
 		else
-			rc = tell(t, GROVE_PIECE_NOTE, type, it.value, false);
+			rc = tell(t, GROVE_PIECE_NOTE, of[TYPE], it.value, false);
 	}
 	return rc;
 }
 
-static int tell_block(struct teller *t, struct grove_slice block)
+/* What is read of a block. */
+enum { TYPE, TEXT, THINKING, NAME, INPUT, SOURCE, ID, CONTENT, IS_ERROR, CALL, MEMBERS };
+static const char *const in_block[MEMBERS] = { "type", "text", "thinking", "name", "input", "source", "id",
+					      "content", "is_error", "tool_use_id" };
+
+static int tell_block(struct teller *t, struct grove_slice block, const struct grove_slice *of)
 {
-	enum { TYPE, TEXT, THINKING, NAME, INPUT, SOURCE, ID, NR };
-	static const char *const names[NR] = { "type", "text", "thinking", "name", "input", "source", "id" };
-	struct grove_slice of[NR];
 	int rc;
 
-	grove__buf_clear(&t->call);
-	grove__json_get_all(block, names, NR, of);
+	t->call = nothing;
 	if (grove__json_string_is(of[TYPE], "text"))
 		return tell(t, GROVE_PIECE_TEXT, nothing, of[TEXT], false);
 	if (grove__json_string_is(of[TYPE], "thinking"))
@@ -98,11 +76,11 @@ static int tell_block(struct teller *t, struct grove_slice block)
 	if (grove__json_string_is(of[TYPE], "redacted_thinking"))
 		return tell(t, GROVE_PIECE_THINKING, nothing, grove__slice_str("\"(not readable)\""), false);
 	if (grove__json_string_is(of[TYPE], "tool_use")) {
-		rc = read_value(&t->call, of[ID]);
+		rc = grove__json_words(of[ID], &t->call_room, &t->call);
 		return rc ? rc : tell(t, GROVE_PIECE_TOOL_CALL, of[NAME], of[INPUT], false);
 	}
 	if (grove__json_string_is(of[TYPE], "tool_result"))
-		return tell_result(t, block);
+		return tell_result(t, of[CONTENT], of[CALL], grove__json_type_of(of[IS_ERROR]) == JSON_TRUE);
 	if (grove__json_string_is(of[TYPE], "image") || grove__json_string_is(of[TYPE], "document"))
 		return tell(t, GROVE_PIECE_IMAGE, grove__json_get(of[SOURCE], "media_type"), nothing, false);
 	return tell(t, GROVE_PIECE_NOTE, of[TYPE], block, false);
@@ -113,7 +91,7 @@ static int tell_message(struct teller *t, struct grove_slice line)
 	enum { MESSAGE, SUMMARY, ERROR, ATTACHMENT, NR };
 	static const char *const names[NR] = { "message", "isCompactSummary", "isApiErrorMessage",
 					       "attachment" };
-	struct grove_slice of[NR], content;
+	struct grove_slice of[NR], block[MEMBERS], content;
 	struct grove__json_iter it;
 	int rc = 0;
 
@@ -126,8 +104,8 @@ static int tell_message(struct teller *t, struct grove_slice line)
 	if (grove__json_type_of(content) != JSON_ARRAY)
 		return 0;
 	grove__json_iter_init(&it, content);
-	while (!rc && grove__json_next(&it))
-		rc = tell_block(t, it.value);
+	while (!rc && grove__json_next_members(&it, in_block, MEMBERS, block))
+		rc = tell_block(t, it.value, block);
 	return rc;
 }
 
@@ -179,9 +157,9 @@ int grove__claude_pieces(struct grove_slice line, enum grove_kind kind, enum gro
 		else
 			rc = note(&t, "line", grove__json_get(line, "type"));
 	}
-	grove__buf_release(&t.text);
-	grove__buf_release(&t.title);
-	grove__buf_release(&t.call);
+	grove__buf_release(&t.text_room);
+	grove__buf_release(&t.title_room);
+	grove__buf_release(&t.call_room);
 	return rc;
 }
 

@@ -85,46 +85,32 @@ struct grove_slice grove__pi_prompt(struct grove_slice line, enum grove_kind kin
 struct teller {
 	grove_piece_fn *fn;
 	void *payload;
-	struct grove_buf text, title, call;
+	struct grove_buf text_room, title_room, call_room;
+	struct grove_slice call;  /* the id of the call at hand */
 	bool hidden;
 };
-
-/* A string as text, anything else as the JSON it is. */
-static int read_value(struct grove_buf *out, struct grove_slice raw)
-{
-	grove__buf_clear(out);
-	if (grove__json_type_of(raw) == JSON_STRING)
-		return grove__json_text(out, raw);
-	return raw.len ? grove__json_put_raw(out, raw) : 0;
-}
 
 static int tell(struct teller *t, enum grove_piece_kind kind, struct grove_slice title,
 		struct grove_slice text, bool error)
 {
-	struct grove_piece p = { .kind = kind, .error = error, .hidden = t->hidden };
-	int rc = read_value(&t->title, title);
+	struct grove_piece p = { .kind = kind, .error = error, .hidden = t->hidden, .call = t->call };
+	int rc = grove__json_words(title, &t->title_room, &p.title);
 
-	if (!rc)
-		rc = read_value(&t->text, text);
-	if (rc)
-		return rc;
-	p.title = grove__buf_slice(&t->title);
-	p.text = grove__buf_slice(&t->text);
-	p.call = grove__buf_slice(&t->call);
-	return t->fn(t->payload, &p);
+	rc = rc ? rc : grove__json_words(text, &t->text_room, &p.text);
+	return rc ? rc : t->fn(t->payload, &p);
 }
 
 static const struct grove_slice nothing = { NULL, 0 };
 
-static int tell_block(struct teller *t, struct grove_slice block, enum grove_piece_kind text_kind,
-		      struct grove_slice title, bool error)
+/* What is read of a block. */
+enum { TYPE, TEXT, THINKING, NAME, ARGUMENTS, MIME, ID, MEMBERS };
+static const char *const in_block[MEMBERS] = { "type", "text", "thinking", "name", "arguments", "mimeType", "id" };
+
+static int tell_block(struct teller *t, struct grove_slice block, const struct grove_slice *of,
+		      enum grove_piece_kind text_kind, struct grove_slice title, bool error)
 {
-	enum { TYPE, TEXT, THINKING, NAME, ARGUMENTS, MIME, ID, NR };
-	static const char *const names[NR] = { "type", "text", "thinking", "name", "arguments", "mimeType", "id" };
-	struct grove_slice of[NR];
 	int rc;
 
-	grove__json_get_all(block, names, NR, of);
 	if (grove__json_string_is(of[TYPE], "text"))
 		return tell(t, text_kind, title, of[TEXT], error);
 	if (grove__json_string_is(of[TYPE], "redactedThinking"))
@@ -132,9 +118,9 @@ static int tell_block(struct teller *t, struct grove_slice block, enum grove_pie
 	if (grove__json_string_is(of[TYPE], "thinking"))
 		return tell(t, GROVE_PIECE_THINKING, nothing, of[THINKING], false);
 	if (grove__json_string_is(of[TYPE], "toolCall")) {
-		rc = read_value(&t->call, of[ID]);
+		rc = grove__json_words(of[ID], &t->call_room, &t->call);
 		rc = rc ? rc : tell(t, GROVE_PIECE_TOOL_CALL, of[NAME], of[ARGUMENTS], false);
-		grove__buf_clear(&t->call);
+		t->call = nothing;
 		return rc;
 	}
 	if (grove__json_string_is(of[TYPE], "image"))
@@ -145,6 +131,7 @@ static int tell_block(struct teller *t, struct grove_slice block, enum grove_pie
 static int tell_content(struct teller *t, struct grove_slice content,
 			enum grove_piece_kind text_kind, struct grove_slice title, bool error)
 {
+	struct grove_slice of[MEMBERS];
 	struct grove__json_iter it;
 	int rc = 0;
 
@@ -153,8 +140,8 @@ static int tell_content(struct teller *t, struct grove_slice content,
 	if (grove__json_type_of(content) != JSON_ARRAY)
 		return 0;
 	grove__json_iter_init(&it, content);
-	while (!rc && grove__json_next(&it))
-		rc = tell_block(t, it.value, text_kind, title, error);
+	while (!rc && grove__json_next_members(&it, in_block, MEMBERS, of))
+		rc = tell_block(t, it.value, of, text_kind, title, error);
 	return rc;
 }
 
@@ -196,7 +183,7 @@ static bool is_hidden(struct grove_slice m)
 static int tell_result(struct teller *t, struct grove_slice content, struct grove_slice call, struct grove_slice tool,
 		       bool error)
 {
-	int rc = read_value(&t->call, call);
+	int rc = grove__json_words(call, &t->call_room, &t->call);
 
 	if (!rc && grove__json_type_of(content) == JSON_ARRAY && !grove__json_at(content, 0).len)
 		return tell(t, GROVE_PIECE_TOOL_RESULT, tool, nothing, error);
@@ -233,23 +220,20 @@ static int tell_message(struct teller *t, struct grove_slice m, enum grove_role 
 static int tell_note(struct teller *t, const char *title, struct grove_slice a, const char *between,
 		     struct grove_slice b)
 {
-	struct grove_buf text = GROVE_BUF_INIT, part = GROVE_BUF_INIT;
+	struct grove_buf text = GROVE_BUF_INIT;
 	struct grove_piece p = { .kind = GROVE_PIECE_NOTE, .title = grove__slice_str(title),
 				 .hidden = t->hidden };
-	int rc = read_value(&text, a);
+	int rc = grove__json_words(a, &t->text_room, &p.text);
 
 	if (!rc && b.len) {
-		rc = grove__buf_add_str(&text, between);
-		if (!rc)
-			rc = read_value(&part, b);
-		if (!rc)
-			rc = grove__buf_add_slice(&text, grove__buf_slice(&part));
+		rc = grove__buf_add_slice(&text, p.text);
+		rc = rc ? rc : grove__buf_add_str(&text, between);
+		rc = rc ? rc : grove__json_words(b, &t->text_room, &p.text);
+		rc = rc ? rc : grove__buf_add_slice(&text, p.text);
+		p.text = grove__buf_slice(&text);
 	}
-	p.text = grove__buf_slice(&text);
-	if (!rc)
-		rc = t->fn(t->payload, &p);
+	rc = rc ? rc : t->fn(t->payload, &p);
 	grove__buf_release(&text);
-	grove__buf_release(&part);
 	return rc;
 }
 
@@ -351,8 +335,8 @@ int grove__pi_pieces(struct grove_slice line, enum grove_kind kind, enum grove_r
 		rc = tell_note(&t, "entry", GET("type"), "", nothing);
 	}
 #undef GET
-	grove__buf_release(&t.text);
-	grove__buf_release(&t.title);
-	grove__buf_release(&t.call);
+	grove__buf_release(&t.text_room);
+	grove__buf_release(&t.title_room);
+	grove__buf_release(&t.call_room);
 	return rc;
 }

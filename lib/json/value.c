@@ -9,13 +9,33 @@
 #include "js/js.h"
 #include "json/escape.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+/* The next quote, or NULL. Keys and most values are so short that a call would cost more than the search. */
+static inline const char *find_quote(const char *p, const char *end)
+{
+#ifdef __SSE2__
+	if (end - p >= 16) {
+		__m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+		unsigned quotes = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')));
+
+		if (quotes)
+			return p + __builtin_ctz(quotes);
+		p += 16;
+	}
+#endif
+	return memchr(p, '"', (size_t)(end - p));
+}
+
 /* Behind the string that starts at `p`, a quote. */
-static const char *skip_string(const char *p, const char *end)
+static inline const char *skip_string(const char *p, const char *end)
 {
 	const char *q = p + 1;
 
 	/* a quote ends it unless an odd number of backslashes stands before it */
-	for (; q < end && (q = memchr(q, '"', (size_t)(end - q))); q++) {
+	for (; q < end && (q = find_quote(q, end)); q++) {
 		const char *b = q;
 
 		while (b[-1] == '\\' && b - 1 > p)
@@ -87,13 +107,19 @@ void grove__json_iter_init(struct grove__json_iter *it, struct grove_slice value
 	}
 }
 
-bool grove__json_next(struct grove__json_iter *it)
+/* To the next member or element, or the end. */
+static inline const char *skip_between(const char *p, const char *end)
 {
-	const char *p = it->p, *end = it->end;
-	size_t len;
-
 	while (p < end && (*p == ',' || grove__json_is_space(*p)))
 		p++;
+	return p;
+}
+
+bool grove__json_next(struct grove__json_iter *it)
+{
+	const char *p = skip_between(it->p, it->end), *end = it->end;
+	size_t len;
+
 	if (p >= end)
 		return false;
 	if (it->object) {
@@ -108,20 +134,56 @@ bool grove__json_next(struct grove__json_iter *it)
 	return true;
 }
 
+static void clear(struct grove_slice *out, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		out[i] = grove__slice(NULL, 0);
+}
+
+/* Behind the object that starts at `p`, with those of its members that have a name. */
+static const char *walk_object(const char *p, const char *end, const char *const *names, size_t nr,
+			       struct grove_slice *out)
+{
+	while ((p = skip_between(p + 1, end)) < end && *p != '}') {
+		struct grove_slice key = grove__slice(p, (size_t)(skip_string(p, end) - p));
+		char first = key.len > 2 ? key.ptr[1] : '\0';
+		bool plain = first != '\\' && !(first & 0x80);
+		size_t len;
+
+		p = grove__json_skip_space(p + key.len, end);
+		p = grove__json_skip_space(p + 1, end); /* the colon */
+		len = grove__json_skip(p, end);
+		/* most differ in their first byte */
+		for (size_t i = 0; i < nr; i++)
+			if ((*names[i] == first || !plain) && grove__json_string_is(key, names[i]))
+				out[i] = grove__slice(p, len);
+		p = grove__json_skip_space(p + len, end);
+		if (p >= end || *p != ',')
+			break;
+	}
+	return p < end ? p + 1 : end;
+}
+
+bool grove__json_next_members(struct grove__json_iter *it, const char *const *names, size_t nr,
+			      struct grove_slice *out)
+{
+	const char *p = skip_between(it->p, it->end);
+
+	clear(out, nr);
+	it->p = p;
+	if (it->object || p >= it->end || *p != '{')
+		return grove__json_next(it);
+	it->p = walk_object(p, it->end, names, nr, out);
+	it->value = grove__slice(p, (size_t)(it->p - p));
+	return true;
+}
+
 void grove__json_get_all(struct grove_slice object, const char *const *names, size_t nr,
 			 struct grove_slice *out)
 {
-	struct grove__json_iter it;
-
-	for (size_t i = 0; i < nr; i++)
-		out[i] = grove__slice(NULL, 0);
-	if (grove__json_type_of(object) != JSON_OBJECT)
-		return;
-	grove__json_iter_init(&it, object);
-	while (grove__json_next(&it))
-		for (size_t i = 0; i < nr; i++)
-			if (grove__json_string_is(it.key, names[i]))
-				out[i] = it.value;
+	clear(out, nr);
+	if (grove__json_type_of(object) == JSON_OBJECT)
+		walk_object(object.ptr, object.ptr + object.len, names, nr, out);
 }
 
 struct grove_slice grove__json_get(struct grove_slice object, const char *name)
@@ -177,18 +239,50 @@ bool grove__json_string_equals(struct grove_slice raw, const char *str)
 	return !*str;
 }
 
+/*
+ * Append ASCII and escapes of two characters, which most texts are made of, and stop at
+ * anything else, or near the end. `out` has room for as much as there is.
+ */
+static const char *copy_simple(struct grove_buf *out, const char *p, const char *end)
+{
+	char *to = out->ptr + out->len;
+	uint32_t cp;
+
+	while (end - p >= 8) {
+		uint64_t w = grove__json_load(p);
+		uint64_t marks = grove__json_has_byte(w, '\\') | (w & GROVE__JSON_BYTES(0x80));
+		size_t n = marks ? grove__json_unmarked(marks) : 8;
+
+		memcpy(to, p, 8);
+		to += n;
+		p += n;
+		if (!marks)
+			continue;
+		if (*p != '\\' || p[1] == 'u')
+			break;
+		p += grove__json_unescape(p, end, &cp);
+		*to++ = (char)cp;
+	}
+	out->len = (size_t)(to - out->ptr);
+	out->ptr[out->len] = '\0';
+	return p;
+}
+
 int grove__json_text(struct grove_buf *out, struct grove_slice raw)
 {
 	const char *p = raw.ptr + 1, *end = raw.ptr + raw.len - 1;
 	size_t start = out->len;
 	uint32_t cp;
 	char utf8[4];
-	int rc;
+	int rc = grove__buf_reserve(out, raw.len);
 
-	rc = grove__buf_reserve(out, raw.len);
 	while (!rc && p < end) {
-		const char *run = p;
+		const char *run;
 
+		rc = grove__buf_reserve(out, (size_t)(end - p));
+		if (rc)
+			break;
+		run = p = copy_simple(out, p, end);
 		p = grove__json_plain_end(p, end);
 		rc = grove__utf8_repair(out, grove__slice(run, (size_t)(p - run)));
 		if (rc || p == end)
@@ -201,9 +295,29 @@ int grove__json_text(struct grove_buf *out, struct grove_slice raw)
 	return rc;
 }
 
+int grove__json_words(struct grove_slice raw, struct grove_buf *room, struct grove_slice *words)
+{
+	bool string = grove__json_type_of(raw) == JSON_STRING;
+	int rc;
+
+	*words = string ? grove__slice(raw.ptr + 1, raw.len - 2) : raw;
+	if (!(string && memchr(words->ptr, '\\', words->len)) && grove__utf8_valid(*words))
+		return 0;
+	grove__buf_clear(room);
+	rc = string ? grove__json_text(room, raw) : grove__utf8_repair(room, raw);
+	*words = grove__buf_slice(room);
+	return rc;
+}
+
 double grove__json_number(struct grove_slice raw)
 {
-	return grove__js_parse_number(raw);
+	enum { EXACT = 15 }; /* so many digits every double has */
+	uint64_t n = 0;
+	size_t i = 0;
+
+	while (i < raw.len && i < EXACT && raw.ptr[i] >= '0' && raw.ptr[i] <= '9')
+		n = n * 10 + (unsigned)(raw.ptr[i++] - '0');
+	return i && i == raw.len ? (double)n : grove__js_parse_number(raw);
 }
 
 bool grove__json_truthy(struct grove_slice raw)

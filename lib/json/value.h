@@ -38,6 +38,12 @@ struct grove_slice grove__json_get(struct grove_slice object, const char *name);
 /* The same of several members, in one walk. */
 void grove__json_get_all(struct grove_slice object, const char *const *names, size_t nr,
 			 struct grove_slice *out);
+/*
+ * The next element of an array together with those members, if it is an object: it is
+ * walked once, where next() and get_all() would walk it twice.
+ */
+bool grove__json_next_members(struct grove__json_iter *it, const char *const *names, size_t nr,
+			      struct grove_slice *out);
 /* Element `i` of an array, or empty. */
 struct grove_slice grove__json_at(struct grove_slice array, size_t i);
 
@@ -45,16 +51,22 @@ struct grove_slice grove__json_at(struct grove_slice array, size_t i);
 bool grove__json_string_equals(struct grove_slice raw, const char *str);
 static inline bool grove__json_string_is(struct grove_slice raw, const char *str)
 {
-	/* most differ in their first byte */
+	const char *p, *end, *s = str;
+
 	if (raw.len < 2 || raw.ptr[0] != '"')
 		return false;
-	if (raw.ptr[1] != *str && raw.ptr[1] != '\\' && (unsigned char)raw.ptr[1] < 0x80 &&
-	    raw.ptr[1] != '"')
-		return false;
-	/* and those that do not are spelled plainly */
-	if (raw.len == strlen(str) + 2 && !memcmp(raw.ptr + 1, str, raw.len - 2))
-		return true;
-	return grove__json_string_equals(raw, str);
+	p = raw.ptr + 1;
+	end = raw.ptr + raw.len - 1;
+	/* nearly all are spelled plainly, and most differ in their first bytes */
+	while (p < end && *s && *p == *s && *p != '\\') {
+		p++;
+		s++;
+	}
+	if (p == end)
+		return !*s;
+	if (*p == '\\' || (unsigned char)*p >= 0x80)
+		return grove__json_string_equals(raw, str);
+	return false;
 }
 
 /*
@@ -64,6 +76,12 @@ static inline bool grove__json_string_is(struct grove_slice raw, const char *str
  * (WTF-8), so that the writer can give it back. Returns 0 or GROVE_ENOMEM.
  */
 int grove__json_text(struct grove_buf *out, struct grove_slice raw);
+/*
+ * A value for people: the text of a string, anything else as the JSON it is, in UTF-8.
+ * *words is the place in `raw` if that needs no change, else in `room`, which is
+ * overwritten; empty for no value. Returns 0 or GROVE_ENOMEM.
+ */
+int grove__json_words(struct grove_slice raw, struct grove_buf *room, struct grove_slice *words);
 
 /* The number as a double (strtod, whatever the locale). */
 double grove__json_number(struct grove_slice raw);

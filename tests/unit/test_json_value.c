@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "json/escape.h"
 #include "json/value.h"
 
 #define str grove__slice_str
@@ -214,6 +215,183 @@ static void numbers_are_read_as_doubles(void **state)
 	assert_true(grove__json_number(str("0.1")) == 0.1);
 }
 
+static void integers_of_every_length_are_read(void **state)
+{
+	char digits[24] = "";
+
+	(void)state;
+	for (size_t len = 1; len < sizeof digits; len++) {
+		digits[len - 1] = (char)('0' + len % 10);
+		assert_true(grove__json_number(str(digits)) == strtod(digits, NULL));
+	}
+}
+
+/* --- the quick ways against the plain ones --- */
+
+static unsigned seed;
+
+static unsigned below(unsigned n)
+{
+	seed = seed * 1103515245u + 12345u;
+	return seed >> 8 & 0xffffff ? (seed >> 8 & 0xffffff) % n : 0;
+}
+
+/* A string literal of every kind of part, mostly plain. */
+static void add_literal(struct grove_buf *b, unsigned parts)
+{
+	static const char *const odd[] = { "\\n", "\\\"", "\\\\", "\\u0041", "\\ud83d\\ude00", "\\ud83d", "é", "€", "\xf0\x9f\x98\x80",
+					   "\xff", "\xc3", "\\/", "\\t", "{", "]" };
+
+	grove__buf_add_char(b, '"');
+	while (parts--) {
+		if (!below(6))
+			grove__buf_add_str(b, odd[below(sizeof odd / sizeof *odd)]);
+		else
+			grove__buf_add_char(b, (char)('a' + below(26)));
+	}
+	grove__buf_add_char(b, '"');
+}
+
+static void add_value(struct grove_buf *b, unsigned depth);
+
+static void add_object(struct grove_buf *b, unsigned depth)
+{
+	static const char *const keys[] = { "\"type\"", "\"text\"", "\"t\\u0065xt\"", "\"\"", "\"te\"", "\"texts\"", "\"é\"" };
+
+	grove__buf_add_char(b, '{');
+	for (unsigned i = 0, nr = below(5); i < nr; i++) {
+		grove__buf_add_str(b, i ? below(3) ? "," : " , " : below(3) ? "" : "\t");
+		grove__buf_add_str(b, keys[below(sizeof keys / sizeof *keys)]);
+		grove__buf_add_str(b, below(4) ? ":" : " : ");
+		add_value(b, depth);
+	}
+	grove__buf_add_str(b, below(4) ? "}" : " }");
+}
+
+static void add_value(struct grove_buf *b, unsigned depth)
+{
+	switch (depth ? below(6) : below(3)) {
+	case 0:
+	case 1:
+		add_literal(b, below(60));
+		break;
+	case 2:
+		grove__buf_add_str(b, below(2) ? "-12.5e3" : "null");
+		break;
+	case 3:
+		grove__buf_add_char(b, '[');
+		for (unsigned i = 0, nr = below(4); i < nr; i++) {
+			grove__buf_add_str(b, i ? "," : "");
+			add_value(b, depth - 1);
+		}
+		grove__buf_add_char(b, ']');
+		break;
+	default:
+		add_object(b, depth - 1);
+	}
+}
+
+/* The text of a literal, character by character. */
+static void slow_text(struct grove_buf *out, struct grove_slice raw)
+{
+	const char *p = raw.ptr + 1, *end = raw.ptr + raw.len - 1;
+	char utf8[4];
+	uint32_t cp;
+
+	while (p < end) {
+		p += *p == '\\' ? grove__json_unescape(p, end, &cp) : grove__utf8_decode(p, end, &cp);
+		grove__buf_add(out, utf8, grove__utf8_encode(utf8, cp));
+	}
+}
+
+static void texts_of_all_lengths_are_what_their_characters_say(void **state)
+{
+	struct grove_buf raw = GROVE_BUF_INIT, got = GROVE_BUF_INIT, want = GROVE_BUF_INIT, room = GROVE_BUF_INIT;
+	struct grove_slice words;
+
+	(void)state;
+	for (seed = 1; seed < 20000; seed += 7) {
+		unsigned was = seed;
+
+		grove__buf_clear(&raw);
+		grove__buf_clear(&got);
+		grove__buf_clear(&want);
+		add_literal(&raw, below(80));
+		slow_text(&want, grove__buf_slice(&raw));
+		assert_int_equal(grove__json_text(&got, grove__buf_slice(&raw)), 0);
+		assert_int_equal(got.len, want.len);
+		assert_memory_equal(got.ptr, want.len ? want.ptr : "", want.len);
+		assert_int_equal(grove__json_words(grove__buf_slice(&raw), &room, &words), 0);
+		assert_int_equal(words.len, want.len);
+		assert_memory_equal(words.ptr, want.len ? want.ptr : "", want.len);
+		seed = was;
+	}
+	grove__buf_release(&raw);
+	grove__buf_release(&got);
+	grove__buf_release(&want);
+	grove__buf_release(&room);
+}
+
+static void slow_get(struct grove_slice object, const char *name, struct grove_slice *out)
+{
+	struct grove__json_iter it;
+
+	*out = grove__slice(NULL, 0);
+	if (grove__json_type_of(object) != JSON_OBJECT)
+		return;
+	grove__json_iter_init(&it, object);
+	while (grove__json_next(&it))
+		if (grove__json_string_equals(it.key, name))
+			*out = it.value;
+}
+
+static void assert_members(struct grove_slice object, const char *const *names, size_t nr,
+			   const struct grove_slice *of)
+{
+	for (size_t i = 0; i < nr; i++) {
+		struct grove_slice want;
+
+		slow_get(object, names[i], &want);
+		assert_ptr_equal(of[i].ptr, want.ptr);
+		assert_int_equal(of[i].len, want.len);
+	}
+}
+
+static void members_of_elements_are_those_of_a_walk_over_each(void **state)
+{
+	static const char *const names[] = { "type", "text", "", "te", "é", "none" };
+	enum { NR = sizeof names / sizeof *names };
+	struct grove_buf raw = GROVE_BUF_INIT;
+	struct grove__json_iter it, plain;
+	struct grove_slice of[NR];
+
+	(void)state;
+	for (seed = 1; seed < 20000; seed += 7) {
+		unsigned was = seed;
+
+		grove__buf_clear(&raw);
+		grove__buf_add_str(&raw, "[");
+		for (unsigned i = 0, nr = below(5); i < nr; i++) {
+			grove__buf_add_str(&raw, i ? below(2) ? "," : " ,\n" : "");
+			add_value(&raw, 3);
+		}
+		grove__buf_add_str(&raw, "]");
+		grove__json_iter_init(&it, grove__buf_slice(&raw));
+		grove__json_iter_init(&plain, grove__buf_slice(&raw));
+		while (grove__json_next(&plain)) {
+			assert_true(grove__json_next_members(&it, names, NR, of));
+			assert_ptr_equal(it.value.ptr, plain.value.ptr);
+			assert_int_equal(it.value.len, plain.value.len);
+			assert_members(plain.value, names, NR, of);
+			grove__json_get_all(plain.value, names, NR, of);
+			assert_members(plain.value, names, NR, of);
+		}
+		assert_false(grove__json_next_members(&it, names, NR, of));
+		seed = was;
+	}
+	grove__buf_release(&raw);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +409,9 @@ int main(void)
 		cmocka_unit_test(text_may_hold_nul),
 		cmocka_unit_test(truth_is_that_of_javascript),
 		cmocka_unit_test(numbers_are_read_as_doubles),
+		cmocka_unit_test(integers_of_every_length_are_read),
+		cmocka_unit_test(texts_of_all_lengths_are_what_their_characters_say),
+		cmocka_unit_test(members_of_elements_are_those_of_a_walk_over_each),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,42 +27,49 @@ static int text_start(struct grove_slice raw, size_t max, struct grove_buf *out)
 /* The first text of a message: its content is text, or blocks of which some are. */
 static int first_text(struct grove_slice content, size_t max, struct grove_buf *out)
 {
+	static const char *const name[] = { "text" };
 	struct grove_slice text;
 	struct grove__json_iter it;
 	int rc = 0;
 
-	if (!content.ptr)
-		return 0;
 	if (grove__json_type_of(content) == JSON_STRING)
 		return text_start(content, max, out);
 	if (grove__json_type_of(content) != JSON_ARRAY)
 		return 0;
 	grove__json_iter_init(&it, content);
-	while (!rc && !out->len && grove__json_next(&it)) {
-		text = grove__json_get(it.value, "text");
-		if (text.ptr && grove__json_type_of(text) == JSON_STRING)
+	while (!rc && !out->len && grove__json_next_members(&it, name, 1, &text))
+		if (grove__json_type_of(text) == JSON_STRING)
 			rc = text_start(text, max, out);
-	}
 	return rc;
 }
 
-int grove__message_head(struct grove_slice message, size_t max, struct grove_buf *role,
+void grove__message_read(struct grove_slice message, struct grove__message_members *out)
+{
+	enum { ROLE, CONTENT, SUMMARY, OUTPUT, USAGE, MODEL, STOP, NR };
+	static const char *const names[NR] = { "role", "content", "summary", "output", "usage", "model",
+					       "stopReason" };
+	struct grove_slice of[NR];
+
+	grove__json_get_all(message, names, NR, of);
+	*out = (struct grove__message_members){ .role = of[ROLE], .content = of[CONTENT], .summary = of[SUMMARY],
+						.output = of[OUTPUT], .usage = of[USAGE], .model = of[MODEL],
+						.stop_reason = of[STOP] };
+}
+
+int grove__message_head(const struct grove__message_members *m, size_t max, struct grove_buf *role,
 			struct grove_buf *text)
 {
-	static const char *const names[] = { "role", "content" };
 	struct grove_buf raw = GROVE_BUF_INIT;
-	struct grove_slice of[2];
 	int rc;
 
 	grove__buf_clear(role);
 	grove__buf_clear(text);
-	grove__json_get_all(message, names, 2, of);
-	rc = first_text(of[1], max, &raw);
+	rc = first_text(m->content, max, &raw);
 	/* half a surrogate pair is no character */
 	if (!rc)
 		rc = grove__utf8_repair_wtf8(text, grove__buf_slice(&raw));
-	if (!rc && of[0].ptr && grove__json_type_of(of[0]) == JSON_STRING)
-		rc = grove__json_text(role, of[0]);
+	if (!rc && grove__json_type_of(m->role) == JSON_STRING)
+		rc = grove__json_text(role, m->role);
 	grove__buf_release(&raw);
 	return rc;
 }

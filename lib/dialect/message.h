@@ -7,11 +7,17 @@
 
 #include "base/buf.h"
 
+/* The members of a message that are read, raw; empty if they are not there. */
+struct grove__message_members {
+	struct grove_slice role, content, summary, output, usage, model, stop_reason;
+};
+void grove__message_read(struct grove_slice message, struct grove__message_members *out);
+
 /*
  * Fill `role` with a message's role and `text` with its first text, at most `max`
  * bytes of it, as UTF-8. Each stays empty if there is none. Returns 0 or GROVE_ENOMEM.
  */
-int grove__message_head(struct grove_slice message, size_t max, struct grove_buf *role,
+int grove__message_head(const struct grove__message_members *m, size_t max, struct grove_buf *role,
 			struct grove_buf *text);
 
 /* Model and thinking level of a context. Release the buffers. */

@@ -36,20 +36,23 @@ static size_t length(struct grove_slice raw)
 	return raw.len >= 2 && raw.ptr[0] == '"' ? raw.len - 2 : raw.len;
 }
 
+enum { TYPE, CONTENT, TEXT, THINKING, DATA, INPUT, ARGUMENTS, MEMBERS };
+static const char *const members[MEMBERS] = { "type", "content", "text", "thinking", "data", "input", "arguments" };
+
 static const struct {
 	const char *type;
 	enum grove_part part;
-	const char *member;      /* that the model reads; NULL: the block as a whole */
+	int member;              /* that the model reads; TYPE: the block as a whole */
 } blocks[] = {
-	{ "text", GROVE_PART_OTHER, "text" },  /* of the part that its message is */
-	{ "thinking", GROVE_PART_THINKING, "thinking" },
-	{ "redacted_thinking", GROVE_PART_THINKING, "data" },
-	{ "tool_use", GROVE_PART_TOOL_CALLS, "input" },
-	{ "server_tool_use", GROVE_PART_TOOL_CALLS, "input" },
-	{ "toolCall", GROVE_PART_TOOL_CALLS, "arguments" },
-	{ "tool_result", GROVE_PART_TOOL_RESULTS, "content" },
-	{ "image", GROVE_PART_IMAGES, NULL },
-	{ "document", GROVE_PART_IMAGES, NULL },
+	{ "text", GROVE_PART_OTHER, TEXT },  /* of the part that its message is */
+	{ "thinking", GROVE_PART_THINKING, THINKING },
+	{ "redacted_thinking", GROVE_PART_THINKING, DATA },
+	{ "tool_use", GROVE_PART_TOOL_CALLS, INPUT },
+	{ "server_tool_use", GROVE_PART_TOOL_CALLS, INPUT },
+	{ "toolCall", GROVE_PART_TOOL_CALLS, ARGUMENTS },
+	{ "tool_result", GROVE_PART_TOOL_RESULTS, CONTENT },
+	{ "image", GROVE_PART_IMAGES, TYPE },
+	{ "document", GROVE_PART_IMAGES, TYPE },
 };
 #define NR_BLOCKS (sizeof(blocks) / sizeof(blocks[0]))
 
@@ -66,23 +69,20 @@ static uint64_t add_content(struct grove__weight *w, struct grove_slice content,
 
 static uint64_t add_block(struct grove__weight *w, struct grove_slice block, enum grove_part part, int depth)
 {
-	struct grove_slice of[2];
+	struct grove_slice of[MEMBERS];
 	size_t i;
 
 	/* the kind mostly comes first, and a text is nearly all of its block */
 	if (block.len > 16 && !memcmp(block.ptr, "{\"type\":\"text\",", 15))
 		return put(w, part, block.len > 25 ? block.len - 25 : 0);
-	grove__json_get_all(block, (const char *const[]){ "type", "content" }, 2, of);
-	i = block_kind(of[0]);
+	grove__json_get_all(block, members, MEMBERS, of);
+	i = block_kind(of[TYPE]);
 	if (i == NR_BLOCKS)
 		return put(w, part, block.len);
 	if (blocks[i].part == GROVE_PART_TOOL_RESULTS && !depth)
-		return add_content(w, of[1], GROVE_PART_TOOL_RESULTS, 1);
-	if (blocks[i].member)
-		of[1] = grove__json_get(block, blocks[i].member);
-	else
-		of[1] = block;
-	return put(w, blocks[i].part == GROVE_PART_OTHER ? part : blocks[i].part, length(of[1]));
+		return add_content(w, of[CONTENT], GROVE_PART_TOOL_RESULTS, 1);
+	of[TYPE] = block;
+	return put(w, blocks[i].part == GROVE_PART_OTHER ? part : blocks[i].part, length(of[blocks[i].member]));
 }
 
 static uint64_t add_content(struct grove__weight *w, struct grove_slice content, enum grove_part part, int depth)
@@ -147,33 +147,24 @@ static enum grove_role role_of(struct grove_slice raw)
 	return GROVE_ROLE_OTHER;
 }
 
-static uint64_t sum_of(struct grove_slice usage, const char *const *names, size_t nr)
+/* The tokens that a reply and all before it took, as it was billed: as pi writes that, else as Claude does. */
+static uint64_t billed(struct grove_slice usage)
 {
-	struct grove_slice of[4];
+	enum { EACH = 4, NR = 2 * EACH };
+	static const char *const names[NR] = { "input", "output", "cacheRead", "cacheWrite",
+					       "input_tokens", "output_tokens", "cache_read_input_tokens",
+					       "cache_creation_input_tokens" };
+	struct grove_slice of[NR];
 	uint64_t sum = 0;
 
-	grove__json_get_all(usage, names, nr, of);
-	for (size_t i = 0; i < nr; i++) {
-		double n = of[i].ptr && grove__json_type_of(of[i]) == JSON_NUMBER ? grove__json_number(of[i]) : 0;
+	grove__json_get_all(usage, names, NR, of);
+	for (size_t i = 0; i < NR && !(i == EACH && sum); i++) {
+		double n = grove__json_type_of(of[i]) == JSON_NUMBER ? grove__json_number(of[i]) : 0;
 
 		if (n > 0 && n < 1e15)
 			sum += (uint64_t)n;
 	}
 	return sum;
-}
-
-/* The tokens that a reply and all before it took, as it was billed. */
-static uint64_t billed(struct grove_slice usage)
-{
-	static const char *const pi[] = { "input", "output", "cacheRead", "cacheWrite" };
-	static const char *const claude[] = { "input_tokens", "output_tokens", "cache_read_input_tokens",
-					      "cache_creation_input_tokens" };
-	uint64_t sum;
-
-	if (!usage.ptr || grove__json_type_of(usage) != JSON_OBJECT)
-		return 0;
-	sum = sum_of(usage, pi, 4);
-	return sum ? sum : sum_of(usage, claude, 4);
 }
 
 /* A reply that was broken off was billed for what nobody knows. */
@@ -182,25 +173,20 @@ static bool broken_off(struct grove_slice stop)
 	return grove__json_string_is(stop, "aborted") || grove__json_string_is(stop, "error");
 }
 
-int grove__weight_add(struct grove__weight *w, struct grove_slice message, uint32_t row, enum grove_role role,
-		      uint64_t *tokens)
+int grove__weight_add(struct grove__weight *w, struct grove_slice message, const struct grove__message_members *m,
+		      uint32_t row, enum grove_role role, uint64_t *tokens)
 {
-	enum { ROLE, CONTENT, SUMMARY, OUTPUT, USAGE, MODEL, STOP, MEMBERS };
-	static const char *const names[] = { "role", "content", "summary", "output", "usage", "model",
-					     "stopReason" };
-	struct grove_slice of[MEMBERS];
 	enum grove_part part;
 	uint64_t in_use;
 
-	grove__json_get_all(message, names, MEMBERS, of);
 	if (role != GROVE_ROLE_COMPACTION_SUMMARY && role != GROVE_ROLE_BRANCH_SUMMARY)
-		role = role_of(of[ROLE]);
+		role = role_of(m->role);
 	part = part_of(role);
-	*tokens = 0;
-	if (!of[CONTENT].ptr && !of[SUMMARY].ptr && !of[OUTPUT].ptr)
+	if (!m->content.ptr && !m->summary.ptr && !m->output.ptr)
 		*tokens = put(w, part, message.len);
-	for (int i = CONTENT; i <= OUTPUT; i++)
-		*tokens += add_content(w, of[i], part, 0);
+	else
+		*tokens = add_content(w, m->content, part, 0) + add_content(w, m->summary, part, 0) +
+			  add_content(w, m->output, part, 0);
 	if (role == GROVE_ROLE_COMPACTION_SUMMARY) {
 		w->summary = row;
 		w->billed = 0;
@@ -209,13 +195,13 @@ int grove__weight_add(struct grove__weight *w, struct grove_slice message, uint3
 	if (role != GROVE_ROLE_ASSISTANT)
 		return 0;
 	/* what a compaction kept was billed before it */
-	in_use = broken_off(of[STOP]) || (w->summary != GROVE_NO_ENTRY && row < w->summary) ? 0 : billed(of[USAGE]);
+	in_use = broken_off(m->stop_reason) || (w->summary != GROVE_NO_ENTRY && row < w->summary) ? 0 : billed(m->usage);
 	if (in_use) {
 		w->billed = in_use;
 		w->since = 0;
 	}
 	grove__buf_clear(&w->model);
-	return of[MODEL].ptr ? grove__buf_add_slice(&w->model, of[MODEL]) : 0;
+	return m->model.ptr ? grove__buf_add_slice(&w->model, m->model) : 0;
 }
 
 uint64_t grove__weight_used(const struct grove__weight *w, bool *estimated)

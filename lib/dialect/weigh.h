@@ -8,7 +8,7 @@
 #ifndef GROVE_DIALECT_WEIGH_H
 #define GROVE_DIALECT_WEIGH_H
 
-#include "base/buf.h"
+#include "dialect/message.h"
 #include "entry/entry.h"
 
 #define GROVE__PARTS (GROVE_PART_OTHER + 1)
@@ -24,11 +24,11 @@ struct grove__weight {
 void grove__weight_init(struct grove__weight *w);
 void grove__weight_release(struct grove__weight *w);
 /*
- * Adds a message; `row` is the entry it comes from and `role` what that is. *tokens
+ * Adds a message, whose members are `m`; `row` is the entry it comes from and `role` what that is. *tokens
  * is the estimate for it alone. Returns 0 or GROVE_ENOMEM.
  */
-int grove__weight_add(struct grove__weight *w, struct grove_slice message, uint32_t row, enum grove_role role,
-		      uint64_t *tokens);
+int grove__weight_add(struct grove__weight *w, struct grove_slice message, const struct grove__message_members *m,
+		      uint32_t row, enum grove_role role, uint64_t *tokens);
 /* Returns the tokens in use; *estimated says whether no reply vouches for them. */
 uint64_t grove__weight_used(const struct grove__weight *w, bool *estimated);
 /* Returns the tokens that the model takes at most; 0: unknown. */

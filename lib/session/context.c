@@ -472,17 +472,15 @@ static void teller_release(struct teller *t)
 }
 
 /* Adds a message to the parts, if they are asked for. */
-static int weigh(struct teller *t, struct grove_slice json, uint32_t row, uint64_t *tokens)
+static int weigh(struct teller *t, struct grove_slice json, const struct grove__message_members *m, uint32_t row,
+		 uint64_t *tokens)
 {
 	const struct grove__spine *s = t->c->choice.im->spine;
 	enum grove_role role = row == GROVE_NO_ENTRY ? GROVE_ROLE_NONE : grove__spine_role(s, row);
 
-	*tokens = 0;
-	if (!t->weighs)
-		return 0;
 	if (row != GROVE_NO_ENTRY && grove__spine_kind(s, row) == GROVE_KIND_COMPACTION)
 		role = GROVE_ROLE_COMPACTION_SUMMARY;
-	return grove__weight_add(&t->weight, json, row, role, tokens);
+	return grove__weight_add(&t->weight, json, m, row, role, tokens);
 }
 
 static bool is_named(const struct teller *t, uint32_t row)
@@ -501,9 +499,13 @@ struct writer {
 static int write_message(struct teller *t, struct grove_slice json, uint32_t row)
 {
 	struct writer *w = (struct writer *)t;
+	struct grove__message_members members;
 	uint64_t tokens;
 
-	grove__out_fail(&w->o, weigh(t, json, row, &tokens));
+	if (t->weighs) {
+		grove__message_read(json, &members);
+		grove__out_fail(&w->o, weigh(t, json, &members, row, &tokens));
+	}
 	grove__out_raw(&w->o, NULL, json);
 	if (!is_named(t, row)) {
 		grove__out_string(&w->ids, NULL, NULL);
@@ -627,11 +629,15 @@ static int read_message(struct teller *t, struct grove_slice json, uint32_t row)
 	struct reading *r = (struct reading *)t;
 	struct grove__message_at at = { .r = r, .line = t->c->line };
 	struct grove_message m = { .entry = row, .json = json, .at = &at };
-	int rc = weigh(t, json, row, &m.tokens);
+	struct grove__message_members members;
+	int rc = 0;
 
+	grove__message_read(json, &members);
+	if (t->weighs)
+		rc = weigh(t, json, &members, row, &m.tokens);
 	if (rc || !r->to->message)
 		return rc;
-	rc = grove__message_head(json, PREVIEW_MAX, &r->role, &r->text);
+	rc = grove__message_head(&members, PREVIEW_MAX, &r->role, &r->text);
 	if (!rc && is_named(t, row)) {
 		rc = grove__rules_name(t->c->choice.im, row, t->mode, &r->id);
 		m.id = r->id.ptr;

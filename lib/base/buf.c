@@ -66,12 +66,20 @@ int grove__buf_room(struct grove_buf *b, size_t more)
 
 int grove__buf_vaddf(struct grove_buf *b, const char *fmt, va_list ap)
 {
+	size_t room = b->ptr ? b->cap - b->len + 1 : 0;
 	va_list again;
 	int n, rc;
 
+	/* it mostly fits */
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, again);
+	n = vsnprintf(b->ptr ? b->ptr + b->len : NULL, room, fmt, again);
 	va_end(again);
+	if (n >= 0 && (size_t)n < room) {
+		b->len += (size_t)n;
+		return 0;
+	}
+	if (b->ptr)
+		b->ptr[b->len] = '\0';
 	if (n < 0)
 		return GROVE_ENOMEM;
 	rc = grove__buf_reserve(b, (size_t)n);

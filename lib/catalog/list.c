@@ -333,6 +333,7 @@ static void work(void *payload, unsigned thread)
 		pthread_cond_wait(&li->loading, &li->lock);
 	pthread_mutex_unlock(&li->lock);
 	rc = grove__list_reader_init(&r, li->g, li->catalog);
+	r.cwd = li->cwd;
 	if (grove__list_fit_init(&fit, li->query, &r))
 		rc = GROVE_ENOMEM;
 	do {

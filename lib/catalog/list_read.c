@@ -426,6 +426,12 @@ static void read_session(struct grove__list_reader *r, struct grove__list_one *x
 	grove__log_close(log);
 }
 
+/* Its own lines tell the directory, whatever the files beside it say about its title and origin. */
+static bool is_elsewhere(struct grove__list_reader *r, const struct grove__list_one *x)
+{
+	return r->cwd && !x->l.rc && x->l.cwd && *x->l.cwd && !grove__list_belongs(r, x->task, &x->l, r->cwd);
+}
+
 /* Looks up what an earlier list found, if the file has not changed. */
 static bool is_known(struct grove__list_reader *r, struct grove__list_one *x)
 {
@@ -434,12 +440,12 @@ static bool is_known(struct grove__list_reader *r, struct grove__list_one *x)
 	struct grove_slice bytes;
 
 	if (!grove__catalog_find(r->catalog, x->task->path, &x->st, &r->tmp, &bytes) ||
-	    !grove__listed_unpack(bytes, &x->l) || !grove__listed_holds(x->l.asked, x->task->path))
+	    !grove__listed_unpack(bytes, &x->l) || (must && x->l.dialect != must))
 		return false;
-	if (must)
-		return x->l.dialect == must;
-	return x->l.around && !grove__peek_root_likely(r->g, root, x->task->project, &likely) &&
-	       !strcmp(x->l.around, likely->name);
+	if (!must && (!x->l.around || grove__peek_root_likely(r->g, root, x->task->project, &likely) ||
+		      strcmp(x->l.around, likely->name)))
+		return false;
+	return is_elsewhere(r, x) || grove__listed_holds(x->l.asked, x->task->path);
 }
 
 static void remember(struct grove__list_reader *r, const struct grove__list_one *x)

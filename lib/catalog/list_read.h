@@ -29,6 +29,7 @@ struct grove__list_reader {
 	struct grove__arena tmp;             /* good for this session */
 	bool any;                            /* named by the caller: lists may leave it out */
 	bool ends;                           /* the two ends suffice: do not count messages */
+	const char *cwd;                     /* the directory whose sessions are listed; NULL: all */
 	/* The last directory that a session named, and whether it was the one asked for. */
 	struct grove_buf named;
 	const struct grove__dialect *named_by;

@@ -107,13 +107,31 @@ static int path_of(struct grove_buf *out, const char *path, const char *name)
 {
 	struct grove_slice dir = grove__slice_str(path);
 
+	int rc;
+
 	if (!strncmp(name, "../", 3)) {
 		const char *slash = strrchr(path, '/');
 
-		return grove__buf_addf(out, "%.*s/%s", (int)(slash ? slash - path : 0), path, name + 3);
+		dir.len = slash ? (size_t)(slash - path) : 0;
+		name += 3;
+	} else {
+		grove__slice_cut_end(&dir, ".jsonl");
 	}
-	grove__slice_cut_end(&dir, ".jsonl");
-	return grove__buf_addf(out, "%.*s/%s", (int)dir.len, dir.ptr, name);
+	rc = grove__buf_add_slice(out, dir);
+	rc = rc ? rc : grove__buf_add_char(out, '/');
+	return rc ? rc : grove__buf_add_str(out, name);
+}
+
+/* A space and the number. */
+static int add_hex(struct grove_buf *out, uint64_t n)
+{
+	char text[17], *p = text + sizeof(text);
+
+	do
+		*--p = "0123456789abcdef"[n & 15];
+	while (n >>= 4);
+	*--p = ' ';
+	return grove__buf_add(out, p, (size_t)(text + sizeof(text) - p));
 }
 
 int grove__listed_note(struct grove_buf *asked, const char *path, const char *name, bool *there,
@@ -127,12 +145,16 @@ int grove__listed_note(struct grove_buf *asked, const char *path, const char *na
 	*there = !rc && !grove__sys_stat(file.ptr, &st);
 	if (*there) {
 		*settled = grove__catalog_settled(st.ctime_ns);
-		rc = grove__buf_addf(asked, "%s %llx %llx %llx %llx %llx\n", name, (unsigned long long)st.dev,
-				     (unsigned long long)st.ino, (unsigned long long)st.size,
-				     (unsigned long long)st.mtime_ns, (unsigned long long)st.ctime_ns);
+		rc = grove__buf_add_str(asked, name);
+		rc = rc ? rc : add_hex(asked, st.dev);
+		rc = rc ? rc : add_hex(asked, st.ino);
+		rc = rc ? rc : add_hex(asked, st.size);
+		rc = rc ? rc : add_hex(asked, (uint64_t)st.mtime_ns);
+		rc = rc ? rc : add_hex(asked, (uint64_t)st.ctime_ns);
 	} else if (!rc) {
-		rc = grove__buf_addf(asked, "%s\n", name);
+		rc = grove__buf_add_str(asked, name);
 	}
+	rc = rc ? rc : grove__buf_add_char(asked, '\n');
 	grove__buf_release(&file);
 	return rc;
 }

@@ -57,8 +57,12 @@ int grove__jsonl_path(const struct jsonl_store *st, const struct grove_key *key,
 	    (*key->subpath && !grove__store_name_ok(key->subpath)))
 		return grove__fail(d, GROVE_EINVAL, NULL, "not a name for a session: %.200s",
 				   key->session);
-	rc = grove__buf_addf(out, "%s/%s%s%s", st->root, key->project, *key->project ? "/" : "",
-			     key->session);
+	/* a list makes the path of every file */
+	rc = grove__buf_add_str(out, st->root);
+	rc = rc ? rc : grove__buf_add_char(out, '/');
+	rc = rc ? rc : grove__buf_add_str(out, key->project);
+	rc = rc || !*key->project ? rc : grove__buf_add_char(out, '/');
+	rc = rc ? rc : grove__buf_add_str(out, key->session);
 	if (!rc && *key->subpath) {
 		if (grove__jsonl_has_suffix(key->session))
 			grove__buf_cut(out, out->len - strlen(SUFFIX));

@@ -113,11 +113,6 @@ size_t cells_visible_byte(char out[CELLS_VISIBLE], unsigned char byte, enum cell
 
 /* -------------------------------------------------------------------- cells */
 
-int cells_space(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 void cells_init(struct cells *it, struct grove_slice text, int collapse)
 {
 	it->p = text.ptr;

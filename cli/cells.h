@@ -36,7 +36,10 @@ void cells_passed(struct cells_before *b, int32_t c);
 /* The visible form of a character that must not be printed, of a byte that is no UTF-8; their length. */
 size_t cells_visible(char out[CELLS_VISIBLE], int32_t c, enum cells_form form);
 size_t cells_visible_byte(char out[CELLS_VISIBLE], unsigned char byte, enum cells_form form);
-int cells_space(char c);
+static inline int cells_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
 
 struct cells {
 	const char *p, *end;

@@ -59,6 +59,26 @@ static uint32_t keep(struct listing *l, struct grove_slice text, size_t max)
 	return (uint32_t)n;
 }
 
+/* A context may have a million rows, each with three numbers: printf would be a tenth of the time. */
+static const char *number_of(char out[21], uint64_t n)
+{
+	char *p = out + 20;
+
+	*p = '\0';
+	do
+		*--p = (char)('0' + n % 10);
+	while (n /= 10);
+	return p;
+}
+
+static void print_right(struct out *o, const char *ascii, unsigned width)
+{
+	size_t len = strlen(ascii);
+
+	out_pad(o, len < width ? width - (unsigned)len : 0);
+	out_bytes(o, ascii, len);
+}
+
 /* Tokens for people: 812, 12.3k, 1.2M. */
 static const char *tokens_of(char out[16], uint64_t n)
 {
@@ -85,12 +105,13 @@ static void print_row(const struct listing *l, size_t i)
 	unsigned width = o->width > head + 10 ? o->width - head - 1 : 10;
 	struct grove_slice role = { at, r->role }, id = { at + r->role, r->id };
 	struct brief b = { .found = r->found, .kind = r->kind, .error = r->error };
-	char size[16], tokens[16];
+	char number[21], size[16], tokens[16];
 
 	b.title = (struct grove_slice){ id.ptr + id.len, r->title };
 	b.text = (struct grove_slice){ b.title.ptr + r->title, r->text };
 	cli_size(size, sizeof(size), r->size);
-	out_printf(o, "%6zu ", l->before + i + 1);
+	print_right(o, number_of(number, l->before + i + 1), 6);
+	out_puts(o, " ");
 	out_style(o, OUT_BOLD);
 	out_column(o, role, l->role_columns);
 	out_style(o, OUT_PLAIN);
@@ -99,9 +120,12 @@ static void print_row(const struct listing *l, size_t i)
 		out_style(o, OUT_YELLOW);
 		out_column(o, id, ID_COLUMNS);
 		out_style(o, OUT_PLAIN);
-		out_printf(o, " %6s ", size);
+		out_puts(o, " ");
+		print_right(o, size, 6);
+		out_puts(o, " ");
 	}
-	out_printf(o, "%7s  ", tokens_of(tokens, r->tokens));
+	print_right(o, tokens_of(tokens, r->tokens), 7);
+	out_puts(o, "  ");
 	if (r->has_text)
 		out_fit(o, b.text, width);
 	else

@@ -30,6 +30,9 @@ struct called {
 	char *id, *type, *words;
 };
 
+/* Levels that a line shows at most, and the bytes of the widest mark for one. */
+enum { ROOM_MAX = 24, MARK_MAX = sizeof("├─") - 1 };
+
 struct tree {
 	struct out *o;
 	struct grove_view *v;
@@ -37,6 +40,13 @@ struct tree {
 	uint32_t *level;          /* branch points that are not finished: the child that is being drawn */
 	size_t depth, cap;
 	size_t room;              /* levels that a line shows */
+	struct {
+		char bytes[(ROOM_MAX + 1) * MARK_MAX];
+		size_t len;
+		unsigned columns;
+		int first;        /* they begin a branch */
+		int stale;        /* the levels have changed */
+	} lines;                  /* to the left of the entry at hand: mostly those of the one before it */
 	unsigned id_width, word_width;
 	unsigned char *active;    /* by entry: on the path to the leaf */
 	uint32_t leaf;            /* a record */
@@ -51,28 +61,44 @@ static void push(struct tree *t, uint32_t child)
 		t->level = cli_realloc(t->level, t->cap, sizeof(*t->level));
 	}
 	t->level[t->depth++] = child;
+	t->lines.stale = 1;
+}
+
+static void add_mark(struct tree *t, const char *mark)
+{
+	size_t len = strlen(mark);
+
+	memcpy(t->lines.bytes + t->lines.len, mark, len);
+	t->lines.len += len;
+	t->lines.columns += 2;
+}
+
+static void make_lines(struct tree *t, int first_of_branch)
+{
+	size_t from = t->depth > t->room ? t->depth - t->room : 0;
+
+	t->lines.len = t->lines.columns = 0;
+	t->lines.first = first_of_branch;
+	t->lines.stale = 0;
+	if (from)
+		add_mark(t, "⋯ ");
+	for (size_t i = from; i < t->depth; i++) {
+		int last = t->s.next[t->level[i]] == GROVE_NO_ENTRY;
+
+		if (first_of_branch && i + 1 == t->depth)
+			add_mark(t, last ? "└─" : "├─");
+		else
+			add_mark(t, last ? "  " : "│ ");
+	}
 }
 
 /* The lines to the left of an entry; returns their columns. */
 static unsigned print_lines(struct tree *t, int first_of_branch)
 {
-	size_t from = t->depth > t->room ? t->depth - t->room : 0;
-	unsigned used = 0;
-
-	if (from) {
-		out_puts(t->o, "⋯ ");
-		used += 2;
-	}
-	for (size_t i = from; i < t->depth; i++) {
-		int last = t->s.next[t->level[i]] == GROVE_NO_ENTRY;
-
-		if (first_of_branch && i + 1 == t->depth)
-			out_puts(t->o, last ? "└─" : "├─");
-		else
-			out_puts(t->o, last ? "  " : "│ ");
-		used += 2;
-	}
-	return used;
+	if (t->lines.stale || t->lines.first != first_of_branch)
+		make_lines(t, first_of_branch);
+	out_bytes(t->o, t->lines.bytes, t->lines.len);
+	return t->lines.columns;
 }
 
 /* What says most about a node: of a reply its first text, else its first call. */
@@ -255,7 +281,7 @@ static int draw(struct tree *t, uint32_t node)
 		while (node == GROVE_NO_ENTRY && t->depth) {
 			/* the end of a branch: on to the next one of the innermost level */
 			node = t->level[t->depth - 1] = t->s.next[t->level[t->depth - 1]];
-			first = 1;
+			first = t->lines.stale = 1;
 			if (node == GROVE_NO_ENTRY)
 				t->depth--;
 		}
@@ -390,7 +416,7 @@ static int print_tree(struct cli *c, struct grove_session *s, struct grove_view 
 	int err = shape_make(&t.s, v, filter, records, !strcmp(grove_session_dialect(s), "claude"));
 
 	/* a quarter of the line, two columns a level */
-	t.room = c->out.width < 64 ? 8 : c->out.width > 192 ? 24 : c->out.width / 8;
+	t.room = c->out.width < 64 ? 8 : c->out.width > 8 * ROOM_MAX ? ROOM_MAX : c->out.width / 8;
 	if (!err)
 		err = mark_active(&t);
 	if (!err) {

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -133,7 +134,7 @@ static int grow(struct out *o, size_t more)
 	return 0;
 }
 
-void out_bytes(struct out *o, const char *ptr, size_t len)
+void out_any(struct out *o, const char *ptr, size_t len)
 {
 	if (o->failed || !len)
 		return;
@@ -147,11 +148,6 @@ void out_bytes(struct out *o, const char *ptr, size_t len)
 		return;
 	memcpy(o->ptr + o->len, ptr, len);
 	o->len += len;
-}
-
-void out_puts(struct out *o, const char *str)
-{
-	out_bytes(o, str, strlen(str));
 }
 
 void out_printf(struct out *o, const char *fmt, ...)
@@ -289,6 +285,36 @@ void out_text(struct out *o, struct grove_slice text)
 
 /* ----------------------------------------------------------------- fitting */
 
+#define EACH(byte) (~(uint64_t)0 / 255 * (byte))
+
+/* Are the eight bytes in `w` letters, with no two spaces side by side? */
+static int is_words(uint64_t w)
+{
+	uint64_t not_space = w ^ EACH(' ');
+	/* the top bit of each byte that is a space */
+	uint64_t spaces = ~(((not_space & EACH(0x7f)) + EACH(0x7f)) | not_space) & EACH(0x80);
+	uint64_t control = (w - EACH(0x20)) & ~w, beyond = ((w & EACH(0x7f)) + EACH(1)) | w;
+
+	return !((control | beyond) & EACH(0x80)) && !(spaces & spaces << 8);
+}
+
+/* Copies such words, at most `max` bytes, and not a space whose successor is unknown; returns the bytes. */
+static unsigned copy_words(char *out, const char *p, const char *end, unsigned max)
+{
+	enum { WORD = 8 };
+	unsigned n = 0;
+	uint64_t w;
+
+	while (n + WORD <= max && (size_t)(end - p) >= n + WORD) {
+		memcpy(&w, p + n, WORD);
+		if (!is_words(w))
+			break;
+		memcpy(out + n, &w, WORD);
+		n += p[n + WORD - 1] == ' ' ? WORD - 1 : WORD;
+	}
+	return n;
+}
+
 /*
  * Most text is ASCII, where a byte is a column: what is to be written goes into
  * `out`, which has room for one more than `width`. Returns the columns; -1 if
@@ -297,18 +323,25 @@ void out_text(struct out *o, struct grove_slice text)
 static int plain_columns(struct grove_slice text, unsigned width, int collapse, char *out)
 {
 	const char *p = text.ptr, *end = text.ptr + text.len;
-	unsigned n = 0;
+	unsigned n, copied;
 
 	while (collapse && p < end && cells_space(*p))
 		p++;
+	n = copy_words(out, p, end, width + 1);
+	p += n;
 	while (p < end && n <= width) {
-		if (*p > ' ' && *p < 0x7f) {
+		/* a letter, or a space before one */
+		if ((*p > ' ' || (*p == ' ' && p + 1 < end && p[1] > ' ')) && *p < 0x7f) {
 			out[n++] = *p++;
 		} else if (collapse && cells_space(*p)) {
 			while (p < end && cells_space(*p))
 				p++;
-			if (p < end)
-				out[n++] = ' ';
+			if (p == end)
+				break;
+			out[n++] = ' ';
+			copied = copy_words(out + n, p, end, width + 1 - n);
+			n += copied;
+			p += copied;
 		} else if (*p == ' ') {
 			out[n++] = *p++;
 		} else {

@@ -17,6 +17,8 @@
 
 #include <grove.h>
 
+#include <string.h>
+
 enum out_color {
 	OUT_COLOR_AUTO,
 	OUT_COLOR_ALWAYS,
@@ -69,8 +71,22 @@ int out_failed(const struct out *o);
 int out_discard(struct out *o);
 
 /* Our own words. */
-void out_bytes(struct out *o, const char *ptr, size_t len);
-void out_puts(struct out *o, const char *str);
+void out_any(struct out *o, const char *ptr, size_t len);
+/* The same, quick where there is room: a tree of a million lines has a dozen parts in each. */
+static inline void out_bytes(struct out *o, const char *ptr, size_t len)
+{
+	if (!len || len > o->cap - o->len || o->failed) {
+		out_any(o, ptr, len);
+		return;
+	}
+	memcpy(o->ptr + o->len, ptr, len);
+	o->len += len;
+	o->last = ptr[len - 1];
+}
+static inline void out_puts(struct out *o, const char *str)
+{
+	out_bytes(o, str, strlen(str));
+}
 void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A line end, unless one was written just now. */
 void out_end_line(struct out *o);

@@ -55,6 +55,44 @@ static const char *fitted(const char *str, unsigned width, unsigned used)
 	return printed();
 }
 
+/* ASCII as it fits: one space for any white space, none at the ends, and a mark where it was cut. */
+static void fit_slowly(const char *str, unsigned width, char *want)
+{
+	unsigned n = 0;
+
+	for (; *str; str++) {
+		if (!strchr(" \t\n\v\f\r", *str))
+			want[n++] = *str;
+		else if (n && want[n - 1] != ' ')
+			want[n++] = ' ';
+	}
+	if (n && want[n - 1] == ' ')
+		n--;
+	strcpy(want + (n <= width ? n : width - 1), n <= width ? "" : "…");
+}
+
+static void words_of_all_lengths_fit_as_they_would_one_by_one(void **state)
+{
+	static const char letters[] = "abc~! \n\t  xyz0";
+	char str[64], want[80];
+	unsigned seed = 1;
+
+	(void)state;
+	for (unsigned round = 0; round < 20000; round++) {
+		unsigned len = round % (sizeof(str) - 1), width = 1 + round / 7 % 40;
+
+		for (unsigned i = 0; i < len; i++) {
+			seed = seed * 1103515245u + 12345u;
+			/* mostly letters, so that many eights of them have none of the others */
+			str[i] = seed >> 28 ? (char)('a' + (seed >> 16) % 26) : letters[(seed >> 16) % 15];
+		}
+		str[len] = '\0';
+		fit_slowly(str, width, want);
+		out_fit(&o, out_str(str), width);
+		assert_string_equal(printed(), want);
+	}
+}
+
 static void control_characters_become_visible(void **state)
 {
 	(void)state;
@@ -395,6 +433,7 @@ int main(void)
 		T(what_has_not_left_can_be_taken_back),
 		T(long_output_arrives_whole_and_in_order),
 		T(a_failed_write_is_remembered),
+		T(words_of_all_lengths_fit_as_they_would_one_by_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,8 +81,6 @@ int grove__blob_verify(struct grove__blobs *b, const char *hash, uint64_t *size,
 		       struct grove_detail *d);
 /* Returns 1 if there is a file of that name, 0 if not. */
 int grove__blob_has(struct grove__blobs *b, const char *hash, struct grove_detail *d);
-/* GROVE_ENOTFOUND if it does not exist. */
-int grove__blob_remove(struct grove__blobs *b, const char *hash, struct grove_detail *d);
 
 enum grove__blob_kind {
 	BLOB_FILE,

@@ -624,22 +624,6 @@ int grove__blobs_list(struct grove__blobs *b, grove__blob_fn *fn, void *payload,
 	return rc;
 }
 
-int grove__blob_remove(struct grove__blobs *b, const char *hash, struct grove_detail *d)
-{
-	struct grove_buf path = GROVE_BUF_INIT;
-	int rc = 0, err;
-
-	if (grove__blob_path(b, hash, &path))
-		return grove__fail_nomem(d);
-	err = grove__sys_unlink(path.ptr);
-	if (err == -ENOENT)
-		rc = grove__fail(d, GROVE_ENOTFOUND, path.ptr, "no such blob");
-	else if (err)
-		rc = grove__fail_sys(d, err, path.ptr, "cannot remove the blob");
-	grove__buf_release(&path);
-	return rc;
-}
-
 /* ------------------------------------------------------- who else names them */
 
 /* Reads the note, "" if there is none yet; `path` becomes its name. */

@@ -41,7 +41,7 @@ void grove__plan_init(struct grove__plan *p, struct grove *g, const struct grove
 
 void grove__plan_release(struct grove__plan *p)
 {
-	grove__spine_unref(p->spine);
+	grove__spine_free(p->spine);
 	if (p->chain)
 		p->dialect->rules->free(p->chain);
 	grove__idmap_release(&p->renamed);

@@ -475,7 +475,7 @@ static int thaw_parts(struct grove__image *im, const struct head *h)
 
 	if (!spine)
 		return 1;
-	grove__spine_unref(im->spine);
+	grove__spine_free(im->spine);
 	im->spine = spine;
 	if (!im->chain)
 		return 0;

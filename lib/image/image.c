@@ -41,7 +41,7 @@ void grove__image_unref(struct grove__image *im)
 {
 	if (!im || __atomic_sub_fetch(&im->refs, 1, __ATOMIC_ACQ_REL))
 		return;
-	grove__spine_unref(im->spine);
+	grove__spine_free(im->spine);
 	grove__arena_release(&im->keep);
 	if (im->chain)
 		im->dialect->rules->free(im->chain);

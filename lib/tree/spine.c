@@ -20,22 +20,15 @@ struct grove__spine *grove__spine_new(uint64_t seed)
 		free(s);
 		return NULL;
 	}
-	s->refs = 1;
 	s->root_first = s->root_last = GROVE_NO_ENTRY;
 	grove__arena_init(&s->names);
 	grove__idmap_init(&s->ids, seed, name_of_row, s);
 	return s;
 }
 
-struct grove__spine *grove__spine_ref(struct grove__spine *s)
+void grove__spine_free(struct grove__spine *s)
 {
-	__atomic_fetch_add(&s->refs, 1, __ATOMIC_RELAXED);
-	return s;
-}
-
-void grove__spine_unref(struct grove__spine *s)
-{
-	if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL))
+	if (!s)
 		return;
 	for (unsigned i = 0; i < GROVE__SPINE_BLOCKS; i++) {
 		char *mem = (char *)s->block[i].pos; /* the block's one allocation */

@@ -58,7 +58,6 @@ struct grove__label_event {
 };
 
 struct grove__spine {
-	unsigned refs;                    /* atomic */
 	uint32_t nr;
 	struct grove__block block[GROVE__SPINE_BLOCKS];
 	struct grove__arena names;        /* ids, labels, the name */
@@ -87,8 +86,7 @@ struct grove__spine {
 };
 
 struct grove__spine *grove__spine_new(uint64_t seed);
-struct grove__spine *grove__spine_ref(struct grove__spine *s);
-void grove__spine_unref(struct grove__spine *s);
+void grove__spine_free(struct grove__spine *s);
 
 static inline struct grove__block *grove__spine_at(const struct grove__spine *s, uint32_t row,
 						   uint32_t *at)

@@ -278,6 +278,6 @@ struct grove__spine *grove__spine_thaw(const struct grove__ice *ice, char *bytes
 	s->weak_name = name_at(&t, ice->weak_name);
 	if (!thaw_lists(&t) && !t.bad && grove__spine_sound(s, bytes + ice->names, ice->names_len, tail))
 		return s;
-	grove__spine_unref(s);
+	grove__spine_free(s);
 	return NULL;
 }

@@ -51,12 +51,12 @@ static bool thaw(struct grove__image *im, struct frozen *f)
 	struct grove__chain *chain = spine && f->has_chain ? im->dialect->rules->thaw(f->file.ptr, f->file.len, f->chain) : NULL;
 
 	if (!spine || (f->has_chain && (!chain || im->dialect->rules->count(chain) != spine->nr))) {
-		grove__spine_unref(spine);
+		grove__spine_free(spine);
 		if (chain)
 			im->dialect->rules->free(chain);
 		return false;
 	}
-	grove__spine_unref(im->spine);
+	grove__spine_free(im->spine);
 	im->spine = spine;
 	if (chain) {
 		im->dialect->rules->free(im->chain);

@@ -363,22 +363,6 @@ static void a_file_in_the_place_of_the_directory_is_told(void **state)
 	assert_file(w->dir, "not a directory");
 }
 
-static int removed_is(struct world *w, const char *hash)
-{
-	return grove__blob_remove(w->b, hash, &w->d);
-}
-
-static void what_was_removed_is_not_found(void **state)
-{
-	struct world *w = *state;
-
-	FAILS(GROVE_ENOTFOUND, removed_is(w, HELLO));
-	OK(put(w, "hello"));
-	OK(removed_is(w, HELLO));
-	FAILS(GROVE_ENOTFOUND, get(w, HELLO));
-	FAILS(GROVE_ENOTFOUND, removed_is(w, HELLO));
-}
-
 /* ------------------------------------------------------------------ faults */
 
 static int fail_at, fail_with;
@@ -1119,7 +1103,6 @@ int main(void)
 		TEST(a_link_is_not_followed),
 		TEST(a_directory_is_no_blob),
 		TEST(a_file_in_the_place_of_the_directory_is_told),
-		TEST(what_was_removed_is_not_found),
 		TEST(any_call_may_fail),
 		TEST(any_call_may_fail_when_it_is_known),
 		TEST(a_short_write_is_gone_on_with),

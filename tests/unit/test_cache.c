@@ -168,8 +168,8 @@ static void a_thawed_spine_is_the_same(void **state)
 			}
 		}
 		assert_same(s, t);
-		grove__spine_unref(s);
-		grove__spine_unref(t);
+		grove__spine_free(s);
+		grove__spine_free(t);
 		free(b.ptr);
 	}
 }
@@ -185,7 +185,7 @@ static void what_is_cut_off_is_no_spine(void **state)
 	assert_int_equal(grove__spine_freeze(s, 4096, &ice, write_block, &b), 0);
 	for (size_t len = 0; len < b.len; len += 997)
 		assert_null(grove__spine_thaw(&ice, b.ptr, len, UINT64_MAX / 2));
-	grove__spine_unref(s);
+	grove__spine_free(s);
 	free(b.ptr);
 }
 

@@ -371,8 +371,6 @@ static int blobs_work(struct grove__blobs *b, const char *dir)
 	if (!rc)
 		rc = grove__blob_put(b, str("other bytes"), GROVE_SYNC_NONE, 0, hash, &known, NULL);
 	if (!rc)
-		rc = grove__blob_remove(b, hash, NULL);
-	if (!rc)
 		rc = grove__blobs_sync(b, NULL);
 	grove__buf_release(&out);
 	return rc;

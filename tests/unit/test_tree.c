@@ -116,8 +116,8 @@ static void an_empty_log_is_an_empty_tree(void **state)
 	assert_int_equal(grove__spine_find(s, 0, str("a")), NO);
 	assert_int_equal(grove__tree_leaf(s, NO), NO);
 	assert_int_equal(grove__tree_named(s, NO), NO);
-	grove__spine_unref(s);
-	grove__spine_unref(NULL);
+	grove__spine_free(s);
+	grove__spine_free(NULL);
 }
 
 static void a_row_keeps_what_it_was_given(void **state)
@@ -142,7 +142,7 @@ static void a_row_keeps_what_it_was_given(void **state)
 	/* a line number that does not fit is an answer, and nothing is added */
 	assert_int_equal(grove__spine_add(s, &e, 0, 0, (uint64_t)1 << 32, 0), GROVE_ETOOBIG);
 	assert_int_equal(s->nr, 1);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void a_chain_hangs_row_below_row(void **state)
@@ -163,7 +163,7 @@ static void a_chain_hangs_row_below_row(void **state)
 	check_children(s, 2, 1, false, NULL, 0, __LINE__);
 	check_children(s, 3, 1, false, ROWS(2), __LINE__);
 	assert_int_equal(s->nr_orphans + s->nr_cycles + s->nr_duplicates, 0);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void branches_keep_the_order_of_the_log(void **state)
@@ -175,7 +175,7 @@ static void branches_keep_the_order_of_the_log(void **state)
 	CHILDREN(0, 1, 2, 4);
 	CHILDREN(1, 3, 5);
 	PATH(5, 0, 1, 5);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void without_a_parent_a_row_is_a_root(void **state)
@@ -187,7 +187,7 @@ static void without_a_parent_a_row_is_a_root(void **state)
 	assert_int_equal(grove__spine_flags(s, 0), ROW_PARENT_ABSENT);
 	assert_int_equal(grove__spine_flags(s, 1), 0);
 	assert_int_equal(s->nr_orphans, 0);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void rows_without_an_id_have_no_children(void **state)
@@ -203,7 +203,7 @@ static void rows_without_an_id_have_no_children(void **state)
 	assert_int_equal(grove__tree_named(s, 4), 3);
 	assert_int_equal(grove__tree_named(s, 3), 3);
 	assert_int_equal(grove__tree_named(s, 5), NO);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void an_empty_id_is_an_id(void **state)
@@ -224,7 +224,7 @@ static void an_empty_id_is_an_id(void **state)
 	/* and having none is not the same as having that one */
 	CHILDREN(0, 2);
 	CHILDLESS(1);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void ids_are_compared_by_all_their_bytes(void **state)
@@ -244,7 +244,7 @@ static void ids_are_compared_by_all_their_bytes(void **state)
 	assert_int_equal(grove__tree_link(s, 0), 0);
 	PATH(2, 0, 1, 2);
 	assert_int_equal(s->nr_duplicates, 0);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void a_parent_may_come_later(void **state)
@@ -257,7 +257,7 @@ static void a_parent_may_come_later(void **state)
 	CHILDREN(0, 1);
 	PATH(1, 2, 0, 1);
 	assert_int_equal(s->nr_orphans + s->nr_cycles, 0);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void an_orphan_is_a_root_that_says_so(void **state)
@@ -271,7 +271,7 @@ static void an_orphan_is_a_root_that_says_so(void **state)
 	assert_int_equal(grove__spine_flags(s, 2), 0);
 	assert_int_equal(grove__spine_flags(s, 3), ROW_ORPHAN);
 	assert_int_equal(s->nr_orphans, 2);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 /* ------------------------------------------------------------------ circles */
@@ -287,7 +287,7 @@ static void its_own_parent_is_a_root(void **state)
 	assert_int_equal(grove__spine_flags(s, 1), 0);
 	assert_int_equal(s->nr_cycles, 1);
 	assert_int_equal(s->nr_orphans, 0);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void of_two_in_a_circle_the_first_is_the_root(void **state)
@@ -301,7 +301,7 @@ static void of_two_in_a_circle_the_first_is_the_root(void **state)
 	assert_int_equal(grove__spine_flags(s, 1), ROW_CYCLE);
 	assert_int_equal(grove__spine_flags(s, 2), 0);
 	assert_int_equal(s->nr_cycles, 1);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void a_circle_met_from_its_tail_is_broken_once(void **state)
@@ -318,7 +318,7 @@ static void a_circle_met_from_its_tail_is_broken_once(void **state)
 	assert_int_equal(s->nr_cycles, 1);
 	for (uint32_t row = 0; row < s->nr; row++)
 		assert_int_equal(grove__spine_flags(s, row), row == 1 ? ROW_CYCLE : 0);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void every_place_where_a_tail_may_enter_is_good(void **state)
@@ -350,7 +350,7 @@ static void every_place_where_a_tail_may_enter_is_good(void **state)
 			assert_int_equal(rows[nr - 1], 1);
 			assert_int_equal(nr, 3 + (back ? at : (RING - at) % RING));
 			free(rows);
-			grove__spine_unref(s);
+			grove__spine_free(s);
 		}
 }
 
@@ -374,7 +374,7 @@ static void a_long_circle_ends(void **state)
 	assert_int_equal(grove__tree_path(s, 2, &rows, &nr), 0);
 	assert_int_equal(nr, RING);
 	free(rows);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void circles_are_counted_each(void **state)
@@ -386,7 +386,7 @@ static void circles_are_counted_each(void **state)
 	assert_int_equal(s->nr_cycles, 3);
 	assert_int_equal(s->nr_orphans, 1);
 	PATH(6, 3, 5, 4, 6);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 /* --------------------------------------------------------------- duplicates */
@@ -405,7 +405,7 @@ static void of_two_lines_with_one_id_the_later_stands_at_the_place_of_the_first(
 	assert_int_equal(grove__spine_flags(s, 3), 0);
 	assert_int_equal(grove__spine_find(s, s->nr, str("b")), 3);
 	assert_int_equal(s->nr_duplicates, 1);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void children_of_the_earlier_line_belong_to_the_later(void **state)
@@ -419,7 +419,7 @@ static void children_of_the_earlier_line_belong_to_the_later(void **state)
 	CHILDLESS(3);
 	PATH(2, 0, 6, 2);
 	assert_int_equal(s->nr_duplicates, 2);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void a_duplicate_may_be_a_root(void **state)
@@ -430,7 +430,7 @@ static void a_duplicate_may_be_a_root(void **state)
 	CHILDREN(NO, 3, 2);
 	CHILDREN(3, 1);
 	PATH(4, 3, 1, 4);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void a_duplicate_below_its_own_child_is_a_circle(void **state)
@@ -446,7 +446,7 @@ static void a_duplicate_below_its_own_child_is_a_circle(void **state)
 	assert_int_equal(grove__spine_flags(s, 0), ROW_SUPERSEDED);
 	assert_int_equal(grove__spine_flags(s, 1), ROW_CYCLE);
 	assert_int_equal(s->nr_cycles, 1);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void a_duplicate_that_names_itself_is_a_root(void **state)
@@ -457,7 +457,7 @@ static void a_duplicate_that_names_itself_is_a_root(void **state)
 	CHILDREN(NO, 2);
 	CHILDREN(2, 1);
 	assert_int_equal(grove__spine_flags(s, 2), ROW_CYCLE);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void many_lines_with_one_id_are_one_entry(void **state)
@@ -483,7 +483,7 @@ static void many_lines_with_one_id_are_one_entry(void **state)
 		free(rows);
 	}
 	assert_int_equal(s->nr_duplicates, 4999);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 /* -------------------------------------------------------------------- leaf */
@@ -504,7 +504,7 @@ static void a_leaf_mark_stands_for_its_parent(void **state)
 	assert_int_equal(grove__tree_leaf(s, 1), 0);
 	assert_int_equal(grove__tree_leaf(s, 2), 0);
 	assert_int_equal(grove__tree_leaf(s, 3), NO);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 /* -------------------------------------------------------------- by the clock */
@@ -539,7 +539,7 @@ static void children_can_be_had_by_time(void **state)
 	(void)state;
 	check_children(s, s->nr, 0, true, ROWS(8, 7, 2, 4, 6, 3, 1, 5), __LINE__);
 	CHILDREN(0, 1, 2, 3, 4, 5, 6, 7, 8);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void roots_stay_in_the_order_of_the_log(void **state)
@@ -554,7 +554,7 @@ static void roots_stay_in_the_order_of_the_log(void **state)
 	add_entry(s, &early);
 	assert_int_equal(grove__tree_link(s, 0), 0);
 	check_children(s, s->nr, NO, true, ROWS(0, 1), __LINE__);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 /*
@@ -601,7 +601,7 @@ static void bad_times_fall_where_javascript_lets_them(void **state)
 		for (size_t k = 0; k < known[i].nr; k++)
 			want[k] = known[i].order[k] + 1;
 		check_children(s, s->nr, 0, true, want, known[i].nr, __LINE__);
-		grove__spine_unref(s);
+		grove__spine_free(s);
 	}
 }
 
@@ -629,7 +629,7 @@ static void long_lists_are_sorted_and_stable(void **state)
 				fail_msg("rows %u and %u", rows[i - 1], rows[i]);
 		}
 		free(rows);
-		grove__spine_unref(s);
+		grove__spine_free(s);
 		free(time);
 	}
 }
@@ -657,7 +657,7 @@ static void long_lists_with_bad_times_lose_nobody(void **state)
 			seen[rows[i]] = true;
 		}
 		free(rows);
-		grove__spine_unref(s);
+		grove__spine_free(s);
 	}
 }
 
@@ -707,7 +707,7 @@ static void labels_stand_in_the_order_a_map_keeps(void **state)
 	assert_int_equal(l->nr, 0);
 	assert_null(grove__labels_get(l, 0));
 	grove__labels_unref(l);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 
 	s = grove__spine_new(1);
 	add(s, "a<");
@@ -737,7 +737,7 @@ static void labels_stand_in_the_order_a_map_keeps(void **state)
 	/* a target that comes later */
 	add(s, "gone<a");             /* 15 */
 	check_labels(s, "b=three@1/5 a=back@0/8 c=x@2/12 gone=y@15/13 ", __LINE__);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void a_label_sits_on_the_later_of_two_lines(void **state)
@@ -754,7 +754,7 @@ static void a_label_sits_on_the_later_of_two_lines(void **state)
 	assert_null(grove__labels_get(l, 0));
 	assert_non_null(grove__labels_get(l, 2));
 	grove__labels_unref(l);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void the_name_is_the_last_one_given(void **state)
@@ -773,7 +773,7 @@ static void the_name_is_the_last_one_given(void **state)
 	e.text = grove__slice(NULL, 0);
 	add_entry(s, &e);
 	assert_null(s->name);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 /* --------------------------------------------------------------- row by row */
@@ -798,7 +798,7 @@ static void rows_that_disturb_nothing_are_linked_as_they_come(void **state)
 	/* nothing new is fine too */
 	assert_int_equal(grove__tree_link(s, s->nr), 0);
 	CHILDREN(1, 3, 4);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void a_log_with_old_faults_goes_on_growing(void **state)
@@ -814,7 +814,7 @@ static void a_log_with_old_faults_goes_on_growing(void **state)
 	CHILDREN(2, 8);
 	CHILDREN(3, 4, 9);
 	CHILDREN(NO, 0, 3, 7);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 /* What a reader of the first `nr` rows sees, as text. */
@@ -874,7 +874,7 @@ static void what_disturbs_the_tree_wants_a_new_one(void **state)
 			fail_msg("case %zu was linked", i);
 		/* who reads the old rows sees what was there, to the end */
 		assert_string_equal(picture(s, 4, ids, ARRAY(ids)), before);
-		grove__spine_unref(s);
+		grove__spine_free(s);
 	}
 }
 
@@ -891,7 +891,7 @@ static void who_knows_less_sees_less(void **state)
 	assert_int_equal(grove__tree_link(s, 2), 0);
 	assert_string_equal(picture(s, 2, ids, ARRAY(ids)), before);
 	CHILDREN(0, 1, 2);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 /* ------------------------------------------------------------------ property */
@@ -1102,7 +1102,7 @@ static void any_log_gives_the_tree_of_the_model(void **state)
 			add_from(s, &m, i);
 		assert_int_equal(grove__tree_link(s, 0), 0);
 		compare(s, &m);
-		grove__spine_unref(s);
+		grove__spine_free(s);
 		model_free(&m);
 	}
 }
@@ -1130,7 +1130,7 @@ static void any_log_read_in_pieces_gives_the_same_tree(void **state)
 				/* begin anew, as a reader would */
 				assert_int_equal(rc, GROVE_ESTALE);
 				assert_true(from > 0);
-				grove__spine_unref(s);
+				grove__spine_free(s);
 				s = grove__spine_new(chance_next(&c));
 				for (uint32_t i = 0; i < at; i++)
 					add_from(s, &m, i);
@@ -1141,7 +1141,7 @@ static void any_log_read_in_pieces_gives_the_same_tree(void **state)
 			}
 		}
 		compare(s, &m);
-		grove__spine_unref(s);
+		grove__spine_free(s);
 		model_free(&m);
 	}
 	/* both ways were gone */
@@ -1193,7 +1193,7 @@ static void a_million_rows_take_64_bytes_each_at_most(void **state)
 	assert_int_equal(rows[0], 0);
 	assert_int_equal(rows[nr - 1], NR - 1);
 	free(rows);
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 static void rows_are_found_across_the_edges_of_blocks(void **state)
@@ -1213,7 +1213,7 @@ static void rows_are_found_across_the_edges_of_blocks(void **state)
 			assert_ptr_equal(b, &s->block[0]);
 			assert_int_equal(at, 0);
 		}
-		grove__spine_unref(s);
+		grove__spine_free(s);
 	}
 	/* the last row there can be */
 	{
@@ -1222,7 +1222,7 @@ static void rows_are_found_across_the_edges_of_blocks(void **state)
 
 		assert_ptr_equal(grove__spine_at(s, GROVE_NO_ENTRY - GROVE__SPINE_FIRST, &at),
 				 &s->block[GROVE__SPINE_BLOCKS - 1]);
-		grove__spine_unref(s);
+		grove__spine_free(s);
 	}
 }
 
@@ -1277,7 +1277,7 @@ static void readers_go_on_while_rows_are_added(void **state)
 		if (i == START - 1) {
 			assert_int_equal(grove__tree_link(s, 0), 0);
 			for (size_t k = 0; k < ARRAY(r); k++) {
-				r[k] = (struct reader){ grove__spine_ref(s), START, false, false };
+				r[k] = (struct reader){ s, START, false, false };
 				assert_int_equal(pthread_create(&thread[k], NULL, read_on, &r[k]), 0);
 			}
 		} else if (i >= START) {
@@ -1288,9 +1288,8 @@ static void readers_go_on_while_rows_are_added(void **state)
 		__atomic_store_n(&r[k].stop, true, __ATOMIC_RELEASE);
 		pthread_join(thread[k], NULL);
 		assert_false(r[k].bad);
-		grove__spine_unref(r[k].s);
 	}
-	grove__spine_unref(s);
+	grove__spine_free(s);
 }
 
 int main(void)

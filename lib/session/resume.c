@@ -68,7 +68,7 @@ static int is_archived(const struct grove_session *s, bool *yes)
 	int rc;
 
 	grove__slice_cut_end(&path, ".jsonl");
-	rc = grove__buf_addf(&note, "%.*s/.archive.json", (int)path.len, path.ptr);
+	rc = grove__buf_addf(&note, "%.*s/" GROVE__NOTE_NAME, (int)path.len, path.ptr);
 	*yes = !rc && s->g->env.exists(s->g->env.file_payload, note.ptr);
 	grove__buf_release(&note);
 	return rc;

@@ -24,8 +24,6 @@ struct grove__note {
 	size_t nr, cap;
 };
 
-/* The attachment that holds it. */
-#define GROVE__NOTE_NAME ".archive.json"
 /* Where an archive puts earlier versions. */
 #define GROVE__NOTE_OLDER ".older"
 

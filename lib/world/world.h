@@ -253,6 +253,9 @@ int grove__openers(struct grove *g, const char *what, grove_opener_fn *fn, void 
 
 /* beside.c: the files that belong to a session */
 
+/* An archive keeps this attachment with each of its sessions (transfer/archive_note.c). */
+#define GROVE__NOTE_NAME ".archive.json"
+
 /* Returns true if logs of this store are files, with times and modes of their own. */
 bool grove__beside_is_files(const struct grove_store *st);
 

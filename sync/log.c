@@ -219,6 +219,17 @@ static int carry_blobs(struct work *w, struct grove_slice text, int push)
 
 /* ------------------------------------------------------------------ storing */
 
+/* It has `seq` lines now, of which we stored `stored`; others may have added some. */
+static void side_grew(struct side *side, uint64_t seq, uint64_t stored, uint64_t generation)
+{
+	if (seq > side->seq + stored && side->hold > seq - 1)
+		side->hold = seq - 1;
+	side->seq = seq;
+	side->generation = generation;
+	side->there = 1;
+	side->last_seq = 0;
+}
+
 static int store_here(struct work *w)
 {
 	struct grove_carry_append_options o = { .size = sizeof(o), .flags = GROVE_CARRY_IF_SEQ, .sub = w->sub,
@@ -245,12 +256,7 @@ static int store_here(struct work *w)
 			report_problem(w->j, rc, "%s", *why.message ? why.message : grove_strerror(rc));
 		return rc == GROVE_ECONFLICT || rc == GROVE_ESTALE ? AGAIN : rc;
 	}
-	if (a.seq > w->here.seq + a.stored && w->here.hold > a.seq - 1)
-		w->here.hold = a.seq - 1;
-	w->here.seq = a.seq;
-	w->here.generation = a.generation;
-	w->here.there = 1;
-	w->here.last_seq = 0;
+	side_grew(&w->here, a.seq, a.stored, a.generation);
 	w->pulled += a.stored;
 	w->differing += a.differing;
 	w->j->branched_here |= a.branched;
@@ -276,12 +282,7 @@ static int store_there(struct work *w)
 		return AGAIN;
 	if (rc)
 		return rc;
-	if (p.seq > w->there.seq + p.stored && w->there.hold > p.seq - 1)
-		w->there.hold = p.seq - 1;
-	w->there.seq = p.seq;
-	w->there.generation = p.generation;
-	w->there.there = 1;
-	w->there.last_seq = 0;
+	side_grew(&w->there, p.seq, p.stored, p.generation);
 	w->pushed += p.stored;
 	w->differing += p.differing;
 	j->branched_there |= p.branched;

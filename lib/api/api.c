@@ -187,13 +187,6 @@ int grove_list_text(const struct grove_list *l, size_t i, struct grove_buf *out)
 	return grove__api_told(l->g, rc, &d);
 }
 
-/* What a session does not have is left out. */
-static void put_if(struct grove__out *o, const char *key, const char *text)
-{
-	if (text)
-		grove__out_string(o, key, text);
-}
-
 static void put_shape(struct grove__out *o, const struct grove_list_item *i)
 {
 	grove__out_string(o, "leaf", i->leaf);
@@ -210,14 +203,14 @@ int grove_list_item_json(const struct grove_list_item *i, struct grove_buf *out)
 
 	grove__out_init_buf(&o, out);
 	grove__out_open(&o, NULL, '{');
-	put_if(&o, "path", i->path);
-	put_if(&o, "id", i->id);
-	put_if(&o, "dialect", i->dialect);
-	put_if(&o, "agent", i->agent);
-	put_if(&o, "store", i->store);
-	put_if(&o, "cwd", i->cwd);
-	put_if(&o, "name", i->name);
-	put_if(&o, "parentSession", i->parent_session);
+	grove__out_string_if(&o, "path", i->path);
+	grove__out_string_if(&o, "id", i->id);
+	grove__out_string_if(&o, "dialect", i->dialect);
+	grove__out_string_if(&o, "agent", i->agent);
+	grove__out_string_if(&o, "store", i->store);
+	grove__out_string_if(&o, "cwd", i->cwd);
+	grove__out_string_if(&o, "name", i->name);
+	grove__out_string_if(&o, "parentSession", i->parent_session);
 	grove__out_time(&o, "created", i->created);
 	grove__out_time(&o, "modified", i->modified);
 	if (i->expires)
@@ -228,7 +221,7 @@ int grove_list_item_json(const struct grove_list_item *i, struct grove_buf *out)
 			 grove__slice(i->first_message ? i->first_message : "", i->first_message_len));
 	grove__out_number(&o, "size", i->size);
 	if (i->has_place) {
-		put_if(&o, "key", i->path && *i->path ? i->path : i->id);
+		grove__out_string_if(&o, "key", i->path && *i->path ? i->path : i->id);
 		grove__out_time(&o, "fileTime", i->file_time);
 	}
 	if (i->archived)
@@ -495,8 +488,12 @@ static int take_append(const struct grove_append_options *opt, struct grove_appe
 	return rc;
 }
 
-int grove_session_append_many(struct grove_session *s, const struct grove_slice *json, size_t nr,
-			      const struct grove_append_options *opt, struct grove_append_result *out)
+typedef int append_fn(struct grove_session *s, const struct grove_slice *json, size_t nr,
+		      const struct grove_append_options *opt, struct grove_append_result *out,
+		      struct grove_detail *d);
+
+static int append_by(append_fn *append, struct grove_session *s, const struct grove_slice *json, size_t nr,
+		     const struct grove_append_options *opt, struct grove_append_result *out)
 {
 	struct grove_append_options o;
 	struct grove_append_result r;
@@ -506,23 +503,20 @@ int grove_session_append_many(struct grove_session *s, const struct grove_slice 
 	grove__fail_clear(&d);
 	rc = take_append(opt, &o, out, &r, &d);
 	if (!rc)
-		rc = grove__session_append(s, json, nr, &o, &r, &d);
+		rc = append(s, json, nr, &o, &r, &d);
 	return appended(s, rc, &r, out, &d);
+}
+
+int grove_session_append_many(struct grove_session *s, const struct grove_slice *json, size_t nr,
+			      const struct grove_append_options *opt, struct grove_append_result *out)
+{
+	return append_by(grove__session_append, s, json, nr, opt, out);
 }
 
 int grove_session_submit(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			 const struct grove_append_options *opt, struct grove_append_result *out)
 {
-	struct grove_append_options o;
-	struct grove_append_result r;
-	struct grove_detail d;
-	int rc;
-
-	grove__fail_clear(&d);
-	rc = take_append(opt, &o, out, &r, &d);
-	if (!rc)
-		rc = grove__session_submit(s, json, nr, &o, &r, &d);
-	return appended(s, rc, &r, out, &d);
+	return append_by(grove__session_submit, s, json, nr, opt, out);
 }
 
 int grove_session_flush(struct grove_session *s, enum grove_sync sync)

@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "json/edit.h"
 #include "json/escape.h"
+#include "json/out.h"
 #include "json/value.h"
 #include "json/write.h"
 
@@ -647,84 +648,91 @@ int grove__claude_fork_uuid(const struct grove__claude_fork *f, struct grove_sli
 	return grove__buf_add(out, id, grove__claude_entry_id(f->copies[i].fresh, false, id));
 }
 
-/* --- behind the records --- */
+/* --- after the records --- */
 
-static int begin(const struct grove__claude_fork *f, const char *type, struct grove_buf *out)
+static void begin(const struct grove__claude_fork *f, const char *type, struct grove_buf *out, struct grove__out *o)
 {
-	int rc;
-
 	grove__buf_clear(out);
-	rc = grove__buf_addf(out, "{\"type\":\"%s\",\"sessionId\":", type);
-	return rc ? rc : grove__json_put_str(out, f->to);
+	grove__out_init_buf(o, out);
+	grove__out_open(o, NULL, '{');
+	grove__out_string(o, "type", type);
+	grove__out_string(o, "sessionId", f->to);
 }
 
-/* `,"uuid":…,"timestamp":…}`: the SDK's own, though nobody asks for them. */
-static int end(struct grove__claude_fork *f, int64_t now, struct grove_buf *out)
+/* With the SDK's own members, though nobody asks for them. */
+static int end(struct grove__claude_fork *f, int64_t now, struct grove__out *o)
 {
 	uint8_t random[16];
 	char id[40];
-	int rc = f->random(f->random_payload, random);
 
-	if (rc)
-		return rc;
-	grove__claude_entry_id(random, false, id);
-	rc = grove__buf_addf(out, ",\"uuid\":\"%s\",\"timestamp\":", id);
-	if (!rc)
-		rc = grove__json_put_time(out, now);
-	return rc ? rc : grove__buf_add_char(out, '}');
+	grove__out_fail(o, f->random(f->random_payload, random));
+	if (!o->rc) {
+		grove__out_slice(o, "uuid", grove__slice(id, grove__claude_entry_id(random, false, id)));
+		grove__out_time(o, "timestamp", now);
+	}
+	grove__out_close(o, '}');
+	return grove__out_finish(o);
 }
 
 static int put_suppression(struct grove__claude_fork *f, int64_t now, struct grove_buf *out)
 {
-	int rc = begin(f, "history-suppression", out);
+	struct grove__out o;
 
-	if (!rc)
-		rc = grove__buf_add_str(out, ",\"cause\":\"fork_inherit\",\"ts\":");
-	if (!rc)
-		rc = grove__json_put_time(out, now);
-	return rc ? rc : grove__buf_add_char(out, '}');
+	begin(f, "history-suppression", out, &o);
+	grove__out_string(&o, "cause", "fork_inherit");
+	grove__out_time(&o, "ts", now);
+	grove__out_close(&o, '}');
+	return grove__out_finish(&o);
 }
 
 static int put_replacements(struct grove__claude_fork *f, int64_t now, struct grove_buf *out)
 {
-	int rc = begin(f, "content-replacement", out);
+	struct grove__out o;
 
-	if (!rc)
-		rc = grove__buf_add_str(out, ",\"replacements\":[");
-	if (!rc)
-		rc = grove__buf_add_slice(out, grove__buf_slice(&f->replacements));
-	if (!rc)
-		rc = grove__buf_add_char(out, ']');
-	return rc ? rc : end(f, now, out);
+	begin(f, "content-replacement", out, &o);
+	grove__out_open(&o, "replacements", '[');
+	grove__out_bytes(&o, f->replacements.ptr, f->replacements.len);
+	grove__out_close(&o, ']');
+	return end(f, now, &o);
 }
 
 static int put_relocated(struct grove__claude_fork *f, const char *cwd, struct grove_buf *out)
 {
-	int rc = begin(f, "relocated", out);
+	struct grove_buf told = GROVE_BUF_INIT;
+	struct grove__out o;
+	int rc;
 
-	if (!rc)
-		rc = grove__buf_add_str(out, ",\"relocatedCwd\":");
-	if (!rc)
-		rc = cwd ? grove__json_put_str(out, cwd)
-			 : grove__json_put_canonical(out, grove__buf_slice(&f->relocated));
-	return rc ? rc : grove__buf_add_char(out, '}');
+	begin(f, "relocated", out, &o);
+	grove__out_string_if(&o, "relocatedCwd", cwd);
+	if (!cwd) {
+		grove__out_fail(&o, grove__json_put_canonical(&told, grove__buf_slice(&f->relocated)));
+		grove__out_raw(&o, "relocatedCwd", grove__buf_slice(&told));
+	}
+	grove__out_close(&o, '}');
+	rc = grove__out_finish(&o);
+	grove__buf_release(&told);
+	return rc;
 }
 
 static int put_title(struct grove__claude_fork *f, const char *title, bool given, int64_t now,
 		     struct grove_buf *out)
 {
 	struct grove_buf text = GROVE_BUF_INIT;
-	int rc = grove__buf_addf(&text, "%s%s", title ? title : "Forked session",
-				 given && title ? "" : " (fork)");
+	struct grove__out o;
 
-	if (!rc)
-		rc = begin(f, "custom-title", out);
-	if (!rc)
-		rc = grove__buf_add_str(out, ",\"customTitle\":");
-	if (!rc)
-		rc = grove__json_put_string(out, grove__buf_slice(&text));
+	begin(f, "custom-title", out, &o);
+	grove__out_fail(&o, grove__buf_addf(&text, "%s%s", title ? title : "Forked session",
+					    given && title ? "" : " (fork)"));
+	grove__out_slice(&o, "customTitle", grove__buf_slice(&text));
 	grove__buf_release(&text);
-	return rc ? rc : end(f, now, out);
+	return end(f, now, &o);
+}
+
+/* `rc` is how making the line went. */
+static int pass(int rc, const struct grove_buf *line, int (*fn)(void *payload, struct grove_slice line),
+		void *payload)
+{
+	return rc ? rc : fn(payload, grove__buf_slice(line));
 }
 
 int grove__claude_fork_tail(struct grove__claude_fork *f, const char *title, bool given,
@@ -734,25 +742,14 @@ int grove__claude_fork_tail(struct grove__claude_fork *f, const char *title, boo
 	struct grove_buf line = GROVE_BUF_INIT;
 	int rc = 0;
 
-	if (f->suppressed) {
-		rc = put_suppression(f, now, &line);
-		if (!rc)
-			rc = fn(payload, grove__buf_slice(&line));
-	}
-	if (!rc && f->replacements.len) {
-		rc = put_replacements(f, now, &line);
-		if (!rc)
-			rc = fn(payload, grove__buf_slice(&line));
-	}
-	if (!rc && (cwd || f->relocated.len)) {
-		rc = put_relocated(f, cwd, &line);
-		if (!rc)
-			rc = fn(payload, grove__buf_slice(&line));
-	}
+	if (f->suppressed)
+		rc = pass(put_suppression(f, now, &line), &line, fn, payload);
+	if (!rc && f->replacements.len)
+		rc = pass(put_replacements(f, now, &line), &line, fn, payload);
+	if (!rc && (cwd || f->relocated.len))
+		rc = pass(put_relocated(f, cwd, &line), &line, fn, payload);
 	if (!rc)
-		rc = put_title(f, title, given, now, &line);
-	if (!rc)
-		rc = fn(payload, grove__buf_slice(&line));
+		rc = pass(put_title(f, title, given, now, &line), &line, fn, payload);
 	grove__buf_release(&line);
 	return rc;
 }

@@ -74,44 +74,46 @@ static enum grove_kind kind(const struct grove__input *in)
 
 static int spell(const struct grove__entry_spec *spec, struct grove_buf *out, struct grove_detail *d)
 {
-	int rc;
+	struct grove__out o;
 
 	if (spec->kind != GROVE_KIND_NAME)
 		return grove__xcsh_spell(spec, out, d);
-	rc = grove__buf_add_str(out, "{\"type\":\"title_change\"");
-	rc = rc ? rc : grove__pi_put_str(out, "title", spec->name.text);
-	rc = rc ? rc : grove__pi_put_str(out, "source", spec->name.source);
-	rc = rc ? rc : grove__pi_put_str(out, "previousTitle", spec->name.before);
-	rc = rc ? rc : grove__buf_add_char(out, '}');
-	return rc ? grove__fail_nomem(d) : 0;
+	grove__out_init_buf(&o, out);
+	grove__out_open(&o, NULL, '{');
+	grove__out_string(&o, "type", "title_change");
+	grove__out_string_if(&o, "title", spec->name.text);
+	grove__out_string_if(&o, "source", spec->name.source);
+	grove__out_string_if(&o, "previousTitle", spec->name.before);
+	grove__out_close(&o, '}');
+	return grove__out_finish(&o) ? grove__fail_nomem(d) : 0;
 }
 
-/* `,"name":value` as the source's header has it. */
-static int put_member(struct grove_buf *out, const char *name, struct grove_slice raw)
+/* A member as the source's header has it. */
+static void put_member(struct grove__out *o, const char *name, struct grove_slice raw)
 {
-	int rc;
+	struct grove_buf b = GROVE_BUF_INIT;
 
 	if (!raw.len)
-		return 0;
-	rc = grove__buf_addf(out, ",\"%s\":", name);
-	return rc ? rc : grove__json_put_canonical(out, raw);
+		return;
+	grove__out_fail(o, grove__json_put_canonical(&b, raw));
+	grove__out_raw(o, name, grove__buf_slice(&b));
+	grove__buf_release(&b);
 }
 
-static int put_title(struct grove_buf *out, const struct grove__header_in *in)
+static void put_title(struct grove__out *o, const struct grove__header_in *in)
 {
-	int rc = grove__pi_put_str(out, "title", in->title);
-
-	return rc ? rc : grove__pi_put_str(out, "titleSource", in->title ? in->title_source : NULL);
+	grove__out_string_if(o, "title", in->title);
+	grove__out_string_if(o, "titleSource", in->title ? in->title_source : NULL);
 }
 
 /* Providers keep what they cached under the name of the first session of a line. */
-static int put_cache_key(struct grove_buf *out, const struct grove__header_in *in)
+static void put_cache_key(struct grove__out *o, const struct grove__header_in *in)
 {
 	struct grove_slice key = grove__json_get(in->from_header, "providerPromptCacheKey");
 
-	if (key.len)
-		return put_member(out, "providerPromptCacheKey", key);
-	return grove__pi_put_str(out, "providerPromptCacheKey", in->from_id);
+	put_member(o, "providerPromptCacheKey", key);
+	if (!key.len)
+		grove__out_string_if(o, "providerPromptCacheKey", in->from_id);
 }
 
 static int compose_header(const struct grove__header_in *in, struct grove_buf *out)
@@ -119,38 +121,43 @@ static int compose_header(const struct grove__header_in *in, struct grove_buf *o
 	struct grove_slice dirs = grove__json_get(in->from_header, "additionalDirectories");
 	enum grove__header_for what = in->what;
 	const char *parent = in->parent;
-	int rc = grove__buf_add_str(out, "{\"type\":\"session\",\"version\":3");
+	struct grove__out o;
 
 	if (!parent && what != HEADER_NEW)
 		parent = what == HEADER_BRANCH ? in->from_path : in->from_id;
-	rc = rc ? rc : grove__pi_put_str(out, "id", in->id);
+	grove__out_init_buf(&o, out);
+	grove__out_open(&o, NULL, '{');
+	grove__out_string(&o, "type", "session");
+	grove__out_number(&o, "version", 3);
+	grove__out_string_if(&o, "id", in->id);
 	if (what == HEADER_FORK)
-		rc = rc ? rc : put_title(out, in);
-	rc = rc ? rc : grove__xcsh_put_time(out, "timestamp", in->time);
-	rc = rc ? rc : grove__pi_put_str(out, "cwd", in->cwd);
+		put_title(&o, in);
+	grove__pi_put_time(&o, "timestamp", in->time);
+	grove__out_string_if(&o, "cwd", in->cwd);
 	switch (what) {
 	case HEADER_NEW:
-		rc = rc ? rc : grove__pi_put_str(out, "parentSession", parent);
-		rc = rc ? rc : put_title(out, in);
+		grove__out_string_if(&o, "parentSession", parent);
+		put_title(&o, in);
 		break;
 	case HEADER_FORK:
-		rc = rc ? rc : put_member(out, "additionalDirectories", dirs);
-		rc = rc ? rc : grove__pi_put_str(out, "parentSession", parent);
-		rc = rc ? rc : put_cache_key(out, in);
+		put_member(&o, "additionalDirectories", dirs);
+		grove__out_string_if(&o, "parentSession", parent);
+		put_cache_key(&o, in);
 		break;
 	case HEADER_FORK_FROM:
-		rc = rc ? rc : grove__pi_put_str(out, "parentSession", parent);
-		rc = rc ? rc : put_cache_key(out, in);
-		rc = rc ? rc : put_title(out, in);
-		rc = rc ? rc : put_member(out, "additionalDirectories", dirs);
+		grove__out_string_if(&o, "parentSession", parent);
+		put_cache_key(&o, in);
+		put_title(&o, in);
+		put_member(&o, "additionalDirectories", dirs);
 		break;
 	case HEADER_BRANCH:
-		rc = rc ? rc : put_title(out, in);
-		rc = rc ? rc : grove__pi_put_str(out, "parentSession", parent);
-		rc = rc ? rc : put_member(out, "additionalDirectories", dirs);
+		put_title(&o, in);
+		grove__out_string_if(&o, "parentSession", parent);
+		put_member(&o, "additionalDirectories", dirs);
 		break;
 	}
-	return rc ? rc : grove__buf_add_char(out, '}');
+	grove__out_close(&o, '}');
+	return grove__out_finish(&o);
 }
 
 /* A list of raw strings with one more behind, unless it is there. */

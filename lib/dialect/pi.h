@@ -5,6 +5,7 @@
 #define GROVE_DIALECT_PI_H
 
 #include "dialect/dialect.h"
+#include "json/out.h"
 
 /* Places in the table of members, in pi.c. */
 enum {
@@ -101,12 +102,9 @@ int grove__pi_compose(const struct grove__input *in, const struct grove__place *
 int grove__pi_compose_as(const struct grove__pi_words *words, const struct grove__input *in,
 			 const struct grove__place *at, struct grove_slice system,
 			 struct grove_buf *out, struct grove_buf *target, struct grove_detail *d);
-/* `,"name":"text"`, nothing for NULL; the same for a raw value. */
-int grove__pi_put_str(struct grove_buf *out, const char *name, const char *text);
-int grove__pi_put_json(struct grove_buf *out, const char *name, const char *json);
-/* A member that is a number, as JSON.stringify writes it; and one that may be absent. */
-int grove__pi_put_number(struct grove_buf *out, const char *name, double number);
-int grove__pi_put_tristate(struct grove_buf *out, const char *name, enum grove_tristate is);
+/* The time as text, "" outside the range of a date; and a member that may be absent. */
+void grove__pi_put_time(struct grove__out *o, const char *name, int64_t time);
+void grove__pi_put_tristate(struct grove__out *o, const char *name, enum grove_tristate is);
 int grove__pi_spell(const struct grove__entry_spec *spec, struct grove_buf *out,
 		    struct grove_detail *d);
 void grove__pi_input(const struct grove__json_line *l, const char *line, struct grove__input *out);

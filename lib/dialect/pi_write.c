@@ -11,8 +11,6 @@
 #include "json/value.h"
 #include "json/write.h"
 
-#include <math.h>
-
 /* A compaction that keeps nothing names itself. */
 static const char own_id[] = "";
 
@@ -50,23 +48,27 @@ static int put_iso(struct grove_buf *out, int64_t time)
 	return grove__json_put_string(out, grove__slice(iso, grove__js_iso(iso, time)));
 }
 
+void grove__pi_put_time(struct grove__out *o, const char *name, int64_t time)
+{
+	char iso[GROVE__JS_ISO_MAX];
+
+	grove__out_slice(o, name, grove__slice(iso, grove__js_iso(iso, time)));
+}
+
 int grove__pi_compose_header(const struct grove__header_in *in, struct grove_buf *out)
 {
-	int rc = grove__buf_add_str(out, "{\"type\":\"session\",\"version\":3,\"id\":");
+	struct grove__out o;
 
-	if (!rc)
-		rc = grove__json_put_str(out, in->id);
-	if (!rc)
-		rc = grove__buf_add_str(out, ",\"timestamp\":");
-	if (!rc)
-		rc = put_iso(out, in->time);
-	if (!rc)
-		rc = grove__buf_add_str(out, ",\"cwd\":");
-	if (!rc)
-		rc = grove__json_put_str(out, in->cwd);
-	if (!rc)
-		rc = grove__pi_put_str(out, "parentSession", in->parent ? in->parent : in->from_path);
-	return rc ? rc : grove__buf_add_char(out, '}');
+	grove__out_init_buf(&o, out);
+	grove__out_open(&o, NULL, '{');
+	grove__out_string(&o, "type", "session");
+	grove__out_number(&o, "version", 3);
+	grove__out_string(&o, "id", in->id);
+	grove__pi_put_time(&o, "timestamp", in->time);
+	grove__out_string(&o, "cwd", in->cwd);
+	grove__out_string_if(&o, "parentSession", in->parent ? in->parent : in->from_path);
+	grove__out_close(&o, '}');
+	return grove__out_finish(&o);
 }
 
 /* `,"name":value` in JSON.stringify's spelling. */
@@ -322,112 +324,88 @@ bool grove__pi_starts_file(enum grove_kind kind, enum grove_role role)
 	       (role == GROVE_ROLE_USER || role == GROVE_ROLE_ASSISTANT);
 }
 
-int grove__pi_put_str(struct grove_buf *out, const char *name, const char *text)
+void grove__pi_put_tristate(struct grove__out *o, const char *name, enum grove_tristate is)
 {
-	int rc;
-
-	if (!text)
-		return 0;
-	rc = grove__buf_addf(out, ",\"%s\":", name);
-	return rc ? rc : grove__json_put_str(out, text);
-}
-
-int grove__pi_put_json(struct grove_buf *out, const char *name, const char *json)
-{
-	return json ? grove__buf_addf(out, ",\"%s\":%s", name, json) : 0;
-}
-
-int grove__pi_put_number(struct grove_buf *out, const char *name, double number)
-{
-	char text[GROVE__JS_NUMBER_MAX + 1] = "null";
-
-	if (isfinite(number))
-		text[grove__js_number(text, number)] = '\0';
-	return grove__pi_put_json(out, name, text);
-}
-
-int grove__pi_put_tristate(struct grove_buf *out, const char *name, enum grove_tristate is)
-{
-	return grove__pi_put_json(out, name, is == GROVE_ABSENT ? NULL : is == GROVE_FALSE ? "false" : "true");
+	if (is != GROVE_ABSENT)
+		grove__out_bool(o, name, is == GROVE_TRUE);
 }
 
 /* How each summary ends. */
-static int put_details(struct grove_buf *out, const char *details, const char *usage,
-		       enum grove_tristate from_hook)
+static void put_details(struct grove__out *o, const char *details, const char *usage,
+			enum grove_tristate from_hook)
 {
-	int rc = grove__pi_put_json(out, "details", details);
-
-	rc = rc ? rc : grove__pi_put_json(out, "usage", usage);
-	return rc ? rc : grove__pi_put_tristate(out, "fromHook", from_hook);
+	grove__out_raw_if(o, "details", details);
+	grove__out_raw_if(o, "usage", usage);
+	grove__pi_put_tristate(o, "fromHook", from_hook);
 }
 
 int grove__pi_spell(const struct grove__entry_spec *spec, struct grove_buf *out, struct grove_detail *d)
 {
 	const struct grove__pi_shape *s = grove__pi_shape(&grove__pi_words, spec->kind);
-	int rc = grove__buf_addf(out, "{\"type\":\"%s\"", s ? s->type : "custom");
+	struct grove__out o;
 
+	grove__out_init_buf(&o, out);
+	grove__out_open(&o, NULL, '{');
+	grove__out_string(&o, "type", s ? s->type : "custom");
 	switch (spec->kind) {
 	case GROVE_KIND_THINKING_LEVEL:
-		rc = rc ? rc : grove__pi_put_str(out, "thinkingLevel", spec->thinking.level);
+		grove__out_string_if(&o, "thinkingLevel", spec->thinking.level);
 		break;
 	case GROVE_KIND_MODEL:
-		rc = rc ? rc : grove__pi_put_str(out, "provider", spec->model.provider);
-		rc = rc ? rc : grove__pi_put_str(out, "modelId", spec->model.model);
+		grove__out_string_if(&o, "provider", spec->model.provider);
+		grove__out_string_if(&o, "modelId", spec->model.model);
 		break;
 	case GROVE_KIND_COMPACTION:
-		rc = rc ? rc : grove__pi_put_str(out, "summary", spec->compaction.summary);
-		rc = rc ? rc : grove__pi_put_str(out, "firstKeptEntryId", spec->compaction.first_kept);
-		rc = rc ? rc : grove__pi_put_number(out, "tokensBefore", spec->compaction.tokens_before);
-		rc = rc ? rc : put_details(out, spec->compaction.details_json, spec->compaction.usage_json,
-					   spec->compaction.from_hook);
+		grove__out_string_if(&o, "summary", spec->compaction.summary);
+		grove__out_string_if(&o, "firstKeptEntryId", spec->compaction.first_kept);
+		grove__out_double(&o, "tokensBefore", spec->compaction.tokens_before);
+		put_details(&o, spec->compaction.details_json, spec->compaction.usage_json,
+			    spec->compaction.from_hook);
 		break;
 	case GROVE_KIND_BRANCH_SUMMARY:
-		rc = rc ? rc : grove__pi_put_str(out, "fromId", spec->branch_summary.from);
-		rc = rc ? rc : grove__pi_put_str(out, "summary", spec->branch_summary.summary);
-		rc = rc ? rc : put_details(out, spec->branch_summary.details_json,
-					   spec->branch_summary.usage_json,
-					   spec->branch_summary.from_hook);
+		grove__out_string_if(&o, "fromId", spec->branch_summary.from);
+		grove__out_string_if(&o, "summary", spec->branch_summary.summary);
+		put_details(&o, spec->branch_summary.details_json, spec->branch_summary.usage_json,
+			    spec->branch_summary.from_hook);
 		break;
 	case GROVE_KIND_CUSTOM:
-		rc = rc ? rc : grove__pi_put_str(out, "customType", spec->custom.type);
-		rc = rc ? rc : grove__pi_put_json(out, "data", spec->custom.data_json);
+		grove__out_string_if(&o, "customType", spec->custom.type);
+		grove__out_raw_if(&o, "data", spec->custom.data_json);
 		break;
 	case GROVE_KIND_CUSTOM_MESSAGE:
-		rc = rc ? rc : grove__pi_put_str(out, "customType", spec->custom_message.type);
-		rc = rc ? rc : grove__pi_put_json(out, "content", spec->custom_message.content_json);
-		rc = rc ? rc : grove__pi_put_json(out, "display",
-						  spec->custom_message.display ? "true" : "false");
-		rc = rc ? rc : grove__pi_put_json(out, "details", spec->custom_message.details_json);
+		grove__out_string_if(&o, "customType", spec->custom_message.type);
+		grove__out_raw_if(&o, "content", spec->custom_message.content_json);
+		grove__out_bool(&o, "display", spec->custom_message.display);
+		grove__out_raw_if(&o, "details", spec->custom_message.details_json);
 		break;
 	case GROVE_KIND_USAGE:
-		rc = rc ? rc : grove__pi_put_str(out, "kind", spec->usage.kind);
-		rc = rc ? rc : grove__pi_put_str(out, "provider", spec->usage.provider);
-		rc = rc ? rc : grove__pi_put_str(out, "model", spec->usage.model);
-		rc = rc ? rc : grove__pi_put_json(out, "usage", spec->usage.usage_json);
-		rc = rc ? rc : grove__pi_put_str(out, "note", spec->usage.note);
+		grove__out_string_if(&o, "kind", spec->usage.kind);
+		grove__out_string_if(&o, "provider", spec->usage.provider);
+		grove__out_string_if(&o, "model", spec->usage.model);
+		grove__out_raw_if(&o, "usage", spec->usage.usage_json);
+		grove__out_string_if(&o, "note", spec->usage.note);
 		break;
 	case GROVE_KIND_CONTEXT_EDIT:
-		rc = rc ? rc : grove__pi_put_str(out, "targetId", spec->context_edit.target);
-		rc = rc ? rc : grove__pi_put_json(out, "replacement",
-						  spec->context_edit.replacement_json
-							  ? spec->context_edit.replacement_json : "null");
+		grove__out_string_if(&o, "targetId", spec->context_edit.target);
+		grove__out_raw_if(&o, "replacement", spec->context_edit.replacement_json
+							     ? spec->context_edit.replacement_json
+							     : "null");
 		break;
 	case GROVE_KIND_LABEL:
-		rc = rc ? rc : grove__pi_put_str(out, "targetId", spec->label.target);
-		rc = rc ? rc : grove__pi_put_str(out, "label", spec->label.text);
+		grove__out_string_if(&o, "targetId", spec->label.target);
+		grove__out_string_if(&o, "label", spec->label.text);
 		break;
 	case GROVE_KIND_NAME:
-		rc = rc ? rc : grove__pi_put_str(out, "name", spec->name.text);
+		grove__out_string_if(&o, "name", spec->name.text);
 		break;
 	case GROVE_KIND_OTHER:
-		rc = rc ? rc : grove__pi_put_str(out, "customType", PI_LEAF_MARK);
+		grove__out_string_if(&o, "customType", PI_LEAF_MARK);
 		break;
 	default:
 		return grove__fail(d, GROVE_ENOTSUP, NULL, "pi has no entries of that kind");
 	}
-	if (!rc)
-		rc = grove__buf_add_char(out, '}');
-	return rc ? grove__fail_nomem(d) : 0;
+	grove__out_close(&o, '}');
+	return grove__out_finish(&o) ? grove__fail_nomem(d) : 0;
 }
 
 int grove__pi_mute(struct grove_slice line, struct grove_buf *out)

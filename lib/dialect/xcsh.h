@@ -59,8 +59,6 @@ int grove__xcsh_messages(struct grove_slice line, enum grove_kind kind, enum gro
 int grove__xcsh_compose_header(const struct grove__header_in *in, struct grove_buf *out);
 int grove__xcsh_spell(const struct grove__entry_spec *spec, struct grove_buf *out,
 		      struct grove_detail *d);
-/* `,"name":"2026-…"` */
-int grove__xcsh_put_time(struct grove_buf *out, const char *name, int64_t time);
 int grove__xcsh_title(struct grove_slice line, const char *title, const char *source,
 		      struct grove_buf *out);
 int grove__xcsh_slot(const char *title, const char *source, int64_t time, struct grove_buf *out);

@@ -11,35 +11,34 @@
 
 #define SLOT_LEN 255 /* and the line end */
 
-int grove__xcsh_put_time(struct grove_buf *out, const char *name, int64_t time)
+static void put_title(struct grove__out *o, const struct grove__header_in *in)
 {
-	char iso[GROVE__JS_ISO_MAX];
-
-	iso[grove__js_iso(iso, time)] = '\0';
-	return grove__pi_put_str(out, name, iso);
+	grove__out_string_if(o, "title", in->title);
+	grove__out_string_if(o, "titleSource", in->title_source);
 }
 
-/* The members of a header stand in the order in which each way of making one sets them. */
+/* Members are in the order in which each way of making a header sets them. */
 int grove__xcsh_compose_header(const struct grove__header_in *in, struct grove_buf *out)
 {
 	const char *parent = in->parent;
-	int rc = grove__buf_add_str(out, "{\"type\":\"session\",\"version\":3");
+	struct grove__out o;
 
 	if (!parent && in->what != HEADER_NEW)
 		parent = in->what == HEADER_BRANCH ? in->from_path : in->from_id;
-	rc = rc ? rc : grove__pi_put_str(out, "id", in->id);
-	if (in->what == HEADER_FORK) {
-		rc = rc ? rc : grove__pi_put_str(out, "title", in->title);
-		rc = rc ? rc : grove__pi_put_str(out, "titleSource", in->title_source);
-	}
-	rc = rc ? rc : grove__xcsh_put_time(out, "timestamp", in->time);
-	rc = rc ? rc : grove__pi_put_str(out, "cwd", in->cwd);
-	rc = rc ? rc : grove__pi_put_str(out, "parentSession", parent);
-	if (in->what == HEADER_NEW || in->what == HEADER_FORK_FROM) {
-		rc = rc ? rc : grove__pi_put_str(out, "title", in->title);
-		rc = rc ? rc : grove__pi_put_str(out, "titleSource", in->title_source);
-	}
-	return rc ? rc : grove__buf_add_char(out, '}');
+	grove__out_init_buf(&o, out);
+	grove__out_open(&o, NULL, '{');
+	grove__out_string(&o, "type", "session");
+	grove__out_number(&o, "version", 3);
+	grove__out_string_if(&o, "id", in->id);
+	if (in->what == HEADER_FORK)
+		put_title(&o, in);
+	grove__pi_put_time(&o, "timestamp", in->time);
+	grove__out_string_if(&o, "cwd", in->cwd);
+	grove__out_string_if(&o, "parentSession", parent);
+	if (in->what == HEADER_NEW || in->what == HEADER_FORK_FROM)
+		put_title(&o, in);
+	grove__out_close(&o, '}');
+	return grove__out_finish(&o);
 }
 
 int grove__xcsh_title(struct grove_slice line, const char *title, const char *source,
@@ -64,11 +63,17 @@ int grove__xcsh_title(struct grove_slice line, const char *title, const char *so
 static int put_slot(struct grove_slice title, const char *source, int64_t time, size_t pad,
 		    struct grove_buf *out)
 {
-	int rc = grove__buf_add_str(out, "{\"type\":\"title\",\"v\":1,\"title\":");
+	struct grove__out o;
+	int rc;
 
-	rc = rc ? rc : grove__json_put_string(out, title);
-	rc = rc ? rc : grove__pi_put_str(out, "source", source);
-	rc = rc ? rc : grove__xcsh_put_time(out, "updatedAt", time);
+	grove__out_init_buf(&o, out);
+	grove__out_open(&o, NULL, '{');
+	grove__out_string(&o, "type", "title");
+	grove__out_number(&o, "v", 1);
+	grove__out_slice(&o, "title", title);
+	grove__out_string_if(&o, "source", source);
+	grove__pi_put_time(&o, "updatedAt", time);
+	rc = grove__out_finish(&o);
 	return rc ? rc : grove__buf_addf(out, ",\"pad\":\"%*s\"}", (int)pad, "");
 }
 
@@ -129,47 +134,48 @@ int grove__xcsh_clean_name(struct grove_slice name, struct grove_buf *out)
 	return rc;
 }
 
-/* `,"model":"provider/id"` */
-static int put_model(struct grove_buf *out, const char *provider, const char *model)
+static void put_model(struct grove__out *o, const char *provider, const char *model)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
-	int rc = grove__buf_addf(&b, "%s%s%s", provider ? provider : "", provider ? "/" : "", model);
 
-	if (!rc)
-		rc = grove__pi_put_str(out, "model", b.ptr);
+	grove__out_fail(o, grove__buf_addf(&b, "%s%s%s", provider ? provider : "", provider ? "/" : "", model));
+	grove__out_string(o, "model", b.ptr);
 	grove__buf_release(&b);
-	return rc;
 }
 
 int grove__xcsh_spell(const struct grove__entry_spec *spec, struct grove_buf *out,
 		      struct grove_detail *d)
 {
 	size_t start = out->len;
+	struct grove__out o;
 	int rc;
 
+	grove__out_init_buf(&o, out);
 	switch (spec->kind) {
 	case GROVE_KIND_MODEL:
-		rc = grove__buf_add_str(out, "{\"type\":\"model_change\"");
-		rc = rc ? rc : put_model(out, spec->model.provider, spec->model.model);
-		rc = rc ? rc : grove__pi_put_str(out, "role", spec->model.role);
+		grove__out_open(&o, NULL, '{');
+		grove__out_string(&o, "type", "model_change");
+		put_model(&o, spec->model.provider, spec->model.model);
+		grove__out_string_if(&o, "role", spec->model.role);
 		break;
 	case GROVE_KIND_COMPACTION:
-		rc = grove__buf_add_str(out, "{\"type\":\"compaction\"");
-		rc = rc ? rc : grove__pi_put_str(out, "summary", spec->compaction.summary);
-		rc = rc ? rc : grove__pi_put_str(out, "shortSummary", spec->compaction.short_summary);
-		rc = rc ? rc : grove__pi_put_str(out, "firstKeptEntryId", spec->compaction.first_kept);
-		rc = rc ? rc : grove__pi_put_number(out, "tokensBefore", spec->compaction.tokens_before);
-		rc = rc ? rc : grove__pi_put_json(out, "details", spec->compaction.details_json);
-		rc = rc ? rc : grove__pi_put_tristate(out, "fromExtension", spec->compaction.from_hook);
-		rc = rc ? rc : grove__pi_put_json(out, "preserveData", spec->compaction.preserve_json);
+		grove__out_open(&o, NULL, '{');
+		grove__out_string(&o, "type", "compaction");
+		grove__out_string_if(&o, "summary", spec->compaction.summary);
+		grove__out_string_if(&o, "shortSummary", spec->compaction.short_summary);
+		grove__out_string_if(&o, "firstKeptEntryId", spec->compaction.first_kept);
+		grove__out_double(&o, "tokensBefore", spec->compaction.tokens_before);
+		grove__out_raw_if(&o, "details", spec->compaction.details_json);
+		grove__pi_put_tristate(&o, "fromExtension", spec->compaction.from_hook);
+		grove__out_raw_if(&o, "preserveData", spec->compaction.preserve_json);
 		break;
 	case GROVE_KIND_BRANCH_SUMMARY:
-		rc = grove__buf_add_str(out, "{\"type\":\"branch_summary\"");
-		rc = rc ? rc : grove__pi_put_str(out, "fromId", spec->branch_summary.from);
-		rc = rc ? rc : grove__pi_put_str(out, "summary", spec->branch_summary.summary);
-		rc = rc ? rc : grove__pi_put_json(out, "details", spec->branch_summary.details_json);
-		rc = rc ? rc : grove__pi_put_tristate(out, "fromExtension",
-						      spec->branch_summary.from_hook);
+		grove__out_open(&o, NULL, '{');
+		grove__out_string(&o, "type", "branch_summary");
+		grove__out_string_if(&o, "fromId", spec->branch_summary.from);
+		grove__out_string_if(&o, "summary", spec->branch_summary.summary);
+		grove__out_raw_if(&o, "details", spec->branch_summary.details_json);
+		grove__pi_put_tristate(&o, "fromExtension", spec->branch_summary.from_hook);
 		break;
 	case GROVE_KIND_USAGE:
 	case GROVE_KIND_CONTEXT_EDIT:
@@ -178,8 +184,8 @@ int grove__xcsh_spell(const struct grove__entry_spec *spec, struct grove_buf *ou
 	default:
 		return grove__pi_spell(spec, out, d);
 	}
-	if (!rc)
-		rc = grove__buf_add_char(out, '}');
+	grove__out_close(&o, '}');
+	rc = grove__out_finish(&o);
 	if (rc)
 		grove__buf_cut(out, start);
 	return rc ? grove__fail_nomem(d) : 0;

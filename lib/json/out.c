@@ -133,6 +133,18 @@ void grove__out_slice(struct grove__out *o, const char *key, struct grove_slice 
 				  : grove__buf_add(o->to, "null", 4));
 }
 
+void grove__out_string_if(struct grove__out *o, const char *key, const char *text)
+{
+	if (text)
+		grove__out_string(o, key, text);
+}
+
+void grove__out_raw_if(struct grove__out *o, const char *key, const char *json)
+{
+	if (json)
+		grove__out_raw(o, key, grove__slice_str(json));
+}
+
 void grove__out_number(struct grove__out *o, const char *key, uint64_t n)
 {
 	if (!begin(o, key))

@@ -42,6 +42,9 @@ void grove__out_close(struct grove__out *o, char how);
 /* NULL: null. */
 void grove__out_string(struct grove__out *o, const char *key, const char *text);
 void grove__out_slice(struct grove__out *o, const char *key, struct grove_slice text);
+/* A text, or a valid JSON value; nothing for NULL. */
+void grove__out_string_if(struct grove__out *o, const char *key, const char *text);
+void grove__out_raw_if(struct grove__out *o, const char *key, const char *json);
 void grove__out_number(struct grove__out *o, const char *key, uint64_t n);
 /* null for what is not finite */
 void grove__out_double(struct grove__out *o, const char *key, double d);

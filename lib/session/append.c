@@ -503,9 +503,10 @@ int grove__append_spec(struct grove_session *s, const struct grove__entry_spec *
 }
 
 int grove__session_submit(struct grove_session *s, const struct grove_slice *json, size_t nr,
-			  struct grove_append_options *opt, struct grove_append_result *out,
+			  const struct grove_append_options *opt, struct grove_append_result *out,
 			  struct grove_detail *d)
 {
+	struct grove_append_options later = *opt;
 	int rc;
 
 	if (is_exact(opt))
@@ -518,9 +519,9 @@ int grove__session_submit(struct grove_session *s, const struct grove_slice *jso
 	if (s->at.dialect->rules)
 		rc = grove__behind_drain(s, d);
 	else
-		opt->flags |= GROVE__APPEND_LATER;
+		later.flags |= GROVE__APPEND_LATER;
 	if (!rc)
-		rc = grove__append_locked(s, json, nr, opt, out, d);
+		rc = grove__append_locked(s, json, nr, &later, out, d);
 	grove__session_unlock(s);
 	return rc;
 }

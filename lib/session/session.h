@@ -271,9 +271,9 @@ int grove__session_lost_sight(struct grove_session *s, struct grove_detail *d);
 int grove__session_append(struct grove_session *s, const struct grove_slice *json, size_t nr,
 			  const struct grove_append_options *opt, struct grove_append_result *out,
 			  struct grove_detail *d);
-/* The same, but the entries may be written later (behind.c). Changes *opt. */
+/* The same, but the entries may be written later (behind.c). */
 int grove__session_submit(struct grove_session *s, const struct grove_slice *json, size_t nr,
-			  struct grove_append_options *opt, struct grove_append_result *out,
+			  const struct grove_append_options *opt, struct grove_append_result *out,
 			  struct grove_detail *d);
 /* Among the flags of an append: it may be written later. */
 #define GROVE__APPEND_LATER (1u << 31)

@@ -261,7 +261,7 @@ int grove_resolve(struct grove *g, const char *what, struct grove_buf *out)
 
 /* ----------------------------------------------------------------- sessions */
 
-/* The story goes to the session and to the handle it came from. */
+/* The detail goes to the session and to the handle it came from. */
 int grove__api_session_told(struct grove_session *s, int rc, const struct grove_detail *d)
 {
 	bool inside = grove__session_inside(s);

@@ -16,7 +16,7 @@ struct grove_blobs {
 	struct grove_detail detail;
 };
 
-/* The story goes to the blobs and to the handle they came from. */
+/* The detail goes to the blobs and to the handle they came from. */
 static int told(struct grove_blobs *b, int rc, const struct grove_detail *d)
 {
 	if (rc >= 0)

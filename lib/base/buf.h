@@ -19,7 +19,7 @@ void grove__buf_release(struct grove_buf *b);
 void grove__buf_clear(struct grove_buf *b);
 /* Cut to `len` bytes, which must not be more than there are. */
 void grove__buf_cut(struct grove_buf *b, size_t len);
-/* Make room for `more` bytes behind the present ones. */
+/* Make room for `more` bytes after the present ones. */
 int grove__buf_reserve(struct grove_buf *b, size_t more);
 /* The same, and not a byte more than that: for those who know how much there will be. */
 int grove__buf_room(struct grove_buf *b, size_t more);

@@ -1,7 +1,7 @@
 /*
  * base/ice.h: structures that are kept as bytes and used where the bytes are.
  *
- * What is frozen lies in the bytes as it does in memory. Pointers become distances
+ * What is frozen is laid out in the bytes as in memory. Pointers become distances
  * from a base, and stay that: a base that is told when the bytes are thawed makes
  * pointers of them, so nothing has to be written anew. (A distance may be negative,
  * for what was added since and lies elsewhere; numbers wrap round.)
@@ -14,7 +14,7 @@
 
 #define GROVE__ICE_PAGE 4096u
 
-/* Write these bytes at that place. What lies between the places is never read. */
+/* Write these bytes at that place. What is between the places is never read. */
 typedef int grove__ice_fn(void *payload, uint64_t at, const void *ptr, size_t len);
 
 static inline uint64_t grove__ice_page_up(uint64_t at)
@@ -22,7 +22,7 @@ static inline uint64_t grove__ice_page_up(uint64_t at)
 	return (at + GROVE__ICE_PAGE - 1) & ~(uint64_t)(GROVE__ICE_PAGE - 1);
 }
 
-/* 0 is no distance: nothing lies at the base itself. */
+/* 0 is no distance: nothing is at the base itself. */
 static inline uint64_t grove__ice_distance(const char *base, const char *ptr)
 {
 	return ptr ? (uint64_t)(uintptr_t)ptr - (uint64_t)(uintptr_t)base : 0;

@@ -123,7 +123,7 @@ size_t grove__utf8_decode(const char *ptr, const char *end, uint32_t *cp)
 	return i;
 }
 
-/* The surrogate whose three bytes stand at `p`, else 0. */
+/* The surrogate whose three bytes are at `p`, else 0. */
 static uint32_t surrogate_at(const char *ptr, const char *end)
 {
 	const unsigned char *p = (const unsigned char *)ptr;

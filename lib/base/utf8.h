@@ -3,7 +3,7 @@
  *
  * What is not UTF-8 reads as U+FFFD, once for each maximal part that could
  * have begun a character: the rule of the Unicode standard and of the WHATWG
- * decoders. WTF-8 is UTF-8 in which a surrogate may stand as three bytes, so
+ * decoders. WTF-8 is UTF-8 in which a surrogate may be spelled in three bytes, so
  * that every string of UTF-16 units has a spelling.
  */
 #ifndef GROVE_BASE_UTF8_H

@@ -16,7 +16,7 @@ int grove__bill_key(struct grove__arena *tmp, struct grove_slice a, struct grove
 
 /* --- the family of pi --- */
 
-/* Places in the table of members, behind pi's own. */
+/* Places in the table of members, after pi's own. */
 enum {
 	PI_BILL_USAGE, PI_BILL_MODEL, PI_BILL_MESSAGE_USAGE, PI_BILL_MESSAGE_MODEL, PI_BILL_TOOL,
 	PI_BILL_DETAILS,

@@ -9,7 +9,7 @@
 /*
  * `fn` for each call that a message makes, and for each that it answers: the id
  * of the call, raw. A reply that was broken off calls for nothing: its agent
- * does not run what stands in it. What `fn` answers other than 0 ends it and is
+ * does not run what is in it. What `fn` answers other than 0 ends it and is
  * handed back.
  */
 typedef int grove__call_fn(void *payload, struct grove_slice id, bool answer);

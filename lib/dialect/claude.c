@@ -103,7 +103,7 @@ static const char *skip_between(const char *p, const char *end)
 	return p;
 }
 
-/* A block from its `{` on, its long values passed over but once; behind its `}`. */
+/* A block from its `{` on, its long values read only once; ends after its `}`. */
 static const char *read_block(const char *p, const char *end, struct grove_slice *type,
 			      struct grove_slice *use, struct grove_slice *result)
 {

@@ -128,7 +128,7 @@ int grove__claude_blocks(struct grove_slice content, grove__claude_block_fn *fn,
 /* --- claude_rows.c: all lines --- */
 
 /*
- * Ids are interned: a name is a number, and what stands under it is looked up
+ * Ids are interned: a name is a number, and what is under it is looked up
  * when it is asked for. So a parent may come later in the file than its child,
  * and of lines with the same uuid the last one counts, without a second pass.
  */
@@ -230,7 +230,7 @@ enum grove__claude_reason {
 	CLAUDE_SENT,
 	CLAUDE_SENT_KEPT,     /* before the boundary, and kept by it */
 	CLAUDE_SENT_RECOVERED,/* beside the chain, of a reply that is on it */
-	CLAUDE_SENT_BRIDGED,  /* its parent is not there: goes on with a record before */
+	CLAUDE_SENT_BRIDGED,  /* its parent is not there: continues with a record before */
 	CLAUDE_SILENT,        /* on the chain, and not a message */
 	CLAUDE_HIDDEN,        /* on the chain, and not shown in this mode */
 	CLAUDE_REPLACED,      /* a later line has the same uuid */
@@ -248,7 +248,7 @@ const char *grove__claude_reason_text(enum grove__claude_reason reason);
 struct grove__claude_options {
 	struct grove_slice leaf;  /* the record to end with; ptr NULL: by the rules; empty: none, a root */
 	bool apply_snips;         /* what a snip removes is not there */
-	bool full_history;        /* go on above a boundary, by its logical parent */
+	bool full_history;        /* continue above a boundary, by its logical parent */
 	bool prompts;             /* prompts typed while the agent worked are messages; in mode sdk always */
 	bool llm;                 /* so is all else that is sent: what local commands printed */
 };
@@ -354,7 +354,7 @@ bool grove__claude_parse_file_name(struct grove_slice name, int64_t *time,
 size_t grove__claude_entry_id(const uint8_t random[16], bool again, char out[40]);
 int grove__claude_clean_name(struct grove_slice name, struct grove_buf *out);
 
-/* What lies in the directory of a session, <project>/<session id>/. */
+/* What is in the directory of a session, <project>/<session id>/. */
 enum grove__claude_sidecar {
 	CLAUDE_SIDE_OTHER,        /* kept, and none of ours */
 	CLAUDE_SIDE_AGENT,        /* subagents/…/agent-<id>.jsonl */

@@ -23,7 +23,7 @@
 #include <stdlib.h>
 
 /*
- * A record whose parent is not there goes on with one written shortly before;
+ * A record whose parent is not there continues with one written shortly before;
  * beyond this the program takes it for a beginning.
  */
 #define BRIDGE_MS 5000
@@ -363,8 +363,8 @@ static void unmark(struct grove__claude_work *w, const struct grove__claude_kept
 }
 
 /*
- * The program that resumes forgets what lies above the last boundary and is not
- * kept, if any boundary keeps something. A message that hangs below goes on after
+ * The program that resumes forgets what is above the last boundary and is not
+ * kept, if any boundary keeps something. A message that hangs below continues after
  * the last row that is kept; an attachment or system record has lost its parent.
  */
 static void drop_above(struct grove__claude_work *w, uint32_t boundary, uint32_t tail)
@@ -540,9 +540,9 @@ static uint32_t latest_end(const struct grove__claude_work *w)
 }
 
 /*
- * The last record of the file. Where a boundary put what it keeps behind its
+ * The last record of the file. Where a boundary put what it keeps after its
  * summary and there is but one branch, that one's end, wherever it stands. If no
- * message lies above the last record, the latest that a branch ends with.
+ * message is above the last record, the latest that a branch ends with.
  */
 static uint32_t find_tail(struct grove__claude_work *w)
 {
@@ -982,7 +982,7 @@ static int converse(struct grove__claude_work *w)
 		end = low = grove__claude_lift(w, leaf);
 		if (!asked && w->mode == CLAUDE_MODE_CLI)
 			rc = end_of_run(w, &leaf);
-		/* what is no message may be said behind the last one, too */
+		/* what is no message may be said after the last one, too */
 		if (is_row(end) && has_spoken(w))
 			low = leaf;
 		if (!asked && w->mode == CLAUDE_MODE_CLI) {

@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-#define ROOM 65536u              /* items behind the rows, the names and the pool */
+#define ROOM 65536u              /* items after the rows, the names and the pool */
 #define ROOM_KEPT 256u
 #define BATCH 16384u             /* names that are written at one go */
 
@@ -111,7 +111,7 @@ int grove__claude_freeze(const struct grove__claude_rows *r, uint64_t at, uint64
 
 /* ------------------------------------------------------------------ thawing */
 
-/* The next array lies where it was put, with the room that it was given. */
+/* The next array is where it was put, with the room that it was given. */
 static bool lies(const struct place *p, struct freezing *f, size_t room, size_t item, size_t len)
 {
 	if (p->nr > len / item)
@@ -119,7 +119,7 @@ static bool lies(const struct place *p, struct freezing *f, size_t room, size_t 
 	return !memcmp(p, &(struct place[]){ reserve(f, (size_t)p->nr, room, item) }, sizeof(*p)) && f->at <= len;
 }
 
-/* All of them, one behind the other. */
+/* All of them, one after the other. */
 static bool sane(const struct head *h, uint64_t at, size_t len)
 {
 	struct freezing f = { .at = grove__ice_page_up(at + sizeof(*h)) };

@@ -76,7 +76,7 @@ static int see(struct grove__claude_summary *s, struct grove_slice id, bool *is_
 
 /* --- the first prompt --- */
 
-/* What stands between a tag and its end; empty if it is not there. */
+/* What is between a tag and its end; empty if it is not there. */
 static struct grove_slice between(struct grove_slice text, const char *open, const char *close)
 {
 	const char *a = memmem(text.ptr, text.len, open, strlen(open)), *b;

@@ -10,7 +10,7 @@
  * Messages are not merged, but stand so that they can be:
  *
  *	call, text            → text, call           of one reply: calls come last
- *	note, result, result  → result, result, note behind a reply: results come first
+ *	note, result, result  → result, result, note after a reply: results come first
  *	prompt, queued prompt → queued prompt, prompt  up to the reply or result before it
  */
 #include "dialect/claude.h"
@@ -59,7 +59,7 @@ struct cleaner {
 		bool assistant, error, left_out, thinking_only;
 		bool nameless;        /* of no model: its thinking is not sent */
 		bool calls, results;  /* it has such blocks */
-		bool mixed;           /* there are others behind a call */
+		bool mixed;           /* there are others after a call */
 		uint32_t first, nr;   /* its calls and results among the blocks */
 		uint32_t total;       /* all its blocks */
 		uint32_t thinking;    /* those that are thinking */
@@ -180,7 +180,7 @@ static bool is_aside(const struct cleaner *c, size_t i)
 	return c->marks && c->marks[i] & (CLAUDE_MARK_QUEUED | CLAUDE_MARK_COMMAND);
 }
 
-/* The last message of the reply that begins, or goes on, at `i`; behind it are no others of it. */
+/* The last message of the reply that begins, or continues, at `i`; no others of it follow. */
 static size_t reply_end(const struct cleaner *c, size_t i)
 {
 	struct grove_slice id = grove__json_get(c->messages[i], "id");
@@ -211,7 +211,7 @@ static void drop_thinking(struct cleaner *c)
 	}
 }
 
-/* Each call with the first result behind it. */
+/* Each call with the first result after it. */
 static int pair(struct cleaner *c)
 {
 	uint32_t *open = malloc((c->nr_ids + 1) * sizeof(*open));
@@ -253,7 +253,7 @@ static size_t last_reply(const struct cleaner *c)
 
 	while (i && (c->states[i - 1].left_out || is_aside(c, i - 1)))
 		i--;
-	/* results of some of its calls may stand behind it */
+	/* results of some of its calls may be after it */
 	while (i && !c->states[i - 1].assistant &&
 	       (is_aside(c, i - 1) || (c->states[i - 1].nr && c->states[i - 1].nr == c->states[i - 1].total)))
 		i--;
@@ -410,7 +410,7 @@ static int lay_out(struct cleaner *c)
 	return 0;
 }
 
-/* A queued prompt stands behind the reply, or the result, before it. */
+/* A queued prompt follows the reply, or the result, before it. */
 static void lift_queued(struct cleaner *c)
 {
 	size_t from = 0;

@@ -267,7 +267,7 @@ int grove__claude_clean_name(struct grove_slice name, struct grove_buf *out)
 
 /* --- beside a session --- */
 
-/* The first part of a path; what is left goes on behind its slash. */
+/* The first part of a path; what is left continues after its slash. */
 static struct grove_slice next_part(struct grove_slice *path)
 {
 	const char *slash = memchr(path->ptr, '/', path->len);

@@ -13,7 +13,7 @@
  * call of it, wherever they hang.
  *
  * Mode cli:  first record on the chain, the others as in the file, all results.
- * Mode sdk:  the chain as it is; behind the last record of the reply what is
+ * Mode sdk:  the chain as it is; after the last record of the reply what is
  *            missing, by time.
  */
 #include "dialect/claude_chain.h"

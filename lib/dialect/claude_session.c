@@ -74,7 +74,7 @@ static enum grove__line_class claude_index(const struct grove__json_line *l, con
 	e->id = row->uuid;
 	e->parent_is = (uint8_t)row->parent_is;
 	e->parent = row->parent;
-	/* in the tree a boundary goes on from what it sums up */
+	/* in the tree a boundary continues from what it sums up */
 	if (row->flags & CLAUDE_BOUNDARY && row->parent_is != PARENT_NAMED && row->logical.len) {
 		e->parent_is = PARENT_NAMED;
 		e->parent = row->logical;
@@ -168,7 +168,7 @@ static int list_end(void *more, struct grove__arena *keep,
 	struct grove__claude_summary *s = more;
 	struct grove_slice name = grove__claude_summary_name(s), first, cwd;
 	struct grove_buf file = GROVE_BUF_INIT, title = GROVE_BUF_INIT;
-	/* the program passes over what has no message when it goes on with the newest session */
+	/* the program passes over what has no message when it continues with the newest session */
 	bool hidden = !s->messages || s->side || went_on(s, beside, payload);
 	int rc;
 
@@ -359,7 +359,7 @@ static bool is_boundary(struct grove_slice line)
 	struct grove__json_line l;
 	bool yes;
 
-	/* the scanner wants room behind the bytes */
+	/* the scanner wants room after the bytes */
 	if (grove__buf_add_slice(&copy, line) || grove__buf_reserve(&copy, GROVE__JSON_PAD)) {
 		grove__buf_release(&copy);
 		return false;
@@ -678,7 +678,7 @@ static bool own_file(const char *name)
 }
 
 /*
- * A record, or a line about the session, which often stands before the first
+ * A record, or a line about the session, which often comes before the first
  * record: a title, a mode, files that were saved.
  */
 static enum grove__claim claims(struct grove_slice line)

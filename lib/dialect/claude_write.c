@@ -262,7 +262,7 @@ static int put_parent(struct grove_buf *out, const struct record *r, struct grov
 		rc = put_id(out, names[G_PARENT], parent);
 		return rc ? rc : put_given(out, r, G_LOGICAL, NULL);
 	}
-	/* a chain ends at a boundary; what lies above it is there for those who ask */
+	/* a chain ends at a boundary; what is above it is there for those who ask */
 	rc = put_id(out, names[G_PARENT], grove__slice(NULL, 0));
 	if (rc || grove__json_type_of(r->given[G_LOGICAL]) == JSON_STRING)
 		return rc ? rc : put_given(out, r, G_LOGICAL, NULL);
@@ -288,7 +288,7 @@ static int put_head(struct grove_buf *out, const struct record *r, const struct 
 	return rc ? rc : put_given(out, r, G_AGENT, about->agent);
 }
 
-/* A prompt has what else it says behind its time, the others before their uuid. */
+/* A prompt has what else it says after its time, the others before their uuid. */
 static int put_body(struct grove_buf *out, const struct record *r)
 {
 	int rc = r->given[G_TYPE].ptr ? put_given(out, r, G_TYPE, NULL)

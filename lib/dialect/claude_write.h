@@ -55,7 +55,7 @@ enum grove__claude_note {
 	CLAUDE_NOTE_MODE,            /* "normal", "coordinator" */
 	CLAUDE_NOTE_PERMISSION_MODE,
 	CLAUDE_NOTE_RELOCATED,       /* the directory it works in from here on */
-	CLAUDE_NOTE_CONTINUED_IN,    /* the session it goes on in */
+	CLAUDE_NOTE_CONTINUED_IN,    /* the session it continues in */
 	CLAUDE_NOTE_WORKTREE,        /* an object or null */
 	CLAUDE_NOTE_REPLACEMENT,     /* an array */
 	CLAUDE_NOTES
@@ -117,7 +117,7 @@ struct grove__claude_list {
  * Which of a host's messages are to be written, and below what. Those that are
  * stored and come before the first new one are the prefix: the last of them is
  * where the new ones begin. One that is stored and comes later (a compaction
- * keeps messages, and lists them behind its summary) is nobody's parent.
+ * keeps messages, and lists them after its summary) is nobody's parent.
  *
  *	stored  a b      list  a b C D       C below b, D below C
  *	stored  a b      list  B S b C       B a boundary (logical: the hint), S, C below S
@@ -202,14 +202,14 @@ int grove__claude_fork_add(struct grove__claude_fork *f, const struct grove__cla
  * id, forkedFrom; every other byte stays. A parent that is not copied is
  * replaced by the nearest ancestor that is; one that is nowhere stays as it is,
  * so that the copy is read as its source. `last`: the last line that is copied,
- * which gets the time `now`. `message`: where that member's value stands in the line,
+ * which gets the time `now`. `message`: where that member's value is in the line,
  * if it is known (ptr NULL). 1: this one is not copied (but looked at: give it
  * all lines of the log), GROVE_ENOMEM, or what the callbacks answered.
  */
 int grove__claude_fork_line(struct grove__claude_fork *f, struct grove_slice line,
 			    struct grove_slice message, bool last, int64_t now, struct grove_buf *out);
 /*
- * The lines behind the records: contents that were replaced, the directory it
+ * The lines after the records: contents that were replaced, the directory it
  * works in (`cwd`, NULL: the source's own if it was moved), and the title: that
  * of the source or its first prompt (NULL: there is neither) with " (fork)", or
  * as it is if `given`.

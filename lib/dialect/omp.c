@@ -160,7 +160,7 @@ static int compose_header(const struct grove__header_in *in, struct grove_buf *o
 	return grove__out_finish(&o);
 }
 
-/* A list of raw strings with one more behind, unless it is there. */
+/* A list of raw strings with one more at the end, unless it is there. */
 static int add_path(struct grove_buf *out, struct grove_slice list, const char *path)
 {
 	struct grove_buf text = GROVE_BUF_INIT;
@@ -305,7 +305,7 @@ const struct grove__dialect grove__dialect_omp = {
 	.recognise = {
 		.claims = claims,
 		.root = "/.omp/agent/sessions",
-		/* what lies beside it could be xcsh's, and is taken for it: its logs mostly tell */
+		/* files next to it could be xcsh's and count as such: most logs show whose they are */
 	},
 	.read = {
 		.members = grove__pi_members,

@@ -25,7 +25,7 @@ static int begin(struct telling *t, const char *role)
 	return grove__buf_addf(&t->json, "{\"role\":\"%s\",\"content\":[", role);
 }
 
-/* The rest, behind the last block. */
+/* The rest, after the last block. */
 static int end(struct telling *t, const struct grove__xcsh_message *m, struct grove_slice attribution)
 {
 	bool summary = m->form == XCSH_FORM_BRANCH || m->form == XCSH_FORM_COMPACTION;
@@ -50,7 +50,7 @@ static bool is_image(struct grove_slice block)
 
 enum which { ALL, IMAGES, OTHERS };
 
-/* Of the blocks all, or some, behind what is there. */
+/* Of the blocks all, or some, after what is there. */
 static int put_blocks(struct grove_buf *out, struct grove_slice blocks, enum which which)
 {
 	struct grove__json_iter it;

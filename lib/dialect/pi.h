@@ -33,7 +33,7 @@ enum {
 struct grove__pi_shape {
 	enum grove_kind kind;
 	const char *type;
-	bool base_last;               /* id, parent and time stand at the end */
+	bool base_last;               /* id, parent and time are at the end */
 	struct {
 		const char *name;
 		const char *fill;     /* raw, where there is no such member; NULL: left out */

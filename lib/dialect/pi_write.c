@@ -111,7 +111,7 @@ static bool is_own(const struct grove__pi_shape *s, struct grove_slice key)
 	return false;
 }
 
-/* Members that the type does not know of are kept all the same, behind its own. */
+/* Members that the type does not know of are kept all the same, after its own. */
 static int put_rest(struct grove_buf *out, const struct grove__pi_shape *s, struct grove_slice input)
 {
 	struct grove__json_iter it;

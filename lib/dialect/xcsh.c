@@ -48,7 +48,7 @@ enum grove__line_class grove__xcsh_index_as(const struct grove__pi_words *w,
 {
 	enum grove__line_class class = grove__pi_index_as(w, l, line, tmp, e);
 
-	/* a value that is no object can stand for nothing, whatever it is */
+	/* a value that is no object means nothing, whatever it is */
 	if (l->type != JSON_OBJECT)
 		return LINE_SKIP;
 	if (class != LINE_ENTRY)

@@ -3,7 +3,7 @@
  *
  * Line by line: no white space at the end, tables without padding, and no blank
  * line where a list, a tag or another blank line makes it superfluous. What
- * stands between code fences stays. oh-my-pi leaves blank lines that stand
+ * is between code fences stays. oh-my-pi leaves blank lines that are
  * alone, but before the end of a tag, and takes all that do not.
  */
 #include "dialect/xcsh_llm.h"

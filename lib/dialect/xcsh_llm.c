@@ -191,7 +191,7 @@ static int file_images(struct grove_slice m, struct grove_buf *out, bool *any)
 	return rc;
 }
 
-/* What stands between the brackets of an array. */
+/* What is between the brackets of an array. */
 static struct grove_slice inside(struct grove_slice array)
 {
 	const char *end = array.ptr + array.len - 1;

@@ -34,7 +34,7 @@ struct grove__xcsh_turn {
 
 /*
  * The order in which the messages are told: the results of an assistant's calls
- * directly behind it. Appends turns to `turns`.
+ * right after it. Appends turns to `turns`.
  */
 int grove__xcsh_repair(const struct grove__xcsh_message *messages, size_t nr,
 		       struct grove_buf *turns);

@@ -134,7 +134,7 @@ static const char *digits_end(const char *p, const char *end)
 	return p;
 }
 
-/* Does `p`, behind a colon, begin LINE:COL and white space? */
+/* Does `p`, after a colon, begin LINE:COL and white space? */
 static bool is_place(const char *p, const char *end)
 {
 	const char *q = digits_end(p, end), *r;
@@ -277,7 +277,7 @@ static int add_findings(struct grove_buf *text, const struct grove__xcsh_finding
 	return rc;
 }
 
-/* Where a message lies in the buffer of all their texts. */
+/* Where a message is in the buffer of all their texts. */
 struct piece {
 	size_t off, len;
 };
@@ -322,7 +322,7 @@ static int put_pieces(struct grove_buf *text, const struct grove_buf *texts, con
 		rc = w->findings(text, f, nr_found);
 	if (!rc && others.len && nr_found)
 		rc = grove__buf_add_char(text, '\n');
-	if (!rc && others.len) /* without the first line end where nothing stands above */
+	if (!rc && others.len) /* without the first line end where nothing is above */
 		rc = grove__buf_add(text, others.ptr + !nr_found, others.len - !nr_found);
 	grove__buf_release(&others);
 	free(f);

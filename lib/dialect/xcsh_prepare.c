@@ -15,7 +15,7 @@
  * oh-my-pi has learned to leave most of these alone, and more:
  *
  *     {"type":"text","text":…,"textSignature":…}               whatever is signed, with
- *     {"type":"toolCall","arguments":…,"thoughtSignature":…}   all that stands in it
+ *     {"type":"toolCall","arguments":…,"thoughtSignature":…}   all that is in it
  *     {"type":"reasoning","encrypted_content":…}
  *     "anthropicCompaction":{"content":…}
  */

@@ -1,9 +1,9 @@
 /*
- * dialect/xcsh_repair.c: every call gets its result, directly behind it.
+ * dialect/xcsh_repair.c: every call gets its result, right after it.
  *
  * A model refuses a conversation in which an assistant's call is not followed
  * by its result. So for each assistant the results of its calls are looked for
- * further on; what stands between comes behind them:
+ * further on; what is between comes after them:
  *
  *     A(1,2)  user  R1  B(3)  R2  R3        as stored
  *     A(1,2)  R1  R2  user  B(3)  R3        as told

@@ -71,7 +71,7 @@ static bool drop(struct grove__xcsh_walk *w, const struct grove__xcsh_frame *f,
 	around = grove__xcsh_around(w, f);
 	if (!around || around->object || around->start != r->content)
 		return false;
-	/* the type may stand behind it */
+	/* the type may be after it */
 	block = grove__slice(f->start, grove__json_skip(f->start, w->end));
 	return grove__json_string_is(grove__json_get(block, "type"), "thinking");
 }

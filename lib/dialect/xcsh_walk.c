@@ -8,7 +8,7 @@
  *
  *     {"a":1,"x":2,"b":3}        before another member: from its key to that one's
  *            ------
- *     {"a":1,"x":2,"y":3}        at the end: from the comma behind the last that stays
+ *     {"a":1,"x":2,"y":3}        at the end: from the comma after the last that stays
  *           ------------
  */
 #include "dialect/xcsh_walk.h"
@@ -153,8 +153,8 @@ static int scalar(struct grove__xcsh_walk *w, enum grove__xcsh_key key, struct g
 }
 
 /*
- * From behind a bracket or a value to the next value: *p is left there, *key
- * says what it stands under. Returns 1 when there is none.
+ * From after a bracket or a value to the next value: *p is left there, *key
+ * says what it is under. Returns 1 when there is none.
  */
 static int next(struct grove__xcsh_walk *w, const char **pos, enum grove__xcsh_key *key)
 {

@@ -4,7 +4,7 @@
  *
  * One walk serves what is done to a line before it is stored, and what is
  * undone when it is read. The rules say what to change; the walk knows nesting,
- * commas, and which key a value stands under (items of an array: the key of the
+ * commas, and which key a value is under (items of an array: the key of the
  * array). Nothing is written before the walk has ended, so that a rule may take
  * back what was noted inside an object once all members of it are known.
  */
@@ -29,16 +29,16 @@ enum grove__xcsh_key {
 /* An object or an array that is being walked. */
 struct grove__xcsh_frame {
 	const char *start;        /* its opening bracket */
-	enum grove__xcsh_key key; /* what it stands under, what its items stand under */
+	enum grove__xcsh_key key; /* what it is under, what its items are under */
 	bool object;
 	bool item;                /* of an array */
 	bool sealed;              /* somewhere under encrypted_content */
 	bool changed;
 	size_t splices;           /* bytes of them noted before it began */
 	struct grove_slice member[XCSH_REMEMBERED]; /* strings and numbers, raw */
-	const char *kept;         /* behind the last member that stays */
+	const char *kept;         /* after the last member that stays */
 	const char *gone;         /* the first left out after that */
-	const char *last;         /* behind the last member */
+	const char *last;         /* after the last member */
 };
 
 /* Instead of `cut` bytes at `at` comes what the rules make of `what` and `arg`; 0: nothing. */

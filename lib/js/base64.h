@@ -1,5 +1,5 @@
 /*
- * js/base64.h: the kernels behind grove__js_base64(), for tests and
+ * js/base64.h: the kernels of grove__js_base64(), for tests and
  * measurements; the rest of the library needs js.h alone.
  */
 #ifndef GROVE_JS_BASE64_H
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* A kernel may write this much behind what it says it wrote. */
+/* A kernel may write this much after what it says it wrote. */
 #define GROVE__BASE64_PAD 16
 
 struct grove__base64_kernel {
@@ -27,7 +27,7 @@ struct grove__base64_kernel {
 	size_t (*decode)(uint8_t *out, const char *in, size_t len);
 };
 
-/* Those that this CPU can run, the plain one first; NULL behind the last. */
+/* Those that this CPU can run, the plain one first; NULL after the last. */
 const struct grove__base64_kernel *grove__base64_kernel(unsigned i);
 
 /*

@@ -5,12 +5,12 @@
  *
  *     [+-YY]YYYY[-MM[-DD]][THH:mm[:ss[.fraction]][Z|+-hh:mm]]
  *
- * and where that ends early, V8 goes on by rules that accept whatever people
+ * and where that ends early, V8 continues by rules that accept whatever people
  * write. They are odd but few: a number before a colon belongs to the time,
- * as does the one behind it; any other number is the next part of the date;
+ * as does the one after it; any other number is the next part of the date;
  * words are months, zones, AM or PM by their first three letters, and noise
  * as long as no number was read; parentheses and most punctuation are noise;
- * a sign behind a time begins an offset. What the numbers of a date mean is
+ * a sign after a time begins an offset. What the numbers of a date mean is
  * decided at the end, from their size. These dates have no zone unless they
  * name one: local time.
  */
@@ -296,7 +296,7 @@ static bool iso_zone(struct reader *r, struct parts *d)
 	return true;
 }
 
-/* Behind the T: no way back to the free form from here. */
+/* After the T: no way back to the free form from here. */
 static bool iso_time(struct reader *r, struct parts *d)
 {
 	bool midnight; /* 24:00, at the end of a day */
@@ -325,7 +325,7 @@ static bool iso_time(struct reader *r, struct parts *d)
 
 /*
  * Where the form is left within the date, what was read stays, and *t is the
- * token at which the free form goes on.
+ * token at which the free form continues.
  */
 static enum iso read_iso(struct reader *r, struct parts *d, struct token *t)
 {
@@ -333,7 +333,7 @@ static enum iso read_iso(struct reader *r, struct parts *d, struct token *t)
 		*t = take(r);
 		if (!is_fixed(r, 6, 0, 999999))
 			return ISO_OTHER;
-		/* there is no year -0; V8 then forgets the number and goes on */
+		/* there is no year -0; V8 then forgets the number and continues */
 		if (t->symbol == '-' && !r->next.value) {
 			take(r);
 			return ISO_OTHER;

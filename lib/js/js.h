@@ -18,7 +18,7 @@ struct grove_slice grove__js_trim(struct grove_slice text);
 
 /*
  * String.prototype.localeCompare() for ASCII: negative, 0 or positive. Bytes
- * beyond ASCII compare by their value, behind every letter.
+ * beyond ASCII compare by their value, after every letter.
  */
 int grove__js_collate(struct grove_slice a, struct grove_slice b);
 

@@ -30,7 +30,7 @@
 /* 0.ddd... * 10^point, without zeros at either end; none at all is 0. */
 struct decimal {
 	bool negative;
-	bool more;      /* digits were cut off behind */
+	bool more;      /* digits were cut off */
 	unsigned nr;
 	int64_t point;
 	char digit[DIGITS_MAX];

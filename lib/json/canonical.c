@@ -35,7 +35,7 @@ struct span {
 /* An object whose members change places: spans [first, first + nr) replace them. */
 struct note {
 	size_t start; /* its opening brace */
-	size_t end;   /* behind the closing one */
+	size_t end;   /* after the closing one */
 	size_t first, nr;
 };
 
@@ -210,7 +210,7 @@ static bool same_key(const struct key *a, const struct key *b)
 	return a->len == b->len && !memcmp(a->ptr, b->ptr, a->len);
 }
 
-/* What sorts a member into its place: the index, or behind all of them its number. */
+/* What sorts a member into its place: the index, or after all of them its number. */
 struct place {
 	uint64_t rank;
 	size_t at;
@@ -315,7 +315,7 @@ static int note_order(struct walk *w, const struct member *m, const struct key *
 		size_t at = places[i].at;
 		struct span s;
 
-		/* up to the comma behind it, or to the brace */
+		/* up to the comma after it, or to the brace */
 		s.start = m[at].start;
 		s.end = (at + 1 < nr ? m[at + 1].start : end) - 1;
 		rc = grove__buf_add(&w->spans, &s, sizeof s);
@@ -425,7 +425,7 @@ static int cmp_note(const void *va, const void *vb)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* The first note at or behind `pos`. */
+/* The first note at or after `pos`. */
 static const struct note *next_note(const struct walk *w, size_t pos)
 {
 	const struct note *notes = (const struct note *)(const void *)w->notes.ptr;

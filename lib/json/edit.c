@@ -6,11 +6,11 @@
  * many changes meet in it, from the top down:
  *
  *     {"a": 1, "b":2, "c":3 }       remove b, set n
- *              ------        ^      cut up to the next member; insert behind the
+ *              ------        ^      cut up to the next member; insert after the
  *                                   last member that stays
  *
  *     {"a": 1, "b":2, "c":3 }       remove b and c, set n
- *            --------------         no next member: cut from the comma behind the
+ *            --------------         no next member: cut from the comma after the
  *            ^                      last that stays
  *
  * so the result does not depend on the order of the changes, but for new
@@ -93,9 +93,9 @@ static bool match(struct plan *pl, struct grove_slice o, const struct grove__jso
 /* Splices for the changes that end in object `o`; the others get `found`. */
 static int plan_object(struct plan *pl, struct grove_slice o)
 {
-	const char *kept = NULL; /* behind the last member that stays */
-	const char *gone = NULL; /* the first of the removed members behind that */
-	const char *last = NULL; /* behind the last member */
+	const char *kept = NULL; /* after the last member that stays */
+	const char *gone = NULL; /* the first of the removed members after that */
+	const char *last = NULL; /* after the last member */
 	struct grove__json_iter it;
 	size_t i, nr_new = 0;
 	int rc = 0;
@@ -175,7 +175,7 @@ static int cmp_splice(const void *va, const void *vb)
 
 	if (a->at != b->at)
 		return a->at < b->at ? -1 : 1;
-	/* what is put behind a value comes before what is cut there */
+	/* what is put after a value comes before what is cut there */
 	if (!a->cut != !b->cut)
 		return a->cut ? 1 : -1;
 	return a->order < b->order ? -1 : a->order > b->order;

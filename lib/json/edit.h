@@ -10,7 +10,7 @@
  * One change: the member at `path` (names from the top-level object down,
  * NULL-terminated, at most 4) gets the raw value `value`; ptr NULL removes it.
  * An existing member keeps its place (of duplicates the last one, which is the
- * one that counts, is changed, and all are removed); a new one goes behind the
+ * one that counts, is changed, and all are removed); a new one goes after the
  * last member as `,"name":value`. A parent object on the path must be there,
  * else the change is ignored.
  */

@@ -2,7 +2,7 @@
  * json/escape.h: the inside of a string literal.
  *
  * Shared by the reader and the writers of strings. Everything reads valid
- * literals; nothing looks behind `end`.
+ * literals; nothing reads past `end`.
  */
 #ifndef GROVE_JSON_ESCAPE_H
 #define GROVE_JSON_ESCAPE_H

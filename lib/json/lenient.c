@@ -1,8 +1,8 @@
 /*
  * json/lenient.c: the values in a stream of bytes, lines or not.
  *
- * Reading may have to go back: to behind the first line of a value that went
- * wrong many lines later, or to behind the last good value. So the source is
+ * Reading may have to go back: to after the first line of a value that went
+ * wrong many lines later, or to after the last good value. So the source is
  * asked by position, and a window of it is kept.
  *
  * What stood open where a value went wrong goes wrong there as well, read by
@@ -31,7 +31,7 @@ struct grove__json_lenient {
 	uint64_t window_pos;
 	size_t window_len;
 	struct place at;
-	struct place last;           /* behind the last good value … */
+	struct place last;           /* after the last good value … */
 	bool have_last;              /* … if there is one since the last mistake */
 	bool resumed, ended;
 	uint64_t *doomed;            /* where values begin, on lines of their own, that go wrong … */
@@ -126,7 +126,7 @@ static void pass(struct place *at, const char *ptr, size_t n)
 /* To the next byte that is not white space; 1 at the end. */
 static int skip_space(struct grove__json_lenient *l)
 {
-	/* behind a value on its line there is no blank line */
+	/* after a value on its line there is no blank line */
 	bool blank = l->at.pos == l->at.line_pos;
 
 	for (;;) {
@@ -155,7 +155,7 @@ static int skip_space(struct grove__json_lenient *l)
 }
 
 /*
- * To behind the next line end; 1 if there is none. *lost gets where the line
+ * To the beginning of the next line; 1 if there is none. *lost gets where the line
  * ends and what was passed over: `pos` is its first byte that is not white
  * space, or its end.
  */

@@ -5,8 +5,8 @@
  *
  *   - a value may span lines; a line end is white space;
  *   - what follows a value on its line is not read;
- *   - where a value goes wrong, its first line is given up and reading goes on
- *     behind it;
+ *   - where a value goes wrong, its first line is given up and reading continues
+ *     after it;
  *   - where the input ends inside a value, reading ends; but once, if a value
  *     was found since the start or the last mistake, what follows that value
  *     on its own line is looked at after all.
@@ -69,7 +69,7 @@ struct grove__json_passed {
 	bool open;                   /* the last line has no line end */
 	bool torn;                   /* the input ends inside a value … */
 	uint64_t torn_pos, torn_line; /* … that begins here, … */
-	bool torn_rest;              /* … behind another value */
+	bool torn_rest;              /* … after another value */
 };
 void grove__json_lenient_passed(const struct grove__json_lenient *l, struct grove__json_passed *out);
 

@@ -16,7 +16,7 @@
 #define DEPTH 16
 #define KEYS 96
 
-/* The keys of the open objects, one object's behind the other's. */
+/* The keys of the open objects, one object's after the other's. */
 struct walk {
 	const char *p, *end;
 	unsigned depth;
@@ -57,7 +57,7 @@ static const char *skip_plain(const char *p, const char *end)
 	return p;
 }
 
-/* From behind the opening quote to behind the closing one; NULL if in doubt. */
+/* From after the opening quote to after the closing one; NULL if in doubt. */
 static const char *string_end(struct walk *w, const char *p)
 {
 	for (;;) {

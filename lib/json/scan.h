@@ -14,12 +14,12 @@
 #include <stdint.h>
 
 #define GROVE__JSON_WANT_MAX 32
-/* Bytes behind the end of the input that must be readable (not: be ours). */
+/* Bytes after the end of the input that must be readable (not: be ours). */
 #define GROVE__JSON_PAD 64
 
 /*
  * A member to look for: its name, and the place in the table of the member
- * whose object it stands in (-1: the top-level object). A parent stands before
+ * whose object it is in (-1: the top-level object). A parent is before
  * its children. Names are plain ASCII of at most 31 bytes.
  */
 struct grove__json_member {
@@ -86,7 +86,7 @@ static inline struct grove_slice grove__json_span_of(const struct grove__json_li
 /*
  * Scan the line that starts at `ptr`. It ends at the first LF; where there is
  * none within `len`, at `len` if `final`, else the answer is JSON_MORE.
- * GROVE__JSON_PAD bytes behind ptr + len must be readable.
+ * GROVE__JSON_PAD bytes after ptr + len must be readable.
  *
  * Duplicate keys: the last one wins, whatever its type, and takes its own
  * members with it. Keys are compared after unescaping. After JSON_BAD the
@@ -110,7 +110,7 @@ struct grove__json_kernel {
 					 const char *ptr, size_t len, bool final,
 					 struct grove__json_line *out);
 };
-/* Kernel `i` if this CPU can run it, NULL behind the last one. */
+/* Kernel `i` if this CPU can run it, NULL after the last one. */
 const struct grove__json_kernel *grove__json_kernel(unsigned i);
 
 /*
@@ -134,7 +134,7 @@ void grove__json_stream_reset(struct grove__json_stream *s);
 /*
  * Feed `len` bytes. *used gets how many were consumed: all of them for
  * JSON_STREAM_MORE. Leading white space is skipped. A number is only complete
- * when a byte behind it says so, or at the end of input: pass final = true
+ * when a byte after it says so, or at the end of input: pass final = true
  * with the last piece (which may be empty). GROVE_ENOMEM is possible (nesting
  * is kept as one bit a level): then the answer is negative.
  */

@@ -54,7 +54,7 @@ static inline int grove__json_find(const struct grove__json_want *w, uint32_t se
 }
 
 /*
- * Numbers, a byte at a time: the state behind `c`, or NUM_END if `c` cannot
+ * Numbers, a byte at a time: the state after `c`, or NUM_END if `c` cannot
  * continue the number. It may stop in the states NUM_ZERO and above.
  */
 enum grove__json_num {
@@ -69,7 +69,7 @@ enum grove__json_num {
 	NUM_EXP    /* 1e5 1e+5 */
 };
 
-/* The state behind a number's first byte; NUM_END if it cannot be one. */
+/* The state after a number's first byte; NUM_END if it cannot be one. */
 static inline enum grove__json_num grove__json_num_first(char c)
 {
 	if (c == '-')

@@ -8,7 +8,7 @@
  * Tokens are the bytes outside of strings that the grammar speaks of: opening
  * quotes, { } [ ] : , and the first byte of everything else, which had better
  * be a number or a literal. Instead of walking from token to token we ask of
- * all of them at once: what stands directly before? With G the gaps (the bytes
+ * all of them at once: what is directly before? With G the gaps (the bytes
  * that are no tokens) and X some tokens, the tokens that follow an X are where
  * an addition carries through the gap:
  *
@@ -21,10 +21,10 @@
  * Each token makes the next one expect something, and the grammar is what may
  * follow what:
  *
- *     value    behind ':', '[', and ',' in an array
- *     key      behind '{', and ',' in an object
- *     colon    behind a key
- *     , } ]    behind anything else (a value); } and ] also behind { and [
+ *     value    after ':', '[', and ',' in an array
+ *     key      after '{', and ',' in an object
+ *     colon    after a key
+ *     , } ]    after anything else (a value); } and ] also after { and [
  *
  * Only whether we are in an array or an object needs a stack, and only the
  * brackets touch it: they are walked one by one, as are numbers, literals and
@@ -125,7 +125,7 @@ static inline bool escapes_ok(struct scan *s, const struct block *b, uint64_t es
 	return !wrong;
 }
 
-/* The tokens directly behind one of `x`; *carry goes from block to block. */
+/* The tokens right after one of `x`; *carry goes from block to block. */
 static inline uint64_t behind(uint64_t x, uint64_t all, uint64_t *carry)
 {
 	unsigned long long sum;
@@ -136,9 +136,9 @@ static inline uint64_t behind(uint64_t x, uint64_t all, uint64_t *carry)
 }
 
 /*
- * Walk the brackets, keeping the stack; *turns gets those behind which we are
+ * Walk the brackets, keeping the stack; *turns gets those after which we are
  * no longer in an array but in an object, or the reverse. False: mismatched,
- * too deep, or something behind the end. Brackets are hard to predict, so
+ * too deep, or something after the end. Brackets are hard to predict, so
  * opening and closing ones go the same way.
  */
 static inline bool walk_brackets(struct scan *s, const struct tokens *t, uint64_t *turns)
@@ -245,7 +245,7 @@ static inline bool scalars_ok(const struct scan *s, const struct block *b, const
 	uint64_t minus = block_eq(b, '-') & run;
 	/* What starts in an earlier block was checked there, to its end. */
 	uint64_t num = run & (run + s->in_scalar);
-	/* What goes on in the next one is checked byte by byte, like literals. */
+	/* What continues in the next one is checked byte by byte, like literals. */
 	uint64_t tail = ~num ? num & ~(UINT64_MAX >> __builtin_clzll(~num)) : num;
 	uint64_t single = first & (~(digit | minus) | tail);
 	uint64_t zero, dot, sign, e, at, end, used, wrong;
@@ -264,7 +264,7 @@ static inline bool scalars_ok(const struct scan *s, const struct block *b, const
 	sign = minus | block_eq(b, '+');
 	e = block_eq_or(b, 0x20, 'e');
 	used = digit | (first & minus);
-	/* `at` is where digits must be, `end` the first byte behind them. */
+	/* `at` is where digits must be, `end` the first byte after them. */
 	at = (first & ~minus) | (first & minus) << 1;
 	wrong = at & ~digit;
 	wrong |= (at & zero) << 1 & digit;
@@ -295,7 +295,7 @@ static inline void end_member(struct scan *s, const char *p)
 
 /*
  * A key of the object we search: its opening quote is at `p`, and the lowest
- * bit of `ends` says how long it is (none: we must look). What comes behind
+ * bit of `ends` says how long it is (none: we must look). What comes after
  * may be wrong still; then the spans do not matter, but we must stay within
  * the bytes given. False: this is for the scalar kernel.
  */
@@ -423,7 +423,7 @@ static inline bool scan_block(struct scan *s, const struct block *b, const char 
 	t.scalar = scalar & ~(scalar << 1 | s->in_scalar);
 	t.all |= t.scalar;
 	if (!depth && t.all && p != s->line + s->out->value.off)
-		return false; /* something behind the value */
+		return false; /* something after the value */
 	if (t.scalar && !scalars_ok(s, b, p, scalar, t.scalar))
 		return false;
 	s->in_scalar = scalar >> 63;

@@ -1,7 +1,7 @@
 /*
  * json/stream.c: the machine that reads one value, a byte at a time.
  *
- * It can stop behind any byte and go on when more arrive. What it remembers
+ * It can stop after any byte and continue when more arrive. What it remembers
  * does not grow with the input, but for nesting: one bit a level, first in the
  * machine itself, then on the heap. Values are never kept; of a key only as
  * much as the longest name that somebody may want.
@@ -12,13 +12,13 @@
 
 enum state {
 	ST_VALUE,   /* a value */
-	ST_ELEMENT, /* behind '[': a value or ']' */
-	ST_MEMBER,  /* behind '{': a key or '}' */
-	ST_KEY,     /* behind a comma in an object: a key */
+	ST_ELEMENT, /* after '[': a value or ']' */
+	ST_MEMBER,  /* after '{': a key or '}' */
+	ST_KEY,     /* after a comma in an object: a key */
 	ST_COLON,
-	ST_AFTER,   /* behind a value in an array or object: ',' or its end */
+	ST_AFTER,   /* after a value in an array or object: ',' or its end */
 	ST_STRING,
-	ST_ESCAPE,  /* behind a backslash */
+	ST_ESCAPE,  /* after a backslash */
 	ST_HEX,
 	ST_LITERAL,
 	ST_NUMBER,
@@ -89,7 +89,7 @@ static bool in_object(const struct grove__json_machine *m)
 	return m->nest[(m->depth - 1) / 64] >> (m->depth - 1) % 64 & 1;
 }
 
-/* A value was read up to `end`; the machine stands where the value stood. */
+/* A value was read up to `end`; the machine is where the value was. */
 static void end_value(struct grove__json_machine *m, uint64_t end)
 {
 	struct grove__json_line *l = m->line;
@@ -228,7 +228,7 @@ static bool is_special(char c)
 	return c == '"' || c == '\\' || (unsigned char)c < 0x20;
 }
 
-/* Behind the ordinary characters of a string. */
+/* Returns the end of the ordinary characters of a string. */
 static const char *skip_plain(const char *p, const char *end)
 {
 	while (end - p >= 32) {
@@ -359,7 +359,7 @@ static int take_token(struct grove__json_machine *m, char c, uint64_t at)
 	}
 }
 
-/* Read until the value ends or the bytes do; behind the last byte taken. */
+/* Read until the value ends or the bytes do; after the last byte taken. */
 static const char *run(struct grove__json_machine *m, const char *p, const char *end,
 		       int *ret)
 {
@@ -397,7 +397,7 @@ static const char *run(struct grove__json_machine *m, const char *p, const char 
 		case ST_NUMBER: {
 			enum grove__json_num next = grove__json_num_next(m->num, *p);
 
-			/* The byte behind a number is not part of it. */
+			/* The byte after a number is not part of it. */
 			if (next != NUM_END) {
 				m->num = next;
 				p++;

@@ -29,12 +29,12 @@ static inline const char *find_quote(const char *p, const char *end)
 	return memchr(p, '"', (size_t)(end - p));
 }
 
-/* Behind the string that starts at `p`, a quote. */
+/* Returns the end of the string that starts at `p`, a quote. */
 static inline const char *skip_string(const char *p, const char *end)
 {
 	const char *q = p + 1;
 
-	/* a quote ends it unless an odd number of backslashes stands before it */
+	/* a quote ends it unless an odd number of backslashes is before it */
 	for (; q < end && (q = find_quote(q, end)); q++) {
 		const char *b = q;
 
@@ -231,7 +231,7 @@ bool grove__json_string_equals(struct grove_slice raw, const char *str)
 		else
 			p += grove__utf8_decode(p, end, &cp);
 		len = grove__utf8_encode(utf8, cp);
-		/* U+0000 would match the end of `str`, and lead us behind it */
+		/* U+0000 would match the end of `str`, and lead us past it */
 		if (!cp || strncmp(str, utf8, len))
 			return false;
 		str += len;

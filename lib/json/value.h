@@ -27,7 +27,7 @@ struct grove__json_iter {
 void grove__json_iter_init(struct grove__json_iter *it, struct grove_slice value);
 bool grove__json_next(struct grove__json_iter *it);
 
-/* Behind the value that starts at `p`: its length. */
+/* The length of the value that starts at `p`. */
 size_t grove__json_skip(const char *p, const char *end);
 
 /*

@@ -237,7 +237,7 @@ static void learn(struct adding *a)
 	if (!k->valid)
 		return;
 	if (a->done.pos != k->tail || k->open) {
-		/* the next look goes on where whole lines ended */
+		/* the next look continues where whole lines ended */
 		k->tail = k->pos;
 		k->open = true;
 		return;

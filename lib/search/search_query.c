@@ -139,7 +139,7 @@ static void find_stem(struct term *t, const struct spelling *how)
 	t->common = grove__search_stem_common(t->stem.bytes, t->stem.len);
 }
 
-/* True if its last word may go on: the user has not finished it. */
+/* True if its last word may continue: the user has not finished it. */
 static bool is_open(const struct term *t, const struct spelling *how)
 {
 	const struct token *k = &t->tokens[t->nr - 1];

@@ -33,7 +33,7 @@
 #define BATCH_MAX ((size_t)4 << 20)
 #define LINGER_MS 200
 
-/* One line, with what the store is told of it. Its texts stand behind it. */
+/* One line, with what the store is told of it. Its texts are after it. */
 struct queued {
 	struct queued *next;
 	struct grove_store_record rec;
@@ -56,7 +56,7 @@ struct grove__behind {
 	bool strict;                     /* lines of others are a failure */
 	bool displaced;                  /* lines are not where the image has them */
 	int rc;                          /* the first failure … */
-	struct grove_detail why;         /* … and its story */
+	struct grove_detail why;         /* … and its detail */
 	bool told;                       /* somebody was told of it */
 };
 
@@ -77,7 +77,7 @@ static int look_again(struct grove__behind *b, bool *displaced, struct grove_det
 	return 0;
 }
 
-/* Append behind whatever is there. The lock is not held. */
+/* Append after whatever is there. The lock is not held. */
 static int write_records(struct grove__behind *b, const struct grove_store_record *rec, size_t nr,
 			 enum grove_sync sync, bool *displaced, struct grove_detail *d)
 {

@@ -51,7 +51,7 @@ static unsigned little16(struct grove_slice b, size_t i)
 	return byte_at(b, i + 1) << 8 | byte_at(b, i);
 }
 
-/* A JPEG tells its size in the first frame, after whatever else stands before it. */
+/* A JPEG tells its size in the first frame, after whatever else is before it. */
 static bool jpeg_size(struct grove_slice b, unsigned *w, unsigned *h)
 {
 	size_t at = 2;
@@ -143,7 +143,7 @@ struct brief {
 	struct grove_buf text;
 };
 
-/* Copies what stands before a value that is replaced, and begins its reference. */
+/* Copies what is before a value that is replaced, and begins its reference. */
 static int begin(struct brief *b, struct grove_slice value, struct grove__out *o)
 {
 	int rc = grove__buf_add(b->out, b->done, (size_t)(value.ptr - b->done));

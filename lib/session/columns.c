@@ -220,7 +220,7 @@ static void *room(char **p, size_t bytes)
 	return at;
 }
 
-/* The nearest row above that is told of, and what lies between. */
+/* The nearest row above that is told of, and what is between. */
 static uint32_t parent_of(const struct columns *c, uint32_t row, uint32_t *run, uint32_t *failed)
 {
 	uint32_t up = grove__spine_parent(c->s, row);
@@ -228,7 +228,7 @@ static uint32_t parent_of(const struct columns *c, uint32_t row, uint32_t *run, 
 	*run = 0;
 	*failed = c->failed ? c->failed[row - c->from] : 0;
 	for (; up != GROVE_NO_ENTRY; up = grove__spine_parent(c->s, up)) {
-		/* a parent may stand below its child, and so after the window */
+		/* a parent may be below its child, and so after the window */
 		if (up < c->from || up >= c->to)
 			return GROVE_EARLIER;
 		if (c->place[up - c->from] != GROVE_NO_ENTRY)
@@ -240,7 +240,7 @@ static uint32_t parent_of(const struct columns *c, uint32_t row, uint32_t *run, 
 	return GROVE_NO_ENTRY;
 }
 
-/* All of it behind one header; what is widest comes first. */
+/* All of it after one header; what is widest comes first. */
 static int hand_out(struct columns *c, struct grove_columns **out)
 {
 	bool turns = c->opt->level == GROVE_LEVEL_TURNS;

@@ -149,7 +149,7 @@ int grove__view_entries(struct grove_view *v, const struct grove_entries_options
 
 /* ------------------------------------------------------------- a part of a text */
 
-/* One name of a JSON pointer, unescaped; behind it. */
+/* One name of a JSON pointer, unescaped; returns what follows it. */
 static const char *next_name(const char *p, struct grove_buf *out, int *rc)
 {
 	grove__buf_clear(out);

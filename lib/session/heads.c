@@ -70,13 +70,13 @@ struct piece {
 struct node {
 	struct piece piece;
 	uint32_t child;        /* what may come next; 0: it is the last */
-	uint32_t next;         /* what may stand in its place; 0: nothing else */
+	uint32_t next;         /* what may be in its place; 0: nothing else */
 	uint32_t shape;        /* of the last piece: which one it is */
 };
 
 struct shapes {
 	uint32_t root, nr, max;    /* they are counted from 1 */
-	bool to_end;               /* nothing may come behind one */
+	bool to_end;               /* nothing may come after one */
 	struct grove_buf spelled;  /* a JSON array, one after the other */
 };
 
@@ -161,7 +161,7 @@ static int add_json(struct heads *h, struct grove_slice raw)
 }
 
 /*
- * Read the number at *p and go behind it. Whole numbers are most of them, and need no
+ * Read the number at *p and move past it. Whole numbers are most of them, and need no
  * arithmetic to speak of. False if it is none, or has too many digits to be handed out.
  */
 static bool read_number(const char **p, const char *end, double *out)
@@ -297,7 +297,7 @@ static int fill_value(struct heads *h, enum hole hole, const char **p, const cha
 }
 
 /*
- * Fill a hole with the value at *p and go behind it. Returns 1 if the value is none
+ * Fill a hole with the value at *p and move past it. Returns 1 if the value is none
  * for such a hole.
  */
 static int fill(struct heads *h, uint32_t row, enum hole hole, const char **p, const char *end)
@@ -408,7 +408,7 @@ struct taken {
 	struct heads *h;
 	struct shapes *shapes;
 	uint32_t row;
-	const char *from;              /* behind the last hole */
+	const char *from;              /* after the last hole */
 	bool has_blocks;
 	bool odd;                      /* its members could not be rebuilt in their order */
 };
@@ -692,7 +692,7 @@ static void *lay(char **p, const struct grove_buf *b)
 	return at;
 }
 
-/* All of it behind one header; what is widest comes first. */
+/* All of it after one header; what is widest comes first. */
 static int hand_out(struct heads *h, struct grove_heads **out)
 {
 	struct grove_buf *all[] = { &h->numbers, &h->rows[0], &h->rows[1], &h->rows[2], &h->text_at,

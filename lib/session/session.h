@@ -237,7 +237,7 @@ int grove__session_update_line(struct grove_session *s, const struct grove__spot
  * behind.c: entries that are written later. All of these are called with the
  * session's lock, but for count and close.
  */
-/* Queue records to be written behind the image's end; *out is where they will be. GROVE_EFULL. */
+/* Queue records to be written after the image's end; *out is where they will be. GROVE_EFULL. */
 int grove__behind_put(struct grove_session *s, const struct grove_store_record *rec, size_t nr,
 		      enum grove_sync sync, struct grove_store_appended *out, struct grove_detail *d);
 /*

@@ -37,7 +37,7 @@
 
 #define MS INT64_C(1000000)
 #define FOREVER_MS (INT64_C(3600) * 1000)
-/* How long to wait before asking again: at first, while something goes on, when it is quiet. */
+/* How long to wait before asking again: at first, while something happens, when it is quiet. */
 #define ASK_FIRST_MS 5
 #define ASK_BUSY_MS 200
 #define ASK_QUIET_MS 500
@@ -624,7 +624,7 @@ static int look_at(struct grove_watch *w, struct grove__watched *m, struct grove
 	m->dirty = false;
 	note_file(m);
 	rc = grove__watched_look(m, d);
-	/* a database's log that was open goes on under its new name */
+	/* a database's log that was open continues under its new name */
 	if (!rc && m->missing && !m->gone && !m->moved)
 		grove__watched_relocate(m);
 	m->missing = false;

@@ -3,7 +3,7 @@
  *
  * For each session of each root we remember how far it reached: three numbers. A
  * look at the root (a survey of a database; of files, their names and sizes) is
- * compared with that. What is new, different or missing stands in a line to be
+ * compared with that. What is new, different or missing goes into a queue to be
  * told, each session once, as what became of it since it was told of last.
  *
  * The directories of a root are reported by the system as those of watched sessions

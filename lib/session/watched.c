@@ -9,7 +9,7 @@
  *	rev        1   2   3   4   5   6   7
  *
  * Stores that keep a record of changes are asked for it, and the lines between
- * are those of the image; who was away goes on from the last rev he saw. Files
+ * are those of the image; a watcher that was away continues from the last rev it saw. Files
  * keep no such record. Their base is the age of the file, so that one that was
  * written anew while nobody looked is known by its base, and told as a reset;
  * while we look on, the image before and the one after tell what was changed.
@@ -57,7 +57,7 @@ static void clear_queue(struct grove__watched *w)
 	w->nr = w->next = 0;
 }
 
-/* The first row that begins on line `line` or behind it. */
+/* The first row that begins on line `line` or after it. */
 static uint32_t row_from(const struct grove__spine *sp, uint64_t line)
 {
 	uint32_t lo = 0, hi = sp->nr;
@@ -207,7 +207,7 @@ static int tell_change(struct grove__watched *w, const struct grove_store_change
 	}
 }
 
-/* All is to be read again, and then it goes on from now. */
+/* All is to be read again, and then it continues from now. */
 static int tell_reset(struct grove__watched *w, struct grove_detail *d)
 {
 	w->rev = grove__image_rev(w->s->image);
@@ -581,7 +581,7 @@ static int tell_around(struct grove__watched *w, const struct grove__watched_mar
 
 /*
  * A parked session has a fresh image. Is it the log that was told of, only longer?
- * 1: it is, and the look goes on from there; 0: a reset was told.
+ * 1: it is, and the look continues from there; 0: a reset was told.
  */
 static int compare_mark(struct grove__watched *w, struct grove_detail *d)
 {

@@ -3,7 +3,7 @@
  *
  * The nodes, files and directories alike, are an array sorted by path; the
  * root is not among them. Below `/a` lies what begins with `/a/`: one stretch
- * of the array, though not the one right behind `/a` (`/a-b` sorts before it).
+ * of the array, though not the one right after `/a` (`/a-b` sorts before it).
  *
  * A writer holds its node. A node that lost its path lives on for its writers,
  * who are told.
@@ -95,7 +95,7 @@ static struct node *find(const struct memory *m, const char *path)
 	return i < m->nr && !strcmp(m->nodes[i]->path, path) ? m->nodes[i] : NULL;
 }
 
-/* The stretch of all that lies below `path`, which gets a slash at its end. */
+/* The stretch of all that is below `path`, which gets a slash at its end. */
 static int below(const struct memory *m, struct grove_buf *path, size_t *from, size_t *to)
 {
 	if (grove__buf_add_char(path, '/'))

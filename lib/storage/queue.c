@@ -2,7 +2,7 @@
  * storage/queue.c: calls for later.
  *
  * One queue and one thread for each storage, started with the first call. A job
- * is one piece of memory: the call, and behind it the strings and bytes that
+ * is one piece of memory: the call, and after it the strings and bytes that
  * the call points to.
  *
  * Jobs are numbered as they come. `performed` counts those whose work is done:

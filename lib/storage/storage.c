@@ -219,7 +219,7 @@ static int delete_session(struct grove_storage *st, const char *path, struct gro
 
 	if (err)
 		return grove__fail_sys(d, err, path, "cannot delete the session");
-	/* a name of nothing but the ending would leave the directory it lies in */
+	/* a name of nothing but the ending would leave the directory it is in */
 	if (len <= end || strcmp(path + len - end, SESSION_SUFFIX) || path[len - end - 1] == '/')
 		return 0;
 	err = grove__buf_add(&dir, path, len - end) ? -ENOMEM : st->ops->remove_tree(st, dir.ptr);

@@ -41,7 +41,7 @@ struct grove__storage_ops {
 	/* Append the names of files that grove__storage_wants() wants, each with its NUL. */
 	int (*list)(struct grove_storage *st, const char *dir, const char *pattern,
 		    struct grove_buf *names);
-	/* Append at most `max` bytes; *more: there are others behind them. */
+	/* Append at most `max` bytes; *more: there are others after them. */
 	int (*read)(struct grove_storage *st, const char *path, size_t max, struct grove_buf *out,
 		    bool *more);
 	/* 1: there is no `from`. */
@@ -53,7 +53,7 @@ struct grove__storage_ops {
 	int (*open)(struct grove_storage *st, const char *path, bool truncate,
 		    struct grove__storage_file **out);
 	/*
-	 * A line with its LF behind the last one: all of it or, unless -EIO, no
+	 * A line with its LF after the last one: all of it or, unless -EIO, no
 	 * part. -ESTALE: the file has no name any more.
 	 */
 	int (*append)(struct grove__storage_file *f, struct grove_slice line);
@@ -87,7 +87,7 @@ int grove__storage_init(struct grove_storage *st, const struct grove__storage_op
 			const struct grove_storage_options *opt);
 void grove__storage_ref(struct grove_storage *st);
 void grove__storage_unref(struct grove_storage *st);
-/* Keep the story of a failure; returns `rc`. */
+/* Keep the detail of a failure; returns `rc`. */
 int grove__storage_told(struct grove_storage *st, int rc, const struct grove_detail *d);
 /* Is the call one that could succeed? */
 int grove__storage_check(struct grove_storage *st, const struct grove_storage_call *c,

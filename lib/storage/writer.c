@@ -1,5 +1,5 @@
 /*
- * storage/writer.c: lines behind lines, until the first error.
+ * storage/writer.c: appends lines until the first error.
  *
  * The first error stays, because what comes after it would have a gap before
  * it. It is told once; every later call hands it back.

@@ -16,7 +16,7 @@
 
 /*
  * State and start of /proc/PID/stat; false if it cannot be read. The name of the
- * program stands before them in brackets, and may have brackets itself.
+ * program is before them in brackets, and may have brackets itself.
  */
 static bool read_stat(int64_t pid, char *state, long long *ticks)
 {

@@ -88,7 +88,7 @@ int grove__sys_tty(struct grove_buf *out);
  * Whole-file lock of the open file description, for writers. Waits for others
  * to give theirs up, but for no longer than grove__sys_lock_ms: then -ETIMEDOUT,
  * and the caller must not write. A file system without locks answers -ENOLCK or
- * the like; callers go on without.
+ * the like; callers continue without.
  */
 int grove__sys_lock(int fd);
 void grove__sys_unlock(int fd);

@@ -250,7 +250,7 @@ static int read_file(struct grove__zone *z, const struct grove_buf *b)
 	if (rc || !end)
 		return rc ? rc : GROVE_EINVAL;
 	*end = '\0';
-	/* an empty one: the last span goes on */
+	/* an empty one: the last span continues */
 	return !rule[1] || read_rule(z, rule + 1) ? 0 : GROVE_EINVAL;
 }
 

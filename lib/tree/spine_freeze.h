@@ -8,7 +8,7 @@
 
 /* The layout; stored together with the bytes. */
 struct grove__ice {
-	uint64_t end;                     /* behind the last byte */
+	uint64_t end;                     /* after the last byte */
 	uint64_t block[GROVE__SPINE_BLOCKS];
 	uint64_t names, names_len, slots, pending, labels;
 	uint64_t nr_pending, nr_labels;

@@ -6,7 +6,7 @@
  *
  * Each side is what comes after the fork: how much it is, what it cost, which files its
  * tools changed. A change counts when its result does not say that it failed. Everything
- * that is handed out lies in one arena.
+ * that is handed out is in one arena.
  */
 #include "dialect/file_edits.h"
 #include "usage/turns.h"

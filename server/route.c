@@ -359,7 +359,7 @@ const struct route routes[] = {
 	{ "GET", API "/sessions/{id}/check", SCOPE_READ, PACE_SLOW, get_check, "Is it damaged?",
 	  .answer = "files:i entries:i problems:a more?:b" },
 	{ "GET", API "/sessions/{id}/export", SCOPE_READ, PACE_SLOW, get_export, "The conversation as a file.",
-	  export_query, .gives = "text/markdown|application/json" },
+	  export_query, .gives = "text/markdown|text/html|application/json" },
 	{ "GET", API "/sessions/{id}/events", SCOPE_READ, PACE_SLOW, get_session_events, "What happens to a session.",
 	  .gives = "text/event-stream" },
 

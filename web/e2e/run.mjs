@@ -716,6 +716,65 @@ scenario('a session as one file: hostile content stays text, 30,000 entries are 
   await p.context().close();
 });
 
+// What the program writes itself. One that was built without the viewer says so.
+function exported(w, id, ...more) {
+  const file = join(w.home, 'written.html'), r = spawnSync(grove, ['export', id, '--format', 'html', '-o', file, ...more], { env: w.env, encoding: 'utf8' });
+  if (r.status !== 0 && /built without the viewer/.test(r.stderr)) return null;
+  assert.equal(r.status, 0, r.stderr);
+  return { html: readFileSync(file, 'utf8'), said: r.stderr };
+}
+
+scenario('grove export writes a page that opens from a file: all dialects, sub-agents, one branch, replaced words', async () => {
+  const w = new World(true);
+  const s = showpiece(Date.now());
+  s.write(w.root);
+  const cc = claude(join(w.home, '.claude', 'projects'), Date.now() - 1e6, 1);
+  for (const agent of ['omp', 'xcsh']) cpSync(new URL(`../../tests/golden/${agent}/show/in/home`, import.meta.url).pathname, w.home, { recursive: true });
+  cpSync(new URL('../../tests/golden/claude/sub-agent/in/home', import.meta.url).pathname, w.home, { recursive: true });
+  const says = { pi: 'Why do dashboards miss events', omp: 'Mend the parser', xcsh: 'Mend the parser' };
+  const shows = async (p, t) => { await wait(p, (x) => document.querySelector('.flow')?.textContent.includes(x) && document.querySelectorAll('.tr').length > 1, t); assert.doesNotMatch(await text(p, '.flow'), /\[object|could not be drawn/); };
+  const done = () => w.close();
+  if (!exported(w, s.id)) return done();
+  for (const x of JSON.parse(w.run('ls', '--all', '--json'))) {
+    if (!says[x.dialect] && x.id !== cc) continue;
+    const p = await filePage(w, x.dialect, exported(w, x.path).html);
+    await shows(p, says[x.dialect] ?? 'Look at the tests of part 1');
+    await p.context().close();
+  }
+  const sub = await filePage(w, 'sub', exported(w, 'c0ffee00', '--with-subagents').html);
+  await shows(sub, 'You are welcome.');
+  await sub.locator('select').selectOption({ index: 1 });
+  await wait(sub, () => document.querySelector('.flow').textContent.includes('There are two.'));
+  await sub.context().close();
+  const leaf = s.lines.find((l) => l.message?.role === 'user').id;
+  const branch = exported(w, s.id, '--leaf', leaf).html;
+  assert.ok(!branch.includes('Good. Now cap the replay') && branch.includes(says.pi));
+  const one = await filePage(w, 'one', branch);
+  await wait(one, (t) => document.querySelector('.flow')?.textContent.includes(t), says.pi);
+  await one.context().close();
+  const clean = exported(w, s.id, '--redact');
+  assert.match(clean.said, /replaced .*home-directory: \d+/);
+  assert.doesNotMatch(clean.html.split('grove-session')[1], /\/home\/\w/);
+  const red = await filePage(w, 'clean', clean.html);
+  await wait(red, () => /Replaced before this file was made/.test(document.body.textContent));
+  await red.context().close();
+  await done();
+});
+
+scenario('grove export: hostile content stays text, 30,000 entries are there at once', async (w, s, all) => {
+  const bad = exported(w, all.bad.id);
+  if (!bad) return;
+  assert.equal(bad.html.split('<script').length, fill('').split('<script').length + 1);
+  const p = await filePage(w, 'bad-written', bad.html);
+  await p.waitForSelector('.flow article');
+  assert.equal(await p.evaluate(() => document.querySelectorAll('#app script, iframe, object, embed, #app style, base, #app meta, #app link').length), 0);
+  await p.context().close();
+  const big = await filePage(w, 'big-written', exported(w, all.big.id).html);
+  await big.waitForSelector('.flow article .tool-r', { timeout: 30_000 });
+  assert.match(await text(big, '.rail-f'), /30,006 entries/);
+  await big.context().close();
+});
+
 for (const dark of [false, true]) {
   for (const phone of [false, true]) {
     scenario(`axe finds nothing, ${dark ? 'dark' : 'light'}, ${phone ? 390 : 1440} px`, async (w, s) => {

@@ -3,6 +3,8 @@
  */
 #include "brief.h"
 
+#include "shape.h"
+
 #include <string.h>
 
 /* What a preview says, in memory of our own. `err` is what making it returned. */
@@ -26,6 +28,28 @@ int brief_read(struct brief *b, struct grove_view *v, uint32_t i)
 	struct grove_preview p = { .size = sizeof(p) };
 
 	return take(b, grove_view_preview(v, i, BRIEF_TEXT, &words, &p), &words, &p);
+}
+
+int brief_node(struct brief *b, const struct shape *s, struct grove_view *v, uint32_t node)
+{
+	struct brief other;
+	int err = brief_read(b, v, s->c->index[node]);
+
+	for (uint32_t i = s->more[node]; !err && i != GROVE_NO_ENTRY; i = s->more[i]) {
+		if (b->found && b->kind == GROVE_PIECE_TEXT)
+			break;
+		if (s->c->role[i] != GROVE_ROLE_ASSISTANT)
+			continue;
+		err = brief_read(&other, v, s->c->index[i]);
+		if (err || !other.found || other.kind == GROVE_PIECE_THINKING)
+			continue;
+		if (!b->found || b->kind == GROVE_PIECE_THINKING || other.kind == GROVE_PIECE_TEXT) {
+			*b = other;
+			b->title = (struct grove_slice){ b->bytes, other.title.len };
+			b->text = (struct grove_slice){ b->bytes + other.title.len, other.text.len };
+		}
+	}
+	return err;
 }
 
 int brief_message(struct brief *b, const struct grove_message *m)

@@ -8,6 +8,8 @@
 
 #define BRIEF_TEXT 1024
 
+struct shape;
+
 struct brief {
 	enum grove_piece_kind kind;
 	int found;
@@ -19,6 +21,8 @@ struct brief {
 
 /* Its beginning: the first text, or else what says most about it. */
 int brief_read(struct brief *b, struct grove_view *v, uint32_t i);
+/* What says most about a node of a tree: of a reply its first text, else its first call. */
+int brief_node(struct brief *b, const struct shape *s, struct grove_view *v, uint32_t node);
 /* The same of the entry that a message comes from, while the message is told. */
 int brief_message(struct brief *b, const struct grove_message *m);
 /* Print that within `width` columns; returns the columns used. */

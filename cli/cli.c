@@ -618,6 +618,32 @@ void cli_size(char *out, size_t size, uint64_t bytes)
 	snprintf(out, size, n < 9.95 ? "%.1f%c" : "%.0f%c", n, unit[i]);
 }
 
+void cli_project(struct out *o, const char *cwd, unsigned width)
+{
+	const char *home = getenv("HOME");
+	size_t n = home ? strlen(home) : 0;
+	unsigned all;
+
+	while (n && home[n - 1] == '/')
+		n--;
+	if (n && !strncmp(cwd, home, n) && (!cwd[n] || cwd[n] == '/') && width > 1) {
+		out_puts(o, "~");
+		width--;
+		cwd += n;
+	}
+	/* the end of a path says more than its beginning */
+	all = out_width(out_str(cwd), 4096);
+	if (all > width && width > 1) {
+		while (*cwd && out_width(out_str(cwd), 4096) > width - 1)
+			do
+				cwd++;
+			while (((unsigned char)*cwd & 0xc0) == 0x80);
+		out_puts(o, "…");
+		width--;
+	}
+	out_column(o, out_str(cwd), width);
+}
+
 void *cli_realloc(void *p, size_t nr, size_t size)
 {
 	if (size && nr > SIZE_MAX / size)

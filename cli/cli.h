@@ -114,6 +114,8 @@ char *cli_entry(struct cli *c, struct grove_session *s, const char *what);
 /* A session that was made: {id, path}, or the path for people. */
 void cli_print_session(struct cli *c, struct grove_session *s);
 
+/* Becomes the agent that continues a session. Returns only if that fails: the exit status. */
+int cli_become(struct cli *c, const struct grove_command *cmd);
 /* The last line for people, on stderr: how its agent continues the session, if it can. */
 void cli_tell_resume(struct cli *c, struct grove_session *s);
 
@@ -140,6 +142,8 @@ int cli_period(struct cli *c, const char *since, const char *until, struct grove
 void cli_time(char *out, size_t size, int64_t ms, int seconds);
 /* Bytes for people: 812, 12K, 3.4M. */
 void cli_size(char *out, size_t size, uint64_t bytes);
+/* ~/src/grove: a working directory as its owner writes it, of a long one the end; fills `width` columns. */
+void cli_project(struct out *o, const char *cwd, unsigned width);
 
 /* Memory, or the end. */
 void *cli_realloc(void *p, size_t nr, size_t size);

@@ -71,33 +71,6 @@ static unsigned id_width(const struct grove_list *l)
 	return width;
 }
 
-/* ~/src/grove: a working directory as its owner writes it. */
-static void print_project(struct out *o, const char *cwd, unsigned width)
-{
-	const char *home = getenv("HOME");
-	size_t n = home ? strlen(home) : 0;
-	unsigned all;
-
-	while (n && home[n - 1] == '/')
-		n--;
-	if (n && !strncmp(cwd, home, n) && (!cwd[n] || cwd[n] == '/') && width > 1) {
-		out_puts(o, "~");
-		width--;
-		cwd += n;
-	}
-	/* the end of a path says more than its beginning */
-	all = out_width(out_str(cwd), 4096);
-	if (all > width && width > 1) {
-		while (*cwd && out_width(out_str(cwd), 4096) > width - 1)
-			do
-				cwd++;
-			while (((unsigned char)*cwd & 0xc0) == 0x80);
-		out_puts(o, "…");
-		width--;
-	}
-	out_column(o, out_str(cwd), width);
-}
-
 static unsigned project_width(const struct grove_list *l, unsigned most)
 {
 	unsigned width = 7;
@@ -324,7 +297,7 @@ static void print_row(const struct table *t, const struct grove_list_item *s)
 	}
 	if (t->columns & COL_PROJECT) {
 		out_style(o, OUT_DIM);
-		print_project(o, s->cwd, t->project);
+		cli_project(o, s->cwd, t->project);
 		out_style(o, OUT_PLAIN);
 		out_puts(o, "  ");
 	}

@@ -57,8 +57,7 @@ static void print_json(struct out *o, const struct grove_command *c)
 	out_puts(o, "]}\n");
 }
 
-/* Become the agent. Returns only if that fails. */
-static int run(struct cli *c, const struct grove_command *cmd)
+int cli_become(struct cli *c, const struct grove_command *cmd)
 {
 	char *argv[16];
 	size_t nr = 0;
@@ -107,7 +106,7 @@ int cmd_resume(struct cli *c, int argc, char **argv)
 	if (err)
 		c->status = cli_fail_session(c, s, err);
 	else if (start)
-		c->status = run(c, cmd);
+		c->status = cli_become(c, cmd);
 	else if (c->json)
 		print_json(&c->out, cmd);
 	else

@@ -101,29 +101,6 @@ static unsigned print_lines(struct tree *t, int first_of_branch)
 	return t->lines.columns;
 }
 
-/* What says most about a node: of a reply its first text, else its first call. */
-static int read_node(struct tree *t, uint32_t node, struct brief *b)
-{
-	struct brief other;
-	int err = brief_read(b, t->v, t->s.c->index[node]);
-
-	for (uint32_t i = t->s.more[node]; !err && i != GROVE_NO_ENTRY; i = t->s.more[i]) {
-		if (b->found && b->kind == GROVE_PIECE_TEXT)
-			break;
-		if (t->s.c->role[i] != GROVE_ROLE_ASSISTANT)
-			continue;
-		err = brief_read(&other, t->v, t->s.c->index[i]);
-		if (err || !other.found || other.kind == GROVE_PIECE_THINKING)
-			continue;
-		if (!b->found || b->kind == GROVE_PIECE_THINKING || other.kind == GROVE_PIECE_TEXT) {
-			*b = other;
-			b->title = (struct grove_slice){ b->bytes, other.title.len };
-			b->text = (struct grove_slice){ b->bytes + other.title.len, other.text.len };
-		}
-	}
-	return err;
-}
-
 /* Is the leaf one of its records, and is one of them on the path to it? */
 static void state_of(const struct tree *t, uint32_t node, int *is_leaf, int *on)
 {
@@ -200,7 +177,7 @@ static int print_node(struct tree *t, uint32_t node, int *first)
 	int on, is_leaf, err = grove_view_entry(t->v, t->s.c->index[node], &e);
 
 	if (!err)
-		err = read_node(t, node, &b);
+		err = brief_node(&b, &t->s, t->v, node);
 	if (err)
 		return err;
 	state_of(t, node, &is_leaf, &on);

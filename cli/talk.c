@@ -134,7 +134,7 @@ static void left_out(struct talk *t, size_t lines, const char *prefix)
 	if (!lines)
 		return;
 	out_style(t->o, OUT_DIM);
-	out_printf(t->o, "%s… %zu more line%s (--full)\n", prefix, lines, lines == 1 ? "" : "s");
+	out_printf(t->o, "%s… %zu more line%s (%s)\n", prefix, lines, lines == 1 ? "" : "s", t->unfold);
 	out_style(t->o, OUT_PLAIN);
 }
 
@@ -498,7 +498,7 @@ static int is_skipped(const struct talk *t, const struct grove_entry *e)
 	return (e->flags & GROVE_ENTRY_LEAF_MARK) && !(t->flags & TALK_ALL);
 }
 
-static int print_entry(struct talk *t, size_t at)
+int talk_entry(struct talk *t, size_t at)
 {
 	struct grove_entry e = { .size = sizeof(e) };
 	int err = grove_view_entry(t->v, row_at(t, at), &e);
@@ -582,6 +582,13 @@ int talk_last(struct talk *t, uint64_t nr, size_t *from, uint64_t *earlier)
 	return err;
 }
 
+void talk_restart(struct talk *t)
+{
+	t->notes = t->speaking = t->worked = t->output = 0;
+	results_release(&t->results);
+	results_init(&t->results, t->v, t->rows, t->nr, t->flags & TALK_FULL ? 0 : RESULT_LINES);
+}
+
 void talk_init(struct talk *t, struct cli *c, struct grove_view *v, unsigned flags, const uint32_t *rows, size_t nr)
 {
 	memset(t, 0, sizeof(*t));
@@ -591,7 +598,8 @@ void talk_init(struct talk *t, struct cli *c, struct grove_view *v, unsigned fla
 	t->flags = flags;
 	t->rows = rows;
 	t->nr = nr;
-	results_init(&t->results, v, rows, nr, flags & TALK_FULL ? 0 : RESULT_LINES);
+	t->unfold = "--full";
+	talk_restart(t);
 	short_ids_init(&t->ids, v);
 	if (!rows)
 		return;
@@ -614,7 +622,7 @@ int talk_print(struct talk *t, size_t from)
 
 	for (size_t i = from; i < t->nr && !err; i++) {
 		progress_at(&t->c->progress, i - from, t->nr - from);
-		err = print_entry(t, i);
+		err = talk_entry(t, i);
 	}
 	return err;
 }

@@ -27,6 +27,7 @@ struct talk {
 	struct results results;
 	struct short_ids ids;
 	unsigned char *on_path;   /* of each entry, if there are rows */
+	const char *unfold;   /* what shows folded lines: "--full" */
 
 	/* the entry that is being printed */
 	const struct grove_entry *e;
@@ -53,6 +54,10 @@ int talk_last(struct talk *t, uint64_t nr, size_t *from, uint64_t *earlier);
 int talk_counts(const struct talk *t, const struct grove_entry *e);
 /* Prints the entries from a place on. */
 int talk_print(struct talk *t, size_t from);
+/* Prints the entry at a place, which follows the one that was printed before. */
+int talk_entry(struct talk *t, size_t at);
+/* Forgets what was printed before: the next entry may be any. */
+void talk_restart(struct talk *t);
 void talk_release(struct talk *t);
 
 #endif

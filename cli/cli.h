@@ -152,6 +152,7 @@ void cli_add(struct grove_buf *b, const char *ptr, size_t len);
 int cmd_append(struct cli *c, int argc, char **argv);
 int cmd_archive(struct cli *c, int argc, char **argv);
 int cmd_blob(struct cli *c, int argc, char **argv);
+int cmd_browse(struct cli *c, int argc, char **argv);
 int cmd_check(struct cli *c, int argc, char **argv);
 int cmd_completion(struct cli *c, int argc, char **argv);
 int cmd_config(struct cli *c, int argc, char **argv);

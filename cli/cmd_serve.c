@@ -1,6 +1,6 @@
 /*
  * cmd_serve.c: `grove serve` and `grove token` are a program of their own, and so are
- * `grove push`, `pull` and `mirror`, and `grove mcp`.
+ * `grove push`, `pull` and `mirror`, `grove mcp` and `grove browse`.
  *
  * Most need libraries that nothing else here does; loading them would make every
  * other command start more slowly. So the words are handed over, those that stood
@@ -122,4 +122,14 @@ int cmd_sync(struct cli *c, int argc, char **argv)
 int cmd_mcp(struct cli *c, int argc, char **argv)
 {
 	return hand_over(c, "grove-mcp", "its part for agents", argc, argv);
+}
+
+int cmd_browse(struct cli *c, int argc, char **argv)
+{
+	/* options that stood before the command's name */
+	if (c->utc)
+		setenv("TZ", "UTC0", 1);
+	if (c->color == OUT_COLOR_NEVER)
+		setenv("NO_COLOR", "1", 1);
+	return hand_over(c, "grove-browse", "its screen (it needs ncurses)", argc, argv);
 }

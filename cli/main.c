@@ -16,6 +16,7 @@ static const struct command {
 	int (*run)(struct cli *c, int argc, char **argv);
 } commands[] = {
 	{ "ls", cmd_ls },
+	{ "browse", cmd_browse },
 	{ "show", cmd_show },
 	{ "log", cmd_log },
 	{ "tree", cmd_tree },

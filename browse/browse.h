@@ -1,0 +1,122 @@
+/*
+ * browse.h: grove-browse, the program behind `grove browse`.
+ *
+ *	sessions, outline, reader     models: what is shown; no terminal
+ *	screen                        the terminal: lines and keys
+ *	draw, keys                    models on the screen, and what keys do to them
+ *	act                           what changes sessions
+ *	work                          what takes long
+ *
+ * One thread has all of this; it sleeps until there is a key, a change of a session, or
+ * work that has ended.
+ */
+#ifndef BROWSE_BROWSE_H
+#define BROWSE_BROWSE_H
+
+#include "layout.h"
+#include "outline.h"
+#include "prompt.h"
+#include "reader.h"
+#include "screen.h"
+#include "sessions.h"
+#include "work.h"
+
+enum browse_place {
+	IN_LIST,
+	IN_SESSION,
+	IN_PICKER,               /* labels or branches of the session */
+	IN_HELP
+};
+
+/* A list of entries to jump to. */
+struct picker {
+	const char *title, *none;
+	uint32_t *entry;
+	size_t nr;
+	struct cursor cursor;
+};
+
+/* A search within the session, which may take several turns. */
+struct hunt {
+	int active;
+	struct needle needle;
+	int by;                  /* 1: onwards; -1: back */
+	enum browse_pane in;
+	size_t at, left;         /* the row to look at next; rows that were not looked at */
+	size_t found;            /* the row that was found last, and … */
+	uint32_t entry;          /* … what was selected then: a search goes on from there */
+};
+
+struct browse {
+	struct cli *c;
+	enum browse_place place, back;   /* `back`: where help was asked for */
+	char here[4096];         /* the working directory */
+	struct sessions list;
+	struct work work;
+	int has_work;
+	int64_t list_due;        /* ms: when the list is to be read again; 0: it need not */
+	struct grove_watch *watch;
+	int64_t watch_hold;      /* ms: a failing watch is asked again then */
+
+	struct grove_session *s; /* the one that is shown; NULL: none */
+	struct grove_view *v;
+	char *key;
+	struct outline tree;
+	struct reader talk;
+	enum browse_pane focus;
+	int one_pane;
+	struct hunt hunt;
+	struct picker picker;
+	size_t help_top;
+
+	struct prompt prompt;
+	int waiting;             /* a key that came while something was searched for */
+	char message[600];
+	int bad;                 /* the message is an error */
+	int quit;
+};
+
+/* draw.c */
+void draw(struct browse *b);
+/* The layout on the screen as it is now. */
+void draw_layout(const struct browse *b, struct layout *l);
+size_t help_lines(void);
+
+/* keys.c */
+void keys_take(struct browse *b, int key);
+/* The conversation shows what is selected in the tree. */
+void keys_follow_tree(struct browse *b);
+size_t keys_height(const struct browse *b, enum browse_pane pane);
+
+/* hunt.c */
+void hunt_begin(struct browse *b, const char *text, int by);
+void hunt_again(struct browse *b, int by);
+/* Looks a little further. */
+void hunt_step(struct browse *b);
+
+/* act.c */
+void act_say(struct browse *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void act_complain(struct browse *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Opens a session by what names it. 0, or what the library returned, after it was told. */
+int act_open(struct browse *b, const char *key);
+void act_close(struct browse *b);
+/* Reads the list, now. */
+int act_list(struct browse *b);
+/* Something was written: shows it. */
+void act_refresh(struct browse *b);
+/* Shows the session with another filter, or another part of it. */
+void act_filter(struct browse *b, enum shape_filter filter);
+void act_reader(struct browse *b, uint32_t to, unsigned flags);
+void act_label(struct browse *b, const char *text);
+void act_name(struct browse *b, const char *name);
+void act_leaf(struct browse *b);
+void act_fork(struct browse *b);
+void act_delete(struct browse *b);
+void act_resume(struct browse *b);
+/* The session that an action is about: the open one, or the selected one. NULL: none. */
+const char *act_key(const struct browse *b);
+void act_watch(struct browse *b);
+
+int64_t browse_now(void);
+
+#endif

@@ -1,0 +1,130 @@
+/*
+ * hunt.c: search within a session.
+ *
+ * In the tree all rows are searched, in the conversation its entries: the whole text of
+ * each, also what is folded. That may take a while, so it is done in turns of a few
+ * milliseconds, between which keys are looked at.
+ */
+#include "browse.h"
+
+#include <string.h>
+#include <time.h>
+
+static size_t rows_of(const struct browse *b, enum browse_pane in)
+{
+	return in == PANE_TREE ? b->tree.nr : b->talk.rows.nr;
+}
+
+static size_t step(size_t at, int by, size_t nr)
+{
+	return by < 0 ? (at ? at - 1 : nr - 1) : (at + 1 < nr ? at + 1 : 0);
+}
+
+static uint32_t selected(const struct browse *b, enum browse_pane in)
+{
+	return in == PANE_TREE ? outline_first(&b->tree) : reader_entry(&b->talk);
+}
+
+static void start(struct browse *b, int by)
+{
+	struct hunt *h = &b->hunt;
+	size_t nr, from;
+
+	h->by = by;
+	h->in = b->focus;
+	nr = rows_of(b, h->in);
+	if (!nr || !h->needle.len)
+		return;
+	if (h->in == PANE_TALK && reader_find_near(&b->talk, &h->needle, by, keys_height(b, PANE_TALK)))
+		return;
+	from = h->in == PANE_TREE ? b->tree.cursor.at : b->talk.current;
+	/* what was found may be a row that is not shown: go on from there, not from what is selected */
+	if (h->found < nr && h->entry == selected(b, h->in))
+		from = h->found;
+	h->at = step(from, by, nr);
+	h->left = nr;
+	h->active = 1;
+}
+
+void hunt_begin(struct browse *b, const char *text, int by)
+{
+	struct hunt *h = &b->hunt;
+
+	if (*text)
+		needle_set(&h->needle, text);
+	h->found = SIZE_MAX;
+	start(b, by);
+}
+
+void hunt_again(struct browse *b, int by)
+{
+	if (!b->hunt.needle.len)
+		act_say(b, "nothing was searched for yet (/)");
+	else
+		start(b, by);
+}
+
+/* The entry of a row that has it; GROVE_NO_ENTRY: none. A reply has several. */
+static uint32_t look_at(const struct browse *b, size_t row)
+{
+	const struct hunt *h = &b->hunt;
+	const struct shape *s = &b->tree.s;
+
+	if (h->in == PANE_TALK)
+		return reader_matches(b->v, b->talk.rows.at[row], &h->needle) ? b->talk.rows.at[row] : GROVE_NO_ENTRY;
+	for (uint32_t i = b->tree.rows[row]; i != GROVE_NO_ENTRY; i = s->more[i])
+		if (reader_matches(b->v, s->c->index[i], &h->needle))
+			return s->c->index[i];
+	return GROVE_NO_ENTRY;
+}
+
+static void found(struct browse *b, uint32_t entry)
+{
+	struct hunt *h = &b->hunt;
+
+	h->active = 0;
+	h->found = h->at;
+	if (h->in == PANE_TREE) {
+		outline_select(&b->tree, entry);
+		keys_follow_tree(b);
+	}
+	reader_find_in(&b->talk, entry, &h->needle, h->by, keys_height(b, PANE_TALK));
+	if (h->in == PANE_TALK)
+		outline_select(&b->tree, entry);
+	h->entry = selected(b, h->in);
+}
+
+static int64_t cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void hunt_step(struct browse *b)
+{
+	enum { TURN_MS = 8 };
+	struct hunt *h = &b->hunt;
+	size_t nr = rows_of(b, h->in);
+	int64_t end = cpu_ms() + TURN_MS;
+
+	while (h->active) {
+		uint32_t entry;
+
+		if (!h->left || h->at >= nr) {
+			h->active = 0;
+			act_say(b, "not found: %s", h->needle.text);
+			break;
+		}
+		entry = look_at(b, h->at);
+		if (entry != GROVE_NO_ENTRY) {
+			found(b, entry);
+			break;
+		}
+		h->at = step(h->at, h->by, nr);
+		h->left--;
+		if (cpu_ms() >= end)
+			break;
+	}
+}

@@ -1,0 +1,301 @@
+/*
+ * main.c: grove-browse, the program behind `grove browse`.
+ *
+ * A program of its own, so that ncurses is loaded by nobody else: `grove` hands its words
+ * over by exec.
+ */
+#include "browse.h"
+#include "help.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t ended;
+
+static void on_end(int sig)
+{
+	ended = sig;
+}
+
+/* `grove` answers these itself. */
+int help_print(struct out *o, const char *command)
+{
+	for (const struct grove_help *h = grove_help; h->name; h++)
+		if (command && !strcmp(h->name, command))
+			out_puts(o, h->text);
+	return EXIT_DONE;
+}
+
+int version_print(struct out *o)
+{
+	out_printf(o, "grove %s\n", grove_version());
+	return EXIT_DONE;
+}
+
+int64_t browse_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* --------------------------------------------------------------------- loop */
+
+static void take_work(struct browse *b)
+{
+	struct work_job *j;
+
+	while ((j = work_done(&b->work))) {
+		if (j->kind == WORK_LIST && j->l) {
+			b->list.now = browse_now();
+			sessions_take(&b->list, j->l, 1);
+			j->l = NULL;
+		} else if (j->kind == WORK_SEARCH && !j->err) {
+			sessions_add_found(&b->list, j->query, &j->found);
+		}
+		if (j->again) {
+			j->again = 0;
+			if (j->kind == WORK_LIST)
+				work_list(&b->work);
+			else
+				work_search(&b->work, j->next);
+		}
+	}
+}
+
+/* How long there is nothing to do, in ms; -1: until something happens. */
+static int patience(const struct browse *b)
+{
+	enum { AGES_MS = 30000 };   /* ages are shown in minutes */
+	int64_t now = browse_now(), until = now + AGES_MS;
+
+	if (b->hunt.active || b->waiting)
+		return 0;
+	if (b->list_due && b->list_due < until)
+		until = b->list_due;
+	if (b->watch_hold && b->watch_hold < until)
+		until = b->watch_hold;
+	return until > now ? (int)(until - now) : 0;
+}
+
+/* What the library warned of while the terminal was ours. */
+static void take_warnings(struct browse *b)
+{
+	struct out *o = &b->c->err;
+
+	if (!o->len)
+		return;
+	while (o->len && o->ptr[o->len - 1] == '\n')
+		o->len--;
+	act_complain(b, "%.*s", (int)o->len, o->ptr);
+	o->len = 0;
+}
+
+/* All keys that wait, then one picture. While something is searched for, only what stops it counts: the others wait. */
+static void take_keys(struct browse *b)
+{
+	while (!b->quit) {
+		int key = b->waiting ? b->waiting : screen_key();
+
+		b->waiting = 0;
+		if (key == KEY_NOTHING)
+			return;
+		if (b->hunt.active && key != KEY_ESCAPE && key != CTRL_KEY('C') && key != KEY_RESIZED) {
+			b->waiting = key;
+			return;
+		}
+		keys_take(b, key);
+	}
+}
+
+static void turn(struct browse *b)
+{
+	struct pollfd fds[3] = { { .fd = STDIN_FILENO, .events = POLLIN },
+				 { .fd = b->has_work ? b->work.fd[0] : -1, .events = POLLIN },
+				 { .fd = -1, .events = POLLIN } };
+	int64_t now;
+	int n;
+
+	if (b->watch && !b->watch_hold)
+		fds[2].fd = grove_watch_fd(b->watch);
+	n = poll(fds, 3, patience(b));
+	if (n > 0 && fds[0].revents & (POLLHUP | POLLERR | POLLNVAL))
+		b->quit = 1; /* the terminal is gone */
+	take_keys(b);
+	if (n > 0 && fds[1].revents)
+		take_work(b);
+	now = browse_now();
+	if (b->watch_hold && now >= b->watch_hold)
+		b->watch_hold = 0;
+	if (b->watch && n > 0 && fds[2].revents)
+		act_watch(b);
+	if (b->list_due && now >= b->list_due) {
+		b->list_due = 0;
+		if (b->has_work)
+			work_list(&b->work);
+	}
+	b->list.now = now;
+	if (b->hunt.active)
+		hunt_step(b);
+	take_warnings(b);
+}
+
+static void loop(struct browse *b)
+{
+	while (!b->quit && !ended) {
+		draw(b);
+		turn(b);
+	}
+}
+
+/* -------------------------------------------------------------------- start */
+
+static int check_terminal(struct cli *c)
+{
+	const char *term = getenv("TERM");
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return cli_error(c, GROVE_ENOTSUP, "browse: this is not a terminal (use 'grove ls' and 'grove show')");
+	if (!term || !*term || !strcmp(term, "dumb"))
+		return cli_error(c, GROVE_ENOTSUP, "browse: the terminal '%s' cannot show it (set TERM, or use 'grove ls' and 'grove show')",
+				 term ? term : "");
+	return 0;
+}
+
+static int wants_color(const struct cli *c)
+{
+	return c->out.color;
+}
+
+/* The first list, before the terminal is ours: progress and Ctrl-C are those of every command. */
+static int first_list(struct browse *b)
+{
+	int err;
+
+	cli_progress(b->c, "reading sessions");
+	err = act_list(b);
+	cli_progress_end(b->c);
+	cli_let_interrupt();
+	grove_set_progress(b->c->g, (struct grove_progress){ NULL, NULL });
+	return err;
+}
+
+/* Names the session that was asked for, so that its key is known. */
+static int resolve(struct browse *b, const char *what, struct grove_buf *key)
+{
+	struct grove_session *s = cli_open(b->c, what, GROVE_OPEN_READ);
+	const char *name;
+
+	if (!s)
+		return b->c->status;
+	name = grove_session_path(s) ? grove_session_path(s) : grove_session_id(s);
+	cli_add(key, name, strlen(name));
+	grove_session_close(s);
+	grove_set_progress(b->c->g, (struct grove_progress){ NULL, NULL });
+	return 0;
+}
+
+static int show(struct browse *b, const char *key)
+{
+	struct grove_watch_options wo = { .size = sizeof(wo), .flags = GROVE_WATCH_LIST };
+	struct cli *c = b->c;
+	int err;
+
+	if (screen_start(wants_color(c)))
+		return cli_error(c, GROVE_ENOTSUP, "browse: the terminal '%s' is not known (set TERM)", getenv("TERM"));
+	out_flush(&c->err);
+	c->err.fd = -1;
+	if (!key)
+		draw(b);
+	b->has_work = !work_open(&b->work, c->g);
+	/* without it, nothing is followed; all else works */
+	if (grove_watch_open(c->g, &wo, &b->watch)) {
+		grove_watch_close(b->watch);
+		b->watch = NULL;
+	}
+	err = key ? act_open(b, key) : 0;
+	if (b->has_work && !key)
+		work_list(&b->work);
+	if (!err)
+		loop(b);
+	act_close(b);
+	screen_stop();
+	c->err.fd = STDERR_FILENO;
+	c->err.len = 0;
+	return err ? cli_fail_grove(c, err) : EXIT_DONE;
+}
+
+static int run(struct browse *b, int argc, char **argv)
+{
+	struct cli *c = b->c;
+	struct grove_buf key = GROVE_BUF_INIT;
+	int status;
+
+	if (cli_begin(c, NULL, "[SESSION]", &argc, argv))
+		return c->status;
+	if (c->json)
+		return cli_usage(c, "--json is for commands that print (use 'grove ls --json')");
+	status = check_terminal(c);
+	if (status)
+		return status;
+	if (cli_stores(c))
+		return c->status;
+	if (!getcwd(b->here, sizeof(b->here)))
+		b->here[0] = '\0';
+	if (argc)
+		status = resolve(b, argv[0], &key);
+	else if ((status = first_list(b)))
+		status = cli_fail_grove(c, status);
+	if (!status)
+		status = show(b, argc ? key.ptr : NULL);
+	grove_buf_release(&key);
+	return status;
+}
+
+static void catch_end(void)
+{
+	struct sigaction sa;
+
+	memset(&sa, 0, sizeof(sa));
+	sigemptyset(&sa.sa_mask);
+	sa.sa_handler = on_end;
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+int main(int argc, char **argv)
+{
+	static struct browse b;
+	struct cli c;
+	int status;
+
+	cli_init(&c);
+	if (argc < 2)
+		return EXIT_USAGE;
+	catch_end();
+	b.c = &c;
+	c.command = argv[1];
+	for (int i = 2; i < argc; i++)
+		c.wants_json |= !strcmp(argv[i], "--json");
+	status = run(&b, argc - 2, argv + 2);
+	cli_progress_end(&c);
+	out_flush(&c.out);
+	out_flush(&c.err);
+	grove_watch_close(b.watch);
+	/* what is still at work needs its memory: it ends with the process */
+	if (b.has_work && work_close(&b.work))
+		_exit(status);
+	sessions_release(&b.list);
+	free(b.picker.entry);
+	cli_release(&c);
+	return status;
+}

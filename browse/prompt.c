@@ -1,0 +1,149 @@
+/*
+ * prompt.c: a line that a person types, at the bottom of the screen.
+ */
+#include "prompt.h"
+
+#include "out.h"
+#include "screen.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void prompt_begin(struct prompt *p, enum prompt_kind kind, const char *title, const char *text)
+{
+	p->kind = kind;
+	snprintf(p->title, sizeof(p->title), "%s", title);
+	snprintf(p->text, sizeof(p->text), "%s", text ? text : "");
+	p->len = p->at = strlen(p->text);
+}
+
+/* The beginning of the character before a place, and the end of the one after it. */
+static size_t before(const struct prompt *p, size_t at)
+{
+	while (at && ((unsigned char)p->text[--at] & 0xc0) == 0x80)
+		;
+	return at;
+}
+
+static size_t after(const struct prompt *p, size_t at)
+{
+	while (at < p->len && ((unsigned char)p->text[++at] & 0xc0) == 0x80)
+		;
+	return at;
+}
+
+static void cut(struct prompt *p, size_t from, size_t to)
+{
+	memmove(p->text + from, p->text + to, p->len - to + 1);
+	p->len -= to - from;
+	p->at = from;
+}
+
+static size_t encode(unsigned c, char out[4])
+{
+	if (c < 0x80) {
+		out[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		out[0] = (char)(0xc0 | c >> 6);
+		out[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	if (c < 0x10000) {
+		out[0] = (char)(0xe0 | c >> 12);
+		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		out[2] = (char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	out[0] = (char)(0xf0 | c >> 18);
+	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
+	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
+	out[3] = (char)(0x80 | (c & 0x3f));
+	return 4;
+}
+
+static void insert(struct prompt *p, unsigned c)
+{
+	char bytes[4];
+	size_t n = encode(c, bytes);
+
+	if (p->len + n >= sizeof(p->text))
+		return;
+	memmove(p->text + p->at + n, p->text + p->at, p->len - p->at + 1);
+	memcpy(p->text + p->at, bytes, n);
+	p->len += n;
+	p->at += n;
+}
+
+static void erase_word(struct prompt *p)
+{
+	size_t from = p->at;
+
+	while (from && p->text[from - 1] == ' ')
+		from--;
+	while (from && p->text[from - 1] != ' ')
+		from--;
+	cut(p, from, p->at);
+}
+
+enum prompt_answer prompt_key(struct prompt *p, int key)
+{
+	if (p->kind == PROMPT_DELETE)
+		return key == 'y' || key == 'Y' ? PROMPT_ENTERED : PROMPT_LEFT;
+	switch (key) {
+	case KEY_ENTERED:
+		return PROMPT_ENTERED;
+	case KEY_ESCAPE:
+	case CTRL_KEY('C'):
+	case CTRL_KEY('G'):
+		return PROMPT_LEFT;
+	case KEY_ERASE:
+		if (!p->len)
+			return PROMPT_LEFT;
+		cut(p, before(p, p->at), p->at);
+		return PROMPT_TYPED;
+	case KEY_DELETE_CHAR:
+		cut(p, p->at, after(p, p->at));
+		return PROMPT_TYPED;
+	case CTRL_KEY('U'):
+		cut(p, 0, p->at);
+		return PROMPT_TYPED;
+	case CTRL_KEY('W'):
+		erase_word(p);
+		return PROMPT_TYPED;
+	case KEY_GO_LEFT:
+		p->at = before(p, p->at);
+		return PROMPT_TYPED;
+	case KEY_GO_RIGHT:
+		p->at = after(p, p->at);
+		return PROMPT_TYPED;
+	case CTRL_KEY('A'):
+		p->at = 0;
+		return PROMPT_TYPED;
+	case CTRL_KEY('E'):
+		p->at = p->len;
+		return PROMPT_TYPED;
+	default:
+		if (key < ' ' || key >= KEY_SPECIAL)
+			return PROMPT_OTHER;
+		insert(p, (unsigned)key);
+		return PROMPT_TYPED;
+	}
+}
+
+unsigned prompt_print(const struct prompt *p, struct out *o, unsigned width)
+{
+	unsigned used = out_fit(o, out_str(p->title), width > 20 ? width - 10 : width / 2);
+	struct grove_slice text = { p->text, p->len };
+	size_t from = 0;
+
+	if (used < width) {
+		out_puts(o, " ");
+		used++;
+	}
+	while (from < p->at && used + out_columns((struct grove_slice){ text.ptr + from, p->at - from }) + 1 > width)
+		from = after(p, from);
+	out_text(o, (struct grove_slice){ text.ptr + from, text.len - from });
+	return used + out_columns((struct grove_slice){ text.ptr + from, p->at - from });
+}

@@ -1,0 +1,39 @@
+/*
+ * prompt.h: a line that a person types, at the bottom of the screen.
+ */
+#ifndef BROWSE_PROMPT_H
+#define BROWSE_PROMPT_H
+
+#include <stddef.h>
+
+struct out;
+
+enum prompt_kind {
+	PROMPT_NONE,
+	PROMPT_FILTER,           /* sessions that have these words */
+	PROMPT_SEARCH,           /* … in this session */
+	PROMPT_LABEL,
+	PROMPT_NAME,
+	PROMPT_DELETE            /* a question: y, or anything else */
+};
+
+struct prompt {
+	enum prompt_kind kind;
+	char title[256];         /* our own words, and a name that is safe to print */
+	char text[256];          /* UTF-8 */
+	size_t len, at;          /* bytes, and where the cursor is */
+};
+
+enum prompt_answer {
+	PROMPT_TYPED,            /* the key was for the line */
+	PROMPT_ENTERED,
+	PROMPT_LEFT,             /* by Escape, or by erasing what is not there */
+	PROMPT_OTHER             /* the key was not for the line */
+};
+
+void prompt_begin(struct prompt *p, enum prompt_kind kind, const char *title, const char *text);
+enum prompt_answer prompt_key(struct prompt *p, int key);
+/* Prints it within `width` columns; returns the column of the cursor. Of a long text, the end is shown. */
+unsigned prompt_print(const struct prompt *p, struct out *o, unsigned width);
+
+#endif

@@ -1,0 +1,532 @@
+/*
+ * reader.c: a conversation, as lines that are made when somebody looks at them.
+ */
+#include "reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE GROVE_NO_ENTRY
+
+enum {
+	PART_LONG = 24,           /* rows, after which a part ends where it can … */
+	PART_LONGEST = 64         /* … and where it must */
+};
+
+/* -------------------------------------------------------------------- parts */
+
+/* May a part begin here? A reply's work is not torn apart. */
+static int may_begin(const struct grove_entry *e, enum grove_role before)
+{
+	if (e->kind != GROVE_KIND_MESSAGE)
+		return 0;
+	return e->role == GROVE_ROLE_USER || (e->role == GROVE_ROLE_ASSISTANT && before != GROVE_ROLE_ASSISTANT);
+}
+
+static void cut(struct reader *r)
+{
+	enum grove_role before = GROVE_ROLE_NONE;
+	size_t cap = r->rows.nr / 4 + 2, from = 0;
+
+	r->parts = cli_realloc(NULL, cap, sizeof(*r->parts));
+	r->parts[0] = 0;
+	r->nr_parts = 0;
+	for (size_t i = 1; i < r->rows.nr; i++) {
+		struct grove_entry e = { .size = sizeof(e) };
+
+		if (grove_view_entry(r->v, r->rows.at[i], &e))
+			continue;
+		if (i - from >= PART_LONGEST || (may_begin(&e, before) && (e.role == GROVE_ROLE_USER || i - from >= PART_LONG))) {
+			from = i;
+			if (++r->nr_parts + 1 >= cap) {
+				cap *= 2;
+				r->parts = cli_realloc(r->parts, cap, sizeof(*r->parts));
+			}
+			r->parts[r->nr_parts] = i;
+		}
+		before = e.kind == GROVE_KIND_MESSAGE ? e.role : before;
+	}
+	r->nr_parts += r->rows.nr > 0;
+	r->parts[r->nr_parts] = r->rows.nr;
+}
+
+static void forget_lines(struct reader *r)
+{
+	for (size_t i = 0; i < READER_PARTS; i++)
+		r->cache[i].part = SIZE_MAX;
+}
+
+/* Counts the lines that an entry printed. */
+static void add_lines(struct reader_part *p, size_t from, size_t row)
+{
+	const char *end = p->text.ptr + p->text.len;
+
+	for (const char *at = p->text.ptr + from; at < end;) {
+		const char *nl = memchr(at, '\n', (size_t)(end - at));
+
+		if (p->nr + 2 > p->cap) {
+			p->cap = p->cap ? 2 * p->cap : 64;
+			p->line = cli_realloc(p->line, p->cap, sizeof(*p->line));
+			p->row = cli_realloc(p->row, p->cap, sizeof(*p->row));
+		}
+		p->line[p->nr] = (size_t)(at - p->text.ptr);
+		p->row[p->nr++] = (uint32_t)row;
+		at = nl ? nl + 1 : end;
+		p->line[p->nr] = (size_t)(at - p->text.ptr);
+	}
+}
+
+static void print_part(struct reader *r, struct reader_part *p, size_t part)
+{
+	p->part = part;
+	p->nr = 0;
+	p->text.len = 0;
+	p->text.width = r->width + 1;   /* talk leaves the last column free */
+	p->text.color = 1;              /* the screen knows what to make of it */
+	r->talk.o = &p->text;
+	talk_restart(&r->talk);
+	for (size_t i = r->parts[part]; i < r->parts[part + 1]; i++) {
+		size_t from = p->text.len;
+
+		if (talk_entry(&r->talk, i)) {
+			p->text.len = from;
+			out_puts(&p->text, "\n  (this entry cannot be read)\n");
+		}
+		out_end_line(&p->text);
+		if (p->text.len > from)
+			add_lines(p, from, i);
+	}
+}
+
+static struct reader_part *part_at(struct reader *r, size_t part)
+{
+	struct reader_part *oldest = &r->cache[0];
+
+	for (size_t i = 0; i < READER_PARTS; i++) {
+		struct reader_part *p = &r->cache[i];
+
+		if (p->part == part) {
+			p->used = ++r->clock;
+			return p;
+		}
+		if (p->part == SIZE_MAX || (oldest->part != SIZE_MAX && p->used < oldest->used))
+			oldest = p;
+	}
+	print_part(r, oldest, part);
+	oldest->used = ++r->clock;
+	return oldest;
+}
+
+/* ------------------------------------------------------------------- making */
+
+static void forget(struct reader *r)
+{
+	grove_rows_release(&r->rows);
+	free(r->place_of);
+	free(r->parts);
+	r->rows = (struct grove_rows){ NULL, 0 };
+	r->place_of = NULL;
+	r->parts = NULL;
+	r->nr_parts = 0;
+	if (r->talk.v)
+		talk_release(&r->talk);
+	memset(&r->talk, 0, sizeof(r->talk));
+	forget_lines(r);
+}
+
+void reader_release(struct reader *r)
+{
+	forget(r);
+	for (size_t i = 0; i < READER_PARTS; i++) {
+		out_release(&r->cache[i].text);
+		free(r->cache[i].line);
+		free(r->cache[i].row);
+	}
+	memset(r, 0, sizeof(*r));
+}
+
+static int on_message(void *payload, const struct grove_message *m)
+{
+	struct reader *r = payload;
+
+	/* several messages may come from one entry */
+	if (m->entry == NONE || r->place_of[m->entry] != NONE)
+		return 0;
+	r->place_of[m->entry] = (uint32_t)r->rows.nr;
+	r->rows.at = cli_realloc(r->rows.at, r->rows.nr + 1, sizeof(*r->rows.at));
+	r->rows.at[r->rows.nr++] = m->entry;
+	return 0;
+}
+
+static int on_about(void *payload, const struct grove_context_about *a)
+{
+	struct reader *r = payload;
+
+	r->tokens = a->used;
+	r->window = a->window;
+	snprintf(r->model, sizeof(r->model), "%s", a->model ? a->model : "");
+	return 0;
+}
+
+static int read_context(struct reader *r)
+{
+	struct grove_entry e = { .size = sizeof(e) };
+	struct grove_context_options co = { .size = sizeof(co), .flags = GROVE_CONTEXT_PARTS };
+	const struct grove_context_reader to = { sizeof(to), r, on_message, NULL, on_about };
+
+	if (r->to == NONE)
+		co.leaf = GROVE_ROOT;
+	else if (!grove_view_entry(r->v, r->to, &e))
+		co.leaf = e.id;
+	return grove_view_messages(r->v, &co, &to);
+}
+
+static int read_rows(struct reader *r)
+{
+	uint32_t nr = grove_view_count(r->v);
+	int err;
+
+	r->place_of = cli_realloc(NULL, nr, sizeof(*r->place_of));
+	memset(r->place_of, 0xff, nr * sizeof(*r->place_of));
+	if (r->flags & READER_CONTEXT)
+		return read_context(r);
+	err = grove_view_conversation(r->v, r->to, GROVE_CONVERSATION_WHOLE, &r->rows);
+	for (size_t i = 0; i < r->rows.nr && !err; i++)
+		r->place_of[r->rows.at[i]] = (uint32_t)i;
+	return err;
+}
+
+int reader_take(struct reader *r, struct cli *c, struct grove_view *v, const char *cwd, uint32_t to, unsigned flags)
+{
+	int err;
+
+	for (size_t i = 0; i < READER_PARTS; i++)
+		if (!r->cache[i].text.fd)
+			out_init(&r->cache[i].text, -1);
+	forget(r);
+	r->c = c;
+	r->v = v;
+	r->cwd = cwd;
+	r->to = to;
+	r->flags = flags;
+	r->width = r->width ? r->width : 80;
+	r->top = (struct reader_place){ 0, 0 };
+	r->current = 0;
+	err = read_rows(r);
+	if (err) {
+		grove_rows_release(&r->rows);
+		r->rows = (struct grove_rows){ NULL, 0 };
+	}
+	cut(r);
+	talk_init(&r->talk, c, v, flags & READER_FULL ? TALK_FULL : 0, r->rows.at, r->rows.nr);
+	r->talk.cwd = cwd;
+	r->talk.unfold = "x";
+	return err;
+}
+
+/* ------------------------------------------------------------------- places */
+
+/* Moves a place by lines; stops at the first and behind the last. Returns the lines it moved. */
+static size_t move(struct reader *r, struct reader_place *p, long by)
+{
+	size_t left = (size_t)(by < 0 ? -by : by), all = left;
+
+	while (left && by > 0 && p->part < r->nr_parts) {
+		size_t nr = part_at(r, p->part)->nr;
+
+		if (p->line + left < nr) {
+			p->line += left;
+			return all;
+		}
+		left -= nr - p->line;
+		p->part++;
+		p->line = 0;
+	}
+	while (left && by < 0) {
+		if (p->line) {
+			size_t n = p->line < left ? p->line : left;
+
+			p->line -= n;
+			left -= n;
+		} else if (p->part) {
+			p->part--;
+			p->line = part_at(r, p->part)->nr;
+		} else {
+			break;
+		}
+	}
+	return all - left;
+}
+
+/* A place behind the last line of a part is the first of the next. */
+static void settle(struct reader *r, struct reader_place *p)
+{
+	while (p->part < r->nr_parts && p->line >= part_at(r, p->part)->nr) {
+		p->part++;
+		p->line = 0;
+	}
+}
+
+/* The top is never so low that lines are missing below. */
+static void fit(struct reader *r, size_t height)
+{
+	struct reader_place end = r->top;
+	size_t n = move(r, &end, (long)height);
+
+	if (n < height)
+		move(r, &r->top, -(long)(height - n));
+	settle(r, &r->top);
+}
+
+int reader_at_end(struct reader *r, size_t height)
+{
+	struct reader_place end = r->top;
+
+	move(r, &end, (long)height);
+	settle(r, &end);
+	return end.part >= r->nr_parts;
+}
+
+static uint32_t row_at(struct reader *r, struct reader_place p)
+{
+	settle(r, &p);
+	if (p.part >= r->nr_parts)
+		return r->rows.nr ? (uint32_t)(r->rows.nr - 1) : 0;
+	return part_at(r, p.part)->row[p.line];
+}
+
+static size_t part_of(const struct reader *r, size_t row)
+{
+	size_t from = 0, to = r->nr_parts;
+
+	while (to - from > 1) {
+		size_t mid = from + (to - from) / 2;
+
+		if (r->parts[mid] <= row)
+			from = mid;
+		else
+			to = mid;
+	}
+	return from;
+}
+
+/* Where an entry's lines begin; one without lines is where the next one is. */
+static struct reader_place place_of(struct reader *r, size_t row)
+{
+	struct reader_place p = { part_of(r, row), 0 };
+	const struct reader_part *part;
+
+	if (p.part >= r->nr_parts)
+		return p;
+	part = part_at(r, p.part);
+	while (p.line < part->nr && part->row[p.line] < row)
+		p.line++;
+	/* the empty line before a heading is not what one wants to see first */
+	if (p.line + 1 < part->nr && part->row[p.line] == row && part->line[p.line + 1] == part->line[p.line] + 1)
+		p.line++;
+	settle(r, &p);
+	return p;
+}
+
+int reader_has(const struct reader *r, uint32_t entry)
+{
+	return r->place_of && entry < grove_view_count(r->v) && r->place_of[entry] != NONE;
+}
+
+uint32_t reader_entry(const struct reader *r)
+{
+	return r->current < r->rows.nr ? r->rows.at[r->current] : NONE;
+}
+
+void reader_show(struct reader *r, uint32_t entry, size_t height)
+{
+	if (!reader_has(r, entry))
+		return;
+	r->current = r->place_of[entry];
+	r->top = place_of(r, r->current);
+	fit(r, height);
+}
+
+static void mark_top(struct reader *r)
+{
+	r->current = row_at(r, r->top);
+}
+
+/* The next row that has lines; the same one if there is none. */
+static uint32_t next_row(struct reader *r, int by)
+{
+	struct reader_place p = place_of(r, r->current);
+
+	while (p.part < r->nr_parts && row_at(r, p) == r->current)
+		if (!move(r, &p, by) || (settle(r, &p), p.part >= r->nr_parts))
+			return r->current;
+	return row_at(r, p);
+}
+
+void reader_scroll(struct reader *r, long by, size_t height)
+{
+	struct reader_place was = r->top;
+
+	move(r, &r->top, by);
+	fit(r, height);
+	if (was.part == r->top.part && was.line == r->top.line && by)
+		r->current = next_row(r, by < 0 ? -1 : 1);
+	else
+		mark_top(r);
+}
+
+void reader_next(struct reader *r, int by, size_t height)
+{
+	r->current = next_row(r, by);
+	r->top = place_of(r, r->current);
+	if (by < 0) /* we came from below: its first line, not its last one */
+		r->top = place_of(r, r->current);
+	fit(r, height);
+}
+
+void reader_end(struct reader *r, int last, size_t height)
+{
+	r->top = (struct reader_place){ last ? r->nr_parts : 0, 0 };
+	fit(r, height);
+	if (last) {
+		struct reader_place p = { r->nr_parts, 0 };
+
+		move(r, &p, -1);
+		r->current = row_at(r, p);
+	} else {
+		mark_top(r);
+	}
+}
+
+void reader_width(struct reader *r, unsigned width)
+{
+	size_t line = 0;
+	struct reader_place first;
+
+	if (width == r->width)
+		return;
+	/* how far into its entry the screen begins */
+	if (r->rows.nr) {
+		uint32_t row = row_at(r, r->top);
+
+		first = place_of(r, row);
+		line = first.part == r->top.part && r->top.line > first.line ? r->top.line - first.line : 0;
+		r->width = width;
+		forget_lines(r);
+		r->top = place_of(r, row);
+		move(r, &r->top, (long)line);
+	}
+	r->width = width;
+	forget_lines(r);
+}
+
+int reader_line(struct reader *r, size_t below, struct grove_slice *line, uint32_t *row)
+{
+	struct reader_place p = r->top;
+	struct reader_part *part;
+
+	move(r, &p, (long)below);
+	settle(r, &p);
+	if (p.part >= r->nr_parts)
+		return 0;
+	part = part_at(r, p.part);
+	*line = (struct grove_slice){ part->text.ptr + part->line[p.line], part->line[p.line + 1] - part->line[p.line] };
+	if (line->len && line->ptr[line->len - 1] == '\n')
+		line->len--;
+	*row = part->row[p.line];
+	return 1;
+}
+
+/* ------------------------------------------------------------------- search */
+
+static int on_piece(void *payload, const struct grove_piece *piece)
+{
+	const struct needle *n = payload;
+
+	return needle_find(n, piece->text, 0) != SIZE_MAX || needle_find(n, piece->title, 0) != SIZE_MAX;
+}
+
+int reader_matches(struct grove_view *v, uint32_t entry, const struct needle *n)
+{
+	struct needle copy = *n;
+
+	return grove_view_piece_each(v, entry, on_piece, &copy) == 1;
+}
+
+/* A line without what styles it. */
+static int line_has(const struct reader_part *part, size_t line, const struct needle *n)
+{
+	char plain[4096];
+	size_t len = 0;
+
+	for (size_t i = part->line[line]; i < part->line[line + 1] && len < sizeof(plain); i++) {
+		if (part->text.ptr[i] == '\033') {
+			while (i < part->line[line + 1] && part->text.ptr[i] != 'm')
+				i++;
+			continue;
+		}
+		plain[len++] = part->text.ptr[i];
+	}
+	return needle_find(n, (struct grove_slice){ plain, len }, 0) != SIZE_MAX;
+}
+
+static void go_to(struct reader *r, struct reader_place p, size_t height)
+{
+	r->top = p;
+	r->current = row_at(r, p);
+	/* a few lines before it help to understand it */
+	move(r, &r->top, -(long)(height / 4));
+	fit(r, height);
+}
+
+int reader_find_near(struct reader *r, const struct needle *n, int by, size_t height)
+{
+	struct reader_place p = r->top;
+	const struct reader_part *part;
+
+	/* it stands a few lines below the top, see go_to() */
+	move(r, &p, (long)(height / 4));
+	settle(r, &p);
+	if (p.part >= r->nr_parts)
+		return 0;
+	part = part_at(r, p.part);
+	for (size_t line = p.line; by < 0 ? line > 0 : line + 1 < part->nr;) {
+		line += by < 0 ? (size_t)-1 : 1;
+		if (line_has(part, line, n)) {
+			go_to(r, (struct reader_place){ p.part, line }, height);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+void reader_find_in(struct reader *r, uint32_t entry, const struct needle *n, int by, size_t height)
+{
+	struct reader_place p;
+	const struct reader_part *part;
+	size_t found = SIZE_MAX;
+
+	if (!reader_has(r, entry))
+		return;
+	p = place_of(r, r->place_of[entry]);
+	if (p.part >= r->nr_parts) {
+		reader_show(r, entry, height);
+		return;
+	}
+	/* a result stands with its call: all lines of the part count, those of the entry first */
+	part = part_at(r, p.part);
+	for (size_t line = p.line; line < part->nr && part->row[line] == r->place_of[entry]; line++)
+		if (line_has(part, line, n)) {
+			found = line;
+			if (by > 0)
+				break;
+		}
+	for (size_t line = 0; found == SIZE_MAX && line < part->nr; line++)
+		if (line_has(part, line, n))
+			found = line;
+	if (found == SIZE_MAX)
+		reader_show(r, entry, height);
+	else
+		go_to(r, (struct reader_place){ p.part, found }, height);
+}

@@ -91,16 +91,17 @@ static int run_server(struct cli *c, int argc, char **argv)
 	return hand_over(c, "grove-serve", "its server (it needs libmicrohttpd)", argc, argv);
 }
 
-int cli_serve_at(struct cli *c, const char *page)
+int cli_serve_at(struct cli *c, const char *page, const char *store)
 {
-	char words[][16] = { "--quiet", "--listen", "127.0.0.1:0", "--open", "--at" };
-	char *at = copy(page), *argv[] = { words[0], words[1], words[2], words[3], words[4], at };
-
+	char words[][16] = { "--quiet", "--listen", "127.0.0.1:0", "--open", "--at", "--store" };
+	char *at = copy(page), *over = copy(store ? store : "");
+	char *argv[] = { words[0], words[1], words[2], words[3], words[4], at, words[5], over };
 	int status;
 
 	c->command = "serve";
-	status = run_server(c, 6, argv);
+	status = run_server(c, store ? 8 : 6, argv);
 	free(at);
+	free(over);
 	return status;
 }
 

@@ -6,7 +6,9 @@
 #include "programs/viewer.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* An id as a part of an address. */
@@ -26,9 +28,27 @@ static int escape(const char *id, char *out, size_t size)
 	return 0;
 }
 
+/*
+ * The directory of a file that lies in none of the stores that the server would
+ * look at, as a store: 1. 0: it will be found by its id.
+ */
+static int store_of(struct cli *c, struct grove_session *s, char *store, size_t size)
+{
+	const char *path = grove_session_path(s);
+	struct grove_list *found = NULL;
+	char real[PATH_MAX];
+	int err = grove_find(c->g, grove_session_id(s), 0, &found);
+
+	grove_list_free(found);
+	if (err != GROVE_ENOTFOUND || !path || !realpath(path, real))
+		return 0;
+	*strrchr(real, '/') = '\0';
+	return (size_t)snprintf(store, size, "file:%s", *real ? real : "/") < size;
+}
+
 int cli_show_web(struct cli *c, struct grove_session *s)
 {
-	char id[512], path[640], url[256], page[1024];
+	char id[512], path[640], url[256], page[1024], store[PATH_MAX + 8];
 
 	if (escape(grove_session_id(s), id, sizeof(id)))
 		return cli_error(c, GROVE_EINVAL, "%s: the session's id is too long for an address", c->command);
@@ -42,5 +62,5 @@ int cli_show_web(struct cli *c, struct grove_session *s)
 		return EXIT_DONE;
 	}
 	snprintf(page, sizeof(page), "/s/%s", id);
-	return cli_serve_at(c, page);
+	return cli_serve_at(c, page, store_of(c, s, store, sizeof(store)) ? store : NULL);
 }

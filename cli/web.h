@@ -13,7 +13,10 @@
  */
 int cli_show_web(struct cli *c, struct grove_session *s);
 
-/* Become a server on a free port that opens this page; returns only when there is no server to become. */
-int cli_serve_at(struct cli *c, const char *page);
+/*
+ * Become a server on a free port that opens this page, over `store` too unless it is NULL;
+ * returns only when there is no server to become.
+ */
+int cli_serve_at(struct cli *c, const char *page, const char *store);
 
 #endif

@@ -292,8 +292,8 @@ export function many(home, now) {
   return pi.slice(0, 10);
 }
 
-// A session of Claude Code: a prompt, a tool and its result, an answer.
-export function claude(projects, start, k, cwd = '/home/ana/ledger-ui') {
+// A session of Claude Code: a prompt, a tool and its result, an answer; sub-agents with logs of their own.
+export function claude(projects, start, k, cwd = '/home/ana/ledger-ui', agents = 0) {
   const sessionId = uuid(`claude${k}`);
   let parentUuid = null, n = 0;
   const line = (type, message, more = {}) => { const u = uuid(`${sessionId}${n}`); const l = { parentUuid, isSidechain: false, userType: 'external', cwd, sessionId, version: '2.0.0', gitBranch: 'main', type, message, uuid: u, timestamp: new Date(start + n++ * 1000).toISOString(), ...more }; parentUuid = u; return l; };
@@ -309,16 +309,31 @@ export function claude(projects, start, k, cwd = '/home/ana/ledger-ui') {
   const file = join(dir, `${sessionId}.jsonl`);
   writeFileSync(file, lines.map((l) => JSON.stringify(l)).join('\n') + '\n');
   utimesSync(file, new Date(start + 5000), new Date(start + 5000));
+  for (let a = 0; a < agents; a++) {
+    const agentId = `a${hex(`${sessionId}${a}`, 16)}`, side = { isSidechain: true, agentId };
+    parentUuid = null;
+    const log = [line('user', { role: 'user', content: `Part ${a}` }, side), line('assistant', said([{ type: 'text', text: `Part ${a} is done.` }], 'end_turn'), side)];
+    mkdirSync(join(dir, sessionId, 'subagents'), { recursive: true });
+    writeFileSync(join(dir, sessionId, 'subagents', `agent-${agentId}.jsonl`), log.map((l) => JSON.stringify(l)).join('\n') + '\n');
+  }
   return sessionId;
 }
 
-// Sessions that try to be more than text.
+// Sessions that try to be more than text: markup, addresses, control characters, and what makes parsers slow.
+const MARKUP = ['<script>document.title="owned"</script>', '<script src="https://evil.example/x.js"></script>', '<img src=x onerror="document.title=\'owned\'">', '<svg onload=alert(1)></svg>', '<svg><script>alert(1)</script></svg>', '<svg><use href="https://evil.example/#x"/></svg>', '<iframe src="https://evil.example"></iframe>', '<iframe srcdoc="<script>alert(1)</script>"></iframe>',
+  '<math><mtext></mtext></math>', '<style>*{display:none}</style>', '<link rel="stylesheet" href="https://evil.example/a.css">', '<base href="https://evil.example/">', '<object data="x"></object>', '<embed src="https://evil.example/x.swf">', '<form action="https://evil.example"><input></form>', '<meta http-equiv="refresh" content="0;url=https://evil.example">', '<details ontoggle=alert(1) open>', '<video src="https://evil.example/a.mp4" autoplay></video>',
+  '<audio src=x onerror=alert(1)>', '<body onload=alert(1)>', '<input autofocus onfocus=alert(1)>', '<marquee onstart=alert(1)>x</marquee>', '<template><script>alert(1)</script></template>', '<noscript><p title="</noscript><img src=x onerror=alert(1)>">', '<!--><img src=x onerror=alert(1)>-->', '<![CDATA[<script>alert(1)</script>]]>', '<x-y is="z" onclick=alert(1)>x</x-y>', '&lt;script&gt;alert(1)&lt;/script&gt;', '</script></style></textarea><script>alert(1)</script>', '<a href="data:text/html,<script>1</script>">x</a>'];
+const ADDRESSES = ['[a](javascript:document.title="owned")', '[a](JaVaScRiPt:alert(1))', '[a](java\tscript:alert(1))', '[a](&#106;avascript:alert(1))', '![x](https://evil.example/track.png)', '![x](javascript:alert(1))', '[bank.example](https://evil.example/login)', '[https://bank.example](https://bank.example@evil.example/)', '[x](data:text/html;base64,PHNjcmlwdD4=)', '[x](vbscript:1)', '[x](file:///etc/passwd)', '[x](blob:https://evil.example/1)', '[ref]: javascript:alert(1)\n[ref]',
+  '<https://evil.example/auto>', '[x](//evil.example/relative)', '[x](https://xn--pple-43d.example/)'];
+const CONTROL = ['\u202egnp.exe', 'a\u200bb\u200c\u2060c', '\u001b]8;;https://evil.example\u0007click\u001b]8;;\u0007', '\u001b[2J\u001b[1;1Hgone', '\u001b]0;owned\u0007', '\u0000\u0001\u0008x', 'one\rtwo\b\b'];
+// Of 20 KB and more, and known to be slow in one parser or another.
+const SLOW = [`${'> '.repeat(3000)}deep`, '['.repeat(4000), '*a '.repeat(6000), `${'`'.repeat(5000)}x`, `| a |\n|---|\n${'| <b>x</b> |\n'.repeat(300)}`, 'x'.repeat(60_000), `${'- '.repeat(2000)}x`, '![['.repeat(3000), `${'_a__b'.repeat(4000)}`, '<'.repeat(20_000)];
+
 export function hostile(root, now) {
-  const cases = ['<script>document.title="owned"</script>', '<img src=x onerror="document.title=\'owned\'">', '[a](javascript:document.title="owned")', '![x](https://evil.example/track.png)', '<svg onload=alert(1)></svg>', '<iframe src="https://evil.example"></iframe>', '[bank.example](https://evil.example/login)',
-    '\u202egnp.exe', 'a\u200bb\u200c\u2060c', '\u001b]8;;https://evil.example\u0007click\u001b]8;;\u0007', '\u001b[2J\u001b[1;1Hgone', '<math><mtext></mtext></math>', '<style>*{display:none}</style>', '<base href="https://evil.example/">', '<object data="x"></object>', '<a href="data:text/html,<script>1</script>">x</a>', '[x](data:text/html;base64,PHNjcmlwdD4=)',
-    '[x](vbscript:1)', '[ref]: javascript:alert(1)\n[ref]', '<details ontoggle=alert(1) open>', '&lt;script&gt;alert(1)&lt;/script&gt;', `${'> '.repeat(3000)}deep`, `${'['.repeat(4000)}`, `${'*a '.repeat(6000)}`, `${'`'.repeat(5000)}x`, '| a |\n|---|\n' + '| <b>x</b> |\n'.repeat(300), 'x'.repeat(60_000), '<form action="https://evil.example"><input></form>', '<meta http-equiv="refresh" content="0;url=https://evil.example">', '<link rel="stylesheet" href="https://evil.example/a.css">', '\u0000\u0007\u0008control'];
   const s = new PiSession('<b>Hostile</b> \u202e title', '/home/ana/hostile', now - 3 * 3600e3);
-  for (const c of cases) { s.user(c); s.say(c, { thinking: c }); s.tools([{ name: 'bash', args: { command: c.slice(0, 200) }, out: c }, { name: '<b>odd</b>', args: { a: c.slice(0, 500) }, out: c.slice(0, 2000) }]); }
+  s.slow = SLOW.length;
+  s.cases = [...MARKUP, ...ADDRESSES, ...CONTROL, ...SLOW];
+  for (const c of s.cases) { s.user(c); s.say(c, { thinking: c }); s.tools([{ name: 'bash', args: { command: c.slice(0, 200) }, out: c }, { name: '<b>odd</b>', args: { a: c.slice(0, 500) }, out: c.slice(0, 2000) }]); }
   s.write(root);
   return s;
 }

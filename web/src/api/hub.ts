@@ -9,6 +9,7 @@ export interface GroveEvent { kind: string; key: string | null; data: any }
 type Listener = (e: GroveEvent) => void;
 
 export const live = signal<'connecting' | 'live' | 'polling' | 'lost'>('connecting');
+export const nextTry = signal(0);   // when the server is asked again, after it fell silent
 
 const KINDS = ['sessions', 'append', 'update', 'leaf', 'meta', 'label', 'live', 'remove', 'reset', 'bye'];
 const WAIT_MAX = 30_000;
@@ -79,6 +80,7 @@ class Hub {
     } else if (m?.gone) this.others.delete(m.gone);
     else if (m?.event && !this.leads) this.tell(m.event);
     else if (m?.state && !this.leads) live.value = m.state;
+    else if (typeof m?.nextTry === 'number' && !this.leads) nextTry.value = m.nextTry;
   }
 
   private tell(e: GroveEvent): void {
@@ -132,9 +134,15 @@ class Hub {
     this.close();
     const wait = this.wait * (0.75 + Math.random() / 2);
     this.wait = Math.min(WAIT_MAX, this.wait * 2);
+    this.patience(Date.now() + wait);
     clearTimeout(this.timer);
     this.timer = setTimeout(() => (document.visibilityState === 'hidden' ? this.whenVisible() : this.connect()), wait) as unknown as number;
     fetch('/api/v1/health').then((r) => { if (r.ok) this.poll(); else this.state('lost'); }, () => { this.state('lost'); silent(); });
+  }
+
+  private patience(at: number): void {
+    nextTry.value = at;
+    this.channel?.postMessage({ nextTry: at });
   }
 
   private poll(): void {

@@ -56,8 +56,8 @@ export interface SessionRecord {
   rootEntryId: string | null;
   leafEntryId: string | null;
   parentSession: string | null;
-  createdAt: string;
-  updatedAt: string;
+  createdAt: string | null;
+  updatedAt: string | null;
   entryCount: number;
   seq: number;
   rev: number;
@@ -119,15 +119,17 @@ export interface Subagents {
 }
 export interface Snapshot { session: SessionRecord; labelsByEntryId?: Record<string, string>; subagents?: Subagents }
 
+// messages=head: who said it, how it begins, what it weighs.
+export interface MessageHead { role: string; head: string; bytes: number; tokens: number }
 export interface ContextReply {
-  messages: any[];
+  messages: MessageHead[];
   entryIds: (string | null)[];
   thinkingLevel?: string;
   model?: { provider?: string; modelId?: string } | null;
   leaf: string | null;
   parts?: { part: string; tokens: number; bytes: number; count: number }[];
   window?: { used: number; limit: number | null; source: 'usage' | 'estimate' };
-  explain?: { from: number; to: number; included: boolean; reason: string; count?: number }[];
+  explain?: { from: number; to: number; included: boolean; reason: string; count: number }[];
   leafReason?: { rule: string; entryId: string | null };
 }
 
@@ -145,7 +147,7 @@ export interface Plan {
 export interface Hit { entryId: string; seq?: number; role: string; snippet: string; marks?: [number, number][]; onActivePath: boolean; inContext: boolean }
 export interface SearchReply {
   groups: { session: ListItem; hits: Hit[]; more: number }[];
-  total: number; tookMs: number; index?: { state: string; behind: number }; suggest?: string; next?: string | null;
+  total: number; tookMs?: number; index?: { state: string; behind: number }; suggest?: string; next?: string | null;
 }
 
 export interface UsageRow { key: string; input: number; output: number; cacheRead: number; cacheWrite: number; totalTokens: number; cost: number | null; replies?: number; stack?: Record<string, UsageRow> }

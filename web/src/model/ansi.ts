@@ -57,3 +57,6 @@ export function settle(line: string): string {
 }
 
 export const terminal = (text: string): string => onlyColours(text).split('\n').map(settle).join('\n');
+
+// Without colours, too: for places that show one line.
+export const uncoloured = (text: string): string => onlyColours(text).replace(/\u001b\[[0-9;]*m/g, '');

@@ -79,7 +79,7 @@ export function Markdown({ text }: { text: string }): JSX.Element {
 export const STEP = 64_000;
 
 // A text that may have been left out for its length: what is there, and more on demand.
-export function useLong(entryId: string, text: Text | null): { text: string; rest: number; total: number; load: () => void; busy: boolean } {
+export function useLong(entryId: string, text: Text | null): { text: string; rest: number; total: number; load: () => void; busy: boolean; address: string | null } {
   const source = useContext(SourceContext);
   const ref = text && '$ref' in text ? text : null;
   const [held, hold] = useState<{ text: string; next: number; total: number }>({ text: '', next: 0, total: ref?.bytes ?? 0 });
@@ -91,13 +91,16 @@ export function useLong(entryId: string, text: Text | null): { text: string; res
       (m) => hold((h) => ({ text: h.text + m.text, next: m.next, total: m.total })), () => undefined).finally(() => setBusy(false));
   };
   useEffect(() => { if (ref && !held.text) load(8192); }, [ref?.pointer]);
-  if (!ref) return { text: text && 'text' in text ? text.text : '', rest: 0, total: 0, load: () => undefined, busy: false };
-  return { text: held.text, rest: Math.max(0, held.total - held.next), total: held.total, load: () => load(), busy };
+  if (!ref) return { text: text && 'text' in text ? text.text : '', rest: 0, total: 0, load: () => undefined, busy: false, address: null };
+  return { text: held.text, rest: Math.max(0, held.total - held.next), total: held.total, load: () => load(), busy, address: source?.whole(entryId, ref.pointer) ?? null };
 }
 
 export function MoreBytes({ long }: { long: ReturnType<typeof useLong> }): JSX.Element | null {
   if (!long.rest) return null;
-  return <button class="more" onClick={long.load} disabled={long.busy}>Show next {bytes(Math.min(STEP, long.rest))} of {bytes(long.total)}</button>;
+  return (
+    <div class="more-w"><button class="more" onClick={long.load} disabled={long.busy}>Show next {bytes(Math.min(STEP, long.rest))} of {bytes(long.total)}</button>
+      {long.address && <a class="more raw" href={long.address} target="_blank" rel="noopener">Open raw</a>}</div>
+  );
 }
 
 const FOLD_LINES = 40;

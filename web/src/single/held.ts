@@ -116,6 +116,7 @@ export class Held extends Look {
 
   need(): void { /* Everything is here. */ }
   media(): null { return null; }
+  whole(): null { return null; }
   continueFrom(): Promise<void> { return Promise.resolve(); }
   finishDraft(): void { /* There is no draft. */ }
 }

@@ -48,7 +48,7 @@ function One({ session, others, choose, say }: { session: Held; others: Held[]; 
         {rail && tree}
         {!(narrow && rail) && <section class="conv" aria-label="Session">
           <div class="sh"><div class="nm"><h1 class="trunc">{visible(nameOf(session))}</h1>
-            <div class="sub"><span class="trunc">{visible(project(meta.cwd))}</span><i /><span class="num">{moment(Date.parse(meta.createdAt))}</span><i /><span class="num">{plural(session.skeleton.n, 'entry', 'entries')}</span></div></div>
+            <div class="sub"><span class="trunc">{visible(project(meta.cwd))}</span>{meta.createdAt && <><i /><span class="num">{moment(Date.parse(meta.createdAt))}</span></>}<i /><span class="num">{plural(session.skeleton.n, 'entry', 'entries')}</span></div></div>
             {others.length > 1 && <label class="pick"><span class="vh">Transcript</span><select class="btn" onChange={(e) => choose(e.currentTarget.selectedIndex)}>{others.map((h, k) => <option key={k} selected={h === session}>{visible(nameOf(h)).slice(0, 60)}</option>)}</select></label>}</div>
           {session.known.notes?.map((n, k) => <div key={k} class="band plain"><Icon name="alert" small={false} /><span>{visible(n)}</span></div>)}
           <Conversation session={session} folds={reading.folds} toggle={reading.toggle} goTo={reading.goTo} view={reading.view} label={() => undefined} resume={null} jump={reading.jump} follow={reading.follow} onWindow={(x) => { reading.window.value = x; }} select={reading.select} lines={null} />

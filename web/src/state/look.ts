@@ -57,6 +57,7 @@ export abstract class Look implements Shown {
   abstract need(who: 'rows' | 'rail', entries: number[], soon?: boolean): void;
   abstract more(entryId: string, pointer: string, offset: number, limit: number): Promise<{ text: string; next: number; total: number }>;
   abstract media(entryId: string, n: number): string | null;
+  abstract whole(entryId: string, pointer: string): string | null;
   abstract address(entryId: string): string;
   abstract copy(text: string, what: string): void;
   abstract continueFrom(entryId: string): Promise<void>;

@@ -6,7 +6,6 @@ import type { ContextReply, EntriesReply, Entry, Hit, Plan, SessionRecord, Snaps
 import { Bodies, ranges } from '../model/bodies.ts';
 import { body } from '../model/body.ts';
 import { keepSeen, readKept } from '../model/kept.ts';
-import { completeContext } from '../model/derive.ts';
 import { busy, idle, step, type LeafEvent, type Written } from '../model/leaf.ts';
 import { Skeleton } from '../model/skeleton.ts';
 import { GAP, merged, type Stretch } from '../model/stretch.ts';
@@ -24,9 +23,7 @@ const JOIN_MS = 80;            // what comes within is shown together
 
 export class SessionState extends Look {
   readonly failure = signal<ApiError | null>(null);
-  private readonly contextSent = signal<ContextReply | null>(null);
-  // The reasons name entries, which the shape places: it may come after the context.
-  readonly context = computed(() => { this.shape.value; return this.contextSent.value && completeContext(this.contextSent.value, this.skeleton); });
+  readonly context = signal<ContextReply | null>(null);
   readonly mark = signal<string | null>(null);   // one end of a comparison
   private bodies = new Bodies();
   private asked = new Set<number>();
@@ -265,6 +262,10 @@ export class SessionState extends Look {
     return `/api/v1${this.path}/entries/${encodeURIComponent(entryId)}/media/${n}${this.sub ? `?sub=${encodeURIComponent(this.sub)}` : ''}`;
   }
 
+  whole(entryId: string, pointer: string): string {
+    return `/api/v1${this.path}/entries/${encodeURIComponent(entryId)}/text?${new URLSearchParams({ pointer, ...this.params })}`;
+  }
+
   // ---- live --------------------------------------------------------------------
 
   private pendingWires: { wire: TreeWire; leafId: string | null }[] = [];
@@ -330,7 +331,7 @@ export class SessionState extends Look {
     const meta = this.sessionMeta.value!;
     this.sessionMeta.value = { ...meta, entryCount: this.parts ? meta.entryCount + count : this.skeleton.n, leafEntryId: this.skeleton.id[this.skeleton.leaf] ?? null };
     this.arrived.value += count;
-    this.contextSent.value = null;
+    this.context.value = null;
     this.shape.value++;
   }
 
@@ -348,7 +349,7 @@ export class SessionState extends Look {
   setLeaf(id: string | null): void {
     this.skeleton.leaf = id === null ? -1 : this.skeleton.index.get(id) ?? this.skeleton.leaf;
     this.sessionMeta.value = { ...this.sessionMeta.value!, leafEntryId: id };
-    this.contextSent.value = null;
+    this.context.value = null;
     this.shape.value++;
   }
 
@@ -470,7 +471,7 @@ export class SessionState extends Look {
 
   async loadContext(leaf: string | null): Promise<void> {
     try {
-      this.contextSent.value = await get<ContextReply>(`${this.path}/context`, { explain: 1, parts: 1, ...(leaf ? { leaf } : {}), ...this.params });
+      this.context.value = await get<ContextReply>(`${this.path}/context`, { explain: 1, parts: 1, messages: 'head', ...(leaf ? { leaf } : {}), ...this.params });
     } catch (e) {
       if (e instanceof ApiError && e.code !== 'NOANSWER') say(e.message, 'bad');
     }

@@ -1,11 +1,10 @@
 // Two branches side by side, from where they part.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { ApiError, get } from '../api/http.ts';
-import { completeContext, diffOf } from '../model/derive.ts';
+import { get } from '../api/http.ts';
 import type { ContextReply, DiffReply, DiffSide } from '../api/types.ts';
 import { body, plainText } from '../model/body.ts';
-import { count, money, plural, time, tokens } from '../model/format.ts';
+import { count, money, plural, time } from '../model/format.ts';
 import { formatRoute, sessionAt, type Route } from '../model/route.ts';
 import { project, type Row } from '../model/rows.ts';
 import { readable, visible } from '../model/safe.ts';
@@ -18,6 +17,7 @@ import { SessionState } from '../state/session.ts';
 import { ContinueDialog } from './dialogs.tsx';
 import { ConversationRow } from './entry.tsx';
 import { Bars, Boundary } from './lazy.tsx';
+import { Weights } from './weights.tsx';
 
 type CompareRoute = Extract<Route, { page: 'compare' }>;
 type Pane = 'conversation' | 'files' | 'context';
@@ -76,25 +76,23 @@ function Files({ side }: { side: DiffSide }): JSX.Element {
 
 function ContextSide({ session, leaf }: { session: SessionState; leaf: string }): JSX.Element {
   const [c, set] = useState<ContextReply | null>(null);
-  useEffect(() => { get<ContextReply>(`${session.path}/context`, { leaf }).then((x) => set(completeContext(x, session.skeleton)), () => undefined); }, [leaf]);
+  useEffect(() => { get<ContextReply>(`${session.path}/context`, { leaf, parts: 1, messages: 'head' }).then(set, () => undefined); }, [leaf]);
   if (!c) return <Bars rows={3} />;
-  return <div class="pane"><div class="figrow"><span class="fig num">{count(c.window?.used ?? 0)}</span><span class="soft">tokens, {plural(c.messages.length, 'message')}</span></div><div class="parts num">{(c.parts ?? []).map((p, i) => <div key={p.part}><i class={`p${(i % 6) + 1}`} /><span class="trunc">{visible(p.part)}</span><span>{tokens(p.tokens)}</span><span class="r" /></div>)}</div></div>;
+  return <div class="pane"><Weights c={c} /></div>;
 }
 
 export function ComparePage({ r }: { r: CompareRoute }): JSX.Element {
   const session = useMemo(() => new SessionState(r.key, null), [r.key]);
-  const [told, setDiff] = useState<DiffReply | null>(null);
-  const [own, setOwn] = useState(false);
+  const [diff, setDiff] = useState<DiffReply | null>(null);
   const [failed, setFailed] = useState<string | null>(null);
   const [pane, setPane] = useState<Pane>('conversation');
   const [folds, setFolds] = useState<ReadonlySet<string>>(new Set());
   const [shown, setShown] = useState(ROWS);
   useEffect(() => () => session.close(), [session]);
-  useEffect(() => { setTitle('Compare'); get<DiffReply>(`${session.path}/diff`, { a: r.a, b: r.b }).then(setDiff, (e) => { if (e instanceof ApiError && e.status === 501) setOwn(true); else setFailed(e.message); }); }, [r.a, r.b]);
+  useEffect(() => { setTitle('Compare'); get<DiffReply>(`${session.path}/diff`, { a: r.a, b: r.b }).then(setDiff, (e) => setFailed(e.message)); }, [r.a, r.b]);
   useKeys({ Escape: () => go(sessionAt(r.key)) });
   const meta = session.sessionMeta.value;
   const s = session.skeleton, ia = s.index.get(r.a), ib = s.index.get(r.b);
-  const diff = useMemo(() => told ?? (own && meta && ia !== undefined && ib !== undefined ? diffOf(s, ia, ib, (i) => session.body(i)) : null), [told, own, meta, session.bodyCount.value]);
   const sides = useMemo(() => {
     if (!meta || !diff || ia === undefined || ib === undefined) return null;
     const fork = diff.fork === null ? -1 : s.index.get(diff.fork) ?? -1;

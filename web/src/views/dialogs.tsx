@@ -68,7 +68,7 @@ export function DeleteDialog({ item, close, done }: { item: Named; close: () => 
 
 function WhatHappens({ p, name }: { p: PendingLeafConfirmation; name: string }): JSX.Element {
   if (p.outcome === 'replay') {
-    return <><p class="soft">The leaf moves to just before this prompt. {p.leavesBehind === 1 ? 'The entry after it stays as a branch.' : `The ${count(p.leavesBehind)} entries after it stay as a branch.`}</p>{p.text && <div class="mini">{visible(p.text).slice(0, 280)}</div>}</>;
+    return <><p class="soft">The leaf moves to just before this prompt. {p.leavesBehind > 1 ? `It and the ${p.leavesBehind === 2 ? 'entry' : `${count(p.leavesBehind - 1)} entries`} after it stay as a branch.` : 'It stays as a branch.'}</p>{p.text && <div class="mini">{visible(p.text).slice(0, 280)}</div>}</>;
   }
   return <p class="soft">The next message will follow {name ? 'this entry' : 'it'}.{p.contextTokens !== null && <> Context there: <span class="num">{tokens(p.contextTokens)} tokens</span></>}{p.model && <>, model <span class="mono">{visible(p.model)}</span></>}.{p.leavesBehind > 0 && <> {plural(p.leavesBehind, 'entry', 'entries')} stay as a branch.</>}</p>;
 }

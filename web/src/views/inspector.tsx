@@ -2,9 +2,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { get } from '../api/http.ts';
-import type { AgentLog, ContextReply, Entry } from '../api/types.ts';
-import { body, firstWords } from '../model/body.ts';
-import { weigh } from '../model/derive.ts';
+import type { AgentLog, ContextReply, Entry, MessageHead } from '../api/types.ts';
+import { uncoloured } from '../model/ansi.ts';
+import { body } from '../model/body.ts';
 import { bytes, count, modelName, moment, money, plural, tokens } from '../model/format.ts';
 import { visible } from '../model/safe.ts';
 import { Batch } from '../parts/batch.tsx';
@@ -13,37 +13,42 @@ import { JsonTree } from '../parts/json.tsx';
 import { copy } from '../state/app.ts';
 import type { SessionState } from '../state/session.ts';
 import { Bars } from './lazy.tsx';
+import { Weights } from './weights.tsx';
 
 export type Tab = 'entry' | 'context' | 'workers' | 'raw';
 const TABS: [Tab, string][] = [['entry', 'Entry'], ['context', 'Context'], ['workers', 'Workers'], ['raw', 'Raw']];
 
-const PARTS: Record<string, string> = {
-  system: 'System prompt and tools', tools: 'System prompt and tools', overhead: 'System prompt and tools', summary: 'Compaction summary', compaction: 'Compaction summary', summaries: 'Summaries', prompts: 'Your prompts', user: 'Your prompts',
-  replies: 'Replies', assistant: 'Replies', toolResults: 'Tool results', results: 'Tool results', toolCalls: 'Tool calls', calls: 'Tool calls', thinking: 'Thinking', images: 'Images', other: 'Other',
-};
 const WHY: Record<string, string> = {
   'last-entry': 'It is the last entry in the file; nothing marks another one.', marker: 'A mark in the file says so: somebody moved the leaf here.', 'last-prompt': 'The agent stored it with its last prompt.', store: 'The store keeps it beside the session.',
 };
 
-const roleOf = (m: any): string => ({ user: 'user', assistant: 'assistant', toolResult: 'result', tool: 'result', compactionSummary: 'summary', branchSummary: 'summary', bashExecution: 'shell' } as Record<string, string>)[m?.role] ?? String(m?.role ?? 'message');
-const weight = (m: any): number => { if (typeof m?.tokens === 'number') return m.tokens; if (typeof m?.bytes === 'number') return m.bytes / 4; const w = weigh(m); return w.tokens + w.images; };
-const headOf = (m: any): string => m?.head ?? m?.text ?? (m?.toolName ? `${m.toolName} ${firstWords({ type: 'message', message: m })}` : firstWords({ type: 'message', message: m }) || body({ type: 'm', message: m }).blocks.map((b) => (b.is === 'call' ? b.name : '')).filter(Boolean).join(', '));
+const roleOf = (m: MessageHead): string => ({ user: 'user', assistant: 'assistant', toolResult: 'result', tool: 'result', compactionSummary: 'summary', branchSummary: 'summary', bashExecution: 'shell' } as Record<string, string>)[m?.role] ?? String(m?.role ?? 'message');
+const headOf = (m: MessageHead): string => uncoloured(m.head).replace(/\s+/g, ' ').trim();
 
-type Line = { out: string; n: number; at: number } | { message: any; id: string | null; n: number };
+type Line = { out: string; n: number; at: number } | { message: MessageHead; id: string | null; n: number };
+
+type Run = NonNullable<ContextReply['explain']>[number];
+const size = (r: Run): number => r.count;
+// A change of the model, a label and the like never were messages: they are told together, after the rest.
+const neverSent = (r: Run): boolean => /not sent to the model/.test(r.reason);
 
 // Messages in order, with the runs that were left out where they were.
 function inOrder(c: ContextReply, session: SessionState): Line[] {
   const lines: Line[] = [];
-  const outs = (c.explain ?? []).filter((e) => !e.included).map((e) => ({ ...e, n: e.count ?? e.to - e.from + 1 })).filter((e) => !/not sent to the model/.test(e.reason) || e.n > 20);
+  const left = (c.explain ?? []).filter((e) => !e.included), outs = left.filter((e) => !neverSent(e));
+  const tell = (e: Run): void => { lines.push({ out: e.reason, n: size(e), at: e.from }); };
   let k = 0;
   c.messages.forEach((message, i) => {
     const id = c.entryIds[i] ?? null;
     const at = id === null ? undefined : session.skeleton.index.get(id);
     const seq = at === undefined ? Infinity : session.skeleton.seq[at]!;
-    while (k < outs.length && outs[k]!.to < seq) { lines.push({ out: outs[k]!.reason, n: outs[k]!.n, at: outs[k]!.from }); k++; }
+    while (k < outs.length && outs[k]!.to < seq) tell(outs[k++]!);
     lines.push({ message, id, n: i + 1 });
   });
-  while (k < outs.length) { lines.push({ out: outs[k]!.reason, n: outs[k]!.n, at: outs[k]!.from }); k++; }
+  outs.slice(k).forEach(tell);
+  const never = new Map<string, Run>();
+  for (const e of left.filter(neverSent)) never.set(e.reason, { ...e, from: never.get(e.reason)?.from ?? e.from, count: size(e) + (never.get(e.reason)?.count ?? 0) });
+  [...never.values()].forEach(tell);
   return lines;
 }
 
@@ -54,23 +59,18 @@ function ContextTab({ session, goTo }: { session: SessionState; goTo: (id: strin
   useEffect(() => { if (!session.context.value) void session.loadContext(leafId); }, [c === null, leafId]);
   useEffect(() => { void session.loadContext(leafId); }, [leafId]);
   if (!c) return <Bars />;
-  const parts = c.parts ?? [];
-  const used = c.window?.used ?? parts.reduce((s, p) => s + p.tokens, 0);
-  const limit = c.window?.limit ?? null;
   const lines = inOrder(c, session);
-  const heaviest = Math.max(1, ...c.messages.map(weight));
+  const heaviest = c.messages.reduce((most, m) => Math.max(most, m.tokens), 1);
   return (
     <div class="pane">
-      <div><div class="figrow"><span class="fig num">{count(Math.round(used))}</span><span class="soft">{limit ? `tokens of ${count(limit)}` : 'tokens'}</span>{c.window?.source !== 'usage' && <span class="chip line end">estimate</span>}</div><div class="dim">{plural(c.messages.length, 'message')}{c.leaf && <>, sent from leaf <span class="mono">{c.leaf.slice(0, 8)}</span></>}</div></div>
-      {parts.length > 0 && <div class="stack-w"><div class="stack" role="img" aria-label="Share of each part">{parts.map((p, i) => <i key={p.part} class={`p${(i % 6) + 1}`} style={{ flexGrow: p.tokens }} />)}{limit && <i class="p0" style={{ flexGrow: Math.max(0, limit - used) }} />}</div>
-        <div class="parts num">{parts.map((p, i) => <div key={p.part}><i class={`p${(i % 6) + 1}`} /><span class="trunc">{PARTS[p.part] ?? visible(p.part)}</span><span>{tokens(p.tokens)}</span><span class="r">{used ? Math.round((p.tokens / used) * 100) : 0} %</span></div>)}</div></div>}
+      <Weights c={c} />
       {c.leafReason && <div class="why"><b>Why this leaf?</b> {WHY[c.leafReason.rule] ?? visible(c.leafReason.rule)}</div>}
       <div class="sect"><h2>What is sent<span class="end">in order</span></h2>
         <div class="msgs">{lines.slice(0, more).map((l, i) => ('out' in l
           ? <button key={i} class="mg out" onClick={() => { const k = session.skeleton.seq.indexOf(l.at); if (k >= 0) goTo(session.skeleton.id[k]!); }}><Icon name="layers" /><span class="trunc">{plural(l.n, 'entry', 'entries')} left out: {visible(l.out)}</span><Icon name="right" /></button>
-          : <button key={i} class="mg" onClick={() => { if (l.id) goTo(l.id); }}><span class="bar-bg" style={{ width: `${Math.max(1, (weight(l.message) / heaviest) * 100)}%` }} /><span class="num dim">{l.n}</span><span>{roleOf(l.message)}</span><span class="trunc">{visible(headOf(l.message))}</span><span class="r num">{tokens(weight(l.message))}</span></button>))}
+          : <button key={i} class="mg" data-entry={l.id ?? ''} onClick={() => { if (l.id) goTo(l.id); }}><span class="bar-bg" style={{ width: `${Math.max(1, (l.message.tokens / heaviest) * 100)}%` }} /><span class="num dim">{l.n}</span><span>{roleOf(l.message)}</span><span class="trunc">{visible(headOf(l.message))}</span><span class="r num">{tokens(l.message.tokens)}</span></button>))}
           {lines.length > more && <button class="more" onClick={() => setMore(more + 500)}>{plural(lines.length - more, 'more message')}</button>}</div></div>
-      <div class="acts l"><button class="btn sm" onClick={() => void get<ContextReply>(`${session.path}/context`, leafId ? { leaf: leafId } : {}).then((full) => copy(JSON.stringify(full.messages, null, 1), 'Messages'))}><Icon name="copy" />Copy as JSON</button></div>
+      <div class="acts l"><button class="btn sm" onClick={() => void get<{ messages: unknown[] }>(`${session.path}/context`, leafId ? { leaf: leafId } : {}).then((full) => copy(JSON.stringify(full.messages, null, 1), 'Messages'))}><Icon name="copy" />Copy as JSON</button></div>
     </div>
   );
 }

@@ -73,6 +73,8 @@ export function useReading(session: Look, o: ReadingOptions): Reading {
     select(session.skeleton.id[row.entries[0]]!, { scroll: true });
     requestAnimationFrame(() => document.querySelector<HTMLElement>(`article[data-row="${k}"]`)?.focus({ preventScroll: true }));
   };
+  // The line that counts what is not shown is no entry.
+  const toRow = (d: 1 | -1): void => { let k = rowAt() + d; while (rows[k]?.kind === 'hidden') k += d; moveTo(Math.min(rows.length - 1, Math.max(0, k))); };
   const toPrompt = (d: 1 | -1): void => { const k = promptRow(rows, rowAt(), d); if (k >= 0) moveTo(k); };
   const chosen = (): number | null => session.skeleton.index.get(session.selectedEntryId.value ?? session.sessionMeta.value?.leafEntryId ?? '') ?? null;
   const toFork = (d: 1 | -1): void => {
@@ -94,7 +96,7 @@ export function useReading(session: Look, o: ReadingOptions): Reading {
   const fold = (): void => { const row = rows[rowAt()]; if (row) for (const part of ['t0', 'h0', 's0', 'sum', 'raw']) toggle(`${row.key}/${part}`); };
   const foldTools = (): void => setFolds(folds.size ? new Set() : new Set(rows.filter((x) => x.kind === 'reply' || x.kind === 'lone').flatMap((x) => Array.from({ length: TOOLS_MAX }, (_, k) => `${x.key}/t${k}`))));
   const keys: Keys = {
-    j: () => moveTo(Math.min(rows.length - 1, rowAt() + 1)), k: () => moveTo(Math.max(0, rowAt() - 1)), J: () => toPrompt(1), K: () => toPrompt(-1),
+    j: () => toRow(1), k: () => toRow(-1), J: () => toPrompt(1), K: () => toPrompt(-1),
     h: () => toFork(-1), l: () => toFork(1), u: toBeginning, f: toEnd, End: toEnd, o: fold, O: foldTools, n: () => toHit(1), N: () => toHit(-1),
     1: () => { session.zoom.value = 'prompts'; }, 2: () => { session.zoom.value = 'turns'; }, 3: () => { session.zoom.value = 'all'; },
   };

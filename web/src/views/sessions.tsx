@@ -18,7 +18,7 @@ import { TabBar } from './shell.tsx';
 import { useVirtual } from './virtual.ts';
 
 const PAGE = 200;
-const DEBOUNCE = 90;
+const WAIT_MAX = 90;
 
 export const sessions = signal<ListItem[]>([]);
 const facets = signal<Facets>({});
@@ -173,6 +173,10 @@ function known(reply: SearchReply): SearchReply {
   return { ...reply, groups: reply.groups.map((g) => { const s = sessions.value.find((x) => x.id === g.session.id); return { ...g, session: { ...s, ...g.session, key: g.session.key ?? s?.key ?? g.session.id, modified: g.session.modified ?? s?.modified ?? '' } }; }) };
 }
 
+// How long the last answer took: one types on for as long before the next is asked for, so that a quick server
+// is asked at once and a slow one not with every key.
+let took = 0;
+
 function useSearch(query: URLSearchParams): { reply: SearchReply | null; busy: boolean; failed: string | null } {
   const q = query.get('q') ?? '';
   const name = query.toString();
@@ -184,8 +188,9 @@ function useSearch(query: URLSearchParams): { reply: SearchReply | null; busy: b
       const params = listParams(query);
       params.set('group', 'session');
       if (query.get('in')) params.set('in', query.get('in')!);
-      get<SearchReply>('/search', params, c.signal).then((reply) => set({ name, reply: known(reply), failed: null }), (e) => { if (!aborted(e)) set({ name, reply: null, failed: e instanceof Error ? e.message : String(e) }); });
-    }, DEBOUNCE);
+      const asked = performance.now();
+      get<SearchReply>('/search', params, c.signal).then((reply) => { took = performance.now() - asked; set({ name, reply: known(reply), failed: null }); }, (e) => { if (!aborted(e)) set({ name, reply: null, failed: e instanceof Error ? e.message : String(e) }); });
+    }, Math.min(WAIT_MAX, took));
     return () => { clearTimeout(t); c.abort(); };
   }, [name]);
   return { reply: state.reply, busy: state.name !== name && q.trim().length >= 2, failed: state.name === name ? state.failed : null };
@@ -231,7 +236,7 @@ function Results({ query, now, selected }: { query: URLSearchParams; now: number
   if (reply && !busy && !groups.length && !names.length) return <Nothing q={q} reply={reply} query={query} />;
   return (
     <div class={busy ? 'results stale' : 'results'}>
-      {reply && <h2 class="day">{plural(groups.length, 'session')}, {plural(reply.total, 'passage')}<span>in {Math.round(reply.tookMs)} ms · newest first{reply.index?.state === 'building' ? ' · the index is being built' : ''}</span></h2>}
+      {reply && <h2 class="day">{plural(groups.length, 'session')}, {plural(reply.total, 'passage')}<span>{reply.tookMs === undefined ? '' : `in ${Math.round(reply.tookMs)} ms · `}newest first{reply.index?.state === 'building' ? ' · the index is being built' : ''}</span></h2>}
       {groups.map((g) => <div key={g.session.key}><SessionRow s={g.session} now={now} on={g.session.key === selected} />{g.hits.map((h, i) => <HitRow key={i} session={g.session} hit={h} />)}{g.more > 0 && <a class="hit" href={`${sessionAt(g.session.key)}?q=${encodeURIComponent(q)}`}><span /><span /><span class="dim">{plural(g.more, 'more passage')}</span><span /></a>}</div>)}
       {names.length > 0 && <><h2 class="day">By name or project</h2>{names.map((s) => <SessionRow key={s.key} s={s} now={now} on={s.key === selected} />)}</>}
       {!reply && busy && !names.length && <Bars />}

@@ -1,7 +1,8 @@
 // What stands around every page: the bar, the offline band, what is said in passing, palette and help.
 import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { lazy, Suspense } from './lazy.tsx';
-import { hub, live } from '../api/hub.ts';
+import { hub, live, nextTry } from '../api/hub.ts';
 import { offline } from '../api/http.ts';
 import { time } from '../model/format.ts';
 import { Icon, Logo } from '../parts/icons.tsx';
@@ -16,11 +17,18 @@ function Connection(): JSX.Element {
   return <span class="conn" role="status"><span class={text === 'Live' ? 'dot live' : text === 'Every 4 s' ? 'dot' : 'dot off'} /><span class="t">{text}</span></span>;
 }
 
+function TryingAgain(): JSX.Element | null {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => { const t = setInterval(() => setNow(Date.now()), 1000); return () => clearInterval(t); }, []);
+  const left = Math.ceil((nextTry.value - now) / 1000);
+  return <span class="num">{left > 0 ? `Trying again in ${left} s. ` : 'Trying again. '}</span>;
+}
+
 export function OfflineBand(): JSX.Element | null {
   const gone = offline.value;
   if (!gone) return null;
   return (
-    <div class="band amber" role="alert"><Icon name="alert" small={false} /><span>The server does not answer. What you see is from <b class="num">{time(gone.since)}</b>. Reading goes on; acting is off until it is back.</span>
+    <div class="band amber" role="alert"><Icon name="alert" small={false} /><span>The server does not answer. What you see is from <b class="num">{time(gone.since)}</b>. <TryingAgain />Reading goes on; acting is off until it is back.</span>
       <button class="btn sm" onClick={() => { hub.retry(); void fetch('/api/v1/health').then((r) => { if (r.ok) location.reload(); }, () => undefined); }}>Retry now</button></div>
   );
 }

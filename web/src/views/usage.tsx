@@ -63,6 +63,9 @@ function download(name: string, text: string): void {
 
 const total = (r: UsageRow): number => r.totalTokens || r.input + r.output + r.cacheRead + r.cacheWrite;
 
+// Rounded to be read; the title has all of it.
+function Figure({ n, hide = false }: { n: number; hide?: boolean }): JSX.Element { return <td class={hide ? 'hidep' : undefined} title={count(n)}>{tokens(n)}</td>; }
+
 function Table({ by, rows, unpriced }: { by: string; rows: UsageRow[]; unpriced: Set<string> }): JSX.Element {
   const [all, setAll] = useState(false);
   const sorted = [...rows].sort((a, b) => (b.cost ?? -1) - (a.cost ?? -1) || total(b) - total(a));
@@ -70,7 +73,7 @@ function Table({ by, rows, unpriced }: { by: string; rows: UsageRow[]; unpriced:
   const max = Math.max(...rows.map((r) => r.cost ?? 0), 0);
   return (
     <div class="card scrollx" tabIndex={0} role="group" aria-label="Figures"><table class="t"><thead><tr><th scope="col">{BY.find((b) => b[0] === by)?.[1] ?? by}</th><th scope="col" class="hidep">Input</th><th scope="col">Output</th><th scope="col" class="hidep">Cache read</th><th scope="col" class="hidep">Cache write</th><th scope="col" class="w"><span class="vh">Share</span></th><th scope="col">Cost</th></tr></thead>
-      <tbody>{shown.map((r) => <tr key={r.key}><td class="k"><span class="trunc" title={visible(r.key)}>{visible(nameOf(by, r.key))}</span></td><td class="hidep">{tokens(r.input)}</td><td>{tokens(r.output)}</td><td class="hidep">{tokens(r.cacheRead)}</td><td class="hidep">{tokens(r.cacheWrite)}</td><td class="w">{max > 0 && r.cost ? <div class="hb" style={{ width: `${(r.cost / max) * 100}%` }} /> : null}</td><td class="cost">{r.cost === null || unpriced.has(r.key) ? <span class="chip">no price known</span> : money(r.cost)}</td></tr>)}</tbody></table>
+      <tbody>{shown.map((r) => <tr key={r.key}><td class="k"><span class="trunc" title={visible(r.key)}>{visible(nameOf(by, r.key))}</span></td><Figure n={r.input} hide /><Figure n={r.output} /><Figure n={r.cacheRead} hide /><Figure n={r.cacheWrite} hide /><td class="w">{max > 0 && r.cost ? <div class="hb" style={{ width: `${(r.cost / max) * 100}%` }} /> : null}</td><td class="cost">{r.cost === null || unpriced.has(r.key) ? <span class="chip">no price known</span> : money(r.cost)}</td></tr>)}</tbody></table>
       {shown.length < sorted.length && <button class="more" onClick={() => setAll(true)}>Show {sorted.length - shown.length} more</button>}</div>
   );
 }

@@ -1,0 +1,32 @@
+// What a context weighs, part by part.
+import type { JSX } from 'preact';
+import type { ContextReply } from '../api/types.ts';
+import { count, tokens } from '../model/format.ts';
+import { visible } from '../model/safe.ts';
+
+type Part = NonNullable<ContextReply['parts']>[number];
+
+const WORDS: Record<string, string> = {
+  overhead: 'System prompt and tools', summary: 'Summaries', prompts: 'Your prompts', replies: 'Replies', thinking: 'Thinking', toolCalls: 'Tool calls', toolResults: 'Tool results', images: 'Images', other: 'Other',
+};
+const COLOURS = 8;
+
+// What the last reply says was read, less what the messages weigh, is what the agent sends before them.
+export function whole(c: ContextReply): { parts: Part[]; used: number; estimate: boolean } {
+  const parts = c.parts ?? [], sum = parts.reduce((n, p) => n + p.tokens, 0), used = Math.round(c.window?.used ?? sum);
+  if (c.window?.source !== 'usage' || used < sum) return { parts, used: sum, estimate: true };
+  return { parts: used > sum ? [{ part: 'overhead', tokens: used - sum, bytes: 0, count: 0 }, ...parts] : parts, used, estimate: false };
+}
+
+export function Weights({ c }: { c: ContextReply }): JSX.Element {
+  const { parts, used, estimate } = whole(c);
+  const limit = c.window?.limit ?? null;
+  const colour = (i: number): string => `p${(i % COLOURS) + 1}`;
+  return (
+    <>
+      <div><div class="figrow"><span class="fig num">{count(used)}</span><span class="soft">{limit ? `tokens of ${count(limit)}` : 'tokens'}</span>{estimate && <span class="chip line end">estimate</span>}</div><div class="dim">{count(c.entryIds.length)} {c.entryIds.length === 1 ? 'message' : 'messages'}{c.leaf && <>, sent from leaf <span class="mono">{c.leaf.slice(0, 8)}</span></>}</div></div>
+      {parts.length > 0 && <div class="stack-w"><div class="stack" role="img" aria-label="Share of each part">{parts.map((p, i) => <i key={p.part} class={colour(i)} style={{ flexGrow: p.tokens }} />)}{limit && <i class="p0" style={{ flexGrow: Math.max(0, limit - used) }} />}</div>
+        <div class="parts num">{parts.map((p, i) => <div key={p.part} title={`${count(p.tokens)} tokens`}><i class={colour(i)} /><span class="trunc">{WORDS[p.part] ?? visible(p.part)}</span><span>{tokens(p.tokens)}</span><span class="r">{used ? Math.round((p.tokens / used) * 100) : 0} %</span></div>)}</div></div>}
+    </>
+  );
+}

@@ -40,11 +40,15 @@ static int ends_in_lf(struct jsonl_log *log, uint64_t size)
 
 static int compose(struct jsonl_log *log, const struct grove_store_record *rec, size_t nr)
 {
-	int rc = 0;
+	size_t len = 1;
+	int rc;
 
+	for (size_t i = 0; i < nr; i++)
+		len += rec[i].line.len + 1;
 	grove__buf_clear(&log->out);
+	rc = grove__buf_reserve(&log->out, len);
 	/* room for the LF that may have to come first */
-	rc = grove__buf_add_char(&log->out, '\n');
+	rc = rc ? rc : grove__buf_add_char(&log->out, '\n');
 	for (size_t i = 0; i < nr && !rc; i++) {
 		rc = grove__buf_add_slice(&log->out, rec[i].line);
 		if (!rc)
@@ -212,7 +216,8 @@ int grove__jsonl_append(struct grove_store_log *l, const struct grove_store_reco
 		rc = append_locked(log, expect, out, d);
 	if (locked)
 		grove__sys_unlock(log->fd);
-	if (log->out.cap > KEEP_BUFFER)
+	/* a fork writes batch after batch, of that size and a line */
+	if (log->out.cap > 2 * KEEP_BUFFER)
 		grove__buf_release(&log->out);
 	if (!rc) {
 		log->created = false;

@@ -370,7 +370,7 @@ struct grove__entry_spec {
 struct grove__input {
 	struct grove_slice json;     /* all of it, trimmed */
 	struct grove_slice type, id, parent, time;
-	struct grove_slice role;     /* of a bare message */
+	struct grove_slice role;     /* of the message, bare or within an entry */
 };
 
 /* What each record of a log says about its session, if there is no header to say it. */
@@ -438,8 +438,9 @@ struct grove__dialect_write {
 	/* Required. Returns the kind that an input will be stored as. */
 	enum grove_kind (*kind)(const struct grove__input *in);
 	/*
-	 * Optional. True if the input is a plain message of which only the role matters;
-	 * the line that is composed of it is then not read again. NULL: none is.
+	 * Optional. True if the input is a message of which only the role matters, and
+	 * which leaves its parent to us; the line that is composed of it is then not
+	 * read again. NULL: none is.
 	 */
 	bool (*bare)(const struct grove__input *in, enum grove_role *role);
 	/*

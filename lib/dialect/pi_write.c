@@ -71,10 +71,19 @@ int grove__pi_compose_header(const struct grove__header_in *in, struct grove_buf
 	return grove__out_finish(&o);
 }
 
+/* `,"name":` */
+static int put_name(struct grove_buf *out, const char *name)
+{
+	int rc = grove__buf_add_str(out, ",\"");
+
+	rc = rc ? rc : grove__buf_add_str(out, name);
+	return rc ? rc : grove__buf_add_str(out, "\":");
+}
+
 /* `,"name":value` in JSON.stringify's spelling. */
 static int put(struct grove_buf *out, const char *name, struct grove_slice raw)
 {
-	int rc = grove__buf_addf(out, ",\"%s\":", name);
+	int rc = put_name(out, name);
 
 	return rc ? rc : grove__json_put_canonical(out, raw);
 }
@@ -103,12 +112,43 @@ static bool is_base(struct grove_slice key)
 	       grove__json_string_is(key, "parentId") || grove__json_string_is(key, "timestamp");
 }
 
-static bool is_own(const struct grove__pi_shape *s, struct grove_slice key)
+/* An input's members, found in one walk. Of those that are there twice the last one counts. */
+struct parts {
+	struct grove_slice own[OWN_MAX]; /* as the shape has them; ptr NULL: absent */
+	bool rest;                       /* there are members that the shape does not know */
+};
+
+/* Returns the place of a member in its shape, or OWN_MAX if it is none of the shape's. */
+static size_t own_at(const struct grove__pi_shape *s, struct grove_slice key)
 {
 	for (size_t i = 0; s && i < OWN_MAX && s->members[i].name; i++)
 		if (grove__json_string_is(key, s->members[i].name))
-			return true;
-	return false;
+			return i;
+	return OWN_MAX;
+}
+
+static void take_apart(const struct grove__pi_shape *s, struct grove_slice input, struct parts *out)
+{
+	struct grove__json_iter it;
+
+	memset(out, 0, sizeof(*out));
+	grove__json_iter_init(&it, input);
+	while (grove__json_next(&it)) {
+		size_t at = own_at(s, it.key);
+
+		if (at < OWN_MAX)
+			out->own[at] = it.value;
+		else if (!is_base(it.key))
+			out->rest = true;
+	}
+}
+
+static struct grove_slice own(const struct grove__pi_shape *s, const struct parts *p, const char *name)
+{
+	for (size_t i = 0; i < OWN_MAX && s->members[i].name; i++)
+		if (!strcmp(s->members[i].name, name))
+			return p->own[i];
+	return grove__slice(NULL, 0);
 }
 
 /* Members that the type does not know of are kept all the same, after its own. */
@@ -120,7 +160,7 @@ static int put_rest(struct grove_buf *out, const struct grove__pi_shape *s, stru
 
 	grove__json_iter_init(&it, input);
 	while (!rc && grove__json_next(&it)) {
-		if (is_base(it.key) || is_own(s, it.key))
+		if (is_base(it.key) || own_at(s, it.key) < OWN_MAX)
 			continue;
 		rc = grove__buf_add_char(&rest, rest.len ? ',' : '{');
 		if (!rc)
@@ -159,7 +199,7 @@ static int put_own(struct grove_buf *out, const struct grove__pi_shape *s, const
 	int rc;
 
 	if (fill == own_id && (!raw.len || grove__json_type_of(raw) == JSON_NULL)) {
-		rc = grove__buf_addf(out, ",\"%s\":", name);
+		rc = put_name(out, name);
 		return rc ? rc : grove__json_put_string(out, at->id);
 	}
 	if (fill && !raw.len)
@@ -185,20 +225,19 @@ static int put_own(struct grove_buf *out, const struct grove__pi_shape *s, const
 }
 
 /* What would make an entry that no reader can use. */
-static int check(const struct grove__pi_shape *s, struct grove_slice input, struct grove_buf *target,
-		 struct grove_detail *d)
+static int check(const struct grove__pi_shape *s, const struct grove__input *in, const struct parts *p,
+		 struct grove_buf *target, struct grove_detail *d)
 {
 	struct grove_slice v;
 
 	switch (s ? s->kind : GROVE_KIND_OTHER) {
 	case GROVE_KIND_MESSAGE:
-		v = grove__json_get(input, "message");
-		if (grove__json_type_of(v) != JSON_OBJECT ||
-		    grove__json_type_of(grove__json_get(v, "role")) != JSON_STRING)
+		if (grove__json_type_of(own(s, p, "message")) != JSON_OBJECT ||
+		    grove__json_type_of(in->role) != JSON_STRING)
 			return bad(d, "a message entry must have a message with a role");
 		return 0;
 	case GROVE_KIND_CONTEXT_EDIT:
-		v = grove__json_get(input, "replacement");
+		v = own(s, p, "replacement");
 		if (grove__json_type_of(v) != JSON_NULL) {
 			enum grove__json_type t =
 				grove__json_type_of(grove__json_get(v, "content"));
@@ -208,12 +247,12 @@ static int check(const struct grove__pi_shape *s, struct grove_slice input, stru
 		}
 		/* fall through */
 	case GROVE_KIND_LABEL:
-		v = grove__json_get(input, "targetId");
+		v = own(s, p, "targetId");
 		if (grove__json_type_of(v) != JSON_STRING)
 			return bad(d, "targetId must be the id of an entry");
 		return grove__json_text(target, v) ? grove__fail_nomem(d) : 0;
 	case GROVE_KIND_NAME:
-		v = grove__json_get(input, "name");
+		v = own(s, p, "name");
 		if (v.len && grove__json_type_of(v) != JSON_STRING)
 			return bad(d, "name must be a string");
 		return 0;
@@ -230,11 +269,13 @@ static int compose_typed(const struct grove__pi_words *words, const struct grove
 {
 	enum grove_kind kind = grove__pi_kind(words, in->type);
 	const struct grove__pi_shape *s = grove__pi_shape(words, kind);
+	struct parts p;
 	int rc;
 
 	if (kind == GROVE_KIND_HEADER)
 		return bad(d, "the session already has a header");
-	rc = check(s, in->json, target, d);
+	take_apart(s, in->json, &p);
+	rc = check(s, in, &p, target, d);
 	if (rc)
 		return rc;
 	rc = grove__buf_add_str(out, "{\"type\":");
@@ -242,13 +283,9 @@ static int compose_typed(const struct grove__pi_words *words, const struct grove
 		rc = grove__json_put_canonical(out, in->type);
 	if (!rc && !(s && s->base_last))
 		rc = put_base(out, at);
-	for (size_t i = 0; s && i < OWN_MAX && s->members[i].name && !rc; i++) {
-		const char *name = s->members[i].name;
-
-		rc = put_own(out, s, name, s->members[i].fill, grove__json_get(in->json, name), at,
-			     system);
-	}
-	if (!rc)
+	for (size_t i = 0; s && i < OWN_MAX && s->members[i].name && !rc; i++)
+		rc = put_own(out, s, s->members[i].name, s->members[i].fill, p.own[i], at, system);
+	if (!rc && p.rest)
 		rc = put_rest(out, s, in->json);
 	if (!rc && s && s->base_last)
 		rc = put_base(out, at);
@@ -293,10 +330,12 @@ void grove__pi_input(const struct grove__json_line *l, const char *line, struct 
 	if (l->type != JSON_OBJECT)
 		return;
 	out->type = grove__json_span_of(l, line, PI_TYPE);
-	out->role = grove__json_span_of(l, line, PI_BARE_ROLE);
 	/* a bare message has a timestamp of its own, which is not the entry's */
-	if (grove__json_type_of(out->type) != JSON_STRING)
+	if (grove__json_type_of(out->type) != JSON_STRING) {
+		out->role = grove__json_span_of(l, line, PI_BARE_ROLE);
 		return;
+	}
+	out->role = grove__json_span_of(l, line, PI_ROLE);
 	out->id = grove__json_span_of(l, line, PI_ID);
 	out->parent = grove__json_span_of(l, line, PI_PARENT);
 	out->time = grove__json_span_of(l, line, PI_TIME);
@@ -312,7 +351,8 @@ enum grove_kind grove__pi_input_kind_as(const struct grove__pi_words *words,
 
 bool grove__pi_bare(const struct grove__input *in, enum grove_role *role)
 {
-	if (grove__json_type_of(in->role) != JSON_STRING || in->type.ptr)
+	if (grove__json_type_of(in->role) != JSON_STRING || in->parent.ptr ||
+	    (in->type.ptr && !grove__json_string_is(in->type, "message")))
 		return false;
 	*role = grove__pi_role(in->role);
 	return true;

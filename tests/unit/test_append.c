@@ -112,6 +112,51 @@ static void a_parent_may_be_named_or_none(void **state)
 	grove_session_close(s);
 }
 
+/* What an append takes in of an entry is what a reader of the file finds. */
+static void an_append_knows_what_a_reader_finds(void **state)
+{
+	static const char *const given[] = {
+		"{\"type\":\"message\",\"id\":\"n1\",\"message\":{\"role\":\"user\",\"content\":\"a\"}}",
+		"{\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":[]},\"more\":1,\"cwd\":\"/x\"}",
+		"{\"message\":{\"role\":\"user\"},\"type\":\"message\",\"message\":{\"role\":\"toolResult\"}}",
+		"{\"type\":\"message\",\"timestamp\":\"2026-01-02T03:04:05Z\",\"message\":{\"role\":\"odd\"}}",
+		"{\"type\":\"message\",\"parentId\":\"u1\",\"message\":{\"role\":\"user\",\"content\":\"b\"}}",
+		"{\"type\":\"message\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"c\"}}",
+		"{\"role\":\"user\",\"content\":\"d\"}",
+	};
+	struct world *w = *state;
+	struct grove_session *s = session_at(w, make(w, "a.jsonl", BRANCHES), GROVE_OPEN_WRITE);
+	struct grove_session *reader;
+	struct grove_view *mine, *theirs;
+
+	for (size_t i = 0; i < sizeof(given) / sizeof(*given); i++)
+		OK(w, grove_session_append(s, text(given[i]), NULL, NULL));
+	GOT(w, grove_session_append(s, text("{\"type\":\"message\",\"message\":{\"role\":7}}"), NULL, NULL),
+	    GROVE_EINVAL);
+	GOT(w, grove_session_append(s, text("{\"type\":\"message\",\"role\":\"user\"}"), NULL, NULL), GROVE_EINVAL);
+	reader = session_at(w, in_world(w, "a.jsonl"), GROVE_OPEN_READ);
+	OK(w, grove_session_view(s, &mine));
+	OK(w, grove_session_view(reader, &theirs));
+	assert_int_equal(grove_view_count(mine), grove_view_count(theirs));
+	for (uint32_t i = 0; i < grove_view_count(mine); i++) {
+		struct grove_entry a = { .size = sizeof(a) }, b = { .size = sizeof(b) };
+
+		OK(w, grove_view_entry(mine, i, &a));
+		OK(w, grove_view_entry(theirs, i, &b));
+		assert_string_equal(a.id, b.id);
+		assert_int_equal(a.parent, b.parent);
+		assert_int_equal(a.kind, b.kind);
+		assert_int_equal(a.role, b.role);
+		assert_int_equal(a.time, b.time);
+		assert_int_equal(a.flags, b.flags);
+		assert_int_equal(a.bytes, b.bytes);
+	}
+	grove_view_unref(mine);
+	grove_view_unref(theirs);
+	grove_session_close(reader);
+	grove_session_close(s);
+}
+
 static void what_is_no_entry_is_refused_with_its_place(void **state)
 {
 	static const struct {
@@ -726,6 +771,7 @@ int main(void)
 		WORLD_TEST(each_entry_hangs_below_the_one_before),
 		WORLD_TEST(every_kind_has_a_call),
 		WORLD_TEST(a_parent_may_be_named_or_none),
+		WORLD_TEST(an_append_knows_what_a_reader_finds),
 		WORLD_TEST(what_is_no_entry_is_refused_with_its_place),
 		WORLD_TEST(of_many_all_are_stored_or_none),
 		WORLD_TEST(a_write_that_is_cut_short_is_taken_back),

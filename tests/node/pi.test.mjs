@@ -7,6 +7,7 @@ import test from "node:test";
 import { assistant, lines, newHome, scratch, user } from "./lib.mjs";
 import { carryOut, program, state } from "./programs.mjs";
 import * as pi from "../../bindings/node/pi.mjs";
+import paths from "../../bindings/node/lib/pi/paths.cjs";
 
 const { SessionManager, onStore } = pi;
 
@@ -370,8 +371,8 @@ test("an id that is taken is made anew", (t) => {
 	newHome();
 	const sm = SessionManager.create("/tmp", scratch());
 	const a = sm.appendMessage(user("a"));
-	const uuids = [`${a}-0000-4000-8000-000000000000`, "12345678-0000-4000-8000-000000000000"];
-	t.mock.method(crypto, "randomUUID", () => uuids.shift());
+	t.mock.method(crypto, "randomBytes", () => Buffer.from(`${a}12345678`, "hex"));
+	while (paths.newEntryId(() => false) !== "12345678"); // what was made before is used up
 	const c = sm.appendCompaction("s", null, 1);
 	assert.equal(c, "12345678");
 	assert.equal(sm.getEntry(c).firstKeptEntryId, c);

@@ -10,6 +10,15 @@ const { Heads } = require("./heads.cjs");
 const NO_ENTRY = 0xffffffff;
 /** Heads are fetched for so many rows at a time, or more. */
 const CHUNK = 256;
+/** Long arrays are made with room for so many more entries: then they need not be copied to take them. */
+const ROOM = 1024;
+
+/** Engines keep what is left over when an array becomes a little shorter. */
+function arrayWithRoom(length) {
+	const array = new Array(length + ROOM);
+	array.length = length;
+	return array;
+}
 
 /** Rows, until the log is rewritten: then they mean other lines, and a new one of these begins. */
 class Rows {
@@ -24,6 +33,7 @@ class Rows {
 
 	/** Fetches heads for [from, to) where they are missing, each gap at once. */
 	fetch(from, to, count) {
+		if (this.known.length === 0) this.known = arrayWithRoom(count);
 		const last = Math.ceil(to / CHUNK);
 		for (let chunk = Math.floor(from / CHUNK); chunk < last; chunk++) {
 			if (this.#heads[chunk]) continue;
@@ -82,6 +92,8 @@ class Rows {
 class Entries {
 	#handle;
 	#rows;
+	#last; // row and id of the entry that was set last
+	#lastId;
 
 	constructor(handle) {
 		this.#handle = handle;
@@ -98,6 +110,8 @@ class Entries {
 
 	/** The entry with this id, or undefined. */
 	find(id) {
+		// Whoever appends an entry mostly looks at it next.
+		if (id === this.#lastId && this.#lastId !== undefined) return this.at(this.#last);
 		const row = typeof id === "string" ? binding.viewFind(this.#handle, id) : -1;
 		return row < 0 ? undefined : this.at(row);
 	}
@@ -114,7 +128,7 @@ class Entries {
 		const { length } = this;
 		// Mostly they are nearly all of some range: then one crossing brings them.
 		if (rows.length > CHUNK) this.#rows.fetch(rows[0], rows.at(-1) + 1, length);
-		const entries = new Array(rows.length);
+		const entries = arrayWithRoom(rows.length);
 		for (let i = 0; i < rows.length; i++) entries[i] = this.#rows.at(rows[i], length);
 		return entries;
 	}
@@ -131,12 +145,15 @@ class Entries {
 	/** From now on this object is the entry of a row. */
 	set(row, entry) {
 		this.#rows.known[row] = entry;
+		this.#last = row;
+		this.#lastId = entry.id;
 	}
 
 	/** After a refresh: if what we know stands elsewhere now, the log was rewritten. */
 	refreshed() {
 		const known = this.#rows.known;
-		for (const row of [known.length - 1, known.findIndex((entry) => entry !== undefined)]) {
+		const isKnown = (entry) => entry !== undefined;
+		for (const row of [known.findLastIndex(isKnown), known.findIndex(isKnown)]) {
 			const id = known[row]?.id;
 			if (typeof id === "string" && binding.viewFind(this.#handle, id) !== row) return this.reset();
 		}
@@ -152,6 +169,7 @@ class Entries {
 	reset() {
 		this.#rows.leave();
 		this.#rows = new Rows(this.#handle);
+		this.#lastId = undefined;
 	}
 }
 

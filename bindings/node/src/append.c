@@ -22,24 +22,26 @@ static bool take_how(struct call *c, size_t at, struct grove_append_options *opt
 	return true;
 }
 
+static napi_value js_others(struct call *c, const struct grove_append_result *r)
+{
+	return js_number(c, r->others == GROVE_NO_ENTRY ? -1 : (double)r->others);
+}
+
 static napi_value js_appended(struct call *c, struct grove_append_result *r)
 {
-	napi_value v[8];
+	napi_value v[5];
 
 	v[0] = js_number(c, r->first);
 	v[1] = js_number(c, r->nr);
 	v[2] = js_slice(c->env, grove_buf_slice(&r->lines));
 	v[3] = js_text(c, r->id);
-	v[4] = js_number(c, r->others == GROVE_NO_ENTRY ? -1 : (double)r->others);
-	v[5] = js_number(c, (double)r->seq);
-	v[6] = js_number(c, (double)r->rev);
-	v[7] = js_number(c, (double)r->generation);
-	return js_array(c, v, 8);
+	v[4] = js_others(c, r);
+	return js_array(c, v, 5);
 }
 
 /*
- * An append's answer: [first, nr, lines, id, others, seq, rev, generation], see struct
- * grove_append_result; `others` is -1 if the log was found rewritten.
+ * An append's answer: [first, nr, lines, id, others], see struct grove_append_result;
+ * `others` is -1 if the log was found rewritten.
  */
 static napi_value appended(struct call *c, struct session *s, int rc, struct grove_append_result *r)
 {
@@ -62,6 +64,33 @@ static napi_value session_append(struct call *c)
 	if (!json.ptr)
 		return throw_type(c, "an entry is expected");
 	return appended(c, s, grove_session_append(s->s, json, &opt, &r), &r);
+}
+
+/*
+ * sessionPut(session, json): appends the entry below the leaf. Gives its row, or
+ * [row, others] if others wrote meanwhile: an agent appends often, and making an array
+ * costs as much as a write.
+ */
+static napi_value session_put(struct call *c)
+{
+	struct session *s = take_session(c, 0);
+	struct grove_append_result r = { .size = sizeof(r) };
+	struct grove_slice json = { NULL, 0 };
+	napi_value v[2];
+	int rc;
+
+	if (!s || !take_slice(c, 1, &json))
+		return NULL;
+	if (!json.ptr)
+		return throw_type(c, "an entry is expected");
+	rc = grove_session_append(s->s, json, NULL, &r);
+	if (rc)
+		return throw_session(c, s, rc);
+	v[0] = js_number(c, r.first);
+	if (!r.others)
+		return v[0];
+	v[1] = js_others(c, &r);
+	return js_array(c, v, 2);
 }
 
 struct texts {
@@ -266,6 +295,7 @@ static napi_value session_forget(struct call *c)
 
 const struct function append_functions[] = {
 	{ "sessionAppend", session_append },
+	{ "sessionPut", session_put },
 	{ "sessionAppendMany", session_append_many },
 	{ "sessionSubmit", session_submit },
 	{ "sessionFlush", session_flush },

@@ -74,9 +74,11 @@ napi_value session_wrap(struct call *c, struct world *w, struct grove_session *o
 struct session *take_session(struct call *c, size_t i)
 {
 	struct session *s = take_handle(c, i, kind);
-	struct grove_detail why = { .code = GROVE_EINVAL, .message = "this session is closed" };
 
 	if (s && !s->s) {
+		/* here, since it is large and most sessions are open */
+		struct grove_detail why = { .code = GROVE_EINVAL, .message = "this session is closed" };
+
 		throw_error(c, GROVE_EINVAL, &why);
 		return NULL;
 	}

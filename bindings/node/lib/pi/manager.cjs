@@ -125,7 +125,8 @@ class SessionManager {
 	}
 
 	appendMessage(message) {
-		return this.#append({ ...this.#base("message"), message });
+		const log = this.#log;
+		return this.#append({ type: "message", id: log.newId(), parentId: log.leaf, timestamp: new Date().toISOString(), message });
 	}
 	appendThinkingLevelChange(thinkingLevel) {
 		return this.#append({ ...this.#base("thinking_level_change"), thinkingLevel });

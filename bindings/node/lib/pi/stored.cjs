@@ -107,22 +107,34 @@ class StoredLog {
 	 * there: after what others wrote meanwhile, if they did.
 	 */
 	append(entry) {
-		const [first, , , , others] = this.#store(entry);
-		if (others < 0) this.#forget();
-		entry.parentId = this.#parentOf(first, others);
-		this.#entries.set(first, entry);
-		if (others === 0 && entry.parentId === this.#leaf) this.#grow(entry);
-		else this.#moved();
+		const stored = this.#store(entry);
+		if (typeof stored === "number") this.#place(entry, stored);
+		else this.#placeAfterOthers(entry, stored);
 		this.#leaf = entry.id;
-		if (others !== 0) this.#labels = undefined;
-		else if (this.#labels) this.#note(entry);
+	}
+
+	#place(entry, row) {
+		// In a file nobody moves our leaf: if no entry came in between, it went below that.
+		entry.parentId = this.#inFile ? this.#leaf : this.#parentOf(row);
+		this.#entries.set(row, entry);
+		if (entry.parentId === this.#leaf) this.#grow(entry);
+		else this.#moved();
+		if (this.#labels) this.#note(entry);
+	}
+
+	#placeAfterOthers(entry, [row, others]) {
+		if (others < 0) this.#forget();
+		entry.parentId = this.#parentOf(row);
+		this.#entries.set(row, entry);
+		this.#moved();
+		this.#labels = undefined;
 	}
 
 	#store(entry) {
 		// Where it goes is the log's to say: a parent that is named would be taken for a wish.
 		entry.parentId = undefined;
 		try {
-			return binding.sessionAppend(this.#handle, JSON.stringify(entry), 0);
+			return binding.sessionPut(this.#handle, JSON.stringify(entry));
 		} catch (error) {
 			if (error.code !== "CONFLICT" || binding.viewFind(this.#handle, entry.id) < 0) throw error;
 			const taken = entry.id;
@@ -132,15 +144,14 @@ class StoredLog {
 		}
 	}
 
-	/** In a file nobody moves our leaf: if no entry came in between, it went below that. */
-	#parentOf(row, others) {
-		if (others === 0 && this.#inFile) return this.#leaf;
+	#parentOf(row) {
 		return JSON.parse(binding.viewLine(this.#handle, row)).parentId;
 	}
 
 	#grow(entry) {
 		this.#path?.push(entry);
-		if (ADDS.has(entry.type)) this.#projection?.add(entry);
+		if (this.#projection === undefined) return;
+		if (ADDS.has(entry.type)) this.#projection.add(entry);
 		else this.#projection = undefined;
 	}
 

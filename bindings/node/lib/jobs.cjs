@@ -53,7 +53,7 @@ async function run({ signal, onProgress }, start, read = JSON.parse) {
 		signal?.throwIfAborted();
 		const answer = read(text);
 		// Work is shared by threads, and one of them tells: the end may not have been among it.
-		if (onProgress && (told[0] !== told[1] || told[1] === 0)) tellEnd(onProgress, told[1] || answer.length);
+		if (onProgress && (told[0] !== told[1] || told[1] === 0)) tellEnd(onProgress, told[1] || (answer.items ?? answer).length);
 		return answer;
 	} catch (error) {
 		if (signal?.aborted && error.code === "CANCELLED") throw signal.reason;
@@ -70,13 +70,13 @@ function list(world, options) {
 	);
 }
 
-/** The same as pairs: an item, and a function that reads what was said in that session (null: it is gone). */
+/** The same, and a function that reads what was said in the session at an index (null: it is gone). */
 function listWithTexts(world, options) {
 	return run(
 		options,
 		(ticket, onProgress) =>
 			binding.list(world, flags(LIST, options), undefined, undefined, undefined, undefined, ticket, onProgress, 1),
-		([text, kept]) => JSON.parse(text).map((item, i) => [item, () => binding.listText(kept, i)]),
+		([text, kept]) => ({ items: JSON.parse(text), said: (i) => binding.listText(kept, i) }),
 	);
 }
 

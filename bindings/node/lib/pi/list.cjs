@@ -6,37 +6,67 @@ const jobs = require("../jobs.cjs");
 const { Grove } = require("../world.cjs");
 const { resolve } = require("./paths.cjs");
 
+/** Says which session of a list an object tells of: a private field, which nobody sees who copies or prints it. */
+class Place extends class {
+	constructor(object) {
+		return object;
+	}
+} {
+	#said;
+	#index;
+	constructor(object, said, index) {
+		super(object);
+		this.#said = said;
+		this.#index = index;
+	}
+	static text(object) {
+		return object.#said(object.#index) ?? "";
+	}
+}
+
+/** One accessor for all sessions, so that their objects are alike for the engine. It becomes a value when it is read. */
+const allMessagesText = {
+	get() {
+		const value = Place.text(this);
+		Object.defineProperty(this, "allMessagesText", { value, writable: true, enumerable: true });
+		return value;
+	},
+	enumerable: true,
+	configurable: true,
+};
+
 /** A session as pi's list has it. All its text is read only if somebody asks for it. */
-function infoOf([item, said]) {
-	const info = {
-		path: item.path || item.id,
-		id: item.id,
-		cwd: item.cwd ?? "",
-		...(item.name ? { name: item.name } : {}),
-		...(item.parentSession ? { parentSessionPath: item.parentSession } : {}),
-		created: new Date(item.created),
-		modified: new Date(item.modified),
-		messageCount: item.messageCount,
-		firstMessage: item.firstMessage,
+function infoOf(item, said, index) {
+	const info = { path: item.path || item.id, id: item.id, cwd: item.cwd ?? "" };
+	if (item.name) info.name = item.name;
+	if (item.parentSession) info.parentSessionPath = item.parentSession;
+	info.created = new Date(item.created);
+	info.modified = new Date(item.modified);
+	info.messageCount = item.messageCount;
+	info.firstMessage = item.firstMessage;
+	new Place(info, said, index);
+	return Object.defineProperty(info, "allMessagesText", allMessagesText);
+}
+
+/** Is an item of this directory? Most items name one that was looked at before. */
+function ofDirectory(cwd) {
+	if (cwd === undefined) return () => true;
+	const wanted = resolve(cwd);
+	const known = new Map([[undefined, false], ["", false]]);
+	return (item) => {
+		if (!known.has(item.cwd)) known.set(item.cwd, resolve(item.cwd) === wanted);
+		return known.get(item.cwd);
 	};
-	Object.defineProperty(info, "allMessagesText", {
-		get() {
-			const value = said() ?? "";
-			Object.defineProperty(this, "allMessagesText", { value, writable: true, enumerable: true });
-			return value;
-		},
-		enumerable: true,
-		configurable: true,
-	});
-	return info;
 }
 
 /** `cwd`: only the sessions of that directory. */
 async function listStore(grove, { cwd, onProgress, signal }) {
-	const items = await jobs.listWithTexts(Grove.worldOf(grove), { all: true, signal, onProgress });
-	const infos = items
-		.filter(([item]) => cwd === undefined || (item.cwd && resolve(item.cwd) === resolve(cwd)))
-		.map(infoOf);
+	const { items, said } = await jobs.listWithTexts(Grove.worldOf(grove), { all: true, signal, onProgress });
+	const isWanted = ofDirectory(cwd);
+	const infos = [];
+	items.forEach((item, i) => {
+		if (isWanted(item)) infos.push(infoOf(item, said, i));
+	});
 	onProgress?.(infos.length, infos.length, infos);
 	return infos;
 }

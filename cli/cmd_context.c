@@ -14,6 +14,7 @@
 
 #define ROLE_MIN 9               /* "assistant" */
 #define ROLE_MAX 20
+#define ROLE_NARROW 11
 #define ID_COLUMNS 8
 #define ROWS_KEPT 1000
 #define NARROW 64                /* columns; below it lines have neither ids nor bytes */
@@ -174,7 +175,7 @@ static int on_message(void *payload, const struct grove_message *m)
 	struct listing *l = payload;
 	struct row r = { .at = l->len, .size = m->json.len, .tokens = m->tokens, .has_text = m->text.len > 0 };
 	struct grove_slice role = m->role.len ? m->role : out_str("-");
-	unsigned columns = out_width(role, ROLE_MAX);
+	unsigned columns = out_width(role, is_narrow(l) ? ROLE_NARROW : ROLE_MAX);
 	struct brief b = { .found = 0 };
 	int err = r.has_text ? 0 : brief_message(&b, m);
 
@@ -233,7 +234,10 @@ static void print_used(struct out *o, const struct grove_context_about *a)
 	out_printf(o, "%s%s", a->estimated ? "about " : "", tokens_of(used, a->used));
 	if (a->window)
 		out_printf(o, " of %s", tokens_of(window, a->window));
-	out_puts(o, a->estimated ? " tokens (estimated: 4 bytes each)" : " tokens in use");
+	if (a->estimated)
+		out_printf(o, " tokens%s(estimated: 4 bytes each)", o->width < NARROW ? "\n" : " ");
+	else
+		out_puts(o, " tokens in use");
 }
 
 static void print_parts(struct out *o, const struct grove_context_about *a)
@@ -243,8 +247,10 @@ static void print_parts(struct out *o, const struct grove_context_about *a)
 		char tokens[16], size[16];
 
 		cli_size(size, sizeof(size), p->bytes);
-		out_printf(o, "  %-12s %5llu  %6s  about %s tokens\n", grove_part_name(p->part),
-			   (unsigned long long)p->count, size, tokens_of(tokens, p->tokens));
+		out_printf(o, "  %-12s %5llu  ", grove_part_name(p->part), (unsigned long long)p->count);
+		if (o->width >= NARROW)
+			out_printf(o, "%6s  ", size);
+		out_printf(o, "about %s tokens\n", tokens_of(tokens, p->tokens));
 	}
 }
 
@@ -267,8 +273,8 @@ static int on_about(void *payload, const struct grove_context_about *a)
 		out_puts(o, "\n");
 	}
 	cli_size(size, sizeof(size), l->total);
-	out_printf(o, "%zu message%s, %s%s, ", l->before, l->before == 1 ? "" : "s", size,
-		   l->total < 1024 ? " bytes" : "B");
+	out_printf(o, "%zu message%s, %s%s,%s", l->before, l->before == 1 ? "" : "s", size,
+		   l->total < 1024 ? " bytes" : "B", o->width < NARROW ? "\n" : " ");
 	print_used(o, a);
 	out_puts(o, "\n");
 	return 0;

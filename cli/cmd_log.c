@@ -73,7 +73,7 @@ static int print_json(struct log *l, unsigned flags)
 /* Columns for ids, those of the longest among the first entries, and for times, where there is room. */
 static void find_columns(struct log *l)
 {
-	enum { LOOK = 1000, LONGEST = 36, SECONDS = 19, MINUTES = 16, ROOMY = 72 };
+	enum { LOOK = 1000, LONGEST = 36, SECONDS = 19, MINUTES = 16, NARROW = 56, ROOMY = 72 };
 	uint32_t nr = grove_view_count(l->v);
 	struct grove_entry e = { .size = sizeof(e) };
 
@@ -84,14 +84,14 @@ static void find_columns(struct log *l)
 		if (n > l->id)
 			l->id = (unsigned)(n < LONGEST ? n : LONGEST);
 	}
-	l->when = l->c->out.width < ROOMY ? MINUTES : SECONDS;
+	l->when = l->c->out.width < NARROW ? 0 : l->c->out.width < ROOMY ? MINUTES : SECONDS;
 }
 
 static void print_line(struct log *l, const struct grove_entry *e, const struct brief *b)
 {
-	enum { WORD = 14 };
 	struct out *o = &l->c->out;
-	unsigned head = l->id + 2 + l->when + 2 + WORD + 1, left = o->width > head + 10 ? o->width - head : 10;
+	unsigned word = l->when ? 14 : 10;
+	unsigned head = l->id + 2 + (l->when ? l->when + 2 : 0) + word + 1, left = o->width > head + 10 ? o->width - head : 10;
 	int more = b->found || e->label;
 	char when[32];
 
@@ -99,12 +99,14 @@ static void print_line(struct log *l, const struct grove_entry *e, const struct 
 	out_column(o, short_id(&l->ids, e->id), l->id);
 	out_style(o, OUT_PLAIN);
 	cli_time(when, sizeof(when), e->time, l->when > 16);
-	out_printf(o, "  %-*s  ", (int)l->when, when);
+	out_puts(o, "  ");
+	if (l->when)
+		out_printf(o, "%-*s  ", (int)l->when, when);
 	out_style(o, brief_style(e));
 	if (more)
-		out_column(o, out_str(brief_word(e)), WORD);
+		out_column(o, out_str(brief_word(e)), word);
 	else
-		out_fit(o, out_str(brief_word(e)), WORD);
+		out_fit(o, out_str(brief_word(e)), word);
 	out_style(o, OUT_PLAIN);
 	if (more)
 		out_puts(o, " ");

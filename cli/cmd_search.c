@@ -3,7 +3,10 @@
  */
 #include "brief.h"
 #include "cli.h"
+#include "wrap.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -270,26 +273,31 @@ static void print_age(struct out *o, int64_t then)
 	out_puts(o, "just now");
 }
 
-static void print_home(struct out *o, const char *cwd)
+static void print_home(struct out *o, const char *cwd, unsigned width)
 {
 	const char *home = getenv("HOME");
 	size_t n = home ? strlen(home) : 0;
 	int below = n && !strncmp(cwd, home, n) && (!cwd[n] || cwd[n] == '/');
 
 	out_puts(o, below ? "~" : "");
-	out_text(o, out_str(below ? cwd + n : cwd));
+	out_fit(o, out_str(below ? cwd + n : cwd), width - (unsigned)below);
 }
 
-/* Where a session is from, and how old it is. */
-static void print_origin(struct out *o, const struct grove_hit_session *s)
+enum { AGE_COLUMNS = 16, CWD_LEAST = 10 }; /* "  59 minutes ago" */
+
+/* Where a session is from, as far as there is room after `used` columns, and how old it is. */
+static void print_origin(struct out *o, const struct grove_hit_session *s, unsigned used)
 {
+	unsigned left = o->width > used ? o->width - used : 0, rest = AGE_COLUMNS + 3 + (unsigned)strlen(s->agent);
+
 	out_style(o, OUT_DIM);
 	out_puts(o, "  ");
-	if (*s->cwd) {
-		print_home(o, s->cwd);
+	if (*s->cwd && left >= rest + 3 + CWD_LEAST) {
+		print_home(o, s->cwd, left - rest - 3);
 		out_puts(o, " · ");
 	}
-	out_printf(o, "%s · ", s->agent);
+	if (left >= rest)
+		out_printf(o, "%s · ", s->agent);
 	print_age(o, s->modified);
 	out_style(o, OUT_PLAIN);
 }
@@ -298,21 +306,27 @@ static void print_origin(struct out *o, const struct grove_hit_session *s)
 static void print_session(struct search *p, const struct grove_hit_session *s)
 {
 	struct out *o = &p->c->out;
+	unsigned used = s->id_len + (p->counts ? 8 : 0);
+	unsigned left = o->width > used + 2 ? o->width - used - 2 : 0, name = left;
+
+	/* on one line with its origin the name has half of what is left, or what the age leaves */
+	if (p->sessions)
+		name = left < AGE_COLUMNS ? 0 : left / 2 < left - AGE_COLUMNS ? left / 2 : left - AGE_COLUMNS;
 
 	out_style(o, OUT_CYAN);
-	out_text(o, out_str(s->id));
+	out_fit(o, (struct grove_slice){ s->id, s->id_len }, s->id_len);
 	out_style(o, OUT_PLAIN);
-	if (p->sessions)
-		print_origin(o, s);
-	if (s->name) {
+	if (s->name && name) {
 		out_puts(o, "  ");
 		out_style(o, OUT_BOLD);
-		out_fit(o, out_str(s->name), o->width > 60 ? o->width - 40 : 20);
+		used += 2 + out_fit(o, out_str(s->name), name);
 		out_style(o, OUT_PLAIN);
 	}
+	if (p->sessions)
+		print_origin(o, s, used);
 	out_puts(o, "\n");
 	if (!p->sessions) {
-		print_origin(o, s);
+		print_origin(o, s, 0);
 		out_puts(o, "\n");
 	}
 }
@@ -326,35 +340,70 @@ static const char *word_of(const struct grove_hit *h)
 	return h->role == GROVE_ROLE_NONE ? grove_kind_name(h->kind) : grove_role_name(h->role);
 }
 
+/* In as many lines as it needs on a terminal; for other programs it is one. */
 static void print_snippet(struct out *o, const struct grove_hit *h)
 {
+	struct wrap_prefix indent = { .len = 0 };
+	struct wrap w;
 	size_t at = 0;
 
-	out_puts(o, "    ");
+	wrap_prefix_add(&indent, o, "    ", 0);
+	wrap_init(&w, o, o->tty ? o->width : UINT_MAX);
+	wrap_prefix(&w, &indent, &indent);
 	for (size_t i = 0; i < h->nr_marks; i++) {
 		const struct grove_hit_mark *m = &h->marks[i];
 
-		out_text(o, (struct grove_slice){ h->snippet.ptr + at, m->from - at });
-		out_style(o, OUT_YELLOW);
-		out_text(o, (struct grove_slice){ h->snippet.ptr + m->from, m->to - m->from });
-		out_style(o, OUT_PLAIN);
+		wrap_text(&w, (struct grove_slice){ h->snippet.ptr + at, m->from - at }, 0);
+		wrap_text(&w, (struct grove_slice){ h->snippet.ptr + m->from, m->to - m->from }, OUT_YELLOW << WRAP_COLOR);
 		at = m->to;
 	}
-	out_text(o, (struct grove_slice){ h->snippet.ptr + at, h->snippet.len - at });
-	out_puts(o, "\n");
+	wrap_text(&w, (struct grove_slice){ h->snippet.ptr + at, h->snippet.len - at }, 0);
+	wrap_end(&w);
+	wrap_release(&w);
+}
+
+/* A remark on the line, or below it where a terminal has no room; `*used` columns are taken. */
+static void print_remark(struct out *o, const char *words, unsigned *used)
+{
+	unsigned need = 2 + (unsigned)strlen(words);
+
+	if (o->tty && *used + need > o->width) {
+		out_puts(o, "\n  ");
+		*used = 2;
+	}
+	out_printf(o, "  %s", words);
+	*used += need;
 }
 
 /* Where it is, if the model does not see it, and who else has it. */
-static void print_remarks(struct out *o, const struct grove_hit *h)
+static void print_remarks(struct out *o, const struct grove_hit *h, unsigned used)
 {
+	char copies[64];
+
 	out_style(o, OUT_DIM);
 	if (!h->on_active_path)
-		out_puts(o, "  (on another branch)");
+		print_remark(o, "(on another branch)", &used);
 	else if (!h->in_context && h->in != GROVE_SEARCH_IN_NAMES)
-		out_puts(o, "  (no longer in the context)");
-	if (h->copies)
-		out_printf(o, "  (and in %llu other session%s)", (unsigned long long)h->copies, h->copies == 1 ? "" : "s");
+		print_remark(o, "(no longer in the context)", &used);
+	if (h->copies) {
+		snprintf(copies, sizeof(copies), "(and in %llu other session%s)", (unsigned long long)h->copies,
+			 h->copies == 1 ? "" : "s");
+		print_remark(o, copies, &used);
+	}
 	out_style(o, OUT_PLAIN);
+}
+
+/*
+ * As `log` prints it. A UUID is random, and so the beginning of no other one; if it
+ * were, every command would ask. Whether others may be shortened only the whole session
+ * tells. Returns the columns used.
+ */
+static unsigned print_entry_id(struct out *o, const char *id)
+{
+	enum { UUID = 36, VERSION = 14, SHORT = 8 };
+	size_t len = strlen(id);
+
+	return out_fit(o, (struct grove_slice){ id, len == UUID && id[VERSION] == '4' ? SHORT : len }, o->width);
 }
 
 static void print_hit(struct search *p, const struct grove_hit *h)
@@ -363,19 +412,20 @@ static void print_hit(struct search *p, const struct grove_hit *h)
 	struct grove_rows rows;
 	size_t from = 0, at = 0, to = 0;
 	int some = neighbours(p, h, &rows, &from, &at, &to);
+	unsigned used = 2;
 	char time[32];
 
 	cli_time(time, sizeof(time), h->time, 0);
 	out_puts(o, "  ");
 	if (h->entry_id) {
-		out_text(o, out_str(h->entry_id));
+		used += print_entry_id(o, h->entry_id) + 2;
 		out_puts(o, "  ");
 	}
 	out_printf(o, "%s  ", time);
 	out_style(o, OUT_BOLD);
 	out_puts(o, word_of(h));
 	out_style(o, OUT_PLAIN);
-	print_remarks(o, h);
+	print_remarks(o, h, used + (unsigned)(strlen(time) + 2 + strlen(word_of(h))));
 	out_puts(o, "\n");
 	print_neighbours(p, &rows, from, at);
 	print_snippet(o, h);

@@ -114,6 +114,11 @@ struct grove_hit_session {
 	const struct grove_hit *const *hits;   /* best first */
 	size_t nr;
 	uint64_t more;               /* hits in it that the limits left out */
+	/*
+	 * So much of the id, 8 characters or more, begins no other id in the names of the
+	 * logs that the search knows; all of it if its own log is named otherwise.
+	 */
+	unsigned id_len;
 };
 
 /* The result of a search; valid until it is freed, whatever becomes of the search. */

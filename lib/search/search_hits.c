@@ -280,6 +280,39 @@ static int group(struct taking *k, size_t nr_logs)
 	return 0;
 }
 
+/* ------------------------------------------------------------------------- ids */
+
+enum { ID_SHORTEST = 8 };
+
+/* Where an id begins in the name of a log: after the time that some agents put before it. */
+static const char *id_in(const struct grove__sweep_log *l)
+{
+	const char *name = *l->sub ? l->sub : l->session;
+	const char *at = strrchr(name, *l->sub ? '/' : '_');
+
+	return at ? at + 1 : name;
+}
+
+/* Measures how much of a session's id has to be shown. */
+static void measure_id(const struct grove__sweep *sweep, struct grove_hit_session *s)
+{
+	unsigned len = (unsigned)strlen(s->id), most = 0, n;
+	bool named = false;
+
+	for (size_t i = 0; i < sweep->nr && len > ID_SHORTEST; i++) {
+		const char *id = id_in(&sweep->logs[i]);
+
+		if (strncmp(id, s->id, ID_SHORTEST))
+			continue;
+		for (n = ID_SHORTEST; n < len && id[n] == s->id[n]; n++)
+			;
+		named |= n == len;
+		most = n < len && n > most ? n : most;
+	}
+	n = most ? most + 1 : ID_SHORTEST;
+	s->id_len = named && n < len ? n : len;
+}
+
 int grove__search_hits_take(struct grove_hits *out, struct grove_search *s, const struct grove__search_ask *ask,
 			    const struct grove__search_hits *from, const struct grove__search_place_at *after,
 			    bool *lost, struct grove_detail *d)
@@ -296,6 +329,8 @@ int grove__search_hits_take(struct grove_hits *out, struct grove_search *s, cons
 		rc = grove__fail_nomem(d);
 	if (!rc && k.rest && put_cursor(out, &k.last))
 		rc = grove__fail_nomem(d);
+	for (size_t i = 0; i < out->nr_sessions && !rc; i++)
+		measure_id(&s->sweep, out->sessions[i]);
 	out->about.more = from->cut;
 	free(k.groups);
 	free(k.of);

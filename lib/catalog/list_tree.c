@@ -16,7 +16,7 @@
 struct node {
 	uint32_t parent, child, last, sibling;
 	int64_t latest;
-	const char *real;            /* its path with every link resolved */
+	const char *real;            /* its path with every link resolved; see resolve_all() */
 };
 
 struct forest {
@@ -24,6 +24,7 @@ struct forest {
 	struct node *node;           /* with one more, which is above all */
 	uint32_t *order;
 	struct grove__idmap by_path, by_real, by_id;
+	int resolved;                /* by_real is filled */
 	struct grove__arena texts;
 };
 
@@ -44,14 +45,14 @@ static struct grove_slice id_of(const void *owner, uint32_t i)
 	return grove__slice_str(((const struct forest *)owner)->l->info[i].id);
 }
 
-/* Returns the path itself if it has no links, or does not exist. GROVE_ENOMEM. */
+/* Returns 1, and the path itself, if it does not exist. GROVE_ENOMEM. */
 static int real_path(struct forest *f, const char *path, const char **out)
 {
 	struct grove_buf b = GROVE_BUF_INIT;
-	int rc = 0;
+	int rc = *path == '/' && !grove__sys_realpath(path, &b) ? 0 : 1;
 
 	*out = path;
-	if (*path == '/' && !grove__sys_realpath(path, &b) && strcmp(b.ptr, path)) {
+	if (!rc && strcmp(b.ptr, path)) {
 		*out = grove__arena_dup(&f->texts, grove__buf_slice(&b));
 		rc = *out ? 0 : GROVE_ENOMEM;
 	}
@@ -75,12 +76,25 @@ static int name_all(struct forest *f)
 
 	for (uint32_t i = 0; i < f->l->nr && !rc; i++) {
 		f->node[i].latest = f->l->info[i].modified;
-		rc = real_path(f, f->l->info[i].path, &f->node[i].real);
-		rc = rc ? rc : name_it(&f->by_path, path_of(f, i), i);
-		rc = rc ? rc : name_it(&f->by_real, real_of(f, i), i);
+		rc = name_it(&f->by_path, path_of(f, i), i);
 		rc = rc ? rc : name_it(&f->by_id, id_of(f, i), i);
 	}
 	return rc;
+}
+
+/* Seven system calls for each session: done only if a parent has another name than it has in the list. */
+static int resolve_all(struct forest *f)
+{
+	int rc = 0;
+
+	if (f->resolved)
+		return 0;
+	f->resolved = 1;
+	for (uint32_t i = 0; i < f->l->nr && rc >= 0; i++) {
+		rc = real_path(f, f->l->info[i].path, &f->node[i].real);
+		rc = rc < 0 ? rc : name_it(&f->by_real, real_of(f, i), i);
+	}
+	return rc < 0 ? rc : 0;
 }
 
 /* Looks by path, by real path, by id. */
@@ -94,10 +108,13 @@ static int find_parent(struct forest *f, const char *name, uint32_t *out)
 		return 0;
 	rc = real_path(f, name, &real);
 	if (!rc)
+		rc = resolve_all(f);
+	/* what does not exist is nobody's real path */
+	if (!rc)
 		*out = grove__idmap_get(&f->by_real, grove__slice_str(real));
-	if (!rc && *out == NONE)
+	if (rc >= 0 && *out == NONE)
 		*out = grove__idmap_get(&f->by_id, grove__slice_str(name));
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 static int find_parents(struct forest *f)

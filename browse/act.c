@@ -434,19 +434,18 @@ static void gone(struct browse *b)
 
 void act_watch(struct browse *b)
 {
-	enum { HOLD_MS = 500, LIST_MS = 1000 };
+	enum { HOLD_MS = 500 };
 	struct grove_event e = { .size = sizeof(e) };
 	int err, changed = 0, deleted = 0;
 
 	while (!(err = grove_watch_next(b->watch, 0, &e))) {
-		if (e.tag != b)
-			b->list_due = b->list_due ? b->list_due : browse_now() + LIST_MS;
-		else if (e.kind == GROVE_EVENT_DELETE)
+		if (e.kind == GROVE_EVENT_DELETE)
 			deleted = 1;
 		else
 			changed = 1;
 	}
-	if (err < 0)
+	/* no session is watched while the list is shown */
+	if (err < 0 && err != GROVE_ENOTFOUND)
 		b->watch_hold = browse_now() + HOLD_MS;
 	if (deleted)
 		gone(b);

@@ -242,7 +242,7 @@ static void draw_session(struct browse *b)
 	if (l.beside)
 		screen_divide(l.pane[PANE_TALK].x - 1, 1, l.pane[PANE_TREE].height);
 	else if (l.pane[PANE_TREE].height && l.pane[PANE_TALK].height)
-		bar(l.pane[PANE_TALK].y - 1, out_str(""), "", SCREEN_BAR | SCREEN_DIM);
+		bar(l.pane[PANE_TALK].y - 1, out_str("conversation"), "", SCREEN_BAR | SCREEN_DIM);
 	draw_talk(b, &l.pane[PANE_TALK]);
 	bottom(b, hints_of(b->focus == PANE_TREE ? tree : talk));
 }

@@ -456,8 +456,10 @@ static void back_to_list(struct browse *b)
 		b->message[0] = '\0';
 		if (act_list(b))
 			act_complain(b, "the list of sessions cannot be read");
-		if (b->has_work)
+		if (b->has_work) {
 			work_list(&b->work);
+			work_watch(&b->work);
+		}
 	}
 	if (b->key)
 		sessions_select(&b->list, b->key);

@@ -50,7 +50,11 @@ int64_t browse_now(void)
 
 static void take_work(struct browse *b)
 {
+	enum { LIST_MS = 1000 };   /* it is not read more often */
 	struct work_job *j;
+
+	if (work_list_changed(&b->work) && !b->list_due)
+		b->list_due = browse_now() + LIST_MS;
 
 	while ((j = work_done(&b->work))) {
 		if (j->kind == WORK_LIST && j->l) {
@@ -204,7 +208,6 @@ static int resolve(struct browse *b, const char *what, struct grove_buf *key)
 
 static int show(struct browse *b, const char *key)
 {
-	struct grove_watch_options wo = { .size = sizeof(wo), .flags = GROVE_WATCH_LIST };
 	struct cli *c = b->c;
 	int err;
 
@@ -216,13 +219,15 @@ static int show(struct browse *b, const char *key)
 		draw(b);
 	b->has_work = !work_open(&b->work, c->g);
 	/* without it, nothing is followed; all else works */
-	if (grove_watch_open(c->g, &wo, &b->watch)) {
+	if (grove_watch_open(c->g, NULL, &b->watch)) {
 		grove_watch_close(b->watch);
 		b->watch = NULL;
 	}
 	err = key ? act_open(b, key) : 0;
-	if (b->has_work && !key)
+	if (b->has_work && !key) {
 		work_list(&b->work);
+		work_watch(&b->work);
+	}
 	if (!err)
 		loop(b);
 	act_close(b);

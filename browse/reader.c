@@ -57,22 +57,50 @@ static void forget_lines(struct reader *r)
 		r->cache[i].part = SIZE_MAX;
 }
 
-/* Counts the lines that an entry printed. */
+/* A style lasts over line ends: what is in effect after a line, if `now` was before it. */
+static void pass_styles(struct reader_style *now, const char *p, const char *end)
+{
+	while ((p = memchr(p, '\033', (size_t)(end - p)))) {
+		const char *stop = memchr(p, 'm', (size_t)(end - p));
+		size_t len = stop ? (size_t)(stop + 1 - p) : 0;
+
+		if (!len)
+			return;
+		/* every escape that begins with 0 takes back all before it */
+		if (len > 2 && p[2] == '0')
+			now->len = 0;
+		if (now->len + len <= sizeof(now->bytes) && !(len == 4 && p[2] == '0')) {
+			memcpy(now->bytes + now->len, p, len);
+			now->len = (unsigned char)(now->len + len);
+		}
+		p = stop;
+	}
+}
+
+static void grow(struct reader_part *p)
+{
+	p->cap = p->cap ? 2 * p->cap : 64;
+	p->line = cli_realloc(p->line, p->cap, sizeof(*p->line));
+	p->row = cli_realloc(p->row, p->cap, sizeof(*p->row));
+	p->style = cli_realloc(p->style, p->cap, sizeof(*p->style));
+}
+
+/* Takes note of the lines that an entry printed. */
 static void add_lines(struct reader_part *p, size_t from, size_t row)
 {
 	const char *end = p->text.ptr + p->text.len;
+	struct reader_style style = { .len = 0 };
 
 	for (const char *at = p->text.ptr + from; at < end;) {
-		const char *nl = memchr(at, '\n', (size_t)(end - at));
+		const char *nl = memchr(at, '\n', (size_t)(end - at)), *next = nl ? nl + 1 : end;
 
-		if (p->nr + 2 > p->cap) {
-			p->cap = p->cap ? 2 * p->cap : 64;
-			p->line = cli_realloc(p->line, p->cap, sizeof(*p->line));
-			p->row = cli_realloc(p->row, p->cap, sizeof(*p->row));
-		}
+		if (p->nr + 2 > p->cap)
+			grow(p);
 		p->line[p->nr] = (size_t)(at - p->text.ptr);
+		p->style[p->nr] = style;
 		p->row[p->nr++] = (uint32_t)row;
-		at = nl ? nl + 1 : end;
+		pass_styles(&style, at, next);
+		at = next;
 		p->line[p->nr] = (size_t)(at - p->text.ptr);
 	}
 }
@@ -142,7 +170,9 @@ void reader_release(struct reader *r)
 		out_release(&r->cache[i].text);
 		free(r->cache[i].line);
 		free(r->cache[i].row);
+		free(r->cache[i].style);
 	}
+	out_release(&r->shown);
 	memset(r, 0, sizeof(*r));
 }
 
@@ -204,6 +234,8 @@ int reader_take(struct reader *r, struct cli *c, struct grove_view *v, const cha
 	for (size_t i = 0; i < READER_PARTS; i++)
 		if (!r->cache[i].text.fd)
 			out_init(&r->cache[i].text, -1);
+	if (!r->shown.fd)
+		out_init(&r->shown, -1);
 	forget(r);
 	r->c = c;
 	r->v = v;
@@ -431,7 +463,10 @@ int reader_line(struct reader *r, size_t below, struct grove_slice *line, uint32
 	if (p.part >= r->nr_parts)
 		return 0;
 	part = part_at(r, p.part);
-	*line = (struct grove_slice){ part->text.ptr + part->line[p.line], part->line[p.line + 1] - part->line[p.line] };
+	r->shown.len = 0;
+	out_bytes(&r->shown, part->style[p.line].bytes, part->style[p.line].len);
+	out_bytes(&r->shown, part->text.ptr + part->line[p.line], part->line[p.line + 1] - part->line[p.line]);
+	*line = (struct grove_slice){ r->shown.ptr, r->shown.len };
 	if (line->len && line->ptr[line->len - 1] == '\n')
 		line->len--;
 	*row = part->row[p.line];

@@ -16,12 +16,19 @@ struct reader_place {
 	size_t part, line;
 };
 
+/* The escapes that are in effect at the beginning of a line. */
+struct reader_style {
+	char bytes[31];
+	unsigned char len;
+};
+
 struct reader_part {
 	size_t part;              /* which; SIZE_MAX: none */
 	uint64_t used;            /* when it was used last */
 	struct out text;
 	size_t *line, nr;         /* where each line begins, and one more */
 	uint32_t *row;            /* of each line: its place in `rows` */
+	struct reader_style *style;
 	size_t cap;
 };
 
@@ -45,6 +52,7 @@ struct reader {
 	struct talk talk;
 	struct reader_part cache[READER_PARTS];
 	uint64_t clock;
+	struct out shown;         /* the line that was asked for last */
 	struct reader_place top;  /* the first line on the screen */
 	uint32_t current;         /* the row that is marked */
 	/* with READER_CONTEXT: */
@@ -77,8 +85,8 @@ void reader_end(struct reader *r, int last, size_t height);
 int reader_at_end(struct reader *r, size_t height);
 
 /*
- * The line so many lines below the top, without its line end. 0 if there is none. *row
- * is the place of its entry in `rows`. It is valid until the next call.
+ * The line so many lines below the top, without its line end, styled as it begins. 0 if
+ * there is none. *row is the place of its entry in `rows`. It is valid until the next call.
  */
 int reader_line(struct reader *r, size_t below, struct grove_slice *line, uint32_t *row);
 

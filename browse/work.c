@@ -4,6 +4,7 @@
 #include "work.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,13 @@ static void search(struct work_job *j)
 	grove_search_close(s);
 }
 
+static void wake(struct work *w)
+{
+	/* a full pipe has woken the reader already */
+	if (write(w->fd[1], "", 1) < 0)
+		return;
+}
+
 static void *run(void *payload)
 {
 	struct work_job *j = payload;
@@ -65,24 +73,64 @@ static void *run(void *payload)
 	else
 		search(j);
 	atomic_store(&j->ended, 1);
-	/* a full pipe has woken the reader already */
-	if (write(j->w->fd[1], "", 1) < 0)
-		return NULL;
+	wake(j->w);
 	return NULL;
 }
 
-/* Signals are for the thread that has the terminal. */
-static void start(struct work_job *j)
+/* Signals are for the thread that has the terminal. Returns 1 if it runs. */
+static int start_thread(pthread_t *thread, void *(*fn)(void *), void *payload)
 {
 	sigset_t all, before;
+	int err;
 
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(thread, NULL, fn, payload);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return !err;
+}
+
+static void start(struct work_job *j)
+{
 	j->l = NULL;
 	j->err = 0;
 	atomic_store(&j->ended, 0);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	j->running = !pthread_create(&j->thread, NULL, run, j);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	j->running = start_thread(&j->thread, run, j);
+}
+
+/* Without a watch the list is as it was read; all else works. */
+static void *watch(void *payload)
+{
+	enum { AGAIN_MS = 500 };
+	struct work *w = payload;
+	struct grove_watch_options wo = { .size = sizeof(wo), .flags = GROVE_WATCH_LIST };
+	struct grove_event e = { .size = sizeof(e) };
+	struct grove_watch *list = NULL;
+	int err = grove_watch_open(w->g, &wo, &list);
+
+	atomic_store(&w->watch, list);
+	while (!err && !atomic_load(&w->stop)) {
+		int rc = grove_watch_next(list, -1, &e);
+
+		if (!rc) {
+			atomic_store(&w->changed, 1);
+			wake(w);
+		} else if (rc < 0) {
+			poll(NULL, 0, AGAIN_MS); /* a store that cannot be reached */
+		}
+	}
+	return NULL;
+}
+
+void work_watch(struct work *w)
+{
+	if (!w->watching)
+		w->watching = start_thread(&w->watcher, watch, w);
+}
+
+int work_list_changed(struct work *w)
+{
+	return atomic_exchange(&w->changed, 0);
 }
 
 int work_open(struct work *w, struct grove *g)
@@ -97,7 +145,7 @@ int work_open(struct work *w, struct grove *g)
 			return -1;
 		grove_set_progress(w->job[i].g, (struct grove_progress){ on_progress, w });
 	}
-	return 0;
+	return grove_dup(g, &w->g) ? -1 : 0;
 }
 
 void work_list(struct work *w)
@@ -152,6 +200,16 @@ int work_close(struct work *w)
 	int busy = 0;
 
 	atomic_store(&w->stop, 1);
+	if (w->watching) {
+		struct grove_watch *list = atomic_load(&w->watch);
+
+		/* one that is being opened looks at `stop` when it is */
+		if (list)
+			grove_watch_wake(list);
+		pthread_join(w->watcher, NULL);
+	}
+	grove_watch_close(atomic_load(&w->watch));
+	grove_close(w->g);
 	while ((j = work_done(w))) {
 		grove_list_free(j->l);
 		sessions_found_release(&j->found);

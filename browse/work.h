@@ -1,6 +1,7 @@
 /*
  * work.h: what takes longer than a person waits for a key: reading the list of sessions
- * with its costs, and searching in the messages of all of them.
+ * with its costs, searching in the messages of all of them, and looking whether the list
+ * has changed, which in a store of files means looking at each of them now and then.
  *
  * Each kind of work has a thread with a handle of its own. When it is done, the
  * descriptor becomes readable, and work_done() has what was found.
@@ -36,6 +37,11 @@ struct work {
 	int fd[2];
 	struct work_job job[WORK_KINDS];
 	atomic_int stop;
+	struct grove *g;             /* of the thread that watches the list */
+	_Atomic(struct grove_watch *) watch;
+	pthread_t watcher;
+	int watching;
+	atomic_int changed;
 };
 
 /* The flags with which the list is read. */
@@ -46,6 +52,10 @@ int work_open(struct work *w, struct grove *g);
 /* Starts it; if it is at work already, it starts once more when it has ended. */
 void work_list(struct work *w);
 void work_search(struct work *w, const char *query);
+/* Watches the list from now on. */
+void work_watch(struct work *w);
+/* Has it changed since this was asked last? */
+int work_list_changed(struct work *w);
 int work_is_busy(const struct work *w, enum work_kind kind);
 /* After `fd[0]` was readable: a job that has ended, whose results are yours; NULL: no other one. */
 struct work_job *work_done(struct work *w);

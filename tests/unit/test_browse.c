@@ -346,6 +346,26 @@ static void lines_are_the_same_from_either_end(void **state)
 	reader_release(&r);
 }
 
+static void a_style_lasts_over_line_ends(void **state)
+{
+	struct fixture *f = *state;
+	struct reader r = { .nr_parts = 0 };
+	struct grove_slice line;
+	uint32_t at;
+
+	say(f, "user", "000000a0", NULL, "run it");
+	append(f, "{\"role\":\"bashExecution\",\"command\":\"seq 3\",\"output\":\"one\\ntwo\\nthree\",\"exitCode\":0,\"cancelled\":false,\"truncated\":false}", NULL);
+	look(f);
+	assert_int_equal(reader_take(&r, &f->c, f->v, NULL, grove_view_leaf(f->v), 0), 0);
+	for (size_t i = 0; reader_line(&r, i, &line, &at); i++)
+		if (memmem(line.ptr, line.len, "two", 3)) {
+			assert_memory_equal(line.ptr, "\033[2m", 4);
+			reader_release(&r);
+			return;
+		}
+	fail_msg("there is no such line");
+}
+
 static void entries_can_be_gone_to(void **state)
 {
 	struct fixture *f = *state;
@@ -509,6 +529,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(replies_that_only_call_tools_are_passed_over, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_empty_session_has_no_rows, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(lines_are_the_same_from_either_end, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_style_lasts_over_line_ends, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(entries_can_be_gone_to, set_up, tear_down),
 		cmocka_unit_test(a_query_needs_all_its_words),
 		cmocka_unit_test(ages_are_short),

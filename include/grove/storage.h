@@ -104,6 +104,14 @@ GROVE_API int grove_storage_exists(struct grove_storage *st, const char *path);
 GROVE_API int grove_storage_write_text(struct grove_storage *st, const char *path,
 				       struct grove_slice text);
 
+/*
+ * The same, if the file has exactly `expect_bytes` bytes, or if there is none and they
+ * are 0. Otherwise returns GROVE_ECONFLICT, and nothing is done. Other grove writers are
+ * kept out meanwhile.
+ */
+GROVE_API int grove_storage_write_text_if(struct grove_storage *st, const char *path,
+					  struct grove_slice text, uint64_t expect_bytes);
+
 struct grove_storage_stat {
 	size_t size;       /* of this struct; set it */
 	uint64_t bytes;    /* of the file */
@@ -141,6 +149,15 @@ GROVE_API int grove_storage_read_text_prefix(struct grove_storage *st, const cha
 					     size_t max, struct grove_buf *out);
 
 /*
+ * Appends the first `head` bytes to `first` and the last `tail` bytes to `last`, as the
+ * file was at one moment. Of a shorter file each gets all of it. A character that would
+ * be cut in two is left out.
+ */
+GROVE_API int grove_storage_read_text_slices(struct grove_storage *st, const char *path, size_t head,
+					     size_t tail, struct grove_buf *first,
+					     struct grove_buf *last);
+
+/*
  * Renames a file or a directory with its contents, replacing a file that has the new
  * name. Returns 0, or 1 if there is no `from`, in which case nothing happened. xcsh
  * treats a missing `from` as success, and also a missing directory of `to`, which
@@ -166,6 +183,13 @@ GROVE_API int grove_storage_unlink(struct grove_storage *st, const char *path);
  */
 GROVE_API int grove_storage_delete_session_with_artifacts(struct grove_storage *st,
 							  const char *path);
+
+/*
+ * The same, if the file has exactly `expect_bytes` bytes; otherwise returns
+ * GROVE_ECONFLICT, and nothing is done.
+ */
+GROVE_API int grove_storage_delete_session_with_artifacts_if(struct grove_storage *st, const char *path,
+							     uint64_t expect_bytes);
 
 /* ------------------------------------------------------------------- writers */
 
@@ -246,7 +270,10 @@ enum grove_storage_op {
 	GROVE_STORAGE_WRITE_LINE,        /* writer, bytes */
 	GROVE_STORAGE_FLUSH,             /* writer */
 	GROVE_STORAGE_FSYNC,             /* writer */
-	GROVE_STORAGE_CLOSE              /* writer */
+	GROVE_STORAGE_CLOSE,             /* writer */
+	GROVE_STORAGE_READ_TEXT_SLICES,  /* path, max: of the head, max_tail; text, text_tail */
+	GROVE_STORAGE_WRITE_TEXT_IF,     /* path, bytes, expect_bytes */
+	GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS_IF /* path, expect_bytes */
 };
 
 struct grove_storage_call {
@@ -271,6 +298,12 @@ struct grove_storage_call {
 	struct grove_buf text;              /* appended to */
 	char **paths;
 	size_t nr_paths;
+
+	/* input */
+	size_t max_tail;
+	uint64_t expect_bytes;
+	/* output */
+	struct grove_buf text_tail;         /* appended to */
 };
 
 /*
@@ -283,7 +316,7 @@ GROVE_API int grove_storage_run(struct grove_storage *st, struct grove_storage_c
 /*
  * The completion of a call, called on the storage's thread. `call` is a copy of what
  * was submitted, with the output, and is valid until the completion returns. To keep
- * `text` or `paths`, take it and leave an empty buffer or NULL; the rest is freed. A
+ * `text`, `text_tail` or `paths`, take it and leave an empty buffer or NULL; the rest is freed. A
  * new `writer` belongs to the completion. It may submit and run calls, but must not
  * close the storage. Other calls wait until it returns.
  */

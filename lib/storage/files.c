@@ -119,7 +119,37 @@ static int write_temp(const char *temp, struct grove_slice bytes, const struct g
 	return err;
 }
 
-static int files_write(struct grove_storage *st, const char *path, struct grove_slice bytes)
+/*
+ * Locks the file against other grove writers, and compares its size. *fd is -1 if there is
+ * no file; else files_let_go() ends it.
+ */
+static int files_hold(const char *path, uint64_t expect, int *fd)
+{
+	uint64_t size = 0;
+	unsigned nlink = 1;
+	int err = grove__sys_open(path, O_RDWR, 0, fd);
+
+	if (err) {
+		*fd = -1;
+		return err != -ENOENT ? err : expect ? -ECANCELED : 0;
+	}
+	err = grove__sys_lock(*fd) == -ETIMEDOUT ? -EBUSY : 0;
+	if (!err)
+		err = grove__sys_size(*fd, &size, &nlink);
+	/* without a name it was replaced while we waited */
+	if (!err && (size != expect || !nlink))
+		err = -ECANCELED;
+	return err;
+}
+
+static void files_let_go(int fd)
+{
+	/* closing it gives up the lock */
+	if (fd >= 0)
+		grove__sys_close(fd);
+}
+
+static int replace_file(struct grove_storage *st, const char *path, struct grove_slice bytes, bool only_new)
 {
 	struct grove_buf target = GROVE_BUF_INIT, temp = GROVE_BUF_INIT;
 	struct grove__sys_stat old;
@@ -139,7 +169,7 @@ static int files_write(struct grove_storage *st, const char *path, struct grove_
 	if (!err)
 		err = write_temp(temp.ptr, bytes, there ? &old : NULL, waits(st), &made_dirs);
 	if (!err) {
-		err = grove__sys_rename(temp.ptr, target.ptr);
+		err = only_new ? grove__sys_rename_new(temp.ptr, target.ptr) : grove__sys_rename(temp.ptr, target.ptr);
 		if (err)
 			grove__sys_unlink(temp.ptr);
 		else if (waits(st))
@@ -147,6 +177,20 @@ static int files_write(struct grove_storage *st, const char *path, struct grove_
 	}
 	grove__buf_release(&target);
 	grove__buf_release(&temp);
+	return err;
+}
+
+static int files_write(struct grove_storage *st, const char *path, struct grove_slice bytes,
+		       const uint64_t *expect)
+{
+	int fd = -1, err = expect ? files_hold(path, *expect, &fd) : 0;
+
+	if (!err)
+		err = replace_file(st, path, bytes, expect && fd < 0);
+	/* somebody created it first */
+	if (expect && fd < 0 && err == -EEXIST)
+		err = -ECANCELED;
+	files_let_go(fd);
 	return err;
 }
 
@@ -189,10 +233,21 @@ static int files_list(struct grove_storage *st, const char *dir, const char *pat
 	return err ? err : li.err;
 }
 
-static int files_read(struct grove_storage *st, const char *path, size_t max, struct grove_buf *out,
-		      bool *more)
+/* Appends at most `max` of the bytes from `off` on. */
+static int read_part(int fd, uint64_t off, uint64_t max, struct grove_buf *out)
 {
-	size_t want, got = 0, before = out->len;
+	size_t got = 0, before = out->len;
+	int err = grove__buf_reserve(out, (size_t)max) ? -ENOMEM : 0;
+
+	if (!err)
+		err = grove__sys_pread(fd, out->ptr + before, (size_t)max, off, &got);
+	if (!err)
+		grove__buf_cut(out, before + got);
+	return err;
+}
+
+static int files_read(struct grove_storage *st, const char *path, struct grove__storage_ends *e)
+{
 	struct grove__sys_stat s;
 	int fd, err = grove__sys_open(path, O_RDONLY, 0, &fd);
 
@@ -202,16 +257,12 @@ static int files_read(struct grove_storage *st, const char *path, size_t max, st
 	err = grove__sys_fstat(fd, &s);
 	if (!err && s.type != SYS_FILE)
 		err = s.type == SYS_DIR ? -EISDIR : -EINVAL;
-	want = !err && s.size < max ? (size_t)s.size : max;
-	if (!err && grove__buf_reserve(out, want))
-		err = -ENOMEM;
+	e->bytes = s.size;
 	if (!err)
-		err = grove__sys_pread(fd, out->ptr + before, want, 0, &got);
+		err = read_part(fd, 0, s.size < e->head ? s.size : e->head, e->first);
+	if (!err && e->tail)
+		err = read_part(fd, s.size < e->tail ? 0 : s.size - e->tail, s.size < e->tail ? s.size : e->tail, e->last);
 	grove__sys_close(fd);
-	if (!err) {
-		grove__buf_cut(out, before + got);
-		*more = s.size > got;
-	}
 	return err;
 }
 
@@ -242,10 +293,17 @@ static int files_rename(struct grove_storage *st, const char *from, const char *
 	return err || !waits(st) ? err : sync_name(from, false);
 }
 
-static int files_unlink(struct grove_storage *st, const char *path)
+static int files_unlink(struct grove_storage *st, const char *path, const uint64_t *expect)
 {
+	int fd = -1, err = expect ? files_hold(path, *expect, &fd) : 0;
+
 	(void)st;
-	return grove__sys_unlink(path);
+	if (!err)
+		err = grove__sys_unlink(path);
+	else if (expect && fd < 0 && err == -ECANCELED)
+		err = -ENOENT;
+	files_let_go(fd);
+	return err;
 }
 
 struct removal {

@@ -252,7 +252,16 @@ static int need_file(struct memory *m, struct grove_buf *path, struct node **out
 	return err ? err : add(m, path->ptr, false, out);
 }
 
-static int memory_write(struct grove_storage *st, const char *path, struct grove_slice bytes)
+/* -ECANCELED: the file (NULL: there is none) has not as many bytes as expected. */
+static int compare(const struct node *n, const uint64_t *expect)
+{
+	uint64_t bytes = n ? n->bytes.len : 0;
+
+	return expect && bytes != *expect ? -ECANCELED : 0;
+}
+
+static int memory_write(struct grove_storage *st, const char *path, struct grove_slice bytes,
+			const uint64_t *expect)
 {
 	struct memory *m = memory_of(st);
 	struct grove_buf at = GROVE_BUF_INIT, copy = GROVE_BUF_INIT;
@@ -264,7 +273,9 @@ static int memory_write(struct grove_storage *st, const char *path, struct grove
 	if (!err)
 		err = bad;
 	old = err ? NULL : find(m, at.ptr);
-	if (old && !old->dir) {
+	if (!err && !(old && old->dir))
+		err = compare(old, expect);
+	if (!err && old && !old->dir) {
 		/* a new node takes its place, as a new file would */
 		i = place_of(m, at.ptr);
 		n = calloc(1, sizeof(*n));
@@ -326,8 +337,7 @@ static int begin_file(struct memory *m, const char *path, struct grove_buf *at, 
 	return !at->len || (*out && (*out)->dir) ? -EISDIR : *out ? 0 : -ENOENT;
 }
 
-static int memory_read(struct grove_storage *st, const char *path, size_t max, struct grove_buf *out,
-		       bool *more)
+static int memory_read(struct grove_storage *st, const char *path, struct grove__storage_ends *e)
 {
 	struct memory *m = memory_of(st);
 	struct grove_buf at = GROVE_BUF_INIT;
@@ -335,20 +345,25 @@ static int memory_read(struct grove_storage *st, const char *path, size_t max, s
 	int err = begin_file(m, path, &at, &n);
 
 	if (!err) {
-		*more = n->bytes.len > max;
-		if (grove__buf_add(out, n->bytes.ptr, *more ? max : n->bytes.len))
+		size_t len = n->bytes.len, tail = len < e->tail ? len : e->tail;
+
+		e->bytes = len;
+		if (grove__buf_add(e->first, n->bytes.ptr, len < e->head ? len : e->head) ||
+		    (tail && grove__buf_add(e->last, n->bytes.ptr + len - tail, tail)))
 			err = -ENOMEM;
 	}
 	return end(m, &at, err);
 }
 
-static int memory_unlink(struct grove_storage *st, const char *path)
+static int memory_unlink(struct grove_storage *st, const char *path, const uint64_t *expect)
 {
 	struct memory *m = memory_of(st);
 	struct grove_buf at = GROVE_BUF_INIT;
 	const struct node *n;
 	int err = begin_file(m, path, &at, &n);
 
+	if (!err)
+		err = compare(n, expect);
 	if (!err) {
 		size_t i = place_of(m, at.ptr);
 

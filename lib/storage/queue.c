@@ -76,6 +76,7 @@ static struct grove__storage_job *make_job(const struct grove_storage_call *c)
 static void free_job(struct grove__storage_job *j)
 {
 	grove__buf_release(&j->call.text);
+	grove__buf_release(&j->call.text_tail);
 	free(j->call.paths);
 	if (j->held)
 		grove__writer_unref(j->held);

@@ -163,10 +163,35 @@ static size_t whole_characters(const char *p, size_t len)
 	return len;
 }
 
+/* How many bytes of a text belong to a character whose beginning was cut off. */
+static size_t rest_of_character(const char *p, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && n < 4 && ((unsigned char)p[n] & 0xc0) == 0x80)
+		n++;
+	/* that many belong to no character at all */
+	return n < 4 ? n : 0;
+}
+
+static void cut_start(struct grove_buf *b, size_t from)
+{
+	size_t cut = rest_of_character(b->ptr + from, b->len - from);
+
+	memmove(b->ptr + from, b->ptr + from + cut, b->len - from - cut);
+	grove__buf_cut(b, b->len - cut);
+}
+
 static int read_text(struct grove_storage *st, struct grove_storage_call *c, struct grove_detail *d)
 {
-	bool whole = c->op == GROVE_STORAGE_READ_TEXT, more = false;
-	size_t before = c->text.len, max = whole ? (size_t)TEXT_MAX : c->max;
+	bool whole = c->op == GROVE_STORAGE_READ_TEXT;
+	size_t before = c->text.len, tail_before = c->text_tail.len;
+	struct grove__storage_ends e = {
+		.head = whole ? (size_t)TEXT_MAX : c->max,
+		.tail = c->op == GROVE_STORAGE_READ_TEXT_SLICES ? c->max_tail : 0,
+		.first = &c->text,
+		.last = &c->text_tail,
+	};
 	struct grove__storage_stat s;
 	int err = 0;
 
@@ -176,10 +201,12 @@ static int read_text(struct grove_storage *st, struct grove_storage_call *c, str
 	if (!err && whole && s.bytes > TEXT_MAX && !s.is_dir)
 		return grove__fail(d, GROVE_ETOOBIG, c->path, "the file is larger than 1 GiB");
 	if (!err)
-		err = st->ops->read(st, c->path, max, &c->text, &more);
+		err = st->ops->read(st, c->path, &e);
 	if (err)
 		return grove__fail_sys(d, err, c->path, "cannot read");
-	if (more)
+	if (e.tail && e.bytes > c->text_tail.len - tail_before)
+		cut_start(&c->text_tail, tail_before);
+	if (e.bytes > c->text.len - before)
 		grove__buf_cut(&c->text, before + whole_characters(c->text.ptr + before,
 								    c->text.len - before));
 	return 0;
@@ -209,16 +236,35 @@ static int stat_file(struct grove_storage *st, struct grove_storage_call *c, str
 	return 0;
 }
 
+/* ---------------------------------------------------------- only if it has a size */
+
+/* The size that a call depends on; NULL: none. */
+static const uint64_t *expected(const struct grove_storage_call *c)
+{
+	bool depends = c->op == GROVE_STORAGE_WRITE_TEXT_IF || c->op == GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS_IF;
+
+	return depends ? &c->expect_bytes : NULL;
+}
+
+static int fail_change(struct grove_detail *d, int err, const struct grove_storage_call *c, const char *what)
+{
+	if (err != -ECANCELED)
+		return grove__fail_sys(d, err, c->path, what);
+	return grove__fail(d, GROVE_ECONFLICT, c->path, "%s: the file does not have the expected %llu bytes", what,
+			   (unsigned long long)c->expect_bytes);
+}
+
 /* ----------------------------------------------------------------- removing */
 
-static int delete_session(struct grove_storage *st, const char *path, struct grove_detail *d)
+static int delete_session(struct grove_storage *st, const struct grove_storage_call *c, struct grove_detail *d)
 {
+	const char *path = c->path;
 	size_t len = strlen(path), end = strlen(SESSION_SUFFIX);
 	struct grove_buf dir = GROVE_BUF_INIT, words = GROVE_BUF_INIT;
-	int err = st->ops->unlink(st, path), rc = 0;
+	int err = st->ops->unlink(st, path, expected(c)), rc = 0;
 
 	if (err)
-		return grove__fail_sys(d, err, path, "cannot delete the session");
+		return fail_change(d, err, c, "cannot delete the session");
 	/* a name of nothing but the ending would leave the directory it is in */
 	if (len <= end || strcmp(path + len - end, SESSION_SUFFIX) || path[len - end - 1] == '/')
 		return 0;
@@ -254,6 +300,9 @@ static const unsigned char needs[] = {
 	[GROVE_STORAGE_FLUSH] = NEEDS_WRITER,
 	[GROVE_STORAGE_FSYNC] = NEEDS_WRITER,
 	[GROVE_STORAGE_CLOSE] = NEEDS_WRITER,
+	[GROVE_STORAGE_READ_TEXT_SLICES] = NEEDS_PATH,
+	[GROVE_STORAGE_WRITE_TEXT_IF] = NEEDS_PATH,
+	[GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS_IF] = NEEDS_PATH,
 };
 
 int grove__storage_check(struct grove_storage *st, const struct grove_storage_call *c,
@@ -287,23 +336,26 @@ int grove__storage_perform(struct grove_storage *st, struct grove_storage_call *
 	case GROVE_STORAGE_EXISTS:
 		return exists(st, c->path, d);
 	case GROVE_STORAGE_WRITE_TEXT:
-		err = ops->write(st, c->path, c->bytes);
-		return err ? grove__fail_sys(d, err, c->path, "cannot write") : 0;
+	case GROVE_STORAGE_WRITE_TEXT_IF:
+		err = ops->write(st, c->path, c->bytes, expected(c));
+		return err ? fail_change(d, err, c, "cannot write") : 0;
 	case GROVE_STORAGE_STAT:
 		return stat_file(st, c, d);
 	case GROVE_STORAGE_LIST_FILES:
 		return list_files(st, c, d);
 	case GROVE_STORAGE_READ_TEXT:
 	case GROVE_STORAGE_READ_TEXT_PREFIX:
+	case GROVE_STORAGE_READ_TEXT_SLICES:
 		return read_text(st, c, d);
 	case GROVE_STORAGE_RENAME:
 		err = ops->rename(st, c->path, c->path2);
 		return err < 0 ? grove__fail_sys(d, err, c->path, "cannot rename") : err;
 	case GROVE_STORAGE_UNLINK:
-		err = ops->unlink(st, c->path);
+		err = ops->unlink(st, c->path, NULL);
 		return err ? grove__fail_sys(d, err, c->path, "cannot remove") : 0;
 	case GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS:
-		return delete_session(st, c->path, d);
+	case GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS_IF:
+		return delete_session(st, c, d);
 	case GROVE_STORAGE_OPEN_WRITER:
 		return grove__writer_open(st, c->path, c->options, &c->writer, d);
 	case GROVE_STORAGE_WRITE_LINE:
@@ -385,6 +437,16 @@ int grove_storage_write_text(struct grove_storage *st, const char *path, struct 
 	return grove_storage_run(st, &c);
 }
 
+int grove_storage_write_text_if(struct grove_storage *st, const char *path, struct grove_slice text,
+				uint64_t expect_bytes)
+{
+	struct grove_storage_call c = call_of(GROVE_STORAGE_WRITE_TEXT_IF, path);
+
+	c.bytes = text;
+	c.expect_bytes = expect_bytes;
+	return grove_storage_run(st, &c);
+}
+
 int grove_storage_stat(struct grove_storage *st, const char *path, struct grove_storage_stat *out)
 {
 	struct grove_storage_call c = call_of(GROVE_STORAGE_STAT, path);
@@ -440,6 +502,20 @@ int grove_storage_read_text_prefix(struct grove_storage *st, const char *path, s
 	return run_read(st, &c, out);
 }
 
+int grove_storage_read_text_slices(struct grove_storage *st, const char *path, size_t head, size_t tail,
+				   struct grove_buf *first, struct grove_buf *last)
+{
+	struct grove_storage_call c = call_of(GROVE_STORAGE_READ_TEXT_SLICES, path);
+	int rc;
+
+	c.max = head;
+	c.max_tail = tail;
+	c.text_tail = *last;
+	rc = run_read(st, &c, first);
+	*last = c.text_tail;
+	return rc;
+}
+
 int grove_storage_rename(struct grove_storage *st, const char *from, const char *to)
 {
 	struct grove_storage_call c = call_of(GROVE_STORAGE_RENAME, from);
@@ -459,6 +535,15 @@ int grove_storage_delete_session_with_artifacts(struct grove_storage *st, const 
 {
 	struct grove_storage_call c = call_of(GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS, path);
 
+	return grove_storage_run(st, &c);
+}
+
+int grove_storage_delete_session_with_artifacts_if(struct grove_storage *st, const char *path,
+						   uint64_t expect_bytes)
+{
+	struct grove_storage_call c = call_of(GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS_IF, path);
+
+	c.expect_bytes = expect_bytes;
 	return grove_storage_run(st, &c);
 }
 

@@ -26,6 +26,14 @@ struct grove__storage_stat {
 	bool is_dir;
 };
 
+/* Both ends of a file, at one moment. */
+struct grove__storage_ends {
+	size_t head, tail;       /* how much of them at most */
+	struct grove_buf *first; /* appended to */
+	struct grove_buf *last;  /* NULL if `tail` is 0 */
+	uint64_t bytes;          /* of the whole file */
+};
+
 /* An open file of a writer; each kind embeds it first. One thread at a time. */
 struct grove__storage_file {
 	const struct grove__storage_ops *ops;
@@ -36,17 +44,20 @@ struct grove__storage_ops {
 	int (*mkdirs)(struct grove_storage *st, const char *path);
 	/* Follows links. */
 	int (*stat)(struct grove_storage *st, const char *path, struct grove__storage_stat *out);
-	/* The whole file anew, or the old one as it was. */
-	int (*write)(struct grove_storage *st, const char *path, struct grove_slice bytes);
+	/*
+	 * The whole file anew, or the old one as it was. -ECANCELED: it has not the
+	 * `expect` bytes (NULL: whatever it has; 0: none, or no file).
+	 */
+	int (*write)(struct grove_storage *st, const char *path, struct grove_slice bytes,
+		     const uint64_t *expect);
 	/* Append the names of files that grove__storage_wants() wants, each with its NUL. */
 	int (*list)(struct grove_storage *st, const char *dir, const char *pattern,
 		    struct grove_buf *names);
-	/* Append at most `max` bytes; *more: there are others after them. */
-	int (*read)(struct grove_storage *st, const char *path, size_t max, struct grove_buf *out,
-		    bool *more);
+	int (*read)(struct grove_storage *st, const char *path, struct grove__storage_ends *ends);
 	/* 1: there is no `from`. */
 	int (*rename)(struct grove_storage *st, const char *from, const char *to);
-	int (*unlink)(struct grove_storage *st, const char *path);
+	/* As with write(), but the file must be there. */
+	int (*unlink)(struct grove_storage *st, const char *path, const uint64_t *expect);
 	/* A directory and all in it, or a link; anything else, and nothing, is left alone. */
 	int (*remove_tree)(struct grove_storage *st, const char *path);
 

@@ -377,6 +377,66 @@ static void a_prefix_ends_with_a_character(void **state)
 	}
 }
 
+static void both_ends_of_a_file_are_read_at_once(void **state)
+{
+	struct world *w = *state;
+	static const struct {
+		const char *text;
+		size_t head, tail;
+		const char *first, *last;
+	} table[] = {
+		{ "abcdef", 2, 3, "ab", "def" },
+		{ "abcdef", 0, 0, "", "" },
+		{ "abcdef", 6, 6, "abcdef", "abcdef" },
+		{ "abc", 10, SIZE_MAX, "abc", "abc" },
+		{ "abcdef", 4, 4, "abcd", "cdef" },
+		{ "\xc3\xa4" "b\xc3\xa4", 1, 1, "", "" },
+		{ "\xc3\xa4" "b\xc3\xa4", 2, 3, "\xc3\xa4", "b\xc3\xa4" },
+		{ "x\xf0\x9f\x8c\xb3y", 3, 4, "x", "y" },
+		{ "\x80\x80\x80\x80\x80", 4, 4, "\x80\x80\x80\x80", "\x80\x80\x80\x80" },
+		/* the file's own beginning is left as it is */
+		{ "\xa4" "a", 1, 2, "\xa4", "\xa4" "a" },
+		{ "", 5, 5, "", "" },
+	};
+	struct grove_buf a = GROVE_BUF_INIT, b = GROVE_BUF_INIT;
+
+	for (size_t i = 0; i < ARRAY(table); i++) {
+		struct grove_buf first = GROVE_BUF_INIT, last = GROVE_BUF_INIT;
+
+		put(w, "p", table[i].text);
+		OK(grove_storage_read_text_slices(w->st, at(w, "p"), table[i].head, table[i].tail, &first, &last));
+		if (strcmp(first.ptr ? first.ptr : "", table[i].first) || strcmp(last.ptr ? last.ptr : "", table[i].last))
+			fail_msg("case %zu: \"%s\" \"%s\"", i, first.ptr, last.ptr);
+		grove_buf_release(&first);
+		grove_buf_release(&last);
+	}
+	GIVES(GROVE_ENOTFOUND, grove_storage_read_text_slices(w->st, at(w, "no"), 1, 1, &a, &b));
+	GIVES(GROVE_EINVAL, grove_storage_read_text_slices(w->st, "", 1, 1, &a, &b));
+}
+
+static void a_file_of_another_size_is_left_alone(void **state)
+{
+	struct world *w = *state;
+
+	/* no file has no bytes */
+	GIVES(GROVE_ECONFLICT, grove_storage_write_text_if(w->st, at(w, "s.jsonl"), str("one"), 3));
+	assert_false(there(w, "s.jsonl"));
+	OK(grove_storage_write_text_if(w->st, at(w, "s.jsonl"), str("one"), 0));
+	GIVES(GROVE_ECONFLICT, grove_storage_write_text_if(w->st, at(w, "s.jsonl"), str("two"), 0));
+	said(w, "cannot write: the file does not have the expected 0 bytes");
+	has(w, "s.jsonl", "one");
+	OK(grove_storage_write_text_if(w->st, at(w, "s.jsonl"), str("longer"), 3));
+	has(w, "s.jsonl", "longer");
+	put(w, "s/0.log", "1");
+	GIVES(GROVE_ECONFLICT, grove_storage_delete_session_with_artifacts_if(w->st, at(w, "s.jsonl"), 3));
+	has(w, "s.jsonl", "longer");
+	has(w, "s/0.log", "1");
+	GIVES(GROVE_ENOTFOUND, grove_storage_delete_session_with_artifacts_if(w->st, at(w, "no.jsonl"), 3));
+	OK(grove_storage_delete_session_with_artifacts_if(w->st, at(w, "s.jsonl"), 6));
+	assert_false(there(w, "s.jsonl"));
+	assert_false(there(w, "s"));
+}
+
 static void rename_replaces(void **state)
 {
 	struct world *w = *state;
@@ -1254,6 +1314,8 @@ static const struct {
 	BOTH(stat_tells_bytes_and_time),
 	BOTH(lists_have_files_that_fit),
 	BOTH(a_prefix_ends_with_a_character),
+	BOTH(both_ends_of_a_file_are_read_at_once),
+	BOTH(a_file_of_another_size_is_left_alone),
 	BOTH(rename_replaces),
 	BOTH(directories_are_renamed_with_all_in_them),
 	BOTH(a_session_goes_with_its_artifacts),

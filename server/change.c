@@ -406,6 +406,25 @@ void put_opener(struct doc *d, const struct in_use *by)
 	doc_close(d, '}');
 }
 
+static int on_tokens(void *payload, const struct grove_context_about *a)
+{
+	struct doc *d = payload;
+
+	doc_member_number(d, "contextTokens", a->used);
+	doc_member(d, "model", a->model);
+	return d->rc;
+}
+
+/* How much the model would be sent from there, and which model that is. */
+static int put_context_there(struct doc *d, const struct grove_view *v, const char *leaf)
+{
+	struct grove_context_options o = { .size = sizeof(o), .leaf = leaf ? leaf : GROVE_ROOT,
+					   .flags = GROVE_CONTEXT_PARTS };
+	struct grove_context_reader to = { .size = sizeof(to), .payload = d, .about = on_tokens };
+
+	return grove_view_messages(v, &o, &to);
+}
+
 static int put_rehearsal(struct request *r, struct held *h, const char *id)
 {
 	struct grove_leaf_result m = { .size = sizeof(m) };
@@ -423,8 +442,10 @@ static int put_rehearsal(struct request *r, struct held *h, const char *id)
 		doc_member_number(&r->out, "leavesBehind", left_behind(v, m.leaf));
 		if (m.content.len)
 			doc_member_json(&r->out, "content", grove_buf_slice(&m.content));
-		doc_member_number(&r->out, "rev", grove_view_rev(v));
-		doc_member_number(&r->out, "generation", grove_view_generation(v));
+		rc = put_context_there(&r->out, v, m.leaf);
+		if (rc)
+			reply_fail_view(r, v, rc);
+		put_view_state(&r->out, v);
 		look_for_opener(r, h, &by);
 		put_opener(&r->out, &by);
 		doc_close(&r->out, '}');

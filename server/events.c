@@ -18,6 +18,7 @@
 #include "handlers.h"
 #include "held.h"
 #include "metrics.h"
+#include "openers.h"
 #include "workers.h"
 #include "reply.h"
 #include "route.h"
@@ -58,6 +59,7 @@ struct subscription {
 	char *key;                   /* as the client named it */
 	char *what;                  /* NULL: there is no such session */
 	uint64_t rev;                /* seen last */
+	int64_t pid;                 /* of the process that it was told has the session open; 0: none */
 };
 
 /* A stream, and what it listens to. */
@@ -87,6 +89,7 @@ struct events {
 	struct topic *topics;
 	unsigned nr_list;            /* clients that listen to the list */
 	int64_t list_retry;          /* ms: when to try again to watch it */
+	struct opened_set *open;     /* what the list was told about; NULL: nothing yet */
 };
 
 /* ------------------------------------------------------------------ sending */
@@ -192,14 +195,40 @@ static void put_burst(const struct topic *t, struct doc *d)
 	doc_release(&columns);
 }
 
+/* A label is an entry as well; what it says of another one is told by itself. */
+static void tell_label(struct events *ev, struct topic *t, uint32_t i)
+{
+	struct grove_buf target = GROVE_BUF_INIT, text = GROVE_BUF_INIT;
+	struct doc d = { GROVE_BUF_INIT, 0 };
+
+	if (!grove_view_label(t->view, i, &target, &text)) {
+		begin_body(&d, t->rev, t->generation);
+		doc_name(&d, "entryId");
+		doc_text(&d, grove_buf_slice(&target));
+		doc_name(&d, "text");
+		if (text.len)
+			doc_text(&d, grove_buf_slice(&text));
+		else
+			doc_null(&d);
+		send_all(ev, t, "label", t->rev, &d);
+	}
+	doc_release(&d);
+	grove_buf_release(&target);
+	grove_buf_release(&text);
+}
+
 static void flush(struct events *ev, struct topic *t)
 {
+	struct grove_entry e = { .size = sizeof(e) };
 	struct doc d = { GROVE_BUF_INIT, 0 };
 
 	if (t->nr) {
 		put_burst(t, &d);
 		send_all(ev, t, "append", t->rev, &d);
 	}
+	for (uint32_t i = t->from; i < t->from + t->nr; i++)
+		if (!grove_view_entry(t->view, i, &e) && e.kind == GROVE_KIND_LABEL)
+			tell_label(ev, t, i);
 	doc_release(&d);
 	drop_burst(t);
 }
@@ -411,6 +440,99 @@ static void tell_list(struct events *ev, const char *change, const char *id)
 	doc_release(&d);
 }
 
+/* --------------------------------------------------- who has sessions open */
+
+static void tell_live(struct events *ev, struct client *c, const char *key, const struct opened *x,
+		      const char *agent)
+{
+	struct doc d = { GROVE_BUF_INIT, 0 };
+
+	put_live(&d, x, agent);
+	if (d.rc)
+		end_client(ev, c, d.rc);
+	else
+		tell_client(ev, c, "live", key, grove_buf_slice(&d.buf));
+	doc_release(&d);
+}
+
+/* The sessions that a stream listens to: each that was opened or closed since it was told. */
+static void tell_live_sessions(struct events *ev, struct client *c, const struct opened_set *now)
+{
+	for (unsigned i = 0; i < c->nr; i++) {
+		struct subscription *s = &c->sub[i];
+		const struct opened *x = s->what ? opened_find(now, s->what, s->key, strcspn(s->key, "~")) : NULL;
+
+		if (s->pid == (x ? x->pid : 0))
+			continue;
+		s->pid = x ? x->pid : 0;
+		tell_live(ev, c, s->key, x, NULL);
+	}
+}
+
+static int has(const struct opened_set *set, const struct opened *x)
+{
+	const struct opened *y = opened_find(set, x->path, x->id ? x->id : "", x->id ? strlen(x->id) : 0);
+
+	return y && y->pid == x->pid;
+}
+
+/* The session in the list that a process has open; NULL: its file is none of ours. */
+static const struct grove_list_item *item_of(const struct grove_list *l, const struct opened *x)
+{
+	const struct opened_set one = { .nr = 1, .at = (struct opened[]){ *x } };
+
+	for (size_t i = 0; i < grove_list_count(l); i++) {
+		const struct grove_list_item *item = grove_list_at(l, i);
+
+		if (opened_find(&one, item->path, item->id, strlen(item->id)))
+			return item;
+	}
+	return NULL;
+}
+
+/* As in tell_list(), whoever has a token with limits does not learn which session it is. */
+static void tell_live_list(struct events *ev, const struct grove_list_item *item, const struct opened *x)
+{
+	for (struct client *c = ev->clients; c && item; c = c->next)
+		if (c->list)
+			tell_live(ev, c, c->r->who.token ? NULL : item->id, c->r->who.token ? NULL : x,
+				  item->agent);
+}
+
+/* Tells the list what was opened, or closed, between two looks. The sessions are listed only then. */
+static void compare_openers(struct events *ev, const struct opened_set *was, const struct opened_set *now)
+{
+	struct grove_list_options o = { .size = sizeof(o), .flags = GROVE_LIST_ALL };
+	struct grove_list *l = NULL;
+	int differ = was->nr != now->nr;
+
+	for (size_t i = 0; i < now->nr && !differ; i++)
+		differ = !has(was, &now->at[i]);
+	if (!differ || !ev->nr_list || grove_list(ev->g, &o, &l))
+		return;
+	for (size_t i = 0; i < now->nr; i++)
+		if (!has(was, &now->at[i]))
+			tell_live_list(ev, item_of(l, &now->at[i]), &now->at[i]);
+	for (size_t i = 0; i < was->nr; i++)
+		if (!has(now, &was->at[i]))
+			tell_live_list(ev, item_of(l, &was->at[i]), NULL);
+	grove_list_free(l);
+}
+
+static void look_for_openers(struct events *ev)
+{
+	struct opened_set *now, *was = ev->open;
+
+	if (openers_now(ev->server->openers, ev->g, &now))
+		return;
+	for (struct client *c = ev->clients; c; c = c->next)
+		tell_live_sessions(ev, c, now);
+	if (was && was != now)
+		compare_openers(ev, was, now);
+	openers_give_back(ev->server->openers, was);
+	ev->open = now;
+}
+
 /* ------------------------------------------------------------------- clients */
 
 static void free_client(struct client *c)
@@ -533,6 +655,8 @@ static void *run(void *arg)
 			drain_list(ev);
 		if (now_ms() - looked >= 1000) {
 			look_after_clients(ev);
+			if (ev->clients)
+				look_for_openers(ev);
 			looked = now_ms();
 		}
 	}
@@ -558,6 +682,7 @@ static void ring(struct events *ev)
 static void free_events(struct events *ev)
 {
 	close_list(ev);
+	openers_give_back(ev->server->openers, ev->open);
 	grove_watch_close(ev->sessions);
 	grove_close(ev->g);
 	if (ev->wake >= 0)

@@ -8,6 +8,7 @@
 #include "auth.h"
 #include "handlers.h"
 #include "held.h"
+#include "openers.h"
 #include "reply.h"
 #include "route.h"
 
@@ -19,25 +20,19 @@
 #define LIMIT_MAX 2000u
 #define FACETS_MAX 400u
 
-/* A session that a process has open. */
-struct running {
-	char *path, *id, *agent;   /* NULL: not known */
-	int64_t since;             /* ms, or GROVE_NO_TIME */
-};
-
 struct wish {
 	const char *store, *agent, *project;
-	int branched, damaged, shape, cost, facets;
+	int branched, damaged, labelled, shape, cost, facets;
 	int running;               /* only sessions that are open */
-	int live;                  /* it is known which are */
-	struct running *open;
-	size_t nr_open;
+	const struct opened_set *open;
+	const struct grove_list *list;
 	uint64_t limit;
 };
 
 /* One item that was chosen. */
 struct row {
 	const struct grove_list_item *item;
+	size_t at;       /* its place in the list */
 	int unique;      /* no other session has its id */
 };
 
@@ -64,39 +59,9 @@ static int in_project(const char *cwd, const char *project)
 	return !strncmp(cwd, project, n) && (!cwd[n] || cwd[n] == '/');
 }
 
-static int add_running(void *payload, const struct grove_opener *o)
+static const struct opened *running_of(const struct wish *w, const struct grove_list_item *i)
 {
-	struct wish *w = payload;
-	struct running *more = realloc(w->open, (w->nr_open + 1) * sizeof(*more));
-
-	if (!more)
-		return GROVE_ENOMEM;
-	w->open = more;
-	more[w->nr_open++] = (struct running){ o->path ? strdup(o->path) : NULL,
-					       o->session_id ? strdup(o->session_id) : NULL,
-					       o->agent ? strdup(o->agent) : NULL, o->since };
-	return 0;
-}
-
-static const struct running *running_of(const struct wish *w, const struct grove_list_item *i)
-{
-	for (size_t k = 0; k < w->nr_open; k++) {
-		const struct running *x = &w->open[k];
-
-		if ((x->path && !strcmp(x->path, i->path)) || (x->id && !strcmp(x->id, i->id)))
-			return x;
-	}
-	return NULL;
-}
-
-static void wish_release(struct wish *w)
-{
-	for (size_t i = 0; i < w->nr_open; i++) {
-		free(w->open[i].path);
-		free(w->open[i].id);
-		free(w->open[i].agent);
-	}
-	free(w->open);
+	return opened_find(w->open, i->path, i->id, strlen(i->id));
 }
 
 static int is_damaged(const struct grove_list_item *i)
@@ -110,7 +75,8 @@ static int chosen(const struct request *r, const struct wish *w, const struct gr
 	       (!w->store || !strcmp(i->store, w->store)) &&
 	       (!w->agent || !strcmp(i->agent, w->agent)) &&
 	       (!w->project || in_project(i->cwd, w->project)) &&
-	       (!w->running || running_of(w, i)) && (!w->branched || (i->has_shape && i->branches)) && (!w->damaged || is_damaged(i));
+	       (!w->running || running_of(w, i)) && (!w->branched || (i->has_shape && i->branches)) && (!w->damaged || is_damaged(i)) &&
+	       (!w->labelled || (i->has_shape && i->nr_labels));
 }
 
 static int by_id(const void *a, const void *b)
@@ -150,7 +116,7 @@ static int choose(const struct request *r, const struct wish *w, const struct gr
 		return GROVE_ENOMEM;
 	for (size_t i = 0; i < nr; i++)
 		if (chosen(r, w, grove_list_at(l, i)))
-			rows->row[rows->nr++].item = grove_list_at(l, i);
+			rows->row[rows->nr++] = (struct row){ grove_list_at(l, i), i, 0 };
 	return mark_unique(l, rows);
 }
 
@@ -164,21 +130,17 @@ static void put_key(const struct row *w, char *out, size_t size)
 	snprintf(out, size, "%s%s%s", w->item->id, w->unique ? "" : "~", w->unique ? "" : mark);
 }
 
-/* Which agent has it open, and since when; null: none. */
-static void put_live(struct doc *d, const struct wish *w, const struct grove_list_item *i)
+/* Whom the session belongs to, if a host said so. */
+static void put_owner(struct doc *d, const struct wish *w, size_t at)
 {
-	const struct running *x = running_of(w, i);
+	struct grove_buf owner = GROVE_BUF_INIT;
 
-	doc_name(d, "live");
-	if (!x) {
+	doc_name(d, "agentId");
+	if (grove_list_value(w->list, at, "agentId", &owner))
 		doc_null(d);
-		return;
-	}
-	doc_open(d, '{');
-	doc_member(d, "agent", x->agent ? x->agent : i->agent);
-	doc_name(d, "since");
-	doc_time(d, x->since);
-	doc_close(d, '}');
+	else
+		doc_text(d, grove_buf_slice(&owner));
+	grove_buf_release(&owner);
 }
 
 static void put_item(struct request *r, const struct wish *wish, const struct row *w)
@@ -197,8 +159,8 @@ static void put_item(struct request *r, const struct wish *wish, const struct ro
 	doc_member_bool(d, "writable", r->who.scope >= SCOPE_WRITE);
 	if (i->depth)
 		doc_member_number(d, "depth", i->depth);
-	if (wish->live)
-		put_live(d, wish, i);
+	put_owner(d, wish, w->at);
+	put_live(d, running_of(wish, i), i->agent);
 	if (is_damaged(i)) {
 		doc_name(d, "damaged");
 		doc_open(d, '{');
@@ -265,9 +227,9 @@ static const char *store_of(const struct grove_list_item *i)
 	return i->store;
 }
 
-static void put_facets(struct doc *d, const struct rows *rows, int shape)
+static void put_facets(struct doc *d, const struct wish *w, const struct rows *rows)
 {
-	uint64_t named = 0, branched = 0, damaged = 0;
+	uint64_t named = 0, running = 0, branched = 0, damaged = 0, labelled = 0;
 
 	doc_name(d, "facets");
 	doc_open(d, '{');
@@ -278,15 +240,19 @@ static void put_facets(struct doc *d, const struct rows *rows, int shape)
 		const struct grove_list_item *item = rows->row[i].item;
 
 		named += item->name != NULL;
+		running += running_of(w, item) != NULL;
 		branched += item->has_shape && item->branches;
 		damaged += is_damaged(item);
+		labelled += item->has_shape && item->nr_labels;
 	}
 	doc_name(d, "view");
 	doc_open(d, '{');
 	doc_member_number(d, "named", named);
-	if (shape) {
+	doc_member_number(d, "running", running);
+	if (w->shape) {
 		doc_member_number(d, "branched", branched);
 		doc_member_number(d, "damaged", damaged);
+		doc_member_number(d, "labelled", labelled);
 	}
 	doc_puts(d, "}}");
 }
@@ -332,10 +298,10 @@ static void put_page(struct request *r, const struct wish *w, const struct rows 
 
 /* ---------------------------------------------------------------- the route */
 
-/* What needs the trees of all sessions, and what is not there yet. */
+/* What is chosen by more than a name; some of it needs the trees of all sessions. */
 static int read_filters(struct request *r, struct wish *w, struct grove_list_options *o)
 {
-	int labelled = 0, named = 0, threads = 0;
+	int named = 0, threads = 0;
 	int rc = query_flag(r, "named", &named);
 
 	if (!rc)
@@ -349,11 +315,8 @@ static int read_filters(struct request *r, struct wish *w, struct grove_list_opt
 	if (!rc)
 		rc = query_flag(r, "running", &w->running);
 	if (!rc)
-		rc = query_flag(r, "labelled", &labelled);
-	if (!rc && labelled)
-		rc = reply_fail_status(r, 501, GROVE_ENOTSUP, "this server cannot tell yet which sessions have labels");
-	w->live = w->running || query_lists(r, "fields", "live");
-	w->shape = query_lists(r, "fields", "shape") || w->branched || w->damaged;
+		rc = query_flag(r, "labelled", &w->labelled);
+	w->shape = query_lists(r, "fields", "shape") || w->branched || w->damaged || w->labelled;
 	w->cost = query_lists(r, "fields", "cost");
 	o->flags |= (named ? GROVE_LIST_NAMED : 0) | (threads ? GROVE_LIST_THREADS : 0) |
 		    (w->shape ? GROVE_LIST_SHAPE : 0) | (w->cost ? GROVE_LIST_COST : 0);
@@ -405,6 +368,7 @@ int get_sessions(struct request *r)
 {
 	struct grove_list_options o = { .size = sizeof(o) };
 	struct grove_list *l = NULL;
+	struct opened_set *open = NULL;
 	struct rows rows = { 0 };
 	struct wish w = { 0 };
 	int rc = read_wish(r, &w, &o);
@@ -412,8 +376,10 @@ int get_sessions(struct request *r)
 	if (rc)
 		return rc;
 	rc = grove_list(r->g, &o, &l);
-	if (!rc && w.live)
-		rc = grove_opener_each(r->g, NULL, add_running, &w);
+	if (!rc)
+		rc = openers_now(r->server->openers, r->g, &open);
+	w.open = open;
+	w.list = l;
 	if (rc)
 		rc = reply_fail_grove(r, rc);
 	else
@@ -424,11 +390,11 @@ int get_sessions(struct request *r)
 		doc_member_number(&r->out, "total", rows.nr);
 		doc_member_number(&r->out, "rev", rev_of(l));
 		if (w.facets)
-			put_facets(&r->out, &rows, w.shape);
+			put_facets(&r->out, &w, &rows);
 		doc_close(&r->out, '}');
 	}
 	free(rows.row);
-	wish_release(&w);
+	openers_give_back(r->server->openers, open);
 	grove_list_free(l);
 	return rc;
 }

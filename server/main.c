@@ -11,6 +11,7 @@
 #include "listen.h"
 #include "log.h"
 #include "metrics.h"
+#include "openers.h"
 #include "peer.h"
 #include "recent.h"
 #include "workers.h"
@@ -155,7 +156,7 @@ static int set_up(struct server *s, char *why, size_t size)
 	if (s->set->check_config)
 		return 0;
 	snprintf(why, size, "out of memory");
-	if (metrics_new(&s->metrics) || peers_new(&s->peers) || helds_new(s, &s->helds) || recent_new(&s->recent) ||
+	if (metrics_new(&s->metrics) || peers_new(&s->peers) || helds_new(s, &s->helds) || recent_new(&s->recent) || openers_new(&s->openers) ||
 	    pool_new(s, workers, &s->pool) || indexer_new(s, &s->indexer) || events_start(s))
 		return -1;
 	return http_start(s, why, size);
@@ -180,6 +181,7 @@ static void tear_down(struct server *s)
 	events_free(s);
 	helds_free(s->helds);
 	recent_free(s->recent);
+	openers_free(s->openers);
 	pool_free(pool);
 	peers_free(s->peers);
 	metrics_free(s->metrics);

@@ -29,7 +29,7 @@ static const struct param list_query[] = {
 	{ "expiring", PARAM_NUMBER, 0, NULL, "only sessions that their agent will delete within so many days" },
 	{ "sort", PARAM_TEXT, 0, "modified|created|size|messages|name|relevance", "the order" },
 	{ "threads", PARAM_FLAG, 0, NULL, "each session after the one that it came from, with its depth" },
-	{ "fields", PARAM_TEXT, 0, NULL, "shape, cost, live: more about each, with commas between them" },
+	{ "fields", PARAM_TEXT, 0, NULL, "shape, cost: more about each, with commas between them" },
 	{ "facets", PARAM_FLAG, 0, NULL, "how many there are by project, agent and view" },
 	{ "limit", PARAM_NUMBER, 0, NULL, "at most so many; 100 if it is not given" },
 	{ "cursor", PARAM_TEXT, 0, NULL, "go on: `next` of the page before" },
@@ -339,7 +339,8 @@ const struct route routes[] = {
 	  .answer = "leafEntryId:s0 summaryId?:s rev:i generation:i" },
 	{ "POST", API "/sessions/{id}/continue", SCOPE_WRITE, PACE_SLOW, post_continue,
 	  "Goes on from an entry: what is to be done depends on what it is.", continue_query, continue_body,
-	  .answer = "outcome:s leafEntryId?:s0 leafAfter?:s0 leavesBehind?:i content?:* rev:i generation:i" },
+	  .answer = "outcome:s leafEntryId?:s0 leafAfter?:s0 leavesBehind?:i content?:* contextTokens?:i model?:s0 "
+		    "openBy?:o0 rev:i generation:i" },
 	{ "PUT", API "/sessions/{id}/labels/{entryId}", SCOPE_WRITE, PACE_SLOW, put_label, "Labels an entry.", NULL,
 	  label_body,
 	  .answer = "entryId:s id:s0 rev:i generation:i" },

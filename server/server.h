@@ -77,6 +77,7 @@ struct server {
 	struct indexer *indexer;
 	struct helds *helds;
 	struct recent *recent;
+	struct openers *openers;
 	struct metrics *metrics;
 	struct events *events;
 	struct peers *peers;

@@ -15,6 +15,9 @@ extern "C" {
 /* The messages were not counted. */
 #define GROVE_NO_COUNT UINT64_MAX
 
+/* An item has so many labels at most. */
+#define GROVE_LIST_LABELS 3
+
 /* A session in a list. For pi, the values are those of pi's own listing. */
 struct grove_list_item {
 	const char *path;
@@ -54,7 +57,10 @@ struct grove_list_item {
 	int has_cost;                /* and that has a cost, in US dollars */
 	double cost;
 	uint64_t tokens;
-	const struct grove__list_place *at;  /* for grove_list_text() */
+	const struct grove__list_place *at;  /* for grove_list_text() and grove_list_value() */
+	/* With the shape: how many entries have a label, and the latest labels; NULL after the last. */
+	uint64_t nr_labels;
+	const char *labels[GROVE_LIST_LABELS];
 };
 
 enum grove_sort {
@@ -129,6 +135,11 @@ GROVE_API size_t grove_list_total(const struct grove_list *l);
  * the handle that made the list.
  */
 GROVE_API int grove_list_text(const struct grove_list *l, size_t i, struct grove_buf *out);
+/*
+ * Appends a value that a host stored next to session `i`, as grove_session_value_get(),
+ * without opening the session. GROVE_ENOTFOUND: there is none.
+ */
+GROVE_API int grove_list_value(const struct grove_list *l, size_t i, const char *name, struct grove_buf *out);
 GROVE_API void grove_list_free(struct grove_list *l);
 
 enum grove_find_flags {

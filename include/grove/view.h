@@ -229,6 +229,14 @@ GROVE_API int grove_view_line(const struct grove_view *v, uint32_t i, unsigned f
 /* Reports the text of an entry that a person would read, piece by piece. */
 GROVE_API int grove_view_piece_each(const struct grove_view *v, uint32_t i, grove_piece_fn *fn, void *payload);
 
+/*
+ * Appends what a label entry says: the id of the entry that it labels, and the text,
+ * which is empty if it takes the label away. What holds after all of them is in
+ * grove_entry. Returns 1 if entry `i` is not a label.
+ */
+GROVE_API int grove_view_label(const struct grove_view *v, uint32_t i, struct grove_buf *target,
+			       struct grove_buf *text);
+
 /* Bytes that a title has in a preview, at most: it is the name of a tool, or a type. */
 #define GROVE_TITLE_MAX 200
 /* An entry in a few words. */

@@ -187,6 +187,19 @@ int grove_list_text(const struct grove_list *l, size_t i, struct grove_buf *out)
 	return grove__api_told(l->g, rc, &d);
 }
 
+int grove_list_value(const struct grove_list *l, size_t i, const char *name, struct grove_buf *out)
+{
+	struct grove_detail d;
+	int rc;
+
+	grove__fail_clear(&d);
+	if (i >= l->nr)
+		rc = grove__fail(&d, GROVE_ENOTFOUND, NULL, "the list has %zu sessions", l->nr);
+	else
+		rc = grove__list_value(l->info[i].at, name, out, &d);
+	return grove__api_told(l->g, rc, &d);
+}
+
 static void put_shape(struct grove__out *o, const struct grove_list_item *i)
 {
 	grove__out_string(o, "leaf", i->leaf);
@@ -195,6 +208,12 @@ static void put_shape(struct grove__out *o, const struct grove_list_item *i)
 	grove__out_number(o, "compactions", i->compactions);
 	grove__out_number(o, "malformed", i->malformed);
 	grove__out_bool(o, "torn", i->torn);
+	if (!i->nr_labels)
+		return;
+	grove__out_open(o, "labels", '[');
+	for (size_t k = 0; k < GROVE_LIST_LABELS && i->labels[k]; k++)
+		grove__out_string(o, NULL, i->labels[k]);
+	grove__out_close(o, ']');
 }
 
 int grove_list_item_json(const struct grove_list_item *i, struct grove_buf *out)

@@ -370,6 +370,11 @@ int grove_view_usage(const struct grove_view *v, struct grove_sink sink)
 	WITH_VIEW(v, grove__usage_turns(inside(v), sink, &d));
 }
 
+int grove_view_label(const struct grove_view *v, uint32_t i, struct grove_buf *target, struct grove_buf *text)
+{
+	WITH_VIEW(v, grove__view_label(inside(v), i, target, text, &d));
+}
+
 int grove_view_diff(const struct grove_view *v, uint32_t a, uint32_t b, struct grove_diff **out)
 {
 	WITH_VIEW(v, grove__usage_diff(inside(v), a, b, out, &d));

@@ -190,6 +190,8 @@ static int add_info(struct grove_list *out, const struct grove__list_one *x, str
 		rc = keep(a, texts[i]);
 	if (!rc)
 		rc = keep(a, &info.leaf);
+	for (size_t i = 0; i < GROVE_LIST_LABELS && info.labels[i] && !rc; i++)
+		rc = keep(a, &info.labels[i]);
 	if (!rc && !lasts) {
 		info.first_message = grove__arena_dup(a, grove__slice(info.first_message,
 								      info.first_message_len));
@@ -218,6 +220,8 @@ static int add_shape(struct lister *li, struct grove__list_reader *r, const stru
 	info->compactions = s.compactions;
 	info->malformed = s.malformed;
 	info->torn = s.torn;
+	info->nr_labels = s.nr_labels;
+	memcpy(info->labels, s.labels, sizeof(info->labels));
 	return 0;
 }
 

@@ -53,6 +53,9 @@ int grove__list_thread(struct grove_list *l, bool by_time);
 /* list_text.c: what was said in a session. */
 int grove__list_said(struct grove *g, const struct grove__list_place *at, struct grove_buf *out,
 		     struct grove_detail *d);
+/* Appends a host's value of a session; see grove_list_value(). */
+int grove__list_value(const struct grove__list_place *at, const char *name, struct grove_buf *out,
+		      struct grove_detail *d);
 void grove__list_release(struct grove_list *l);
 
 #endif

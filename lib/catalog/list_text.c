@@ -177,6 +177,20 @@ int grove__list_said(struct grove *g, const struct grove__list_place *at, struct
 	return rc;
 }
 
+int grove__list_value(const struct grove__list_place *at, const char *name, struct grove_buf *out,
+		      struct grove_detail *d)
+{
+	const struct grove_key key = { at->project, at->session, at->sub };
+	struct grove_store_log *log;
+	int rc = grove__log_open(&log, at->store, &key, GROVE_STORE_READ, d);
+
+	if (rc)
+		return rc;
+	rc = grove__kept_log_value(log, name, out, d);
+	grove__log_close(log);
+	return rc;
+}
+
 static void forget_text(struct grove__list_fit *f)
 {
 	grove__arena_release(&f->tmp);

@@ -13,9 +13,10 @@
 
 struct packed {
 	uint64_t entries, branches, compactions, malformed;
+	uint64_t nr_labels;
 	uint32_t torn, has_leaf;
 	char dialect[16];
-	/* followed by the leaf's id, with its NUL */
+	/* followed by the leaf's id and the labels, each with its NUL */
 };
 
 static void name_dialect(struct packed *p, const struct grove__dialect *dialect)
@@ -29,28 +30,42 @@ static void name_dialect(struct packed *p, const struct grove__dialect *dialect)
 static bool unpack(struct grove_slice bytes, const struct grove__dialect *dialect,
 		   struct grove__shape *out)
 {
+	const char *text, *end = bytes.ptr + bytes.len;
 	struct packed p, want;
 
 	if (bytes.len <= sizeof(p) || bytes.ptr[bytes.len - 1])
 		return false;
 	memcpy(&p, bytes.ptr, sizeof(p));
 	name_dialect(&want, dialect);
+	if (memcmp(p.dialect, want.dialect, sizeof(p.dialect)) != 0)
+		return false;
+	text = bytes.ptr + sizeof(p);
 	*out = (struct grove__shape){ p.entries, p.branches, p.compactions, p.malformed, p.torn,
-				      p.has_leaf ? bytes.ptr + sizeof(p) : NULL };
-	return !memcmp(p.dialect, want.dialect, sizeof(p.dialect));
+				      p.has_leaf ? text : NULL, .nr_labels = p.nr_labels };
+	text += strlen(text) + 1;
+	for (size_t i = 0; i < GROVE_LIST_LABELS && i < p.nr_labels; i++, text += strlen(text) + 1) {
+		if (text >= end)
+			return false;
+		out->labels[i] = text;
+	}
+	return true;
 }
 
 static int pack(const struct grove__shape *s, const struct grove__dialect *dialect,
 		struct grove_buf *out)
 {
 	struct packed p = { .entries = s->entries, .branches = s->branches, .compactions = s->compactions,
-			    .malformed = s->malformed, .torn = s->torn, .has_leaf = s->leaf != NULL };
+			    .malformed = s->malformed, .nr_labels = s->nr_labels, .torn = s->torn,
+			    .has_leaf = s->leaf != NULL };
 	const char *leaf = s->leaf ? s->leaf : "";
 	int rc;
 
 	name_dialect(&p, dialect);
 	rc = grove__buf_add(out, &p, sizeof(p));
-	return rc ? rc : grove__buf_add(out, leaf, strlen(leaf) + 1);
+	rc = rc ? rc : grove__buf_add(out, leaf, strlen(leaf) + 1);
+	for (size_t i = 0; i < GROVE_LIST_LABELS && s->labels[i] && !rc; i++)
+		rc = grove__buf_add(out, s->labels[i], strlen(s->labels[i]) + 1);
+	return rc;
 }
 
 static void count(const struct grove__spine *sp, struct grove__shape *out)
@@ -62,6 +77,25 @@ static void count(const struct grove__spine *sp, struct grove__shape *out)
 		out->branches += grove__tree_forks(sp, i);
 		out->compactions += grove__spine_kind(sp, i) == GROVE_KIND_COMPACTION;
 	}
+}
+
+/* The latest labels of entries that exist. */
+static int read_labels(const struct grove__spine *sp, struct grove__arena *tmp, struct grove__shape *out)
+{
+	struct grove__labels *l = grove__labels_new(sp);
+	int rc = l ? 0 : GROVE_ENOMEM;
+
+	for (size_t i = l ? l->nr : 0; i-- && !rc;) {
+		if (l->label[i].row == GROVE_NO_ENTRY)
+			continue;
+		if (out->nr_labels < GROVE_LIST_LABELS) {
+			out->labels[out->nr_labels] = grove__arena_dup(tmp, grove__slice_str(l->label[i].text));
+			rc = out->labels[out->nr_labels] ? 0 : GROVE_ENOMEM;
+		}
+		out->nr_labels++;
+	}
+	grove__labels_unref(l);
+	return rc;
 }
 
 /* Makes a handle that is only good for its image and its leaf. */
@@ -104,6 +138,8 @@ static int read_shape(const struct grove__list_one *x, struct grove_session *s,
 		st.bytes == x->st.size && st.mtime_ns == x->st.mtime_ns && st.ctime_ns == x->st.ctime_ns;
 	*out = (struct grove__shape){ .malformed = im->malformed + im->torn, .torn = im->torn };
 	count(im->spine, out);
+	if (read_labels(im->spine, tmp, out))
+		return GROVE_ENOMEM;
 	if (leaf == GROVE_NO_ENTRY || !grove__spine_id(im->spine, leaf))
 		return 0;
 	out->leaf = grove__arena_dup(tmp, grove__slice_str(grove__spine_id(im->spine, leaf)));

@@ -8,6 +8,8 @@ struct grove__shape {
 	uint64_t entries, branches, compactions, malformed;
 	bool torn;
 	const char *leaf;            /* NULL: none; valid as long as `tmp` below */
+	uint64_t nr_labels;
+	const char *labels[GROVE_LIST_LABELS];  /* the latest of them, NULL after the last; as `leaf` */
 };
 
 /*

@@ -156,18 +156,24 @@ int grove__kept_put_value(struct grove_session *s, const char *name, struct grov
 	return rc;
 }
 
+int grove__kept_log_value(struct grove_store_log *log, const char *name, struct grove_buf *out,
+			  struct grove_detail *d)
+{
+	struct grove_buf full = GROVE_BUF_INIT;
+	int rc = full_name(name, &full, d);
+
+	if (!rc)
+		rc = grove__log_meta_get(log, full.ptr, out, d);
+	grove__buf_release(&full);
+	return rc;
+}
+
 int grove__kept_value(struct grove_session *s, const char *name, struct grove_buf *out,
 		      struct grove_detail *d)
 {
-	struct grove_buf full = GROVE_BUF_INIT;
 	int rc = place(s, d);
 
-	if (!rc)
-		rc = full_name(name, &full, d);
-	if (!rc)
-		rc = grove__log_meta_get(s->log, full.ptr, out, d);
-	grove__buf_release(&full);
-	return rc;
+	return rc ? rc : grove__kept_log_value(s->log, name, out, d);
 }
 
 int grove__kept_copy_key(struct grove_store_log *from, struct grove_store_log *to,

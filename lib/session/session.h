@@ -343,6 +343,9 @@ int grove__kept_put_value(struct grove_session *s, const char *name, struct grov
 		      struct grove_detail *d);
 int grove__kept_value(struct grove_session *s, const char *name, struct grove_buf *out,
 		      struct grove_detail *d);
+/* The same for a log. */
+int grove__kept_log_value(struct grove_store_log *log, const char *name, struct grove_buf *out,
+			  struct grove_detail *d);
 /* Copies the values of hosts from one log to another, unless it has them already. */
 int grove__kept_copy(struct grove_store_log *from, struct grove_store_log *to,
 		     struct grove_detail *d);
@@ -417,6 +420,9 @@ struct grove__fresh {
  */
 int grove__context_system(struct grove_session *s, uint32_t leaf, const struct grove__fresh *fresh,
 			  size_t nr, int64_t time, struct grove_buf *out, struct grove_detail *d);
+/* What a label entry says; see grove_view_label(). */
+int grove__view_label(struct grove_view *v, uint32_t row, struct grove_buf *target, struct grove_buf *text,
+		      struct grove_detail *d);
 /* Gets one entry's line; `flags` are as in grove_view_line(). */
 int grove__view_line(struct grove_view *v, uint32_t row, unsigned flags, struct grove_buf *out,
 		     struct grove_detail *d);

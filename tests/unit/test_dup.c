@@ -280,6 +280,54 @@ static void a_list_tells_what_was_said(void **state)
 	grove_buf_release(&said);
 }
 
+/* What label entries say, one by one, and what holds in the end. */
+static void a_list_tells_labels_and_the_values_of_hosts(void **state)
+{
+	struct world *w = *state;
+	struct grove_list_options o = { .size = sizeof(o), .flags = GROVE_LIST_ALL | GROVE_LIST_SHAPE };
+	struct grove_session *s = fresh(w, GROVE_CREATE_NOW);
+	const char *first = user(w, s, "one"), *set, *cleared;
+	struct grove_buf target = GROVE_BUF_INIT, text = GROVE_BUF_INIT;
+	struct grove_view *v;
+	struct grove_list *l;
+	uint32_t at;
+
+	OK(w, grove_session_append_label(s, first, "here", NULL, INTO(&set)));
+	v = view_of(w, s);
+	OK(w, grove_view_find(v, set, &at));
+	OK(w, grove_view_label(v, at, &target, &text));
+	assert_string_equal(target.ptr, first);
+	assert_string_equal(text.ptr, "here");
+	assert_int_equal(grove_view_label(v, 0, &target, &text), 1);
+	assert_int_equal(grove_view_label(v, 99, &target, &text), 1);
+	grove_view_unref(v);
+	OK(w, grove_list(w->g, &o, &l));
+	assert_int_equal(grove_list_at(l, 0)->nr_labels, 1);
+	assert_string_equal(grove_list_at(l, 0)->labels[0], "here");
+	assert_null(grove_list_at(l, 0)->labels[1]);
+	text.len = 0;
+	assert_int_equal(grove_list_value(l, 0, "agentId", &text), GROVE_ENOTFOUND);
+	assert_int_equal(grove_list_value(l, 9, "agentId", &text), GROVE_ENOTFOUND);
+	OK(w, grove_session_value_put(s, "agentId", grove_str("me")));
+	OK(w, grove_list_value(l, 0, "agentId", &text));
+	assert_int_equal(text.len, 2);
+	grove_list_free(l);
+	OK(w, grove_session_append_label(s, first, NULL, NULL, INTO(&cleared)));
+	v = view_of(w, s);
+	OK(w, grove_view_find(v, cleared, &at));
+	text.len = target.len = 0;
+	OK(w, grove_view_label(v, at, &target, &text));
+	assert_int_equal(text.len, 0);
+	assert_int_equal(target.len, strlen(first));
+	grove_view_unref(v);
+	OK(w, grove_list(w->g, &o, &l));
+	assert_int_equal(grove_list_at(l, 0)->nr_labels, 0);
+	grove_list_free(l);
+	grove_buf_release(&target);
+	grove_buf_release(&text);
+	grove_session_close(s);
+}
+
 static void only_sessions_right_in_a_directory(void **state)
 {
 	static const char header[] = "{\"type\":\"session\",\"version\":3,\"id\":\"%s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w\"}\n"
@@ -326,6 +374,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_order_of_closing_is_free, setup, world_teardown),
 		WORLD_TEST(the_entries_of_a_context),
 		cmocka_unit_test_setup_teardown(a_list_tells_what_was_said, setup, world_teardown),
+		WORLD_TEST(a_list_tells_labels_and_the_values_of_hosts),
 		cmocka_unit_test_setup_teardown(only_sessions_right_in_a_directory, setup, world_teardown),
 	};
 

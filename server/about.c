@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int not_yet(struct request *r)
-{
-	return reply_fail_status(r, 501, GROVE_ENOTSUP, "this server cannot do that yet");
-}
-
 int get_health(struct request *r)
 {
 	doc_puts(&r->out, "{\"status\":\"ok\"}");

@@ -9,9 +9,6 @@
 
 #include "server.h"
 
-/* A route that is part of the interface and not made yet: 501. */
-int not_yet(struct request *r);
-
 /* about.c */
 int get_health(struct request *r);
 int get_me(struct request *r);

@@ -26,8 +26,11 @@ class Stream:
         self.id = None
         same((self.r.status, self.r.getheader("Content-Type")), (200, "text/event-stream"))
 
-    def next(self):
-        """The next event: its kind and its data. None at the end of the stream."""
+    def next(self, live=False):
+        """
+        The next event: its kind and its data. None at the end of the stream. Who has the session open
+        is left out unless `live` asks for it: that may be any program that a test runs.
+        """
         kind, data = None, None
         while True:
             line = self.r.readline().decode()
@@ -40,6 +43,8 @@ class Stream:
                 kind = line[7:]
             elif line.startswith("data: "):
                 data = json.loads(line[6:])
+            elif not line and kind == "live" and not live:
+                kind, data = None, None
             elif not line and kind:
                 return kind, data
 

@@ -96,3 +96,10 @@ test('branched: both other attempts hang before the active one', () => {
   const r = rail(s, options(s, { zoom: 'prompts' }));
   assert.deepEqual(r.rows.filter((x) => x.first).map((x) => [s.id[x.entry], x.colour]), [['e3', 1], ['e5', 2]]);
 });
+
+test('failures of a run are told at the run, though the shape counts them at the node behind it', () => {
+  const s = Skeleton.from(wire([['e1', null, 'm', 'u'], ['e2', 'e1', 'm', 'a'], ['e3', 'e2', 'm', 't'], ['e4', 'e3', 'm', 'u'], ['e5', 'e4', 'm', 'a']]));
+  s.failed.set(3, 1);
+  const { rows } = rail(s, { zoom: 'prompts', leaf: 4, open: new Set(), shut: new Set() });
+  assert.deepEqual(rows.map((r) => [r.node, r.failed]), [['prompt', 0], ['run', 1], ['prompt', 0], ['reply', 0]]);
+});

@@ -88,7 +88,12 @@ function condense(s: Skeleton, keep: Uint8Array, leaf: number): Condensed {
   for (let i = 0; i < s.n; i++) {
     const p = s.parent[i]!;
     const above = p >= 0 ? node[p]! : -1;
-    if (keep[i]) { node[i] = add(i, above, 0); c.failed[node[i]!]! += s.failed.get(i) ?? 0; continue; }
+    if (keep[i]) {
+      node[i] = add(i, above, 0);
+      // The shape counts failures up to a node at that node: they are those of the run above it.
+      c.failed[above >= 0 && c.steps[above]! ? above : node[i]!]! += s.failed.get(i) ?? 0;
+      continue;
+    }
     if (!keep[i] && above >= 0 && s.isAside(i)) { node[i] = above; if (c.steps[above]!) { c.steps[above]!++; c.failed[above]! += s.failed.get(i) ?? 0; } continue; }
     const steps = s.gap.get(i) ?? (s.kindAt(i) === 'm' && !hidden(s, i) ? 1 : 0);
     if (!steps) { node[i] = above; continue; }

@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { aborted, ApiError, get } from '../api/http.ts';
 import { hub } from '../api/hub.ts';
 import type { Facets, Hit, ListItem, ListReply, SearchReply, UsageReply } from '../api/types.ts';
+import { uncoloured } from '../model/ansi.ts';
 import { age, agentClass, agentGlyph, agentName, count, money, plural, project } from '../model/format.ts';
 import { holdStill, listParams, listRows, SORTS, VIEWS, type ListRow } from '../model/list.ts';
 import { formatRoute, sessionAt, type Route } from '../model/route.ts';
@@ -84,12 +85,15 @@ function FacetGroup({ title, name, values, lead, label }: { title: string; name:
 
 const storeName = (url: string): string => (url.startsWith('file:') ? url.slice(5).replace(/^\/(home|Users)\/[^/]+/, '~') : url.replace(/\/\/[^@/]*@/, '//'));
 
+// What is searched for narrows the passages, not the list.
+const unfiltered = (q: URLSearchParams): boolean => ['view', 'project', 'agent', 'store'].every((k) => !q.has(k));
+
 function Side(): JSX.Element {
   const f = facets.value;
   const views = VIEWS.filter((v) => v.view === '' || f.view?.[v.view] || route.value.query.get('view') === v.view);
   return (
     <aside class="side" aria-label="Filters"><h2>View</h2>
-      {views.map((v) => <FacetLink key={v.view} name="view" value={v.view} title={v.title} n={v.view ? f.view?.[v.view] : f.view?.['all'] ?? (route.value.query.size === 0 ? total.value ?? undefined : undefined)} lead={v.icon === 'dot' ? <span class="dot live inset" /> : <Icon name={v.icon} />} />)}
+      {views.map((v) => <FacetLink key={v.view} name="view" value={v.view} title={v.title} n={v.view ? f.view?.[v.view] : f.view?.['all'] ?? (unfiltered(route.value.query) ? total.value ?? undefined : undefined)} lead={v.icon === 'dot' ? <span class="dot live inset" /> : <Icon name={v.icon} />} />)}
       <FacetGroup title="Project" name="project" values={f.project} lead={() => <Icon name="folder" />} label={project} />
       <FacetGroup title="Agent" name="agent" values={f.agent} lead={(a) => <Glyph agent={a} />} label={agentName} />
       {Object.keys(f.store ?? {}).length > 1 && <FacetGroup title="Store" name="store" values={f.store} lead={() => <Icon name="layers" />} label={storeName} />}
@@ -121,7 +125,7 @@ async function loadList(query: URLSearchParams, signal?: AbortSignal): Promise<v
   params.delete('q');
   params.set('limit', String(PAGE));
   params.set('facets', '1');
-  params.set('fields', 'shape,cost');
+  params.set('fields', 'shape,cost,live,labels');
   params.set('threads', '1');
   const r = await get<ListReply>('/sessions', params, signal);
   facets.value = r.facets ?? {};
@@ -140,7 +144,7 @@ async function loadMore(query: URLSearchParams): Promise<void> {
   const params = listParams(query);
   params.delete('q');
   params.set('limit', String(PAGE));
-  params.set('fields', 'shape,cost');
+  params.set('fields', 'shape,cost,live,labels');
   params.set('threads', '1');
   params.set('cursor', next);
   next = null;
@@ -198,7 +202,7 @@ function useSearch(query: URLSearchParams): { reply: SearchReply | null; busy: b
 
 // ---- search ----------------------------------------------------------------------
 
-const ROLES: Record<string, string> = { user: 'You', assistant: 'Assistant', toolResult: 'Result', 'tool-result': 'Result', tool: 'Result', bash: 'Shell', system: 'System', title: 'Title', label: 'Label' };
+const ROLES: Record<string, string> = { user: 'You', assistant: 'Assistant', toolResult: 'Result', 'tool-result': 'Result', tool: 'Result', bash: 'Shell', system: 'System', title: 'Title', label: 'Label', compaction: 'Summary', 'branch-summary': 'Summary', thinking: 'Thinking', custom: 'Note' };
 
 // The server counts bytes of UTF-8, strings count in units of their own.
 export function marksInText(text: string, marks: [number, number][]): [number, number][] {
@@ -215,7 +219,7 @@ export function Snippet({ hit }: { hit: Hit }): JSX.Element {
     for (const [a, b] of marksInText(hit.snippet, hit.marks)) { parts.push({ text: hit.snippet.slice(at, a), on: false }, { text: hit.snippet.slice(a, b), on: true }); at = b; }
     parts.push({ text: hit.snippet.slice(at), on: false });
   } else hit.snippet.split('**').forEach((text, i) => parts.push({ text, on: i % 2 === 1 }));
-  return <>{parts.map((p, i) => (p.on ? <mark key={i}>{visible(p.text)}</mark> : visible(p.text)))}</>;
+  return <>{parts.map((p, i) => (p.on ? <mark key={i}>{visible(p.text)}</mark> : visible(uncoloured(p.text))))}</>;
 }
 
 function HitRow({ session, hit }: { session: ListItem; hit: Hit }): JSX.Element {

@@ -18,6 +18,8 @@ export function whole(c: ContextReply): { parts: Part[]; used: number; estimate:
   return { parts: used > sum ? [{ part: 'overhead', tokens: used - sum, bytes: 0, count: 0 }, ...parts] : parts, used, estimate: false };
 }
 
+const share = (n: number, of: number): string => { const p = of ? (n / of) * 100 : 0; return p > 0 && p < 0.5 ? '< 1 %' : `${Math.round(p)} %`; };
+
 export function Weights({ c }: { c: ContextReply }): JSX.Element {
   const { parts, used, estimate } = whole(c);
   const limit = c.window?.limit ?? null;
@@ -26,7 +28,7 @@ export function Weights({ c }: { c: ContextReply }): JSX.Element {
     <>
       <div><div class="figrow"><span class="fig num">{count(used)}</span><span class="soft">{limit ? `tokens of ${count(limit)}` : 'tokens'}</span>{estimate && <span class="chip line end">estimate</span>}</div><div class="dim">{count(c.entryIds.length)} {c.entryIds.length === 1 ? 'message' : 'messages'}{c.leaf && <>, sent from leaf <span class="mono">{c.leaf.slice(0, 8)}</span></>}</div></div>
       {parts.length > 0 && <div class="stack-w"><div class="stack" role="img" aria-label="Share of each part">{parts.map((p, i) => <i key={p.part} class={colour(i)} style={{ flexGrow: p.tokens }} />)}{limit && <i class="p0" style={{ flexGrow: Math.max(0, limit - used) }} />}</div>
-        <div class="parts num">{parts.map((p, i) => <div key={p.part} title={`${count(p.tokens)} tokens`}><i class={colour(i)} /><span class="trunc">{WORDS[p.part] ?? visible(p.part)}</span><span>{tokens(p.tokens)}</span><span class="r">{used ? Math.round((p.tokens / used) * 100) : 0} %</span></div>)}</div></div>}
+        <div class="parts num">{parts.map((p, i) => <div key={p.part} title={`${count(p.tokens)} tokens`}><i class={colour(i)} /><span class="trunc">{WORDS[p.part] ?? visible(p.part)}</span><span>{tokens(p.tokens)}</span><span class="r">{share(p.tokens, used)}</span></div>)}</div></div>}
     </>
   );
 }

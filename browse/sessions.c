@@ -239,12 +239,13 @@ void sessions_age(char *out, size_t size, int64_t then, int64_t now)
 		int64_t ms;
 		char unit;
 	} units[] = { { 31557600000, 'y' }, { 604800000, 'w' }, { 86400000, 'd' }, { 3600000, 'h' }, { 60000, 'm' } };
-	int64_t age = now - then;
+	int64_t age;
 
 	if (then == GROVE_NO_TIME || !then) {
 		snprintf(out, size, "-");
 		return;
 	}
+	age = now - then;
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
 		if (age >= units[i].ms) {
 			snprintf(out, size, "%lld%c", (long long)(age / units[i].ms), units[i].unit);

@@ -160,83 +160,57 @@ static int copy(struct cli *c, char **argv)
 
 /* -------------------------------------------------------------------- stats */
 
-static void print_member(struct out *o, struct grove_slice object, const char *name)
+static void print_count(struct out *o, uint64_t count, const char *words)
 {
-	struct grove_slice v;
-	char text[4096];
-
-	if (!grove_json_member(object, name, &v))
-		return;
-	if (*v.ptr == '"' && grove_json_text(v, text, sizeof(text), &v))
-		out_text(o, v);
-	else
-		out_bytes(o, v.ptr, v.len);
+	out_printf(o, "  %llu %s\n", (unsigned long long)count, words);
 }
 
-static void print_row(struct out *o, struct grove_slice row, const char *before, const char *name,
-		      const char *after)
+static void print_stats(struct out *o, const struct grove_store_stats *s)
 {
-	out_puts(o, before);
-	print_member(o, row, name);
-	out_puts(o, after);
-}
-
-static void print_stats(struct cli *c, struct grove_slice doc)
-{
-	static const struct {
-		const char *name, *words;
-	} rows[] = {
-		{ "sessions", "sessions" },
-		{ "subagentLogs", "sub-agent logs" },
-		{ "entries", "entries" },
-		{ "lines", "lines" },
-		{ "bytes", "bytes" },
-		{ "attachments", "attachments" },
-		{ "attachmentBytes", "bytes in attachments" },
-		{ "unreadable", "unreadable" },
-	};
-	struct out *o = &c->out;
-	struct grove_slice list, row;
-	const char *at = NULL;
-
-	print_row(o, doc, "", "store", "\n");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		print_row(o, doc, "  ", rows[i].name, " ");
-		out_printf(o, "%s\n", rows[i].words);
+	out_text(o, out_str(s->all.name));
+	out_puts(o, "\n");
+	print_count(o, s->all.sessions, "sessions");
+	print_count(o, s->subagent_logs, "sub-agent logs");
+	print_count(o, s->all.entries, "entries");
+	print_count(o, s->all.lines, "lines");
+	print_count(o, s->all.bytes, "bytes");
+	print_count(o, s->attachments, "attachments");
+	print_count(o, s->attachment_bytes, "bytes in attachments");
+	print_count(o, s->unreadable, "unreadable");
+	for (size_t i = 0; i < s->nr_dialects; i++)
+		out_printf(o, "%s: %llu sessions, %llu entries, %llu bytes\n", s->dialects[i].name,
+			   (unsigned long long)s->dialects[i].sessions,
+			   (unsigned long long)s->dialects[i].entries,
+			   (unsigned long long)s->dialects[i].bytes);
+	for (size_t i = 0; i < s->nr_largest; i++) {
+		out_printf(o, "%llu  ", (unsigned long long)s->largest[i].bytes);
+		out_text(o, out_str(s->largest[i].name));
+		out_puts(o, "\n");
 	}
-	if (grove_json_member(doc, "byDialect", &list))
-		while (grove_json_next(list, &at, NULL, &row)) {
-			print_row(o, row, "", "dialect", ": ");
-			print_row(o, row, "", "sessions", " sessions, ");
-			print_row(o, row, "", "entries", " entries, ");
-			print_row(o, row, "", "bytes", " bytes\n");
-		}
-	at = NULL;
-	if (grove_json_member(doc, "largest", &list))
-		while (grove_json_next(list, &at, NULL, &row)) {
-			print_row(o, row, "", "bytes", "  ");
-			print_row(o, row, "", "path", "\n");
-		}
 }
 
 static int stats(struct cli *c, char **argv)
 {
-	struct grove_buf doc = GROVE_BUF_INIT;
+	struct grove_buf json = GROVE_BUF_INIT;
+	struct grove_store_stats *s;
 	int err;
 
 	cli_progress(c, "counting");
-	err = grove_store_stats(c->g, argv[0], grove_buf_sink(&doc));
+	err = grove_store_stats(c->g, argv[0], &s);
 	cli_progress_end(c);
+	if (!err && c->json)
+		err = grove_store_stats_json(s, &json);
 	if (err) {
-		grove_buf_release(&doc);
-		return cli_fail_grove(c, err);
+		cli_fail_grove(c, err);
+	} else if (c->json) {
+		out_bytes(&c->out, json.ptr, json.len);
+		out_puts(&c->out, "\n");
+	} else {
+		print_stats(&c->out, s);
 	}
-	if (c->json)
-		out_bytes(&c->out, doc.ptr, doc.len);
-	else
-		print_stats(c, (struct grove_slice){ doc.ptr, doc.len });
-	grove_buf_release(&doc);
-	return EXIT_DONE;
+	grove_store_stats_free(s);
+	grove_buf_release(&json);
+	return err ? c->status : EXIT_DONE;
 }
 
 /* ------------------------------------------------------------------ actions */

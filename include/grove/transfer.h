@@ -160,8 +160,27 @@ GROVE_API int grove_store_upgrade(struct grove *g, const char *store, unsigned *
 GROVE_API int grove_store_copy(struct grove *g, const char *from, const char *to,
 			       grove_archive_fn *fn, void *payload,
 			       struct grove_archive_result *result);
-/* Writes statistics about a store, as `store stats --json` prints them. */
-GROVE_API int grove_store_stats(struct grove *g, const char *store, struct grove_sink sink);
+
+/* Some of the sessions of a store, with the logs of their sub-agents. */
+struct grove_store_row {
+	const char *name;
+	uint64_t sessions, lines, entries, bytes;
+};
+
+struct grove_store_stats {
+	struct grove_store_row all;                /* by the name of the store */
+	uint64_t subagent_logs, attachments, attachment_bytes;
+	uint64_t unreadable;                       /* logs that could not be read */
+	const struct grove_store_row *dialects;    /* most bytes first */
+	size_t nr_dialects;
+	const struct grove_store_row *largest;     /* sessions by their path, at most ten */
+	size_t nr_largest;
+};
+/* Reads all sessions of a store to count what it holds. */
+GROVE_API int grove_store_stats(struct grove *g, const char *store, struct grove_store_stats **out);
+GROVE_API void grove_store_stats_free(struct grove_store_stats *s);
+/* Appends them as `store stats --json` prints them. */
+GROVE_API int grove_store_stats_json(const struct grove_store_stats *s, struct grove_buf *out);
 
 /* ------------------------------------------------------------------ hydrate */
 

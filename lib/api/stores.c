@@ -105,10 +105,20 @@ int grove_store_copy(struct grove *g, const char *from, const char *to, grove_ar
 	return grove__api_told(g, rc, &d);
 }
 
-int grove_store_stats(struct grove *g, const char *store, struct grove_sink sink)
+int grove_store_stats(struct grove *g, const char *store, struct grove_store_stats **out)
 {
 	struct grove_detail d;
 
 	grove__fail_clear(&d);
-	return grove__api_told(g, grove__store_stats(g, store, sink, &d), &d);
+	return grove__api_told(g, grove__store_stats(g, store, out, &d), &d);
+}
+
+void grove_store_stats_free(struct grove_store_stats *s)
+{
+	grove__store_stats_free(s);
+}
+
+int grove_store_stats_json(const struct grove_store_stats *s, struct grove_buf *out)
+{
+	return grove__store_stats_json(s, out);
 }

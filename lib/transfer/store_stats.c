@@ -8,40 +8,44 @@
 #define LARGEST 10
 #define DIALECTS 8
 
-struct sums {
-	const char *name;
-	uint64_t sessions, lines, entries, bytes;
-};
-
-struct large {
-	struct grove_key key;
-	uint64_t bytes, lines;
+/* What is handed out, with the memory of its texts. */
+struct result {
+	struct grove_store_stats s;
+	struct grove_store_row by[DIALECTS], largest[LARGEST];
+	struct grove__arena texts;
 };
 
 struct counting {
 	struct grove *g;
 	struct grove__opened_store opened;
-	struct sums all, by[DIALECTS];
-	size_t nr_by;
-	uint64_t subs, files, file_bytes, unreadable;
-	struct large largest[LARGEST];
-	size_t nr_largest;
-	struct sums *now;                /* of the current session */
+	struct result *out;
+	struct grove_key largest[LARGEST];      /* of the same row of the result */
+	struct grove_store_row own;             /* of the current session */
 	const struct grove__dialect *dialect;
 	struct grove_key key;
-	uint64_t own_lines, own_bytes;
 	struct grove_detail *d;
 };
 
-static struct sums *sums_of(struct counting *c, const char *name)
+static struct grove_store_row *row_of(struct result *r, const char *name)
 {
-	for (size_t i = 0; i < c->nr_by; i++)
-		if (!strcmp(c->by[i].name, name))
-			return &c->by[i];
-	if (c->nr_by == DIALECTS)
-		return &c->by[DIALECTS - 1];
-	c->by[c->nr_by].name = name;
-	return &c->by[c->nr_by++];
+	size_t nr = r->s.nr_dialects;
+
+	for (size_t i = 0; i < nr; i++)
+		if (!strcmp(r->by[i].name, name))
+			return &r->by[i];
+	if (nr == DIALECTS)
+		return &r->by[DIALECTS - 1];
+	r->by[nr].name = name;
+	r->s.nr_dialects++;
+	return &r->by[nr];
+}
+
+static void add(struct grove_store_row *to, const struct grove_store_row *x)
+{
+	to->sessions += x->sessions;
+	to->lines += x->lines;
+	to->entries += x->entries;
+	to->bytes += x->bytes;
 }
 
 static int count_log(struct counting *c, const struct grove_key *key)
@@ -80,14 +84,10 @@ static int count_log(struct counting *c, const struct grove_key *key)
 	if (rc == GROVE_ENOMEM)
 		return grove__fail_nomem(c->d);
 	if (rc != 1) {
-		c->unreadable++;
+		c->out->s.unreadable++;
 		return 0;
 	}
-	c->now->lines += r.lines;
-	c->now->bytes += st.bytes;
-	c->now->entries += entries;
-	c->own_lines += r.lines;
-	c->own_bytes += st.bytes;
+	add(&c->own, &(struct grove_store_row){ .lines = r.lines, .entries = entries, .bytes = st.bytes });
 	return 0;
 }
 
@@ -97,28 +97,31 @@ static int count_beside(void *payload, const char *name, uint64_t size, bool log
 	struct grove_key sub = { c->key.project, c->key.session, name };
 
 	if (!log) {
-		c->files++;
-		c->file_bytes += size;
+		c->out->s.attachments++;
+		c->out->s.attachment_bytes += size;
 		return 0;
 	}
-	c->subs++;
+	c->out->s.subagent_logs++;
 	return count_log(c, &sub);
 }
 
 static void rank(struct counting *c)
 {
-	struct large x = { c->key, c->own_bytes, c->own_lines };
-	size_t i = c->nr_largest;
+	struct grove_store_row *rows = c->out->largest;
+	size_t i = c->out->s.nr_largest;
 
-	if (i == LARGEST && c->largest[i - 1].bytes >= x.bytes)
+	if (i == LARGEST && rows[i - 1].bytes >= c->own.bytes)
 		return;
 	if (i < LARGEST)
-		c->nr_largest++;
+		c->out->s.nr_largest++;
 	else
 		i--;
-	for (; i && c->largest[i - 1].bytes < x.bytes; i--)
+	for (; i && rows[i - 1].bytes < c->own.bytes; i--) {
+		rows[i] = rows[i - 1];
 		c->largest[i] = c->largest[i - 1];
-	c->largest[i] = x;
+	}
+	rows[i] = c->own;
+	c->largest[i] = c->key;
 }
 
 static int count_session(struct counting *c)
@@ -127,115 +130,133 @@ static int count_session(struct counting *c)
 	int rc = grove__peek_root_dialect(c->g, &c->opened.root, &c->key, &c->dialect, &why);
 
 	if (rc) {
-		c->unreadable++;
+		c->out->s.unreadable++;
 		return rc == GROVE_ENOMEM ? grove__fail_nomem(c->d) : 0;
 	}
-	c->now = sums_of(c, c->dialect->name);
-	c->now->sessions++;
-	c->own_lines = c->own_bytes = 0;
+	c->own = (struct grove_store_row){ .sessions = 1 };
 	rc = count_log(c, &c->key);
 	if (!rc)
 		rc = grove__beside_list(c->opened.root.store, &c->key, count_beside, c, c->d);
+	add(row_of(c->out, c->dialect->name), &c->own);
+	add(&c->out->s.all, &c->own);
 	rank(c);
 	return rc;
 }
 
 static int by_bytes(const void *x, const void *y)
 {
-	const struct sums *a = x, *b = y;
+	const struct grove_store_row *a = x, *b = y;
 
 	if (a->bytes != b->bytes)
 		return a->bytes < b->bytes ? 1 : -1;
 	return strcmp(a->name, b->name);
 }
 
-static void put_sums(struct grove__out *o, const struct sums *x)
+/* The keys are gone when the store is closed, so rows get names of their own. */
+static int name_rows(struct counting *c)
+{
+	struct result *r = c->out;
+	struct grove_buf name = GROVE_BUF_INIT;
+	int rc = 0;
+
+	r->s.all.name = grove__arena_dup(&r->texts, grove__slice_str(c->opened.root.store->url));
+	for (size_t i = 0; i < r->s.nr_largest && !rc; i++) {
+		rc = grove__stores_name(&c->opened, &c->largest[i], &name);
+		if (!rc)
+			r->largest[i].name = grove__arena_dup(&r->texts, grove__buf_slice(&name));
+	}
+	grove__buf_release(&name);
+	return rc || r->texts.failed ? grove__fail_nomem(c->d) : 0;
+}
+
+static struct result *result_new(void)
+{
+	struct result *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	grove__arena_init(&r->texts);
+	r->s.dialects = r->by;
+	r->s.largest = r->largest;
+	return r;
+}
+
+void grove__store_stats_free(struct grove_store_stats *s)
+{
+	struct result *r = (struct result *)s;
+
+	if (!r)
+		return;
+	grove__arena_release(&r->texts);
+	free(r);
+}
+
+int grove__store_stats(struct grove *g, const char *url, struct grove_store_stats **out,
+		       struct grove_detail *d)
+{
+	struct counting c = { .g = g, .d = d, .out = result_new() };
+	int rc;
+
+	*out = NULL;
+	if (!c.out)
+		return grove__fail_nomem(d);
+	rc = grove__stores_open(&c.opened, g, url, true, d);
+	for (size_t i = 0; i < c.opened.nr && !rc; i++) {
+		c.key = c.opened.keys[i];
+		rc = grove__stores_go_on(g, i, c.opened.nr, d);
+		if (!rc)
+			rc = count_session(&c);
+	}
+	if (c.out->s.nr_dialects)
+		qsort(c.out->by, c.out->s.nr_dialects, sizeof(*c.out->by), by_bytes);
+	if (!rc)
+		rc = name_rows(&c);
+	grove__stores_close(&c.opened);
+	if (rc)
+		grove__store_stats_free(&c.out->s);
+	else
+		*out = &c.out->s;
+	return rc;
+}
+
+static void put_sums(struct grove__out *o, const struct grove_store_row *x)
 {
 	grove__out_number(o, "lines", x->lines);
 	grove__out_number(o, "entries", x->entries);
 	grove__out_number(o, "bytes", x->bytes);
 }
 
-static void put_dialects(struct counting *c, struct grove__out *o)
-{
-	grove__out_open(o, "byDialect", '[');
-	for (size_t i = 0; i < c->nr_by; i++) {
-		grove__out_open(o, NULL, '{');
-		grove__out_string(o, "dialect", c->by[i].name);
-		grove__out_number(o, "sessions", c->by[i].sessions);
-		put_sums(o, &c->by[i]);
-		grove__out_close(o, '}');
-	}
-	grove__out_close(o, ']');
-}
-
-static void put_largest(struct counting *c, struct grove__out *o)
-{
-	struct grove_buf name = GROVE_BUF_INIT;
-
-	grove__out_open(o, "largest", '[');
-	for (size_t i = 0; i < c->nr_largest; i++) {
-		grove__out_fail(o, grove__stores_name(&c->opened, &c->largest[i].key, &name));
-		grove__out_open(o, NULL, '{');
-		grove__out_string(o, "path", name.ptr);
-		grove__out_number(o, "lines", c->largest[i].lines);
-		grove__out_number(o, "bytes", c->largest[i].bytes);
-		grove__out_close(o, '}');
-	}
-	grove__out_close(o, ']');
-	grove__buf_release(&name);
-}
-
-static int put_all(struct counting *c, struct grove_sink sink)
+int grove__store_stats_json(const struct grove_store_stats *s, struct grove_buf *out)
 {
 	struct grove__out o;
-	int rc;
 
-	grove__out_init(&o, sink);
+	grove__out_init_buf(&o, out);
 	grove__out_open(&o, NULL, '{');
-	grove__out_string(&o, "store", c->opened.root.store->url);
-	grove__out_number(&o, "sessions", c->all.sessions);
-	grove__out_number(&o, "subagentLogs", c->subs);
-	put_sums(&o, &c->all);
-	grove__out_number(&o, "attachments", c->files);
-	grove__out_number(&o, "attachmentBytes", c->file_bytes);
-	grove__out_number(&o, "unreadable", c->unreadable);
-	put_dialects(c, &o);
-	put_largest(c, &o);
+	grove__out_string(&o, "store", s->all.name);
+	grove__out_number(&o, "sessions", s->all.sessions);
+	grove__out_number(&o, "subagentLogs", s->subagent_logs);
+	put_sums(&o, &s->all);
+	grove__out_number(&o, "attachments", s->attachments);
+	grove__out_number(&o, "attachmentBytes", s->attachment_bytes);
+	grove__out_number(&o, "unreadable", s->unreadable);
+	grove__out_open(&o, "byDialect", '[');
+	for (size_t i = 0; i < s->nr_dialects; i++) {
+		grove__out_open(&o, NULL, '{');
+		grove__out_string(&o, "dialect", s->dialects[i].name);
+		grove__out_number(&o, "sessions", s->dialects[i].sessions);
+		put_sums(&o, &s->dialects[i]);
+		grove__out_close(&o, '}');
+	}
+	grove__out_close(&o, ']');
+	grove__out_open(&o, "largest", '[');
+	for (size_t i = 0; i < s->nr_largest; i++) {
+		grove__out_open(&o, NULL, '{');
+		grove__out_string(&o, "path", s->largest[i].name);
+		grove__out_number(&o, "lines", s->largest[i].lines);
+		grove__out_number(&o, "bytes", s->largest[i].bytes);
+		grove__out_close(&o, '}');
+	}
+	grove__out_close(&o, ']');
 	grove__out_close(&o, '}');
-	grove__out_str(&o, "\n");
-	rc = grove__out_finish(&o);
-	return rc == GROVE_ENOMEM ? grove__fail_nomem(c->d) : rc;
-}
-
-int grove__store_stats(struct grove *g, const char *url, struct grove_sink sink,
-		       struct grove_detail *d)
-{
-	struct counting *c = calloc(1, sizeof(*c));
-	int rc;
-
-	if (!c)
-		return grove__fail_nomem(d);
-	c->g = g;
-	c->d = d;
-	rc = grove__stores_open(&c->opened, g, url, true, d);
-	for (size_t i = 0; i < c->opened.nr && !rc; i++) {
-		c->key = c->opened.keys[i];
-		rc = grove__stores_go_on(g, i, c->opened.nr, d);
-		if (!rc)
-			rc = count_session(c);
-	}
-	for (size_t i = 0; i < c->nr_by; i++) {
-		c->all.sessions += c->by[i].sessions;
-		c->all.lines += c->by[i].lines;
-		c->all.entries += c->by[i].entries;
-		c->all.bytes += c->by[i].bytes;
-	}
-	if (c->nr_by)
-		qsort(c->by, c->nr_by, sizeof(*c->by), by_bytes);
-	if (!rc)
-		rc = put_all(c, sink);
-	grove__stores_close(&c->opened);
-	free(c);
-	return rc;
+	return grove__out_finish(&o);
 }

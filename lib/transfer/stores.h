@@ -31,7 +31,10 @@ int grove__stores_copy(struct grove *g, const char *from, const char *to, grove_
 		       void *payload, struct grove_archive_result *result, struct grove_detail *d);
 int grove__store_verify(struct grove *g, const char *url, grove_problem_fn *fn, void *payload,
 			struct grove_check_result *result, struct grove_detail *d);
-int grove__store_stats(struct grove *g, const char *url, struct grove_sink sink,
+/* *out is NULL after a failure. */
+int grove__store_stats(struct grove *g, const char *url, struct grove_store_stats **out,
 		       struct grove_detail *d);
+void grove__store_stats_free(struct grove_store_stats *s);
+int grove__store_stats_json(const struct grove_store_stats *s, struct grove_buf *out);
 
 #endif

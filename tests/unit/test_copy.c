@@ -116,6 +116,38 @@ static void every_byte_comes_back(void **state)
 	}
 }
 
+static void what_a_store_holds_is_counted(void **state)
+{
+	static const char *const names[] = { "a.jsonl", "b.jsonl", "c.jsonl" };
+	struct world *w = *state;
+	const char *from = in_world(w, "from");
+	struct grove_store_stats *s;
+	char path[8300];
+
+	assert_int_equal(mkdir(from, 0700), 0);
+	for (size_t i = 0; i < 3; i++) {
+		struct bytes all = BYTES(BRANCHES);
+
+		snprintf(path, sizeof(path), "%s/%s", from, names[i]);
+		all.len = i == 1 ? all.len : sizeof(HEADER) - 1;
+		put(path, all);
+	}
+	OK(w, grove_store_stats(w->g, from, &s));
+	assert_int_equal(s->all.sessions, 3);
+	assert_int_equal(s->all.bytes, sizeof(BRANCHES) - 1 + 2 * (sizeof(HEADER) - 1));
+	assert_non_null(strstr(s->all.name, "/from"));
+	assert_int_equal(s->nr_dialects, 1);
+	assert_string_equal(s->dialects[0].name, "pi");
+	assert_int_equal(s->dialects[0].entries, s->all.entries);
+	assert_int_equal(s->nr_largest, 3);
+	assert_int_equal(s->largest[0].bytes, sizeof(BRANCHES) - 1);
+	assert_non_null(strstr(s->largest[0].name, "/b.jsonl"));
+	grove_store_stats_free(s);
+	GOT(w, grove_store_stats(w->g, database(w, "none"), &s), GROVE_ENOTFOUND);
+	assert_null(s);
+	grove_store_stats_free(s);
+}
+
 static void any_beginning_is_continued(void **state)
 {
 	static const char whole[] = HEADER ENTRY("u1", "null", "user", "one") "\r\nx\ny";
@@ -512,6 +544,7 @@ int main(void)
 		WORLD_TEST(a_copy_that_fails_leaves_nothing),
 		WORLD_TEST(it_can_be_stopped_and_goes_on),
 		cmocka_unit_test(records_say_what_the_dialect_finds),
+		WORLD_TEST(what_a_store_holds_is_counted),
 		WORLD_TEST(files_end_without_a_line_end_when_told_so),
 		cmocka_unit_test(logs_in_memory_end_without_a_line_end_when_told_so),
 		WORLD_TEST(a_fork_without_a_path_is_known_to_its_store),

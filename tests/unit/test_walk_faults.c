@@ -312,6 +312,19 @@ static int act_copy(const struct stage *st, struct grove *g)
 }
 
 /* The whole store, into another one of the other kind. */
+static int count_store(struct grove *g, const char *store)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	struct grove_store_stats *s;
+	int rc = grove_store_stats(g, store, &s);
+
+	if (!rc)
+		rc = grove_store_stats_json(s, &b);
+	grove_store_stats_free(s);
+	grove_buf_release(&b);
+	return rc;
+}
+
 static int act_store(const struct stage *st, struct grove *g)
 {
 	char to[300], from[600];
@@ -332,8 +345,8 @@ static int act_store(const struct stage *st, struct grove *g)
 	rc = rc ? rc : grove_store_copy(g, from, to, on_archived, &failed, NULL);
 	rc = rc ? rc : failed;
 	rc = rc ? rc : grove_store_verify(g, to, on_problem, NULL, NULL);
-	rc = rc ? rc : grove_store_stats(g, to, sink);
-	return rc ? rc : grove_store_stats(g, from, sink);
+	rc = rc ? rc : count_store(g, to);
+	return rc ? rc : count_store(g, from);
 }
 
 static int on_blob(void *payload, const struct grove_blob_item *i)

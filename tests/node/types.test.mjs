@@ -26,7 +26,7 @@ test("what the types allow compiles, and the rest does not", { skip: !compiler &
 	fs.mkdirSync(path.join(project, "node_modules"), { recursive: true });
 	fs.symlinkSync(packageDir, path.join(project, "node_modules", "grove-sessions"));
 	for (const module of ["node16", "nodenext"]) {
-		const args = ["--strict", "--noEmit", "--module", module, "--target", "es2022", "--lib", "es2022,dom,esnext.disposable", "--types", ""];
+		const args = ["--strict", "--noEmit", "--module", module, "--target", "es2022", "--lib", "es2022,dom,esnext.disposable"];
 		const files = ["use.mts", "use.cts", "sockets.mts"];
 		const { status, stdout } = spawnSync(compiler[0], [...compiler.slice(1), ...args, ...files], { cwd: project, encoding: "utf8" });
 		assert.equal(status, 0, stdout);
@@ -36,24 +36,32 @@ test("what the types allow compiles, and the rest does not", { skip: !compiler &
 /** The agents' packages, where tests/peers/setup put them. */
 const peers = process.env.GROVE_PEERS ?? path.join(process.env.GROVE_TEST_BUILD ?? "", "peers");
 const agents = {
-	"@earendil-works/pi-coding-agent": path.join(peers, "pi-new", "node_modules"),
-	"@anthropic-ai/claude-agent-sdk": path.join(peers, "claude", "node_modules"),
+	"agents.mts": {
+		"@earendil-works/pi-coding-agent": path.join(peers, "pi-new", "node_modules"),
+		"@anthropic-ai/claude-agent-sdk": path.join(peers, "claude", "node_modules"),
+	},
+	"omp.mts": { "@oh-my-pi/pi-coding-agent": path.join(peers, "omp", "node_modules") },
 };
-const areThere = Object.entries(agents).every(([name, dir]) => fs.existsSync(path.join(dir, name)));
+const areThere = (packages) => Object.entries(packages).every(([name, dir]) => fs.existsSync(path.join(dir, name)));
 
-test("the agents' own types take what the package gives", { skip: (!compiler || !areThere) && "SKIPPED: tsc or the agents are not there" }, () => {
+for (const [file, packages] of Object.entries(agents)) {
+	const skip = (!compiler || !areThere(packages)) && "SKIPPED: tsc or the agents are not there";
+	test(`the agents' own types take what the package gives: ${file}`, { skip }, () => checkAgents(file, packages));
+}
+
+function checkAgents(file, packages) {
 	const dir = scratch();
 	const modules = path.join(dir, "node_modules");
-	fs.copyFileSync(fileURLToPath(new URL("types/agents.mts", import.meta.url)), path.join(dir, "agents.mts"));
-	for (const [name, from] of Object.entries({ ...agents, "grove-sessions": undefined })) {
+	fs.copyFileSync(fileURLToPath(new URL(`types/${file}`, import.meta.url)), path.join(dir, file));
+	for (const [name, from] of Object.entries({ ...packages, "grove-sessions": undefined })) {
 		fs.mkdirSync(path.dirname(path.join(modules, name)), { recursive: true });
 		fs.symlinkSync(from ? path.join(from, name) : packageDir, path.join(modules, name));
 	}
 	// Links stay as they are: what the package imports is found beside it.
 	const args = [
 		"--strict", "--noEmit", "--skipLibCheck", "--preserveSymlinks", "--module", "nodenext", "--target", "es2022",
-		"--lib", "es2022,dom,esnext.disposable", "--types", "",
+		"--lib", "es2022,dom,esnext.disposable",
 	];
-	const { status, stdout } = spawnSync(compiler[0], [...compiler.slice(1), ...args, "agents.mts"], { cwd: dir, encoding: "utf8" });
+	const { status, stdout } = spawnSync(compiler[0], [...compiler.slice(1), ...args, file], { cwd: dir, encoding: "utf8" });
 	assert.equal(status, 0, stdout);
-});
+}

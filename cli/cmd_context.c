@@ -237,7 +237,8 @@ static void print_used(struct out *o, const struct grove_context_about *a)
 	if (a->estimated)
 		out_printf(o, " tokens%s(estimated: 4 bytes each)", o->width < NARROW ? "\n" : " ");
 	else
-		out_puts(o, " tokens in use");
+		out_printf(o, " tokens in use%s%s", a->window ? "" : o->width < NARROW ? "\n" : " ",
+			   a->window ? "" : "(the model's limit is unknown)");
 }
 
 static void print_parts(struct out *o, const struct grove_context_about *a)

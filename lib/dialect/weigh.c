@@ -214,30 +214,14 @@ uint64_t grove__weight_used(const struct grove__weight *w, bool *estimated)
 	return w->billed ? w->billed + w->since : sum;
 }
 
-/* As their makers publish them; the first that fits. */
-static const struct {
-	const char *part;
-	uint64_t limit;
-} windows[] = {
-	{ "[1m]", 1000000 },
-	{ "claude", 200000 },
-	{ "gpt-5", 400000 },
-	{ "gpt-4.1", 1047576 },
-	{ "gpt-4o", 128000 },
-	{ "o3", 200000 },
-	{ "o4-mini", 200000 },
-	{ "gemini-", 1048576 },
-	{ "grok-4", 256000 },
-	{ "kimi-k2", 262144 },
-	{ "glm-4.6", 200000 },
-	{ "qwen3-coder", 262144 },
-	{ "deepseek", 128000 },
-};
-
+/*
+ * No agent records how much its model takes, and what its maker says changes without a
+ * word in the session, so it is unknown, except that Claude Code names a model with a
+ * window of a million tokens as such.
+ */
 uint64_t grove__weight_limit(const struct grove__weight *w)
 {
-	for (size_t i = 0; w->model.len && i < sizeof(windows) / sizeof(windows[0]); i++)
-		if (memmem(w->model.ptr, w->model.len, windows[i].part, strlen(windows[i].part)))
-			return windows[i].limit;
-	return 0;
+	static const char mark[] = "[1m]";
+
+	return w->model.len && memmem(w->model.ptr, w->model.len, mark, strlen(mark)) ? 1000000 : 0;
 }

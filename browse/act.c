@@ -69,6 +69,21 @@ int act_list(struct browse *b)
 	return 0;
 }
 
+void act_need_list(struct browse *b)
+{
+	if (b->list.l)
+		return;
+	act_say(b, "reading sessions …");
+	draw(b);
+	b->message[0] = '\0';
+	if (act_list(b))
+		complain(b, NULL, 0);
+	if (b->has_work) {
+		work_list(&b->work);
+		work_watch(&b->work);
+	}
+}
+
 static void list_again(struct browse *b)
 {
 	if (b->list.l && act_list(b))
@@ -333,14 +348,13 @@ void act_delete(struct browse *b)
 	if (!copy)
 		return;
 	act_close(b);
+	act_need_list(b);
 	err = grove_remove(b->c->g, copy, 0);
 	if (err)
 		complain(b, NULL, err);
 	else
 		act_say(b, "deleted");
 	free(copy);
-	if (!b->list.l && act_list(b))
-		complain(b, NULL, 0);
 	list_again(b);
 }
 
@@ -429,6 +443,7 @@ void act_resume(struct browse *b)
 static void gone(struct browse *b)
 {
 	act_close(b);
+	act_need_list(b);
 	act_complain(b, "the session was deleted");
 }
 

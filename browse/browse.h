@@ -102,6 +102,8 @@ int act_open(struct browse *b, const char *key);
 void act_close(struct browse *b);
 /* Reads the list, now. */
 int act_list(struct browse *b);
+/* Reads the list if that was not done yet, because a session was asked for. */
+void act_need_list(struct browse *b);
 /* Something was written: shows it. */
 void act_refresh(struct browse *b);
 /* Shows the session with another filter, or another part of it. */

@@ -178,8 +178,13 @@ static void open_selected(struct browse *b)
 {
 	const struct grove_list_item *s = sessions_selected(&b->list);
 
-	if (s)
-		act_open(b, sessions_key(s));
+	if (!s)
+		return;
+	/* a large one takes a moment */
+	act_say(b, "reading …");
+	draw(b);
+	b->message[0] = '\0';
+	act_open(b, sessions_key(s));
 }
 
 static void click_list(struct browse *b, int twice)
@@ -348,10 +353,10 @@ static void click_session(struct browse *b, int twice)
 			row = outline_step(&b->tree, row, 1);
 		if (row >= b->tree.nr)
 			return;
-		if (twice && !outline_fold(&b->tree, !outline_is_folded(&b->tree)))
-			b->focus = PANE_TALK;
 		b->tree.cursor.at = row;
 		keys_follow_tree(b);
+		if (twice && !outline_fold(&b->tree, !outline_is_folded(&b->tree)))
+			b->focus = PANE_TALK;
 		return;
 	}
 }
@@ -450,17 +455,7 @@ static void jump(struct browse *b, int found, const char *what)
 
 static void back_to_list(struct browse *b)
 {
-	if (!b->list.l) {
-		act_say(b, "reading sessions …");
-		draw(b);
-		b->message[0] = '\0';
-		if (act_list(b))
-			act_complain(b, "the list of sessions cannot be read");
-		if (b->has_work) {
-			work_list(&b->work);
-			work_watch(&b->work);
-		}
-	}
+	act_need_list(b);
 	if (b->key)
 		sessions_select(&b->list, b->key);
 	act_close(b);

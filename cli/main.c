@@ -87,7 +87,7 @@ static const struct {
 	{ "cost", "usage" }, { "stats", "usage" }, { "tokens", "usage" }, { "fsck", "check" }, { "doctor", "check" },
 	{ "repair", "check" }, { "create", "new" }, { "init", "new" }, { "add", "append" }, { "graph", "tree" },
 	{ "prompt", "context" }, { "entries", "log" }, { "upgrade", "migrate" }, { "backup", "archive" },
-	{ "server", "serve" }, { "web", "serve" }, { "ui", "serve" }, { "tail", "watch" }, { "follow", "watch" },
+	{ "server", "serve" }, { "web", "serve" }, { "ui", "serve" }, { "tui", "browse" }, { "tail", "watch" }, { "follow", "watch" },
 	{ "settings", "config" }, { "completions", "completion" }, { "prompts", "history" },
 };
 

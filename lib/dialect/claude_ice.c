@@ -139,6 +139,25 @@ static uint32_t beyond(uint32_t i, size_t nr)
 	return i + 1 > nr;
 }
 
+/* The rows of a name: the first and the last that have it, which are the same two or none. */
+static bool is_named_by(const struct grove__claude_rows *r, uint32_t name)
+{
+	const struct grove__claude_name *n = &r->names[name];
+
+	if (n->row == CLAUDE_NONE || n->first == CLAUDE_NONE)
+		return n->row == n->first;
+	return n->row < r->nr && n->first <= n->row && r->rows[n->row].id == name && r->rows[n->first].id == name;
+}
+
+/* A row that has a name is one of those that the name knows. */
+static bool is_known(const struct grove__claude_rows *r, size_t row)
+{
+	uint32_t name = r->rows[row].id;
+
+	return name == CLAUDE_NONE || (r->names[name].row != CLAUDE_NONE && r->names[name].row >= row &&
+				       r->names[name].first <= row);
+}
+
 static bool rows_fit(const struct grove__claude_rows *r)
 {
 	uint32_t bad = 0;
@@ -161,8 +180,7 @@ static bool names_fit(const struct grove__claude_rows *r, uint64_t texts)
 		uint32_t len;
 
 		/* as in a spine: the text is at base + n->text, the base being a byte before the first */
-		if (beyond(n->row, r->nr) | beyond(n->first, r->nr) || n->text < sizeof(len) + 1 ||
-		    n->text > texts + 1)
+		if (!is_named_by(r, (uint32_t)i) || n->text < sizeof(len) + 1 || n->text > texts + 1)
 			return false;
 		memcpy(&len, r->base + n->text - sizeof(len), sizeof(len));
 		if (len > texts + 1 - n->text)
@@ -207,7 +225,11 @@ static bool fits(const struct grove__claude_rows *r, uint64_t texts)
 	/* where there is no row there is no last one */
 	if (r->nr && (beyond(r->last_id, r->nr_names) || beyond(r->last_reply, r->nr_names)))
 		return false;
-	return !bad && rows_fit(r) && names_fit(r, texts) && kept_fits(r);
+	if (bad || !rows_fit(r) || !names_fit(r, texts))
+		return false;
+	for (size_t i = 0; i < r->nr && !bad; i++)
+		bad = !is_known(r, i);
+	return !bad && kept_fits(r);
 }
 
 int grove__claude_thaw(struct grove__claude_rows *r, char *bytes, size_t len, uint64_t at)

@@ -5,7 +5,7 @@ import path from "node:path";
 import test from "node:test";
 import { createRequire } from "node:module";
 import { execFileSync, spawnSync } from "node:child_process";
-import { newHome, packageDir, scratch } from "./lib.mjs";
+import { long, newHome, packageDir, scratch } from "./lib.mjs";
 
 const require = createRequire(import.meta.url);
 const npm = spawnSync("npm", ["--version"]).status === 0;
@@ -78,25 +78,29 @@ test("a prebuilt file tells which glibc it needs", { skip: !process.env.GROVE_NO
 	assert.match(stderr, new RegExp(`needs glibc 9\\.${later}, and this machine has an older one`));
 });
 
-test("a packed package builds itself in an empty project", { skip: !npm && "npm is not installed" }, () => {
-	const project = scratch();
+/** npm works in place: a copy of the clone, so that tests that run meanwhile see nothing of it. */
+function copyOfClone() {
 	const from = scratch();
-	// npm packs in place: a copy of the package, so that tests that run meanwhile see nothing of it.
 	const clone = path.join(packageDir, "..", "..");
 	for (const name of ["lib", "include", "data", "LICENSE"]) fs.cpSync(path.join(clone, name), path.join(from, name), { recursive: true });
 	fs.cpSync(packageDir, path.join(from, "bindings", "node"), {
 		recursive: true, filter: (file) => !/\/(build|prebuilds|library|node_modules)$/.test(file),
 	});
-	const [{ filename, files }] = JSON.parse(
-		execFileSync("npm", ["pack", "--json", "--pack-destination", project], { cwd: path.join(from, "bindings", "node"), env: bare }),
-	);
-	assert.ok(files.some(({ path: name }) => name === "library/include/grove.h"));
-	assert.ok(files.some(({ path: name }) => name === "LICENSE"));
-	assert.ok(!fs.existsSync(path.join(from, "bindings", "node", "library")), "what was carried in is gone");
+	return from;
+}
 
+function emptyProject() {
+	const project = scratch();
 	fs.writeFileSync(path.join(project, "package.json"), '{"name":"empty","private":true}');
-	const env = { ...bare, CFLAGS: "-O0", npm_config_offline: "true" };
-	execFileSync("npm", ["install", "--foreground-scripts", `./${filename}`], { cwd: project, env, stdio: ["ignore", "ignore", "inherit"] });
+	return project;
+}
+
+const building = { ...bare, CFLAGS: "-O0", npm_config_offline: "true" };
+const install = (cwd, ...what) =>
+	execFileSync("npm", ["install", "--foreground-scripts", ...what], { cwd, env: building, stdio: ["ignore", "ignore", "inherit"] });
+
+/** What an installed package says to CommonJS and to modules. */
+function useIn(project) {
 	const use = `
 		const s = grove.create({ cwd: "/tmp" });
 		s.append({ role: "user", content: "hello" });
@@ -104,4 +108,27 @@ test("a packed package builds itself in an empty project", { skip: !npm && "npm 
 	const run = (...args) => execFileSync(process.execPath, args, { cwd: project, env: { ...bare, HOME: newHome() }, encoding: "utf8" });
 	assert.equal(run("-e", `const grove = require("grove-sessions"); ${use}`), "hello 1\n");
 	assert.equal(run("--input-type=module", "-e", `import * as grove from "grove-sessions"; ${use}`), "hello 1\n");
+}
+
+test("a clone's package builds itself where it lies, and a project takes it", { skip: (!npm && "npm is not installed") || (!long && "one of the long tests") }, () => {
+	const own = path.join(copyOfClone(), "bindings", "node");
+	install(own);
+	assert.ok(fs.existsSync(path.join(own, "build", "grove.node")));
+	const project = emptyProject();
+	install(project, own);
+	useIn(project);
+});
+
+test("a packed package builds itself in an empty project", { skip: !npm && "npm is not installed" }, () => {
+	const project = emptyProject();
+	const from = copyOfClone();
+	const [{ filename, files }] = JSON.parse(
+		execFileSync("npm", ["pack", "--json", "--pack-destination", project], { cwd: path.join(from, "bindings", "node"), env: bare }),
+	);
+	assert.ok(files.some(({ path: name }) => name === "library/include/grove.h"));
+	assert.ok(files.some(({ path: name }) => name === "LICENSE"));
+	assert.ok(!fs.existsSync(path.join(from, "bindings", "node", "library")), "what was carried in is gone");
+
+	install(project, `./${filename}`);
+	useIn(project);
 });

@@ -213,6 +213,19 @@ static int give_lines(struct grove__batch *b, struct grove_append_result *out)
 	return rc ? grove__fail_nomem(b->d) : 0;
 }
 
+/* The row that input `i` became, the last one of its id: mostly that is the last of all. */
+static uint32_t row_of_input(const struct grove__batch *b, size_t i)
+{
+	const struct grove__spine *sp = b->s->image->spine;
+	struct grove_slice id = grove__append_id(b, i);
+
+	if (!id.len)
+		return GROVE_NO_ENTRY;
+	if (b->nr == 1 && sp->nr && grove__slice_eq(grove__spine_name(grove__spine_id(sp, sp->nr - 1)), id))
+		return sp->nr - 1;
+	return grove__spine_find(sp, sp->nr, id);
+}
+
 /* Fills in the result of the batch. */
 static int give(struct grove__batch *b, struct grove_append_result *out)
 {
@@ -221,7 +234,7 @@ static int give(struct grove__batch *b, struct grove_append_result *out)
 	if (!out)
 		return 0;
 	for (size_t i = 0; i < b->nr; i++) {
-		uint32_t row = !b->item[i].id_len ? GROVE_NO_ENTRY : grove__spine_find(sp, sp->nr, grove__append_id(b, i));
+		uint32_t row = row_of_input(b, i);
 
 		out->id = row == GROVE_NO_ENTRY ? NULL : grove__spine_id(sp, row);
 		if (out->ids)

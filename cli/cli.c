@@ -153,9 +153,12 @@ void cli_pager(struct cli *c)
 /* The options that were not given, from the settings. GROVE_STORE is the library's. */
 static void take_settings(struct cli *c)
 {
-	const char *store = getenv("GROVE_STORE"), *utc = cli_setting(c, "utc");
+	const char *store = getenv("GROVE_STORE"), *utc = cli_setting(c, "utc"), *archive = cli_setting(c, "archive");
 	int on = 0;
 
+	/* the library looks for the archive where the environment says */
+	if (archive)
+		setenv("GROVE_ARCHIVE", archive, 1);
 	if (!c->utc && utc && config_flag(utc, &on))
 		cli_warn(c, "config: utc is true or false");
 	if (!c->utc && on)

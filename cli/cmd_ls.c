@@ -340,6 +340,8 @@ int cmd_ls(struct cli *c, int argc, char **argv)
 
 	if (cli_begin(c, opts, "[WORD...]", &argc, argv))
 		return c->status;
+	if (!agent)
+		agent = cli_setting(c, "agent");
 	if (all && cwd)
 		return cli_usage(c, "--all and --cwd cannot be used together");
 	if (threads && expiring)

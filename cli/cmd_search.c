@@ -544,6 +544,8 @@ int cmd_search(struct cli *c, int argc, char **argv)
 		opt_list_release(&in);
 		return c->status;
 	}
+	if (!p.opt.agent)
+		p.opt.agent = cli_setting(c, "agent");
 	status = cli_period(c, since, until, &period) ? c->status : take_places(&p, &in);
 	p.opt.since = period.since;
 	p.opt.until = period.until;

@@ -344,6 +344,8 @@ int cmd_usage(struct cli *c, int argc, char **argv)
 
 	if (cli_begin(c, opts, "", &argc, argv) || cli_period(c, since, until, &uo.period) || cli_stores(c))
 		return c->status;
+	if (!uo.agent)
+		uo.agent = cli_setting(c, "agent");
 	uo.tz = "";
 	uo.by = (enum grove_usage_by)by;
 	uo.limit = limit < SIZE_MAX ? (size_t)limit : 0;

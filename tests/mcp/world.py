@@ -18,7 +18,7 @@ MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcont
 class World(scratch.Scratch):
     def __init__(self, grove):
         super().__init__("mcp")
-        self.grove = grove
+        self.grove = os.path.abspath(grove)
         self.env = self.environment()
 
     def run_grove(self, *words, stdin=b""):

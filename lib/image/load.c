@@ -64,9 +64,9 @@ struct loader {
 	bool keep;               /* keep what is read with the image */
 	uint64_t issued, merged; /* runs handed out, and merged */
 	bool end;                /* nothing left to hand out */
-	bool expected;           /* memory for the ids has been allocated */
 	int rc;                  /* or LOOSE */
 	uint64_t loose_pos;      /* where reading by value begins */
+	bool expected;           /* memory for the ids has been allocated; of the worker whose turn it is, not the lock's */
 };
 
 /* A line that is not exactly one value ends the reading by lines: not an error. */

@@ -147,17 +147,18 @@ static int collect(void *payload, const struct grove_key *key)
 /* --- one session --- */
 
 /* True if it matches the options, apart from the query. */
-static bool wanted(const struct lister *li, struct grove__list_reader *r, const struct grove__list_task *t,
-		   const struct grove__listed *l, const struct grove_list_item *info)
+/* Returns 1 or 0, or GROVE_ENOMEM. */
+static int wanted(const struct lister *li, struct grove__list_reader *r, const struct grove__list_task *t,
+		  const struct grove__listed *l, const struct grove_list_item *info)
 {
 	const struct grove_list_options *o = li->opt;
 
 	if ((o->flags & GROVE_LIST_NAMED && !l->name) || (o->agent && strcmp(o->agent, info->agent)) ||
 	    (o->modified.since && info->modified < o->modified.since) ||
 	    (o->modified.until && info->modified >= o->modified.until))
-		return false;
+		return 0;
 	/* the header takes precedence over the directory's name, which is ambiguous */
-	return !li->cwd || grove__list_belongs(r, t, l, li->cwd);
+	return li->cwd ? grove__list_belongs(r, t, l, li->cwd) : 1;
 }
 
 static int keep(struct grove__arena *a, const char **text)
@@ -263,8 +264,9 @@ static int read_task(struct lister *li, struct grove__list_reader *r, const stru
 	if (rc || !x->part)
 		return rc;
 	info = grove__list_describe(x);
-	if (!wanted(li, r, t, &x->l, &info))
-		return 0;
+	rc = wanted(li, r, t, &x->l, &info);
+	if (rc <= 0)
+		return rc;
 	grove__list_one_release(r, x);
 	return grove__list_read(r, t, x, why);
 }
@@ -281,7 +283,8 @@ static int one(struct lister *li, struct grove__list_reader *r, struct grove__li
 	if (!rc) {
 		info = grove__list_describe(&x);
 		info.has_place = li->opt->flags & GROVE_LIST_PLACE ? 1 : 0;
-		if (wanted(li, r, t, &x.l, &info))
+		rc = wanted(li, r, t, &x.l, &info);
+		if (rc > 0)
 			rc = grove__list_fits(fit, &x, &info.score, &hit, &why);
 	}
 	if (!hit && li->opt->flags & GROVE_LIST_SHAPE)

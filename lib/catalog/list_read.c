@@ -429,7 +429,8 @@ static void read_session(struct grove__list_reader *r, struct grove__list_one *x
 /* Its own lines tell the directory, whatever the files beside it say about its title and origin. */
 static bool is_elsewhere(struct grove__list_reader *r, const struct grove__list_one *x)
 {
-	return r->cwd && !x->l.rc && x->l.cwd && *x->l.cwd && !grove__list_belongs(r, x->task, &x->l, r->cwd);
+	/* out of memory: it may belong here, and whoever asks for the answer asks again */
+	return r->cwd && !x->l.rc && x->l.cwd && *x->l.cwd && grove__list_belongs(r, x->task, &x->l, r->cwd) == 0;
 }
 
 /* Looks up what an earlier list found, if the file has not changed. */
@@ -495,17 +496,21 @@ int grove__list_read(struct grove__list_reader *r, const struct grove__list_task
 	return x->l.rc;
 }
 
-bool grove__list_belongs(struct grove__list_reader *r, const struct grove__list_task *t,
-			 const struct grove__listed *l, const char *cwd)
+int grove__list_belongs(struct grove__list_reader *r, const struct grove__list_task *t,
+			const struct grove__listed *l, const char *cwd)
 {
 	bool named = l->cwd && *l->cwd;
+	int rc;
 
 	if (named && r->named_by == l->dialect && !strcmp(r->named.ptr, l->cwd))
 		return r->belonged;
-	r->belonged = grove__root_belongs(r->g, t->root, l->dialect, t->project, l->cwd, cwd);
+	rc = grove__root_belongs(r->g, t->root, l->dialect, t->project, l->cwd, cwd);
+	if (rc < 0)
+		return rc;
+	r->belonged = rc;
 	grove__buf_clear(&r->named);
 	r->named_by = named && !grove__buf_add_str(&r->named, l->cwd) ? l->dialect : NULL;
-	return r->belonged;
+	return rc;
 }
 
 void grove__list_one_release(struct grove__list_reader *r, struct grove__list_one *x)

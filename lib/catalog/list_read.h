@@ -79,8 +79,8 @@ int grove__list_read(struct grove__list_reader *r, const struct grove__list_task
  * together, and comparing paths takes longer than all else; so the last answer is kept.
  * `cwd` is always the same for a reader.
  */
-bool grove__list_belongs(struct grove__list_reader *r, const struct grove__list_task *t,
-			 const struct grove__listed *l, const char *cwd);
+int grove__list_belongs(struct grove__list_reader *r, const struct grove__list_task *t,
+			const struct grove__listed *l, const char *cwd);
 /* Returns what was read, as a list shows it; valid as long as `x` is. */
 struct grove_list_item grove__list_describe(const struct grove__list_one *x);
 /* Returns a file's time in ms as the dialect's agent shows it. */

@@ -73,7 +73,11 @@ static int read_listed(struct recent *r, struct candidate *c, bool *fits)
 	rc = grove__list_read(&r->reader, &c->task, &x, &why);
 	if (why.code)
 		hide(r, rc, &why);
-	*fits = !rc && grove__list_belongs(&r->reader, &c->task, &x.l, r->cwd);
+	*fits = false;
+	if (!rc) {
+		rc = grove__list_belongs(&r->reader, &c->task, &x.l, r->cwd);
+		*fits = rc > 0;
+	}
 	if (*fits) {
 		c->info = grove__list_describe(&x);
 		if (r->written)
@@ -88,25 +92,26 @@ static int read_listed(struct recent *r, struct candidate *c, bool *fits)
 }
 
 /* The same for one whose header is enough to decide. */
-static bool peek(struct recent *r, const struct candidate *c)
+static int peek(struct recent *r, const struct candidate *c, bool *fits)
 {
 	struct grove_key key = { c->task.project, c->task.session, "" };
 	struct grove__arena names;
 	struct grove__header h;
 	struct grove_detail why;
 	struct grove_store_log *log;
-	bool ok;
 	int rc = grove__log_open(&log, c->task.root->store, &key, GROVE_STORE_READ, &why);
 
 	hide(r, rc, &why);
 	if (rc)
-		return false;
+		return rc == GROVE_ENOMEM ? grove__fail_nomem(r->d) : 0;
 	grove__arena_init(&names);
-	ok = !grove__peek_header(log, c->dialect, &names, &h, NULL) && h.usable &&
-	     grove__root_belongs(r->g, c->task.root, c->dialect, c->task.project, h.cwd, r->cwd);
+	rc = grove__peek_header(log, c->dialect, &names, &h, NULL);
+	if (!rc && h.usable)
+		rc = grove__root_belongs(r->g, c->task.root, c->dialect, c->task.project, h.cwd, r->cwd);
+	*fits = rc > 0;
 	grove__log_close(log);
 	grove__arena_release(&names);
-	return ok;
+	return rc == GROVE_ENOMEM ? grove__fail_nomem(r->d) : 0;
 }
 
 static int check(struct recent *r, struct candidate *c, bool *fits)
@@ -116,8 +121,7 @@ static int check(struct recent *r, struct candidate *c, bool *fits)
 		return 0;
 	if (!r->written || c->dialect->list.tally)
 		return read_listed(r, c, fits);
-	*fits = peek(r, c);
-	return 0;
+	return peek(r, c, fits);
 }
 
 /* --- all of them --- */

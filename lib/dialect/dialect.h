@@ -536,8 +536,9 @@ struct grove__dialect_paths {
 	/* Required. Names the directory of a working directory below the root. */
 	int (*project)(const struct grove__env *env, const char *cwd, struct grove_buf *out);
 	/*
-	 * Optional. Calls `fn` with the names that earlier releases gave it; they are
-	 * a session without a directory may be in one of them, and some may equal project()'s. NULL: there was only one.
+	 * Optional. Calls `fn` with the names that earlier releases gave it: a session
+	 * that names no directory may be in one of them. Some may equal project()'s.
+	 * NULL: there was only one.
 	 */
 	int (*old_projects)(const struct grove__env *env, const char *cwd,
 			    int (*fn)(void *payload, const char *project), void *payload);

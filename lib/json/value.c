@@ -151,7 +151,7 @@ static const char *walk_object(const char *p, const char *end, const char *const
 		size_t len;
 
 		p = grove__json_skip_space(p + key.len, end);
-		p = grove__json_skip_space(p + 1, end); /* the colon */
+		p = grove__json_skip_space(p + (p < end), end); /* the colon */
 		len = grove__json_skip(p, end);
 		/* most differ in their first byte */
 		for (size_t i = 0; i < nr; i++)

@@ -9,6 +9,7 @@
 
 #include "sys/file.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* ------------------------------------------------------------------ archives */
@@ -161,27 +162,36 @@ int grove__root_all_there(struct grove *g, struct grove_detail *d)
 	return rc;
 }
 
-static bool same_real(const struct grove *g, const char *a, const char *b)
+/* Returns 1 or 0, or GROVE_ENOMEM. A path that leads nowhere is no other's. */
+static int same_real(const struct grove *g, const char *a, const char *b)
 {
 	const struct grove__env *env = &g->env;
 	struct grove_buf x = GROVE_BUF_INIT, y = GROVE_BUF_INIT;
-	bool same = !env->realpath(env->file_payload, a, &x) &&
-		    !env->realpath(env->file_payload, b, &y) && !strcmp(x.ptr, y.ptr);
+	int rc = env->realpath(env->file_payload, a, &x);
 
+	if (!rc)
+		rc = env->realpath(env->file_payload, b, &y);
+	rc = rc == -ENOMEM ? GROVE_ENOMEM : !rc && !strcmp(x.ptr, y.ptr);
 	grove__buf_release(&x);
 	grove__buf_release(&y);
-	return same;
+	return rc;
 }
 
-bool grove__root_same_cwd(const struct grove *g, const struct grove__dialect *dialect, const char *named,
-		     const char *cwd)
+/* Is the directory that a header names `cwd`? Returns 1 or 0, or GROVE_ENOMEM. */
+static int same_cwd(const struct grove *g, const struct grove__dialect *dialect, const char *named,
+		    const char *cwd)
 {
 	struct grove_buf path = GROVE_BUF_INIT;
-	bool same = named && *named && !grove__world_resolve(g, named, &path) &&
-		    (!strcmp(path.ptr, cwd) || (dialect->paths.real_cwd && same_real(g, path.ptr, cwd)));
+	int rc = grove__world_resolve(g, named, &path);
 
+	if (rc)
+		rc = rc == GROVE_ENOMEM ? rc : 0;
+	else if (!strcmp(path.ptr, cwd))
+		rc = 1;
+	else if (dialect->paths.real_cwd)
+		rc = same_real(g, path.ptr, cwd);
 	grove__buf_release(&path);
-	return same;
+	return rc;
 }
 
 struct place {
@@ -197,21 +207,23 @@ static int is_place(void *payload, const char *name)
 	return 0;
 }
 
-bool grove__root_belongs(struct grove *g, const struct grove__root *root,
-			 const struct grove__dialect *dialect, const char *project,
-			 const char *named, const char *cwd)
+int grove__root_belongs(struct grove *g, const struct grove__root *root,
+			const struct grove__dialect *dialect, const char *project,
+			const char *named, const char *cwd)
 {
 	struct grove_buf name = GROVE_BUF_INIT;
 	struct place p = { .project = project };
+	int rc;
 
 	if (named && *named)
-		return grove__root_same_cwd(g, dialect, named, cwd);
+		return same_cwd(g, dialect, named, cwd);
 	if (root->flat || !*project)
-		return false;
-	if (!dialect->paths.project(&g->env, cwd, &name))
+		return 0;
+	rc = dialect->paths.project(&g->env, cwd, &name);
+	if (!rc)
 		is_place(&p, name.ptr);
-	if (!p.found && dialect->paths.old_projects)
-		dialect->paths.old_projects(&g->env, cwd, is_place, &p);
+	if (rc != GROVE_ENOMEM && !p.found && dialect->paths.old_projects)
+		rc = dialect->paths.old_projects(&g->env, cwd, is_place, &p);
 	grove__buf_release(&name);
-	return p.found;
+	return rc == GROVE_ENOMEM ? rc : p.found;
 }

@@ -208,17 +208,15 @@ int grove__root_list_subs(struct grove *g, struct grove__root *root, grove_key_f
  * not, or for a directory with files but no sessions. An empty one is a store.
  */
 int grove__root_all_there(struct grove *g, struct grove_detail *d);
-/* Returns true if a header's cwd (NULL or "" if it has none) is `cwd`, which is resolved. */
-bool grove__root_same_cwd(const struct grove *g, const struct grove__dialect *dialect, const char *named,
-		     const char *cwd);
 /*
- * Returns true if a session of the root belongs to the directory `cwd`, which is
+ * Returns 1 if a session of the root belongs to the directory `cwd`, which is
  * resolved: if its header names that directory (`named`) or, if it names none, if
- * it is where the agent keeps the sessions of that directory.
+ * it is where the agent keeps the sessions of that directory. Otherwise 0, or
+ * GROVE_ENOMEM.
  */
-bool grove__root_belongs(struct grove *g, const struct grove__root *root,
-			 const struct grove__dialect *dialect, const char *project,
-			 const char *named, const char *cwd);
+int grove__root_belongs(struct grove *g, const struct grove__root *root,
+			const struct grove__dialect *dialect, const char *project,
+			const char *named, const char *cwd);
 
 /* last_session.c: the last session of this terminal */
 /*

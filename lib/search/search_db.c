@@ -471,7 +471,7 @@ static int take_known(struct grove__search_index *ix, sqlite3_stmt *st)
 		.dialect = dialect ? grove__dialect_find(dialect) : NULL,
 	};
 
-	if (!key || !store || k.id <= 0 || k.id >= ix->next_file)
+	if (!key || !store || (dialect && !k.dialect) || k.id <= 0 || k.id >= ix->next_file)
 		return GROVE_EDAMAGED;
 	k.key = grove__arena_dup(&ix->texts, grove__slice_str(key));
 	/* most have the same store as the previous one */

@@ -23,8 +23,11 @@ struct taking {
 	const struct grove__search_place_at *after;
 	struct grove__search_teller t;
 	struct group *groups;               /* for each log */
-	struct group **of;                  /* for each hit that is shown */
-	size_t cap_of;
+	struct group **by;                  /* for each hit that is shown */
+	size_t cap_by;
+	const struct grove__search_hit *of; /* the next candidates may be copies of this one, … */
+	struct grove_buf said;              /* … of which this is shown … */
+	bool has_said;                      /* … if it is known */
 	struct grove__search_place_at at;   /* of the current candidate */
 	struct grove__search_place_at last; /* that was shown */
 	bool rest;                          /* something was left for the next page */
@@ -149,13 +152,6 @@ int grove__search_cursor(const char *text, struct grove__search_place_at *out, s
 
 /* --------------------------------------------------------------------- choosing */
 
-/* True if a candidate seems to be a copy of the one before it. */
-static bool is_copy(const struct grove__search_hit *of, const struct grove__search_hit *h)
-{
-	return of && of->log != h->log && of->time == h->time && h->time != GROVE_NO_TIME &&
-	       of->score == h->score && of->class == h->class && of->role == h->role;
-}
-
 /* Returns 1 if it is no longer a hit. */
 static int show(struct taking *k, struct group *g, const struct grove__search_hit *h)
 {
@@ -168,10 +164,10 @@ static int show(struct taking *k, struct group *g, const struct grove__search_hi
 	if (!g->session)
 		g->session = copy_session(k, &session);
 	own = g->session ? copy_hit(k, &hit) : NULL;
-	if (!own || grove__array_room(&k->of, &k->cap_of, k->out->nr - 1, sizeof(*k->of)))
+	if (!own || grove__array_room(&k->by, &k->cap_by, k->out->nr - 1, sizeof(*k->by)))
 		return grove__fail_nomem(k->t.d);
 	own->session = g->session;
-	k->of[k->out->nr - 1] = g;
+	k->by[k->out->nr - 1] = g;
 	g->shown++;
 	return 0;
 }
@@ -214,44 +210,79 @@ static int take_one(struct taking *k, const struct grove__search_hit *h)
 	return rc;
 }
 
-/* Returns true if it says the same as the hit that was shown last. */
-static int is_same(struct taking *k, const struct grove__search_hit *h, bool *yes)
+/* True if a candidate may be a copy of the one before it. */
+static bool may_be_copy(const struct grove__search_hit *of, const struct grove__search_hit *h)
+{
+	return of && of->log != h->log && of->time == h->time && h->time != GROVE_NO_TIME &&
+	       of->score == h->score && of->class == h->class && of->role == h->role;
+}
+
+/* A fork may have the very same line: that is known without reading it. */
+static bool have_same_line(const struct grove__search_hit *a, const struct grove__search_hit *b)
+{
+	return a->indexed && b->indexed && !a->text && !b->text && a->at.len == b->at.len && a->at.crc == b->at.crc;
+}
+
+/* Keeps what is shown of the candidate that others may be copies of. Returns 1 if it is no longer a hit. */
+static int keep_snippet(struct taking *k)
 {
 	struct grove_hit hit;
 	struct grove_hit_session session;
-	struct grove_hit *last = k->out->hits[k->out->nr - 1];
-	int rc = grove__search_tell(&k->t, h, &hit, &session);
+	int rc = k->has_said ? 0 : grove__search_tell(&k->t, k->of, &hit, &session);
 
-	*yes = !rc && hit.snippet.len == last->snippet.len &&
-	       !memcmp(hit.snippet.ptr, last->snippet.ptr, hit.snippet.len);
+	if (rc || k->has_said)
+		return rc;
+	grove__buf_clear(&k->said);
+	if (grove__buf_add(&k->said, hit.snippet.ptr, hit.snippet.len))
+		return grove__fail_nomem(k->t.d);
+	k->has_said = true;
+	return 0;
+}
+
+/*
+ * Tells whether a candidate says the same as the one before it. The answer must be the same
+ * on every page, or pages would repeat hits and leave some out: so texts are compared even
+ * if neither is shown. Returns 1 if one of them is no longer a hit.
+ */
+static int is_copy(struct taking *k, const struct grove__search_hit *h, bool *yes)
+{
+	struct grove_hit hit;
+	struct grove_hit_session session;
+	int rc;
+
+	*yes = may_be_copy(k->of, h);
+	if (!*yes || have_same_line(k->of, h))
+		return 0;
+	*yes = false;
+	rc = keep_snippet(k);
+	rc = rc ? rc : grove__search_tell(&k->t, h, &hit, &session);
+	*yes = !rc && grove__slice_eq(hit.snippet, grove__buf_slice(&k->said));
 	return rc;
 }
 
 static int take_all(struct taking *k, const struct grove__search_hits *from, bool *lost)
 {
-	const struct grove__search_hit *of = NULL;
-	bool shown = false, yes;
+	bool shown = false, copy;
 	int rc = 0;
 
 	for (size_t i = 0; i < from->nr && rc >= 0; i++) {
 		const struct grove__search_hit *h = &from->list[i];
 		size_t before = k->out->nr;
 
-		yes = is_copy(of, h);
-		rc = yes && shown ? is_same(k, h, &yes) : 0;
-		if (rc == 1) {
-			*lost = true;
+		rc = is_copy(k, h, &copy);
+		*lost |= rc == 1;
+		if (rc)
 			continue;
-		}
-		if (rc || yes) {
-			if (!rc && shown)
-				k->out->hits[k->out->nr - 1]->copies++;
+		if (copy) {
+			if (shown)
+				k->out->hits[before - 1]->copies++;
 			continue;
 		}
 		move_to(k, h);
 		rc = take_one(k, h);
 		*lost |= rc == 1;
-		of = h;
+		k->of = h;
+		k->has_said = false;
 		shown = k->out->nr > before;
 	}
 	return rc < 0 ? rc : 0;
@@ -276,7 +307,7 @@ static int group(struct taking *k, size_t nr_logs)
 		list += g->shown;
 	}
 	for (size_t i = 0; i < out->nr; i++)
-		k->of[i]->list[k->of[i]->session->nr++] = out->hits[i];
+		k->by[i]->list[k->by[i]->session->nr++] = out->hits[i];
 	return 0;
 }
 
@@ -317,7 +348,8 @@ int grove__search_hits_take(struct grove_hits *out, struct grove_search *s, cons
 			    const struct grove__search_hits *from, const struct grove__search_place_at *after,
 			    bool *lost, struct grove_detail *d)
 {
-	struct taking k = { .out = out, .ask = ask, .after = after, .t = { .s = s, .d = d } };
+	struct taking k = { .out = out, .ask = ask, .after = after, .said = GROVE_BUF_INIT,
+			    .t = { .s = s, .d = d } };
 	int rc = grove__search_teller_init(&k.t, ask->q);
 
 	k.at.score = -1;
@@ -333,7 +365,8 @@ int grove__search_hits_take(struct grove_hits *out, struct grove_search *s, cons
 		measure_id(&s->sweep, out->sessions[i]);
 	out->about.more = from->cut;
 	free(k.groups);
-	free(k.of);
+	free(k.by);
+	grove__buf_release(&k.said);
 	grove__search_teller_release(&k.t);
 	return rc;
 }

@@ -1,9 +1,9 @@
 /*
  * search/search_hits.h: the result of a search: hits, by session.
  *
- * Candidates come in order. Those with the same score and time in another log are copies
- * of a passage, which forks make, and stand next to each other. Of the rest, pages are
- * made: a cursor names the last candidate that was shown by its score, its time, and
+ * Candidates come in order. Copies of a passage, which forks make, stand next to each
+ * other: they have the same score and time in another log, and the same text. Of the
+ * rest, pages are made: a cursor names the last candidate that was shown by its score, its time, and
  * its number among those that have the same.
  */
 #ifndef GROVE_SEARCH_SEARCH_HITS_H

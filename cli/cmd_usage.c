@@ -107,6 +107,7 @@ struct table {
 	int first;                     /* of the columns with numbers */
 	int brief;                     /* numbers in short */
 	unsigned key;                  /* widths */
+	unsigned id;                   /* how much of a session's id any command takes; 0: no ids, or whole ones */
 	unsigned width[COUNTS + 1];
 	unsigned bar;                  /* 0: no bars */
 	int tokens;                    /* what bars stand for; 0: cost */
@@ -149,13 +150,9 @@ static void print_numbers(const struct table *t, const struct grove_usage_row *r
 
 static void print_row(const struct table *t, const char *key, const struct grove_usage_row *r)
 {
-	struct grove_slice id = out_str(key);
-
 	/* the beginning of an id is taken as it is, without dots */
-	if (t->by == GROVE_USAGE_SESSION && id.len > t->key)
-		id.len = t->key;
-	if (id.len < strlen(key))
-		out_column(t->o, id, t->key);
+	if (t->id && strlen(key) > t->id)
+		out_column(t->o, (struct grove_slice){ key, t->id }, t->key);
 	else
 		print_key(t->o, key, t->key);
 	print_numbers(t, r);
@@ -201,7 +198,7 @@ static void measure_numbers(struct table *t)
 	}
 }
 
-/* What the longest key needs, and that of a model below a row. */
+/* What the longest key needs. */
 static unsigned longest_key(const struct table *t)
 {
 	const struct grove_usage_row *r;
@@ -211,23 +208,60 @@ static unsigned longest_key(const struct table *t)
 	for (size_t i = 0; (r = grove_usage_at(t->u, i)); i++) {
 		n = out_width(out_str(key_text(r, text, sizeof(text))), most);
 		width = n > width ? n : width;
-		for (size_t k = 0; (r = grove_usage_stack_at(t->u, i, k)); k++) {
-			n = out_width(out_str(r->key), most) + 2;
-			width = n > width ? n : width;
-		}
 	}
 	return width;
 }
 
-/*
- * Where a table is too wide, numbers are shortened first; then those that make up the
- * total are left out.
- */
-static void measure(struct table *t)
+/* What the longest name of a model needs, below a row. */
+static unsigned longest_model(const struct table *t)
 {
-	unsigned key = longest_key(t), least = key < 2 * KEY_SHORTEST ? key : 2 * KEY_SHORTEST, room;
+	const struct grove_usage_row *r;
+	unsigned most = t->o->width, width = 0, n;
+
+	for (size_t i = 0; i < grove_usage_count(t->u); i++)
+		for (size_t k = 0; (r = grove_usage_stack_at(t->u, i, k)); k++) {
+			n = out_width(out_str(r->key), most) + 2;
+			width = n > width ? n : width;
+		}
+	return width;
+}
+
+static unsigned larger(unsigned a, unsigned b)
+{
+	return a > b ? a : b;
+}
+
+/* How much of an id no two sessions share, here or in any other directory. */
+static unsigned id_width(struct cli *c, unsigned whole)
+{
+	enum { SHORTEST = 8 };
+	struct grove_list_options lo = { .size = sizeof(lo), .flags = GROVE_LIST_ALL | GROVE_LIST_SHORT_IDS };
+	struct grove_list *l = NULL;
+	unsigned width = SHORTEST;
+
+	/* an id that cannot be told from others by a part of it is shown whole */
+	if (grove_list(c->g, &lo, &l))
+		return whole;
+	for (size_t i = 0; i < grove_list_count(l); i++)
+		if (grove_list_at(l, i)->id_len > width)
+			width = grove_list_at(l, i)->id_len;
+	grove_list_free(l);
+	return width < whole ? width : whole;
+}
+
+/*
+ * Where a table is too wide, ids are shortened first, as far as they can still be typed;
+ * then numbers; then those that make up the total are left out.
+ */
+static void measure(struct table *t, struct cli *c)
+{
+	unsigned whole = longest_key(t), key = whole, least, room;
 
 	measure_numbers(t);
+	if (t->by == GROVE_USAGE_SESSION && columns_used(t) + key > t->o->width)
+		t->id = key = id_width(c, key);
+	key = larger(key, longest_model(t));
+	least = larger(t->id, key < 2 * KEY_SHORTEST ? key : 2 * KEY_SHORTEST);
 	if (columns_used(t) + least > t->o->width) {
 		t->brief = 1;
 		measure_numbers(t);
@@ -241,7 +275,12 @@ static void measure(struct table *t)
 		t->brief = 1;
 		measure_numbers(t);
 	}
-	room = t->o->width > columns_used(t) + KEY_SHORTEST ? t->o->width - columns_used(t) : KEY_SHORTEST;
+	room = t->o->width > columns_used(t) ? t->o->width - columns_used(t) : 0;
+	if (t->id && whole <= room) { /* what was left out made room */
+		t->id = 0;
+		key = larger(key, whole);
+	}
+	room = larger(room, larger(t->id, KEY_SHORTEST));
 	t->key = key < room ? key : room;
 }
 
@@ -290,7 +329,7 @@ static void print_table(struct cli *c, const struct grove_usage *u, int by, int 
 	const struct grove_usage_row *r;
 	char text[80];
 
-	measure(&t);
+	measure(&t, c);
 	if (bars)
 		measure_bars(&t);
 	out_style(o, OUT_DIM);

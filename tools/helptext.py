@@ -127,7 +127,8 @@ def reading(lines):
             end()
             literal = not literal
         elif literal:
-            out.append("  " + line)
+            # a backslash is one of the page's own there, too
+            out.append("  " + re.sub(r"\\(.)", r"\1", line))
         elif not line.strip():
             end()
             if out and out[-1]:

@@ -78,13 +78,6 @@ void cli_globals(struct cli *c, struct opt table[CLI_GLOBALS])
 	memcpy(table, globals, sizeof(globals));
 }
 
-/* From here on, local time is UTC. */
-static void live_in_utc(void)
-{
-	setenv("TZ", "UTC0", 1);
-	tzset();
-}
-
 int cli_parse(struct cli *c, const struct opt *opts, const char *operands, int *argc, char **argv)
 {
 	struct opt globals[CLI_GLOBALS];
@@ -98,7 +91,7 @@ int cli_parse(struct cli *c, const struct opt *opts, const char *operands, int *
 	}
 	c->wants_json = c->json;
 	if (c->utc)
-		live_in_utc();
+		config_live_in_utc();
 	out_color(&c->out, (enum out_color)c->color);
 	out_color(&c->err, (enum out_color)c->color);
 	if (c->version || c->help) {
@@ -153,16 +146,10 @@ void cli_pager(struct cli *c)
 /* The options that were not given, from the settings. GROVE_STORE is the library's. */
 static void take_settings(struct cli *c)
 {
-	const char *store = getenv("GROVE_STORE"), *utc = cli_setting(c, "utc"), *archive = cli_setting(c, "archive");
-	int on = 0;
+	const char *store = getenv("GROVE_STORE");
 
-	/* the library looks for the archive where the environment says */
-	if (archive)
-		setenv("GROVE_ARCHIVE", archive, 1);
-	if (!c->utc && utc && config_flag(utc, &on))
+	if (config_apply(&c->config, c->utc))
 		cli_warn(c, "config: utc is true or false");
-	if (!c->utc && on)
-		live_in_utc();
 	if (c->stores.nr || (store && *store))
 		return;
 	for (size_t i = 0; i < c->config.nr; i++)

@@ -54,7 +54,7 @@ static char *copy(const char *text)
 /* Hands the words over to a program; returns if there is none. */
 static int hand_over(struct cli *c, const char *program, const char *lacks, int argc, char **argv)
 {
-	size_t nr = 0, room = 8 + (size_t)argc + 2 * c->stores.nr;
+	size_t nr = 0, room = 11 + (size_t)argc + 2 * c->stores.nr;
 	char **words = cli_realloc(NULL, room, sizeof(*words));
 
 	if (c->help || wants_help(argc, argv)) {
@@ -75,6 +75,12 @@ static int hand_over(struct cli *c, const char *program, const char *lacks, int 
 		words[nr++] = copy("--json");
 	if (c->no_cache)
 		words[nr++] = copy("--no-cache");
+	if (c->utc)
+		words[nr++] = copy("--utc");
+	if (c->color) {
+		words[nr++] = copy("--color");
+		words[nr++] = copy(out_color_names[c->color]);
+	}
 	for (int i = 0; i < argc; i++)
 		words[nr++] = copy(argv[i]);
 	words[nr] = NULL;
@@ -127,10 +133,5 @@ int cmd_mcp(struct cli *c, int argc, char **argv)
 
 int cmd_browse(struct cli *c, int argc, char **argv)
 {
-	/* options that stood before the command's name */
-	if (c->utc)
-		setenv("TZ", "UTC0", 1);
-	if (c->color == OUT_COLOR_NEVER)
-		setenv("NO_COLOR", "1", 1);
 	return hand_over(c, "grove-browse", "its screen (it needs ncurses)", argc, argv);
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CONFIG_MAX (1u << 20)
@@ -61,6 +62,26 @@ int config_flag(const char *value, int *out)
 	else
 		return -1;
 	return 0;
+}
+
+void config_live_in_utc(void)
+{
+	setenv("TZ", "UTC0", 1);
+	tzset();
+}
+
+int config_apply(const struct config *c, int utc)
+{
+	const char *archive = config_get(c, "archive"), *value = config_get(c, "utc");
+	int rc = 0;
+
+	if (archive)
+		setenv("GROVE_ARCHIVE", archive, 1);
+	if (!utc && value)
+		rc = config_flag(value, &utc);
+	if (!rc && utc)
+		config_live_in_utc();
+	return rc;
 }
 
 /* ------------------------------------------------------------------ reading */

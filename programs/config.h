@@ -48,6 +48,15 @@ const char *config_in_file(const struct config *c, const char *key);
 /* Reads "true", "yes", "1", "false", "no" or "0". Returns 0, or -1 for anything else. */
 int config_flag(const char *value, int *out);
 
+/* From here on, local time is UTC. */
+void config_live_in_utc(void);
+/*
+ * Makes the settings that the library takes from the environment hold there: `archive`,
+ * and `utc`, unless the option --utc was given, which `utc` says. Call it before there
+ * are threads. Returns 0, or -1 if utc is neither true nor false.
+ */
+int config_apply(const struct config *c, int utc);
+
 /*
  * Changes the file: `key` gets this value where it stands, or at the end; NULL takes it
  * away. Comments and all other lines stay. The new file replaces the old one as a

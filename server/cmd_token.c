@@ -269,12 +269,20 @@ static int run(struct token_args *a, int argc, char **argv)
 int cmd_token(int argc, char **argv)
 {
 	struct token_args a = { 0 };
+	/* which every command takes; nothing here depends on them */
+	static const char *const colors[] = { "auto", "always", "never", NULL };
+	const char *dialect;
+	int color, no_cache, utc;
 	const struct opt opts[] = {
 		{ "token-file", .string = &a.file },
 		{ "scope", .string = &a.scope },
 		{ "store", .list = &a.stores },
 		{ "project", .list = &a.projects },
 		{ "json", .flag = &a.json },
+		{ "dialect", .string = &dialect },
+		{ "color", .choice = &color, .choices = colors },
+		{ "no-cache", .flag = &no_cache },
+		{ "utc", .flag = &utc },
 		{ NULL },
 	};
 	const struct opt *const tables[] = { opts, NULL };

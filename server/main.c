@@ -64,6 +64,7 @@ static int parse(struct settings *s, int *argc, char **argv, char *why, size_t s
 		{ "store", .list = &s->stores },
 		{ "dialect", .string = &s->dialect },
 		{ "no-cache", .flag = &s->no_cache },
+		{ "utc", .flag = &s->utc },
 		{ "json", .flag = &json },
 		{ "color", .choice = &color, .choices = colors },
 		{ NULL },

@@ -89,6 +89,10 @@ int settings_complete(struct settings *s, char *why, size_t size)
 	}
 	if (set_from_file(s, &given, why, size))
 		return -1;
+	if (config_apply(&s->file, s->utc)) {
+		snprintf(why, size, "config: utc is true or false");
+		return -1;
+	}
 	if (!s->listen.nr && opt_list_add(&s->listen, DEFAULT_LISTEN)) {
 		snprintf(why, size, "out of memory");
 		return -1;

@@ -24,6 +24,7 @@ struct settings {
 	int quiet;                   /* no access log */
 	int check_config;
 	int no_cache;
+	int utc;                     /* days are those of UTC where a request names no time zone */
 	struct config file;          /* where the texts above lie */
 };
 

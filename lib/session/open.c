@@ -626,8 +626,11 @@ int grove__session_new(struct grove *g, const struct grove_create_options *opt,
 		rc = grove__locate_path(g, opt->path, &at, d);
 		if (rc)
 			return rc;
+		rc = grove__peek_place_dialect(g, &at, d);
 		dialect = at.dialect;
 		grove__where_release(&at);
+		if (rc)
+			return rc;
 	}
 	if (!opt->dialect && !dialect)
 		dialect = grove__dialect_defaults.session;

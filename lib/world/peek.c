@@ -255,17 +255,48 @@ int grove__peek_root_likely(struct grove *g, struct grove__root *root, const cha
 	return rc;
 }
 
-const struct grove__dialect *grove__peek_path_dialect(const char *path)
+/* The agent whose directory `path` is in, wherever that is. */
+static const struct grove__dialect *by_root(const char *path)
 {
 	const struct grove__dialect *d;
-	const char *at, *name, *end;
-	char project[256];
 
-	for (unsigned i = 0; path && (d = grove__dialect_at(i)); i++) {
-		at = d->recognise.root ? strstr(path, d->recognise.root) : NULL;
+	for (unsigned i = 0; (d = grove__dialect_at(i)); i++) {
+		const char *at = d->recognise.root ? strstr(path, d->recognise.root) : NULL;
+
 		if (at && at[strlen(d->recognise.root)] == '/')
 			return d;
 	}
+	return NULL;
+}
+
+/* The only dialect that names files like this one; NULL: none does, or several do. */
+static const struct grove__dialect *by_file_name(const char *path)
+{
+	const struct grove__dialect *d, *found = NULL;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	struct grove_slice id;
+	int64_t time;
+
+	for (unsigned i = 0; (d = grove__dialect_at(i)); i++)
+		if (d->paths.parse_file_name(grove__slice_str(name), &time, &id)) {
+			if (found)
+				return NULL;
+			found = d;
+		}
+	return found;
+}
+
+const struct grove__dialect *grove__peek_path_dialect(const char *path)
+{
+	const struct grove__dialect *d;
+	const char *name, *end;
+	char project[256];
+
+	d = path ? by_root(path) : NULL;
+	if (!d && path)
+		d = by_file_name(path);
+	if (d)
+		return d;
 	end = path ? strrchr(path, '/') : NULL;
 	name = end && end > path ? memrchr(path, '/', (size_t)(end - path)) : NULL;
 	if (name && (size_t)(end - ++name) < sizeof(project)) {
@@ -364,12 +395,32 @@ int grove__peek_root_dialect(struct grove *g, struct grove__root *root, const st
 	return rc;
 }
 
+int grove__peek_place_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d)
+{
+	struct grove__root *root;
+	char project[1024];
+
+	if (g->forced)
+		w->dialect = g->forced;
+	/* a file's name tells more than that of the directory, which may be of several agents */
+	if (!w->dialect && w->path)
+		w->dialect = by_root(w->path);
+	if (!w->dialect && w->path)
+		w->dialect = by_file_name(w->path);
+	if (w->dialect)
+		return 0;
+	root = root_around(g, w, project, sizeof(project));
+	if (root && grove__peek_root_likely(g, root, project, &w->dialect))
+		return grove__fail_nomem(d);
+	if (!w->dialect)
+		w->dialect = grove__peek_path_dialect(w->path);
+	return 0;
+}
+
 int grove__peek_where_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d)
 {
 	struct grove_key key = grove__where_key(w);
-	struct grove__root *root;
 	struct grove_store_log *log;
-	char project[1024];
 	int rc;
 
 	if (g->forced)
@@ -381,13 +432,8 @@ int grove__peek_where_dialect(struct grove *g, struct grove__where *w, struct gr
 		return rc;
 	rc = grove__peek_told_dialect(log, &w->dialect, d);
 	grove__log_close(log);
-	if (rc)
-		return rc;
-	root = w->dialect ? NULL : root_around(g, w, project, sizeof(project));
-	if (root && grove__peek_root_likely(g, root, project, &w->dialect))
-		rc = grove__fail_nomem(d);
-	else if (!w->dialect)
-		w->dialect = grove__peek_path_dialect(w->path);
+	if (!rc)
+		rc = grove__peek_place_dialect(g, w, d);
 	if (!rc && !strcmp(w->agent, "grove"))
 		w->agent = w->dialect->name;
 	return rc;

@@ -178,7 +178,9 @@ int grove__peek_told_dialect(struct grove_store_log *log, const struct grove__di
 			     struct grove_detail *d);
 /* Finds the dialect: forced, or by the root, the first line, the files around it; else pi. */
 int grove__peek_where_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d);
-/* The same for a log in a root. */
+/* The same for a log that is not there yet: forced, or by the place; else pi. */
+int grove__peek_place_dialect(struct grove *g, struct grove__where *w, struct grove_detail *d);
+/* Like the first, for a log in a root. */
 int grove__peek_root_dialect(struct grove *g, struct grove__root *root, const struct grove_key *key,
 			const struct grove__dialect **out, struct grove_detail *d);
 /* The same for an open log. */

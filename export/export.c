@@ -9,7 +9,7 @@
 
 const char *const export_formats[] = { "html", "md", "json", NULL };
 
-static void release(struct export *x)
+void export_release(struct export *x)
 {
 	grove_buf_release(&x->raw);
 	grove_buf_release(&x->line);
@@ -44,8 +44,7 @@ int export_read_line(struct export *x, uint32_t i)
 	return rc ? rc : grove_buf_utf8(&x->line, grove_buf_slice(&x->raw));
 }
 
-/* The entries that the viewer's shape has: all of them. */
-static int all_rows(const struct grove_view *v, struct grove_rows *out)
+int export_all_rows(const struct grove_view *v, struct grove_rows *out)
 {
 	struct grove_columns *c = NULL;
 	int rc = grove_view_columns(v, NULL, &c);
@@ -63,58 +62,16 @@ static int all_rows(const struct grove_view *v, struct grove_rows *out)
 	return rc;
 }
 
+int export_is_branch(const struct export *x)
+{
+	return x->branch || x->format == EXPORT_MD;
+}
+
 int export_rows(const struct export *x, struct grove_rows *out)
 {
-	if (x->branch || x->format == EXPORT_MD)
+	if (export_is_branch(x))
 		return grove_view_conversation(x->v, x->leaf, GROVE_CONVERSATION_WHOLE, out);
-	return all_rows(x->v, out);
-}
-
-/* --------------------------------------------------------------- sub-agents */
-
-struct walk {
-	struct export *x;
-	int (*fn)(struct export *x, struct export *sub, const struct grove_subagent *a);
-};
-
-static int see_subagent(void *payload, const struct grove_subagent *a)
-{
-	struct walk *w = payload;
-	struct export *x = w->x;
-	struct export sub = { .g = x->g, .format = x->format, .redactor = x->redactor, .to = x->to };
-	struct grove_session *s = NULL;
-	struct grove_view *v = NULL;
-	int rc;
-
-	if (!a->path)
-		return 0;
-	rc = grove_session_open(x->g, a->path, GROVE_OPEN_READ, &s);
-	if (!rc)
-		rc = grove_session_view(s, &v);
-	/* one that only its metadata is left of */
-	if (rc == GROVE_ENOTFOUND)
-		rc = 0;
-	else if (!rc) {
-		sub.v = v;
-		sub.id = grove_session_id(s);
-		sub.agent = grove_session_agent(s);
-		sub.leaf = grove_view_leaf(v);
-		rc = w->fn(x, &sub, a);
-	} else if (s) {
-		grove_session_error(s, &x->why);
-	}
-	release(&sub);
-	grove_view_unref(v);
-	grove_session_close(s);
-	return rc;
-}
-
-int export_each_subagent(struct export *x, int (*fn)(struct export *x, struct export *sub, const struct grove_subagent *a))
-{
-	struct walk w = { x, fn };
-	int rc = x->subagents && x->s ? grove_session_subagent_each(x->s, see_subagent, &w) : 0;
-
-	return rc == GROVE_ENOTSUP ? 0 : rc;
+	return export_all_rows(x->v, out);
 }
 
 /* --------------------------------------------------------------------- JSON */
@@ -221,7 +178,7 @@ int export_write(struct export *x, struct grove_sink to)
 	x->to = to;
 	x->subagents = x->subagents != 0;
 	rc = writers[x->format](x);
-	release(x);
+	export_release(x);
 	if (rc && !x->why.code)
 		grove_view_error(x->v, &x->why);
 	return rc;

@@ -52,11 +52,18 @@ int export_read_line(struct export *x, uint32_t i);
 int export_known(const struct export *x, struct grove_buf *out);
 /* The rows that are wanted of the view, in their order. Release them. */
 int export_rows(const struct export *x, struct grove_rows *out);
+/* All rows that the viewer's shape has. */
+int export_all_rows(const struct grove_view *v, struct grove_rows *out);
+/* True if these are the rows of one branch, not all there are. */
+int export_is_branch(const struct export *x);
 /*
- * Calls `fn` for each sub-agent that has a transcript: with an export of it that is like
- * this one, but has all its branches.
+ * Calls `fn` for each sub-agent that has a transcript, and of a branch for those that it
+ * called: with an export of it that is like this one, but has all its branches.
  */
 int export_each_subagent(struct export *x, int (*fn)(struct export *x, struct export *sub, const struct grove_subagent *a));
+
+/* Frees what the writers made. */
+void export_release(struct export *x);
 
 int export_html(struct export *x);
 int export_markdown(struct export *x);

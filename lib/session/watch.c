@@ -17,7 +17,7 @@
  *	      └──────── changed while told of ──────┘
  *
  * A database is asked once for all of its sessions (survey). How often: soon after
- * something happened, then less and less often, never so often that asking takes more
+ * something happened, then less and less often, not so often that asking takes more
  * than a tenth of the time. The system reports the write to a SQLite file before the
  * transaction can be seen, so a report makes us ask soon and again, not just once.
  *
@@ -44,8 +44,9 @@
 #define BUSY_MS 60000
 /* The system reports, but perhaps not what another machine does. */
 #define REPORTED_MS 2000
-/* Asking takes one part of so many at most. */
+/* Asking takes one part of so many at most, but there is never a longer pause than that. */
 #define SHARE 10
+#define ASK_LAST_MS 10000
 /* A caller that takes all there is asks the databases once in so long. */
 #define DRAIN_MS 20
 /* Up to so many sessions of a store are asked one by one. */
@@ -299,22 +300,30 @@ static int64_t spent_ns(const struct grove__watch_group *gr)
 	return here ? grove__sys_worked_ns() : grove__sys_ticks_ns();
 }
 
-/* When to ask again. */
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * When to ask again. A single answer that takes long says nothing about the next: a
+ * cluster that loses a node answers after some seconds, once, and whoever paused for
+ * ten times that would miss minutes. So the cost is the smaller of the last two.
+ */
 static void set_pause(const struct grove_watch *w, struct grove__watch_group *gr, bool found,
-		      int64_t cost_ns)
+		      int64_t took_ns)
 {
 	int64_t now = grove__sys_ticks_ns(), most, least;
 
 	gr->checked_ns = now;
-	gr->cost_ns = cost_ns;
+	gr->cost_ns = smaller(took_ns, gr->took_ns);
+	gr->took_ns = took_ns;
 	if (found)
 		gr->active_ns = now;
 	most = reported(w, gr) ? REPORTED_MS
 	     : gr->active_ns && now - gr->active_ns < BUSY_MS * MS ? ASK_BUSY_MS : ASK_QUIET_MS;
-	least = gr->cost_ns * SHARE / MS;
-	gr->pause_ms = found ? ASK_FIRST_MS : gr->pause_ms * 3 / 2 + 1;
-	if (gr->pause_ms > most)
-		gr->pause_ms = most;
+	least = smaller(gr->cost_ns * SHARE / MS, ASK_LAST_MS);
+	gr->pause_ms = found ? ASK_FIRST_MS : smaller(gr->pause_ms * 3 / 2 + 1, most);
 	if (gr->pause_ms < least)
 		gr->pause_ms = least;
 	gr->next_ns = now + gr->pause_ms * MS;

@@ -103,7 +103,8 @@ struct grove__watch_group {
 	int64_t next_ns;                 /* when to look again */
 	int64_t pause_ms;                /* how long it was the last time */
 	int64_t active_ns;               /* when something was last found */
-	int64_t checked_ns, cost_ns;     /* when we looked last, and how long that took */
+	int64_t checked_ns, took_ns;     /* when we looked last, and how long that took */
+	int64_t cost_ns;                 /* what looking costs, as far as we know */
 };
 
 /* A session of the list. */

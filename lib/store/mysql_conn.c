@@ -14,6 +14,7 @@
 #include "sys/alive.h"
 #include "sys/clock.h"
 #include "sys/file.h"
+#include "sys/remote.h"
 
 #include <errmsg.h>
 #include <mysqld_error.h>
@@ -24,6 +25,7 @@
 enum {
 	CONNECT_S = 5,
 	ANSWER_S = 60,
+	SILENCE_S = 15,             /* a host that is there says so sooner, however busy it is */
 	LOCK_S = 10,
 	PATIENCE_MS = 20000,
 	IDLE_MAX = 8,
@@ -420,6 +422,7 @@ static int connect_to(struct mysql_store *s, size_t host, const char *db, struct
 		/* the library would continue without; we do not */
 		rc = grove__fail(d, GROVE_EACCESS, p->url, "the server does not support TLS");
 	} else {
+		grove__sys_notice_silence(mysql_get_socket(c->db), SILENCE_S);
 		rc = set_up(s, c, db, d);
 		if (rc)
 			*err = mysql_errno(c->db);

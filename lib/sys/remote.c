@@ -1,10 +1,14 @@
 /*
- * sys/remote.c: is a place on this machine?
+ * sys/remote.c: other machines: is a place on one, is one still there?
  */
 #include "sys/remote.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #ifdef __linux__
 #include <sys/vfs.h>
@@ -30,3 +34,26 @@ bool grove__sys_is_remote(const char *dir)
 	return false;
 }
 #endif
+
+static void set_number(int socket, int level, int name, int value)
+{
+	/* an option that the system does not have is one that is not needed */
+	setsockopt(socket, level, name, &value, sizeof(value));
+}
+
+void grove__sys_notice_silence(int socket, unsigned seconds)
+{
+	int third = seconds < 3 ? 1 : (int)seconds / 3;
+
+	/* while an answer is waited for: after a third of the time, ask whether anybody is there */
+	set_number(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+#ifdef TCP_KEEPIDLE
+	set_number(socket, IPPROTO_TCP, TCP_KEEPIDLE, third);
+	set_number(socket, IPPROTO_TCP, TCP_KEEPINTVL, third);
+	set_number(socket, IPPROTO_TCP, TCP_KEEPCNT, 2);
+#endif
+#ifdef TCP_USER_TIMEOUT
+	/* while something is being sent */
+	set_number(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)seconds * 1000);
+#endif
+}

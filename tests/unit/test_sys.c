@@ -10,7 +10,12 @@
 
 #include <cmocka.h>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include "sys/file.h"
+#include "sys/remote.h"
 
 #include "../lib/scratch.h"
 
@@ -166,9 +171,41 @@ static void programs_tell_how_they_ended(void **state)
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
+static int number_of(int fd, int level, int name)
+{
+	int value = -1;
+	socklen_t len = sizeof(value);
+
+	assert_int_equal(getsockopt(fd, level, name, &value, &len), 0);
+	return value;
+}
+
+static void a_machine_that_disappears_is_noticed(void **state)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0), pair[2];
+
+	(void)state;
+	assert_true(fd >= 0);
+	grove__sys_notice_silence(fd, 15);
+	assert_int_equal(number_of(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+#ifdef TCP_USER_TIMEOUT
+	assert_int_equal(number_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 15000);
+	assert_int_equal(number_of(fd, IPPROTO_TCP, TCP_KEEPIDLE) +
+			 number_of(fd, IPPROTO_TCP, TCP_KEEPCNT) * number_of(fd, IPPROTO_TCP, TCP_KEEPINTVL), 15);
+#endif
+	close(fd);
+	/* a socket of this machine stays as it is */
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	grove__sys_notice_silence(pair[0], 15);
+	assert_int_equal(write(pair[0], "x", 1), 1);
+	close(pair[0]);
+	close(pair[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		CASE(a_machine_that_disappears_is_noticed),
 		CASE(a_path_that_is_too_long_is_told),
 		CASE(a_name_without_a_directory_is_in_this_one),
 		CASE(a_new_name_takes_no_place_even_where_the_system_cannot_promise_it),

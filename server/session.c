@@ -1,5 +1,5 @@
 /*
- * session.c: one session, read: its record, snapshot, path, sub-agents, damage.
+ * session.c: one session, read: its record, snapshot, path, damage.
  */
 #include "auth.h"
 #include "handlers.h"
@@ -310,51 +310,7 @@ int get_path(struct request *r)
 	return rc < 0 ? rc : 0;
 }
 
-/* -------------------------------------------------------- sub-agents, damage */
-
-static int put_agent(void *payload, const struct grove_subagent *a)
-{
-	struct doc *d = payload;
-
-	doc_open(d, '{');
-	doc_member(d, "agentId", a->id);
-	doc_member(d, "name", a->description ? a->description : a->type);
-	doc_member(d, "type", a->type);
-	doc_member(d, "group", a->group && *a->group ? a->group : NULL);
-	doc_member(d, "toolUseId", a->tool_use_id);
-	doc_member(d, "parentId", a->parent_id);
-	doc_member_bool(d, "transcript", a->path != NULL);
-	doc_close(d, '}');
-	return d->rc;
-}
-
-int get_agents(struct request *r)
-{
-	struct held *h;
-	struct grove_view *v;
-	int rc = hold_state(r, &h, &v);
-
-	/* records of agents lie in files of their own: the state of the log does not cover them */
-	r->etag[0] = '\0';
-	if (rc == 1)
-		r->status = rc = 0;
-	if (!rc) {
-		doc_open(&r->out, '{');
-		put_view_state(&r->out, v);
-		doc_name(&r->out, "agents");
-		doc_open(&r->out, '[');
-		pthread_mutex_lock(&h->lock);
-		rc = h->reader ? grove_session_subagent_each(h->reader, put_agent, &r->out) : GROVE_ESTALE;
-		if (rc < 0 && rc != GROVE_ENOTSUP && h->reader)
-			reply_fail_session(r, h->reader, rc);
-		pthread_mutex_unlock(&h->lock);
-		if (rc == GROVE_ENOTSUP)
-			rc = 0;  /* such a session has none */
-		doc_puts(&r->out, "]}");
-	}
-	hold_state_end(r, h, v);
-	return rc < 0 ? rc : 0;
-}
+/* ------------------------------------------------------------------- damage */
 
 static int put_problem(void *payload, const struct grove_problem *p)
 {

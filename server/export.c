@@ -1,7 +1,7 @@
 /*
  * export.c: GET /sessions/{id}/export: a session as a file.
  *
- * export/ makes it, as for `grove export`. JSON without a leaf is a snapshot.
+ * export/ makes it, as for `grove export`. JSON of the whole session, as it is, is a snapshot.
  */
 #include "export/export.h"
 #include "assets.h"
@@ -10,6 +10,7 @@
 #include "reply.h"
 #include "route.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The page comes with the viewer. */
@@ -21,48 +22,97 @@ static struct grove_slice find_page(void)
 	return (struct grove_slice){ NULL, 0 };
 }
 
-static int write_format(struct request *r, const struct held *h, const struct grove_view *v, uint32_t leaf,
-			enum export_format format)
+/* What the query asks for; `h` and the view are there already. */
+static int set_up(struct request *r, struct held *h, const struct grove_view *v, enum export_format format,
+		  struct export *x)
+{
+	const char *id = query_text(r, "leaf");
+	int rc;
+
+	*x = (struct export){ .g = h->own ? h->own : r->g, .v = v, .id = h->id, .agent = h->agent, .format = format,
+			      .leaf = grove_view_leaf(v), .branch = id != NULL, .page = find_page() };
+	rc = query_flag(r, "subagents", &x->subagents);
+	if (!rc && id && *id)
+		rc = find_entry(r, v, id, &x->leaf);
+	return rc;
+}
+
+static int write_whole(struct request *r, struct export *x)
 {
 	struct grove_snapshot_options o = { .size = sizeof(o), .flags = GROVE_SNAPSHOT_BLOBS };
-	struct export x = { .g = r->g, .v = v, .id = h->id, .agent = h->agent, .format = format, .leaf = leaf,
-			    .branch = query_text(r, "leaf") != NULL, .page = find_page() };
+	int rc;
 
-	if (format == EXPORT_JSON && !x.branch)
-		return grove_view_snapshot(v, &o, reply_sink(r));
-	return export_write(&x, reply_sink(r));
+	if (x->format == EXPORT_JSON && !x->branch && !x->redactor && !x->subagents)
+		rc = grove_view_snapshot(x->v, &o, reply_sink(r));
+	else
+		rc = export_write(x, reply_sink(r));
+	if (rc < 0 && !r->detail.code) {
+		if (x->why.code)
+			r->detail = x->why;
+		else
+			reply_fail_view(r, x->v, rc);
+	}
+	return rc;
+}
+
+/* With a handle of its own for sub-agents: a slow reader must not keep the shared one. */
+static int write_export(struct request *r, struct held *h, struct export *x)
+{
+	int rc;
+
+	if (!x->subagents)
+		return write_whole(r, x);
+	rc = grove_session_open(x->g, h->what, GROVE_OPEN_READ, &x->s);
+	if (rc)
+		grove_error(x->g, &r->detail);
+	else
+		rc = write_whole(r, x);
+	grove_session_close(x->s);
+	return rc;
+}
+
+static void name_file(struct request *r, const struct held *h, enum export_format format)
+{
+	static const char *const types[] = { "text/html; charset=utf-8", "text/markdown; charset=utf-8", "application/json" };
+
+	r->type = types[format];
+	/* the name is made of the id alone, which has no character that means something in a header */
+	if (h->id[strspn(h->id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")] == '\0')
+		reply_header(r, "Content-Disposition", "attachment; filename=\"%.120s.%s\"", h->id,
+			     export_formats[format]);
+	else
+		reply_header(r, "Content-Disposition", "attachment");
 }
 
 int get_export(struct request *r)
 {
-	static const char *const types[] = { "text/html; charset=utf-8", "text/markdown; charset=utf-8", "application/json" };
-	const char *id = query_text(r, "leaf");
+	struct redactor redactor;
+	struct export x;
 	struct held *h;
 	struct grove_view *v;
-	uint32_t leaf = GROVE_NO_ENTRY;
-	int format = EXPORT_MD, rc = query_choice(r, "format", export_formats, &format);
+	int format = EXPORT_MD, clean = 0, rc = query_choice(r, "format", export_formats, &format);
 
+	if (!rc)
+		rc = query_flag(r, "redact", &clean);
 	if (rc)
 		return rc;
 	if (format == EXPORT_HTML && !find_page().len)
 		return reply_fail_status(r, 501, GROVE_ENOTSUP,
 					 "this server was built without the viewer, of which HTML is made");
 	rc = hold_state(r, &h, &v);
-	if (!rc && id && *id)
-		rc = find_entry(r, v, id, &leaf);
-	else if (!rc)
-		leaf = grove_view_leaf(v);
+	/* transcripts of sub-agents are files of their own: the state of the log does not cover them */
+	if (query_text(r, "subagents")) {
+		r->etag[0] = '\0';
+		if (rc == 1)
+			r->status = rc = 0;
+	}
+	if (!rc)
+		rc = set_up(r, h, v, (enum export_format)format, &x);
 	if (!rc) {
-		r->type = types[format];
-		/* the name is made of the id alone, which has no character that means something in a header */
-		if (h->id[strspn(h->id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")] == '\0')
-			reply_header(r, "Content-Disposition", "attachment; filename=\"%.120s.%s\"", h->id,
-				     export_formats[format]);
-		else
-			reply_header(r, "Content-Disposition", "attachment");
-		rc = write_format(r, h, v, leaf, (enum export_format)format);
-		if (rc < 0 && !r->detail.code)
-			reply_fail_view(r, v, rc);
+		redactor_init(&redactor, getenv("HOME"));
+		x.redactor = clean ? &redactor : NULL;
+		name_file(r, h, x.format);
+		rc = write_export(r, h, &x);
 	}
 	hold_state_end(r, h, v);
 	return rc < 0 ? rc : 0;

@@ -262,6 +262,8 @@ static const struct param turns_query[] = {
 static const struct param export_query[] = {
 	{ "format", PARAM_TEXT, 0, "md|json|html", "md if it is not given" },
 	{ "leaf", PARAM_TEXT, 0, NULL, "the conversation that ends there" },
+	{ "redact", PARAM_FLAG, 0, NULL, "without keys, tokens, home directories and e-mail addresses" },
+	{ "subagents", PARAM_FLAG, 0, NULL, "with the transcripts of sub-agents" },
 	SUB,
 	{ NULL },
 };

@@ -56,6 +56,8 @@ static struct grove__storage_job *make_job(const struct grove_storage_call *c)
 	j->call.size = sizeof(j->call);
 	j->call.op = c->op;
 	j->call.max = c->max;
+	j->call.max_tail = c->max_tail;
+	j->call.expect_bytes = c->expect_bytes;
 	if (path)
 		j->call.path = copy(&at, c->path, path);
 	if (path2)

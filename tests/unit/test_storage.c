@@ -775,6 +775,39 @@ static void calls_are_done_in_order(void **state)
 	OK(grove_storage_drain(w->st));
 }
 
+/* The ends of a file, as a completion got them. */
+static void note_ends(void *payload, struct grove_storage_call *c)
+{
+	struct seen *s = payload;
+
+	grove__buf_addf(&s->log, "%d [%s] [%s]", c->result, c->text.ptr, c->text_tail.ptr);
+}
+
+static void what_a_call_depends_on_is_copied(void **state)
+{
+	struct world *w = *state;
+	struct seen s = { .w = w };
+	struct grove_storage_call c;
+
+	put(w, "s.jsonl", "0123456789");
+	c = ask(GROVE_STORAGE_READ_TEXT_SLICES, at(w, "s.jsonl"));
+	c.max = 3;
+	c.max_tail = 2;
+	OK(grove_storage_submit(w->st, &c, note_ends, &s));
+	OK(grove_storage_drain(w->st));
+	seen_is(&s, "0 [012] [89]");
+	c = ask(GROVE_STORAGE_WRITE_TEXT_IF, at(w, "s.jsonl"));
+	c.bytes = str("new");
+	c.expect_bytes = 10;
+	OK(grove_storage_submit(w->st, &c, note, &s));
+	c = ask(GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS_IF, at(w, "s.jsonl"));
+	c.expect_bytes = 3;
+	OK(grove_storage_submit(w->st, &c, note, &s));
+	OK(grove_storage_drain(w->st));
+	seen_is(&s, "16:0 17:0 ");
+	assert_false(there(w, "s.jsonl"));
+}
+
 static void lines_keep_their_order_however_they_come(void **state)
 {
 	struct world *w = *state;
@@ -1327,6 +1360,7 @@ static const struct {
 	BOTH(a_writer_outlives_its_storage),
 	BOTH(many_writers_do_not_mix_their_lines),
 	BOTH(calls_are_done_in_order),
+	BOTH(what_a_call_depends_on_is_copied),
 	BOTH(lines_keep_their_order_however_they_come),
 	BOTH(a_completion_may_submit),
 	BOTH(a_writer_may_be_freed_while_calls_wait),

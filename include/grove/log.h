@@ -151,6 +151,14 @@ GROVE_API int grove_log_replace(struct grove_log *l, const struct grove_slice *l
 GROVE_API int grove_log_read(struct grove_log *l, uint64_t from, uint64_t to,
 			     struct grove_sink sink, struct grove_log_result *out);
 
+/* The title of a session, as oh-my-pi has it. */
+struct grove_title {
+	size_t size;
+	const char *text;        /* NULL: none */
+	const char *source;      /* who chose it: "user" or "auto"; NULL: nobody knows */
+	const char *updated;     /* when, as oh-my-pi writes it (ISO 8601); NULL: now */
+};
+
 /* One log of a listing. */
 struct grove_log_item {
 	struct grove_key key;    /* NULL where a part is absent; valid until the callback returns */

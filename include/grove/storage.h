@@ -191,6 +191,30 @@ GROVE_API int grove_storage_delete_session_with_artifacts(struct grove_storage *
 GROVE_API int grove_storage_delete_session_with_artifacts_if(struct grove_storage *st, const char *path,
 							     uint64_t expect_bytes);
 
+/*
+ * Puts a title into the first line of a session's file, if that is a line which has room
+ * for one, as oh-my-pi's is: it keeps its length, and nothing else is written. A title
+ * that is too long is cut off. Other grove writers are kept out meanwhile. Returns 1
+ * if the file does not begin with such a line, GROVE_ENOTFOUND if there is no file.
+ */
+GROVE_API int grove_storage_set_title(struct grove_storage *st, const char *path,
+				      const struct grove_title *title);
+
+/*
+ * Keeps others from a file while several calls are made: writers, write_text_if,
+ * delete_session_with_artifacts_if, set_title and lock wait in other storages and other
+ * grove processes, where they fail with GROVE_ECONFLICT if it takes more than 10 s.
+ * Agents take no such lock. The lock belongs to the storage, not to a thread: all its
+ * own calls go on, and what it puts in the place of the file is locked, too. It ends with
+ * unlock, with the storage or with the process.
+ *
+ * lock returns GROVE_ENOTFOUND if there is no file, GROVE_ECONFLICT if this storage has the
+ * lock already or cannot get it. unlock returns GROVE_ENOTFOUND if it has no lock under this
+ * path.
+ */
+GROVE_API int grove_storage_lock(struct grove_storage *st, const char *path);
+GROVE_API int grove_storage_unlock(struct grove_storage *st, const char *path);
+
 /* ------------------------------------------------------------------- writers */
 
 enum grove_writer_flags {
@@ -273,7 +297,10 @@ enum grove_storage_op {
 	GROVE_STORAGE_CLOSE,             /* writer */
 	GROVE_STORAGE_READ_TEXT_SLICES,  /* path, max: of the head, max_tail; text, text_tail */
 	GROVE_STORAGE_WRITE_TEXT_IF,     /* path, bytes, expect_bytes */
-	GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS_IF /* path, expect_bytes */
+	GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS_IF, /* path, expect_bytes */
+	GROVE_STORAGE_SET_TITLE,         /* path, title; result 0 or 1 */
+	GROVE_STORAGE_LOCK,              /* path */
+	GROVE_STORAGE_UNLOCK             /* path */
 };
 
 struct grove_storage_call {
@@ -304,6 +331,9 @@ struct grove_storage_call {
 	uint64_t expect_bytes;
 	/* output */
 	struct grove_buf text_tail;         /* appended to */
+
+	/* input */
+	const struct grove_title *title;
 };
 
 /*
@@ -325,7 +355,7 @@ typedef void grove_storage_done_fn(void *payload, struct grove_storage_call *cal
 /*
  * Submits a call to the storage's thread. Calls run one after the other in the order
  * in which they were submitted; the next begins only after the completion of the
- * previous one has returned. Strings, bytes and options are copied, so the caller may
+ * previous one has returned. Strings, bytes, options and the title are copied, so the caller may
  * free them at once. `done` may be NULL, except to open a writer.
  *
  * Returns 0 if the call will be run, exactly once. Otherwise nothing happens and `done` is not

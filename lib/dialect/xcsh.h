@@ -62,6 +62,9 @@ int grove__xcsh_spell(const struct grove__entry_spec *spec, struct grove_buf *ou
 int grove__xcsh_title(struct grove_slice line, const char *title, const char *source,
 		      struct grove_buf *out);
 int grove__xcsh_slot(const char *title, const char *source, int64_t time, struct grove_buf *out);
+/* The same in the place of this line, as long as it is. 1: it is no slot, or has no room. */
+int grove__xcsh_slot_change(struct grove_slice line, const char *title, const char *source,
+			    const char *time, struct grove_buf *out);
 const char *grove__xcsh_slot_source(struct grove_slice line);
 int grove__xcsh_clean_name(struct grove_slice name, struct grove_buf *out);
 

@@ -60,7 +60,7 @@ int grove__xcsh_title(struct grove_slice line, const char *title, const char *so
 }
 
 /* The slot, with that much padding. */
-static int put_slot(struct grove_slice title, const char *source, int64_t time, size_t pad,
+static int put_slot(struct grove_slice title, const char *source, const char *time, size_t pad,
 		    struct grove_buf *out)
 {
 	struct grove__out o;
@@ -72,12 +72,14 @@ static int put_slot(struct grove_slice title, const char *source, int64_t time, 
 	grove__out_number(&o, "v", 1);
 	grove__out_slice(&o, "title", title);
 	grove__out_string_if(&o, "source", source);
-	grove__pi_put_time(&o, "updatedAt", time);
+	grove__out_string(&o, "updatedAt", time);
 	rc = grove__out_finish(&o);
 	return rc ? rc : grove__buf_addf(out, ",\"pad\":\"%*s\"}", (int)pad, "");
 }
 
-int grove__xcsh_slot(const char *title, const char *source, int64_t time, struct grove_buf *out)
+/* The slot in exactly `len` bytes, with as much of the title as there is room for. 1: not even for none. */
+static int fit_slot(const char *title, const char *source, const char *time, size_t len,
+		    struct grove_buf *out)
 {
 	struct grove_slice t = grove__slice_str(title ? title : "");
 	struct grove_buf b = GROVE_BUF_INIT;
@@ -86,7 +88,7 @@ int grove__xcsh_slot(const char *title, const char *source, int64_t time, struct
 	for (;;) {
 		grove__buf_clear(&b);
 		rc = put_slot(t, source, time, 0, &b);
-		if (rc || b.len <= SLOT_LEN || !t.len)
+		if (rc || b.len <= len || !t.len)
 			break;
 		/* one character less */
 		do
@@ -94,7 +96,44 @@ int grove__xcsh_slot(const char *title, const char *source, int64_t time, struct
 		while (t.len && (t.ptr[t.len] & 0xc0) == 0x80);
 	}
 	if (!rc)
-		rc = put_slot(t, source, time, SLOT_LEN - b.len, out);
+		rc = b.len > len ? 1 : put_slot(t, source, time, len - b.len, out);
+	grove__buf_release(&b);
+	return rc;
+}
+
+int grove__xcsh_slot(const char *title, const char *source, int64_t time, struct grove_buf *out)
+{
+	char iso[GROVE__JS_ISO_MAX + 1];
+
+	iso[grove__js_iso(iso, time)] = '\0';
+	return fit_slot(title, source, iso, SLOT_LEN, out);
+}
+
+/* With room after it for the scanner. */
+static bool is_slot(struct grove_slice line)
+{
+	enum { TYPE, VERSION, PAD, MEMBERS };
+	static const struct grove__json_member members[MEMBERS] = {
+		[TYPE] = { "type", -1 },
+		[VERSION] = { "v", -1 },
+		[PAD] = { "pad", -1 },
+	};
+	struct grove__json_line l;
+
+	return line.len && grove__dialect_scan(members, MEMBERS, line, &l) &&
+	       grove__json_string_is(grove__json_span_of(&l, line.ptr, TYPE), "title") &&
+	       grove__slice_eq(grove__json_span_of(&l, line.ptr, VERSION), grove__slice_str("1")) &&
+	       grove__json_has(&l, PAD);
+}
+
+int grove__xcsh_slot_change(struct grove_slice line, const char *title, const char *source,
+			    const char *time, struct grove_buf *out)
+{
+	struct grove_buf b = GROVE_BUF_INIT;
+	int rc = grove__buf_add_slice(&b, line) || grove__buf_reserve(&b, GROVE__JSON_PAD) ? GROVE_ENOMEM : 0;
+
+	if (!rc)
+		rc = is_slot(grove__buf_slice(&b)) ? fit_slot(title, source, time, line.len, out) : 1;
 	grove__buf_release(&b);
 	return rc;
 }

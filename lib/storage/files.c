@@ -119,12 +119,47 @@ static int write_temp(const char *temp, struct grove_slice bytes, const struct g
 	return err;
 }
 
+/* The lock that this storage has on the file, NULL if it has none. With the storage's lock held. */
+static struct grove__storage_lock *lock_on(struct grove_storage *st, const struct grove__sys_stat *file)
+{
+	struct grove__storage_lock *lock = st->locks;
+	struct grove__sys_stat s;
+
+	while (lock && (grove__sys_fstat(lock->fd, &s) || s.dev != file->dev || s.ino != file->ino))
+		lock = lock->next;
+	return lock;
+}
+
+static bool is_ours(struct grove_storage *st, int fd)
+{
+	struct grove__sys_stat s;
+	bool ours;
+
+	pthread_mutex_lock(&st->lock);
+	ours = st->locks && !grove__sys_fstat(fd, &s) && lock_on(st, &s);
+	pthread_mutex_unlock(&st->lock);
+	return ours;
+}
+
+/*
+ * Keeps other grove writers out, unless the storage already does. *locked: unlock it. On
+ * a file system without locks nothing does, but the looks that are taken still help.
+ */
+static int keep_out(struct grove_storage *st, int fd, bool *locked)
+{
+	int err = is_ours(st, fd) ? -EALREADY : grove__sys_lock(fd);
+
+	*locked = !err;
+	return err == -ETIMEDOUT ? -EBUSY : 0;
+}
+
 /*
  * Locks the file against other grove writers, and compares its size. *fd is -1 if there is
  * no file; else files_let_go() ends it.
  */
-static int files_hold(const char *path, uint64_t expect, int *fd)
+static int files_hold(struct grove_storage *st, const char *path, uint64_t expect, int *fd)
 {
+	bool locked;
 	uint64_t size = 0;
 	unsigned nlink = 1;
 	int err = grove__sys_open(path, O_RDWR, 0, fd);
@@ -133,7 +168,7 @@ static int files_hold(const char *path, uint64_t expect, int *fd)
 		*fd = -1;
 		return err != -ENOENT ? err : expect ? -ECANCELED : 0;
 	}
-	err = grove__sys_lock(*fd) == -ETIMEDOUT ? -EBUSY : 0;
+	err = keep_out(st, *fd, &locked);
 	if (!err)
 		err = grove__sys_size(*fd, &size, &nlink);
 	/* without a name it was replaced while we waited */
@@ -149,8 +184,43 @@ static void files_let_go(int fd)
 		grove__sys_close(fd);
 }
 
+/* If the old file is locked, so is the one that will take its place. *fd is -1 if it is not. */
+static int lock_next(struct grove_storage *st, const struct grove__sys_stat *old, const char *temp, int *fd)
+{
+	bool ours;
+	int err;
+
+	pthread_mutex_lock(&st->lock);
+	ours = lock_on(st, old) != NULL;
+	pthread_mutex_unlock(&st->lock);
+	*fd = -1;
+	if (!ours)
+		return 0;
+	err = grove__sys_open(temp, O_RDWR, 0, fd);
+	/* nobody else knows its name */
+	if (!err)
+		grove__sys_lock(*fd);
+	return err;
+}
+
+/* It has taken its place. */
+static void lock_moves(struct grove_storage *st, const struct grove__sys_stat *old, int fd)
+{
+	struct grove__storage_lock *lock;
+
+	if (fd < 0)
+		return;
+	pthread_mutex_lock(&st->lock);
+	lock = lock_on(st, old);
+	grove__sys_close(lock ? lock->fd : fd);
+	if (lock)
+		lock->fd = fd;
+	pthread_mutex_unlock(&st->lock);
+}
+
 static int replace_file(struct grove_storage *st, const char *path, struct grove_slice bytes, bool only_new)
 {
+	int next = -1;
 	struct grove_buf target = GROVE_BUF_INIT, temp = GROVE_BUF_INIT;
 	struct grove__sys_stat old;
 	bool made_dirs = false, there;
@@ -169,11 +239,17 @@ static int replace_file(struct grove_storage *st, const char *path, struct grove
 	if (!err)
 		err = write_temp(temp.ptr, bytes, there ? &old : NULL, waits(st), &made_dirs);
 	if (!err) {
-		err = only_new ? grove__sys_rename_new(temp.ptr, target.ptr) : grove__sys_rename(temp.ptr, target.ptr);
-		if (err)
+		err = there ? lock_next(st, &old, temp.ptr, &next) : 0;
+		if (!err)
+			err = only_new ? grove__sys_rename_new(temp.ptr, target.ptr)
+				       : grove__sys_rename(temp.ptr, target.ptr);
+		if (err) {
 			grove__sys_unlink(temp.ptr);
-		else if (waits(st))
-			err = sync_name(target.ptr, made_dirs);
+			files_let_go(next);
+		} else {
+			lock_moves(st, &old, next);
+			err = waits(st) ? sync_name(target.ptr, made_dirs) : 0;
+		}
 	}
 	grove__buf_release(&target);
 	grove__buf_release(&temp);
@@ -183,7 +259,7 @@ static int replace_file(struct grove_storage *st, const char *path, struct grove
 static int files_write(struct grove_storage *st, const char *path, struct grove_slice bytes,
 		       const uint64_t *expect)
 {
-	int fd = -1, err = expect ? files_hold(path, *expect, &fd) : 0;
+	int fd = -1, err = expect ? files_hold(st, path, *expect, &fd) : 0;
 
 	if (!err)
 		err = replace_file(st, path, bytes, expect && fd < 0);
@@ -266,6 +342,84 @@ static int files_read(struct grove_storage *st, const char *path, struct grove__
 	return err;
 }
 
+static int change_locked(struct grove_storage *st, int fd, grove__storage_line_fn *fn, void *payload)
+{
+	struct grove_buf head = GROVE_BUF_INIT, line = GROVE_BUF_INIT;
+	const char *lf = NULL;
+	int err = read_part(fd, 0, GROVE__STORAGE_LINE_MAX, &head);
+
+	if (!err && head.len)
+		lf = memchr(head.ptr, '\n', head.len);
+	if (!err)
+		err = fn(payload, grove__slice(head.ptr, lf ? (size_t)(lf - head.ptr) : 0), &line);
+	if (!err)
+		err = grove__sys_pwrite_all(fd, line.ptr, line.len, 0);
+	if (!err && waits(st))
+		err = grove__sys_sync(fd);
+	grove__buf_release(&head);
+	grove__buf_release(&line);
+	return err;
+}
+
+/* Locks a file that has its name still, or tries the one that has it now. */
+static int open_locked(struct grove_storage *st, const char *path, int *fd, bool *locked)
+{
+	uint64_t size;
+	unsigned nlink;
+	int err;
+
+	for (;;) {
+		err = grove__sys_open(path, O_RDWR, 0, fd);
+		if (err)
+			return err;
+		err = keep_out(st, *fd, locked);
+		if (!err)
+			err = grove__sys_size(*fd, &size, &nlink);
+		if (!err && nlink)
+			return 0;
+		grove__sys_close(*fd);
+		if (err)
+			return err;
+	}
+}
+
+static int files_change_line(struct grove_storage *st, const char *path, grove__storage_line_fn *fn,
+			     void *payload)
+{
+	bool locked;
+	int fd, err = open_locked(st, path, &fd, &locked);
+
+	if (err)
+		return err;
+	err = change_locked(st, fd, fn, payload);
+	files_let_go(fd);
+	return err;
+}
+
+static int files_lock(struct grove_storage *st, const char *path, struct grove__storage_lock *lock)
+{
+	struct grove__sys_stat s;
+	bool locked;
+	int err = open_locked(st, path, &lock->fd, &locked);
+
+	if (err)
+		return err;
+	err = grove__sys_fstat(lock->fd, &s);
+	if (!err && s.type != SYS_FILE)
+		err = -EINVAL;
+	/* a file system without locks has none to give */
+	if (!err && !locked)
+		err = is_ours(st, lock->fd) ? -EBUSY : -ENOTSUP;
+	if (err)
+		grove__sys_close(lock->fd);
+	return err;
+}
+
+static void files_unlock(struct grove__storage_lock *lock)
+{
+	files_let_go(lock->fd);
+}
+
 static int files_rename(struct grove_storage *st, const char *from, const char *to)
 {
 	struct grove__sys_stat a, b;
@@ -295,9 +449,8 @@ static int files_rename(struct grove_storage *st, const char *from, const char *
 
 static int files_unlink(struct grove_storage *st, const char *path, const uint64_t *expect)
 {
-	int fd = -1, err = expect ? files_hold(path, *expect, &fd) : 0;
+	int fd = -1, err = expect ? files_hold(st, path, *expect, &fd) : 0;
 
-	(void)st;
 	if (!err)
 		err = grove__sys_unlink(path);
 	else if (expect && fd < 0 && err == -ECANCELED)
@@ -366,6 +519,7 @@ static int files_remove_tree(struct grove_storage *st, const char *path)
 
 struct file {
 	struct grove__storage_file base;
+	struct grove_storage *st;
 	char *path;
 	int fd;
 	bool made, made_dirs;    /* by us, and its name is not synced yet */
@@ -402,6 +556,7 @@ static int files_open(struct grove_storage *st, const char *path, bool truncate,
 		return -ENOMEM;
 	}
 	f->base.ops = st->ops;
+	f->st = st;
 	f->lf_at = UINT64_MAX;
 	err = grove__sys_open(path, flags, 0, &f->fd);
 	if (err == -ENOENT) {
@@ -485,13 +640,13 @@ static int append_locked(struct file *f, struct grove_slice line)
 static int files_append(struct grove__storage_file *base, struct grove_slice line)
 {
 	struct file *f = file_of(base);
-	/* a file system without locks: the looks that are taken still help */
-	int locked = grove__sys_lock(f->fd), err;
+	bool locked;
+	int err = keep_out(f->st, f->fd, &locked);
 
-	if (locked == -ETIMEDOUT)
-		return -EBUSY;
+	if (err)
+		return err;
 	err = append_locked(f, line);
-	if (!locked)
+	if (locked)
 		grove__sys_unlock(f->fd);
 	/* needed once, if ever */
 	grove__buf_release(&f->out);
@@ -522,6 +677,9 @@ static const struct grove__storage_ops files_ops = {
 	.list = files_list,
 	.read = files_read,
 	.rename = files_rename,
+	.change_line = files_change_line,
+	.lock = files_lock,
+	.unlock = files_unlock,
 	.unlink = files_unlink,
 	.remove_tree = files_remove_tree,
 	.open = files_open,

@@ -355,6 +355,53 @@ static int memory_read(struct grove_storage *st, const char *path, struct grove_
 	return end(m, &at, err);
 }
 
+static int memory_change_line(struct grove_storage *st, const char *path, grove__storage_line_fn *fn,
+			      void *payload)
+{
+	struct memory *m = memory_of(st);
+	struct grove_buf at = GROVE_BUF_INIT, line = GROVE_BUF_INIT;
+	const struct node *n;
+	const char *lf = NULL;
+	int err = begin_file(m, path, &at, &n);
+
+	if (!err && n->bytes.len)
+		lf = memchr(n->bytes.ptr, '\n', n->bytes.len);
+	if (!err)
+		err = fn(payload, grove__slice(n->bytes.ptr, lf ? (size_t)(lf - n->bytes.ptr) : 0), &line);
+	if (!err) {
+		memcpy(n->bytes.ptr, line.ptr, line.len);
+		find(m, at.ptr)->mtime_ns = now_ns();
+	}
+	grove__buf_release(&line);
+	return end(m, &at, err);
+}
+
+/* Nobody else has this memory. */
+static int memory_lock(struct grove_storage *st, const char *path, struct grove__storage_lock *lock)
+{
+	struct memory *m = memory_of(st);
+	struct grove_buf at = GROVE_BUF_INIT, other = GROVE_BUF_INIT;
+	const struct node *n;
+	int err = begin_file(m, path, &at, &n);
+
+	lock->fd = -1;
+	pthread_mutex_lock(&st->lock);
+	for (struct grove__storage_lock *l = st->locks; l && !err; l = l->next) {
+		grove__buf_clear(&other);
+		err = canonical(l->path, &other);
+		if (!err && !strcmp(other.ptr, at.ptr))
+			err = -EBUSY;
+	}
+	pthread_mutex_unlock(&st->lock);
+	grove__buf_release(&other);
+	return end(m, &at, err);
+}
+
+static void memory_unlock(struct grove__storage_lock *lock)
+{
+	(void)lock;
+}
+
 static int memory_unlink(struct grove_storage *st, const char *path, const uint64_t *expect)
 {
 	struct memory *m = memory_of(st);
@@ -584,6 +631,9 @@ static const struct grove__storage_ops memory_ops = {
 	.list = memory_list,
 	.read = memory_read,
 	.rename = memory_rename,
+	.change_line = memory_change_line,
+	.lock = memory_lock,
+	.unlock = memory_unlock,
 	.unlink = memory_unlink,
 	.remove_tree = memory_remove_tree,
 	.open = memory_open,

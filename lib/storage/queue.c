@@ -19,6 +19,7 @@ struct grove__storage_job {
 	struct grove__storage_job *next;
 	struct grove_storage_call call;
 	struct grove_writer_options options;
+	struct grove_title title;
 	struct grove_writer *held;      /* a reference, so that it outlives the job */
 	grove_storage_done_fn *done;
 	void *payload;
@@ -41,12 +42,29 @@ static const char *copy(char **at, const void *ptr, size_t len)
 	return to;
 }
 
+static size_t room_for(const char *text)
+{
+	return text ? strlen(text) + 1 : 0;
+}
+
+static const char *copy_text(char **at, const char *text)
+{
+	return text ? copy(at, text, strlen(text) + 1) : NULL;
+}
+
 static struct grove__storage_job *make_job(const struct grove_storage_call *c)
 {
-	size_t path = c->path ? strlen(c->path) + 1 : 0, path2 = c->path2 ? strlen(c->path2) + 1 : 0;
-	size_t cost = sizeof(struct grove__storage_job) + path + path2 + c->bytes.len;
-	struct grove__storage_job *j = malloc(cost);
+	struct grove_title title = { .size = sizeof(title) };
+	struct grove__storage_job *j;
+	size_t cost;
 	char *at;
+
+	/* one of a wrong size is refused when its turn comes */
+	if (c->title && grove__sized_take(&title, sizeof(title), c->title, NULL))
+		title.size = 0;
+	cost = sizeof(struct grove__storage_job) + room_for(c->path) + room_for(c->path2) + c->bytes.len +
+	       room_for(title.text) + room_for(title.source) + room_for(title.updated);
+	j = malloc(cost);
 
 	if (!j)
 		return NULL;
@@ -58,10 +76,13 @@ static struct grove__storage_job *make_job(const struct grove_storage_call *c)
 	j->call.max = c->max;
 	j->call.max_tail = c->max_tail;
 	j->call.expect_bytes = c->expect_bytes;
-	if (path)
-		j->call.path = copy(&at, c->path, path);
-	if (path2)
-		j->call.path2 = copy(&at, c->path2, path2);
+	j->call.path = copy_text(&at, c->path);
+	j->call.path2 = copy_text(&at, c->path2);
+	if (c->title) {
+		j->title = (struct grove_title){ title.size, copy_text(&at, title.text), copy_text(&at, title.source),
+						 copy_text(&at, title.updated) };
+		j->call.title = &j->title;
+	}
 	j->call.bytes = grove__slice(copy(&at, c->bytes.ptr, c->bytes.len), c->bytes.len);
 	if (c->options) {
 		grove__sized_take(&j->options, sizeof(j->options), c->options, NULL);

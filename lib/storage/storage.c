@@ -3,6 +3,9 @@
  * is carried out here, whoever asked for it.
  */
 #include "storage/storage.h"
+#include "dialect/xcsh.h"
+#include "js/js.h"
+#include "sys/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -51,6 +54,7 @@ void grove_storage_close(struct grove_storage *st)
 	if (!st)
 		return;
 	grove__storage_stop(st);
+	grove__storage_unlock_all(st);
 	grove__storage_unref(st);
 }
 
@@ -254,6 +258,32 @@ static int fail_change(struct grove_detail *d, int err, const struct grove_stora
 			   (unsigned long long)c->expect_bytes);
 }
 
+/* -------------------------------------------------------------------- titles */
+
+static int put_title(void *payload, struct grove_slice line, struct grove_buf *out)
+{
+	const struct grove_title *t = payload;
+	int rc = grove__xcsh_slot_change(line, t->text, t->source, t->updated, out);
+
+	return rc < 0 ? -ENOMEM : rc;
+}
+
+static int set_title(struct grove_storage *st, const struct grove_storage_call *c, struct grove_detail *d)
+{
+	char now[GROVE__JS_ISO_MAX + 1];
+	struct grove_title t;
+	int err = grove__sized_take(&t, sizeof(t), c->title, d);
+
+	if (err)
+		return err;
+	if (!t.updated) {
+		now[grove__js_iso(now, grove__sys_now_ms())] = '\0';
+		t.updated = now;
+	}
+	err = st->ops->change_line(st, c->path, put_title, &t);
+	return err < 0 ? grove__fail_sys(d, err, c->path, "cannot change the title") : err;
+}
+
 /* ----------------------------------------------------------------- removing */
 
 static int delete_session(struct grove_storage *st, const struct grove_storage_call *c, struct grove_detail *d)
@@ -303,6 +333,9 @@ static const unsigned char needs[] = {
 	[GROVE_STORAGE_READ_TEXT_SLICES] = NEEDS_PATH,
 	[GROVE_STORAGE_WRITE_TEXT_IF] = NEEDS_PATH,
 	[GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS_IF] = NEEDS_PATH,
+	[GROVE_STORAGE_SET_TITLE] = NEEDS_PATH,
+	[GROVE_STORAGE_LOCK] = NEEDS_PATH,
+	[GROVE_STORAGE_UNLOCK] = NEEDS_PATH,
 };
 
 int grove__storage_check(struct grove_storage *st, const struct grove_storage_call *c,
@@ -356,6 +389,12 @@ int grove__storage_perform(struct grove_storage *st, struct grove_storage_call *
 	case GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS:
 	case GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS_IF:
 		return delete_session(st, c, d);
+	case GROVE_STORAGE_SET_TITLE:
+		return set_title(st, c, d);
+	case GROVE_STORAGE_LOCK:
+		return grove__storage_lock(st, c->path, d);
+	case GROVE_STORAGE_UNLOCK:
+		return grove__storage_unlock(st, c->path, d);
 	case GROVE_STORAGE_OPEN_WRITER:
 		return grove__writer_open(st, c->path, c->options, &c->writer, d);
 	case GROVE_STORAGE_WRITE_LINE:
@@ -544,6 +583,28 @@ int grove_storage_delete_session_with_artifacts_if(struct grove_storage *st, con
 	struct grove_storage_call c = call_of(GROVE_STORAGE_DELETE_SESSION_WITH_ARTIFACTS_IF, path);
 
 	c.expect_bytes = expect_bytes;
+	return grove_storage_run(st, &c);
+}
+
+int grove_storage_set_title(struct grove_storage *st, const char *path, const struct grove_title *title)
+{
+	struct grove_storage_call c = call_of(GROVE_STORAGE_SET_TITLE, path);
+
+	c.title = title;
+	return grove_storage_run(st, &c);
+}
+
+int grove_storage_lock(struct grove_storage *st, const char *path)
+{
+	struct grove_storage_call c = call_of(GROVE_STORAGE_LOCK, path);
+
+	return grove_storage_run(st, &c);
+}
+
+int grove_storage_unlock(struct grove_storage *st, const char *path)
+{
+	struct grove_storage_call c = call_of(GROVE_STORAGE_UNLOCK, path);
+
 	return grove_storage_run(st, &c);
 }
 

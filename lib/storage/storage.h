@@ -34,6 +34,17 @@ struct grove__storage_ends {
 	uint64_t bytes;          /* of the whole file */
 };
 
+#define GROVE__STORAGE_LINE_MAX 4096
+/* 0: appended to `out` is what takes its place. 1: nothing does. Or a negative errno. */
+typedef int grove__storage_line_fn(void *payload, struct grove_slice line, struct grove_buf *out);
+
+/* A file that this storage has locked. */
+struct grove__storage_lock {
+	struct grove__storage_lock *next;
+	int fd;                  /* on disk: who has it open has the lock */
+	char path[];
+};
+
 /* An open file of a writer; each kind embeds it first. One thread at a time. */
 struct grove__storage_file {
 	const struct grove__storage_ops *ops;
@@ -56,6 +67,15 @@ struct grove__storage_ops {
 	int (*read)(struct grove_storage *st, const char *path, struct grove__storage_ends *ends);
 	/* 1: there is no `from`. */
 	int (*rename)(struct grove_storage *st, const char *from, const char *to);
+	/*
+	 * Puts what `fn` makes of the first line in its place; both are as long. A line of
+	 * more than GROVE__STORAGE_LINE_MAX bytes, or none, is an empty one. 1, as it answers: it wants
+	 * nothing to be done.
+	 */
+	int (*change_line)(struct grove_storage *st, const char *path, grove__storage_line_fn *fn, void *payload);
+	/* Keeps others out until `lock` is closed; -EBUSY: this storage has it already. */
+	int (*lock)(struct grove_storage *st, const char *path, struct grove__storage_lock *lock);
+	void (*unlock)(struct grove__storage_lock *lock);
 	/* As with write(), but the file must be there. */
 	int (*unlink)(struct grove_storage *st, const char *path, const uint64_t *expect);
 	/* A directory and all in it, or a link; anything else, and nothing, is left alone. */
@@ -84,6 +104,7 @@ struct grove_storage {
 
 	pthread_mutex_t lock;        /* for all below */
 	struct grove_detail detail;
+	struct grove__storage_lock *locks;
 	pthread_cond_t wake;         /* there is a job, or the end */
 	pthread_cond_t settled;      /* `performed` or `finished` has grown */
 	struct grove__storage_job *head, **tail;
@@ -108,6 +129,11 @@ int grove__storage_perform(struct grove_storage *st, struct grove_storage_call *
 			   struct grove_detail *d);
 /* Does this name belong into a list? */
 bool grove__storage_wants(const char *pattern, const char *name);
+
+/* lock.c */
+int grove__storage_lock(struct grove_storage *st, const char *path, struct grove_detail *d);
+int grove__storage_unlock(struct grove_storage *st, const char *path, struct grove_detail *d);
+void grove__storage_unlock_all(struct grove_storage *st);
 
 /* queue.c */
 /* On the storage's own thread, within a completion? With the lock held. */

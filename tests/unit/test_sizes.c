@@ -425,6 +425,11 @@ static int storage_stat(void *p)
 	return grove_storage_stat(at.files, at.path, p);
 }
 
+static int storage_title(void *p)
+{
+	return grove_storage_set_title(at.files, at.path, p);
+}
+
 static int storage_writer(void *p)
 {
 	struct grove_writer *w;
@@ -539,6 +544,7 @@ static const struct call {
 	{ "grove_storage_files", storage_files, SIZE(storage_options) },
 	{ "grove_storage_memory", storage_memory, SIZE(storage_options) },
 	{ "grove_storage_stat", storage_stat, SIZE(storage_stat), true },
+	{ "grove_storage_set_title", storage_title, SIZE(title) },
 	{ "grove_storage_open_writer", storage_writer, SIZE(writer_options) },
 	{ "grove_storage_run", storage_run, SIZE(storage_call), .least = UP_TO(storage_call, path),
 	  .fill = say_path },

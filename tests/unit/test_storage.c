@@ -437,6 +437,78 @@ static void a_file_of_another_size_is_left_alone(void **state)
 	assert_false(there(w, "s"));
 }
 
+#define SLOT(title, source, time, pad)                                                              \
+	"{\"type\":\"title\",\"v\":1,\"title\":\"" title "\",\"source\":\"" source "\",\"updatedAt\":\"" time    \
+	"\",\"pad\":\"" pad "\"}\n{\"x\":1}\n"
+
+static void a_title_has_its_place_in_the_first_line(void **state)
+{
+	struct world *w = *state;
+	struct grove_title t = { sizeof(t), "the \xc3\xa4", "user", "t2" };
+	struct grove_storage_call c = { .size = sizeof(c), .op = GROVE_STORAGE_SET_TITLE, .path = at(w, "s"), .title = &t };
+	struct grove_buf text = GROVE_BUF_INIT;
+	static const char *const other[] = {
+		"", "\n", "{\"x\":1}\n", "{\"type\":\"title\",\"v\":1,\"title\":\"\",\"pad\":\"  \"}",
+		"{\"type\":\"title\",\"v\":1,\"title\":\"\",\"pad\":\"  \"}\n", "{\"type\":\"title\",\"v\":1,\n",
+		"{\"type\":\"title\",\"v\":2,\"title\":\"\",\"pad\":\"                                                     \"}\n",
+	};
+
+	GIVES(GROVE_ENOTFOUND, grove_storage_set_title(w->st, at(w, "s"), &t));
+	put(w, "s", SLOT("", "auto", "", "          "));
+	OK(grove_storage_set_title(w->st, at(w, "s"), &t));
+	has(w, "s", SLOT("the \xc3\xa4", "user", "t2", "  "));
+	/* as much of it as there is room for, in whole characters */
+	t.text = "a long title \xc3\xa4";
+	OK(grove_storage_run(w->st, &c));
+	has(w, "s", SLOT("a long t", "user", "t2", ""));
+	t.text = NULL;
+	t.source = "auto";
+	OK(grove_storage_submit(w->st, &c, NULL, NULL));
+	t.source = "user";
+	OK(grove_storage_drain(w->st));
+	has(w, "s", SLOT("", "auto", "t2", "        "));
+	t.text = "x";
+	for (size_t i = 0; i < ARRAY(other); i++) {
+		put(w, "o", other[i]);
+		assert_int_equal(grove_storage_set_title(w->st, at(w, "o"), &t), 1);
+		has(w, "o", other[i]);
+	}
+	/* without a time it is now */
+	put(w, "s", SLOT("", "user", "2026-05-03T09:00:00.000Z", "   "));
+	t.updated = NULL;
+	OK(grove_storage_set_title(w->st, at(w, "s"), &t));
+	OK(grove_storage_read_text(w->st, at(w, "s"), &text));
+	assert_non_null(strstr(text.ptr, "Z\",\"pad\":\"  \"}\n{\"x\":1}\n"));
+	assert_null(strstr(text.ptr, "2026-05-03T09:00:00.000Z"));
+	grove_buf_release(&text);
+}
+
+static void a_lock_is_for_others(void **state)
+{
+	struct world *w = *state;
+
+	GIVES(GROVE_ENOTFOUND, grove_storage_lock(w->st, at(w, "s.jsonl")));
+	GIVES(GROVE_ENOTFOUND, grove_storage_unlock(w->st, at(w, "s.jsonl")));
+	said(w, "the file is not locked");
+	put(w, "s.jsonl", "one\n");
+	open_it(w, "s.jsonl", GROVE_WRITER_APPEND);
+	OK(grove_storage_lock(w->st, at(w, "s.jsonl")));
+	GIVES(GROVE_ECONFLICT, grove_storage_lock(w->st, at(w, "./s.jsonl")));
+	said(w, "the file is locked");
+	/* what this storage does goes on */
+	OK(grove_writer_write_line(w->w, str("two")));
+	OK(grove_storage_write_text_if(w->st, at(w, "s.jsonl"), str("three\n"), 8));
+	assert_int_equal(grove_storage_set_title(w->st, at(w, "s.jsonl"), NULL), 1);
+	GIVES(GROVE_ECONFLICT, grove_storage_lock(w->st, at(w, "s.jsonl")));
+	OK(grove_storage_unlock(w->st, at(w, "s.jsonl")));
+	OK(grove_storage_lock(w->st, at(w, "s.jsonl")));
+	OK(grove_storage_delete_session_with_artifacts_if(w->st, at(w, "s.jsonl"), 6));
+	OK(grove_storage_unlock(w->st, at(w, "s.jsonl")));
+	/* a lock that is left ends with the storage */
+	put(w, "s.jsonl", "one\n");
+	OK(grove_storage_lock(w->st, at(w, "s.jsonl")));
+}
+
 static void rename_replaces(void **state)
 {
 	struct world *w = *state;
@@ -1257,6 +1329,35 @@ static void other_programs_append_meanwhile(void **state)
 	assert_file(at(w, "a"), "one\ntheirs\ntwo\nhalf\nthree\n");
 }
 
+static void a_lock_keeps_others_out(void **state)
+{
+	struct world *w = *state;
+	struct grove_storage *other;
+	struct grove_writer *line;
+	const int patience = grove__sys_lock_ms;
+
+	put(w, "s.jsonl", "one\n");
+	assert_int_equal(grove_storage_files(NULL, &other), 0);
+	assert_int_equal(grove_storage_open_writer(other, at(w, "s.jsonl"), NULL, &line), 0);
+	OK(grove_storage_lock(w->st, at(w, "s.jsonl")));
+	grove__sys_lock_ms = 1;
+	assert_int_equal(grove_storage_lock(other, at(w, "s.jsonl")), GROVE_ECONFLICT);
+	assert_int_equal(grove_storage_write_text_if(other, at(w, "s.jsonl"), str("x"), 4), GROVE_ECONFLICT);
+	assert_int_equal(grove_storage_delete_session_with_artifacts_if(other, at(w, "s.jsonl"), 4), GROVE_ECONFLICT);
+	assert_int_equal(grove_storage_set_title(other, at(w, "s.jsonl"), NULL), GROVE_ECONFLICT);
+	assert_int_equal(grove_writer_write_line(line, str("x")), GROVE_ECONFLICT);
+	/* what takes its place is locked as well */
+	OK(grove_storage_write_text(w->st, at(w, "s.jsonl"), str("two\n")));
+	assert_int_equal(grove_storage_lock(other, at(w, "s.jsonl")), GROVE_ECONFLICT);
+	has(w, "s.jsonl", "two\n");
+	OK(grove_storage_unlock(w->st, at(w, "s.jsonl")));
+	grove__sys_lock_ms = patience;
+	assert_int_equal(grove_storage_lock(other, at(w, "s.jsonl")), 0);
+	grove_storage_close(other);
+	OK(grove_storage_lock(w->st, at(w, "s.jsonl")));
+	grove_writer_free(line);
+}
+
 static void a_list_that_fails_is_empty(void **state)
 {
 	struct world *w = *state;
@@ -1349,6 +1450,9 @@ static const struct {
 	BOTH(a_prefix_ends_with_a_character),
 	BOTH(both_ends_of_a_file_are_read_at_once),
 	BOTH(a_file_of_another_size_is_left_alone),
+	BOTH(a_title_has_its_place_in_the_first_line),
+	BOTH(a_lock_is_for_others),
+	FILES(a_lock_keeps_others_out),
 	BOTH(rename_replaces),
 	BOTH(directories_are_renamed_with_all_in_them),
 	BOTH(a_session_goes_with_its_artifacts),

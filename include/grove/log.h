@@ -151,6 +151,26 @@ GROVE_API int grove_log_replace(struct grove_log *l, const struct grove_slice *l
 GROVE_API int grove_log_read(struct grove_log *l, uint64_t from, uint64_t to,
 			     struct grove_sink sink, struct grove_log_result *out);
 
+/*
+ * Append the first `head` bytes of what grove_log_read() gives to `first`, and the last
+ * `tail` to `last`, as the log was at one moment. Of a shorter log each gets all of
+ * it; a character that would be cut in two is left out. However long the log is, no
+ * more of it is read than that, and some lines. Otherwise as grove_log_read().
+ */
+GROVE_API int grove_log_read_ends(struct grove_log *l, size_t head, size_t tail, struct grove_buf *first,
+				  struct grove_buf *last, struct grove_log_result *out);
+
+/*
+ * Keep all other handles from writing to the log: GROVE_ECONFLICT, until unlock, or for `ms`
+ * from now if that is earlier, so that nobody has to wait for a program that died. A handle that
+ * has the lock is given more time. While another has it, lock waits, but for no longer
+ * than 10 s: GROVE_ECONFLICT. GROVE_ENOTFOUND if there is no such log; GROVE_ENOTSUP in a store
+ * that has no leases: this is one (<grove/live.h>). Removing is not writing: who
+ * wants to look at a log and then remove it has to lock it first.
+ */
+GROVE_API int grove_log_lock(struct grove_log *l, int64_t ms);
+GROVE_API int grove_log_unlock(struct grove_log *l);
+
 /* The title of a session, as oh-my-pi has it. */
 struct grove_title {
 	size_t size;
@@ -158,6 +178,14 @@ struct grove_title {
 	const char *source;      /* who chose it: "user" or "auto"; NULL: nobody knows */
 	const char *updated;     /* when, as oh-my-pi writes it (ISO 8601); NULL: now */
 };
+
+/*
+ * Put a title into the first line, if that is a line which has room for one, as
+ * oh-my-pi's is: it keeps its length, and no other line is written. A title that is too
+ * long is cut off. Returns 1 if the log does not begin with such a line; GROVE_ENOTFOUND,
+ * GROVE_ECONFLICT as append, GROVE_ENOTSUP in a store that cannot change a line.
+ */
+GROVE_API int grove_log_set_title(struct grove_log *l, const struct grove_title *title);
 
 /* One log of a listing. */
 struct grove_log_item {

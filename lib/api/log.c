@@ -133,6 +133,64 @@ int grove_log_read(struct grove_log *l, uint64_t from, uint64_t to, struct grove
 	return told(l, rc, &d, theirs.why);
 }
 
+int grove_log_read_ends(struct grove_log *l, size_t head, size_t tail, struct grove_buf *first,
+			struct grove_buf *last, struct grove_log_result *out)
+{
+	struct grove_log_result r = { .size = sizeof(r) }, theirs;
+	struct grove_detail d;
+	int rc;
+
+	grove__fail_clear(&d);
+	rc = grove__sized_take(&theirs, sizeof(theirs), out, &d);
+	if (!rc)
+		rc = usable(l, &d);
+	if (!rc)
+		rc = grove__keyed_read_ends(l, head, tail, first, last, &r, &d);
+	r.why = theirs.why;
+	if (!rc)
+		grove__sized_give(out, &r, sizeof(r));
+	return told(l, rc, &d, theirs.why);
+}
+
+int grove_log_lock(struct grove_log *l, int64_t ms)
+{
+	struct grove_detail d;
+	int rc;
+
+	grove__fail_clear(&d);
+	rc = usable(l, &d);
+	if (!rc)
+		rc = grove__keyed_lock(l, ms, &d);
+	return told(l, rc, &d, NULL);
+}
+
+int grove_log_unlock(struct grove_log *l)
+{
+	struct grove_detail d;
+	int rc;
+
+	grove__fail_clear(&d);
+	rc = usable(l, &d);
+	if (!rc)
+		rc = grove__keyed_unlock(l, &d);
+	return told(l, rc, &d, NULL);
+}
+
+int grove_log_set_title(struct grove_log *l, const struct grove_title *title)
+{
+	struct grove_title t;
+	struct grove_detail d;
+	int rc;
+
+	grove__fail_clear(&d);
+	rc = grove__sized_take(&t, sizeof(t), title, &d);
+	if (!rc)
+		rc = usable(l, &d);
+	if (!rc)
+		rc = grove__keyed_set_title(l, &t, &d);
+	return told(l, rc, &d, NULL);
+}
+
 int grove_log_value_get(struct grove_log *l, const char *name, struct grove_buf *out)
 {
 	struct grove_detail d;

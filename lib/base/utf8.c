@@ -219,3 +219,43 @@ int grove__utf8_repair_wtf8(struct grove_buf *out, struct grove_slice s)
 	}
 	return rc;
 }
+
+/* How much of `len` bytes is left when the last character, cut in two, is taken off. */
+static size_t whole_characters(const char *p, size_t len)
+{
+	for (size_t back = 1; back <= 3 && back <= len; back++) {
+		unsigned char c = (unsigned char)p[len - back];
+		size_t need = c >= 0xf8 ? 1 : c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+
+		if ((c & 0xc0) != 0x80)
+			return need > back ? len - back : len;
+	}
+	return len;
+}
+
+/* How many bytes of a text belong to a character whose beginning was cut off. */
+static size_t rest_of_character(const char *p, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && n < 4 && ((unsigned char)p[n] & 0xc0) == 0x80)
+		n++;
+	/* that many belong to no character at all */
+	return n < 4 ? n : 0;
+}
+
+void grove__utf8_cut_end(struct grove_buf *b, size_t from)
+{
+	if (b->len > from)
+		grove__buf_cut(b, from + whole_characters(b->ptr + from, b->len - from));
+}
+
+void grove__utf8_cut_start(struct grove_buf *b, size_t from)
+{
+	size_t cut = b->len > from ? rest_of_character(b->ptr + from, b->len - from) : 0;
+
+	if (!cut)
+		return;
+	memmove(b->ptr + from, b->ptr + from + cut, b->len - from - cut);
+	grove__buf_cut(b, b->len - cut);
+}

@@ -63,4 +63,11 @@ int grove__utf8_repair(struct grove_buf *out, struct grove_slice s);
 /* The same of WTF-8: half a surrogate pair becomes one U+FFFD. */
 int grove__utf8_repair_wtf8(struct grove_buf *out, struct grove_slice s);
 
+/*
+ * A text from `from` on was cut out of a longer one: take off the part of a character
+ * that is left at its end, or at its start.
+ */
+void grove__utf8_cut_end(struct grove_buf *b, size_t from);
+void grove__utf8_cut_start(struct grove_buf *b, size_t from);
+
 #endif

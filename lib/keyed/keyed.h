@@ -6,6 +6,8 @@
  *     open.c     one open log: taking turns, opening it again when it was replaced
  *     append.c   append and replace
  *     read.c     read, values
+ *     ends.c     the first and the last bytes, the title in the first line
+ *     lock.c     keeping others from writing
  *     each.c     listing, removing, moving
  *
  * <grove/log.h> is the contract; docs/internals/log.md says how it is kept.
@@ -121,6 +123,10 @@ struct grove_log {
 	uint64_t next, serving;
 	struct grove_detail detail;
 
+	/* The lease that is taken for lock(). */
+	char owner[40];                  /* "": never yet */
+	int64_t lock_ms;                 /* 0: it is not locked */
+
 	/* of the call whose turn it is */
 	struct grove__keyed_held *held;  /* NULL: not open, or no such log yet */
 	uint64_t moves;                  /* that had been made when it was opened */
@@ -163,6 +169,9 @@ int grove__keyed_read(struct grove_log *l, uint64_t from, uint64_t to, struct gr
 /* What a result says of the log. `lines` is GROVE_LOG_UNCOUNTED where nobody counted. */
 void grove__keyed_tell(const struct grove_store_log_stat *st, uint64_t lines,
 		       struct grove_log_result *out);
+/* Within a turn: was what was read all of one state of the log? Else GROVE_ESTALE. */
+int grove__keyed_same_still(struct grove_log *l, const struct grove_store_log_stat *st,
+			    struct grove_detail *d);
 /*
  * Is the tail the number of lines? Where positions count bytes it is the number of
  * bytes. (Lines without a byte but their LF are as many as these, too.)
@@ -175,6 +184,20 @@ int grove__keyed_value_get(struct grove_log *l, const char *name, struct grove_b
 			   struct grove_detail *d);
 int grove__keyed_value_put(struct grove_log *l, const char *name, struct grove_slice value,
 			   struct grove_detail *d);
+
+/* ------------------------------------------------------------------ ends.c */
+
+int grove__keyed_read_ends(struct grove_log *l, size_t head, size_t tail, struct grove_buf *first,
+			   struct grove_buf *last, struct grove_log_result *out, struct grove_detail *d);
+/* 1: the first line has no place for it. */
+int grove__keyed_set_title(struct grove_log *l, const struct grove_title *title, struct grove_detail *d);
+
+/* ------------------------------------------------------------------ lock.c */
+
+int grove__keyed_lock(struct grove_log *l, int64_t ms, struct grove_detail *d);
+int grove__keyed_unlock(struct grove_log *l, struct grove_detail *d);
+/* Within a turn: a log that was opened again has our lock still. */
+int grove__keyed_lock_again(struct grove_log *l, struct grove_store_log *log, struct grove_detail *d);
 
 /* ------------------------------------------------------------------ each.c */
 

@@ -110,8 +110,12 @@ static int keep_key(struct grove_log *l, struct grove_store_log *log, struct gro
 static int hold(struct grove_log *l, struct grove_store_log *log, struct grove_detail *d)
 {
 	int rc = l->name.cut ? keep_key(l, log, d) : 0;
-	struct grove__keyed_held *h = rc ? NULL : calloc(1, sizeof(*h));
+	struct grove__keyed_held *h = NULL;
 
+	if (!rc)
+		rc = grove__keyed_lock_again(l, log, d);
+	if (!rc)
+		h = calloc(1, sizeof(*h));
 	if (!h) {
 		grove__log_close(log);
 		return rc ? rc : grove__fail_nomem(d);

@@ -28,9 +28,8 @@ static int read_all(struct grove_store_log *log, const struct grove_store_log_st
 	return grove__range_read(r, log, r->line, until, d);
 }
 
-/* Were these lines all of one state of the log? */
-static int same_still(struct grove_log *l, const struct grove_store_log_stat *st,
-		      struct grove_detail *d)
+int grove__keyed_same_still(struct grove_log *l, const struct grove_store_log_stat *st,
+			    struct grove_detail *d)
 {
 	struct grove_store_log_stat now;
 	int rc = grove__log_stat(l->held->log, &now, d);
@@ -54,7 +53,7 @@ int grove__keyed_read(struct grove_log *l, uint64_t from, uint64_t to, struct gr
 		if (!rc && r.from < r.to)
 			rc = read_all(l->held->log, &st, &r, d);
 		if (!rc)
-			rc = same_still(l, &st, d);
+			rc = grove__keyed_same_still(l, &st, d);
 		if (rc == GROVE_ESTALE)
 			grove__keyed_drop(l);
 		/* what was handed out cannot be taken back */

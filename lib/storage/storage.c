@@ -3,6 +3,7 @@
  * is carried out here, whoever asked for it.
  */
 #include "storage/storage.h"
+#include "base/utf8.h"
 #include "dialect/xcsh.h"
 #include "js/js.h"
 #include "sys/clock.h"
@@ -154,38 +155,6 @@ static int list_files(struct grove_storage *st, struct grove_storage_call *c, st
 
 /* ------------------------------------------------------------------ reading */
 
-/* How much of `len` bytes is left when the last character, cut in two, is taken off. */
-static size_t whole_characters(const char *p, size_t len)
-{
-	for (size_t back = 1; back <= 3 && back <= len; back++) {
-		unsigned char c = (unsigned char)p[len - back];
-		size_t need = c >= 0xf8 ? 1 : c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
-
-		if ((c & 0xc0) != 0x80)
-			return need > back ? len - back : len;
-	}
-	return len;
-}
-
-/* How many bytes of a text belong to a character whose beginning was cut off. */
-static size_t rest_of_character(const char *p, size_t len)
-{
-	size_t n = 0;
-
-	while (n < len && n < 4 && ((unsigned char)p[n] & 0xc0) == 0x80)
-		n++;
-	/* that many belong to no character at all */
-	return n < 4 ? n : 0;
-}
-
-static void cut_start(struct grove_buf *b, size_t from)
-{
-	size_t cut = rest_of_character(b->ptr + from, b->len - from);
-
-	memmove(b->ptr + from, b->ptr + from + cut, b->len - from - cut);
-	grove__buf_cut(b, b->len - cut);
-}
-
 static int read_text(struct grove_storage *st, struct grove_storage_call *c, struct grove_detail *d)
 {
 	bool whole = c->op == GROVE_STORAGE_READ_TEXT;
@@ -209,10 +178,9 @@ static int read_text(struct grove_storage *st, struct grove_storage_call *c, str
 	if (err)
 		return grove__fail_sys(d, err, c->path, "cannot read");
 	if (e.tail && e.bytes > c->text_tail.len - tail_before)
-		cut_start(&c->text_tail, tail_before);
+		grove__utf8_cut_start(&c->text_tail, tail_before);
 	if (e.bytes > c->text.len - before)
-		grove__buf_cut(&c->text, before + whole_characters(c->text.ptr + before,
-								    c->text.len - before));
+		grove__utf8_cut_end(&c->text, before);
 	return 0;
 }
 

@@ -693,6 +693,130 @@ static void a_part_of_the_lines_can_be_read(void **state)
 	grove_log_close(l);
 }
 
+/* Both ends of lines without an LF in them; "" is no line at all. */
+static void ends_are(struct world *w, struct grove_log *l, size_t head, size_t tail, const char *first,
+		     const char *last)
+{
+	struct grove_buf a = GROVE_BUF_INIT, b = GROVE_BUF_INIT;
+
+	LOG_OK(l, grove_log_read_ends(l, head, tail, &a, &b, NULL));
+	assert_string_equal(a.ptr ? a.ptr : "", first);
+	assert_string_equal(b.ptr ? b.ptr : "", last);
+	grove_buf_release(&a);
+	grove_buf_release(&b);
+}
+
+static void both_ends_can_be_read(void **state)
+{
+	struct world *w = *state;
+	struct grove_log *l = made(w, key3("p", "s", NULL));
+	struct grove_log_result r = { .size = sizeof(r) };
+	struct grove_buf a = GROVE_BUF_INIT, b = GROVE_BUF_INIT;
+	char want[4096], line[16];
+	struct grove_slice s = { line, 0 };
+
+	assert_int_equal(grove_log_read_ends(l, 1, 1, &a, &b, NULL), GROVE_ENOTFOUND);
+	add(w, l, NULL, "\xc3\xa4\xc3\xa4", "", "x\xf0\x9f\x8c\xb3", NULL);
+	ends_are(w, l, 100, 100, "\xc3\xa4\xc3\xa4\n\nx\xf0\x9f\x8c\xb3\n", "\xc3\xa4\xc3\xa4\n\nx\xf0\x9f\x8c\xb3\n");
+	ends_are(w, l, 3, 4, "\xc3\xa4", "\n");
+	ends_are(w, l, 4, 5, "\xc3\xa4\xc3\xa4", "\xf0\x9f\x8c\xb3\n");
+	ends_are(w, l, 0, 7, "", "\nx\xf0\x9f\x8c\xb3\n");
+	ends_are(w, l, 12, 0, "\xc3\xa4\xc3\xa4\n\nx\xf0\x9f\x8c\xb3\n", "");
+	LOG_OK(l, grove_log_replace(l, NULL, 0, NULL, NULL));
+	ends_are(w, l, 9, 9, "", "");
+	/* the first lines are long, so that the last ones are not as long as one would guess */
+	memset(want, 'y', sizeof(want));
+	s = (struct grove_slice){ want, sizeof(want) };
+	for (int i = 0; i < 8; i++)
+		LOG_OK(l, grove_log_append(l, &s, 1, NULL, NULL));
+	*want = '\0';
+	for (int i = 0; i < 600; i++) {
+		s = (struct grove_slice){ line, (size_t)snprintf(line, sizeof(line), "%03d", i) };
+		LOG_OK(l, grove_log_append(l, &s, 1, NULL, NULL));
+		if (i >= 100)
+			snprintf(want + strlen(want), sizeof(want) - strlen(want), "%03d\n", i);
+	}
+	ends_are(w, l, 5, 2000, "yyyyy", want);
+	LOG_OK(l, grove_log_read_ends(l, 40000, 1 << 20, &a, &b, &r));
+	assert_int_equal(a.len, r.bytes);
+	assert_int_equal(r.bytes, 8 * 4097 + 600 * 4);
+	assert_memory_equal(a.ptr, b.ptr, a.len);
+	grove_buf_release(&a);
+	grove_buf_release(&b);
+	grove_log_close(l);
+}
+
+/* Does the store have what is asked for? One that a host brings need not. */
+static bool has(int rc)
+{
+	if (rc == GROVE_ENOTSUP)
+		assert_string_equal(kind->name, "drawer");
+	return rc != GROVE_ENOTSUP;
+}
+
+static void a_title_is_put_into_the_line_that_has_room(void **state)
+{
+	struct world *w = *state;
+	struct grove_log *l = made(w, key3("p", "s", NULL));
+	struct grove_title t = { sizeof(t), "the \xc3\xa4", "user", "t2" };
+
+	assert_int_equal(grove_log_set_title(l, &t), GROVE_ENOTFOUND);
+	add(w, l, NULL, "{\"x\":1}", NULL);
+	assert_int_equal(grove_log_set_title(l, &t), 1);
+	LOG_OK(l, grove_log_replace(l, NULL, 0, NULL, NULL));
+	assert_int_equal(grove_log_set_title(l, &t), 1);
+	add(w, l, NULL, "{\"type\":\"title\",\"v\":1,\"title\":\"\",\"source\":\"auto\",\"updatedAt\":\"\",\"pad\":\"          \"}",
+	    "{\"x\":1}", NULL);
+	if (has(grove_log_set_title(l, &t))) {
+		assert_lines(w, l, "{\"type\":\"title\",\"v\":1,\"title\":\"the \xc3\xa4\",\"source\":\"user\",\"updatedAt\":\"t2\",\"pad\":\"  \"}\n"
+				   "{\"x\":1}\n");
+		add(w, l, NULL, "{\"x\":2}", NULL);
+		t.updated = NULL;
+		assert_int_equal(grove_log_set_title(l, &t), 1);
+	}
+	grove_log_close(l);
+}
+
+static void a_lock_keeps_other_handles_from_writing(void **state)
+{
+	struct world *w = *state;
+	struct grove_key key = { "p", "s", NULL };
+	struct grove_log *l = made(w, key), *other = made(w, key);
+	struct grove_slice line = grove_str("2");
+
+	assert_int_equal(grove_log_lock(l, 60000), GROVE_ENOTFOUND);
+	add(w, l, NULL, "1", NULL);
+	assert_int_equal(grove_log_lock(l, 0), GROVE_EINVAL);
+	if (!has(grove_log_lock(l, 60000)))
+		goto out;
+	assert_int_equal(grove_log_append(other, &line, 1, NULL, NULL), GROVE_ECONFLICT);
+	assert_int_equal(grove_log_replace(other, &line, 1, NULL, NULL), GROVE_ECONFLICT);
+	/* it is not for us, nor for what we put in its place */
+	add(w, l, NULL, "2", NULL);
+	LOG_OK(l, grove_log_replace(l, &line, 1, &(struct grove_log_options){ .size = sizeof(struct grove_log_options), .flags = GROVE_LOG_FORCE }, NULL));
+	add(w, l, NULL, "3", NULL);
+	LOG_OK(l, grove_log_lock(l, 60000));
+	assert_int_equal(grove_log_append(other, &line, 1, NULL, NULL), GROVE_ECONFLICT);
+	LOG_OK(l, grove_log_unlock(l));
+	LOG_OK(l, grove_log_unlock(l));
+	add(w, other, NULL, "4", NULL);
+	/* one that is over is anybody's */
+	LOG_OK(l, grove_log_lock(l, 1));
+	usleep(5000);
+	LOG_OK(other, grove_log_lock(other, 60000));
+	assert_int_equal(grove_log_append(l, &line, 1, NULL, NULL), GROVE_ECONFLICT);
+	LOG_OK(l, grove_log_unlock(l));
+	/* a lock goes with its log */
+	remove_it(w, key, 0);
+	LOG_OK(other, grove_log_unlock(other));
+	add(w, l, NULL, "5", NULL);
+	add(w, other, NULL, "6", NULL);
+	assert_has(w, key, "5\n6\n");
+out:
+	grove_log_close(l);
+	grove_log_close(other);
+}
+
 static int stop(void *payload, const char *ptr, size_t len)
 {
 	(void)payload;
@@ -1189,6 +1313,9 @@ static const struct {
 	TEST(comparisons_refuse_what_others_changed),
 	TEST(replacing_is_all_or_nothing),
 	TEST(a_part_of_the_lines_can_be_read),
+	TEST(both_ends_can_be_read),
+	TEST(a_title_is_put_into_the_line_that_has_room),
+	TEST(a_lock_keeps_other_handles_from_writing),
 	TEST(callbacks_can_end_the_work),
 	TEST(a_line_of_5_megabytes_and_500_in_a_batch),
 	TEST(many_threads_append_to_one_handle),

@@ -13,41 +13,18 @@
 
 const path = require("node:path");
 const { Logs } = require("./lib/logs.cjs");
-const { SessionStorage } = require("./lib/storage.cjs");
+const { missing, SessionStorage } = require("./lib/storage.cjs");
 
 const SUFFIX = ".jsonl";
 const TITLE = "omp.title";
 const AT_ONCE = 16; // questions to the store while the index is read
+const PATIENCE = 5000; // ms, with who has locked a session
+const PAUSE = 20;
 
 /** The lines of a text; what follows the last LF is a line of its own. */
 function linesOf(text) {
 	if (text === "") return [];
 	return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
-}
-
-/** The first and the last bytes of a text, no character cut in two. */
-function slices(text, head, tail) {
-	const bytes = Buffer.from(text);
-	const cut = (from, to) => {
-		while (from > 0 && from < bytes.length && (bytes[from] & 0xc0) === 0x80) from++;
-		while (to > from && to < bytes.length && (bytes[to] & 0xc0) === 0x80) to--;
-		return bytes.toString("utf8", from, to);
-	};
-	return [cut(0, Math.min(head, bytes.length)), tail > 0 ? cut(Math.max(0, bytes.length - tail), bytes.length) : ""];
-}
-
-/** The first line of a session with another title in it; undefined if it has no room for one. */
-function withTitle(line, { title, source, updatedAt }) {
-	let slot;
-	try {
-		slot = JSON.parse(line);
-	} catch {
-		return undefined;
-	}
-	if (slot?.type !== "title" || typeof slot.pad !== "string") return undefined;
-	Object.assign(slot, { title, source, updatedAt, pad: "" });
-	const room = Buffer.byteLength(line) - Buffer.byteLength(JSON.stringify(slot));
-	return room < 0 ? undefined : JSON.stringify({ ...slot, pad: " ".repeat(room) });
 }
 
 async function inGroups(list, fn) {
@@ -60,6 +37,7 @@ async function inGroups(list, fn) {
 class SessionStorageBackend {
 	#logs;
 	#keys = new Map(); // path → [project, session, subpath], of what there is
+	#asked = new Map(); // path → what is asked before it is removed
 	#Conflict;
 
 	constructor(url, { SessionWriteConflictError, sync } = {}) {
@@ -134,7 +112,7 @@ class SessionStorageBackend {
 	}
 
 	async readSlices(file, head, tail) {
-		return slices((await this.readFull(file)) ?? "", head, tail);
+		return (await this.#log(file).readEnds(head, tail)) ?? ["", ""];
 	}
 
 	// --------------------------------------------------------------- writing
@@ -157,29 +135,38 @@ class SessionStorageBackend {
 	}
 
 	async append(file, line) {
-		await this.#made(file).append(linesOf(line), { quiet: true });
+		for (const until = Date.now() + PATIENCE; ; ) {
+			try {
+				await this.#made(file).append(linesOf(line), { quiet: true });
+				return;
+			} catch (error) {
+				// another has the lock, for a moment
+				if (error.code !== "CONFLICT" || Date.now() > until) throw error;
+				await new Promise((done) => setTimeout(done, PAUSE));
+			}
+		}
 	}
 
+	/** A session begins with a line that has room for its title, where other programs find it. */
 	async updateSessionTitle(file, title) {
 		const log = this.#log(file);
 		await log.setValue(TITLE, JSON.stringify(title));
-		await this.#fillSlot(log, title);
+		await log.setTitle(title);
 	}
 
 	/**
-	 * A session begins with a line that has room for its title, where other programs find it. It keeps
-	 * its length. If others write meanwhile it is theirs to fill in.
+	 * Keeps other processes from writing to a session, which is what this returns, until that is called;
+	 * undefined if it was not written yet.
 	 */
-	async #fillSlot(log, title) {
-		const old = (await log.read(0, 1))?.trimEnd();
-		const slot = old ? withTitle(old, title) : undefined;
-		if (slot === undefined || slot === old) return;
-		const text = await log.read();
-		if (!text?.startsWith(old)) return;
+	lockSync(file) {
+		const log = this.#log(file);
+		const known = this.#keys.has(file) && !log.busy;
 		try {
-			await log.replace([slot, ...linesOf(text).slice(1)], { bytes: Buffer.byteLength(text) });
+			return log.lockSync();
 		} catch (error) {
-			if (error.code !== "CONFLICT") throw error;
+			if (error.code !== "NOTFOUND") throw error;
+			if (known) throw missing(file);
+			return undefined;
 		}
 	}
 
@@ -187,14 +174,47 @@ class SessionStorageBackend {
 		await this.#made(file).replace([]);
 	}
 
-	async remove(files) {
-		for (const file of files) {
-			await this.#logs.remove(...this.#key(file));
-			const below = file.slice(0, -SUFFIX.length) + path.sep;
-			for (const other of [...this.#keys.keys()]) {
-				if (other === file || (this.#keys.get(other)[2] !== undefined && other.startsWith(below))) this.#keys.delete(other);
-			}
+	#forget(file) {
+		const below = file.slice(0, -SUFFIX.length) + path.sep;
+		for (const other of [...this.#keys.keys()]) {
+			if (other === file || (this.#keys.get(other)[2] !== undefined && other.startsWith(below))) this.#keys.delete(other);
 		}
+	}
+
+	async remove(files) {
+		const file = files.find((name) => this.#asked.has(name));
+		if (file !== undefined && !(await this.#removeAsked(file))) return;
+		for (const name of files) {
+			if (name !== file) await this.#logs.remove(...this.#key(name));
+			this.#forget(name);
+		}
+	}
+
+	/** A failure is not the queue's, which goes on: removeIf() tells it. */
+	async #removeAsked(file) {
+		const asked = this.#asked.get(file);
+		try {
+			asked.answer = await this.#logs.removeIf(this.#key(file), asked.shouldDelete);
+		} catch (error) {
+			asked.error = error.code === "NOTFOUND" ? missing(file) : error;
+		}
+		return asked.answer;
+	}
+
+	/**
+	 * Deletes a session by `remove`, which calls remove() of this object, if `shouldDelete(text)` says so
+	 * while nobody else can write to it. Answers whether it did.
+	 */
+	async removeIf(file, shouldDelete, remove) {
+		const asked = { shouldDelete, answer: false };
+		this.#asked.set(file, asked);
+		try {
+			await remove();
+		} finally {
+			this.#asked.delete(file);
+		}
+		if (asked.error) throw asked.error;
+		return asked.answer;
 	}
 
 	async move(from, to) {
@@ -207,13 +227,48 @@ class SessionStorageBackend {
 	}
 }
 
+/** The host's storage, and what only a store that others can be kept from makes possible. */
+function withLocks(Storage) {
+	return class extends Storage {
+		#backend;
+
+		constructor(backend) {
+			super(backend);
+			this.#backend = backend;
+		}
+
+		/** What `operation` writes is written before others can write again. */
+		withSessionFileLockSync(file, operation) {
+			const unlock = this.#backend.lockSync(file);
+			try {
+				return operation();
+			} finally {
+				if (unlock) this.confirmWrites(file).then(unlock, unlock).catch(() => {}); // it ends by itself
+			}
+		}
+
+		async deleteSessionWithArtifactsIf(file, shouldDelete) {
+			await this.confirmWrites(file);
+			let deleted = false;
+			try {
+				deleted = await this.#backend.removeIf(file, shouldDelete, () => this.deleteSessionWithArtifacts(file));
+			} finally {
+				if (!deleted) await this.refresh(); // it is still there
+			}
+			return deleted;
+		}
+	};
+}
+
 /**
  * A storage in the store with this URL: a directory, "sqlite:FILE", "mysql://…" or "memory:". `host`
  * is oh-my-pi's module, whose IndexedSessionStorage does the rest; without one, as for xcsh, the
  * SessionStorage of this package does.
  */
 async function openStorage(url, host, options = {}) {
-	const Storage = host?.IndexedSessionStorage ?? SessionStorage;
+	const Host = host?.IndexedSessionStorage ?? SessionStorage;
+	// older ones cannot tell when something was written
+	const Storage = Host.prototype.confirmWrites && Host.prototype.refresh ? withLocks(Host) : Host;
 	const storage = new Storage(
 		new SessionStorageBackend(url, { ...options, SessionWriteConflictError: host?.SessionWriteConflictError }),
 	);

@@ -35,6 +35,10 @@ export declare class SessionStorageBackend {
 	truncate(path: string, mtimeMs: number): Promise<void>;
 	remove(paths: string[]): Promise<void>;
 	move(from: string, to: string, mtimeMs: number): Promise<void>;
+	/** Keeps other processes from writing to a session until what it returns is called; undefined: it was not written yet. */
+	lockSync(path: string): (() => Promise<void>) | undefined;
+	/** Calls `remove`, which removes this path, but only if `shouldDelete` says so while nobody else can write. */
+	removeIf(path: string, shouldDelete: (text: string) => boolean, remove: () => Promise<void>): Promise<boolean>;
 }
 
 export interface SessionStorageWriter {
@@ -52,8 +56,11 @@ export interface SessionStorageWriter {
 /** For hosts without an IndexedSessionStorage, such as xcsh. Writes are queued; drain() waits for them. */
 export declare class SessionStorage {
 	constructor(backend: SessionStorageBackend);
+	readonly defersSyncPublish: boolean;
 	initialize(): Promise<void>;
+	refresh(): Promise<void>;
 	drain(): Promise<void>;
+	confirmWrites(path: string): Promise<void>;
 	ensureDirSync(dir: string): void;
 	fsyncDirSync(dir: string): void;
 	existsSync(path: string): boolean;
@@ -71,6 +78,14 @@ export declare class SessionStorage {
 	rename(from: string, to: string): Promise<void>;
 	unlink(path: string): Promise<void>;
 	deleteSessionWithArtifacts(path: string): Promise<void>;
+}
+
+/** What openStorage() adds to it, and to oh-my-pi's. */
+export interface SessionStorageLocks {
+	/** Runs `operation`; what it writes is written before other processes can write to that session again. */
+	withSessionFileLockSync<T>(path: string, operation: () => T): T;
+	/** Deletes a session if `shouldDelete` says so while nobody else can write to it. */
+	deleteSessionWithArtifactsIf(path: string, shouldDelete: (text: string) => boolean): Promise<boolean>;
 }
 
 /** A storage in the store with this URL. `host`: oh-my-pi's module; without one it is a SessionStorage. */

@@ -175,4 +175,77 @@ for (const [kind, { url, shared }] of Object.entries(kinds)) {
 		assert.equal(storage.existsSync(b), false);
 		if (shared) assert.equal((await openStorage(where)).existsSync(b), false);
 	});
+
+	test(`${kind}: a session is deleted only while it is what it was asked for`, async () => {
+		const where = url();
+		if (/^mysql/.test(where)) initStore(where);
+		const storage = await openStorage(where);
+		await assert.rejects(storage.deleteSessionWithArtifactsIf(a, () => true), { code: "ENOENT" });
+		storage.writeTextSync(a, "1\n");
+		storage.writeTextSync(`${a.slice(0, -6)}/0-Task.jsonl`, "2\n");
+		let seen;
+		assert.equal(await storage.deleteSessionWithArtifactsIf(a, (text) => ((seen = text), false)), false);
+		assert.equal(seen, "1\n");
+		assert.equal(storage.existsSync(a), true);
+		assert.equal(await storage.readText(a), "1\n");
+		if (shared) {
+			// another process that writes while it is looked at is made to wait
+			const other = await openStorage(where);
+			let written;
+			assert.equal(
+				await storage.deleteSessionWithArtifactsIf(a, () => {
+					written = other.openWriter(a).append("late\n");
+					return false;
+				}),
+				false,
+			);
+			await written;
+			assert.equal(await storage.readText(a), "1\nlate\n");
+		}
+		assert.equal(await storage.deleteSessionWithArtifactsIf(a, () => true), true);
+		assert.equal(storage.existsSync(a), false);
+		await assert.rejects(storage.readText(a), { code: "ENOENT" });
+		if (shared) assert.deepEqual([...(await index(open(where))).keys()], []);
+		await assert.rejects(storage.deleteSessionWithArtifactsIf(a, () => { throw new Error("no"); }), { code: "ENOENT" });
+		await storage.drain();
+	});
+
+	test(`${kind}: what is written under a lock comes before what others write`, async () => {
+		const where = url();
+		if (/^mysql/.test(where)) initStore(where);
+		const storage = await openStorage(where);
+		// not written yet: there is nobody to keep out
+		storage.writeTextSync(a, "1\n");
+		assert.equal(storage.withSessionFileLockSync(a, () => 7), 7);
+		await storage.drain();
+		const writer = storage.openWriter(a);
+		const others = shared ? await openStorage(where) : storage;
+		let late;
+		const answer = storage.withSessionFileLockSync(a, () => {
+			if (shared) late = others.openWriter(a).append("3\n");
+			writer.appendSync("2\n");
+			return "done";
+		});
+		assert.equal(answer, "done");
+		await late;
+		await storage.drain();
+		assert.equal(await storage.readText(a), shared ? "1\n2\n3\n" : "1\n2\n");
+		assert.throws(() => storage.withSessionFileLockSync(a, () => { throw new Error("mine"); }), /mine/);
+		writer.appendSync("4\n");
+		await writer.flush();
+		// a session that another process has removed is gone
+		if (shared) {
+			await others.deleteSessionWithArtifacts(a);
+			assert.throws(() => storage.withSessionFileLockSync(a, () => writer.appendSync("5\n")), { code: "ENOENT" });
+			assert.equal((await openStorage(where)).existsSync(a), false);
+		}
+	});
 }
+
+test("a host's storage that cannot tell when it has written has no locks", async () => {
+	class IndexedSessionStorage {
+		async initialize() {}
+	}
+	const storage = await openStorage("memory:", { IndexedSessionStorage });
+	assert.equal(storage.withSessionFileLockSync, undefined);
+});

@@ -9,6 +9,7 @@ const binding = require("./binding.cjs");
 
 const IDLE = 64; // logs that stay open, each with a descriptor or a statement
 const SYNC = { none: 0, flush: 1, always: 2 };
+const LOCK = 30000; // ms: nobody waits longer for a program that was killed
 const IF_BYTES = 2;
 const FORCE = 8;
 
@@ -46,17 +47,29 @@ class Logs {
 		return JSON.parse(await binding.logEach(this.#world, project, session));
 	}
 
-	/** Deletes a log, after what is under way for it. Answers whether there was one. */
-	remove(project, session, subpath) {
+	/** The logs that go with this one. */
+	#with(project, session, subpath) {
 		const all = [...this.#open].filter(([name]) => {
 			const [p, s, sub] = JSON.parse(name);
 			return p === project && s === session && (subpath === undefined || (sub ?? undefined) === subpath);
 		});
-		const own = this.at(project, session, subpath);
-		return own.after(
-			all.map(([, log]) => log),
-			() => binding.logRemove(this.#world, project, session, subpath),
-		);
+		return all.map(([, log]) => log);
+	}
+
+	/** Deletes a log, after what is under way for it. Answers whether there was one. */
+	remove(project, session, subpath) {
+		const others = this.#with(project, session, subpath);
+		return this.at(project, session, subpath).after(others, () => binding.logRemove(this.#world, project, session, subpath));
+	}
+
+	/** The same, if `wanted(text)` says so while nobody can write to it. Answers whether it did. */
+	removeIf([project, session, subpath], wanted) {
+		const others = this.#with(project, session, subpath);
+		return this.at(project, session, subpath).locked(others, async (text) => {
+			const yes = wanted(text);
+			if (yes) await binding.logRemove(this.#world, project, session, subpath);
+			return yes;
+		});
 	}
 
 	move(from, to) {
@@ -126,6 +139,38 @@ class Log {
 	/** The lines [from, to), or all, as one text, an LF after each; null if the log does not exist. */
 	read(from, to) {
 		return this.after([], () => binding.logRead(this.#handle, from, to));
+	}
+
+	/** The first and the last bytes of what read() answers, no character cut in two; null without a log. */
+	readEnds(head, tail) {
+		return this.after([], () => binding.logReadEnds(this.#handle, head, tail));
+	}
+
+	/** Puts a title into the first line. Answers whether that has a place for it. */
+	setTitle({ title, source, updatedAt }) {
+		return this.after([], () => binding.logSetTitle(this.#handle, title, source, updatedAt));
+	}
+
+	/** Runs `fn(text)` while nobody else can write to this log; NOTFOUND if there is none. */
+	locked(others, fn) {
+		return this.after(others, async () => {
+			await binding.logLock(this.#handle, LOCK);
+			try {
+				return await fn(await binding.logRead(this.#handle));
+			} finally {
+				await binding.logUnlock(this.#handle);
+			}
+		});
+	}
+
+	/** Keeps all others from writing, from now on until what is returned is called and what is under way is done. */
+	lockSync() {
+		binding.logLockSync(this.#handle, LOCK);
+		this.#calls++;
+		return () => {
+			this.#calls--;
+			return this.after([], () => binding.logUnlock(this.#handle));
+		};
 	}
 
 	value(name) {

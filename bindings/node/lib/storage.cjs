@@ -95,9 +95,20 @@ class SessionStorage {
 		this.#backend = backend;
 	}
 
+	get defersSyncPublish() {
+		return true;
+	}
+
 	async initialize() {
 		await this.#backend.init();
-		for (const { path: file, size, mtimeMs } of await this.#backend.loadIndex()) this.#index.set(file, { size, mtimeMs });
+		await this.refresh();
+	}
+
+	/** What others have written meanwhile. */
+	async refresh() {
+		await this.drain();
+		const all = await this.#backend.loadIndex();
+		this.#index = new Map(Array.from(all, ({ path: file, size, mtimeMs }) => [file, { size, mtimeMs }]));
 	}
 
 	// ----------------------------------------------------------- the queue
@@ -113,6 +124,11 @@ class SessionStorage {
 
 	async settled(file) {
 		await this.#queues.get(file);
+	}
+
+	/** All that was queued for this path is stored; rejects if it is not. */
+	confirmWrites(file) {
+		return this.settled(file);
 	}
 
 	async drain() {
@@ -232,4 +248,4 @@ class SessionStorage {
 	}
 }
 
-module.exports = { SessionStorage };
+module.exports = { missing, SessionStorage };

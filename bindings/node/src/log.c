@@ -9,6 +9,7 @@
 #include "addon.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,7 +20,8 @@ struct log {
 	unsigned refs;           /* of JavaScript and of jobs; on the environment's thread */
 	struct world *world;
 	char *project, *session, *subpath;
-	struct grove_log *l;     /* NULL: not open yet. Only the job that runs uses it */
+	pthread_mutex_t opening; /* a job and a synchronous call may both want to */
+	struct grove_log *l;     /* NULL: not open yet */
 };
 
 enum { MAX_TEXTS = 7 };
@@ -30,6 +32,7 @@ struct log_job {
 	char *text[MAX_TEXTS];
 	size_t len[MAX_TEXTS];
 	struct grove_log_options opt;
+	struct grove_buf last;
 	bool all, some, none;
 };
 
@@ -43,6 +46,7 @@ static void log_unref(struct log *log)
 	if (!log || --log->refs)
 		return;
 	grove_log_close(log->l);
+	pthread_mutex_destroy(&log->opening);
 	world_unref(log->world);
 	free(log->project);
 	free(log->session);
@@ -56,6 +60,7 @@ static void release(struct job *job)
 
 	for (size_t i = 0; i < MAX_TEXTS; i++)
 		free(j->text[i]);
+	grove_buf_release(&j->last);
 	log_unref(j->log);
 	free(j);
 }
@@ -150,21 +155,28 @@ static int tell(struct job *job, const struct grove_log_result *r)
 
 /* ------------------------------------------------------------------ one log */
 
+/* On any thread. */
+static int have_log(struct log *log, struct grove *g, struct grove_detail *why)
+{
+	struct grove_key key = key_of(log);
+	int rc = 0;
+
+	pthread_mutex_lock(&log->opening);
+	if (!log->l)
+		rc = grove_log_open(g, NULL, &key, GROVE_LOG_CREATE, &log->l);
+	if (rc && log->l)
+		grove_log_error(log->l, why);
+	if (rc) {
+		grove_log_close(log->l);
+		log->l = NULL;
+	}
+	pthread_mutex_unlock(&log->opening);
+	return rc;
+}
+
 static int open_log(struct log_job *j)
 {
-	struct grove_key key = key_of(j->log);
-	int rc;
-
-	if (j->log->l)
-		return 0;
-	rc = grove_log_open(j->job.g, NULL, &key, GROVE_LOG_CREATE, &j->log->l);
-	if (rc && j->log->l)
-		grove_log_error(j->log->l, &j->job.why);
-	if (rc) {
-		grove_log_close(j->log->l);
-		j->log->l = NULL;
-	}
-	return rc;
+	return have_log(j->log, j->job.g, &j->job.why);
 }
 
 static int told(struct log_job *j, int rc)
@@ -238,6 +250,57 @@ static int run_read(struct job *job)
 	return j->none ? 0 : rc;
 }
 
+static int run_read_ends(struct job *job)
+{
+	struct log_job *j = (struct log_job *)job;
+	int rc = open_log(j);
+
+	if (!rc)
+		rc = told(j, grove_log_read_ends(j->log->l, (size_t)j->opt.seq, (size_t)j->opt.bytes, &job->out, &j->last,
+						 NULL));
+	j->none = rc == GROVE_ENOTFOUND;
+	return j->none ? 0 : rc;
+}
+
+/* [first, last], or null */
+static napi_value ends_or_null(struct job *job, napi_env env)
+{
+	struct log_job *j = (struct log_job *)job;
+	napi_value v = NULL;
+
+	if (j->none)
+		return text_or_null(job, env);
+	napi_create_array_with_length(env, 2, &v);
+	napi_set_element(env, v, 0, js_slice(env, grove_buf_slice(&job->out)));
+	napi_set_element(env, v, 1, js_slice(env, grove_buf_slice(&j->last)));
+	return v;
+}
+
+static int run_set_title(struct job *job)
+{
+	struct log_job *j = (struct log_job *)job;
+	struct grove_title t = { sizeof(t), j->text[0], j->text[1], j->text[2] };
+	int rc = open_log(j);
+
+	return rc ? rc : told(j, grove_log_set_title(j->log->l, &t));
+}
+
+static int run_lock(struct job *job)
+{
+	struct log_job *j = (struct log_job *)job;
+	int rc = open_log(j);
+
+	return rc ? rc : told(j, grove_log_lock(j->log->l, (int64_t)j->opt.seq));
+}
+
+static int run_unlock(struct job *job)
+{
+	struct log_job *j = (struct log_job *)job;
+	int rc = open_log(j);
+
+	return rc ? rc : told(j, grove_log_unlock(j->log->l));
+}
+
 static int run_value_get(struct job *job)
 {
 	struct log_job *j = (struct log_job *)job;
@@ -276,6 +339,7 @@ static napi_value log_new(struct call *c)
 		return w ? throw_error(c, GROVE_ENOMEM, NULL) : NULL;
 	log->handle.kind = kind;
 	log->refs = 1;
+	pthread_mutex_init(&log->opening, NULL);
 	log->world = world_ref(w);
 	if (!take_part(c, 1, &log->project) || !take_part(c, 2, &log->session) || !take_part(c, 3, &log->subpath) ||
 	    napi_create_external(c->env, log, finalise, NULL, &result) != napi_ok) {
@@ -320,6 +384,61 @@ static napi_value log_read(struct call *c)
 	struct log_job *j = log ? job_new(c, log, run_read, text_or_null) : NULL;
 
 	return j ? start(c, j, log->world, "grove:read", take_u64(c, 1, &j->opt.seq) && take_u64(c, 2, &j->opt.bytes)) : NULL;
+}
+
+/* logReadEnds(log, head, tail) */
+static napi_value log_read_ends(struct call *c)
+{
+	struct log *log = take_handle(c, 0, kind);
+	struct log_job *j = log ? job_new(c, log, run_read_ends, ends_or_null) : NULL;
+
+	return j ? start(c, j, log->world, "grove:read", take_u64(c, 1, &j->opt.seq) && take_u64(c, 2, &j->opt.bytes)) : NULL;
+}
+
+/* logSetTitle(log, title, source, updatedAt): was there a place for it? */
+static napi_value log_set_title(struct call *c)
+{
+	struct log *log = take_handle(c, 0, kind);
+	struct log_job *j = log ? job_new(c, log, run_set_title, was_there) : NULL;
+
+	return j ? start(c, j, log->world, "grove:title",
+			 keep_part(c, j, 1, 0) && keep_part(c, j, 2, 1) && keep_part(c, j, 3, 2)) : NULL;
+}
+
+/* logLock(log, ms), logUnlock(log) */
+static napi_value log_lock(struct call *c)
+{
+	struct log *log = take_handle(c, 0, kind);
+	struct log_job *j = log ? job_new(c, log, run_lock, NULL) : NULL;
+
+	return j ? start(c, j, log->world, "grove:lock", take_u64(c, 1, &j->opt.seq)) : NULL;
+}
+
+static napi_value log_unlock(struct call *c)
+{
+	struct log *log = take_handle(c, 0, kind);
+	struct log_job *j = log ? job_new(c, log, run_unlock, NULL) : NULL;
+
+	return j ? start(c, j, log->world, "grove:unlock", true) : NULL;
+}
+
+/* logLockSync(log, ms): the same at once, while the environment waits. */
+static napi_value log_lock_sync(struct call *c)
+{
+	struct log *log = take_handle(c, 0, kind);
+	struct grove_detail why = { 0 };
+	uint64_t ms = 0;
+	int rc;
+
+	if (!log || !take_u64(c, 1, &ms))
+		return NULL;
+	rc = have_log(log, log->world->g, &why);
+	if (!rc) {
+		rc = grove_log_lock(log->l, (int64_t)ms);
+		if (rc)
+			grove_log_error(log->l, &why);
+	}
+	return rc ? throw_error(c, rc, &why) : js_undefined(c);
 }
 
 /* logValueGet(log, name), logValuePut(log, name, value) */
@@ -442,6 +561,11 @@ const struct function log_functions[] = {
 	{ "logAppend", log_append },
 	{ "logReplace", log_replace },
 	{ "logRead", log_read },
+	{ "logReadEnds", log_read_ends },
+	{ "logSetTitle", log_set_title },
+	{ "logLock", log_lock },
+	{ "logLockSync", log_lock_sync },
+	{ "logUnlock", log_unlock },
 	{ "logValueGet", log_value_get },
 	{ "logValuePut", log_value_put },
 	{ "logEach", log_each },

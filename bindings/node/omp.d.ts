@@ -73,7 +73,7 @@ export declare class SessionStorage {
 	readTextPrefix(path: string, bytes: number): Promise<string>;
 	readTextSlices(path: string, head: number, tail: number): Promise<[string, string]>;
 	writeText(path: string, text: string): Promise<void>;
-	writeTextAtomic(path: string, text: string, options?: { expectedSize?: number | null; commitGuard?: () => any }): Promise<void>;
+	writeTextAtomic(path: string, text: string, options?: { expectedSize?: number | null; commitGuard?: () => boolean }): Promise<void>;
 	updateSessionTitle(path: string, title: any): Promise<void>;
 	rename(from: string, to: string): Promise<void>;
 	unlink(path: string): Promise<void>;

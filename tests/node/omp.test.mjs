@@ -163,7 +163,9 @@ for (const [kind, { url, shared }] of Object.entries(kinds)) {
 		await assert.rejects(storage.writeTextAtomic(a, "x\n", { expectedSize: 1 }), { code: "CONFLICT" });
 		assert.equal(storage.statSync(a).size, 6);
 		assert.equal(await storage.readText(a), "1\n2\n3\n");
-		await storage.writeTextAtomic(a, "x\n", { expectedSize: 6 });
+		await storage.writeTextAtomic(a, "no\n", { commitGuard: () => false });
+		assert.equal(await storage.readText(a), "1\n2\n3\n");
+		await storage.writeTextAtomic(a, "x\n", { expectedSize: 6, commitGuard: () => true });
 		await writer.close();
 		assert.equal(writer.isOpen(), false);
 		assert.throws(() => writer.appendSync("4\n"), /closed/);

@@ -218,7 +218,8 @@ class SessionStorage {
 	}
 
 	async writeTextAtomic(file, text, { expectedSize, commitGuard } = {}) {
-		await commitGuard?.();
+		await this.settled(file).catch(() => {});
+		if (commitGuard && !commitGuard()) return;
 		await this.#replace(file, text, expectedSize);
 	}
 

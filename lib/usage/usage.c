@@ -90,6 +90,7 @@ static void add_reply(struct grove__usage_sum *s, const struct grove__reply *r, 
 	row->output = plus(row->output, r->output);
 	row->cache_read = plus(row->cache_read, r->cache_read);
 	row->cache_write = plus(row->cache_write, r->cache_write);
+	s->replies++;
 	row->total = plus(plus(row->input, row->output), plus(row->cache_read, row->cache_write));
 	if (!noted && isnan(estimate)) {
 		row->unpriced++;

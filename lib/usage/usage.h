@@ -14,6 +14,7 @@ struct grove__usage_amount {
 struct grove__usage_sum {
 	struct grove_usage_row row;
 	struct grove__usage_amount cost, estimated;
+	uint64_t replies;
 	/* Its parts by model: while it grows, a list in `stack`; then `nr_stack` from there. */
 	uint32_t first, nr_stack;
 	uint32_t model, next;        /* of a part: its model, and the next part of that row */

@@ -69,8 +69,10 @@ int grove__usage_json(const struct grove_usage *u, struct grove_buf *out)
 		put_row(&o, u, &u->rows[i]);
 	}
 	grove__out_close(&o, ']');
-	if (u->stacked)
+	if (u->stacked) {
+		grove__out_number(&o, "replies", u->totals.replies);
 		grove__out_number(&o, "copies", u->copies);
+	}
 	if (u->nr_unpriced)
 		put_unpriced(&o, u);
 	grove__out_close(&o, '}');

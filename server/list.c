@@ -69,10 +69,18 @@ static int is_damaged(const struct grove_list_item *i)
 	return i->has_shape && (i->malformed || i->torn);
 }
 
+/* A name that ends with a colon stands for all stores of that kind. */
+static int in_store(const char *store, const char *wanted)
+{
+	size_t len = strlen(wanted);
+
+	return len && wanted[len - 1] == ':' ? !strncmp(store, wanted, len) : !strcmp(store, wanted);
+}
+
 static int chosen(const struct request *r, const struct wish *w, const struct grove_list_item *i)
 {
 	return auth_allows(&r->who, i->store, i->cwd) &&
-	       (!w->store || !strcmp(i->store, w->store)) &&
+	       (!w->store || in_store(i->store, w->store)) &&
 	       (!w->agent || !strcmp(i->agent, w->agent)) &&
 	       (!w->project || in_project(i->cwd, w->project)) &&
 	       (!w->running || running_of(w, i)) && (!w->branched || (i->has_shape && i->branches)) && (!w->damaged || is_damaged(i)) &&

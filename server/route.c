@@ -16,7 +16,7 @@
 #define SUB { "sub", PARAM_TEXT, 0, NULL, "the transcript of this sub-agent" }
 
 static const struct param list_query[] = {
-	{ "store", PARAM_TEXT, 0, NULL, "only sessions of this store" },
+	{ "store", PARAM_TEXT, 0, NULL, "only sessions of this store; file:, sqlite: … of all stores of that kind" },
 	{ "cwd", PARAM_TEXT, 0, NULL, "only sessions of this directory" },
 	{ "q", PARAM_TEXT, 0, NULL, "words, \"phrases\" or re:PATTERN, as for grove ls" },
 	{ "agent", PARAM_TEXT, 0, NULL, "only sessions of this agent" },

@@ -5,7 +5,7 @@ import { Bodies, ranges } from '../src/model/bodies.ts';
 import { columns, daysBetween, ticks, topSeries } from '../src/model/chart.ts';
 import { age, bytes, duration, modelName, money, project, tokens } from '../src/model/format.ts';
 import { keptText } from '../src/model/kept.ts';
-import { holdStill, listParams, listRows, placeTime, threads } from '../src/model/list.ts';
+import { byStore, holdStill, listParams, listRows, placeTime, storeName, threads } from '../src/model/list.ts';
 import { formatRoute, parseRoute, takeCode } from '../src/model/route.ts';
 
 const now = Date.parse('2026-11-16T12:00:00');
@@ -95,4 +95,11 @@ test('what is kept is small and has no content', () => {
   const text = keptText({ theme: 'dark', seen });
   assert.ok(text.length <= 4096);
   assert.equal(Object.keys(JSON.parse(text).seen).length, 50);
+});
+
+test('stores: what agents write to is this machine, a database is known by its name', () => {
+  assert.deepEqual(byStore({ 'file:/home/a/.pi/agent/sessions': 3, 'file:/home/a/.claude/projects': 2, 'mysql://db.example/team': 4 }), { 'file:': 5, 'mysql://db.example/team': 4 });
+  assert.equal(storeName('file:'), 'This machine');
+  assert.equal(storeName('mysql://ana@db.example:3306/team?tls=1'), 'team (MariaDB)');
+  assert.equal(storeName('sqlite:/srv/notes.db'), 'notes (SQLite)');
 });

@@ -4,7 +4,7 @@ import { day } from './format.ts';
 
 export type ListRow =
   | { is: 'day'; key: string; title: string; sessions: number; cost: number | null }
-  | { is: 'session'; key: string; item: ListItem; depth: number }
+  | { is: 'session'; key: string; item: ListItem; depth: number; more: boolean }   // more: another fork follows below
   | { is: 'more'; key: string; parent: string; count: number };
 
 const KIDS_SHOWN = 2;
@@ -59,9 +59,9 @@ export function listRows(items: ListItem[], o: RowsOptions): ListRow[] {
       head = { is: 'day', key: `day:${title}`, title, sessions: 0, cost: null };
       rows.push(head);
     }
-    rows.push({ is: 'session', key: item.key, item, depth: 0 });
+    rows.push({ is: 'session', key: item.key, item, depth: 0, more: false });
     const shown = o.open.has(item.key) ? kids : kids.slice(0, KIDS_SHOWN);
-    for (const kid of shown) rows.push({ is: 'session', key: kid.key, item: kid, depth: 1 });
+    shown.forEach((kid, k) => rows.push({ is: 'session', key: kid.key, item: kid, depth: 1, more: k < kids.length - 1 }));
     if (shown.length < kids.length) rows.push({ is: 'more', key: `more:${item.key}`, parent: item.key, count: kids.length - shown.length });
     if (head) {
       head.sessions += 1 + kids.length;
@@ -77,6 +77,26 @@ export function holdStill(shown: ListItem[], fresh: ListItem[]): { items: ListIt
   const now = new Map(fresh.map((s) => [s.key, s]));
   const items = shown.filter((s) => now.has(s.key)).map((s) => now.get(s.key)!);
   return { items, waiting: fresh.length - items.length };
+}
+
+const KINDS: Record<string, string> = { sqlite: 'SQLite', mysql: 'MariaDB' };
+
+// The directories that agents write to are this machine to people; a database is known by its name.
+export function storeName(store: string): string {
+  const kind = store.slice(0, store.indexOf(':'));
+  if (kind === 'file') return 'This machine';
+  const last = store.slice(kind.length + 1).split(/[?#]/)[0]!.split('/').pop()!.replace(/\.(db|sqlite3?)$/, '');
+  return `${last || store} (${KINDS[kind] ?? kind})`;
+}
+
+// Where a store is: the path with the home directory as ~, or the address without who logs in.
+export const storePlace = (store: string): string => (store.startsWith('file:') ? store.slice(5).replace(/^\/(?:(?:home|Users)\/[^/]+|root)(?=\/)/, '~') : store.replace(/\/\/[^@/]*@/, '//'));
+
+// The counts by store, those of this machine as one: `file:` names them all.
+export function byStore(counts: Record<string, number> | undefined): Record<string, number> {
+  const out: Record<string, number> = {};
+  for (const [store, n] of Object.entries(counts ?? {})) { const name = store.startsWith('file:') ? 'file:' : store; out[name] = (out[name] ?? 0) + n; }
+  return out;
 }
 
 export const VIEWS: { view: string; title: string; icon: string }[] = [

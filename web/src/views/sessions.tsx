@@ -7,11 +7,12 @@ import { hub } from '../api/hub.ts';
 import type { Facets, Hit, ListItem, ListReply, SearchReply, UsageReply } from '../api/types.ts';
 import { uncoloured } from '../model/ansi.ts';
 import { age, agentClass, agentGlyph, agentName, count, money, plural, project } from '../model/format.ts';
-import { holdStill, listParams, listRows, SORTS, VIEWS, type ListRow } from '../model/list.ts';
+import { byStore, holdStill, listParams, listRows, SORTS, storeName, storePlace as place, VIEWS, type ListRow } from '../model/list.ts';
 import { formatRoute, sessionAt, type Route } from '../model/route.ts';
 import { visible } from '../model/safe.ts';
 import { Icon, Logo } from '../parts/icons.tsx';
 import { go, mayWrite, me, route, setTitle } from '../state/app.ts';
+import { expiring, loadExpiring } from '../state/expiring.ts';
 import { useKeys } from '../state/keys.ts';
 import { DeleteDialog, RenameDialog } from './dialogs.tsx';
 import { Bars } from './lazy.tsx';
@@ -37,16 +38,17 @@ export function Glyph({ agent }: { agent: string }): JSX.Element {
 function daysLeft(expires: string): number { return Math.max(0, Math.ceil((Date.parse(expires) - Date.now()) / 86_400_000)); }
 
 function RowChip({ s }: { s: ListItem }): JSX.Element | null {
+  const ends = s.expires ?? expiring.value?.get(s.key);
   if (s.damaged) return <span class="chip red"><Icon name="alert" />damaged</span>;
-  if (s.expires) return <span class="chip amber"><Icon name="clock" />expires in {daysLeft(s.expires)} d</span>;
+  if (ends) return <span class="chip amber"><Icon name="clock" />expires in {daysLeft(ends)} d</span>;
   return s.labels?.length ? <span class="chip tag">{visible(s.labels[0]!)}</span> : null;
 }
 
-export function SessionRow({ s, depth = 0, on = false, now }: { s: ListItem; depth?: number; on?: boolean; now: number }): JSX.Element {
+export function SessionRow({ s, depth = 0, more = false, on = false, now }: { s: ListItem; depth?: number; more?: boolean; on?: boolean; now: number }): JSX.Element {
   const first = visible(s.firstMessage ?? '');
   return (
     <a class={`row${depth ? ' kid' : ''}${on ? ' on' : ''}`} href={sessionAt(s.key)} data-key={s.key}>
-      {depth > 0 && <span class="thread" aria-hidden="true" />}<Glyph agent={s.agent} />
+      {depth > 0 && <span class={more ? 'thread more' : 'thread'} aria-hidden="true" />}<Glyph agent={s.agent} />
       <span class="ttl">{s.live && <span class="dot live" role="img" aria-label="running" />}{s.name && <span class="name trunc">{visible(s.name)}</span>}<RowChip s={s} /><span class={`prev trunc${s.name ? '' : ' solo'}`}>{first || (s.name ? '' : 'No message yet')}</span></span>
       <span class="proj trunc">{visible(project(s.cwd))}</span>
       <span class="r num c-br">{s.branches ? count(s.branches) : <span class="dim">–</span>}</span>
@@ -83,20 +85,21 @@ function FacetGroup({ title, name, values, lead, label }: { title: string; name:
   );
 }
 
-const storeName = (url: string): string => (url.startsWith('file:') ? url.slice(5).replace(/^\/(home|Users)\/[^/]+/, '~') : url.replace(/\/\/[^@/]*@/, '//'));
 
 // What is searched for narrows the passages, not the list.
 const unfiltered = (q: URLSearchParams): boolean => ['view', 'project', 'agent', 'store'].every((k) => !q.has(k));
 
+const viewCount = (view: string): number | undefined => (view === 'expiring' ? expiring.value?.size : facets.value.view?.[view]);
+
 function Side(): JSX.Element {
   const f = facets.value;
-  const views = VIEWS.filter((v) => v.view === '' || f.view?.[v.view] || route.value.query.get('view') === v.view);
+  const stores = byStore(f.store);
   return (
     <aside class="side" aria-label="Filters"><h2>View</h2>
-      {views.map((v) => <FacetLink key={v.view} name="view" value={v.view} title={v.title} n={v.view ? f.view?.[v.view] : f.view?.['all'] ?? (unfiltered(route.value.query) ? total.value ?? undefined : undefined)} lead={v.icon === 'dot' ? <span class="dot live inset" /> : <Icon name={v.icon} />} />)}
+      {VIEWS.map((v) => <FacetLink key={v.view} name="view" value={v.view} title={v.title} n={v.view ? viewCount(v.view) : f.view?.['all'] ?? (unfiltered(route.value.query) ? total.value ?? undefined : undefined)} lead={v.icon === 'dot' ? <span class="dot live inset" /> : <Icon name={v.icon} />} />)}
       <FacetGroup title="Project" name="project" values={f.project} lead={() => <Icon name="folder" />} label={project} />
       <FacetGroup title="Agent" name="agent" values={f.agent} lead={(a) => <Glyph agent={a} />} label={agentName} />
-      {Object.keys(f.store ?? {}).length > 1 && <FacetGroup title="Store" name="store" values={f.store} lead={() => <Icon name="layers" />} label={storeName} />}
+      {Object.keys(stores).length > 1 && <FacetGroup title="Store" name="store" values={stores} lead={() => <Icon name="layers" />} label={storeName} />}
     </aside>
   );
 }
@@ -202,7 +205,8 @@ function useSearch(query: URLSearchParams): { reply: SearchReply | null; busy: b
 
 // ---- search ----------------------------------------------------------------------
 
-const ROLES: Record<string, string> = { user: 'You', assistant: 'Assistant', toolResult: 'Result', 'tool-result': 'Result', tool: 'Result', bash: 'Shell', system: 'System', title: 'Title', label: 'Label', compaction: 'Summary', 'branch-summary': 'Summary', thinking: 'Thinking', custom: 'Note' };
+const VERBATIM = new Set(['tool', 'toolResult', 'tool-result', 'bash', 'call']);
+const ROLES: Record<string, string> = { user: 'You', assistant: 'Assistant', toolResult: 'Result', 'tool-result': 'Result', tool: 'Result', call: 'Call', bash: 'Shell', system: 'System', title: 'Title', label: 'Label', compaction: 'Summary', 'branch-summary': 'Summary', thinking: 'Thinking', custom: 'Note' };
 
 // The server counts bytes of UTF-8, strings count in units of their own.
 export function marksInText(text: string, marks: [number, number][]): [number, number][] {
@@ -213,19 +217,25 @@ export function marksInText(text: string, marks: [number, number][]): [number, n
 
 // Marks by position where the server gives them; else between double asterisks, as it prints them.
 export function Snippet({ hit }: { hit: Hit }): JSX.Element {
+  const plain = (text: string): string => visible(VERBATIM.has(hit.role) ? uncoloured(text) : text.replace(/```\w*/g, '').replace(/(^|\s)#{1,6} /g, '$1'));
   const parts: { text: string; on: boolean }[] = [];
   if (hit.marks?.length) {
     let at = 0;
     for (const [a, b] of marksInText(hit.snippet, hit.marks)) { parts.push({ text: hit.snippet.slice(at, a), on: false }, { text: hit.snippet.slice(a, b), on: true }); at = b; }
     parts.push({ text: hit.snippet.slice(at), on: false });
   } else hit.snippet.split('**').forEach((text, i) => parts.push({ text, on: i % 2 === 1 }));
-  return <>{parts.map((p, i) => (p.on ? <mark key={i}>{visible(p.text)}</mark> : visible(uncoloured(p.text))))}</>;
+  // Code between single backticks is shown as code, where they come in pairs.
+  const ticks = hit.snippet.includes('```') ? 0 : hit.snippet.split('`').length - 1;
+  let code = false;
+  return <>{parts.map((p, i) => (p.on ? <mark key={i} class={code ? 'mono' : undefined}>{visible(p.text)}</mark>
+    : ticks && ticks % 2 === 0 ? p.text.split('`').map((text, k) => { if (k) code = !code; return code ? <span key={`${i}.${k}`} class="mono">{visible(text)}</span> : plain(text); })
+      : plain(p.text)))}</>;
 }
 
 function HitRow({ session, hit }: { session: ListItem; hit: Hit }): JSX.Element {
   // A title or a label is said of the session: it stands on no path.
   const badge = hit.role === 'title' || hit.role === 'label' || !hit.entryId ? null : !hit.onActivePath ? <span class="chip violet">other branch</span> : !hit.inContext ? <span class="chip amber">hidden by compaction</span> : null;
-  return <a class="hit" href={sessionAt(session.key, hit.entryId || null)}><span /><span class="dim trunc">{ROLES[hit.role] ?? visible(hit.role)}</span><span class="trunc"><Snippet hit={hit} /></span><span>{badge}</span></a>;
+  return <a class="hit" href={sessionAt(session.key, hit.entryId || null)}><span /><span class="dim trunc">{ROLES[hit.role] ?? visible(hit.role)}</span><span class={VERBATIM.has(hit.role) ? 'trunc mono' : 'trunc'}><Snippet hit={hit} /></span><span>{badge}</span></a>;
 }
 
 function Results({ query, now, selected }: { query: URLSearchParams; now: number; selected: string | null }): JSX.Element {
@@ -234,13 +244,15 @@ function Results({ query, now, selected }: { query: URLSearchParams; now: number
   const lower = q.toLowerCase();
   const byName = sessions.value.filter((s) => [s.name ?? '', s.firstMessage ?? '', project(s.cwd)].some((x) => x.toLowerCase().includes(lower))).slice(0, 20);
   if (failed) return <div class="empty"><b>{failed}</b></div>;
-  const groups = reply?.groups ?? [];
+  // What is found is told best first; a page in order of time shows it so, too.
+  const byTime = (query.get('sort') ?? 'modified') === 'modified';
+  const groups = byTime ? [...reply?.groups ?? []].sort((a, b) => (b.session.modified < a.session.modified ? -1 : 1)) : reply?.groups ?? [];
   const inGroups = new Set(groups.map((g) => g.session.key));
   const names = byName.filter((s) => !inGroups.has(s.key));
   if (reply && !busy && !groups.length && !names.length) return <Nothing q={q} reply={reply} query={query} />;
   return (
     <div class={busy ? 'results stale' : 'results'}>
-      {reply && <h2 class="day">{plural(groups.length, 'session')}, {plural(reply.total, 'passage')}<span>{reply.tookMs === undefined ? '' : `in ${Math.round(reply.tookMs)} ms · `}newest first{reply.index?.state === 'building' ? ' · the index is being built' : ''}</span></h2>}
+      {reply && <h2 class="day">{plural(groups.length, 'session')}, {plural(reply.total, 'passage')}<span>{reply.tookMs === undefined ? '' : `in ${Math.round(reply.tookMs)} ms · `}{byTime ? 'newest first' : 'best first'}{reply.index?.state === 'building' ? ' · the index is being built' : ''}</span></h2>}
       {groups.map((g) => <div key={g.session.key}><SessionRow s={g.session} now={now} on={g.session.key === selected} />{g.hits.map((h, i) => <HitRow key={i} session={g.session} hit={h} />)}{g.more > 0 && <a class="hit" href={`${sessionAt(g.session.key)}?q=${encodeURIComponent(q)}`}><span /><span /><span class="dim">{plural(g.more, 'more passage')}</span><span /></a>}</div>)}
       {names.length > 0 && <><h2 class="day">By name or project</h2>{names.map((s) => <SessionRow key={s.key} s={s} now={now} on={s.key === selected} />)}</>}
       {!reply && busy && !names.length && <Bars />}
@@ -260,12 +272,15 @@ function Nothing({ q, reply, query }: { q: string; reply: SearchReply; query: UR
 
 // ---- page ------------------------------------------------------------------------
 
+// Where the agents keep theirs: none of these is there yet.
+const USUAL = ['~/.pi/agent/sessions', '~/.omp/agent/sessions', '~/.xcsh/agent/sessions', '~/.openclaw', '~/.claude/projects'];
+
 function Empty(): JSX.Element {
   const [open, setOpen] = useState(false);
   if (route.value.query.size > 0) return <div class="empty"><b>No session fits</b><p class="soft">Nothing here is as the filters on the left say.</p><a class="btn" href="/s">Show all sessions</a></div>;
   return (
     <div class="empty"><Logo size={34} /><b>No sessions yet</b><p class="soft">grove looks where pi, oh-my-pi, xcsh and Claude Code keep theirs. Start one and it appears here.</p>
-      {open ? <ul class="mini mono">{(me.value?.stores ?? []).map((s) => <li key={s.store}>{storeName(s.store)}</li>)}</ul> : <button class="btn" onClick={() => setOpen(true)}>Where does it look?</button>}</div>
+      {open ? <ul class="mini mono">{(me.value?.stores.length ? me.value.stores.map((s) => place(s.store)) : USUAL).map((s) => <li key={s}>{s}</li>)}</ul> : <button class="btn" onClick={() => setOpen(true)}>Where does it look?</button>}</div>
   );
 }
 
@@ -287,7 +302,7 @@ function List({ now, selected, scroller }: { now: number; selected: string | nul
         <li key={it.key} ref={(el) => { if (el) v.measureElement(el); }} data-index={it.index} style={{ transform: `translateY(${it.start}px)` }}>
           {r.is === 'day' ? <h2 class="day">{r.title}<span>{plural(r.sessions, 'session')}{r.cost !== null ? ` · ${money(r.cost)}` : ''}</span></h2>
             : r.is === 'more' ? <button class="more-kids" onClick={() => setOpen(new Set([...open, r.parent]))}>{plural(r.count, 'more fork')}</button>
-              : <SessionRow s={r.item} depth={r.depth} on={r.key === selected} now={now} />}
+              : <SessionRow s={r.item} depth={r.depth} more={r.more} on={r.key === selected} now={now} />}
         </li>); })}
     </ul>
   );
@@ -302,7 +317,7 @@ export function SessionsPage(): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
   const input = useRef<HTMLInputElement>(null);
   useList(query);
-  useEffect(() => { setTitle('Sessions'); void loadWeek(); const t = setInterval(() => setNow(Date.now()), 30_000); return () => clearInterval(t); }, []);
+  useEffect(() => { setTitle('Sessions'); void loadWeek(); void loadExpiring(); const t = setInterval(() => setNow(Date.now()), 30_000); return () => clearInterval(t); }, []);
   useEffect(() => { if (query.has('focus')) input.current?.focus(); }, [query]);
   // What is shown, in its order: of a search the sessions that were found.
   const searching = q.trim().length >= 2;
@@ -334,7 +349,7 @@ export function SessionsPage(): JSX.Element {
         <div class="bar">
           <label class="field"><Icon name="search" />{tokens.map((k) => <span key={k} class="tok">{k}: {k === 'project' ? visible(project(query.get(k))) : k === 'agent' ? agentName(query.get(k)!) : storeName(query.get(k)!)}</span>)}
             <input ref={input} aria-label="Search sessions" placeholder="Search titles, prompts and everything that was said" value={q} onInput={(e) => type(e.currentTarget.value)} onKeyDown={(e) => { if (e.key === 'Escape') e.currentTarget.blur(); }} /><kbd>/</kbd></label>
-          <div class="facets" role="group" aria-label="View">{VIEWS.filter((v) => v.view === '' || facets.value.view?.[v.view]).map((v) => <a key={v.view} class={(query.get('view') ?? '') === v.view ? 'chip green' : 'chip line'} href={hrefWith(route.value, { view: v.view || null })}>{v.view ? v.title.replace(' soon', '') : 'All'}{v.view && facets.value.view?.[v.view] ? ` ${facets.value.view[v.view]}` : ''}</a>)}</div>
+          <div class="facets" role="group" aria-label="View">{VIEWS.map((v) => <a key={v.view} class={(query.get('view') ?? '') === v.view ? 'chip green' : 'chip line'} href={hrefWith(route.value, { view: v.view || null })}>{v.view ? v.title.replace(' soon', '') : 'All'}{v.view && viewCount(v.view) ? ` ${count(viewCount(v.view)!)}` : ''}</a>)}</div>
           <span class="grow" /><Spark />
           <label class="btn pick"><Icon name="filter" /><select aria-label="Order" value={sort} onChange={(e) => go(hrefWith(route.value, { sort: e.currentTarget.value === 'modified' ? null : e.currentTarget.value }))}>{SORTS.map(([v, t]) => <option key={v} value={v}>{t}</option>)}</select></label>
         </div>

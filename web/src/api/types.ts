@@ -120,7 +120,7 @@ export interface Subagents {
 export interface Snapshot { session: SessionRecord; labelsByEntryId?: Record<string, string>; subagents?: Subagents }
 
 // messages=head: who said it, how it begins, what it weighs.
-export interface MessageHead { role: string; head: string; bytes: number; tokens: number }
+export interface MessageHead { role: string; title?: string; head: string; bytes: number; tokens: number }
 export interface ContextReply {
   messages: MessageHead[];
   entryIds: (string | null)[];
@@ -150,8 +150,8 @@ export interface SearchReply {
   total: number; tookMs?: number; index?: { state: string; behind: number }; suggest?: string; next?: string | null;
 }
 
-export interface UsageRow { key: string; input: number; output: number; cacheRead: number; cacheWrite: number; totalTokens: number; cost: number | null; replies?: number; stack?: Record<string, UsageRow> }
-export interface UsageReply { totals: UsageRow & { replies?: number; sessions?: number }; rows: UsageRow[]; copies?: number; unpriced?: { model: string; tokens: number }[] }
+export interface UsageRow { key: string; input: number; output: number; cacheRead: number; cacheWrite: number; totalTokens: number; cost: number | null; stack?: Record<string, UsageRow> }
+export interface UsageReply { totals: UsageRow; rows: UsageRow[]; copies?: number; replies?: number; unpriced?: { model: string; tokens: number }[] }
 
 export interface DiffSide { leaf: string; entries: number; seq: [number, number][]; cost?: number | null; tokens?: number; files: { path: string; added: number; removed: number; edits: number }[] }
 export interface DiffReply { fork: string | null; common: number; a: DiffSide; b: DiffSide }

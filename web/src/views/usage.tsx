@@ -18,7 +18,7 @@ const BY: [string, string][] = [['model', 'Model'], ['project', 'Project'], ['ag
 const RANGES: [string, string][] = [['7', '7 d'], ['30', '30 d'], ['90', '90 d'], ['all', 'All']];
 const day = (ago: number): string => new Date(Date.now() - ago * 86_400_000).toLocaleDateString('sv');
 
-const H = 230, L = 44, B = 26, T = 10;
+const H = 230, L = 44, B = 26, T = 10, WIDEST = 36;
 
 function Chart({ rows, names, byCost }: { rows: { key: string; stack: Record<string, number> }[]; names: string[]; byCost: boolean }): JSX.Element {
   // On a phone the drawing is narrower, so that its words keep their size.
@@ -27,14 +27,14 @@ function Chart({ rows, names, byCost }: { rows: { key: string; stack: Record<str
   const lines = ticks(Math.max(...cols.map((c) => c.total), 0));
   const max = lines.at(-1)!;
   const y = (v: number): number => T + (H - T - B) * (1 - v / max);
-  const bw = (W - L - 10) / Math.max(1, cols.length);
+  const bw = (W - L - 10) / Math.max(1, cols.length), wide = Math.min(bw * 0.68, WIDEST);
   const every = Math.max(1, Math.ceil(cols.length / (W < 500 ? 3 : 7)));
   const unit = (v: number): string => (byCost ? `$${v}` : tokens(v));
   return (
     <svg class="chart" viewBox={`0 0 ${W} ${H}`} role="img" aria-label={`${byCost ? 'Cost' : 'Tokens'} by day; the table below has the same figures`}>
       {lines.map((v) => <g key={v}><line x1={L} x2={W - 8} y1={y(v)} y2={y(v)} /><text x={L - 8} y={y(v) + 4} text-anchor="end">{unit(v)}</text></g>)}
       {cols.map((c, i) => <g key={c.key}><title>{`${c.key}: ${byCost ? money(c.total) : tokens(c.total)}`}</title>
-        {c.parts.map((p) => <rect key={p.name} class={`q${(names.indexOf(p.name) % 6) + 1}`} x={L + i * bw + bw * 0.17} y={y(p.from + p.value)} width={bw * 0.66} height={Math.max(0, y(p.from) - y(p.from + p.value) - 1)} rx={1.5} />)}
+        {c.parts.map((p) => <rect key={p.name} class={`q${(names.indexOf(p.name) % 6) + 1}`} x={L + i * bw + (bw - wide) / 2} y={y(p.from + p.value)} width={wide} height={Math.max(0, y(p.from) - y(p.from + p.value) - 1)} rx={1.5} />)}
         {(i % every === 0 || i === cols.length - 1) && (i === cols.length - 1 || cols.length - 1 - i >= every / 2) && <text x={L + i * bw + bw / 2} y={H - 8} text-anchor="middle">{dayAndMonth(Date.parse(`${c.key}T12:00:00`))}</text>}</g>)}
     </svg>
   );
@@ -84,7 +84,7 @@ export function UsagePage(): JSX.Element {
   const since = q.get('since') ?? (range === 'all' ? null : day(Number(range) - 1));
   const [days, setDays] = useState<UsageReply | null>(null);
   const [table, setTable] = useState<UsageReply | null>(null);
-  const [dearest, setDearest] = useState<UsageRow | null>(null);
+  const [bySession, setBySession] = useState<UsageRow[] | null>(null);
   const [failed, setFailed] = useState<string | null>(null);
   useEffect(() => {
     setTitle('Usage');
@@ -95,9 +95,8 @@ export function UsagePage(): JSX.Element {
     const params: Record<string, string> = since ? { since } : {};
     const fail = (e: Error): void => setFailed(e.message);
     getBest('stack', () => get<UsageReply>('/usage', { by: 'day', stack: by === 'session' ? 'model' : by, ...params }), () => get<UsageReply>('/usage', { by: 'day', ...params })).then(setDays, fail);
-    get<UsageReply>('/usage', { by, ...params }).then((r) => { setTable(r); if (by === 'session') pickDearest(r); }, fail);
-    if (by !== 'session') get<UsageReply>('/usage', { by: 'session', ...params }).then(pickDearest, () => undefined);
-    function pickDearest(r: UsageReply): void { setDearest([...r.rows].sort((a, b) => (b.cost ?? 0) - (a.cost ?? 0))[0] ?? null); }
+    get<UsageReply>('/usage', { by, ...params }).then((r) => { setTable(r); if (by === 'session') setBySession(r.rows); }, fail);
+    if (by !== 'session') get<UsageReply>('/usage', { by: 'session', ...params }).then((r) => setBySession(r.rows), () => undefined);
   }, [by, since]);
   const set = (change: Record<string, string>): void => { const query = new URLSearchParams(q); for (const [k, v] of Object.entries(change)) query.set(k, v); query.delete('since'); go(formatRoute({ page: 'usage', query }), { replace: true }); };
   const chart = useMemo(() => {
@@ -112,6 +111,7 @@ export function UsagePage(): JSX.Element {
     return { rows: rows.slice(-400), names: rest.length ? [...names, 'other'] : names, byCost };
   }, [days, since]);
   const t = table?.totals;
+  const dearest = bySession?.reduce<UsageRow | null>((most, r) => ((r.cost ?? 0) > (most?.cost ?? 0) ? r : most), null);
   const unpriced = new Set((table?.unpriced ?? []).map((u) => u.model));
   const cached = t && total(t) ? Math.round((t.cacheRead / total(t)) * 100) : 0;
   return (
@@ -121,11 +121,11 @@ export function UsagePage(): JSX.Element {
         <div class="kpis">
           <div class="kpi"><p>Cost</p><span class="fig num">{money(t.cost)}<small>{since ? `${dayAndMonth(Date.parse(`${since}T12:00:00`))} – ${dayAndMonth(Date.now())}` : 'all time'}</small></span></div>
           <div class="kpi"><p>Tokens</p><span class="fig num">{tokens(total(t))}<small>{cached} % read from cache</small></span></div>
-          <div class="kpi"><p>{t.replies !== undefined ? 'Replies' : BY.find((b) => b[0] === by)![1] + 's'}</p><span class="fig num">{count(t.replies ?? table.rows.length)}<small>{t.sessions !== undefined ? `in ${plural(t.sessions, 'session')}` : ''}</small></span></div>
+          <div class="kpi"><p>Replies</p><span class="fig num">{days.replies === undefined ? '–' : count(days.replies)}<small>{bySession ? `in ${plural(bySession.length, 'session')}` : ''}</small></span></div>
           <div class="kpi"><p>Dearest session</p><span class="fig num">{dearest ? money(dearest.cost) : '–'}<small class="trunc">{dearest ? visible(nameOf('session', dearest.key)).slice(0, 40) : ''}</small></span></div>
         </div>
         {chart && <div class="card"><div class="card-h"><h2>{chart.byCost ? 'Cost' : 'Tokens'} by day</h2><span class="grow" /><span class="legs">{chart.names.map((n, i) => <span key={n} class="leg"><i class={`q${(i % 6) + 1}`} />{visible(nameOf(by === 'session' ? 'model' : by, n))}</span>)}</span></div><Chart {...chart} />
-          {table.copies !== undefined && <div class="note"><Icon name="check" />Each reply is counted once: {table.copies ? `${plural(table.copies, 'copy', 'copies')} in forks, resumed files and sub-agent logs were left out.` : 'there were no copies to leave out.'}</div>}</div>}
+          {days.copies !== undefined && <div class="note"><Icon name="check" />Each reply is counted once: {days.copies ? `${plural(days.copies, 'copy', 'copies')} in forks, resumed files and sub-agent logs ${days.copies === 1 ? 'was' : 'were'} left out.` : 'there were no copies to leave out.'}</div>}</div>}
         <Table by={by} rows={table.rows} unpriced={unpriced} /></>}
       <TabBar />
     </main>
